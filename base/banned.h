@@ -1,0 +1,18 @@
+/* Included before every file: functions that are easy to get wrong do not
+ * compile. Each has a better one beside it. */
+#ifndef BASE_BANNED_H
+#define BASE_BANNED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* snprintf, or a struct buf */
+#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
+/* parse_i64 in base/text.h: they cannot tell 0 from rubbish */
+#pragma GCC poison atoi atol atoll
+/* not reentrant: strtok_r, localtime_r, gmtime_r */
+#pragma GCC poison strtok localtime gmtime ctime asctime
+
+#endif

@@ -1,0 +1,103 @@
+#include "base/home.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *path;
+	bool directory;
+} places[HOME_PLACES] = {
+
+#define HOME(name, path, directory) [HOME_##name] = {path, directory},
+#include "base/home.def"
+#undef HOME
+};
+
+const char *home_env(const char *name)
+{
+	const char *v = getenv(name);
+
+	if (!v || !*v || !strcmp(v, "undefined") || !strcmp(v, "null"))
+		return NULL;
+	return v;
+}
+
+static const char *user_home(void)
+{
+	const char *home = home_env("HOME");
+	const struct passwd *pw;
+
+	if (home)
+		return home;
+	pw = getpwuid(geteuid());
+	return pw ? pw->pw_dir : NULL;
+}
+
+static int set_root(struct home *h, const char *path, struct err *e)
+{
+	char cwd[PATH_MAX] = "";
+	int n;
+
+	if (path[0] != '/' && !getcwd(cwd, sizeof cwd))
+		return err_errno_set(e, "current directory");
+	n = snprintf(h->root, sizeof h->root, "%s%s%s", cwd,
+		     path[0] == '/' ? "" : "/", path);
+	if (n < 0 || (size_t)n >= sizeof h->root)
+		return err_set(e, ERR_USAGE, "home '%s': the path is too long",
+			       quoted(path).text);
+	while (n > 1 && h->root[n - 1] == '/')
+		h->root[--n] = '\0';
+	return 0;
+}
+
+int home_find(struct home *h, const char *override, struct err *e)
+{
+	const char *env = home_env("SKEP_HOME"), *user = user_home();
+	char path[PATH_MAX];
+
+	if (override || env)
+		return set_root(h, override ? override : env, e);
+	if (!user)
+		return err_set(e, ERR_CONFIG,
+			       "no home directory: set SKEP_HOME");
+	if ((size_t)snprintf(path, sizeof path, "%s/.skep", user) >=
+	    sizeof path)
+		return err_set(e, ERR_USAGE, "HOME: the path is too long");
+	return set_root(h, path, e);
+}
+
+int home_make(const struct home *h, struct err *e)
+{
+	if (file_make_dir(h->root, 0700, e))
+		return -1;
+	for (int i = 0; i < HOME_PLACES; i++)
+		if (places[i].directory &&
+		    file_make_dir(home_path(h, (enum home_place)i).text, 0700,
+				  e))
+			return -1;
+	return 0;
+}
+
+struct home_path home_path(const struct home *h, enum home_place place)
+{
+	struct home_path p;
+
+	snprintf(p.text, sizeof p.text, "%s/%s", h->root, places[place].path);
+	return p;
+}
+
+struct home_path home_join(const struct home *h, enum home_place place,
+			   const char *below)
+{
+	struct home_path p = home_path(h, place);
+	size_t n = strlen(p.text);
+
+	snprintf(p.text + n, sizeof p.text - n, "/%s", below);
+	return p;
+}

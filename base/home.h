@@ -1,0 +1,42 @@
+#ifndef BASE_HOME_H
+#define BASE_HOME_H
+
+#include "base/err.h"
+
+#include <limits.h>
+
+/*
+ * The directory that holds everything of one skep, and the places below it.
+ * $SKEP_HOME, or ~/.skep. Unset, empty and the literal words "undefined" and
+ * "null" (scripts that went wrong) all mean: not set.
+ */
+enum home_place {
+#define HOME(name, path, directory) HOME_##name,
+#include "base/home.def"
+#undef HOME
+	HOME_PLACES
+};
+
+struct home {
+	char root[PATH_MAX - 64]; /* absolute */
+};
+
+/* `override` is a --home option or NULL. Makes nothing on disk. */
+int home_find(struct home *h, const char *override, struct err *e);
+
+/* Makes the root and all its directories, 0700. */
+int home_make(const struct home *h, struct err *e);
+
+/* Absolute path of a place, into out. */
+struct home_path {
+	char text[PATH_MAX];
+};
+
+struct home_path home_path(const struct home *h, enum home_place place);
+struct home_path home_join(const struct home *h, enum home_place place,
+			   const char *below);
+
+/* Value of an environment variable; unset, "", "undefined", "null" give NULL. */
+const char *home_env(const char *name);
+
+#endif

@@ -1,0 +1,207 @@
+#include "base/json.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void locate(const char *text, const char *at, int *line, int *column)
+{
+	*line = 1;
+	*column = 1;
+	for (; text < at; text++) {
+		(*column)++;
+		if (*text == '\n') {
+			(*line)++;
+			*column = 1;
+		}
+	}
+}
+
+static cJSON *refuse(const char *what, const char *text, const char *at,
+		     const char *why, struct err *e)
+{
+	int line, column;
+
+	locate(text, at, &line, &column);
+	err_set(e, ERR_INVALID, "%s: line %d, column %d: %s", what, line,
+		column, why);
+	return NULL;
+}
+
+/* First byte that is a NUL or starts a bad UTF-8 sequence, or NULL. */
+static const char *bad_byte(const char *text, size_t n)
+{
+	while (n > 0) {
+		size_t len = *text ? text_utf8_char(text, n) : 0;
+
+		if (len == 0)
+			return text;
+		text += len;
+		n -= len;
+	}
+	return NULL;
+}
+
+cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
+{
+	const char *end = NULL, *bad = bad_byte(text, n);
+	cJSON *v;
+
+	if (bad)
+		return refuse(what, text, bad,
+			      *bad ? "not valid UTF-8" : "a NUL byte", e);
+	v = cJSON_ParseWithLengthOpts(text, n, &end, false);
+	if (!v)
+		return refuse(what, text, end ? end : text,
+			      n == 0 ? "empty, expected JSON"
+				     : "this is not valid JSON",
+			      e);
+	while (end < text + n && strchr(" \t\r\n", *end))
+		end++;
+	if (end < text + n) {
+		cJSON_Delete(v);
+		return refuse(what, text, end, "text after the end of the JSON",
+			      e);
+	}
+	return v;
+}
+
+cJSON *json_parse_object(const char *what, const char *text, size_t n,
+			 struct err *e)
+{
+	cJSON *v = json_parse(what, text, n, e);
+
+	if (v && !cJSON_IsObject(v)) {
+		cJSON_Delete(v);
+		err_set(e, ERR_INVALID, "%s: expected a JSON object", what);
+		return NULL;
+	}
+	return v;
+}
+
+void json_add(struct buf *b, const cJSON *v)
+{
+	char *text = cJSON_PrintUnformatted(v);
+
+	if (!text)
+		abort();
+	buf_adds(b, text);
+	free(text);
+}
+
+static void add_char(struct buf *b, const char **s, size_t *n)
+{
+	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+	unsigned char c = (unsigned char)**s;
+	const char *esc = c ? strchr(plain, c) : NULL;
+	size_t len = 1;
+
+	if (esc)
+		buf_addf(b, "\\%c", letter[esc - plain]);
+	else if (c < ' ')
+		buf_addf(b, "\\u%04x", c);
+	else if (c < 0x80)
+		buf_addc(b, (char)c);
+	else if ((len = text_utf8_char(*s, *n)) > 0)
+		buf_add(b, *s, len);
+	else {
+		buf_adds(b, "\xef\xbf\xbd");
+		len = 1;
+	}
+	*s += len;
+	*n -= len;
+}
+
+void json_add_string(struct buf *b, const char *s, size_t n)
+{
+	buf_addc(b, '"');
+	while (n > 0)
+		add_char(b, &s, &n);
+	buf_addc(b, '"');
+}
+
+static void add_text(struct buf *b, const char *s, bool is_json)
+{
+	if (!s)
+		buf_adds(b, "null");
+	else if (is_json)
+		buf_adds(b, s);
+	else
+		json_add_string(b, s, strlen(s));
+}
+
+void json_add_field(struct buf *b, const struct field *f, const void *obj)
+{
+	const void *at = field_in(f, obj);
+
+	switch (f->type) {
+	case FIELD_i64:
+		buf_addf(b, "%" PRId64, *(const field_i64 *)at);
+		break;
+	case FIELD_opt:
+	case FIELD_time:
+		if (*(const field_opt *)at == OPT_NONE)
+			buf_adds(b, "null");
+		else
+			buf_addf(b, "%" PRId64, *(const field_opt *)at);
+		break;
+	case FIELD_bool:
+		buf_adds(b, *(const field_bool *)at ? "true" : "false");
+		break;
+	case FIELD_f64:
+		if (isfinite(*(const field_f64 *)at))
+			buf_addf(b, "%.17g", *(const field_f64 *)at);
+		else
+			buf_adds(b, "null");
+		break;
+	case FIELD_text:
+	case FIELD_json:
+		add_text(b, *(const field_text *)at, f->type == FIELD_json);
+		break;
+	case FIELD_blob:
+		buf_addf(b, "%zu", ((const struct blob *)at)->n);
+		break;
+	}
+}
+
+void json_add_shape(struct buf *b, const struct shape *s, const void *obj)
+{
+	buf_addc(b, '{');
+	for (size_t i = 0; i < s->nfields; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (i > 0)
+			buf_addc(b, ',');
+		json_add_string(b, f->name, strlen(f->name));
+		buf_addc(b, ':');
+		json_add_field(b, f, obj);
+	}
+	buf_addc(b, '}');
+}
+
+const char *json_text(const cJSON *obj, const char *name, const char *other)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, name);
+
+	return cJSON_IsString(v) ? v->valuestring : other;
+}
+
+int64_t json_i64(const cJSON *obj, const char *name, int64_t other)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, name);
+
+	if (!cJSON_IsNumber(v) || !(v->valuedouble > -9.2e18) ||
+	    !(v->valuedouble < 9.2e18))
+		return other;
+	return (int64_t)v->valuedouble;
+}
+
+bool json_bool(const cJSON *obj, const char *name, bool other)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, name);
+
+	return cJSON_IsBool(v) ? cJSON_IsTrue(v) != 0 : other;
+}

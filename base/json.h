@@ -1,0 +1,39 @@
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/shape.h"
+
+#include <cjson/cJSON.h>
+
+/* JSON: cJSON for reading, plain buffers for writing. */
+
+/* One JSON value and nothing after it but white space. The caller frees it with
+ * cJSON_Delete. NULL with ERR_INVALID "WHAT: line 3, column 14: …". Text that
+ * is not UTF-8 or holds a NUL is refused. */
+cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e);
+
+/* The same, and it must be an object. */
+cJSON *json_parse_object(const char *what, const char *text, size_t n,
+			 struct err *e);
+
+/* Compact text of a value, appended to b. */
+void json_add(struct buf *b, const cJSON *v);
+
+/* A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void json_add_string(struct buf *b, const char *s, size_t n);
+
+/* An object with every field of the shape, in order; NULL as null, blobs as
+ * their length. Fields of type json stand as they are. */
+void json_add_shape(struct buf *b, const struct shape *s, const void *obj);
+
+/* One field's value. */
+void json_add_field(struct buf *b, const struct field *f, const void *obj);
+
+/* Member `name` of an object as text, or `other` if absent or no string. */
+const char *json_text(const cJSON *obj, const char *name, const char *other);
+int64_t json_i64(const cJSON *obj, const char *name, int64_t other);
+bool json_bool(const cJSON *obj, const char *name, bool other);
+
+#endif

@@ -1,0 +1,213 @@
+#include "db/migrate.h"
+
+#include "base/fault.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEADER_BYTES   100
+#define USER_VERSION   60 /* offsets in the header of a SQLite file */
+#define APPLICATION_ID 68
+
+struct header {
+	int32_t version; /* -1: not a database */
+	int32_t application;
+};
+
+static int32_t big_endian(const unsigned char *p)
+{
+	return (int32_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+			 (uint32_t)p[2] << 8 | p[3]);
+}
+
+/* Reads with pread, so that a file that we then refuse was never opened as a
+ * database and has no new -wal or -shm beside it. */
+static struct header peek(const char *path)
+{
+	static const char magic[16] = "SQLite format 3";
+	struct header h = {-1, 0};
+	unsigned char raw[HEADER_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return h;
+	n = pread(fd, raw, sizeof raw, 0);
+	close(fd);
+	if (n == 0)
+		h.version = 0;
+	if (n == HEADER_BYTES && !memcmp(raw, magic, sizeof magic)) {
+		h.version = big_endian(raw + USER_VERSION);
+		h.application = big_endian(raw + APPLICATION_ID);
+	}
+	return h;
+}
+
+int db_peek_version(const char *path)
+{
+	return peek(path).version;
+}
+
+static int refuse_newer(const char *path, const struct db_schema *s,
+			int64_t version, struct err *e)
+{
+	return err_set(e, ERR_VERSION,
+		       "%s: this %s has schema version %" PRId64
+		       ", skep %s knows versions up to %d. Nothing was "
+		       "changed; use the newer skep that made it",
+		       path, s->kind, version, SKEP_VERSION, s->version);
+}
+
+static int check_header(const char *path, const struct db_schema *s,
+			struct err *e)
+{
+	struct header h = peek(path);
+
+	if (h.version < 0 && access(path, F_OK) == 0 && access(path, R_OK) == 0)
+		return err_set(e, ERR_CORRUPT, "%s is not a SQLite database",
+			       path);
+	if (h.version > s->version)
+		return refuse_newer(path, s, h.version, e);
+	if (h.application && h.application != s->application_id)
+		return err_set(e, ERR_INVALID,
+			       "%s is a SQLite database, but not a %s of skep",
+			       path, s->kind);
+	return 0;
+}
+
+static int check_foreign_keys(struct sql *db, struct err *e)
+{
+	int64_t broken = 0;
+
+	if (sql_script_i64(db, "SELECT count(*) FROM pragma_foreign_key_check",
+			   &broken, e))
+		return -1;
+	return broken ? err_set(e, ERR_CORRUPT,
+				"%s: %" PRId64 " rows would lose their parent",
+				sql_path(db), broken)
+		      : 0;
+}
+
+static int apply(struct sql *db, const struct db_schema *s, int number,
+		 struct err *e)
+{
+	const struct db_migration *m = &s->migrations[number - 1];
+	int64_t now = 0;
+	char set[96];
+
+	if (sql_script_i64(db, "PRAGMA user_version", &now, e))
+		return -1;
+	if (now >= number)
+		return 0; /* another process was quicker */
+	snprintf(set, sizeof set,
+		 "PRAGMA application_id=%" PRId32 "; PRAGMA user_version=%d",
+		 s->application_id, number);
+	if (sql_script(db, m->text, e) ||
+	    (m->rebuild && check_foreign_keys(db, e)) || sql_script(db, set, e))
+		return err_wrap(e, "migration %s", m->name);
+	return 0;
+}
+
+static int run_migration(struct sql *db, const struct db_schema *s, int number,
+			 struct err *e)
+{
+	bool rebuild = s->migrations[number - 1].rebuild;
+	struct err ignored;
+	int rc;
+
+	if (fault_point(FAULT_db_migrate_step, e))
+		return -1;
+	if (rebuild && sql_script(db, "PRAGMA foreign_keys=OFF", e))
+		return -1;
+	rc = sql_enter(db, e);
+	if (!rc)
+		rc = sql_leave(db, apply(db, s, number, e), e);
+	if (rebuild &&
+	    sql_script(db, "PRAGMA foreign_keys=ON", rc ? &ignored : e))
+		rc = -1;
+	return rc;
+}
+
+static int has_column(struct sql *db, const struct db_column *c, bool *has,
+		      struct err *e)
+{
+	char ask[256];
+	int64_t n = 0;
+
+	snprintf(ask, sizeof ask,
+		 "SELECT count(*) FROM pragma_table_info('%s')"
+		 " WHERE name='%s'",
+		 c->table, c->column);
+	if (sql_script_i64(db, ask, &n, e))
+		return -1;
+	*has = n > 0;
+	return 0;
+}
+
+static int add_column(struct sql *db, const struct db_column *c, struct err *e)
+{
+	bool has;
+
+	if (has_column(db, c, &has, e))
+		return -1;
+	return has ? 0 : sql_script(db, c->text, e);
+}
+
+static int add_columns(struct sql *db, const struct db_schema *s, struct err *e)
+{
+	for (unsigned i = 0; i < s->ncolumns; i++) {
+		bool has;
+
+		if (has_column(db, &s->columns[i], &has, e))
+			return -1;
+		if (has)
+			continue;
+		if (sql_enter(db, e) ||
+		    sql_leave(db, add_column(db, &s->columns[i], e), e))
+			return err_wrap(e, "column %s.%s", s->columns[i].table,
+					s->columns[i].column);
+	}
+	return 0;
+}
+
+static int migrate(struct sql *db, const struct db_schema *s, unsigned flags,
+		   struct err *e)
+{
+	int64_t version = 0;
+
+	if (sql_script_i64(db, "PRAGMA user_version", &version, e))
+		return -1;
+	if (version > s->version) /* newer, and still in the WAL */
+		return refuse_newer(sql_path(db), s, version, e);
+	if (flags & SQL_READONLY)
+		return version == s->version
+			       ? 0
+			       : err_set(e, ERR_VERSION,
+					 "%s has schema version %" PRId64
+					 " and must first be opened for "
+					 "writing to reach version %d",
+					 sql_path(db), version, s->version);
+	while (version < s->version)
+		if (run_migration(db, s, (int)++version, e))
+			return -1;
+	return add_columns(db, s, e);
+}
+
+int db_open(struct sql **out, const char *path, const struct db_schema *schema,
+	    unsigned flags, struct err *e)
+{
+	struct sql *db;
+
+	if (check_header(path, schema, e) ||
+	    sql_open(&db, path, schema->queries, flags, e))
+		return -1;
+	if (migrate(db, schema, flags, e)) {
+		sql_close(db);
+		return -1;
+	}
+	*out = db;
+	return 0;
+}

@@ -1,0 +1,140 @@
+#ifndef DB_SQL_H
+#define DB_SQL_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/shape.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One SQLite connection and its statements. Queries live in .sql files and are
+ * named by number (tools/sqlgen.c makes the table, the structs and the enum);
+ * each is prepared at first use and kept. One thread per connection, except
+ * sql_interrupt. This header stands between everything and sqlite3.h.
+ */
+struct sql;
+
+struct sql_query {
+	const char *name;
+	const char *text;
+	const struct shape *in; /* struct whose fields the parameters are */
+	const unsigned char *in_map; /* field of `in` for each parameter */
+	unsigned nparams;
+	const struct shape *out; /* struct that a row fills, column by column */
+};
+
+struct sql_set { /* all queries of one kind of database */
+	const struct sql_query *queries;
+	unsigned count;
+};
+
+enum sql_flags {
+	SQL_CREATE = 1 << 0,   /* make the file, 0600, if it is not there */
+	SQL_READONLY = 1 << 1, /* never writes; the file must exist */
+	SQL_FULL = 1 << 2,     /* synchronous=FULL instead of NORMAL */
+};
+
+/*
+ * Opens path with the pragmas that every connection has: WAL, busy_timeout
+ * 30 s, foreign_keys, secure_delete off. Refuses WAL on network filesystems.
+ * Borrows `set` for the life of *out; it may be NULL (scripts only).
+ */
+int sql_open(struct sql **out, const char *path, const struct sql_set *set,
+	     unsigned flags, struct err *e);
+void sql_close(struct sql *db); /* NULL is fine */
+const char *sql_path(const struct sql *db);
+
+/* Literal SQL of any number of statements: pragmas and migrations only. */
+int sql_script(struct sql *db, const char *text, struct err *e);
+
+/* The one number, or the one text, that a literal query yields. No row: 0, "". */
+int sql_script_i64(struct sql *db, const char *text, int64_t *out,
+		   struct err *e);
+int sql_script_text(struct sql *db, const char *text, struct arena *a,
+		    const char **out, struct err *e);
+
+/*
+ * Transactions nest: the outermost sql_enter is BEGIN IMMEDIATE, its sql_leave
+ * is COMMIT if rc is 0 and nothing inside failed, else ROLLBACK. sql_leave
+ * returns rc, or -1 when the commit itself failed:
+ *
+ *   if (sql_enter(db, e)) return -1;
+ *   return sql_leave(db, steps(db, …, e), e);
+ *
+ * sql_enter_read is for several reads of one moment; nothing may write in it.
+ */
+int sql_enter(struct sql *db, struct err *e);
+int sql_enter_read(struct sql *db, struct err *e);
+int sql_leave(struct sql *db, int rc, struct err *e);
+bool sql_in_transaction(const struct sql *db);
+
+/* Makes the next outermost transactions wait for the disk (FULL), or not. */
+int sql_durable(struct sql *db, bool full, struct err *e);
+
+/* Runs a query that yields no rows. Returns rows changed, or -1. */
+int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);
+
+/* The first row, its texts and blobs copied to the arena: 1, or 0 if there is
+ * none, or -1. With a NULL arena the row may hold numbers only. */
+int sql_get(struct sql *db, unsigned query, const void *in, void *row,
+	    struct arena *a, struct err *e);
+
+/* All rows, at most max, as an array in the arena: how many, or -1. */
+int sql_collect(struct sql *db, unsigned query, const void *in, int max,
+		void *rows_out, struct arena *a, struct err *e);
+
+/*
+ * Walks rows:   struct sql_rows it = sql_rows(db, Q_RUN_LIVE, &key);
+ *               while (sql_next(&it, &row)) …
+ *               if (sql_end(&it, e)) return -1;
+ * `row` borrows from the statement until the next call on `it`. The first
+ * failure sticks and comes out of sql_end, which must always be called. Nothing
+ * that waits may happen inside: an open walk pins the WAL.
+ */
+struct sql_rows {
+	struct sql *db;
+	unsigned query;
+	int rc;
+};
+
+struct sql_rows sql_rows(struct sql *db, unsigned query, const void *in);
+bool sql_next(struct sql_rows *it, void *row);
+int sql_end(struct sql_rows *it, struct err *e);
+
+int64_t sql_last_rowid(const struct sql *db);
+
+/* Inside a write transaction: a number that is the same as in our last one if
+ * nobody else has committed in between. What was read then is still true. (It
+ * may also move without need, after a rollback or a write outside sql_enter.) */
+uint32_t sql_generation(const struct sql *db);
+
+/* From any thread: whatever runs ends with ERR_CANCELED. */
+void sql_interrupt(struct sql *db);
+
+/* Prepares every query, so that a test proves them all against the schema. */
+int sql_check(struct sql *db, struct err *e);
+
+/* Bytes of memory that the connection holds: cache, schema, statements. */
+int64_t sql_memory_used(struct sql *db);
+
+/* wal_checkpoint in one of PASSIVE, FULL, RESTART, TRUNCATE. */
+enum sql_checkpoint {
+	SQL_CHECKPOINT_PASSIVE,
+	SQL_CHECKPOINT_FULL,
+	SQL_CHECKPOINT_RESTART,
+	SQL_CHECKPOINT_TRUNCATE
+};
+
+struct sql_checkpoint_result {
+	bool busy;
+	int log_frames;
+	int checkpointed;
+};
+
+int sql_checkpoint(struct sql *db, enum sql_checkpoint mode,
+		   struct sql_checkpoint_result *out, struct err *e);
+
+#endif

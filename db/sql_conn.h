@@ -1,0 +1,40 @@
+#ifndef DB_SQL_CONN_H
+#define DB_SQL_CONN_H
+
+#include "db/sql.h"
+#include "db/turn.h"
+
+#include <sqlite3.h>
+
+/* What the files of db/ share about a connection. Not for other folders,
+ * except vfs/, which reads and writes blobs through the raw handle. */
+
+struct stmt {
+	sqlite3_stmt *st; /* NULL until first used */
+	int rc;           /* why it could not be prepared */
+	bool busy;
+};
+
+struct sql {
+	sqlite3 *conn;
+	const struct sql_set *set;
+	char *path;
+	struct turn turn;
+	sqlite3_stmt *begin;
+	sqlite3_stmt *commit;
+	int depth;   /* of sql_enter */
+	bool doomed; /* something inside failed: no commit */
+	bool writing;
+	uint32_t noticed; /* SQLite's count when our last transaction ended */
+	uint32_t generation; /* see sql_generation */
+	bool full;           /* synchronous=FULL at the moment */
+	struct stmt stmts[];
+};
+
+struct stmt *sql_stmt(struct sql *db, unsigned query);
+
+/* The one place where SQLite's codes become ours. */
+bool sql_failed(int rc);
+int sql_fail(struct sql *db, int rc, const char *what, struct err *e);
+
+#endif

@@ -1,0 +1,2 @@
+-- query session_sid (key text) -> (sid text)
+SELECT sid FROM session WHERE key = :key;

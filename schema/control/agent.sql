@@ -1,0 +1,80 @@
+-- Agents, their versions and their files.
+
+-- row agent_row (name text, driver text, workspace text, model text,
+--   prompt text, is_default bool, is_enabled bool, spec json, version i64,
+--   digest text, source text, created_at time, updated_at time)
+
+-- query agent_get (name text) -> agent_row
+SELECT name, driver, workspace, model, prompt, is_default, is_enabled, spec,
+       version, digest, source, created_at, updated_at
+  FROM agent WHERE name = :name;
+
+-- query agent_list (after text, count i64) -> agent_row
+SELECT name, driver, workspace, model, prompt, is_default, is_enabled, spec,
+       version, digest, source, created_at, updated_at
+  FROM agent WHERE name > :after ORDER BY name LIMIT :count;
+
+-- query agent_get_default -> agent_row
+SELECT name, driver, workspace, model, prompt, is_default, is_enabled, spec,
+       version, digest, source, created_at, updated_at
+  FROM agent WHERE is_default = 1;
+
+-- query agent_put (agent_row)
+INSERT INTO agent (name, driver, workspace, model, prompt, is_default,
+                   is_enabled, spec, version, digest, source, created_at,
+                   updated_at)
+VALUES (:name, :driver, :workspace, :model, :prompt, :is_default, :is_enabled,
+        :spec, :version, :digest, :source, :created_at, :updated_at)
+ON CONFLICT (name) DO UPDATE SET
+  driver = excluded.driver, workspace = excluded.workspace,
+  model = excluded.model, prompt = excluded.prompt,
+  is_default = excluded.is_default, is_enabled = excluded.is_enabled,
+  spec = excluded.spec, version = excluded.version, digest = excluded.digest,
+  source = excluded.source, updated_at = excluded.updated_at;
+
+-- query agent_clear_default
+UPDATE agent SET is_default = 0 WHERE is_default = 1;
+
+-- query agent_delete (name text)
+DELETE FROM agent WHERE name = :name;
+
+-- row agent_version_row (agent text, version i64, definition json, digest text,
+--   source text, created_at time)
+
+-- query agent_version_add (agent_version_row)
+INSERT INTO agent_version (agent, version, definition, digest, source, created_at)
+VALUES (:agent, :version, :definition, :digest, :source, :created_at);
+
+-- query agent_version_list (agent text) -> agent_version_row
+SELECT agent, version, definition, digest, source, created_at
+  FROM agent_version WHERE agent = :agent ORDER BY version DESC;
+
+-- query agent_version_last (agent text) -> (version i64)
+SELECT coalesce(max(version), 0) AS version FROM agent_version
+ WHERE agent = :agent;
+
+-- row agent_database_row (agent text, path text, schema_version i64, epoch i64,
+--   bytes i64, wal_bytes i64, created_at time, last_seen_at time)
+
+-- query agent_database_get (agent text) -> agent_database_row
+SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
+       last_seen_at
+  FROM agent_database WHERE agent = :agent;
+
+-- query agent_database_list -> agent_database_row
+SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
+       last_seen_at
+  FROM agent_database ORDER BY agent;
+
+-- query agent_database_put (agent_database_row)
+INSERT INTO agent_database (agent, path, schema_version, epoch, bytes,
+                            wal_bytes, created_at, last_seen_at)
+VALUES (:agent, :path, :schema_version, :epoch, :bytes, :wal_bytes,
+        :created_at, :last_seen_at)
+ON CONFLICT (agent) DO UPDATE SET
+  path = excluded.path, schema_version = excluded.schema_version,
+  epoch = excluded.epoch, bytes = excluded.bytes,
+  wal_bytes = excluded.wal_bytes, last_seen_at = excluded.last_seen_at;
+
+-- query agent_database_delete (agent text)
+DELETE FROM agent_database WHERE agent = :agent;

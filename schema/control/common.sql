@@ -1,0 +1,64 @@
+-- Settings, leases, the supervisor's lock, the audit log.
+
+-- query kv_get (scope text, key text, now time) -> (value text)
+SELECT value FROM kv WHERE scope = :scope AND key = :key
+   AND (expires_at IS NULL OR expires_at > :now);
+
+-- query kv_put (scope text, key text, value text, expires_at time, now time)
+INSERT INTO kv (scope, key, value, expires_at, updated_at)
+VALUES (:scope, :key, :value, :expires_at, :now)
+ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value,
+  expires_at = excluded.expires_at, updated_at = excluded.updated_at;
+
+-- query kv_delete (scope text, key text)
+DELETE FROM kv WHERE scope = :scope AND key = :key;
+
+-- query kv_sweep (now time, count i64)
+DELETE FROM kv WHERE (scope, key) IN
+ (SELECT scope, key FROM kv WHERE expires_at IS NOT NULL AND expires_at <= :now
+   LIMIT :count);
+
+-- row lease_row (name text, holder text, epoch i64, taken_at time, expires_at time)
+
+-- query lease_get (name text) -> lease_row
+SELECT name, holder, epoch, taken_at, expires_at FROM lease WHERE name = :name;
+
+-- query lease_claim (name text, holder text, now time, expires_at time)
+-- Takes a free or expired lease, or prolongs one's own; changes no row otherwise.
+INSERT INTO lease (name, holder, epoch, taken_at, expires_at)
+VALUES (:name, :holder, 1, :now, :expires_at)
+ON CONFLICT (name) DO UPDATE SET
+  epoch = epoch + (holder <> excluded.holder),
+  taken_at = CASE WHEN holder = excluded.holder THEN taken_at ELSE excluded.taken_at END,
+  holder = excluded.holder, expires_at = excluded.expires_at
+WHERE holder = excluded.holder OR lease.expires_at <= excluded.taken_at;
+
+-- query lease_release (name text, holder text)
+DELETE FROM lease WHERE name = :name AND holder = :holder;
+
+-- row supervisor_row (pid i64, start_ticks i64, boot_id text, program text,
+--   epoch i64, since time)
+
+-- query supervisor_get -> supervisor_row
+SELECT pid, start_ticks, boot_id, program, epoch, since FROM supervisor;
+
+-- query supervisor_put (supervisor_row)
+INSERT INTO supervisor (id, pid, start_ticks, boot_id, program, epoch, since)
+VALUES (1, :pid, :start_ticks, :boot_id, :program, :epoch, :since)
+ON CONFLICT (id) DO UPDATE SET pid = excluded.pid,
+  start_ticks = excluded.start_ticks, boot_id = excluded.boot_id,
+  program = excluded.program, epoch = excluded.epoch, since = excluded.since;
+
+-- query supervisor_clear (pid i64, start_ticks i64)
+-- Keeps the row, and with it the epoch; pid 0 means that nobody runs.
+UPDATE supervisor SET pid = 0 WHERE pid = :pid AND start_ticks = :start_ticks;
+
+-- row audit_row (id i64, at time, actor text, act text, subject text, detail json)
+
+-- query audit_add (at time, actor text, act text, subject text, detail json)
+INSERT INTO audit (at, actor, act, subject, detail)
+VALUES (:at, :actor, :act, :subject, :detail);
+
+-- query audit_list (before i64, count i64) -> audit_row
+SELECT id, at, actor, act, subject, detail FROM audit
+ WHERE id < :before ORDER BY id DESC LIMIT :count;

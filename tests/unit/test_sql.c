@@ -1,0 +1,171 @@
+#include "tests/support/temp.h"
+
+#include "db/sql.h"
+#include "schema/agent_queries.h"
+#include "schema/control_queries.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+
+static struct sql *open_control(void)
+{
+	struct sql *db = NULL;
+	struct err e = {0};
+
+	if (db_open(&db, temp_join(&dir, "c.sqlite"), &control_schema,
+		    SQL_CREATE | SQL_FULL, &e))
+		fail_msg("%s", e.text);
+	return db;
+}
+
+static int put_kv(struct sql *db, const char *key, const char *value,
+		  struct err *e)
+{
+	return sql_exec(db, Q_KV_PUT,
+			&(struct kv_put_in){.scope = "t",
+					    .key = key,
+					    .value = value,
+					    .expires_at = OPT_NONE,
+					    .now = 1},
+			e);
+}
+
+static int has_kv(struct sql *db, const char *key)
+{
+	struct kv_get_row row;
+	struct arena a = {0};
+	struct err e;
+	int n = sql_get(db, Q_KV_GET,
+			&(struct kv_get_in){.scope = "t", .key = key, .now = 1},
+			&row, &a, &e);
+
+	arena_fini(&a);
+	return n;
+}
+
+static void every_query_fits_its_schema(void **state)
+{
+	static const struct {
+		const char *name;
+		const struct db_schema *schema;
+	} both[] = {{"control", &control_schema}, {"agent", &agent_schema}};
+	struct err e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sql *db;
+
+		if (db_open(&db, temp_join(&dir, both[i].name), both[i].schema,
+			    SQL_CREATE, &e) ||
+		    sql_check(db, &e))
+			fail_msg("%s", e.text);
+		sql_close(db);
+	}
+}
+
+static void files_are_private_whatever_the_umask(void **state)
+{
+	static const char *const names[] = {"c.sqlite", "c.sqlite-wal",
+					    "c.sqlite-shm"};
+	mode_t was = umask(0);
+	struct sql *db = open_control();
+	struct err e;
+
+	(void)state;
+	umask(was);
+	assert_int_equal(put_kv(db, "a", "1", &e), 1);
+	for (size_t i = 0; i < 3; i++) {
+		struct stat st;
+
+		assert_int_equal(stat(temp_join(&dir, names[i]), &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+	}
+	sql_close(db);
+}
+
+static void what_fails_inside_undoes_the_whole(void **state)
+{
+	struct sql *db = open_control();
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(sql_enter(db, &e), 0);
+	assert_int_equal(put_kv(db, "outer", "1", &e), 1);
+	assert_int_equal(sql_enter(db, &e), 0);
+	assert_int_equal(put_kv(db, "inner", NULL, &e), -1);
+	assert_int_equal(e.code, ERR_INVALID);
+	assert_int_equal(sql_leave(db, -1, &e), -1);
+	assert_int_equal(sql_leave(db, 0, &e), -1);
+	assert_int_equal(has_kv(db, "outer"), 0);
+	assert_false(sql_in_transaction(db));
+	sql_close(db);
+}
+
+static uint32_t generation_after_begin(struct sql *db)
+{
+	struct err e;
+	uint32_t now;
+
+	assert_int_equal(sql_enter(db, &e), 0);
+	now = sql_generation(db);
+	assert_int_equal(sql_leave(db, 0, &e), 0);
+	return now;
+}
+
+static void generation_moves_with_others_commits_only(void **state)
+{
+	struct sql *one = open_control(), *two = open_control();
+	uint32_t before = generation_after_begin(one);
+	struct err e;
+
+	(void)state;
+	assert_int_equal(sql_enter(one, &e), 0);
+	assert_int_equal(put_kv(one, "mine", "1", &e), 1);
+	assert_int_equal(sql_leave(one, 0, &e), 0);
+	assert_int_equal(generation_after_begin(one), before);
+	assert_int_equal(put_kv(two, "theirs", "1", &e), 1);
+	assert_int_not_equal(generation_after_begin(one), before);
+	sql_close(one);
+	sql_close(two);
+}
+
+static void a_file_that_is_no_database_is_named(void **state)
+{
+	const char *path = temp_join(&dir, "text");
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	struct sql *db;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(write(fd, "hello\n", 6), 6);
+	close(fd);
+	assert_int_equal(db_open(&db, path, &control_schema, SQL_CREATE, &e),
+			 -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	assert_non_null(strstr(e.text, path));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_query_fits_its_schema),
+		cmocka_unit_test(files_are_private_whatever_the_umask),
+		cmocka_unit_test(what_fails_inside_undoes_the_whole),
+		cmocka_unit_test(generation_moves_with_others_commits_only),
+		cmocka_unit_test(a_file_that_is_no_database_is_named),
+	};
+	int bad;
+
+	temp_make(&dir);
+	bad = cmocka_run_group_tests(tests, NULL, NULL);
+	temp_remove(&dir);
+	return bad;
+}

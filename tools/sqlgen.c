@@ -1,0 +1,587 @@
+/*
+ * sqlgen: turns the .sql files of one database into C, and proves on the way
+ * that they fit together. A build-time tool.
+ *
+ *   sqlgen NAME KIND APPLICATION_ID OUT.h OUT.c FILE.sql...
+ *
+ * A file whose name starts with four digits is a migration (in that order; a
+ * first line "-- rebuild" marks a table rebuild). columns.sql holds the
+ * additive columns, one ALTER TABLE a line. Every other file holds queries:
+ *
+ *   -- row NAME (FIELD TYPE, ...)        a struct, for several queries
+ *   -- query NAME [(PARAMS)] [-> ROW]    a query; its text follows
+ *
+ * PARAMS is a list (FIELD TYPE, ...), which makes struct NAME_in, or the name of
+ * a row. ROW is the name of a row, or a list, which makes struct NAME_row. TYPE
+ * is one of base/shape.h. A head may go on over several lines that start with
+ * "--". Every query is prepared against the migrated schema: a parameter or a
+ * column that SQL and struct do not agree on, in name, order or type, stops the
+ * build. So does a row or a field that no query uses.
+ */
+#include <ctype.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 64
+#define MAX_FIELDS 64
+#define MAX_THINGS 1024
+
+struct field {
+	char name[NAME_BYTES];
+	char type[8];
+	bool used;
+};
+
+struct row {
+	char name[NAME_BYTES];
+	struct field fields[MAX_FIELDS];
+	int nfields;
+	bool used;
+	const char *file;
+};
+
+struct query {
+	char name[NAME_BYTES];
+	struct row *in;
+	struct row *out;
+	char *text;
+	const char *file;
+	int map[MAX_FIELDS];
+	int nparams;
+};
+
+struct script {
+	char name[NAME_BYTES];
+	char table[NAME_BYTES];
+	char column[NAME_BYTES];
+	char *text;
+	bool rebuild;
+};
+
+static struct row rows[MAX_THINGS];
+static struct query queries[MAX_THINGS];
+static struct script migrations[MAX_THINGS], columns[MAX_THINGS];
+static int nrows, nqueries, nmigrations, ncolumns;
+
+static void die(const char *file, const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+
+static void die(const char *file, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: error: ", file);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(65);
+}
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text;
+	long n;
+
+	if (!f || fseek(f, 0, SEEK_END) || (n = ftell(f)) < 0)
+		die(path, "cannot be read");
+	rewind(f);
+	text = calloc(1, (size_t)n + 1);
+	if (!text || fread(text, 1, (size_t)n, f) != (size_t)n || fclose(f))
+		die(path, "cannot be read");
+	return text;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* --- parsing ---------------------------------------------------------- */
+
+static const char *skip_space(const char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
+static const char *read_word(const char *p, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	p = skip_space(p);
+	while ((isalnum((unsigned char)*p) || *p == '_') && n + 1 < cap)
+		out[n++] = *p++;
+	out[n] = '\0';
+	return p;
+}
+
+static bool is_type(const char *t)
+{
+	static const char *const types[] = {"i64", "opt",  "time", "bool",
+					    "f64", "text", "json", "blob"};
+
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		if (!strcmp(types[i], t))
+			return true;
+	return false;
+}
+
+static struct row *find_row(const char *name)
+{
+	for (int i = 0; i < nrows; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static struct row *new_row(const char *file, const char *name)
+{
+	struct row *r = &rows[nrows++];
+
+	if (nrows == MAX_THINGS || find_row(name))
+		die(file, "row %s: too many, or there twice", name);
+	snprintf(r->name, sizeof r->name, "%s", name);
+	r->file = file;
+	return r;
+}
+
+/* "(a i64, b text)" into r; returns what follows. */
+static const char *read_fields(const char *file, const char *p, struct row *r)
+{
+	for (p = skip_space(p) + 1;;) {
+		struct field *f = &r->fields[r->nfields++];
+
+		if (r->nfields == MAX_FIELDS)
+			die(file, "%s: too many fields", r->name);
+		p = read_word(p, f->name, sizeof f->name);
+		p = read_word(p, f->type, sizeof f->type);
+		if (!*f->name || !is_type(f->type))
+			die(file, "%s: field '%s' has no known type ('%s')",
+			    r->name, f->name, f->type);
+		p = skip_space(p);
+		if (*p == ')')
+			return p + 1;
+		if (*p++ != ',')
+			die(file, "%s: expected , or ) after %s", r->name,
+			    f->name);
+	}
+}
+
+/* A row's name, or a list that makes the row `made`. */
+static const char *read_shape(const char *file, const char *p, const char *made,
+			      struct row **out)
+{
+	char name[NAME_BYTES];
+	const char *after;
+
+	p = skip_space(p);
+	if (*p == '(') {
+		after = read_word(p + 1, name, sizeof name);
+		if (*skip_space(after) == ')') { /* (row_name) */
+			*out = find_row(name);
+			p = skip_space(after) + 1;
+		} else {
+			*out = new_row(file, made);
+			(*out)->used = true;
+			return read_fields(file, p, *out);
+		}
+	} else {
+		p = read_word(p, name, sizeof name);
+		*out = find_row(name);
+	}
+	if (!*out)
+		die(file, "%s: there is no row '%s' above it", made, name);
+	(*out)->used = true;
+	return p;
+}
+
+static void read_query_head(const char *file, const char *p)
+{
+	struct query *q = &queries[nqueries++];
+	char made[NAME_BYTES];
+
+	if (nqueries == MAX_THINGS)
+		die(file, "too many queries");
+	q->file = file;
+	p = skip_space(read_word(p, q->name, sizeof q->name - 8));
+	if (*p == '(') {
+		snprintf(made, sizeof made, "%.55s_in", q->name);
+		p = skip_space(read_shape(file, p, made, &q->in));
+	}
+	if (!strncmp(p, "->", 2)) {
+		snprintf(made, sizeof made, "%.55s_row", q->name);
+		p = skip_space(read_shape(file, p + 2, made, &q->out));
+	}
+	if (*p)
+		die(file, "query %s: '%s' in its head", q->name, p);
+}
+
+static bool head_is_whole(const char *head)
+{
+	int depth = 0;
+
+	for (; *head; head++)
+		depth += (*head == '(') - (*head == ')');
+	return depth == 0;
+}
+
+static void add_text(struct query *q, const char *line)
+{
+	size_t n = q->text ? strlen(q->text) : 0;
+	size_t more = strlen(line) + 2;
+
+	q->text = realloc(q->text, n + more);
+	if (!q->text)
+		abort();
+	snprintf(q->text + n, more, "%s\n", line);
+}
+
+static void read_head(const char *file, const char *head)
+{
+	struct row *r;
+	char name[NAME_BYTES];
+
+	if (!strncmp(head, "query ", 6)) {
+		read_query_head(file, head + 6);
+		return;
+	}
+	head = read_word(head + 4, name, sizeof name);
+	r = new_row(file, name);
+	read_fields(file, head, r);
+}
+
+static void read_queries(const char *file, char *text)
+{
+	char head[4096] = "";
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		bool comment = !strncmp(line, "--", 2);
+		const char *said = comment ? skip_space(line + 2) : line;
+		bool starts = comment && (!strncmp(said, "query ", 6) ||
+					  !strncmp(said, "row ", 4));
+
+		if (starts || (*head && comment)) {
+			size_t n = strlen(head);
+
+			snprintf(head + n, sizeof head - n, "%s ", said);
+			if (head_is_whole(head)) {
+				read_head(file, head);
+				head[0] = '\0';
+			}
+		} else if (!comment && *skip_space(line)) {
+			if (*head || nqueries == 0)
+				die(file, "text outside a query: %s", line);
+			add_text(&queries[nqueries - 1], line);
+		}
+	}
+}
+
+static void read_columns(const char *file, char *text)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		struct script *c = &columns[ncolumns];
+
+		if (!strncmp(line, "--", 2) || !*skip_space(line))
+			continue;
+		if (sscanf(line, "ALTER TABLE %63s ADD COLUMN %63s", c->table,
+			   c->column) != 2)
+			die(file, "expected ALTER TABLE … ADD COLUMN: %s",
+			    line);
+		c->text = line;
+		ncolumns++;
+	}
+}
+
+static void read_input(const char *path)
+{
+	const char *name = base_name(path);
+	char *text = read_file(path);
+
+	if (isdigit((unsigned char)name[0])) {
+		struct script *m = &migrations[nmigrations++];
+
+		snprintf(m->name, sizeof m->name, "%.*s",
+			 (int)strcspn(name, "."), name);
+		m->text = text;
+		m->rebuild = !strncmp(text, "-- rebuild", 10);
+	} else if (!strcmp(name, "columns.sql")) {
+		read_columns(path, text);
+	} else {
+		read_queries(path, text);
+	}
+}
+
+/* --- proving ---------------------------------------------------------- */
+
+static bool type_fits(const char *declared, const char *type)
+{
+	if (!declared) /* an expression: the head is all there is to know */
+		return true;
+	if (!strcmp(declared, "INTEGER"))
+		return !strcmp(type, "i64") || !strcmp(type, "opt") ||
+		       !strcmp(type, "time") || !strcmp(type, "bool");
+	if (!strcmp(declared, "TEXT"))
+		return !strcmp(type, "text") || !strcmp(type, "json");
+	if (!strcmp(declared, "BLOB"))
+		return !strcmp(type, "blob");
+	if (!strcmp(declared, "REAL"))
+		return !strcmp(type, "f64");
+	return true;
+}
+
+static void prove_params(struct query *q, sqlite3_stmt *st)
+{
+	q->nparams = sqlite3_bind_parameter_count(st);
+	for (int i = 0; i < q->nparams; i++) {
+		const char *name = sqlite3_bind_parameter_name(st, i + 1);
+		int at = 0;
+
+		if (!name || !q->in)
+			die(q->file, "query %s: parameter %d has no field",
+			    q->name, i + 1);
+		while (at < q->in->nfields &&
+		       strcmp(q->in->fields[at].name, name + 1) != 0)
+			at++;
+		if (at == q->in->nfields)
+			die(q->file, "query %s: %s has no field in %s", q->name,
+			    name, q->in->name);
+		q->in->fields[at].used = true;
+		q->map[i] = at;
+	}
+}
+
+static void prove_columns(struct query *q, sqlite3_stmt *st)
+{
+	int n = sqlite3_column_count(st);
+
+	if (n != (q->out ? q->out->nfields : 0))
+		die(q->file, "query %s: %d columns, but %d fields", q->name, n,
+		    q->out ? q->out->nfields : 0);
+	for (int i = 0; i < n; i++) {
+		struct field *f = &q->out->fields[i];
+		const char *name = sqlite3_column_name(st, i);
+		const char *type = sqlite3_column_decltype(st, i);
+
+		if (strcmp(name, f->name) != 0)
+			die(q->file, "query %s: column %d is %s, field is %s",
+			    q->name, i + 1, name, f->name);
+		if (!type_fits(type, f->type))
+			die(q->file, "query %s: %s is %s in SQL, %s in C",
+			    q->name, name, type, f->type);
+		f->used = true;
+	}
+}
+
+static void prove_all(void)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st;
+
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
+		abort();
+	for (int i = 0; i < nmigrations; i++)
+		if (sqlite3_exec(db, migrations[i].text, 0, 0, 0) != SQLITE_OK)
+			die(migrations[i].name, "%s", sqlite3_errmsg(db));
+	for (int i = 0; i < ncolumns; i++)
+		if (sqlite3_exec(db, columns[i].text, 0, 0, 0) != SQLITE_OK)
+			die("columns.sql", "%s", sqlite3_errmsg(db));
+	for (int i = 0; i < nqueries; i++) {
+		struct query *q = &queries[i];
+
+		if (!q->text || sqlite3_prepare_v2(db, q->text, -1, &st, 0))
+			die(q->file, "query %s: %s", q->name,
+			    q->text ? sqlite3_errmsg(db) : "has no text");
+		prove_params(q, st);
+		prove_columns(q, st);
+		sqlite3_finalize(st);
+	}
+	sqlite3_close(db);
+	for (int i = 0; i < nrows; i++)
+		for (int k = 0; k < rows[i].nfields; k++)
+			if (!rows[i].fields[k].used)
+				die(rows[i].file, "row %s: nobody uses %s",
+				    rows[i].name, rows[i].fields[k].name);
+}
+
+/* --- writing ---------------------------------------------------------- */
+
+static void put_upper(FILE *out, const char *s)
+{
+	for (; *s; s++)
+		fputc(toupper((unsigned char)*s), out);
+}
+
+static void put_string(FILE *out, const char *s)
+{
+	fputs("\n\t\t\"", out);
+	for (; *s; s++)
+		if (*s == '\n')
+			fputs(s[1] ? "\\n\"\n\t\t\"" : "\\n", out);
+		else if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else
+			fputc(*s, out);
+	fputc('"', out);
+}
+
+static void write_header(FILE *out, const char *name)
+{
+	fprintf(out, "/* Made by sqlgen from the .sql files: do not edit. */\n"
+		     "#ifndef SCHEMA_");
+	put_upper(out, name);
+	fprintf(out, "_QUERIES_H\n#define SCHEMA_");
+	put_upper(out, name);
+	fprintf(out,
+		"_QUERIES_H\n\n#include \"base/shape.h\"\n"
+		"#include \"db/migrate.h\"\n\nenum %s_query {\n",
+		name);
+	for (int i = 0; i < nqueries; i++) {
+		fputs("\tQ_", out);
+		put_upper(out, queries[i].name);
+		fputs(",\n", out);
+	}
+	fputs("\tQ_", out);
+	put_upper(out, name);
+	fprintf(out, "_COUNT\n};\n\nextern const struct db_schema %s_schema;\n",
+		name);
+	for (int i = 0; i < nrows; i++) {
+		fprintf(out, "\nstruct %s {\n", rows[i].name);
+		for (int k = 0; k < rows[i].nfields; k++)
+			fprintf(out, "\tfield_%s %s;\n", rows[i].fields[k].type,
+				rows[i].fields[k].name);
+		fprintf(out, "};\nextern const struct shape %s_shape;\n",
+			rows[i].name);
+	}
+	fprintf(out, "\n#endif\n");
+}
+
+static void write_shapes(FILE *out)
+{
+	for (int i = 0; i < nrows; i++) {
+		const struct row *r = &rows[i];
+
+		fprintf(out, "\nstatic const struct field %s_fields[] = {\n",
+			r->name);
+		for (int k = 0; k < r->nfields; k++)
+			fprintf(out,
+				"\t{\"%s\", FIELD_%s, offsetof(struct %s, "
+				"%s)},\n",
+				r->fields[k].name, r->fields[k].type, r->name,
+				r->fields[k].name);
+		fprintf(out,
+			"};\nconst struct shape %s_shape = {\"%s\", "
+			"sizeof(struct %s), %d, %s_fields};\n",
+			r->name, r->name, r->name, r->nfields, r->name);
+	}
+}
+
+static void write_query(FILE *out, const struct query *q)
+{
+	fputs("\t[Q_", out);
+	put_upper(out, q->name);
+	fprintf(out, "] = {\n\t\t.name = \"%s\",\n\t\t.text =", q->name);
+	put_string(out, q->text);
+	if (q->in)
+		fprintf(out, ",\n\t\t.in = &%s_shape", q->in->name);
+	if (q->nparams > 0) {
+		fprintf(out,
+			",\n\t\t.nparams = %d,\n\t\t.in_map = (const "
+			"unsigned char[]){",
+			q->nparams);
+		for (int i = 0; i < q->nparams; i++)
+			fprintf(out, "%s%d", i ? ", " : "", q->map[i]);
+		fputs("}", out);
+	}
+	if (q->out)
+		fprintf(out, ",\n\t\t.out = &%s_shape", q->out->name);
+	fputs("},\n", out);
+}
+
+static void write_scripts(FILE *out, const char *name)
+{
+	fprintf(out, "\nstatic const struct db_migration %s_migrations[] = {\n",
+		name);
+	for (int i = 0; i < nmigrations; i++) {
+		fprintf(out, "\t{.name = \"%s\", .rebuild = %s, .text =",
+			migrations[i].name,
+			migrations[i].rebuild ? "true" : "false");
+		put_string(out, migrations[i].text);
+		fputs("},\n", out);
+	}
+	fprintf(out, "};\n\nstatic const struct db_column %s_columns[] = {\n",
+		name);
+	for (int i = 0; i < ncolumns; i++) {
+		fprintf(out, "\t{\"%s\", \"%s\",", columns[i].table,
+			columns[i].column);
+		put_string(out, columns[i].text);
+		fputs("},\n", out);
+	}
+	fprintf(out, "\t{0, 0, 0}\n};\n");
+}
+
+static void write_source(FILE *out, const char *name, const char *kind,
+			 const char *id)
+{
+	fprintf(out,
+		"/* Made by sqlgen from the .sql files: do not edit. */\n"
+		"#include \"schema/%s_queries.h\"\n\n#include <stddef.h>\n",
+		name);
+	write_shapes(out);
+	fprintf(out, "\nstatic const struct sql_query %s_queries[] = {\n",
+		name);
+	for (int i = 0; i < nqueries; i++)
+		write_query(out, &queries[i]);
+	fprintf(out,
+		"};\n\nstatic const struct sql_set %s_set = {%s_queries, "
+		"%d};\n",
+		name, name, nqueries);
+	write_scripts(out, name);
+	fprintf(out,
+		"\nconst struct db_schema %s_schema = {\n\t.kind = \"%s\",\n"
+		"\t.application_id = %s,\n\t.migrations = %s_migrations,\n"
+		"\t.version = %d,\n\t.columns = %s_columns,\n\t.ncolumns = "
+		"%d,\n\t.queries = &%s_set,\n};\n",
+		name, kind, id, name, nmigrations, name, ncolumns, name);
+}
+
+static FILE *create(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		die(path, "cannot be written");
+	return f;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *header, *source;
+
+	if (argc < 7) {
+		fprintf(stderr, "usage: sqlgen NAME KIND APPLICATION_ID OUT.h "
+				"OUT.c FILE.sql...\n");
+		return 64;
+	}
+	for (int i = 6; i < argc; i++)
+		read_input(argv[i]);
+	prove_all();
+	header = create(argv[4]);
+	source = create(argv[5]);
+	write_header(header, argv[1]);
+	write_source(source, argv[1], argv[2], argv[3]);
+	return fclose(header) || fclose(source) ? 74 : 0;
+}
