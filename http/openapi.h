@@ -1,0 +1,12 @@
+#ifndef HTTP_OPENAPI_H
+#define HTTP_OPENAPI_H
+
+#include "base/buf.h"
+#include "http/route.h"
+
+/* Appends the OpenAPI 3.1 document of a route table, as JSON. Schemas come from
+ * the shapes that routes name, so they cannot differ from what is sent. */
+void openapi_write(struct buf *out, const struct http_routes *routes,
+		   const char *title, const char *version);
+
+#endif

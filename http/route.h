@@ -1,0 +1,63 @@
+#ifndef HTTP_ROUTE_H
+#define HTTP_ROUTE_H
+
+#include "base/arena.h"
+#include "base/shape.h"
+#include "http/http.h"
+#include "http/parse.h"
+
+/*
+ * The route table: one row says which requests a handler takes, who may send
+ * them, and what the OpenAPI document tells about it. The table is the
+ * caller's, const, and borrowed by server and document alike.
+ */
+typedef void http_handler(void *app, const struct http_request *r,
+			  struct http_reply *reply);
+
+enum http_gives {
+	HTTP_GIVES_OBJECT,
+	HTTP_GIVES_LIST,   /* {"items": [...], "next": cursor or null} */
+	HTTP_GIVES_STREAM, /* text/event-stream */
+	HTTP_GIVES_TEXT,
+	HTTP_GIVES_NOTHING
+};
+
+struct http_route {
+	const char *name;   /* operation id, metric label: "run_show" */
+	const char *method; /* HEAD is answered by GET's route */
+	const char *path;   /* "/v1/runs/{id}": a {name} is one segment */
+	enum http_scope scope;
+	http_handler *handle;
+	const char *summary;
+	const char *query;         /* "limit:integer agent:string", or NULL */
+	const struct shape *takes; /* the body, or NULL */
+	enum http_gives gives;
+	const struct shape *shape; /* of the object or of an item, or NULL */
+	size_t body_max;           /* 0: the server's limit */
+};
+
+struct http_routes {
+	const struct http_route *rows;
+	size_t n;
+};
+
+#define HTTP_PARAMS_MAX 8
+
+struct http_match {
+	const struct http_route *route;
+	size_t nparams;
+	struct http_pair params[HTTP_PARAMS_MAX];
+};
+
+/* Finds the route for a path that is still percent-encoded and has no query.
+ * Decoded parameters are taken from the arena. -1 with ERR_NOTFOUND, ERR_METHOD
+ * (the path is known, the method is not) or ERR_USAGE. */
+int http_route_find(const struct http_routes *t, const char *method,
+		    const char *path, struct arena *a, struct http_match *m,
+		    struct err *e);
+
+/* The methods that the path has, as an Allow header lists them. */
+void http_route_allow(const struct http_routes *t, const char *path,
+		      struct buf *out);
+
+#endif
