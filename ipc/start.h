@@ -1,0 +1,40 @@
+#ifndef IPC_START_H
+#define IPC_START_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "ipc/message.h"
+
+/*
+ * What a worker is told when it is started: the message `start`, as one JSON
+ * object on file descriptor 0, to its end. Nothing else is inherited: no other
+ * descriptor but stderr (its log), no environment that matters, no handle.
+ *
+ *   run, attempt, token   who it is; the token proves it to the supervisor
+ *   agent, session        agent id, and the session's key within the agent
+ *   agent_db, schema_version, epoch
+ *                         the registry's identity of the agent's file
+ *   driver, config        "script", "exec", …, and that driver's own JSON
+ *   prompt, prompt_key    the user's message, committed once under prompt_key
+ *                         (the run's id if absent) whatever the attempt
+ *   workspace_mode, workspace
+ *                         how and where the driver sees files
+ *   socket                path of the supervisor's nng listener
+ *   on_supervisor_loss    "continue", or "stop" some seconds after it is gone
+ *   synchronous           of ordinary commits; the end of a run is always full
+ *   heartbeat_ms          a sign of life at least this often
+ *   grace_ms              from SIGTERM to SIGKILL for the driver's children
+ *   run_timeout_ms, idle_timeout_ms
+ *                         the worker ends the run itself, as timed out
+ *   output_max            bytes of a command's output that are kept
+ */
+#define START_FD 0
+
+/* Makes a descriptor (memfd, close-on-exec) that yields s from its start; the
+ * caller closes it. -1 on failure. */
+int start_to_fd(const struct msg_start *s, struct err *e);
+
+/* Reads it. Texts live in a. */
+int start_from_fd(int fd, struct arena *a, struct msg_start *s, struct err *e);
+
+#endif
