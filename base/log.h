@@ -25,9 +25,14 @@ struct log_field {
 	int64_t number;
 };
 
-#define LT(k, v)                                    \
-	{                                           \
-		.key = (k), .text = (v) ? (v) : "-" \
+static inline const char *log_text_(const char *text)
+{
+	return text ? text : "-";
+}
+
+#define LT(k, v)                                   \
+	{                                          \
+		.key = (k), .text = log_text_((v)) \
 	}
 #define LI(k, v)                                   \
 	{                                          \
