@@ -105,18 +105,17 @@ static void take_field(struct sse_parser *p, char *line, size_t n)
 		value += *value == ' ';
 	}
 	size_t len = (size_t)(line + n - value);
+	bool text = !memchr(value, '\0', len); /* names and ids are C texts */
 
 	if (name == 4 && memcmp(line, "data", 4) == 0) {
 		if (p->has_data)
 			buf_addc(&p->data, '\n');
 		buf_add(&p->data, value, len);
 		p->has_data = true;
-	} else if (name == 5 && memcmp(line, "event", 5) == 0) {
+	} else if (name == 5 && memcmp(line, "event", 5) == 0 && text) {
 		buf_clear(&p->event);
 		buf_add(&p->event, value, len);
-	} else if (name == 2 && memcmp(line, "id", 2) == 0) {
-		if (memchr(value, '\0', len))
-			return;
+	} else if (name == 2 && memcmp(line, "id", 2) == 0 && text) {
 		buf_clear(&p->id);
 		buf_add(&p->id, value, len);
 	} else if (name == 5 && memcmp(line, "retry", 5) == 0) {

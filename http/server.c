@@ -234,9 +234,9 @@ static void on_lws_log(int level, const char *line)
 
 	snprintf(text, sizeof text, "%.*s", (int)n, line);
 	if (level == LLL_ERR)
-		log_warn(LT("msg", "libwebsockets"), LT("says", &text[0]));
+		log_warn(LT("msg", "libwebsockets"), LT("says", text));
 	else
-		log_debug(LT("msg", "libwebsockets"), LT("says", &text[0]));
+		log_debug(LT("msg", "libwebsockets"), LT("says", text));
 }
 
 static int open_lws(struct http_server *s, uv_loop_t *loop, struct err *e)
