@@ -1,0 +1,77 @@
+-- Commands to workers, and questions from them.
+
+-- row command_row (id i64, run text, verb text, body json, state text,
+--   refusal text, by text, created_at time, done_at time)
+
+-- query command_add (run text, verb text, body json, by text, now time)
+INSERT INTO run_command (run, verb, body, by, created_at)
+VALUES (:run, :verb, :body, :by, :now);
+
+-- query command_next (run text, after i64) -> command_row
+SELECT id, run, verb, body, state, refusal, by, created_at, done_at
+  FROM run_command
+ WHERE run = :run AND id > :after AND state = 'pending' ORDER BY id LIMIT 1;
+
+-- query command_list (run text) -> command_row
+SELECT id, run, verb, body, state, refusal, by, created_at, done_at
+  FROM run_command WHERE run = :run ORDER BY id;
+
+-- query command_done (id i64, run text, refusal text, now time)
+UPDATE run_command
+   SET state = CASE WHEN :refusal IS NULL THEN 'applied' ELSE 'refused' END,
+       refusal = :refusal, done_at = :now
+ WHERE id = :id AND run = :run AND state = 'pending';
+
+-- query command_late (run text, now time)
+UPDATE run_command SET state = 'late', done_at = :now
+ WHERE run = :run AND state = 'pending';
+
+-- query command_drop (run text, verb text, now time)
+-- A later command of the other kind takes the place of this one.
+UPDATE run_command SET state = 'late', done_at = :now
+ WHERE run = :run AND state = 'pending' AND verb = :verb;
+
+-- row approval_row (id text, run text, agent text, key text, title text,
+--   detail json, state text, fallback text, expires_at time, answered_by text,
+--   note text, asked_at time, answered_at time)
+
+-- query approval_add (approval_row)
+INSERT INTO approval (id, run, agent, key, title, detail, state, fallback,
+  expires_at, answered_by, note, asked_at, answered_at)
+VALUES (:id, :run, :agent, :key, :title, :detail, :state, :fallback,
+  :expires_at, :answered_by, :note, :asked_at, :answered_at);
+
+-- query approval_get (id text) -> approval_row
+SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
+  answered_by, note, asked_at, answered_at FROM approval WHERE id = :id;
+
+-- query approval_find (run text, key text) -> approval_row
+SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
+  answered_by, note, asked_at, answered_at
+  FROM approval WHERE run = :run AND key = :key;
+
+-- query approval_list (state text, run text, before text,
+--   count i64) -> approval_row
+SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
+  answered_by, note, asked_at, answered_at
+  FROM approval
+ WHERE id < :before AND (:state IS NULL OR state = :state)
+   AND (:run IS NULL OR run = :run)
+ ORDER BY id DESC LIMIT :count;
+
+-- query approval_due (now time) -> approval_row
+SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
+  answered_by, note, asked_at, answered_at
+  FROM approval
+ WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now
+ ORDER BY expires_at LIMIT 100;
+
+-- query approval_answer (id text, state text, by text, note text, now time)
+-- Once: changes no row if there is an answer.
+UPDATE approval SET state = :state, answered_by = :by, note = :note,
+  answered_at = :now
+ WHERE id = :id AND state = 'open';
+
+-- query approval_withdraw (run text, now time)
+UPDATE approval SET state = 'withdrawn', answered_at = :now
+ WHERE run = :run AND state = 'open';
