@@ -1,0 +1,128 @@
+#ifndef SUPERVISOR_API_H
+#define SUPERVISOR_API_H
+
+#include "base/arena.h"
+#include "base/config.h"
+#include "base/err.h"
+#include "base/home.h"
+#include "base/id.h"
+#include "db/sql.h"
+#include "schema/runs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What skepd can be asked to do: plain functions, called on the loop's thread
+ * by whoever speaks with the outside (HTTP routes, channels, schedules).
+ *
+ * A verb checks the request and changes rows in the turn's transaction. It
+ * returns -1 with the reason if it refuses: then nothing is changed and nothing
+ * will be called. On 0 the caller's `done` is called exactly once, after the
+ * commit of this turn; only then may the outside be told. Texts are borrowed
+ * for the time of the call.
+ */
+struct sup;
+
+struct sup_result {
+	const struct err *failed; /* NULL: committed; else nothing happened */
+	struct id id;             /* run or approval that it was about */
+	bool changed;             /* false: it was so already (or too late) */
+	const char *note;         /* a word for people, or NULL */
+};
+
+struct sup_done {
+	void (*call)(void *arg, const struct sup_result *r); /* or NULL */
+	void *arg;
+};
+
+/* --- reading ---------------------------------------------------------- */
+
+/* Calls fn after the commit of this turn; failed is NULL if it went well. So
+ * a reader never shows what a crash could take back: read rows in fn. */
+void sup_after(struct sup *s, void (*fn)(void *arg, const struct err *failed),
+	       void *arg);
+struct sql *sup_db(struct sup *s); /* reads, from inside sup_after's fn only */
+const struct config *sup_config(const struct sup *s);
+const struct home *sup_home(const struct sup *s);
+
+/* What is known of a live run beside its row; false if it is not live. */
+struct sup_live {
+	int64_t last_seq, rev; /* newest hint */
+	int64_t heard_at;      /* last message of the worker; 0: never */
+	const char *phase;     /* "starting", "running", "waiting", … */
+	bool connected;
+};
+
+bool sup_live_get(struct sup *s, const char *run, struct sup_live *out);
+
+/* Memory of the run's processes in bytes, and how many there are. Reads /proc:
+ * for a person who looks, not for every request. */
+struct sup_tree {
+	int64_t rss, processes;
+};
+
+void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out);
+
+struct sup_status {
+	int64_t pid, epoch, started_at, live, queued, workers_connected;
+	const char *version;
+	bool stopping;
+};
+
+void sup_status_get(struct sup *s, struct sup_status *out);
+
+/* --- watching --------------------------------------------------------- */
+
+/* fn is called after commits and hints that may be news for the watcher of a
+ * run (NULL: of the host's log). It is a hint: read rows. Not called from
+ * inside sup_watch. */
+struct sup_watch;
+
+struct sup_watch *sup_watch(struct sup *s, const char *run,
+			    void (*fn)(void *arg), void *arg);
+void sup_unwatch(struct sup_watch *w); /* also from inside fn; NULL is fine */
+
+/* --- runs ------------------------------------------------------------- */
+
+/* An ask with the host's defaults; fill in the rest. */
+struct run_ask sup_ask(const struct sup *s);
+int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
+	       struct err *e);
+int sup_retry(struct sup *s, const char *run, const char *by,
+	      struct sup_done done, struct err *e);
+int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
+	       struct sup_done done, struct err *e);
+int sup_pause(struct sup *s, const char *run, const char *by,
+	      struct sup_done done, struct err *e);
+int sup_resume(struct sup *s, const char *run, const char *by,
+	       struct sup_done done, struct err *e);
+int sup_send(struct sup *s, const char *run, const char *text, const char *by,
+	     struct sup_done done, struct err *e);
+
+/* ERR_CONFLICT, naming the first answer, when there is one. */
+int sup_answer(struct sup *s, const char *approval, bool allow,
+	       const char *note, const char *by, struct sup_done done,
+	       struct err *e);
+
+/* --- agents and the host ---------------------------------------------- */
+
+/* definition: {"driver":…, "workspace":…, "model":…, "prompt":…, …} */
+int sup_agent_put(struct sup *s, const char *name, const char *definition,
+		  const char *by, struct sup_done done, struct err *e);
+int sup_agent_delete(struct sup *s, const char *name, const char *by,
+		     struct sup_done done, struct err *e);
+
+/* scopes: a JSON array of words. The caller makes the token and its hash. */
+int sup_token_add(struct sup *s, const char *name, const char *hash,
+		  const char *scopes, struct sup_done done, struct err *e);
+int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
+		     struct err *e);
+
+/* "restart": go, workers live on. "down": start nothing more, go when the last
+ * run is over. "down-now": stop workers (their runs wait for the next start),
+ * then go. */
+int sup_stop(struct sup *s, const char *intent, const char *by,
+	     struct sup_done done, struct err *e);
+
+#endif
