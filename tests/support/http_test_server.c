@@ -333,6 +333,7 @@ int main(int argc, char **argv)
 	uv_loop_init(&loop);
 	if (http_server_open(&app.server, &loop, &config, &e)) {
 		fprintf(stderr, "http_test_server: %s\n", e.text);
+		uv_loop_close(&loop);
 		return err_exit_status(e.code);
 	}
 	uv_signal_init(&loop, &app.term);
