@@ -37,6 +37,9 @@ class Server:
     def __init__(self):
         self.dir = tempfile.mkdtemp()
         self.path = os.path.join(self.dir, "s.sock")
+        self.start()
+
+    def start(self):
         self.proc = subprocess.Popen(
             [os.path.join(BUILD, "http_test_server"), self.path,
              "127.0.0.1:0", TOKEN],
@@ -304,6 +307,55 @@ class Http(unittest.TestCase):
         for t in threads:
             t.join()
         self.assertEqual(failed, [])
+
+    def probe(self, *args):
+        r = subprocess.run(
+            [os.path.join(BUILD, "http_client_probe"), self.s.path, *args],
+            capture_output=True, text=True, timeout=20)
+        self.assertEqual(r.stderr, "")
+        return r.returncode, r.stdout.strip()
+
+    def test_our_client_calls_and_gets_the_servers_errors(self):
+        self.assertEqual(self.probe("call", "GET", "/v1/params/a%2Fb/c"),
+                         (0, '200 {"a":"a/b","b":"c","q":null}'))
+        self.assertEqual(self.probe("call", "POST", "/v1/json", "{}"),
+                         (0, "204"))
+        code, text = self.probe("call", "GET", "/nope")
+        self.assertEqual((code, text.split(":")[0]), (66, "NOTFOUND"))
+        code, text = self.probe("call", "POST", "/v1/json", "[]")
+        self.assertEqual((code, text.split(":")[0]), (65, "INVALID"))
+
+    def test_our_client_says_when_nobody_is_there(self):
+        r = subprocess.run(
+            [os.path.join(BUILD, "http_client_probe"), "/tmp/no/such.sock",
+             "call", "GET", "/"], capture_output=True, text=True, timeout=20)
+        self.assertEqual(r.returncode, 69)
+        self.assertIn('"skep up" starts it', r.stdout)
+
+    def test_our_client_follows_to_the_end_or_stops(self):
+        every = "\n".join(str(i) for i in range(1, 31))
+        self.assertEqual(self.probe("follow", "/v1/numbers?count=30&ms=1"),
+                         (0, every + "\nended"))
+        self.assertEqual(
+            self.probe("follow", "/v1/numbers?count=30&ms=1", "28", "29"),
+            (0, "29\nstopped"))
+        code, text = self.probe("follow", "/v1/nope")
+        self.assertEqual((code, text.split(":")[0]), (66, "NOTFOUND"))
+
+    def test_our_client_resumes_over_a_servers_death(self):
+        p = subprocess.Popen(
+            [os.path.join(BUILD, "http_client_probe"), self.s.path, "follow",
+             "/v1/numbers?count=300&ms=3"], stdout=subprocess.PIPE, text=True)
+        seen = []
+        while len(seen) < 50:
+            seen.append(p.stdout.readline().strip())
+        self.s.proc.kill()
+        self.s.proc.communicate()
+        time.sleep(0.2)
+        self.s.start()
+        rest, _ = p.communicate(timeout=20)
+        self.assertEqual(seen + rest.split(),
+                         [str(i) for i in range(1, 301)] + ["ended"])
 
     def test_garbage_is_answered_or_hung_up_on(self):
         for junk in (b"\x00\x01\x02\r\n\r\n", b"\r\n" * 10 + b"x\r\n\r\n",
