@@ -1,0 +1,24 @@
+-- Embeddings.
+
+-- query embedding_model_get (name text) -> (id i64, dim i64)
+SELECT id, dim FROM embedding_model WHERE name = :name;
+
+-- query embedding_model_add (name text, dim i64)
+INSERT INTO embedding_model (name, dim) VALUES (:name, :dim);
+
+-- query embedding_put (pos i64, model i64, norm f64, vector blob)
+INSERT INTO embedding (pos, model, norm, vector)
+VALUES (:pos, :model, :norm, :vector)
+ON CONFLICT (pos, model) DO UPDATE SET norm = excluded.norm,
+  vector = excluded.vector;
+
+-- query embedding_delete (pos i64, model i64)
+DELETE FROM embedding WHERE pos = :pos AND model = :model;
+
+-- query embedding_all (model i64) -> (pos i64, norm f64, vector blob)
+SELECT pos, norm, vector FROM embedding WHERE model = :model;
+
+-- query embedding_session (model i64, session i64) -> (pos i64, norm f64,
+--   vector blob)
+SELECT pos, norm, vector FROM embedding
+ WHERE model = :model AND pos > :session << 32 AND pos < (:session + 1) << 32;

@@ -1,0 +1,68 @@
+#ifndef SCHEMA_SEARCH_H
+#define SCHEMA_SEARCH_H
+
+#include "base/arena.h"
+#include "db/sql.h"
+
+/*
+ * Full-text search over the transcripts of an agent. Appending costs nothing:
+ * a search first brings the index up to date, in short transactions. Indexed
+ * are the strings in or below the members of an event's body that search.def
+ * names, and names, texts, inputs and outputs of its parts.
+ *
+ * A query is words that all have to be there, in any form of letters; "words in
+ * quotes" stand side by side; word* is a beginning. No other character has a
+ * meaning, so whatever a person types works. With SEARCH_ADVANCED the query is
+ * an FTS5 expression; a wrong one is ERR_USAGE with the reason.
+ */
+enum search_flags {
+	SEARCH_ADVANCED = 1 << 0,
+	SEARCH_HIDDEN = 1 << 1, /* also what was rewound or is off the branch */
+	SEARCH_ARCHIVED = 1 << 2, /* also archived sessions */
+	SEARCH_NEWEST = 1 << 3,   /* newest first, not best first */
+	SEARCH_AS_IS = 1 << 4,    /* leave the index as it is: writes nothing */
+};
+
+struct search {
+	const char *query;
+	unsigned flags;
+	const char *session; /* key or sid; NULL: all. A fork has its base's
+			      * history too. Archived or not. */
+	const char *type;    /* of the event; NULL: all */
+	int64_t from, until; /* ms; 0: open. from <= at < until */
+	int skip, count;     /* the page; count 0: 20, at most 1000 */
+	const char *mark[2]; /* around a found word; NULL: "[" and "]" */
+};
+
+struct search_hit {
+	int64_t pos;     /* event.pos = session.id << 32 | seq */
+	int64_t session; /* session.id that shows it, seq */
+	int64_t seq;
+	const char *sid;
+	const char *key; /* NULL for a session without key */
+	const char *type;
+	int64_t at;
+	double score; /* bm25, more is better */
+	const char *snippet;
+};
+
+/* Hits in the arena; how many. ERR_NOTFOUND for an unknown session. */
+int search_run(struct sql *db, const struct search *s, struct search_hit **hits,
+	       struct arena *a, struct err *e);
+
+/* Brings the index up to date for one session (0: all), so that the next
+ * search is quick; how many events were looked at. */
+int search_update(struct sql *db, int64_t session, struct err *e);
+
+/* Drops the index and makes it anew from the events, also a damaged one. */
+int search_rebuild(struct sql *db, struct err *e);
+
+struct search_stats {
+	int64_t indexed; /* events in the index */
+	int64_t dirty;   /* noted as changed since */
+	int64_t behind;  /* events that are not in it yet */
+};
+
+int search_stats(struct sql *db, struct search_stats *out, struct err *e);
+
+#endif
