@@ -129,7 +129,8 @@ static struct report *report_new(enum msg_type type, const struct buf *json)
 	return r;
 }
 
-/* Puts r into the queue, in the place of the hint that it outdates. */
+/* Puts r into the queue, in the place of the hint that it outdates: 1, and the
+ * thread knows already that there is one. */
 static int enqueue(struct ipc_client *c, struct report *r, struct err *e)
 {
 	struct report **at = &c->queue;
@@ -143,7 +144,7 @@ static int enqueue(struct ipc_client *c, struct report *r, struct err *e)
 		r->next = old->next;
 		*at = r;
 		free(old);
-		return 0;
+		return 1;
 	}
 	if (c->queued >= QUEUE_MAX)
 		return err_set(e, ERR_BUSY,
@@ -171,13 +172,13 @@ int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e)
 		pthread_mutex_lock(&c->lock);
 		rc = enqueue(c, r, e);
 		pthread_mutex_unlock(&c->lock);
-		if (rc)
+		if (rc < 0)
 			free(r);
-		else
+		if (rc == 0)
 			wake_up(c);
 	}
 	buf_fini(&b);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 int ipc_client_flush(struct ipc_client *c, int64_t timeout_ms, struct err *e)

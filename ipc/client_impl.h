@@ -37,7 +37,7 @@ struct ipc_client {
 
 	pthread_mutex_t lock; /* of the four below */
 	pthread_cond_t moved; /* one of them has changed */
-	struct report *queue; /* the first is under way, if any is */
+	struct report *queue; /* one of them, marked sent, is under way */
 	unsigned queued;
 	bool closing;
 	bool greeted; /* hello accepted on this connection */
@@ -54,6 +54,8 @@ struct ipc_client {
 	int64_t lost_since;
 	int64_t said; /* when anything was last acknowledged */
 	int64_t delay_ms;
+	int64_t hinted;     /* when the last hint went out */
+	int64_t hint_in_ms; /* when the next may */
 };
 
 /* The thread: dials, serves, rests, until it is told to end. */

@@ -15,6 +15,7 @@
 #define DELAY_FIRST_MS 4
 #define DELAY_MAX_MS   500
 #define POLL_MAX_MS    60000
+#define HINT_EVERY_MS  5
 
 static bool is_closing(struct ipc_client *c)
 {
@@ -66,27 +67,55 @@ static void ask_hello(struct ipc_client *c)
 	c->asked.hello = ask_msg(c, &m);
 }
 
-/* Sends the first report if none is under way. */
+/* With the lock: the report whose turn it is. Hints let others pass, and keep a
+ * distance, or a worker in a burst would talk all the time. */
+static struct report *whose_turn(struct ipc_client *c)
+{
+	struct report *hint = NULL;
+	int64_t since = (clock_mono_ns() - c->hinted) / NS_PER_MS;
+
+	c->hint_in_ms = POLL_MAX_MS;
+	for (struct report *r = c->queue; r; r = r->next) {
+		if (msg_kind(r->type) != MSG_IS_HINT)
+			return r;
+		if (!hint)
+			hint = r;
+	}
+	if (!hint || since >= HINT_EVERY_MS)
+		return hint;
+	c->hint_in_ms = HINT_EVERY_MS - since;
+	return NULL;
+}
+
+/* Sends a report if none is under way. */
 static void ask_report(struct ipc_client *c)
 {
+	struct report *r = NULL;
+
 	pthread_mutex_lock(&c->lock);
-	if (c->greeted && c->queue && !c->queue->sent) {
-		c->queue->sent = true;
-		c->asked.report = ask(c, c->queue->json, c->queue->n);
+	if (c->greeted && !c->asked.report)
+		r = whose_turn(c);
+	if (r) {
+		r->sent = true;
+		c->asked.report = ask(c, r->json, r->n);
+		if (msg_kind(r->type) == MSG_IS_HINT)
+			c->hinted = clock_mono_ns();
 	}
 	pthread_mutex_unlock(&c->lock);
 }
 
 static void settle_report(struct ipc_client *c)
 {
-	struct report *done;
+	struct report **at, *done;
 
 	c->asked.report = 0;
 	c->said = clock_mono_ns();
 	pthread_mutex_lock(&c->lock);
-	done = c->queue;
-	assert(done && done->sent);
-	c->queue = done->next;
+	for (at = &c->queue; *at && !(*at)->sent; at = &(*at)->next)
+		;
+	done = *at;
+	assert(done);
+	*at = done->next;
 	c->queued--;
 	pthread_cond_broadcast(&c->moved);
 	pthread_mutex_unlock(&c->lock);
@@ -223,6 +252,13 @@ static int64_t until_due(const struct ipc_client *c)
 	return c->asked.ready ? c->config.heartbeat_ms - quiet : POLL_MAX_MS;
 }
 
+static int64_t until_anything(const struct ipc_client *c)
+{
+	int64_t due = until_due(c);
+
+	return due < c->hint_in_ms ? due : c->hint_in_ms;
+}
+
 static void serve(struct ipc_client *c)
 {
 	struct err e;
@@ -232,7 +268,7 @@ static void serve(struct ipc_client *c)
 		ask_report(c);
 		if (write_some(c, &e))
 			return;
-		if (wait_for(c, until_due(c)) && read_some(c, &e))
+		if (wait_for(c, until_anything(c)) && read_some(c, &e))
 			return;
 		if (until_due(c) <= 0)
 			sign_of_life(c);
@@ -285,6 +321,7 @@ static void hang_up(struct ipc_client *c)
 	close(c->fd);
 	c->fd = -1;
 	c->asked = (struct requests){0};
+	c->hint_in_ms = POLL_MAX_MS;
 	buf_clear(&c->in);
 	buf_clear(&c->out);
 	c->lost_since = clock_mono_ns();
@@ -314,6 +351,7 @@ void *ipc_link_run(void *arg)
 	struct ipc_client *c = arg;
 
 	c->lost_since = c->said = clock_mono_ns();
+	c->hint_in_ms = POLL_MAX_MS;
 	while (!c->over && !is_closing(c)) {
 		if (dial(c)) {
 			rest(c);

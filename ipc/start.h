@@ -20,7 +20,7 @@
  *   workspace_mode, workspace
  *                         how and where the driver sees files
  *   socket                path of the supervisor's nng listener
- *   on_supervisor_loss    "continue", or "stop" some seconds after it is gone
+ *   on_supervisor_loss    "continue", or "stop" two seconds after it is gone
  *   synchronous           of ordinary commits; the end of a run is always full
  *   heartbeat_ms          a sign of life at least this often
  *   grace_ms              from SIGTERM to SIGKILL for the driver's children
