@@ -115,7 +115,6 @@ enum err_code err_from_errno(int sys)
 	case ESRCH:
 		return ERR_NOTFOUND;
 	case EEXIST:
-	case ENOTEMPTY:
 		return ERR_CONFLICT;
 	case EROFS:
 		return ERR_READONLY;
@@ -127,10 +126,19 @@ enum err_code err_from_errno(int sys)
 	case E2BIG:
 		return ERR_TOOBIG;
 	case EINVAL:
-	case ENAMETOOLONG:
-	case EISDIR:
-	case ELOOP:
 		return ERR_USAGE;
+	case ENAMETOOLONG:
+		return ERR_LONGNAME;
+	case EISDIR:
+		return ERR_ISDIR;
+	case ENOTEMPTY:
+		return ERR_NOTEMPTY;
+	case ELOOP:
+		return ERR_LOOP;
+	case EXDEV:
+		return ERR_ESCAPE;
+	case ENODATA:
+		return ERR_NOATTR;
 	case EAGAIN:
 	case EBUSY:
 	case EMFILE:

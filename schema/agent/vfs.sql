@@ -1,0 +1,299 @@
+-- Statements of vfs/. An id is (namespace << 40) | ino; the ids of a namespace
+-- are lo <= id < hi.
+
+-- row vfs_key (id i64, idx i64, snap i64, ino i64, type i64, blob opt,
+--              name blob, value blob, text text)
+-- row vfs_number (n i64)
+-- row vfs_range (lo i64, hi i64, by i64, snap i64, to i64)
+
+-- query vfs_part_begin
+SAVEPOINT vfs_part;
+
+-- query vfs_part_keep
+RELEASE vfs_part;
+
+-- query vfs_part_undo
+ROLLBACK TO vfs_part;
+
+-- row vfs_ns_row (id i64, name text, base text, parent i64, snap i64,
+--                 next_ino i64, max_bytes i64, max_files i64, used_bytes i64,
+--                 used_files i64, made_at i64)
+-- query vfs_ns_find (vfs_key) -> vfs_ns_row
+SELECT id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
+	used_files, made_at
+FROM vfs_ns WHERE name = :text;
+
+-- query vfs_ns_list -> vfs_ns_row
+SELECT id, name, base, parent, snap, next_ino, max_bytes, max_files, used_bytes,
+	used_files, made_at
+FROM vfs_ns ORDER BY id;
+
+-- query vfs_ns_now (vfs_key) -> (snap i64, next_ino i64, max_bytes i64,
+--                                max_files i64, used_bytes i64, used_files i64)
+SELECT snap, next_ino, max_bytes, max_files, used_bytes, used_files
+FROM vfs_ns WHERE id = :id;
+
+-- query vfs_ns_add (name text, base text, parent i64, made_at i64)
+INSERT INTO vfs_ns (name, base, parent, made_at)
+VALUES (:name, :base, :parent, :made_at);
+
+-- query vfs_ns_use (id i64, bytes i64, files i64)
+UPDATE vfs_ns SET used_bytes = :bytes, used_files = :files WHERE id = :id;
+
+-- query vfs_ns_quota (id i64, max_bytes i64, max_files i64, bytes i64, files i64)
+UPDATE vfs_ns SET max_bytes = :max_bytes, max_files = :max_files,
+	used_bytes = :bytes, used_files = :files
+WHERE id = :id;
+
+-- query vfs_ns_drop (vfs_key)
+DELETE FROM vfs_ns WHERE id = :id;
+
+-- query vfs_ns_usage (vfs_range) -> (bytes i64, files i64)
+SELECT coalesce(sum(size), 0) AS bytes, count(*) AS files
+FROM vfs_inode WHERE id >= :lo AND id < :hi;
+
+-- row vfs_inode_row (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
+--                    accessed i64, modified i64, changed i64, born i64, rdev i64,
+--                    flags i64, parent i64, name blob, blob opt, below opt)
+-- query vfs_inode_get (vfs_key) -> vfs_inode_row
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+	parent, name, blob, below
+FROM vfs_inode WHERE id = :id;
+
+-- query vfs_inode_at (vfs_key) -> vfs_inode_row
+-- The node as the snapshot has it: what the first change after it replaced, or
+-- what is there now if nothing did.
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+	parent, name, blob, below
+FROM (SELECT * FROM vfs_undo_inode WHERE id = :id AND snap >= :snap
+	ORDER BY snap LIMIT 1)
+UNION ALL
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+	parent, name, blob, below
+FROM vfs_inode WHERE id = :id
+LIMIT 1;
+
+-- query vfs_inode_max (vfs_range) -> vfs_number
+SELECT coalesce(max(id), :lo) AS n FROM vfs_inode WHERE id >= :lo AND id < :hi;
+
+-- query vfs_inode_add (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
+--                      accessed i64, modified i64, changed i64, born i64, rdev i64,
+--                      flags i64, parent i64, name blob, blob opt, below opt,
+--                      target blob)
+INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
+	born, rdev, flags, parent, name, blob, below, target)
+VALUES (:id, :mode, :nlink, :uid, :gid, :size, :accessed, :modified, :changed, :born,
+	:rdev, :flags, :parent, :name, :blob, :below, :target);
+
+-- query vfs_inode_save (vfs_inode_row)
+UPDATE vfs_inode SET mode = :mode, nlink = :nlink, uid = :uid, gid = :gid,
+	size = :size, accessed = :accessed, modified = :modified, changed = :changed,
+	flags = :flags, parent = :parent, name = :name, blob = :blob,
+	below = :below
+WHERE id = :id;
+
+-- query vfs_inode_drop (vfs_key)
+DELETE FROM vfs_inode WHERE id = :id;
+
+-- query vfs_link_get (vfs_key) -> (target blob)
+SELECT target FROM vfs_inode WHERE id = :id;
+
+-- query vfs_link_at (vfs_key) -> (target blob)
+SELECT target FROM (SELECT target FROM vfs_undo_inode
+	WHERE id = :id AND snap >= :snap ORDER BY snap LIMIT 1)
+UNION ALL
+SELECT target FROM vfs_inode WHERE id = :id
+LIMIT 1;
+
+-- query vfs_undo_inode (vfs_key)
+INSERT OR IGNORE INTO vfs_undo_inode (id, snap, mode, nlink, uid, gid, size,
+	accessed, modified, changed, born, rdev, flags, parent, name, blob, below,
+	target)
+SELECT id, :snap, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+	flags, parent, name, blob, below, target
+FROM vfs_inode WHERE id = :id;
+
+-- row vfs_dentry_row (name blob, ino i64, type i64)
+-- query vfs_dentry_get (vfs_key) -> (ino i64, type i64)
+SELECT ino, type FROM vfs_dentry WHERE dir = :id AND name = :name;
+
+-- query vfs_dentry_at (vfs_key) -> (ino i64, type i64)
+SELECT ino, type FROM (SELECT ino, type FROM vfs_undo_dentry
+	WHERE dir = :id AND name = :name AND snap >= :snap
+	ORDER BY snap LIMIT 1)
+UNION ALL
+SELECT ino, type FROM vfs_dentry WHERE dir = :id AND name = :name
+LIMIT 1;
+
+-- query vfs_dentry_list (vfs_key) -> vfs_dentry_row
+SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name;
+
+-- query vfs_dentry_list_at (vfs_key) -> vfs_dentry_row
+SELECT name, ino, type FROM vfs_dentry AS d
+WHERE dir = :id AND NOT EXISTS (SELECT 1 FROM vfs_undo_dentry AS u
+	WHERE u.dir = :id AND u.name = d.name AND u.snap >= :snap)
+UNION ALL
+SELECT name, ino, type FROM vfs_undo_dentry AS u
+WHERE dir = :id AND ino > 0 AND snap = (SELECT min(snap)
+	FROM vfs_undo_dentry AS w
+	WHERE w.dir = :id AND w.name = u.name AND w.snap >= :snap)
+ORDER BY name;
+
+-- query vfs_dentry_any (vfs_key) -> vfs_number
+SELECT 1 AS n FROM vfs_dentry WHERE dir = :id LIMIT 1;
+
+-- query vfs_dentry_add (vfs_key)
+INSERT INTO vfs_dentry (dir, name, ino, type) VALUES (:id, :name, :ino, :type);
+
+-- query vfs_dentry_drop (vfs_key)
+DELETE FROM vfs_dentry WHERE dir = :id AND name = :name;
+
+-- query vfs_undo_dentry (vfs_key)
+INSERT OR IGNORE INTO vfs_undo_dentry (dir, name, snap, ino, type)
+VALUES (:id, :name, :snap, :ino, :type);
+
+-- query vfs_chunk_get (vfs_key) -> (blob opt)
+SELECT blob FROM vfs_chunk WHERE id = :id AND idx = :idx;
+
+-- query vfs_chunk_at (vfs_key) -> (blob opt)
+SELECT blob FROM (SELECT blob FROM vfs_undo_chunk
+	WHERE id = :id AND idx = :idx AND snap >= :snap ORDER BY snap LIMIT 1)
+UNION ALL
+SELECT blob FROM vfs_chunk WHERE id = :id AND idx = :idx
+LIMIT 1;
+
+-- query vfs_chunk_from (vfs_key) -> vfs_number
+SELECT idx AS n FROM vfs_chunk WHERE id = :id AND idx >= :idx ORDER BY idx
+LIMIT 256;
+
+-- query vfs_chunk_put (vfs_key)
+INSERT INTO vfs_chunk (id, idx, blob) VALUES (:id, :idx, :blob)
+ON CONFLICT (id, idx) DO UPDATE SET blob = excluded.blob;
+
+-- query vfs_chunk_drop (vfs_key)
+DELETE FROM vfs_chunk WHERE id = :id AND idx = :idx;
+
+-- query vfs_undo_chunk (vfs_key)
+INSERT OR IGNORE INTO vfs_undo_chunk (id, idx, snap, blob)
+VALUES (:id, :idx, :snap, :blob);
+
+-- row vfs_blob_row (id i64, raw opt, data blob)
+-- query vfs_blob_get (vfs_key) -> vfs_blob_row
+SELECT id, raw, data FROM vfs_blob WHERE id = :id;
+
+-- query vfs_blob_size (vfs_key) -> (raw opt, n i64)
+SELECT raw, length(data) AS n FROM vfs_blob WHERE id = :id;
+
+-- query vfs_blob_add (vfs_blob_row)
+INSERT INTO vfs_blob (raw, data) VALUES (:raw, :data);
+
+-- query vfs_blob_set (vfs_blob_row)
+UPDATE vfs_blob SET raw = :raw, data = :data WHERE id = :id;
+
+-- query vfs_blob_drop (vfs_key)
+DELETE FROM vfs_blob WHERE id = :id;
+
+-- query vfs_share_get (vfs_key) -> vfs_number
+SELECT refs AS n FROM vfs_share WHERE blob = :id;
+
+-- query vfs_share_add (vfs_key)
+INSERT INTO vfs_share (blob, refs) VALUES (:id, 2)
+ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
+
+-- query vfs_share_sub (vfs_key)
+UPDATE vfs_share SET refs = refs - 1 WHERE blob = :id;
+
+-- query vfs_share_drop (vfs_key)
+DELETE FROM vfs_share WHERE blob = :id;
+
+-- row vfs_xattr_row (name blob, value blob)
+-- query vfs_xattr_list (vfs_key) -> vfs_xattr_row
+SELECT name, value FROM vfs_xattr WHERE id = :id ORDER BY name;
+
+-- query vfs_xattr_list_at (vfs_key) -> vfs_xattr_row
+SELECT name, value FROM vfs_xattr AS x
+WHERE id = :id AND NOT EXISTS (SELECT 1 FROM vfs_undo_xattr AS u
+	WHERE u.id = :id AND u.name = x.name AND u.snap >= :snap)
+UNION ALL
+SELECT name, value FROM vfs_undo_xattr AS u
+WHERE id = :id AND value IS NOT NULL AND snap = (SELECT min(snap)
+	FROM vfs_undo_xattr AS w
+	WHERE w.id = :id AND w.name = u.name AND w.snap >= :snap)
+ORDER BY name;
+
+-- query vfs_xattr_put (vfs_key)
+INSERT INTO vfs_xattr (id, name, value) VALUES (:id, :name, :value)
+ON CONFLICT (id, name) DO UPDATE SET value = excluded.value;
+
+-- query vfs_xattr_drop (vfs_key)
+DELETE FROM vfs_xattr WHERE id = :id AND name = :name;
+
+-- query vfs_undo_xattr (vfs_key)
+INSERT OR IGNORE INTO vfs_undo_xattr (id, name, snap, value)
+VALUES (:id, :name, :snap,
+	(SELECT value FROM vfs_xattr WHERE id = :id AND name = :name));
+
+-- row vfs_owner (id i64, pid i64, start i64)
+-- query vfs_orphan_add (vfs_owner)
+INSERT OR REPLACE INTO vfs_orphan (id, pid, start) VALUES (:id, :pid, :start);
+
+-- query vfs_orphan_list (vfs_range) -> vfs_owner
+SELECT id, pid, start FROM vfs_orphan WHERE id >= :lo AND id < :hi;
+
+-- query vfs_orphan_drop (vfs_key)
+DELETE FROM vfs_orphan WHERE id = :id;
+
+-- query vfs_holder_add (vfs_owner)
+INSERT OR REPLACE INTO vfs_holder (ns, pid, start) VALUES (:id, :pid, :start);
+
+-- query vfs_holder_list (vfs_key) -> vfs_owner
+SELECT ns AS id, pid, start FROM vfs_holder WHERE ns = :id;
+
+-- query vfs_holder_drop (vfs_owner)
+DELETE FROM vfs_holder WHERE ns = :id AND pid = :pid;
+
+-- row vfs_journal_row (seq i64, ns i64, op i64, dir i64, name blob, ino i64,
+--                      who text, at i64)
+-- query vfs_journal_add (vfs_journal_row)
+INSERT INTO vfs_journal (ns, op, dir, name, ino, who, at)
+VALUES (:ns, :op, :dir, :name, :ino, :who, :at);
+
+-- query vfs_journal_after (ns i64, seq i64, max i64) -> vfs_journal_row
+SELECT seq, ns, op, dir, name, ino, who, at FROM vfs_journal
+WHERE seq > :seq AND ns = :ns ORDER BY seq LIMIT :max;
+
+-- query vfs_journal_last -> vfs_number
+SELECT coalesce(max(seq), 0) AS n FROM vfs_journal;
+
+-- query vfs_journal_trim (vfs_number)
+DELETE FROM vfs_journal WHERE seq <= :n;
+
+-- query vfs_undo_xattrs (vfs_key)
+INSERT OR IGNORE INTO vfs_undo_xattr (id, name, snap, value)
+SELECT id, name, :snap, value FROM vfs_xattr WHERE id = :id;
+
+-- query vfs_xattr_drop_all (vfs_key)
+DELETE FROM vfs_xattr WHERE id = :id;
+
+-- row vfs_host_row (id i64, path blob, size i64, modified i64, hino i64)
+-- query vfs_host_get (vfs_key) -> vfs_host_row
+SELECT id, path, size, modified, hino FROM vfs_host WHERE id = :id;
+
+-- query vfs_host_add (vfs_host_row)
+INSERT INTO vfs_host (id, path, size, modified, hino)
+VALUES (:id, :path, :size, :modified, :hino);
+
+-- query vfs_host_drop (vfs_key)
+DELETE FROM vfs_host WHERE id = :id;
+
+-- query vfs_unseen (vfs_range) -> vfs_number
+-- A directory whose host side was never read (flag 2).
+SELECT id AS n FROM vfs_inode WHERE id >= :lo AND id < :hi AND flags & 2
+LIMIT 1;
+
+-- query vfs_dentry_first (vfs_key) -> (name blob, ino i64, type i64)
+SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name LIMIT 1;
+
+-- query vfs_dentry_of (lo i64, hi i64, ino i64) -> (dir i64, name blob)
+SELECT dir, name FROM vfs_dentry
+WHERE dir >= :lo AND dir < :hi AND ino = :ino LIMIT 1;

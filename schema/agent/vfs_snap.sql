@@ -1,0 +1,195 @@
+-- Snapshots and forks. What a change replaced is in the undo tables under the
+-- snapshot that was the newest then; lo <= id < hi is one namespace.
+
+-- row vfs_snap_row (id i64, ns i64, name text, next_ino i64, hidden bool,
+--                   made_at i64)
+-- query vfs_snap_find (ns i64, name text) -> (id i64, next_ino i64)
+SELECT id, next_ino FROM vfs_snap WHERE ns = :ns AND name = :name;
+
+-- query vfs_snap_list (vfs_key) -> vfs_snap_row
+SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap WHERE ns = :id
+ORDER BY id;
+
+-- query vfs_snap_before (vfs_key) -> vfs_snap_row
+SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
+WHERE ns = :id AND id < :snap ORDER BY id DESC LIMIT 1;
+
+-- query vfs_snap_newest (vfs_key) -> vfs_snap_row
+SELECT id, ns, name, next_ino, hidden, made_at FROM vfs_snap
+WHERE ns = :id ORDER BY id DESC LIMIT 1;
+
+-- query vfs_snap_add (vfs_snap_row)
+INSERT INTO vfs_snap (ns, name, next_ino, hidden, made_at)
+VALUES (:ns, :name, :next_ino, :hidden, :made_at);
+
+-- query vfs_snap_drop (vfs_key)
+DELETE FROM vfs_snap WHERE id = :snap;
+
+-- query vfs_ns_snap (vfs_key)
+UPDATE vfs_ns SET snap = :snap, next_ino = :ino WHERE id = :id;
+
+-- Under one snapshot, a few rows at a time: what they name must be let go.
+-- query vfs_undo_inodes (vfs_range) -> (id i64, blob opt)
+SELECT id, blob FROM vfs_undo_inode
+WHERE id >= :lo AND id < :hi AND snap = :snap LIMIT 500;
+
+-- query vfs_undo_chunks (vfs_range) -> (id i64, idx i64, blob opt)
+SELECT id, idx, blob FROM vfs_undo_chunk
+WHERE id >= :lo AND id < :hi AND snap = :snap LIMIT 500;
+
+-- query vfs_undo_inode_drop (vfs_key)
+DELETE FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
+
+-- query vfs_undo_chunk_drop (vfs_key)
+DELETE FROM vfs_undo_chunk WHERE id = :id AND idx = :idx AND snap = :snap;
+
+-- query vfs_undo_dentries_drop (vfs_range)
+DELETE FROM vfs_undo_dentry WHERE dir >= :lo AND dir < :hi AND snap = :snap;
+
+-- query vfs_undo_xattrs_drop (vfs_range)
+DELETE FROM vfs_undo_xattr WHERE id >= :lo AND id < :hi AND snap = :snap;
+
+-- A snapshot goes: what it kept, an older one may need too, unless that has its
+-- own (then the row stays behind and is let go). hi: end of what the older has.
+-- query vfs_hand_inodes (vfs_range)
+UPDATE OR IGNORE vfs_undo_inode SET snap = :to
+WHERE id >= :lo AND id < :hi AND snap = :snap;
+
+-- query vfs_hand_dentries (vfs_range)
+UPDATE OR IGNORE vfs_undo_dentry SET snap = :to
+WHERE dir >= :lo AND dir < :hi AND snap = :snap;
+
+-- query vfs_hand_chunks (vfs_range)
+UPDATE OR IGNORE vfs_undo_chunk SET snap = :to
+WHERE id >= :lo AND id < :hi AND snap = :snap;
+
+-- query vfs_hand_xattrs (vfs_range)
+UPDATE OR IGNORE vfs_undo_xattr SET snap = :to
+WHERE id >= :lo AND id < :hi AND snap = :snap;
+
+-- Going back: the undo rows of one snapshot become the tree again.
+-- query vfs_back_inode (vfs_key)
+INSERT OR REPLACE INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
+	changed, born, rdev, flags, parent, name, blob, below, target)
+SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+	parent, name, blob, below, target
+FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
+
+-- query vfs_back_dentries_out (vfs_range)
+DELETE FROM vfs_dentry WHERE (dir, name) IN (SELECT dir, name
+	FROM vfs_undo_dentry WHERE dir >= :lo AND dir < :hi AND snap = :snap);
+
+-- query vfs_back_dentries_in (vfs_range)
+INSERT INTO vfs_dentry (dir, name, ino, type)
+SELECT dir, name, ino, type FROM vfs_undo_dentry
+WHERE dir >= :lo AND dir < :hi AND snap = :snap AND ino > 0;
+
+-- query vfs_back_xattrs_out (vfs_range)
+DELETE FROM vfs_xattr WHERE (id, name) IN (SELECT id, name
+	FROM vfs_undo_xattr WHERE id >= :lo AND id < :hi AND snap = :snap);
+
+-- query vfs_back_xattrs_in (vfs_range)
+INSERT INTO vfs_xattr (id, name, value)
+SELECT id, name, value FROM vfs_undo_xattr
+WHERE id >= :lo AND id < :hi AND snap = :snap AND value IS NOT NULL;
+
+-- Everything in a range of ids, contents a few at a time.
+-- query vfs_range_inodes (vfs_range) -> (id i64, blob opt)
+SELECT id, blob FROM vfs_inode WHERE id >= :lo AND id < :hi LIMIT 500;
+
+-- query vfs_range_chunks (vfs_range) -> (id i64, idx i64, blob opt)
+SELECT id, idx, blob FROM vfs_chunk WHERE id >= :lo AND id < :hi LIMIT 500;
+
+-- query vfs_range_dentries_drop (vfs_range)
+DELETE FROM vfs_dentry WHERE dir >= :lo AND dir < :hi;
+
+-- query vfs_range_xattrs_drop (vfs_range)
+DELETE FROM vfs_xattr WHERE id >= :lo AND id < :hi;
+
+-- query vfs_range_hosts_drop (vfs_range)
+DELETE FROM vfs_host WHERE id >= :lo AND id < :hi;
+
+-- query vfs_range_orphans_drop (vfs_range)
+DELETE FROM vfs_orphan WHERE id >= :lo AND id < :hi;
+
+-- query vfs_journal_drop (vfs_key)
+DELETE FROM vfs_journal WHERE ns = :id
+	AND seq < (SELECT max(seq) FROM vfs_journal);
+
+-- A fork: the rows of a namespace again, `by` further on. snap 0 is the live
+-- tree, else the tree as that snapshot has it; hi bounds what it has.
+-- query vfs_fork_inodes (vfs_range)
+INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
+	born, rdev, flags, parent, name, blob, below, target)
+SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+	flags, parent, name, blob, below, target
+FROM vfs_inode AS i
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_inode AS u WHERE u.id = i.id AND u.snap >= :snap));
+
+-- query vfs_fork_old_inodes (vfs_range)
+INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
+	born, rdev, flags, parent, name, blob, below, target)
+SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
+	flags, parent, name, blob, below, target
+FROM vfs_undo_inode AS u
+WHERE id >= :lo AND id < :hi AND snap = (SELECT min(snap)
+	FROM vfs_undo_inode AS w WHERE w.id = u.id AND w.snap >= :snap);
+
+-- query vfs_fork_dentries (vfs_range)
+INSERT INTO vfs_dentry (dir, name, ino, type)
+SELECT dir + :by, name, ino, type FROM vfs_dentry AS d
+WHERE dir >= :lo AND dir < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_dentry AS u
+	WHERE u.dir = d.dir AND u.name = d.name AND u.snap >= :snap));
+
+-- query vfs_fork_old_dentries (vfs_range)
+INSERT INTO vfs_dentry (dir, name, ino, type)
+SELECT dir + :by, name, ino, type FROM vfs_undo_dentry AS u
+WHERE dir >= :lo AND dir < :hi AND ino > 0 AND snap = (SELECT min(snap)
+	FROM vfs_undo_dentry AS w
+	WHERE w.dir = u.dir AND w.name = u.name AND w.snap >= :snap);
+
+-- query vfs_fork_chunks (vfs_range)
+INSERT INTO vfs_chunk (id, idx, blob)
+SELECT id + :by, idx, blob FROM vfs_chunk AS c
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_chunk AS u
+	WHERE u.id = c.id AND u.idx = c.idx AND u.snap >= :snap));
+
+-- query vfs_fork_old_chunks (vfs_range)
+INSERT INTO vfs_chunk (id, idx, blob)
+SELECT id + :by, idx, blob FROM vfs_undo_chunk AS u
+WHERE id >= :lo AND id < :hi AND blob IS NOT NULL AND snap = (
+	SELECT min(snap) FROM vfs_undo_chunk AS w
+	WHERE w.id = u.id AND w.idx = u.idx AND w.snap >= :snap);
+
+-- query vfs_fork_xattrs (vfs_range)
+INSERT INTO vfs_xattr (id, name, value)
+SELECT id + :by, name, value FROM vfs_xattr AS x
+WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
+	SELECT 1 FROM vfs_undo_xattr AS u
+	WHERE u.id = x.id AND u.name = x.name AND u.snap >= :snap));
+
+-- query vfs_fork_old_xattrs (vfs_range)
+INSERT INTO vfs_xattr (id, name, value)
+SELECT id + :by, name, value FROM vfs_undo_xattr AS u
+WHERE id >= :lo AND id < :hi AND value IS NOT NULL AND snap = (
+	SELECT min(snap) FROM vfs_undo_xattr AS w
+	WHERE w.id = u.id AND w.name = u.name AND w.snap >= :snap);
+
+-- query vfs_fork_hosts (vfs_range)
+INSERT INTO vfs_host (id, path, size, modified, hino)
+SELECT id + :by, path, size, modified, hino FROM vfs_host
+WHERE id >= :lo AND id < :hi;
+
+-- query vfs_fork_share_inodes (vfs_range)
+INSERT INTO vfs_share (blob, refs)
+SELECT blob, 2 FROM vfs_inode
+WHERE id >= :lo AND id < :hi AND blob IS NOT NULL
+ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
+
+-- query vfs_fork_share_chunks (vfs_range)
+INSERT INTO vfs_share (blob, refs)
+SELECT blob, 2 FROM vfs_chunk WHERE id >= :lo AND id < :hi
+ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;

@@ -1,0 +1,199 @@
+#ifndef VFS_CORE_H
+#define VFS_CORE_H
+
+#include "base/err.h"
+#include "base/shape.h"
+#include "db/sql.h"
+#include "schema/agent_queries.h"
+#include "vfs/hold.h"
+#include "vfs/journal.h"
+#include "vfs/node.h"
+#include "vfs/vfs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * What the files of this folder share. Two layers:
+ *
+ *   op_*    the frame of every call: a transaction, or a savepoint in a batch
+ *   rows.c  the only place that changes rows of the tree. It copies what a
+ *           snapshot still needs into the undo tables first, so that nothing
+ *           above it has to know about snapshots; and it reads either the
+ *           live tree or a snapshot.
+ */
+#define NS_SHIFT 40
+#define INO_MASK ((INT64_C(1) << NS_SHIFT) - 1)
+
+enum { NODE_XATTR = 1, NODE_UNSEEN = 2 }; /* flags of a node */
+
+/* A node in memory: its row, with the name copied. */
+struct node {
+	int64_t ino, nlink, uid, gid, size, rdev, flags, parent;
+	int64_t accessed, modified, changed, born;
+	int64_t mode;
+	int64_t blob;  /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
+	int64_t below; /* OPT_NONE: no host file */
+	char name[VFS_NAME_MAX + 1];
+};
+
+struct vfs {
+	struct sql *db;
+	int64_t ns;   /* namespace id */
+	int64_t snap; /* the snapshot that is open, 0: the live tree */
+	int64_t snap_next_ino;
+	char *name, *who, *base;
+	int base_fd; /* the host directory, opened at first use; -1 */
+	struct {
+		int64_t ino; /* 0: none is open */
+		int fd;
+		int64_t size, modified; /* when it was first seen */
+	} host;                         /* the host file that was read last */
+	bool batch;   /* the transaction belongs to the caller */
+	bool reading; /* vfs_begin_read is open */
+	/* Good within a write transaction: */
+	int64_t keep;          /* newest snapshot: changes are kept for it */
+	int64_t keep_next_ino; /* nodes from this number on are newer than it */
+	int64_t next_ino;
+	struct vfs_usage usage;
+	bool quota, usage_changed;
+	struct vfs_usage usage_before; /* at the start of a call in a batch */
+	bool lost;                     /* SQLite has rolled the batch back */
+	int64_t last_written; /* node of the last journal row, if a write */
+	struct hold_set held;
+	struct hold_set orphans; /* nameless nodes that this process holds: 1,
+				  * or 2 when a row says so */
+	int wal_fd;              /* for vfs_sync; -1 until needed */
+	uint8_t *chunk, *packed, *work; /* room for one chunk each */
+};
+
+static inline int64_t id_of(const struct vfs *v, int64_t ino)
+{
+	return (v->ns << NS_SHIFT) | ino;
+}
+
+static inline struct vfs_range range_of(int64_t ns)
+{
+	return (struct vfs_range){.lo = ns << NS_SHIFT,
+				  .hi = (ns + 1) << NS_SHIFT};
+}
+
+static inline struct blob blob_text(const char *text)
+{
+	return (struct blob){text, strlen(text)};
+}
+
+/* Every public call that writes: if (op_begin(v, e)) return -1;
+ * return op_end(v, inner(...), e); op_end gives rc back, or -1. */
+int op_begin(struct vfs *v, struct err *e);
+int op_end(struct vfs *v, int rc, struct err *e);
+/* Runs calls as one call: all of them or none, in a batch or not. */
+int op_many(struct vfs *v,
+	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
+	    const void *arg, struct err *e);
+/* The same for calls that read: op_read, op_read_end. */
+int op_read(struct vfs *v, struct err *e);
+int op_read_end(struct vfs *v, int rc);
+
+/* rows.c. *_find: 1, 0 if it is not there, -1. *_get: 0, or -1. */
+int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int ino_peek(struct vfs *v, int64_t *out, struct err *e); /* the next number */
+int node_add(struct vfs *v, struct node *n, const char *target,
+	     struct err *e); /* gives it a number */
+int node_keep(struct vfs *v, const struct node *n,
+	      struct err *e); /* before the first change */
+int node_save(struct vfs *v, const struct node *n, struct err *e);
+int node_drop(struct vfs *v, struct node *n, struct err *e); /* with content */
+void node_touch(struct node *n,
+		bool content); /* changed, or modified as well */
+void node_attr(const struct node *n, struct vfs_attr *out);
+
+int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino,
+	       struct err *e); /* 1, 0, -1 */
+int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
+	       struct err *e); /* the name must be free */
+int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
+		struct err *e);
+int dentry_any(struct vfs *v, int64_t dir, struct err *e); /* 1, 0, -1 */
+
+/* blob is OPT_NONE where there is no chunk. Chunk 0 is in the node's row: it
+ * changes *n, which the caller saves, and is kept by node_keep. */
+int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
+	      struct err *e);
+int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
+		struct err *e); /* before blob changes where it lies */
+int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
+	      struct err *e); /* lets the old blob go */
+
+/* tree.c */
+int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
+		struct err *e);
+int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs,
+		struct err *e);
+int one_link_less(struct vfs *v, struct node *n, struct err *e);
+void node_place(struct node *n, struct vfs_at at);
+int name_check(const char *name, struct err *e);
+
+int xattr_drop_all(struct vfs *v, struct node *n, struct err *e);
+
+/* orphan.c: nodes that outlive their last name. */
+int orphan_held(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */
+int orphans_write(struct vfs *v, struct err *e);            /* at commit */
+int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
+void orphans_let_go(struct vfs *v);             /* all of ours */
+
+/* blob.c: contents and how many rows name them. */
+int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
+	      struct err *e);
+int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
+		   struct err *e); /* past its end are zeros */
+int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
+	     struct err *e);
+int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
+		 bool squeeze, struct err *e);
+/* 1: written in place; 0: it cannot be, write the whole chunk; -1 failure. */
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e);
+int blob_is_shared(struct vfs *v, int64_t blob, struct err *e); /* 1, 0, -1 */
+int blob_ref(struct vfs *v, int64_t blob, struct err *e);
+int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
+
+/* data.c */
+int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
+int data_drop(struct vfs *v, struct node *n, struct err *e);
+int orphan_drop(struct vfs *v, int64_t ino, struct err *e);
+
+/* ns.c: checks the quota and counts; negative numbers give back. */
+int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
+
+/* journal.c: part of the transaction that makes the change. */
+int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
+		struct err *e);
+int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
+		 struct err *e); /* one row for a run of writes */
+
+int quota_recount(struct vfs *v, struct err *e);
+int ns_check_free(struct sql *db, const char *name, struct err *e);
+
+/* snap.c, back.c */
+#define VFS_FORK_POINT "@fork" /* a fork's own first snapshot, hidden */
+int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);
+int snapshot_drop(struct vfs *v, int64_t snap, struct err *e);
+int snapshot_find(struct vfs *v, const char *name,
+		  struct vfs_snap_find_row *out, struct err *e);
+int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
+		       struct err *e);
+int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
+
+/* host.c: namespaces with a host directory below. */
+int host_root(struct vfs *v, struct node *root, struct err *e);
+int host_fill(struct vfs *v, struct node *dir, struct err *e);
+int host_fill_all(struct vfs *v, struct err *e);
+void host_close(struct vfs *v);
+int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
+	      int64_t off, struct err *e); /* zeros past what shows through */
+
+#endif

@@ -1,0 +1,301 @@
+#include "vfs/core.h"
+
+#include "base/text.h"
+#include "db/sql_conn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * Namespaces with a host directory below. A directory's host side is read in
+ * when it is first looked into: every entry becomes a node whose content still
+ * is the host file's. From then on the tree is an ordinary one: what is
+ * removed stays removed, and a write takes over the chunk that it touches.
+ * The host is only ever opened for reading, beneath the base, following no
+ * symbolic link.
+ */
+
+static int base_fd(struct vfs *v, struct err *e)
+{
+	if (v->base_fd < 0)
+		v->base_fd = open(v->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (v->base_fd < 0)
+		return err_errno_set(e, "cannot open the base %s", v->base);
+	return 0;
+}
+
+static int open_below(struct vfs *v, const char *path, int flags, struct err *e)
+{
+	struct open_how how = {
+		.flags = (uint32_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int fd;
+
+	if (base_fd(v, e))
+		return -1;
+	fd = (int)syscall(SYS_openat2, v->base_fd, *path ? path : ".", &how,
+			  sizeof how);
+	if (fd < 0)
+		return err_set(
+			e, errno == ENOENT ? ERR_STALE : err_from_errno(errno),
+			"the base has changed: %s/%s: %s", v->base, path,
+			strerror(errno));
+	return fd;
+}
+
+/* What is known of the node's host file; path in the arena. */
+static int host_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
+		    struct arena *a, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, ino)};
+	int found = sql_get(v->db, Q_VFS_HOST_GET, &key, out, a, e);
+
+	if (found > 0)
+		return 0;
+	return found < 0 ? -1
+			 : err_set(e, ERR_CORRUPT,
+				   "node %lld has lost its host file: run fsck",
+				   (long long)ino);
+}
+
+static int64_t ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int host_add(struct vfs *v, int64_t ino, const char *path,
+		    const struct stat *st, struct err *e)
+{
+	struct vfs_host_row row = {.id = id_of(v, ino),
+				   .path = blob_text(path),
+				   .size = st->st_size,
+				   .modified = ns_of(st->st_mtim),
+				   .hino = (int64_t)st->st_ino};
+
+	return sql_exec(v->db, Q_VFS_HOST_ADD, &row, e) < 0 ? -1 : 0;
+}
+
+int host_root(struct vfs *v, struct node *root, struct err *e)
+{
+	struct stat st;
+
+	if (base_fd(v, e))
+		return -1;
+	if (fstat(v->base_fd, &st))
+		return err_errno_set(e, "cannot read %s", v->base);
+	root->mode = st.st_mode;
+	root->uid = st.st_uid;
+	root->gid = st.st_gid;
+	root->modified = ns_of(st.st_mtim);
+	root->flags |= NODE_UNSEEN;
+	if (node_save(v, root, e))
+		return -1;
+	return host_add(v, root->ino, "", &st, e);
+}
+
+static struct node node_of(const struct stat *st, int64_t dir, const char *name)
+{
+	struct node n = {
+		.mode = st->st_mode,
+		.nlink = S_ISDIR(st->st_mode) ? 2 : 1,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.size = S_ISDIR(st->st_mode) ? 0 : st->st_size,
+		.rdev = (int64_t)st->st_rdev,
+		.accessed = ns_of(st->st_atim),
+		.modified = ns_of(st->st_mtim),
+		.changed = ns_of(st->st_ctim),
+		.born = ns_of(st->st_ctim),
+		.flags = S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0,
+		.blob = OPT_NONE,
+		.below = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,
+	};
+
+	node_place(&n, (struct vfs_at){dir, name});
+	return n;
+}
+
+static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
+		    const char *name, struct err *e)
+{
+	char target[4096], full[8192];
+	ssize_t n = 0;
+	struct stat st;
+	struct node node;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0
+				       : err_errno_set(e, "%s/%s", path, name);
+	node = node_of(&st, dir->ino, name);
+	if (S_ISLNK(st.st_mode)) {
+		n = readlinkat(fd, name, target, sizeof target - 1);
+		if (n < 0)
+			return err_errno_set(e, "%s/%s", path, name);
+		target[n] = '\0';
+		node.size = n;
+	}
+	snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
+	if (quota_take(v, node.size, 1, e) ||
+	    node_add(v, &node, n ? target : NULL, e) ||
+	    dentry_put(v, (struct vfs_at){dir->ino, name}, &node, e))
+		return -1;
+	dir->nlink += S_ISDIR(node.mode);
+	if (S_ISDIR(node.mode) || S_ISREG(node.mode))
+		return host_add(v, node.ino, full, &st, e);
+	return 0;
+}
+
+static int fill_from(struct vfs *v, struct node *dir, const char *path,
+		     struct err *e)
+{
+	int fd = open_below(v, path, O_DIRECTORY, e);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!d)
+		return -1;
+	while (rc == 0 && (entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			rc = fill_one(v, dir, fd, path, entry->d_name, e);
+	closedir(d);
+	return rc;
+}
+
+static int fill_in(struct vfs *v, struct node *dir, struct err *e)
+{
+	struct arena mem = {0};
+	struct vfs_host_row host;
+	int64_t keep = v->keep;
+	int rc = -1;
+
+	/* somebody may have been faster */
+	if (node_get(v, dir->ino, dir, e))
+		return -1;
+	if (!(dir->flags & NODE_UNSEEN))
+		return 0;
+	v->keep = 0; /* seeing is no change */
+	dir->flags &= ~NODE_UNSEEN;
+	if (!host_get(v, dir->ino, &host, &mem, e))
+		rc = fill_from(v, dir,
+			       arena_textn(&mem, host.path.p, host.path.n), e);
+	if (rc == 0)
+		rc = node_save(v, dir, e);
+	v->keep = keep;
+	arena_fini(&mem);
+	return rc;
+}
+
+/* Called in the middle of reads, too: then the reader steps aside. */
+int host_fill(struct vfs *v, struct node *dir, struct err *e)
+{
+	bool was_reading = v->reading;
+	int rc;
+
+	if (v->db->writing && sql_in_transaction(v->db))
+		return fill_in(v, dir, e);
+	v->reading = false;
+	if (sql_leave(v->db, 0, e) || op_begin(v, e))
+		return -1;
+	rc = op_end(v, fill_in(v, dir, e), e);
+	if (sql_enter_read(v->db, e))
+		return -1;
+	v->reading = was_reading;
+	return rc;
+}
+
+int host_fill_all(struct vfs *v, struct err *e)
+{
+	struct vfs_range range = range_of(v->ns);
+	struct vfs_number id;
+	struct node dir;
+	int found;
+
+	if (!v->base)
+		return 0;
+	while ((found = sql_get(v->db, Q_VFS_UNSEEN, &range, &id, NULL, e)) > 0)
+		if (node_get(v, id.n & INO_MASK, &dir, e) ||
+		    fill_in(v, &dir, e))
+			return -1;
+	return found;
+}
+
+static bool is_same(const struct vfs *v, int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_size == v->host.size &&
+	       ns_of(st.st_mtim) == v->host.modified;
+}
+
+void host_close(struct vfs *v)
+{
+	if (v->host.ino)
+		close(v->host.fd);
+	v->host.ino = 0;
+	if (v->base_fd >= 0)
+		close(v->base_fd);
+	v->base_fd = -1;
+}
+
+static int open_content(struct vfs *v, const struct node *n, struct err *e)
+{
+	struct arena mem = {0};
+	struct vfs_host_row host;
+	int fd = -1;
+
+	if (v->host.ino == n->ino)
+		return 0;
+	if (v->host.ino)
+		close(v->host.fd);
+	v->host.ino = 0;
+	if (!host_get(v, n->ino, &host, &mem, e))
+		fd = open_below(v, arena_textn(&mem, host.path.p, host.path.n),
+				O_NONBLOCK, e);
+	arena_fini(&mem);
+	if (fd < 0)
+		return -1;
+	v->host.ino = n->ino;
+	v->host.fd = fd;
+	v->host.size = host.size;
+	v->host.modified = host.modified;
+	return 0;
+}
+
+int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
+	      int64_t off, struct err *e)
+{
+	size_t want = 0, done = 0;
+	ssize_t got = 1;
+
+	if (off < n->below)
+		want = (int64_t)len < n->below - off ? len
+						     : (size_t)(n->below - off);
+	memset((char *)p + want, 0, len - want);
+	if (want == 0)
+		return 0;
+	if (open_content(v, n, e))
+		return -1;
+	while (done < want && got > 0) {
+		got = pread(v->host.fd, (char *)p + done, want - done,
+			    off + (int64_t)done);
+		done += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		return err_errno_set(e, "cannot read the host file");
+	if (done < want || !is_same(v, v->host.fd))
+		return err_set(e, ERR_STALE,
+			       "the host file of %s has changed since the "
+			       "workspace first saw it",
+			       quoted(n->name).text);
+	return 0;
+}

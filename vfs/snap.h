@@ -1,0 +1,42 @@
+#ifndef VFS_SNAP_H
+#define VFS_SNAP_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Snapshots and forks of a namespace.
+ *
+ * Taking a snapshot writes one row, whatever the size of the tree. From then
+ * on the first change of a thing keeps what was there before. Going back, and
+ * dropping a snapshot, take time in proportion to what has changed. A fork is
+ * a namespace of its own: it copies names and nodes, and shares contents.
+ *
+ * A namespace with a host directory below is read in whole by its first
+ * snapshot or fork (names and attributes, no contents).
+ */
+struct sql;
+struct vfs;
+
+struct vfs_snapshot {
+	const char *name;
+	int64_t made_at; /* nanoseconds since 1970 */
+};
+
+int vfs_snapshot(struct vfs *v, const char *name, struct err *e);
+int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e);
+
+/* Makes the tree what it was; later snapshots are dropped, this one stays. */
+int vfs_rollback_to(struct vfs *v, const char *name, struct err *e);
+
+/* Oldest first, as an array in the arena: how many, or -1. */
+int vfs_snapshots(struct vfs *v, struct vfs_snapshot **out, struct arena *a,
+		  struct err *e);
+
+/* What v shows (also a snapshot) as a new namespace. */
+int vfs_fork(struct vfs *v, const char *name, struct err *e);
+
+#endif
