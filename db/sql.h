@@ -71,7 +71,8 @@ int sql_enter_read(struct sql *db, struct err *e);
 int sql_leave(struct sql *db, int rc, struct err *e);
 bool sql_in_transaction(const struct sql *db);
 
-/* Makes the next outermost transactions wait for the disk (FULL), or not. */
+/* Makes the next outermost transactions wait for the disk (FULL), or go back to
+ * what the connection was opened with. */
 int sql_durable(struct sql *db, bool full, struct err *e);
 
 /* Runs a query that yields no rows. Returns rows changed, or -1. */
@@ -110,6 +111,9 @@ int64_t sql_last_rowid(const struct sql *db);
  * nobody else has committed in between. What was read then is still true. (It
  * may also move without need, after a rollback or a write outside sql_enter.) */
 uint32_t sql_generation(const struct sql *db);
+
+/* How many write transactions this connection itself has committed. */
+uint64_t sql_commits(const struct sql *db);
 
 /* From any thread: whatever runs ends with ERR_CANCELED. */
 void sql_interrupt(struct sql *db);

@@ -27,6 +27,8 @@ struct sql {
 	bool writing;
 	uint32_t noticed; /* SQLite's count when our last transaction ended */
 	uint32_t generation; /* see sql_generation */
+	uint64_t commits;    /* see sql_commits */
+	bool always_full;    /* opened with SQL_FULL */
 	bool full;           /* synchronous=FULL at the moment */
 	struct stmt stmts[];
 };

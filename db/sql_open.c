@@ -148,7 +148,8 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 	if (!readonly && (sql_script(db, write_pragmas, e) ||
 			  turn_open(&db->turn, db->path, e)))
 		return -1;
-	if (flags & SQL_FULL && sql_durable(db, true, e))
+	db->always_full = flags & SQL_FULL;
+	if (sql_durable(db, false, e))
 		return -1;
 	return prepare_transactions(db, e);
 }
@@ -327,6 +328,7 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 		roll_back(db);
 	if (db->writing) {
 		db->noticed = commits_noticed(db);
+		db->commits += !db->doomed;
 		turn_leave(&db->turn);
 	}
 	return bad ? -1 : rc;
@@ -340,6 +342,7 @@ bool sql_in_transaction(const struct sql *db)
 int sql_durable(struct sql *db, bool full, struct err *e)
 {
 	assert(db->depth == 0 && "synchronous is fixed inside a transaction");
+	full = full || db->always_full;
 	if (db->full == full)
 		return 0;
 	if (sql_script(db,
@@ -354,6 +357,11 @@ int sql_durable(struct sql *db, bool full, struct err *e)
 int64_t sql_last_rowid(const struct sql *db)
 {
 	return sqlite3_last_insert_rowid(db->conn);
+}
+
+uint64_t sql_commits(const struct sql *db)
+{
+	return db->commits;
 }
 
 uint32_t sql_generation(const struct sql *db)

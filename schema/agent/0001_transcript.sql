@@ -65,6 +65,28 @@ CREATE TABLE event_type (
   name         TEXT    NOT NULL UNIQUE
 ) STRICT;
 
+INSERT INTO event_type (id, name) VALUES
+  ( 0, 'unknown'),
+  ( 1, 'system'),
+  ( 2, 'message'),
+  ( 3, 'tool_call'),
+  ( 4, 'tool_result'),
+  ( 5, 'output'),
+  ( 6, 'stderr'),
+  ( 7, 'plan'),
+  ( 8, 'status'),
+  ( 9, 'usage'),
+  (10, 'approval'),
+  (11, 'run_started'),
+  (12, 'run_finished'),
+  (13, 'cancelled'),
+  (14, 'compaction'),
+  (15, 'artifact'),
+  (16, 'error'),
+  (17, 'note'),
+  (18, 'steer'),
+  (19, 'raw');
+
 -- The transcript. pos = session.id << 32 | seq, so the events of a session lie
 -- side by side in order, and an append touches one leaf of one b-tree. The
 -- event's id is made from the session's and seq, so it needs no index, and the
@@ -183,7 +205,7 @@ CREATE INDEX outbox_waiting ON outbox (id) WHERE taken_at IS NULL;
 
 -- For people with a sqlite3 shell: the plain names.
 CREATE VIEW events AS
-SELECT 'evt_' || substr(s.sid, 5) || '_' || (e.pos & 4294967295) AS event_id,
+SELECT coalesce(o.event_id, 'evt_' || substr(s.sid, 5) || printf('%010d', e.pos & 4294967295)) AS event_id,
        s.key AS session, e.pos & 4294967295 AS seq,
        coalesce(o.type, t.name, 'unknown') AS type,
        coalesce(j.parent, (e.pos & 4294967295) - 1) AS parent_seq,

@@ -1,0 +1,60 @@
+-- Parts that grow while a message streams.
+
+-- row part_row (pos i64, idx i64, kind text, state text, name text,
+--   call_id text, text text, input json, output json, meta json, rev i64,
+--   created_at time, updated_at time)
+
+-- query part_insert (pos i64, idx i64, kind text, state text, name text,
+--   call_id text, text text, input json, output json, meta json, now time)
+INSERT INTO part (pos, idx, kind, state, name, call_id, text, input, output,
+                  meta, created_at, updated_at)
+VALUES (:pos, :idx, :kind, :state, :name, :call_id, :text, :input, :output,
+        :meta, :now, :now);
+
+-- query part_next_idx (pos i64) -> (idx i64)
+SELECT coalesce(max(idx) + 1, 0) AS idx FROM part WHERE pos = :pos;
+
+-- query part_grow (pos i64, idx i64, chunk text, now time)
+UPDATE part SET text = text || :chunk, rev = rev + 1, updated_at = :now
+ WHERE pos = :pos AND idx = :idx
+   AND state IN ('streaming','input','running','awaiting');
+
+-- query part_set (pos i64, idx i64, state text, input json, output json,
+--   meta json, now time)
+-- NULL leaves a value as it is; meta is merged.
+UPDATE part SET state = coalesce(:state, state), input = coalesce(:input, input),
+       output = coalesce(:output, output),
+       meta = CASE WHEN :meta IS NULL THEN meta ELSE json_patch(meta, :meta) END,
+       rev = rev + 1, updated_at = :now
+ WHERE pos = :pos AND idx = :idx
+   AND state IN ('streaming','input','running','awaiting');
+
+-- query part_get (pos i64, idx i64) -> part_row
+SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
+       created_at, updated_at
+  FROM part WHERE pos = :pos AND idx = :idx;
+
+-- query part_list (pos i64) -> part_row
+SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
+       created_at, updated_at
+  FROM part WHERE pos = :pos ORDER BY idx;
+
+-- query part_range (lo i64, hi i64) -> part_row
+SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
+       created_at, updated_at
+  FROM part WHERE pos BETWEEN :lo AND :hi ORDER BY pos, idx;
+
+-- row part_change (pos i64, idx i64, kind text, state text, name text,
+--   call_id text, rev i64, length i64)
+
+-- query part_open_list (lo i64, hi i64) -> part_change
+SELECT pos, idx, kind, state, name, call_id, rev, length(text) AS length
+  FROM part WHERE pos BETWEEN :lo AND :hi
+   AND state IN ('streaming','input','running','awaiting')
+ ORDER BY pos, idx;
+
+-- query part_abort_open (lo i64, hi i64, reason text, now time)
+-- Closes what a dead worker left half done. Open questions stay open.
+UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
+       output = coalesce(output, json_object('error', :reason))
+ WHERE pos BETWEEN :lo AND :hi AND state IN ('streaming','input','running');

@@ -1,0 +1,133 @@
+-- Events: append, read, roll up.
+
+-- query meta_get (key text) -> (value text)
+SELECT CAST(value AS TEXT) AS value FROM meta WHERE key = :key;
+
+-- query meta_get_i64 (key text) -> (value i64)
+SELECT CAST(value AS INTEGER) AS value FROM meta WHERE key = :key;
+
+-- query meta_put_text (key text, value text)
+INSERT INTO meta (key, value) VALUES (:key, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- query meta_put_i64 (key text, value i64)
+INSERT INTO meta (key, value) VALUES (:key, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- query event_tail (lo i64, hi i64) -> (pos i64)
+SELECT coalesce(max(pos), 0) AS pos FROM event WHERE pos BETWEEN :lo AND :hi;
+
+-- query event_insert (pos i64, type i64, at time, run opt, key text, body json)
+INSERT INTO event (pos, type, at, run, key, body)
+VALUES (:pos, :type, :at, :run, :key, :body);
+
+-- query event_find_key (session i64, key text) -> (pos i64, type i64, body json)
+SELECT pos, type, body FROM event WHERE pos >> 32 = :session AND key = :key;
+
+-- query event_jump_insert (pos i64, parent i64)
+INSERT INTO event_jump (pos, parent) VALUES (:pos, :parent);
+
+-- query event_odd_insert (pos i64, event_id text, type text)
+INSERT INTO event_odd (pos, event_id, type) VALUES (:pos, :event_id, :type);
+
+-- query event_odd_find (event_id text) -> (pos i64)
+SELECT pos FROM event_odd WHERE event_id = :event_id ORDER BY pos LIMIT 1;
+
+-- query event_last_jump (lo i64, hi i64) -> (pos i64, parent i64)
+SELECT pos, parent FROM event_jump WHERE pos BETWEEN :lo AND :hi
+ ORDER BY pos DESC LIMIT 1;
+
+-- row event_record (pos i64, type i64, odd_type text, event_id text, at time,
+--   run text, key text, parent opt, body json)
+
+-- query event_forward (lo i64, hi i64, count i64) -> event_record
+SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
+       e.key, j.parent, e.body
+  FROM event e
+  LEFT JOIN event_odd o ON o.pos = e.pos
+  LEFT JOIN event_jump j ON j.pos = e.pos
+  LEFT JOIN run r ON r.id = e.run
+ WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos LIMIT :count;
+
+-- query event_backward (lo i64, hi i64, count i64) -> event_record
+SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
+       e.key, j.parent, e.body
+  FROM event e
+  LEFT JOIN event_odd o ON o.pos = e.pos
+  LEFT JOIN event_jump j ON j.pos = e.pos
+  LEFT JOIN run r ON r.id = e.run
+ WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos DESC LIMIT :count;
+
+-- query event_set_body (pos i64, body json)
+UPDATE event SET body = :body WHERE pos = :pos;
+
+-- query event_delete_range (lo i64, hi i64, count i64)
+DELETE FROM event WHERE pos IN
+ (SELECT pos FROM event WHERE pos BETWEEN :lo AND :hi LIMIT :count);
+
+-- query usage_insert (pos i64, model text, input i64, output i64, cached i64,
+--   reasoning i64, cost_nano i64)
+INSERT INTO usage (pos, model, input, output, cached, reasoning, cost_nano)
+VALUES (:pos, :model, :input, :output, :cached, :reasoning, :cost_nano)
+ON CONFLICT (pos) DO UPDATE SET model = excluded.model, input = excluded.input,
+  output = excluded.output, cached = excluded.cached,
+  reasoning = excluded.reasoning, cost_nano = excluded.cost_nano;
+
+-- row usage_total (input i64, output i64, cached i64, reasoning i64, cost_nano i64)
+
+-- query usage_sum (lo i64, hi i64) -> usage_total
+SELECT coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output,
+       coalesce(sum(cached), 0) AS cached,
+       coalesce(sum(reasoning), 0) AS reasoning,
+       coalesce(sum(cost_nano), 0) AS cost_nano
+  FROM usage WHERE pos BETWEEN :lo AND :hi;
+
+-- row usage_row (model text, input i64, output i64, cached i64, reasoning i64,
+--   cost_nano i64)
+
+-- query usage_get (pos i64) -> usage_row
+SELECT model, input, output, cached, reasoning, cost_nano FROM usage
+ WHERE pos = :pos;
+
+-- query outbox_insert (pos i64, key text, target json, body json, now time)
+INSERT INTO outbox (pos, key, target, body, created_at)
+VALUES (:pos, :key, :target, :body, :now);
+
+-- row outbox_row (id i64, pos i64, key text, target json, body json,
+--   created_at time)
+
+-- query outbox_waiting (after i64, count i64) -> outbox_row
+SELECT id, pos, key, target, body, created_at FROM outbox
+ WHERE taken_at IS NULL AND id > :after ORDER BY id LIMIT :count;
+
+-- query outbox_taken (id i64, now time)
+UPDATE outbox SET taken_at = :now WHERE id = :id AND taken_at IS NULL;
+
+-- row run_row_local (id i64, run_id text, session i64, attempt i64, epoch i64,
+--   status text, reason text, started_at time, ended_at time)
+
+-- query run_local_get (run_id text) -> run_row_local
+SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
+  FROM run WHERE run_id = :run_id;
+
+-- query run_local_by_id (id i64) -> run_row_local
+SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
+  FROM run WHERE id = :id;
+
+-- query run_local_begin (run_id text, session i64, attempt i64, epoch i64, now time)
+-- A later attempt takes the run over; an earlier or an equal one changes nothing.
+INSERT INTO run (run_id, session, attempt, epoch, status, started_at)
+VALUES (:run_id, :session, :attempt, :epoch, 'running', :now)
+ON CONFLICT (run_id) DO UPDATE SET attempt = excluded.attempt,
+  epoch = excluded.epoch, status = 'running', reason = NULL, ended_at = NULL
+ WHERE attempt < excluded.attempt;
+
+-- query run_local_end (id i64, status text, reason text, now time)
+UPDATE run SET status = :status, reason = :reason, ended_at = :now
+ WHERE id = :id AND status = 'running';
+
+-- query run_local_active (session i64) -> (n i64)
+SELECT count(*) AS n FROM run WHERE session = :session AND status = 'running';
+
+-- query run_local_delete (session i64)
+DELETE FROM run WHERE session = :session;

@@ -1,0 +1,26 @@
+#ifndef SCHEMA_FOLLOW_H
+#define SCHEMA_FOLLOW_H
+
+#include "base/err.h"
+
+/*
+ * Waking up when another process commits to a database, without polling: a
+ * commit in WAL mode writes to FILE-wal, and the kernel tells us (inotify). A
+ * wake-up is a hint; read the rows to see what is new. Put `fd` in a loop of
+ * your own, or use follow_wait.
+ */
+struct follow {
+	int fd;
+	char name[256]; /* of the database, without its directory */
+};
+
+int follow_open(struct follow *f, const char *path, struct err *e);
+void follow_close(struct follow *f);
+
+/* Reads what fd has; true if some of it was about our database. */
+bool follow_drain(struct follow *f);
+
+/* 1 after a commit, 0 when the time is over, -1. Negative: without limit. */
+int follow_wait(struct follow *f, int timeout_ms, struct err *e);
+
+#endif

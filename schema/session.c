@@ -1,0 +1,330 @@
+#include "schema/session.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int session_get(struct agent_file *f, const char *key, struct session_row *row,
+		struct arena *a, struct err *e)
+{
+	int found;
+
+	if (text_check_key("session key", key, SESSION_KEY_MAX, e))
+		return -1;
+	found = sql_get(f->db, Q_SESSION_BY_KEY,
+			&(struct session_by_key_in){key}, row, a, e);
+	if (found == 0 && id_is(ID_SESSION, key))
+		found = sql_get(f->db, Q_SESSION_BY_SID,
+				&(struct session_by_sid_in){key}, row, a, e);
+	if (found == 1 && !row->key) /* deleted; only forks still see it */
+		found = 0;
+	return found;
+}
+
+int session_need(struct agent_file *f, const char *key, struct session_row *row,
+		 struct arena *a, struct err *e)
+{
+	int found = session_get(f, key, row, a, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "agent '%s' has no session '%s'", f->agent,
+			       quoted(key).text);
+	return found < 0 ? -1 : 0;
+}
+
+static int check_meta(const char *meta, struct err *e)
+{
+	cJSON *v;
+
+	if (!meta)
+		return 0;
+	if (strlen(meta) > SESSION_META_MAX)
+		return err_set(e, ERR_TOOBIG, "session meta is over %u bytes",
+			       SESSION_META_MAX);
+	v = json_parse_object("session meta", meta, strlen(meta), e);
+	if (!v)
+		return -1;
+	cJSON_Delete(v);
+	return 0;
+}
+
+static int insert(struct agent_file *f, const struct session_new *s,
+		  struct session_row *row, struct arena *a, struct err *e)
+{
+	struct id id = id_new(ID_SESSION);
+	struct session_insert_in in = {
+		.sid = s->sid ? s->sid : id.text,
+		.key = s->key,
+		.status = "active",
+		.kind = s->kind ? s->kind : "chat",
+		.is_ephemeral = s->is_ephemeral,
+		.title = s->title,
+		.model = s->model,
+		.source = s->source,
+		.parent = s->parent,
+		.base = OPT_NONE,
+		.meta = s->meta ? s->meta : "{}",
+		.now = clock_now(),
+	};
+
+	if (sql_exec(f->db, Q_SESSION_INSERT, &in, e) < 0 ||
+	    session_need(f, s->key, row, a, e))
+		return -1;
+	return 1;
+}
+
+static int ensure(struct agent_file *f, const struct session_new *s,
+		  struct session_row *row, struct arena *a, struct err *e)
+{
+	int found = session_get(f, s->key, row, a, e);
+
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	return insert(f, s, row, a, e);
+}
+
+int session_ensure(struct agent_file *f, const struct session_new *s,
+		   struct session_row *row, struct arena *a, struct err *e)
+{
+	if (text_check_key("session key", s->key, SESSION_KEY_MAX, e) ||
+	    check_meta(s->meta, e) || sql_enter(f->db, e))
+		return -1;
+	return sql_leave(f->db, ensure(f, s, row, a, e), e);
+}
+
+static int write_row(struct agent_file *f, const struct session_row *row,
+		     struct err *e)
+{
+	struct session_update_in in = {
+		.id = row->id,
+		.rev = row->rev,
+		.status = row->status,
+		.kind = row->kind,
+		.is_ephemeral = row->is_ephemeral,
+		.title = row->title,
+		.model = row->model,
+		.source = row->source,
+		.parent = row->parent,
+		.meta = row->meta,
+		.now = clock_now(),
+	};
+
+	return sql_exec(f->db, Q_SESSION_UPDATE, &in, e);
+}
+
+static int merge_meta(struct agent_file *f, int64_t id, const char *patch,
+		      struct err *e)
+{
+	return sql_exec(f->db, Q_SESSION_MERGE_META,
+			&(struct session_merge_meta_in){
+				.id = id, .patch = patch, .now = clock_now()},
+			e) < 0
+		       ? -1
+		       : 0;
+}
+
+static int upsert(struct agent_file *f, const struct session_new *s,
+		  struct session_row *row, struct arena *a, struct err *e)
+{
+	int made = ensure(f, s, row, a, e);
+
+	if (made != 0)
+		return made < 0 ? -1 : 0;
+	row->kind = s->kind ? s->kind : row->kind;
+	row->title = s->title ? s->title : row->title;
+	row->model = s->model ? s->model : row->model;
+	row->source = s->source ? s->source : row->source;
+	row->parent = s->parent ? s->parent : row->parent;
+	row->is_ephemeral = s->is_ephemeral;
+	if (write_row(f, row, e) < 0 ||
+	    (s->meta && merge_meta(f, row->id, s->meta, e)))
+		return -1;
+	return session_need(f, s->key, row, a, e);
+}
+
+int session_upsert(struct agent_file *f, const struct session_new *s,
+		   struct session_row *row, struct arena *a, struct err *e)
+{
+	if (text_check_key("session key", s->key, SESSION_KEY_MAX, e) ||
+	    check_meta(s->meta, e) || sql_enter(f->db, e))
+		return -1;
+	return sql_leave(f->db, upsert(f, s, row, a, e), e);
+}
+
+/* Members of a patch that are text columns, and whether null may clear them. */
+static const struct {
+	const char *name;
+	size_t offset;
+	bool nullable;
+} patchable[] = {
+	{"status", offsetof(struct session_row, status), false},
+	{"kind", offsetof(struct session_row, kind), false},
+	{"title", offsetof(struct session_row, title), true},
+	{"model", offsetof(struct session_row, model), true},
+	{"source", offsetof(struct session_row, source), true},
+	{"parent", offsetof(struct session_row, parent), true},
+};
+
+static int patch_member(struct session_row *row, const cJSON *v, struct err *e)
+{
+	for (size_t i = 0; i < sizeof patchable / sizeof patchable[0]; i++) {
+		const char **at = (const char **)(void *)((char *)row +
+							  patchable[i].offset);
+
+		if (strcmp(patchable[i].name, v->string) != 0)
+			continue;
+		if (!cJSON_IsString(v) &&
+		    !(cJSON_IsNull(v) && patchable[i].nullable))
+			return err_set(e, ERR_INVALID,
+				       "session patch: %s must be a string%s",
+				       v->string,
+				       patchable[i].nullable ? " or null" : "");
+		*at = cJSON_IsNull(v) ? NULL : v->valuestring;
+		return 0;
+	}
+	if (!strcmp(v->string, "ephemeral") && cJSON_IsBool(v)) {
+		row->is_ephemeral = cJSON_IsTrue(v);
+		return 0;
+	}
+	if (!strcmp(v->string, "meta") && cJSON_IsObject(v))
+		return 0; /* merged by SQLite, which keeps numbers as they are */
+	return err_set(e, ERR_INVALID,
+		       "session patch: '%s' is not a member that can be set "
+		       "(status, kind, title, model, source, parent, "
+		       "ephemeral, meta)",
+		       quoted(v->string).text);
+}
+
+/* The text of the member "meta" in a patch, or NULL. */
+static int meta_of(const cJSON *patch, struct buf *out, struct err *e)
+{
+	const cJSON *meta = cJSON_GetObjectItemCaseSensitive(patch, "meta");
+
+	if (meta)
+		json_add(out, meta);
+	return buf_ok(out, "session patch", e);
+}
+
+static int apply_patch(struct agent_file *f, struct session_row *row,
+		       const cJSON *patch, int64_t if_rev, struct err *e)
+{
+	struct buf meta = BUF_MAX(SESSION_META_MAX);
+	const cJSON *v;
+	int rc = 0;
+
+	if (if_rev > 0 && if_rev != row->rev)
+		return err_set(e, ERR_CONFLICT,
+			       "session '%s' is at revision %" PRId64
+			       ", not %" PRId64 ": read it again",
+			       quoted(row->key).text, row->rev, if_rev);
+	cJSON_ArrayForEach(v, patch) if (patch_member(row, v, e)) return -1;
+	if (meta_of(patch, &meta, e) || write_row(f, row, e) < 0 ||
+	    (meta.n > 0 && merge_meta(f, row->id, meta.p, e)))
+		rc = -1;
+	buf_fini(&meta);
+	return rc;
+}
+
+static int patch_in_transaction(struct agent_file *f, const char *key,
+				const cJSON *patch, int64_t if_rev,
+				struct err *e)
+{
+	struct session_row row;
+	struct arena a = {0};
+	int rc = session_need(f, key, &row, &a, e);
+
+	if (!rc)
+		rc = apply_patch(f, &row, patch, if_rev, e);
+	arena_fini(&a);
+	return rc;
+}
+
+int session_patch(struct agent_file *f, const char *key, const char *patch,
+		  int64_t if_rev, struct session_row *row, struct arena *a,
+		  struct err *e)
+{
+	cJSON *p;
+	int rc;
+
+	if (strlen(patch) > SESSION_META_MAX)
+		return err_set(e, ERR_TOOBIG, "session patch is over %u bytes",
+			       SESSION_META_MAX);
+	p = json_parse_object("session patch", patch, strlen(patch), e);
+	if (!p)
+		return -1;
+	rc = sql_enter(f->db, e);
+	if (!rc) {
+		rc = patch_in_transaction(f, key, p, if_rev, e);
+		if (!rc)
+			rc = session_need(f, key, row, a, e);
+		rc = sql_leave(f->db, rc, e);
+	}
+	cJSON_Delete(p);
+	return rc;
+}
+
+int session_modify(struct agent_file *f, const char *key,
+		   session_change *change, void *ctx, struct err *e)
+{
+	struct arena a = {0};
+	int rc = -1, changed = 0;
+
+	for (int i = 0; i < SESSION_TRIES && changed == 0; i++) {
+		struct session_row row;
+
+		arena_reset(&a);
+		rc = session_need(f, key, &row, &a, e);
+		if (!rc)
+			rc = change(&row, ctx, e);
+		changed = rc ? -1 : write_row(f, &row, e);
+	}
+	arena_fini(&a);
+	if (changed == 0)
+		return err_set(e, ERR_CONFLICT,
+			       "session '%s' was changed by others %d times "
+			       "in a row",
+			       quoted(key).text, SESSION_TRIES);
+	return changed < 0 ? -1 : 0;
+}
+
+int session_list(struct agent_file *f, const struct session_filter *filter,
+		 struct session_item **rows, struct arena *a, struct err *e)
+{
+	int count = filter->count > 0 ? filter->count : 100;
+	struct session_list_in in = {
+		.before = filter->before > 0 ? filter->before : INT64_MAX,
+		.status = filter->status,
+		.kind = filter->kind,
+		.source = filter->source,
+		.model = filter->model,
+		.parent = filter->parent,
+		.prefix = filter->prefix,
+		.all = filter->all,
+		.count = count,
+	};
+
+	return sql_collect(f->db, Q_SESSION_LIST, &in, count, rows, a, e);
+}
+
+int session_grant(struct agent_file *f, int64_t session, const char *tool,
+		  const char *pattern, const char *decision, struct err *e)
+{
+	struct grant_put_in in = {session, tool, pattern ? pattern : "*",
+				  decision, clock_now()};
+
+	if (text_check_key("tool", tool, 256, e))
+		return -1;
+	return sql_exec(f->db, Q_GRANT_PUT, &in, e) < 0 ? -1 : 0;
+}
+
+int session_grants(struct agent_file *f, int64_t session,
+		   struct grant_row **rows, struct arena *a, struct err *e)
+{
+	return sql_collect(f->db, Q_GRANT_LIST,
+			   &(struct grant_list_in){session}, 10000, rows, a, e);
+}
