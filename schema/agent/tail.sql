@@ -1,0 +1,33 @@
+-- Following a session while it grows: schema/tail.h.
+
+-- query tail_run_first (run_id text, lo i64, hi i64) -> (pos i64)
+SELECT e.pos FROM event e
+ WHERE e.pos BETWEEN :lo AND :hi
+   AND e.run = (SELECT id FROM run WHERE run_id = :run_id)
+ ORDER BY e.pos LIMIT 1;
+
+-- query tail_last_message (lo i64, hi i64, run_id text) -> (pos i64)
+SELECT e.pos FROM event e
+ WHERE e.pos BETWEEN :lo AND :hi AND e.type = 2
+   AND (:run_id IS NULL OR e.run = (SELECT id FROM run WHERE run_id = :run_id))
+ ORDER BY e.pos DESC LIMIT 1;
+
+-- row tail_mark (pos i64, idx i64, rev i64, is_open bool)
+
+-- query tail_marks (lo i64, hi i64, run_id text) -> tail_mark
+SELECT p.pos, p.idx, p.rev,
+       p.state IN ('streaming','input','running','awaiting') AS is_open
+  FROM part p JOIN event e ON e.pos = p.pos
+ WHERE p.pos BETWEEN :lo AND :hi
+   AND (:run_id IS NULL OR e.run = (SELECT id FROM run WHERE run_id = :run_id))
+ ORDER BY p.pos, p.idx;
+
+-- row tail_part (pos i64, idx i64, kind text, state text, name text,
+--   call_id text, text text, length i64, input json, output json, meta json,
+--   rev i64, updated_at time)
+
+-- query tail_part_get (pos i64, idx i64, told i64) -> tail_part
+-- text is what follows the characters that were told; length counts all.
+SELECT pos, idx, kind, state, name, call_id, substr(text, :told + 1) AS text,
+       length(text) AS length, input, output, meta, rev, updated_at
+  FROM part WHERE pos = :pos AND idx = :idx;
