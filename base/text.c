@@ -123,6 +123,20 @@ int text_check_key(const char *what, const char *key, size_t max, struct err *e)
 	return 0;
 }
 
+int text_check_word(const char *what, const char *list, const char *word,
+		    struct err *e)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; n > 0 && at; at = strchr(at, '|')) {
+		at += *at == '|';
+		if (!strncmp(at, word, n) && (at[n] == '|' || !at[n]))
+			return 0;
+	}
+	return err_set(e, ERR_USAGE, "%s: '%s' is not one of %s", what,
+		       quoted(word).text, list);
+}
+
 int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 	     int64_t *out, struct err *e)
 {

@@ -33,6 +33,10 @@ int text_check_name(const char *what, const char *name, struct err *e);
 int text_check_key(const char *what, const char *key, size_t max,
 		   struct err *e);
 
+/* Is `word` one of "a|b|c"? ERR_USAGE with the list if not. */
+int text_check_word(const char *what, const char *list, const char *word,
+		    struct err *e);
+
 /* The whole text must be the value; -1 with ERR_USAGE naming `what`. */
 int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 	     int64_t *out, struct err *e);
