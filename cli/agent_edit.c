@@ -1,0 +1,150 @@
+#include "cli/agent_edit.h"
+
+#include "base/text.h"
+#include "schema/control.h"
+
+#include <string.h>
+
+static int add_text(cJSON *def, const char *name, const char *text,
+		    struct err *e)
+{
+	if (!text_is_utf8(text, strlen(text)))
+		return err_set(e, ERR_USAGE, "--%s: not valid UTF-8", name);
+	cJSON_DeleteItemFromObjectCaseSensitive(def, name);
+	cJSON_AddStringToObject(def, name, text);
+	return 0;
+}
+
+static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *path = cli_option(cli, "prompt-file");
+	struct buf text = BUF_MAX(AGENT_TEXT_MAX);
+	int rc = 0;
+
+	if (path)
+		rc = cli_read(path, &text, e);
+	if (path && !rc && memchr(text.p, 0, text.n))
+		rc = err_set(e, ERR_INVALID, "%s has a NUL byte in it", path);
+	if (path && !rc)
+		rc = add_text(def, "prompt", text.p, e);
+	buf_fini(&text);
+	return rc;
+}
+
+/* KEY=VALUE: JSON where it is some, else the text itself. */
+static int add_member(cJSON *def, const char *pair, struct err *e)
+{
+	const char *value = strchr(pair, '=');
+	struct err ignored;
+	char key[128];
+	cJSON *v;
+
+	if (!value || value == pair)
+		return err_set(e, ERR_USAGE, "--set: '%s' is not KEY=VALUE",
+			       quoted(pair).text);
+	if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(value - pair),
+			     pair) >= sizeof key ||
+	    text_check_key("--set: the key", key, sizeof key, e))
+		return err_set(e, ERR_USAGE,
+			       "--set: the key '%s' is too long or not UTF-8",
+			       quoted(pair).text);
+	value++;
+	v = json_parse("--set", value, strlen(value), &ignored);
+	if (!v)
+		return add_text(def, key, value, e);
+	cJSON_DeleteItemFromObjectCaseSensitive(def, key);
+	cJSON_AddItemToObject(def, key, v);
+	return 0;
+}
+
+static int add_members(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *pair;
+
+	for (int i = 0; (pair = cli_many(cli, "set", i)); i++)
+		if (add_member(def, pair, e))
+			return -1;
+	for (int i = 0; (pair = cli_many(cli, "unset", i)); i++) {
+		cJSON_DeleteItemFromObjectCaseSensitive(def, pair);
+		cJSON_AddNullToObject(def, pair);
+	}
+	if (cli_flag(cli, "enable") || cli_flag(cli, "disable"))
+		cJSON_AddBoolToObject(def, "enabled", cli_flag(cli, "enable"));
+	return 0;
+}
+
+static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	const char *path = cli_option(cli, "from");
+	struct buf text = BUF_MAX(4u * AGENT_TEXT_MAX);
+	cJSON *def = NULL;
+	int rc = path ? cli_read(path, &text, e) : 0;
+
+	if (path && !rc) {
+		def = json_parse_object(path, text.p, text.n, e);
+		rc = def ? agent_from_json(row, path, def, &cli->arena, e) : -1;
+	}
+	cJSON_Delete(def);
+	buf_fini(&text);
+	return rc;
+}
+
+int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	static const char *const texts[] = {"driver", "workspace", "model",
+					    "prompt"};
+	cJSON *def = cJSON_CreateObject();
+	int rc = apply_file(cli, row, e);
+
+	for (size_t i = 0; !rc && i < sizeof texts / sizeof texts[0]; i++)
+		if (cli_flag(cli, texts[i]))
+			rc = add_text(def, texts[i], cli_option(cli, texts[i]),
+				      e);
+	if (!rc)
+		rc = add_prompt(cli, def, e);
+	if (!rc)
+		rc = add_members(cli, def, e);
+	if (!rc)
+		rc = agent_from_json(row, "the definition", def, &cli->arena,
+				     e);
+	cJSON_Delete(def);
+	return rc;
+}
+
+const char *agent_url(struct cli *cli, const char *name, const char *rest)
+{
+	return arena_printf(&cli->arena, "/v1/agents/%s%s", name, rest);
+}
+
+static int store(struct cli *cli, void *arg, struct err *e)
+{
+	return agents_put(cli->control, arg, &cli->arena, e) < 0 ? -1 : 0;
+}
+
+int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	struct buf body = BUF_MAX(4u * AGENT_TEXT_MAX);
+	struct cli_act act = {.method = "PUT",
+			      .path = agent_url(cli, row->name, ""),
+			      .direct = store,
+			      .arg = row};
+	int rc;
+
+	agent_to_json(row, &body);
+	act.body = body.p;
+	rc = buf_ok(&body, "the definition", e);
+	if (!rc)
+		rc = cli_act(cli, &act, e);
+	buf_fini(&body);
+	return rc;
+}
+
+int agent_print(struct cli *cli, const char *name, struct err *e)
+{
+	struct agent_row row;
+
+	if (agents_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	output_object(&cli->out, &agent_row_shape, &row);
+	return 0;
+}

@@ -1,0 +1,37 @@
+#ifndef CLI_AGENT_EDIT_H
+#define CLI_AGENT_EDIT_H
+
+#include "cli/cli.h"
+#include "schema/agents.h"
+
+/* What `agent add` and `agent set` share. */
+#define AGENT_EDIT_OPTIONS                                                    \
+	{"driver", AGENT_DRIVERS, "what executes its runs", OPTION_WORD},     \
+		{"workspace", AGENT_WORKSPACES, "where its files are",        \
+		 OPTION_WORD},                                                \
+		{"model", "NAME", "model that it uses", OPTION_TEXT},         \
+		{"prompt", "TEXT", "its system prompt", OPTION_TEXT},         \
+		{"prompt-file", "FILE", "the system prompt, from a file",     \
+		 OPTION_FILE},                                                \
+		{"from", "FILE", "a definition as JSON; '-' is stdin",        \
+		 OPTION_FILE},                                                \
+	{                                                                     \
+		"set", "KEY=VALUE",                                           \
+			"a member of the definition; VALUE is JSON or plain " \
+			"text",                                               \
+			OPTION_MANY                                           \
+	}
+
+/* Puts what the options say over *row. */
+int agent_edit(struct cli *cli, struct agent_row *row, struct err *e);
+
+/* Stores the definition, here or by the supervisor. */
+int agent_store(struct cli *cli, struct agent_row *row, struct err *e);
+
+/* "/v1/agents/NAME" and what follows. */
+const char *agent_url(struct cli *cli, const char *name, const char *rest);
+
+/* Prints the agent as it is stored. */
+int agent_print(struct cli *cli, const char *name, struct err *e);
+
+#endif

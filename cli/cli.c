@@ -1,0 +1,149 @@
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *cli_arg(const struct cli *cli, int i)
+{
+	return i < cli->args.nwords ? cli->args.words[i] : NULL;
+}
+
+const char *cli_option(const struct cli *cli, const char *name)
+{
+	return args_option(&cli->args, name);
+}
+
+bool cli_flag(const struct cli *cli, const char *name)
+{
+	return args_option(&cli->args, name) != NULL;
+}
+
+int64_t cli_number(const struct cli *cli, const char *name, int64_t other)
+{
+	struct err never;
+	int64_t n = other;
+
+	for (int i = cli->args.noptions - 1; i >= 0; i--) {
+		const struct args_option *o = &cli->args.options[i];
+
+		if (strcmp(o->spec->name, name) != 0)
+			continue;
+		if (o->spec->kind == OPTION_BYTES)
+			text_bytes(name, o->value, &n, &never);
+		else if (o->spec->kind == OPTION_MILLIS)
+			text_millis(name, o->value, &n, &never);
+		else
+			text_i64(name, o->value, 0, INT64_MAX, &n, &never);
+		break;
+	}
+	return n;
+}
+
+const char *cli_many(const struct cli *cli, const char *name, int i)
+{
+	for (int at = 0; at < cli->args.noptions; at++)
+		if (!strcmp(cli->args.options[at].spec->name, name) && i-- == 0)
+			return cli->args.options[at].value;
+	return NULL;
+}
+
+int cli_read(const char *path, struct buf *b, struct err *e)
+{
+	if (!strcmp(path, "-"))
+		return file_read_fd(STDIN_FILENO, "standard input", b, e);
+	return file_read(path, b, e);
+}
+
+static void problem(const struct err *e)
+{
+	struct buf b = BUF_MAX(8192);
+
+	buf_adds(&b, "{\"title\":");
+	json_add_string(&b, err_word(e->code), strlen(err_word(e->code)));
+	buf_addf(&b, ",\"status\":%d,\"code\":\"%s\",\"exit\":%d,\"retry\":%s,",
+		 err_http_status(e->code), err_name(e->code),
+		 err_exit_status(e->code),
+		 err_is_retryable(e->code) ? "true" : "false");
+	buf_adds(&b, "\"detail\":");
+	json_add_string(&b, e->text, strlen(e->text));
+	fprintf(stderr, "%s}\n", b.p);
+	buf_fini(&b);
+}
+
+static int report(const struct cli *cli, const struct err *e)
+{
+	struct buf b = BUF_MAX(8192);
+	struct output o;
+
+	if (cli->out.json) {
+		problem(e);
+		return err_exit_status(e->code);
+	}
+	output_init(&o, stderr, false, !cli->out.colour && cli->out.width);
+	output_safe(&b, e->text, strlen(e->text), true);
+	fprintf(stderr, "%sskep:%s %s\n", output_style(&o, STYLE_BAD),
+		output_style(&o, STYLE_PLAIN), b.p);
+	buf_fini(&b);
+	return err_exit_status(e->code);
+}
+
+/* What --help and --version ask for, before anything is opened. */
+static bool is_answered(const struct cli *cli)
+{
+	const struct args *a = &cli->args;
+
+	if (a->version)
+		printf("skep %s\n", SKEP_VERSION);
+	else if (a->help && a->command)
+		help_command(stdout, a->command);
+	else if (a->help && a->noun)
+		help_noun(stdout, a->noun);
+	else if (a->help)
+		help_skep(stdout);
+	return a->version || a->help;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	const struct args *a = &cli->args;
+	int rc;
+
+	if (is_answered(cli))
+		return output_end(&cli->out, e);
+	if (!a->command)
+		return err_set(e, ERR_USAGE,
+			       "which command? See skep %s%s--help",
+			       a->noun ? a->noun : "", a->noun ? " " : "");
+	rc = cli_open(cli, e);
+	if (!rc)
+		rc = a->command->run(cli, e);
+	if (!rc)
+		rc = output_end(&cli->out, e);
+	cli_close(cli);
+	return rc;
+}
+
+int cli_main(int argc, char **argv)
+{
+	static struct cli cli;
+	struct err e = {0};
+	int rc;
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	signal(SIGPIPE, SIG_IGN);
+	rc = args_parse(&cli.args, argc, argv, &e);
+	output_init(&cli.out, stdout, args_option(&cli.args, "json") != NULL,
+		    args_option(&cli.args, "no-color") != NULL);
+	if (!rc)
+		rc = run(&cli, &e);
+	if (rc)
+		rc = report(&cli, &e);
+	arena_fini(&cli.arena);
+	return rc;
+}

@@ -1,0 +1,77 @@
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/arena.h"
+#include "base/config.h"
+#include "base/home.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "db/sql.h"
+#include "schema/agent_file.h"
+#include "schema/control_queries.h"
+
+struct http_client;
+
+/*
+ * What a command works with. cli_main makes it, fills what the command's needs
+ * ask for, calls .run, reports a failure once and frees everything. What comes
+ * out of these functions lives as long as the command runs.
+ */
+struct cli {
+	struct args args;
+	struct output out;
+	struct arena arena;
+	struct home home;
+	struct config config;
+	struct sql *control; /* NULL if not needed */
+	bool supervised;     /* a supervisor runs: it writes, not we */
+	struct http_client *http;
+	struct agent_database_row file; /* registry row of the agent's file */
+	struct agent_file agent;        /* .db NULL if not needed */
+	const char *agent_name;
+};
+
+int cli_main(int argc, char **argv); /* the exit status */
+
+/* The i-th word after the command, or NULL. */
+const char *cli_arg(const struct cli *cli, int i);
+
+/* Options, checked for their kind already. */
+const char *cli_option(const struct cli *cli, const char *name); /* or NULL */
+bool cli_flag(const struct cli *cli, const char *name);
+int64_t cli_number(const struct cli *cli, const char *name, int64_t other);
+/* The i-th value of an OPTION_MANY, or NULL. */
+const char *cli_many(const struct cli *cli, const char *name, int i);
+
+/* All of a file, or of stdin for "-", into b (whose ceiling is the limit). */
+int cli_read(const char *path, struct buf *b, struct err *e);
+
+/*
+ * One change of the control plane. While a supervisor runs, it is asked by
+ * HTTP; else .direct runs, in one transaction in which none can become one.
+ */
+struct cli_act {
+	const char *method;
+	const char *path; /* "/v1/agents/a": names checked or encoded already */
+	const char *body; /* JSON, or NULL */
+	int (*direct)(struct cli *cli, void *arg, struct err *e);
+	void *arg;
+};
+
+int cli_act(struct cli *cli, const struct cli_act *act, struct err *e);
+
+/* Asks the supervisor over its socket; the answer's body is added to `answer`
+ * (may be NULL). The HTTP status, or -1 with the error that it had. */
+int cli_ask(struct cli *cli, const char *method, const char *path,
+	    const char *body, struct buf *answer, struct err *e);
+
+/* Opens what the command needs (cli/needs.c). */
+int cli_open(struct cli *cli, struct err *e);
+void cli_close(struct cli *cli);
+
+/* Help texts (cli/help.c). noun NULL: of skep itself. */
+void help_skep(FILE *to);
+void help_noun(FILE *to, const char *noun);
+void help_command(FILE *to, const struct command *c);
+
+#endif

@@ -1,0 +1,47 @@
+#include "cli/agent_edit.h"
+
+static int refuse_known(struct cli *cli, const char *name, struct err *e)
+{
+	struct agent_row row;
+	struct err none;
+
+	if (agents_get(cli->control, name, &row, &cli->arena, &none))
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "there is an agent '%s' already; 'skep agent set' "
+		       "changes it",
+		       name);
+}
+
+static int agent_add(struct cli *cli, struct err *e)
+{
+	struct agent_row row = {.name = cli_arg(cli, 0),
+				.workspace = "disk",
+				.is_enabled = true,
+				.spec = "{}",
+				.source = "command"};
+
+	if (refuse_known(cli, row.name, e) || agent_edit(cli, &row, e))
+		return -1;
+	if (!row.driver)
+		return err_set(e, ERR_USAGE,
+			       "agent '%s' needs --driver, one of %s", row.name,
+			       AGENT_DRIVERS);
+	if (agent_store(cli, &row, e))
+		return -1;
+	return agent_print(cli, row.name, e);
+}
+
+const struct command cmd_agent_add = {
+	.name = "agent add",
+	.args = "NAME",
+	.help = "define an agent; the first one becomes the default",
+	.about = "Members that skep has no column for (command, limits, …) are "
+		 "kept as they are: give\nthem with --set or in the file of "
+		 "--from. The agent's database is made by its first use.",
+	.needs = NEEDS_CONTROL_MADE,
+	.options = (const struct option_spec[]){AGENT_EDIT_OPTIONS,
+						{NULL, NULL, NULL,
+						 OPTION_FLAG}},
+	.run = agent_add,
+};

@@ -1,0 +1,31 @@
+#include "cli/cli.h"
+
+#include "base/text.h"
+
+static int help(struct cli *cli, struct err *e)
+{
+	char *argv[4] = {cli->args.words[-1]};
+	struct args asked;
+	char want[] = "--help";
+	int n = 1;
+
+	for (; n < 3 && cli_arg(cli, n - 1); n++)
+		argv[n] = cli->args.words[n - 1];
+	argv[n] = want;
+	if (args_parse(&asked, n + 1, argv, e))
+		return -1;
+	if (asked.command)
+		help_command(cli->out.to, asked.command);
+	else if (asked.noun)
+		help_noun(cli->out.to, asked.noun);
+	else
+		help_skep(cli->out.to);
+	return 0;
+}
+
+const struct command cmd_help = {
+	.name = "help",
+	.args = "[NOUN] [VERB]",
+	.help = "say what skep, a noun or a command does",
+	.run = help,
+};

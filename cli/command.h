@@ -1,0 +1,113 @@
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/*
+ * A command is a file cli/cmd_NOUN_VERB.c with one entry, and a line in
+ * commands.def. Parsing, --help, man pages and shell completion read the
+ * entries; nothing is said twice. All of it is const and lives for ever.
+ */
+struct cli; /* cli/cli.h: what a command works with */
+
+/* What must be there before .run is called. Each brings with it what it cannot
+ * do without: a database needs the home and the configuration. */
+enum command_needs {
+	NEEDS_NOTHING = 0,
+	NEEDS_HOME = 1 << 0,          /* its path; nothing is made or opened */
+	NEEDS_CONFIG = 1 << 1,        /* skep.json, or the defaults */
+	NEEDS_CONTROL_READ = 1 << 2,  /* cli->control, for reading */
+	NEEDS_CONTROL_WRITE = 1 << 3, /* the same; write by cli_act */
+	NEEDS_CONTROL_MADE = 1 << 4,  /* the same; a missing home is made */
+	NEEDS_AGENT_FILE = 1 << 5,    /* cli->agent; --agent is an option */
+	NEEDS_AGENT_MADE = 1 << 6,    /* the same; a missing file is made */
+	NEEDS_SUPERVISOR = 1 << 7,    /* one must run: cli_ask works */
+};
+
+enum option_kind {
+	OPTION_FLAG,   /* no value */
+	OPTION_TEXT,   /* any text */
+	OPTION_NAME,   /* of an agent or the like: text_check_name */
+	OPTION_INT,    /* a whole number, 0 or more */
+	OPTION_BYTES,  /* "64k" */
+	OPTION_MILLIS, /* "30s" */
+	OPTION_FILE,   /* a path; "-" is stdin or stdout */
+	OPTION_WORD,   /* one of .value, "a|b|c" */
+	OPTION_MANY,   /* text, may be given several times */
+};
+
+struct option_spec {
+	const char *name;  /* "reason" for --reason */
+	const char *value; /* "TEXT", NULL for a flag */
+	const char *help;
+	enum option_kind kind;
+};
+
+struct command {
+	const char *name;  /* "session ls", or one word */
+	const char *args;  /* "SESSION [FILE] [TAG...]", NULL for none; a word
+			    * called NAME must be a name, others UTF-8 */
+	const char *help;  /* one line, no capital, no full stop */
+	const char *about; /* sentences for --help and the man page, or NULL */
+	unsigned needs;
+	const struct option_spec *options; /* ends with a NULL name; or NULL */
+	int (*run)(struct cli *cli, struct err *e);
+};
+
+struct noun {
+	const char *name;
+	const char *help;
+};
+
+#define COMMAND(name) extern const struct command cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+extern const struct command *const commands[]; /* ends with NULL */
+extern const struct noun nouns[];              /* ends with a NULL name */
+extern const struct option_spec global_options[];
+extern const struct option_spec agent_option[]; /* of NEEDS_AGENT_* commands */
+
+/*
+ * One parsed command line. Borrows argv. command NULL: the words stopped at a
+ * noun (NULL: at nothing), whose help is wanted.
+ */
+#define ARGS_OPTIONS_MAX 64
+
+struct args {
+	const struct command *command;
+	const char *noun;
+	bool help;
+	bool version;
+	int nwords; /* positional words after the command */
+	char **words;
+	int noptions; /* in the order given */
+	struct args_option {
+		const struct option_spec *spec;
+		const char *value; /* "" for a flag */
+	} options[ARGS_OPTIONS_MAX];
+};
+
+/* Reads argv[1..] into *a; reorders argv so that a->words are together.
+ * ERR_USAGE with "did you mean" where something near is known. Values are
+ * checked for their kind, words for their number. --json, --home and --no-color
+ * are found by args_option even when the parse fails behind them. */
+int args_parse(struct args *a, int argc, char **argv, struct err *e);
+
+/* The value last given for an option, or NULL. */
+const char *args_option(const struct args *a, const char *name);
+
+/* The candidate that a person most likely meant by `word`, or NULL. */
+struct nearest {
+	const char *word;
+	const char *best;
+	unsigned distance;
+};
+
+void nearest_begin(struct nearest *n, const char *word);
+void nearest_offer(struct nearest *n, const char *candidate);
+const char *nearest_end(const struct nearest *n);
+
+#endif

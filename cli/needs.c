@@ -1,0 +1,203 @@
+/* Opens what a command needs, and closes it. */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "http/client.h"
+#include "schema/agents.h"
+#include "schema/control.h"
+#include "schema/registry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SEEN_AGAIN_MS 60000 /* how old "last seen" may get */
+
+static const unsigned implied[][2] = {
+	{NEEDS_AGENT_MADE, NEEDS_AGENT_FILE},
+	{NEEDS_AGENT_FILE, NEEDS_CONTROL_WRITE},
+	{NEEDS_SUPERVISOR, NEEDS_CONTROL_READ},
+	{NEEDS_CONTROL_MADE, NEEDS_CONTROL_WRITE},
+	{NEEDS_CONTROL_WRITE, NEEDS_CONTROL_READ},
+	{NEEDS_CONTROL_READ, NEEDS_CONFIG},
+	{NEEDS_CONFIG, NEEDS_HOME},
+};
+
+static unsigned all_needs(unsigned needs)
+{
+	for (size_t i = 0; i < sizeof implied / sizeof implied[0]; i++)
+		if (needs & implied[i][0])
+			needs |= implied[i][1];
+	return needs;
+}
+
+static int open_config(struct cli *cli, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONFIG);
+	char *rest = NULL, *line;
+	int rc = config_load(&cli->config, path.text, e);
+
+	if (rc)
+		return -1;
+	for (line = strtok_r(cli->config.warnings.p, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest))
+		fprintf(stderr, "skep: warning: %s: %s\n", path.text, line);
+	return 0;
+}
+
+/*
+ * Looks who writes the file before we open it in a way that could change it. A
+ * file without the table has no supervisor.
+ */
+static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
+{
+	struct supervisor_row row;
+	struct sql *db;
+	int alive;
+
+	if (!file_exists(path) || file_size(path) == 0)
+		return 0;
+	if (sql_open(&db, path, control_schema.queries, SQL_READONLY, e))
+		return -1;
+	alive = control_supervisor(db, &row, &cli->arena, e);
+	sql_close(db);
+	if (alive < 0 && e->code != ERR_INTERNAL)
+		return -1;
+	cli->supervised = alive > 0;
+	return 0;
+}
+
+static int open_control(struct cli *cli, unsigned needs, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+	unsigned flags = needs & NEEDS_CONTROL_MADE ? SQL_CREATE : 0;
+	struct err why = {0};
+
+	/* a file that is no database of ours, or newer, is refused by
+	 * control_open with a better sentence than by the first look */
+	if (look_for_supervisor(cli, path.text, &why))
+		cli->supervised = false;
+	if (cli->supervised || !(needs & NEEDS_CONTROL_WRITE)) {
+		if (!control_open(&cli->control, &cli->home, SQL_READONLY, e))
+			return 0;
+		if (cli->supervised || e->code != ERR_VERSION)
+			return -1;
+		flags = 0; /* older: reading needs the new columns too */
+	}
+	return control_open(&cli->control, &cli->home, flags, e);
+}
+
+/* The agent's files are read first, so that an edit is seen at this use. */
+static int name_agent(struct cli *cli, struct err *e)
+{
+	const char *name = cli_option(cli, "agent");
+	struct agent_row row;
+
+	if (!name) {
+		if (agents_get_default(cli->control, &row, &cli->arena, e))
+			return -1;
+		name = row.name;
+	}
+	if (text_check_name("agent", name, e))
+		return -1;
+	cli->agent_name = name;
+	if (cli->supervised)
+		return 0;
+	return agents_sync(cli->control, &cli->home, name, e) < 0 ? -1 : 0;
+}
+
+static int make_file(struct cli *cli, struct err *e)
+{
+	struct agent_row row;
+	char path[128];
+	int found;
+
+	if (agents_get(cli->control, cli->agent_name, &row, &cli->arena, e))
+		return -1;
+	if (!cli->supervised)
+		return registry_make(cli->control, &cli->home, cli->agent_name,
+				     &cli->file, &cli->arena, e);
+	snprintf(path, sizeof path, "/v1/agents/%s/file", cli->agent_name);
+	if (cli_ask(cli, "POST", path, NULL, NULL, e) < 0)
+		return -1;
+	found = registry_find(cli->control, cli->agent_name, &cli->file,
+			      &cli->arena, e);
+	if (found == 0)
+		return err_set(e, ERR_INTERNAL,
+			       "the supervisor made no file for agent '%s'",
+			       cli->agent_name);
+	return found < 0 ? -1 : 0;
+}
+
+static int open_agent(struct cli *cli, unsigned needs, struct err *e)
+{
+	struct agent_row row;
+	int found;
+
+	if (name_agent(cli, e))
+		return -1;
+	found = registry_find(cli->control, cli->agent_name, &cli->file,
+			      &cli->arena, e);
+	if (found < 0)
+		return -1;
+	if (!found && needs & NEEDS_AGENT_MADE && make_file(cli, e))
+		return -1;
+	if (!found && !(needs & NEEDS_AGENT_MADE)) {
+		if (agents_get(cli->control, cli->agent_name, &row, &cli->arena,
+			       e))
+			return -1;
+		return err_set(e, ERR_NOTFOUND,
+			       "agent '%s' has no data yet: its file is made "
+			       "by its first run",
+			       cli->agent_name);
+	}
+	return registry_open(&cli->file, 0, &cli->agent, e);
+}
+
+int cli_open(struct cli *cli, struct err *e)
+{
+	unsigned needs = all_needs(cli->args.command->needs);
+
+	if (needs & NEEDS_HOME &&
+	    home_find(&cli->home, cli_option(cli, "home"), e))
+		return -1;
+	if (needs & NEEDS_CONFIG && open_config(cli, e))
+		return -1;
+	if (needs & NEEDS_CONTROL_READ && open_control(cli, needs, e))
+		return -1;
+	if (needs & NEEDS_SUPERVISOR && !cli->supervised)
+		return err_set(e, ERR_UNAVAILABLE,
+			       "no supervisor runs for %s: start skepd",
+			       cli->home.root);
+	if (needs & NEEDS_AGENT_FILE && open_agent(cli, needs, e))
+		return -1;
+	return 0;
+}
+
+/* Sizes in the registry are kept near the truth, not exact at every moment; a
+ * failure here takes nothing away from what the command did. */
+static void note_seen(struct cli *cli)
+{
+	struct agent_database_row was = cli->file;
+	struct err ignored;
+
+	if (cli->supervised || (file_size(was.path) == was.bytes &&
+				clock_now() - was.last_seen_at < SEEN_AGAIN_MS))
+		return;
+	if (!control_enter_alone(cli->control, &ignored))
+		(void)sql_leave(
+			cli->control,
+			registry_seen(cli->control, &cli->file, &ignored),
+			&ignored);
+}
+
+void cli_close(struct cli *cli)
+{
+	if (cli->agent.db)
+		note_seen(cli);
+	http_client_close(cli->http);
+	agent_file_close(&cli->agent);
+	sql_close(cli->control);
+	config_fini(&cli->config);
+}

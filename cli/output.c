@@ -1,0 +1,284 @@
+#include "cli/output.h"
+
+#include "base/clock.h"
+#include "base/home.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define NOTE_MAX   (1u << 16)
+#define OBJECT_MAX (1u << 30)
+
+static int terminal_width(FILE *to)
+{
+	struct winsize w;
+
+	if (!isatty(fileno(to)))
+		return 0;
+	return ioctl(fileno(to), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col
+								      : 80;
+}
+
+void output_init(struct output *o, FILE *to, bool json, bool no_colour)
+{
+	const char *term = getenv("TERM"), *never = getenv("NO_COLOR");
+
+	*o = (struct output){.to = to, .json = json};
+	o->width = terminal_width(to);
+	o->colour = o->width > 0 && !json && !no_colour && !(never && *never) &&
+		    !(term && !strcmp(term, "dumb"));
+}
+
+int output_end(struct output *o, struct err *e)
+{
+	errno = 0;
+	if (fflush(o->to) || ferror(o->to))
+		return errno == EPIPE ? 0 : err_errno_set(e, "writing output");
+	return 0;
+}
+
+const char *output_style(const struct output *o, enum output_style s)
+{
+	static const char *const codes[] = {
+		[STYLE_PLAIN] = "\033[0m", [STYLE_HEAD] = "\033[1m",
+		[STYLE_GOOD] = "\033[32m", [STYLE_BAD] = "\033[31m",
+		[STYLE_DIM] = "\033[2m",
+	};
+
+	return o->colour ? codes[s] : "";
+}
+
+/* Characters that a terminal acts on instead of showing: C0, DEL, C1 (two
+ * bytes from U+0080), and the marks that turn text around (bidi controls). */
+static bool is_unsafe(const char *p, size_t len)
+{
+	const unsigned char *c = (const unsigned char *)p;
+
+	if (len == 1)
+		return c[0] < ' ' || c[0] == 0x7f;
+	if (len == 2)
+		return c[0] == 0xc2 && c[1] < 0xa0;
+	return len == 3 && c[0] == 0xe2 &&
+	       ((c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) ||
+		(c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
+}
+
+void output_safe(struct buf *b, const char *p, size_t n, bool lines)
+{
+	while (n > 0) {
+		size_t len = text_utf8_char(p, n);
+
+		if (lines && (*p == '\n' || *p == '\t'))
+			buf_addc(b, *p);
+		else if (len > 0 && !is_unsafe(p, len))
+			buf_add(b, p, len);
+		else if (*p == '\n' || *p == '\t')
+			buf_adds(b, *p == '\n' ? "\\n" : "\\t");
+		else
+			for (size_t i = 0; i < (len ? len : 1); i++)
+				buf_addf(b, "\\x%02x", (unsigned char)p[i]);
+		p += len ? len : 1;
+		n -= len ? len : 1;
+	}
+}
+
+int output_columns(const char *p, size_t n)
+{
+	int sum = 0;
+
+	while (n > 0) {
+		mbstate_t st = {0};
+		wchar_t c = 0;
+		size_t len = mbrtowc(&c, p, n, &st);
+		int w = len == 0 || len > n ? 1 : wcwidth(c);
+
+		if (len == 0 || len > n)
+			len = 1;
+		sum += w > 0 ? w : 0;
+		p += len;
+		n -= len;
+	}
+	return sum;
+}
+
+static bool names_bytes(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 5 && !strcmp(name + n - 5, "bytes");
+}
+
+static void add_time(struct buf *b, int64_t ms)
+{
+	char text[CLOCK_TEXT];
+
+	clock_text(ms, text); /* 2026-11-16T03:16:00.123Z */
+	buf_addf(b, "%.10s %.8s", text, text + 11);
+}
+
+void output_cell(struct buf *b, const struct field *f, const void *obj)
+{
+	const void *at = field_in(f, obj);
+	const char *text;
+	char human[TEXT_HUMAN];
+
+	switch (f->type) {
+	case FIELD_i64:
+	case FIELD_opt:
+	case FIELD_time:
+		if (*(const field_opt *)at == OPT_NONE)
+			buf_addc(b, '-');
+		else if (f->type == FIELD_time)
+			add_time(b, *(const field_time *)at);
+		else if (names_bytes(f->name))
+			buf_adds(b, text_human_bytes(*(const field_i64 *)at,
+						     human));
+		else
+			buf_addf(b, "%" PRId64, *(const field_i64 *)at);
+		break;
+	case FIELD_bool:
+		buf_adds(b, *(const field_bool *)at ? "yes" : "no");
+		break;
+	case FIELD_f64:
+		buf_addf(b, "%.6g", *(const field_f64 *)at);
+		break;
+	case FIELD_text:
+	case FIELD_json:
+		text = *(const field_text *)at;
+		output_safe(b, text ? text : "-", text ? strlen(text) : 1,
+			    false);
+		break;
+	case FIELD_blob:
+		buf_adds(b,
+			 text_human_bytes((int64_t)((const struct blob *)at)->n,
+					  human));
+		break;
+	}
+}
+
+static void object_lines(struct output *o, const struct shape *shape,
+			 const void *obj, struct buf *b)
+{
+	int widest = 0;
+
+	for (size_t i = 0; i < shape->nfields; i++)
+		if ((int)strlen(shape->fields[i].name) > widest)
+			widest = (int)strlen(shape->fields[i].name);
+	for (size_t i = 0; i < shape->nfields; i++) {
+		const struct field *f = &shape->fields[i];
+
+		buf_addf(b, "%s%-*s%s  ", output_style(o, STYLE_HEAD), widest,
+			 f->name, output_style(o, STYLE_PLAIN));
+		output_cell(b, f, obj);
+		buf_addc(b, '\n');
+	}
+}
+
+void output_object(struct output *o, const struct shape *shape, const void *obj)
+{
+	struct buf b = BUF_MAX(OBJECT_MAX);
+
+	if (o->json) {
+		json_add_shape(&b, shape, obj);
+		buf_addc(&b, '\n');
+	} else {
+		object_lines(o, shape, obj, &b);
+	}
+	fwrite(b.p, 1, b.n, o->to);
+	buf_fini(&b);
+}
+
+static void member_line(struct output *o, const cJSON *v, int widest,
+			struct buf *b)
+{
+	struct buf value = BUF_MAX(OBJECT_MAX);
+
+	if (cJSON_IsString(v))
+		buf_adds(&value, v->valuestring);
+	else
+		json_add(&value, v);
+	buf_addf(b, "%s%-*s%s  ", output_style(o, STYLE_HEAD), widest,
+		 v->string, output_style(o, STYLE_PLAIN));
+	output_safe(b, value.p, value.n, false);
+	buf_addc(b, '\n');
+	buf_fini(&value);
+}
+
+static void json_lines(struct output *o, const char *text, struct buf *b)
+{
+	cJSON *root = cJSON_Parse(text);
+	const cJSON *v;
+	int widest = 0;
+
+	if (!cJSON_IsObject(root))
+		output_safe(b, text, strlen(text), false);
+	cJSON_ArrayForEach(v, root) if (v->string &&
+					(int)strlen(v->string) > widest)
+		widest = (int)strlen(v->string);
+	cJSON_ArrayForEach(v, root) if (v->string) member_line(o, v, widest, b);
+	if (!cJSON_IsObject(root))
+		buf_addc(b, '\n');
+	cJSON_Delete(root);
+}
+
+void output_json(struct output *o, const char *text)
+{
+	struct buf b = BUF_MAX(OBJECT_MAX);
+
+	if (o->json)
+		fprintf(o->to, "%s\n", text);
+	else
+		json_lines(o, text, &b);
+	fwrite(b.p, 1, b.n, o->to);
+	buf_fini(&b);
+}
+
+int output_document(struct output *o, const char *text, struct err *e)
+{
+	struct buf line = BUF_MAX(OBJECT_MAX);
+	cJSON *root;
+
+	if (!o->json) {
+		output_text(o, text, strlen(text));
+		return 0;
+	}
+	root = json_parse("output", text, strlen(text), e);
+	if (!root)
+		return -1;
+	json_add(&line, root);
+	output_json(o, line.p);
+	cJSON_Delete(root);
+	buf_fini(&line);
+	return 0;
+}
+
+void output_note(struct output *o, const char *fmt, ...)
+{
+	struct buf b = BUF_MAX(NOTE_MAX);
+	va_list ap;
+
+	if (o->json)
+		return;
+	va_start(ap, fmt);
+	buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	output_text(o, b.p, b.n);
+	fputc('\n', o->to);
+	buf_fini(&b);
+}
+
+void output_text(struct output *o, const char *p, size_t n)
+{
+	struct buf b = BUF_MAX(OBJECT_MAX);
+
+	output_safe(&b, p, n, true);
+	fwrite(b.p, 1, b.n, o->to);
+	buf_fini(&b);
+}

@@ -1,0 +1,92 @@
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/shape.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * What commands print. Rows and objects are printed from their shape: as JSON,
+ * or for people. Data never reaches a terminal with control characters in it.
+ * Writing to a pipe that closed is no error of ours: the program ends quietly.
+ */
+struct output {
+	FILE *to;
+	bool json;
+	bool colour;
+	int width; /* columns of the terminal, 0: no limit */
+};
+
+void output_init(struct output *o, FILE *to, bool json, bool no_colour);
+
+/* Flushes; ERR_IO or ERR_FULL if anything could not be written. */
+int output_end(struct output *o, struct err *e);
+
+/*
+ * A list. `columns` names the fields that people see, in order, "name state
+ * updated_at"; JSON has all fields. Rows are borrowed during the call only.
+ * Widths are settled by the first rows, so a list of any length needs little
+ * memory.
+ */
+struct table;
+
+struct table *table_new(struct output *o, const struct shape *shape,
+			const char *columns);
+void table_add(struct table *t, const void *row);
+void table_end(struct table *t); /* prints what waits, frees */
+
+/* One thing: "field: value" lines, or one JSON object. */
+void output_object(struct output *o, const struct shape *shape,
+		   const void *obj);
+
+/* A JSON object that is ready as text (no newline): as it is, or as lines. */
+void output_json(struct output *o, const char *text);
+
+/* A JSON document with line breaks: as it is, or on one line with --json. */
+int output_document(struct output *o, const char *text, struct err *e);
+
+/* For people only; nothing with --json. */
+void output_note(struct output *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Text with line breaks, from outside: other control characters escaped. */
+void output_text(struct output *o, const char *p, size_t n);
+
+/* The cell of one field for people, appended to b. */
+void output_cell(struct buf *b, const struct field *f, const void *obj);
+
+/* Adds text to b with control characters, bad UTF-8 and the like escaped; line
+ * breaks and tabs too unless `lines`. */
+void output_safe(struct buf *b, const char *p, size_t n, bool lines);
+
+/* Columns that the text takes on a terminal. */
+int output_columns(const char *p, size_t n);
+
+enum output_style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_DIM };
+
+/* Escape sequences for a style, "" without colour. */
+const char *output_style(const struct output *o, enum output_style s);
+
+/*
+ * A bar on stderr for long work, if that is a terminal and nothing wants JSON:
+ *   struct progress p; progress_begin(&p, o, "importing", total);
+ *   progress_at(&p, done); … progress_end(&p);
+ * total 0: unknown, a count is shown. It redraws at most ten times a second.
+ */
+struct progress {
+	const char *what;
+	int64_t total;
+	int64_t start_ns;
+	int64_t drawn_ns;
+	bool on;
+};
+
+void progress_begin(struct progress *p, const struct output *o,
+		    const char *what, int64_t total);
+void progress_at(struct progress *p, int64_t done);
+void progress_end(struct progress *p);
+
+#endif
