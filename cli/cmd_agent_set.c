@@ -80,6 +80,9 @@ static int agent_set(struct cli *cli, struct err *e)
 
 	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
 		return err_set(e, ERR_USAGE, "--enable or --disable, not both");
+	if (!cli->supervised &&
+	    agents_sync(cli->control, &cli->home, name, e) < 0)
+		return -1;
 	if (agents_get(cli->control, name, &row, &cli->arena, e) ||
 	    agent_edit(cli, &row, e) || refuse_files(cli, &row, e))
 		return -1;

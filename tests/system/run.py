@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Runs the system tests: real binaries, each test in a home of its own.
+
+  tests/system/run.py [--bin DIR] [-k WORD] [--jobs N] [--list] [FILE...]
+
+A test is a function `test_...` in a file `test_*.py` here; its name is a
+sentence about behaviour, and it gets a lib.Home. It fails by any exception,
+and is skipped by lib.skip("why"). Each runs in a process of its own, with a
+time limit (a function's attribute `seconds`, or 120). Nothing that a test
+started lives on after it.
+"""
+import argparse
+import importlib.util
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+import lib  # noqa: E402
+
+PASSED, FAILED, SKIPPED = 0, 1, 77
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [(path.stem[len("test_"):], name, fn)
+            for name, fn in vars(module).items()
+            if name.startswith("test_") and callable(fn)]
+
+
+def child(fn, bin_dir, log):
+    """In the process of one test: exit status says how it went."""
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    status = FAILED
+    home = lib.Home(bin_dir)
+    try:
+        fn(home)
+        status = PASSED
+    except lib.Skip as why:
+        print(why, flush=True)
+        status = SKIPPED
+    except BaseException:  # noqa: B902 - whatever it was, the test failed
+        traceback.print_exc()
+    finally:
+        try:
+            home.close()
+        except Exception:  # noqa: BLE001
+            traceback.print_exc()
+            status = FAILED
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+class Running:
+    def __init__(self, test, bin_dir):
+        self.area, self.name, fn = test
+        self.log = tempfile.TemporaryFile()
+        self.began = time.monotonic()
+        self.limit = getattr(fn, "seconds", 120)
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            child(fn, bin_dir, self.log.fileno())
+
+    def poll(self):
+        """None while it runs, else (status, seconds, text)."""
+        took = time.monotonic() - self.began
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid == 0 and took > self.limit:
+            # a polite word first: the test's clean-up kills what it started
+            os.kill(self.pid, signal.SIGINT)
+            time.sleep(2)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid == 0:
+                os.kill(self.pid, signal.SIGKILL)
+                pid, status = os.waitpid(self.pid, 0)
+            status = FAILED << 8
+        if pid == 0:
+            return None
+        self.log.seek(0)
+        text = self.log.read().decode("utf-8", "replace").strip()
+        if took > self.limit:
+            text += "\ntook longer than %d s" % self.limit
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else FAILED
+        return code, took, text
+
+
+def report(test, code, took, text):
+    label = "%s: %s" % (test.area, test.name[len("test_"):].replace("_", " "))
+    if code == PASSED:
+        print("ok       %s (%.2f s)" % (label, took), flush=True)
+    elif code == SKIPPED:
+        print("skipped: %s: %s" % (label, text), flush=True)
+    else:
+        print("FAILED   %s (%.2f s)" % (label, took))
+        print("    " + text.replace("\n", "\n    "), flush=True)
+
+
+def run(tests, bin_dir, jobs):
+    counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    waiting, running = list(tests), []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            running.append(Running(waiting.pop(0), bin_dir))
+        for r in list(running):
+            done = r.poll()
+            if done:
+                running.remove(r)
+                code = done[0] if done[0] in (PASSED, SKIPPED) else FAILED
+                report(r, code, done[1], done[2])
+                counts[code] += 1
+        time.sleep(0.005)
+    print("%d passed, %d failed, %d skipped" %
+          (counts[PASSED], counts[FAILED], counts[SKIPPED]))
+    return counts[FAILED]
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--bin", default=str(ROOT / "build" / "release"))
+    ap.add_argument("-k", metavar="WORD", help="only tests with this in their name")
+    ap.add_argument("--jobs", type=int, default=2)
+    ap.add_argument("--list", action="store_true")
+    ap.add_argument("files", nargs="*", metavar="FILE")
+    args = ap.parse_args()
+    paths = ([pathlib.Path(f) for f in args.files] or
+             sorted(HERE.glob("test_*.py")))
+    tests = [t for p in paths for t in load(p)
+             if not args.k or args.k in t[1] or args.k in t[0]]
+    if args.list:
+        for area, name, _ in tests:
+            print(area, name)
+        return 0
+    bin_dir = pathlib.Path(args.bin).resolve()
+    if not (bin_dir / "skep").exists():
+        print("there is no skep in %s: build first" % bin_dir)
+        return 1
+    return 1 if run(tests, bin_dir, args.jobs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

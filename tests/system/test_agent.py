@@ -1,0 +1,135 @@
+"""skep agent: definitions, versions, files, the default."""
+import json
+
+
+def test_the_first_agent_makes_the_home_and_is_the_default(home):
+    row = home.skep("agent", "add", "ada", "--driver", "script", "--json").json
+    assert row["is_default"] and row["version"] == 1
+    home.skep("agent", "add", "bob", "--driver", "exec")
+    assert [r["is_default"] for r in home.skep("agent", "ls", "--json").lines] \
+        == [True, False]
+    home.skep("agent", "set", "bob", "--default")
+    assert [r["is_default"] for r in home.skep("agent", "ls", "--json").lines] \
+        == [False, True]
+    assert oct(home.path.stat().st_mode & 0o777) == "0o700"
+    assert oct(home.control.stat().st_mode & 0o777) == "0o600"
+
+
+def test_every_change_makes_a_version_and_an_equal_one_none(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("agent", "set", "a", "--model", "m1")
+    home.skep("agent", "set", "a", "--model", "m1")
+    r = home.skep("agent", "set", "a", "--set", 'limits={"turns":3}', "--json")
+    assert r.json["version"] == 3 and r.json["spec"] == {"limits": {"turns": 3}}
+    versions = home.skep("agent", "show", "a", "--versions", "--json").lines
+    assert [v["version"] for v in versions] == [3, 2, 1]
+    assert versions[1]["definition"]["model"] == "m1"
+
+
+def test_members_that_nobody_knows_survive_a_change(home):
+    home.skep("agent", "add", "a", "--from", "-", "--driver", "exec",
+              input='{"command": ["sh"], "mine": {"deep": [1, {"x": null}]}}')
+    r = home.skep("agent", "set", "a", "--model", "m", "--json").json
+    assert r["spec"] == {"command": ["sh"], "mine": {"deep": [1, {"x": None}]}}
+    r = home.skep("agent", "set", "a", "--unset", "mine", "--json").json
+    assert r["spec"] == {"command": ["sh"]}
+
+
+def test_a_definition_in_files_is_seen_at_the_next_use(home):
+    home.skep("agent", "add", "other", "--driver", "script")
+    d = home.path / "agents" / "filed"
+    d.mkdir()
+    (d / "agent.json").write_text('{"driver": "exec", "command": ["true"]}')
+    (d / "prompt.md").write_text("Be kind.\n")
+    rows = {r["name"]: r for r in home.skep("agent", "ls", "--json").lines}
+    assert rows["filed"]["source"] == "file"
+    assert rows["filed"]["prompt"] == "Be kind.\n"
+    (d / "prompt.md").write_text("Be brief.\n")
+    r = home.skep("agent", "show", "filed", "--json").json
+    assert r["prompt"] == "Be brief.\n" and r["version"] == 2
+    assert home.skep("agent", "show", "filed", "--json").json["version"] == 2
+
+
+def test_what_a_file_says_cannot_be_set_by_command(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    d = home.path / "agents" / "a"
+    d.mkdir()
+    (d / "prompt.md").write_text("from the file")
+    home.skep("agent", "set", "a", "--model", "m")
+    said = home.refused(65, "agent", "set", "a", "--prompt", "mine")
+    assert str(d) in said
+    r = home.skep("agent", "show", "a", "--json").json
+    assert (r["prompt"], r["model"]) == ("from the file", "m")
+
+
+def test_a_broken_definition_file_is_named_and_the_others_are_listed(home):
+    home.skep("agent", "add", "good", "--driver", "script")
+    d = home.path / "agents" / "bad"
+    d.mkdir()
+    (d / "agent.json").write_text('{"driver": "magic"}')
+    r = home.skep("agent", "ls", "--json")
+    assert [x["name"] for x in r.lines] == ["good"]
+    assert "agents/bad/agent.json" in r.err and "script|exec|acp|chat" in r.err
+    assert "agents/bad/agent.json" in home.refused(65, "agent", "show", "bad")
+
+
+def test_a_secret_in_a_definition_is_refused(home):
+    home.skep("agent", "add", "a", "--driver", "chat")
+    before = home.skep("agent", "show", "a").out
+    said = home.refused(65, "agent", "set", "a", "--set",
+                        'endpoint={"api_key":"sk-123"}')
+    assert "credentials/" in said and "sk-123" not in said
+    assert home.skep("agent", "show", "a").out == before
+
+
+def test_removing_keeps_versions_and_purging_removes_files(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("agent", "rm", "a")
+    assert "'a'" in home.refused(66, "agent", "show", "a")
+    versions = home.skep("agent", "show", "a", "--versions", "--json").lines
+    assert len(versions) == 1
+    d = home.path / "agents" / "b"
+    d.mkdir()
+    (d / "agent.json").write_text('{"driver": "script"}')
+    home.skep("agent", "ls")
+    assert "agent.json" in home.refused(65, "agent", "rm", "b")
+    home.skep("agent", "rm", "b", "--purge")
+    assert not d.exists() and home.skep("agent", "ls", "--json").lines == []
+
+
+def test_every_admin_act_has_an_audit_row(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("agent", "add", "b", "--driver", "script")
+    home.skep("agent", "set", "a", "--model", "m")
+    home.skep("agent", "set", "b", "--default")
+    home.skep("agent", "rm", "b", "--purge")
+    rows = home.query(home.control, "SELECT actor, act, subject FROM audit")
+    assert [r[1:] for r in rows] == [
+        ("agent.add", "a"), ("agent.add", "b"), ("agent.set", "a"),
+        ("agent.default", "b"), ("agent.rm", "b"), ("agent.purge", "b")]
+    assert all(r[0].startswith("cli:") for r in rows)
+
+
+def test_names_that_are_not_names_change_nothing(home):
+    bad = ["a/b", "..", "a\nb", "", "-a", "ä", "x" * 65, "x" * 10_000_000,
+           b"\xff\xfe"]
+    for name in bad:
+        if isinstance(name, str) and len(name) > 100_000:
+            continue  # over the kernel's limit for one argument
+        said = home.refused(64, "agent", "add", "--driver", "script", "--", name)
+        assert "\n" not in said[:-1] and len(said) < 500
+    assert not home.path.exists()
+
+
+def test_an_unknown_agent_is_named(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    assert "'zed'" in home.refused(66, "agent", "show", "zed")
+    assert "'zed'" in home.refused(66, "agent", "set", "zed", "--model", "m")
+    assert "'zed'" in home.refused(66, "agent", "rm", "zed")
+    home.refused(65, "agent", "add", "a", "--driver", "script")
+
+
+def test_a_definition_over_the_limit_is_refused(home):
+    big = json.dumps({"driver": "script", "x": "y" * (5 << 20)})
+    home.refused(65, "agent", "add", "a", "--from", "-", input=big)
+    assert home.skep("agent", "ls", "--json").lines == []

@@ -1,0 +1,73 @@
+"""skep.json: checked before any database is opened."""
+import json
+
+
+def write(home, text):
+    home.path.mkdir(parents=True, exist_ok=True)
+    (home.path / "skep.json").write_bytes(
+        text if isinstance(text, bytes) else text.encode())
+
+
+def test_without_a_file_the_defaults_are_in_force(home):
+    assert home.skep("config", "show", "--json").json["log"]["level"] == "info"
+    assert home.skep("config", "check", "--json").json["exists"] is False
+    assert not home.path.exists()
+
+
+def test_a_broken_file_is_reported_with_line_and_column(home):
+    write(home, '{\n  "log": {\n    "level": oops\n  }\n}')
+    said = home.refused(78, "config", "check")
+    assert "line 3, column " in said and "skep.json" in said
+
+
+def test_a_broken_file_stops_every_command_before_a_database_is_made(home):
+    write(home, "{")
+    home.refused(78, "agent", "add", "a", "--driver", "script")
+    assert not home.control.exists()
+
+
+def test_an_unknown_key_is_a_warning_that_names_it(home):
+    write(home, '{"log": {"levle": "info"}, "colour": {}}')
+    r = home.skep("config", "check", "--json").json
+    assert r["warnings"] == ["unknown key log.levle", "unknown section colour"]
+    r = home.skep("config", "show")
+    assert "warning" in r.err and "log.levle" in r.err
+
+
+def test_a_wrong_value_is_named_with_what_is_allowed(home):
+    write(home, '{"log": {"level": "loud"}}')
+    said = home.refused(78, "config", "check")
+    assert "log.level" in said and "debug|info|warn|error" in said
+    write(home, '{"agent": {"diagnostics": "yes"}}')
+    assert "agent.diagnostics" in home.refused(78, "config", "check")
+
+
+def test_a_file_that_is_not_text_is_refused(home):
+    write(home, b'{"log": "\xff\xfe"}')
+    assert "UTF-8" in home.refused(78, "config", "check")
+    write(home, b'{"log": "\0"}')
+    assert "NUL" in home.refused(78, "config", "check")
+
+
+def test_what_is_shown_is_itself_a_valid_file(home):
+    shown = home.skep("config", "show").out
+    write(home, shown)
+    r = home.skep("config", "check", "--json").json
+    assert r["exists"] and r["warnings"] == []
+    assert home.skep("config", "show").out == shown
+
+
+def test_the_schema_describes_every_key_that_is_shown(home):
+    schema = json.loads(home.skep("config", "schema").out)
+    for section, keys in home.skep("config", "show", "--json").json.items():
+        known = schema["properties"][section]["properties"]
+        assert set(keys) == set(known)
+        for key, value in keys.items():
+            assert known[key]["default"] == value and known[key]["description"]
+
+
+def test_undefined_and_null_homes_count_as_unset(home):
+    for word in ("undefined", "null", ""):
+        r = home.skep("config", "path", env={"SKEP_HOME": word})
+        assert r.out.strip() == str(home.dir / ".skep" / "skep.json"), r.out
+    assert not (home.dir / "null").exists()
