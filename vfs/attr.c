@@ -26,10 +26,13 @@ static void set_fields(struct node *n, const struct vfs_set *set)
 		n->uid = set->uid;
 	if (set->what & VFS_SET_GID)
 		n->gid = set->gid;
-	node_touch(n, false);
-	if (set->what & VFS_SET_ATIME)
+	if (set->what & VFS_SET_CHANGED && set->changed > n->changed)
+		n->changed = set->changed;
+	else
+		node_touch(n, false);
+	if (set->what & VFS_SET_ACCESSED)
 		n->accessed = set->accessed;
-	if (set->what & VFS_SET_MTIME)
+	if (set->what & VFS_SET_MODIFIED)
 		n->modified = set->modified;
 }
 

@@ -63,15 +63,16 @@ enum {
 	VFS_SET_UID = 2,
 	VFS_SET_GID = 4,
 	VFS_SET_SIZE = 8,
-	VFS_SET_ATIME = 16,
-	VFS_SET_MTIME = 32
+	VFS_SET_ACCESSED = 16,
+	VFS_SET_MODIFIED = 32,
+	VFS_SET_CHANGED = 64
 };
 
 struct vfs_set {
 	unsigned what;
 	mode_t mode; /* permission bits only */
 	uint32_t uid, gid;
-	int64_t size, accessed, modified;
+	int64_t size, accessed, modified, changed;
 };
 
 int vfs_setattr(struct vfs *v, int64_t ino, const struct vfs_set *set,

@@ -1,0 +1,56 @@
+#ifndef VFS_FUSE_CORE_H
+#define VFS_FUSE_CORE_H
+
+#define FUSE_USE_VERSION 314
+
+#include "base/err.h"
+#include "vfs/node.h"
+#include "vfs/notify.h"
+#include "vfs/vfs.h"
+
+#include <fuse3/fuse_lowlevel.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the files of the mount share. */
+struct mnt {
+	struct vfs *v;
+	struct fuse_session *se;
+	struct notify *notify;
+	unsigned changes;     /* in the open batch */
+	unsigned reads;       /* in the open read transaction */
+	int64_t batch_since;  /* clock_mono_ns() */
+	int64_t seen;         /* journal rows up to here are known */
+	char who[32];         /* us, in the journal */
+	uint64_t init_unique; /* the request whose answer gets more flags */
+	uint32_t init_flags;  /* that libfuse does not know */
+	bool kill_set_id;     /* this request takes set-id bits away */
+};
+
+/* Before a request that reads, or changes; -1: the request is answered. */
+int mnt_read(struct mnt *m, fuse_req_t req);
+int mnt_change(struct mnt *m, fuse_req_t req);
+int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
+
+static inline struct mnt *mnt_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static inline int64_t ino_of(fuse_ino_t ino)
+{
+	return (int64_t)ino;
+}
+
+void mnt_fail(fuse_req_t req, const struct err *e);
+void mnt_stat(const struct vfs_attr *a, struct stat *st);
+void mnt_entry(struct mnt *m, const struct vfs_attr *a,
+	       struct fuse_entry_param *out); /* counts a lookup */
+
+/* A day: what the kernel knows stays true until we say otherwise. */
+#define MNT_TIMEOUT 86400.0
+
+void fuse_tree_ops(struct fuse_lowlevel_ops *ops);
+void fuse_data_ops(struct fuse_lowlevel_ops *ops);
+
+#endif

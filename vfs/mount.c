@@ -1,0 +1,328 @@
+#include "vfs/mount.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "vfs/core.h"
+#include "vfs/fuse_core.h"
+#include "vfs/fuse_mount.h"
+
+#include <errno.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Serving a mount: the loop, and when to commit. */
+
+#define BATCH_MAX 256
+#define BATCH_NS  5000000 /* 5 ms */
+#define READ_MS   2       /* an idle reader lets go */
+#define LOOK_MS   50      /* how soon others' changes show */
+
+/* Everything that the kernel may know is told to be forgotten. */
+static void forget_all(struct mnt *m)
+{
+	struct hold_set *held = &m->v->held;
+	struct node n;
+	struct err e;
+	int64_t ino;
+
+	notify_node(m->notify, VFS_ROOT);
+	for (size_t i = 0; (ino = hold_next(held, &i));) {
+		notify_node(m->notify, ino);
+		if (node_find(m->v, ino, &n, &e) > 0)
+			notify_entry(m->notify, n.parent, n.name);
+	}
+}
+
+static void tell(struct mnt *m, const struct vfs_change *c)
+{
+	switch (c->op) {
+	case VFS_OP_rollback:
+	case VFS_OP_merge:
+		forget_all(m);
+		return;
+	case VFS_OP_remove:
+		/* the remover left the node to us: it goes when it is let go */
+		if (hold_count(&m->v->held, c->ino))
+			hold_add(&m->v->orphans, c->ino,
+				 hold_count(&m->v->orphans, c->ino) ? 0 : 2);
+		break;
+	case VFS_OP_snapshot:
+		return;
+	case VFS_OP_create:
+	case VFS_OP_write:
+	case VFS_OP_attr:
+	case VFS_OP_link:
+	case VFS_OP_move_from:
+	case VFS_OP_move_to:
+	case VFS_OP_drift:
+		break;
+	}
+	notify_entry(m->notify, c->dir, c->name);
+	notify_node(m->notify, c->ino);
+}
+
+/* What others did since we last looked. Call it inside a transaction. */
+static int look_around(struct mnt *m, struct err *e)
+{
+	struct arena mem = {0};
+	struct vfs_change *c;
+	int64_t last;
+	int n = 1;
+
+	if (vfs_last_change(m->v, &last, e))
+		return -1;
+	while (n > 0 && m->seen < last) {
+		arena_reset(&mem);
+		n = vfs_changes(m->v, m->seen, 1000, &c, &mem, e);
+		for (int i = 0; i < n; i++)
+			if (strcmp(c[i].who, m->who) != 0)
+				tell(m, &c[i]);
+		m->seen = n > 0 ? c[n - 1].seq : last;
+	}
+	arena_fini(&mem);
+	return n < 0 ? -1 : 0;
+}
+
+int mnt_read(struct mnt *m, fuse_req_t req)
+{
+	struct err e;
+
+	m->reads++;
+	if (m->v->batch || m->v->reading)
+		return 0;
+	if (!vfs_begin_read(m->v, &e) && !look_around(m, &e))
+		return 0;
+	vfs_end_read(m->v);
+	mnt_fail(req, &e);
+	return -1;
+}
+
+int mnt_change(struct mnt *m, fuse_req_t req)
+{
+	struct err e;
+
+	if (!m->v->batch) {
+		if (vfs_begin(m->v, &e)) {
+			mnt_fail(req, &e);
+			return -1;
+		}
+		m->changes = 0;
+		m->batch_since = clock_mono_ns();
+		if (look_around(m, &e)) {
+			vfs_rollback(m->v);
+			mnt_fail(req, &e);
+			return -1;
+		}
+	}
+	m->changes++;
+	return 0;
+}
+
+int mnt_commit(struct mnt *m, struct err *e)
+{
+	return m->v->batch ? vfs_commit(m->v, e) : 0;
+}
+
+/* After a request, and when the wait is over. A commit that fails loses what
+ * was answered since the last one, as a disk that fails under a page cache
+ * does; fsync is the promise, and it reports. */
+static void settle(struct mnt *m, bool idle)
+{
+	struct err e;
+
+	if (m->v->batch &&
+	    (m->changes >= BATCH_MAX || m->v->lost ||
+	     clock_mono_ns() - m->batch_since >= BATCH_NS) &&
+	    vfs_commit(m->v, &e)) {
+		fprintf(stderr, "skep: %s\n", e.text);
+		forget_all(m);
+	}
+	if (m->v->reading && (idle || m->reads >= BATCH_MAX)) {
+		vfs_end_read(m->v);
+		m->reads = 0;
+	}
+	if (idle && !m->v->batch && !vfs_begin_read(m->v, &e)) {
+		look_around(m, &e);
+		vfs_end_read(m->v);
+	}
+}
+
+static int wait_ms(const struct mnt *m)
+{
+	int64_t left;
+
+	if (m->v->batch) {
+		left = BATCH_NS - (clock_mono_ns() - m->batch_since);
+		return left > 0 ? (int)(left / 1000000) + 1 : 0;
+	}
+	return m->v->reading ? READ_MS : LOOK_MS;
+}
+
+/* Two things that libfuse keeps from us: whether a request takes set-id bits
+ * away, and that the kernel may leave that to us at all, without which it
+ * asks for an attribute before every single write. */
+static void peek(struct mnt *m, const void *request, size_t n)
+{
+	const struct fuse_in_header *h = request;
+	const void *arg = h + 1;
+
+	m->kill_set_id = false;
+	if (n >= sizeof *h + sizeof(struct fuse_write_in) &&
+	    h->opcode == FUSE_WRITE) {
+		const struct fuse_write_in *in = arg;
+
+		m->kill_set_id = in->write_flags & FUSE_WRITE_KILL_SUIDGID;
+	} else if (n >= sizeof *h + sizeof(struct fuse_setattr_in) &&
+		   h->opcode == FUSE_SETATTR) {
+		const struct fuse_setattr_in *in = arg;
+
+		m->kill_set_id = in->valid & FATTR_KILL_SUIDGID;
+	} else if (n >= sizeof *h + sizeof(struct fuse_init_in) &&
+		   h->opcode == FUSE_INIT) {
+		const struct fuse_init_in *in = arg;
+
+		m->init_unique = h->unique;
+		m->init_flags = in->flags & FUSE_HANDLE_KILLPRIV_V2;
+	}
+}
+
+static ssize_t send_reply(int fd, struct iovec *iov, int count, void *arg)
+{
+	struct mnt *m = arg;
+	const struct fuse_out_header *h = iov[0].iov_base;
+
+	if (m->init_unique && h->unique == m->init_unique && count > 1 &&
+	    !h->error && iov[1].iov_len >= sizeof(struct fuse_init_out)) {
+		struct fuse_init_out *out = iov[1].iov_base;
+
+		out->flags |= m->init_flags;
+		m->init_unique = 0;
+	}
+	return writev(fd, iov, count);
+}
+
+static ssize_t receive(int fd, void *p, size_t n, void *arg)
+{
+	ssize_t got = read(fd, p, n);
+
+	if (got > 0)
+		peek(arg, p, (size_t)got);
+	return got;
+}
+
+static void do_init(void *arg, struct fuse_conn_info *conn)
+{
+	static const unsigned want = FUSE_CAP_WRITEBACK_CACHE |
+				     FUSE_CAP_NO_OPEN_SUPPORT |
+				     FUSE_CAP_READDIRPLUS |
+				     FUSE_CAP_READDIRPLUS_AUTO |
+				     FUSE_CAP_PARALLEL_DIROPS |
+				     FUSE_CAP_CACHE_SYMLINKS |
+				     FUSE_CAP_EXPLICIT_INVAL_DATA |
+				     FUSE_CAP_ASYNC_READ;
+
+	(void)arg;
+	conn->want |= conn->capable & want;
+	conn->want &= ~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA |
+				  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+				  FUSE_CAP_SPLICE_MOVE |
+				  FUSE_CAP_ATOMIC_O_TRUNC);
+	conn->max_write = 1 << 20;
+	conn->max_readahead = 1 << 20;
+	conn->max_background = 64;
+	conn->time_gran = 1;
+}
+
+static int serve(struct mnt *m, struct err *e)
+{
+	struct fuse_buf request = {0};
+	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
+	int rc = 0;
+
+	while (!fuse_session_exited(m->se)) {
+		int ready = poll(&p, 1, wait_ms(m));
+
+		if (ready < 0 && errno != EINTR) {
+			rc = err_errno_set(e, "waiting for requests");
+			break;
+		}
+		if (ready > 0) {
+			int got = fuse_session_receive_buf(m->se, &request);
+
+			if (got == -EINTR || got == -EAGAIN)
+				continue;
+			if (got <= 0)
+				break;
+			fuse_session_process_buf(m->se, &request);
+		}
+		settle(m, ready == 0);
+	}
+	free(request.mem);
+	if (m->v->batch && vfs_commit(m->v, e))
+		rc = -1;
+	vfs_end_read(m->v);
+	return rc;
+}
+
+static const struct fuse_custom_io io = {.writev = send_reply, .read = receive};
+
+static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
+		    struct err *e)
+{
+	struct guard guard;
+	int fd = fuse_mount_open(o, m->v, &guard, e);
+	int rc = -1;
+
+	if (fd < 0)
+		return -1;
+	if (fuse_session_custom_io(m->se, &io, fd) ||
+	    fuse_set_signal_handlers(m->se)) {
+		err_set(e, ERR_INTERNAL, "cannot start the FUSE session");
+	} else {
+		m->notify = notify_start(m->se);
+		if (o->ready)
+			o->ready(o->arg);
+		rc = serve(m, e);
+		notify_stop(m->notify);
+		fuse_remove_signal_handlers(m->se);
+	}
+	fuse_mount_close(o, &guard);
+	return rc;
+}
+
+int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
+{
+	struct fuse_lowlevel_ops ops = {.init = do_init};
+	char *argv[] = {(char[]){"skep"}, NULL};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct mnt m = {.v = v};
+	int rc = -1;
+
+	fuse_tree_ops(&ops);
+	fuse_data_ops(&ops);
+	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
+	free(v->who);
+	v->who = strdup(m.who);
+	if (!v->who)
+		abort();
+	if (vfs_last_change(v, &m.seen, e))
+		return -1;
+	if (!v->snap && vfs_holder_begin(v, e))
+		return -1;
+	m.se = fuse_session_new(&args, &ops, sizeof ops, &m);
+	if (m.se) {
+		rc = serve_at(&m, o, e);
+		fuse_session_destroy(m.se);
+	} else {
+		err_set(e, ERR_INTERNAL, "cannot make a FUSE session");
+	}
+	fuse_opt_free_args(&args);
+	if (!v->snap)
+		vfs_holder_end(v);
+	return rc;
+}

@@ -1,0 +1,38 @@
+#ifndef VFS_MOUNT_H
+#define VFS_MOUNT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/*
+ * A namespace as a mounted filesystem (FUSE). One thread serves it, with the
+ * connection of the vfs; changes are committed together: after 256 of them,
+ * after 5 ms, or at an fsync, which is answered when they are on the disk.
+ * What other processes do in the namespace shows up within 50 ms.
+ *
+ * Needs /dev/fuse and the right to mount: root, or a user and mount namespace
+ * of one's own. If the process dies in whatever way, a small guardian process
+ * takes the mount away.
+ */
+struct vfs;
+
+struct vfs_mount_options {
+	const char *dir; /* an existing directory */
+	bool allow_other;
+	bool dev_suid; /* device nodes and set-id programs work */
+	/* Called once, when the mount can be used. May be NULL. */
+	void (*ready)(void *arg);
+	void *arg;
+};
+
+/* Serves until somebody unmounts, or a SIGTERM, SIGINT or SIGHUP comes. */
+int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e);
+
+/* Whether this machine can mount at all; ERR_UNSUPPORTED says what is missing. */
+int vfs_mount_check(struct err *e);
+
+/* Takes a mount of ours away, also one whose process is dead. */
+int vfs_unmount(const char *dir, struct err *e);
+
+#endif

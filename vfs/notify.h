@@ -1,0 +1,21 @@
+#ifndef VFS_NOTIFY_H
+#define VFS_NOTIFY_H
+
+#include <stdint.h>
+
+/*
+ * Tells the kernel what to forget, from a thread of its own: the kernel may
+ * first want to write pages back, which the serving thread must answer.
+ */
+struct fuse_session;
+struct notify;
+
+struct notify *notify_start(struct fuse_session *se);
+void notify_stop(struct notify *n); /* drops what is left; NULL is fine */
+
+/* The name in the directory, and what the directory lists. */
+void notify_entry(struct notify *n, int64_t dir, const char *name);
+/* Attributes and pages of the node. */
+void notify_node(struct notify *n, int64_t ino);
+
+#endif
