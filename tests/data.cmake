@@ -1,1 +1,5 @@
 unit(test_transcript schema)
+unit(test_branch schema)
+unit(test_session schema)
+unit(test_part schema)
+unit(test_exchange schema)

@@ -97,7 +97,7 @@ CREATE TABLE event (
   at           INTEGER NOT NULL,
   run          INTEGER,                    -- run.id
   key          TEXT,                       -- idempotency key
-  body         TEXT    NOT NULL            -- JSON
+  body         TEXT    NOT NULL CHECK (json_valid(body))
 ) STRICT;
 
 -- Redelivery: the same key in the same session finds the first event.
