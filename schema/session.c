@@ -60,7 +60,7 @@ static int insert(struct agent_file *f, const struct session_new *s,
 	struct session_insert_in in = {
 		.sid = s->sid ? s->sid : id.text,
 		.key = s->key,
-		.status = "active",
+		.status = s->status ? s->status : "active",
 		.kind = s->kind ? s->kind : "chat",
 		.is_ephemeral = s->is_ephemeral,
 		.title = s->title,
@@ -69,7 +69,7 @@ static int insert(struct agent_file *f, const struct session_new *s,
 		.parent = s->parent,
 		.base = OPT_NONE,
 		.meta = s->meta ? s->meta : "{}",
-		.now = clock_now(),
+		.now = s->created_at ? s->created_at : clock_now(),
 	};
 
 	if (sql_exec(f->db, Q_SESSION_INSERT, &in, e) < 0 ||
@@ -200,22 +200,22 @@ static int patch_member(struct session_row *row, const cJSON *v, struct err *e)
 		       quoted(v->string).text);
 }
 
-/* The text of the member "meta" in a patch, or NULL. */
-static int meta_of(const cJSON *patch, struct buf *out, struct err *e)
+/* Merges the patch's member "meta", if it has one. */
+static int patch_meta(struct agent_file *f, int64_t id, const char *patch,
+		      struct arena *a, struct err *e)
 {
-	const cJSON *meta = cJSON_GetObjectItemCaseSensitive(patch, "meta");
+	struct json_member_row meta = {0};
 
-	if (meta)
-		json_add(out, meta);
-	return buf_ok(out, "session patch", e);
+	if (sql_get(f->db, Q_JSON_MEMBER,
+		    &(struct json_member_in){patch, "$.meta"}, &meta, a, e) < 0)
+		return -1;
+	return meta.text ? merge_meta(f, id, meta.text, e) : 0;
 }
 
-static int apply_patch(struct agent_file *f, struct session_row *row,
-		       const cJSON *patch, int64_t if_rev, struct err *e)
+static int apply_patch(struct session_row *row, const cJSON *patch,
+		       int64_t if_rev, struct err *e)
 {
-	struct buf meta = BUF_MAX(SESSION_META_MAX);
 	const cJSON *v;
-	int rc = 0;
 
 	if (if_rev > 0 && if_rev != row->rev)
 		return err_set(e, ERR_CONFLICT,
@@ -223,23 +223,23 @@ static int apply_patch(struct agent_file *f, struct session_row *row,
 			       ", not %" PRId64 ": read it again",
 			       quoted(row->key).text, row->rev, if_rev);
 	cJSON_ArrayForEach(v, patch) if (patch_member(row, v, e)) return -1;
-	if (meta_of(patch, &meta, e) || write_row(f, row, e) < 0 ||
-	    (meta.n > 0 && merge_meta(f, row->id, meta.p, e)))
-		rc = -1;
-	buf_fini(&meta);
-	return rc;
+	return 0;
 }
 
 static int patch_in_transaction(struct agent_file *f, const char *key,
-				const cJSON *patch, int64_t if_rev,
-				struct err *e)
+				const char *text, const cJSON *patch,
+				int64_t if_rev, struct err *e)
 {
 	struct session_row row;
 	struct arena a = {0};
 	int rc = session_need(f, key, &row, &a, e);
 
 	if (!rc)
-		rc = apply_patch(f, &row, patch, if_rev, e);
+		rc = apply_patch(&row, patch, if_rev, e);
+	if (!rc && write_row(f, &row, e) < 0)
+		rc = -1;
+	if (!rc)
+		rc = patch_meta(f, row.id, text, &a, e);
 	arena_fini(&a);
 	return rc;
 }
@@ -259,7 +259,7 @@ int session_patch(struct agent_file *f, const char *key, const char *patch,
 		return -1;
 	rc = sql_enter(f->db, e);
 	if (!rc) {
-		rc = patch_in_transaction(f, key, p, if_rev, e);
+		rc = patch_in_transaction(f, key, patch, p, if_rev, e);
 		if (!rc)
 			rc = session_need(f, key, row, a, e);
 		rc = sql_leave(f->db, rc, e);

@@ -12,7 +12,8 @@
 
 struct session_new { /* all but key may be left out */
 	const char *key;
-	const char *sid; /* a known id, for imports */
+	const char *sid;    /* a known id, for imports */
+	const char *status; /* NULL: active */
 	const char *kind;
 	const char *title;
 	const char *model;
@@ -20,6 +21,7 @@ struct session_new { /* all but key may be left out */
 	const char *parent;
 	const char *meta; /* JSON object */
 	bool is_ephemeral;
+	int64_t created_at; /* 0: now */
 };
 
 /* 1 and the row, 0 if there is none, -1. `key` may also be an id (ses_…). */
