@@ -84,6 +84,36 @@ const char *test_log(struct agent_file *f, const char *key)
 	return contents(f, key, HISTORY_LOG);
 }
 
+void test_sql(struct agent_file *f, const char *fmt, ...)
+{
+	struct buf b = BUF_MAX(1 << 20);
+	struct err e = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	if (sql_script(f->db, b.p, &e))
+		fail_msg("%s: %s", b.p, e.text);
+	buf_fini(&b);
+}
+
+int64_t test_number(struct agent_file *f, const char *fmt, ...)
+{
+	struct buf b = BUF_MAX(1 << 20);
+	struct err e = {0};
+	int64_t n = 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	if (sql_script_i64(f->db, b.p, &n, &e))
+		fail_msg("%s: %s", b.p, e.text);
+	buf_fini(&b);
+	return n;
+}
+
 void test_integrity(struct agent_file *f)
 {
 	struct arena a = {0};

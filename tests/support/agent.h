@@ -15,6 +15,12 @@ int64_t test_say(struct writer *w, const char *text);
 const char *test_path(struct agent_file *f, const char *key);
 const char *test_log(struct agent_file *f, const char *key);
 
+/* Literal SQL with printf's conversions; keep values free of quotes. */
+void test_sql(struct agent_file *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+int64_t test_number(struct agent_file *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Fails unless PRAGMA integrity_check and foreign_key_check are content. */
 void test_integrity(struct agent_file *f);
 
