@@ -27,10 +27,10 @@ int media_list(struct sql *db, const char *sid, int64_t seq,
 	       struct artifact_row **rows, struct arena *a, struct err *e);
 
 /*
- * Makes the file DIR/<aid>/<last part of the name>, or finds it there with the
- * right content, and returns its path in the arena. Whole or not at all: it is
+ * Makes the file DIR/<16 digits of its SHA-256>/<last part of the name>, or
+ * finds it there, and gives its path, in the arena. Whole or not at all: it is
  * written beside and renamed. For any artifact. DIR is made (0700) if missing;
- * files are 0600.
+ * files are 0600. The file may be used until media_sweep finds it too old.
  */
 int media_materialise(struct sql *db, const char *aid, const char *dir,
 		      const char **path, struct arena *a, struct err *e);
