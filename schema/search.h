@@ -1,14 +1,14 @@
 #ifndef SCHEMA_SEARCH_H
 #define SCHEMA_SEARCH_H
 
-#include "base/arena.h"
-#include "db/sql.h"
+#include "schema/agent_file.h"
 
 /*
  * Full-text search over the transcripts of an agent. Appending costs nothing:
  * a search first brings the index up to date, in short transactions. Indexed
  * are the strings in or below the members of an event's body that search.def
- * names, and names, texts, inputs and outputs of its parts.
+ * names, and names, texts, inputs and outputs of its parts; of one event the
+ * first 4 MiB. A part that is still growing is found with what it has so far.
  *
  * A query is words that all have to be there, in any form of letters; "words in
  * quotes" stand side by side; word* is a beginning. No other character has a
@@ -47,15 +47,15 @@ struct search_hit {
 };
 
 /* Hits in the arena; how many. ERR_NOTFOUND for an unknown session. */
-int search_run(struct sql *db, const struct search *s, struct search_hit **hits,
-	       struct arena *a, struct err *e);
+int search_run(struct agent_file *f, const struct search *s,
+	       struct search_hit **hits, struct arena *a, struct err *e);
 
 /* Brings the index up to date for one session (0: all), so that the next
  * search is quick; how many events were looked at. */
-int search_update(struct sql *db, int64_t session, struct err *e);
+int search_update(struct agent_file *f, int64_t session, struct err *e);
 
 /* Drops the index and makes it anew from the events, also a damaged one. */
-int search_rebuild(struct sql *db, struct err *e);
+int search_rebuild(struct agent_file *f, struct err *e);
 
 struct search_stats {
 	int64_t indexed; /* events in the index */
@@ -63,6 +63,6 @@ struct search_stats {
 	int64_t behind;  /* events that are not in it yet */
 };
 
-int search_stats(struct sql *db, struct search_stats *out, struct err *e);
+int search_stats(struct agent_file *f, struct search_stats *out, struct err *e);
 
 #endif

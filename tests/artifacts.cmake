@@ -1,1 +1,5 @@
 unit(test_artifact schema)
+unit(test_cache schema)
+unit(test_vector schema)
+unit(test_langgraph schema)
+unit(test_search schema)

@@ -106,6 +106,8 @@ CREATE TABLE search_mark (
                        CHECK (is_gone IN (0,1))
 ) STRICT;
 
+CREATE INDEX search_mark_gone ON search_mark (session) WHERE is_gone = 1;
+
 CREATE TABLE search_dirty (
   pos          INTEGER PRIMARY KEY
 ) STRICT;

@@ -15,10 +15,11 @@ ON CONFLICT (pos, model) DO UPDATE SET norm = excluded.norm,
 -- query embedding_delete (pos i64, model i64)
 DELETE FROM embedding WHERE pos = :pos AND model = :model;
 
--- query embedding_all (model i64) -> (pos i64, norm f64, vector blob)
+-- row embedding_row (pos i64, norm f64, vector blob)
+
+-- query embedding_all (model i64) -> embedding_row
 SELECT pos, norm, vector FROM embedding WHERE model = :model;
 
--- query embedding_session (model i64, session i64) -> (pos i64, norm f64,
---   vector blob)
+-- query embedding_session (model i64, session i64) -> embedding_row
 SELECT pos, norm, vector FROM embedding
  WHERE model = :model AND pos > :session << 32 AND pos < (:session + 1) << 32;

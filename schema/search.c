@@ -1,0 +1,305 @@
+#include "schema/search.h"
+
+#include "base/text.h"
+#include "schema/event.h"
+#include "schema/history.h"
+#include "schema/search_text.h"
+#include "schema/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT     20
+#define COUNT_MAX 1000
+#define CACHED    64
+
+/* What a session shows. */
+struct shown {
+	int64_t session; /* 0: this place is empty */
+	bool is_wanted;
+	struct history history;
+	struct arena mem;
+};
+
+struct find {
+	struct agent_file *file;
+	const struct search *search;
+	struct arena *arena;
+	struct search_hit *hits;
+	int count, max, skip;
+	enum history_view view;
+	int64_t only;               /* session.id, or 0 */
+	struct shown shown[CACHED]; /* place: session % CACHED */
+};
+
+/* --- who shows an event ----------------------------------------------- */
+
+static int load_shown(struct find *f, int64_t session, struct shown *s,
+		      struct err *e)
+{
+	struct session_row row;
+	int found;
+
+	arena_reset(&s->mem);
+	s->session = 0;
+	found = sql_get(f->file->db, Q_SESSION_BY_ID,
+			&(struct session_by_id_in){session}, &row, &s->mem, e);
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		s->is_wanted = false;
+	else if (f->only)
+		s->is_wanted = session == f->only;
+	else if (f->search->flags & SEARCH_ARCHIVED)
+		s->is_wanted = strcmp(row.status, "deleted") != 0;
+	else
+		s->is_wanted = strcmp(row.status, "active") == 0 &&
+			       !row.is_ephemeral;
+	if (s->is_wanted &&
+	    history_load(f->file, session, f->view, &s->history, &s->mem, e))
+		return -1;
+	s->session = session;
+	return 0;
+}
+
+/* Stretches ascend, in one session and from a base to its forks. */
+static bool has_event(const struct history *h, int64_t pos)
+{
+	int64_t seq = event_seq(pos);
+	int lo = 0, hi = h->count;
+
+	while (lo < hi) {
+		int mid = lo + (hi - lo) / 2;
+
+		if (h->stretches[mid].last < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < h->count && h->stretches[lo].first <= seq &&
+	       h->stretches[lo].session == event_session(pos);
+}
+
+/* 1, 0 or -1. */
+static int session_shows(struct find *f, int64_t session, int64_t pos,
+			 struct err *e)
+{
+	struct shown *s = &f->shown[session % CACHED];
+
+	if (s->session != session && load_shown(f, session, s, e))
+		return -1;
+	return s->is_wanted && has_event(&s->history, pos);
+}
+
+/* A fork may show what its base has rewound, or has been deleted with. */
+static int fork_shows(struct find *f, int64_t pos, int64_t *who, struct err *e)
+{
+	struct search_forks_in in = {event_session(pos)};
+	struct search_forks_row row;
+	struct sql_rows it = sql_rows(f->file->db, Q_SEARCH_FORKS, &in);
+	int shows = 0;
+
+	while (shows == 0 && sql_next(&it, &row)) {
+		*who = row.id;
+		shows = session_shows(f, row.id, pos, e);
+	}
+	return sql_end(&it, shows < 0 ? &(struct err){0} : e) ? -1 : shows;
+}
+
+static int who_shows(struct find *f, int64_t pos, int64_t *who, struct err *e)
+{
+	int shows;
+
+	*who = f->only ? f->only : event_session(pos);
+	shows = session_shows(f, *who, pos, e);
+	return shows == 0 && !f->only ? fork_shows(f, pos, who, e) : shows;
+}
+
+/* --- asking the index ------------------------------------------------- */
+
+static void keep_hit(struct find *f, const struct search_match_row *row,
+		     int64_t who)
+{
+	f->hits[f->count++] = (struct search_hit){
+		.pos = row->pos,
+		.session = who,
+		.seq = event_seq(row->pos),
+		.type = event_type_name(row->type),
+		.at = row->at,
+		.score = row->score,
+	};
+}
+
+/* What FTS5 says about a wrong expression comes out as SQLite's general error;
+ * an expression of our own making cannot be wrong. */
+static int explain(const struct search *s, struct err *e)
+{
+	const char *said = strstr(e->text, ": fts5: ");
+	char why[sizeof e->text];
+
+	if (!said)
+		said = strstr(e->text, ": no such column");
+	if (!(s->flags & SEARCH_ADVANCED) || e->code != ERR_INTERNAL || !said)
+		return -1;
+	snprintf(why, sizeof why, "%s", said + 2);
+	return err_set(e, ERR_USAGE, "the search expression '%s' is wrong: %s",
+		       quoted(s->query).text, why);
+}
+
+static int walk_matches(struct find *f, const struct search_match_in *in,
+			struct err *e)
+{
+	unsigned query = f->search->flags & SEARCH_NEWEST ? Q_SEARCH_NEWEST
+							  : Q_SEARCH_BEST;
+	struct sql_rows it = sql_rows(f->file->db, query, in);
+	struct search_match_row row;
+	int shows = 0;
+
+	while (shows >= 0 && f->count < f->max && sql_next(&it, &row)) {
+		int64_t who;
+
+		shows = who_shows(f, row.pos, &who, e);
+		if (shows > 0 && f->skip-- <= 0)
+			keep_hit(f, &row, who);
+	}
+	if (sql_end(&it, shows < 0 ? &(struct err){0} : e))
+		return shows < 0 ? -1 : explain(f->search, e);
+	return shows < 0 ? -1 : 0;
+}
+
+static int add_details(struct find *f, const char *match, struct err *e)
+{
+	const char *const *mark = f->search->mark;
+
+	for (int i = 0; i < f->count; i++) {
+		struct search_hit *hit = &f->hits[i];
+		struct search_detail_in in = {match, hit->pos, hit->session,
+					      mark[0] ? mark[0] : "[",
+					      mark[1] ? mark[1] : "]"};
+		struct search_detail_row row;
+
+		int found = sql_get(f->file->db, Q_SEARCH_DETAIL, &in, &row,
+				    f->arena, e);
+
+		if (found <= 0)
+			return found < 0 ? -1
+					 : err_set(e, ERR_CORRUPT,
+						   "%s: the search index is "
+						   "damaged: rebuild it",
+						   sql_path(f->file->db));
+		hit->sid = row.sid;
+		hit->key = row.key;
+		hit->snippet = row.snippet;
+		if (row.odd_type)
+			hit->type = row.odd_type;
+	}
+	return 0;
+}
+
+static int ask(struct find *f, const char *match, struct err *e)
+{
+	const struct search *s = f->search;
+	struct search_match_in in = {
+		.match = match,
+		.lo = 0,
+		.hi = INT64_MAX,
+		.type = OPT_NONE,
+		.since = s->from,
+		.until = s->until > 0 ? s->until : INT64_MAX,
+	};
+	int rc;
+
+	if (s->type) {
+		in.type = event_type_from(s->type);
+		if (in.type == EVENT_unknown && strcmp(s->type, "unknown") != 0)
+			in.odd_type = s->type;
+	}
+	if (sql_enter_read(f->file->db, e))
+		return -1;
+	rc = walk_matches(f, &in, e);
+	if (!rc)
+		rc = add_details(f, match, e);
+	return sql_leave(f->file->db, rc, e);
+}
+
+/* --- the whole -------------------------------------------------------- */
+
+/* A search in one session needs only what that session stands on. */
+static int update(struct find *f, struct err *e)
+{
+	struct history h;
+	struct arena a = {0};
+	int rc;
+
+	if (f->search->flags & SEARCH_AS_IS)
+		return 0;
+	if (!f->only)
+		return search_update(f->file, 0, e) < 0 ? -1 : 0;
+	rc = history_load(f->file, f->only, HISTORY_LOG, &h, &a, e);
+	for (int i = 0; !rc && i < h.count; i++)
+		if (search_update(f->file, h.stretches[i].session, e) < 0)
+			rc = -1;
+	arena_fini(&a);
+	return rc;
+}
+
+static int resolve(struct find *f, struct err *e)
+{
+	struct session_row row;
+	struct arena a = {0};
+	int rc = 0;
+
+	if (f->search->session) {
+		rc = session_need(f->file, f->search->session, &row, &a, e);
+		if (!rc)
+			f->only = row.id;
+	}
+	arena_fini(&a);
+	return rc;
+}
+
+static int check(const struct search *s, struct buf *match, struct err *e)
+{
+	if (s->skip < 0 || s->count < 0 || s->count > COUNT_MAX)
+		return err_set(e, ERR_USAGE,
+			       "a page of a search has up to %d hits, and "
+			       "skips 0 or more",
+			       COUNT_MAX);
+	if (!(s->flags & SEARCH_ADVANCED))
+		return search_text_query(s->query, match, e);
+	if (strlen(s->query) > SEARCH_QUERY_MAX ||
+	    !text_is_utf8(s->query, strlen(s->query)))
+		return err_set(e, ERR_USAGE,
+			       "the search is not UTF-8 or over %d bytes",
+			       SEARCH_QUERY_MAX);
+	return buf_adds(match, s->query);
+}
+
+int search_run(struct agent_file *file, const struct search *s,
+	       struct search_hit **hits, struct arena *a, struct err *e)
+{
+	struct find f = {
+		.file = file,
+		.search = s,
+		.arena = a,
+		.max = s->count ? s->count : COUNT,
+		.skip = s->skip,
+		.view = s->flags & SEARCH_HIDDEN ? HISTORY_LOG : HISTORY_PATH,
+	};
+	struct buf match = BUF_MAX((size_t)8 * SEARCH_QUERY_MAX);
+	int rc = check(s, &match, e);
+
+	if (!rc)
+		rc = resolve(&f, e);
+	if (!rc)
+		rc = update(&f, e);
+	if (!rc) {
+		f.hits = arena_alloc(a, (size_t)f.max * sizeof *f.hits);
+		rc = ask(&f, match.p, e);
+	}
+	for (int i = 0; i < CACHED; i++)
+		arena_fini(&f.shown[i].mem);
+	buf_fini(&match);
+	*hits = f.hits;
+	return rc ? -1 : f.count;
+}
