@@ -46,6 +46,13 @@ int64_t cli_number(const struct cli *cli, const char *name, int64_t other)
 	return n;
 }
 
+int cli_count(const struct cli *cli, const char *name, int other)
+{
+	int64_t n = cli_number(cli, name, other);
+
+	return n > INT_MAX ? INT_MAX : (int)n;
+}
+
 const char *cli_many(const struct cli *cli, const char *name, int i)
 {
 	for (int at = 0; at < cli->args.noptions; at++)

@@ -40,6 +40,7 @@ const char *cli_arg(const struct cli *cli, int i);
 const char *cli_option(const struct cli *cli, const char *name); /* or NULL */
 bool cli_flag(const struct cli *cli, const char *name);
 int64_t cli_number(const struct cli *cli, const char *name, int64_t other);
+int cli_count(const struct cli *cli, const char *name, int other);
 /* The i-th value of an OPTION_MANY, or NULL. */
 const char *cli_many(const struct cli *cli, const char *name, int i);
 

@@ -8,12 +8,13 @@
 #include <string.h>
 
 /* What the row does not say: how much there is, and what it cost. */
-#define SESSION_FACTS(F, S)                               \
-	F(S, text, locator)                               \
-	F(S, i64, last_seq)                               \
-	F(S, i64, input_tokens)                           \
-	F(S, i64, output_tokens) F(S, i64, cached_tokens) \
-		F(S, i64, reasoning_tokens) F(S, i64, cost_nano)
+#define SESSION_FACTS(F, S)      \
+	F(S, text, locator)      \
+	F(S, i64, last_seq)      \
+	F(S, i64, input_tokens)  \
+	F(S, i64, output_tokens) \
+	F(S, i64, cached_tokens) \
+	F(S, i64, reasoning_tokens) F(S, i64, cost_nano)
 SHAPE_DECLARE(session_facts, SESSION_FACTS);
 SHAPE_DEFINE(session_facts, SESSION_FACTS);
 

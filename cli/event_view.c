@@ -10,20 +10,22 @@
 #define PAGE     64
 #define VIEW_MAX (512u << 20)
 
-#define EVENT_VIEW(F, S)                                                  \
-	F(S, i64, seq)                                                    \
-	F(S, text, id)                                                    \
-	F(S, text, type) F(S, i64, parent) F(S, time, at) F(S, text, run) \
-		F(S, text, key) F(S, json, body)
+#define EVENT_VIEW(F, S)  \
+	F(S, i64, seq)    \
+	F(S, text, id)    \
+	F(S, text, type)  \
+	F(S, i64, parent) \
+	F(S, time, at) F(S, text, run) F(S, text, key) F(S, json, body)
 SHAPE_DECLARE(event_view, EVENT_VIEW);
 SHAPE_DEFINE(event_view, EVENT_VIEW);
 
-#define PART_VIEW(F, S)                                       \
-	F(S, i64, idx)                                        \
-	F(S, text, kind)                                      \
-	F(S, text, state)                                     \
-	F(S, text, name) F(S, text, call_id) F(S, text, text) \
-		F(S, json, input) F(S, json, output) F(S, json, meta)
+#define PART_VIEW(F, S)     \
+	F(S, i64, idx)      \
+	F(S, text, kind)    \
+	F(S, text, state)   \
+	F(S, text, name)    \
+	F(S, text, call_id) \
+	F(S, text, text) F(S, json, input) F(S, json, output) F(S, json, meta)
 SHAPE_DECLARE(part_view, PART_VIEW);
 SHAPE_DEFINE(part_view, PART_VIEW);
 
