@@ -51,6 +51,7 @@ struct vfs {
 		int64_t size, modified; /* when it was first seen */
 	} host;                         /* the host file that was read last */
 	bool batch;   /* the transaction belongs to the caller */
+	bool inside;  /* a call that is made of calls is under way */
 	bool reading; /* vfs_begin_read is open */
 	/* Good within a write transaction: */
 	int64_t keep;          /* newest snapshot: changes are kept for it */
@@ -110,8 +111,10 @@ void node_touch(struct node *n,
 		bool content); /* changed, or modified as well */
 void node_attr(const struct node *n, struct vfs_attr *out);
 
-int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino,
+int node_child(struct vfs *v, struct vfs_at at, struct node *out,
 	       struct err *e); /* 1, 0, -1 */
+int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
+	       struct err *e); /* 1, 0, -1; type may be NULL */
 int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
 	       struct err *e); /* the name must be free */
 int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
@@ -130,6 +133,10 @@ int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 /* tree.c */
 int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
 int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
+		struct err *e);
+int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
+	      struct node *n, struct err *e);
+int node_remove(struct vfs *v, struct vfs_at at, struct node *n, bool want_dir,
 		struct err *e);
 int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs,
 		struct err *e);
@@ -154,14 +161,24 @@ int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
 	     struct err *e);
 int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
 		 bool squeeze, struct err *e);
-/* 1: written in place; 0: it cannot be, write the whole chunk; -1 failure. */
-int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+struct blob_state {
+	bool shared;   /* several rows name it: it may not change */
+	bool plain;    /* not compressed: bytes can change in place */
+	size_t stored; /* bytes, as they are stored */
+};
+
+int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 	       struct err *e);
-int blob_is_shared(struct vfs *v, int64_t blob, struct err *e); /* 1, 0, -1 */
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n,
+	       size_t off, struct err *e); /* plain, within what is stored */
 int blob_ref(struct vfs *v, int64_t blob, struct err *e);
 int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
 
 /* data.c */
+ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
+		  int64_t off, struct err *e);
+int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
+	       int64_t off, struct err *e); /* saves the node, too */
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
 int orphan_drop(struct vfs *v, int64_t ino, struct err *e);

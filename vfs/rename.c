@@ -64,21 +64,19 @@ static int check_way(struct vfs *v, struct move *m, struct err *e)
 
 static int load(struct vfs *v, struct move *m, struct err *e)
 {
-	int64_t ino;
 	int found;
 
 	if (name_check(m->from.name, e) || name_check(m->to.name, e) ||
 	    dir_get(v, m->from.dir, &m->from_dir, e) ||
-	    dir_get(v, m->to.dir, &m->to_dir, e) ||
 	    node_lookup(v, m->from, &m->node, e))
 		return -1;
 	m->same_dir = m->from.dir == m->to.dir;
-	if (m->to_dir.nlink == 0)
-		return err_set(e, ERR_NOTFOUND, "the directory was removed");
-	found = dentry_get(v, m->to, &ino, e);
-	m->has_other = found > 0;
-	if (found > 0 && node_get(v, ino, &m->other, e))
+	if (!m->same_dir && dir_get(v, m->to.dir, &m->to_dir, e))
 		return -1;
+	if (!m->same_dir && m->to_dir.nlink == 0)
+		return err_set(e, ERR_NOTFOUND, "the directory was removed");
+	found = node_child(v, m->to, &m->other, e);
+	m->has_other = found > 0;
 	return found < 0 ? -1 : 0;
 }
 
