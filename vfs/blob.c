@@ -121,8 +121,8 @@ int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 	return 0;
 }
 
-int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n,
-	       size_t off, struct err *e)
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e)
 {
 	sqlite3_blob *h = NULL;
 	int rc = sqlite3_blob_open(v->db->conn, "main", "vfs_blob", "data",

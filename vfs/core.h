@@ -169,8 +169,8 @@ struct blob_state {
 
 int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 	       struct err *e);
-int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n,
-	       size_t off, struct err *e); /* plain, within what is stored */
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e); /* plain, within what is stored */
 int blob_ref(struct vfs *v, int64_t blob, struct err *e);
 int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
 

@@ -108,8 +108,7 @@ static int own_blob(struct vfs *v, const struct node *n, int64_t idx,
 		return -1;
 	if (*blob == OPT_NONE)
 		return 0;
-	if (chunk_guard(v, n, idx, *blob, e) ||
-	    blob_state(v, *blob, state, e))
+	if (chunk_guard(v, n, idx, *blob, e) || blob_state(v, *blob, state, e))
 		return -1;
 	return !state->shared;
 }

@@ -381,7 +381,7 @@ static int mkdir_in(struct vfs *v, const void *arg, struct err *e)
 
 	if (j->parents && make_parents(v, j->path, e))
 		return -1;
-	if (walk(v, j->path, VFS_FOLLOW, &w, e))
+	if (walk(v, j->path, j->parents ? VFS_FOLLOW : VFS_NOFOLLOW, &w, e))
 		return -1;
 	if (w.found && j->parents && S_ISDIR(w.node.mode))
 		return 0;

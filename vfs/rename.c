@@ -19,19 +19,15 @@ static bool is_dir(const struct node *n)
 	return S_ISDIR(n->mode);
 }
 
-/* Would `n` come to lie in itself? */
-static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
-		       struct err *e)
+/* Is `dir` the node, or somewhere below it? 1, 0, -1. */
+static int is_inside(struct vfs *v, const struct node *n, int64_t dir,
+		     struct err *e)
 {
 	struct node up;
 
-	if (!is_dir(n))
-		return 0;
-	while (dir != VFS_ROOT) {
+	while (is_dir(n) && dir != VFS_ROOT) {
 		if (dir == n->ino)
-			return err_set(e, ERR_USAGE,
-				       "%s cannot be moved into itself",
-				       quoted(n->name).text);
+			return 1;
 		if (node_get(v, dir, &up, e))
 			return -1;
 		dir = up.parent;
@@ -39,11 +35,26 @@ static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
 	return 0;
 }
 
+static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
+		       struct err *e)
+{
+	int inside = is_inside(v, n, dir, e);
+
+	if (inside > 0)
+		return err_set(e, ERR_USAGE, "%s cannot be moved into itself",
+			       quoted(n->name).text);
+	return inside;
+}
+
 static int check_way(struct vfs *v, struct move *m, struct err *e)
 {
 	struct node dir;
-	int any;
+	int any = is_inside(v, &m->other, m->from.dir, e);
 
+	if (any)
+		return any < 0 ? -1
+			       : err_set(e, ERR_NOTEMPTY, "%s is not empty",
+					 quoted(m->to.name).text);
 	if (is_dir(&m->node) && !is_dir(&m->other))
 		return err_set(e, ERR_NOTDIR, "%s is not a directory",
 			       quoted(m->to.name).text);

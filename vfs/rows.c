@@ -193,8 +193,7 @@ void node_attr(const struct node *n, struct vfs_attr *out)
 	};
 }
 
-int node_child(struct vfs *v, struct vfs_at at, struct node *out,
-	       struct err *e)
+int node_child(struct vfs *v, struct vfs_at at, struct node *out, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, at.dir),
 			      .name = blob_text(at.name)};
@@ -221,9 +220,8 @@ int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
 			      .snap = v->snap,
 			      .name = blob_text(at.name)};
 	struct vfs_dentry_get_row row = {0};
-	int found =
-		sql_get(v->db, v->snap ? Q_VFS_DENTRY_AT : Q_VFS_DENTRY_GET,
-			&key, &row, NULL, e);
+	int found = sql_get(v->db, v->snap ? Q_VFS_DENTRY_AT : Q_VFS_DENTRY_GET,
+			    &key, &row, NULL, e);
 
 	*ino = row.ino;
 	if (type)
