@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# What tools/demo and tools/check share. Source it from the top of the tree.
+
+export DEBIAN_FRONTEND=noninteractive
+
+# Packages of the groups given that are listed in tools/packages.txt and not
+# installed, one a line.
+missing_packages() {
+	local group package
+	while read -r group package; do
+		[[ " $* " == *" $group "* ]] || continue
+		dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null |
+			grep -qx installed || echo "$package"
+	done < tools/packages.txt
+}
+
+as_root() {
+	if [[ $(id -u) -eq 0 ]]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo -n "$@"
+	else
+		return 1
+	fi
+}
+
+# Installs what is missing of the groups given and says what that is.
+need_packages() {
+	local missing
+	mapfile -t missing < <(missing_packages "$@")
+	[[ ${#missing[@]} -eq 0 ]] && return 0
+	echo "installing: ${missing[*]}"
+	if as_root apt-get -qq update </dev/null &&
+		as_root apt-get -qq install -y --no-install-recommends \
+			"${missing[@]}" </dev/null >/dev/null; then
+		return 0
+	fi
+	echo "cannot install them here; as root run:" >&2
+	echo "  apt-get install ${missing[*]}" >&2
+	return 1
+}
+
+# build PRESET [CMAKE-OPTION...] [-- TARGET...]: configures and builds.
+build() {
+	local preset=$1 options=()
+	shift
+	while [[ $# -gt 0 && $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	[[ $# -gt 0 ]] && shift
+	cmake --preset "$preset" "${options[@]}" >"build/$preset.configure" 2>&1 || {
+		cat "build/$preset.configure"
+		return 1
+	}
+	cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"}
+}
