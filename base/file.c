@@ -18,27 +18,23 @@ int file_read_fd(int fd, const char *what, struct buf *b, struct err *e)
 {
 	for (;;) {
 		size_t left = b->max - b->n;
+		bool brim = left == 0; /* fine if nothing follows */
 		size_t step = left < READ_STEP ? left : READ_STEP;
-		char *to = buf_room(b, step ? step : 1);
+		char probe = 0, *to = brim ? &probe : buf_room(b, step);
 		ssize_t got;
 
-		if (!to) {
-			/* full to the brim is fine if nothing follows */
-			char probe;
-
-			b->over = false;
-			got = read(fd, &probe, 1);
-			b->over = got > 0;
-			return got < 0 ? err_errno_set(e, "%s", what)
-				       : buf_ok(b, what, e);
-		}
-		got = read(fd, to, step);
+		if (!to)
+			return buf_ok(b, what, e);
+		got = read(fd, to, brim ? 1 : step);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return err_errno_set(e, "%s", what);
 		if (got == 0)
 			return 0;
+		b->over = brim;
+		if (brim)
+			return buf_ok(b, what, e);
 		buf_grew(b, (size_t)got);
 	}
 }

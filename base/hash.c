@@ -34,10 +34,10 @@ void hash_end(struct hash *h, char out[HASH_HEX])
 	if (!EVP_DigestFinal_ex(h->ctx, raw, &n))
 		abort();
 	for (unsigned i = 0; i < n; i++) {
-		out[2 * i] = hex[raw[i] >> 4];
-		out[2 * i + 1] = hex[raw[i] & 15];
+		*out++ = hex[raw[i] >> 4];
+		*out++ = hex[raw[i] & 15];
 	}
-	out[2 * n] = '\0';
+	*out = '\0';
 	hash_free(h);
 }
 

@@ -25,14 +25,14 @@ struct log_field {
 	int64_t number;
 };
 
-static inline const char *log_text_(const char *text)
+static inline const char *log_or_dash(const char *text)
 {
 	return text ? text : "-";
 }
 
-#define LT(k, v)                                   \
-	{                                          \
-		.key = (k), .text = log_text_((v)) \
+#define LT(k, v)                                     \
+	{                                            \
+		.key = (k), .text = log_or_dash((v)) \
 	}
 #define LI(k, v)                                   \
 	{                                          \

@@ -164,13 +164,14 @@ struct unit {
 static int text_units(const char *what, const char *s, const struct unit *units,
 		      int64_t *out, struct err *e)
 {
+	bool decimal = (isdigit((unsigned char)*s) || *s == '.') &&
+		       !strpbrk(s, "xX"); /* no signs, inf, nan, 0x10 */
 	char *end;
 	double v;
 
 	errno = 0;
 	v = strtod(s, &end);
-	if (end == s || errno || !(v >= 0) ||
-	    isspace((unsigned char)*s)) /* also refuses nan */
+	if (!decimal || end == s || errno)
 		return err_set(e, ERR_USAGE, "%s: '%s' is not an amount", what,
 			       quoted(s).text);
 	for (; units->name; units++) {

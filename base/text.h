@@ -9,7 +9,7 @@
 /* Checking and reading of text that comes from outside. */
 
 bool text_is_utf8(const char *p, size_t n);
-size_t text_utf8_char(const char *p, size_t n); /* bytes of the first character,
+size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 						 * 0 if it is not valid */
 
 /* A short printable picture of any bytes, for messages: control characters and
