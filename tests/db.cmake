@@ -1,1 +1,2 @@
 unit(test_sql schema)
+fault(fault_migrate db)

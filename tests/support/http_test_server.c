@@ -1,6 +1,6 @@
 /*
  * A server of http/ with routes that show each thing it can do, for
- * tests/system/test_http.py and bench/.
+ * tests/system/http_library.py and bench/.
  *
  *   http_test_server UNIX_PATH [TCP_ADDRESS [TOKEN]]
  *
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 	app.term.data = &app;
 	uv_signal_start(&app.term, on_term, SIGTERM);
 	printf("ready %d\n", http_server_port(app.server));
-	fflush(stdout);
+	(void)fflush(stdout);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	http_server_close(app.server);
 	return uv_loop_close(&loop) ? 1 : 0;

@@ -1,0 +1,5 @@
+unit(test_id base)
+threaded(test_id)
+fuzz(fuzz_config base)
+fuzz(fuzz_json base)
+fuzz(fuzz_text base)
