@@ -196,7 +196,7 @@ int sql_collect(struct sql *db, unsigned query, const void *in, int max,
 
 			cap = cap ? cap * 2 : 16;
 			more = arena_alloc(a, cap * out->size);
-			if (n > 0)
+			if (rows)
 				memcpy(more, rows, n * out->size);
 			rows = more;
 		}

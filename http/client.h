@@ -49,7 +49,7 @@ struct http_follow {
  * (that value), quit says so (0) or it fails (-1). A connection that breaks is
  * made again after a moment, with Last-Event-ID, for as long as it takes.
  */
-int http_client_follow(struct http_client *c, const struct http_follow *f,
+int http_client_follow(struct http_client *c, const struct http_follow *want,
 		       struct err *e);
 
 #endif

@@ -88,7 +88,7 @@ static int split(const char *address, char host[256], char port[8])
 
 static int bound_port(int fd)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = {0};
 	socklen_t n = sizeof at;
 
 	if (getsockname(fd, (struct sockaddr *)&at, &n))

@@ -213,9 +213,10 @@ static void leave_orphans(struct http_stream *s)
 
 void conn_orphans_close(struct conn_core *k)
 {
-	while (k->orphans) {
-		struct http_stream *s = k->orphans;
+	struct http_stream *next;
 
+	for (struct http_stream *s = k->orphans; s; s = next) {
+		next = s->next;
 		leave_orphans(s);
 		stream_lost(s);
 	}

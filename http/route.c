@@ -43,7 +43,7 @@ static int read_params(const struct http_route *r, const char *path,
 		       struct arena *a, struct http_match *m, struct err *e)
 {
 	const char *pattern = r->path;
-	size_t want_n, have_n;
+	size_t want_n, have_n = 0;
 	const char *want;
 
 	*m = (struct http_match){.route = r};

@@ -59,6 +59,6 @@ struct ipc_client {
 };
 
 /* The thread: dials, serves, rests, until it is told to end. */
-void *ipc_link_run(void *client);
+void *ipc_link_run(void *arg);
 
 #endif

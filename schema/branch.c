@@ -128,7 +128,7 @@ static int fork_it(struct agent_file *f, const struct fork_new *n,
 		   struct session_row *row, struct arena *a, struct err *e)
 {
 	struct session_row from, taken;
-	int64_t leaf, tail, at, owner;
+	int64_t leaf, tail, at, owner = OPT_NONE;
 	int found;
 
 	if (session_need(f, n->from, &from, a, e) ||

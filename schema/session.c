@@ -272,10 +272,11 @@ int session_modify(struct agent_file *f, const char *key,
 		   session_change *change, void *ctx, struct err *e)
 {
 	struct arena a = {0};
-	int rc = -1, changed = 0;
+	int changed = 0;
 
 	for (int i = 0; i < SESSION_TRIES && changed == 0; i++) {
 		struct session_row row;
+		int rc;
 
 		arena_reset(&a);
 		rc = session_need(f, key, &row, &a, e);

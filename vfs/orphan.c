@@ -25,7 +25,7 @@ static int64_t start_of(int64_t pid)
 	if (!f)
 		return 0;
 	n = fread(text, 1, sizeof text - 1, f);
-	fclose(f);
+	(void)fclose(f);
 	text[n] = '\0';
 	p = strrchr(text, ')'); /* the name may hold anything */
 	for (int field = 2; p && field < 22; field++)
