@@ -205,14 +205,14 @@ void table_add(struct table *t, const void *row)
 		output_cell(&t->line, t->fields[i], row);
 		cells[i] = arena_text(&t->arena, t->line.p);
 	}
-	if (!t->settled)
-		t->cells[t->nrows++] = cells;
+	if (t->settled) {
+		print_row(t, cells);
+		arena_reset(&t->arena);
+		return;
+	}
+	t->cells[t->nrows++] = cells;
 	if (t->nrows == SETTLE_ROWS)
 		settle(t);
-	else if (t->settled)
-		print_row(t, cells);
-	if (t->settled)
-		arena_reset(&t->arena);
 }
 
 void table_end(struct table *t)

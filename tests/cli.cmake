@@ -1,0 +1,7 @@
+unit(test_args cli)
+unit(test_output cli)
+unit(test_control schema)
+unit(test_agents schema)
+unit(test_registry schema)
+unit(test_process base)
+fuzz(fuzz_args cli)

@@ -1,0 +1,211 @@
+#include "cli/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WORDS_MAX 16
+
+static struct args args;
+static struct err e;
+static char *argv[WORDS_MAX + 1];
+
+/* Parses "skep" and the words, which end with NULL. */
+static int parse(const char *first, ...)
+{
+	static char copies[WORDS_MAX][128];
+	int argc = 0;
+	va_list ap;
+
+	snprintf(copies[argc], sizeof copies[0], "skep");
+	argv[argc] = copies[argc];
+	argc++;
+	va_start(ap, first);
+	for (const char *w = first; w; w = va_arg(ap, const char *)) {
+		snprintf(copies[argc], sizeof copies[0], "%s", w);
+		argv[argc] = copies[argc];
+		argc++;
+	}
+	va_end(ap);
+	argv[argc] = NULL;
+	e = (struct err){0};
+	return args_parse(&args, argc, argv, &e);
+}
+
+#define assert_says(text_)                                             \
+	do {                                                           \
+		assert_int_equal(e.code, ERR_USAGE);                   \
+		if (!strstr(e.text, text_))                            \
+			fail_msg("'%s' is not in: %s", text_, e.text); \
+	} while (0)
+
+static void options_may_stand_anywhere(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--home", "/h", "agent", "--json", "set",
+			       "--model=m=1", "a", "--enable", NULL),
+			 0);
+	assert_ptr_equal(args.command, &cmd_agent_set);
+	assert_int_equal(args.nwords, 1);
+	assert_string_equal(args.words[0], "a");
+	assert_string_equal(args_option(&args, "home"), "/h");
+	assert_string_equal(args_option(&args, "model"), "m=1");
+	assert_non_null(args_option(&args, "enable"));
+	assert_null(args_option(&args, "disable"));
+}
+
+static void the_last_of_two_equal_options_wins(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("agent", "set", "a", "--model", "1", "--model",
+			       "2", NULL),
+			 0);
+	assert_string_equal(args_option(&args, "model"), "2");
+}
+
+static void two_dashes_end_the_options(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("session", "title", "s", "--", "--json", NULL),
+			 0);
+	assert_int_equal(args.nwords, 2);
+	assert_string_equal(args.words[1], "--json");
+	assert_null(args_option(&args, "json"));
+}
+
+static void a_word_that_is_nearly_right_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("agnet", "ls", NULL), -1);
+	assert_says("'agent'");
+	assert_int_equal(parse("agent", "lst", NULL), -1);
+	assert_says("'agent ls'");
+	assert_int_equal(parse("agent", "set", "a", "--modle", "x", NULL), -1);
+	assert_says("--model");
+	assert_int_equal(parse("sess", "ls", NULL), -1);
+	assert_says("'session'");
+	assert_int_equal(parse("xyzzyxyzzy", NULL), -1);
+	assert_null(strstr(e.text, "did you mean"));
+}
+
+static void an_option_of_another_command_is_unknown(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("agent", "ls", "--model", "x", NULL), -1);
+	assert_says("--model");
+	assert_int_equal(parse("agent", "ls", "--agent", "x", NULL), -1);
+	assert_int_equal(parse("session", "ls", "--agent", "x", NULL), 0);
+}
+
+static void values_are_checked_for_their_kind(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("session", "ls", "--limit", "many", NULL), -1);
+	assert_says("--limit");
+	assert_int_equal(parse("session", "ls", "--limit", "-1", NULL), -1);
+	assert_int_equal(parse("agent", "add", "a", "--driver", "x", NULL), -1);
+	assert_says("script|exec|acp|chat");
+	assert_int_equal(parse("session", "ls", "--agent", "../x", NULL), -1);
+	assert_says("--agent");
+	assert_int_equal(parse("session", "ls", "--all=yes", NULL), -1);
+	assert_says("takes no value");
+	assert_int_equal(parse("agent", "add", "a", "--driver", NULL), -1);
+	assert_says("needs a value");
+}
+
+static void the_number_of_words_is_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("session", "show", NULL), -1);
+	assert_says("skep session show SESSION");
+	assert_int_equal(parse("session", "show", "a", "b", NULL), -1);
+	assert_says("'b'");
+	assert_int_equal(parse("session", "title", "a", NULL), 0);
+	assert_int_equal(
+		parse("session", "search", "a", "b", "c", "d", "e", NULL), 0);
+	assert_int_equal(args.nwords, 5);
+	assert_int_equal(parse("session", "search", NULL), -1);
+	assert_int_equal(parse("version", "x", NULL), -1);
+}
+
+static void names_and_bad_text_are_refused_before_anything_opens(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("agent", "show", "a/b", NULL), -1);
+	assert_says("agent 'a/b'");
+	assert_int_equal(parse("agent", "show", "", NULL), -1);
+	assert_int_equal(parse("session", "show", "", NULL), -1);
+	assert_says("SESSION is empty");
+	assert_int_equal(parse("session", "show", "\xff", NULL), -1);
+	assert_says("SESSION '\\xff'");
+}
+
+static void help_needs_no_words_and_no_command(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("session", "show", "--help", NULL), 0);
+	assert_true(args.help);
+	assert_int_equal(parse("session", "-h", NULL), 0);
+	assert_true(args.help && !args.command);
+	assert_string_equal(args.noun, "session");
+	assert_int_equal(parse("--version", NULL), 0);
+	assert_true(args.version);
+}
+
+static void json_is_known_even_when_the_rest_is_wrong(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("bogus", "--json", NULL), -1);
+	assert_non_null(args_option(&args, "json"));
+}
+
+static void every_command_can_be_described(void **state)
+{
+	(void)state;
+	for (int i = 0; commands[i]; i++) {
+		const struct command *c = commands[i];
+		const char *space = strchr(c->name, ' ');
+		bool known = !space;
+
+		for (int n = 0; space && nouns[n].name; n++)
+			known = known ||
+				(!strncmp(nouns[n].name, c->name,
+					  strlen(nouns[n].name)) &&
+				 c->name[strlen(nouns[n].name)] == ' ');
+		if (!known)
+			fail_msg("the noun of '%s' is not in nouns.def",
+				 c->name);
+		assert_non_null(c->run);
+		assert_true(strlen(c->help) > 0 && strlen(c->help) <= 72);
+		assert_true(c->help[strlen(c->help) - 1] != '.');
+		for (const struct option_spec *o = c->options; o && o->name;
+		     o++)
+			if ((o->kind == OPTION_FLAG) != (o->value == NULL) ||
+			    !o->help)
+				fail_msg("%s --%s: value and kind", c->name,
+					 o->name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_may_stand_anywhere),
+		cmocka_unit_test(the_last_of_two_equal_options_wins),
+		cmocka_unit_test(two_dashes_end_the_options),
+		cmocka_unit_test(a_word_that_is_nearly_right_is_named),
+		cmocka_unit_test(an_option_of_another_command_is_unknown),
+		cmocka_unit_test(values_are_checked_for_their_kind),
+		cmocka_unit_test(the_number_of_words_is_checked),
+		cmocka_unit_test(
+			names_and_bad_text_are_refused_before_anything_opens),
+		cmocka_unit_test(help_needs_no_words_and_no_command),
+		cmocka_unit_test(json_is_known_even_when_the_rest_is_wrong),
+		cmocka_unit_test(every_command_can_be_described),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
