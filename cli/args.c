@@ -47,7 +47,7 @@ static const struct option_spec *find_in(const struct option_spec *list,
 
 static bool takes_agent(const struct command *c)
 {
-	return c && c->needs & (NEEDS_AGENT_FILE | NEEDS_AGENT_MADE);
+	return c && c->needs & NEEDS_AGENT_ANY;
 }
 
 static const struct option_spec *find_option(const struct command *c,

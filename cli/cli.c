@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/session.h"
 
 #include <locale.h>
 #include <signal.h>
@@ -45,6 +46,13 @@ int64_t cli_number(const struct cli *cli, const char *name, int64_t other)
 	return n;
 }
 
+int cli_count(const struct cli *cli, const char *name, int other)
+{
+	int64_t n = cli_number(cli, name, other);
+
+	return n > INT_MAX ? INT_MAX : (int)n;
+}
+
 const char *cli_many(const struct cli *cli, const char *name, int i)
 {
 	for (int at = 0; at < cli->args.noptions; at++)
@@ -58,6 +66,16 @@ int cli_read(const char *path, struct buf *b, struct err *e)
 	if (!strcmp(path, "-"))
 		return file_read_fd(STDIN_FILENO, "standard input", b, e);
 	return file_read(path, b, e);
+}
+
+int cli_print_session(struct cli *cli, const char *key, struct err *e)
+{
+	struct session_row row;
+
+	if (session_need(&cli->agent, key, &row, &cli->arena, e))
+		return -1;
+	output_object(&cli->out, &session_row_shape, &row);
+	return 0;
 }
 
 static void problem(const struct err *e)

@@ -40,8 +40,12 @@ const char *cli_arg(const struct cli *cli, int i);
 const char *cli_option(const struct cli *cli, const char *name); /* or NULL */
 bool cli_flag(const struct cli *cli, const char *name);
 int64_t cli_number(const struct cli *cli, const char *name, int64_t other);
+int cli_count(const struct cli *cli, const char *name, int other);
 /* The i-th value of an OPTION_MANY, or NULL. */
 const char *cli_many(const struct cli *cli, const char *name, int i);
+
+/* Prints a session's row as it now is. */
+int cli_print_session(struct cli *cli, const char *key, struct err *e);
 
 /* All of a file, or of stdin for "-", into b (whose ceiling is the limit). */
 int cli_read(const char *path, struct buf *b, struct err *e);

@@ -23,8 +23,14 @@ enum command_needs {
 	NEEDS_CONTROL_MADE = 1 << 4,  /* the same; a missing home is made */
 	NEEDS_AGENT_FILE = 1 << 5,    /* cli->agent; --agent is an option */
 	NEEDS_AGENT_MADE = 1 << 6,    /* the same; a missing file is made */
-	NEEDS_SUPERVISOR = 1 << 7,    /* one must run: cli_ask works */
+	NEEDS_AGENT_MAYBE = 1 << 7,   /* the same; cli->agent.db is NULL if the
+				       * agent has no file yet */
+	NEEDS_SUPERVISOR = 1 << 8,    /* one must run: cli_ask works */
 };
+
+/* Whether --agent is an option of a command with these needs. */
+#define NEEDS_AGENT_ANY \
+	(NEEDS_AGENT_FILE | NEEDS_AGENT_MADE | NEEDS_AGENT_MAYBE)
 
 enum option_kind {
 	OPTION_FLAG,   /* no value */

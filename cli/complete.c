@@ -23,7 +23,7 @@ static void each_option(FILE *to, const struct command *c,
 			void (*each)(FILE *, const struct command *,
 				     const struct option_spec *))
 {
-	bool agent = c->needs & (NEEDS_AGENT_FILE | NEEDS_AGENT_MADE);
+	bool agent = c->needs & NEEDS_AGENT_ANY;
 	const struct option_spec *lists[] = {
 		c->options, agent ? agent_option : NULL, global_options};
 

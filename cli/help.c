@@ -31,7 +31,7 @@ void help_command(FILE *to, const struct command *c)
 	if (c->about)
 		fprintf(to, "\n%s\n", c->about);
 	options(to, "options", c->options);
-	if (c->needs & (NEEDS_AGENT_FILE | NEEDS_AGENT_MADE))
+	if (c->needs & NEEDS_AGENT_ANY)
 		options(to, "which agent", agent_option);
 	options(to, "everywhere", global_options);
 }

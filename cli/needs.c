@@ -7,6 +7,7 @@
 #include "http/client.h"
 #include "schema/agents.h"
 #include "schema/control.h"
+#include "schema/locator.h"
 #include "schema/registry.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 #define SEEN_AGAIN_MS 60000 /* how old "last seen" may get */
 
 static const unsigned implied[][2] = {
-	{NEEDS_AGENT_MADE, NEEDS_AGENT_FILE},
+	{NEEDS_AGENT_MADE | NEEDS_AGENT_MAYBE, NEEDS_AGENT_FILE},
 	{NEEDS_AGENT_FILE, NEEDS_CONTROL_WRITE},
 	{NEEDS_SUPERVISOR, NEEDS_CONTROL_READ},
 	{NEEDS_CONTROL_MADE, NEEDS_CONTROL_WRITE},
@@ -88,12 +89,34 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 	return control_open(&cli->control, &cli->home, flags, e);
 }
 
+/* A SESSION that is a locator names the agent too. */
+static int take_locator(struct cli *cli, const char **agent, struct err *e)
+{
+	struct locator *l;
+
+	if (cli->args.nwords == 0 || strncmp(cli->args.words[0], LOCATOR_SCHEME,
+					     strlen(LOCATOR_SCHEME)) != 0)
+		return 0;
+	l = arena_alloc(&cli->arena, sizeof *l);
+	if (locator_parse(cli->args.words[0], l, e))
+		return -1;
+	if (*agent && strcmp(*agent, l->agent) != 0)
+		return err_set(e, ERR_USAGE,
+			       "--agent %s and a session of agent %s", *agent,
+			       l->agent);
+	*agent = l->agent;
+	cli->args.words[0] = l->session;
+	return 0;
+}
+
 /* The agent's files are read first, so that an edit is seen at this use. */
 static int name_agent(struct cli *cli, struct err *e)
 {
 	const char *name = cli_option(cli, "agent");
 	struct agent_row row;
 
+	if (take_locator(cli, &name, e))
+		return -1;
 	if (!name) {
 		if (agents_get_default(cli->control, &row, &cli->arena, e))
 			return -1;

@@ -315,7 +315,14 @@ void run_pick_begin(struct run_pick *p)
 	p->open = false;
 }
 
-/* Begins the round of the next priority below; 0 when there is none. */
+static void begin_round(struct run_pick *p)
+{
+	snprintf(p->began, sizeof p->began, "%s", p->agent);
+	p->wrapped = p->took = false;
+	p->open = true;
+}
+
+/* A round of the next priority below: 1, or 0 when there is none. */
 static int open_round(struct sql *db, struct run_pick *p, struct err *e)
 {
 	struct run_top_priority_in in = {.below = p->priority};
@@ -325,10 +332,18 @@ static int open_round(struct sql *db, struct run_pick *p, struct err *e)
 	if (found != 1)
 		return found;
 	p->priority = row.priority;
-	snprintf(p->began, sizeof p->began, "%s", p->agent);
-	p->wrapped = false;
-	p->open = true;
+	begin_round(p);
 	return 1;
+}
+
+/* Nobody is left in this round; another one if it was of use. */
+static void end_round(struct run_pick *p)
+{
+	snprintf(p->agent, sizeof p->agent, "%s", p->began);
+	if (p->took)
+		begin_round(p);
+	else
+		p->open = false;
 }
 
 int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
@@ -346,16 +361,13 @@ int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
 		if (found == 0 && !p->wrapped) {
 			p->wrapped = true;
 			p->agent[0] = '\0';
-			continue;
+		} else if (found == 0 ||
+			   (p->wrapped && strcmp(out->agent, p->began) > 0)) {
+			end_round(p);
+		} else {
+			snprintf(p->agent, sizeof p->agent, "%s", out->agent);
+			return 1;
 		}
-		if (found == 0 ||
-		    (p->wrapped && strcmp(out->agent, p->began) > 0)) {
-			p->open = false;
-			snprintf(p->agent, sizeof p->agent, "%s", p->began);
-			continue;
-		}
-		snprintf(p->agent, sizeof p->agent, "%s", out->agent);
-		return 1;
 	}
 }
 

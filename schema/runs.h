@@ -86,13 +86,16 @@ int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
 		struct run_made *out, struct err *e);
 
 /* The next run that may start, fairly: highest priority first, agents in turn
- * within it. The caller keeps *p from one call to the next and sets skip to the
- * agent that may not start another one. 1, 0 if there is none, -1. */
+ * within it. The caller keeps *p from one scheduling to the next, so that turns
+ * go on where they were, and sets `took` when the run was started; one that is
+ * left alone is not offered again this time. 1, 0 if there is none, -1. */
 struct run_pick {
-	char agent[65];     /* whose turn it was; "" at first */
-	int64_t priority;   /* being looked at */
-	char began[65];     /* where this round of agents began */
-	bool wrapped, open; /* inside a round */
+	char agent[65];   /* whose turn it was; "" at first */
+	char began[65];   /* where this round of agents began */
+	int64_t priority; /* being looked at */
+	bool open;        /* in a round */
+	bool wrapped;     /* past the last agent in it */
+	bool took;        /* some run of the round was started */
 };
 
 void run_pick_begin(struct run_pick *p); /* keeps whose turn it was */

@@ -106,8 +106,23 @@ int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
 	return sql_exec(v->db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
 }
 
-static int patch_raw(struct vfs *v, int64_t blob, const void *p, size_t n,
-		     size_t off, struct err *e)
+int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
+	       struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct vfs_blob_state_row row;
+	int found = sql_get(v->db, Q_VFS_BLOB_STATE, &key, &row, NULL, e);
+
+	if (found <= 0)
+		return found < 0 ? -1 : bad_blob(blob, e);
+	out->shared = row.refs > 1;
+	out->plain = row.raw == OPT_NONE;
+	out->stored = (size_t)row.n;
+	return 0;
+}
+
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e)
 {
 	sqlite3_blob *h = NULL;
 	int rc = sqlite3_blob_open(v->db->conn, "main", "vfs_blob", "data",
@@ -116,23 +131,7 @@ static int patch_raw(struct vfs *v, int64_t blob, const void *p, size_t n,
 	if (rc == SQLITE_OK)
 		rc = sqlite3_blob_write(h, p, (int)n, (int)off);
 	sqlite3_blob_close(h);
-	return rc == SQLITE_OK ? 1 : sql_fail(v->db, rc, "vfs_blob", e);
-}
-
-int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
-	       struct err *e)
-{
-	struct vfs_key key = {.id = blob};
-	struct vfs_blob_size_row size;
-	int found = sql_get(v->db, Q_VFS_BLOB_SIZE, &key, &size, NULL, e);
-
-	if (found < 0)
-		return -1;
-	if (!found)
-		return bad_blob(blob, e);
-	if (size.raw != OPT_NONE || off + n > (size_t)size.n)
-		return 0;
-	return patch_raw(v, blob, p, n, off, e);
+	return rc == SQLITE_OK ? 0 : sql_fail(v->db, rc, "vfs_blob", e);
 }
 
 /* How many rows name the blob, as far as that is written down: 0 for one. */
@@ -145,13 +144,6 @@ static int refs_of(struct vfs *v, int64_t blob, int64_t *refs, struct err *e)
 		return -1;
 	*refs = row.n;
 	return 0;
-}
-
-int blob_is_shared(struct vfs *v, int64_t blob, struct err *e)
-{
-	int64_t refs;
-
-	return refs_of(v, blob, &refs, e) ? -1 : refs > 1;
 }
 
 int blob_ref(struct vfs *v, int64_t blob, struct err *e)

@@ -8,6 +8,7 @@
 #include "vfs/hold.h"
 #include "vfs/journal.h"
 #include "vfs/node.h"
+#include "vfs/rows.h"
 #include "vfs/vfs.h"
 
 #include <stdbool.h>
@@ -15,29 +16,10 @@
 #include <string.h>
 
 /*
- * What the files of this folder share. Two layers:
- *
- *   op_*    the frame of every call: a transaction, or a savepoint in a batch
- *   rows.c  the only place that changes rows of the tree. It copies what a
- *           snapshot still needs into the undo tables first, so that nothing
- *           above it has to know about snapshots; and it reads either the
- *           live tree or a snapshot.
+ * What the files of this folder share: the namespace, and op_*, the frame of
+ * every call (a transaction, or a savepoint in a batch). Rows are changed in
+ * rows.h only.
  */
-#define NS_SHIFT 40
-#define INO_MASK ((INT64_C(1) << NS_SHIFT) - 1)
-
-enum { NODE_XATTR = 1, NODE_UNSEEN = 2 }; /* flags of a node */
-
-/* A node in memory: its row, with the name copied. */
-struct node {
-	int64_t ino, nlink, uid, gid, size, rdev, flags, parent;
-	int64_t accessed, modified, changed, born;
-	int64_t mode;
-	int64_t blob;  /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
-	int64_t below; /* OPT_NONE: no host file */
-	char name[VFS_NAME_MAX + 1];
-};
-
 struct vfs {
 	struct sql *db;
 	int64_t ns;   /* namespace id */
@@ -51,6 +33,7 @@ struct vfs {
 		int64_t size, modified; /* when it was first seen */
 	} host;                         /* the host file that was read last */
 	bool batch;   /* the transaction belongs to the caller */
+	bool inside;  /* a call that is made of calls is under way */
 	bool reading; /* vfs_begin_read is open */
 	/* Good within a write transaction: */
 	int64_t keep;          /* newest snapshot: changes are kept for it */
@@ -96,40 +79,13 @@ int op_many(struct vfs *v,
 int op_read(struct vfs *v, struct err *e);
 int op_read_end(struct vfs *v, int rc);
 
-/* rows.c. *_find: 1, 0 if it is not there, -1. *_get: 0, or -1. */
-int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e);
-int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
-int ino_peek(struct vfs *v, int64_t *out, struct err *e); /* the next number */
-int node_add(struct vfs *v, struct node *n, const char *target,
-	     struct err *e); /* gives it a number */
-int node_keep(struct vfs *v, const struct node *n,
-	      struct err *e); /* before the first change */
-int node_save(struct vfs *v, const struct node *n, struct err *e);
-int node_drop(struct vfs *v, struct node *n, struct err *e); /* with content */
-void node_touch(struct node *n,
-		bool content); /* changed, or modified as well */
-void node_attr(const struct node *n, struct vfs_attr *out);
-
-int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino,
-	       struct err *e); /* 1, 0, -1 */
-int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
-	       struct err *e); /* the name must be free */
-int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
-		struct err *e);
-int dentry_any(struct vfs *v, int64_t dir, struct err *e); /* 1, 0, -1 */
-
-/* blob is OPT_NONE where there is no chunk. Chunk 0 is in the node's row: it
- * changes *n, which the caller saves, and is kept by node_keep. */
-int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
-	      struct err *e);
-int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
-		struct err *e); /* before blob changes where it lies */
-int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
-	      struct err *e); /* lets the old blob go */
-
 /* tree.c */
 int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
 int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
+		struct err *e);
+int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
+	      struct node *n, struct err *e);
+int node_remove(struct vfs *v, struct vfs_at at, struct node *n, bool want_dir,
 		struct err *e);
 int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs,
 		struct err *e);
@@ -145,23 +101,11 @@ int orphans_write(struct vfs *v, struct err *e);            /* at commit */
 int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
 void orphans_let_go(struct vfs *v);             /* all of ours */
 
-/* blob.c: contents and how many rows name them. */
-int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
-	      struct err *e);
-int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
-		   struct err *e); /* past its end are zeros */
-int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
-	     struct err *e);
-int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
-		 bool squeeze, struct err *e);
-/* 1: written in place; 0: it cannot be, write the whole chunk; -1 failure. */
-int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
-	       struct err *e);
-int blob_is_shared(struct vfs *v, int64_t blob, struct err *e); /* 1, 0, -1 */
-int blob_ref(struct vfs *v, int64_t blob, struct err *e);
-int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
-
 /* data.c */
+ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
+		  int64_t off, struct err *e);
+int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
+	       int64_t off, struct err *e); /* saves the node, too */
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
 int orphan_drop(struct vfs *v, int64_t ino, struct err *e);

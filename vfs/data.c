@@ -61,11 +61,14 @@ static int need_file(const struct node *n, struct err *e)
 		       "%s is not a regular file", quoted(n->name).text);
 }
 
-static ssize_t read_in(struct vfs *v, const struct node *n, uint8_t *out,
-		       size_t len, int64_t off, struct err *e)
+ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
+		  int64_t off, struct err *e)
 {
+	uint8_t *out = p;
 	size_t done = 0;
 
+	if (need_file(n, e))
+		return -1;
 	if (off < 0)
 		return err_set(e, ERR_USAGE, "a negative offset");
 	if (off >= n->size)
@@ -90,8 +93,8 @@ ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 
 	if (op_read(v, e))
 		return -1;
-	if (!node_get(v, ino, &node, e) && !need_file(&node, e))
-		got = read_in(v, &node, p, n, off, e);
+	if (!node_get(v, ino, &node, e))
+		got = data_read(v, &node, p, n, off, e);
 	op_read_end(v, 0);
 	return got;
 }
@@ -99,25 +102,23 @@ ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 /* 1: the chunk has a blob that nothing else names, so that it may change where
  * it lies; 0: write a new one. */
 static int own_blob(struct vfs *v, const struct node *n, int64_t idx,
-		    int64_t *blob, struct err *e)
+		    int64_t *blob, struct blob_state *state, struct err *e)
 {
-	int shared;
-
 	if (chunk_get(v, n, idx, blob, e))
 		return -1;
 	if (*blob == OPT_NONE)
 		return 0;
-	if (chunk_guard(v, n, idx, *blob, e))
+	if (chunk_guard(v, n, idx, *blob, e) || blob_state(v, *blob, state, e))
 		return -1;
-	shared = blob_is_shared(v, *blob, e);
-	return shared < 0 ? -1 : !shared;
+	return !state->shared;
 }
 
 static int put_chunk(struct vfs *v, struct node *n, struct part at,
 		     const void *p, bool squeeze, struct err *e)
 {
+	struct blob_state state;
 	int64_t blob;
-	int own = own_blob(v, n, at.idx, &blob, e);
+	int own = own_blob(v, n, at.idx, &blob, &state, e);
 
 	if (own < 0)
 		return -1;
@@ -132,10 +133,15 @@ static int put_chunk(struct vfs *v, struct node *n, struct part at,
 static int patch_chunk(struct vfs *v, struct node *n, struct part at,
 		       const void *p, struct err *e)
 {
+	struct blob_state state;
 	int64_t blob;
-	int own = own_blob(v, n, at.idx, &blob, e);
+	int own = own_blob(v, n, at.idx, &blob, &state, e);
 
-	return own > 0 ? blob_patch(v, blob, p, at.n, at.off, e) : own;
+	if (own <= 0)
+		return own;
+	if (!state.plain || at.off + at.n > state.stored)
+		return 0;
+	return blob_patch(v, blob, p, at.n, at.off, e) ? -1 : 1;
 }
 
 static int write_part(struct vfs *v, struct node *n, struct part at,
@@ -162,12 +168,15 @@ static int write_part(struct vfs *v, struct node *n, struct part at,
 	return put_chunk(v, n, whole, v->work, at.n * 2 >= whole.n, e);
 }
 
-static int write_in(struct vfs *v, struct node *n, const uint8_t *p, size_t len,
-		    int64_t off, struct err *e)
+int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
+	       int64_t off, struct err *e)
 {
+	const uint8_t *from = p;
 	int64_t end = off + (int64_t)len;
 	size_t done = 0;
 
+	if (need_file(n, e))
+		return -1;
 	if (off < 0 || len > INT32_MAX || off > VFS_SIZE_MAX - (int64_t)len)
 		return err_set(e, ERR_TOOBIG, "%s would be too large",
 			       quoted(n->name).text);
@@ -178,14 +187,16 @@ static int write_in(struct vfs *v, struct node *n, const uint8_t *p, size_t len,
 	while (done < len) {
 		struct part at = part_at(off + (int64_t)done, len - done);
 
-		if (write_part(v, n, at, p + done, e))
+		if (write_part(v, n, at, from + done, e))
 			return -1;
 		done += at.n;
 		if (off + (int64_t)done > n->size)
 			n->size = off + (int64_t)done;
 	}
 	node_touch(n, true);
-	return node_save(v, n, e);
+	if (node_save(v, n, e))
+		return -1;
+	return journal_node(v, VFS_OP_write, n, e);
 }
 
 static int write_node(struct vfs *v, int64_t ino, const void *p, size_t n,
@@ -193,10 +204,9 @@ static int write_node(struct vfs *v, int64_t ino, const void *p, size_t n,
 {
 	struct node node;
 
-	if (node_get(v, ino, &node, e) || need_file(&node, e) ||
-	    write_in(v, &node, p, n, off, e))
+	if (node_get(v, ino, &node, e))
 		return -1;
-	return journal_node(v, VFS_OP_write, &node, e);
+	return data_write(v, &node, p, n, off, e);
 }
 
 int vfs_pwrite(struct vfs *v, int64_t ino, const void *p, size_t n, int64_t off,

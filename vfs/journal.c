@@ -16,7 +16,8 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 	};
 	struct vfs_number old;
 
-	v->last_written = op == VFS_OP_write ? ino : 0;
+	/* a new file's first content is part of its creation */
+	v->last_written = op == VFS_OP_write || op == VFS_OP_create ? ino : 0;
 	if (sql_exec(v->db, Q_VFS_JOURNAL_ADD, &row, e) < 0)
 		return -1;
 	old.n = sql_last_rowid(v->db);

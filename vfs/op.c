@@ -180,6 +180,8 @@ static int leave(struct vfs *v, int rc, struct err *e)
 
 int op_begin(struct vfs *v, struct err *e)
 {
+	if (v->inside)
+		return 0;
 	if (!v->batch)
 		return enter(v, e);
 	if (v->lost)
@@ -207,6 +209,8 @@ static void undo_part(struct vfs *v)
 
 int op_end(struct vfs *v, int rc, struct err *e)
 {
+	if (v->inside)
+		return rc;
 	if (!v->batch)
 		return leave(v, rc, e);
 	if (rc == 0)
@@ -220,23 +224,20 @@ int op_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
 	    const void *arg, struct err *e)
 {
-	bool outer = v->batch;
-	struct vfs_usage before;
+	bool outer = v->inside;
 	int rc;
 
 	if (op_begin(v, e))
 		return -1;
-	before = v->usage;
-	v->batch = true;
+	v->inside = true;
 	rc = inner(v, arg, e);
-	v->batch = outer;
-	v->usage_before = before;
+	v->inside = outer;
 	return op_end(v, rc, e);
 }
 
 int op_read(struct vfs *v, struct err *e)
 {
-	if (v->batch || v->reading)
+	if (v->batch || v->reading || v->inside)
 		return 0;
 	return sql_enter_read(v->db, e);
 }
@@ -245,7 +246,7 @@ int op_read_end(struct vfs *v, int rc)
 {
 	struct err ignored;
 
-	if (!v->batch && !v->reading)
+	if (!v->batch && !v->reading && !v->inside)
 		sql_leave(v->db, 0, &ignored);
 	return rc;
 }
@@ -283,7 +284,7 @@ void vfs_rollback(struct vfs *v)
 
 int vfs_begin_read(struct vfs *v, struct err *e)
 {
-	if (v->batch || v->reading)
+	if (v->batch || v->reading || v->inside)
 		return 0;
 	if (sql_enter_read(v->db, e))
 		return -1;

@@ -17,10 +17,13 @@ struct walk {
 	struct vfs *v;
 	struct buf rest; /* starts with a name, or is empty */
 	int links;
+	int64_t dir;         /* where the walk is */
 	struct vfs_place at; /* the last step: directory and name */
 	struct node node;    /* where it led, if `found` */
 	bool found;
 };
+
+enum { VFS_PLACE = 2 }; /* like NOFOLLOW, but the last name is not looked up */
 
 static int escape(const struct walk *w, struct err *e)
 {
@@ -54,13 +57,16 @@ static bool next_name(struct walk *w, char *out, struct err *e, int *bad)
 
 static int go_up(struct walk *w, struct err *e)
 {
-	if (w->node.ino == VFS_ROOT)
+	if (w->dir == VFS_ROOT)
 		return escape(w, e);
-	return node_get(w->v, w->node.parent, &w->node, e);
+	if (node_get(w->v, w->dir, &w->node, e))
+		return -1;
+	w->dir = w->node.parent;
+	return 0;
 }
 
 /* The link's target takes the link's place in what is left to walk. */
-static int follow_link(struct walk *w, int64_t dir, struct err *e)
+static int follow_link(struct walk *w, int64_t link, struct err *e)
 {
 	struct buf more = BUF_MAX(MAX_PATH);
 	int rc = -1;
@@ -68,7 +74,7 @@ static int follow_link(struct walk *w, int64_t dir, struct err *e)
 	if (++w->links > MAX_LINKS)
 		err_set(e, ERR_LOOP, "too many symbolic links");
 	else
-		rc = vfs_readlink(w->v, w->node.ino, &more, e);
+		rc = vfs_readlink(w->v, link, &more, e);
 	if (rc == 0 && more.p[0] == '/')
 		rc = escape(w, e);
 	if (rc == 0 && w->rest.n) {
@@ -82,57 +88,93 @@ static int follow_link(struct walk *w, int64_t dir, struct err *e)
 	}
 	buf_fini(&w->rest);
 	w->rest = more;
-	return node_get(w->v, dir, &w->node, e);
+	return 0;
 }
 
-static int step(struct walk *w, const char *name, enum vfs_follow follow,
-		struct err *e)
+/* One name that is not the last one: only a directory leads on. */
+static int step(struct walk *w, const char *name, struct err *e)
 {
-	int64_t dir = w->node.ino;
-	struct err why;
+	struct vfs_at at = {w->dir, name};
+	unsigned type;
+	int64_t ino;
+	int found;
 
-	if (!S_ISDIR(w->node.mode))
-		return err_set(e, ERR_NOTDIR, "%s is not a directory",
-			       quoted(w->node.name).text);
 	if (!strcmp(name, "."))
 		return 0;
 	if (!strcmp(name, ".."))
 		return go_up(w, e);
-	w->at.dir = dir;
-	snprintf(w->at.name, sizeof w->at.name, "%s", name);
-	if (node_lookup(w->v, (struct vfs_at){dir, name}, &w->node, &why)) {
-		w->found = false;
-		if (why.code == ERR_NOTFOUND && w->rest.n == 0)
+	found = dentry_get(w->v, at, &ino, &type, e);
+	if (found < 0)
+		return -1;
+	if (!found) { /* or not seen yet, or the reason why not */
+		if (node_lookup(w->v, at, &w->node, e))
+			return -1;
+		ino = w->node.ino;
+		type = (unsigned)(w->node.mode >> 12);
+	}
+	if (type == S_IFLNK >> 12)
+		return follow_link(w, ino, e);
+	if (type != S_IFDIR >> 12)
+		return err_set(e, ERR_NOTDIR, "%s is not a directory",
+			       quoted(name).text);
+	w->dir = ino;
+	return 0;
+}
+
+/* The last name, as far as is known: a link may lead on. */
+static int last_step(struct walk *w, const char *name, int follow,
+		     struct err *e)
+{
+	struct vfs_at at = {w->dir, name};
+	struct err why;
+
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return step(w, name, e);
+	w->at.dir = w->dir;
+	memcpy(w->at.name, name, strlen(name) + 1);
+	w->found = false;
+	if (follow == VFS_PLACE)
+		return 0;
+	if (node_lookup(w->v, at, &w->node, &why)) {
+		if (why.code == ERR_NOTFOUND)
 			return 0;
 		*e = why;
 		return -1;
 	}
-	if (S_ISLNK(w->node.mode) && (w->rest.n || follow == VFS_FOLLOW))
-		return follow_link(w, dir, e);
+	if (S_ISLNK(w->node.mode) && follow == VFS_FOLLOW)
+		return follow_link(w, w->node.ino, e);
+	w->found = true;
 	return 0;
 }
 
-static int walk_in(struct walk *w, enum vfs_follow follow, struct err *e)
+static int walk_in(struct walk *w, int follow, struct err *e)
 {
 	char name[VFS_NAME_MAX + 1];
 	int bad;
 
-	w->found = true;
-	if (node_get(w->v, VFS_ROOT, &w->node, e))
-		return -1;
-	while (next_name(w, name, e, &bad))
-		if (step(w, name, follow, e))
+	w->dir = VFS_ROOT;
+	while (next_name(w, name, e, &bad)) {
+		bool last = w->rest.n == 0;
+
+		w->at.dir = 0;
+		if (last ? last_step(w, name, follow, e) : step(w, name, e))
 			return -1;
-	return bad;
+	}
+	if (bad || w->at.dir)
+		return bad;
+	w->found = true; /* it ended in a directory, without a name */
+	return node_get(w->v, w->dir, &w->node, e);
 }
 
 /* 0 also when only the last name is missing: then w->found is false. */
-static int walk(struct vfs *v, const char *path, enum vfs_follow follow,
-		struct walk *w, struct err *e)
+static int walk(struct vfs *v, const char *path, int follow, struct walk *w,
+		struct err *e)
 {
 	int rc;
 
-	*w = (struct walk){.v = v};
+	w->v = v;
+	w->links = 0;
+	w->at.dir = 0;
 	buf_init(&w->rest, MAX_PATH);
 	buf_adds(&w->rest, path);
 	rc = buf_ok(&w->rest, "the path", e);
@@ -167,34 +209,30 @@ int vfs_walk_place(struct vfs *v, const char *path, struct vfs_place *out,
 {
 	struct walk w;
 
-	if (walk(v, path, VFS_NOFOLLOW, &w, e))
+	if (walk(v, path, VFS_PLACE, &w, e))
 		return -1;
-	if (!w.at.dir || (w.found && (w.node.ino == VFS_ROOT ||
-				      strcmp(w.node.name, w.at.name) != 0 ||
-				      w.node.parent != w.at.dir)))
-		if (!w.at.dir || S_ISDIR(w.node.mode))
-			return err_set(e, ERR_USAGE,
-				       "%s does not end in a name",
-				       quoted(path).text);
+	if (!w.at.dir)
+		return err_set(e, ERR_USAGE, "%s does not end in a name",
+			       quoted(path).text);
 	*out = w.at;
 	return 0;
 }
 
-static int read_whole(struct vfs *v, const struct vfs_attr *a, struct buf *out,
+static int read_whole(struct vfs *v, const struct node *n, struct buf *out,
 		      struct err *e)
 {
 	int64_t off = 0;
 
-	while (off < a->size) {
-		size_t want = a->size - off < (1 << 20)
-				      ? (size_t)(a->size - off)
+	while (off < n->size) {
+		size_t want = n->size - off < (1 << 20)
+				      ? (size_t)(n->size - off)
 				      : 1 << 20;
 		char *room = buf_room(out, want);
 		ssize_t got;
 
 		if (!room)
 			return buf_ok(out, "the file", e);
-		got = vfs_pread(v, a->ino, room, want, off, e);
+		got = data_read(v, n, room, want, off, e);
 		if (got <= 0)
 			return (int)got;
 		buf_grew(out, (size_t)got);
@@ -204,30 +242,32 @@ static int read_whole(struct vfs *v, const struct vfs_attr *a, struct buf *out,
 }
 
 static int read_file_in(struct vfs *v, const char *path, struct buf *out,
-			struct vfs_attr *a, struct err *e)
+			struct walk *w, struct err *e)
 {
-	if (vfs_walk(v, path, VFS_FOLLOW, a, e))
+	if (walk(v, path, VFS_FOLLOW, w, e))
 		return -1;
-	if (!S_ISREG(a->mode))
-		return err_set(e, S_ISDIR(a->mode) ? ERR_ISDIR : ERR_USAGE,
+	if (!w->found)
+		return missing(path, e);
+	if (!S_ISREG(w->node.mode))
+		return err_set(e, S_ISDIR(w->node.mode) ? ERR_ISDIR : ERR_USAGE,
 			       "%s is not a regular file", quoted(path).text);
-	return read_whole(v, a, out, e);
+	return read_whole(v, &w->node, out, e);
 }
 
 int vfs_read_file(struct vfs *v, const char *path, struct buf *out,
 		  struct vfs_attr *out_attr, struct err *e)
 {
-	struct vfs_attr a;
 	bool outer = v->reading;
+	struct walk w;
 	int rc;
 
 	if (vfs_begin_read(v, e))
 		return -1;
-	rc = read_file_in(v, path, out, &a, e);
+	rc = read_file_in(v, path, out, &w, e);
 	if (!outer)
 		vfs_end_read(v);
 	if (rc == 0 && out_attr)
-		*out_attr = a;
+		node_attr(&w.node, out_attr);
 	return rc;
 }
 
@@ -309,21 +349,16 @@ static int write_in(struct vfs *v, const void *arg, struct err *e)
 		return -1;
 	if (walk(v, j->path, VFS_FOLLOW, &w, e) || check_etag(&w, j, e))
 		return -1;
-	node_attr(&w.node, &a);
-	if (!w.found &&
-	    vfs_make(v, (struct vfs_at){w.at.dir, w.at.name}, &new, &a, e))
+	if (!w.found && node_make(v, (struct vfs_at){w.at.dir, w.at.name}, &new,
+				  &w.node, e))
 		return -1;
-	if (w.found && !j->put->append && vfs_setattr(v, a.ino, &cut, &a, e))
+	if (w.found && !j->put->append &&
+	    (vfs_setattr(v, w.node.ino, &cut, &a, e) ||
+	     node_get(v, w.node.ino, &w.node, e)))
 		return -1;
-	for (size_t off = 0; off < j->data.n; off += 1 << 20) {
-		size_t left = j->data.n - off;
-
-		if (vfs_pwrite(v, a.ino, (const char *)j->data.p + off,
-			       left < (1 << 20) ? left : 1 << 20,
-			       a.size + (int64_t)off, e))
-			return -1;
-	}
-	return 0;
+	if (j->data.n == 0)
+		return 0;
+	return data_write(v, &w.node, j->data.p, j->data.n, w.node.size, e);
 }
 
 int vfs_write_file(struct vfs *v, const char *path, struct blob data,
@@ -346,7 +381,7 @@ static int mkdir_in(struct vfs *v, const void *arg, struct err *e)
 
 	if (j->parents && make_parents(v, j->path, e))
 		return -1;
-	if (walk(v, j->path, VFS_FOLLOW, &w, e))
+	if (walk(v, j->path, j->parents ? VFS_FOLLOW : VFS_NOFOLLOW, &w, e))
 		return -1;
 	if (w.found && j->parents && S_ISDIR(w.node.mode))
 		return 0;

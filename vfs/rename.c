@@ -19,19 +19,15 @@ static bool is_dir(const struct node *n)
 	return S_ISDIR(n->mode);
 }
 
-/* Would `n` come to lie in itself? */
-static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
-		       struct err *e)
+/* Is `dir` the node, or somewhere below it? 1, 0, -1. */
+static int is_inside(struct vfs *v, const struct node *n, int64_t dir,
+		     struct err *e)
 {
 	struct node up;
 
-	if (!is_dir(n))
-		return 0;
-	while (dir != VFS_ROOT) {
+	while (is_dir(n) && dir != VFS_ROOT) {
 		if (dir == n->ino)
-			return err_set(e, ERR_USAGE,
-				       "%s cannot be moved into itself",
-				       quoted(n->name).text);
+			return 1;
 		if (node_get(v, dir, &up, e))
 			return -1;
 		dir = up.parent;
@@ -39,11 +35,26 @@ static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
 	return 0;
 }
 
+static int check_cycle(struct vfs *v, const struct node *n, int64_t dir,
+		       struct err *e)
+{
+	int inside = is_inside(v, n, dir, e);
+
+	if (inside > 0)
+		return err_set(e, ERR_USAGE, "%s cannot be moved into itself",
+			       quoted(n->name).text);
+	return inside;
+}
+
 static int check_way(struct vfs *v, struct move *m, struct err *e)
 {
 	struct node dir;
-	int any;
+	int any = is_inside(v, &m->other, m->from.dir, e);
 
+	if (any)
+		return any < 0 ? -1
+			       : err_set(e, ERR_NOTEMPTY, "%s is not empty",
+					 quoted(m->to.name).text);
 	if (is_dir(&m->node) && !is_dir(&m->other))
 		return err_set(e, ERR_NOTDIR, "%s is not a directory",
 			       quoted(m->to.name).text);
@@ -64,21 +75,19 @@ static int check_way(struct vfs *v, struct move *m, struct err *e)
 
 static int load(struct vfs *v, struct move *m, struct err *e)
 {
-	int64_t ino;
 	int found;
 
 	if (name_check(m->from.name, e) || name_check(m->to.name, e) ||
 	    dir_get(v, m->from.dir, &m->from_dir, e) ||
-	    dir_get(v, m->to.dir, &m->to_dir, e) ||
 	    node_lookup(v, m->from, &m->node, e))
 		return -1;
 	m->same_dir = m->from.dir == m->to.dir;
-	if (m->to_dir.nlink == 0)
-		return err_set(e, ERR_NOTFOUND, "the directory was removed");
-	found = dentry_get(v, m->to, &ino, e);
-	m->has_other = found > 0;
-	if (found > 0 && node_get(v, ino, &m->other, e))
+	if (!m->same_dir && dir_get(v, m->to.dir, &m->to_dir, e))
 		return -1;
+	if (!m->same_dir && m->to_dir.nlink == 0)
+		return err_set(e, ERR_NOTFOUND, "the directory was removed");
+	found = node_child(v, m->to, &m->other, e);
+	m->has_other = found > 0;
 	return found < 0 ? -1 : 0;
 }
 

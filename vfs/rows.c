@@ -193,7 +193,28 @@ void node_attr(const struct node *n, struct vfs_attr *out)
 	};
 }
 
-int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, struct err *e)
+int node_child(struct vfs *v, struct vfs_at at, struct node *out, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, at.dir),
+			      .name = blob_text(at.name)};
+	struct vfs_inode_row row;
+	struct sql_rows it;
+	int64_t ino;
+	int found;
+
+	if (v->snap) {
+		found = dentry_get(v, at, &ino, NULL, e);
+		return found > 0 ? (node_get(v, ino, out, e) ? -1 : 1) : found;
+	}
+	it = sql_rows(v->db, Q_VFS_CHILD, &key);
+	found = sql_next(&it, &row);
+	if (found)
+		node_from_row(&row, out);
+	return sql_end(&it, e) ? -1 : found;
+}
+
+int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
+	       struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, at.dir),
 			      .snap = v->snap,
@@ -203,6 +224,8 @@ int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, struct err *e)
 			    &key, &row, NULL, e);
 
 	*ino = row.ino;
+	if (type)
+		*type = (unsigned)row.type;
 	return found > 0 ? row.ino > 0 : found;
 }
 

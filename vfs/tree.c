@@ -44,33 +44,25 @@ int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 	return out->flags & NODE_UNSEEN ? host_fill(v, out, e) : 0;
 }
 
-/* The node that a name leads to: 1, 0 if there is none, -1. */
-static int child_get(struct vfs *v, struct vfs_at at, struct node *out,
-		     struct err *e)
-{
-	int64_t ino;
-	int found = dentry_get(v, at, &ino, e);
-
-	if (found <= 0)
-		return found;
-	return node_get(v, ino, out, e) ? -1 : 1;
-}
-
 int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 		struct err *e)
 {
 	struct node dir;
+	bool unseen;
 	int found;
 
 	if (strlen(at.name) > VFS_NAME_MAX)
 		return name_check(at.name, e);
-	found = child_get(v, at, out, e);
+	found = node_child(v, at, out, e);
 	if (found)
 		return found < 0 ? -1 : 0;
-	/* the way to say why: no such directory, no directory, no name */
+	/* to say why: no such directory, no directory, or no such name */
+	if (node_get(v, at.dir, &dir, e))
+		return -1;
+	unseen = dir.flags & NODE_UNSEEN;
 	if (dir_get(v, at.dir, &dir, e))
 		return -1;
-	found = child_get(v, at, out, e);
+	found = unseen ? node_child(v, at, out, e) : 0;
 	if (found)
 		return found < 0 ? -1 : 0;
 	return not_found(at, e);
@@ -139,14 +131,14 @@ static int check_free(struct vfs *v, struct vfs_at at, struct node *dir,
 		return -1;
 	if (dir->nlink == 0)
 		return err_set(e, ERR_NOTFOUND, "the directory was removed");
-	found = dentry_get(v, at, &ino, e);
+	found = dentry_get(v, at, &ino, NULL, e);
 	if (found)
 		return found < 0 ? -1 : is_there(at, e);
 	return 0;
 }
 
-static int make_in(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
-		   struct node *n, struct err *e)
+int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
+	      struct node *n, struct err *e)
 {
 	bool is_dir = S_ISDIR(want->mode);
 	struct node dir;
@@ -195,7 +187,7 @@ int vfs_make(struct vfs *v, struct vfs_at at, const struct vfs_new *n,
 
 	if (check_new(n, e) || op_begin(v, e))
 		return -1;
-	if (op_end(v, make_in(v, at, n, &node, e), e))
+	if (op_end(v, node_make(v, at, n, &node, e), e))
 		return -1;
 	node_attr(&node, out);
 	return 0;
@@ -277,21 +269,28 @@ static int check_removal(struct vfs *v, struct vfs_at at, struct node *n,
 	return any;
 }
 
-static int remove_in(struct vfs *v, struct vfs_at at, bool want_dir,
-		     struct err *e)
+int node_remove(struct vfs *v, struct vfs_at at, struct node *n, bool want_dir,
+		struct err *e)
 {
-	struct node dir, n;
-	int64_t ino;
+	struct node dir;
+	int64_t ino = n->ino;
 
-	if (node_lookup(v, at, &n, e) ||
-	    check_removal(v, at, &n, want_dir, e) ||
-	    dir_get(v, at.dir, &dir, e))
-		return -1;
-	ino = n.ino;
-	if (dentry_drop(v, at, &n, e) || one_link_less(v, &n, e) ||
+	if (check_removal(v, at, n, want_dir, e) ||
+	    dir_get(v, at.dir, &dir, e) || dentry_drop(v, at, n, e) ||
+	    one_link_less(v, n, e) ||
 	    dir_changed(v, &dir, want_dir ? -1 : 0, e))
 		return -1;
 	return journal_add(v, VFS_OP_remove, at, ino, e);
+}
+
+static int remove_in(struct vfs *v, struct vfs_at at, bool want_dir,
+		     struct err *e)
+{
+	struct node n;
+
+	if (node_lookup(v, at, &n, e))
+		return -1;
+	return node_remove(v, at, &n, want_dir, e);
 }
 
 int vfs_unlink(struct vfs *v, struct vfs_at at, struct err *e)

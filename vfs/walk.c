@@ -54,10 +54,10 @@ static int remove_at(struct vfs *v, struct vfs_at at, bool recursive,
 	if (node_lookup(v, at, &n, e))
 		return -1;
 	if (!S_ISDIR(n.mode))
-		return vfs_unlink(v, at, e);
-	if (recursive && empty_dir(v, n.ino, e))
+		return node_remove(v, at, &n, false, e);
+	if (recursive && (empty_dir(v, n.ino, e) || node_lookup(v, at, &n, e)))
 		return -1;
-	return vfs_rmdir(v, at, e);
+	return node_remove(v, at, &n, true, e);
 }
 
 struct removal {
@@ -113,7 +113,7 @@ static int path_in(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 
 		rc = node_get(v, ino, &n, e);
 		if (rc == 0 && (dentry_get(v, (struct vfs_at){n.parent, n.name},
-					   &there, e) <= 0 ||
+					   &there, NULL, e) <= 0 ||
 				there != ino))
 			rc = find_link(v, &n, e);
 		if (rc)

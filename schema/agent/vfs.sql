@@ -73,6 +73,14 @@ SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
 FROM vfs_inode WHERE id = :id
 LIMIT 1;
 
+-- query vfs_child (vfs_key) -> vfs_inode_row
+-- The node that a name leads to.
+SELECT i.id, mode, nlink, uid, gid, size, accessed, modified, changed, born,
+	rdev, flags, parent, i.name, blob, below
+FROM vfs_dentry AS d JOIN vfs_inode AS i
+	ON i.id = (d.dir & ~1099511627775) | d.ino
+WHERE d.dir = :id AND d.name = :name;
+
 -- query vfs_inode_max (vfs_range) -> vfs_number
 SELECT coalesce(max(id), :lo) AS n FROM vfs_inode WHERE id >= :lo AND id < :hi;
 
@@ -181,8 +189,10 @@ VALUES (:id, :idx, :snap, :blob);
 -- query vfs_blob_get (vfs_key) -> vfs_blob_row
 SELECT id, raw, data FROM vfs_blob WHERE id = :id;
 
--- query vfs_blob_size (vfs_key) -> (raw opt, n i64)
-SELECT raw, length(data) AS n FROM vfs_blob WHERE id = :id;
+-- query vfs_blob_state (vfs_key) -> (raw opt, n i64, refs i64)
+SELECT raw, length(data) AS n,
+	coalesce((SELECT refs FROM vfs_share WHERE blob = :id), 1) AS refs
+FROM vfs_blob WHERE id = :id;
 
 -- query vfs_blob_add (vfs_blob_row)
 INSERT INTO vfs_blob (raw, data) VALUES (:raw, :data);

@@ -53,3 +53,6 @@ SELECT intent, by, at, active FROM handoff WHERE id = 1;
 
 -- query handoff_clear
 DELETE FROM handoff;
+
+-- query api_token_named (name text) -> (n i64)
+SELECT count(*) AS n FROM api_token WHERE name = :name;

@@ -195,21 +195,21 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
 
 -- row run_active_row (id text, agent text, session text, state text,
 --   verdict text, attempt i64, max_attempts i64, backoff_ms i64,
---   run_timeout_ms opt, grace_ms i64, pid opt, start_ticks opt, boot_id text,
---   token_hash text, last_seq i64, started_at time)
+--   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
+--   start_ticks opt, boot_id text, token_hash text, last_seq i64, started_at time, reason text, detail text)
 
 -- query run_active -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, grace_ms, pid, start_ticks, boot_id, token_hash, last_seq,
-  started_at
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
+  token_hash, last_seq, started_at, reason, detail
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;
 
 -- query run_active_get (id text) -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, grace_ms, pid, start_ticks, boot_id, token_hash, last_seq,
-  started_at
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
+  token_hash, last_seq, started_at, reason, detail
   FROM run WHERE id = :id;
 
 -- query run_children (parent text) -> (id text)

@@ -1,5 +1,5 @@
 /*
- * The client of http/ on the command line, for tests/system/http_library.py.
+ * The client of http/ on the command line, for tests/system/test_http.py.
  *
  *   http_client_probe UNIX_PATH call METHOD PATH [BODY]
  *   http_client_probe UNIX_PATH follow PATH [LAST_ID [STOP_AT]]

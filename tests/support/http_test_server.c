@@ -1,6 +1,6 @@
 /*
  * A server of http/ with routes that show each thing it can do, for
- * tests/system/http_library.py and bench/.
+ * tests/system/test_http.py and bench/.
  *
  *   http_test_server UNIX_PATH [TCP_ADDRESS [TOKEN]]
  *

@@ -1,0 +1,36 @@
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Processes, as /proc tells of them. A pid alone names nobody, since pids are
+ * used again: pid, start time and boot together do.
+ */
+struct proc_stat {
+	char state; /* 'Z' and 'X' are over */
+	pid_t parent, group, session;
+	int64_t start_ticks; /* field 22 of /proc/PID/stat */
+	int64_t rss_pages;
+};
+
+/* 0, or -1 if there is no such process. */
+int proc_stat(pid_t pid, struct proc_stat *out);
+
+/* This boot's id, 36 characters; "" if the kernel does not say. */
+const char *proc_boot_id(void);
+
+/* Is the process that was once named so still there, and not over? */
+bool proc_is_alive(pid_t pid, int64_t start_ticks, const char *boot_id);
+
+/* Calls fn for every process; stops when it returns false. -1 without /proc. */
+int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);
+
+/* Copies the value that `name` has in the environment which the process was
+ * started with; false if it is not there or cannot be read. */
+bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
+
+#endif

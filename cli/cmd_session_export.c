@@ -1,0 +1,94 @@
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "schema/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sink {
+	FILE *to;
+	const char *name;
+	int64_t lines;
+	struct progress progress;
+};
+
+static int put_line(const char *text, size_t n, void *ctx, struct err *e)
+{
+	struct sink *s = ctx;
+
+	if (fwrite(text, 1, n, s->to) != n || fputc('\n', s->to) == EOF)
+		return err_errno_set(e, "%s", s->name);
+	progress_at(&s->progress, ++s->lines);
+	return 0;
+}
+
+static int export_to(struct cli *cli, struct sink *s, struct err *e)
+{
+	const char *view = cli_option(cli, "view");
+	int rc;
+
+	progress_begin(&s->progress, &cli->out, "events", 0);
+	rc = exchange_export(&cli->agent, cli_arg(cli, 0),
+			     view && !strcmp(view, "path") ? HISTORY_PATH
+							   : HISTORY_LOG,
+			     put_line, s, e);
+	progress_end(&s->progress);
+	return rc;
+}
+
+/* Beside the place first, then renamed: a file that is there is whole. */
+static int export_file(struct cli *cli, const char *path, struct err *e)
+{
+	const char *tmp = arena_printf(&cli->arena, "%s.new.%d", path,
+				       (int)getpid());
+	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct sink s = {.to = fd < 0 ? NULL : fdopen(fd, "w"), .name = path};
+	int rc;
+
+	if (!s.to)
+		return err_errno_set(e, "%s", tmp);
+	rc = export_to(cli, &s, e);
+	if (!rc && (fflush(s.to) || fsync(fd)))
+		rc = err_errno_set(e, "%s", path);
+	if (fclose(s.to) && !rc)
+		rc = err_errno_set(e, "%s", path);
+	if (!rc && rename(tmp, path))
+		rc = err_errno_set(e, "%s", path);
+	if (rc)
+		unlink(tmp);
+	else
+		output_note(&cli->out, "%s: %lld events", path,
+			    (long long)s.lines - 1);
+	return rc;
+}
+
+static int session_export(struct cli *cli, struct err *e)
+{
+	const char *path = cli_option(cli, "output");
+	struct sink s = {.to = cli->out.to, .name = "standard output"};
+
+	if (path && strcmp(path, "-") != 0)
+		return export_file(cli, path, e);
+	return export_to(cli, &s, e);
+}
+
+const struct command cmd_session_export = {
+	.name = "session export",
+	.args = "SESSION",
+	.help = "write a session as JSON lines",
+	.about = "First the session, then a line for each event with its "
+		 "parts. 'import' gives the same\nrecords back.",
+	.needs = NEEDS_AGENT_FILE,
+	.options =
+		(const struct option_spec[]){
+			{"output", "FILE", "write here instead of stdout",
+			 OPTION_FILE},
+			{"view", "log|path",
+			 "everything (log), or what is shown (path)",
+			 OPTION_WORD},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = session_export,
+};

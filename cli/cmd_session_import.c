@@ -1,0 +1,103 @@
+#include "cli/cli.h"
+
+#include "base/text.h"
+#include "schema/exchange.h"
+#include "schema/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define IMPORTED(F, S) F(S, text, session) F(S, text, sid) F(S, i64, events)
+SHAPE_DECLARE(imported, IMPORTED);
+SHAPE_DEFINE(imported, IMPORTED);
+
+struct source {
+	FILE *from;
+	const char *name;
+	char *line;
+	size_t cap;
+	int64_t bytes;
+	struct progress progress;
+};
+
+/* getline would take a line of any length into memory: this one stops. */
+static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
+{
+	struct source *s = ctx;
+	size_t used = 0;
+	int c;
+
+	while ((c = getc(s->from)) != EOF && c != '\n') {
+		if (used == EXCHANGE_LINE_MAX)
+			return err_set(e, ERR_TOOBIG,
+				       "%s: a line is over %u bytes", s->name,
+				       EXCHANGE_LINE_MAX);
+		if (used == s->cap) {
+			s->cap = s->cap ? s->cap * 2 : 4096;
+			s->line = realloc(s->line, s->cap);
+			if (!s->line)
+				abort();
+		}
+		s->line[used++] = (char)c;
+	}
+	if (ferror(s->from))
+		return err_errno_set(e, "%s", s->name);
+	s->bytes += (int64_t)used + 1;
+	progress_at(&s->progress, s->bytes);
+	*text = s->line ? s->line : "";
+	*n = used;
+	return c != EOF || used > 0;
+}
+
+static int import(struct cli *cli, struct source *s, struct err *e)
+{
+	struct import_result r;
+	struct imported out;
+	struct stat st;
+	int rc;
+
+	progress_begin(&s->progress, &cli->out, "importing",
+		       fstat(fileno(s->from), &st) ? 0 : (int64_t)st.st_size);
+	rc = exchange_import(&cli->agent, cli_option(cli, "key"), next_line, s,
+			     &r, e);
+	progress_end(&s->progress);
+	if (rc)
+		return err_wrap(e, "%s", s->name);
+	out = (struct imported){r.key, r.sid, r.events};
+	output_object(&cli->out, &imported_shape, &out);
+	return 0;
+}
+
+static int session_import(struct cli *cli, struct err *e)
+{
+	const char *path = cli_arg(cli, 0);
+	bool is_stdin = !strcmp(path, "-");
+	struct source s = {.from = is_stdin ? stdin : fopen(path, "re"),
+			   .name = is_stdin ? "standard input" : path};
+	int rc;
+
+	if (!s.from)
+		return err_errno_set(e, "%s", quoted(path).text);
+	rc = import(cli, &s, e);
+	if (!is_stdin && fclose(s.from) && !rc)
+		rc = err_errno_set(e, "%s", path);
+	free(s.line);
+	return rc;
+}
+
+const struct command cmd_session_import = {
+	.name = "session import",
+	.args = "FILE",
+	.help = "make a session from JSON lines that 'export' wrote",
+	.about = "All or nothing: an error names the line, and nothing is "
+		 "changed. '-' is stdin.",
+	.needs = NEEDS_AGENT_MADE,
+	.options =
+		(const struct option_spec[]){{"key", "KEY",
+					      "name it so, not as in the file",
+					      OPTION_TEXT},
+					     {NULL, NULL, NULL, OPTION_FLAG}},
+	.run = session_import,
+};

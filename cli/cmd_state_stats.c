@@ -1,0 +1,107 @@
+#include "cli/cli.h"
+
+#include "base/json.h"
+#include "schema/registry.h"
+#include "schema/stats.h"
+
+#include <string.h>
+
+static void print_members(struct cli *cli, const char *title, const char *json)
+{
+	cJSON *root = cJSON_Parse(json ? json : "{}");
+	struct buf line = BUF_MAX(1u << 20);
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, root)
+	{
+		if (cJSON_IsNumber(v) && v->valuedouble == 0)
+			continue; /* empty tables say nothing */
+		buf_addf(&line, "%s%s ", line.n ? ", " : "", v->string);
+		json_add(&line, v);
+	}
+	if (line.n)
+		output_note(&cli->out, "  %s: %s", title, line.p);
+	cJSON_Delete(root);
+	buf_fini(&line);
+}
+
+static void print_details(struct cli *cli, const struct stats *s)
+{
+	output_note(&cli->out, "\n%s%s%s  %s", s->database, s->agent ? " " : "",
+		    s->agent ? s->agent : "", s->path);
+	if (s->problem) {
+		output_note(&cli->out, "  problem: %s", s->problem);
+		return;
+	}
+	print_members(cli, "rows", s->rows);
+	print_members(cli, "statuses", s->statuses);
+	print_members(cli, "langgraph", s->langgraph);
+}
+
+static int read_control(struct cli *cli, struct stats *s, struct err *e)
+{
+	return stats_read(cli->control, "control", s, &cli->arena, e);
+}
+
+/* A file that cannot be read is a line in the answer, not the end of it. */
+static void read_agent(struct cli *cli, const struct agent_database_row *row,
+		       struct stats *s)
+{
+	struct agent_file file = {.db = NULL};
+	struct err e;
+
+	if (registry_open(row, SQL_READONLY, &file, &e) ||
+	    stats_read(file.db, "agent", s, &cli->arena, &e)) {
+		*s = (struct stats){.database = "agent",
+				    .schema_version = row->schema_version,
+				    .problem = arena_text(&cli->arena, e.text)};
+		stats_sizes(row->path, s);
+	}
+	s->agent = row->agent;
+	if (file.db)
+		agent_file_close(&file);
+}
+
+static int state_stats(struct cli *cli, struct err *e)
+{
+	const char *only = cli_option(cli, "only");
+	struct agent_database_row *rows;
+	struct stats *all;
+	struct table *t;
+	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
+			    &rows, &cli->arena, e);
+	int count = 1;
+
+	if (n < 0)
+		return -1;
+	all = arena_alloc(&cli->arena, ((size_t)n + 1) * sizeof *all);
+	if (read_control(cli, &all[0], e))
+		return -1;
+	for (int i = 0; i < n; i++)
+		if (!only || !strcmp(only, rows[i].agent))
+			read_agent(cli, &rows[i], &all[count++]);
+	t = table_new(&cli->out, &stats_shape,
+		      "database agent bytes wal_bytes free_bytes "
+		      "schema_version journal_mode synchronous busy_timeout "
+		      "foreign_keys secure_delete");
+	for (int i = 0; i < count; i++)
+		table_add(t, &all[i]);
+	table_end(t);
+	for (int i = 0; !cli->out.json && i < count; i++)
+		print_details(cli, &all[i]);
+	return 0;
+}
+
+const struct command cmd_state_stats = {
+	.name = "state stats",
+	.help = "sizes, pragmas, rows and statuses of every database",
+	.about = "The pragmas are those of the connections that this command "
+		 "opened; every skep process\nsets the same.",
+	.needs = NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"only", "NAME", "of the agent files only this one's",
+			 OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = state_stats,
+};

@@ -1,0 +1,36 @@
+#ifndef SCHEMA_STATS_H
+#define SCHEMA_STATS_H
+
+#include "base/arena.h"
+#include "base/shape.h"
+#include "db/sql.h"
+
+/*
+ * What a database holds, for people and monitors: sizes, the pragmas of this
+ * connection, rows of each table, and how many rows have which status. Works on
+ * files of either kind, also read-only; the words that are counted are in
+ * stats.def. Texts are in the arena.
+ */
+#define STATS(F, S)                                                            \
+	F(S, text, database) /* "control", "agent" */                          \
+	F(S, text, agent)    /* whose; NULL for the control plane */           \
+	F(S, text, path)                                                       \
+	F(S, i64, bytes)                                                       \
+	F(S, i64, wal_bytes) F(S, i64, free_bytes) F(S, i64, schema_version)   \
+		F(S, text, journal_mode) F(S, text, synchronous) F(            \
+			S, i64, busy_timeout) F(S, bool, foreign_keys)         \
+			F(S, bool, secure_delete) F(S, json, rows) F(S, json,  \
+								     statuses) \
+				F(S, json,                                     \
+				  langgraph) /* agent files; NULL else */      \
+		F(S, text, problem) /* why nothing can be told, or NULL */
+SHAPE_DECLARE(stats, STATS);
+
+/* Fills all but agent and problem. */
+int stats_read(struct sql *db, const char *database, struct stats *out,
+	       struct arena *a, struct err *e);
+
+/* Sizes only, for a file that could not be opened. */
+void stats_sizes(const char *path, struct stats *out);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * skep-spawner: the process that starts workers. It is small, has one thread
+ * and takes no memory as it goes, so that forking it costs the same at the
+ * thousandth worker as at the first. It ends with skepd (by signal of the
+ * kernel, so that no worker can appear after skepd is gone); workers live on.
+ *
+ * As child subreaper it inherits what a dying worker leaves behind.
+ */
+#include "spawner/wire.h"
+
+#include "base/err.h"
+#include "base/fault.h"
+#include "base/proc.h"
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *marker; /* where the environment says SPAWN_MARKER=… */
+static char *title;  /* what ps shows */
+static size_t title_room;
+
+#define WORKER_NAME "skep-worker"
+static char worker_name[] = WORKER_NAME;
+
+/* --- packets ---------------------------------------------------------- */
+
+/* Sends a packet, with a descriptor unless fd is -1. skepd being gone is seen
+ * by the next receive. */
+static void tell(const struct spawn_told *t, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct spawn_told copy = *t;
+	struct iovec iov = {&copy, sizeof copy};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof control);
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof control;
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	while (sendmsg(SPAWN_FD, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+/* The next ask and the descriptor that came with it, or -1. False: the end. */
+static bool hear(struct spawn_ask *ask, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {ask, sizeof *ask};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof control};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	*fd = -1;
+	do
+		n = recvmsg(SPAWN_FD, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof *ask)
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof *fd);
+	return true;
+}
+
+/* --- the worker ------------------------------------------------------- */
+
+/* A cgroup of its own, if one can be had: its cgroup.procs, or -1. */
+static int make_cgroup(const char *dir)
+{
+	char path[300];
+
+	if (!dir[0] || (mkdir(dir, 0755) && errno != EEXIST))
+		return -1;
+	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+static void child(const struct spawn_ask *ask, int start, int cgroup,
+		  int report) __attribute__((noreturn));
+
+/* The worker is this very program: nothing has to be loaded, and most of it is
+ * warm. What it must not see of us is closed; what names it is changed. */
+static void child(const struct spawn_ask *ask, int start, int cgroup,
+		  int report)
+{
+	char in_cgroup = cgroup >= 0 && write(cgroup, "0", 1) == 1;
+	sigset_t none;
+
+	setsid();
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, WORKER_NAME);
+	program_invocation_short_name = worker_name;
+	snprintf(title, title_room, "%s %s", WORKER_NAME, ask->run);
+	if (write(report, &in_cgroup, 1) != 1 || dup2(start, 0) < 0)
+		_exit(127);
+	syscall(SYS_close_range, 3U, ~0U, 0U);
+	exit(worker_main(0));
+}
+
+/* Forks; the child says over a pipe whether it is in its cgroup, so that what
+ * skepd is told is true. */
+static pid_t start_worker(const struct spawn_ask *ask, int start,
+			  struct spawn_told *told)
+{
+	int cgroup = make_cgroup(ask->cgroup);
+	char in_cgroup = 0;
+	int report[2];
+	pid_t pid;
+
+	if (pipe2(report, O_CLOEXEC)) {
+		told->status = errno;
+		close(cgroup);
+		return -1;
+	}
+	/* Before the fork: the child is marked from its first moment. */
+	snprintf(marker, SPAWN_RUN, "%s", ask->run);
+	pid = fork();
+	if (pid == 0)
+		child(ask, start, cgroup, report[1]);
+	if (pid < 0)
+		told->status = errno;
+	close(report[1]);
+	if (pid > 0 && read(report[0], &in_cgroup, 1) < 0)
+		in_cgroup = 0;
+	told->in_cgroup = in_cgroup;
+	close(report[0]);
+	close(cgroup);
+	return pid;
+}
+
+static void spawn(const struct spawn_ask *ask, int start)
+{
+	struct spawn_told told = {.kind = SPAWN_FAILED,
+				  .attempt = ask->attempt};
+	struct proc_stat st = {0};
+	struct err e;
+	int pidfd = -1;
+	pid_t pid = -1;
+
+	memcpy(told.run, ask->run, sizeof told.run);
+	if (start < 0)
+		told.status = EBADF;
+	else if (fault_point(FAULT_spawner_before_fork, &e))
+		told.status = EAGAIN;
+	else
+		pid = start_worker(ask, start, &told);
+	if (pid > 0) {
+		/* Not reaped yet, so the number is still its own. */
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		proc_stat(pid, &st);
+		told.kind = SPAWN_STARTED;
+		told.pid = pid;
+		told.start_ticks = st.start_ticks;
+		if (fault_point(FAULT_spawner_after_fork, &e))
+			_exit(70);
+	}
+	tell(&told, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
+static void reap(void)
+{
+	struct spawn_told told = {.kind = SPAWN_EXITED};
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		told.pid = pid;
+		told.status = status;
+		tell(&told, -1);
+	}
+}
+
+/* --- the loop --------------------------------------------------------- */
+
+static void set_up(int argc, char **argv)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	marker = getenv(SPAWN_MARKER);
+	if (argc != 1 || !marker || strlen(marker) != SPAWN_RUN - 1) {
+		fprintf(stderr, "%s is started by skepd only\n", SPAWN_PROGRAM);
+		exit(64);
+	}
+	title = argv[0];
+	title_room = strlen(argv[0]) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd fds[2] = {{.fd = SPAWN_FD, .events = POLLIN},
+				{.events = POLLIN}};
+	struct signalfd_siginfo drop;
+	struct spawn_ask ask;
+	sigset_t mask;
+	int start;
+
+	set_up(argc, argv);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	signal(SIGINT, SIG_IGN); /* a terminal's; skepd decides */
+	fds[1].fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	fcntl(SPAWN_FD, F_SETFD, FD_CLOEXEC);
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return 71;
+		if (fds[0].revents) {
+			if (!hear(&ask, &start))
+				return 0;
+			spawn(&ask, start);
+			if (start >= 0)
+				close(start);
+		}
+		if (fds[1].revents) {
+			while (read(fds[1].fd, &drop, sizeof drop) > 0)
+				;
+			reap();
+		}
+	}
+}

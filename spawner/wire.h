@@ -1,0 +1,37 @@
+#ifndef SPAWNER_WIRE_H
+#define SPAWNER_WIRE_H
+
+#include <stdint.h>
+
+/*
+ * Between skepd and its spawner: a SOCK_SEQPACKET pair, one struct a packet,
+ * both sides of one build. skepd sends asks, each with the start message of the
+ * worker (ipc/start.h) as a passed descriptor. The spawner answers each with
+ * STARTED (and the worker's pidfd as a passed descriptor) or FAILED, and tells
+ * of every child that ended. It ends when skepd does.
+ */
+#define SPAWN_FD      3 /* the spawner's end */
+#define SPAWN_RUN     32
+#define SPAWN_BUILD   SKEP_VERSION
+#define SPAWN_MARKER  "SKEP_RUN_ID" /* in the environment of the whole tree */
+#define SPAWN_PROGRAM "skep-spawner"
+
+struct spawn_ask {
+	int64_t attempt;
+	char run[SPAWN_RUN];
+	char cgroup[256]; /* directory to make for it, or "" */
+};
+
+enum spawn_kind { SPAWN_STARTED, SPAWN_FAILED, SPAWN_EXITED };
+
+struct spawn_told {
+	int32_t kind;
+	int32_t status; /* FAILED: errno; EXITED: as waitpid gives it */
+	int32_t pid;
+	int32_t in_cgroup; /* STARTED: the worker is in the cgroup asked for */
+	int64_t start_ticks;
+	int64_t attempt;
+	char run[SPAWN_RUN]; /* EXITED: "" */
+};
+
+#endif

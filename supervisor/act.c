@@ -1,0 +1,149 @@
+#include "supervisor/sup.h"
+
+#include "base/json.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- what follows a move, once it is committed ------------------------ */
+
+struct act {
+	struct sup *sup;
+	char id[ID_SIZE];
+	enum run_act act;
+};
+
+static void spawn_worker(struct live *l)
+{
+	struct spawn_ask ask = {.attempt = l->attempt};
+
+	snprintf(ask.run, sizeof ask.run, "%s", l->id);
+	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
+	spawn_ask(&l->sup->spawn, &ask, l->start_fd);
+	l->start_fd = -1;
+	live_alarm(l, l->sup->config.run_start_timeout);
+}
+
+static void begin_ladder(struct live *l)
+{
+	l->rung = RUNG_ASKED;
+	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
+	sup_deliver(l);
+	live_alarm(l, l->grace_ms);
+}
+
+static void settle(struct live *l)
+{
+	struct sup *s = l->sup;
+
+	tree_forget(&s->place, l->id);
+	live_drop(l);
+	s->schedule = s->alarm_stale = true;
+	sup_maybe_end(s);
+}
+
+static void do_act(void *arg, const struct err *failed)
+{
+	const struct act *act = arg;
+	struct live *l = live_find(&act->sup->lives, act->id);
+
+	if (failed || !l)
+		return;
+	sup_notify(l);
+	switch (act->act) {
+	case RUN_DO_SPAWN:
+		spawn_worker(l);
+		break;
+	case RUN_DO_COMMAND:
+		sup_deliver(l);
+		break;
+	case RUN_DO_LADDER:
+		begin_ladder(l);
+		break;
+	case RUN_DO_PROVE:
+		sup_prove(l);
+		break;
+	case RUN_DO_SETTLE:
+		settle(l);
+		break;
+	case RUN_DO_NOTHING:
+	case RUN_ACT_COUNT:
+		break;
+	}
+}
+
+void sup_act(struct live *l, enum run_act act)
+{
+	struct act *a = step_alloc(&l->sup->step, sizeof *a);
+
+	a->sup = l->sup;
+	a->act = act;
+	memcpy(a->id, l->id, sizeof a->id);
+	l->sup->host_changed = true;
+	step_then(&l->sup->step, do_act, a);
+}
+
+/* --- commands --------------------------------------------------------- */
+
+static int command_msg(const struct live *l, const struct command_row *c,
+		       const cJSON *body, struct msg *m)
+{
+	const char *text = json_text(body, "text", "");
+	const char *by = json_text(body, "by", c->by);
+
+	*m = (struct msg){0};
+	if (!strcmp(c->verb, "cancel")) {
+		m->type = MSG_TYPE_CANCEL;
+		m->u.cancel.reason = json_text(body, "reason", "cancelled");
+		m->u.cancel.grace_ms = l->grace_ms;
+	} else if (!strcmp(c->verb, "answer")) {
+		m->type = MSG_TYPE_ANSWER;
+		m->u.answer.key = json_text(body, "key", "");
+		m->u.answer.decision = json_text(body, "decision", "deny");
+		m->u.answer.by = by;
+		m->u.answer.note = json_text(body, "note", NULL);
+	} else if (!strcmp(c->verb, "message")) {
+		m->type = MSG_TYPE_MESSAGE;
+		m->u.message.text = text;
+		m->u.message.by = by;
+	} else if (!strcmp(c->verb, "stop")) {
+		m->type = MSG_TYPE_STOP;
+		m->u.stop.reason = json_text(body, "reason", "stopped");
+	} else {
+		m->type = !strcmp(c->verb, "pause") ? MSG_TYPE_PAUSE
+						    : MSG_TYPE_RESUME;
+	}
+	m->u.id = c->id;
+	return 0;
+}
+
+void sup_deliver(struct live *l)
+{
+	struct command_next_in key = {l->id, l->last_command};
+	struct sup *s = l->sup;
+	struct command_row row;
+	struct arena a = {0};
+	struct msg m;
+	struct err e;
+	cJSON *body;
+	int found;
+
+	if (!l->is_waiting)
+		return;
+	found = sql_get(s->db, Q_COMMAND_NEXT, &key, &row, &a, &e);
+	if (found == 1) {
+		body = json_parse_object("command", row.body, strlen(row.body),
+					 &e);
+		command_msg(l, &row, body, &m);
+		l->is_waiting = false;
+		l->last_command = row.id;
+		if (ipc_server_answer(s->ipc, l->waiting, &m, &e))
+			found = -1;
+		cJSON_Delete(body);
+	}
+	if (found < 0)
+		log_error(LT("msg", "a command cannot be given"),
+			  LT("run", l->id), LT("error", e.text));
+	arena_fini(&a);
+}

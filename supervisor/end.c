@@ -1,0 +1,271 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/proc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * How runs come to their end: the ladder from a request to SIGKILL, and the
+ * proof that nobody is left, without which no run is over.
+ */
+#define TERM_TO_KILL_MS 100
+#define SILENCE_BEATS   6 /* missed signs of life before a worker is given up */
+#define BACKSTOP_MS     5000 /* after the worker's own time-outs and exit */
+
+static void describe_exit(int status, char *out, size_t cap)
+{
+	if (status == -1)
+		snprintf(out, cap, "how is not known");
+	else if (WIFSIGNALED(status))
+		snprintf(out, cap, "signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(out, cap, "exit code %d", WEXITSTATUS(status));
+}
+
+/* --- proof ------------------------------------------------------------ */
+
+/* Looks again soon, then less often, for as long as it takes. */
+static void look_again(struct live *l)
+{
+	int64_t wait = 2 + (int64_t)l->proofs * (int64_t)l->proofs;
+
+	l->proofs++;
+	live_alarm(l, wait < 500 ? wait : 500);
+}
+
+static void proven(struct live *l)
+{
+	struct why why = {.reason = l->reason, .detail = l->detail};
+	enum run_event event = run_gone_event(l->verdict);
+
+	if (event == RUN_EV_GONE_AGAIN)
+		why.verdict = RUN_NO_VERDICT;
+	sup_must_move(l, event, &why);
+}
+
+void sup_prove(struct live *l)
+{
+	struct tree t = live_tree(l);
+	struct err e;
+
+	if (l->state != RUN_ENDING)
+		return;
+	if (l->pid > 0 && !l->exited && l->rung != RUNG_KILL) {
+		/* It said that it is over: let it go by itself. */
+		l->rung = RUNG_TERM;
+		live_alarm(l, BACKSTOP_MS);
+		return;
+	}
+	if (fault_point(FAULT_end_before_proof, &e)) {
+		look_again(l);
+		return;
+	}
+	if (tree_count(&l->sup->place, &t, NULL) > 0) {
+		tree_signal_all(&l->sup->place, &t, SIGKILL);
+		look_again(l);
+		return;
+	}
+	if (!l->settled) {
+		sup_settle(l);
+		return;
+	}
+	uv_timer_stop(&l->alarm);
+	proven(l);
+}
+
+/* --- the ladder ------------------------------------------------------- */
+
+static void climb(struct live *l)
+{
+	struct tree t = live_tree(l);
+
+	if (l->rung == RUNG_ASKED) {
+		l->rung = RUNG_TERM;
+		tree_signal_all(&l->sup->place, &t, SIGTERM);
+		live_alarm(l, TERM_TO_KILL_MS);
+		return;
+	}
+	l->rung = RUNG_KILL;
+	tree_signal_all(&l->sup->place, &t, SIGKILL);
+	look_again(l);
+	if (l->pid == 0 && tree_count(&l->sup->place, &t, NULL) == 0)
+		sup_die(l, run_because_spawn_failed, "it never came up");
+}
+
+/* Ends a tree that has lost its right to go on. */
+static void kill_now(struct live *l, const char *reason)
+{
+	struct tree t = live_tree(l);
+
+	l->rung = RUNG_KILL;
+	tree_signal_all(&l->sup->place, &t, SIGKILL);
+	if (l->pid == 0)
+		spawn_restart(&l->sup->spawn);
+	sup_die(l, reason, NULL);
+}
+
+/* Times that the worker keeps itself; this is for when it does not. */
+static void check_times(struct live *l)
+{
+	struct sup *s = l->sup;
+	int64_t now = (int64_t)uv_now(&s->loop);
+	int64_t silent = now - l->heard_ms;
+	int64_t most = s->config.run_heartbeat * SILENCE_BEATS;
+	int64_t over = OPT_NONE;
+	struct why late = {.reason = "run_timeout",
+			   .verdict = RUN_WILL_TIME_OUT};
+
+	if (l->run_timeout_ms != OPT_NONE)
+		over = l->began_ms + l->run_timeout_ms + l->grace_ms +
+		       BACKSTOP_MS;
+	if (l->state == RUN_STARTING) {
+		kill_now(l, run_because_start_timeout);
+	} else if (silent >= most) {
+		kill_now(l, run_because_worker_silent);
+	} else if (over != OPT_NONE && now >= over) {
+		sup_must_move(l, RUN_EV_TIMEOUT, &late);
+	} else {
+		int64_t wait = most - silent;
+
+		if (over != OPT_NONE && over - now < wait)
+			wait = over - now;
+		live_alarm(l, wait);
+	}
+}
+
+void sup_alarm(struct live *l)
+{
+	if (l->state == RUN_ENDING) {
+		if (!l->exited && l->pid > 0)
+			l->rung = RUNG_KILL;
+		sup_prove(l);
+	} else if (l->exited) {
+		sup_worker_exited(l);
+	} else if (l->state == RUN_STOPPING) {
+		climb(l);
+	} else {
+		check_times(l);
+	}
+}
+
+/* --- what is heard of processes --------------------------------------- */
+
+/* The spawner tells how it ended a moment after the kernel tells that it did;
+ * of a worker that was adopted nobody does. */
+#define STATUS_WAIT_MS 50
+
+void sup_worker_exited(struct live *l)
+{
+	char how[64];
+
+	if (!run_state_lives(l->state))
+		return; /* proven gone; dropped at the end of the step */
+	if (l->state == RUN_ENDING) {
+		sup_prove(l);
+		return;
+	}
+	if (l->exit_status == -1 && !l->no_status) {
+		l->no_status = true; /* waits only once */
+		live_alarm(l, STATUS_WAIT_MS);
+		return;
+	}
+	describe_exit(l->exit_status, how, sizeof how);
+	log_info(LT("msg", "a worker died"), LT("run", l->id),
+		 LI("pid", l->pid), LT("how", how));
+	sup_die(l, run_because_worker_died, how);
+}
+
+/* The number of the worker's process belongs to the row. */
+static void record_pid(struct live *l)
+{
+	struct run_set_worker_in in = {
+		.id = l->id,
+		.attempt = l->attempt,
+		.pid = l->pid,
+		.start_ticks = l->start_ticks,
+		.boot_id = proc_boot_id(),
+	};
+	struct err e;
+
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0)
+		log_error(LT("msg", "a pid cannot be written"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+static void note_exit(struct live *l, void *arg)
+{
+	const struct spawn_told *t = arg;
+
+	if (l->pid != t->pid)
+		return;
+	l->exit_status = t->status;
+	if (l->exited)
+		sup_worker_exited(l);
+}
+
+void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
+{
+	struct sup *s = arg;
+	struct live *l = live_find(&s->lives, t->run);
+	char why[128];
+
+	if (t->kind == SPAWN_EXITED) {
+		struct spawn_told copy = *t;
+
+		live_each(&s->lives, note_exit, &copy);
+		return;
+	}
+	if (!l || l->attempt != t->attempt) {
+		/* Nobody waits for it: its run was given up meanwhile. */
+		if (pidfd >= 0) {
+			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+			close(pidfd);
+		}
+		return;
+	}
+	if (t->kind == SPAWN_FAILED) {
+		snprintf(why, sizeof why, "%s", strerror(t->status));
+		l->exited = true;
+		sup_die(l, run_because_spawn_failed, why);
+		return;
+	}
+	l->in_cgroup = t->in_cgroup;
+	live_watch_pid(l, t->pid, t->start_ticks, pidfd);
+	record_pid(l);
+}
+
+static void look_for_worker(struct live *l, void *arg)
+{
+	struct sup *s = arg;
+	struct proc_stat st;
+	pid_t pid;
+
+	if (l->pid != 0 || l->start_fd >= 0)
+		return;
+	pid = tree_find_worker(&s->place, l->id);
+	if (pid > 0 && !proc_stat(pid, &st)) {
+		l->in_cgroup = tree_has_cgroup(&s->place, l->id);
+		live_watch_pid(l, pid, st.start_ticks, -1);
+		record_pid(l);
+	} else {
+		sup_die(l, run_because_spawn_failed, "the spawner died");
+	}
+}
+
+void sup_spawn_lost(void *arg)
+{
+	struct sup *s = arg;
+
+	s->place.spawner = s->spawn.pid;
+	live_each(&s->lives, look_for_worker, s);
+}

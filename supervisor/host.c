@@ -1,0 +1,186 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "supervisor/notify.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* --- reading ---------------------------------------------------------- */
+
+struct sql *sup_db(struct sup *s)
+{
+	return s->db;
+}
+
+const struct config *sup_config(const struct sup *s)
+{
+	return &s->config;
+}
+
+const struct home *sup_home(const struct sup *s)
+{
+	return &s->home;
+}
+
+bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
+{
+	const struct live *l = live_find(&s->lives, run);
+	int64_t ago;
+
+	if (!l)
+		return false;
+	ago = (int64_t)uv_now(&s->loop) - l->heard_ms;
+	*out = (struct sup_live){
+		.last_seq = l->last_seq,
+		.rev = l->rev,
+		.heard_at = l->connected ? clock_now() - ago : 0,
+		.phase = l->phase,
+		.connected = l->connected,
+	};
+	return true;
+}
+
+void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out)
+{
+	const struct live *l = live_find(&s->lives, run);
+	struct tree t;
+
+	*out = (struct sup_tree){0};
+	if (!l)
+		return;
+	t = live_tree(l);
+	out->processes = tree_count(&s->place, &t, &out->rss);
+}
+
+static void count_connected(struct live *l, void *arg)
+{
+	*(int64_t *)arg += l->connected;
+}
+
+void sup_status_get(struct sup *s, struct sup_status *out)
+{
+	struct sql_rows it = sql_rows(s->db, Q_RUN_COUNTS, NULL);
+	struct run_counts_row row;
+	struct err e;
+
+	*out = (struct sup_status){
+		.pid = getpid(),
+		.epoch = s->epoch,
+		.started_at = s->started_at,
+		.live = s->lives.count,
+		.version = SKEP_VERSION,
+		.stopping = s->stopping,
+	};
+	live_each(&s->lives, count_connected, &out->workers_connected);
+	while (sql_next(&it, &row))
+		if (!strcmp(row.state, "queued"))
+			out->queued = row.n;
+	if (sql_end(&it, &e))
+		log_error(LT("msg", "runs cannot be counted"),
+			  LT("error", e.text));
+}
+
+/* --- tokens ----------------------------------------------------------- */
+
+int sup_token_add(struct sup *s, const char *name, const char *hash,
+		  const char *scopes, struct sup_done done, struct err *e)
+{
+	struct id id = id_new(ID_TOKEN);
+	struct api_token_row row = {
+		.id = id.text,
+		.name = name,
+		.hash = hash,
+		.scopes = scopes,
+		.created_at = clock_now(),
+		.expires_at = OPT_NONE,
+	};
+	struct api_token_named_in key = {name};
+	struct api_token_named_row known;
+	int found;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	found = sql_get(s->db, Q_API_TOKEN_NAMED, &key, &known, NULL, e);
+	if (found == 1 && known.n > 0)
+		return err_set(e, ERR_CONFLICT, "there is a token %s", name);
+	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0)
+		return -1;
+	sup_done_later(s, done, id.text, true, NULL);
+	return 0;
+}
+
+int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
+		     struct err *e)
+{
+	struct api_token_delete_in key = {name};
+	int n;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	n = sql_exec(s->db, Q_API_TOKEN_DELETE, &key, e);
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no token %s", name);
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+/* --- going down ------------------------------------------------------- */
+
+static void stop_one(struct live *l, void *arg)
+{
+	sup_stop_live(l, arg);
+}
+
+/* After the commit, so that whoever asked has its answer. */
+static void end_loop(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+
+	if (failed)
+		return;
+	s->ended = true;
+	uv_stop(&s->loop);
+}
+
+void sup_maybe_end(struct sup *s)
+{
+	if (s->stopping && s->lives.count == 0 && !s->ended)
+		step_then(&s->step, end_loop, s);
+}
+
+int sup_stop(struct sup *s, const char *intent, const char *by,
+	     struct sup_done done, struct err *e)
+{
+	struct handoff_put_in row = {
+		.intent = intent,
+		.by = by,
+		.at = clock_now(),
+		.active = s->lives.count,
+	};
+	char *copy;
+
+	if (strcmp(intent, "restart") != 0 && strcmp(intent, "down") != 0 &&
+	    strcmp(intent, "down-now") != 0)
+		return err_set(e, ERR_USAGE,
+			       "skepd can restart, go down or go down-now");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
+		return -1;
+	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
+		 LI("active", s->lives.count));
+	notify("STOPPING=1");
+	s->stopping = true;
+	sup_done_later(s, done, intent, true, intent);
+	copy = step_text(&s->step, by);
+	if (!strcmp(intent, "restart"))
+		step_then(&s->step, end_loop, s);
+	else if (!strcmp(intent, "down-now"))
+		live_each(&s->lives, stop_one, copy);
+	sup_maybe_end(s);
+	return 0;
+}

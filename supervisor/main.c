@@ -1,0 +1,40 @@
+/* skepd: the supervisor. skepd [--home DIR] [--version] */
+#include "supervisor/skepd.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int usage(FILE *out, int status)
+{
+	fputs("usage: skepd [--home DIR] [--log FILE]\n"
+	      "Hosts the agent runs of one home; `skep up` starts it.\n",
+	      out);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct skepd_options o = {0};
+	struct err e;
+
+	log_setup("skepd", LOG_LEVEL_INFO, -1);
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--home") && i + 1 < argc)
+			o.home = argv[++i];
+		else if (!strcmp(argv[i], "--log") && i + 1 < argc)
+			o.log = argv[++i];
+		else if (!strcmp(argv[i], "--help"))
+			return usage(stdout, 0);
+		else if (!strcmp(argv[i], "--version")) {
+			printf("skepd %s\n", SKEP_VERSION);
+			return 0;
+		} else
+			return usage(stderr, 64);
+	}
+	if (skepd_run(&o, &e) == 0)
+		return 0;
+	fprintf(stderr, "skepd: %s\n", e.text);
+	return err_exit_status(e.code);
+}

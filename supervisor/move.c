@@ -1,0 +1,128 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *or_null(const char *text)
+{
+	return text && text[0] ? text : NULL;
+}
+
+/* The words that stand with the run from now on. */
+static void remember(struct live *l, const struct why *why)
+{
+	if (why->reason != l->reason)
+		snprintf(l->reason, sizeof l->reason, "%s", why->reason);
+	if (why->detail != l->detail)
+		snprintf(l->detail, sizeof l->detail, "%s",
+			 why->detail ? why->detail : "");
+	if (why->verdict != RUN_NO_VERDICT)
+		l->verdict = why->verdict;
+}
+
+static int64_t due_after(const struct live *l)
+{
+	return clock_now() + run_backoff(l->backoff_ms, l->attempt);
+}
+
+int sup_move(struct live *l, enum run_event event, const struct why *why,
+	     struct err *e)
+{
+	struct run_step st = run_fsm(l->state, event);
+	struct run_move_ask ask = {
+		.id = l->id,
+		.agent = l->agent,
+		.session = l->session,
+		.attempt = l->attempt,
+		.from = l->state,
+		.to = st.to,
+		.now = clock_now(),
+		.due_at = OPT_NONE,
+	};
+
+	if (!st.allowed)
+		return err_set(e, ERR_CONFLICT, "run %s is %s", l->id,
+			       run_state_word(l->state));
+	if (step_begin(&l->sup->step, e))
+		return -1;
+	remember(l, why);
+	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
+		l->verdict = RUN_NO_VERDICT;
+	if (st.to == RUN_QUEUED) {
+		l->verdict = RUN_NO_VERDICT;
+		ask.due_at = due_after(l);
+	}
+	ask.verdict = l->verdict;
+	ask.reason = l->reason;
+	ask.detail = or_null(l->detail);
+	if (run_move(l->sup->db, &ask, e))
+		return -1;
+	l->state = st.to;
+	sup_act(l, st.act);
+	return 0;
+}
+
+void sup_must_move(struct live *l, enum run_event event, const struct why *why)
+{
+	struct err e;
+
+	if (sup_move(l, event, why, &e))
+		log_error(LT("msg", "a move failed"), LT("run", l->id),
+			  LT("event", run_event_name(event)),
+			  LT("error", e.text));
+}
+
+int sup_move_queued(struct sup *s, const struct run_row *row,
+		    enum run_event event, const struct why *why, struct err *e)
+{
+	enum run_state from = (enum run_state)run_state_from(row->state);
+	struct run_step st = run_fsm(from, event);
+	struct run_move_ask ask = {
+		.id = row->id,
+		.agent = row->agent,
+		.session = row->session,
+		.attempt = row->attempt,
+		.from = from,
+		.to = st.to,
+		.reason = why->reason,
+		.detail = why->detail,
+		.now = clock_now(),
+		.due_at = OPT_NONE,
+	};
+
+	if (!st.allowed)
+		return err_set(e, ERR_CONFLICT, "run %s is %s", row->id,
+			       row->state);
+	if (step_begin(&s->step, e))
+		return -1;
+	s->schedule = s->alarm_stale = s->host_changed = true;
+	return run_move(s->db, &ask, e);
+}
+
+/* How often a run that never got a worker is tried at least. */
+#define START_ATTEMPTS 3
+
+void sup_die(struct live *l, const char *reason, const char *detail)
+{
+	bool never = !strcmp(reason, run_because_spawn_failed) ||
+		     !strcmp(reason, run_because_start_timeout);
+	int64_t max = never && l->max_attempts < START_ATTEMPTS
+			      ? START_ATTEMPTS
+			      : l->max_attempts;
+	struct why why = {.reason = reason, .detail = detail};
+
+	if (l->state == RUN_ENDING) { /* the verdict stands */
+		sup_prove(l);
+		return;
+	}
+	why.verdict = run_verdict_join(
+		l->verdict, run_verdict_failed(true, l->attempt, max));
+	if (l->verdict != RUN_NO_VERDICT) {
+		why.reason = l->reason; /* of the wish that it end */
+		why.detail = l->detail;
+	}
+	sup_must_move(l, RUN_EV_DIE, &why);
+}

@@ -1,0 +1,259 @@
+#include "supervisor/skepd.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "db/migrate.h"
+#include "ipc/reason.h"
+#include "supervisor/lock.h"
+#include "supervisor/notify.h"
+#include "supervisor/sup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TICK_MS 1000
+
+/* Memory is given back, and one arena serves the few threads there are. */
+static void limit_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	setenv("UV_THREADPOOL_SIZE", "2", 0);
+}
+
+/* A worker costs a few descriptors. */
+static void raise_limits(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+/* --- the loop's own events -------------------------------------------- */
+
+static void before_commit(void *arg)
+{
+	struct sup *s = arg;
+
+	sup_schedule(s);
+	sup_queue_alarm(s);
+	sup_notify_host(s);
+}
+
+static void trim_host_log(struct sup *s)
+{
+	struct host_event_trim_in in = {s->config.run_host_events};
+	struct err e;
+
+	if (step_begin(&s->step, &e) ||
+	    sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e) < 0)
+		log_warn(LT("msg", "the host's log cannot be trimmed"),
+			 LT("error", e.text));
+}
+
+static void on_tick(uv_timer_t *h)
+{
+	struct sup *s = h->data;
+	struct err e;
+
+	notify("WATCHDOG=1");
+	if (ipc_server_check(s->ipc, &e) < 0)
+		log_error(LT("msg", "workers cannot connect"),
+			  LT("error", e.text));
+	if (++s->ticks % 60 == 0)
+		trim_host_log(s);
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+	struct sup *s = h->data;
+	struct sup_done nobody = {0};
+	struct err e;
+
+	/* The second one does not wait for anybody. */
+	if (s->stopping || signum == SIGTERM) {
+		if (sup_stop(s, "restart", "signal", nobody, &e) == 0)
+			return;
+	} else if (sup_stop(s, "down", "signal", nobody, &e) == 0) {
+		return;
+	}
+	log_error(LT("msg", "cannot stop in order"), LT("error", e.text));
+	uv_stop(&s->loop);
+}
+
+static void start_timer(struct sup *s, uv_timer_t *t)
+{
+	uv_timer_init(&s->loop, t);
+	t->data = s;
+}
+
+static void start_handles(struct sup *s)
+{
+	static const int numbers[] = {SIGTERM, SIGINT};
+
+	start_timer(s, &s->alarm);
+	start_timer(s, &s->retry);
+	start_timer(s, &s->tick);
+	uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		uv_signal_init(&s->loop, &s->signals[i]);
+		s->signals[i].data = s;
+		uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+	}
+}
+
+/* --- start ------------------------------------------------------------ */
+
+static int open_log(const struct skepd_options *o, const struct config *c,
+		    struct err *e)
+{
+	int fd = -1;
+
+	if (o->log) {
+		fd = open(o->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+			  0600);
+		if (fd < 0)
+			return err_errno_set(e, "%s", o->log);
+	}
+	log_setup("skepd", (enum log_level)log_level_from(c->log_level), fd);
+	return 0;
+}
+
+static int seed_reasons(struct sup *s, struct err *e)
+{
+	if (run_reasons_seed(s->db, e))
+		return -1;
+	for (int r = 0; r < REASONS; r++)
+		if (run_reason_seed(s->db, reason_code((enum reason)r),
+				    reason_word((enum reason)r), e))
+			return -1;
+	return 0;
+}
+
+/* A planned restart is over once the next skepd is here. */
+static int take_handoff(struct sup *s, struct err *e)
+{
+	struct handoff_get_row row;
+	struct arena a = {0};
+	int found = sql_get(s->db, Q_HANDOFF_GET, NULL, &row, &a, e);
+
+	if (found == 1) {
+		log_info(LT("msg", "after a planned stop"),
+			 LT("intent", row.intent), LT("by", row.by),
+			 LI("active", row.active));
+		found = sql_exec(s->db, Q_HANDOFF_CLEAR, NULL, e);
+	}
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+static int open_database(struct sup *s, struct err *e)
+{
+	struct home_path path = home_path(&s->home, HOME_CONTROL_DB);
+
+	if (db_open(&s->db, path.text, &control_schema, SQL_CREATE | SQL_FULL,
+		    e) ||
+	    lock_take(s->db, &s->epoch, e) || sql_enter(s->db, e))
+		return -1;
+	return sql_leave(s->db,
+			 seed_reasons(s, e) || take_handoff(s, e) ? -1 : 0, e);
+}
+
+static int start(struct sup *s, struct err *e)
+{
+	struct spawn_calls spawner = {s, sup_spawn_told, sup_spawn_lost};
+	struct step_calls step = {s, before_commit, sup_step_failed};
+
+	if (open_database(s, e))
+		return -1;
+	uv_loop_init(&s->loop);
+	start_handles(s);
+	step_init(&s->step, &s->loop, s->db, step);
+	tree_place_find(&s->place, s->config.run_cgroup, &s->home);
+	/* Before anything that has threads. */
+	if (spawn_open(&s->spawn, &s->loop, spawner, e))
+		return -1;
+	s->place.spawner = s->spawn.pid;
+	if (sup_recover(s, e) || sup_link_open(s, e))
+		return -1;
+	return 0;
+}
+
+/* --- end -------------------------------------------------------------- */
+
+static void forget(struct live *l, void *arg)
+{
+	(void)arg;
+	live_drop(l);
+}
+
+static void close_handle(uv_handle_t *h, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+static void stop(struct sup *s)
+{
+	spawn_close(&s->spawn);
+	sup_link_close(s);
+	tree_place_leave(&s->place);
+	live_each(&s->lives, forget, NULL);
+	step_close(&s->step);
+	uv_walk(&s->loop, close_handle, NULL);
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&s->loop);
+	lock_release(s->db);
+	sql_close(s->db);
+}
+
+static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
+{
+	struct home_path path;
+	int rc;
+
+	if (home_find(&s->home, o->home, e))
+		return -1;
+	path = home_path(&s->home, HOME_CONFIG);
+	if (config_load(&s->config, path.text, e) ||
+	    open_log(o, &s->config, e) || home_make(&s->home, e))
+		return -1;
+	rc = start(s, e);
+	if (rc == 0) {
+		s->started_at = clock_now();
+		log_info(LT("msg", "ready"), LT("home", s->home.root),
+			 LI("epoch", s->epoch), LI("adopted", s->lives.count));
+		notify("READY=1");
+		uv_run(&s->loop, UV_RUN_DEFAULT);
+		log_info(LT("msg", "going"), LI("live", s->lives.count));
+		stop(s);
+	}
+	return rc;
+}
+
+int skepd_run(const struct skepd_options *o, struct err *e)
+{
+	struct sup *s = calloc(1, sizeof *s);
+	int rc;
+
+	if (!s)
+		abort();
+	limit_memory();
+	raise_limits();
+	signal(SIGPIPE, SIG_IGN);
+	rc = serve(s, o, e);
+	config_fini(&s->config);
+	free(s);
+	return rc;
+}

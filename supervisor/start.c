@@ -1,0 +1,214 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "ipc/start.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A claimed run: what its worker will be told, and its first move. */
+#define CONFIG_MAX (1u << 20)
+#define TOKEN_HEX  65
+
+struct claim {
+	struct sup *sup;
+	struct run_active_row run;
+	struct run_input_get_row input;
+	struct agent_row agent;
+	struct agent_database_row file;
+	char token[TOKEN_HEX];
+	char token_hash[HASH_HEX];
+	const char *config;
+	const char *workspace;
+	struct arena arena;
+};
+
+static void make_token(struct claim *c)
+{
+	unsigned char raw[32];
+
+	id_random(raw, sizeof raw);
+	for (size_t i = 0; i < sizeof raw; i++)
+		snprintf(c->token + 2 * i, 3, "%02x", raw[i]);
+	hash_of(c->token, strlen(c->token), c->token_hash);
+}
+
+/* The agent's driver configuration; members that the run gives come first. */
+static int make_config(struct claim *c, const cJSON *spec, struct err *e)
+{
+	const char *text = c->input.options;
+	cJSON *options = json_parse_object("options", text, strlen(text), e);
+	cJSON *config = cJSON_Duplicate(cJSON_GetObjectItem(spec, "config"),
+					true);
+	const cJSON *own, *item;
+	struct buf b = BUF_MAX(CONFIG_MAX);
+
+	if (!options)
+		return -1;
+	if (!config)
+		config = cJSON_CreateObject();
+	own = cJSON_GetObjectItem(options, "config");
+	cJSON_ArrayForEach(item, own)
+	{
+		cJSON_DeleteItemFromObjectCaseSensitive(config, item->string);
+		cJSON_AddItemToObject(config, item->string,
+				      cJSON_Duplicate(item, true));
+	}
+	json_add(&b, config);
+	c->config = arena_text(&c->arena, b.p);
+	cJSON_Delete(options);
+	cJSON_Delete(config);
+	if (buf_ok(&b, "the driver's configuration", e)) {
+		buf_fini(&b);
+		return -1;
+	}
+	buf_fini(&b);
+	return 0;
+}
+
+/* Where the run works: said by the agent, or a directory beside its file. */
+static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
+{
+	const char *path = json_text(spec, "path", NULL);
+	struct home_path own;
+
+	if (!path) {
+		own = home_join(
+			&c->sup->home, HOME_AGENTS,
+			arena_printf(&c->arena, "%s/workspace", c->agent.name));
+		path = own.text;
+		if (file_make_dir(path, 0700, e))
+			return -1;
+	}
+	c->workspace = arena_text(&c->arena, path);
+	return 0;
+}
+
+static int make_start(struct claim *c, struct err *e)
+{
+	const struct config *conf = &c->sup->config;
+	struct home_path socket = home_path(&c->sup->home, HOME_IPC_SOCKET);
+	struct msg_start m = {
+		.run = c->run.id,
+		.attempt = c->run.attempt,
+		.token = c->token,
+		.agent = c->run.agent,
+		.session = c->run.session,
+		.agent_db = c->file.path,
+		.schema_version = c->file.schema_version,
+		.epoch = c->file.epoch,
+		.driver = c->agent.driver,
+		.config = c->config,
+		.prompt = c->input.prompt,
+		.workspace_mode = c->agent.workspace,
+		.workspace = c->workspace,
+		.socket = socket.text,
+		.on_supervisor_loss = conf->run_on_supervisor_loss,
+		.synchronous = conf->agent_synchronous,
+		.heartbeat_ms = conf->run_heartbeat,
+		.grace_ms = c->run.grace_ms,
+		.run_timeout_ms = c->run.run_timeout_ms,
+		.idle_timeout_ms = c->run.idle_timeout_ms,
+		.output_max = OPT_NONE,
+	};
+
+	return start_to_fd(&m, e);
+}
+
+/* Everything that the worker needs; *reject says why it can never be had. */
+static int prepare(struct claim *c, const char **reject, struct err *e)
+{
+	struct sup *s = c->sup;
+	struct run_input_get_in key = {c->run.id};
+	cJSON *spec;
+	int rc;
+
+	*reject = run_because_agent_broken;
+	rc = sup_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
+	if (rc == 0 || (rc == 1 && !c->agent.is_enabled)) {
+		*reject = run_because_agent_missing;
+		return err_set(e, ERR_NOTFOUND, "agent %s is gone or disabled",
+			       c->run.agent);
+	}
+	if (rc < 0 ||
+	    sql_get(s->db, Q_RUN_INPUT_GET, &key, &c->input, &c->arena, e) <
+		    0 ||
+	    sup_agent_database(s, c->run.agent, &c->file, &c->arena, e))
+		return -1;
+	spec = json_parse_object("spec", c->agent.spec, strlen(c->agent.spec),
+				 e);
+	if (!spec)
+		return -1;
+	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ? -1 : 0;
+	cJSON_Delete(spec);
+	return rc;
+}
+
+static int reject(struct sup *s, const char *id, const char *reason,
+		  const char *detail, struct arena *a, struct err *e)
+{
+	struct why why = {.reason = reason, .detail = detail};
+	struct run_get_in key = {id};
+	struct run_row row;
+
+	if (sql_get(s->db, Q_RUN_GET, &key, &row, a, e) != 1)
+		return -1;
+	log_warn(LT("msg", "a run cannot start"), LT("run", id),
+		 LT("why", detail));
+	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
+}
+
+static int launch(struct claim *c, int start_fd, struct err *e)
+{
+	struct why why = {.reason = run_because_claimed};
+	struct run_set_attempt_in set = {
+		.id = c->run.id,
+		.attempt = c->run.attempt,
+		.token_hash = c->token_hash,
+		.agent_version = c->agent.version,
+		.now = clock_now(),
+	};
+	struct live *l;
+
+	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
+		return -1;
+	c->run.token_hash = c->token_hash;
+	l = live_new(c->sup, &c->run);
+	l->start_fd = start_fd;
+	return sup_move(l, RUN_EV_START, &why, e);
+}
+
+int sup_start_run(struct sup *s, const char *id, struct err *e)
+{
+	struct claim c = {.sup = s};
+	struct run_active_get_in key = {id};
+	const char *why;
+	struct err bad;
+	int rc = -1, fd;
+
+	if (step_begin(&s->step, e) ||
+	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
+		arena_fini(&c.arena);
+		return -1;
+	}
+	c.run.attempt++;
+	make_token(&c);
+	if (prepare(&c, &why, &bad)) {
+		rc = reject(s, id, why, bad.text, &c.arena, e);
+	} else {
+		fd = make_start(&c, &bad);
+		rc = fd < 0 ? reject(s, id, run_because_agent_broken, bad.text,
+				     &c.arena, e)
+			    : launch(&c, fd, e);
+		if (rc && fd >= 0)
+			close(fd);
+	}
+	arena_fini(&c.arena);
+	return rc;
+}

@@ -1,0 +1,81 @@
+#ifndef SUPERVISOR_WEB_ASK_H
+#define SUPERVISOR_WEB_ASK_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "http/server.h"
+#include "supervisor/agent_files.h"
+#include "supervisor/api.h"
+#include "supervisor/web_metrics.h"
+
+/*
+ * One request on its way through a turn: what it asks for is read or changed,
+ * and answered after the commit. Private to the supervisor's web_*.c.
+ */
+struct web {
+	struct sup *sup;
+	uv_loop_t *loop;
+	struct http_server *server;
+	struct agent_files files;
+	struct web_counts counts;
+	struct follower *followers; /* open streams, a ring: web_stream.c */
+	int64_t nfollowers;
+	uv_timer_t timer;
+	const char **hosts, **origins; /* from the configuration */
+	bool stopped;
+};
+
+struct ask {
+	struct web *web;
+	struct http_reply *reply;
+	struct arena arena;
+	const char *by;   /* who asks, for the audit log */
+	const char *id;   /* of a run or approval; name of an agent */
+	const char *key;  /* of a session */
+	const char *from; /* cursor of a list or stream */
+	const char *filter[4];
+	int64_t limit;
+	bool flag;
+	int status; /* of the answer, if all goes well; 0: 200 */
+	int (*read)(struct ask *q, struct buf *out, struct err *e);
+};
+
+struct ask *ask_new(struct web *w, const struct http_request *r,
+		    struct http_reply *reply);
+void ask_free(struct ask *q);
+
+/* Copies that live as long as the ask; NULL if absent. */
+const char *ask_param(struct ask *q, const struct http_request *r,
+		      const char *name);
+const char *ask_query(struct ask *q, const struct http_request *r,
+		      const char *name);
+
+/* Reads the query's limit (1 to 1000, else 100): -1 has been answered. */
+int ask_limit(struct ask *q, const struct http_request *r);
+
+/* For routes that give a page or a stream: limit, flag (a stream is wanted) and
+ * from (Last-Event-ID, or ?after=) are read. NULL has been answered. */
+struct ask *ask_reader(struct web *w, const struct http_request *r,
+		       struct http_reply *reply);
+
+/* After the commit of this turn q->read fills the answer. It may also take the
+ * reply for itself, and set q->reply to NULL. */
+void ask_read(struct ask *q,
+	      int (*read)(struct ask *q, struct buf *out, struct err *e));
+
+/* Answers with the error and frees. */
+void ask_fail(struct ask *q, const struct err *e);
+
+/* What a verb of the supervisor calls after the commit: q->read if it is set,
+ * with q->id the id that the verb was about, else {"id", "changed", "note"}. */
+struct sup_done ask_done(struct ask *q);
+
+/* For verbs: fails the ask if rc is -1. */
+void ask_verb(struct ask *q, int rc, const struct err *e);
+
+/* {"items":[ … ],"next": …}: a comma before each item but the first. */
+void list_begin(struct buf *out);
+void list_item(struct buf *out, const struct shape *s, const void *row);
+void list_end(struct buf *out, const char *next); /* NULL: null */
+
+#endif

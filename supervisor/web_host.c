@@ -1,0 +1,199 @@
+/* The host as a whole: health, stopping, metrics, the document. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "http/openapi.h"
+#include "supervisor/web_ask.h"
+#include "supervisor/web_body.h"
+#include "supervisor/web_metrics.h"
+#include "supervisor/web_routes.h"
+
+#define PAGE 200
+
+const struct metric web_metric_table[WEB_METRICS] = {
+#define METRIC(id, kind, name, label, help) \
+	[WEB_M_##id] = {name, help, label, METRIC_##kind},
+#include "supervisor/web_metrics.def"
+#undef METRIC
+};
+
+static int read_health(struct ask *q, struct buf *out, struct err *e)
+{
+	struct sup_status s = {0};
+	struct web_health h;
+
+	(void)e;
+	sup_status_get(q->web->sup, &s);
+	h = (struct web_health){.version = s.version,
+				.pid = s.pid,
+				.epoch = s.epoch,
+				.started_at = s.started_at,
+				.live = s.live,
+				.queued = s.queued,
+				.workers_connected = s.workers_connected,
+				.stopping = s.stopping};
+	json_add_shape(out, &web_health_shape, &h);
+	return 0;
+}
+
+void route_health(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	ask_read(ask_new(app, r, reply), read_health);
+}
+
+void route_stop(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_intent body = {.intent = "down"};
+	struct err e = {0};
+	int rc = web_body(r, &web_intent_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_stop(q->web->sup, body.intent, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_openapi(void *app, const struct http_request *r,
+		   struct http_reply *reply)
+{
+	struct buf b = BUF_MAX(1 << 20);
+
+	(void)app;
+	(void)r;
+	openapi_write(&b, &web_routes, "skep", SKEP_VERSION);
+	http_reply_json(reply, 200, b.p, b.n);
+	buf_fini(&b);
+}
+
+/* Counters follow the host's log, so that they count what was committed. */
+static void count(struct metrics *m, const struct host_event_row *row)
+{
+	struct err ignored;
+	cJSON *body = json_parse_object("event", row->body, strlen(row->body),
+					&ignored);
+	const char *state = json_text(body, "state", NULL);
+
+	if (state && strcmp(row->kind, "run") == 0)
+		metrics_add(m, WEB_M_MOVES, state, 1);
+	else if (state && strcmp(row->kind, "approval") == 0)
+		metrics_add(m, WEB_M_APPROVALS, state, 1);
+	cJSON_Delete(body);
+}
+
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct web_counts *c = arg;
+	struct sql *db = sup_db(c->sup);
+	struct err e = {0};
+	int n = PAGE;
+
+	c->asked = false;
+	while (!failed && n == PAGE) {
+		struct host_event_list_in in = {c->seq, PAGE};
+		struct sql_rows it = sql_rows(db, Q_HOST_EVENT_LIST, &in);
+		struct host_event_row row;
+
+		for (n = 0; sql_next(&it, &row); n++) {
+			count(c->metrics, &row);
+			c->seq = row.seq;
+		}
+		if (sql_end(&it, &e))
+			return;
+	}
+}
+
+static void on_news(void *arg)
+{
+	struct web_counts *c = arg;
+
+	if (!c->asked)
+		sup_after(c->sup, on_turn, c);
+	c->asked = true;
+}
+
+int web_counts_open(struct web_counts *c, struct sup *sup, struct err *e)
+{
+	struct host_event_bounds_row bounds;
+
+	if (sql_get(sup_db(sup), Q_HOST_EVENT_BOUNDS, NULL, &bounds, NULL, e) <
+	    0)
+		return -1;
+	*c = (struct web_counts){.sup = sup, .seq = bounds.last};
+	c->metrics = metrics_new(web_metric_table, WEB_METRICS);
+	c->watch = sup_watch(sup, NULL, on_news, c);
+	return 0;
+}
+
+void web_counts_close(struct web_counts *c)
+{
+	sup_unwatch(c->watch);
+	c->watch = NULL;
+	metrics_free(c->metrics);
+	c->metrics = NULL;
+}
+
+static int64_t resident_bytes(void)
+{
+	struct buf b = BUF_MAX(4096);
+	struct err ignored;
+	int64_t pages = 0;
+	char *second;
+
+	if (file_read("/proc/self/statm", &b, &ignored) == 0 &&
+	    (second = strchr(b.p, ' ')))
+		pages = strtoll(second, NULL, 10);
+	buf_fini(&b);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 3; /* ".", ".." and the directory itself */
+}
+
+static void set(struct web *w, size_t id, int64_t value)
+{
+	metrics_set(w->counts.metrics, id, NULL, (double)value);
+}
+
+/* Gauges are looked at when somebody asks. */
+static int read_metrics(struct ask *q, struct buf *out, struct err *e)
+{
+	struct web *w = q->web;
+	struct sup_status s = {0};
+
+	(void)e;
+	sup_status_get(w->sup, &s);
+	set(w, WEB_M_LIVE, s.live);
+	set(w, WEB_M_QUEUED, s.queued);
+	set(w, WEB_M_WORKERS, s.workers_connected);
+	set(w, WEB_M_FOLLOWERS, w->nfollowers);
+	set(w, WEB_M_EPOCH, s.epoch);
+	set(w, WEB_M_STARTED, s.started_at / 1000);
+	set(w, WEB_M_MEMORY, resident_bytes());
+	set(w, WEB_M_FDS, open_fds());
+	metrics_write(w->counts.metrics, out);
+	metrics_write(http_server_metrics(w->server), out);
+	http_reply_bytes(q->reply, 200, "text/plain; version=0.0.4", out->p,
+			 out->n);
+	q->reply = NULL;
+	return 0;
+}
+
+void route_metrics(void *app, const struct http_request *r,
+		   struct http_reply *reply)
+{
+	ask_read(ask_new(app, r, reply), read_metrics);
+}

@@ -1,0 +1,35 @@
+#include "supervisor/web_routes.h"
+
+#include "schema/agent_queries.h"
+#include "schema/control_queries.h"
+
+SHAPE_DEFINE(web_health, WEB_HEALTH);
+SHAPE_DEFINE(web_done, WEB_DONE);
+SHAPE_DEFINE(web_why, WEB_WHY);
+SHAPE_DEFINE(web_text, WEB_TEXT);
+SHAPE_DEFINE(web_answer, WEB_ANSWER);
+SHAPE_DEFINE(web_intent, WEB_INTENT);
+SHAPE_DEFINE(web_agent, WEB_AGENT);
+SHAPE_DEFINE(web_run_new, WEB_RUN_NEW);
+SHAPE_DEFINE(web_live, WEB_LIVE);
+SHAPE_DEFINE(web_token, WEB_TOKEN);
+SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
+SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
+
+static const struct http_route rows[] = {
+#define ROUTE(name_, method_, path_, scope_, takes_, gives_, of, query_, text) \
+	{.name = #name_,                                                       \
+	 .method = #method_,                                                   \
+	 .path = path_,                                                        \
+	 .scope = HTTP_SCOPE_##scope_,                                         \
+	 .handle = route_##name_,                                              \
+	 .summary = text,                                                      \
+	 .query = query_,                                                      \
+	 .takes = takes_,                                                      \
+	 .gives = HTTP_GIVES_##gives_,                                         \
+	 .shape = of},
+#include "supervisor/web_routes.def"
+#undef ROUTE
+};
+
+const struct http_routes web_routes = {rows, sizeof rows / sizeof rows[0]};

@@ -1,0 +1,64 @@
+#ifndef SUPERVISOR_WEB_ROUTES_H
+#define SUPERVISOR_WEB_ROUTES_H
+
+#include "base/shape.h"
+#include "http/route.h"
+
+/* The route table, its handlers (web_*.c), and the bodies that are no rows. */
+#define ROUTE(name, method, path, scope, takes, gives, of, query, summary) \
+	http_handler route_##name;
+#include "supervisor/web_routes.def"
+#undef ROUTE
+
+extern const struct http_routes web_routes;
+
+#define WEB_HEALTH(F, S)                                                       \
+	F(S, text, version)                                                    \
+	F(S, i64, pid) F(S, i64, epoch) F(S, time, started_at) F(S, i64, live) \
+		F(S, i64, queued) F(S, i64, workers_connected)                 \
+			F(S, bool, stopping)
+#define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
+#define WEB_WHY(F, S)    F(S, text, reason)
+#define WEB_TEXT(F, S)   F(S, text, text)
+#define WEB_ANSWER(F, S) F(S, bool, allow) F(S, text, note)
+#define WEB_INTENT(F, S) F(S, text, intent)
+#define WEB_AGENT(F, S)    \
+	F(S, text, driver) \
+	F(S, text, workspace) F(S, text, model) F(S, text, prompt)
+#define WEB_RUN_NEW(F, S)                                                      \
+	F(S, text, agent)                                                      \
+	F(S, text, session) F(S, text, prompt) F(S, json, options)             \
+		F(S, text, policy) F(S, text, parent) F(S, text, idem_key) F(  \
+			S, json, tags) F(S, opt, priority) F(S, opt, delay_ms) \
+			F(S, opt, queue_timeout_ms) F(S, opt, run_timeout_ms)  \
+				F(S, opt, idle_timeout_ms) F(S, opt, grace_ms) \
+					F(S, opt, max_attempts)                \
+						F(S, opt, backoff_ms)
+#define WEB_LIVE(F, S)                                                 \
+	F(S, text, id)                                                 \
+	F(S, text, agent) F(S, text, session) F(S, text, state)        \
+		F(S, text, phase) F(S, i64, age_ms) F(S, i64, attempt) \
+			F(S, i64, events) F(S, opt, heard_ms)          \
+				F(S, bool, connected) F(S, opt, pid)   \
+					F(S, opt, rss) F(S, opt, processes)
+#define WEB_TOKEN(F, S)                                            \
+	F(S, text, id)                                             \
+	F(S, text, name) F(S, json, scopes) F(S, time, created_at) \
+		F(S, time, expires_at)
+#define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
+#define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
+
+SHAPE_DECLARE(web_health, WEB_HEALTH);
+SHAPE_DECLARE(web_done, WEB_DONE);
+SHAPE_DECLARE(web_why, WEB_WHY);
+SHAPE_DECLARE(web_text, WEB_TEXT);
+SHAPE_DECLARE(web_answer, WEB_ANSWER);
+SHAPE_DECLARE(web_intent, WEB_INTENT);
+SHAPE_DECLARE(web_agent, WEB_AGENT);
+SHAPE_DECLARE(web_run_new, WEB_RUN_NEW);
+SHAPE_DECLARE(web_live, WEB_LIVE);
+SHAPE_DECLARE(web_token, WEB_TOKEN);
+SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);
+SHAPE_DECLARE(web_token_made, WEB_TOKEN_MADE);
+
+#endif

@@ -1,0 +1,351 @@
+/* Runs: lists, asking for one, and what can be done to one. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "supervisor/web_ask.h"
+#include "supervisor/web_body.h"
+#include "supervisor/web_routes.h"
+
+enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG };
+
+static int read_runs(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_list_in any = {.before = q->from ? q->from : "~",
+				  .state = q->filter[BY_STATE],
+				  .session = q->filter[BY_SESSION],
+				  .tag = q->filter[BY_TAG],
+				  .count = q->limit};
+	struct run_list_agent_in one = {.agent = q->filter[BY_AGENT],
+					.before = any.before,
+					.state = any.state,
+					.session = any.session,
+					.tag = any.tag,
+					.count = q->limit};
+	struct sql *db = sup_db(q->web->sup);
+	struct sql_rows it = one.agent ? sql_rows(db, Q_RUN_LIST_AGENT, &one)
+				       : sql_rows(db, Q_RUN_LIST, &any);
+	char last[ID_SIZE] = "";
+	struct run_row row;
+	int64_t n = 0;
+
+	list_begin(out);
+	for (; sql_next(&it, &row); n++) {
+		list_item(out, &run_row_shape, &row);
+		snprintf(last, sizeof last, "%s", row.id);
+	}
+	list_end(out, n == q->limit ? last : NULL);
+	return sql_end(&it, e);
+}
+
+void route_runs(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	static const char *const names[] = {"agent", "session", "state", "tag"};
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	if (ask_limit(q, r))
+		return;
+	for (int i = 0; i < 4; i++)
+		q->filter[i] = ask_query(q, r, names[i]);
+	q->from = ask_query(q, r, "before");
+	if (q->filter[BY_STATE] && run_state_from(q->filter[BY_STATE]) < 0) {
+		err_set(&e, ERR_USAGE, "%s is not a state of a run",
+			quoted(q->filter[BY_STATE]).text);
+		ask_fail(q, &e);
+		return;
+	}
+	ask_read(q, read_runs);
+}
+
+static int read_run(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			    &(struct run_get_in){q->id}, &row, &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(q->id).text);
+	if (found > 0)
+		json_add_shape(out, &run_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_run_show(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_run);
+}
+
+static int read_input(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_input_get_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_INPUT_GET,
+			    &(struct run_input_get_in){q->id}, &row, &q->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(q->id).text);
+	if (found > 0)
+		json_add_shape(out, &run_input_get_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_run_input(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_input);
+}
+
+/* All rows of a query whose only parameter is the run; the run must be there. */
+static int read_rows_of_run(struct ask *q, unsigned query, struct buf *out,
+			    struct err *e)
+{
+	struct sql *db = sup_db(q->web->sup);
+	struct run_get_in key = {q->id};
+	union {
+		struct run_transition_row move;
+		struct command_row command;
+	} row;
+	const struct shape *shape = query == Q_COMMAND_LIST
+					    ? &command_row_shape
+					    : &run_transition_row_shape;
+	struct sql_rows it;
+
+	if (read_run(q, out, e))
+		return -1;
+	buf_clear(out);
+	it = sql_rows(db, query, &key);
+	list_begin(out);
+	while (sql_next(&it, &row))
+		list_item(out, shape, &row);
+	list_end(out, NULL);
+	return sql_end(&it, e);
+}
+
+static int read_transitions(struct ask *q, struct buf *out, struct err *e)
+{
+	return read_rows_of_run(q, Q_RUN_TRANSITION_LIST, out, e);
+}
+
+void route_run_transitions(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_transitions);
+}
+
+static int read_commands(struct ask *q, struct buf *out, struct err *e)
+{
+	return read_rows_of_run(q, Q_COMMAND_LIST, out, e);
+}
+
+void route_run_commands(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_commands);
+}
+
+static void put(int64_t *to, int64_t value)
+{
+	if (value != OPT_NONE)
+		*to = value;
+}
+
+/* What the body says over the host's defaults. */
+static struct run_ask run_ask_of(const struct sup *s,
+				 const struct web_run_new *n, const char *by)
+{
+	struct run_ask ask = sup_ask(s);
+
+	ask.agent = n->agent;
+	ask.session = n->session;
+	ask.prompt = n->prompt;
+	ask.options = n->options;
+	ask.policy = n->policy ? n->policy : ask.policy;
+	ask.parent = n->parent;
+	ask.idem_key = n->idem_key;
+	ask.tags = n->tags;
+	ask.by = by;
+	put(&ask.priority, n->priority);
+	put(&ask.delay_ms, n->delay_ms);
+	put(&ask.queue_timeout_ms, n->queue_timeout_ms);
+	put(&ask.run_timeout_ms, n->run_timeout_ms);
+	put(&ask.idle_timeout_ms, n->idle_timeout_ms);
+	put(&ask.grace_ms, n->grace_ms);
+	put(&ask.max_attempts, n->max_attempts);
+	put(&ask.backoff_ms, n->backoff_ms);
+	return ask;
+}
+
+static const struct web_run_new nothing_said = {
+	.priority = OPT_NONE,
+	.delay_ms = OPT_NONE,
+	.queue_timeout_ms = OPT_NONE,
+	.run_timeout_ms = OPT_NONE,
+	.idle_timeout_ms = OPT_NONE,
+	.grace_ms = OPT_NONE,
+	.max_attempts = OPT_NONE,
+	.backoff_ms = OPT_NONE,
+};
+
+void route_run_submit(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	const char *key = http_header(r, "Idempotency-Key");
+	struct web_run_new n = nothing_said;
+	struct run_ask ask;
+	struct err e = {0};
+
+	if (web_body(r, &web_run_new_shape, &n, &q->arena, &e)) {
+		ask_fail(q, &e);
+		return;
+	}
+	if (key && !n.idem_key)
+		n.idem_key = key;
+	ask = run_ask_of(q->web->sup, &n, q->by);
+	q->status = 201;
+	q->read = read_run;
+	ask_verb(q, sup_submit(q->web->sup, &ask, ask_done(q), &e), &e);
+}
+
+void route_run_retry(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->status = 201;
+	q->read = read_run;
+	ask_verb(q,
+		 sup_retry(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
+			   &e),
+		 &e);
+}
+
+void route_run_cancel(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_why why = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_why_shape, &why, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_cancel(q->web->sup, http_param(r, "id"), why.reason,
+				q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_run_pause(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_pause(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
+			   &e),
+		 &e);
+}
+
+void route_run_resume(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_resume(q->web->sup, http_param(r, "id"), q->by,
+			    ask_done(q), &e),
+		 &e);
+}
+
+void route_run_send(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_text body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_text_shape, &body, &q->arena, &e);
+
+	if (!rc && !body.text)
+		rc = err_set(&e, ERR_INVALID, "\"text\" is the message");
+	if (!rc)
+		rc = sup_send(q->web->sup, http_param(r, "id"), body.text,
+			      q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+static struct web_live live_of(struct ask *q, const struct run_row *row)
+{
+	struct sup_live live = {0};
+	struct sup_tree tree = {0};
+	int64_t now = clock_now();
+	struct web_live v = {.id = row->id,
+			     .agent = row->agent,
+			     .session = row->session,
+			     .state = row->state,
+			     .age_ms = now - row->created_at,
+			     .attempt = row->attempt,
+			     .events = row->last_seq,
+			     .heard_ms = OPT_NONE,
+			     .pid = row->pid,
+			     .rss = OPT_NONE,
+			     .processes = OPT_NONE};
+
+	if (sup_live_get(q->web->sup, row->id, &live)) {
+		v.phase = live.phase;
+		v.connected = live.connected;
+		if (live.last_seq > v.events)
+			v.events = live.last_seq;
+		if (live.heard_at)
+			v.heard_ms = now - live.heard_at;
+	}
+	if (q->flag) {
+		sup_tree_get(q->web->sup, row->id, &tree);
+		v.rss = tree.rss;
+		v.processes = tree.processes;
+	}
+	return v;
+}
+
+static int read_live(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row *rows;
+	int n = sql_collect(sup_db(q->web->sup), Q_RUN_LIST_LIVE, NULL, 100000,
+			    &rows, &q->arena, e);
+
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		struct web_live v = live_of(q, &rows[i]);
+
+		list_item(out, &web_live_shape, &v);
+	}
+	list_end(out, NULL);
+	return n < 0 ? -1 : 0;
+}
+
+void route_live(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->flag = http_query(r, "memory") != NULL;
+	ask_read(q, read_live);
+}

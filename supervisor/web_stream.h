@@ -1,0 +1,57 @@
+#ifndef SUPERVISOR_WEB_STREAM_H
+#define SUPERVISOR_WEB_STREAM_H
+
+#include "schema/tail.h"
+#include "supervisor/web_ask.h"
+
+/*
+ * Streams. A follower reads rows, so what it sends is committed, and a message
+ * that got lost delays it and loses nothing. It looks after commits and hints
+ * about its subject, when the client has room again, and now and then all the
+ * same. What a look sends is decided by its ops.
+ */
+struct follower;
+
+struct follower_ops {
+	/* Sends what is new while there is room. 1: the stream is complete. */
+	int (*look)(struct follower *f, struct err *e);
+	void (*free)(struct follower *f); /* of `own`; or NULL */
+};
+
+struct follower {
+	struct web *web;
+	struct http_stream *stream;
+	const struct follower_ops *ops;
+	struct follower *next, *before; /* ring */
+	struct sup_watch *watch;
+	struct sup_watch *run_watch; /* of the session's run */
+	char *agent;
+	char *session;
+	char run[ID_SIZE]; /* whose stream it is; in a session: the head */
+	char told[256];    /* last status, to tell changes only */
+	struct tail *tail;
+	int64_t seq; /* of the host's log */
+	void *own;   /* ops' */
+	bool until_idle;
+	bool asked; /* a look is due after this turn */
+	bool gone;  /* the client is */
+};
+
+/* A follower of q's reply, which it takes; nothing is sent yet. Watches the run,
+ * or the host's log if run is NULL. */
+struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
+			      const char *run);
+void follower_look(struct follower *f); /* soon */
+
+/* The run's row, or the session's first in line: 1, 0, -1. */
+int follower_run(struct follower *f, struct run_row *row, struct arena *a,
+		 struct err *e);
+
+/* Sends an event whose data is made already. id may be NULL. */
+int follower_send(struct follower *f, const char *id, const char *event,
+		  const struct buf *data);
+bool follower_has_room(struct follower *f);
+
+void followers_poll(struct web *w); /* by the timer: some of them look */
+
+#endif

@@ -1,0 +1,226 @@
+#include "worker/exec_config.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX     4096
+#define CONTEXT_MAX  1000
+#define CONTEXT_MORE 20
+
+static const char *const always[] = {
+#define PASS(name) name,
+#include "worker/exec_env.def"
+#undef PASS
+};
+
+static const char *const members[] = {"command", "shell", "env",
+				      "pass",    "stdin", "context"};
+
+static const char *const stdin_words[] = {[STDIN_LINES] = "lines",
+					  [STDIN_ONCE] = "once",
+					  [STDIN_TEXT] = "text",
+					  [STDIN_NONE] = "none"};
+
+struct list {
+	char **p;
+	int n;
+};
+
+static void list_init(struct list *l, struct arena *a)
+{
+	l->p = arena_alloc(a, (LIST_MAX + 1) * sizeof *l->p);
+	l->n = 0;
+}
+
+static int list_add(struct list *l, char *text, struct err *e)
+{
+	if (l->n == LIST_MAX)
+		return err_set(e, ERR_INVALID, "more than %d entries",
+			       LIST_MAX);
+	l->p[l->n++] = text;
+	return 0;
+}
+
+/* The first to set a name wins: what is explicit is added first. */
+static bool has_name(const struct list *l, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (int i = 0; i < l->n; i++)
+		if (strncmp(l->p[i], name, n) == 0 && l->p[i][n] == '=')
+			return true;
+	return false;
+}
+
+static int set(struct list *l, struct arena *a, const char *name,
+	       const char *value, struct err *e)
+{
+	if (!value || has_name(l, name))
+		return 0;
+	return list_add(l, arena_printf(a, "%s=%s", name, value), e);
+}
+
+static int check_members(const cJSON *v, struct err *e)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach(m, v)
+	{
+		size_t i = 0, n = sizeof members / sizeof *members;
+
+		while (i < n && strcmp(members[i], m->string) != 0)
+			i++;
+		if (i == n)
+			return err_set(e, ERR_INVALID,
+				       "exec: %s is not a setting; there are "
+				       "command, shell, env, pass, stdin, "
+				       "context",
+				       quoted(m->string).text);
+	}
+	return 0;
+}
+
+static int read_command(struct exec_config *c, const cJSON *v, struct arena *a,
+			struct err *e)
+{
+	const cJSON *command = cJSON_GetObjectItemCaseSensitive(v, "command");
+	const char *shell = json_text(v, "shell", NULL);
+	const cJSON *arg;
+	struct list l;
+
+	list_init(&l, a);
+	c->argv = l.p;
+	if (shell && !command) {
+		l.p[0] = arena_text(a, "/bin/sh");
+		l.p[1] = arena_text(a, "-c");
+		l.p[2] = arena_text(a, shell);
+		return 0;
+	}
+	if (shell || !cJSON_IsArray(command) || !command->child)
+		return err_set(e, ERR_INVALID,
+			       "exec needs \"command\": [program, argument, …] "
+			       "or \"shell\": text");
+	cJSON_ArrayForEach(arg, command)
+	{
+		if (!cJSON_IsString(arg))
+			return err_set(e, ERR_INVALID,
+				       "exec: command holds something that is "
+				       "not a text");
+		if (list_add(&l, arena_text(a, arg->valuestring), e))
+			return err_wrap(e, "exec: command");
+	}
+	return l.p[0][0] ? 0
+			 : err_set(e, ERR_INVALID,
+				   "exec: the command is an empty text");
+}
+
+static bool is_env_name(const char *name)
+{
+	return name && name[0] && !strchr(name, '=');
+}
+
+static int read_env(struct list *l, const cJSON *v, struct arena *a,
+		    struct err *e)
+{
+	const cJSON *env = cJSON_GetObjectItemCaseSensitive(v, "env");
+	const cJSON *pass = cJSON_GetObjectItemCaseSensitive(v, "pass");
+	const cJSON *m;
+
+	if ((env && !cJSON_IsObject(env)) || (pass && !cJSON_IsArray(pass)))
+		return err_set(e, ERR_INVALID,
+			       "exec: env is an object, pass a list");
+	cJSON_ArrayForEach(m, env)
+	{
+		if (!cJSON_IsString(m) || !is_env_name(m->string))
+			return err_set(e, ERR_INVALID,
+				       "exec: env.%s is not a text",
+				       quoted(m->string).text);
+		if (set(l, a, m->string, m->valuestring, e))
+			return -1;
+	}
+	cJSON_ArrayForEach(m, pass)
+	{
+		if (!cJSON_IsString(m) || !is_env_name(m->valuestring))
+			return err_set(e, ERR_INVALID,
+				       "exec: pass holds something that is not "
+				       "a name");
+		if (set(l, a, m->valuestring, getenv(m->valuestring), e))
+			return -1;
+	}
+	return 0;
+}
+
+static int make_env(struct exec_config *c, const cJSON *v,
+		    const struct msg_start *s, struct arena *a, struct err *e)
+{
+	struct list l;
+
+	list_init(&l, a);
+	c->env = l.p;
+	if (set(&l, a, "SKEP_RUN_ID", s->run, e) ||
+	    set(&l, a, "SKEP_ATTEMPT", arena_printf(a, "%" PRId64, s->attempt),
+		e) ||
+	    set(&l, a, "SKEP_AGENT", s->agent, e) ||
+	    set(&l, a, "SKEP_SESSION", s->session, e) ||
+	    set(&l, a, "SKEP_WORKSPACE", c->cwd, e) || read_env(&l, v, a, e))
+		return -1;
+	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+		if (set(&l, a, always[i], getenv(always[i]), e))
+			return -1;
+	return 0;
+}
+
+static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
+{
+	const char *word = json_text(v, "stdin", stdin_words[STDIN_LINES]);
+	size_t n = sizeof stdin_words / sizeof *stdin_words, i = 0;
+
+	while (i < n && strcmp(stdin_words[i], word) != 0)
+		i++;
+	if (i == n)
+		return err_set(e, ERR_INVALID,
+			       "exec: stdin is %s; it can be lines, once, text "
+			       "or none",
+			       quoted(word).text);
+	c->in = (enum exec_stdin)i;
+	c->context = json_i64(v, "context", CONTEXT_MORE);
+	if (c->context < 0 || c->context > CONTEXT_MAX)
+		return err_set(e, ERR_INVALID, "exec: context is from 0 to %d",
+			       CONTEXT_MAX);
+	return 0;
+}
+
+static int read_workspace(struct exec_config *c, const struct msg_start *s,
+			  struct err *e)
+{
+	if (strcmp(s->workspace_mode, "disk") != 0 && !s->workspace)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the exec driver needs a directory; workspace "
+			       "mode %s gave none",
+			       s->workspace_mode);
+	c->cwd = s->workspace ? s->workspace : "/";
+	return 0;
+}
+
+int exec_config_read(struct exec_config *c, const struct msg_start *s,
+		     struct arena *a, struct err *e)
+{
+	const char *text = s->config ? s->config : "{}";
+	cJSON *v = json_parse_object("exec", text, strlen(text), e);
+	int rc;
+
+	*c = (struct exec_config){0};
+	if (!v)
+		return -1;
+	rc = check_members(v, e) || read_workspace(c, s, e) ||
+			     read_command(c, v, a, e) ||
+			     make_env(c, v, s, a, e) || read_rest(c, v, e)
+		     ? -1
+		     : 0;
+	cJSON_Delete(v);
+	return rc;
+}

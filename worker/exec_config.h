@@ -1,0 +1,38 @@
+#ifndef WORKER_EXEC_CONFIG_H
+#define WORKER_EXEC_CONFIG_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "ipc/start.h"
+
+/*
+ * The configuration of the exec driver:
+ *
+ *   {"command": ["prog", "arg", …]}    or  {"shell": "a | b"} for /bin/sh -c
+ *   "env":   {"NAME": "value", …}      set in the command's environment
+ *   "pass":  ["NAME", …]               passed on from the worker's own
+ *   "stdin": "lines"  the prompt as a line of JSON, later messages as further
+ *                     lines (the default)
+ *            "once"   the same line, then end of file
+ *            "text"   the prompt as it is, then end of file
+ *            "none"   end of file at once
+ *   "context": 20     how many earlier messages of the session the prompt holds
+ *
+ * The environment has nothing but "env", "pass", what exec_env.def passes on
+ * and SKEP_RUN_ID, SKEP_ATTEMPT, SKEP_AGENT, SKEP_SESSION, SKEP_WORKSPACE.
+ */
+enum exec_stdin { STDIN_LINES, STDIN_ONCE, STDIN_TEXT, STDIN_NONE };
+
+struct exec_config {
+	char **argv;
+	char **env;
+	const char *cwd;
+	enum exec_stdin in;
+	int64_t context;
+};
+
+/* Everything is in a. ERR_INVALID names the member that is wrong. */
+int exec_config_read(struct exec_config *c, const struct msg_start *s,
+		     struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,176 @@
+#include "worker/journal.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file that the registry has no schema of yet is made by its first run. */
+static int open_file(struct journal *j, const struct msg_start *s,
+		     struct err *e)
+{
+	unsigned flags = strcmp(s->synchronous, "full") == 0 ? SQL_FULL : 0;
+	char dir[PATH_MAX];
+
+	if (s->schema_version == 0) {
+		flags |= SQL_CREATE;
+		snprintf(dir, sizeof dir, "%s", s->agent_db);
+		if (file_make_dir(dirname(dir), 0700, e))
+			return -1;
+	}
+	return agent_file_open(&j->file, s->agent_db, s->agent, flags, e);
+}
+
+static int open_session(struct journal *j, const struct msg_start *s,
+			struct err *e)
+{
+	struct writer_run run = {
+		.run_id = s->run, .attempt = s->attempt, .epoch = s->epoch};
+
+	if (writer_open(&j->writer, &j->file, s->session, &run, e))
+		return -1;
+	if (s->attempt > 1 &&
+	    part_abort_open(&j->writer, "the worker that did this died", e) < 0)
+		return -1;
+	atomic_store(&j->seq, j->writer.tail);
+	return 0;
+}
+
+int journal_open(struct journal *j, const struct msg_start *s,
+		 struct ipc_client *link, struct err *e)
+{
+	j->link = link;
+	if (open_file(j, s, e))
+		return -1;
+	if (open_session(j, s, e)) {
+		agent_file_close(&j->file);
+		return -1;
+	}
+	j->open = true;
+	atomic_store(&j->touched, clock_mono_ns());
+	return 0;
+}
+
+void journal_close(struct journal *j)
+{
+	if (j->open)
+		agent_file_close(&j->file);
+	j->open = false;
+}
+
+/* A hint: if it cannot be given, the row is found without it. */
+static void hint(struct journal *j, const struct msg *m)
+{
+	struct err ignored;
+
+	(void)ipc_client_report(j->link, m, &ignored);
+}
+
+void journal_changed(struct journal *j)
+{
+	struct msg m = {.type = MSG_TYPE_EVENT};
+
+	m.u.event.seq = atomic_load(&j->seq);
+	m.u.event.rev = atomic_fetch_add(&j->rev, 1) + 1;
+	atomic_store(&j->touched, clock_mono_ns());
+	hint(j, &m);
+}
+
+static void add_usage(struct journal *j, const struct usage_new *u)
+{
+	struct msg m = {.type = MSG_TYPE_USAGE};
+
+	j->spent.input_tokens += u->input;
+	j->spent.output_tokens += u->output;
+	j->spent.cost_micros += u->cost_nano / 1000;
+	if (u->model) {
+		snprintf(j->model, sizeof j->model, "%s", u->model);
+		j->spent.model = j->model;
+	}
+	m.u.usage = j->spent;
+	hint(j, &m);
+}
+
+static void tell_extras(struct journal *j, const struct event_new *ev,
+			const struct event_ref *ref)
+{
+	struct msg m = {.type = MSG_TYPE_OUTBOX};
+
+	if (ref->repeated)
+		return;
+	if (ev->usage)
+		add_usage(j, ev->usage);
+	if (ev->outbox) {
+		m.u.outbox.seq = ref->seq;
+		hint(j, &m);
+	}
+}
+
+static void tell(struct journal *j, const struct event_new *ev, size_t n,
+		 const struct event_ref *refs)
+{
+	for (size_t i = 0; i < n; i++)
+		tell_extras(j, &ev[i], &refs[i]);
+	atomic_store(&j->seq, j->writer.tail);
+	journal_changed(j);
+}
+
+int journal_add(struct journal *j, const struct event_new *ev, size_t n,
+		struct event_ref *refs, struct err *e)
+{
+	struct event_ref *own = NULL;
+	int rc;
+
+	if (n == 0)
+		return 0;
+	if (!refs) {
+		own = calloc(n, sizeof *own);
+		if (!own)
+			abort();
+		refs = own;
+	}
+	rc = writer_append_batch(&j->writer, ev, n, refs, e);
+	if (rc && e->code == ERR_CANCELED) /* an end must lose nothing */
+		rc = writer_append_batch(&j->writer, ev, n, refs, e);
+	if (rc == 0)
+		tell(j, ev, n, refs);
+	free(own);
+	return rc;
+}
+
+int journal_addf(struct journal *j, const char *type, const char *key,
+		 struct err *e, const char *fmt, ...)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	ev.body = b.p;
+	rc = buf_ok(&b, type, e);
+	if (rc == 0)
+		rc = journal_add(j, &ev, 1, NULL, e);
+	buf_fini(&b);
+	return rc;
+}
+
+int journal_end(struct journal *j, const struct event_new *last,
+		enum reason reason, struct err *e)
+{
+	struct event_ref ref;
+
+	if (writer_end_run(&j->writer, last, reason_outcome(reason),
+			   reason_code(reason), &ref, e))
+		return -1;
+	tell(j, last, 1, &ref);
+	return 0;
+}

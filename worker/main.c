@@ -1,0 +1,22 @@
+/* skep-worker: executes one attempt of one run; started by the spawner, with
+ * its start message on descriptor 0 (ipc/start.h). */
+#include "ipc/start.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("skep-worker %s\n", SKEP_VERSION);
+		return 0;
+	}
+	if (argc > 1 || isatty(START_FD)) {
+		fprintf(stderr, "skep-worker is started by skepd, with a "
+				"message on its standard input\n");
+		return 64;
+	}
+	return worker_main(START_FD);
+}

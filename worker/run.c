@@ -1,0 +1,390 @@
+#include "worker/run.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "worker/driver.h"
+#include "worker/tree.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define NS_PER_MS     1000000
+#define LOST_AFTER_MS 2000
+
+bool run_ending(struct run *r)
+{
+	return control_ending(&r->control);
+}
+
+static void on_command(void *arg, const struct msg *m)
+{
+	struct run *r = arg;
+
+	control_command(&r->control, m);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+	struct run *r = arg;
+
+	control_end(&r->control, REASON_refused, why);
+}
+
+static void on_lost(void *arg)
+{
+	struct run *r = arg;
+
+	if (strcmp(r->start->on_supervisor_loss, "stop") == 0)
+		control_end(&r->control, REASON_supervisor_lost,
+			    "no supervisor for two seconds");
+}
+
+static void on_heartbeat(void *arg, struct msg_heartbeat *out)
+{
+	static const char *const words[] = {
+		[RUN_STARTING] = "starting", [RUN_RUNNING] = "running",
+		[RUN_WAITING] = "waiting",   [RUN_PAUSED] = "paused",
+		[RUN_ENDING] = "ending",
+	};
+	struct run *r = arg;
+
+	out->phase = words[atomic_load(&r->phase)];
+	out->seq = atomic_load(&r->journal.seq);
+}
+
+static int open_link(struct run *r, struct err *e)
+{
+	const struct msg_start *s = r->start;
+	struct ipc_client_config config = {
+		.path = s->socket,
+		.hello = {.run = s->run,
+			  .attempt = s->attempt,
+			  .token = s->token,
+			  .pid = getpid(),
+			  .started = process_self().start_ticks,
+			  .build = SKEP_VERSION},
+		.heartbeat_ms = s->heartbeat_ms > 0 ? s->heartbeat_ms : 5000,
+		.lost_after_ms = LOST_AFTER_MS,
+		.calls = {r, on_command, on_refused, on_lost, on_heartbeat},
+	};
+
+	return ipc_client_open(&r->link, &config, e);
+}
+
+/* Blocked before the link's thread starts, so that they come to us alone. */
+static int catch_signals(struct run *r, struct err *e)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ours, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	r->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? err_errno_set(e, "signalfd") : 0;
+}
+
+int run_open(struct run *r, const struct msg_start *start, struct err *e)
+{
+	*r = (struct run){
+		.start = start, .signals = -1, .child_status = RUN_NO_STATUS};
+	if (start->run_timeout_ms != OPT_NONE)
+		r->deadline = clock_mono_ns() +
+			      start->run_timeout_ms * NS_PER_MS;
+	if (start->idle_timeout_ms != OPT_NONE)
+		r->idle_ms = start->idle_timeout_ms;
+	if (control_init(&r->control, e))
+		return -1;
+	if (catch_signals(r, e) || open_link(r, e)) {
+		run_close(r);
+		return -1;
+	}
+	return 0;
+}
+
+void run_close(struct run *r)
+{
+	ipc_client_close(r->link);
+	journal_close(&r->journal);
+	control_fini(&r->control);
+	if (r->signals >= 0)
+		close(r->signals);
+	arena_fini(&r->arena);
+}
+
+static void read_signals(struct run *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGTERM)
+			control_end(&r->control, REASON_stopped,
+				    "the worker got SIGTERM");
+		else
+			tree_reap(r->child, &r->child_status);
+	}
+}
+
+static void tell_applied(struct run *r, int64_t id, const char *refusal)
+{
+	struct msg m = {.type = MSG_TYPE_APPLIED};
+	struct err ignored; /* the row stays pending, and comes again */
+
+	m.u.applied.id = id;
+	m.u.applied.refusal = refusal;
+	(void)ipc_client_report(r->link, &m, &ignored);
+}
+
+static int set_paused(struct run *r, bool paused, struct err *e)
+{
+	int64_t now = clock_mono_ns();
+
+	if (r->paused == paused)
+		return 0;
+	r->paused = paused;
+	if (!r->driver->pauses_itself)
+		tree_signal(paused ? SIGSTOP : SIGCONT);
+	if (paused)
+		r->paused_since = now;
+	else if (r->deadline)
+		r->deadline += now - r->paused_since;
+	atomic_store(&r->phase, paused ? RUN_PAUSED : RUN_RUNNING);
+	return journal_addf(&r->journal, "status", NULL, e,
+			    "{\"phase\":\"%s\"}",
+			    paused ? "paused" : "running");
+}
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* Commits an event {names: texts} under a key that makes a repeat harmless. */
+static int commit_texts(struct run *r, const char *type, const char *key,
+			struct buf *body, struct err *e)
+{
+	struct event_new ev = {.type = type,
+			       .body = body->p,
+			       .key = key,
+			       .parent = WRITER_LEAF};
+
+	buf_addc(body, '}');
+	if (buf_ok(body, type, e))
+		return -1;
+	return journal_add(&r->journal, &ev, 1, NULL, e);
+}
+
+static int take_message(struct run *r, const struct msg *m, struct err *e)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[64];
+	int rc;
+
+	snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
+	add_text(&b, "text", m->u.message.text);
+	add_text(&b, "by", m->u.message.by);
+	rc = commit_texts(r, "steer", key, &b, e);
+	buf_fini(&b);
+	if (rc == 0)
+		r->driver->told(r, m);
+	return rc;
+}
+
+static int take_answer(struct run *r, const struct msg *m, struct err *e)
+{
+	const struct msg_answer *a = &m->u.answer;
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[256];
+	int rc;
+
+	snprintf(key, sizeof key, "answer:%s:%s", r->start->run, a->key);
+	add_text(&b, "state", "answered");
+	add_text(&b, "key", a->key);
+	add_text(&b, "decision", a->decision);
+	add_text(&b, "by", a->by);
+	add_text(&b, "note", a->note);
+	rc = commit_texts(r, "approval", key, &b, e);
+	buf_fini(&b);
+	if (rc)
+		return -1;
+	if (r->asking && strcmp(r->asking, a->key) == 0) {
+		r->answered = true;
+		r->allowed = strcmp(a->decision, "allow") == 0;
+	} else if (r->driver->told) {
+		r->driver->told(r, m);
+	}
+	return 0;
+}
+
+static int carry_out(struct run *r, const struct msg *m, struct err *e)
+{
+	struct err why;
+
+	if (m->type == MSG_TYPE_PAUSE || m->type == MSG_TYPE_RESUME) {
+		if (set_paused(r, m->type == MSG_TYPE_PAUSE, e))
+			return -1;
+	} else if (m->type == MSG_TYPE_ANSWER) {
+		if (take_answer(r, m, e))
+			return -1;
+	} else if (!r->driver->takes || r->driver->takes(r, &why)) {
+		tell_applied(r, m->u.id,
+			     r->driver->takes
+				     ? why.text
+				     : "this driver takes no messages");
+		return 0;
+	} else if (take_message(r, m, e)) {
+		return -1;
+	}
+	tell_applied(r, m->u.id, NULL);
+	return 0;
+}
+
+static int attend(struct run *r, struct err *e)
+{
+	struct arena a = {0};
+	struct msg m;
+	int rc = 0;
+
+	read_signals(r);
+	control_quiet(&r->control);
+	while (rc == 0 && !run_ending(r) && control_next(&r->control, &a, &m))
+		rc = carry_out(r, &m, e);
+	arena_fini(&a);
+	return rc;
+}
+
+/* Nothing happens in a pause, or while a person thinks. */
+static bool may_idle(struct run *r)
+{
+	int phase = atomic_load(&r->phase);
+
+	return r->idle_ms == 0 || phase == RUN_PAUSED || phase == RUN_WAITING;
+}
+
+static void check_deadlines(struct run *r)
+{
+	int64_t now = clock_mono_ns();
+
+	if (r->deadline && !r->paused && now >= r->deadline)
+		control_end(&r->control, REASON_run_timeout,
+			    "the run's time is up");
+	if (!may_idle(r) &&
+	    now - atomic_load(&r->journal.touched) >= r->idle_ms * NS_PER_MS)
+		control_end(&r->control, REASON_idle_timeout,
+			    "nothing was committed for too long");
+}
+
+static int64_t until_deadline(struct run *r, int64_t ms)
+{
+	int64_t now = clock_mono_ns(), left;
+
+	if (run_ending(r))
+		return ms;
+	if (r->deadline && !r->paused) {
+		left = (r->deadline - now) / NS_PER_MS + 1;
+		ms = left < ms ? left : ms;
+	}
+	if (!may_idle(r)) {
+		left = r->idle_ms -
+		       (now - atomic_load(&r->journal.touched)) / NS_PER_MS + 1;
+		ms = left < ms ? left : ms;
+	}
+	return ms > 0 ? ms : 0;
+}
+
+int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
+	     struct err *e)
+{
+	struct pollfd all[RUN_POLL_MAX + 2];
+
+	assert(n <= RUN_POLL_MAX);
+	if (n > 0)
+		memcpy(all, fds, n * sizeof *fds);
+	all[n] = (struct pollfd){.fd = r->control.fd, .events = POLLIN};
+	all[n + 1] = (struct pollfd){.fd = r->signals, .events = POLLIN};
+	ms = until_deadline(r, ms < 60000 ? ms : 60000);
+	if (poll(all, n + 2, (int)ms) < 0 && errno != EINTR)
+		return err_errno_set(e, "poll");
+	if (n > 0)
+		memcpy(fds, all, n * sizeof *fds);
+	check_deadlines(r);
+	return all[n].revents || all[n + 1].revents ? attend(r, e) : 0;
+}
+
+static int ended(struct err *e)
+{
+	return err_set(e, ERR_CANCELED, "the run was asked to end");
+}
+
+int run_wait(struct run *r, int64_t ms, struct err *e)
+{
+	int64_t left = ms * NS_PER_MS;
+
+	for (;;) {
+		int64_t since = clock_mono_ns();
+		bool paused = r->paused;
+
+		if (run_ending(r))
+			return ended(e);
+		if (!paused && left <= 0)
+			return 0;
+		if (run_poll(r, NULL, 0,
+			     paused ? 60000
+				    : (left + NS_PER_MS - 1) / NS_PER_MS,
+			     e))
+			return -1;
+		if (!paused)
+			left -= clock_mono_ns() - since;
+	}
+}
+
+int run_question(struct run *r, const struct msg_approval *q, struct err *e)
+{
+	struct msg m = {.type = MSG_TYPE_APPROVAL, .u.approval = *q};
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[256];
+	int rc;
+
+	snprintf(key, sizeof key, "question:%s:%s", r->start->run, q->key);
+	add_text(&b, "state", "asked");
+	add_text(&b, "key", q->key);
+	add_text(&b, "title", q->title);
+	if (q->detail)
+		buf_addf(&b, ",\"detail\":%s", q->detail);
+	rc = commit_texts(r, "approval", key, &b, e);
+	buf_fini(&b);
+	return rc ? -1 : ipc_client_report(r->link, &m, e);
+}
+
+int run_ask(struct run *r, const struct msg_approval *q, struct err *e)
+{
+	int rc = run_question(r, q, e);
+
+	r->asking = q->key;
+	r->answered = false;
+	if (!r->paused)
+		atomic_store(&r->phase, RUN_WAITING);
+	while (rc == 0 && !(r->answered && !r->paused)) {
+		if (run_ending(r))
+			rc = ended(e);
+		else
+			rc = run_poll(r, NULL, 0, 60000, e);
+	}
+	r->asking = NULL;
+	atomic_store(&r->phase, RUN_RUNNING);
+	return rc ? -1 : r->allowed;
+}

@@ -1,0 +1,76 @@
+#ifndef WORKER_RUN_H
+#define WORKER_RUN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "ipc/client.h"
+#include "ipc/start.h"
+#include "worker/control.h"
+#include "worker/journal.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/*
+ * One attempt of one run, as its driver sees it: where it writes, what is wanted
+ * of it, and the places where it may wait. While it waits, commands are carried
+ * out here: their effect is committed first, then the driver hears of it, then
+ * the supervisor.
+ */
+#define RUN_POLL_MAX  6
+#define RUN_NO_STATUS (-1)
+
+enum run_phase {
+	RUN_STARTING,
+	RUN_RUNNING,
+	RUN_WAITING,
+	RUN_PAUSED,
+	RUN_ENDING
+};
+
+struct run {
+	const struct msg_start *start; /* borrowed */
+	const struct driver *driver;
+	void *state;        /* the driver's */
+	struct arena arena; /* lives as long as the run */
+	struct control control;
+	struct journal journal;
+	struct ipc_client *link;
+	int signals;      /* signalfd: SIGTERM, SIGCHLD */
+	pid_t child;      /* whose end child_status shall tell, or 0 */
+	int child_status; /* as waitpid gives it, or RUN_NO_STATUS */
+	bool paused;
+	int64_t paused_since;
+	int64_t deadline; /* clock_mono_ns; 0: none */
+	int64_t idle_ms;  /* 0: no limit */
+	_Atomic int phase;
+	const char *asking; /* key of the question that run_ask waits for */
+	bool answered;
+	bool allowed;
+};
+
+/* Signals, deadlines and the link; not the journal. */
+int run_open(struct run *r, const struct msg_start *start, struct err *e);
+void run_close(struct run *r);
+
+bool run_ending(struct run *r);
+
+/*
+ * Waits for n (at most RUN_POLL_MAX) descriptors as poll does, for at most ms,
+ * and carries out what was commanded meanwhile. -1 when that failed.
+ */
+int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
+	     struct err *e);
+
+/* Lets ms pass, not counting pauses. -1 with ERR_CANCELED if the run ends. */
+int run_wait(struct run *r, int64_t ms, struct err *e);
+
+/* Asks a person and waits for the answer, however long that takes: 1 allowed, 0
+ * denied. The key names the question within the run, whatever the attempt. */
+int run_ask(struct run *r, const struct msg_approval *question, struct err *e);
+
+/* The first half of it: commits the question and sends it off. */
+int run_question(struct run *r, const struct msg_approval *q, struct err *e);
+
+#endif

@@ -1,0 +1,37 @@
+#ifndef WORKER_TREE_H
+#define WORKER_TREE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The processes below this one. As child subreaper this process inherits every
+ * descendant whose parent dies, however often it forked and whatever session it
+ * made for itself. So when waitpid has no child left to wait for, no descendant
+ * is left: that is the proof.
+ *
+ * Signals go by pidfd, to processes that are below us at that moment: a number
+ * that was given to somebody else is never hit.
+ */
+
+/* Makes this process the reaper of its descendants. */
+int tree_own(struct err *e);
+
+/* Signals every descendant; returns how many. */
+int tree_signal(int sig);
+
+/* Reaps whoever has ended; the status of `watched`, when it is among them, goes
+ * to *status. Returns whether no child is left. */
+bool tree_reap(pid_t watched, int *status);
+
+/*
+ * Ends every descendant: SIGTERM, for grace_ms, then SIGKILL until all are gone.
+ * ERR_TIMEOUT, with the number left, if the kernel does not let them go. *status
+ * as tree_reap. Needs SIGCHLD blocked. Returns 0 when they are proven gone.
+ */
+int tree_end(int64_t grace_ms, pid_t watched, int *status, struct err *e);
+
+#endif

@@ -1,0 +1,258 @@
+#include "worker/worker.h"
+
+#include "base/fault.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "worker/driver.h"
+#include "worker/tree.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
+#define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
+
+/* Our own session and group, nothing inherited but the log. */
+static int settle_in(struct err *e)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return err_errno_set(e, "/dev/null");
+	if (dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return err_errno_set(e, "/dev/null");
+	if (null > 2)
+		close(null);
+	(void)setsid(); /* fails only if we lead one already */
+	(void)umask(077);
+	return tree_own(e);
+}
+
+/* First the user's message, once for all attempts, then that we begin. */
+static int commit_start(struct run *r, struct err *e)
+{
+	const struct msg_start *s = r->start;
+	struct buf prompt = BUF_MAX(EVENT_BODY_MAX), begun = BUF_MAX(4096);
+	struct event_new ev[2] = {
+		{.type = "message", .parent = WRITER_LEAF},
+		{.type = "run_started", .parent = WRITER_LEAF},
+	};
+	int rc;
+
+	buf_adds(&prompt, "{\"role\":\"user\",\"content\":");
+	json_add_string(&prompt, s->prompt, strlen(s->prompt));
+	buf_addc(&prompt, '}');
+	buf_addf(&begun,
+		 "{\"run\":\"%s\",\"attempt\":%" PRId64 ",\"driver\":", s->run,
+		 s->attempt);
+	json_add_string(&begun, s->driver, strlen(s->driver));
+	buf_addf(&begun, ",\"pid\":%d}", (int)getpid());
+	ev[0].body = prompt.p;
+	ev[0].key = s->prompt_key
+			    ? s->prompt_key
+			    : arena_printf(&r->arena, "prompt:%s", s->run);
+	ev[1].body = begun.p;
+	rc = buf_ok(&prompt, "prompt", e);
+	if (rc == 0)
+		rc = journal_add(&r->journal, ev, 2, NULL, e);
+	buf_fini(&prompt);
+	buf_fini(&begun);
+	return rc;
+}
+
+static enum reason reason_of(const struct err *e)
+{
+	switch ((int)e->code) {
+	case ERR_STALE:
+		return REASON_stale;
+	case ERR_VERSION:
+		return REASON_schema_version;
+	case ERR_INVALID:
+	case ERR_USAGE:
+		return REASON_bad_config;
+	case ERR_UNSUPPORTED:
+		return REASON_workspace;
+	case ERR_IO:
+	case ERR_FULL:
+	case ERR_BUSY:
+	case ERR_CORRUPT:
+	case ERR_READONLY:
+	case ERR_NOTFOUND:
+	case ERR_DENIED:
+		return REASON_database;
+	default:
+		return REASON_driver_error;
+	}
+}
+
+static void set_end(struct run_end *end, enum reason reason, const char *detail)
+{
+	end->reason = reason;
+	snprintf(end->detail, sizeof end->detail, "%.470s", detail);
+}
+
+static int drive(struct run *r, struct run_end *end, struct err *e)
+{
+	int rc;
+
+	r->driver = driver_find(r->start->driver, e);
+	if (!r->driver)
+		return -1;
+	if (run_ending(r))
+		return err_set(e, ERR_CANCELED, "it never began");
+	control_guard(&r->control, r->journal.file.db);
+	atomic_store(&r->phase, RUN_RUNNING);
+	rc = r->driver->run(r, end, e);
+	control_guard(&r->control, NULL);
+	return rc;
+}
+
+/* Opens the file and drives, until there is an end. */
+static void work(struct run *r, struct run_end *end)
+{
+	struct err e = {0};
+	int rc = fault_point(FAULT_worker_before_open, &e);
+
+	if (rc == 0)
+		rc = journal_open(&r->journal, r->start, r->link, &e);
+	if (rc == 0)
+		rc = commit_start(r, &e);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_started, &e);
+	if (rc == 0)
+		rc = drive(r, end, &e);
+	if (rc)
+		set_end(end, reason_of(&e), e.text);
+}
+
+/* Somebody's wish comes before what the driver made of it, unless it was done
+ * by then. Nothing may be left running, or the run has not ended. */
+static int conclude(struct run *r, struct run_end *end, struct err *e)
+{
+	int64_t grace = r->start->grace_ms;
+	char why[CONTROL_WHY];
+
+	atomic_store(&r->phase, RUN_ENDING);
+	if (run_ending(r) && end->reason != REASON_completed) {
+		set_end(end, control_reason(&r->control, why, &grace), why);
+		end->exit_code = end->signal = OPT_NONE;
+	}
+	return tree_end(run_ending(r) ? 0 : grace, r->child, &r->child_status,
+			e);
+}
+
+static int commit_end(struct run *r, const struct run_end *end, struct err *e)
+{
+	struct event_new ev = {.parent = WRITER_LEAF};
+	struct buf b = BUF_MAX(8192);
+	int rc;
+
+	ev.type = end->reason == REASON_cancelled ? "cancelled"
+						  : "run_finished";
+	buf_addf(&b, "{\"run\":\"%s\",\"attempt\":%" PRId64, r->start->run,
+		 r->start->attempt);
+	buf_addf(&b, ",\"outcome\":\"%s\",\"reason\":\"%s\"",
+		 reason_outcome(end->reason), reason_code(end->reason));
+	if (end->detail[0]) {
+		buf_adds(&b, ",\"detail\":");
+		json_add_string(&b, end->detail, strlen(end->detail));
+	}
+	if (end->exit_code != OPT_NONE)
+		buf_addf(&b, ",\"exit_code\":%" PRId64, end->exit_code);
+	if (end->signal != OPT_NONE)
+		buf_addf(&b, ",\"signal\":%" PRId64, end->signal);
+	buf_addc(&b, '}');
+	ev.body = b.p;
+	rc = fault_point(FAULT_worker_before_end, e);
+	if (rc == 0)
+		rc = journal_end(&r->journal, &ev, end->reason, e);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_ended, e);
+	buf_fini(&b);
+	return rc;
+}
+
+static void say_finished(struct run *r, const struct run_end *end)
+{
+	struct msg m = {.type = MSG_TYPE_FINISHED};
+	struct err e;
+
+	m.u.finished = (struct msg_finished){
+		.outcome = reason_outcome(end->reason),
+		.reason = reason_code(end->reason),
+		.detail = end->detail[0] ? end->detail : NULL,
+		.seq = atomic_load(&r->journal.seq),
+		.exit_code = end->exit_code,
+		.signal = end->signal,
+	};
+	if (ipc_client_report(r->link, &m, &e) == 0)
+		(void)ipc_client_flush(r->link,
+				       ipc_client_connected(r->link)
+					       ? FLUSH_MS
+					       : FLUSH_AWAY_MS,
+				       &e);
+}
+
+/* The end is committed before it is told. If it cannot be, what is told is
+ * that, and the exit status says so too. */
+static int finish(struct run *r, struct run_end *end)
+{
+	struct err e = {0};
+	int rc = conclude(r, end, &e);
+
+	if (rc)
+		set_end(end, REASON_internal, e.text);
+	else if (!r->journal.open)
+		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
+	else if (end->reason != REASON_stale && end->reason != REASON_refused)
+		rc = commit_end(r, end, &e);
+	if (rc && r->journal.open)
+		set_end(end, reason_of(&e), e.text);
+	if (rc)
+		log_error(LT("msg", "the end was not committed"),
+			  LT("run", r->start->run), LT("why", e.text));
+	say_finished(r, end);
+	return rc ? err_exit_status(e.code) : 0;
+}
+
+static int attempt(const struct msg_start *start, struct err *e)
+{
+	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
+	struct run r;
+	int status;
+
+	if (run_open(&r, start, e))
+		return err_exit_status(e->code);
+	set_end(&end, REASON_internal, "");
+	work(&r, &end);
+	status = finish(&r, &end);
+	log_info(LT("msg", "attempt ended"), LT("run", start->run),
+		 LI("attempt", start->attempt),
+		 LT("reason", reason_code(end.reason)), LI("status", status));
+	run_close(&r);
+	return status;
+}
+
+int worker_main(int start_fd)
+{
+	struct msg_start start;
+	struct arena a = {0};
+	struct err e = {0};
+	int status;
+
+	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
+	if (start_from_fd(start_fd, &a, &start, &e) || settle_in(&e))
+		status = err_exit_status(e.code);
+	else
+		status = attempt(&start, &e);
+	if (e.code != ERR_OK)
+		log_error(LT("msg", "the worker cannot start"),
+			  LT("why", e.text));
+	arena_fini(&a);
+	return status;
+}

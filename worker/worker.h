@@ -1,0 +1,13 @@
+#ifndef WORKER_WORKER_H
+#define WORKER_WORKER_H
+
+/*
+ * One attempt of one run, from its start message to its end: hello, open the
+ * agent's file, run the driver, commit the end, say so. Returns the exit status
+ * of the process: 0 when the end of the attempt is committed, whatever it was;
+ * otherwise one of sysexits.h. To be called in a process of its own, once; one
+ * that was forked from a spawner need not exec.
+ */
+int worker_main(int start_fd);
+
+#endif
