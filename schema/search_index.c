@@ -83,33 +83,14 @@ static int index_again(struct update *u, int64_t pos, struct err *e)
 	bool found = sql_next(&it, &row);
 	int rc = index_event(u, pos, found ? row.body : NULL, e);
 
+	if (!rc && !found &&
+	    sql_exec(u->db, Q_SEARCH_MARK_LOWER,
+		     &(struct search_mark_lower_in){event_session(pos)}, e) < 0)
+		rc = -1;
 	return sql_end(&it, rc ? &(struct err){0} : e) ? -1 : rc;
 }
 
 /* --- steps: each does one batch, and says how much; 0 is the end ------- */
-
-static int drop_gone(struct update *u, struct err *e)
-{
-	struct search_gone_row row;
-	int n = sql_get(u->db, Q_SEARCH_GONE,
-			&(struct search_gone_in){u->lo, u->hi}, &row, NULL, e);
-
-	if (n <= 0)
-		return n;
-	n = sql_exec(
-		u->db, Q_SEARCH_DROP,
-		&(struct search_drop_in){event_pos(row.session, 0),
-					 event_pos(row.session, EVENT_SEQ_MAX),
-					 BATCH_EVENTS},
-		e);
-	if (n < 0)
-		return -1;
-	if (n < BATCH_EVENTS &&
-	    sql_exec(u->db, Q_SEARCH_MARK_DROP,
-		     &(struct search_mark_drop_in){row.session}, e) < 0)
-		return -1;
-	return n + 1;
-}
 
 static int redo_dirty(struct update *u, struct err *e)
 {
@@ -214,8 +195,8 @@ int search_update(struct agent_file *f, int64_t session, struct err *e)
 	int rc;
 
 	u.open = event_pos(u.lo, 0);
-	rc = repeat(&u, drop_gone, e) || repeat(&u, redo_dirty, e) ||
-	     repeat(&u, catch_up, e) || repeat(&u, redo_open, e);
+	rc = repeat(&u, redo_dirty, e) || repeat(&u, catch_up, e) ||
+	     repeat(&u, redo_open, e);
 	buf_fini(&u.text);
 	return rc ? -1 : u.looked_at;
 }

@@ -101,12 +101,8 @@ CREATE VIRTUAL TABLE search_text USING fts5 (
 
 CREATE TABLE search_mark (
   session      INTEGER PRIMARY KEY,
-  upto         INTEGER NOT NULL,           -- seq
-  is_gone      INTEGER NOT NULL DEFAULT 0  -- its texts have to leave the index
-                       CHECK (is_gone IN (0,1))
+  upto         INTEGER NOT NULL            -- seq
 ) STRICT;
-
-CREATE INDEX search_mark_gone ON search_mark (session) WHERE is_gone = 1;
 
 CREATE TABLE search_dirty (
   pos          INTEGER PRIMARY KEY
@@ -146,11 +142,6 @@ WHEN old.pos & 4294967295 <=
      (SELECT upto FROM search_mark WHERE session = old.pos >> 32)
 BEGIN
   INSERT OR IGNORE INTO search_dirty (pos) VALUES (old.pos);
-END;
-
--- The number of a deleted session may be given to a new one.
-CREATE TRIGGER search_session_deleted AFTER DELETE ON session BEGIN
-  UPDATE search_mark SET upto = 0, is_gone = 1 WHERE session = old.id;
 END;
 
 -- Embeddings of events: float32, little-endian. All of a model have one length.

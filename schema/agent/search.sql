@@ -1,19 +1,17 @@
 -- Full text: bringing the index up to date, then asking it.
 
--- query search_gone (lo i64, hi i64) -> (session i64)
-SELECT session FROM search_mark
- WHERE is_gone = 1 AND session BETWEEN :lo AND :hi LIMIT 1;
-
--- query search_drop (lo i64, hi i64, count i64)
-DELETE FROM search_text WHERE rowid IN
- (SELECT rowid FROM search_text WHERE rowid BETWEEN :lo AND :hi LIMIT :count);
-
--- query search_mark_drop (session i64)
-DELETE FROM search_mark WHERE session = :session;
-
 -- query search_mark_put (session i64, upto i64)
 INSERT INTO search_mark (session, upto) VALUES (:session, :upto)
 ON CONFLICT (session) DO UPDATE SET upto = excluded.upto;
+
+-- query search_mark_lower (session i64)
+-- The number of a deleted event at the end is given to the next one, that of a
+-- deleted session to another.
+UPDATE search_mark SET upto = min(upto, coalesce(
+  (SELECT e.pos & 4294967295 FROM event e
+    WHERE e.pos BETWEEN :session << 32 AND :session << 32 | 4294967295
+    ORDER BY e.pos DESC LIMIT 1), 0))
+ WHERE session = :session;
 
 -- query search_behind (lo i64, hi i64) -> (session i64, upto i64)
 -- The first session with events behind its mark: one look per session.
