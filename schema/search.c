@@ -134,15 +134,14 @@ static void keep_hit(struct find *f, const struct search_match_row *row,
  * an expression of our own making cannot be wrong. */
 static int explain(const struct search *s, struct err *e)
 {
-	const char *said = strstr(e->text, ": fts5: ");
+	const char *said = strstr(e->text, ": search_");
 	char why[sizeof e->text];
 
-	if (!said)
-		said = strstr(e->text, ": no such column");
 	if (!(s->flags & SEARCH_ADVANCED) || e->code != ERR_INTERNAL || !said)
 		return -1;
-	snprintf(why, sizeof why, "%s", said + 2);
-	return err_set(e, ERR_USAGE, "the search expression '%s' is wrong: %s",
+	said += 2;
+	snprintf(why, sizeof why, "%s", said + strcspn(said, " "));
+	return err_set(e, ERR_USAGE, "the search expression '%s' is wrong:%s",
 		       quoted(s->query).text, why);
 }
 
