@@ -67,22 +67,18 @@ static void ask_hello(struct ipc_client *c)
 	c->asked.hello = ask_msg(c, &m);
 }
 
-/* With the lock: the report whose turn it is. Hints let others pass, and keep a
- * distance, or a worker in a burst would talk all the time. */
+/* With the lock: the report whose turn it is. While there are only hints they
+ * keep a distance, or a worker in a burst would talk all the time. */
 static struct report *whose_turn(struct ipc_client *c)
 {
-	struct report *hint = NULL;
 	int64_t since = (clock_mono_ns() - c->hinted) / NS_PER_MS;
+	bool hurry = since >= HINT_EVERY_MS;
 
 	c->hint_in_ms = POLL_MAX_MS;
-	for (struct report *r = c->queue; r; r = r->next) {
-		if (msg_kind(r->type) != MSG_IS_HINT)
-			return r;
-		if (!hint)
-			hint = r;
-	}
-	if (!hint || since >= HINT_EVERY_MS)
-		return hint;
+	for (struct report *r = c->queue; r && !hurry; r = r->next)
+		hurry = msg_kind(r->type) != MSG_IS_HINT;
+	if (!c->queue || hurry)
+		return c->queue;
 	c->hint_in_ms = HINT_EVERY_MS - since;
 	return NULL;
 }

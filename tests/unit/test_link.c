@@ -20,6 +20,14 @@
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 
+/* nng 1.5.2 loses what belongs to a peer that died while it connected. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libnng";
+}
+
 struct heard {
 	pthread_mutex_t lock;
 	int commands, refused, lost;
@@ -278,6 +286,22 @@ static void hints_that_nobody_takes_become_one(void **state)
 	assert_int_equal(ipc_client_flush(p->client, 3000, &e), 0);
 }
 
+static void reports_arrive_in_the_order_in_which_they_were_given(void **state)
+{
+	struct pair *p = *state;
+
+	welcome(p);
+	report_seq(p->client, 1);
+	expect(p, MSG_TYPE_EVENT);
+	report_seq(p->client, 2);
+	report_applied(p->client, 3);
+	acknowledge(p);
+	expect(p, MSG_TYPE_EVENT);
+	assert_int_equal(p->msg.u.event.seq, 2);
+	acknowledge(p);
+	expect(p, MSG_TYPE_APPLIED);
+}
+
 static void after_a_restart_the_worker_says_hello_and_repeats_itself(
 	void **state)
 {
@@ -502,6 +526,7 @@ int main(void)
 		T(a_command_that_comes_twice_is_taken_once),
 		T(a_report_is_flushed_when_it_is_acknowledged),
 		T(hints_that_nobody_takes_become_one),
+		T(reports_arrive_in_the_order_in_which_they_were_given),
 		T(after_a_restart_the_worker_says_hello_and_repeats_itself),
 		T(a_worker_that_is_refused_is_told_and_leaves),
 		T(a_quiet_worker_gives_a_sign_of_life),
