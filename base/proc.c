@@ -48,33 +48,6 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 	return 0;
 }
 
-const char *proc_boot_id(void)
-{
-	static char id[37];
-	int fd;
-
-	if (id[0])
-		return id;
-	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return id;
-	if (read(fd, id, 36) != 36)
-		id[0] = '\0';
-	close(fd);
-	return id;
-}
-
-bool proc_is_alive(pid_t pid, int64_t start_ticks, const char *boot_id)
-{
-	struct proc_stat st;
-
-	if (!boot_id || strcmp(boot_id, proc_boot_id()) != 0)
-		return false;
-	if (proc_stat(pid, &st) || st.start_ticks != start_ticks)
-		return false;
-	return st.state != 'Z' && st.state != 'X';
-}
-
 int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * Processes, as /proc tells of them. A pid alone names nobody, since pids are
- * used again: pid, start time and boot together do.
+ * Processes, as /proc tells of them: for walks over all of them. (Which process
+ * is meant is base/process.h.)
  */
 struct proc_stat {
 	char state; /* 'Z' and 'X' are over */
@@ -19,12 +19,6 @@ struct proc_stat {
 
 /* 0, or -1 if there is no such process. */
 int proc_stat(pid_t pid, struct proc_stat *out);
-
-/* This boot's id, 36 characters; "" if the kernel does not say. */
-const char *proc_boot_id(void);
-
-/* Is the process that was once named so still there, and not over? */
-bool proc_is_alive(pid_t pid, int64_t start_ticks, const char *boot_id);
 
 /* Calls fn for every process; stops when it returns false. -1 without /proc. */
 int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);

@@ -192,7 +192,7 @@ static void record_pid(struct live *l)
 		.attempt = l->attempt,
 		.pid = l->pid,
 		.start_ticks = l->start_ticks,
-		.boot_id = proc_boot_id(),
+		.boot_id = l->sup->boot_id,
 	};
 	struct err e;
 

@@ -1,6 +1,6 @@
 #include "supervisor/live.h"
 
-#include "base/proc.h"
+#include "base/process.h"
 #include "supervisor/sup.h"
 
 #include <stdlib.h>
@@ -134,8 +134,11 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 static int open_pidfd(pid_t pid, int64_t start_ticks)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct process_mark m;
 
-	if (fd >= 0 && !proc_is_alive(pid, start_ticks, proc_boot_id())) {
+	if (fd >= 0 &&
+	    (!process_mark(pid, &m) || m.start_ticks != start_ticks ||
+	     !process_is_alive(&m))) {
 		close(fd);
 		return -1;
 	}

@@ -41,7 +41,7 @@ static void find_unknown(struct live *l)
 static void adopt(struct sup *s, const struct run_active_row *row)
 {
 	struct live *l = live_new(s, row);
-	bool same_boot = row->boot_id && !strcmp(row->boot_id, proc_boot_id());
+	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
 
 	snprintf(l->reason, sizeof l->reason, "%s", row->reason);
 	snprintf(l->detail, sizeof l->detail, "%s",

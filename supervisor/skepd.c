@@ -1,17 +1,20 @@
 #include "supervisor/skepd.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
-#include "db/migrate.h"
+#include "base/process.h"
 #include "ipc/reason.h"
-#include "supervisor/lock.h"
+#include "schema/control.h"
 #include "supervisor/notify.h"
 #include "supervisor/sup.h"
+#include "supervisor/web.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -159,11 +162,9 @@ static int take_handoff(struct sup *s, struct err *e)
 
 static int open_database(struct sup *s, struct err *e)
 {
-	struct home_path path = home_path(&s->home, HOME_CONTROL_DB);
-
-	if (db_open(&s->db, path.text, &control_schema, SQL_CREATE | SQL_FULL,
-		    e) ||
-	    lock_take(s->db, &s->epoch, e) || sql_enter(s->db, e))
+	if (control_open(&s->db, &s->home, SQL_CREATE, e) ||
+	    control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
+	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,
 			 seed_reasons(s, e) || take_handoff(s, e) ? -1 : 0, e);
@@ -184,7 +185,8 @@ static int start(struct sup *s, struct err *e)
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->place.spawner = s->spawn.pid;
-	if (sup_recover(s, e) || sup_link_open(s, e))
+	if (sup_recover(s, e) || sup_link_open(s, e) ||
+	    web_open(&s->web, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -197,24 +199,32 @@ static void forget(struct live *l, void *arg)
 	live_drop(l);
 }
 
-static void close_handle(uv_handle_t *h, void *arg)
+static void close_handles(struct sup *s)
 {
-	(void)arg;
-	if (!uv_is_closing(h))
-		uv_close(h, NULL);
+	uv_timer_t *timers[] = {&s->alarm, &s->retry, &s->tick};
+
+	for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
+		uv_close((uv_handle_t *)timers[i], NULL);
+	for (size_t i = 0; i < sizeof s->signals / sizeof s->signals[0]; i++)
+		uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
 
 static void stop(struct sup *s)
 {
+	struct err e;
+
+	web_stop(s->web);
 	spawn_close(&s->spawn);
 	sup_link_close(s);
 	tree_place_leave(&s->place);
 	live_each(&s->lives, forget, NULL);
 	step_close(&s->step);
-	uv_walk(&s->loop, close_handle, NULL);
+	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
+	web_close(s->web);
 	uv_loop_close(&s->loop);
-	lock_release(s->db);
+	if (control_unlock(s->db, &e))
+		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
 	sql_close(s->db);
 }
 
@@ -223,6 +233,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	struct home_path path;
 	int rc;
 
+	snprintf(s->boot_id, sizeof s->boot_id, "%s", process_self().boot_id);
 	if (home_find(&s->home, o->home, e))
 		return -1;
 	path = home_path(&s->home, HOME_CONFIG);

@@ -31,6 +31,7 @@ struct sup {
 	struct ipc_server *ipc;
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
+	struct web *web;
 	struct tree_place place;
 	struct live_table lives;
 	struct run_pick pick;
@@ -40,6 +41,7 @@ struct sup {
 	uv_timer_t retry; /* reading the rows again after a failure */
 	uv_signal_t signals[2];
 	int64_t epoch, started_at;
+	char boot_id[40];
 	bool schedule;     /* somebody may start now */
 	bool alarm_stale;  /* the queue's next moment may have changed */
 	bool host_changed; /* the host's log has news */
