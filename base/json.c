@@ -31,16 +31,62 @@ static cJSON *refuse(const char *what, const char *text, const char *at,
 	return NULL;
 }
 
-/* First byte that is a NUL or starts a bad UTF-8 sequence, or NULL. */
+static const char *skip_digits(const char *p, const char *end)
+{
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+/* A number as RFC 8259 has it: its length, or 0. */
+static size_t number_length(const char *p, const char *end)
+{
+	const char *at = p + (*p == '-'), *run = skip_digits(at, end);
+
+	if (run == at || (run > at + 1 && *at == '0'))
+		return 0;
+	if (run < end && *run == '.') {
+		at = run + 1;
+		run = skip_digits(at, end);
+		if (run == at)
+			return 0;
+	}
+	if (run < end && (*run == 'e' || *run == 'E')) {
+		at = run + 1;
+		at += at < end && (*at == '+' || *at == '-');
+		run = skip_digits(at, end);
+		if (run == at)
+			return 0;
+	}
+	return (size_t)(run - p);
+}
+
+/*
+ * What cJSON lets through and others, SQLite among them, do not: bytes that are
+ * not UTF-8, raw control characters, numbers like 01 or 1. The first
+ * such byte, or NULL.
+ */
 static const char *bad_byte(const char *text, size_t n)
 {
-	while (n > 0) {
-		size_t len = *text ? text_utf8_char(text, n) : 0;
+	const char *end = text + n;
+	bool in_string = false;
 
+	while (text < end) {
+		unsigned char c = (unsigned char)*text;
+		size_t len = c ? text_utf8_char(text, (size_t)(end - text)) : 0;
+
+		if (c < ' ' && (in_string || !strchr("\t\n\r", c)))
+			len = 0;
+		else if (!in_string && (c == '-' || (c >= '0' && c <= '9')))
+			len = number_length(text, end);
+		else if (in_string && c == '\\' && end - text > 1 && text[1])
+			len = 1 + text_utf8_char(text + 1,
+						 (size_t)(end - text) - 1);
+		else if (c == '"')
+			in_string = !in_string;
 		if (len == 0)
 			return text;
 		text += len;
-		n -= len;
 	}
 	return NULL;
 }
@@ -52,7 +98,12 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 
 	if (bad)
 		return refuse(what, text, bad,
-			      *bad ? "not valid UTF-8" : "a NUL byte", e);
+			      !*bad ? "a NUL byte"
+			      : (unsigned char)*bad < ' '
+				      ? "a control character"
+			      : (unsigned char)*bad < 0x80 ? "not a number"
+							   : "not valid UTF-8",
+			      e);
 	v = cJSON_ParseWithLengthOpts(text, n, &end, false);
 	if (!v)
 		return refuse(what, text, end ? end : text,

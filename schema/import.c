@@ -280,8 +280,8 @@ static int import_line(struct import *im, const char *key, const char *text,
 	if (!v)
 		return -1;
 	im->text = arena_textn(&im->arena, text, n);
-	rc = im->line == 1 ? import_head(im, key, v, out, e)
-			   : import_event(im, v, e);
+	rc = im->writer.session == 0 ? import_head(im, key, v, out, e)
+				     : import_event(im, v, e);
 	cJSON_Delete(v);
 	arena_reset(&im->arena);
 	return rc;
@@ -314,7 +314,7 @@ static int import_all(struct import *im, const char *key, exchange_source *next,
 			return -1;
 	if (got < 0)
 		return -1;
-	if (im->line == 0)
+	if (im->writer.session == 0)
 		return err_set(e, ERR_INVALID, "there is nothing to import");
 	return set_leaf(im, e);
 }
