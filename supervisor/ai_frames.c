@@ -104,7 +104,9 @@ static void delta(struct ai_frames *f, const char *type, const char *id,
 	end(f);
 }
 
-/* Plain output of a driver is one text that goes on. */
+/* Plain output of a driver is one text that goes on until the next message.
+ * Events alone decide that, not the growth of parts: when that is seen depends
+ * on when one looks, and every look has to give the same message. */
 static void end_output(struct ai_frames *f)
 {
 	char id[48];
@@ -280,7 +282,6 @@ void ai_frames_item(struct ai_frames *f, const struct tail_item *item)
 		return;
 	}
 	kind = item->part->kind;
-	end_output(f);
 	if (!strcmp(kind, "text") || !strcmp(kind, "reasoning"))
 		take_text(f, item);
 	else if (!strcmp(kind, "tool"))
