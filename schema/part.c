@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static int insert(struct part *p, const struct part_new *n, struct err *e)
@@ -193,10 +194,13 @@ static void add_member(struct buf *out, const char *name, const char *text)
 static void add_tool(const struct part_row *r, struct buf *out)
 {
 	const char *state = ui_tool_state(r->state);
+	char place[48]; /* the id that its stream gave it too */
 
+	snprintf(place, sizeof place, "%" PRId64 "-%" PRId64, event_seq(r->pos),
+		 r->idx);
 	buf_adds(out, "{\"type\":\"dynamic-tool\"");
 	add_member(out, "toolName", r->name ? r->name : "tool");
-	add_member(out, "toolCallId", r->call_id ? r->call_id : "");
+	add_member(out, "toolCallId", r->call_id ? r->call_id : place);
 	add_member(out, "state", state);
 	buf_addf(out, ",\"input\":%s", r->input ? r->input : "{}");
 	if (!strcmp(state, "output-available"))

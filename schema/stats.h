@@ -17,8 +17,9 @@
 	F(S, text, path)                                                     \
 	F(S, i64, bytes)                                                     \
 	F(S, i64, wal_bytes)                                                 \
-	F(S, i64, free_bytes) F(S, i64, schema_version) F(                   \
-		S, text, journal_mode) F(S, text, synchronous)               \
+	F(S, i64, free_bytes)                                                \
+	F(S, i64, schema_version)                                            \
+	F(S, text, journal_mode) F(S, text, synchronous)                     \
 		F(S, i64, busy_timeout) F(S, bool, foreign_keys) F(          \
 			S, bool, secure_delete) F(S, json, rows) F(S, json,  \
 								   statuses) \

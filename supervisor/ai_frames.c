@@ -142,7 +142,8 @@ static void take_event(struct ai_frames *f, const struct event *ev)
 	struct err ignored;
 	cJSON *body = json_parse_object("body", ev->body, strlen(ev->body),
 					&ignored);
-	const char *words = json_text(body, "text", NULL);
+	const char *words = json_text(body, "text",
+				      json_text(body, "content", NULL));
 
 	if (strcmp(ev->type, "output") == 0) {
 		if (words)

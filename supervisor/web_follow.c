@@ -131,14 +131,12 @@ static int look_at_run(struct follower *f, struct err *e)
 			    (enum run_state)run_state_from(row.state));
 	int rc = found < 0 ? -1 : 0;
 
-	if (found > 0 && !over)
+	if (found > 0)
 		tell_status(f, &row);
 	if (!rc)
 		rc = send_rows(f, e);
-	if (over && rc == 0) {
-		tell_status(f, &row);
+	if (over && rc == 0)
 		tell_end(f);
-	}
 	arena_fini(&a);
 	return rc < 0 ? -1 : over && rc == 0;
 }
@@ -151,12 +149,10 @@ static int look_at_session(struct follower *f, struct err *e)
 	int rc = found < 0 ? -1 : 0;
 	bool done;
 
-	if (found > 0)
-		tell_status(f, &row);
+	if (!rc)
+		tell_status(f, found > 0 ? &row : NULL);
 	if (!rc)
 		rc = send_rows(f, e);
-	if (found == 0 && rc == 0)
-		tell_status(f, NULL);
 	done = f->until_idle && found == 0 && rc == 0;
 	if (done)
 		tell_end(f);

@@ -158,7 +158,8 @@ static int add_message(struct chat *c, const struct event *ev, struct err *e)
 	cJSON *body = json_parse_object("body", ev->body, strlen(ev->body),
 					&ignored);
 	const char *role = json_text(body, "role", "assistant");
-	const char *text = json_text(body, "text", NULL);
+	const char *text = json_text(body, "text",
+				     json_text(body, "content", NULL));
 	int n;
 
 	if (strcmp(role, "assistant") != 0) {

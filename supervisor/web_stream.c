@@ -128,27 +128,33 @@ struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
 	link_in(f);
 	if (run)
 		snprintf(f->run, sizeof f->run, "%s", run);
-	f->watch = sup_watch(f->web->sup, run, on_news, f);
+	f->watch = sup_watch(f->web->sup, NULL, on_news, f);
 	f->stream = http_reply_stream(q->reply, &stream_ops, f);
 	q->reply = NULL;
 	follower_look(f);
 	return f;
 }
 
-/* A session's stream listens to the run that is first in line. */
-static void watch_head(struct follower *f, const char *head)
+/* Only a live run can be watched, so it is done anew whenever its state or its
+ * attempt has changed. */
+static void watch_run(struct follower *f, const struct run_row *row)
 {
-	if (strcmp(f->run, head ? head : "") == 0)
+	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
+
+	if (f->run_watch && f->watched == now && strcmp(f->run, row->id) == 0)
 		return;
 	sup_unwatch(f->run_watch);
-	snprintf(f->run, sizeof f->run, "%s", head ? head : "");
-	f->run_watch = head ? sup_watch(f->web->sup, head, on_news, f) : NULL;
+	f->run_watch = sup_watch(f->web->sup, row->id, on_news, f);
+	f->watched = now;
+	snprintf(f->run, sizeof f->run, "%s", row->id);
 }
 
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 		 struct err *e)
 {
 	struct sql *db = sup_db(f->web->sup);
+	struct run_get_in in = {f->run};
+	int found;
 
 	if (f->session) {
 		struct run_line_state_row line;
@@ -157,11 +163,14 @@ int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 			    &(struct run_line_state_in){f->agent, f->session},
 			    &line, a, e) < 0)
 			return -1;
-		watch_head(f, line.head);
 		if (!line.head)
 			return 0;
+		in.id = line.head;
 	}
-	return sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a, e);
+	found = sql_get(db, Q_RUN_GET, &in, row, a, e);
+	if (found > 0)
+		watch_run(f, row);
+	return found;
 }
 
 int follower_send(struct follower *f, const char *id, const char *event,

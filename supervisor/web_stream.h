@@ -24,7 +24,8 @@ struct follower {
 	const struct follower_ops *ops;
 	struct follower *next, *before; /* ring */
 	struct sup_watch *watch;
-	struct sup_watch *run_watch; /* of the session's run */
+	struct sup_watch *run_watch; /* of the run at hand */
+	int64_t watched;             /* in what state and attempt of it */
 	char *agent;
 	char *session;
 	char run[ID_SIZE]; /* whose stream it is; in a session: the head */
@@ -37,8 +38,8 @@ struct follower {
 	bool gone;  /* the client is */
 };
 
-/* A follower of q's reply, which it takes; nothing is sent yet. Watches the run,
- * or the host's log if run is NULL. */
+/* A follower of q's reply, which it takes; nothing is sent yet. It watches the
+ * host's log, and the run once there is one (follower_run). */
 struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
 			      const char *run);
 void follower_look(struct follower *f); /* soon */
