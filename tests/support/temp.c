@@ -1,19 +1,31 @@
 #include "tests/support/temp.h"
 
 #include <ftw.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+/* Memory first: thousands of small databases need no disk. But containers often
+ * have a tiny /dev/shm. */
+static bool has_room(const char *path)
+{
+	struct statvfs fs;
+
+	return access(path, W_OK) == 0 && statvfs(path, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize > (uint64_t)4 << 30;
+}
 
 void temp_make(struct temp *t)
 {
 	const char *top = getenv("TMPDIR");
 
-	/* memory first: thousands of small databases need no disk */
 	if (!top || !*top)
-		top = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+		top = has_room("/dev/shm") ? "/dev/shm" : "/tmp";
 	snprintf(t->path, sizeof t->path, "%s/skep-test-XXXXXX", top);
 	if (!mkdtemp(t->path)) {
 		perror(t->path);
