@@ -323,9 +323,38 @@ static void look_for_json(struct args *a, int argc, char **argv)
 				    &never);
 }
 
+static bool is_command(const char *noun, const char *verb)
+{
+	size_t n = strlen(noun);
+
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strncmp((*c)->name, noun, n) && (*c)->name[n] == ' ' &&
+		    !strcmp((*c)->name + n + 1, verb))
+			return true;
+	return false;
+}
+
+/* `skep vfs AGENT ls` is another way to say `skep vfs ls AGENT`. */
+static void put_verb_first(int argc, char **argv)
+{
+	int at = 1;
+
+	while (at < argc && argv[at][0] == '-')
+		at++;
+	if (at + 2 < argc && !strcmp(argv[at], "vfs") &&
+	    !is_command("vfs", argv[at + 1]) &&
+	    is_command("vfs", argv[at + 2])) {
+		char *where = argv[at + 1];
+
+		argv[at + 1] = argv[at + 2];
+		argv[at + 2] = where;
+	}
+}
+
 int args_parse(struct args *a, int argc, char **argv, struct err *e)
 {
 	*a = (struct args){.words = argv + 1};
+	put_verb_first(argc, argv);
 	look_for_json(a, argc, argv);
 	if (take_words(a, argc, argv, e))
 		return -1;

@@ -29,6 +29,7 @@ struct cli {
 	struct agent_database_row file; /* registry row of the agent's file */
 	struct agent_file agent;        /* .db NULL if not needed */
 	const char *agent_name;
+	const char *space; /* of NEEDS_AGENT_WORD: the namespace, or NULL */
 };
 
 int cli_main(int argc, char **argv); /* the exit status */

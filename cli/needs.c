@@ -109,13 +109,34 @@ static int take_locator(struct cli *cli, const char **agent, struct err *e)
 	return 0;
 }
 
+/* AGENT[:NAMESPACE] as the first word; ":NAMESPACE" is the default agent's. */
+static int take_word(struct cli *cli, const char **agent, struct err *e)
+{
+	struct args *a = &cli->args;
+	const char *word = a->words[0], *colon = strchr(word, ':');
+	size_t n = colon ? (size_t)(colon - word) : strlen(word);
+
+	if (n && *agent)
+		return err_set(e, ERR_USAGE,
+			       "the agent is named twice: %s and --agent %s",
+			       quoted(word).text, *agent);
+	if (n)
+		*agent = arena_textn(&cli->arena, word, n);
+	cli->space = colon ? colon + 1 : NULL;
+	a->words++;
+	a->nwords--;
+	return 0;
+}
+
 /* The agent's files are read first, so that an edit is seen at this use. */
 static int name_agent(struct cli *cli, struct err *e)
 {
 	const char *name = cli_option(cli, "agent");
 	struct agent_row row;
 
-	if (take_locator(cli, &name, e))
+	if (cli->args.command->needs & NEEDS_AGENT_WORD
+		    ? take_word(cli, &name, e)
+		    : take_locator(cli, &name, e))
 		return -1;
 	if (!name) {
 		if (agents_get_default(cli->control, &row, &cli->arena, e))
