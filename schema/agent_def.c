@@ -113,11 +113,14 @@ static int set_flags(struct agent_row *row, const char *what, const cJSON *v,
 				       row->name);
 		return 1;
 	}
-	if (!strcmp(v->string, "default"))
-		return err_set(e, ERR_INVALID,
-			       "%s: default is no part of a definition; use "
-			       "'skep agent set %s --default'",
-			       what, row->name);
+	if (!strcmp(v->string, "default")) {
+		if (!cJSON_IsBool(v))
+			return err_set(e, ERR_INVALID,
+				       "%s: default must be true or false",
+				       what);
+		row->is_default = cJSON_IsTrue(v);
+		return 1;
+	}
 	return 0;
 }
 

@@ -30,6 +30,18 @@ static int read_text(const char *path, struct buf *b, struct err *e)
 	return 1;
 }
 
+/* Two files could both claim it, and then each use would make it move. */
+static int refuse_default(const char *path, const cJSON *def, const char *name,
+			  struct err *e)
+{
+	if (!cJSON_GetObjectItemCaseSensitive(def, "default"))
+		return 0;
+	return err_set(e, ERR_INVALID,
+		       "%s: which agent is the default is not said in files; "
+		       "use 'skep agent set %s --default'",
+		       path, name);
+}
+
 static int read_definition(const char *path, struct agent_row *row,
 			   struct arena *a, struct err *e)
 {
@@ -41,7 +53,10 @@ static int read_definition(const char *path, struct agent_row *row,
 		def = json_parse_object(path, text.p, text.n, e);
 		row->spec = "{}"; /* what the file no longer says is gone */
 		row->model = NULL;
-		rc = def && !agent_from_json(row, path, def, a, e) ? 1 : -1;
+		rc = def && !refuse_default(path, def, row->name, e) &&
+				     !agent_from_json(row, path, def, a, e)
+			     ? 1
+			     : -1;
 	}
 	cJSON_Delete(def);
 	buf_fini(&text);

@@ -63,20 +63,24 @@ static int audit_put(struct sql *db, const struct agent_row *row, bool is_new,
 			     row->name, detail, e);
 }
 
-/* Only one agent can be the default; the first one is. */
+/* Only one agent can be the default: who asks for it, or the first one. */
 static int choose_default(struct sql *db, struct agent_row *row, bool is_new,
-			  bool was_default, struct arena *a, struct err *e)
+			  struct err *e)
 {
+	struct arena a = {0};
 	struct agent_row other;
-	int found;
+	int found = 1;
 
-	if (!is_new) {
-		row->is_default = was_default;
-		return 0;
+	if (is_new && !row->is_default) {
+		found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &other, &a, e);
+		row->is_default = found == 0;
+		arena_fini(&a);
 	}
-	found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &other, a, e);
-	row->is_default = found == 0;
-	return found < 0 ? -1 : 0;
+	if (found < 0)
+		return -1;
+	if (row->is_default && sql_exec(db, Q_AGENT_CLEAR_DEFAULT, NULL, e) < 0)
+		return -1;
+	return 0;
 }
 
 static int put(struct sql *db, struct agent_row *row, const char *definition,
@@ -93,14 +97,11 @@ static int put(struct sql *db, struct agent_row *row, const char *definition,
 		    &(struct agent_version_last_in){.agent = row->name}, &last,
 		    NULL, e) < 0)
 		return -1;
-	if (found && !strcmp(old.digest, row->digest)) {
-		*row = old;
-		return 0;
-	}
 	row->version = last.version + 1;
 	row->updated_at = clock_now();
 	row->created_at = found ? old.created_at : row->updated_at;
-	if (choose_default(db, row, !found, old.is_default, a, e) ||
+	row->is_default = row->is_default || old.is_default;
+	if (choose_default(db, row, !found, e) ||
 	    sql_exec(db, Q_AGENT_PUT, row, e) < 0 ||
 	    add_version(db, row, definition, e) ||
 	    audit_put(db, row, !found, e))
@@ -108,7 +109,8 @@ static int put(struct sql *db, struct agent_row *row, const char *definition,
 	return 1;
 }
 
-/* Looks before it takes the write lock: at most uses nothing has changed. */
+/* Looks before it takes the write lock: at most uses nothing has changed. Who
+ * is quicker meanwhile writes the same, or a version of its own. */
 static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
 		     struct err *e)
 {
@@ -117,7 +119,8 @@ static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
 			    &(struct agent_get_in){.name = row->name}, &old, a,
 			    e);
 
-	if (found <= 0 || strcmp(old.digest, row->digest) != 0)
+	if (found <= 0 || strcmp(old.digest, row->digest) != 0 ||
+	    (row->is_default && !old.is_default))
 		return found < 0 ? -1 : 0;
 	*row = old;
 	return 1;
@@ -147,48 +150,46 @@ int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
 	return rc;
 }
 
-static int set_default(struct sql *db, const char *name, struct err *e)
+static int set_default(struct sql *db, struct agent_row *row, struct err *e)
 {
-	struct agent_row row;
-	struct arena a = {0};
-	int rc = agents_get(db, name, &row, &a, e);
-
-	if (!rc && !row.is_default) {
-		row.is_default = true;
-		if (sql_exec(db, Q_AGENT_CLEAR_DEFAULT, NULL, e) < 0 ||
-		    sql_exec(db, Q_AGENT_PUT, &row, e) < 0)
-			rc = -1;
-		else
-			rc = control_audit(db, NULL, "agent.default", name,
-					   NULL, e);
-	}
-	arena_fini(&a);
-	return rc;
+	row->is_default = true;
+	if (sql_exec(db, Q_AGENT_CLEAR_DEFAULT, NULL, e) < 0 ||
+	    sql_exec(db, Q_AGENT_PUT, row, e) < 0)
+		return -1;
+	return control_audit(db, NULL, "agent.default", row->name, NULL, e);
 }
 
 int agents_set_default(struct sql *db, const char *name, struct err *e)
 {
-	if (control_enter_alone(db, e))
-		return -1;
-	return sql_leave(db, set_default(db, name, e), e);
+	struct agent_row row;
+	struct arena a = {0};
+	int rc = agents_get(db, name, &row, &a, e);
+
+	if (!rc && !row.is_default)
+		rc = control_enter_alone(db, e)
+			     ? -1
+			     : sql_leave(db, set_default(db, &row, e), e);
+	arena_fini(&a);
+	return rc;
 }
 
 static int remove_row(struct sql *db, const char *name, struct err *e)
+{
+	if (sql_exec(db, Q_AGENT_DELETE,
+		     &(struct agent_delete_in){.name = name}, e) < 0)
+		return -1;
+	return control_audit(db, NULL, "agent.rm", name, NULL, e);
+}
+
+/* Looks first: inside a caller's transaction, a refusal must not undo it. */
+int agents_remove(struct sql *db, const char *name, struct err *e)
 {
 	struct agent_row row;
 	struct arena a = {0};
 	int rc = agents_get(db, name, &row, &a, e);
 
 	arena_fini(&a);
-	if (rc || sql_exec(db, Q_AGENT_DELETE,
-			   &(struct agent_delete_in){.name = name}, e) < 0)
-		return -1;
-	return control_audit(db, NULL, "agent.rm", name, NULL, e);
-}
-
-int agents_remove(struct sql *db, const char *name, struct err *e)
-{
-	if (control_enter_alone(db, e))
+	if (rc || control_enter_alone(db, e))
 		return -1;
 	return sql_leave(db, remove_row(db, name, e), e);
 }

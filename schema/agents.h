@@ -11,7 +11,8 @@
  * Agents: who works. A definition is a JSON object; the members that rows are
  * looked up by are columns (driver, workspace, model, prompt, enabled), the
  * others stay as they are in `spec`. Every change makes a version, and a run
- * names the version it used. Rows are filled from the arena given.
+ * names the version it used. Which agent is the default is no part of that.
+ * Rows are filled from the arena given.
  *
  * A definition can also lie in files, agents/NAME/agent.json and prompt.md: a
  * file wins over the row for what it says, and an edit is seen at the next use.
@@ -22,7 +23,7 @@
 
 /* Puts the members of `def` over *row; a member that is null goes back to its
  * default. `what` is named in errors (ERR_INVALID). Secrets do not belong in a
- * database: members such as "api_key" are refused. */
+ * database: members such as "api_key" are refused. "default" sets is_default. */
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
 
@@ -39,7 +40,8 @@ int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,
 /*
  * Stores a definition under row->name, from row->source "command" or "file".
  * 1: a new version was made, with a row in the audit log; 0: nothing differs;
- * -1. Fills version, digest and times. The first agent becomes the default.
+ * -1. Fills version, digest and times. With is_default, and always for the first
+ * agent, it becomes the default one.
  */
 int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
 	       struct err *e);

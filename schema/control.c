@@ -123,16 +123,22 @@ int control_enter_alone(struct sql *db, struct err *e)
 	return 0;
 }
 
+static char actor_name[128];
+
+void control_set_actor(const char *actor)
+{
+	snprintf(actor_name, sizeof actor_name, "%s", actor ? actor : "");
+}
+
 const char *control_actor(void)
 {
-	static char actor[80];
-	const struct passwd *pw = *actor ? NULL : getpwuid(geteuid());
+	const struct passwd *pw = *actor_name ? NULL : getpwuid(geteuid());
 
-	if (!*actor && pw)
-		snprintf(actor, sizeof actor, "cli:%s", pw->pw_name);
-	else if (!*actor)
-		snprintf(actor, sizeof actor, "cli:%u", geteuid());
-	return actor;
+	if (!*actor_name && pw)
+		snprintf(actor_name, sizeof actor_name, "cli:%s", pw->pw_name);
+	else if (!*actor_name)
+		snprintf(actor_name, sizeof actor_name, "cli:%u", geteuid());
+	return actor_name;
 }
 
 int control_audit(struct sql *db, const char *actor, const char *act,

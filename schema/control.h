@@ -37,8 +37,9 @@ int control_enter_alone(struct sql *db, struct err *e);
 int control_audit(struct sql *db, const char *actor, const char *act,
 		  const char *subject, const char *detail, struct err *e);
 
-/* "cli:USER": who this process works for. Static. */
+/* For whom this process works: "cli:USER" unless it was said otherwise. */
 const char *control_actor(void);
+void control_set_actor(const char *actor); /* copied; NULL: as at the start */
 
 /* Small values by {scope, key}: 1 and the value in the arena, 0, or -1. */
 int control_kv_get(struct sql *db, const char *scope, const char *key,

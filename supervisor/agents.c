@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "db/migrate.h"
 #include "schema/agent_file.h"
 #include "schema/agents.h"
@@ -44,36 +45,37 @@ int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,
 
 	if (step_begin(&s->step, e))
 		return -1;
+	control_set_actor("skepd");
 	changed = agents_sync(s->db, &s->home, name, e);
 	if (changed < 0 || (changed == 1 && tell_host(s, name, "changed", e)))
 		return -1;
 	return sql_get(s->db, Q_AGENT_GET, &key, out, a, e);
 }
 
-/* The row with the definition over it; a new one where there is none. */
+/* What the definition does not say goes back to its default. */
 static int define(struct sup *s, const char *name, const cJSON *def,
 		  struct arena *a, struct err *e)
 {
-	struct agent_get_in key = {name};
-	struct agent_row row;
-	int found = sql_get(s->db, Q_AGENT_GET, &key, &row, a, e);
+	struct agent_row row = {.name = name,
+				.workspace = "disk",
+				.is_enabled = true,
+				.spec = "{}",
+				.source = "command"};
 	int changed;
 
-	if (found < 0)
+	if (text_check_name("agent", name, e) ||
+	    agent_from_json(&row, "the definition", def, a, e))
 		return -1;
-	if (found == 0)
-		row = (struct agent_row){
-			.name = name,
-			.workspace = "disk",
-			.is_enabled = true,
-			.spec = "{}",
-		};
-	row.source = "command";
-	if (agent_from_json(&row, name, def, a, e) || step_begin(&s->step, e))
+	if (!row.driver)
+		return err_set(e, ERR_INVALID,
+			       "agent '%s' needs a driver, one of %s", name,
+			       AGENT_DRIVERS);
+	if (step_begin(&s->step, e))
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
 	if (changed == 1)
-		changed = tell_host(s, name, found ? "changed" : "added", e);
+		changed = tell_host(s, name,
+				    row.version > 1 ? "changed" : "added", e);
 	return changed < 0 ? -1 : 0;
 }
 
@@ -85,7 +87,7 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 				       strlen(definition), e);
 	int rc = -1;
 
-	(void)by;
+	control_set_actor(by);
 	if (def)
 		rc = define(s, name, def, &a, e);
 	cJSON_Delete(def);
@@ -99,7 +101,7 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 int sup_agent_delete(struct sup *s, const char *name, const char *by,
 		     struct sup_done done, struct err *e)
 {
-	(void)by;
+	control_set_actor(by);
 	if (live_count_agent(&s->lives, name) > 0)
 		return err_set(e, ERR_CONFLICT, "agent %s has live runs", name);
 	if (step_begin(&s->step, e) || agents_remove(s->db, name, e) ||

@@ -107,7 +107,7 @@ static void wrong_members_are_named(void **state)
 		{"{\"workspace\":\"x\"}", "disk|vfs-scratch|vfs-only"},
 		{"{\"enabled\":\"no\"}", "enabled"},
 		{"{\"name\":\"b\"}", "name"},
-		{"{\"default\":true}", "--default"},
+		{"{\"default\":1}", "default"},
 		{"{\"a\":{\"b\":[{\"password\":\"p\"}]}}", "password"},
 	};
 
