@@ -1,0 +1,128 @@
+"""The AI SDK's route, with its stock client (npm package `ai`)."""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import lib
+import test_web
+import web_lib
+
+HERE = pathlib.Path(__file__).resolve().parent
+TALK = test_web.TALK
+
+
+def sdk():
+    """A directory with the package, installed once; skips if it cannot be."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        lib.skip("node and npm are needed")
+    d = pathlib.Path(tempfile.gettempdir()) / ("skep-ai-sdk-%d" % os.getuid())
+    d.mkdir(mode=0o700, exist_ok=True)
+    with open(d / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        if not (d / "node_modules" / "ai" / "package.json").exists():
+            p = subprocess.run(["npm", "install", "--prefix", d, "--no-audit",
+                                "--no-fund", "ai@6"], capture_output=True,
+                               timeout=100)
+            if p.returncode:
+                lib.skip("the package `ai` cannot be installed")
+        shutil.copy(HERE / "ai_client.mjs", d)
+    return d
+
+
+class Client:
+    def __init__(self, home):
+        where = sdk()
+        port = test_web.free_port()
+        self.d = web_lib.Skepd(home,
+                               {"http": {"listen": "127.0.0.1:%d" % port}})
+        self.d.agent()
+        token = self.d.post("/v1/tokens", {"name": "ui", "scopes":
+                                           ["read", "run"]}, 201)["token"]
+        self.proc = home.start(
+            "node", where / "ai_client.mjs",
+            "http://127.0.0.1:%d/v1/ai/ada/chat" % port, token,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def begin(self, **command):
+        self.proc.stdin.write(json.dumps(command) + "\n")
+        self.proc.stdin.flush()
+
+    def end(self):
+        answer = json.loads(self.proc.stdout.readline())
+        assert "error" not in answer, answer
+        return answer["ok"]
+
+    def ask(self, **command):
+        self.begin(**command)
+        return self.end()
+
+
+def parts(message):
+    """Without the marks of steps, which rows do not have."""
+    return [p for p in message["parts"] if p["type"] != "step-start"]
+
+
+def same(a, b):
+    """The same text and calls; the client adds members that are undefined."""
+    def bare(p):
+        keys = ("type", "text", "state", "toolName", "toolCallId", "input",
+                "output")
+        return {k: p[k] for k in keys if k in p}
+    assert [bare(p) for p in parts(a)] == [bare(p) for p in parts(b)], (a, b)
+
+
+def test_a_message_is_answered_and_rows_are_the_same(home):
+    c = Client(home)
+    m = c.ask(send=json.dumps(TALK), id="m1", chat="chat 1/x")
+    assert m["role"] == "assistant" and m["id"].startswith("run_")
+    texts = [p["text"] for p in parts(m) if p["type"] == "text"]
+    assert texts == [TALK[0]["text"], "pack my box"]
+    tool = [p for p in parts(m) if p["type"] == "dynamic-tool"][0]
+    assert tool["state"] == "output-available" and tool["output"] == {"n": 1}
+    rows = c.d.get("/v1/sessions/ada/chat%201%2Fx/messages")["items"]
+    assert [r["role"] for r in rows] == ["user", "assistant"]
+    assert rows[1]["id"] == m["id"]
+    same(rows[1], m)
+
+
+def test_nothing_in_flight_is_null_and_no_error(home):
+    c = Client(home)
+    assert c.ask(resume="never") is None
+
+
+def test_a_resumed_stream_gives_the_same_message(home):
+    c = Client(home)
+    slow = TALK + [{"text": "y" * 300, "chunks": 60, "every_ms": 20}]
+    for n in (1, 4, 15):
+        chat = "c%d" % n
+        assert c.ask(send=json.dumps(slow), id="m", chat=chat,
+                     stop_after=n) == {"chunks": n}
+        m = c.ask(resume=chat)
+        run = c.d.wait(m["id"])
+        assert run["state"] == "succeeded"
+        again = c.ask(resume=chat)  # the grace after the end
+        same(again, m)
+        assert parts(m)[-1]["text"] == "y" * 300
+
+
+def test_the_same_message_again_is_the_same_run(home):
+    c = Client(home)
+    first = c.ask(send='[{"text":"a"}]', id="m", chat="c")
+    again = c.ask(send='[{"text":"a"}]', id="m", chat="c")
+    assert first["id"] == again["id"]
+    assert len(c.d.get("/v1/runs")["items"]) == 1
+
+
+def test_a_cancelled_run_ends_the_stream(home):
+    c = Client(home)
+    c.begin(send='[{"text":"a"},{"sleep_ms":60000}]', id="m", chat="c")
+    run = lib.eventually(lambda: c.d.get("/v1/runs")["items"])[0]["id"]
+    lib.eventually(lambda: c.d.get("/v1/runs/" + run)["state"] == "running")
+    c.d.post("/v1/runs/%s/cancel" % run)
+    m = c.end()
+    assert m is None or m["id"] == run
+    c.d.wait(run, "cancelled")
