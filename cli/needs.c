@@ -191,6 +191,8 @@ static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 		if (agents_get(cli->control, cli->agent_name, &row, &cli->arena,
 			       e))
 			return -1;
+		if (needs & NEEDS_AGENT_MAYBE)
+			return 0;
 		return err_set(e, ERR_NOTFOUND,
 			       "agent '%s' has no data yet: its file is made "
 			       "by its first run",
