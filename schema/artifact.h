@@ -17,9 +17,10 @@
  * Everything borrows `db`. Rows are struct artifact_row of agent_queries.h:
  *   aid class owner kind name mime meta size sha256 created_at updated_at
  */
-#define ARTIFACT_CHUNK     65536
-#define ARTIFACT_MAX_BYTES ((int64_t)ARTIFACT_CHUNK << 20) /* 64 GiB */
-#define ARTIFACT_NAME_MAX  1024
+#define ARTIFACT_CHUNK      65536
+#define ARTIFACT_MAX_BYTES  ((int64_t)ARTIFACT_CHUNK << 20) /* 64 GiB */
+#define ARTIFACT_NAME_MAX   1024
+#define ARTIFACT_PENDING_MS 3600000
 
 /* The key; see the table `artifact` in schema/agent. All texts are borrowed
  * during the call. */
@@ -111,8 +112,9 @@ int artifact_list(struct sql *db, const struct artifact_filter *f,
 int artifact_delete(struct sql *db, const char *aid, struct err *e);
 
 /* Frees contents that were given up, replaced or deleted more than `age` ms
- * ago, in short transactions, at most `max` chunks; returns how many chunks.
- * Fewer than max: nothing is left. */
+ * ago, and those whose writer has died (nothing came for an hour), in short
+ * transactions, at most `max` chunks; returns how many chunks. Fewer than max:
+ * nothing is left. A reader of what goes gets ERR_STALE. */
 int artifact_sweep(struct sql *db, int64_t age, int max, struct err *e);
 
 /* Whether run has an artifact for each of the n paths; if not, ERR_INVALID with

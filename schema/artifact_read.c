@@ -205,11 +205,12 @@ int artifact_delete(struct sql *db, const char *aid, struct err *e)
 static int sweep_some(struct sql *db, int64_t before, int count, bool *more,
 		      struct err *e)
 {
+	struct artifact_content_loose_in in = {
+		.dead = before, .pending = clock_now() - ARTIFACT_PENDING_MS};
 	struct artifact_content_loose_row row;
 	int n;
 
-	n = sql_get(db, Q_ARTIFACT_CONTENT_LOOSE,
-		    &(struct artifact_content_loose_in){before}, &row, NULL, e);
+	n = sql_get(db, Q_ARTIFACT_CONTENT_LOOSE, &in, &row, NULL, e);
 	*more = n > 0;
 	if (n <= 0)
 		return n;

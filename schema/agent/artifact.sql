@@ -86,9 +86,10 @@ SELECT a.aid, a.class, a.owner, a.kind, a.name, a.mime, a.meta, c.size,
 -- query artifact_delete (aid text)
 DELETE FROM artifact WHERE aid = :aid;
 
--- query artifact_content_loose (before time) -> (id i64)
+-- query artifact_content_loose (dead time, pending time) -> (id i64)
 SELECT id FROM artifact_content
- WHERE state <> 'ready' AND touched_at <= :before
+ WHERE state <> 'ready' AND touched_at <=
+       CASE state WHEN 'dead' THEN :dead ELSE :pending END
  ORDER BY touched_at LIMIT 1;
 
 -- query artifact_chunk_drop (content i64, count i64)

@@ -165,10 +165,29 @@ static void nothing_is_seen_before_the_commit(void **state)
 	assert_int_equal(
 		test_number(&file, "SELECT count(*) FROM artifact_chunk"), 4);
 	assert_int_equal(artifact_find(file.db, &key, &row, &mem, &e), 0);
+	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 0);
 	artifact_writer_close(w);
 	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 4);
 	assert_int_equal(
 		test_number(&file, "SELECT count(*) FROM artifact_content"), 0);
+}
+
+static void chunks_of_a_dead_writer_are_swept(void **state)
+{
+	struct artifact_key key = artifact_key_run("run_1", "big");
+	static char bytes[3 * ARTIFACT_CHUNK];
+	struct artifact_writer *w;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(artifact_writer_open(&w, file.db, &key, NULL, &e), 0);
+	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), 0);
+	clock_set(clock_now() + ARTIFACT_PENDING_MS);
+	assert_int_equal(artifact_sweep(file.db, 0, 1000, &e), 2);
+	clock_set(-1);
+	assert_int_equal(artifact_write(w, bytes, sizeof bytes, &e), -1);
+	assert_int_equal(e.code, ERR_STALE);
+	artifact_writer_close(w);
 }
 
 static void a_put_goes_with_the_transaction_around_it(void **state)
@@ -565,6 +584,7 @@ int main(void)
 		TEST(a_run_has_one_artifact_for_each_path),
 		TEST(the_same_natural_key_keeps_its_id),
 		TEST(nothing_is_seen_before_the_commit),
+		TEST(chunks_of_a_dead_writer_are_swept),
 		TEST(a_put_goes_with_the_transaction_around_it),
 		TEST(the_size_limit_holds_and_leaves_nothing),
 		TEST(a_reader_finishes_what_was_replaced_meanwhile),
