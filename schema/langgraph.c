@@ -7,7 +7,8 @@
  * own, on a connection of their own: the agent file's set stays one that can
  * be prepared on every file. Returns 1 with *out open, 0 without the tables.
  */
-static int open_tables(struct sql *agent_db, struct sql **out, struct err *e)
+static int open_tables(struct sql *agent_db, unsigned flags, struct sql **out,
+		       struct err *e)
 {
 	int64_t tables;
 
@@ -19,7 +20,8 @@ static int open_tables(struct sql *agent_db, struct sql **out, struct err *e)
 		return -1;
 	if (tables < 2)
 		return 0;
-	return sql_open(out, sql_path(agent_db), langgraph_schema.queries, 0, e)
+	return sql_open(out, sql_path(agent_db), langgraph_schema.queries,
+			flags, e)
 		       ? -1
 		       : 1;
 }
@@ -29,7 +31,7 @@ int langgraph_stats(struct sql *agent_db, struct langgraph_stats *out,
 {
 	struct langgraph_sum_row row = {0};
 	struct sql *db = NULL;
-	int rc = open_tables(agent_db, &db, e);
+	int rc = open_tables(agent_db, SQL_READONLY, &db, e);
 
 	if (rc > 0)
 		rc = sql_get(db, Q_LANGGRAPH_SUM, NULL, &row, NULL, e);
@@ -45,7 +47,7 @@ int langgraph_threads(struct sql *agent_db, const char *after, int max,
 {
 	struct langgraph_thread_list_in in = {after ? after : "", max};
 	struct sql *db = NULL;
-	int rc = open_tables(agent_db, &db, e);
+	int rc = open_tables(agent_db, SQL_READONLY, &db, e);
 
 	*rows = NULL;
 	if (rc > 0)
@@ -78,7 +80,7 @@ int langgraph_prune(struct sql *agent_db, const char *thread, int keep,
 		return err_set(e, ERR_USAGE,
 			       "%d checkpoints of thread '%s' cannot be kept",
 			       keep, quoted(thread).text);
-	rc = open_tables(agent_db, &db, e);
+	rc = open_tables(agent_db, 0, &db, e);
 	if (rc > 0)
 		rc = sql_enter(db, e)
 			     ? -1
