@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/vocab.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,11 +90,9 @@ static int check_key(const struct artifact_key *k, struct err *e)
 {
 	const struct class_rule *rule = rule_of(k->class);
 
-	if (!rule)
-		return err_set(e, ERR_USAGE,
-			       "'%s' is no class of artifacts: tool, run, "
-			       "named or media",
-			       quoted(k->class ? k->class : "").text);
+	if (vocab_check("artifact.class", k->class, e))
+		return -1;
+	assert(rule && "every class has a rule");
 	if (text_check_key("the artifact's owner", k->owner, OWNER_MAX, e))
 		return -1;
 	if (rule->kind && text_check_key(rule->kind, k->kind, OWNER_MAX, e))

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "schema/vocab.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -23,7 +24,9 @@ static int insert(struct part *p, const struct part_new *n, struct err *e)
 		.now = clock_now(),
 	};
 
-	if (writer_check(p->writer, e) ||
+	if (vocab_check("part.kind", in.kind, e) ||
+	    vocab_check("part.state", in.state, e) ||
+	    writer_check(p->writer, e) ||
 	    sql_get(db, Q_PART_NEXT_IDX, &(struct part_next_idx_in){p->pos},
 		    &next, NULL, e) < 0)
 		return -1;
@@ -114,7 +117,8 @@ static int change(struct part *p, const struct part_change_new *c,
 				 c->output, c->meta, clock_now()};
 	int n;
 
-	if (grow_checked(p, e))
+	if ((c->state && vocab_check("part.state", c->state, e)) ||
+	    grow_checked(p, e))
 		return -1;
 	n = sql_exec(p->writer->file->db, Q_PART_SET, &in, e);
 	return n < 0 ? -1 : n == 0 ? closed(e) : 0;

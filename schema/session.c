@@ -4,6 +4,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/vocab.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,6 +54,14 @@ static int check_meta(const char *meta, struct err *e)
 	return 0;
 }
 
+static int check_words(const char *status, const char *kind, struct err *e)
+{
+	return vocab_check("session.status", status, e) ||
+			       vocab_check("session.kind", kind, e)
+		       ? -1
+		       : 0;
+}
+
 static int insert(struct agent_file *f, const struct session_new *s,
 		  struct session_row *row, struct arena *a, struct err *e)
 {
@@ -72,7 +81,8 @@ static int insert(struct agent_file *f, const struct session_new *s,
 		.now = s->created_at ? s->created_at : clock_now(),
 	};
 
-	if (sql_exec(f->db, Q_SESSION_INSERT, &in, e) < 0 ||
+	if (check_words(in.status, in.kind, e) ||
+	    sql_exec(f->db, Q_SESSION_INSERT, &in, e) < 0 ||
 	    session_need(f, s->key, row, a, e))
 		return -1;
 	return 1;
@@ -114,6 +124,8 @@ static int write_row(struct agent_file *f, const struct session_row *row,
 		.now = clock_now(),
 	};
 
+	if (check_words(in.status, in.kind, e))
+		return -1;
 	return sql_exec(f->db, Q_SESSION_UPDATE, &in, e);
 }
 
@@ -318,7 +330,8 @@ int session_grant(struct agent_file *f, int64_t session, const char *tool,
 	struct grant_put_in in = {session, tool, pattern ? pattern : "*",
 				  decision, clock_now()};
 
-	if (text_check_key("tool", tool, 256, e))
+	if (text_check_key("tool", tool, 256, e) ||
+	    vocab_check("permission_grant.decision", decision, e))
 		return -1;
 	return sql_exec(f->db, Q_GRANT_PUT, &in, e) < 0 ? -1 : 0;
 }

@@ -6,3 +6,6 @@ unit(test_search schema)
 unit(test_search_step schema)
 fault(fault_artifact schema)
 fuzz(fuzz_search schema)
+unit(test_vocab schema)
+target_compile_definitions(test_vocab PRIVATE
+	SKEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

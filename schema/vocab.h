@@ -1,0 +1,32 @@
+#ifndef SCHEMA_VOCAB_H
+#define SCHEMA_VOCAB_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/*
+ * Closed vocabularies of both databases (vocab.def). SQL has them as CHECKs; C
+ * asks here first, so that who gave a wrong word is told the right ones.
+ */
+struct vocab {
+	const char *database; /* "agent", "control" */
+	const char *table;
+	const char *column;
+	const char *words; /* "active|archived|deleted" */
+};
+
+extern const struct vocab vocabs[];
+extern const size_t vocab_count;
+
+/* The vocabulary "TABLE.COLUMN"; NULL if there is none. */
+const struct vocab *vocab_find(const char *name);
+
+/* Whether value is a word of the list "a|b|c". */
+bool vocab_has(const char *words, const char *value);
+
+/* 0, or -1 with ERR_INVALID: "'gone' is no session status: active, archived or
+ * deleted". `name` must be there. */
+int vocab_check(const char *name, const char *value, struct err *e);
+
+#endif
