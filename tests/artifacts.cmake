@@ -1,4 +1,5 @@
 unit(test_artifact schema)
+unit(test_media schema)
 unit(test_cache schema)
 unit(test_vector schema)
 unit(test_langgraph schema)
