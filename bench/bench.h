@@ -1,0 +1,150 @@
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "bench/stats.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * skep-bench: one program, one file a benchmark. bench/bench_NAME.c defines
+ * `const struct bench bench_NAME` and benches.def has the line BENCH(NAME);
+ * options, progress, Ctrl-C, JSON, CSV, the report and the environment are the
+ * frame's. A benchmark
+ *
+ *   1. describes its cases (ours, reference, peers, limits) as bench_case,
+ *   2. has them run in interleaved rounds by bench_interleave, and
+ *   3. states its metrics (bench_metric), pictures (bench_plot) and what it
+ *      found in words (bench_say).
+ *
+ * Benchmarks that do not fit cases use the pieces: bench_stopped, bench_dir,
+ * bench_progress.
+ */
+struct bench_run;
+
+struct bench_option { /* "--name VALUE"; value NULL: a switch */
+	const char *name;
+	const char *value;
+	const char *help;
+};
+
+struct bench {
+	const char *name;
+	const char *help;  /* one line, for `skep-bench list` */
+	const char *about; /* for --help: what is measured, and how */
+	const struct bench_option *options; /* own ones, ends with {0}; or 0 */
+	double seconds; /* of one case in one round, unless --seconds */
+	int rounds;
+	int (*run)(struct bench_run *r, struct err *e);
+};
+
+/* --- what a benchmark is told ----------------------------------------- */
+
+double bench_seconds(const struct bench_run *r);
+int bench_rounds(const struct bench_run *r);
+/* A short pass for correctness (--quick): small sizes, one round. */
+bool bench_is_quick(const struct bench_run *r);
+/* Ctrl-C came: end the measurement, report what there is. */
+bool bench_stopped(const struct bench_run *r);
+/* An own option's value ("" for a switch), or NULL. */
+const char *bench_option(const struct bench_run *r, const char *name);
+int64_t bench_option_i64(
+	const struct bench_run *r, const char *name,
+	int64_t other); /* ends the program if it is no number */
+/* A new empty directory below --dir, removed at the end. */
+const char *bench_dir(struct bench_run *r, const char *name);
+void bench_dir_remove(struct bench_run *r, const char *path); /* sooner */
+/* done of total (any unit); `what` is shown. Cheap: call it often. */
+void bench_progress(struct bench_run *r, const char *what, double done,
+		    double total);
+
+/* --- cases in interleaved rounds -------------------------------------- */
+
+struct bench_sample {          /* one case in one round; zeroed by the frame */
+	double value;          /* usually operations per second */
+	struct histogram wait; /* ns of each operation, if it is measured */
+	int64_t operations;    /* for the figures per operation */
+	struct usage {         /* filled by the frame, children included */
+		double cpu_s;
+		int64_t switches; /* context switches, of both kinds */
+		int64_t written;  /* bytes handed to the disk */
+	} usage;
+	double more[4]; /* whatever else the benchmark counts */
+};
+
+struct bench_case {
+	const char *name; /* "ours", "reference", … */
+	/* Measures for bench_seconds(r). -1 ends the benchmark. ERR_UNSUPPORTED
+	 * drops the case with a word: a peer that is not there. */
+	int (*measure)(struct bench_run *r, void *arg, struct bench_sample *out,
+		       struct err *e);
+	void *arg;
+};
+
+struct bench_result {
+	const char *name;
+	bool skipped;
+	struct samples values;  /* of the rounds: median and spread */
+	struct histogram wait;  /* of all rounds together */
+	struct samples more[4]; /* of bench_sample.more */
+	struct samples p99_us;  /* of the rounds */
+	int64_t operations;
+	struct usage usage; /* sums */
+};
+
+/* One warm-up, then bench_rounds(r) rounds; in each, every case once, in an
+ * order that turns. `results` has n. After Ctrl-C: what there is, and 0. */
+int bench_interleave(struct bench_run *r, const struct bench_case *cases,
+		     size_t n, struct bench_result *results, struct err *e);
+
+/* --- what a benchmark says --------------------------------------------- */
+
+struct bench_metric {
+	const char *metric;
+	const char *unit;
+	const struct samples *samples; /* median and spread come from here, … */
+	double value;                  /* … or from here if it is NULL */
+	bool less_is_better;
+	const char *against; /* a peer or a limit; NULL: none */
+	double against_value;
+};
+
+/* ratio is made so that more than 1 means that we are better. */
+void bench_metric(struct bench_run *r, const struct bench_metric *m);
+
+/* A sentence about what was found; on the screen and in the report. */
+void bench_say(struct bench_run *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A row of a table on the screen and in the report: cells divided by '|'. The
+ * first row of a table is its head; another title starts another table. */
+void bench_table(struct bench_run *r, const char *title, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+enum bench_scale { BENCH_LINEAR, BENCH_LOG };
+
+struct bench_series {
+	const char *name;
+	const double *x;
+	const double *y;
+	size_t n;
+};
+
+struct bench_plot {
+	const char *title;
+	const char *x_label;
+	const char *y_label;
+	enum bench_scale x_scale;
+	enum bench_scale y_scale;
+	const struct bench_series *series;
+	size_t nseries;
+};
+
+void bench_plot(struct bench_run *r, const struct bench_plot *p);
+/* The distribution of waiting times, a curve a result. */
+void bench_plot_waits(struct bench_run *r, const char *title,
+		      const struct bench_result *results, size_t n);
+
+#endif

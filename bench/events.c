@@ -1,0 +1,90 @@
+#include "bench/events.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A number that looks random and is the same each time. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdu;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53u;
+	return x ^ x >> 33;
+}
+
+static size_t make_text(int64_t number, char *out, size_t cap)
+{
+	static const char words[] =
+		"The agent reads the file, finds the function that opens the "
+		"socket, and changes the time-out from five seconds to thirty; "
+		"then it runs the tests, sees that two of them fail, reads "
+		"their output, and corrects the expectation in the first one. ";
+	uint64_t r = mix((uint64_t)number);
+	size_t from = (size_t)(r % 100);
+
+	return (size_t)snprintf(out, cap,
+				"{\"role\":\"assistant\",\"n\":%" PRId64
+				",\"trace\":\"%016" PRIx64
+				"\",\"content\":[{\"type\":\"text\",\"text\":"
+				"\"%s%.*s\"}],\"tokens\":%d}",
+				number, r, words + from, (int)(150 + r % 40),
+				words, (int)(r % 4096));
+}
+
+const struct store_event *events_next(struct event_source *s, size_t n)
+{
+	assert(n <= EVENTS_BATCH_MAX);
+	for (size_t i = 0; i < n; i++) {
+		int64_t number = ++s->number;
+		bool keyed = s->keyed > 0 && number % s->keyed == 0;
+
+		s->batch[i].n = make_text(number, s->text[i],
+					  sizeof s->text[i]);
+		s->batch[i].json = s->text[i];
+		s->batch[i].key = keyed ? s->keys[i] : NULL;
+		if (keyed)
+			snprintf(s->keys[i], sizeof s->keys[i],
+				 "msg-%016" PRIx64 "-%" PRId64,
+				 mix((uint64_t)number + 7), number);
+	}
+	return s->batch;
+}
+
+struct check {
+	int64_t seen;
+	int64_t wrong; /* number of the first that differs; 0: none */
+};
+
+static int compare_one(void *arg, const char *json, size_t n)
+{
+	struct check *c = arg;
+	char want[640];
+	size_t len = make_text(++c->seen, want, sizeof want);
+
+	if (len == n && !memcmp(want, json, n))
+		return 0;
+	c->wrong = c->seen;
+	return 1;
+}
+
+int events_verify(const struct store_kind *kind, void *store, int64_t n,
+		  struct err *e)
+{
+	struct check c = {0};
+
+	if (kind->read(store, compare_one, &c, e))
+		return -1;
+	if (c.wrong)
+		return err_set(e, ERR_CORRUPT,
+			       "%s: event %" PRId64 " is not what was written",
+			       kind->name, c.wrong);
+	if (c.seen != n)
+		return err_set(e, ERR_CORRUPT,
+			       "%s: %" PRId64 " events of %" PRId64
+			       " were read back",
+			       kind->name, c.seen, n);
+	return 0;
+}

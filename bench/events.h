@@ -1,0 +1,28 @@
+#ifndef BENCH_EVENTS_H
+#define BENCH_EVENTS_H
+
+#include "bench/store.h"
+
+/*
+ * The events that stores are filled with: JSON of about 500 bytes, each
+ * different, made from its number alone, so that what is read back can be
+ * compared without keeping anything.
+ */
+#define EVENTS_BATCH_MAX 256
+
+struct event_source {
+	int keyed;      /* every n-th has a key; 0: none */
+	int64_t number; /* of the last event */
+	struct store_event batch[EVENTS_BATCH_MAX];
+	char text[EVENTS_BATCH_MAX][640];
+	char keys[EVENTS_BATCH_MAX][48];
+};
+
+/* The next n; borrowed until the next call. */
+const struct store_event *events_next(struct event_source *s, size_t n);
+
+/* -1 with ERR_CORRUPT unless the store has exactly the first n events. */
+int events_verify(const struct store_kind *kind, void *store, int64_t n,
+		  struct err *e);
+
+#endif

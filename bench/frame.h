@@ -1,0 +1,112 @@
+#ifndef BENCH_FRAME_H
+#define BENCH_FRAME_H
+
+#include "base/arena.h"
+#include "bench/bench.h"
+
+/* What the files of the frame share: the state of a run, and what benchmarks
+ * have said so far. Benchmarks themselves include bench/bench.h only. */
+
+enum bench_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
+
+struct kept_plot { /* a bench_plot whose texts and points are the arena's */
+	struct bench_plot plot;
+	struct kept_plot *next;
+};
+
+struct kept_metric {
+	const char *bench;
+	struct bench_metric m; /* samples: a copy, or NULL */
+	double value;
+	double spread;
+	double ratio; /* 0: nothing to compare with */
+	struct kept_metric *next;
+};
+
+struct kept_row {
+	const char *cells; /* divided by '|' */
+	struct kept_row *next;
+};
+
+struct kept_table {
+	const char *title;
+	struct kept_row *rows; /* the first is the head */
+	struct kept_row **end;
+	struct kept_table *next;
+};
+
+struct kept_text {
+	const char *text;
+	struct kept_text *next;
+};
+
+/* All that one benchmark had to say; lists in the order of saying. */
+struct kept {
+	const struct bench *bench;
+	struct kept_metric *metrics, **metrics_end;
+	struct kept_text *says, **says_end;
+	struct kept_table *tables, **tables_end;
+	struct kept_plot *plots, **plots_end;
+	struct kept *next;
+};
+
+struct env_item {
+	const char *name;
+	const char *value;
+};
+
+#define ENV_MAX 16
+
+struct env {
+	struct env_item items[ENV_MAX];
+	size_t n;
+	double load; /* per core, before the first measurement */
+};
+
+struct bench_run {
+	struct arena arena; /* holds everything that was said */
+	const char *dir;
+	char work[512]; /* our directory below dir; "" until it is needed */
+	double seconds;
+	int rounds;
+	bool quick;
+	enum bench_output output;
+	const char *report;
+	struct env env;
+	const char *options[32]; /* own options: name, value, name, value … */
+	size_t noptions;
+	const struct bench *bench;
+	struct kept *kept, **kept_end, *now;
+	bool noisy; /* a spread was wider than NOISE of its value */
+	struct {
+		bool shown;
+		double since;
+		double last;
+	} bar;
+};
+
+#define NOISE 0.15
+
+/* env.c: what the numbers depend on. */
+void env_read(struct env *env, const char *dir, struct arena *a);
+void env_json(const struct env *env, struct buf *out);
+
+/* emit.c */
+void emit_metric(struct bench_run *r, const struct kept_metric *m);
+void emit_finish(struct bench_run *r); /* text tables and words; CSV nothing */
+
+/* report.c, plot.c */
+int report_write(struct bench_run *r, struct err *e);
+void plot_svg(const struct bench_plot *p, struct buf *out);
+void html_text(struct buf *out, const char *text);
+
+/* compare.c, peers.c: commands that measure nothing. */
+int compare_command(int argc, char **argv, struct err *e);
+int peers_command(int argc, char **argv, struct err *e);
+
+/* progress.c */
+double now_seconds(void);
+void stop_on_signals(void);
+void progress_clear(struct bench_run *r);
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef BENCH_STATS_H
+#define BENCH_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Numbers of a benchmark. A histogram holds times from 1 ns to hours in 1/32
+ * of a power of two each (3 % exact), is a plain struct that processes can
+ * share, and an all-zero one is empty. Samples are the few values of the
+ * rounds.
+ */
+#define HISTOGRAM_SUB     32
+#define HISTOGRAM_BUCKETS (HISTOGRAM_SUB * 42)
+
+struct histogram {
+	uint64_t count[HISTOGRAM_BUCKETS];
+	uint64_t n;
+	int64_t max;
+	double sum;
+};
+
+void histogram_add(struct histogram *h, int64_t ns);
+void histogram_merge(struct histogram *to, const struct histogram *from);
+int64_t histogram_at(const struct histogram *h, double quantile); /* ns */
+
+/* Calls point for each bucket in use: its time and the share up to it. */
+void histogram_walk(const struct histogram *h,
+		    void (*point)(void *arg, int64_t ns, double share),
+		    void *arg);
+
+#define SAMPLES_MAX 64
+
+struct samples {
+	double v[SAMPLES_MAX];
+	size_t n;
+};
+
+void samples_add(struct samples *s, double v); /* the newest fall off at MAX */
+double samples_median(const struct samples *s);
+double samples_quantile(const struct samples *s, double q);
+
+/* Half of the distance between the quartiles, in the unit of the values. */
+double samples_spread(const struct samples *s);
+
+/* How likely is it that samples of one source differ so much in their sums? All
+ * ways of dealing the values out are tried (or 20,000 at random). 0…1. */
+double samples_p_same(const struct samples *a, const struct samples *b);
+
+#endif

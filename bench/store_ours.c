@@ -1,0 +1,121 @@
+/* Our append path as a worker uses it: fence, session, idempotency key, parent,
+ * event, in one transaction (schema/writer.h). */
+#include "bench/store.h"
+#include "schema/history.h"
+#include "schema/writer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_MAX 256
+#define PAGE      1000
+
+struct ours {
+	struct agent_file file;
+	struct writer writer;
+	struct event_new in[BATCH_MAX];
+	struct event_ref out[BATCH_MAX];
+};
+
+static void close_ours(void *store)
+{
+	struct ours *s = store;
+
+	agent_file_close(&s->file);
+	free(s);
+}
+
+static int open_ours(void **out, const char *dir, const char *session,
+		     struct err *e)
+{
+	struct ours *s = calloc(1, sizeof *s);
+	struct id run = id_new(ID_RUN);
+	struct writer_run who = {.run_id = run.text, .attempt = 1, .epoch = 1};
+	char path[4096];
+
+	if (!s)
+		abort();
+	snprintf(path, sizeof path, "%s/agent.sqlite", dir);
+	if (agent_file_open(&s->file, path, "bench", SQL_CREATE, e)) {
+		free(s);
+		return -1;
+	}
+	if (writer_open(&s->writer, &s->file, session, &who, e)) {
+		close_ours(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+static int append_ours(void *store, const struct store_event *ev, size_t n,
+		       struct err *e)
+{
+	struct ours *s = store;
+
+	assert(n <= BATCH_MAX);
+	for (size_t i = 0; i < n; i++)
+		s->in[i] = (struct event_new){.type = "message",
+					      .body = ev[i].json,
+					      .key = ev[i].key,
+					      .parent = WRITER_LEAF};
+	return n == 1 ? writer_append(&s->writer, s->in, s->out, e)
+		      : writer_append_batch(&s->writer, s->in, n, s->out, e);
+}
+
+static int append_full(void *store, const struct store_event *ev, size_t n,
+		       struct err *e)
+{
+	struct ours *s = store;
+	int rc = sql_durable(s->file.db, true, e);
+
+	return rc ? rc : append_ours(store, ev, n, e);
+}
+
+static int read_ours(void *store,
+		     int (*each)(void *arg, const char *json, size_t n),
+		     void *arg, struct err *e)
+{
+	struct ours *s = store;
+	struct arena lasting = {0}, page_mem = {0};
+	struct history h;
+	struct page p = {.more = true};
+	int64_t after = 0;
+	int stop = 0;
+	int rc = history_load(&s->file, s->writer.session, HISTORY_LOG, &h,
+			      &lasting, e);
+
+	while (!rc && !stop && p.more) {
+		arena_reset(&page_mem);
+		rc = history_forward(&s->file, &h, after, PAGE, &p, &page_mem,
+				     e);
+		for (int i = 0; !rc && !stop && i < p.count; i++) {
+			stop = each(arg, p.events[i].body,
+				    strlen(p.events[i].body));
+			after = p.events[i].seq;
+		}
+	}
+	arena_fini(&page_mem);
+	arena_fini(&lasting);
+	return rc;
+}
+
+const struct store_kind store_ours = {
+	.name = "ours",
+	.what = "the worker's append: fence, key, parent, event",
+	.open = open_ours,
+	.append = append_ours,
+	.read = read_ours,
+	.close = close_ours,
+};
+
+const struct store_kind store_ours_full = {
+	.name = "ours_full",
+	.what = "the same with synchronous=FULL",
+	.open = open_ours,
+	.append = append_full,
+	.read = read_ours,
+	.close = close_ours,
+};
