@@ -61,14 +61,15 @@ static long sum_bytes(struct vfs *v, const char *path, const struct step *s)
 {
 	struct vfs_attr a;
 	struct err e;
-	long sum = 0, n;
+	unsigned long sum = 0;
+	long n;
 
 	if (vfs_walk(v, path, VFS_FOLLOW, &a, &e))
 		return -err_errno(e.code);
 	n = vfs_pread(v, a.ino, data, s->n, s->off, &e);
 	for (long i = 0; i < n; i++)
-		sum = sum * 31 + data[i];
-	return n < 0 ? -err_errno(e.code) : (sum & 0xffffffff) + n;
+		sum = sum * 31 + (unsigned char)data[i];
+	return n < 0 ? -err_errno(e.code) : (long)(sum & 0xffffffff) + n;
 }
 
 static long remove_as(struct vfs *v, const char *path, bool dir)
