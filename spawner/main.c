@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,26 +94,44 @@ static bool hear(struct spawn_ask *ask, int *fd)
 
 /* --- the worker ------------------------------------------------------- */
 
-/* A cgroup of its own, if one can be had: its cgroup.procs, or -1. */
+/* A cgroup of its own, if one can be had: its directory, or -1. */
 static int make_cgroup(const char *dir)
 {
-	char path[300];
-
 	if (!dir[0] || (mkdir(dir, 0755) && errno != EEXIST))
 		return -1;
-	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
-	return open(path, O_WRONLY | O_CLOEXEC);
+	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void child(const struct spawn_ask *ask, int start, int cgroup,
-		  int report) __attribute__((noreturn));
+/*
+ * fork(2) into a cgroup. To move a process there afterwards would wait for all
+ * CPUs, for milliseconds. The C library keeps the thread's id at an address
+ * that the kernel knows too; the child's has to be put there, as fork does.
+ * -1 with ENOSYS where the kernel cannot do it.
+ */
+static pid_t fork_into(int cgroup)
+{
+	int *tid = NULL;
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP | CLONE_CHILD_SETTID |
+			 CLONE_CHILD_CLEARTID,
+		.exit_signal = SIGCHLD,
+		.cgroup = (unsigned)cgroup,
+	};
+
+	errno = ENOSYS;
+	if (cgroup < 0 || prctl(PR_GET_TID_ADDRESS, &tid) || !tid)
+		return -1;
+	args.child_tid = (uint64_t)(uintptr_t)tid;
+	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+static void child(const struct spawn_ask *ask, int start)
+	__attribute__((noreturn));
 
 /* The worker is this very program: nothing has to be loaded, and most of it is
  * warm. What it must not see of us is closed; what names it is changed. */
-static void child(const struct spawn_ask *ask, int start, int cgroup,
-		  int report)
+static void child(const struct spawn_ask *ask, int start)
 {
-	char in_cgroup = cgroup >= 0 && write(cgroup, "0", 1) == 1;
 	sigset_t none;
 
 	setsid();
@@ -122,40 +141,30 @@ static void child(const struct spawn_ask *ask, int start, int cgroup,
 	prctl(PR_SET_NAME, WORKER_NAME);
 	program_invocation_short_name = worker_name;
 	snprintf(title, title_room, "%s %s", WORKER_NAME, ask->run);
-	if (write(report, &in_cgroup, 1) != 1 || dup2(start, 0) < 0)
-		_exit(127);
+	if (dup2(start, 0) < 0)
+		_exit(71);
 	syscall(SYS_close_range, 3U, ~0U, 0U);
 	exit(worker_main(0));
 }
 
-/* Forks; the child says over a pipe whether it is in its cgroup, so that what
- * skepd is told is true. */
 static pid_t start_worker(const struct spawn_ask *ask, int start,
 			  struct spawn_told *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
-	char in_cgroup = 0;
-	int report[2];
 	pid_t pid;
 
-	if (pipe2(report, O_CLOEXEC)) {
-		told->status = errno;
-		close(cgroup);
-		return -1;
-	}
 	/* Before the fork: the child is marked from its first moment. */
 	snprintf(marker, SPAWN_RUN, "%s", ask->run);
-	pid = fork();
+	pid = fork_into(cgroup);
+	told->in_cgroup = pid > 0;
+	if (pid < 0)
+		pid = fork();
 	if (pid == 0)
-		child(ask, start, cgroup, report[1]);
+		child(ask, start);
 	if (pid < 0)
 		told->status = errno;
-	close(report[1]);
-	if (pid > 0 && read(report[0], &in_cgroup, 1) < 0)
-		in_cgroup = 0;
-	told->in_cgroup = in_cgroup;
-	close(report[0]);
-	close(cgroup);
+	if (cgroup >= 0)
+		close(cgroup);
 	return pid;
 }
 
