@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "db/migrate.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
 #include "supervisor/notify.h"
@@ -162,7 +163,9 @@ static int take_handoff(struct sup *s, struct err *e)
 
 static int open_database(struct sup *s, struct err *e)
 {
-	if (control_open(&s->db, &s->home, SQL_CREATE, e) ||
+	struct home_path path = home_path(&s->home, HOME_CONTROL_DB);
+
+	if (db_open(&s->db, path.text, &control_schema, SQL_CREATE, e) ||
 	    control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;

@@ -30,6 +30,7 @@ struct step {
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
 	bool open;
+	bool durable;
 	struct arena arena;
 	struct effect *first;
 	struct effect **end;
@@ -43,6 +44,11 @@ void step_close(struct step *s); /* commits what is open; stops the handles */
 
 /* Before the first change of a handler. Again in the same step: nothing. */
 int step_begin(struct step *s, struct err *e);
+
+/* What this step changes is acknowledged to the outside: its effects wait for
+ * the disk too. Other steps survive the death of any process, and what they say
+ * is found out again after a power loss, so they need not wait. */
+void step_durable(struct step *s);
 
 /* Keeps effect(arg) for after the commit. Without a change, it is called at the
  * end of the step all the same. Effects are called in order. */
