@@ -73,6 +73,40 @@ static int add_members(struct cli *cli, cJSON *def, struct err *e)
 	return 0;
 }
 
+/* The words after the name: what the driver shall execute. They go to "config",
+ * the driver's own settings, whose other members stay. */
+static int add_command(struct cli *cli, const struct agent_row *row, cJSON *def,
+		       struct err *e)
+{
+	cJSON *config = cJSON_DetachItemFromObjectCaseSensitive(def, "config");
+	cJSON *spec, *list;
+
+	if (!cli_arg(cli, 1)) {
+		if (config)
+			cJSON_AddItemToObject(def, "config", config);
+		return 0;
+	}
+	spec = json_parse_object("definition", row->spec, strlen(row->spec), e);
+	if (!spec)
+		return -1;
+	if (!config)
+		config = cJSON_DetachItemFromObjectCaseSensitive(spec,
+								 "config");
+	cJSON_Delete(spec);
+	if (!cJSON_IsObject(config)) {
+		cJSON_Delete(config);
+		config = cJSON_CreateObject();
+	}
+	list = cJSON_CreateArray();
+	for (int i = 1; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "command");
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "shell");
+	cJSON_AddItemToObject(config, "command", list);
+	cJSON_AddItemToObject(def, "config", config);
+	return 0;
+}
+
 static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
 {
 	const char *path = cli_option(cli, "from");
@@ -104,6 +138,8 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 		rc = add_prompt(cli, def, e);
 	if (!rc)
 		rc = add_members(cli, def, e);
+	if (!rc)
+		rc = add_command(cli, row, def, e);
 	if (!rc)
 		rc = agent_from_json(row, "the definition", def, &cli->arena,
 				     e);

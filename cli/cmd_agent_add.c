@@ -34,11 +34,15 @@ static int agent_add(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_add = {
 	.name = "agent add",
-	.args = "NAME",
+	.args = "NAME [COMMAND...]",
 	.help = "define an agent; the first one becomes the default",
-	.about = "Members that skep has no column for (command, limits, …) are "
-		 "kept as they are: give\nthem with --set or in the file of "
-		 "--from. The agent's database is made by its first use.",
+	.about =
+		"COMMAND is what the driver executes; put -- before it: skep "
+		"agent add echo --driver exec\n-- sh -c 'cat'. It becomes "
+		"\"command\" in \"config\", which holds the driver's own "
+		"settings.\nOther members (config, limits, …) are kept as they "
+		"are: give them with --set or in the\nfile of --from. The "
+		"agent's database is made by its first use.",
 	.needs = NEEDS_CONTROL_MADE,
 	.options = (const struct option_spec[]){AGENT_EDIT_OPTIONS,
 						{NULL, NULL, NULL,

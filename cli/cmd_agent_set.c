@@ -96,7 +96,7 @@ static int agent_set(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_set = {
 	.name = "agent set",
-	.args = "NAME",
+	.args = "NAME [COMMAND...]",
 	.help = "change an agent; each change makes a version",
 	.about = "An agent whose definition lies in agents/NAME/agent.json or "
 		 "prompt.md is changed by\nediting those files; the edit is "
