@@ -31,7 +31,9 @@ struct vfs {
 		int64_t ino; /* 0: none is open */
 		int fd;
 		int64_t size, modified; /* when it was first seen */
-	} host;                         /* the host file that was read last */
+		int64_t hino;
+		char *path;
+	} host;       /* the host file that was read last */
 	bool batch;   /* the transaction belongs to the caller */
 	bool inside;  /* a call that is made of calls is under way */
 	bool reading; /* vfs_begin_read is open */
@@ -71,6 +73,7 @@ static inline struct blob blob_text(const char *text)
  * return op_end(v, inner(...), e); op_end gives rc back, or -1. */
 int op_begin(struct vfs *v, struct err *e);
 int op_end(struct vfs *v, int rc, struct err *e);
+int op_look(struct vfs *v, struct err *e); /* part of op_begin */
 /* Runs calls as one call: all of them or none, in a batch or not. */
 int op_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
@@ -120,10 +123,10 @@ int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
 		 struct err *e); /* one row for a run of writes */
 
 int quota_recount(struct vfs *v, struct err *e);
+int ns_add_root(struct vfs *v, struct err *e);
 int ns_check_free(struct sql *db, const char *name, struct err *e);
 
 /* snap.c, back.c */
-#define VFS_FORK_POINT "@fork" /* a fork's own first snapshot, hidden */
 int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);
 int snapshot_drop(struct vfs *v, int64_t snap, struct err *e);
 int snapshot_find(struct vfs *v, const char *name,
@@ -137,6 +140,12 @@ int host_root(struct vfs *v, struct node *root, struct err *e);
 int host_fill(struct vfs *v, struct node *dir, struct err *e);
 int host_fill_all(struct vfs *v, struct err *e);
 void host_close(struct vfs *v);
+/* Still as the host file was when it was first seen, at its place: 1, 0, -1. */
+int host_is_clean(struct vfs *v, const struct node *n, const char *path,
+		  struct err *e);
+int host_open_parent(struct vfs *v, const char *path, const char **name,
+		     struct err *e);          /* an fd of the directory */
+int host_reset(struct vfs *v, struct err *e); /* as if never looked into */
 int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	      int64_t off, struct err *e); /* zeros past what shows through */
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -229,19 +230,30 @@ int host_fill_all(struct vfs *v, struct err *e)
 	return found;
 }
 
-static bool is_same(const struct vfs *v, int fd)
+/* Is the file in that place still the one that was first seen there? Asked by
+ * path: one that was replaced is not the one that we have open. */
+static bool is_same(const struct vfs *v)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && st.st_size == v->host.size &&
-	       ns_of(st.st_mtim) == v->host.modified;
+	return !fstatat(v->base_fd, v->host.path, &st, AT_SYMLINK_NOFOLLOW) &&
+	       st.st_size == v->host.size &&
+	       ns_of(st.st_mtim) == v->host.modified &&
+	       (int64_t)st.st_ino == v->host.hino;
+}
+
+static void close_content(struct vfs *v)
+{
+	if (v->host.ino)
+		close(v->host.fd);
+	free(v->host.path);
+	v->host.path = NULL;
+	v->host.ino = 0;
 }
 
 void host_close(struct vfs *v)
 {
-	if (v->host.ino)
-		close(v->host.fd);
-	v->host.ino = 0;
+	close_content(v);
 	if (v->base_fd >= 0)
 		close(v->base_fd);
 	v->base_fd = -1;
@@ -255,12 +267,13 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 
 	if (v->host.ino == n->ino)
 		return 0;
-	if (v->host.ino)
-		close(v->host.fd);
-	v->host.ino = 0;
-	if (!host_get(v, n->ino, &host, &mem, e))
-		fd = open_below(v, arena_textn(&mem, host.path.p, host.path.n),
-				O_NONBLOCK, e);
+	close_content(v);
+	if (!host_get(v, n->ino, &host, &mem, e)) {
+		v->host.path = strndup(host.path.p, host.path.n);
+		if (!v->host.path)
+			abort();
+		fd = open_below(v, v->host.path, O_NONBLOCK, e);
+	}
 	arena_fini(&mem);
 	if (fd < 0)
 		return -1;
@@ -268,6 +281,7 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 	v->host.fd = fd;
 	v->host.size = host.size;
 	v->host.modified = host.modified;
+	v->host.hino = host.hino;
 	return 0;
 }
 
@@ -292,10 +306,61 @@ int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	}
 	if (got < 0)
 		return err_errno_set(e, "cannot read the host file");
-	if (done < want || !is_same(v, v->host.fd))
+	if (done < want || !is_same(v))
 		return err_set(e, ERR_STALE,
 			       "the host file of %s has changed since the "
 			       "workspace first saw it",
 			       quoted(n->name).text);
 	return 0;
+}
+
+int host_is_clean(struct vfs *v, const struct node *n, const char *path,
+		  struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, n->ino)};
+	struct vfs_number chunk;
+	struct arena mem = {0};
+	struct vfs_host_row host;
+	int chunks, same;
+
+	if (n->flags & NODE_UNSEEN)
+		return 1;
+	if (n->below == OPT_NONE || n->below != n->size || n->blob != OPT_NONE)
+		return 0;
+	chunks = sql_get(v->db, Q_VFS_CHUNK_FROM, &key, &chunk, NULL, e);
+	if (chunks)
+		return chunks < 0 ? -1 : 0;
+	if (host_get(v, n->ino, &host, &mem, e))
+		same = -1;
+	else
+		same = host.size == n->size && host.path.n == strlen(path) &&
+		       !memcmp(host.path.p, path, host.path.n);
+	arena_fini(&mem);
+	return same;
+}
+
+int host_open_parent(struct vfs *v, const char *path, const char **name,
+		     struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[8192];
+
+	*name = slash ? slash + 1 : path;
+	snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0,
+		 path);
+	return open_below(v, dir, O_DIRECTORY, e);
+}
+
+int host_reset(struct vfs *v, struct err *e)
+{
+	struct vfs_range range = range_of(v->ns);
+
+	while (v->keep)
+		if (snapshot_drop(v, v->keep, e))
+			return -1;
+	v->next_ino = 0;
+	if (range_drop(v, &range, e))
+		return -1;
+	host_close(v);
+	return ns_add_root(v, e);
 }

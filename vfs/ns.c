@@ -10,7 +10,7 @@
 
 /* Namespaces: making and removing them, their quota. */
 
-static int add_root(struct vfs *v, struct err *e)
+int ns_add_root(struct vfs *v, struct err *e)
 {
 	int64_t now = clock_now_ns();
 	struct node root = {
@@ -55,7 +55,7 @@ static int create_in(struct vfs *v, const char *name, struct err *e)
 	    sql_exec(v->db, Q_VFS_NS_ADD, &row, e) < 0)
 		return -1;
 	v->ns = sql_last_rowid(v->db);
-	return add_root(v, e);
+	return ns_add_root(v, e);
 }
 
 int vfs_create(struct sql *db, const char *name, const char *base,

@@ -116,6 +116,11 @@ const char *vfs_name(const struct vfs *v)
 	return v->name;
 }
 
+const char *vfs_base(const struct vfs *v)
+{
+	return v->base;
+}
+
 bool vfs_is_readonly(const struct vfs *v)
 {
 	return v->snap != 0;
@@ -127,7 +132,7 @@ bool vfs_in_batch(const struct vfs *v)
 }
 
 /* What other processes may have changed since the last transaction. */
-static int look_around(struct vfs *v, struct err *e)
+int op_look(struct vfs *v, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
 	struct vfs_ns_now_row row;
@@ -159,7 +164,7 @@ static int enter(struct vfs *v, struct err *e)
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))
 		return -1;
-	if (look_around(v, e))
+	if (op_look(v, e))
 		return sql_leave(v->db, -1, e);
 	return 0;
 }

@@ -83,7 +83,9 @@ int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 	struct vfs_number max;
 
 	if (v->next_ino == 0) {
-		if (sql_get(v->db, Q_VFS_INODE_MAX, &range, &max, NULL, e) < 0)
+		/* what was seen on the host is remembered when it is gone */
+		if (sql_get(v->db, v->base ? Q_VFS_HOST_MAX : Q_VFS_INODE_MAX,
+			    &range, &max, NULL, e) < 0)
 			return -1;
 		v->next_ino = (max.n & INO_MASK) + 1;
 		if (v->next_ino < v->keep_next_ino)
@@ -159,9 +161,6 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 	if (node_keep(v, n, e) || data_drop(v, n, e) || xattr_drop_all(v, n, e))
 		return -1;
 	if (quota_take(v, -n->size, -1, e))
-		return -1;
-	if (v->base && !is_old(v, n->ino) &&
-	    sql_exec(v->db, Q_VFS_HOST_DROP, &key, e) < 0)
 		return -1;
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;
 }

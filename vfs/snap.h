@@ -21,6 +21,9 @@
 struct sql;
 struct vfs;
 
+/* A fork's own first snapshot, not in any list: what it was forked from. */
+#define VFS_FORK_POINT ".fork"
+
 struct vfs_snapshot {
 	const char *name;
 	int64_t made_at; /* nanoseconds since 1970 */

@@ -65,6 +65,7 @@ int vfs_set_quota(struct vfs *v, int64_t max_bytes, int64_t max_files,
 		  struct err *e);
 
 const char *vfs_name(const struct vfs *v); /* borrowed */
+const char *vfs_base(const struct vfs *v); /* host directory below, or NULL */
 bool vfs_is_readonly(const struct vfs *v);
 
 #endif

@@ -293,8 +293,11 @@ SELECT id, path, size, modified, hino FROM vfs_host WHERE id = :id;
 INSERT INTO vfs_host (id, path, size, modified, hino)
 VALUES (:id, :path, :size, :modified, :hino);
 
--- query vfs_host_drop (vfs_key)
-DELETE FROM vfs_host WHERE id = :id;
+-- query vfs_host_max (vfs_range) -> vfs_number
+SELECT max(coalesce((SELECT max(id) FROM vfs_inode
+		WHERE id >= :lo AND id < :hi), :lo),
+	coalesce((SELECT max(id) FROM vfs_host
+		WHERE id >= :lo AND id < :hi), :lo)) AS n;
 
 -- query vfs_unseen (vfs_range) -> vfs_number
 -- A directory whose host side was never read (flag 2).
@@ -307,3 +310,7 @@ SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name LIMIT 1;
 -- query vfs_dentry_of (lo i64, hi i64, ino i64) -> (dir i64, name blob)
 SELECT dir, name FROM vfs_dentry
 WHERE dir >= :lo AND dir < :hi AND ino = :ino LIMIT 1;
+
+-- query vfs_host_at (lo i64, hi i64, path blob) -> vfs_host_row
+SELECT id, path, size, modified, hino FROM vfs_host
+WHERE id >= :lo AND id < :hi AND path = :path LIMIT 1;

@@ -193,3 +193,32 @@ ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 INSERT INTO vfs_share (blob, refs)
 SELECT blob, 2 FROM vfs_chunk WHERE id >= :lo AND id < :hi
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
+
+-- query vfs_touched_dirs (vfs_range) -> vfs_number
+-- Directories with a change in them since a snapshot: of a name, or of a node
+-- in its place before and now.
+SELECT dir AS n FROM vfs_undo_dentry
+WHERE dir >= :lo AND dir < :hi AND snap >= :snap
+UNION
+SELECT (id & ~1099511627775) | parent FROM vfs_undo_inode
+WHERE id >= :lo AND id < :hi AND snap >= :snap
+UNION
+SELECT (i.id & ~1099511627775) | i.parent FROM vfs_undo_inode AS u
+	JOIN vfs_inode AS i ON i.id = u.id
+WHERE u.id >= :lo AND u.id < :hi AND u.snap >= :snap;
+
+-- query vfs_touched_links (vfs_range) -> vfs_number
+-- Changed nodes that have, or had, several names (and are no directories).
+SELECT count(*) AS n FROM vfs_undo_inode AS u
+	LEFT JOIN vfs_inode AS i ON i.id = u.id
+WHERE u.id >= :lo AND u.id < :hi AND u.snap >= :snap
+	AND (u.mode & 61440) <> 16384 AND (u.nlink > 1 OR i.nlink > 1);
+
+-- query vfs_clone_chunks (id i64, to i64)
+INSERT INTO vfs_chunk (id, idx, blob)
+SELECT :to, idx, blob FROM vfs_chunk WHERE id = :id;
+
+-- query vfs_clone_share (vfs_key)
+INSERT INTO vfs_share (blob, refs)
+SELECT blob, 2 FROM vfs_chunk WHERE id = :id
+ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;

@@ -1,0 +1,256 @@
+#include "vfs/merge.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "vfs/core.h"
+#include "vfs/deltas.h"
+#include "vfs/snap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bringing the changes of a namespace to the host directory below it. */
+
+struct apply {
+	struct vfs *v;
+	struct side host, ours;
+	struct deltas d;
+	struct vfs_merge *m;
+};
+
+/* What the namespace saw at a path when it first looked: 1, 0, -1. */
+static int seen_at(struct vfs *v, const char *path, struct vfs_host_row *out,
+		   struct err *e)
+{
+	struct vfs_range r = range_of(v->ns);
+	struct vfs_host_at_in key = {r.lo, r.hi, blob_text(path)};
+	struct arena mem = {0};
+	int found = sql_get(v->db, Q_VFS_HOST_AT, &key, out, &mem, e);
+
+	arena_fini(&mem);
+	return found;
+}
+
+/* Is our node untouched, so that what differs is the host's doing? */
+static int is_ours_clean(struct apply *a, const struct vfs_delta *d,
+			 struct err *e)
+{
+	struct node n;
+
+	if (!d->b.mode)
+		return 0;
+	if (node_get(a->v, d->b.ino, &n, e))
+		return -1;
+	return host_is_clean(a->v, &n, d->path, e);
+}
+
+static int conflict(struct apply *a, const struct vfs_delta *d)
+{
+	a->m->conflicts++;
+	if (a->m->tell)
+		a->m->tell(a->m->arg, d, true);
+	return a->m->settle == VFS_SETTLE_FORK;
+}
+
+/* 1: write it to the host, 0: leave it, -1. */
+static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
+{
+	struct vfs_host_row seen;
+	int was = seen_at(a->v, d->path, &seen, e);
+	int clean = was < 0 ? -1 : is_ours_clean(a, d, e);
+	bool there = d->a.mode != 0;
+
+	if (was < 0 || clean < 0)
+		return -1;
+	if (clean)
+		return 0; /* the host changed, we did not */
+	if (!there)
+		return was && S_ISREG(d->b.mode) ? conflict(a, d) : 1;
+	if (S_ISREG(d->a.mode) && was &&
+	    (seen.size != d->a.size || seen.modified != d->a.modified))
+		return conflict(a, d);
+	if (!was && (S_ISREG(d->a.mode) || S_ISDIR(d->a.mode)))
+		return d->kind == VFS_REMOVED ? 0 : conflict(a, d);
+	return 1;
+}
+
+static int copy_out(struct apply *a, const struct vfs_delta *d, int fd,
+		    struct err *e)
+{
+	char *room = malloc(1 << 20);
+	int64_t off = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (!room)
+		abort();
+	while (rc == 0 &&
+	       (n = vfs_pread(a->v, d->b.ino, room, 1 << 20, off, e)) != 0) {
+		rc = n < 0 ? -1
+			   : file_write_fd(fd, d->path, room, (size_t)n, e);
+		off += n;
+	}
+	free(room);
+	return rc;
+}
+
+static int own(int dir, const char *name, const struct vfs_attr *want)
+{
+	if (fchownat(dir, name, want->uid, want->gid, AT_SYMLINK_NOFOLLOW) &&
+	    geteuid() == 0)
+		return -1;
+	if (S_ISLNK(want->mode))
+		return 0;
+	return fchmodat(dir, name, want->mode & 07777, 0);
+}
+
+static int put_file(struct apply *a, const struct vfs_delta *d, int dir,
+		    const char *name, struct err *e)
+{
+	struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{d->b.modified / 1000000000, d->b.modified % 1000000000}};
+	char tmp[64];
+	int fd, rc;
+
+	snprintf(tmp, sizeof tmp, ".skep-apply.%d", (int)getpid());
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_errno_set(e, "%s", d->path);
+	rc = copy_out(a, d, fd, e);
+	if (rc == 0 && (own(dir, tmp, &d->b) || futimens(fd, times) ||
+			fsync(fd) || renameat(dir, tmp, dir, name)))
+		rc = err_errno_set(e, "%s", d->path);
+	close(fd);
+	if (rc)
+		unlinkat(dir, tmp, 0);
+	return rc;
+}
+
+static int put_link(struct apply *a, const struct vfs_delta *d, int dir,
+		    const char *name, struct err *e)
+{
+	struct buf target = BUF_MAX(8192);
+	int rc = vfs_readlink(a->v, d->b.ino, &target, e);
+
+	if (rc == 0 && d->a.mode)
+		unlinkat(dir, name, 0);
+	if (rc == 0 && symlinkat(target.p, dir, name))
+		rc = err_errno_set(e, "%s", d->path);
+	buf_fini(&target);
+	return rc;
+}
+
+static int put(struct apply *a, const struct vfs_delta *d, int dir,
+	       const char *name, struct err *e)
+{
+	if (S_ISREG(d->b.mode))
+		return put_file(a, d, dir, name, e);
+	if (S_ISLNK(d->b.mode))
+		return put_link(a, d, dir, name, e);
+	if (S_ISDIR(d->b.mode)) {
+		if (mkdirat(dir, name, 0700) && errno != EEXIST)
+			return err_errno_set(e, "%s", d->path);
+	} else if (mknodat(dir, name, d->b.mode, d->b.rdev)) {
+		return err_errno_set(e, "%s", d->path);
+	}
+	return own(dir, name, &d->b) ? err_errno_set(e, "%s", d->path) : 0;
+}
+
+static int take(struct apply *a, const struct vfs_delta *d, struct err *e)
+{
+	const char *name;
+	int dir = host_open_parent(a->v, d->path, &name, e);
+	int rc = 0;
+
+	if (dir < 0)
+		return -1;
+	if (d->kind == VFS_REMOVED) {
+		/* what the host has gained meanwhile keeps its directory */
+		if (unlinkat(dir, name,
+			     S_ISDIR(d->a.mode) ? AT_REMOVEDIR : 0) &&
+		    errno != ENOENT && errno != ENOTEMPTY)
+			rc = err_errno_set(e, "%s", d->path);
+	} else if (d->kind == VFS_MODE) {
+		if (own(dir, name, &d->b))
+			rc = err_errno_set(e, "%s", d->path);
+	} else {
+		rc = put(a, d, dir, name, e);
+	}
+	close(dir);
+	return rc;
+}
+
+static int carry_out(struct apply *a, struct err *e)
+{
+	for (size_t i = 0; i < a->d.n; i++) {
+		a->d.verdict[i] = judge(a, &a->d.list[i], e);
+		if (a->d.verdict[i] < 0)
+			return -1;
+	}
+	if (a->m->conflicts && a->m->settle == VFS_SETTLE_NOT)
+		return err_set(e, ERR_CONFLICT,
+			       "%lld paths changed in %s as well; nothing was "
+			       "applied",
+			       (long long)a->m->conflicts, a->v->base);
+	for (size_t i = 0; i < a->d.n; i++) {
+		if (!a->d.verdict[i])
+			continue;
+		if (take(a, &a->d.list[i], e))
+			return -1;
+		a->m->taken++;
+		if (a->m->tell)
+			a->m->tell(a->m->arg, &a->d.list[i], false);
+	}
+	return 0;
+}
+
+int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
+{
+	struct apply a = {
+		.v = v, .host = {.dir = v->base}, .ours = {.v = v}, .m = m};
+	int rc;
+
+	m->taken = m->conflicts = 0;
+	if (!v->base)
+		return err_set(e, ERR_USAGE,
+			       "%s has no host directory below it", v->name);
+	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);
+	if (rc == 0)
+		rc = carry_out(&a, e);
+	deltas_fini(&a.d);
+	return rc ? -1 : vfs_discard(v, e);
+}
+
+static int discard_in(struct vfs *v, struct err *e)
+{
+	struct vfs_at at = {0, ""};
+
+	if (host_reset(v, e) || quota_recount(v, e))
+		return -1;
+	return journal_add(v, VFS_OP_rollback, at, 0, e);
+}
+
+int vfs_discard(struct vfs *v, struct err *e)
+{
+	struct vfs_snap_find_row point;
+	struct err none;
+
+	if (!v->base) {
+		if (snapshot_find(v, VFS_FORK_POINT, &point, &none))
+			return err_set(e, ERR_USAGE,
+				       "%s is neither a fork nor over a host "
+				       "directory: there is nothing to go back "
+				       "to",
+				       v->name);
+		return vfs_rollback_to(v, VFS_FORK_POINT, e);
+	}
+	if (op_begin(v, e))
+		return -1;
+	return op_end(v, discard_in(v, e), e);
+}

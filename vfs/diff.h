@@ -1,0 +1,42 @@
+#ifndef VFS_DIFF_H
+#define VFS_DIFF_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "vfs/side.h"
+
+/*
+ * What differs between two sides, in the order of names: a directory that is
+ * only on one side comes before (added) or after (removed) what is in it, so
+ * that the list can be carried out as it stands. Times do not count.
+ *
+ * Between a namespace and one of its snapshots, or two of them, only
+ * directories in which something changed are looked into.
+ */
+enum vfs_delta_kind {
+	VFS_ADDED,
+	VFS_REMOVED,
+	VFS_CHANGED, /* content */
+	VFS_MODE,    /* mode or owner only */
+};
+
+struct vfs_delta {
+	enum vfs_delta_kind kind;
+	const char *path;
+	struct vfs_attr a, b; /* before and after, as far as they are there */
+};
+
+typedef int vfs_delta_fn(void *arg, const struct vfs_delta *d, struct err *e);
+
+/* Calls fn for every difference; stops when it returns other than 0. */
+int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
+	     void *arg, struct err *e);
+
+/* One difference as unified text, in the way of `git diff --no-index`. */
+int vfs_diff_text(const struct side *a, const struct side *b,
+		  const struct vfs_delta *d, struct buf *out, struct err *e);
+
+/* "A", "D", "M", "m" */
+const char *vfs_delta_letter(enum vfs_delta_kind kind);
+
+#endif
