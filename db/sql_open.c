@@ -26,8 +26,7 @@ static const char pragmas[] = "PRAGMA busy_timeout=30000;"
 			      "PRAGMA secure_delete=OFF;"
 			      "PRAGMA synchronous=NORMAL;";
 
-static const char write_pragmas[] = "PRAGMA auto_vacuum=INCREMENTAL;"
-				    "PRAGMA journal_mode=WAL;"
+static const char write_pragmas[] = "PRAGMA journal_mode=WAL;"
 				    "PRAGMA wal_autocheckpoint=4000;"
 				    "PRAGMA journal_size_limit=20971520;";
 
@@ -135,6 +134,18 @@ static int prepare_transactions(struct sql *db, struct err *e)
 	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "prepare", e);
 }
 
+/* Before the first table, or never. Asked first: setting it writes to the file
+ * each time, and an open would cost two syncs. */
+static int set_auto_vacuum(struct sql *db, struct err *e)
+{
+	int64_t mode;
+
+	if (sql_script_i64(db, "PRAGMA auto_vacuum", &mode, e))
+		return -1;
+	return mode == 0 ? sql_script(db, "PRAGMA auto_vacuum=INCREMENTAL", e)
+			 : 0;
+}
+
 static int set_up(struct sql *db, unsigned flags, struct err *e)
 {
 	bool readonly = flags & SQL_READONLY;
@@ -148,8 +159,9 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 		return sql_fail(db, rc, "open", e);
 	if (sql_script(db, pragmas, e))
 		return -1;
-	if (!readonly && (sql_script(db, write_pragmas, e) ||
-			  turn_open(&db->turn, db->path, e)))
+	if (!readonly &&
+	    (set_auto_vacuum(db, e) || sql_script(db, write_pragmas, e) ||
+	     turn_open(&db->turn, db->path, e)))
 		return -1;
 	db->always_full = flags & SQL_FULL;
 	if (sql_durable(db, false, e))

@@ -91,6 +91,19 @@ static void files_are_private_whatever_the_umask(void **state)
 	sql_close(db);
 }
 
+static void opening_a_finished_file_writes_nothing(void **state)
+{
+	struct sql *db = open_control();
+	struct stat st;
+
+	(void)state;
+	sql_close(db);
+	db = open_control();
+	assert_int_equal(stat(temp_join(&dir, "c.sqlite-wal"), &st), 0);
+	assert_int_equal(st.st_size, 0);
+	sql_close(db);
+}
+
 static void what_fails_inside_undoes_the_whole(void **state)
 {
 	struct sql *db = open_control();
@@ -158,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_query_fits_its_schema),
 		cmocka_unit_test(files_are_private_whatever_the_umask),
+		cmocka_unit_test(opening_a_finished_file_writes_nothing),
 		cmocka_unit_test(what_fails_inside_undoes_the_whole),
 		cmocka_unit_test(generation_moves_with_others_commits_only),
 		cmocka_unit_test(a_file_that_is_no_database_is_named),
