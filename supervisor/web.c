@@ -7,6 +7,7 @@
 #include "http/auth.h"
 #include "supervisor/web_routes.h"
 #include "supervisor/web_stream.h"
+#include "supervisor/web_topic.h"
 
 #define TICK_MS   1000
 #define NAMES_MAX 32
@@ -84,7 +85,19 @@ static void on_tick(uv_timer_t *t)
 	struct web *w = t->data;
 
 	followers_poll(w);
+	topics_poll(w);
 	agent_files_sweep(&w->files);
+}
+
+static void on_soon(uv_timer_t *t)
+{
+	topics_poll(t->data);
+}
+
+void web_soon(struct web *w)
+{
+	if (!w->stopped && !uv_is_active((uv_handle_t *)&w->soon))
+		uv_timer_start(&w->soon, on_soon, 1, 0);
 }
 
 static int open_server(struct web *w, struct err *e)
@@ -120,7 +133,8 @@ int web_open(struct web **out, struct sup *sup, uv_loop_t *loop, struct err *e)
 		return -1;
 	}
 	uv_timer_init(loop, &w->timer);
-	w->timer.data = w;
+	uv_timer_init(loop, &w->soon);
+	w->timer.data = w->soon.data = w;
 	uv_timer_start(&w->timer, on_tick, TICK_MS, TICK_MS);
 	*out = w;
 	return 0;
@@ -132,6 +146,7 @@ void web_stop(struct web *w)
 		return;
 	w->stopped = true;
 	uv_close((uv_handle_t *)&w->timer, NULL);
+	uv_close((uv_handle_t *)&w->soon, NULL);
 	http_server_stop(w->server);
 }
 
@@ -140,6 +155,7 @@ void web_close(struct web *w)
 	if (!w)
 		return;
 	http_server_close(w->server);
+	topics_close(w);
 	web_counts_close(&w->counts);
 	agent_files_close(&w->files);
 	free_words(w->hosts);

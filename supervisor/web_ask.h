@@ -18,12 +18,16 @@ struct web {
 	struct http_server *server;
 	struct agent_files files;
 	struct web_counts counts;
-	struct follower *followers; /* open streams, a ring: web_stream.c */
-	int64_t nfollowers;
-	uv_timer_t timer;
+	struct follower *followers; /* a ring: web_stream.c */
+	struct topic *topics;       /* a ring: web_topic.c */
+	int64_t nfollowers, nprivate, ntopics;
+	uv_timer_t timer; /* looks that nobody asked for */
+	uv_timer_t soon;  /* looks that go on after others had their turn */
 	const char **hosts, **origins; /* from the configuration */
 	bool stopped;
 };
+
+void web_soon(struct web *w); /* topics look again after a breath */
 
 struct ask {
 	struct web *web;

@@ -1,14 +1,11 @@
-/* What runs, sessions and the host tell: pages as JSON, or streams. */
+/* What runs and sessions tell: a page as JSON, or a stream. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "schema/session.h"
 #include "supervisor/web_routes.h"
-#include "supervisor/web_stream.h"
-
-/* --- what is sent ------------------------------------------------------ */
+#include "supervisor/web_topic.h"
 
 static void add_member(struct buf *b, const char *name, const char *text)
 {
@@ -24,8 +21,7 @@ static void add_json(struct buf *b, const char *name, const char *json)
 	buf_addf(b, ",\"%s\":%s", name, json ? json : "null");
 }
 
-/* Without its closing brace. */
-static void add_event(struct buf *b, const struct event *ev)
+void topic_event_json(struct buf *b, const struct event *ev)
 {
 	buf_addf(b, "{\"seq\":%" PRId64, ev->seq);
 	add_member(b, "id", ev->id);
@@ -37,7 +33,7 @@ static void add_event(struct buf *b, const struct event *ev)
 	add_json(b, "body", ev->body);
 }
 
-static void add_part(struct buf *b, const struct tail_item *item)
+void topic_part_json(struct buf *b, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
 
@@ -55,113 +51,6 @@ static void add_part(struct buf *b, const struct tail_item *item)
 	add_member(b, "text", p->text);
 	buf_addc(b, '}');
 }
-
-/* The state of the run, or of a session that has none, if it changed. */
-static void tell_status(struct follower *f, const struct run_row *row)
-{
-	struct buf b = BUF_MAX(16384);
-	struct sup_live live = {0};
-
-	buf_addf(&b, "{\"state\":\"%s\"", row ? row->state : "idle");
-	if (row) {
-		add_member(&b, "run", row->id);
-		buf_addf(&b, ",\"attempt\":%" PRId64, row->attempt);
-		add_member(&b, "reason", row->reason);
-		add_member(&b, "detail", row->detail);
-		if (sup_live_get(f->web->sup, row->id, &live))
-			add_member(&b, "phase", live.phase);
-	}
-	buf_addc(&b, '}');
-	if (strncmp(b.p, f->told, sizeof f->told - 1) != 0)
-		follower_send(f, NULL, "status", &b);
-	snprintf(f->told, sizeof f->told, "%s", b.p);
-	buf_fini(&b);
-}
-
-static int send_item(void *arg, const struct tail *t,
-		     const struct tail_item *item)
-{
-	struct follower *f = arg;
-	struct buf data = BUF_MAX(128u << 20), id = BUF_MAX(1 << 20);
-
-	tail_cursor(t, &id);
-	if (item->event) {
-		add_event(&data, item->event);
-		buf_addc(&data, '}');
-	} else {
-		add_part(&data, item);
-	}
-	follower_send(f, id.p, item->event ? "event" : "part", &data);
-	buf_fini(&data);
-	buf_fini(&id);
-	return !follower_has_room(f);
-}
-
-/* All that is there while the client takes it. 0: all was sent; 1: not. */
-static int send_rows(struct follower *f, struct err *e)
-{
-	struct agent_file *file;
-	int rc = agent_files_get(&f->web->files, sup_db(f->web->sup), f->agent,
-				 &file, e);
-
-	while (rc > 0 && follower_has_room(f))
-		rc = tail_read(f->tail, file, send_item, f, e);
-	return rc;
-}
-
-/* --- a run, a session -------------------------------------------------- */
-
-static void tell_end(struct follower *f)
-{
-	struct buf b = BUF_MAX(512);
-
-	buf_adds(&b, f->told);
-	follower_send(f, NULL, "end", &b);
-	buf_fini(&b);
-}
-
-/* The state is read before the rows: a run that is over has written all. */
-static int look_at_run(struct follower *f, struct err *e)
-{
-	struct arena a = {0};
-	struct run_row row;
-	int found = follower_run(f, &row, &a, e);
-	bool over = found > 0 &&
-		    run_state_is_over(
-			    (enum run_state)run_state_from(row.state));
-	int rc = found < 0 ? -1 : 0;
-
-	if (found > 0)
-		tell_status(f, &row);
-	if (!rc)
-		rc = send_rows(f, e);
-	if (over && rc == 0)
-		tell_end(f);
-	arena_fini(&a);
-	return rc < 0 ? -1 : over && rc == 0;
-}
-
-static int look_at_session(struct follower *f, struct err *e)
-{
-	struct arena a = {0};
-	struct run_row row;
-	int found = follower_run(f, &row, &a, e);
-	int rc = found < 0 ? -1 : 0;
-	bool done;
-
-	if (!rc)
-		tell_status(f, found > 0 ? &row : NULL);
-	if (!rc)
-		rc = send_rows(f, e);
-	done = f->until_idle && found == 0 && rc == 0;
-	if (done)
-		tell_end(f);
-	arena_fini(&a);
-	return rc < 0 ? -1 : done;
-}
-
-static const struct follower_ops run_ops = {look_at_run, NULL};
-static const struct follower_ops session_ops = {look_at_session, NULL};
 
 /* A page of JSON: events, each with its parts. */
 struct pager {
@@ -191,58 +80,56 @@ static int page_item(void *arg, const struct tail *t,
 		close_event(p);
 		if (p->out->p[p->out->n - 1] != '[')
 			buf_addc(p->out, ',');
-		add_event(p->out, item->event);
+		topic_event_json(p->out, item->event);
 		p->open = true;
 		p->last = item->seq;
 		p->left--;
 	} else if (p->open && item->seq == p->last) {
 		buf_adds(p->out, p->parts ? "," : ",\"parts\":[");
 		p->parts = true;
-		add_part(p->out, item);
+		topic_part_json(p->out, item);
 	}
 	return 0;
 }
 
-static int read_page(struct ask *q, struct tail *t, struct buf *out,
-		     struct err *e)
+static int read_page(struct ask *q, struct buf *out, struct err *e)
 {
+	struct tail_want want = {q->key, q->id, q->from};
 	struct pager p = {.out = out, .left = q->limit};
 	struct agent_file *file;
+	struct tail *t;
 	char next[24];
-	int rc = agent_files_get(&q->web->files, sup_db(q->web->sup),
-				 q->filter[0], &file, e);
+	int rc;
 
+	if (tail_open(&t, &want, e))
+		return -1;
+	rc = agent_files_get(&q->web->files, sup_db(q->web->sup), q->filter[0],
+			     &file, e);
 	list_begin(out);
 	while (rc > 0 && p.left > 0)
 		rc = tail_read(t, file, page_item, &p, e);
 	close_event(&p);
 	snprintf(next, sizeof next, "%" PRId64, p.last);
 	list_end(out, p.left == 0 ? next : NULL);
+	tail_close(t);
 	return rc < 0 ? -1 : 0;
 }
 
 /* Page or stream of the session q->key of agent q->filter[0], only the run
  * q->id if it is set. */
-static int give_tail(struct ask *q, const struct follower_ops *ops,
-		     struct buf *out, struct err *e)
+static int give(struct ask *q, struct buf *out, struct err *e)
 {
-	struct tail_want want = {q->key, q->id, q->from};
-	struct follower *f;
-	struct tail *t;
-	int rc;
+	struct topic_want want = {.agent = q->filter[0],
+				  .session = q->key,
+				  .run = q->id,
+				  .after = q->from,
+				  .until_idle = q->filter[1] != NULL};
 
-	if (tail_open(&t, &want, e))
+	if (!q->flag)
+		return read_page(q, out, e);
+	if (topic_follow(q->web, &want, q->reply, e))
 		return -1;
-	if (!q->flag) {
-		rc = read_page(q, t, out, e);
-		tail_close(t);
-		return rc;
-	}
-	f = follower_new(q, ops, q->id);
-	f->tail = t;
-	f->agent = strdup(q->filter[0]);
-	f->session = q->id ? NULL : strdup(q->key);
-	f->until_idle = q->filter[1] != NULL;
+	q->reply = NULL;
 	return 0;
 }
 
@@ -257,7 +144,7 @@ static int give_run_events(struct ask *q, struct buf *out, struct err *e)
 			       quoted(q->id).text);
 	q->filter[0] = row.agent;
 	q->key = row.session;
-	return found < 0 ? -1 : give_tail(q, &run_ops, out, e);
+	return found < 0 ? -1 : give(q, out, e);
 }
 
 /* There is such a session, or a run that will make it. */
@@ -287,7 +174,7 @@ static int need_session(struct ask *q, struct err *e)
 
 static int give_session_events(struct ask *q, struct buf *out, struct err *e)
 {
-	return need_session(q, e) ? -1 : give_tail(q, &session_ops, out, e);
+	return need_session(q, e) ? -1 : give(q, out, e);
 }
 
 void route_run_events(void *app, const struct http_request *r,

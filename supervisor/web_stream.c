@@ -20,6 +20,7 @@ static void link_in(struct follower *f)
 		w->followers = f;
 	}
 	w->nfollowers++;
+	w->nprivate++;
 }
 
 static void take_out(struct follower *f)
@@ -31,6 +32,7 @@ static void take_out(struct follower *f)
 	f->next->before = f->before;
 	f->before->next = f->next;
 	w->nfollowers--;
+	w->nprivate--;
 }
 
 static void follower_free(struct follower *f)
@@ -39,7 +41,6 @@ static void follower_free(struct follower *f)
 		f->ops->free(f);
 	tail_close(f->tail);
 	free(f->agent);
-	free(f->session);
 	free(f);
 }
 
@@ -141,33 +142,20 @@ static void watch_run(struct follower *f, const struct run_row *row)
 {
 	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
 
-	if (f->run_watch && f->watched == now && strcmp(f->run, row->id) == 0)
+	if (f->run_watch && f->watched == now)
 		return;
 	sup_unwatch(f->run_watch);
 	f->run_watch = sup_watch(f->web->sup, row->id, on_news, f);
 	f->watched = now;
-	snprintf(f->run, sizeof f->run, "%s", row->id);
 }
 
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 		 struct err *e)
 {
 	struct sql *db = sup_db(f->web->sup);
-	struct run_get_in in = {f->run};
-	int found;
+	int found = sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a,
+			    e);
 
-	if (f->session) {
-		struct run_line_state_row line;
-
-		if (sql_get(db, Q_RUN_LINE_STATE,
-			    &(struct run_line_state_in){f->agent, f->session},
-			    &line, a, e) < 0)
-			return -1;
-		if (!line.head)
-			return 0;
-		in.id = line.head;
-	}
-	found = sql_get(db, Q_RUN_GET, &in, row, a, e);
 	if (found > 0)
 		watch_run(f, row);
 	return found;
@@ -190,7 +178,7 @@ bool follower_has_room(struct follower *f)
 /* Rows are truth and hints may be lost: everybody gets a look in turn. */
 void followers_poll(struct web *w)
 {
-	for (int i = 0; i < POLLS && i < w->nfollowers; i++) {
+	for (int i = 0; i < POLLS && i < w->nprivate; i++) {
 		follower_look(w->followers);
 		w->followers = w->followers->next;
 	}

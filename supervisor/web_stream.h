@@ -5,10 +5,11 @@
 #include "supervisor/web_ask.h"
 
 /*
- * Streams. A follower reads rows, so what it sends is committed, and a message
- * that got lost delays it and loses nothing. It looks after commits and hints
- * about its subject, when the client has room again, and now and then all the
- * same. What a look sends is decided by its ops.
+ * Streams of which each client has its own: the host's log, chats. (Runs and
+ * sessions are topics: web_topic.h.) A follower reads rows, so what it sends is
+ * committed, and a message that got lost delays it and loses nothing. It looks
+ * after commits and hints about its subject, when the client has room again,
+ * and now and then all the same. What a look sends is decided by its ops.
  */
 struct follower;
 
@@ -27,15 +28,12 @@ struct follower {
 	struct sup_watch *run_watch; /* of the run at hand */
 	int64_t watched;             /* in what state and attempt of it */
 	char *agent;
-	char *session;
-	char run[ID_SIZE]; /* whose stream it is; in a session: the head */
-	char told[256];    /* last status, to tell changes only */
+	char run[ID_SIZE]; /* whose stream it is, or "" */
 	struct tail *tail;
 	int64_t seq; /* of the host's log */
 	void *own;   /* ops' */
-	bool until_idle;
-	bool asked; /* a look is due after this turn */
-	bool gone;  /* the client is */
+	bool asked;  /* a look is due after this turn */
+	bool gone;   /* the client is */
 };
 
 /* A follower of q's reply, which it takes; nothing is sent yet. It watches the
@@ -44,7 +42,7 @@ struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
 			      const char *run);
 void follower_look(struct follower *f); /* soon */
 
-/* The run's row, or the session's first in line: 1, 0, -1. */
+/* The run's row: 1, 0, -1. */
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 		 struct err *e);
 

@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#define THING(F, S)                                                     \
-	F(S, text, name)                                                \
-	F(S, i64, count)                                                \
-	F(S, i64, wal_bytes)                                            \
-	F(S, opt, maybe) F(S, bool, on) F(S, time, at) F(S, json, spec) \
-		F(S, f64, score)
+#define THING(F, S)          \
+	F(S, text, name)     \
+	F(S, i64, count)     \
+	F(S, i64, wal_bytes) \
+	F(S, opt, maybe)     \
+	F(S, bool, on) F(S, time, at) F(S, json, spec) F(S, f64, score)
 SHAPE_DECLARE(thing, THING);
 SHAPE_DEFINE(thing, THING);
 
