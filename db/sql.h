@@ -123,6 +123,11 @@ uint64_t sql_commits(const struct sql *db);
 /* From any thread: whatever runs ends with ERR_CANCELED. */
 void sql_interrupt(struct sql *db);
 
+/* When the last connection closes, SQLite copies the WAL into the file and waits
+ * for the disk. This makes closing leave a WAL of up to `bytes` as it is, for
+ * the next one to use: much cheaper for a file that is opened again soon. */
+void sql_keep_wal(struct sql *db, int64_t bytes);
+
 /* Prepares every query, so that a test proves them all against the schema. */
 int sql_check(struct sql *db, struct err *e);
 

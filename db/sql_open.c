@@ -406,6 +406,18 @@ void sql_interrupt(struct sql *db)
 	turn_interrupt(&db->turn);
 }
 
+void sql_keep_wal(struct sql *db, int64_t bytes)
+{
+	struct stat st;
+	char path[PATH_MAX];
+	bool keep;
+
+	snprintf(path, sizeof path, "%s-wal", db->path);
+	keep = stat(path, &st) == 0 && st.st_size <= bytes;
+	sqlite3_db_config(db->conn, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+			  keep ? 1 : 0, NULL);
+}
+
 int64_t sql_memory_used(struct sql *db)
 {
 	static const int kinds[] = {SQLITE_DBSTATUS_CACHE_USED,

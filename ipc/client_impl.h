@@ -49,7 +49,8 @@ struct ipc_client {
 	struct buf in, out;
 	struct arena turn;
 	struct requests asked;
-	uint32_t number; /* of the newest request */
+	uint32_t number;    /* of the newest request */
+	int64_t greeted_by; /* when hello should have been answered */
 	int64_t last_command;
 	int64_t lost_since;
 	int64_t said; /* when anything was last acknowledged */

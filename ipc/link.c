@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define GREETING_MS    1000 /* a listener that lives greets in 1 ms */
+#define HELLO_MS       5000 /* and its supervisor is not away for so long */
 #define DELAY_FIRST_MS 4
 #define DELAY_MAX_MS   500
 #define POLL_MAX_MS    60000
@@ -65,6 +66,7 @@ static void ask_hello(struct ipc_client *c)
 	struct msg m = {.type = MSG_TYPE_HELLO, .u.hello = c->config.hello};
 
 	c->asked.hello = ask_msg(c, &m);
+	c->greeted_by = clock_mono_ns() + (int64_t)HELLO_MS * NS_PER_MS;
 }
 
 /* With the lock: the report whose turn it is. While there are only hints they
@@ -240,12 +242,15 @@ static void sign_of_life(struct ipc_client *c)
 	(void)ipc_client_report(c, &m, &e);
 }
 
-/* How long until a sign of life is due. Before we are accepted, none is. */
+/* How long until a sign of life is due, or, before we are accepted, until that
+ * should have happened. */
 static int64_t until_due(const struct ipc_client *c)
 {
-	int64_t quiet = (clock_mono_ns() - c->said) / NS_PER_MS;
+	int64_t now = clock_mono_ns();
 
-	return c->asked.ready ? c->config.heartbeat_ms - quiet : POLL_MAX_MS;
+	if (!c->asked.ready)
+		return (c->greeted_by - now) / NS_PER_MS;
+	return c->config.heartbeat_ms - (now - c->said) / NS_PER_MS;
 }
 
 static int64_t until_anything(const struct ipc_client *c)
@@ -266,8 +271,11 @@ static void serve(struct ipc_client *c)
 			return;
 		if (wait_for(c, until_anything(c)) && read_some(c, &e))
 			return;
-		if (until_due(c) <= 0)
-			sign_of_life(c);
+		if (until_due(c) > 0)
+			continue;
+		if (!c->asked.ready)
+			return; /* nobody is behind this connection */
+		sign_of_life(c);
 	}
 }
 

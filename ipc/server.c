@@ -92,7 +92,7 @@ static int set_up(struct ipc_server *s, struct err *e)
 	else
 		rc = listen_on(s, e);
 	if (rc)
-		nng_close(s->socket);
+		nng_close(s->socket); /* it has no connections: see close */
 	return rc ? -1 : 0;
 }
 
@@ -133,7 +133,10 @@ void ipc_server_close(struct ipc_server *s)
 	if (!s)
 		return;
 	end_probe(s);
-	nng_close(s->socket);
+	/* Ends listener and connections. Not nng_close: in nng 1.5.2 it waits
+	 * for ever if a connection was closed while its messages had to wait.
+	 * What is left are some kilobytes that end with the process. */
+	nng_listener_close(s->listener);
 	free(s);
 }
 

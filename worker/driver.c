@@ -4,7 +4,14 @@
 
 #include <string.h>
 
-static const struct driver *const drivers[] = {
+enum {
+#define DRIVER(name) DRIVER_##name,
+#include "worker/drivers.def"
+#undef DRIVER
+	DRIVERS
+};
+
+static const struct driver *const drivers[DRIVERS] = {
 #define DRIVER(name) &driver_##name,
 #include "worker/drivers.def"
 #undef DRIVER
@@ -18,7 +25,7 @@ const struct driver *driver_find(const char *name, struct err *e)
 #undef DRIVER
 		;
 
-	for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
+	for (size_t i = 0; i < DRIVERS; i++)
 		if (strcmp(drivers[i]->name, name) == 0)
 			return drivers[i];
 	err_set(e, ERR_INVALID, "there is no driver %s; known are%s",

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An agent's WAL that is left for its next run. */
+#define WAL_KEPT (256 << 10)
+
 /* A file that the registry has no schema of yet is made by its first run. */
 static int open_file(struct journal *j, const struct msg_start *s,
 		     struct err *e)
@@ -59,8 +62,10 @@ int journal_open(struct journal *j, const struct msg_start *s,
 
 void journal_close(struct journal *j)
 {
-	if (j->open)
+	if (j->open) {
+		sql_keep_wal(j->file.db, WAL_KEPT);
 		agent_file_close(&j->file);
+	}
 	j->open = false;
 }
 

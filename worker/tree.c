@@ -54,7 +54,7 @@ static void add_listed(struct pids *p, const char *path)
 		return;                     /* it has ended */
 	while (fscanf(f, "%ld", &pid) == 1) // NOLINT(cert-err34-c)
 		add(p, (pid_t)pid);
-	fclose(f);
+	(void)fclose(f);
 }
 
 /* Any thread of a process may have children. */

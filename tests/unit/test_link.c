@@ -410,13 +410,8 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	expect(p, MSG_TYPE_APPLIED);
 }
 
-static void the_listener_survives_processes_that_die_dialling(void **state)
+static void die_dialling(struct pair *p)
 {
-	struct pair *p = *state;
-	struct err e = {0};
-	int revived = 0;
-
-	welcome(p);
 	for (int i = 0; i < 300; i++) {
 		int fd = raw_dial(p);
 
@@ -426,16 +421,49 @@ static void the_listener_survives_processes_that_die_dialling(void **state)
 		if (i % 50 == 0)
 			usleep(10000);
 	}
-	for (int i = 0; i < 60 && revived == 0; i++) {
-		revived = ipc_server_check(p->server, &e);
-		assert_true(revived >= 0);
-		(void)next(p, 50);
-	}
-	ipc_client_close(p->client);
-	while (next(p, 20) == 1)
-		;
-	p->client = dial(p, 60000);
+}
+
+static void the_listener_survives_processes_that_die_dialling(void **state)
+{
+	struct pair *p = *state;
+	struct err e = {0};
+	int rc = 0;
+
 	welcome(p);
+	ipc_client_close(p->client);
+	die_dialling(p);
+	p->client = dial(p, 60000); /* at a door that is closed, or soon */
+	for (int i = 0; i < 100 && rc <= 0; i++) {
+		assert_true(ipc_server_check(p->server, &e) >= 0);
+		rc = next(p, 100);
+	}
+	assert_int_equal(rc, 1);
+	assert_int_equal(p->msg.type, MSG_TYPE_HELLO);
+}
+
+static void closing_waits_for_nobody(void **state)
+{
+	struct pair *p = *state;
+	struct buf b = BUF_MAX(1 << 20);
+	int64_t began;
+	int fds[10];
+
+	welcome(p);
+	buf_add(&b, sp_req, SP_GREETING);
+	for (uint32_t i = 1; i < 400; i++)
+		sp_put(&b, i, "{}", 2);
+	for (int i = 0; i < 10; i++) {
+		fds[i] = raw_dial(p);
+		(void)send(fds[i], b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	usleep(20000);
+	began = clock_mono_ns();
+	ipc_server_close(p->server);
+	p->server = NULL;
+	assert_in_range((clock_mono_ns() - began) / 1000000, 0, 2000);
+	for (int i = 0; i < 10; i++)
+		close(fds[i]);
+	buf_fini(&b);
 }
 
 static void a_healthy_listener_is_left_alone(void **state)
@@ -533,6 +561,7 @@ int main(void)
 		T(the_kernel_says_who_the_peer_is),
 		T(garbage_is_reported_and_hurts_nobody),
 		T(the_listener_survives_processes_that_die_dialling),
+		T(closing_waits_for_nobody),
 		T(a_healthy_listener_is_left_alone),
 		T(a_worker_that_floods_delays_only_itself),
 		T(a_stock_nng_req_is_served_as_well),
