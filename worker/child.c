@@ -209,13 +209,16 @@ int child_start(struct child *c, const struct child_spec *spec, struct err *e)
 	return rc;
 }
 
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 void child_close(struct child *c)
 {
-	int *fds[] = {&c->in, &c->out, &c->err};
-
-	for (int i = 0; i < 3; i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
+	shut(&c->in);
+	shut(&c->out);
+	shut(&c->err);
 }

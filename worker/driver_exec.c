@@ -270,27 +270,29 @@ static int could_not_start(struct run_end *end, const struct err *e)
 
 static int exec_run(struct run *r, struct run_end *end, struct err *e)
 {
-	struct exec x = {.run = r, .child = {.in = -1, .out = -1, .err = -1}};
+	struct exec *x = arena_alloc(&r->arena, sizeof *x);
 	struct child_spec spec;
 	struct err why;
 	int rc;
 
-	if (exec_config_read(&x.config, r->start, &r->arena, e))
+	*x = (struct exec){.run = r, .child = {.in = -1, .out = -1, .err = -1}};
+	if (exec_config_read(&x->config, r->start, &r->arena, e))
 		return -1;
-	r->state = &x;
-	buf_init(&x.input, INPUT_MAX);
-	exec_output_init(&x.output, r);
-	spec = (struct child_spec){x.config.argv, x.config.env, x.config.cwd};
-	rc = first_input(&x, e);
-	if (rc == 0 && child_start(&x.child, &spec, &why)) {
+	r->state = x;
+	buf_init(&x->input, INPUT_MAX);
+	exec_output_init(&x->output, r);
+	spec = (struct child_spec){x->config.argv, x->config.env,
+				   x->config.cwd};
+	rc = first_input(x, e);
+	if (rc == 0 && child_start(&x->child, &spec, &why)) {
 		rc = could_not_start(end, &why);
 	} else if (rc == 0) {
-		r->child = x.child.pid;
-		rc = live(&x, end, e);
+		r->child = x->child.pid;
+		rc = live(x, end, e);
 	}
-	child_close(&x.child);
-	exec_output_fini(&x.output);
-	buf_fini(&x.input);
+	child_close(&x->child);
+	exec_output_fini(&x->output);
+	buf_fini(&x->input);
 	r->state = NULL;
 	return rc;
 }

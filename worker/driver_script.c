@@ -354,30 +354,31 @@ static int play(struct script *s, const cJSON *steps, struct err *e)
 static int script_run(struct run *r, struct run_end *end, struct err *e)
 {
 	const char *config = r->start->config ? r->start->config : "{}";
-	struct script s = {.run = r,
-			   .stream.journal = &r->journal,
-			   .end = end,
-			   .began = clock_mono_ns(),
-			   .heard = BUF_MAX(MSG_MAX_BYTES)};
+	struct script *s = arena_alloc(&r->arena, sizeof *s);
 	struct err ignored;
 	cJSON *v = json_parse_object("script", config, strlen(config), e);
 	cJSON *steps = cJSON_GetObjectItemCaseSensitive(v, "steps");
 	cJSON *own = NULL;
 	int rc = v ? 0 : -1;
 
+	*s = (struct script){.run = r,
+			     .stream.journal = &r->journal,
+			     .end = end,
+			     .began = clock_mono_ns(),
+			     .heard = BUF_MAX(MSG_MAX_BYTES)};
 	if (v && !steps) {
 		own = steps = json_parse("script", r->start->prompt,
 					 strlen(r->start->prompt), e);
 		rc = own ? 0 : -1;
 	}
-	r->state = &s;
+	r->state = s;
 	if (rc == 0)
-		rc = play(&s, steps, e);
-	(void)stream_end_all(&s.stream, "aborted", &ignored);
+		rc = play(s, steps, e);
+	(void)stream_end_all(&s->stream, "aborted", &ignored);
 	r->state = NULL;
 	cJSON_Delete(own);
 	cJSON_Delete(v);
-	buf_fini(&s.heard);
+	buf_fini(&s->heard);
 	return rc;
 }
 
