@@ -2,7 +2,7 @@
 
 
 def test_the_demo_loses_nothing(home):
-    got = home.skep("demo", "--runs", "16", "--json", timeout=120).json
+    got = home.skep("demo", "--runs", "16", "--json", seconds=120).json
     assert got["problems"] == 0
     assert got["runs"] == 16
     assert got["succeeded"] + got["cancelled"] == 16
