@@ -71,6 +71,11 @@ static void answer_later(struct sup *s, struct ipc_from to, bool begin)
 	step_then(&s->step, answer_now, l);
 }
 
+static void set_phase(struct live *l, const char *phase)
+{
+	snprintf(l->phase, sizeof l->phase, "%s", phase);
+}
+
 /* --- reports ---------------------------------------------------------- */
 
 static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
@@ -88,7 +93,9 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 			       (int)peer.pid, l->id);
 	l->connected = true;
 	l->is_waiting = false;
-	if (l->state != RUN_STARTING) {
+	if (l->state == RUN_STARTING)
+		set_phase(l, "running");
+	else {
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
@@ -131,7 +138,7 @@ static int on_heartbeat(struct live *l, struct ipc_from from,
 		l->last_seq = m->u.heartbeat.seq;
 		sup_notify(l);
 	}
-	snprintf(l->phase, sizeof l->phase, "%s", m->u.heartbeat.phase);
+	set_phase(l, m->u.heartbeat.phase);
 	ack(l->sup, from);
 	return 0;
 }
@@ -176,6 +183,8 @@ static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
 	if (step_begin(&l->sup->step, e) ||
 	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
 		return -1;
+	if (!strcmp(l->phase, "waiting"))
+		set_phase(l, "running");
 	answer_later(l->sup, from, false);
 	return 0;
 }
@@ -185,6 +194,7 @@ static int on_approval(struct live *l, struct ipc_from from,
 {
 	if (sup_approval_asked(l, &m->u.approval, e))
 		return -1;
+	set_phase(l, "waiting");
 	answer_later(l->sup, from, false);
 	return 0;
 }

@@ -1,0 +1,60 @@
+#include "cli/live_view.h"
+
+/* Runs of all states come from the rows, whether or not a supervisor runs. */
+static int list_all(struct cli *cli, struct err *e)
+{
+	const char *agent = cli_option(cli, "agent-name");
+	struct run_list_agent_in in = {
+		.agent = agent,
+		.before = "~",
+		.state = cli_option(cli, "state"),
+		.tag = cli_option(cli, "tag"),
+		.count = cli_number(cli, "limit", 50),
+	};
+	struct run_list_in any = {in.before, in.state, NULL, in.tag, in.count};
+	struct sql_rows it = agent ? sql_rows(cli->control, Q_RUN_LIST_AGENT,
+					      &in)
+				   : sql_rows(cli->control, Q_RUN_LIST, &any);
+	struct table *t = table_new(
+		&cli->out, &run_row_shape,
+		"id agent state reason attempt last_seq created_at ended_at");
+	struct run_row row;
+
+	while (sql_next(&it, &row))
+		table_add(t, &row);
+	table_end(t);
+	return sql_end(&it, e);
+}
+
+static int ps(struct cli *cli, struct err *e)
+{
+	bool filter = cli_option(cli, "state") || cli_option(cli, "tag") ||
+		      cli_option(cli, "agent-name");
+
+	if (cli_flag(cli, "all") || filter)
+		return list_all(cli, e);
+	if (!cli->supervised)
+		return err_set(e, ERR_UNAVAILABLE,
+			       "no supervisor runs for %s: 'skep ps --all' "
+			       "lists what there was",
+			       cli->home.root);
+	return live_view_print(cli, e);
+}
+
+const struct command cmd_ps = {
+	.name = "ps",
+	.help = "list what runs now, or with --all every run",
+	.needs = NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"all", NULL, "runs that are over or wait too",
+			 OPTION_FLAG},
+			{"state", "STATE", "only runs in this state",
+			 OPTION_TEXT},
+			{"tag", "TAG", "only runs with this tag", OPTION_TEXT},
+			{"agent-name", "NAME", "only runs of this agent",
+			 OPTION_NAME},
+			{"limit", "N", "at most so many (50)", OPTION_INT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = ps,
+};

@@ -1,0 +1,49 @@
+#include "cli/daemon.h"
+#include "cli/remote.h"
+
+#define STATUS(F, S)           \
+	F(S, text, home)       \
+	F(S, text, version)    \
+	F(S, i64, pid)         \
+	F(S, i64, epoch)       \
+	F(S, time, started_at) \
+	F(S, i64, live)        \
+	F(S, i64, queued) F(S, i64, workers_connected) F(S, bool, stopping)
+SHAPE_DECLARE(status, STATUS);
+SHAPE_DEFINE(status, STATUS);
+
+static int print_status(struct cli *cli, struct err *e)
+{
+	cJSON *json = remote_call(cli, "GET", "/v1/health", NULL, e);
+	struct status row;
+
+	if (!json)
+		return -1;
+	remote_read(json, &status_shape, &row);
+	row.home = cli->home.root;
+	output_object(&cli->out, &status_shape, &row);
+	cJSON_Delete(json);
+	return 0;
+}
+
+static int status(struct cli *cli, struct err *e)
+{
+	struct supervisor_row row;
+	int alive = daemon_lives(cli, &row, e);
+
+	if (alive < 0)
+		return -1;
+	if (alive == 0)
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"no supervisor runs for %s: 'skep up' starts one",
+			cli->home.root);
+	return print_status(cli, e);
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.help = "say whether the supervisor runs, and what it has to do",
+	.needs = NEEDS_CONFIG,
+	.run = status,
+};

@@ -1,0 +1,170 @@
+#include "cli/daemon.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "cli/remote.h"
+#include "db/migrate.h"
+#include "http/client.h"
+#include "schema/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define UP_TRIES  1500 /* of POLL_MS */
+#define POLL_MS   10
+#define LOG_BYTES 4096
+
+int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+	struct sql *db;
+	int alive;
+
+	if (!file_exists(path.text) || file_size(path.text) == 0)
+		return 0;
+	if (sql_open(&db, path.text, control_schema.queries, SQL_READONLY, e))
+		return -1;
+	alive = control_supervisor(db, row, &cli->arena, e);
+	sql_close(db);
+	return alive;
+}
+
+/* skepd stands beside skep. */
+static const char *program(struct cli *cli)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	while (n > 0 && path[n - 1] != '/')
+		n--;
+	return arena_printf(&cli->arena, "%.*sskepd", (int)n, path);
+}
+
+int daemon_foreground(struct cli *cli, struct err *e)
+{
+	const char *path = program(cli);
+
+	execl(path, path, "--home", cli->home.root, (char *)NULL);
+	return err_errno_set(e, "cannot start %s", path);
+}
+
+/* What skepd said last: why it is gone. */
+static int say_why(const char *log, int status, struct err *e)
+{
+	char text[LOG_BYTES + 1] = "", *line;
+	int fd = open(log, O_RDONLY | O_CLOEXEC);
+	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+	ssize_t n = 0;
+
+	if (fd >= 0) {
+		n = pread(fd, text, LOG_BYTES,
+			  size > LOG_BYTES ? size - LOG_BYTES : 0);
+		close(fd);
+	}
+	while (n > 0 && text[n - 1] == '\n')
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	if (!strncmp(line, "skepd: ", 7))
+		line += 7;
+	for (int c = 0; c < ERR_COUNT; c++)
+		if (WIFEXITED(status) && WEXITSTATUS(status) != 0 &&
+		    err_exit_status((enum err_code)c) == WEXITSTATUS(status))
+			return err_set(e, (enum err_code)c, "%s", line);
+	return err_set(e, ERR_UNAVAILABLE, "skepd did not start: %s", line);
+}
+
+/* In the child: a session of its own, and nothing of the terminal. */
+static void become(const char *path, const char *home, const char *log)
+	__attribute__((noreturn));
+
+static void become(const char *path, const char *home, const char *log)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	setsid();
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(fd >= 0 ? fd : null, 2);
+	execl(path, path, "--home", home, (char *)NULL);
+	dprintf(2, "skepd: cannot start %s: %s\n", path, strerror(errno));
+	_exit(69);
+}
+
+static int wait_up(struct cli *cli, pid_t pid, const char *log, struct err *e)
+{
+	struct err why;
+	int status;
+
+	for (int i = 0; i < UP_TRIES; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return say_why(log, status, e);
+		if (cli_ask(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
+			return 0;
+		poll(NULL, 0, POLL_MS);
+	}
+	return err_set(e, ERR_TIMEOUT, "skepd (process %d) does not answer: %s",
+		       (int)pid, why.text);
+}
+
+int daemon_up(struct cli *cli, struct err *e)
+{
+	struct home_path log = home_join(&cli->home, HOME_LOGS, "skepd.log");
+	const char *path = program(cli);
+	struct supervisor_row row;
+	int alive = daemon_lives(cli, &row, e);
+	pid_t pid;
+
+	if (alive < 0)
+		return -1;
+	if (alive)
+		return err_set(e, ERR_CONFLICT,
+			       "skepd runs already, as process "
+			       "%lld",
+			       (long long)row.pid);
+	if (home_make(&cli->home, e))
+		return -1;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return err_errno_set(e, "cannot start %s", path);
+	if (pid == 0)
+		become(path, cli->home.root, log.text);
+	if (wait_up(cli, pid, log.text, e))
+		return -1;
+	output_note(&cli->out, "skepd is up, process %d, home %s", (int)pid,
+		    cli->home.root);
+	return 0;
+}
+
+int daemon_stop(struct cli *cli, const char *intent, struct err *e)
+{
+	const char *body = remote_text(cli, "intent", intent);
+	struct supervisor_row row, now;
+	int alive = daemon_lives(cli, &row, e);
+	cJSON *answer;
+
+	if (alive <= 0)
+		return alive < 0 ? -1
+				 : err_set(e, ERR_UNAVAILABLE,
+					   "no supervisor runs for %s",
+					   cli->home.root);
+	answer = remote_call(cli, "POST", "/v1/stop", body, e);
+	if (!answer)
+		return -1;
+	cJSON_Delete(answer);
+	while ((alive = daemon_lives(cli, &now, e)) == 1 &&
+	       now.epoch == row.epoch)
+		poll(NULL, 0, POLL_MS);
+	http_client_close(cli->http);
+	cli->http = NULL;
+	return alive < 0 ? -1 : 0;
+}

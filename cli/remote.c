@@ -1,0 +1,140 @@
+#include "cli/remote.h"
+
+#include "base/id.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX (64u << 20)
+
+cJSON *remote_call(struct cli *cli, const char *method, const char *path,
+		   const char *body, struct err *e)
+{
+	struct buf answer = BUF_MAX(ANSWER_MAX);
+	cJSON *json = NULL;
+
+	if (cli_ask(cli, method, path, body, &answer, e) >= 0)
+		json = json_parse_object("the supervisor's answer", answer.p,
+					 answer.n, e);
+	buf_fini(&answer);
+	return json;
+}
+
+static void read_field(const cJSON *v, const struct field *f, void *out)
+{
+	void *at = field_out(f, out);
+	bool number = cJSON_IsNumber(v);
+
+	switch (f->type) {
+	case FIELD_i64:
+		*(field_i64 *)at = number ? (int64_t)v->valuedouble : 0;
+		break;
+	case FIELD_opt:
+	case FIELD_time:
+		*(field_opt *)at = number ? (int64_t)v->valuedouble : OPT_NONE;
+		break;
+	case FIELD_bool:
+		*(field_bool *)at = cJSON_IsTrue(v);
+		break;
+	case FIELD_f64:
+		*(field_f64 *)at = number ? v->valuedouble : 0;
+		break;
+	case FIELD_text:
+		*(field_text *)at = cJSON_IsString(v) ? v->valuestring : NULL;
+		break;
+	case FIELD_json:
+	case FIELD_blob:
+		break; /* nobody shows them from here */
+	}
+}
+
+void remote_read(const cJSON *obj, const struct shape *shape, void *out)
+{
+	memset(out, 0, shape->size);
+	for (size_t i = 0; i < shape->nfields; i++) {
+		const struct field *f = &shape->fields[i];
+
+		read_field(cJSON_GetObjectItem(obj, f->name), f, out);
+	}
+}
+
+static void print_json(struct cli *cli, const cJSON *item)
+{
+	struct buf b = BUF_MAX(ANSWER_MAX);
+
+	json_add(&b, item);
+	output_json(&cli->out, b.p);
+	buf_fini(&b);
+}
+
+int remote_list(struct cli *cli, const char *path, const struct shape *shape,
+		const char *columns, struct err *e)
+{
+	cJSON *json = remote_call(cli, "GET", path, NULL, e);
+	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
+	void *row = arena_alloc(&cli->arena, shape->size);
+	struct table *t;
+
+	if (!json)
+		return -1;
+	t = cli->out.json ? NULL : table_new(&cli->out, shape, columns);
+	cJSON_ArrayForEach(item, items)
+	{
+		if (!t) {
+			print_json(cli, item);
+			continue;
+		}
+		remote_read(item, shape, row);
+		table_add(t, row);
+	}
+	if (t)
+		table_end(t);
+	cJSON_Delete(json);
+	return 0;
+}
+
+int remote_post(struct cli *cli, const char *path, const char *body,
+		struct err *e)
+{
+	cJSON *json = path ? remote_call(cli, "POST", path, body, e) : NULL;
+
+	if (!json)
+		return -1;
+	if (cli->out.json)
+		print_json(cli, json);
+	else
+		output_note(&cli->out, "%s: %s", json_text(json, "id", "it"),
+			    json_text(json, "note", "done"));
+	cJSON_Delete(json);
+	return 0;
+}
+
+const char *remote_path(struct cli *cli, enum id_kind kind, const char *id,
+			const char *verb, struct err *e)
+{
+	const char *what = kind == ID_RUN ? "runs" : "approvals";
+
+	if (!id_is(kind, id)) {
+		err_set(e, ERR_USAGE, "%s is not the id of %s (%s_…)",
+			quoted(id).text,
+			kind == ID_RUN ? "a run" : "an approval",
+			id_prefix(kind));
+		return NULL;
+	}
+	return arena_printf(&cli->arena, "/v1/%s/%s%s%s", what, id,
+			    verb ? "/" : "", verb ? verb : "");
+}
+
+const char *remote_text(struct cli *cli, const char *name, const char *text)
+{
+	struct buf b = BUF_MAX(ANSWER_MAX);
+	const char *out;
+
+	buf_addf(&b, "{\"%s\":", name);
+	json_add_string(&b, text, strlen(text));
+	buf_addc(&b, '}');
+	out = arena_text(&cli->arena, b.p);
+	buf_fini(&b);
+	return out;
+}

@@ -1,0 +1,32 @@
+#ifndef CLI_REMOTE_H
+#define CLI_REMOTE_H
+
+#include "base/id.h"
+#include "base/json.h"
+#include "cli/cli.h"
+
+/* What the supervisor answers, printed or taken apart. */
+
+/* The answer as JSON, which the caller frees; NULL with the reason. */
+cJSON *remote_call(struct cli *cli, const char *method, const char *path,
+		   const char *body, struct err *e);
+
+/* Prints the items of a list: JSON lines, or a table of `columns`. */
+int remote_list(struct cli *cli, const char *path, const struct shape *shape,
+		const char *columns, struct err *e);
+
+/* POSTs, and prints the answer's note for people, the object with --json. */
+int remote_post(struct cli *cli, const char *path, const char *body,
+		struct err *e);
+
+/* Members of a JSON object into the struct of a shape; texts are borrowed. */
+void remote_read(const cJSON *obj, const struct shape *shape, void *out);
+
+/* "/v1/runs/ID/verb"; a word that is no id of that kind is ERR_USAGE. */
+const char *remote_path(struct cli *cli, enum id_kind kind, const char *id,
+			const char *verb, struct err *e);
+
+/* {"name": "text"}, in the command's arena. */
+const char *remote_text(struct cli *cli, const char *name, const char *text);
+
+#endif
