@@ -1,0 +1,74 @@
+#include "cli/vfs_port_cli.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int export_tar(struct vfs *v, const char *to, struct vfs_port *p,
+		      struct err *e)
+{
+	int fd = STDOUT_FILENO, rc;
+
+	if (strcmp(to, "-") != 0)
+		fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	else if (isatty(fd))
+		return err_set(e, ERR_USAGE,
+			       "a tar is nothing for a terminal: write it to a "
+			       "file or a pipe");
+	if (fd < 0)
+		return err_errno_set(e, "%s", to);
+	rc = vfs_export_tar(v, fd, p, e);
+	if (fd != STDOUT_FILENO && close(fd) && rc == 0)
+		rc = err_errno_set(e, "%s", to);
+	return rc;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+static int export_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *to = cli_arg(cli, 0), *kind = cli_option(cli, "format");
+	struct port_view view;
+	int rc;
+
+	port_begin(cli, &view, cli_arg(cli, 1), "exporting");
+	if (!kind)
+		kind = !strcmp(to, "-") || ends_in(to, ".tar") ? "tar"
+		       : ends_in(to, ".sqlar")                 ? "sqlar"
+							       : "dir";
+	view.silent = !strcmp(to, "-");
+	if (!strcmp(kind, "dir"))
+		rc = vfs_export_dir(v, to, &view.port, e);
+	else if (!strcmp(kind, "sqlar"))
+		rc = vfs_export_sqlar(v, to, &view.port, e);
+	else if (!strcmp(kind, "tar"))
+		rc = export_tar(v, to, &view.port, e);
+	else
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "AgentFS files can be imported only");
+	return port_end(cli, &view, rc);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, export_in, e);
+}
+
+const struct command cmd_vfs_export = {
+	.name = "vfs export",
+	.args = "WHERE TO [PATH]",
+	.help = "write a tree out: a directory, tar or sqlar",
+	.about = "TO '-' is a tar on standard output; NAME.tar and NAME.sqlar "
+		 "are files, others directories.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){PORT_FORMAT, VFS_OPTIONS_END},
+	.run = run,
+};

@@ -1,0 +1,160 @@
+#include "vfs/port.h"
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "vfs/core.h"
+#include "vfs/visit.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PIECE (1 << 20)
+
+struct writer {
+	struct vfs *v;
+	struct vfs_port *p;
+	struct archive *a;
+	char *room;
+	/* The first path of each node that has several. */
+	struct hold_set links;
+	struct arena mem;
+};
+
+static int broken(struct writer *w, struct err *e)
+{
+	const char *why = archive_error_string(w->a);
+
+	return err_set(e, ERR_IO, "the archive cannot be written: %s",
+		       why ? why : "unknown reason");
+}
+
+static int add_xattrs(struct writer *w, struct archive_entry *en, int64_t ino,
+		      struct err *e)
+{
+	struct buf names = BUF_MAX(1 << 20), value = BUF_MAX(1 << 20);
+	int rc = vfs_listxattr(w->v, ino, &names, e);
+
+	for (size_t at = 0; rc == 0 && at < names.n;
+	     at += strlen(names.p + at) + 1) {
+		buf_clear(&value);
+		rc = vfs_getxattr(w->v, ino, names.p + at, &value, e);
+		if (rc == 0)
+			archive_entry_xattr_add_entry(en, names.p + at, value.p,
+						      value.n);
+	}
+	buf_fini(&names);
+	buf_fini(&value);
+	return rc;
+}
+
+static int add_target(struct writer *w, struct archive_entry *en, int64_t ino,
+		      struct err *e)
+{
+	struct buf target = BUF_MAX(8192);
+	int rc = vfs_readlink(w->v, ino, &target, e);
+
+	if (rc == 0)
+		archive_entry_set_symlink(en, target.p);
+	buf_fini(&target);
+	return rc;
+}
+
+static int fill(struct writer *w, struct archive_entry *en,
+		const struct vfs_found *f, struct err *e)
+{
+	const struct vfs_attr *a = &f->attr;
+	const char *first;
+
+	archive_entry_set_pathname(en, *f->path ? f->path : ".");
+	archive_entry_set_mode(en, a->mode);
+	archive_entry_set_uid(en, a->uid);
+	archive_entry_set_gid(en, a->gid);
+	archive_entry_set_rdev(en, a->rdev);
+	archive_entry_set_mtime(en, a->modified / 1000000000,
+				(long)(a->modified % 1000000000));
+	archive_entry_set_atime(en, a->accessed / 1000000000,
+				(long)(a->accessed % 1000000000));
+	archive_entry_set_size(en, S_ISREG(a->mode) ? a->size : 0);
+	if (S_ISLNK(a->mode))
+		return add_target(w, en, a->ino, e);
+	first = (const char *)(uintptr_t)hold_count(&w->links, a->ino);
+	if (first) {
+		archive_entry_set_hardlink(en, first);
+		archive_entry_set_size(en, 0);
+		return 0;
+	}
+	if (!S_ISDIR(a->mode) && a->nlink > 1)
+		hold_add(&w->links, a->ino,
+			 (uintptr_t)arena_text(&w->mem, f->path));
+	return add_xattrs(w, en, a->ino, e);
+}
+
+static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
+{
+	int64_t off = 0;
+	ssize_t n;
+
+	while (off < a->size) {
+		n = vfs_pread(w->v, a->ino, w->room, PIECE, off, e);
+		if (n <= 0)
+			return n < 0 ? -1
+				     : err_set(e, ERR_STALE,
+					       "a file shrank meanwhile");
+		if (archive_write_data(w->a, w->room, (size_t)n) < 0)
+			return broken(w, e);
+		off += n;
+	}
+	w->p->bytes += off;
+	return 0;
+}
+
+static int put(void *arg, const struct vfs_found *f, struct err *e)
+{
+	struct writer *w = arg;
+	struct archive_entry *en;
+	int rc;
+
+	if (S_ISSOCK(f->attr.mode))
+		return 0; /* tar has no sockets */
+	en = archive_entry_new();
+	rc = fill(w, en, f, e);
+	if (rc == 0 && archive_write_header(w->a, en) != ARCHIVE_OK)
+		rc = broken(w, e);
+	if (rc == 0 && archive_entry_size(en) > 0)
+		rc = write_data(w, &f->attr, e);
+	archive_entry_free(en);
+	w->p->nodes++;
+	if (rc == 0 && w->p->tell && w->p->nodes % 256 == 0)
+		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
+	return rc;
+}
+
+int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
+{
+	struct writer w = {.v = v,
+			   .p = p,
+			   .a = archive_write_new(),
+			   .room = malloc(PIECE)};
+	int rc;
+
+	if (!w.room)
+		abort();
+	p->nodes = p->bytes = 0;
+	archive_write_set_format_pax(w.a);
+	/* names are bytes: no conversion, whatever the locale is */
+	archive_write_set_options(w.a, "hdrcharset=BINARY");
+	if (archive_write_open_fd(w.a, fd) != ARCHIVE_OK)
+		rc = broken(&w, e);
+	else
+		rc = vfs_visit(v, p->path ? p->path : "", put, &w, e);
+	if (rc == 0 && archive_write_close(w.a) != ARCHIVE_OK)
+		rc = broken(&w, e);
+	archive_write_free(w.a);
+	hold_fini(&w.links);
+	arena_fini(&w.mem);
+	free(w.room);
+	return rc;
+}

@@ -1,0 +1,244 @@
+#include "vfs/import.h"
+
+#include "base/text.h"
+#include "vfs/core.h"
+#include "vfs/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PART_NODES 4096
+#define PART_BYTES ((int64_t)64 << 20)
+
+/* Calls inside go without savepoints: a part is kept or lost as a whole. */
+static int begin_part(struct import *im, struct err *e)
+{
+	im->pending = im->pending_bytes = 0;
+	if (vfs_begin(im->v, e))
+		return -1;
+	im->v->inside = true;
+	return 0;
+}
+
+static int end_part(struct import *im, struct err *e)
+{
+	im->v->inside = false;
+	return vfs_commit(im->v, e);
+}
+
+int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
+		 struct err *e)
+{
+	*im = (struct import){.v = v, .port = port};
+	port->nodes = port->bytes = 0;
+	return begin_part(im, e);
+}
+
+/* Commits now and then, so that other writers get their turn. */
+static int breathe(struct import *im, struct err *e)
+{
+	if (im->pending < PART_NODES && im->pending_bytes < PART_BYTES)
+		return 0;
+	if (im->port->tell)
+		im->port->tell(im->port->arg, im->port->nodes, im->port->bytes);
+	return end_part(im, e) || begin_part(im, e) ? -1 : 0;
+}
+
+static const char *place_of(struct import *im, const char *path)
+{
+	const char *root = im->port->path ? im->port->path : "";
+
+	while (*path == '/')
+		path++;
+	return arena_printf(&im->mem, "%s%s%s", root, *root ? "/" : "", path);
+}
+
+/* The directory that a path is in, made if it is missing. */
+static int parent_of(struct import *im, const char *path, const char **name,
+		     int64_t *dir, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	struct vfs_attr a;
+	char *text;
+
+	*name = slash ? slash + 1 : path;
+	if (im->dir && strlen(im->dir) == n && !memcmp(im->dir, path, n)) {
+		*dir = im->dir_ino;
+		return 0;
+	}
+	text = arena_textn(&im->mem, path, n);
+	if ((n && vfs_mkdir(im->v, text, 0755, true, e)) ||
+	    vfs_walk(im->v, text, VFS_FOLLOW, &a, e))
+		return -1;
+	free(im->dir);
+	im->dir = strdup(text);
+	if (!im->dir)
+		abort();
+	*dir = im->dir_ino = a.ino;
+	return 0;
+}
+
+static void keep_late(struct import *im, int64_t ino, const struct vfs_attr *a)
+{
+	if (im->nlate == im->cap) {
+		im->cap = im->cap ? im->cap * 2 : 256;
+		im->late = realloc(im->late, im->cap * sizeof *im->late);
+		if (!im->late)
+			abort();
+	}
+	im->late[im->nlate++] = (struct late){ino, a->accessed, a->modified};
+}
+
+static int set_all(struct import *im, int64_t ino, const struct vfs_attr *want,
+		   struct err *e)
+{
+	struct vfs_set set = {
+		.what = VFS_SET_MODE | VFS_SET_UID | VFS_SET_GID,
+		.mode = want->mode & 07777,
+		.uid = want->uid,
+		.gid = want->gid,
+	};
+	struct vfs_attr a;
+
+	return vfs_setattr(im->v, ino, &set, &a, e);
+}
+
+/* What is there already gives way, except a directory to a directory. */
+static int make_way(struct import *im, struct vfs_at at, bool want_dir,
+		    int64_t *have, struct err *e)
+{
+	struct node n;
+	int found = node_child(im->v, at, &n, e);
+
+	*have = 0;
+	if (found <= 0)
+		return found;
+	if (S_ISDIR(n.mode) && want_dir) {
+		*have = n.ino;
+		return 0;
+	}
+	return node_remove(im->v, at, &n, S_ISDIR(n.mode), e);
+}
+
+static int make_node(struct import *im, struct vfs_at at,
+		     const struct import_item *item, int64_t *ino,
+		     struct err *e)
+{
+	struct vfs_new new = {.mode = item->attr.mode,
+			      .uid = item->attr.uid,
+			      .gid = item->attr.gid,
+			      .rdev = item->attr.rdev,
+			      .target = S_ISLNK(item->attr.mode) ? item->target
+								 : NULL};
+	struct vfs_attr a;
+	struct node n;
+
+	if (item->same_as)
+		return vfs_link(im->v, item->same_as, at, &a, e);
+	if (node_make(im->v, at, &new, &n, e))
+		return -1;
+	*ino = n.ino;
+	/* a directory above with the set-group bit had its say */
+	return n.mode != item->attr.mode || n.gid != item->attr.gid
+		       ? set_all(im, n.ino, &item->attr, e)
+		       : 0;
+}
+
+int import_item(struct import *im, const struct import_item *item, int64_t *ino,
+		struct err *e)
+{
+	const char *path = place_of(im, item->path), *name;
+	bool dir = S_ISDIR(item->attr.mode);
+	struct vfs_attr a;
+	struct vfs_at at;
+	int rc = -1;
+
+	*ino = item->same_as;
+	if (dir && (!*path || !strcmp(item->path, ""))) {
+		if (vfs_mkdir(im->v, path, 0755, true, e) ||
+		    vfs_walk(im->v, path, VFS_FOLLOW, &a, e))
+			return -1;
+		*ino = a.ino;
+		rc = set_all(im, a.ino, &item->attr, e);
+	} else if (!parent_of(im, path, &name, &at.dir, e)) {
+		at.name = name;
+		rc = make_way(im, at, dir, ino, e);
+		if (rc == 0 && !*ino)
+			rc = make_node(im, at, item, ino, e);
+		else if (rc == 0)
+			rc = set_all(im, *ino, &item->attr, e);
+	}
+	if (rc)
+		return err_wrap(e, "%s", quoted(item->path).text);
+	if (item->same_as)
+		*ino = item->same_as;
+	if (dir)
+		keep_late(im, *ino, &item->attr);
+	im->port->nodes++;
+	im->pending++;
+	arena_reset(&im->mem);
+	return breathe(im, e);
+}
+
+int import_data(struct import *im, int64_t ino, const void *p, size_t n,
+		int64_t off, struct err *e)
+{
+	if (vfs_pwrite(im->v, ino, p, n, off, e))
+		return -1;
+	im->port->bytes += (int64_t)n;
+	im->pending_bytes += (int64_t)n;
+	return breathe(im, e);
+}
+
+int import_times(struct import *im, int64_t ino, const struct vfs_attr *a,
+		 struct err *e)
+{
+	struct node n;
+
+	if (node_get(im->v, ino, &n, e))
+		return -1;
+	n.accessed = a->accessed;
+	n.modified = a->modified;
+	return node_save(im->v, &n, e);
+}
+
+int import_find(struct import *im, const char *path, int64_t *ino,
+		struct err *e)
+{
+	struct vfs_attr a;
+	int rc = vfs_walk(im->v, place_of(im, path), VFS_NOFOLLOW, &a, e);
+
+	*ino = rc ? 0 : a.ino;
+	return rc;
+}
+
+static int set_late(struct import *im, struct err *e)
+{
+	for (size_t i = im->nlate; i > 0; i--) {
+		struct vfs_attr a = {.accessed = im->late[i - 1].accessed,
+				     .modified = im->late[i - 1].modified};
+
+		if (import_times(im, im->late[i - 1].ino, &a, e))
+			return -1;
+	}
+	return 0;
+}
+
+int import_end(struct import *im, int rc, struct err *e)
+{
+	if (rc == 0)
+		rc = set_late(im, e);
+	im->v->inside = false;
+	if (!im->v->batch)
+		rc = -1;
+	else if (rc)
+		vfs_rollback(im->v);
+	else
+		rc = vfs_commit(im->v, e);
+	arena_fini(&im->mem);
+	free(im->dir);
+	free(im->late);
+	return rc;
+}

@@ -1,0 +1,44 @@
+#ifndef VFS_PORT_H
+#define VFS_PORT_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/*
+ * Trees into a namespace and out of it. A tree that goes in comes out the
+ * same: modes, owners, times, links of both kinds, empty directories, fifos,
+ * attributes (user.*), names of any bytes.
+ *
+ * An import goes over what is there: files are replaced, directories joined.
+ * It is committed in portions; one that fails leaves those before it. What a
+ * stream names outside of the target is refused.
+ */
+struct vfs;
+
+struct vfs_port {
+	const char *path; /* where in the namespace; "" is its root */
+	/* Called now and then with what was done so far. May be NULL. */
+	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
+	void *arg;
+	int64_t nodes, bytes; /* out */
+};
+
+int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+		   struct err *e);
+int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+		   struct err *e); /* makes it; files there are not replaced */
+
+/* Any tar that libarchive reads, compressed or not, from a file or a pipe. */
+int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
+int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
+
+/* SQLite files: https://sqlite.org/sqlar.html, and AgentFS. */
+int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+		     struct err *e);
+int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+		     struct err *e); /* a new file */
+int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+		       struct err *e);
+
+#endif
