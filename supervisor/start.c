@@ -25,6 +25,7 @@ struct claim {
 	char token[TOKEN_HEX];
 	char token_hash[HASH_HEX];
 	const char *config;
+	const char *artifacts; /* what it has to leave behind, or NULL */
 	const char *workspace;
 	struct arena arena;
 };
@@ -72,6 +73,18 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	return 0;
 }
 
+/* The agent's contract; see worker/contract.h. */
+static void make_contract(struct claim *c, const cJSON *spec)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(spec, "artifacts");
+	struct buf b = BUF_MAX(65536);
+
+	if (cJSON_IsObject(v))
+		json_add(&b, v);
+	c->artifacts = b.n && !b.over ? arena_text(&c->arena, b.p) : NULL;
+	buf_fini(&b);
+}
+
 /* Where the run works: said by the agent, or a directory beside its file. */
 static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 {
@@ -108,6 +121,7 @@ static int make_start(struct claim *c, struct err *e)
 		.prompt = c->input.prompt,
 		.workspace_mode = c->agent.workspace,
 		.workspace = c->workspace,
+		.artifacts = c->artifacts,
 		.socket = socket.text,
 		.on_supervisor_loss = conf->run_on_supervisor_loss,
 		.synchronous = conf->agent_synchronous,
@@ -146,6 +160,8 @@ static int prepare(struct claim *c, const char **reject, struct err *e)
 	if (!spec)
 		return -1;
 	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ? -1 : 0;
+	if (!rc)
+		make_contract(c, spec);
 	cJSON_Delete(spec);
 	return rc;
 }

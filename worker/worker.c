@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "worker/contract.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
 
@@ -205,6 +206,8 @@ static int finish(struct run *r, struct run_end *end)
 	struct err e = {0};
 	int rc = conclude(r, end, &e);
 
+	if (!rc)
+		rc = contract_settle(r, end, &e);
 	if (rc)
 		set_end(end, REASON_internal, e.text);
 	else if (!r->journal.open)

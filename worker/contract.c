@@ -1,0 +1,133 @@
+#include "worker/contract.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "schema/artifact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PATHS_MAX 256
+
+/* Opens a file below the workspace without ever leaving it. */
+static int open_below(int dir, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+static int keep_file(struct run *r, int fd, const char *path, struct err *e)
+{
+	struct artifact_key key = artifact_key_run(r->start->run, path);
+	struct artifact_about about = {0};
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_errno_set(e, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, "%s is not a plain file",
+			       quoted(path).text);
+	return artifact_put_fd(r->journal.file.db, &key, &about, fd, NULL, e);
+}
+
+/* A file that is there becomes an artifact; one that is not is no error yet. */
+static int keep_one(struct run *r, int dir, const char *path, struct err *e)
+{
+	int fd = open_below(dir, path), rc;
+
+	if (fd < 0 && errno == EXDEV)
+		return err_set(e, ERR_DENIED,
+			       "artifact %s leads out of the workspace",
+			       quoted(path).text);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : err_errno_set(e, "artifact %s",
+					       quoted(path).text);
+	rc = keep_file(r, fd, path, e);
+	close(fd);
+	return rc;
+}
+
+static int keep_list(struct run *r, int dir, const cJSON *list, struct err *e)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (!cJSON_IsString(v))
+			return err_set(e, ERR_INVALID,
+				       "artifacts: a path is not a text");
+		if (dir >= 0 && keep_one(r, dir, v->valuestring, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_required(struct run *r, const cJSON *list, struct err *e)
+{
+	const char *paths[PATHS_MAX];
+	size_t n = 0;
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (n == PATHS_MAX)
+			return err_set(e, ERR_INVALID,
+				       "artifacts: more than %d are required",
+				       PATHS_MAX);
+		paths[n++] = v->valuestring;
+	}
+	return artifact_check_contract(r->journal.file.db, r->start->run, paths,
+				       n, e);
+}
+
+static int settle(struct run *r, const cJSON *contract, struct err *e)
+{
+	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
+	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
+								 "required");
+	int dir = r->start->workspace ? open(r->start->workspace,
+					     O_PATH | O_DIRECTORY | O_CLOEXEC)
+				      : -1;
+	int rc = keep_list(r, dir, keep, e);
+
+	if (!rc)
+		rc = keep_list(r, dir, required, e);
+	if (dir >= 0)
+		close(dir);
+	return rc ? rc : check_required(r, required, e);
+}
+
+int contract_settle(struct run *r, struct run_end *end, struct err *e)
+{
+	const char *text = r->start->artifacts;
+	cJSON *contract;
+	int rc;
+
+	if (!text || !r->journal.open || end->reason == REASON_stale ||
+	    end->reason == REASON_refused)
+		return 0;
+	contract = json_parse_object("artifacts", text, strlen(text), e);
+	if (!contract)
+		return -1;
+	rc = settle(r, contract, e);
+	cJSON_Delete(contract);
+	/* a run that ended badly keeps its own reason */
+	if (rc && end->reason == REASON_completed &&
+	    (e->code == ERR_INVALID || e->code == ERR_DENIED)) {
+		end->reason = REASON_artifact_missing;
+		snprintf(end->detail, sizeof end->detail, "%s", e->text);
+	}
+	return rc && end->reason == REASON_completed ? -1 : 0;
+}
