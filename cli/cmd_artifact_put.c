@@ -73,7 +73,7 @@ static int put(struct cli *cli, struct err *e)
 	if (is_stdin && !name)
 		return err_set(e, ERR_USAGE,
 			       "what comes from stdin needs a "
-			       "NAME");
+			       "PATH");
 	if (artifact_key_of(cli, name ? name : (last ? last + 1 : path), &key,
 			    e))
 		return -1;
@@ -88,9 +88,9 @@ static int put(struct cli *cli, struct err *e)
 
 const struct command cmd_artifact_put = {
 	.name = "artifact put",
-	.args = "FILE [NAME]",
+	.args = "FILE [PATH]",
 	.help = "store a file, or stdin, as an artifact",
-	.about = "NAME is the file's own unless it is given. Putting a name "
+	.about = "PATH is the file's own name unless it is given. Putting one "
 		 "that is there replaces the\nbytes and keeps the id.",
 	.needs = NEEDS_AGENT_MADE,
 	.options =

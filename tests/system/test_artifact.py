@@ -1,0 +1,117 @@
+"""Artifacts through the CLI: large, interrupted, several at once."""
+import hashlib
+import os
+import resource
+import signal
+import subprocess
+import threading
+
+from lib import eventually
+
+
+def agent(home):
+    home.skep("agent", "add", "ada", "--driver", "script")
+
+
+def large(home, megabytes):
+    """A file of noise, and its SHA-256."""
+    path, digest = home.dir / "large", hashlib.sha256()
+    with open(path, "wb") as f:
+        for _ in range(megabytes):
+            piece = os.urandom(1 << 20)
+            digest.update(piece)
+            f.write(piece)
+    return path, digest.hexdigest()
+
+
+def test_a_hundred_megabytes_come_back_by_hash_in_little_memory(home):
+    agent(home)
+    path, digest = large(home, 100)
+    row = home.skep("artifact", "put", path, "out/large.bin", "--run", "run_1",
+                    "--json").json
+    assert row["size"] == 100 << 20 and row["sha256"] == digest
+    home.skep("artifact", "get", row["aid"], "--output", home.dir / "back")
+    back = hashlib.sha256((home.dir / "back").read_bytes()).hexdigest()
+    assert back == digest
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert peak < 40 << 10, "%d KiB" % peak
+
+
+def test_any_bytes_go_through_stdin_and_stdout(home):
+    agent(home)
+    odd = bytes(range(256)) * 3 + b"\0\0\n"
+    row = home.skep("artifact", "put", "-", "odd", "--owner", "me", "--kind",
+                    "k", "--mime", "x/y", "--json", input=odd).json
+    assert home.skep("artifact", "get", row["aid"]).raw == odd
+    assert home.skep("artifact", "get", "odd", "--owner", "me", "--kind",
+                     "k").raw == odd
+    again = home.skep("artifact", "put", "-", "odd", "--owner", "me", "--kind",
+                      "k", "--json", input=b"").json
+    assert again["aid"] == row["aid"] and again["size"] == 0
+    assert [r["aid"] for r in home.skep("artifact", "ls", "--owner", "me",
+                                        "--json").lines] == [row["aid"]]
+    home.skep("artifact", "rm", row["aid"])
+    home.refused(66, "artifact", "get", row["aid"])
+    assert home.query(home.agent_db("ada"),
+                      "SELECT count(*) FROM artifact_chunk") == [(0,)]
+
+
+def test_a_killed_put_leaves_the_old_bytes(home):
+    agent(home)
+    home.skep("artifact", "put", "-", "a", "--run", "r", input=b"old")
+    p = home.start(home.bin / "skep", "artifact", "put", "-", "a", "--run",
+                   "r", stdin=subprocess.PIPE)
+    p.stdin.write(b"x" * (1 << 20))
+    p.stdin.flush()
+    db = home.agent_db("ada")
+    eventually(lambda: home.query(db, "SELECT count(*) FROM artifact_chunk")
+               [0][0] > 10, what="the upload")
+    p.send_signal(signal.SIGKILL)
+    p.wait()
+    assert home.skep("artifact", "get", "a", "--run", "r").raw == b"old"
+    home.skep("artifact", "put", "-", "a", "--run", "r", input=b"new")
+    assert home.skep("artifact", "get", "a", "--run", "r").raw == b"new"
+    home.integrity()
+
+
+def test_several_write_and_search_at_once(home):
+    agent(home)
+    home.skep("session", "append", "chat", "start")
+    failed = []
+
+    def work(i):
+        for k in range(5):
+            for argv in (("artifact", "put", "-", "%d/%d" % (i, k), "--run",
+                          "r"),
+                         ("session", "append", "chat", "word%d" % i),
+                         ("session", "search", "word%d" % i, "--json")):
+                r = home.skep(*argv, code=None, input=b"y" * 200000
+                              if argv[0] == "artifact" else None)
+                if r.code != 0:
+                    failed.append(r.err)
+            if len(r.lines) != k + 1:
+                failed.append("%d: %d hits" % (k, len(r.lines)))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed, failed
+    rows = home.skep("artifact", "ls", "--run", "r", "--json").lines
+    assert len(rows) == 20 and all(r["size"] == 200000 for r in rows)
+    home.integrity()
+
+
+def test_a_search_says_what_is_wrong_with_it(home):
+    agent(home)
+    home.skep("session", "append", "chat", "a quick fox")
+    hit = home.skep("session", "search", "fo*", "--json").json
+    assert hit["seq"] == 1 and "[fox]" in hit["snippet"], hit
+    assert "expression 'fox AND' is wrong" in home.refused(
+        64, "session", "search", "--advanced", "fox AND")
+    assert "no word" in home.refused(64, "session", "search", "?!")
+    home.skep("session", "rewind", "chat", "0")
+    assert home.skep("session", "search", "fox", "--json").lines == []
+    assert len(home.skep("session", "search", "fox", "--hidden",
+                         "--json").lines) == 1
