@@ -2,6 +2,7 @@
 
 #include <stdalign.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,8 @@ void *arena_alloc(struct arena *a, size_t n)
 	struct arena_block *b = a->blocks;
 	void *p;
 
+	if (n > SIZE_MAX / 2)
+		abort(); /* a size that went wrong, not a thing to store */
 	if (!b || b->size - b->used < need) {
 		b = block_new(need > BLOCK_BYTES ? need : BLOCK_BYTES);
 		b->next = a->blocks;

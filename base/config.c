@@ -78,6 +78,8 @@ static bool is_allowed(const char *list, const char *word)
 
 	if (!*list)
 		return true;
+	if (strchr(word, '|'))
+		return false; /* two words of the list are not one */
 	for (const char *at = list; at; at = strchr(at, '|')) {
 		at += *at == '|';
 		if (!strncmp(at, word, n) && (at[n] == '|' || !at[n]))

@@ -1,7 +1,10 @@
 #include "base/file.h"
 
+#include "base/id.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -103,9 +106,13 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 		      struct err *e)
 {
 	char tmp[PATH_MAX];
+	uint64_t noise;
 
-	if ((size_t)snprintf(tmp, sizeof tmp, "%s.new.%d", path,
-			     (int)getpid()) >= sizeof tmp)
+	/* random: threads may write the same file, and a process that died may
+	 * have had our pid */
+	id_random(&noise, sizeof noise);
+	if ((size_t)snprintf(tmp, sizeof tmp, "%s.new.%016" PRIx64, path,
+			     noise) >= sizeof tmp)
 		return err_set(e, ERR_USAGE, "%s: the path is too long", path);
 	if (write_synced(tmp, p, n, mode, e)) {
 		unlink(tmp);
@@ -124,6 +131,9 @@ int file_make_dir(const char *path, mode_t mode, struct err *e)
 	char copy[PATH_MAX];
 	struct stat st;
 
+	if (!*path)
+		return err_set(e, ERR_USAGE,
+			       "the path of a directory is empty");
 	if ((size_t)snprintf(copy, sizeof copy, "%s", path) >= sizeof copy)
 		return err_set(e, ERR_USAGE, "%s: the path is too long", path);
 	for (char *p = copy + 1;; p++) {
@@ -166,7 +176,7 @@ const char *file_network_fs(const char *path)
 	while (statfs(copy, &fs)) {
 		char *up = dirname(copy); /* works in place */
 
-		if (!strcmp(up, "/") || !strcmp(up, "."))
+		if (!strcmp(copy, "/") || !strcmp(copy, "."))
 			return NULL;
 		memmove(copy, up, strlen(up) + 1);
 	}

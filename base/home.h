@@ -18,7 +18,7 @@ enum home_place {
 };
 
 struct home {
-	char root[PATH_MAX - 64]; /* absolute */
+	char root[PATH_MAX - 256]; /* absolute; leaves room for all below it */
 };
 
 /* `override` is a --home option or NULL. Makes nothing on disk. */

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Columns count characters, as an editor does. */
 static void locate(const char *text, const char *at, int *line, int *column)
 {
 	*line = 1;
 	*column = 1;
 	for (; text < at; text++) {
-		(*column)++;
+		*column += ((unsigned char)*text & 0xc0) != 0x80;
 		if (*text == '\n') {
 			(*line)++;
 			*column = 1;

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,39 +44,51 @@ static bool is_plain(const char *s)
 	if (!*s)
 		return false;
 	for (; *s; s++)
-		if ((unsigned char)*s <= ' ' || *s == '"' || *s == '=' ||
-		    *s == '\\' || *s == 0x7f)
+		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
+		    *s == '"' || *s == '=' || *s == '\\')
 			return false;
 	return true;
 }
 
-static void add_quoted(struct buf *line, const char *s)
+/* One character, or one byte of what is none; returns its bytes. */
+static size_t add_escaped(struct buf *line, const char *s)
 {
-	buf_addc(line, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	unsigned char c = (unsigned char)*s;
+	size_t len = text_utf8_char(s, strlen(s));
+	bool control = c < ' ' || c == 0x7f ||
+		       (c == 0xc2 && (unsigned char)s[1] < 0xa0);
 
-		if (c == '"' || c == '\\')
-			buf_addf(line, "\\%c", c);
-		else if (c == '\n')
-			buf_adds(line, "\\n");
-		else if (c < ' ' || c == 0x7f)
-			buf_addf(line, "\\x%02x", c);
-		else
-			buf_addc(line, (char)c);
-	}
-	buf_addc(line, '"');
+	if (c == '"' || c == '\\')
+		buf_addf(line, "\\%c", c);
+	else if (c == '\n')
+		buf_adds(line, "\\n");
+	else if (len == 0 || control)
+		buf_addf(line, "\\x%02x", c);
+	else
+		buf_add(line, s, len);
+	return len == 0 || control ? 1 : len;
 }
 
-static void add_field(struct buf *line, const struct log_field *f)
+/* True if the line was full before the closing quote. */
+static bool add_quoted(struct buf *line, const char *s)
+{
+	if (buf_addc(line, '"'))
+		return false;
+	while (*s && !line->over)
+		s += add_escaped(line, s);
+	return buf_addc(line, '"') != 0;
+}
+
+static bool add_field(struct buf *line, const struct log_field *f)
 {
 	buf_addf(line, " %s=", f->key);
-	if (!f->text)
-		buf_addf(line, "%" PRId64, f->number);
-	else if (is_plain(f->text))
+	if (f->text && !is_plain(f->text))
+		return add_quoted(line, f->text);
+	if (f->text)
 		buf_adds(line, f->text);
 	else
-		add_quoted(line, f->text);
+		buf_addf(line, "%" PRId64, f->number);
+	return false;
 }
 
 static void write_all(int fd, const char *p, size_t n)
@@ -96,18 +109,19 @@ void log_write(enum log_level level, const struct log_field *fields)
 {
 	struct buf line = BUF_MAX(LINE_MAX_BYTES);
 	int saved = errno;
+	bool open = false; /* a quote, when the line was full */
 	char when[CLOCK_TEXT];
 
 	if (level < sink.least)
 		return;
 	buf_addf(&line, "ts=%s level=%s prog=%s", clock_text(clock_now(), when),
 		 level_names[level], sink.prog);
-	for (; fields->key; fields++)
-		add_field(&line, fields);
+	for (; fields->key && !line.over; fields++)
+		open = add_field(&line, fields);
 	if (line.over) {
 		line.over = false;
 		line.max += 16;
-		buf_adds(&line, " cut=1");
+		buf_adds(&line, open ? "\" cut=1" : " cut=1");
 	}
 	line.max += 1;
 	buf_addc(&line, '\n');

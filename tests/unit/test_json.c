@@ -1,0 +1,136 @@
+#include "base/json.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void refused(const char *text, size_t n, const char *reason)
+{
+	struct err e = {0};
+
+	assert_null(json_parse("in.json", text, n, &e));
+	assert_int_equal(e.code, ERR_INVALID);
+	if (!strstr(e.text, reason))
+		fail_msg("'%s' is not in '%s'", reason, e.text);
+}
+
+#define REFUSED(text, reason) refused(text, sizeof(text) - 1, reason)
+
+static void a_mistake_is_told_with_line_and_column(void **state)
+{
+	(void)state;
+	REFUSED("", "in.json: line 1, column 1: empty");
+	REFUSED("{\n  \"a\": 1,\n  \"b\": x\n}", "line 3, column 8");
+	REFUSED("[1, 2", "line 1");
+	REFUSED("{} {}", "column 4: text after the end");
+	REFUSED("\"a\xff\"", "column 3: not valid UTF-8");
+	REFUSED("\"a\0b\"", "column 3: a NUL byte");
+	REFUSED("\"é\" x", "column 5: text after the end");
+}
+
+static void nesting_without_end_is_refused(void **state)
+{
+	static char deep[200000];
+	struct err e;
+
+	(void)state;
+	memset(deep, '[', sizeof deep);
+	assert_null(json_parse("deep", deep, sizeof deep, &e));
+}
+
+static void an_object_is_asked_for(void **state)
+{
+	struct err e;
+	cJSON *v;
+
+	(void)state;
+	assert_null(json_parse_object("x", "[1]", 3, &e));
+	assert_non_null(strstr(e.text, "expected a JSON object"));
+	v = json_parse_object("x", " {\"a\":1} \n", 10, &e);
+	assert_non_null(v);
+	cJSON_Delete(v);
+}
+
+static void strings_are_escaped(void **state)
+{
+	struct buf b = BUF_MAX(1000);
+
+	(void)state;
+	json_add_string(&b, "a\"\\\n\t\x01\x1f/é", 10);
+	assert_string_equal(b.p, "\"a\\\"\\\\\\n\\t\\u0001\\u001f/é\"");
+	buf_clear(&b);
+	json_add_string(&b, "a\0b\xff", 4);
+	assert_string_equal(b.p, "\"a\\u0000b\xef\xbf\xbd\"");
+	buf_fini(&b);
+}
+
+#define THING(F, S)                                                     \
+	F(S, i64, n)                                                    \
+	F(S, opt, maybe)                                                \
+	F(S, bool, yes) F(S, f64, x) F(S, text, word) F(S, json, extra) \
+		F(S, blob, bytes) F(S, time, at)
+
+SHAPE_DECLARE(thing, THING);
+SHAPE_DEFINE(thing, THING);
+
+static void a_shape_is_an_object(void **state)
+{
+	struct thing t = {-5,     OPT_NONE,      true,       0.5,
+			  "a\"b", "{\"k\":[1]}", {"xyz", 3}, 1700000000000};
+	struct buf b = BUF_MAX(1000);
+	struct err e;
+	cJSON *v;
+
+	(void)state;
+	json_add_shape(&b, &thing_shape, &t);
+	assert_string_equal(b.p, "{\"n\":-5,\"maybe\":null,\"yes\":true,"
+				 "\"x\":0.5,\"word\":\"a\\\"b\","
+				 "\"extra\":{\"k\":[1]},\"bytes\":3,"
+				 "\"at\":1700000000000}");
+	v = json_parse("shape", b.p, b.n, &e);
+	assert_non_null(v);
+	cJSON_Delete(v);
+	buf_clear(&b);
+	t = (struct thing){.x = INFINITY, .at = OPT_NONE};
+	json_add_shape(&b, &thing_shape, &t);
+	assert_string_equal(b.p, "{\"n\":0,\"maybe\":0,\"yes\":false,"
+				 "\"x\":null,\"word\":null,\"extra\":null,"
+				 "\"bytes\":0,\"at\":null}");
+	buf_fini(&b);
+}
+
+static void members_are_read_with_a_fallback(void **state)
+{
+	static const char text[] = "{\"s\":\"x\",\"n\":3,\"b\":true,"
+				   "\"big\":1e300,\"S\":1}";
+	struct err e;
+	cJSON *v = json_parse("x", text, sizeof text - 1, &e);
+
+	(void)state;
+	assert_string_equal(json_text(v, "s", "-"), "x");
+	assert_string_equal(json_text(v, "n", "-"), "-");
+	assert_int_equal(json_i64(v, "n", 9), 3);
+	assert_int_equal(json_i64(v, "s", 9), 9);
+	assert_int_equal(json_i64(v, "big", 9), 9);
+	assert_true(json_bool(v, "b", false));
+	assert_true(json_bool(v, "none", true));
+	cJSON_Delete(v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mistake_is_told_with_line_and_column),
+		cmocka_unit_test(nesting_without_end_is_refused),
+		cmocka_unit_test(an_object_is_asked_for),
+		cmocka_unit_test(strings_are_escaped),
+		cmocka_unit_test(a_shape_is_an_object),
+		cmocka_unit_test(members_are_read_with_a_fallback),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
