@@ -102,8 +102,8 @@ static int cancel_some(struct demo *d, struct err *e)
 			continue;
 		snprintf(path, sizeof path, "/v1/runs/%s/cancel",
 			 d->runs[i].id);
-		if (demo_ask(d, "POST", path, "{\"reason\":\"the demo\"}", NULL, e) <
-		    0)
+		if (demo_ask(d, "POST", path, "{\"reason\":\"the demo\"}", NULL,
+			     e) < 0)
 			return -1;
 		n++;
 	}

@@ -1,6 +1,7 @@
 #include "db/migrate.h"
 
 #include "base/fault.h"
+#include "db/sql_conn.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -205,7 +206,7 @@ int db_open(struct sql **out, const char *path, const struct db_schema *schema,
 	    sql_open(&db, path, schema->queries, flags, e))
 		return -1;
 	if (migrate(db, schema, flags, e)) {
-		sql_close(db);
+		sql_close_as_is(db);
 		return -1;
 	}
 	*out = db;

@@ -33,6 +33,9 @@ struct sql {
 	struct stmt stmts[];
 };
 
+/* Closes without moving the WAL into the file: for one that we refuse. */
+void sql_close_as_is(struct sql *db);
+
 struct stmt *sql_stmt(struct sql *db, unsigned query);
 
 /* The one place where SQLite's codes become ours. */

@@ -207,6 +207,12 @@ void sql_close(struct sql *db)
 	free(db);
 }
 
+void sql_close_as_is(struct sql *db)
+{
+	sqlite3_db_config(db->conn, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sql_close(db);
+}
+
 const char *sql_path(const struct sql *db)
 {
 	return db->path;

@@ -1,5 +1,7 @@
 #include "db/turn.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -34,7 +36,9 @@ int turn_open(struct turn *t, const char *path, struct err *e)
 	char copy[PATH_MAX];
 
 	t->fd = -1;
+	t->wait_ms = TURN_WAIT_MS;
 	atomic_init(&t->waiting, false);
+	atomic_init(&t->stop, false);
 	snprintf(copy, sizeof copy, "%s", path);
 	t->fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->fd < 0)
@@ -52,50 +56,68 @@ void turn_close(struct turn *t)
 
 /* A timer that pokes this thread every so often from the time-out on, so that
  * a poke which comes just before the flock does no harm. */
-static int start_timer(timer_t *timer)
+static int start_timer(const struct turn *t, timer_t *timer)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID,
 			      .sigev_signo = WAKE_SIGNAL};
 	struct itimerspec when = {
-		.it_value = {TURN_WAIT_MS / 1000, 0},
+		.it_value = {t->wait_ms / 1000, t->wait_ms % 1000 * 1000000},
 		.it_interval = {0, 100000000},
 	};
 
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	if (timer_create(CLOCK_MONOTONIC, &ev, timer))
 		return -1;
-	return timer_settime(*timer, 0, &when, NULL);
+	if (timer_settime(*timer, 0, &when, NULL)) {
+		timer_delete(*timer);
+		return -1;
+	}
+	return 0;
+}
+
+/* Waits over signals that are not for us (they cost the place in the line);
+ * 0, or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
+static int wait_until(struct turn *t, int64_t end_ns)
+{
+	while (flock(t->fd, LOCK_EX)) {
+		if (errno != EINTR)
+			return -1;
+		if (atomic_load(&t->stop))
+			return -1;
+		if (clock_mono_ns() >= end_ns) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+	}
+	return 0;
 }
 
 static int wait_in_line(struct turn *t, const char *path, struct err *e)
 {
+	int64_t end = clock_mono_ns() + (int64_t)t->wait_ms * 1000000;
 	timer_t timer;
 	int rc, why;
 
-	if (start_timer(&timer))
+	if (start_timer(t, &timer))
 		return err_errno_set(e, "%s: timer", path);
 	t->waiter = pthread_self();
+	atomic_store(&t->stop, false);
 	atomic_store(&t->waiting, true);
-	rc = flock(t->fd, LOCK_EX);
+	rc = wait_until(t, end);
 	why = errno;
 	atomic_store(&t->waiting, false);
-	struct itimerspec left = {0};
-	timer_gettime(timer, &left);
 	timer_delete(timer);
 	if (rc == 0)
 		return 0;
-	errno = why;
-	if (why != EINTR)
-		return err_errno_set(e, "%s: waiting to write", path);
-	if (left.it_value.tv_sec > 0)
+	if (why == EINTR)
 		return err_set(e, ERR_CANCELED,
-			       "%s: waiting to write was "
-			       "interrupted",
-			       path);
-	return err_set(e, ERR_BUSY,
-		       "%s: another process has been writing for "
-		       "%d s",
-		       path, TURN_WAIT_MS / 1000);
+			       "%s: waiting to write was interrupted", path);
+	if (why == ETIMEDOUT)
+		return err_set(e, ERR_BUSY,
+			       "%s: another process has been writing for %d s",
+			       path, t->wait_ms / 1000);
+	errno = why;
+	return err_errno_set(e, "%s: waiting to write", path);
 }
 
 int turn_take(struct turn *t, const char *path, struct err *e)
@@ -113,8 +135,15 @@ void turn_leave(struct turn *t)
 		flock(t->fd, LOCK_UN);
 }
 
+/* A signal that comes before the waiter sleeps is lost, so it is sent until
+ * the waiter has seen it. */
 void turn_interrupt(struct turn *t)
 {
-	if (atomic_load(&t->waiting))
+	const struct timespec pause = {0, 1000000};
+
+	atomic_store(&t->stop, true);
+	for (int i = 0; i < 100 && atomic_load(&t->waiting); i++) {
 		pthread_kill(t->waiter, WAKE_SIGNAL);
+		nanosleep(&pause, NULL);
+	}
 }

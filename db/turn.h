@@ -16,7 +16,9 @@
  */
 struct turn {
 	int fd; /* -1: no line is kept (read-only connections) */
+	int wait_ms;
 	_Atomic bool waiting;
+	_Atomic bool stop;
 	pthread_t waiter;
 };
 
@@ -25,7 +27,7 @@ struct turn {
 int turn_open(struct turn *t, const char *path, struct err *e);
 void turn_close(struct turn *t);
 
-/* ERR_BUSY after TURN_WAIT_MS, ERR_CANCELED after turn_interrupt. */
+/* ERR_BUSY after wait_ms (TURN_WAIT_MS unless a test changes it), ERR_CANCELED after turn_interrupt. */
 int turn_take(struct turn *t, const char *path, struct err *e);
 void turn_leave(struct turn *t);
 

@@ -1,2 +1,6 @@
 unit(test_sql schema)
+unit(test_migrate db)
+unit(test_turn db)
+threaded(test_turn)
+threaded(test_sql)
 fault(fault_migrate db)

@@ -68,11 +68,12 @@ static void strings_are_escaped(void **state)
 	buf_fini(&b);
 }
 
-#define THING(F, S)                                                     \
-	F(S, i64, n)                                                    \
-	F(S, opt, maybe)                                                \
-	F(S, bool, yes) F(S, f64, x) F(S, text, word) F(S, json, extra) \
-		F(S, blob, bytes) F(S, time, at)
+#define THING(F, S)      \
+	F(S, i64, n)     \
+	F(S, opt, maybe) \
+	F(S, bool, yes)  \
+	F(S, f64, x)     \
+	F(S, text, word) F(S, json, extra) F(S, blob, bytes) F(S, time, at)
 
 SHAPE_DECLARE(thing, THING);
 SHAPE_DEFINE(thing, THING);

@@ -1,14 +1,17 @@
 #include "tests/support/temp.h"
 
+#include "base/file.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
 #include "schema/control_queries.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -166,6 +169,117 @@ static void a_file_that_is_no_database_is_named(void **state)
 	assert_non_null(strstr(e.text, path));
 }
 
+static int64_t number(struct sql *db, const char *query)
+{
+	struct err e = {0};
+	int64_t v = -1;
+
+	if (sql_script_i64(db, query, &v, &e))
+		fail_msg("%s", e.text);
+	return v;
+}
+
+static void every_connection_has_the_pragmas(void **state)
+{
+	struct sql *db = open_control();
+	struct arena a = {0};
+	const char *mode;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		sql_script_text(db, "PRAGMA journal_mode", &a, &mode, &e), 0);
+	assert_string_equal(mode, "wal");
+	assert_int_equal(number(db, "PRAGMA foreign_keys"), 1);
+	assert_int_equal(number(db, "PRAGMA secure_delete"), 0);
+	assert_int_equal(number(db, "PRAGMA busy_timeout"), 30000);
+	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* FULL */
+	assert_int_equal(sql_durable(db, false, &e), 0);
+	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* for good */
+	arena_fini(&a);
+	sql_close(db);
+}
+
+static void *interrupt_soon(void *arg)
+{
+	usleep(50000);
+	sql_interrupt(arg);
+	return NULL;
+}
+
+static void an_interrupt_ends_a_long_query(void **state)
+{
+	struct sql *db = open_control();
+	pthread_t thread;
+	struct err e;
+	int64_t v;
+
+	(void)state;
+	pthread_create(&thread, NULL, interrupt_soon, db);
+	assert_int_equal(sql_script_i64(db,
+					"WITH RECURSIVE n(i) AS (SELECT 1 UNION"
+					" ALL SELECT i + 1 FROM n) SELECT "
+					"count(*) FROM n",
+					&v, &e),
+			 -1);
+	assert_int_equal(e.code, ERR_CANCELED);
+	pthread_join(thread, NULL);
+	assert_int_equal(number(db, "SELECT 7"), 7);
+	sql_close(db);
+}
+
+/* Forked before there is a connection: SQLite's do not survive a fork. */
+static void an_open_transaction_makes_others_wait_not_fail(void **state)
+{
+	struct sql *one;
+	struct err e;
+	int begun[2], status;
+	char c;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(begun), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct sql *two;
+		int bad = read(begun[0], &c, 1) != 1;
+
+		two = open_control();
+		bad = bad || sql_enter(two, &e) ||
+		      sql_leave(two, put_kv(two, "second", "1", &e), &e) < 0;
+		_exit(bad ? 1 : 0);
+	}
+	one = open_control();
+	assert_int_equal(sql_enter(one, &e), 0);
+	assert_int_equal(put_kv(one, "first", "1", &e), 1);
+	assert_int_equal(write(begun[1], "x", 1), 1);
+	usleep(200000);
+	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+	assert_int_equal(sql_leave(one, 0, &e), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(has_kv(one, "first"), 1);
+	assert_int_equal(has_kv(one, "second"), 1);
+	sql_close(one);
+}
+
+static void a_checkpoint_empties_the_log(void **state)
+{
+	struct sql *db = open_control();
+	struct sql_checkpoint_result r;
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(put_kv(db, "again", "value", &e), 1);
+	assert_int_equal(sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &r, &e),
+			 0);
+	assert_false(r.busy);
+	assert_int_equal(file_size(temp_join(&dir, "c.sqlite-wal")), 0);
+	assert_true(sql_memory_used(db) > 0);
+	sql_close(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +289,11 @@ int main(void)
 		cmocka_unit_test(what_fails_inside_undoes_the_whole),
 		cmocka_unit_test(generation_moves_with_others_commits_only),
 		cmocka_unit_test(a_file_that_is_no_database_is_named),
+		cmocka_unit_test(every_connection_has_the_pragmas),
+		cmocka_unit_test(an_interrupt_ends_a_long_query),
+		cmocka_unit_test(
+			an_open_transaction_makes_others_wait_not_fail),
+		cmocka_unit_test(a_checkpoint_empties_the_log),
 	};
 	int bad;
 
