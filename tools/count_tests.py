@@ -9,7 +9,8 @@ totals = {"passed": 0, "failed": 0, "skipped": 0}
 for case in ElementTree.parse(sys.argv[1]).getroot().iter("testcase"):
     text = "".join(case.itertext())
     passed = len(re.findall(r"^\[       OK \]", text, re.M))
-    skipped = len(re.findall(r"^\[  SKIPPED \] \w+$", text, re.M))
+    # a skipped test is named twice: when it runs, and at the end
+    skipped = len(set(re.findall(r"^\[  SKIPPED \] (\w+)$", text, re.M)))
     ran = len(re.findall(r"^\[ RUN      \]", text, re.M))
     failed = ran - passed - skipped
     if ran == 0:

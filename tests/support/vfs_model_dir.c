@@ -46,15 +46,16 @@ static long put_bytes(const char *path, const struct step *s, int flags,
 static long sum_bytes(const char *path, const struct step *s)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	long sum = 0, n;
+	unsigned long sum = 0;
+	long n;
 
 	if (fd < 0)
 		return -errno;
 	n = pread(fd, data, s->n, s->off);
 	for (long i = 0; i < n; i++)
-		sum = sum * 31 + data[i];
+		sum = sum * 31 + (unsigned char)data[i];
 	close(fd);
-	return n < 0 ? -errno : (sum & 0xffffffff) + n;
+	return n < 0 ? -errno : (long)(sum & 0xffffffff) + n;
 }
 
 static long stat_sum(const char *path)
