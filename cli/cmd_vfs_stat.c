@@ -1,14 +1,17 @@
 #include "cli/vfs_cli.h"
 
-#define STAT_VIEW(F, S)                                                \
-	F(S, text, path)                                               \
-	F(S, text, type)                                               \
-	F(S, text, mode)                                               \
-	F(S, text, target)                                             \
-	F(S, i64, ino)                                                 \
-	F(S, i64, links) F(S, i64, uid) F(S, i64, gid) F(S, i64, size) \
-		F(S, time, modified_at) F(S, time, changed_at)         \
-			F(S, time, born_at) F(S, text, etag)
+#define STAT_VIEW(F, S)         \
+	F(S, text, path)        \
+	F(S, text, type)        \
+	F(S, text, mode)        \
+	F(S, text, target)      \
+	F(S, i64, ino)          \
+	F(S, i64, links)        \
+	F(S, i64, uid)          \
+	F(S, i64, gid)          \
+	F(S, i64, size)         \
+	F(S, time, modified_at) \
+	F(S, time, changed_at) F(S, time, born_at) F(S, text, etag)
 SHAPE_DECLARE(vfs_stat_view, STAT_VIEW);
 SHAPE_DEFINE(vfs_stat_view, STAT_VIEW);
 

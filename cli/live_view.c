@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LIVE_VIEW(F, S)                                                        \
-	F(S, text, run)                                                        \
-	F(S, text, agent)                                                      \
-	F(S, text, session)                                                    \
-	F(S, text, state)                                                      \
-	F(S, text, phase) F(S, text, age) F(S, i64, events) F(S, text, memory) \
-		F(S, i64, procs) F(S, opt, pid) F(S, i64, attempt)
+#define LIVE_VIEW(F, S)     \
+	F(S, text, run)     \
+	F(S, text, agent)   \
+	F(S, text, session) \
+	F(S, text, state)   \
+	F(S, text, phase)   \
+	F(S, text, age)     \
+	F(S, i64, events)   \
+	F(S, text, memory) F(S, i64, procs) F(S, opt, pid) F(S, i64, attempt)
 SHAPE_DECLARE(live_view, LIVE_VIEW);
 SHAPE_DEFINE(live_view, LIVE_VIEW);
 

@@ -11,20 +11,23 @@
  * files of either kind, also read-only; the words that are counted are in
  * stats.def. Texts are in the arena.
  */
-#define STATS(F, S)                                                           \
-	F(S, text, database) /* "control", "agent" */                         \
-	F(S, text, agent)    /* whose; NULL for the control plane */          \
-	F(S, text, path)                                                      \
-	F(S, i64, bytes)                                                      \
-	F(S, i64, wal_bytes)                                                  \
-	F(S, i64, free_bytes)                                                 \
-	F(S, i64, schema_version)                                             \
-	F(S, text, journal_mode)                                              \
-	F(S, text, synchronous)                                               \
-	F(S, i64, busy_timeout) F(S, bool, foreign_keys) F(                   \
-		S, bool, secure_delete) F(S, json, rows) F(S, json, statuses) \
-		F(S, json, langgraph) /* agent files; NULL else */            \
-		F(S, text, problem)   /* why nothing can be told, or NULL */
+#define STATS(F, S)                                                  \
+	F(S, text, database) /* "control", "agent" */                \
+	F(S, text, agent)    /* whose; NULL for the control plane */ \
+	F(S, text, path)                                             \
+	F(S, i64, bytes)                                             \
+	F(S, i64, wal_bytes)                                         \
+	F(S, i64, free_bytes)                                        \
+	F(S, i64, schema_version)                                    \
+	F(S, text, journal_mode)                                     \
+	F(S, text, synchronous)                                      \
+	F(S, i64, busy_timeout)                                      \
+	F(S, bool, foreign_keys)                                     \
+	F(S, bool, secure_delete)                                    \
+	F(S, json, rows)                                             \
+	F(S, json, statuses)                                         \
+	F(S, json, langgraph) /* agent files; NULL else */           \
+	F(S, text, problem)   /* why nothing can be told, or NULL */
 SHAPE_DECLARE(stats, STATS);
 
 /* Fills all but agent and problem. */
