@@ -12,6 +12,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+static const int echoes_ms[] = {2, 20, 200};
+
+#define ECHOES ((int)(sizeof echoes_ms / sizeof echoes_ms[0]))
+
 /* The directory is watched, not the -wal file: that one comes and goes. */
 int follow_open(struct follow *f, const char *path, struct err *e)
 {
@@ -20,6 +24,7 @@ int follow_open(struct follow *f, const char *path, struct err *e)
 	snprintf(dir, sizeof dir, "%s", path);
 	snprintf(base, sizeof base, "%s", path);
 	snprintf(f->name, sizeof f->name, "%.255s", basename(base));
+	f->echo = ECHOES; /* nothing to repeat yet */
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (f->fd < 0)
 		return err_errno_set(e, "inotify");
@@ -74,15 +79,21 @@ int follow_wait(struct follow *f, int timeout_ms, struct err *e)
 		struct pollfd p = {.fd = f->fd, .events = POLLIN};
 		int64_t left = (end - clock_mono_ns()) / 1000000;
 		int wait = timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0;
-		int n = poll(&p, 1, wait);
+		bool echo = f->echo < ECHOES &&
+			    (wait < 0 || wait > echoes_ms[f->echo]);
+		int n = poll(&p, 1, echo ? echoes_ms[f->echo] : wait);
 
 		if (n < 0 && errno != EINTR)
 			return err_errno_set(e, "poll");
 		if (n < 0)
 			return 0; /* a signal: let the caller look around */
-		if (n > 0 && follow_drain(f))
+		if (n > 0 && follow_drain(f)) {
+			f->echo = 0;
 			return 1;
+		}
+		if (n == 0 && echo)
+			f->echo++;
 		if (n == 0)
-			return 0;
+			return echo;
 	}
 }
