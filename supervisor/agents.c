@@ -135,3 +135,25 @@ int sup_agent_database(struct sup *s, const char *name,
 		return -1;
 	return bring_forward(s, out, e);
 }
+
+int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
+		   struct err *e)
+{
+	struct agent_database_row file;
+	struct agent_row row;
+	struct arena a = {0};
+	int found = text_check_name("agent", name, e)
+			    ? -1
+			    : sup_agent_read(s, name, &row, &a, e);
+
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
+				name);
+	if (found > 0)
+		found = sup_agent_database(s, name, &file, &a, e);
+	arena_fini(&a);
+	if (found < 0)
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}

@@ -112,6 +112,9 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 		  const char *by, struct sup_done done, struct err *e);
 int sup_agent_delete(struct sup *s, const char *name, const char *by,
 		     struct sup_done done, struct err *e);
+/* Makes the agent's database if there is none yet. */
+int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
+		   struct err *e);
 
 /* scopes: a JSON array of words. The caller makes the token and its hash. */
 int sup_token_add(struct sup *s, const char *name, const char *hash,

@@ -85,6 +85,29 @@ void route_agent_delete(void *app, const struct http_request *r,
 		 &e);
 }
 
+static int read_file(struct ask *q, struct buf *out, struct err *e)
+{
+	struct agent_database_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+			    &(struct agent_database_get_in){q->key}, &row,
+			    &q->arena, e);
+
+	if (found > 0)
+		json_add_shape(out, &agent_database_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_agent_file(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->key = ask_param(q, r, "name");
+	q->read = read_file;
+	ask_verb(q, sup_agent_file(q->web->sup, q->key, ask_done(q), &e), &e);
+}
+
 static int read_approvals(struct ask *q, struct buf *out, struct err *e)
 {
 	struct approval_list_in in = {.state = q->filter[0],
