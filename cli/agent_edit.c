@@ -167,6 +167,10 @@ int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
 	int rc;
 
 	agent_to_json(row, &body);
+	if (row->is_default) { /* no part of the definition, but of the ask */
+		body.n--;
+		buf_adds(&body, ",\"default\":true}");
+	}
 	act.body = body.p;
 	rc = buf_ok(&body, "the definition", e);
 	if (!rc)

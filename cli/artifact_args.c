@@ -15,7 +15,7 @@ int artifact_key_of(struct cli *cli, const char *name, struct artifact_key *key,
 		return err_set(e, ERR_USAGE,
 			       "whose artifact is it? --run ID [--call ID], or "
 			       "--owner TEXT [--kind TEXT]");
-	*key = owner  ? artifact_key_named(owner, kind ? kind : "", name)
+	*key = owner  ? artifact_key_named(owner, kind ? kind : "file", name)
 	       : call ? artifact_key_tool(run, call, name)
 		      : artifact_key_run(run, name);
 	return 0;

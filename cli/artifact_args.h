@@ -5,14 +5,14 @@
 #include "schema/artifact.h"
 
 /* How artifact commands name one: by id, or by a key made of options. */
-#define ARTIFACT_KEY_OPTIONS                                               \
-	{"run", "ID", "it belongs to this run, by path", OPTION_TEXT},     \
-		{"call", "ID", "with --run: the output of this tool call", \
-		 OPTION_TEXT},                                             \
-		{"owner", "TEXT", "a named artifact of this owner",        \
-		 OPTION_TEXT},                                             \
-	{                                                                  \
-		"kind", "TEXT", "with --owner: its kind", OPTION_TEXT      \
+#define ARTIFACT_KEY_OPTIONS                                                 \
+	{"run", "ID", "it belongs to this run, by path", OPTION_TEXT},       \
+		{"call", "ID", "with --run: the output of this tool call",   \
+		 OPTION_TEXT},                                               \
+		{"owner", "TEXT", "a named artifact of this owner",          \
+		 OPTION_TEXT},                                               \
+	{                                                                    \
+		"kind", "TEXT", "with --owner: its kind (file)", OPTION_TEXT \
 	}
 
 /* The key that --run, --call, --owner, --kind and a name say. */

@@ -143,7 +143,7 @@ static int run(struct cli *cli, struct err *e)
 		rc = a->command->run(cli, e);
 	if (!rc)
 		rc = output_end(&cli->out, e);
-	cli_close(cli);
+	cli_close(cli, rc == 0);
 	return rc;
 }
 

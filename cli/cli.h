@@ -54,6 +54,7 @@ int cli_read(const char *path, struct buf *b, struct err *e);
 /*
  * One change of the control plane. While a supervisor runs, it is asked by
  * HTTP; else .direct runs, in one transaction in which none can become one.
+ * Without a method it can be done only while none runs (ERR_BUSY).
  */
 struct cli_act {
 	const char *method;
@@ -72,7 +73,9 @@ int cli_ask(struct cli *cli, const char *method, const char *path,
 
 /* Opens what the command needs (cli/needs.c). */
 int cli_open(struct cli *cli, struct err *e);
-void cli_close(struct cli *cli);
+
+/* A command that failed leaves the registry's row as it was. */
+void cli_close(struct cli *cli, bool did_it);
 
 /* Help texts (cli/help.c). noun NULL: of skep itself. */
 void help_skep(FILE *to);

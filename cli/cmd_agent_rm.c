@@ -60,11 +60,10 @@ static int agent_rm(struct cli *cli, struct err *e)
 {
 	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
 	bool gone = cli_flag(cli, "purge");
-	struct cli_act act = {
-		.method = "DELETE",
-		.path = agent_url(cli, name, gone ? "?purge=true" : ""),
-		.direct = remove_agent,
-		.arg = name};
+	struct cli_act act = {.method = gone ? NULL : "DELETE",
+			      .path = agent_url(cli, name, ""),
+			      .direct = remove_agent,
+			      .arg = name};
 	struct home_path file;
 
 	file = home_join(&cli->home, HOME_AGENTS,
@@ -76,8 +75,7 @@ static int agent_rm(struct cli *cli, struct err *e)
 			       name, file.text);
 	/* rows first: files without a row are found again, a row without its
 	 * file would be a loss */
-	if (cli_act(cli, &act, e) ||
-	    (gone && !cli->supervised && unlink_files(cli, name, e)))
+	if (cli_act(cli, &act, e) || (gone && unlink_files(cli, name, e)))
 		return -1;
 	output_note(&cli->out,
 		    gone ? "removed %s and its data"

@@ -4,14 +4,7 @@
 #include "base/text.h"
 #include "schema/registry.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int set_default(struct cli *cli, void *name, struct err *e)
-{
-	return agents_set_default(cli->control, name, e);
-}
 
 static int move_file(struct cli *cli, void *name, struct err *e)
 {
@@ -49,34 +42,15 @@ static int refuse_files(struct cli *cli, const struct agent_row *row,
 
 static int set_file(struct cli *cli, char *name, struct err *e)
 {
-	struct buf body = BUF_MAX(2 * PATH_MAX);
-	char full[PATH_MAX];
-	struct cli_act act = {.method = "PUT",
-			      .path = agent_url(cli, name, "/file"),
-			      .direct = move_file,
-			      .arg = name};
-	int rc;
+	struct cli_act act = {.direct = move_file, .arg = name};
 
-	if (!realpath(cli_option(cli, "file"), full))
-		return err_errno_set(e, "%s",
-				     quoted(cli_option(cli, "file")).text);
-	buf_adds(&body, "{\"path\":");
-	json_add_string(&body, full, strlen(full));
-	buf_addc(&body, '}');
-	act.body = body.p;
-	rc = cli_act(cli, &act, e);
-	buf_fini(&body);
-	return rc;
+	return cli_act(cli, &act, e);
 }
 
 static int agent_set(struct cli *cli, struct err *e)
 {
 	struct agent_row row;
 	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
-	struct cli_act to_default = {.method = "PUT",
-				     .path = agent_url(cli, name, "/default"),
-				     .direct = set_default,
-				     .arg = name};
 
 	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
 		return err_set(e, ERR_USAGE, "--enable or --disable, not both");
@@ -87,9 +61,9 @@ static int agent_set(struct cli *cli, struct err *e)
 	    agent_edit(cli, &row, e) || refuse_files(cli, &row, e))
 		return -1;
 	row.source = "command";
-	if (agent_store(cli, &row, e) ||
-	    (cli_flag(cli, "default") && cli_act(cli, &to_default, e)) ||
-	    (cli_flag(cli, "file") && set_file(cli, name, e)))
+	row.is_default = row.is_default || cli_flag(cli, "default");
+	if ((cli_flag(cli, "file") && set_file(cli, name, e)) ||
+	    agent_store(cli, &row, e))
 		return -1;
 	return agent_print(cli, name, e);
 }

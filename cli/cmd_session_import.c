@@ -63,8 +63,11 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 	rc = exchange_import(&cli->agent, cli_option(cli, "key"), next_line, s,
 			     &r, e);
 	progress_end(&s->progress);
-	if (rc)
+	if (rc) {
+		/* whatever is wrong is wrong in the data, not in the call */
+		e->code = e->code == ERR_USAGE ? ERR_INVALID : e->code;
 		return err_wrap(e, "%s", s->name);
+	}
 	out = (struct imported){r.key, r.sid, r.events};
 	output_object(&cli->out, &imported_shape, &out);
 	return 0;
@@ -72,12 +75,14 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 
 static int session_import(struct cli *cli, struct err *e)
 {
-	const char *path = cli_arg(cli, 0);
+	const char *path = cli_arg(cli, 0), *key = cli_option(cli, "key");
 	bool is_stdin = !strcmp(path, "-");
-	struct source s = {.from = is_stdin ? stdin : fopen(path, "re"),
-			   .name = is_stdin ? "standard input" : path};
+	struct source s = {.name = is_stdin ? "standard input" : path};
 	int rc;
 
+	if (key && text_check_key("--key", key, SESSION_KEY_MAX, e))
+		return -1;
+	s.from = is_stdin ? stdin : fopen(path, "re");
 	if (!s.from)
 		return err_errno_set(e, "%s", quoted(path).text);
 	rc = import(cli, &s, e);

@@ -238,9 +238,9 @@ static void note_seen(struct cli *cli)
 			&ignored);
 }
 
-void cli_close(struct cli *cli)
+void cli_close(struct cli *cli, bool did_it)
 {
-	if (cli->agent.db)
+	if (cli->agent.db && did_it)
 		note_seen(cli);
 	http_client_close(cli->http);
 	agent_file_close(&cli->agent);

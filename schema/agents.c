@@ -119,9 +119,9 @@ static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
 			    &(struct agent_get_in){.name = row->name}, &old, a,
 			    e);
 
-	if (found <= 0 || strcmp(old.digest, row->digest) != 0 ||
-	    (row->is_default && !old.is_default))
+	if (found <= 0 || strcmp(old.digest, row->digest) != 0)
 		return found < 0 ? -1 : 0;
+	old.is_default = old.is_default || row->is_default;
 	*row = old;
 	return 1;
 }
@@ -145,7 +145,7 @@ int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
 			     : sql_leave(db, put(db, row, definition.p, a, e),
 					 e);
 	else if (rc > 0)
-		rc = 0;
+		rc = row->is_default ? agents_set_default(db, row->name, e) : 0;
 	buf_fini(&definition);
 	return rc;
 }

@@ -131,12 +131,27 @@ class Home:
             assert got == [("ok",)], "%s: %s" % (path, got)
 
     def picture(self):
-        """Names, modes and contents of all files: to prove that nothing has
-        changed. -shm is SQLite's scratch memory and says nothing."""
-        return {str(p.relative_to(self.dir)):
-                (p.stat().st_mode, p.read_bytes() if p.is_file() else None)
+        """Names, modes and contents of all files, of databases their rows: to
+        prove that nothing has changed."""
+        return {str(p.relative_to(self.dir)): (p.stat().st_mode, self._what(p))
                 for p in sorted(self.dir.rglob("*"))
-                if not p.name.endswith("-shm") and not p.is_socket()}
+                if not p.name.endswith(("-shm", "-wal")) and not p.is_socket()}
+
+    @staticmethod
+    def _what(path):
+        if not path.is_file():
+            return None
+        if path.suffix == ".sqlite":
+            db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+            try:
+                return ([db.execute("PRAGMA " + p).fetchone() for p in
+                         ("user_version", "application_id")] +
+                        list(db.iterdump()))
+            except sqlite3.DatabaseError:
+                pass  # damaged on purpose: byte by byte
+            finally:
+                db.close()
+        return path.read_bytes()
 
     # -- the end
 

@@ -1,0 +1,233 @@
+"""Whatever comes from outside: a clear error that names the thing, the right
+exit status, and nothing changed."""
+import os
+import shutil
+import sqlite3
+import subprocess
+
+import lib
+
+
+def fresh(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("session", "append", "s", "hello")
+
+
+def unchanged(home, code, *args, **more):
+    before = home.picture()
+    said = home.refused(code, *args, **more)
+    after = home.picture()
+    changed = [k for k in set(before) | set(after)
+               if before.get(k) != after.get(k)]
+    assert not changed, changed
+    return said
+
+
+def test_keys_that_are_not_keys_are_refused(home):
+    fresh(home)
+    for key in ("", "a\nb", "a\x1b[31m", "a\x7f", "x" * 513, "y" * 100_000,
+                b"\xff\xfe", b"a\xc3"):
+        said = unchanged(home, 64, "session", "append", "--", key, "text")
+        assert len(said) < 500 and "\x1b" not in said
+    home.skep("session", "append", "--", "-x/../y 日本", "slashes are fine")
+
+
+def test_a_key_of_ten_megabytes_is_refused_by_its_size(home):
+    fresh(home)
+    line = '{"record":"session","version":1,"key":"%s"}' % ("k" * 10_000_000)
+    said = unchanged(home, 65, "session", "import", "-", input=line)
+    assert "line 1" in said and len(said) < 600
+
+
+def test_a_body_must_be_json_and_text_utf8(home):
+    fresh(home)
+    for body in ("{", "", "nope", '{"a":1} x', '"\xff"'.encode("latin-1"),
+                 b'{"a":"\0"}'):
+        unchanged(home, 65, "session", "append", "s", "--body", "-",
+                  input=body)
+    unchanged(home, 64, "session", "append", "s", b"\xff")
+    unchanged(home, 64, "session", "append", "s")
+
+
+def test_an_oversized_body_is_refused(home):
+    fresh(home)
+    big = '{"content":"%s"}' % ("x" * (17 << 20))
+    unchanged(home, 65, "session", "append", "s", "--body", "-", input=big)
+
+
+def test_types_that_nobody_knows_are_kept(home):
+    fresh(home)
+    home.skep("session", "append", "s", "x", "--type", "from-the-future")
+    last = home.skep("session", "show", "s", "--events", "--json").lines[-1]
+    assert last["type"] == "from-the-future"
+
+
+def test_a_file_that_is_no_database_is_named(home):
+    fresh(home)
+    for path, command in ((home.agent_db("a"), ("session", "ls")),
+                          (home.control, ("agent", "ls"))):
+        kept = path.read_bytes()
+        path.write_bytes(b"this is not a database, but longer than a header "
+                         b"of one hundred bytes, which is what is looked at..")
+        said = unchanged(home, 65, *command)
+        assert str(path) in said
+        path.write_bytes(kept)
+        home.skep(*command)
+
+
+def test_a_damaged_page_is_reported_as_damage(home):
+    fresh(home)
+    for i in range(40):
+        home.skep("session", "append", "s", "x" * 3000)
+    home.execute(home.agent_db("a"), "PRAGMA wal_checkpoint(TRUNCATE)")
+    size = home.agent_db("a").stat().st_size
+    with open(home.agent_db("a"), "r+b") as f:
+        f.seek(size // 2)
+        f.write(os.urandom(size // 2 - 4096))
+    said = home.refused(65, "session", "show", "s", "--events", "--json")
+    assert str(home.agent_db("a")) in said
+
+
+def test_a_newer_schema_is_refused_untouched(home):
+    fresh(home)
+    for path, command in ((home.agent_db("a"), ("session", "ls")),
+                          (home.control, ("agent", "ls"))):
+        db = sqlite3.connect(path)
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        db.execute("PRAGMA user_version = %d" % (version + 1))
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.close()
+        said = unchanged(home, 78, *command)
+        assert str(path) in said and "version %d" % (version + 1) in said
+        home.execute(path, "PRAGMA user_version = %d" % version)
+        home.skep(*command)
+
+
+def test_the_file_of_another_program_is_refused(home):
+    fresh(home)
+    path = home.agent_db("a")
+    path.unlink()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA application_id = 7")
+    db.execute("CREATE TABLE t (x)")
+    db.commit()
+    db.close()
+    assert "not a agent file" in unchanged(home, 65, "session", "ls").replace(
+        "an agent", "a agent")
+
+
+def test_a_home_that_is_not_there_is_named(home):
+    said = unchanged(home, 66, "agent", "ls")
+    assert str(home.path) in said
+    unchanged(home, 66, "session", "ls", "--agent", "a")
+    unchanged(home, 66, "state", "stats")
+
+
+def test_a_home_that_is_a_file_is_named(home):
+    home.path.write_text("hello")
+    said = home.refused(None, "agent", "add", "a", "--driver", "script")
+    assert str(home.path) in said
+    assert home.path.read_text() == "hello"
+
+
+def test_a_missing_agent_directory_is_named(home):
+    fresh(home)
+    shutil.rmtree(home.agent_db("a").parent)
+    said = home.refused(66, "session", "append", "s", "x")
+    assert str(home.agent_db("a")) in said and "--file" in said
+    assert not home.agent_db("a").exists()
+
+
+def test_a_moved_file_can_be_told(home):
+    fresh(home)
+    to = home.dir / "elsewhere"
+    shutil.move(home.agent_db("a").parent, to)
+    home.refused(66, "session", "ls")
+    home.skep("agent", "set", "a", "--file", to / "agent.sqlite")
+    assert home.skep("session", "ls", "--json").json["key"] == "s"
+    home.skep("agent", "add", "b", "--driver", "script")
+    said = home.refused(65, "agent", "set", "b", "--file", to / "agent.sqlite")
+    assert "'a'" in said
+
+
+def mount(home, *args):
+    """A small filesystem at the home's place, for the time of the test."""
+    if os.geteuid() != 0:
+        lib.skip("mounting needs root")
+    home.path.mkdir(mode=0o700, exist_ok=True)
+    r = home.run("mount", *args, home.path, code=None)
+    if r.code:
+        lib.skip("mount is not allowed here: " + r.err.strip())
+    home.undo.append(lambda: subprocess.run(["umount", "-l", home.path]))
+
+
+def test_a_read_only_home_is_refused(home):
+    mount(home, "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs")
+    fresh(home)
+    home.run("mount", "-o", "remount,ro", home.path)
+    said = home.refused(74, "session", "append", "s", "x")
+    assert str(home.path) in said
+    home.refused(74, "agent", "add", "b", "--driver", "script")
+    home.run("mount", "-o", "remount,rw", home.path)
+    assert len(home.skep("session", "show", "s", "--events",
+                         "--json").lines) == 1
+    home.integrity()
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
+    mount(home, "-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs")
+    fresh(home)
+    said, acknowledged = "", 1
+    for _ in range(200):
+        r = home.skep("session", "append", "s", "x" * 60_000, code=None)
+        if r.code:
+            said = r.err
+            break
+        acknowledged += 1
+    assert r.code == 74 and "full" in said, said
+    big = home.dir / "big"
+    big.write_bytes(b"z" * 3_000_000)
+    assert home.skep("artifact", "put", big, "--owner", "o",
+                     code=None).code == 74
+    home.run("mount", "-o", "remount,size=16m", home.path)
+    events = home.skep("session", "show", "s", "--events", "--json").lines
+    assert [e["seq"] for e in events] == list(range(1, acknowledged + 1))
+    assert home.skep("artifact", "ls", "--json").lines == []
+    home.skep("session", "append", "s", "there is room again")
+    home.integrity()
+
+
+def test_output_that_cannot_be_written_is_an_error(home):
+    fresh(home)
+    with open("/dev/full", "wb") as full:
+        p = subprocess.run([home.bin / "skep", "session", "ls"], env=home.env,
+                           stdout=full, stderr=subprocess.PIPE)
+    assert p.returncode == 74 and b"skep: " in p.stderr
+    p = subprocess.Popen([home.bin / "skep", "session", "show", "s",
+                          "--events"], env=home.env, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    p.stdout.close()
+    assert p.wait() in (0, 74)
+
+
+def test_terminal_sequences_in_data_never_come_out(home):
+    fresh(home)
+    nasty = "a\x1b]0;title\x07b\x9bc\u202ed"
+    home.skep("session", "append", "s", nasty)
+    home.skep("session", "title", "s", nasty)
+    home.skep("session", "search", "a")
+    for args in (("session", "show", "s", "--events"), ("session", "ls"),
+                 ("session", "tail", "s"), ("session", "search", "a"),
+                 ("session", "show", "s")):
+        out = home.skep(*args).out
+        for bad in ("\x1b", "\x07", "\x9b", "\u202e"):
+            assert bad not in out, (args, out)
+
+
+def test_wrong_words_get_a_hint(home):
+    assert "'session'" in home.refused(64, "sesion", "ls")
+    assert "'session ls'" in home.refused(64, "session", "list")
+    assert "--title" in home.refused(64, "session", "fork", "a", "b",
+                                     "--titel", "x")
+    said = home.refused(64, "session", "nope", "--json")
+    assert '"code":"USAGE"' in said and '"exit":64' in said

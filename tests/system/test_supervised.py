@@ -1,0 +1,98 @@
+"""The same commands while a supervisor runs: it writes the control plane."""
+import signal
+
+import lib
+
+
+def up(home):
+    log = open(home.dir / "skepd.log", "ab")
+    p = home.start(home.bin / "skepd", stdout=log, stderr=log)
+    lib.eventually(lambda: (home.path / "run" / "skep.sock").exists() or
+                   p.poll() is not None, what="skepd")
+    assert p.poll() is None, (home.dir / "skepd.log").read_text()
+    return p
+
+
+def test_agents_are_changed_through_the_supervisor(home):
+    home.skep("agent", "add", "first", "--driver", "script")
+    up(home)
+    r = home.skep("agent", "add", "a", "--driver", "exec", "--set",
+                  'command=["true"]', "--set", "odd=1", "--json").json
+    assert r["version"] == 1 and not r["is_default"]
+    r = home.skep("agent", "set", "a", "--model", "m", "--unset", "odd",
+                  "--default", "--json").json
+    assert (r["version"], r["model"], r["is_default"]) == (2, "m", True)
+    assert r["spec"] == {"command": ["true"]}
+    r = home.skep("agent", "set", "a", "--model", "m", "--json").json
+    assert r["version"] == 2
+    assert [x["name"] for x in home.skep("agent", "ls", "--json").lines
+            if x["is_default"]] == ["a"]
+    home.skep("agent", "rm", "a")
+    home.refused(66, "agent", "show", "a")
+    home.refused(66, "agent", "rm", "a")
+    acts = home.query(home.control, "SELECT act, subject, actor FROM audit")
+    assert [a[:2] for a in acts] == [
+        ("agent.add", "first"), ("agent.add", "a"), ("agent.set", "a"),
+        ("agent.rm", "a")]
+    assert acts[1][2] != acts[0][2], acts
+
+
+def test_command_and_supervisor_agree_on_versions(home):
+    home.skep("agent", "add", "a", "--driver", "script", "--prompt", "p",
+              "--set", "x=[1,2]")
+    p = up(home)
+    assert home.skep("agent", "set", "a", "--prompt", "p",
+                     "--json").json["version"] == 1
+    p.send_signal(signal.SIGTERM)
+    p.wait(10)
+    assert home.skep("agent", "set", "a", "--prompt", "p",
+                     "--json").json["version"] == 1
+
+
+def test_wrong_definitions_are_refused_by_the_supervisor_too(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    up(home)
+    said = home.refused(65, "agent", "set", "a", "--set",
+                        'endpoint={"api_key":"sk-1"}')
+    assert "credentials/" in said
+    assert home.skep("agent", "show", "a", "--json").json["version"] == 1
+
+
+def test_a_file_is_made_by_the_supervisor(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    up(home)
+    home.skep("session", "append", "s", "hello")
+    assert home.query(home.control, "SELECT agent FROM agent_database") == \
+        [("a",)]
+    home.skep("artifact", "put", "-", "n", "--owner", "o", input="x")
+    home.skep("session", "fork", "s", "f")
+    assert len(home.skep("session", "ls", "--json").lines) == 2
+    assert "zed" in home.refused(66, "session", "append", "s", "x",
+                                 "--agent", "zed")
+
+
+def test_what_needs_the_control_plane_alone_says_so(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("session", "append", "s", "x")
+    up(home)
+    for args in (("agent", "rm", "a", "--purge"),
+                 ("agent", "set", "a", "--file", home.agent_db("a"))):
+        assert "skepd" in home.refused(75, *args)
+    assert home.agent_db("a").exists()
+    assert len(home.skep("state", "stats", "--json").lines) == 2
+
+
+def test_a_second_supervisor_is_refused(home):
+    p = up(home)
+    r = home.run(home.bin / "skepd", code=None)
+    assert r.code != 0 and str(p.pid) in r.err, r.err
+
+
+def test_after_kill_9_commands_write_directly_again(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    p = up(home)
+    p.kill()
+    p.wait()
+    home.skep("agent", "set", "a", "--model", "m")
+    up(home)
+    assert home.skep("agent", "show", "a", "--json").json["model"] == "m"
