@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "schema/sweep.h"
 #include "worker/contract.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
@@ -17,6 +18,8 @@
 
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
 #define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
+#define SWEEP_AGE_MS  600000
+#define SWEEP_MAX     64
 
 /* Our own session and group, nothing inherited but the log. */
 static int settle_in(struct err *e)
@@ -223,6 +226,18 @@ static int finish(struct run *r, struct run_end *end)
 	return rc ? err_exit_status(e.code) : 0;
 }
 
+/* A little at the end of each run: no agent's file fills up with what nobody
+ * can see. What is wrong with it is not this run's trouble. */
+static void sweep_some(struct run *r)
+{
+	struct swept swept;
+	struct err e;
+
+	if (r->journal.open &&
+	    agent_sweep(&r->journal.file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
+		log_warn(LT("msg", "sweep"), LT("why", e.text));
+}
+
 static int attempt(const struct msg_start *start, struct err *e)
 {
 	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
@@ -234,6 +249,7 @@ static int attempt(const struct msg_start *start, struct err *e)
 	set_end(&end, REASON_internal, "");
 	work(&r, &end);
 	status = finish(&r, &end);
+	sweep_some(&r);
 	log_info(LT("msg", "attempt ended"), LT("run", start->run),
 		 LI("attempt", start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));

@@ -56,6 +56,31 @@ def test_any_bytes_go_through_stdin_and_stdout(home):
                       "SELECT count(*) FROM artifact_chunk") == [(0,)]
 
 
+def test_a_path_is_made_on_demand_and_swept(home):
+    agent(home)
+    home.skep("artifact", "put", "-", "notes/a.txt", "--run", "r",
+              input=b"one")
+    key = ("notes/a.txt", "--run", "r")
+    path = home.skep("artifact", "path", *key, "--json").json["path"]
+    assert path.startswith(str(home.path / "run" / "media")), path
+    with open(path, "rb") as f:
+        assert f.read() == b"one"
+    assert home.skep("artifact", "path", *key).out.strip() == path
+    home.skep("artifact", "put", "-", *key, input=b"two")
+    newer = home.skep("artifact", "path", *key).out.strip()
+    with open(newer, "rb") as f:
+        assert f.read() == b"two"
+    db = home.agent_db("ada")
+    chunks = "SELECT count(*) FROM artifact_chunk"
+    home.skep("state", "sweep")
+    assert os.path.exists(path) and home.query(db, chunks) == [(2,)]
+    swept = home.skep("state", "sweep", "--older", "0s", "--json").json
+    assert swept == {"agent": "ada", "chunks": 1, "cached": 0}, swept
+    assert not os.path.exists(path) and not os.path.exists(newer)
+    assert home.query(db, chunks) == [(1,)]
+    assert home.skep("artifact", "get", *key).raw == b"two"
+
+
 def test_a_killed_put_leaves_the_old_bytes(home):
     agent(home)
     home.skep("artifact", "put", "-", "a", "--run", "r", input=b"old")
