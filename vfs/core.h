@@ -69,6 +69,10 @@ static inline struct blob blob_text(const char *text)
 	return (struct blob){text, strlen(text)};
 }
 
+/* vfs_open without looking for orphans: inside any transaction. */
+int vfs_attach(struct vfs **out, struct sql *db, const char *name,
+	       const char *who, struct err *e);
+
 /* Every public call that writes: if (op_begin(v, e)) return -1;
  * return op_end(v, inner(...), e); op_end gives rc back, or -1. */
 int op_begin(struct vfs *v, struct err *e);
@@ -134,6 +138,10 @@ int snapshot_find(struct vfs *v, const char *name,
 int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 		       struct err *e);
 int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
+
+/* merge.c: a copy of a node, contents shared. */
+int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
+	       struct vfs_at at, struct err *e);
 
 /* host.c: namespaces with a host directory below. */
 int host_root(struct vfs *v, struct node *root, struct err *e);

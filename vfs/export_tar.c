@@ -121,7 +121,8 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		return 0; /* tar has no sockets */
 	en = archive_entry_new();
 	rc = fill(w, en, f, e);
-	if (rc == 0 && archive_write_header(w->a, en) != ARCHIVE_OK)
+	/* a warning is about a name that is no UTF-8: it is kept as it is */
+	if (rc == 0 && archive_write_header(w->a, en) < ARCHIVE_WARN)
 		rc = broken(w, e);
 	if (rc == 0 && archive_entry_size(en) > 0)
 		rc = write_data(w, &f->attr, e);
@@ -144,8 +145,6 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 		abort();
 	p->nodes = p->bytes = 0;
 	archive_write_set_format_pax(w.a);
-	/* names are bytes: no conversion, whatever the locale is */
-	archive_write_set_options(w.a, "hdrcharset=BINARY");
 	if (archive_write_open_fd(w.a, fd) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	else

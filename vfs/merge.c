@@ -40,8 +40,8 @@ static int same_at(const struct side *a, const struct side *b, const char *path,
 }
 
 /* A copy of a node in another namespace of the same file, contents shared. */
-static int clone(struct vfs *from, const struct node *n, struct vfs *to,
-		 struct vfs_at at, struct err *e)
+int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
+	       struct vfs_at at, struct err *e)
 {
 	struct vfs_clone_chunks_in chunks = {.id = id_of(from, n->ino)};
 	struct buf target = BUF_MAX(8192);
@@ -135,7 +135,8 @@ static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
 	if (dir && vfs_mkdir(to, d->path, d->b.mode & 07777, true, e))
 		return -1;
 	return dir ? set_meta(to, d->path, &d->b, e)
-		   : clone(from, &n, to, (struct vfs_at){at.dir, at.name}, e);
+		   : node_clone(from, &n, to, (struct vfs_at){at.dir, at.name},
+				e);
 }
 
 /* 1: take it, 0: nothing to do, -1. Counts conflicts. */

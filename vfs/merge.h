@@ -37,4 +37,9 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e);
  * shows that directory as it is now. */
 int vfs_discard(struct vfs *v, struct err *e);
 
+/* A copy within the namespace, contents shared until one of them changes. `to`
+ * must not be there. */
+int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
+	     struct err *e);
+
 #endif

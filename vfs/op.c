@@ -66,8 +66,8 @@ static int find_namespace(struct vfs *v, const char *name, struct err *e)
 	return at ? find_snapshot(v, at + 1, e) : 0;
 }
 
-int vfs_open(struct vfs **out, struct sql *db, const char *name,
-	     const char *who, struct err *e)
+int vfs_attach(struct vfs **out, struct sql *db, const char *name,
+	       const char *who, struct err *e)
 {
 	struct vfs *v = calloc(1, sizeof *v);
 
@@ -81,12 +81,23 @@ int vfs_open(struct vfs **out, struct sql *db, const char *name,
 	v->work = malloc(VFS_CHUNK);
 	if (!v->chunk || !v->packed || !v->work)
 		abort();
-	if (find_namespace(v, name, e) || orphans_reap(v, e)) {
+	if (find_namespace(v, name, e)) {
 		vfs_close(v);
 		return -1;
 	}
 	*out = v;
 	return 0;
+}
+
+int vfs_open(struct vfs **out, struct sql *db, const char *name,
+	     const char *who, struct err *e)
+{
+	if (vfs_attach(out, db, name, who, e))
+		return -1;
+	if (orphans_reap(*out, e) == 0)
+		return 0;
+	vfs_close(*out);
+	return -1;
 }
 
 void vfs_close(struct vfs *v)

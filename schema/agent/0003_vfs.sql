@@ -174,3 +174,9 @@ CREATE TABLE vfs_journal (
 	who  TEXT    NOT NULL,
 	at   INTEGER NOT NULL
 ) STRICT;
+
+-- Empty except while compact makes equal contents one.
+CREATE TABLE vfs_join (
+	old INTEGER PRIMARY KEY,
+	new INTEGER NOT NULL
+) STRICT;

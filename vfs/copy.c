@@ -1,0 +1,85 @@
+#include "vfs/merge.h"
+
+#include "base/text.h"
+#include "vfs/core.h"
+#include "vfs/path.h"
+#include "vfs/visit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+struct copy {
+	struct vfs *v;
+	const char *from, *to;
+	bool recursive;
+	int64_t top; /* the new tree, which is not copied into itself */
+};
+
+/* Bytes that still are in a host file have to be read. */
+static int copy_bytes(struct copy *c, const struct node *n, struct vfs_at at,
+		      struct err *e)
+{
+	struct vfs_new new = {.mode = (mode_t)n->mode,
+			      .uid = (uint32_t)n->uid,
+			      .gid = (uint32_t)n->gid};
+	struct node made;
+	int64_t off = 0;
+	ssize_t got;
+
+	if (node_make(c->v, at, &new, &made, e))
+		return -1;
+	while ((got = data_read(c->v, n, c->v->packed, VFS_CHUNK, off, e)) >
+	       0) {
+		/* writing uses that room, too */
+		memcpy(c->v->chunk, c->v->packed, (size_t)got);
+		if (vfs_pwrite(c->v, made.ino, c->v->chunk, (size_t)got, off,
+			       e))
+			return -1;
+		off += got;
+	}
+	return (int)got;
+}
+
+static int copy_one(void *arg, const struct vfs_found *f, struct err *e)
+{
+	struct copy *c = arg;
+	struct buf path = BUF_MAX(1 << 20);
+	struct vfs_place at;
+	struct vfs_at here;
+	struct node n;
+	int rc;
+
+	if (f->attr.ino == c->top)
+		return 1;
+	if (S_ISDIR(f->attr.mode) && !c->recursive)
+		return err_set(e, ERR_ISDIR,
+			       "%s is a directory: copy it with "
+			       "--recursive",
+			       quoted(c->from).text);
+	buf_addf(&path, "%s%s%s", c->to, *f->path ? "/" : "", f->path);
+	rc = vfs_walk_place(c->v, path.p, &at, e);
+	buf_fini(&path);
+	here = (struct vfs_at){at.dir, at.name};
+	if (rc || node_get(c->v, f->attr.ino, &n, e))
+		return -1;
+	rc = n.below == OPT_NONE ? node_clone(c->v, &n, c->v, here, e)
+				 : copy_bytes(c, &n, here, e);
+	if (rc == 0 && !*f->path && !node_lookup(c->v, here, &n, e))
+		c->top = n.ino;
+	return rc;
+}
+
+static int copy_in(struct vfs *v, const void *arg, struct err *e)
+{
+	struct copy c = *(const struct copy *)arg;
+
+	return vfs_visit(v, c.from, copy_one, &c, e);
+}
+
+int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
+	     struct err *e)
+{
+	struct copy c = {v, from, to, recursive, 0};
+
+	return op_many(v, copy_in, &c, e);
+}
