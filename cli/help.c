@@ -54,16 +54,23 @@ void help_noun(FILE *to, const char *noun)
 	fprintf(to, "\nskep %s VERB --help says more.\n", noun);
 }
 
+/* The verbs of a noun, in lines that fit 80 columns. */
 static void verbs(FILE *to, const char *noun)
 {
-	const char *between = "";
+	size_t column = 80;
 
-	for (int i = 0; commands[i]; i++)
-		if (is_of(commands[i], noun)) {
-			fprintf(to, "%s%s", between,
-				commands[i]->name + strlen(noun) + 1);
-			between = " | ";
+	for (int i = 0; commands[i]; i++) {
+		const char *verb = commands[i]->name + strlen(noun) + 1;
+
+		if (!is_of(commands[i], noun))
+			continue;
+		if (column + 1 + strlen(verb) > 78) {
+			fputs("\n            ", to);
+			column = 12;
 		}
+		column += 1 + strlen(verb);
+		fprintf(to, " %s", verb);
+	}
 }
 
 void help_skep(FILE *to)
@@ -72,8 +79,7 @@ void help_skep(FILE *to)
 		    "file per agent.\n\nuse: skep NOUN VERB [WORD...] "
 		    "[OPTION...]\n");
 	for (int i = 0; nouns[i].name; i++) {
-		fprintf(to, "\n  %-10s %s\n             ", nouns[i].name,
-			nouns[i].help);
+		fprintf(to, "\n  %-10s %s", nouns[i].name, nouns[i].help);
 		verbs(to, nouns[i].name);
 	}
 	fprintf(to, "\n\nand:\n");
