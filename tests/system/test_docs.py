@@ -19,8 +19,8 @@ def test_the_readme_has_every_command(home):
         rows[noun] = set(re.findall(r"`([a-z-]+)`", what))
     for name in commands(home):
         noun, _, verb = name.partition(" ")
-        assert noun in rows, "README.md has no row for skep " + noun
-        assert not verb or verb in rows[noun], "README.md lacks skep " + name
+        assert noun in rows, "README.md has no row for skep %s: run tools/readme" % noun
+        assert not verb or verb in rows[noun], "README.md lacks skep %s: run tools/readme" % name
 
 
 def test_links_between_documents_lead_somewhere(home):
