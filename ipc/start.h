@@ -18,7 +18,9 @@
  *   prompt, prompt_key    the user's message, committed once under prompt_key
  *                         (the run's id if absent) whatever the attempt
  *   workspace_mode, workspace
- *                         how and where the driver sees files
+ *                         how commands see files (worker/workspace.h), and the
+ *                         host's directory: the place (disk), what is below
+ *                         (vfs-scratch), of no interest (vfs-only)
  *   socket                path of the supervisor's nng listener
  *   on_supervisor_loss    "continue", or "stop" two seconds after it is gone
  *   synchronous           of ordinary commits; the end of a run is always full

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum step { STEP_CWD, STEP_EXEC, STEP_OTHER };
+enum step { STEP_NS, STEP_CWD, STEP_EXEC, STEP_OTHER };
 
 /* What a child that could not become the command says through the pipe that
  * closes when it could. */
@@ -57,6 +58,10 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 	char seen[PATH_MAX] = "";
 	int found = 0;
 
+	if (strchr(name, '/') && spec->ns) { /* not ours to look at */
+		snprintf(out, PATH_MAX, "%s", name);
+		return 0;
+	}
 	if (strchr(name, '/')) {
 		snprintf(out, PATH_MAX, "%s%s%s",
 			 name[0] == '/' ? "" : spec->cwd,
@@ -83,6 +88,12 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 		       name, path_of(spec->env));
 }
 
+static bool enter(const struct child_ns *ns)
+{
+	return !ns || ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
+		       (ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0));
+}
+
 /* In the child, beside a thread that may hold any lock: system calls only. */
 static void become(const struct child_spec *spec, const char *path,
 		   const int ends[3], int tell, pid_t parent)
@@ -101,10 +112,13 @@ static void become(const struct child_spec *spec, const char *path,
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(ends[0], 0) == 0 && dup2(ends[1], 1) == 1 &&
 	    dup2(ends[2], 2) == 2) {
-		f.step = STEP_CWD;
-		if (chdir(spec->cwd) == 0) {
-			f.step = STEP_EXEC;
-			(void)execve(path, spec->argv, spec->env);
+		f.step = STEP_NS;
+		if (enter(spec->ns)) {
+			f.step = STEP_CWD;
+			if (chdir(spec->cwd) == 0) {
+				f.step = STEP_EXEC;
+				(void)execve(path, spec->argv, spec->env);
+			}
 		}
 	}
 	f.sys = errno;
@@ -116,12 +130,20 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 		   const char *path, struct err *e)
 {
 	errno = f->sys;
+	if (f->step == STEP_NS)
+		return err_set(
+			e, ERR_INVALID,
+			"the workspace's namespace cannot be entered: %s",
+			strerror(f->sys));
 	if (f->step == STEP_CWD)
 		return err_set(e, ERR_INVALID, "directory %s: %s", spec->cwd,
 			       strerror(f->sys));
 	if (f->step == STEP_EXEC && f->sys == ENOENT)
 		return err_set(e, ERR_NOTFOUND,
-			       "%s cannot start: its interpreter is missing",
+			       spec->ns ? "there is no command %s, or its "
+					  "interpreter is missing"
+					: "%s cannot start: its interpreter is "
+					  "missing",
 			       path);
 	if (f->step == STEP_EXEC && f->sys == ENOEXEC)
 		return err_set(e, ERR_DENIED,

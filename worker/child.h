@@ -17,10 +17,17 @@ struct child {
 	int err;
 };
 
+/* Namespaces to enter, as descriptors; -1: stay. */
+struct child_ns {
+	int user;
+	int mnt;
+};
+
 struct child_spec {
 	char *const *argv; /* argv[0] is looked for on the PATH of env */
 	char *const *env;
-	const char *cwd;
+	const char *cwd;           /* in the namespace entered */
+	const struct child_ns *ns; /* NULL: none */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "schema/artifact.h"
+#include "worker/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ static int keep_file(struct run *r, int fd, const char *path, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_INVALID, "%s is not a plain file",
 			       quoted(path).text);
-	return artifact_put_fd(r->journal.file.db, &key, &about, fd, NULL, e);
+	return artifact_put_fd(r->ledger.file.db, &key, &about, fd, NULL, e);
 }
 
 /* A file that is there becomes an artifact; one that is not is no error yet. */
@@ -88,8 +89,20 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 				       PATHS_MAX);
 		paths[n++] = v->valuestring;
 	}
-	return artifact_check_contract(r->journal.file.db, r->start->run, paths,
+	return artifact_check_contract(r->ledger.file.db, r->start->run, paths,
 				       n, e);
+}
+
+/* A driver that needed no workspace may still have been given a directory. */
+static int open_workspace(struct run *r)
+{
+	const struct msg_start *s = r->start;
+
+	if (r->workspace)
+		return workspace_dir(r->workspace);
+	if (!s->workspace || strcmp(s->workspace_mode, "disk") != 0)
+		return -1;
+	return open(s->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int settle(struct run *r, const cJSON *contract, struct err *e)
@@ -97,9 +110,7 @@ static int settle(struct run *r, const cJSON *contract, struct err *e)
 	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
 								 "required");
-	int dir = r->start->workspace ? open(r->start->workspace,
-					     O_PATH | O_DIRECTORY | O_CLOEXEC)
-				      : -1;
+	int dir = open_workspace(r);
 	int rc = keep_list(r, dir, keep, e);
 
 	if (!rc)
@@ -115,7 +126,7 @@ int contract_settle(struct run *r, struct run_end *end, struct err *e)
 	cJSON *contract;
 	int rc;
 
-	if (!text || !r->journal.open || end->reason == REASON_stale ||
+	if (!text || !r->ledger.open || end->reason == REASON_stale ||
 	    end->reason == REASON_refused)
 		return 0;
 	contract = json_parse_object("artifacts", text, strlen(text), e);

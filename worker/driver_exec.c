@@ -11,6 +11,7 @@
 #include "worker/exec_config.h"
 #include "worker/exec_output.h"
 #include "worker/tree.h"
+#include "worker/workspace.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +40,7 @@ struct exec {
 /* Earlier messages of the session, oldest first. */
 static int add_context(struct exec *x, struct buf *b, struct err *e)
 {
-	struct journal *j = &x->run->journal;
+	struct ledger *j = &x->run->ledger;
 	struct arena a = {0};
 	struct history h;
 	struct page page = {0};
@@ -268,28 +269,34 @@ static int could_not_start(struct run_end *end, const struct err *e)
 	return 0;
 }
 
+static int command(struct exec *x, struct run_end *end, struct err *e)
+{
+	struct child_spec spec = {x->config.argv, x->config.env, x->config.cwd,
+				  workspace_ns(x->run->workspace)};
+	struct err why;
+
+	if (first_input(x, e))
+		return -1;
+	if (child_start(&x->child, &spec, &why))
+		return could_not_start(end, &why);
+	x->run->child = x->child.pid;
+	return live(x, end, e);
+}
+
 static int exec_run(struct run *r, struct run_end *end, struct err *e)
 {
 	struct exec *x = arena_alloc(&r->arena, sizeof *x);
-	struct child_spec spec;
-	struct err why;
 	int rc;
 
 	*x = (struct exec){.run = r, .child = {.in = -1, .out = -1, .err = -1}};
-	if (exec_config_read(&x->config, r->start, &r->arena, e))
+	if (workspace_open(r, e) ||
+	    exec_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
+			     e))
 		return -1;
 	r->state = x;
 	buf_init(&x->input, INPUT_MAX);
 	exec_output_init(&x->output, r);
-	spec = (struct child_spec){x->config.argv, x->config.env,
-				   x->config.cwd};
-	rc = first_input(x, e);
-	if (rc == 0 && child_start(&x->child, &spec, &why)) {
-		rc = could_not_start(end, &why);
-	} else if (rc == 0) {
-		r->child = x->child.pid;
-		rc = live(x, end, e);
-	}
+	rc = command(x, end, e);
 	child_close(&x->child);
 	exec_output_fini(&x->output);
 	buf_fini(&x->input);

@@ -94,7 +94,7 @@ static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 				    : batch < left ? batch
 						   : left);
 
-		rc = journal_add(&s->run->journal, evs, n, NULL, e);
+		rc = ledger_add(&s->run->ledger, evs, n, NULL, e);
 		left -= (int64_t)n;
 		if (rc == 0)
 			rc = run_wait(s->run, left > 0 ? every : 0, e);
@@ -153,7 +153,7 @@ static const char *member(struct script *s, const cJSON *v, const char *name)
 static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 		   struct err *e)
 {
-	struct journal *j = &s->run->journal;
+	struct ledger *j = &s->run->ledger;
 	struct event_new ev = {.type = "message",
 			       .body = "{\"role\":\"assistant\"}",
 			       .parent = WRITER_LEAF};
@@ -168,10 +168,10 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 	struct event_ref ref;
 	int rc;
 
-	if (journal_add(j, &ev, 1, &ref, e) ||
+	if (ledger_add(j, &ev, 1, &ref, e) ||
 	    part_open(&part, &j->writer, ref.pos, &call, e))
 		return -1;
-	journal_changed(j);
+	ledger_changed(j);
 	rc = run_wait(s->run, number(step, "ms", 0, INT32_MAX), e);
 	if (rc) {
 		struct err ignored; /* the first reason counts */
@@ -182,7 +182,7 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 	} else if (part_set(&part, &done, e) < 0) {
 		rc = -1;
 	}
-	journal_changed(j);
+	ledger_changed(j);
 	part_close(&part);
 	return rc;
 }
@@ -229,7 +229,7 @@ static int do_extra(struct script *s, const cJSON *step, const cJSON *v,
 	}
 	cJSON_AddStringToObject(as, "type", usage ? "usage" : "message");
 	event_of(s, as, &a, &x);
-	rc = journal_add(&s->run->journal, &x.event, 1, NULL, e);
+	rc = ledger_add(&s->run->ledger, &x.event, 1, NULL, e);
 	cJSON_Delete(as);
 	arena_fini(&a);
 	return rc;
@@ -251,9 +251,9 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 	}
 	if (rc == 0) {
 		json_add_string(&b, s->heard.p, s->heard.n);
-		rc = journal_addf(&s->run->journal, "message", NULL, e,
-				  "{\"role\":\"assistant\",\"content\":%s}",
-				  b.p);
+		rc = ledger_addf(&s->run->ledger, "message", NULL, e,
+				 "{\"role\":\"assistant\",\"content\":%s}",
+				 b.p);
 	}
 	buf_clear(&s->heard);
 	buf_fini(&b);
@@ -362,7 +362,7 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 	int rc = v ? 0 : -1;
 
 	*s = (struct script){.run = r,
-			     .stream.journal = &r->journal,
+			     .stream.ledger = &r->ledger,
 			     .end = end,
 			     .began = clock_mono_ns(),
 			     .heard = BUF_MAX(MSG_MAX_BYTES)};

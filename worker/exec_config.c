@@ -194,30 +194,17 @@ static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
 	return 0;
 }
 
-static int read_workspace(struct exec_config *c, const struct msg_start *s,
-			  struct err *e)
-{
-	if (strcmp(s->workspace_mode, "disk") != 0 && !s->workspace)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the exec driver needs a directory; workspace "
-			       "mode %s gave none",
-			       s->workspace_mode);
-	c->cwd = s->workspace ? s->workspace : "/";
-	return 0;
-}
-
 int exec_config_read(struct exec_config *c, const struct msg_start *s,
-		     struct arena *a, struct err *e)
+		     const char *cwd, struct arena *a, struct err *e)
 {
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("exec", text, strlen(text), e);
 	int rc;
 
-	*c = (struct exec_config){0};
+	*c = (struct exec_config){.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = check_members(v, e) || read_workspace(c, s, e) ||
-			     read_command(c, v, a, e) ||
+	rc = check_members(v, e) || read_command(c, v, a, e) ||
 			     make_env(c, v, s, a, e) || read_rest(c, v, e)
 		     ? -1
 		     : 0;

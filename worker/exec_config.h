@@ -31,8 +31,9 @@ struct exec_config {
 	int64_t context;
 };
 
-/* Everything is in a. ERR_INVALID names the member that is wrong. */
+/* Everything is in a, but cwd, which is borrowed. ERR_INVALID names the member
+ * that is wrong. */
 int exec_config_read(struct exec_config *c, const struct msg_start *s,
-		     struct arena *a, struct err *e);
+		     const char *cwd, struct arena *a, struct err *e);
 
 #endif

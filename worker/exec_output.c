@@ -14,7 +14,7 @@ void exec_output_init(struct exec_output *o, struct run *r)
 	int64_t max = r->start->output_max;
 
 	*o = (struct exec_output){.run = r,
-				  .stream.journal = &r->journal,
+				  .stream.ledger = &r->ledger,
 				  .max = max == OPT_NONE ? OUTPUT_MAX : max};
 	lines_init(&o->out, EXEC_LINE_MAX);
 	lines_init(&o->err, EXEC_LINE_MAX);
@@ -34,7 +34,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 {
 	struct event_new odd = {.type = "error", .parent = WRITER_LEAF};
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	int rc = journal_add(&o->run->journal, ev, 1, NULL, e);
+	int rc = ledger_add(&o->run->ledger, ev, 1, NULL, e);
 
 	if (rc == 0 || e->code != ERR_CONFLICT)
 		return rc;
@@ -42,7 +42,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 	json_add_string(&b, e->text, strlen(e->text));
 	buf_addc(&b, '}');
 	odd.body = b.p;
-	rc = journal_add(&o->run->journal, &odd, 1, NULL, e);
+	rc = ledger_add(&o->run->ledger, &odd, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }
@@ -50,7 +50,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 /* Commits what waits; the arena stays. */
 static int write_out(struct exec_output *o, struct err *e)
 {
-	int rc = journal_add(&o->run->journal, o->events, o->waiting, NULL, e);
+	int rc = ledger_add(&o->run->ledger, o->events, o->waiting, NULL, e);
 
 	if (rc && e->code == ERR_CONFLICT) {
 		rc = 0;
@@ -91,8 +91,8 @@ static int take_other(struct exec_output *o, const struct exec_line *x,
 		*e = clash;
 		return -1;
 	}
-	return journal_addf(&o->run->journal, "error", NULL, e,
-			    "{\"text\":\"a question that cannot be asked\"}");
+	return ledger_addf(&o->run->ledger, "error", NULL, e,
+			   "{\"text\":\"a question that cannot be asked\"}");
 }
 
 static int take(struct exec_output *o, const struct line *line,
@@ -153,9 +153,9 @@ int exec_output_end(struct exec_output *o, const char *state, struct err *e)
 		return -1;
 	if (o->dropped == 0)
 		return 0;
-	return journal_addf(&o->run->journal, "note", NULL, e,
-			    "{\"text\":\"%" PRId64 " bytes of output were over "
-			    "the limit of %" PRId64 " and are not kept\","
-			    "\"dropped\":%" PRId64 "}",
-			    o->dropped, o->max, o->dropped);
+	return ledger_addf(&o->run->ledger, "note", NULL, e,
+			   "{\"text\":\"%" PRId64 " bytes of output were over "
+			   "the limit of %" PRId64 " and are not kept\","
+			   "\"dropped\":%" PRId64 "}",
+			   o->dropped, o->max, o->dropped);
 }

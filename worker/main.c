@@ -1,7 +1,9 @@
 /* skep-worker: executes one attempt of one run; started by the spawner, with
- * its start message on descriptor 0 (ipc/start.h). */
+ * its start message on descriptor 0 (ipc/start.h). With --mount it serves the
+ * workspace of such an attempt (worker/workspace.h). */
 #include "ipc/start.h"
 #include "worker/worker.h"
+#include "worker/workspace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +15,8 @@ int main(int argc, char **argv)
 		printf("skep-worker %s\n", SKEP_VERSION);
 		return 0;
 	}
+	if (argc == 5 && strcmp(argv[1], "--mount") == 0)
+		return workspace_serve(argv[2], argv[3], argv[4]);
 	if (argc > 1 || isatty(START_FD)) {
 		fprintf(stderr, "skep-worker is started by skepd, with a "
 				"message on its standard input\n");

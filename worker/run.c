@@ -57,7 +57,7 @@ static void on_heartbeat(void *arg, struct msg_heartbeat *out)
 	struct run *r = arg;
 
 	out->phase = words[atomic_load(&r->phase)];
-	out->seq = atomic_load(&r->journal.seq);
+	out->seq = atomic_load(&r->ledger.seq);
 }
 
 static int open_link(struct run *r, struct err *e)
@@ -116,7 +116,7 @@ int run_open(struct run *r, const struct msg_start *start, struct err *e)
 void run_close(struct run *r)
 {
 	ipc_client_close(r->link);
-	journal_close(&r->journal);
+	ledger_close(&r->ledger);
 	control_fini(&r->control);
 	if (r->signals >= 0)
 		close(r->signals);
@@ -160,9 +160,8 @@ static int set_paused(struct run *r, bool paused, struct err *e)
 	else if (r->deadline)
 		r->deadline += now - r->paused_since;
 	atomic_store(&r->phase, paused ? RUN_PAUSED : RUN_RUNNING);
-	return journal_addf(&r->journal, "status", NULL, e,
-			    "{\"phase\":\"%s\"}",
-			    paused ? "paused" : "running");
+	return ledger_addf(&r->ledger, "status", NULL, e, "{\"phase\":\"%s\"}",
+			   paused ? "paused" : "running");
 }
 
 static void add_text(struct buf *b, const char *name, const char *text)
@@ -185,7 +184,7 @@ static int commit_texts(struct run *r, const char *type, const char *key,
 	buf_addc(body, '}');
 	if (buf_ok(body, type, e))
 		return -1;
-	return journal_add(&r->journal, &ev, 1, NULL, e);
+	return ledger_add(&r->ledger, &ev, 1, NULL, e);
 }
 
 static int take_message(struct run *r, const struct msg *m, struct err *e)
@@ -283,7 +282,7 @@ static void check_deadlines(struct run *r)
 		control_end(&r->control, REASON_run_timeout,
 			    "the run's time is up");
 	if (!may_idle(r) &&
-	    now - atomic_load(&r->journal.touched) >= r->idle_ms * NS_PER_MS)
+	    now - atomic_load(&r->ledger.touched) >= r->idle_ms * NS_PER_MS)
 		control_end(&r->control, REASON_idle_timeout,
 			    "nothing was committed for too long");
 }
@@ -300,7 +299,7 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 	}
 	if (!may_idle(r)) {
 		left = r->idle_ms -
-		       (now - atomic_load(&r->journal.touched)) / NS_PER_MS + 1;
+		       (now - atomic_load(&r->ledger.touched)) / NS_PER_MS + 1;
 		ms = left < ms ? left : ms;
 	}
 	return ms > 0 ? ms : 0;

@@ -6,7 +6,7 @@
 #include "ipc/client.h"
 #include "ipc/start.h"
 #include "worker/control.h"
-#include "worker/journal.h"
+#include "worker/ledger.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -32,10 +32,11 @@ enum run_phase {
 struct run {
 	const struct msg_start *start; /* borrowed */
 	const struct driver *driver;
-	void *state;        /* the driver's */
-	struct arena arena; /* lives as long as the run */
+	void *state;                 /* the driver's */
+	struct workspace *workspace; /* NULL: no driver has asked for it */
+	struct arena arena;          /* lives as long as the run */
 	struct control control;
-	struct journal journal;
+	struct ledger ledger;
 	struct ipc_client *link;
 	int signals;      /* signalfd: SIGTERM, SIGCHLD */
 	pid_t child;      /* whose end child_status shall tell, or 0 */
@@ -50,7 +51,7 @@ struct run {
 	bool allowed;
 };
 
-/* Signals, deadlines and the link; not the journal. */
+/* Signals, deadlines and the link; not the ledger. */
 int run_open(struct run *r, const struct msg_start *start, struct err *e);
 void run_close(struct run *r);
 

@@ -38,9 +38,8 @@ static int begin(struct stream *s, const char *name, const char *kind,
 			STREAM_MAX);
 		return -1;
 	}
-	if (journal_add(s->journal, &ev, 1, &ref, e) ||
-	    part_open(&s->slots[i].part, &s->journal->writer, ref.pos, &part,
-		      e))
+	if (ledger_add(s->ledger, &ev, 1, &ref, e) ||
+	    part_open(&s->slots[i].part, &s->ledger->writer, ref.pos, &part, e))
 		return -1;
 	s->slots[i].open = true;
 	snprintf(s->slots[i].name, sizeof s->slots[i].name, "%s", name);
@@ -58,7 +57,7 @@ int stream_add(struct stream *s, const char *name, const char *kind,
 		return -1;
 	rc = part_add(&s->slots[i].part, text, strlen(text), e);
 	if (rc > 0)
-		journal_changed(s->journal);
+		ledger_changed(s->ledger);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -69,7 +68,7 @@ static int end(struct stream *s, int i, const char *state, struct err *e)
 
 	part_close(&s->slots[i].part);
 	s->slots[i].open = false;
-	journal_changed(s->journal);
+	ledger_changed(s->ledger);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -106,7 +105,7 @@ int stream_flush(struct stream *s, int64_t *wait_ms, struct err *e)
 		}
 		if (part_flush(&s->slots[i].part, e) < 0)
 			return -1;
-		journal_changed(s->journal);
+		ledger_changed(s->ledger);
 	}
 	return 0;
 }

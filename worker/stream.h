@@ -2,7 +2,7 @@
 #define WORKER_STREAM_H
 
 #include "base/err.h"
-#include "worker/journal.h"
+#include "worker/ledger.h"
 
 /*
  * Texts that grow: messages of the assistant whose parts stream in, several at
@@ -13,7 +13,7 @@
 #define STREAM_NAME 64
 
 struct stream {
-	struct journal *journal; /* borrowed */
+	struct ledger *ledger; /* borrowed */
 	struct {
 		char name[STREAM_NAME + 1];
 		struct part part;

@@ -24,6 +24,13 @@ struct pids {
 	int cap;
 };
 
+static pid_t spared;
+
+void tree_spare(pid_t pid)
+{
+	spared = pid;
+}
+
 int tree_own(struct err *e)
 {
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
@@ -33,8 +40,8 @@ int tree_own(struct err *e)
 
 static void add(struct pids *p, pid_t pid)
 {
-	if (p->n == TREE_MAX)
-		return; /* the next look finds the rest */
+	if (p->n == TREE_MAX || pid == spared)
+		return; /* when it is full, the next look finds the rest */
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 64;
 		p->pid = realloc(p->pid, (size_t)p->cap * sizeof *p->pid);
@@ -137,15 +144,32 @@ int tree_signal(int sig)
 	return hit;
 }
 
+/* Children that are not spared; zombies count until they are reaped. */
+static bool has_others(void)
+{
+	struct pids p = {0};
+	bool others;
+
+	add_children(&p, getpid());
+	others = p.n > 0;
+	free(p.pid);
+	return others;
+}
+
 bool tree_reap(pid_t watched, int *status)
 {
 	int st;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &st, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 		if (pid == watched)
 			*status = st;
-	return pid < 0 && errno == ECHILD;
+		if (pid == spared)
+			spared = 0;
+	}
+	if (pid < 0)
+		return errno == ECHILD;
+	return spared && !has_others();
 }
 
 static void wait_for_child(int ms)

@@ -20,11 +20,15 @@
 /* Makes this process the reaper of its descendants. */
 int tree_own(struct err *e);
 
+/* One child, with all below it, that the following leave alone: it serves the
+ * others and is ended after them. 0: nobody. */
+void tree_spare(pid_t pid);
+
 /* Signals every descendant; returns how many. */
 int tree_signal(int sig);
 
 /* Reaps whoever has ended; the status of `watched`, when it is among them, goes
- * to *status. Returns whether no child is left. */
+ * to *status. Returns whether no child is left (but the one that is spared). */
 bool tree_reap(pid_t watched, int *status);
 
 /*

@@ -7,13 +7,13 @@
 #include "worker/contract.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
+#include "worker/workspace.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
@@ -33,7 +33,6 @@ static int settle_in(struct err *e)
 	if (null > 2)
 		close(null);
 	(void)setsid(); /* fails only if we lead one already */
-	(void)umask(077);
 	return tree_own(e);
 }
 
@@ -63,7 +62,7 @@ static int commit_start(struct run *r, struct err *e)
 	ev[1].body = begun.p;
 	rc = buf_ok(&prompt, "prompt", e);
 	if (rc == 0)
-		rc = journal_add(&r->journal, ev, 2, NULL, e);
+		rc = ledger_add(&r->ledger, ev, 2, NULL, e);
 	buf_fini(&prompt);
 	buf_fini(&begun);
 	return rc;
@@ -109,7 +108,7 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 		return -1;
 	if (run_ending(r))
 		return err_set(e, ERR_CANCELED, "it never began");
-	control_guard(&r->control, r->journal.file.db);
+	control_guard(&r->control, r->ledger.file.db);
 	atomic_store(&r->phase, RUN_RUNNING);
 	rc = r->driver->run(r, end, e);
 	control_guard(&r->control, NULL);
@@ -123,7 +122,7 @@ static void work(struct run *r, struct run_end *end)
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
 	if (rc == 0)
-		rc = journal_open(&r->journal, r->start, r->link, &e);
+		rc = ledger_open(&r->ledger, r->start, r->link, &e);
 	if (rc == 0)
 		rc = commit_start(r, &e);
 	if (rc == 0)
@@ -174,7 +173,7 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 	ev.body = b.p;
 	rc = fault_point(FAULT_worker_before_end, e);
 	if (rc == 0)
-		rc = journal_end(&r->journal, &ev, end->reason, e);
+		rc = ledger_end(&r->ledger, &ev, end->reason, e);
 	if (rc == 0)
 		rc = fault_point(FAULT_worker_ended, e);
 	buf_fini(&b);
@@ -190,7 +189,7 @@ static void say_finished(struct run *r, const struct run_end *end)
 		.outcome = reason_outcome(end->reason),
 		.reason = reason_code(end->reason),
 		.detail = end->detail[0] ? end->detail : NULL,
-		.seq = atomic_load(&r->journal.seq),
+		.seq = atomic_load(&r->ledger.seq),
 		.exit_code = end->exit_code,
 		.signal = end->signal,
 	};
@@ -202,22 +201,36 @@ static void say_finished(struct run *r, const struct run_end *end)
 				       &e);
 }
 
+/* Ends the processes, keeps what the run has to leave behind, and gives the
+ * workspace back, in this order. */
+static int wind_up(struct run *r, struct run_end *end, struct err *e)
+{
+	struct err why;
+	int rc = conclude(r, end, e);
+
+	if (rc == 0 && contract_settle(r, end, &why))
+		set_end(end, reason_of(&why), why.text);
+	if (r->workspace && workspace_close(r->workspace, &why) && rc == 0) {
+		*e = why;
+		rc = -1;
+	}
+	return rc;
+}
+
 /* The end is committed before it is told. If it cannot be, what is told is
  * that, and the exit status says so too. */
 static int finish(struct run *r, struct run_end *end)
 {
 	struct err e = {0};
-	int rc = conclude(r, end, &e);
+	int rc = wind_up(r, end, &e);
 
-	if (!rc)
-		rc = contract_settle(r, end, &e);
 	if (rc)
 		set_end(end, REASON_internal, e.text);
-	else if (!r->journal.open)
+	else if (!r->ledger.open)
 		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)
 		rc = commit_end(r, end, &e);
-	if (rc && r->journal.open)
+	if (rc && r->ledger.open)
 		set_end(end, reason_of(&e), e.text);
 	if (rc)
 		log_error(LT("msg", "the end was not committed"),
@@ -233,8 +246,8 @@ static void sweep_some(struct run *r)
 	struct swept swept;
 	struct err e;
 
-	if (r->journal.open &&
-	    agent_sweep(&r->journal.file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
+	if (r->ledger.open &&
+	    agent_sweep(&r->ledger.file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 

@@ -131,3 +131,45 @@ def marked(word):
         if (word.encode() in args or word.encode() in env) and state != "Z":
             found.append((int(pid), state))
     return found
+
+
+# a tree that does not want to end: two processes that say "up" and "deep"
+STUBBORN = r"""
+import os, signal, sys, time
+def stubborn():
+    for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(s, signal.SIG_IGN)
+stubborn()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        stubborn()
+        print("deep", flush=True)
+        while True: time.sleep(1)
+    os._exit(0)
+os.wait()
+print("up", flush=True)
+while True: time.sleep(1)
+"""
+
+
+def sh(home, text, **more):
+    return Worker(Supervisor(home), "exec", {"shell": text, **more})
+
+
+def ok(w):
+    m = w.finished()
+    assert m["outcome"] == "succeeded" and m["reason"] == "completed", m
+    assert w.status == 0
+    assert w.status_row() == ("succeeded", "completed"), w.status_row()
+    return m
+
+
+def failed(w, reason, detail=""):
+    m = w.finished()
+    assert (m["outcome"], m["reason"]) == ("failed", reason), m
+    assert detail in m.get("detail", ""), m
+    assert w.status == 0
+    assert w.status_row() == ("failed", reason), w.status_row()
+    assert w.events()[-1][0] == "run_finished"
+    return m

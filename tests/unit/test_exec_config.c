@@ -16,11 +16,9 @@ static int read_config(const char *json, struct exec_config *c, struct arena *a,
 		.agent = "a",
 		.session = "main",
 		.config = json,
-		.workspace_mode = "disk",
-		.workspace = "/w",
 	};
 
-	return exec_config_read(c, &s, a, e);
+	return exec_config_read(c, &s, "/w", a, e);
 }
 
 static const char *env_of(const struct exec_config *c, const char *name)

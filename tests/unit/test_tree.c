@@ -147,6 +147,22 @@ static void many_that_fork_meanwhile_are_all_ended(void **state)
 	(void)ends_in_ms(0, 0, &status);
 }
 
+static void one_that_is_spared_outlives_the_others(void **state)
+{
+	int status = NONE;
+	pid_t server = child(say_ready), other = child(say_ready);
+	struct err e = {0};
+
+	(void)state;
+	tree_spare(server);
+	assert_int_equal(tree_signal(0), 1);
+	assert_int_equal(tree_end(1000, other, &status, &e), 0);
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+	assert_int_equal(kill(server, 0), 0);
+	tree_spare(0);
+	assert_in_range(ends_in_ms(1000, server, &status), 0, 900);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +173,7 @@ int main(void)
 			a_stubborn_child_is_killed_after_the_grace_time),
 		cmocka_unit_test(one_that_hides_behind_dead_parents_is_found),
 		cmocka_unit_test(many_that_fork_meanwhile_are_all_ended),
+		cmocka_unit_test(one_that_is_spared_outlives_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, group_set_up, NULL);

@@ -1,5 +1,5 @@
-#ifndef WORKER_JOURNAL_H
-#define WORKER_JOURNAL_H
+#ifndef WORKER_LEDGER_H
+#define WORKER_LEDGER_H
 
 #include "base/err.h"
 #include "ipc/client.h"
@@ -15,7 +15,7 @@
  * is lost costs time only. Used by the working thread alone, but for the
  * numbers that the link's thread reads.
  */
-struct journal {
+struct ledger {
 	struct agent_file file;
 	struct writer writer;
 	struct ipc_client *link; /* borrowed */
@@ -29,24 +29,24 @@ struct journal {
 
 /* Opens the file and the session for this attempt, and closes as aborted what
  * an earlier attempt left half done. */
-int journal_open(struct journal *j, const struct msg_start *s,
-		 struct ipc_client *link, struct err *e);
-void journal_close(struct journal *j);
+int ledger_open(struct ledger *j, const struct msg_start *s,
+		struct ipc_client *link, struct err *e);
+void ledger_close(struct ledger *j);
 
 /* Commits n events together. With refs NULL nobody wants to know where. */
-int journal_add(struct journal *j, const struct event_new *ev, size_t n,
-		struct event_ref *refs, struct err *e);
+int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
+	       struct event_ref *refs, struct err *e);
 
 /* One event whose body is made by printf. */
-int journal_addf(struct journal *j, const char *type, const char *key,
-		 struct err *e, const char *fmt, ...)
+int ledger_addf(struct ledger *j, const char *type, const char *key,
+		struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* To be called after a change of a part: tells the supervisor. */
-void journal_changed(struct journal *j);
+void ledger_changed(struct ledger *j);
 
 /* The last event and the status of the run, on the disk. */
-int journal_end(struct journal *j, const struct event_new *last,
-		enum reason reason, struct err *e);
+int ledger_end(struct ledger *j, const struct event_new *last,
+	       enum reason reason, struct err *e);
 
 #endif

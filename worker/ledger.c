@@ -1,4 +1,4 @@
-#include "worker/journal.h"
+#include "worker/ledger.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -15,8 +15,7 @@
 #define WAL_KEPT (256 << 10)
 
 /* A file that the registry has no schema of yet is made by its first run. */
-static int open_file(struct journal *j, const struct msg_start *s,
-		     struct err *e)
+static int open_file(struct ledger *j, const struct msg_start *s, struct err *e)
 {
 	unsigned flags = strcmp(s->synchronous, "full") == 0 ? SQL_FULL : 0;
 	char dir[PATH_MAX];
@@ -30,7 +29,7 @@ static int open_file(struct journal *j, const struct msg_start *s,
 	return agent_file_open(&j->file, s->agent_db, s->agent, flags, e);
 }
 
-static int open_session(struct journal *j, const struct msg_start *s,
+static int open_session(struct ledger *j, const struct msg_start *s,
 			struct err *e)
 {
 	struct writer_run run = {
@@ -45,8 +44,8 @@ static int open_session(struct journal *j, const struct msg_start *s,
 	return 0;
 }
 
-int journal_open(struct journal *j, const struct msg_start *s,
-		 struct ipc_client *link, struct err *e)
+int ledger_open(struct ledger *j, const struct msg_start *s,
+		struct ipc_client *link, struct err *e)
 {
 	j->link = link;
 	if (open_file(j, s, e))
@@ -60,7 +59,7 @@ int journal_open(struct journal *j, const struct msg_start *s,
 	return 0;
 }
 
-void journal_close(struct journal *j)
+void ledger_close(struct ledger *j)
 {
 	if (j->open) {
 		sql_keep_wal(j->file.db, WAL_KEPT);
@@ -70,14 +69,14 @@ void journal_close(struct journal *j)
 }
 
 /* A hint: if it cannot be given, the row is found without it. */
-static void hint(struct journal *j, const struct msg *m)
+static void hint(struct ledger *j, const struct msg *m)
 {
 	struct err ignored;
 
 	(void)ipc_client_report(j->link, m, &ignored);
 }
 
-void journal_changed(struct journal *j)
+void ledger_changed(struct ledger *j)
 {
 	struct msg m = {.type = MSG_TYPE_EVENT};
 
@@ -87,7 +86,7 @@ void journal_changed(struct journal *j)
 	hint(j, &m);
 }
 
-static void add_usage(struct journal *j, const struct usage_new *u)
+static void add_usage(struct ledger *j, const struct usage_new *u)
 {
 	struct msg m = {.type = MSG_TYPE_USAGE};
 
@@ -102,7 +101,7 @@ static void add_usage(struct journal *j, const struct usage_new *u)
 	hint(j, &m);
 }
 
-static void tell_extras(struct journal *j, const struct event_new *ev,
+static void tell_extras(struct ledger *j, const struct event_new *ev,
 			const struct event_ref *ref)
 {
 	struct msg m = {.type = MSG_TYPE_OUTBOX};
@@ -117,17 +116,17 @@ static void tell_extras(struct journal *j, const struct event_new *ev,
 	}
 }
 
-static void tell(struct journal *j, const struct event_new *ev, size_t n,
+static void tell(struct ledger *j, const struct event_new *ev, size_t n,
 		 const struct event_ref *refs)
 {
 	for (size_t i = 0; i < n; i++)
 		tell_extras(j, &ev[i], &refs[i]);
 	atomic_store(&j->seq, j->writer.tail);
-	journal_changed(j);
+	ledger_changed(j);
 }
 
-int journal_add(struct journal *j, const struct event_new *ev, size_t n,
-		struct event_ref *refs, struct err *e)
+int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
+	       struct event_ref *refs, struct err *e)
 {
 	struct event_ref *own = NULL;
 	int rc;
@@ -149,8 +148,8 @@ int journal_add(struct journal *j, const struct event_new *ev, size_t n,
 	return rc;
 }
 
-int journal_addf(struct journal *j, const char *type, const char *key,
-		 struct err *e, const char *fmt, ...)
+int ledger_addf(struct ledger *j, const char *type, const char *key,
+		struct err *e, const char *fmt, ...)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
@@ -163,13 +162,13 @@ int journal_addf(struct journal *j, const char *type, const char *key,
 	ev.body = b.p;
 	rc = buf_ok(&b, type, e);
 	if (rc == 0)
-		rc = journal_add(j, &ev, 1, NULL, e);
+		rc = ledger_add(j, &ev, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }
 
-int journal_end(struct journal *j, const struct event_new *last,
-		enum reason reason, struct err *e)
+int ledger_end(struct ledger *j, const struct event_new *last,
+	       enum reason reason, struct err *e)
 {
 	struct event_ref ref;
 

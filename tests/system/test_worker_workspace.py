@@ -1,0 +1,118 @@
+"""skep-worker: commands on a mount of the agent's file."""
+import os
+import time
+
+from lib import eventually, skip
+from worker_lib import STUBBORN, Supervisor, Worker, failed, marked, ok
+
+
+def mounts():
+    with open("/proc/self/mountinfo") as f:
+        return [line for line in f if " - fuse" in line]
+
+
+def needs_fuse():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("there is no /dev/fuse")
+
+
+def test_a_workspace_in_the_file_is_there_for_the_next_run(home):
+    needs_fuse()
+    sup = Supervisor(home)
+    before = mounts()
+    w = Worker(sup, "exec", {"shell": "mkdir d && echo inside > d/f && pwd"},
+               workspace_mode="vfs-only", workspace=None)
+    ok(w)
+    assert w.events("output")[-1][1]["text"] == "/mnt/workspace"
+    again = Worker(sup, "exec", {"shell": "cat d/f; grep -c fuse /proc/mounts"},
+                   n=2, workspace_mode="vfs-only", workspace=None)
+    ok(again)
+    assert "inside" in [b["text"] for _, b in w.events("output")]
+    assert mounts() == before, "the host saw the mount"
+    assert marked(w.db) == [], marked(w.db)
+
+
+def test_a_scratch_workspace_leaves_the_host_as_it_is(home):
+    needs_fuse()
+    base = home.dir / "base"
+    base.mkdir()
+    (base / "old").write_text("host\n")
+    w = Worker(Supervisor(home), "exec",
+               {"shell": "cat old; echo changed > old; echo new > new; ls"},
+               workspace_mode="vfs-scratch", workspace=str(base))
+    ok(w)
+    assert [b["text"] for _, b in w.events("output")] == ["host", "new", "old"]
+    assert (base / "old").read_text() == "host\n"
+    assert sorted(os.listdir(base)) == ["old"]
+
+
+def test_a_run_on_a_mount_can_be_cancelled_and_keeps_what_it_wrote(home):
+    needs_fuse()
+    sup = Supervisor(home)
+    word = "mounted-%d" % os.getpid()
+    more = dict(workspace_mode="vfs-only", workspace=None)
+    w = Worker(sup, "exec", {"command": [
+        "python3", "-c", "open('kept','w').write('x')\n" + STUBBORN, word]},
+        **more)
+    eventually(lambda: w.has("output", 2))
+    sup.command(w.run, type="cancel", id=1, reason="x", grace_ms=200)
+    m = w.finished()
+    assert m["outcome"] == "cancelled", m
+    assert marked(word) == [] and marked(w.db) == []
+    again = Worker(sup, "exec", {"command": ["cat", "kept"]}, n=2, **more)
+    ok(again)
+    assert again.events("output")[-1][1]["text"] == "x"
+
+
+def test_a_paused_run_on_a_mount_goes_on(home):
+    needs_fuse()
+    sup = Supervisor(home)
+    w = Worker(sup, "exec", {"shell":
+        "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >> f; sleep 0.05; done; "
+        "wc -l < f"}, workspace_mode="vfs-only", workspace=None)
+    sup.wait("ready")
+    eventually(lambda: w.has("run_started"))
+    sup.command(w.run, type="pause", id=1)
+    sup.wait("applied", id=1)
+    time.sleep(0.2)
+    sup.command(w.run, type="resume", id=2)
+    ok(w)
+    assert w.events("output")[-1][1]["text"] == "10"
+
+
+def test_a_killed_worker_leaves_no_mount_and_no_process(home):
+    needs_fuse()
+    sup = Supervisor(home)
+    before = mounts()
+    w = Worker(sup, "exec", {"shell": "echo up; sleep 60"},
+               workspace_mode="vfs-only", workspace=None)
+    eventually(lambda: w.has("output"))
+    w.process.kill()
+    w.process.wait()
+    eventually(lambda: marked(w.db) == [], what="the end of the mount")
+    assert mounts() == before
+
+
+def test_without_fuse_a_run_says_so_and_a_script_works(home):
+    sup = Supervisor(home)
+    more = dict(workspace_mode="vfs-scratch", workspace=None)
+    failed(Worker(sup, "exec", {"command": ["true"]}, **more), "workspace",
+           "needs a directory")
+    ok(Worker(sup, "script", {"steps": []}, n=2, **more))
+
+
+def test_what_a_run_must_leave_behind_is_taken_from_the_mount(home):
+    needs_fuse()
+    w = Worker(Supervisor(home), "exec", {"shell": "echo text > report.md"},
+               workspace_mode="vfs-only", workspace=None,
+               artifacts={"required": ["report.md"]})
+    ok(w)
+    assert home.query(w.db, "SELECT count(*) FROM artifact") == [(1,)]
+
+
+def test_a_file_that_must_be_left_behind_and_is_not_fails_the_run(home):
+    needs_fuse()
+    w = Worker(Supervisor(home), "exec", {"shell": "true"},
+               workspace_mode="vfs-only", workspace=None,
+               artifacts={"required": ["report.md"]})
+    failed(w, "artifact_missing", "report.md")

@@ -1,0 +1,167 @@
+#include "worker/workspace.h"
+
+#include "base/clock.h"
+#include "worker/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000
+#define READY_MS  10000
+#define END_MS    5000 /* for the last commit of the mount */
+#define SERVER    "skep-worker"
+
+/* Beside the program that we are: the spawner forks workers without exec. */
+static int server_path(char out[PATH_MAX], struct err *e)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n < 0)
+		return err_errno_set(e, "/proc/self/exe");
+	self[n] = '\0';
+	n = snprintf(out, PATH_MAX, "%s/%s", dirname(self), SERVER);
+	return n < PATH_MAX ? 0 : err_set(e, ERR_IO, "a path is too long");
+}
+
+static int start_server(struct workspace *w, struct err *e)
+{
+	const struct msg_start *s = w->run->start;
+	struct arena *a = &w->run->arena;
+	bool scratch = strcmp(s->workspace_mode, "vfs-scratch") == 0;
+	char path[PATH_MAX];
+	char *env[] = {NULL}, *argv[6] = {0};
+	struct child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
+
+	if (scratch && !s->workspace)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "vfs-scratch needs a directory below it");
+	if (server_path(path, e))
+		return -1;
+	argv[0] = path;
+	argv[1] = arena_text(a, "--mount");
+	argv[2] = arena_text(a, s->agent_db);
+	argv[3] = arena_text(a, s->agent);
+	argv[4] = arena_text(a, scratch ? s->workspace : "");
+	if (child_start(&w->mount, &spec, e))
+		return -1;
+	tree_spare(w->mount.pid);
+	return 0;
+}
+
+/* "ready", or a sentence. */
+static int judge(const char *said, struct err *e)
+{
+	if (strcmp(said, "ready\n") == 0)
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED, "%.*s", (int)strcspn(said, "\n"),
+		       said[0] ? said : "the mount ended without a word");
+}
+
+static int await_ready(struct workspace *w, struct err *e)
+{
+	int64_t until = clock_mono_ns() + (int64_t)READY_MS * NS_PER_MS;
+	char said[512] = "";
+	size_t n = 0;
+
+	while (!strchr(said, '\n') && n < sizeof said - 1) {
+		struct pollfd p = {.fd = w->mount.out, .events = POLLIN};
+		int64_t left = (until - clock_mono_ns()) / NS_PER_MS;
+		ssize_t got;
+
+		if (run_ending(w->run))
+			return err_set(e, ERR_CANCELED, "it never began");
+		if (left <= 0)
+			return err_set(e, ERR_UNSUPPORTED,
+				       "the workspace was not mounted in time");
+		if (run_poll(w->run, &p, 1, left, e))
+			return -1;
+		got = p.revents ? read(p.fd, said + n, sizeof said - 1 - n) : 0;
+		if (p.revents && got <= 0)
+			break;
+		n += (size_t)got;
+		said[n] = '\0';
+	}
+	return judge(said, e);
+}
+
+static int open_ns(const char *name, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int enter_able(struct workspace *w, struct err *e)
+{
+	w->ns.mnt = open_ns("mnt", w->mount.pid);
+	if (geteuid() != 0)
+		w->ns.user = open_ns("user", w->mount.pid);
+	if (w->ns.mnt < 0 || (geteuid() != 0 && w->ns.user < 0))
+		return err_errno_set(e, "namespace of the workspace");
+	return 0;
+}
+
+int workspace_open(struct run *r, struct err *e)
+{
+	struct workspace *w = arena_alloc(&r->arena, sizeof *w);
+
+	*w = (struct workspace){.run = r,
+				.mount = {.in = -1, .out = -1, .err = -1},
+				.ns = {.user = -1, .mnt = -1}};
+	r->workspace = w;
+	if (strcmp(r->start->workspace_mode, "disk") == 0) {
+		w->dir = r->start->workspace ? r->start->workspace : "/";
+		return 0;
+	}
+	w->dir = WORKSPACE_MOUNT;
+	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ? -1
+									   : 0;
+}
+
+int workspace_dir(const struct workspace *w)
+{
+	char path[PATH_MAX];
+
+	if (w->mount.pid) /* into its mount namespace */
+		snprintf(path, sizeof path, "/proc/%d/root%s",
+			 (int)w->mount.pid, w->dir);
+	else
+		snprintf(path, sizeof path, "%s", w->dir);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+const struct child_ns *workspace_ns(const struct workspace *w)
+{
+	return w->mount.pid ? &w->ns : NULL;
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int workspace_close(struct workspace *w, struct err *e)
+{
+	int status, rc = 0;
+
+	shut(&w->ns.user);
+	shut(&w->ns.mnt);
+	child_close(&w->mount);
+	if (w->mount.pid) {
+		tree_spare(0);
+		rc = tree_end(END_MS, 0, &status, e);
+	}
+	w->mount.pid = 0;
+	return rc;
+}

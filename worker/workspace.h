@@ -1,0 +1,51 @@
+#ifndef WORKER_WORKSPACE_H
+#define WORKER_WORKSPACE_H
+
+#include "base/err.h"
+#include "worker/child.h"
+#include "worker/run.h"
+
+/*
+ * Where the commands of a run work.
+ *
+ *   disk         a directory of the host
+ *   vfs-scratch  the agent's namespace "main" over a directory of the host that
+ *                is only read
+ *   vfs-only     the agent's namespace "main", and nothing below it
+ *
+ * The vfs modes are a FUSE mount that only the run's own processes see: a
+ * process of ours (skep-worker --mount) makes a mount namespace, mounts there
+ * and serves; commands enter the namespace as they start. Nothing of it is
+ * left on the host, whoever dies. Drivers that start no commands need none of
+ * this, and work where there is no FUSE.
+ */
+#define WORKSPACE_PLACE "/mnt" /* covered by an empty tmpfs, with it in */
+#define WORKSPACE_MOUNT WORKSPACE_PLACE "/workspace"
+
+struct workspace {
+	struct run *run;
+	const char *dir;    /* as commands see it */
+	struct child mount; /* .pid 0: no mount */
+	struct child_ns ns;
+};
+
+/* Opens the workspace of the run, as r->workspace, which is closed when the run
+ * ends. ERR_UNSUPPORTED where the machine cannot mount; ERR_CANCELED if the run
+ * shall end meanwhile. */
+int workspace_open(struct run *r, struct err *e);
+
+/* The namespaces that commands must enter, or NULL. */
+const struct child_ns *workspace_ns(const struct workspace *w);
+
+/* The directory itself, as we see it, for the caller to close; -1: not to be
+ * had. */
+int workspace_dir(const struct workspace *w);
+
+/* After the commands are gone: what they wrote is committed when this returns. */
+int workspace_close(struct workspace *w, struct err *e);
+
+/* The process that serves the mount: prints "ready", or why it cannot, on
+ * stdout. `base` is the host directory below, or "". Returns an exit status. */
+int workspace_serve(const char *agent_db, const char *agent, const char *base);
+
+#endif

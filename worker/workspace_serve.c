@@ -1,0 +1,128 @@
+/* The process that serves the mount of a run's workspace. */
+#include "schema/agent_file.h"
+#include "vfs/mount.h"
+#include "vfs/vfs.h"
+#include "worker/workspace.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int write_to(const char *path, const char *text, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+	if (!done)
+		err_errno_set(e, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	return done ? 0 : -1;
+}
+
+/* Without root, a user namespace gives the right to mount in our own. */
+static int own_users(struct err *e)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	char map[64];
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return err_errno_set(e, "a user and mount namespace");
+	if (write_to("/proc/self/setgroups", "deny", e))
+		return -1;
+	snprintf(map, sizeof map, "%u %u 1", uid, uid);
+	if (write_to("/proc/self/uid_map", map, e))
+		return -1;
+	snprintf(map, sizeof map, "%u %u 1", gid, gid);
+	return write_to("/proc/self/gid_map", map, e);
+}
+
+/* A mount namespace of our own, and in it a place that is nobody's. */
+static int own_place(struct err *e)
+{
+	if (geteuid() != 0) {
+		if (own_users(e))
+			return -1;
+	} else if (unshare(CLONE_NEWNS)) {
+		return err_errno_set(e, "a mount namespace");
+	}
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return err_errno_set(e, "make mounts private");
+	if (mount("skep", WORKSPACE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV,
+		  "mode=0755,size=64k"))
+		return err_errno_set(e, "tmpfs on " WORKSPACE_PLACE);
+	if (mkdir(WORKSPACE_MOUNT, 0755))
+		return err_errno_set(e, WORKSPACE_MOUNT);
+	return 0;
+}
+
+/* The namespace, made at its first use; one over another base is refused. */
+static int open_main(struct vfs **v, struct sql *db, const char *base,
+		     struct err *e)
+{
+	const char *want = base[0] ? base : NULL, *has;
+
+	if (vfs_create(db, "main", want, e) && e->code != ERR_CONFLICT)
+		return -1;
+	if (vfs_open(v, db, "main", "run", e))
+		return -1;
+	has = vfs_base(*v);
+	if ((has != NULL) == (want != NULL) && (!has || !strcmp(has, want)))
+		return 0;
+	err_set(e, ERR_CONFLICT,
+		"the agent's workspace is over %s, not over %s: discard or "
+		"apply it first",
+		has ? has : "nothing", want ? want : "nothing");
+	vfs_close(*v);
+	return -1;
+}
+
+static void say_ready(void *arg)
+{
+	(void)arg;
+	printf("ready\n");
+	(void)fflush(stdout);
+}
+
+static int serve(struct sql *db, const char *base, struct err *e)
+{
+	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
+				      .ready = say_ready};
+	struct vfs *v;
+	int rc;
+
+	if (open_main(&v, db, base, e))
+		return -1;
+	rc = vfs_mount(v, &o, e);
+	vfs_close(v);
+	return rc;
+}
+
+int workspace_serve(const char *agent_db, const char *agent, const char *base)
+{
+	struct agent_file f;
+	struct err e = {0};
+	int rc;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0); /* commit, then go */
+	rc = vfs_mount_check(&e);
+	if (rc == 0)
+		rc = agent_file_open(&f, agent_db, agent, 0, &e);
+	if (rc == 0) {
+		rc = own_place(&e);
+		if (rc == 0)
+			rc = serve(f.db, base, &e);
+		agent_file_close(&f);
+	}
+	if (rc)
+		printf("%s\n", e.text);
+	return rc ? err_exit_status(e.code) : 0;
+}
