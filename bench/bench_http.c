@@ -14,9 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define EVERY_MS 100 /* so 10 events a second for each follower */
-#define WARM_NS  (INT64_C(1500) * 1000000)
-#define ASK_NS   (INT64_C(20) * 1000000) /* between two plain requests */
+#define EVERY_MS   100 /* so 10 events a second for each follower */
+#define WARM_NS(n) (INT64_C(1500000000) + (n)*INT64_C(1000000))
+#define ASK_NS     (INT64_C(20) * 1000000) /* between two plain requests */
 
 enum { RSS_MB, CPU, REQUEST_P99_US, LOST }; /* of bench_sample.more */
 
@@ -222,7 +222,7 @@ static int measure_crowd(struct crowd *f, const struct load *l,
 		      "{\"driver\":\"script\"}", NULL, e) ||
 	    host_run(&f->host, "a", script, run, e) ||
 	    connect_all(f, run, l, e) ||
-	    pump(f, clock_mono_ns() + WARM_NS, r, e))
+	    pump(f, clock_mono_ns() + WARM_NS(l->followers), r, e))
 		return -1;
 	f->counts = true;
 	begin = clock_mono_ns();
