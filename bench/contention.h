@@ -1,0 +1,87 @@
+#ifndef BENCH_CONTENTION_H
+#define BENCH_CONTENTION_H
+
+#include "bench/bench.h"
+#include "bench/store.h"
+
+/*
+ * Several processes that write at once. A setting says who writes where and
+ * how; contention_measure forks the writers, lets them run for
+ * bench_seconds(r), checks what they wrote, and gives the outcome.
+ */
+enum layout {
+#define LAYOUT(name, what) LAYOUT_##name,
+#include "bench/layouts.def"
+#undef LAYOUT
+	LAYOUTS
+};
+
+const char *layout_name(enum layout l);
+const char *layout_what(enum layout l);
+
+struct workload {         /* what one writer does; --workload FILE */
+	int64_t batch;    /* events a commit */
+	int64_t bytes;    /* of an event */
+	int64_t think_us; /* between two commits */
+	int64_t sessions; /* that a writer appends to in turn */
+};
+
+struct setting {
+	enum layout layout;
+	int processes;
+	struct workload work;
+	const char *pragmas; /* for every connection, or NULL */
+	bool retry; /* no busy_timeout: try again after a short sleep */
+};
+
+#define WRITERS_MAX  256
+#define TIMELINE_MAX 512
+
+struct moment {        /* one every TIMELINE_MS */
+	double events; /* committed since the last one */
+	double wal_mb;
+};
+
+#define TIMELINE_MS 20
+
+struct outcome {
+	double events_per_s;
+	struct histogram wait; /* ns of a commit, waiting included */
+	double fairness;       /* slowest writer / fastest */
+	int64_t starved;       /* writers that committed nothing */
+	int64_t busy;          /* SQLITE_BUSY that a program got to see */
+	double wal_peak_mb;
+	double commits_per_sync; /* group commit: events a commit */
+	struct moment timeline[TIMELINE_MAX];
+	size_t moments;
+};
+
+int contention_measure(struct bench_run *r, const struct setting *s,
+		       struct outcome *out, struct err *e);
+
+int workload_load(const char *path, struct workload *out, struct err *e);
+
+/* --- shared between the files of it ------------------------------------ */
+
+struct writer_board { /* what one writer tells the others; shared memory */
+	struct histogram wait;
+	int64_t events;
+	int64_t busy;
+	struct err failed; /* code ERR_OK: it did not */
+};
+
+struct board {
+	_Atomic int ready; /* writers that have their file open */
+	_Atomic bool go;
+	_Atomic bool stop;
+	_Atomic int64_t events; /* of all, for the timeline */
+	int64_t commits;        /* of the one writer of a group */
+	struct writer_board writers[WRITERS_MAX];
+};
+
+/* The processes of LAYOUT_group; each ends by _exit. */
+void group_client(const struct setting *s, struct board *b, int me, int fd);
+void group_writer(const struct setting *s, struct board *b, const int *fds,
+		  const char *dir);
+
+#endif

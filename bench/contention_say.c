@@ -1,0 +1,310 @@
+/* Tables, plots, metrics and sentences about contention. */
+#include "bench/contention_say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#define CURVE_MAX 32
+
+static double ms_at(const struct point *p, double q)
+{
+	return (double)histogram_at(&p->wait, q) / 1e6;
+}
+
+static void say_row(struct bench_run *r, const struct point *p)
+{
+	if (p->rate.n == 0)
+		return;
+	bench_table(r, p->section,
+		    "%s|%d|%.0f|%.0f|%.3f|%.2f|%.1f|%.0f|%.2f|%" PRId64
+		    "|%" PRId64 "|%.1f",
+		    p->label, p->s.processes, samples_median(&p->rate),
+		    samples_spread(&p->rate), ms_at(p, 0.5), ms_at(p, 0.99),
+		    ms_at(p, 0.999), (double)p->wait.max / 1e6,
+		    samples_median(&p->fairness), p->busy, p->starved,
+		    p->wal_peak_mb);
+}
+
+static void say_tables(struct bench_run *r, const struct point *points,
+		       size_t n)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(points[i].section, last) != 0)
+			bench_table(r, points[i].section,
+				    "layout|writers|events/s|±|p50 ms|p99|"
+				    "p99.9|max|slowest/fastest|BUSY|starved|"
+				    "WAL MB");
+		last = points[i].section;
+		say_row(r, &points[i]);
+	}
+}
+
+/* --- curves over the number of writers --------------------------------- */
+
+struct curve {
+	double x[CURVE_MAX];
+	double rate[CURVE_MAX];
+	double p99[CURVE_MAX];
+	double fair[CURVE_MAX];
+	size_t n;
+};
+
+static void trace(const struct point *points, size_t n, enum layout l,
+		  struct curve *c)
+{
+	c->n = 0;
+	for (size_t i = 0; i < n && c->n < CURVE_MAX; i++) {
+		const struct point *p = &points[i];
+
+		if (strcmp(p->section, SECTION_SCALING) != 0 ||
+		    p->s.layout != l || p->rate.n == 0)
+			continue;
+		c->x[c->n] = p->s.processes;
+		c->rate[c->n] = samples_median(&p->rate);
+		c->p99[c->n] = samples_median(&p->p99_ms);
+		c->fair[c->n++] = samples_median(&p->fairness);
+	}
+}
+
+static void plot_curves(struct bench_run *r, const struct curve *curves)
+{
+	static const struct {
+		const char *title;
+		const char *y_label;
+		enum bench_scale y_scale;
+		size_t offset;
+	} pictures[] = {
+		{"Throughput over the number of writers", "events per second",
+		 BENCH_LINEAR, offsetof(struct curve, rate)},
+		{"99 of 100 commits take at most", "ms, logarithmic", BENCH_LOG,
+		 offsetof(struct curve, p99)},
+		{"Fairness: events of the slowest writer / the fastest", "",
+		 BENCH_LINEAR, offsetof(struct curve, fair)},
+	};
+
+	for (size_t k = 0; k < sizeof pictures / sizeof pictures[0]; k++) {
+		struct bench_series series[LAYOUTS];
+		size_t used = 0;
+
+		for (int l = 0; l < LAYOUTS; l++) {
+			const char *at = (const char *)&curves[l];
+
+			if (curves[l].n > 0)
+				series[used++] = (struct bench_series){
+					layout_what((enum layout)l),
+					curves[l].x,
+					(const double
+						 *)(const void
+							    *)(at +
+							       pictures[k]
+								       .offset),
+					curves[l].n};
+		}
+		bench_plot(r, &(struct bench_plot){
+				      .title = pictures[k].title,
+				      .x_label = "writers, logarithmic",
+				      .y_label = pictures[k].y_label,
+				      .x_scale = BENCH_LOG,
+				      .y_scale = pictures[k].y_scale,
+				      .series = series,
+				      .nseries = used});
+	}
+}
+
+/* Commits of the most crowded shared file, and its WAL, over time. */
+static void plot_timeline(struct bench_run *r, const struct point *points,
+			  size_t n)
+{
+	static double x[TIMELINE_MAX], events[TIMELINE_MAX], wal[TIMELINE_MAX];
+	const struct point *p = NULL;
+	size_t m;
+
+	for (size_t i = 0; i < n; i++)
+		if (points[i].s.layout == LAYOUT_shared &&
+		    points[i].rate.n > 0 &&
+		    (!p || points[i].s.processes > p->s.processes))
+			p = &points[i];
+	if (!p)
+		return;
+	m = p->last.moments;
+	for (size_t i = 0; i < m; i++) {
+		x[i] = (double)i * TIMELINE_MS / 1e3;
+		events[i] = p->last.timeline[i].events;
+		wal[i] = p->last.timeline[i].wal_mb * 10;
+	}
+	bench_plot(r, &(struct bench_plot){
+			      .title = "One shared file over time: commits, "
+				       "and how the WAL grows and is emptied",
+			      .x_label = "seconds",
+			      .y_label = "",
+			      .series =
+				      (const struct bench_series[]){
+					      {"events in 20 ms", x, events, m},
+					      {"WAL, in 0.1 MB", x, wal, m}},
+			      .nseries = 2});
+}
+
+static void plot_waits(struct bench_run *r, const struct point *points,
+		       size_t n)
+{
+	static struct bench_result res[LAYOUTS];
+	char title[96];
+	int most = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (points[i].s.processes > most)
+			most = points[i].s.processes;
+	for (size_t i = 0; i < n && used < LAYOUTS; i++)
+		if (points[i].s.processes == most &&
+		    !strcmp(points[i].section, SECTION_SCALING))
+			res[used++] = (struct bench_result){
+				.name = layout_what(points[i].s.layout),
+				.wait = points[i].wait};
+	snprintf(title, sizeof title, "How long a commit takes, %d writers",
+		 most);
+	bench_plot_waits(r, title, res, used);
+}
+
+/* --- words -------------------------------------------------------------- */
+
+/* Where the curve bends: the fewest writers with 90 % of the most. */
+static size_t bend_of(const struct curve *c)
+{
+	double most = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < c->n; k++)
+		most = c->rate[k] > most ? c->rate[k] : most;
+	while (i + 1 < c->n && c->rate[i] < 0.9 * most)
+		i++;
+	return i;
+}
+
+static void say_own(struct bench_run *r, const struct curve *c)
+{
+	size_t at = bend_of(c), last = c->n - 1;
+
+	if (c->n < 2)
+		return;
+	bench_say(r,
+		  "A file each: %.0f events/s alone, %.0f with %.0f writers. "
+		  "The curve bends at %.0f, because this machine has %d cores "
+		  "and a commit is CPU work as long as nothing waits for the "
+		  "disk; writers of different files do not know of each other.",
+		  c->rate[0], c->rate[last], c->x[last], c->x[at],
+		  get_nprocs());
+}
+
+static void say_shared(struct bench_run *r, const struct curve *c,
+		       const struct curve *plain)
+{
+	size_t last = c->n - 1;
+
+	if (c->n < 2)
+		return;
+	bench_say(r,
+		  "One file: SQLite lets one writer in at a time, so %.0f "
+		  "writers together commit %.0f events/s, %.2f times what one "
+		  "alone does (%.0f). More writers only wait longer: p99 goes "
+		  "from %.2f to %.1f ms.",
+		  c->x[last], c->rate[last], c->rate[last] / c->rate[0],
+		  c->rate[0], c->p99[0], c->p99[last]);
+	if (plain->n != c->n)
+		return;
+	bench_say(r,
+		  "Who waits how matters: with SQLite's own waiting (it sleeps "
+		  "and looks again) the slowest of %.0f writers gets %.0f %% "
+		  "of what the fastest gets, and p99 is %.1f ms; standing in "
+		  "line it gets %.0f %%, and p99 is %.1f ms.",
+		  c->x[last], plain->fair[last] * 100, plain->p99[last],
+		  c->fair[last] * 100, c->p99[last]);
+}
+
+static void say_group(struct bench_run *r, const struct point *points, size_t n,
+		      const struct curve *c, const struct curve *shared)
+{
+	size_t last = c->n - 1;
+
+	if (c->n < 2 || shared->n != c->n)
+		return;
+	bench_say(r,
+		  "One process that commits for all makes %.0f writers %.2f "
+		  "times as fast as the same writers in line, since one commit "
+		  "carries what came meanwhile.",
+		  c->x[last], c->rate[last] / shared->rate[last]);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(points[i].label, "group, FULL") &&
+		    points[i].rate.n > 0)
+			bench_say(r,
+				  "With synchronous=FULL every commit waits "
+				  "for the disk; there %.1f events share one "
+				  "commit.",
+				  points[i].last.commits_per_sync);
+}
+
+static void say_ratios(struct bench_run *r, const struct curve *ours,
+		       const struct curve *plain, const char *what)
+{
+	for (size_t i = 0; i < ours->n && i < plain->n; i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "%s_events_per_s_%.0f", what,
+			 ours->x[i]);
+		bench_metric(r, &(struct bench_metric){
+					.metric = name,
+					.unit = "1/s",
+					.value = ours->rate[i],
+					.against = "reference",
+					.against_value = plain->rate[i]});
+	}
+}
+
+static void say_fairness(struct bench_run *r, const struct point *points,
+			 size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct point *p = &points[i];
+		char name[64];
+
+		if (p->s.layout != LAYOUT_shared || p->rate.n == 0 ||
+		    strcmp(p->section, SECTION_SCALING) != 0 ||
+		    p->s.processes < 2)
+			continue;
+		snprintf(name, sizeof name, "shared_fairness_%d",
+			 p->s.processes);
+		bench_metric(r, &(struct bench_metric){.metric = name,
+						       .unit = "ratio",
+						       .samples = &p->fairness,
+						       .against = "limit",
+						       .against_value = 0.5});
+		snprintf(name, sizeof name, "shared_busy_%d", p->s.processes);
+		bench_metric(r, &(struct bench_metric){.metric = name,
+						       .unit = "errors",
+						       .value = (double)p->busy,
+						       .less_is_better = true});
+	}
+}
+
+void contention_say(struct bench_run *r, const struct point *points, size_t n)
+{
+	struct curve curves[LAYOUTS];
+
+	for (int l = 0; l < LAYOUTS; l++)
+		trace(points, n, (enum layout)l, &curves[l]);
+	say_tables(r, points, n);
+	say_ratios(r, &curves[LAYOUT_own], &curves[LAYOUT_plain_own], "own");
+	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
+		   "shared");
+	say_fairness(r, points, n);
+	say_own(r, &curves[LAYOUT_own]);
+	say_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
+	say_group(r, points, n, &curves[LAYOUT_group], &curves[LAYOUT_shared]);
+	plot_curves(r, curves);
+	plot_waits(r, points, n);
+	plot_timeline(r, points, n);
+}

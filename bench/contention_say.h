@@ -1,0 +1,29 @@
+#ifndef BENCH_CONTENTION_SAY_H
+#define BENCH_CONTENTION_SAY_H
+
+#include "bench/contention.h"
+
+/* What was measured of one setting, and the words for all of them. */
+#define SECTION_SCALING    "writers"
+#define SECTION_BATCH      "events a commit"
+#define SECTION_SYNC       "synchronous"
+#define SECTION_CHECKPOINT "checkpoint of the WAL"
+#define SECTION_BUSY       "how a writer waits for the lock"
+
+struct point {
+	const char *section;
+	char label[48];
+	struct setting s;
+	struct samples rate;
+	struct samples fairness;
+	struct samples p99_ms;
+	struct histogram wait;
+	int64_t busy;
+	int64_t starved;
+	double wal_peak_mb;
+	struct outcome last; /* of the last round: its timeline is shown */
+};
+
+void contention_say(struct bench_run *r, const struct point *points, size_t n);
+
+#endif
