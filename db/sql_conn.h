@@ -30,6 +30,7 @@ struct sql {
 	uint64_t commits;    /* see sql_commits */
 	bool always_full;    /* opened with SQL_FULL */
 	bool full;           /* synchronous=FULL at the moment */
+	int64_t lock_until;  /* of the wait for SQLite's lock */
 	struct stmt stmts[];
 };
 

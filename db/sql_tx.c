@@ -1,7 +1,7 @@
 /* Transactions of a connection. */
 #include "db/sql_conn.h"
 
-#include "base/file.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -31,6 +31,46 @@ static uint32_t commits_noticed(struct sql *db)
 	return v;
 }
 
+/*
+ * Whoever comes here is first in line, so one process at a time looks for the
+ * lock; it can do so often. (SQLite's own waiting sleeps up to 100 ms, and
+ * sqlite3_interrupt does not end it.)
+ */
+static int wait_for_lock(void *arg, int count)
+{
+	struct sql *db = arg;
+	unsigned us = count < 20 ? 50 : count < 200 ? 200 : 1000;
+
+	if (count == 0)
+		db->lock_until = clock_mono_ns() +
+				 (int64_t)db->turn.wait_ms * 1000000;
+	if (turn_stopped(&db->turn) || clock_mono_ns() >= db->lock_until)
+		return 0;
+	usleep(us);
+	return 1;
+}
+
+static int begin(struct sql *db, struct err *e)
+{
+	int bad;
+
+	sqlite3_busy_handler(db->conn, wait_for_lock, db);
+	bad = step_once(db, db->begin, "begin", e);
+	sqlite3_busy_timeout(db->conn, TURN_WAIT_MS);
+	if (bad && e->code == ERR_BUSY && turn_stopped(&db->turn))
+		return err_set(e, ERR_CANCELED,
+			       "%s: waiting to write was interrupted",
+			       db->path);
+	return bad;
+}
+
+/*
+ * A commit that waits for the disk gives the line to the next at once: the
+ * next then waits for SQLite's lock, and we, if we come again, behind it. Else
+ * whoever just wrote would be back before the next has woken up, again and
+ * again. A commit that does not wait keeps the line, since handing it over
+ * costs more than the commit.
+ */
 int sql_enter(struct sql *db, struct err *e)
 {
 	if (db->depth > 0) {
@@ -40,10 +80,12 @@ int sql_enter(struct sql *db, struct err *e)
 	}
 	if (turn_take(&db->turn, db->path, e))
 		return -1;
-	if (step_once(db, db->begin, "begin", e)) {
+	if (begin(db, e)) {
 		turn_leave(&db->turn);
 		return -1;
 	}
+	if (db->full)
+		turn_leave(&db->turn);
 	db->depth = 1;
 	db->doomed = false;
 	db->writing = true;
@@ -93,7 +135,8 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 	if (db->writing) {
 		db->noticed = commits_noticed(db);
 		db->commits += !db->doomed;
-		turn_leave(&db->turn);
+		if (!db->full)
+			turn_leave(&db->turn);
 	}
 	return bad ? -1 : rc;
 }

@@ -101,7 +101,6 @@ static int wait_in_line(struct turn *t, const char *path, struct err *e)
 	if (start_timer(t, &timer))
 		return err_errno_set(e, "%s: timer", path);
 	t->waiter = pthread_self();
-	atomic_store(&t->stop, false);
 	atomic_store(&t->waiting, true);
 	rc = wait_until(t, end);
 	why = errno;
@@ -122,6 +121,7 @@ static int wait_in_line(struct turn *t, const char *path, struct err *e)
 
 int turn_take(struct turn *t, const char *path, struct err *e)
 {
+	atomic_store(&t->stop, false);
 	if (t->fd < 0 || flock(t->fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
@@ -133,6 +133,11 @@ void turn_leave(struct turn *t)
 {
 	if (t->fd >= 0)
 		flock(t->fd, LOCK_UN);
+}
+
+bool turn_stopped(const struct turn *t)
+{
+	return atomic_load(&t->stop);
 }
 
 /* A signal that comes before the waiter sleeps is lost, so it is sent until

@@ -31,6 +31,7 @@ void turn_close(struct turn *t);
 int turn_take(struct turn *t, const char *path, struct err *e);
 void turn_leave(struct turn *t);
 
-void turn_interrupt(struct turn *t); /* from any thread */
+void turn_interrupt(struct turn *t);     /* from any thread */
+bool turn_stopped(const struct turn *t); /* interrupted since turn_take */
 
 #endif

@@ -1,5 +1,6 @@
 #include "tests/support/temp.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
@@ -9,7 +10,9 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -263,6 +266,71 @@ static void an_open_transaction_makes_others_wait_not_fail(void **state)
 	sql_close(one);
 }
 
+static _Noreturn void commit_for_a_second(volatile int64_t *commits)
+{
+	int64_t end = clock_mono_ns() + 1000000000;
+	struct sql *db = open_control(); /* FULL */
+	struct err e = {0};
+
+	while (clock_mono_ns() < end) {
+		if (sql_enter(db, &e))
+			_exit(1);
+		usleep(3000); /* a slow disk */
+		if (sql_leave(db, put_kv(db, "fair", "x", &e), &e) < 0)
+			_exit(1);
+		(*commits)++;
+	}
+	sql_close(db);
+	_exit(0);
+}
+
+static void slow_commits_are_shared_out_fairly(void **state)
+{
+	int64_t *commits = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int64_t least = INT64_MAX, most = 0;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0)
+			commit_for_a_second(&commits[i]);
+	for (int i = 0; i < 4; i++) {
+		int status;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		least = commits[i] < least ? commits[i] : least;
+		most = commits[i] > most ? commits[i] : most;
+	}
+	printf("%ld to %ld commits\n", (long)least, (long)most);
+	assert_true(least * 2 >= most);
+	munmap(commits, 4096);
+}
+
+static void a_wait_for_a_lock_of_others_can_be_interrupted(void **state)
+{
+	struct sql *stranger, *db;
+	pthread_t thread;
+	struct err e;
+
+	(void)state;
+	/* one that does not stand in line, as the sqlite3 shell */
+	stranger = open_control();
+	db = open_control();
+	assert_int_equal(sql_script(stranger, "BEGIN IMMEDIATE", &e), 0);
+	pthread_create(&thread, NULL, interrupt_soon, db);
+	assert_int_equal(sql_enter(db, &e), -1);
+	assert_int_equal(e.code, ERR_CANCELED);
+	pthread_join(thread, NULL);
+	assert_int_equal(sql_script(stranger, "COMMIT", &e), 0);
+	assert_int_equal(sql_enter(db, &e), 0);
+	assert_int_equal(sql_leave(db, 0, &e), 0);
+	sql_close(db);
+	sql_close(stranger);
+}
+
 static void a_checkpoint_empties_the_log(void **state)
 {
 	struct sql *db = open_control();
@@ -293,6 +361,9 @@ int main(void)
 		cmocka_unit_test(an_interrupt_ends_a_long_query),
 		cmocka_unit_test(
 			an_open_transaction_makes_others_wait_not_fail),
+		cmocka_unit_test(slow_commits_are_shared_out_fairly),
+		cmocka_unit_test(
+			a_wait_for_a_lock_of_others_can_be_interrupted),
 		cmocka_unit_test(a_checkpoint_empties_the_log),
 	};
 	int bad;
