@@ -233,10 +233,12 @@ static void say_group(struct bench_run *r, const struct point *points, size_t n,
 	if (c->n < 2 || shared->n != c->n)
 		return;
 	bench_say(r,
-		  "One process that commits for all makes %.0f writers %.2f "
-		  "times as fast as the same writers in line, since one commit "
-		  "carries what came meanwhile.",
-		  c->x[last], c->rate[last] / shared->rate[last]);
+		  "One process that commits for all (group commit) reaches "
+		  "%.0f events/s with %.0f writers, %.2f times the same "
+		  "writers in line: a commit carries what came meanwhile, but "
+		  "every event crosses a socket twice.",
+		  c->rate[last], c->x[last],
+		  c->rate[last] / shared->rate[last]);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(points[i].label, "group, FULL") &&
 		    points[i].rate.n > 0)

@@ -15,23 +15,37 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-static size_t make_text(int64_t number, char *out, size_t cap)
-{
-	static const char words[] =
-		"The agent reads the file, finds the function that opens the "
-		"socket, and changes the time-out from five seconds to thirty; "
-		"then it runs the tests, sees that two of them fail, reads "
-		"their output, and corrects the expectation in the first one. ";
-	uint64_t r = mix((uint64_t)number);
-	size_t from = (size_t)(r % 100);
+static const char words[] =
+	"The agent reads the file, finds the function that opens the socket, "
+	"and changes the time-out from five seconds to thirty; then it runs "
+	"the tests, sees that two of them fail, reads their output, and "
+	"corrects the expectation in the first one. ";
 
-	return (size_t)snprintf(out, cap,
-				"{\"role\":\"assistant\",\"n\":%" PRId64
-				",\"trace\":\"%016" PRIx64
-				"\",\"content\":[{\"type\":\"text\",\"text\":"
-				"\"%s%.*s\"}],\"tokens\":%d}",
-				number, r, words + from, (int)(150 + r % 40),
-				words, (int)(r % 4096));
+#define FRAME_BYTES 110 /* of the JSON around the text */
+
+/* Event `number` of about `bytes` bytes; returns its length. */
+static size_t make_text(int64_t number, int64_t bytes, char *out, size_t cap)
+{
+	uint64_t r = mix((uint64_t)number);
+	size_t want = (size_t)(bytes ? bytes : EVENTS_BYTES), at, start;
+	size_t left = want > FRAME_BYTES ? want - FRAME_BYTES : 1;
+
+	at = (size_t)snprintf(out, cap,
+			      "{\"role\":\"assistant\",\"n\":%" PRId64
+			      ",\"trace\":\"%016" PRIx64
+			      "\",\"content\":[{\"type\":\"text\","
+			      "\"text\":\"",
+			      number, r);
+	for (start = (size_t)(r % 100); left > 0; start = 0) {
+		size_t n = sizeof words - 1 - start;
+
+		n = n < left ? n : left;
+		memcpy(out + at, words + start, n);
+		at += n;
+		left -= n;
+	}
+	return at + (size_t)snprintf(out + at, cap - at, "\"}],\"tokens\":%d}",
+				     (int)(r % 4096));
 }
 
 const struct store_event *events_next(struct event_source *s, size_t n)
@@ -41,7 +55,7 @@ const struct store_event *events_next(struct event_source *s, size_t n)
 		int64_t number = ++s->number;
 		bool keyed = s->keyed > 0 && number % s->keyed == 0;
 
-		s->batch[i].n = make_text(number, s->text[i],
+		s->batch[i].n = make_text(number, s->bytes, s->text[i],
 					  sizeof s->text[i]);
 		s->batch[i].json = s->text[i];
 		s->batch[i].key = keyed ? s->keys[i] : NULL;
@@ -54,6 +68,7 @@ const struct store_event *events_next(struct event_source *s, size_t n)
 }
 
 struct check {
+	int64_t bytes;
 	int64_t seen;
 	int64_t wrong; /* number of the first that differs; 0: none */
 };
@@ -61,8 +76,8 @@ struct check {
 static int compare_one(void *arg, const char *json, size_t n)
 {
 	struct check *c = arg;
-	char want[640];
-	size_t len = make_text(++c->seen, want, sizeof want);
+	char want[EVENTS_BYTES_MAX + 256];
+	size_t len = make_text(++c->seen, c->bytes, want, sizeof want);
 
 	if (len == n && !memcmp(want, json, n))
 		return 0;
@@ -71,9 +86,9 @@ static int compare_one(void *arg, const char *json, size_t n)
 }
 
 int events_verify(const struct store_kind *kind, void *store, int64_t n,
-		  struct err *e)
+		  int64_t bytes, struct err *e)
 {
-	struct check c = {0};
+	struct check c = {.bytes = bytes};
 
 	if (kind->read(store, compare_one, &c, e))
 		return -1;

@@ -9,12 +9,15 @@
  * compared without keeping anything.
  */
 #define EVENTS_BATCH_MAX 256
+#define EVENTS_BYTES_MAX 4000
+#define EVENTS_BYTES     500
 
 struct event_source {
 	int keyed;      /* every n-th has a key; 0: none */
+	int64_t bytes;  /* about; 0: EVENTS_BYTES */
 	int64_t number; /* of the last event */
 	struct store_event batch[EVENTS_BATCH_MAX];
-	char text[EVENTS_BATCH_MAX][640];
+	char text[EVENTS_BATCH_MAX][EVENTS_BYTES_MAX + 256];
 	char keys[EVENTS_BATCH_MAX][48];
 };
 
@@ -23,6 +26,6 @@ const struct store_event *events_next(struct event_source *s, size_t n);
 
 /* -1 with ERR_CORRUPT unless the store has exactly the first n events. */
 int events_verify(const struct store_kind *kind, void *store, int64_t n,
-		  struct err *e);
+		  int64_t bytes, struct err *e);
 
 #endif

@@ -214,11 +214,21 @@ static int read_reference(void *store,
 					 : store_sqlite_fail(s->db, "read", e);
 }
 
+static int tune_reference(void *store, const char *pragmas, struct err *e)
+{
+	struct reference *s = store;
+
+	return sqlite3_exec(s->db, pragmas, NULL, NULL, NULL)
+		       ? store_sqlite_fail(s->db, pragmas, e)
+		       : 0;
+}
+
 const struct store_kind store_reference = {
 	.name = "reference",
 	.what = "plain tables, cached statements",
 	.open = open_reference,
 	.append = append_reference,
 	.read = read_reference,
+	.tune = tune_reference,
 	.close = close_reference,
 };

@@ -31,6 +31,8 @@ struct store_kind {
 	int (*read)(void *store,
 		    int (*each)(void *arg, const char *json, size_t n),
 		    void *arg, struct err *e);
+	/* Pragmas for the connection; NULL: it has none. */
+	int (*tune)(void *store, const char *pragmas, struct err *e);
 	void (*close)(void *store);
 };
 

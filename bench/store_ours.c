@@ -102,12 +102,18 @@ static int read_ours(void *store,
 	return rc;
 }
 
+static int tune_ours(void *store, const char *pragmas, struct err *e)
+{
+	return sql_script(((struct ours *)store)->file.db, pragmas, e);
+}
+
 const struct store_kind store_ours = {
 	.name = "ours",
 	.what = "the worker's append: fence, key, parent, event",
 	.open = open_ours,
 	.append = append_ours,
 	.read = read_ours,
+	.tune = tune_ours,
 	.close = close_ours,
 };
 
@@ -117,5 +123,6 @@ const struct store_kind store_ours_full = {
 	.open = open_ours,
 	.append = append_full,
 	.read = read_ours,
+	.tune = tune_ours,
 	.close = close_ours,
 };
