@@ -140,3 +140,20 @@ def test_a_search_says_what_is_wrong_with_it(home):
     assert home.skep("session", "search", "fox", "--json").lines == []
     assert len(home.skep("session", "search", "fox", "--hidden",
                          "--json").lines) == 1
+
+
+def test_diagnostics_are_off_bounded_and_exportable(home):
+    agent(home)
+    home.skep("session", "append", "chat", "hello")
+    assert home.skep("diagnostic", "export").out == ""
+    home.skep("diagnostic", "keep", "2")
+    for i in range(2):
+        home.execute(home.agent_db("ada"), "INSERT INTO diagnostic (at, area, "
+                     "is_cut, body) VALUES (1, 'tts', 0, 'take %d')" % i)
+    rows = home.skep("diagnostic", "export", "--area", "tts").lines
+    assert [r["body"] for r in rows] == ["take 0", "take 1"], rows
+    home.skep("diagnostic", "keep", "1")
+    assert len(home.skep("diagnostic", "export").lines) == 1
+    home.refused(64, "diagnostic", "keep", "-1")
+    home.skep("diagnostic", "keep", "0")
+    assert home.skep("diagnostic", "export").out == ""
