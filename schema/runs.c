@@ -381,9 +381,14 @@ static int after_move(struct sql *db, const struct run_move_ask *m,
 	struct command_late_in late = {m->id, m->now};
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
+	struct command_reset_in reset = {m->id, m->now};
 
 	if (m->to == RUN_QUEUED)
-		return sql_exec(db, Q_RUN_WAIT_AGAIN, &wait, e) < 0 ? -1 : 0;
+		return sql_exec(db, Q_RUN_WAIT_AGAIN, &wait, e) < 0 ||
+				       sql_exec(db, Q_COMMAND_RESET, &reset,
+						e) < 0
+			       ? -1
+			       : 0;
 	if (!run_state_is_over(m->to))
 		return 0;
 	if (sql_exec(db, Q_RUN_CLOSE, &close, e) < 0 ||

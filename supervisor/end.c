@@ -119,7 +119,7 @@ static void check_times(struct live *l)
 	struct sup *s = l->sup;
 	int64_t now = (int64_t)uv_now(&s->loop);
 	int64_t silent = now - l->heard_ms;
-	int64_t most = s->config.run_heartbeat * SILENCE_BEATS;
+	int64_t most = l->heartbeat_ms * SILENCE_BEATS;
 	int64_t over = OPT_NONE;
 	struct why late = {.reason = "run_timeout",
 			   .verdict = RUN_WILL_TIME_OUT};

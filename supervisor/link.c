@@ -103,7 +103,7 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 	if (sup_move(l, RUN_EV_HELLO, &why, e))
 		return -1;
 	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
-		live_alarm(l, l->sup->config.run_heartbeat);
+		live_alarm(l, l->heartbeat_ms);
 	answer_later(l->sup, from, true);
 	return 0;
 }
@@ -232,6 +232,10 @@ static int on_finished(struct live *l, struct ipc_from from,
 		return 0;
 	}
 	why.verdict = run_verdict_join(l->verdict, verdict_said(l, f));
+	if (why.verdict == l->verdict) { /* as was wished, and why */
+		why.reason = l->reason;
+		why.detail = l->detail;
+	}
 	if (step_begin(&l->sup->step, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
 		return -1;

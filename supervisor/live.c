@@ -44,6 +44,7 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 	l->backoff_ms = row->backoff_ms;
 	l->grace_ms = row->grace_ms;
 	l->run_timeout_ms = row->run_timeout_ms;
+	l->heartbeat_ms = row->heartbeat_ms;
 	l->state = (enum run_state)run_state_from(row->state);
 	l->verdict = run_verdict_from(row->verdict);
 	l->last_seq = row->last_seq;

@@ -33,6 +33,7 @@ struct live {
 	char *session;
 	int64_t attempt, max_attempts, backoff_ms, grace_ms;
 	int64_t run_timeout_ms; /* OPT_NONE: none */
+	int64_t heartbeat_ms;   /* that the worker was told to keep */
 	enum run_state state;
 	enum run_verdict verdict;
 	char reason[64]; /* of the last move, and what is known beside it */

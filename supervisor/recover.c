@@ -72,7 +72,7 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 	else
 		live_alarm(l, l->state == RUN_STARTING
 				      ? s->config.run_start_timeout
-				      : s->config.run_heartbeat);
+				      : l->heartbeat_ms);
 }
 
 int sup_recover(struct sup *s, struct err *e)

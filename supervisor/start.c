@@ -187,6 +187,7 @@ static int launch(struct claim *c, int start_fd, struct err *e)
 		.id = c->run.id,
 		.attempt = c->run.attempt,
 		.token_hash = c->token_hash,
+		.heartbeat_ms = c->sup->config.run_heartbeat,
 		.agent_version = c->agent.version,
 		.now = clock_now(),
 	};
@@ -195,6 +196,7 @@ static int launch(struct claim *c, int start_fd, struct err *e)
 	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
 		return -1;
 	c->run.token_hash = c->token_hash;
+	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
 	l->start_fd = start_fd;
 	return sup_move(l, RUN_EV_START, &why, e);

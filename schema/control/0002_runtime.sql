@@ -50,6 +50,7 @@ CREATE TABLE run (
   start_ticks     INTEGER,
   boot_id         TEXT,
   token_hash      TEXT,
+  heartbeat_ms    INTEGER NOT NULL DEFAULT 0, -- that it was told to keep
   -- What the worker said.
   last_seq        INTEGER NOT NULL DEFAULT 0,
   input_tokens    INTEGER NOT NULL DEFAULT 0,

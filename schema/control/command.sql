@@ -31,6 +31,11 @@ UPDATE run_command SET state = 'late', done_at = :now
 UPDATE run_command SET state = 'late', done_at = :now
  WHERE run = :run AND state = 'pending' AND verb = :verb;
 
+-- query command_reset (run text, now time)
+-- What was meant for an attempt that is over; messages and answers are the run's.
+UPDATE run_command SET state = 'late', done_at = :now
+ WHERE run = :run AND state = 'pending' AND verb NOT IN ('message','answer');
+
 -- row approval_row (id text, run text, agent text, key text, title text,
 --   detail json, state text, fallback text, expires_at time, answered_by text,
 --   note text, asked_at time, answered_at time)

@@ -87,8 +87,9 @@ UPDATE run SET state = :to_state, verdict = :verdict, reason = :reason,
  WHERE id = :id AND state = :from_state;
 
 -- query run_set_attempt (id text, attempt i64, token_hash text,
---   agent_version i64, now time)
+--   heartbeat_ms i64, agent_version i64, now time)
 UPDATE run SET attempt = :attempt, token_hash = :token_hash,
+  heartbeat_ms = :heartbeat_ms,
   agent_version = :agent_version, started_at = :now, pid = NULL,
   start_ticks = NULL, boot_id = NULL, exit_code = NULL, signal = NULL
  WHERE id = :id;
@@ -196,12 +197,13 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
 -- row run_active_row (id text, agent text, session text, state text,
 --   verdict text, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
---   start_ticks opt, boot_id text, token_hash text, last_seq i64, started_at time, reason text, detail text)
+--   start_ticks opt, boot_id text, token_hash text, heartbeat_ms i64,
+--   last_seq i64, started_at time, reason text, detail text)
 
 -- query run_active -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
-  token_hash, last_seq, started_at, reason, detail
+  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;
@@ -209,7 +211,7 @@ SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
 -- query run_active_get (id text) -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
-  token_hash, last_seq, started_at, reason, detail
+  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run WHERE id = :id;
 
 -- query run_children (parent text) -> (id text)

@@ -1,0 +1,452 @@
+"""The supervisor and its runs: what they do when nothing goes wrong."""
+import os
+import signal
+import subprocess
+import time
+
+import lib
+from skepd_lib import Host, Refused, QUICK
+
+
+def host(home, **config):
+    merged = {"run": dict(QUICK["run"], **config)}
+    return Host(home, merged).start()
+
+
+def notes(n, every=1):
+    return [{"event": {"type": "note", "text": "n%d" % i}} for i in range(n)]
+
+
+def finish(h):
+    assert h.down() == 0, h.log()[-2000:]
+    h.check_books()
+
+
+def test_a_run_goes_from_the_queue_to_its_end_with_a_row_a_move(home):
+    h = host(home)
+    h.script("a", *notes(3))
+    run = h.submit("a")
+    assert h.until(run)["state"] == "succeeded"
+    assert h.moves(run) == [("queued", "accepted"), ("starting", "claimed"),
+                            ("running", "hello"), ("ending", "completed"),
+                            ("succeeded", "completed")]
+    assert h.notes("a", run) == ["n0", "n1", "n2"]
+    finish(h)
+
+
+def test_a_second_skepd_is_refused_and_the_first_goes_on(home):
+    h = host(home)
+    r = home.run(home.bin / "skepd", code=75)
+    assert "runs for this home" in r.err, r.err
+    assert h.answers()
+    finish(h)
+
+
+def test_a_cancelled_run_ends_and_keeps_what_it_wrote(home):
+    h = host(home)
+    h.script("a", *notes(2), {"sleep_ms": 60000})
+    run = h.submit("a")
+    lib.eventually(lambda: h.notes("a", run) == ["n0", "n1"], 10, "two notes")
+    began = time.monotonic()
+    assert h.cancel(run)["changed"]
+    row = h.until(run)
+    assert time.monotonic() - began < 1
+    assert (row["state"], row["reason"]) == ("cancelled", "cancelled")
+    assert not h.cancel(run)["changed"], "twice is harmless"
+    assert h.notes("a", run) == ["n0", "n1"]
+    finish(h)
+
+
+def test_a_run_cancelled_in_the_queue_never_starts(home):
+    h = host(home, max=1)
+    h.script("a", {"sleep_ms": 60000})
+    first, second = h.submit("a"), h.submit("a")
+    h.until(first, "running")
+    h.cancel(second)
+    assert h.until(second)["state"] == "cancelled"
+    assert [s for s, _ in h.moves(second)] == ["queued", "cancelled"]
+    h.cancel(first)
+    h.until(first)
+    finish(h)
+
+
+# Ignores SIGTERM, leaves the session, forgets its environment, forks twice. The
+# word in front tells the trees of tests apart.
+STUBBORN = ("trap '' TERM; (setsid sh -c \"MARK=1; trap '' TERM; env -i sh -c "
+            "'MARK=1; trap : TERM; while :; do sleep 1; done' & "
+            "while :; do sleep 1; done\" &) ; "
+            "MARK=1; while :; do sleep 1; done")
+
+
+def children(mark):
+    out = subprocess.run(["ps", "-eo", "pid,stat,args"], text=True,
+                         stdout=subprocess.PIPE).stdout
+    return [line for line in out.splitlines() if mark in line]
+
+
+def stubborn_tree(home, how, **config):
+    h = host(home, **config)
+    mark = home.dir.name.replace("-", "_")
+    h.shell("a", STUBBORN.replace("MARK", mark))
+    run = h.submit("a")
+    lib.eventually(lambda: len(children(mark + "=1")) >= 3, 10, "the tree")
+    how(h, run)
+    row = h.until(run)
+    left = children(mark + "=1")
+    assert not left, "processes live on: %s" % left
+    finish(h)
+    return row
+
+
+def test_a_tree_that_ignores_everything_is_gone_before_cancelled(home):
+    row = stubborn_tree(home, lambda h, run: h.cancel(run))
+    assert row["state"] == "cancelled"
+
+
+def test_the_same_without_cgroups(home):
+    row = stubborn_tree(home, lambda h, run: h.cancel(run), cgroup="off")
+    assert row["state"] == "cancelled"
+
+
+def kill_worker(h, run):
+    os.kill(h.until(run, "running")["pid"], signal.SIGKILL)
+
+
+def test_a_killed_worker_leaves_no_child_behind(home):
+    row = stubborn_tree(home, kill_worker)
+    assert (row["state"], row["reason"]) == ("failed", "worker_died")
+
+
+def test_a_killed_worker_leaves_no_child_behind_without_cgroups(home):
+    row = stubborn_tree(home, kill_worker, cgroup="off")
+    assert (row["state"], row["reason"]) == ("failed", "worker_died")
+
+
+def test_a_worker_that_ignores_the_cancel_is_killed_after_its_grace(home):
+    h = host(home)
+    h.script("a", {"stall": "for ever"})
+    run = h.submit("a", grace_ms=300)
+    h.until(run, "running")
+    time.sleep(0.2)
+    began = time.monotonic()
+    h.cancel(run)
+    assert h.until(run)["state"] == "cancelled"
+    assert 0.3 <= time.monotonic() - began < 2
+    finish(h)
+
+
+def test_a_killed_worker_is_tried_again_within_a_second(home):
+    h = host(home)
+    h.script("a", {"crash": "now", "attempts": 1}, *notes(1))
+    run = h.submit("a", max_attempts=2)
+    began = time.monotonic()
+    row = h.until(run)
+    assert time.monotonic() - began < 2
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    assert ("queued", "worker_died") in h.moves(run)
+    assert h.notes("a", run) == ["n0"]
+    finish(h)
+
+
+def test_attempts_have_a_limit(home):
+    h = host(home)
+    h.script("a", {"crash": "always"})
+    run = h.submit("a", max_attempts=3)
+    row = h.until(run)
+    assert (row["state"], row["attempt"]) == ("failed", 3)
+    finish(h)
+
+
+def test_a_silent_worker_is_given_up(home):
+    h = host(home)
+    h.script("a", {"sleep_ms": 60000})
+    run = h.submit("a")
+    pid = h.until(run, "running")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    row = h.until(run)
+    assert (row["state"], row["reason"]) == ("failed", "worker_silent")
+    finish(h)
+
+
+def test_the_host_limit_holds_and_the_queue_drains(home):
+    h = host(home, max=3)
+    h.script("a", {"sleep_ms": 150})
+    runs = [h.submit("a") for _ in range(9)]
+    most = 0
+    while any(h.get(r)["state"] not in ("succeeded",) for r in runs):
+        most = max(most, h.call("GET", "/v1/health")["live"])
+    assert most <= 3, most
+    finish(h)
+
+
+def test_the_limit_of_an_agent_leaves_room_for_others(home):
+    h = host(home)
+    h.script("busy", {"sleep_ms": 400}, limits={"runs": 1})
+    h.script("other", {"sleep_ms": 10})
+    runs = [h.submit("busy") for _ in range(3)]
+    assert h.until(h.submit("other"))["state"] == "succeeded"
+    assert h.get(runs[1])["state"] == "queued"
+    for r in runs:
+        h.until(r)
+    finish(h)
+
+
+def test_messages_of_a_session_run_in_order_one_at_a_time(home):
+    h = host(home)
+    h.script("a", {"sleep_ms": 60})
+    runs = [h.submit("a", "p%d" % i, session="s") for i in range(4)]
+    for r in runs:
+        assert h.until(r)["state"] == "succeeded"
+    prompts = [b["text"] if "text" in b else str(b)
+               for _, kind, b in h.events("a") if kind == "message"]
+    assert len(prompts) == 4
+    order = [r for r, in home.query(home.control, "SELECT run FROM"
+             " run_transition WHERE to_state = 'starting' ORDER BY id")]
+    assert order == runs
+    finish(h)
+
+
+def test_the_policy_of_a_busy_session_is_kept(home):
+    h = host(home)
+    h.script("a", {"sleep_ms": 60000})
+    first = h.submit("a", session="s")
+    h.until(first, "running")
+    try:
+        h.submit("a", session="s", policy="reject")
+        raise AssertionError("it was taken")
+    except Refused as e:
+        assert e.status == 409 and "run_in_flight" in str(e)
+    queued = h.submit("a", session="s")
+    urgent = h.submit("a", session="s", policy="interrupt")
+    assert h.until(first)["reason"] == "interrupted"
+    h.until(urgent, "running")
+    assert h.get(queued)["state"] == "queued"
+    for r in (queued, urgent):
+        h.cancel(r)
+        h.until(r)
+    finish(h)
+
+
+def test_the_same_key_gives_the_same_run(home):
+    h = host(home)
+    h.script("a")
+    one = h.submit("a", idem_key="k")
+    assert h.submit("a", idem_key="k") == one
+    try:
+        h.submit("a", "other", idem_key="k")
+        raise AssertionError("it was taken")
+    except Refused as e:
+        assert e.status == 409
+    h.until(one)
+    finish(h)
+
+
+def test_a_cancel_reaches_the_children(home):
+    h = host(home, depth_max=2)
+    h.script("a", {"sleep_ms": 60000})
+    top = h.submit("a")
+    mid = h.submit("a", parent=top)
+    low = h.submit("a", parent=mid)
+    try:
+        h.submit("a", parent=low)
+        raise AssertionError("deeper than allowed")
+    except Refused as e:
+        assert e.status == 422
+    for r in (top, mid, low):
+        h.until(r, "running")
+    h.cancel(top)
+    assert h.until(top)["state"] == "cancelled"
+    for r in (mid, low):
+        row = h.until(r)
+        assert (row["state"], row["reason"]) == ("cancelled", "parent_cancelled")
+    finish(h)
+
+
+def test_time_outs_of_queue_run_and_silence(home):
+    h = host(home, max=1)
+    h.script("a", {"sleep_ms": 60000})
+    run = h.submit("a", run_timeout_ms=300)
+    waits = h.submit("a", queue_timeout_ms=100)
+    assert h.until(waits)["reason"] == "queue_timeout"
+    row = h.until(run)
+    assert (row["state"], row["reason"]) == ("timed_out", "run_timeout")
+    idle = h.submit("a", idle_timeout_ms=200)
+    row = h.until(idle)
+    assert (row["state"], row["reason"]) == ("timed_out", "idle_timeout")
+    finish(h)
+
+
+def test_a_delayed_run_starts_when_it_is_due(home):
+    h = host(home)
+    h.script("a")
+    began = time.monotonic()
+    run = h.submit("a", delay_ms=400)
+    assert h.until(run)["state"] == "succeeded"
+    assert 0.4 <= time.monotonic() - began < 2
+    finish(h)
+
+
+def test_a_message_reaches_a_running_run(home):
+    h = host(home)
+    h.script("a", {"await_message": True})
+    run = h.submit("a")
+    h.until(run, "running")
+    home.skep("send", run, "hello there")
+    assert h.until(run)["state"] == "succeeded"
+    assert "hello there" in str(h.events("a", run))
+    home.refused(65, "send", run, "too late")
+    finish(h)
+
+
+def test_a_paused_run_stands_still_until_it_is_resumed(home):
+    h = host(home)
+    h.script("a", {"event": {"type": "note", "text": "t"}, "repeat": 40,
+                   "every_ms": 25})
+    run = h.submit("a")
+    lib.eventually(lambda: len(h.notes("a", run)) > 2, 10, "some notes")
+    home.skep("pause", run)
+    h.until(run, "paused")
+    time.sleep(0.3)
+    seen = len(h.notes("a", run))
+    time.sleep(0.4)
+    assert len(h.notes("a", run)) == seen < 40
+    home.skep("resume", run)
+    assert h.until(run)["state"] == "succeeded"
+    assert len(h.notes("a", run)) == 40
+    finish(h)
+
+
+def approval(h, run):
+    def find():
+        items = h.call("GET", "/v1/approvals?state=open&run=" + run)["items"]
+        return items and items[0]["id"]
+    return lib.eventually(find, 10, "a question")
+
+
+def test_an_answer_counts_once_and_survives_restarts_of_both(home):
+    h = host(home)
+    h.script("a", {"ask": {"key": "k", "title": "may I?"}}, *notes(1))
+    run = h.submit("a", max_attempts=3)
+    which = approval(h, run)
+    h.kill()
+    os.kill(h.row(run)["pid"], signal.SIGKILL)
+    h.start()
+    home.skep("approvals", "allow", which)
+    home.refused(65, "approvals", "deny", which)
+    row = h.until(run)
+    assert row["state"] == "succeeded"
+    assert h.notes("a", run) == ["n0"]
+    assert home.query(home.control, "SELECT count(*), min(state) FROM approval"
+                      ) == [(1, "allowed")]
+    finish(h)
+
+
+def test_a_question_that_nobody_answers_takes_its_fallback(home):
+    h = host(home)
+    h.script("a", {"ask": {"key": "k", "title": "?", "timeout_ms": 200,
+                           "fallback": "deny"}})
+    h.script("b", {"ask": {"key": "k", "title": "?", "timeout_ms": 200,
+                           "fallback": "allow"}})
+    one, two = h.submit("a"), h.submit("b")
+    assert h.until(one)["reason"] == "denied"
+    assert h.until(two)["state"] == "succeeded"
+    finish(h)
+
+
+def test_a_retry_is_a_new_run_with_the_same_input(home):
+    h = host(home)
+    h.script("a", {"fail": "no"})
+    run = h.submit("a", "the prompt")
+    assert h.until(run)["state"] == "failed"
+    again = h.call("POST", "/v1/runs/%s/retry" % run)["id"]
+    assert again != run and h.until(again)["retry_of"] == run
+    finish(h)
+
+
+def test_an_edited_prompt_is_seen_by_the_next_run(home):
+    h = host(home)
+    where = home.path / "agents" / "f"
+    where.mkdir(parents=True)
+    (where / "agent.json").write_text('{"driver": "script"}')
+    one = h.until(h.submit("f"))
+    (where / "prompt.md").write_text("be brief")
+    two = h.until(h.submit("f"))
+    assert two["agent_version"] == one["agent_version"] + 1
+    (where / "agent.json").write_text("{ broken")
+    try:
+        h.submit("f")
+        raise AssertionError("a broken definition was taken")
+    except Refused as e:
+        assert "agent.json" in str(e)
+    finish(h)
+
+
+def test_down_waits_for_runs_and_down_now_lets_them_run_again(home):
+    h = host(home)
+    h.script("a", {"sleep_ms": 300})
+    run = h.submit("a")
+    h.until(run, "running")
+    home.skep("down")
+    assert h.row(run)["state"] == "succeeded"
+    h.process.wait()
+    h.start()
+    h.script("a", {"sleep_ms": 60000, "attempts": 1}, *notes(1))
+    run = h.submit("a")
+    h.until(run, "running")
+    home.skep("down", "--now")
+    assert h.row(run)["state"] == "queued"
+    h.process.wait()
+    h.start()
+    row = h.until(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    finish(h)
+
+
+def test_a_planned_restart_lets_runs_go_on(home):
+    home.skep("up")
+    h = Host(home)
+    h.script("a", {"sleep_ms": 1500}, *notes(1))
+    run = h.submit("a")
+    pid = h.until(run, "running")["pid"]
+    home.skep("restart")
+    row = h.until(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
+    assert pid and h.notes("a", run) == ["n0"]
+    assert home.query(home.control, "SELECT count(*) FROM handoff") == [(0,)]
+    home.skep("down")
+    h.check_books()
+
+
+def test_bad_commands_end_with_a_reason(home):
+    h = host(home)
+    (home.dir / "plain").write_text("x")
+    cases = [(["/no/such/thing"], "command_not_found"),
+             ([str(home.dir / "plain")], "not_executable"),
+             (["/bin/false"], "exit_code"),
+             (["/bin/sh", "-c", "kill -9 $$"], "signal")]
+    for i, (argv, reason) in enumerate(cases):
+        h.agent("a%d" % i, "exec", {"command": argv, "stdin": "none"})
+        row = h.until(h.submit("a%d" % i))
+        assert (row["state"], row["reason"]) == ("failed", reason), row
+    finish(h)
+
+
+def test_ready_does_not_depend_on_the_number_of_agents(home):
+    h = host(home)
+    h.down()
+    rows = ("INSERT INTO agent (name, driver, version, digest, source,"
+            " created_at, updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION"
+            " ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT 'agent' || i,"
+            " 'script', 1, 'd', 'command', 0, 0 FROM n")
+    home.execute(home.control, rows)
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        h.start(wait=False)
+        while not (home.path / "run" / "skep.sock").exists():
+            time.sleep(0.001)
+        took.append(time.monotonic() - began)
+        lib.eventually(h.answers, 10, "an answer")
+        h.down()
+    print("ready after %.1f ms" % (min(took) * 1000))
+    assert min(took) < 0.25, took
