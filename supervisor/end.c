@@ -18,7 +18,7 @@
  */
 #define TERM_TO_KILL_MS 100
 #define SILENCE_BEATS   6 /* missed signs of life before a worker is given up */
-#define BACKSTOP_MS     5000 /* after the worker's own time-outs and exit */
+#define BACKSTOP_MS     2000 /* after the worker's own time-outs and exit */
 
 static void describe_exit(int status, char *out, size_t cap)
 {
@@ -113,33 +113,48 @@ static void kill_now(struct live *l, const char *reason)
 	sup_die(l, reason, NULL);
 }
 
-/* Times that the worker keeps itself; this is for when it does not. */
+/* The moment, as uv_now, at which a limit that the worker keeps itself is so
+ * far behind that it cannot be trusted to; OPT_NONE: there is none. */
+static int64_t backstop(const struct live *l, int64_t since, int64_t limit)
+{
+	return limit == OPT_NONE ? OPT_NONE
+				 : since + limit + l->grace_ms + BACKSTOP_MS;
+}
+
 static void check_times(struct live *l)
 {
-	struct sup *s = l->sup;
-	int64_t now = (int64_t)uv_now(&s->loop);
-	int64_t silent = now - l->heard_ms;
-	int64_t most = l->heartbeat_ms * SILENCE_BEATS;
-	int64_t over = OPT_NONE;
-	struct why late = {.reason = "run_timeout",
-			   .verdict = RUN_WILL_TIME_OUT};
+	struct {
+		int64_t at;
+		const char *reason;
+	} ends[] = {
+		{backstop(l, l->began_ms, l->run_timeout_ms), "run_timeout"},
+		{backstop(l, l->wrote_ms, l->idle_timeout_ms), "idle_timeout"},
+	};
+	int64_t now = (int64_t)uv_now(&l->sup->loop);
+	int64_t next = l->heard_ms + l->heartbeat_ms * SILENCE_BEATS;
 
-	if (l->run_timeout_ms != OPT_NONE)
-		over = l->began_ms + l->run_timeout_ms + l->grace_ms +
-		       BACKSTOP_MS;
 	if (l->state == RUN_STARTING) {
 		kill_now(l, run_because_start_timeout);
-	} else if (silent >= most) {
-		kill_now(l, run_because_worker_silent);
-	} else if (over != OPT_NONE && now >= over) {
-		sup_must_move(l, RUN_EV_TIMEOUT, &late);
-	} else {
-		int64_t wait = most - silent;
-
-		if (over != OPT_NONE && over - now < wait)
-			wait = over - now;
-		live_alarm(l, wait);
+		return;
 	}
+	if (now >= next) {
+		kill_now(l, run_because_worker_silent);
+		return;
+	}
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		struct why late = {.reason = ends[i].reason,
+				   .verdict = RUN_WILL_TIME_OUT};
+
+		if (ends[i].at == OPT_NONE)
+			continue;
+		if (now >= ends[i].at) {
+			sup_must_move(l, RUN_EV_TIMEOUT, &late);
+			return;
+		}
+		if (ends[i].at < next)
+			next = ends[i].at;
+	}
+	live_alarm(l, next - now);
 }
 
 void sup_alarm(struct live *l)
@@ -147,6 +162,8 @@ void sup_alarm(struct live *l)
 	if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
 			l->rung = RUNG_KILL;
+		if (l->settling)
+			sup_settle_late(l);
 		sup_prove(l);
 	} else if (l->exited) {
 		sup_worker_exited(l);

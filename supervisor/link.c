@@ -123,6 +123,7 @@ static int on_event(struct live *l, struct ipc_from from, const struct msg *m,
 		    struct err *e)
 {
 	(void)e;
+	l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
 	l->last_seq = m->u.event.seq;
 	l->rev = m->u.event.rev;
 	ack(l->sup, from);
@@ -136,8 +137,12 @@ static int on_heartbeat(struct live *l, struct ipc_from from,
 	(void)e;
 	if (m->u.heartbeat.seq > l->last_seq) {
 		l->last_seq = m->u.heartbeat.seq;
+		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
 		sup_notify(l);
 	}
+	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
+	    !strcmp(m->u.heartbeat.phase, "paused"))
+		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
 	set_phase(l, m->u.heartbeat.phase);
 	ack(l->sup, from);
 	return 0;
@@ -239,7 +244,9 @@ static int on_finished(struct live *l, struct ipc_from from,
 	if (step_begin(&l->sup->step, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
 		return -1;
-	l->settled = true; /* it has told what it committed */
+	/* One that failed to commit its end tells so; then the file counts. */
+	l->settled = strcmp(f->reason, "database") != 0 &&
+		     strcmp(f->reason, "internal") != 0;
 	if (f->seq > l->last_seq)
 		l->last_seq = f->seq;
 	if (sup_move(l, RUN_EV_FINISH, &why, e))

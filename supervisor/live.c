@@ -44,12 +44,13 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 	l->backoff_ms = row->backoff_ms;
 	l->grace_ms = row->grace_ms;
 	l->run_timeout_ms = row->run_timeout_ms;
+	l->idle_timeout_ms = row->idle_timeout_ms;
 	l->heartbeat_ms = row->heartbeat_ms;
 	l->state = (enum run_state)run_state_from(row->state);
 	l->verdict = run_verdict_from(row->verdict);
 	l->last_seq = row->last_seq;
 	l->pidfd = l->start_fd = l->exit_status = -1;
-	l->began_ms = l->heard_ms = (int64_t)uv_now(&s->loop);
+	l->began_ms = l->heard_ms = l->wrote_ms = (int64_t)uv_now(&s->loop);
 	uv_timer_init(&s->loop, &l->alarm);
 	l->alarm.data = l;
 	l->handles = 1;

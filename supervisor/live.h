@@ -32,8 +32,8 @@ struct live {
 	char agent[65];
 	char *session;
 	int64_t attempt, max_attempts, backoff_ms, grace_ms;
-	int64_t run_timeout_ms; /* OPT_NONE: none */
-	int64_t heartbeat_ms;   /* that the worker was told to keep */
+	int64_t run_timeout_ms, idle_timeout_ms; /* OPT_NONE: none */
+	int64_t heartbeat_ms; /* that the worker was told to keep */
 	enum run_state state;
 	enum run_verdict verdict;
 	char reason[64]; /* of the last move, and what is known beside it */
@@ -57,6 +57,7 @@ struct live {
 	int64_t last_command;
 	bool connected;
 	int64_t heard_ms; /* uv_now of the last message */
+	int64_t wrote_ms; /* uv_now when there was last something new */
 	char phase[16];
 	int64_t last_seq, rev;
 

@@ -81,7 +81,6 @@ int sup_recover(struct sup *s, struct err *e)
 	struct arena a = {0};
 	int n;
 
-	live_each(&s->lives, drop, s);
 	if (fault_point(FAULT_recover, e))
 		return -1;
 	n = sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, &rows, &a, e);
@@ -97,6 +96,9 @@ static void on_retry(uv_timer_t *h)
 	struct sup *s = h->data;
 	struct err e;
 
+	live_each(&s->lives, drop, s);
+	/* What it was asked for is done or never will be, before we look. */
+	spawn_restart(&s->spawn);
 	if (sup_recover(s, &e)) {
 		log_error(LT("msg", "the rows cannot be read again"),
 			  LT("error", e.text));

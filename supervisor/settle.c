@@ -17,8 +17,11 @@
  * opened in a thread (another run of the agent may hold the write lock). If the
  * end of the attempt is there, that is how it ended; else what it left open is
  * closed as aborted and, when it will not be tried again, the end is written in
- * its place. The tree is gone by now, so nobody writes for the run any more.
+ * its place. The tree is gone by now, so nobody writes for the run any more. A
+ * file that cannot be had in time is left as it is: the run does not wait.
  */
+#define SETTLE_MS 15000
+
 struct job {
 	uv_work_t work;
 	struct sup *sup;
@@ -122,7 +125,7 @@ static void done(uv_work_t *w, int status)
 	if (j->rc)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
-	if (l && l->attempt == j->attempt && l->state == RUN_ENDING) {
+	if (l && l->settling && l->attempt == j->attempt) {
 		l->settling = false;
 		l->settled = true;
 		if (j->found)
@@ -132,6 +135,14 @@ static void done(uv_work_t *w, int status)
 	free(j->session);
 	free(j->path);
 	free(j);
+}
+
+void sup_settle_late(struct live *l)
+{
+	log_warn(LT("msg", "an agent's file could not be settled in time"),
+		 LT("run", l->id), LT("agent", l->agent));
+	l->settling = false;
+	l->settled = true;
 }
 
 void sup_settle(struct live *l)
@@ -169,5 +180,6 @@ void sup_settle(struct live *l)
 			 run_verdict_word(l->verdict));
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
+	live_alarm(l, SETTLE_MS);
 	uv_queue_work(&l->sup->loop, &j->work, work, done);
 }

@@ -86,6 +86,7 @@ void sup_prove(struct live *l);
 
 /* settle.c: reads what a dead worker committed, in a thread; then sup_settled. */
 void sup_settle(struct live *l);
+void sup_settle_late(struct live *l); /* goes on without it */
 
 /* sched.c */
 void sup_schedule(struct sup *s);

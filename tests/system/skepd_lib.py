@@ -92,7 +92,10 @@ class Host:
         return self.process.wait(seconds)
 
     def log(self):
-        return (self.home.dir / "skepd.log").read_text(errors="replace")
+        """Without the requests."""
+        text = (self.home.dir / "skepd.log").read_text(errors="replace")
+        return "".join(line for line in text.splitlines(True)
+                       if "msg=http" not in line)
 
     # -- asking
 
@@ -219,7 +222,9 @@ class Host:
         for run, status, attempts, n, good in ends:
             assert n <= attempts, "%s ends %d times" % (run, n)
             won = states.get(run) == "succeeded"
-            assert good == won, (run, status, states.get(run), good)
+            assert good == won, (run, status, states.get(run), good, q(
+                self.home.control, "SELECT attempt, to_state, reason, detail"
+                " FROM run_transition WHERE run = ?", run), self.log()[-2000:])
             assert (status == "succeeded") == won, (run, status)
         prompts = q(path, "SELECT key, count(*) FROM event WHERE key IS NOT NULL"
                     " GROUP BY pos >> 32, key HAVING count(*) > 1")
