@@ -65,7 +65,8 @@ static size_t number_length(const char *p, const char *end)
 /*
  * What cJSON lets through and others, SQLite among them, do not: bytes that are
  * not UTF-8, raw control characters, numbers like 01 or 1. The first
- * such byte, or NULL.
+ * such byte, or NULL. Also \u0000, which is right, but would end a text in C: what
+ * follows it would be lost without a word.
  */
 static const char *bad_byte(const char *text, size_t n)
 {
@@ -80,6 +81,9 @@ static const char *bad_byte(const char *text, size_t n)
 			len = 0;
 		else if (!in_string && (c == '-' || (c >= '0' && c <= '9')))
 			len = number_length(text, end);
+		else if (in_string && end - text >= 6 &&
+			 !memcmp(text, "\\u0000", 6))
+			len = 0;
 		else if (in_string && c == '\\' && end - text > 1 && text[1])
 			len = 1 + text_utf8_char(text + 1,
 						 (size_t)(end - text) - 1);
@@ -102,6 +106,7 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 			      !*bad ? "a NUL byte"
 			      : (unsigned char)*bad < ' '
 				      ? "a control character"
+			      : *bad == '\\' ? "a NUL character (\\u0000)"
 			      : (unsigned char)*bad < 0x80 ? "not a number"
 							   : "not valid UTF-8",
 			      e);

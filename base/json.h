@@ -11,7 +11,7 @@
 
 /* One JSON value and nothing after it but white space. The caller frees it with
  * cJSON_Delete. NULL with ERR_INVALID "WHAT: line 3, column 14: …". Text that
- * is not UTF-8 or holds a NUL is refused. */
+ * is not UTF-8 or holds a NUL, also as \u0000, is refused. */
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e);
 
 /* The same, and it must be an object. */

@@ -55,6 +55,18 @@ def test_an_oversized_body_is_refused(home):
     unchanged(home, 65, "session", "append", "s", "--body", "-", input=big)
 
 
+def test_a_nul_in_json_is_refused_and_not_cut_off(home):
+    fresh(home)
+    for line in ('{"record":"session","version":1,"key":"a\\u0000b"}',
+                 '{"record":"session","version":1,"key":"a","x":"\\u0000"}'):
+        said = unchanged(home, 65, "session", "import", "-", input=line)
+        assert "NUL" in said
+    unchanged(home, 65, "session", "append", "s", "--body",
+              '{"content":"a\\u0000b"}')
+    unchanged(home, 65, "agent", "set", "a", "--from", "-",
+              input='{"x":"a\\u0000b"}')
+
+
 def test_types_that_nobody_knows_are_kept(home):
     fresh(home)
     home.skep("session", "append", "s", "x", "--type", "from-the-future")
