@@ -67,6 +67,7 @@ static int state_stats(struct cli *cli, struct err *e)
 	const char *only = cli_option(cli, "only");
 	struct agent_database_row *rows;
 	struct stats *all;
+	struct progress p;
 	struct table *t;
 	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
 			    &rows, &cli->arena, e);
@@ -77,9 +78,13 @@ static int state_stats(struct cli *cli, struct err *e)
 	all = arena_alloc(&cli->arena, ((size_t)n + 1) * sizeof *all);
 	if (read_control(cli, &all[0], e))
 		return -1;
-	for (int i = 0; i < n; i++)
+	progress_begin(&p, &cli->out, "reading", n);
+	for (int i = 0; i < n; i++) {
 		if (!only || !strcmp(only, rows[i].agent))
 			read_agent(cli, &rows[i], &all[count++]);
+		progress_at(&p, i + 1);
+	}
+	progress_end(&p);
 	t = table_new(&cli->out, &stats_shape,
 		      "database agent bytes wal_bytes free_bytes "
 		      "schema_version journal_mode synchronous busy_timeout "

@@ -83,8 +83,9 @@ static void check_run(struct demo *d, struct books *b, struct agent_file *f,
 		problem(d, b, "an event is missing or double", r);
 	if (r->fate == FATE_FINISH && strcmp(r->state, "succeeded") != 0)
 		problem(d, b, "it did not succeed", r);
+	/* a third one if the supervisor's death met the second at its start */
 	if (r->fate == FATE_KILL && (strcmp(r->state, "succeeded") != 0 ||
-				     r->attempt != 2 || t.notes < a->notes))
+				     r->attempt < 2 || t.notes < a->notes))
 		problem(d, b, "it was not brought to its end", r);
 	if (r->worker.pid > 0 && process_is_alive(&r->worker))
 		problem(d, b, "its worker is still alive", r);

@@ -1,7 +1,9 @@
 /*
- * skep-docgen DIR: writes man pages and shell completions into DIR. Run by the
- * build, from the same tables that the command itself reads.
+ * skep-docgen DIR: writes man pages, shell completions and the schema of the
+ * configuration into DIR. Run by the build, from the same tables that the
+ * programs read.
  */
+#include "base/config.h"
 #include "cli/command.h"
 #include "cli/complete.h"
 #include "cli/man.h"
@@ -39,6 +41,16 @@ static void write_one(const char *dir, const char *name, void (*write)(FILE *))
 	done(to);
 }
 
+/* The JSON schema of skep.json, for editors. */
+static void write_schema(FILE *to)
+{
+	struct buf out = BUF_MAX(1u << 20);
+
+	config_schema(&out);
+	fputs(out.p, to);
+	buf_fini(&out);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -47,6 +59,7 @@ int main(int argc, char **argv)
 	}
 	write_one(argv[1], "skep.1", man_skep);
 	write_one(argv[1], "skep.json.5", man_config);
+	write_one(argv[1], "skep.schema.json", write_schema);
 	write_one(argv[1], "skep.bash", complete_bash);
 	write_one(argv[1], "_skep", complete_zsh);
 	write_one(argv[1], "skep.fish", complete_fish);
