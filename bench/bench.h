@@ -123,7 +123,7 @@ void bench_say(struct bench_run *r, const char *fmt, ...)
 void bench_table(struct bench_run *r, const char *title, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-enum bench_scale { BENCH_LINEAR, BENCH_LOG };
+enum bench_scale { BENCH_LINEAR, BENCH_LOG, BENCH_DOUBLING };
 
 struct bench_series {
 	const char *name;

@@ -50,6 +50,7 @@ struct curve {
 	double rate[CURVE_MAX];
 	double p99[CURVE_MAX];
 	double fair[CURVE_MAX];
+	const struct samples *rates[CURVE_MAX]; /* of the rounds */
 	size_t n;
 };
 
@@ -64,6 +65,7 @@ static void trace(const struct point *points, size_t n, enum layout l,
 		    p->s.layout != l || p->rate.n == 0)
 			continue;
 		c->x[c->n] = p->s.processes;
+		c->rates[c->n] = &p->rate;
 		c->rate[c->n] = samples_median(&p->rate);
 		c->p99[c->n] = samples_median(&p->p99_ms);
 		c->fair[c->n++] = samples_median(&p->fairness);
@@ -104,14 +106,14 @@ static void plot_curves(struct bench_run *r, const struct curve *curves)
 								       .offset),
 					curves[l].n};
 		}
-		bench_plot(r, &(struct bench_plot){
-				      .title = pictures[k].title,
-				      .x_label = "writers, logarithmic",
-				      .y_label = pictures[k].y_label,
-				      .x_scale = BENCH_LOG,
-				      .y_scale = pictures[k].y_scale,
-				      .series = series,
-				      .nseries = used});
+		bench_plot(r,
+			   &(struct bench_plot){.title = pictures[k].title,
+						.x_label = "writers",
+						.y_label = pictures[k].y_label,
+						.x_scale = BENCH_DOUBLING,
+						.y_scale = pictures[k].y_scale,
+						.series = series,
+						.nseries = used});
 	}
 }
 
@@ -260,7 +262,7 @@ static void say_ratios(struct bench_run *r, const struct curve *ours,
 		bench_metric(r, &(struct bench_metric){
 					.metric = name,
 					.unit = "1/s",
-					.value = ours->rate[i],
+					.samples = ours->rates[i],
 					.against = "reference",
 					.against_value = plain->rate[i]});
 	}

@@ -25,7 +25,7 @@ static double place(const struct axis *a, double v)
 {
 	double low = a->min, high = a->max;
 
-	if (a->scale == BENCH_LOG) {
+	if (a->scale != BENCH_LINEAR) {
 		low = log10(low);
 		high = log10(high);
 		v = log10(v > 0 ? v : a->min);
@@ -38,7 +38,7 @@ static double place(const struct axis *a, double v)
 static void stretch(struct axis *a, const double *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (a->scale == BENCH_LOG && v[i] <= 0)
+		if (a->scale != BENCH_LINEAR && v[i] <= 0)
 			continue;
 		if (a->max < a->min) /* nothing yet */
 			a->min = a->max = v[i];
@@ -56,25 +56,35 @@ static double nice_step(double range)
 	return power * (share > 5 ? 10 : share > 2 ? 5 : share > 1 ? 2 : 1);
 }
 
+/* Out to the next power of the base of the scale. */
+static void round_powers(struct axis *a)
+{
+	double base = log(a->scale == BENCH_LOG ? 10 : 2);
+
+	a->min = exp(base * floor(log(a->min) / base + 1e-9));
+	a->max = exp(base * ceil(log(a->max) / base - 1e-9));
+	if (a->max <= a->min * 1.01)
+		a->max = a->min * exp(base);
+}
+
 static void round_axis(struct axis *a)
 {
-	if (a->max < a->min) {
-		a->min = a->scale == BENCH_LOG ? 1 : 0;
-		a->max = a->scale == BENCH_LOG ? 10 : 1;
+	double step;
+
+	if (a->max < a->min) { /* no points */
+		a->min = a->scale == BENCH_LINEAR ? 0 : 1;
+		a->max = a->scale == BENCH_LINEAR ? 1 : 10;
 	}
-	if (a->scale == BENCH_LOG) {
-		a->min = pow(10, floor(log10(a->min)));
-		a->max = pow(10, ceil(log10(a->max)));
-		if (a->max <= a->min)
-			a->max = a->min * 10;
+	if (a->scale != BENCH_LINEAR) {
+		round_powers(a);
 		return;
 	}
 	if (a->min > 0)
 		a->min = 0;
 	if (a->max <= a->min)
 		a->max = a->min + 1;
-	a->max = ceil(a->max / nice_step(a->max - a->min)) *
-		 nice_step(a->max - a->min);
+	step = nice_step(a->max - a->min);
+	a->max = ceil(a->max / step) * step;
 }
 
 static const char *short_number(double v, char *out, size_t n)
@@ -117,8 +127,9 @@ static void ticks(const struct axis *a, struct buf *out,
 {
 	double step;
 
-	if (a->scale == BENCH_LOG) {
-		for (double v = a->min; v <= a->max * 1.001; v *= 10)
+	if (a->scale != BENCH_LINEAR) {
+		for (double v = a->min; v <= a->max * 1.001;
+		     v *= a->scale == BENCH_LOG ? 10 : 2)
 			tick(a, v, out);
 		return;
 	}

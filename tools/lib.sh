@@ -2,6 +2,7 @@
 # What tools/demo and tools/check share. Source it from the top of the tree.
 
 export DEBIAN_FRONTEND=noninteractive
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 # clones share what is compiled
 
 # Packages of the groups given that are listed in tools/packages.txt and not
 # installed, one a line.
