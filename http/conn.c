@@ -103,6 +103,13 @@ void conn_free(struct conn *c)
 	free(c);
 }
 
+void conn_forget_request(struct conn *c)
+{
+	arena_fini(&c->arena);
+	c->head = NULL;
+	c->path = NULL;
+}
+
 void conn_wake(struct conn *c)
 {
 	c->core->wake(c, c->core->wake_arg);
@@ -291,8 +298,12 @@ static void dispatch(struct conn *c)
 	c->state = CONN_BUSY;
 	c->since = clock_mono_ns();
 	metrics_add(c->core->metrics, HTTP_M_REQUESTS, c->route->name, 1);
+	c->handling = true;
 	c->route->handle(c->core->config.app, &r, reply);
+	c->handling = false;
 	buf_fini(&c->body);
+	if (c->state == CONN_STREAM)
+		conn_forget_request(c);
 }
 
 /* True when the body is complete (or was wrong). */
@@ -428,11 +439,6 @@ void conn_tick(struct conn *c, int64_t now)
 	const struct http_limits *l = &c->core->config.limits;
 	unsigned limit = state_limit(c);
 
-	if (c->stream && c->head) { /* long read; streams live long */
-		arena_fini(&c->arena);
-		c->head = NULL;
-		c->path = NULL;
-	}
 	if (limit && now - c->since > (int64_t)limit * MS_TO_NS)
 		c->kill = true;
 	if (c->out.n && now - c->progress > (int64_t)l->stall_ms * MS_TO_NS) {

@@ -49,7 +49,8 @@ struct conn {
 	bool head_only; /* the request is HEAD */
 	bool http_1_0;
 	bool keep_alive;
-	bool kill;                /* close now, whatever is queued */
+	bool kill;     /* close now, whatever is queued */
+	bool handling; /* inside of a handler, who may look at the request */
 	struct http_subject peer; /* unix: who connected */
 	struct buf in;
 	struct buf body;
@@ -105,6 +106,7 @@ void conn_orphans_close(struct conn_core *k);
 
 /* For reply.c */
 void conn_wake(struct conn *c);
+void conn_forget_request(struct conn *c); /* its memory; streams live long */
 void conn_answered(struct conn *c); /* on to the next request, or to the end */
 void conn_fail(struct conn *c, const struct err *e);
 void conn_write_head(struct conn *c, int status, const char *type,

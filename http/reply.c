@@ -237,6 +237,8 @@ static void begin_stream(struct conn *c, struct http_reply *r,
 	c->stream = s;
 	s->c = c;
 	metrics_add(c->core->metrics, HTTP_M_STREAMS, NULL, 1);
+	if (!c->handling)
+		conn_forget_request(c);
 	conn_wake(c);
 }
 

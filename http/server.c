@@ -154,6 +154,16 @@ static const struct lws_protocols protocols[] = {
 	{0},
 };
 
+/* Small frames leave at once, and a peer whose machine is gone is noticed. */
+static void set_tcp_options(const struct http_server *s, int fd)
+{
+	unsigned gone_ms = s->core.config.limits.stall_ms;
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof gone_ms);
+}
+
 static void adopt(struct http_server *s, const struct listener *l, int fd)
 {
 	lws_adopt_desc_t d = {.vh = s->vhost,
@@ -162,7 +172,6 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 			      .vh_prot_name = "http"};
 	struct ucred peer = {.uid = (uid_t)-1};
 	socklen_t n = sizeof peer;
-	int on = 1;
 
 	if (s->nconns >= s->core.config.limits.conns) {
 		metrics_add(s->core.metrics, HTTP_M_REFUSED, NULL, 1);
@@ -172,7 +181,7 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 	if (l->is_unix)
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n);
 	else
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+		set_tcp_options(s, fd);
 	struct conn *c = conn_new(&s->core, l->is_unix, peer.uid);
 
 	d.opaque = c;

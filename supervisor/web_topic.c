@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
-#define POLLS     100 /* topics that one tick of the timer lets look */
-#define CATCH_UPS 16  /* followers that read for themselves in one look */
+#define POLLS    100 /* topics that one tick of the timer lets look */
+#define CATCH_NS (INT64_C(5) * 1000000) /* of one look, for those behind */
 
 struct sub {
 	struct topic *topic;
@@ -29,7 +30,8 @@ struct topic {
 	struct tail *tail; /* of those abreast; NULL: there are none */
 	struct buf cursor; /* where they stand, as text */
 	struct buf status; /* as it is told */
-	struct buf data;   /* of the item at hand */
+	uint64_t status_digest;
+	struct buf data; /* of the item at hand */
 	struct sup_watch *host_watch, *run_watch;
 	char watched[ID_SIZE];
 	int64_t watched_in; /* state and attempt */
@@ -149,6 +151,10 @@ static void write_status(struct topic *t, const struct run_row *row)
 			add_member(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
+	t->status_digest = UINT64_C(0xcbf29ce484222325);
+	for (size_t i = 0; i < b->n; i++)
+		t->status_digest = (t->status_digest ^ (unsigned char)b->p[i]) *
+				   UINT64_C(0x100000001b3);
 }
 
 /* The run, or the first in the session's line: its status, and whether there is
@@ -196,15 +202,11 @@ static int sub_send(struct sub *s, const char *id, const char *event,
 
 static void tell_status(struct sub *s)
 {
-	const struct buf *b = &s->topic->status;
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
+	struct topic *t = s->topic;
 
-	for (size_t i = 0; i < b->n; i++)
-		digest = (digest ^ (unsigned char)b->p[i]) *
-			 UINT64_C(0x100000001b3);
-	if (digest != s->told)
-		sub_send(s, NULL, "status", b);
-	s->told = digest;
+	if (s->told != t->status_digest)
+		sub_send(s, NULL, "status", &t->status);
+	s->told = t->status_digest;
 }
 
 static void sub_free(struct sub *s)
@@ -335,18 +337,18 @@ static int catch_up(struct sub *s, struct agent_file *file, struct err *e)
 
 static int serve_behind(struct topic *t, struct agent_file *file, struct err *e)
 {
-	int left = CATCH_UPS;
+	int64_t until = clock_mono_ns() + CATCH_NS;
 
 	for (struct sub *s = t->behind, *after; s; s = after) {
 		after = s->next;
 		if (http_stream_room(s->stream) == 0)
 			continue; /* it will say so when it can take more */
-		if (left-- == 0) {
-			t->again = true;
-			break;
-		}
 		if (catch_up(s, file, e) < 0)
 			return -1;
+		if (clock_mono_ns() > until) { /* others want their turn */
+			t->again = t->behind != NULL;
+			break;
+		}
 	}
 	return 0;
 }
