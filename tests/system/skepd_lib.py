@@ -195,7 +195,9 @@ class Host:
         for path in sorted((self.home.path / "agents").glob("*/agent.sqlite")):
             self.check_transcript(path, dict((r[0], r[2]) for r in runs))
         self.home.integrity()
-        assert not list((self.home.path / "run").iterdir()), "a socket is left"
+        left = [p.name for p in (self.home.path / "run").iterdir()
+                if p.is_socket()]
+        assert not left, "a socket is left: %s" % left
         left = [p for p in self.home._survivors() if not self.is_zombie(p)]
         assert not left, "processes are left: %s" % [
             pathlib.Path("/proc/%d/cmdline" % p).read_bytes() for p in left]

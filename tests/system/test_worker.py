@@ -2,7 +2,7 @@
 import base64
 import os
 
-from lib import eventually
+from lib import eventually, skip
 from worker_lib import Supervisor, Worker, failed, ok, sh
 
 
@@ -256,3 +256,32 @@ def test_a_command_cannot_forge_what_the_worker_says(home):
     ok(w)
     assert w.events("raw")[0][1]["type"] == "run_finished"
     assert len(w.events("run_finished")) == 1
+
+
+# -- a disk that is full
+
+def small_disk(home):
+    where = home.dir / "small"
+    where.mkdir()
+    r = home.run("mount", "-t", "tmpfs", "-o", "size=1m", "skep-test", where,
+                 code=None)
+    if r.code != 0:
+        skip("this test needs to mount: " + r.err.strip())
+    home.undo.append(lambda: home.run("umount", "-l", where, code=None))
+    return where
+
+
+def test_a_full_disk_ends_the_run_and_loses_nothing(home):
+    sup = Supervisor(home)
+    where = small_disk(home)
+    db = str(where / "agent.sqlite")
+    w = Worker(sup, "exec", {"shell": "while :; do echo %s; done" % ("x" * 500)},
+               agent_db=db)
+    m = w.finished()
+    assert (m["outcome"], m["reason"]) == ("failed", "database"), m
+    assert "full" in m["detail"], m
+    w.db = db
+    got = [b["text"] for _, b in w.events("output")]
+    assert got and all(t == "x" * 500 for t in got)
+    assert w.home.query(db, "PRAGMA integrity_check") == [("ok",)]
+    assert w.events()[-1][0] in ("output", "run_finished"), w.events()[-1]
