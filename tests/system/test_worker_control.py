@@ -285,8 +285,9 @@ def test_death_at_each_point_is_mended_by_the_next_attempt(home):
             rows = (home.query(w.db, "SELECT status FROM run WHERE run_id=?",
                                w.run) if os.path.exists(w.db) else [])
             if not rows or rows[0][0] == "running":
-                Worker(sup, "script", steps, n=n, session="s%d" % n,
-                       attempt=2).finished(attempt=2)
+                again = Worker(sup, "script", steps, n=n, session="s%d" % n,
+                               attempt=2)
+                assert again.process.wait(10) == 0, (point, how)
                 assert w.status_row()[0] == "succeeded", (point, how)
             notes = home.query(w.db, "SELECT count(*) FROM event WHERE key=?",
                                "exec:%s:n%d" % (w.run, n))
