@@ -12,10 +12,12 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEVICE "/dev/fuse"
+#define DEVICE           "/dev/fuse"
+#define FUSE_SUPER_MAGIC 0x65735546
 
 int vfs_mount_check(struct err *e)
 {
@@ -46,8 +48,24 @@ int vfs_unmount(const char *dir, struct err *e)
 	return err_errno_set(e, "cannot unmount %s", dir);
 }
 
-/* Waits until everybody who has the other end is gone. A new mount on the same
- * directory is none of its business: only a dead one is taken away. */
+/* The pipe ends a moment before the mount is dead, and a new mount on the same
+ * directory is none of our business: only a dead one is taken away. */
+static void take_away(const char *dir)
+{
+	for (int i = 0; i < 500; i++) {
+		struct statfs st;
+
+		if (statfs(dir, &st) == 0) {
+			if (st.f_type != FUSE_SUPER_MAGIC)
+				return;
+		} else if (errno == ENOTCONN) {
+			umount2(dir, MNT_DETACH);
+		}
+		usleep(10000);
+	}
+}
+
+/* Waits until everybody who has the other end of the pipe is gone. */
 static void guard_run(int fd, const char *dir)
 {
 	char c;
@@ -59,11 +77,7 @@ static void guard_run(int fd, const char *dir)
 	prctl(PR_SET_NAME, "skep-guard");
 	while (read(fd, &c, 1) < 0 && errno == EINTR)
 		;
-	for (int i = 0; i < 50 && is_dead_mount(dir); i++) {
-		if (umount2(dir, MNT_DETACH) == 0)
-			break;
-		usleep(10000);
-	}
+	take_away(dir);
 	_exit(0);
 }
 
