@@ -1,0 +1,149 @@
+/* The VFS library beside plain SQLite in C, and its forks, snapshots and
+ * imports. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bench/bench.h"
+#include "bench/tree.h"
+#include "db/sql.h"
+#include "schema/agent_queries.h"
+#include "vfs/path.h"
+#include "vfs/port.h"
+#include "vfs/snap.h"
+#include "vfs/vfs.h"
+
+#include <stdio.h>
+
+#define FILES 10000
+
+static double ms_since(int64_t begin)
+{
+	return (double)(clock_mono_ns() - begin) / 1e6;
+}
+
+static void limit(struct bench_run *r, const char *metric, const char *unit,
+		  double value, double most)
+{
+	bench_metric(r, &(struct bench_metric){.metric = metric,
+					       .unit = unit,
+					       .value = value,
+					       .less_is_better = true,
+					       .against = "limit",
+					       .against_value = most});
+}
+
+static int fill(struct vfs *v, int files, struct err *e)
+{
+	char path[64];
+	static const char text[1024] = "some content";
+
+	if (vfs_begin(v, e))
+		return -1;
+	for (int i = 0; i < files; i++) {
+		struct vfs_put how = {.parents = i < 100};
+
+		snprintf(path, sizeof path, "d%d/f%d", i % 100, i);
+		if (vfs_write_file(v, path, (struct blob){text, sizeof text},
+				   &how, e))
+			return -1;
+	}
+	return vfs_commit(v, e);
+}
+
+static int forks(struct bench_run *r, struct vfs *v, struct sql *db,
+		 struct err *e)
+{
+	struct samples fork = {0}, snap = {0};
+
+	for (int i = 0; i < bench_rounds(r) && !bench_stopped(r); i++) {
+		int64_t begin = clock_mono_ns();
+
+		if (vfs_fork(v, "fork", e))
+			return -1;
+		samples_add(&fork, ms_since(begin));
+		if (vfs_destroy(db, "fork", e))
+			return -1;
+		begin = clock_mono_ns();
+		if (vfs_snapshot(v, "s", e))
+			return -1;
+		samples_add(&snap, ms_since(begin));
+		if (vfs_snapshot_drop(v, "s", e))
+			return -1;
+	}
+	limit(r, "fork_ms", "ms", samples_median(&fork), 40);
+	limit(r, "snapshot_ms", "ms", samples_median(&snap), 1);
+	return 0;
+}
+
+/* A tree of the host: how long it takes in, and how large the file gets. */
+static int import(struct bench_run *r, struct err *e)
+{
+	const char *tree = bench_option(r, "tree");
+	const char *dir = bench_dir(r, "import");
+	struct sql_checkpoint_result done;
+	struct vfs_port p = {0};
+	struct sql *db;
+	struct vfs *v;
+	char path[4096];
+	int64_t begin;
+
+	if (!tree)
+		return 0;
+	snprintf(path, sizeof path, "%s/agent.sqlite", dir);
+	if (db_open(&db, path, &agent_schema, SQL_CREATE, e) ||
+	    vfs_create(db, "main", NULL, e) ||
+	    vfs_open(&v, db, "main", "bench", e))
+		return -1;
+	begin = clock_mono_ns();
+	if (vfs_import_dir(v, tree, &p, e))
+		return -1;
+	limit(r, "tree_import_s", "s", ms_since(begin) / 1e3, 0.3);
+	if (sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &done, e))
+		return -1;
+	limit(r, "tree_mb", "MB", (double)file_size(path) / 1e6, 16);
+	bench_say(r, "%s: %lld nodes, %.1f MB of contents.", tree,
+		  (long long)p.nodes, (double)p.bytes / 1e6);
+	vfs_close(v);
+	sql_close(db);
+	return 0;
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
+	struct tree_side sides[] = {
+		{.name = "ours", .kind = &tree_ours},
+		{.name = "sqlite", .kind = &tree_sqlite},
+	};
+	const char *dir = bench_dir(r, "forks");
+	struct sql *db;
+	struct vfs *v;
+	char path[4096];
+
+	sides[0].dir = bench_dir(r, "ours");
+	sides[1].dir = bench_dir(r, "sqlite");
+	if (tree_bench(r, sides, 2, "", e))
+		return -1;
+	snprintf(path, sizeof path, "%s/agent.sqlite", dir);
+	if (db_open(&db, path, &agent_schema, SQL_CREATE, e) ||
+	    vfs_create(db, "main", NULL, e) ||
+	    vfs_open(&v, db, "main", "bench", e) ||
+	    fill(v, bench_is_quick(r) ? 500 : FILES, e) || forks(r, v, db, e))
+		return -1;
+	vfs_close(v);
+	sql_close(db);
+	return import(r, e);
+}
+
+const struct bench bench_vfs = {
+	.name = "vfs",
+	.help = "files in the database: the library beside plain SQLite",
+	.about = "1 KiB files, 10,000 of them in 100 directories, one commit "
+		 "for each operation, beside a plain\nSQLite program with a "
+		 "good schema that does nothing else. Then forks and snapshots "
+		 "of 10,000\nfiles, and the import of a tree of the host.",
+	.options = (const struct bench_option[]){{"tree", "DIR",
+						  "import this tree, too"},
+						 {0}},
+	.seconds = 0.3,
+	.rounds = 5,
+	.run = run,
+};

@@ -1,0 +1,53 @@
+#ifndef BENCH_TREE_H
+#define BENCH_TREE_H
+
+#include "base/err.h"
+#include "bench/bench.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Places that hold file trees, for the benchmarks vfs and fuse. A tree has
+ * directories "d0" to "d99" and is driven by path; one call is one commit
+ * unless it stands between begin and end.
+ */
+#define TREE_DIRS 100
+
+struct tree_kind {
+	const char *name;
+	int (*open)(void **out, const char *dir, struct err *e);
+	void (*close)(void *t);
+	int (*begin)(void *t, struct err *e);
+	int (*end)(void *t, struct err *e);
+	int (*mkdir)(void *t, const char *path, struct err *e);
+	int (*put)(void *t, const char *path, const void *p, size_t n,
+		   struct err *e); /* a new file */
+	int (*get)(void *t, const char *path, void *p, size_t n,
+		   struct err *e); /* all n bytes of it */
+	int (*stat)(void *t, const char *path, int64_t *size, struct err *e);
+	int (*list)(void *t, const char *path, int *n, struct err *e);
+	int (*patch)(void *t, const char *path, int64_t off, const void *p,
+		     size_t n, struct err *e);
+	int (*move)(void *t, const char *from, const char *to, struct err *e);
+	int (*remove)(void *t, const char *path, struct err *e);
+};
+
+extern const struct tree_kind tree_ours, tree_sqlite, tree_dir;
+
+/* One side of the comparison. */
+struct tree_side {
+	const char *name;
+	const struct tree_kind *kind;
+	const char *dir;
+	/* the frame's */
+	void *tree;
+	int made; /* files made so far, so that names are new */
+};
+
+/* Runs all operations on all sides in interleaved rounds; the first side is
+ * ours, the others what it is compared with. Metrics get `prefix`. */
+int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
+	       const char *prefix, struct err *e);
+
+#endif
