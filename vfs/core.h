@@ -45,6 +45,10 @@ struct vfs {
 	bool quota, usage_changed;
 	struct vfs_usage usage_before; /* at the start of a call in a batch */
 	bool lost;                     /* SQLite has rolled the batch back */
+	/* A mount: calls in a batch have no savepoints of their own. One that
+	 * fails after it has changed something takes the batch with it. */
+	bool coarse;
+	int changes_before;
 	int64_t last_written; /* node of the last journal row, if a write */
 	struct hold_set held;
 	struct hold_set orphans; /* nameless nodes that this process holds: 1,

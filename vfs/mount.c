@@ -305,6 +305,8 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 
 	fuse_tree_ops(&ops);
 	fuse_data_ops(&ops);
+	/* reading a host file that changed fails in the middle of a write */
+	v->coarse = !v->base;
 	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
 	free(v->who);
 	v->who = strdup(m.who);

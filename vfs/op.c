@@ -203,6 +203,9 @@ int op_begin(struct vfs *v, struct err *e)
 	if (v->lost)
 		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
 	v->usage_before = v->usage;
+	v->changes_before = sqlite3_total_changes(v->db->conn);
+	if (v->coarse)
+		return 0;
 	return sql_exec(v->db, Q_VFS_PART_BEGIN, NULL, e) < 0 ? -1 : 0;
 }
 
@@ -215,6 +218,13 @@ static void undo_part(struct vfs *v)
 	v->usage = v->usage_before;
 	v->next_ino = 0;
 	v->last_written = 0;
+	if (v->coarse && !sqlite3_get_autocommit(v->db->conn)) {
+		/* it had changed something: then nothing can be kept */
+		v->lost = sqlite3_total_changes(v->db->conn) !=
+			  v->changes_before;
+		v->db->doomed = v->db->doomed && v->lost;
+		return;
+	}
 	if (sqlite3_get_autocommit(v->db->conn) ||
 	    sql_exec(v->db, Q_VFS_PART_UNDO, NULL, &ignored) < 0 ||
 	    sql_exec(v->db, Q_VFS_PART_KEEP, NULL, &ignored) < 0)
@@ -229,7 +239,7 @@ int op_end(struct vfs *v, int rc, struct err *e)
 		return rc;
 	if (!v->batch)
 		return leave(v, rc, e);
-	if (rc == 0)
+	if (rc == 0 && !v->coarse)
 		rc = sql_exec(v->db, Q_VFS_PART_KEEP, NULL, e) < 0 ? -1 : 0;
 	if (rc < 0)
 		undo_part(v);
