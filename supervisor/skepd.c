@@ -178,8 +178,6 @@ static int start(struct sup *s, struct err *e)
 	struct spawn_calls spawner = {s, sup_spawn_told, sup_spawn_lost};
 	struct step_calls step = {s, before_commit, sup_step_failed};
 
-	if (open_database(s, e))
-		return -1;
 	uv_loop_init(&s->loop);
 	start_handles(s);
 	step_init(&s->step, &s->loop, s->db, step);
@@ -216,7 +214,9 @@ static void stop(struct sup *s)
 {
 	struct err e;
 
-	web_stop(s->web);
+	s->stopping = true; /* nothing starts any more, whyever we go */
+	if (s->web)
+		web_stop(s->web);
 	spawn_close(&s->spawn);
 	sup_link_close(s);
 	tree_place_leave(&s->place);
@@ -228,7 +228,16 @@ static void stop(struct sup *s)
 	uv_loop_close(&s->loop);
 	if (control_unlock(s->db, &e))
 		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
-	sql_close(s->db);
+}
+
+static void run_loop(struct sup *s)
+{
+	s->started_at = clock_now();
+	log_info(LT("msg", "ready"), LT("home", s->home.root),
+		 LI("epoch", s->epoch), LI("adopted", s->lives.count));
+	notify("READY=1");
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	log_info(LT("msg", "going"), LI("live", s->lives.count));
 }
 
 static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
@@ -243,16 +252,14 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	if (config_load(&s->config, path.text, e) ||
 	    open_log(o, &s->config, e) || home_make(&s->home, e))
 		return -1;
-	rc = start(s, e);
+	rc = open_database(s, e);
 	if (rc == 0) {
-		s->started_at = clock_now();
-		log_info(LT("msg", "ready"), LT("home", s->home.root),
-			 LI("epoch", s->epoch), LI("adopted", s->lives.count));
-		notify("READY=1");
-		uv_run(&s->loop, UV_RUN_DEFAULT);
-		log_info(LT("msg", "going"), LI("live", s->lives.count));
+		rc = start(s, e);
+		if (rc == 0)
+			run_loop(s);
 		stop(s);
 	}
+	sql_close(s->db);
 	return rc;
 }
 
