@@ -181,7 +181,7 @@ static int start(struct sup *s, struct err *e)
 	uv_loop_init(&s->loop);
 	start_handles(s);
 	step_init(&s->step, &s->loop, s->db, step);
-	tree_place_find(&s->place, s->config.run_cgroup, &s->home);
+	tree_place_find(&s->place, s->config.run_cgroup);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
@@ -219,7 +219,6 @@ static void stop(struct sup *s)
 		web_stop(s->web);
 	spawn_close(&s->spawn);
 	sup_link_close(s);
-	tree_place_leave(&s->place);
 	live_each(&s->lives, forget, NULL);
 	step_close(&s->step);
 	close_handles(s);

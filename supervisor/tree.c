@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/proc.h"
 #include "spawner/wire.h"
 
@@ -55,33 +54,27 @@ static bool find_own(char *out, size_t cap)
 	return found;
 }
 
-void tree_place_find(struct tree_place *p, const char *how,
-		     const struct home *home)
+void tree_place_find(struct tree_place *p, const char *how)
 {
-	char mount[100], own[100], digest[HASH_HEX];
+	char mount[100], own[100], probe[256];
 
 	*p = (struct tree_place){0};
 	if (!strcmp(how, "off") || !find_mount(mount, sizeof mount) ||
 	    !find_own(own, sizeof own))
 		return;
-	hash_of(home->root, strlen(home->root), digest);
-	snprintf(p->base, sizeof p->base, "%s%s/skep-%.12s", mount, own,
-		 digest);
-	if (mkdir(p->base, 0755) && errno != EEXIST)
+	snprintf(p->base, sizeof p->base, "%s%s/skep-", mount, own);
+	tree_cgroup(p, "probe", probe);
+	if (mkdir(probe, 0755) && errno != EEXIST)
 		p->base[0] = '\0';
-}
-
-void tree_place_leave(const struct tree_place *p)
-{
-	if (p->base[0])
-		rmdir(p->base);
+	else
+		rmdir(probe);
 }
 
 void tree_cgroup(const struct tree_place *p, const char *run, char *out)
 {
 	out[0] = '\0';
 	if (p->base[0])
-		snprintf(out, 256, "%.200s/%.40s", p->base, run);
+		snprintf(out, 256, "%.210s%.40s", p->base, run);
 }
 
 bool tree_has_cgroup(const struct tree_place *p, const char *run)

@@ -2,7 +2,6 @@
 #define SUPERVISOR_TREE_H
 
 #include "base/err.h"
-#include "base/home.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@
  * that was given to somebody else is never hit.
  */
 struct tree_place {
-	char base[256]; /* cgroup directory that holds the runs'; "": none */
+	char base[256]; /* a run's cgroup is this and its id; "": none */
 	pid_t spawner;  /* 0: none; it bears the last marker and is nobody's */
 };
 
@@ -31,10 +30,7 @@ struct tree {
 };
 
 /* Finds out whether cgroups can be had ("off" asks for none). */
-void tree_place_find(struct tree_place *p, const char *how,
-		     const struct home *home);
-
-void tree_place_leave(const struct tree_place *p); /* when no run is left */
+void tree_place_find(struct tree_place *p, const char *how);
 
 /* Where the run's cgroup is, or is to be; "" for none. out has room for 256. */
 void tree_cgroup(const struct tree_place *p, const char *run, char *out);
