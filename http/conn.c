@@ -313,6 +313,7 @@ static bool step_body(struct conn *c)
 	struct err e = {0};
 	int done;
 
+	assert(c->head);
 	if (c->head->chunked) {
 		done = http_chunks_read(&c->chunks, c->in.p, c->in.n, &c->body,
 					&used, &e);
