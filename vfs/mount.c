@@ -38,6 +38,45 @@ static void forget_all(struct mnt *m)
 	}
 }
 
+/* Every name of the node: only when all are forgotten does the kernel forget
+ * the node, and with it the size that it believes in. */
+static void forget_names(struct mnt *m, int64_t ino)
+{
+	struct vfs_range r = range_of(m->v->ns);
+	struct vfs_dentry_of_in key = {r.lo, r.hi, ino};
+	struct arena mem = {0};
+	struct vfs_dentry_of_row *rows;
+	struct err e;
+	int n = sql_collect(m->v->db, Q_VFS_DENTRY_OF, &key, 1000, &rows, &mem,
+			    &e);
+
+	for (int i = 0; i < n; i++)
+		notify_entry(m->notify, rows[i].dir & INO_MASK,
+			     arena_textn(&mem, rows[i].name.p, rows[i].name.n));
+	arena_fini(&mem);
+}
+
+/* Another process wrote to a file that the kernel knows. */
+static void tell_content(struct mnt *m, int64_t ino)
+{
+	char tail[4096];
+	struct node n;
+	struct err e;
+	int64_t off;
+	ssize_t got;
+
+	if (!hold_count(&m->v->held, ino) || node_find(m->v, ino, &n, &e) <= 0)
+		return;
+	if (n.nlink > 1)
+		forget_names(m, ino);
+	if (n.size == 0)
+		return;
+	off = (n.size - 1) / (int64_t)sizeof tail * (int64_t)sizeof tail;
+	got = data_read(m->v, &n, tail, sizeof tail, off, &e);
+	if (got > 0)
+		notify_tail(m->notify, ino, off, tail, (size_t)got);
+}
+
 static void tell(struct mnt *m, const struct vfs_change *c)
 {
 	switch (c->op) {
@@ -64,6 +103,8 @@ static void tell(struct mnt *m, const struct vfs_change *c)
 	}
 	notify_entry(m->notify, c->dir, c->name);
 	notify_node(m->notify, c->ino);
+	if (c->op == VFS_OP_write)
+		tell_content(m, c->ino);
 }
 
 /* What others did since we last looked. Call it inside a transaction. */

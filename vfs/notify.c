@@ -9,8 +9,9 @@
 struct note {
 	struct note *next;
 	int64_t ino;
+	int64_t off; /* of bytes of the file; -1: it is a name */
 	size_t n;
-	char name[]; /* empty: the node itself */
+	char bytes[]; /* a name, none for the node itself; or content */
 };
 
 struct notify {
@@ -39,19 +40,30 @@ static struct note *take(struct notify *n)
 	return note;
 }
 
+/* What the kernel does not know (ENOENT) is fine. */
+static void tell(struct fuse_session *se, struct note *note)
+{
+	fuse_ino_t ino = (fuse_ino_t)note->ino;
+
+	if (note->off >= 0) {
+		struct fuse_bufvec v = FUSE_BUFVEC_INIT(note->n);
+
+		v.buf[0].mem = note->bytes;
+		fuse_lowlevel_notify_store(se, ino, note->off, &v, 0);
+		return;
+	}
+	if (note->n)
+		fuse_lowlevel_notify_inval_entry(se, ino, note->bytes, note->n);
+	fuse_lowlevel_notify_inval_inode(se, ino, 0, 0);
+}
+
 static void *run(void *arg)
 {
 	struct notify *n = arg;
 	struct note *note;
 
 	while ((note = take(n))) {
-		fuse_ino_t ino = (fuse_ino_t)note->ino;
-
-		/* what the kernel does not know (ENOENT) is fine */
-		if (note->n)
-			fuse_lowlevel_notify_inval_entry(n->se, ino, note->name,
-							 note->n);
-		fuse_lowlevel_notify_inval_inode(n->se, ino, 0, 0);
+		tell(n->se, note);
 		free(note);
 	}
 	return NULL;
@@ -92,16 +104,17 @@ void notify_stop(struct notify *n)
 	free(n);
 }
 
-static void add(struct notify *n, int64_t ino, const char *name)
+static void add(struct notify *n, int64_t ino, int64_t off, const void *p,
+		size_t len)
 {
-	size_t len = strlen(name);
 	struct note *note = calloc(1, sizeof *note + len + 1);
 
 	if (!note)
 		abort();
 	note->ino = ino;
+	note->off = off;
 	note->n = len;
-	memcpy(note->name, name, len);
+	memcpy(note->bytes, p, len);
 	pthread_mutex_lock(&n->lock);
 	*n->last = note;
 	n->last = &note->next;
@@ -111,10 +124,16 @@ static void add(struct notify *n, int64_t ino, const char *name)
 
 void notify_entry(struct notify *n, int64_t dir, const char *name)
 {
-	add(n, dir, name);
+	add(n, dir, -1, name, strlen(name));
 }
 
 void notify_node(struct notify *n, int64_t ino)
 {
-	add(n, ino, "");
+	add(n, ino, -1, "", 0);
+}
+
+void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,
+		 size_t len)
+{
+	add(n, ino, off, p, len);
 }

@@ -309,7 +309,7 @@ SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name LIMIT 1;
 
 -- query vfs_dentry_of (lo i64, hi i64, ino i64) -> (dir i64, name blob)
 SELECT dir, name FROM vfs_dentry
-WHERE dir >= :lo AND dir < :hi AND ino = :ino LIMIT 1;
+WHERE dir >= :lo AND dir < :hi AND ino = :ino;
 
 -- query vfs_host_at (lo i64, hi i64, path blob) -> vfs_host_row
 SELECT id, path, size, modified, hino FROM vfs_host
