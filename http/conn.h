@@ -104,6 +104,10 @@ bool conn_is_done(const struct conn *c);
 void conn_tick(struct conn *c, int64_t now); /* time-outs, heartbeats */
 void conn_orphans_close(struct conn_core *k);
 
+/* admit.c: takes a head of `size` bytes off `in` and checks all of it: who asks,
+ * for what, how large. -1: answer with the error. */
+int conn_read_head(struct conn *c, size_t size, struct err *e);
+
 /* For reply.c */
 void conn_wake(struct conn *c);
 void conn_forget_request(struct conn *c); /* its memory; streams live long */
