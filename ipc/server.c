@@ -20,7 +20,8 @@
 #define RECEIVE_MAX   (256u << 10) /* the largest thing a worker may say */
 #define SEND_QUEUE    4096
 #define RECEIVE_QUEUE 256
-#define PATIENCE_NS   2000000000 /* a listener that lives answers in 1 ms */
+#define PATIENCE_NS   1000000000 /* a listener that lives answers in 1 ms */
+#define PATIENCE      4 /* checks: the loop must have had its chance to receive */
 
 struct ipc_server {
 	nng_socket socket;
@@ -30,6 +31,7 @@ struct ipc_server {
 	int probe; /* a connection to ourselves, or -1 */
 	unsigned char probe_word[16];
 	int64_t silent_since; /* first probe without an answer; 0: all is well */
+	int silent;           /* checks since then */
 };
 
 static enum err_code code_of(int rc)
@@ -259,11 +261,13 @@ int ipc_server_check(struct ipc_server *s, struct err *e)
 {
 	int64_t now = clock_mono_ns();
 
-	if (s->silent_since == 0)
+	if (s->silent_since == 0) {
 		s->silent_since = now;
+		s->silent = 0;
+	}
 	if (s->probe < 0)
 		start_probe(s);
-	if (now - s->silent_since < PATIENCE_NS)
+	if (now - s->silent_since < PATIENCE_NS || s->silent++ < PATIENCE)
 		return 0;
 	end_probe(s);
 	s->silent_since = 0;

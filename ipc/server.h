@@ -62,7 +62,7 @@ int ipc_server_peer(const struct ipc_server *s, struct ipc_from whose,
 		    struct ipc_peer *out);
 
 /*
- * To be called about once a second: dials our own listener to see whether it
+ * To be called some times a second: dials our own listener to see whether it
  * still accepts, and makes a new one if it does not. (nng 1.5.2 stops accepting
  * for ever when a process dies in the middle of connecting.) Returns 1 when it
  * had to, 0 if all is well, -1 when no new listener could be made.

@@ -21,7 +21,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TICK_MS 1000
+#define TICK_MS    250 /* a dead listener is found after a few of these */
+#define TRIM_TICKS 240
 
 /* Memory is given back, and one arena serves the few threads there are. */
 static void limit_memory(void)
@@ -74,7 +75,7 @@ static void on_tick(uv_timer_t *h)
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
-	if (++s->ticks % 60 == 0)
+	if (++s->ticks % TRIM_TICKS == 0)
 		trim_host_log(s);
 }
 
