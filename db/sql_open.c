@@ -1,6 +1,7 @@
 /* Opening and closing a connection, and literal SQL; db/sql.c has the
  * statements, db/sql_tx.c the transactions. */
 #include "db/sql_conn.h"
+#include "db/wal_vfs.h"
 
 #include "base/file.h"
 
@@ -153,7 +154,7 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 		db->path, &db->conn,
 		(readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
 			SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-		NULL);
+		wal_vfs_name());
 
 	if (rc != SQLITE_OK)
 		return sql_fail(db, rc, "open", e);

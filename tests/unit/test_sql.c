@@ -245,7 +245,10 @@ static void an_open_transaction_makes_others_wait_not_fail(void **state)
 	pid = fork();
 	if (pid == 0) {
 		struct sql *two;
-		int bad = read(begun[0], &c, 1) != 1;
+		int bad;
+
+		close(begun[1]); /* so that we end if our parent does */
+		bad = read(begun[0], &c, 1) != 1;
 
 		two = open_control();
 		bad = bad || sql_enter(two, &e) ||
