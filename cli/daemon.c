@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "cli/remote.h"
 #include "db/migrate.h"
 #include "http/client.h"
@@ -145,6 +146,17 @@ int daemon_up(struct cli *cli, struct err *e)
 	return 0;
 }
 
+/* The lock goes a moment before the process does. */
+static void wait_gone(const struct supervisor_row *row)
+{
+	struct process_mark m = {.pid = row->pid,
+				 .start_ticks = row->start_ticks};
+
+	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
+	for (int i = 0; i < UP_TRIES && process_is_alive(&m); i++)
+		poll(NULL, 0, POLL_MS);
+}
+
 int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 {
 	const char *body = remote_text(cli, "intent", intent);
@@ -164,6 +176,7 @@ int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 	while ((alive = daemon_lives(cli, &now, e)) == 1 &&
 	       now.epoch == row.epoch)
 		poll(NULL, 0, POLL_MS);
+	wait_gone(&row);
 	http_client_close(cli->http);
 	cli->http = NULL;
 	return alive < 0 ? -1 : 0;

@@ -28,9 +28,9 @@ static bool find_mount(char *out, size_t cap)
 
 	while (f && !found && fgets(line, sizeof line, f)) {
 		found = sscanf(line, "%*s %511s %63s", path, type) == 2 &&
-			!strcmp(type, "cgroup2");
+			!strcmp(type, "cgroup2") && strlen(path) < cap;
 		if (found)
-			snprintf(out, cap, "%s", path);
+			memcpy(out, path, strlen(path) + 1);
 	}
 	if (f)
 		fclose(f);
@@ -45,9 +45,10 @@ static bool find_own(char *out, size_t cap)
 
 	while (f && !found && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = '\0';
-		found = !strncmp(line, "0::/", 4);
+		found = !strncmp(line, "0::/", 4) && strlen(line) < cap;
 		if (found)
-			snprintf(out, cap, "%s", line[4] ? line + 3 : "");
+			snprintf(out, cap, "%.*s", (int)cap - 1,
+				 line[4] ? line + 3 : "");
 	}
 	if (f)
 		fclose(f);
