@@ -41,6 +41,7 @@ extern const struct store_kind store_floor;
 extern const struct store_kind store_ours;
 extern const struct store_kind store_ours_full; /* each append on the disk */
 extern const struct store_kind store_jsonl;
+extern const struct store_kind store_redis; /* ERR_UNSUPPORTED: not here */
 
 /* A literal SQLite connection for the stores that are plain SQLite. */
 struct sqlite3;
