@@ -3,17 +3,16 @@
 #include "base/fault.h"
 #include "db/sql_conn.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEADER_BYTES   100
 #define USER_VERSION   60 /* offsets in the header of a SQLite file */
 #define APPLICATION_ID 68
 
 struct header {
+	bool seen;       /* there was a file to read */
 	int32_t version; /* -1: not a database */
 	int32_t application;
 };
@@ -24,26 +23,42 @@ static int32_t big_endian(const unsigned char *p)
 			 (uint32_t)p[2] << 8 | p[3]);
 }
 
-/* Reads with pread, so that a file that we then refuse was never opened as a
- * database and has no new -wal or -shm beside it. */
-static struct header peek(const char *path)
+static void read_header(sqlite3 *conn, struct header *h)
 {
 	static const char magic[16] = "SQLite format 3";
-	struct header h = {-1, 0};
 	unsigned char raw[HEADER_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	sqlite3_file *f = NULL;
+	sqlite3_int64 size = -1;
 
-	if (fd < 0)
-		return h;
-	n = pread(fd, raw, sizeof raw, 0);
-	close(fd);
-	if (n == 0)
-		h.version = 0;
-	if (n == HEADER_BYTES && !memcmp(raw, magic, sizeof magic)) {
-		h.version = big_endian(raw + USER_VERSION);
-		h.application = big_endian(raw + APPLICATION_ID);
-	}
+	sqlite3_file_control(conn, "main", SQLITE_FCNTL_FILE_POINTER, &f);
+	if (!f || !f->pMethods || f->pMethods->xFileSize(f, &size))
+		return;
+	if (size == 0)
+		h->version = 0;
+	if (size < HEADER_BYTES ||
+	    f->pMethods->xRead(f, raw, HEADER_BYTES, 0) != SQLITE_OK ||
+	    memcmp(raw, magic, sizeof magic) != 0)
+		return;
+	h->version = big_endian(raw + USER_VERSION);
+	h->application = big_endian(raw + APPLICATION_ID);
+}
+
+/*
+ * Looks at the file without reading it as a database, so that one which we then
+ * refuse has no new -wal or -shm beside it. It is opened by SQLite all the
+ * same: closing a descriptor of our own would drop every lock that other
+ * connections of this process have on the file, and with them the WAL.
+ */
+static struct header peek(const char *path)
+{
+	struct header h = {false, -1, 0};
+	sqlite3 *conn = NULL;
+	int rc = sqlite3_open_v2(path, &conn, SQLITE_OPEN_READONLY, NULL);
+
+	h.seen = rc == SQLITE_OK;
+	if (h.seen)
+		read_header(conn, &h);
+	sqlite3_close(conn);
 	return h;
 }
 
@@ -67,7 +82,8 @@ static int check_header(const char *path, const struct db_schema *s,
 {
 	struct header h = peek(path);
 
-	if (h.version < 0 && access(path, F_OK) == 0 && access(path, R_OK) == 0)
+	/* seen: another process may make the file right after we looked */
+	if (h.version < 0 && h.seen)
 		return err_set(e, ERR_CORRUPT, "%s is not a SQLite database",
 			       path);
 	if (h.version > s->version)

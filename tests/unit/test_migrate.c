@@ -305,6 +305,44 @@ static void a_place_that_cannot_be_is_named(void **state)
 	assert_int_equal(db_peek_version(path), -1);
 }
 
+/* The lock by which others see that the file is in use: without it, the last
+ * of them to close removes the WAL under our feet. */
+static bool has_shared_lock(pid_t owner)
+{
+	struct flock l = {.l_type = F_WRLCK,
+			  .l_whence = SEEK_SET,
+			  .l_start = 0x40000000 + 2, /* SQLite's SHARED_FIRST */
+			  .l_len = 510};
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	bool held;
+
+	held = fcntl(fd, F_GETLK, &l) == 0 && l.l_type == F_RDLCK &&
+	       l.l_pid == owner;
+	close(fd);
+	return held;
+}
+
+static void a_second_connection_keeps_the_locks_of_the_first(void **state)
+{
+	struct sql *one, *two;
+	struct err e;
+	pid_t me = getpid(), pid;
+	int status;
+
+	(void)state;
+	assert_int_equal(open_as(FAMILY_NEWEST, SQL_CREATE, &one, &e), 0);
+	assert_int_equal(open_as(FAMILY_NEWEST, 0, &two, &e), 0);
+	assert_int_equal(db_peek_version(path), 0); /* still in the WAL */
+	pid = fork(); /* only another process sees our locks */
+	if (pid == 0)
+		_exit(has_shared_lock(me) ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	sql_close(two);
+	sql_close(one);
+	assert_int_equal(db_peek_version(path), FAMILY_NEWEST);
+}
+
 #define EACH(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -321,6 +359,7 @@ int main(void)
 		EACH(a_column_that_is_there_is_not_added_again),
 		EACH(what_is_no_database_is_left_alone),
 		EACH(a_place_that_cannot_be_is_named),
+		EACH(a_second_connection_keeps_the_locks_of_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
