@@ -4,8 +4,10 @@
 #include <string.h>
 
 #define FRAME_HEADER 24
+#define PAGE_BYTES   4096
 
 static struct disk_counts counts;
+static int64_t wal_bytes;
 
 struct file {
 	sqlite3_file base;
@@ -31,8 +33,8 @@ static int c_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 	int kind = ((struct file *)f)->kind;
 
 	counts.bytes += n;
-	if (kind & SQLITE_OPEN_WAL && n > FRAME_HEADER + 8)
-		counts.wal_pages++;
+	if (kind & SQLITE_OPEN_WAL) /* in pieces or several at once */
+		wal_bytes += n;
 	else if (kind & SQLITE_OPEN_MAIN_DB)
 		counts.db_pages++;
 	return PASS(f, xWrite)(REAL(f), p, n, at);
@@ -157,13 +159,16 @@ void count_vfs_install(void)
 
 struct disk_counts count_vfs_now(void)
 {
+	counts.wal_pages = wal_bytes / (FRAME_HEADER + PAGE_BYTES);
 	return counts;
 }
 
 struct disk_counts count_vfs_since(struct disk_counts before)
 {
-	return (struct disk_counts){counts.wal_pages - before.wal_pages,
-				    counts.db_pages - before.db_pages,
-				    counts.bytes - before.bytes,
-				    counts.syncs - before.syncs};
+	struct disk_counts now = count_vfs_now();
+
+	return (struct disk_counts){now.wal_pages - before.wal_pages,
+				    now.db_pages - before.db_pages,
+				    now.bytes - before.bytes,
+				    now.syncs - before.syncs};
 }

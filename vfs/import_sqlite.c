@@ -243,7 +243,7 @@ static int unzip(const struct sqlar_row *row, char **out, struct err *e)
 static int put_content(struct import *im, const struct sqlar_row *row,
 		       int64_t ino, struct err *e)
 {
-	char *plain;
+	char *plain = NULL;
 	int rc;
 
 	if (row->size == 0 || !row->data.p)
