@@ -13,6 +13,9 @@ SHAPE_DEFINE(web_agent, WEB_AGENT);
 SHAPE_DEFINE(web_run_new, WEB_RUN_NEW);
 SHAPE_DEFINE(web_live, WEB_LIVE);
 SHAPE_DEFINE(web_token, WEB_TOKEN);
+SHAPE_DEFINE(web_session, WEB_SESSION);
+SHAPE_DEFINE(web_fork, WEB_FORK);
+SHAPE_DEFINE(web_seq, WEB_SEQ);
 SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
 

@@ -57,6 +57,16 @@ extern const struct http_routes web_routes;
 	F(S, text, id)   \
 	F(S, text, name) \
 	F(S, json, scopes) F(S, time, created_at) F(S, time, expires_at)
+#define WEB_SESSION(F, S)                                           \
+	F(S, text, title)                                           \
+	F(S, text, model)                                           \
+	F(S, text, status)                                          \
+	F(S, text, kind)                                            \
+	F(S, text, source) F(S, text, parent) F(S, bool, ephemeral) \
+		F(S, json, meta)
+#define WEB_FORK(F, S) \
+	F(S, text, key) F(S, i64, at) F(S, text, title) F(S, bool, copy)
+#define WEB_SEQ(F, S)        F(S, opt, seq)
 #define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
 #define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
@@ -70,6 +80,9 @@ SHAPE_DECLARE(web_agent, WEB_AGENT);
 SHAPE_DECLARE(web_run_new, WEB_RUN_NEW);
 SHAPE_DECLARE(web_live, WEB_LIVE);
 SHAPE_DECLARE(web_token, WEB_TOKEN);
+SHAPE_DECLARE(web_session, WEB_SESSION);
+SHAPE_DECLARE(web_fork, WEB_FORK);
+SHAPE_DECLARE(web_seq, WEB_SEQ);
 SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DECLARE(web_token_made, WEB_TOKEN_MADE);
 

@@ -358,3 +358,37 @@ def test_a_lost_hint_costs_time_only(home):
         if event == "event":
             break
     assert data["seq"] == 101 and time.monotonic() - began < 3
+
+
+def test_sessions_are_changed_row_by_row(home):
+    d = web_lib.Skepd(home)
+    d.agent()
+    status, _ = d.ask("PATCH", "/v1/sessions/ada/s", {"title": "x"})
+    assert status == 404
+    d.wait(d.run({"text": "one"}, session="s"))
+    path = "/v1/sessions/ada/s"
+    status, row = d.ask("PATCH", path, {"title": "first", "meta": {"a": 1}})
+    assert (status, row["title"], row["meta"]) == (200, "first", {"a": 1})
+    rev = row["rev"]
+    status, row = d.ask("PATCH", path, {"meta": {"b": 2}, "model": "m"})
+    assert row["meta"] == {"a": 1, "b": 2} and row["title"] == "first"
+    status, said = d.ask("PATCH", path, {"title": "late"},
+                         {"If-Match": '"%d"' % rev})
+    assert (status, said["code"]) == (409, "CONFLICT")
+    assert d.ask("PATCH", path, {"nonsense": 1})[0] == 422
+    assert d.ask("PATCH", path, "{")[0] == 422
+    last = d.get(path + "/events")["items"][-1]["seq"]
+    fork = d.post(path + "/fork", {"key": "t", "at": 2})
+    assert fork["base_seq"] == 2 and fork["kind"] == "fork"
+    assert d.ask("POST", path + "/fork", {"key": "t"})[0] == 409
+    d.post(path + "/rewind", {"seq": 1})
+    assert len(d.get(path + "/messages")["items"]) == 1
+    d.post(path + "/restore")
+    assert len(d.get(path + "/messages")["items"]) == 2
+    assert d.ask("POST", path + "/rewind", {"seq": last + 9})[0] >= 400
+    assert d.ask("DELETE", path)[0] == 200
+    assert d.ask("GET", path)[0] == 404
+    assert [e["seq"] for e in
+            d.get("/v1/sessions/ada/t/events")["items"]] == [1, 2]
+    status, row = d.ask("PUT", "/v1/sessions/ada/new", {"title": "n"})
+    assert (status, row["key"], row["title"]) == (200, "new", "n")

@@ -1,0 +1,251 @@
+/*
+ * Changes to sessions. They are rows of an agent's file, where a run may hold
+ * the write lock, so each change is made by a thread, with a connection of its
+ * own, and the loop goes on.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "schema/branch.h"
+#include "schema/session.h"
+#include "supervisor/web_ask.h"
+#include "supervisor/web_body.h"
+#include "supervisor/web_routes.h"
+
+struct edit {
+	uv_work_t work;
+	struct ask *q;    /* .filter[0] agent, .key session */
+	const char *path; /* of the file */
+	const char *body; /* merge patch */
+	int64_t rev;      /* If-Match; 0: any */
+	struct web_fork fork;
+	struct web_seq to;
+	int (*change)(struct edit *ed, struct agent_file *f,
+		      struct session_row *row, struct err *e);
+	struct buf out;
+	struct err err;
+	int rc;
+};
+
+/* --- the changes, in the thread ---------------------------------------- */
+
+static int patch(struct edit *ed, struct agent_file *f, struct session_row *row,
+		 struct err *e)
+{
+	return session_patch(f, ed->q->key, ed->body, ed->rev, row,
+			     &ed->q->arena, e);
+}
+
+/* PUT: a session that is not there is made first. */
+static int put(struct edit *ed, struct agent_file *f, struct session_row *row,
+	       struct err *e)
+{
+	struct session_new n = {.key = ed->q->key};
+
+	if (session_ensure(f, &n, row, &ed->q->arena, e) < 0)
+		return -1;
+	return patch(ed, f, row, e);
+}
+
+static int delete (struct edit *ed, struct agent_file *f,
+		   struct session_row *row, struct err *e)
+{
+	if (session_need(f, ed->q->key, row, &ed->q->arena, e))
+		return -1;
+	return session_delete(f, ed->q->key, e);
+}
+
+static int fork_it(struct edit *ed, struct agent_file *f,
+		   struct session_row *row, struct err *e)
+{
+	struct fork_new n = {.from = ed->q->key,
+			     .at = ed->fork.at,
+			     .key = ed->fork.key,
+			     .title = ed->fork.title,
+			     .copy = ed->fork.copy};
+
+	return session_fork(f, &n, row, &ed->q->arena, e);
+}
+
+static int rewind_it(struct edit *ed, struct agent_file *f,
+		     struct session_row *row, struct err *e)
+{
+	if (session_rewind(f, ed->q->key, ed->to.seq, e))
+		return -1;
+	return session_need(f, ed->q->key, row, &ed->q->arena, e);
+}
+
+static int restore(struct edit *ed, struct agent_file *f,
+		   struct session_row *row, struct err *e)
+{
+	if (session_restore(f, ed->q->key, e))
+		return -1;
+	return session_need(f, ed->q->key, row, &ed->q->arena, e);
+}
+
+static void work(uv_work_t *w)
+{
+	struct edit *ed = w->data;
+	struct agent_file f;
+	struct session_row row;
+
+	ed->rc = agent_file_open(&f, ed->path, ed->q->filter[0], 0, &ed->err);
+	if (ed->rc)
+		return;
+	ed->rc = ed->change(ed, &f, &row, &ed->err);
+	if (!ed->rc)
+		json_add_shape(&ed->out, &session_row_shape, &row);
+	agent_file_close(&f);
+}
+
+/* --- on the loop -------------------------------------------------------- */
+
+static void edit_free(struct edit *ed)
+{
+	buf_fini(&ed->out);
+	free(ed);
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct edit *ed = w->data;
+	struct ask *q = ed->q;
+
+	if (status)
+		ed->rc = err_set(&ed->err, ERR_CANCELED, "it was cancelled");
+	if (ed->rc) {
+		ask_fail(q, &ed->err);
+	} else {
+		http_reply_json(q->reply, 200, ed->out.p, ed->out.n);
+		ask_free(q);
+	}
+	edit_free(ed);
+}
+
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct edit *ed = arg;
+	struct ask *q = ed->q;
+	struct agent_database_row row;
+	struct err e = {0};
+	int found = failed ? -1
+			   : sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+				     &(struct agent_database_get_in){
+					     q->filter[0]},
+				     &row, &q->arena, &e);
+
+	if (found > 0) {
+		ed->path = row.path;
+		uv_queue_work(q->web->loop, &ed->work, work, done);
+		return;
+	}
+	if (found == 0)
+		err_set(&e, ERR_NOTFOUND, "agent %s has no session %s",
+			quoted(q->filter[0]).text, quoted(q->key).text);
+	ask_fail(q, failed ? failed : &e);
+	edit_free(ed);
+}
+
+static struct edit *edit_new(void *app, const struct http_request *r,
+			     struct http_reply *reply)
+{
+	struct edit *ed = calloc(1, sizeof *ed);
+	struct ask *q = ask_new(app, r, reply);
+
+	if (!ed)
+		abort();
+	ed->q = q;
+	ed->work.data = ed;
+	buf_init(&ed->out, 8 << 20);
+	q->filter[0] = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "key");
+	ed->body = arena_text(&q->arena, http_body(r).p);
+	return ed;
+}
+
+static void edit_go(struct edit *ed, int rc, const struct err *e,
+		    int (*change)(struct edit *ed, struct agent_file *f,
+				  struct session_row *row, struct err *e))
+{
+	if (rc) {
+		ask_fail(ed->q, e);
+		edit_free(ed);
+		return;
+	}
+	ed->change = change;
+	sup_after(ed->q->web->sup, on_turn, ed);
+}
+
+/* If-Match holds the revision that the change was made from. */
+static int read_rev(struct edit *ed, const struct http_request *r,
+		    struct err *e)
+{
+	const char *match = http_header(r, "If-Match");
+	char text[32];
+
+	if (!match)
+		return 0;
+	if (match[0] == '"')
+		match++;
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(match, "\""), match);
+	return text_i64("If-Match", text, 1, INT64_MAX, &ed->rev, e);
+}
+
+void route_session_patch(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+	struct err e = {0};
+
+	edit_go(ed, read_rev(ed, r, &e), &e, patch);
+}
+
+void route_session_put(void *app, const struct http_request *r,
+		       struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+	struct err e = {0};
+
+	edit_go(ed, read_rev(ed, r, &e), &e, put);
+}
+
+void route_session_delete(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	edit_go(edit_new(app, r, reply), 0, NULL, delete);
+}
+
+void route_session_fork(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+	struct err e = {0};
+	int rc = web_body(r, &web_fork_shape, &ed->fork, &ed->q->arena, &e);
+
+	if (!rc && !ed->fork.key)
+		rc = err_set(&e, ERR_INVALID, "\"key\" names the new session");
+	edit_go(ed, rc, &e, fork_it);
+}
+
+void route_session_rewind(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+	struct err e = {0};
+	int rc;
+
+	ed->to.seq = OPT_NONE;
+	rc = web_body(r, &web_seq_shape, &ed->to, &ed->q->arena, &e);
+	if (!rc && ed->to.seq == OPT_NONE)
+		rc = err_set(&e, ERR_INVALID,
+			     "\"seq\" is the last event that stays");
+	edit_go(ed, rc, &e, rewind_it);
+}
+
+void route_session_restore(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	edit_go(edit_new(app, r, reply), 0, NULL, restore);
+}
