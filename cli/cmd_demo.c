@@ -29,24 +29,29 @@ static const char writer_steps[] =
 	"{\"event\":{\"type\":\"note\",\"text\":\"writing\"},\"repeat\":20,"
 	"\"every_ms\":50}]";
 
-#define EXEC_DEFINITION                                                      \
-	"{\"driver\":\"exec\",\"workspace\":\"disk\",\"config\":{\"shell\":" \
-	"\"for i in $(seq 1 60); do echo "                                   \
-	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'"                            \
-	"$i'}'; sleep 0.06; done; echo done\",\"stdin\":\"none\"}}"
-
-#define SCRIPT_DEFINITION "{\"driver\":\"script\",\"workspace\":\"disk\"}"
+/* A command that counts, and leaves a file in its workspace. */
+#define EXEC_CONFIG                                                        \
+	"\"config\":{\"shell\":\"for i in $(seq 1 60); do echo "           \
+	"'{\\\"type\\\":\\\"note\\\",\\\"n\\\":'$i'}'; sleep 0.06; done; " \
+	"echo $SKEP_RUN_ID > $SKEP_RUN_ID.txt\",\"stdin\":\"none\"}"
 
 const struct demo_agent demo_agents[DEMO_AGENTS] = {
-	{"ada", "script", "disk", SCRIPT_DEFINITION, writer_steps, 60},
-	{"bob", "exec", "disk", EXEC_DEFINITION, "count", 60},
-	{"cleo", "script", "disk", SCRIPT_DEFINITION, writer_steps, 60},
-	{"dan", "exec", "disk", EXEC_DEFINITION, "count", 60},
-	{"eve", "script", "disk", SCRIPT_DEFINITION, writer_steps, 60},
-	{"finn", "exec", "disk", EXEC_DEFINITION, "count", 60},
-	{"gus", "script", "disk", SCRIPT_DEFINITION, writer_steps, 60},
-	{"hana", "exec", "disk", EXEC_DEFINITION, "count", 60},
+	{"ada", "script", "disk", "", writer_steps, 60},
+	{"bob", "exec", "disk", EXEC_CONFIG, "count", 60},
+	{"cleo", "script", "disk", "", writer_steps, 60},
+	{"dan", "exec", "vfs-scratch", EXEC_CONFIG, "count", 60},
+	{"eve", "script", "disk", "", writer_steps, 60},
+	{"finn", "exec", "disk", EXEC_CONFIG, "count", 60},
+	{"gus", "script", "disk", "", writer_steps, 60},
+	{"hana", "exec", "vfs-only", EXEC_CONFIG, "count", 60},
 };
+
+const char *demo_workspace(int agent)
+{
+	return access("/dev/fuse", R_OK | W_OK) == 0
+		       ? demo_agents[agent].workspace
+		       : "disk";
+}
 
 static int remove_one(const char *path, const struct stat *st, int kind,
 		      struct FTW *at)

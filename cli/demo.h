@@ -71,13 +71,16 @@ struct demo {
 struct demo_agent {
 	const char *name;
 	const char *driver;
-	const char *workspace;
-	const char *definition; /* JSON */
-	const char *prompt;     /* of its runs */
-	int notes;              /* events of type note that a run makes */
+	const char *workspace; /* where there is FUSE; see demo_workspace */
+	const char *config;    /* member of its definition, or "" */
+	const char *prompt;    /* of its runs */
+	int notes;             /* events of type note that a run makes */
 };
 
 extern const struct demo_agent demo_agents[DEMO_AGENTS];
+
+/* The mode that an agent really has: a mount needs /dev/fuse. */
+const char *demo_workspace(int agent);
 
 /* demo_host.c: the supervisor as a process, and what it is asked. */
 int demo_start(struct demo *d, struct err *e);

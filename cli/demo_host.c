@@ -133,13 +133,16 @@ int demo_ask(struct demo *d, const char *method, const char *path,
 int demo_make_agents(struct demo *d, struct err *e)
 {
 	for (int i = 0; i < DEMO_AGENTS; i++) {
-		char path[128];
+		const struct demo_agent *a = &demo_agents[i];
+		char path[128], definition[1024];
 
-		snprintf(path, sizeof path, "/v1/agents/%s",
-			 demo_agents[i].name);
-		if (demo_ask(d, "PUT", path, demo_agents[i].definition, NULL,
-			     e) < 0)
-			return err_wrap(e, "agent %s", demo_agents[i].name);
+		snprintf(path, sizeof path, "/v1/agents/%s", a->name);
+		snprintf(definition, sizeof definition,
+			 "{\"driver\":\"%s\",\"workspace\":\"%s\"%s%s}",
+			 a->driver, demo_workspace(i), *a->config ? "," : "",
+			 a->config);
+		if (demo_ask(d, "PUT", path, definition, NULL, e) < 0)
+			return err_wrap(e, "agent %s", a->name);
 	}
 	return 0;
 }

@@ -66,7 +66,7 @@ static void add_agent(struct demo *d, int agent, struct buf *b)
 	int64_t events = 0;
 
 	buf_addf(b, "  %-6s %-7s %-12s", demo_agents[agent].name,
-		 demo_agents[agent].driver, demo_agents[agent].workspace);
+		 demo_agents[agent].driver, demo_workspace(agent));
 	for (int i = 0; i < d->nruns; i++) {
 		if (d->runs[i].agent != agent)
 			continue;
