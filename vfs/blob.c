@@ -157,14 +157,16 @@ int blob_let_go(struct vfs *v, int64_t blob, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 	int64_t refs;
-	unsigned query;
+	int gone;
 
 	assert(blob > 0);
+	gone = sql_exec(v->db, Q_VFS_BLOB_DROP_SINGLE, &key, e);
+	if (gone)
+		return gone < 0 ? -1 : 0;
 	if (refs_of(v, blob, &refs, e))
 		return -1;
-	if (refs > 2)
-		query = Q_VFS_SHARE_SUB;
-	else
-		query = refs == 2 ? Q_VFS_SHARE_DROP : Q_VFS_BLOB_DROP;
-	return sql_exec(v->db, query, &key, e) < 0 ? -1 : 0;
+	return sql_exec(v->db, refs > 2 ? Q_VFS_SHARE_SUB : Q_VFS_SHARE_DROP,
+			&key, e) < 0
+		       ? -1
+		       : 0;
 }

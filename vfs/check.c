@@ -200,6 +200,7 @@ int vfs_check(struct sql *db, struct vfs_check *c, struct err *e)
 	struct job j = {db, c};
 
 	c->found = c->mended = 0;
+	op_forget();
 	if (c->mend ? sql_enter(db, e) : sql_enter_read(db, e))
 		return -1;
 	return sql_leave(db, check_in(&j, e), e);

@@ -38,6 +38,7 @@ struct vfs {
 	bool inside;  /* a call that is made of calls is under way */
 	bool reading; /* vfs_begin_read is open */
 	/* Good within a write transaction: */
+	uint32_t generation;   /* of the file, when this was read */
 	int64_t keep;          /* newest snapshot: changes are kept for it */
 	int64_t keep_next_ino; /* nodes from this number on are newer than it */
 	int64_t next_ino;
@@ -82,6 +83,7 @@ int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 int op_begin(struct vfs *v, struct err *e);
 int op_end(struct vfs *v, int rc, struct err *e);
 int op_look(struct vfs *v, struct err *e); /* part of op_begin */
+void op_forget(void); /* somebody changed rows without op_begin */
 /* Runs calls as one call: all of them or none, in a batch or not. */
 int op_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),

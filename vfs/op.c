@@ -7,12 +7,22 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Opening a namespace, and the frame of every call on it. */
+
+/* The handle that was the last one of this process to write. What it knows is
+ * still true if no other process has committed since. */
+static _Atomic(const struct vfs *) last_in;
+
+void op_forget(void)
+{
+	atomic_store(&last_in, NULL);
+}
 
 static char *copy(const char *text)
 {
@@ -108,6 +118,7 @@ void vfs_close(struct vfs *v)
 		vfs_rollback(v);
 	vfs_end_read(v);
 	orphans_let_go(v);
+	op_forget(); /* its address may come again */
 	host_close(v);
 	if (v->wal_fd >= 0)
 		close(v->wal_fd);
@@ -142,7 +153,7 @@ bool vfs_in_batch(const struct vfs *v)
 	return v->batch;
 }
 
-/* What other processes may have changed since the last transaction. */
+/* What others may have changed since the last transaction. */
 int op_look(struct vfs *v, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
@@ -157,11 +168,11 @@ int op_look(struct vfs *v, struct err *e)
 	v->keep = row.snap;
 	v->keep_next_ino = row.next_ino;
 	v->next_ino = 0;
-	v->last_written = 0;
 	v->quota = row.max_bytes || row.max_files;
 	v->usage = (struct vfs_usage){row.used_bytes, row.used_files,
 				      row.max_bytes, row.max_files};
 	v->usage_changed = false;
+	v->generation = sql_generation(v->db);
 	return 0;
 }
 
@@ -175,6 +186,10 @@ static int enter(struct vfs *v, struct err *e)
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))
 		return -1;
+	v->last_written = 0;
+	if (atomic_exchange(&last_in, v) == v &&
+	    v->generation == sql_generation(v->db))
+		return 0;
 	if (op_look(v, e))
 		return sql_leave(v->db, -1, e);
 	return 0;
@@ -189,9 +204,13 @@ static int leave(struct vfs *v, int rc, struct err *e)
 		if (sql_exec(v->db, Q_VFS_NS_USE, &use, e) < 0)
 			rc = -1;
 	}
+	v->usage_changed = false;
 	if (rc == 0)
 		rc = orphans_write(v, e);
-	return sql_leave(v->db, rc, e);
+	rc = sql_leave(v->db, rc, e);
+	if (rc < 0)
+		op_forget(); /* what it knows is not so */
+	return rc;
 }
 
 int op_begin(struct vfs *v, struct err *e)

@@ -127,6 +127,7 @@ static int last_step(struct walk *w, const char *name, int follow,
 {
 	struct vfs_at at = {w->dir, name};
 	struct err why;
+	int found;
 
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return step(w, name, e);
@@ -135,12 +136,17 @@ static int last_step(struct walk *w, const char *name, int follow,
 	w->found = false;
 	if (follow == VFS_PLACE)
 		return 0;
-	if (node_lookup(w->v, at, &w->node, &why)) {
-		if (why.code == ERR_NOTFOUND)
-			return 0;
-		*e = why;
-		return -1;
+	/* the walk came through names of directories: nothing to explain */
+	found = node_child(w->v, at, &w->node, e);
+	if (found == 0 && w->v->base) {
+		found = node_lookup(w->v, at, &w->node, &why) == 0;
+		if (!found && why.code != ERR_NOTFOUND) {
+			*e = why;
+			return -1;
+		}
 	}
+	if (found <= 0)
+		return found;
 	if (S_ISLNK(w->node.mode) && follow == VFS_FOLLOW)
 		return follow_link(w, w->node.ino, e);
 	w->found = true;

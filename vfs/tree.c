@@ -48,7 +48,6 @@ int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 		struct err *e)
 {
 	struct node dir;
-	bool unseen;
 	int found;
 
 	if (strlen(at.name) > VFS_NAME_MAX)
@@ -59,10 +58,11 @@ int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 	/* to say why: no such directory, no directory, or no such name */
 	if (node_get(v, at.dir, &dir, e))
 		return -1;
-	unseen = dir.flags & NODE_UNSEEN;
+	if (S_ISDIR(dir.mode) && !(dir.flags & NODE_UNSEEN))
+		return not_found(at, e);
 	if (dir_get(v, at.dir, &dir, e))
 		return -1;
-	found = unseen ? node_child(v, at, out, e) : 0;
+	found = node_child(v, at, out, e);
 	if (found)
 		return found < 0 ? -1 : 0;
 	return not_found(at, e);

@@ -203,6 +203,11 @@ UPDATE vfs_blob SET raw = :raw, data = :data WHERE id = :id;
 -- query vfs_blob_drop (vfs_key)
 DELETE FROM vfs_blob WHERE id = :id;
 
+-- query vfs_blob_drop_single (vfs_key)
+-- Only if nothing else names it.
+DELETE FROM vfs_blob WHERE id = :id
+	AND NOT EXISTS (SELECT 1 FROM vfs_share WHERE blob = :id);
+
 -- query vfs_share_get (vfs_key) -> vfs_number
 SELECT refs AS n FROM vfs_share WHERE blob = :id;
 
