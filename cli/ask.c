@@ -21,7 +21,7 @@ int cli_act(struct cli *cli, const struct cli_act *act, struct err *e)
 	if (cli->supervised && !act->method)
 		return err_set(e, ERR_BUSY,
 			       "this cannot be done while a supervisor runs "
-			       "for %s: stop skepd first",
+			       "for %s: 'skep down' first",
 			       cli->home.root);
 	if (cli->supervised)
 		return cli_ask(cli, act->method, act->path, act->body, NULL,

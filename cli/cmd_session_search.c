@@ -2,6 +2,8 @@
 
 #include "schema/search.h"
 
+#include <string.h>
+
 #define HIT(F, S)           \
 	F(S, text, session) \
 	F(S, i64, seq)      \
@@ -18,6 +20,16 @@ static const char *query_of(struct cli *cli)
 	for (int i = 1; cli_arg(cli, i); i++)
 		q = arena_printf(&cli->arena, "%s %s", q, cli_arg(cli, i));
 	return q;
+}
+
+/* A snippet at the end of an event has the event's last line break. */
+static const char *trimmed(struct cli *cli, const char *snippet)
+{
+	size_t n = strlen(snippet);
+
+	while (n > 0 && (snippet[n - 1] == '\n' || snippet[n - 1] == ' '))
+		n--;
+	return arena_textn(&cli->arena, snippet, n);
 }
 
 static unsigned flags_of(const struct cli *cli)
@@ -56,10 +68,11 @@ static int session_search(struct cli *cli, struct err *e)
 	t = table_new(&cli->out, &hit_view_shape,
 		      "session seq type at snippet");
 	for (int i = 0; i < n; i++) {
-		struct hit_view v = {hits[i].key,   hits[i].seq,
-				     hits[i].type,  hits[i].at,
-				     hits[i].score, hits[i].snippet,
-				     hits[i].sid};
+		struct hit_view v = {
+			hits[i].key,   hits[i].seq,
+			hits[i].type,  hits[i].at,
+			hits[i].score, trimmed(cli, hits[i].snippet),
+			hits[i].sid};
 
 		table_add(t, &v);
 	}

@@ -213,9 +213,10 @@ int cli_open(struct cli *cli, struct err *e)
 	if (needs & NEEDS_CONTROL_READ && open_control(cli, needs, e))
 		return -1;
 	if (needs & NEEDS_SUPERVISOR && !cli->supervised)
-		return err_set(e, ERR_UNAVAILABLE,
-			       "no supervisor runs for %s: start skepd",
-			       cli->home.root);
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"no supervisor runs for %s: 'skep up' starts one",
+			cli->home.root);
 	if (needs & NEEDS_AGENT_FILE && open_agent(cli, needs, e))
 		return -1;
 	return 0;

@@ -24,7 +24,7 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 	if (!(flags & SQL_CREATE) && !file_exists(path.text))
 		return err_set(e, ERR_NOTFOUND,
 			       "there is no skep home at %s yet: 'skep agent "
-			       "add' or skepd makes one",
+			       "add' or 'skep up' makes one",
 			       home->root);
 	return db_open(out, path.text, &control_schema, flags | SQL_FULL, e);
 }

@@ -57,13 +57,13 @@ extern const struct http_routes web_routes;
 	F(S, text, id)   \
 	F(S, text, name) \
 	F(S, json, scopes) F(S, time, created_at) F(S, time, expires_at)
-#define WEB_SESSION(F, S)                                           \
-	F(S, text, title)                                           \
-	F(S, text, model)                                           \
-	F(S, text, status)                                          \
-	F(S, text, kind)                                            \
-	F(S, text, source) F(S, text, parent) F(S, bool, ephemeral) \
-		F(S, json, meta)
+#define WEB_SESSION(F, S)  \
+	F(S, text, title)  \
+	F(S, text, model)  \
+	F(S, text, status) \
+	F(S, text, kind)   \
+	F(S, text, source) \
+	F(S, text, parent) F(S, bool, ephemeral) F(S, json, meta)
 #define WEB_FORK(F, S) \
 	F(S, text, key) F(S, i64, at) F(S, text, title) F(S, bool, copy)
 #define WEB_SEQ(F, S)        F(S, opt, seq)

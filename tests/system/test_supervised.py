@@ -77,7 +77,7 @@ def test_what_needs_the_control_plane_alone_says_so(home):
     up(home)
     for args in (("agent", "rm", "a", "--purge"),
                  ("agent", "set", "a", "--file", home.agent_db("a"))):
-        assert "skepd" in home.refused(75, *args)
+        assert "skep down" in home.refused(75, *args)
     assert home.agent_db("a").exists()
     assert len(home.skep("state", "stats", "--json").lines) == 2
 

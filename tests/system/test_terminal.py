@@ -1,0 +1,90 @@
+"""What people see on a terminal: colour, width, and nothing that data sends."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+
+def on_terminal(home, *args, columns=60, env=None):
+    """Runs skep with a terminal as its output: (exit status, what came)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                struct.pack("HHHH", 24, columns, 0, 0))
+    p = subprocess.Popen([home.bin / "skep", *args], stdout=slave, stderr=slave,
+                         stdin=subprocess.DEVNULL,
+                         env={**home.env, "TERM": "xterm", **(env or {})})
+    os.close(slave)
+    out = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break  # the other end is closed
+        if not piece:
+            break
+        out += piece
+    os.close(master)
+    return p.wait(), out.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def fresh(home):
+    home.skep("agent", "add", "a", "--driver", "script", "--model", "m" * 70)
+
+
+def test_a_table_fits_the_terminal_and_its_head_stands_out(home):
+    fresh(home)
+    for columns in (60, 100, 200):
+        code, out = on_terminal(home, "agent", "ls", columns=columns)
+        assert code == 0 and out.startswith("\x1b[1mNAME")
+        widest = max(len(line) for line in plain(out).splitlines())
+        assert widest <= max(columns, 90), (columns, out)
+    assert "…" in on_terminal(home, "agent", "ls", columns=100)[1]
+    assert "m" * 70 in on_terminal(home, "agent", "ls", columns=200)[1]
+
+
+def test_colour_can_be_refused(home):
+    fresh(home)
+    assert "\x1b" in on_terminal(home, "agent", "show", "a")[1]
+    for args, env in ((["--no-color"], {}), ([], {"NO_COLOR": "1"}),
+                      ([], {"TERM": "dumb"}), (["--json"], {})):
+        code, out = on_terminal(home, "agent", "show", "a", *args, env=env)
+        assert code == 0 and "\x1b" not in out, (args, env, out)
+
+
+def test_errors_stand_out_and_are_one_line(home):
+    code, out = on_terminal(home, "agent", "show", "none")
+    assert code == 66 and out.startswith("\x1b[31mskep:\x1b[0m ")
+    assert out.count("\n") == 1
+
+
+def test_bytes_that_may_not_be_text_stay_away_from_a_terminal(home):
+    fresh(home)
+    home.skep("artifact", "put", "-", "blob", "--owner", "o",
+              input=b"\x1b]0;x\x07\xff\x00")
+    home.skep("artifact", "put", "-", "note", "--owner", "o", "--mime",
+              "text/plain", input=b"plain \x1b[31m text\n")
+    code, out = on_terminal(home, "artifact", "get", "blob", "--owner", "o")
+    assert code == 64 and "--output" in out
+    code, out = on_terminal(home, "artifact", "get", "note", "--owner", "o")
+    assert code == 0 and out == "plain \\x1b[31m text\n"
+    assert home.skep("artifact", "get", "blob", "--owner", "o").raw == \
+        b"\x1b]0;x\x07\xff\x00"
+
+
+def test_long_work_shows_a_bar_and_clears_it(home):
+    fresh(home)
+    big = home.dir / "big"
+    big.write_bytes(os.urandom(64 << 20))
+    code, out = on_terminal(home, "artifact", "put", big, "--owner", "o")
+    assert code == 0
+    assert re.search(r"storing \[#+\.*\] +\d+ %.* left", out), out[:200]
+    assert "\r\x1b[K" in out
+    assert "storing" not in home.skep("artifact", "put", big, "--owner",
+                                      "o").err
