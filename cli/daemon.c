@@ -133,7 +133,7 @@ int daemon_up(struct cli *cli, struct err *e)
 			       (long long)row.pid);
 	if (home_make(&cli->home, e))
 		return -1;
-	fflush(NULL);
+	(void)fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		return err_errno_set(e, "cannot start %s", path);

@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 struct spawn_wait { /* an ask that the socket has no room for yet */
 	struct spawn_ask ask;
 	int start_fd;

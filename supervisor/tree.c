@@ -33,7 +33,7 @@ static bool find_mount(char *out, size_t cap)
 			memcpy(out, path, strlen(path) + 1);
 	}
 	if (f)
-		fclose(f);
+		(void)fclose(f);
 	return found;
 }
 
@@ -51,7 +51,7 @@ static bool find_own(char *out, size_t cap)
 				 line[4] ? line + 3 : "");
 	}
 	if (f)
-		fclose(f);
+		(void)fclose(f);
 	return found;
 }
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEND_MAX 262144 /* bytes of a message to a running worker */
+#define SEND_MAX        262144 /* bytes of a message to a running worker */
+#define DESCENDANTS_MAX 100000
 
 /* --- answers after the commit ----------------------------------------- */
 
@@ -70,8 +71,7 @@ struct run_ask sup_ask(const struct sup *s)
 }
 
 static int cancel_run(struct sup *s, const char *id, const char *reason,
-		      const char *detail, const char *by, bool *changed,
-		      struct err *e);
+		      const char *detail, const char *by, struct err *e);
 
 int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 	       struct err *e)
@@ -79,7 +79,6 @@ int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 	struct agent_row agent;
 	struct run_made made;
 	struct arena a = {0};
-	bool changed;
 	int found;
 
 	if (s->stopping)
@@ -98,7 +97,7 @@ int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 		return -1;
 	if (made.interrupt[0] &&
 	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,
-		       ask->by, &changed, e))
+		       ask->by, e) < 0)
 		return -1;
 	s->schedule = s->alarm_stale = s->host_changed = true;
 	sup_done_later(s, done, made.id.text, made.is_new,
@@ -183,23 +182,6 @@ static int text_body(struct buf *b, const char *key, const char *text)
 	return buf_addc(b, '}');
 }
 
-static int cancel_children(struct sup *s, const char *id, const char *by,
-			   struct err *e)
-{
-	struct run_children_in key = {id};
-	struct run_children_row *rows;
-	struct arena a = {0};
-	int n = sql_collect(s->db, Q_RUN_CHILDREN, &key, 10000, &rows, &a, e);
-	bool changed;
-
-	for (int i = 0; i >= 0 && i < n; i++)
-		if (cancel_run(s, rows[i].id, run_because_parent_cancelled, id,
-			       by, &changed, e))
-			n = -1;
-	arena_fini(&a);
-	return n < 0 ? -1 : 0;
-}
-
 /* A wish to end that becomes the verdict, whatever state the run lives in. */
 static int end_live(struct live *l, const struct why *why, const char *verb,
 		    const char *by, struct err *e)
@@ -219,21 +201,20 @@ static int end_live(struct live *l, const struct why *why, const char *verb,
 	return rc;
 }
 
+/* 1, or 0 if it is being ended already. */
 static int cancel_live(struct live *l, const char *reason, const char *detail,
-		       const char *by, bool *changed, struct err *e)
+		       const char *by, struct err *e)
 {
 	struct why why = {.reason = reason, .detail = detail};
 
 	why.verdict = run_verdict_wish(l->verdict, RUN_WILL_CANCEL);
-	*changed = why.verdict != l->verdict;
-	if (!*changed)
-		return 0; /* it is being ended already */
-	return end_live(l, &why, "cancel", by, e);
+	if (why.verdict == l->verdict)
+		return 0;
+	return end_live(l, &why, "cancel", by, e) ? -1 : 1;
 }
 
-static int cancel_run(struct sup *s, const char *id, const char *reason,
-		      const char *detail, const char *by, bool *changed,
-		      struct err *e)
+static int cancel_one(struct sup *s, const char *id, const char *reason,
+		      const char *detail, const char *by, struct err *e)
 {
 	struct live *l = live_find(&s->lives, id);
 	struct why why = {.reason = reason, .detail = detail};
@@ -241,28 +222,48 @@ static int cancel_run(struct sup *s, const char *id, const char *reason,
 	struct run_row row;
 	int rc = find_run(s, id, &row, &a, e);
 
-	*changed = false;
 	if (rc == 0 && l)
-		rc = cancel_live(l, reason, detail, by, changed, e);
-	else if (rc == 0 && !strcmp(row.state, "queued")) {
-		*changed = true;
-		rc = sup_move_queued(s, &row, RUN_EV_CANCEL, &why, e);
-	}
+		rc = cancel_live(l, reason, detail, by, e);
+	else if (rc == 0 && !strcmp(row.state, "queued"))
+		rc = sup_move_queued(s, &row, RUN_EV_CANCEL, &why, e) ? -1 : 1;
 	arena_fini(&a);
-	return rc ? -1 : cancel_children(s, id, by, e);
+	return rc;
+}
+
+/* The run, and everything that it started: 1, or 0 if it was over or being
+ * ended already, or -1. */
+static int cancel_run(struct sup *s, const char *id, const char *reason,
+		      const char *detail, const char *by, struct err *e)
+{
+	struct run_descendants_in key = {id};
+	struct run_descendants_row *rows;
+	struct arena a = {0};
+	int changed = cancel_one(s, id, reason, detail, by, e), n = 0;
+
+	if (changed >= 0)
+		n = sql_collect(s->db, Q_RUN_DESCENDANTS, &key, DESCENDANTS_MAX,
+				&rows, &a, e);
+	for (int i = 0; i >= 0 && i < n; i++)
+		if (cancel_one(s, rows[i].id, run_because_parent_cancelled, id,
+			       by, e) < 0)
+			n = -1;
+	arena_fini(&a);
+	return changed < 0 || n < 0 ? -1 : changed;
 }
 
 int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
 	       struct sup_done done, struct err *e)
 {
-	bool changed;
+	int changed;
 
 	if (why && text_check_key("reason", why, 200, e))
 		return -1;
-	if (step_begin(&s->step, e) ||
-	    cancel_run(s, run, "cancelled", why, by, &changed, e))
+	if (step_begin(&s->step, e))
 		return -1;
-	sup_done_later(s, done, run, changed,
+	changed = cancel_run(s, run, "cancelled", why, by, e);
+	if (changed < 0)
+		return -1;
+	sup_done_later(s, done, run, changed == 1,
 		       changed ? "it is being cancelled"
 			       : "it is over or being ended already");
 	return 0;

@@ -214,8 +214,12 @@ SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run WHERE id = :id;
 
--- query run_children (parent text) -> (id text)
-SELECT id FROM run WHERE parent = :parent
+-- query run_descendants (parent text) -> (id text)
+-- What it started, and what that started, as far as it is not over.
+WITH RECURSIVE below (id) AS
+ (SELECT id FROM run WHERE parent = :parent
+  UNION SELECT run.id FROM run JOIN below ON run.parent = below.id)
+SELECT id FROM run WHERE id IN (SELECT id FROM below)
    AND state IN ('queued','starting','running','paused','stopping','ending')
  ORDER BY id;
 
