@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *format(struct bench_run *r, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static char *format(struct bench_run *r,
+							  const char *fmt,
+							  va_list ap)
 {
 	struct buf b = BUF_MAX(16384);
 	char *text;

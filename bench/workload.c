@@ -48,8 +48,8 @@ int workload_load(const char *path, struct workload *out, struct err *e)
 
 	if (!rc && !(root = json_parse_object(path, b.p, b.n, e)))
 		rc = -1;
-	if (!rc)
-		cJSON_ArrayForEach(v, root) if (!rc) rc = read_key(v, out, e);
+	for (v = root ? root->child : NULL; v && !rc; v = v->next)
+		rc = read_key(v, out, e);
 	cJSON_Delete(root);
 	buf_fini(&b);
 	return rc ? err_wrap(e, "workload") : 0;

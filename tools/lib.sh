@@ -54,5 +54,5 @@ build() {
 		cat "build/$preset.configure"
 		return 1
 	}
-	cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"}
+	cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"} -- -k 0
 }

@@ -267,8 +267,9 @@ static void what_is_no_database_is_left_alone(void **state)
 {
 	static const char *const texts[] = {
 		"hello\n", "SQLite format 3",
-		"a longer text than the header of a database has bytes, so "
-		"that the header can be read as a whole and is still wrong"};
+		("a longer text than the header of a database has bytes, so "
+		 "that the header can be read as a whole and is still "
+		 "wrong")};
 	struct sql *db;
 	struct err e;
 

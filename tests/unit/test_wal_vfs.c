@@ -26,7 +26,8 @@ static int64_t plain_i64(sqlite3 *db, const char *sql)
 	return v;
 }
 
-static void script(struct sql *db, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void script(struct sql *db,
+							 const char *fmt, ...)
 {
 	char text[512];
 	struct err e = {0};
