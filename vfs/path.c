@@ -122,7 +122,7 @@ static int step(struct walk *w, const char *name, struct err *e)
 }
 
 /* The last name, as far as is known: a link may lead on. */
-static int last_step(struct walk *w, const char *name, int follow,
+static int last_step(struct walk *w, const char *name, unsigned follow,
 		     struct err *e)
 {
 	struct vfs_at at = {w->dir, name};
@@ -153,7 +153,7 @@ static int last_step(struct walk *w, const char *name, int follow,
 	return 0;
 }
 
-static int walk_in(struct walk *w, int follow, struct err *e)
+static int walk_in(struct walk *w, unsigned follow, struct err *e)
 {
 	char name[VFS_NAME_MAX + 1];
 	int bad;
@@ -173,8 +173,8 @@ static int walk_in(struct walk *w, int follow, struct err *e)
 }
 
 /* 0 also when only the last name is missing: then w->found is false. */
-static int walk(struct vfs *v, const char *path, int follow, struct walk *w,
-		struct err *e)
+static int walk(struct vfs *v, const char *path, unsigned follow,
+		struct walk *w, struct err *e)
 {
 	int rc;
 
@@ -202,7 +202,7 @@ int vfs_walk(struct vfs *v, const char *path, enum vfs_follow follow,
 {
 	struct walk w;
 
-	if (walk(v, path, follow, &w, e))
+	if (walk(v, path, (unsigned)follow, &w, e))
 		return -1;
 	if (!w.found)
 		return missing(path, e);
