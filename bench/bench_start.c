@@ -1,0 +1,192 @@
+/* How soon a run that is asked for has committed its first event, and how many
+ * runs a second can be started. */
+#include "base/clock.h"
+#include "bench/fleet.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define AGENTS  16
+#define GIVE_UP INT64_C(5000000000)
+
+/* Waits, with a short sleep between looks, for an event that was not there. */
+static int await_event(struct sql *db, int64_t before, struct err *e)
+{
+	int64_t end = clock_mono_ns() + GIVE_UP, now = before;
+	struct timespec pause = {0, 20000};
+
+	while (now == before) {
+		if (sql_script_i64(db, "SELECT count(*) FROM event", &now, e))
+			return -1;
+		if (clock_mono_ns() > end)
+			return err_set(e, ERR_TIMEOUT, "no event came");
+		if (now == before)
+			nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int open_agent(struct fleet *f, int i, struct sql **db, struct err *e)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/agents/a%d/agent.sqlite", f->host.home,
+		 i % f->agents);
+	return sql_open(db, path, NULL, SQL_READONLY, e);
+}
+
+static int start_one(struct fleet *f, int i, struct histogram *wait,
+		     struct err *e)
+{
+	struct sql *db;
+	int64_t before, began;
+	int rc;
+
+	if (open_agent(f, i, &db, e))
+		return -1;
+	rc = sql_script_i64(db, "SELECT count(*) FROM event", &before, e);
+	began = clock_mono_ns();
+	if (rc == 0)
+		rc = fleet_submit(f, i, "[]", NULL, e);
+	if (rc == 0)
+		rc = await_event(db, before, e);
+	if (rc == 0)
+		histogram_add(wait, clock_mono_ns() - began);
+	sql_close(db);
+	return rc;
+}
+
+/* Every agent's file is made by a first run, which does not count. */
+static int warm_up(struct fleet *f, struct bench_run *r, struct err *e)
+{
+	int64_t got;
+	int rc;
+
+	for (int i = 0; i < f->agents; i++)
+		if (fleet_submit(f, i, "[]", NULL, e))
+			return -1;
+	rc = fleet_until(f, r,
+			 "SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
+			 f->agents, 30, &got, e);
+	return rc < 0 ? -1
+	       : rc   ? 0
+		      : err_set(e, ERR_TIMEOUT, "the first runs do not end");
+}
+
+static int measure_latency(struct bench_run *r, struct fleet *f,
+			   struct bench_sample *out, struct err *e)
+{
+	int64_t began = clock_mono_ns();
+	int64_t until = began + (int64_t)(bench_seconds(r) * 1e9);
+	struct timespec gap = {0, 5000000};
+
+	for (int i = f->agents; clock_mono_ns() < until && !bench_stopped(r);
+	     i++) {
+		if (start_one(f, i, &out->wait, e))
+			return -1;
+		out->operations++;
+		nanosleep(&gap, NULL); /* the run ends meanwhile */
+	}
+	out->value = (double)histogram_at(&out->wait, 0.5) / 1e6;
+	return 0;
+}
+
+static int measure_rate(struct bench_run *r, struct fleet *f,
+			struct bench_sample *out, struct err *e)
+{
+	int64_t began = clock_mono_ns(), got = 0;
+	int64_t until = began + (int64_t)(bench_seconds(r) * 1e9);
+	int n = f->agents;
+
+	while (clock_mono_ns() < until && !bench_stopped(r))
+		if (fleet_submit(f, n++, "[]", NULL, e))
+			return -1;
+	if (fleet_until(f, r,
+			"SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
+			n, 60, &got, e) < 0)
+		return -1;
+	out->operations = got - f->agents;
+	out->value = (double)out->operations * 1e9 /
+		     (double)(clock_mono_ns() - began);
+	return 0;
+}
+
+typedef int measurer(struct bench_run *r, struct fleet *f,
+		     struct bench_sample *out, struct err *e);
+
+static int measure(struct bench_run *r, measurer *how, struct bench_sample *out,
+		   struct err *e)
+{
+	const char *dir = bench_dir(r, "start");
+	struct fleet f;
+	int rc = fleet_start(&f, dir, AGENTS, 512, e);
+
+	if (rc)
+		return -1;
+	rc = warm_up(&f, r, e) ? -1 : how(r, &f, out, e);
+	fleet_stop(&f);
+	bench_dir_remove(r, dir);
+	return rc;
+}
+
+static int latency(struct bench_run *r, void *arg, struct bench_sample *out,
+		   struct err *e)
+{
+	(void)arg;
+	return measure(r, measure_latency, out, e);
+}
+
+static int rate(struct bench_run *r, void *arg, struct bench_sample *out,
+		struct err *e)
+{
+	(void)arg;
+	return measure(r, measure_rate, out, e);
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
+	struct bench_case cases[] = {{"one after the other", latency, NULL},
+				     {"as fast as asked", rate, NULL}};
+	static struct bench_result res[2];
+
+	if (bench_interleave(r, cases, 2, res, e))
+		return -1;
+	if (res[0].values.n == 0 || res[1].values.n == 0)
+		return 0;
+	bench_metric(r, &(struct bench_metric){.metric = "start_ms_p50",
+					       .unit = "ms",
+					       .samples = &res[0].values,
+					       .less_is_better = true,
+					       .against = "target",
+					       .against_value = 4});
+	bench_metric(
+		r,
+		&(struct bench_metric){
+			.metric = "start_ms_p99",
+			.unit = "ms",
+			.value = (double)histogram_at(&res[0].wait, 0.99) / 1e6,
+			.less_is_better = true,
+			.against = "target",
+			.against_value = 20});
+	bench_metric(r, &(struct bench_metric){.metric = "starts_per_s",
+					       .unit = "1/s",
+					       .samples = &res[1].values,
+					       .against = "target",
+					       .against_value = 200});
+	bench_plot_waits(r, "From request to first committed event", res, 1);
+	return 0;
+}
+
+const struct bench bench_start = {
+	.name = "start",
+	.help = "from a request to the first committed event of its worker",
+	.about = "Starts skepd and asks over the unix socket for runs that do "
+		 "nothing, in sessions of their own,\nof 16 agents whose files "
+		 "exist. First one after the other: the time from the request "
+		 "to the\nfirst event in the agent's file, as another process "
+		 "sees it. Then as fast as one connection\ncan ask: runs a "
+		 "second, to their end.",
+	.seconds = 3,
+	.rounds = 3,
+	.run = run,
+};
