@@ -97,8 +97,8 @@ static void climb(struct live *l)
 	l->rung = RUNG_KILL;
 	tree_signal_all(&l->sup->place, &t, SIGKILL);
 	look_again(l);
-	if (l->pid == 0 && tree_count(&l->sup->place, &t, NULL) == 0)
-		sup_die(l, run_because_spawn_failed, "it never came up");
+	if (l->pid == 0) /* then nobody can start it any more, and we look */
+		spawn_restart(&l->sup->spawn);
 }
 
 /* Ends a tree that has lost its right to go on. */

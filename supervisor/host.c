@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/proc.h"
+#include "schema/control.h"
 #include "supervisor/notify.h"
 
 #include <string.h>
@@ -62,8 +62,7 @@ static void count_connected(struct live *l, void *arg)
 
 void sup_status_get(struct sup *s, struct sup_status *out)
 {
-	struct sql_rows it = sql_rows(s->db, Q_RUN_COUNTS, NULL);
-	struct run_counts_row row;
+	struct run_waiting_row row = {0};
 	struct err e;
 
 	*out = (struct sup_status){
@@ -75,12 +74,10 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.stopping = s->stopping,
 	};
 	live_each(&s->lives, count_connected, &out->workers_connected);
-	while (sql_next(&it, &row))
-		if (!strcmp(row.state, "queued"))
-			out->queued = row.n;
-	if (sql_end(&it, &e))
+	if (sql_get(s->db, Q_RUN_WAITING, NULL, &row, NULL, &e) < 0)
 		log_error(LT("msg", "runs cannot be counted"),
 			  LT("error", e.text));
+	out->queued = row.in_line + row.delayed - s->lives.count;
 }
 
 /* --- tokens ----------------------------------------------------------- */
@@ -106,7 +103,8 @@ int sup_token_add(struct sup *s, const char *name, const char *hash,
 	found = sql_get(s->db, Q_API_TOKEN_NAMED, &key, &known, NULL, e);
 	if (found == 1 && known.n > 0)
 		return err_set(e, ERR_CONFLICT, "there is a token %s", name);
-	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0)
+	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0 ||
+	    control_audit(s->db, "skepd", "token.add", name, NULL, e))
 		return -1;
 	sup_done_later(s, done, id.text, true, NULL);
 	return 0;
@@ -125,6 +123,8 @@ int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
 		return -1;
 	if (n == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no token %s", name);
+	if (control_audit(s->db, "skepd", "token.delete", name, NULL, e))
+		return -1;
 	sup_done_later(s, done, name, true, NULL);
 	return 0;
 }
@@ -170,6 +170,8 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 			       "skepd can restart, go down or go down-now");
 	if (step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
+		return -1;
+	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
 		return -1;
 	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
 		 LI("active", s->lives.count));

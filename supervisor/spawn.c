@@ -121,10 +121,24 @@ static void drop_socket(struct spawn *s)
 
 static int start(struct spawn *s, struct err *e);
 
+/* Asks that were not sent never will be. */
+static void drop_waiting(struct spawn *s)
+{
+	while (s->first) {
+		struct spawn_wait *w = s->first;
+
+		s->first = w->next;
+		close(w->start_fd);
+		free(w);
+	}
+	s->end = &s->first;
+}
+
 void spawn_restart(struct spawn *s)
 {
 	struct err e;
 
+	drop_waiting(s);
 	if (s->fd >= 0)
 		drop_socket(s);
 	log_warn(LT("msg", "the spawner is gone; starting another"));
@@ -241,14 +255,7 @@ int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
 
 void spawn_close(struct spawn *s)
 {
-	while (s->first) {
-		struct spawn_wait *w = s->first;
-
-		s->first = w->next;
-		close(w->start_fd);
-		free(w);
-	}
-	s->end = &s->first;
+	drop_waiting(s);
 	if (s->fd >= 0)
 		drop_socket(s);
 }

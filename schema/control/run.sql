@@ -223,5 +223,8 @@ SELECT id FROM run WHERE id IN (SELECT id FROM below)
    AND state IN ('queued','starting','running','paused','stopping','ending')
  ORDER BY id;
 
--- query run_counts -> (state text, n i64)
-SELECT state, count(*) AS n FROM run GROUP BY state;
+-- query run_waiting -> (in_line i64, delayed i64)
+-- Runs that are not over, from the small indexes; delayed ones are in no line.
+SELECT (SELECT count(*) FROM run WHERE line IS NOT NULL) AS in_line,
+  (SELECT count(*) FROM run WHERE state = 'queued' AND due_at IS NOT NULL
+      AND line IS NULL) AS delayed;

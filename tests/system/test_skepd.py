@@ -585,3 +585,52 @@ def test_strangers_on_the_workers_socket_hurt_nobody(home):
     assert h.until(run)["state"] == "succeeded"
     assert h.until(h.submit("a"))["state"] == "succeeded"
     finish(h)
+
+
+def test_the_service_manager_hears_ready_watchdog_and_stopping(home):
+    import socket
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    where = str(home.dir / "notify")
+    s.bind(where)
+    s.settimeout(10)
+    h = Host(home, QUICK, env={"NOTIFY_SOCKET": where}).start()
+    assert s.recv(100) == b"READY=1"
+    assert s.recv(100) == b"WATCHDOG=1"
+    assert h.down() == 0
+    words = [b"WATCHDOG=1"]
+    while words[-1] == b"WATCHDOG=1":
+        words.append(s.recv(100))
+    assert words[-1] == b"STOPPING=1"
+
+
+def test_commands_show_what_runs_and_what_ran(home):
+    home.skep("up")
+    home.refused(65, "up")
+    h = Host(home)
+    h.script("a", *notes(2), {"sleep_ms": 60000})
+    run = home.skep("run", "a", "do it", "--tag", "t1", "--json").json["id"]
+    h.until(run, "running")
+    lib.eventually(lambda: h.notes("a", run) == ["n0", "n1"], 10, "two notes")
+    live = home.skep("ps", "--json").lines
+    assert [r["id"] for r in live] == [run] and live[0]["rss"] > 0, live
+    assert run in home.skep("ps").out and run in home.skep("top").out
+    assert home.skep("status", "--json").json["live"] == 1
+    assert [r["id"] for r in home.skep("ps", "--tag", "t1", "--json").lines] == [run]
+    assert "n1" in home.skep("logs", run).out
+    home.skep("cancel", run, "--reason", "enough", "--wait")
+    shown = home.skep("show", run, "--json").lines
+    assert shown[0]["state"] == "cancelled"
+    assert [m["to_state"] for m in shown if "to_state" in m][-1] == "cancelled"
+    assert [c["verb"] for c in shown if "verb" in c] == ["cancel"]
+    h.script("f", {"fail": "no"})
+    home.refused(1, "run", "f", "x", "--wait")
+    h.script("g", *notes(1))
+    r = home.skep("run", "g", "-", "--follow", input="from stdin")
+    assert "from stdin" in r.out and "n0" in r.out
+    home.refused(66, "show", "run_01m7hacksgm7kbnv5fgxnqmyhd")
+    home.refused(64, "cancel", "nonsense")
+    home.skep("down")
+    home.refused(69, "status")
+    home.refused(69, "run", "a", "x")
+    assert run in home.skep("ps", "--all").out
+    h.check_books()
