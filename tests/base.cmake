@@ -12,3 +12,10 @@ fuzz(fuzz_config base)
 fuzz(fuzz_json base)
 fuzz(fuzz_text base)
 fuzz(fuzz_locator schema)
+
+# docs/skep.schema.json is what the table of settings says; tools/readme writes
+# it anew.
+add_test(NAME unit.config_schema COMMAND ${CMAKE_COMMAND} -E compare_files
+	${PROJECT_BINARY_DIR}/doc/skep.schema.json
+	${PROJECT_SOURCE_DIR}/docs/skep.schema.json)
+set_tests_properties(unit.config_schema PROPERTIES LABELS unit)
