@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int store_sqlite_fail(struct sqlite3 *db, const char *what, struct err *e)
 {
@@ -15,16 +16,26 @@ int store_sqlite_fail(struct sqlite3 *db, const char *what, struct err *e)
 		       "%s: %s", what, sqlite3_errmsg(db));
 }
 
+/* Writers that start together all want to switch the new file to WAL, which
+ * SQLite refuses at once to all but one, whatever the busy_timeout. */
 int store_sqlite_open(struct sqlite3 **out, const char *dir, const char *name,
 		      const char *script, struct err *e)
 {
 	char path[4096];
+	int rc;
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	if (sqlite3_open(path, out) || sqlite3_busy_timeout(*out, 30000) ||
-	    sqlite3_exec(*out, script, NULL, NULL, NULL))
-		return store_sqlite_fail(*out, path, e);
-	return 0;
+	rc = sqlite3_open(path, out);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_busy_timeout(*out, 30000);
+	for (int i = 0; rc == SQLITE_OK && i < 1000; i++) {
+		rc = sqlite3_exec(*out, script, NULL, NULL, NULL);
+		if ((rc & 0xff) != SQLITE_BUSY)
+			break;
+		rc = SQLITE_OK;
+		usleep(5000);
+	}
+	return rc == SQLITE_OK ? 0 : store_sqlite_fail(*out, path, e);
 }
 
 static const char schema[] =

@@ -147,6 +147,20 @@ static int set_auto_vacuum(struct sql *db, struct err *e)
 			 : 0;
 }
 
+/* In line: of processes that switch a new file to WAL at once, SQLite refuses
+ * all but one, and busy_timeout does not help there. */
+static int set_up_writing(struct sql *db, struct err *e)
+{
+	int bad;
+
+	if (turn_open(&db->turn, db->path, e) ||
+	    turn_take(&db->turn, db->path, e))
+		return -1;
+	bad = set_auto_vacuum(db, e) || sql_script(db, write_pragmas, e);
+	turn_leave(&db->turn);
+	return bad ? -1 : 0;
+}
+
 static int set_up(struct sql *db, unsigned flags, struct err *e)
 {
 	bool readonly = flags & SQL_READONLY;
@@ -160,9 +174,7 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 		return sql_fail(db, rc, "open", e);
 	if (sql_script(db, pragmas, e))
 		return -1;
-	if (!readonly &&
-	    (set_auto_vacuum(db, e) || sql_script(db, write_pragmas, e) ||
-	     turn_open(&db->turn, db->path, e)))
+	if (!readonly && set_up_writing(db, e))
 		return -1;
 	db->always_full = flags & SQL_FULL;
 	if (sql_durable(db, false, e))
