@@ -231,3 +231,14 @@ class Host:
         prompts = q(path, "SELECT key, count(*) FROM event WHERE key IS NOT NULL"
                     " GROUP BY pos >> 32, key HAVING count(*) > 1")
         assert not prompts, prompts
+
+
+def host(home, **config):
+    """A supervisor with quick settings, and these over them."""
+    merged = {"run": dict(QUICK["run"], **config)}
+    return Host(home, merged).start()
+
+
+def finish(h):
+    assert h.down() == 0, h.log()[-2000:]
+    h.check_books()
