@@ -100,6 +100,9 @@ step_fuzz() {
 	[[ $good -eq ${#names[@]} ]]
 }
 
+# Tests that look at memory, on the build that people run.
+step_load() { run_ctest release load; }
+
 # Real binaries: the release build, and for the crash matrix the one that has
 # the fault points.
 step_system() {
