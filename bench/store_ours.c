@@ -104,7 +104,12 @@ static int read_ours(void *store,
 
 static int tune_ours(void *store, const char *pragmas, struct err *e)
 {
-	return sql_script(((struct ours *)store)->file.db, pragmas, e);
+	struct sql *db = ((struct ours *)store)->file.db;
+
+	/* by its own verb: the line of writers depends on it */
+	if (!strcmp(pragmas, "PRAGMA synchronous=FULL"))
+		return sql_durable(db, true, e);
+	return sql_script(db, pragmas, e);
 }
 
 const struct store_kind store_ours = {
