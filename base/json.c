@@ -158,11 +158,11 @@ static void add_char(struct buf *b, const char **s, size_t *n)
 
 	if (esc)
 		buf_addf(b, "\\%c", letter[esc - plain]);
-	else if (c < ' ')
+	else if (c > 0 && c < ' ')
 		buf_addf(b, "\\u%04x", c);
-	else if (c < 0x80)
+	else if (c > 0 && c < 0x80)
 		buf_addc(b, (char)c);
-	else if ((len = text_utf8_char(*s, *n)) > 0)
+	else if (c > 0 && (len = text_utf8_char(*s, *n)) > 0)
 		buf_add(b, *s, len);
 	else {
 		buf_adds(b, "\xef\xbf\xbd");

@@ -21,7 +21,8 @@ cJSON *json_parse_object(const char *what, const char *text, size_t n,
 /* Compact text of a value, appended to b. */
 void json_add(struct buf *b, const cJSON *v);
 
-/* A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+/* A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, and so
+ * does NUL: what is written here can be read by json_parse. */
 void json_add_string(struct buf *b, const char *s, size_t n);
 
 /* An object with every field of the shape, in order; NULL as null, blobs as

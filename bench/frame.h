@@ -92,7 +92,7 @@ void env_read(struct env *env, const char *dir, struct arena *a);
 void env_json(const struct env *env, struct buf *out);
 
 /* emit.c */
-void emit_metric(struct bench_run *r, const struct kept_metric *m);
+void emit_metric(struct bench_run *r, const struct kept_metric *k);
 void emit_finish(struct bench_run *r); /* text tables and words; CSV nothing */
 
 /* report.c, plot.c */

@@ -126,16 +126,19 @@ static void ticks(const struct axis *a, struct buf *out,
 		  void (*tick)(const struct axis *, double, struct buf *))
 {
 	double step;
+	int n;
 
 	if (a->scale != BENCH_LINEAR) {
-		for (double v = a->min; v <= a->max * 1.001;
-		     v *= a->scale == BENCH_LOG ? 10 : 2)
-			tick(a, v, out);
+		step = a->scale == BENCH_LOG ? 10 : 2;
+		n = (int)(log(a->max * 1.001 / a->min) / log(step));
+		for (int i = 0; i <= n; i++)
+			tick(a, a->min * pow(step, i), out);
 		return;
 	}
 	step = nice_step(a->max - a->min);
-	for (double v = a->min; v <= a->max + step / 1000; v += step)
-		tick(a, v, out);
+	n = (int)((a->max - a->min) / step + 0.001);
+	for (int i = 0; i <= n; i++)
+		tick(a, a->min + step * i, out);
 }
 
 static void curve(const struct bench_series *s, size_t color,

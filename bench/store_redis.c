@@ -265,8 +265,9 @@ static int read_redis(void *store,
 		if (read_entry(s, &json, &n, e))
 			return -1;
 		stop = each(arg, json, n);
-		if (bulk(s, &skip, &len, e) || bulk(s, &skip, &len, e))
-			return -1;
+		for (int i = 0; i < 2; i++) /* a field and its value */
+			if (bulk(s, &skip, &len, e))
+				return -1;
 	}
 	return 0;
 }

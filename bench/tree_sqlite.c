@@ -36,12 +36,12 @@ static const char *const texts[STATEMENTS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[LOOK] = "SELECT ino FROM dentry WHERE dir = ? AND name = ?",
-	[NODE] =
-		"SELECT mode, nlink, uid, gid, size, atime, mtime, ctime, blob "
-		"FROM inode WHERE id = ?",
+	[NODE] = ("SELECT mode, nlink, uid, gid, size, atime, mtime, ctime, "
+		  "blob "
+		  "FROM inode WHERE id = ?"),
 	[ADD_NODE] =
-		"INSERT INTO inode VALUES (NULL, ?, 1, 0, 0, ?, ?3, ?3, ?3, "
-		"?4)",
+		("INSERT INTO inode VALUES (NULL, ?, 1, 0, 0, ?, ?3, ?3, ?3, "
+		 "?4)"),
 	[ADD_NAME] = "INSERT INTO dentry VALUES (?, ?, ?)",
 	[ADD_BLOB] = "INSERT INTO blob VALUES (NULL, ?)",
 	[TOUCH] = "UPDATE inode SET mtime = ?1, ctime = ?1 WHERE id = ?2",

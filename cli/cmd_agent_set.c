@@ -40,7 +40,7 @@ static int refuse_files(struct cli *cli, const struct agent_row *row,
 	return rc;
 }
 
-static int set_file(struct cli *cli, char *name, struct err *e)
+static int set_file(struct cli *cli, void *name, struct err *e)
 {
 	struct cli_act act = {.direct = move_file, .arg = name};
 

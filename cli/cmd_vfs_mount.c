@@ -9,7 +9,7 @@ static void ready(void *arg)
 	struct cli *cli = arg;
 
 	output_note(&cli->out, "mounted on %s", cli_arg(cli, 0));
-	fflush(cli->out.to);
+	(void)fflush(cli->out.to);
 }
 
 static int mount_in(struct cli *cli, struct vfs *v, struct err *e)

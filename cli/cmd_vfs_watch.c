@@ -23,7 +23,7 @@ static int watch_in(struct cli *cli, struct vfs *v, struct err *e)
 			vfs_change_print(cli, v, &c[i]);
 		if (n > 0)
 			seq = c[n - 1].seq;
-		fflush(cli->out.to);
+		(void)fflush(cli->out.to);
 		if (n == 0)
 			usleep(50000);
 	}

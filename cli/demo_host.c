@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define READY_WAIT_MS 10000
 
 int64_t demo_ms(const struct demo *d)

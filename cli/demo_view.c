@@ -56,7 +56,7 @@ void demo_say(struct demo *d, const char *fmt, ...)
 	vfprintf(d->cli->out.to, fmt, ap);
 	va_end(ap);
 	fputc('\n', d->cli->out.to);
-	fflush(d->cli->out.to);
+	(void)fflush(d->cli->out.to);
 	if (is_live(d))
 		demo_draw(d);
 }
@@ -91,7 +91,7 @@ void demo_draw(struct demo *d)
 		 "· waits  ▸ runs  ▾ is being stopped  ✓ done  ✗ cancelled\n",
 		 demo_over(d), d->nruns, (double)demo_ms(d) / 1000);
 	fwrite(b.p, 1, b.n, d->cli->out.to);
-	fflush(d->cli->out.to);
+	(void)fflush(d->cli->out.to);
 	for (size_t i = 0; i < b.n; i++)
 		d->live += b.p[i] == '\n';
 	buf_fini(&b);

@@ -66,7 +66,7 @@ static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 }
 
 static struct import_item item_of(struct reader *r, const FTSENT *f,
-				  char *target)
+				  const char *target)
 {
 	const struct stat *st = f->fts_statp;
 	struct import_item item = {

@@ -286,7 +286,7 @@ int node_remove(struct vfs *v, struct vfs_at at, struct node *n, bool want_dir,
 static int remove_in(struct vfs *v, struct vfs_at at, bool want_dir,
 		     struct err *e)
 {
-	struct node n;
+	struct node n = {0};
 
 	if (node_lookup(v, at, &n, e))
 		return -1;

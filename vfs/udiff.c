@@ -73,6 +73,22 @@ static void trace_back(int **rounds, int d, int x, int y,
 	}
 }
 
+/* Where diagonal k stands after d edits: from its better neighbour one step on,
+ * then along all that is the same. */
+static int furthest(const struct lines *a, const struct lines *b,
+		    const int *old, int d, int k)
+{
+	bool down = d && (k == -d || (k != d && old[k - 1] < old[k + 1]));
+	int x = 0;
+
+	if (d)
+		x = down ? old[k + 1] : old[k - 1] + 1;
+	while (x < a->count && x - k < b->count && x >= 0 && x - k >= 0 &&
+	       same(a, x, b, x - k))
+		x++;
+	return x;
+}
+
 /* 0: found, marks are set. -1: too different. */
 static int search(const struct lines *a, const struct lines *b,
 		  const struct script *s)
@@ -84,28 +100,18 @@ static int search(const struct lines *a, const struct lines *b,
 		abort();
 	for (int d = 0; d <= MAX_EDITS && found < 0; d++) {
 		/* room for diagonals -d-1 .. d+1 */
-		int *v = calloc((size_t)(2 * d + 3), sizeof *v),
-		    *at = v + d + 1;
+		int *v = calloc(2 * (size_t)d + 3, sizeof *v), *at = v + d + 1;
 		const int *old = d ? rounds[d - 1] + d : NULL;
 
 		if (!v)
 			abort();
 		rounds[d] = v;
 		for (int k = -d; k <= d && found < 0; k += 2) {
-			bool down = d && (k == -d ||
-					  (k != d && old[k - 1] < old[k + 1]));
-			int x = !d ? 0 : down ? old[k + 1] : old[k - 1] + 1;
-			int y = x - k;
+			int x = at[k] = furthest(a, b, old, d, k);
 
-			while (x < a->count && y < b->count && x >= 0 &&
-			       y >= 0 && same(a, x, b, y)) {
-				x++;
-				y++;
-			}
-			at[k] = x;
-			if (x >= a->count && y >= b->count) {
+			if (x >= a->count && x - k >= b->count) {
 				found = d;
-				trace_back(rounds, d, x, y, s);
+				trace_back(rounds, d, x, x - k, s);
 			}
 		}
 	}

@@ -64,7 +64,8 @@ static void strings_are_escaped(void **state)
 	assert_string_equal(b.p, "\"a\\\"\\\\\\n\\t\\u0001\\u001f/é\"");
 	buf_clear(&b);
 	json_add_string(&b, "a\0b\xff", 4);
-	assert_string_equal(b.p, "\"a\\u0000b\xef\xbf\xbd\"");
+	assert_string_equal(b.p, "\"a\xef\xbf\xbd"
+				 "b\xef\xbf\xbd\"");
 	buf_fini(&b);
 }
 

@@ -21,6 +21,7 @@
 #include <nng/protocol/reqrep0/req.h>
 
 /* nng 1.5.2 loses what belongs to a peer that died while it connected. */
+/* NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's name */
 const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)

@@ -88,8 +88,8 @@ static const char *const plants[] = {
 	"INSERT INTO vfs_chunk SELECT id, 1, 9999 FROM vfs_inode LIMIT 2",
 	"DELETE FROM vfs_dentry WHERE name = x'66'",
 	"DELETE FROM vfs_dentry WHERE name = x'64'",
-	"UPDATE vfs_dentry SET dir = (dir & ~1099511627775) | 3 WHERE name = "
-	"x'64'",
+	("UPDATE vfs_dentry SET dir = (dir & ~1099511627775) | 3 WHERE name = "
+	 "x'64'"),
 	"UPDATE vfs_inode SET parent = 1 WHERE id & 1099511627775 = 3",
 	"UPDATE vfs_inode SET nlink = 7",
 	"UPDATE vfs_inode SET nlink = 0 WHERE id & 1099511627775 = 4",
