@@ -87,7 +87,7 @@ static void state(struct bench_run *r, const struct climb *c)
 					       .less_is_better = true,
 					       .against = "target",
 					       .against_value = 2048});
-	bench_metric(r, &(struct bench_metric){.metric = "skepd_rss_mb",
+	bench_metric(r, &(struct bench_metric){.metric = "supervisor_rss_mb",
 					       .unit = "MB",
 					       .value = c->skepd_mb[top],
 					       .less_is_better = true});

@@ -153,7 +153,7 @@ static int run(struct bench_run *r, struct err *e)
 		return -1;
 	if (res[0].values.n == 0 || res[1].values.n == 0)
 		return 0;
-	bench_metric(r, &(struct bench_metric){.metric = "start_ms_p50",
+	bench_metric(r, &(struct bench_metric){.metric = "first_commit_ms_p50",
 					       .unit = "ms",
 					       .samples = &res[0].values,
 					       .less_is_better = true,
@@ -162,7 +162,7 @@ static int run(struct bench_run *r, struct err *e)
 	bench_metric(
 		r,
 		&(struct bench_metric){
-			.metric = "start_ms_p99",
+			.metric = "first_commit_ms_p99",
 			.unit = "ms",
 			.value = (double)histogram_at(&res[0].wait, 0.99) / 1e6,
 			.less_is_better = true,
