@@ -8,6 +8,10 @@ sentence about behaviour, and it gets a lib.Home. It fails by any exception,
 and is skipped by lib.skip("why"). Each runs in a process of its own, with a
 time limit (a function's attribute `seconds`, or 120). Nothing that a test
 started lives on after it.
+
+Tests run beside each other. One that fails is tried once more, alone, when
+the others are done: if it passes then, it counts as passed, but what it said
+the first time is shown as UNSTEADY, because it is a defect to look into.
 """
 import argparse
 import importlib.util
@@ -63,6 +67,7 @@ def child(fn, bin_dir, log):
 
 class Running:
     def __init__(self, test, bin_dir):
+        self.test = test
         self.area, self.name, fn = test
         self.log = tempfile.TemporaryFile()
         self.began = time.monotonic()
@@ -95,19 +100,19 @@ class Running:
         return code, took, text
 
 
-def report(test, code, took, text):
-    label = "%s: %s" % (test.area, test.name[len("test_"):].replace("_", " "))
-    if code == PASSED:
-        print("ok       %s (%.2f s)" % (label, took), flush=True)
-    elif code == SKIPPED:
-        print("skipped: %s: %s" % (label, text), flush=True)
-    else:
-        print("FAILED   %s (%.2f s)" % (label, took))
-        print("    " + text.replace("\n", "\n    "), flush=True)
+def label(test):
+    return "%s: %s" % (test[0], test[1][len("test_"):].replace("_", " "))
+
+
+def report(word, test, took, text):
+    print("%-8s %s (%.2f s)" % (word, label(test), took))
+    if text:
+        print("    " + text.replace("\n", "\n    "))
+    sys.stdout.flush()
 
 
 def run(tests, bin_dir, jobs):
-    counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    """Yields (test, status, seconds, text) as the tests end."""
     waiting, running = list(tests), []
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -116,10 +121,30 @@ def run(tests, bin_dir, jobs):
             done = r.poll()
             if done:
                 running.remove(r)
-                code = done[0] if done[0] in (PASSED, SKIPPED) else FAILED
-                report(r, code, done[1], done[2])
-                counts[code] += 1
+                status = done[0] if done[0] in (PASSED, SKIPPED) else FAILED
+                yield r.test, status, done[1], done[2]
         time.sleep(0.005)
+
+
+def run_all(tests, bin_dir, jobs):
+    counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    again = {}
+    for test, status, took, text in run(tests, bin_dir, jobs):
+        if status == FAILED:
+            again[label(test)] = (test, took, text)
+            continue
+        counts[status] += 1
+        if status == PASSED:
+            report("ok", test, took, "")
+        else:
+            print("skipped: %s: %s" % (label(test), text), flush=True)
+    for test, took, text in again.values():
+        _, status, took_again, text_again = next(run([test], bin_dir, 1))
+        counts[status] += 1
+        if status == FAILED:
+            report("FAILED", test, took_again, text_again)
+        else:
+            report("UNSTEADY", test, took, text)
     print("%d passed, %d failed, %d skipped" %
           (counts[PASSED], counts[FAILED], counts[SKIPPED]))
     return counts[FAILED]
@@ -145,7 +170,7 @@ def main():
     if not (bin_dir / "skep").exists():
         print("there is no skep in %s: build first" % bin_dir)
         return 1
-    return 1 if run(tests, bin_dir, args.jobs) else 0
+    return 1 if run_all(tests, bin_dir, args.jobs) else 0
 
 
 if __name__ == "__main__":
