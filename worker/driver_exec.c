@@ -6,33 +6,23 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "schema/history.h"
-#include "worker/child.h"
 #include "worker/driver.h"
 #include "worker/exec_config.h"
-#include "worker/exec_output.h"
+#include "worker/talk.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define NS_PER_MS   1000000
-#define READ_BYTES  (64u << 10)
-#define INPUT_MAX   (8u << 20) /* that the command has not read yet */
-#define EX_TEMPFAIL 75
+#define NS_PER_MS  1000000
+#define INPUT_MANY (4u << 20) /* that the command has not read yet */
 
 struct exec {
 	struct run *run;
 	struct exec_config config;
-	struct child child;
-	struct exec_output output;
-	struct buf input; /* not written yet */
-	bool input_ends;  /* close when written */
+	struct talk talk;
 	bool told_to_end;
 	int64_t kill_at; /* clock_mono_ns, when told_to_end */
 };
@@ -77,7 +67,7 @@ static void add_member(struct buf *b, const char *name, const char *text)
 static int prompt_line(struct exec *x, struct err *e)
 {
 	const struct msg_start *s = x->run->start;
-	struct buf *b = &x->input;
+	struct buf *b = &x->talk.input;
 
 	buf_adds(b, "{\"type\":\"prompt\"");
 	add_member(b, "run", s->run);
@@ -94,52 +84,19 @@ static int prompt_line(struct exec *x, struct err *e)
 
 static int first_input(struct exec *x, struct err *e)
 {
-	x->input_ends = x->config.in != STDIN_LINES;
+	x->talk.input_ends = x->config.in != STDIN_LINES;
 	if (x->config.in == STDIN_TEXT)
-		buf_adds(&x->input, x->run->start->prompt);
+		buf_adds(&x->talk.input, x->run->start->prompt);
 	else if (x->config.in != STDIN_NONE)
 		return prompt_line(x, e);
-	return buf_ok(&x->input, "prompt", e);
+	return buf_ok(&x->talk.input, "prompt", e);
 }
 
-static void close_input(struct exec *x)
+static int heard(void *arg, const char *p, size_t n, struct err *e)
 {
-	if (x->child.in >= 0)
-		close(x->child.in);
-	x->child.in = -1;
-	buf_clear(&x->input);
-}
+	struct exec *x = arg;
 
-static void write_input(struct exec *x)
-{
-	ssize_t n;
-
-	if (x->child.in < 0)
-		return;
-	n = x->input.n ? write(x->child.in, x->input.p, x->input.n) : 0;
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		close_input(x); /* it does not listen, which it may */
-		return;
-	}
-	if (n > 0)
-		buf_drop(&x->input, (size_t)n);
-	if (x->input.n == 0 && x->input_ends)
-		close_input(x);
-}
-
-/* One read of one stream; closes it at its end. */
-static int read_output(struct exec *x, int *fd, bool is_err, struct err *e)
-{
-	char bytes[READ_BYTES];
-	ssize_t n = read(*fd, bytes, sizeof bytes);
-
-	if (n > 0)
-		return exec_output_add(&x->output, is_err, bytes, (size_t)n, e);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	close(*fd);
-	*fd = -1;
-	return 0;
+	return exec_output_add(&x->talk.output, false, p, n, e);
 }
 
 /* SIGTERM, once; the tree is killed after the grace time. */
@@ -153,7 +110,7 @@ static void tell_to_end(struct exec *x)
 	(void)control_reason(&x->run->control, why, &grace);
 	x->told_to_end = true;
 	x->kill_at = clock_mono_ns() + grace * NS_PER_MS;
-	close_input(x);
+	talk_close_input(&x->talk);
 	tree_signal(SIGTERM);
 	tree_signal(SIGCONT); /* it may be paused */
 }
@@ -175,64 +132,11 @@ static bool over(const struct exec *x)
 static int serve(struct exec *x, struct err *e)
 {
 	while (!over(x)) {
-		struct pollfd p[3] = {
-			{.fd = x->child.out, .events = POLLIN},
-			{.fd = x->child.err, .events = POLLIN},
-			{.fd = x->input.n ? x->child.in : -1,
-			 .events = POLLOUT},
-		};
-		int64_t ms = wait_ms(x);
-
-		if (exec_output_commit(&x->output, &ms, e) ||
-		    run_poll(x->run, p, 3, ms, e))
+		if (talk_poll(&x->talk, -1, wait_ms(x), e))
 			return -1;
-		if (p[0].revents && read_output(x, &x->child.out, false, e))
-			return -1;
-		if (p[1].revents && read_output(x, &x->child.err, true, e))
-			return -1;
-		if (p[2].revents)
-			write_input(x);
 		tell_to_end(x);
 	}
 	return 0;
-}
-
-/* Nobody is left to write: what is in the pipes is all there will be. */
-static int drain(struct exec *x, struct err *e)
-{
-	int *fds[2] = {&x->child.out, &x->child.err};
-
-	for (int i = 0; i < 2; i++) {
-		struct pollfd p = {.fd = *fds[i], .events = POLLIN};
-
-		while (*fds[i] >= 0 && poll(&p, 1, 0) > 0)
-			if (read_output(x, fds[i], i == 1, e))
-				return -1;
-	}
-	return exec_output_end(&x->output,
-			       run_ending(x->run) ? "aborted" : "done", e);
-}
-
-static void judge(const struct exec *x, int status, struct run_end *end)
-{
-	const char *last = x->output.last_err;
-
-	if (WIFSIGNALED(status)) {
-		end->reason = REASON_signal;
-		end->signal = WTERMSIG(status);
-		snprintf(end->detail, sizeof end->detail,
-			 "the command was ended by signal %d (%s)",
-			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-		return;
-	}
-	end->exit_code = WEXITSTATUS(status);
-	end->reason = end->exit_code == 0             ? REASON_completed
-		      : end->exit_code == EX_TEMPFAIL ? REASON_exit_temporary
-						      : REASON_exit_code;
-	if (end->exit_code)
-		snprintf(end->detail, sizeof end->detail,
-			 "the command ended with code %" PRId64 "%s%s",
-			 end->exit_code, last[0] ? ": " : "", last);
 }
 
 /* From the start of the command until nothing of it is left. */
@@ -242,7 +146,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	struct err left;
 	int rc;
 
-	write_input(x);
+	talk_write(&x->talk);
 	rc = serve(x, e);
 	/* One that was told to end has had its time. */
 	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
@@ -251,21 +155,11 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 		*e = left;
 		rc = -1;
 	}
-	if (rc || drain(x, e))
+	if (rc || talk_drain(&x->talk, e))
 		return -1;
 	if (run_ending(r))
 		return err_set(e, ERR_CANCELED, "the command was ended");
-	judge(x, r->child_status, end);
-	return 0;
-}
-
-static int could_not_start(struct run_end *end, const struct err *e)
-{
-	end->reason = e->code == ERR_NOTFOUND  ? REASON_command_not_found
-		      : e->code == ERR_DENIED  ? REASON_not_executable
-		      : e->code == ERR_INVALID ? REASON_workspace
-					       : REASON_driver_error;
-	snprintf(end->detail, sizeof end->detail, "%.470s", e->text);
+	talk_judge(&x->talk, r->child_status, end);
 	return 0;
 }
 
@@ -273,14 +167,10 @@ static int command(struct exec *x, struct run_end *end, struct err *e)
 {
 	struct child_spec spec = {x->config.argv, x->config.env, x->config.cwd,
 				  workspace_ns(x->run->workspace)};
-	struct err why;
 
 	if (first_input(x, e))
 		return -1;
-	if (child_start(&x->child, &spec, &why))
-		return could_not_start(end, &why);
-	x->run->child = x->child.pid;
-	return live(x, end, e);
+	return talk_start(&x->talk, &spec, end) ? live(x, end, e) : 0;
 }
 
 static int exec_run(struct run *r, struct run_end *end, struct err *e)
@@ -288,18 +178,17 @@ static int exec_run(struct run *r, struct run_end *end, struct err *e)
 	struct exec *x = arena_alloc(&r->arena, sizeof *x);
 	int rc;
 
-	*x = (struct exec){.run = r, .child = {.in = -1, .out = -1, .err = -1}};
+	*x = (struct exec){.run = r};
 	if (workspace_open(r, e) ||
 	    exec_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
 			     e))
 		return -1;
+	talk_init(&x->talk, r);
+	x->talk.heard = heard;
+	x->talk.arg = x;
 	r->state = x;
-	buf_init(&x->input, INPUT_MAX);
-	exec_output_init(&x->output, r);
 	rc = command(x, end, e);
-	child_close(&x->child);
-	exec_output_fini(&x->output);
-	buf_fini(&x->input);
+	talk_fini(&x->talk);
 	r->state = NULL;
 	return rc;
 }
@@ -308,11 +197,11 @@ static int exec_takes(struct run *r, struct err *e)
 {
 	struct exec *x = r->state;
 
-	if (!x || x->child.in < 0 || x->input_ends)
+	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
 		return err_set(e, ERR_CONFLICT,
 			       "the command does not read messages on its "
 			       "input");
-	if (x->input.n > INPUT_MAX / 2)
+	if (x->talk.input.n > INPUT_MANY)
 		return err_set(e, ERR_BUSY,
 			       "the command has not read its input for long");
 	return 0;
@@ -323,11 +212,11 @@ static void exec_told(struct run *r, const struct msg *m)
 	struct exec *x = r->state;
 	struct err ignored; /* it was decoded: it encodes */
 
-	if (!x || x->child.in < 0 || x->input_ends)
+	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
 		return;
-	if (msg_encode(m, &x->input, &ignored) == 0)
-		buf_addc(&x->input, '\n');
-	write_input(x);
+	if (msg_encode(m, &x->talk.input, &ignored) == 0)
+		buf_addc(&x->talk.input, '\n');
+	talk_write(&x->talk);
 }
 
 const struct driver driver_exec = {

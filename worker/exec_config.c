@@ -17,8 +17,8 @@ static const char *const always[] = {
 #undef PASS
 };
 
-static const char *const members[] = {"command", "shell", "env",
-				      "pass",    "stdin", "context"};
+static const char *const members[] = {"command", "shell",   "env", "pass",
+				      "stdin",   "context", NULL};
 
 static const char *const stdin_words[] = {[STDIN_LINES] = "lines",
 					  [STDIN_ONCE] = "once",
@@ -64,24 +64,28 @@ static int set(struct list *l, struct arena *a, const char *name,
 	return list_add(l, arena_printf(a, "%s=%s", name, value), e);
 }
 
-static int check_members(const cJSON *v, struct err *e)
+int exec_config_members(const char *driver, const char *const *known,
+			const cJSON *v, struct err *e)
 {
+	struct buf all = BUF_MAX(400);
 	const cJSON *m;
+	int rc = 0;
 
+	for (int i = 0; known[i]; i++)
+		buf_addf(&all, "%s%s", i ? ", " : "", known[i]);
 	cJSON_ArrayForEach(m, v)
 	{
-		size_t i = 0, n = sizeof members / sizeof *members;
+		int i = 0;
 
-		while (i < n && strcmp(members[i], m->string) != 0)
+		while (known[i] && strcmp(known[i], m->string) != 0)
 			i++;
-		if (i == n)
-			return err_set(e, ERR_INVALID,
-				       "exec: %s is not a setting; there are "
-				       "command, shell, env, pass, stdin, "
-				       "context",
-				       quoted(m->string).text);
+		if (!known[i] && rc == 0)
+			rc = err_set(e, ERR_INVALID,
+				     "%s: %s is not a setting; there are %s",
+				     driver, quoted(m->string).text, all.p);
 	}
-	return 0;
+	buf_fini(&all);
+	return rc;
 }
 
 static int read_command(struct exec_config *c, const cJSON *v, struct arena *a,
@@ -101,21 +105,22 @@ static int read_command(struct exec_config *c, const cJSON *v, struct arena *a,
 		return 0;
 	}
 	if (shell || !cJSON_IsArray(command) || !command->child)
-		return err_set(e, ERR_INVALID,
-			       "exec needs \"command\": [program, argument, …] "
-			       "or \"shell\": text");
+		return err_set(
+			e, ERR_INVALID,
+			"the driver needs \"command\": [program, argument, …] "
+			"or \"shell\": text");
 	cJSON_ArrayForEach(arg, command)
 	{
 		if (!cJSON_IsString(arg))
 			return err_set(e, ERR_INVALID,
-				       "exec: command holds something that is "
+				       "command holds something that is "
 				       "not a text");
 		if (list_add(&l, arena_text(a, arg->valuestring), e))
-			return err_wrap(e, "exec: command");
+			return err_wrap(e, "command");
 	}
 	return l.p[0][0] ? 0
 			 : err_set(e, ERR_INVALID,
-				   "exec: the command is an empty text");
+				   "the command is an empty text");
 }
 
 static bool is_env_name(const char *name)
@@ -131,13 +136,11 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 	const cJSON *m;
 
 	if ((env && !cJSON_IsObject(env)) || (pass && !cJSON_IsArray(pass)))
-		return err_set(e, ERR_INVALID,
-			       "exec: env is an object, pass a list");
+		return err_set(e, ERR_INVALID, "env is an object, pass a list");
 	cJSON_ArrayForEach(m, env)
 	{
 		if (!cJSON_IsString(m) || !is_env_name(m->string))
-			return err_set(e, ERR_INVALID,
-				       "exec: env.%s is not a text",
+			return err_set(e, ERR_INVALID, "env.%s is not a text",
 				       quoted(m->string).text);
 		if (set(l, a, m->string, m->valuestring, e))
 			return -1;
@@ -146,7 +149,7 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 	{
 		if (!cJSON_IsString(m) || !is_env_name(m->valuestring))
 			return err_set(e, ERR_INVALID,
-				       "exec: pass holds something that is not "
+				       "pass holds something that is not "
 				       "a name");
 		if (set(l, a, m->valuestring, getenv(m->valuestring), e))
 			return -1;
@@ -194,6 +197,13 @@ static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
 	return 0;
 }
 
+int exec_config_command(struct exec_config *c, const cJSON *v,
+			const struct msg_start *s, struct arena *a,
+			struct err *e)
+{
+	return read_command(c, v, a, e) || make_env(c, v, s, a, e) ? -1 : 0;
+}
+
 int exec_config_read(struct exec_config *c, const struct msg_start *s,
 		     const char *cwd, struct arena *a, struct err *e)
 {
@@ -204,8 +214,9 @@ int exec_config_read(struct exec_config *c, const struct msg_start *s,
 	*c = (struct exec_config){.cwd = cwd};
 	if (!v)
 		return -1;
-	rc = check_members(v, e) || read_command(c, v, a, e) ||
-			     make_env(c, v, s, a, e) || read_rest(c, v, e)
+	rc = exec_config_members("exec", members, v, e) ||
+			     exec_config_command(c, v, s, a, e) ||
+			     read_rest(c, v, e)
 		     ? -1
 		     : 0;
 	cJSON_Delete(v);

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "ipc/start.h"
 
 /*
@@ -35,5 +36,14 @@ struct exec_config {
  * that is wrong. */
 int exec_config_read(struct exec_config *c, const struct msg_start *s,
 		     const char *cwd, struct arena *a, struct err *e);
+
+/* For drivers that start a command and have other settings too: ERR_INVALID for
+ * a member that is none of `known` (a list that NULL ends); and argv and env
+ * alone, after cwd was set. */
+int exec_config_members(const char *driver, const char *const *known,
+			const cJSON *v, struct err *e);
+int exec_config_command(struct exec_config *c, const cJSON *v,
+			const struct msg_start *s, struct arena *a,
+			struct err *e);
 
 #endif
