@@ -1,0 +1,60 @@
+#ifndef WORKER_ACP_H
+#define WORKER_ACP_H
+
+#include "worker/acp_config.h"
+#include "worker/jsonrpc.h"
+#include "worker/talk.h"
+
+/*
+ * The client's side of the Agent Client Protocol, version 1: one agent process,
+ * one session of its own, one or more prompts of a run. acp_begin says
+ * initialize, and each reply leads to the next call (acp_client.c); what the
+ * agent tells goes to the transcript (acp_update.c). Nothing here waits: the
+ * driver feeds and writes, until `over`.
+ *
+ * Which of the agent's sessions continues ours is kept in our session's meta,
+ * so that a later run, in another process, takes it up again.
+ */
+struct acp_prompt { /* that waits for its turn */
+	struct acp_prompt *next;
+	const char *text;
+};
+
+struct acp {
+	struct run *run; /* borrowed */
+	struct acp_config config;
+	struct talk talk;
+	struct rpc rpc;
+	struct run_end *end;
+	bool over;           /* *end is filled */
+	bool can_load;       /* session/load; */
+	bool can_resume;     /* session/resume; both as initialize said */
+	bool replaying;      /* updates repeat what we have */
+	bool prompted;       /* a turn is under way */
+	bool cancelling;     /* session/cancel was sent */
+	int next_option;     /* of config.options */
+	const char *session; /* the agent's, or NULL */
+	struct acp_prompt *prompts;
+	struct acp_call *calls; /* newest first */
+	char message[65];       /* id of the message that grows */
+	double cost;            /* of the session, as the agent counts */
+	struct buf login;       /* ways to log in, for a person */
+};
+
+/* acp_client.c */
+int acp_begin(struct acp *x, struct err *e);
+void acp_add_prompt(struct acp *x, const char *text);
+void acp_cancel(struct acp *x); /* tells the agent, once */
+
+/* acp_update.c: one "update" of session/update; raw or refined, it is kept.
+ * Then the end of the turn: calls that are still open get this state. */
+int acp_update(struct acp *x, const cJSON *update, struct err *e);
+int acp_usage(struct acp *x, const cJSON *reply, struct err *e);
+int acp_close_calls(struct acp *x, const char *state, struct err *e);
+
+/* acp_session.c: the agent's session that continues ours (NULL: there is none,
+ * or ours was forked or rewound since); and keeping it. */
+int acp_session_find(struct acp *x, const char **id, struct err *e);
+int acp_session_keep(struct acp *x, struct err *e);
+
+#endif

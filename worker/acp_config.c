@@ -1,0 +1,62 @@
+#include "worker/acp_config.h"
+
+#include "base/json.h"
+
+#include <string.h>
+
+static int read_options(struct acp_config *c, const cJSON *v, struct arena *a,
+			struct err *e)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(v, "options");
+	const cJSON *m;
+
+	if (list && !cJSON_IsObject(list))
+		return err_set(e, ERR_INVALID, "acp: options is an object");
+	c->options = arena_alloc(a, (size_t)(cJSON_GetArraySize(list) + 1) *
+					    sizeof *c->options);
+	cJSON_ArrayForEach(m, list)
+	{
+		struct buf b = BUF_MAX(64u << 10);
+
+		if (!cJSON_IsString(m) && !cJSON_IsBool(m))
+			return err_set(e, ERR_INVALID,
+				       "acp: options.%.100s is neither a text "
+				       "nor true or false",
+				       m->string);
+		json_add(&b, m);
+		c->options[c->noptions++] = (struct acp_option){
+			arena_text(a, m->string), arena_text(a, b.p)};
+		buf_fini(&b);
+	}
+	return 0;
+}
+
+static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
+		     struct err *e)
+{
+	c->mode = arena_text(a, json_text(v, "mode", NULL));
+	c->auth = arena_text(a, json_text(v, "auth", NULL));
+	return read_options(c, v, a, e);
+}
+
+int acp_config_read(struct acp_config *c, const struct msg_start *s,
+		    const char *cwd, struct arena *a, struct err *e)
+{
+	static const char *const members[] = {"command", "shell", "env",
+					      "pass",    "mode",  "options",
+					      "auth",    NULL};
+	const char *text = s->config ? s->config : "{}";
+	cJSON *v = json_parse_object("acp", text, strlen(text), e);
+	int rc;
+
+	*c = (struct acp_config){.exec.cwd = cwd};
+	if (!v)
+		return -1;
+	rc = exec_config_members("acp", members, v, e) ||
+			     exec_config_command(&c->exec, v, s, a, e) ||
+			     read_rest(c, v, a, e)
+		     ? -1
+		     : 0;
+	cJSON_Delete(v);
+	return rc;
+}

@@ -1,0 +1,31 @@
+#ifndef WORKER_ACP_CONFIG_H
+#define WORKER_ACP_CONFIG_H
+
+#include "worker/exec_config.h"
+
+/*
+ * The configuration of the acp driver:
+ *
+ *   "command", "shell", "env", "pass"   as of exec: how the agent is started
+ *   "mode":    "plan"                   session/set_mode, if it is another
+ *   "options": {"model": "x", …}        session/set_config_option, in order
+ *   "auth":    "method"                 authenticate with this before anything
+ */
+struct acp_option {
+	const char *id;
+	const char *value; /* JSON: a text or true, false */
+};
+
+struct acp_config {
+	struct exec_config exec;
+	const char *mode;
+	const char *auth;
+	struct acp_option *options;
+	int noptions;
+};
+
+/* As exec_config_read. */
+int acp_config_read(struct acp_config *c, const struct msg_start *s,
+		    const char *cwd, struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,303 @@
+#include "worker/acp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NANO 1e9
+
+/* A tool call: one part, in all its states; kept until the run ends, because an
+ * agent may speak of it again. */
+struct acp_call {
+	struct acp_call *next;
+	const char *id;
+	struct part part;
+	bool open;
+};
+
+typedef int taker(struct acp *x, const cJSON *u, const char *as, struct err *e);
+
+static const char *text_of(struct buf *b, const cJSON *v)
+{
+	if (!v || cJSON_IsNull(v))
+		return NULL;
+	json_add(b, v);
+	return b->p;
+}
+
+static const cJSON *member(const cJSON *v, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(v, name);
+}
+
+/* An event with the update as its body, whole. */
+static int add_event(struct acp *x, const cJSON *u, const char *type,
+		     const struct usage_new *usage, struct err *e)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	struct event_new ev = {
+		.type = type, .parent = WRITER_LEAF, .usage = usage};
+	int rc;
+
+	json_add(&b, u);
+	ev.body = b.p;
+	rc = buf_ok(&b, type, e);
+	if (rc == 0)
+		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	buf_fini(&b);
+	return rc;
+}
+
+static int take_event(struct acp *x, const cJSON *u, const char *as,
+		      struct err *e)
+{
+	return add_event(x, u, as, NULL, e);
+}
+
+/* Text ends where something else begins, so that the order stays. */
+static int end_texts(struct acp *x, const char *but, struct err *e)
+{
+	static const char *const kinds[] = {"text", "reasoning"};
+
+	for (int i = 0; i < 2; i++)
+		if (!but || strcmp(but, kinds[i]) != 0)
+			if (stream_end(&x->talk.output.stream, kinds[i], "done",
+				       e))
+				return -1;
+	return 0;
+}
+
+static int take_chunk(struct acp *x, const cJSON *u, const char *as,
+		      struct err *e)
+{
+	const cJSON *content = member(u, "content");
+	const char *text = json_text(content, "text", NULL);
+	const char *id = json_text(u, "messageId", "");
+
+	if (!text || strcmp(json_text(content, "type", "text"), "text") != 0)
+		return end_texts(x, NULL, e) ? -1
+					     : add_event(x, u, "raw", NULL, e);
+	if (strncmp(x->message, id, sizeof x->message - 1) != 0) {
+		if (end_texts(x, NULL, e))
+			return -1;
+		snprintf(x->message, sizeof x->message, "%s", id);
+	}
+	if (!text[0])
+		return 0;
+	return end_texts(x, as, e)
+		       ? -1
+		       : stream_add(&x->talk.output.stream, as, as, text, e);
+}
+
+static struct acp_call *find_call(struct acp *x, const char *id)
+{
+	struct acp_call *c = x->calls;
+
+	while (c && strcmp(c->id, id) != 0)
+		c = c->next;
+	return c;
+}
+
+static const char *state_of(const cJSON *u)
+{
+	static const char *const words[][2] = {{"pending", "input"},
+					       {"in_progress", "running"},
+					       {"completed", "done"},
+					       {"failed", "error"}};
+	const char *status = json_text(u, "status", "");
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i][0], status) == 0)
+			return words[i][1];
+	return NULL;
+}
+
+/* {"content": …, "raw": …}, or nothing. */
+static const char *output_of(struct buf *b, const cJSON *u)
+{
+	const cJSON *content = member(u, "content");
+	const cJSON *raw = member(u, "rawOutput");
+
+	if (cJSON_GetArraySize(content) > 0) {
+		buf_adds(b, "{\"content\":");
+		json_add(b, content);
+	}
+	if (raw && !cJSON_IsNull(raw)) {
+		buf_addf(b, "%c\"raw\":", b->n ? ',' : '{');
+		json_add(b, raw);
+	}
+	if (b->n == 0)
+		return NULL;
+	buf_addc(b, '}');
+	return b->p;
+}
+
+static const char *meta_of(struct buf *b, const cJSON *u)
+{
+	static const char *const names[] = {"title", "kind", "locations"};
+
+	for (int i = 0; i < 3; i++) {
+		const cJSON *v = member(u, names[i]);
+
+		if (!v || cJSON_IsNull(v))
+			continue;
+		buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', names[i]);
+		json_add(b, v);
+	}
+	buf_adds(b, b->n ? "}" : "{}");
+	return b->p;
+}
+
+static void close_call(struct acp_call *c)
+{
+	part_close(&c->part);
+	c->open = false;
+}
+
+static bool is_final(const char *state)
+{
+	return state && (!strcmp(state, "done") || !strcmp(state, "error"));
+}
+
+static int open_call(struct acp *x, const cJSON *u, const char *id,
+		     const struct part_change_new *now, struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	struct acp_call *c = arena_alloc(&x->run->arena, sizeof *c);
+	const char *title = json_text(u, "title", json_text(u, "kind", "tool"));
+	struct part_new new = {.kind = "tool",
+			       .state = now->state ? now->state : "input",
+			       .name = json_text(u, "name", title),
+			       .call_id = id,
+			       .input = now->input,
+			       .output = now->output,
+			       .meta = now->meta};
+	struct event_new ev = {.type = "message",
+			       .body = "{\"role\":\"assistant\"}",
+			       .parent = WRITER_LEAF};
+	struct event_ref ref;
+
+	if (ledger_add(j, &ev, 1, &ref, e) ||
+	    part_open(&c->part, &j->writer, ref.pos, &new, e))
+		return -1;
+	c->id = arena_text(&x->run->arena, id);
+	c->open = true;
+	c->next = x->calls;
+	x->calls = c;
+	if (is_final(new.state))
+		close_call(c);
+	return 0;
+}
+
+static int change_call(struct acp_call *c, const struct part_change_new *now,
+		       struct err *e)
+{
+	if (!c->open)
+		return 0; /* the raw update is kept all the same */
+	if (part_set(&c->part, now, e) < 0)
+		return -1;
+	if (is_final(now->state))
+		close_call(c);
+	return 0;
+}
+
+static int take_call(struct acp *x, const cJSON *u, const char *as,
+		     struct err *e)
+{
+	struct buf b[3] = {BUF_MAX(EVENT_BODY_MAX), BUF_MAX(EVENT_BODY_MAX),
+			   BUF_MAX(EVENT_BODY_MAX)};
+	struct part_change_new now = {
+		.state = state_of(u),
+		.input = text_of(&b[0], member(u, "rawInput")),
+		.output = output_of(&b[1], u),
+		.meta = meta_of(&b[2], u)};
+	const char *id = json_text(u, "toolCallId", "");
+	struct acp_call *c = find_call(x, id);
+	int rc = end_texts(x, NULL, e);
+
+	(void)as;
+	for (int i = 0; i < 3 && rc == 0; i++)
+		rc = buf_ok(&b[i], "a tool call", e);
+	if (rc == 0)
+		rc = c ? change_call(c, &now, e) : open_call(x, u, id, &now, e);
+	if (rc == 0)
+		rc = add_event(x, u, "raw", NULL, e);
+	for (int i = 0; i < 3; i++)
+		buf_fini(&b[i]);
+	return rc;
+}
+
+int acp_close_calls(struct acp *x, const char *state, struct err *e)
+{
+	struct part_change_new now = {.state = state};
+
+	for (struct acp_call *c = x->calls; c; c = c->next) {
+		if (!c->open)
+			continue;
+		if (part_set(&c->part, &now, e) < 0)
+			return -1;
+		close_call(c);
+		ledger_changed(&x->run->ledger);
+	}
+	return 0;
+}
+
+/* The agent tells the cost of its session so far; ours is what was added. One
+ * that counts from zero again has begun anew. Other money than dollars stays in
+ * the event. */
+static int take_usage(struct acp *x, const cJSON *u, const char *as,
+		      struct err *e)
+{
+	const cJSON *cost = member(u, "cost");
+	const cJSON *amount = member(cost, "amount");
+	struct usage_new usage = {.model = NULL};
+	double sum = cJSON_IsNumber(amount) ? amount->valuedouble : -1;
+
+	if (!(sum >= 0 && sum < 1e6) ||
+	    strcmp(json_text(cost, "currency", "USD"), "USD") != 0)
+		return add_event(x, u, as, NULL, e);
+	usage.cost_nano =
+		(int64_t)((sum < x->cost ? sum : sum - x->cost) * NANO + 0.5);
+	x->cost = sum;
+	return add_event(x, u, as, &usage, e);
+}
+
+static int64_t count_of(const cJSON *u, const char *name)
+{
+	int64_t n = json_i64(u, name, 0);
+
+	return n < 0 ? 0 : n;
+}
+
+/* The tokens of a turn, which some agents tell with its end. */
+int acp_usage(struct acp *x, const cJSON *reply, struct err *e)
+{
+	const cJSON *u = member(reply, "usage");
+	struct usage_new usage = {
+		.input = count_of(u, "inputTokens"),
+		.output = count_of(u, "outputTokens"),
+		.cached = count_of(u, "cachedReadTokens"),
+		.reasoning = count_of(u, "thoughtTokens"),
+	};
+
+	return cJSON_IsObject(u) ? add_event(x, u, "usage", &usage, e) : 0;
+}
+
+int acp_update(struct acp *x, const cJSON *update, struct err *e)
+{
+	static const struct {
+		const char *word;
+		taker *take;
+		const char *as;
+	} kinds[] = {
+#define UPDATE(word, take, as) {#word, take_##take, as},
+#include "worker/acp_update.def"
+#undef UPDATE
+	};
+	const char *word = json_text(update, "sessionUpdate", "");
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i].word, word) == 0)
+			return kinds[i].take(x, update, kinds[i].as, e);
+	return add_event(x, update, "raw", NULL, e);
+}

@@ -1,0 +1,177 @@
+/*
+ * acp: an agent that speaks the Agent Client Protocol on its stdio. The run's
+ * prompt is one turn of it, each later message another one; the run ends with
+ * the last turn. When the run shall end, the agent is asked to cancel its turn
+ * and has half of the grace time to say so; the rest is for its processes.
+ */
+#include "base/clock.h"
+#include "worker/acp.h"
+#include "worker/tree.h"
+#include "worker/workspace.h"
+
+#include <string.h>
+
+#define NS_PER_MS 1000000
+
+static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct acp *x = r->owner;
+	const cJSON *u = cJSON_GetObjectItemCaseSensitive(ask->params,
+							  "update");
+
+	return x->replaying || !cJSON_IsObject(u) ? 0 : acp_update(x, u, e);
+}
+
+static const struct rpc_method methods[] = {
+	{"session/update", false, on_update},
+};
+
+/* Something on stdout that is no message: agents should not, but some do. */
+static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
+{
+	struct acp *x = r->owner;
+
+	return exec_output_add(&x->talk.output, true, p, n, e) ||
+			       exec_output_add(&x->talk.output, true, "\n", 1,
+					       e)
+		       ? -1
+		       : 0;
+}
+
+static int heard(void *arg, const char *p, size_t n, struct err *e)
+{
+	struct acp *x = arg;
+	int rc = rpc_feed(&x->rpc, p, n, e);
+
+	talk_write(&x->talk);
+	return rc;
+}
+
+/* Until the last turn is over, the agent is gone, or has had its time. */
+static int serve(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	int64_t grace = r->start->grace_ms, until = 0;
+	char why[CONTROL_WHY];
+
+	while (!x->over && r->child_status == RUN_NO_STATUS) {
+		int64_t ms = 60000;
+
+		if (run_ending(r) && !x->cancelling) {
+			(void)control_reason(&r->control, why, &grace);
+			until = clock_mono_ns() + grace * NS_PER_MS / 2;
+			acp_cancel(x);
+			talk_write(&x->talk);
+		}
+		if (x->cancelling)
+			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
+		if (x->cancelling && (ms <= 0 || !x->prompted))
+			break;
+		if (talk_poll(&x->talk, -1, ms, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int end_tree(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	int64_t grace = r->start->grace_ms;
+	char why[CONTROL_WHY];
+
+	if (run_ending(r)) {
+		(void)control_reason(&r->control, why, &grace);
+		grace /= 2;
+	}
+	talk_close_input(&x->talk);
+	return tree_end(grace, r->child, &r->child_status, e);
+}
+
+static int live(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	struct err left;
+	int rc = acp_begin(x, e);
+	bool died;
+
+	talk_write(&x->talk);
+	if (rc == 0)
+		rc = serve(x, e);
+	died = r->child_status != RUN_NO_STATUS && !x->over;
+	if (end_tree(x, &left) && rc == 0) {
+		*e = left;
+		rc = -1;
+	}
+	if (rc || talk_drain(&x->talk, e) ||
+	    acp_close_calls(x, run_ending(r) ? "aborted" : "done", e) ||
+	    (x->session && acp_session_keep(x, e)))
+		return -1;
+	if (run_ending(r) && !(x->over && x->end->reason == REASON_completed))
+		return err_set(e, ERR_CANCELED, "the agent was ended");
+	if (died && !x->over) {
+		talk_judge(&x->talk, r->child_status, x->end);
+		if (x->end->reason == REASON_completed)
+			x->end->reason = REASON_agent_protocol;
+	}
+	return 0;
+}
+
+static int start(struct acp *x, struct err *e)
+{
+	struct exec_config *c = &x->config.exec;
+	struct child_spec spec = {c->argv, c->env, c->cwd,
+				  workspace_ns(x->run->workspace)};
+
+	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
+}
+
+static int acp_run(struct run *r, struct run_end *end, struct err *e)
+{
+	struct acp *x = arena_alloc(&r->arena, sizeof *x);
+	int rc;
+
+	*x = (struct acp){.run = r, .end = end};
+	if (workspace_open(r, e) ||
+	    acp_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
+			    e))
+		return -1;
+	talk_init(&x->talk, r);
+	x->talk.heard = heard;
+	x->talk.arg = x;
+	rpc_init(&x->rpc, methods, sizeof methods / sizeof *methods,
+		 &x->talk.input, x);
+	x->rpc.noise = on_noise;
+	buf_init(&x->login, 0);
+	acp_add_prompt(x, r->start->prompt);
+	r->state = x;
+	rc = start(x, e);
+	r->state = NULL;
+	rpc_fini(&x->rpc);
+	talk_fini(&x->talk);
+	buf_fini(&x->login);
+	return rc;
+}
+
+static int acp_takes(struct run *r, struct err *e)
+{
+	struct acp *x = r->state;
+
+	if (!x || x->over)
+		return err_set(e, ERR_CONFLICT, "the agent has no turn left");
+	return 0;
+}
+
+static void acp_told(struct run *r, const struct msg *m)
+{
+	struct acp *x = r->state;
+
+	if (x && m->type == MSG_TYPE_MESSAGE)
+		acp_add_prompt(x, m->u.message.text);
+}
+
+const struct driver driver_acp = {
+	.name = "acp",
+	.run = acp_run,
+	.takes = acp_takes,
+	.told = acp_told,
+};
