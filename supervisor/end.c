@@ -113,6 +113,21 @@ static void kill_now(struct live *l, const char *reason)
 	sup_die(l, reason, NULL);
 }
 
+/*
+ * A worker that was not heard of in time may have spoken all the same: when we
+ * stood still, or the whole machine, its words wait to be read. So its time is
+ * over only when we have listened once more.
+ */
+static void give_up(struct live *l, const char *reason)
+{
+	if (l->doubted) {
+		kill_now(l, reason);
+		return;
+	}
+	l->doubted = true;
+	live_alarm(l, l->heartbeat_ms);
+}
+
 /* The moment, as uv_now, at which a limit that the worker keeps itself is so
  * far behind that it cannot be trusted to; OPT_NONE: there is none. */
 static int64_t backstop(const struct live *l, int64_t since, int64_t limit)
@@ -133,14 +148,13 @@ static void check_times(struct live *l)
 	int64_t now = (int64_t)uv_now(&l->sup->loop);
 	int64_t next = l->heard_ms + l->heartbeat_ms * SILENCE_BEATS;
 
-	if (l->state == RUN_STARTING) {
-		kill_now(l, run_because_start_timeout);
+	if (l->state == RUN_STARTING || now >= next) {
+		give_up(l, l->state == RUN_STARTING
+				   ? run_because_start_timeout
+				   : run_because_worker_silent);
 		return;
 	}
-	if (now >= next) {
-		kill_now(l, run_because_worker_silent);
-		return;
-	}
+	l->doubted = false;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
 		struct why late = {.reason = ends[i].reason,
 				   .verdict = RUN_WILL_TIME_OUT};

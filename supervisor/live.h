@@ -57,6 +57,7 @@ struct live {
 	int64_t last_command;
 	bool connected;
 	int64_t heard_ms; /* uv_now of the last message */
+	bool doubted;     /* its time is over, and we listen once more */
 	int64_t wrote_ms; /* uv_now when there was last something new */
 	char phase[16];
 	int64_t last_seq, rev;

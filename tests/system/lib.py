@@ -33,7 +33,7 @@ class Result:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def eventually(check, seconds=10, what="it"):
+def eventually(check, seconds=30, what="it"):
     """Waits until check() is true, and gives what it gave."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

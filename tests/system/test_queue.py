@@ -17,12 +17,14 @@ def test_the_host_limit_holds_and_the_queue_drains(home):
 
 def test_the_limit_of_an_agent_leaves_room_for_others(home):
     h = host(home)
-    h.script("busy", {"sleep_ms": 400}, limits={"runs": 1})
+    h.script("busy", {"sleep_ms": 60000}, limits={"runs": 1})
     h.script("other", {"sleep_ms": 10})
     runs = [h.submit("busy") for _ in range(3)]
     assert h.until(h.submit("other"))["state"] == "succeeded"
-    assert h.get(runs[1])["state"] == "queued"
-    for r in runs:
+    for r, after in zip(runs, runs[1:] + [None]):
+        h.until(r, "running")
+        assert not after or h.get(after)["state"] == "queued"
+        h.cancel(r)
         h.until(r)
     finish(h)
 
@@ -101,7 +103,7 @@ def test_a_cancel_reaches_the_children(home):
 def test_time_outs_of_queue_run_and_silence(home):
     h = host(home, max=1)
     h.script("a", {"sleep_ms": 60000})
-    run = h.submit("a", run_timeout_ms=300)
+    run = h.submit("a", run_timeout_ms=2000)
     waits = h.submit("a", queue_timeout_ms=100)
     assert h.until(waits)["reason"] == "queue_timeout"
     row = h.until(run)
@@ -118,5 +120,5 @@ def test_a_delayed_run_starts_when_it_is_due(home):
     began = time.monotonic()
     run = h.submit("a", delay_ms=400)
     assert h.until(run)["state"] == "succeeded"
-    assert 0.4 <= time.monotonic() - began < 2
+    assert 0.4 <= time.monotonic() - began < 10
     finish(h)

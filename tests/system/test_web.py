@@ -79,7 +79,7 @@ def test_no_credential_is_refused_on_every_route_also_on_streams(home):
     doc = d.get("/openapi.json")
     assert all(op["security"] for ops in doc["paths"].values()
                for op in ops.values())
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for path, ops in doc["paths"].items():
         for method in ops:
             for headers in ({}, {"Authorization": "Bearer skep_wrong"}):
@@ -97,7 +97,7 @@ def test_a_token_may_do_what_its_scopes_say_and_no_longer(home):
     made = d.post("/v1/tokens", {"name": "eye", "scopes": ["read"]}, 201)
 
     def ask(method, path, body=None):
-        c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         c.request(method, path, body=body, headers={
             "Authorization": "Bearer " + made["token"]})
         return c.getresponse().status
@@ -357,7 +357,7 @@ def test_a_lost_hint_costs_time_only(home):
     for event, _, data in s:
         if event == "event":
             break
-    assert data["seq"] == 101 and time.monotonic() - began < 3
+    assert data["seq"] == 101 and time.monotonic() - began < 15
 
 
 def test_sessions_are_changed_row_by_row(home):

@@ -53,7 +53,7 @@ class Supervisor:
     def command(self, run, **message):
         self.say("%s %s" % (run, json.dumps(message)))
 
-    def wait(self, kind, seconds=20, **fields):
+    def wait(self, kind, seconds=60, **fields):
         """The next message of this type (with these fields)."""
         end = time.monotonic() + seconds
         while True:
@@ -93,7 +93,7 @@ class Worker:
     def finished(self, **more):
         """Waits for the end; the worker must be gone soon after it."""
         m = self.sup.wait("finished", run=self.run, **more)
-        self.status = self.process.wait(5)
+        self.status = self.process.wait(30)
         return m
 
     def events(self, kind=None):

