@@ -1,6 +1,5 @@
-#include "cli/cli.h"
+#include "cli/remote.h"
 
-#include "base/json.h"
 #include "schema/registry.h"
 #include "schema/stats.h"
 
@@ -27,6 +26,8 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 
 static void print_details(struct cli *cli, const struct stats *s)
 {
+	if (!s->problem && !s->rows)
+		return; /* a second connection to a file shown already */
 	output_note(&cli->out, "\n%s%s%s  %s", s->database, s->agent ? " " : "",
 		    s->agent ? s->agent : "", s->path);
 	if (s->problem) {
@@ -40,7 +41,32 @@ static void print_details(struct cli *cli, const struct stats *s)
 
 static int read_control(struct cli *cli, struct stats *s, struct err *e)
 {
-	return stats_read(cli->control, "control", s, &cli->arena, e);
+	int rc = stats_read(cli->control, "control", s, &cli->arena, e);
+
+	s->process = "skep";
+	return rc;
+}
+
+/* The supervisor's connection to the same file, as it tells itself. */
+static void read_skepd(struct cli *cli, const struct stats *control,
+		       struct stats *s)
+{
+	struct pragmas p = {0};
+	struct err e;
+	cJSON *json = remote_call(cli, "GET", "/v1/health", NULL, &e);
+
+	*s = *control;
+	s->process = "skepd";
+	s->rows = s->statuses = NULL;
+	if (json)
+		remote_read(cJSON_GetObjectItem(json, "pragmas"),
+			    &pragmas_shape, &p);
+	else
+		s->problem = arena_text(&cli->arena, e.text);
+	p.journal_mode = arena_text(&cli->arena, p.journal_mode);
+	p.synchronous = arena_text(&cli->arena, p.synchronous);
+	stats_set_pragmas(s, &p);
+	cJSON_Delete(json);
 }
 
 /* A file that cannot be read is a line in the answer, not the end of it. */
@@ -57,6 +83,7 @@ static void read_agent(struct cli *cli, const struct agent_database_row *row,
 				    .problem = arena_text(&cli->arena, e.text)};
 		stats_sizes(row->path, s);
 	}
+	s->process = "skep";
 	s->agent = row->agent;
 	if (file.db)
 		agent_file_close(&file);
@@ -75,9 +102,11 @@ static int state_stats(struct cli *cli, struct err *e)
 
 	if (n < 0)
 		return -1;
-	all = arena_alloc(&cli->arena, ((size_t)n + 1) * sizeof *all);
+	all = arena_alloc(&cli->arena, ((size_t)n + 2) * sizeof *all);
 	if (read_control(cli, &all[0], e))
 		return -1;
+	if (cli->supervised)
+		read_skepd(cli, &all[0], &all[count++]);
 	progress_begin(&p, &cli->out, "reading", n);
 	for (int i = 0; i < n; i++) {
 		if (!only || !strcmp(only, rows[i].agent))
@@ -86,7 +115,7 @@ static int state_stats(struct cli *cli, struct err *e)
 	}
 	progress_end(&p);
 	t = table_new(&cli->out, &stats_shape,
-		      "database agent bytes wal_bytes free_bytes "
+		      "database process agent bytes wal_bytes free_bytes "
 		      "schema_version journal_mode synchronous busy_timeout "
 		      "foreign_keys secure_delete");
 	for (int i = 0; i < count; i++)
@@ -101,7 +130,7 @@ const struct command cmd_state_stats = {
 	.name = "state stats",
 	.help = "sizes, pragmas, rows and statuses of every database",
 	.about = "The pragmas are those of the connections that this command "
-		 "opened; every skep process\nsets the same.",
+		 "opened, and of the running\nsupervisor's own.",
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){

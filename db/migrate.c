@@ -108,6 +108,11 @@ static int check_foreign_keys(struct sql *db, struct err *e)
 		      : 0;
 }
 
+static int may_change(struct sql *db, const struct db_schema *s, struct err *e)
+{
+	return s->may_change ? s->may_change(db, e) : 0;
+}
+
 static int apply(struct sql *db, const struct db_schema *s, int number,
 		 struct err *e)
 {
@@ -119,6 +124,8 @@ static int apply(struct sql *db, const struct db_schema *s, int number,
 		return -1;
 	if (now >= number)
 		return 0; /* another process was quicker */
+	if (now > 0 && may_change(db, s, e))
+		return -1;
 	snprintf(set, sizeof set,
 		 "PRAGMA application_id=%" PRId32 "; PRAGMA user_version=%d",
 		 s->application_id, number);
@@ -164,13 +171,16 @@ static int has_column(struct sql *db, const struct db_column *c, bool *has,
 	return 0;
 }
 
-static int add_column(struct sql *db, const struct db_column *c, struct err *e)
+static int add_column(struct sql *db, const struct db_schema *s,
+		      const struct db_column *c, struct err *e)
 {
 	bool has;
 
 	if (has_column(db, c, &has, e))
 		return -1;
-	return has ? 0 : sql_script(db, c->text, e);
+	if (has)
+		return 0;
+	return may_change(db, s, e) ? -1 : sql_script(db, c->text, e);
 }
 
 static int add_columns(struct sql *db, const struct db_schema *s, struct err *e)
@@ -183,7 +193,7 @@ static int add_columns(struct sql *db, const struct db_schema *s, struct err *e)
 		if (has)
 			continue;
 		if (sql_enter(db, e) ||
-		    sql_leave(db, add_column(db, &s->columns[i], e), e))
+		    sql_leave(db, add_column(db, s, &s->columns[i], e), e))
 			return err_wrap(e, "column %s.%s", s->columns[i].table,
 					s->columns[i].column);
 	}

@@ -32,6 +32,9 @@ struct db_schema {
 	const struct db_column *columns;
 	unsigned ncolumns;
 	const struct sql_set *queries;
+	/* Asked inside the transaction of each change of a file that was there
+	 * already; -1 refuses it. NULL: whoever opens may change. */
+	int (*may_change)(struct sql *db, struct err *e);
 };
 
 /* sql_open and migrate in one. */

@@ -75,11 +75,6 @@ bool sql_in_transaction(const struct sql *db);
  * what the connection was opened with. */
 int sql_durable(struct sql *db, bool full, struct err *e);
 
-/* Waits until everything committed so far is on the disk: what a transaction
- * with synchronous=FULL does at its end, for whoever knows only afterwards that
- * it matters. Outside transactions. */
-int sql_flush(struct sql *db, struct err *e);
-
 /* Runs a query that yields no rows. Returns rows changed, or -1. */
 int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);
 

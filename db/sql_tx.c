@@ -4,10 +4,6 @@
 #include "base/clock.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
@@ -159,19 +155,4 @@ int sql_durable(struct sql *db, bool full, struct err *e)
 		return -1;
 	db->full = full;
 	return 0;
-}
-
-int sql_flush(struct sql *db, struct err *e)
-{
-	char wal[PATH_MAX + 8];
-	int fd, rc;
-
-	assert(db->depth == 0);
-	snprintf(wal, sizeof wal, "%s-wal", db->path);
-	fd = open(wal, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno_set(e, "%s", wal);
-	rc = fdatasync(fd) ? err_errno_set(e, "%s", wal) : 0;
-	close(fd);
-	return rc;
 }

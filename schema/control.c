@@ -14,21 +14,6 @@
 #define KV_KEY_MAX   512
 #define KV_VALUE_MAX 65536
 
-int control_open(struct sql **out, const struct home *home, unsigned flags,
-		 struct err *e)
-{
-	struct home_path path = home_path(home, HOME_CONTROL_DB);
-
-	if (flags & SQL_CREATE && home_make(home, e))
-		return -1;
-	if (!(flags & SQL_CREATE) && !file_exists(path.text))
-		return err_set(e, ERR_NOTFOUND,
-			       "there is no skep home at %s yet: 'skep agent "
-			       "add' or 'skep up' makes one",
-			       home->root);
-	return db_open(out, path.text, &control_schema, flags | SQL_FULL, e);
-}
-
 static struct process_mark mark_of(const struct supervisor_row *row)
 {
 	struct process_mark m = {.pid = row->pid,
@@ -74,6 +59,34 @@ static int nobody_else(struct sql *db, int64_t *epoch, struct err *e)
 			     row.pid);
 	arena_fini(&a);
 	return rc;
+}
+
+/* An older skepd goes on with the tables that it knows until it is stopped. */
+static int not_under_another(struct sql *db, struct err *e)
+{
+	int64_t epoch;
+
+	if (nobody_else(db, &epoch, e) == 0)
+		return 0;
+	return err_wrap(e, "the control plane is of an older skep and cannot "
+			   "be brought up to date before 'skep down'");
+}
+
+int control_open(struct sql **out, const struct home *home, unsigned flags,
+		 struct err *e)
+{
+	struct home_path path = home_path(home, HOME_CONTROL_DB);
+	struct db_schema schema = control_schema;
+
+	schema.may_change = not_under_another;
+	if (flags & SQL_CREATE && home_make(home, e))
+		return -1;
+	if (!(flags & SQL_CREATE) && !file_exists(path.text))
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no skep home at %s yet: 'skep agent "
+			       "add' or 'skep up' makes one",
+			       home->root);
+	return db_open(out, path.text, &schema, flags | SQL_FULL, e);
 }
 
 static int take_lock(struct sql *db, const char *program, int64_t *epoch,

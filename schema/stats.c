@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+SHAPE_DEFINE(pragmas, PRAGMAS);
 SHAPE_DEFINE(stats, STATS);
 
 static const struct words {
@@ -122,26 +123,57 @@ static int read_langgraph(struct sql *db, struct stats *out, struct arena *a,
 	return 0;
 }
 
-static int read_pragmas(struct sql *db, struct stats *out, struct arena *a,
-			struct err *e)
+int stats_pragmas(struct sql *db, struct pragmas *out, struct arena *a,
+		  struct err *e)
 {
 	static const char *const levels[] = {"off", "normal", "full", "extra"};
-	int64_t sync = 0, keys = 0, secure = 0, pages = 0, size = 0;
+	int64_t sync = 0, keys = 0, secure = 0;
 
 	if (sql_script_text(db, "PRAGMA journal_mode", a, &out->journal_mode,
 			    e) ||
 	    sql_script_i64(db, "PRAGMA synchronous", &sync, e) ||
 	    sql_script_i64(db, "PRAGMA busy_timeout", &out->busy_timeout, e) ||
 	    sql_script_i64(db, "PRAGMA foreign_keys", &keys, e) ||
-	    sql_script_i64(db, "PRAGMA secure_delete", &secure, e) ||
+	    sql_script_i64(db, "PRAGMA secure_delete", &secure, e))
+		return -1;
+	out->synchronous = levels[sync & 3];
+	out->foreign_keys = keys != 0;
+	out->secure_delete = secure != 0;
+	return 0;
+}
+
+int stats_add_pragmas(struct sql *db, struct buf *b, struct err *e)
+{
+	struct pragmas p;
+	struct arena a = {0};
+	int rc = stats_pragmas(db, &p, &a, e);
+
+	if (rc == 0)
+		json_add_shape(b, &pragmas_shape, &p);
+	arena_fini(&a);
+	return rc;
+}
+
+void stats_set_pragmas(struct stats *s, const struct pragmas *p)
+{
+#define SET(tag, type, name) s->name = p->name;
+	PRAGMAS(SET, stats)
+#undef SET
+}
+
+static int read_file(struct sql *db, struct stats *out, struct arena *a,
+		     struct err *e)
+{
+	int64_t pages = 0, size = 0;
+	struct pragmas p;
+
+	if (stats_pragmas(db, &p, a, e) ||
 	    sql_script_i64(db, "PRAGMA user_version", &out->schema_version,
 			   e) ||
 	    sql_script_i64(db, "PRAGMA freelist_count", &pages, e) ||
 	    sql_script_i64(db, "PRAGMA page_size", &size, e))
 		return -1;
-	out->synchronous = levels[sync & 3];
-	out->foreign_keys = keys != 0;
-	out->secure_delete = secure != 0;
+	stats_set_pragmas(out, &p);
 	out->free_bytes = pages * size;
 	return 0;
 }
@@ -162,7 +194,7 @@ static int read_all(struct sql *db, struct stats *out, struct arena *a,
 		    struct err *e)
 {
 	struct buf rows = BUF_MAX(1u << 20), statuses = BUF_MAX(1u << 20);
-	int rc = read_pragmas(db, out, a, e) || read_rows(db, &rows, a, e) ||
+	int rc = read_file(db, out, a, e) || read_rows(db, &rows, a, e) ||
 		 read_statuses(db, out->database, &statuses, a, e);
 
 	if (!rc && !strcmp(out->database, "agent"))

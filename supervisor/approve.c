@@ -108,7 +108,6 @@ int sup_approval_asked(struct live *l, const struct msg_approval *m,
 
 	if (step_begin(&l->sup->step, e))
 		return -1;
-	step_durable(&l->sup->step);
 	found = sql_get(l->sup->db, Q_APPROVAL_FIND, &key, &row, &a, e);
 	if (found == 0)
 		found = add_approval(l, m, e);

@@ -4,7 +4,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "db/migrate.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
 #include "supervisor/notify.h"
@@ -164,9 +163,7 @@ static int take_handoff(struct sup *s, struct err *e)
 
 static int open_database(struct sup *s, struct err *e)
 {
-	struct home_path path = home_path(&s->home, HOME_CONTROL_DB);
-
-	if (db_open(&s->db, path.text, &control_schema, SQL_CREATE, e) ||
+	if (control_open(&s->db, &s->home, SQL_CREATE, e) ||
 	    control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;
@@ -249,8 +246,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	if (home_find(&s->home, o->home, e))
 		return -1;
 	path = home_path(&s->home, HOME_CONFIG);
-	if (config_load(&s->config, path.text, e) ||
-	    open_log(o, &s->config, e) || home_make(&s->home, e))
+	if (config_load(&s->config, path.text, e) || open_log(o, &s->config, e))
 		return -1;
 	rc = open_database(s, e);
 	if (rc == 0) {

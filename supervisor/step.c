@@ -51,11 +51,6 @@ int step_begin(struct step *s, struct err *e)
 	return 0;
 }
 
-void step_durable(struct step *s)
-{
-	s->durable = true;
-}
-
 void step_then(struct step *s, step_effect *effect, void *arg)
 {
 	struct effect *f = arena_alloc(&s->arena, sizeof *f);
@@ -87,9 +82,6 @@ static int commit(struct step *s, struct err *e)
 	s->commits++;
 	rc = fault_point(FAULT_step_before_commit, e);
 	rc = sql_leave(s->db, rc, e);
-	if (rc == 0 && s->durable)
-		rc = sql_flush(s->db, e);
-	s->durable = false;
 	if (rc == 0)
 		rc = fault_point(FAULT_step_after_commit, e);
 	return rc;

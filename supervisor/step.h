@@ -11,8 +11,9 @@
 /*
  * One step is all that happens between two polls of the loop. Handlers change
  * rows inside it, and say what shall then be seen outside: a reply, a message,
- * a spawn. The step commits once and only then lets the effects go, so nothing
- * is ever seen that a crash could take back.
+ * a spawn. The step commits once, to the disk (synchronous=FULL), and only then
+ * lets the effects go: nothing is ever seen that a crash could take back, and
+ * however much happened in the turn waits for the disk once.
  *
  * If the commit fails, every effect is told so instead, and then `failed` is
  * called: what is in memory may be ahead of the rows and has to be read again.
@@ -30,7 +31,6 @@ struct step {
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
 	bool open;
-	bool durable;
 	struct arena arena;
 	struct effect *first;
 	struct effect **end;
@@ -44,11 +44,6 @@ void step_close(struct step *s); /* commits what is open; stops the handles */
 
 /* Before the first change of a handler. Again in the same step: nothing. */
 int step_begin(struct step *s, struct err *e);
-
-/* What this step changes is acknowledged to the outside: its effects wait for
- * the disk too. Other steps survive the death of any process, and what they say
- * is found out again after a power loss, so they need not wait. */
-void step_durable(struct step *s);
 
 /* Keeps effect(arg) for after the commit. Without a change, it is called at the
  * end of the step all the same. Effects are called in order. */

@@ -36,7 +36,6 @@ void sup_done_later(struct sup *s, struct sup_done done, const char *id,
 	p->result.changed = changed;
 	p->result.note = step_text(&s->step, note);
 	snprintf(p->result.id.text, sizeof p->result.id.text, "%s", id);
-	step_durable(&s->step);
 	step_then(&s->step, call_done, p);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "http/openapi.h"
+#include "schema/stats.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_metrics.h"
@@ -23,9 +24,10 @@ const struct metric web_metric_table[WEB_METRICS] = {
 static int read_health(struct ask *q, struct buf *out, struct err *e)
 {
 	struct sup_status s = {0};
+	struct buf pragmas = BUF_MAX(4096);
 	struct web_health h;
+	int rc = stats_add_pragmas(sup_db(q->web->sup), &pragmas, e);
 
-	(void)e;
 	sup_status_get(q->web->sup, &s);
 	h = (struct web_health){.version = s.version,
 				.pid = s.pid,
@@ -34,9 +36,12 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.live = s.live,
 				.queued = s.queued,
 				.workers_connected = s.workers_connected,
-				.stopping = s.stopping};
-	json_add_shape(out, &web_health_shape, &h);
-	return 0;
+				.stopping = s.stopping,
+				.pragmas = pragmas.p};
+	if (rc == 0)
+		json_add_shape(out, &web_health_shape, &h);
+	buf_fini(&pragmas);
+	return rc;
 }
 
 void route_health(void *app, const struct http_request *r,

@@ -18,7 +18,8 @@ extern const struct http_routes web_routes;
 	F(S, i64, epoch)       \
 	F(S, time, started_at) \
 	F(S, i64, live)        \
-	F(S, i64, queued) F(S, i64, workers_connected) F(S, bool, stopping)
+	F(S, i64, queued)      \
+	F(S, i64, workers_connected) F(S, bool, stopping) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)

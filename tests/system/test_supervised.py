@@ -79,7 +79,25 @@ def test_what_needs_the_control_plane_alone_says_so(home):
                  ("agent", "set", "a", "--file", home.agent_db("a"))):
         assert "skep down" in home.refused(75, *args)
     assert home.agent_db("a").exists()
-    assert len(home.skep("state", "stats", "--json").lines) == 2
+
+
+PRAGMAS = {"journal_mode": "wal", "synchronous": "full",
+           "busy_timeout": 30000, "foreign_keys": True, "secure_delete": False}
+
+
+def test_skepd_and_the_command_have_the_same_pragmas(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    home.skep("session", "append", "s", "x")
+
+    def seen():
+        return [(r["database"], r["process"], {k: r[k] for k in PRAGMAS})
+                for r in home.skep("state", "stats", "--json").lines]
+    agent = ("agent", "skep", dict(PRAGMAS, synchronous="normal"))
+    assert seen() == [("control", "skep", PRAGMAS), agent]
+    up(home)
+    assert seen() == [("control", "skep", PRAGMAS),
+                      ("control", "skepd", PRAGMAS), agent]
+    assert "skepd" in home.skep("state", "stats").out
 
 
 def test_a_second_supervisor_is_refused(home):
