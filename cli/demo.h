@@ -27,6 +27,7 @@ struct demo_run {
 	enum demo_fate fate;
 	char state[16];
 	char reason[32];
+	char detail[160];
 	int64_t attempt;
 	int64_t last_seq;
 	struct process_mark worker; /* last one seen; pid 0: none yet */

@@ -23,7 +23,12 @@ static void problem(struct demo *d, struct books *b, const char *what,
 		    const struct demo_run *r)
 {
 	b->problems++;
-	demo_say(d, "PROBLEM: %s%s%s", what, r ? ": run " : "", r ? r->id : "");
+	if (r)
+		demo_say(d, "PROBLEM: %s: %s is %s (%s%s%s)", what, r->id,
+			 r->state, r->reason, r->detail[0] ? ": " : "",
+			 r->detail);
+	else
+		demo_say(d, "PROBLEM: %s", what);
 }
 
 struct tally {

@@ -206,6 +206,8 @@ static void note_row(struct demo *d, const cJSON *row)
 	snprintf(r->state, sizeof r->state, "%s", json_text(row, "state", ""));
 	snprintf(r->reason, sizeof r->reason, "%s",
 		 json_text(row, "reason", ""));
+	snprintf(r->detail, sizeof r->detail, "%s",
+		 json_text(row, "detail", ""));
 	r->attempt = json_i64(row, "attempt", 0);
 	r->last_seq = json_i64(row, "last_seq", r->last_seq);
 	if (pid > 0)

@@ -90,8 +90,10 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 
 static bool enter(const struct child_ns *ns)
 {
-	return !ns || ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
-		       (ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0));
+	return !ns ||
+	       ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
+		(ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0) &&
+		(ns->root < 0 || (fchdir(ns->root) == 0 && chroot(".") == 0)));
 }
 
 /* In the child, beside a thread that may hold any lock: system calls only. */

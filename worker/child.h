@@ -21,6 +21,8 @@ struct child {
 struct child_ns {
 	int user;
 	int mnt;
+	int root; /* entering a mount namespace goes to its root: not ours in a
+		     chroot */
 };
 
 struct child_spec {

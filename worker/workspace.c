@@ -92,20 +92,22 @@ static int await_ready(struct workspace *w, struct err *e)
 	return judge(said, e);
 }
 
-static int open_ns(const char *name, pid_t pid)
+static int open_proc(const char *name, pid_t pid)
 {
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 static int enter_able(struct workspace *w, struct err *e)
 {
-	w->ns.mnt = open_ns("mnt", w->mount.pid);
+	w->ns.mnt = open_proc("ns/mnt", w->mount.pid);
+	w->ns.root = open_proc("root", w->mount.pid);
 	if (geteuid() != 0)
-		w->ns.user = open_ns("user", w->mount.pid);
-	if (w->ns.mnt < 0 || (geteuid() != 0 && w->ns.user < 0))
+		w->ns.user = open_proc("ns/user", w->mount.pid);
+	if (w->ns.mnt < 0 || w->ns.root < 0 ||
+	    (geteuid() != 0 && w->ns.user < 0))
 		return err_errno_set(e, "namespace of the workspace");
 	return 0;
 }
@@ -116,7 +118,7 @@ int workspace_open(struct run *r, struct err *e)
 
 	*w = (struct workspace){.run = r,
 				.mount = {.in = -1, .out = -1, .err = -1},
-				.ns = {.user = -1, .mnt = -1}};
+				.ns = {.user = -1, .mnt = -1, .root = -1}};
 	r->workspace = w;
 	if (strcmp(r->start->workspace_mode, "disk") == 0) {
 		w->dir = r->start->workspace ? r->start->workspace : "/";
@@ -157,6 +159,7 @@ int workspace_close(struct workspace *w, struct err *e)
 
 	shut(&w->ns.user);
 	shut(&w->ns.mnt);
+	shut(&w->ns.root);
 	child_close(&w->mount);
 	if (w->mount.pid) {
 		tree_spare(0);

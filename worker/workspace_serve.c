@@ -4,6 +4,7 @@
 #include "vfs/vfs.h"
 #include "worker/workspace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -45,6 +46,14 @@ static int own_users(struct err *e)
 	return write_to("/proc/self/gid_map", map, e);
 }
 
+static int in_a_chroot(struct err *e)
+{
+	return err_set(e, ERR_UNSUPPORTED,
+		       "the root directory is not a mount point, so nothing "
+		       "can be mounted unseen by others: bind it on itself "
+		       "before the chroot (mount --bind DIR DIR)");
+}
+
 /* A mount namespace of our own, and in it a place that is nobody's. */
 static int own_place(struct err *e)
 {
@@ -55,7 +64,9 @@ static int own_place(struct err *e)
 		return err_errno_set(e, "a mount namespace");
 	}
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return err_errno_set(e, "make mounts private");
+		return errno == EINVAL
+			       ? in_a_chroot(e)
+			       : err_errno_set(e, "make mounts private");
 	if (mount("skep", WORKSPACE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV,
 		  "mode=0755,size=64k"))
 		return err_errno_set(e, "tmpfs on " WORKSPACE_PLACE);
