@@ -6,7 +6,7 @@
 /* SHA-256, in one go or piece by piece, as 64 lower-case hex digits. */
 #define HASH_HEX 65 /* with the NUL */
 
-struct hash; /* heap object over OpenSSL's EVP */
+struct hash; /* heap object over OpenSSL's SHA-256 */
 
 struct hash *hash_new(void);
 void hash_add(struct hash *h, const void *p, size_t n);
