@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define DETAIL_MAX 255
+
 static size_t bucket_of(const char *id)
 {
 	uint64_t h = 14695981039346656037u;
@@ -65,6 +67,7 @@ static void free_when_closed(struct live *l)
 	if (--l->handles > 0 || !l->dropped)
 		return;
 	free(l->session);
+	free(l->detail);
 	free(l);
 }
 
@@ -172,6 +175,16 @@ void live_alarm(struct live *l, int64_t ms)
 {
 	uv_timer_start(&l->alarm, (uv_timer_cb)on_alarm,
 		       ms > 0 ? (uint64_t)ms : 0, 0);
+}
+
+void live_because(struct live *l, const char *reason, const char *detail)
+{
+	char *more = detail && detail[0] ? strndup(detail, DETAIL_MAX) : NULL;
+
+	free(l->detail);
+	l->detail = more;
+	if (reason != l->reason)
+		copy(l->reason, sizeof l->reason, reason);
 }
 
 struct tree live_tree(const struct live *l)

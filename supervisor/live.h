@@ -36,8 +36,8 @@ struct live {
 	int64_t heartbeat_ms; /* that the worker was told to keep */
 	enum run_state state;
 	enum run_verdict verdict;
-	char reason[64]; /* of the last move, and what is known beside it */
-	char detail[256];
+	char reason[64]; /* of the last move */
+	char *detail;    /* what is known beside it, or NULL */
 	char token_hash[HASH_HEX];
 
 	pid_t pid; /* 0: not known yet */
@@ -99,6 +99,9 @@ void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd);
 
 /* Sets the alarm to go off in ms; replaces the one before. */
 void live_alarm(struct live *l, int64_t ms);
+
+/* Why it is as it is; detail may be NULL, or what it has already. */
+void live_because(struct live *l, const char *reason, const char *detail);
 
 struct tree live_tree(const struct live *l);
 

@@ -3,22 +3,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static const char *or_null(const char *text)
-{
-	return text && text[0] ? text : NULL;
-}
 
 /* The words that stand with the run from now on. */
 static void remember(struct live *l, const struct why *why)
 {
-	if (why->reason != l->reason)
-		snprintf(l->reason, sizeof l->reason, "%s", why->reason);
-	if (why->detail != l->detail)
-		snprintf(l->detail, sizeof l->detail, "%s",
-			 why->detail ? why->detail : "");
+	live_because(l, why->reason, why->detail);
 	if (why->verdict != RUN_NO_VERDICT)
 		l->verdict = why->verdict;
 }
@@ -57,7 +47,7 @@ int sup_move(struct live *l, enum run_event event, const struct why *why,
 	}
 	ask.verdict = l->verdict;
 	ask.reason = l->reason;
-	ask.detail = or_null(l->detail);
+	ask.detail = l->detail;
 	if (run_move(l->sup->db, &ask, e))
 		return -1;
 	l->state = st.to;

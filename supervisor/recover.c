@@ -5,7 +5,6 @@
 #include "base/proc.h"
 #include "ipc/reason.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -43,9 +42,7 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 	struct live *l = live_new(s, row);
 	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
 
-	snprintf(l->reason, sizeof l->reason, "%s", row->reason);
-	snprintf(l->detail, sizeof l->detail, "%s",
-		 row->detail ? row->detail : "");
+	live_because(l, row->reason, row->detail);
 	l->no_status = true;
 	l->in_cgroup = tree_has_cgroup(&s->place, l->id);
 	if (row->pid == OPT_NONE)

@@ -110,8 +110,7 @@ static void take_found(struct live *l, const struct job *j)
 	if (said == RUN_WILL_SUCCEED || l->verdict == RUN_WILL_FAIL ||
 	    l->verdict == RUN_WILL_AGAIN) {
 		l->verdict = said;
-		snprintf(l->reason, sizeof l->reason, "%s", j->reason);
-		l->detail[0] = '\0';
+		live_because(l, j->reason, NULL);
 	}
 }
 

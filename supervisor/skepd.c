@@ -6,13 +6,13 @@
 #include "base/process.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
+#include "supervisor/footprint.h"
 #include "supervisor/notify.h"
 #include "supervisor/sup.h"
 #include "supervisor/web.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +22,7 @@
 
 #define TICK_MS    250 /* a dead listener is found after a few of these */
 #define TRIM_TICKS 240
-
-/* Memory is given back, and one arena serves the few threads there are. */
-static void limit_memory(void)
-{
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	setenv("UV_THREADPOOL_SIZE", "2", 0);
-}
+#define CACHE      "PRAGMA cache_size=-512" /* KiB: what is hot has less */
 
 /* A worker costs a few descriptors. */
 static void raise_limits(void)
@@ -74,6 +66,8 @@ static void on_tick(uv_timer_t *h)
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
+	if (s->ticks % TRIM_TICKS == 0)
+		footprint_shrink();
 	if (++s->ticks % TRIM_TICKS == 0)
 		trim_host_log(s);
 }
@@ -164,6 +158,7 @@ static int take_handoff(struct sup *s, struct err *e)
 static int open_database(struct sup *s, struct err *e)
 {
 	if (control_open(&s->db, &s->home, SQL_CREATE, e) ||
+	    sql_script(s->db, CACHE, e) ||
 	    control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;
@@ -266,7 +261,7 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 
 	if (!s)
 		abort();
-	limit_memory();
+	footprint_limit();
 	raise_limits();
 	signal(SIGPIPE, SIG_IGN);
 	rc = serve(s, o, e);

@@ -380,6 +380,27 @@ def test_a_pid_that_was_used_again_is_left_alone(home):
     finish(h)
 
 
+def test_the_supervisor_stays_small(home):
+    """15 MB with 1,000 live workers: 5.5 as such, and 9 KB for each."""
+    h = host(home, per_agent=100)
+    h.script("a", {"sleep_ms": 60000})
+    runs = [h.submit("a") for _ in range(50)]
+    for run in runs:
+        h.until(run, "running")
+
+    def kb():
+        with open("/proc/%d/status" % h.process.pid) as f:
+            return next(int(line.split()[1]) for line in f
+                        if line.startswith("VmRSS"))
+    print(kb(), "KB")
+    lib.eventually(lambda: kb() < 10000, 30, "a small supervisor")
+    for run in runs:
+        h.cancel(run)
+    for run in runs:
+        h.until(run)
+    finish(h)
+
+
 def test_places_that_cannot_be_used_are_refused_with_a_reason(home):
     deep = home.dir / ("x" * 60) / ("y" * 60)
     r = home.run(home.bin / "skepd", "--home", deep, code=78)
