@@ -2,8 +2,6 @@
 
 #include "base/text.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +94,74 @@ static const char *bad_byte(const char *text, size_t n)
 	return NULL;
 }
 
+/* --- numbers ----------------------------------------------------------- */
+
+/* The next number of a text that has been parsed: its start, or end. */
+static const char *find_number(const char *p, const char *end)
+{
+	bool in_string = false;
+
+	for (; p < end; p++) {
+		if (in_string && *p == '\\')
+			p++;
+		else if (*p == '"')
+			in_string = !in_string;
+		else if (!in_string && (*p == '-' || (*p >= '0' && *p <= '9')))
+			break;
+	}
+	return p < end ? p : end;
+}
+
+/* What a double and its shortest text give back as it was: short integers. */
+static bool is_simple(const char *p, size_t n)
+{
+	size_t digits = *p == '-' ? n - 1 : n;
+
+	return digits < 16 && skip_digits(p + (n - digits), p + n) == p + n &&
+	       !(*p == '-' && p[1] == '0');
+}
+
+/* Takes the number at *p, which is that of v. */
+static void keep_number(cJSON *v, const char **p, const char *end)
+{
+	const char *at = find_number(*p, end);
+	size_t n = number_length(at, end);
+
+	*p = at + n;
+	if (is_simple(at, n))
+		return;
+	v->valuestring = strndup(at, n);
+	if (!v->valuestring)
+		abort();
+}
+
+/*
+ * cJSON has numbers as doubles only: a whole number over 2^53 would come out
+ * as another one. So a number that a double does not give back keeps its text,
+ * in valuestring, which cJSON copies and frees with the value. The numbers of
+ * the text are those of the tree, in the same order.
+ */
+static void keep_numbers(cJSON *v, const char *p, const char *end)
+{
+	cJSON *up[CJSON_NESTING_LIMIT];
+	int depth = 0;
+
+	for (;;) {
+		if (cJSON_IsNumber(v))
+			keep_number(v, &p, end);
+		if (v->child && depth < CJSON_NESTING_LIMIT) {
+			up[depth++] = v;
+			v = v->child;
+			continue;
+		}
+		while (depth > 0 && !v->next)
+			v = up[--depth];
+		if (depth == 0)
+			return;
+		v = v->next;
+	}
+}
+
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 {
 	const char *end = NULL, *bad = bad_byte(text, n);
@@ -123,6 +189,7 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 		return refuse(what, text, end, "text after the end of the JSON",
 			      e);
 	}
+	keep_numbers(v, text, end);
 	return v;
 }
 
@@ -139,106 +206,6 @@ cJSON *json_parse_object(const char *what, const char *text, size_t n,
 	return v;
 }
 
-void json_add(struct buf *b, const cJSON *v)
-{
-	char *text = cJSON_PrintUnformatted(v);
-
-	if (!text)
-		abort();
-	buf_adds(b, text);
-	free(text);
-}
-
-static void add_char(struct buf *b, const char **s, size_t *n)
-{
-	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-	unsigned char c = (unsigned char)**s;
-	const char *esc = c ? strchr(plain, c) : NULL;
-	size_t len = 1;
-
-	if (esc)
-		buf_addf(b, "\\%c", letter[esc - plain]);
-	else if (c > 0 && c < ' ')
-		buf_addf(b, "\\u%04x", c);
-	else if (c > 0 && c < 0x80)
-		buf_addc(b, (char)c);
-	else if (c > 0 && (len = text_utf8_char(*s, *n)) > 0)
-		buf_add(b, *s, len);
-	else {
-		buf_adds(b, "\xef\xbf\xbd");
-		len = 1;
-	}
-	*s += len;
-	*n -= len;
-}
-
-void json_add_string(struct buf *b, const char *s, size_t n)
-{
-	buf_addc(b, '"');
-	while (n > 0)
-		add_char(b, &s, &n);
-	buf_addc(b, '"');
-}
-
-static void add_text(struct buf *b, const char *s, bool is_json)
-{
-	if (!s)
-		buf_adds(b, "null");
-	else if (is_json)
-		buf_adds(b, s);
-	else
-		json_add_string(b, s, strlen(s));
-}
-
-void json_add_field(struct buf *b, const struct field *f, const void *obj)
-{
-	const void *at = field_in(f, obj);
-
-	switch (f->type) {
-	case FIELD_i64:
-		buf_addf(b, "%" PRId64, *(const field_i64 *)at);
-		break;
-	case FIELD_opt:
-	case FIELD_time:
-		if (*(const field_opt *)at == OPT_NONE)
-			buf_adds(b, "null");
-		else
-			buf_addf(b, "%" PRId64, *(const field_opt *)at);
-		break;
-	case FIELD_bool:
-		buf_adds(b, *(const field_bool *)at ? "true" : "false");
-		break;
-	case FIELD_f64:
-		if (isfinite(*(const field_f64 *)at))
-			buf_addf(b, "%.17g", *(const field_f64 *)at);
-		else
-			buf_adds(b, "null");
-		break;
-	case FIELD_text:
-	case FIELD_json:
-		add_text(b, *(const field_text *)at, f->type == FIELD_json);
-		break;
-	case FIELD_blob:
-		buf_addf(b, "%zu", ((const struct blob *)at)->n);
-		break;
-	}
-}
-
-void json_add_shape(struct buf *b, const struct shape *s, const void *obj)
-{
-	buf_addc(b, '{');
-	for (size_t i = 0; i < s->nfields; i++) {
-		const struct field *f = &s->fields[i];
-
-		if (i > 0)
-			buf_addc(b, ',');
-		json_add_string(b, f->name, strlen(f->name));
-		buf_addc(b, ':');
-		json_add_field(b, f, obj);
-	}
-	buf_addc(b, '}');
-}
-
 const char *json_text(const cJSON *obj, const char *name, const char *other)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(obj, name);
@@ -253,6 +220,8 @@ int64_t json_i64(const cJSON *obj, const char *name, int64_t other)
 	if (!cJSON_IsNumber(v) || !(v->valuedouble > -9.2e18) ||
 	    !(v->valuedouble < 9.2e18))
 		return other;
+	if (v->valuestring && !strpbrk(v->valuestring, ".eE"))
+		return strtoll(v->valuestring, NULL, 10);
 	return (int64_t)v->valuedouble;
 }
 

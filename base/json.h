@@ -11,7 +11,9 @@
 
 /* One JSON value and nothing after it but white space. The caller frees it with
  * cJSON_Delete. NULL with ERR_INVALID "WHAT: line 3, column 14: …". Text that
- * is not UTF-8 or holds a NUL, also as \u0000, is refused. */
+ * is not UTF-8 or holds a NUL, also as \u0000, is refused. A number that a
+ * double cannot hold as it stands (whole numbers over 2^53, 1.0, 1e400) keeps
+ * its text in valuestring, and json_add writes that. */
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e);
 
 /* The same, and it must be an object. */

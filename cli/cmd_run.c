@@ -112,18 +112,17 @@ static int run_agent(struct cli *cli, struct err *e)
 		made = remote_call(cli, "POST", "/v1/runs", body.p, e);
 		rc = made ? 0 : -1;
 	}
-	buf_fini(&body);
 	if (rc == 0 && stay) {
 		rc = see_through(cli, made, e);
 	} else if (rc == 0 && cli->out.json) {
-		char *text = cJSON_PrintUnformatted(made);
-
-		output_json(&cli->out, text);
-		cJSON_free(text);
+		buf_clear(&body);
+		json_add(&body, made);
+		output_json(&cli->out, body.p);
 	} else if (rc == 0) {
 		output_note(&cli->out, "%s", json_text(made, "id", ""));
 	}
 	cJSON_Delete(made);
+	buf_fini(&body);
 	return rc;
 }
 

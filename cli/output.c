@@ -213,7 +213,8 @@ static void member_line(struct output *o, const cJSON *v, int widest,
 
 static void json_lines(struct output *o, const char *text, struct buf *b)
 {
-	cJSON *root = cJSON_Parse(text);
+	struct err ignored;
+	cJSON *root = json_parse("output", text, strlen(text), &ignored);
 	const cJSON *v;
 	int widest = 0;
 

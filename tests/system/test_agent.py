@@ -1,6 +1,8 @@
 """skep agent: definitions, versions, files, the default."""
 import json
 
+from skepd_lib import finish, host
+
 
 def test_the_first_agent_makes_the_home_and_is_the_default(home):
     row = home.skep("agent", "add", "ada", "--driver", "script", "--json").json
@@ -33,6 +35,55 @@ def test_members_that_nobody_knows_survive_a_change(home):
     assert r["spec"] == {"command": ["sh"], "mine": {"deep": [1, {"x": None}]}}
     r = home.skep("agent", "set", "a", "--unset", "mine", "--json").json
     assert r["spec"] == {"command": ["sh"]}
+
+
+ODD = {"deep": {"unknown": [{"n": 9007199254740993}, 18446744073709551615]},
+       "n": -9223372036854775808, "f": 0.1, "x": "9007199254740993"}
+
+
+def odd(home, name):
+    """The agent's spec as stored, every digit of it."""
+    spec, = home.query(home.control, "SELECT spec FROM agent WHERE name = ?",
+                       name)
+    return json.loads(spec[0])
+
+
+def change_an_odd_one(home, name):
+    args = sum((["--set", "%s=%s" % (k, json.dumps(v))]
+                for k, v in ODD.items()), [])
+    home.skep("agent", "add", name, "--driver", "exec", *args, "--", "true")
+    home.skep("agent", "set", name, "--set", "big=9007199254740995")
+    home.skep("agent", "set", name, "--unset", "big", "--set", "more=true",
+              "--", "true", "again")
+    assert odd(home, name) == dict(
+        ODD, more=True, config={"command": ["true", "again"]})
+    return home.skep("agent", "show", name).out
+
+
+def test_digits_of_large_numbers_survive_a_change(home):
+    assert "18446744073709551615" in change_an_odd_one(home, "a")
+    path = home.path / "agents" / "b" / "agent.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(dict(ODD, driver="script")))
+    assert home.skep("agent", "show", "b", "--json").json["spec"] == ODD
+    assert odd(home, "b") == ODD
+    (home.dir / "d.json").write_text(json.dumps(ODD))
+    home.skep("agent", "add", "c", "--driver", "script", "--from",
+              home.dir / "d.json")
+    assert odd(home, "c") == ODD
+
+
+def test_digits_of_large_numbers_survive_the_supervisor(home):
+    h = host(home)
+    assert "9007199254740993" in change_an_odd_one(home, "a")
+    assert h.call("GET", "/v1/agents/a")["spec"]["deep"] == ODD["deep"]
+    home.skep("agent", "add", "s", "--driver", "script", "--set",
+              "config=" + json.dumps({"steps": [
+                  {"event": dict(ODD, type="note")}]}))
+    h.until(h.submit("s", options={"config": {"big": 9007199254740993}}))
+    body, = [b for _, kind, b in h.events("s") if kind == "note"]
+    assert body == ODD
+    finish(h)
 
 
 def test_a_definition_in_files_is_seen_at_the_next_use(home):

@@ -105,6 +105,56 @@ static void a_shape_is_an_object(void **state)
 	buf_fini(&b);
 }
 
+static void comes_back(const char *text)
+{
+	struct buf b = BUF_MAX(1000);
+	struct err e = {0};
+	cJSON *v = json_parse("numbers", text, strlen(text), &e), *copy;
+
+	if (!v)
+		fail_msg("%s", e.text);
+	copy = cJSON_Duplicate(v, true);
+	json_add(&b, copy);
+	assert_string_equal(b.p, text);
+	cJSON_Delete(v);
+	cJSON_Delete(copy);
+	buf_fini(&b);
+}
+
+static void numbers_come_back_as_they_were_written(void **state)
+{
+	static const char two[] = "{\"n\":9007199254740993,\"d\":1.5e3}";
+	struct err e;
+	cJSON *v;
+
+	(void)state;
+	comes_back("9007199254740993");
+	comes_back("{\"a\":[18446744073709551615,-9223372036854775808,1],"
+		   "\"3\":{\"b\\\"4\":{\"c\":[[],{},5]}},\"d\":-0}");
+	comes_back("[1.0,1e400,0.1,1E5,123456789012345,1234567890123456,-7]");
+	v = json_parse("x", two, sizeof two - 1, &e);
+	assert_non_null(v);
+	assert_true(json_i64(v, "n", 0) == INT64_C(9007199254740993));
+	assert_true(json_i64(v, "d", 0) == 1500);
+	cJSON_Delete(v);
+}
+
+static void a_value_made_here_is_written_short(void **state)
+{
+	struct buf b = BUF_MAX(1000);
+	cJSON *v = cJSON_CreateArray();
+
+	(void)state;
+	cJSON_AddItemToArray(v, cJSON_CreateNumber(0.1));
+	cJSON_AddItemToArray(v, cJSON_CreateNumber(3));
+	cJSON_AddItemToArray(v, cJSON_CreateNumber(1.0 / 3));
+	cJSON_AddItemToArray(v, cJSON_CreateNumber((double)INFINITY));
+	json_add(&b, v);
+	assert_string_equal(b.p, "[0.1,3,0.33333333333333331,null]");
+	cJSON_Delete(v);
+	buf_fini(&b);
+}
+
 static void members_are_read_with_a_fallback(void **state)
 {
 	static const char text[] = "{\"s\":\"x\",\"n\":3,\"b\":true,"
@@ -131,6 +181,8 @@ int main(void)
 		cmocka_unit_test(an_object_is_asked_for),
 		cmocka_unit_test(strings_are_escaped),
 		cmocka_unit_test(a_shape_is_an_object),
+		cmocka_unit_test(numbers_come_back_as_they_were_written),
+		cmocka_unit_test(a_value_made_here_is_written_short),
 		cmocka_unit_test(members_are_read_with_a_fallback),
 	};
 
