@@ -23,7 +23,10 @@ const struct command cmd_diagnostic_keep = {
 	.args = "ROWS",
 	.help = "keep the newest ROWS debug records; 0 is off",
 	.about = "They are off unless somebody looks for a fault. What is over "
-		 "ROWS goes at once.",
+		 "ROWS goes at once. What is\nset here goes before "
+		 "agent.diagnostics in skep.json, which is for every agent. "
+		 "Workers then\nrecord what they started, lines that they "
+		 "could not read, what was left out, and how\nthe run ended.",
 	.needs = NEEDS_AGENT_MADE,
 	.run = keep,
 };

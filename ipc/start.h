@@ -29,6 +29,7 @@
  *   run_timeout_ms, idle_timeout_ms
  *                         the worker ends the run itself, as timed out
  *   output_max            bytes of a command's output that are kept
+ *   diagnostics           how many debug records the agent keeps; 0: none
  */
 #define START_FD 0
 

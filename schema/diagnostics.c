@@ -12,13 +12,14 @@
 #define AREA_MAX 64
 #define PAGE     64 /* rows read between two writes to the outside */
 
-int diagnostics_limit(struct sql *db, int64_t *rows, struct err *e)
+int diagnostics_limit(struct sql *db, int64_t otherwise, int64_t *rows,
+		      struct err *e)
 {
 	struct diagnostic_limit_get_row row;
 	int found = sql_get(db, Q_DIAGNOSTIC_LIMIT_GET, NULL, &row, NULL, e);
 
 	if (found >= 0)
-		*rows = found ? row.rows : 0;
+		*rows = found ? row.rows : otherwise;
 	return found < 0 ? -1 : 0;
 }
 
@@ -57,15 +58,9 @@ static size_t fitting(const char *body, size_t n)
 	return n;
 }
 
-static int add_row(struct sql *db, const struct diagnostic_add_in *in,
-		   struct err *e)
+static int add_row(struct sql *db, int64_t rows,
+		   const struct diagnostic_add_in *in, struct err *e)
 {
-	int64_t rows;
-
-	if (diagnostics_limit(db, &rows, e))
-		return -1;
-	if (rows == 0)
-		return 0;
 	if (sql_exec(db, Q_DIAGNOSTIC_ADD, in, e) < 0 ||
 	    sql_exec(db, Q_DIAGNOSTIC_TRIM, &(struct diagnostic_trim_in){rows},
 		     e) < 0)
@@ -73,8 +68,8 @@ static int add_row(struct sql *db, const struct diagnostic_add_in *in,
 	return 1;
 }
 
-int diagnostics_add(struct sql *db, const char *area, const char *subject,
-		    const char *body, struct err *e)
+int diagnostics_add(struct sql *db, int64_t otherwise, const char *area,
+		    const char *subject, const char *body, struct err *e)
 {
 	struct diagnostic_add_in in = {
 		.at = clock_now(), .area = area, .subject = subject};
@@ -84,7 +79,7 @@ int diagnostics_add(struct sql *db, const char *area, const char *subject,
 	int rc;
 
 	/* Most often off: that takes no write lock. */
-	if (diagnostics_limit(db, &rows, e))
+	if (diagnostics_limit(db, otherwise, &rows, e))
 		return -1;
 	if (rows == 0)
 		return 0;
@@ -95,7 +90,7 @@ int diagnostics_add(struct sql *db, const char *area, const char *subject,
 	if (sql_enter(db, e))
 		rc = -1;
 	else
-		rc = sql_leave(db, add_row(db, &in, e), e);
+		rc = sql_leave(db, add_row(db, rows, &in, e), e);
 	arena_fini(&a);
 	return rc;
 }

@@ -130,6 +130,9 @@ static int make_start(struct claim *c, struct err *e)
 		.run_timeout_ms = c->run.run_timeout_ms,
 		.idle_timeout_ms = c->run.idle_timeout_ms,
 		.output_max = OPT_NONE,
+		.diagnostics = conf->agent_diagnostics
+				       ? conf->agent_diagnostics_rows
+				       : 0,
 	};
 
 	return start_to_fd(&m, e);

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "worker/acp.h"
+#include "worker/diagnose.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
@@ -31,6 +32,7 @@ static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 {
 	struct acp *x = r->owner;
 
+	diagnose_line(x->run, "no JSON-RPC", p, n);
 	return exec_output_add(&x->talk.output, true, p, n, e) ||
 			       exec_output_add(&x->talk.output, true, "\n", 1,
 					       e)

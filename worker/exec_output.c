@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "worker/diagnose.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,6 +96,13 @@ static int take_other(struct exec_output *o, const struct exec_line *x,
 			   "{\"text\":\"a question that cannot be asked\"}");
 }
 
+/* It looks like an event, and is taken as text: somebody may wonder why. */
+static bool is_odd(const struct line *line, const struct exec_line *x)
+{
+	return line->n > 0 && line->p[0] == '{' && x->kind == EXEC_EVENT &&
+	       strcmp(x->event.type, "output") == 0;
+}
+
 static int take(struct exec_output *o, const struct line *line,
 		const char *stream, struct err *e)
 {
@@ -109,6 +117,8 @@ static int take(struct exec_output *o, const struct line *line,
 		return -1;
 	x = arena_alloc(&o->arena, sizeof *x);
 	exec_line(line, stream, o->run->start->run, &o->arena, x);
+	if (is_odd(line, x))
+		diagnose_line(o->run, "no event", line->p, line->n);
 	if (x->kind == EXEC_EVENT) {
 		o->events[o->waiting++] = x->event;
 		return 0;
@@ -153,6 +163,7 @@ int exec_output_end(struct exec_output *o, const char *state, struct err *e)
 		return -1;
 	if (o->dropped == 0)
 		return 0;
+	diagnose_output(o->run, o->kept, o->dropped);
 	return ledger_addf(&o->run->ledger, "note", NULL, e,
 			   "{\"text\":\"%" PRId64 " bytes of output were over "
 			   "the limit of %" PRId64 " and are not kept\","

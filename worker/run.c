@@ -97,8 +97,10 @@ static int catch_signals(struct run *r, struct err *e)
 
 int run_open(struct run *r, const struct msg_start *start, struct err *e)
 {
-	*r = (struct run){
-		.start = start, .signals = -1, .child_status = RUN_NO_STATUS};
+	*r = (struct run){.start = start,
+			  .signals = -1,
+			  .child_status = RUN_NO_STATUS,
+			  .began = clock_mono_ns()};
 	if (start->run_timeout_ms != OPT_NONE)
 		r->deadline = clock_mono_ns() +
 			      start->run_timeout_ms * NS_PER_MS;

@@ -45,6 +45,8 @@ struct run {
 	int64_t paused_since;
 	int64_t deadline; /* clock_mono_ns; 0: none */
 	int64_t idle_ms;  /* 0: no limit */
+	int64_t began;    /* clock_mono_ns */
+	int records;      /* debug records that may still be made */
 	_Atomic int phase;
 	const char *asking; /* key of the question that run_ask waits for */
 	bool answered;

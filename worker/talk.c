@@ -1,5 +1,6 @@
 #include "worker/talk.h"
 
+#include "worker/diagnose.h"
 #include "worker/tree.h"
 
 #include <errno.h>
@@ -33,8 +34,10 @@ int talk_start(struct talk *t, const struct child_spec *spec,
 
 	if (child_start(&t->child, spec, &e) == 0) {
 		t->run->child = t->child.pid;
+		diagnose_command(t->run, spec, NULL);
 		return 1;
 	}
+	diagnose_command(t->run, spec, e.text);
 	end->reason = e.code == ERR_NOTFOUND  ? REASON_command_not_found
 		      : e.code == ERR_DENIED  ? REASON_not_executable
 		      : e.code == ERR_INVALID ? REASON_workspace

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "schema/sweep.h"
 #include "worker/contract.h"
+#include "worker/diagnose.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
@@ -125,6 +126,8 @@ static void work(struct run *r, struct run_end *end)
 		rc = ledger_open(&r->ledger, r->start, r->link, &e);
 	if (rc == 0)
 		rc = commit_start(r, &e);
+	if (rc == 0)
+		diagnose_begin(r);
 	if (rc == 0)
 		rc = fault_point(FAULT_worker_started, &e);
 	if (rc == 0)
@@ -262,6 +265,7 @@ static int attempt(const struct msg_start *start, struct err *e)
 	set_end(&end, REASON_internal, "");
 	work(&r, &end);
 	status = finish(&r, &end);
+	diagnose_end(&r, &end);
 	sweep_some(&r);
 	log_info(LT("msg", "attempt ended"), LT("run", start->run),
 		 LI("attempt", start->attempt),

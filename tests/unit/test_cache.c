@@ -137,7 +137,7 @@ static void values_are_bytes_and_too_much_is_refused(void **state)
 static int add(const char *area, const char *body)
 {
 	struct err e = {0};
-	int n = diagnostics_add(file.db, area, "run_1", body, &e);
+	int n = diagnostics_add(file.db, 0, area, "run_1", body, &e);
 
 	if (n < 0)
 		fail_msg("%s", e.text);
@@ -159,6 +159,19 @@ static void diagnostics_are_off_until_somebody_wants_them(void **state)
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
 			 0);
 	assert_int_equal(diagnostics_set(file.db, -1, &e), -1);
+	assert_int_equal(diagnostics_add(file.db, 9, "tts", NULL, "{}", &e), 0);
+}
+
+static void a_file_that_says_nothing_keeps_what_the_host_wants(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(
+			diagnostics_add(file.db, 4, "tts", NULL, "{}", &e), 1);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
+			 4);
 }
 
 static void only_the_newest_are_kept_and_long_ones_are_cut(void **state)
@@ -223,6 +236,7 @@ int main(void)
 		TEST(a_sweep_frees_the_expired_only_and_is_bounded),
 		TEST(values_are_bytes_and_too_much_is_refused),
 		TEST(diagnostics_are_off_until_somebody_wants_them),
+		TEST(a_file_that_says_nothing_keeps_what_the_host_wants),
 		TEST(only_the_newest_are_kept_and_long_ones_are_cut),
 		TEST(an_export_has_every_record_as_a_line_of_json),
 	};
