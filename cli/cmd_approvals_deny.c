@@ -1,27 +1,8 @@
-#include "cli/remote.h"
-
-#include <string.h>
+#include "cli/approval_answer.h"
 
 static int approvals_deny(struct cli *cli, struct err *e)
 {
-	const char *note = cli_option(cli, "note");
-	struct buf body = BUF_MAX(1 << 16);
-	int rc;
-
-	buf_adds(&body, "{\"allow\":false");
-	if (note) {
-		buf_adds(&body, ",\"note\":");
-		json_add_string(&body, note, strlen(note));
-	}
-	buf_addc(&body, '}');
-	rc = buf_ok(&body, "the note", e);
-	if (rc == 0)
-		rc = remote_post(
-			cli,
-			remote_path(cli, ID_APPROVAL, cli_arg(cli, 0), NULL, e),
-			body.p, e);
-	buf_fini(&body);
-	return rc;
+	return approval_answer(cli, false, e);
 }
 
 const struct command cmd_approvals_deny = {
@@ -29,10 +10,6 @@ const struct command cmd_approvals_deny = {
 	.args = "APPROVAL",
 	.help = "deny what a run asks for; there is one answer",
 	.needs = NEEDS_SUPERVISOR,
-	.options = (const struct option_spec[]){{"note", "TEXT",
-						 "for the run and the record",
-						 OPTION_TEXT},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = (const struct option_spec[]){APPROVAL_ANSWER_OPTIONS},
 	.run = approvals_deny,
 };

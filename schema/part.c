@@ -146,25 +146,33 @@ int part_read(struct agent_file *f, int64_t pos, struct part_row **rows,
 			   100000, rows, a, e);
 }
 
-static int abort_open(struct writer *w, const char *reason, struct err *e)
+static int abort_parts(struct writer *w, unsigned query, const char *reason,
+		       struct err *e)
 {
-	struct part_abort_open_in in = {event_pos(w->session, 0),
-					event_pos(w->session, EVENT_SEQ_MAX),
-					reason, clock_now()};
-
-	if (writer_check(w, e))
-		return -1;
-	return sql_exec(w->file->db, Q_PART_ABORT_OPEN, &in, e);
-}
-
-int part_abort_open(struct writer *w, const char *reason, struct err *e)
-{
+	int64_t lo = event_pos(w->session, 0);
+	int64_t hi = event_pos(w->session, EVENT_SEQ_MAX);
+	struct part_abort_open_in open = {lo, hi, reason, clock_now()};
+	struct part_abort_awaiting_in awaiting = {lo, hi, reason, open.now};
 	int n;
 
 	if (sql_enter(w->file->db, e))
 		return -1;
-	n = abort_open(w, reason, e);
+	n = writer_check(w, e);
+	if (n == 0)
+		n = query == Q_PART_ABORT_OPEN
+			    ? sql_exec(w->file->db, query, &open, e)
+			    : sql_exec(w->file->db, query, &awaiting, e);
 	return sql_leave(w->file->db, n < 0 ? -1 : 0, e) ? -1 : n;
+}
+
+int part_abort_open(struct writer *w, const char *reason, struct err *e)
+{
+	return abort_parts(w, Q_PART_ABORT_OPEN, reason, e);
+}
+
+int part_abort_awaiting(struct writer *w, const char *reason, struct err *e)
+{
+	return abort_parts(w, Q_PART_ABORT_AWAITING, reason, e);
 }
 
 /* Our states of a tool call, in the words of the AI SDK. */

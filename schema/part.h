@@ -70,6 +70,9 @@ int part_read(struct agent_file *f, int64_t pos, struct part_row **rows,
  * as output; parts that wait for an answer stay open. How many, or -1. */
 int part_abort_open(struct writer *w, const char *reason, struct err *e);
 
+/* The same for those that wait, when nobody is left to hear the answer. */
+int part_abort_awaiting(struct writer *w, const char *reason, struct err *e);
+
 /* The parts as an AI SDK client takes them (UIMessage.parts), appended to out. */
 void part_ui_json(const struct part_row *rows, int n, struct buf *out);
 

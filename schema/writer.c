@@ -169,6 +169,16 @@ static int check_new(const struct event_new *ev, struct err *e)
 			    : 0;
 }
 
+int writer_has_key(struct writer *w, const char *key, struct err *e)
+{
+	struct event_find_key_in in = {w->session, key};
+	struct event_find_key_row row;
+	struct sql_rows it = sql_rows(w->file->db, Q_EVENT_FIND_KEY, &in);
+	bool found = sql_next(&it, &row);
+
+	return sql_end(&it, e) ? -1 : found;
+}
+
 /* 1: the key is there with the same content; 0: it is new. */
 static int find_repeat(struct writer *w, const struct event_new *ev,
 		       enum event_type type, struct event_ref *out,

@@ -83,6 +83,9 @@ int writer_append(struct writer *w, const struct event_new *ev,
 int writer_append_batch(struct writer *w, const struct event_new *ev, size_t n,
 			struct event_ref *out, struct err *e);
 
+/* Was the key used in this session? 1, 0 or -1. */
+int writer_has_key(struct writer *w, const char *key, struct err *e);
+
 /* An append that is on the disk when it returns (synchronous=FULL). */
 int writer_append_durable(struct writer *w, const struct event_new *ev,
 			  struct event_ref *out, struct err *e);

@@ -103,6 +103,7 @@ static int command_msg(const struct live *l, const struct command_row *c,
 		m->u.answer.decision = json_text(body, "decision", "deny");
 		m->u.answer.by = by;
 		m->u.answer.note = json_text(body, "note", NULL);
+		m->u.answer.choice = json_text(body, "choice", NULL);
 	} else if (!strcmp(c->verb, "message")) {
 		m->type = MSG_TYPE_MESSAGE;
 		m->u.message.text = text;

@@ -100,9 +100,17 @@ int sup_resume(struct sup *s, const char *run, const char *by,
 int sup_send(struct sup *s, const char *run, const char *text, const char *by,
 	     struct sup_done done, struct err *e);
 
-/* ERR_CONFLICT, naming the first answer, when there is one. */
-int sup_answer(struct sup *s, const char *approval, bool allow,
-	       const char *note, const char *by, struct sup_done done,
+struct sup_answer {
+	bool allow;
+	const char *note;
+	const char *choice; /* an optionId of the question's detail, or NULL */
+	const char *by;
+};
+
+/* ERR_CONFLICT, naming the first answer, when there is one. ERR_INVALID for a
+ * choice that there is not, or that means the other answer. */
+int sup_answer(struct sup *s, const char *approval,
+	       const struct sup_answer *answer, struct sup_done done,
 	       struct err *e);
 
 /* --- agents and the host ---------------------------------------------- */

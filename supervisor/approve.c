@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -32,28 +33,32 @@ static int log_host(struct sup *s, const char *id, const char *agent,
 	return rc < 0 ? -1 : 0;
 }
 
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
 /* The command that carries the answer to the worker. */
 static int send_answer(struct sup *s, const struct approval_row *row,
-		       bool allow, const char *by, const char *note,
-		       struct err *e)
+		       const struct sup_answer *answer, struct err *e)
 {
 	struct buf body = BUF_MAX(16384);
 	struct command_add_in in = {
 		.run = row->run,
 		.verb = "answer",
-		.by = by,
+		.by = answer->by,
 		.now = clock_now(),
 	};
 	struct live *l = live_find(&s->lives, row->run);
 	int rc;
 
-	buf_adds(&body, "{\"key\":");
-	json_add_string(&body, row->key, strlen(row->key));
-	buf_addf(&body, ",\"decision\":\"%s\"", allow ? "allow" : "deny");
-	if (note) {
-		buf_adds(&body, ",\"note\":");
-		json_add_string(&body, note, strlen(note));
-	}
+	add_text(&body, "key", row->key);
+	add_text(&body, "decision", answer->allow ? "allow" : "deny");
+	add_text(&body, "note", answer->note);
+	add_text(&body, "choice", answer->choice);
 	buf_addc(&body, '}');
 	in.body = body.p;
 	rc = buf_ok(&body, "the note", e);
@@ -113,25 +118,28 @@ int sup_approval_asked(struct live *l, const struct msg_approval *m,
 		found = add_approval(l, m, e);
 	else if (found == 1 && strcmp(row.state, "open") != 0)
 		/* Asked again by an attempt that has not heard the answer. */
-		found = send_answer(l->sup, &row, is_allowed(&row),
-				    row.answered_by ? row.answered_by : "skepd",
-				    row.note, e);
+		found = send_answer(
+			l->sup, &row,
+			&(struct sup_answer){
+				is_allowed(&row), row.note, row.choice,
+				row.answered_by ? row.answered_by : "skepd"},
+			e);
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;
 }
 
 static int decide(struct sup *s, const struct approval_row *row,
-		  const char *state, const char *by, const char *note,
+		  const char *state, const struct sup_answer *answer,
 		  struct err *e)
 {
 	struct approval_answer_in in = {
 		.id = row->id,
 		.state = state,
-		.by = by,
-		.note = note,
+		.by = answer->by,
+		.note = answer->note,
+		.choice = answer->choice,
 		.now = clock_now(),
 	};
-	struct approval_row after = *row;
 	int n = sql_exec(s->db, Q_APPROVAL_ANSWER, &in, e);
 
 	if (n < 0)
@@ -140,10 +148,9 @@ static int decide(struct sup *s, const struct approval_row *row,
 		return err_set(e, ERR_CONFLICT, "it is %s already%s%s",
 			       row->state, row->answered_by ? ", by " : "",
 			       row->answered_by ? row->answered_by : "");
-	after.state = state;
 	if (log_host(s, row->id, row->agent, state, e))
 		return -1;
-	return send_answer(s, row, is_allowed(&after), by, note, e);
+	return send_answer(s, row, answer, e);
 }
 
 void sup_approvals_expire(struct sup *s)
@@ -154,17 +161,66 @@ void sup_approvals_expire(struct sup *s)
 	struct err e;
 	int n = sql_collect(s->db, Q_APPROVAL_DUE, &in, 100, &rows, &a, &e);
 
-	for (int i = 0; i >= 0 && i < n; i++)
-		if (decide(s, &rows[i], "expired", "skepd", NULL, &e))
+	for (int i = 0; i >= 0 && i < n; i++) {
+		struct sup_answer answer = {
+			.allow = !strcmp(rows[i].fallback, "allow"),
+			.by = "skepd"};
+
+		if (decide(s, &rows[i], "expired", &answer, &e))
 			n = -1;
+	}
 	if (n < 0)
 		log_error(LT("msg", "approvals cannot expire"),
 			  LT("error", e.text));
 	arena_fini(&a);
 }
 
-int sup_answer(struct sup *s, const char *approval, bool allow,
-	       const char *note, const char *by, struct sup_done done,
+/* The option of the question, by its id; NULL: there is none. */
+static const cJSON *find_option(const cJSON *detail, const char *id)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o,
+			   cJSON_GetObjectItemCaseSensitive(detail, "options"))
+	{
+		if (strcmp(json_text(o, "optionId", ""), id) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* An option is what the one who asks offered ("optionId"), and its "kind", if
+ * there is one, begins with allow or reject. */
+static int check_choice(const struct approval_row *row,
+			const struct sup_answer *answer, struct err *e)
+{
+	const char *text = row->detail ? row->detail : "{}", *kind;
+	const cJSON *option;
+	cJSON *detail;
+	int rc = 0;
+
+	if (!answer->choice)
+		return 0;
+	detail = json_parse("detail", text, strlen(text), e);
+	if (!detail)
+		return -1;
+	option = find_option(detail, answer->choice);
+	kind = json_text(option, "kind", "");
+	if (!option)
+		rc = err_set(e, ERR_INVALID,
+			     "the question has no option %s; 'skep approvals "
+			     "show' lists them",
+			     quoted(answer->choice).text);
+	else if (kind[0] && (strncmp(kind, "allow", 5) == 0) != answer->allow)
+		rc = err_set(e, ERR_INVALID, "option %s means %s",
+			     quoted(answer->choice).text,
+			     answer->allow ? "deny" : "allow");
+	cJSON_Delete(detail);
+	return rc;
+}
+
+int sup_answer(struct sup *s, const char *approval,
+	       const struct sup_answer *answer, struct sup_done done,
 	       struct err *e)
 {
 	struct approval_get_in key = {approval};
@@ -179,7 +235,10 @@ int sup_answer(struct sup *s, const char *approval, bool allow,
 		rc = err_set(e, ERR_NOTFOUND, "there is no approval %s",
 			     approval);
 	else if (rc == 1)
-		rc = decide(s, &row, allow ? "allowed" : "denied", by, note, e);
+		rc = check_choice(&row, answer, e);
+	if (rc == 0)
+		rc = decide(s, &row, answer->allow ? "allowed" : "denied",
+			    answer, e);
 	arena_fini(&a);
 	if (rc)
 		return -1;

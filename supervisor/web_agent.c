@@ -181,8 +181,10 @@ void route_approval_answer(void *app, const struct http_request *r,
 		rc = err_set(&e, ERR_INVALID,
 			     "say {\"allow\":true} or {\"allow\":false}");
 	if (!rc)
-		rc = sup_answer(q->web->sup, q->key, body.allow, body.note,
-				q->by, ask_done(q), &e);
+		rc = sup_answer(q->web->sup, q->key,
+				&(struct sup_answer){body.allow, body.note,
+						     body.choice, q->by},
+				ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 

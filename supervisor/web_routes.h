@@ -23,7 +23,7 @@ extern const struct http_routes web_routes;
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)
-#define WEB_ANSWER(F, S) F(S, bool, allow) F(S, text, note)
+#define WEB_ANSWER(F, S) F(S, bool, allow) F(S, text, note) F(S, text, choice)
 #define WEB_INTENT(F, S) F(S, text, intent)
 #define WEB_AGENT(F, S)    \
 	F(S, text, driver) \

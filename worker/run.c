@@ -218,6 +218,7 @@ static int take_answer(struct run *r, const struct msg *m, struct err *e)
 	add_text(&b, "decision", a->decision);
 	add_text(&b, "by", a->by);
 	add_text(&b, "note", a->note);
+	add_text(&b, "choice", a->choice);
 	rc = commit_texts(r, "approval", key, &b, e);
 	buf_fini(&b);
 	if (rc)

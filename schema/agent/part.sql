@@ -58,3 +58,9 @@ SELECT pos, idx, kind, state, name, call_id, rev, length(text) AS length
 UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
        output = coalesce(output, json_object('error', :reason))
  WHERE pos BETWEEN :lo AND :hi AND state IN ('streaming','input','running');
+
+-- query part_abort_awaiting (lo i64, hi i64, reason text, now time)
+-- The same for questions, when nobody is left who would hear the answer.
+UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
+       output = coalesce(output, json_object('error', :reason))
+ WHERE pos BETWEEN :lo AND :hi AND state = 'awaiting';

@@ -38,27 +38,27 @@ UPDATE run_command SET state = 'late', done_at = :now
 
 -- row approval_row (id text, run text, agent text, key text, title text,
 --   detail json, state text, fallback text, expires_at time, answered_by text,
---   note text, asked_at time, answered_at time)
+--   note text, choice text, asked_at time, answered_at time)
 
 -- query approval_add (approval_row)
 INSERT INTO approval (id, run, agent, key, title, detail, state, fallback,
-  expires_at, answered_by, note, asked_at, answered_at)
+  expires_at, answered_by, note, choice, asked_at, answered_at)
 VALUES (:id, :run, :agent, :key, :title, :detail, :state, :fallback,
-  :expires_at, :answered_by, :note, :asked_at, :answered_at);
+  :expires_at, :answered_by, :note, :choice, :asked_at, :answered_at);
 
 -- query approval_get (id text) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
-  answered_by, note, asked_at, answered_at FROM approval WHERE id = :id;
+  answered_by, note, choice, asked_at, answered_at FROM approval WHERE id = :id;
 
 -- query approval_find (run text, key text) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
-  answered_by, note, asked_at, answered_at
+  answered_by, note, choice, asked_at, answered_at
   FROM approval WHERE run = :run AND key = :key;
 
 -- query approval_list (state text, run text, before text,
 --   count i64) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
-  answered_by, note, asked_at, answered_at
+  answered_by, note, choice, asked_at, answered_at
   FROM approval
  WHERE id < :before AND (:state IS NULL OR state = :state)
    AND (:run IS NULL OR run = :run)
@@ -66,15 +66,16 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
 
 -- query approval_due (now time) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
-  answered_by, note, asked_at, answered_at
+  answered_by, note, choice, asked_at, answered_at
   FROM approval
  WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now
  ORDER BY expires_at LIMIT 100;
 
--- query approval_answer (id text, state text, by text, note text, now time)
+-- query approval_answer (id text, state text, by text, note text,
+--   choice text, now time)
 -- Once: changes no row if there is an answer.
 UPDATE approval SET state = :state, answered_by = :by, note = :note,
-  answered_at = :now
+  choice = :choice, answered_at = :now
  WHERE id = :id AND state = 'open';
 
 -- query approval_withdraw (run text, now time)
