@@ -20,6 +20,17 @@ struct acp_prompt { /* that waits for its turn */
 	const char *text;
 };
 
+/* A tool call: one part, in all its states; kept until the run ends, because an
+ * agent may speak of it again. The texts are what was said of it last. */
+struct acp_call {
+	struct acp_call *next;
+	const char *id;
+	const char *title, *kind;
+	const char *input, *locations, *content; /* JSON, or NULL */
+	struct part part;
+	bool open;
+};
+
 struct acp {
 	struct run *run; /* borrowed */
 	struct acp_config config;
@@ -35,10 +46,12 @@ struct acp {
 	int next_option;     /* of config.options */
 	const char *session; /* the agent's, or NULL */
 	struct acp_prompt *prompts;
-	struct acp_call *calls; /* newest first */
-	char message[65];       /* id of the message that grows */
-	double cost;            /* of the session, as the agent counts */
-	struct buf login;       /* ways to log in, for a person */
+	struct acp_call *calls;         /* newest first */
+	struct acp_question *questions; /* that wait for a person */
+	struct acp_answer *answers;     /* that the agent has not got yet */
+	char message[65];               /* id of the message that grows */
+	double cost;      /* of the session, as the agent counts */
+	struct buf login; /* ways to log in, for a person */
 };
 
 /* acp_client.c */
@@ -51,6 +64,20 @@ void acp_cancel(struct acp *x); /* tells the agent, once */
 int acp_update(struct acp *x, const cJSON *update, struct err *e);
 int acp_usage(struct acp *x, const cJSON *reply, struct err *e);
 int acp_close_calls(struct acp *x, const char *state, struct err *e);
+
+/* Takes what is said of a call, and gives it; and sets its state. */
+int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
+		 struct err *e);
+int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
+		 struct err *e);
+
+/* acp_permission.c: session/request_permission is answered by a rule, or is a
+ * durable question whose answer reaches the agent once. */
+int acp_permissions_begin(struct acp *x, struct err *e);
+int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+void acp_told_answer(struct acp *x, const struct msg_answer *m);
+int acp_give_answers(struct acp *x, struct err *e);
+void acp_drop_questions(struct acp *x); /* nobody waits any more */
 
 /* acp_session.c: the agent's session that continues ours (NULL: there is none,
  * or ours was forked or rewound since); and keeping it. */

@@ -339,6 +339,7 @@ void acp_cancel(struct acp *x)
 		buf_addc(&b, '}');
 		rpc_notify(&x->rpc, "session/cancel", b.p);
 	}
+	acp_drop_questions(x);
 	x->cancelling = true;
 	buf_fini(&b);
 }

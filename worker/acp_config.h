@@ -2,6 +2,7 @@
 #define WORKER_ACP_CONFIG_H
 
 #include "worker/exec_config.h"
+#include "worker/permission.h"
 
 /*
  * The configuration of the acp driver:
@@ -10,6 +11,9 @@
  *   "mode":    "plan"                   session/set_mode, if it is another
  *   "options": {"model": "x", …}        session/set_config_option, in order
  *   "auth":    "method"                 authenticate with this before anything
+ *   "permissions": {…}                  rules: worker/permission.h
+ *   "ask_timeout_ms": 60000             a question that nobody answers for so
+ *                                       long is denied (it waits for ever)
  */
 struct acp_option {
 	const char *id;
@@ -22,6 +26,8 @@ struct acp_config {
 	const char *auth;
 	struct acp_option *options;
 	int noptions;
+	struct permissions permissions;
+	int64_t ask_timeout_ms; /* OPT_NONE: none */
 };
 
 /* As exec_config_read. */

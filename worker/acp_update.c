@@ -6,15 +6,6 @@
 
 #define NANO 1e9
 
-/* A tool call: one part, in all its states; kept until the run ends, because an
- * agent may speak of it again. */
-struct acp_call {
-	struct acp_call *next;
-	const char *id;
-	struct part part;
-	bool open;
-};
-
 typedef int taker(struct acp *x, const cJSON *u, const char *as, struct err *e);
 
 static const char *text_of(struct buf *b, const cJSON *v)
@@ -181,6 +172,8 @@ static int open_call(struct acp *x, const cJSON *u, const char *id,
 	    part_open(&c->part, &j->writer, ref.pos, &new, e))
 		return -1;
 	c->id = arena_text(&x->run->arena, id);
+	c->title = "a tool";
+	c->kind = "other";
 	c->open = true;
 	c->next = x->calls;
 	x->calls = c;
@@ -201,8 +194,46 @@ static int change_call(struct acp_call *c, const struct part_change_new *now,
 	return 0;
 }
 
-static int take_call(struct acp *x, const cJSON *u, const char *as,
-		     struct err *e)
+static void keep_text(struct arena *a, const char **to, const cJSON *v)
+{
+	if (cJSON_IsString(v))
+		*to = arena_text(a, v->valuestring);
+}
+
+static void keep_json(struct arena *a, const char **to, const cJSON *v)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	const char *text = text_of(&b, v);
+
+	if (text)
+		*to = arena_text(a, text);
+	buf_fini(&b);
+}
+
+/* Questions about the call are asked with what was said of it last. */
+static void remember(struct acp *x, struct acp_call *c, const cJSON *u)
+{
+	struct arena *a = &x->run->arena;
+
+	keep_text(a, &c->title, member(u, "title"));
+	keep_text(a, &c->kind, member(u, "kind"));
+	keep_json(a, &c->input, member(u, "rawInput"));
+	keep_json(a, &c->locations, member(u, "locations"));
+	if (!is_final(state_of(u))) /* a result is of no interest any more */
+		keep_json(a, &c->content, member(u, "content"));
+}
+
+int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
+		 struct err *e)
+{
+	if (change_call(c, &(struct part_change_new){.state = state}, e))
+		return -1;
+	ledger_changed(&x->run->ledger);
+	return 0;
+}
+
+int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
+		 struct err *e)
 {
 	struct buf b[3] = {BUF_MAX(EVENT_BODY_MAX), BUF_MAX(EVENT_BODY_MAX),
 			   BUF_MAX(EVENT_BODY_MAX)};
@@ -215,16 +246,27 @@ static int take_call(struct acp *x, const cJSON *u, const char *as,
 	struct acp_call *c = find_call(x, id);
 	int rc = end_texts(x, NULL, e);
 
-	(void)as;
 	for (int i = 0; i < 3 && rc == 0; i++)
 		rc = buf_ok(&b[i], "a tool call", e);
 	if (rc == 0)
 		rc = c ? change_call(c, &now, e) : open_call(x, u, id, &now, e);
 	if (rc == 0)
 		rc = add_event(x, u, "raw", NULL, e);
+	*call = c ? c : x->calls;
+	if (rc == 0)
+		remember(x, *call, u);
 	for (int i = 0; i < 3; i++)
 		buf_fini(&b[i]);
 	return rc;
+}
+
+static int take_call(struct acp *x, const cJSON *u, const char *as,
+		     struct err *e)
+{
+	struct acp_call *c;
+
+	(void)as;
+	return acp_see_call(x, u, &c, e);
 }
 
 int acp_close_calls(struct acp *x, const char *state, struct err *e)

@@ -25,6 +25,7 @@ static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 
 static const struct rpc_method methods[] = {
 	{"session/update", false, on_update},
+	{"session/request_permission", true, acp_on_permission},
 };
 
 /* Something on stdout that is no message: agents should not, but some do. */
@@ -69,7 +70,7 @@ static int serve(struct acp *x, struct err *e)
 			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
-		if (talk_poll(&x->talk, -1, ms, e))
+		if (talk_poll(&x->talk, -1, ms, e) || acp_give_answers(x, e))
 			return -1;
 	}
 	return 0;
@@ -93,7 +94,7 @@ static int live(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	struct err left;
-	int rc = acp_begin(x, e);
+	int rc = acp_permissions_begin(x, e) || acp_begin(x, e) ? -1 : 0;
 	bool died;
 
 	talk_write(&x->talk);
@@ -148,6 +149,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	r->state = x;
 	rc = start(x, e);
 	r->state = NULL;
+	acp_drop_questions(x);
 	rpc_fini(&x->rpc);
 	talk_fini(&x->talk);
 	buf_fini(&x->login);
@@ -169,6 +171,8 @@ static void acp_told(struct run *r, const struct msg *m)
 
 	if (x && m->type == MSG_TYPE_MESSAGE)
 		acp_add_prompt(x, m->u.message.text);
+	else if (x && m->type == MSG_TYPE_ANSWER)
+		acp_told_answer(x, &m->u.answer);
 }
 
 const struct driver driver_acp = {
