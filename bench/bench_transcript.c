@@ -2,6 +2,7 @@
  * reference program, the floor and a file of JSON lines. */
 #include "base/clock.h"
 #include "bench/bench.h"
+#include "bench/better_sqlite3.h"
 #include "bench/count_vfs.h"
 #include "bench/events.h"
 #include "bench/store.h"
@@ -15,6 +16,25 @@ struct variant {
 	const struct store_kind *kind;
 	size_t batch; /* events a commit */
 	int keyed;    /* every n-th event has an idempotency key; 0: none */
+};
+
+/* The first is ours; those up to PEERS are what we are measured against. */
+static const struct {
+	const char *name;
+	const struct store_kind *kind;
+	size_t batch;
+} table[] = {
+	{"ours", &store_ours, 1},
+	{"reference", &store_reference, 1},
+	{"floor", &store_floor, 1},
+	{"jsonl", &store_jsonl, 1},
+	{"redis", &store_redis, 1},
+	{"postgres", &store_postgres, 1},
+	{"postgres_async", &store_postgres_async, 1},
+	{"better-sqlite3", NULL, 1}, /* measures itself */
+	{"ours, 8 each", &store_ours, 8},
+	{"ours, 64 each", &store_ours, 64},
+	{"ours, FULL", &store_ours_full, 1},
 };
 
 static int fill(struct bench_run *r, const struct variant *v, void *store,
@@ -82,13 +102,17 @@ static void describe(struct bench_run *r, const struct bench_result *res,
 		    "syncs/commit|CPU µs/event");
 	for (size_t i = 0; i < n; i++) {
 		const struct histogram *h = &res[i].wait;
-		double ops = (double)res[i].operations;
+		char cpu[24] = "–"; /* of others it has their start in it */
 
 		if (res[i].values.n == 0)
 			continue;
+		if (table[i].kind && !table[i].kind->server)
+			snprintf(cpu, sizeof cpu, "%.1f",
+				 res[i].usage.cpu_s /
+					 (double)res[i].operations * 1e6);
 		bench_table(r, title,
 			    "%s|%.0f|%.0f|%.1f|%.1f|%.1f|%.1f|%.0f|%.1f|%.3f|"
-			    "%.1f",
+			    "%s",
 			    res[i].name, samples_median(&res[i].values),
 			    samples_spread(&res[i].values),
 			    (double)histogram_at(h, 0.5) / 1e3,
@@ -97,8 +121,7 @@ static void describe(struct bench_run *r, const struct bench_result *res,
 			    (double)histogram_at(h, 0.999) / 1e3,
 			    (double)h->max / 1e3,
 			    samples_median(&res[i].more[PAGES]),
-			    samples_median(&res[i].more[SYNCS]),
-			    res[i].usage.cpu_s / ops * 1e6);
+			    samples_median(&res[i].more[SYNCS]), cpu);
 	}
 }
 
@@ -151,20 +174,8 @@ static void state_metrics(struct bench_run *r, const struct bench_result *ours,
 				});
 }
 
-/* The first is ours; those up to PEERS are what we are measured against. */
-static const struct {
-	const char *name;
-	const struct store_kind *kind;
-	size_t batch;
-} table[] = {
-	{"ours", &store_ours, 1},           {"reference", &store_reference, 1},
-	{"floor", &store_floor, 1},         {"jsonl", &store_jsonl, 1},
-	{"redis", &store_redis, 1},         {"ours, 8 each", &store_ours, 8},
-	{"ours, 64 each", &store_ours, 64}, {"ours, FULL", &store_ours_full, 1},
-};
-
 #define VARIANTS (sizeof table / sizeof table[0])
-#define PEERS    5
+#define PEERS    8
 
 static int run(struct bench_run *r, struct err *e)
 {
@@ -177,7 +188,10 @@ static int run(struct bench_run *r, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		v[i] = (struct variant){table[i].kind, table[i].batch,
 					(int)bench_option_i64(r, "keys", 1)};
-		cases[i] = (struct bench_case){table[i].name, measure, &v[i]};
+		cases[i] = (struct bench_case){
+			table[i].name,
+			table[i].kind ? measure : better_sqlite3_measure,
+			&v[i]};
 	}
 	if (bench_interleave(r, cases, n, res, e))
 		return -1;
@@ -201,7 +215,11 @@ const struct bench bench_transcript = {
 		"  floor      one table, one insert, nothing checked\n"
 		"  jsonl      a file of JSON lines, fdatasync after each\n"
 		"  redis      Redis Streams with the same checks in Lua, AOF "
-		"everysec",
+		"everysec\n"
+		"  postgres   PostgreSQL, the same tables and checks in a "
+		"function\n"
+		"  postgres_async   the same with synchronous_commit=off\n"
+		"  better-sqlite3   the reference program on Node",
 	.options =
 		(const struct bench_option[]){
 			{"keys", "N",

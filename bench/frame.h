@@ -103,6 +103,7 @@ void html_text(struct buf *out, const char *text);
 /* compare.c, peers.c: commands that measure nothing. */
 int compare_command(int argc, char **argv, struct err *e);
 int peers_command(int argc, char **argv, struct err *e);
+bool peer_on_path(const char *program);
 
 /* progress.c */
 double now_seconds(void);

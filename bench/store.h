@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct store_event {
 struct store_kind {
 	const char *name;
 	const char *what; /* a line for tables */
+	bool server;      /* it starts one: CPU time is not the append's */
 	/* `session` tells writers of one directory apart. Gives *out. */
 	int (*open)(void **out, const char *dir, const char *session,
 		    struct err *e);
@@ -41,7 +43,10 @@ extern const struct store_kind store_floor;
 extern const struct store_kind store_ours;
 extern const struct store_kind store_ours_full; /* each append on the disk */
 extern const struct store_kind store_jsonl;
-extern const struct store_kind store_redis; /* ERR_UNSUPPORTED: not here */
+/* These may not be here: ERR_UNSUPPORTED. */
+extern const struct store_kind store_redis;
+extern const struct store_kind store_postgres;
+extern const struct store_kind store_postgres_async;
 
 /* A literal SQLite connection for the stores that are plain SQLite. */
 struct sqlite3;

@@ -275,6 +275,7 @@ static int read_redis(void *store,
 const struct store_kind store_redis = {
 	.name = "redis",
 	.what = "Redis Streams, the same checks in Lua, AOF everysec",
+	.server = true,
 	.open = open_redis,
 	.append = append_redis,
 	.read = read_redis,

@@ -1,0 +1,33 @@
+#ifndef BENCH_NODE_H
+#define BENCH_NODE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Peers that are JavaScript packages. Node runs a script of ours (bench/peer_*.js,
+ * compiled in) that does the work with the package and prints what it measured.
+ * Packages are looked for in $SKEP_BENCH_NODE_MODULES, or else in
+ * ~/.cache/skep-bench/node_modules.
+ */
+struct node_script {
+	const char *package; /* as npm names it */
+	const unsigned char *text;
+	size_t n;
+};
+
+/* Declares what CMake made of bench/NAME.js. */
+#define NODE_SCRIPT(name)                       \
+	extern const unsigned char name##_js[]; \
+	extern const size_t name##_js_n
+
+/* Where packages are looked for; "" when there is no home either. */
+const char *node_modules(void);
+/* Whether node and the package are here. */
+bool node_has(const char *package);
+/* Runs the script with these arguments (argv[2] on in it, ends with NULL) and
+ * gives what it printed. ERR_UNSUPPORTED: node or the package is not here. */
+int node_run(const struct node_script *s, const char *const *args,
+	     struct buf *out, struct err *e);
+
+#endif
