@@ -2,6 +2,7 @@
 #define WORKER_ACP_H
 
 #include "worker/acp_config.h"
+#include "worker/below.h"
 #include "worker/jsonrpc.h"
 #include "worker/talk.h"
 
@@ -49,9 +50,13 @@ struct acp {
 	struct acp_call *calls;         /* newest first */
 	struct acp_question *questions; /* that wait for a person */
 	struct acp_answer *answers;     /* that the agent has not got yet */
-	char message[65];               /* id of the message that grows */
-	double cost;      /* of the session, as the agent counts */
-	struct buf login; /* ways to log in, for a person */
+	struct below below;             /* the workspace */
+	struct acp_terminal *terminals;
+	int terminal_last; /* number */
+	int terminal_poll; /* epoll; -1: none was made yet */
+	char message[65];  /* id of the message that grows */
+	double cost;       /* of the session, as the agent counts */
+	struct buf login;  /* ways to log in, for a person */
 };
 
 /* acp_client.c */
@@ -78,6 +83,37 @@ int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e);
 void acp_told_answer(struct acp *x, const struct msg_answer *m);
 int acp_give_answers(struct acp *x, struct err *e);
 void acp_drop_questions(struct acp *x); /* nobody waits any more */
+
+/* acp_subject.c: what a call is about, for the rules. */
+void acp_subject(struct acp *x, const struct acp_call *c,
+		 struct permission_subject *s);
+
+/* Does a rule forbid it, whatever was asked? Then the request is refused. */
+bool acp_forbidden(struct acp *x, const struct rpc_ask *ask,
+		   const struct permission_subject *s);
+void acp_add_path(struct acp *x, struct permission_subject *s,
+		  const char *path);
+
+/* acp_files.c: fs/read_text_file and fs/write_text_file, in the workspace. */
+int acp_files_begin(struct acp *x, struct err *e);
+int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+
+/* acp_terminal.c: terminal/…, commands that run where the agent runs. Their end
+ * and their last output stand in the transcript. */
+int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
+			   struct err *e);
+int acp_on_terminal_output(struct rpc *r, const struct rpc_ask *ask,
+			   struct err *e);
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e);
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e);
+int acp_on_terminal_release(struct rpc *r, const struct rpc_ask *ask,
+			    struct err *e);
+void acp_terminals_look(
+	struct acp *x); /* reads what they said; who has ended? */
+int acp_terminals_end(struct acp *x, struct err *e); /* releases all */
 
 /* acp_session.c: the agent's session that continues ours (NULL: there is none,
  * or ours was forked or rewound since); and keeping it. */

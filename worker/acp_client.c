@@ -311,8 +311,8 @@ int acp_begin(struct acp *x, struct err *e)
 
 	buf_addf(&b,
 		 "{\"protocolVersion\":%d,\"clientCapabilities\":{\"fs\":"
-		 "{\"readTextFile\":false,\"writeTextFile\":false},"
-		 "\"terminal\":false,\"session\":{\"configOptions\":"
+		 "{\"readTextFile\":true,\"writeTextFile\":true},"
+		 "\"terminal\":true,\"session\":{\"configOptions\":"
 		 "{\"boolean\":{}}}},\"clientInfo\":{\"name\":\"skep\","
 		 "\"title\":\"skep\",\"version\":\"%s\"}}",
 		 PROTOCOL, SKEP_VERSION);

@@ -1,7 +1,6 @@
 #include "base/hash.h"
 #include "schema/session.h"
 #include "worker/acp.h"
-#include "worker/workspace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,84 +54,6 @@ int acp_permissions_begin(struct acp *x, struct err *e)
 	    0)
 		return -1;
 	return 0;
-}
-
-/* --- what a call is about --------------------------------------------- */
-
-static void add_path(struct acp *x, struct permission_subject *s,
-		     const cJSON *v)
-{
-	const char *dir = x->run->workspace->dir;
-	size_t n = strlen(dir);
-	const char *path = cJSON_GetStringValue(v);
-
-	if (!path)
-		return;
-	if (strncmp(path, dir, n) == 0 && path[n] == '/')
-		path += n + 1;
-	for (int i = 0; i < s->npaths; i++)
-		if (strcmp(s->paths[i], path) == 0)
-			return;
-	if (s->npaths < PERMISSION_PATHS)
-		s->paths[s->npaths++] = arena_text(&x->run->arena, path);
-	else
-		s->more = true;
-}
-
-static const char *command_of(struct acp *x, const cJSON *v)
-{
-	struct buf b = BUF_MAX(64u << 10);
-	const cJSON *word;
-	const char *text;
-
-	if (cJSON_IsString(v))
-		return arena_text(&x->run->arena, v->valuestring);
-	cJSON_ArrayForEach(word, v)
-	{
-		if (cJSON_IsString(word))
-			buf_addf(&b, "%s%s", b.n ? " " : "", word->valuestring);
-	}
-	text = b.n && !b.over ? arena_text(&x->run->arena, b.p) : NULL;
-	buf_fini(&b);
-	return text;
-}
-
-static void each_path(struct acp *x, struct permission_subject *s,
-		      const char *list)
-{
-	struct err ignored;
-	cJSON *v = list ? json_parse("list", list, strlen(list), &ignored)
-			: NULL;
-	const cJSON *one;
-
-	cJSON_ArrayForEach(one, v)
-	{
-		add_path(x, s, member(one, "path"));
-	}
-	cJSON_Delete(v);
-}
-
-static void make_subject(struct acp *x, const struct acp_call *c,
-			 struct permission_subject *s)
-{
-	static const char *const names[] = {"path", "file_path", "filePath",
-					    "filepath", "abs_path"};
-	struct err ignored;
-	cJSON *input = c->input ? json_parse("input", c->input,
-					     strlen(c->input), &ignored)
-				: NULL;
-
-	*s = (struct permission_subject){.kind = c->kind, .title = c->title};
-	each_path(x, s, c->locations);
-	each_path(x, s, c->content); /* of diffs */
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		add_path(x, s, member(input, names[i]));
-	if (strcmp(c->kind, "execute") == 0) {
-		s->command = command_of(x, member(input, "command"));
-		if (!s->command)
-			s->command = c->title;
-	}
-	cJSON_Delete(input);
 }
 
 /* --- answering -------------------------------------------------------- */
@@ -350,7 +271,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 		answer(x, ask->id, NULL);
 		return 0;
 	}
-	make_subject(x, c, &s);
+	acp_subject(x, c, &s);
 	permit = permissions_judge(&x->config.permissions, &s, &rule);
 	return permit == PERMIT_ASK ? ask_person(x, ask, c, e)
 				    : by_rule(x, ask, c, permit, rule, e);
@@ -396,7 +317,7 @@ static int keep_grant(struct acp *x, const struct acp_question *q,
 
 	if (!allow && strcmp(kind, "reject_always") != 0)
 		return 0;
-	make_subject(x, q->call, &s);
+	acp_subject(x, q->call, &s);
 	pattern = permission_pattern(&s, a);
 	if (!pattern)
 		return 0;

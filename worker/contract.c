@@ -3,29 +3,16 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "schema/artifact.h"
+#include "worker/below.h"
 #include "worker/workspace.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PATHS_MAX 256
-
-/* Opens a file below the workspace without ever leaving it. */
-static int open_below(int dir, const char *path)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-}
 
 static int keep_file(struct run *r, int fd, const char *path, struct err *e)
 {
@@ -44,17 +31,11 @@ static int keep_file(struct run *r, int fd, const char *path, struct err *e)
 /* A file that is there becomes an artifact; one that is not is no error yet. */
 static int keep_one(struct run *r, int dir, const char *path, struct err *e)
 {
-	int fd = open_below(dir, path), rc;
+	struct below below = {.fd = dir, .dir = ""};
+	int fd = below_open(&below, path, O_RDONLY, 0, e), rc;
 
-	if (fd < 0 && errno == EXDEV)
-		return err_set(e, ERR_DENIED,
-			       "artifact %s leads out of the workspace",
-			       quoted(path).text);
 	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? 0
-			       : err_errno_set(e, "artifact %s",
-					       quoted(path).text);
+		return e->code == ERR_NOTFOUND ? 0 : err_wrap(e, "artifact");
 	rc = keep_file(r, fd, path, e);
 	close(fd);
 	return rc;

@@ -26,6 +26,13 @@ static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 static const struct rpc_method methods[] = {
 	{"session/update", false, on_update},
 	{"session/request_permission", true, acp_on_permission},
+	{"fs/read_text_file", true, acp_on_read},
+	{"fs/write_text_file", true, acp_on_write},
+	{"terminal/create", true, acp_on_terminal_create},
+	{"terminal/output", true, acp_on_terminal_output},
+	{"terminal/wait_for_exit", true, acp_on_terminal_wait},
+	{"terminal/kill", true, acp_on_terminal_kill},
+	{"terminal/release", true, acp_on_terminal_release},
 };
 
 /* Something on stdout that is no message: agents should not, but some do. */
@@ -70,8 +77,11 @@ static int serve(struct acp *x, struct err *e)
 			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
-		if (talk_poll(&x->talk, -1, ms, e) || acp_give_answers(x, e))
+		if (talk_poll(&x->talk, x->terminal_poll, ms, e) ||
+		    acp_give_answers(x, e))
 			return -1;
+		acp_terminals_look(x);
+		talk_write(&x->talk);
 	}
 	return 0;
 }
@@ -94,7 +104,10 @@ static int live(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	struct err left;
-	int rc = acp_permissions_begin(x, e) || acp_begin(x, e) ? -1 : 0;
+	int rc = acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
+				 acp_begin(x, e)
+			 ? -1
+			 : 0;
 	bool died;
 
 	talk_write(&x->talk);
@@ -131,9 +144,11 @@ static int start(struct acp *x, struct err *e)
 static int acp_run(struct run *r, struct run_end *end, struct err *e)
 {
 	struct acp *x = arena_alloc(&r->arena, sizeof *x);
+	struct err left;
 	int rc;
 
-	*x = (struct acp){.run = r, .end = end};
+	*x = (struct acp){
+		.run = r, .end = end, .below.fd = -1, .terminal_poll = -1};
 	if (workspace_open(r, e) ||
 	    acp_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
 			    e))
@@ -148,8 +163,13 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	acp_add_prompt(x, r->start->prompt);
 	r->state = x;
 	rc = start(x, e);
+	if (acp_terminals_end(x, &left) && rc == 0) {
+		*e = left;
+		rc = -1;
+	}
 	r->state = NULL;
 	acp_drop_questions(x);
+	below_close(&x->below);
 	rpc_fini(&x->rpc);
 	talk_fini(&x->talk);
 	buf_fini(&x->login);

@@ -25,10 +25,37 @@ struct pids {
 };
 
 static pid_t spared;
+static struct tree_watch *watches;
 
 void tree_spare(pid_t pid)
 {
 	spared = pid;
+}
+
+void tree_watch(struct tree_watch *w, pid_t pid)
+{
+	*w = (struct tree_watch){.next = watches, .pid = pid};
+	watches = w;
+}
+
+void tree_forget(struct tree_watch *w)
+{
+	struct tree_watch **at = &watches;
+
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+}
+
+static void note_end(pid_t pid, int status)
+{
+	for (struct tree_watch *w = watches; w; w = w->next) {
+		if (w->pid != pid || w->ended)
+			continue;
+		w->status = status;
+		w->ended = true;
+	}
 }
 
 int tree_own(struct err *e)
@@ -164,6 +191,7 @@ bool tree_reap(pid_t watched, int *status)
 	while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
 		if (pid == watched)
 			*status = st;
+		note_end(pid, st);
 		if (pid == spared)
 			spared = 0;
 	}

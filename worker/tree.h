@@ -24,6 +24,18 @@ int tree_own(struct err *e);
  * others and is ended after them. 0: nobody. */
 void tree_spare(pid_t pid);
 
+/* A child whose end somebody wants to know: the status is there once it was
+ * reaped. The memory is the caller's, until tree_forget. */
+struct tree_watch {
+	struct tree_watch *next;
+	pid_t pid;
+	int status; /* as waitpid gives it */
+	bool ended;
+};
+
+void tree_watch(struct tree_watch *w, pid_t pid);
+void tree_forget(struct tree_watch *w);
+
 /* Signals every descendant; returns how many. */
 int tree_signal(int sig);
 

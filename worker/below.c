@@ -1,0 +1,212 @@
+#include "worker/below.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define READ_BYTES (64u << 10)
+
+void below_close(struct below *b)
+{
+	if (b->fd >= 0)
+		close(b->fd);
+	b->fd = -1;
+}
+
+static int failed(const char *path, struct err *e)
+{
+	if (errno == EXDEV || errno == ELOOP)
+		return err_set(e, ERR_DENIED, "%s leads out of the workspace",
+			       quoted(path).text);
+	if (errno == ENOENT || errno == ENOTDIR)
+		return err_set(e, ERR_NOTFOUND, "there is no %s",
+			       quoted(path).text);
+	return err_errno_set(e, "%s", quoted(path).text);
+}
+
+const char *below_path(const struct below *b, const char *path, struct err *e)
+{
+	size_t n = strlen(b->dir);
+
+	while (n > 0 && b->dir[n - 1] == '/')
+		n--;
+	if (path[0] == '/') {
+		if (strncmp(path, b->dir, n) != 0 ||
+		    (path[n] && path[n] != '/')) {
+			err_set(e, ERR_DENIED,
+				"%s is outside of the workspace %s",
+				quoted(path).text, b->dir);
+			return NULL;
+		}
+		path += n;
+	}
+	while (*path == '/')
+		path++;
+	return *path ? path : ".";
+}
+
+int below_open(const struct below *b, const char *path, int flags, mode_t mode,
+	       struct err *e)
+{
+	struct open_how how = {
+		.flags = (unsigned)flags | O_CLOEXEC |
+			 (flags & O_PATH ? 0u : O_NONBLOCK),
+		.mode = flags & O_CREAT ? mode : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);
+
+	return fd < 0 ? failed(path, e) : fd;
+}
+
+/* Makes one directory, whose parent is there. */
+static int make_one(const struct below *b, const char *path, struct err *e)
+{
+	const char *name;
+	int parent = below_parent(b, path, false, &name, e), rc;
+
+	if (parent < 0)
+		return -1;
+	rc = mkdirat(parent, name, 0777);
+	close(parent);
+	return rc && errno != EEXIST ? failed(path, e) : 0;
+}
+
+int below_make_dir(const struct below *b, const char *path, struct err *e)
+{
+	char part[PATH_MAX];
+	size_t n = strlen(path), at = 0;
+
+	if (n >= sizeof part)
+		return err_set(e, ERR_INVALID, "the path is too long");
+	while (at < n) {
+		at += strspn(path + at, "/");
+		at += strcspn(path + at, "/");
+		snprintf(part, sizeof part, "%.*s", (int)at, path);
+		if (strcmp(part, ".") != 0 && make_one(b, part, e))
+			return -1;
+	}
+	return 0;
+}
+
+int below_parent(const struct below *b, const char *path, bool make,
+		 const char **name, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+
+	*name = slash ? slash + 1 : path;
+	if (!**name || !strcmp(*name, ".") || !strcmp(*name, ".."))
+		return err_set(e, ERR_INVALID, "%s names no file",
+			       quoted(path).text);
+	if (slash && (size_t)(slash - path) >= sizeof dir)
+		return err_set(e, ERR_INVALID, "the path is too long");
+	if (slash)
+		snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
+	if (make && slash && below_make_dir(b, dir, e))
+		return -1;
+	return below_open(b, dir, O_PATH | O_DIRECTORY, 0, e);
+}
+
+static int read_all(int fd, const char *path, struct buf *out, struct err *e)
+{
+	struct stat st;
+	char *room;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return failed(path, e);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, "%s is not a plain file",
+			       quoted(path).text);
+	while ((room = buf_room(out, READ_BYTES))) {
+		n = read(fd, room, READ_BYTES);
+		if (n < 0)
+			return failed(path, e);
+		if (n == 0)
+			return 0;
+		buf_grew(out, (size_t)n);
+	}
+	return buf_ok(out, quoted(path).text, e);
+}
+
+int below_read(const struct below *b, const char *path, struct buf *out,
+	       struct err *e)
+{
+	int fd = below_open(b, path, O_RDONLY, 0, e), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = read_all(fd, path, out, e);
+	close(fd);
+	return rc;
+}
+
+static int write_all(const struct below *b, const char *path, int flags,
+		     const struct blob *what, struct err *e)
+{
+	const char *p = what->p, *end = p + what->n;
+	const char *name;
+	int dir = below_parent(b, path, true, &name, e), fd;
+
+	if (dir < 0)
+		return -1;
+	close(dir);
+	fd = below_open(b, path, O_WRONLY | O_CREAT | flags, 0666, e);
+	if (fd < 0)
+		return -1;
+	while (p < end) {
+		ssize_t n = write(fd, p, (size_t)(end - p));
+
+		if (n < 0 && errno != EINTR) {
+			failed(path, e);
+			close(fd);
+			return -1;
+		}
+		p += n > 0 ? n : 0;
+	}
+	return close(fd) ? failed(path, e) : 0;
+}
+
+int below_write(const struct below *b, const char *path, const void *p,
+		size_t n, struct err *e)
+{
+	return write_all(b, path, O_TRUNC, &(struct blob){p, n}, e);
+}
+
+int below_append(const struct below *b, const char *path, const void *p,
+		 size_t n, struct err *e)
+{
+	return write_all(b, path, O_APPEND, &(struct blob){p, n}, e);
+}
+
+void below_cut_lines(struct buf *text, int64_t line, int64_t limit)
+{
+	const char *at = text->p, *end = text->p + text->n;
+
+	for (int64_t i = 1; i < line && at < end; i++) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+		at = nl ? nl + 1 : end;
+	}
+	buf_drop(text, (size_t)(at - text->p));
+	at = text->p;
+	end = text->p + text->n;
+	for (int64_t i = 0; limit > 0 && i < limit && at < end; i++) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+		at = nl ? nl + 1 : end;
+	}
+	if (limit > 0) {
+		text->n = (size_t)(at - text->p);
+		text->p[text->n] = '\0';
+	}
+}

@@ -1,0 +1,50 @@
+#ifndef WORKER_BELOW_H
+#define WORKER_BELOW_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/shape.h"
+
+#include <sys/types.h>
+
+/*
+ * Files below one directory, and nowhere else: no "..", no link and no mount
+ * magic leads out of it. The directory is named as others see it (in another
+ * mount namespace, maybe) and reached by a descriptor.
+ */
+struct below {
+	int fd;          /* of the directory; closed by below_close */
+	const char *dir; /* as paths name it; borrowed */
+};
+
+#define BELOW_FILE_MAX (16u << 20)
+
+void below_close(struct below *b);
+
+/* The path within: relative ones as they are, absolute ones when they begin
+ * with dir; "." for itself. NULL with ERR_DENIED. */
+const char *below_path(const struct below *b, const char *path, struct err *e);
+
+/* As openat, for a path that below_path gave. ERR_NOTFOUND, ERR_DENIED for one
+ * that leads out, else as errno says. */
+int below_open(const struct below *b, const char *path, int flags, mode_t mode,
+	       struct err *e);
+
+/* The directory that a path is in; *name is its last component. The caller
+ * closes it. With `make`, directories on the way are made. */
+int below_parent(const struct below *b, const char *path, bool make,
+		 const char **name, struct err *e);
+int below_make_dir(const struct below *b, const char *path, struct err *e);
+
+/* A whole file, at most BELOW_FILE_MAX bytes; only plain files. */
+int below_read(const struct below *b, const char *path, struct buf *out,
+	       struct err *e);
+int below_write(const struct below *b, const char *path, const void *p,
+		size_t n, struct err *e);
+int below_append(const struct below *b, const char *path, const void *p,
+		 size_t n, struct err *e);
+
+/* Keeps lines `line` (from 1) and the `limit` - 1 after it; 0: no limit. */
+void below_cut_lines(struct buf *text, int64_t line, int64_t limit);
+
+#endif
