@@ -43,17 +43,17 @@ static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 	if (!kind)
 		kind = !strcmp(to, "-") || ends_in(to, ".tar") ? "tar"
 		       : ends_in(to, ".sqlar")                 ? "sqlar"
+		       : ends_in(to, ".db")                    ? "agentfs"
 							       : "dir";
 	view.silent = !strcmp(to, "-");
 	if (!strcmp(kind, "dir"))
 		rc = vfs_export_dir(v, to, &view.port, e);
 	else if (!strcmp(kind, "sqlar"))
 		rc = vfs_export_sqlar(v, to, &view.port, e);
-	else if (!strcmp(kind, "tar"))
-		rc = export_tar(v, to, &view.port, e);
+	else if (!strcmp(kind, "agentfs"))
+		rc = vfs_export_agentfs(v, to, &view.port, e);
 	else
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "AgentFS files can be imported only");
+		rc = export_tar(v, to, &view.port, e);
 	return port_end(cli, &view, rc);
 }
 
@@ -65,9 +65,9 @@ static int run(struct cli *cli, struct err *e)
 const struct command cmd_vfs_export = {
 	.name = "vfs export",
 	.args = "WHERE TO [PATH]",
-	.help = "write a tree out: a directory, tar or sqlar",
-	.about = "TO '-' is a tar on standard output; NAME.tar and NAME.sqlar "
-		 "are files, others directories.",
+	.help = "write a tree out: a directory, tar, sqlar or AgentFS file",
+	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar and "
+		 "NAME.db (AgentFS) are files,\nothers directories.",
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_FORMAT, VFS_OPTIONS_END},
 	.run = run,

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "vfs/core.h"
 #include "vfs/deltas.h"
+#include "vfs/nanos.h"
 #include "vfs/snap.h"
 
 #include <errno.h>
@@ -112,9 +113,8 @@ static int own(int dir, const char *name, const struct vfs_attr *want)
 static int put_file(struct apply *a, const struct vfs_delta *d, int dir,
 		    const char *name, struct err *e)
 {
-	struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{d->b.modified / 1000000000, d->b.modified % 1000000000}};
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+				    nanos_spec(d->b.modified)};
 	char tmp[64];
 	int fd, rc;
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "vfs/core.h"
+#include "vfs/nanos.h"
 #include "vfs/visit.h"
 
 #include <errno.h>
@@ -120,9 +121,8 @@ static int put_link(struct writer *w, int dir, const char *name,
 static int dress(int dir, const char *name, const struct vfs_attr *a,
 		 const char *path, struct err *e)
 {
-	struct timespec times[2] = {
-		{a->accessed / 1000000000, a->accessed % 1000000000},
-		{a->modified / 1000000000, a->modified % 1000000000}};
+	struct timespec times[2] = {nanos_spec(a->accessed),
+				    nanos_spec(a->modified)};
 
 	if (fchownat(dir, name, a->uid, a->gid, AT_SYMLINK_NOFOLLOW) &&
 	    geteuid() == 0)

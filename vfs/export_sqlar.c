@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "db/sql.h"
 #include "vfs/core.h"
+#include "vfs/nanos.h"
 #include "vfs/side.h"
 #include "vfs/visit.h"
 
@@ -59,9 +60,10 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	struct writer *w = arg;
 	struct side s = {.v = w->v};
 	struct buf content = BUF_MAX(CONTENT_MAX);
-	struct sqlar_put row = {.name = f->path,
-				.mode = f->attr.mode,
-				.modified = f->attr.modified / 1000000000};
+	struct sqlar_put row = {
+		.name = f->path,
+		.mode = f->attr.mode,
+		.modified = nanos_spec(f->attr.modified).tv_sec};
 	char *packed = NULL;
 	int rc;
 
@@ -79,6 +81,8 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		rc = -1;
 	w->p->nodes++;
 	w->p->bytes += (int64_t)content.n;
+	if (w->p->tell && w->p->nodes % 256 == 0)
+		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
 	free(packed);
 	buf_fini(&content);
 	return rc;

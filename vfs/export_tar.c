@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "vfs/core.h"
+#include "vfs/nanos.h"
 #include "vfs/visit.h"
 
 #include <archive.h>
@@ -66,6 +67,8 @@ static int fill(struct writer *w, struct archive_entry *en,
 		const struct vfs_found *f, struct err *e)
 {
 	const struct vfs_attr *a = &f->attr;
+	struct timespec modified = nanos_spec(a->modified);
+	struct timespec accessed = nanos_spec(a->accessed);
 	const char *first;
 
 	archive_entry_set_pathname(en, *f->path ? f->path : ".");
@@ -73,10 +76,8 @@ static int fill(struct writer *w, struct archive_entry *en,
 	archive_entry_set_uid(en, a->uid);
 	archive_entry_set_gid(en, a->gid);
 	archive_entry_set_rdev(en, a->rdev);
-	archive_entry_set_mtime(en, a->modified / 1000000000,
-				(long)(a->modified % 1000000000));
-	archive_entry_set_atime(en, a->accessed / 1000000000,
-				(long)(a->accessed % 1000000000));
+	archive_entry_set_mtime(en, modified.tv_sec, modified.tv_nsec);
+	archive_entry_set_atime(en, accessed.tv_sec, accessed.tv_nsec);
 	archive_entry_set_size(en, S_ISREG(a->mode) ? a->size : 0);
 	if (S_ISLNK(a->mode))
 		return add_target(w, en, a->ino, e);

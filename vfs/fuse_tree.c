@@ -1,6 +1,7 @@
 #include "vfs/fuse_core.h"
 
 #include "base/buf.h"
+#include "vfs/nanos.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,22 +13,6 @@
 static struct vfs_at at_of(fuse_ino_t dir, const char *name)
 {
 	return (struct vfs_at){ino_of(dir), name};
-}
-
-static struct timespec spec_of(int64_t ns)
-{
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
-
-	if (t.tv_nsec < 0) {
-		t.tv_nsec += 1000000000;
-		t.tv_sec--;
-	}
-	return t;
-}
-
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 void mnt_stat(const struct vfs_attr *a, struct stat *st)
@@ -42,9 +27,9 @@ void mnt_stat(const struct vfs_attr *a, struct stat *st)
 	st->st_size = a->size;
 	st->st_blocks = (a->size + 511) / 512;
 	st->st_blksize = 65536;
-	st->st_atim = spec_of(a->accessed);
-	st->st_mtim = spec_of(a->modified);
-	st->st_ctim = spec_of(a->changed);
+	st->st_atim = nanos_spec(a->accessed);
+	st->st_mtim = nanos_spec(a->modified);
+	st->st_ctim = nanos_spec(a->changed);
 }
 
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
@@ -142,9 +127,9 @@ static struct vfs_set set_of(const struct stat *st, int what)
 		.uid = st->st_uid,
 		.gid = st->st_gid,
 		.size = st->st_size,
-		.accessed = ns_of(st->st_atim),
-		.modified = ns_of(st->st_mtim),
-		.changed = ns_of(st->st_ctim),
+		.accessed = nanos_of(st->st_atim),
+		.modified = nanos_of(st->st_mtim),
+		.changed = nanos_of(st->st_ctim),
 	};
 
 	for (size_t i = 0; i < sizeof set_flags / sizeof set_flags[0]; i++)
@@ -152,9 +137,9 @@ static struct vfs_set set_of(const struct stat *st, int what)
 			set.what |= set_flags[i].ours;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (what & FUSE_SET_ATTR_ATIME_NOW)
-		set.accessed = ns_of(now);
+		set.accessed = nanos_of(now);
 	if (what & FUSE_SET_ATTR_MTIME_NOW)
-		set.modified = ns_of(now);
+		set.modified = nanos_of(now);
 	return set;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "db/sql_conn.h"
+#include "vfs/nanos.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,18 +68,13 @@ static int host_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
 				   (long long)ino);
 }
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int host_add(struct vfs *v, int64_t ino, const char *path,
 		    const struct stat *st, struct err *e)
 {
 	struct vfs_host_row row = {.id = id_of(v, ino),
 				   .path = blob_text(path),
 				   .size = st->st_size,
-				   .modified = ns_of(st->st_mtim),
+				   .modified = nanos_of(st->st_mtim),
 				   .hino = (int64_t)st->st_ino};
 
 	return sql_exec(v->db, Q_VFS_HOST_ADD, &row, e) < 0 ? -1 : 0;
@@ -95,7 +91,7 @@ int host_root(struct vfs *v, struct node *root, struct err *e)
 	root->mode = st.st_mode;
 	root->uid = st.st_uid;
 	root->gid = st.st_gid;
-	root->modified = ns_of(st.st_mtim);
+	root->modified = nanos_of(st.st_mtim);
 	root->flags |= NODE_UNSEEN;
 	if (node_save(v, root, e))
 		return -1;
@@ -111,10 +107,10 @@ static struct node node_of(const struct stat *st, int64_t dir, const char *name)
 		.gid = st->st_gid,
 		.size = S_ISDIR(st->st_mode) ? 0 : st->st_size,
 		.rdev = (int64_t)st->st_rdev,
-		.accessed = ns_of(st->st_atim),
-		.modified = ns_of(st->st_mtim),
-		.changed = ns_of(st->st_ctim),
-		.born = ns_of(st->st_ctim),
+		.accessed = nanos_of(st->st_atim),
+		.modified = nanos_of(st->st_mtim),
+		.changed = nanos_of(st->st_ctim),
+		.born = nanos_of(st->st_ctim),
 		.flags = S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0,
 		.blob = OPT_NONE,
 		.below = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,
@@ -238,7 +234,7 @@ static bool is_same(const struct vfs *v)
 
 	return !fstatat(v->base_fd, v->host.path, &st, AT_SYMLINK_NOFOLLOW) &&
 	       st.st_size == v->host.size &&
-	       ns_of(st.st_mtim) == v->host.modified &&
+	       nanos_of(st.st_mtim) == v->host.modified &&
 	       (int64_t)st.st_ino == v->host.hino;
 }
 

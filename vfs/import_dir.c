@@ -1,6 +1,7 @@
 #include "vfs/import.h"
 
 #include "vfs/core.h"
+#include "vfs/nanos.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +20,6 @@ struct reader {
 	char *room;
 	struct hold_set links; /* host inode -> our number, of linked files */
 };
-
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int read_file(struct reader *r, const char *path, int64_t ino,
 		     struct err *e)
@@ -75,8 +71,8 @@ static struct import_item item_of(struct reader *r, const FTSENT *f,
 			 .uid = st->st_uid,
 			 .gid = st->st_gid,
 			 .rdev = st->st_rdev,
-			 .accessed = ns_of(st->st_atim),
-			 .modified = ns_of(st->st_mtim)},
+			 .accessed = nanos_of(st->st_atim),
+			 .modified = nanos_of(st->st_mtim)},
 		.target = target,
 	};
 

@@ -1,5 +1,7 @@
 #include "vfs/import.h"
 
+#include "vfs/nanos.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <string.h>
@@ -15,17 +17,19 @@ static int broken(struct archive *a, struct err *e)
 
 static struct vfs_attr attr_of(struct archive_entry *en)
 {
+	struct timespec modified = {archive_entry_mtime(en),
+				    archive_entry_mtime_nsec(en)};
+	struct timespec accessed = {archive_entry_atime(en),
+				    archive_entry_atime_nsec(en)};
+
 	return (struct vfs_attr){
 		.mode = archive_entry_mode(en),
 		.uid = (uint32_t)archive_entry_uid(en),
 		.gid = (uint32_t)archive_entry_gid(en),
 		.rdev = archive_entry_rdev(en),
-		.accessed = archive_entry_atime_is_set(en)
-				    ? archive_entry_atime(en) * 1000000000 +
-					      archive_entry_atime_nsec(en)
-				    : archive_entry_mtime(en) * 1000000000,
-		.modified = archive_entry_mtime(en) * 1000000000 +
-			    archive_entry_mtime_nsec(en),
+		.accessed = nanos_of(archive_entry_atime_is_set(en) ? accessed
+								    : modified),
+		.modified = nanos_of(modified),
 	};
 }
 

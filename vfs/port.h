@@ -8,7 +8,9 @@
 /*
  * Trees into a namespace and out of it. A tree that goes in comes out the
  * same: modes, owners, times, links of both kinds, empty directories, fifos,
- * attributes (user.*), names of any bytes.
+ * attributes (user.*), names of any bytes. (sqlar has no place for owners, hard
+ * links and what is neither file, directory nor link; AgentFS none for
+ * attributes.)
  *
  * An import goes over what is there: files are replaced, directories joined.
  * It is committed in portions; one that fails leaves those before it. What a
@@ -40,5 +42,7 @@ int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
 		     struct err *e); /* a new file */
 int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 		       struct err *e);
+int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+		       struct err *e); /* a new file */
 
 #endif

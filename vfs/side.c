@@ -1,6 +1,7 @@
 #include "vfs/side.h"
 
 #include "vfs/core.h"
+#include "vfs/nanos.h"
 #include "vfs/path.h"
 
 #include <dirent.h>
@@ -14,11 +15,6 @@
 
 #define PIECE (1 << 20)
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void attr_of(const struct stat *st, struct vfs_attr *out)
 {
 	*out = (struct vfs_attr){
@@ -29,9 +25,9 @@ static void attr_of(const struct stat *st, struct vfs_attr *out)
 		.gid = st->st_gid,
 		.rdev = st->st_rdev,
 		.size = S_ISDIR(st->st_mode) ? 0 : st->st_size,
-		.accessed = ns_of(st->st_atim),
-		.modified = ns_of(st->st_mtim),
-		.changed = ns_of(st->st_ctim),
+		.accessed = nanos_of(st->st_atim),
+		.modified = nanos_of(st->st_mtim),
+		.changed = nanos_of(st->st_ctim),
 	};
 }
 

@@ -147,6 +147,18 @@ static void show_content(struct vfs *v, const struct vfs_attr *a, struct buf *b)
 	buf_fini(&text);
 }
 
+static void show_attributes(struct vfs *v, int64_t ino, struct buf *b)
+{
+	size_t from = b->n;
+	struct err e;
+
+	if (vfs_listxattr(v, ino, b, &e))
+		fail_msg("%s", e.text);
+	for (size_t i = from; i < b->n; i++)
+		if (!b->p[i])
+			b->p[i] = ' '; /* pictures are compared as texts */
+}
+
 static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
 {
 	struct vfs_dir d;
@@ -164,7 +176,7 @@ static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
 		buf_addf(b, "%s %o %u %lld ", full, a.mode, a.nlink,
 			 S_ISDIR(a.mode) ? 0 : (long long)a.size);
 		show_content(v, &a, b);
-		vfs_listxattr(v, a.ino, b, &e);
+		show_attributes(v, a.ino, b);
 		buf_addc(b, '\n');
 		if (S_ISDIR(a.mode))
 			show(v, a.ino, full, b);

@@ -160,6 +160,97 @@ static void a_tree_goes_to_sqlar_and_back(void **state)
 	vfs_close(back);
 }
 
+static void a_tree_goes_to_agentfs_and_back(void **state)
+{
+	const char *file = temp_join(&t.dir, "x.db");
+	struct vfs *back = open_back();
+	struct vfs_port p = {0};
+	struct sql *db;
+	struct err e;
+
+	(void)state;
+	ok(vfs_rmxattr(t.v, stat_of(t.v, "sparse").ino, "user.note", &e), &e);
+	ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
+	assert_int_equal(p.nodes, 12);
+	ok(vfs_import_agentfs(back, file, &p, &e), &e);
+	expect_same(back);
+	vfs_close(back);
+	ok(sql_open(&db, file, NULL, SQL_READONLY, &e), &e);
+	/* its programs put chunks together without looking at their numbers */
+	assert_int_equal(number(db,
+				"SELECT sum(length(data)) FROM fs_data "
+				"NATURAL JOIN fs_inode WHERE size = 300003"),
+			 300003);
+	assert_int_equal(number(db, "SELECT max(nlink) FROM fs_inode"), 2);
+	sql_close(db);
+	assert_int_equal(vfs_export_agentfs(t.v, file, &p, &e), -1);
+	assert_int_equal(e.code, ERR_CONFLICT);
+}
+
+static void a_part_of_a_tree_becomes_an_agentfs_root(void **state)
+{
+	const char *file = temp_join(&t.dir, "x.db");
+	struct vfs *back = open_back();
+	struct vfs_port p = {.path = "dir"}, in = {.path = "in"};
+	struct err e;
+
+	(void)state;
+	ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
+	ok(vfs_import_agentfs(back, file, &in, &e), &e);
+	expect(back, "in/file", "text");
+	assert_int_equal(stat_of(back, "in").modified,
+			 stat_of(t.v, "dir").modified);
+	p.path = "dir/file";
+	assert_int_equal(
+		vfs_export_agentfs(t.v, temp_join(&t.dir, "y.db"), &p, &e), -1);
+	assert_int_equal(e.code, ERR_NOTDIR);
+	assert_int_equal(access(temp_join(&t.dir, "y.db"), F_OK), -1);
+	vfs_close(back);
+}
+
+static void what_is_no_agentfs_file_is_refused_untouched(void **state)
+{
+	const char *file = temp_join(&t.dir, "x.db");
+	char *before = picture(t.v), *after;
+	struct vfs_port p = {0};
+	struct sql *db;
+	struct err e;
+
+	(void)state;
+	ok(sql_open(&db, file, NULL, SQL_CREATE, &e), &e);
+	ok(sql_script(db, "CREATE TABLE fs_inode (ino)", &e), &e);
+	sql_close(db);
+	assert_int_equal(vfs_import_agentfs(t.v, file, &p, &e), -1);
+	assert_int_equal(e.code, ERR_INVALID);
+	assert_non_null(strstr(e.text, "no AgentFS file"));
+	after = picture(t.v);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+}
+
+/* utimensat takes no negative nanoseconds, and neither do others. */
+static void times_before_1970_go_out_and_come_back(void **state)
+{
+	struct vfs_set old = {.what = VFS_SET_MODIFIED | VFS_SET_ACCESSED,
+			      .modified = -1,
+			      .accessed = -1500000000};
+	struct vfs *back = open_back();
+	struct vfs_port p = {0};
+	struct vfs_attr a = stat_of(t.v, "program");
+	struct err e;
+
+	(void)state;
+	ok(vfs_setattr(t.v, a.ino, &old, &a, &e), &e);
+	ok(vfs_export_dir(t.v, temp_join(&t.dir, "out"), &p, &e), &e);
+	ok(vfs_import_dir(back, temp_join(&t.dir, "out"), &p, &e), &e);
+	assert_int_equal(stat_of(back, "program").modified, -1);
+	ok(vfs_export_agentfs(t.v, temp_join(&t.dir, "x.db"), &p, &e), &e);
+	ok(vfs_import_agentfs(back, temp_join(&t.dir, "x.db"), &p, &e), &e);
+	assert_int_equal(stat_of(back, "program").accessed, -1500000000);
+	vfs_close(back);
+}
+
 static void an_agentfs_file_is_taken_in(void **state)
 {
 	static const char schema[] =
@@ -229,6 +320,10 @@ int main(void)
 		T(a_tree_goes_to_a_directory_and_back),
 		T(a_tree_goes_through_a_pipe_as_tar),
 		T(a_tree_goes_to_sqlar_and_back),
+		T(a_tree_goes_to_agentfs_and_back),
+		T(a_part_of_a_tree_becomes_an_agentfs_root),
+		T(what_is_no_agentfs_file_is_refused_untouched),
+		T(times_before_1970_go_out_and_come_back),
 		T(an_agentfs_file_is_taken_in),
 		T(a_broken_archive_is_refused),
 	};
