@@ -7,6 +7,7 @@
 #include "schema/agent_queries.h"
 #include "vfs/hold.h"
 #include "vfs/journal.h"
+#include "vfs/memo.h"
 #include "vfs/node.h"
 #include "vfs/rows.h"
 #include "vfs/vfs.h"
@@ -50,7 +51,10 @@ struct vfs {
 	 * fails after it has changed something takes the batch with it. */
 	bool coarse;
 	int changes_before;
+	uint64_t memo_before;
+	struct memo memo;
 	int64_t last_written; /* node of the last journal row, if a write */
+	int64_t last_journal; /* number of that row */
 	struct hold_set held;
 	struct hold_set orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
@@ -121,7 +125,6 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 	       int64_t off, struct err *e); /* saves the node, too */
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
-int orphan_drop(struct vfs *v, int64_t ino, struct err *e);
 
 /* ns.c: checks the quota and counts; negative numbers give back. */
 int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);

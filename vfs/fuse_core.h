@@ -20,6 +20,7 @@ struct mnt {
 	unsigned changes;     /* in the open batch */
 	unsigned reads;       /* in the open read transaction */
 	int64_t batch_since;  /* clock_mono_ns() */
+	struct alarm *alarm;  /* set while a batch is open */
 	int64_t seen;         /* journal rows up to here are known */
 	char who[32];         /* us, in the journal */
 	uint64_t init_unique; /* the request whose answer gets more flags */
@@ -30,7 +31,10 @@ struct mnt {
 /* Before a request that reads, or changes; -1: the request is answered. */
 int mnt_read(struct mnt *m, fuse_req_t req);
 int mnt_change(struct mnt *m, fuse_req_t req);
+int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
+/* The kernel lets go of a node, which may be its end. */
+void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times);
 
 static inline struct mnt *mnt_of(fuse_req_t req)
 {

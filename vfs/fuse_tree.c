@@ -74,7 +74,7 @@ static void do_lookup(fuse_req_t req, fuse_ino_t dir, const char *name)
 
 static void do_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
 {
-	vfs_let_go(mnt_of(req)->v, ino_of(ino), n);
+	mnt_let_go(mnt_of(req), ino_of(ino), n);
 	fuse_reply_none(req);
 }
 
@@ -82,8 +82,7 @@ static void do_forget_multi(fuse_req_t req, size_t count,
 			    struct fuse_forget_data *list)
 {
 	for (size_t i = 0; i < count; i++)
-		vfs_let_go(mnt_of(req)->v, ino_of(list[i].ino),
-			   list[i].nlookup);
+		mnt_let_go(mnt_of(req), ino_of(list[i].ino), list[i].nlookup);
 	fuse_reply_none(req);
 }
 

@@ -20,7 +20,7 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 	v->last_written = op == VFS_OP_write || op == VFS_OP_create ? ino : 0;
 	if (sql_exec(v->db, Q_VFS_JOURNAL_ADD, &row, e) < 0)
 		return -1;
-	old.n = sql_last_rowid(v->db);
+	old.n = v->last_journal = sql_last_rowid(v->db);
 	if (old.n % 1024 || old.n <= VFS_JOURNAL_KEEP)
 		return 0;
 	old.n -= VFS_JOURNAL_KEEP;
@@ -32,8 +32,8 @@ int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
 {
 	struct vfs_at at = {n->parent, n->name};
 
-	if (op == VFS_OP_write && v->last_written == n->ino)
-		return 0;
+	if (n->nlink == 0 || (op == VFS_OP_write && v->last_written == n->ino))
+		return 0; /* no name shows it; or the row before says it */
 	return journal_add(v, op, at, n->ino, e);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "vfs/alarm.h"
 #include "vfs/core.h"
 #include "vfs/fuse_core.h"
 #include "vfs/fuse_mount.h"
@@ -143,30 +144,53 @@ int mnt_read(struct mnt *m, fuse_req_t req)
 	return -1;
 }
 
+int mnt_begin(struct mnt *m, struct err *e)
+{
+	m->changes++;
+	if (m->v->batch)
+		return 0;
+	if (vfs_begin(m->v, e))
+		return -1;
+	m->changes = 1;
+	m->batch_since = clock_mono_ns();
+	alarm_set(m->alarm, BATCH_NS);
+	if (!look_around(m, e))
+		return 0;
+	alarm_set(m->alarm, 0);
+	vfs_rollback(m->v);
+	return -1;
+}
+
 int mnt_change(struct mnt *m, fuse_req_t req)
 {
 	struct err e;
 
-	if (!m->v->batch) {
-		if (vfs_begin(m->v, &e)) {
-			mnt_fail(req, &e);
-			return -1;
-		}
-		m->changes = 0;
-		m->batch_since = clock_mono_ns();
-		if (look_around(m, &e)) {
-			vfs_rollback(m->v);
-			mnt_fail(req, &e);
-			return -1;
-		}
-	}
-	m->changes++;
-	return 0;
+	if (!mnt_begin(m, &e))
+		return 0;
+	mnt_fail(req, &e);
+	return -1;
+}
+
+void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times)
+{
+	struct err ignored;
+
+	if (hold_count(&m->v->orphans, ino)) /* a change like any other */
+		(void)mnt_begin(m, &ignored);
+	vfs_let_go(m->v, ino, times);
 }
 
 int mnt_commit(struct mnt *m, struct err *e)
 {
-	return m->v->batch ? vfs_commit(m->v, e) : 0;
+	if (!m->v->batch)
+		return 0;
+	alarm_set(m->alarm, 0);
+	if (vfs_commit(m->v, e))
+		return -1;
+	/* we looked when it began, and nobody wrote since: all rows are ours */
+	if (m->v->last_journal > m->seen)
+		m->seen = m->v->last_journal;
+	return 0;
 }
 
 /* After a request, and when the wait is over. A commit that fails loses what
@@ -179,7 +203,7 @@ static void settle(struct mnt *m, bool idle)
 	if (m->v->batch &&
 	    (m->changes >= BATCH_MAX || m->v->lost ||
 	     clock_mono_ns() - m->batch_since >= BATCH_NS) &&
-	    vfs_commit(m->v, &e)) {
+	    mnt_commit(m, &e)) {
 		fprintf(stderr, "skep: %s\n", e.text);
 		forget_all(m);
 	}
@@ -193,15 +217,20 @@ static void settle(struct mnt *m, bool idle)
 	}
 }
 
-static int wait_ms(const struct mnt *m)
+/* 1: there is a request, or a batch is open: then reading waits for the next
+ * request, until the alarm; one system call less for each. 0: the wait is over,
+ * -1: failed. */
+static int await(struct mnt *m, struct err *e)
 {
-	int64_t left;
+	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
+	int ready;
 
-	if (m->v->batch) {
-		left = BATCH_NS - (clock_mono_ns() - m->batch_since);
-		return left > 0 ? (int)(left / 1000000) + 1 : 0;
-	}
-	return m->v->reading ? READ_MS : LOOK_MS;
+	if (m->v->batch)
+		return 1;
+	ready = poll(&p, 1, m->v->reading ? READ_MS : LOOK_MS);
+	if (ready < 0 && errno != EINTR)
+		return err_errno_set(e, "waiting for requests");
+	return ready > 0;
 }
 
 /* Two things that libfuse keeps from us: whether a request takes set-id bits
@@ -282,29 +311,25 @@ static void do_init(void *arg, struct fuse_conn_info *conn)
 static int serve(struct mnt *m, struct err *e)
 {
 	struct fuse_buf request = {0};
-	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
 	int rc = 0;
 
 	while (!fuse_session_exited(m->se)) {
-		int ready = poll(&p, 1, wait_ms(m));
+		int ready = await(m, e), got = -EINTR;
 
-		if (ready < 0 && errno != EINTR) {
-			rc = err_errno_set(e, "waiting for requests");
+		if (ready < 0) {
+			rc = -1;
 			break;
 		}
-		if (ready > 0) {
-			int got = fuse_session_receive_buf(m->se, &request);
-
-			if (got == -EINTR || got == -EAGAIN)
-				continue;
-			if (got <= 0)
-				break;
+		if (ready > 0)
+			got = fuse_session_receive_buf(m->se, &request);
+		if (got > 0)
 			fuse_session_process_buf(m->se, &request);
-		}
+		else if (got != -EINTR && got != -EAGAIN)
+			break;
 		settle(m, ready == 0);
 	}
 	free(request.mem);
-	if (m->v->batch && vfs_commit(m->v, e))
+	if (mnt_commit(m, e))
 		rc = -1;
 	vfs_end_read(m->v);
 	return rc;
@@ -326,9 +351,11 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
 		err_set(e, ERR_INTERNAL, "cannot start the FUSE session");
 	} else {
 		m->notify = notify_start(m->se);
+		m->alarm = alarm_start();
 		if (o->ready)
 			o->ready(o->arg);
 		rc = serve(m, e);
+		alarm_stop(m->alarm);
 		notify_stop(m->notify);
 		fuse_remove_signal_handlers(m->se);
 	}

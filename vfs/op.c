@@ -124,6 +124,7 @@ void vfs_close(struct vfs *v)
 		close(v->wal_fd);
 	hold_fini(&v->held);
 	hold_fini(&v->orphans);
+	memo_fini(&v->memo);
 	free(v->name);
 	free(v->who);
 	free(v->base);
@@ -173,6 +174,7 @@ int op_look(struct vfs *v, struct err *e)
 				      row.max_bytes, row.max_files};
 	v->usage_changed = false;
 	v->generation = sql_generation(v->db);
+	memo_clear(v);
 	return 0;
 }
 
@@ -206,10 +208,14 @@ static int leave(struct vfs *v, int rc, struct err *e)
 	}
 	v->usage_changed = false;
 	if (rc == 0)
+		rc = memo_write(v, e);
+	if (rc == 0)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
-	if (rc < 0)
-		op_forget(); /* what it knows is not so */
+	if (rc < 0) { /* what it knows is not so */
+		op_forget();
+		memo_clear(v);
+	}
 	return rc;
 }
 
@@ -223,6 +229,7 @@ int op_begin(struct vfs *v, struct err *e)
 		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
 	v->usage_before = v->usage;
 	v->changes_before = sqlite3_total_changes(v->db->conn);
+	v->memo_before = v->memo.changes;
 	if (v->coarse)
 		return 0;
 	return sql_exec(v->db, Q_VFS_PART_BEGIN, NULL, e) < 0 ? -1 : 0;
@@ -240,7 +247,8 @@ static void undo_part(struct vfs *v)
 	if (v->coarse && !sqlite3_get_autocommit(v->db->conn)) {
 		/* it had changed something: then nothing can be kept */
 		v->lost = sqlite3_total_changes(v->db->conn) !=
-			  v->changes_before;
+				  v->changes_before ||
+			  v->memo.changes != v->memo_before;
 		v->db->doomed = v->db->doomed && v->lost;
 		return;
 	}

@@ -93,7 +93,7 @@ int orphans_write(struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int drop_in(struct vfs *v, int64_t ino, struct err *e)
+static int drop_in(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino)};
 	struct node n;
@@ -104,14 +104,16 @@ static int drop_in(struct vfs *v, int64_t ino, struct err *e)
 	/* after a rollback the node may have its name back */
 	if (found && n.nlink == 0 && node_drop(v, &n, e))
 		return -1;
+	if (!has_row)
+		return 0;
 	return sql_exec(v->db, Q_VFS_ORPHAN_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-int orphan_drop(struct vfs *v, int64_t ino, struct err *e)
+static int orphan_drop(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 {
 	if (op_begin(v, e))
 		return -1;
-	return op_end(v, drop_in(v, ino, e), e);
+	return op_end(v, drop_in(v, ino, has_row, e), e);
 }
 
 void vfs_hold(struct vfs *v, int64_t ino)
@@ -122,12 +124,16 @@ void vfs_hold(struct vfs *v, int64_t ino)
 void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
 {
 	struct err ignored;
+	uint64_t known;
 
-	if (hold_sub(&v->held, ino, times) || !hold_count(&v->orphans, ino))
+	if (hold_sub(&v->held, ino, times))
+		return;
+	known = hold_count(&v->orphans, ino);
+	if (!known)
 		return;
 	hold_sub(&v->orphans, ino, 2);
 	/* what fails here stays an orphan and is found later */
-	orphan_drop(v, ino, &ignored);
+	orphan_drop(v, ino, known > 1, &ignored);
 }
 
 void orphans_let_go(struct vfs *v)
@@ -136,7 +142,7 @@ void orphans_let_go(struct vfs *v)
 	int64_t ino;
 
 	for (size_t i = 0; (ino = hold_next(&v->orphans, &i));)
-		orphan_drop(v, ino, &ignored);
+		orphan_drop(v, ino, true, &ignored);
 }
 
 int orphans_reap(struct vfs *v, struct err *e)
@@ -152,7 +158,7 @@ int orphans_reap(struct vfs *v, struct err *e)
 			e);
 	for (int i = 0; rc == 0 && i < n; i++)
 		if (!is_alive(&rows[i]))
-			rc = orphan_drop(v, rows[i].id & INO_MASK, e);
+			rc = orphan_drop(v, rows[i].id & INO_MASK, true, e);
 	arena_fini(&mem);
 	return n < 0 ? -1 : rc;
 }

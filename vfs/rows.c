@@ -40,17 +40,26 @@ static void node_from_row(const struct vfs_inode_row *row, struct node *out)
 int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino), .snap = v->snap};
+	const struct node *known = memo_on(v) ? memo_find(v, ino) : NULL;
 	struct sql_rows it;
 	struct vfs_inode_row row;
 	bool found;
 
+	if (known) {
+		*out = *known;
+		return 1;
+	}
 	if (v->snap && ino >= v->snap_next_ino)
 		return 0;
 	it = sql_rows(v->db, v->snap ? Q_VFS_INODE_AT : Q_VFS_INODE_GET, &key);
 	found = sql_next(&it, &row);
 	if (found)
 		node_from_row(&row, out);
-	return sql_end(&it, e) ? -1 : found;
+	if (sql_end(&it, e))
+		return -1;
+	if (found && memo_on(v) && memo_put(v, out, false, e))
+		return -1;
+	return found;
 }
 
 int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
@@ -129,10 +138,17 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 		.below = n->below,
 		.target = {target, target ? strlen(target) : 0},
 	};
-	return sql_exec(v->db, Q_VFS_INODE_ADD, &row, e) < 0 ? -1 : 0;
+	if (sql_exec(v->db, Q_VFS_INODE_ADD, &row, e) < 0)
+		return -1;
+	return memo_on(v) ? memo_put(v, n, false, e) : 0;
 }
 
 int node_save(struct vfs *v, const struct node *n, struct err *e)
+{
+	return memo_on(v) ? memo_put(v, n, true, e) : node_store(v, n, e);
+}
+
+int node_store(struct vfs *v, const struct node *n, struct err *e)
 {
 	struct vfs_inode_row row = {
 		.id = id_of(v, n->ino),
@@ -162,6 +178,7 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 		return -1;
 	if (quota_take(v, -n->size, -1, e))
 		return -1;
+	memo_drop(v, n->ino);
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;
 }
 
@@ -201,7 +218,7 @@ int node_child(struct vfs *v, struct vfs_at at, struct node *out, struct err *e)
 	int64_t ino;
 	int found;
 
-	if (v->snap) {
+	if (v->snap || memo_on(v)) {
 		found = dentry_get(v, at, &ino, NULL, e);
 		return found > 0 ? (node_get(v, ino, out, e) ? -1 : 1) : found;
 	}

@@ -39,6 +39,8 @@ int node_add(struct vfs *v, struct node *n, const char *target,
 int node_keep(struct vfs *v, const struct node *n,
 	      struct err *e); /* before the first change */
 int node_save(struct vfs *v, const struct node *n, struct err *e);
+int node_store(struct vfs *v, const struct node *n,
+	       struct err *e); /* node_save at once, for memo.h */
 int node_drop(struct vfs *v, struct node *n, struct err *e); /* with content */
 void node_touch(struct node *n,
 		bool content); /* changed, or modified as well */

@@ -1,0 +1,37 @@
+#ifndef VFS_MEMO_H
+#define VFS_MEMO_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Nodes that the batch of a mount has met: read once, and written once, when
+ * the batch ends. Only rows.c looks here, and only inside a batch that is kept
+ * or lost as a whole (v->coarse). What is clean stays for the next batch, as
+ * long as nobody else writes.
+ *
+ * A place for each number modulo MEMO_SLOTS; who comes later takes it.
+ */
+#define MEMO_SLOTS 1024
+
+struct vfs;
+struct node;
+
+struct memo {
+	struct node *nodes; /* NULL until first used */
+	enum { MEMO_FREE, MEMO_CLEAN, MEMO_DIRTY } * state;
+	uint64_t changes; /* so far: what a failed call may have left behind */
+};
+
+bool memo_on(const struct vfs *v);
+const struct node *memo_find(const struct vfs *v, int64_t ino); /* or NULL */
+/* Copies it. If it is dirty, it differs from its row. */
+int memo_put(struct vfs *v, const struct node *n, bool dirty, struct err *e);
+void memo_drop(struct vfs *v, int64_t ino);
+int memo_write(struct vfs *v, struct err *e); /* what is dirty; it is clean */
+void memo_clear(struct vfs *v);
+void memo_fini(struct memo *m);
+
+#endif
