@@ -68,6 +68,9 @@ static int plan_scaling(struct bench_run *r, struct plan *p, struct err *e)
 
 		if (only && strcmp(only, name) != 0)
 			continue;
+		/* its clients have no connection to read with */
+		if (l == LAYOUT_group && workload_is_mixed(&p->work))
+			continue;
 		for (int i = 0; i < n; i++)
 			add(p, SECTION_SCALING, name,
 			    (struct setting){.layout = (enum layout)l,
@@ -128,6 +131,8 @@ static void plan_changes(struct bench_run *r, struct plan *p)
 				    .pragmas = changes[i].pragmas,
 				    .retry = changes[i].retry};
 
+		if (s.layout == LAYOUT_group && workload_is_mixed(&s.work))
+			continue;
 		if (changes[i].batch)
 			s.work.batch = changes[i].batch;
 		add(p, changes[i].section, changes[i].label, s);
@@ -140,6 +145,9 @@ static void take(struct point *p, const struct outcome *o)
 	samples_add(&p->fairness, o->fairness);
 	samples_add(&p->p99_ms, (double)histogram_at(&o->wait, 0.99) / 1e6);
 	histogram_merge(&p->wait, &o->wait);
+	for (int i = 0; i < OPERATIONS; i++)
+		histogram_merge(&p->other[i], &o->other[i]);
+	p->seconds += o->seconds;
 	p->busy += o->busy;
 	p->starved += o->starved;
 	if (o->wal_peak_mb > p->wal_peak_mb)
@@ -175,7 +183,7 @@ static int measure_all(struct bench_run *r, struct plan *p, struct err *e)
 
 static int run(struct bench_run *r, struct err *e)
 {
-	struct plan p = {.work = {.batch = 1, .bytes = 500, .sessions = 1}};
+	struct plan p = {.work = WORKLOAD_DEFAULT};
 	const char *file = bench_option(r, "workload");
 	int rc;
 
@@ -212,8 +220,13 @@ const struct bench bench_contention = {
 		"Then, with 8 writers, one thing at a time is changed: events "
 		"a commit, synchronous,\nwhen the WAL is checkpointed, how a "
 		"writer waits. What was acknowledged is read back.\n\n"
-		"A workload file is JSON: {\"batch\": 1, \"bytes\": 500, "
-		"\"think_ms\": 0, \"sessions\": 1}",
+		"A workload file is JSON, every member by choice:\n"
+		"  {\"mix\": {\"append\": 8, \"tail\": 1, \"patch\": 1}, "
+		"\"batch\": 1,\n   \"bytes\": [200, 500, 4000], "
+		"\"think_ms\": 0, \"sessions\": 1}\n"
+		"append commits `batch` events of these sizes in turn, tail "
+		"reads the last 50 events,\npatch changes the session's row; "
+		"a writer works on its sessions in turn.",
 	.options =
 		(const struct bench_option[]){
 			{"processes", "LIST", "numbers of writers: 1,2,4,8,16"},

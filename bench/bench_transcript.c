@@ -85,7 +85,7 @@ static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	rc = fill(r, v, store, out, e);
 	if (!rc) {
 		count(out, before);
-		rc = events_verify(v->kind, store, out->operations, 0, e);
+		rc = events_verify(v->kind, store, out->operations, NULL, e);
 	}
 	v->kind->close(store);
 	bench_dir_remove(r, dir);

@@ -87,8 +87,8 @@ int better_sqlite3_measure(struct bench_run *r, void *arg,
 		return -1;
 	rc = run(r, dir, out, e);
 	if (!rc)
-		rc = events_verify(&store_reference, store, out->operations, 0,
-				   e);
+		rc = events_verify(&store_reference, store, out->operations,
+				   NULL, e);
 	store_reference.close(store);
 	bench_dir_remove(r, dir);
 	return rc;

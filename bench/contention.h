@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/store.h"
+#include "bench/workload.h"
 
 /*
  * Several processes that write at once. A setting says who writes where and
@@ -18,13 +19,6 @@ enum layout {
 
 const char *layout_name(enum layout l);
 const char *layout_what(enum layout l);
-
-struct workload {         /* what one writer does; --workload FILE */
-	int64_t batch;    /* events a commit */
-	int64_t bytes;    /* of an event */
-	int64_t think_us; /* between two commits */
-	int64_t sessions; /* that a writer appends to in turn */
-};
 
 struct setting {
 	enum layout layout;
@@ -47,9 +41,11 @@ struct moment {        /* one every TIMELINE_MS */
 struct outcome {
 	double events_per_s;
 	struct histogram wait; /* ns of a commit, waiting included */
-	double fairness;       /* slowest writer / fastest */
-	int64_t starved;       /* writers that committed nothing */
-	int64_t busy;          /* SQLITE_BUSY that a program got to see */
+	struct histogram other[OPERATIONS]; /* ns of what is no append */
+	double seconds;
+	double fairness; /* slowest writer / fastest */
+	int64_t starved; /* writers that committed nothing */
+	int64_t busy;    /* SQLITE_BUSY that a program got to see */
 	double wal_peak_mb;
 	double commits_per_sync; /* group commit: events a commit */
 	struct moment timeline[TIMELINE_MAX];
@@ -59,12 +55,11 @@ struct outcome {
 int contention_measure(struct bench_run *r, const struct setting *s,
 		       struct outcome *out, struct err *e);
 
-int workload_load(const char *path, struct workload *out, struct err *e);
-
 /* --- shared between the files of it ------------------------------------ */
 
 struct writer_board { /* what one writer tells the others; shared memory */
 	struct histogram wait;
+	struct histogram other[OPERATIONS];
 	int64_t events;
 	int64_t busy;
 	struct err failed; /* code ERR_OK: it did not */
@@ -79,7 +74,15 @@ struct board {
 	struct writer_board writers[WRITERS_MAX];
 };
 
-/* The processes of LAYOUT_group; each ends by _exit. */
+/* Where writer i of a setting has its file, and its number-th session. */
+int contention_open(const struct setting *s, const char *dir, int writer,
+		    int64_t number, void **out, struct err *e);
+const struct store_kind *contention_kind(enum layout l);
+
+/* The processes; each ends by _exit. */
+void contention_write(const struct setting *s, struct board *b, const char *dir,
+		      int i);
+
 void group_client(const struct setting *s, struct board *b, int me, int fd);
 void group_writer(const struct setting *s, struct board *b, const int *fds,
 		  const char *dir);

@@ -46,7 +46,7 @@ static bool is_own(enum layout l)
 	return l == LAYOUT_own || l == LAYOUT_plain_own;
 }
 
-static const struct store_kind *kind_of(enum layout l)
+const struct store_kind *contention_kind(enum layout l)
 {
 	return is_plain(l) ? &store_reference : &store_ours;
 }
@@ -64,10 +64,10 @@ static void session_of(int writer, int64_t number, char *out, size_t n)
 	snprintf(out, n, "writer-%d-%d", writer, (int)number);
 }
 
-static int open_store(const struct setting *s, const char *dir, int writer,
-		      int64_t number, void **out, struct err *e)
+int contention_open(const struct setting *s, const char *dir, int writer,
+		    int64_t number, void **out, struct err *e)
 {
-	const struct store_kind *kind = kind_of(s->layout);
+	const struct store_kind *kind = contention_kind(s->layout);
 	char place[4096], session[64];
 
 	place_of(s, dir, writer, place, sizeof place);
@@ -75,68 +75,6 @@ static int open_store(const struct setting *s, const char *dir, int writer,
 	if (kind->open(out, place, session, e))
 		return -1;
 	return s->pragmas ? kind->tune(*out, s->pragmas, e) : 0;
-}
-
-/* --- a writer ---------------------------------------------------------- */
-
-static _Noreturn void give_up(struct writer_board *me, const struct err *e)
-{
-	me->failed = *e;
-	_exit(1);
-}
-
-static int commit_one(const struct setting *s, void *store,
-		      struct event_source *source, struct writer_board *me,
-		      struct err *e)
-{
-	const struct store_kind *kind = kind_of(s->layout);
-	size_t n = (size_t)s->work.batch;
-	const struct store_event *ev = events_next(source, n);
-	int64_t before = clock_mono_ns();
-
-	while (kind->append(store, ev, n, e)) {
-		if (e->code != ERR_BUSY)
-			return -1;
-		me->busy++;
-		if (s->retry)
-			usleep(200);
-	}
-	histogram_add(&me->wait, clock_mono_ns() - before);
-	me->events += (int64_t)n;
-	return 0;
-}
-
-static _Noreturn void write_events(const struct setting *s, struct board *b,
-				   const char *dir, int i)
-{
-	struct writer_board *me = &b->writers[i];
-	size_t sessions = (size_t)s->work.sessions, turn = 0;
-	struct event_source *sources = calloc(sessions, sizeof *sources);
-	void **stores = calloc(sessions, sizeof *stores);
-	struct err e = {0};
-
-	if (!sources || !stores)
-		abort();
-	for (size_t k = 0; k < sessions; k++) {
-		sources[k].bytes = s->work.bytes;
-		if (open_store(s, dir, i, (int64_t)k, &stores[k], &e))
-			give_up(me, &e);
-	}
-	atomic_fetch_add(&b->ready, 1);
-	while (!atomic_load(&b->go))
-		usleep(500);
-	while (!atomic_load(&b->stop)) {
-		size_t k = turn++ % sessions;
-
-		if (commit_one(s, stores[k], &sources[k], me, &e))
-			give_up(me, &e);
-		atomic_fetch_add(&b->events, s->work.batch);
-		if (s->work.think_us)
-			usleep((useconds_t)s->work.think_us);
-	}
-	for (size_t k = 0; k < sessions; k++)
-		kind_of(s->layout)->close(stores[k]);
-	_exit(0);
 }
 
 /* --- starting and watching --------------------------------------------- */
@@ -160,7 +98,7 @@ static pid_t start(const struct setting *s, struct board *b, const char *dir,
 
 	if (pid == 0) {
 		signal(SIGINT, SIG_IGN); /* the parent ends us */
-		write_events(s, b, dir, i);
+		contention_write(s, b, dir, i);
 	}
 	return pid;
 }
@@ -234,8 +172,8 @@ static void watch(struct bench_run *r, const struct setting *s, struct board *b,
 				(double)(now - last), mb};
 		last = now;
 	}
-	out->events_per_s = (double)atomic_load(&b->events) /
-			    ((double)(clock_mono_ns() - begin) / 1e9);
+	out->seconds = (double)(clock_mono_ns() - begin) / 1e9;
+	out->events_per_s = (double)atomic_load(&b->events) / out->seconds;
 	atomic_store(&b->stop, true);
 }
 
@@ -274,6 +212,8 @@ static void add_up(const struct setting *s, const struct board *b,
 		const struct writer_board *w = &b->writers[i];
 
 		histogram_merge(&out->wait, &w->wait);
+		for (int o = 0; o < OPERATIONS; o++)
+			histogram_merge(&out->other[o], &w->other[o]);
 		out->busy += w->busy;
 		out->starved += w->events == 0;
 		least = w->events < least ? w->events : least;
@@ -284,25 +224,32 @@ static void add_up(const struct setting *s, const struct board *b,
 		out->commits_per_sync = (double)b->events / (double)b->commits;
 }
 
+/* How many events the k-th session of a writer has: commits go round. */
+static int64_t share_of(const struct workload *w, int64_t events, int64_t k)
+{
+	int64_t commits = events / w->batch;
+
+	return (commits / w->sessions + (k < commits % w->sessions)) * w->batch;
+}
+
 static int verify(const struct setting *s, const struct board *b,
 		  const char *dir, struct err *e)
 {
-	const struct store_kind *kind = kind_of(s->layout);
+	const struct store_kind *kind = contention_kind(s->layout);
 
-	for (int i = 0; i < s->processes; i++) {
-		void *store;
-		int rc;
+	for (int i = 0; i < s->processes; i++)
+		for (int64_t k = 0; k < s->work.sessions; k++) {
+			int64_t n = share_of(&s->work, b->writers[i].events, k);
+			void *store;
+			int rc;
 
-		if (s->work.sessions > 1)
-			continue; /* a session does not know its share */
-		if (open_store(s, dir, i, 0, &store, e))
-			return -1;
-		rc = events_verify(kind, store, b->writers[i].events,
-				   s->work.bytes, e);
-		kind->close(store);
-		if (rc)
-			return err_wrap(e, "writer %d", i);
-	}
+			if (contention_open(s, dir, i, k, &store, e))
+				return -1;
+			rc = events_verify(kind, store, n, &s->work.bytes, e);
+			kind->close(store);
+			if (rc)
+				return err_wrap(e, "writer %d", i);
+		}
 	return 0;
 }
 

@@ -43,6 +43,34 @@ static void say_tables(struct bench_run *r, const struct point *points,
 	}
 }
 
+/* What a mixed workload did beside appending. */
+static void say_others(struct bench_run *r, const struct point *points,
+		       size_t n)
+{
+	const char *title = "operations beside the appends";
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		for (int o = 0; o < OPERATIONS; o++) {
+			const struct histogram *h = &points[i].other[o];
+
+			if (h->n == 0)
+				continue;
+			if (!any)
+				bench_table(r, title,
+					    "layout|writers|operation|per s|"
+					    "p50 ms|p99|max");
+			any = true;
+			bench_table(r, title, "%s|%d|%s|%.0f|%.3f|%.2f|%.1f",
+				    points[i].label, points[i].s.processes,
+				    operation_name((enum operation)o),
+				    (double)h->n / points[i].seconds,
+				    (double)histogram_at(h, 0.5) / 1e6,
+				    (double)histogram_at(h, 0.99) / 1e6,
+				    (double)h->max / 1e6);
+		}
+}
+
 /* --- curves over the number of writers --------------------------------- */
 
 struct curve {
@@ -301,6 +329,7 @@ void contention_say(struct bench_run *r, const struct point *points, size_t n)
 	for (int l = 0; l < LAYOUTS; l++)
 		trace(points, n, (enum layout)l, &curves[l]);
 	say_tables(r, points, n);
+	say_others(r, points, n);
 	say_ratios(r, &curves[LAYOUT_own], &curves[LAYOUT_plain_own], "own");
 	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
 		   "shared");

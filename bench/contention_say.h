@@ -18,6 +18,8 @@ struct point {
 	struct samples fairness;
 	struct samples p99_ms;
 	struct histogram wait;
+	struct histogram other[OPERATIONS]; /* of a mixed workload */
+	double seconds;                     /* of all rounds */
 	int64_t busy;
 	int64_t starved;
 	double wal_peak_mb;

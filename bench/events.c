@@ -23,11 +23,18 @@ static const char words[] =
 
 #define FRAME_BYTES 110 /* of the JSON around the text */
 
-/* Event `number` of about `bytes` bytes; returns its length. */
-static size_t make_text(int64_t number, int64_t bytes, char *out, size_t cap)
+static size_t size_of(int64_t number, const struct event_sizes *bytes)
+{
+	return (size_t)(bytes->n > 0 ? bytes->of[number % bytes->n]
+				     : EVENTS_BYTES);
+}
+
+/* Event `number` of about its bytes; returns its length. */
+static size_t make_text(int64_t number, const struct event_sizes *bytes,
+			char *out, size_t cap)
 {
 	uint64_t r = mix((uint64_t)number);
-	size_t want = (size_t)(bytes ? bytes : EVENTS_BYTES), at, start;
+	size_t want = size_of(number, bytes), at, start;
 	size_t left = want > FRAME_BYTES ? want - FRAME_BYTES : 1;
 
 	at = (size_t)snprintf(out, cap,
@@ -55,7 +62,7 @@ const struct store_event *events_next(struct event_source *s, size_t n)
 		int64_t number = ++s->number;
 		bool keyed = s->keyed > 0 && number % s->keyed == 0;
 
-		s->batch[i].n = make_text(number, s->bytes, s->text[i],
+		s->batch[i].n = make_text(number, &s->bytes, s->text[i],
 					  sizeof s->text[i]);
 		s->batch[i].json = s->text[i];
 		s->batch[i].key = keyed ? s->keys[i] : NULL;
@@ -68,7 +75,7 @@ const struct store_event *events_next(struct event_source *s, size_t n)
 }
 
 struct check {
-	int64_t bytes;
+	const struct event_sizes *bytes;
 	int64_t seen;
 	int64_t wrong; /* number of the first that differs; 0: none */
 };
@@ -86,9 +93,10 @@ static int compare_one(void *arg, const char *json, size_t n)
 }
 
 int events_verify(const struct store_kind *kind, void *store, int64_t n,
-		  int64_t bytes, struct err *e)
+		  const struct event_sizes *bytes, struct err *e)
 {
-	struct check c = {.bytes = bytes};
+	static const struct event_sizes usual;
+	struct check c = {.bytes = bytes ? bytes : &usual};
 
 	if (kind->read(store, compare_one, &c, e))
 		return -1;

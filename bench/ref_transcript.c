@@ -49,6 +49,8 @@ enum {
 	IDENTITY,
 	COMMIT,
 	READ,
+	READ_TAIL,
+	PATCH,
 	STATEMENTS
 };
 
@@ -68,6 +70,11 @@ static const char *const texts[STATEMENTS] = {
 	[COMMIT] = "COMMIT",
 	[READ] = "SELECT event_json FROM transcript_events WHERE session_id = "
 		 "?1 ORDER BY seq",
+	[READ_TAIL] = "SELECT event_json FROM transcript_events WHERE "
+		      "session_id = ?1 ORDER BY seq DESC LIMIT ?2",
+	[PATCH] = "UPDATE session_entries SET entry_json = "
+		  "json_patch(entry_json, ?2), updated_at = ?3 WHERE "
+		  "session_key = ?1",
 };
 
 struct reference {
@@ -214,6 +221,35 @@ static int read_reference(void *store,
 					 : store_sqlite_fail(s->db, "read", e);
 }
 
+static int tail_reference(void *store, int n, struct err *e)
+{
+	struct reference *s = store;
+	sqlite3_stmt *st = s->st[READ_TAIL];
+	int rc;
+
+	sqlite3_bind_text(st, 1, s->session, -1, SQLITE_STATIC);
+	sqlite3_bind_int(st, 2, n);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		(void)sqlite3_column_text(st, 0);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? 0 : store_sqlite_fail(s->db, "tail", e);
+}
+
+static int patch_reference(void *store, const char *json, struct err *e)
+{
+	struct reference *s = store;
+	sqlite3_stmt *st = s->st[PATCH];
+
+	sqlite3_bind_text(st, 1, s->session, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, json, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, clock_now());
+	if (!done(s->st[BEGIN]) && !done(st) && !done(s->st[COMMIT]))
+		return 0;
+	store_sqlite_fail(s->db, "patch", e);
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return -1;
+}
+
 static int tune_reference(void *store, const char *pragmas, struct err *e)
 {
 	struct reference *s = store;
@@ -229,6 +265,8 @@ const struct store_kind store_reference = {
 	.open = open_reference,
 	.append = append_reference,
 	.read = read_reference,
+	.tail = tail_reference,
+	.patch = patch_reference,
 	.tune = tune_reference,
 	.close = close_reference,
 };

@@ -33,6 +33,9 @@ struct store_kind {
 	int (*read)(void *store,
 		    int (*each)(void *arg, const char *json, size_t n),
 		    void *arg, struct err *e);
+	/* For workloads, or NULL: reads the last n; changes the session. */
+	int (*tail)(void *store, int n, struct err *e);
+	int (*patch)(void *store, const char *json, struct err *e);
 	/* Pragmas for the connection; NULL: it has none. */
 	int (*tune)(void *store, const char *pragmas, struct err *e);
 	void (*close)(void *store);

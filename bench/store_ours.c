@@ -2,6 +2,7 @@
  * event, in one transaction (schema/writer.h). */
 #include "bench/store.h"
 #include "schema/history.h"
+#include "schema/session.h"
 #include "schema/writer.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ struct ours {
 	struct writer writer;
 	struct event_new in[BATCH_MAX];
 	struct event_ref out[BATCH_MAX];
+	char session[64];
 };
 
 static void close_ours(void *store)
@@ -38,6 +40,7 @@ static int open_ours(void **out, const char *dir, const char *session,
 	if (!s)
 		abort();
 	snprintf(path, sizeof path, "%s/agent.sqlite", dir);
+	snprintf(s->session, sizeof s->session, "%s", session);
 	if (agent_file_open(&s->file, path, "bench", SQL_CREATE, e)) {
 		free(s);
 		return -1;
@@ -102,6 +105,36 @@ static int read_ours(void *store,
 	return rc;
 }
 
+static int tail_ours(void *store, int n, struct err *e)
+{
+	struct ours *s = store;
+	struct arena a = {0};
+	struct history h;
+	struct page p;
+	int rc = history_load(&s->file, s->writer.session, HISTORY_LOG, &h, &a,
+			      e);
+
+	if (!rc)
+		rc = history_backward(&s->file, &h, 0, n, &p, &a, e);
+	arena_fini(&a);
+	return rc;
+}
+
+static int patch_ours(void *store, const char *json, struct err *e)
+{
+	struct ours *s = store;
+	struct arena a = {0};
+	struct session_row row;
+	struct buf patch = BUF_MAX(4096);
+	int rc;
+
+	buf_addf(&patch, "{\"meta\":%s}", json);
+	rc = session_patch(&s->file, s->session, patch.p, 0, &row, &a, e);
+	buf_fini(&patch);
+	arena_fini(&a);
+	return rc;
+}
+
 static int tune_ours(void *store, const char *pragmas, struct err *e)
 {
 	struct sql *db = ((struct ours *)store)->file.db;
@@ -118,6 +151,8 @@ const struct store_kind store_ours = {
 	.open = open_ours,
 	.append = append_ours,
 	.read = read_ours,
+	.tail = tail_ours,
+	.patch = patch_ours,
 	.tune = tune_ours,
 	.close = close_ours,
 };
