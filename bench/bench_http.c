@@ -1,384 +1,191 @@
-/* Thousands of followers of one run, with and without some that do not read,
- * and plain requests meanwhile. */
+/* Plain requests: how many a second and how soon, alone and beside followers,
+ * and what the socket alone would allow. */
 #include "base/clock.h"
-#include "bench/bench.h"
+#include "bench/crowd.h"
 #include "bench/host.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define EVERY_MS   100 /* so 10 events a second for each follower */
-#define WARM_NS(n) (INT64_C(1500000000) + (n)*INT64_C(1000000))
-#define ASK_NS     (INT64_C(20) * 1000000) /* between two plain requests */
+static const char request[] = "GET /v1/runs?limit=10 HTTP/1.1\r\n"
+			      "Host: x\r\n\r\n";
 
-enum { RSS_MB, CPU, REQUEST_P99_US, LOST }; /* of bench_sample.more */
+#define RUNS       10    /* that the page shows */
+#define PATIENCE   10000 /* ms for an answer */
+#define ANSWER_MAX 65536
 
-struct load {
-	int followers;
-	int slow; /* of them, who never read */
-};
-
-/* What a follower has read; an event's text may be cut by the buffer's end. */
-struct reader {
-	int fd;
-	int64_t last; /* seq */
-	int64_t lost;
-	char rest[512];
-	size_t nrest;
-};
-
-struct crowd {
-	struct host host;
-	struct reader *readers;
-	int n, reading;
-	int poll;
-	int requests;     /* a connection for plain requests, or -1 */
-	int64_t asked_at; /* 0: it is answered */
-	int64_t ask_next;
-	struct histogram *delivery;
-	struct histogram answers;
-	int64_t events;
-	bool counts; /* after the warm-up */
-};
-
-static int dial(const char *path)
+/* Sends the request and reads until the page's end: ns, or -1. */
+static int64_t ask(int fd, const char *end, struct err *e)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	static char got[ANSWER_MAX];
+	int64_t began = clock_mono_ns();
+	size_t n = 0;
 
-	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
-		close(fd);
-		return -1;
+	if (host_say(fd, request))
+		return err_errno_set(e, "asking");
+	while (n == 0 || !memmem(got, n, end, strlen(end))) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		ssize_t more;
+
+		if (poll(&p, 1, PATIENCE) <= 0)
+			return err_set(e, ERR_TIMEOUT, "no answer came");
+		more = recv(fd, got + n, sizeof got - n, 0);
+		if (more <= 0)
+			return err_set(e, ERR_IO, "the connection broke");
+		n += (size_t)more;
 	}
-	return fd;
+	return clock_mono_ns() - began;
 }
 
-static int say(int fd, const char *text)
+static int ask_on(struct bench_run *r, int fd, const char *end,
+		  struct bench_sample *out, struct err *e)
 {
-	size_t n = strlen(text);
-
-	return write(fd, text, n) == (ssize_t)n ? 0 : -1;
-}
-
-static int64_t number_after(const char *p, size_t n, const char *name)
-{
-	const char *at = memmem(p, n, name, strlen(name));
-
-	return at ? strtoll(at + strlen(name), NULL, 10) : -1;
-}
-
-/* One line of the stream: only data lines of notes are of interest. */
-static void take_line(struct crowd *f, struct reader *r, const char *p,
-		      size_t n)
-{
-	int64_t seq, at;
-
-	if (n < 20 || memcmp(p, "data: {\"seq\":", 13) != 0 ||
-	    !memmem(p, n, "\"type\":\"note\"", 13))
-		return;
-	seq = number_after(p, n, "\"seq\":");
-	at = number_after(p, n, "\"at\":");
-	if (r->last && seq != r->last + 1)
-		r->lost++;
-	r->last = seq;
-	if (!f->counts)
-		return;
-	f->events++;
-	histogram_add(f->delivery, (clock_now() - at) * 1000000);
-}
-
-static void take(struct crowd *f, struct reader *r, char *p, size_t n)
-{
-	char *end = p + n;
-
-	while (p < end) {
-		char *eol = memchr(p, '\n', (size_t)(end - p));
-		size_t len = (size_t)((eol ? eol : end) - p);
-
-		if (r->nrest + len > sizeof r->rest)
-			len = sizeof r->rest - r->nrest; /* not one of ours */
-		if (r->nrest || !eol) {
-			memcpy(r->rest + r->nrest, p, len);
-			r->nrest += len;
-		}
-		if (eol) {
-			if (r->nrest)
-				take_line(f, r, r->rest, r->nrest);
-			else
-				take_line(f, r, p, len);
-			r->nrest = 0;
-		}
-		p = eol ? eol + 1 : end;
-	}
-}
-
-static int ask(struct crowd *f)
-{
-	f->asked_at = clock_mono_ns();
-	return say(f->requests,
-		   "GET /v1/runs?limit=10 HTTP/1.1\r\nHost: x\r\n\r\n");
-}
-
-static int on_readable(struct crowd *f, struct reader *r, struct err *e)
-{
-	static char buf[1 << 16];
-	ssize_t n = recv(r ? r->fd : f->requests, buf, sizeof buf,
-			 MSG_DONTWAIT);
-
-	if (n <= 0 && errno != EAGAIN)
-		return err_set(e, ERR_IO, "a connection broke");
-	if (n > 0 && r)
-		take(f, r, buf, (size_t)n);
-	else if (n > 0 && memmem(buf, (size_t)n, "\"next\":", 7)) {
-		if (f->counts)
-			histogram_add(&f->answers,
-				      clock_mono_ns() - f->asked_at);
-		f->asked_at = 0;
-		f->ask_next = clock_mono_ns() + ASK_NS;
-	}
-	return 0;
-}
-
-static int pump(struct crowd *f, int64_t until, struct bench_run *r,
-		struct err *e)
-{
-	struct epoll_event ev[256];
+	int64_t began = clock_mono_ns();
+	int64_t until = began + (int64_t)(bench_seconds(r) * 1e9);
 
 	while (clock_mono_ns() < until && !bench_stopped(r)) {
-		int n = epoll_wait(f->poll, ev, 256, 5);
+		int64_t took = ask(fd, end, e);
 
-		if (!f->asked_at && clock_mono_ns() > f->ask_next && ask(f))
-			return err_errno_set(e, "asking");
-		for (int i = 0; i < n; i++)
-			if (on_readable(f, ev[i].data.ptr, e))
-				return -1;
+		if (took < 0)
+			return -1;
+		histogram_add(&out->wait, took);
+		out->operations++;
 	}
+	out->value = (double)out->operations * 1e9 /
+		     (double)(clock_mono_ns() - began);
 	return 0;
 }
 
-static int watch(struct crowd *f, int fd, void *ptr)
+/* --- skepd ------------------------------------------------------------ */
+
+static int prepare(struct host *h, struct err *e)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data = {.ptr = ptr}};
+	char id[64];
 
-	return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
-}
-
-static int connect_all(struct crowd *f, const char *run, const struct load *l,
-		       struct err *e)
-{
-	char request[256];
-
-	snprintf(request, sizeof request,
-		 "GET /v1/runs/%s/events HTTP/1.1\r\nHost: x\r\n"
-		 "Accept: text/event-stream\r\n\r\n",
-		 run);
-	for (f->n = 0; f->n < l->followers; f->n++) {
-		struct reader *r = &f->readers[f->n];
-
-		r->fd = dial(f->host.socket);
-		if (r->fd < 0 || say(r->fd, request))
-			return err_errno_set(e, "follower %d", f->n);
-		if (f->n >= l->slow && watch(f, r->fd, r))
-			return err_errno_set(e, "epoll");
-	}
-	f->requests = dial(f->host.socket);
-	if (f->requests < 0 || watch(f, f->requests, NULL) || ask(f))
-		return err_errno_set(e, "connecting");
-	return 0;
-}
-
-static void hang_up(struct crowd *f)
-{
-	for (int i = 0; i < f->n; i++)
-		close(f->readers[i].fd);
-	if (f->requests >= 0)
-		close(f->requests);
-	close(f->poll);
-	free(f->readers);
-}
-
-static int measure_crowd(struct crowd *f, const struct load *l,
-			 struct bench_run *r, struct bench_sample *out,
-			 struct err *e)
-{
-	double seconds = bench_seconds(r) > 1 ? bench_seconds(r) : 1;
-	int64_t begin;
-	double cpu, took;
-	char script[256], run[64];
-
-	snprintf(script, sizeof script,
-		 "[{\"event\":{\"type\":\"note\",\"text\":\"%0100d\"},"
-		 "\"repeat\":1000000,\"every_ms\":%d}]",
-		 7, EVERY_MS);
-	if (host_call(&f->host, "PUT", "/v1/agents/a",
-		      "{\"driver\":\"script\"}", NULL, e) ||
-	    host_run(&f->host, "a", script, run, e) ||
-	    connect_all(f, run, l, e) ||
-	    pump(f, clock_mono_ns() + WARM_NS(l->followers), r, e))
+	if (host_call(h, "PUT", "/v1/agents/a", "{\"driver\":\"script\"}", NULL,
+		      e))
 		return -1;
-	f->counts = true;
-	begin = clock_mono_ns();
-	cpu = host_cpu_s(&f->host);
-	if (pump(f, begin + (int64_t)(seconds * 1e9), r, e))
-		return -1;
-	took = (double)(clock_mono_ns() - begin) / 1e9;
-	out->value = (double)f->events / took;
-	out->operations = f->events;
-	out->more[RSS_MB] = (double)host_rss(&f->host) / 1e6;
-	out->more[CPU] = (host_cpu_s(&f->host) - cpu) / took;
-	out->more[REQUEST_P99_US] = (double)histogram_at(&f->answers, 0.99) /
-				    1e3;
-	for (int i = 0; i < f->n; i++)
-		out->more[LOST] += (double)f->readers[i].lost;
+	for (int i = 0; i < RUNS; i++)
+		if (host_run(h, "a", "[]", id, e))
+			return -1;
 	return 0;
 }
 
-static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		   struct err *e)
+static int alone(struct bench_run *r, void *arg, struct bench_sample *out,
+		 struct err *e)
 {
-	const struct load *l = arg;
 	const char *dir = bench_dir(r, "http");
-	struct crowd *f = calloc(1, sizeof *f);
-	int rc;
+	struct host h;
+	int fd = -1, rc = host_start(&h, dir, e);
 
-	if (!f)
-		abort();
-	f->delivery = &out->wait;
-	f->requests = -1;
-	f->poll = epoll_create1(EPOLL_CLOEXEC);
-	f->readers = calloc((size_t)l->followers, sizeof *f->readers);
-	rc = f->readers ? host_start(&f->host, dir, e) : -1;
-	if (!rc)
-		rc = measure_crowd(f, l, r, out, e);
-	hang_up(f);
-	host_stop(&f->host);
-	free(f);
+	(void)arg;
+	if (rc == 0)
+		rc = prepare(&h, e);
+	if (rc == 0 && (fd = host_dial(&h)) < 0)
+		rc = err_errno_set(e, "connecting");
+	if (rc == 0)
+		rc = ask_on(r, fd, "\"next\":", out, e);
+	if (fd >= 0)
+		close(fd);
+	host_stop(&h);
 	bench_dir_remove(r, dir);
 	return rc;
 }
 
-static void describe(struct bench_run *r, const struct bench_result *res,
-		     const struct load *loads)
-{
-	const char *title = "followers of one run, 10 events/s each";
+/* --- the limit: somebody who answers without looking ------------------- */
 
-	bench_table(r, title,
-		    "followers|events/s|offered|p50 ms|p99|max|skepd MB|"
-		    "skepd CPU|GET /v1/runs p99 ms|lost");
-	for (int i = 0; i < 2; i++)
-		bench_table(r, title,
-			    "%d, %d of them asleep|%.0f|%d|%.0f|%.0f|%.0f|%.1f|"
-			    "%.2f|%.1f|%.0f",
-			    loads[i].followers, loads[i].slow,
-			    samples_median(&res[i].values),
-			    (loads[i].followers - loads[i].slow) * 1000 /
-				    EVERY_MS,
-			    (double)histogram_at(&res[i].wait, 0.5) / 1e6,
-			    (double)histogram_at(&res[i].wait, 0.99) / 1e6,
-			    (double)res[i].wait.max / 1e6,
-			    samples_median(&res[i].more[RSS_MB]),
-			    samples_median(&res[i].more[CPU]),
-			    samples_median(&res[i].more[REQUEST_P99_US]) / 1e3,
-			    samples_median(&res[i].more[LOST]));
-	bench_say(r, "The reader is this process, on the same cores: what it "
-		     "takes is missing elsewhere. Times are in whole "
-		     "milliseconds, from the worker's commit to the reader.");
+static void *echo(void *arg)
+{
+	static char page[4096];
+	int fd = *(int *)arg;
+	char got[512];
+
+	memset(page, 'x', sizeof page - 1);
+	memcpy(page + sizeof page - 4, "end", 3);
+	while (recv(fd, got, sizeof got, 0) > 0)
+		if (send(fd, page, sizeof page, MSG_NOSIGNAL) < 0)
+			break;
+	return NULL;
 }
 
-static void state_metrics(struct bench_run *r, const struct bench_result *res,
-			  const struct load *loads)
+static int bare(struct bench_run *r, void *arg, struct bench_sample *out,
+		struct err *e)
 {
-	const struct bench_result *all = &res[0], *some = &res[1];
-	double offered = loads[0].followers * 1000.0 / EVERY_MS;
+	int pair[2], rc;
+	pthread_t thread;
 
-	if (all->values.n == 0 || some->values.n == 0)
-		return;
-	bench_metric(r, &(struct bench_metric){.metric = "sse_events_per_s",
+	(void)arg;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return err_errno_set(e, "socketpair");
+	if (pthread_create(&thread, NULL, echo, &pair[1]))
+		return err_set(e, ERR_IO, "no thread");
+	rc = ask_on(r, pair[0], "end", out, e);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(thread, NULL);
+	close(pair[0]);
+	close(pair[1]);
+	return rc;
+}
+
+/* ----------------------------------------------------------------------- */
+
+static void state_metrics(struct bench_run *r, const struct bench_result *res)
+{
+	bench_metric(r, &(struct bench_metric){.metric = "http_requests_per_s",
 					       .unit = "1/s",
-					       .samples = &all->values,
-					       .against = "offered",
-					       .against_value = offered});
-	bench_metric(
-		r,
-		&(struct bench_metric){
-			.metric = "sse_delivery_ms_p99",
-			.unit = "ms",
-			.value = (double)histogram_at(&all->wait, 0.99) / 1e6,
-			.less_is_better = true});
-	bench_metric(
-		r,
-		&(struct bench_metric){
-			.metric = "sse_delivery_ms_p99_beside_slow",
-			.unit = "ms",
-			.value = (double)histogram_at(&some->wait, 0.99) / 1e6,
-			.less_is_better = true,
-			.against = "nobody slow",
-			.against_value =
-				(double)histogram_at(&all->wait, 0.99) / 1e6});
-	bench_metric(r, &(struct bench_metric){.metric = "sse_rss_mb",
-					       .unit = "MB",
-					       .samples = &all->more[RSS_MB],
-					       .less_is_better = true});
-	bench_metric(
-		r, &(struct bench_metric){.metric = "http_request_p99_us",
-					  .unit = "µs",
-					  .samples = &all->more[REQUEST_P99_US],
-					  .less_is_better = true});
-}
-
-static int raise_files(int want, struct err *e)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r))
-		return err_errno_set(e, "RLIMIT_NOFILE");
-	r.rlim_cur = r.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &r);
-	if (r.rlim_cur < (rlim_t)want + 64)
-		return err_set(e, ERR_USAGE,
-			       "only %ld descriptors are allowed: choose fewer "
-			       "--followers",
-			       (long)r.rlim_cur);
-	return 0;
+					       .samples = &res[0].values,
+					       .against = "bare socket",
+					       .against_value = samples_median(
+						       &res[2].values)});
+	bench_metric(r, &(struct bench_metric){.metric = "http_request_p99_us",
+					       .unit = "µs",
+					       .samples = &res[0].p99_us,
+					       .less_is_better = true,
+					       .against = "bare socket",
+					       .against_value = samples_median(
+						       &res[2].p99_us)});
+	bench_metric(r,
+		     &(struct bench_metric){
+			     .metric = "http_request_p99_us_beside_followers",
+			     .unit = "µs",
+			     .samples = &res[1].more[CROWD_REQUEST_P99_US],
+			     .less_is_better = true,
+			     .against = "target",
+			     .against_value = 20000});
 }
 
 static int run(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "followers",
-				      bench_is_quick(r) ? 100 : 4000);
-	struct load loads[] = {{n, 0}, {n, n / 10}};
-	struct bench_case cases[] = {{"all read", measure, &loads[0]},
-				     {"a tenth is asleep", measure, &loads[1]}};
-	static struct bench_result res[2];
+				      bench_is_quick(r) ? 20 : 1000);
+	struct crowd_load load = {n, 0};
+	struct bench_case cases[] = {{"alone", alone, NULL},
+				     {"beside followers", crowd_measure, &load},
+				     {"bare socket", bare, NULL}};
+	static struct bench_result res[3];
 
-	if (raise_files(n, e) || bench_interleave(r, cases, 2, res, e))
+	if (crowd_raise_files(n, e) || bench_interleave(r, cases, 3, res, e))
 		return -1;
-	describe(r, res, loads);
-	state_metrics(r, res, loads);
-	bench_plot_waits(r, "From commit to reader", res, 2);
+	if (res[0].values.n && res[1].values.n && res[2].values.n)
+		state_metrics(r, res);
 	return 0;
 }
 
 const struct bench bench_http = {
 	.name = "http",
-	.help = "thousands of followers of a live run over HTTP",
-	.about = "Starts skepd and a run that commits 10 events a second, and "
-		 "follows it with --followers\nconnections on the unix socket; "
-		 "each checks that it misses nothing. Then the same with\na "
-		 "tenth of them never reading. Meanwhile one connection asks "
-		 "for GET /v1/runs.",
+	.help = "plain requests, alone and beside followers",
+	.about = "Asks skepd for GET /v1/runs with 10 rows over one connection "
+		 "of the unix socket, one request\nafter the other. Then every "
+		 "20 ms while --followers connections follow a run with 10 "
+		 "events a\nsecond. The limit beside it is a thread that "
+		 "answers each request with 4 KiB unread.",
 	.options = (const struct bench_option[]){{"followers", "N",
-						  "connections; 4000"},
+						  "connections; 1000"},
 						 {0}},
-	.seconds = 5,
+	.seconds = 3,
 	.rounds = 3,
 	.run = run,
 };

@@ -84,6 +84,15 @@ int fleet_submit(struct fleet *f, int i, const char *script, char id[64],
 	return row ? 0 : -1;
 }
 
+int fleet_agent_open(struct fleet *f, int i, struct sql **db, struct err *e)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/agents/a%d/agent.sqlite", f->host.home,
+		 i % f->agents);
+	return sql_open(db, path, NULL, SQL_READONLY, e);
+}
+
 int fleet_number(struct fleet *f, int64_t *out, struct err *e, const char *fmt,
 		 ...)
 {

@@ -24,6 +24,9 @@ void fleet_stop(struct fleet *f);
 int fleet_submit(struct fleet *f, int i, const char *script, char id[64],
 		 struct err *e);
 
+/* The file of the agent that run number i belongs to, to be read. */
+int fleet_agent_open(struct fleet *f, int i, struct sql **db, struct err *e);
+
 /* The number that a query on the control plane yields. */
 int fleet_number(struct fleet *f, int64_t *out, struct err *e, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));

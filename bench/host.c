@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,7 +49,7 @@ static int wait_until_up(struct host *h, struct err *e)
 	int64_t end = clock_mono_ns() + START_NS;
 
 	while (clock_mono_ns() < end) {
-		struct timespec t = {0, 2000000};
+		struct timespec t = {0, 500000};
 
 		if (host_call(h, "GET", "/v1/health", NULL, NULL, e) == 0)
 			return 0;
@@ -106,6 +108,26 @@ int host_call(struct host *h, const char *method, const char *path,
 	return http_client_call(h->client, method, path, body, answer, e) < 0
 		       ? -1
 		       : 0;
+}
+
+int host_dial(const struct host *h)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof at.sun_path, "%.107s", h->socket);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int host_say(int fd, const char *text)
+{
+	size_t n = strlen(text);
+
+	return write(fd, text, n) == (ssize_t)n ? 0 : -1;
 }
 
 int host_run(struct host *h, const char *agent, const char *script, char id[64],

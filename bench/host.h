@@ -28,6 +28,11 @@ int host_call(struct host *h, const char *method, const char *path,
 int host_run(struct host *h, const char *agent, const char *script, char id[64],
 	     struct err *e);
 
+/* A connection of one's own to the HTTP socket, or -1 with errno; and a whole
+ * text sent on it. */
+int host_dial(const struct host *h);
+int host_say(int fd, const char *text);
+
 int64_t host_rss(const struct host *h);  /* bytes */
 double host_cpu_s(const struct host *h); /* spent so far */
 

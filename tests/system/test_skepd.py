@@ -330,16 +330,16 @@ def test_ready_does_not_depend_on_the_number_of_agents(home):
             " 'script', 1, 'd', 'command', 0, 0 FROM n")
     home.execute(home.control, rows)
     took = []
-    for _ in range(5):
+    while len(took) < 20 and (not took or min(took) > 0.05):
         began = time.monotonic()
         h.start(wait=False)
         while not (home.path / "run" / "skep.sock").exists():
             time.sleep(0.001)
         took.append(time.monotonic() - began)
-        lib.eventually(h.answers, 10, "an answer")
+        lib.eventually(h.answers, 30, "an answer")
         h.down()
     print("ready after %.1f ms" % (min(took) * 1000))
-    assert min(took) < 0.25, took
+    assert min(took) <= 0.05, took
 
 
 def test_after_a_restart_of_the_machine_active_runs_are_settled_once(home):
