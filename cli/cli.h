@@ -74,6 +74,9 @@ int cli_ask(struct cli *cli, const char *method, const char *path,
 /* Opens what the command needs (cli/needs.c). */
 int cli_open(struct cli *cli, struct err *e);
 
+/* The control plane for writing, for a command that needs it only sometimes. */
+int cli_open_control(struct cli *cli, struct err *e);
+
 /* A command that failed leaves the registry's row as it was. */
 void cli_close(struct cli *cli, bool did_it);
 

@@ -89,6 +89,11 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 	return control_open(&cli->control, &cli->home, flags, e);
 }
 
+int cli_open_control(struct cli *cli, struct err *e)
+{
+	return open_control(cli, NEEDS_CONTROL_WRITE, e);
+}
+
 /* A SESSION that is a locator names the agent too. */
 static int take_locator(struct cli *cli, const char **agent, struct err *e)
 {

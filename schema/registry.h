@@ -42,6 +42,22 @@ int registry_seen(struct sql *control, struct agent_database_row *row,
 int registry_move(struct sql *control, const char *agent, const char *path,
 		  struct err *e);
 
+/*
+ * Another file of the agent, at `path`, takes the place of the one that the row
+ * names: in two steps, so that at any moment row and file fit. First, inside a
+ * transaction, the row gets the new file's epoch, above that of the old one;
+ * ERR_BUSY if anybody has the old file open. Then, once that is committed, the
+ * files change places: the old one is then at `before`.
+ */
+int registry_swap(struct sql *control, const char *agent, const char *path,
+		  struct agent_database_row *row, struct arena *a,
+		  struct err *e);
+int registry_swap_files(const struct agent_database_row *row, const char *path,
+			const char *before, struct err *e);
+
+/* Where the file that is replaced by `path` will be kept. */
+const char *registry_before(const char *path, struct arena *a);
+
 /* The row goes; the file stays. */
 int registry_forget(struct sql *control, const char *agent, struct err *e);
 

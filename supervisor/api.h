@@ -124,6 +124,16 @@ int sup_agent_delete(struct sup *s, const char *name, const char *by,
 int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
 		   struct err *e);
 
+/* For the commands of operators (ops/): a backup's row; an audit row; a restored
+ * file, beside the agent's own, that takes its place (its runs must be over). */
+int sup_backup_note(struct sup *s, const struct backup_run_row *row,
+		    const char *by, struct sup_done done, struct err *e);
+int sup_audit(struct sup *s, const char *act, const char *subject,
+	      const char *detail, const char *by, struct sup_done done,
+	      struct err *e);
+int sup_agent_restore(struct sup *s, const char *name, const char *path,
+		      const char *by, struct sup_done done, struct err *e);
+
 /* scopes: a JSON array of words. The caller makes the token and its hash. */
 int sup_token_add(struct sup *s, const char *name, const char *hash,
 		  const char *scopes, struct sup_done done, struct err *e);

@@ -70,6 +70,8 @@ static void on_tick(uv_timer_t *h)
 		footprint_shrink();
 	if (++s->ticks % TRIM_TICKS == 0)
 		trim_host_log(s);
+	if (!s->stopping)
+		keeper_tick(&s->keeper);
 }
 
 static void on_signal(uv_signal_t *h, int signum)
@@ -175,6 +177,7 @@ static int start(struct sup *s, struct err *e)
 	start_handles(s);
 	step_init(&s->step, &s->loop, s->db, step);
 	tree_place_find(&s->place, s->config.run_cgroup);
+	keeper_init(&s->keeper, &s->home, &s->config, s->db);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
@@ -210,6 +213,7 @@ static void stop(struct sup *s)
 	s->stopping = true; /* nothing starts any more, whyever we go */
 	if (s->web)
 		web_stop(s->web);
+	keeper_close(&s->keeper);
 	spawn_close(&s->spawn);
 	sup_link_close(s);
 	live_each(&s->lives, forget, NULL);

@@ -5,6 +5,7 @@
 #include "base/home.h"
 #include "ipc/server.h"
 #include "supervisor/api.h"
+#include "supervisor/keeper.h"
 #include "supervisor/live.h"
 #include "supervisor/run_fsm.h"
 #include "supervisor/spawn.h"
@@ -32,6 +33,7 @@ struct sup {
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
 	struct web *web;
+	struct keeper keeper;
 	struct tree_place place;
 	struct live_table lives;
 	struct run_pick pick;

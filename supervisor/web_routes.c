@@ -16,6 +16,8 @@ SHAPE_DEFINE(web_token, WEB_TOKEN);
 SHAPE_DEFINE(web_session, WEB_SESSION);
 SHAPE_DEFINE(web_fork, WEB_FORK);
 SHAPE_DEFINE(web_seq, WEB_SEQ);
+SHAPE_DEFINE(web_audit, WEB_AUDIT);
+SHAPE_DEFINE(web_path, WEB_PATH);
 SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
 

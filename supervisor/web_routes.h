@@ -69,6 +69,8 @@ extern const struct http_routes web_routes;
 	F(S, text, key) F(S, i64, at) F(S, text, title) F(S, bool, copy)
 #define WEB_SEQ(F, S)        F(S, opt, seq)
 #define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
+#define WEB_AUDIT(F, S)      F(S, text, act) F(S, text, subject) F(S, json, detail)
+#define WEB_PATH(F, S)       F(S, text, path)
 #define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
 SHAPE_DECLARE(web_health, WEB_HEALTH);
@@ -84,6 +86,8 @@ SHAPE_DECLARE(web_token, WEB_TOKEN);
 SHAPE_DECLARE(web_session, WEB_SESSION);
 SHAPE_DECLARE(web_fork, WEB_FORK);
 SHAPE_DECLARE(web_seq, WEB_SEQ);
+SHAPE_DECLARE(web_audit, WEB_AUDIT);
+SHAPE_DECLARE(web_path, WEB_PATH);
 SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DECLARE(web_token_made, WEB_TOKEN_MADE);
 

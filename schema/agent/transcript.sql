@@ -131,3 +131,15 @@ SELECT count(*) AS n FROM run WHERE session = :session AND status = 'running';
 
 -- query run_local_delete (session i64)
 DELETE FROM run WHERE session = :session;
+
+-- query outbox_hold (now time)
+-- After a restore: nobody knows whether these were sent.
+UPDATE outbox SET taken_at = :now WHERE taken_at IS NULL;
+
+-- query outbox_held -> (keys json)
+SELECT json_group_array(key) AS keys FROM outbox WHERE taken_at IS NULL;
+
+-- query run_local_open -> (run_id text, session text)
+-- Runs that have no end yet.
+SELECT r.run_id, s.key AS session FROM run r JOIN session s ON s.id = r.session
+ WHERE r.status = 'running' AND s.key IS NOT NULL;

@@ -1,0 +1,155 @@
+#include "cli/ops_cli.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "schema/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAMES_MAX 65536
+
+static void at(void *arg, int64_t done, int64_t total)
+{
+	struct ops_bar *b = arg;
+
+	if (!b->begun)
+		progress_begin(&b->p, b->out, b->what, total);
+	b->begun = true;
+	progress_at(&b->p, done);
+}
+
+struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
+			const char *what)
+{
+	*b = (struct ops_bar){.out = &cli->out, .what = what};
+	return (struct ops_tell){at, b};
+}
+
+void ops_bar_end(struct ops_bar *b)
+{
+	if (b->begun)
+		progress_end(&b->p);
+	b->begun = false;
+}
+
+void ops_step_back(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+}
+
+static int put_backup(struct cli *cli, void *arg, struct err *e)
+{
+	const struct backup_run_row *row = arg;
+
+	if (sql_exec(cli->control, Q_BACKUP_RUN_PUT, row, e) < 0)
+		return -1;
+	return row->ended_at == OPT_NONE
+		       ? 0
+		       : control_audit(cli->control, NULL, "backup.create",
+				       row->id, NULL, e);
+}
+
+int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e)
+{
+	struct buf body = BUF_MAX(1 << 20);
+	struct cli_act act = {.method = "POST",
+			      .path = "/v1/backups",
+			      .direct = put_backup,
+			      .arg = row};
+	int rc;
+
+	json_add_shape(&body, &backup_run_row_shape, row);
+	act.body = body.p;
+	rc = cli_act(cli, &act, e);
+	buf_fini(&body);
+	return rc;
+}
+
+struct audit {
+	const char *act, *subject, *detail;
+};
+
+static int put_audit(struct cli *cli, void *arg, struct err *e)
+{
+	const struct audit *a = arg;
+
+	return control_audit(cli->control, NULL, a->act, a->subject, a->detail,
+			     e);
+}
+
+static void add_member(struct buf *b, const char *name, const char *text)
+{
+	buf_addf(b, ",\"%s\":", name);
+	json_add_string(b, text, strlen(text));
+}
+
+int ops_audit(struct cli *cli, const char *act, const char *subject,
+	      const char *detail, struct err *e)
+{
+	struct audit a = {act, subject, detail};
+	struct buf body = BUF_MAX(64u << 20);
+	struct cli_act how = {.method = "POST",
+			      .path = "/v1/audit",
+			      .direct = put_audit,
+			      .arg = &a};
+	int rc;
+
+	buf_addf(&body, "{\"detail\":%s", detail ? detail : "{}");
+	add_member(&body, "act", act);
+	if (subject)
+		add_member(&body, "subject", subject);
+	buf_addc(&body, '}');
+	how.body = body.p;
+	rc = cli_act(cli, &how, e);
+	buf_fini(&body);
+	return rc;
+}
+
+int ops_open_archive(const char *path, int64_t *size, struct err *e)
+{
+	struct stat st;
+	int fd = !strcmp(path, "-") ? dup(STDIN_FILENO)
+				    : open(path, O_RDONLY | O_CLOEXEC);
+
+	*size = 0;
+	if (fd < 0 || fstat(fd, &st)) {
+		err_errno_set(e, "%s", quoted(path).text);
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (S_ISREG(st.st_mode))
+		*size = st.st_size;
+	return fd;
+}
+
+const char *const *ops_names(struct cli *cli, const char *option, int *n,
+			     struct err *e)
+{
+	const char **names = arena_alloc(&cli->arena,
+					 NAMES_MAX * sizeof *names);
+	const char *given;
+
+	*n = 0;
+	for (int i = 0; (given = cli_many(cli, option, i)); i++) {
+		char *rest = NULL, *copy = arena_text(&cli->arena, given);
+
+		for (char *w = strtok_r(copy, ", ", &rest); w;
+		     w = strtok_r(NULL, ", ", &rest)) {
+			if (text_check_name("agent", w, e))
+				return NULL;
+			if (*n < NAMES_MAX)
+				names[(*n)++] = w;
+		}
+	}
+	return names;
+}

@@ -1,0 +1,141 @@
+#include "ops/workdir.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK       ".skep-work"
+#define REMOVE_FDS 16
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+		      struct FTW *where)
+{
+	(void)st;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+int tree_remove(const char *path, struct err *e)
+{
+	if (nftw(path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS) &&
+	    errno != ENOENT)
+		return err_errno_set(e, "cannot remove %s", path);
+	return 0;
+}
+
+int tree_sync(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 || fsync(fd) ? err_errno_set(e, "%s", path) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* The mark of a directory, locked; -1 if somebody has it, or there is none. */
+static int take_mark(const char *dir, int flags)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/" MARK, dir);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int look_at(const char *parent, const char *name, bool remove,
+		   struct err *e)
+{
+	char path[PATH_MAX - 64];
+	int fd, rc = 1;
+
+	snprintf(path, sizeof path, "%s/%s", parent, name);
+	fd = take_mark(path, 0);
+	if (fd < 0)
+		return 0;
+	if (remove && tree_remove(path, e))
+		rc = -1;
+	close(fd);
+	return rc;
+}
+
+int workdir_stale(const char *parent, const char *prefix, bool remove,
+		  struct err *e)
+{
+	DIR *d = opendir(parent);
+	const struct dirent *en;
+	int n = 0, rc = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_errno_set(e, "%s", parent);
+	while (rc >= 0 && (en = readdir(d)))
+		if (!strncmp(en->d_name, prefix, strlen(prefix))) {
+			rc = look_at(parent, en->d_name, remove, e);
+			n += rc > 0;
+		}
+	closedir(d);
+	return rc < 0 ? -1 : n;
+}
+
+int workdir_open(struct workdir *w, const char *parent, const char *prefix,
+		 const char *id, struct err *e)
+{
+	w->lock = -1;
+	if (workdir_stale(parent, prefix, true, e) < 0)
+		return -1;
+	if ((size_t)snprintf(w->path, sizeof w->path, "%s/%s-%s", parent,
+			     prefix, id) >= sizeof w->path)
+		return err_set(e, ERR_LONGNAME, "%s: the path is too long",
+			       parent);
+	if (mkdir(w->path, 0700))
+		return err_errno_set(e, "%s", w->path);
+	w->lock = take_mark(w->path, O_CREAT);
+	if (w->lock < 0) {
+		err_errno_set(e, "%s", w->path);
+		rmdir(w->path);
+		return -1;
+	}
+	return 0;
+}
+
+const char *workdir_path(const struct workdir *w, const char *below)
+{
+	static _Thread_local char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", w->path, below);
+	return path;
+}
+
+int workdir_keep(struct workdir *w, struct err *e)
+{
+	if (unlink(workdir_path(w, MARK)))
+		return err_errno_set(e, "%s", w->path);
+	close(w->lock);
+	w->lock = -1;
+	return 0;
+}
+
+void workdir_close(struct workdir *w)
+{
+	struct err ignored;
+
+	if (w->lock < 0)
+		return;
+	(void)tree_remove(w->path, &ignored);
+	close(w->lock);
+	w->lock = -1;
+}

@@ -1,0 +1,52 @@
+-- Backups, restores, imports.
+
+-- row backup_run_row (id text, kind text, state text, path text, sha256 text,
+--   bytes i64, files i64, agents i64, problem text, pid i64, start_ticks i64,
+--   boot_id text, started_at time, ended_at time)
+
+-- query backup_run_put (backup_run_row)
+INSERT INTO backup_run (id, kind, state, path, sha256, bytes, files, agents,
+                        problem, pid, start_ticks, boot_id, started_at, ended_at)
+VALUES (:id, :kind, :state, :path, :sha256, :bytes, :files, :agents, :problem,
+        :pid, :start_ticks, :boot_id, :started_at, :ended_at)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, path = excluded.path,
+  sha256 = excluded.sha256, bytes = excluded.bytes, files = excluded.files,
+  agents = excluded.agents, problem = excluded.problem,
+  ended_at = excluded.ended_at;
+
+-- query backup_run_list (count i64) -> backup_run_row
+-- Newest first.
+SELECT id, kind, state, path, sha256, bytes, files, agents, problem, pid,
+       start_ticks, boot_id, started_at, ended_at
+  FROM backup_run ORDER BY id DESC LIMIT :count;
+
+-- query backup_run_kept (kind text) -> (id text, path text)
+-- Archives of one kind that should still be there, newest first.
+SELECT id, path FROM backup_run
+ WHERE kind = :kind AND state IN ('done','partial') AND path IS NOT NULL
+ ORDER BY id DESC;
+
+-- query backup_run_gone (id text)
+UPDATE backup_run SET path = NULL, problem = 'removed by the retention'
+ WHERE id = :id;
+
+-- query backup_last (kind text) -> (at time)
+SELECT max(started_at) AS at FROM backup_run WHERE kind = :kind;
+
+-- query supervisor_none
+-- A copy of the database: whoever is named here supervises the original.
+UPDATE supervisor SET pid = 0;
+
+-- query lease_none
+DELETE FROM lease;
+
+-- query backup_run_ended (now time)
+UPDATE backup_run SET state = 'failed', ended_at = :now,
+  problem = 'this home was restored from it, or from one made meanwhile'
+ WHERE state = 'running';
+
+-- query run_open (agent text) -> (id text, session text, state text, attempt i64)
+-- Runs of an agent that are not over.
+SELECT id, session, state, attempt FROM run
+ WHERE agent = :agent AND ended_at IS NULL AND state NOT IN
+   ('succeeded','failed','cancelled','timed_out') ORDER BY id;

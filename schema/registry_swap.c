@@ -1,0 +1,113 @@
+#include "schema/registry.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Leaving WAL needs the file for oneself, and folds the WAL away: so it is at
+ * once the proof that nobody else has it open, and makes it one file. */
+static int have_alone(const char *path, int64_t *epoch, struct err *e)
+{
+	struct agent_file f;
+	const char *mode = "";
+	struct arena a = {0};
+	int rc;
+
+	if (!file_exists(path))
+		return 0;
+	if (agent_file_open(&f, path, NULL, 0, e))
+		return -1;
+	rc = agent_file_epoch(&f, epoch, e);
+	if (!rc)
+		rc = sql_script(f.db, "PRAGMA busy_timeout=500", e);
+	if (!rc && (sql_script_text(f.db, "PRAGMA journal_mode=DELETE", &a,
+				    &mode, e) ||
+		    strcmp(mode, "delete") != 0))
+		rc = err_set(e, ERR_BUSY,
+			     "%s is in use: wait until nobody has it open, "
+			     "then try again",
+			     path);
+	agent_file_close(&f);
+	arena_fini(&a);
+	return rc;
+}
+
+static int raise(const char *path, const char *agent, int64_t *epoch,
+		 struct err *e)
+{
+	const char *mode;
+	struct agent_file f;
+	struct arena a = {0};
+	int64_t has;
+	int rc;
+
+	if (agent_file_open(&f, path, agent, 0, e))
+		return -1;
+	rc = agent_file_epoch(&f, &has, e);
+	if (!rc) {
+		*epoch = 1 + (has > *epoch ? has : *epoch);
+		rc = agent_file_set_epoch(&f, *epoch, e) ||
+		     sql_script_text(f.db, "PRAGMA journal_mode=DELETE", &a,
+				     &mode, e);
+	}
+	agent_file_close(&f);
+	arena_fini(&a);
+	return rc ? -1 : 0;
+}
+
+int registry_swap(struct sql *control, const char *agent, const char *path,
+		  struct agent_database_row *row, struct arena *a,
+		  struct err *e)
+{
+	int found = registry_find(control, agent, row, a, e);
+	int64_t epoch = 0;
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "agent '%s' has no file here that could be "
+			       "replaced",
+			       quoted(agent).text);
+	if (found < 0 || have_alone(row->path, &epoch, e))
+		return -1;
+	if (epoch < row->epoch)
+		epoch = row->epoch;
+	if (raise(path, agent, &epoch, e))
+		return -1;
+	row->epoch = epoch;
+	row->schema_version = agent_schema.version;
+	row->bytes = file_size(path);
+	row->wal_bytes = 0;
+	row->last_seen_at = clock_now();
+	return sql_exec(control, Q_AGENT_DATABASE_PUT, row, e) < 0 ? -1 : 0;
+}
+
+int registry_swap_files(const struct agent_database_row *row, const char *path,
+			const char *before, struct err *e)
+{
+	if (fault_point(FAULT_restore_activate, e))
+		return -1;
+	if (!file_exists(row->path))
+		return rename(path, row->path)
+			       ? err_errno_set(e, "%s", row->path)
+			       : 0;
+	if (renameat2(AT_FDCWD, path, AT_FDCWD, row->path, RENAME_EXCHANGE) ||
+	    rename(path, before))
+		return err_errno_set(e, "%s cannot be replaced", row->path);
+	return 0;
+}
+
+/* DIR/restore-ID.sqlite: DIR/before-ID.sqlite */
+const char *registry_before(const char *path, struct arena *a)
+{
+	const char *name = strrchr(path, '/');
+	const char *id = name ? strchr(name, '-') : NULL;
+
+	return arena_printf(a, "%.*s/before%s", name ? (int)(name - path) : 0,
+			    path, id ? id : "");
+}

@@ -1,0 +1,116 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "schema/control.h"
+#include "schema/registry.h"
+
+#include <string.h>
+
+/*
+ * What operators' commands have skepd write for them while it runs, since it
+ * alone writes the control plane. The work itself is theirs (ops/).
+ */
+int sup_backup_note(struct sup *s, const struct backup_run_row *row,
+		    const char *by, struct sup_done done, struct err *e)
+{
+	bool over = row->ended_at != OPT_NONE;
+
+	control_set_actor(by);
+	if (!id_is(ID_BACKUP, row->id ? row->id : ""))
+		return err_set(e, ERR_INVALID, "\"id\" is no id of a backup");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_BACKUP_RUN_PUT, row, e) < 0 ||
+	    (over &&
+	     control_audit(s->db, NULL, "backup.create", row->id, NULL, e)))
+		return -1;
+	sup_done_later(s, done, row->id, true, NULL);
+	return 0;
+}
+
+int sup_audit(struct sup *s, const char *act, const char *subject,
+	      const char *detail, const char *by, struct sup_done done,
+	      struct err *e)
+{
+	control_set_actor(by);
+	if (!act || text_check_key("act", act, 64, e))
+		return act ? -1 : err_set(e, ERR_INVALID, "\"act\" is missing");
+	if (step_begin(&s->step, e) ||
+	    control_audit(s->db, NULL, act, subject, detail, e))
+		return -1;
+	sup_done_later(s, done, subject ? subject : act, true, NULL);
+	return 0;
+}
+
+/* --- another file for an agent ----------------------------------------- */
+
+struct swap {
+	struct sup_done done;
+	struct agent_database_row row;
+	const char *path, *before;
+};
+
+static void swap_files(void *arg, const struct err *failed)
+{
+	struct swap *w = arg;
+	struct sup_result r = {.failed = failed, .changed = true};
+	struct err e;
+
+	if (!failed && registry_swap_files(&w->row, w->path, w->before, &e)) {
+		log_error(LT("msg", "an agent's file cannot be replaced"),
+			  LT("agent", w->row.agent), LT("error", e.text));
+		r.failed = &e;
+	}
+	if (w->done.call)
+		w->done.call(w->done.arg, &r);
+}
+
+/* Beside the agent's file and nowhere else: what is asked for by HTTP must not
+ * move files about. */
+static int check_place(const char *path, const char *file, struct err *e)
+{
+	const char *slash = strrchr(file, '/');
+	size_t n = slash ? (size_t)(slash - file) + 1 : 0;
+
+	if (path && !strncmp(path, file, n) && !strchr(path + n, '/') &&
+	    !strncmp(path + n, "restore-", 8))
+		return 0;
+	return err_set(e, ERR_INVALID,
+		       "\"path\" must be a restored file in %.*s", (int)n,
+		       file);
+}
+
+int sup_agent_restore(struct sup *s, const char *name, const char *path,
+		      const char *by, struct sup_done done, struct err *e)
+{
+	struct swap *w = step_alloc(&s->step, sizeof *w);
+	struct arena a = {0};
+	int rc, found;
+
+	control_set_actor(by);
+	if (live_count_agent(&s->lives, name) > 0)
+		return err_set(e, ERR_BUSY,
+			       "agent %s has live runs: wait for their end, or "
+			       "cancel them",
+			       quoted(name).text);
+	found = registry_find(s->db, name, &w->row, &a, e);
+	rc = found < 0 ? -1
+	     : found   ? check_place(path, w->row.path, e)
+		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no file here",
+				 quoted(name).text);
+	if (!rc)
+		rc = step_begin(&s->step, e) ||
+		     registry_swap(s->db, name, path, &w->row, &a, e) ||
+		     control_audit(s->db, NULL, "agent.restore", name, NULL, e);
+	if (!rc) {
+		w->done = done;
+		w->row.agent = step_text(&s->step, w->row.agent);
+		w->row.path = step_text(&s->step, w->row.path);
+		w->path = step_text(&s->step, path);
+		w->before = registry_before(path, &s->step.arena);
+		step_then(&s->step, swap_files, w);
+	}
+	arena_fini(&a);
+	return rc ? -1 : 0;
+}

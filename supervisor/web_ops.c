@@ -1,0 +1,48 @@
+/* What operators' commands ask for: see supervisor/ops.c. */
+#include "supervisor/web_ask.h"
+#include "supervisor/web_body.h"
+#include "supervisor/web_routes.h"
+
+void route_backup_note(void *app, const struct http_request *r,
+		       struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct backup_run_row row = {.ended_at = OPT_NONE};
+	struct err e = {0};
+	int rc = web_body(r, &backup_run_row_shape, &row, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_backup_note(q->web->sup, &row, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_audit_add(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_audit body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_audit_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_audit(q->web->sup, body.act, body.subject, body.detail,
+			       q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+/* Our own readers of the file go first: it must be nobody's. */
+void route_agent_restore(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_path body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_path_shape, &body, &q->arena, &e);
+
+	if (!rc) {
+		agent_files_close(&q->web->files);
+		rc = sup_agent_restore(q->web->sup, http_param(r, "name"),
+				       body.path, q->by, ask_done(q), &e);
+	}
+	ask_verb(q, rc, &e);
+}

@@ -1,0 +1,1 @@
+unit(test_pack ops)

@@ -1,0 +1,166 @@
+"""Operators' commands that are killed, fail or run out of disk in the middle:
+what was there is there, and the same command again does it."""
+import shutil
+import subprocess
+
+import lib
+from skepd_lib import fault_points, faults_bin
+from test_backup import at, create, fill, rows, say
+
+TRIED = set()
+
+
+def armed(home):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    home.bin = faults_bin()
+    return home
+
+
+def with_fault(home, point, how, *args):
+    """Runs skep so that it dies or fails at the point, and must have reached
+    it."""
+    TRIED.add(point)
+    r = home.skep(*args, env={"SKEP_FAULT": "%s:%s" % (point, how)}, code=None)
+    if how == "kill":
+        assert r.code == -9, (point, r.code, r.err)
+    else:
+        assert r.code == 74 and "fault injected" in r.err, (point, r.code, r.err)
+
+
+def litter(home):
+    """What a command left beside its work."""
+    return [p for d in (home.dir, home.path / "backups") for p in d.glob(".skep*")
+            ] + list((home.path / "backups").glob(".work*"))
+
+
+def try_points(home, prefix, check):
+    for point in fault_points():
+        if point.startswith(prefix):
+            for how in ("error", "kill"):
+                check(point, how)
+
+
+def test_a_backup_that_dies_leaves_nothing_that_looks_like_one(home):
+    fill(armed(home), "ann", "bob")
+
+    def check(point, how):
+        path = home.dir / ("%s-%s.tar" % (point, how))
+        with_fault(home, point, how, "backup", "create", path)
+        assert not path.exists(), point
+        if how == "error":
+            assert not litter(home), (point, litter(home))
+        state = home.skep("backup", "ls", "--json").lines[0]
+        assert state["state"] == "failed", (point, state)
+        create(home, path.name)
+        home.skep("backup", "verify", path)
+        assert not litter(home), (point, litter(home))
+    try_points(home, "backup_", check)
+
+
+def test_a_restore_that_dies_leaves_the_old_home_or_the_new(home):
+    fill(armed(home), "ann", "bob")
+    path = create(home)
+    old = rows(home, home.agent_db("ann"))["event"]
+    say(home, "ann", "three")
+    new = rows(home, home.agent_db("ann"))["event"]
+    assert len(new) == len(old) + 1
+
+    def check(point, how):
+        if point == "restore_activate":
+            return
+        with_fault(home, point, how, "backup", "restore", path)
+        got = rows(home, home.agent_db("ann"))["event"]
+        # at the last point the restored home is in place already
+        assert got == (old if point == "restore_swapped" else new), point
+        before = [p for p in home.dir.iterdir() if p.name.startswith(
+            (".skep-restore", "home.before"))]
+        if point == "restore_swapped":
+            kept = at(home, before[0])
+            assert rows(home, kept.agent_db("ann"))["event"] == new, before
+        home.skep("session", "ls", "--agent", "ann")
+        home.integrity()
+        home.skep("backup", "restore", path)
+        assert rows(home, home.agent_db("ann"))["event"] == old
+        last = sorted(home.dir.glob("home.before-*"))[-1]
+        if point != "restore_swapped":
+            assert rows(home, at(home, last).agent_db("ann"))["event"] == new
+        say(home, "ann", "three")
+        for p in home.dir.glob("home.before-*"):
+            shutil.rmtree(p)
+        for p in home.dir.glob(".skep-restore*"):
+            shutil.rmtree(p)
+        # the same rows again, so that the next point can compare
+        new[:] = rows(home, home.agent_db("ann"))["event"]
+    try_points(home, "restore_", check)
+
+
+def test_one_agent_restored_by_halves_is_the_old_or_the_new(home):
+    fill(armed(home), "ann", "bob")
+    path = create(home)
+    say(home, "ann", "three")
+    for how in ("error", "kill"):
+        with_fault(home, "restore_activate", how, "backup", "restore", path,
+                   "--agents", "ann", "--activate")
+        assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(3,)]
+        home.skep("session", "ls", "--agent", "ann")
+    home.skep("backup", "restore", path, "--agents", "ann", "--activate")
+    assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
+    say(home, "ann", "again")
+    home.integrity()
+
+
+def on_small_disk(home, size, text, code=0):
+    """Runs a shell script with $SMALL, a disk of that size."""
+    small = home.dir / "small"
+    small.mkdir(exist_ok=True)
+    script = ("mount -t tmpfs -o size=%s,mode=0700 none $SMALL && { %s\n}" %
+              (size, text))
+    env = dict(home.env, SMALL=str(small), SKEP=str(home.bin / "skep"))
+    p = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec", script],
+                       env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       timeout=100, cwd=home.dir)
+    said = p.stdout.decode()
+    if "unshare:" in said or "mount:" in said:
+        lib.skip("no mounts here: " + said.strip())
+    assert p.returncode == code, (p.returncode, said)
+    return said
+
+
+def test_a_full_disk_fails_a_backup_and_leaves_no_half(home):
+    fill(home, "ann", "bob")
+    said = on_small_disk(home, "500k", """
+        "$SKEP" backup create $SMALL/b.tar && exit 9
+        test $? = 74
+        ls -A $SMALL
+    """)
+    assert "b.tar" not in said.split("\n", 1)[1], said
+    assert "space" in said or "full" in said, said
+
+
+def test_a_full_disk_fails_a_restore_and_leaves_the_target_alone(home):
+    fill(home, "ann", "bob")
+    create(home)
+    said = on_small_disk(home, "600k", """
+        "$SKEP" backup restore b.tar --to $SMALL/new && exit 9
+        test $? = 74
+        ls -A $SMALL
+    """)
+    assert "new" not in said.split("\n", 1)[1].split(), said
+
+
+def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
+    fill(home, "ann", "bob")
+    said = on_small_disk(home, "2500k", """
+        cp -r "$SKEP_HOME" $SMALL/home
+        export SKEP_HOME=$SMALL/home
+        "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite
+        "$SKEP" agent set bob --file $SMALL/home/agents/bob/agent.sqlite
+        head -c 1200k /dev/zero >$SMALL/filler || true
+        "$SKEP" backup create && exit 9
+        rm $SMALL/filler
+        "$SKEP" backup create >/dev/null
+        ls -A $SMALL/home/backups
+        "$SKEP" session append s --agent ann more
+    """)
+    assert ".work" not in said and ".part" not in said, said
