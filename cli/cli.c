@@ -10,6 +10,25 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *cli_words(struct cli *cli, int i)
+{
+	const char *words = cli_arg(cli, i);
+
+	while (cli_arg(cli, ++i))
+		words = arena_printf(&cli->arena, "%s %s", words,
+				     cli_arg(cli, i));
+	return words;
+}
+
+const char *cli_trimmed(struct cli *cli, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+		n--;
+	return arena_textn(&cli->arena, text, n);
+}
+
 const char *cli_arg(const struct cli *cli, int i)
 {
 	return i < cli->args.nwords ? cli->args.words[i] : NULL;

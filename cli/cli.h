@@ -37,6 +37,12 @@ int cli_main(int argc, char **argv); /* the exit status */
 /* The i-th word after the command, or NULL. */
 const char *cli_arg(const struct cli *cli, int i);
 
+/* The words from the i-th on, with blanks between. */
+const char *cli_words(struct cli *cli, int i);
+
+/* A copy without blanks and line breaks at its end. */
+const char *cli_trimmed(struct cli *cli, const char *text);
+
 /* Options, checked for their kind already. */
 const char *cli_option(const struct cli *cli, const char *name); /* or NULL */
 bool cli_flag(const struct cli *cli, const char *name);

@@ -12,26 +12,6 @@
 SHAPE_DECLARE(hit_view, HIT);
 SHAPE_DEFINE(hit_view, HIT);
 
-/* The words of the command line, with blanks between. */
-static const char *query_of(struct cli *cli)
-{
-	const char *q = cli_arg(cli, 0);
-
-	for (int i = 1; cli_arg(cli, i); i++)
-		q = arena_printf(&cli->arena, "%s %s", q, cli_arg(cli, i));
-	return q;
-}
-
-/* A snippet at the end of an event has the event's last line break. */
-static const char *trimmed(struct cli *cli, const char *snippet)
-{
-	size_t n = strlen(snippet);
-
-	while (n > 0 && (snippet[n - 1] == '\n' || snippet[n - 1] == ' '))
-		n--;
-	return arena_textn(&cli->arena, snippet, n);
-}
-
 static unsigned flags_of(const struct cli *cli)
 {
 	static const struct {
@@ -51,7 +31,7 @@ static unsigned flags_of(const struct cli *cli)
 
 static int session_search(struct cli *cli, struct err *e)
 {
-	struct search s = {.query = query_of(cli),
+	struct search s = {.query = cli_words(cli, 0),
 			   .flags = flags_of(cli),
 			   .session = cli_option(cli, "session"),
 			   .type = cli_option(cli, "type"),
@@ -71,7 +51,7 @@ static int session_search(struct cli *cli, struct err *e)
 		struct hit_view v = {
 			hits[i].key,   hits[i].seq,
 			hits[i].type,  hits[i].at,
-			hits[i].score, trimmed(cli, hits[i].snippet),
+			hits[i].score, cli_trimmed(cli, hits[i].snippet),
 			hits[i].sid};
 
 		table_add(t, &v);

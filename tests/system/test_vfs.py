@@ -232,3 +232,30 @@ def test_a_full_quota_is_told_to_programs(home):
         raise AssertionError("300 kB went into 100 kB")
     except OSError as e:
         assert e.errno in (28, 122), e
+
+
+def test_words_are_found_in_files_that_change(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+
+    def found(*words):
+        return [r["path"] for r in
+                home.skep("vfs", "search", "a", *words, "--json").lines]
+    home.skep("vfs", "put", "a", "docs/x.md", "--parents",
+              input="The quick brown fox\n")
+    home.skep("vfs", "put", "a", "y", input="a quick note\n")
+    home.skep("vfs", "put", "a", "bin", input="quick\0\1")
+    assert sorted(found("quick")) == ["docs/x.md", "y"]
+    assert "The [quick] brown fox\n" in home.skep(
+        "vfs", "search", "a", "quick", "--below", "docs").out
+    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("vfs", "put", "a", "y", input="slow\n")
+    home.skep("vfs", "mv", "a", "docs", "papers")
+    assert found("quick") == ["papers/x.md"]
+    home.skep("vfs", "rm", "a", "papers", "--recursive")
+    assert found("quick") == [] and found("slow") == ["y"]
+    home.skep("vfs", "rollback", "a", "s")
+    assert sorted(found("quick")) == ["docs/x.md", "y"]
+    assert found("quick", "--rebuild", "--limit", "1", "--skip", "1") != []
+    assert "grep" in home.refused(69, "vfs", "search", "a:main@s", "quick")
+    home.refused(64, "vfs", "search", "a", "AND", "--advanced")
+    home.refused(64, "vfs", "search", "a", "")

@@ -58,9 +58,10 @@ static const char *text_of(struct sql *db, const char *fmt, ...)
 	return out;
 }
 
-#define TABLES                                     \
-	"FROM sqlite_schema WHERE type = 'table' " \
-	"AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'search_text_*'"
+#define TABLES                                          \
+	"FROM sqlite_schema WHERE type = 'table' "      \
+	"AND name NOT GLOB 'sqlite_*' AND name NOT IN " \
+	"(SELECT name FROM pragma_table_list WHERE type = 'shadow')"
 
 /* --- vocabularies ----------------------------------------------------- */
 

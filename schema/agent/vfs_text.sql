@@ -1,0 +1,55 @@
+-- Full text of workspaces: bringing the index up to date, then asking it.
+
+-- query vfs_text_mark_get (ns i64) -> (seq i64)
+SELECT seq FROM vfs_text_mark WHERE ns = :ns;
+
+-- query vfs_text_mark_put (ns i64, seq i64)
+INSERT INTO vfs_text_mark (ns, seq) VALUES (:ns, :seq)
+ON CONFLICT (ns) DO UPDATE SET seq = excluded.seq;
+
+-- query vfs_text_bounds (ns i64) -> (first i64, last i64)
+-- The oldest change that is still known, and the namespace's newest.
+SELECT coalesce((SELECT min(seq) FROM vfs_journal), 0) AS first,
+       coalesce((SELECT seq FROM vfs_journal WHERE ns = :ns
+                  ORDER BY seq DESC LIMIT 1), 0) AS last;
+
+-- query vfs_text_changes (ns i64, seq i64, count i64) -> (seq i64, op i64, ino i64)
+SELECT seq, op, ino FROM vfs_journal
+ WHERE seq > :seq AND ns = :ns ORDER BY seq LIMIT :count;
+
+-- query vfs_text_behind (lo i64, hi i64, count i64) -> (id i64)
+-- Files that are not as they were when they were looked at, or never were. Of
+-- those that lie on the host only what was written here counts.
+SELECT i.id FROM vfs_inode i LEFT JOIN vfs_text_file f ON f.id = i.id
+ WHERE i.id >= :lo AND i.id < :hi AND i.mode & 61440 = 32768
+   AND (f.id IS NULL OR f.changed <> i.changed OR f.size <> i.size)
+   AND (i.below IS NULL OR i.blob > 0 OR EXISTS
+        (SELECT 1 FROM vfs_chunk c WHERE c.id = i.id))
+ ORDER BY i.id LIMIT :count;
+
+-- query vfs_text_gone (lo i64, hi i64, count i64) -> (id i64)
+SELECT f.id FROM vfs_text_file f LEFT JOIN vfs_inode i ON i.id = f.id
+ WHERE f.id >= :lo AND f.id < :hi AND i.id IS NULL
+ ORDER BY f.id LIMIT :count;
+
+-- query vfs_text_file_put (id i64, changed i64, size i64)
+INSERT INTO vfs_text_file (id, changed, size) VALUES (:id, :changed, :size)
+ON CONFLICT (id) DO UPDATE SET changed = excluded.changed, size = excluded.size;
+
+-- query vfs_text_file_drop (id i64)
+DELETE FROM vfs_text_file WHERE id = :id;
+
+-- query vfs_text_put (id i64, text text)
+INSERT OR REPLACE INTO vfs_text (rowid, text) VALUES (:id, :text);
+
+-- query vfs_text_drop (id i64)
+DELETE FROM vfs_text WHERE rowid = :id;
+
+-- query vfs_text_best (match text, lo i64, hi i64) -> (id i64, score f64)
+SELECT rowid AS id, -rank AS score FROM vfs_text
+ WHERE vfs_text MATCH :match AND rowid >= :lo AND rowid < :hi
+ ORDER BY rank, rowid;
+
+-- query vfs_text_snippet (match text, id i64) -> (snippet text)
+SELECT snippet(vfs_text, 0, '[', ']', '…', 16) AS snippet FROM vfs_text
+ WHERE vfs_text MATCH :match AND rowid = :id;
