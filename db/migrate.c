@@ -155,6 +155,19 @@ static int run_migration(struct sql *db, const struct db_schema *s, int number,
 	return rc;
 }
 
+/* SQLite would keep what it may have to undo of a statement in a file in
+ * /var/tmp; but nothing of ours is written outside the home. */
+static int run_migrations(struct sql *db, const struct db_schema *s,
+			  int64_t version, struct err *e)
+{
+	if (sql_script(db, "PRAGMA temp_store=MEMORY", e))
+		return -1;
+	while (version < s->version)
+		if (run_migration(db, s, (int)++version, e))
+			return -1;
+	return sql_script(db, "PRAGMA temp_store=DEFAULT", e);
+}
+
 static int has_column(struct sql *db, const struct db_column *c, bool *has,
 		      struct err *e)
 {
@@ -217,9 +230,8 @@ static int migrate(struct sql *db, const struct db_schema *s, unsigned flags,
 					 " and must first be opened for "
 					 "writing to reach version %d",
 					 sql_path(db), version, s->version);
-	while (version < s->version)
-		if (run_migration(db, s, (int)++version, e))
-			return -1;
+	if (version < s->version && run_migrations(db, s, version, e))
+		return -1;
 	return add_columns(db, s, e);
 }
 
