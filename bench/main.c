@@ -87,14 +87,26 @@ static const struct bench_option *known(const struct bench_option *o,
 	return NULL;
 }
 
+static int read_seconds(const char *text, double *out, struct err *e)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (*text && !*end && *out >= 0.01 && *out <= 3600)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "--seconds: '%s' is no number from 0.01 to 3600",
+		       quoted(text).text);
+}
+
 static int take_common(struct bench_run *r, const char *name, const char *value,
 		       struct err *e)
 {
 	int64_t n = 0;
 
 	if (!strcmp(name, "seconds"))
-		r->seconds = strtod(value, NULL);
-	else if (!strcmp(name, "rounds")) {
+		return read_seconds(value, &r->seconds, e);
+	if (!strcmp(name, "rounds")) {
 		if (text_i64("--rounds", value, 1, SAMPLES_MAX, &n, e))
 			return -1;
 		r->rounds = (int)n;
@@ -108,8 +120,6 @@ static int take_common(struct bench_run *r, const char *name, const char *value,
 		r->output = OUTPUT_CSV;
 	else
 		r->report = value;
-	if (r->seconds < 0 || r->seconds > 3600)
-		return err_set(e, ERR_USAGE, "--seconds: 0.01 to 3600");
 	return 0;
 }
 
@@ -211,6 +221,15 @@ static int wants_help(int argc, char **argv)
 	return 0;
 }
 
+static const char *names(void)
+{
+	return ""
+#define BENCH(name) " " #name
+#include "bench/benches.def"
+#undef BENCH
+	       " all";
+}
+
 static int bench_command(const char *name, int argc, char **argv, struct err *e)
 {
 	const struct bench *b = find(name);
@@ -219,9 +238,8 @@ static int bench_command(const char *name, int argc, char **argv, struct err *e)
 
 	if (!b && strcmp(name, "all") != 0)
 		return err_set(e, ERR_USAGE,
-			       "there is no benchmark '%s'; `skep-bench list` "
-			       "shows them",
-			       quoted(name).text);
+			       "there is no benchmark '%s'; there are:%s",
+			       quoted(name).text, names());
 	if (b && wants_help(argc, argv)) {
 		help(b);
 		return 0;

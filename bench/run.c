@@ -48,25 +48,28 @@ int64_t bench_option_i64(const struct bench_run *r, const char *name,
 	return other;
 }
 
+static void make_temp(char *path)
+{
+	struct err e;
+
+	if (mkdtemp(path))
+		return;
+	(void)err_errno_set(&e, "%s", path);
+	(void)fprintf(stderr, "skep-bench: %s (see --dir)\n", e.text);
+	exit(err_exit_status(e.code));
+}
+
 const char *bench_dir(struct bench_run *r, const char *name)
 {
 	char *path;
-	struct err e;
 
 	if (!r->work[0]) {
 		snprintf(r->work, sizeof r->work, "%.400s/skep-bench-XXXXXX",
 			 r->dir);
-		if (!mkdtemp(r->work)) {
-			perror(r->work);
-			exit(err_exit_status(ERR_IO));
-		}
+		make_temp(r->work);
 	}
 	path = arena_printf(&r->arena, "%s/%s-XXXXXX", r->work, name);
-	if (!mkdtemp(path)) {
-		(void)err_errno_set(&e, "%s", path);
-		(void)fprintf(stderr, "skep-bench: %s\n", e.text);
-		exit(err_exit_status(e.code));
-	}
+	make_temp(path);
 	return path;
 }
 
