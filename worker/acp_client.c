@@ -204,10 +204,38 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return begun(x, reply->result, e);
 }
 
+static void add_word(struct buf *b, const char *text)
+{
+	buf_addc(b, ',');
+	json_add_string(b, text, strlen(text));
+}
+
+/* The workspace as an MCP server, which the agent starts where it is itself. */
+static void add_server(struct acp *x, struct buf *b)
+{
+	const struct msg_start *s = x->run->start;
+	char program[PATH_MAX];
+	struct err ignored; /* without it the agent has its own tools */
+
+	if (!x->config.mcp || workspace_program(program, &ignored))
+		return;
+	buf_adds(b, "{\"name\":\"skep\",\"command\":");
+	json_add_string(b, program, strlen(program));
+	buf_adds(b, ",\"args\":[\"--mcp\"");
+	add_word(b, x->run->workspace->dir);
+	if (workspace_ns(x->run->workspace)) {
+		add_word(b, s->agent_db);
+		add_word(b, s->agent);
+	}
+	buf_adds(b, "],\"env\":[]}");
+}
+
 static void add_place(struct acp *x, struct buf *b)
 {
 	add_member(b, "cwd", x->run->workspace->dir);
-	buf_adds(b, ",\"mcpServers\":[]}");
+	buf_adds(b, ",\"mcpServers\":[");
+	add_server(x, b);
+	buf_adds(b, "]}");
 }
 
 static int new_session(struct acp *x, struct err *e)

@@ -36,6 +36,7 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 {
 	c->mode = arena_text(a, json_text(v, "mode", NULL));
 	c->auth = arena_text(a, json_text(v, "auth", NULL));
+	c->mcp = json_bool(v, "mcp", true);
 	c->ask_timeout_ms = json_i64(v, "ask_timeout_ms", OPT_NONE);
 	if (c->ask_timeout_ms != OPT_NONE && c->ask_timeout_ms < 0)
 		return err_set(e, ERR_INVALID,
@@ -51,8 +52,9 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		    const char *cwd, struct arena *a, struct err *e)
 {
 	static const char *const members[] = {
-		"command", "shell", "env",         "pass",           "mode",
-		"options", "auth",  "permissions", "ask_timeout_ms", NULL};
+		"command",        "shell",   "env",  "pass",
+		"mode",           "options", "auth", "permissions",
+		"ask_timeout_ms", "mcp",     NULL};
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("acp", text, strlen(text), e);
 	int rc;

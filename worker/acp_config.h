@@ -14,6 +14,8 @@
  *   "permissions": {…}                  rules: worker/permission.h
  *   "ask_timeout_ms": 60000             a question that nobody answers for so
  *                                       long is denied (it waits for ever)
+ *   "mcp": false                        the workspace's MCP server is not
+ *                                       offered
  */
 struct acp_option {
 	const char *id;
@@ -27,6 +29,7 @@ struct acp_config {
 	struct acp_option *options;
 	int noptions;
 	struct permissions permissions;
+	bool mcp;               /* offer the workspace as an MCP server */
 	int64_t ask_timeout_ms; /* OPT_NONE: none */
 };
 

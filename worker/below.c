@@ -67,38 +67,9 @@ int below_open(const struct below *b, const char *path, int flags, mode_t mode,
 	return fd < 0 ? failed(path, e) : fd;
 }
 
-/* Makes one directory, whose parent is there. */
-static int make_one(const struct below *b, const char *path, struct err *e)
-{
-	const char *name;
-	int parent = below_parent(b, path, false, &name, e), rc;
-
-	if (parent < 0)
-		return -1;
-	rc = mkdirat(parent, name, 0777);
-	close(parent);
-	return rc && errno != EEXIST ? failed(path, e) : 0;
-}
-
-int below_make_dir(const struct below *b, const char *path, struct err *e)
-{
-	char part[PATH_MAX];
-	size_t n = strlen(path), at = 0;
-
-	if (n >= sizeof part)
-		return err_set(e, ERR_INVALID, "the path is too long");
-	while (at < n) {
-		at += strspn(path + at, "/");
-		at += strcspn(path + at, "/");
-		snprintf(part, sizeof part, "%.*s", (int)at, path);
-		if (strcmp(part, ".") != 0 && make_one(b, part, e))
-			return -1;
-	}
-	return 0;
-}
-
-int below_parent(const struct below *b, const char *path, bool make,
-		 const char **name, struct err *e)
+/* The directory of a path, which is there. */
+static int open_parent(const struct below *b, const char *path,
+		       const char **name, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX] = ".";
@@ -111,9 +82,58 @@ int below_parent(const struct below *b, const char *path, bool make,
 		return err_set(e, ERR_INVALID, "the path is too long");
 	if (slash)
 		snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-	if (make && slash && below_make_dir(b, dir, e))
-		return -1;
 	return below_open(b, dir, O_PATH | O_DIRECTORY, 0, e);
+}
+
+static int make_one(const struct below *b, const char *path, struct err *e)
+{
+	const char *name;
+	int parent = open_parent(b, path, &name, e), rc;
+
+	if (parent < 0)
+		return -1;
+	rc = mkdirat(parent, name, 0777);
+	close(parent);
+	return rc && errno != EEXIST ? failed(path, e) : 0;
+}
+
+/* Makes the first n bytes of the path, directory by directory. */
+static int make_dirs(const struct below *b, const char *path, size_t n,
+		     struct err *e)
+{
+	char part[PATH_MAX];
+	size_t at = 0;
+
+	if (n >= sizeof part)
+		return err_set(e, ERR_INVALID, "the path is too long");
+	while (at < n) {
+		at += strspn(path + at, "/");
+		at += strcspn(path + at, "/");
+		snprintf(part, sizeof part, "%.*s", (int)(at < n ? at : n),
+			 path);
+		if (strcmp(part, ".") != 0 && make_one(b, part, e))
+			return -1;
+	}
+	return 0;
+}
+
+int below_make_dir(const struct below *b, const char *path, struct err *e)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return make_dirs(b, path, n, e);
+}
+
+int below_parent(const struct below *b, const char *path, bool make,
+		 const char **name, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (make && slash && make_dirs(b, path, (size_t)(slash - path), e))
+		return -1;
+	return open_parent(b, path, name, e);
 }
 
 static int read_all(int fd, const char *path, struct buf *out, struct err *e)

@@ -36,6 +36,27 @@ int below_parent(const struct below *b, const char *path, bool make,
 		 const char **name, struct err *e);
 int below_make_dir(const struct below *b, const char *path, struct err *e);
 
+/*
+ * Everything below `start` (a directory), in the order of names: a directory
+ * before what is in it, and with `leaving` again after it. Links are not
+ * followed. fn returns 0, -1 to stop with its error, or BELOW_SKIP not to look
+ * into a directory.
+ */
+#define BELOW_SKIP 1
+
+struct below_item {
+	const char *path; /* from start */
+	const char *name;
+	int depth; /* 0: in start itself */
+	bool is_dir, is_file;
+	bool leaving;
+	bool first; /* of its directory */
+};
+
+typedef int below_fn(void *arg, const struct below_item *item, struct err *e);
+int below_walk(const struct below *b, const char *start, below_fn *fn,
+	       void *arg, struct err *e);
+
 /* A whole file, at most BELOW_FILE_MAX bytes; only plain files. */
 int below_read(const struct below *b, const char *path, struct buf *out,
 	       struct err *e);

@@ -19,7 +19,7 @@
 #define SERVER    "skep-worker"
 
 /* Beside the program that we are: the spawner forks workers without exec. */
-static int server_path(char out[PATH_MAX], struct err *e)
+int workspace_program(char out[PATH_MAX], struct err *e)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -43,7 +43,7 @@ static int start_server(struct workspace *w, struct err *e)
 	if (scratch && !s->workspace)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "vfs-scratch needs a directory below it");
-	if (server_path(path, e))
+	if (workspace_program(path, e))
 		return -1;
 	argv[0] = path;
 	argv[1] = arena_text(a, "--mount");

@@ -5,6 +5,8 @@
 #include "worker/child.h"
 #include "worker/run.h"
 
+#include <limits.h>
+
 /*
  * Where the commands of a run work.
  *
@@ -33,6 +35,9 @@ struct workspace {
  * ends. ERR_UNSUPPORTED where the machine cannot mount; ERR_CANCELED if the run
  * shall end meanwhile. */
 int workspace_open(struct run *r, struct err *e);
+
+/* The path of skep-worker, for processes that we or an agent start. */
+int workspace_program(char out[PATH_MAX], struct err *e);
 
 /* The namespaces that commands must enter, or NULL. */
 const struct child_ns *workspace_ns(const struct workspace *w);

@@ -7,6 +7,7 @@ $ACP_STATE/heard. $ACP_CAN names what it says that it can: load, resume.
   {"update": {…}}                   session/update
   {"say": "text"}                   the same, with a chunk of a message
   {"call": "method", "params": {}}  asks the client; the answer is said back
+  {"tool": "name", "args": {}}      calls a tool of the MCP server it was given
   {"raw": "bytes"}                  a line as it is
   {"sleep": seconds}                or until it is cancelled
   {"stop": "reason"}                ends the turn
@@ -17,6 +18,7 @@ import json
 import os
 import pathlib
 import queue
+import subprocess
 import sys
 import threading
 
@@ -74,6 +76,7 @@ class Agent:
             {"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]}}
 
     def session_new(self, params):
+        self.servers = params["mcpServers"]
         if "login" in CAN and not (STATE / "login").exists():
             return {"error": {"code": -32000, "message": "log in"}}
         n = len(list(STATE.glob("s-*"))) + 1
@@ -150,12 +153,30 @@ class Agent:
                                                       getattr(self, "term", 0))
             self.say(session, json.dumps(got.get("result", got.get("error")))
                      + "\n")
+        elif "tool" in step:
+            self.say(session, json.dumps(self.tool(step)) + "\n")
         elif "sleep" in step:
             self.cancelled.wait(step["sleep"])
         elif "exit" in step:
             sys.stderr.write("going away\n")
             sys.stderr.flush()
             os._exit(step["exit"])
+
+    def tool(self, step):
+        """Starts the server as real agents do, for each call anew."""
+        s = self.servers[0]
+        ask = [("initialize", {"protocolVersion": "2025-06-18",
+                               "capabilities": {}, "clientInfo":
+                               {"name": "fake", "version": "1"}}),
+               ("tools/call", {"name": step["tool"],
+                               "arguments": step.get("args", {})})]
+        text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m,
+                                   "params": p}) + "\n"
+                       for i, (m, p) in enumerate(ask))
+        p = subprocess.run([s["command"]] + s["args"], input=text, text=True,
+                           stdout=subprocess.PIPE, check=True)
+        got = json.loads(p.stdout.splitlines()[1])["result"]
+        return [got["isError"], got["content"][0]["text"]]
 
     def turns_of(self):
         while True:

@@ -1,0 +1,109 @@
+/* Whatever an agent asks of its workspace's server: every answer is a message,
+ * and nothing outside of the workspace is touched. */
+#include "worker/mcp.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CANARY "untouched"
+
+static char top[] = "/tmp/skep-fuzz-mcp-XXXXXX";
+static char root[64], canary[64];
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static int drop(void *arg, const struct below_item *item, struct err *e)
+{
+	const struct below *b = arg;
+
+	(void)e;
+	if (!item->is_dir)
+		(void)unlinkat(b->fd, item->path, 0);
+	else if (item->leaving)
+		(void)unlinkat(b->fd, item->path, AT_REMOVEDIR);
+	return 0;
+}
+
+static void clean(void)
+{
+	struct below b = {.fd = open(root, O_RDONLY | O_DIRECTORY),
+			  .dir = root};
+	struct err ignored;
+
+	(void)below_walk(&b, ".", drop, &b, &ignored);
+	below_close(&b);
+}
+
+static void clean_all(void)
+{
+	clean();
+	(void)unlink(canary);
+	(void)rmdir(root);
+	(void)rmdir(top);
+}
+
+static void set_up(void)
+{
+	int fd;
+
+	demand(mkdtemp(top) != NULL);
+	snprintf(root, sizeof root, "%s/root", top);
+	snprintf(canary, sizeof canary, "%s/canary", top);
+	demand(mkdir(root, 0700) == 0);
+	fd = open(canary, O_CREAT | O_WRONLY, 0600);
+	demand(write(fd, CANARY, strlen(CANARY)) == (ssize_t)strlen(CANARY));
+	close(fd);
+	(void)atexit(clean_all);
+}
+
+static void check_canary(void)
+{
+	char text[32] = "";
+	int fd = open(canary, O_RDONLY);
+
+	demand(fd >= 0 && read(fd, text, sizeof text - 1) >= 0);
+	close(fd);
+	demand(strcmp(text, CANARY) == 0);
+}
+
+static int check_line(void *arg, const struct line *line, struct err *e)
+{
+	cJSON *v = json_parse_object("sent", line->p, line->n, e);
+
+	(void)arg;
+	demand(v && cJSON_GetObjectItemCaseSensitive(v, "id"));
+	demand((!cJSON_GetObjectItemCaseSensitive(v, "result")) !=
+	       (!cJSON_GetObjectItemCaseSensitive(v, "error")));
+	cJSON_Delete(v);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct lines sent;
+	struct mcp m;
+	struct err e;
+
+	if (!root[0])
+		set_up();
+	mcp_init(&m, root, open(root, O_RDONLY | O_DIRECTORY));
+	demand(mcp_feed(&m, (const char *)data, size, &e) == 0);
+	lines_init(&sent, 64u << 20);
+	demand(lines_add(&sent, m.out.p, m.out.n, check_line, NULL, &e) == 0);
+	lines_fini(&sent);
+	mcp_fini(&m);
+	check_canary();
+	clean();
+	return 0;
+}

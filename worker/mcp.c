@@ -1,0 +1,270 @@
+#include "worker/mcp.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEWEST     "2025-06-18"
+#define OUT_MAX    (64u << 20)
+#define READ_BYTES (64u << 10)
+
+static const struct tool {
+	const char *name;
+	mcp_tool *run;
+	const char *args;
+	const char *about;
+} tools[] = {
+#define TOOL(name, fn, args, about) {#name, mcp_##fn, args, about},
+#include "worker/mcp_tools.def"
+#undef TOOL
+};
+
+/* How an argument of a type is described, and what it must be. */
+static const struct type {
+	const char *word;
+	const char *schema;
+	cJSON_bool (*is)(const cJSON *v);
+} types[] = {
+	{"string", "{\"type\":\"string\"}", cJSON_IsString},
+	{"number", "{\"type\":\"number\"}", cJSON_IsNumber},
+	{"boolean", "{\"type\":\"boolean\"}", cJSON_IsBool},
+	{"strings", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
+	 cJSON_IsArray},
+	{"edits",
+	 "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+	 "\"oldText\":{\"type\":\"string\"},\"newText\":{\"type\":\"string\"}},"
+	 "\"required\":[\"oldText\",\"newText\"]}}",
+	 cJSON_IsArray},
+};
+
+struct arg {
+	char name[32];
+	char type[16];
+	bool needed;
+};
+
+/* The next argument of a list, or false; *at moves on. */
+static bool next_arg(const char **at, struct arg *a)
+{
+	size_t n = strcspn(*at, ":"), t;
+
+	if (!**at)
+		return false;
+	t = strcspn(*at + n + 1, "! ");
+	snprintf(a->name, sizeof a->name, "%.*s", (int)n, *at);
+	snprintf(a->type, sizeof a->type, "%.*s", (int)t, *at + n + 1);
+	*at += n + 1 + t;
+	a->needed = **at == '!';
+	*at += strspn(*at, "! ");
+	return true;
+}
+
+static const struct type *type_of(const struct arg *a)
+{
+	size_t i = 0;
+
+	while (strcmp(types[i].word, a->type) != 0)
+		i++; /* the table above is complete: a test asks for all */
+	return &types[i];
+}
+
+static void add_schema(struct buf *b, const char *args)
+{
+	struct buf needed = BUF_MAX(1024);
+	const char *at = args;
+	struct arg a;
+
+	buf_adds(b, "{\"type\":\"object\",\"properties\":{");
+	while (next_arg(&at, &a)) {
+		buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",",
+			 a.name, type_of(&a)->schema);
+		if (a.needed)
+			buf_addf(&needed, "%s\"%s\"", needed.n ? "," : "",
+				 a.name);
+	}
+	buf_addf(b, "},\"required\":[%s]}", needed.p);
+	buf_fini(&needed);
+}
+
+static int on_list(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct buf b = BUF_MAX(1 << 20);
+
+	(void)e;
+	buf_adds(&b, "{\"tools\":[");
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+		buf_addf(&b,
+			 "%s{\"name\":\"%s\",\"description\":", i ? "," : "",
+			 tools[i].name);
+		json_add_string(&b, tools[i].about, strlen(tools[i].about));
+		buf_adds(&b, ",\"inputSchema\":");
+		add_schema(&b, tools[i].args);
+		buf_addc(&b, '}');
+	}
+	buf_adds(&b, "]}");
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+static int check_args(const struct tool *t, const cJSON *args, struct err *e)
+{
+	const char *at = t->args;
+	struct arg a;
+
+	while (next_arg(&at, &a)) {
+		const cJSON *v = cJSON_GetObjectItemCaseSensitive(args, a.name);
+
+		if ((!v || cJSON_IsNull(v)) && !a.needed)
+			continue;
+		if (!v || !type_of(&a)->is(v))
+			return err_set(e, ERR_INVALID,
+				       "%s needs %s, of the type %s", t->name,
+				       a.name, a.type);
+	}
+	return 0;
+}
+
+/* A tool that failed is an answer too: the agent reads why. */
+static void answer(struct rpc *r, const char *id, const struct buf *text,
+		   bool failed)
+{
+	struct buf b = BUF_MAX(8 * MCP_TEXT_MAX);
+
+	buf_adds(&b, "{\"content\":[{\"type\":\"text\",\"text\":");
+	json_add_string(&b, text->p, text->n);
+	buf_addf(&b, "}],\"isError\":%s}", failed ? "true" : "false");
+	rpc_answer(r, id, b.p);
+	buf_fini(&b);
+}
+
+static void call(struct mcp *m, const struct rpc_ask *ask, const struct tool *t)
+{
+	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
+							     "arguments");
+	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+	struct err e;
+	int rc = check_args(t, args, &e);
+
+	if (rc == 0)
+		rc = t->run(m, args, &text, &e);
+	if (rc == 0)
+		rc = buf_ok(&text, "the answer", &e);
+	if (rc) {
+		buf_clear(&text);
+		text.over = false;
+		buf_adds(&text, e.text);
+	}
+	answer(&m->rpc, ask->id, &text, rc != 0);
+	buf_fini(&text);
+}
+
+static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	const char *name = json_text(ask->params, "name", "");
+
+	(void)e;
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+		if (strcmp(tools[i].name, name) != 0)
+			continue;
+		call(r->owner, ask, &tools[i]);
+		return 0;
+	}
+	rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
+	return 0;
+}
+
+/* Nothing that we do depends on the version: the client's is fine. */
+static int on_initialize(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
+{
+	const char *version = json_text(ask->params, "protocolVersion", NEWEST);
+	struct buf b = BUF_MAX(4096);
+
+	(void)e;
+	buf_adds(&b, "{\"protocolVersion\":");
+	json_add_string(&b, version, strnlen(version, 64));
+	buf_addf(&b,
+		 ",\"capabilities\":{\"tools\":{}},\"serverInfo\":{"
+		 "\"name\":\"skep\",\"version\":\"%s\"}}",
+		 SKEP_VERSION);
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+static int on_ping(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	(void)e;
+	rpc_answer(r, ask->id, "{}");
+	return 0;
+}
+
+static const struct rpc_method methods[] = {
+	{"initialize", true, on_initialize},
+	{"ping", true, on_ping},
+	{"tools/list", true, on_list},
+	{"tools/call", true, on_call},
+};
+
+void mcp_init(struct mcp *m, const char *dir, int fd)
+{
+	*m = (struct mcp){.below = {.fd = fd, .dir = dir}};
+	buf_init(&m->out, OUT_MAX);
+	rpc_init(&m->rpc, methods, sizeof methods / sizeof *methods, &m->out,
+		 m);
+}
+
+void mcp_fini(struct mcp *m)
+{
+	rpc_fini(&m->rpc);
+	buf_fini(&m->out);
+	below_close(&m->below);
+}
+
+int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e)
+{
+	return rpc_feed(&m->rpc, p, n, e);
+}
+
+static int write_out(struct mcp *m)
+{
+	while (m->out.n > 0) {
+		ssize_t n = write(STDOUT_FILENO, m->out.p, m->out.n);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		buf_drop(&m->out, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+int mcp_serve(const char *dir, const char *agent_db, const char *agent)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char bytes[READ_BYTES];
+	struct err e = {0};
+	struct mcp m;
+	ssize_t n;
+
+	if (fd < 0) {
+		fprintf(stderr, "skep-worker: %s: %s\n", dir, strerror(errno));
+		return err_exit_status(ERR_NOTFOUND);
+	}
+	mcp_init(&m, dir, fd);
+	m.agent_db = agent_db;
+	m.agent = agent;
+	do
+		n = read(STDIN_FILENO, bytes, sizeof bytes);
+	while ((n < 0 && errno == EINTR) ||
+	       (n > 0 && mcp_feed(&m, bytes, (size_t)n, &e) == 0 &&
+		write_out(&m) == 0));
+	mcp_fini(&m);
+	if (e.code != ERR_OK)
+		fprintf(stderr, "skep-worker: %s\n", e.text);
+	return err_exit_status(e.code);
+}
