@@ -59,7 +59,7 @@ static int plan_scaling(struct bench_run *r, struct plan *p, struct err *e)
 
 	n = read_list(text                ? text
 		      : bench_is_quick(r) ? "1,2"
-					  : "1,2,4,8,16",
+					  : "1,2,4,8,16,32,64",
 		      counts, 16, e);
 	if (n < 0)
 		return -1;
@@ -117,6 +117,21 @@ static const struct {
 	 "PRAGMA busy_timeout=0", true},
 	{SECTION_BUSY, "stand in line", LAYOUT_shared, 0, NULL, false},
 };
+
+/* Many agents that mostly wait, as agents do: what a commit costs them. */
+static void plan_paced(struct bench_run *r, struct plan *p)
+{
+	static const enum layout layouts[] = {LAYOUT_own, LAYOUT_plain_own};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct setting s = {.layout = layouts[i],
+				    .processes = bench_is_quick(r) ? 2 : 64,
+				    .work = p->work};
+
+		s.work.think_us = 1000000 / PACE_PER_S;
+		add(p, SECTION_PACED, layout_name(layouts[i]), s);
+	}
+}
 
 static void plan_changes(struct bench_run *r, struct plan *p)
 {
@@ -195,6 +210,7 @@ static int run(struct bench_run *r, struct err *e)
 	rc = plan_scaling(r, &p, e);
 	if (!rc) {
 		plan_changes(r, &p);
+		plan_paced(r, &p);
 		rc = measure_all(r, &p, e);
 	}
 	if (!rc)
@@ -229,7 +245,7 @@ const struct bench bench_contention = {
 		"a writer works on its sessions in turn.",
 	.options =
 		(const struct bench_option[]){
-			{"processes", "LIST", "numbers of writers: 1,2,4,8,16"},
+			{"processes", "LIST", "numbers of writers: 1,2,4 … 64"},
 			{"layout", "NAME", "only this layout, and no changes"},
 			{"workload", "FILE", "what a writer does, as JSON"},
 			{0}},

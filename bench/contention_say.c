@@ -296,6 +296,41 @@ static void say_ratios(struct bench_run *r, const struct curve *ours,
 	}
 }
 
+static void say_paced(struct bench_run *r, const struct point *points, size_t n)
+{
+	const struct point *ours = NULL, *plain = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(points[i].section, SECTION_PACED) != 0 ||
+		    points[i].rate.n == 0)
+			continue;
+		if (points[i].s.layout == LAYOUT_own)
+			ours = &points[i];
+		else
+			plain = &points[i];
+	}
+	if (!ours || !plain)
+		return;
+	for (int k = 0; k < 2; k++)
+		bench_metric(
+			r,
+			&(struct bench_metric){
+				.metric = "paced_p99_ms",
+				.unit = "ms",
+				.samples = &ours->p99_ms,
+				.less_is_better = true,
+				.against = k ? "limit" : "reference",
+				.against_value = k ? 0.5
+						   : samples_median(
+							     &plain->p99_ms)});
+	bench_say(r,
+		  "%d writers with a file each that commit %d times a second "
+		  "wait %.2f ms at most for 99 of 100 commits; on the "
+		  "reference tables %.2f ms.",
+		  ours->s.processes, PACE_PER_S, samples_median(&ours->p99_ms),
+		  samples_median(&plain->p99_ms));
+}
+
 static void say_fairness(struct bench_run *r, const struct point *points,
 			 size_t n)
 {
@@ -334,6 +369,7 @@ void contention_say(struct bench_run *r, const struct point *points, size_t n)
 	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
 		   "shared");
 	say_fairness(r, points, n);
+	say_paced(r, points, n);
 	say_own(r, &curves[LAYOUT_own]);
 	say_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
 	say_group(r, points, n, &curves[LAYOUT_group], &curves[LAYOUT_shared]);

@@ -9,6 +9,8 @@
 #define SECTION_SYNC       "synchronous"
 #define SECTION_CHECKPOINT "checkpoint of the WAL"
 #define SECTION_BUSY       "how a writer waits for the lock"
+#define SECTION_PACED      "many writers, 50 events/s each"
+#define PACE_PER_S         50
 
 struct point {
 	const char *section;
