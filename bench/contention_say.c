@@ -369,10 +369,10 @@ void contention_say(struct bench_run *r, const struct point *points, size_t n)
 	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
 		   "shared");
 	say_fairness(r, points, n);
-	say_paced(r, points, n);
 	say_own(r, &curves[LAYOUT_own]);
 	say_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
 	say_group(r, points, n, &curves[LAYOUT_group], &curves[LAYOUT_shared]);
+	say_paced(r, points, n);
 	plot_curves(r, curves);
 	plot_waits(r, points, n);
 	plot_timeline(r, points, n);

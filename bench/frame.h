@@ -71,7 +71,8 @@ struct bench_run {
 	int rounds;
 	bool quick;
 	enum bench_output output;
-	const char *report;
+	const char *report; /* file, or NULL */
+	const char *plots;  /* directory, or NULL */
 	struct env env;
 	const char *options[32]; /* own options: name, value, name, value … */
 	size_t noptions;
@@ -97,7 +98,10 @@ void emit_finish(struct bench_run *r); /* text tables and words; CSV nothing */
 
 /* report.c, plot.c */
 int report_write(struct bench_run *r, struct err *e);
-void plot_svg(const struct bench_plot *p, struct buf *out);
+int report_plots(struct bench_run *r, struct err *e);
+void plot_style(struct buf *out); /* for the page that has figures */
+void plot_figure(const struct bench_plot *p, struct buf *out);
+void plot_file(const struct bench_plot *p, struct buf *out); /* a whole SVG */
 void html_text(struct buf *out, const char *text);
 
 /* compare.c, peers.c: commands that measure nothing. */

@@ -27,6 +27,7 @@ static const struct bench_option common[] = {
 	{"json", NULL, "one JSON object a line and metric"},
 	{"csv", NULL, "one row a metric"},
 	{"report", "FILE", "also write a page with plots (HTML, one file)"},
+	{"plots", "DIR", "also write each plot to DIR as SVG"},
 	{"help", NULL, "this text"},
 	{0},
 };
@@ -118,6 +119,8 @@ static int take_common(struct bench_run *r, const char *name, const char *value,
 		r->output = OUTPUT_JSON;
 	else if (!strcmp(name, "csv"))
 		r->output = OUTPUT_CSV;
+	else if (!strcmp(name, "plots"))
+		r->plots = value;
 	else
 		r->report = value;
 	return 0;
@@ -208,6 +211,8 @@ static int run_all(struct bench_run *r, const struct bench *only, struct err *e)
 			rc = run_one(r, benches[i], e);
 	if (r->report && !rc)
 		rc = report_write(r, e);
+	if (r->plots && !rc)
+		rc = report_plots(r, e);
 	if (r->work[0])
 		bench_dir_remove(r, r->work);
 	return rc;

@@ -1,17 +1,34 @@
-/* Line plots as SVG. Colours and fonts come from the page's style sheet, so
- * that a plot is readable in print, light and dark. */
+/* Line plots as SVG, in a page or as a file. Colours come from variables of a
+ * style sheet, so that a plot is readable in print, light and dark. */
 #include "bench/frame.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define WIDTH  720.0
-#define HEIGHT 380.0
-#define LEFT   78.0
-#define RIGHT  16.0
-#define TOP    16.0
-#define BOTTOM 52.0
-#define COLORS 8
+#define WIDTH      720.0
+#define HEIGHT     380.0
+#define LEFT       78.0
+#define RIGHT      16.0
+#define TOP        16.0
+#define BOTTOM     52.0
+#define LEGEND_ROW 20.0
+#define COLORS     8
+
+static const char style[] =
+	":root{--fg:#1b1f24;--bg:#fff;--soft:#57606a;--line:#d0d7de;"
+	"--c0:#0b62d6;--c1:#d1480f;--c2:#188038;--c3:#8430ce;--c4:#b8860b;"
+	"--c5:#00838f;--c6:#c2185b;--c7:#5f6368}\n"
+	"@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;"
+	"--soft:#9198a1;--line:#30363d;--c0:#6cb6ff;--c1:#ff9863;--c2:#6fdd8b;"
+	"--c3:#c9a3ff;--c4:#eac55f;--c5:#56d4dd;--c6:#ff80ab;--c7:#b1bac4}}\n"
+	"@media print{:root{--fg:#000;--bg:#fff;--soft:#333;--line:#bbb;"
+	"--c0:#0b62d6;--c1:#d1480f;--c2:#188038;--c3:#8430ce;--c4:#b8860b;"
+	"--c5:#00838f;--c6:#c2185b;--c7:#5f6368}}\n"
+	"svg text{fill:var(--soft);font:12px system-ui,sans-serif}"
+	"svg .label{fill:var(--fg)}svg .title{fill:var(--fg);font-weight:600;"
+	"font-size:14px}\n"
+	".grid{stroke:var(--line);stroke-width:1}.curve{fill:none;"
+	"stroke-width:2;stroke-linejoin:round}\n";
 
 struct axis {
 	double min;
@@ -174,18 +191,39 @@ static void labels(const struct bench_plot *p, struct buf *out)
 	buf_adds(out, "</text>\n");
 }
 
-static void legend(const struct bench_plot *p, struct buf *out)
+static double legend_height(const struct bench_plot *p)
 {
-	buf_adds(out, "<p class='legend'>");
-	for (size_t i = 0; i < p->nseries; i++) {
-		buf_addf(out, "<span><i class='c%zu'></i>", i % COLORS);
-		html_text(out, p->series[i].name);
-		buf_adds(out, "</span> ");
-	}
-	buf_adds(out, "</p>\n");
+	return LEGEND_ROW * (double)((p->nseries + 1) / 2) + 6;
 }
 
-void plot_svg(const struct bench_plot *p, struct buf *out)
+/* Two columns below the plot. */
+static void legend(const struct bench_plot *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->nseries; i++) {
+		double x = LEFT + (double)(i % 2) * (WIDTH - LEFT) / 2;
+		double y = HEIGHT + LEGEND_ROW * (double)(i / 2);
+
+		buf_addf(out,
+			 "<rect class='c%zu' x='%.1f' y='%.1f' width='10' "
+			 "height='10' rx='2'/><text class='label' x='%.1f' "
+			 "y='%.1f'>",
+			 i % COLORS, x, y, x + 16, y + 10);
+		html_text(out, p->series[i].name);
+		buf_adds(out, "</text>\n");
+	}
+}
+
+void plot_style(struct buf *out)
+{
+	buf_adds(out, style);
+	for (int i = 0; i < COLORS; i++)
+		buf_addf(out,
+			 "polyline.c%d{stroke:var(--c%d)}"
+			 "circle.c%d,rect.c%d{fill:var(--c%d)}\n",
+			 i, i, i, i, i);
+}
+
+static void draw(const struct bench_plot *p, struct buf *out)
 {
 	struct axis x = {1, 0, p->x_scale, LEFT, WIDTH - RIGHT};
 	struct axis y = {1, 0, p->y_scale, HEIGHT - BOTTOM, TOP};
@@ -196,17 +234,38 @@ void plot_svg(const struct bench_plot *p, struct buf *out)
 	}
 	round_axis(&x);
 	round_axis(&y);
-	buf_adds(out, "<figure><figcaption>");
-	html_text(out, p->title);
-	buf_addf(out,
-		 "</figcaption>\n<svg viewBox='0 0 %.0f %.0f' role='img'>\n",
-		 WIDTH, HEIGHT);
 	ticks(&x, out, x_tick);
 	ticks(&y, out, y_tick);
 	for (size_t i = 0; i < p->nseries; i++)
 		curve(&p->series[i], i, &x, &y, out);
 	labels(p, out);
-	buf_adds(out, "</svg>\n");
 	legend(p, out);
-	buf_adds(out, "</figure>\n");
+}
+
+void plot_figure(const struct bench_plot *p, struct buf *out)
+{
+	buf_adds(out, "<figure><figcaption>");
+	html_text(out, p->title);
+	buf_addf(out,
+		 "</figcaption>\n<svg viewBox='0 0 %.0f %.0f' role='img'>\n",
+		 WIDTH, HEIGHT + legend_height(p));
+	draw(p, out);
+	buf_adds(out, "</svg>\n</figure>\n");
+}
+
+void plot_file(const struct bench_plot *p, struct buf *out)
+{
+	buf_addf(out,
+		 "<svg xmlns='http://www.w3.org/2000/svg' "
+		 "viewBox='0 -24 %.0f %.0f'>\n<style>\n",
+		 WIDTH, HEIGHT + legend_height(p) + 24);
+	plot_style(out);
+	buf_addf(out,
+		 "</style>\n<rect y='-24' width='%.0f' height='%.0f' "
+		 "fill='var(--bg)'/>\n<text class='title' x='%d' y='-6'>",
+		 WIDTH, HEIGHT + legend_height(p) + 24, 12);
+	html_text(out, p->title);
+	buf_adds(out, "</text>\n");
+	draw(p, out);
+	buf_adds(out, "</svg>\n");
 }

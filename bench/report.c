@@ -6,15 +6,10 @@
 #include <string.h>
 
 static const char style[] =
-	":root{--fg:#1b1f24;--bg:#fff;--soft:#57606a;--line:#d0d7de;"
-	"--good:#1a7f37;--bad:#b35900;--c0:#0b62d6;--c1:#d1480f;--c2:#188038;"
-	"--c3:#8430ce;--c4:#b8860b;--c5:#00838f;--c6:#c2185b;--c7:#5f6368}\n"
-	"@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;"
-	"--soft:#9198a1;--line:#30363d;--good:#3fb950;--bad:#e3a24c;"
-	"--c0:#6cb6ff;--c1:#ff9863;--c2:#6fdd8b;--c3:#c9a3ff;--c4:#eac55f;"
-	"--c5:#56d4dd;--c6:#ff80ab;--c7:#b1bac4}}\n"
-	"@media print{:root{--fg:#000;--bg:#fff}figure,table{break-inside:"
-	"avoid}}\n"
+	":root{--good:#1a7f37;--bad:#b35900}\n"
+	"@media(prefers-color-scheme:dark){:root{--good:#3fb950;"
+	"--bad:#e3a24c}}\n"
+	"@media print{figure,table{break-inside:avoid}}\n"
 	"body{font:16px/1.5 system-ui,sans-serif;color:var(--fg);"
 	"background:var(--bg);max-width:60rem;margin:2rem auto;"
 	"padding:0 1rem}\n"
@@ -27,22 +22,7 @@ static const char style[] =
 	".env{color:var(--soft);font-size:.85rem}.good{color:var(--good)}"
 	".bad{color:var(--bad)}\n"
 	"figure{margin:1.5rem 0}figcaption{font-weight:600}"
-	"svg{width:100%;height:auto}svg text{fill:var(--soft);font:12px "
-	"system-ui,sans-serif}svg .label{fill:var(--fg)}\n"
-	".grid{stroke:var(--line);stroke-width:1}.curve{fill:none;"
-	"stroke-width:2;stroke-linejoin:round}\n"
-	".legend span{margin-right:1.2rem;white-space:nowrap}.legend i{"
-	"display:inline-block;width:.8em;height:.8em;margin-right:.4em;"
-	"border-radius:2px}\n";
-
-static void add_colors(struct buf *out)
-{
-	for (int i = 0; i < 8; i++)
-		buf_addf(out,
-			 "polyline.c%d{stroke:var(--c%d)}circle.c%d{fill:"
-			 "var(--c%d)}i.c%d{background:var(--c%d)}\n",
-			 i, i, i, i, i, i);
-}
+	"svg{width:100%;height:auto}\n";
 
 void html_text(struct buf *out, const char *text)
 {
@@ -90,6 +70,32 @@ static void add_tables(struct buf *out, const struct kept *k)
 	}
 }
 
+static void add_metrics(struct buf *out, const struct kept *k)
+{
+	if (!k->metrics)
+		return;
+	buf_adds(out, "<h3>metrics</h3>\n<p>A ratio over 1 means that we are "
+		      "better.</p>\n<table><tr><th>metric</th><th>value</th>"
+		      "<th>±</th><th>unit</th><th>against</th><th>value</th>"
+		      "<th>ratio</th></tr>\n");
+	for (const struct kept_metric *m = k->metrics; m; m = m->next) {
+		buf_addf(out, "<tr><td>%s</td><td>%.5g</td><td>%.2g</td><td>",
+			 m->m.metric, m->value, m->spread);
+		html_text(out, m->m.unit);
+		buf_adds(out, "</td><td>");
+		html_text(out, m->m.against ? m->m.against : "");
+		if (m->ratio > 0)
+			buf_addf(out,
+				 "</td><td>%.5g</td><td class='%s'>%.2f</td>",
+				 m->m.against_value,
+				 m->ratio >= 1 ? "good" : "bad", m->ratio);
+		else
+			buf_adds(out, "</td><td></td><td></td>");
+		buf_adds(out, "</tr>\n");
+	}
+	buf_adds(out, "</table>\n");
+}
+
 static void add_bench(struct buf *out, const struct kept *k)
 {
 	buf_adds(out, "<h2>");
@@ -103,7 +109,8 @@ static void add_bench(struct buf *out, const struct kept *k)
 		buf_adds(out, "</p>\n");
 	}
 	for (const struct kept_plot *p = k->plots; p; p = p->next)
-		plot_svg(&p->plot, out);
+		plot_figure(&p->plot, out);
+	add_metrics(out, k);
 	add_tables(out, k);
 }
 
@@ -119,18 +126,44 @@ static void add_env(struct buf *out, const struct env *env)
 	buf_adds(out, "</p>\n");
 }
 
+/* DIR/BENCH-1.svg and so on: for documents of one's own. */
+int report_plots(struct bench_run *r, struct err *e)
+{
+	struct buf out = BUF_MAX(64u << 20), path = BUF_MAX(8192);
+	int rc = 0;
+
+	for (const struct kept *k = r->kept; k && !rc; k = k->next) {
+		int n = 0;
+
+		for (const struct kept_plot *p = k->plots; p && !rc;
+		     p = p->next) {
+			buf_clear(&out);
+			buf_clear(&path);
+			buf_addf(&path, "%s/%s-%d.svg", r->plots,
+				 k->bench->name, ++n);
+			plot_file(&p->plot, &out);
+			rc = buf_ok(&out, "plot", e);
+			if (!rc)
+				rc = file_write_atomic(path.p, out.p, out.n,
+						       0644, e);
+		}
+	}
+	buf_fini(&out);
+	buf_fini(&path);
+	return rc;
+}
+
 int report_write(struct bench_run *r, struct err *e)
 {
 	struct buf out = BUF_MAX(64u << 20);
 	int rc;
 
-	buf_addf(&out,
-		 "<!DOCTYPE html>\n<html lang='en'><head><meta "
-		 "charset='utf-8'><meta name='viewport' "
-		 "content='width=device-width'><title>skep-bench</title>"
-		 "<style>\n%s",
-		 style);
-	add_colors(&out);
+	buf_adds(&out, "<!DOCTYPE html>\n<html lang='en'><head><meta "
+		       "charset='utf-8'><meta name='viewport' "
+		       "content='width=device-width'><title>skep-bench</title>"
+		       "<style>\n");
+	plot_style(&out);
+	buf_adds(&out, style);
 	buf_adds(&out, "</style></head><body>\n<h1>skep-bench</h1>\n");
 	add_env(&out, &r->env);
 	for (const struct kept *k = r->kept; k; k = k->next)

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NAMES = re.findall(r"^BENCH\((\w+)\)", (ROOT / "bench" / "benches.def")
@@ -76,7 +77,12 @@ for each in NAMES:
 
 def test_a_report_is_one_page_with_plots(home):
     page = home.dir / "out.html"
-    bench(home, "contention", "--quick", "--report", page)
+    plots = home.dir / "plots"
+    plots.mkdir()
+    bench(home, "contention", "--quick", "--report", page, "--plots", plots)
+    for path in sorted(plots.glob("contention-*.svg")):
+        ElementTree.parse(path)
+    assert len(list(plots.iterdir())) >= 4
     text = page.read_text()
     assert text.count("<svg") >= 4 and "</html>" in text
     assert "prefers-color-scheme" in text and "@media print" in text
