@@ -1,4 +1,5 @@
 #include "cli/live_view.h"
+#include "schema/severity.h"
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */
 static int list_all(struct cli *cli, struct err *e)
@@ -12,16 +13,28 @@ static int list_all(struct cli *cli, struct err *e)
 		.count = cli_number(cli, "limit", 50),
 	};
 	struct run_list_in any = {in.before, in.state, NULL, in.tag, in.count};
-	struct sql_rows it = agent ? sql_rows(cli->control, Q_RUN_LIST_AGENT,
-					      &in)
-				   : sql_rows(cli->control, Q_RUN_LIST, &any);
-	struct table *t = table_new(
-		&cli->out, &run_row_shape,
-		"id agent state reason attempt last_seq created_at ended_at");
+	struct run_list_invocation_in group = {
+		.invocation = cli_option(cli, "invocation"),
+		.before = in.before,
+		.state = in.state,
+		.tag = in.tag,
+		.count = in.count,
+	};
+	struct sql_rows it = group.invocation
+				     ? sql_rows(cli->control,
+						Q_RUN_LIST_INVOCATION, &group)
+			     : agent ? sql_rows(cli->control, Q_RUN_LIST_AGENT,
+						&in)
+				     : sql_rows(cli->control, Q_RUN_LIST, &any);
+	struct table *t = table_new(&cli->out, &run_row_shape,
+				    "id agent state reason severity attempt "
+				    "last_seq created_at ended_at");
 	struct run_row row;
 
-	while (sql_next(&it, &row))
+	while (sql_next(&it, &row)) {
+		run_judge_from_outside(&row, cli->supervised);
 		table_add(t, &row);
+	}
 	table_end(t);
 	return sql_end(&it, e);
 }
@@ -29,7 +42,8 @@ static int list_all(struct cli *cli, struct err *e)
 static int ps(struct cli *cli, struct err *e)
 {
 	bool filter = cli_option(cli, "state") || cli_option(cli, "tag") ||
-		      cli_option(cli, "agent-name");
+		      cli_option(cli, "agent-name") ||
+		      cli_option(cli, "invocation");
 
 	if (cli_flag(cli, "all") || filter)
 		return list_all(cli, e);
@@ -54,6 +68,8 @@ const struct command cmd_ps = {
 			{"tag", "TAG", "only runs with this tag", OPTION_TEXT},
 			{"agent-name", "NAME", "only runs of this agent",
 			 OPTION_NAME},
+			{"invocation", "ID", "only runs of this invocation",
+			 OPTION_TEXT},
 			{"limit", "N", "at most so many (50)", OPTION_INT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = ps,

@@ -41,7 +41,8 @@ static void add_options(struct cli *cli, struct buf *b)
 	static const char *const texts[][2] = {{"session", "session"},
 					       {"policy", "policy"},
 					       {"parent", "parent"},
-					       {"key", "idem_key"}};
+					       {"key", "idem_key"},
+					       {"invocation", "invocation"}};
 	static const char *const numbers[][2] = {
 		{"priority", "priority"},
 		{"delay", "delay_ms"},
@@ -150,6 +151,9 @@ const struct command cmd_run = {
 			{"tag", "TAG", "to find it by", OPTION_MANY},
 			{"key", "KEY",
 			 "idempotency: the same key gives the same run",
+			 OPTION_TEXT},
+			{"invocation", "ID",
+			 "what it belongs to, with runs of other sessions",
 			 OPTION_TEXT},
 			{"parent", "RUN", "cancelled with that run",
 			 OPTION_TEXT},

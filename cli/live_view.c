@@ -14,7 +14,11 @@
 	F(S, text, phase)   \
 	F(S, text, age)     \
 	F(S, i64, events)   \
-	F(S, text, memory) F(S, i64, procs) F(S, opt, pid) F(S, i64, attempt)
+	F(S, text, memory)  \
+	F(S, i64, procs)    \
+	F(S, opt, pid)      \
+	F(S, i64, attempt)  \
+	F(S, text, health) F(S, text, severity)
 SHAPE_DECLARE(live_view, LIVE_VIEW);
 SHAPE_DEFINE(live_view, LIVE_VIEW);
 
@@ -46,7 +50,8 @@ int live_view_print(struct cli *cli, struct err *e)
 		return -1;
 	items = cJSON_GetObjectItem(json, "items");
 	t = table_new(&cli->out, &live_view_shape,
-		      "run agent state phase age events memory procs attempt");
+		      "run agent state phase age events memory procs attempt "
+		      "health severity");
 	cJSON_ArrayForEach(item, items)
 	{
 		add_row(cli, t, item);

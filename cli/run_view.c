@@ -5,6 +5,7 @@
 #include "schema/follow.h"
 #include "schema/registry.h"
 #include "schema/runs.h"
+#include "schema/severity.h"
 
 #include <poll.h>
 #include <string.h>
@@ -20,6 +21,8 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no run %s",
 			       quoted(id).text);
+	if (found > 0)
+		run_judge_from_outside(row, cli->supervised);
 	return found < 0 ? -1 : 0;
 }
 

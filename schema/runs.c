@@ -160,7 +160,9 @@ static int check_ask(const struct run_ask *ask, struct err *e)
 	if (text_check_name("agent", ask->agent, e) ||
 	    (ask->session && text_check_key("session", ask->session, 256, e)) ||
 	    (ask->idem_key &&
-	     text_check_key("idempotency key", ask->idem_key, 256, e)))
+	     text_check_key("idempotency key", ask->idem_key, 256, e)) ||
+	    (ask->invocation &&
+	     text_check_key("invocation", ask->invocation, 256, e)))
 		return -1;
 	if (ask->priority < -100 || ask->priority > 100)
 		return err_set(e, ERR_INVALID,
@@ -172,10 +174,11 @@ static int check_ask(const struct run_ask *ask, struct err *e)
 	return 0;
 }
 
-static int depth_of(struct sql *db, const struct run_ask *ask, int64_t *depth,
-		    struct err *e)
+/* How deep it is below its parent, and whose invocation it shares. */
+static int take_parent(struct sql *db, const struct run_ask *ask,
+		       int64_t *depth, const char **invocation, struct arena *a,
+		       struct err *e)
 {
-	struct arena a = {0};
 	struct run_row row;
 	int found;
 
@@ -183,9 +186,12 @@ static int depth_of(struct sql *db, const struct run_ask *ask, int64_t *depth,
 	if (!ask->parent)
 		return 0;
 	found = sql_get(db, Q_RUN_GET, &(struct run_get_in){ask->parent}, &row,
-			&a, e);
-	if (found == 1)
+			a, e);
+	if (found == 1) {
 		*depth = row.depth + 1;
+		if (!*invocation)
+			*invocation = row.invocation;
+	}
 	if (found == 0)
 		found = err_set(e, ERR_NOTFOUND, "there is no parent run %s",
 				quoted(ask->parent).text);
@@ -197,7 +203,6 @@ static int depth_of(struct sql *db, const struct run_ask *ask, int64_t *depth,
 		 run_state_is_over((enum run_state)run_state_from(row.state)))
 		found = err_set(e, ERR_CONFLICT, "the parent run %s is over",
 				row.id);
-	arena_fini(&a);
 	return found < 0 ? -1 : 0;
 }
 
@@ -288,9 +293,11 @@ int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
 		.idem_digest = digest,
 		.tags = ask->tags ? ask->tags : "[]",
 		.submitted_by = ask->by,
+		.invocation = ask->invocation,
 		.now = now,
 	};
-	int known;
+	struct arena a = {0};
+	int known, rc;
 
 	*out = (struct run_made){.id = id};
 	if (check_ask(ask, e))
@@ -299,12 +306,14 @@ int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
 	known = find_by_key(db, ask, digest, out, e);
 	if (known != 0)
 		return known < 0 ? -1 : 0;
-	if (depth_of(db, ask, &row.depth, e))
-		return -1;
-	if (row.due_at == OPT_NONE && stand_in_line(db, ask, &row, out, e))
-		return -1;
-	out->is_new = true;
-	return insert_run(db, ask, &row, e);
+	rc = take_parent(db, ask, &row.depth, &row.invocation, &a, e);
+	if (rc == 0 && row.due_at == OPT_NONE)
+		rc = stand_in_line(db, ask, &row, out, e);
+	if (rc == 0)
+		rc = insert_run(db, ask, &row, e);
+	out->is_new = rc == 0;
+	arena_fini(&a);
+	return rc;
 }
 
 /* --- claim ------------------------------------------------------------ */

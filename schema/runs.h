@@ -60,7 +60,8 @@ struct run_ask {
 	const char *parent;
 	const char *retry_of;
 	const char *idem_key;
-	const char *tags; /* JSON array or NULL */
+	const char *tags;       /* JSON array or NULL */
+	const char *invocation; /* what it belongs to; NULL: as its parent */
 	const char *by;
 	int64_t priority;
 	int64_t delay_ms;         /* 0: at once */

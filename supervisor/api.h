@@ -52,6 +52,8 @@ struct sup_live {
 	int64_t heard_at;      /* last message of the worker; 0: never */
 	const char *phase;     /* "starting", "running", "waiting", … */
 	bool connected;
+	bool exited; /* its worker is gone; the end is near */
+	bool silent; /* missed some signs of life already */
 };
 
 bool sup_live_get(struct sup *s, const char *run, struct sup_live *out);

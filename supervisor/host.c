@@ -39,6 +39,8 @@ bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
 		.heard_at = l->connected ? clock_now() - ago : 0,
 		.phase = l->phase,
 		.connected = l->connected,
+		.exited = l->exited,
+		.silent = ago > 3 * l->heartbeat_ms,
 	};
 	return true;
 }

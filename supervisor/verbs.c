@@ -134,6 +134,7 @@ static int retry_row(struct sup *s, const struct run_row *row, const char *by,
 	ask.prompt = input.prompt;
 	ask.options = input.options;
 	ask.tags = row->tags;
+	ask.invocation = row->invocation;
 	ask.retry_of = row->id;
 	ask.by = by;
 	ask.priority = row->priority;

@@ -37,23 +37,29 @@ extern const struct http_routes web_routes;
 	F(S, text, parent)          \
 	F(S, text, idem_key)        \
 	F(S, json, tags)            \
+	F(S, text, invocation)      \
 	F(S, opt, priority)         \
 	F(S, opt, delay_ms)         \
 	F(S, opt, queue_timeout_ms) \
 	F(S, opt, run_timeout_ms)   \
 	F(S, opt, idle_timeout_ms)  \
 	F(S, opt, grace_ms) F(S, opt, max_attempts) F(S, opt, backoff_ms)
-#define WEB_LIVE(F, S)      \
-	F(S, text, id)      \
-	F(S, text, agent)   \
-	F(S, text, session) \
-	F(S, text, state)   \
-	F(S, text, phase)   \
-	F(S, i64, age_ms)   \
-	F(S, i64, attempt)  \
-	F(S, i64, events)   \
-	F(S, opt, heard_ms) \
-	F(S, bool, connected) F(S, opt, pid) F(S, opt, rss) F(S, opt, processes)
+#define WEB_LIVE(F, S)        \
+	F(S, text, id)        \
+	F(S, text, agent)     \
+	F(S, text, session)   \
+	F(S, text, state)     \
+	F(S, text, phase)     \
+	F(S, i64, age_ms)     \
+	F(S, i64, attempt)    \
+	F(S, i64, events)     \
+	F(S, opt, heard_ms)   \
+	F(S, bool, connected) \
+	F(S, opt, pid)        \
+	F(S, opt, rss)        \
+	F(S, opt, processes)  \
+	F(S, text, health)    \
+	F(S, text, severity) F(S, text, tone)
 #define WEB_TOKEN(F, S)  \
 	F(S, text, id)   \
 	F(S, text, name) \

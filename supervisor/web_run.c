@@ -1,13 +1,13 @@
 /* Runs: lists, asking for one, and what can be done to one. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
+#include "supervisor/web_live.h"
 #include "supervisor/web_routes.h"
 
-enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG };
+enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
 static int read_runs(struct ask *q, struct buf *out, struct err *e)
 {
@@ -23,14 +23,24 @@ static int read_runs(struct ask *q, struct buf *out, struct err *e)
 					.tag = any.tag,
 					.count = q->limit};
 	struct sql *db = sup_db(q->web->sup);
-	struct sql_rows it = one.agent ? sql_rows(db, Q_RUN_LIST_AGENT, &one)
-				       : sql_rows(db, Q_RUN_LIST, &any);
+	struct run_list_invocation_in group = {
+		.invocation = q->filter[BY_INVOCATION],
+		.before = any.before,
+		.state = any.state,
+		.tag = any.tag,
+		.count = q->limit};
+	struct sql_rows it = group.invocation
+				     ? sql_rows(db, Q_RUN_LIST_INVOCATION,
+						&group)
+			     : one.agent ? sql_rows(db, Q_RUN_LIST_AGENT, &one)
+					 : sql_rows(db, Q_RUN_LIST, &any);
 	char last[ID_SIZE] = "";
 	struct run_row row;
 	int64_t n = 0;
 
 	list_begin(out);
 	for (; sql_next(&it, &row); n++) {
+		web_judge(q->web->sup, &row);
 		list_item(out, &run_row_shape, &row);
 		snprintf(last, sizeof last, "%s", row.id);
 	}
@@ -41,13 +51,14 @@ static int read_runs(struct ask *q, struct buf *out, struct err *e)
 void route_runs(void *app, const struct http_request *r,
 		struct http_reply *reply)
 {
-	static const char *const names[] = {"agent", "session", "state", "tag"};
+	static const char *const names[] = {"agent", "session", "state", "tag",
+					    "invocation"};
 	struct ask *q = ask_new(app, r, reply);
 	struct err e = {0};
 
 	if (ask_limit(q, r))
 		return;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i <= BY_INVOCATION; i++)
 		q->filter[i] = ask_query(q, r, names[i]);
 	q->from = ask_query(q, r, "before");
 	if (q->filter[BY_STATE] && run_state_from(q->filter[BY_STATE]) < 0) {
@@ -68,8 +79,10 @@ static int read_run(struct ask *q, struct buf *out, struct err *e)
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no run %s",
 			       quoted(q->id).text);
-	if (found > 0)
+	if (found > 0) {
+		web_judge(q->web->sup, &row);
 		json_add_shape(out, &run_row_shape, &row);
+	}
 	return found < 0 ? -1 : 0;
 }
 
@@ -180,6 +193,7 @@ static struct run_ask run_ask_of(const struct sup *s,
 	ask.parent = n->parent;
 	ask.idem_key = n->idem_key;
 	ask.tags = n->tags;
+	ask.invocation = n->invocation;
 	ask.by = by;
 	put(&ask.priority, n->priority);
 	put(&ask.delay_ms, n->delay_ms);
@@ -290,62 +304,4 @@ void route_run_send(void *app, const struct http_request *r,
 		rc = sup_send(q->web->sup, http_param(r, "id"), body.text,
 			      q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
-}
-
-static struct web_live live_of(struct ask *q, const struct run_row *row)
-{
-	struct sup_live live = {0};
-	struct sup_tree tree = {0};
-	int64_t now = clock_now();
-	struct web_live v = {.id = row->id,
-			     .agent = row->agent,
-			     .session = row->session,
-			     .state = row->state,
-			     .age_ms = now - row->created_at,
-			     .attempt = row->attempt,
-			     .events = row->last_seq,
-			     .heard_ms = OPT_NONE,
-			     .pid = row->pid,
-			     .rss = OPT_NONE,
-			     .processes = OPT_NONE};
-
-	if (sup_live_get(q->web->sup, row->id, &live)) {
-		v.phase = live.phase;
-		v.connected = live.connected;
-		if (live.last_seq > v.events)
-			v.events = live.last_seq;
-		if (live.heard_at)
-			v.heard_ms = now - live.heard_at;
-	}
-	if (q->flag) {
-		sup_tree_get(q->web->sup, row->id, &tree);
-		v.rss = tree.rss;
-		v.processes = tree.processes;
-	}
-	return v;
-}
-
-static int read_live(struct ask *q, struct buf *out, struct err *e)
-{
-	struct run_row *rows;
-	int n = sql_collect(sup_db(q->web->sup), Q_RUN_LIST_LIVE, NULL, 100000,
-			    &rows, &q->arena, e);
-
-	list_begin(out);
-	for (int i = 0; i < n; i++) {
-		struct web_live v = live_of(q, &rows[i]);
-
-		list_item(out, &web_live_shape, &v);
-	}
-	list_end(out, NULL);
-	return n < 0 ? -1 : 0;
-}
-
-void route_live(void *app, const struct http_request *r,
-		struct http_reply *reply)
-{
-	struct ask *q = ask_new(app, r, reply);
-
-	q->flag = http_query(r, "memory") != NULL;
-	ask_read(q, read_live);
 }

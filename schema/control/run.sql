@@ -9,15 +9,16 @@ WHERE word <> excluded.word;
 --   priority i64, line opt, is_head bool, due_at time, expires_at time,
 --   max_attempts i64, backoff_ms i64, run_timeout_ms opt, idle_timeout_ms opt,
 --   grace_ms i64, policy text, parent text, depth i64, retry_of text,
---   idem_key text, idem_digest text, tags json, submitted_by text, now time)
+--   idem_key text, idem_digest text, tags json, submitted_by text,
+--   invocation text, now time)
 INSERT INTO run (id, agent, session, state, reason, priority, line, is_head,
   due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
   idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
-  idem_digest, tags, submitted_by, created_at)
+  idem_digest, tags, submitted_by, invocation, created_at)
 VALUES (:id, :agent, :session, 'queued', :reason, :priority, :line, :is_head,
   :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
   :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
-  :idem_digest, :tags, :submitted_by, :now);
+  :idem_digest, :tags, :submitted_by, :invocation, :now);
 
 -- query run_input_put (run text, prompt text, options json)
 INSERT INTO run_input (run, prompt, options) VALUES (:run, :prompt, :options);
@@ -142,7 +143,10 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   parent text, depth i64, retry_of text, idem_key text, tags json,
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
---   signal opt, created_at time, started_at time, ended_at time)
+--   signal opt, created_at time, started_at time, ended_at time,
+--   invocation text, health text, delivery text, severity text, tone text)
+-- The last four are no columns: run_judge (schema/severity.h) sets them; what is
+-- read as delivery says whether the agent's version has a contract.
 
 -- query run_get (id text) -> run_row
 SELECT id, agent, agent_version, session, state, verdict, reason, detail,
@@ -150,7 +154,10 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone
   FROM run WHERE id = :id;
 
 -- query run_list (before text, state text, session text, tag text,
@@ -161,7 +168,10 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone
   FROM run
  WHERE id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
@@ -175,12 +185,52 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone
   FROM run
  WHERE agent = :agent AND id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
    AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
  ORDER BY id DESC LIMIT :count;
+
+-- query run_list_invocation (invocation text, before text, state text,
+--   tag text, count i64) -> run_row
+SELECT id, agent, agent_version, session, state, verdict, reason, detail,
+  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
+  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
+  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
+  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone
+  FROM run INDEXED BY run_invocation
+ WHERE invocation = :invocation AND id < :before
+   AND (:state IS NULL OR state = :state)
+   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
+ ORDER BY id DESC LIMIT :count;
+
+-- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
+--   waiting i64, live i64, succeeded i64, failed i64, cancelled i64,
+--   timed_out i64, created_at time, ended_at time, health text, severity text,
+--   tone text)
+-- The last three are those of its worst run, set by invocation_judge.
+
+-- query invocation_list (before text, count i64) -> invocation_row
+-- By name, from the last; before is the last name of the page before, or '~'.
+SELECT invocation, count(DISTINCT agent) AS agents,
+  count(DISTINCT agent || '/' || session) AS sessions, count(*) AS runs,
+  sum(state = 'queued') AS waiting, sum(ended_at IS NULL AND state <> 'queued')
+  AS live, sum(state = 'succeeded') AS succeeded, sum(state = 'failed') AS failed,
+  sum(state = 'cancelled') AS cancelled, sum(state = 'timed_out') AS timed_out,
+  min(created_at) AS created_at,
+  CASE WHEN count(*) = count(ended_at) THEN max(ended_at) END AS ended_at,
+  NULL AS health, NULL AS severity, NULL AS tone
+  FROM run INDEXED BY run_invocation
+ WHERE invocation IS NOT NULL AND invocation < :before
+ GROUP BY invocation ORDER BY invocation DESC LIMIT :count;
 
 -- query run_list_live -> run_row
 -- Everything that is not over: ps.
@@ -189,7 +239,10 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;

@@ -1,0 +1,60 @@
+#include "cli/cli.h"
+#include "schema/severity.h"
+
+#include <string.h>
+
+/* The live runs of each, judged, decide how it is; the rest are counted. */
+static int judge(struct cli *cli, struct invocation_row *row, struct err *e)
+{
+	struct sql_rows it = sql_rows(cli->control, Q_RUN_LIST_LIVE, NULL);
+	struct run_row run;
+
+	invocation_judge(row, NULL);
+	while (row->live > 0 && sql_next(&it, &run)) {
+		if (!run.invocation ||
+		    strcmp(run.invocation, row->invocation) != 0)
+			continue;
+		run_judge_from_outside(&run, cli->supervised);
+		invocation_judge(row, &run);
+	}
+	return sql_end(&it, e);
+}
+
+static int invocations(struct cli *cli, struct err *e)
+{
+	struct invocation_list_in in = {"~", cli_number(cli, "limit", 50)};
+	struct invocation_row *rows;
+	struct table *t;
+	int n = sql_collect(cli->control, Q_INVOCATION_LIST, &in, (int)in.count,
+			    &rows, &cli->arena, e);
+
+	if (n < 0)
+		return -1;
+	t = table_new(&cli->out, &invocation_row_shape,
+		      "invocation sessions runs waiting live succeeded failed "
+		      "health severity created_at ended_at");
+	for (int i = 0; i < n; i++) {
+		if (judge(cli, &rows[i], e)) {
+			table_end(t);
+			return -1;
+		}
+		table_add(t, &rows[i]);
+	}
+	table_end(t);
+	return 0;
+}
+
+const struct command cmd_invocations = {
+	.name = "invocations",
+	.help = "list runs that belong together, and how the worst is",
+	.about =
+		"Runs share an invocation by 'skep run --invocation ID', and "
+		"with the run that is their parent.\n'skep ps --invocation ID' "
+		"lists the runs of one.",
+	.needs = NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"limit", "N", "at most so many (50)", OPTION_INT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = invocations,
+};

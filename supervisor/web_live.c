@@ -1,0 +1,130 @@
+/* What runs now, and runs that belong together: how they are. */
+#include "supervisor/web_live.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "schema/severity.h"
+#include "supervisor/web_ask.h"
+#include "supervisor/web_routes.h"
+
+void web_judge(struct sup *s, struct run_row *row)
+{
+	struct run_signs signs = {.supervised = true};
+	struct sup_live live;
+
+	if (sup_live_get(s, row->id, &live)) {
+		signs.has_worker = !live.exited;
+		signs.silent = live.silent;
+		signs.waits = !strcmp(live.phase, "waiting");
+	}
+	run_judge(row, &signs);
+}
+
+static struct web_live live_of(struct ask *q, const struct run_row *row)
+{
+	struct sup_live live = {0};
+	struct sup_tree tree = {0};
+	int64_t now = clock_now();
+	struct web_live v = {.id = row->id,
+			     .agent = row->agent,
+			     .session = row->session,
+			     .state = row->state,
+			     .age_ms = now - row->created_at,
+			     .attempt = row->attempt,
+			     .events = row->last_seq,
+			     .heard_ms = OPT_NONE,
+			     .pid = row->pid,
+			     .rss = OPT_NONE,
+			     .processes = OPT_NONE,
+			     .health = row->health,
+			     .severity = row->severity,
+			     .tone = row->tone};
+
+	if (sup_live_get(q->web->sup, row->id, &live)) {
+		v.phase = live.phase;
+		v.connected = live.connected;
+		if (live.last_seq > v.events)
+			v.events = live.last_seq;
+		if (live.heard_at)
+			v.heard_ms = now - live.heard_at;
+	}
+	if (q->flag) {
+		sup_tree_get(q->web->sup, row->id, &tree);
+		v.rss = tree.rss;
+		v.processes = tree.processes;
+	}
+	return v;
+}
+
+static int read_live(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row *rows;
+	int n = sql_collect(sup_db(q->web->sup), Q_RUN_LIST_LIVE, NULL, 100000,
+			    &rows, &q->arena, e);
+
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		struct web_live v;
+
+		web_judge(q->web->sup, &rows[i]);
+		v = live_of(q, &rows[i]);
+		list_item(out, &web_live_shape, &v);
+	}
+	list_end(out, NULL);
+	return n < 0 ? -1 : 0;
+}
+
+void route_live(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->flag = http_query(r, "memory") != NULL;
+	ask_read(q, read_live);
+}
+
+/* --- invocations ------------------------------------------------------- */
+
+static void judge_group(struct invocation_row *row, const struct run_row *live,
+			int n)
+{
+	invocation_judge(row, NULL);
+	for (int i = 0; i < n && row->live > 0; i++)
+		if (live[i].invocation &&
+		    !strcmp(live[i].invocation, row->invocation))
+			invocation_judge(row, &live[i]);
+}
+
+static int read_invocations(struct ask *q, struct buf *out, struct err *e)
+{
+	struct invocation_list_in in = {q->from ? q->from : "~", q->limit};
+	struct sql *db = sup_db(q->web->sup);
+	struct invocation_row *rows;
+	struct run_row *live;
+	int alive = sql_collect(db, Q_RUN_LIST_LIVE, NULL, 100000, &live,
+				&q->arena, e);
+	int n = sql_collect(db, Q_INVOCATION_LIST, &in, (int)q->limit, &rows,
+			    &q->arena, e);
+
+	for (int i = 0; i < alive; i++)
+		web_judge(q->web->sup, &live[i]);
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		judge_group(&rows[i], live, alive);
+		list_item(out, &invocation_row_shape, &rows[i]);
+	}
+	list_end(out, n == q->limit ? rows[n - 1].invocation : NULL);
+	return alive < 0 || n < 0 ? -1 : 0;
+}
+
+void route_invocations(void *app, const struct http_request *r,
+		       struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r))
+		return;
+	q->from = ask_query(q, r, "before");
+	ask_read(q, read_invocations);
+}
