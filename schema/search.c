@@ -2,24 +2,15 @@
 
 #include "base/text.h"
 #include "schema/event.h"
-#include "schema/history.h"
 #include "schema/search_text.h"
 #include "schema/session.h"
+#include "schema/visible.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define COUNT     20
 #define COUNT_MAX 1000
-#define CACHED    64
-
-/* What a session shows. */
-struct shown {
-	int64_t session; /* 0: this place is empty */
-	bool is_wanted;
-	struct history history;
-	struct arena mem;
-};
 
 struct find {
 	struct agent_file *file;
@@ -27,93 +18,8 @@ struct find {
 	struct arena *arena;
 	struct search_hit *hits;
 	int count, max, skip;
-	enum history_view view;
-	int64_t only;               /* session.id, or 0 */
-	struct shown shown[CACHED]; /* place: session % CACHED */
+	struct visible visible;
 };
-
-/* --- who shows an event ----------------------------------------------- */
-
-static int load_shown(struct find *f, int64_t session, struct shown *s,
-		      struct err *e)
-{
-	struct session_row row;
-	int found;
-
-	arena_reset(&s->mem);
-	s->session = 0;
-	found = sql_get(f->file->db, Q_SESSION_BY_ID,
-			&(struct session_by_id_in){session}, &row, &s->mem, e);
-	if (found < 0)
-		return -1;
-	if (found == 0)
-		s->is_wanted = false;
-	else if (f->only)
-		s->is_wanted = session == f->only;
-	else if (f->search->flags & SEARCH_ARCHIVED)
-		s->is_wanted = strcmp(row.status, "deleted") != 0;
-	else
-		s->is_wanted = strcmp(row.status, "active") == 0 &&
-			       !row.is_ephemeral;
-	if (s->is_wanted &&
-	    history_load(f->file, session, f->view, &s->history, &s->mem, e))
-		return -1;
-	s->session = session;
-	return 0;
-}
-
-/* Stretches ascend, in one session and from a base to its forks. */
-static bool has_event(const struct history *h, int64_t pos)
-{
-	int64_t seq = event_seq(pos);
-	int lo = 0, hi = h->count;
-
-	while (lo < hi) {
-		int mid = lo + (hi - lo) / 2;
-
-		if (h->stretches[mid].last < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < h->count && h->stretches[lo].first <= seq &&
-	       h->stretches[lo].session == event_session(pos);
-}
-
-/* 1, 0 or -1. */
-static int session_shows(struct find *f, int64_t session, int64_t pos,
-			 struct err *e)
-{
-	struct shown *s = &f->shown[session % CACHED];
-
-	if (s->session != session && load_shown(f, session, s, e))
-		return -1;
-	return s->is_wanted && has_event(&s->history, pos);
-}
-
-/* A fork may show what its base has rewound, or has been deleted with. */
-static int fork_shows(struct find *f, int64_t pos, int64_t *who, struct err *e)
-{
-	struct search_forks_in in = {event_session(pos)};
-	struct search_forks_row row;
-	struct sql_rows it = sql_rows(f->file->db, Q_SEARCH_FORKS, &in);
-	int shows = 0;
-
-	while (shows == 0 && sql_next(&it, &row)) {
-		*who = row.id;
-		shows = session_shows(f, row.id, pos, e);
-	}
-	return sql_end(&it, shows < 0 ? &(struct err){0} : e) ? -1 : shows;
-}
-
-static int who_shows(struct find *f, int64_t pos, int64_t *who, struct err *e)
-{
-	int shows;
-
-	*who = f->only ? f->only : event_session(pos);
-	shows = session_shows(f, *who, pos, e);
-	return shows == 0 && !f->only ? fork_shows(f, pos, who, e) : shows;
-}
 
 /* --- asking the index ------------------------------------------------- */
 
@@ -157,7 +63,7 @@ static int walk_matches(struct find *f, const struct search_match_in *in,
 	while (shows >= 0 && f->count < f->max && sql_next(&it, &row)) {
 		int64_t who;
 
-		shows = who_shows(f, row.pos, &who, e);
+		shows = visible_who(&f->visible, row.pos, &who, e);
 		if (shows > 0 && f->skip-- <= 0)
 			keep_hit(f, &row, who);
 	}
@@ -232,9 +138,9 @@ static int update(struct find *f, struct err *e)
 
 	if (f->search->flags & SEARCH_AS_IS)
 		return 0;
-	if (!f->only)
+	if (!f->visible.only)
 		return search_update(f->file, 0, e) < 0 ? -1 : 0;
-	rc = history_load(f->file, f->only, HISTORY_LOG, &h, &a, e);
+	rc = history_load(f->file, f->visible.only, HISTORY_LOG, &h, &a, e);
 	for (int i = 0; !rc && i < h.count; i++)
 		if (search_update(f->file, h.stretches[i].session, e) < 0)
 			rc = -1;
@@ -251,7 +157,7 @@ static int resolve(struct find *f, struct err *e)
 	if (f->search->session) {
 		rc = session_need(f->file, f->search->session, &row, &a, e);
 		if (!rc)
-			f->only = row.id;
+			f->visible.only = row.id;
 	}
 	arena_fini(&a);
 	return rc;
@@ -283,7 +189,10 @@ int search_run(struct agent_file *file, const struct search *s,
 		.arena = a,
 		.max = s->count ? s->count : COUNT,
 		.skip = s->skip,
-		.view = s->flags & SEARCH_HIDDEN ? HISTORY_LOG : HISTORY_PATH,
+		.visible = {.file = file,
+			    .view = s->flags & SEARCH_HIDDEN ? HISTORY_LOG
+							     : HISTORY_PATH,
+			    .archived = s->flags & SEARCH_ARCHIVED},
 	};
 	struct buf match = BUF_MAX((size_t)8 * SEARCH_QUERY_MAX);
 	int rc = check(s, &match, e);
@@ -296,8 +205,7 @@ int search_run(struct agent_file *file, const struct search *s,
 		f.hits = arena_alloc(a, (size_t)f.max * sizeof *f.hits);
 		rc = ask(&f, match.p, e);
 	}
-	for (int i = 0; i < CACHED; i++)
-		arena_fini(&f.shown[i].mem);
+	visible_fini(&f.visible);
 	buf_fini(&match);
 	*hits = f.hits;
 	return rc ? -1 : f.count;

@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 #include "schema/agent_queries.h"
+#include "schema/event.h"
+#include "schema/visible.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,6 +172,22 @@ static double score_of(const struct vector_query *q, double q_norm,
 	return norm > 0 && q_norm > 0 ? d / (norm * q_norm) : 0;
 }
 
+/* Asks who shows it only where that matters: 0, or -1. */
+static int consider(const struct vector_query *q, struct heap *h,
+		    struct vector_hit hit, struct err *e)
+{
+	int shows = 1;
+
+	if (h->n == h->k && !is_worse(&h->hits[0], &hit))
+		return 0;
+	hit.session = event_session(hit.pos);
+	if (q->shown)
+		shows = visible_who(q->shown, hit.pos, &hit.session, e);
+	if (shows > 0)
+		offer(h, hit);
+	return shows < 0 ? -1 : 0;
+}
+
 static int scan(struct sql *db, const struct vector_query *q, int64_t model,
 		struct heap *h, struct err *e)
 {
@@ -181,18 +199,26 @@ static int scan(struct sql *db, const struct vector_query *q, int64_t model,
 	double q_norm = sqrt(dot(q->v, q->v, q->dim));
 	struct embedding_row row;
 	float v[VECTOR_DIM_MAX]; /* SQLite's blobs are not aligned */
+	struct err why;
 	bool damaged = false;
+	int rc = 0;
 
-	while (!damaged && sql_next(&it, &row)) {
+	while (rc == 0 && !damaged && sql_next(&it, &row)) {
+		struct vector_hit hit = {.pos = row.pos};
+
 		damaged = row.vector.n != q->dim * sizeof *v;
 		if (damaged)
 			break;
 		memcpy(v, row.vector.p, row.vector.n);
-		offer(h, (struct vector_hit){row.pos,
-					     score_of(q, q_norm, v, row.norm)});
+		hit.score = score_of(q, q_norm, v, row.norm);
+		rc = consider(q, h, hit, &why);
 	}
 	if (sql_end(&it, e))
 		return -1;
+	if (rc) {
+		*e = why;
+		return -1;
+	}
 	if (damaged)
 		return err_set(e, ERR_CORRUPT,
 			       "%s: an embedding of model '%s' has the wrong "

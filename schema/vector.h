@@ -4,6 +4,8 @@
 #include "base/arena.h"
 #include "db/sql.h"
 
+struct visible;
+
 /*
  * Embeddings of events: float32 vectors by event and model, compared exactly
  * and one by one; memory is the k best. No extension is needed to open the
@@ -26,13 +28,15 @@ struct vector_query {
 	const float *v;
 	size_t dim;
 	enum vector_metric metric;
-	int64_t session; /* session.id; 0: all */
+	int64_t session;       /* session.id; 0: all */
+	struct visible *shown; /* only what it shows; NULL: everything */
 	int k;
 };
 
 struct vector_hit {
 	int64_t pos;
-	double score; /* more is nearer */
+	double score;    /* more is nearer */
+	int64_t session; /* session.id that shows it, else the event's own */
 };
 
 /* The k nearest, nearest first, ties by pos; how many. The array is in the

@@ -1,8 +1,4 @@
-/*
- * Changes to sessions. They are rows of an agent's file, where a run may hold
- * the write lock, so each change is made by a thread, with a connection of its
- * own, and the loop goes on.
- */
+/* Changes to sessions, and the thread that makes them (web_edit.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,93 +6,91 @@
 #include "base/text.h"
 #include "schema/branch.h"
 #include "schema/session.h"
-#include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
-#include "supervisor/web_routes.h"
-
-struct edit {
-	uv_work_t work;
-	struct ask *q;    /* .filter[0] agent, .key session */
-	const char *path; /* of the file */
-	const char *body; /* merge patch */
-	int64_t rev;      /* If-Match; 0: any */
-	struct web_fork fork;
-	struct web_seq to;
-	int (*change)(struct edit *ed, struct agent_file *f,
-		      struct session_row *row, struct err *e);
-	struct buf out;
-	struct err err;
-	int rc;
-};
+#include "supervisor/web_edit.h"
 
 /* --- the changes, in the thread ---------------------------------------- */
 
-static int patch(struct edit *ed, struct agent_file *f, struct session_row *row,
-		 struct err *e)
+static int show(struct edit *ed, const struct session_row *row)
 {
-	return session_patch(f, ed->q->key, ed->body, ed->rev, row,
-			     &ed->q->arena, e);
+	json_add_shape(&ed->out, &session_row_shape, row);
+	return 0;
+}
+
+static int show_now(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct session_row row;
+
+	if (session_need(f, ed->q->key, &row, &ed->q->arena, e))
+		return -1;
+	return show(ed, &row);
+}
+
+static int patch(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct session_row row;
+
+	if (session_patch(f, ed->q->key, ed->body, ed->rev, &row, &ed->q->arena,
+			  e))
+		return -1;
+	return show(ed, &row);
 }
 
 /* PUT: a session that is not there is made first. */
-static int put(struct edit *ed, struct agent_file *f, struct session_row *row,
-	       struct err *e)
+static int put(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct session_new n = {.key = ed->q->key};
+	struct session_row row;
 
-	if (session_ensure(f, &n, row, &ed->q->arena, e) < 0)
+	if (session_ensure(f, &n, &row, &ed->q->arena, e) < 0)
 		return -1;
-	return patch(ed, f, row, e);
+	return patch(ed, f, e);
 }
 
-static int delete (struct edit *ed, struct agent_file *f,
-		   struct session_row *row, struct err *e)
+static int delete (struct edit *ed, struct agent_file *f, struct err *e)
 {
-	if (session_need(f, ed->q->key, row, &ed->q->arena, e))
+	if (show_now(ed, f, e))
 		return -1;
 	return session_delete(f, ed->q->key, e);
 }
 
-static int fork_it(struct edit *ed, struct agent_file *f,
-		   struct session_row *row, struct err *e)
+static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct fork_new n = {.from = ed->q->key,
 			     .at = ed->fork.at,
 			     .key = ed->fork.key,
 			     .title = ed->fork.title,
 			     .copy = ed->fork.copy};
+	struct session_row row;
 
-	return session_fork(f, &n, row, &ed->q->arena, e);
+	if (session_fork(f, &n, &row, &ed->q->arena, e))
+		return -1;
+	return show(ed, &row);
 }
 
-static int rewind_it(struct edit *ed, struct agent_file *f,
-		     struct session_row *row, struct err *e)
+static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	if (session_rewind(f, ed->q->key, ed->to.seq, e))
 		return -1;
-	return session_need(f, ed->q->key, row, &ed->q->arena, e);
+	return show_now(ed, f, e);
 }
 
-static int restore(struct edit *ed, struct agent_file *f,
-		   struct session_row *row, struct err *e)
+static int restore(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	if (session_restore(f, ed->q->key, e))
 		return -1;
-	return session_need(f, ed->q->key, row, &ed->q->arena, e);
+	return show_now(ed, f, e);
 }
 
 static void work(uv_work_t *w)
 {
 	struct edit *ed = w->data;
 	struct agent_file f;
-	struct session_row row;
 
 	ed->rc = agent_file_open(&f, ed->path, ed->q->filter[0], 0, &ed->err);
 	if (ed->rc)
 		return;
-	ed->rc = ed->change(ed, &f, &row, &ed->err);
-	if (!ed->rc)
-		json_add_shape(&ed->out, &session_row_shape, &row);
+	ed->rc = ed->change(ed, &f, &ed->err);
 	agent_file_close(&f);
 }
 
@@ -141,15 +135,18 @@ static void on_turn(void *arg, const struct err *failed)
 		uv_queue_work(q->web->loop, &ed->work, work, done);
 		return;
 	}
-	if (found == 0)
+	if (found == 0 && q->key)
 		err_set(&e, ERR_NOTFOUND, "agent %s has no session %s",
 			quoted(q->filter[0]).text, quoted(q->key).text);
+	else if (found == 0)
+		err_set(&e, ERR_NOTFOUND, "agent %s has no data yet",
+			quoted(q->filter[0]).text);
 	ask_fail(q, failed ? failed : &e);
 	edit_free(ed);
 }
 
-static struct edit *edit_new(void *app, const struct http_request *r,
-			     struct http_reply *reply)
+struct edit *edit_new(void *app, const struct http_request *r,
+		      struct http_reply *reply)
 {
 	struct edit *ed = calloc(1, sizeof *ed);
 	struct ask *q = ask_new(app, r, reply);
@@ -160,14 +157,20 @@ static struct edit *edit_new(void *app, const struct http_request *r,
 	ed->work.data = ed;
 	buf_init(&ed->out, 8 << 20);
 	q->filter[0] = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "key");
 	ed->body = arena_text(&q->arena, http_body(r).p);
 	return ed;
 }
 
-static void edit_go(struct edit *ed, int rc, const struct err *e,
-		    int (*change)(struct edit *ed, struct agent_file *f,
-				  struct session_row *row, struct err *e))
+struct edit *edit_session(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+
+	ed->q->key = ask_param(ed->q, r, "key");
+	return ed;
+}
+
+void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
 {
 	if (rc) {
 		ask_fail(ed->q, e);
@@ -196,7 +199,7 @@ static int read_rev(struct edit *ed, const struct http_request *r,
 void route_session_patch(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {
-	struct edit *ed = edit_new(app, r, reply);
+	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 
 	edit_go(ed, read_rev(ed, r, &e), &e, patch);
@@ -205,7 +208,7 @@ void route_session_patch(void *app, const struct http_request *r,
 void route_session_put(void *app, const struct http_request *r,
 		       struct http_reply *reply)
 {
-	struct edit *ed = edit_new(app, r, reply);
+	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 
 	edit_go(ed, read_rev(ed, r, &e), &e, put);
@@ -214,13 +217,13 @@ void route_session_put(void *app, const struct http_request *r,
 void route_session_delete(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	edit_go(edit_new(app, r, reply), 0, NULL, delete);
+	edit_go(edit_session(app, r, reply), 0, NULL, delete);
 }
 
 void route_session_fork(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct edit *ed = edit_new(app, r, reply);
+	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 	int rc = web_body(r, &web_fork_shape, &ed->fork, &ed->q->arena, &e);
 
@@ -232,7 +235,7 @@ void route_session_fork(void *app, const struct http_request *r,
 void route_session_rewind(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	struct edit *ed = edit_new(app, r, reply);
+	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 	int rc;
 
@@ -247,5 +250,5 @@ void route_session_rewind(void *app, const struct http_request *r,
 void route_session_restore(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	edit_go(edit_new(app, r, reply), 0, NULL, restore);
+	edit_go(edit_session(app, r, reply), 0, NULL, restore);
 }

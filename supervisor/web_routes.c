@@ -2,6 +2,7 @@
 
 #include "schema/agent_queries.h"
 #include "schema/control_queries.h"
+#include "schema/near.h"
 
 SHAPE_DEFINE(web_health, WEB_HEALTH);
 SHAPE_DEFINE(web_done, WEB_DONE);
@@ -16,6 +17,8 @@ SHAPE_DEFINE(web_token, WEB_TOKEN);
 SHAPE_DEFINE(web_session, WEB_SESSION);
 SHAPE_DEFINE(web_fork, WEB_FORK);
 SHAPE_DEFINE(web_seq, WEB_SEQ);
+SHAPE_DEFINE(web_vector, WEB_VECTOR);
+SHAPE_DEFINE(web_near, WEB_NEAR);
 SHAPE_DEFINE(web_audit, WEB_AUDIT);
 SHAPE_DEFINE(web_path, WEB_PATH);
 SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);

@@ -73,7 +73,14 @@ extern const struct http_routes web_routes;
 	F(S, text, parent) F(S, bool, ephemeral) F(S, json, meta)
 #define WEB_FORK(F, S) \
 	F(S, text, key) F(S, i64, at) F(S, text, title) F(S, bool, copy)
-#define WEB_SEQ(F, S)        F(S, opt, seq)
+#define WEB_SEQ(F, S)    F(S, opt, seq)
+#define WEB_VECTOR(F, S) F(S, i64, seq) F(S, text, model) F(S, json, vector)
+#define WEB_NEAR(F, S)      \
+	F(S, text, model)   \
+	F(S, json, vector)  \
+	F(S, text, metric)  \
+	F(S, text, session) \
+	F(S, bool, hidden) F(S, i64, limit)
 #define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
 #define WEB_AUDIT(F, S)      F(S, text, act) F(S, text, subject) F(S, json, detail)
 #define WEB_PATH(F, S)       F(S, text, path)
@@ -92,6 +99,8 @@ SHAPE_DECLARE(web_token, WEB_TOKEN);
 SHAPE_DECLARE(web_session, WEB_SESSION);
 SHAPE_DECLARE(web_fork, WEB_FORK);
 SHAPE_DECLARE(web_seq, WEB_SEQ);
+SHAPE_DECLARE(web_vector, WEB_VECTOR);
+SHAPE_DECLARE(web_near, WEB_NEAR);
 SHAPE_DECLARE(web_audit, WEB_AUDIT);
 SHAPE_DECLARE(web_path, WEB_PATH);
 SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);

@@ -15,6 +15,18 @@ ON CONFLICT (pos, model) DO UPDATE SET norm = excluded.norm,
 -- query embedding_delete (pos i64, model i64)
 DELETE FROM embedding WHERE pos = :pos AND model = :model;
 
+-- query embedding_event (pos i64, session i64) -> (sid text, key text, type i64,
+--   odd_type text, at time, body json)
+SELECT s.sid, s.key, e.type,
+       (SELECT o.type FROM event_odd o WHERE o.pos = e.pos) AS odd_type, e.at,
+       e.body
+  FROM event e JOIN session s ON s.id = :session WHERE e.pos = :pos;
+
+-- query embedding_models -> (model text, dim i64, vectors i64)
+SELECT m.name AS model, m.dim,
+       (SELECT count(*) FROM embedding e WHERE e.model = m.id) AS vectors
+  FROM embedding_model m ORDER BY m.name;
+
 -- row embedding_row (pos i64, norm f64, vector blob)
 
 -- query embedding_all (model i64) -> embedding_row

@@ -113,8 +113,9 @@ static void compare(const struct vector_query *q)
 	for (int i = 0; i < COUNT; i++)
 		if (!q->session || event_session(places[i]) == q->session)
 			plain[n++] = (struct vector_hit){
-				places[i],
-				plain_score(q->v, vectors[i], q->metric)};
+				.pos = places[i],
+				.score = plain_score(q->v, vectors[i],
+						     q->metric)};
 	qsort(plain, (size_t)n, sizeof plain[0], nearest_first);
 	got = vector_search(file.db, q, &hits, &mem, &e);
 	if (got < 0)
