@@ -24,6 +24,8 @@ const struct command cmd_completion = {
 	.name = "completion",
 	.args = "SHELL",
 	.help = "print completions for bash, zsh or fish",
-	.about = "For bash: source <(skep completion bash)",
+	.about = "For bash: source <(skep completion bash). For zsh: skep "
+		 "completion zsh to a file _skep on the fpath.\nFor fish: skep "
+		 "completion fish to ~/.config/fish/completions/skep.fish.",
 	.run = completion,
 };

@@ -137,22 +137,33 @@ void complete_zsh(FILE *to)
 	      "\tcase \"$CURRENT $words[2] $words[3]\" in\n",
 	      to);
 	zsh_cases(to);
+	/* As a file of fpath it is called for the first completion and has to
+	 * do that one too; sourced, it only says what it is for. */
 	fputs("\tesac\n\t_describe skep list || _files\n}\n"
-	      "compdef _skep skep\n",
+	      "if [[ $funcstack[1] = _skep ]]; then\n\t_skep \"$@\"\nelse\n"
+	      "\tcompdef _skep skep\nfi\n",
 	      to);
 }
 
-/* fish: -n is a condition, seen by what words are on the line already. */
+/* fish: -n is a condition on the words that are on the line already. */
+static const char fish_head[] =
+	"# fish completion for skep\n"
+	"function __skep_in\n"
+	"\tset -l words (commandline -opc)[2..-1]\n"
+	"\tset -l n (count $argv)\n"
+	"\ttest $n -eq 0; and return 0\n"
+	"\ttest (count $words) -ge $n; and test \"$words[1..$n]\" = \"$argv\"\n"
+	"end\n"
+	"function __skep_after\n"
+	"\ttest (count (commandline -opc)) -eq (math (count $argv) + 1)\n"
+	"\tand __skep_in $argv\n"
+	"end\n";
+
 static void fish_option(FILE *to, const struct command *c,
 			const struct option_spec *o)
 {
-	const char *verb = verb_of(c);
-
-	fprintf(to, "complete -c skep -n '__fish_seen_subcommand_from %.*s",
-		(int)strcspn(c->name, " "), c->name);
-	if (verb)
-		fprintf(to, "; and __fish_seen_subcommand_from %s", verb);
-	fprintf(to, "' -l %s%s -d '", o->name, o->value ? " -r" : "");
+	fprintf(to, "complete -c skep -n '__skep_in %s' -l %s%s -d '", c->name,
+		o->name, o->value ? " -r" : "");
 	quoted_text(to, o->help, "\\'");
 	fputs("'\n", to);
 }
@@ -160,23 +171,15 @@ static void fish_option(FILE *to, const struct command *c,
 static void fish_word(FILE *to, const char *noun, const char *word,
 		      const char *help)
 {
-	if (noun)
-		fprintf(to,
-			"complete -c skep -f -n "
-			"'__fish_seen_subcommand_from %s' -a %s -d '",
-			noun, word);
-	else
-		fprintf(to,
-			"complete -c skep -f -n __fish_use_subcommand -a %s "
-			"-d '",
-			word);
+	fprintf(to, "complete -c skep -f -n '__skep_after%s%s' -a %s -d '",
+		noun ? " " : "", noun ? noun : "", word);
 	quoted_text(to, help, "\\'");
 	fputs("'\n", to);
 }
 
 void complete_fish(FILE *to)
 {
-	fputs("# fish completion for skep\n", to);
+	fputs(fish_head, to);
 	for (int n = 0; nouns[n].name; n++)
 		fish_word(to, NULL, nouns[n].name, nouns[n].help);
 	for (int i = 0; commands[i]; i++) {

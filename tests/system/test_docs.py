@@ -57,18 +57,6 @@ def test_every_command_has_help_and_a_man_page(home):
         home.skep(noun, "--help")
 
 
-def test_completions_are_accepted_by_their_shells(home):
-    for shell in ("bash", "zsh", "fish"):
-        text = home.skep("completion", shell).out
-        assert "session" in text
-        if home.run("sh", "-c", "command -v " + shell, code=None).code == 0:
-            home.run(shell, "-n", input=text)
-    got = home.run("bash", "-c",
-                   "source <(skep completion bash); COMP_WORDS=(skep session "
-                   "re) COMP_CWORD=2; _skep; echo ${COMPREPLY[*]}").out.split()
-    assert got == ["rewind", "restore"], got
-
-
 def test_the_programs_pages_name_their_options(home):
     page = (ROOT / "docs" / "skepd.8").read_text().replace("\\-", "-")
     for option in re.findall(r"--[a-z]+",
