@@ -32,7 +32,7 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 }
 
 /* KEY=VALUE: JSON where it is some, else the text itself. */
-static int add_member(cJSON *def, const char *pair, struct err *e)
+int cli_set_member(cJSON *def, const char *pair, struct err *e)
 {
 	const char *value = strchr(pair, '=');
 	struct err ignored;
@@ -62,7 +62,7 @@ static int add_members(struct cli *cli, cJSON *def, struct err *e)
 	const char *pair;
 
 	for (int i = 0; (pair = cli_many(cli, "set", i)); i++)
-		if (add_member(def, pair, e))
+		if (cli_set_member(def, pair, e))
 			return -1;
 	for (int i = 0; (pair = cli_many(cli, "unset", i)); i++) {
 		cJSON_DeleteItemFromObjectCaseSensitive(def, pair);

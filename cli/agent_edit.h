@@ -22,6 +22,9 @@
 			OPTION_MANY                                           \
 	}
 
+/* "KEY=VALUE" into an object: JSON where VALUE is some, else the text itself. */
+int cli_set_member(cJSON *def, const char *pair, struct err *e);
+
 /* Puts what the options say over *row. */
 int agent_edit(struct cli *cli, struct agent_row *row, struct err *e);
 

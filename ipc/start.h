@@ -21,6 +21,8 @@
  *                         how commands see files (worker/workspace.h), and the
  *                         host's directory: the place (disk), what is below
  *                         (vfs-scratch), of no interest (vfs-only)
+ *   reply                 where the answer goes: the target of an outbox row
+ *                         that is committed with the end of the run
  *   socket                path of the supervisor's nng listener
  *   on_supervisor_loss    "continue", or "stop" two seconds after it is gone
  *   synchronous           of ordinary commits; the end of a run is always full

@@ -38,7 +38,7 @@ static bool is_secret(const cJSON *v)
 }
 
 /* Walks without recursion; deeper than DEPTH_MAX is refused. */
-static int check_tree(const char *what, const cJSON *root, struct err *e)
+int agent_check_secrets(const char *what, const cJSON *root, struct err *e)
 {
 	const cJSON *up[DEPTH_MAX], *v = root->child;
 	int depth = 0;
@@ -168,7 +168,7 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 	cJSON *spec;
 	int rc;
 
-	if (check_tree(what, def, e))
+	if (agent_check_secrets(what, def, e))
 		return -1;
 	spec = json_parse_object("spec", old, strlen(old), e);
 	if (!spec)

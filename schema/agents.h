@@ -27,6 +27,9 @@
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
 
+/* Refuses an object, however deep, with a member that looks like a secret. */
+int agent_check_secrets(const char *what, const cJSON *root, struct err *e);
+
 /* The definition, members in a fixed order, `spec` last: what is stored as a
  * version and hashed. */
 void agent_to_json(const struct agent_row *row, struct buf *out);

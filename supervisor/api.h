@@ -136,6 +136,29 @@ int sup_audit(struct sup *s, const char *act, const char *subject,
 int sup_agent_restore(struct sup *s, const char *name, const char *path,
 		      const char *by, struct sup_done done, struct err *e);
 
+/* --- channels --------------------------------------------------------- */
+
+/* definition: {"kind", "enabled", "command", "config"} */
+int sup_channel_put(struct sup *s, const char *name, const char *definition,
+		    const char *by, struct sup_done done, struct err *e);
+int sup_channel_delete(struct sup *s, const char *name, const char *by,
+		       struct sup_done done, struct err *e);
+/* enable, disable, pause, resume, default */
+int sup_channel_switch(struct sup *s, const char *name, const char *verb,
+		       const char *by, struct sup_done done, struct err *e);
+int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
+		    struct sup_done done, struct err *e);
+int sup_binding_delete(struct sup *s, const struct binding_row *b,
+		       const char *by, struct sup_done done, struct err *e);
+
+/* A message of ours to somebody; the conversation is made if need be. */
+int sup_post(struct sup *s, const char *channel, const char *peer,
+	     const char *body, struct sup_done done, struct err *e);
+
+/* retry, dismiss, resend */
+int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
+		      const char *by, struct sup_done done, struct err *e);
+
 /* scopes: a JSON array of words. The caller makes the token and its hash. */
 int sup_token_add(struct sup *s, const char *name, const char *hash,
 		  const char *scopes, struct sup_done done, struct err *e);

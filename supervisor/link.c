@@ -1,4 +1,4 @@
-#include "supervisor/sup.h"
+#include "supervisor/channel.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -96,6 +96,7 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 	if (l->state == RUN_STARTING)
 		set_phase(l, "running");
 	else {
+		outbox_look(l->sup, l->agent); /* hints were lost */
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
@@ -171,6 +172,7 @@ static int on_outbox(struct live *l, struct ipc_from from, const struct msg *m,
 {
 	(void)m;
 	(void)e;
+	outbox_look(l->sup, l->agent);
 	ack(l->sup, from);
 	return 0;
 }

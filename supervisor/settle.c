@@ -1,4 +1,4 @@
-#include "supervisor/sup.h"
+#include "supervisor/channel.h"
 
 #include "base/fault.h"
 #include "base/file.h"
@@ -124,6 +124,7 @@ static void done(uv_work_t *w, int status)
 	if (j->rc)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
+	outbox_look(j->sup, j->agent); /* its last words may be there */
 	if (l && l->settling && l->attempt == j->attempt) {
 		l->settling = false;
 		l->settled = true;

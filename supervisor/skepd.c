@@ -7,8 +7,8 @@
 #include "ipc/reason.h"
 #include "schema/control.h"
 #include "supervisor/footprint.h"
+#include "supervisor/channel.h"
 #include "supervisor/notify.h"
-#include "supervisor/sup.h"
 #include "supervisor/web.h"
 
 #include <errno.h>
@@ -41,6 +41,7 @@ static void before_commit(void *arg)
 {
 	struct sup *s = arg;
 
+	parcels_step(s);
 	sup_schedule(s);
 	sup_queue_alarm(s);
 	sup_notify_host(s);
@@ -68,6 +69,7 @@ static void on_tick(uv_timer_t *h)
 			  LT("error", e.text));
 	if (s->ticks % TRIM_TICKS == 0)
 		footprint_shrink();
+	channels_tick(s);
 	if (++s->ticks % TRIM_TICKS == 0)
 		trim_host_log(s);
 	if (!s->stopping)
@@ -165,7 +167,11 @@ static int open_database(struct sup *s, struct err *e)
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,
-			 seed_reasons(s, e) || take_handoff(s, e) ? -1 : 0, e);
+			 seed_reasons(s, e) || take_handoff(s, e) ||
+					 channels_seed(s->db, e)
+				 ? -1
+				 : 0,
+			 e);
 }
 
 static int start(struct sup *s, struct err *e)
@@ -182,7 +188,7 @@ static int start(struct sup *s, struct err *e)
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->place.spawner = s->spawn.pid;
-	if (sup_recover(s, e) || sup_link_open(s, e) ||
+	if (sup_recover(s, e) || channels_open(s, e) || sup_link_open(s, e) ||
 	    web_open(&s->web, s, &s->loop, e))
 		return -1;
 	return 0;
@@ -211,6 +217,7 @@ static void stop(struct sup *s)
 	struct err e;
 
 	s->stopping = true; /* nothing starts any more, whyever we go */
+	channels_stop(s);
 	if (s->web)
 		web_stop(s->web);
 	keeper_close(&s->keeper);
@@ -221,6 +228,7 @@ static void stop(struct sup *s)
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	web_close(s->web);
+	channels_free(s);
 	uv_loop_close(&s->loop);
 	if (control_unlock(s->db, &e))
 		log_warn(LT("msg", "the lock stays"), LT("error", e.text));

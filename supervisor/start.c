@@ -26,6 +26,7 @@ struct claim {
 	char token_hash[HASH_HEX];
 	const char *config;
 	const char *artifacts; /* what it has to leave behind, or NULL */
+	const char *reply;     /* where its answer goes, or NULL */
 	const char *workspace;
 	struct arena arena;
 };
@@ -38,6 +39,19 @@ static void make_token(struct claim *c)
 	for (size_t i = 0; i < sizeof raw; i++)
 		snprintf(c->token + 2 * i, 3, "%02x", raw[i]);
 	hash_of(c->token, strlen(c->token), c->token_hash);
+}
+
+/* An object as text; NULL if it is none, or too long. */
+static const char *text_of(struct claim *c, const cJSON *v)
+{
+	struct buf b = BUF_MAX(65536);
+	const char *out;
+
+	if (cJSON_IsObject(v))
+		json_add(&b, v);
+	out = b.n && !b.over ? arena_text(&c->arena, b.p) : NULL;
+	buf_fini(&b);
+	return out;
 }
 
 /* The agent's driver configuration; members that the run gives come first. */
@@ -63,6 +77,7 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	}
 	json_add(&b, config);
 	c->config = arena_text(&c->arena, b.p);
+	c->reply = text_of(c, cJSON_GetObjectItem(options, "reply"));
 	cJSON_Delete(options);
 	cJSON_Delete(config);
 	if (buf_ok(&b, "the driver's configuration", e)) {
@@ -76,13 +91,8 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 /* The agent's contract; see worker/contract.h. */
 static void make_contract(struct claim *c, const cJSON *spec)
 {
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(spec, "artifacts");
-	struct buf b = BUF_MAX(65536);
-
-	if (cJSON_IsObject(v))
-		json_add(&b, v);
-	c->artifacts = b.n && !b.over ? arena_text(&c->arena, b.p) : NULL;
-	buf_fini(&b);
+	c->artifacts = text_of(
+		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
 }
 
 /* Where the run works: said by the agent, or a directory beside its file. */
@@ -122,6 +132,7 @@ static int make_start(struct claim *c, struct err *e)
 		.workspace_mode = c->agent.workspace,
 		.workspace = c->workspace,
 		.artifacts = c->artifacts,
+		.reply = c->reply,
 		.socket = socket.text,
 		.on_supervisor_loss = conf->run_on_supervisor_loss,
 		.synchronous = conf->agent_synchronous,

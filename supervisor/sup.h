@@ -34,6 +34,7 @@ struct sup {
 	struct spawn spawn;
 	struct web *web;
 	struct keeper keeper;
+	struct channels *channels;
 	struct tree_place place;
 	struct live_table lives;
 	struct run_pick pick;

@@ -4,6 +4,10 @@
 #include "schema/control_queries.h"
 #include "schema/near.h"
 
+SHAPE_DEFINE(web_channel, WEB_CHANNEL);
+SHAPE_DEFINE(web_message, WEB_MESSAGE);
+SHAPE_DEFINE(web_post, WEB_POST);
+SHAPE_DEFINE(web_letter, WEB_LETTER);
 SHAPE_DEFINE(web_health, WEB_HEALTH);
 SHAPE_DEFINE(web_done, WEB_DONE);
 SHAPE_DEFINE(web_why, WEB_WHY);

@@ -86,6 +86,29 @@ extern const struct http_routes web_routes;
 #define WEB_PATH(F, S)       F(S, text, path)
 #define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
+#define WEB_CHANNEL(F, S) \
+	F(S, text, kind)  \
+	F(S, bool, enabled) F(S, json, command) F(S, json, config)
+#define WEB_MESSAGE(F, S)        \
+	F(S, text, id)           \
+	F(S, text, sender)       \
+	F(S, text, conversation) \
+	F(S, text, kind)         \
+	F(S, text, title)        \
+	F(S, text, text)         \
+	F(S, json, attachments) F(S, text, agent) F(S, text, session)
+#define WEB_POST(F, S) \
+	F(S, text, channel) F(S, text, conversation) F(S, json, body)
+#define WEB_LETTER(F, S)   \
+	F(S, text, to)     \
+	F(S, text, room)   \
+	F(S, text, sender) \
+	F(S, text, text) F(S, text, key)
+
+SHAPE_DECLARE(web_channel, WEB_CHANNEL);
+SHAPE_DECLARE(web_message, WEB_MESSAGE);
+SHAPE_DECLARE(web_post, WEB_POST);
+SHAPE_DECLARE(web_letter, WEB_LETTER);
 SHAPE_DECLARE(web_health, WEB_HEALTH);
 SHAPE_DECLARE(web_done, WEB_DONE);
 SHAPE_DECLARE(web_why, WEB_WHY);

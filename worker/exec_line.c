@@ -1,11 +1,10 @@
 #include "worker/exec_line.h"
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
 
 #include <string.h>
-
-#include <openssl/evp.h>
 
 #define TYPE_MAX       64
 #define KEY_MAX        256
@@ -51,19 +50,6 @@ static const char *json_of(struct arena *a, const cJSON *v)
 	return in_arena(a, &b);
 }
 
-static void add_base64(struct buf *b, const struct line *line)
-{
-	size_t room = (line->n + 2) / 3 * 4 + 1;
-	char *out = buf_room(b, room);
-	int n;
-
-	if (!out)
-		return;
-	n = EVP_EncodeBlock((unsigned char *)out,
-			    (const unsigned char *)line->p, (int)line->n);
-	buf_grew(b, (size_t)n);
-}
-
 /* A NUL is valid UTF-8, but no text of ours can hold one. */
 static bool is_text(const struct line *line)
 {
@@ -81,7 +67,7 @@ static void plain(const struct line *line, const char *stream, struct arena *a,
 		json_add_string(&b, line->p, line->n);
 	} else {
 		buf_adds(&b, "{\"base64\":\"");
-		add_base64(&b, line);
+		base64_add(&b, line->p, line->n);
 		buf_addc(&b, '"');
 	}
 	if (!line->last)

@@ -40,6 +40,7 @@ static int open_session(struct ledger *j, const struct msg_start *s,
 	if (s->attempt > 1 &&
 	    part_abort_open(&j->writer, "the worker that did this died", e) < 0)
 		return -1;
+	j->first = j->writer.tail;
 	atomic_store(&j->seq, j->writer.tail);
 	return 0;
 }

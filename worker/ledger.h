@@ -20,6 +20,7 @@ struct ledger {
 	struct writer writer;
 	struct ipc_client *link; /* borrowed */
 	bool open;
+	int64_t first;           /* last event before this attempt */
 	_Atomic int64_t seq;     /* last event */
 	_Atomic int64_t rev;     /* counts commits */
 	_Atomic int64_t touched; /* clock_mono_ns of the last commit */

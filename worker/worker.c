@@ -7,6 +7,7 @@
 #include "worker/contract.h"
 #include "worker/diagnose.h"
 #include "worker/driver.h"
+#include "worker/reply.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
@@ -174,7 +175,9 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 		buf_addf(&b, ",\"signal\":%" PRId64, end->signal);
 	buf_addc(&b, '}');
 	ev.body = b.p;
-	rc = fault_point(FAULT_worker_before_end, e);
+	rc = reply_make(r, end, &ev, e);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_before_end, e);
 	if (rc == 0)
 		rc = ledger_end(&r->ledger, &ev, end->reason, e);
 	if (rc == 0)

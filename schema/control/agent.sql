@@ -78,3 +78,8 @@ ON CONFLICT (agent) DO UPDATE SET
 
 -- query agent_database_delete (agent text)
 DELETE FROM agent_database WHERE agent = :agent;
+
+-- query agent_database_after (agent text) -> agent_database_row
+SELECT agent, path, schema_version, epoch, bytes, wal_bytes, created_at,
+       last_seen_at
+  FROM agent_database WHERE agent > :agent ORDER BY agent LIMIT 1;

@@ -56,8 +56,11 @@ def test_the_document_is_whole_and_true(home):
     for path, ops in doc["paths"].items():
         content = ops.get("get", {}).get("responses", {}).get("200", {}) \
             .get("content", {}).get("application/json")
-        if not content or "approvals/{id}" in path:
+        if not content or "approvals/{id}" in path or path.endswith("/next"):
             continue
+        if re.search("(deliveries|inbound)/{id}", path):
+            continue
+        params["name"] = "local" if "/channels/" in path else "ada"
         answer = d.get(re.sub(r"\{(\w+)\}", lambda m: params[m[1]], path))
         schema = content["schema"]
         if "items" in schema.get("properties", {}):
@@ -77,8 +80,10 @@ def test_no_credential_is_refused_on_every_route_also_on_streams(home):
     port = free_port()
     d = web_lib.Skepd(home, {"http": {"listen": "127.0.0.1:%d" % port}})
     doc = d.get("/openapi.json")
-    assert all(op["security"] for ops in doc["paths"].values()
-               for op in ops.values())
+    # where messages come in, a signature of the channel is the credential
+    assert [path for path, ops in doc["paths"].items()
+            for op in ops.values() if not op["security"]] == [
+                "/v1/channels/{name}/in"]
     c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for path, ops in doc["paths"].items():
         for method in ops:

@@ -1,0 +1,127 @@
+#include "cli/channel_cli.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/agent_edit.h"
+#include "schema/control.h"
+
+#include <ctype.h>
+#include <string.h>
+
+const char *url_text(struct cli *cli, const char *text)
+{
+	struct buf b = BUF_MAX(16384);
+	const char *out;
+
+	for (const char *p = text; *p; p++)
+		if (isalnum((unsigned char)*p) || strchr("-_.~", *p))
+			buf_addc(&b, *p);
+		else
+			buf_addf(&b, "%%%02X", (unsigned char)*p);
+	out = arena_text(&cli->arena, b.p);
+	buf_fini(&b);
+	return out;
+}
+
+int channel_print(struct cli *cli, const char *name, struct err *e)
+{
+	struct channel_row row;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	output_object(&cli->out, &channel_row_shape, &row);
+	return 0;
+}
+
+struct put {
+	const char *name;
+	const cJSON *def;
+};
+
+static int put_direct(struct cli *cli, void *arg, struct err *e)
+{
+	const struct put *p = arg;
+
+	return channels_put(cli->control, p->name, p->def, control_actor(), e);
+}
+
+int channel_store(struct cli *cli, const char *name, const cJSON *def,
+		  struct err *e)
+{
+	struct put put = {name, def};
+	struct buf body = BUF_MAX(CHANNEL_CONFIG_MAX * 2);
+	struct cli_act act = {
+		.method = "PUT",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s", name),
+		.direct = put_direct,
+		.arg = &put};
+	int rc;
+
+	json_add(&body, def);
+	act.body = body.p;
+	rc = buf_ok(&body, "the definition", e);
+	if (rc == 0)
+		rc = cli_act(cli, &act, e);
+	buf_fini(&body);
+	return rc;
+}
+
+static int switch_direct(struct cli *cli, void *arg, struct err *e)
+{
+	const char *verb = arg, *name = cli_arg(cli, 0);
+	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
+	struct channel_row row;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	if (verb[0] == 'e' || verb[0] == 'd')
+		in.is_enabled = verb[0] == 'e';
+	else
+		in.is_paused = verb[0] == 'p';
+	if (sql_exec(cli->control, Q_CHANNEL_SWITCH, &in, e) < 0)
+		return -1;
+	return control_audit(cli->control, NULL, "channel.switch", name, NULL,
+			     e);
+}
+
+int channel_switch(struct cli *cli, const char *verb, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	struct cli_act act = {
+		.method = "POST",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s/%s", name,
+				     verb),
+		.direct = switch_direct,
+		.arg = arena_text(&cli->arena, verb),
+	};
+
+	if (cli_act(cli, &act, e))
+		return -1;
+	return channel_print(cli, name, e);
+}
+
+int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
+	       const char *verb, struct err *e)
+{
+	const char *id = cli_arg(cli, 0);
+
+	if (!id_is(kind, id))
+		return err_set(e, ERR_USAGE, "%s is not an id (%s_…)",
+			       quoted(id).text, id_prefix(kind));
+	return remote_post(
+		cli, arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id, verb),
+		"{}", e);
+}
+
+int channel_settings(struct cli *cli, cJSON *def, struct err *e)
+{
+	cJSON *config = cJSON_GetObjectItem(def, "config");
+	const char *pair;
+
+	if (!config)
+		config = cJSON_AddObjectToObject(def, "config");
+	for (int i = 0; (pair = cli_many(cli, "set", i)); i++)
+		if (cli_set_member(config, pair, e))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,30 @@
+#ifndef CLI_CHANNEL_CLI_H
+#define CLI_CHANNEL_CLI_H
+
+#include "cli/remote.h"
+#include "schema/channels.h"
+
+/* What the commands on channels, deliveries and messages share. */
+
+/* A text as one segment of a path or a value of a query. */
+const char *url_text(struct cli *cli, const char *text);
+
+/* Prints the channel as it is stored. */
+int channel_print(struct cli *cli, const char *name, struct err *e);
+
+/* Stores a definition, here or by the supervisor. */
+int channel_store(struct cli *cli, const char *name, const cJSON *def,
+		  struct err *e);
+
+/* enable, disable, pause, resume; likewise. */
+int channel_switch(struct cli *cli, const char *verb, struct err *e);
+
+/* POSTs to "/v1/WHAT/ID/VERB" for the command's first word, an id of that
+ * kind, and prints what came of it. */
+int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
+	       const char *verb, struct err *e);
+
+/* The --set options into def's "config". */
+int channel_settings(struct cli *cli, cJSON *def, struct err *e);
+
+#endif

@@ -1,0 +1,102 @@
+#include "base/base64.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/channel_cli.h"
+
+#include <string.h>
+
+#define SECRET_BYTES 32
+
+/* A webhook without a secret would be refused: it gets one. */
+static int make_secret(struct cli *cli, const cJSON *def, struct err *e)
+{
+	const char *name = json_text(cJSON_GetObjectItem(def, "config"),
+				     "secret_file", "");
+	unsigned char raw[SECRET_BYTES];
+	struct buf text = BUF_MAX(128);
+	struct home_path path;
+	int rc = 0;
+
+	if (!name[0])
+		name = arena_printf(&cli->arena, "channel-%s.secret",
+				    cli_arg(cli, 0));
+	path = home_join(&cli->home, HOME_CREDENTIALS, name);
+	if (file_exists(path.text))
+		return 0;
+	id_random(raw, sizeof raw);
+	buf_adds(&text, "whsec_");
+	base64_add(&text, raw, sizeof raw);
+	buf_addc(&text, '\n');
+	rc = file_write_atomic(path.text, text.p, text.n, 0600, e);
+	buf_fini(&text);
+	if (rc == 0)
+		output_note(&cli->out, "made the secret %s", path.text);
+	return rc;
+}
+
+static int refuse_known(struct cli *cli, const char *name, struct err *e)
+{
+	struct channel_row row;
+	struct err none;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, &none))
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "there is a channel '%s' already; 'skep channel set' "
+		       "changes it",
+		       name);
+}
+
+static void add_command(struct cli *cli, cJSON *def)
+{
+	cJSON *list;
+
+	if (!cli_arg(cli, 2))
+		return;
+	list = cJSON_AddArrayToObject(def, "command");
+	for (int i = 2; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+}
+
+static int channel_add(struct cli *cli, struct err *e)
+{
+	const char *name = cli_arg(cli, 0), *kind = cli_arg(cli, 1);
+	cJSON *def;
+	int rc;
+
+	if (text_check_word("KIND", CHANNEL_KINDS, kind, e) ||
+	    refuse_known(cli, name, e))
+		return -1;
+	def = cJSON_CreateObject();
+	cJSON_AddStringToObject(def, "kind", kind);
+	if (cli_flag(cli, "disabled"))
+		cJSON_AddBoolToObject(def, "enabled", false);
+	add_command(cli, def);
+	rc = channel_settings(cli, def, e);
+	if (rc == 0 && !strcmp(kind, "webhook"))
+		rc = make_secret(cli, def, e);
+	if (rc == 0)
+		rc = channel_store(cli, name, def, e);
+	cJSON_Delete(def);
+	return rc ? -1 : channel_print(cli, name, e);
+}
+
+const struct command cmd_channel_add = {
+	.name = "channel add",
+	.args = "NAME KIND [COMMAND...]",
+	.help = "make a channel: file, webhook, smtp, tty or plugin",
+	.about = "A running supervisor uses it at once. COMMAND is what a "
+		 "plugin executes; put -- before\nit: skep channel add bot "
+		 "plugin -- python3 bot.py. Secrets are files in "
+		 "credentials/,\nnamed by secret_file and password_file; a "
+		 "webhook without one gets a new one.\ndocs/CHANNELS.md lists "
+		 "the settings.",
+	.needs = NEEDS_CONTROL_MADE,
+	.options =
+		(const struct option_spec[]){
+			{"set", "KEY=VALUE",
+			 "a setting; VALUE is JSON or plain text", OPTION_MANY},
+			{"disabled", NULL, "do not use it yet", OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = channel_add,
+};

@@ -1,0 +1,32 @@
+#include "cli/channel_cli.h"
+#include "schema/control.h"
+
+static int remove_direct(struct cli *cli, void *arg, struct err *e)
+{
+	(void)arg;
+	return channels_remove(cli->control, cli_arg(cli, 0), control_actor(),
+			       e);
+}
+
+static int channel_rm(struct cli *cli, struct err *e)
+{
+	struct cli_act act = {
+		.method = "DELETE",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s",
+				     cli_arg(cli, 0)),
+		.direct = remove_direct,
+	};
+
+	if (cli_act(cli, &act, e))
+		return -1;
+	output_note(&cli->out, "removed %s", cli_arg(cli, 0));
+	return 0;
+}
+
+const struct command cmd_channel_rm = {
+	.name = "channel rm",
+	.args = "NAME",
+	.help = "remove a channel with its conversations; deliveries stay",
+	.needs = NEEDS_CONTROL_WRITE,
+	.run = channel_rm,
+};

@@ -1,0 +1,21 @@
+#include "cli/cli.h"
+
+static int delivery_stats(struct cli *cli, struct err *e)
+{
+	struct sql_rows it = sql_rows(cli->control, Q_DELIVERY_STATS, NULL);
+	struct table *t = table_new(&cli->out, &delivery_stats_row_shape,
+				    "channel state n oldest_at");
+	struct delivery_stats_row row;
+
+	while (sql_next(&it, &row))
+		table_add(t, &row);
+	table_end(t);
+	return sql_end(&it, e);
+}
+
+const struct command cmd_delivery_stats = {
+	.name = "delivery stats",
+	.help = "count messages by channel and state",
+	.needs = NEEDS_CONTROL_READ,
+	.run = delivery_stats,
+};

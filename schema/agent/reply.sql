@@ -1,0 +1,8 @@
+-- What a run has to say in the end.
+
+-- query answer_events (lo i64, hi i64, run i64) -> (pos i64, type i64, body json)
+SELECT pos, type, body FROM event
+ WHERE pos > :lo AND pos <= :hi AND run = :run ORDER BY pos;
+
+-- query answer_parts (pos i64) -> (text text)
+SELECT text FROM part WHERE pos = :pos AND kind = 'text' ORDER BY idx;

@@ -1,0 +1,37 @@
+#ifndef SCHEMA_BLOBS_H
+#define SCHEMA_BLOBS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "db/sql.h"
+#include "schema/control_queries.h"
+
+/*
+ * Attachments of messages, in the control plane: the row is the truth, by hash;
+ * a file is made on demand and swept (schema/media.h has the sweep). (What runs
+ * make is in the agent's file: schema/artifact.h.)
+ */
+
+/* Stores bytes, or finds those that are there already. */
+int blob_put(struct sql *db, const char *mime, struct blob bytes, struct id *id,
+	     struct err *e);
+
+/* Makes DIR/<16 digits of the hash>/<name>, or finds it, and gives its path. */
+int blob_materialise(struct sql *db, const struct media_use_row *m,
+		     const char *dir, const char **path, struct arena *a,
+		     struct err *e);
+
+/*
+ * The attachments of a message: body's "attachments", each {"name", "type" and
+ * "base64" or "media"}. Bytes become rows, and "base64" becomes "media", "size"
+ * and "sha256". ERR_INVALID, ERR_TOOBIG (over max bytes), ERR_NOTFOUND.
+ */
+int attachments_store(struct sql *db, cJSON *body, int64_t max, struct err *e);
+
+/* Writes down that the message `owner` has them. */
+int attachments_use(struct sql *db, const char *owner, const cJSON *body,
+		    struct err *e);
+
+#endif

@@ -1,0 +1,329 @@
+#include "schema/channels.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "schema/agents.h"
+#include "schema/control.h"
+#include "schema/vocab.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- definitions ------------------------------------------------------ */
+
+int channels_get(struct sql *db, const char *name, struct channel_row *row,
+		 struct arena *a, struct err *e)
+{
+	int found = sql_get(db, Q_CHANNEL_GET, &(struct channel_get_in){name},
+			    row, a, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
+			       quoted(name).text);
+	return found < 0 ? -1 : 0;
+}
+
+/* A plugin's command is a list of words, the first one a program. */
+static int check_command(const char *kind, const cJSON *command, struct err *e)
+{
+	const cJSON *v;
+
+	if (strcmp(kind, "plugin") != 0)
+		return command && !cJSON_IsNull(command)
+			       ? err_set(e, ERR_INVALID,
+					 "only a plugin has a command")
+			       : 0;
+	if (!cJSON_IsArray(command) || cJSON_GetArraySize(command) == 0)
+		return err_set(e, ERR_INVALID,
+			       "a plugin needs its command, a list of words");
+	cJSON_ArrayForEach(v, command)
+	{
+		if (!cJSON_IsString(v) ||
+		    (v == command->child && !v->valuestring[0]))
+			return err_set(e, ERR_INVALID,
+				       "a plugin's command is a list of words");
+	}
+	return 0;
+}
+
+static char *json_of(const cJSON *v, struct arena *a)
+{
+	struct buf b = BUF_MAX(CHANNEL_CONFIG_MAX);
+	char *out;
+
+	json_add(&b, v);
+	out = b.over ? NULL : arena_text(a, b.p);
+	buf_fini(&b);
+	return out;
+}
+
+static int known_members(const cJSON *def, struct err *e)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, def)
+	{
+		if (!vocab_has("kind|enabled|command|config", v->string))
+			return err_set(e, ERR_INVALID,
+				       "a channel has no %s: kind, enabled, "
+				       "command and config are known",
+				       quoted(v->string).text);
+	}
+	return 0;
+}
+
+static int fill(struct channel_put_in *in, const cJSON *def, struct arena *a,
+		struct err *e)
+{
+	const cJSON *command = cJSON_GetObjectItem(def, "command");
+	const cJSON *config = cJSON_GetObjectItem(def, "config");
+	struct channel_config parsed;
+
+	if (command) {
+		if (check_command(in->kind, command, e))
+			return -1;
+		in->command = cJSON_IsNull(command) ? NULL
+						    : json_of(command, a);
+	}
+	if (config) {
+		if (!cJSON_IsObject(config))
+			return err_set(e, ERR_INVALID,
+				       "config is a JSON object");
+		if (agent_check_secrets("config", config, e))
+			return -1;
+		in->config = json_of(config, a);
+	}
+	if (!in->config)
+		return err_set(e, ERR_TOOBIG, "that config is too large");
+	if (!strcmp(in->kind, "plugin") && !in->command)
+		return check_command(in->kind, NULL, e);
+	in->is_enabled = json_bool(def, "enabled", in->is_enabled);
+	return channel_config_read(&parsed, in->kind, in->config, a, e);
+}
+
+int channels_put(struct sql *db, const char *name, const cJSON *def,
+		 const char *by, struct err *e)
+{
+	struct id id = id_new(ID_CHANNEL);
+	struct channel_put_in in = {.name = name,
+				    .id = id.text,
+				    .is_enabled = true,
+				    .config = "{}",
+				    .now = clock_now()};
+	struct channel_row old;
+	struct arena a = {0};
+	const char *kind = json_text(def, "kind", NULL);
+	int rc = sql_get(db, Q_CHANNEL_GET, &(struct channel_get_in){name},
+			 &old, &a, e);
+
+	if (rc == 1) {
+		in.kind = old.kind;
+		in.command = old.command;
+		in.config = old.config;
+		in.is_enabled = old.is_enabled;
+		if (kind && strcmp(kind, old.kind) != 0)
+			rc = err_set(e, ERR_CONFLICT,
+				     "channel %s is a %s; the kind of a "
+				     "channel cannot change",
+				     name, old.kind);
+	} else if (rc == 0) {
+		in.kind = kind ? kind : "";
+		rc = text_check_word("kind", CHANNEL_KINDS, in.kind, e);
+	}
+	if (rc >= 0 &&
+	    (text_check_name("channel", name, e) || known_members(def, e) ||
+	     fill(&in, def, &a, e) || sql_exec(db, Q_CHANNEL_PUT, &in, e) < 0 ||
+	     control_audit(db, by, "channel.put", name, NULL, e)))
+		rc = -1;
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+int channels_remove(struct sql *db, const char *name, const char *by,
+		    struct err *e)
+{
+	int n = sql_exec(db, Q_CHANNEL_DELETE,
+			 &(struct channel_delete_in){name}, e);
+
+	if (n == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
+			       quoted(name).text);
+	if (n < 0)
+		return -1;
+	return control_audit(db, by, "channel.rm", name, NULL, e);
+}
+
+/* --- a new home ------------------------------------------------------- */
+
+/* An agent that works without a model, and says what to do about it. */
+static const char default_agent[] =
+	"{\"driver\":\"script\",\"config\":{\"steps\":[{\"event\":{\"type\":"
+	"\"message\",\"role\":\"assistant\",\"content\":\"I am the default "
+	"agent of this home and have no model yet: 'skep agent set main' gives "
+	"me one, 'skep agent add' makes others.\"}}]}}";
+
+static int seed_agent(struct sql *db, struct arena *a, struct err *e)
+{
+	struct agent_row row = {.name = "main",
+				.workspace = "disk",
+				.is_enabled = true,
+				.is_default = true,
+				.spec = "{}",
+				.source = "command"};
+	struct agent_row known;
+	cJSON *def;
+	int rc = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &known, a, e);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	def = json_parse_object("agent", default_agent, strlen(default_agent),
+				e);
+	rc = def ? agent_from_json(&row, "agent", def, a, e) : -1;
+	if (rc == 0)
+		rc = agents_put(db, &row, a, e) < 0 ? -1 : 0;
+	cJSON_Delete(def);
+	return rc;
+}
+
+static int seed_channel(struct sql *db, struct arena *a, struct err *e)
+{
+	struct id id = id_new(ID_CHANNEL);
+	struct channel_put_in in = {.name = "local",
+				    .id = id.text,
+				    .kind = "tty",
+				    .is_enabled = true,
+				    .config = "{}",
+				    .now = clock_now()};
+	struct channel_row known;
+	int rc = sql_get(db, Q_CHANNEL_GET, &(struct channel_get_in){in.name},
+			 &known, a, e);
+
+	if (rc == 0)
+		rc = sql_exec(db, Q_CHANNEL_PUT, &in, e);
+	return rc < 0 ? -1 : 0;
+}
+
+int channels_seed(struct sql *db, struct err *e)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	struct id id = id_new(ID_PERSON);
+	struct person_add_in owner = {.id = id.text,
+				      .name = pw ? pw->pw_name : "owner",
+				      .role = "owner",
+				      .now = clock_now()};
+	struct person_count_row people = {0};
+	struct arena a = {0};
+	int rc;
+
+	if (sql_get(db, Q_PERSON_COUNT, NULL, &people, NULL, e) < 0)
+		return -1;
+	if (people.n > 0)
+		return 0;
+	rc = seed_agent(db, &a, e) || seed_channel(db, &a, e) ||
+			     sql_exec(db, Q_PERSON_ADD, &owner, e) < 0
+		     ? -1
+		     : 0;
+	arena_fini(&a);
+	return rc;
+}
+
+/* --- who talks with whom ---------------------------------------------- */
+
+static int find_binding(struct sql *db, const struct talk *t,
+			struct binding_row *b, struct arena *a, struct err *e)
+{
+	struct binding_find_in key = {t->channel, t->peer, t->kind};
+	struct agent_row agent;
+	int found = sql_get(db, Q_BINDING_FIND, &key, b, a, e);
+
+	if (found != 0)
+		return found;
+	*b = (struct binding_row){.agent = t->agent[0] ? t->agent : NULL,
+				  .threads = "conversation"};
+	if (b->agent)
+		return 1;
+	found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &agent, a, e);
+	if (found == 1)
+		b->agent = agent.name;
+	return found;
+}
+
+static int add_conversation(struct sql *db, const struct talk *t,
+			    const char *thread, const struct binding_row *b,
+			    int64_t now, struct err *e)
+{
+	struct id id = id_new(ID_CONVERSATION);
+	char key[256];
+	struct conversation_add_in in = {
+		.id = id.text,
+		.channel = t->channel,
+		.peer = t->peer,
+		.thread = thread,
+		.kind = t->kind,
+		.title = t->title,
+		.agent = b->agent,
+		.session = b->session,
+		.now = now,
+	};
+
+	/* A session's key has at most 256 bytes; the row says which it is. */
+	if (b->agent && !b->session) {
+		int n = snprintf(key, sizeof key, "%s/%s%s%s", t->channel,
+				 t->peer, thread[0] ? "/" : "", thread);
+
+		if (n < 0 || n >= (int)sizeof key)
+			snprintf(key, sizeof key, "%s/%s", t->channel, id.text);
+		in.session = key;
+	}
+	return sql_exec(db, Q_CONVERSATION_ADD, &in, e) < 0 ? -1 : 0;
+}
+
+int conversation_open(struct sql *db, const struct talk *t, int64_t now,
+		      struct conversation_row *row, struct arena *a,
+		      struct err *e)
+{
+	struct conversation_find_in key = {t->channel, t->peer, ""};
+	struct binding_row b;
+	int found;
+
+	if (find_binding(db, t, &b, a, e) < 0)
+		return -1;
+	if (!strcmp(b.threads, "sender"))
+		key.thread = t->sender;
+	found = sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e);
+	if (found == 0) {
+		if (add_conversation(db, t, key.thread, &b, now, e))
+			return -1;
+		found = sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e);
+	}
+	return found < 0 ? -1 : 0;
+}
+
+int binding_set(struct sql *db, const struct binding_row *b, const char *by,
+		struct err *e)
+{
+	struct binding_put_in in = {b->channel, b->peer,    b->kind,
+				    b->agent,   b->session, b->threads,
+				    clock_now()};
+	struct conversation_find_in key = {b->channel, b->peer, ""};
+	struct conversation_row row;
+	struct arena a = {0};
+	int rc = sql_exec(db, Q_BINDING_PUT, &in, e);
+
+	if (rc >= 0)
+		rc = sql_get(db, Q_CONVERSATION_FIND, &key, &row, &a, e);
+	if (rc == 1 && strcmp(b->threads, "sender") != 0) {
+		struct conversation_bind_in set = {row.id, b->agent,
+						   b->session ? b->session
+							      : row.session};
+
+		rc = sql_exec(db, Q_CONVERSATION_BIND, &set, e);
+	}
+	arena_fini(&a);
+	if (rc < 0)
+		return -1;
+	return control_audit(db, by, "channel.bind", b->channel, NULL, e);
+}

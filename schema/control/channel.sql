@@ -1,0 +1,140 @@
+-- Channels, bindings, conversations, people.
+
+-- row channel_row (name text, id text, kind text, is_enabled bool,
+--   is_paused bool, is_default bool, command json, config json, cursor json,
+--   delivered i64, failed i64, received i64, trouble text, trouble_at time,
+--   created_at time, updated_at time)
+
+-- query channel_get (name text) -> channel_row
+SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
+       cursor, delivered, failed, received, trouble, trouble_at, created_at,
+       updated_at
+  FROM channel WHERE name = :name;
+
+-- query channel_get_default -> channel_row
+SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
+       cursor, delivered, failed, received, trouble, trouble_at, created_at,
+       updated_at
+  FROM channel WHERE is_default = 1;
+
+-- query channel_list -> channel_row
+SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
+       cursor, delivered, failed, received, trouble, trouble_at, created_at,
+       updated_at
+  FROM channel ORDER BY name;
+
+-- query channel_put (name text, id text, kind text, is_enabled bool,
+--   command json, config json, now time)
+INSERT INTO channel (name, id, kind, is_enabled, command, config, is_default,
+                     created_at, updated_at)
+VALUES (:name, :id, :kind, :is_enabled, :command, :config,
+        NOT EXISTS (SELECT 1 FROM channel WHERE is_default = 1), :now, :now)
+ON CONFLICT (name) DO UPDATE SET is_enabled = excluded.is_enabled,
+  command = excluded.command, config = excluded.config,
+  updated_at = excluded.updated_at;
+
+-- query channel_switch (name text, is_enabled opt, is_paused opt, now time)
+UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
+       is_paused = coalesce(:is_paused, is_paused), updated_at = :now
+ WHERE name = :name
+   AND (is_enabled <> coalesce(:is_enabled, is_enabled)
+     OR is_paused <> coalesce(:is_paused, is_paused));
+
+-- query channel_clear_default
+UPDATE channel SET is_default = 0 WHERE is_default = 1;
+
+-- query channel_set_default (name text)
+UPDATE channel SET is_default = 1 WHERE name = :name;
+
+-- query channel_cursor (name text, cursor json, now time)
+UPDATE channel SET cursor = :cursor, updated_at = :now WHERE name = :name;
+
+-- query channel_count (name text, delivered i64, failed i64, received i64)
+UPDATE channel SET delivered = delivered + :delivered,
+       failed = failed + :failed, received = received + :received
+ WHERE name = :name;
+
+-- query channel_trouble (name text, trouble text, now time)
+UPDATE channel SET trouble = :trouble, trouble_at = :now WHERE name = :name;
+
+-- query channel_delete (name text)
+DELETE FROM channel WHERE name = :name;
+
+-- row binding_row (channel text, peer text, kind text, agent text,
+--   session text, threads text, created_at time)
+
+-- query binding_put (channel text, peer text, kind text, agent text,
+--   session text, threads text, now time)
+INSERT INTO binding (channel, peer, kind, agent, session, threads, created_at)
+VALUES (:channel, :peer, :kind, :agent, :session, :threads, :now)
+ON CONFLICT (channel, peer, kind) DO UPDATE SET agent = excluded.agent,
+  session = excluded.session, threads = excluded.threads;
+
+-- query binding_find (channel text, peer text, kind text) -> binding_row
+-- The narrowest that fits: this peer before any, this kind before any.
+SELECT channel, peer, kind, agent, session, threads, created_at FROM binding
+ WHERE channel = :channel AND peer IN (:peer, '*') AND kind IN (:kind, 'any')
+ ORDER BY peer = '*', kind = 'any' LIMIT 1;
+
+-- query binding_list (channel text) -> binding_row
+SELECT channel, peer, kind, agent, session, threads, created_at FROM binding
+ WHERE channel = :channel ORDER BY peer, kind;
+
+-- query binding_delete (channel text, peer text, kind text)
+DELETE FROM binding WHERE channel = :channel AND peer = :peer AND kind = :kind;
+
+-- row conversation_row (id text, channel text, peer text, thread text,
+--   kind text, title text, agent text, session text, last_message_at time,
+--   last_inbound_at time, messages i64, created_at time)
+
+-- query conversation_get (id text) -> conversation_row
+SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
+       last_inbound_at, messages, created_at
+  FROM conversation WHERE id = :id;
+
+-- query conversation_find (channel text, peer text,
+--   thread text) -> conversation_row
+SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
+       last_inbound_at, messages, created_at
+  FROM conversation
+ WHERE channel = :channel AND peer = :peer AND thread = :thread;
+
+-- query conversation_route (agent text, session text) -> conversation_row
+SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
+       last_inbound_at, messages, created_at
+  FROM conversation
+ WHERE agent = :agent AND session = :session AND last_inbound_at > 0
+ ORDER BY last_inbound_at DESC LIMIT 1;
+
+-- query conversation_list (channel text, before i64,
+--   count i64) -> conversation_row
+-- The liveliest first.
+SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
+       last_inbound_at, messages, created_at
+  FROM conversation
+ WHERE last_message_at < :before AND (:channel IS NULL OR channel = :channel)
+ ORDER BY last_message_at DESC, id DESC LIMIT :count;
+
+-- query conversation_add (id text, channel text, peer text, thread text,
+--   kind text, title text, agent text, session text, now time)
+INSERT INTO conversation (id, channel, peer, thread, kind, title, agent,
+                          session, last_message_at, created_at)
+VALUES (:id, :channel, :peer, :thread, :kind, :title, :agent, :session, :now,
+        :now);
+
+-- query conversation_touch (id text, inbound bool, now time)
+UPDATE conversation SET last_message_at = max(last_message_at, :now),
+  last_inbound_at = CASE WHEN :inbound THEN max(last_inbound_at, :now)
+                         ELSE last_inbound_at END,
+  messages = messages + 1
+ WHERE id = :id;
+
+-- query conversation_bind (id text, agent text, session text)
+UPDATE conversation SET agent = :agent, session = :session WHERE id = :id;
+
+-- query person_add (id text, name text, role text, now time)
+INSERT INTO person (id, name, role, created_at)
+VALUES (:id, :name, :role, :now);
+
+-- query person_count -> (n i64)
+SELECT count(*) AS n FROM person;

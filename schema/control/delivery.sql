@@ -1,0 +1,154 @@
+-- Deliveries: the durable queue to the outside.
+
+-- row delivery_row (seq i64, id text, channel text, conversation text,
+--   line text, is_head bool, state text, source text, agent text,
+--   session text, reply_to text, body json, attempts i64, attempt_id text,
+--   lease_until time, due_at time, expires_at time, code opt, detail text,
+--   ref text, resend_of text, created_at time, sent_at time, done_at time)
+
+-- query delivery_get (id text) -> delivery_row
+SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
+       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
+       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+  FROM delivery WHERE id = :id;
+
+-- query delivery_list (before i64, channel text, state text,
+--   conversation text, count i64) -> delivery_row
+-- Newest first.
+SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
+       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
+       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+  FROM delivery
+ WHERE seq < :before AND (:channel IS NULL OR channel = :channel)
+   AND (:state IS NULL OR state = :state)
+   AND (:conversation IS NULL OR conversation = :conversation)
+ ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_insert (id text, channel text, conversation text, line text,
+--   source text, agent text, session text, reply_to text, body json,
+--   resend_of text, expires_at time, now time)
+-- Changes no row when the source is known. First in line, unless somebody is.
+INSERT INTO delivery (id, channel, conversation, line, is_head, state, source,
+  agent, session, reply_to, body, due_at, expires_at, resend_of, created_at)
+VALUES (:id, :channel, :conversation, :line,
+  :line IS NULL OR NOT EXISTS (SELECT 1 FROM delivery
+     WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL),
+  'pending', :source, :agent, :session, :reply_to, :body, :now, :expires_at,
+  :resend_of, :now)
+ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING;
+
+-- row delivery_claim_row (seq i64, id text, conversation text, line text,
+--   agent text, session text, reply_to text, body json, attempts i64,
+--   expires_at time, created_at time, peer text, thread text, peer_kind text)
+
+-- query delivery_ready (channel text, now time,
+--   count i64) -> delivery_claim_row
+SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
+       d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
+       c.kind AS peer_kind
+  FROM delivery d LEFT JOIN conversation c ON c.id = d.conversation
+ WHERE d.channel = :channel AND d.state = 'pending' AND d.is_head = 1
+   AND d.due_at <= :now
+ ORDER BY d.due_at, d.seq LIMIT :count;
+
+-- query delivery_ready_to (channel text, conversation text, now time,
+--   count i64) -> delivery_claim_row
+-- The same for one conversation.
+SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
+       d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
+       c.kind AS peer_kind
+  FROM delivery d JOIN conversation c ON c.id = d.conversation
+ WHERE d.line = :conversation AND d.conversation = :conversation
+   AND d.channel = :channel AND d.line IS NOT NULL
+   AND d.state IN ('pending','sending') AND d.state = 'pending'
+   AND d.is_head = 1 AND d.due_at <= :now
+ ORDER BY d.seq LIMIT :count;
+
+-- query delivery_next_due (channel text) -> (due_at time)
+SELECT due_at FROM delivery
+ WHERE channel = :channel AND state = 'pending' AND is_head = 1
+ ORDER BY due_at LIMIT 1;
+
+-- query delivery_claim (seq i64, attempt_id text, epoch i64,
+--   lease_until time, now time)
+UPDATE delivery SET state = 'sending', attempts = attempts + 1,
+       attempt_id = :attempt_id, epoch = :epoch, lease_until = :lease_until,
+       sent_at = :now
+ WHERE seq = :seq AND state = 'pending';
+
+-- query delivery_move (seq i64, from_state text, to_state text,
+--   attempt_id text, due_at time, is_head bool, code opt, detail text,
+--   ref text, done_at time)
+-- Compare and set. attempt_id NULL: whichever it was.
+UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
+       is_head = :is_head, lease_until = NULL, code = :code, detail = :detail,
+       ref = coalesce(:ref, ref), done_at = :done_at
+ WHERE seq = :seq AND state = :from_state
+   AND (:attempt_id IS NULL OR attempt_id = :attempt_id);
+
+-- query delivery_renew (seq i64)
+-- An operator wants it: it begins anew.
+UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
+
+-- query delivery_line_busy (line text) -> (n i64)
+SELECT count(*) AS n FROM (SELECT 1 FROM delivery
+ WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL
+ LIMIT 1);
+
+-- query delivery_promote (line text)
+-- The first of the line may go now.
+UPDATE delivery SET is_head = 1 WHERE seq =
+ (SELECT seq FROM delivery
+   WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL
+   ORDER BY seq LIMIT 1) AND is_head = 0;
+
+-- query delivery_lost (epoch i64, count i64) -> delivery_row
+-- On their way when another skepd was here.
+SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
+       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
+       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+  FROM delivery
+ WHERE state IN ('sending','unknown') AND state = 'sending' AND epoch <> :epoch
+ ORDER BY seq LIMIT :count;
+
+-- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
+SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
+       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
+       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+  FROM delivery
+ WHERE state IN ('sending','unknown') AND state = 'unknown' AND seq > :after
+   AND channel = :channel
+ ORDER BY seq LIMIT :count;
+
+-- row delivery_attempt_row (id text, delivery i64, n i64, outcome text,
+--   code opt, detail text, started_at time, ended_at time)
+
+-- query delivery_attempt_add (id text, delivery i64, n i64, outcome text,
+--   code opt, detail text, started_at time, ended_at time)
+INSERT INTO delivery_attempt (id, delivery, n, outcome, code, detail,
+                              started_at, ended_at)
+VALUES (:id, :delivery, :n, :outcome, :code, :detail, :started_at, :ended_at)
+ON CONFLICT (id) DO NOTHING;
+
+-- query delivery_attempt_list (delivery i64) -> delivery_attempt_row
+SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
+  FROM delivery_attempt WHERE delivery = :delivery ORDER BY n, id;
+
+-- query delivery_stats -> (channel text, state text, n i64, oldest_at time)
+SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at
+  FROM delivery GROUP BY channel, state ORDER BY channel, state;
+
+-- query delivery_waiting -> (channel text, state text, n i64, oldest_at time)
+-- From the small indexes: what is not over, and what went wrong.
+SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at FROM
+ (SELECT channel, state, created_at FROM delivery
+   WHERE state IN ('sending','unknown')
+  UNION ALL SELECT channel, state, created_at FROM delivery WHERE state = 'dead')
+ GROUP BY channel, state;
+
+-- query host_event_delivery (at time, id text, agent text, channel text,
+--   state text, attempt i64, code opt, detail text)
+INSERT INTO host_event (at, kind, subject, agent, body)
+VALUES (:at, 'delivery', :id, :agent,
+  json_object('state', :state, 'channel', :channel, 'attempt', :attempt,
+              'code', :code, 'detail', :detail));

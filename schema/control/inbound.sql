@@ -1,0 +1,108 @@
+-- What came in, and attachments of both ways.
+
+-- row inbound_row (id text, channel text, external_id text,
+--   conversation text, sender text, kind text, body json, state text,
+--   reason text, detail text, run text, received_at time)
+
+-- query inbound_get (id text) -> inbound_row
+SELECT id, channel, external_id, conversation, sender, kind, body, state,
+       reason, detail, run, received_at
+  FROM inbound WHERE id = :id;
+
+-- query inbound_find (channel text, external_id text) -> inbound_row
+SELECT id, channel, external_id, conversation, sender, kind, body, state,
+       reason, detail, run, received_at
+  FROM inbound WHERE channel = :channel AND external_id = :external_id;
+
+-- query inbound_of_run (run text) -> inbound_row
+SELECT id, channel, external_id, conversation, sender, kind, body, state,
+       reason, detail, run, received_at
+  FROM inbound WHERE run = :run ORDER BY id LIMIT 1;
+
+-- query inbound_list (before text, channel text, state text,
+--   conversation text, count i64) -> inbound_row
+SELECT id, channel, external_id, conversation, sender, kind, body, state,
+       reason, detail, run, received_at
+  FROM inbound
+ WHERE id < :before AND (:channel IS NULL OR channel = :channel)
+   AND (:state IS NULL OR state = :state)
+   AND (:conversation IS NULL OR conversation = :conversation)
+ ORDER BY id DESC LIMIT :count;
+
+-- query inbound_add (inbound_row)
+INSERT INTO inbound (id, channel, external_id, conversation, sender, kind,
+                     body, state, reason, detail, run, received_at)
+VALUES (:id, :channel, :external_id, :conversation, :sender, :kind, :body,
+        :state, :reason, :detail, :run, :received_at);
+
+-- query inbound_set (id text, state text, reason text, detail text, run text,
+--   conversation text)
+UPDATE inbound SET state = :state, reason = :reason, detail = :detail,
+       run = coalesce(:run, run),
+       conversation = coalesce(:conversation, conversation)
+ WHERE id = :id;
+
+-- query host_event_inbound (at time, id text, agent text, channel text,
+--   state text, run text, reason text)
+INSERT INTO host_event (at, kind, subject, agent, body)
+VALUES (:at, 'inbound', :id, :agent,
+  json_object('state', :state, 'channel', :channel, 'run', :run,
+              'reason', :reason));
+
+-- query host_event_channel (at time, name text, what text, detail text)
+INSERT INTO host_event (at, kind, subject, agent, body)
+VALUES (:at, 'channel', :name, NULL,
+  json_object('what', :what, 'detail', :detail));
+
+-- row media_row (id text, sha256 text, mime text, size i64, created_at time)
+
+-- query media_by_hash (sha256 text) -> media_row
+SELECT id, sha256, mime, size, created_at FROM media WHERE sha256 = :sha256;
+
+-- query media_get (id text) -> media_row
+SELECT id, sha256, mime, size, created_at FROM media WHERE id = :id;
+
+-- query media_bytes (id text) -> (bytes blob)
+SELECT bytes FROM media WHERE id = :id;
+
+-- query media_add (id text, sha256 text, mime text, size i64, bytes blob,
+--   now time)
+INSERT INTO media (id, sha256, mime, size, bytes, created_at)
+VALUES (:id, :sha256, :mime, :size, :bytes, :now);
+
+-- query media_use_add (owner text, idx i64, media text, name text)
+INSERT INTO media_use (owner, idx, media, name)
+VALUES (:owner, :idx, :media, :name)
+ON CONFLICT (owner, idx) DO UPDATE SET media = excluded.media,
+  name = excluded.name;
+
+-- row media_use_row (owner text, idx i64, media text, name text, mime text,
+--   size i64, sha256 text)
+
+-- query media_use_list (owner text) -> media_use_row
+SELECT u.owner, u.idx, u.media, u.name, m.mime, m.size, m.sha256
+  FROM media_use u JOIN media m ON m.id = u.media
+ WHERE u.owner = :owner ORDER BY u.idx;
+
+-- query media_drop_unused (older_than time, count i64)
+DELETE FROM media WHERE id IN
+ (SELECT m.id FROM media m WHERE m.created_at < :older_than
+     AND NOT EXISTS (SELECT 1 FROM media_use u WHERE u.media = m.id)
+   LIMIT :count);
+
+-- query conversation_history (channel text, peer text, count i64) -> (id text,
+--   sender text, role text, body json, at time)
+-- Both ways, newest first.
+SELECT id, sender, role, body, at FROM
+ (SELECT i.external_id AS id, i.sender, 'user' AS role, i.body,
+         i.received_at AS at
+    FROM inbound i JOIN conversation c ON c.id = i.conversation
+   WHERE c.channel = :channel AND c.peer = :peer AND i.kind = 'message'
+     AND i.conversation IS NOT NULL
+  UNION ALL
+  SELECT d.id, 'agent:' || coalesce(d.agent, ''), 'assistant', d.body,
+         d.created_at
+    FROM delivery d JOIN conversation c ON c.id = d.conversation
+   WHERE c.channel = :channel AND c.peer = :peer AND d.agent IS NOT NULL
+     AND d.conversation IS NOT NULL)
+ ORDER BY at DESC, id DESC LIMIT :count;

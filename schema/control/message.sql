@@ -1,0 +1,67 @@
+-- Messages between sessions.
+
+-- query message_add (id text, source text, sender text, room text, body text,
+--   now time)
+INSERT INTO message (id, source, sender, room, body, created_at)
+VALUES (:id, :source, :sender, :room, :body, :now)
+ON CONFLICT (source) DO NOTHING;
+
+-- query message_by_source (source text) -> (id text, sender text, body text)
+SELECT id, sender, body FROM message WHERE source = :source;
+
+-- query message_to_add (message text, agent text, session text)
+INSERT INTO message_to (message, agent, session)
+VALUES (:message, :agent, :session) ON CONFLICT DO NOTHING;
+
+-- query message_to_room (message text, room text, agent text, session text)
+-- To every member but the sender.
+INSERT INTO message_to (message, agent, session)
+SELECT :message, agent, session FROM room_member
+ WHERE room = :room AND NOT (agent IS :agent AND session IS :session);
+
+-- row message_row (id text, sender text, room text, body text, agent text,
+--   session text, created_at time, read_at time)
+
+-- query message_unread (agent text, session text, count i64) -> message_row
+-- In the order in which they were sent.
+SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
+       t.read_at
+  FROM message_to t JOIN message m ON m.id = t.message
+ WHERE t.agent = :agent AND t.session = :session AND t.read_at IS NULL
+ ORDER BY t.message LIMIT :count;
+
+-- query message_list (agent text, session text, before text,
+--   count i64) -> message_row
+SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
+       t.read_at
+  FROM message_to t JOIN message m ON m.id = t.message
+ WHERE t.agent = :agent AND (:session IS NULL OR t.session = :session)
+   AND t.message < :before
+ ORDER BY t.message DESC LIMIT :count;
+
+-- query message_read (agent text, session text, message text, now time)
+UPDATE message_to SET read_at = :now
+ WHERE agent = :agent AND session = :session AND message = :message
+   AND read_at IS NULL;
+
+-- query room_join (room text, agent text, session text, now time)
+INSERT INTO room_member (room, agent, session, joined_at)
+VALUES (:room, :agent, :session, :now) ON CONFLICT DO NOTHING;
+
+-- query room_leave (room text, agent text, session text)
+DELETE FROM room_member
+ WHERE room = :room AND agent = :agent AND session = :session;
+
+-- row room_row (room text, agent text, session text, joined_at time,
+--   unread i64)
+
+-- query room_list (room text) -> room_row
+SELECT r.room, r.agent, r.session, r.joined_at,
+       (SELECT count(*) FROM message_to t JOIN message m ON m.id = t.message
+         WHERE t.agent = r.agent AND t.session = r.session
+           AND t.read_at IS NULL AND m.room = r.room) AS unread
+  FROM room_member r WHERE :room IS NULL OR r.room = :room
+ ORDER BY r.room, r.agent, r.session;
+
+-- query room_size (room text) -> (n i64)
+SELECT count(*) AS n FROM room_member WHERE room = :room;

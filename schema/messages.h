@@ -1,0 +1,40 @@
+#ifndef SCHEMA_MESSAGES_H
+#define SCHEMA_MESSAGES_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "db/sql.h"
+#include "schema/control_queries.h"
+
+/*
+ * Messages between sessions: durable, in the order in which they were sent,
+ * read once by each receiver. A message goes to one session, or to every member
+ * of a room but the sender. All inside the caller's transaction.
+ */
+#define MESSAGE_MAX (256u << 10)
+
+struct message_new {
+	const char *source;          /* known: nothing is added. NULL: none */
+	const char *sender;          /* AGENT/SESSION, or who asked */
+	const char *agent, *session; /* to whom; or */
+	const char *room;
+	const char *body;
+};
+
+/* 1 and its id; 0 and the id of the first one if the source is known; -1:
+ * ERR_INVALID, ERR_NOTFOUND (a room without members), ERR_CONFLICT (the source
+ * with another text). */
+int message_send(struct sql *db, const struct message_new *m, struct id *id,
+		 struct err *e);
+
+/* Reads up to max unread ones and marks them as read: how many, or -1. */
+int message_collect(struct sql *db, const char *agent, const char *session,
+		    int max, struct message_row **rows, struct arena *a,
+		    struct err *e);
+
+/* "AGENT/SESSION" or "AGENT" (session "main"): texts in the arena. */
+int message_address(const char *text, const char **agent, const char **session,
+		    struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,155 @@
+#ifndef SUPERVISOR_CHANNEL_H
+#define SUPERVISOR_CHANNEL_H
+
+#include "base/arena.h"
+#include "base/id.h"
+#include "schema/channels.h"
+#include "schema/deliveries.h"
+#include "supervisor/sup.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+/*
+ * Channels, inside skepd. Rows are truth: a channel here is a row of `channel`
+ * that is enabled, and a parcel is a row of `delivery` that was claimed.
+ *
+ * The way out. A worker wrote an outbox row (outbox.c takes it over into
+ * `delivery`, once). parcel.c claims what is due, as many at a time as the
+ * channel has room for: attempt id and lease are on the disk before the effect
+ * of the step hands the parcels to the channel's kind. The kind sends them and
+ * calls parcel_done, exactly once each; outcomes are gathered and settled in
+ * the next step, all in one commit. So a delivery costs two shares of a commit.
+ *
+ * The way in. inbound.c writes the message, its conversation and the run that
+ * it becomes in one step; only after it the platform is told that we have it.
+ *
+ * When skepd dies in between, the next one finds `sending` rows of an older
+ * epoch: they are `unknown`. A channel that is idempotent sends them again with
+ * the same key; one that can say (ops->ask) is asked; others wait for a person.
+ *
+ * Nothing here waits: HTTP and SMTP are libcurl's multi interface on the loop,
+ * files are written in a thread, plugins are processes with pipes. A channel
+ * has its own room, rate and hold, so one that is dead delays no other.
+ */
+struct channel;
+struct channels;
+
+struct outcome {
+	enum delivery_event event; /* ACK, FAIL, REFUSE or LOSE */
+	int64_t code;              /* the receiver's, or OPT_NONE */
+	int64_t retry_ms; /* it said so, for all of the channel; or -1 */
+	char detail[200];
+	char ref[128]; /* the platform's id */
+};
+
+struct parcel {
+	struct parcel *next;
+	struct channel *channel; /* NULL: it was removed meanwhile */
+	const char *to;          /* its name */
+	struct arena arena;      /* holds the row's texts */
+	struct delivery_claim_row row;
+	struct id attempt;
+	int64_t sent_at;
+	int64_t late_ms; /* uv_now at which it is given up */
+	bool asking;     /* it is unknown, and the channel is asked */
+	struct outcome out;
+	struct buf body; /* what is sent, as the kind wants it */
+	void *own;       /* the kind's */
+};
+
+/* A kind of channel. All calls are made on the loop. */
+struct channel_ops {
+	const char *kind;
+	bool idempotent;
+	int (*open)(struct channel *c, struct err *e);
+	/* Parcels under way are given back by parcel_done (LOSE) before it
+	 * returns; handles may close later and must not touch the channel. */
+	void (*close)(struct channel *c);
+	bool (*ready)(const struct channel *c);
+	/* For kinds whose receivers come and ask: hands out what is due. The
+	 * others' parcels are claimed for them. Or NULL. */
+	int (*pull)(struct channel *c, struct err *e);
+	void (*send)(struct channel *c, struct parcel *p);
+	void (*sent_all)(struct channel *c); /* after a batch; or NULL */
+	/* What became of it? False: it cannot say. Else parcel_done: ACK, FAIL
+	 * (it never came) or LOSE (nobody knows). Or NULL. */
+	bool (*ask)(struct channel *c, struct parcel *p);
+	void (*tick)(struct channel *c); /* four times a second; or NULL */
+};
+
+/* The secrets of a webhook, one a line. */
+const char *webhook_secrets(const struct channel *c);
+
+extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
+	channel_tty, channel_plugin;
+
+struct channel {
+	struct channel *next;
+	struct sup *sup;
+	const struct channel_ops *ops;
+	struct arena arena;
+	struct channel_config config;
+	const char *name, *id, *json, *command, *cursor;
+	int64_t updated_at;
+	bool paused;
+	bool idempotent;
+	bool look;           /* something may be due */
+	bool resolve;        /* unknown ones are to be looked at */
+	int64_t resolved_to; /* seq up to which that was done */
+	int64_t hold_until;  /* clock: nothing is sent before */
+	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
+	int64_t tokens;      /* of the rate, in thousandths */
+	int64_t refilled_at; /* clock */
+	int inflight;
+	int64_t delivered, failed; /* not yet in the row */
+	void *own;                 /* the kind's */
+};
+
+struct channels {
+	struct channel *first;
+	struct parcel *done; /* outcomes to be settled */
+	struct parcel **done_end;
+	uv_timer_t due;
+	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
+	struct curl_loop *curl;
+	struct outbox *outbox;
+	int64_t sick_until; /* clock; after a failure of the database */
+	bool recovering;    /* rows of an older epoch are left */
+	bool closing;
+};
+
+/* channels.c */
+int channels_open(struct sup *s, struct err *e);
+void channels_stop(struct sup *s); /* before the loop ends */
+void channels_free(struct sup *s); /* after it */
+void channels_tick(struct sup *s);
+struct channel *channel_find(struct sup *s, const char *name);
+/* The row has changed, is new or is gone. After the commit. */
+void channel_reload(struct sup *s, const char *name);
+void channel_look(struct sup *s, const char *name); /* something may be due */
+void channel_trouble(struct channel *c, const char *text);
+/* The content of a file in credentials/, NUL-ended, without its last newline. */
+int channel_secret(struct sup *s, const char *file, struct buf *out,
+		   struct err *e);
+
+/* parcel.c */
+void parcels_step(struct sup *s); /* before a commit: settles and claims */
+void parcels_last(struct sup *s); /* settles what is left, at the end */
+void parcels_due(struct sup *s);  /* sets the timer */
+int parcels_recover(struct sup *s, struct err *e);
+void parcel_done(struct parcel *p, const struct outcome *o);
+void parcel_free(struct parcel *p);
+/* Claims for one conversation, for who asks (tty). NULL: nothing is due. */
+struct parcel *parcel_pull(struct channel *c, const char *conversation,
+			   struct err *e);
+__attribute__((format(printf, 4, 5))) struct outcome outcome_of(
+	enum delivery_event event, int64_t code, int64_t retry_ms,
+	const char *fmt, ...);
+
+/* outbox.c: takes over what the agent's file has. A hint: any number of times. */
+void outbox_look(struct sup *s, const char *agent);
+int outbox_open(struct sup *s, struct err *e);
+void outbox_close(struct sup *s);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * smtp: each message is a mail, through libcurl. The conversation is the
+ * address. A mail that was sent and not acknowledged stays `unknown`: SMTP
+ * cannot say, and most servers would deliver it twice.
+ */
+#include "supervisor/channel.h"
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "supervisor/curl_loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LINE_BYTES 57 /* of base 64: 76 characters */
+
+struct mail {
+	struct mail *next;
+	struct channel *channel;
+	struct parcel *parcel;
+	CURL *easy;
+	struct curl_slist *to;
+	size_t sent;
+};
+
+struct mailer {
+	struct buf password;
+	struct mail *busy;
+};
+
+static size_t give(char *to, size_t size, size_t n, void *arg)
+{
+	struct mail *m = arg;
+	size_t left = m->parcel->body.n - m->sent;
+	size_t take = size * n < left ? size * n : left;
+
+	memcpy(to, m->parcel->body.p + m->sent, take);
+	m->sent += take;
+	return take;
+}
+
+/* Header values from outside hold no line break; others than ASCII are encoded
+ * as RFC 2047 says. */
+static void header(struct buf *b, const char *name, const char *value)
+{
+	bool plain = true;
+
+	for (const char *p = value; *p; p++)
+		plain &= *p >= 32 && *p < 127;
+	buf_addf(b, "%s: ", name);
+	if (plain) {
+		buf_adds(b, value);
+	} else {
+		buf_adds(b, "=?utf-8?B?");
+		base64_add(b, value, strlen(value));
+		buf_adds(b, "?=");
+	}
+	buf_adds(b, "\r\n");
+}
+
+static void write_text(struct buf *b, const char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i += LINE_BYTES) {
+		base64_add(b, text + i,
+			   n - i < LINE_BYTES ? n - i : LINE_BYTES);
+		buf_adds(b, "\r\n");
+	}
+}
+
+static int write_mail(const struct channel *c, struct parcel *p, const char *to,
+		      struct err *e)
+{
+	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
+	struct buf *b = &p->body;
+	time_t now = (time_t)(clock_now() / 1000);
+	struct tm tm;
+	char date[64];
+
+	if (!body)
+		return -1;
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &tm);
+	header(b, "Date", date);
+	header(b, "From", c->config.from);
+	header(b, "To", to);
+	header(b, "Subject", json_text(body, "subject", c->config.subject));
+	buf_addf(b, "Message-ID: <%s@skep>\r\n", p->row.id);
+	if (p->row.reply_to)
+		header(b, "In-Reply-To", p->row.reply_to);
+	buf_adds(b, "MIME-Version: 1.0\r\n"
+		    "Content-Type: text/plain; charset=utf-8\r\n"
+		    "Content-Transfer-Encoding: base64\r\n\r\n");
+	write_text(b, json_text(body, "text", ""));
+	cJSON_Delete(body);
+	return buf_ok(b, "the mail", e);
+}
+
+/* --- sending ---------------------------------------------------------- */
+
+static void mail_free(struct mail *m)
+{
+	struct mailer *k = m->channel->own;
+	struct mail **at = &k->busy;
+
+	while (*at && *at != m)
+		at = &(*at)->next;
+	if (*at)
+		*at = m->next;
+	curl_slist_free_all(m->to);
+	curl_easy_cleanup(m->easy);
+	free(m);
+}
+
+/* 4yz is for later, 5yz for ever; without an answer after the text, who knows. */
+static struct outcome outcome(const struct mail *m, CURLcode code)
+{
+	long status = 0;
+
+	curl_easy_getinfo(m->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (code == CURLE_OK)
+		return outcome_of(DELIVERY_EV_ACK, status, -1, "%s", "");
+	if (status >= 500)
+		return outcome_of(DELIVERY_EV_REFUSE, status, -1, "%s",
+				  curl_easy_strerror(code));
+	if (m->sent == m->parcel->body.n && status < 400)
+		return outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
+				  curl_easy_strerror(code));
+	return outcome_of(DELIVERY_EV_FAIL, status ? status : OPT_NONE, -1,
+			  "%s", curl_easy_strerror(code));
+}
+
+static void on_done(void *arg, CURL *easy, CURLcode code)
+{
+	struct mail *m = arg;
+	struct parcel *p = m->parcel;
+	struct outcome o = outcome(m, code);
+
+	(void)easy;
+	mail_free(m);
+	parcel_done(p, &o);
+}
+
+static int start(struct mail *m, const char *to, struct err *e)
+{
+	const struct channel_config *c = &m->channel->config;
+	const struct mailer *k = m->channel->own;
+
+	if (write_mail(m->channel, m->parcel, to, e))
+		return -1;
+	m->to = curl_slist_append(NULL, to);
+	curl_easy_setopt(m->easy, CURLOPT_URL, c->server);
+	curl_easy_setopt(m->easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+	curl_easy_setopt(m->easy, CURLOPT_MAIL_FROM, c->from);
+	curl_easy_setopt(m->easy, CURLOPT_MAIL_RCPT, m->to);
+	curl_easy_setopt(m->easy, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(m->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(m->easy, CURLOPT_READFUNCTION, give);
+	curl_easy_setopt(m->easy, CURLOPT_READDATA, m);
+	curl_easy_setopt(m->easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
+	if (c->user[0]) {
+		curl_easy_setopt(m->easy, CURLOPT_USERNAME, c->user);
+		curl_easy_setopt(m->easy, CURLOPT_PASSWORD, k->password.p);
+		curl_easy_setopt(m->easy, CURLOPT_USE_SSL,
+				 (long)CURLUSESSL_ALL);
+	}
+	if (c->ca_file[0])
+		curl_easy_setopt(m->easy, CURLOPT_CAINFO, c->ca_file);
+	return curl_loop_add(m->channel->sup->channels->curl, m->easy, on_done,
+			     m, e);
+}
+
+static void mail_send(struct channel *c, struct parcel *p)
+{
+	const char *to = p->row.peer ? p->row.peer : c->config.to;
+	struct mailer *k = c->own;
+	struct mail *m = calloc(1, sizeof *m);
+	struct outcome o;
+	struct err e;
+
+	if (!m || !(m->easy = curl_easy_init()))
+		abort();
+	m->channel = c;
+	m->parcel = p;
+	if (!strchr(to, '@'))
+		err_set(&e, ERR_INVALID, "'%s' is no address", to);
+	else if (start(m, to, &e) == 0) {
+		m->next = k->busy;
+		k->busy = m;
+		return;
+	}
+	mail_free(m);
+	o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
+	parcel_done(p, &o);
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static int mail_open(struct channel *c, struct err *e)
+{
+	struct mailer *k = calloc(1, sizeof *k);
+
+	if (!k)
+		abort();
+	buf_init(&k->password, 4096);
+	if (c->config.password_file[0] &&
+	    channel_secret(c->sup, c->config.password_file, &k->password, e)) {
+		free(k);
+		return -1;
+	}
+	c->own = k;
+	return 0;
+}
+
+static void mail_close(struct channel *c)
+{
+	struct mailer *k = c->own;
+
+	while (k->busy) {
+		struct mail *m = k->busy;
+		struct parcel *p = m->parcel;
+		struct outcome o = outcome_of(
+			m->sent ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL, OPT_NONE,
+			-1, "the channel was closed");
+
+		curl_loop_drop(c->sup->channels->curl, m->easy);
+		mail_free(m);
+		parcel_done(p, &o);
+	}
+	buf_fini(&k->password);
+	free(k);
+}
+
+static bool mail_ready(const struct channel *c)
+{
+	(void)c;
+	return true;
+}
+
+const struct channel_ops channel_smtp = {
+	.kind = "smtp",
+	.open = mail_open,
+	.close = mail_close,
+	.ready = mail_ready,
+	.send = mail_send,
+};

@@ -1,0 +1,248 @@
+/* What the outside may ask of channels and deliveries (api.h). */
+#include "supervisor/channel.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "schema/blobs.h"
+#include "schema/control.h"
+
+#include <string.h>
+
+struct reload {
+	struct sup *sup;
+	const char *name;
+};
+
+static void reload(void *arg, const struct err *failed)
+{
+	const struct reload *r = arg;
+
+	if (!failed && !r->sup->channels->closing)
+		channel_reload(r->sup, r->name);
+}
+
+/* After the commit the channel is what its row says; then who asked is told. */
+static void changed(struct sup *s, const char *name, struct sup_done done,
+		    bool really, const char *note)
+{
+	struct reload *r = step_alloc(&s->step, sizeof *r);
+
+	*r = (struct reload){s, step_text(&s->step, name)};
+	s->host_changed = true;
+	step_then(&s->step, reload, r);
+	sup_done_later(s, done, name, really, note);
+}
+
+static int tell(struct sup *s, const char *name, const char *what,
+		struct err *e)
+{
+	struct host_event_channel_in in = {clock_now(), name, what, NULL};
+
+	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
+}
+
+int sup_channel_put(struct sup *s, const char *name, const char *definition,
+		    const char *by, struct sup_done done, struct err *e)
+{
+	cJSON *def = json_parse_object("channel", definition,
+				       strlen(definition), e);
+	int rc = def ? 0 : -1;
+
+	if (rc == 0 &&
+	    (step_begin(&s->step, e) || channels_put(s->db, name, def, by, e) ||
+	     tell(s, name, "put", e)))
+		rc = -1;
+	cJSON_Delete(def);
+	if (rc == 0)
+		changed(s, name, done, true, "stored");
+	return rc;
+}
+
+int sup_channel_delete(struct sup *s, const char *name, const char *by,
+		       struct sup_done done, struct err *e)
+{
+	if (step_begin(&s->step, e) || channels_remove(s->db, name, by, e) ||
+	    tell(s, name, "removed", e))
+		return -1;
+	changed(s, name, done, true, "removed");
+	return 0;
+}
+
+static int set_default(struct sup *s, const char *name, struct err *e)
+{
+	if (sql_exec(s->db, Q_CHANNEL_CLEAR_DEFAULT, NULL, e) < 0)
+		return -1;
+	return sql_exec(s->db, Q_CHANNEL_SET_DEFAULT,
+			&(struct channel_set_default_in){name}, e);
+}
+
+int sup_channel_switch(struct sup *s, const char *name, const char *verb,
+		       const char *by, struct sup_done done, struct err *e)
+{
+	static const char verbs[] = "enable|disable|pause|resume|default";
+	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
+	struct channel_row row;
+	struct arena a = {0};
+	int n;
+
+	if (text_check_word("verb", verbs, verb, e) || step_begin(&s->step, e))
+		return -1;
+	n = channels_get(s->db, name, &row, &a, e);
+	arena_fini(&a);
+	if (n)
+		return -1;
+	if (!strcmp(verb, "enable") || !strcmp(verb, "disable"))
+		in.is_enabled = verb[0] == 'e';
+	else
+		in.is_paused = verb[0] == 'p';
+	n = strcmp(verb, "default") ? sql_exec(s->db, Q_CHANNEL_SWITCH, &in, e)
+				    : set_default(s, name, e);
+	if (n < 0 || tell(s, name, verb, e) ||
+	    control_audit(s->db, by, "channel.switch", name, NULL, e))
+		return -1;
+	changed(s, name, done, n > 0, n > 0 ? verb : "it was so already");
+	return 0;
+}
+
+int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
+		    struct sup_done done, struct err *e)
+{
+	struct channel_row channel;
+	struct arena a = {0};
+	int rc;
+
+	if (text_check_name("agent", b->agent, e) ||
+	    text_check_key("peer", b->peer, CHANNEL_KEY_MAX, e) ||
+	    text_check_word("kind", "any|direct|group", b->kind, e) ||
+	    text_check_word("threads", "conversation|sender", b->threads, e) ||
+	    (b->session && text_check_key("session", b->session, 256, e)) ||
+	    step_begin(&s->step, e))
+		return -1;
+	rc = channels_get(s->db, b->channel, &channel, &a, e);
+	arena_fini(&a);
+	if (rc || binding_set(s->db, b, by, e))
+		return -1;
+	sup_done_later(s, done, b->channel, true, "bound");
+	return 0;
+}
+
+int sup_binding_delete(struct sup *s, const struct binding_row *b,
+		       const char *by, struct sup_done done, struct err *e)
+{
+	struct binding_delete_in in = {b->channel, b->peer, b->kind};
+	int n;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	n = sql_exec(s->db, Q_BINDING_DELETE, &in, e);
+	if (n < 0 ||
+	    control_audit(s->db, by, "channel.unbind", b->channel, NULL, e))
+		return -1;
+	sup_done_later(s, done, b->channel, n > 0,
+		       n > 0 ? "unbound" : "there was no such binding");
+	return 0;
+}
+
+/* --- deliveries ------------------------------------------------------- */
+
+static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
+		struct id *id, struct err *e)
+{
+	struct talk talk = {.channel = c->name,
+			    .peer = peer,
+			    .sender = "",
+			    .kind = "direct",
+			    .agent = c->config.agent};
+	struct delivery_new d = {.channel = c->name,
+				 .max_age_ms = c->config.age ? c->config.age
+							     : OPT_NONE};
+	struct buf text = BUF_MAX(16u << 20);
+	struct conversation_row row;
+	struct arena a = {0};
+	int rc = attachments_store(s->db, body, c->config.media_max, e);
+
+	if (rc == 0 && peer) {
+		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);
+		if (rc == 0)
+			d.conversation = d.line = row.id;
+	}
+	if (!strcmp(c->config.order, "channel"))
+		d.line = c->name;
+	json_add(&text, body);
+	d.body = text.p;
+	if (rc == 0)
+		rc = delivery_add(s->db, &d, clock_now(), id, e) < 0 ? -1 : 0;
+	if (rc == 0)
+		rc = attachments_use(s->db, id->text, body, e);
+	buf_fini(&text);
+	arena_fini(&a);
+	c->look = true;
+	return rc;
+}
+
+int sup_post(struct sup *s, const char *channel, const char *peer,
+	     const char *body, struct sup_done done, struct err *e)
+{
+	struct channel *c = channel_find(s, channel);
+	cJSON *json;
+	struct id id;
+	int rc;
+
+	if (!c)
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no channel %s, or it is disabled",
+			       quoted(channel).text);
+	if ((peer &&
+	     text_check_key("conversation", peer, CHANNEL_KEY_MAX, e)) ||
+	    step_begin(&s->step, e))
+		return -1;
+	json = json_parse_object("body", body, strlen(body), e);
+	rc = json ? post(s, c, peer, json, &id, e) : -1;
+	cJSON_Delete(json);
+	if (rc == 0)
+		sup_done_later(s, done, id.text, true, "accepted");
+	return rc;
+}
+
+static int resend(struct sup *s, const char *id, struct id *made,
+		  struct delivery_row *row, struct arena *a, struct err *e)
+{
+	if (delivery_resend(s->db, id, clock_now(), made, e))
+		return -1;
+	return sql_get(s->db, Q_DELIVERY_GET,
+		       &(struct delivery_get_in){made->text}, row, a, e) < 0
+		       ? -1
+		       : 0;
+}
+
+int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
+		      const char *by, struct sup_done done, struct err *e)
+{
+	struct delivery_row row;
+	struct arena a = {0};
+	struct id made;
+	int rc;
+
+	if (text_check_word("verb", "retry|dismiss|resend", verb, e) ||
+	    step_begin(&s->step, e))
+		return -1;
+	snprintf(made.text, sizeof made.text, "%s", id);
+	rc = !strcmp(verb, "resend")
+		     ? resend(s, id, &made, &row, &a, e)
+		     : delivery_want(s->db, id,
+				     verb[0] == 'r' ? DELIVERY_EV_RETRY
+						    : DELIVERY_EV_DISMISS,
+				     clock_now(), &row, &a, e);
+	if (rc == 0)
+		rc = control_audit(s->db, by,
+				   arena_printf(&a, "delivery.%s", verb), id,
+				   NULL, e);
+	if (rc == 0) {
+		channel_look(s, row.channel);
+		s->host_changed = true;
+		sup_done_later(s, done, made.text, true,
+			       verb[0] == 'd' ? "dismissed" : "pending");
+	}
+	arena_fini(&a);
+	return rc;
+}

@@ -1,0 +1,268 @@
+#include "supervisor/channel.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "supervisor/curl_loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct channel_ops *const kinds[] = {
+	&channel_file, &channel_webhook, &channel_smtp,
+	&channel_tty,  &channel_plugin,
+};
+
+static const struct channel_ops *ops_of(const char *kind)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (!strcmp(kinds[i]->kind, kind))
+			return kinds[i];
+	return NULL;
+}
+
+struct channel *channel_find(struct sup *s, const char *name)
+{
+	struct channel *c = s->channels ? s->channels->first : NULL;
+
+	while (c && strcmp(c->name, name) != 0)
+		c = c->next;
+	return c;
+}
+
+void channel_look(struct sup *s, const char *name)
+{
+	struct channel *c = channel_find(s, name);
+
+	if (c)
+		c->look = true;
+}
+
+/* For people who ask how it is; the log has every one of them. */
+void channel_trouble(struct channel *c, const char *text)
+{
+	struct channel_trouble_in in = {c->name, text, clock_now()};
+	struct host_event_channel_in told = {in.now, c->name, "trouble", text};
+	struct err e;
+
+	log_warn(LT("msg", "channel"), LT("channel", c->name),
+		 LT("trouble", text));
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
+	    sql_exec(c->sup->db, Q_HOST_EVENT_CHANNEL, &told, &e) < 0)
+		log_error(LT("msg", "trouble cannot be written"),
+			  LT("error", e.text));
+	c->sup->host_changed = true;
+}
+
+int channel_secret(struct sup *s, const char *file, struct buf *out,
+		   struct err *e)
+{
+	struct home_path path = home_join(&s->home, HOME_CREDENTIALS, file);
+
+	if (file_read(path.text, out, e))
+		return -1;
+	while (out->n && (out->p[out->n - 1] == '\n'))
+		out->p[--out->n] = '\0';
+	return out->n ? 0 : err_set(e, ERR_CONFIG, "%s is empty", path.text);
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static void close_channel(struct channel *c)
+{
+	struct channel **at = &c->sup->channels->first;
+
+	while (*at != c)
+		at = &(*at)->next;
+	c->ops->close(c);
+	*at = c->next;
+	for (struct parcel *p = c->sup->channels->done; p; p = p->next)
+		if (p->channel == c)
+			p->channel = NULL;
+	arena_fini(&c->arena);
+	free(c);
+}
+
+static int read_row(struct channel *c, const struct channel_row *row,
+		    struct err *e)
+{
+	c->name = arena_text(&c->arena, row->name);
+	c->id = arena_text(&c->arena, row->id);
+	c->json = arena_text(&c->arena, row->config);
+	c->command = arena_text(&c->arena, row->command);
+	c->cursor = arena_text(&c->arena, row->cursor);
+	c->updated_at = row->updated_at;
+	c->paused = row->is_paused;
+	if (channel_config_read(&c->config, row->kind, row->config, &c->arena,
+				e))
+		return -1;
+	c->idempotent = !strcmp(c->config.idempotent, "auto")
+				? c->ops->idempotent
+				: !strcmp(c->config.idempotent, "yes");
+	return 0;
+}
+
+static void open_channel(struct sup *s, const struct channel_row *row)
+{
+	struct channel *c = calloc(1, sizeof *c);
+	struct err e;
+
+	if (!c)
+		abort();
+	c->sup = s;
+	c->ops = ops_of(row->kind);
+	c->look = c->resolve = true;
+	c->next_due = OPT_NONE;
+	c->refilled_at = clock_now();
+	c->next = s->channels->first;
+	s->channels->first = c;
+	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0)
+		return;
+	channel_trouble(c, e.text);
+	s->channels->first = c->next;
+	arena_fini(&c->arena);
+	free(c);
+}
+
+/* Opened, closed, or opened anew, as the row says; the switch alone is no
+ * reason to end a plugin. */
+static void follow(struct sup *s, const struct channel_row *row)
+{
+	struct channel *c = channel_find(s, row->name);
+	bool same = c && !strcmp(c->json, row->config) &&
+		    !strcmp(c->id, row->id) &&
+		    !strcmp(c->command ? c->command : "",
+			    row->command ? row->command : "");
+
+	if (c && (!row->is_enabled || !same)) {
+		close_channel(c);
+		c = NULL;
+	}
+	if (c) {
+		c->paused = row->is_paused;
+		c->look = true;
+	} else if (row->is_enabled) {
+		open_channel(s, row);
+	}
+}
+
+void channel_reload(struct sup *s, const char *name)
+{
+	struct channel *c = channel_find(s, name);
+	struct channel_row row;
+	struct arena a = {0};
+	struct err e;
+	int found = sql_get(s->db, Q_CHANNEL_GET,
+			    &(struct channel_get_in){name}, &row, &a, &e);
+
+	if (found == 1)
+		follow(s, &row);
+	else if (found == 0 && c)
+		close_channel(c);
+	else if (found < 0)
+		log_error(LT("msg", "a channel cannot be read"),
+			  LT("error", e.text));
+	arena_fini(&a);
+}
+
+static void on_due(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+	int64_t now = clock_now();
+
+	s->channels->due_at = OPT_NONE;
+	for (struct channel *c = s->channels->first; c; c = c->next)
+		if (c->hold_until <= now || c->next_due <= now)
+			c->look = true;
+}
+
+int channels_open(struct sup *s, struct err *e)
+{
+	struct channels *k = calloc(1, sizeof *k);
+	struct channel_row *rows;
+	struct arena a = {0};
+	int n;
+
+	if (!k)
+		abort();
+	s->channels = k;
+	k->done_end = &k->done;
+	k->due_at = OPT_NONE;
+	k->recovering = true;
+	uv_timer_init(&s->loop, &k->due);
+	k->due.data = s;
+	if (curl_loop_open(&k->curl, &s->loop, e) || outbox_open(s, e))
+		return -1;
+	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
+	for (int i = 0; i < n; i++)
+		if (rows[i].is_enabled)
+			open_channel(s, &rows[i]);
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+void channels_stop(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k)
+		return;
+	k->closing = true;
+	while (k->first)
+		close_channel(k->first);
+	parcels_last(s);
+	outbox_close(s);
+	curl_loop_close(k->curl);
+	uv_close((uv_handle_t *)&k->due, NULL);
+}
+
+void channels_free(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	while (k && k->done) {
+		struct parcel *p = k->done;
+
+		k->done = p->next;
+		parcel_free(p);
+	}
+	free(k);
+	s->channels = NULL;
+}
+
+void channels_tick(struct sup *s)
+{
+	struct channel *next;
+
+	for (struct channel *c = s->channels->first; c; c = next) {
+		next = c->next;
+		if (c->ops->tick)
+			c->ops->tick(c);
+	}
+}
+
+void parcels_due(struct sup *s)
+{
+	struct channels *k = s->channels;
+	int64_t now = clock_now(), at = OPT_NONE;
+
+	for (struct channel *c = k->first; c; c = c->next) {
+		int64_t due = c->next_due;
+
+		if (due == OPT_NONE || c->paused || !c->ops->ready(c))
+			continue;
+		if (due < c->hold_until)
+			due = c->hold_until;
+		if (at == OPT_NONE || due < at)
+			at = due;
+	}
+	if (at == k->due_at || k->closing)
+		return;
+	k->due_at = at;
+	if (at == OPT_NONE)
+		uv_timer_stop(&k->due);
+	else
+		uv_timer_start(&k->due, on_due,
+			       at > now ? (uint64_t)(at - now) : 1, 0);
+}

@@ -1,0 +1,473 @@
+/*
+ * Taking over what workers want sent. An outbox row becomes a delivery, or a
+ * message to another session, exactly once: the agent's file is read in a
+ * thread, rows are written under their source (agent, number, moment) which is
+ * unique, and only when that is committed the file is marked, in a thread
+ * again. Whoever dies in between, the rows are read again and known.
+ *
+ * A worker's message says which file to look at, and so does the end of each
+ * run; at start every registered file is looked at, in the background.
+ */
+#include "supervisor/channel.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "schema/agent_file.h"
+#include "schema/blobs.h"
+#include "schema/event.h"
+#include "schema/messages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX  256
+#define AGENT_MAX 72
+
+struct want { /* a file that is to be looked at */
+	struct want *next;
+	char agent[AGENT_MAX];
+};
+
+struct outbox {
+	struct want *first;
+	struct want **end;
+	struct job *job;         /* one at a time */
+	char scanned[AGENT_MAX]; /* of the look at all files: up to here */
+	bool scanning;
+	bool closing;
+};
+
+struct row {
+	struct outbox_row box;
+	const char *session;
+};
+
+struct job {
+	uv_work_t work;
+	struct sup *sup; /* NULL: nobody waits any more */
+	char agent[AGENT_MAX];
+	char *path;
+	struct arena arena;
+	struct row rows[ROWS_MAX];
+	int n;      /* rows read */
+	bool mark;  /* mark them, instead of reading */
+	bool write; /* there is something to mark */
+	int rc;
+	struct err err;
+};
+
+/* --- in a thread ------------------------------------------------------ */
+
+static int read_rows(struct job *j, struct agent_file *f, struct err *e)
+{
+	struct outbox_waiting_in in = {0, ROWS_MAX};
+	struct outbox_row *rows;
+	int n = sql_collect(f->db, Q_OUTBOX_WAITING, &in, ROWS_MAX, &rows,
+			    &j->arena, e);
+
+	for (int i = 0; i < n; i++) {
+		struct session_by_id_in key = {rows[i].pos >> 32};
+		struct session_row session;
+		int found = sql_get(f->db, Q_SESSION_BY_ID, &key, &session,
+				    &j->arena, e);
+
+		if (found < 0)
+			return -1;
+		j->rows[i].box = rows[i];
+		j->rows[i].session = found ? session.key : NULL;
+	}
+	j->n = n < 0 ? 0 : n;
+	return n < 0 ? -1 : 0;
+}
+
+static int mark_rows(struct job *j, struct agent_file *f, struct err *e)
+{
+	int rc = 0;
+
+	if (sql_enter(f->db, e))
+		return -1;
+	for (int i = 0; i < j->n && rc == 0; i++) {
+		struct outbox_taken_in in = {j->rows[i].box.id, clock_now()};
+
+		rc = sql_exec(f->db, Q_OUTBOX_TAKEN, &in, e) < 0 ? -1 : 0;
+	}
+	return sql_leave(f->db, rc, e);
+}
+
+static int look(struct job *j, struct err *e)
+{
+	struct agent_file f;
+	int rc;
+
+	if (!file_exists(j->path))
+		return 0;
+	if (!j->mark && fault_point(FAULT_outbox_reading, e))
+		return -1;
+	if (agent_file_open(&f, j->path, j->agent, 0, e))
+		return -1;
+	rc = j->mark ? mark_rows(j, &f, e) : read_rows(j, &f, e);
+	sql_keep_wal(f.db, 256 << 10);
+	agent_file_close(&f);
+	return rc;
+}
+
+static void work(uv_work_t *w)
+{
+	struct job *j = w->data;
+
+	j->rc = look(j, &j->err);
+}
+
+/* --- on the loop ------------------------------------------------------ */
+
+static void job_free(struct job *j)
+{
+	arena_fini(&j->arena);
+	free(j->path);
+	free(j);
+}
+
+static void next_job(struct sup *s);
+
+static void job_over(struct sup *s, bool again)
+{
+	struct outbox *o = s->channels->outbox;
+	struct job *j = o->job;
+
+	o->job = NULL;
+	if (again)
+		outbox_look(s, j->agent);
+	job_free(j);
+	next_job(s);
+}
+
+static void done(uv_work_t *w, int status);
+
+/* After the commit of the deliveries: now the file may forget. */
+static void mark_now(void *arg, const struct err *failed)
+{
+	struct job *j = arg;
+	struct sup *s = j->sup;
+	struct err e;
+
+	if (!s) {
+		job_free(j);
+		return;
+	}
+	if (failed || fault_point(FAULT_outbox_took, &e)) {
+		job_over(s, true);
+		return;
+	}
+	j->mark = true;
+	uv_queue_work(&s->loop, &j->work, work, done);
+}
+
+/* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
+ * Neither: where the session was last spoken to from, else the default. */
+static int find_way(struct sup *s, const struct job *j, const struct row *r,
+		    const cJSON *target, struct delivery_new *d,
+		    struct arena *a, struct err *e)
+{
+	const char *channel = json_text(target, "channel", NULL);
+	const char *peer = json_text(target, "conversation", NULL);
+	struct conversation_route_in key = {j->agent, r->session};
+	struct conversation_row conv;
+	struct channel_row row;
+	int found = 0;
+
+	if (peer && id_is(ID_CONVERSATION, peer))
+		found = sql_get(s->db, Q_CONVERSATION_GET,
+				&(struct conversation_get_in){peer}, &conv, a,
+				e);
+	else if (!channel && r->session)
+		found = sql_get(s->db, Q_CONVERSATION_ROUTE, &key, &conv, a, e);
+	if (found == 1) {
+		d->channel = conv.channel;
+		d->conversation = conv.id;
+		return 0;
+	}
+	if (found == 0 && !channel)
+		found = sql_get(s->db, Q_CHANNEL_GET_DEFAULT, NULL, &row, a, e);
+	if (found < 0)
+		return -1;
+	d->channel = channel ? channel : found ? row.name : "none";
+	if (channel &&
+	    sql_get(s->db, Q_CHANNEL_GET, &(struct channel_get_in){channel},
+		    &row, a, e) == 1 &&
+	    peer) {
+		struct talk t = {.channel = channel,
+				 .peer = peer,
+				 .sender = "",
+				 .kind = "direct",
+				 .agent = j->agent};
+
+		if (conversation_open(s->db, &t, clock_now(), &conv, a, e))
+			return -1;
+		d->conversation = conv.id;
+	}
+	return 0;
+}
+
+/* With its attachments; those that cannot be kept are named in the message. */
+static int put_delivery(struct sup *s, const struct channel *c,
+			struct delivery_new *d, struct err *e)
+{
+	cJSON *body = json_parse("body", d->body, strlen(d->body), e);
+	struct buf text = BUF_MAX(EVENT_BODY_MAX);
+	struct err why;
+	struct id id;
+	int rc;
+
+	if (!body)
+		return -1;
+	if (attachments_store(s->db, body,
+			      c ? c->config.media_max : EVENT_BODY_MAX, &why)) {
+		cJSON_DeleteItemFromObject(body, "attachments");
+		cJSON_AddStringToObject(body, "attachments_refused", why.text);
+	}
+	json_add(&text, body);
+	d->body = text.p;
+	rc = delivery_add(s->db, d, clock_now(), &id, e);
+	if (rc > 0)
+		rc = attachments_use(s->db, id.text, body, e);
+	cJSON_Delete(body);
+	buf_fini(&text);
+	d->body = NULL;
+	return rc;
+}
+
+static int add_delivery(struct sup *s, const struct job *j, const struct row *r,
+			const cJSON *target, const char *source, struct err *e)
+{
+	struct delivery_new d = {
+		.source = source,
+		.agent = j->agent,
+		.session = r->session,
+		.reply_to = json_text(target, "reply_to", NULL),
+		.body = r->box.body,
+		.max_age_ms = OPT_NONE};
+	struct channel *c;
+	struct arena a = {0};
+	int rc = find_way(s, j, r, target, &d, &a, e);
+
+	c = rc == 0 ? channel_find(s, d.channel) : NULL;
+	d.line = d.conversation;
+	if (c) {
+		d.max_age_ms = c->config.age ? c->config.age : OPT_NONE;
+		if (!strcmp(c->config.order, "channel"))
+			d.line = c->name;
+		else if (!strcmp(c->config.order, "none"))
+			d.line = NULL;
+		c->look = true;
+	}
+	if (rc == 0)
+		rc = put_delivery(s, c, &d, e);
+	if (rc == 0 && d.conversation)
+		rc = sql_exec(s->db, Q_CONVERSATION_TOUCH,
+			      &(struct conversation_touch_in){
+				      d.conversation, false, clock_now()},
+			      e) < 0
+			     ? -1
+			     : 0;
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+static int add_message(struct sup *s, const struct job *j, const struct row *r,
+		       const cJSON *target, const char *source, struct err *e)
+{
+	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
+	struct arena a = {0};
+	struct message_new m = {
+		.source = source,
+		.sender = arena_printf(&a, "%s/%s", j->agent,
+				       r->session ? r->session : ""),
+		.agent = json_text(target, "agent", NULL),
+		.session = json_text(target, "session", "main"),
+		.room = json_text(target, "room", NULL),
+		.body = json_text(body, "text", r->box.body),
+	};
+	struct id id;
+	int rc = body ? message_send(s->db, &m, &id, e) : -1;
+
+	if (rc < 0) {
+		log_warn(LT("msg", "a message between sessions is refused"),
+			 LT("from", m.sender), LT("error", e->text));
+		rc = e->code == ERR_INVALID || e->code == ERR_NOTFOUND ? 0 : -1;
+	}
+	cJSON_Delete(body);
+	arena_fini(&a);
+	return rc;
+}
+
+static int take_row(struct sup *s, const struct job *j, const struct row *r,
+		    struct err *e)
+{
+	cJSON *target = json_parse_object("target", r->box.target,
+					  strlen(r->box.target), e);
+	char source[160];
+	bool between;
+	int rc;
+
+	if (!target) /* the agent's mistake: there is nowhere to send it */
+		target = cJSON_CreateObject();
+	snprintf(source, sizeof source, "%s/%lld/%lld", j->agent,
+		 (long long)r->box.id, (long long)r->box.created_at);
+	between = !cJSON_GetObjectItem(target, "channel") &&
+		  (cJSON_GetObjectItem(target, "agent") ||
+		   cJSON_GetObjectItem(target, "room"));
+	rc = between ? add_message(s, j, r, target, source, e)
+		     : add_delivery(s, j, r, target, source, e);
+	cJSON_Delete(target);
+	return rc;
+}
+
+static void take_rows(struct sup *s, struct job *j)
+{
+	struct err e;
+	int rc = step_begin(&s->step, &e);
+
+	for (int i = 0; i < j->n && rc == 0; i++)
+		rc = take_row(s, j, &j->rows[i], &e);
+	if (rc) {
+		log_error(LT("msg", "an outbox cannot be taken over"),
+			  LT("agent", j->agent), LT("error", e.text));
+		job_over(s, false);
+		return;
+	}
+	s->host_changed = true;
+	step_then(&s->step, mark_now, j);
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct job *j = w->data;
+	struct sup *s = j->sup;
+
+	(void)status;
+	if (!s) {
+		job_free(j);
+		return;
+	}
+	if (j->rc)
+		log_warn(LT("msg", "an outbox cannot be read"),
+			 LT("agent", j->agent), LT("error", j->err.text));
+	if (j->rc || j->mark || j->n == 0)
+		job_over(s, j->mark && j->n == ROWS_MAX);
+	else
+		take_rows(s, j);
+}
+
+/* --- which files ------------------------------------------------------ */
+
+static void start_job(struct sup *s, const char *agent, const char *path)
+{
+	struct job *j = calloc(1, sizeof *j);
+
+	if (!j)
+		abort();
+	j->sup = s;
+	j->work.data = j;
+	snprintf(j->agent, sizeof j->agent, "%s", agent);
+	j->path = strdup(path);
+	s->channels->outbox->job = j;
+	uv_queue_work(&s->loop, &j->work, work, done);
+}
+
+static struct want *take_want(struct outbox *o)
+{
+	struct want *w = o->first;
+
+	if (w) {
+		o->first = w->next;
+		if (!o->first)
+			o->end = &o->first;
+	}
+	return w;
+}
+
+/* Hints first, then the next file of the look at all. */
+static void next_job(struct sup *s)
+{
+	struct outbox *o = s->channels->outbox;
+	struct want *w;
+
+	while (!o->closing && !o->job && (w = take_want(o))) {
+		struct agent_database_get_in key = {w->agent};
+		struct agent_database_row row;
+		struct arena a = {0};
+		struct err e;
+
+		if (sql_get(s->db, Q_AGENT_DATABASE_GET, &key, &row, &a, &e) ==
+		    1)
+			start_job(s, row.agent, row.path);
+		arena_fini(&a);
+		free(w);
+	}
+	while (!o->closing && !o->job && o->scanning) {
+		struct agent_database_after_in key = {o->scanned};
+		struct agent_database_row row;
+		struct arena a = {0};
+		struct err e;
+
+		o->scanning = sql_get(s->db, Q_AGENT_DATABASE_AFTER, &key, &row,
+				      &a, &e) == 1;
+		if (o->scanning) {
+			snprintf(o->scanned, sizeof o->scanned, "%s",
+				 row.agent);
+			start_job(s, row.agent, row.path);
+		}
+		arena_fini(&a);
+	}
+}
+
+void outbox_look(struct sup *s, const char *agent)
+{
+	struct outbox *o = s->channels ? s->channels->outbox : NULL;
+	struct want *w;
+
+	if (!o || o->closing)
+		return;
+	for (w = o->first; w; w = w->next)
+		if (!strcmp(w->agent, agent))
+			return;
+	w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	snprintf(w->agent, sizeof w->agent, "%s", agent);
+	*o->end = w;
+	o->end = &w->next;
+	next_job(s);
+}
+
+int outbox_open(struct sup *s, struct err *e)
+{
+	struct outbox *o = calloc(1, sizeof *o);
+
+	(void)e;
+	if (!o)
+		abort();
+	o->end = &o->first;
+	o->scanning = true;
+	s->channels->outbox = o;
+	next_job(s);
+	return 0;
+}
+
+void outbox_close(struct sup *s)
+{
+	struct outbox *o = s->channels->outbox;
+	struct want *w;
+
+	if (!o)
+		return;
+	while ((w = take_want(o)))
+		free(w);
+	if (o->job)
+		o->job->sup = NULL; /* frees itself */
+	free(o);
+	s->channels->outbox = NULL;
+}

@@ -1,0 +1,61 @@
+#ifndef SUPERVISOR_PLUGIN_H
+#define SUPERVISOR_PLUGIN_H
+
+#include "supervisor/channel.h"
+#include "supervisor/tree.h"
+
+/*
+ * A plugin: a channel whose kind is a program of somebody else. It is started
+ * with pipes on stdin and stdout, its stderr is its log, and it speaks JSON-RPC
+ * 2.0, a line a message (docs/CHANNELS.md). Nothing that it does can hurt
+ * others: it may die (it is started again, later and later), hang (it is
+ * replaced), flood (its pipe fills up), talk nonsense or fork (its tree is ended
+ * with it). There are never two: before a start every process that bears the
+ * channel's mark is proven gone.
+ */
+enum plugin_state {
+	PLUGIN_WAITING,     /* for the time of its next start */
+	PLUGIN_ENDING,      /* processes of the one before are being ended */
+	PLUGIN_STARTED,     /* it must register */
+	PLUGIN_CONFIGURING, /* it was told its configuration */
+	PLUGIN_READY
+};
+
+struct plugin {
+	struct channel *channel;
+	enum plugin_state state;
+	int64_t serial; /* counts starts: answers to a former one are void */
+	pid_t pid;      /* 0: none */
+	int64_t start_ticks;
+	uv_poll_t *in_poll, *out_poll;
+	int in, out; /* its stdin and stdout, our ends; -1 */
+	struct buf inbox, outbox;
+	struct parcel *waiting; /* sent, not answered */
+	int64_t next_id;
+	int64_t at_ms;    /* uv_now: of the next start, kill or complaint */
+	int64_t heard_ms; /* uv_now of its last line */
+	int64_t ready_ms;
+	int failures;
+	int bad_lines;
+	int lines;  /* in this tick */
+	bool quiet; /* it floods: not read before the next tick */
+	bool pinged;
+	bool resolves; /* it can say what became of a message */
+};
+
+#define PLUGIN_LINE_MAX (32u << 20)
+
+/* plugin.c: ends it, to be started again after a while. */
+void plugin_fail(struct plugin *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void plugin_flush(struct plugin *p); /* writes what is in the outbox */
+
+/* plugin_rpc.c */
+void plugin_line(struct plugin *p, const char *line, size_t n);
+void plugin_configure(struct plugin *p);
+void plugin_ping(struct plugin *p);
+void plugin_stop_word(struct plugin *p);
+void plugin_send(struct channel *c, struct parcel *parcel);
+bool plugin_ask(struct channel *c, struct parcel *parcel);
+
+#endif

@@ -1,0 +1,75 @@
+#include "supervisor/rpc_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_MAX 9007199254740991.0
+
+static int bad(struct rpc_line *r, struct err *e, const char *why)
+{
+	rpc_line_fini(r);
+	return err_set(e, ERR_INVALID, "%s", why);
+}
+
+static bool read_id(struct rpc_line *r, const cJSON *id)
+{
+	struct buf b = BUF_MAX(RPC_ID_MAX);
+	char *end;
+
+	r->number = -1;
+	if (!id || cJSON_IsNull(id))
+		return true;
+	if (!cJSON_IsString(id) && !cJSON_IsNumber(id))
+		return false;
+	json_add(&b, id);
+	snprintf(r->id, sizeof r->id, "%s", b.over ? "" : b.p);
+	buf_fini(&b);
+	if (cJSON_IsNumber(id) && id->valuedouble >= 0 &&
+	    id->valuedouble <= NUMBER_MAX)
+		r->number = (int64_t)id->valuedouble;
+	if (cJSON_IsString(id) && id->valuestring[0] >= '0' &&
+	    id->valuestring[0] <= '9') {
+		r->number = strtoll(id->valuestring, &end, 10);
+		if (*end || r->number > (int64_t)NUMBER_MAX)
+			r->number = -1;
+	}
+	return r->id[0] != '\0';
+}
+
+int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
+{
+	const cJSON *method, *params;
+
+	*r = (struct rpc_line){0};
+	r->json = json_parse_object("line", line, n, e);
+	if (!r->json)
+		return -1;
+	method = cJSON_GetObjectItemCaseSensitive(r->json, "method");
+	params = cJSON_GetObjectItemCaseSensitive(r->json, "params");
+	if (strcmp(json_text(r->json, "jsonrpc", ""), "2.0") != 0)
+		return bad(r, e, "a line is no JSON-RPC 2.0");
+	if (!read_id(r, cJSON_GetObjectItemCaseSensitive(r->json, "id")))
+		return bad(r, e, "an id is a number or a short text");
+	if (method && !cJSON_IsString(method))
+		return bad(r, e, "a method is a text");
+	if (params && !cJSON_IsObject(params))
+		return bad(r, e, "params are an object");
+	r->method = method ? method->valuestring : NULL;
+	r->params = params;
+	r->result = cJSON_GetObjectItemCaseSensitive(r->json, "result");
+	r->error = cJSON_GetObjectItemCaseSensitive(r->json, "error");
+	if (r->error && cJSON_IsNull(r->error))
+		r->error = NULL;
+	if (r->error && !cJSON_IsObject(r->error))
+		return bad(r, e, "an error is an object");
+	if (!r->method && !r->id[0])
+		return bad(r, e, "a line has a method, or answers one");
+	return 0;
+}
+
+void rpc_line_fini(struct rpc_line *r)
+{
+	cJSON_Delete(r->json);
+	*r = (struct rpc_line){0};
+}

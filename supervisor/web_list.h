@@ -1,0 +1,17 @@
+#ifndef SUPERVISOR_WEB_LIST_H
+#define SUPERVISOR_WEB_LIST_H
+
+#include "supervisor/web_ask.h"
+
+/* Lists of rows, as the shape of their query says. */
+
+/* All rows of a query of the control plane. */
+int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
+	     struct err *e);
+
+/* The same for a page of q->limit rows: when it is full, `next` is the field
+ * `cursor` of its last row. */
+int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
+	     struct buf *out, struct err *e);
+
+#endif

@@ -1,0 +1,348 @@
+/* What is said with the outside: signatures, envelopes, lines of plugins. */
+#include "supervisor/rpc_line.h"
+#include "supervisor/webhook_sign.h"
+#include "supervisor/wire.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The vector of the Standard Webhooks libraries. */
+#define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+#define ID     "msg_p5jXN8AQM9LWM0D4loKWxJek"
+#define WHEN   1614265330
+#define BODY   "{\"test\": 2432232314}"
+#define GOOD   "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+#define OTHER    \
+	"whsec_" \
+	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+static struct blob body(const char *text)
+{
+	return (struct blob){text, strlen(text)};
+}
+
+static struct webhook_claim claim(const char *signatures)
+{
+	return (struct webhook_claim){
+		.id = ID,
+		.timestamp = "1614265330",
+		.signatures = signatures,
+		.body = body(BODY),
+		.now_ms = WHEN * INT64_C(1000),
+		.tolerance_ms = 300000,
+	};
+}
+
+static bool verified(const char *secrets, const struct webhook_claim *c)
+{
+	struct err e = {0};
+
+	return webhook_verify(secrets, c, &e) == 0;
+}
+
+static void a_signature_is_that_of_the_specification(void **state)
+{
+	char out[WEBHOOK_SIGNATURE];
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(webhook_sign(SECRET, ID, WHEN, body(BODY), out, &e),
+			 0);
+	assert_string_equal(out, GOOD);
+}
+
+static void any_good_signature_by_any_secret_will_do(void **state)
+{
+	struct webhook_claim one = claim(GOOD);
+	struct webhook_claim many = claim("v1a,xyz v1,AAAA " GOOD " v2,z");
+
+	(void)state;
+	assert_true(verified(SECRET, &one));
+	assert_true(verified(SECRET, &many));
+	assert_true(verified(OTHER "\n" SECRET "\n", &one)); /* rotation */
+	assert_false(verified(OTHER, &one));
+}
+
+static void whatever_differs_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"", "v1,", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		"g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE"};
+	struct webhook_claim c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		c = claim(wrong[i]);
+		assert_false(verified(SECRET, &c));
+	}
+	c = claim(GOOD);
+	c.body = body("{\"test\": 2432232315}");
+	assert_false(verified(SECRET, &c));
+	c = claim(GOOD);
+	c.id = "msg_other";
+	assert_false(verified(SECRET, &c));
+	c = claim(GOOD);
+	c.timestamp = "1614265331";
+	assert_false(verified(SECRET, &c));
+	c = claim(GOOD);
+	c.id = NULL;
+	assert_false(verified(SECRET, &c));
+	c = claim(GOOD);
+	c.timestamp = "soon";
+	assert_false(verified(SECRET, &c));
+}
+
+static void a_message_is_good_for_a_few_minutes_only(void **state)
+{
+	struct webhook_claim c = claim(GOOD);
+
+	(void)state;
+	c.now_ms = WHEN * INT64_C(1000) + 300000;
+	assert_true(verified(SECRET, &c));
+	c.now_ms++;
+	assert_false(verified(SECRET, &c));
+	c.now_ms = WHEN * INT64_C(1000) - 300001;
+	assert_false(verified(SECRET, &c));
+}
+
+static void a_secret_is_checked_before_it_is_used(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(webhook_check_secrets(SECRET "\n" OTHER "\n", &e), 0);
+	assert_int_equal(webhook_check_secrets("", &e), -1);
+	assert_int_equal(webhook_check_secrets("hello", &e), -1);
+	assert_int_equal(webhook_check_secrets("whsec_AAAA", &e), -1);
+}
+
+/* --- the envelope ----------------------------------------------------- */
+
+#define ROUTING(direction, sender)                                           \
+	"\"routing\":{\"id\":\"m-1\",\"channel\":\"devices\",\"direction\":" \
+	"\"" direction "\",\"sender_id\":\"" sender                          \
+	"\",\"timestamp\":\"2026-04-28T18:00:00Z\",\"metadata\":"            \
+	"{\"channel_id\":\"7\"}}"
+#define TEXT       "{\"content_type\":\"text\",\"body\":\"hi\",\"metadata\":{}}"
+#define JSON(text) "{\"content_type\":\"json\",\"body\":" text "}"
+
+static const char *const valid[] = {
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"outbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"inbound", "phone") ",\"content\":[{\"content_type\":\"audio\","
+				    "\"body\":\"UklGRg==\",\"metadata\":"
+				    "{\"mime_type\":\"audio/m4a\"}}]}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[],\"event\":{\"type\":"
+				      "\"message.received\",\"ref_id\":\"x\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[],\"event\":{\"type\":"
+				      "\"message.voiced\",\"ref_id\":null,"
+				      "\"data\":{\"audio\":\"UklGRg==\"}}}",
+	"{\"version\":\"0.1\",\"message_type\":\"request\",\"request_id\":"
+	"\"r1\"," ROUTING("inbound", "phone") ",\"content\":[" JSON(
+		"\"{\\\"method\\\":\\\"channels.list\\\"}\"") "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"response\",\"request_id\":"
+	"\"r1\"," ROUTING("outbound", "server") ",\"content\":[" JSON(
+		"\"{\\\"status\\\":\\\"ok\\\",\\\"data\\\":{}}\"") "],"
+								   "\"event\":"
+								   "null}",
+	"{\"version\":\"0.1\",\"message_type\":\"stream\"," ROUTING(
+		"outbound", "server") ",\"content\":[]}",
+};
+
+static const char *const invalid[] = {
+	"{\"version\":\"9.9\",\"message_type\":\"message\"," ROUTING(
+		"outbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"message_type\":\"message\"," ROUTING(
+		"outbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"outbound", "phone") ",\"content\":[]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"outbound", "phone") "}",
+	"{\"version\":\"0.1\",\"message_type\":\"shout\"," ROUTING(
+		"outbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"sideways", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"inbound", "") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\",\"content\":[" TEXT
+	"]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"inbound", "phone") ",\"content\":[{\"content_type\":\"smell\"}"
+				    "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"inbound", "phone") ",\"content\":[{\"content_type\":\"text\","
+				    "\"body\":7}]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
+		"inbound",
+		"phone") ",\"content\":[" TEXT
+			 "],\"event\":{\"type\":\"message.received\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[" TEXT "],\"event\":"
+				      "{\"type\":\"message.received\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[]}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[],\"event\":{\"type\":"
+				      "\"door.opened\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"request\"," ROUTING(
+		"inbound", "phone") ",\"content\":[" JSON("\"{}\"") "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"request\",\"request_id\":"
+	"\"r\"," ROUTING("inbound", "phone") ",\"content\":[" TEXT "]}",
+};
+
+static cJSON *parse(const char *text)
+{
+	struct err e = {0};
+	cJSON *json = json_parse_object("message", text, strlen(text), &e);
+
+	if (!json)
+		fail_msg("%s: %s", text, e.text);
+	return json;
+}
+
+static void valid_envelopes_are_taken_and_invalid_ones_refused(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof valid / sizeof valid[0]; i++) {
+		cJSON *json = parse(valid[i]);
+
+		if (envelope_check(json, &e))
+			fail_msg("%s: %s", valid[i], e.text);
+		cJSON_Delete(json);
+	}
+	for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
+		cJSON *json = parse(invalid[i]);
+
+		if (envelope_check(json, &e) == 0)
+			fail_msg("taken: %s", invalid[i]);
+		assert_int_equal(e.code, ERR_INVALID);
+		cJSON_Delete(json);
+	}
+}
+
+static void an_envelope_says_who_speaks_where(void **state)
+{
+	cJSON *json = parse(valid[1]);
+	struct arrival m;
+	struct err e = {0};
+	const cJSON *file;
+
+	(void)state;
+	assert_int_equal(arrival_read(&m, json, &e), 0);
+	assert_string_equal(m.external_id, "m-1");
+	assert_string_equal(m.sender, "phone");
+	assert_string_equal(m.peer, "7");
+	assert_string_equal(m.type, "message");
+	file = cJSON_GetArrayItem(cJSON_GetObjectItem(m.body, "attachments"),
+				  0);
+	assert_string_equal(json_text(file, "base64", ""), "UklGRg==");
+	assert_string_equal(json_text(file, "type", ""), "audio/m4a");
+	arrival_fini(&m);
+	cJSON_Delete(json);
+}
+
+static void a_plain_message_needs_someone_and_something(void **state)
+{
+	static const char *const bad[] = {
+		"{\"text\":\"hi\"}",
+		"{\"sender\":\"a\"}",
+		"{\"sender\":\"a\",\"text\":7}",
+		"{\"sender\":\"a\\nb\",\"text\":\"hi\"}",
+		"{\"sender\":\"a\",\"text\":\"hi\",\"kind\":\"crowd\"}",
+		"{\"sender\":\"a\",\"text\":\"hi\",\"agent\":\"no/name\"}",
+	};
+	cJSON *json = parse("{\"sender\":\"a\",\"text\":\"hi\"}");
+	struct arrival m;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(arrival_read(&m, json, &e), 0);
+	assert_string_equal(m.peer, "a");
+	assert_null(m.external_id);
+	arrival_fini(&m);
+	cJSON_Delete(json);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		json = parse(bad[i]);
+		if (arrival_read(&m, json, &e) == 0)
+			fail_msg("taken: %s", bad[i]);
+		cJSON_Delete(json);
+	}
+}
+
+/* --- lines of plugins ------------------------------------------------- */
+
+static void a_line_is_a_request_a_notice_or_an_answer(void **state)
+{
+	static const struct {
+		const char *line, *method, *id;
+		int64_t number;
+	} good[] = {
+		{"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{}}", "m",
+		 "", -1},
+		{"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":\"a\"}", "m",
+		 "\"a\"", -1},
+		{"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":null}", NULL, "7",
+		 7},
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"8\",\"error\":{\"code\":1}}",
+		 NULL, "\"8\"", 8},
+	};
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"jsonrpc\":\"1.0\",\"method\":\"m\"}",
+		"{\"jsonrpc\":\"2.0\"}",
+		"{\"jsonrpc\":\"2.0\",\"method\":7}",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[]}",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":{}}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"m\"} trailing",
+	};
+	struct rpc_line r;
+	struct err e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		assert_int_equal(rpc_line_read(&r, good[i].line,
+					       strlen(good[i].line), &e),
+				 0);
+		if (good[i].method)
+			assert_string_equal(r.method, good[i].method);
+		else
+			assert_null(r.method);
+		assert_string_equal(r.id, good[i].id);
+		assert_int_equal(r.number, good[i].number);
+		rpc_line_fini(&r);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		if (rpc_line_read(&r, bad[i], strlen(bad[i]), &e) == 0)
+			fail_msg("taken: %s", bad[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_signature_is_that_of_the_specification),
+		cmocka_unit_test(any_good_signature_by_any_secret_will_do),
+		cmocka_unit_test(whatever_differs_is_refused),
+		cmocka_unit_test(a_message_is_good_for_a_few_minutes_only),
+		cmocka_unit_test(a_secret_is_checked_before_it_is_used),
+		cmocka_unit_test(
+			valid_envelopes_are_taken_and_invalid_ones_refused),
+		cmocka_unit_test(an_envelope_says_who_speaks_where),
+		cmocka_unit_test(a_plain_message_needs_someone_and_something),
+		cmocka_unit_test(a_line_is_a_request_a_notice_or_an_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
