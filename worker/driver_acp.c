@@ -135,24 +135,22 @@ static int live(struct acp *x, struct err *e)
 static int start(struct acp *x, struct err *e)
 {
 	struct exec_config *c = &x->config.exec;
-	struct child_spec spec = {c->argv, c->env, c->cwd,
-				  workspace_ns(x->run->workspace)};
+	struct run *r = x->run;
+	struct child_spec spec;
 
-	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
-}
-
-static int acp_run(struct run *r, struct run_end *end, struct err *e)
-{
-	struct acp *x = arena_alloc(&r->arena, sizeof *x);
-	struct err left;
-	int rc;
-
-	*x = (struct acp){
-		.run = r, .end = end, .below.fd = -1, .terminal_poll = -1};
 	if (workspace_open(r, e) ||
 	    acp_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
 			    e))
 		return -1;
+	spec = (struct child_spec){c->argv, c->env, c->cwd,
+				   workspace_ns(r->workspace)};
+	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
+}
+
+static void init(struct acp *x, struct run *r, struct run_end *end)
+{
+	*x = (struct acp){
+		.run = r, .end = end, .below.fd = -1, .terminal_poll = -1};
 	talk_init(&x->talk, r);
 	x->talk.heard = heard;
 	x->talk.arg = x;
@@ -161,6 +159,25 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	x->rpc.noise = on_noise;
 	buf_init(&x->login, 0);
 	acp_add_prompt(x, r->start->prompt);
+}
+
+static void fini(struct acp *x)
+{
+	acp_drop_questions(x);
+	below_close(&x->below);
+	rpc_fini(&x->rpc);
+	talk_fini(&x->talk);
+	buf_fini(&x->login);
+}
+
+/* Messages are taken from the very beginning: they wait for their turn. */
+static int acp_run(struct run *r, struct run_end *end, struct err *e)
+{
+	struct acp *x = arena_alloc(&r->arena, sizeof *x);
+	struct err left;
+	int rc;
+
+	init(x, r, end);
 	r->state = x;
 	rc = start(x, e);
 	if (acp_terminals_end(x, &left) && rc == 0) {
@@ -168,11 +185,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 		rc = -1;
 	}
 	r->state = NULL;
-	acp_drop_questions(x);
-	below_close(&x->below);
-	rpc_fini(&x->rpc);
-	talk_fini(&x->talk);
-	buf_fini(&x->login);
+	fini(x);
 	return rc;
 }
 

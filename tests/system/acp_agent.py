@@ -50,8 +50,10 @@ class Agent:
 
     def call(self, method, params, wait=True):
         self.last += 1
-        mine = "a-%d" % self.last
+        mine = "a-%d-%d" % (os.getpid(), self.last)
         box = self.answers[mine] = queue.Queue()
+        with open(STATE / "asked", "a") as f:
+            f.write(json.dumps([mine, method]) + "\n")
         self.send(id=mine, method=method, params=params)
         return box.get() if wait else None
 

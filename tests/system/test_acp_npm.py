@@ -1,0 +1,244 @@
+"""The acp driver against what others made: the protocol's schema and SDK, and a
+whole agent, all from npm."""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import lib
+import openai_mock
+from test_acp import acp, heard, texts, tools
+from test_acp_files import call, need_mount, place, read, write
+from test_acp_permission import ask
+from worker_lib import Supervisor, Worker, ok
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCHEMA = "node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
+
+
+def install(where, names):
+    try:
+        return subprocess.run(["npm", "install", "--prefix", where,
+                               "--no-audit", "--no-fund", *names],
+                              capture_output=True, timeout=80).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def packages(*names):
+    """A directory with these packages, installed once; skips if it cannot be."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        lib.skip("node and npm are needed")
+    word = names[0].strip("@").replace("/", "-")
+    d = pathlib.Path(tempfile.gettempdir()) / ("skep-%s-%d" % (word,
+                                                               os.getuid()))
+    d.mkdir(mode=0o700, exist_ok=True)
+    with open(d / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        if not (d / "installed").exists():
+            if not install(d, names):
+                lib.skip("%s cannot be installed" % " ".join(names))
+            (d / "installed").touch()
+    return d
+
+
+def sdk():
+    return packages("@agentclientprotocol/sdk@2", "ajv@8")
+
+
+# -- the schema
+
+def defs(schema):
+    """(method, side): names of the definitions of its messages."""
+    found = {}
+    for name, d in schema["$defs"].items():
+        if "x-method" in d:
+            found.setdefault((d["x-method"], d["x-side"]), []).append(name)
+    return found
+
+
+def sent(home, schema):
+    """Everything that the agent heard, with the definition that it must fit."""
+    by = defs(schema)
+    asked = dict(json.loads(line) for line in
+                 (home.dir / "state" / "asked").read_text().splitlines())
+    for method, m in heard(home):
+        assert m["jsonrpc"] == "2.0" and set(m) <= {
+            "jsonrpc", "id", "method", "params", "result", "error"}, m
+        if method:
+            end = "Request" if "id" in m else "Notification"
+            names = by[method, "agent"]
+            value = m["params"]
+        elif "error" in m:
+            yield "Error", m["error"]
+            continue
+        else:
+            end, names = "Response", by[asked[m["id"]], "client"]
+            value = m["result"]
+        yield [n for n in names if n.endswith(end)][0], value
+
+
+def test_all_that_is_sent_fits_the_published_schema(home):
+    where = sdk()
+    sup = Supervisor(home)
+    d = place(home, "disk")
+    everything = [
+        ask("make"), write(d + "/a", "x"), read(d + "/a"), read("/etc/passwd"),
+        call("terminal/create", command="sh", args=["-c", "exit 3"]),
+        call("terminal/output", terminalId="$last"),
+        call("terminal/wait_for_exit", terminalId="$last"),
+        call("terminal/output", terminalId="$last"),
+        call("terminal/kill", terminalId="$last"),
+        call("terminal/release", terminalId="$last"),
+        call("terminal/create", command="sleep", args=["60"]),
+        call("terminal/kill", terminalId="$last"),
+        call("terminal/wait_for_exit", terminalId="$last"),
+        call("private/thing")]
+    config = {"permissions": {"default": "allow"}, "auth": "key",
+              "mode": "code", "options": {"model": "x", "fast": True}}
+    ok(acp(home, everything, sup, can="login", config=config))
+    for n, can in enumerate(("load", "resume")):
+        ok(acp(home, "again", sup, can=can, n=n + 2))
+    w = acp(home, [{"say": "x"}, {"sleep": 60}], sup, n=5, can="load",
+            grace_ms=10000)
+    lib.eventually(lambda: w.has("message", 2) and "x" in texts(w), 20, "text")
+    sup.command(w.run, type="cancel", id=1, reason="x", grace_ms=10000)
+    w.finished()
+    schema = json.loads((where / SCHEMA).read_text())
+    lines = list(sent(home, schema))
+    assert {"InitializeRequest", "AuthenticateRequest", "NewSessionRequest",
+            "LoadSessionRequest", "ResumeSessionRequest", "PromptRequest",
+            "SetSessionModeRequest", "SetSessionConfigOptionRequest",
+            "CancelNotification", "RequestPermissionResponse", "Error",
+            "ReadTextFileResponse", "WriteTextFileResponse",
+            "CreateTerminalResponse", "TerminalOutputResponse",
+            "WaitForTerminalExitResponse", "KillTerminalResponse",
+            "ReleaseTerminalResponse"} <= {d for d, _ in lines}, lines
+    shutil.copy(HERE / "acp_validate.mjs", where)
+    text = "".join(json.dumps({"def": d, "value": v}) + "\n"
+                   for d, v in lines + [("InitializeRequest", {})])
+    said = home.run("node", where / "acp_validate.mjs", where / SCHEMA,
+                    input=text).out.splitlines()
+    assert len(said) == 1 and said[0].startswith("InitializeRequest: {}"), said
+
+
+# -- the SDK
+
+def test_an_agent_made_with_the_sdk_works(home):
+    where = sdk()
+    shutil.copy(HERE / "acp_sdk_agent.mjs", where)
+    work = home.dir / "work"
+    work.mkdir()
+    sup = Supervisor(home)
+    w = Worker(sup, "acp", {"command": ["node",
+                                        str(where / "acp_sdk_agent.mjs")]},
+               prompt="do it", workspace=str(work))
+    question = sup.wait("approval", 60)
+    sup.command(w.run, type="answer", id=1, key=question["key"],
+                decision="allow", choice="go")
+    ok(w)
+    assert "asked: do it" in texts(w)[0], texts(w)
+    assert json.loads(texts(w)[-1]) == ["made\n", 0, "made\n"], texts(w)
+    assert [t[:2] for t in tools(w)] == [("write a file", "done")], tools(w)
+    assert (work / "made.txt").read_text() == "made\n"
+
+
+# -- a whole agent
+
+class OpenCode:
+    """Runs of OpenCode with a model of our own."""
+
+    def __init__(self, home, mode):
+        need_mount(mode)
+        where = packages("opencode-ai@1")
+        found = sorted(where.glob("node_modules/opencode-linux-*/bin/opencode"))
+        if not found:
+            lib.skip("there is no OpenCode for this machine")
+        self.home, self.mode, self.n = home, mode, 0
+        self.sup = Supervisor(home)
+        (home.dir / "work").mkdir()
+        self.model = openai_mock.Model(place(home, mode))
+        config = {
+            "model": "mock/mock", "small_model": "mock/mock",
+            "autoupdate": False, "share": "disabled",
+            "permission": {"edit": "ask", "bash": "ask"},
+            "provider": {"mock": {
+                "npm": "@ai-sdk/openai-compatible", "name": "Mock",
+                "options": {"baseURL": self.model.url, "apiKey": "none"},
+                "models": {"mock": {"name": "Mock", "tool_call": True,
+                                    "limit": {"context": 100000,
+                                              "output": 4000}}}}}}
+        self.config = {"command": [str(found[0]), "acp"], "env": {
+            "HOME": str(home.dir), "OPENCODE_CONFIG_CONTENT":
+            json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}}
+
+    def run(self, prompt):
+        self.n += 1
+        self.command = 0
+        return Worker(self.sup, "acp", self.config, n=self.n, prompt=prompt,
+                      workspace=str(self.home.dir / "work"), grace_ms=10000,
+                      workspace_mode=self.mode)
+
+    def tell(self, w, **command):
+        self.command += 1
+        self.sup.command(w.run, id=self.command, **command)
+
+    def allow(self, w):
+        """The next question is answered with yes."""
+        question = self.sup.wait("approval", 100, run=w.run)
+        kinds = {o["kind"] for o in question["detail"]["options"]}
+        assert {"allow_once", "reject_once"} <= kinds, question
+        self.tell(w, type="answer", key=question["key"], decision="allow")
+
+    def over(self, w, outcome="succeeded"):
+        m = self.sup.wait("finished", 100, run=w.run)
+        assert m["outcome"] == outcome, m
+        assert w.process.wait(20) == 0
+
+
+def edit(home, mode, *more):
+    """A file is made, after a question; then further turns."""
+    agent = OpenCode(home, mode)
+    w = agent.run("WRITE made.txt by the model")
+    for text in more:
+        agent.tell(w, type="message", text=text)
+    for _ in range(1 + len(more)):
+        agent.allow(w)
+    agent.over(w)
+    assert {t[1] for t in tools(w)} == {"done"}, tools(w)
+    assert "done:" in texts(w)[-1], texts(w)
+    made = home.dir / "work" / "made.txt"
+    assert made.exists() == (mode == "disk"), "the host's directory"
+    return agent, w
+
+
+def test_opencode_edits_and_goes_on_later_in_a_directory(home):
+    agent, _ = edit(home, "disk")
+    w = agent.run("SAY again")
+    agent.over(w)
+    assert texts(w)[-1] == "again (2)", "it remembers: %s" % texts(w)
+    usage = home.query(w.db, "SELECT sum(input), sum(output) FROM usage")
+    assert usage[0][0] > 0 and usage[0][1] > 0, usage
+
+
+def test_opencode_edits_in_a_scratch_workspace_and_is_cancelled(home):
+    agent = OpenCode(home, "vfs-scratch")
+    w = agent.run("WRITE made.txt by the model")
+    agent.tell(w, type="message", text="SLOW")
+    agent.allow(w)
+    lib.eventually(lambda: w.has("message", 3) and any(
+        "word word" in t for t in texts(w)), 100, "words")
+    agent.tell(w, type="cancel", reason="x", grace_ms=20000)
+    agent.over(w, "cancelled")
+    assert tools(w)[0][1] == "done", tools(w)
+    assert not (home.dir / "work" / "made.txt").exists(), "the host's directory"
+
+
+def test_opencode_edits_and_runs_commands_in_a_workspace_in_the_file(home):
+    _, w = edit(home, "vfs-only", "RUN cat made.txt; pwd")
+    out = json.dumps(tools(w)[-1])
+    assert "by the model" in out and "/mnt/workspace" in out, out
