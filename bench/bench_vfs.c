@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/bench.h"
+#include "bench/node.h"
 #include "bench/tree.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
@@ -107,20 +108,44 @@ static int import(struct bench_run *r, struct err *e)
 	return 0;
 }
 
-static int run(struct bench_run *r, struct err *e)
+/* A short pass fetches nothing from the net. */
+static bool add_agentfs(struct bench_run *r, struct tree_side *s)
+{
+	struct err e = {0};
+	int rc = 0;
+
+	bench_progress(r, "starting AgentFS", 0, 1);
+	if (!bench_is_quick(r))
+		rc = node_fetch("agentfs-sdk", &e);
+	if (rc == 0)
+		rc = tree_agentfs(s, tree_files(r), &e);
+	if (rc)
+		bench_say(r, "agentfs was left out: %s.", e.text);
+	return rc == 0;
+}
+
+static int operations(struct bench_run *r, struct err *e)
 {
 	struct tree_side sides[] = {
 		{.name = "ours", .kind = &tree_ours},
 		{.name = "sqlite", .kind = &tree_sqlite},
+		{.name = "agentfs"},
 	};
+
+	sides[0].dir = bench_dir(r, "ours");
+	sides[1].dir = bench_dir(r, "sqlite");
+	sides[2].dir = bench_dir(r, "agentfs");
+	return tree_bench(r, sides, add_agentfs(r, &sides[2]) ? 3 : 2, "", e);
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
 	const char *dir = bench_dir(r, "forks");
 	struct sql *db;
 	struct vfs *v;
 	char path[4096];
 
-	sides[0].dir = bench_dir(r, "ours");
-	sides[1].dir = bench_dir(r, "sqlite");
-	if (tree_bench(r, sides, 2, "", e))
+	if (operations(r, e))
 		return -1;
 	snprintf(path, sizeof path, "%s/agent.sqlite", dir);
 	if (db_open(&db, path, &agent_schema, SQL_CREATE, e) ||

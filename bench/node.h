@@ -4,6 +4,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdio.h>
+#include <sys/types.h>
+
 /*
  * Peers that are JavaScript packages. Node runs a script of ours (bench/peer_*.js,
  * compiled in) that does the work with the package and prints what it measured.
@@ -29,5 +32,19 @@ bool node_has(const char *package);
  * gives what it printed. ERR_UNSUPPORTED: node or the package is not here. */
 int node_run(const struct node_script *s, const char *const *args,
 	     struct buf *out, struct err *e);
+
+/* The same for a script that is talked to: lines in, lines out. */
+struct node_talk {
+	pid_t pid;
+	FILE *to, *from;
+};
+
+int node_open(struct node_talk *t, const struct node_script *s,
+	      const char *const *args, struct err *e);
+void node_close(struct node_talk *t); /* waits for its end */
+
+/* Lets npm bring the package to where it is looked for, unless it is there;
+ * ERR_UNSUPPORTED: there is no npm, or it cannot. */
+int node_fetch(const char *package, struct err *e);
 
 #endif

@@ -35,15 +35,32 @@ struct tree_kind {
 
 extern const struct tree_kind tree_ours, tree_sqlite, tree_dir;
 
-/* One side of the comparison. */
+/* One operation for a while. */
+struct tree_pass {
+	const char *metric;
+	double seconds;
+	int64_t max; /* times */
+	int64_t n;   /* out: times */
+	double us;   /* out: each */
+};
+
+/* One side of the comparison: a kind, or somebody who times itself. */
 struct tree_side {
 	const char *name;
 	const struct tree_kind *kind;
+	int (*timed)(struct tree_side *s, struct tree_pass *p, struct err *e);
+	void (*stop)(struct tree_side *s);
 	const char *dir;
 	/* the frame's */
 	void *tree;
 	int made; /* files made so far, so that names are new */
 };
+
+int tree_files(const struct bench_run *r); /* in a tree at the start */
+
+/* Makes s (name and dir are set) a side that is AgentFS's SDK, filled already.
+ * ERR_UNSUPPORTED says what is missing. */
+int tree_agentfs(struct tree_side *s, int files, struct err *e);
 
 /* Runs all operations on all sides in interleaved rounds; the first side is
  * ours, the others what it is compared with. Metrics get `prefix`. */

@@ -177,10 +177,20 @@ static int measure(struct bench_run *r, void *varg, struct bench_sample *out,
 		   struct err *e)
 {
 	struct arg *a = varg;
+	struct tree_pass t = {.metric = operations[a->op].metric,
+			      .seconds = bench_seconds(r)};
 	struct pass p = {.s = a->s, .files = a->files, .seed = a->seed++};
 	int64_t max = operations[a->op].max ? operations[a->op].max : INT64_MAX;
 	int64_t begin, now, end;
 
+	if (a->s->timed) {
+		t.max = max;
+		if (a->s->timed(a->s, &t, e))
+			return -1;
+		out->operations = t.n;
+		out->value = t.us;
+		return 0;
+	}
 	if (operations[a->op].before && operations[a->op].before(&p, e))
 		return -1;
 	begin = now = clock_mono_ns();
@@ -255,16 +265,21 @@ static void state(struct bench_run *r, const char *prefix, size_t op,
 
 #define SIDES_MAX 4
 
+int tree_files(const struct bench_run *r)
+{
+	return bench_is_quick(r) ? 500 : 10000;
+}
+
 int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 	       const char *prefix, struct err *e)
 {
-	int files = bench_is_quick(r) ? 500 : 10000, rc = 0;
+	int files = tree_files(r), rc = 0;
 	unsigned seed = 1;
 
 	for (size_t i = 0; i < sizeof data; i++) /* halves under LZ4 */
 		data[i] = (char)(i % 64 < 32 ? rand_r(&seed) : 'a');
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = fill(r, &sides[i], files, e);
+		rc = sides[i].timed ? 0 : fill(r, &sides[i], files, e);
 	bench_table(r, "one operation each", "operation|where|time|spread");
 	for (size_t op = 0; rc == 0 && op < OPERATIONS; op++) {
 		static struct bench_result res[SIDES_MAX];
@@ -282,7 +297,9 @@ int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 			state(r, prefix, op, res, n);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (sides[i].tree)
+		if (sides[i].stop)
+			sides[i].stop(&sides[i]);
+		else if (sides[i].tree)
 			sides[i].kind->close(sides[i].tree);
 	return rc;
 }
