@@ -148,6 +148,9 @@ int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 		       struct err *e);
 int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
 
+/* walk.c: what a damaged file may hold. -1. */
+int within_itself(int64_t dir, struct err *e);
+
 /* merge.c: a copy of a node, contents shared. */
 int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 	       struct vfs_at at, struct err *e);

@@ -13,6 +13,7 @@
 /* A pair of directories that is being compared, on a stack of our own. */
 struct level {
 	struct side_entry *a, *b;
+	int64_t a_ino, b_ino; /* in a namespace; 0: none */
 	int na, nb, ia, ib;
 	size_t path_n;
 	struct arena mem;
@@ -36,11 +37,27 @@ static const struct vfs_attr *dir_or_null(const struct vfs_attr *a)
 	return a && S_ISDIR(a->mode) ? a : NULL;
 }
 
+static int check_cycle(const struct diff *d, int64_t a, int64_t b,
+		       struct err *e)
+{
+	for (size_t i = 0; i < d->depth; i++) {
+		if (a && d->levels[i].a_ino == a)
+			return within_itself(a, e);
+		if (b && d->levels[i].b_ino == b)
+			return within_itself(b, e);
+	}
+	return 0;
+}
+
 static int push(struct diff *d, const struct vfs_attr *a,
 		const struct vfs_attr *b, struct err *e)
 {
+	int64_t a_ino = a && d->a->v ? a->ino : 0;
+	int64_t b_ino = b && d->b->v ? b->ino : 0;
 	struct level *l;
 
+	if (check_cycle(d, a_ino, b_ino, e))
+		return -1;
 	if (d->depth == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 16;
 		d->levels = realloc(d->levels, d->cap * sizeof *d->levels);
@@ -48,7 +65,8 @@ static int push(struct diff *d, const struct vfs_attr *a,
 			abort();
 	}
 	l = &d->levels[d->depth++];
-	*l = (struct level){.path_n = d->path.n};
+	*l = (struct level){
+		.path_n = d->path.n, .a_ino = a_ino, .b_ino = b_ino};
 	if (a &&
 	    (l->na = side_list(d->a, d->path.p, a->ino, &l->a, &l->mem, e)) < 0)
 		return -1;

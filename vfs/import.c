@@ -137,6 +137,8 @@ static int make_node(struct import *im, struct vfs_at at,
 
 	if (item->same_as)
 		return vfs_link(im->v, item->same_as, at, &a, e);
+	if (new.target && !*new.target)
+		return err_set(e, ERR_INVALID, "a link that leads nowhere");
 	if (node_make(im->v, at, &new, &n, e))
 		return -1;
 	*ino = n.ino;
@@ -212,6 +214,13 @@ int import_find(struct import *im, const char *path, int64_t *ino,
 
 	*ino = rc ? 0 : a.ino;
 	return rc;
+}
+
+int import_wrong(const char *file, struct err *e)
+{
+	if (e->code == ERR_INTERNAL)
+		e->code = ERR_INVALID;
+	return err_wrap(e, "%s", file);
 }
 
 static int set_late(struct import *im, struct err *e)

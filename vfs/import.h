@@ -43,6 +43,9 @@ int import_times(struct import *im, int64_t ino, const struct vfs_attr *a,
 		 struct err *e);
 int import_find(struct import *im, const char *path, int64_t *ino,
 		struct err *e); /* of an item that came before */
+/* Says which file of another program it was: -1. Statements that do not fit its
+ * tables are no fault of ours. */
+int import_wrong(const char *file, struct err *e);
 /* Ends it, with rc of the work so far: commits, or takes back the last part. */
 int import_end(struct import *im, int rc, struct err *e);
 

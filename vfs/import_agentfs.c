@@ -332,5 +332,5 @@ int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 	free(a.dirs);
 	hold_fini(&a.seen);
 	sql_close(a.db);
-	return rc ? err_wrap(e, "%s", file) : 0;
+	return rc ? import_wrong(file, e) : 0;
 }

@@ -121,5 +121,5 @@ int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
 	if (rc == 0)
 		rc = import_end(&im, take_rows(&im, db, e), e);
 	sql_close(db);
-	return rc;
+	return rc ? import_wrong(file, e) : 0;
 }

@@ -23,11 +23,16 @@ static bool is_dir(const struct node *n)
 static int is_inside(struct vfs *v, const struct node *n, int64_t dir,
 		     struct err *e)
 {
+	int64_t mark = 0; /* met again only where a file is damaged */
 	struct node up;
 
-	while (is_dir(n) && dir != VFS_ROOT) {
+	for (unsigned steps = 1; is_dir(n) && dir != VFS_ROOT; steps++) {
 		if (dir == n->ino)
 			return 1;
+		if (dir == mark)
+			return within_itself(dir, e);
+		if (!(steps & (steps - 1)))
+			mark = dir;
 		if (node_get(v, dir, &up, e))
 			return -1;
 		dir = up.parent;

@@ -1,6 +1,7 @@
 #include "vfs/visit.h"
 
 #include "base/buf.h"
+#include "vfs/core.h"
 #include "vfs/path.h"
 
 #include <fnmatch.h>
@@ -11,6 +12,7 @@
 /* A directory that is being walked, on a stack of our own: trees are as deep
  * as somebody made them. */
 struct level {
+	int64_t ino;
 	struct vfs_dir dir;
 	size_t next;
 	size_t path_n; /* length of this directory's path */
@@ -25,9 +27,21 @@ struct visit {
 	void *arg;
 };
 
+/* In a damaged file a directory may lie within itself. */
+static int check_cycle(const struct visit *t, int64_t dir, struct err *e)
+{
+	for (size_t i = 0; i < t->depth; i++)
+		if (t->levels[i].ino == dir)
+			return within_itself(dir, e);
+	return 0;
+}
+
 static int push(struct visit *t, int64_t dir, struct err *e)
 {
 	struct level *l;
+
+	if (check_cycle(t, dir, e))
+		return -1;
 
 	if (t->depth == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 16;
@@ -36,6 +50,7 @@ static int push(struct visit *t, int64_t dir, struct err *e)
 			abort();
 	}
 	l = &t->levels[t->depth];
+	l->ino = dir;
 	l->next = 0;
 	l->path_n = t->path.n;
 	if (vfs_readdir(t->v, dir, &l->dir, e))

@@ -8,11 +8,18 @@
 
 /* Whole trees: removing them, and the way back from a node to its path. */
 
+int within_itself(int64_t dir, struct err *e)
+{
+	return err_set(e, ERR_CORRUPT,
+		       "directory %lld lies within itself: run fsck",
+		       (long long)dir);
+}
+
 /* Removes what is in a directory, depth first, without recursion: `dir` is
  * always an empty directory's parent or a directory that is being emptied. */
 static int empty_dir(struct vfs *v, int64_t top, struct err *e)
 {
-	int64_t dir = top;
+	int64_t dir = top, above = 0; /* where we came down from */
 
 	for (;;) {
 		struct vfs_key key = {.id = id_of(v, dir)};
@@ -23,6 +30,9 @@ static int empty_dir(struct vfs *v, int64_t top, struct err *e)
 
 		if (dir_get(v, dir, &n, e))
 			return -1;
+		if (above && (n.parent != above || dir == top))
+			return within_itself(dir, e);
+		above = 0;
 		found = sql_get(v->db, Q_VFS_DENTRY_FIRST, &key, &first, &mem,
 				e);
 		if (found == 0 && dir != top)
@@ -41,8 +51,10 @@ static int empty_dir(struct vfs *v, int64_t top, struct err *e)
 			return 0;
 		if (found == 0)
 			dir = n.parent;
-		else if (first.type == S_IFDIR >> 12)
+		else if (first.type == S_IFDIR >> 12) {
+			above = dir;
 			dir = first.ino;
+		}
 	}
 }
 

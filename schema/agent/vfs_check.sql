@@ -1,6 +1,15 @@
 -- What fsck looks for, and how it is mended: one pair for each row of
 -- vfs/check.def. Each finds in all namespaces of the file.
 
+-- query vfs_find_ns -> vfs_number
+SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
+	(SELECT id FROM vfs_ns);
+
+-- query vfs_mend_ns
+INSERT INTO vfs_ns (id, name, made_at)
+SELECT id >> 40, 'lost-' || (id >> 40), min(born) FROM vfs_inode WHERE id >>
+	40 NOT IN (SELECT id FROM vfs_ns) GROUP BY 1;
+
 -- query vfs_find_root -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
 	WHERE vfs_inode.id = (vfs_ns.id << 40) | 1);
@@ -12,6 +21,35 @@ SELECT (id << 40) | 1, 16877, 2, 0, 0, 0, made_at, made_at, made_at, made_at,
 	0, 0, 1, x'' FROM vfs_ns
 WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
 	40) | 1);
+
+-- Types are files, directories, links, fifos, sockets and devices.
+-- query vfs_find_type -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 NOT IN (4096, 8192,
+	16384, 24576, 32768, 40960, 49152) OR mode & ~65535;
+
+-- query vfs_mend_type
+UPDATE vfs_inode SET mode = CASE WHEN id IN (SELECT dir FROM vfs_dentry) THEN
+	16832 WHEN target IS NOT NULL THEN 41471 ELSE 33152 END
+WHERE mode & 61440 NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152) OR
+	mode & ~65535;
+
+-- query vfs_find_target -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 = 40960 AND
+	coalesce(length(target), 0) NOT BETWEEN 1 AND 4095;
+
+-- query vfs_mend_target
+-- A link to nowhere can be told only as a file.
+UPDATE vfs_inode SET mode = 33152, size = 0, target = NULL
+WHERE mode & 61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND
+	4095;
+
+-- query vfs_find_name -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255
+	OR name IN (x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
+
+-- query vfs_mend_name
+DELETE FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255 OR name IN
+	(x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
 
 -- query vfs_find_dentry_node -> vfs_number
 SELECT count(*) AS n FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
@@ -38,6 +76,20 @@ UPDATE vfs_dentry SET type = (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir
 	& ~1099511627775) | ino)
 WHERE type <> (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir &
 	~1099511627775) | ino);
+
+-- A directory has one name, and its root none.
+-- query vfs_find_dir_names -> vfs_number
+SELECT (SELECT count(*) FROM (SELECT 1 FROM vfs_dentry WHERE type = 4 AND ino
+	<> 1 GROUP BY (dir & ~1099511627775) | ino HAVING count(*) > 1)) + (SELECT
+	count(*) FROM vfs_dentry WHERE ino = 1) AS n;
+
+-- query vfs_mend_dir_names
+-- The name that the directory itself knows stays.
+DELETE FROM vfs_dentry WHERE ino = 1 OR (dir, name) IN (SELECT dir, name FROM
+	(SELECT d.dir, d.name, row_number() OVER (PARTITION BY d.dir &
+	~1099511627775, d.ino ORDER BY i.parent <> d.dir & 1099511627775, i.name <>
+	d.name, d.dir, d.name) AS k FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id
+	= (d.dir & ~1099511627775) | d.ino WHERE d.type = 4) WHERE k > 1);
 
 -- query vfs_find_chunk_node -> vfs_number
 SELECT count(*) AS n FROM vfs_chunk WHERE id NOT IN (SELECT id FROM vfs_inode);
@@ -135,6 +187,31 @@ SELECT count(*) AS n FROM vfs_undo_chunk WHERE blob IS NOT NULL AND blob NOT
 UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
+-- query vfs_find_host -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE below IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_host);
+
+-- query vfs_mend_host
+UPDATE vfs_inode SET below = NULL WHERE below IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_host);
+
+-- No content lies past the end of its file.
+-- query vfs_find_size -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i WHERE size < 0 OR (mode & 61440 =
+	40960 AND size <> length(target)) OR (mode & 61440 = 32768 AND size < max(
+	coalesce((SELECT coalesce(raw, length(data)) FROM vfs_blob AS b WHERE b.id =
+	i.blob), 0), coalesce((SELECT max(c.idx * 65536 + coalesce(raw,
+	length(data))) FROM vfs_chunk AS c JOIN vfs_blob AS b ON b.id = c.blob WHERE
+	c.id = i.id), 0)));
+
+-- query vfs_mend_size
+UPDATE vfs_inode AS i SET size = CASE mode & 61440 WHEN 40960 THEN
+	length(target) WHEN 32768 THEN max(size, 0, coalesce((SELECT coalesce(raw,
+	length(data)) FROM vfs_blob AS b WHERE b.id = i.blob), 0), coalesce((SELECT
+	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
+	vfs_blob AS b ON b.id = c.blob WHERE c.id = i.id), 0)) ELSE max(size, 0) END
+WHERE size < 0 OR mode & 61440 IN (32768, 40960);
+
 -- query vfs_find_nameless -> vfs_number
 SELECT count(*) AS n FROM vfs_inode AS i WHERE nlink > 0 AND id &
 	1099511627775 <> 1 AND id NOT IN (SELECT (dir & ~1099511627775) | ino FROM
@@ -148,14 +225,14 @@ SELECT count(*) AS n FROM (WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1
 
 -- query vfs_find_dir_parent -> vfs_number
 SELECT count(*) AS n FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir
-	& ~1099511627775) | d.ino WHERE d.type = 4 AND i.parent <> d.dir &
-	1099511627775;
+	& ~1099511627775) | d.ino WHERE d.type = 4 AND (i.parent <> d.dir &
+	1099511627775 OR i.name <> d.name);
 
 -- query vfs_mend_dir_parent
 UPDATE vfs_inode SET parent = d.dir & 1099511627775, name = d.name FROM
 	vfs_dentry AS d
 WHERE vfs_inode.id = (d.dir & ~1099511627775) | d.ino AND d.type = 4 AND
-	vfs_inode.parent <> d.dir & 1099511627775;
+	(vfs_inode.parent <> d.dir & 1099511627775 OR vfs_inode.name <> d.name);
 
 -- query vfs_find_file_links -> vfs_number
 SELECT count(*) AS n FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*)

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
+#include "vfs/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,10 +64,27 @@ static void check_refs(struct sql *db)
 	assert_int_equal(number(db, q), 0);
 }
 
+static void tell_fault(void *arg, const char *what, int64_t count)
+{
+	(void)arg;
+	print_message("fsck: %lld %s\n", (long long)count, what);
+}
+
+static void check_sound(struct sql *db)
+{
+	struct vfs_check c = {.deep = true, .tell = tell_fault};
+	struct err e;
+
+	if (vfs_check(db, &c, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(c.found, 0);
+}
+
 void vfs_test_end(struct vfs_test *t)
 {
 	vfs_close(t->v);
 	check_refs(t->db);
+	check_sound(t->db);
 	sql_close(t->db);
 	temp_remove(&t->dir);
 }

@@ -2,6 +2,7 @@
 
 #include "db/sql.h"
 #include "vfs/check.h"
+#include "vfs/visit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,6 +103,25 @@ static const char *const plants[] = {
 	"DELETE FROM vfs_blob",
 	"UPDATE vfs_blob SET raw = 65536, data = x'ff00ff00'",
 	"UPDATE vfs_ns SET used_bytes = 1, used_files = 1",
+	"DELETE FROM vfs_ns WHERE name = 'twin'",
+	"UPDATE vfs_inode SET size = -5 WHERE name = x'67'",
+	"UPDATE vfs_inode SET size = 3 WHERE name = x'67'",
+	"INSERT INTO vfs_chunk SELECT id, 5, blob FROM vfs_inode WHERE name = "
+	"x'67'",
+	"UPDATE vfs_inode SET below = 5 WHERE name = x'67'",
+	"UPDATE vfs_inode SET name = x'79' WHERE id & 1099511627775 = 3",
+	"UPDATE vfs_inode SET mode = 0 WHERE name = x'67'",
+	"UPDATE vfs_dentry SET name = x'' WHERE name = x'67'",
+	"UPDATE vfs_dentry SET name = x'2e2e' WHERE name = x'67'",
+	"UPDATE vfs_dentry SET name = x'612f62' WHERE name = x'67'",
+	"UPDATE vfs_dentry SET name = x'610062' WHERE name = x'67'",
+	"UPDATE vfs_dentry SET name = zeroblob(300) WHERE name = x'67'",
+	"UPDATE vfs_inode SET mode = 41471, size = 4, blob = NULL WHERE name = "
+	"x'67'",
+	/* a directory within itself */
+	"INSERT INTO vfs_dentry (dir, name, ino, type) SELECT dir & "
+	"~1099511627775 | ino, x'78', ino, 4 FROM vfs_dentry WHERE name = "
+	"x'64'",
 };
 
 static void every_planted_damage_is_found_and_mended(void **state)
@@ -124,6 +144,37 @@ static void every_planted_damage_is_found_and_mended(void **state)
 		shown = picture(t.v); /* everything can be read again */
 		free(shown);
 	}
+}
+
+static int go_on(void *arg, const struct vfs_found *f, struct err *e)
+{
+	(void)arg;
+	(void)f;
+	(void)e;
+	return 0;
+}
+
+/* With two such names, a walk that believed them would never end. */
+static void a_directory_within_itself_is_told_not_followed(void **state)
+{
+	struct err e;
+
+	(void)state;
+	ok(sql_script(t.db,
+		      "WITH d AS (SELECT dir & ~1099511627775 | ino AS d, ino "
+		      "FROM vfs_dentry WHERE name = x'64') INSERT INTO "
+		      "vfs_dentry (dir, name, ino, type) SELECT d, x'41', ino, "
+		      "4 FROM d UNION ALL SELECT d, x'42', ino, 4 FROM d",
+		      &e),
+	   &e);
+	assert_int_equal(vfs_visit(t.v, "", go_on, NULL, &e), -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	assert_int_equal(vfs_remove(t.v, "d", true, &e), -1);
+	assert_int_equal(e.code, ERR_CORRUPT);
+	damage(true);
+	assert_int_equal(damage(false), 0);
+	ok(vfs_visit(t.v, "", go_on, NULL, &e), &e);
+	ok(vfs_remove(t.v, "d", true, &e), &e);
 }
 
 static void a_node_without_a_name_is_found_again(void **state)
@@ -175,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_sound_file_has_no_damage),
 		T(every_planted_damage_is_found_and_mended),
+		T(a_directory_within_itself_is_told_not_followed),
 		T(a_node_without_a_name_is_found_again),
 		T(compacting_joins_equal_contents),
 	};
