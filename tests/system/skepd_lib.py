@@ -57,6 +57,7 @@ class Host:
         self.home, self.bin = home, bin_dir or home.bin
         self.env = env or {}
         self.process = None
+        self.patience = 60  # seconds for an answer
         home.path.mkdir(mode=0o700, exist_ok=True)
         (home.path / "skep.json").write_text(json.dumps(config))
         (home.path / "skep.json").chmod(0o600)
@@ -99,8 +100,9 @@ class Host:
 
     # -- asking
 
-    def call(self, method, path, body=None, seconds=60):
-        c = Connection(self.home.path / "run" / "skep.sock", seconds)
+    def call(self, method, path, body=None, seconds=None):
+        c = Connection(self.home.path / "run" / "skep.sock",
+                       seconds or self.patience)
         try:
             c.request(method, path, None if body is None else json.dumps(body),
                       {"Content-Type": "application/json"})

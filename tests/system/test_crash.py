@@ -18,6 +18,7 @@ SECONDS = 60
 class Case:
     def __init__(self, home, fault):
         self.host = Host(home, QUICK, faults_bin())
+        self.host.patience = 8  # one that stalls is replaced
         self.fault = fault
         self.runs = {}
         self.seen = {}  # notes that were read from the file, a run
@@ -55,7 +56,7 @@ class Case:
     def begin(self):
         h = self.host
         h.start(self.fault, wait=False)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 12
         while not (h.home.path / "run" / "skep.sock").exists():
             if h.process.poll() is not None or time.monotonic() > end:
                 self.recover()
