@@ -23,6 +23,8 @@
  *                         (vfs-scratch), of no interest (vfs-only)
  *   reply                 where the answer goes: the target of an outbox row
  *                         that is committed with the end of the run
+ *   sandbox, home         what it may do (sandbox/spec.h; absent: anything),
+ *                         and skep's own directory, which is hidden from it
  *   socket                path of the supervisor's nng listener
  *   on_supervisor_loss    "continue", or "stop" two seconds after it is gone
  *   synchronous           of ordinary commits; the end of a run is always full

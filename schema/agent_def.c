@@ -2,6 +2,7 @@
 #include "schema/agents.h"
 
 #include "base/text.h"
+#include "sandbox/spec.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -160,6 +161,14 @@ static int set_all(struct agent_row *row, const char *what, const cJSON *def,
 	return 0;
 }
 
+static int check_sandbox(const char *what, const cJSON *spec, struct arena *a,
+			 struct err *e)
+{
+	struct sandbox_spec s;
+
+	return sandbox_spec_read(&s, spec, a, e) ? err_wrap(e, "%s", what) : 0;
+}
+
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e)
 {
@@ -174,6 +183,8 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 	if (!spec)
 		return -1;
 	rc = set_all(row, what, def, spec, a, e);
+	if (!rc)
+		rc = check_sandbox(what, spec, a, e);
 	if (!rc)
 		json_add(&text, spec);
 	if (!rc && !(rc = buf_ok(&text, what, e)))

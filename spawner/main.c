@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/proc.h"
+#include "sandbox/filter.h"
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ static void child(const struct spawn_ask *ask, int start)
 	if (dup2(start, 0) < 0)
 		_exit(71);
 	syscall(SYS_close_range, 3U, ~0U, 0U);
+	cgroup_join(ask->limits, ask->cgroup);
 	exit(worker_main(0));
 }
 
@@ -153,6 +155,7 @@ static pid_t start_worker(const struct spawn_ask *ask, int start,
 	int cgroup = make_cgroup(ask->cgroup);
 	pid_t pid;
 
+	cgroup_set(ask->limits);
 	/* Before the fork: the child is marked from its first moment. */
 	snprintf(marker, SPAWN_RUN, "%s", ask->run);
 	pid = fork_into(cgroup);
@@ -214,6 +217,16 @@ static void reap(void)
 
 /* --- the loop --------------------------------------------------------- */
 
+/* Compiled once, and every worker has it. One that cannot be had is the trouble
+ * of those that want it. */
+static void prepare_filters(void)
+{
+	struct err e;
+
+	for (int i = 0; i < FILTERS; i++)
+		(void)filter_get((enum filter_for)i, &e);
+}
+
 static void set_up(int argc, char **argv)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -225,6 +238,7 @@ static void set_up(int argc, char **argv)
 	}
 	title = argv[0];
 	title_room = strlen(argv[0]) + 1;
+	prepare_filters();
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,8 @@
 #ifndef SPAWNER_WIRE_H
 #define SPAWNER_WIRE_H
 
+#include "sandbox/cgroup.h"
+
 #include <stdint.h>
 
 /*
@@ -20,6 +22,7 @@ struct spawn_ask {
 	int64_t attempt;
 	char run[SPAWN_RUN];
 	char cgroup[256]; /* directory to make for it, or "" */
+	struct cgroup_ask limits[CGROUP_LIMITS];
 };
 
 enum spawn_kind { SPAWN_STARTED, SPAWN_FAILED, SPAWN_EXITED };

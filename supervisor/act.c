@@ -20,6 +20,7 @@ static void spawn_worker(struct live *l)
 
 	snprintf(ask.run, sizeof ask.run, "%s", l->id);
 	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
+	memcpy(ask.limits, l->limits, sizeof ask.limits);
 	spawn_ask(&l->sup->spawn, &ask, l->start_fd);
 	l->start_fd = -1;
 	live_alarm(l, l->sup->config.run_start_timeout);

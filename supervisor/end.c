@@ -225,10 +225,12 @@ static void record_pid(struct live *l)
 		.start_ticks = l->start_ticks,
 		.boot_id = l->sup->boot_id,
 	};
+	struct sandbox_set_pid_in box = {l->id, l->pid, clock_now()};
 	struct err e;
 
 	if (step_begin(&l->sup->step, &e) ||
-	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0)
+	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0 ||
+	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &box, &e) < 0)
 		log_error(LT("msg", "a pid cannot be written"),
 			  LT("run", l->id), LT("error", e.text));
 }

@@ -50,6 +50,9 @@ int sup_move(struct live *l, enum run_event event, const struct why *why,
 	ask.detail = l->detail;
 	if (run_move(l->sup->db, &ask, e))
 		return -1;
+	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
+	    sup_sandbox_drop(l, e))
+		return -1;
 	l->state = st.to;
 	sup_act(l, st.act);
 	return 0;

@@ -67,6 +67,8 @@ static void on_tick(uv_timer_t *h)
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
+	if (s->ticks == 0)
+		sup_sandbox_say(s);
 	if (s->ticks % TRIM_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);

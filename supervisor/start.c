@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "ipc/start.h"
+#include "sandbox/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,8 @@ struct claim {
 	const char *artifacts; /* what it has to leave behind, or NULL */
 	const char *reply;     /* where its answer goes, or NULL */
 	const char *workspace;
+	const char *sandbox;
+	struct sandbox_spec spec;
 	struct arena arena;
 };
 
@@ -95,6 +98,23 @@ static void make_contract(struct claim *c, const cJSON *spec)
 		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
 }
 
+/* What the definition says of it, as it stands; an agent that says nothing has
+ * the defaults. */
+static int make_sandbox(struct claim *c, const cJSON *spec, struct err *e)
+{
+	struct buf b = BUF_MAX(65536);
+	int rc;
+
+	sandbox_spec_copy(spec, &b);
+	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
+	c->sandbox = rc ? NULL : arena_text(&c->arena, b.p);
+	buf_fini(&b);
+	return rc || sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
+			       sup_sandbox_refuse(c->sup, &c->spec, e)
+		       ? -1
+		       : 0;
+}
+
 /* Where the run works: said by the agent, or a directory beside its file. */
 static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 {
@@ -133,6 +153,8 @@ static int make_start(struct claim *c, struct err *e)
 		.workspace = c->workspace,
 		.artifacts = c->artifacts,
 		.reply = c->reply,
+		.sandbox = c->sandbox,
+		.home = c->sup->home.root,
 		.socket = socket.text,
 		.on_supervisor_loss = conf->run_on_supervisor_loss,
 		.synchronous = conf->agent_synchronous,
@@ -173,7 +195,10 @@ static int prepare(struct claim *c, const char **reject, struct err *e)
 				 e);
 	if (!spec)
 		return -1;
-	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ? -1 : 0;
+	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ||
+			     make_sandbox(c, spec, e)
+		     ? -1
+		     : 0;
 	if (!rc)
 		make_contract(c, spec);
 	cJSON_Delete(spec);
@@ -213,6 +238,8 @@ static int launch(struct claim *c, int start_fd, struct err *e)
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
 	l->start_fd = start_fd;
+	if (sup_sandbox_make(l, &c->spec, e))
+		return -1;
 	return sup_move(l, RUN_EV_START, &why, e);
 }
 

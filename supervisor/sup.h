@@ -95,6 +95,15 @@ void sup_settle_late(struct live *l); /* goes on without it */
 void sup_schedule(struct sup *s);
 void sup_queue_alarm(struct sup *s);
 
+/* sandboxes.c: rows of those that there are, and what the host can offer. */
+int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+		     struct err *e);
+int sup_sandbox_drop(struct live *l, struct err *e);
+/* ERR_NOTALLOWED: it requires limits that cannot be had. */
+int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
+		       struct err *e);
+void sup_sandbox_say(struct sup *s); /* to the log, what is missing */
+
 /* start.c: makes a queued run live and starting. */
 int sup_start_run(struct sup *s, const char *id, struct err *e);
 

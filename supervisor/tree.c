@@ -55,13 +55,11 @@ static bool find_own(char *out, size_t cap)
 	return found;
 }
 
-void tree_place_find(struct tree_place *p, const char *how)
+static void find_unified(struct tree_place *p)
 {
 	char mount[100], own[100], probe[256];
 
-	*p = (struct tree_place){0};
-	if (!strcmp(how, "off") || !find_mount(mount, sizeof mount) ||
-	    !find_own(own, sizeof own))
+	if (!find_mount(mount, sizeof mount) || !find_own(own, sizeof own))
 		return;
 	snprintf(p->base, sizeof p->base, "%s%s/skep-", mount, own);
 	tree_cgroup(p, "probe", probe);
@@ -69,6 +67,15 @@ void tree_place_find(struct tree_place *p, const char *how)
 		p->base[0] = '\0';
 	else
 		rmdir(probe);
+}
+
+void tree_place_find(struct tree_place *p, const char *how)
+{
+	*p = (struct tree_place){0};
+	if (!strcmp(how, "off"))
+		return;
+	find_unified(p);
+	cgroup_find(&p->limits, p->base);
 }
 
 void tree_cgroup(const struct tree_place *p, const char *run, char *out)
@@ -242,6 +249,7 @@ void tree_forget(const struct tree_place *p, const char *run)
 	tree_cgroup(p, run, dir);
 	if (dir[0])
 		rmdir(dir);
+	cgroup_forget(&p->limits, run);
 }
 
 /* --- after a restart -------------------------------------------------- */

@@ -2,6 +2,7 @@
 #define SUPERVISOR_TREE_H
 
 #include "base/err.h"
+#include "sandbox/cgroup.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,8 @@
  */
 struct tree_place {
 	char base[256]; /* a run's cgroup is this and its id; "": none */
-	pid_t spawner;  /* 0: none; it bears the last marker and is nobody's */
+	struct cgroup_place limits;
+	pid_t spawner; /* 0: none; it bears the last marker and is nobody's */
 };
 
 struct tree {

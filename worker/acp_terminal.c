@@ -229,7 +229,8 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
 	char **argv, **env;
 	struct child_spec spec = {
 		.cwd = json_text(p, "cwd", x->run->workspace->dir),
-		.ns = workspace_ns(x->run->workspace)};
+		.ns = workspace_ns(x->run->workspace),
+		.box = x->run->box};
 	struct permission_subject s = {.kind = "execute", .title = ""};
 
 	(void)e;

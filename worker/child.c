@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum step { STEP_NS, STEP_CWD, STEP_EXEC, STEP_OTHER };
+enum step { STEP_NS, STEP_CWD, STEP_BOX, STEP_EXEC, STEP_OTHER };
 
 /* What a child that could not become the command says through the pipe that
  * closes when it could. */
@@ -88,12 +88,25 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 		       name, path_of(spec->env));
 }
 
-static bool enter(const struct child_ns *ns)
+static bool enter(const struct child_spec *spec)
 {
+	const struct child_ns *ns = spec->ns;
+
+	if (spec->box && spec->box->space.mnt >= 0)
+		return box_enter_space(spec->box) == 0;
 	return !ns ||
 	       ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
 		(ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0) &&
 		(ns->root < 0 || (fchdir(ns->root) == 0 && chroot(".") == 0)));
+}
+
+static void turn_into(const struct child_spec *spec, const char *path,
+		      struct failure *f)
+{
+	if (spec->box && box_enforce(spec->box))
+		return;
+	f->step = STEP_EXEC;
+	(void)execve(path, spec->argv, spec->env);
 }
 
 /* In the child, beside a thread that may hold any lock: system calls only. */
@@ -115,11 +128,11 @@ static void become(const struct child_spec *spec, const char *path,
 	if (dup2(ends[0], 0) == 0 && dup2(ends[1], 1) == 1 &&
 	    dup2(ends[2], 2) == 2) {
 		f.step = STEP_NS;
-		if (enter(spec->ns)) {
+		if (enter(spec)) {
 			f.step = STEP_CWD;
 			if (chdir(spec->cwd) == 0) {
-				f.step = STEP_EXEC;
-				(void)execve(path, spec->argv, spec->env);
+				f.step = STEP_BOX;
+				turn_into(spec, path, &f);
 			}
 		}
 	}
@@ -139,6 +152,9 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 			strerror(f->sys));
 	if (f->step == STEP_CWD)
 		return err_set(e, ERR_INVALID, "directory %s: %s", spec->cwd,
+			       strerror(f->sys));
+	if (f->step == STEP_BOX)
+		return err_set(e, ERR_UNSUPPORTED, "the sandbox: %s",
 			       strerror(f->sys));
 	if (f->step == STEP_EXEC && f->sys == ENOENT)
 		return err_set(e, ERR_NOTFOUND,

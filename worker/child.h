@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "sandbox/box.h"
 
 #include <sys/types.h>
 
@@ -30,6 +31,7 @@ struct child_spec {
 	char *const *env;
 	const char *cwd;           /* in the namespace entered */
 	const struct child_ns *ns; /* NULL: none */
+	const struct box *box;     /* NULL: none; its namespaces go before ns */
 };
 
 /*

@@ -143,7 +143,7 @@ static int start(struct acp *x, struct err *e)
 			    e))
 		return -1;
 	spec = (struct child_spec){c->argv, c->env, c->cwd,
-				   workspace_ns(r->workspace)};
+				   workspace_ns(r->workspace), r->box};
 	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
 }
 
@@ -210,6 +210,7 @@ static void acp_told(struct run *r, const struct msg *m)
 
 const struct driver driver_acp = {
 	.name = "acp",
+	.commands = true,
 	.run = acp_run,
 	.takes = acp_takes,
 	.told = acp_told,

@@ -166,7 +166,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 static int command(struct exec *x, struct run_end *end, struct err *e)
 {
 	struct child_spec spec = {x->config.argv, x->config.env, x->config.cwd,
-				  workspace_ns(x->run->workspace)};
+				  workspace_ns(x->run->workspace), x->run->box};
 
 	if (first_input(x, e))
 		return -1;
@@ -221,6 +221,7 @@ static void exec_told(struct run *r, const struct msg *m)
 
 const struct driver driver_exec = {
 	.name = "exec",
+	.commands = true,
 	.run = exec_run,
 	.takes = exec_takes,
 	.told = exec_told,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "worker/confine.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
 
@@ -118,6 +119,7 @@ int run_open(struct run *r, const struct msg_start *start, struct err *e)
 void run_close(struct run *r)
 {
 	ipc_client_close(r->link);
+	confine_end(r);
 	ledger_close(&r->ledger);
 	control_fini(&r->control);
 	if (r->signals >= 0)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "ipc/client.h"
 #include "ipc/start.h"
+#include "sandbox/box.h"
 #include "worker/control.h"
 #include "worker/ledger.h"
 
@@ -34,6 +35,8 @@ struct run {
 	const struct driver *driver;
 	void *state;                 /* the driver's */
 	struct workspace *workspace; /* NULL: no driver has asked for it */
+	struct sandbox_spec sandbox; /* what is wanted */
+	struct box *box;             /* of its commands; NULL: none */
 	struct arena arena;          /* lives as long as the run */
 	struct control control;
 	struct ledger ledger;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "schema/sweep.h"
+#include "worker/confine.h"
 #include "worker/contract.h"
 #include "worker/diagnose.h"
 #include "worker/driver.h"
@@ -80,6 +81,8 @@ static enum reason reason_of(const struct err *e)
 	case ERR_INVALID:
 	case ERR_USAGE:
 		return REASON_bad_config;
+	case ERR_NOTALLOWED:
+		return REASON_sandbox;
 	case ERR_UNSUPPORTED:
 		return REASON_workspace;
 	case ERR_IO:
@@ -110,6 +113,8 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 		return -1;
 	if (run_ending(r))
 		return err_set(e, ERR_CANCELED, "it never began");
+	if (confine_run(r, e))
+		return -1;
 	control_guard(&r->control, r->ledger.file.db);
 	atomic_store(&r->phase, RUN_RUNNING);
 	rc = r->driver->run(r, end, e);

@@ -1,6 +1,7 @@
 #include "worker/workspace.h"
 
 #include "base/clock.h"
+#include "worker/confine.h"
 #include "worker/tree.h"
 
 #include <errno.h>
@@ -122,17 +123,21 @@ int workspace_open(struct run *r, struct err *e)
 	r->workspace = w;
 	if (strcmp(r->start->workspace_mode, "disk") == 0) {
 		w->dir = r->start->workspace ? r->start->workspace : "/";
-		return 0;
+		return confine_commands(r, e);
 	}
 	w->dir = WORKSPACE_MOUNT;
-	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ? -1
-									   : 0;
+	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ||
+			       confine_commands(r, e)
+		       ? -1
+		       : 0;
 }
 
 int workspace_dir(const struct workspace *w)
 {
 	char path[PATH_MAX];
 
+	if (w->run->box && w->run->box->workspace >= 0)
+		return fcntl(w->run->box->workspace, F_DUPFD_CLOEXEC, 3);
 	if (w->mount.pid) /* into its mount namespace */
 		snprintf(path, sizeof path, "/proc/%d/root%s",
 			 (int)w->mount.pid, w->dir);

@@ -27,7 +27,8 @@ def hosted(home, can="load"):
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     d.agent("a", "acp", {"command": [sys.executable, str(AGENT)],
-                         "env": {"ACP_STATE": str(state), "ACP_CAN": can}})
+                         "env": {"ACP_STATE": str(state), "ACP_CAN": can}},
+            paths={"write": [str(state)]})
     return d
 
 
@@ -135,7 +136,8 @@ def test_a_question_that_nobody_answers_is_denied_in_time(home):
     d = hosted(home)
     d.agent("a", "acp", dict(command=[sys.executable, str(AGENT)],
                              env={"ACP_STATE": str(home.dir / "state")},
-                             ask_timeout_ms=300))
+                             ask_timeout_ms=300),
+            paths={"write": [str(home.dir / "state")]})
     run = d.submit("a", json.dumps([ask()]))
     assert d.until(run)["state"] == "succeeded"
     assert outcomes(home) == [{"outcome": "selected", "optionId": "no"}]

@@ -1,0 +1,262 @@
+#include "sandbox/box.h"
+
+#include "sandbox/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NO_SPACE                       \
+	{                              \
+		-1, -1, -1, -1, -1, -1 \
+	}
+
+/* What root may still do in a box: what is about files of its own. */
+static const int caps_kept[] = {
+	CAP_CHOWN,   CAP_DAC_OVERRIDE,     CAP_FOWNER, CAP_FSETID,
+	CAP_KILL,    CAP_SETGID,           CAP_SETUID, CAP_SETPCAP,
+	CAP_SETFCAP, CAP_NET_BIND_SERVICE,
+};
+
+/* --- making ------------------------------------------------------------ */
+
+static const char *const home_hidden[] = {
+#define HIDDEN(name) name,
+#include "sandbox/hidden.def"
+#undef HIDDEN
+};
+
+#define NHIDDEN (sizeof home_hidden / sizeof *home_hidden)
+
+struct hiding {
+	char path[NHIDDEN][512];
+};
+
+static void hide_all(struct files *f, const struct box_plan *p,
+		     struct hiding *h)
+{
+	if (p->space.hidden)
+		files_hide(f, p->space.hidden);
+	for (size_t i = 0; p->home && i < NHIDDEN; i++) {
+		snprintf(h->path[i], sizeof h->path[i], "%.400s/%s", p->home,
+			 home_hidden[i]);
+		files_hide(f, h->path[i]);
+	}
+}
+
+/* The workspace lies in what is hidden, as a rule: a rule of its own. */
+static int allow_all(struct files *f, const struct box_plan *p,
+		     const struct box *b, struct err *e)
+{
+	struct hiding h;
+	int rc;
+
+	hide_all(f, p, &h);
+	rc = files_allow_spec(f, p->spec, e);
+	if (rc == 0 && b->workspace >= 0)
+		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
+	if (rc == 0 && b->space.tmp >= 0)
+		rc = files_allow_fd(f, b->space.tmp, FILES_WRITE, e);
+	if (rc == 0 && b->space.shm >= 0)
+		rc = files_allow_fd(f, b->space.shm, FILES_WRITE, e);
+	f->nhidden = 0;
+	return rc;
+}
+
+static int open_workspace(struct box *b, const struct box_plan *p)
+{
+	char path[4200];
+
+	if (!p->workspace)
+		return -1;
+	if (b->space.mnt < 0)
+		return open(p->workspace, O_PATH | O_CLOEXEC);
+	snprintf(path, sizeof path, ".%s", p->workspace);
+	return openat(b->space.root, path, O_PATH | O_CLOEXEC);
+}
+
+static int make_files(struct box *b, const struct box_plan *p, struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (o.landlock == 0)
+		return 0;
+	return files_begin(&b->files, true, e) || allow_all(&b->files, p, b, e)
+		       ? -1
+		       : 0;
+}
+
+static int make_filter(struct box *b, struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (!o.filter)
+		return 0;
+	b->filter = filter_get(FILTER_COMMAND, e);
+	return b->filter ? 0 : -1;
+}
+
+static void make_space(struct box *b, const struct box_plan *p)
+{
+	struct space_plan s = p->space;
+	const struct sandbox_spec *spec = p->spec;
+	struct err without;
+
+	s.network = spec->network;
+	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
+	if (p->workspace)
+		s.kept[s.nkept++] = p->workspace;
+	for (int i = 0; i < spec->write.n; i++)
+		s.kept[s.nkept++] = spec->write.path[i];
+	s.nwritten = s.nkept;
+	for (int i = 0; i < spec->read.n; i++)
+		s.kept[s.nkept++] = spec->read.path[i];
+	(void)space_make(&b->space, &s, &without);
+}
+
+/* A server of the workspace, which the worker ends, is not in the box: signals
+ * stay free for it. */
+static int restrict_files(const struct box_plan *p, const struct box *b,
+			  struct err *e)
+{
+	struct files f;
+	int rc;
+
+	if (files_begin(&f, false, e))
+		return e->code == ERR_UNSUPPORTED ? 0 : -1;
+	rc = allow_all(&f, p, b, e);
+	if (rc == 0)
+		rc = files_allow(&f, p->own, FILES_WRITE, e);
+	if (rc == 0 && files_enforce(&f))
+		rc = err_errno_set(e, "the worker's own rules for files");
+	files_end(&f);
+	return rc;
+}
+
+static int restrict_calls(struct err *e)
+{
+	const struct sock_fprog *filter;
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (!o.filter)
+		return 0;
+	filter = filter_get(FILTER_WORKER, e);
+	if (filter && filter_enforce(filter, true))
+		return err_errno_set(e, "the worker's own filter of calls");
+	return filter ? 0 : -1;
+}
+
+/* Only what programs need, and its own places: few rules, quickly made. */
+int box_self(const struct box_plan *p, struct err *e)
+{
+	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
+	struct box_plan plan = {.spec = &few, .own = p->own};
+	struct box b = {.space = NO_SPACE, .workspace = -1};
+	int rc;
+
+	b.workspace = open_workspace(&b, p);
+	rc = restrict_files(&plan, &b, e) || restrict_calls(e) ? -1 : 0;
+	box_drop(&b);
+	return rc;
+}
+
+int box_make(struct box *b, const struct box_plan *p, struct err *e)
+{
+	*b = (struct box){.space = NO_SPACE,
+			  .files = {.ruleset = -1},
+			  .limits = p->spec->limits,
+			  .workspace = -1};
+	make_space(b, p);
+	b->workspace = open_workspace(b, p);
+	if (make_files(b, p, e) || make_filter(b, e) ||
+	    restrict_files(p, b, e) || restrict_calls(e)) {
+		box_drop(b);
+		return -1;
+	}
+	return 0;
+}
+
+void box_drop(struct box *b)
+{
+	space_drop(&b->space);
+	files_end(&b->files);
+	if (b->workspace >= 0)
+		close(b->workspace);
+	b->workspace = -1;
+}
+
+/* --- in the child: system calls only ----------------------------------- */
+
+int box_enter_space(const struct box *b)
+{
+	const struct space *s = &b->space;
+
+	if (s->mnt < 0)
+		return 0;
+	if (s->user >= 0 && setns(s->user, CLONE_NEWUSER))
+		return -1;
+	if (s->net >= 0 && setns(s->net, CLONE_NEWNET))
+		return -1;
+	if (setns(s->mnt, CLONE_NEWNS) || fchdir(s->root) || chroot("."))
+		return -1;
+	return 0;
+}
+
+static int limit(int what, int64_t n)
+{
+	struct rlimit r = {(rlim_t)n, (rlim_t)n}, now;
+
+	if (n <= 0 || getrlimit((__rlimit_resource_t)what, &now))
+		return 0;
+	if (now.rlim_max != RLIM_INFINITY && now.rlim_max < r.rlim_max)
+		r.rlim_max = r.rlim_cur = now.rlim_max;
+	return setrlimit((__rlimit_resource_t)what, &r);
+}
+
+static int enforce_limits(const struct sandbox_limits *l)
+{
+	struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_CORE, &none) || limit(RLIMIT_FSIZE, l->file) ||
+	    limit(RLIMIT_NOFILE, l->files))
+		return -1;
+	return geteuid() != 0 ? limit(RLIMIT_NPROC, l->pids) : 0;
+}
+
+static bool is_kept(int cap)
+{
+	for (size_t i = 0; i < sizeof caps_kept / sizeof *caps_kept; i++)
+		if (caps_kept[i] == cap)
+			return true;
+	return false;
+}
+
+/* Out of the bounding set: gone with the next exec. */
+static void drop_caps(void)
+{
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		if (!is_kept(cap))
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+}
+
+int box_enforce(const struct box *b)
+{
+	if (enforce_limits(&b->limits))
+		return -1;
+	drop_caps();
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    (b->files.ruleset >= 0 && files_enforce(&b->files)) ||
+	    (b->filter && filter_enforce(b->filter, false)))
+		return -1;
+	return 0;
+}

@@ -1,0 +1,43 @@
+#ifndef SANDBOX_BOX_H
+#define SANDBOX_BOX_H
+
+#include "base/err.h"
+#include "sandbox/files.h"
+#include "sandbox/filter.h"
+#include "sandbox/space.h"
+
+/*
+ * A sandbox that is ready for commands to be put in. Everything that can fail or
+ * takes memory is done when it is made; a child that was just forked enters it
+ * by system calls alone. What the machine does not offer is left out; who must
+ * have it asks sandbox_lacks before.
+ */
+struct box_plan {
+	const struct sandbox_spec *spec; /* borrowed, as all texts are */
+	struct space_plan space;         /* without kept and limits */
+	const char *workspace;           /* as commands see it */
+	const char *home;                /* $HOME of the commands, or NULL */
+	const char *own;                 /* directory of the agent's file */
+};
+
+struct box {
+	struct space space; /* .mnt -1: none */
+	struct files files; /* .ruleset -1: none */
+	const struct sock_fprog *filter;
+	struct sandbox_limits limits;
+	int workspace; /* O_PATH, as commands see it; -1 if it has no box */
+};
+
+/* Makes it, and puts the calling thread under rules that allow what the commands
+ * may and the agent's own file: a worker needs no more. */
+int box_make(struct box *b, const struct box_plan *p, struct err *e);
+void box_drop(struct box *b);
+
+/* For a worker that starts no command: rules and a filter for itself alone. */
+int box_self(const struct box_plan *p, struct err *e);
+
+/* In the child, in this order; -1 with errno. */
+int box_enter_space(const struct box *b);
+int box_enforce(const struct box *b);
+
+#endif

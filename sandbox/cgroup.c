@@ -1,0 +1,179 @@
+#include "sandbox/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CPU_PERIOD 100000 /* µs, in which a share is measured */
+
+/* The controller, and its file in the second and in the first version. */
+static const struct kind {
+	const char *name, *file, *file_v1;
+} kinds[CGROUP_LIMITS] = {
+	[CGROUP_MEMORY] = {"memory", "memory.max", "memory.limit_in_bytes"},
+	[CGROUP_CPU] = {"cpu", "cpu.max", "cpu.cfs_quota_us"},
+	[CGROUP_PIDS] = {"pids", "pids.max", "pids.max"},
+};
+
+static bool put(const char *dir, const char *name, const char *text)
+{
+	char path[CGROUP_PATH + 64];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return done;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list; (p = strstr(p, word)); p += n)
+		if ((p == list || p[-1] == ',') && (p[n] == ',' || !p[n]))
+			return true;
+	return false;
+}
+
+/* Only where the parent may have processes and controllers at once, which is
+ * the root of a cgroup namespace, or where it was prepared for us. */
+static bool find_unified(const char *unified, const char *name, char *out,
+			 size_t cap)
+{
+	char dir[CGROUP_PATH], text[32];
+	char *slash;
+
+	if (!unified[0])
+		return false;
+	snprintf(dir, sizeof dir, "%.200s", unified);
+	slash = strrchr(dir, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	snprintf(text, sizeof text, "+%s", name);
+	if (!put(dir, "cgroup.subtree_control", text))
+		return false;
+	return (size_t)snprintf(out, cap, "%s", unified) < cap;
+}
+
+/* "tmpfs PATH cgroup rw,LIST 0 0", of /proc/self/mounts. */
+static bool split_mount(const char *line, char *path, char *list)
+{
+	return sscanf(line, "%*s %127s cgroup %255s", path, list) == 2;
+}
+
+/* "7:LIST:PATH", of /proc/self/cgroup. */
+static bool split_own(const char *line, char *path, char *list)
+{
+	return sscanf(line, "%*[0-9]:%255[^:]:%127s", list, path) == 2;
+}
+
+/* The path of the line whose list names the controller. */
+static bool find_line(const char *file, const char *name,
+		      bool (*split)(const char *, char *, char *), char *path)
+{
+	FILE *f = fopen(file, "re");
+	char line[1024], list[256];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof line, f))
+		found = split(line, path, list) && has_word(list, name);
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
+static bool find_first(const char *name, char *out, size_t cap)
+{
+	char mount[128], own[128], probe[CGROUP_PATH];
+
+	if (!find_line("/proc/self/mounts", name, split_mount, mount) ||
+	    !find_line("/proc/self/cgroup", name, split_own, own) ||
+	    (size_t)snprintf(out, cap, "%s%s/skep-", mount,
+			     strcmp(own, "/") ? own : "") >= cap)
+		return false;
+	snprintf(probe, sizeof probe, "%.200sprobe", out);
+	if (mkdir(probe, 0755) && errno != EEXIST)
+		return false;
+	rmdir(probe);
+	return true;
+}
+
+void cgroup_find(struct cgroup_place *p, const char *unified)
+{
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (!find_unified(unified, kinds[i].name, p->base[i],
+				  sizeof p->base[i]) &&
+		    !find_first(kinds[i].name, p->base[i], sizeof p->base[i]))
+			p->base[i][0] = '\0';
+}
+
+static void dir_of(const struct cgroup_place *p, int i, const char *run,
+		   char out[CGROUP_PATH])
+{
+	snprintf(out, CGROUP_PATH, "%s%.40s", p->base[i], run);
+}
+
+bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
+		 const char *run, struct cgroup_ask out[CGROUP_LIMITS])
+{
+	const int64_t max[CGROUP_LIMITS] = {l->memory, l->cpu, l->pids};
+	bool all = true;
+
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		out[i] = (struct cgroup_ask){.max = max[i]};
+		if (max[i] > 0 && p->base[i][0])
+			dir_of(p, i, run, out[i].dir);
+		else if (max[i] > 0)
+			all = false;
+	}
+	return all;
+}
+
+void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
+{
+	char text[64];
+
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		long long n = ask[i].max;
+
+		if (!ask[i].dir[0])
+			continue;
+		(void)mkdir(ask[i].dir, 0755);
+		if (i == CGROUP_CPU)
+			n = n * CPU_PERIOD / 100;
+		snprintf(text, sizeof text,
+			 i == CGROUP_CPU ? "%lld %d" : "%lld", n, CPU_PERIOD);
+		if (put(ask[i].dir, kinds[i].file, text))
+			continue;
+		snprintf(text, sizeof text, "%lld", n);
+		(void)put(ask[i].dir, kinds[i].file_v1, text);
+	}
+}
+
+void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
+{
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (ask[i].dir[0] && strcmp(ask[i].dir, own) != 0)
+			(void)put(ask[i].dir, "cgroup.procs", "0");
+}
+
+void cgroup_forget(const struct cgroup_place *p, const char *run)
+{
+	char dir[CGROUP_PATH];
+
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		if (!p->base[i][0])
+			continue;
+		dir_of(p, i, run, dir);
+		(void)rmdir(dir);
+	}
+}

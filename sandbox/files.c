@@ -1,0 +1,233 @@
+#include "sandbox/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SIBLINGS_MAX 4096 /* entries of one directory that get a rule each */
+
+/* Newer than the headers that we are built with. */
+#define FS_REFER     (1ULL << 13) /* ABI 2 */
+#define FS_TRUNCATE  (1ULL << 14) /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define SCOPE_ALL    3ULL         /* ABI 6: abstract sockets, signals */
+
+struct ruleset_attr {
+	uint64_t fs;
+	uint64_t net;
+	uint64_t scoped;
+};
+
+#define ON_FILE                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define READING                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+	 LANDLOCK_ACCESS_FS_READ_DIR)
+#define ALL_OF_1 ((1ULL << 13) - 1)
+
+static uint64_t handled(int abi)
+{
+	return ALL_OF_1 | (abi >= 2 ? FS_REFER : 0) |
+	       (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
+}
+
+/* Writing makes no devices, and asks devices nothing. */
+static uint64_t rights(const struct files *f, enum files_may may)
+{
+	uint64_t all = handled(f->abi);
+
+	if (may == FILES_LIST)
+		return LANDLOCK_ACCESS_FS_READ_DIR;
+	if (may == FILES_READ)
+		return READING;
+	if (may == FILES_DEVICE)
+		return all & (LANDLOCK_ACCESS_FS_READ_FILE |
+			      LANDLOCK_ACCESS_FS_READ_DIR |
+			      LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE |
+			      FS_IOCTL_DEV);
+	return all & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR |
+				 LANDLOCK_ACCESS_FS_MAKE_BLOCK | FS_IOCTL_DEV);
+}
+
+int files_begin(struct files *f, bool alone, struct err *e)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+	struct ruleset_attr attr = {0};
+	size_t size = offsetof(struct ruleset_attr, net);
+
+	*f = (struct files){.ruleset = -1};
+	if (abi <= 0)
+		return err_set(e, ERR_UNSUPPORTED, "there is no Landlock");
+	f->abi = (int)abi;
+	attr.fs = handled(f->abi);
+	if (f->abi >= 6) {
+		attr.scoped = alone ? SCOPE_ALL : 0;
+		size = sizeof attr;
+	}
+	f->ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+	return f->ruleset < 0 ? err_errno_set(e, "landlock_create_ruleset") : 0;
+}
+
+void files_end(struct files *f)
+{
+	if (f->ruleset >= 0)
+		close(f->ruleset);
+	f->ruleset = -1;
+}
+
+void files_hide(struct files *f, const char *path)
+{
+	if (f->nhidden < (int)(sizeof f->hidden / sizeof *f->hidden))
+		f->hidden[f->nhidden++] = path;
+}
+
+int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e)
+{
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = rights(f, may), .parent_fd = fd};
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_errno_set(e, "a path of the sandbox");
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= ON_FILE;
+	if (syscall(SYS_landlock_add_rule, f->ruleset,
+		    LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+		return err_errno_set(e, "landlock_add_rule");
+	return 0;
+}
+
+static int allow_one(struct files *f, const char *path, enum files_may may,
+		     struct err *e)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return 0; /* not there, or not ours: nothing to allow */
+	rc = files_allow_fd(f, fd, may, e);
+	close(fd);
+	return rc;
+}
+
+/* 1: path is hidden or below; -1: it holds something hidden; 0: neither. */
+static int against_hidden(const struct files *f, const char *path)
+{
+	size_t n = strlen(path);
+	int found = 0;
+
+	if (n == 1)
+		n = 0; /* the root is above all */
+	for (int i = 0; i < f->nhidden; i++) {
+		const char *h = f->hidden[i];
+		size_t m = strlen(h);
+
+		if (strncmp(path, h, m) == 0 && (path[m] == '/' || !path[m]))
+			return 1;
+		if (strncmp(h, path, n) == 0 && h[n] == '/')
+			found = -1;
+	}
+	return found;
+}
+
+/* Directories that hold something hidden and wait to be looked through. */
+struct waiting {
+	char path[16][PATH_MAX];
+	int n;
+};
+
+static int allow_entries(struct files *f, const char *dir, enum files_may may,
+			 struct waiting *w, struct err *e)
+{
+	char path[PATH_MAX];
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	int rc = 0, n = 0;
+
+	while (d && rc == 0 && n++ < SIBLINGS_MAX && (entry = readdir(d))) {
+		int stand;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (snprintf(path, sizeof path, "%s/%s",
+			     strcmp(dir, "/") ? dir : "",
+			     entry->d_name) >= (int)sizeof path)
+			continue;
+		stand = against_hidden(f, path);
+		if (stand == 0 && entry->d_type != DT_LNK)
+			rc = allow_one(f, path, may, e);
+		else if (stand < 0 && w->n < 16)
+			snprintf(w->path[w->n++], PATH_MAX, "%s", path);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+int files_allow(struct files *f, const char *path, enum files_may may,
+		struct err *e)
+{
+	struct waiting w = {.n = 0};
+	char dir[PATH_MAX];
+	int stand = against_hidden(f, path), rc = 0;
+
+	if (stand >= 0)
+		return stand ? 0 : allow_one(f, path, may, e);
+	snprintf(w.path[w.n++], PATH_MAX, "%s", path);
+	while (rc == 0 && w.n > 0) {
+		memcpy(dir, w.path[--w.n], sizeof dir);
+		rc = allow_entries(f, dir, may, &w, e);
+	}
+	return rc;
+}
+
+int files_allow_spec(struct files *f, const struct sandbox_spec *s,
+		     struct err *e)
+{
+	static const char *const programs[] = {
+#define PROGRAMS(path) path,
+#include "sandbox/programs.def"
+#undef PROGRAMS
+	};
+	static const char *const devices[] = {
+#define DEVICE(path) path,
+#include "sandbox/devices.def"
+#undef DEVICE
+	};
+	size_t nprograms = sizeof programs / sizeof *programs;
+
+	/* names may be seen everywhere, or not even / could be listed */
+	if (s->read.n == 0 && (allow_one(f, "/", FILES_LIST, e) ||
+			       files_allow(f, "/", FILES_READ, e)))
+		return -1;
+	for (size_t i = 0; s->read.n > 0 && i < nprograms; i++)
+		if (files_allow(f, programs[i], FILES_READ, e))
+			return -1;
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		if (files_allow(f, devices[i], FILES_DEVICE, e))
+			return -1;
+	for (int i = 0; i < s->read.n; i++)
+		if (files_allow(f, s->read.path[i], FILES_READ, e))
+			return -1;
+	for (int i = 0; i < s->write.n; i++)
+		if (files_allow(f, s->write.path[i], FILES_WRITE, e))
+			return -1;
+	return 0;
+}
+
+int files_enforce(const struct files *f)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return (int)syscall(SYS_landlock_restrict_self, f->ruleset, 0);
+}

@@ -1,0 +1,44 @@
+#ifndef SANDBOX_FILES_H
+#define SANDBOX_FILES_H
+
+#include "base/err.h"
+#include "sandbox/spec.h"
+
+#include <stdbool.h>
+
+/*
+ * Which files a process may see and change, as a Landlock ruleset. What no rule
+ * allows is refused by the kernel, also to root, and for good: for the process,
+ * and everything that it starts.
+ */
+enum files_may { FILES_LIST, FILES_READ, FILES_WRITE, FILES_DEVICE };
+
+struct files {
+	int ruleset;
+	int abi;
+	const char *hidden[16]; /* never allowed by a rule for what is above */
+	int nhidden;
+};
+
+/* `alone`: no signals to, and no abstract sockets of, processes outside. */
+int files_begin(struct files *f, bool alone, struct err *e);
+void files_end(struct files *f);
+
+/* Takes a path out of every rule that is added later; borrowed. */
+void files_hide(struct files *f, const char *path);
+
+/* Allows a file, or a directory with all below it; of a directory that holds
+ * something hidden everything else that is in it now. A path that is not there
+ * is no error. */
+int files_allow(struct files *f, const char *path, enum files_may may,
+		struct err *e);
+int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e);
+
+/* Programs, devices, and what the definition says. */
+int files_allow_spec(struct files *f, const struct sandbox_spec *s,
+		     struct err *e);
+
+/* From now on this thread, and what it starts. System calls only. */
+int files_enforce(const struct files *f);
+
+#endif

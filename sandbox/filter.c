@@ -1,0 +1,123 @@
+#include "sandbox/filter.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct call {
+	int nr;
+	bool command_only;
+} calls[] = {
+#define CALL(name)         {SCMP_SYS(name), false},
+#define CALL_COMMAND(name) {SCMP_SYS(name), true},
+#include "sandbox/calls.def"
+#undef CALL
+#undef CALL_COMMAND
+};
+
+#define NAMESPACES                                                   \
+	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID | \
+	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+/* A new namespace is a way around; clone3 hides its flags in memory, and the
+ * C library falls back to clone when it is not there. */
+static int refuse_spaces(scmp_filter_ctx ctx)
+{
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3),
+				  0);
+
+	for (unsigned bit = 1U << 31; bit && rc == 0; bit >>= 1)
+		if (NAMESPACES & bit)
+			rc = seccomp_rule_add(
+				ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, bit, bit));
+	return rc;
+}
+
+static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls && rc == 0; i++)
+		if (who == FILTER_COMMAND || !calls[i].command_only)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
+					      calls[i].nr, 0);
+	if (rc == 0) /* typing into somebody's terminal */
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, TIOCSTI));
+	/* an older way past filters, that programs can do without */
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
+				      SCMP_SYS(io_uring_setup), 0);
+	if (rc == 0 && who == FILTER_COMMAND)
+		rc = refuse_spaces(ctx);
+	return rc;
+}
+
+/* The program as bytes, in memory that stays. */
+static int compile(scmp_filter_ctx ctx, struct sock_fprog *out)
+{
+	int fd = memfd_create("filter", MFD_CLOEXEC), rc = -1;
+	struct stat st;
+
+	if (fd >= 0 && seccomp_export_bpf(ctx, fd) == 0 &&
+	    fstat(fd, &st) == 0 && st.st_size > 0) {
+		out->filter = malloc((size_t)st.st_size);
+		if (!out->filter)
+			abort();
+		out->len = (unsigned short)((size_t)st.st_size /
+					    sizeof *out->filter);
+		if (pread(fd, out->filter, (size_t)st.st_size, 0) == st.st_size)
+			rc = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+const struct sock_fprog *filter_get(enum filter_for who, struct err *e)
+{
+	static struct sock_fprog made[FILTERS];
+	scmp_filter_ctx ctx;
+	int rc = -1;
+
+	if (made[who].filter)
+		return &made[who];
+	ctx = seccomp_init(SCMP_ACT_ALLOW);
+	if (ctx) {
+		(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+#if defined(__x86_64__)
+		(void)seccomp_arch_add(ctx, SCMP_ARCH_X86);
+#endif
+		rc = add_rules(ctx, who);
+		if (rc == 0)
+			rc = compile(ctx, &made[who]);
+		seccomp_release(ctx);
+	}
+	if (rc) {
+		err_set(e, ERR_UNSUPPORTED, "no filter of system calls");
+		return NULL;
+	}
+	return &made[who];
+}
+
+int filter_enforce(const struct sock_fprog *program, bool all_threads)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		       all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0,
+		       program) == 0
+		       ? 0
+		       : -1;
+}

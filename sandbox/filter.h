@@ -1,0 +1,23 @@
+#ifndef SANDBOX_FILTER_H
+#define SANDBOX_FILTER_H
+
+#include "base/err.h"
+
+#include <linux/filter.h>
+#include <stdbool.h>
+
+/*
+ * A filter of system calls (sandbox/calls.def), compiled once a process: one
+ * that forks others compiles it before, and they have it. Commands get more
+ * refused than the worker that starts them.
+ */
+enum filter_for { FILTER_WORKER, FILTER_COMMAND, FILTERS };
+
+/* NULL with ERR_UNSUPPORTED. The program belongs to the process. */
+const struct sock_fprog *filter_get(enum filter_for who, struct err *e);
+
+/* From now on, for all threads or this one only, and what they start; needs
+ * no_new_privs. System calls only. */
+int filter_enforce(const struct sock_fprog *program, bool all_threads);
+
+#endif

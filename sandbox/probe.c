@@ -1,0 +1,71 @@
+#include "sandbox/probe.h"
+
+#include "sandbox/space.h"
+
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ABI_SIGNALS 6
+
+void sandbox_look(struct sandbox_offer *o)
+{
+	const unsigned errno_action = SECCOMP_RET_ERRNO;
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+
+	*o = (struct sandbox_offer){
+		.landlock = abi > 0 ? (int)abi : 0,
+		.filter = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
+				  &errno_action) == 0,
+	};
+}
+
+void sandbox_probe(struct sandbox_offer *o)
+{
+	pid_t pid;
+	int status = 1;
+
+	sandbox_look(o);
+	pid = fork();
+	if (pid == 0)
+		_exit(space_try() ? 1 : 0);
+	if (pid > 0)
+		(void)waitpid(pid, &status, 0);
+	o->namespaces = pid > 0 && status == 0;
+}
+
+int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
+		  struct buf *out)
+{
+	int n = 0;
+
+	if (s && s->mode == SANDBOX_OFF)
+		return 0;
+	if (o->landlock == 0) {
+		buf_adds(out, "files: no Landlock (Linux 5.13 or newer, with "
+			      "landlock in the kernel's lsm= list)\n");
+		n++;
+	} else if (o->landlock < ABI_SIGNALS) {
+		buf_addf(out,
+			 "signals: Landlock is of version %d, signals to other "
+			 "runs are stopped from 6 on (Linux 6.12)\n",
+			 o->landlock);
+		n++;
+	}
+	if (!o->filter) {
+		buf_adds(out, "calls: no seccomp in this kernel\n");
+		n++;
+	}
+	if (!o->namespaces) {
+		buf_adds(out, "mounts, network and sockets: no namespaces "
+			      "(kernel.unprivileged_userns_clone=1, or run "
+			      "as root with CAP_SYS_ADMIN)\n");
+		n++;
+	}
+	return n;
+}

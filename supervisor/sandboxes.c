@@ -1,0 +1,93 @@
+#include "supervisor/sup.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sandbox/probe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
+						 [CGROUP_CPU] = "cpu",
+						 [CGROUP_PIDS] = "pids"};
+
+static void add_limits(const struct live *l, struct buf *out)
+{
+	char before = '{';
+
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		if (!l->limits[i].dir[0])
+			continue;
+		buf_addf(out, "%c\"%s\":%" PRId64, before, names[i],
+			 l->limits[i].max);
+		before = ',';
+	}
+	buf_adds(out, before == '{' ? "{}" : "}");
+}
+
+int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+		     struct err *e)
+{
+	static const char *const modes[] = {"off", "on", "required"};
+	static const char *const nets[] = {"host", "loopback", "none"};
+	struct buf limits = BUF_MAX(512);
+	struct sandbox_put_in in = {
+		.run = l->id,
+		.agent = l->agent,
+		.attempt = l->attempt,
+		.mode = modes[spec->mode],
+		.network = nets[spec->network],
+		.now = clock_now(),
+	};
+	int rc;
+
+	if (spec->mode == SANDBOX_OFF)
+		return 0;
+	(void)cgroup_plan(&l->sup->place.limits, &spec->limits, l->id,
+			  l->limits);
+	add_limits(l, &limits);
+	in.limits = limits.p;
+	rc = sql_exec(l->sup->db, Q_SANDBOX_PUT, &in, e) < 0 ? -1 : 0;
+	buf_fini(&limits);
+	return rc;
+}
+
+int sup_sandbox_drop(struct live *l, struct err *e)
+{
+	struct sandbox_delete_in key = {l->id};
+
+	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
+}
+
+int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
+		       struct err *e)
+{
+	struct cgroup_ask ask[CGROUP_LIMITS];
+
+	if (spec->mode != SANDBOX_REQUIRED ||
+	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
+		return 0;
+	return err_set(e, ERR_NOTALLOWED,
+		       "the agent requires limits of memory, cpu or pids, and "
+		       "no cgroup that holds them can be had here");
+}
+
+void sup_sandbox_say(struct sup *s)
+{
+	struct sandbox_offer o;
+	struct buf b = BUF_MAX(4096);
+	int n;
+
+	sandbox_probe(&o);
+	n = sandbox_lacks(&o, NULL, &b);
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		if (s->place.limits.base[i][0])
+			continue;
+		buf_addf(&b, "limits.%s: no cgroup that holds it\n", names[i]);
+		n++;
+	}
+	if (n > 0)
+		log_warn(LT("msg", "sandboxes will have gaps"),
+			 LT("lacks", b.p));
+	buf_fini(&b);
+}

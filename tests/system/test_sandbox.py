@@ -1,0 +1,257 @@
+"""Runs that try to get out of their sandbox. Each way fails, the transcript says
+so, and another run beside them does not notice."""
+import json
+import os
+import signal
+import subprocess
+
+import lib
+from skepd_lib import Host, QUICK, finish
+
+PEACE = 'i=0; while [ ! -e stop ]; do i=$((i+1)); sleep 0.05; done; echo peace'
+
+
+def said(d, agent, run):
+    return "\n".join(b.get("text", "") for _, kind, b in d.events(agent, run)
+                     if kind in ("output", "stderr"))
+
+
+def neighbour(d):
+    """A run of another agent that must go on undisturbed."""
+    d.shell("peace", PEACE)
+    run = d.submit("peace")
+    d.until(run, "running")
+    return run
+
+
+def at_peace(d, run):
+    (d.home.path / "agents/peace/workspace/stop").touch()
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "peace", run) == "peace"
+
+
+def escape(home, text, seconds=60, **more):
+    """What a shell with this text says, and its run."""
+    d = Host(home).start()
+    peace = neighbour(d)
+    d.shell("a", text, **more)
+    run = d.submit("a")
+    row = d.until(run, seconds=seconds)
+    told = said(d, "a", run)
+    at_peace(d, peace)
+    finish(d)
+    return told, row
+
+
+def test_nothing_of_the_home_can_be_seen(home):
+    told, _ = escape(home, "cd {0}; ls -d state run credentials skep.json; "
+                     "ls agents; cat {0}/state/skep.sqlite; "
+                     "cat {0}/agents/peace/agent.sqlite; "
+                     "cat {0}/agents/a/agent.sqlite"
+                     .format(home.path))
+    assert "SQLite" not in told
+    assert "\na" in "\n" + told and "peace\n" not in told, told
+    assert told.count("No such file") >= 5, told
+
+
+def test_the_ways_around_through_proc_are_closed(home):
+    told, _ = escape(home, "for p in $PPID 1; do cat /proc/$p/environ; "
+                     "ls /proc/$p/root/; ls /proc/$p/cwd/; cat /proc/$p/fd/4; "
+                     "done; cat /proc/$PPID/root%s/state/skep.sqlite"
+                     % home.path)
+    assert told.count("Permission denied") >= 8, told
+    assert "SQLite" not in told and "SKEP_HOME" not in told
+
+
+def test_nothing_outside_can_be_written(home):
+    inside = "echo in > here && mv here there && cat there; "
+    told, _ = escape(home, inside + "echo x > /etc/skep-x; echo x > /usr/skep-x; "
+                     "echo x > /var/tmp/skep-x; mkdir /skep-x; "
+                     "echo x > /tmp/skep-escaped && echo private; "
+                     "mknod disk b 8 0; ln -s /etc link; echo x > link/skep-x")
+    assert told.startswith("in\n"), told
+    assert "private" in told, told
+    for path in ("/etc/skep-x", "/usr/skep-x", "/var/tmp/skep-x", "/skep-x",
+                 "/tmp/skep-escaped"):
+        assert not os.path.exists(path), path
+    assert not (home.path / "agents/a/workspace/disk").exists()
+
+
+def test_nobody_else_can_be_signalled(home):
+    if json.loads(probe(home))[0] < 6:
+        lib.skip("the kernel's Landlock knows no signals")
+    d = Host(home).start()
+    peace = neighbour(d)
+    other = d.get(peace)["pid"]
+    d.shell("a", "kill -9 %d; kill -9 %d; kill -9 $PPID; kill -9 -1; sleep 0.1"
+            % (other, d.process.pid))
+    run = d.submit("a")
+    row = d.until(run)
+    told = said(d, "a", run)
+    assert told.count("not permitted") >= 3, (told, row)
+    at_peace(d, peace)
+    finish(d)
+
+
+CONNECT = r"""
+import socket
+for name in ("skep.sock", "workers.sock"):
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect("%s/run/" + name)
+        print("connected")
+    except OSError as e:
+        print("refused", e)
+"""
+
+
+def test_the_sockets_of_the_supervisor_are_out_of_reach(home):
+    told, _ = escape(home, "python3 -c '%s'; skep ps --home %s"
+                     % (CONNECT.replace("'", '"') % home.path, home.path))
+    assert told.count("refused") == 2 and "connected" not in told, told
+
+
+def test_the_machine_cannot_be_changed(home):
+    told, _ = escape(home, "mount -t tmpfs x /mnt; unshare -Ur true; "
+                     "unshare -m true; umount /tmp; "
+                     "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status")
+    assert "NoNewPrivs:\t1" in told and "Seccomp:\t2" in told, told
+    assert told.lower().count("permi") >= 3, told
+
+
+def test_no_process_outlives_its_run(home):
+    mark = "86399.%d" % (os.getpid() % 1000)
+    told, row = escape(home, "setsid sh -c 'trap \"\" TERM HUP; (sleep %s &) ; "
+                       "sleep %s' >/dev/null 2>&1 & sleep 0.1; echo left"
+                       % (mark, mark))
+    assert row["state"] == "succeeded" and told == "left", (row, told)
+    ps = subprocess.run(["pgrep", "-f", "sleep " + mark], stdout=subprocess.PIPE)
+    assert not ps.stdout, ps.stdout
+
+
+FORKS = r"""
+import os, time
+n = 0
+try:
+    while n < 200:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        n += 1
+except OSError as e:
+    print("no more after", n, e)
+print("forked", n)
+"""
+
+
+def test_forks_have_an_end(home):
+    d = Host(home).start()
+    peace = neighbour(d)
+    d.agent("a", "exec", {"command": ["python3", "-c", FORKS], "stdin": "none"},
+            limits={"pids": 40})
+    run = d.submit("a")
+    d.until(run)
+    told = said(d, "a", run)
+    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
+        lib.skip("no cgroup that counts processes")
+    assert "no more after" in told and "forked 200" not in told, told
+    at_peace(d, peace)
+    finish(d)
+
+
+def test_the_disk_cannot_be_filled(home):
+    told, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
+                       "ls -l big; head -c 9000000 /dev/zero > /tmp/big; "
+                       "echo tmp $?", limits={"file": "1M", "tmp": "4M"})
+    assert (home.path / "agents/a/workspace/big").stat().st_size <= 1 << 20
+    assert "is 0" not in told and "tmp 0" not in told, told
+
+
+def test_the_network_is_what_was_asked_for(home):
+    look = ("cut -d: -f1 -s /proc/net/dev | tr -d ' ' | sort | tr '\\n' ' '; "
+            "python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\","
+            "0)); s.listen(); socket.create_connection(s.getsockname(), 2);"
+            "print(\"loop\")'")
+    d = Host(home).start()
+    for word, loops in (("none", False), ("loopback", True)):
+        d.shell(word, look, network=word)
+        run = d.submit(word)
+        d.until(run)
+        told = said(d, word, run)
+        assert "lo" in told.replace(" ", "\n").split("\n"), told
+        assert "eth" not in told and ("loop" in told) == loops, (word, told)
+    finish(d)
+
+
+def test_paths_are_granted_and_withheld(home):
+    (home.dir / "data").mkdir()
+    (home.dir / "data" / "in").write_text("given")
+    (home.dir / "out").mkdir()
+    told, _ = escape(home, "cat {0}/data/in; echo x > {0}/out/made; "
+                     "echo x > {0}/data/bad".format(home.dir),
+                     paths={"read": [str(home.dir / "data")],
+                            "write": [str(home.dir / "out")]})
+    assert "given" in told and "Read-only" in told, told
+    assert (home.dir / "out" / "made").exists()
+    assert not (home.dir / "data" / "bad").exists()
+
+
+def test_off_is_off(home):
+    told, _ = escape(home, "ls %s; grep Seccomp: /proc/self/status" % home.path,
+                     sandbox="off")
+    assert "agents" in told and "Seccomp:\t0" in told, told
+
+
+def probe(home):
+    """Landlock's version, asked as the kernel wants it."""
+    code = ("import ctypes; v = ctypes.CDLL(None).syscall(444, None, 0, 1);"
+            "print([max(v, 0)])")
+    return home.run("python3", "-c", code).out
+
+
+def test_a_machine_without_namespaces_says_so_or_refuses(home):
+    if home.run("unshare", "-Ur", "true", code=None).code:
+        lib.skip("no user namespaces")
+    d = Host(home)
+    with open(home.dir / "skepd.log", "ab") as log:
+        d.process = home.start(
+            "unshare", "-Ur", "sh", "-c",
+            "echo 0 > /proc/sys/user/max_mnt_namespaces; exec " +
+            str(home.bin / "skepd"), stderr=log)
+    lib.eventually(d.answers, 60, "an answer of skepd")
+    d.shell("a", "echo done; cat %s/state/skep.sqlite" % home.path)
+    run = d.submit("a")
+    assert d.until(run)["state"] == "failed", d.get(run)
+    gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
+    assert gaps and "no namespaces" in gaps[0]["lacks"], gaps
+    assert "done\n" in said(d, "a", run) and "denied" in said(d, "a", run)
+    lib.eventually(lambda: "no namespaces" in d.log(), 30, "a word in the log")
+    d.shell("b", "echo done", sandbox="required")
+    row = d.until(d.submit("b"))
+    assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
+    assert "namespaces" in row["detail"], row
+    finish(d)
+
+
+def test_a_definition_that_is_wrong_is_refused(home):
+    for pair, word in (("sandbox=maybe", "off|on|required"),
+                       ("network=lan", "host|loopback|none"),
+                       ('limits={"memory":"much"}', "limits.memory"),
+                       ('paths={"read":["x"]}', "paths.read")):
+        assert word in home.refused(65, "agent", "add", "a", "--driver", "exec",
+                                    "--set", pair)
+    home.skep("agent", "add", "a", "--driver", "exec", "--set",
+              "sandbox=required", "--set", "network=none")
+    shown = home.skep("agent", "show", "a", "--json").out
+    assert "required" in shown and "none" in shown
+
+
+def test_the_registry_has_a_row_while_a_sandbox_is_there(home):
+    d = Host(home).start()
+    peace = neighbour(d)
+    rows = home.query(home.control, "SELECT run, agent, mode, network, pid"
+                      " FROM sandbox")
+    assert rows == [(peace, "peace", "on", "host", d.get(peace)["pid"])], rows
+    at_peace(d, peace)
+    assert not home.query(home.control, "SELECT * FROM sandbox")
+    finish(d)

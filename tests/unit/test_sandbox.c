@@ -1,0 +1,192 @@
+/* What definitions may say of sandboxes, what machines lack, and what the rules
+ * and the filter refuse to a process of ours. */
+#include "sandbox/box.h"
+#include "sandbox/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int read_spec(const char *json, struct sandbox_spec *s, struct arena *a,
+		     struct err *e)
+{
+	cJSON *v = json_parse_object("test", json, strlen(json), e);
+	int rc = v ? sandbox_spec_read(s, v, a, e) : -1;
+
+	cJSON_Delete(v);
+	return rc;
+}
+
+static void a_definition_that_says_nothing_is_confined(void **state)
+{
+	struct sandbox_spec s;
+	struct arena a = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(read_spec("{}", &s, &a, &e), 0);
+	assert_int_equal(s.mode, SANDBOX_ON);
+	assert_int_equal(s.network, NETWORK_HOST);
+	assert_true(s.limits.file > 0);
+	arena_fini(&a);
+}
+
+static void words_and_amounts_are_read(void **state)
+{
+	struct sandbox_spec s;
+	struct arena a = {0};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		read_spec("{\"sandbox\":\"required\",\"network\":\"none\","
+			  "\"limits\":{\"memory\":\"64M\",\"pids\":7,"
+			  "\"runs\":2},\"paths\":{\"read\":[\"/a\"],"
+			  "\"write\":[\"/b\",\"/c\"]}}",
+			  &s, &a, &e),
+		0);
+	assert_int_equal(s.mode, SANDBOX_REQUIRED);
+	assert_int_equal(s.network, NETWORK_NONE);
+	assert_int_equal(s.limits.memory, 64 << 20);
+	assert_int_equal(s.limits.pids, 7);
+	assert_int_equal(s.read.n, 1);
+	assert_string_equal(s.write.path[1], "/c");
+	arena_fini(&a);
+}
+
+static void a_slip_is_named(void **state)
+{
+	static const struct {
+		const char *json, *why;
+	} all[] = {
+		{"{\"sandbox\":\"yes\"}", "off|on|required"},
+		{"{\"sandbox\":true}", "off|on|required"},
+		{"{\"network\":\"lan\"}", "host|loopback|none"},
+		{"{\"limits\":[]}", "limits is an object"},
+		{"{\"limits\":{\"ram\":1}}", "limits.ram is not known"},
+		{"{\"limits\":{\"memory\":\"much\"}}", "limits.memory"},
+		{"{\"limits\":{\"memory\":5}}", "at least"},
+		{"{\"limits\":{\"pids\":-1}}", "limits.pids"},
+		{"{\"paths\":{\"read\":[\"rel\"]}}", "paths.read"},
+		{"{\"paths\":{\"write\":{}}}", "paths.write is a list"},
+		{"{\"paths\":[]}", "paths is an object"},
+	};
+	struct arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct sandbox_spec s;
+		struct err e = {0};
+
+		assert_int_equal(read_spec(all[i].json, &s, &a, &e), -1);
+		assert_int_equal(e.code, ERR_INVALID);
+		if (!strstr(e.text, all[i].why))
+			fail_msg("%s: %s", all[i].json, e.text);
+	}
+	arena_fini(&a);
+}
+
+static void what_a_machine_lacks_is_said_with_what_helps(void **state)
+{
+	struct sandbox_offer none = {0}, old = {3, true, true},
+			     all = {6, true, true};
+	struct sandbox_spec off = {.mode = SANDBOX_OFF};
+	struct buf b = BUF_MAX(4096);
+
+	(void)state;
+	assert_int_equal(sandbox_lacks(&all, NULL, &b), 0);
+	assert_int_equal(sandbox_lacks(&none, &off, &b), 0);
+	assert_int_equal(b.n, 0);
+	assert_int_equal(sandbox_lacks(&none, NULL, &b), 3);
+	assert_non_null(strstr(b.p, "Landlock"));
+	buf_clear(&b);
+	assert_int_equal(sandbox_lacks(&old, NULL, &b), 1);
+	assert_non_null(strstr(b.p, "signals"));
+	buf_fini(&b);
+}
+
+/* Exit status of a process that runs fn in a box of its own. */
+static int boxed(const struct box_plan *p, int (*fn)(const char *), char *dir)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct err e;
+
+		_exit(box_self(p, &e) ? 99 : fn(dir));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool opens(const char *dir, const char *name, int flags)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	fd = open(path, flags | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int tries(const char *dir)
+{
+	if (!opens(dir, "own/x", O_RDWR | O_CREAT))
+		return 1;
+	if (opens(dir, "other/secret", O_RDONLY) || errno != EACCES)
+		return 2;
+	if (opens(dir, "new", O_WRONLY | O_CREAT))
+		return 3;
+	if (!opens("/etc", "passwd", O_RDONLY))
+		return 4;
+	if (mount("none", "/mnt", "tmpfs", 0, NULL) == 0 || errno != EPERM)
+		return 5;
+	return 0;
+}
+
+static void a_worker_reaches_its_own_file_and_no_other(void **state)
+{
+	char dir[] = "/tmp/skep-unit-XXXXXX", own[64], other[64], cmd[128];
+	struct box_plan p = {.own = own};
+	struct sandbox_offer o;
+
+	(void)state;
+	sandbox_look(&o);
+	if (o.landlock == 0 || !o.filter)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	snprintf(own, sizeof own, "%s/own", dir);
+	snprintf(other, sizeof other, "%s/other", dir);
+	assert_int_equal(mkdir(own, 0700), 0);
+	assert_int_equal(mkdir(other, 0700), 0);
+	assert_true(opens(other, "secret", O_WRONLY | O_CREAT));
+	assert_int_equal(boxed(&p, tries, dir), 0);
+	snprintf(cmd, sizeof cmd, "rm -r %s", dir);
+	assert_int_equal(system(cmd), 0); // NOLINT(cert-env33-c)
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_definition_that_says_nothing_is_confined),
+		cmocka_unit_test(words_and_amounts_are_read),
+		cmocka_unit_test(a_slip_is_named),
+		cmocka_unit_test(what_a_machine_lacks_is_said_with_what_helps),
+		cmocka_unit_test(a_worker_reaches_its_own_file_and_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+#include "worker/confine.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "sandbox/probe.h"
+#include "worker/driver.h"
+#include "worker/workspace.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_spec(struct run *r, struct err *e)
+{
+	const char *text = r->start->sandbox;
+	cJSON *v;
+	int rc;
+
+	r->sandbox.mode = SANDBOX_OFF;
+	if (!text)
+		return 0;
+	v = json_parse_object("sandbox", text, strlen(text), e);
+	if (!v)
+		return -1;
+	rc = sandbox_spec_read(&r->sandbox, v, &r->arena, e);
+	cJSON_Delete(v);
+	return rc;
+}
+
+/* The first sentence is the reason of a run that must not be. */
+static int refuse(const struct buf *lacks, struct err *e)
+{
+	return err_set(e, ERR_NOTALLOWED,
+		       "the agent requires a sandbox that this machine does "
+		       "not offer: %.*s",
+		       (int)strcspn(lacks->p, "\n"), lacks->p);
+}
+
+static int say(struct run *r, const struct buf *lacks, struct err *e)
+{
+	struct buf b = BUF_MAX(8192);
+	int rc;
+
+	log_info(LT("msg", "a sandbox with gaps"), LT("run", r->start->run),
+		 LT("lacks", lacks->p));
+	json_add_string(&b, lacks->p, lacks->n - 1);
+	rc = ledger_addf(&r->ledger, "status", NULL, e,
+			 "{\"sandbox\":\"on\",\"lacks\":%s}", b.p);
+	buf_fini(&b);
+	return rc;
+}
+
+static int check_offer(struct run *r, const struct sandbox_offer *o,
+		       struct err *e)
+{
+	struct buf lacks = BUF_MAX(4096);
+	int rc = 0;
+
+	if (sandbox_lacks(o, &r->sandbox, &lacks) > 0)
+		rc = r->sandbox.mode == SANDBOX_REQUIRED ? refuse(&lacks, e)
+							 : say(r, &lacks, e);
+	buf_fini(&lacks);
+	return rc;
+}
+
+static struct box_plan plan_of(struct run *r)
+{
+	const struct msg_start *s = r->start;
+	char *own = arena_text(&r->arena, s->agent_db);
+
+	return (struct box_plan){
+		.spec = &r->sandbox,
+		.space = {.user = -1, .mnt = -1, .root = -1, .hidden = s->home},
+		.home = getenv("HOME"),
+		.own = dirname(own),
+	};
+}
+
+int confine_run(struct run *r, struct err *e)
+{
+	struct box_plan p;
+	struct sandbox_offer o;
+
+	if (read_spec(r, e))
+		return -1;
+	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
+		return 0;
+	sandbox_look(&o);
+	o.namespaces = true; /* nobody is to be put there */
+	p = plan_of(r);
+	if (strcmp(r->start->workspace_mode, "disk") == 0)
+		p.workspace = r->start->workspace;
+	return check_offer(r, &o, e) || box_self(&p, e) ? -1 : 0;
+}
+
+int confine_commands(struct run *r, struct err *e)
+{
+	const struct workspace *w = r->workspace;
+	struct box_plan p = plan_of(r);
+	struct sandbox_offer o;
+
+	if (r->sandbox.mode == SANDBOX_OFF)
+		return 0;
+	p.space.user = w->ns.user;
+	p.space.mnt = w->ns.mnt;
+	p.space.root = w->ns.root;
+	p.workspace = w->dir;
+	r->box = arena_alloc(&r->arena, sizeof *r->box);
+	if (box_make(r->box, &p, e)) {
+		r->box = NULL;
+		return -1;
+	}
+	sandbox_look(&o);
+	o.namespaces = r->box->space.mnt >= 0;
+	return check_offer(r, &o, e);
+}
+
+void confine_end(struct run *r)
+{
+	if (r->box)
+		box_drop(r->box);
+	r->box = NULL;
+}

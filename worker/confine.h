@@ -1,0 +1,27 @@
+#ifndef WORKER_CONFINE_H
+#define WORKER_CONFINE_H
+
+#include "base/err.h"
+#include "worker/run.h"
+
+/*
+ * The sandbox of a run (sandbox/spec.h): what the definition asks for, as the
+ * start message brings it, around the commands and around the worker itself. A
+ * worker without such a message has none.
+ *
+ * The worker's own rules hold for the thread that works, not for the link's.
+ */
+
+/* Reads what is wanted, and says in the transcript what the machine does not
+ * offer of it. ERR_NOTALLOWED if it is required. For a driver that starts no
+ * commands the worker is confined at once; for others confine_commands does
+ * it. */
+int confine_run(struct run *r, struct err *e);
+
+/* After the workspace is open: everything that is started by child_start from
+ * now on with r->box is in it. */
+int confine_commands(struct run *r, struct err *e);
+
+void confine_end(struct run *r);
+
+#endif
