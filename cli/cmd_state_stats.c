@@ -1,5 +1,7 @@
 #include "cli/remote.h"
 
+#include "base/text.h"
+#include "ops/readers.h"
 #include "schema/registry.h"
 #include "schema/stats.h"
 
@@ -24,7 +26,30 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 	buf_fini(&line);
 }
 
-static void print_details(struct cli *cli, const struct stats *s)
+/* Long readers keep the log from shrinking; they are named. */
+static void find_readers(struct cli *cli, struct stats *s)
+{
+	struct buf b = BUF_MAX(1 << 20);
+	struct reader *rows;
+	int n = readers_of(s->path, &rows, &cli->arena);
+
+	buf_addc(&b, '[');
+	for (int i = 0; i < n; i++) {
+		char age[TEXT_HUMAN];
+
+		buf_adds(&b, i ? "," : "");
+		json_add_shape(&b, &reader_shape, &rows[i]);
+		output_note(&cli->out,
+			    "  being read by %s, process %lld, %s old",
+			    rows[i].program, (long long)rows[i].pid,
+			    text_human_millis(rows[i].age_ms, age));
+	}
+	buf_addc(&b, ']');
+	s->readers = arena_text(&cli->arena, b.p);
+	buf_fini(&b);
+}
+
+static void print_details(struct cli *cli, struct stats *s)
 {
 	if (!s->problem && !s->rows)
 		return; /* a second connection to a file shown already */
@@ -37,6 +62,7 @@ static void print_details(struct cli *cli, const struct stats *s)
 	print_members(cli, "rows", s->rows);
 	print_members(cli, "statuses", s->statuses);
 	print_members(cli, "langgraph", s->langgraph);
+	find_readers(cli, s);
 }
 
 static int read_control(struct cli *cli, struct stats *s, struct err *e)
@@ -118,8 +144,11 @@ static int state_stats(struct cli *cli, struct err *e)
 		      "database process agent bytes wal_bytes free_bytes "
 		      "schema_version journal_mode synchronous busy_timeout "
 		      "foreign_keys secure_delete");
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
+		if (cli->out.json)
+			find_readers(cli, &all[i]);
 		table_add(t, &all[i]);
+	}
 	table_end(t);
 	for (int i = 0; !cli->out.json && i < count; i++)
 		print_details(cli, &all[i]);

@@ -153,3 +153,35 @@ const char *const *ops_names(struct cli *cli, const char *option, int *n,
 	}
 	return names;
 }
+
+int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
+		  struct err *e)
+{
+	const char *only = cli_option(cli, "only");
+	struct agent_database_row *rows;
+	struct ops_bar bar;
+	struct ops_tell tell = ops_bar(&bar, cli, what);
+	int rc = 0, seen = 0;
+	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
+			    &rows, &cli->arena, e);
+
+	for (int i = 0; i < n; i++) {
+		struct err why;
+
+		if (only && strcmp(only, rows[i].agent) != 0)
+			continue;
+		seen++;
+		if (fn(cli, &rows[i], arg, &why)) {
+			if (rc)
+				fprintf(stderr, "skep: %s\n", why.text);
+			else
+				*e = why;
+			rc = -1;
+		}
+		ops_tell(&tell, i + 1, n);
+	}
+	ops_bar_end(&bar);
+	if (only && !seen && n >= 0)
+		return err_set(e, ERR_NOTFOUND, "agent '%s' has no data", only);
+	return n < 0 ? -1 : rc;
+}

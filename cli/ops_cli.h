@@ -18,7 +18,8 @@ struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
 			const char *what);
 void ops_bar_end(struct ops_bar *b);
 
-/* Others come first: least weight on processor and disk. */
+/* Others come first: least weight on processor and disk. Not for who holds write
+ * locks: a holder that is kept from running keeps everybody waiting. */
 void ops_step_back(void);
 
 /* The row of a backup, by the supervisor if one runs. */
@@ -34,6 +35,14 @@ int ops_open_archive(const char *path, int64_t *size, struct err *e);
 /* A backup of the whole home before something is changed, of kind `kind`, into
  * backups/: its path, or NULL. */
 const char *ops_backup(struct cli *cli, const char *kind, struct err *e);
+
+/* Calls fn for every agent's file that the registry has (--only NAME: for that
+ * one), with a bar. A file that fn fails on is told on stderr and does not end
+ * the walk; then the walk is -1, with the first reason. */
+typedef int ops_file(struct cli *cli, const struct agent_database_row *row,
+		     void *arg, struct err *e);
+int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
+		  struct err *e);
 
 /* Words of --agents "a,b c" as an array in the arena; *n of them. */
 const char *const *ops_names(struct cli *cli, const char *option, int *n,

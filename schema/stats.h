@@ -19,19 +19,20 @@
 	F(S, bool, foreign_keys) F(S, bool, secure_delete)
 SHAPE_DECLARE(pragmas, PRAGMAS);
 
-#define STATS(F, S)                                                    \
-	F(S, text, database) /* "control", "agent" */                  \
-	F(S, text, process)  /* whose connection the pragmas are of */ \
-	F(S, text, agent)    /* whose; NULL for the control plane */   \
-	F(S, text, path)                                               \
-	F(S, i64, bytes)                                               \
-	F(S, i64, wal_bytes)                                           \
-	F(S, i64, free_bytes)                                          \
-	F(S, i64, schema_version)                                      \
-	PRAGMAS(F, S)                                                  \
-	F(S, json, rows)                                               \
-	F(S, json, statuses)                                           \
-	F(S, json, langgraph) /* agent files; NULL else */             \
+#define STATS(F, S)                                                       \
+	F(S, text, database) /* "control", "agent" */                     \
+	F(S, text, process)  /* whose connection the pragmas are of */    \
+	F(S, text, agent)    /* whose; NULL for the control plane */      \
+	F(S, text, path)                                                  \
+	F(S, i64, bytes)                                                  \
+	F(S, i64, wal_bytes)                                              \
+	F(S, i64, free_bytes)                                             \
+	F(S, i64, schema_version)                                         \
+	PRAGMAS(F, S)                                                     \
+	F(S, json, rows)                                                  \
+	F(S, json, statuses)                                              \
+	F(S, json, langgraph) /* agent files; NULL else */                \
+	F(S, json, readers)   /* who reads it now; the caller fills it */ \
 	F(S, text, problem)   /* why nothing can be told, or NULL */
 SHAPE_DECLARE(stats, STATS);
 
@@ -45,7 +46,7 @@ int stats_add_pragmas(struct sql *db, struct buf *b, struct err *e);
 /* Overwrites the pragmas in s. */
 void stats_set_pragmas(struct stats *s, const struct pragmas *p);
 
-/* Fills all but process, agent and problem. */
+/* Fills all but process, agent, readers and problem. */
 int stats_read(struct sql *db, const char *database, struct stats *out,
 	       struct arena *a, struct err *e);
 

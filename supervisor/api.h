@@ -133,6 +133,9 @@ int sup_backup_note(struct sup *s, const struct backup_run_row *row,
 int sup_audit(struct sup *s, const char *act, const char *subject,
 	      const char *detail, const char *by, struct sup_done done,
 	      struct err *e);
+/* Removes at most ask->count old runs; how many is the note. */
+int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
+	      struct sup_done done, struct err *e);
 int sup_agent_restore(struct sup *s, const char *name, const char *path,
 		      const char *by, struct sup_done done, struct err *e);
 

@@ -23,6 +23,7 @@ static const struct chore {
 	{"backup",
 	 {"backup", "create", "--scheduled", NULL},
 	 offsetof(struct config, backup_every)},
+	{"tend", {"state", "tend", NULL}, offsetof(struct config, state_tend)},
 };
 
 static int64_t every(const struct keeper *k, int chore)

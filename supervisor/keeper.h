@@ -9,11 +9,11 @@
 #include <sys/types.h>
 
 /*
- * Chores that skepd has done now and then: backups by the schedule. It starts
+ * Chores that skepd has done now and then: backups by the schedule, upkeep. It starts
  * the very command that a person would, as a process with the least weight, one
  * at a time; so a chore costs the loop nothing and cannot hurt it.
  */
-enum { KEEPER_CHORES = 1 };
+enum { KEEPER_CHORES = 2 };
 
 struct keeper {
 	const struct home *home;

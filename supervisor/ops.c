@@ -6,7 +6,10 @@
 #include "schema/control.h"
 #include "schema/registry.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define PRUNE_MAX 1000 /* runs, in one turn of the loop */
 
 /*
  * What operators' commands have skepd write for them while it runs, since it
@@ -40,6 +43,29 @@ int sup_audit(struct sup *s, const char *act, const char *subject,
 	    control_audit(s->db, NULL, act, subject, detail, e))
 		return -1;
 	sup_done_later(s, done, subject ? subject : act, true, NULL);
+	return 0;
+}
+
+/* One slice: the command asks again until nothing is left. */
+int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
+	      struct sup_done done, struct err *e)
+{
+	char note[32];
+	int n;
+
+	control_set_actor(by);
+	if (!ask->edge || ask->count < 1 || ask->count > PRUNE_MAX)
+		return err_set(e, ERR_INVALID,
+			       "\"edge\" is the first id that stays, \"count\" "
+			       "is 1 to %d",
+			       PRUNE_MAX);
+	if (step_begin(&s->step, e))
+		return -1;
+	n = sql_exec(s->db, Q_PRUNE_RUNS, ask, e);
+	if (n < 0)
+		return -1;
+	snprintf(note, sizeof note, "%d", n);
+	sup_done_later(s, done, "runs", n > 0, step_text(&s->step, note));
 	return 0;
 }
 

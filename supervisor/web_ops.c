@@ -30,6 +30,19 @@ void route_audit_add(void *app, const struct http_request *r,
 	ask_verb(q, rc, &e);
 }
 
+void route_prune(void *app, const struct http_request *r,
+		 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct prune_runs_in body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &prune_runs_in_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_prune(q->web->sup, &body, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
 /* Our own readers of the file go first: it must be nobody's. */
 void route_agent_restore(void *app, const struct http_request *r,
 			 struct http_reply *reply)

@@ -50,3 +50,16 @@ UPDATE backup_run SET state = 'failed', ended_at = :now,
 SELECT id, session, state, attempt FROM run
  WHERE agent = :agent AND ended_at IS NULL AND state NOT IN
    ('succeeded','failed','cancelled','timed_out') ORDER BY id;
+
+-- query prune_run_edge (keep i64) -> (id text)
+-- The oldest run that stays because it is one of the newest.
+SELECT id FROM run WHERE state IN ('succeeded','failed','cancelled','timed_out')
+ ORDER BY id DESC LIMIT 1 OFFSET :keep - 1;
+
+-- query prune_runs (before time, edge text, count i64)
+-- Runs that are over, and all that belongs to them. A run that another one still
+-- names as its parent or origin goes too; those then name nobody.
+DELETE FROM run WHERE id IN
+ (SELECT id FROM run WHERE id < :edge
+     AND state IN ('succeeded','failed','cancelled','timed_out')
+     AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count);

@@ -6,6 +6,7 @@ import subprocess
 import lib
 from skepd_lib import fault_points, faults_bin
 from test_backup import at, create, fill, rows, say
+from test_state import age
 
 TRIED = set()
 
@@ -22,7 +23,7 @@ def with_fault(home, point, how, *args):
     it."""
     TRIED.add(point)
     r = home.skep(*args, env={"SKEP_FAULT": "%s:%s" % (point, how)}, code=None)
-    if how == "kill":
+    if how.startswith("kill"):
         assert r.code == -9, (point, r.code, r.err)
     else:
         assert r.code == 74 and "fault injected" in r.err, (point, r.code, r.err)
@@ -164,3 +165,59 @@ def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
         "$SKEP" session append s --agent ann more
     """)
     assert ".work" not in said and ".part" not in said, said
+
+
+def old_sessions(home, n=6):
+    for i in range(n):
+        home.skep("session", "append", "old%d" % i, "text", "--agent", "ann")
+    age(home, "ann", 50, {"old%d" % i for i in range(n)})
+
+
+def test_a_prune_that_dies_is_finished_by_the_next(home):
+    fill(armed(home), "ann", "bob")
+
+    def check(point, how):
+        old_sessions(home)
+        with_fault(home, point, how, "state", "prune", "--keep-n", "0")
+        home.integrity()
+        home.skep("session", "ls", "--agent", "ann")
+        home.skep("state", "prune", "--keep-n", "0")
+        assert home.query(home.agent_db("ann"), "SELECT count(*) FROM session") == [(1,)]
+        assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
+        home.integrity()
+    try_points(home, "prune_", check)
+
+
+def test_a_vacuum_that_dies_loses_nothing(home):
+    fill(armed(home), "ann")
+    before = rows(home, home.agent_db("ann"))
+
+    def check(point, how):
+        home.execute(home.agent_db("ann"), "CREATE TABLE big AS SELECT"
+                     " randomblob(3000000) AS b")
+        home.execute(home.agent_db("ann"), "DROP TABLE big")
+        for nth in ("", ":2"):
+            with_fault(home, point, how + nth, "state", "vacuum", "--incremental",
+                       "--only", "ann")
+            assert rows(home, home.agent_db("ann")) == before
+        home.integrity()
+        home.skep("state", "vacuum", "--incremental", "--only", "ann")
+        assert home.query(home.agent_db("ann"), "PRAGMA freelist_count") == [(0,)]
+    try_points(home, "vacuum_", check)
+
+
+def test_a_full_disk_stops_a_prune_and_a_vacuum_without_loss(home):
+    fill(home, "ann")
+    old_sessions(home)
+    said = on_small_disk(home, "2600k", """
+        cp -r "$SKEP_HOME" $SMALL/home
+        export SKEP_HOME=$SMALL/home
+        "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite >/dev/null
+        head -c 3000k /dev/zero >$SMALL/filler 2>/dev/null || true
+        "$SKEP" state prune --keep-n 0 && exit 9
+        "$SKEP" state vacuum --only ann && exit 8
+        rm $SMALL/filler
+        "$SKEP" state prune --keep-n 0 --json
+        "$SKEP" session ls --agent ann --json
+    """)
+    assert '"key":"s"' in said and '"old' not in said, said

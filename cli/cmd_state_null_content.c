@@ -1,0 +1,94 @@
+#include "cli/ops_cli.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "db/backup.h"
+#include "ops/prune.h"
+#include "ops/workdir.h"
+#include "schema/registry.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DAY_MS INT64_C(86400000)
+
+#define NULLED(F, S) F(S, text, agent) F(S, i64, events) F(S, i64, longest_ms)
+SHAPE_DECLARE(nulled, NULLED);
+SHAPE_DEFINE(nulled, NULLED);
+
+struct job {
+	int64_t before, sum;
+	struct workdir work; /* .lock -1: no dry run */
+	struct table *t;
+};
+
+static int null_file(struct cli *cli, const struct agent_database_row *row,
+		     void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct nulled n = {.agent = row->agent};
+	const char *copy = workdir_path(&j->work, "copy.sqlite");
+	bool dry = j->work.lock >= 0;
+	struct agent_file f;
+
+	(void)cli;
+	if (dry)
+		unlink(copy);
+	if (dry ? db_snapshot(row->path, copy, e) ||
+			    agent_file_open(&f, copy, row->agent, 0, e)
+		: registry_open(row, 0, &f, e))
+		return -1;
+	n.events = prune_content(&f, j->before, &n.longest_ms, e);
+	agent_file_close(&f);
+	if (n.events < 0)
+		return -1;
+	j->sum += n.events;
+	table_add(j->t, &n);
+	return 0;
+}
+
+static int null_content(struct cli *cli, struct err *e)
+{
+	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
+	bool dry = cli_flag(cli, "dry-run");
+	struct job j = {.work = {.lock = -1}};
+	int64_t days = cli_number(cli, "keep-days", -1);
+	int rc;
+
+	if (days < 0)
+		return err_set(e, ERR_USAGE,
+			       "say how much stays: --keep-days N");
+	j.before = clock_now() - days * DAY_MS;
+	if (dry &&
+	    workdir_open(&j.work, dir.text, ".work", id_new(ID_BACKUP).text, e))
+		return -1;
+	j.t = table_new(&cli->out, &nulled_shape, "agent events longest_ms");
+	rc = ops_each_file(cli, "emptying", null_file, &j, e);
+	table_end(j.t);
+	workdir_close(&j.work);
+	if (rc || dry)
+		return rc;
+	return ops_audit(
+		cli, "state.null-content", cli_option(cli, "only"),
+		arena_printf(&cli->arena, "{\"events\":%" PRId64 "}", j.sum),
+		e);
+}
+
+const struct command cmd_state_null_content = {
+	.name = "state null-content",
+	.help = "empty what old events say, and keep that they happened",
+	.about = "Bodies of events and texts, inputs and outputs of parts "
+		 "that are older than --keep-days are\nreplaced by nothing; "
+		 "types, times, order, parents, tokens and cost stay. There is "
+		 "no way\nback but a backup.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"keep-days", "N", "what is younger stays", OPTION_INT},
+			{"dry-run", NULL, "say how much, change nothing",
+			 OPTION_FLAG},
+			{"only", "NAME", "only this agent's file", OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = null_content,
+};

@@ -1,0 +1,242 @@
+#include "cli/ops_cli.h"
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/remote.h"
+#include "db/backup.h"
+#include "db/migrate.h"
+#include "ops/prune.h"
+#include "ops/slice.h"
+#include "ops/workdir.h"
+#include "schema/control.h"
+#include "schema/registry.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DAY_MS    INT64_C(86400000)
+#define KEEP_DAYS 30
+#define KEEP_N    100
+
+struct job {
+	struct prune_ask ask;
+	struct workdir work; /* .lock -1: no dry run */
+	struct table *t;
+	struct pruned sum;
+	char edge[64];
+};
+
+static void add(struct job *j, const struct pruned *p)
+{
+	j->sum.sessions += p->sessions;
+	j->sum.events += p->events;
+	j->sum.runs += p->runs;
+	j->sum.artifacts += p->artifacts;
+	j->sum.snapshots += p->snapshots;
+	j->sum.freed_bytes += p->freed_bytes;
+	table_add(j->t, p);
+}
+
+/* A copy for a dry run, or the file itself. */
+static int open_file(struct job *j, const struct agent_database_row *row,
+		     struct agent_file *f, struct err *e)
+{
+	const char *copy = workdir_path(&j->work, "copy.sqlite");
+
+	if (j->work.lock < 0)
+		return registry_open(row, 0, f, e);
+	unlink(copy);
+	if (db_snapshot(row->path, copy, e))
+		return -1;
+	return agent_file_open(f, copy, row->agent, 0, e);
+}
+
+/* Sessions in which runs still wait. */
+static int find_busy(struct cli *cli, struct job *j, const char *agent,
+		     struct arena *a, struct err *e)
+{
+	struct run_open_row *rows;
+	int n = sql_collect(cli->control, Q_RUN_OPEN,
+			    &(struct run_open_in){agent}, 1 << 20, &rows, a, e);
+	const char **keys;
+
+	if (n < 0)
+		return -1;
+	keys = arena_alloc(a, (size_t)(n + 1) * sizeof *keys);
+	for (int i = 0; i < n; i++)
+		keys[i] = rows[i].session;
+	j->ask.busy = keys;
+	j->ask.nbusy = n;
+	return 0;
+}
+
+static int prune_file(struct cli *cli, const struct agent_database_row *row,
+		      void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct agent_file f;
+	struct arena a = {0};
+	struct pruned p;
+	int rc = find_busy(cli, j, row->agent, &a, e) ||
+		 open_file(j, row, &f, e);
+
+	if (!rc) {
+		rc = prune_agent(&f, &j->ask, &p, e);
+		p.agent = row->agent;
+		agent_file_close(&f);
+		if (!rc)
+			add(j, &p);
+	}
+	arena_fini(&a);
+	return rc ? -1 : 0;
+}
+
+/* --- the control plane ---------------------------------------------------- */
+
+static int prune_slice(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	const struct job *j = arg;
+
+	return prune_runs(db, j->ask.before, j->edge, count, e);
+}
+
+/* As prune_slice, but asked from the supervisor: how many went. */
+static int ask_slice(struct cli *cli, struct job *j, struct err *e)
+{
+	struct prune_runs_in in = {j->ask.before, j->edge, 200};
+	struct buf body = BUF_MAX(4096);
+	cJSON *answer;
+	int64_t n = -1;
+
+	json_add_shape(&body, &prune_runs_in_shape, &in);
+	answer = remote_call(cli, "POST", "/v1/prune", body.p, e);
+	if (answer &&
+	    text_i64("note", json_text(answer, "note", ""), 0, INT_MAX, &n, e))
+		n = -1;
+	cJSON_Delete(answer);
+	buf_fini(&body);
+	return (int)n;
+}
+
+static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
+{
+	int64_t sum = 0;
+	int n;
+
+	while ((n = ask_slice(cli, j, e)) > 0)
+		sum += n;
+	return n < 0 ? -1 : sum;
+}
+
+static int64_t prune_alone(struct job *j, struct sql *db, struct slice *s,
+			   struct err *e)
+{
+	int64_t n, sum = 0;
+
+	do {
+		if (control_enter_alone(db, e))
+			return -1;
+		n = sql_leave(db, prune_slice(db, s->count, j, e), e);
+		sum += n;
+	} while (n > 0);
+	return n < 0 ? -1 : sum;
+}
+
+static int64_t prune_copy(struct cli *cli, struct job *j, struct slice *s,
+			  struct err *e)
+{
+	const char *copy = workdir_path(&j->work, "control.sqlite");
+	struct sql *db;
+	int64_t n;
+
+	if (db_snapshot(sql_path(cli->control), copy, e) ||
+	    db_open(&db, copy, &control_schema, 0, e))
+		return -1;
+	n = slice_all(s, db, prune_slice, j, e);
+	sql_close(db);
+	return n;
+}
+
+static int prune_control(struct cli *cli, struct job *j, struct err *e)
+{
+	struct pruned p = {.database = "control"};
+	struct slice s = SLICE_BEGIN;
+
+	if (prune_edge(cli->control, j->ask.keep, j->edge, e))
+		return -1;
+	if (j->work.lock >= 0)
+		p.runs = prune_copy(cli, j, &s, e);
+	else
+		p.runs = cli->supervised ? prune_supervised(cli, j, e)
+					 : prune_alone(j, cli->control, &s, e);
+	p.longest_ms = s.longest_ns / 1000000;
+	if (p.runs < 0)
+		return -1;
+	add(j, &p);
+	return 0;
+}
+
+static int note(struct cli *cli, const struct job *j, struct err *e)
+{
+	struct buf detail = BUF_MAX(4096);
+	int rc;
+
+	json_add_shape(&detail, &pruned_shape, &j->sum);
+	rc = ops_audit(cli, "state.prune", cli_option(cli, "only"), detail.p,
+		       e);
+	buf_fini(&detail);
+	return rc;
+}
+
+static int prune(struct cli *cli, struct err *e)
+{
+	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
+	bool dry = cli_flag(cli, "dry-run");
+	struct job j = {.work = {.lock = -1}};
+	int rc;
+
+	j.ask.before = clock_now() -
+		       cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
+	j.ask.keep = cli_number(cli, "keep-n", KEEP_N);
+	if (dry &&
+	    workdir_open(&j.work, dir.text, ".work", id_new(ID_BACKUP).text, e))
+		return -1;
+	j.t = table_new(&cli->out, &pruned_shape,
+			"database agent sessions events runs artifacts "
+			"snapshots freed_bytes longest_ms");
+	rc = ops_each_file(cli, "pruning", prune_file, &j, e);
+	if (!rc && !cli_option(cli, "only"))
+		rc = prune_control(cli, &j, e);
+	table_end(j.t);
+	workdir_close(&j.work);
+	if (!rc && dry)
+		output_note(&cli->out, "a dry run: nothing was changed");
+	return rc || dry ? rc : note(cli, &j, e);
+}
+
+const struct command cmd_state_prune = {
+	.name = "state prune",
+	.help = "remove old sessions, what their runs made, and old runs",
+	.about = "Whatever was last alive before --keep-days goes, except for "
+		 "the newest --keep-n sessions of\neach agent and the newest "
+		 "--keep-n runs. Nothing that runs or waits is taken, and "
+		 "forks keep\nwhat they stand on. Old snapshots of workspaces "
+		 "go too. The work is done in slices, so that\nrunning agents "
+		 "never wait for it. A dry run does the same to a copy.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"keep-days", "N", "what is younger stays (30)",
+			 OPTION_INT},
+			{"keep-n", "N", "as many of the newest stay (100)",
+			 OPTION_INT},
+			{"dry-run", NULL, "say what would go, change nothing",
+			 OPTION_FLAG},
+			{"only", "NAME", "only this agent's file", OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = prune,
+};

@@ -1,0 +1,129 @@
+#include "cli/ops_cli.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "ops/slice.h"
+#include "schema/registry.h"
+#include "schema/sweep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define WAL_BYTES  (1 << 20) /* a larger log is moved into the file */
+#define FREE_BYTES (1 << 20) /* more free space than this is given back … */
+#define FREE_PART  4         /* … if it is at least a quarter of the file */
+#define SWEEP_MAX  2000
+#define DEAD_MS    3600000
+
+#define TENDED(F, S)            \
+	F(S, i64, files)        \
+	F(S, i64, checkpointed) \
+	F(S, i64, vacuumed)     \
+	F(S, i64, swept)        \
+	F(S, i64, longest_ms)
+SHAPE_DECLARE(tended, TENDED);
+SHAPE_DEFINE(tended, TENDED);
+
+struct job {
+	int64_t since; /* files that did not change since then are left alone */
+	struct tended sum;
+};
+
+static bool changed(const char *path, int64_t since)
+{
+	char wal[PATH_MAX + 8];
+	struct stat st;
+
+	snprintf(wal, sizeof wal, "%s-wal", path);
+	if (stat(wal, &st) == 0 && st.st_mtim.tv_sec * 1000 >= since)
+		return true;
+	return stat(path, &st) == 0 && st.st_mtim.tv_sec * 1000 >= since;
+}
+
+static int give_back(struct job *j, struct sql *db, struct err *e)
+{
+	int64_t pages = 0, all = 0, size = 0, n;
+	struct slice s = SLICE_BEGIN;
+
+	if (sql_script_i64(db, "PRAGMA freelist_count", &pages, e) ||
+	    sql_script_i64(db, "PRAGMA page_count", &all, e) ||
+	    sql_script_i64(db, "PRAGMA page_size", &size, e))
+		return -1;
+	if (pages * size < FREE_BYTES || pages * FREE_PART < all)
+		return 0;
+	n = slice_vacuum(&s, db, pages, e);
+	j->sum.vacuumed += n > 0;
+	if (s.longest_ns / 1000000 > j->sum.longest_ms)
+		j->sum.longest_ms = s.longest_ns / 1000000;
+	return n < 0 ? -1 : 0;
+}
+
+static int tend_open(struct job *j, struct agent_file *f, struct err *e)
+{
+	struct sql_checkpoint_result r;
+	char wal[PATH_MAX + 8];
+	struct swept swept;
+
+	snprintf(wal, sizeof wal, "%s-wal", sql_path(f->db));
+	if (agent_sweep(f, DEAD_MS, SWEEP_MAX, &swept, e) ||
+	    give_back(j, f->db, e))
+		return -1;
+	j->sum.swept += swept.chunks + swept.cached;
+	if (file_size(wal) < WAL_BYTES)
+		return 0;
+	j->sum.checkpointed++;
+	return sql_checkpoint(f->db, SQL_CHECKPOINT_PASSIVE, &r, e);
+}
+
+static int tend_file(struct cli *cli, const struct agent_database_row *row,
+		     void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct agent_file f;
+	int rc;
+
+	(void)cli;
+	if (!changed(row->path, j->since))
+		return 0;
+	if (registry_open(row, 0, &f, e))
+		return -1;
+	j->sum.files++;
+	rc = tend_open(j, &f, e);
+	sql_keep_wal(f.db, WAL_BYTES);
+	agent_file_close(&f);
+	return rc;
+}
+
+static int tend(struct cli *cli, struct err *e)
+{
+	struct job j = {.since = clock_now() -
+				 cli_number(cli, "since", 3600000)};
+	struct buf detail = BUF_MAX(4096);
+	int rc;
+
+	rc = ops_each_file(cli, "tending", tend_file, &j, e);
+	output_object(&cli->out, &tended_shape, &j.sum);
+	json_add_shape(&detail, &tended_shape, &j.sum);
+	if (!rc && (j.sum.checkpointed || j.sum.vacuumed || j.sum.swept))
+		rc = ops_audit(cli, "state.tend", NULL, detail.p, e);
+	buf_fini(&detail);
+	return rc;
+}
+
+const struct command cmd_state_tend = {
+	.name = "state tend",
+	.help = "what skepd does now and then: sweep, checkpoint, shrink",
+	.about = "Files that changed lately are swept, long logs moved into "
+		 "them, and much free space is given\nback; all in slices that "
+		 "no run has to wait for.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"since", "TIME", "files that changed since (1h)",
+			 OPTION_MILLIS},
+			{"only", "NAME", "only this agent's file", OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = tend,
+};

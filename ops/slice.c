@@ -1,0 +1,105 @@
+#include "ops/slice.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#define MS         INT64_C(1000000)
+#define COUNT_MAX  4096
+#define MOVE_AFTER 32
+
+/* Aims at a fifth of the limit: the next slice may meet larger rows. */
+static void learn(struct slice *s, int64_t ns)
+{
+	if (ns > s->longest_ns)
+		s->longest_ns = ns;
+	if (ns > SLICE_MAX_MS * MS / 5 && s->count > 1)
+		s->count /= 2;
+	else if (ns < SLICE_MAX_MS * MS / 20 && s->count < COUNT_MAX)
+		s->count *= 2;
+}
+
+/* A breath as long as the work, so that others are not kept waiting for more
+ * than half of the time. */
+static void breathe(int64_t ns)
+{
+	struct timespec t = {0, ns < 20 * MS ? (long)ns : (long)(20 * MS)};
+
+	nanosleep(&t, NULL);
+}
+
+/* SQLite would move the log into the file at the end of some commit, and who
+ * stands in line behind us would wait for that too. We do it between slices. */
+static int move_log(struct slice *s, struct sql *db, struct err *e)
+{
+	struct sql_checkpoint_result r;
+
+	if (s->done++ == 0)
+		return sql_script(db, "PRAGMA wal_autocheckpoint=0", e);
+	return s->done % MOVE_AFTER
+		       ? 0
+		       : sql_checkpoint(db, SQL_CHECKPOINT_PASSIVE, &r, e);
+}
+
+int slice_run(struct slice *s, struct sql *db,
+	      int (*work)(struct sql *db, int64_t count, void *arg,
+			  struct err *e),
+	      void *arg, struct err *e)
+{
+	int64_t began;
+	int n;
+
+	if (move_log(s, db, e) || sql_enter(db, e))
+		return -1;
+	began = clock_mono_ns();
+	n = sql_leave(db, work(db, s->count, arg, e), e);
+	began = clock_mono_ns() - began;
+	learn(s, began);
+	breathe(began);
+	return n;
+}
+
+int64_t slice_all(struct slice *s, struct sql *db,
+		  int (*work)(struct sql *db, int64_t count, void *arg,
+			      struct err *e),
+		  void *arg, struct err *e)
+{
+	int64_t sum = 0;
+	int n;
+
+	while ((n = slice_run(s, db, work, arg, e)) > 0)
+		sum += n;
+	return n < 0 ? -1 : sum;
+}
+
+static int vacuum_some(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	int64_t *left = arg, before = 0, after = 0;
+	char text[64];
+
+	if (fault_point(FAULT_vacuum_slice, e))
+		return -1;
+	if (count > *left)
+		count = *left;
+	snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%" PRId64 ")",
+		 count);
+	if (count <= 0)
+		return 0;
+	if (sql_script_i64(db, "PRAGMA freelist_count", &before, e) ||
+	    sql_script(db, text, e) ||
+	    sql_script_i64(db, "PRAGMA freelist_count", &after, e))
+		return -1;
+	*left -= before - after;
+	return (int)(before - after);
+}
+
+int64_t slice_vacuum(struct slice *s, struct sql *db, int64_t pages,
+		     struct err *e)
+{
+	int64_t left = pages;
+
+	return slice_all(s, db, vacuum_some, &left, e);
+}

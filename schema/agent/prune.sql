@@ -1,0 +1,61 @@
+-- Old sessions, in slices: first those that go are buried, then the buried are
+-- emptied and removed. Killed in between, the next call goes on.
+
+-- query prune_sessions (before time, keep i64) -> (id i64, key text)
+-- Sessions without a running run whose last sign of life is too old; the newest
+-- `keep` of all sessions stay whatever their age.
+SELECT id, key FROM (
+  SELECT s.id, s.key, coalesce((SELECT e.at FROM event e
+           WHERE e.pos BETWEEN s.id << 32 AND s.id << 32 | 4294967295
+           ORDER BY e.pos DESC LIMIT 1), s.updated_at) AS active_at,
+         EXISTS (SELECT 1 FROM run r WHERE r.session = s.id
+                    AND r.status = 'running') AS is_running
+    FROM session s WHERE s.key IS NOT NULL
+   ORDER BY active_at DESC, s.id DESC LIMIT -1 OFFSET :keep)
+ WHERE active_at < :before AND NOT is_running ORDER BY id;
+
+-- query prune_bury (id i64, before time, now time)
+-- Only what is still as it was when it was chosen.
+UPDATE session SET status = 'deleted', key = NULL, title = NULL, meta = '{}',
+       system_seq = NULL, rev = rev + 1, updated_at = :now
+ WHERE id = :id AND key IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM run r WHERE r.session = :id
+                      AND r.status = 'running')
+   AND coalesce((SELECT e.at FROM event e
+         WHERE e.pos BETWEEN :id << 32 AND :id << 32 | 4294967295
+         ORDER BY e.pos DESC LIMIT 1), updated_at) < :before;
+
+-- query prune_buried (after i64) -> (id i64, need i64, forks i64)
+-- The next buried session before this one, newest first, so that a fork goes
+-- before what it stands on; and up to where its forks need it.
+SELECT s.id, coalesce((SELECT max(f.base_seq) FROM session f WHERE f.base = s.id),
+                      0) AS need,
+       (SELECT count(*) FROM session f WHERE f.base = s.id) AS forks
+  FROM session s WHERE s.status = 'deleted' AND s.id < :after
+ ORDER BY s.id DESC LIMIT 1;
+
+-- query prune_artifacts (session i64, count i64)
+-- What the session's runs made; named artifacts are nobody's but the user's.
+DELETE FROM artifact WHERE id IN
+ (SELECT a.id FROM run r JOIN artifact a ON a.owner = r.run_id
+     AND a.class IN ('tool','run') WHERE r.session = :session LIMIT :count);
+
+-- query prune_spaces -> (name text)
+SELECT name FROM vfs_ns ORDER BY name;
+
+-- query null_next (after i64, before time, count i64) -> (lo i64, hi i64, n i64)
+-- The next events, in order, that are old and say something still.
+SELECT min(pos) AS lo, max(pos) AS hi, count(*) AS n FROM
+ (SELECT pos FROM event WHERE pos > :after AND at < :before
+     AND body <> '{"nulled":true}' ORDER BY pos LIMIT :count);
+
+-- query null_events (lo i64, hi i64, before time)
+UPDATE event SET body = '{"nulled":true}'
+ WHERE pos BETWEEN :lo AND :hi AND at < :before AND body <> '{"nulled":true}'
+   AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = event.run
+                      AND r.status = 'running');
+
+-- query null_parts (lo i64, hi i64, before time)
+UPDATE part SET text = '', input = NULL, output = NULL, rev = rev + 1
+ WHERE pos BETWEEN :lo AND :hi AND updated_at < :before
+   AND state IN ('done','error','aborted');

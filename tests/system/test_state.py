@@ -1,0 +1,234 @@
+"""skep state: the databases as such, while they are in use or not."""
+import json
+import os
+import sqlite3
+import time
+
+import lib
+from skepd_lib import host
+from test_backup import fill, rows
+
+DAY = 86400000
+
+
+def age(home, agent, days, keys=None):
+    """Makes sessions of an agent look as if they were last used days ago."""
+    db = sqlite3.connect(home.agent_db(agent), timeout=30)
+    with db:
+        for (sid, key) in db.execute("SELECT id, key FROM session").fetchall():
+            if keys and key not in keys:
+                continue
+            db.execute("UPDATE event SET at = at - ? WHERE pos >> 32 = ?",
+                       (days * DAY, sid))
+            db.execute("UPDATE session SET updated_at = updated_at - ? WHERE id = ?",
+                       (days * DAY, sid))
+    db.close()
+
+
+def sessions(home, agent):
+    return sorted(k for (k,) in home.query(
+        home.agent_db(agent), "SELECT key FROM session WHERE key IS NOT NULL"))
+
+
+def prune(home, *more):
+    return home.skep("state", "prune", "--json", *more).lines
+
+
+def many(home, agent, n, events=3):
+    for i in range(n):
+        for text in range(events):
+            home.skep("session", "append", "s%02d" % i, "text %d" % text,
+                      "--agent", agent)
+
+
+def test_prune_takes_the_old_and_keeps_the_new(home):
+    fill(home, "ann")
+    many(home, "ann", 6)
+    age(home, "ann", 40, {"s00", "s01", "s02"})
+    first = rows(home, home.agent_db("ann"))
+    dry = prune(home, "--keep-n", "1", "--dry-run")
+    assert rows(home, home.agent_db("ann")) == first, "a dry run changes nothing"
+    deed = prune(home, "--keep-n", "1")
+    for a, b in zip(dry, deed):
+        a.pop("longest_ms"), b.pop("longest_ms")
+    assert dry == deed, (dry, deed)
+    assert deed[0]["sessions"] == 3 and deed[0]["events"] == 9
+    assert sessions(home, "ann") == ["s", "s03", "s04", "s05"]
+    left = home.query(home.agent_db("ann"), "SELECT count(*) FROM event")
+    assert left == [(2 + 9,)], "no event is left without its session"
+    assert prune(home, "--keep-n", "1")[0]["sessions"] == 0
+    got = home.query(home.control, "SELECT detail FROM audit WHERE act = 'state.prune'")
+    assert json.loads(got[0][0])["sessions"] == 3
+    home.integrity()
+
+
+def test_prune_keeps_the_newest_whatever_their_age(home):
+    fill(home, "ann")
+    many(home, "ann", 5, 1)
+    age(home, "ann", 100)
+    prune(home, "--keep-n", "2")
+    assert sessions(home, "ann") == ["s03", "s04"]
+    prune(home, "--keep-n", "100", "--keep-days", "0")
+    assert sessions(home, "ann") == ["s03", "s04"]
+
+
+def test_forks_keep_what_they_stand_on(home):
+    fill(home, "ann")
+    home.skep("session", "fork", "s", "f", "--at", "1", "--agent", "ann")
+    home.skep("session", "append", "f", "mine", "--agent", "ann")
+    age(home, "ann", 50, {"s"})
+    prune(home, "--keep-n", "0")
+    assert sessions(home, "ann") == ["f"]
+    assert "one" in home.skep("session", "export", "f", "--agent", "ann").out
+    assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
+    age(home, "ann", 50)
+    prune(home, "--keep-n", "0")
+    assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(0,)]
+    assert home.query(home.agent_db("ann"), "SELECT count(*) FROM session") == [(0,)]
+
+
+def test_what_runs_made_and_snapshots_go_and_the_file_shrinks(home):
+    fill(home, "ann")
+    h = host(home)
+    h.shell("ann", "echo hello")
+    run = h.submit("ann", session="r")
+    h.until(run, "succeeded")
+    h.down()
+    (home.dir / "big").write_bytes(os.urandom(3 << 20))
+    home.execute(home.agent_db("ann"), "INSERT INTO artifact_content (id, state, size,"
+                 " touched_at) VALUES (99, 'ready', 3, 1)")
+    home.execute(home.agent_db("ann"), "INSERT INTO artifact_chunk VALUES (?, ?)",
+                 99 << 20, os.urandom(3 << 20))
+    home.execute(home.agent_db("ann"), "INSERT INTO artifact (aid, class, owner, kind,"
+                 " name, content, created_at, updated_at) VALUES ('art_x', 'run', ?,"
+                 " '', 'x', 99, 1, 1)", run)
+    home.skep("vfs", "put", "ann", "/big", home.dir / "big")
+    home.skep("vfs", "snapshot", "ann", "old")
+    home.execute(home.agent_db("ann"), "UPDATE vfs_snap SET made_at = 1000")
+    age(home, "ann", 60, {"r"})
+    before = home.agent_db("ann").stat().st_size
+    got = prune(home, "--keep-n", "1")[0]
+    assert got["artifacts"] >= 1 and got["snapshots"] == 1, got
+    home.skep("state", "checkpoint")
+    after = home.agent_db("ann").stat().st_size
+    assert got["freed_bytes"] > 2 << 20 and after < before - (2 << 20), (before, after)
+    home.integrity()
+
+
+def test_prune_beside_running_runs(home):
+    h = host(home)
+    h.script("ann", {"event": {"type": "note", "text": "n"}},
+             {"event": {"type": "status"}, "repeat": 500, "every_ms": 20})
+    h.script("quick", {"event": {"type": "note", "text": "n"}})
+    live = h.submit("ann", session="live")
+    waits = h.submit("ann", session="live")
+    h.until(live, "running")
+    done = [h.submit("quick") for _ in range(5)]
+    for run in done:
+        h.until(run)
+    for i in range(20):
+        home.skep("session", "append", "old%d" % i, "x", "--agent", "ann")
+    age(home, "ann", 90)
+    got = prune(home, "--keep-n", "0", "--keep-days", "0")
+    assert "live" in sessions(home, "ann"), "what runs is never taken"
+    assert got[0]["sessions"] >= 20 and got[0]["longest_ms"] <= 500, got
+    assert [r for r in got if r["database"] == "control"][0]["runs"] == 5
+    assert h.get(live)["state"] == "running" and h.get(waits)["state"] == "queued"
+    for run in (waits, live):
+        h.cancel(run)
+        h.until(run)
+    assert h.down() == 0
+    home.integrity()
+
+
+def test_a_null_in_the_rows_disables_nothing(home):
+    fill(home, "ann")
+    home.execute(home.agent_db("ann"), "UPDATE session SET title = NULL, model = NULL")
+    home.execute(home.agent_db("ann"), "INSERT INTO session (sid, key, created_at,"
+                 " updated_at) VALUES ('ses_empty', 'empty', 1, 1)")
+    age(home, "ann", 50, {"s"})
+    prune(home, "--keep-n", "0")
+    assert sessions(home, "ann") == []
+
+
+def test_old_content_can_be_emptied(home):
+    fill(home, "ann")
+    home.skep("session", "append", "new", "stay", "--agent", "ann")
+    age(home, "ann", 50, {"s"})
+    home.refused(64, "state", "null-content")
+    dry = home.skep("state", "null-content", "--keep-days", "30", "--dry-run",
+                    "--json").lines[0]["events"]
+    before = home.query(home.agent_db("ann"), "SELECT pos, type, at FROM event")
+    assert home.skep("state", "null-content", "--keep-days", "30",
+                     "--json").lines[0]["events"] == dry == 2
+    assert home.query(home.agent_db("ann"), "SELECT pos, type, at FROM event") == before
+    raw = home.query(home.agent_db("ann"), "SELECT group_concat(body) FROM event")[0][0]
+    assert "stay" in raw and "one" not in raw, raw
+
+
+def test_checkpoint_empties_the_log_or_says_busy(home):
+    fill(home, "ann")
+    wal = home.path / "agents" / "ann" / "agent.sqlite-wal"
+    keeper = sqlite3.connect(home.agent_db("ann"))
+    keeper.execute("SELECT count(*) FROM event").fetchall()
+    home.skep("session", "append", "s", "three", "--agent", "ann")
+    assert wal.stat().st_size > 0
+    keeper.execute("BEGIN")
+    keeper.execute("SELECT count(*) FROM event").fetchall()
+    home.skep("session", "append", "s", "four", "--agent", "ann")
+    got = home.skep("state", "checkpoint", "--only", "ann", "--json").lines[0]
+    assert got["busy"] and got["log_frames"] > 0, got
+    stats = home.skep("state", "stats", "--only", "ann", "--json").lines[-1]
+    if os.path.exists("/proc/locks"):
+        assert [r["pid"] for r in stats["readers"]] == [os.getpid()], stats
+    keeper.rollback()
+    got = home.skep("state", "checkpoint", "--only", "ann", "--json").lines[0]
+    assert not got["busy"] and wal.stat().st_size == 0, got
+    keeper.close()
+
+
+def test_vacuum_is_refused_while_a_run_would_wait(home):
+    h = host(home)
+    h.script("ann", {"event": {"type": "status"}, "repeat": 500, "every_ms": 20})
+    run = h.submit("ann")
+    h.until(run, "running")
+    assert run in home.refused(75, "state", "vacuum", "--only", "ann")
+    home.skep("state", "vacuum", "--only", "ann", "--incremental")
+    h.cancel(run)
+    h.until(run)
+    home.skep("state", "vacuum", "--only", "ann")
+    h.down()
+    home.skep("state", "vacuum")
+    acts = home.query(home.control, "SELECT count(*) FROM audit WHERE act = 'state.vacuum'")
+    assert acts == [(3,)]
+
+
+def test_skepd_tends_its_files_by_itself(home):
+    h = host(home)
+    h.down()
+    config = json.loads((home.path / "skep.json").read_text())
+    config["state"] = {"tend": 500}
+    (home.path / "skep.json").write_text(json.dumps(config))
+    fill(home, "ann")
+    home.execute(home.agent_db("ann"), "INSERT INTO cache (scope, key, value, created_at,"
+                 " expires_at) VALUES ('a', 'b', x'00', 1, 2)")
+    h.start()
+    lib.eventually(lambda: home.query(home.agent_db("ann"),
+                                      "SELECT count(*) FROM cache") == [(0,)],
+                   30, "a sweep")
+    lib.eventually(lambda: home.query(home.control, "SELECT count(*) FROM audit"
+                                      " WHERE act = 'state.tend'") != [(0,)],
+                   30, "a line about it")
+    assert h.down() == 0
+
+
+def test_sessions_of_all_agents_are_listed(home):
+    fill(home, "ann", "bob")
+    time.sleep(0.01)
+    home.skep("session", "append", "last", "x", "--agent", "ann")
+    got = [(r["agent"], r["key"]) for r in home.skep("state", "ls", "--json").lines]
+    assert got[0] == ("ann", "last") and len(got) == 3
+    home.skep("session", "archive", "last", "--agent", "ann")
+    got = [r["key"] for r in home.skep("state", "ls", "--status", "archived",
+                                       "--json").lines]
+    assert got == ["last"]
