@@ -273,6 +273,14 @@ static int requeue_rest(struct job *j, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
+static int hold_deliveries(struct job *j, struct err *e)
+{
+	int n = sql_exec(j->db, Q_DELIVERY_HOLD, NULL, e);
+
+	j->out->messages_held += n > 0 ? n : 0;
+	return n < 0 ? -1 : 0;
+}
+
 static int revive_control(struct job *j, const struct manifest *m,
 			  struct err *e)
 {
@@ -288,7 +296,7 @@ static int revive_control(struct job *j, const struct manifest *m,
 	     sql_exec(j->db, Q_HANDOFF_CLEAR, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_BACKUP_RUN_ENDED,
 		      &(struct backup_run_ended_in){j->now}, e) < 0 ||
-	     revive_rows(j, e) || requeue_rest(j, e) ||
+	     revive_rows(j, e) || requeue_rest(j, e) || hold_deliveries(j, e) ||
 	     control_audit(j->db, NULL, "backup.restore", m->head.id, detail.p,
 			   e);
 	buf_fini(&detail);

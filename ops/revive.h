@@ -13,8 +13,9 @@
  * - a run that the file knows to be over ends like that, one that it knows to
  *   have begun fails as `restored` (its processes are not ours, and on the same
  *   machine may live on in the original), one that never began waits again;
- * - messages to the outside that nobody has taken over are held: they may have
- *   been sent since. Their keys are in the audit log, and none is sent again.
+ * - messages to the outside that had not been sent are held, since they may have
+ *   been sent meanwhile: deliveries become `unknown`, for a person to settle; of
+ *   those that nobody had taken over yet the audit log has the keys.
  */
 int revive_home(const struct home *staged, const struct home *target,
 		const struct manifest *m, struct restore_sum *out,

@@ -63,3 +63,10 @@ DELETE FROM run WHERE id IN
  (SELECT id FROM run WHERE id < :edge
      AND state IN ('succeeded','failed','cancelled','timed_out')
      AND coalesce(ended_at, created_at) < :before ORDER BY id LIMIT :count);
+
+-- query delivery_hold
+-- After a restore: whatever was to be sent may have been sent since. A person
+-- settles it.
+UPDATE delivery SET state = 'unknown', is_head = 0, lease_until = NULL,
+       detail = 'it waited when the backup was made that this home is restored from'
+ WHERE state IN ('pending','sending');
