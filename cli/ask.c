@@ -1,6 +1,7 @@
 /* Talking to the supervisor. */
 #include "cli/cli.h"
 
+#include "cli/ops_cli.h"
 #include "http/client.h"
 #include "schema/control.h"
 
@@ -31,4 +32,14 @@ int cli_act(struct cli *cli, const struct cli_act *act, struct err *e)
 	if (control_enter_alone(cli->control, e))
 		return -1;
 	return sql_leave(cli->control, act->direct(cli, act->arg, e), e);
+}
+
+void cli_done_to(struct cli *cli, const char *act, const char *what)
+{
+	struct err e;
+
+	if (ops_audit(cli, act,
+		      arena_printf(&cli->arena, "%s/%s", cli->agent_name, what),
+		      NULL, &e))
+		fprintf(stderr, "skep: warning: no audit row: %s\n", e.text);
 }

@@ -22,11 +22,21 @@ const char *cli_words(struct cli *cli, int i)
 
 const char *cli_trimmed(struct cli *cli, const char *text)
 {
-	size_t n = strlen(text);
+	static const char blanks[] = " \t\r\n";
+	char *out = arena_text(&cli->arena, text);
+	size_t n = 0;
 
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+	for (const char *p = text; *p; p++) {
+		bool blank = strchr(blanks, *p) != NULL;
+
+		if (!cli->out.json && blank && n > 0 && out[n - 1] == ' ')
+			continue;
+		out[n++] = blank && !cli->out.json ? ' ' : *p;
+	}
+	while (n > 0 && strchr(blanks, out[n - 1]))
 		n--;
-	return arena_textn(&cli->arena, text, n);
+	out[n] = '\0';
+	return out;
 }
 
 const char *cli_arg(const struct cli *cli, int i)

@@ -40,7 +40,8 @@ const char *cli_arg(const struct cli *cli, int i);
 /* The words from the i-th on, with blanks between. */
 const char *cli_words(struct cli *cli, int i);
 
-/* A copy without blanks and line breaks at its end. */
+/* A text for a cell: no blanks and line breaks at its end, and, unless as JSON,
+ * one blank for those within. A copy. */
 const char *cli_trimmed(struct cli *cli, const char *text);
 
 /* Options, checked for their kind already. */
@@ -71,6 +72,10 @@ struct cli_act {
 };
 
 int cli_act(struct cli *cli, const struct cli_act *act, struct err *e);
+
+/* An audit row for what was done to the agent's data: "AGENT/what". It is done
+ * whatever comes of this, so trouble here is a warning. */
+void cli_done_to(struct cli *cli, const char *act, const char *what);
 
 /* Asks the supervisor over its socket; the answer's body is added to `answer`
  * (may be NULL). The HTTP status, or -1 with the error that it had. */

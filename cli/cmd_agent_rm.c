@@ -1,87 +1,50 @@
 #include "cli/agent_edit.h"
 
 #include "base/file.h"
-#include "schema/control.h"
-#include "schema/registry.h"
+#include "schema/purge.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
+struct removal {
+	const char *name;
+	bool purge;
+	const char *path; /* of the database, to be removed here */
+};
 
-static int unlink_if_there(const char *path, struct err *e)
+static int remove_agent(struct cli *cli, void *arg, struct err *e)
 {
-	if (unlink(path) && errno != ENOENT)
-		return err_errno_set(e, "%s", path);
-	return 0;
-}
+	struct removal *r = arg;
 
-/* The WAL goes first: a database without its WAL is still a database. */
-static int unlink_database(struct cli *cli, const char *path, struct err *e)
-{
-	static const char *const ends[] = {"-wal", "-shm", ""};
-
-	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-		if (unlink_if_there(
-			    arena_printf(&cli->arena, "%s%s", path, ends[i]),
-			    e))
-			return -1;
-	return 0;
-}
-
-static int unlink_files(struct cli *cli, const char *name, struct err *e)
-{
-	static const char *const files[] = {"agent.json", "prompt.md"};
-	struct home_path dir = home_join(&cli->home, HOME_AGENTS, name);
-
-	if (cli->file.path && unlink_database(cli, cli->file.path, e))
-		return -1;
-	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-		if (unlink_if_there(arena_printf(&cli->arena, "%s/%s", dir.text,
-						 files[i]),
-				    e))
-			return -1;
-	rmdir(dir.text); /* stays when something else is in it */
-	return 0;
-}
-
-static int remove_agent(struct cli *cli, void *name, struct err *e)
-{
-	if (agents_remove(cli->control, name, e))
-		return -1;
-	if (!cli_flag(cli, "purge"))
-		return 0;
-	if (registry_find(cli->control, name, &cli->file, &cli->arena, e) < 0 ||
-	    registry_forget(cli->control, name, e))
-		return -1;
-	return control_audit(cli->control, NULL, "agent.purge", name, NULL, e);
+	if (!r->purge)
+		return agents_remove(cli->control, r->name, e);
+	return purge_rows(cli->control, r->name, &r->path, &cli->arena, e);
 }
 
 static int agent_rm(struct cli *cli, struct err *e)
 {
-	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
-	bool gone = cli_flag(cli, "purge");
-	struct cli_act act = {.method = gone ? NULL : "DELETE",
-			      .path = agent_url(cli, name, ""),
-			      .direct = remove_agent,
-			      .arg = name};
-	struct home_path file;
+	struct removal r = {.name = cli_arg(cli, 0),
+			    .purge = cli_flag(cli, "purge")};
+	struct cli_act act = {
+		.method = "DELETE",
+		.path = agent_url(cli, r.name, r.purge ? "?purge=true" : ""),
+		.direct = remove_agent,
+		.arg = &r};
+	struct home_path file = home_join(
+		&cli->home, HOME_AGENTS,
+		arena_printf(&cli->arena, "%s/agent.json", r.name));
 
-	file = home_join(&cli->home, HOME_AGENTS,
-			 arena_printf(&cli->arena, "%s/agent.json", name));
-	if (!gone && file_exists(file.text))
+	if (!r.purge && file_exists(file.text))
 		return err_set(e, ERR_CONFLICT,
 			       "agent '%s' is defined by %s: remove that file "
 			       "first, or everything with --purge",
-			       name, file.text);
-	/* rows first: files without a row are found again, a row without its
-	 * file would be a loss */
-	if (cli_act(cli, &act, e) || (gone && unlink_files(cli, name, e)))
+			       r.name, file.text);
+	if (cli_act(cli, &act, e) ||
+	    (r.purge && !cli->supervised &&
+	     purge_files(&cli->home, r.name, r.path, e)))
 		return -1;
 	output_note(&cli->out,
-		    gone ? "removed %s and its data"
-			 : "removed %s; its data stays, --purge removes that "
-			   "too",
-		    name);
+		    r.purge ? "removed %s and its data"
+			    : "removed %s; its data stays, --purge removes "
+			      "that too",
+		    r.name);
 	return 0;
 }
 

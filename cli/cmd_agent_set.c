@@ -2,8 +2,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/remote.h"
 #include "schema/registry.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int move_file(struct cli *cli, void *name, struct err *e)
@@ -40,10 +43,19 @@ static int refuse_files(struct cli *cli, const struct agent_row *row,
 	return rc;
 }
 
+/* The supervisor may work in another directory than we. */
 static int set_file(struct cli *cli, void *name, struct err *e)
 {
-	struct cli_act act = {.direct = move_file, .arg = name};
+	const char *path = cli_option(cli, "file");
+	struct cli_act act = {.method = "POST",
+			      .path = agent_url(cli, name, "/move"),
+			      .direct = move_file,
+			      .arg = name};
+	char full[PATH_MAX];
 
+	if (!realpath(path, full))
+		return err_errno_set(e, "%s", quoted(path).text);
+	act.body = remote_text(cli, "path", full);
 	return cli_act(cli, &act, e);
 }
 

@@ -11,6 +11,7 @@ static int rm(struct cli *cli, struct err *e)
 	    artifact_delete(cli->agent.db, row.aid, e) < 0 ||
 	    artifact_sweep(cli->agent.db, 0, SWEEP_CHUNKS, e) < 0)
 		return -1;
+	cli_done_to(cli, "artifact.rm", row.aid);
 	output_note(&cli->out, "removed %s", row.aid);
 	return 0;
 }

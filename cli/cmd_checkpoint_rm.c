@@ -9,6 +9,7 @@ static int rm(struct cli *cli, struct err *e)
 
 	if (n < 0)
 		return -1;
+	cli_done_to(cli, "checkpoint.rm", cli_arg(cli, 0));
 	output_note(&cli->out, "removed %d checkpoints", n);
 	return 0;
 }

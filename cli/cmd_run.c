@@ -99,7 +99,11 @@ static int see_through(struct cli *cli, const cJSON *made, struct err *e)
 			return -1;
 		output_object(&cli->out, &run_row_shape, &row);
 	}
-	return run_view_outcome(cli, v.id, e);
+	if (run_view_outcome(cli, v.id, e))
+		return -1;
+	if (v.quiet)
+		output_note(&cli->out, "%s succeeded", v.id);
+	return 0;
 }
 
 static int run_agent(struct cli *cli, struct err *e)

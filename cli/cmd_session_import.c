@@ -68,6 +68,7 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 		e->code = e->code == ERR_USAGE ? ERR_INVALID : e->code;
 		return err_wrap(e, "%s", s->name);
 	}
+	cli_done_to(cli, "session.import", r.key);
 	out = (struct imported){r.key, r.sid, r.events};
 	output_object(&cli->out, &imported_shape, &out);
 	return 0;

@@ -7,6 +7,7 @@ static int run(struct cli *cli, struct err *e)
 			       "name the namespace: AGENT:NAMESPACE");
 	if (vfs_destroy(cli->agent.db, cli->space, e))
 		return -1;
+	cli_done_to(cli, "vfs.destroy", cli->space);
 	output_note(&cli->out, "destroyed %s", cli->space);
 	return 0;
 }

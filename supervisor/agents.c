@@ -8,8 +8,10 @@
 #include "schema/agent_file.h"
 #include "schema/agents.h"
 #include "schema/control.h"
+#include "schema/purge.h"
 #include "schema/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -98,14 +100,73 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 	return 0;
 }
 
+static int has_no_runs(struct sup *s, const char *name, struct err *e)
+{
+	if (live_count_agent(&s->lives, name) == 0)
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "agent %s has live runs: wait for their end, or cancel "
+		       "them",
+		       quoted(name).text);
+}
+
 int sup_agent_delete(struct sup *s, const char *name, const char *by,
 		     struct sup_done done, struct err *e)
 {
 	control_set_actor(by);
-	if (live_count_agent(&s->lives, name) > 0)
-		return err_set(e, ERR_CONFLICT, "agent %s has live runs", name);
-	if (step_begin(&s->step, e) || agents_remove(s->db, name, e) ||
+	if (has_no_runs(s, name, e) || step_begin(&s->step, e) ||
+	    agents_remove(s->db, name, e) || tell_host(s, name, "deleted", e))
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+struct purge {
+	struct sup *sup;
+	struct sup_done done;
+	const char *agent, *path;
+};
+
+static void remove_files(void *arg, const struct err *failed)
+{
+	struct purge *p = arg;
+	struct sup_result r = {.failed = failed, .changed = true};
+	struct err e;
+
+	snprintf(r.id.text, sizeof r.id.text, "%s", p->agent);
+	if (!failed && purge_files(&p->sup->home, p->agent, p->path, &e))
+		r.failed = &e;
+	if (p->done.call)
+		p->done.call(p->done.arg, &r);
+}
+
+int sup_agent_purge(struct sup *s, const char *name, const char *by,
+		    struct sup_done done, struct err *e)
+{
+	struct purge *p = step_alloc(&s->step, sizeof *p);
+
+	control_set_actor(by);
+	*p = (struct purge){
+		.sup = s, .done = done, .agent = step_text(&s->step, name)};
+	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	    step_begin(&s->step, e) ||
+	    purge_rows(s->db, name, &p->path, &s->step.arena, e) ||
 	    tell_host(s, name, "deleted", e))
+		return -1;
+	step_then(&s->step, remove_files, p);
+	return 0;
+}
+
+int sup_agent_move(struct sup *s, const char *name, const char *path,
+		   const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!path || path[0] != '/')
+		return err_set(e, ERR_INVALID,
+			       "\"path\" says where the file is, from /");
+	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	    step_begin(&s->step, e) || registry_move(s->db, name, path, e) ||
+	    tell_host(s, name, "moved", e))
 		return -1;
 	sup_done_later(s, done, name, true, NULL);
 	return 0;

@@ -122,6 +122,12 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 		  const char *by, struct sup_done done, struct err *e);
 int sup_agent_delete(struct sup *s, const char *name, const char *by,
 		     struct sup_done done, struct err *e);
+/* With its database and the files that define it. */
+int sup_agent_purge(struct sup *s, const char *name, const char *by,
+		    struct sup_done done, struct err *e);
+/* Its database is at `path` now. */
+int sup_agent_move(struct sup *s, const char *name, const char *path,
+		   const char *by, struct sup_done done, struct err *e);
 /* Makes the agent's database if there is none yet. */
 int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
 		   struct err *e);

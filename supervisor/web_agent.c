@@ -77,12 +77,33 @@ void route_agent_delete(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
+	const char *name = http_param(r, "name"),
+		   *purge = http_query(r, "purge");
 	struct err e = {0};
+	int rc;
 
-	ask_verb(q,
-		 sup_agent_delete(q->web->sup, http_param(r, "name"), q->by,
-				  ask_done(q), &e),
-		 &e);
+	if (purge && strcmp(purge, "false") != 0) {
+		agent_files_close(&q->web->files); /* our readers go first */
+		rc = sup_agent_purge(q->web->sup, name, q->by, ask_done(q), &e);
+	} else {
+		rc = sup_agent_delete(q->web->sup, name, q->by, ask_done(q),
+				      &e);
+	}
+	ask_verb(q, rc, &e);
+}
+
+void route_agent_move(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_path body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_path_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_agent_move(q->web->sup, http_param(r, "name"),
+				    body.path, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
 }
 
 static int read_file(struct ask *q, struct buf *out, struct err *e)

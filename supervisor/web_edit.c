@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "schema/branch.h"
 #include "schema/session.h"
@@ -102,6 +103,18 @@ static void edit_free(struct edit *ed)
 	free(ed);
 }
 
+static void note_deletion(const struct ask *q)
+{
+	struct sup_done nobody = {0};
+	struct err e;
+	char subject[700];
+
+	snprintf(subject, sizeof subject, "%s/%s", q->filter[0], q->key);
+	if (sup_audit(q->web->sup, "session.rm", subject, NULL, q->by, nobody,
+		      &e))
+		log_warn(LT("msg", "no audit row"), LT("error", e.text));
+}
+
 static void done(uv_work_t *w, int status)
 {
 	struct edit *ed = w->data;
@@ -112,6 +125,8 @@ static void done(uv_work_t *w, int status)
 	if (ed->rc) {
 		ask_fail(q, &ed->err);
 	} else {
+		if (ed->change == delete)
+			note_deletion(q);
 		http_reply_json(q->reply, 200, ed->out.p, ed->out.n);
 		ask_free(q);
 	}

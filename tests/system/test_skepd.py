@@ -536,6 +536,8 @@ def test_commands_show_what_runs_and_what_ran(home):
     h.script("f", {"fail": "no"})
     home.refused(1, "run", "f", "x", "--wait")
     h.script("g", *notes(1))
+    said = home.skep("run", "g", "x", "--wait").out
+    assert said.startswith("run_") and said.endswith(" succeeded\n"), said
     r = home.skep("run", "g", "-", "--follow", input="from stdin")
     assert "from stdin" in r.out and "n0" in r.out
     home.refused(66, "show", "run_01m7hacksgm7kbnv5fgxnqmyhd")

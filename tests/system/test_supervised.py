@@ -71,14 +71,66 @@ def test_a_file_is_made_by_the_supervisor(home):
                                  "--agent", "zed")
 
 
-def test_what_needs_the_control_plane_alone_says_so(home):
+def test_an_agents_file_is_moved_and_purged_through_the_supervisor(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("session", "append", "s", "x")
     up(home)
-    for args in (("agent", "rm", "a", "--purge"),
-                 ("agent", "set", "a", "--file", home.agent_db("a"))):
-        assert "skep down" in home.refused(75, *args)
-    assert home.agent_db("a").exists()
+    there = home.dir / "elsewhere.sqlite"
+    home.refused(66, "agent", "set", "a", "--file", there)
+    home.skep("session", "append", "s", "y")  # readers of the supervisor's
+    home.agent_db("a").rename(there)
+    for end in ("-wal", "-shm"):
+        home.agent_db("a").with_name("agent.sqlite" + end).unlink(True)
+    home.skep("agent", "set", "a", "--file", "elsewhere.sqlite", cwd=home.dir)
+    assert home.query(home.control, "SELECT path FROM agent_database") == \
+        [(str(there),)]
+    assert home.skep("session", "ls", "--json").json["events"] == 2
+    (home.dir / "junk").write_text("no database")
+    home.refused(65, "agent", "set", "a", "--file", home.dir / "junk")
+    home.skep("agent", "rm", "a", "--purge")
+    assert not there.exists() and not home.agent_db("a").parent.exists()
+    assert home.query(home.control, "SELECT count(*) FROM agent_database") == \
+        [(0,)]
+    home.refused(66, "agent", "rm", "a", "--purge")
+    assert [a for a, in home.query(home.control, "SELECT act FROM audit")] == [
+        "agent.add", "agent.file", "agent.rm", "agent.purge"]
+
+
+def test_an_agent_with_a_live_run_keeps_its_file(home):
+    home.skep("agent", "add", "a", "--driver", "script", "--set",
+              'config={"steps":[{"sleep_ms":60000}]}')
+    up(home)
+    run = home.skep("run", "a", "x").out.strip()
+    lib.eventually(lambda: home.agent_db("a").exists(), what="the file")
+    assert "live runs" in home.refused(65, "agent", "rm", "a", "--purge")
+    assert "live runs" in home.refused(65, "agent", "set", "a", "--file",
+                                       home.agent_db("a"))
+    home.skep("cancel", run, "--wait")
+    home.skep("agent", "rm", "a", "--purge")
+    assert not home.agent_db("a").exists()
+
+
+def acts_on_data(home):
+    home.skep("session", "append", "s", "x")
+    home.skep("session", "export", "s", "--output", home.dir / "s.jsonl")
+    home.skep("session", "rm", "s")
+    home.skep("session", "import", home.dir / "s.jsonl")
+    art = home.skep("artifact", "put", "-", "n", "--owner", "o", "--json",
+                    input="x").json["aid"]
+    home.skep("artifact", "rm", art)
+    rows = home.query(home.control, "SELECT act, subject FROM audit "
+                      "WHERE act NOT LIKE 'agent.%' ORDER BY id")
+    assert rows[-3:] == [("session.rm", "a/s"), ("session.import", "a/s"),
+                         ("artifact.rm", "a/" + art)], rows
+    return len(rows)
+
+
+def test_acts_on_data_are_audited_with_and_without_a_supervisor(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    assert acts_on_data(home) == 3
+    home.skep("session", "rm", "s")
+    up(home)
+    assert acts_on_data(home) == 7
 
 
 PRAGMAS = {"journal_mode": "wal", "synchronous": "full",
