@@ -15,9 +15,9 @@ def lines(points):
 def fill(home):
     home.skep("agent", "add", "a", "--driver", "script")
     for i in range(4):
-        home.skep("session", "append", "s", "text %d" % (i + 1))
-    return home.skep("vector", "put", "s", "--model", "m", "--json",
-                     input=lines(POINTS)).json
+        home.skep("session", "append", "s", "text %d" % (i + 1), "--agent", "a")
+    return home.skep("vector", "put", "s", "--model", "m", "--agent", "a",
+                     "--json", input=lines(POINTS)).json
 
 
 def near(home, vector, *args):
