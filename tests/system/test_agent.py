@@ -21,8 +21,8 @@ def test_every_change_makes_a_version_and_an_equal_one_none(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("agent", "set", "a", "--model", "m1")
     home.skep("agent", "set", "a", "--model", "m1")
-    r = home.skep("agent", "set", "a", "--set", 'limits={"turns":3}', "--json")
-    assert r.json["version"] == 3 and r.json["spec"] == {"limits": {"turns": 3}}
+    r = home.skep("agent", "set", "a", "--set", 'extra={"turns":3}', "--json")
+    assert r.json["version"] == 3 and r.json["spec"] == {"extra": {"turns": 3}}
     versions = home.skep("agent", "show", "a", "--versions", "--json").lines
     assert [v["version"] for v in versions] == [3, 2, 1]
     assert versions[1]["definition"]["model"] == "m1"
