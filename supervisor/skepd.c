@@ -6,8 +6,8 @@
 #include "base/process.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
-#include "supervisor/footprint.h"
 #include "supervisor/channel.h"
+#include "supervisor/footprint.h"
 #include "supervisor/notify.h"
 #include "supervisor/web.h"
 
