@@ -139,6 +139,8 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	if (!rc)
 		rc = add_members(cli, def, e);
 	if (!rc)
+		acp_preset_apply(def, cli_option(cli, "preset"));
+	if (!rc)
 		rc = add_command(cli, row, def, e);
 	if (!rc)
 		rc = agent_from_json(row, "the definition", def, &cli->arena,

@@ -1,6 +1,7 @@
 #ifndef CLI_AGENT_EDIT_H
 #define CLI_AGENT_EDIT_H
 
+#include "cli/acp_preset.h"
 #include "cli/cli.h"
 #include "schema/agents.h"
 
@@ -8,6 +9,9 @@
 #define AGENT_EDIT_OPTIONS                                                    \
 	{"driver", AGENT_DRIVERS, "what executes its runs", OPTION_WORD},     \
 		{"workspace", AGENT_WORKSPACES, "where its files are",        \
+		 OPTION_WORD},                                                \
+		{"preset", ACP_PRESETS,                                       \
+		 "settings of a well-known agent, for the driver acp",        \
 		 OPTION_WORD},                                                \
 		{"model", "NAME", "model that it uses", OPTION_TEXT},         \
 		{"prompt", "TEXT", "its system prompt", OPTION_TEXT},         \

@@ -42,7 +42,9 @@ const struct command cmd_agent_add = {
 		"\"command\" in \"config\", which holds the driver's own "
 		"settings.\nOther members (config, limits, …) are kept as they "
 		"are: give them with --set or in the\nfile of --from. The "
-		"agent's database is made by its first use.",
+		"agent's database is made by its first use.\n--preset is for "
+		"agents that speak the Agent Client Protocol: skep agent add c "
+		"--preset claude.",
 	.needs = NEEDS_CONTROL_MADE,
 	.options = (const struct option_spec[]){AGENT_EDIT_OPTIONS,
 						{NULL, NULL, NULL,

@@ -1,5 +1,6 @@
 #include "worker/below.h"
 
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define READ_BYTES (64u << 10)
 
 void below_close(struct below *b)
 {
@@ -139,23 +138,13 @@ int below_parent(const struct below *b, const char *path, bool make,
 static int read_all(int fd, const char *path, struct buf *out, struct err *e)
 {
 	struct stat st;
-	char *room;
-	ssize_t n;
 
 	if (fstat(fd, &st))
 		return failed(path, e);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_INVALID, "%s is not a plain file",
 			       quoted(path).text);
-	while ((room = buf_room(out, READ_BYTES))) {
-		n = read(fd, room, READ_BYTES);
-		if (n < 0)
-			return failed(path, e);
-		if (n == 0)
-			return 0;
-		buf_grew(out, (size_t)n);
-	}
-	return buf_ok(out, quoted(path).text, e);
+	return file_read_fd(fd, quoted(path).text, out, e);
 }
 
 int below_read(const struct below *b, const char *path, struct buf *out,
@@ -173,27 +162,17 @@ int below_read(const struct below *b, const char *path, struct buf *out,
 static int write_all(const struct below *b, const char *path, int flags,
 		     const struct blob *what, struct err *e)
 {
-	const char *p = what->p, *end = p + what->n;
 	const char *name;
-	int dir = below_parent(b, path, true, &name, e), fd;
+	int fd = below_parent(b, path, true, &name, e), rc;
 
-	if (dir < 0)
+	if (fd < 0)
 		return -1;
-	close(dir);
+	close(fd);
 	fd = below_open(b, path, O_WRONLY | O_CREAT | flags, 0666, e);
 	if (fd < 0)
 		return -1;
-	while (p < end) {
-		ssize_t n = write(fd, p, (size_t)(end - p));
-
-		if (n < 0 && errno != EINTR) {
-			failed(path, e);
-			close(fd);
-			return -1;
-		}
-		p += n > 0 ? n : 0;
-	}
-	return close(fd) ? failed(path, e) : 0;
+	rc = file_write_fd(fd, quoted(path).text, what->p, what->n, e);
+	return close(fd) && rc == 0 ? failed(path, e) : rc;
 }
 
 int below_write(const struct below *b, const char *path, const void *p,

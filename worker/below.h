@@ -57,6 +57,9 @@ typedef int below_fn(void *arg, const struct below_item *item, struct err *e);
 int below_walk(const struct below *b, const char *start, below_fn *fn,
 	       void *arg, struct err *e);
 
+/* Removes everything below it, as well as can be; the directory stays. */
+void below_empty(const struct below *b);
+
 /* A whole file, at most BELOW_FILE_MAX bytes; only plain files. */
 int below_read(const struct below *b, const char *path, struct buf *out,
 	       struct err *e);

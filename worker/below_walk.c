@@ -129,3 +129,23 @@ int below_walk(const struct below *b, const char *start, below_fn *fn,
 	close(fd);
 	return rc;
 }
+
+static int drop(void *arg, const struct below_item *item, struct err *e)
+{
+	const struct below *b = arg;
+
+	(void)e;
+	if (!item->is_dir)
+		(void)unlinkat(b->fd, item->path, 0);
+	else if (item->leaving)
+		(void)unlinkat(b->fd, item->path, AT_REMOVEDIR);
+	return 0;
+}
+
+void below_empty(const struct below *b)
+{
+	struct below copy = *b;
+	struct err ignored;
+
+	(void)below_walk(b, ".", drop, &copy, &ignored);
+}

@@ -1,8 +1,10 @@
 /* skep-worker: executes one attempt of one run; started by the spawner, with
  * its start message on descriptor 0 (ipc/start.h). With --mount it serves the
  * workspace of such an attempt (worker/workspace.h); with --mcp it gives the
- * files of one to an agent (worker/mcp.h). */
+ * files of one to an agent (worker/mcp.h), with --try it tries an agent
+ * (worker/acp_try.h). */
 #include "ipc/start.h"
+#include "worker/acp_try.h"
 #include "worker/mcp.h"
 #include "worker/worker.h"
 #include "worker/workspace.h"
@@ -22,6 +24,8 @@ int main(int argc, char **argv)
 	if ((argc == 3 || argc == 5) && strcmp(argv[1], "--mcp") == 0)
 		return mcp_serve(argv[2], argc == 5 ? argv[3] : NULL,
 				 argc == 5 ? argv[4] : NULL);
+	if (argc == 3 && strcmp(argv[1], "--try") == 0)
+		return acp_try(argv[2]);
 	if (argc > 1 || isatty(START_FD)) {
 		fprintf(stderr, "skep-worker is started by skepd, with a "
 				"message on its standard input\n");

@@ -23,25 +23,12 @@ static void demand(bool holds)
 		abort();
 }
 
-static int drop(void *arg, const struct below_item *item, struct err *e)
-{
-	const struct below *b = arg;
-
-	(void)e;
-	if (!item->is_dir)
-		(void)unlinkat(b->fd, item->path, 0);
-	else if (item->leaving)
-		(void)unlinkat(b->fd, item->path, AT_REMOVEDIR);
-	return 0;
-}
-
 static void clean(void)
 {
 	struct below b = {.fd = open(root, O_RDONLY | O_DIRECTORY),
 			  .dir = root};
-	struct err ignored;
 
-	(void)below_walk(&b, ".", drop, &b, &ignored);
+	below_empty(&b);
 	below_close(&b);
 }
 
