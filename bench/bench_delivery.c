@@ -1,0 +1,308 @@
+/* How fast the durable queue empties into a webhook, and what it costs when
+ * each change of state is a commit of its own. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bench/bench.h"
+#include "bench/host.h"
+#include "bench/sink.h"
+#include "schema/channels.h"
+#include "schema/control.h"
+#include "schema/deliveries.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SECRET   "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+#define FILL     5000 /* rows of one transaction that fills the queue */
+#define GIVE_UP  INT64_C(20000000000)
+#define LINES    1024 /* conversations */
+#define INFLIGHT 128
+
+struct plan {
+	const char *name;
+	int64_t rows; /* pending at the start */
+	int batch;
+	int inflight;
+	bool beside_dead; /* a channel whose receiver never answers */
+};
+
+enum { RSS_MB, DELIVERED, CPU_US }; /* of bench_sample.more */
+
+/* --- a home with a full queue ----------------------------------------- */
+
+static int put_file(const char *path, const char *text, struct err *e)
+{
+	return file_write_atomic(path, text, strlen(text), 0600, e);
+}
+
+static int put_channel(struct sql *db, const char *name, int port, int inflight,
+		       struct err *e)
+{
+	char text[256];
+	cJSON *def;
+	int rc;
+
+	snprintf(text, sizeof text,
+		 "{\"kind\":\"webhook\",\"config\":{\"url\":"
+		 "\"http://127.0.0.1:%d/\",\"inflight\":%d,\"secret_file\":"
+		 "\"secret\"}}",
+		 port, inflight);
+	def = json_parse_object("channel", text, strlen(text), e);
+	rc = def ? channels_put(db, name, def, "bench", e) : -1;
+	cJSON_Delete(def);
+	return rc;
+}
+
+static int add_rows(struct sql *db, const char *channel, int64_t from,
+		    int64_t to, struct err *e)
+{
+	char line[32];
+	struct delivery_new d = {
+		.channel = channel,
+		.line = line,
+		.body = "{\"text\":\"The quick brown fox jumps over the lazy "
+			"dog, and does so once more.\"}",
+		.max_age_ms = OPT_NONE,
+	};
+	struct id id;
+
+	for (int64_t i = from; i < to; i++) {
+		snprintf(line, sizeof line, "%s%" PRId64, channel, i % LINES);
+		if (delivery_add(db, &d, clock_now(), &id, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fill(struct bench_run *r, struct sql *db, const char *channel,
+		int64_t rows, struct err *e)
+{
+	for (int64_t i = 0; i < rows && !bench_stopped(r); i += FILL) {
+		int64_t to = i + FILL < rows ? i + FILL : rows;
+
+		bench_progress(r, "filling the queue", (double)i, (double)rows);
+		if (sql_enter(db, e) ||
+		    sql_leave(db, add_rows(db, channel, i, to, e), e))
+			return -1;
+	}
+	return 0;
+}
+
+static int make_home(struct bench_run *r, const struct plan *p, const char *dir,
+		     const struct sink *live, const struct sink *dead,
+		     struct err *e)
+{
+	struct home home;
+	struct home_path path;
+	struct sql *db = NULL;
+	char text[256];
+	int rc;
+
+	snprintf(text, sizeof text, "%s/home", dir);
+	if (home_find(&home, text, e) || home_make(&home, e))
+		return -1;
+	path = home_path(&home, HOME_CONFIG);
+	snprintf(text, sizeof text,
+		 "{\"log\":{\"level\":\"error\"},\"channel\":{\"batch\":%d}}",
+		 p->batch);
+	if (put_file(path.text, text, e))
+		return -1;
+	path = home_join(&home, HOME_CREDENTIALS, "secret");
+	if (put_file(path.text, SECRET "\n", e) ||
+	    control_open(&db, &home, SQL_CREATE, e))
+		return -1;
+	rc = put_channel(db, "live", sink_port(live), p->inflight, e);
+	if (rc == 0)
+		rc = fill(r, db, "live", p->rows, e);
+	if (rc == 0 && p->beside_dead)
+		rc = put_channel(db, "dead", sink_port(dead), p->inflight, e) ||
+				     fill(r, db, "dead", LINES, e)
+			     ? -1
+			     : 0;
+	sql_close(db);
+	return rc;
+}
+
+/* --- measuring -------------------------------------------------------- */
+
+static void nap(void)
+{
+	struct timespec t = {0, 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+/* From the first answer on, for the time given or to the end. */
+static void watch(struct bench_run *r, const struct plan *p,
+		  const struct sink *s, struct host *h,
+		  struct bench_sample *out)
+{
+	int64_t began = clock_mono_ns(), from, until;
+	double cpu;
+
+	while (sink_count(s) == 0 && !bench_stopped(r) &&
+	       clock_mono_ns() - began < GIVE_UP)
+		nap();
+	from = sink_count(s);
+	if (from == p->rows)
+		from = 0; /* a short queue is empty before we look */
+	cpu = host_cpu_s(h);
+	if (from)
+		began = clock_mono_ns();
+	until = began + (int64_t)(bench_seconds(r) * 1e9);
+	while (sink_count(s) < p->rows && clock_mono_ns() < until &&
+	       !bench_stopped(r))
+		nap();
+	out->operations = sink_count(s) - from;
+	out->value = (double)out->operations * 1e9 /
+		     (double)(clock_mono_ns() - began);
+	out->more[RSS_MB] = (double)host_rss(h) / 1e6;
+	if (out->operations)
+		out->more[CPU_US] = (host_cpu_s(h) - cpu) * 1e6 /
+				    (double)out->operations;
+}
+
+/* What the receiver got and what the rows say. */
+static int compare(struct host *h, const struct sink *s, int64_t *delivered,
+		   struct err *e)
+{
+	int64_t flying = 0;
+	char path[700];
+	struct sql *db;
+	int rc;
+
+	snprintf(path, sizeof path, "%s/state/skep.sqlite", h->home);
+	if (sql_open(&db, path, NULL, SQL_READONLY, e))
+		return -1;
+	rc = sql_script_i64(db,
+			    "SELECT count(*) FROM delivery WHERE channel = "
+			    "'live' AND state = 'delivered'",
+			    delivered, e) ||
+			     sql_script_i64(db,
+					    "SELECT count(*) FROM delivery "
+					    "WHERE channel = 'live' AND state "
+					    "NOT IN ('pending','delivered')",
+					    &flying, e)
+		     ? -1
+		     : 0;
+	sql_close(db);
+	if (rc == 0 && (*delivered > sink_count(s) ||
+			*delivered + flying + INFLIGHT < sink_count(s)))
+		return err_set(e, ERR_INTERNAL,
+			       "the receiver has %" PRId64
+			       " messages, the rows say %" PRId64,
+			       sink_count(s), *delivered);
+	return rc;
+}
+
+static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
+		   struct err *e)
+{
+	const struct plan *p = arg;
+	const char *dir = bench_dir(r, "delivery");
+	struct sink *live = NULL, *dead = NULL;
+	int64_t delivered = 0;
+	struct host h;
+	int rc = sink_open(&live, false, e) || sink_open(&dead, true, e)
+			 ? -1
+			 : make_home(r, p, dir, live, dead, e);
+
+	if (rc == 0)
+		rc = host_start(&h, dir, e);
+	if (rc == 0) {
+		watch(r, p, live, &h, out);
+		host_stop(&h);
+		rc = compare(&h, live, &delivered, e);
+		out->more[DELIVERED] = (double)delivered;
+	}
+	sink_close(live);
+	sink_close(dead);
+	bench_dir_remove(r, dir);
+	return rc;
+}
+
+static void say(struct bench_run *r, const struct plan *plans,
+		const struct bench_result *res, size_t n)
+{
+	double one = samples_median(&res[1].values);
+
+	bench_metric(r, &(struct bench_metric){
+				.metric = "deliveries_per_s",
+				.unit = "1/s",
+				.samples = &res[0].values,
+				.against = "one_commit_each",
+				.against_value = one,
+			});
+	bench_metric(r, &(struct bench_metric){
+				.metric = "deliveries_per_s_beside_dead",
+				.unit = "1/s",
+				.samples = &res[2].values,
+				.against = "alone",
+				.against_value = samples_median(&res[0].values),
+			});
+	bench_metric(r, &(struct bench_metric){
+				.metric = "skepd_mb_many_pending",
+				.unit = "MB",
+				.samples = &res[3].more[RSS_MB],
+				.less_is_better = true,
+				.against = "few pending",
+				.against_value = samples_median(
+					&res[0].more[RSS_MB]),
+			});
+	bench_table(r, "the queue",
+		    "case|pending|deliveries/s|skepd MB|its CPU us each");
+	for (size_t i = 0; i < n; i++)
+		bench_table(r, "the queue", "%s|%" PRId64 "|%.0f|%.1f|%.0f",
+			    plans[i].name, plans[i].rows,
+			    samples_median(&res[i].values),
+			    samples_median(&res[i].more[RSS_MB]),
+			    samples_median(&res[i].more[CPU_US]));
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
+	bool quick = bench_is_quick(r);
+	int64_t rows = bench_option_i64(r, "rows", quick ? 1000 : 60000);
+	int64_t many = bench_option_i64(r, "pending", quick ? 5000 : 1000000);
+	struct plan plans[] = {
+		{"ours", rows, 256, INFLIGHT, false},
+		{"one_commit_each", rows, 1, 1, false},
+		{"beside_dead", rows, 256, INFLIGHT, true},
+		{"many_pending", many, 256, INFLIGHT, false},
+	};
+	struct bench_case cases[4];
+	struct bench_result res[4];
+
+	for (size_t i = 0; i < 4; i++)
+		cases[i] = (struct bench_case){plans[i].name, measure,
+					       &plans[i]};
+	if (bench_interleave(r, cases, 4, res, e))
+		return -1;
+	say(r, plans, res, 4);
+	return 0;
+}
+
+const struct bench bench_delivery = {
+	.name = "delivery",
+	.help = "how fast the durable queue empties into a webhook",
+	.about =
+		"A queue that is full at the start goes to a receiver on this "
+		"machine that answers at once:\nskepd claims, sends, signs and "
+		"settles, and every claim is on the disk before its message\n"
+		"leaves. one_commit_each does the same with one message at a "
+		"time and a commit for each\nchange of its state. beside_dead "
+		"has a second channel whose receiver never answers.\n"
+		"many_pending is the same with a long queue: memory does not "
+		"grow with it.",
+	.options =
+		(const struct bench_option[]){
+			{"rows", "N", "messages in the queue (60000)"},
+			{"pending", "N", "in the long queue (1000000)"},
+			{0}},
+	.seconds = 5,
+	.rounds = 3,
+	.run = run,
+};

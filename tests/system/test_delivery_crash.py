@@ -1,0 +1,117 @@
+"""skepd killed at every named point of a delivery and of an inbound message: the
+receiver's log and the rows agree. None is lost, and none comes twice except
+those that were `unknown` and sent again with the same key.
+
+One test a point; the build with the points in it is $SKEP_FAULTS_BIN."""
+import http.client
+import sys
+import time
+
+import lib
+from channel_lib import deliveries, receiver, secret
+from skepd_lib import Host, QUICK, Refused, faults_bin
+from test_plugins import EXAMPLES, lines
+
+POINTS = """outbox_reading outbox_took delivery_claimed delivery_answered
+    delivery_settling inbound_storing inbound_stored step_before_commit
+    step_after_commit""".split()
+MESSAGES = 8
+
+
+class Case:
+    def __init__(self, home, fault):
+        self.home, self.fault = home, fault
+        self.host = Host(home, QUICK, faults_bin())
+        self.deaths = 0
+
+    def ask(self, method, path, body=None):
+        """Until it is answered: every request may be made twice."""
+        end = time.monotonic() + 40
+        while True:
+            try:
+                return self.host.call(method, path, body, seconds=10)
+            except (OSError, http.client.HTTPException):
+                self.revive()
+            except Refused as e:
+                if e.status < 500:
+                    raise
+            if time.monotonic() > end:
+                raise AssertionError("nobody answers: " + self.host.log()[-2000:])
+            time.sleep(0.02)
+
+    def revive(self):
+        if self.host.process.poll() is not None:
+            self.deaths += 1
+            self.host.start()
+
+
+def settled(case, n):
+    def check():
+        rows = case.ask("GET", "/v1/deliveries?limit=1000")["items"]
+        done = [d for d in rows if d["state"] == "delivered"]
+        return len(done) >= n and rows
+    return lib.eventually(check, 60, "%d deliveries" % n)
+
+
+def run_case(home, point, nth):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    r = receiver(home)
+    secret(home, "web")
+    case = Case(home, point)
+    case.host.start()
+    case.ask("PUT", "/v1/channels/web", {"kind": "webhook", "config": {
+        "url": r.url, "agent": "echo", "backoff": 50}})
+    out = home.dir / "out"
+    case.ask("PUT", "/v1/channels/post", {
+        "kind": "plugin", "config": {"outbox": str(out), "agent": "echo"},
+        "command": [sys.executable, str(EXAMPLES / "mailbox.py")]})
+    case.ask("PUT", "/v1/agents/echo", {"driver": "exec", "config": {
+        "shell": "cat", "stdin": "text"}})
+    case.host.down()
+    case.host.start("skepd/%s:kill:%d" % (point, nth), wait=False)
+    for i in range(MESSAGES):
+        for channel in ("web", "post"):
+            case.ask("POST", "/v1/channels/%s/messages" % channel, {
+                "id": "m%d" % i, "sender": "ann%d" % (i % 3), "text": "t%d" % i})
+    rows = settled(case, 2 * MESSAGES)
+    assert case.deaths, "%s never fired" % point
+    check(home, case, r, rows, out)
+
+
+def check(home, case, r, rows, out):
+    inbound = case.ask("GET", "/v1/inbound?limit=1000")["items"]
+    runs = case.ask("GET", "/v1/runs?limit=1000")["items"]
+    assert len(inbound) == len(runs) == len(rows) == 2 * MESSAGES, (
+        len(inbound), len(runs), len(rows))
+    assert all(d["state"] == "delivered" for d in rows)
+    web = [d for d in rows if d["channel"] == "web"]
+    log = r.ids()
+    assert set(log) == {d["id"] for d in web}
+    assert sorted(d["body"]["text"] for d in web) == sorted(
+        "t%d" % i for i in range(MESSAGES))
+    for d in web:
+        tries = case.ask("GET", "/v1/deliveries/%s/attempts" % d["id"])["items"]
+        unknown = sum(t["outcome"] == "unknown" for t in tries)
+        assert 1 <= log.count(d["id"]) <= 1 + unknown, (d, log.count(d["id"]))
+    # a plugin that can say what arrived gets nothing twice at all
+    assert sorted(m["text"] for m in lines(out)) == sorted(
+        "t%d" % i for i in range(MESSAGES))
+    case.host.down()
+    case.home.integrity()
+
+
+def make(point):
+    def test(home):
+        for nth in (1, 3):
+            other = lib.Home(home.bin)
+            try:
+                run_case(other, point, nth)
+            finally:
+                other.close()
+    test.seconds = 240
+    return test
+
+
+for _point in POINTS:
+    globals()["test_killed_at_" + _point] = make(_point)
