@@ -72,7 +72,8 @@ class Supervisor:
 class Worker:
     """One attempt of a run."""
 
-    def __init__(self, sup, driver, config=None, n=1, env=None, **more):
+    def __init__(self, sup, driver, config=None, n=1, env=None, under=(),
+                 **more):
         home = sup.home
         self.sup, self.home, self.run = sup, home, run_id(n)
         self.db = str(home.agent_db("a"))
@@ -85,7 +86,7 @@ class Worker:
                      heartbeat_ms=1000, grace_ms=300)
         start.update(more)
         self.began = time.monotonic()
-        self.process = home.start(home.bin / "skep-worker", env=env,
+        self.process = home.start(*under, home.bin / "skep-worker", env=env,
                                   stdin=subprocess.PIPE)
         self.process.stdin.write(json.dumps(start).encode())
         self.process.stdin.close()

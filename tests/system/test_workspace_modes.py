@@ -1,0 +1,133 @@
+"""The three modes of a workspace: one program, one result; and what a run that
+lives in the agent's file leaves on the host: nothing."""
+import os
+import shutil
+
+from lib import skip
+from worker_lib import Supervisor, Worker, ok
+
+# Everything that a program does with files, and what it sees afterwards.
+PROGRAM = r"""
+set -eu
+umask 022
+mkdir -p src/deep/er empty
+printf 'one\ntwo\n' > src/a.txt
+printf 'more\n' >> src/a.txt
+cp src/a.txt src/deep/b.txt
+mv src/deep/b.txt src/deep/c.txt
+ln src/a.txt hard
+ln -s src/deep/c.txt soft
+ln -s /nowhere dangling
+chmod 4750 src/a.txt; chmod 1777 empty; chmod u-w hard; chmod u+w hard
+touch -d '2001-02-03 04:05:06.789 UTC' src/deep/c.txt
+mkfifo pipe
+head -c 200000 /dev/zero > zeros
+printf 'end' | dd of=sparse bs=1 seek=300000 conv=notrunc status=none
+truncate -s 10 zeros
+printf 'patch' | dd of=zeros bs=1 seek=3 conv=notrunc status=none
+: > 'odd name
+with a line'
+: > "$(printf 'b\351te')"
+mkdir gone; echo x > gone/f; rm -r gone
+mv src/deep moved; mkdir src/deep
+if mv -T moved src 2> /dev/null; then echo 'mv over a full directory'; fi
+if rmdir src 2> /dev/null; then echo 'rmdir of a full directory'; fi
+if ln hard soft 2> /dev/null; then echo 'ln over a link'; fi
+exec 9> unlinked; rm unlinked; echo 'still there' >&9
+cat /proc/self/fd/9
+python3 - <<'END'
+import mmap, os, fcntl
+with open("mapped", "w+b") as f:
+    f.truncate(5000)
+    m = mmap.mmap(f.fileno(), 5000)
+    m[4990:5000] = b"0123456789"
+    m.flush()
+    fcntl.flock(f, fcntl.LOCK_EX)
+os.setxattr("mapped", "user.note", b"value")
+print(os.getxattr("mapped", "user.note"), os.listxattr("mapped"))
+os.replace("mapped", "final")
+names = sorted(os.fsencode(n) for n in os.listdir("."))
+print(names, os.stat("hard").st_nlink, os.path.samefile("hard", "src/a.txt"))
+try:
+    os.open("x" * 256, os.O_CREAT)
+except OSError as e:
+    print(e.errno)
+END
+LC_ALL=C find . -mindepth 1 \( -type f -o -type l \) -printf '%P %y %m %n %s %l\n' | cat -v | sort
+LC_ALL=C find . -mindepth 1 -not \( -type f -o -type l \) -printf '%P %y %m\n' | cat -v | sort
+find . -type f -exec cksum {} + | cat -v | LC_ALL=C sort
+stat -c '%y' moved/c.txt
+"""
+
+
+def run(home, sup, n, mode, workspace, text, **more):
+    w = Worker(sup, "exec", {"shell": text}, n=n, workspace_mode=mode,
+               workspace=workspace, session=mode, **more)
+    ok(w)
+    return [b["text"] for _, b in w.events("output")]
+
+
+def needs_fuse():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("there is no /dev/fuse")
+
+
+def test_one_program_gives_one_result_in_all_modes(home):
+    needs_fuse()
+    said = {}
+    for i, mode in enumerate(("disk", "vfs-scratch", "vfs-only")):
+        home.path = home.dir / ("home-" + mode)  # an agent of its own
+        below = home.dir / ("below-" + mode)
+        below.mkdir()
+        said[mode] = run(home, Supervisor(home), i + 1, mode,
+                         None if mode == "vfs-only" else str(below), PROGRAM)
+        assert bool(os.listdir(below)) == (mode == "disk"), mode
+    assert len(said["disk"]) > 30 and "still there" in said["disk"]
+    for mode in ("vfs-scratch", "vfs-only"):
+        for a, b in zip(said["disk"], said[mode]):
+            assert a == b, "%s: %r instead of %r" % (mode, b, a)
+        assert said[mode] == said["disk"]
+
+
+# A world of its own in which everything but the home can only be read. Device
+# nodes work there, and mounts that the run makes for itself are its own.
+READ_ONLY = r"""
+set -eu
+home=$1; shift
+mount --make-rprivate /
+mount --bind "$home" "$home"
+cut -d' ' -f2 /proc/self/mounts | sort -u | while read -r m; do
+    [ "$m" = "$home" ] || mount -o remount,bind,ro "$m" 2> /dev/null || :
+done
+if touch "$home/../can-be-written" 2> /dev/null; then exit 99; fi
+touch "$home/can-be-written" && rm "$home/can-be-written"
+exec strace -f -Z -o "$home/failures" "$@"
+"""
+
+
+def test_a_run_in_the_agents_file_writes_nothing_else(home):
+    needs_fuse()
+    if os.geteuid() != 0 or not shutil.which("strace"):
+        skip("this needs root and strace")
+    said = run(home, Supervisor(home), 1, "vfs-only", None, PROGRAM,
+               under=("unshare", "-m", "sh", "-c", READ_ONLY, "sh",
+                      str(home.path)))
+    assert "still there" in said
+    failures = (home.path / "failures").read_text(errors="replace")
+    assert "ENOENT" in failures  # strace has seen the run
+    tried = [line for line in failures.splitlines() if "EROFS" in line]
+    assert not tried, tried
+    left = {p.name for p in home.path.rglob("*") if not p.is_dir()}
+    assert left <= {"failures", "w.sock", "agent.sqlite", "agent.sqlite-wal",
+                    "agent.sqlite-shm"}, left
+
+
+def test_a_run_that_writes_to_the_host_is_noticed(home):
+    """The test above can fail."""
+    needs_fuse()
+    if os.geteuid() != 0 or not shutil.which("strace"):
+        skip("this needs root and strace")
+    run(home, Supervisor(home), 1, "vfs-only", None,
+        "touch /tmp/skep-elsewhere || true",
+        under=("unshare", "-m", "sh", "-c", READ_ONLY, "sh", str(home.path)))
+    assert "EROFS" in (home.path / "failures").read_text(errors="replace")
