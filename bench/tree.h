@@ -58,6 +58,9 @@ struct tree_side {
 
 int tree_files(const struct bench_run *r); /* in a tree at the start */
 
+/* Makes a source tree, the same every time, in an empty directory. */
+int tree_make(const char *dir, int files, struct err *e);
+
 /* Makes s (name and dir are set) a side that is AgentFS's SDK, filled already.
  * ERR_UNSUPPORTED says what is missing. */
 int tree_agentfs(struct tree_side *s, int files, struct err *e);
