@@ -136,3 +136,55 @@ int db_check(const char *path, struct db_health *out, struct arena *a,
 	buf_fini(&uri);
 	return rc == SQLITE_OK ? 0 : -1;
 }
+
+#define TABLES                                                     \
+	"SELECT name FROM sqlite_master WHERE type = 'table' AND " \
+	"sql NOT LIKE 'CREATE VIRTUAL%'"
+
+static int check_table(sqlite3 *conn, const char *table, struct buf *said)
+{
+	char *check = sqlite3_mprintf("PRAGMA integrity_check(%Q)", table);
+	char *keys = sqlite3_mprintf(
+		"SELECT 'a row of ' || \"table\" || ' has no ' || parent "
+		"FROM pragma_foreign_key_check(%Q) LIMIT 5",
+		table);
+	int rc = ask(conn, check, "ok", said) || ask(conn, keys, "", said);
+
+	sqlite3_free(check);
+	sqlite3_free(keys);
+	return rc;
+}
+
+static void check_tables(sqlite3 *conn, struct buf *said)
+{
+	struct buf names = BUF_MAX(1 << 20);
+	char *rest = NULL;
+
+	/* names first: the list must not be read while they are checked */
+	if (ask(conn, TABLES, "", &names)) {
+		buf_adds(said, names.p);
+	} else {
+		for (char *name = strtok_r(names.p, ";", &rest); name;
+		     name = strtok_r(NULL, ";", &rest))
+			if (check_table(conn, name + (*name == ' '), said))
+				break;
+	}
+	buf_fini(&names);
+}
+
+int db_check_live(const char *path, const char **problem, struct arena *a,
+		  struct err *e)
+{
+	struct buf said = BUF_MAX(PROBLEMS_MAX);
+	struct sql *db;
+
+	*problem = NULL;
+	if (sql_open(&db, path, NULL, SQL_READONLY, e))
+		return -1;
+	check_tables(db->conn, &said);
+	sql_close(db);
+	if (said.n || said.over)
+		*problem = arena_text(a, said.p);
+	buf_fini(&said);
+	return 0;
+}

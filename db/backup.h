@@ -28,4 +28,9 @@ struct db_health {
 int db_check(const char *path, struct db_health *out, struct arena *a,
 	     struct err *e);
 
+/* The same for a file that is in use, table by table: each is read as of a
+ * moment of its own. *problem is NULL if it is whole, else in the arena. */
+int db_check_live(const char *path, const char **problem, struct arena *a,
+		  struct err *e);
+
 #endif

@@ -294,8 +294,7 @@ static int revive_control(struct job *j, const struct manifest *m,
 	     sql_exec(j->db, Q_SUPERVISOR_NONE, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_LEASE_NONE, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_HANDOFF_CLEAR, NULL, e) < 0 ||
-	     sql_exec(j->db, Q_BACKUP_RUN_ENDED,
-		      &(struct backup_run_ended_in){j->now}, e) < 0 ||
+	     sql_exec(j->db, Q_BACKUP_RUN_NONE, NULL, e) < 0 ||
 	     revive_rows(j, e) || requeue_rest(j, e) || hold_deliveries(j, e) ||
 	     control_audit(j->db, NULL, "backup.restore", m->head.id, detail.p,
 			   e);

@@ -139,3 +139,22 @@ void workdir_close(struct workdir *w)
 	close(w->lock);
 	w->lock = -1;
 }
+
+bool workdir_is_stale(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st))
+		return false;
+	fd = S_ISDIR(st.st_mode) ? take_mark(path, 0)
+				 : open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (!S_ISDIR(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return false;
+	}
+	close(fd);
+	return true;
+}

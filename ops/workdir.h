@@ -29,6 +29,9 @@ void workdir_close(struct workdir *w); /* removes it, unless it was kept */
 int workdir_stale(const char *parent, const char *prefix, bool remove,
 		  struct err *e);
 
+/* Whether the directory, or the locked file, is one of a dead owner. */
+bool workdir_is_stale(const char *path);
+
 /* A path in it, good until the next call of the same thread. */
 const char *workdir_path(const struct workdir *w, const char *below);
 

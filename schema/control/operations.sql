@@ -40,10 +40,9 @@ UPDATE supervisor SET pid = 0;
 -- query lease_none
 DELETE FROM lease;
 
--- query backup_run_ended (now time)
-UPDATE backup_run SET state = 'failed', ended_at = :now,
-  problem = 'this home was restored from it, or from one made meanwhile'
- WHERE state = 'running';
+-- query backup_run_none
+-- Those that were being made, the one that is being restored among them.
+DELETE FROM backup_run WHERE state = 'running';
 
 -- query run_open (agent text) -> (id text, session text, state text, attempt i64)
 -- Runs of an agent that are not over.
@@ -70,3 +69,14 @@ DELETE FROM run WHERE id IN
 UPDATE delivery SET state = 'unknown', is_head = 0, lease_until = NULL,
        detail = 'it waited when the backup was made that this home is restored from'
  WHERE state IN ('pending','sending');
+
+-- query lease_list -> lease_row
+SELECT name, holder, epoch, taken_at, expires_at FROM lease ORDER BY name;
+
+-- query lease_drop (name text, now time)
+DELETE FROM lease WHERE name = :name AND expires_at < :now;
+
+-- query newest_row -> (at time)
+-- The latest moment that the database knows of.
+SELECT max(coalesce((SELECT max(at) FROM host_event), 0),
+           coalesce((SELECT at FROM audit ORDER BY id DESC LIMIT 1), 0)) AS at;

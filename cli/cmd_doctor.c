@@ -1,0 +1,174 @@
+#include "cli/ops_cli.h"
+
+#include "base/file.h"
+#include "ops/doctor.h"
+#include "schema/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct patient {
+	struct cli *cli;
+	struct found {
+		enum finding_code code;
+		struct finding f;
+	} * all;
+	int n, cap;
+};
+
+static void found(void *arg, enum finding_code code, struct finding *f)
+{
+	struct patient *p = arg;
+
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 64;
+		p->all = realloc(p->all, (size_t)p->cap * sizeof *p->all);
+		if (!p->all)
+			abort();
+	}
+	p->all[p->n++] = (struct found){code, *f};
+}
+
+static bool anything_to_fix(const struct patient *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (finding_fix(p->all[i].code) != FIX_NONE)
+			return true;
+	return false;
+}
+
+/* First a backup, unless there is nothing yet that could be copied. */
+static int save_first(struct cli *cli, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+	const char *made;
+
+	if (!file_exists(path.text))
+		return 0;
+	if (cli_open_control(cli, e))
+		return err_wrap(e, "no backup can be made first");
+	made = ops_backup(cli, "safety", e);
+	if (!made)
+		return -1;
+	output_note(&cli->out, "a backup was made first: %s", made);
+	return 0;
+}
+
+static int fix_all(struct patient *p, struct doctor *d, struct err *e)
+{
+	struct cli *cli = p->cli;
+
+	if (!anything_to_fix(p))
+		return 0;
+	if (!cli_flag(cli, "dangerously-skip-backup") && save_first(cli, e))
+		return -1;
+	for (int i = 0; i < p->n; i++) {
+		struct found *x = &p->all[i];
+		struct err why;
+
+		if (finding_fix(x->code) == FIX_NONE)
+			continue;
+		x->f.fixed = doctor_fix(d, x->code, &x->f, &why)
+				     ? arena_text(&cli->arena, why.text)
+				     : "yes";
+	}
+	return cli->control ? ops_audit(cli, "doctor.fix", NULL, NULL, e) : 0;
+}
+
+static enum output_style style_of(enum severity s)
+{
+	return s == SEVERITY_error     ? STYLE_BAD
+	       : s == SEVERITY_warning ? STYLE_HEAD
+				       : STYLE_DIM;
+}
+
+static void print(const struct patient *p)
+{
+	struct output *o = &p->cli->out;
+
+	for (int i = 0; i < p->n; i++) {
+		const struct finding *f = &p->all[i].f;
+		enum severity s = finding_severity(p->all[i].code);
+
+		if (o->json) {
+			output_object(o, &finding_shape, f);
+			continue;
+		}
+		output_note(o, "%s%s%s  %s: %s", output_style(o, style_of(s)),
+			    f->severity, output_style(o, STYLE_PLAIN),
+			    f->subject, f->what);
+		output_note(o, "    why: %s", f->why);
+		output_note(o, "    %s: %s", f->fixable ? "--fix" : "you",
+			    f->fix);
+		if (f->fixed)
+			output_note(o, "    fixed: %s", f->fixed);
+	}
+}
+
+/* What is left, by the worst of it. */
+static int judge(const struct patient *p, struct err *e)
+{
+	int count[3] = {0};
+
+	for (int i = 0; i < p->n; i++)
+		if (!p->all[i].f.fixed || strcmp(p->all[i].f.fixed, "yes") != 0)
+			count[finding_severity(p->all[i].code)]++;
+	if (count[SEVERITY_error])
+		return err_set(e, ERR_CORRUPT, "%d errors, %d warnings",
+			       count[SEVERITY_error], count[SEVERITY_warning]);
+	if (count[SEVERITY_warning])
+		return err_set(e, ERR_FAILED, "%d warnings, no errors",
+			       count[SEVERITY_warning]);
+	output_note(&p->cli->out, "no errors, no warnings, %d hints",
+		    count[SEVERITY_info]);
+	return 0;
+}
+
+static int doctor(struct cli *cli, struct err *e)
+{
+	struct patient p = {.cli = cli};
+	struct ops_bar bar;
+	struct doctor d = {.home = &cli->home,
+			   .quick = cli_flag(cli, "quick"),
+			   .found = found,
+			   .arg = &p};
+	int rc = 0;
+
+	if (!file_exists(cli->home.root))
+		return err_set(e, ERR_NOTFOUND, "there is no skep home at %s",
+			       cli->home.root);
+	d.tell = ops_bar(&bar, cli, "looking at databases");
+	doctor_look(&d);
+	ops_bar_end(&bar);
+	if (cli_flag(cli, "fix"))
+		rc = fix_all(&p, &d, e);
+	print(&p);
+	if (!rc)
+		rc = judge(&p, e);
+	doctor_fini(&d);
+	free(p.all);
+	return rc;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.help = "look the home over: what is wrong, why it matters, what helps",
+	.about =
+		"Looks at the configuration, rights of files, locks and their "
+		"owners, mounts, sockets and\nprocesses that were left, the "
+		"registry against the files, schemas, integrity, logs and "
+		"their\nreaders, the disk, the clock and what this machine can "
+		"do. It changes nothing without --fix;\nwith it, it makes a "
+		"backup and then does what it says for each finding.\n"
+		"The exit status is 0 without errors and warnings, 1 with "
+		"warnings, 65 with errors.",
+	.needs = NEEDS_HOME,
+	.options =
+		(const struct option_spec[]){
+			{"fix", NULL, "mend what can be mended", OPTION_FLAG},
+			{"quick", NULL, "no integrity checks", OPTION_FLAG},
+			{"dangerously-skip-backup", NULL,
+			 "with --fix: make no backup first", OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = doctor,
+};

@@ -1,0 +1,90 @@
+#include "ops/doctor.h"
+
+#include "base/file.h"
+#include "schema/control.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+SHAPE_DEFINE(finding, FINDING_SHAPE);
+
+static const struct {
+	const char *name;
+	const char *word; /* its severity */
+	enum severity severity;
+	enum fix fix;
+	const char *why, *how;
+} table[FINDING_COUNT] = {
+#define FINDING(name, severity, fix, why, how)                         \
+	[FINDING_##name] = {#name,     #severity, SEVERITY_##severity, \
+			    FIX_##fix, why,       how},
+#include "ops/doctor.def"
+#undef FINDING
+};
+
+enum severity finding_severity(enum finding_code code)
+{
+	return table[code].severity;
+}
+
+enum fix finding_fix(enum finding_code code)
+{
+	return table[code].fix;
+}
+
+void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
+		const char *fmt, ...)
+{
+	struct finding f = {.severity = table[code].word,
+			    .finding = table[code].name,
+			    .subject = arena_text(&d->arena, subject),
+			    .why = table[code].why,
+			    .fix = table[code].how,
+			    .fixable = table[code].fix != FIX_NONE};
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	f.what = arena_text(&d->arena, text);
+	d->found(d->arg, code, &f);
+}
+
+static void open_control(struct doctor *d)
+{
+	struct home_path path = home_path(d->home, HOME_CONTROL_DB);
+	struct supervisor_row row;
+	struct arena a = {0};
+	struct err e;
+
+	if (!file_exists(path.text)) {
+		doctor_say(d, FINDING_control_missing, path.text,
+			   "it is not there");
+		return;
+	}
+	if (sql_open(&d->control, path.text, control_schema.queries,
+		     SQL_READONLY, &e)) {
+		d->control = NULL;
+		return; /* the databases are looked at below, and tell why */
+	}
+	d->supervised = control_supervisor(d->control, &row, &a, &e) > 0;
+	arena_fini(&a);
+}
+
+void doctor_look(struct doctor *d)
+{
+	open_control(d);
+	doctor_files(d);
+	doctor_host(d);
+	if (d->control)
+		doctor_rows(d);
+	doctor_databases(d);
+}
+
+void doctor_fini(struct doctor *d)
+{
+	sql_close(d->control);
+	d->control = NULL;
+	arena_fini(&d->arena);
+}

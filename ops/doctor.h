@@ -1,0 +1,79 @@
+#ifndef OPS_DOCTOR_H
+#define OPS_DOCTOR_H
+
+#include "base/home.h"
+#include "base/shape.h"
+#include "db/sql.h"
+#include "ops/tell.h"
+
+/*
+ * Looking a home over. Every check reads only, and tells what it finds by the
+ * table doctor.def: what it is, why it matters, what can be done. A home that
+ * is broken in whatever way is no error of the doctor's.
+ */
+enum finding_code {
+#define FINDING(name, severity, fix, why, how) FINDING_##name,
+#include "ops/doctor.def"
+#undef FINDING
+	FINDING_COUNT
+};
+
+enum severity { SEVERITY_info, SEVERITY_warning, SEVERITY_error };
+
+enum fix {
+	FIX_NONE,
+	FIX_MODE,
+	FIX_REMOVE,
+	FIX_OWNER,
+	FIX_LEASE,
+	FIX_UNMOUNT,
+	FIX_KILL,
+	FIX_FORWARD,
+	FIX_REGISTER,
+	FIX_CHECKPOINT
+};
+
+#define FINDING_SHAPE(F, S)                                        \
+	F(S, text, severity)                                       \
+	F(S, text, finding) /* its name in doctor.def */           \
+	F(S, text, subject) /* path, process, … */               \
+	F(S, text, what)    /* in words; NULL: the name says it */ \
+	F(S, text, why)                                            \
+	F(S, text, fix)                                            \
+	F(S, bool, fixable)                                        \
+	F(S, text, fixed) /* "yes", or why not; NULL: not tried */
+SHAPE_DECLARE(finding, FINDING_SHAPE);
+
+struct doctor {
+	const struct home *home;
+	struct ops_tell tell; /* databases done, of how many */
+	bool quick;           /* no integrity checks */
+	/* Called for each finding; texts are in the arena. */
+	void (*found)(void *arg, enum finding_code code, struct finding *f);
+	void *arg;
+	struct arena arena;
+	struct sql *control; /* read-only; NULL: cannot be read */
+	bool supervised;     /* a supervisor lives */
+};
+
+void doctor_look(struct doctor *d);
+void doctor_fini(struct doctor *d);
+
+enum severity finding_severity(enum finding_code code);
+enum fix finding_fix(enum finding_code code);
+
+/* Does what doctor.def says for the finding, and nothing else. ERR_BUSY where
+ * the control plane would have to be written while a supervisor lives. */
+int doctor_fix(struct doctor *d, enum finding_code code,
+	       const struct finding *f, struct err *e);
+
+/* For the checks (doctor_*.c): tells of one finding. */
+void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+void doctor_files(struct doctor *d);     /* doctor_files.c */
+void doctor_databases(struct doctor *d); /* doctor_state.c */
+void doctor_rows(struct doctor *d);      /* doctor_rows.c */
+void doctor_host(struct doctor *d);      /* doctor_host.c */
+
+#endif

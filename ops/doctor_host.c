@@ -1,0 +1,118 @@
+/* The machine: mounts and processes that nobody owns, and what it can do. */
+#include "ops/doctor.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "schema/control_queries.h"
+#include "schema/runs.h"
+#include "vfs/mount.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MARKER "SKEP_RUN_ID" /* in the environment of a run's processes */
+
+/* --- mounts ------------------------------------------------------------------ */
+
+/* A mount of ours whose server is dead: looking at it says so. */
+static void check_mounts(struct doctor *d)
+{
+	struct buf b = BUF_MAX(16u << 20);
+	struct err ignored;
+	char *rest = NULL;
+	char dir[PATH_MAX], kind[64];
+	struct stat st;
+
+	if (file_read("/proc/self/mounts", &b, &ignored)) {
+		buf_fini(&b);
+		return;
+	}
+	for (char *line = strtok_r(b.p, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest))
+		if (sscanf(line, "%*s %4095s %63s", dir, kind) == 2 &&
+		    !strcmp(kind, "fuse.skep") && stat(dir, &st) &&
+		    errno == ENOTCONN)
+			doctor_say(d, FINDING_orphan_mount, dir,
+				   "the process that served it is gone");
+	buf_fini(&b);
+}
+
+/* --- processes --------------------------------------------------------------- */
+
+/* The run is known here, and over: not another home's, and not at work. */
+static bool is_over(struct doctor *d, const char *run)
+{
+	struct run_row row;
+	struct err e;
+	int found = sql_get(d->control, Q_RUN_GET, &(struct run_get_in){run},
+			    &row, &d->arena, &e);
+
+	return found > 0 &&
+	       run_state_is_over((enum run_state)run_state_from(row.state));
+}
+
+static bool check_process(void *arg, pid_t pid)
+{
+	struct doctor *d = arg;
+	struct proc_stat st;
+	char run[64], text[32];
+
+	if (!proc_env(pid, MARKER, run, sizeof run) || proc_stat(pid, &st) ||
+	    st.state == 'Z' || st.state == 'X' || !is_over(d, run))
+		return true;
+	snprintf(text, sizeof text, "%d", (int)pid);
+	doctor_say(d, FINDING_orphan_process, text, "it belongs to %s", run);
+	return true;
+}
+
+/* --- abilities ---------------------------------------------------------------- */
+
+static bool user_namespaces(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) ? 1 : 0);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return pid > 0 && status == 0;
+}
+
+static bool own_cgroup(void)
+{
+	struct buf b = BUF_MAX(65536);
+	struct err ignored;
+	char path[PATH_MAX] = "", *line;
+
+	if (file_read("/proc/self/cgroup", &b, &ignored) == 0 &&
+	    (line = strstr(b.p, "0::/")))
+		snprintf(path, sizeof path, "/sys/fs/cgroup%.*s",
+			 (int)strcspn(line + 3, "\n"), line + 3);
+	buf_fini(&b);
+	return *path && access(path, W_OK) == 0;
+}
+
+void doctor_host(struct doctor *d)
+{
+	struct err e;
+
+	check_mounts(d);
+	if (d->control)
+		proc_each(check_process, d);
+	if (vfs_mount_check(&e))
+		doctor_say(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
+	if (!user_namespaces())
+		doctor_say(d, FINDING_no_user_ns, "namespaces",
+			   "unshare is refused");
+	if (!own_cgroup())
+		doctor_say(d, FINDING_no_cgroup, "/sys/fs/cgroup",
+			   "no cgroup can be made here");
+}

@@ -1,0 +1,74 @@
+/* What the rows of the control plane say, against what there is. */
+#include "ops/doctor.h"
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "schema/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLACK_MS 60000
+
+static void check_owner(struct doctor *d)
+{
+	struct supervisor_row row = {.pid = 0};
+	struct err e;
+	int alive = control_supervisor(d->control, &row, &d->arena, &e);
+
+	if (alive == 0 && row.pid)
+		doctor_say(d, FINDING_stale_owner, sql_path(d->control),
+			   "process %" PRId64 " is named as the supervisor, "
+			   "and is not there",
+			   row.pid);
+}
+
+static void check_leases(struct doctor *d)
+{
+	struct lease_row *rows;
+	struct err e;
+	int n = sql_collect(d->control, Q_LEASE_LIST, NULL, 1000, &rows,
+			    &d->arena, &e);
+
+	for (int i = 0; i < n; i++)
+		if (rows[i].expires_at < clock_now() - SLACK_MS)
+			doctor_say(d, FINDING_stale_lease, rows[i].name,
+				   "%s has held it", rows[i].holder);
+}
+
+static void check_clock(struct doctor *d)
+{
+	struct newest_row_row row = {.at = OPT_NONE};
+	char text[CLOCK_TEXT];
+	struct err e;
+
+	if (sql_get(d->control, Q_NEWEST_ROW, NULL, &row, NULL, &e) > 0 &&
+	    row.at != OPT_NONE && row.at > clock_now() + SLACK_MS)
+		doctor_say(d, FINDING_clock_wrong, "clock",
+			   "the newest row is of %s", clock_text(row.at, text));
+}
+
+static void check_backups(struct doctor *d)
+{
+	struct backup_run_row *rows;
+	struct err e;
+	int n = sql_collect(d->control, Q_BACKUP_RUN_LIST,
+			    &(struct backup_run_list_in){1}, 1, &rows,
+			    &d->arena, &e);
+
+	if (n == 0)
+		doctor_say(d, FINDING_backup_none, d->home->root,
+			   "no backup was ever made");
+	else if (n > 0 && !strcmp(rows[0].state, "failed"))
+		doctor_say(d, FINDING_backup_failed, rows[0].id, "%s",
+			   rows[0].problem ? rows[0].problem : "no reason");
+}
+
+void doctor_rows(struct doctor *d)
+{
+	check_owner(d);
+	check_leases(d);
+	check_clock(d);
+	check_backups(d);
+}

@@ -1,0 +1,173 @@
+/* Databases: their versions, owners, logs, readers, and whether they are whole. */
+#include "ops/doctor.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "db/backup.h"
+#include "db/migrate.h"
+#include "ops/readers.h"
+#include "schema/control.h"
+#include "schema/registry.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_BYTES (INT64_C(64) << 20)
+#define OLD_MS    600000
+
+static void check_log(struct doctor *d, const char *path)
+{
+	char wal[PATH_MAX + 8], text[TEXT_HUMAN];
+	struct arena a = {0};
+	struct reader *rows;
+	int n = readers_of(path, &rows, &a);
+
+	snprintf(wal, sizeof wal, "%s-wal", path);
+	if (file_size(wal) > LOG_BYTES)
+		doctor_say(d, FINDING_log_large, path, "its log has %s",
+			   text_human_bytes(file_size(wal), text));
+	for (int i = 0; i < n; i++)
+		if (rows[i].age_ms > OLD_MS && file_size(wal) > LOG_BYTES)
+			doctor_say(d, FINDING_reader_long, path,
+				   "%s (process %" PRId64 ") reads it",
+				   rows[i].program, rows[i].pid);
+	arena_fini(&a);
+}
+
+/* False if it is of no use to look further. */
+static bool check_version(struct doctor *d, const char *path,
+			  const struct db_schema *s)
+{
+	int version = db_peek_version(path);
+
+	if (version > s->version)
+		doctor_say(d, FINDING_schema_newer, path,
+			   "it has version %d, this skep knows %d", version,
+			   s->version);
+	else if (version < 0)
+		doctor_say(d, FINDING_unreadable, path,
+			   "it is no SQLite database");
+	else if (version < s->version)
+		doctor_say(d, FINDING_schema_older, path,
+			   "it has version %d, this skep makes %d", version,
+			   s->version);
+	return version >= 0 && version <= s->version;
+}
+
+/* Table by table, so that no reader is there for long. */
+static void check_whole(struct doctor *d, const char *path)
+{
+	struct arena a = {0};
+	const char *problem = NULL;
+	struct err e;
+
+	if (d->quick)
+		return;
+	if (db_check_live(path, &problem, &a, &e))
+		doctor_say(d, FINDING_unreadable, path, "%s", e.text);
+	else if (problem)
+		doctor_say(d, FINDING_damaged, path, "%s", problem);
+	arena_fini(&a);
+}
+
+/* --- agents ---------------------------------------------------------------- */
+
+static void check_owner(struct doctor *d, const struct agent_database_row *row)
+{
+	struct agent_file f;
+	struct err e;
+
+	if (db_peek_version(row->path) < agent_schema.version)
+		return; /* opening it would change it */
+	if (registry_open(row, SQL_READONLY, &f, &e) == 0)
+		agent_file_close(&f);
+	else if (e.code == ERR_CONFLICT || e.code == ERR_STALE)
+		doctor_say(d, FINDING_file_foreign, row->path, "%s", e.text);
+	else
+		doctor_say(d, FINDING_unreadable, row->path, "%s", e.text);
+}
+
+static void check_agent(struct doctor *d, const struct agent_database_row *row)
+{
+	if (!file_exists(row->path)) {
+		doctor_say(d, FINDING_file_missing, row->path,
+			   "the file of agent '%s' is not there", row->agent);
+		return;
+	}
+	if (!check_version(d, row->path, &agent_schema))
+		return;
+	check_owner(d, row);
+	check_log(d, row->path);
+	check_whole(d, row->path);
+}
+
+static int by_agent(const void *a, const void *b)
+{
+	const struct agent_database_row *x = a, *y = b;
+
+	return strcmp(x->agent, y->agent);
+}
+
+/* Nearly always the row of the agent whose directory it is in. */
+static bool is_known(const struct agent_database_row *rows, int n,
+		     const char *agent, const char *path)
+{
+	struct agent_database_row key = {.agent = agent};
+	const struct agent_database_row *at = bsearch(&key, rows, (size_t)n,
+						      sizeof *rows, by_agent);
+
+	if (at && !strcmp(at->path, path))
+		return true;
+	for (int i = 0; i < n; i++)
+		if (!strcmp(rows[i].path, path))
+			return true;
+	return false;
+}
+
+static void check_strays(struct doctor *d,
+			 const struct agent_database_row *rows, int n)
+{
+	struct home_path dir = home_path(d->home, HOME_AGENTS);
+	DIR *all = opendir(dir.text);
+	const struct dirent *en;
+	char path[PATH_MAX + 300];
+
+	while (all && (en = readdir(all))) {
+		snprintf(path, sizeof path, "%s/%s/agent.sqlite", dir.text,
+			 en->d_name);
+		if (en->d_name[0] != '.' && file_exists(path) &&
+		    !is_known(rows, n, en->d_name, path))
+			doctor_say(d, FINDING_file_unknown, path,
+				   "no row of the registry names it");
+	}
+	if (all)
+		closedir(all);
+}
+
+void doctor_databases(struct doctor *d)
+{
+	struct home_path control = home_path(d->home, HOME_CONTROL_DB);
+	struct agent_database_row *rows = NULL;
+	struct arena a = {0};
+	struct err e;
+	int n = 0;
+
+	if (file_exists(control.text) &&
+	    check_version(d, control.text, &control_schema)) {
+		check_log(d, control.text);
+		check_whole(d, control.text);
+	}
+	if (d->control)
+		n = sql_collect(d->control, Q_AGENT_DATABASE_LIST, NULL,
+				1 << 20, &rows, &a, &e);
+	for (int i = 0; i < n; i++) {
+		check_agent(d, &rows[i]);
+		ops_tell(&d->tell, i + 1, n);
+	}
+	if (d->control && n >= 0)
+		check_strays(d, rows, n);
+	arena_fini(&a);
+}
