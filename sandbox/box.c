@@ -51,6 +51,28 @@ static void hide_all(struct files *f, const struct box_plan *p,
 	}
 }
 
+static int open_seen(const struct box *b, const char *path)
+{
+	char below[4200];
+
+	if (b->space.mnt < 0)
+		return open(path, O_PATH | O_CLOEXEC);
+	snprintf(below, sizeof below, ".%s", path);
+	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
+}
+
+static int allow_shown(struct files *f, const struct box *b, const char *path,
+		       struct err *e)
+{
+	int fd = open_seen(b, path), rc;
+
+	if (fd < 0)
+		return 0;
+	rc = files_allow_fd(f, fd, FILES_READ, e);
+	close(fd);
+	return rc;
+}
+
 /* The workspace lies in what is hidden, as a rule: a rule of its own. */
 static int allow_all(struct files *f, const struct box_plan *p,
 		     const struct box *b, struct err *e)
@@ -62,24 +84,14 @@ static int allow_all(struct files *f, const struct box_plan *p,
 	rc = files_allow_spec(f, p->spec, e);
 	if (rc == 0 && b->workspace >= 0)
 		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
+	for (int i = 0; rc == 0 && i < p->shown.n; i++)
+		rc = allow_shown(f, b, p->shown.path[i], e);
 	if (rc == 0 && b->space.tmp >= 0)
 		rc = files_allow_fd(f, b->space.tmp, FILES_WRITE, e);
 	if (rc == 0 && b->space.shm >= 0)
 		rc = files_allow_fd(f, b->space.shm, FILES_WRITE, e);
 	f->nhidden = 0;
 	return rc;
-}
-
-static int open_workspace(struct box *b, const struct box_plan *p)
-{
-	char path[4200];
-
-	if (!p->workspace)
-		return -1;
-	if (b->space.mnt < 0)
-		return open(p->workspace, O_PATH | O_CLOEXEC);
-	snprintf(path, sizeof path, ".%s", p->workspace);
-	return openat(b->space.root, path, O_PATH | O_CLOEXEC);
 }
 
 static int make_files(struct box *b, const struct box_plan *p, struct err *e)
@@ -120,6 +132,8 @@ static void make_space(struct box *b, const struct box_plan *p)
 	s.nwritten = s.nkept;
 	for (int i = 0; i < spec->read.n; i++)
 		s.kept[s.nkept++] = spec->read.path[i];
+	for (int i = 0; i < p->shown.n; i++)
+		s.kept[s.nkept++] = p->shown.path[i];
 	(void)space_make(&b->space, &s, &without);
 }
 
@@ -164,7 +178,8 @@ int box_self(const struct box_plan *p, struct err *e)
 	struct box b = {.space = NO_SPACE, .workspace = -1};
 	int rc;
 
-	b.workspace = open_workspace(&b, p);
+	if (p->workspace)
+		b.workspace = open_seen(&b, p->workspace);
 	rc = restrict_files(&plan, &b, e) || restrict_calls(e) ? -1 : 0;
 	box_drop(&b);
 	return rc;
@@ -177,7 +192,8 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 			  .limits = p->spec->limits,
 			  .workspace = -1};
 	make_space(b, p);
-	b->workspace = open_workspace(b, p);
+	if (p->workspace)
+		b->workspace = open_seen(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, e) ||
 	    restrict_files(p, b, e) || restrict_calls(e)) {
 		box_drop(b);

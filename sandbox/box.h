@@ -16,6 +16,7 @@ struct box_plan {
 	const struct sandbox_spec *spec; /* borrowed, as all texts are */
 	struct space_plan space;         /* without kept and limits */
 	const char *workspace;           /* as commands see it */
+	struct sandbox_paths shown;      /* read even if they are hidden */
 	const char *home;                /* $HOME of the commands, or NULL */
 	const char *own;                 /* directory of the agent's file */
 };

@@ -12,7 +12,7 @@
  * much as was asked for. They are made by a process that ends as soon as
  * somebody else holds them.
  */
-#define SPACE_KEPT (SANDBOX_PATHS * 2 + 4)
+#define SPACE_KEPT (SANDBOX_PATHS * 3 + 4)
 
 struct space_plan {
 	int user, mnt, root;          /* entered first, -1: ours */

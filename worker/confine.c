@@ -78,6 +78,25 @@ static struct box_plan plan_of(struct run *r)
 	};
 }
 
+/* Attachments lie in skep's home; a run is shown those that its prompt names. */
+static void show_media(struct run *r, struct sandbox_paths *shown)
+{
+	const char *home = r->start->home, *at = r->start->prompt;
+	char *dir;
+
+	if (!home)
+		return;
+	dir = arena_printf(&r->arena, "%s/run/media/", home);
+	while (shown->n < SANDBOX_PATHS && (at = strstr(at, dir))) {
+		size_t n = strcspn(at, "]\"' \t\r\n");
+		const char *path = arena_textn(&r->arena, at, n);
+
+		if (!strstr(path, "/../"))
+			shown->path[shown->n++] = path;
+		at += n;
+	}
+}
+
 int confine_run(struct run *r, struct err *e)
 {
 	struct box_plan p;
@@ -107,6 +126,7 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.mnt = w->ns.mnt;
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
+	show_media(r, &p.shown);
 	r->box = arena_alloc(&r->arena, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {
 		r->box = NULL;
