@@ -71,8 +71,10 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 	int found;
 
 	safe_name(m->name, name);
-	snprintf(sub, sizeof sub, "%s/%.16s", dir, m->sha256);
-	*path = arena_printf(a, "%s/%s", sub, name);
+	snprintf(sub, sizeof sub, "%s/%s", dir, m->owner);
+	*path = m->idx ? arena_printf(a, "%s/%lld-%s", sub, (long long)m->idx,
+				      name)
+		       : arena_printf(a, "%s/%s", sub, name);
 	if (file_exists(*path)) { /* the sweep sees that it is in use */
 		utimensat(AT_FDCWD, *path, now, 0);
 		return 0;

@@ -18,7 +18,7 @@
 int blob_put(struct sql *db, const char *mime, struct blob bytes, struct id *id,
 	     struct err *e);
 
-/* Makes DIR/<16 digits of the hash>/<name>, or finds it, and gives its path. */
+/* Makes DIR/<the message's id>/<name>, or finds it, and gives its path. */
 int blob_materialise(struct sql *db, const struct media_use_row *m,
 		     const char *dir, const char **path, struct arena *a,
 		     struct err *e);

@@ -74,7 +74,7 @@ static const char *make_options(struct taking *t)
 		 "\"reply_to\":",
 		 t->row.channel, t->conversation.id);
 	json_add_string(&b, t->row.external_id, strlen(t->row.external_id));
-	buf_adds(&b, "}}");
+	buf_addf(&b, "},\"media\":\"%s\"}", t->row.id);
 	out = arena_text(&t->arena, b.p);
 	buf_fini(&b);
 	return out;

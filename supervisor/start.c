@@ -28,6 +28,7 @@ struct claim {
 	const char *config;
 	const char *artifacts; /* what it has to leave behind, or NULL */
 	const char *reply;     /* where its answer goes, or NULL */
+	const char *media; /* the message whose attachments it has, or NULL */
 	const char *workspace;
 	const char *sandbox;
 	struct sandbox_spec spec;
@@ -81,6 +82,9 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	json_add(&b, config);
 	c->config = arena_text(&c->arena, b.p);
 	c->reply = text_of(c, cJSON_GetObjectItem(options, "reply"));
+	c->media = arena_text(&c->arena, json_text(options, "media", ""));
+	if (!id_is(ID_INBOUND, c->media))
+		c->media = NULL;
 	cJSON_Delete(options);
 	cJSON_Delete(config);
 	if (buf_ok(&b, "the driver's configuration", e)) {
@@ -98,13 +102,31 @@ static void make_contract(struct claim *c, const cJSON *spec)
 		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
 }
 
+/* The files that were made of the message's attachments are the run's own. */
+static void add_media(struct claim *c, cJSON *spec)
+{
+	cJSON *paths = cJSON_GetObjectItemCaseSensitive(spec, "paths");
+	cJSON *write = cJSON_GetObjectItemCaseSensitive(paths, "write");
+	struct home_path dir;
+
+	if (!c->media)
+		return;
+	dir = home_join(&c->sup->home, HOME_MEDIA, c->media);
+	if (!paths)
+		paths = cJSON_AddObjectToObject(spec, "paths");
+	if (!write)
+		write = cJSON_AddArrayToObject(paths, "write");
+	cJSON_AddItemToArray(write, cJSON_CreateString(dir.text));
+}
+
 /* What the definition says of it, as it stands; an agent that says nothing has
  * the defaults. */
-static int make_sandbox(struct claim *c, const cJSON *spec, struct err *e)
+static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 {
 	struct buf b = BUF_MAX(65536);
 	int rc;
 
+	add_media(c, spec);
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
 	c->sandbox = rc ? NULL : arena_text(&c->arena, b.p);

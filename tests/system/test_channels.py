@@ -227,7 +227,7 @@ def test_a_message_becomes_a_turn_and_the_reply_goes_back(home):
     assert (d["body"]["text"], d["reply_to"]) == ("hello", "m1")
     assert r.log[0][2]["conversation"] == "ann"
     row = h.call("GET", "/v1/inbound/" + got["id"])
-    assert h.get(row["run"])["state"] == "succeeded"
+    h.until(row["run"], "succeeded")
     assert len(h.call("GET", "/v1/runs?agent=echo")["items"]) == 1
     # the session's last route takes what has no target
     h.script("echo", {"outbox": {"key": "later", "target": {},
