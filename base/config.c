@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CONFIG_MAX_BYTES (1u << 20)
 
@@ -211,10 +212,11 @@ int config_parse(struct config *c, const char *what, const char *text, size_t n,
 int config_load(struct config *c, const char *path, struct err *e)
 {
 	struct buf text = BUF_MAX(CONFIG_MAX_BYTES);
+	struct stat st;
 	int rc = 0;
 
 	config_defaults(c);
-	if (!file_exists(path))
+	if (!file_exists(path) && lstat(path, &st)) /* a link is not nothing */
 		return 0;
 	c->from_file = true;
 	if (file_read(path, &text, e)) {

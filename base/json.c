@@ -167,6 +167,11 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 	const char *end = NULL, *bad = bad_byte(text, n);
 	cJSON *v;
 
+	/* cJSON would pass over it, SQLite would not */
+	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+		return refuse(what, text, text,
+			      "a byte order mark: leave it out", e);
+
 	if (bad)
 		return refuse(what, text, bad,
 			      !*bad ? "a NUL byte"

@@ -9,7 +9,7 @@ static int add_text(cJSON *def, const char *name, const char *text,
 		    struct err *e)
 {
 	if (!text_is_utf8(text, strlen(text)))
-		return err_set(e, ERR_USAGE, "--%s: not valid UTF-8", name);
+		return err_set(e, ERR_USAGE, "%s is not valid UTF-8", name);
 	cJSON_DeleteItemFromObjectCaseSensitive(def, name);
 	cJSON_AddStringToObject(def, name, text);
 	return 0;

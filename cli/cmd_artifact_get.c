@@ -1,9 +1,8 @@
 #include "cli/artifact_args.h"
 
+#include "base/newfile.h"
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,27 +32,15 @@ static int to_terminal(struct cli *cli, const char *aid, struct err *e)
 	return got;
 }
 
-/* Beside the place first: what carries the name has been checked. */
 static int to_file(struct cli *cli, const char *aid, const char *path,
 		   struct err *e)
 {
-	const char *tmp = arena_printf(&cli->arena, "%s.new.%d", path,
-				       (int)getpid());
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int rc;
+	struct newfile f;
 
-	if (fd < 0)
-		return err_errno_set(e, "%s", tmp);
-	rc = artifact_get_fd(cli->agent.db, aid, fd, path, e);
-	if (!rc && fsync(fd))
-		rc = err_errno_set(e, "%s", path);
-	if (close(fd) && !rc)
-		rc = err_errno_set(e, "%s", path);
-	if (!rc && rename(tmp, path))
-		rc = err_errno_set(e, "%s", path);
-	if (rc)
-		unlink(tmp);
-	return rc;
+	if (newfile_open(&f, path, 0600, e))
+		return -1;
+	return newfile_end(
+		&f, artifact_get_fd(cli->agent.db, aid, f.fd, path, e), e);
 }
 
 static int get(struct cli *cli, struct err *e)

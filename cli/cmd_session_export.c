@@ -1,10 +1,9 @@
 #include "cli/cli.h"
 
-#include "base/file.h"
+#include "base/newfile.h"
 #include "schema/exchange.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,27 +38,20 @@ static int export_to(struct cli *cli, struct sink *s, struct err *e)
 	return rc;
 }
 
-/* Beside the place first, then renamed: a file that is there is whole. */
 static int export_file(struct cli *cli, const char *path, struct err *e)
 {
-	const char *tmp = arena_printf(&cli->arena, "%s.new.%d", path,
-				       (int)getpid());
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct sink s = {.to = fd < 0 ? NULL : fdopen(fd, "w"), .name = path};
+	struct sink s = {.name = path};
+	struct newfile f;
 	int rc;
 
-	if (!s.to)
-		return err_errno_set(e, "%s", tmp);
-	rc = export_to(cli, &s, e);
-	if (!rc && (fflush(s.to) || fsync(fd)))
+	if (newfile_open(&f, path, 0600, e))
+		return -1;
+	s.to = fdopen(dup(f.fd), "w");
+	rc = s.to ? export_to(cli, &s, e) : err_errno_set(e, "%s", path);
+	if (s.to && fclose(s.to) && rc == 0)
 		rc = err_errno_set(e, "%s", path);
-	if (fclose(s.to) && !rc)
-		rc = err_errno_set(e, "%s", path);
-	if (!rc && rename(tmp, path))
-		rc = err_errno_set(e, "%s", path);
-	if (rc)
-		unlink(tmp);
-	else
+	rc = newfile_end(&f, rc, e);
+	if (rc == 0)
 		output_note(&cli->out, "%s: %lld events", path,
 			    (long long)s.lines - 1);
 	return rc;

@@ -31,8 +31,7 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 
 	while ((c = getc(s->from)) != EOF && c != '\n') {
 		if (used == EXCHANGE_LINE_MAX)
-			return err_set(e, ERR_TOOBIG,
-				       "%s: a line is over %u bytes", s->name,
+			return err_set(e, ERR_TOOBIG, "a line is over %u bytes",
 				       EXCHANGE_LINE_MAX);
 		if (used == s->cap) {
 			s->cap = s->cap ? s->cap * 2 : 4096;
@@ -43,7 +42,7 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 		s->line[used++] = (char)c;
 	}
 	if (ferror(s->from))
-		return err_errno_set(e, "%s", s->name);
+		return err_errno_set(e, "it cannot be read");
 	s->bytes += (int64_t)used + 1;
 	progress_at(&s->progress, s->bytes);
 	*text = s->line ? s->line : "";

@@ -140,6 +140,9 @@ static int state_stats(struct cli *cli, struct err *e)
 		progress_at(&p, i + 1);
 	}
 	progress_end(&p);
+	if (only && count == 1 + cli->supervised)
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no database of an agent '%s'", only);
 	t = table_new(&cli->out, &stats_shape,
 		      "database process agent bytes wal_bytes free_bytes "
 		      "schema_version journal_mode synchronous busy_timeout "

@@ -21,8 +21,11 @@ static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 	int rc = -1;
 
 	p.seq = json_i64(v, "seq", 0);
-	if (v && near_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"), &p.v,
-			    &p.dim, &a, e) == 0)
+	if (v && p.seq < 1)
+		err_set(e, ERR_INVALID,
+			"\"seq\" says which event it is, from 1");
+	else if (v && near_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"),
+				 &p.v, &p.dim, &a, e) == 0)
 		rc = near_put(&cli->agent, &p, e);
 	cJSON_Delete(v);
 	arena_fini(&a);

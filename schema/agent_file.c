@@ -1,5 +1,6 @@
 #include "schema/agent_file.h"
 
+#include "base/file.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -55,6 +56,13 @@ int agent_file_open(struct agent_file *f, const char *path, const char *agent,
 		    unsigned flags, struct err *e)
 {
 	*f = (struct agent_file){0};
+	/* SQLite takes an empty file for a new database; but whoever does not
+	 * want one made expects data in it */
+	if (!(flags & SQL_CREATE) && file_size(path) == 0)
+		return err_set(e, ERR_CORRUPT,
+			       "%s is empty: its content is lost, bring it "
+			       "back from a backup",
+			       path);
 	if (db_open(&f->db, path, &agent_schema, flags, e))
 		return -1;
 	if (claim(f, agent, flags, e)) {

@@ -86,6 +86,11 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 			       "there is no skep home at %s yet: 'skep agent "
 			       "add' or 'skep up' makes one",
 			       home->root);
+	if (!(flags & SQL_CREATE) && file_size(path.text) == 0)
+		return err_set(e, ERR_CORRUPT,
+			       "%s is empty: if there was data, bring it back "
+			       "from a backup; else 'skep up' makes it anew",
+			       path.text);
 	return db_open(out, path.text, &schema, flags | SQL_FULL, e);
 }
 

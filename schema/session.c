@@ -199,12 +199,19 @@ static int patch_member(struct session_row *row, const cJSON *v, struct err *e)
 		*at = cJSON_IsNull(v) ? NULL : v->valuestring;
 		return 0;
 	}
-	if (!strcmp(v->string, "ephemeral") && cJSON_IsBool(v)) {
+	if (!strcmp(v->string, "ephemeral")) {
 		row->is_ephemeral = cJSON_IsTrue(v);
-		return 0;
+		return cJSON_IsBool(v)
+			       ? 0
+			       : err_set(e, ERR_INVALID,
+					 "session patch: ephemeral must be "
+					 "true or false");
 	}
-	if (!strcmp(v->string, "meta") && cJSON_IsObject(v))
-		return 0; /* merged by SQLite, which keeps numbers as they are */
+	if (!strcmp(v->string, "meta")) /* SQLite merges it */
+		return cJSON_IsObject(v) ? 0
+					 : err_set(e, ERR_INVALID,
+						   "session patch: meta must "
+						   "be an object");
 	return err_set(e, ERR_INVALID,
 		       "session patch: '%s' is not a member that can be set "
 		       "(status, kind, title, model, source, parent, "

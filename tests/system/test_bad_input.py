@@ -1,8 +1,10 @@
 """Whatever comes from outside: a clear error that names the thing, the right
 exit status, and nothing changed."""
 import os
+import pathlib
 import shutil
 import sqlite3
+import stat
 import subprocess
 
 import lib
@@ -83,6 +85,9 @@ def test_a_file_that_is_no_database_is_named(home):
                          b"of one hundred bytes, which is what is looked at..")
         said = unchanged(home, 65, *command)
         assert str(path) in said
+        path.write_bytes(b"")
+        said = unchanged(home, 65, *command)
+        assert str(path) in said and "empty" in said
         path.write_bytes(kept)
         home.skep(*command)
 
@@ -207,6 +212,32 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
     assert home.skep("artifact", "ls", "--json").lines == []
     home.skep("session", "append", "s", "there is room again")
     home.integrity()
+
+
+def test_output_goes_to_a_device_and_does_not_replace_it(home):
+    fresh(home)
+    home.skep("session", "append", "s", "hello")
+    home.skep("artifact", "put", "-", "n", "--owner", "o", input="bytes")
+    home.skep("vfs", "put", "a", "f", input="text")
+    gets = (["session", "export", "s", "--output"],
+            ["artifact", "get", "n", "--owner", "o", "--output"],
+            ["vfs", "get", "a", "f"])
+    full, pipe = home.dir / "full", home.dir / "pipe"
+    if os.geteuid() == 0:
+        os.mknod(full, 0o600 | stat.S_IFCHR, os.makedev(1, 7))
+    else:
+        full = pathlib.Path("/dev/full")
+    os.mkfifo(pipe)
+    for args in gets:
+        assert str(full) in home.refused(74, *args, full)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        home.skep(*args, pipe)
+        assert os.read(reader, 100), args
+        os.close(reader)
+        assert str(home.dir / "no") in home.refused(66, *args,
+                                                    home.dir / "no" / "x")
+    assert stat.S_ISCHR(full.stat().st_mode)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_output_that_cannot_be_written_is_an_error(home):

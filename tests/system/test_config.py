@@ -49,6 +49,13 @@ def test_a_file_that_is_not_text_is_refused(home):
     assert "NUL" in home.refused(78, "config", "check")
 
 
+def test_a_link_to_nowhere_is_not_the_same_as_no_file(home):
+    home.path.mkdir()
+    (home.path / "skep.json").symlink_to(home.dir / "gone")
+    assert "skep.json" in home.refused(66, "config", "check")
+    home.refused(66, "agent", "ls")
+
+
 def test_what_is_shown_is_itself_a_valid_file(home):
     shown = home.skep("config", "show").out
     write(home, shown)

@@ -26,6 +26,7 @@ static void a_mistake_is_told_with_line_and_column(void **state)
 	REFUSED("", "in.json: line 1, column 1: empty");
 	REFUSED("{\n  \"a\": 1,\n  \"b\": x\n}", "line 3, column 8");
 	REFUSED("[1, 2", "line 1");
+	REFUSED("\xef\xbb\xbf{}", "column 1: a byte order mark");
 	REFUSED("{} {}", "column 4: text after the end");
 	REFUSED("\"a\xff\"", "column 3: not valid UTF-8");
 	REFUSED("\"a\0b\"", "column 3: a NUL byte");
