@@ -42,13 +42,33 @@ static void look_again(struct live *l)
 	live_alarm(l, wait < 500 ? wait : 500);
 }
 
+/* An attempt in which nothing was done is none: the next one has its number.
+ * One that was ended with the host costs the run nothing either. */
+static void make_up_for(struct live *l)
+{
+	struct run_uncount_in in = {l->id};
+	bool stillborn = sup_stillborn(l, l->reason);
+	struct err e;
+
+	if (!stillborn && strcmp(l->reason, "stopped") != 0 &&
+	    strcmp(l->reason, "supervisor_lost") != 0)
+		return;
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, stillborn ? Q_RUN_UNCOUNT : Q_RUN_GRANT, &in,
+		     &e) < 0)
+		log_error(LT("msg", "an attempt cannot be taken back"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
 static void proven(struct live *l)
 {
 	struct why why = {.reason = l->reason, .detail = l->detail};
 	enum run_event event = run_gone_event(l->verdict);
 
-	if (event == RUN_EV_GONE_AGAIN)
+	if (event == RUN_EV_GONE_AGAIN) {
 		why.verdict = RUN_NO_VERDICT;
+		make_up_for(l);
+	}
 	sup_must_move(l, event, &why);
 }
 

@@ -95,24 +95,34 @@ int sup_move_queued(struct sup *s, const struct run_row *row,
 	return run_move(s->db, &ask, e);
 }
 
-/* How often a run that never got a worker is tried at least. */
-#define START_ATTEMPTS 3
+/* How often a run whose worker did not come to life is put back. */
+#define STILLBORN_MAX 3
+
+bool sup_stillborn(struct live *l, const char *reason)
+{
+	struct run_stillborn_in in = {l->id};
+	struct run_stillborn_row row = {0};
+	struct err e;
+
+	return (!strcmp(reason, run_because_spawn_failed) ||
+		!strcmp(reason, run_because_start_timeout)) &&
+	       sql_get(l->sup->db, Q_RUN_STILLBORN, &in, &row, NULL, &e) == 1 &&
+	       row.count < STILLBORN_MAX;
+}
 
 void sup_die(struct live *l, const char *reason, const char *detail)
 {
-	bool never = !strcmp(reason, run_because_spawn_failed) ||
-		     !strcmp(reason, run_because_start_timeout);
-	int64_t max = never && l->max_attempts < START_ATTEMPTS
-			      ? START_ATTEMPTS
-			      : l->max_attempts;
 	struct why why = {.reason = reason, .detail = detail};
+	enum run_verdict said = sup_stillborn(l, reason)
+					? RUN_WILL_AGAIN
+					: run_verdict_failed(true, l->attempt,
+							     l->max_attempts);
 
 	if (l->state == RUN_ENDING) { /* the verdict stands */
 		sup_prove(l);
 		return;
 	}
-	why.verdict = run_verdict_join(
-		l->verdict, run_verdict_failed(true, l->attempt, max));
+	why.verdict = run_verdict_join(l->verdict, said);
 	if (l->verdict != RUN_NO_VERDICT) {
 		why.reason = l->reason; /* of the wish that it end */
 		why.detail = l->detail;

@@ -72,6 +72,16 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 				      : l->heartbeat_ms);
 }
 
+/* What a supervisor that was killed left behind: the cgroup of a run that is
+ * not live goes, if nobody is in it. */
+static void sweep_cgroup(void *arg, const char *run)
+{
+	struct sup *s = arg;
+
+	if (!live_find(&s->lives, run))
+		tree_forget(&s->place, run);
+}
+
 int sup_recover(struct sup *s, struct err *e)
 {
 	struct run_active_row *rows;
@@ -84,6 +94,8 @@ int sup_recover(struct sup *s, struct err *e)
 	for (int i = 0; i < n; i++)
 		adopt(s, &rows[i]);
 	arena_fini(&a);
+	if (n >= 0)
+		tree_each_cgroup(&s->place, sweep_cgroup, s);
 	s->schedule = s->alarm_stale = true;
 	return n < 0 ? -1 : 0;
 }

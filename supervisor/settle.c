@@ -34,6 +34,7 @@ struct job {
 	char status[16]; /* to be written; then: what was found */
 	char reason[64];
 	bool found;
+	bool began; /* the attempt is in the file, or may be */
 	struct err err;
 	int rc;
 };
@@ -70,10 +71,12 @@ static int settle_file(struct job *j, struct err *e)
 
 	if (!file_exists(j->path))
 		return 0;
+	j->began = true; /* until the file says no */
 	if (fault_point(FAULT_settle_file, e) ||
 	    agent_file_open(&f, j->path, j->agent, 0, e))
 		return -1;
 	rc = sql_get(f.db, Q_RUN_LOCAL_GET, &key, &row, &a, e);
+	j->began = rc < 0 || (rc == 1 && row.attempt == j->attempt);
 	if (rc == 1 && row.attempt == j->attempt) {
 		j->found = strcmp(row.status, "running") != 0;
 		if (j->found) {
@@ -114,6 +117,15 @@ static void take_found(struct live *l, const struct job *j)
 	}
 }
 
+/* It was taken for one that never came to life, and did so all the same: it
+ * counts, and if it was the last, the file has to have its end. */
+static void take_begun(struct live *l)
+{
+	l->verdict = run_verdict_failed(true, l->attempt, l->max_attempts);
+	live_because(l, run_because_worker_died, l->detail);
+	l->settled = l->verdict == RUN_WILL_AGAIN;
+}
+
 static void done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
@@ -130,6 +142,9 @@ static void done(uv_work_t *w, int status)
 		l->settled = true;
 		if (j->found)
 			take_found(l, j);
+		else if (j->began && l->verdict == RUN_WILL_AGAIN &&
+			 sup_stillborn(l, l->reason))
+			take_begun(l);
 		sup_prove(l);
 	}
 	free(j->session);

@@ -184,7 +184,7 @@ static int start(struct sup *s, struct err *e)
 	uv_loop_init(&s->loop);
 	start_handles(s);
 	step_init(&s->step, &s->loop, s->db, step);
-	tree_place_find(&s->place, s->config.run_cgroup);
+	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	keeper_init(&s->keeper, &s->home, &s->config, s->db);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))

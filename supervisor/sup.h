@@ -75,6 +75,10 @@ void sup_must_move(struct live *l, enum run_event event, const struct why *why);
 /* The worker is over, or must be ended: retry or end is decided here. */
 void sup_die(struct live *l, const char *reason, const char *detail);
 
+/* Is this the reason of a worker that never came to life? Then the attempt will
+ * not count, unless the agent's file has it, or there were too many of them. */
+bool sup_stillborn(struct live *l, const char *reason);
+
 /* verbs.c: calls done after the commit. */
 void sup_done_later(struct sup *s, struct sup_done done, const char *id,
 		    bool changed, const char *note);

@@ -2,9 +2,11 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/proc.h"
 #include "spawner/wire.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -55,13 +57,14 @@ static bool find_own(char *out, size_t cap)
 	return found;
 }
 
-static void find_unified(struct tree_place *p)
+static void find_unified(struct tree_place *p, const char *home)
 {
-	char mount[100], own[100], probe[256];
+	char mount[100], own[100], probe[256], hash[HASH_HEX];
 
 	if (!find_mount(mount, sizeof mount) || !find_own(own, sizeof own))
 		return;
-	snprintf(p->base, sizeof p->base, "%s%s/skep-", mount, own);
+	hash_of(home, strlen(home), hash);
+	snprintf(p->base, sizeof p->base, "%s%s/skep-%.8s-", mount, own, hash);
 	tree_cgroup(p, "probe", probe);
 	if (mkdir(probe, 0755) && errno != EEXIST)
 		p->base[0] = '\0';
@@ -69,12 +72,12 @@ static void find_unified(struct tree_place *p)
 		rmdir(probe);
 }
 
-void tree_place_find(struct tree_place *p, const char *how)
+void tree_place_find(struct tree_place *p, const char *how, const char *home)
 {
 	*p = (struct tree_place){0};
 	if (!strcmp(how, "off"))
 		return;
-	find_unified(p);
+	find_unified(p, home);
 	cgroup_find(&p->limits, p->base);
 }
 
@@ -250,6 +253,27 @@ void tree_forget(const struct tree_place *p, const char *run)
 	if (dir[0])
 		rmdir(dir);
 	cgroup_forget(&p->limits, run);
+}
+
+void tree_each_cgroup(const struct tree_place *p,
+		      void (*fn)(void *arg, const char *run), void *arg)
+{
+	char dir[sizeof p->base];
+	struct dirent *entry;
+	const char *prefix;
+	DIR *d;
+
+	if (!p->base[0])
+		return;
+	snprintf(dir, sizeof dir, "%s", p->base);
+	prefix = strrchr(p->base, '/') + 1;
+	*strrchr(dir, '/') = '\0';
+	d = opendir(dir);
+	while (d && (entry = readdir(d)))
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)))
+			fn(arg, entry->d_name + strlen(prefix));
+	if (d)
+		closedir(d);
 }
 
 /* --- after a restart -------------------------------------------------- */

@@ -31,8 +31,9 @@ struct tree {
 	bool in_cgroup;
 };
 
-/* Finds out whether cgroups can be had ("off" asks for none). */
-void tree_place_find(struct tree_place *p, const char *how);
+/* Finds out whether cgroups can be had ("off" asks for none). Their names tell
+ * which home they belong to. */
+void tree_place_find(struct tree_place *p, const char *how, const char *home);
 
 /* Where the run's cgroup is, or is to be; "" for none. out has room for 256. */
 void tree_cgroup(const struct tree_place *p, const char *run, char *out);
@@ -47,6 +48,10 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss);
 int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig);
 
 /* After proof: removes what the run had of the kernel. */
+/* Every cgroup that a supervisor of this home made for a run. */
+void tree_each_cgroup(const struct tree_place *p,
+		      void (*fn)(void *arg, const char *run), void *arg);
+
 void tree_forget(const struct tree_place *p, const char *run);
 
 /* The worker of a run that was started without our hearing of it: its pid, or

@@ -95,6 +95,20 @@ UPDATE run SET attempt = :attempt, token_hash = :token_hash,
   start_ticks = NULL, boot_id = NULL, exit_code = NULL, signal = NULL
  WHERE id = :id;
 
+-- query run_uncount (id text)
+-- An attempt that never came to life is none.
+UPDATE run SET attempt = attempt - 1 WHERE id = :id AND attempt > 0;
+
+-- query run_grant (id text)
+-- An attempt that the host ended is not the run's fault: it may have another.
+UPDATE run SET max_attempts = max_attempts + 1 WHERE id = :id;
+
+-- query run_stillborn (run text) -> (count i64)
+-- How often the run was put back because no worker came to life.
+SELECT count(*) AS count FROM run_transition
+ WHERE run = :run AND from_state = 'ending' AND to_state = 'queued'
+   AND reason IN ('spawn_failed','start_timeout');
+
 -- query run_set_worker (id text, attempt i64, pid i64, start_ticks i64,
 --   boot_id text)
 UPDATE run SET pid = :pid, start_ticks = :start_ticks, boot_id = :boot_id

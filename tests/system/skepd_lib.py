@@ -183,8 +183,9 @@ class Host:
         """Every run is over and moved step by step; every transcript is whole
         and has one end a run; nothing of a run is left on the machine."""
         q = self.home.query
-        runs = q(self.home.control, "SELECT id, agent, state, attempt FROM run")
-        for run, agent, state, attempt in runs:
+        runs = q(self.home.control, "SELECT id, agent, state, attempt,"
+                 " max_attempts FROM run")
+        for run, agent, state, attempt, most in runs:
             moves = q(self.home.control, "SELECT from_state, to_state, reason"
                       " FROM run_transition WHERE run = ? ORDER BY id", run)
             assert state in OVER, "%s is %s: %s" % (run, state, moves)
@@ -193,7 +194,11 @@ class Host:
                 assert before[1] == after[0], (run, moves)
             assert moves[-1][1] == state, (run, moves)
             starts = sum(m[1] == "starting" for m in moves)
-            assert starts == attempt, (run, attempt, moves)
+            stillborn = min(3, sum(
+                m[:2] == ("ending", "queued") and
+                m[2] in ("spawn_failed", "start_timeout") for m in moves))
+            assert starts == attempt + stillborn, (run, attempt, moves)
+            assert attempt <= most, (run, attempt, most, moves)
         for path in sorted((self.home.path / "agents").glob("*/agent.sqlite")):
             self.check_transcript(path, dict((r[0], r[2]) for r in runs))
         self.home.integrity()

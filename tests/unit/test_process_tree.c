@@ -26,7 +26,7 @@ static int set_up(void **state)
 	char dir[256];
 
 	with_cgroup = *state != NULL;
-	tree_place_find(&place, with_cgroup ? "auto" : "off");
+	tree_place_find(&place, with_cgroup ? "auto" : "off", "/nobody's");
 	if (with_cgroup && place.base[0]) {
 		tree_cgroup(&place, RUN, dir);
 		mkdir(dir, 0755);
