@@ -43,6 +43,8 @@ struct acp {
 	bool can_resume;     /* session/resume; both as initialize said */
 	bool replaying;      /* updates repeat what we have */
 	bool prompted;       /* a turn is under way */
+	int64_t keep_until;  /* clock_mono_ns; *end is filled, but for a message
+			      * that comes before this; 0: not so far */
 	bool cancelling;     /* session/cancel was sent */
 	int next_option;     /* of config.options */
 	const char *session; /* the agent's, or NULL */
@@ -59,9 +61,18 @@ struct acp {
 	struct buf login;  /* ways to log in, for a person */
 };
 
+/* driver_acp.c: all of it, with the run's prompt as the first one. What the
+ * agent says goes to x->rpc; what is for it is in x->talk.input. */
+void acp_init(struct acp *x, struct run *r, struct run_end *end);
+void acp_fini(struct acp *x);
+
 /* acp_client.c */
 int acp_begin(struct acp *x, struct err *e);
 void acp_add_prompt(struct acp *x, const char *text);
+
+/* Between turns: begins the next one, or ends the run when its time is up;
+ * *ms is lowered to the time that is left. */
+int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
 
 /* acp_update.c: one "update" of session/update; raw or refined, it is kept.

@@ -1,5 +1,6 @@
 #include "worker/acp.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "worker/workspace.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define PROTOCOL   1
+#define NS_PER_MS  1000000
 #define PARAMS_MAX (4u << 20)
 
 static int open_session(struct acp *x, struct err *e);
@@ -88,6 +90,15 @@ static enum reason reason_of_stop(const char *word)
 
 static int prompt(struct acp *x, struct err *e);
 
+/* The agent has cost a lot to start: it waits for what else may be said. */
+static void keep(struct acp *x)
+{
+	x->over = false;
+	x->keep_until = clock_mono_ns() + x->config.keep_ms * NS_PER_MS;
+	if (!x->run->paused)
+		atomic_store(&x->run->phase, RUN_WAITING);
+}
+
 static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 		       struct err *e)
 {
@@ -103,9 +114,13 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 		return -1;
 	if (reason == REASON_completed && x->prompts && !run_ending(x->run))
 		return prompt(x, e);
-	if (strcmp(stop, "end_turn") == 0)
-		return finish(x, reason, "%s", "");
-	return finish(x, reason, "the agent says: %s", quoted(stop).text);
+	if (strcmp(stop, "end_turn") != 0)
+		return finish(x, reason, "the agent says: %s",
+			      quoted(stop).text);
+	finish(x, reason, "%s", "");
+	if (x->config.keep_ms > 0)
+		keep(x);
+	return 0;
 }
 
 static int prompt(struct acp *x, struct err *e)
@@ -345,6 +360,23 @@ int acp_begin(struct acp *x, struct err *e)
 		 "\"title\":\"skep\",\"version\":\"%s\"}}",
 		 PROTOCOL, SKEP_VERSION);
 	return call(x, "initialize", &b, on_initialized, e);
+}
+
+int acp_go_on(struct acp *x, int64_t *ms, struct err *e)
+{
+	int64_t left = (x->keep_until - clock_mono_ns()) / NS_PER_MS + 1;
+
+	if (x->keep_until == 0)
+		return 0;
+	if (x->prompts && !run_ending(x->run)) {
+		x->keep_until = 0;
+		if (!x->run->paused)
+			atomic_store(&x->run->phase, RUN_RUNNING);
+		return prompt(x, e);
+	}
+	x->over = left <= 0 || run_ending(x->run);
+	*ms = left < *ms ? left : *ms;
+	return 0;
 }
 
 void acp_add_prompt(struct acp *x, const char *text)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define KEEP_MAX 86400000
+
 static int read_options(struct acp_config *c, const cJSON *v, struct arena *a,
 			struct err *e)
 {
@@ -37,11 +39,13 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 	c->mode = arena_text(a, json_text(v, "mode", NULL));
 	c->auth = arena_text(a, json_text(v, "auth", NULL));
 	c->mcp = json_bool(v, "mcp", true);
+	c->keep_ms = json_i64(v, "keep_ms", 0);
 	c->ask_timeout_ms = json_i64(v, "ask_timeout_ms", OPT_NONE);
-	if (c->ask_timeout_ms != OPT_NONE && c->ask_timeout_ms < 0)
+	if ((c->ask_timeout_ms != OPT_NONE && c->ask_timeout_ms < 0) ||
+	    c->keep_ms < 0 || c->keep_ms > KEEP_MAX)
 		return err_set(e, ERR_INVALID,
-			       "acp: ask_timeout_ms is a number of "
-			       "milliseconds");
+			       "acp: ask_timeout_ms and keep_ms are numbers of "
+			       "milliseconds, keep_ms at most a day");
 	return permissions_read(&c->permissions, v, a, e) ||
 			       read_options(c, v, a, e)
 		       ? -1
@@ -54,7 +58,7 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 	static const char *const members[] = {
 		"command",        "shell",   "env",  "pass",
 		"mode",           "options", "auth", "permissions",
-		"ask_timeout_ms", "mcp",     NULL};
+		"ask_timeout_ms", "keep_ms", "mcp",  NULL};
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("acp", text, strlen(text), e);
 	int rc;

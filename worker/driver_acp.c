@@ -67,6 +67,10 @@ static int serve(struct acp *x, struct err *e)
 	while (!x->over && r->child_status == RUN_NO_STATUS) {
 		int64_t ms = 60000;
 
+		if (acp_go_on(x, &ms, e))
+			return -1;
+		if (x->over)
+			break;
 		if (run_ending(r) && !x->cancelling) {
 			(void)control_reason(&r->control, why, &grace);
 			until = clock_mono_ns() + grace * NS_PER_MS / 2;
@@ -113,6 +117,7 @@ static int live(struct acp *x, struct err *e)
 	talk_write(&x->talk);
 	if (rc == 0)
 		rc = serve(x, e);
+	x->over = x->over || x->keep_until; /* it may go while it is kept */
 	died = r->child_status != RUN_NO_STATUS && !x->over;
 	if (end_tree(x, &left) && rc == 0) {
 		*e = left;
@@ -147,7 +152,7 @@ static int start(struct acp *x, struct err *e)
 	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
 }
 
-static void init(struct acp *x, struct run *r, struct run_end *end)
+void acp_init(struct acp *x, struct run *r, struct run_end *end)
 {
 	*x = (struct acp){
 		.run = r, .end = end, .below.fd = -1, .terminal_poll = -1};
@@ -161,7 +166,7 @@ static void init(struct acp *x, struct run *r, struct run_end *end)
 	acp_add_prompt(x, r->start->prompt);
 }
 
-static void fini(struct acp *x)
+void acp_fini(struct acp *x)
 {
 	acp_drop_questions(x);
 	below_close(&x->below);
@@ -177,7 +182,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	struct err left;
 	int rc;
 
-	init(x, r, end);
+	acp_init(x, r, end);
 	r->state = x;
 	rc = start(x, e);
 	if (acp_terminals_end(x, &left) && rc == 0) {
@@ -185,7 +190,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 		rc = -1;
 	}
 	r->state = NULL;
-	fini(x);
+	acp_fini(x);
 	return rc;
 }
 

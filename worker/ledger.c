@@ -74,7 +74,8 @@ static void hint(struct ledger *j, const struct msg *m)
 {
 	struct err ignored;
 
-	(void)ipc_client_report(j->link, m, &ignored);
+	if (j->link)
+		(void)ipc_client_report(j->link, m, &ignored);
 }
 
 void ledger_changed(struct ledger *j)

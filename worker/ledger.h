@@ -18,7 +18,7 @@
 struct ledger {
 	struct agent_file file;
 	struct writer writer;
-	struct ipc_client *link; /* borrowed */
+	struct ipc_client *link; /* borrowed; NULL: nobody wants hints */
 	bool open;
 	int64_t first;           /* last event before this attempt */
 	_Atomic int64_t seq;     /* last event */

@@ -169,3 +169,19 @@ def test_mode_and_options_are_set_before_the_prompt(home):
             if k == "session/set_config_option"]
     assert sent[0]["value"] == "big" and "type" not in sent[0], sent
     assert sent[1]["value"] is True and sent[1]["type"] == "boolean", sent
+
+
+def test_an_agent_is_kept_for_the_next_message(home):
+    sup = Supervisor(home)
+    w = acp(home, "one", sup, config={"keep_ms": 30000}, idle_timeout_ms=500)
+    lib.eventually(lambda: w.has("usage"), what="a turn")
+    sup.command(w.run, type="message", id=1, text="two", by="me")
+    lib.eventually(lambda: w.has("usage", 2), what="another turn")
+    sup.wait("heartbeat", phase="waiting")
+    sup.command(w.run, type="cancel", id=2, reason="enough", grace_ms=5000)
+    m = w.finished()
+    assert m["outcome"] == "succeeded", "its turns were done: %s" % m
+    assert texts(w) == ["turn 1, you said one", "turn 2, you said two"]
+    assert methods(home).count("initialize") == 1
+    w = acp(home, "three", sup, n=2, config={"keep_ms": 200})
+    ok(w)

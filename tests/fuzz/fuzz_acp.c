@@ -1,0 +1,119 @@
+/* Whatever an ACP agent says: what we say is exact, what it did is kept as JSON,
+ * and the run comes to an end with a reason or goes on. */
+#include "worker/acp.h"
+#include "worker/workspace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char top[] = "/tmp/skep-fuzz-acp-XXXXXX";
+static char work[64], db[64];
+static struct run run;
+static struct msg_start start = {
+	.run = "run_00000000000000000000000001",
+	.attempt = 1,
+	.agent = "a",
+	.session = "main",
+	.epoch = 1,
+	.driver = "acp",
+	.prompt = "go",
+	.synchronous = "normal",
+	.workspace_mode = "disk",
+	.config = "{\"command\":[\"x\"],\"mode\":\"m\",\"options\":{\"a\":"
+		  "true},\"permissions\":{\"deny\":[\"execute\"],"
+		  "\"allow\":[\"*:a*\"],\"default\":\"deny\"}}"};
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void clean(const char *dir)
+{
+	struct below b = {.fd = open(dir, O_RDONLY | O_DIRECTORY), .dir = dir};
+
+	below_empty(&b);
+	below_close(&b);
+}
+
+static void clean_all(void)
+{
+	ledger_close(&run.ledger);
+	clean(top);
+	(void)rmdir(top);
+}
+
+static void set_up(struct err *e)
+{
+	demand(mkdtemp(top) != NULL);
+	snprintf(work, sizeof work, "%s/work", top);
+	snprintf(db, sizeof db, "%s/agent.sqlite", top);
+	demand(mkdir(work, 0700) == 0);
+	start.agent_db = db;
+	start.workspace = work;
+	start.output_max = start.run_timeout_ms = OPT_NONE;
+	run.start = &start;
+	demand(control_init(&run.control, e) == 0);
+	demand(ledger_open(&run.ledger, &start, NULL, e) == 0);
+	(void)atexit(clean_all);
+}
+
+static int check_line(void *arg, const struct line *line, struct err *e)
+{
+	cJSON *v = json_parse_object("sent", line->p, line->n, e);
+	const char *method = json_text(v, "method", NULL);
+
+	(void)arg;
+	demand(v && strcmp(json_text(v, "jsonrpc", ""), "2.0") == 0);
+	demand(method || cJSON_GetObjectItemCaseSensitive(v, "id"));
+	demand(!method ||
+	       cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(v, "params")));
+	cJSON_Delete(v);
+	return 0;
+}
+
+static void talk_to(struct acp *x, const uint8_t *data, size_t size)
+{
+	struct lines sent;
+	struct err e;
+
+	demand(acp_config_read(&x->config, &start, work, &run.arena, &e) == 0);
+	demand(acp_permissions_begin(x, &e) == 0);
+	demand(acp_files_begin(x, &e) == 0);
+	demand(acp_begin(x, &e) == 0);
+	demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
+	acp_cancel(x);
+	demand(acp_terminals_end(x, &e) == 0);
+	demand(stream_end_all(&x->talk.output.stream, "done", &e) == 0);
+	demand(acp_close_calls(x, "aborted", &e) == 0);
+	lines_init(&sent, 64u << 20);
+	demand(lines_add(&sent, x->talk.input.p, x->talk.input.n, check_line,
+			 NULL, &e) == 0);
+	lines_fini(&sent);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct workspace place = {.run = &run, .dir = work};
+	struct run_end end = {.reason = REASON_internal};
+	struct acp x;
+	struct err e;
+
+	if (!work[0])
+		set_up(&e);
+	run.workspace = &place;
+	acp_init(&x, &run, &end);
+	talk_to(&x, data, size);
+	demand(!x.over || end.reason != REASON_internal);
+	acp_fini(&x);
+	arena_fini(&run.arena);
+	clean(work);
+	return 0;
+}
