@@ -88,8 +88,12 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 	if ((ext & 0xff) == (rc & 0xff))
 		rc = ext;
 	db->doomed = db->doomed || db->depth > 0;
-	return err_set(e, code_of(rc), "%s: %s: %s", db->path, what,
-		       sqlite3_errmsg(db->conn));
+	err_set(e, code_of(rc), "%s: %s: %s", db->path, what,
+		sqlite3_errmsg(db->conn));
+	/* SQLite may quote a whole statement; an error is one line */
+	for (char *p = e->text; (p = strpbrk(p, "\n\t\r"));)
+		*p = ' ';
+	return -1;
 }
 
 /* SQLite gives -wal and -shm the mode of the database file, so making that
