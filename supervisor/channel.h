@@ -114,8 +114,9 @@ struct channels {
 	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
 	struct curl_loop *curl;
 	struct outbox *outbox;
-	int64_t sick_until; /* clock; after a failure of the database */
-	bool recovering;    /* rows of an older epoch are left */
+	struct leaving *leaving; /* plugins on their way out */
+	int64_t sick_until;      /* clock; after a failure of the database */
+	bool recovering;         /* rows of an older epoch are left */
 	bool closing;
 };
 
@@ -137,15 +138,21 @@ int channel_secret(struct sup *s, const char *file, struct buf *out,
 void parcels_step(struct sup *s); /* before a commit: settles and claims */
 void parcels_last(struct sup *s); /* settles what is left, at the end */
 void parcels_due(struct sup *s);  /* sets the timer */
-int parcels_recover(struct sup *s, struct err *e);
 void parcel_done(struct parcel *p, const struct outcome *o);
 void parcel_free(struct parcel *p);
+struct parcel *parcel_new(struct channel *c,
+			  const struct delivery_claim_row *row);
 /* Claims for one conversation, for who asks (tty). NULL: nothing is due. */
 struct parcel *parcel_pull(struct channel *c, const char *conversation,
 			   struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 	enum delivery_event event, int64_t code, int64_t retry_ms,
 	const char *fmt, ...);
+
+/* parcel_resolve.c: rows of an older skepd become unknown; unknown ones of a
+ * channel are sent again, or asked about. -1, or how many were looked at. */
+int parcels_recover(struct sup *s, struct err *e);
+int parcels_resolve(struct channel *c, struct err *e);
 
 /* outbox.c: takes over what the agent's file has. A hint: any number of times. */
 void outbox_look(struct sup *s, const char *agent);

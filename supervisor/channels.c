@@ -3,10 +3,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "schema/media.h"
 #include "supervisor/curl_loop.h"
+#include "supervisor/plugin.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SWEEP_TICKS 8 /* two seconds */
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -211,6 +215,7 @@ void channels_stop(struct sup *s)
 	k->closing = true;
 	while (k->first)
 		close_channel(k->first);
+	plugin_leave_all(s);
 	parcels_last(s);
 	outbox_close(s);
 	curl_loop_close(k->curl);
@@ -231,6 +236,41 @@ void channels_free(struct sup *s)
 	s->channels = NULL;
 }
 
+/* --- files made of attachments ---------------------------------------- */
+
+struct sweep {
+	uv_work_t work;
+	struct home_path dir;
+	int64_t age;
+};
+
+static void sweep_files(uv_work_t *w)
+{
+	struct sweep *p = w->data;
+	struct err e;
+
+	if (media_sweep(p->dir.text, p->age, &e) < 0)
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+}
+
+static void swept(uv_work_t *w, int status)
+{
+	(void)status;
+	free(w->data);
+}
+
+static void sweep(struct sup *s)
+{
+	struct sweep *p = calloc(1, sizeof *p);
+
+	if (!p)
+		abort();
+	p->work.data = p;
+	p->dir = home_path(&s->home, HOME_MEDIA);
+	p->age = s->config.channel_media_age;
+	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
+}
+
 void channels_tick(struct sup *s)
 {
 	struct channel *next;
@@ -240,6 +280,8 @@ void channels_tick(struct sup *s)
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}
+	if (s->ticks % SWEEP_TICKS == 0)
+		sweep(s);
 }
 
 void parcels_due(struct sup *s)

@@ -18,17 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS    10000 /* to register, and to take its configuration */
-#define GRACE_MS    2000  /* from SIGTERM to SIGKILL */
-#define BACKOFF_MS  500
-#define BACKOFF_MAX 60000
-#define WELL_MS     60000 /* so long ready: failures are forgotten */
-#define TICK_LINES  2000
-#define READ_BYTES  65536
-#define OUTBOX_MAX  (64u << 20)
-#define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
-#define LOG_MAX     (8 << 20)
-#define WORDS_MAX   256
+#define START_MS        10000 /* to register, and to take its configuration */
+#define PLUGIN_GRACE_MS 2000  /* from SIGTERM to SIGKILL */
+#define BACKOFF_MS      500
+#define BACKOFF_MAX     60000
+#define WELL_MS         60000 /* so long ready: failures are forgotten */
+#define TICK_LINES      2000
+#define READ_BYTES      65536
+#define OUTBOX_MAX      (64u << 20)
+#define OUTBOX_ROOM     (1u << 20) /* it does not read: nothing more is claimed */
+#define LOG_MAX         (8 << 20)
+#define WORDS_MAX       256
 
 static int64_t now_ms(const struct plugin *p)
 {
@@ -42,8 +42,7 @@ static struct tree tree_of(const struct plugin *p)
 			     .start_ticks = p->start_ticks};
 }
 
-/* Its processes bear the channel's id; there is no spawner among them. */
-static const struct tree_place nowhere;
+static const struct tree_place nowhere; /* no spawner is among them */
 
 /* --- pipes ------------------------------------------------------------ */
 
@@ -333,7 +332,7 @@ static void begin_end(struct plugin *p)
 	close_end(&p->out_poll, &p->out);
 	tree_signal_all(&nowhere, &t, SIGTERM);
 	p->state = PLUGIN_ENDING;
-	p->at_ms = now_ms(p) + GRACE_MS;
+	p->at_ms = now_ms(p) + PLUGIN_GRACE_MS;
 }
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
@@ -445,40 +444,27 @@ static int open_plugin(struct channel *c, struct err *e)
 	p->in = p->out = -1;
 	buf_init(&p->inbox, PLUGIN_LINE_MAX);
 	buf_init(&p->outbox, OUTBOX_MAX);
-	p->state = PLUGIN_ENDING; /* whoever was left by another skepd */
-	p->at_ms = now_ms(p);
+	p->state = PLUGIN_ENDING; /* whoever is left of a former one */
+	p->at_ms = now_ms(p) + PLUGIN_GRACE_MS;
 	c->own = p;
+	begin_end(p);
 	look_at_end(p);
 	if (p->state == PLUGIN_WAITING)
 		start(p);
 	return 0;
 }
 
-/* For a moment, so that it can say goodbye; then by force. The next start of
- * the same channel proves that nobody is left. */
-static void end_now(struct plugin *p)
-{
-	struct tree t = tree_of(p);
-
-	for (int i = 0; i < 30; i++) {
-		if (reaped(p) && tree_count(&nowhere, &t, NULL) == 0)
-			return;
-		usleep(10000);
-	}
-	tree_signal_all(&nowhere, &t, SIGKILL);
-	if (p->pid)
-		waitpid(p->pid, NULL, 0);
-}
-
 static void close_plugin(struct channel *c)
 {
 	struct plugin *p = c->own;
+	struct tree t;
 
 	plugin_stop_word(p);
 	plugin_flush(p);
 	give_back(p, "the channel was closed");
 	begin_end(p);
-	end_now(p);
+	t = tree_of(p);
+	plugin_leave(c->sup, &t);
 	buf_fini(&p->inbox);
 	buf_fini(&p->outbox);
 	free(p);

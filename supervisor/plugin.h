@@ -44,11 +44,17 @@ struct plugin {
 };
 
 #define PLUGIN_LINE_MAX (32u << 20)
+#define PLUGIN_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
 
 /* plugin.c: ends it, to be started again after a while. */
 void plugin_fail(struct plugin *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void plugin_flush(struct plugin *p); /* writes what is in the outbox */
+
+/* plugin_leave.c: sees the end of a tree that was asked to go, in its own time;
+ * whoever is left after the grace time is killed. */
+void plugin_leave(struct sup *s, const struct tree *t);
+void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
 
 /* plugin_rpc.c */
 void plugin_line(struct plugin *p, const char *line, size_t n);

@@ -1,9 +1,11 @@
 """Channels: what goes out arrives, what comes in becomes a turn, and the rows
 say what happened, whatever the other side does."""
-import http.client
+import base64
 import json
-import os
-import signal
+import pathlib
+import re
+import socket
+import threading
 import time
 
 import lib
@@ -368,3 +370,178 @@ def test_sessions_send_each_other_messages(home):
     h.start()
     assert len(h.call("POST", "/v1/messages/c/main/collect")["items"]) == 1
     h.down()
+
+
+# -- other kinds, and what people see
+
+
+class Mail:
+    """An SMTP server: keeps what it gets; `plan` gives the answer to the text."""
+
+    def __init__(self, home, plan):
+        self.mails, self.plan = [], plan
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+        home.undo.append(self.socket.close)
+
+    def serve(self):
+        while True:
+            try:
+                c = self.socket.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.talk, args=(c,), daemon=True).start()
+
+    def talk(self, c):
+        f = c.makefile("rwb")
+
+        def say(text):
+            f.write(text.encode() + b"\r\n")
+            f.flush()
+        say("220 here")
+        for line in f:
+            word = line[:4].upper()
+            if word == b"DATA":
+                say("354 go on")
+                text = b""
+                while not text.endswith(b"\r\n.\r\n"):
+                    text += f.readline()
+                self.mails.append(text.decode())
+                answer = self.plan(len(self.mails))
+                if not answer:
+                    c.shutdown(socket.SHUT_RDWR)
+                    return
+                say(answer)
+            elif word == b"QUIT":
+                say("221 bye")
+            else:
+                say("250 fine")
+
+
+def test_mail_is_sent_refused_and_unknown(home):
+    answers = ["250 taken", "451 later", "250 taken", "554 never", None]
+    m = Mail(home, lambda n: answers[n - 1])
+    h = host(home)
+    h.call("PUT", "/v1/channels/mail", {"kind": "smtp", "config": {
+        "server": "smtp://127.0.0.1:%d" % m.port, "from": "skep@example.org",
+        "backoff": 50, "inflight": 1, "subject": "grüße"}})
+    first = post(h, "mail", "häuser", "ann@example.org")
+    settled(h, 1, "delivered")
+    assert "To: ann@example.org" in m.mails[0] and first in m.mails[0]
+    assert base64.b64encode("häuser".encode()).decode() in m.mails[0]
+    assert "Subject: =?utf-8?B?" in m.mails[0]
+    post(h, "mail", "twice", "bob@example.org")
+    settled(h, 2, "delivered")
+    post(h, "mail", "never", "cat@example.org")
+    [d] = settled(h, 1, "dead")
+    assert d["code"] == 554
+    lost = post(h, "mail", "who knows", "dan@example.org")
+    [d] = settled(h, 1, "unknown")
+    assert d["id"] == lost
+    post(h, "mail", "x", "no address")
+    settled(h, 2, "dead")
+    h.down()
+    assert len(m.mails) == 5
+
+
+def test_chat_in_the_terminal(home):
+    h = host(home)
+    echo(h)
+    h.agent("bad", "exec", {"shell": "exit 3", "stdin": "none"})
+    h.agent("mute", "exec", {"shell": "true", "stdin": "none"})
+    assert home.skep("chat", "echo", input="hello\n\nyou there\n").out == \
+        "hello\nyou there\n"
+    [m] = home.skep("chat", "echo", "--json", input="again\n").lines
+    assert (m["text"], m["channel"]) == ("again", "local")
+    assert "no model yet" in home.skep("chat", "main", input="hi\n").out
+    assert "code 3" in home.refused(1, "chat", "bad", input="x\n")
+    assert "says nothing" in home.skep("chat", "mute", input="x\n").out
+    assert "nobody" in home.refused(1, "chat", "nobody", input="x\n")
+    # one session for all lines of a person
+    assert len(h.call("GET", "/v1/sessions/echo")["items"]) == 1
+    assert {d["state"] for d in deliveries(h)} == {"delivered"}
+    h.down()
+
+
+def test_what_was_not_shown_is_shown_the_next_time(home):
+    h = host(home)
+    echo(h)
+    h.call("PUT", "/v1/channels/local", {"config": {"timeout": 300}})
+    say(h, "local", "one", conversation="c", agent="echo", session="s")
+
+    def next_one(**query):
+        return h.call("GET", "/v1/channels/local/next?conversation=c&" +
+                      "&".join("%s=%s" % q for q in query.items()))
+    first = next_one(wait=10000)
+    again = next_one(wait=10000)  # it was never acknowledged
+    assert first["id"] == again["id"] and first["text"] == "one"
+    next_one(wait=0, ack=again["id"])
+    settled(h, 1, "delivered")
+    assert next_one(wait=100) is None
+    h.down()
+
+
+def test_the_live_stream_tells_of_channels_deliveries_and_messages(home):
+    r = receiver(home, lambda path, n: 503 if n == 1 else 200)
+    h = host(home)
+    echo(h)
+    webhook(h, "web", r.url, agent="echo")
+    say(h, "web", "hello", "m1")
+    settled(h, 1, "delivered")
+    events = h.call("GET", "/v1/events?limit=1000")["items"]
+    states = [e["body"]["state"] for e in events if e["kind"] == "delivery"]
+    assert states == ["pending", "delivered"], states
+    assert [e["body"]["state"] for e in events
+            if e["kind"] == "inbound"] == ["queued"]
+    assert any(e["kind"] == "channel" and e["subject"] == "web" for e in events)
+    h.down()
+
+
+def test_files_of_attachments_are_swept(home):
+    h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
+    echo(h)
+    h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {"agent": "echo"}})
+    say(h, "f", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
+    folder = home.path / "run" / "media"
+    assert [p.read_bytes() for p in folder.rglob("a")] == [b"AAA"]
+    lib.eventually(lambda: not list(folder.rglob("*")), 20, "the sweep")
+    assert home.query(home.control, "SELECT size FROM media") == [(3,)]
+    h.down()
+
+
+def test_no_secret_is_in_any_database(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    post(h, "web", "x")
+    settled(h, 1, "delivered")
+    for bad in ({"secret": "whsec_x"}, {"password": "x"}, {"own": {"token": "x"}}):
+        try:
+            h.call("PUT", "/v1/channels/p", {"kind": "plugin", "command": ["x"],
+                                             "config": bad})
+            raise AssertionError("taken: %s" % bad)
+        except Refused as e:
+            assert "looks like a secret" in str(e.body)
+    h.down()
+    for path in home.path.rglob("*"):
+        if path.is_file() and "credentials" not in path.parts:
+            assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_the_document_names_every_setting(home):
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    table = (root / "docs" / "CHANNELS.md").read_text()
+    names = re.findall(r"^SETTING\((\w+),",
+                       (root / "schema" / "channel_setting.def").read_text(), re.M)
+    assert len(names) > 20
+    for name in names:
+        assert "| `%s` |" % name in table, name
+    schema = json.loads((root / "docs" / "channel-plugin.schema.json").read_text())
+    for method in re.findall(r'"(channel\.\w+)"',
+                             (root / "supervisor" / "plugin_rpc.c").read_text()):
+        assert any(d.get("properties", {}).get("method") == {"const": method}
+                   for d in schema["$defs"].values()), method
+    for path in (root / "examples").glob("*.*"):
+        if path.suffix != ".md":
+            assert len(path.read_text().splitlines()) < 60, path

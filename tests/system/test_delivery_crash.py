@@ -8,7 +8,7 @@ import sys
 import time
 
 import lib
-from channel_lib import deliveries, receiver, secret
+from channel_lib import receiver, secret
 from skepd_lib import Host, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 

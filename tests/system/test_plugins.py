@@ -9,7 +9,7 @@ import time
 
 import lib
 from channel_lib import deliveries, post, receiver, webhook
-from skepd_lib import Host, QUICK, Refused, faults_bin, host
+from skepd_lib import Host, host
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
