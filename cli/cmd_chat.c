@@ -11,7 +11,7 @@
  * A conversation in the terminal, over a tty channel: lines go in as messages,
  * and what comes back is fetched, shown, and acknowledged by the next request.
  */
-#define WAIT_MS 2000
+#define WAIT_MS 500
 
 struct chat {
 	struct cli *cli;
