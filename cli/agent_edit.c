@@ -17,7 +17,9 @@ static int add_text(cJSON *def, const char *name, const char *text,
 
 static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 {
-	const char *path = cli_option(cli, "prompt-file");
+	const char *path = cli_flag(cli, "system")
+				   ? cli_option(cli, "system")
+				   : cli_option(cli, "prompt-file");
 	struct buf text = BUF_MAX(AGENT_TEXT_MAX);
 	int rc = 0;
 
@@ -73,15 +75,44 @@ static int add_members(struct cli *cli, cJSON *def, struct err *e)
 	return 0;
 }
 
-/* The words after the name: what the driver shall execute. They go to "config",
- * the driver's own settings, whose other members stay. */
-static int add_command(struct cli *cli, const struct agent_row *row, cJSON *def,
-		       struct err *e)
+/* The words after the name: what the driver shall execute. */
+static void add_command(struct cli *cli, cJSON *config)
+{
+	cJSON *list;
+
+	if (!cli_arg(cli, 1))
+		return;
+	list = cJSON_CreateArray();
+	for (int i = 1; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "command");
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "shell");
+	cJSON_AddItemToObject(config, "command", list);
+}
+
+/* Options that are the driver's own settings. */
+static int add_settings(struct cli *cli, cJSON *config, struct err *e)
+{
+	static const char *const names[][2] = {{"endpoint", "endpoint"},
+					       {"key-file", "key_file"}};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (cli_flag(cli, names[i][0]) &&
+		    add_text(config, names[i][1], cli_option(cli, names[i][0]),
+			     e))
+			return -1;
+	return 0;
+}
+
+/* They go to "config", whose other members stay. */
+static int add_config(struct cli *cli, const struct agent_row *row, cJSON *def,
+		      struct err *e)
 {
 	cJSON *config = cJSON_DetachItemFromObjectCaseSensitive(def, "config");
-	cJSON *spec, *list;
+	cJSON *spec;
 
-	if (!cli_arg(cli, 1)) {
+	if (!cli_arg(cli, 1) && !cli_flag(cli, "endpoint") &&
+	    !cli_flag(cli, "key-file")) {
 		if (config)
 			cJSON_AddItemToObject(def, "config", config);
 		return 0;
@@ -97,14 +128,9 @@ static int add_command(struct cli *cli, const struct agent_row *row, cJSON *def,
 		cJSON_Delete(config);
 		config = cJSON_CreateObject();
 	}
-	list = cJSON_CreateArray();
-	for (int i = 1; cli_arg(cli, i); i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
-	cJSON_DeleteItemFromObjectCaseSensitive(config, "command");
-	cJSON_DeleteItemFromObjectCaseSensitive(config, "shell");
-	cJSON_AddItemToObject(config, "command", list);
+	add_command(cli, config);
 	cJSON_AddItemToObject(def, "config", config);
-	return 0;
+	return add_settings(cli, config, e);
 }
 
 static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
@@ -141,7 +167,7 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	if (!rc)
 		acp_preset_apply(def, cli_option(cli, "preset"));
 	if (!rc)
-		rc = add_command(cli, row, def, e);
+		rc = add_config(cli, row, def, e);
 	if (!rc)
 		rc = agent_from_json(row, "the definition", def, &cli->arena,
 				     e);

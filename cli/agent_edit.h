@@ -6,24 +6,31 @@
 #include "schema/agents.h"
 
 /* What `agent add` and `agent set` share. */
-#define AGENT_EDIT_OPTIONS                                                    \
-	{"driver", AGENT_DRIVERS, "what executes its runs", OPTION_WORD},     \
-		{"workspace", AGENT_WORKSPACES, "where its files are",        \
-		 OPTION_WORD},                                                \
-		{"preset", ACP_PRESETS,                                       \
-		 "settings of a well-known agent, for the driver acp",        \
-		 OPTION_WORD},                                                \
-		{"model", "NAME", "model that it uses", OPTION_TEXT},         \
-		{"prompt", "TEXT", "its system prompt", OPTION_TEXT},         \
-		{"prompt-file", "FILE", "the system prompt, from a file",     \
-		 OPTION_FILE},                                                \
-		{"from", "FILE", "a definition as JSON; '-' is stdin",        \
-		 OPTION_FILE},                                                \
-	{                                                                     \
-		"set", "KEY=VALUE",                                           \
-			"a member of the definition; VALUE is JSON or plain " \
-			"text",                                               \
-			OPTION_MANY                                           \
+#define AGENT_EDIT_OPTIONS                                                     \
+	{"driver", AGENT_DRIVERS, "what executes its runs", OPTION_WORD},      \
+		{"workspace", AGENT_WORKSPACES, "where its files are",         \
+		 OPTION_WORD},                                                 \
+		{"preset", ACP_PRESETS,                                        \
+		 "settings of a well-known agent, for the driver acp",         \
+		 OPTION_WORD},                                                 \
+		{"model", "NAME", "model that it uses", OPTION_TEXT},          \
+		{"prompt", "TEXT", "its system prompt", OPTION_TEXT},          \
+		{"prompt-file", "FILE", "the system prompt, from a file",      \
+		 OPTION_FILE},                                                 \
+		{"system", "FILE", "the same as --prompt-file", OPTION_FILE},  \
+		{"endpoint", "URL",                                            \
+		 "server of an OpenAI-compatible API, for the driver chat",    \
+		 OPTION_TEXT},                                                 \
+		{"key-file", "FILE",                                           \
+		 "file with its key, in credentials/ or a path from the root", \
+		 OPTION_TEXT},                                                 \
+		{"from", "FILE", "a definition as JSON; '-' is stdin",         \
+		 OPTION_FILE},                                                 \
+	{                                                                      \
+		"set", "KEY=VALUE",                                            \
+			"a member of the definition; VALUE is JSON or plain "  \
+			"text",                                                \
+			OPTION_MANY                                            \
 	}
 
 /* "KEY=VALUE" into an object: JSON where VALUE is some, else the text itself. */

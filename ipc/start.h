@@ -17,6 +17,7 @@
  *   driver, config        "script", "exec", …, and that driver's own JSON
  *   prompt, prompt_key    the user's message, committed once under prompt_key
  *                         (the run's id if absent) whatever the attempt
+ *   model, system         the agent's model and system prompt, if it has them
  *   workspace_mode, workspace
  *                         how commands see files (worker/workspace.h), and the
  *                         host's directory: the place (disk), what is below

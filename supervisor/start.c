@@ -171,6 +171,8 @@ static int make_start(struct claim *c, struct err *e)
 		.driver = c->agent.driver,
 		.config = c->config,
 		.prompt = c->input.prompt,
+		.model = c->agent.model,
+		.system = c->agent.prompt,
 		.workspace_mode = c->agent.workspace,
 		.workspace = c->workspace,
 		.artifacts = c->artifacts,

@@ -38,6 +38,13 @@ struct driver {
 #include "worker/drivers.def"
 #undef DRIVER
 
+/* Those of other programs: this one has it too. Borrowed. */
+void driver_link(const struct driver *d);
+
+/* NULL, or the name of a driver that this program does not have: the worker
+ * shall become skep-worker-NAME. */
+const char *driver_program(const char *name);
+
 /* NULL with ERR_INVALID, naming those there are. */
 const struct driver *driver_find(const char *name, struct err *e);
 

@@ -90,21 +90,35 @@ static void add_schema(struct buf *b, const char *args)
 	buf_fini(&needed);
 }
 
+void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg)
+{
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+		struct buf schema = BUF_MAX(65536);
+
+		add_schema(&schema, tools[i].args);
+		fn(arg, &(struct mcp_about){tools[i].name, tools[i].about,
+					    schema.p});
+		buf_fini(&schema);
+	}
+}
+
+static void list_one(void *arg, const struct mcp_about *about)
+{
+	struct buf *b = arg;
+
+	buf_addf(b, "%s{\"name\":\"%s\",\"description\":",
+		 b->p[b->n - 1] == '[' ? "" : ",", about->name);
+	json_add_string(b, about->text, strlen(about->text));
+	buf_addf(b, ",\"inputSchema\":%s}", about->schema);
+}
+
 static int on_list(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 {
 	struct buf b = BUF_MAX(1 << 20);
 
 	(void)e;
 	buf_adds(&b, "{\"tools\":[");
-	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
-		buf_addf(&b,
-			 "%s{\"name\":\"%s\",\"description\":", i ? "," : "",
-			 tools[i].name);
-		json_add_string(&b, tools[i].about, strlen(tools[i].about));
-		buf_adds(&b, ",\"inputSchema\":");
-		add_schema(&b, tools[i].args);
-		buf_addc(&b, '}');
-	}
+	mcp_each(list_one, &b);
 	buf_adds(&b, "]}");
 	rpc_answer(r, ask->id, b.p);
 	buf_fini(&b);
@@ -142,39 +156,49 @@ static void answer(struct rpc *r, const char *id, const struct buf *text,
 	buf_fini(&b);
 }
 
-static void call(struct mcp *m, const struct rpc_ask *ask, const struct tool *t)
+static const struct tool *find_tool(const char *name)
 {
-	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
-							     "arguments");
-	struct buf text = BUF_MAX(MCP_TEXT_MAX);
-	struct err e;
-	int rc = check_args(t, args, &e);
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+		if (strcmp(tools[i].name, name) == 0)
+			return &tools[i];
+	return NULL;
+}
 
-	if (rc == 0)
-		rc = t->run(m, args, &text, &e);
-	if (rc == 0)
-		rc = buf_ok(&text, "the answer", &e);
-	if (rc) {
-		buf_clear(&text);
-		text.over = false;
-		buf_adds(&text, e.text);
-	}
-	answer(&m->rpc, ask->id, &text, rc != 0);
-	buf_fini(&text);
+int mcp_call(struct mcp *m, const char *name, const cJSON *args,
+	     struct buf *out, struct err *e)
+{
+	const struct tool *t = find_tool(name);
+
+	if (!t)
+		return err_set(e, ERR_NOTFOUND, "there is no tool %s",
+			       quoted(name).text);
+	return check_args(t, args, e) || t->run(m, args, out, e)
+		       ? -1
+		       : buf_ok(out, "the answer", e);
 }
 
 static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 {
 	const char *name = json_text(ask->params, "name", "");
+	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
+							     "arguments");
+	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+	struct err why;
+	int rc;
 
 	(void)e;
-	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
-		if (strcmp(tools[i].name, name) != 0)
-			continue;
-		call(r->owner, ask, &tools[i]);
+	if (!find_tool(name)) {
+		rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
 		return 0;
 	}
-	rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
+	rc = mcp_call(r->owner, name, args, &text, &why);
+	if (rc) {
+		buf_clear(&text);
+		text.over = false;
+		buf_adds(&text, why.text);
+	}
+	answer(r, ask->id, &text, rc != 0);
+	buf_fini(&text);
 	return 0;
 }
 

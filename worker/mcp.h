@@ -30,6 +30,19 @@ int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e);
 /* Serves stdio until its end. Returns an exit status. */
 int mcp_serve(const char *dir, const char *agent_db, const char *agent);
 
+/* The table of tools, for others that offer the same ones. */
+struct mcp_about {
+	const char *name;
+	const char *text;
+	const char *schema; /* JSON */
+};
+
+void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg);
+
+/* Checks the arguments and does it. ERR_NOTFOUND: there is no such tool. */
+int mcp_call(struct mcp *m, const char *name, const cJSON *args,
+	     struct buf *out, struct err *e);
+
 /* Text for the agent is added to out. -1: the tool failed, *e is for the agent,
  * who may try something else. */
 typedef int mcp_tool(struct mcp *m, const cJSON *args, struct buf *out,

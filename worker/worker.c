@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,29 @@ static int attempt(const struct msg_start *start, struct err *e)
 	return status;
 }
 
+/* Becomes the program that has the driver; the message is given once more, for
+ * what it was read from may be a pipe. Returns only if that fails. */
+static int become(const char *driver, const struct msg_start *start,
+		  struct err *e)
+{
+	char path[PATH_MAX], *argv[] = {path, NULL};
+	size_t n;
+	int fd;
+
+	if (workspace_program(path, e))
+		return -1;
+	n = strlen(path);
+	if ((size_t)snprintf(path + n, sizeof path - n, "-%s", driver) >=
+	    sizeof path - n)
+		return err_set(e, ERR_IO, "a path is too long");
+	fd = start_to_fd(start, e);
+	if (fd < 0)
+		return -1;
+	if (dup2(fd, START_FD) == START_FD)
+		execv(path, argv);
+	return err_errno_set(e, "%s", path);
+}
+
 int worker_main(int start_fd)
 {
 	struct msg_start start;
@@ -290,7 +314,10 @@ int worker_main(int start_fd)
 	int status;
 
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
-	if (start_from_fd(start_fd, &a, &start, &e) || settle_in(&e))
+	if (start_from_fd(start_fd, &a, &start, &e) ||
+	    (driver_program(start.driver) &&
+	     become(driver_program(start.driver), &start, &e)) ||
+	    settle_in(&e))
 		status = err_exit_status(e.code);
 	else
 		status = attempt(&start, &e);

@@ -1,0 +1,115 @@
+#include "worker/chat_exec.h"
+
+#include "base/clock.h"
+#include "worker/child.h"
+#include "worker/exec_config.h"
+#include "worker/tree.h"
+#include "worker/workspace.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_MS  1000000
+#define READ_BYTES 16384
+
+/* Reads what there is; closes at its end. What is over the ceiling is left
+ * out: buf_add does nothing then. */
+static void take(int *fd, struct buf *out)
+{
+	char bytes[READ_BYTES];
+	ssize_t n = read(*fd, bytes, sizeof bytes);
+
+	if (n > 0)
+		(void)buf_add(out, bytes, (size_t)n);
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+		return;
+	close(*fd);
+	*fd = -1;
+}
+
+static int attend(struct run *r, struct child *c, int64_t until,
+		  struct buf *out, struct err *e)
+{
+	while (r->child_status == RUN_NO_STATUS && clock_mono_ns() < until) {
+		struct pollfd p[2] = {{.fd = c->out, .events = POLLIN},
+				      {.fd = c->err, .events = POLLIN}};
+		int64_t left = (until - clock_mono_ns()) / NS_PER_MS + 1;
+
+		if (run_ending(r))
+			return err_set(e, ERR_CANCELED,
+				       "the command was ended");
+		if (run_poll(r, p, 2, left, e))
+			return -1;
+		if (p[0].revents)
+			take(&c->out, out);
+		if (p[1].revents)
+			take(&c->err, out);
+	}
+	return 0;
+}
+
+static void drain(struct child *c, struct buf *out)
+{
+	int *fds[2] = {&c->out, &c->err};
+
+	for (int i = 0; i < 2; i++) {
+		struct pollfd p = {.fd = *fds[i], .events = POLLIN};
+
+		while (*fds[i] >= 0 && poll(&p, 1, 0) > 0)
+			take(fds[i], out);
+	}
+}
+
+static void say_status(int status, bool late, struct buf *out)
+{
+	out->over = false;
+	if (out->n && out->p[out->n - 1] != '\n')
+		buf_addc(out, '\n');
+	if (late)
+		buf_adds(out, "[ended: it took too long]");
+	else if (WIFSIGNALED(status))
+		buf_addf(out, "[ended by signal %d, %s]", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		buf_addf(out, "[exit code %d]", WEXITSTATUS(status));
+}
+
+int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
+	      struct buf *out, struct err *e)
+{
+	int64_t until = clock_mono_ns() + l->exec_timeout_ms * NS_PER_MS;
+	struct exec_config config = {.cwd = r->workspace->dir};
+	cJSON *v = cJSON_CreateObject();
+	struct child_spec spec = {.cwd = config.cwd,
+				  .ns = workspace_ns(r->workspace),
+				  .box = r->box};
+	struct child child;
+	struct err left;
+	bool late;
+	int rc;
+
+	cJSON_AddStringToObject(v, "shell", command);
+	rc = exec_config_command(&config, v, r->start, &r->arena, e);
+	cJSON_Delete(v);
+	spec.argv = config.argv;
+	spec.env = config.env;
+	r->child_status = RUN_NO_STATUS;
+	if (rc || child_start(&child, &spec, e))
+		return -1;
+	r->child = child.pid;
+	close(child.in);
+	child.in = -1;
+	rc = attend(r, &child, until, out, e);
+	late = r->child_status == RUN_NO_STATUS;
+	if (tree_end(0, r->child, &r->child_status, &left) && rc == 0) {
+		*e = left;
+		rc = -1;
+	}
+	drain(&child, out);
+	child_close(&child);
+	say_status(r->child_status, late, out);
+	r->child = 0;
+	return rc;
+}

@@ -1,0 +1,21 @@
+/* skep-worker-chat: a worker with the driver chat, and the libraries for it. */
+#include "ipc/start.h"
+#include "worker/driver.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+extern const struct driver driver_chat;
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1 || isatty(START_FD)) {
+		fprintf(stderr, "skep-worker-chat is started by skepd, with a "
+				"message on its standard input\n");
+		return 64;
+	}
+	driver_link(&driver_chat);
+	return worker_main(START_FD);
+}
