@@ -56,25 +56,39 @@ int daemon_foreground(struct cli *cli, struct err *e)
 	return err_errno_set(e, "cannot start %s", path);
 }
 
-/* What skepd said last: why it is gone. */
-static int say_why(const char *log, int status, struct err *e)
+/* The last line of the log that was written after `from` bytes, in text. */
+static const char *last_line(const char *log, off_t from,
+			     char text[LOG_BYTES + 1])
 {
-	char text[LOG_BYTES + 1] = "", *line;
 	int fd = open(log, O_RDONLY | O_CLOEXEC);
 	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
 	ssize_t n = 0;
+	char *line;
 
 	if (fd >= 0) {
 		n = pread(fd, text, LOG_BYTES,
-			  size > LOG_BYTES ? size - LOG_BYTES : 0);
+			  size - from > LOG_BYTES ? size - LOG_BYTES : from);
 		close(fd);
 	}
+	text[n < 0 ? 0 : n] = '\0';
 	while (n > 0 && text[n - 1] == '\n')
 		text[--n] = '\0';
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
-	if (!strncmp(line, "skepd: ", 7))
-		line += 7;
+	return strncmp(line, "skepd: ", 7) ? line : line + 7;
+}
+
+/* What skepd said last: why it is gone. */
+static int say_why(const char *log, off_t from, int status, struct err *e)
+{
+	char text[LOG_BYTES + 1];
+	const char *line = last_line(log, from, text);
+
+	if (!*line) /* on a full disk not even that can be written */
+		return err_set(e, ERR_UNAVAILABLE,
+			       "skepd did not start, and could not say why in "
+			       "%s: is the disk full?",
+			       log);
 	for (int c = 0; c < ERR_COUNT; c++)
 		if (WIFEXITED(status) && WEXITSTATUS(status) != 0 &&
 		    err_exit_status((enum err_code)c) == WEXITSTATUS(status))
@@ -100,14 +114,15 @@ static void become(const char *path, const char *home, const char *log)
 	_exit(69);
 }
 
-static int wait_up(struct cli *cli, pid_t pid, const char *log, struct err *e)
+static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
+		   struct err *e)
 {
 	struct err why;
 	int status;
 
 	for (int i = 0; i < UP_TRIES; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
-			return say_why(log, status, e);
+			return say_why(log, from, status, e);
 		if (cli_ask(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
 			return 0;
 		poll(NULL, 0, POLL_MS);
@@ -122,6 +137,7 @@ int daemon_up(struct cli *cli, struct err *e)
 	const char *path = program(cli);
 	struct supervisor_row row;
 	int alive = daemon_lives(cli, &row, e);
+	off_t from;
 	pid_t pid;
 
 	if (alive < 0)
@@ -133,13 +149,14 @@ int daemon_up(struct cli *cli, struct err *e)
 			       (long long)row.pid);
 	if (home_make(&cli->home, e))
 		return -1;
+	from = file_size(log.text);
 	(void)fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		return err_errno_set(e, "cannot start %s", path);
 	if (pid == 0)
 		become(path, cli->home.root, log.text);
-	if (wait_up(cli, pid, log.text, e))
+	if (wait_up(cli, pid, log.text, from < 0 ? 0 : from, e))
 		return -1;
 	output_note(&cli->out, "skepd is up, process %d, home %s", (int)pid,
 		    cli->home.root);

@@ -47,10 +47,7 @@ static int open_config(struct cli *cli, struct err *e)
 	return 0;
 }
 
-/*
- * Looks who writes the file before we open it in a way that could change it. A
- * file without the table has no supervisor.
- */
+/* Looks who writes the file before we open it in a way that could change it. */
 static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 {
 	struct supervisor_row row;
@@ -63,7 +60,7 @@ static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 		return -1;
 	alive = control_supervisor(db, &row, &cli->arena, e);
 	sql_close(db);
-	if (alive < 0 && e->code != ERR_INTERNAL)
+	if (alive < 0)
 		return -1;
 	cli->supervised = alive > 0;
 	return 0;

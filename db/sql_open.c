@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define DISK_FULL 65536 /* bytes: what a WAL and its index need at least */
 
 /*
  * wal_autocheckpoint 4000: a larger WAL cuts the p99 of an append by 5 to 20
@@ -81,6 +84,23 @@ static enum err_code code_of(int rc)
 	}
 }
 
+/* SQLite says only that it could not open or write; people want to know why. */
+static int blame_place(const struct sql *db, int rc, struct err *e)
+{
+	struct statvfs fs;
+
+	if ((rc & 0xff) != SQLITE_IOERR && (rc & 0xff) != SQLITE_CANTOPEN)
+		return 0;
+	if (statvfs(db->path, &fs))
+		return 0;
+	if (fs.f_flag & ST_RDONLY)
+		return err_set(e, ERR_READONLY,
+			       "%s: the filesystem is read-only", db->path);
+	if (fs.f_bavail * fs.f_bsize < DISK_FULL)
+		return err_set(e, ERR_FULL, "%s: the disk is full", db->path);
+	return 0;
+}
+
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 {
 	int ext = sqlite3_extended_errcode(db->conn);
@@ -88,6 +108,8 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 	if ((ext & 0xff) == (rc & 0xff))
 		rc = ext;
 	db->doomed = db->doomed || db->depth > 0;
+	if (blame_place(db, rc, e))
+		return -1;
 	err_set(e, code_of(rc), "%s: %s: %s", db->path, what,
 		sqlite3_errmsg(db->conn));
 	/* SQLite may quote a whole statement; an error is one line */

@@ -28,7 +28,15 @@ int control_supervisor(struct sql *db, struct supervisor_row *row,
 {
 	int found = sql_get(db, Q_SUPERVISOR_GET, NULL, row, a, e);
 	struct process_mark m;
+	struct err ignored;
+	int64_t version = 0;
 
+	/* a file that was never filled has no table, and so no supervisor */
+	if (found < 0 && e->code == ERR_INTERNAL &&
+	    sql_script_i64(db, "PRAGMA user_version", &version, &ignored) ==
+		    0 &&
+	    version == 0)
+		return 0;
 	if (found <= 0)
 		return found;
 	m = mark_of(row);

@@ -1,5 +1,6 @@
 """Whatever comes from outside: a clear error that names the thing, the right
 exit status, and nothing changed."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -184,7 +185,10 @@ def test_a_read_only_home_is_refused(home):
     home.run("mount", "-o", "remount,ro", home.path)
     said = home.refused(74, "session", "append", "s", "x")
     assert str(home.path) in said
-    home.refused(74, "agent", "add", "b", "--driver", "script")
+    for args in (["agent", "add", "b", "--driver", "script"], ["up"],
+                 ["state", "stats"], ["session", "ls"]):
+        said = home.refused(74, *args).lower()
+        assert "read-only" in said and str(home.path) in said, said
     home.run("mount", "-o", "remount,rw", home.path)
     assert len(home.skep("session", "show", "s", "--events",
                          "--json").lines) == 1
@@ -206,11 +210,30 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
     big.write_bytes(b"z" * 3_000_000)
     assert home.skep("artifact", "put", big, "--owner", "o",
                      code=None).code == 74
+    with open(home.path / "fill", "wb", 0) as f:
+        with contextlib.suppress(OSError):
+            while f.write(b"z" * 4096):
+                pass
+    for args in (["session", "show", "s"], ["agent", "set", "a", "--model",
+                                            "m"], ["up"]):
+        said = home.refused(74, *args)
+        assert "disk is full" in said and str(home.path) in said, said
     home.run("mount", "-o", "remount,size=16m", home.path)
     events = home.skep("session", "show", "s", "--events", "--json").lines
     assert [e["seq"] for e in events] == list(range(1, acknowledged + 1))
     assert home.skep("artifact", "ls", "--json").lines == []
     home.skep("session", "append", "s", "there is room again")
+    home.integrity()
+
+
+def test_a_home_that_could_not_be_made_whole_is_made_later(home):
+    mount(home, "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs")
+    assert "full" in home.refused(74, "agent", "add", "a", "--driver", "script")
+    assert "full" in home.refused(69, "up")
+    home.run("mount", "-o", "remount,size=16m", home.path)
+    fresh(home)
+    home.skep("up")
+    home.skep("down")
     home.integrity()
 
 
