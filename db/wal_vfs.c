@@ -23,6 +23,8 @@ struct wal {
 	bool last_frame; /* the page that comes next completes a commit */
 };
 
+#define ROOM_KEPT (128 << 10)
+
 #define WAL(f)  ((struct wal *)(f))
 #define REAL(f) (WAL(f)->real)
 
@@ -40,6 +42,11 @@ static int put(struct wal *w)
 		rc = w->real->pMethods->xWrite(w->real, w->bytes + done, piece,
 					       w->at + done);
 		done += piece;
+	}
+	if (w->cap > ROOM_KEPT) { /* a large commit is rare */
+		free(w->bytes);
+		w->bytes = NULL;
+		w->cap = 0;
 	}
 	return rc;
 }

@@ -196,7 +196,8 @@ int channels_open(struct sup *s, struct err *e)
 	k->recovering = true;
 	uv_timer_init(&s->loop, &k->due);
 	k->due.data = s;
-	if (curl_loop_open(&k->curl, &s->loop, e) || outbox_open(s, e))
+	k->curl = curl_loop_new(&s->loop);
+	if (outbox_open(s, e))
 		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
 	for (int i = 0; i < n; i++)

@@ -144,35 +144,42 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	return 0;
 }
 
-int curl_loop_open(struct curl_loop **out, uv_loop_t *loop, struct err *e)
+/* With the first transfer: libcurl and its libraries take a megabyte and some
+ * milliseconds, and many hosts have no channel that needs them. */
+static int start_curl(struct curl_loop *c, struct err *e)
 {
-	struct curl_loop *c = calloc(1, sizeof *c);
-
-	if (!c)
-		abort();
+	if (c->multi)
+		return 0;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) ||
-	    !(c->multi = curl_multi_init())) {
-		free(c);
+	    !(c->multi = curl_multi_init()))
 		return err_set(e, ERR_INTERNAL, "libcurl does not start");
-	}
-	c->loop = loop;
-	c->handles = 1;
-	uv_timer_init(loop, &c->timer);
-	c->timer.data = c;
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_KEPT);
-	*out = c;
 	return 0;
+}
+
+struct curl_loop *curl_loop_new(uv_loop_t *loop)
+{
+	struct curl_loop *c = calloc(1, sizeof *c);
+
+	if (!c)
+		abort();
+	c->loop = loop;
+	c->handles = 1;
+	uv_timer_init(loop, &c->timer);
+	c->timer.data = c;
+	return c;
 }
 
 void curl_loop_close(struct curl_loop *c)
 {
 	if (!c)
 		return;
-	curl_multi_cleanup(c->multi);
+	if (c->multi)
+		curl_multi_cleanup(c->multi);
 	c->closing = true;
 	uv_close((uv_handle_t *)&c->timer, closed_timer);
 }
@@ -180,9 +187,12 @@ void curl_loop_close(struct curl_loop *c)
 int curl_loop_add(struct curl_loop *c, CURL *easy, curl_done *done, void *arg,
 		  struct err *e)
 {
-	struct transfer *t = malloc(sizeof *t);
+	struct transfer *t;
 	CURLMcode rc;
 
+	if (start_curl(c, e))
+		return -1;
+	t = malloc(sizeof *t);
 	if (!t)
 		abort();
 	*t = (struct transfer){done, arg};

@@ -15,7 +15,7 @@ struct curl_loop;
 /* The transfer is over, and out of the multi handle; easy is the caller's. */
 typedef void curl_done(void *arg, CURL *easy, CURLcode code);
 
-int curl_loop_open(struct curl_loop **out, uv_loop_t *loop, struct err *e);
+struct curl_loop *curl_loop_new(uv_loop_t *loop);
 
 /* Transfers must be over. Frees itself when the loop has let go; NULL is fine. */
 void curl_loop_close(struct curl_loop *c);

@@ -20,17 +20,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TICK_MS    250 /* a dead listener is found after a few of these */
-#define TRIM_TICKS 240
-#define CACHE      "PRAGMA cache_size=-512" /* KiB: what is hot has less */
+#define TICK_MS      250 /* a dead listener is found after a few of these */
+#define TRIM_TICKS   240
+#define SHRINK_TICKS 40
+#define CACHE        "PRAGMA cache_size=-256" /* KiB: what is hot has less */
 
-/* A worker costs a few descriptors. */
-static void raise_limits(void)
+/* A worker costs a connection and a pidfd; while it starts, what it is told. No
+ * more than needed: libwebsockets has a table with room for each. */
+static void raise_limits(const struct config *c)
 {
+	rlim_t want = (rlim_t)(c->run_max * 3 + c->http_connections + 1024);
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
-		r.rlim_cur = r.rlim_max;
+		r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
 }
@@ -69,7 +72,7 @@ static void on_tick(uv_timer_t *h)
 			  LT("error", e.text));
 	if (s->ticks == 0)
 		sup_sandbox_say(s);
-	if (s->ticks % TRIM_TICKS == 0)
+	if (s->ticks % SHRINK_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);
 	if (++s->ticks % TRIM_TICKS == 0)
@@ -257,6 +260,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	path = home_path(&s->home, HOME_CONFIG);
 	if (config_load(&s->config, path.text, e) || open_log(o, &s->config, e))
 		return -1;
+	raise_limits(&s->config);
 	rc = open_database(s, e);
 	if (rc == 0) {
 		rc = start(s, e);
@@ -276,7 +280,6 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 	if (!s)
 		abort();
 	footprint_limit();
-	raise_limits();
 	signal(SIGPIPE, SIG_IGN);
 	rc = serve(s, o, e);
 	config_fini(&s->config);

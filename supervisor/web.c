@@ -100,6 +100,20 @@ void web_soon(struct web *w)
 		uv_timer_start(&w->soon, on_soon, 1, 0);
 }
 
+static struct http_limits limits_of(const struct config *c)
+{
+	return (struct http_limits){
+		.head = (size_t)c->http_head_max,
+		.body = (size_t)c->http_body_max,
+		.queue = (size_t)c->http_unread_max,
+		.conns = (unsigned)c->http_connections,
+		.request_ms = (unsigned)c->http_request_timeout,
+		.idle_ms = (unsigned)c->http_idle_timeout,
+		.stall_ms = (unsigned)c->http_stall_timeout,
+		.beat_ms = (unsigned)c->http_heartbeat,
+	};
+}
+
 static int open_server(struct web *w, struct err *e)
 {
 	const struct config *c = sup_config(w->sup);
@@ -109,6 +123,7 @@ static int open_server(struct web *w, struct err *e)
 		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
 		.routes = web_routes,
 		.check = check_token,
+		.limits = limits_of(c),
 		.app = w,
 	};
 

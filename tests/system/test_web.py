@@ -246,6 +246,23 @@ def test_bad_requests_are_named_and_change_nothing(home):
     assert len(before["items"]) == 1
 
 
+def test_limits_come_from_the_configuration(home):
+    d = web_lib.Skepd(home, {"http": {"body_max": "2k", "head_max": 1024,
+                                      "heartbeat": 200}})
+    d.agent()
+    body = {"agent": "ada", "prompt": json.dumps([{"text": "x" * 3000}])}
+    assert d.ask("POST", "/v1/runs", body)[0] == 413
+    assert d.ask("GET", "/v1/health", headers={"X-Long": "y" * 2000})[0] == 431
+    run = d.run({"sleep_ms": 60000})
+    s = d.follow("/v1/runs/%s/events" % run)
+    beats = 0
+    while beats < 2:
+        beats += s.response.readline().startswith(b":")
+    s.close()
+    d.post("/v1/runs/%s/cancel" % run)
+    d.wait(run, "cancelled")
+
+
 def test_the_same_key_is_the_same_run(home):
     d = web_lib.Skepd(home)
     d.agent()
