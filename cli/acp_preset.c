@@ -1,15 +1,19 @@
 #include "cli/acp_preset.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct preset {
 	const char *name;
 	const char *command;
 	const char *pass;
+	const char *writes; /* below the home directory */
 	const char *needs;
 } presets[] = {
-#define PRESET(name, command, pass, needs) {#name, command, pass, needs},
+#define PRESET(name, command, pass, writes, needs) \
+	{#name, command, pass, writes, needs},
 #include "cli/acp_presets.def"
 #undef PRESET
 };
@@ -29,16 +33,16 @@ const char *acp_preset_needs(const char *name)
 	return p ? p->needs : NULL;
 }
 
-/* A list of the words of a text. */
-static cJSON *words_of(const char *text)
+/* A list of the words of a text, each with something before it. */
+static cJSON *words_of(const char *before, const char *text)
 {
 	cJSON *list = cJSON_CreateArray();
-	char word[128];
+	char word[PATH_MAX];
 
 	while (*text) {
 		size_t n = strcspn(text, " ");
 
-		snprintf(word, sizeof word, "%.*s", (int)n, text);
+		snprintf(word, sizeof word, "%s%.*s", before, (int)n, text);
 		cJSON_AddItemToArray(list, cJSON_CreateString(word));
 		text += n + strspn(text + n, " ");
 	}
@@ -48,7 +52,21 @@ static cJSON *words_of(const char *text)
 static void add_words(cJSON *config, const char *name, const char *text)
 {
 	if (!cJSON_HasObjectItem(config, name))
-		cJSON_AddItemToObject(config, name, words_of(text));
+		cJSON_AddItemToObject(config, name, words_of("", text));
+}
+
+/* The sandbox leaves the home directory as it is, but for what is named. */
+static void add_paths(cJSON *def, const char *writes)
+{
+	const char *home = getenv("HOME");
+	char before[PATH_MAX];
+	cJSON *paths;
+
+	if (!home || home[0] != '/' || cJSON_HasObjectItem(def, "paths"))
+		return;
+	snprintf(before, sizeof before, "%s/", home);
+	paths = cJSON_AddObjectToObject(def, "paths");
+	cJSON_AddItemToObject(paths, "write", words_of(before, writes));
 }
 
 void acp_preset_apply(cJSON *def, const char *name)
@@ -67,4 +85,5 @@ void acp_preset_apply(cJSON *def, const char *name)
 	if (!cJSON_HasObjectItem(config, "shell"))
 		add_words(config, "command", p->command);
 	add_words(config, "pass", p->pass);
+	add_paths(def, p->writes);
 }

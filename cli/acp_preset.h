@@ -7,7 +7,8 @@
 #define ACP_PRESETS "codex|claude|gemini|opencode|copilot|qwen|goose"
 
 /* Adds what the preset says to an agent's definition, where it says nothing
- * itself: driver, preset, and command and pass of its config. */
+ * itself: driver, preset, command and pass of its config, and
+ * the paths that it writes to, for the sandbox. */
 void acp_preset_apply(cJSON *def, const char *name);
 
 /* What such an agent needs, in a sentence; NULL for a name that is none. */

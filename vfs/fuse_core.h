@@ -3,7 +3,9 @@
 
 #define FUSE_USE_VERSION 314
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/shape.h"
 #include "vfs/node.h"
 #include "vfs/notify.h"
 #include "vfs/vfs.h"
@@ -45,6 +47,12 @@ static inline int64_t ino_of(fuse_ino_t ino)
 {
 	return (int64_t)ino;
 }
+
+/* Attributes that are verbs: 1 when it was one, 0, or -1. */
+int mnt_control_get(struct mnt *m, int64_t ino, const char *name,
+		    struct buf *out, struct err *e);
+int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
+		    struct blob value, struct err *e);
 
 void mnt_fail(fuse_req_t req, const struct err *e);
 void mnt_stat(const struct vfs_attr *a, struct stat *st);

@@ -299,10 +299,13 @@ static void do_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	struct buf b = BUF_MAX(1 << 20);
 	struct mnt *m = mnt_of(req);
 	struct err e;
+	int rc = mnt_control_get(m, ino_of(ino), name, &b, &e);
 
-	if (mnt_read(m, req))
+	if (rc == 0 && mnt_read(m, req))
 		return;
-	if (vfs_getxattr(m->v, ino_of(ino), name, &b, &e))
+	if (rc == 0)
+		rc = vfs_getxattr(m->v, ino_of(ino), name, &b, &e);
+	if (rc < 0)
 		mnt_fail(req, &e);
 	else
 		reply_bytes(req, room, &b);
@@ -328,13 +331,17 @@ static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 			const char *value, size_t n, int flags)
 {
 	struct mnt *m = mnt_of(req);
+	struct blob blob = {value, n};
 	struct err e;
+	int rc = mnt_control_set(m, ino_of(ino), name, blob, &e);
 
-	if (!mnt_change(m, req))
-		reply_done(req,
-			   vfs_setxattr(m->v, ino_of(ino), name,
-					(struct blob){value, n}, flags, &e),
-			   &e);
+	if (rc)
+		reply_done(req, rc < 0 ? -1 : 0, &e);
+	else if (!mnt_change(m, req))
+		reply_done(
+			req,
+			vfs_setxattr(m->v, ino_of(ino), name, blob, flags, &e),
+			&e);
 }
 
 static void do_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)

@@ -228,7 +228,6 @@ static void add_word(struct buf *b, const char *text)
 /* The workspace as an MCP server, which the agent starts where it is itself. */
 static void add_server(struct acp *x, struct buf *b)
 {
-	const struct msg_start *s = x->run->start;
 	char program[PATH_MAX];
 	struct err ignored; /* without it the agent has its own tools */
 
@@ -238,10 +237,6 @@ static void add_server(struct acp *x, struct buf *b)
 	json_add_string(b, program, strlen(program));
 	buf_adds(b, ",\"args\":[\"--mcp\"");
 	add_word(b, x->run->workspace->dir);
-	if (workspace_ns(x->run->workspace)) {
-		add_word(b, s->agent_db);
-		add_word(b, s->agent);
-	}
 	buf_adds(b, "],\"env\":[]}");
 }
 

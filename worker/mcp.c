@@ -267,7 +267,7 @@ static int write_out(struct mcp *m)
 	return 0;
 }
 
-int mcp_serve(const char *dir, const char *agent_db, const char *agent)
+int mcp_serve(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char bytes[READ_BYTES];
@@ -280,8 +280,6 @@ int mcp_serve(const char *dir, const char *agent_db, const char *agent)
 		return err_exit_status(ERR_NOTFOUND);
 	}
 	mcp_init(&m, dir, fd);
-	m.agent_db = agent_db;
-	m.agent = agent;
 	do
 		n = read(STDIN_FILENO, bytes, sizeof bytes);
 	while ((n < 0 && errno == EINTR) ||

@@ -8,15 +8,13 @@
  * A server of the Model Context Protocol on stdio with the files of a
  * workspace as its tools: most agents use neither fs/… nor terminals of their
  * client, but all take MCP servers. The agent starts it (skep-worker --mcp), in
- * its own namespace, so it sees what the agent sees; it works on the directory,
- * and for snapshots on the namespace in the agent's file.
+ * its own namespace, so it sees what the agent sees; it works on the directory
+ * alone, and for snapshots on the mount that it is.
  */
 #define MCP_TEXT_MAX (4u << 20) /* of a tool's answer */
 
 struct mcp {
 	struct below below;
-	const char *agent_db; /* NULL: a plain directory, without snapshots */
-	const char *agent;
 	struct rpc rpc;
 	struct buf out; /* to be written */
 };
@@ -28,7 +26,7 @@ void mcp_fini(struct mcp *m); /* closes fd */
 int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e);
 
 /* Serves stdio until its end. Returns an exit status. */
-int mcp_serve(const char *dir, const char *agent_db, const char *agent);
+int mcp_serve(const char *dir);
 
 /* The table of tools, for others that offer the same ones. */
 struct mcp_about {

@@ -1,112 +1,89 @@
-/* The tools that need more than files: the workspace as a namespace of the
- * agent's file. */
-#include "schema/agent_file.h"
-#include "vfs/diff.h"
-#include "vfs/snap.h"
-#include "vfs/vfs.h"
+/* The tools that need more than files: verbs of the namespace that the workspace
+ * is, which its mount offers as attributes of the root (vfs/fuse_control.c). The
+ * agent's file itself is not for the agent to open. */
+#include "base/text.h"
 #include "worker/mcp.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-struct space {
-	struct agent_file file;
-	struct vfs *v;
-};
+#define NO_SNAPSHOTS \
+	"this workspace is a plain directory: there are no snapshots"
 
-/* What was written through the mount is committed by its fsync: else a snapshot
- * might not have it. */
-static int open_space(struct mcp *m, struct space *s, struct err *e)
+/* The root, with what was written before on the disk. */
+static int open_root(struct mcp *m, struct err *e)
 {
-	int fd;
+	int fd = below_open(&m->below, ".", O_RDONLY | O_DIRECTORY, 0, e);
 
-	if (!m->agent_db)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "this workspace is a plain directory: there are "
-			       "no snapshots");
-	fd = below_open(&m->below, ".", O_RDONLY | O_DIRECTORY, 0, e);
-	if (fd < 0)
-		return -1;
-	(void)fsync(fd);
-	close(fd);
-	if (agent_file_open(&s->file, m->agent_db, m->agent, 0, e))
-		return -1;
-	if (vfs_open(&s->v, s->file.db, "main", "agent", e)) {
-		agent_file_close(&s->file);
-		return -1;
-	}
-	return 0;
+	if (fd >= 0)
+		(void)fsync(fd);
+	return fd;
 }
 
-static void close_space(struct space *s)
+/* What a file system says that does not know the verb: an attribute like any
+ * other would be set there, so a plain directory is told apart first. */
+static int need_mount(int fd, struct err *e)
 {
-	vfs_close(s->v);
-	agent_file_close(&s->file);
+	char probe[1];
+
+	if (fgetxattr(fd, "user.skep.diff. ", probe, 0) >= 0 ||
+	    (errno != ENODATA && errno != ENOTSUP))
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED, NO_SNAPSHOTS);
 }
 
 int mcp_snapshot(struct mcp *m, const cJSON *args, struct buf *out,
 		 struct err *e)
 {
 	const char *name = json_text(args, "name", "");
-	struct space s;
-	int rc;
+	int fd = open_root(m, e), rc;
 
-	if (open_space(m, &s, e))
+	if (fd < 0)
 		return -1;
-	rc = vfs_snapshot(s.v, name, e);
-	close_space(&s);
+	rc = need_mount(fd, e);
+	if (rc == 0 &&
+	    fsetxattr(fd, "user.skep.snapshot", name, strlen(name), 0))
+		rc = err_errno_set(e, "snapshot %s", quoted(name).text);
+	close(fd);
 	if (rc == 0)
 		buf_addf(out, "Kept as %s", name);
 	return rc;
 }
 
-struct differ {
-	struct side a, b;
-	struct buf *out;
-};
-
-static int add_delta(void *arg, const struct vfs_delta *d, struct err *e)
+static int read_diff(int fd, const char *name, struct buf *out, struct err *e)
 {
-	struct differ *x = arg;
+	char *room = buf_room(out, XATTR_SIZE_MAX);
+	ssize_t n = room ? fgetxattr(fd, name, room, XATTR_SIZE_MAX) : 0;
 
-	return vfs_diff_text(&x->a, &x->b, d, x->out, e);
-}
-
-/* Since a snapshot, or since the directory below. */
-static int diff_from(struct space *s, const char *from, struct buf *out,
-		     struct err *e)
-{
-	struct differ x = {.b = {.v = s->v}, .out = out};
-	struct buf name = BUF_MAX(1024);
-	int rc = 0;
-
-	if (from) {
-		buf_addf(&name, "main@%s", from);
-		rc = vfs_open(&x.a.v, s->file.db, name.p, "agent", e);
-	} else {
-		x.a.dir = vfs_base(s->v);
-		if (!x.a.dir)
-			rc = err_set(e, ERR_INVALID,
-				     "there is nothing below this workspace: "
-				     "give from, the name of a snapshot");
-	}
-	if (rc == 0)
-		rc = vfs_diff(&x.a, &x.b, add_delta, &x, e);
-	vfs_close(x.a.v);
-	buf_fini(&name);
-	return rc;
+	if (n < 0 && errno == ENOENT)
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no such snapshot; without from there "
+			       "must be a directory below the workspace");
+	if (n < 0)
+		return err_errno_set(e, "diff");
+	buf_grew(out, (size_t)n);
+	return 0;
 }
 
 int mcp_diff(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	struct space s;
-	int rc;
+	const char *from = json_text(args, "from", "");
+	struct buf name = BUF_MAX(XATTR_NAME_MAX);
+	int fd = open_root(m, e), rc;
 
-	if (open_space(m, &s, e))
+	if (fd < 0)
 		return -1;
-	rc = diff_from(&s, json_text(args, "from", NULL), out, e);
-	close_space(&s);
+	buf_addf(&name, "user.skep.diff%s%s", from[0] ? "." : "", from);
+	rc = need_mount(fd, e) || buf_ok(&name, "the name", e) ||
+			     read_diff(fd, name.p, out, e)
+		     ? -1
+		     : 0;
+	close(fd);
+	buf_fini(&name);
 	if (rc == 0 && out->n == 0)
 		buf_adds(out, "Nothing has changed");
 	return rc;

@@ -27,6 +27,8 @@ def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
         spec = a["spec"] if isinstance(a["spec"], dict) else json.loads(a["spec"])
         assert a["driver"] == "acp" and spec["preset"] == name, a
         assert spec["config"]["command"] and spec["config"]["pass"], a
+        assert all(p.startswith(str(home.dir) + "/.")
+                   for p in spec["paths"]["write"]), a
     home.skep("agent", "add", "mine", "--preset", "gemini", "--set",
               'config={"mode":"plan"}', "--", "other", "--acp")
     spec = json.loads(home.skep("--json", "agent", "show", "mine").out)["spec"]

@@ -22,13 +22,13 @@ def ask(command="make", call="c1"):
         "options": OPTIONS}}
 
 
-def hosted(home, can="load"):
+def hosted(home, can="load", **more):
     d = Host(home).start()
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     d.agent("a", "acp", {"command": [sys.executable, str(AGENT)],
                          "env": {"ACP_STATE": str(state), "ACP_CAN": can}},
-            paths={"write": [str(state)]})
+            paths={"write": [str(state)]}, **more)
     return d
 
 

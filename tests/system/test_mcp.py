@@ -5,6 +5,7 @@ import subprocess
 
 from test_acp import acp, heard
 from test_acp_files import need_mount, said
+from test_acp_permission import hosted
 from worker_lib import ok
 
 
@@ -163,3 +164,21 @@ def test_an_agent_has_it_in_a_directory_unless_it_is_off(home):
     offers = [m["params"]["mcpServers"] for k, m in heard(home)
               if k == "session/new"]
     assert len(offers[0]) == 1 and offers[1] == [], offers
+
+
+def test_it_works_in_a_sandbox_that_hides_the_agents_file(home):
+    need_mount("vfs-only")
+    d = hosted(home, workspace="vfs-only")
+    run = d.submit("a", json.dumps([
+        {"tool": "write_file", "args": {"path": "a", "content": "1\n"}},
+        {"tool": "snapshot", "args": {"name": "s1"}},
+        {"tool": "append_file", "args": {"path": "a", "content": "2\n"}},
+        {"tool": "diff", "args": {"from": "s1"}},
+        {"tool": "diff", "args": {"from": "none"}}]), session="s")
+    assert d.until(run)["state"] == "succeeded"
+    text = "".join(t for (t,) in home.query(
+        home.agent_db("a"), "SELECT text FROM part WHERE kind = 'text'"))
+    got = [json.loads(line) for line in text.splitlines()]
+    assert [bad for bad, _ in got] == [False] * 4 + [True], got
+    assert "\n+2\n" in got[3][1] and "\n+1\n" not in got[3][1], got
+    assert "s1" in home.skep("vfs", "snapshots", "a:").out
