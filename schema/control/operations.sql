@@ -80,3 +80,42 @@ DELETE FROM lease WHERE name = :name AND expires_at < :now;
 -- The latest moment that the database knows of.
 SELECT max(coalesce((SELECT max(at) FROM host_event), 0),
            coalesce((SELECT at FROM audit ORDER BY id DESC LIMIT 1), 0)) AS at;
+
+-- row migration_run_row (id text, source text, importer text, state text,
+--   backup_path text, sources i64, imported i64, skipped i64, warnings i64,
+--   started_at time, ended_at time)
+
+-- query migration_run_put (migration_run_row)
+INSERT INTO migration_run (id, source, importer, state, backup_path, sources,
+                           imported, skipped, warnings, started_at, ended_at)
+VALUES (:id, :source, :importer, :state, :backup_path, :sources, :imported,
+        :skipped, :warnings, :started_at, :ended_at)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state,
+  sources = excluded.sources, imported = excluded.imported,
+  skipped = excluded.skipped, warnings = excluded.warnings,
+  ended_at = excluded.ended_at;
+
+-- row migration_source_row (path text, target text, mtime_ns i64, bytes i64,
+--   sha256 text, run text, importer text, state text, records i64,
+--   warning text, removed text, at time)
+
+-- query migration_source_get (path text, target text) -> migration_source_row
+SELECT path, target, mtime_ns, bytes, sha256, run, importer, state, records,
+       warning, removed, at
+  FROM migration_source WHERE path = :path AND target = :target;
+
+-- query migration_source_put (migration_source_row)
+INSERT INTO migration_source (path, target, mtime_ns, bytes, sha256, run,
+                              importer, state, records, warning, removed, at)
+VALUES (:path, :target, :mtime_ns, :bytes, :sha256, :run, :importer, :state,
+        :records, :warning, :removed, :at)
+ON CONFLICT (path, target) DO UPDATE SET mtime_ns = excluded.mtime_ns,
+  bytes = excluded.bytes, sha256 = excluded.sha256, run = excluded.run,
+  importer = excluded.importer, state = excluded.state,
+  records = excluded.records, warning = excluded.warning,
+  removed = excluded.removed, at = excluded.at;
+
+-- query migration_source_removed (file text, removed text)
+-- All pieces of a file.
+UPDATE migration_source SET removed = :removed
+ WHERE path = :file OR substr(path, 1, length(:file) + 1) = :file || '#';
