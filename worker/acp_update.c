@@ -1,10 +1,13 @@
 #include "worker/acp.h"
 
+#include "schema/session.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NANO 1e9
+#define NANO      1e9
+#define TITLE_MAX 200
 
 typedef int taker(struct acp *x, const cJSON *u, const char *as, struct err *e);
 
@@ -43,6 +46,31 @@ static int take_event(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
 	return add_event(x, u, as, NULL, e);
+}
+
+/* The agent's name for the session is ours too, as long as it has none. */
+static int take_title(struct acp *x, const cJSON *u, const char *as,
+		      struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	const char *title = json_text(u, "title", "");
+	struct session_row row;
+	struct arena a = {0};
+	struct buf b = BUF_MAX(64u << 10);
+	int rc = add_event(x, u, as, NULL, e);
+
+	if (rc == 0 && title[0])
+		rc = session_need(&j->file, j->writer.sid, &row, &a, e);
+	if (rc == 0 && title[0] && !row.title) {
+		buf_adds(&b, "{\"title\":");
+		json_add_string(&b, title, strnlen(title, TITLE_MAX));
+		buf_addc(&b, '}');
+		rc = session_patch(&j->file, j->writer.sid, b.p, 0, &row, &a,
+				   e);
+	}
+	buf_fini(&b);
+	arena_fini(&a);
+	return rc;
 }
 
 /* Text ends where something else begins, so that the order stays. */
@@ -103,12 +131,16 @@ static const char *state_of(const cJSON *u)
 	return NULL;
 }
 
-/* {"content": …, "raw": …}, or nothing. */
+/* {"content": …, "raw": …}, or nothing. What a call that has not begun shows, as
+ * in a question about it, is what it would do. */
 static const char *output_of(struct buf *b, const cJSON *u)
 {
 	const cJSON *content = member(u, "content");
 	const cJSON *raw = member(u, "rawOutput");
 
+	if (!member(u, "sessionUpdate") ||
+	    strcmp(json_text(u, "status", ""), "pending") == 0)
+		return NULL;
 	if (cJSON_GetArraySize(content) > 0) {
 		buf_adds(b, "{\"content\":");
 		json_add(b, content);

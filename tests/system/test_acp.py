@@ -65,6 +65,10 @@ def test_every_update_is_kept(home):
             "title": "late"}
     lone = {"sessionUpdate": "tool_call_update", "toolCallId": "c2",
             "status": "failed"}
+    plan = {"sessionUpdate": "tool_call", "toolCallId": "c3", "title": "p",
+            "status": "pending", "content": [{"type": "diff", "path": "/x",
+                                              "newText": "n"}]}
+    name = {"sessionUpdate": "session_info_update", "title": "a title"}
     others = {"plan": "plan", "available_commands_update": "status",
               "current_mode_update": "status", "session_info_update": "status",
               "config_option_update": "status", "notice": "note",
@@ -75,7 +79,7 @@ def test_every_update_is_kept(home):
               "cost": {"amount": n, "currency": "USD"}} for n in (0.25, 0.75)]
     w = acp(home, [{"update": think}, {"say": "a"}, {"update": call},
                    {"say": "b"}, {"update": done}, {"update": lone},
-                   {"raw": "not json"}, {"raw": '{"jsonrpc":"2.0"}'},
+                   {"update": plan}, {"update": name}, {"raw": "not json"}, {"raw": '{"jsonrpc":"2.0"}'},
                    {"raw": '{"jsonrpc":"2.0","method":"x/y","params":{}}'},
                    {"call": "private/method", "params": {}}]
             + [{"update": {"sessionUpdate": k, "mark": k}} for k in others]
@@ -84,8 +88,11 @@ def test_every_update_is_kept(home):
     assert texts(w, "reasoning") == ["hm"]
     assert texts(w)[:2] == ["a", "b"], texts(w)
     assert '"code": -32601' in texts(w)[2], texts(w)
-    assert [t[:3] for t in tools(w)] == [("look", "done", "c1"),
-                                         ("tool", "error", "c2")], tools(w)
+    assert [t[:3] for t in tools(w)] == [
+        ("look", "done", "c1"), ("tool", "error", "c2"),
+        ("p", "done", "c3")], tools(w)
+    assert tools(w)[2][4] is None, "what it would do is no output"
+    assert w.home.query(w.db, "SELECT title FROM session") == [("a title",)]
     assert json.loads(tools(w)[0][3]) == {"path": "a"}
     assert json.loads(tools(w)[0][4]) == {"raw": {"n": 1}}
     for kind, event in others.items():
