@@ -27,6 +27,7 @@ struct claim {
 	char token_hash[HASH_HEX];
 	const char *config;
 	const char *artifacts; /* what it has to leave behind, or NULL */
+	const char *bootstrap; /* what makes its workspace ready, or NULL */
 	const char *reply;     /* where its answer goes, or NULL */
 	const char *media; /* the message whose attachments it has, or NULL */
 	const char *workspace;
@@ -95,11 +96,14 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	return 0;
 }
 
-/* The agent's contract; see worker/contract.h. */
+/* The agent's contract, and what its workspace needs; see worker/contract.h
+ * and worker/bootstrap.h. */
 static void make_contract(struct claim *c, const cJSON *spec)
 {
 	c->artifacts = text_of(
 		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
+	c->bootstrap = text_of(
+		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
 }
 
 /* The files that were made of the message's attachments are the run's own. */
@@ -176,6 +180,7 @@ static int make_start(struct claim *c, struct err *e)
 		.workspace_mode = c->agent.workspace,
 		.workspace = c->workspace,
 		.artifacts = c->artifacts,
+		.bootstrap = c->bootstrap,
 		.reply = c->reply,
 		.sandbox = c->sandbox,
 		.home = c->sup->home.root,

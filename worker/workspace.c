@@ -1,6 +1,7 @@
 #include "worker/workspace.h"
 
 #include "base/clock.h"
+#include "worker/bootstrap.h"
 #include "worker/confine.h"
 #include "worker/tree.h"
 
@@ -123,13 +124,12 @@ int workspace_open(struct run *r, struct err *e)
 	r->workspace = w;
 	if (strcmp(r->start->workspace_mode, "disk") == 0) {
 		w->dir = r->start->workspace ? r->start->workspace : "/";
-		return confine_commands(r, e);
+	} else {
+		w->dir = WORKSPACE_MOUNT;
+		if (start_server(w, e) || await_ready(w, e) || enter_able(w, e))
+			return -1;
 	}
-	w->dir = WORKSPACE_MOUNT;
-	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ||
-			       confine_commands(r, e)
-		       ? -1
-		       : 0;
+	return confine_commands(r, e) || bootstrap_run(r, e) ? -1 : 0;
 }
 
 int workspace_dir(const struct workspace *w)

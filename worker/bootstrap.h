@@ -1,0 +1,22 @@
+#ifndef WORKER_BOOTSTRAP_H
+#define WORKER_BOOTSTRAP_H
+
+#include "base/err.h"
+#include "worker/run.h"
+
+/*
+ * A workspace is made ready once, before the first command of a run works in
+ * it, as the agent's definition says:
+ *
+ *   "bootstrap": {"files": {"AGENTS.md": "text", …},
+ *                 "shell": "git init -q"}      or "command": [...]; "env", "pass"
+ *
+ * Files that are there are left alone. A row in the agent's file, by the place
+ * where the workspace really is, says that it is done: of a directory its
+ * resolved path, of a namespace when it was made. So one that was moved or made
+ * anew is made ready again. Of several runs at once one does it and the others
+ * wait; one that fails or dies leaves it to the next.
+ */
+int bootstrap_run(struct run *r, struct err *e); /* with its workspace open */
+
+#endif
