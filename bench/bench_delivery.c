@@ -269,7 +269,7 @@ static int run(struct bench_run *r, struct err *e)
 	int64_t many = bench_option_i64(r, "pending", quick ? 5000 : 1000000);
 	struct plan plans[] = {
 		{"ours", rows, 256, INFLIGHT, false},
-		{"one_commit_each", rows, 1, 1, false},
+		{"one_commit_each", rows, 1, INFLIGHT, false},
 		{"beside_dead", rows, 256, INFLIGHT, true},
 		{"many_pending", many, 256, INFLIGHT, false},
 	};
@@ -292,9 +292,10 @@ const struct bench bench_delivery = {
 		"A queue that is full at the start goes to a receiver on this "
 		"machine that answers at once:\nskepd claims, sends, signs and "
 		"settles, and every claim is on the disk before its message\n"
-		"leaves. one_commit_each does the same with one message at a "
-		"time and a commit for each\nchange of its state. beside_dead "
-		"has a second channel whose receiver never answers.\n"
+		"leaves. one_commit_each does the same with a commit for each "
+		"change of a message's\nstate. beside_dead has a second "
+		"channel "
+		"whose receiver never answers.\n"
 		"many_pending is the same with a long queue: memory does not "
 		"grow with it.",
 	.options =
