@@ -174,17 +174,18 @@ static int read_envelope(struct arrival *m, const cJSON *json, struct err *e)
 
 	if (envelope_check(json, e))
 		return -1;
-	if (!vocab_has("message|event|request", type))
-		return bad(e, "responses and streams are not taken here");
 	m->external_id = json_text(r, "id", NULL);
 	m->sender = json_text(r, "sender_id", NULL);
 	m->peer = json_text(meta, "channel_id",
 			    json_text(meta, "conversation", m->sender));
 	m->kind = json_text(meta, "kind", "direct");
 	m->title = json_text(meta, "title", NULL);
-	m->type = type;
+	/* Nobody here waits for a response or a stream: they are noted. */
+	m->type = vocab_has("message|event|request", type) ? type : "event";
 	m->request = json_text(json, "request_id", NULL);
 	m->body = body_of(cJSON_GetObjectItem(json, "content"));
+	if (strcmp(type, "message") != 0)
+		cJSON_AddStringToObject(m->body, "message_type", type);
 	if (!strcmp(type, "event"))
 		cJSON_AddItemToObject(
 			m->body, "event",

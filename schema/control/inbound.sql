@@ -84,12 +84,6 @@ SELECT u.owner, u.idx, u.media, u.name, m.mime, m.size, m.sha256
   FROM media_use u JOIN media m ON m.id = u.media
  WHERE u.owner = :owner ORDER BY u.idx;
 
--- query media_drop_unused (older_than time, count i64)
-DELETE FROM media WHERE id IN
- (SELECT m.id FROM media m WHERE m.created_at < :older_than
-     AND NOT EXISTS (SELECT 1 FROM media_use u WHERE u.media = m.id)
-   LIMIT :count);
-
 -- query conversation_history (channel text, peer text, count i64) -> (id text,
 --   sender text, role text, body json, at time)
 -- Both ways, newest first.
