@@ -1,10 +1,13 @@
 """The acp driver against what others made: the protocol's schema and SDK, and a
 whole agent, all from npm."""
+import ctypes
 import fcntl
 import json
 import os
 import pathlib
 import shutil
+import socket
+import struct
 import subprocess
 import tempfile
 
@@ -148,6 +151,15 @@ def test_an_agent_made_with_the_sdk_works(home):
 
 # -- a whole agent
 
+def alone():
+    """From now on there is no network but loopback, where that can be had."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.geteuid() != 0 or libc.unshare(0x40000000):  # CLONE_NEWNET
+        return
+    with socket.socket() as s:  # lo is down in a new one: up, by SIOCSIFFLAGS
+        fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))
+
+
 class OpenCode:
     """Runs of OpenCode with a model of our own."""
 
@@ -157,6 +169,7 @@ class OpenCode:
         found = sorted(where.glob("node_modules/opencode-linux-*/bin/opencode"))
         if not found:
             lib.skip("there is no OpenCode for this machine")
+        alone()
         self.home, self.mode, self.n = home, mode, 0
         self.sup = Supervisor(home)
         (home.dir / "work").mkdir()
