@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "sandbox/probe.h"
 #include "schema/control_queries.h"
 #include "schema/runs.h"
 #include "vfs/mount.h"
@@ -74,16 +75,20 @@ static bool check_process(void *arg, pid_t pid)
 
 /* --- abilities ---------------------------------------------------------------- */
 
-static bool user_namespaces(void)
+/* What sandboxes will lack here, a finding for each part. */
+static void check_sandbox(struct doctor *d)
 {
-	int status = 1;
-	pid_t pid = fork();
+	struct sandbox_offer o;
+	struct buf b = BUF_MAX(4096);
+	char *rest = NULL;
 
-	if (pid == 0)
-		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) ? 1 : 0);
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	return pid > 0 && status == 0;
+	sandbox_probe(&o);
+	if (sandbox_lacks(&o, NULL, &b) > 0)
+		for (char *line = strtok_r(b.p, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest))
+			doctor_say(d, FINDING_sandbox_gap, "sandbox", "%s",
+				   line);
+	buf_fini(&b);
 }
 
 static bool own_cgroup(void)
@@ -109,9 +114,7 @@ void doctor_host(struct doctor *d)
 		proc_each(check_process, d);
 	if (vfs_mount_check(&e))
 		doctor_say(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
-	if (!user_namespaces())
-		doctor_say(d, FINDING_no_user_ns, "namespaces",
-			   "unshare is refused");
+	check_sandbox(d);
 	if (!own_cgroup())
 		doctor_say(d, FINDING_no_cgroup, "/sys/fs/cgroup",
 			   "no cgroup can be made here");

@@ -6,7 +6,7 @@ import socket
 from skepd_lib import host
 from test_backup import fill
 
-HINTS = {"no_fuse", "no_user_ns", "no_cgroup", "backup_none", "old_home"}
+HINTS = {"no_fuse", "sandbox_gap", "no_cgroup", "backup_none", "old_home"}
 
 
 def findings(home, *more, code=None):
