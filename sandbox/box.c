@@ -81,7 +81,7 @@ static int allow_all(struct files *f, const struct box_plan *p,
 	int rc;
 
 	hide_all(f, p, &h);
-	rc = files_allow_spec(f, p->spec, e);
+	rc = files_allow_spec(f, p->spec, b->space.mnt >= 0, e);
 	if (rc == 0 && b->workspace >= 0)
 		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SIBLINGS_MAX 4096 /* entries of one directory that get a rule each */
+#define SIBLINGS_MAX 512 /* entries of one directory that get a rule each */
 
 /* Newer than the headers that we are built with. */
 #define FS_REFER     (1ULL << 13) /* ABI 2 */
@@ -191,8 +191,26 @@ int files_allow(struct files *f, const char *path, enum files_may may,
 	return rc;
 }
 
+/* The host, but what is hidden. Names may be seen everywhere, or not even / could
+ * be listed. */
+static int allow_host(struct files *f, bool covered, struct err *e)
+{
+	int before = f->nhidden, rc;
+
+	if (covered) {
+		files_hide(f, "/tmp");
+		files_hide(f, "/dev/shm");
+	}
+	rc = allow_one(f, "/", FILES_LIST, e) ||
+			     files_allow(f, "/", FILES_READ, e)
+		     ? -1
+		     : 0;
+	f->nhidden = before;
+	return rc;
+}
+
 int files_allow_spec(struct files *f, const struct sandbox_spec *s,
-		     struct err *e)
+		     bool covered, struct err *e)
 {
 	static const char *const programs[] = {
 #define PROGRAMS(path) path,
@@ -206,9 +224,7 @@ int files_allow_spec(struct files *f, const struct sandbox_spec *s,
 	};
 	size_t nprograms = sizeof programs / sizeof *programs;
 
-	/* names may be seen everywhere, or not even / could be listed */
-	if (s->read.n == 0 && (allow_one(f, "/", FILES_LIST, e) ||
-			       files_allow(f, "/", FILES_READ, e)))
+	if (s->read.n == 0 && allow_host(f, covered, e))
 		return -1;
 	for (size_t i = 0; s->read.n > 0 && i < nprograms; i++)
 		if (files_allow(f, programs[i], FILES_READ, e))

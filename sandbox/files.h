@@ -34,9 +34,10 @@ int files_allow(struct files *f, const char *path, enum files_may may,
 		struct err *e);
 int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e);
 
-/* Programs, devices, and what the definition says. */
+/* Programs, devices, and what the definition says. `covered`: /tmp and /dev/shm
+ * are not the host's, so nobody has to look through those. */
 int files_allow_spec(struct files *f, const struct sandbox_spec *s,
-		     struct err *e);
+		     bool covered, struct err *e);
 
 /* From now on this thread, and what it starts. System calls only. */
 int files_enforce(const struct files *f);
