@@ -310,14 +310,11 @@ static int loop(struct chat *x, struct err *e)
 static int open_all(struct chat *x, struct err *e)
 {
 	struct run *r = x->run;
-	bool plain = strcmp(r->start->workspace_mode, "disk") == 0;
 
 	if (chat_config_read(&x->config, r->start, &r->arena, e) ||
 	    chat_http_open(&x->http, &x->config, e) || workspace_open(r, e))
 		return -1;
 	mcp_init(&x->files, r->workspace->dir, workspace_dir(r->workspace));
-	x->files.agent_db = plain ? NULL : r->start->agent_db;
-	x->files.agent = r->start->agent;
 	return 0;
 }
 
