@@ -119,7 +119,7 @@ static int try_agent(struct cli *cli, const struct agent_row *row,
 	const char *preset = arena_text(&cli->arena,
 					json_text(spec, "preset", NULL));
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(spec, "config");
-	struct trial t;
+	struct trial t = {.in = -1, .out = -1};
 	int status = 0, rc = spec ? 0 : -1;
 
 	if (v)

@@ -10,6 +10,7 @@ $ACP_STATE/heard. $ACP_CAN names what it says that it can: load, resume.
   {"tool": "name", "args": {}}      calls a tool of the MCP server it was given
   {"raw": "bytes"}                  a line as it is
   {"sleep": seconds}                or until it is cancelled
+  {"wait": "name"}                  until there is such a file in $ACP_STATE
   {"stop": "reason"}                ends the turn
   {"exit": code}                    ends the process
   {"after": {…}}                    an update after the answer
@@ -159,6 +160,9 @@ class Agent:
             self.say(session, json.dumps(self.tool(step)) + "\n")
         elif "sleep" in step:
             self.cancelled.wait(step["sleep"])
+        elif "wait" in step:
+            while not (STATE / step["wait"]).exists():
+                self.cancelled.wait(0.02)
         elif "exit" in step:
             sys.stderr.write("going away\n")
             sys.stderr.flush()

@@ -146,9 +146,10 @@ def test_cancel_reaches_the_turn_and_the_agent_answers(home):
 
 def test_a_message_is_the_next_turn(home):
     sup = Supervisor(home)
-    w = acp(home, [{"say": "one"}, {"sleep": 1}], sup)
-    lib.eventually(lambda: w.has("message", 2), what="a text")
+    w = acp(home, [{"say": "one"}, {"wait": "go"}], sup)
     sup.command(w.run, type="message", id=1, text="and more", by="me")
+    lib.eventually(lambda: w.has("steer"), what="the message")
+    (home.dir / "state" / "go").touch()
     ok(w)
     assert texts(w) == ["one", "turn 2, you said and more"], texts(w)
 
@@ -180,7 +181,7 @@ def test_mode_and_options_are_set_before_the_prompt(home):
 
 def test_an_agent_is_kept_for_the_next_message(home):
     sup = Supervisor(home)
-    w = acp(home, "one", sup, config={"keep_ms": 30000}, idle_timeout_ms=500)
+    w = acp(home, "one", sup, config={"keep_ms": 60000})
     lib.eventually(lambda: w.has("usage"), what="a turn")
     sup.command(w.run, type="message", id=1, text="two", by="me")
     lib.eventually(lambda: w.has("usage", 2), what="another turn")
