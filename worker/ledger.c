@@ -150,6 +150,18 @@ int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 	return rc;
 }
 
+int ledger_system(struct ledger *j, const char *text, struct err *e)
+{
+	struct event_new ev = {.type = "system"};
+	struct event_ref ref;
+
+	if (writer_set_system(&j->writer, text, &ref, e))
+		return -1;
+	if (!ref.repeated)
+		tell(j, &ev, 1, &ref);
+	return 0;
+}
+
 int ledger_addf(struct ledger *j, const char *type, const char *key,
 		struct err *e, const char *fmt, ...)
 {

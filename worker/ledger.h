@@ -38,6 +38,10 @@ void ledger_close(struct ledger *j);
 int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 	       struct event_ref *refs, struct err *e);
 
+/* The agent's system prompt, as an event before what is said under it. The same
+ * one as the session has already adds nothing. */
+int ledger_system(struct ledger *j, const char *text, struct err *e);
+
 /* One event whose body is made by printf. */
 int ledger_addf(struct ledger *j, const char *type, const char *key,
 		struct err *e, const char *fmt, ...)

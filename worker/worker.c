@@ -40,7 +40,8 @@ static int settle_in(struct err *e)
 	return tree_own(e);
 }
 
-/* First the user's message, once for all attempts, then that we begin. */
+/* First the agent's system prompt, if the session does not have it, and the
+ * user's message, once for all attempts; then that we begin. */
 static int commit_start(struct run *r, struct err *e)
 {
 	const struct msg_start *s = r->start;
@@ -65,6 +66,8 @@ static int commit_start(struct run *r, struct err *e)
 			    : arena_printf(&r->arena, "prompt:%s", s->run);
 	ev[1].body = begun.p;
 	rc = buf_ok(&prompt, "prompt", e);
+	if (rc == 0 && s->system && s->system[0])
+		rc = ledger_system(&r->ledger, s->system, e);
 	if (rc == 0)
 		rc = ledger_add(&r->ledger, ev, 2, NULL, e);
 	buf_fini(&prompt);

@@ -195,6 +195,33 @@ def test_a_read_only_home_is_refused(home):
     home.integrity()
 
 
+SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/vfs.h>
+int statfs64(const char *path, struct statfs64 *b) {
+	int (*real)(const char *, struct statfs64 *) = dlsym(RTLD_NEXT, "statfs64");
+	int rc = real(path, b);
+	b->f_type = 0x6969;
+	return rc;
+}
+"""
+
+
+def test_a_network_filesystem_is_refused(home):
+    (home.dir / "shim.c").write_text(SHIM)
+    r = home.run("cc", "-shared", "-fPIC", "-o", home.dir / "shim.so",
+                 home.dir / "shim.c", "-ldl", code=None)
+    if r.code:
+        lib.skip("cc is not there")
+    env = {"LD_PRELOAD": str(home.dir / "shim.so")}
+    for args in (["agent", "add", "a", "--driver", "script"], ["up"]):
+        said = home.refused(69, *args, env=env)
+        assert "network filesystem (nfs)" in said, said
+        assert str(home.control) in said
+    assert not home.control.exists()
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(home):
     mount(home, "-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs")
     fresh(home)

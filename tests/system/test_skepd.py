@@ -1,5 +1,6 @@
 """The supervisor and its runs: what they do when nothing goes wrong."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -440,6 +441,49 @@ def test_the_supervisor_stays_small(home):
     for run in runs:
         h.until(run)
     finish(h)
+
+
+def test_a_system_prompt_is_in_the_session_once(home):
+    h = host(home)
+
+    def systems():
+        return [b["content"] for _, kind, b in h.events("a") if kind == "system"]
+
+    def run(**more):
+        return h.until(h.submit("a", session="s", **more))["state"]
+    h.script("a", *notes(1), prompt="be kind")
+    assert run() == run() == "succeeded"
+    assert systems() == ["be kind"]
+    assert h.events("a")[0][1] == "system", "before what is said under it"
+    h.script("a", *notes(1), prompt="be brief")
+    run()
+    run()
+    assert systems() == ["be kind", "be brief"]
+    (seq, digest), = home.query(home.agent_db("a"), "SELECT system_seq, "
+                                "system_digest FROM session WHERE key = 's'")
+    assert [k for s, k, _ in h.events("a") if s == seq] == ["system"]
+    assert len(digest) == 64
+    finish(h)
+
+
+def test_no_state_is_kept_in_loose_files(home):
+    h = host(home)
+    h.shell("a", "echo hi > file; echo done")
+    h.until(h.submit("a", session="s"))
+    home.skep("session", "fork", "s", "f", "--agent", "a")
+    home.skep("session", "rewind", "s", "1", "--agent", "a")
+    home.skep("session", "search", "hi", "--agent", "a")
+    home.skep("artifact", "put", "-", "n", "--owner", "o", "--agent", "a",
+              input="x")
+    home.skep("vfs", "put", "a", "f", input="text")
+    home.skep("vfs", "snapshot", "a", "one")
+    finish(h)
+    kinds = re.compile(r"skep\.json|(state/skep|agents/[a-z]+/agent)\.sqlite"
+                       r"(\.turn|-wal|-shm)?|agents/a/workspace/file|"
+                       r"(logs|run|credentials|backups)/.*")
+    for path in home.path.rglob("*"):
+        name = str(path.relative_to(home.path))
+        assert path.is_dir() or kinds.fullmatch(name), name
 
 
 def test_the_service_manager_hears_ready_watchdog_and_stopping(home):
