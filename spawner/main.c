@@ -34,6 +34,7 @@ static char *marker; /* where the environment says SPAWN_MARKER=… */
 static char *title;  /* what ps shows */
 static size_t title_room;
 
+#define GATE_FD     3 /* of a worker that waits */
 #define WORKER_NAME "skep-worker"
 static char worker_name[] = WORKER_NAME;
 
@@ -66,12 +67,12 @@ static void tell(const struct spawn_told *t, int fd)
 		;
 }
 
-/* The next ask and the descriptor that came with it, or -1. False: the end. */
-static bool hear(struct spawn_ask *ask, int *fd)
+/* The next ask and the descriptors that came with it, or -1. False: the end. */
+static bool hear(struct spawn_ask *ask, int fds[SPAWN_PASSED])
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control;
 	struct iovec iov = {ask, sizeof *ask};
 	struct msghdr msg = {.msg_iov = &iov,
@@ -81,7 +82,8 @@ static bool hear(struct spawn_ask *ask, int *fd)
 	struct cmsghdr *c;
 	ssize_t n;
 
-	*fd = -1;
+	for (int i = 0; i < SPAWN_PASSED; i++)
+		fds[i] = -1;
 	do
 		n = recvmsg(SPAWN_FD, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -89,7 +91,7 @@ static bool hear(struct spawn_ask *ask, int *fd)
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(c), sizeof *fd);
+		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 	return true;
 }
 
@@ -126,12 +128,12 @@ static pid_t fork_into(int cgroup)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-static void child(const struct spawn_ask *ask, int start)
+static void child(const struct spawn_ask *ask, const int *fds)
 	__attribute__((noreturn));
 
 /* The worker is this very program: nothing has to be loaded, and most of it is
  * warm. What it must not see of us is closed; what names it is changed. */
-static void child(const struct spawn_ask *ask, int start)
+static void child(const struct spawn_ask *ask, const int *fds)
 {
 	sigset_t none;
 
@@ -142,14 +144,14 @@ static void child(const struct spawn_ask *ask, int start)
 	prctl(PR_SET_NAME, WORKER_NAME);
 	program_invocation_short_name = worker_name;
 	snprintf(title, title_room, "%s %s", WORKER_NAME, ask->run);
-	if (dup2(start, 0) < 0)
+	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
 		_exit(71);
-	syscall(SYS_close_range, 3U, ~0U, 0U);
+	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
 	cgroup_join(ask->limits, ask->cgroup);
-	exit(worker_main(0));
+	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD));
 }
 
-static pid_t start_worker(const struct spawn_ask *ask, int start,
+static pid_t start_worker(const struct spawn_ask *ask, const int *fds,
 			  struct spawn_told *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
@@ -163,7 +165,7 @@ static pid_t start_worker(const struct spawn_ask *ask, int start,
 	if (pid < 0)
 		pid = fork();
 	if (pid == 0)
-		child(ask, start);
+		child(ask, fds);
 	if (pid < 0)
 		told->status = errno;
 	if (cgroup >= 0)
@@ -171,7 +173,7 @@ static pid_t start_worker(const struct spawn_ask *ask, int start,
 	return pid;
 }
 
-static void spawn(const struct spawn_ask *ask, int start)
+static void spawn(const struct spawn_ask *ask, const int *fds)
 {
 	struct spawn_told told = {.kind = SPAWN_FAILED,
 				  .attempt = ask->attempt};
@@ -181,12 +183,12 @@ static void spawn(const struct spawn_ask *ask, int start)
 	pid_t pid = -1;
 
 	memcpy(told.run, ask->run, sizeof told.run);
-	if (start < 0)
+	if (fds[0] < 0)
 		told.status = EBADF;
 	else if (fault_point(FAULT_spawner_before_fork, &e))
 		told.status = EAGAIN;
 	else
-		pid = start_worker(ask, start, &told);
+		pid = start_worker(ask, fds, &told);
 	if (pid > 0) {
 		/* Not reaped yet, so the number is still its own. */
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -216,6 +218,13 @@ static void reap(void)
 }
 
 /* --- the loop --------------------------------------------------------- */
+
+static void close_passed(const int *fds)
+{
+	for (int i = 0; i < SPAWN_PASSED; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
 
 /* Compiled once, and every worker has it. One that cannot be had is the trouble
  * of those that want it. */
@@ -248,7 +257,7 @@ int main(int argc, char **argv)
 	struct signalfd_siginfo drop;
 	struct spawn_ask ask;
 	sigset_t mask;
-	int start;
+	int passed[SPAWN_PASSED];
 
 	set_up(argc, argv);
 	sigemptyset(&mask);
@@ -261,11 +270,10 @@ int main(int argc, char **argv)
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return 71;
 		if (fds[0].revents) {
-			if (!hear(&ask, &start))
+			if (!hear(&ask, passed))
 				return 0;
-			spawn(&ask, start);
-			if (start >= 0)
-				close(start);
+			spawn(&ask, passed);
+			close_passed(passed);
 		}
 		if (fds[1].revents) {
 			while (read(fds[1].fd, &drop, sizeof drop) > 0)

@@ -8,12 +8,14 @@
 /*
  * Between skepd and its spawner: a SOCK_SEQPACKET pair, one struct a packet,
  * both sides of one build. skepd sends asks, each with the start message of the
- * worker (ipc/start.h) as a passed descriptor. The spawner answers each with
+ * worker (ipc/start.h) as a passed descriptor, and after it the gate at which
+ * the worker waits (worker/worker.h), or none. The spawner answers each with
  * STARTED (and the worker's pidfd as a passed descriptor) or FAILED, and tells
  * of every child that ended. It ends when skepd does.
  */
 #define SPAWN_FD      3 /* the spawner's end */
 #define SPAWN_RUN     32
+#define SPAWN_PASSED  2 /* descriptors, at most */
 #define SPAWN_BUILD   SKEP_VERSION
 #define SPAWN_MARKER  "SKEP_RUN_ID" /* in the environment of the whole tree */
 #define SPAWN_PROGRAM "skep-spawner"

@@ -3,8 +3,10 @@
 #include "base/json.h"
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- what follows a move, once it is committed ------------------------ */
 
@@ -14,15 +16,35 @@ struct act {
 	enum run_act act;
 };
 
-static void spawn_worker(struct live *l)
+/*
+ * The worker is made while the commit is under way, and waits at a gate: until
+ * that opens it has done nothing that anybody could see. If the commit fails, or
+ * we die, the gate closes and it goes.
+ */
+void sup_spawn_early(struct live *l)
 {
 	struct spawn_ask ask = {.attempt = l->attempt};
+	int gate[2] = {-1, -1};
 
+	if (pipe2(gate, O_CLOEXEC))
+		return; /* then after the commit */
 	snprintf(ask.run, sizeof ask.run, "%s", l->id);
 	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
 	memcpy(ask.limits, l->limits, sizeof ask.limits);
-	spawn_ask(&l->sup->spawn, &ask, l->start_fd);
+	spawn_ask(&l->sup->spawn, &ask, l->start_fd, gate[0]);
 	l->start_fd = -1;
+	l->gate = gate[1];
+}
+
+static void let_worker_begin(struct live *l)
+{
+	if (l->gate < 0)
+		sup_spawn_early(l);
+	if (l->gate >= 0) {
+		(void)!write(l->gate, "", 1);
+		close(l->gate);
+		l->gate = -1;
+	}
 	live_alarm(l, l->sup->config.run_start_timeout);
 }
 
@@ -54,7 +76,7 @@ static void do_act(void *arg, const struct err *failed)
 	sup_notify(l);
 	switch (act->act) {
 	case RUN_DO_SPAWN:
-		spawn_worker(l);
+		let_worker_begin(l);
 		break;
 	case RUN_DO_COMMAND:
 		sup_deliver(l);

@@ -232,7 +232,14 @@ void sup_worker_exited(struct live *l)
 	describe_exit(l->exit_status, how, sizeof how);
 	log_info(LT("msg", "a worker died"), LT("run", l->id),
 		 LI("pid", l->pid), LT("how", how));
-	sup_die(l, run_because_worker_died, how);
+	sup_die(l, sup_why_gone(l), how);
+}
+
+/* One that has not said hello may never have begun; its file will tell. */
+const char *sup_why_gone(const struct live *l)
+{
+	return l->state == RUN_STARTING ? run_because_spawn_failed
+					: run_because_worker_died;
 }
 
 /* The number of the worker's process belongs to the row. */

@@ -51,7 +51,7 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 	l->state = (enum run_state)run_state_from(row->state);
 	l->verdict = run_verdict_from(row->verdict);
 	l->last_seq = row->last_seq;
-	l->pidfd = l->start_fd = l->exit_status = -1;
+	l->pidfd = l->start_fd = l->gate = l->exit_status = -1;
 	l->began_ms = l->heard_ms = l->wrote_ms = (int64_t)uv_now(&s->loop);
 	uv_timer_init(&s->loop, &l->alarm);
 	l->alarm.data = l;
@@ -88,6 +88,8 @@ void live_drop(struct live *l)
 	sup_watch_orphan(l);
 	if (l->start_fd >= 0)
 		close(l->start_fd);
+	if (l->gate >= 0)
+		close(l->gate);
 	uv_close((uv_handle_t *)&l->alarm, on_closed);
 	if (l->has_poll)
 		uv_close((uv_handle_t *)&l->poll, on_closed);

@@ -62,7 +62,7 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 			row->pid != OPT_NONE && !same_boot
 				? run_because_host_restarted
 			: row->pid == OPT_NONE ? run_because_spawn_failed
-					       : run_because_worker_died,
+					       : sup_why_gone(l),
 			NULL);
 	else if (l->state == RUN_STOPPING)
 		sup_act(l, RUN_DO_LADDER);

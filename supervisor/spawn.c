@@ -17,9 +17,17 @@
 
 struct spawn_wait { /* an ask that the socket has no room for yet */
 	struct spawn_ask ask;
-	int start_fd;
+	int fds[SPAWN_PASSED]; /* start message, gate */
+	int nfds;
 	struct spawn_wait *next;
 };
+
+static void wait_free(struct spawn_wait *w)
+{
+	for (int i = 0; i < w->nfds; i++)
+		close(w->fds[i]);
+	free(w);
+}
 
 #define ROOM 31 /* placeholder that spawner writes the run's id over */
 static char placeholder[] = SPAWN_MARKER "=...............................";
@@ -128,8 +136,7 @@ static void drop_waiting(struct spawn *s)
 		struct spawn_wait *w = s->first;
 
 		s->first = w->next;
-		close(w->start_fd);
-		free(w);
+		wait_free(w);
 	}
 	s->end = &s->first;
 }
@@ -173,20 +180,21 @@ static bool send_ask(int sock, const struct spawn_wait *w)
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control = {.room = {0}};
+	size_t n = (size_t)w->nfds * sizeof(int);
 	struct spawn_ask copy = w->ask;
 	struct iovec iov = {&copy, sizeof copy};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof control};
+			     .msg_controllen = CMSG_SPACE(n)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &w->start_fd, sizeof(int));
+	c->cmsg_len = CMSG_LEN(n);
+	memcpy(CMSG_DATA(c), w->fds, n);
 	return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
 	       (errno != EAGAIN && errno != EINTR && errno != ENOBUFS);
 }
@@ -199,8 +207,7 @@ static void flush(struct spawn *s)
 		s->first = w->next;
 		if (!s->first)
 			s->end = &s->first;
-		close(w->start_fd);
-		free(w);
+		wait_free(w);
 	}
 	if (s->fd >= 0)
 		uv_poll_start(s->poll,
@@ -208,7 +215,8 @@ static void flush(struct spawn *s)
 			      on_poll);
 }
 
-void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd)
+void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
+	       int gate_fd)
 {
 	struct spawn_wait *w = calloc(1, sizeof *w);
 	bool waiting = s->first != NULL;
@@ -216,7 +224,9 @@ void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd)
 	if (!w)
 		abort();
 	w->ask = *ask;
-	w->start_fd = start_fd;
+	w->fds[w->nfds++] = start_fd;
+	if (gate_fd >= 0)
+		w->fds[w->nfds++] = gate_fd;
 	*s->end = w;
 	s->end = &w->next;
 	if (!waiting)

@@ -38,7 +38,8 @@ void spawn_close(struct spawn *s); /* ends it; workers live on */
 /* Ends it and starts another: it hangs. Calls lost. */
 void spawn_restart(struct spawn *s);
 
-/* Takes start_fd. */
-void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd);
+/* Takes both. gate_fd -1: the worker does not wait. */
+void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
+	       int gate_fd);
 
 #endif

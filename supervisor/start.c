@@ -248,6 +248,7 @@ static int reject(struct sup *s, const char *id, const char *reason,
 	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
+/* Takes start_fd. */
 static int launch(struct claim *c, int start_fd, struct err *e)
 {
 	struct why why = {.reason = run_because_claimed};
@@ -261,15 +262,21 @@ static int launch(struct claim *c, int start_fd, struct err *e)
 	};
 	struct live *l;
 
-	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
+	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0) {
+		close(start_fd);
 		return -1;
+	}
 	c->run.token_hash = c->token_hash;
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
 	l->start_fd = start_fd;
-	if (sup_sandbox_make(l, &c->spec, e))
+	if (sup_sandbox_make(l, &c->spec, e) ||
+	    sup_move(l, RUN_EV_START, &why, e)) {
+		live_drop(l);
 		return -1;
-	return sup_move(l, RUN_EV_START, &why, e);
+	}
+	sup_spawn_early(l);
+	return 0;
 }
 
 int sup_start_run(struct sup *s, const char *id, struct err *e)
@@ -294,8 +301,6 @@ int sup_start_run(struct sup *s, const char *id, struct err *e)
 		rc = fd < 0 ? reject(s, id, run_because_agent_broken, bad.text,
 				     &c.arena, e)
 			    : launch(&c, fd, e);
-		if (rc && fd >= 0)
-			close(fd);
 	}
 	arena_fini(&c.arena);
 	return rc;

@@ -86,9 +86,11 @@ void sup_stop_live(struct live *l, const char *by); /* to be run again */
 
 /* act.c */
 void sup_act(struct live *l, enum run_act act); /* after the commit */
+void sup_spawn_early(struct live *l);           /* before it */
 void sup_deliver(struct live *l);               /* the next pending command */
 void sup_alarm(struct live *l);
 void sup_worker_exited(struct live *l);
+const char *sup_why_gone(const struct live *l);
 void sup_prove(struct live *l);
 
 /* settle.c: reads what a dead worker committed, in a thread; then sup_settled. */

@@ -17,5 +17,5 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	driver_link(&driver_chat);
-	return worker_main(START_FD);
+	return worker_main(START_FD, -1);
 }

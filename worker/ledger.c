@@ -49,8 +49,11 @@ int ledger_open(struct ledger *j, const struct msg_start *s,
 		struct ipc_client *link, struct err *e)
 {
 	j->link = link;
-	if (open_file(j, s, e))
-		return -1;
+	return open_file(j, s, e);
+}
+
+int ledger_begin(struct ledger *j, const struct msg_start *s, struct err *e)
+{
 	if (open_session(j, s, e)) {
 		agent_file_close(&j->file);
 		return -1;

@@ -28,10 +28,13 @@ struct ledger {
 	char model[128];
 };
 
-/* Opens the file and the session for this attempt, and closes as aborted what
- * an earlier attempt left half done. */
+/* Opens the file, and changes nothing in it (one that is not there is made). */
 int ledger_open(struct ledger *j, const struct msg_start *s,
 		struct ipc_client *link, struct err *e);
+
+/* Then the session for this attempt, and closes as aborted what an earlier
+ * attempt left half done. If it fails, the file is closed again. */
+int ledger_begin(struct ledger *j, const struct msg_start *s, struct err *e);
 void ledger_close(struct ledger *j);
 
 /* Commits n events together. With refs NULL nobody wants to know where. */

@@ -12,6 +12,7 @@
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -126,14 +127,33 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 	return rc;
 }
 
+/* Nothing was done and nobody waits: so this needs no farewell. */
+static void wait_at_gate(int *gate)
+{
+	char go;
+
+	if (*gate < 0)
+		return;
+	while (read(*gate, &go, 1) != 1)
+		if (errno != EINTR)
+			_exit(0);
+	close(*gate);
+	*gate = -1;
+}
+
 /* Opens the file and drives, until there is an end. */
-static void work(struct run *r, struct run_end *end)
+static void work(struct run *r, int gate, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
+	if (r->start->schema_version == 0) /* the file would be made */
+		wait_at_gate(&gate);
 	if (rc == 0)
 		rc = ledger_open(&r->ledger, r->start, r->link, &e);
+	wait_at_gate(&gate);
+	if (rc == 0)
+		rc = ledger_begin(&r->ledger, r->start, &e);
 	if (rc == 0)
 		rc = commit_start(r, &e);
 	if (rc == 0)
@@ -266,7 +286,7 @@ static void sweep_some(struct run *r)
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
-static int attempt(const struct msg_start *start, struct err *e)
+static int attempt(const struct msg_start *start, int gate, struct err *e)
 {
 	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
 	struct run r;
@@ -275,7 +295,7 @@ static int attempt(const struct msg_start *start, struct err *e)
 	if (run_open(&r, start, e))
 		return err_exit_status(e->code);
 	set_end(&end, REASON_internal, "");
-	work(&r, &end);
+	work(&r, gate, &end);
 	status = finish(&r, &end);
 	diagnose_end(&r, &end);
 	sweep_some(&r);
@@ -309,7 +329,7 @@ static int become(const char *driver, const struct msg_start *start,
 	return err_errno_set(e, "%s", path);
 }
 
-int worker_main(int start_fd)
+int worker_main(int start_fd, int gate_fd)
 {
 	struct msg_start start;
 	struct arena a = {0};
@@ -317,13 +337,15 @@ int worker_main(int start_fd)
 	int status;
 
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
-	if (start_from_fd(start_fd, &a, &start, &e) ||
-	    (driver_program(start.driver) &&
-	     become(driver_program(start.driver), &start, &e)) ||
-	    settle_in(&e))
+	if (start_from_fd(start_fd, &a, &start, &e) == 0 &&
+	    driver_program(start.driver)) {
+		wait_at_gate(&gate_fd);
+		(void)become(driver_program(start.driver), &start, &e);
+	}
+	if (e.code != ERR_OK || settle_in(&e))
 		status = err_exit_status(e.code);
 	else
-		status = attempt(&start, &e);
+		status = attempt(&start, gate_fd, &e);
 	if (e.code != ERR_OK)
 		log_error(LT("msg", "the worker cannot start"),
 			  LT("why", e.text));

@@ -7,7 +7,11 @@
  * of the process: 0 when the end of the attempt is committed, whatever it was;
  * otherwise one of sysexits.h. To be called in a process of its own, once; one
  * that was forked from a spawner need not exec.
+ *
+ * A worker may be made before it is certain that it shall work: it gets ready
+ * and waits at a gate, a pipe, until a byte comes. If the pipe's other end goes
+ * without one, so does the worker, and has done nothing. -1: there is no gate.
  */
-int worker_main(int start_fd);
+int worker_main(int start_fd, int gate_fd);
 
 #endif

@@ -62,6 +62,7 @@ static void set_up(struct err *e)
 	run.start = &start;
 	demand(control_init(&run.control, e) == 0);
 	demand(ledger_open(&run.ledger, &start, NULL, e) == 0);
+	demand(ledger_begin(&run.ledger, &start, e) == 0);
 	(void)atexit(clean_all);
 }
 

@@ -127,6 +127,48 @@ def run_case(home, fault):
     case.host.check_books()
 
 
+def alive(h):
+    if h.process.poll() is not None:
+        h.start(wait=False)
+    return h
+
+
+def accepted(h, key):
+    try:
+        return alive(h).submit("a", idem_key=key, max_attempts=1)
+    except (Refused, OSError, http.client.HTTPException):
+        return None
+
+
+def over(h, run):
+    try:
+        row = alive(h).get(run)
+        return row if row["state"] in OVER else None
+    except (Refused, OSError, http.client.HTTPException):
+        return None
+
+
+def test_a_worker_made_before_its_commit_failed_has_done_nothing(home):
+    """It waits at a gate that then closes; the run starts again, once."""
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    h = Host(home, QUICK, faults_bin()).start()
+    h.script("a", {"event": {"type": "note", "text": "n"}})
+    h.until(h.submit("a"))
+    assert h.down() == 0
+    for n in (1, 2, 3, 4):  # one of these commits is that of the start
+        for fault in ("step_before_commit:error:%d" % n,
+                      "step_after_commit:kill:%d" % n):
+            h.start(fault, wait=False)
+            run = lib.eventually(lambda: accepted(h, fault), 60, "a run")
+            row = lib.eventually(lambda: over(h, run), 60, "its end")
+            assert (row["state"], row["attempt"]) == ("succeeded", 1), (
+                fault, row, h.moves(run))
+            assert h.notes("a", run) == ["n"], (fault, h.events("a", run))
+            assert h.down() == 0
+    h.check_books()
+
+
 def faults_at(point):
     """A point that several programs have is tried in each. (A thread of skepd
     that hangs in an agent's file is waited for, longer than a test should.)"""
