@@ -8,6 +8,7 @@
 
 #include "db/sql.h"
 #include "vfs/check.h"
+#include "vfs/core.h"
 #include "vfs/merge.h"
 
 #include <setjmp.h>
@@ -97,6 +98,17 @@ static int do_batch(struct vfs *v, struct err *e)
 	return vfs_commit(v, e);
 }
 
+/* As a mount commits: nodes are written when the batch ends. */
+static int do_mount(struct vfs *v, struct err *e)
+{
+	int rc;
+
+	v->coarse = true;
+	rc = do_batch(v, e);
+	v->coarse = false;
+	return rc;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct vfs *v, struct err *e);
@@ -104,7 +116,7 @@ static const struct {
 	{"write", do_write},   {"mkdir", do_mkdir},       {"move", do_move},
 	{"remove", do_remove}, {"cut", do_cut},           {"patch", do_patch},
 	{"batch", do_batch},   {"rollback", do_rollback}, {"drop", do_drop},
-	{"merge", do_merge},
+	{"merge", do_merge},   {"mount", do_mount},
 };
 
 static void begin(struct vfs_test *t)
@@ -247,12 +259,54 @@ static void dying_at_any_write_leaves_old_or_new(void **state)
 	fail_everywhere(FAULT_DIE);
 }
 
+/* Room for so much more: bytes, or files. */
+static void with_room(size_t i, int64_t bytes, int64_t files, const char *after)
+{
+	struct vfs_usage u;
+	struct vfs_test t;
+	struct err e;
+	char *before;
+
+	begin(&t);
+	before = picture(t.v);
+	assert_int_equal(vfs_set_quota(t.v, 1 << 30, 0, &e), 0);
+	assert_int_equal(vfs_usage(t.v, &u, &e), 0);
+	assert_int_equal(vfs_set_quota(t.v, bytes < 0 ? 0 : u.bytes + bytes,
+				       files < 0 ? 0 : u.files + files, &e),
+			 0);
+	if (changes[i].run(t.v, &e))
+		assert_int_equal(e.code, ERR_QUOTA);
+	check(&t, before, after, changes[i].name);
+	assert_int_equal(vfs_set_quota(t.v, 0, 0, &e), 0);
+	(void)changes[i].run(t.v, &e);
+	check(&t, after, after, changes[i].name);
+	free(before);
+	vfs_test_end(&t);
+}
+
+static void a_full_quota_leaves_old_or_new(void **state)
+{
+	static const int64_t rooms[] = {0, 1, 3, 1000, 65536, 70000, 150000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+		char *after = wanted(i);
+
+		for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++)
+			with_room(i, rooms[k], -1, after);
+		for (int64_t files = 0; files < 5; files++)
+			with_room(i, -1, files, after);
+		free(after);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_that_fails_leaves_old_or_new),
 		cmocka_unit_test(a_full_disk_leaves_old_or_new),
 		cmocka_unit_test(dying_at_any_write_leaves_old_or_new),
+		cmocka_unit_test(a_full_quota_leaves_old_or_new),
 	};
 
 	for (size_t i = 0; i < sizeof big; i++)
