@@ -38,6 +38,15 @@ static int show(void *arg, const struct vfs_delta *d, struct err *e)
 	return rc;
 }
 
+static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
+			 struct side *out, struct err *e)
+{
+	const char *full = arena_printf(&cli->arena, "%s@%s", vfs_name(v),
+					name);
+
+	return vfs_open(&out->v, cli->agent.db, full, "cli", e);
+}
+
 /* The side that a word names: a host directory if it has a '/', @SNAPSHOT of
  * the namespace, or NAMESPACE[@SNAPSHOT]. Without a word: where it comes from.
  */
@@ -45,6 +54,7 @@ static int open_from(struct cli *cli, struct vfs *v, struct side *out,
 		     struct err *e)
 {
 	const char *word = cli_arg(cli, 0), *base = vfs_base(v);
+	struct err ignored;
 
 	if (!word && base)
 		word = base;
@@ -55,8 +65,14 @@ static int open_from(struct cli *cli, struct vfs *v, struct side *out,
 		return 0;
 	}
 	if (word[0] == '@')
-		word = arena_printf(&cli->arena, "%s%s", vfs_name(v), word);
-	return vfs_open(&out->v, cli->agent.db, word, "cli", e);
+		return open_snapshot(cli, v, word + 1, out, e);
+	if (vfs_open(&out->v, cli->agent.db, word, "cli", e) == 0)
+		return 0;
+	/* a snapshot may be named without its sign */
+	return e->code == ERR_NOTFOUND && !strchr(word, '@') &&
+			       !open_snapshot(cli, v, word, out, &ignored)
+		       ? 0
+		       : -1;
 }
 
 static int diff_in(struct cli *cli, struct vfs *v, struct err *e)

@@ -6,6 +6,10 @@
 SHAPE_DECLARE(vfs_damage, DAMAGE);
 SHAPE_DEFINE(vfs_damage, DAMAGE);
 
+#define CHECKED(F, S) F(S, i64, found) F(S, i64, mended)
+SHAPE_DECLARE(vfs_checked, CHECKED);
+SHAPE_DEFINE(vfs_checked, CHECKED);
+
 static void tell(void *arg, const char *what, int64_t count)
 {
 	struct cli *cli = arg;
@@ -30,6 +34,9 @@ static int run(struct cli *cli, struct err *e)
 		return err_set(e, ERR_CORRUPT,
 			       "%lld faults were found; --repair mends them",
 			       (long long)c.found);
+	if (cli->out.json)
+		output_object(&cli->out, &vfs_checked_shape,
+			      &(struct vfs_checked){c.found, c.mended});
 	output_note(&cli->out, c.found ? "all faults are mended" : "no faults");
 	return 0;
 }

@@ -122,9 +122,23 @@ def test_a_scratch_namespace_leaves_its_host_alone_until_applied(home):
     assert not (base / "program").exists()
 
 
+def test_a_file_is_listed_and_a_snapshot_needs_no_sign(home):
+    agent(home)
+    home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
+    row, = home.skep("vfs", "ls", "a", "d/f", "--json").lines
+    assert (row["path"], row["size"]) == ("d/f", 1), row
+    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("vfs", "put", "a", "d/f", input="xy")
+    for word in ("s", "@s", "main@s"):
+        assert home.skep("vfs", "diff", "a", word).out == "M d/f\n", word
+    assert "no namespace other" in home.refused(66, "vfs", "diff", "a", "other")
+
+
 def test_fsck_finds_and_mends_a_planted_fault(home):
     agent(home)
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
+    assert home.skep("vfs", "fsck", "a", "--json").lines == [
+        {"found": 0, "mended": 0}]
     assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
     home.execute(home.agent_db("a"), "DELETE FROM vfs_dentry WHERE name=x'66'")
     home.skep("vfs", "fsck", "a", code=65)
