@@ -137,6 +137,51 @@ static void whole_text(struct ai_frames *f, int64_t seq, const char *value)
 	block(f, "text-end", id);
 }
 
+static void approval(struct ai_frames *f, const char *type, const char *key)
+{
+	struct buf id = BUF_MAX(4096);
+
+	buf_addf(&id, "approval:%s", key);
+	begin(f, type);
+	text(f, "toolCallId", id.p);
+	buf_fini(&id);
+}
+
+/* A question to people is a call of a tool that waits for approval; the answer
+ * is its output. The approval's id is the question's key. */
+static void take_approval(struct ai_frames *f, const struct event *ev,
+			  const cJSON *body)
+{
+	const char *key = json_text(body, "key", NULL);
+	const char *state = json_text(body, "state", "");
+
+	if (key && !strcmp(state, "asked")) {
+		approval(f, "tool-input-start", key);
+		text(f, "toolName", "approval");
+		json(f, "dynamic", "true");
+		end(f);
+		approval(f, "tool-input-available", key);
+		text(f, "toolName", "approval");
+		json(f, "dynamic", "true");
+		json(f, "input", ev->body);
+		end(f);
+		approval(f, "tool-approval-request", key);
+		text(f, "approvalId", key);
+		end(f);
+	} else if (key && !strcmp(state, "answered")) {
+		bool allow = !strcmp(json_text(body, "decision", ""), "allow");
+
+		approval(f,
+			 allow ? "tool-output-available" : "tool-output-denied",
+			 key);
+		if (allow) {
+			json(f, "output", ev->body);
+			json(f, "dynamic", "true");
+		}
+		end(f);
+	}
+}
+
 static void take_event(struct ai_frames *f, const struct event *ev)
 {
 	struct err ignored;
@@ -153,6 +198,8 @@ static void take_event(struct ai_frames *f, const struct event *ev)
 		if (words &&
 		    !strcmp(json_text(body, "role", "assistant"), "assistant"))
 			whole_text(f, ev->seq, words);
+	} else if (strcmp(ev->type, "approval") == 0) {
+		take_approval(f, ev, body);
 	}
 	cJSON_Delete(body);
 }

@@ -117,6 +117,23 @@ def test_the_same_message_again_is_the_same_run(home):
     assert len(c.d.get("/v1/runs")["items"]) == 1
 
 
+def test_a_question_is_a_call_that_waits_for_approval(home):
+    c = Client(home)
+    c.begin(send=json.dumps([{"ask": {"key": "k", "title": "may I?"}},
+                             {"text": "yes"}]), id="m", chat="c")
+    q = lib.eventually(lambda: c.d.get("/v1/approvals?state=open")["items"],
+                       what="a question")[0]
+    c.d.post("/v1/approvals/" + q["id"], {"allow": True})
+    m = c.end()
+    call = [p for p in parts(m) if p["type"] == "dynamic-tool"][0]
+    assert (call["toolName"], call["state"]) == ("approval",
+                                                 "output-available"), call
+    assert call["approval"]["id"] == q["key"] == "k", call
+    assert call["input"]["title"] == "may I?", call
+    assert call["output"]["decision"] == "allow", call
+    c.d.wait(q["run"])
+
+
 def test_a_cancelled_run_ends_the_stream(home):
     c = Client(home)
     c.begin(send='[{"text":"a"},{"sleep_ms":60000}]', id="m", chat="c")

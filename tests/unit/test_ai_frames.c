@@ -244,6 +244,29 @@ static void plain_output_is_one_text(void **state)
 	client_fini(&c);
 }
 
+static void a_question_waits_for_approval_until_it_is_answered(void **state)
+{
+	struct tail *t = follow();
+	struct client c;
+	struct writer w;
+
+	(void)state;
+	client_init(&c);
+	test_writer_open(&w, &file, "s");
+	say(&w, "approval", "{\"state\":\"asked\",\"key\":\"a\"}");
+	look(t, &c);
+	assert_string_equal(c.types.p, "tool-input-start tool-input-available "
+				       "tool-approval-request ");
+	buf_clear(&c.types);
+	say(&w, "approval",
+	    "{\"state\":\"answered\",\"key\":\"a\",\"decision\":\"deny\"}");
+	say(&w, "approval", "{\"state\":\"ruled\",\"decision\":\"deny\"}");
+	look(t, &c);
+	assert_string_equal(c.types.p, "tool-output-denied ");
+	tail_close(t);
+	client_fini(&c);
+}
+
 /* A driver that does anything it may do, with parts on its last message. */
 struct life {
 	struct writer w;
@@ -339,6 +362,7 @@ int main(void)
 		T(a_run_is_one_message_with_its_parts),
 		T(an_aborted_call_is_an_error_the_client_knows),
 		T(plain_output_is_one_text),
+		T(a_question_waits_for_approval_until_it_is_answered),
 		T(whenever_one_connects_the_message_is_the_same),
 	};
 
