@@ -10,12 +10,10 @@
 #include "vfs/mount.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MARKER "SKEP_RUN_ID" /* in the environment of a run's processes */
