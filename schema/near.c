@@ -69,7 +69,7 @@ static int place_of(struct agent_file *f, const char *session, int64_t seq,
 
 static int put(struct agent_file *f, const struct near_put *p, struct err *e)
 {
-	int64_t pos;
+	int64_t pos = 0;
 	int n;
 
 	if (place_of(f, p->session, p->seq, &pos, e))
