@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "db/backup.h"
 #include "ops/restore.h"
 #include "schema/control.h"
 #include "schema/registry.h"
@@ -27,38 +28,17 @@ static int confirm(struct cli *cli, const char *what, struct err *e)
 	return err_set(e, ERR_CANCELED, "nothing was removed");
 }
 
-/* The log goes first: a database without its log is still a database. */
-static int unlink_database(const char *path, struct err *e)
-{
-	static const char *const ends[] = {"-wal", "-shm", "-journal", ""};
-
-	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-		char full[PATH_MAX + 16];
-
-		snprintf(full, sizeof full, "%s%s", path, ends[i]);
-		if (unlink(full) && errno != ENOENT)
-			return err_errno_set(e, "%s", full);
-	}
-	return 0;
-}
-
-/* Nobody else has it open: ops/restore.h has the same question about a home. */
+/* Nobody else may have it open; one that cannot be opened is nobody's. */
 static int refuse_open(const char *path, struct err *e)
 {
-	const char *mode = "";
-	struct arena a = {0};
 	struct sql *db;
+	struct err none;
 	int rc;
 
-	if (!file_exists(path) || sql_open(&db, path, NULL, 0, e))
-		return 0; /* one that cannot be opened is nobody's */
-	rc = sql_script(db, "PRAGMA busy_timeout=500", e);
-	if (!rc &&
-	    (sql_script_text(db, "PRAGMA journal_mode=DELETE", &a, &mode, e) ||
-	     strcmp(mode, "delete") != 0))
-		rc = err_set(e, ERR_BUSY, "%s is in use", path);
+	if (!file_exists(path) || sql_open(&db, path, NULL, 0, &none))
+		return 0;
+	rc = db_alone(db, e);
 	sql_close(db);
-	arena_fini(&a);
 	return rc;
 }
 
@@ -67,8 +47,7 @@ static int remove_file(struct cli *cli, const struct agent_database_row *row,
 {
 	(void)cli;
 	(void)arg;
-	return refuse_open(row->path, e) || unlink_database(row->path, e) ? -1
-									  : 0;
+	return refuse_open(row->path, e) || db_remove(row->path, e) ? -1 : 0;
 }
 
 static int forget(struct cli *cli, void *arg, struct err *e)
@@ -143,8 +122,7 @@ static int reset_all(struct cli *cli, struct err *e)
 			return -1;
 		sql_close(cli->control);
 		cli->control = NULL;
-		if (refuse_open(control.text, e) ||
-		    unlink_database(control.text, e))
+		if (refuse_open(control.text, e) || db_remove(control.text, e))
 			return -1;
 	}
 	return unlink(config.text) && errno != ENOENT

@@ -18,7 +18,7 @@ struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
 			const char *what);
 void ops_bar_end(struct ops_bar *b);
 
-/* Others come first: least weight on processor and disk. Not for who holds write
+/* Others come first: little weight on processor and disk. Not for who holds write
  * locks: a holder that is kept from running keeps everybody waiting. */
 void ops_step_back(void);
 

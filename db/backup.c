@@ -188,3 +188,34 @@ int db_check_live(const char *path, const char **problem, struct arena *a,
 	buf_fini(&said);
 	return 0;
 }
+
+int db_alone(struct sql *db, struct err *e)
+{
+	struct arena a = {0};
+	const char *mode = "";
+	int rc = sql_script(db, "PRAGMA busy_timeout=500", e);
+
+	if (!rc &&
+	    (sql_script_text(db, "PRAGMA journal_mode=DELETE", &a, &mode, e) ||
+	     strcmp(mode, "delete") != 0))
+		rc = err_set(e, ERR_BUSY,
+			     "%s is in use: wait until nobody has it open, "
+			     "then try again",
+			     db->path);
+	arena_fini(&a);
+	return rc;
+}
+
+int db_remove(const char *path, struct err *e)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal", ""};
+
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		char full[PATH_MAX + 16];
+
+		snprintf(full, sizeof full, "%s%s", path, ends[i]);
+		if (unlink(full) && errno != ENOENT)
+			return err_errno_set(e, "%s", full);
+	}
+	return 0;
+}

@@ -33,4 +33,12 @@ int db_check(const char *path, struct db_health *out, struct arena *a,
 int db_check_live(const char *path, const char **problem, struct arena *a,
 		  struct err *e);
 
+/* Proves that nobody else has the file open, and makes it one file without a
+ * log: leaving WAL needs both. ERR_BUSY if somebody has it. */
+int db_alone(struct sql *db, struct err *e);
+
+/* Removes a database with its sidecars; what is not there is fine. The log goes
+ * first: a database without its log is still a database. */
+int db_remove(const char *path, struct err *e);
+
 #endif

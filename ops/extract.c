@@ -104,8 +104,6 @@ static int put_file(struct job *j, int parent, const char *name,
 	if (!rc && in_workspace(it->path) &&
 	    (fchmod(fd, it->mode & 07777) || futimens(fd, at)))
 		rc = err_errno_set(e, "%s", it->path);
-	if (!rc && stays(j->ask, it->path) && fsync(fd))
-		rc = err_errno_set(e, "%s", it->path);
 	if (close(fd) && !rc)
 		rc = err_errno_set(e, "%s", it->path);
 	return rc;

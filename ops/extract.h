@@ -7,7 +7,7 @@
  * Everything of an archive into an empty directory, checked on the way: each
  * database is opened, each hash compared with the manifest, the seal with all
  * bytes. Only when this returns 0 is what lies in the directory a backup; else
- * ERR_CORRUPT says what is wrong with it.
+ * ERR_CORRUPT says what is wrong with it. It is not yet on the disk.
  */
 struct extract_ask {
 	int fd;

@@ -83,20 +83,8 @@ static const char *session_key(struct sql *db, const char *id, struct arena *a)
 static void openclaw_event(struct migrate *m, const cJSON *row)
 {
 	cJSON *v = foreign_value(foreign_pick(row, "event_json|event"));
-	const cJSON *inner = foreign_pick(v, "message");
-	const char *role = foreign_text(inner, "role", "");
-	struct foreign_event ev = {
-		.id = foreign_text(v, "id", NULL),
-		.parent = foreign_text(v, "parentId", NULL),
-		.type = inner ? !strcmp(role, "toolResult") ? "tool_result"
-							    : "message"
-			      : "raw",
-		.at = foreign_time(foreign_pick(row, "created_at")),
-		.body = inner ? inner : v,
-	};
 
-	if (strcmp(foreign_text(v, "type", ""), "session") != 0)
-		migrate_event(m, &ev);
+	migrate_openclaw(m, v, foreign_time(foreign_pick(row, "created_at")));
 	cJSON_Delete(v);
 }
 

@@ -69,7 +69,7 @@ static void read_index(struct migrate *m, struct session_piece *p)
 }
 
 /* {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}} */
-static void openclaw_line(struct migrate *m, const cJSON *v)
+void migrate_openclaw(struct migrate *m, const cJSON *v, int64_t at)
 {
 	const char *type = foreign_text(v, "type", "raw");
 	const cJSON *inner = foreign_pick(v, "message");
@@ -82,6 +82,8 @@ static void openclaw_line(struct migrate *m, const cJSON *v)
 		.body = v,
 	};
 
+	if (ev.at == 0)
+		ev.at = at;
 	if (!strcmp(type, "session"))
 		return; /* the header */
 	if (!strcmp(type, "message") && inner) {
@@ -92,6 +94,11 @@ static void openclaw_line(struct migrate *m, const cJSON *v)
 		ev.type = "compaction";
 	}
 	migrate_event(m, &ev);
+}
+
+static void openclaw_line(struct migrate *m, const cJSON *v)
+{
+	migrate_openclaw(m, v, 0);
 }
 
 /* --- others --------------------------------------------------------------------- */

@@ -98,6 +98,9 @@ void migrate_unknown(struct migrate *m, const char *part, int64_t records,
 /* An agent by this name, made if there is none. The name is made fit. */
 const char *migrate_agent_name(struct migrate *m, const char *name);
 
+/* An event of an OpenClaw transcript; `at` is when it says nothing itself. */
+void migrate_openclaw(struct migrate *m, const cJSON *v, int64_t at);
+
 int import_jsonl(struct migrate *m, struct err *e);
 int import_database(struct migrate *m, struct err *e);
 int import_run(struct migrate *m, struct err *e);

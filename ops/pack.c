@@ -23,7 +23,7 @@ struct pack {
 	struct hash *hash; /* of everything written */
 	int64_t bytes;
 	struct err err; /* of the last write to fd */
-	bool failed;
+	bool failed, dropped;
 	char room[PIECE];
 };
 
@@ -31,6 +31,8 @@ static la_ssize_t put(struct archive *a, void *arg, const void *p, size_t n)
 {
 	struct pack *k = arg;
 
+	if (k->dropped)
+		return (la_ssize_t)n;
 	if (file_write_fd(k->fd, k->name, p, n, &k->err)) {
 		k->failed = true;
 		archive_set_error(a, EIO, "%s", k->err.text);
@@ -82,8 +84,7 @@ void pack_free(struct pack *k)
 {
 	if (!k)
 		return;
-	if (k->a)
-		archive_write_fail(k->a); /* no end is written */
+	k->dropped = true; /* what it still wants to write, goes nowhere */
 	archive_write_free(k->a);
 	hash_free(k->hash);
 	free(k);

@@ -4,46 +4,31 @@
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "db/backup.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Leaving WAL needs the file for oneself, and folds the WAL away: so it is at
- * once the proof that nobody else has it open, and makes it one file. */
 static int have_alone(const char *path, int64_t *epoch, struct err *e)
 {
 	struct agent_file f;
-	const char *mode = "";
-	struct arena a = {0};
 	int rc;
 
 	if (!file_exists(path))
 		return 0;
 	if (agent_file_open(&f, path, NULL, 0, e))
 		return -1;
-	rc = agent_file_epoch(&f, epoch, e);
-	if (!rc)
-		rc = sql_script(f.db, "PRAGMA busy_timeout=500", e);
-	if (!rc && (sql_script_text(f.db, "PRAGMA journal_mode=DELETE", &a,
-				    &mode, e) ||
-		    strcmp(mode, "delete") != 0))
-		rc = err_set(e, ERR_BUSY,
-			     "%s is in use: wait until nobody has it open, "
-			     "then try again",
-			     path);
+	rc = agent_file_epoch(&f, epoch, e) || db_alone(f.db, e);
 	agent_file_close(&f);
-	arena_fini(&a);
-	return rc;
+	return rc ? -1 : 0;
 }
 
 static int raise(const char *path, const char *agent, int64_t *epoch,
 		 struct err *e)
 {
-	const char *mode;
 	struct agent_file f;
-	struct arena a = {0};
 	int64_t has;
 	int rc;
 
@@ -52,12 +37,9 @@ static int raise(const char *path, const char *agent, int64_t *epoch,
 	rc = agent_file_epoch(&f, &has, e);
 	if (!rc) {
 		*epoch = 1 + (has > *epoch ? has : *epoch);
-		rc = agent_file_set_epoch(&f, *epoch, e) ||
-		     sql_script_text(f.db, "PRAGMA journal_mode=DELETE", &a,
-				     &mode, e);
+		rc = agent_file_set_epoch(&f, *epoch, e) || db_alone(f.db, e);
 	}
 	agent_file_close(&f);
-	arena_fini(&a);
 	return rc ? -1 : 0;
 }
 

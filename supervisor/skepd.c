@@ -22,6 +22,7 @@
 
 #define TICK_MS      250 /* a dead listener is found after a few of these */
 #define TRIM_TICKS   240
+#define SWEEP_MAX    500 /* values that have expired, at a time */
 #define SHRINK_TICKS 40
 #define CACHE        "PRAGMA cache_size=-256" /* KiB: what is hot has less */
 
@@ -53,10 +54,12 @@ static void before_commit(void *arg)
 static void trim_host_log(struct sup *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events};
+	struct kv_sweep_in expired = {clock_now(), SWEEP_MAX};
 	struct err e;
 
 	if (step_begin(&s->step, &e) ||
-	    sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e) < 0)
+	    sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e) < 0 ||
+	    sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
 		log_warn(LT("msg", "the host's log cannot be trimmed"),
 			 LT("error", e.text));
 }

@@ -1,7 +1,10 @@
 """skep doctor and skep reset: what is wrong with a home, and starting anew."""
 import os
+import pty
 import shutil
 import socket
+import sqlite3
+import subprocess
 
 from skepd_lib import host
 from test_backup import fill
@@ -158,10 +161,81 @@ def test_reset_is_refused_while_in_use(home):
     for scope in (["config"], ["sessions"], ["agent", "ann"], ["all"]):
         home.refused(75, "reset", "--scope", *scope, "--yes")
     h.down()
-    import sqlite3
     db = sqlite3.connect(home.agent_db("ann"))
     db.execute("SELECT count(*) FROM event").fetchall()
     home.refused(75, "reset", "--scope", "all", "--yes")
     db.close()
     assert home.agent_db("ann").exists() and home.control.exists()
     home.skep("reset", "--scope", "all", "--yes")
+
+
+# --- many agents
+
+MANY = int(os.environ.get("SKEP_MANY_AGENTS", "40"))
+
+
+def many_agents(home, n):
+    """n agents, made by copying the first one's rows and file."""
+    fill(home, "a0")
+    home.skep("state", "checkpoint")
+    db = sqlite3.connect(home.control)
+    for i in range(1, n):
+        name = "a%d" % i
+        path = home.agent_db(name)
+        path.parent.mkdir(mode=0o700)
+        shutil.copyfile(home.agent_db("a0"), path)
+        path.chmod(0o600)
+        file = sqlite3.connect(path)
+        file.execute("PRAGMA synchronous = OFF")
+        file.execute("UPDATE meta SET value = ? WHERE key = 'agent'", (name,))
+        file.commit()
+        file.close()
+        for table, key, more in (("agent", "name", {"is_default": 0}),
+                                 ("agent_database", "agent", {"path": str(path)})):
+            row = db.execute("SELECT * FROM %s WHERE %s = 'a0'" % (table, key))
+            values = dict(zip([c[0] for c in row.description], row.fetchone()),
+                          **{key: name}, **more)
+            db.execute("INSERT INTO %s (%s) VALUES (%s)" % (
+                table, ",".join(values), ",".join("?" * len(values))),
+                list(values.values()))
+    db.commit()
+    db.close()
+
+
+def measured(home, *args):
+    """Runs skep with a terminal as its stderr: (status, peak memory in MB, what
+    the terminal saw)."""
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([home.bin / "skep", *map(str, args)], env=home.env,
+                         stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            got = os.read(ours, 65536)
+        except OSError:
+            break
+        if not got:
+            break
+        seen += got
+    os.close(ours)
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return p.returncode, usage.ru_maxrss / 1024, seen
+
+
+def test_many_agents_need_little_memory_and_show_progress(home):
+    many_agents(home, MANY)
+    archive = home.dir / "b.tar.zst"
+    for args, word in ((("doctor",), b"looking"),
+                       (("backup", "create", "--zstd", archive), b"backing up"),
+                       (("backup", "verify", archive), b"verifying"),
+                       (("backup", "restore", archive, "--to", home.dir / "new"),
+                        b"unpacking")):
+        status, megabytes, seen = measured(home, *args)
+        assert status == 0 and word in seen, (args, status, seen[-300:])
+        assert megabytes < 200, (args, megabytes)
+    assert len(list((home.dir / "new" / "agents").iterdir())) == MANY
+
+
+test_many_agents_need_little_memory_and_show_progress.seconds = 120 + MANY // 10
