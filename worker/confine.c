@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int read_spec(struct run *r, struct err *e)
 {
@@ -78,6 +79,15 @@ static struct box_plan plan_of(struct run *r)
 	};
 }
 
+/* A prompt comes from anybody: what it names must be one plain file there. */
+static bool is_attachment(const char *path)
+{
+	struct stat st;
+
+	return !strstr(path, "/..") && lstat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
 /* Attachments lie in skep's home; a run is shown those that its prompt names. */
 static void show_media(struct run *r, struct sandbox_paths *shown)
 {
@@ -91,7 +101,7 @@ static void show_media(struct run *r, struct sandbox_paths *shown)
 		size_t n = strcspn(at, "]\"' \t\r\n");
 		const char *path = arena_textn(&r->arena, at, n);
 
-		if (!strstr(path, "/../"))
+		if (is_attachment(path))
 			shown->path[shown->n++] = path;
 		at += n;
 	}

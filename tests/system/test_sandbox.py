@@ -196,6 +196,23 @@ def test_paths_are_granted_and_withheld(home):
     assert not (home.dir / "data" / "bad").exists()
 
 
+def test_a_prompt_shows_attachments_and_nothing_else(home):
+    d = Host(home).start()
+    media = home.path / "run" / "media"
+    (media / "f1").write_text("for you")
+    (media / "f2").write_text("for others")
+    d.shell("a", "cd {0}; cat run/media/f1; cat run/media/f2; ls run/media; "
+            "ls run; ls".format(home.path))
+    for prompt in ("{0}/f1", "see [{0}/f1] {0}/ {0}/.. {0}/../skep.sock "
+                   "{0}/f1/../f2 '{0}/none'"):
+        run = d.submit("a", prompt.format(media))
+        d.until(run)
+        told = said(d, "a", run)
+        assert "for you" in told and "for others" not in told, told
+        assert "skep.sock" not in told and "f2\n" not in told, told
+    finish(d)
+
+
 def test_off_is_off(home):
     told, _ = escape(home, "ls %s; grep Seccomp: /proc/self/status" % home.path,
                      sandbox="off")
