@@ -60,15 +60,81 @@ static void header(struct buf *b, const char *name, const char *value)
 	buf_adds(b, "\r\n");
 }
 
-static void write_text(struct buf *b, const char *text)
+/* Headers of a part, and its bytes. */
+static void write_part(struct buf *b, const char *type, struct blob bytes)
 {
-	size_t n = strlen(text);
+	const char *p = bytes.p;
 
-	for (size_t i = 0; i < n; i += LINE_BYTES) {
-		base64_add(b, text + i,
-			   n - i < LINE_BYTES ? n - i : LINE_BYTES);
+	buf_addf(b,
+		 "Content-Type: %s\r\n"
+		 "Content-Transfer-Encoding: base64\r\n\r\n",
+		 type);
+	for (size_t i = 0; i < bytes.n; i += LINE_BYTES) {
+		base64_add(b, p + i,
+			   bytes.n - i < LINE_BYTES ? bytes.n - i : LINE_BYTES);
 		buf_adds(b, "\r\n");
 	}
+}
+
+/* Words from outside in a header: what could end it is replaced. */
+static const char *safe(struct arena *a, const char *text)
+{
+	char *out = arena_text(a, text);
+
+	for (char *p = out; *p; p++)
+		if (*p < 32 || *p > 126 || *p == '"' || *p == '\\')
+			*p = '_';
+	return out;
+}
+
+static int write_file(struct sql *db, const struct media_use_row *m,
+		      const char *boundary, struct buf *b, struct err *e)
+{
+	struct media_bytes_row row;
+	struct arena a = {0};
+	int found = sql_get(db, Q_MEDIA_BYTES,
+			    &(struct media_bytes_in){m->media}, &row, &a, e);
+
+	if (found == 1) {
+		buf_addf(b,
+			 "--%s\r\nContent-Disposition: attachment; "
+			 "filename=\"%s\"\r\n",
+			 boundary, safe(&a, m->name));
+		write_part(b, safe(&a, m->mime), row.bytes);
+	}
+	arena_fini(&a);
+	return found == 0  ? err_set(e, ERR_NOTFOUND, "attachment %s is gone",
+				     m->media)
+	       : found < 0 ? -1
+			   : 0;
+}
+
+/* The text alone, or with attachments as a message of several parts. */
+static int write_parts(struct sql *db, const struct parcel *p, const char *text,
+		       struct buf *b, struct err *e)
+{
+	static const char plain[] = "text/plain; charset=utf-8";
+	struct blob words = {text, strlen(text)};
+	const char *id = p->row.id;
+	struct media_use_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_MEDIA_USE_LIST,
+			    &(struct media_use_list_in){id}, 1000, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0;
+
+	if (n > 0)
+		buf_addf(b,
+			 "Content-Type: multipart/mixed; boundary=\"%s\""
+			 "\r\n\r\n--%s\r\n",
+			 id, id);
+	write_part(b, plain, words);
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = write_file(db, &rows[i], id, b, e);
+	if (n > 0)
+		buf_addf(b, "--%s--\r\n", id);
+	arena_fini(&a);
+	return rc;
 }
 
 static int write_mail(const struct channel *c, struct parcel *p, const char *to,
@@ -79,6 +145,7 @@ static int write_mail(const struct channel *c, struct parcel *p, const char *to,
 	time_t now = (time_t)(clock_now() / 1000);
 	struct tm tm;
 	char date[64];
+	int rc;
 
 	if (!body)
 		return -1;
@@ -91,12 +158,10 @@ static int write_mail(const struct channel *c, struct parcel *p, const char *to,
 	buf_addf(b, "Message-ID: <%s@skep>\r\n", p->row.id);
 	if (p->row.reply_to)
 		header(b, "In-Reply-To", p->row.reply_to);
-	buf_adds(b, "MIME-Version: 1.0\r\n"
-		    "Content-Type: text/plain; charset=utf-8\r\n"
-		    "Content-Transfer-Encoding: base64\r\n\r\n");
-	write_text(b, json_text(body, "text", ""));
+	buf_adds(b, "MIME-Version: 1.0\r\n");
+	rc = write_parts(c->sup->db, p, json_text(body, "text", ""), b, e);
 	cJSON_Delete(body);
-	return buf_ok(b, "the mail", e);
+	return rc ? -1 : buf_ok(b, "the mail", e);
 }
 
 /* --- sending ---------------------------------------------------------- */

@@ -1,6 +1,7 @@
 """Channels: what goes out arrives, what comes in becomes a turn, and the rows
 say what happened, whatever the other side does."""
 import base64
+import email
 import json
 import pathlib
 import re
@@ -431,8 +432,17 @@ def test_mail_is_sent_refused_and_unknown(home):
     assert "To: ann@example.org" in m.mails[0] and first in m.mails[0]
     assert base64.b64encode("häuser".encode()).decode() in m.mails[0]
     assert "Subject: =?utf-8?B?" in m.mails[0]
-    post(h, "mail", "twice", "bob@example.org")
+    h.call("POST", "/v1/deliveries", {
+        "channel": "mail", "conversation": "bob@example.org", "body": {
+            "text": "twice", "attachments": [{
+                "name": 'a\r\n".txt', "type": "text/plain",
+                "base64": base64.b64encode(b"in a file").decode()}]}})
     settled(h, 2, "delivered")
+    parts = list(email.message_from_string(m.mails[2]).walk())
+    assert [(q.get_content_type(), q.get_filename()) for q in parts] == [
+        ("multipart/mixed", None), ("text/plain", None),
+        ("text/plain", "a___.txt")]
+    assert parts[2].get_payload(decode=True) == b"in a file"
     post(h, "mail", "never", "cat@example.org")
     [d] = settled(h, 1, "dead")
     assert d["code"] == 554
