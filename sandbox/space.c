@@ -146,6 +146,37 @@ static bool cover(struct maker *m, const char *dir, const char *options)
 	return true;
 }
 
+/* Services of the machine that a command must not reach. */
+static bool cover_services(struct maker *m)
+{
+	static const char *const dirs[] = {
+#define COVER_DIR(path) path,
+#define COVER_SOCKET(path)
+#include "sandbox/sockets.def"
+#undef COVER_DIR
+#undef COVER_SOCKET
+	};
+	static const char *const sockets[] = {
+#define COVER_DIR(path)
+#define COVER_SOCKET(path) path,
+#include "sandbox/sockets.def"
+#undef COVER_DIR
+#undef COVER_SOCKET
+	};
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (!cover(m, dirs[i], "mode=0755,size=64k"))
+			return false;
+	for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++) {
+		m->at = sockets[i];
+		if (stat(sockets[i], &st) == 0 && S_ISSOCK(st.st_mode) &&
+		    mount("/dev/null", sockets[i], NULL, MS_BIND, NULL))
+			return false;
+	}
+	return true;
+}
+
 static bool enter(const struct space_plan *p)
 {
 	return (p->user < 0 || setns(p->user, CLONE_NEWUSER) == 0) &&
@@ -172,7 +203,7 @@ static bool make(struct maker *m)
 	m->at = "/";
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return false;
-	return take_trees(m) && cover(m, "/tmp", tmp) &&
+	return take_trees(m) && cover_services(m) && cover(m, "/tmp", tmp) &&
 	       cover(m, "/dev/shm", tmp) &&
 	       (!p->hidden || cover(m, p->hidden, "mode=0755,size=64k"));
 }

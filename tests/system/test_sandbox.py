@@ -2,7 +2,8 @@
 so, and another run beside them does not notice."""
 import json
 import os
-import signal
+import shutil
+import socket
 import subprocess
 
 import lib
@@ -109,6 +110,21 @@ def test_the_sockets_of_the_supervisor_are_out_of_reach(home):
     told, _ = escape(home, "python3 -c '%s'; skep ps --home %s"
                      % (CONNECT.replace("'", '"') % home.path, home.path))
     assert told.count("refused") == 2 and "connected" not in told, told
+
+
+def test_services_of_a_person_are_out_of_reach(home):
+    place = "/run/user/skep-test-%d" % os.getpid()
+    try:
+        os.makedirs(place)
+    except OSError:
+        lib.skip("/run/user cannot be written")
+    home.undo.append(lambda: shutil.rmtree(place))
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(place + "/s")
+    told, _ = escape(home, "ls /run/user; cd %s && echo there" % place)
+    s.close()
+    assert "skep-test" not in told.split("cd:")[0], told
+    assert "there" not in told, told
 
 
 def test_the_machine_cannot_be_changed(home):
