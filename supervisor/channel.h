@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/id.h"
+#include "schema/agent_queries.h"
 #include "schema/channels.h"
 #include "schema/deliveries.h"
 #include "supervisor/sup.h"
@@ -158,5 +159,13 @@ int parcels_resolve(struct channel *c, struct err *e);
 void outbox_look(struct sup *s, const char *agent);
 int outbox_open(struct sup *s, struct err *e);
 void outbox_close(struct sup *s);
+
+/* outbox_route.c: in the step. */
+struct letter {
+	const char *agent, *session;
+	struct outbox_row box;
+};
+
+int outbox_take_row(struct sup *s, const struct letter *r, struct err *e);
 
 #endif

@@ -15,9 +15,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "schema/agent_file.h"
-#include "schema/blobs.h"
-#include "schema/event.h"
-#include "schema/messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,173 +162,17 @@ static void mark_now(void *arg, const struct err *failed)
 	uv_queue_work(&s->loop, &j->work, work, done);
 }
 
-/* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
- * Neither: where the session was last spoken to from, else the default. */
-static int find_way(struct sup *s, const struct job *j, const struct row *r,
-		    const cJSON *target, struct delivery_new *d,
-		    struct arena *a, struct err *e)
-{
-	const char *channel = json_text(target, "channel", NULL);
-	const char *peer = json_text(target, "conversation", NULL);
-	struct conversation_route_in key = {j->agent, r->session};
-	struct conversation_row conv;
-	struct channel_row row;
-	int found = 0;
-
-	if (peer && id_is(ID_CONVERSATION, peer))
-		found = sql_get(s->db, Q_CONVERSATION_GET,
-				&(struct conversation_get_in){peer}, &conv, a,
-				e);
-	else if (!channel && r->session)
-		found = sql_get(s->db, Q_CONVERSATION_ROUTE, &key, &conv, a, e);
-	if (found == 1) {
-		d->channel = conv.channel;
-		d->conversation = conv.id;
-		return 0;
-	}
-	if (found == 0 && !channel)
-		found = sql_get(s->db, Q_CHANNEL_GET_DEFAULT, NULL, &row, a, e);
-	if (found < 0)
-		return -1;
-	d->channel = channel ? channel : found ? row.name : "none";
-	if (channel &&
-	    sql_get(s->db, Q_CHANNEL_GET, &(struct channel_get_in){channel},
-		    &row, a, e) == 1 &&
-	    peer) {
-		struct talk t = {.channel = channel,
-				 .peer = peer,
-				 .sender = "",
-				 .kind = "direct",
-				 .agent = j->agent};
-
-		if (conversation_open(s->db, &t, clock_now(), &conv, a, e))
-			return -1;
-		d->conversation = conv.id;
-	}
-	return 0;
-}
-
-/* With its attachments; those that cannot be kept are named in the message. */
-static int put_delivery(struct sup *s, const struct channel *c,
-			struct delivery_new *d, struct err *e)
-{
-	cJSON *body = json_parse("body", d->body, strlen(d->body), e);
-	struct buf text = BUF_MAX(EVENT_BODY_MAX);
-	struct err why;
-	struct id id;
-	int rc;
-
-	if (!body)
-		return -1;
-	if (attachments_store(s->db, body,
-			      c ? c->config.media_max : EVENT_BODY_MAX, &why)) {
-		cJSON_DeleteItemFromObject(body, "attachments");
-		cJSON_AddStringToObject(body, "attachments_refused", why.text);
-	}
-	json_add(&text, body);
-	d->body = text.p;
-	rc = delivery_add(s->db, d, clock_now(), &id, e);
-	if (rc > 0)
-		rc = attachments_use(s->db, id.text, body, e);
-	cJSON_Delete(body);
-	buf_fini(&text);
-	d->body = NULL;
-	return rc;
-}
-
-static int add_delivery(struct sup *s, const struct job *j, const struct row *r,
-			const cJSON *target, const char *source, struct err *e)
-{
-	struct delivery_new d = {
-		.source = source,
-		.agent = j->agent,
-		.session = r->session,
-		.reply_to = json_text(target, "reply_to", NULL),
-		.body = r->box.body,
-		.max_age_ms = OPT_NONE};
-	struct channel *c;
-	struct arena a = {0};
-	int rc = find_way(s, j, r, target, &d, &a, e);
-
-	c = rc == 0 ? channel_find(s, d.channel) : NULL;
-	d.line = d.conversation;
-	if (c) {
-		d.max_age_ms = c->config.age ? c->config.age : OPT_NONE;
-		if (!strcmp(c->config.order, "channel"))
-			d.line = c->name;
-		else if (!strcmp(c->config.order, "none"))
-			d.line = NULL;
-		c->look = true;
-	}
-	if (rc == 0)
-		rc = put_delivery(s, c, &d, e);
-	if (rc == 0 && d.conversation)
-		rc = sql_exec(s->db, Q_CONVERSATION_TOUCH,
-			      &(struct conversation_touch_in){
-				      d.conversation, false, clock_now()},
-			      e) < 0
-			     ? -1
-			     : 0;
-	arena_fini(&a);
-	return rc < 0 ? -1 : 0;
-}
-
-static int add_message(struct sup *s, const struct job *j, const struct row *r,
-		       const cJSON *target, const char *source, struct err *e)
-{
-	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
-	struct arena a = {0};
-	struct message_new m = {
-		.source = source,
-		.sender = arena_printf(&a, "%s/%s", j->agent,
-				       r->session ? r->session : ""),
-		.agent = json_text(target, "agent", NULL),
-		.session = json_text(target, "session", "main"),
-		.room = json_text(target, "room", NULL),
-		.body = json_text(body, "text", r->box.body),
-	};
-	struct id id;
-	int rc = body ? message_send(s->db, &m, &id, e) : -1;
-
-	if (rc < 0) {
-		log_warn(LT("msg", "a message between sessions is refused"),
-			 LT("from", m.sender), LT("error", e->text));
-		rc = e->code == ERR_INVALID || e->code == ERR_NOTFOUND ? 0 : -1;
-	}
-	cJSON_Delete(body);
-	arena_fini(&a);
-	return rc;
-}
-
-static int take_row(struct sup *s, const struct job *j, const struct row *r,
-		    struct err *e)
-{
-	cJSON *target = json_parse_object("target", r->box.target,
-					  strlen(r->box.target), e);
-	char source[160];
-	bool between;
-	int rc;
-
-	if (!target) /* the agent's mistake: there is nowhere to send it */
-		target = cJSON_CreateObject();
-	snprintf(source, sizeof source, "%s/%lld/%lld", j->agent,
-		 (long long)r->box.id, (long long)r->box.created_at);
-	between = !cJSON_GetObjectItem(target, "channel") &&
-		  (cJSON_GetObjectItem(target, "agent") ||
-		   cJSON_GetObjectItem(target, "room"));
-	rc = between ? add_message(s, j, r, target, source, e)
-		     : add_delivery(s, j, r, target, source, e);
-	cJSON_Delete(target);
-	return rc;
-}
-
 static void take_rows(struct sup *s, struct job *j)
 {
 	struct err e;
 	int rc = step_begin(&s->step, &e);
 
-	for (int i = 0; i < j->n && rc == 0; i++)
-		rc = take_row(s, j, &j->rows[i], &e);
+	for (int i = 0; i < j->n && rc == 0; i++) {
+		struct letter l = {j->agent, j->rows[i].session,
+				   j->rows[i].box};
+
+		rc = outbox_take_row(s, &l, &e);
+	}
 	if (rc) {
 		log_error(LT("msg", "an outbox cannot be taken over"),
 			  LT("agent", j->agent), LT("error", e.text));

@@ -56,6 +56,21 @@ def test_an_outbox_row_is_delivered_once(home):
     h.down()
 
 
+def test_what_goes_to_a_channel_that_is_not_there_is_a_dead_letter(home):
+    r = receiver(home)
+    h = host(home)
+    h.script("a", {"outbox": {"key": "k", "target": {"channel": "web"},
+                              "body": {"text": "hello"}}})
+    h.until(h.submit("a"), "succeeded")
+    [d] = settled(h, 1, "dead")
+    assert d["detail"] == "there is no channel web"
+    webhook(h, "web", r.url)
+    h.call("POST", "/v1/deliveries/%s/retry" % d["id"])
+    settled(h, 1, "delivered")
+    assert r.ids() == [d["id"]]
+    h.down()
+
+
 def test_temporary_errors_are_tried_again_with_the_same_key(home):
     r = receiver(home, lambda path, n: 503 if n < 3 else 200)
     h = host(home)
