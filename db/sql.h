@@ -56,6 +56,10 @@ int sql_script_i64(struct sql *db, const char *text, int64_t *out,
 int sql_script_text(struct sql *db, const char *text, struct arena *a,
 		    const char **out, struct err *e);
 
+/* Drops a table and makes it again from its own text, empty: so a damaged index
+ * goes too, and one place says what it is. `name` is one of ours. */
+int sql_remake(struct sql *db, const char *name, struct err *e);
+
 /*
  * Transactions nest: the outermost sql_enter is BEGIN IMMEDIATE, its sql_leave
  * is COMMIT if rc is 0 and nothing inside failed, else ROLLBACK. sql_leave

@@ -373,3 +373,21 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode,
 	return rc == SQLITE_OK || out->busy ? 0
 					    : sql_fail(db, rc, "checkpoint", e);
 }
+
+int sql_remake(struct sql *db, const char *name, struct err *e)
+{
+	struct arena a = {0};
+	const char *create;
+	char text[160];
+	int rc;
+
+	snprintf(text, sizeof text,
+		 "SELECT sql FROM sqlite_schema WHERE name = '%s'", name);
+	rc = sql_script_text(db, text, &a, &create, e);
+	snprintf(text, sizeof text, "DROP TABLE %s", name);
+	if (rc == 0)
+		rc = sql_script(db, text, e) || sql_script(db, create, e) ? -1
+									  : 0;
+	arena_fini(&a);
+	return rc;
+}

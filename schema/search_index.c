@@ -201,26 +201,14 @@ int search_update(struct agent_file *f, int64_t session, struct err *e)
 	return rc ? -1 : u.looked_at;
 }
 
-/* Anew from its own text, so that there is one place that says what it is; and
- * by DROP, so that a damaged one goes too. */
 static int make_anew(struct sql *db, struct err *e)
 {
-	struct arena a = {0};
-	const char *create;
-	int rc = sql_script_text(db,
-				 "SELECT sql FROM sqlite_schema "
-				 "WHERE name = 'search_text'",
-				 &a, &create, e);
-
-	if (!rc)
-		rc = sql_script(db, "DROP TABLE search_text", e) ||
-		     sql_script(db, create, e) ||
-		     sql_script(db,
-				"DELETE FROM search_mark;"
-				"DELETE FROM search_dirty",
-				e);
-	arena_fini(&a);
-	return rc ? -1 : 0;
+	if (sql_remake(db, "search_text", e))
+		return -1;
+	return sql_script(db,
+			  "DELETE FROM search_mark;"
+			  "DELETE FROM search_dirty",
+			  e);
 }
 
 int search_rebuild(struct agent_file *f, struct err *e)

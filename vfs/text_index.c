@@ -218,25 +218,14 @@ int vfs_text_update(struct vfs *v, struct err *e)
 	return update(v, false, e);
 }
 
-/* As search_rebuild does for transcripts. */
 static int make_anew(struct sql *db, struct err *e)
 {
-	struct arena a = {0};
-	const char *create;
-	int rc = sql_script_text(db,
-				 "SELECT sql FROM sqlite_schema "
-				 "WHERE name = 'vfs_text'",
-				 &a, &create, e);
-
-	if (!rc)
-		rc = sql_script(db, "DROP TABLE vfs_text", e) ||
-		     sql_script(db, create, e) ||
-		     sql_script(db,
-				"DELETE FROM vfs_text_mark;"
-				"DELETE FROM vfs_text_file",
-				e);
-	arena_fini(&a);
-	return rc ? -1 : 0;
+	if (sql_remake(db, "vfs_text", e))
+		return -1;
+	return sql_script(db,
+			  "DELETE FROM vfs_text_mark;"
+			  "DELETE FROM vfs_text_file",
+			  e);
 }
 
 int vfs_text_rebuild(struct vfs *v, struct err *e)
