@@ -281,6 +281,25 @@ static int check_words(const struct args *a, struct err *e)
 	return check_each(a, e);
 }
 
+/* "-i", where the command has such a letter for a flag. */
+static int take_letter(struct args *a, const char *word, struct err *e)
+{
+	const char *l = a->command ? a->command->letters : NULL;
+	size_t n;
+
+	for (; l && *l && !word[2]; l += n + (l[n] == ' ')) {
+		n = 2 + strcspn(l + 2, " ");
+		if (l[0] == word[1])
+			return keep_option(
+				a, find_option(a->command, l + 2, n - 2), "",
+				e);
+	}
+	return err_set(e, ERR_USAGE,
+		       "unknown option %s: options are words with two dashes; "
+		       "'--' ends them",
+		       quoted(word).text);
+}
+
 static int take_words(struct args *a, int argc, char **argv, struct err *e)
 {
 	bool only_words = false;
@@ -297,10 +316,8 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 			if (take_option(a, argc, argv, &i, e))
 				return -1;
 		} else if (!only_words && word[0] == '-' && word[1]) {
-			return err_set(e, ERR_USAGE,
-				       "unknown option %s: options are words "
-				       "with two dashes; '--' ends them",
-				       quoted(word).text);
+			if (take_letter(a, word, e))
+				return -1;
 		} else if (!a->command) {
 			if (take_command_word(a, word, e))
 				return -1;

@@ -70,7 +70,7 @@ const struct command cmd_vfs_grep = {
 	.name = "vfs grep",
 	.args = "WHERE PATTERN [PATH]",
 	.help = "search in files",
-	.about = "PATTERN is text, or with --regex an extended regular "
+	.about = "PATTERN is text, or with --regex (-E) an extended regular "
 		 "expression. Needs no index; files that are\nno text are "
 		 "passed over.",
 	.needs = VFS_NEEDS,
@@ -78,12 +78,14 @@ const struct command cmd_vfs_grep = {
 		(const struct option_spec[]){
 			{"regex", NULL, "the pattern is a regular expression",
 			 OPTION_FLAG},
-			{"ignore-case", NULL, "capitals do not matter",
+			{"ignore-case", NULL, "capitals do not matter (-i)",
 			 OPTION_FLAG},
-			{"names", NULL, "only the paths of files that match",
+			{"names", NULL,
+			 "only the paths of files that match (-l)",
 			 OPTION_FLAG},
 			{"glob", "GLOB", "only files whose name or path fits",
 			 OPTION_TEXT},
 			VFS_OPTIONS_END},
+	.letters = "i ignore-case l names E regex",
 	.run = run,
 };

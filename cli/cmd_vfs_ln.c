@@ -33,5 +33,6 @@ const struct command cmd_vfs_ln = {
 						 "TARGET is kept as it is",
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
+	.letters = "s symbolic",
 	.run = run,
 };

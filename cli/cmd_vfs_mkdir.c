@@ -22,5 +22,6 @@ const struct command cmd_vfs_mkdir = {
 						 "make missing parents, too",
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
+	.letters = "p parents",
 	.run = run,
 };

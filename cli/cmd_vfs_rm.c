@@ -26,5 +26,6 @@ const struct command cmd_vfs_rm = {
 			{"recursive", NULL,
 			 "directories with all that is in them", OPTION_FLAG},
 			VFS_OPTIONS_END},
+	.letters = "r recursive",
 	.run = run,
 };

@@ -62,6 +62,7 @@ struct command {
 	const char *about; /* sentences for --help and the man page, or NULL */
 	unsigned needs;
 	const struct option_spec *options; /* ends with a NULL name; or NULL */
+	const char *letters; /* "i ignore-case": -i is that flag; or NULL */
 	int (*run)(struct cli *cli, struct err *e);
 };
 

@@ -91,6 +91,34 @@ static void a_word_that_is_nearly_right_is_named(void **state)
 	assert_null(strstr(e.text, "did you mean"));
 }
 
+static void some_flags_have_a_letter(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("vfs", "grep", "a", "-i", "x", "-l", NULL), 0);
+	assert_int_equal(parse("vfs", "grep", "a", "-x", "x", NULL), -1);
+	assert_says("unknown option -x");
+	assert_int_equal(parse("vfs", "grep", "a", "-il", "x", NULL), -1);
+	assert_int_equal(parse("vfs", "ls", "-i", NULL), -1);
+	assert_int_equal(parse("vfs", "grep", "a", "--", "-i", NULL), 0);
+	/* every letter is one of an option that is there */
+	for (size_t i = 0; commands[i]; i++) {
+		const char *l = commands[i]->letters;
+
+		for (; l && *l; l += strcspn(l, " "), l += *l == ' ') {
+			const struct option_spec *o = commands[i]->options;
+			size_t n;
+
+			l += 2;
+			n = strcspn(l, " ");
+			while (o->name &&
+			       (strncmp(o->name, l, n) != 0 || o->name[n]))
+				o++;
+			assert_non_null(o->name);
+			assert_int_equal(o->kind, OPTION_FLAG);
+		}
+	}
+}
+
 static void an_option_of_another_command_is_unknown(void **state)
 {
 	(void)state;
@@ -197,6 +225,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_two_equal_options_wins),
 		cmocka_unit_test(two_dashes_end_the_options),
 		cmocka_unit_test(a_word_that_is_nearly_right_is_named),
+		cmocka_unit_test(some_flags_have_a_letter),
 		cmocka_unit_test(an_option_of_another_command_is_unknown),
 		cmocka_unit_test(values_are_checked_for_their_kind),
 		cmocka_unit_test(the_number_of_words_is_checked),
