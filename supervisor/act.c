@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,10 @@ void sup_spawn_early(struct live *l)
 		return; /* then after the commit */
 	snprintf(ask.run, sizeof ask.run, "%s", l->id);
 	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
-	memcpy(ask.limits, l->limits, sizeof ask.limits);
+	if (l->limits)
+		memcpy(ask.limits, l->limits, sizeof ask.limits);
+	free(l->limits);
+	l->limits = NULL;
 	spawn_ask(&l->sup->spawn, &ask, l->start_fd, gate[0]);
 	l->start_fd = -1;
 	l->gate = gate[1];

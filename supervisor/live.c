@@ -68,6 +68,7 @@ static void free_when_closed(struct live *l)
 		return;
 	free(l->session);
 	free(l->detail);
+	free(l->limits);
 	free(l);
 }
 

@@ -5,6 +5,7 @@
 #include "sandbox/probe.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
@@ -43,6 +44,9 @@ int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 
 	if (spec->mode == SANDBOX_OFF)
 		return 0;
+	l->limits = calloc(CGROUP_LIMITS, sizeof *l->limits);
+	if (!l->limits)
+		abort();
 	(void)cgroup_plan(&l->sup->place.limits, &spec->limits, l->id,
 			  l->limits);
 	add_limits(l, &limits);

@@ -23,7 +23,7 @@
 #define TICK_MS      250 /* a dead listener is found after a few of these */
 #define TRIM_TICKS   240
 #define SWEEP_MAX    500 /* values that have expired, at a time */
-#define SHRINK_TICKS 40
+#define SHRINK_TICKS 12
 #define CACHE        "PRAGMA cache_size=-256" /* KiB: what is hot has less */
 
 /* A worker costs a connection and a pidfd; while it starts, what it is told. No
