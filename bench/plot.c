@@ -193,15 +193,18 @@ static void labels(const struct bench_plot *p, struct buf *out)
 
 static double legend_height(const struct bench_plot *p)
 {
-	return LEGEND_ROW * (double)((p->nseries + 1) / 2) + 6;
+	size_t rows = (p->nseries + 1) / 2;
+
+	return LEGEND_ROW * (double)rows + 6;
 }
 
 /* Two columns below the plot. */
 static void legend(const struct bench_plot *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->nseries; i++) {
-		double x = LEFT + (double)(i % 2) * (WIDTH - LEFT) / 2;
-		double y = HEIGHT + LEGEND_ROW * (double)(i / 2);
+		size_t row = i / 2, column = i % 2;
+		double x = LEFT + (double)column * (WIDTH - LEFT) / 2;
+		double y = HEIGHT + LEGEND_ROW * (double)row;
 
 		buf_addf(out,
 			 "<rect class='c%zu' x='%.1f' y='%.1f' width='10' "

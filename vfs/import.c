@@ -54,6 +54,44 @@ static const char *place_of(struct import *im, const char *path)
 	return arena_printf(&im->mem, "%s%s%s", root, *root ? "/" : "", path);
 }
 
+static bool has_dotdot(const char *path)
+{
+	for (size_t at = 0; path[at];) {
+		size_t begin = at + strspn(path + at, "/");
+		size_t n = strcspn(path + begin, "/");
+
+		if (n == 2 && !memcmp(path + begin, "..", 2))
+			return true;
+		at = begin + n;
+	}
+	return false;
+}
+
+/* An archive must not reach beyond the place that it is put into: not by "..",
+ * and not through a link that it brought along or found. n: up to the last
+ * name, which is made and not followed. */
+static int stays_inside(struct import *im, const char *path, size_t n,
+			struct err *e)
+{
+	size_t root = im->port->path ? strlen(im->port->path) : 0;
+
+	if (has_dotdot(path + root))
+		return err_set(e, ERR_ESCAPE, "'..' leads out");
+	for (size_t at = root; at < n;) {
+		struct vfs_attr a;
+
+		at += strspn(path + at, "/");
+		at += strcspn(path + at, "/");
+		if (vfs_walk(im->v, arena_textn(&im->mem, path, at),
+			     VFS_NOFOLLOW, &a, e))
+			return e->code == ERR_NOTFOUND ? 0 : -1;
+		if (S_ISLNK(a.mode))
+			return err_set(e, ERR_ESCAPE,
+				       "it leads through a link");
+	}
+	return 0;
+}
+
 /* The directory that a path is in, made if it is missing. */
 static int parent_of(struct import *im, const char *path, const char **name,
 		     int64_t *dir, struct err *e)
@@ -64,12 +102,14 @@ static int parent_of(struct import *im, const char *path, const char **name,
 	char *text;
 
 	*name = slash ? slash + 1 : path;
-	if (im->dir && strlen(im->dir) == n && !memcmp(im->dir, path, n)) {
+	if (im->dir && strcmp(*name, "..") != 0 && strlen(im->dir) == n &&
+	    !memcmp(im->dir, path, n)) {
 		*dir = im->dir_ino;
 		return 0;
 	}
 	text = arena_textn(&im->mem, path, n);
-	if ((n && vfs_mkdir(im->v, text, 0755, true, e)) ||
+	if (stays_inside(im, path, n, e) ||
+	    (n && vfs_mkdir(im->v, text, 0755, true, e)) ||
 	    vfs_walk(im->v, text, VFS_FOLLOW, &a, e))
 		return -1;
 	free(im->dir);
@@ -119,6 +159,8 @@ static int make_way(struct import *im, struct vfs_at at, bool want_dir,
 		*have = n.ino;
 		return 0;
 	}
+	free(im->dir); /* it may go with the rest */
+	im->dir = NULL;
 	return node_remove(im->v, at, &n, S_ISDIR(n.mode), e);
 }
 

@@ -1,10 +1,12 @@
 """skep vfs: workspaces in the agent's file, by command and as a mount."""
 import filecmp
+import io
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import tarfile
 import time
 
 from lib import eventually, skip
@@ -251,3 +253,33 @@ def test_words_are_found_in_files_that_change(home):
     assert "grep" in home.refused(69, "vfs", "search", "a:main@s", "quick")
     home.refused(64, "vfs", "search", "a", "AND", "--advanced")
     home.refused(64, "vfs", "search", "a", "")
+
+
+def hostile_tar(*items):
+    """A tar of (name, target or None): a link, or a file."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, target in items:
+            info = tarfile.TarInfo(name)
+            if target is None:
+                info.size = 3
+                tar.addfile(info, io.BytesIO(b"bad"))
+            else:
+                info.type, info.linkname = tarfile.SYMTYPE, target
+                tar.addfile(info)
+    return out.getvalue()
+
+
+def test_an_archive_stays_where_it_is_put(home):
+    agent(home)
+    home.skep("vfs", "mkdir", "a", "in")
+    for items in ([("../out", None)], [("new/../../out", None)],
+                  [("up", ".."), ("up/out", None)],
+                  [("..", "elsewhere")],
+                  [("d/x", None), ("d", ".."), ("d/out", None)]):
+        r = home.skep("vfs", "import", "a", "-", "in", code=None,
+                      input=hostile_tar(*items))
+        assert r.code in (65, 77), (items, r.code, r.err)
+        names = home.skep("vfs", "ls", "a", "--json").lines
+        assert [n["path"] for n in names] == ["in"], (items, names)
+        home.skep("vfs", "fsck", "a")
