@@ -115,7 +115,9 @@ static int more(struct redis *s, struct err *e)
 
 	if (!room)
 		return buf_ok(&s->in, "redis", e);
-	n = read(s->fd, room, 65536);
+	do
+		n = read(s->fd, room, 65536);
+	while (n < 0 && errno == EINTR); /* Ctrl-C: this one is finished */
 	if (n <= 0)
 		return err_set(e, ERR_IO, "redis ended the connection");
 	buf_grew(&s->in, (size_t)n);

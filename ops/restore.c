@@ -238,7 +238,10 @@ static int unpack_into(const struct restore_ask *ask, const char *dir,
 	out->agents = ask->nagents ? ask->nagents : sum.agents;
 	out->files = sum.files;
 	out->problems = sum.problems;
-	return fault_point(FAULT_restore_staged, e);
+	if (fault_point(FAULT_restore_staged, e) == 0)
+		return 0;
+	manifest_fini(m);
+	return -1;
 }
 
 static int check_agents(const struct restore_ask *ask, const char *dir,
