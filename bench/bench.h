@@ -74,6 +74,10 @@ struct bench_sample {          /* one case in one round; zeroed by the frame */
 	double more[4]; /* whatever else the benchmark counts */
 };
 
+/* So far, of this process and of children that are over; and since then. */
+struct usage bench_usage(void);
+struct usage bench_usage_since(struct usage was);
+
 struct bench_case {
 	const char *name; /* "ours", "reference", … */
 	/* Measures for bench_seconds(r). -1 ends the benchmark. ERR_UNSUPPORTED

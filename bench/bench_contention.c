@@ -154,7 +154,7 @@ static void plan_changes(struct bench_run *r, struct plan *p)
 	}
 }
 
-static void take(struct point *p, const struct outcome *o)
+static void take(struct point *p, const struct outcome *o, struct usage u)
 {
 	samples_add(&p->rate, o->events_per_s);
 	samples_add(&p->fairness, o->fairness);
@@ -163,6 +163,10 @@ static void take(struct point *p, const struct outcome *o)
 	for (int i = 0; i < OPERATIONS; i++)
 		histogram_merge(&p->other[i], &o->other[i]);
 	p->seconds += o->seconds;
+	p->events += o->events_per_s * o->seconds;
+	p->usage.cpu_s += u.cpu_s;
+	p->usage.switches += u.switches;
+	p->usage.written += u.written;
 	p->busy += o->busy;
 	p->starved += o->starved;
 	if (o->wal_peak_mb > p->wal_peak_mb)
@@ -174,6 +178,7 @@ static int measure_all(struct bench_run *r, struct plan *p, struct err *e)
 {
 	struct outcome *o = calloc(1, sizeof *o);
 	size_t total = p->n * (size_t)bench_rounds(r), done = 0;
+	struct usage before;
 	int rc = 0;
 
 	if (!o)
@@ -185,12 +190,13 @@ static int measure_all(struct bench_run *r, struct plan *p, struct err *e)
 
 			bench_progress(r, at->label, (double)done++,
 				       (double)total);
+			before = bench_usage();
 			rc = contention_measure(r, &at->s, o, e);
 			if (rc)
 				err_wrap(e, "%s, %d writers", at->label,
 					 at->s.processes);
 			else if (!bench_stopped(r))
-				take(at, o);
+				take(at, o, bench_usage_since(before));
 		}
 	free(o);
 	return rc;

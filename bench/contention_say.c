@@ -43,6 +43,52 @@ static void say_tables(struct bench_run *r, const struct point *points,
 	}
 }
 
+static void say_usage(struct bench_run *r, const struct point *points, size_t n)
+{
+	const char *title = "what an event took, getting ready and reading "
+			    "back included";
+
+	bench_table(r, title,
+		    "layout|writers|CPU µs|context switches|bytes to the disk");
+	for (size_t i = 0; i < n; i++) {
+		const struct point *p = &points[i];
+
+		if (p->events > 0)
+			bench_table(r, title, "%s|%d|%.1f|%.3f|%.0f", p->label,
+				    p->s.processes,
+				    p->usage.cpu_s * 1e6 / p->events,
+				    (double)p->usage.switches / p->events,
+				    (double)p->usage.written / p->events);
+	}
+}
+
+/* A writer that fills the WAL copies it back, and all others wait. */
+static void say_checkpoints(struct bench_run *r, const struct point *points,
+			    size_t n)
+{
+	const struct point *often = NULL, *never = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(points[i].section, SECTION_CHECKPOINT) != 0 ||
+		    points[i].rate.n == 0)
+			continue;
+		often = often ? often : &points[i];
+		never = &points[i];
+	}
+	if (!often || often == never)
+		return;
+	bench_say(
+		r,
+		"Checkpoints stall whoever meets them: %s, 1 of 1,000 "
+		"commits takes over %.1f ms, the longest %.0f ms, and the WAL "
+		"stays at %.1f MB; without any it is %.1f ms and %.0f ms, "
+		"and the WAL grows to %.0f MB.",
+		often->label, ms_at(often, 0.999),
+		(double)often->wait.max / 1e6, often->wal_peak_mb,
+		ms_at(never, 0.999), (double)never->wait.max / 1e6,
+		never->wal_peak_mb);
+}
+
 /* What a mixed workload did beside appending. */
 static void say_others(struct bench_run *r, const struct point *points,
 		       size_t n)
@@ -365,6 +411,7 @@ void contention_say(struct bench_run *r, const struct point *points, size_t n)
 		trace(points, n, (enum layout)l, &curves[l]);
 	say_tables(r, points, n);
 	say_others(r, points, n);
+	say_usage(r, points, n);
 	say_ratios(r, &curves[LAYOUT_own], &curves[LAYOUT_plain_own], "own");
 	say_ratios(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared],
 		   "shared");
@@ -372,6 +419,7 @@ void contention_say(struct bench_run *r, const struct point *points, size_t n)
 	say_own(r, &curves[LAYOUT_own]);
 	say_shared(r, &curves[LAYOUT_shared], &curves[LAYOUT_plain_shared]);
 	say_group(r, points, n, &curves[LAYOUT_group], &curves[LAYOUT_shared]);
+	say_checkpoints(r, points, n);
 	say_paced(r, points, n);
 	plot_curves(r, curves);
 	plot_waits(r, points, n);

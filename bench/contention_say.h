@@ -22,6 +22,8 @@ struct point {
 	struct histogram wait;
 	struct histogram other[OPERATIONS]; /* of a mixed workload */
 	double seconds;                     /* of all rounds */
+	double events;                      /* of all rounds, … */
+	struct usage usage;                 /* … and what they took */
 	int64_t busy;
 	int64_t starved;
 	double wal_peak_mb;

@@ -25,7 +25,7 @@ static int64_t bytes_written(void)
 	return n;
 }
 
-static struct usage usage_now(void)
+struct usage bench_usage(void)
 {
 	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
 	struct usage u = {.written = bytes_written()};
@@ -40,9 +40,9 @@ static struct usage usage_now(void)
 	return u;
 }
 
-static struct usage usage_since(struct usage was)
+struct usage bench_usage_since(struct usage was)
 {
-	struct usage now = usage_now();
+	struct usage now = bench_usage();
 
 	return (struct usage){now.cpu_s - was.cpu_s,
 			      now.switches - was.switches,
@@ -69,13 +69,13 @@ static int measure(struct bench_run *r, const struct bench_case *c,
 		   struct bench_result *to, bool warm_up, struct err *e)
 {
 	struct bench_sample *s = calloc(1, sizeof *s);
-	struct usage before = usage_now();
+	struct usage before = bench_usage();
 	int rc;
 
 	if (!s)
 		abort();
 	rc = c->measure(r, c->arg, s, e);
-	s->usage = usage_since(before);
+	s->usage = bench_usage_since(before);
 	if (rc && e->code == ERR_UNSUPPORTED) {
 		to->skipped = true;
 		bench_say(r, "%s was left out: %s.", c->name, e->text);
@@ -85,6 +85,21 @@ static int measure(struct bench_run *r, const struct bench_case *c,
 	}
 	free(s);
 	return rc ? err_wrap(e, "%s", c->name) : 0;
+}
+
+static void say_usage(struct bench_run *r, const struct bench_result *res,
+		      size_t n)
+{
+	const char *title = "what all rounds took, getting ready and reading "
+			    "back included";
+
+	bench_table(r, title, "case|CPU s|context switches|MB to the disk");
+	for (size_t i = 0; i < n; i++)
+		if (res[i].values.n > 0)
+			bench_table(r, title, "%s|%.2f|%" PRId64 "|%.1f",
+				    res[i].name, res[i].usage.cpu_s,
+				    res[i].usage.switches,
+				    (double)res[i].usage.written / 1e6);
 }
 
 int bench_interleave(struct bench_run *r, const struct bench_case *cases,
@@ -108,5 +123,6 @@ int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 			}
 		}
 	progress_clear(r);
+	say_usage(r, results, n);
 	return 0;
 }
