@@ -30,6 +30,24 @@ struct point {
 	struct outcome last; /* of the last round: its timeline is shown */
 };
 
+#define CURVE_MAX 32
+
+/* What one layout did over the number of writers. */
+struct curve {
+	double x[CURVE_MAX];
+	double rate[CURVE_MAX];
+	double p99[CURVE_MAX];
+	double fair[CURVE_MAX];
+	const struct samples *rates[CURVE_MAX]; /* of the rounds */
+	size_t n;
+};
+
+void contention_trace(const struct point *points, size_t n, enum layout l,
+		      struct curve *c);
+/* One curve a layout. */
+void contention_plot(struct bench_run *r, const struct point *points, size_t n,
+		     const struct curve *curves);
+
 void contention_say(struct bench_run *r, const struct point *points, size_t n);
 
 #endif
