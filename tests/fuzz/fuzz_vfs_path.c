@@ -1,50 +1,26 @@
 /* Any path is understood or refused with one sentence, never leads out of the
  * namespace, and what is written under it is read back under it. */
-#include "db/sql.h"
-#include "schema/agent_queries.h"
+#include "tests/support/vfs_fuzz.h"
 #include "vfs/path.h"
 #include "vfs/vfs.h"
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char dir[] = "/tmp/fuzz-vfs-XXXXXX";
-
-static void clean_up(void)
-{
-	static const char *const names[] = {"a.sqlite", "a.sqlite-wal",
-					    "a.sqlite-shm"};
-	char path[64];
-
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-		unlink(path);
-	}
-	rmdir(dir);
-}
 
 static struct vfs *space(void)
 {
 	static struct vfs *v;
 	static struct sql *db;
-	char path[64];
 	struct err e;
 
 	if (v)
 		return v;
-	if (!mkdtemp(dir) || atexit(clean_up))
-		abort();
-	snprintf(path, sizeof path, "%s/a.sqlite", dir);
-	if (db_open(&db, path, &agent_schema, SQL_CREATE, &e) ||
-	    vfs_create(db, "main", NULL, &e) ||
-	    vfs_open(&v, db, "main", "fuzz", &e) ||
-	    vfs_mkdir(v, "d/e", 0755, true, &e) ||
+	v = fuzz_space(&db);
+	if (vfs_mkdir(v, "d/e", 0755, true, &e) ||
 	    vfs_symlink(v, "d/e", "in", &e) ||
 	    vfs_symlink(v, "../..", "d/e/out", &e))
 		abort();

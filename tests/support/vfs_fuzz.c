@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "db/sql.h"
+#include "schema/agent_queries.h"
 #include "vfs/path.h"
 #include "vfs/vfs.h"
 
@@ -51,6 +53,18 @@ const char *fuzz_path(const char *name)
 	assert(n < sizeof paths / sizeof *paths);
 	snprintf(paths[n], sizeof paths[n], "%s/%s.sqlite", dir, name);
 	return paths[n++];
+}
+
+struct vfs *fuzz_space(struct sql **db)
+{
+	struct vfs *v;
+	struct err e;
+
+	if (db_open(db, fuzz_path("space"), &agent_schema, SQL_CREATE, &e) ||
+	    vfs_create(*db, "main", NULL, &e) ||
+	    vfs_open(&v, *db, "main", "fuzz", &e))
+		abort();
+	return v;
 }
 
 void fuzz_damage(const char *path, const uint8_t *good, size_t n,

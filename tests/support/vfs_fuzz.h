@@ -8,7 +8,11 @@
  * For fuzzers that damage a file: a directory of their own that is removed at
  * the end of the process, and copies of a good file with bytes changed.
  */
+struct sql;
 struct vfs;
+
+/* A new agent file with an empty namespace; both stay open. */
+struct vfs *fuzz_space(struct sql **db);
 
 /* Paths in that directory; NAME.sqlite and what SQLite puts beside it. They
  * stay valid. */
