@@ -143,6 +143,7 @@ static void child(const struct spawn_ask *ask, const int *fds)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, WORKER_NAME);
 	program_invocation_short_name = worker_name;
+	memset(title, 0, title_room);
 	snprintf(title, title_room, "%s %s", WORKER_NAME, ask->run);
 	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
 		_exit(71);

@@ -50,7 +50,7 @@ const struct home *sup_home(const struct sup *s);
 struct sup_live {
 	int64_t last_seq, rev; /* newest hint */
 	int64_t heard_at;      /* last message of the worker; 0: never */
-	const char *phase;     /* "starting", "running", "waiting", … */
+	const char *phase;     /* "starting", "running", "adopted", … */
 	bool connected;
 	bool exited; /* its worker is gone; the end is near */
 	bool silent; /* missed some signs of life already */

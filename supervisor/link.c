@@ -6,7 +6,6 @@
 #include "base/proc.h"
 #include "ipc/reason.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -71,11 +70,6 @@ static void answer_later(struct sup *s, struct ipc_from to, bool begin)
 	step_then(&s->step, answer_now, l);
 }
 
-static void set_phase(struct live *l, const char *phase)
-{
-	snprintf(l->phase, sizeof l->phase, "%s", phase);
-}
-
 /* --- reports ---------------------------------------------------------- */
 
 static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
@@ -93,9 +87,8 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 			       (int)peer.pid, l->id);
 	l->connected = true;
 	l->is_waiting = false;
-	if (l->state == RUN_STARTING)
-		set_phase(l, "running");
-	else {
+	live_phase(l, "running"); /* the next heartbeat may know better */
+	if (l->state != RUN_STARTING) {
 		outbox_look(l->sup, l->agent); /* hints were lost */
 		why.reason = l->reason;
 		why.detail = l->detail;
@@ -144,7 +137,7 @@ static int on_heartbeat(struct live *l, struct ipc_from from,
 	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
 	    !strcmp(m->u.heartbeat.phase, "paused"))
 		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
-	set_phase(l, m->u.heartbeat.phase);
+	live_phase(l, m->u.heartbeat.phase);
 	ack(l->sup, from);
 	return 0;
 }
@@ -191,7 +184,7 @@ static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
 	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
 		return -1;
 	if (!strcmp(l->phase, "waiting"))
-		set_phase(l, "running");
+		live_phase(l, "running");
 	answer_later(l->sup, from, false);
 	return 0;
 }
@@ -201,7 +194,7 @@ static int on_approval(struct live *l, struct ipc_from from,
 {
 	if (sup_approval_asked(l, &m->u.approval, e))
 		return -1;
-	set_phase(l, "waiting");
+	live_phase(l, "waiting");
 	answer_later(l->sup, from, false);
 	return 0;
 }

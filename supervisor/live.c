@@ -29,6 +29,11 @@ static void on_alarm(uv_timer_t *h)
 	sup_alarm(h->data);
 }
 
+void live_phase(struct live *l, const char *phase)
+{
+	copy(l->phase, sizeof l->phase, phase);
+}
+
 struct live *live_new(struct sup *s, const struct run_active_row *row)
 {
 	struct live *l = calloc(1, sizeof *l);
@@ -40,7 +45,7 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 	copy(l->id, sizeof l->id, row->id);
 	copy(l->agent, sizeof l->agent, row->agent);
 	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
-	copy(l->phase, sizeof l->phase, "starting");
+	live_phase(l, "starting");
 	l->attempt = row->attempt;
 	l->max_attempts = row->max_attempts;
 	l->backoff_ms = row->backoff_ms;

@@ -85,6 +85,7 @@ struct live_table {
 
 /* Makes one from its row, with no process known; state is as stored. */
 struct live *live_new(struct sup *s, const struct run_active_row *row);
+void live_phase(struct live *l, const char *phase);
 
 /* Takes it out of the table; memory goes when the loop lets go of it. */
 void live_drop(struct live *l);

@@ -42,6 +42,8 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 	struct live *l = live_new(s, row);
 	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
 
+	if (l->state != RUN_STARTING)
+		live_phase(l, "adopted"); /* until its worker says hello */
 	live_because(l, row->reason, row->detail);
 	l->no_status = true;
 	l->in_cgroup = tree_has_cgroup(&s->place, l->id);

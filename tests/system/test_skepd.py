@@ -1,5 +1,6 @@
 """The supervisor and its runs: what they do when nothing goes wrong."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -355,6 +356,29 @@ def test_a_planned_restart_lets_runs_go_on(home):
     assert home.query(home.control, "SELECT count(*) FROM handoff") == [(0,)]
     home.skep("down")
     h.check_books()
+
+
+def phase(home, run):
+    return {r["id"]: r["phase"]
+            for r in home.skep("ps", "--json").lines}.get(run)
+
+
+def test_ps_tells_an_adopted_run_from_one_that_starts(home):
+    h = host(home)
+    h.script("a", {"sleep_ms": 60000})
+    run = h.submit("a")
+    pid = h.until(run, "running")["pid"]
+    title = pathlib.Path("/proc/%d/cmdline" % pid).read_bytes()
+    assert title.rstrip(b"\0") == b"skep-worker " + run.encode(), title
+    os.kill(pid, signal.SIGSTOP)  # nothing is heard of it
+    h.kill()
+    h.start()
+    assert phase(home, run) == "adopted"
+    os.kill(pid, signal.SIGCONT)
+    lib.eventually(lambda: phase(home, run) == "running", what="its hello")
+    h.cancel(run)
+    h.until(run, "cancelled")
+    finish(h)
 
 
 def stolen(pid):
