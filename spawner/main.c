@@ -242,12 +242,13 @@ static void set_up(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	marker = getenv(SPAWN_MARKER);
-	if (argc != 1 || !marker || strlen(marker) != SPAWN_RUN - 1) {
+	if (argc != 2 || !marker || strlen(marker) != SPAWN_RUN - 1) {
 		fprintf(stderr, "%s is started by skepd only\n", SPAWN_PROGRAM);
 		exit(64);
 	}
 	title = argv[0];
-	title_room = strlen(argv[0]) + 1;
+	title_room = (size_t)(argv[1] + strlen(argv[1]) + 1 - argv[0]);
+	memset(argv[1], 0, strlen(argv[1]));
 	prepare_filters();
 }
 

@@ -19,6 +19,8 @@
 #define SPAWN_BUILD   SKEP_VERSION
 #define SPAWN_MARKER  "SKEP_RUN_ID" /* in the environment of the whole tree */
 #define SPAWN_PROGRAM "skep-spawner"
+/* Its one argument: as long as what ps shall show of a worker. */
+#define SPAWN_TITLE "skep-worker run_00000000000000000000000000"
 
 struct spawn_ask {
 	int64_t attempt;

@@ -62,7 +62,8 @@ static void program_path(char *out, size_t cap)
 
 static int run_spawner(int fd, pid_t *pid, struct err *e)
 {
-	char path[4096], *argv[] = {path, NULL}, **env = marked_env();
+	char path[4096], room[] = SPAWN_TITLE, **env = marked_env();
+	char *argv[] = {path, room, NULL};
 	posix_spawn_file_actions_t actions;
 	int rc;
 
