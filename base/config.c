@@ -155,6 +155,20 @@ static int set_value(struct config *c, const struct key *k, const cJSON *v,
 	return 0;
 }
 
+/* Of two values a reader of the file sees one, and the program might take the
+ * other. */
+static int check_once(const cJSON *member, const char *section, struct err *e)
+{
+	for (const cJSON *v = member->next; v; v = v->next)
+		if (!strcmp(v->string, member->string))
+			return err_set(e, ERR_CONFIG,
+				       "%s%s%s is there twice: keep one of "
+				       "them",
+				       section, *section ? "." : "",
+				       quoted(v->string).text);
+	return 0;
+}
+
 static int read_section(struct config *c, const cJSON *section, struct err *e)
 {
 	const cJSON *v;
@@ -163,6 +177,8 @@ static int read_section(struct config *c, const cJSON *section, struct err *e)
 	{
 		const struct key *k = find_key(section->string, v->string);
 
+		if (check_once(v, section->string, e))
+			return -1;
 		if (!k)
 			buf_addf(&c->warnings, "unknown key %s.%s\n",
 				 section->string, quoted(v->string).text);
@@ -178,6 +194,8 @@ static int read_root(struct config *c, const cJSON *root, struct err *e)
 
 	cJSON_ArrayForEach(section, root)
 	{
+		if (check_once(section, "", e))
+			return -1;
 		if (!strcmp(section->string, "$schema"))
 			continue;
 		if (!is_section(section->string)) {

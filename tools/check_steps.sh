@@ -110,6 +110,8 @@ step_system() {
 		echo "skipped: tests/system has no runner"
 		return 0
 	fi
-	SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
+	# Torture is for some minutes when it is called by itself.
+	SKEP_TORTURE_SECONDS=${SKEP_TORTURE_SECONDS:-20} \
+		SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
 		--bin build/release --jobs "$(nproc)"
 }

@@ -1,6 +1,6 @@
-"""Random runs, cancels and kills of workers, spawner and supervisor for a while;
-at the end the books balance. SKEP_TORTURE_SECONDS makes it longer,
-SKEP_TORTURE_SEED repeats one."""
+"""Random runs, cancels and kills of workers, spawner and supervisor for three
+minutes; at the end the books balance. SKEP_TORTURE_SECONDS says for how long
+instead, SKEP_TORTURE_SEED repeats one."""
 import http.client
 import os
 import random
@@ -10,7 +10,7 @@ import time
 import lib
 from skepd_lib import Host, OVER, Refused
 
-SECONDS = int(os.environ.get("SKEP_TORTURE_SECONDS", "20"))
+SECONDS = int(os.environ.get("SKEP_TORTURE_SECONDS", "180"))
 CONFIG = {"run": {"heartbeat": 300, "start_timeout": 2000, "grace": 300,
                   "backoff": 20, "max": 24, "per_agent": 8}}
 NOTES = 8

@@ -93,6 +93,16 @@ static void a_wrong_value_names_its_key(void **state)
 	refused("{\"agent\":{\"artifact_max\":1e300}}", "agent.artifact_max");
 }
 
+static void what_is_there_twice_is_refused(void **state)
+{
+	(void)state;
+	refused("{\"log\":{},\"log\":{\"level\":\"warn\"}}",
+		"log is there twice");
+	refused("{\"log\":{\"level\":\"warn\",\"level\":\"info\"}}",
+		"log.level is there twice");
+	refused("{\"odd\":1,\"odd\":2}", "odd is there twice");
+}
+
 static void unknown_keys_are_named_in_warnings(void **state)
 {
 	struct config c;
@@ -241,6 +251,7 @@ int main(void)
 		cmocka_unit_test(values_are_read_with_their_units),
 		cmocka_unit_test(a_broken_file_is_told_with_line_and_column),
 		cmocka_unit_test(a_wrong_value_names_its_key),
+		cmocka_unit_test(what_is_there_twice_is_refused),
 		cmocka_unit_test(unknown_keys_are_named_in_warnings),
 		cmocka_unit_test(what_is_shown_reads_back_the_same),
 		cmocka_unit_test(a_file_of_two_megabytes_is_refused),
