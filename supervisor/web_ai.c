@@ -13,7 +13,7 @@
 #include "supervisor/web_routes.h"
 #include "supervisor/web_stream.h"
 
-#define GRACE_MS 10000 /* a run that has just ended can still be replayed */
+#define GRACE_MS 20000 /* a run that has just ended can still be replayed */
 
 static void send_frame(void *arg, const struct buf *frame)
 {

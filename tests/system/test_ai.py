@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 
 import lib
 import test_web
@@ -92,6 +93,15 @@ def test_a_message_is_answered_and_rows_are_the_same(home):
 def test_nothing_in_flight_is_null_and_no_error(home):
     c = Client(home)
     assert c.ask(resume="never") is None
+
+
+def test_a_run_that_ended_a_moment_ago_is_still_replayed(home):
+    c = Client(home)
+    first = c.ask(send='[{"text":"a"}]', id="m", chat="c")
+    for ago, want in ((10500, first), (60000, None)):
+        home.execute(home.control, "UPDATE run SET ended_at = ?",
+                     int(time.time() * 1000) - ago)
+        assert c.ask(resume="c") == want, ago
 
 
 def test_a_resumed_stream_gives_the_same_message(home):
