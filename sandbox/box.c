@@ -174,7 +174,7 @@ static int restrict_calls(struct err *e)
 int box_self(const struct box_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
-	struct box_plan plan = {.spec = &few, .own = p->own};
+	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
 	struct box b = {.space = NO_SPACE, .workspace = -1};
 	int rc;
 

@@ -36,6 +36,12 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 int vfs_diff_text(const struct side *a, const struct side *b,
 		  const struct vfs_delta *d, struct buf *out, struct err *e);
 
+/* All that has changed since a snapshot, or "": since the host directory below,
+ * as text of at most max bytes, which says at its end if it was cut. ERR_NOTFOUND
+ * if there is no such snapshot, or nothing below. */
+int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
+		   struct buf *out, struct err *e);
+
 /* "A", "D", "M", "m" */
 const char *vfs_delta_letter(enum vfs_delta_kind kind);
 

@@ -20,7 +20,7 @@ void below_close(struct below *b)
 	b->fd = -1;
 }
 
-static int failed(const char *path, struct err *e)
+int below_failed(const char *path, struct err *e)
 {
 	if (errno == EXDEV || errno == ELOOP)
 		return err_set(e, ERR_DENIED, "%s leads out of the workspace",
@@ -29,6 +29,12 @@ static int failed(const char *path, struct err *e)
 		return err_set(e, ERR_NOTFOUND, "there is no %s",
 			       quoted(path).text);
 	return err_errno_set(e, "%s", quoted(path).text);
+}
+
+int below_not_plain(const char *path, struct err *e)
+{
+	return err_set(e, ERR_INVALID, "%s is not a plain file",
+		       quoted(path).text);
 }
 
 const char *below_path(const struct below *b, const char *path, struct err *e)
@@ -63,7 +69,7 @@ int below_open(const struct below *b, const char *path, int flags, mode_t mode,
 	};
 	int fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);
 
-	return fd < 0 ? failed(path, e) : fd;
+	return fd < 0 ? below_failed(path, e) : fd;
 }
 
 /* The directory of a path, which is there. */
@@ -93,7 +99,15 @@ static int make_one(const struct below *b, const char *path, struct err *e)
 		return -1;
 	rc = mkdirat(parent, name, 0777);
 	close(parent);
-	return rc && errno != EEXIST ? failed(path, e) : 0;
+	return rc && errno != EEXIST ? below_failed(path, e) : 0;
+}
+
+static bool ends_in_dots(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
 /* Makes the first n bytes of the path, directory by directory. */
@@ -110,7 +124,7 @@ static int make_dirs(const struct below *b, const char *path, size_t n,
 		at += strcspn(path + at, "/");
 		snprintf(part, sizeof part, "%.*s", (int)(at < n ? at : n),
 			 path);
-		if (strcmp(part, ".") != 0 && make_one(b, part, e))
+		if (!ends_in_dots(part) && make_one(b, part, e))
 			return -1;
 	}
 	return 0;
@@ -120,9 +134,16 @@ int below_make_dir(const struct below *b, const char *path, struct err *e)
 {
 	size_t n = strlen(path);
 
+	int fd;
+
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	return make_dirs(b, path, n, e);
+	if (make_dirs(b, path, n, e))
+		return -1;
+	fd = below_open(b, path, O_PATH | O_DIRECTORY, 0, e);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : 0; /* a file may be there */
 }
 
 int below_parent(const struct below *b, const char *path, bool make,
@@ -140,10 +161,9 @@ static int read_all(int fd, const char *path, struct buf *out, struct err *e)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return failed(path, e);
+		return below_failed(path, e);
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_INVALID, "%s is not a plain file",
-			       quoted(path).text);
+		return below_not_plain(path, e);
 	return file_read_fd(fd, quoted(path).text, out, e);
 }
 
@@ -159,8 +179,8 @@ int below_read(const struct below *b, const char *path, struct buf *out,
 	return rc;
 }
 
-static int write_all(const struct below *b, const char *path, int flags,
-		     const struct blob *what, struct err *e)
+int below_put(const struct below *b, const char *path, int flags,
+	      const struct blob *what, struct err *e)
 {
 	const char *name;
 	int fd = below_parent(b, path, true, &name, e), rc;
@@ -172,19 +192,19 @@ static int write_all(const struct below *b, const char *path, int flags,
 	if (fd < 0)
 		return -1;
 	rc = file_write_fd(fd, quoted(path).text, what->p, what->n, e);
-	return close(fd) && rc == 0 ? failed(path, e) : rc;
+	return close(fd) && rc == 0 ? below_failed(path, e) : rc;
 }
 
 int below_write(const struct below *b, const char *path, const void *p,
 		size_t n, struct err *e)
 {
-	return write_all(b, path, O_TRUNC, &(struct blob){p, n}, e);
+	return below_put(b, path, O_TRUNC, &(struct blob){p, n}, e);
 }
 
 int below_append(const struct below *b, const char *path, const void *p,
 		 size_t n, struct err *e)
 {
-	return write_all(b, path, O_APPEND, &(struct blob){p, n}, e);
+	return below_put(b, path, O_APPEND, &(struct blob){p, n}, e);
 }
 
 void below_cut_lines(struct buf *text, int64_t line, int64_t limit)

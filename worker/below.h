@@ -21,6 +21,10 @@ struct below {
 
 void below_close(struct below *b);
 
+/* What errno means for a path; -1. */
+int below_failed(const char *path, struct err *e);
+int below_not_plain(const char *path, struct err *e);
+
 /* The path within: relative ones as they are, absolute ones when they begin
  * with dir; "." for itself. NULL with ERR_DENIED. */
 const char *below_path(const struct below *b, const char *path, struct err *e);
@@ -67,6 +71,10 @@ int below_write(const struct below *b, const char *path, const void *p,
 		size_t n, struct err *e);
 int below_append(const struct below *b, const char *path, const void *p,
 		 size_t n, struct err *e);
+
+/* The two above: flags are O_TRUNC, O_APPEND or O_EXCL. */
+int below_put(const struct below *b, const char *path, int flags,
+	      const struct blob *what, struct err *e);
 
 /* Keeps lines `line` (from 1) and the `limit` - 1 after it; 0: no limit. */
 void below_cut_lines(struct buf *text, int64_t line, int64_t limit);

@@ -1,17 +1,14 @@
 #include "worker/bootstrap.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
-#include "worker/below.h"
 #include "worker/child.h"
 #include "worker/exec_config.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +163,12 @@ static int wait_for(struct run *r, struct child *c, struct err *e)
 		       tail);
 }
 
+static bool has_command(const cJSON *spec)
+{
+	return cJSON_GetObjectItemCaseSensitive(spec, "shell") ||
+	       cJSON_GetObjectItemCaseSensitive(spec, "command");
+}
+
 static int run_command(struct run *r, const cJSON *spec, struct err *e)
 {
 	struct exec_config c = {.cwd = r->workspace->dir};
@@ -173,10 +176,10 @@ static int run_command(struct run *r, const cJSON *spec, struct err *e)
 	struct child child;
 	int rc;
 
-	if (!cJSON_GetObjectItemCaseSensitive(spec, "shell") &&
-	    !cJSON_GetObjectItemCaseSensitive(spec, "command"))
+	if (!has_command(spec))
 		return 0;
-	if (exec_config_command(&c, spec, r->start, &r->arena, e))
+	if (workspace_commands(r->workspace, e) ||
+	    exec_config_command(&c, spec, r->start, &r->arena, e))
 		return -1;
 	how = (struct child_spec){c.argv, c.env, c.cwd,
 				  workspace_ns(r->workspace), r->box};
@@ -189,54 +192,45 @@ static int run_command(struct run *r, const cJSON *spec, struct err *e)
 	return rc;
 }
 
-static int write_file(const struct below *b, const cJSON *file, struct err *e)
+static int write_file(struct store *s, const cJSON *file, struct err *e)
 {
-	const char *path = below_path(b, file->string, e), *name;
-	int dir, fd, rc;
+	const char *path = below_path(&s->below, file->string, e);
+	const char *text = cJSON_GetStringValue(file);
 
 	if (!path)
 		return -1;
-	if (!cJSON_IsString(file))
+	if (!text)
 		return err_set(e, ERR_INVALID, "%s is no text", file->string);
-	dir = below_parent(b, path, true, &name, e);
-	if (dir < 0)
-		return -1;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	close(dir);
-	if (fd < 0)
-		return errno == EEXIST ? 0 : err_errno_set(e, "%s", path);
-	rc = file_write_fd(fd, path, file->valuestring,
-			   strlen(file->valuestring), e);
-	close(fd);
-	return rc;
+	return s->kind->put(s, path, (struct blob){text, strlen(text)},
+			    STORE_NEW, e);
 }
 
-static int write_files(const struct below *b, const cJSON *files, struct err *e)
+static int write_files(struct store *s, const cJSON *files, struct err *e)
 {
 	const cJSON *file;
+	int rc;
 
 	if (files && !cJSON_IsObject(files))
 		return err_set(e, ERR_INVALID, "files is no object of texts");
+	if (!s->kind)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the workspace cannot be entered");
+	rc = s->kind->begin(s, true, e);
+	if (rc)
+		return -1;
 	cJSON_ArrayForEach(file, files)
 	{
-		if (write_file(b, file, e))
-			return -1;
+		if (rc == 0)
+			rc = write_file(s, file, e);
 	}
-	return 0;
+	return s->kind->end(s, true, rc, e);
 }
 
 static int make_ready(struct run *r, const cJSON *spec, struct err *e)
 {
 	const cJSON *files = cJSON_GetObjectItemCaseSensitive(spec, "files");
-	struct below b = {workspace_dir(r->workspace), r->workspace->dir};
-	int rc;
+	int rc = write_files(&r->workspace->store, files, e);
 
-	if (b.fd < 0)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the workspace cannot be entered: %s",
-			       strerror(errno));
-	rc = write_files(&b, files, e);
-	below_close(&b);
 	if (rc == 0)
 		rc = run_command(r, spec, e);
 	return rc ? err_wrap(e, "bootstrap") : 0;
@@ -258,6 +252,19 @@ static int once(struct run *r, const cJSON *spec, struct err *e)
 		return mark(r, key.place, "done", e);
 	sql_exec(r->ledger.file.db, Q_WORKSPACE_MARK_DROP, &key, &ignored);
 	return -1;
+}
+
+bool bootstrap_commands(const struct run *r)
+{
+	const char *text = r->start->bootstrap;
+	struct err ignored; /* bootstrap_run will find it too */
+	cJSON *spec = text ? json_parse_object("bootstrap", text, strlen(text),
+					       &ignored)
+			   : NULL;
+	bool has = spec && has_command(spec);
+
+	cJSON_Delete(spec);
+	return has;
 }
 
 int bootstrap_run(struct run *r, struct err *e)

@@ -19,4 +19,7 @@
  */
 int bootstrap_run(struct run *r, struct err *e); /* with its workspace open */
 
+/* Whether it has a command to run, which needs a workspace that is mounted. */
+bool bootstrap_commands(const struct run *r);
+
 #endif

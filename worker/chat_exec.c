@@ -91,7 +91,11 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	int rc;
 
 	cJSON_AddStringToObject(v, "shell", command);
-	rc = exec_config_command(&config, v, r->start, &r->arena, e);
+	rc = workspace_commands(r->workspace, e) ||
+			     exec_config_command(&config, v, r->start,
+						 &r->arena, e)
+		     ? -1
+		     : 0;
 	cJSON_Delete(v);
 	spec.argv = config.argv;
 	spec.env = config.env;

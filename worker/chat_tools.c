@@ -38,12 +38,14 @@ static const struct mcp_about own[] = {
 	 "Keep a text as an artifact of this run, under a relative path.",
 	 "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
 	 "\"content\":{\"type\":\"string\"}},"
-	 "\"required\":[\"name\",\"content\"]}"},
+	 "\"required\":[\"name\",\"content\"]}",
+	 false},
 	{"exec",
 	 "Run a command with /bin/sh in the workspace, and give what it prints "
 	 "and its exit code.",
 	 "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
-	 "\"string\"}},\"required\":[\"command\"]}"},
+	 "\"string\"}},\"required\":[\"command\"]}",
+	 true},
 };
 
 static bool may_use(const struct chat *x, const char *name)

@@ -107,21 +107,48 @@ static void show_media(struct run *r, struct sandbox_paths *shown)
 	}
 }
 
+/* The worker without commands: nobody is to be put into namespaces. */
+static int confine_self(struct run *r, const struct box_plan *p, struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	o.namespaces = true;
+	return check_offer(r, &o, e) || box_self(p, e) ? -1 : 0;
+}
+
 int confine_run(struct run *r, struct err *e)
 {
 	struct box_plan p;
-	struct sandbox_offer o;
 
 	if (read_spec(r, e))
 		return -1;
 	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
 		return 0;
-	sandbox_look(&o);
-	o.namespaces = true; /* nobody is to be put there */
 	p = plan_of(r);
 	if (strcmp(r->start->workspace_mode, "disk") == 0)
 		p.workspace = r->start->workspace;
-	return check_offer(r, &o, e) || box_self(&p, e) ? -1 : 0;
+	return confine_self(r, &p, e);
+}
+
+static void show(struct sandbox_paths *shown, const char *path)
+{
+	if (path && shown->n < SANDBOX_PATHS)
+		shown->path[shown->n++] = path;
+}
+
+int confine_tools(struct run *r, const char *base, struct err *e)
+{
+	struct box_plan p = plan_of(r);
+	char names[PATH_MAX]; /* of servers: a link to anywhere, often */
+
+	if (r->sandbox.mode == SANDBOX_OFF)
+		return 0;
+	show(&p.shown, base);
+	show(&p.shown, realpath("/etc/resolv.conf", names));
+	for (int i = 0; i < r->sandbox.read.n; i++)
+		show(&p.shown, r->sandbox.read.path[i]);
+	return confine_self(r, &p, e);
 }
 
 int confine_commands(struct run *r, struct err *e)

@@ -22,6 +22,10 @@ int confine_run(struct run *r, struct err *e);
  * now on with r->box is in it. */
 int confine_commands(struct run *r, struct err *e);
 
+/* For tools that work in the agent's file, and no commands: the worker alone is
+ * confined. `base` is a directory that they read, or NULL. */
+int confine_tools(struct run *r, const char *base, struct err *e);
+
 void confine_end(struct run *r);
 
 #endif

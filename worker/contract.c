@@ -1,47 +1,46 @@
 #include "worker/contract.h"
 
 #include "base/json.h"
-#include "base/text.h"
 #include "schema/artifact.h"
-#include "worker/below.h"
 #include "worker/workspace.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATHS_MAX 256
 
-static int keep_file(struct run *r, int fd, const char *path, struct err *e)
+static int add_piece(void *arg, const void *p, size_t n, struct err *e)
 {
-	struct artifact_key key = artifact_key_run(r->start->run, path);
-	struct artifact_about about = {0};
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return err_errno_set(e, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_INVALID, "%s is not a plain file",
-			       quoted(path).text);
-	return artifact_put_fd(r->ledger.file.db, &key, &about, fd, NULL, e);
+	return artifact_write(arg, p, n, e);
 }
 
 /* A file that is there becomes an artifact; one that is not is no error yet. */
-static int keep_one(struct run *r, int dir, const char *path, struct err *e)
+static int keep_one(struct run *r, struct store *s, const char *path,
+		    struct err *e)
 {
-	struct below below = {.fd = dir, .dir = ""};
-	int fd = below_open(&below, path, O_RDONLY, 0, e), rc;
+	struct artifact_key key = artifact_key_run(r->start->run, path);
+	struct artifact_about about = {0};
+	struct artifact_writer *w;
+	struct id aid;
+	int rc;
 
-	if (fd < 0)
-		return e->code == ERR_NOTFOUND ? 0 : err_wrap(e, "artifact");
-	rc = keep_file(r, fd, path, e);
-	close(fd);
+	if (artifact_writer_open(&w, r->ledger.file.db, &key, &about, e))
+		return -1;
+	rc = s->kind->pieces(s, path, add_piece, w, e);
+	if (rc == 0)
+		rc = artifact_commit(w, &aid, e);
+	else if (e->code == ERR_NOTFOUND)
+		rc = 0;
+	else
+		err_wrap(e, "artifact");
+	artifact_writer_close(w);
 	return rc;
 }
 
-static int keep_list(struct run *r, int dir, const cJSON *list, struct err *e)
+static int keep_list(struct run *r, struct store *s, const cJSON *list,
+		     struct err *e)
 {
 	const cJSON *v;
 
@@ -50,7 +49,7 @@ static int keep_list(struct run *r, int dir, const cJSON *list, struct err *e)
 		if (!cJSON_IsString(v))
 			return err_set(e, ERR_INVALID,
 				       "artifacts: a path is not a text");
-		if (dir >= 0 && keep_one(r, dir, v->valuestring, e))
+		if (s->kind && keep_one(r, s, v->valuestring, e))
 			return -1;
 	}
 	return 0;
@@ -75,15 +74,15 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 }
 
 /* A driver that needed no workspace may still have been given a directory. */
-static int open_workspace(struct run *r)
+static void open_given(struct run *r, struct store *s)
 {
-	const struct msg_start *s = r->start;
+	const struct msg_start *m = r->start;
+	int fd = -1;
 
-	if (r->workspace)
-		return workspace_dir(r->workspace);
-	if (!s->workspace || strcmp(s->workspace_mode, "disk") != 0)
-		return -1;
-	return open(s->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (m->workspace && strcmp(m->workspace_mode, "disk") == 0)
+		fd = open(m->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		store_dir(s, "", fd);
 }
 
 static int settle(struct run *r, const cJSON *contract, struct err *e)
@@ -91,13 +90,17 @@ static int settle(struct run *r, const cJSON *contract, struct err *e)
 	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
 								 "required");
-	int dir = open_workspace(r);
-	int rc = keep_list(r, dir, keep, e);
+	struct store given = {0}, *s = &given;
+	int rc;
 
+	if (r->workspace)
+		s = &r->workspace->store;
+	else
+		open_given(r, s);
+	rc = keep_list(r, s, keep, e);
 	if (!rc)
-		rc = keep_list(r, dir, required, e);
-	if (dir >= 0)
-		close(dir);
+		rc = keep_list(r, s, required, e);
+	store_close(&given);
 	return rc ? rc : check_required(r, required, e);
 }
 

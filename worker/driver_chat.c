@@ -312,9 +312,14 @@ static int open_all(struct chat *x, struct err *e)
 	struct run *r = x->run;
 
 	if (chat_config_read(&x->config, r->start, &r->arena, e) ||
-	    chat_http_open(&x->http, &x->config, e) || workspace_open(r, e))
+	    chat_http_open(&x->http, &x->config, e) ||
+	    workspace_open_tools(r, x->config.exec, store_vfs, e))
 		return -1;
-	mcp_init(&x->files, r->workspace->dir, workspace_dir(r->workspace));
+	if (!r->workspace->store.kind)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the workspace %s cannot be opened",
+			       r->workspace->dir);
+	mcp_init(&x->files, &r->workspace->store);
 	return 0;
 }
 
@@ -324,7 +329,6 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	int rc;
 
 	*x = (struct chat){.run = r, .end = end};
-	x->files.below.fd = -1;
 	chat_turn_init(&x->turn);
 	r->state = x;
 	rc = open_all(x, e);
@@ -335,7 +339,7 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	chat_turn_fini(&x->turn);
 	chat_http_close(x->http);
 	chat_config_forget(&x->config);
-	if (x->files.below.fd >= 0)
+	if (x->files.store)
 		mcp_fini(&x->files);
 	return rc;
 }

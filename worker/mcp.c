@@ -12,13 +12,17 @@
 #define OUT_MAX    (64u << 20)
 #define READ_BYTES (64u << 10)
 
+enum { READS = false, CHANGES = true };
+
 static const struct tool {
 	const char *name;
 	mcp_tool *run;
+	bool changes;
 	const char *args;
 	const char *about;
 } tools[] = {
-#define TOOL(name, fn, args, about) {#name, mcp_##fn, args, about},
+#define TOOL(name, fn, changes, args, about) \
+	{#name, mcp_##fn, changes, args, about},
 #include "worker/mcp_tools.def"
 #undef TOOL
 };
@@ -97,7 +101,7 @@ void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg)
 
 		add_schema(&schema, tools[i].args);
 		fn(arg, &(struct mcp_about){tools[i].name, tools[i].about,
-					    schema.p});
+					    schema.p, tools[i].changes});
 		buf_fini(&schema);
 	}
 }
@@ -109,7 +113,9 @@ static void list_one(void *arg, const struct mcp_about *about)
 	buf_addf(b, "%s{\"name\":\"%s\",\"description\":",
 		 b->p[b->n - 1] == '[' ? "" : ",", about->name);
 	json_add_string(b, about->text, strlen(about->text));
-	buf_addf(b, ",\"inputSchema\":%s}", about->schema);
+	buf_addf(b,
+		 ",\"inputSchema\":%s,\"annotations\":{\"readOnlyHint\":%s}}",
+		 about->schema, about->changes ? "false" : "true");
 }
 
 static int on_list(struct rpc *r, const struct rpc_ask *ask, struct err *e)
@@ -164,6 +170,16 @@ static const struct tool *find_tool(const char *name)
 	return NULL;
 }
 
+static int run(struct mcp *m, const struct tool *t, const cJSON *args,
+	       struct buf *out, struct err *e)
+{
+	const struct store_kind *k = m->store->kind;
+
+	if (k->begin(m->store, t->changes, e))
+		return -1;
+	return k->end(m->store, t->changes, t->run(m, args, out, e), e);
+}
+
 int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 	     struct buf *out, struct err *e)
 {
@@ -172,7 +188,7 @@ int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 	if (!t)
 		return err_set(e, ERR_NOTFOUND, "there is no tool %s",
 			       quoted(name).text);
-	return check_args(t, args, e) || t->run(m, args, out, e)
+	return check_args(t, args, e) || run(m, t, args, out, e)
 		       ? -1
 		       : buf_ok(out, "the answer", e);
 }
@@ -235,9 +251,9 @@ static const struct rpc_method methods[] = {
 	{"tools/call", true, on_call},
 };
 
-void mcp_init(struct mcp *m, const char *dir, int fd)
+void mcp_init(struct mcp *m, struct store *store)
 {
-	*m = (struct mcp){.below = {.fd = fd, .dir = dir}};
+	*m = (struct mcp){.store = store};
 	buf_init(&m->out, OUT_MAX);
 	rpc_init(&m->rpc, methods, sizeof methods / sizeof *methods, &m->out,
 		 m);
@@ -247,7 +263,6 @@ void mcp_fini(struct mcp *m)
 {
 	rpc_fini(&m->rpc);
 	buf_fini(&m->out);
-	below_close(&m->below);
 }
 
 int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e)
@@ -272,6 +287,7 @@ int mcp_serve(const char *dir)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char bytes[READ_BYTES];
 	struct err e = {0};
+	struct store store;
 	struct mcp m;
 	ssize_t n;
 
@@ -279,13 +295,15 @@ int mcp_serve(const char *dir)
 		fprintf(stderr, "skep-worker: %s: %s\n", dir, strerror(errno));
 		return err_exit_status(ERR_NOTFOUND);
 	}
-	mcp_init(&m, dir, fd);
+	store_dir(&store, dir, fd);
+	mcp_init(&m, &store);
 	do
 		n = read(STDIN_FILENO, bytes, sizeof bytes);
 	while ((n < 0 && errno == EINTR) ||
 	       (n > 0 && mcp_feed(&m, bytes, (size_t)n, &e) == 0 &&
 		write_out(&m) == 0));
 	mcp_fini(&m);
+	store_close(&store);
 	if (e.code != ERR_OK)
 		fprintf(stderr, "skep-worker: %s\n", e.text);
 	return err_exit_status(e.code);

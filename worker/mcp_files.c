@@ -1,21 +1,17 @@
-/* The tools that work on one file or directory. */
+/* The tools that work on one file or directory, and on the namespace. */
 #include "base/text.h"
 #include "vfs/udiff.h"
 #include "worker/mcp.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char *path_of(struct mcp *m, const cJSON *args, const char *name,
 			   struct err *e)
 {
-	return below_path(&m->below, json_text(args, name, "."), e);
+	return below_path(&m->store->below, json_text(args, name, "."), e);
 }
 
 /* Only so many lines at the end. */
@@ -44,7 +40,7 @@ int mcp_read(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 		return -1;
 	if (head >= 0 && tail >= 0)
 		return err_set(e, ERR_INVALID, "give head or tail, not both");
-	if (below_read(&m->below, path, out, e))
+	if (store_read(m->store, path, out, e))
 		return -1;
 	if (head >= 0)
 		below_cut_lines(out, head > 0 ? 1 : INT64_MAX, head);
@@ -64,8 +60,8 @@ int mcp_read_many(struct mcp *m, const cJSON *args, struct buf *out,
 		const char *name = cJSON_GetStringValue(v), *path;
 		struct buf text = BUF_MAX(MCP_TEXT_MAX);
 
-		path = name ? below_path(&m->below, name, e) : NULL;
-		if (path && below_read(&m->below, path, &text, e) == 0) {
+		path = name ? below_path(&m->store->below, name, e) : NULL;
+		if (path && store_read(m->store, path, &text, e) == 0) {
 			buf_addf(out, "%s:\n", name);
 			buf_add(out, text.p, text.n);
 		} else {
@@ -78,29 +74,34 @@ int mcp_read_many(struct mcp *m, const cJSON *args, struct buf *out,
 	return 0;
 }
 
-static int put(struct mcp *m, const cJSON *args, bool append, struct buf *out,
-	       struct err *e)
+static int write_text(struct mcp *m, const char *path, const char *text,
+		      size_t n, enum store_put how, struct err *e)
+{
+	return m->store->kind->put(m->store, path, (struct blob){text, n}, how,
+				   e);
+}
+
+static int put(struct mcp *m, const cJSON *args, enum store_put how,
+	       struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
 	const char *text = json_text(args, "content", "");
 
-	if (!path ||
-	    (append ? below_append(&m->below, path, text, strlen(text), e)
-		    : below_write(&m->below, path, text, strlen(text), e)))
+	if (!path || write_text(m, path, text, strlen(text), how, e))
 		return -1;
-	buf_addf(out, "%s %zu bytes to %s", append ? "Added" : "Wrote",
-		 strlen(text), path);
+	buf_addf(out, "%s %zu bytes to %s",
+		 how == STORE_APPEND ? "Added" : "Wrote", strlen(text), path);
 	return 0;
 }
 
 int mcp_write(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, false, out, e);
+	return put(m, args, STORE_REPLACE, out, e);
 }
 
 int mcp_append(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, true, out, e);
+	return put(m, args, STORE_APPEND, out, e);
 }
 
 /* Replaces the one place where `from` stands. */
@@ -153,7 +154,7 @@ int mcp_edit(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
 	struct buf old = BUF_MAX(BELOW_FILE_MAX), new = BUF_MAX(BELOW_FILE_MAX);
-	int rc = path ? below_read(&m->below, path, &old, e) : -1;
+	int rc = path ? store_read(m->store, path, &old, e) : -1;
 
 	if (rc == 0) {
 		buf_add(&new, old.p, old.n);
@@ -161,7 +162,7 @@ int mcp_edit(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 			       &new, e);
 	}
 	if (rc == 0 && !json_bool(args, "dryRun", false))
-		rc = below_write(&m->below, path, new.p, new.n, e);
+		rc = write_text(m, path, new.p, new.n, STORE_REPLACE, e);
 	if (rc == 0)
 		udiff(&(struct udiff){.path = path,
 				      .a = old.p,
@@ -179,7 +180,7 @@ int mcp_make_dir(struct mcp *m, const cJSON *args, struct buf *out,
 {
 	const char *path = path_of(m, args, "path", e);
 
-	if (!path || below_make_dir(&m->below, path, e))
+	if (!path || m->store->kind->make_dir(m->store, path, e))
 		return -1;
 	buf_addf(out, "%s is there", path);
 	return 0;
@@ -200,36 +201,20 @@ int mcp_list(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
 
-	return path ? below_walk(&m->below, path, list_one, out, e) : -1;
+	return path ? m->store->kind->walk(m->store, path, list_one, out, e)
+		    : -1;
 }
 
-/* Both directories are opened without leaving the workspace; the names in them
- * are not looked through. */
 int mcp_move(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *from = path_of(m, args, "source", e), *to = NULL;
-	const char *name = NULL, *new = NULL;
-	int a = -1, b = -1, rc = -1;
 
 	if (from)
 		to = path_of(m, args, "destination", e);
-	if (to)
-		a = below_parent(&m->below, from, false, &name, e);
-	if (a >= 0)
-		b = below_parent(&m->below, to, true, &new, e);
-	if (b >= 0) {
-		rc = renameat2(a, name, b, new, RENAME_NOREPLACE);
-		if (rc)
-			err_errno_set(e, "move %s to %s", quoted(from).text,
-				      quoted(to).text);
-		else
-			buf_addf(out, "Moved %s to %s", from, to);
-	}
-	if (a >= 0)
-		close(a);
-	if (b >= 0)
-		close(b);
-	return rc;
+	if (!to || m->store->kind->move(m->store, from, to, e))
+		return -1;
+	buf_addf(out, "Moved %s to %s", from, to);
+	return 0;
 }
 
 static void add_time(struct buf *out, const char *name,
@@ -246,24 +231,17 @@ static void add_time(struct buf *out, const char *name,
 int mcp_info(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
-	struct stat st;
-	int fd, rc;
+	struct store_info st;
 
-	fd = path ? below_open(&m->below, path, O_PATH, 0, e) : -1;
-	if (fd < 0)
+	if (!path || m->store->kind->info(m->store, path, &st, e))
 		return -1;
-	rc = fstat(fd, &st);
-	close(fd);
-	if (rc)
-		return err_errno_set(e, "%s", quoted(path).text);
-	buf_addf(out, "size: %" PRId64 "\n", (int64_t)st.st_size);
-	add_time(out, "modified", &st.st_mtim);
-	add_time(out, "accessed", &st.st_atim);
-	add_time(out, "changed", &st.st_ctim);
+	buf_addf(out, "size: %" PRId64 "\n", st.size);
+	add_time(out, "modified", &st.modified);
+	add_time(out, "accessed", &st.accessed);
+	add_time(out, "changed", &st.changed);
 	buf_addf(out, "isDirectory: %s\nisFile: %s\npermissions: %03o",
-		 S_ISDIR(st.st_mode) ? "true" : "false",
-		 S_ISREG(st.st_mode) ? "true" : "false",
-		 (unsigned)st.st_mode & 0777);
+		 S_ISDIR(st.mode) ? "true" : "false",
+		 S_ISREG(st.mode) ? "true" : "false", (unsigned)st.mode & 0777);
 	return 0;
 }
 
@@ -272,25 +250,38 @@ int mcp_allowed(struct mcp *m, const cJSON *args, struct buf *out,
 {
 	(void)args;
 	(void)e;
-	buf_addf(out, "Allowed directories:\n%s", m->below.dir);
+	buf_addf(out, "Allowed directories:\n%s", m->store->below.dir);
 	return 0;
 }
 
 int mcp_delete(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	const char *path = path_of(m, args, "path", e), *name;
-	int dir, rc;
+	const char *path = path_of(m, args, "path", e);
 
-	dir = path ? below_parent(&m->below, path, false, &name, e) : -1;
-	if (dir < 0)
+	if (!path || m->store->kind->drop(m->store, path, e))
 		return -1;
-	rc = unlinkat(dir, name, 0);
-	if (rc && (errno == EISDIR || errno == EPERM))
-		rc = unlinkat(dir, name, AT_REMOVEDIR);
-	if (rc)
-		err_errno_set(e, "delete %s", quoted(path).text);
-	else
-		buf_addf(out, "Deleted %s", path);
-	close(dir);
-	return rc;
+	buf_addf(out, "Deleted %s", path);
+	return 0;
+}
+
+int mcp_snapshot(struct mcp *m, const cJSON *args, struct buf *out,
+		 struct err *e)
+{
+	const char *name = json_text(args, "name", "");
+
+	if (m->store->kind->snapshot(m->store, name, e))
+		return -1;
+	buf_addf(out, "Kept as %s", name);
+	return 0;
+}
+
+int mcp_diff(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
+{
+	const char *from = json_text(args, "from", "");
+
+	if (m->store->kind->diff(m->store, from, out, e))
+		return -1;
+	if (out->n == 0)
+		buf_adds(out, "Nothing has changed");
+	return 0;
 }

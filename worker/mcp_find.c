@@ -55,7 +55,8 @@ static const char *begin(struct mcp *m, const cJSON *args, struct find *f,
 			   .pattern = json_text(args, "pattern", "*"),
 			   .exclude = cJSON_GetObjectItemCaseSensitive(
 				   args, "excludePatterns")};
-	f->start = below_path(&m->below, json_text(args, "path", "."), e);
+	f->start = below_path(&m->store->below, json_text(args, "path", "."),
+			      e);
 	return f->start;
 }
 
@@ -98,7 +99,7 @@ int mcp_tree(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 	if (!begin(m, args, &f, out, e))
 		return -1;
 	buf_addc(out, '[');
-	if (below_walk(&m->below, f.start, tree_one, &f, e))
+	if (m->store->kind->walk(m->store, f.start, tree_one, &f, e))
 		return -1;
 	buf_addc(out, ']');
 	return 0;
@@ -129,7 +130,7 @@ int mcp_search(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 	struct find f;
 
 	if (!begin(m, args, &f, out, e) ||
-	    below_walk(&m->below, f.start, search_one, &f, e))
+	    m->store->kind->walk(m->store, f.start, search_one, &f, e))
 		return -1;
 	if (out->n == 0)
 		buf_adds(out, "No matches found");
@@ -162,7 +163,7 @@ static int grep_file(struct find *f, const struct below_item *item,
 	char *at, *end;
 
 	buf_addf(&path, "%s/%s", f->start, item->path);
-	if (below_read(&f->mcp->below, path.p, &text, &ignored) ||
+	if (store_read(f->mcp->store, path.p, &text, &ignored) ||
 	    memchr(text.p, '\0', text.n))
 		buf_clear(&text);
 	for (at = text.p; rc == 0 && *at; at = end + 1, line++) {
@@ -205,7 +206,7 @@ int mcp_grep(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 		return err_set(e, ERR_INVALID, "the pattern: %s", why);
 	}
 	f.pattern = json_text(args, "include", NULL);
-	rc = below_walk(&m->below, f.start, grep_one, &f, e);
+	rc = m->store->kind->walk(m->store, f.start, grep_one, &f, e);
 	regfree(&f.regex);
 	if (rc == 0 && out->n == 0)
 		buf_adds(out, "No matches found");

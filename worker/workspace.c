@@ -1,6 +1,7 @@
 #include "worker/workspace.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "worker/bootstrap.h"
 #include "worker/confine.h"
 #include "worker/tree.h"
@@ -33,25 +34,37 @@ int workspace_program(char out[PATH_MAX], struct err *e)
 	return n < PATH_MAX ? 0 : err_set(e, ERR_IO, "a path is too long");
 }
 
+/* The host directory below a namespace, or NULL. */
+static int find_base(const struct workspace *w, const char **base,
+		     struct err *e)
+{
+	const struct msg_start *s = w->run->start;
+
+	*base = NULL;
+	if (strcmp(s->workspace_mode, "vfs-scratch") != 0)
+		return 0;
+	*base = s->workspace;
+	return *base ? 0
+		     : err_set(e, ERR_UNSUPPORTED,
+			       "vfs-scratch needs a directory below it");
+}
+
 static int start_server(struct workspace *w, struct err *e)
 {
 	const struct msg_start *s = w->run->start;
 	struct arena *a = &w->run->arena;
-	bool scratch = strcmp(s->workspace_mode, "vfs-scratch") == 0;
+	const char *base;
 	char path[PATH_MAX];
 	char *env[] = {NULL}, *argv[6] = {0};
 	struct child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
 
-	if (scratch && !s->workspace)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "vfs-scratch needs a directory below it");
-	if (workspace_program(path, e))
+	if (find_base(w, &base, e) || workspace_program(path, e))
 		return -1;
 	argv[0] = path;
 	argv[1] = arena_text(a, "--mount");
 	argv[2] = arena_text(a, s->agent_db);
 	argv[3] = arena_text(a, s->agent);
-	argv[4] = arena_text(a, scratch ? s->workspace : "");
+	argv[4] = arena_text(a, base ? base : "");
 	if (child_start(&w->mount, &spec, e))
 		return -1;
 	tree_spare(w->mount.pid);
@@ -114,22 +127,109 @@ static int enter_able(struct workspace *w, struct err *e)
 	return 0;
 }
 
-int workspace_open(struct run *r, struct err *e)
+static struct workspace *new_workspace(struct run *r)
 {
 	struct workspace *w = arena_alloc(&r->arena, sizeof *w);
+	bool disk = strcmp(r->start->workspace_mode, "disk") == 0;
 
 	*w = (struct workspace){.run = r,
+				.dir = WORKSPACE_MOUNT,
 				.mount = {.in = -1, .out = -1, .err = -1},
 				.ns = {.user = -1, .mnt = -1, .root = -1}};
-	r->workspace = w;
-	if (strcmp(r->start->workspace_mode, "disk") == 0) {
+	if (disk)
 		w->dir = r->start->workspace ? r->start->workspace : "/";
-	} else {
-		w->dir = WORKSPACE_MOUNT;
-		if (start_server(w, e) || await_ready(w, e) || enter_able(w, e))
-			return -1;
-	}
-	return confine_commands(r, e) || bootstrap_run(r, e) ? -1 : 0;
+	r->workspace = w;
+	return w;
+}
+
+static bool is_disk(const struct workspace *w)
+{
+	return strcmp(w->run->start->workspace_mode, "disk") == 0;
+}
+
+static int make_mount(struct workspace *w, struct err *e)
+{
+	if (is_disk(w))
+		return 0;
+	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ? -1
+									   : 0;
+}
+
+/* With a directory that commands can work in. */
+static int settle(struct workspace *w, struct err *e)
+{
+	int fd;
+
+	if (confine_commands(w->run, e))
+		return -1;
+	fd = workspace_dir(w);
+	if (fd >= 0)
+		store_dir(&w->store, w->dir, fd);
+	return bootstrap_run(w->run, e);
+}
+
+int workspace_open(struct run *r, struct err *e)
+{
+	struct workspace *w = new_workspace(r);
+
+	return make_mount(w, e) ? -1 : settle(w, e);
+}
+
+/* Without one. */
+static int settle_tools(struct workspace *w, workspace_opener *open,
+			struct err *e)
+{
+	struct run *r = w->run;
+	const char *base;
+
+	if (find_base(w, &base, e) ||
+	    open(&w->store, w->dir, r->ledger.file.db, base, e))
+		return -1;
+	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
+}
+
+static int say_lack(struct workspace *w, struct err *e)
+{
+	struct buf why = BUF_MAX(4096);
+	int rc;
+
+	json_add_string(&why, w->lacks, strlen(w->lacks));
+	rc = ledger_addf(&w->run->ledger, "status", NULL, e,
+			 "{\"workspace\":\"%s\",\"commands\":false,"
+			 "\"lacks\":%s}",
+			 w->run->start->workspace_mode, why.p);
+	buf_fini(&why);
+	return rc;
+}
+
+int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
+			 struct err *e)
+{
+	struct workspace *w = new_workspace(r);
+
+	commands = commands || bootstrap_commands(r);
+	if (is_disk(w))
+		return settle(w, e);
+	if (!commands)
+		return settle_tools(w, open, e);
+	if (make_mount(w, e) == 0)
+		return settle(w, e);
+	if (e->code != ERR_UNSUPPORTED)
+		return -1;
+	w->lacks = arena_text(&r->arena, e->text);
+	return workspace_close(w, e) || say_lack(w, e)
+		       ? -1
+		       : settle_tools(w, open, e);
+}
+
+int workspace_commands(const struct workspace *w, struct err *e)
+{
+	if (is_disk(w) || w->mount.pid)
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED,
+		       "no command can run here, because the workspace cannot "
+		       "be mounted: %s",
+		       w->lacks ? w->lacks : "nobody asked for it");
 }
 
 int workspace_dir(const struct workspace *w)
@@ -162,6 +262,7 @@ int workspace_close(struct workspace *w, struct err *e)
 {
 	int status, rc = 0;
 
+	store_close(&w->store);
 	shut(&w->ns.user);
 	shut(&w->ns.mnt);
 	shut(&w->ns.root);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "worker/child.h"
 #include "worker/run.h"
+#include "worker/store.h"
 
 #include <limits.h>
 
@@ -19,7 +20,8 @@
  * process of ours (skep-worker --mount) makes a mount namespace, mounts there
  * and serves; commands enter the namespace as they start. Nothing of it is
  * left on the host, whoever dies. Drivers that start no commands need none of
- * this, and work where there is no FUSE.
+ * this, and work where there is no FUSE; so do tools that know the namespace
+ * itself (workspace_open_tools).
  */
 #define WORKSPACE_PLACE "/mnt" /* covered by an empty tmpfs, with it in */
 #define WORKSPACE_MOUNT WORKSPACE_PLACE "/workspace"
@@ -29,12 +31,25 @@ struct workspace {
 	const char *dir;    /* as commands see it */
 	struct child mount; /* .pid 0: no mount */
 	struct child_ns ns;
+	struct store store; /* its files, for us; .kind NULL: not to be had */
+	const char *lacks;  /* why there is no mount where one was wanted */
 };
 
 /* Opens the workspace of the run, as r->workspace, which is closed when the run
  * ends. ERR_UNSUPPORTED where the machine cannot mount; ERR_CANCELED if the run
  * shall end meanwhile. */
 int workspace_open(struct run *r, struct err *e);
+
+/* The same for a driver with tools of its own. In the vfs modes there is a mount
+ * only for `commands`, and where none can be had the tools still work: `open`
+ * (store_vfs, which not every program has) gives them the namespace. */
+typedef int workspace_opener(struct store *s, const char *dir, struct sql *db,
+			     const char *base, struct err *e);
+int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
+			 struct err *e);
+
+/* 0 if commands can be started; ERR_UNSUPPORTED says why not. */
+int workspace_commands(const struct workspace *w, struct err *e);
 
 /* The path of skep-worker, for processes that we or an agent start. */
 int workspace_program(char out[PATH_MAX], struct err *e);

@@ -75,27 +75,6 @@ static int own_place(struct err *e)
 	return 0;
 }
 
-/* The namespace, made at its first use; one over another base is refused. */
-static int open_main(struct vfs **v, struct sql *db, const char *base,
-		     struct err *e)
-{
-	const char *want = base[0] ? base : NULL, *has;
-
-	if (vfs_create(db, "main", want, e) && e->code != ERR_CONFLICT)
-		return -1;
-	if (vfs_open(v, db, "main", "run", e))
-		return -1;
-	has = vfs_base(*v);
-	if ((has != NULL) == (want != NULL) && (!has || !strcmp(has, want)))
-		return 0;
-	err_set(e, ERR_CONFLICT,
-		"the agent's workspace is over %s, not over %s: discard or "
-		"apply it first",
-		has ? has : "nothing", want ? want : "nothing");
-	vfs_close(*v);
-	return -1;
-}
-
 static void say_ready(void *arg)
 {
 	(void)arg;
@@ -110,7 +89,7 @@ static int serve(struct sql *db, const char *base, struct err *e)
 	struct vfs *v;
 	int rc;
 
-	if (open_main(&v, db, base, e))
+	if (store_main(&v, db, base[0] ? base : NULL, e))
 		return -1;
 	rc = vfs_mount(v, &o, e);
 	vfs_close(v);

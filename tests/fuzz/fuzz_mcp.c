@@ -78,18 +78,21 @@ static int check_line(void *arg, const struct line *line, struct err *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct store store;
 	struct lines sent;
 	struct mcp m;
 	struct err e;
 
 	if (!root[0])
 		set_up();
-	mcp_init(&m, root, open(root, O_RDONLY | O_DIRECTORY));
+	store_dir(&store, root, open(root, O_RDONLY | O_DIRECTORY));
+	mcp_init(&m, &store);
 	demand(mcp_feed(&m, (const char *)data, size, &e) == 0);
 	lines_init(&sent, 64u << 20);
 	demand(lines_add(&sent, m.out.p, m.out.n, check_line, NULL, &e) == 0);
 	lines_fini(&sent);
 	mcp_fini(&m);
+	store_close(&store);
 	check_canary();
 	clean();
 	return 0;
