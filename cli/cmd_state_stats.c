@@ -27,11 +27,11 @@ static void print_members(struct cli *cli, const char *title, const char *json)
 }
 
 /* Long readers keep the log from shrinking; they are named. */
-static void find_readers(struct cli *cli, struct stats *s)
+static void find_readers(struct cli *cli, struct readers *now, struct stats *s)
 {
 	struct buf b = BUF_MAX(1 << 20);
 	struct reader *rows;
-	int n = readers_of(s->path, &rows, &cli->arena);
+	int n = readers_of(now, s->path, &rows, &cli->arena);
 
 	buf_addc(&b, '[');
 	for (int i = 0; i < n; i++) {
@@ -40,16 +40,18 @@ static void find_readers(struct cli *cli, struct stats *s)
 		buf_adds(&b, i ? "," : "");
 		json_add_shape(&b, &reader_shape, &rows[i]);
 		output_note(&cli->out,
-			    "  being read by %s, process %lld, %s old",
+			    "  being read by %s, process %lld, for at least "
+			    "%s; it holds back %lld frames of the log",
 			    rows[i].program, (long long)rows[i].pid,
-			    text_human_millis(rows[i].age_ms, age));
+			    text_human_millis(rows[i].age_ms, age),
+			    (long long)rows[i].pinned_frames);
 	}
 	buf_addc(&b, ']');
 	s->readers = arena_text(&cli->arena, b.p);
 	buf_fini(&b);
 }
 
-static void print_details(struct cli *cli, struct stats *s)
+static void print_details(struct cli *cli, struct readers *now, struct stats *s)
 {
 	if (!s->problem && !s->rows)
 		return; /* a second connection to a file shown already */
@@ -62,7 +64,7 @@ static void print_details(struct cli *cli, struct stats *s)
 	print_members(cli, "rows", s->rows);
 	print_members(cli, "statuses", s->statuses);
 	print_members(cli, "langgraph", s->langgraph);
-	find_readers(cli, s);
+	find_readers(cli, now, s);
 }
 
 static int read_control(struct cli *cli, struct stats *s, struct err *e)
@@ -115,13 +117,36 @@ static void read_agent(struct cli *cli, const struct agent_database_row *row,
 		agent_file_close(&file);
 }
 
+static void print(struct cli *cli, struct stats *all, int count)
+{
+	struct home_path notes = home_path(&cli->home, HOME_READERS);
+	struct readers *now = readers_look(notes.text);
+	struct err ignored;
+	struct table *t;
+
+	t = table_new(&cli->out, &stats_shape,
+		      "database process agent bytes wal_bytes free_bytes "
+		      "schema_version journal_mode synchronous busy_timeout "
+		      "foreign_keys secure_delete");
+	for (int i = 0; i < count; i++) {
+		if (cli->out.json)
+			find_readers(cli, now, &all[i]);
+		table_add(t, &all[i]);
+	}
+	table_end(t);
+	for (int i = 0; !cli->out.json && i < count; i++)
+		print_details(cli, now, &all[i]);
+	/* a home that cannot be written has no notes */
+	(void)readers_note(now, &ignored);
+	readers_free(now);
+}
+
 static int state_stats(struct cli *cli, struct err *e)
 {
 	const char *only = cli_option(cli, "only");
 	struct agent_database_row *rows;
 	struct stats *all;
 	struct progress p;
-	struct table *t;
 	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
 			    &rows, &cli->arena, e);
 	int count = 1;
@@ -143,18 +168,7 @@ static int state_stats(struct cli *cli, struct err *e)
 	if (only && count == 1 + cli->supervised)
 		return err_set(e, ERR_NOTFOUND,
 			       "there is no database of an agent '%s'", only);
-	t = table_new(&cli->out, &stats_shape,
-		      "database process agent bytes wal_bytes free_bytes "
-		      "schema_version journal_mode synchronous busy_timeout "
-		      "foreign_keys secure_delete");
-	for (int i = 0; i < count; i++) {
-		if (cli->out.json)
-			find_readers(cli, &all[i]);
-		table_add(t, &all[i]);
-	}
-	table_end(t);
-	for (int i = 0; !cli->out.json && i < count; i++)
-		print_details(cli, &all[i]);
+	print(cli, all, count);
 	return 0;
 }
 

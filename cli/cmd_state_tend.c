@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "ops/readers.h"
 #include "ops/slice.h"
 #include "schema/registry.h"
 #include "schema/sweep.h"
@@ -29,6 +30,7 @@ SHAPE_DEFINE(tended, TENDED);
 struct job {
 	int64_t since; /* files that did not change since then are left alone */
 	struct tended sum;
+	struct readers *readers;
 };
 
 static bool changed(const char *path, int64_t since)
@@ -81,12 +83,13 @@ static int tend_file(struct cli *cli, const struct agent_database_row *row,
 		     void *arg, struct err *e)
 {
 	struct job *j = arg;
+	struct reader *seen;
 	struct agent_file f;
 	int rc;
 
-	(void)cli;
 	if (!changed(row->path, j->since))
 		return 0;
+	(void)readers_of(j->readers, row->path, &seen, &cli->arena);
 	if (registry_open(row, 0, &f, e))
 		return -1;
 	j->sum.files++;
@@ -100,10 +103,15 @@ static int tend(struct cli *cli, struct err *e)
 {
 	struct job j = {.since = clock_now() -
 				 cli_number(cli, "since", 3600000)};
+	struct home_path notes = home_path(&cli->home, HOME_READERS);
 	struct buf detail = BUF_MAX(4096);
+	struct err ignored;
 	int rc;
 
+	j.readers = readers_look(notes.text);
 	rc = ops_each_file(cli, "tending", tend_file, &j, e);
+	(void)readers_note(j.readers, &ignored);
+	readers_free(j.readers);
 	output_object(&cli->out, &tended_shape, &j.sum);
 	json_add_shape(&detail, &tended_shape, &j.sum);
 	if (!rc && (j.sum.checkpointed || j.sum.vacuumed || j.sum.swept))

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROBLEMS_MAX 4096
+#define IMAGE_MAX (INT64_C(8) << 20)
+#define BUSY_MS   30000
 
 /* An empty file is what VACUUM INTO may write over; made here for its mode. */
 static int make_target(const char *to, struct err *e)
@@ -37,9 +38,9 @@ static int vacuum_into(struct sql *db, const char *to, struct err *e)
 	return rc;
 }
 
-/* Through a copy of pages, SQLite's backup API would start over with every
- * commit of another process, or hold the file as long as this does; and the
- * copy would have the file's holes. */
+/* Of a large file. Its pages as they are would bring its holes along, and take
+ * as much memory or a second pass. synchronous=OFF: a copy that is not whole
+ * after a power cut is nobody's copy yet. */
 int db_snapshot(const char *path, const char *to, struct err *e)
 {
 	char journal[PATH_MAX + 16];
@@ -48,7 +49,7 @@ int db_snapshot(const char *path, const char *to, struct err *e)
 
 	if (sql_open(&db, path, NULL, SQL_READONLY, e))
 		return -1;
-	rc = make_target(to, e);
+	rc = make_target(to, e) || sql_script(db, "PRAGMA synchronous=OFF", e);
 	if (!rc) {
 		rc = vacuum_into(db, to, e);
 		if (rc)
@@ -60,133 +61,132 @@ int db_snapshot(const char *path, const char *to, struct err *e)
 	return rc;
 }
 
-/* All rows of a one-column check, joined; NULL when it said only `fine`. */
-static int ask(sqlite3 *conn, const char *text, const char *fine,
-	       struct buf *out)
+/* --- in memory ------------------------------------------------------------ */
+
+/* All pages in one step: one read transaction, which writers do not disturb. */
+static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
-	sqlite3_stmt *st;
-	int rc = sqlite3_prepare_v2(conn, text, -1, &st, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *line = (const char *)sqlite3_column_text(st, 0);
-
-		rc = SQLITE_OK;
-		if (line && strcmp(line, fine) != 0)
-			buf_addf(out, "%s%s", out->n ? "; " : "", line);
-	}
-	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE)
-		buf_addf(out, "%s%s", out->n ? "; " : "", sqlite3_errmsg(conn));
-	return rc == SQLITE_DONE ? 0 : -1;
-}
-
-static int64_t number(sqlite3 *conn, const char *text)
-{
-	sqlite3_stmt *st;
-	int64_t n = 0;
-
-	if (sqlite3_prepare_v2(conn, text, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
-		n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return n;
-}
-
-static void look(sqlite3 *conn, struct db_health *out, struct arena *a)
-{
-	struct buf said = BUF_MAX(PROBLEMS_MAX);
-
-	out->pages = number(conn, "PRAGMA page_count");
-	out->page_size = number(conn, "PRAGMA page_size");
-	out->version = (int)number(conn, "PRAGMA user_version");
-	out->application_id = (int32_t)number(conn, "PRAGMA application_id");
-	if (!ask(conn, "PRAGMA integrity_check(5)", "ok", &said))
-		(void)ask(conn,
-			  "SELECT 'a row of ' || \"table\" || ' has no ' || "
-			  "parent FROM pragma_foreign_key_check LIMIT 5",
-			  "", &said);
-	if (said.n || said.over)
-		out->problem = arena_text(a, said.p);
-	buf_fini(&said);
-}
-
-/* immutable: a file of a read-only place, or one whose header says WAL, can be
- * looked into without a -shm. */
-int db_check(const char *path, struct db_health *out, struct arena *a,
-	     struct err *e)
-{
-	struct buf uri = BUF_MAX(4 * PATH_MAX);
-	sqlite3 *conn = NULL;
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
 	int rc;
 
-	*out = (struct db_health){0};
-	if (file_size(path) < 0)
-		return err_errno_set(e, "%s", path);
-	buf_adds(&uri, "file:");
-	for (const char *p = path; *p; p++)
-		buf_addf(&uri, strchr("?#%", *p) ? "%%%02x" : "%c", *p);
-	buf_adds(&uri, "?immutable=1");
-	rc = sqlite3_open_v2(uri.p, &conn,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-	if (rc == SQLITE_OK)
-		look(conn, out, a);
-	else
-		err_set(e, ERR_IO, "%s: %s", path, sqlite3_errmsg(conn));
-	sqlite3_close(conn);
-	buf_fini(&uri);
-	return rc == SQLITE_OK ? 0 : -1;
+	if (!b)
+		return sqlite3_extended_errcode(to);
+	rc = sqlite3_backup_step(b, -1);
+	sqlite3_backup_finish(b);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-#define TABLES                                                     \
-	"SELECT name FROM sqlite_master WHERE type = 'table' AND " \
-	"sql NOT LIKE 'CREATE VIRTUAL%'"
-
-static int check_table(sqlite3 *conn, const char *table, struct buf *said)
+/* What the header says of a log is of the original; a copy has none. */
+static void forget_wal(struct db_image *image)
 {
-	char *check = sqlite3_mprintf("PRAGMA integrity_check(%Q)", table);
-	char *keys = sqlite3_mprintf(
-		"SELECT 'a row of ' || \"table\" || ' has no ' || parent "
-		"FROM pragma_foreign_key_check(%Q) LIMIT 5",
-		table);
-	int rc = ask(conn, check, "ok", said) || ask(conn, keys, "", said);
+	if (image->n > 19)
+		image->bytes[18] = image->bytes[19] = 1;
+}
 
-	sqlite3_free(check);
-	sqlite3_free(keys);
+/* A connection to a database in memory, which may grow; *image becomes its
+ * property. */
+static int open_memory(sqlite3 **out, struct db_image *image)
+{
+	int rc = sqlite3_open_v2(":memory:", out, SQLITE_OPEN_READWRITE, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_deserialize(*out, "main", image->bytes, image->n, image->n,
+				 SQLITE_DESERIALIZE_RESIZEABLE |
+					 SQLITE_DESERIALIZE_FREEONCLOSE);
+	*image = (struct db_image){0};
 	return rc;
 }
 
-static void check_tables(sqlite3 *conn, struct buf *said)
+static int take_out(sqlite3 *conn, struct db_image *image)
 {
-	struct buf names = BUF_MAX(1 << 20);
-	char *rest = NULL;
+	sqlite3_int64 n = 0;
 
-	/* names first: the list must not be read while they are checked */
-	if (ask(conn, TABLES, "", &names)) {
-		buf_adds(said, names.p);
-	} else {
-		for (char *name = strtok_r(names.p, ";", &rest); name;
-		     name = strtok_r(NULL, ";", &rest))
-			if (check_table(conn, name + (*name == ' '), said))
-				break;
-	}
-	buf_fini(&names);
+	image->bytes = sqlite3_serialize(conn, "main", &n, 0);
+	image->n = n;
+	return image->bytes ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-int db_check_live(const char *path, const char **problem, struct arena *a,
-		  struct err *e)
+/* The number of free pages is at byte 36 of the header. */
+static bool has_holes(const struct db_image *image)
 {
-	struct buf said = BUF_MAX(PROBLEMS_MAX);
-	struct sql *db;
+	static const unsigned char none[4] = {0};
 
-	*problem = NULL;
-	if (sql_open(&db, path, NULL, SQL_READONLY, e))
-		return -1;
-	check_tables(db->conn, &said);
-	sql_close(db);
-	if (said.n || said.over)
-		*problem = arena_text(a, said.p);
-	buf_fini(&said);
-	return 0;
+	return image->n > 40 && memcmp(image->bytes + 36, none, 4) != 0;
+}
+
+static int close_holes(struct db_image *image)
+{
+	sqlite3 *conn = NULL;
+	int rc = open_memory(&conn, image);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(conn, "PRAGMA temp_store=MEMORY; VACUUM",
+				  NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = take_out(conn, image);
+	sqlite3_close(conn);
+	return rc;
+}
+
+static int image_of(sqlite3 *from, struct db_image *image)
+{
+	sqlite3 *to = NULL;
+	int rc = open_memory(&to, image);
+
+	if (rc == SQLITE_OK)
+		rc = copy_pages(from, to);
+	if (rc == SQLITE_OK)
+		rc = take_out(to, image);
+	sqlite3_close(to);
+	if (rc != SQLITE_OK)
+		return rc;
+	forget_wal(image);
+	return has_holes(image) ? close_holes(image) : SQLITE_OK;
+}
+
+/* -1 if it is not there. */
+static int64_t size_with_log(const char *path)
+{
+	char wal[PATH_MAX + 8];
+	int64_t bytes = file_size(path), log;
+
+	snprintf(wal, sizeof wal, "%s-wal", path);
+	log = bytes < 0 ? 0 : file_size(wal);
+	return log > 0 ? bytes + log : bytes;
+}
+
+/* With a bare connection: nothing here needs the tables, and to read their
+ * definitions is most of the cost of an open. */
+int db_image_take(const char *path, struct db_image *image, struct err *e)
+{
+	sqlite3 *from = NULL;
+	int64_t bytes = size_with_log(path);
+	int rc;
+
+	*image = (struct db_image){0};
+	if (bytes < 0)
+		return err_errno_set(e, "%s", path);
+	if (bytes == 0 || bytes > IMAGE_MAX)
+		return 0;
+	rc = sqlite3_open_v2(path, &from,
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_busy_timeout(from, BUSY_MS);
+		rc = image_of(from, image);
+	}
+	if (rc != SQLITE_OK) {
+		db_image_free(image);
+		err_set(e, ERR_IO, "%s: %s", path, sqlite3_errstr(rc));
+	}
+	sqlite3_close(from);
+	return rc == SQLITE_OK ? 1 : -1;
+}
+
+void db_image_free(struct db_image *image)
+{
+	sqlite3_free(image->bytes);
+	*image = (struct db_image){0};
 }
 
 int db_alone(struct sql *db, struct err *e)

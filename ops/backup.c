@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "db/backup.h"
+#include "db/check.h"
 #include "ops/pack.h"
 #include "ops/workdir.h"
 #include "schema/control_queries.h"
@@ -45,7 +46,21 @@ static void add_item(struct job *j, const struct manifest_item *it)
 
 /* --- databases -------------------------------------------------------- */
 
-/* The snapshot is at `copy`: into the archive, with what can be told of it. */
+/* It is in the archive: what can be told of it. */
+static void add_packed(struct job *j, struct manifest_item *it,
+		       const struct db_health *h, const struct pack_sum *sum)
+{
+	it->schema_version = h->version;
+	it->pages = h->pages;
+	it->bytes = sum->bytes;
+	it->sha256 = sum->sha256;
+	it->integrity = h->problem ? h->problem : "ok";
+	if (h->problem)
+		note_problem(j, it->source_path, h->problem);
+	add_item(j, it);
+}
+
+/* The snapshot is at `copy`. */
 static int add_database(struct job *j, const char *copy,
 			struct manifest_item *it, struct err *e)
 {
@@ -55,14 +70,7 @@ static int add_database(struct job *j, const char *copy,
 	if (db_check(copy, &h, &j->arena, e) ||
 	    pack_file(j->pack, it->path, copy, &sum, e))
 		return -1;
-	it->schema_version = h.version;
-	it->pages = h.pages;
-	it->bytes = sum.bytes;
-	it->sha256 = sum.sha256;
-	it->integrity = h.problem ? h.problem : "ok";
-	if (h.problem)
-		note_problem(j, it->source_path, h.problem);
-	add_item(j, it);
+	add_packed(j, it, &h, &sum);
 	return 0;
 }
 
@@ -78,12 +86,54 @@ static int add_control(struct job *j, const char *copy, struct err *e)
 	return add_database(j, copy, &it, e);
 }
 
-/* An agent whose file cannot be had does not cost the others their backup. */
-static int add_agent(struct job *j, const struct agent_database_row *row,
-		     struct err *e)
+/* Of a small file that is whole, through memory: 1. 0: not by this way. */
+static int add_image(struct job *j, struct manifest_item *it, struct err *e)
+{
+	struct db_image image;
+	struct db_health h;
+	struct pack_sum sum;
+	struct err why;
+	int rc;
+
+	if (db_image_take(it->source_path, &image, &why) <= 0)
+		return 0;
+	rc = db_check_image(&image, &h, &j->arena, &why) || h.problem ? 0 : 1;
+	if (rc && pack_bytes(j->pack, it->path, image.bytes, (size_t)image.n,
+			     &sum, e))
+		rc = -1;
+	if (rc > 0)
+		add_packed(j, it, &h, &sum);
+	db_image_free(&image);
+	return rc;
+}
+
+/* Of any file. One that cannot be had does not cost the others their backup. */
+static int add_copy(struct job *j, struct manifest_item *it, struct err *e)
 {
 	const char *copy = arena_text(&j->arena,
 				      workdir_path(&j->work, "agent.sqlite"));
+	struct err why;
+	int rc;
+
+	if (db_snapshot(it->source_path, copy, &why)) {
+		if (why.code == ERR_FULL) {
+			*e = why;
+			return -1;
+		}
+		it->path = NULL;
+		it->integrity = why.text;
+		note_problem(j, it->agent, why.text);
+		add_item(j, it);
+		return 0;
+	}
+	rc = add_database(j, copy, it, e);
+	unlink(copy);
+	return rc;
+}
+
+static int add_agent(struct job *j, const struct agent_database_row *row,
+		     struct err *e)
+{
 	struct manifest_item it = {
 		.role = "agent",
 		.agent = row->agent,
@@ -92,24 +142,12 @@ static int add_agent(struct job *j, const struct agent_database_row *row,
 				     row->agent),
 		.schema_version = row->schema_version,
 	};
-	struct err why;
-	int rc;
+	int rc = add_image(j, &it, e);
 
-	if (db_snapshot(row->path, copy, &why)) {
-		if (why.code == ERR_FULL) {
-			*e = why;
-			return -1;
-		}
-		it.path = NULL;
-		it.integrity = why.text;
-		note_problem(j, row->agent, why.text);
-		add_item(j, &it);
-		return 0;
-	}
-	rc = add_database(j, copy, &it, e);
-	unlink(copy);
-	j->sum->agents++;
-	return rc;
+	if (rc == 0)
+		rc = add_copy(j, &it, e);
+	j->sum->agents += rc >= 0 && it.path;
+	return rc < 0 ? -1 : 0;
 }
 
 /* --- files ------------------------------------------------------------ */
@@ -264,7 +302,7 @@ static int write_all(struct job *j, struct err *e)
 	manifest_end(&j->manifest);
 	if (buf_ok(&j->manifest, "the manifest", e) ||
 	    pack_bytes(j->pack, MANIFEST_PATH, j->manifest.p, j->manifest.n,
-		       e) ||
+		       &sum, e) ||
 	    pack_end(j->pack, &sum, e))
 		return -1;
 	j->sum->bytes = sum.bytes;

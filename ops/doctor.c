@@ -1,6 +1,7 @@
 #include "ops/doctor.h"
 
 #include "base/file.h"
+#include "ops/readers.h"
 #include "schema/control.h"
 
 #include <stdarg.h>
@@ -74,6 +75,7 @@ static void open_control(struct doctor *d)
 
 void doctor_look(struct doctor *d)
 {
+	d->readers = readers_look(home_path(d->home, HOME_READERS).text);
 	open_control(d);
 	doctor_files(d);
 	doctor_host(d);
@@ -84,6 +86,8 @@ void doctor_look(struct doctor *d)
 
 void doctor_fini(struct doctor *d)
 {
+	readers_free(d->readers);
+	d->readers = NULL;
 	sql_close(d->control);
 	d->control = NULL;
 	arena_fini(&d->arena);

@@ -46,7 +46,7 @@ SHAPE_DECLARE(finding, FINDING_SHAPE);
 
 struct doctor {
 	const struct home *home;
-	struct ops_tell tell; /* databases done, of how many */
+	struct ops_tell tell; /* thousandths of databases done, of how many */
 	bool quick;           /* no integrity checks */
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
@@ -54,6 +54,8 @@ struct doctor {
 	struct arena arena;
 	struct sql *control; /* read-only; NULL: cannot be read */
 	bool supervised;     /* a supervisor lives */
+	struct readers *readers;
+	int64_t done, all; /* databases */
 };
 
 void doctor_look(struct doctor *d);

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "db/backup.h"
+#include "db/check.h"
 #include "db/migrate.h"
 #include "ops/readers.h"
 #include "schema/control.h"
@@ -16,24 +16,28 @@
 #include <string.h>
 
 #define LOG_BYTES (INT64_C(64) << 20)
-#define OLD_MS    600000
+#define FRAME     4120 /* bytes of a page in the log, about */
 
 static void check_log(struct doctor *d, const char *path)
 {
 	char wal[PATH_MAX + 8], text[TEXT_HUMAN];
 	struct arena a = {0};
 	struct reader *rows;
-	int n = readers_of(path, &rows, &a);
+	int n = readers_of(d->readers, path, &rows, &a);
 
 	snprintf(wal, sizeof wal, "%s-wal", path);
 	if (file_size(wal) > LOG_BYTES)
 		doctor_say(d, FINDING_log_large, path, "its log has %s",
 			   text_human_bytes(file_size(wal), text));
 	for (int i = 0; i < n; i++)
-		if (rows[i].age_ms > OLD_MS && file_size(wal) > LOG_BYTES)
-			doctor_say(d, FINDING_reader_long, path,
-				   "%s (process %" PRId64 ") reads it",
-				   rows[i].program, rows[i].pid);
+		if (rows[i].pinned_frames * FRAME > LOG_BYTES)
+			doctor_say(
+				d, FINDING_reader_long, path,
+				"%s (process %" PRId64 ") holds back %s of "
+				"its log",
+				rows[i].program, rows[i].pid,
+				text_human_bytes(rows[i].pinned_frames * FRAME,
+						 text));
 	arena_fini(&a);
 }
 
@@ -57,8 +61,22 @@ static bool check_version(struct doctor *d, const char *path,
 	return version >= 0 && version <= s->version;
 }
 
-/* Table by table, so that no reader is there for long. */
-static void check_whole(struct doctor *d, const char *path)
+/* How far inside of the database at hand. */
+static void at_table(void *arg, int64_t done, int64_t total)
+{
+	const struct doctor *d = arg;
+
+	ops_tell(&d->tell, 1000 * d->done + 1000 * done / total, 1000 * d->all);
+}
+
+static void one_done(struct doctor *d)
+{
+	d->done++;
+	ops_tell(&d->tell, 1000 * d->done, 1000 * d->all);
+}
+
+/* Table by table if it is large, so that no reader is there for long. */
+static void check_whole(struct doctor *d, struct sql *db)
 {
 	struct arena a = {0};
 	const char *problem = NULL;
@@ -66,28 +84,44 @@ static void check_whole(struct doctor *d, const char *path)
 
 	if (d->quick)
 		return;
-	if (db_check_live(path, &problem, &a, &e))
-		doctor_say(d, FINDING_unreadable, path, "%s", e.text);
+	if (db_check_live(db, at_table, d, &problem, &a, &e))
+		doctor_say(d, FINDING_unreadable, sql_path(db), "%s", e.text);
 	else if (problem)
-		doctor_say(d, FINDING_damaged, path, "%s", problem);
+		doctor_say(d, FINDING_damaged, sql_path(db), "%s", problem);
 	arena_fini(&a);
+}
+
+/* As a bare database: its rows are not for this program's queries. */
+static void check_bare(struct doctor *d, const char *path)
+{
+	struct sql *db;
+	struct err e;
+
+	if (sql_open(&db, path, NULL, SQL_READONLY, &e)) {
+		doctor_say(d, FINDING_unreadable, path, "%s", e.text);
+		return;
+	}
+	check_whole(d, db);
+	sql_close(db);
 }
 
 /* --- agents ---------------------------------------------------------------- */
 
-static void check_owner(struct doctor *d, const struct agent_database_row *row)
+static void check_content(struct doctor *d,
+			  const struct agent_database_row *row)
 {
 	struct agent_file f;
 	struct err e;
 
-	if (db_peek_version(row->path) < agent_schema.version)
-		return; /* opening it would change it */
-	if (registry_open(row, SQL_READONLY, &f, &e) == 0)
+	if (registry_open(row, SQL_READONLY, &f, &e) == 0) {
+		check_whole(d, f.db);
 		agent_file_close(&f);
-	else if (e.code == ERR_CONFLICT || e.code == ERR_STALE)
+	} else if (e.code == ERR_CONFLICT || e.code == ERR_STALE) {
 		doctor_say(d, FINDING_file_foreign, row->path, "%s", e.text);
-	else
+		check_bare(d, row->path);
+	} else {
 		doctor_say(d, FINDING_unreadable, row->path, "%s", e.text);
+	}
 }
 
 static void check_agent(struct doctor *d, const struct agent_database_row *row)
@@ -99,9 +133,11 @@ static void check_agent(struct doctor *d, const struct agent_database_row *row)
 	}
 	if (!check_version(d, row->path, &agent_schema))
 		return;
-	check_owner(d, row);
 	check_log(d, row->path);
-	check_whole(d, row->path);
+	if (db_peek_version(row->path) == agent_schema.version)
+		check_content(d, row);
+	else
+		check_bare(d, row->path); /* its first use would change it */
 }
 
 static int by_agent(const void *a, const void *b)
@@ -155,17 +191,19 @@ void doctor_databases(struct doctor *d)
 	struct err e;
 	int n = 0;
 
-	if (file_exists(control.text) &&
-	    check_version(d, control.text, &control_schema)) {
-		check_log(d, control.text);
-		check_whole(d, control.text);
-	}
 	if (d->control)
 		n = sql_collect(d->control, Q_AGENT_DATABASE_LIST, NULL,
 				1 << 20, &rows, &a, &e);
+	d->all = 1 + (n > 0 ? n : 0);
+	if (file_exists(control.text) &&
+	    check_version(d, control.text, &control_schema)) {
+		check_log(d, control.text);
+		check_bare(d, control.text);
+	}
+	one_done(d);
 	for (int i = 0; i < n; i++) {
 		check_agent(d, &rows[i]);
-		ops_tell(&d->tell, i + 1, n);
+		one_done(d);
 	}
 	if (d->control && n >= 0)
 		check_strays(d, rows, n);

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "db/backup.h"
+#include "db/check.h"
 #include "ops/unpack.h"
 #include "ops/workdir.h"
 

@@ -160,11 +160,13 @@ int pack_file(struct pack *k, const char *path, const char *from,
 }
 
 int pack_bytes(struct pack *k, const char *path, const void *bytes, size_t n,
-	       struct err *e)
+	       struct pack_sum *out, struct err *e)
 {
 	struct stat st = {.st_mode = S_IFREG | 0600, .st_size = (off_t)n};
 
 	st.st_mtim.tv_sec = clock_now() / 1000;
+	out->bytes = (int64_t)n;
+	hash_of(bytes, n, out->sha256);
 	return begin(k, path, &st, NULL, e) || add(k, bytes, n, NULL, e) ? -1
 									 : 0;
 }

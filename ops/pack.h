@@ -29,7 +29,7 @@ struct pack_sum {
 int pack_file(struct pack *k, const char *path, const char *from,
 	      struct pack_sum *out, struct err *e);
 int pack_bytes(struct pack *k, const char *path, const void *bytes, size_t n,
-	       struct err *e);
+	       struct pack_sum *out, struct err *e);
 
 /* A directory with all below it: files, directories, links; modes and times. A
  * file that shrinks meanwhile is filled with zeros, one that grows is cut. What

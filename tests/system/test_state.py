@@ -180,7 +180,13 @@ def test_checkpoint_empties_the_log_or_says_busy(home):
     assert got["busy"] and got["log_frames"] > 0, got
     stats = home.skep("state", "stats", "--only", "ann", "--json").lines[-1]
     if os.path.exists("/proc/locks"):
-        assert [r["pid"] for r in stats["readers"]] == [os.getpid()], stats
+        (one,) = stats["readers"]
+        assert one["pid"] == os.getpid() and one["pinned_frames"] > 0, one
+        home.skep("session", "append", "s", "five", "--agent", "ann")
+        (two,) = home.skep("state", "stats", "--only", "ann",
+                           "--json").lines[-1]["readers"]
+        assert two["pinned_frames"] > one["pinned_frames"], (one, two)
+        assert one["age_ms"] < two["age_ms"] < two["process_ms"], (one, two)
     keeper.rollback()
     got = home.skep("state", "checkpoint", "--only", "ann", "--json").lines[0]
     assert not got["busy"] and wal.stat().st_size == 0, got

@@ -40,8 +40,8 @@ static const char *make(const char *name, bool zstd)
 
 	assert_true(fd >= 0);
 	assert_int_equal(pack_new(&p, fd, path, zstd, &e), 0);
-	assert_int_equal(pack_bytes(p, "a", "hello", 5, &e), 0);
-	assert_int_equal(pack_bytes(p, "b/c", "", 0, &e), 0);
+	assert_int_equal(pack_bytes(p, "a", "hello", 5, &sum, &e), 0);
+	assert_int_equal(pack_bytes(p, "b/c", "", 0, &sum, &e), 0);
 	assert_int_equal(pack_end(p, &sum, &e), 0);
 	assert_int_equal(sum.bytes, lseek(fd, 0, SEEK_END));
 	pack_free(p);
@@ -140,7 +140,7 @@ static void a_path_that_leads_out_is_refused(void **state)
 		struct err e;
 
 		assert_int_equal(pack_new(&p, fd, path, false, &e), 0);
-		assert_int_equal(pack_bytes(p, paths[i], "x", 1, &e), 0);
+		assert_int_equal(pack_bytes(p, paths[i], "x", 1, &sum, &e), 0);
 		assert_int_equal(pack_end(p, &sum, &e), 0);
 		pack_free(p);
 		close(fd);
