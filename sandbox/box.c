@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NO_SPACE                       \
@@ -156,7 +157,7 @@ static int restrict_files(const struct box_plan *p, const struct box *b,
 	return rc;
 }
 
-static int restrict_calls(struct err *e)
+static int restrict_calls(enum filter_for who, struct err *e)
 {
 	const struct sock_fprog *filter;
 	struct sandbox_offer o;
@@ -164,7 +165,7 @@ static int restrict_calls(struct err *e)
 	sandbox_look(&o);
 	if (!o.filter)
 		return 0;
-	filter = filter_get(FILTER_WORKER, e);
+	filter = filter_get(who, e);
 	if (filter && filter_enforce(filter, true))
 		return err_errno_set(e, "the worker's own filter of calls");
 	return filter ? 0 : -1;
@@ -180,9 +181,37 @@ int box_self(const struct box_plan *p, struct err *e)
 
 	if (p->workspace)
 		b.workspace = open_seen(&b, p->workspace);
-	rc = restrict_files(&plan, &b, e) || restrict_calls(e) ? -1 : 0;
+	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_COMMAND, e)
+		     ? -1
+		     : 0;
 	box_drop(&b);
 	return rc;
+}
+
+/* Of those that it has: without root there are none, or those of a namespace. */
+static int keep_caps(uint64_t kept)
+{
+	struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct d[2];
+
+	if (syscall(SYS_capget, &h, d))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		d[i].permitted &= (uint32_t)(kept >> (32 * i));
+		d[i].effective = d[i].permitted;
+		d[i].inheritable = 0;
+	}
+	return (int)syscall(SYS_capset, &h, d);
+}
+
+int box_server(const struct box_plan *p, struct err *e)
+{
+	struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_CORE, &none) ||
+	    keep_caps(UINT64_C(1) << CAP_DAC_OVERRIDE))
+		return err_errno_set(e, "giving up rights");
+	return box_self(p, e);
 }
 
 int box_make(struct box *b, const struct box_plan *p, struct err *e)
@@ -195,7 +224,7 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 	if (p->workspace)
 		b->workspace = open_seen(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, e) ||
-	    restrict_files(p, b, e) || restrict_calls(e)) {
+	    restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e)) {
 		box_drop(b);
 		return -1;
 	}

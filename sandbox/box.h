@@ -37,6 +37,10 @@ void box_drop(struct box *b);
 /* For a worker that starts no command: rules and a filter for itself alone. */
 int box_self(const struct box_plan *p, struct err *e);
 
+/* The same for a process that serves a workspace, and has done all that took
+ * rights: it keeps those to read and write files, and has no core. */
+int box_server(const struct box_plan *p, struct err *e);
+
 /* In the child, in this order; -1 with errno. */
 int box_enter_space(const struct box *b);
 int box_enforce(const struct box *b);

@@ -65,9 +65,11 @@ static void take_away(const char *dir)
 	}
 }
 
-/* Waits until everybody who has the other end of the pipe is gone. */
+/* Waits until everybody who has the other end of the pipe is gone; a byte says
+ * that the mount shall go now, by one who has given up the right to do it. */
 static void guard_run(int fd, const char *dir)
 {
+	ssize_t n;
 	char c;
 
 	setsid();
@@ -75,9 +77,14 @@ static void guard_run(int fd, const char *dir)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, "skep-guard");
-	while (read(fd, &c, 1) < 0 && errno == EINTR)
-		;
-	take_away(dir);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	do
+		n = read(fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		umount2(dir, MNT_DETACH);
+	else
+		take_away(dir);
 	_exit(0);
 }
 
@@ -157,7 +164,7 @@ void fuse_mount_close(const struct vfs_mount_options *o, struct guard *g)
 {
 	/* busy or taken away already: both are fine */
 	if (o)
-		umount2(o->dir, MNT_DETACH);
+		(void)!write(g->pipe, "", 1);
 	close(g->pipe);
 	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -349,7 +349,7 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
 	if (fuse_session_custom_io(m->se, &io, fd) ||
 	    fuse_set_signal_handlers(m->se)) {
 		err_set(e, ERR_INTERNAL, "cannot start the FUSE session");
-	} else {
+	} else if (!o->mounted || o->mounted(o->arg, e) == 0) {
 		m->notify = notify_start(m->se);
 		m->alarm = alarm_start();
 		if (o->ready)

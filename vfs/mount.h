@@ -21,6 +21,9 @@ struct vfs_mount_options {
 	const char *dir; /* an existing directory */
 	bool allow_other;
 	bool dev_suid; /* device nodes and set-id programs work */
+	/* Called once the mount is there, before there are threads: the place
+	 * to give up rights. -1 takes the mount away again. May be NULL. */
+	int (*mounted)(void *arg, struct err *e);
 	/* Called once, when the mount can be used. May be NULL. */
 	void (*ready)(void *arg);
 	void *arg;

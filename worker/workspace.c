@@ -34,6 +34,24 @@ int workspace_program(char out[PATH_MAX], struct err *e)
 	return n < PATH_MAX ? 0 : err_set(e, ERR_IO, "a path is too long");
 }
 
+/* Commands see all that is below; a directory of theirs is covered instead. */
+static int check_base(const char *base, const char *home, struct err *e)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+	size_t n;
+
+	if (!home || !realpath(base, a) || !realpath(home, b))
+		return 0;
+	n = strcmp(a, "/") ? strlen(a) : 0;
+	if (strncmp(a, b, n) != 0 || (b[n] && b[n] != '/'))
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED,
+		       "the directory below the workspace, %s, holds skep's "
+		       "home, which no run may see: give the agent another "
+		       "path, or skep another home (SKEP_HOME)",
+		       base);
+}
+
 /* The host directory below a namespace, or NULL. */
 static int find_base(const struct workspace *w, const char **base,
 		     struct err *e)
@@ -44,7 +62,7 @@ static int find_base(const struct workspace *w, const char **base,
 	if (strcmp(s->workspace_mode, "vfs-scratch") != 0)
 		return 0;
 	*base = s->workspace;
-	return *base ? 0
+	return *base ? check_base(*base, s->home, e)
 		     : err_set(e, ERR_UNSUPPORTED,
 			       "vfs-scratch needs a directory below it");
 }

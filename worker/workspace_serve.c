@@ -1,4 +1,5 @@
 /* The process that serves the mount of a run's workspace. */
+#include "sandbox/box.h"
 #include "schema/agent_file.h"
 #include "vfs/mount.h"
 #include "vfs/vfs.h"
@@ -6,10 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <libgen.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -75,6 +77,22 @@ static int own_place(struct err *e)
 	return 0;
 }
 
+/* What it needs from here on: the agent's file, and to read what is below. */
+struct needs {
+	const char *own;
+	const char *base; /* "": nothing */
+};
+
+static int give_up(void *arg, struct err *e)
+{
+	const struct needs *n = arg;
+	struct box_plan p = {.own = n->own};
+
+	if (n->base[0])
+		p.shown.path[p.shown.n++] = n->base;
+	return box_server(&p, e);
+}
+
 static void say_ready(void *arg)
 {
 	(void)arg;
@@ -82,14 +100,16 @@ static void say_ready(void *arg)
 	(void)fflush(stdout);
 }
 
-static int serve(struct sql *db, const char *base, struct err *e)
+static int serve(struct sql *db, struct needs *n, struct err *e)
 {
 	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
-				      .ready = say_ready};
+				      .mounted = give_up,
+				      .ready = say_ready,
+				      .arg = n};
 	struct vfs *v;
 	int rc;
 
-	if (store_main(&v, db, base[0] ? base : NULL, e))
+	if (store_main(&v, db, n->base[0] ? n->base : NULL, e))
 		return -1;
 	rc = vfs_mount(v, &o, e);
 	vfs_close(v);
@@ -98,10 +118,15 @@ static int serve(struct sql *db, const char *base, struct err *e)
 
 int workspace_serve(const char *agent_db, const char *agent, const char *base)
 {
+	char *path = strdup(agent_db);
+	struct needs needs = {.base = base};
 	struct agent_file f;
 	struct err e = {0};
 	int rc;
 
+	if (!path)
+		abort();
+	needs.own = dirname(path);
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0); /* commit, then go */
 	rc = vfs_mount_check(&e);
 	if (rc == 0)
@@ -109,10 +134,11 @@ int workspace_serve(const char *agent_db, const char *agent, const char *base)
 	if (rc == 0) {
 		rc = own_place(&e);
 		if (rc == 0)
-			rc = serve(f.db, base, &e);
+			rc = serve(f.db, &needs, &e);
 		agent_file_close(&f);
 	}
 	if (rc)
 		printf("%s\n", e.text);
+	free(path);
 	return rc ? err_exit_status(e.code) : 0;
 }

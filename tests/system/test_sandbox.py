@@ -55,6 +55,65 @@ def test_nothing_of_the_home_can_be_seen(home):
     assert told.count("No such file") >= 5, told
 
 
+def test_a_directory_below_must_not_hold_the_home(home):
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        lib.skip("no /dev/fuse")
+    os.symlink(home.dir, home.dir / "link")
+    d = Host(home).start()
+    for i, path in enumerate((home.dir, home.path, "/", home.dir / "link")):
+        d.shell("a%d" % i, "find . -name skep.sqlite | head -n 1 | "
+                "xargs strings | grep SQLite", path=str(path),
+                workspace="vfs-scratch")
+        run = d.submit("a%d" % i)
+        row = d.until(run)
+        assert "SQLite" not in said(d, "a%d" % i, run)
+        assert (row["state"], row["reason"]) == ("failed", "workspace"), row
+        assert "holds skep's home" in row["detail"], row
+    finish(d)
+
+
+def servers(home):
+    """Processes that serve a workspace of this home, and their guardians."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as f:
+                words = f.read().decode(errors="replace").split("\0")
+            if "--mount" in words and str(home.path) in " ".join(words):
+                with open("/proc/%s/status" % pid) as f:
+                    found[pid] = dict(line.rstrip("\n").split(":\t", 1)
+                                      for line in f if ":\t" in line)
+        except OSError:
+            pass
+    return found
+
+
+def test_the_process_that_serves_a_workspace_is_confined(home):
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        lib.skip("no /dev/fuse")
+    d = Host(home).start()
+    d.shell("a", "echo x > f; while [ ! -e stop ]; do sleep 0.05; done; "
+            "cat stop", workspace="vfs-only")
+    run = d.submit("a")
+    lib.eventually(lambda: home.agent_db("a").exists() and
+                   home.query(home.agent_db("a"), "SELECT 1 FROM vfs_dentry"
+                              " WHERE name = CAST('f' AS BLOB)"), 30)
+    found = servers(home)
+    assert sorted(s["Name"] for s in found.values()) == \
+        ["skep-guard", "skep-worker"], found
+    for s in found.values():
+        assert s["NoNewPrivs"] == "1", s
+        if s["Name"] == "skep-worker":
+            assert s["Seccomp"] == "2", s
+            assert int(s["CapEff"], 16) & ~2 == 0, s["CapEff"]
+            assert int(s["CapPrm"], 16) & ~2 == 0, s["CapPrm"]
+    home.skep("vfs", "put", "a", "/stop", input="stopped")
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "a", run) == "stopped"
+    lib.eventually(lambda: not servers(home), 30, "their end")
+    finish(d)
+
+
 def test_the_ways_around_through_proc_are_closed(home):
     told, _ = escape(home, "for p in $PPID 1; do cat /proc/$p/environ; "
                      "ls /proc/$p/root/; ls /proc/$p/cwd/; cat /proc/$p/fd/4; "

@@ -5,12 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,7 +118,8 @@ static void what_a_machine_lacks_is_said_with_what_helps(void **state)
 }
 
 /* Exit status of a process that runs fn in a box of its own. */
-static int boxed(const struct box_plan *p, int (*fn)(const char *), char *dir)
+static int boxed(int (*box)(const struct box_plan *, struct err *),
+		 const struct box_plan *p, int (*fn)(const char *), char *dir)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -124,7 +127,7 @@ static int boxed(const struct box_plan *p, int (*fn)(const char *), char *dir)
 	if (pid == 0) {
 		struct err e;
 
-		_exit(box_self(p, &e) ? 99 : fn(dir));
+		_exit(box(p, &e) ? 99 : fn(dir));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -157,9 +160,37 @@ static int tries(const char *dir)
 	return 0;
 }
 
-static void a_worker_reaches_its_own_file_and_no_other(void **state)
+/* What a server of a workspace may do, and may not any more. */
+static int serves(const char *dir)
 {
-	char dir[] = "/tmp/skep-unit-XXXXXX", own[64], other[64], cmd[128];
+	int rc = tries(dir);
+
+	if (rc)
+		return rc;
+	if (!opens(dir, "below/file", O_RDONLY))
+		return 11;
+	if (opens(dir, "below/file", O_WRONLY) ||
+	    opens(dir, "below/new", O_WRONLY | O_CREAT))
+		return 12;
+	if (unshare(CLONE_NEWNS) == 0 || errno != EPERM)
+		return 13;
+	if (chroot("/") == 0 || errno != EPERM)
+		return 14;
+	if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) == 0) /* needs a right */
+		return 15;
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 16;
+}
+
+static void make(const char *dir, const char *name, char out[64])
+{
+	snprintf(out, 64, "%s/%s", dir, name);
+	assert_int_equal(mkdir(out, 0700), 0);
+}
+
+static void a_process_reaches_its_own_file_and_no_other(void **state)
+{
+	char dir[] = "/tmp/skep-unit-XXXXXX", cmd[128];
+	char own[64], other[64], below[64];
 	struct box_plan p = {.own = own};
 	struct sandbox_offer o;
 
@@ -168,12 +199,14 @@ static void a_worker_reaches_its_own_file_and_no_other(void **state)
 	if (o.landlock == 0 || !o.filter)
 		skip();
 	assert_non_null(mkdtemp(dir));
-	snprintf(own, sizeof own, "%s/own", dir);
-	snprintf(other, sizeof other, "%s/other", dir);
-	assert_int_equal(mkdir(own, 0700), 0);
-	assert_int_equal(mkdir(other, 0700), 0);
+	make(dir, "own", own);
+	make(dir, "other", other);
+	make(dir, "below", below);
 	assert_true(opens(other, "secret", O_WRONLY | O_CREAT));
-	assert_int_equal(boxed(&p, tries, dir), 0);
+	assert_true(opens(below, "file", O_WRONLY | O_CREAT));
+	assert_int_equal(boxed(box_self, &p, tries, dir), 0);
+	p.shown.path[p.shown.n++] = below;
+	assert_int_equal(boxed(box_server, &p, serves, dir), 0);
 	snprintf(cmd, sizeof cmd, "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0); // NOLINT(cert-env33-c)
 }
@@ -185,7 +218,7 @@ int main(void)
 		cmocka_unit_test(words_and_amounts_are_read),
 		cmocka_unit_test(a_slip_is_named),
 		cmocka_unit_test(what_a_machine_lacks_is_said_with_what_helps),
-		cmocka_unit_test(a_worker_reaches_its_own_file_and_no_other),
+		cmocka_unit_test(a_process_reaches_its_own_file_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
