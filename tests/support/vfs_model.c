@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const kind_names[] = {
 #define STEP(name) #name,
@@ -44,6 +45,39 @@ void steps_make(struct step *steps, int n, unsigned seed)
 	}
 }
 
+void step_fill(const struct step *s, char *data)
+{
+	for (size_t i = 0; i < s->n; i++)
+		data[i] = (char)((s->arg + i / (1 + s->arg % 7)) & 0x7f);
+}
+
+const char *step_target(const struct step *s)
+{
+	static const char *const targets[] = {"a", "b/c", "a/../b", "c"};
+
+	return targets[s->arg % 4];
+}
+
+const char *step_attribute(const struct step *s)
+{
+	return s->arg % 2 ? "user.one" : "user.two";
+}
+
+/* Only root can give things away. */
+unsigned step_owner(const struct step *s)
+{
+	return geteuid() ? geteuid() : s->arg % 3;
+}
+
+long step_sum(const char *data, long n)
+{
+	unsigned long sum = 0;
+
+	for (long i = 0; i < n; i++)
+		sum = sum * 31 + (unsigned char)data[i];
+	return (long)(sum & 0xffffffff) + n;
+}
+
 void step_text(const struct step *s, char *out, size_t room)
 {
 	char a[32], b[32];
@@ -64,36 +98,57 @@ static int differ(int i, const struct step *s, char *why, const char *text)
 	return i;
 }
 
-static int same_tree(struct model *a, struct model *b, char *text, size_t room)
+static bool same_tree(struct model *a, char *(*see)(struct model *),
+		      struct model *b, char *text, size_t room)
 {
-	char *pa = a->picture(a), *pb = b->picture(b);
+	char *pa = see(a), *pb = b->picture(b);
 	bool same = strcmp(pa, pb) == 0;
 
 	if (!same)
-		snprintf(text, room, "trees differ:\n%.300s\n---\n%.300s", pa,
-			 pb);
+		snprintf(text, room, "%s:\n%.300s\ninstead of\n%.300s", a->name,
+			 pa, pb);
 	free(pa);
 	free(pb);
 	return same;
 }
 
-int model_compare(struct model *a, struct model *b, const struct step *steps,
+static bool same_trees(struct model *models[], int count, bool truth,
+		       char *text, size_t room)
+{
+	for (int k = 0; k < count - 1; k++) {
+		struct model *m = models[k];
+
+		if ((!truth || m->truth) &&
+		    !same_tree(m, truth ? m->truth : m->picture,
+			       models[count - 1], text, room))
+			return false;
+	}
+	return true;
+}
+
+int model_compare(struct model *models[], int count, const struct step *steps,
 		  int n, char *why)
 {
+	struct model *last = models[count - 1];
 	char text[800];
 
-	a->clear(a);
-	b->clear(b);
+	for (int k = 0; k < count; k++)
+		models[k]->clear(models[k]);
 	for (int i = 0; i < n; i++) {
-		long ra = a->run(a, &steps[i]), rb = b->run(b, &steps[i]);
+		long want = last->run(last, &steps[i]);
 
-		if (ra != rb) {
-			snprintf(text, sizeof text, "%ld and %ld", ra, rb);
-			return differ(i, &steps[i], why, text);
+		for (int k = 0; k < count - 1; k++) {
+			long got = models[k]->run(models[k], &steps[i]);
+
+			snprintf(text, sizeof text, "%s: %ld instead of %ld",
+				 models[k]->name, got, want);
+			if (got != want)
+				return differ(i, &steps[i], why, text);
 		}
-		if ((i % 10 == 9 || i == n - 1) &&
-		    !same_tree(a, b, text, sizeof text))
+		if (!same_trees(models, count, false, text, sizeof text))
 			return differ(i, &steps[i], why, text);
 	}
+	if (n > 0 && !same_trees(models, count, true, text, sizeof text))
+		return differ(n - 1, &steps[n - 1], why, text);
 	return -1;
 }

@@ -20,23 +20,42 @@ struct step {
 };
 
 struct model {
+	const char *name;
 	/* 0 or more, or -errno. */
 	long (*run)(struct model *m, const struct step *s);
 	void (*clear)(struct model *m);
 	char *(*picture)(struct model *m); /* the caller frees it */
+	/* What is there without what a kernel remembers. May be NULL. */
+	char *(*truth)(struct model *m);
 	struct vfs *v;
 	char root[PATH_MAX / 2];
+	/* what step "hold" opened, for "held": it may have lost its name */
+	int fd;
+	int64_t ino;
 };
 
 void model_library(struct model *m, struct vfs *v);
-void model_directory(struct model *m, const char *root); /* makes it */
+void model_directory(struct model *m, const char *name,
+		     const char *root); /* makes it */
+/* `v` is what is mounted there. */
+void model_mount(struct model *m, const char *root, struct vfs *v);
 
 void steps_make(struct step *steps, int n, unsigned seed);
 void step_text(const struct step *s, char *out, size_t room);
 void step_path(unsigned number, char *out, size_t room);
+void step_fill(const struct step *s, char *data); /* s->n bytes */
+const char *step_target(const struct step *s);    /* of a link */
+const char *step_attribute(const struct step *s); /* its name */
+unsigned step_owner(const struct step *s);
 
-/* The step at which they differ, or -1; `why`, if any, has room for 1024. */
-int model_compare(struct model *a, struct model *b, const struct step *steps,
+#define STEP_BYTES 200000 /* a step has fewer */
+
+/* Contents in one number. */
+long step_sum(const char *data, long n);
+
+/* The step after which the last one differs from another, or -1; `why`, if
+ * any, has room for 1024. */
+int model_compare(struct model *models[], int count, const struct step *steps,
 		  int n, char *why);
 
 enum step_kind {

@@ -1,4 +1,5 @@
 #include "tests/support/vfs_model.h"
+#include "tests/support/vfs_test.h"
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -11,51 +12,151 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* A directory of the host, or of a mount, as a model. */
 
-static char data[200000];
-
-static void fill(const struct step *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		data[i] = (char)((s->arg + i / (1 + s->arg % 7)) & 0x7f);
-}
+static char data[STEP_BYTES];
 
 static long result(long rc)
 {
 	return rc < 0 ? -errno : rc;
 }
 
+/* Opens what a path leads to, if it is a file: a pipe would wait for others. */
+static int open_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0644);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return fd;
+	close(fd);
+	errno = ENXIO;
+	return -1;
+}
+
 static long put_bytes(const char *path, const struct step *s, int flags,
 		      int64_t off)
 {
-	int fd = open(path, flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open_file(path, flags | O_WRONLY | O_CREAT);
 	long rc;
 
 	if (fd < 0)
 		return -errno;
-	fill(s);
+	step_fill(s, data);
 	rc = off < 0 ? write(fd, data, s->n) : pwrite(fd, data, s->n, off);
 	rc = result(rc);
 	close(fd);
 	return rc < 0 ? rc : 0;
 }
 
+static long read_sum(int fd, const struct step *s)
+{
+	long n = pread(fd, data, s->n, s->off);
+
+	return n < 0 ? -errno : step_sum(data, n);
+}
+
 static long sum_bytes(const char *path, const struct step *s)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	unsigned long sum = 0;
-	long n;
+	int fd = open_file(path, O_RDONLY);
+	long rc;
 
 	if (fd < 0)
 		return -errno;
-	n = pread(fd, data, s->n, s->off);
-	for (long i = 0; i < n; i++)
-		sum = sum * 31 + (unsigned char)data[i];
+	rc = read_sum(fd, s);
 	close(fd);
-	return n < 0 ? -errno : (long)(sum & 0xffffffff) + n;
+	return rc;
+}
+
+static long make_file(const char *path, const struct step *s)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		      0400 | (s->arg & 0377));
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static long cut(const char *path, const struct step *s)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISFIFO(st.st_mode))
+		return -ENXIO;
+	return result(truncate(path, s->off));
+}
+
+static long allocate(const char *path, const struct step *s, int mode)
+{
+	int fd = open_file(path, O_WRONLY);
+	long rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = result(fallocate(fd, mode, s->off, (off_t)s->n + 1));
+	close(fd);
+	return rc;
+}
+
+static long set_times(const char *path, const struct step *s)
+{
+	struct timespec t = {(time_t)s->arg, (long)(s->arg % 1000000000)};
+	struct stat st;
+
+	if (utimensat(AT_FDCWD, path, (struct timespec[]){t, t}, 0) ||
+	    stat(path, &st))
+		return -errno;
+	return st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec % 1000;
+}
+
+static long set_attribute(const char *path, const struct step *s)
+{
+	char value[16];
+	int n = snprintf(value, sizeof value, "%u", s->arg);
+
+	return result(setxattr(path, step_attribute(s), value, (size_t)n,
+			       (int)(s->arg / 2 % 3)));
+}
+
+static long get_attribute(const char *path, const struct step *s)
+{
+	long n = getxattr(path, step_attribute(s), data, sizeof data);
+
+	return n < 0 ? -errno : step_sum(data, n);
+}
+
+static void let_go(struct model *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+}
+
+static long hold(struct model *m, const char *path)
+{
+	let_go(m);
+	m->fd = open_file(path, O_RDWR);
+	return m->fd < 0 ? -errno : 0;
+}
+
+/* Writes and reads what was opened, whatever became of its name. */
+static long held(struct model *m, const struct step *s)
+{
+	struct stat st;
+
+	if (m->fd < 0)
+		return -EBADF;
+	step_fill(s, data);
+	if (pwrite(m->fd, data, s->n, s->off) < 0 || fstat(m->fd, &st))
+		return -errno;
+	return read_sum(m->fd, s) + (long)st.st_nlink + st.st_size;
 }
 
 static long stat_sum(const char *path)
@@ -84,13 +185,6 @@ static long two_paths(const struct step *s, const char *a, const char *b)
 	}
 }
 
-static long make_link(const struct step *s, const char *b)
-{
-	static const char *const targets[] = {"a", "b/c", "a/../b", "c"};
-
-	return result(symlink(targets[s->arg % 4], b));
-}
-
 static long run(struct model *m, const struct step *s)
 {
 	char a[PATH_MAX], b[PATH_MAX], rel[32];
@@ -109,7 +203,7 @@ static long run(struct model *m, const struct step *s)
 	case STEP_append:
 		return put_bytes(a, s, O_APPEND, -1);
 	case STEP_cut:
-		return result(truncate(a, s->off));
+		return cut(a, s);
 	case STEP_read:
 		return sum_bytes(a, s);
 	case STEP_unlink:
@@ -122,13 +216,36 @@ static long run(struct model *m, const struct step *s)
 	case STEP_link:
 		return two_paths(s, a, b);
 	case STEP_symlink:
-		return make_link(s, b);
+		return result(symlink(step_target(s), b));
 	case STEP_readlink:
 		return result(readlink(a, data, sizeof data));
 	case STEP_mode:
 		return result(chmod(a, 0400 | (s->arg & 0377)));
+	case STEP_owner:
+		return result(chown(a, step_owner(s), step_owner(s)));
+	case STEP_times:
+		return set_times(a, s);
 	case STEP_stat:
 		return stat_sum(a);
+	case STEP_create:
+		return make_file(a, s);
+	case STEP_fifo:
+		return result(mkfifo(a, 0640));
+	case STEP_reserve:
+		return allocate(a, s, 0);
+	case STEP_punch:
+		return allocate(a, s,
+				FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+	case STEP_set_attribute:
+		return set_attribute(a, s);
+	case STEP_get_attribute:
+		return get_attribute(a, s);
+	case STEP_drop_attribute:
+		return result(removexattr(a, step_attribute(s)));
+	case STEP_hold:
+		return hold(m, a);
+	case STEP_held:
+		return held(m, s);
 	case STEP_KINDS:
 		break;
 	}
@@ -146,8 +263,23 @@ static int remove_one(const char *path, const struct stat *st, int type,
 
 static void clear(struct model *m)
 {
+	let_go(m);
 	nftw(m->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	mkdir(m->root, 0755);
+}
+
+/* In the order of their names, as the library gives them. */
+static void show_attributes(const char *path, struct buf *b)
+{
+	static const char *const names[] = {"user.one", "user.two"};
+	char value[64];
+
+	for (int i = 0; i < 2; i++) {
+		ssize_t n = getxattr(path, names[i], value, sizeof value);
+
+		if (n >= 0)
+			buf_addf(b, "%s=%.*s ", names[i], (int)n, value);
+	}
 }
 
 static void show_one(const char *path, struct buf *b)
@@ -160,7 +292,8 @@ static void show_one(const char *path, struct buf *b)
 
 	if (lstat(path, &st))
 		return;
-	buf_addf(b, " %o %u %lld ", st.st_mode, (unsigned)st.st_nlink,
+	buf_addf(b, " %o %u %u:%u %lld ", st.st_mode, (unsigned)st.st_nlink,
+		 st.st_uid, st.st_gid,
 		 S_ISDIR(st.st_mode) ? 0 : (long long)st.st_size);
 	if (S_ISLNK(st.st_mode)) {
 		n = readlink(path, target, sizeof target);
@@ -173,6 +306,8 @@ static void show_one(const char *path, struct buf *b)
 		hash_of(text.p, text.n, hash);
 		buf_adds(b, hash);
 	}
+	if (!S_ISLNK(st.st_mode))
+		show_attributes(path, b);
 	buf_addc(b, '\n');
 	buf_fini(&text);
 }
@@ -201,7 +336,7 @@ static void show(const char *dir, const char *rel, struct buf *b)
 		free(list);
 }
 
-static char *picture(struct model *m)
+static char *see(struct model *m)
 {
 	struct buf b = BUF_MAX(1 << 26);
 
@@ -209,8 +344,27 @@ static char *picture(struct model *m)
 	return buf_take(&b);
 }
 
-void model_directory(struct model *m, const char *root)
+void model_directory(struct model *m, const char *name, const char *root)
 {
-	*m = (struct model){run, clear, picture, NULL, ""};
+	*m = (struct model){name, run, clear, see, .fd = -1};
 	snprintf(m->root, sizeof m->root, "%s", root);
+}
+
+/* The file that was held is closed: its pages go to the mount then. */
+static char *see_behind(struct model *m)
+{
+	int fd = open(m->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	let_go(m);
+	if (fd < 0 || fsync(fd))
+		abort();
+	close(fd);
+	return picture(m->v);
+}
+
+void model_mount(struct model *m, const char *root, struct vfs *v)
+{
+	model_directory(m, "mount", root);
+	m->v = v;
+	m->truth = see_behind;
 }

@@ -6,20 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The library as a model. */
 
-static char data[200000];
-
-static void fill(const struct step *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		data[i] = (char)((s->arg + i / (1 + s->arg % 7)) & 0x7f);
-}
+static char data[STEP_BYTES];
 
 static long result(int rc, const struct err *e)
 {
 	return rc < 0 ? -err_errno(e->code) : rc;
+}
+
+/* What a path leads to, if it is a file: the kernel answers for the others. */
+static long find_file(struct vfs *v, const char *path, struct vfs_attr *a)
+{
+	struct err e;
+
+	if (vfs_walk(v, path, VFS_FOLLOW, a, &e))
+		return -err_errno(e.code);
+	return S_ISFIFO(a->mode) ? -ENXIO : 0;
+}
+
+static bool is_fifo(struct vfs *v, const char *path)
+{
+	struct vfs_attr a;
+
+	return find_file(v, path, &a) == -ENXIO;
 }
 
 static long put_bytes(struct vfs *v, const char *path, const struct step *s,
@@ -27,7 +39,9 @@ static long put_bytes(struct vfs *v, const char *path, const struct step *s,
 {
 	struct err e;
 
-	fill(s);
+	if (is_fifo(v, path))
+		return -ENXIO;
+	step_fill(s, data);
 	return result(
 		vfs_write_file(v, path, (struct blob){data, s->n}, &put, &e),
 		&e);
@@ -40,10 +54,12 @@ static long write_at(struct vfs *v, const char *path, const struct step *s)
 	struct vfs_attr a;
 	struct err e;
 
+	if (is_fifo(v, path))
+		return -ENXIO;
 	if (vfs_write_file(v, path, (struct blob){0}, &append, &e) ||
 	    vfs_walk(v, path, VFS_FOLLOW, &a, &e))
 		return -err_errno(e.code);
-	fill(s);
+	step_fill(s, data);
 	return result(vfs_pwrite(v, a.ino, data, s->n, s->off, &e), &e);
 }
 
@@ -57,19 +73,147 @@ static long set(struct vfs *v, const char *path, struct vfs_set how)
 	return result(vfs_setattr(v, a.ino, &how, &a, &e), &e);
 }
 
+static long cut(struct vfs *v, const char *path, int64_t size)
+{
+	if (is_fifo(v, path))
+		return -ENXIO;
+	return set(v, path,
+		   (struct vfs_set){.what = VFS_SET_SIZE, .size = size});
+}
+
+static long read_sum(struct vfs *v, int64_t ino, const struct step *s)
+{
+	struct err e;
+	long n = vfs_pread(v, ino, data, s->n, s->off, &e);
+
+	return n < 0 ? -err_errno(e.code) : step_sum(data, n);
+}
+
 static long sum_bytes(struct vfs *v, const char *path, const struct step *s)
 {
 	struct vfs_attr a;
+	long rc = find_file(v, path, &a);
+
+	return rc ? rc : read_sum(v, a.ino, s);
+}
+
+static long make(struct vfs *v, const char *path, mode_t mode)
+{
+	struct vfs_new new = {.mode = mode, .uid = geteuid(), .gid = getegid()};
+	struct vfs_place at;
+	struct vfs_attr a;
 	struct err e;
-	unsigned long sum = 0;
-	long n;
+
+	if (vfs_walk_place(v, path, &at, &e))
+		return -err_errno(e.code);
+	return result(
+		vfs_make(v, (struct vfs_at){at.dir, at.name}, &new, &a, &e),
+		&e);
+}
+
+/* As a mount does fallocate(2). */
+static long allocate(struct vfs *v, const char *path, const struct step *s)
+{
+	int64_t end = s->off + (int64_t)s->n + 1;
+	struct vfs_attr a;
+	struct err e;
+	long rc = find_file(v, path, &a);
+
+	if (rc == 0 && S_ISDIR(a.mode))
+		rc = -EISDIR;
+	if (rc)
+		return rc;
+	if (s->kind == STEP_reserve)
+		return end <= a.size ? 0 : cut(v, path, end);
+	if (end > a.size)
+		end = a.size;
+	if (s->off >= end)
+		return 0;
+	memset(data, 0, sizeof data);
+	return result(
+		vfs_pwrite(v, a.ino, data, (size_t)(end - s->off), s->off, &e),
+		&e);
+}
+
+static long set_times(struct vfs *v, const char *path, const struct step *s)
+{
+	int64_t at = (int64_t)s->arg * 1000000000 + s->arg % 1000000000;
+	struct vfs_set how = {.what = VFS_SET_ACCESSED | VFS_SET_MODIFIED,
+			      .accessed = at,
+			      .modified = at};
+	struct vfs_attr a;
+	struct err e;
+	long rc = set(v, path, how);
+
+	if (rc || vfs_walk(v, path, VFS_FOLLOW, &a, &e))
+		return rc;
+	return a.modified / 1000000000 * 1000 + a.modified % 1000;
+}
+
+/* The kernel refuses user attributes on a pipe by itself. */
+static long attribute(struct vfs *v, const char *path, const struct step *s)
+{
+	const char *name = step_attribute(s);
+	struct buf value = BUF_MAX(64);
+	struct vfs_attr a;
+	struct err e;
+	long rc;
 
 	if (vfs_walk(v, path, VFS_FOLLOW, &a, &e))
 		return -err_errno(e.code);
-	n = vfs_pread(v, a.ino, data, s->n, s->off, &e);
-	for (long i = 0; i < n; i++)
-		sum = sum * 31 + (unsigned char)data[i];
-	return n < 0 ? -err_errno(e.code) : (long)(sum & 0xffffffff) + n;
+	if (S_ISFIFO(a.mode))
+		return s->kind == STEP_get_attribute ? -ENODATA : -EPERM;
+	if (s->kind == STEP_drop_attribute)
+		return result(vfs_rmxattr(v, a.ino, name, &e), &e);
+	if (s->kind == STEP_set_attribute) {
+		buf_addf(&value, "%u", s->arg);
+		rc = result(vfs_setxattr(v, a.ino, name,
+					 (struct blob){value.p, value.n},
+					 (int)(s->arg / 2 % 3), &e),
+			    &e);
+	} else {
+		rc = result(vfs_getxattr(v, a.ino, name, &value, &e), &e);
+		if (rc == 0)
+			rc = step_sum(value.p, (long)value.n);
+	}
+	buf_fini(&value);
+	return rc;
+}
+
+static void let_go(struct model *m)
+{
+	if (m->ino)
+		vfs_let_go(m->v, m->ino, 1);
+	m->ino = 0;
+}
+
+static long hold(struct model *m, const char *path)
+{
+	struct vfs_attr a;
+	long rc = find_file(m->v, path, &a);
+
+	let_go(m);
+	if (rc == 0 && S_ISDIR(a.mode))
+		rc = -EISDIR;
+	if (rc)
+		return rc;
+	m->ino = a.ino;
+	vfs_hold(m->v, a.ino);
+	return 0;
+}
+
+static long held(struct model *m, const struct step *s)
+{
+	struct vfs_attr a;
+	struct err e;
+
+	if (!m->ino)
+		return -EBADF;
+	step_fill(s, data);
+	if (vfs_pwrite(m->v, m->ino, data, s->n, s->off, &e) ||
+	    vfs_getattr(m->v, m->ino, &a, &e))
+		return -err_errno(e.code);
+	return read_sum(m->v, m->ino, s) + (long)a.nlink + a.size;
 }
 
 static long remove_as(struct vfs *v, const char *path, bool dir)
@@ -126,7 +270,6 @@ static long stat_sum(struct vfs *v, const char *path)
 
 static long run(struct model *m, const struct step *s)
 {
-	static const char *const targets[] = {"a", "b/c", "a/../b", "c"};
 	struct vfs *v = m->v;
 	char a[32], b[32];
 	struct err e;
@@ -143,9 +286,7 @@ static long run(struct model *m, const struct step *s)
 	case STEP_append:
 		return put_bytes(v, a, s, (struct vfs_put){.append = true});
 	case STEP_cut:
-		return set(
-			v, a,
-			(struct vfs_set){.what = VFS_SET_SIZE, .size = s->off});
+		return cut(v, a, s->off);
 	case STEP_read:
 		return sum_bytes(v, a, s);
 	case STEP_unlink:
@@ -160,15 +301,37 @@ static long run(struct model *m, const struct step *s)
 	case STEP_link:
 		return link_to(v, a, b);
 	case STEP_symlink:
-		return result(vfs_symlink(v, targets[s->arg % 4], b, &e), &e);
+		return result(vfs_symlink(v, step_target(s), b, &e), &e);
 	case STEP_readlink:
 		return read_link(v, a);
 	case STEP_mode:
 		return set(v, a,
 			   (struct vfs_set){.what = VFS_SET_MODE,
 					    .mode = 0400 | (s->arg & 0377)});
+	case STEP_owner:
+		return set(v, a,
+			   (struct vfs_set){.what = VFS_SET_UID | VFS_SET_GID,
+					    .uid = step_owner(s),
+					    .gid = step_owner(s)});
+	case STEP_times:
+		return set_times(v, a, s);
 	case STEP_stat:
 		return stat_sum(v, a);
+	case STEP_create:
+		return make(v, a, S_IFREG | 0400 | (s->arg & 0377));
+	case STEP_fifo:
+		return make(v, a, S_IFIFO | 0640);
+	case STEP_reserve:
+	case STEP_punch:
+		return allocate(v, a, s);
+	case STEP_set_attribute:
+	case STEP_get_attribute:
+	case STEP_drop_attribute:
+		return attribute(v, a, s);
+	case STEP_hold:
+		return hold(m, a);
+	case STEP_held:
+		return held(m, s);
 	case STEP_KINDS:
 		break;
 	}
@@ -180,6 +343,7 @@ static void clear(struct model *m)
 	struct vfs_dir d;
 	struct err e;
 
+	let_go(m);
 	if (vfs_readdir(m->v, VFS_ROOT, &d, &e))
 		return;
 	for (size_t i = 0; i < d.n; i++)
@@ -194,5 +358,5 @@ static char *show(struct model *m)
 
 void model_library(struct model *m, struct vfs *v)
 {
-	*m = (struct model){run, clear, show, v, ""};
+	*m = (struct model){"library", run, clear, show, .v = v, .fd = -1};
 }

@@ -167,14 +167,18 @@ static void show_content(struct vfs *v, const struct vfs_attr *a, struct buf *b)
 
 static void show_attributes(struct vfs *v, int64_t ino, struct buf *b)
 {
-	size_t from = b->n;
+	struct buf names = BUF_MAX(1 << 20);
 	struct err e;
 
-	if (vfs_listxattr(v, ino, b, &e))
+	if (vfs_listxattr(v, ino, &names, &e))
 		fail_msg("%s", e.text);
-	for (size_t i = from; i < b->n; i++)
-		if (!b->p[i])
-			b->p[i] = ' '; /* pictures are compared as texts */
+	for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1) {
+		buf_addf(b, "%s=", names.p + at);
+		if (vfs_getxattr(v, ino, names.p + at, b, &e))
+			fail_msg("%s", e.text);
+		buf_addc(b, ' ');
+	}
+	buf_fini(&names);
 }
 
 static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
@@ -191,8 +195,8 @@ static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
 		snprintf(full, sizeof full, "%s/%s", path, d.entries[i].name);
 		if (vfs_getattr(v, d.entries[i].ino, &a, &e))
 			fail_msg("%s: %s", full, e.text);
-		buf_addf(b, "%s %o %u %lld ", full, a.mode, a.nlink,
-			 S_ISDIR(a.mode) ? 0 : (long long)a.size);
+		buf_addf(b, "%s %o %u %u:%u %lld ", full, a.mode, a.nlink,
+			 a.uid, a.gid, S_ISDIR(a.mode) ? 0 : (long long)a.size);
 		show_content(v, &a, b);
 		show_attributes(v, a.ino, b);
 		buf_addc(b, '\n');
