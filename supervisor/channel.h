@@ -118,6 +118,7 @@ struct channels {
 	struct leaving *leaving; /* plugins on their way out */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
+	bool tidy;               /* leases and ages are to be looked at */
 	bool closing;
 };
 
@@ -130,29 +131,42 @@ struct channel *channel_find(struct sup *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct sup *s, const char *name);
 void channel_look(struct sup *s, const char *name); /* something may be due */
+void channels_on_due(uv_timer_t *t);
 void channel_trouble(struct channel *c, const char *text);
 /* The content of a file in credentials/, NUL-ended, without its last newline. */
 int channel_secret(struct sup *s, const char *file, struct buf *out,
 		   struct err *e);
 
 /* parcel.c */
-void parcels_step(struct sup *s); /* before a commit: settles and claims */
-void parcels_last(struct sup *s); /* settles what is left, at the end */
-void parcels_due(struct sup *s);  /* sets the timer */
-void parcel_done(struct parcel *p, const struct outcome *o);
-void parcel_free(struct parcel *p);
 struct parcel *parcel_new(struct channel *c,
 			  const struct delivery_claim_row *row);
-/* Claims for one conversation, for who asks (tty). NULL: nothing is due. */
-struct parcel *parcel_pull(struct channel *c, const char *conversation,
-			   struct err *e);
+void parcel_free(struct parcel *p);
+void parcel_done(struct parcel *p, const struct outcome *o);
+void parcel_settle(struct sup *s, struct parcel *p); /* takes it */
+/* Up to `budget` outcomes; how many, or -1. */
+int parcels_settle(struct sup *s, int budget, struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 	enum delivery_event event, int64_t code, int64_t retry_ms,
 	const char *fmt, ...);
 
+/* parcel_claim.c: up to `budget`; how many, or -1. */
+int parcels_claim(struct channel *c, int budget, struct err *e);
+/* Claims for one conversation, for who asks (tty). NULL: nothing is due. */
+struct parcel *parcel_pull(struct channel *c, const char *conversation,
+			   struct err *e);
+
+/* parcel_step.c */
+void parcels_step(struct sup *s); /* before a commit: settles and claims */
+void parcels_last(struct sup *s); /* settles what is left, at the end */
+void parcels_due(struct sup *s);  /* sets the timer */
+
 /* parcel_resolve.c: rows of an older skepd become unknown; unknown ones of a
- * channel are sent again, or asked about. -1, or how many were looked at. */
+ * channel are sent again, or asked about. A lease that ran out is taken back,
+ * and what is too old ends, wherever it waits. -1, or how many were looked at. */
 int parcels_recover(struct sup *s, struct err *e);
+int parcels_tidy(struct sup *s, struct err *e);
+/* The row `seq` became unknown, or made room in its line. */
+void parcels_look_again(struct channel *c, int64_t seq);
 int parcels_resolve(struct channel *c, struct err *e);
 
 /* outbox.c: takes over what the agent's file has. A hint: any number of times. */

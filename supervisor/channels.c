@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEP_TICKS 8 /* two seconds */
+#define TIDY_TICKS  4 /* a second */
+#define SWEEP_TICKS 8
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -170,7 +171,7 @@ void channel_reload(struct sup *s, const char *name)
 	arena_fini(&a);
 }
 
-static void on_due(uv_timer_t *t)
+void channels_on_due(uv_timer_t *t)
 {
 	struct sup *s = t->data;
 	int64_t now = clock_now();
@@ -281,31 +282,8 @@ void channels_tick(struct sup *s)
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}
+	if (s->ticks % TIDY_TICKS == 0)
+		s->channels->tidy = true;
 	if (s->ticks % SWEEP_TICKS == 0)
 		sweep(s);
-}
-
-void parcels_due(struct sup *s)
-{
-	struct channels *k = s->channels;
-	int64_t now = clock_now(), at = OPT_NONE;
-
-	for (struct channel *c = k->first; c; c = c->next) {
-		int64_t due = c->next_due;
-
-		if (due == OPT_NONE || c->paused || !c->ops->ready(c))
-			continue;
-		if (due < c->hold_until)
-			due = c->hold_until;
-		if (at == OPT_NONE || due < at)
-			at = due;
-	}
-	if (at == k->due_at || k->closing)
-		return;
-	k->due_at = at;
-	if (at == OPT_NONE)
-		uv_timer_stop(&k->due);
-	else
-		uv_timer_start(&k->due, on_due,
-			       at > now ? (uint64_t)(at - now) : 1, 0);
 }

@@ -1,4 +1,4 @@
-/* From rows to parcels and back: claims, outcomes, what nobody knows. */
+/* A parcel, and what became of it: from outcomes back to rows. */
 #include "supervisor/channel.h"
 
 #include "base/clock.h"
@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define BODY_MAX (64u << 20)
-#define TOKEN    1000 /* a token of the rate */
-#define SICK_MS  1000 /* after a failure of the database */
 
 struct outcome outcome_of(enum delivery_event event, int64_t code,
 			  int64_t retry_ms, const char *fmt, ...)
@@ -58,8 +56,10 @@ void parcel_free(struct parcel *p)
 
 /* --- outcomes --------------------------------------------------------- */
 
-static void add_done(struct channels *k, struct parcel *p)
+void parcel_settle(struct sup *s, struct parcel *p)
 {
+	struct channels *k = s->channels;
+
 	p->next = NULL;
 	*k->done_end = p;
 	k->done_end = &p->next;
@@ -67,17 +67,13 @@ static void add_done(struct channels *k, struct parcel *p)
 
 void parcel_done(struct parcel *p, const struct outcome *o)
 {
-	struct channels *k = p->channel->sup->channels;
-
 	struct err e;
 
 	(void)fault_point(FAULT_delivery_answered, &e);
 	p->out = *o;
-	if (!p->asking) {
+	if (!p->asking)
 		p->channel->inflight--;
-		p->channel->look = true;
-	}
-	add_done(k, p);
+	parcel_settle(p->channel->sup, p);
 }
 
 static int64_t give_up_after(const struct channel *c)
@@ -149,6 +145,8 @@ static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
 
 	if (still_unknown(p))
 		return 0;
+	if (c)
+		c->look = true; /* there is room, or it waits again */
 	if (c && !p->asking)
 		count(c, &p->out, now);
 	if (p->asking && d.event == DELIVERY_EV_FAIL)
@@ -159,11 +157,13 @@ static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
 			d.event = DELIVERY_EV_EXPIRE;
 	}
 	n = delivery_settle(s->db, &d, now, e);
-	if (n > 0 && d.event == DELIVERY_EV_LOSE && c) {
-		c->resolve = true;
-		if (c->resolved_to >= p->row.seq)
-			c->resolved_to = p->row.seq - 1;
+	if (n == 0 && d.from == DELIVERY_SENDING &&
+	    d.event == DELIVERY_EV_ACK) { /* after its lease, but it came */
+		d.from = DELIVERY_UNKNOWN;
+		n = delivery_settle(s->db, &d, now, e);
 	}
+	if (n > 0 && d.event == DELIVERY_EV_LOSE && c)
+		parcels_look_again(c, p->row.seq);
 	return n < 0 ? -1 : 0;
 }
 
@@ -195,12 +195,11 @@ static void settled(void *arg, const struct err *failed)
 			parcel_free(p);
 			continue;
 		}
-		add_done(p->channel->sup->channels, p);
+		parcel_settle(p->channel->sup, p);
 	}
 }
 
-/* Up to `budget` outcomes; how many, or -1. */
-static int settle_some(struct sup *s, int budget, struct err *e)
+int parcels_settle(struct sup *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
 	struct parcel *first = k->done, *last = NULL;
@@ -225,234 +224,4 @@ static int settle_some(struct sup *s, int budget, struct err *e)
 	s->host_changed = true;
 	step_then(&s->step, settled, first);
 	return n;
-}
-
-/* --- claims ----------------------------------------------------------- */
-
-struct batch {
-	struct channel *channel; /* looked up again: it may have gone */
-	struct sup *sup;
-	const char *name;
-	struct parcel *first;
-};
-
-/* Claimed for a channel that went away meanwhile: not one byte has left. */
-static void give_back(struct sup *s, struct parcel *p)
-{
-	p->channel = NULL;
-	p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
-			    "the channel was closed");
-	add_done(s->channels, p);
-}
-
-/* The claim is on the disk: now, and not before, they leave. */
-static void send_batch(void *arg, const struct err *failed)
-{
-	struct batch *b = arg;
-	struct channel *c = channel_find(b->sup, b->name);
-	struct err e;
-
-	if (!failed && c == b->channel)
-		(void)fault_point(FAULT_delivery_claimed, &e);
-	for (struct parcel *p = b->first, *next; p; p = next) {
-		next = p->next;
-		p->next = NULL;
-		if (!failed && c == b->channel) {
-			c->ops->send(c, p);
-		} else if (!failed) {
-			give_back(b->sup, p);
-		} else { /* the row was never changed */
-			if (c == b->channel)
-				c->inflight--;
-			parcel_free(p);
-		}
-	}
-	if (!failed && c == b->channel && c->ops->sent_all)
-		c->ops->sent_all(c);
-}
-
-static struct parcel *parcels_of(struct channel *c,
-				 const struct delivery_taken *rows, int n,
-				 int64_t now)
-{
-	struct parcel *first = NULL, **end = &first;
-
-	for (int i = 0; i < n; i++) {
-		struct parcel *p = parcel_new(c, &rows[i].row);
-
-		p->attempt = rows[i].attempt;
-		p->sent_at = now;
-		p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
-		*end = p;
-		end = &p->next;
-	}
-	c->inflight += n;
-	return first;
-}
-
-/* How many may leave now. */
-static int room(struct channel *c, int budget, int64_t now)
-{
-	int64_t n = c->config.inflight - c->inflight, rate = c->config.rate;
-
-	if (c->paused || c->hold_until > now || !c->ops->ready(c))
-		return 0;
-	if (rate > 0) {
-		c->tokens += (now - c->refilled_at) * rate;
-		if (c->tokens > rate * TOKEN)
-			c->tokens = rate * TOKEN;
-		c->refilled_at = now;
-		if (n > c->tokens / TOKEN)
-			n = c->tokens / TOKEN;
-	}
-	return (int)(n < budget ? n : budget);
-}
-
-/* When to look again, if nothing else makes us. */
-static int set_next(struct channel *c, int64_t now, struct err *e)
-{
-	struct delivery_next_due_row row = {OPT_NONE};
-	int found = sql_get(c->sup->db, Q_DELIVERY_NEXT_DUE,
-			    &(struct delivery_next_due_in){c->name}, &row, NULL,
-			    e);
-
-	c->next_due = found == 1 ? row.due_at : OPT_NONE;
-	if (c->next_due != OPT_NONE && c->next_due <= now) /* no tokens left */
-		c->next_due = now + 1 +
-			      (c->config.rate ? TOKEN / c->config.rate : 0);
-	return found < 0 ? -1 : 0;
-}
-
-static int claim(struct channel *c, int max, int64_t now, struct err *e)
-{
-	struct sup *s = c->sup;
-	struct delivery_take t = {
-		.channel = c->name,
-		.epoch = s->epoch,
-		.lease_ms = c->config.timeout,
-		.now = now,
-		.max = max,
-	};
-	struct delivery_taken *rows;
-	struct arena a = {0};
-	struct batch *b;
-	int n = -1;
-
-	if (step_begin(&s->step, e) == 0)
-		n = delivery_take(s->db, &t, &rows, &a, e);
-	if (n > 0) {
-		b = step_alloc(&s->step, sizeof *b);
-		*b = (struct batch){c, s, step_text(&s->step, c->name),
-				    parcels_of(c, rows, n, now)};
-		if (c->config.rate)
-			c->tokens -= (int64_t)n * TOKEN;
-		step_then(&s->step, send_batch, b);
-	}
-	arena_fini(&a);
-	return n;
-}
-
-static int claim_for(struct channel *c, int budget, struct err *e)
-{
-	int64_t now = clock_now();
-	int max, n;
-
-	if (c->ops->pull) {
-		c->look = false;
-		return c->ops->pull(c, e);
-	}
-	max = room(c, budget, now);
-	if (max <= 0) {
-		bool rated = c->config.rate > 0 && !c->paused &&
-			     c->inflight < c->config.inflight;
-
-		/* With the hold over, or a token there, the timer comes. */
-		if (rated || c->hold_until > now) {
-			c->look = false;
-			return set_next(c, now, e);
-		}
-		return 0;
-	}
-	n = claim(c, max, now, e);
-	if (n < max && n >= 0) {
-		c->look = false;
-		if (set_next(c, now, e))
-			return -1;
-	}
-	return n;
-}
-
-struct parcel *parcel_pull(struct channel *c, const char *conversation,
-			   struct err *e)
-{
-	struct sup *s = c->sup;
-	struct delivery_take t = {
-		.channel = c->name,
-		.conversation = conversation,
-		.epoch = s->epoch,
-		.lease_ms = c->config.timeout,
-		.now = clock_now(),
-		.max = 1,
-	};
-	struct delivery_taken *rows;
-	struct parcel *p = NULL;
-	struct arena a = {0};
-
-	if (!c->paused && step_begin(&s->step, e) == 0 &&
-	    delivery_take(s->db, &t, &rows, &a, e) == 1) {
-		p = parcels_of(c, rows, 1, t.now);
-	}
-	arena_fini(&a);
-	return p;
-}
-
-/* --- a step ----------------------------------------------------------- */
-
-static int step(struct sup *s, int budget, struct err *e)
-{
-	struct channels *k = s->channels;
-	int n = settle_some(s, budget, e);
-
-	if (n < 0)
-		return -1;
-	budget -= n;
-	if (k->recovering)
-		return parcels_recover(s, e);
-	for (struct channel *c = k->first; c && budget > 0; c = c->next) {
-		if (parcels_resolve(c, e) < 0)
-			return -1;
-		if (!c->look)
-			continue;
-		n = claim_for(c, budget, e);
-		if (n < 0)
-			return -1;
-		budget -= n;
-	}
-	return 0;
-}
-
-void parcels_last(struct sup *s)
-{
-	struct err e;
-
-	if (settle_some(s, INT_MAX, &e) < 0)
-		log_error(LT("msg", "deliveries cannot be settled"),
-			  LT("error", e.text));
-}
-
-/* A failure makes the step fail as a whole, by the error of its commit: memory
- * then follows the rows. */
-void parcels_step(struct sup *s)
-{
-	struct channels *k = s->channels;
-	struct err e;
-
-	if (!k || k->closing || k->sick_until > clock_now())
-		return;
-	if (step(s, (int)s->config.channel_batch, &e)) {
-		log_error(LT("msg", "deliveries cannot be moved"),
-			  LT("error", e.text));
-		k->sick_until = clock_now() + SICK_MS;
-	}
-	parcels_due(s);
 }

@@ -39,6 +39,13 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 	return 0;
 }
 
+void parcels_look_again(struct channel *c, int64_t seq)
+{
+	c->look = c->resolve = true;
+	if (c->resolved_to >= seq)
+		c->resolved_to = seq - 1;
+}
+
 int parcels_resolve(struct channel *c, struct err *e)
 {
 	struct delivery_unknown_in in = {c->resolved_to, c->name, RECOVER_ROWS};
@@ -66,6 +73,27 @@ int parcels_resolve(struct channel *c, struct err *e)
 	return n;
 }
 
+/* Each of them meets the same end. */
+static int end_all(struct sup *s, const struct delivery_row *rows, int n,
+		   enum delivery_event event, const char *why, struct err *e)
+{
+	int64_t now = clock_now();
+
+	for (int i = 0; i < n; i++) {
+		struct delivery_end d = delivery_end_of(&rows[i]);
+		struct channel *c = channel_find(s, rows[i].channel);
+
+		d.event = event;
+		d.detail = why;
+		if (delivery_settle(s->db, &d, now, e) < 0)
+			return -1;
+		if (c)
+			parcels_look_again(c, rows[i].seq);
+		s->host_changed = true;
+	}
+	return 0;
+}
+
 /* What another skepd had on its way: it left, and nobody knows. */
 int parcels_recover(struct sup *s, struct err *e)
 {
@@ -77,18 +105,36 @@ int parcels_recover(struct sup *s, struct err *e)
 			: sql_collect(s->db, Q_DELIVERY_LOST, &in, RECOVER_ROWS,
 				      &rows, &a, e);
 
-	for (int i = 0; i < n; i++) {
-		struct delivery_end d = delivery_end_of(&rows[i]);
-
-		d.event = DELIVERY_EV_LOSE;
-		d.detail = "skepd died while it was on its way";
-		if (delivery_settle(s->db, &d, clock_now(), e) < 0) {
-			n = -1;
-			break;
-		}
-	}
+	if (n > 0 && end_all(s, rows, n, DELIVERY_EV_LOSE,
+			     "skepd died while it was on its way", e))
+		n = -1;
 	arena_fini(&a);
 	if (n >= 0)
 		s->channels->recovering = n == RECOVER_ROWS;
 	return n;
+}
+
+/* Read first: most of the time there is nothing, and then no commit. */
+int parcels_tidy(struct sup *s, struct err *e)
+{
+	int64_t now = clock_now();
+	struct delivery_overdue_in overdue = {now, RECOVER_ROWS};
+	struct delivery_too_old_in too_old = {now, RECOVER_ROWS};
+	struct delivery_row *late, *old;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, RECOVER_ROWS,
+			    &late, &a, e);
+	int m = n < 0 ? -1
+		      : sql_collect(s->db, Q_DELIVERY_TOO_OLD, &too_old,
+				    RECOVER_ROWS, &old, &a, e);
+
+	if (n + m > 0 &&
+	    (step_begin(&s->step, e) ||
+	     end_all(s, late, n, DELIVERY_EV_LOSE, "no answer came", e) ||
+	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
+		m = -1;
+	arena_fini(&a);
+	if (m >= 0)
+		s->channels->tidy = n == RECOVER_ROWS || m == RECOVER_ROWS;
+	return m < 0 ? -1 : n + m;
 }

@@ -1,23 +1,25 @@
 -- Deliveries: the durable queue to the outside.
 
 -- row delivery_row (seq i64, id text, channel text, conversation text,
---   line text, is_head bool, state text, source text, agent text,
---   session text, reply_to text, body json, attempts i64, attempt_id text,
+--   line text, is_head bool, is_held bool, state text, source text,
+--   agent text, session text, reply_to text, body json, attempts i64, attempt_id text,
 --   lease_until time, due_at time, expires_at time, code opt, detail text,
 --   ref text, resend_of text, created_at time, sent_at time, done_at time)
 
 -- query delivery_get (id text) -> delivery_row
-SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
-       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
-       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
   FROM delivery WHERE id = :id;
 
 -- query delivery_list (before i64, channel text, state text,
 --   conversation text, count i64) -> delivery_row
 -- Newest first.
-SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
-       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
-       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
   FROM delivery
  WHERE seq < :before AND (:channel IS NULL OR channel = :channel)
    AND (:state IS NULL OR state = :state)
@@ -81,7 +83,7 @@ UPDATE delivery SET state = 'sending', attempts = attempts + 1,
 --   ref text, done_at time)
 -- Compare and set. attempt_id NULL: whichever it was.
 UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
-       is_head = :is_head, lease_until = NULL, code = :code, detail = :detail,
+       is_head = :is_head, is_held = 0, lease_until = NULL, code = :code, detail = :detail,
        ref = coalesce(:ref, ref), done_at = :done_at
  WHERE seq = :seq AND state = :from_state
    AND (:attempt_id IS NULL OR attempt_id = :attempt_id);
@@ -104,20 +106,41 @@ UPDATE delivery SET is_head = 1 WHERE seq =
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
 -- On their way when another skepd was here.
-SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
-       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
-       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
   FROM delivery
- WHERE state IN ('sending','unknown') AND state = 'sending' AND epoch <> :epoch
- ORDER BY seq LIMIT :count;
+ WHERE state = 'sending' AND epoch <> :epoch
+ ORDER BY lease_until LIMIT :count;
+
+-- query delivery_overdue (now time, count i64) -> delivery_row
+-- A lease that ran out.
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
+  FROM delivery WHERE state = 'sending' AND lease_until <= :now
+ ORDER BY lease_until LIMIT :count;
+
+-- query delivery_too_old (now time, count i64) -> delivery_row
+-- Wherever they wait: for their turn, their time, or their channel.
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
+  FROM delivery
+ WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now
+ ORDER BY expires_at LIMIT :count;
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
-SELECT seq, id, channel, conversation, line, is_head, state, source, agent,
-       session, reply_to, body, attempts, attempt_id, lease_until, due_at,
-       expires_at, code, detail, ref, resend_of, created_at, sent_at, done_at
+-- Those that are held wait for a person.
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
   FROM delivery
- WHERE state IN ('sending','unknown') AND state = 'unknown' AND seq > :after
-   AND channel = :channel
+ WHERE state = 'unknown' AND channel = :channel AND seq > :after AND is_held = 0
  ORDER BY seq LIMIT :count;
 
 -- row delivery_attempt_row (id text, delivery i64, n i64, outcome text,
@@ -142,7 +165,8 @@ SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at
 -- From the small indexes: what is not over, and what went wrong.
 SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at FROM
  (SELECT channel, state, created_at FROM delivery
-   WHERE state IN ('sending','unknown')
+   WHERE state = 'sending'
+  UNION ALL SELECT channel, state, created_at FROM delivery WHERE state = 'unknown'
   UNION ALL SELECT channel, state, created_at FROM delivery WHERE state = 'dead')
  GROUP BY channel, state;
 

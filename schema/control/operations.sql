@@ -65,10 +65,10 @@ DELETE FROM run WHERE id IN
 
 -- query delivery_hold
 -- After a restore: whatever was to be sent may have been sent since. A person
--- settles it.
-UPDATE delivery SET state = 'unknown', is_head = 0, lease_until = NULL,
+-- settles it, also where the channel could be asked or is idempotent.
+UPDATE delivery SET state = 'unknown', is_head = 0, is_held = 1, lease_until = NULL,
        detail = 'it waited when the backup was made that this home is restored from'
- WHERE state IN ('pending','sending');
+ WHERE state IN ('pending','sending','unknown');
 
 -- query lease_list -> lease_row
 SELECT name, holder, epoch, taken_at, expires_at FROM lease ORDER BY name;

@@ -8,6 +8,8 @@ import socket
 import threading
 import time
 
+import lib
+
 SECRET = base64.b64encode(b"k" * 32).decode()
 
 
@@ -127,3 +129,15 @@ def say(host, channel, text, ident=None, **more):
 def deliveries(host, **filters):
     query = "&".join("%s=%s" % f for f in filters.items())
     return host.call("GET", "/v1/deliveries?limit=1000&" + query)["items"]
+
+
+def settled(host, n, *states, **filters):
+    """Waits until n deliveries are in one of the states."""
+    def check():
+        rows = [d for d in deliveries(host, **filters) if d["state"] in states]
+        return len(rows) >= n and rows
+    return lib.eventually(check, 30, "%d %s" % (n, states))
+
+
+def echo(host, name="echo"):
+    return host.agent(name, "exec", {"shell": "cat", "stdin": "text"})

@@ -10,21 +10,9 @@ import threading
 import time
 
 import lib
-from channel_lib import (SECRET, deliveries, post, receiver, say, secret, sign,
-                         webhook)
+from channel_lib import (SECRET, deliveries, echo, post, receiver, say, secret,
+                         settled, sign, webhook)
 from skepd_lib import Host, QUICK, Refused, host
-
-
-def settled(h, n, *states, **filters):
-    """Waits until n deliveries are in one of the states."""
-    def check():
-        rows = [d for d in deliveries(h, **filters) if d["state"] in states]
-        return len(rows) >= n and rows
-    return lib.eventually(check, 20, "%d %s" % (n, states))
-
-
-def echo(h, name="echo"):
-    return h.agent(name, "exec", {"shell": "cat", "stdin": "text"})
 
 
 # -- the way out

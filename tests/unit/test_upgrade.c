@@ -150,11 +150,60 @@ static void old_control_planes_become_new_ones(void **state)
 	assert_true(upgrade_all("control-v", &control_schema) > 0);
 }
 
+/* The table of deliveries was made anew: with its rows and their attempts. */
+static void deliveries_survive_the_new_table(void **state)
+{
+	const char *path = temp_join(&dir, "deliveries");
+	struct db_schema six = control_schema;
+	struct arena a = {0};
+	struct sql *db;
+	struct err e;
+
+	(void)state;
+	make_old("control-v6.sql", path);
+	six.version = 6;
+	six.ncolumns = 0;
+	db = open_as(path, &six);
+	if (sql_script(db,
+		       "INSERT INTO delivery (seq, id, channel, line, is_head,"
+		       " state, body, due_at, created_at, attempts, detail)"
+		       " VALUES (7, 'dlv_a', 'c', 'l', 1, 'pending',"
+		       " '{\"text\":\"a\"}', 1, 2, 1, 'busy'),"
+		       " (9, 'dlv_b', 'c', 'l', 0, 'pending', '{}', 3, 4, 0,"
+		       " NULL);"
+		       "INSERT INTO delivery_attempt (id, delivery, n, outcome,"
+		       " ended_at) VALUES ('att_1', 7, 1, 'pending', 5)",
+		       &e))
+		fail_msg("%s", e.text);
+	sql_close(db);
+	db = open_as(path, &control_schema);
+	assert_string_equal(
+		text_of(db,
+			"SELECT group_concat(seq || id || state || is_head ||"
+			" is_held || due_at || body || coalesce(detail, '-'),"
+			" ' ') FROM delivery",
+			&a),
+		"7dlv_apending101{\"text\":\"a\"}busy "
+		"9dlv_bpending003{}-");
+	assert_string_equal(text_of(db,
+				    "SELECT id || delivery || outcome FROM"
+				    " delivery_attempt",
+				    &a),
+			    "att_17pending");
+	assert_string_equal(
+		text_of(db, "SELECT count(*) FROM pragma_foreign_key_check",
+			&a),
+		"0");
+	sql_close(db);
+	arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_agent_files_become_new_ones),
 		cmocka_unit_test(old_control_planes_become_new_ones),
+		cmocka_unit_test(deliveries_survive_the_new_table),
 	};
 	int bad;
 

@@ -1,0 +1,132 @@
+"""Deliveries whose way is not straight: leases, ages, order, and what nobody
+knows."""
+import json
+import time
+
+import lib
+from channel_lib import post, receiver, settled, webhook
+from skepd_lib import host
+
+
+def row(h, ident):
+    return h.call("GET", "/v1/deliveries/" + ident)
+
+
+def outcomes(h, ident):
+    items = h.call("GET", "/v1/deliveries/%s/attempts" % ident)["items"]
+    return [(a["outcome"], a["detail"]) for a in items]
+
+
+def test_what_is_too_old_ends_wherever_it_waits(home):
+    r = receiver(home, lambda path, n: (503, {"retry-after": "3600"}))
+    h = host(home)
+    webhook(h, "paused", r.url + "/p", age=300)
+    h.call("POST", "/v1/channels/paused/pause")
+    for i in range(4):  # one is first in its line, the others are behind it
+        post(h, "paused", "p%d" % i)
+    settled(h, 4, "dead", channel="paused")
+    webhook(h, "held", r.url + "/h", age=2000)
+    post(h, "held", "holds the channel", "a")
+    settled(h, 1, "dead", channel="held")  # it would be too old by then
+    for i in range(3):
+        post(h, "held", "h%d" % i, "c%d" % i)
+    rows = settled(h, 4, "dead", channel="held")
+    assert {d["detail"] for d in rows} <= {"too old", "the receiver says no"}
+    assert not r.ids("/p") and len(r.ids("/h")) == 1
+    h.down()
+
+
+def test_a_lease_that_ran_out_is_taken_over(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    h.call("POST", "/v1/channels/web/pause")
+    ident = post(h, "web", "forgotten")
+    behind = post(h, "web", "behind it")
+    # claimed by this skepd, and nobody remembers
+    home.execute(home.control, "UPDATE delivery SET state = 'sending', lease_until ="
+                 " 1, attempts = 1, attempt_id = 'att_x', epoch = (SELECT epoch FROM"
+                 " supervisor) WHERE id = ?", ident)
+    h.call("POST", "/v1/channels/web/resume")
+    settled(h, 2, "delivered")
+    assert outcomes(h, ident) == [("unknown", "no answer came")]
+    assert sorted(r.ids()) == sorted([ident, behind])
+    h.down()
+
+
+def test_an_answer_after_the_lease_still_counts(home):
+    def plan(path, n):
+        lib.eventually(lambda: row(h, ident[0])["state"] == "unknown", 20, "it")
+        return 200
+    r = receiver(home, plan)
+    h, ident = host(home), []
+    webhook(h, "web", r.url, idempotent="no", timeout=25000)
+    ident.append(post(h, "web", "slow"))
+    lib.eventually(r.ids, 30, "the request")
+    home.execute(home.control, "UPDATE delivery SET lease_until = 1 WHERE state ="
+                 " 'sending'")
+    [d] = settled(h, 1, "delivered")
+    assert outcomes(h, ident[0]) == [("unknown", "no answer came")]
+    assert d["code"] == 200 and r.ids() == ident
+    h.down()
+
+
+def test_order_of_a_channel_holds_over_conversations(home):
+    r = receiver(home, lambda path, n: 503 if n in (1, 4, 9) else 200)
+    h = host(home)
+    webhook(h, "web", r.url, order="channel")
+    want = []
+    for i in range(8):
+        for c in "abc":
+            want.append("%s%d" % (c, i))
+            post(h, "web", want[-1], c)
+    settled(h, 24, "delivered")
+    assert list(dict.fromkeys(r.texts())) == want
+    assert len(r.texts()) == 27, "three were tried twice"
+    h.down()
+
+
+def test_a_file_says_what_became_of_an_unknown_line(home):
+    path = home.dir / "out.txt"
+    h = host(home)
+    h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {
+        "path": str(path)}})
+    came, cut, lost = [post(h, "f", t, t) for t in ("came", "cut", "lost")]
+    settled(h, 3, "delivered")
+    h.kill()
+    # as if skepd had died before it heard of them, and the disk had half of it
+    home.execute(home.control, "UPDATE delivery SET state = 'sending', epoch = 0,"
+                 " done_at = NULL, lease_until = 1")
+    lines = {json.loads(line)["id"]: line for line in path.read_text().splitlines()}
+    path.write_text(lines[came] + "\n" + lines[cut][:-5])
+    h.start()
+    settled(h, 3, "delivered")
+    got = path.read_text().splitlines()
+    ids = [json.loads(g)["id"] for g in got if g.endswith("}")]
+    assert sorted(ids) == sorted([came, cut, lost]) and len(got) == 4
+    assert [row(h, i)["attempts"] for i in (came, cut, lost)] == [1, 2, 2]
+    h.down()
+
+
+def test_what_a_restore_brings_is_held_for_a_person(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    h.call("POST", "/v1/channels/web/pause")
+    one, two = post(h, "web", "one"), post(h, "web", "two")
+    assert h.down() == 0
+    backup = home.skep("backup", "create", "--json").json["path"]
+    assert home.skep("backup", "restore", backup, "--json").json["messages_held"] == 2
+    h = host(home)
+    h.call("POST", "/v1/channels/web/resume")
+    three = post(h, "web", "three")
+    settled(h, 1, "delivered")  # behind it skepd has looked at unknown ones
+    time.sleep(1)
+    assert r.ids() == [three]
+    assert [(row(h, i)["state"], row(h, i)["is_held"]) for i in (one, two)] == \
+        [("unknown", True)] * 2
+    h.call("POST", "/v1/deliveries/%s/dismiss" % two)
+    h.call("POST", "/v1/deliveries/%s/retry" % one)
+    settled(h, 2, "delivered")
+    assert r.ids() == [three, one] and not row(h, one)["is_held"]
+    h.down()
