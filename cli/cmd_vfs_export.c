@@ -26,11 +26,34 @@ static int export_tar(struct vfs *v, const char *to, struct vfs_port *p,
 	return rc;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
+/* What a name says of its format. A packed tar is left to the packers. */
+static const struct {
+	const char *end, *kind;
+} endings[] = {
+	{".tar", "tar"},    {".sqlar", "sqlar"}, {".agentfs", "agentfs"},
+	{".db", "agentfs"}, {".tar.gz", NULL},   {".tgz", NULL},
+	{".tar.bz2", NULL}, {".tar.xz", NULL},   {".tar.zst", NULL},
+	{".tar.lz4", NULL}, {".zip", NULL},
+};
 
-	return n >= m && !strcmp(text + n - m, end);
+static int guess(const char *to, const char **kind, struct err *e)
+{
+	*kind = !strcmp(to, "-") ? "tar" : "dir";
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+		size_t n = strlen(to), m = strlen(endings[i].end);
+
+		if (n < m || strcmp(to + n - m, endings[i].end) != 0)
+			continue;
+		*kind = endings[i].kind;
+		if (!*kind)
+			return err_set(e, ERR_USAGE,
+				       "%s: a packed archive is made by a pipe "
+				       "(export WHERE - | gzip > FILE); a "
+				       "directory of that name with --format "
+				       "dir",
+				       to);
+	}
+	return 0;
 }
 
 static int export_in(struct cli *cli, struct vfs *v, struct err *e)
@@ -39,12 +62,9 @@ static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct port_view view;
 	int rc;
 
+	if (!kind && guess(to, &kind, e))
+		return -1;
 	port_begin(cli, &view, cli_arg(cli, 1), "exporting");
-	if (!kind)
-		kind = !strcmp(to, "-") || ends_in(to, ".tar") ? "tar"
-		       : ends_in(to, ".sqlar")                 ? "sqlar"
-		       : ends_in(to, ".db")                    ? "agentfs"
-							       : "dir";
 	view.silent = !strcmp(to, "-");
 	if (!strcmp(kind, "dir"))
 		rc = vfs_export_dir(v, to, &view.port, e);
@@ -66,8 +86,9 @@ const struct command cmd_vfs_export = {
 	.name = "vfs export",
 	.args = "WHERE TO [PATH]",
 	.help = "write a tree out: a directory, tar, sqlar or AgentFS file",
-	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar and "
-		 "NAME.db (AgentFS) are files,\nothers directories.",
+	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar, "
+		 "NAME.agentfs and NAME.db (AgentFS)\nare files, others "
+		 "directories.",
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_FORMAT, VFS_OPTIONS_END},
 	.run = run,

@@ -8,11 +8,10 @@ import pathlib
 import shutil
 import socket
 import struct
-import subprocess
-import tempfile
 
 import lib
 import openai_mock
+from npm_lib import packages
 from test_acp import acp, heard, texts, tools
 from test_acp_files import call, need_mount, place, read, write
 from test_acp_permission import ask
@@ -20,32 +19,6 @@ from worker_lib import Supervisor, Worker, ok
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMA = "node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
-
-
-def install(where, names):
-    try:
-        return subprocess.run(["npm", "install", "--prefix", where,
-                               "--no-audit", "--no-fund", *names],
-                              capture_output=True, timeout=80).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
-
-
-def packages(*names):
-    """A directory with these packages, installed once; skips if it cannot be."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        lib.skip("node and npm are needed")
-    word = names[0].strip("@").replace("/", "-")
-    d = pathlib.Path(tempfile.gettempdir()) / ("skep-%s-%d" % (word,
-                                                               os.getuid()))
-    d.mkdir(mode=0o700, exist_ok=True)
-    with open(d / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
-        if not (d / "installed").exists():
-            if not install(d, names):
-                lib.skip("%s cannot be installed" % " ".join(names))
-            (d / "installed").touch()
-    return d
 
 
 def sdk():

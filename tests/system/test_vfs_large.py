@@ -1,0 +1,55 @@
+"""A file that is larger than any memory a mount may take.
+
+SKEP_TEST_BIG=1 takes one of 4 GiB."""
+import os
+
+from vfs_lib import agent, mount, mounted
+
+BIG = bool(os.environ.get("SKEP_TEST_BIG"))
+MIB = 1 << 20
+SIZE = (4096 if BIG else 512) * MIB
+MOST_KB = 64 << 10
+
+
+def peak_kb(pid):
+    """The most memory that it ever had, whatever for."""
+    with open("/proc/%d/status" % pid) as f:
+        for line in f:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    raise AssertionError("no VmHWM")
+
+
+def blocks(noise):
+    """Mebibytes of which no two are equal and that cannot be compressed."""
+    for i in range(SIZE // MIB):
+        yield (i.to_bytes(8, "little") + noise[i * 61 % 997:])[:MIB]
+
+
+def test_a_mount_stays_small_while_a_large_file_goes_through(home):
+    at, p = mount(agent(home))
+    noise = os.urandom(MIB + 1000)
+    with open(at / "large", "wb") as f:
+        for piece in blocks(noise):
+            f.write(piece)
+        f.flush()
+        os.fsync(f.fileno())
+        # what is read comes from the mount, not from the page cache
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    wrote_kb = peak_kb(p.pid)
+    with open(at / "large", "rb") as f:
+        for piece in blocks(noise):
+            assert f.read(MIB) == piece
+        assert f.read(1) == b""
+    kb = peak_kb(p.pid)
+    print("%d MiB: %d kB after writing, %d kB after reading" %
+          (SIZE // MIB, wrote_kb, kb))
+    assert kb < MOST_KB, "%d kB" % kb
+    os.unlink(at / "large")
+    home.skep("vfs", "umount", at)
+    assert p.wait(60) == 0 and not mounted(at)
+    assert "no faults" in home.skep("vfs", "fsck", "a").out
+
+
+test_a_mount_stays_small_while_a_large_file_goes_through.seconds = (
+    1800 if BIG else 300)
