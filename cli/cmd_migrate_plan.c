@@ -18,7 +18,7 @@ static int plan(struct cli *cli, struct err *e)
 		     SQL_READONLY, &none))
 		m.control = NULL;
 	migrate_view_begin(&v, cli, &m);
-	rc = migrate_walk(&m, e);
+	rc = migrate_plan(&m, e);
 	migrate_view_end(&v, &m);
 	sql_close(m.control);
 	arena_fini(&m.arena);

@@ -1,219 +1,127 @@
 /* Files with a JSON object a line: transcripts of OpenClaw, conversations of
  * Hiro, and anything that has a role and a content. */
-#include "ops/migrate.h"
+#include "ops/import.h"
 
-#include "base/file.h"
+#include "base/text.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
-#define FILE_MAX (512u << 20)
-
-static const char *stem(struct arena *a, const char *path)
+static void plain_line(struct migrate *m, const cJSON *v, int64_t at)
 {
-	const char *name = strrchr(path, '/');
-	const char *dot = strrchr(path, '.');
-
-	name = name ? name + 1 : path;
-	return arena_textn(a, name,
-			   dot && dot > name ? (size_t)(dot - name)
-					     : strlen(name));
+	(void)at;
+	migrate_message_row(m, v, foreign_pick(v, "content|body|text|message"));
 }
 
-/* The n-th directory above the file, by name. */
-static const char *above(struct arena *a, const char *path, int n)
+typedef void line_fn(struct migrate *m, const cJSON *v, int64_t at);
+
+/* How many lines could not be read, and the first of them. */
+struct bad {
+	int lines, first;
+	bool open_end; /* it is the last one, and has no newline yet */
+	struct err why;
+};
+
+static void one_line(struct migrate *m, const char *text, size_t n, int line,
+		     struct bad *bad, line_fn *fn)
 {
-	char copy[PATH_MAX], *slash;
+	struct err e;
+	cJSON *v = json_parse_object("line", text, n, &e);
 
-	snprintf(copy, sizeof copy, "%s", path);
-	for (int i = 0; i <= n; i++) {
-		slash = strrchr(copy, '/');
-		if (!slash)
-			return "";
-		*slash = '\0';
-	}
-	slash = strrchr(copy, '/');
-	return arena_text(a, slash ? slash + 1 : copy);
-}
-
-/* --- OpenClaw ------------------------------------------------------------------ */
-
-/* sessions.json beside it says by which key the session is known. */
-static void read_index(struct migrate *m, struct session_piece *p)
-{
-	struct buf b = BUF_MAX(FILE_MAX);
-	const char *file = m->file->path;
-	const char *path = arena_printf(&m->arena, "%.*s/sessions.json",
-					(int)(strrchr(file, '/') - file), file);
-	struct err ignored;
-	const cJSON *entry;
-	cJSON *index = NULL;
-
-	if (file_read(path, &b, &ignored) == 0)
-		index = json_parse_object(path, b.p, b.n, &ignored);
-	cJSON_ArrayForEach(entry, index)
-	{
-		if (strcmp(foreign_text(entry, "sessionId", ""), p->key) != 0)
-			continue;
-		p->key = arena_text(&m->arena, entry->string);
-		p->title = arena_text(
-			&m->arena,
-			foreign_text(entry, "displayName|label|subject", NULL));
-		p->model = arena_text(&m->arena,
-				      foreign_text(entry, "model", NULL));
-		break;
-	}
-	cJSON_Delete(index);
-	buf_fini(&b);
-}
-
-/* {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}} */
-void migrate_openclaw(struct migrate *m, const cJSON *v, int64_t at)
-{
-	const char *type = foreign_text(v, "type", "raw");
-	const cJSON *inner = foreign_pick(v, "message");
-	const char *role = foreign_text(inner, "role", "");
-	struct foreign_event ev = {
-		.id = foreign_text(v, "id", NULL),
-		.parent = foreign_text(v, "parentId", NULL),
-		.type = "raw",
-		.at = foreign_time(foreign_pick(v, "timestamp")),
-		.body = v,
-	};
-
-	if (ev.at == 0)
-		ev.at = at;
-	if (!strcmp(type, "session"))
-		return; /* the header */
-	if (!strcmp(type, "message") && inner) {
-		ev.type = !strcmp(role, "toolResult") ? "tool_result"
-						      : "message";
-		ev.body = inner;
-	} else if (!strcmp(type, "compaction")) {
-		ev.type = "compaction";
-	}
-	migrate_event(m, &ev);
-}
-
-static void openclaw_line(struct migrate *m, const cJSON *v)
-{
-	migrate_openclaw(m, v, 0);
-}
-
-/* --- others --------------------------------------------------------------------- */
-
-static void plain_line(struct migrate *m, const cJSON *v)
-{
-	const cJSON *content = foreign_pick(v, "content|body|text|message");
-	const char *role = foreign_text(v, "role|sender|from|author", NULL);
-	struct foreign_event ev = {
-		.id = foreign_text(v, "id|uuid", NULL),
-		.type = role && content ? "message" : "raw",
-		.at = foreign_time(foreign_pick(
-			v, "ts|timestamp|created_at|createdAt|at|time")),
-		.body = v,
-	};
-	cJSON *body = NULL;
-
-	if (role && content)
-		ev.body = body = migrate_message(v, role, content);
-	migrate_event(m, &ev);
-	cJSON_Delete(body);
-}
-
-/* The reason why some lines could not be read, or NULL. */
-static const char *read_lines(struct migrate *m, struct buf *b,
-			      void (*fn)(struct migrate *m, const cJSON *v))
-{
-	const char *broken = NULL;
-	char *rest = NULL;
-	int line = 0;
-
-	for (char *text = strtok_r(b->p, "\n", &rest); text;
-	     text = strtok_r(NULL, "\n", &rest)) {
-		struct err e;
-		cJSON *v;
-
-		line++;
-		if (text[strspn(text, " \t\r")] == '\0')
-			continue;
-		v = json_parse_object("line", text, strlen(text), &e);
-		if (v)
-			fn(m, v);
-		else if (!broken)
-			broken = arena_printf(&m->arena, "line %d: %s", line,
-					      e.text);
+	if (v) {
+		fn(m, v, 0);
 		cJSON_Delete(v);
+		return;
 	}
-	return broken;
+	if (bad->lines++ == 0) {
+		bad->first = line;
+		bad->why = e;
+	}
+}
+
+static bool is_blank(const char *text, size_t n)
+{
+	while (n && strchr(" \t\r", *text) && *text)
+		text++, n--;
+	return n == 0;
+}
+
+static struct bad read_lines(struct migrate *m, const struct buf *b,
+			     line_fn *fn)
+{
+	const char *at = b->p, *end = b->p + b->n;
+	struct bad bad = {0};
+
+	for (int line = 1; at < end; line++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((stop ? stop : end) - at);
+		int before = bad.lines;
+
+		if (!is_blank(at, n))
+			one_line(m, at, n, line, &bad, fn);
+		bad.open_end = !stop && bad.lines > before;
+		at += n + 1;
+	}
+	return bad;
+}
+
+/* The reason why not all could be read, or NULL. */
+static const char *tell_bad(struct migrate *m, const struct bad *bad)
+{
+	if (bad->lines == 0)
+		return NULL;
+	if (bad->lines == 1 && bad->open_end)
+		return "its last line is not complete: import again when it is";
+	return arena_printf(&m->arena,
+			    "%d lines could not be read; the first is line "
+			    "%d: %s",
+			    bad->lines, bad->first, bad->why.text);
+}
+
+static int give_lines(struct migrate *m, const struct session_piece *p,
+		      line_fn *fn, struct err *e)
+{
+	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct err why;
+	int rc;
+
+	if (foreign_read(m->file->path, &b, &why)) {
+		migrate_unknown(m, NULL, 0, why.text);
+		buf_fini(&b);
+		return 0;
+	}
+	/* what was read is what is noted, whatever was written meanwhile */
+	hash_of(b.p, b.n, m->file->mark.sha256);
+	m->file->mark.bytes = (int64_t)b.n;
+	rc = migrate_session(m, p, e);
+	if (rc > 0) {
+		struct bad bad = read_lines(m, &b, fn);
+
+		rc = migrate_session_end(m, tell_bad(m, &bad), e);
+	}
+	buf_fini(&b);
+	return rc < 0 ? -1 : 0;
 }
 
 int import_jsonl(struct migrate *m, struct err *e)
 {
-	const char *dir = above(&m->arena, m->file->path, 0);
+	const char *path = m->file->path;
+	const char *dir = path_above(&m->arena, path, 0);
 	bool claw = !strcmp(dir, "sessions");
 	bool hiro = !strcmp(dir, "conversations");
 	struct session_piece p = {.importer = claw   ? "openclaw"
 					      : hiro ? "hiro"
 						     : "jsonl",
-				  .key = stem(&m->arena, m->file->path)};
-	struct buf b = BUF_MAX(FILE_MAX);
+				  .key = path_stem(&m->arena, path)};
+	cJSON *about = NULL;
 	int rc;
 
-	if (claw) {
-		p.agent = above(&m->arena, m->file->path, 1);
-		read_index(m, &p);
-	}
+	if (claw)
+		about = import_openclaw_about(m, &p);
+	if (hiro)
+		about = import_hiro_about(m, &p);
+	p.row = about;
 	m->file->claimed = true;
-	rc = migrate_session(m, &p, e);
-	if (rc > 0) {
-		struct err why;
-		const char *broken = NULL;
-
-		if (file_read(m->file->path, &b, &why))
-			broken = arena_text(&m->arena, why.text);
-		else
-			broken = read_lines(m, &b,
-					    claw ? openclaw_line : plain_line);
-		rc = migrate_session_end(m, broken, e);
-	}
-	buf_fini(&b);
-	return rc < 0 ? -1 : 0;
-}
-
-/* runs/ID/branches/NAME.json of Lion: a branch with its messages. */
-int import_run(struct migrate *m, struct err *e)
-{
-	struct session_piece p = {.importer = "lion"};
-	struct buf b = BUF_MAX(FILE_MAX);
-	const cJSON *list, *v;
-	struct err why;
-	cJSON *root = NULL;
-	int rc;
-
-	if (strcmp(above(&m->arena, m->file->path, 0), "branches") != 0)
-		return 0;
-	if (file_read(m->file->path, &b, &why) == 0)
-		root = json_parse_object(m->file->path, b.p, b.n, &why);
-	buf_fini(&b);
-	list = foreign_pick(root, "messages");
-	if (cJSON_IsObject(list))
-		list = foreign_pick(list, "collections|pile|items");
-	if (!cJSON_IsArray(list)) {
-		cJSON_Delete(root);
-		return 0;
-	}
-	m->file->claimed = true;
-	p.key = arena_printf(&m->arena, "%s/%s",
-			     above(&m->arena, m->file->path, 1),
-			     stem(&m->arena, m->file->path));
-	p.title = arena_text(&m->arena, foreign_text(root, "name", NULL));
-	rc = migrate_session(m, &p, e);
-	if (rc > 0) {
-		cJSON_ArrayForEach(v, list) plain_line(m, v);
-		rc = migrate_session_end(m, NULL, e);
-	}
-	cJSON_Delete(root);
-	return rc < 0 ? -1 : 0;
+	rc = give_lines(m, &p, claw ? import_openclaw_line : plain_line, e);
+	cJSON_Delete(about);
+	return rc;
 }

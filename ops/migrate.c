@@ -6,10 +6,9 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "ops/migrate_take.h"
-#include "schema/control.h"
+#include "ops/stores.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -17,36 +16,36 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool ends(const char *path, const char *end)
-{
-	size_t n = strlen(path), k = strlen(end);
+/* What is read with another file, named by how the path of that ends. */
+static const struct {
+	const char *end, *of;
+} companions[] = {
+	{"/prompt.md", "/character.json"},
+	{"/backstory.md", "/character.json"},
+};
 
-	return n >= k && !strcmp(path + n - k, end);
-}
-
-static bool is_database(const char *path)
-{
-	char head[16] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
-
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)sizeof head &&
-	       !memcmp(head, "SQLite format 3", sizeof head);
-}
-
-/* A part of another file: its log, or the index that is read with it. */
+/* A part of another file, read with it. */
 static bool is_companion(const char *path)
 {
 	char base[PATH_MAX];
 
-	if (ends(path, "/sessions/sessions.json"))
-		return true;
-	if (!ends(path, "-wal") && !ends(path, "-shm"))
-		return false;
-	snprintf(base, sizeof base, "%.*s", (int)strlen(path) - 4, path);
-	return file_exists(base);
+	for (size_t i = 0; i < sizeof companions / sizeof companions[0]; i++) {
+		if (!path_ends(path, companions[i].end))
+			continue;
+		snprintf(base, sizeof base, "%.*s%s",
+			 (int)(strlen(path) - strlen(companions[i].end)), path,
+			 companions[i].of);
+		return file_exists(base);
+	}
+
+	for (const char *const *side = foreign_sides; *side; side++) {
+		if (!path_ends(path, *side))
+			continue;
+		snprintf(base, sizeof base, "%.*s",
+			 (int)(strlen(path) - strlen(*side)), path);
+		return foreign_is_database(base);
+	}
+	return false;
 }
 
 static int dispatch(struct migrate *m, struct err *e)
@@ -54,14 +53,14 @@ static int dispatch(struct migrate *m, struct err *e)
 	const char *path = m->file->path;
 	int rc = 0;
 
-	if (ends(path, ".jsonl"))
-		rc = import_jsonl(m, e);
-	else if (is_database(path))
+	if (foreign_is_database(path))
 		rc = import_database(m, e);
-	else if (ends(path, ".json"))
-		rc = import_run(m, e);
+	else if (path_ends(path, ".jsonl") && !store_file_reason(path_below(m)))
+		rc = import_jsonl(m, e);
+	else if (path_ends(path, ".json"))
+		rc = import_json(m, e);
 	if (!rc && !m->file->claimed)
-		migrate_unknown(m, NULL, 0, "no importer knows this file");
+		rc = import_other(m, e);
 	return rc;
 }
 
@@ -86,51 +85,107 @@ static int move_to(struct migrate *m, const char *path, const char **to,
 	return rename(path, *to) ? err_errno_set(e, "%s", *to) : 0;
 }
 
-static int remove_source(struct migrate *m, struct err *e)
+static int remove_one(struct migrate *m, const char *path, const char **where,
+		      struct err *e)
 {
-	static const char *const more[] = {"-wal", "-shm"};
-	const char *path = m->file->path, *where = "deleted";
+	if (strcmp(m->after, "delete") != 0)
+		return move_to(m, path, where, e);
+	*where = "deleted";
+	return unlink(path) ? err_errno_set(e, "%s", path) : 0;
+}
+
+static int remove_all(struct migrate *m, const char **where, struct err *e)
+{
+	struct foreign_mark now;
 
 	if (fault_point(FAULT_migration_remove, e))
 		return -1;
-	if (strcmp(m->after, "delete") != 0) {
-		if (move_to(m, path, &where, e))
-			return -1;
-	} else if (unlink(path)) {
-		return err_errno_set(e, "%s", path);
-	}
-	for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
-		const char *side = arena_printf(&m->arena, "%s%s", path,
-						more[i]);
-		const char *to;
+	if (foreign_mark(m->file->path, &now, e))
+		return -1;
+	if (m->file->nwith == 0 &&
+	    strcmp(now.sha256, m->file->mark.sha256) != 0)
+		return err_set(e, ERR_BUSY,
+			       "it was written since it was imported");
+	if (remove_one(m, m->file->path, where, e))
+		return -1;
+	for (const char *const *s = foreign_sides; *s; s++) {
+		const char *side = arena_printf(&m->arena, "%s%s",
+						m->file->path, *s);
+		const char *ignored;
 
-		if (!file_exists(side))
-			continue;
-		if (!strcmp(m->after, "delete"))
-			unlink(side);
-		else if (move_to(m, side, &to, e))
+		if (file_exists(side) && remove_one(m, side, &ignored, e))
 			return -1;
 	}
-	return migrate_note_removed(m, where, e);
+	for (int i = 0; i < m->file->nwith; i++) {
+		const char *ignored;
+
+		if (remove_one(m, m->file->with[i], &ignored, e))
+			return -1;
+	}
+	return 0;
 }
 
-static int one_file(struct migrate *m, const char *path, struct err *e)
+/* What goes wrong here keeps the source, and is told; it is imported anyway. */
+static int remove_source(struct migrate *m, struct err *e)
 {
-	struct migrate_file f = {.path = arena_text(&m->arena, path)};
+	const char *where = NULL;
+	struct err why;
+
+	if (remove_all(m, &where, &why)) {
+		struct migrate_piece p = migrate_piece_of(m, "removal",
+							  "removal", "-");
+
+		err_wrap(&why, "the source stays");
+		return migrate_settle(m, &p, why.text, e);
+	}
+	return m->host->removed(m->host->arg, m->file->path, where, e);
+}
+
+/* --- the walk ------------------------------------------------------------------ */
+
+static int one_file(struct migrate *m, struct err *e)
+{
+	int64_t before = m->sum.pieces;
 	struct err why;
 	int rc;
 
-	if (is_companion(path))
-		return 0;
-	m->file = &f;
-	if (foreign_mark(path, &f.mark, &why)) {
+	if (foreign_mark(m->file->path, &m->file->mark, &why)) {
 		migrate_unknown(m, NULL, 0, why.text);
 		return 0;
 	}
 	rc = dispatch(m, e);
-	if (!rc && m->run && m->after && strcmp(m->after, "keep") != 0 &&
-	    f.claimed && !f.failed)
+	if (!rc && m->sum.pieces == before)
+		migrate_unknown(m, NULL, 0, "nothing in it stands by itself");
+	if (!rc && m->run && m->after && m->file->claimed && !m->file->failed)
 		rc = remove_source(m, e);
+	return rc;
+}
+
+static int entry(struct migrate *m, const FTSENT *en, struct err *e)
+{
+	struct migrate_file f = {.path = arena_text(&m->arena, en->fts_path)};
+	int rc = 0;
+
+	m->file = &f;
+	switch (en->fts_info) {
+	case FTS_D:
+	case FTS_DP:
+		break;
+	case FTS_F:
+		rc = is_companion(f.path) ? 0 : one_file(m, e);
+		break;
+	case FTS_SL:
+	case FTS_SLNONE:
+		migrate_unknown(m, NULL, 0, "links are not followed");
+		break;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		migrate_unknown(m, NULL, 0, strerror(en->fts_errno));
+		break;
+	default:
+		migrate_unknown(m, NULL, 0, "it is no file");
+	}
 	m->file = NULL;
 	return rc;
 }
@@ -150,13 +205,12 @@ static int walk(struct migrate *m, struct err *e)
 	if (!all)
 		return err_errno_set(e, "%s", m->root);
 	while (!rc && (en = fts_read(all)))
-		if (en->fts_info == FTS_F)
-			rc = one_file(m, en->fts_path, e);
+		rc = entry(m, en, e);
 	fts_close(all);
 	return rc;
 }
 
-int migrate_walk(struct migrate *m, struct err *e)
+int migrate_plan(struct migrate *m, struct err *e)
 {
 	const char *tmp = home_env("TMPDIR");
 	char full[PATH_MAX];
@@ -171,6 +225,8 @@ int migrate_walk(struct migrate *m, struct err *e)
 		return -1;
 	rc = walk(m, e);
 	workdir_close(&m->work);
+	cJSON_Delete(m->aside);
+	m->aside = NULL;
 	if (!rc && m->sum.pieces == m->sum.unknown)
 		rc = err_set(e, ERR_INVALID,
 			     "nothing in %s is known to any importer", m->root);

@@ -27,7 +27,8 @@ typedef int exchange_source(const char **text, size_t *n, void *ctx,
 struct import_result {
 	char key[513];
 	char sid[ID_SIZE];
-	int64_t events;
+	int64_t events; /* in the lines */
+	int64_t added;  /* of them, now */
 };
 
 /*
@@ -38,5 +39,16 @@ struct import_result {
 int exchange_import(struct agent_file *f, const char *key,
 		    exchange_source *next, void *ctx, struct import_result *out,
 		    struct err *e);
+
+/*
+ * The same, and a session that is there already goes on, if the lines begin with
+ * what it holds: id and body of each event are compared, and those after its
+ * last are added. A session that holds more than the lines stays as it is.
+ * ERR_CONFLICT: an event is another one, or the session is no import of this
+ * source (the line's "source").
+ */
+int exchange_continue(struct agent_file *f, const char *key,
+		      exchange_source *next, void *ctx,
+		      struct import_result *out, struct err *e);
 
 #endif

@@ -32,6 +32,57 @@ int sup_backup_note(struct sup *s, const struct backup_run_row *row,
 	return 0;
 }
 
+int sup_migration_run(struct sup *s, const struct migration_run_row *row,
+		      const char *by, struct sup_done done, struct err *e)
+{
+	bool over = row->ended_at != OPT_NONE;
+
+	control_set_actor(by);
+	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
+	    !row->importer || !row->state)
+		return err_set(e, ERR_INVALID,
+			       "\"id\" is no id of a migration, or \"source\", "
+			       "\"importer\" or \"state\" is missing");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_MIGRATION_RUN_PUT, row, e) < 0 ||
+	    (over &&
+	     control_audit(s->db, NULL, "migrate.apply", row->id, NULL, e)))
+		return -1;
+	sup_done_later(s, done, row->id, true, NULL);
+	return 0;
+}
+
+int sup_migration_source(struct sup *s, const struct migration_source_row *row,
+			 const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!row->path || !row->target || !row->sha256 || !row->run ||
+	    !row->importer || !row->state)
+		return err_set(e, ERR_INVALID,
+			       "\"path\", \"target\", \"sha256\", \"run\", "
+			       "\"importer\" and \"state\" are needed");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
+		return -1;
+	sup_done_later(s, done, row->run, true, NULL);
+	return 0;
+}
+
+int sup_migration_removed(struct sup *s,
+			  const struct migration_source_removed_in *in,
+			  const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!in->file || !in->removed)
+		return err_set(e, ERR_INVALID,
+			       "\"file\" and \"removed\" are needed");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
+		return -1;
+	sup_done_later(s, done, "sources", true, NULL);
+	return 0;
+}
+
 int sup_audit(struct sup *s, const char *act, const char *subject,
 	      const char *detail, const char *by, struct sup_done done,
 	      struct err *e)

@@ -1,6 +1,7 @@
 #include "supervisor/web_body.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -27,9 +28,16 @@ static int take_number(const cJSON *v, const char *name, int64_t *out,
 		return 0;
 	}
 	if (!cJSON_IsNumber(v) || v->valuedouble != floor(v->valuedouble) ||
-	    fabs(v->valuedouble) > 9007199254740991.0)
+	    !(fabs(v->valuedouble) < 9.2e18))
 		return wrong(name, "a whole number", e);
-	*out = (int64_t)v->valuedouble;
+	if (fabs(v->valuedouble) <= 9007199254740991.0) {
+		*out = (int64_t)v->valuedouble;
+		return 0;
+	}
+	/* beyond what a double counts, the digits themselves (base/json.h) */
+	if (!v->valuestring || strpbrk(v->valuestring, ".eE"))
+		return wrong(name, "a whole number", e);
+	*out = strtoll(v->valuestring, NULL, 10);
 	return 0;
 }
 

@@ -16,6 +16,49 @@ void route_backup_note(void *app, const struct http_request *r,
 	ask_verb(q, rc, &e);
 }
 
+void route_migration_run(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct migration_run_row row = {.ended_at = OPT_NONE};
+	struct err e = {0};
+	int rc = web_body(r, &migration_run_row_shape, &row, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_migration_run(q->web->sup, &row, q->by, ask_done(q),
+				       &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_migration_source(void *app, const struct http_request *r,
+			    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct migration_source_row row = {0};
+	struct err e = {0};
+	int rc = web_body(r, &migration_source_row_shape, &row, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_migration_source(q->web->sup, &row, q->by, ask_done(q),
+					  &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_migration_removed(void *app, const struct http_request *r,
+			     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct migration_source_removed_in body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &migration_source_removed_in_shape, &body,
+			  &q->arena, &e);
+
+	if (!rc)
+		rc = sup_migration_removed(q->web->sup, &body, q->by,
+					   ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
 void route_audit_add(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {

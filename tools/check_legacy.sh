@@ -13,7 +13,7 @@ awk -F: '
 			if (w[1] == "name") name[w[2]] = 1
 			if (w[1] == "file") file[w[2]] = 1
 		}
-		looks = "[A-Za-z0-9_%-]*\\.(jsonl|json|pid|lock|db)" \
+		looks = "[A-Za-z0-9_%-]*\\.(jsonl|json|pid|lock|db|sqlite)" \
 			"(\\.[0-9])?([^A-Za-z0-9_]|$)"
 	}
 	$1 in file || $3 ~ /^[ \t]*(\*|\/\*|\/\/)/ { next }

@@ -25,11 +25,13 @@ def test_a_planted_state_file_fails_the_check(home):
                  'snprintf(path, n, "%s/%s.jsonl", dir, id);',
                  'home_join(h, "state/registry.json");',
                  'open("queue.lock", O_CREAT);',
+                 'sql_open(&db, "tasks/runs.sqlite", set, SQL_CREATE, e);',
                  'put("ok"); save("skep.json", "state.json");'):
-        r = plant(home, {"worker/good.c": "int x;\n",
-                         "worker/bad.c": "int y;\n" + text + "\n"})
-        assert r.code == 1, text
-        assert r.out.startswith("worker/bad.c:2: "), r.out
+        for folder in ("worker", "supervisor", "ops", "sandbox"):
+            r = plant(home, {folder + "/good.c": "int x;\n",
+                             folder + "/bad.c": "int y;\n" + text + "\n"})
+            assert r.code == 1, text
+            assert r.out.startswith(folder + "/bad.c:2: "), r.out
         assert r.out.count("\n") == 1, r.out
 
 

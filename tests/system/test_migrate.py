@@ -8,7 +8,7 @@ import sys
 import lib
 from skepd_lib import host
 from test_backup import fill
-from test_ops_crash import armed, try_points, with_fault
+from test_ops_crash import TRIED, armed, try_points, with_fault
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fixtures"))
 import foreign  # noqa: E402
@@ -43,12 +43,17 @@ def events(home, target):
                       " WHERE s.key = ? ORDER BY e.pos", key)
 
 
+def sessions(want):
+    """Those of the targets that are sessions."""
+    return {t: n for t, n in want.items()
+            if "/" in t and " " not in t and not t.startswith("credentials/")}
+
+
 def make_test(kind):
     def test(home):
         source = home.dir / "source"
         source.mkdir()
         want = kind(source)
-        want.pop("imported/main/main", None)
         fill(home, "ann")
         before, there = home.picture(), digest(source)
         plan = pieces(home, "plan", source)
@@ -58,18 +63,19 @@ def make_test(kind):
             assert p["sha256"] and p["bytes"] >= 0 and p["path"], p
         named = {p["path"].split("#")[0] for p in plan}
         for p in source.rglob("*"):
-            if p.is_file() and not p.name.endswith(("-wal", "-shm", "sessions.json")):
+            if p.is_file() and not p.name.endswith(("-wal", "-shm", "prompt.md",
+                                                    "backstory.md")):
                 assert str(p) in named, "%s is not mentioned" % p
         home.refused(64, "migrate", "apply", source)
         assert home.picture() == before
         got = pieces(home, "apply", source, "--yes")
         assert taken(got, "imported") == want, got
         assert digest(source) == there, "the source is kept"
-        for target, count in want.items():
+        for target, count in sessions(want).items():
             assert len(events(home, target)) == count
         again = pieces(home, "apply", source, "--yes")
         assert set(taken(again, "done")) == set(want) and not taken(again, "imported")
-        for target, count in want.items():
+        for target, count in sessions(want).items():
             assert len(events(home, target)) == count, "once"
         runs = home.query(home.control, "SELECT state, imported, skipped, backup_path"
                           " FROM migration_run ORDER BY id")
@@ -89,11 +95,59 @@ def test_trees_of_messages_keep_their_shape(home):
     pieces(home, "apply", source, "--yes")
     got = events(home, "main/agent:main:main")
     assert [(g[0], g[2], g[3]) for g in got] == [
-        ("message", 0, "m1"), ("message", 1, "m2"), ("message", 1, "m3"), ("raw", 3, "m4")]
-    assert json.loads(got[1][1])["content"][0]["text"] == "first answer"
-    title = home.query(home.agent_db("main"), "SELECT title, kind, source FROM session"
-                       " WHERE key = 'agent:main:main'")
-    assert title == [("Main talk", "import", "openclaw")]
+        ("raw", 0, "s-1"), ("message", 1, "m1"), ("message", 2, "m2"), ("message", 2, "m3"),
+        ("raw", 4, "m4")]
+    assert json.loads(got[2][1])["content"][0]["text"] == "first answer"
+    row = home.query(home.agent_db("main"), "SELECT title, kind, source, meta FROM session"
+                     " WHERE key = 'agent:main:main'")[0]
+    assert row[:3] == ("Main talk", "import", "openclaw")
+    assert json.loads(row[3])["import"]["row"]["lastChannel"] == "telegram", "nothing is lost"
+
+
+def test_what_belongs_together_comes_out_in_its_order(home):
+    source = home.dir / "source"
+    run = sorted(t for t in foreign.lion(source / "lion") if t.endswith("br-1"))[0]
+    foreign.grida(source / "grida")
+    foreign.hiro(source / "hiro")
+    foreign.hiro_characters(source / "people")
+    pieces(home, "apply", source, "--yes", "--dangerously-skip-backup")
+
+    def text(target):
+        return [json.loads(b)["content"] for _, b, _, _ in events(home, target)]
+    assert text("imported/b1") == [{"text": "message %d" % i} for i in (2, 0, 1)]
+    assert text(run) == [{"text": "go"}, {"text": "gone"}]
+    assert text("copilot/ses_a") == [[{"type": "text", "text": "draw a cat"}], [
+        {"type": "text", "text": "a cat"}, {"type": "tool-draw", "state": "output-available"}]]
+    about = home.query(home.agent_db("copilot"), "SELECT model, meta FROM session")[0]
+    assert about[0] == "large" and json.loads(about[1])["import"]["row"]["cost_usd"] == 0.25
+    assert home.query(home.agent_db("kind"), "SELECT title FROM session") == [("Home",)]
+    assert [json.loads(b)["role"] for _, b, _, _ in events(home, "hiro/7")] == [
+        "user", "assistant"]
+    agents = {a["name"]: a for a in home.skep("agent", "ls", "--json").lines}
+    assert agents["kind"]["prompt"] == "Be kind" and agents["kind"]["model"] == "gpt"
+    assert agents["hiro"]["prompt"] == "You are Hiro.\n\nBorn in a box."
+    got = home.query(home.agent_db("kind"), "SELECT checkpoint_id, hex(checkpoint)"
+                     " FROM checkpoints ORDER BY 1")
+    assert got == [("k-1", "81"), ("k-2", "82")]
+    keys = sorted(p.name for p in (home.path / "credentials").iterdir())
+    assert keys == ["grida-auth.json", "hiro-master-key.pem"]
+    for p in (home.path / "credentials").iterdir():
+        assert p.stat().st_mode & 0o777 == 0o600
+    for db in home.path.rglob("*.sqlite"):
+        assert b"BEGIN PRIVATE KEY" not in db.read_bytes(), "secrets stay files"
+
+
+def test_files_and_artifacts_of_an_openclaw_agent_are_there(home):
+    source = home.dir / "source"
+    foreign.openclaw_databases(source)
+    got = pieces(home, "apply", source, "--yes", "--dangerously-skip-backup")
+    assert home.skep("vfs", "cat", "work:scratch", "/docs/a.txt").out == "hello"
+    rows = home.query(home.agent_db("work"), "SELECT owner, kind, name FROM artifact")
+    assert rows == [("openclaw", "tool", "r1/a1")]
+    why = {p["path"].split("#")[-1]: p["warning"] for p in got if p["state"] == "unknown"}
+    assert "schedules" in why["cron_jobs"] and "runs" in why["task_runs"], why
+    assert set(why) == {"cron_jobs", "task_runs", "kv", "plugin_state_entries",
+                        "cache_entries"}, why
 
 
 def test_an_agentfs_file_becomes_a_workspace(home):
@@ -123,6 +177,8 @@ def test_what_is_broken_is_kept_and_told(home):
     got = pieces(home, "apply", source, "--yes", "--delete-source", code=1)
     bad = [p for p in got if p["warning"]]
     assert len(bad) == 1 and "line 4" in bad[0]["warning"], got
+    again = pieces(home, "apply", source, "--yes", "--delete-source", code=1)
+    assert [p["state"] for p in again] == ["done"] and again[0]["warning"], again
     assert (source / "notes.jsonl").exists(), "not taken whole: kept"
     assert not (source / "good.jsonl").exists(), "taken, and asked to be removed"
     gone = home.query(home.control, "SELECT path, removed FROM migration_source"
@@ -139,13 +195,28 @@ def test_sources_can_be_moved_away(home):
     assert (source / "workspaces.json").exists(), "nobody took it"
 
 
-def test_a_supervisor_must_not_run(home):
+def test_a_supervisor_may_run(home):
+    """skepd writes the control plane, the agents' files take the rest."""
     source = home.dir / "source"
-    foreign.jsonl(source)
+    want = foreign.hiro(source)
     h = host(home)
-    assert "skep down" in home.refused(75, "migrate", "apply", source, "--yes",
-                                       "--dangerously-skip-backup")
+    got = pieces(home, "apply", source, "--yes", "--archive", home.dir / "old")
+    assert taken(got, "imported") == want, got
+    for target, count in sessions(want).items():
+        assert len(events(home, target)) == count
+    assert home.query(home.control, "SELECT state, imported FROM migration_run") == [
+        ("done", len(want))]
+    gone = home.query(home.control, "SELECT count(*) FROM migration_source"
+                      " WHERE removed IS NOT NULL")[0][0]
+    assert gone == 2, "the conversation and the key"
+    mtime = home.query(home.control, "SELECT mtime_ns FROM migration_source WHERE path = ?",
+                       str(source / "conversations" / "c-1.jsonl"))[0][0]
+    assert mtime == (home.dir / "old" / "conversations" / "c-1.jsonl").stat().st_mtime_ns
+    again = pieces(home, "apply", source, "--yes")
+    assert not taken(again, "imported"), again
+    assert home.skep("agent", "show", "kind", "--json").json["prompt"] == "Be kind"
     h.down()
+    home.integrity()
 
 
 def test_nothing_known_is_said_so(home):
@@ -161,20 +232,42 @@ def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home)
     def check(point, how):
         source = home.dir / (point + how)
         want = foreign.lion(source)
-        want.pop("imported/main/main", None)
         more = ("--delete-source",) if point == "migration_remove" else ()
         agent = "a-%s-%s" % (point, how)
         args = ("migrate", "apply", source, "--yes", "--agent", agent,
                 "--dangerously-skip-backup") + more
-        if how == "error" and point == "migration_piece":
-            home.skep(*args, code=1, env={"SKEP_FAULT": "%s:error" % point})
+        if how == "error" and point in ("migration_piece", "migration_remove"):
+            TRIED.add(point)
+            r = home.skep(*args, code=1, env={"SKEP_FAULT": "%s:error" % point})
+            assert "fault injected" in r.out, r.out
         else:
             with_fault(home, point, how, *args)
         home.skep(*args, code=None)
-        for target, count in want.items():
-            target = target.replace("imported/", agent + "/")
-            assert len(events(home, target)) == count, (point, how, target)
-        assert home.query(home.agent_db(agent), "SELECT count(*) FROM session") == \
-            [(len(want),)]
-        home.integrity()
+        check_home(home, agent, want, point)
     try_points(home, "migration_", check)
+
+
+def check_home(home, agent, want, what):
+    """Everything is there, once."""
+    want = {t.replace("imported/", agent + "/"): n for t, n in sessions(want).items()}
+    for target, count in want.items():
+        assert len(events(home, target)) == count, (what, target)
+    assert home.query(home.agent_db(agent), "SELECT count(*) FROM session") == [(len(want),)]
+    home.integrity()
+
+
+def test_a_migration_that_dies_at_any_piece_is_finished_by_the_next(home):
+    """The n-th time that a point is passed, until it is passed no more."""
+    fill(armed(home), "ann")
+    for n in range(1, 40):
+        source = home.dir / ("s%d" % n)
+        want = foreign.lion(source)
+        args = ("migrate", "apply", source, "--yes", "--agent", "a%d" % n,
+                "--dangerously-skip-backup")
+        r = home.skep(*args, env={"SKEP_FAULT": "migration_piece:kill:%d" % n}, code=None)
+        if r.code == 0:
+            break
+        assert r.code == -9, (n, r.code, r.err)
+        home.skep(*args)
+        check_home(home, "a%d" % n, want, n)
+    assert n > 5, "every piece was one"
