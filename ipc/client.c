@@ -43,7 +43,7 @@ static int start_thread(struct ipc_client *c, struct err *e)
 	return err_errno_set(e, "thread of the link to the supervisor");
 }
 
-static void destroy(struct ipc_client *c)
+static void drop_reports(struct ipc_client *c)
 {
 	while (c->queue) {
 		struct report *next = c->queue->next;
@@ -51,6 +51,12 @@ static void destroy(struct ipc_client *c)
 		free(c->queue);
 		c->queue = next;
 	}
+	c->queued = 0;
+}
+
+static void destroy(struct ipc_client *c)
+{
+	drop_reports(c);
 	if (c->wake >= 0)
 		close(c->wake);
 	pthread_mutex_destroy(&c->lock);
@@ -62,15 +68,22 @@ static void destroy(struct ipc_client *c)
 	free(c);
 }
 
+static void set_hello(struct ipc_client *c, const struct msg_hello *hello)
+{
+	arena_reset(&c->texts);
+	c->config.hello = *hello;
+	c->config.hello.run = arena_text(&c->texts, hello->run);
+	c->config.hello.token = arena_text(&c->texts, hello->token);
+	c->config.hello.build = arena_text(&c->texts, hello->build);
+}
+
 static void set_up(struct ipc_client *c, const struct ipc_client_config *config)
 {
 	pthread_condattr_t mono;
 
 	c->config = *config;
 	c->config.path = NULL; /* c->address has it */
-	c->config.hello.run = arena_text(&c->texts, config->hello.run);
-	c->config.hello.token = arena_text(&c->texts, config->hello.token);
-	c->config.hello.build = arena_text(&c->texts, config->hello.build);
+	set_hello(c, &config->hello);
 	c->address.sun_family = AF_UNIX;
 	memcpy(c->address.sun_path, config->path, strlen(config->path) + 1);
 	c->fd = -1;
@@ -104,6 +117,20 @@ int ipc_client_open(struct ipc_client **out,
 	}
 	*out = c;
 	return 0;
+}
+
+/* The thread rests, so nothing of what it uses is in use. */
+void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello)
+{
+	pthread_mutex_lock(&c->lock);
+	while (!c->resting)
+		pthread_cond_wait(&c->moved, &c->lock);
+	drop_reports(c);
+	set_hello(c, hello);
+	c->last_command = 0;
+	c->resting = false;
+	pthread_mutex_unlock(&c->lock);
+	wake_up(c);
 }
 
 void ipc_client_close(struct ipc_client *c)

@@ -19,7 +19,8 @@ struct ipc_client;
 /* Called from the link's thread: be quick, and lock what you share. */
 struct ipc_calls {
 	void *arg;
-	/* A command; each id comes once, in order. m dies after the call. */
+	/* A command; each id comes once, in order. m dies after the call. After
+	 * `next` the link rests until ipc_client_again. */
 	void (*command)(void *arg, const struct msg *m);
 	/* The supervisor does not want this attempt; the link is over. */
 	void (*refused)(void *arg, const char *why);
@@ -40,6 +41,10 @@ struct ipc_client_config {
 /* Copies what it is given and starts the thread; does not wait for anybody. */
 int ipc_client_open(struct ipc_client **out,
 		    const struct ipc_client_config *config, struct err *e);
+
+/* After the command `next`: goes on as somebody else, whose hello this is. What
+ * was not acknowledged is dropped. */
+void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello);
 
 /* Ends the thread; what was not acknowledged is dropped. NULL is fine. */
 void ipc_client_close(struct ipc_client *c);

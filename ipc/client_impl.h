@@ -35,17 +35,19 @@ struct ipc_client {
 	int wake; /* eventfd: look at what the others have changed */
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* of the four below */
+	pthread_mutex_t lock; /* of the five below */
 	pthread_cond_t moved; /* one of them has changed */
 	struct report *queue; /* one of them, marked sent, is under way */
 	unsigned queued;
 	bool closing;
+	bool resting; /* between two identities: dials nobody */
 	bool greeted; /* hello accepted on this connection */
 
 	/* Only the thread's. */
 	int fd;
-	bool over; /* refused */
-	bool lost; /* and said so */
+	bool over;    /* refused */
+	bool parting; /* hangs up, then rests */
+	bool lost;    /* and said so */
 	struct buf in, out;
 	struct arena turn;
 	struct requests asked;

@@ -130,14 +130,21 @@ static void set_greeted(struct ipc_client *c, bool greeted)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void take_command(struct ipc_client *c, const struct msg *m)
+/* With another identity to come there is nothing to say under this one. */
+static int take_command(struct ipc_client *c, const struct msg *m,
+			struct err *e)
 {
 	c->asked.ready = 0;
 	if (m->u.id > c->last_command) {
 		c->last_command = m->u.id;
 		c->config.calls.command(c->config.calls.arg, m);
 	}
+	if (m->type == MSG_TYPE_NEXT) {
+		c->parting = true;
+		return err_set(e, ERR_STALE, "somebody else from now on");
+	}
 	ask_ready(c);
+	return 0;
 }
 
 /* An answer must be to a request of ours, and of a kind that answers it. */
@@ -160,9 +167,9 @@ static int take(struct ipc_client *c, const struct sp_frame *f, struct err *e)
 	if (msg_kind(m.type) != (command ? MSG_IS_COMMAND : MSG_IS_REPLY))
 		return err_set(e, ERR_PROTOCOL, "%s is no answer to that",
 			       msg_name(m.type));
-	if (command) {
-		take_command(c, &m);
-	} else if (report) {
+	if (command)
+		return take_command(c, &m, e);
+	if (report) {
 		settle_report(c);
 	} else {
 		c->asked.hello = 0;
@@ -350,6 +357,21 @@ static void rest(struct ipc_client *c)
 	wait_for(c, 1 + (int64_t)(dice % (uint32_t)c->delay_ms));
 }
 
+static bool is_resting(struct ipc_client *c)
+{
+	bool resting;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->parting) {
+		c->resting = true;
+		c->parting = false;
+		pthread_cond_broadcast(&c->moved);
+	}
+	resting = c->resting;
+	pthread_mutex_unlock(&c->lock);
+	return resting;
+}
+
 void *ipc_link_run(void *arg)
 {
 	struct ipc_client *c = arg;
@@ -357,6 +379,10 @@ void *ipc_link_run(void *arg)
 	c->lost_since = c->said = clock_mono_ns();
 	c->hint_in_ms = POLL_MAX_MS;
 	while (!c->over && !is_closing(c)) {
+		if (is_resting(c)) {
+			wait_for(c, POLL_MAX_MS);
+			continue;
+		}
 		if (dial(c)) {
 			rest(c);
 			continue;

@@ -8,7 +8,7 @@
 
 /*
  * The client's side of the Agent Client Protocol, version 1: one agent process,
- * one session of its own, one or more prompts of a run. acp_begin says
+ * one session of its own, one or more prompts of a run, or of several runs. acp_begin says
  * initialize, and each reply leads to the next call (acp_client.c); what the
  * agent tells goes to the transcript (acp_update.c). Nothing here waits: the
  * driver feeds and writes, until `over`.
@@ -43,8 +43,10 @@ struct acp {
 	bool can_resume;     /* session/resume; both as initialize said */
 	bool replaying;      /* updates repeat what we have */
 	bool prompted;       /* a turn is under way */
-	int64_t keep_until;  /* clock_mono_ns; *end is filled, but for a message
-			      * that comes before this; 0: not so far */
+	int64_t done_at;     /* clock_mono_ns; *end is filled, and the agent has
+			      * a moment for its last words; 0: not so far */
+	int64_t heard_at;    /* clock_mono_ns of its last words */
+	bool stays;          /* for the session's next run */
 	bool cancelling;     /* session/cancel was sent */
 	int next_option;     /* of config.options */
 	const char *session; /* the agent's, or NULL */
@@ -66,12 +68,19 @@ struct acp {
 void acp_init(struct acp *x, struct run *r, struct run_end *end);
 void acp_fini(struct acp *x);
 
+/* acp_keep.c: the agent stays where it is when its run is over, if it may, and
+ * takes up the prompt of the session's next one. */
+bool acp_may_stay(const struct acp *x);
+int acp_stay(struct acp *x, struct err *e);
+int acp_take_up(struct acp *x, struct run_end *end, struct err *e);
+
 /* acp_client.c */
 int acp_begin(struct acp *x, struct err *e);
+int acp_again(struct acp *x, struct err *e); /* of one that has stayed */
 void acp_add_prompt(struct acp *x, const char *text);
 
-/* Between turns: begins the next one, or ends the run when its time is up;
- * *ms is lowered to the time that is left. */
+/* After the last turn: begins another one for a message that came, or ends the
+ * run when the agent is silent; *ms is lowered to the time until that. */
 int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
 

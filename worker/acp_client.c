@@ -12,6 +12,8 @@
 #define PROTOCOL   1
 #define NS_PER_MS  1000000
 #define PARAMS_MAX (4u << 20)
+#define QUIET_MS   50   /* of silence: it has said what it had to say */
+#define LINGER_MS  1000 /* and it has no longer than this for it */
 
 static int open_session(struct acp *x, struct err *e);
 static int set_up(struct acp *x, struct err *e);
@@ -90,15 +92,6 @@ static enum reason reason_of_stop(const char *word)
 
 static int prompt(struct acp *x, struct err *e);
 
-/* The agent has cost a lot to start: it waits for what else may be said. */
-static void keep(struct acp *x)
-{
-	x->over = false;
-	x->keep_until = clock_mono_ns() + x->config.keep_ms * NS_PER_MS;
-	if (!x->run->paused)
-		atomic_store(&x->run->phase, RUN_WAITING);
-}
-
 static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 		       struct err *e)
 {
@@ -118,8 +111,10 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 		return finish(x, reason, "the agent says: %s",
 			      quoted(stop).text);
 	finish(x, reason, "%s", "");
-	if (x->config.keep_ms > 0)
-		keep(x);
+	if (x->config.keep_ms > 0) { /* it will not be drained by its end */
+		x->over = false;
+		x->done_at = x->heard_at = clock_mono_ns();
+	}
 	return 0;
 }
 
@@ -214,7 +209,7 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	if (!id || !id[0])
 		return finish(x, REASON_agent_protocol,
 			      "session/new: the answer has no sessionId");
-	x->session = arena_text(&x->run->arena, id);
+	x->session = arena_text(&x->run->lasting, id);
 	x->cost = 0;
 	return begun(x, reply->result, e);
 }
@@ -284,7 +279,7 @@ static int open_session(struct acp *x, struct err *e)
 		return -1;
 	if (!id || (!x->can_load && !x->can_resume))
 		return new_session(x, e);
-	x->session = id;
+	x->session = arena_text(&x->run->lasting, id);
 	x->replaying = true;
 	add_member(&b, "sessionId", id);
 	add_place(x, &b);
@@ -357,19 +352,33 @@ int acp_begin(struct acp *x, struct err *e)
 	return call(x, "initialize", &b, on_initialized, e);
 }
 
+/* Its session may be another one by now: ours was rewound, or ran elsewhere. */
+int acp_again(struct acp *x, struct err *e)
+{
+	const char *id;
+
+	if (acp_session_find(x, &id, e))
+		return -1;
+	if (!id || !x->session || strcmp(id, x->session) != 0)
+		return open_session(x, e);
+	x->config.mode = NULL; /* it has all that was wanted */
+	x->next_option = x->config.noptions;
+	return prompt(x, e);
+}
+
 int acp_go_on(struct acp *x, int64_t *ms, struct err *e)
 {
-	int64_t left = (x->keep_until - clock_mono_ns()) / NS_PER_MS + 1;
+	int64_t now = clock_mono_ns(), left;
 
-	if (x->keep_until == 0)
+	if (x->done_at == 0)
 		return 0;
 	if (x->prompts && !run_ending(x->run)) {
-		x->keep_until = 0;
-		if (!x->run->paused)
-			atomic_store(&x->run->phase, RUN_RUNNING);
+		x->done_at = 0;
 		return prompt(x, e);
 	}
-	x->over = left <= 0 || run_ending(x->run);
+	left = QUIET_MS - (now - x->heard_at) / NS_PER_MS;
+	x->over = left <= 0 || run_ending(x->run) ||
+		  now - x->done_at > (int64_t)LINGER_MS * NS_PER_MS;
 	*ms = left < *ms ? left : *ms;
 	return 0;
 }

@@ -14,8 +14,8 @@
  *   "permissions": {…}                  rules: worker/permission.h
  *   "ask_timeout_ms": 60000             a question that nobody answers for so
  *                                       long is denied (it waits for ever)
- *   "keep_ms": 60000                    after the last turn the agent is kept
- *                                       for so long: a message is another turn
+ *   "keep_ms": 60000                    after its run the agent is kept for so
+ *                                       long, for the session's next one
  *   "mcp": false                        the workspace's MCP server is not
  *                                       offered
  */
@@ -31,7 +31,7 @@ struct acp_config {
 	struct acp_option *options;
 	int noptions;
 	struct permissions permissions;
-	int64_t keep_ms;        /* 0: the run ends with its last turn */
+	int64_t keep_ms;        /* 0: the agent ends with its run */
 	bool mcp;               /* offer the workspace as an MCP server */
 	int64_t ask_timeout_ms; /* OPT_NONE: none */
 };

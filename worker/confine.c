@@ -164,7 +164,7 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
 	show_media(r, &p.shown);
-	r->box = arena_alloc(&r->arena, sizeof *r->box);
+	r->box = arena_alloc(&r->lasting, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {
 		r->box = NULL;
 		return -1;

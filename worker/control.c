@@ -23,7 +23,7 @@ int control_init(struct control *c, struct err *e)
 	return c->fd < 0 ? err_errno_set(e, "eventfd") : 0;
 }
 
-void control_fini(struct control *c)
+static void drop_notes(struct control *c)
 {
 	while (c->notes) {
 		struct control_note *next = c->notes->next;
@@ -31,6 +31,20 @@ void control_fini(struct control *c)
 		free(c->notes);
 		c->notes = next;
 	}
+}
+
+void control_reset(struct control *c)
+{
+	pthread_mutex_lock(&c->lock);
+	drop_notes(c);
+	c->ending = false;
+	c->grace_ms = -1;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void control_fini(struct control *c)
+{
+	drop_notes(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	pthread_mutex_destroy(&c->lock);

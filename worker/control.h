@@ -30,6 +30,7 @@ struct control {
 
 int control_init(struct control *c, struct err *e);
 void control_fini(struct control *c);
+void control_reset(struct control *c); /* nothing is wanted any more */
 
 /* From any thread. A cancel or stop makes the run end; anything else waits for
  * control_next. */

@@ -10,7 +10,8 @@
  * What a worker executes. A driver is straight-line code: its run() works until
  * the end, waits only in run_poll, run_wait and run_ask, and looks there
  * whether it shall end. It need not tidy up processes: after run() the whole
- * tree below the worker is ended.
+ * tree below the worker is ended, unless it succeeded and wants to keep what
+ * the session's next run can use (r->keep_ms, r->held; worker/park.h).
  */
 struct run_end {
 	enum reason reason;
@@ -26,6 +27,10 @@ struct driver {
 
 	/* 0 with *end filled; or -1, and ERR_CANCELED is for "I was asked to". */
 	int (*run)(struct run *r, struct run_end *end, struct err *e);
+
+	/* What run() left in r->held will not be used: lets go of it. The
+	 * processes are ended by others. */
+	void (*release)(struct run *r);
 
 	/* May a message be given to it now? If not, *e says why. */
 	int (*takes)(struct run *r, struct err *e);

@@ -1,7 +1,7 @@
 /*
  * acp: an agent that speaks the Agent Client Protocol on its stdio. The run's
  * prompt is one turn of it, each later message another one; the run ends with
- * the last turn. When the run shall end, the agent is asked to cancel its turn
+ * the last turn, and the agent with it or, if it shall be kept, later. When the run shall end, the agent is asked to cancel its turn
  * and has half of the grace time to say so; the rest is for its processes.
  */
 #include "base/clock.h"
@@ -53,6 +53,7 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 	struct acp *x = arg;
 	int rc = rpc_feed(&x->rpc, p, n, e);
 
+	x->heard_at = clock_mono_ns();
 	talk_write(&x->talk);
 	return rc;
 }
@@ -104,20 +105,20 @@ static int end_tree(struct acp *x, struct err *e)
 	return tree_end(grace, r->child, &r->child_status, e);
 }
 
+/* Serves an agent that was told something, and sees to its end; or lets it
+ * stay. */
 static int live(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	struct err left;
-	int rc = acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
-				 acp_begin(x, e)
-			 ? -1
-			 : 0;
+	int rc;
 	bool died;
 
 	talk_write(&x->talk);
-	if (rc == 0)
-		rc = serve(x, e);
-	x->over = x->over || x->keep_until; /* it may go while it is kept */
+	rc = serve(x, e);
+	if (rc == 0 && acp_may_stay(x))
+		return acp_stay(x, e);
+	x->over = x->over || x->done_at; /* it may go after its last turn */
 	died = r->child_status != RUN_NO_STATUS && !x->over;
 	if (end_tree(x, &left) && rc == 0) {
 		*e = left;
@@ -149,7 +150,12 @@ static int start(struct acp *x, struct err *e)
 		return -1;
 	spec = (struct child_spec){c->argv, c->env, c->cwd,
 				   workspace_ns(r->workspace), r->box};
-	return talk_start(&x->talk, &spec, x->end) ? live(x, e) : 0;
+	if (!talk_start(&x->talk, &spec, x->end))
+		return 0;
+	return acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
+			       acp_begin(x, e)
+		       ? -1
+		       : live(x, e);
 }
 
 void acp_init(struct acp *x, struct run *r, struct run_end *end)
@@ -175,23 +181,45 @@ void acp_fini(struct acp *x)
 	buf_fini(&x->login);
 }
 
+static int go_on(struct acp *x, struct run_end *end, struct err *e)
+{
+	return acp_take_up(x, end, e) ? -1 : live(x, e);
+}
+
 /* Messages are taken from the very beginning: they wait for their turn. */
 static int acp_run(struct run *r, struct run_end *end, struct err *e)
 {
-	struct acp *x = arena_alloc(&r->arena, sizeof *x);
+	struct acp *x = r->held;
 	struct err left;
 	int rc;
 
-	acp_init(x, r, end);
-	r->state = x;
-	rc = start(x, e);
+	r->held = NULL;
+	if (x) {
+		r->state = x;
+		rc = go_on(x, end, e);
+	} else {
+		r->state = x = arena_alloc(&r->lasting, sizeof *x);
+		acp_init(x, r, end);
+		rc = start(x, e);
+	}
 	if (acp_terminals_end(x, &left) && rc == 0) {
 		*e = left;
 		rc = -1;
 	}
 	r->state = NULL;
-	acp_fini(x);
+	r->held = x;
+	if (rc == 0 && x->stays)
+		r->keep_ms = x->config.keep_ms;
 	return rc;
+}
+
+static void acp_release(struct run *r)
+{
+	struct acp *x = r->held;
+
+	r->held = NULL;
+	tree_unspare(x->talk.child.pid);
+	acp_fini(x);
 }
 
 static int acp_takes(struct run *r, struct err *e)
@@ -217,6 +245,7 @@ const struct driver driver_acp = {
 	.name = "acp",
 	.commands = true,
 	.run = acp_run,
+	.release = acp_release,
 	.takes = acp_takes,
 	.told = acp_told,
 };

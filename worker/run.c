@@ -3,8 +3,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/process.h"
-#include "worker/confine.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
 
@@ -17,117 +15,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define NS_PER_MS     1000000
-#define LOST_AFTER_MS 2000
+#define NS_PER_MS 1000000
 
 bool run_ending(struct run *r)
 {
 	return control_ending(&r->control);
 }
 
-static void on_command(void *arg, const struct msg *m)
-{
-	struct run *r = arg;
-
-	control_command(&r->control, m);
-}
-
-static void on_refused(void *arg, const char *why)
-{
-	struct run *r = arg;
-
-	control_end(&r->control, REASON_refused, why);
-}
-
-static void on_lost(void *arg)
-{
-	struct run *r = arg;
-
-	if (strcmp(r->start->on_supervisor_loss, "stop") == 0)
-		control_end(&r->control, REASON_supervisor_lost,
-			    "no supervisor for two seconds");
-}
-
-static void on_heartbeat(void *arg, struct msg_heartbeat *out)
-{
-	static const char *const words[] = {
-		[RUN_STARTING] = "starting", [RUN_RUNNING] = "running",
-		[RUN_WAITING] = "waiting",   [RUN_PAUSED] = "paused",
-		[RUN_ENDING] = "ending",
-	};
-	struct run *r = arg;
-
-	out->phase = words[atomic_load(&r->phase)];
-	out->seq = atomic_load(&r->ledger.seq);
-}
-
-static int open_link(struct run *r, struct err *e)
-{
-	const struct msg_start *s = r->start;
-	struct ipc_client_config config = {
-		.path = s->socket,
-		.hello = {.run = s->run,
-			  .attempt = s->attempt,
-			  .token = s->token,
-			  .pid = getpid(),
-			  .started = process_self().start_ticks,
-			  .build = SKEP_VERSION},
-		.heartbeat_ms = s->heartbeat_ms > 0 ? s->heartbeat_ms : 5000,
-		.lost_after_ms = LOST_AFTER_MS,
-		.calls = {r, on_command, on_refused, on_lost, on_heartbeat},
-	};
-
-	return ipc_client_open(&r->link, &config, e);
-}
-
-/* Blocked before the link's thread starts, so that they come to us alone. */
-static int catch_signals(struct run *r, struct err *e)
-{
-	sigset_t ours;
-
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &ours, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	r->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-	return r->signals < 0 ? err_errno_set(e, "signalfd") : 0;
-}
-
-int run_open(struct run *r, const struct msg_start *start, struct err *e)
-{
-	*r = (struct run){.start = start,
-			  .signals = -1,
-			  .child_status = RUN_NO_STATUS,
-			  .began = clock_mono_ns()};
-	if (start->run_timeout_ms != OPT_NONE)
-		r->deadline = clock_mono_ns() +
-			      start->run_timeout_ms * NS_PER_MS;
-	if (start->idle_timeout_ms != OPT_NONE)
-		r->idle_ms = start->idle_timeout_ms;
-	if (control_init(&r->control, e))
-		return -1;
-	if (catch_signals(r, e) || open_link(r, e)) {
-		run_close(r);
-		return -1;
-	}
-	return 0;
-}
-
-void run_close(struct run *r)
-{
-	ipc_client_close(r->link);
-	confine_end(r);
-	ledger_close(&r->ledger);
-	control_fini(&r->control);
-	if (r->signals >= 0)
-		close(r->signals);
-	arena_fini(&r->arena);
-}
-
-static void read_signals(struct run *r)
+void run_read_signals(struct run *r)
 {
 	struct signalfd_siginfo info;
 
@@ -263,7 +158,7 @@ static int attend(struct run *r, struct err *e)
 	struct msg m;
 	int rc = 0;
 
-	read_signals(r);
+	run_read_signals(r);
 	control_quiet(&r->control);
 	while (rc == 0 && !run_ending(r) && control_next(&r->control, &a, &m))
 		rc = carry_out(r, &m, e);

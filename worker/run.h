@@ -27,17 +27,22 @@ enum run_phase {
 	RUN_RUNNING,
 	RUN_WAITING,
 	RUN_PAUSED,
-	RUN_ENDING
+	RUN_ENDING,
+	RUN_IDLE /* between two runs: see worker/park.h */
 };
 
 struct run {
-	const struct msg_start *start; /* borrowed */
+	const struct msg_start *start; /* borrowed, or: */
+	struct msg_start own;          /* of a later run; texts in the arena */
 	const struct driver *driver;
 	void *state;                 /* the driver's */
 	struct workspace *workspace; /* NULL: no driver has asked for it */
 	struct sandbox_spec sandbox; /* what is wanted */
 	struct box *box;             /* of its commands; NULL: none */
 	struct arena arena;          /* lives as long as the run */
+	struct arena lasting;        /* lives as long as the process */
+	void *held;      /* the driver's, from an earlier run; or NULL */
+	int64_t keep_ms; /* how long it may be held for the next; 0: not */
 	struct control control;
 	struct ledger ledger;
 	struct ipc_client *link;
@@ -60,7 +65,12 @@ struct run {
 int run_open(struct run *r, const struct msg_start *start, struct err *e);
 void run_close(struct run *r);
 
+/* Makes r the next run of this process, as a message `start` says it; the link
+ * waits for that. What the driver holds, workspace and sandbox stay. */
+int run_renew(struct run *r, const char *json, struct err *e);
+
 bool run_ending(struct run *r);
+void run_read_signals(struct run *r); /* reaps, and hears that it shall end */
 
 /*
  * Waits for n (at most RUN_POLL_MAX) descriptors as poll does, for at most ms,

@@ -24,12 +24,47 @@ struct pids {
 	int cap;
 };
 
-static pid_t spared;
+static pid_t spared[TREE_SPARED]; /* 0: free */
 static struct tree_watch *watches;
+
+/* Puts `pid` in the place of `old`; if that is not there, nothing. */
+static void replace_spared(pid_t old, pid_t pid)
+{
+	for (int i = 0; i < TREE_SPARED; i++) {
+		if (spared[i] != old)
+			continue;
+		spared[i] = pid;
+		return;
+	}
+}
+
+static bool is_spared(pid_t pid)
+{
+	bool is = false;
+
+	for (int i = 0; i < TREE_SPARED; i++)
+		is = is || (spared[i] && spared[i] == pid);
+	return is;
+}
+
+static bool any_spared(void)
+{
+	bool any = false;
+
+	for (int i = 0; i < TREE_SPARED; i++)
+		any = any || spared[i];
+	return any;
+}
 
 void tree_spare(pid_t pid)
 {
-	spared = pid;
+	if (!is_spared(pid))
+		replace_spared(0, pid);
+}
+
+void tree_unspare(pid_t pid)
+{
+	replace_spared(pid, 0);
 }
 
 void tree_watch(struct tree_watch *w, pid_t pid)
@@ -67,7 +102,7 @@ int tree_own(struct err *e)
 
 static void add(struct pids *p, pid_t pid)
 {
-	if (p->n == TREE_MAX || pid == spared)
+	if (p->n == TREE_MAX || is_spared(pid))
 		return; /* when it is full, the next look finds the rest */
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 64;
@@ -192,12 +227,12 @@ bool tree_reap(pid_t watched, int *status)
 		if (pid == watched)
 			*status = st;
 		note_end(pid, st);
-		if (pid == spared)
-			spared = 0;
+		if (is_spared(pid))
+			tree_unspare(pid);
 	}
 	if (pid < 0)
 		return errno == ECHILD;
-	return spared && !has_others();
+	return any_spared() && !has_others();
 }
 
 static void wait_for_child(int ms)

@@ -20,9 +20,11 @@
 /* Makes this process the reaper of its descendants. */
 int tree_own(struct err *e);
 
-/* One child, with all below it, that the following leave alone: it serves the
- * others and is ended after them. 0: nobody. */
+/* A child, with all below it, that the following leave alone until it is not
+ * spared any more: it serves the others, or stays when they go. */
+#define TREE_SPARED 2
 void tree_spare(pid_t pid);
+void tree_unspare(pid_t pid);
 
 /* A child whose end somebody wants to know: the status is there once it was
  * reaped. The memory is the caller's, until tree_forget. */
@@ -40,7 +42,7 @@ void tree_forget(struct tree_watch *w);
 int tree_signal(int sig);
 
 /* Reaps whoever has ended; the status of `watched`, when it is among them, goes
- * to *status. Returns whether no child is left (but the one that is spared). */
+ * to *status. Returns whether no child is left (but those that are spared). */
 bool tree_reap(pid_t watched, int *status);
 
 /*

@@ -8,6 +8,7 @@
 #include "worker/contract.h"
 #include "worker/diagnose.h"
 #include "worker/driver.h"
+#include "worker/park.h"
 #include "worker/reply.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
@@ -178,6 +179,10 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 		set_end(end, control_reason(&r->control, why, &grace), why);
 		end->exit_code = end->signal = OPT_NONE;
 	}
+	if (run_ending(r) || end->reason != REASON_completed)
+		r->keep_ms = 0;
+	if (r->keep_ms == 0 && r->held)
+		r->driver->release(r);
 	return tree_end(run_ending(r) ? 0 : grace, r->child, &r->child_status,
 			e);
 }
@@ -227,6 +232,7 @@ static void say_finished(struct run *r, const struct run_end *end)
 		.seq = atomic_load(&r->ledger.seq),
 		.exit_code = end->exit_code,
 		.signal = end->signal,
+		.keep_ms = r->keep_ms > 0 ? r->keep_ms : OPT_NONE,
 	};
 	if (ipc_client_report(r->link, &m, &e) == 0)
 		(void)ipc_client_flush(r->link,
@@ -237,7 +243,7 @@ static void say_finished(struct run *r, const struct run_end *end)
 }
 
 /* Ends the processes, keeps what the run has to leave behind, and gives the
- * workspace back, in this order. */
+ * workspace back, in this order; or keeps that for the session's next run. */
 static int wind_up(struct run *r, struct run_end *end, struct err *e)
 {
 	struct err why;
@@ -245,7 +251,9 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 
 	if (rc == 0 && contract_settle(r, end, &why))
 		set_end(end, reason_of(&why), why.text);
-	if (r->workspace && workspace_close(r->workspace, &why) && rc == 0) {
+	if (r->keep_ms > 0 && rc == 0 && end->reason == REASON_completed)
+		return 0;
+	if (park_leave(r, r->start->grace_ms, &why) && rc == 0) {
 		*e = why;
 		rc = -1;
 	}
@@ -267,9 +275,11 @@ static int finish(struct run *r, struct run_end *end)
 		rc = commit_end(r, end, &e);
 	if (rc && r->ledger.open)
 		set_end(end, reason_of(&e), e.text);
-	if (rc)
+	if (rc) {
 		log_error(LT("msg", "the end was not committed"),
 			  LT("run", r->start->run), LT("why", e.text));
+		r->keep_ms = 0;
+	}
 	say_finished(r, end);
 	return rc ? err_exit_status(e.code) : 0;
 }
@@ -286,22 +296,37 @@ static void sweep_some(struct run *r)
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
-static int attempt(const struct msg_start *start, int gate, struct err *e)
+static int attempt(struct run *r, int gate)
 {
 	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
+	int status;
+
+	set_end(&end, REASON_internal, "");
+	work(r, gate, &end);
+	status = finish(r, &end);
+	diagnose_end(r, &end);
+	sweep_some(r);
+	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),
+		 LI("attempt", r->start->attempt),
+		 LT("reason", reason_code(end.reason)), LI("status", status));
+	return status;
+}
+
+/* The run that it was started for, and those that follow it. */
+static int attempts(const struct msg_start *start, int gate, struct err *e)
+{
+	struct err ignored; /* the supervisor sees what is left */
 	struct run r;
 	int status;
 
 	if (run_open(&r, start, e))
 		return err_exit_status(e->code);
-	set_end(&end, REASON_internal, "");
-	work(&r, gate, &end);
-	status = finish(&r, &end);
-	diagnose_end(&r, &end);
-	sweep_some(&r);
-	log_info(LT("msg", "attempt ended"), LT("run", start->run),
-		 LI("attempt", start->attempt),
-		 LT("reason", reason_code(end.reason)), LI("status", status));
+	do {
+		status = attempt(&r, gate);
+		gate = -1;
+	} while (park(&r));
+	if (r.held)
+		(void)park_leave(&r, r.start->grace_ms, &ignored);
 	run_close(&r);
 	return status;
 }
@@ -345,7 +370,7 @@ int worker_main(int start_fd, int gate_fd)
 	if (e.code != ERR_OK || settle_in(&e))
 		status = err_exit_status(e.code);
 	else
-		status = attempt(&start, gate_fd, &e);
+		status = attempts(&start, gate_fd, &e);
 	if (e.code != ERR_OK)
 		log_error(LT("msg", "the worker cannot start"),
 			  LT("why", e.text));

@@ -3,9 +3,10 @@
 
 /*
  * One attempt of one run, from its start message to its end: hello, open the
- * agent's file, run the driver, commit the end, say so. Returns the exit status
- * of the process: 0 when the end of the attempt is committed, whatever it was;
- * otherwise one of sysexits.h. To be called in a process of its own, once; one
+ * agent's file, run the driver, commit the end, say so; and those that it is
+ * given after that (worker/park.h). Returns the exit status of the process: 0
+ * when the end of the last attempt is committed, whatever it was; otherwise one
+ * of sysexits.h. To be called in a process of its own, once; one
  * that was forked from a spawner need not exec.
  *
  * A worker may be made before it is certain that it shall work: it gets ready

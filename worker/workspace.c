@@ -147,7 +147,7 @@ static int enter_able(struct workspace *w, struct err *e)
 
 static struct workspace *new_workspace(struct run *r)
 {
-	struct workspace *w = arena_alloc(&r->arena, sizeof *w);
+	struct workspace *w = arena_alloc(&r->lasting, sizeof *w);
 	bool disk = strcmp(r->start->workspace_mode, "disk") == 0;
 
 	*w = (struct workspace){.run = r,
@@ -155,7 +155,9 @@ static struct workspace *new_workspace(struct run *r)
 				.mount = {.in = -1, .out = -1, .err = -1},
 				.ns = {.user = -1, .mnt = -1, .root = -1}};
 	if (disk)
-		w->dir = r->start->workspace ? r->start->workspace : "/";
+		w->dir = r->start->workspace
+				 ? arena_text(&r->lasting, r->start->workspace)
+				 : "/";
 	r->workspace = w;
 	return w;
 }
@@ -286,7 +288,7 @@ int workspace_close(struct workspace *w, struct err *e)
 	shut(&w->ns.root);
 	child_close(&w->mount);
 	if (w->mount.pid) {
-		tree_spare(0);
+		tree_unspare(w->mount.pid);
 		rc = tree_end(END_MS, 0, &status, e);
 	}
 	w->mount.pid = 0;

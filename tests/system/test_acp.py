@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 import lib
-from worker_lib import Supervisor, Worker, failed, ok
+from worker_lib import Supervisor, Worker, failed, ok, run_id
 
 AGENT = pathlib.Path(__file__).resolve().parent / "acp_agent.py"
 
@@ -179,17 +179,35 @@ def test_mode_and_options_are_set_before_the_prompt(home):
     assert sent[1]["value"] is True and sent[1]["type"] == "boolean", sent
 
 
-def test_an_agent_is_kept_for_the_next_message(home):
+def test_a_worker_with_a_kept_agent_takes_the_next_run(home):
     sup = Supervisor(home)
     w = acp(home, "one", sup, config={"keep_ms": 60000})
-    lib.eventually(lambda: w.has("usage"), what="a turn")
-    sup.command(w.run, type="message", id=1, text="two", by="me")
-    lib.eventually(lambda: w.has("usage", 2), what="another turn")
-    sup.wait("heartbeat", phase="waiting")
-    sup.command(w.run, type="cancel", id=2, reason="enough", grace_ms=5000)
-    m = w.finished()
-    assert m["outcome"] == "succeeded", "its turns were done: %s" % m
+    m = sup.wait("finished", run=w.run)
+    assert (m["outcome"], m["keep_ms"]) == ("succeeded", 60000), m
+    sup.wait("heartbeat", phase="idle")
+    start = dict(w.start, run=run_id(2), token="other", prompt="two",
+                 schema_version=1)
+    sup.command(w.run, type="next", id=1, start=start)
+    m = sup.wait("hello", run=run_id(2))
+    assert m["token"] == "other" and m["pid"] == w.process.pid, m
+    m = sup.wait("finished", run=run_id(2))
+    assert m["outcome"] == "succeeded", m
     assert texts(w) == ["turn 1, you said one", "turn 2, you said two"]
     assert methods(home).count("initialize") == 1
-    w = acp(home, "three", sup, n=2, config={"keep_ms": 200})
+    w.process.terminate()
+    assert w.process.wait(30) == 0
+
+
+def test_a_kept_agent_goes_when_nobody_wants_it(home):
+    sup = Supervisor(home)
+    ok(acp(home, "one", sup, config={"keep_ms": 200}))
+    w = acp(home, "two", sup, n=2, config={"keep_ms": 60000},
+            on_supervisor_loss="stop")
+    sup.wait("finished", run=w.run)
+    sup.kill()
+    assert w.process.wait(30) == 0
+    sup.start()
+    w = acp(home, [{"after": {"sessionUpdate": "notice", "mark": "late"}}],
+            sup, n=3, config={"keep_ms": 200})
     ok(w)
+    assert any(b.get("mark") == "late" for _, b in w.events("note")), "its last words"

@@ -85,6 +85,7 @@ class Worker:
                      on_supervisor_loss="continue", synchronous="normal",
                      heartbeat_ms=1000, grace_ms=300)
         start.update(more)
+        self.start = start
         self.began = time.monotonic()
         self.process = home.start(*under, home.bin / "skep-worker", env=env,
                                   stdin=subprocess.PIPE)

@@ -159,7 +159,7 @@ static void one_that_is_spared_outlives_the_others(void **state)
 	assert_int_equal(tree_end(1000, other, &status, &e), 0);
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 	assert_int_equal(kill(server, 0), 0);
-	tree_spare(0);
+	tree_unspare(server);
 	assert_in_range(ends_in_ms(1000, server, &status), 0, 900);
 }
 
