@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool read_small(const char *path, char *out, size_t size)
@@ -72,4 +73,18 @@ bool process_is_alive(const struct process_mark *m)
 	read_boot(boot, sizeof boot);
 	return state != 'Z' && state != 'X' && start_ticks == m->start_ticks &&
 	       !strcmp(boot, m->boot_id);
+}
+
+int process_pidfd(int64_t pid, int64_t start_ticks)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	struct process_mark m;
+
+	if (fd >= 0 &&
+	    (!process_mark(pid, &m) || m.start_ticks != start_ticks ||
+	     !process_is_alive(&m))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }

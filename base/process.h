@@ -22,4 +22,7 @@ bool process_mark(int64_t pid, struct process_mark *out);
 /* Does this very process still run? A zombie does not: it can do nothing more. */
 bool process_is_alive(const struct process_mark *m);
 
+/* A pidfd of the process of this boot that was once named so; -1: it is gone. */
+int process_pidfd(int64_t pid, int64_t start_ticks);
+
 #endif

@@ -8,6 +8,7 @@
 	F(S, i64, epoch)       \
 	F(S, time, started_at) \
 	F(S, i64, live)        \
+	F(S, i64, idle)        \
 	F(S, i64, queued) F(S, i64, workers_connected) F(S, bool, stopping)
 SHAPE_DECLARE(status, STATUS);
 SHAPE_DEFINE(status, STATUS);

@@ -42,7 +42,9 @@ void sup_spawn_early(struct live *l)
 
 static void let_worker_begin(struct live *l)
 {
-	if (l->gate < 0)
+	if (l->handed)
+		warm_hand_over(l);
+	else if (l->gate < 0)
 		sup_spawn_early(l);
 	if (l->gate >= 0) {
 		(void)!write(l->gate, "", 1);
@@ -64,7 +66,8 @@ static void settle(struct live *l)
 {
 	struct sup *s = l->sup;
 
-	tree_forget(&s->place, l->id);
+	if (!l->parked)
+		tree_forget(&s->place, l->tree);
 	live_drop(l);
 	s->schedule = s->alarm_stale = true;
 	sup_maybe_end(s);

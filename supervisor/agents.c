@@ -76,6 +76,8 @@ static int define(struct sup *s, const char *name, const cJSON *def,
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
 	if (changed == 1)
+		warm_evict_all(s, name);
+	if (changed == 1)
 		changed = tell_host(s, name,
 				    row.version > 1 ? "changed" : "added", e);
 	return changed < 0 ? -1 : 0;
@@ -102,7 +104,7 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 
 static int has_no_runs(struct sup *s, const char *name, struct err *e)
 {
-	if (live_count_agent(&s->lives, name) == 0)
+	if (live_count_agent(&s->lives, name) == 0 && warm_evict_now(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
 		       "agent %s has live runs: wait for their end, or cancel "

@@ -66,8 +66,20 @@ struct sup_tree {
 
 void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out);
 
+/* Workers that wait for the next run of their session, oldest first: the one at
+ * `n`, from 0; false: there is none. */
+struct sup_idle {
+	const char *run; /* its last one */
+	const char *agent, *session;
+	int64_t pid, since, until;
+	bool connected;
+	struct sup_tree tree; /* only with memory */
+};
+
+bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out);
+
 struct sup_status {
-	int64_t pid, epoch, started_at, live, queued, workers_connected;
+	int64_t pid, epoch, started_at, live, idle, queued, workers_connected;
 	const char *version;
 	bool stopping;
 };

@@ -80,7 +80,14 @@ void sup_prove(struct live *l)
 	if (l->state != RUN_ENDING)
 		return;
 	if (l->pid > 0 && !l->exited && l->rung != RUNG_KILL) {
+		if (warm_park(l)) {
+			proven(l);
+			return;
+		}
 		/* It said that it is over: let it go by itself. */
+		if (l->keep_ms > 0 && l->pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
+				0);
 		l->rung = RUNG_TERM;
 		live_alarm(l, BACKSTOP_MS);
 		return;
@@ -243,7 +250,7 @@ const char *sup_why_gone(const struct live *l)
 }
 
 /* The number of the worker's process belongs to the row. */
-static void record_pid(struct live *l)
+void sup_record_pid(struct live *l)
 {
 	struct run_set_worker_in in = {
 		.id = l->id,
@@ -301,7 +308,7 @@ void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
 	}
 	l->in_cgroup = t->in_cgroup;
 	live_watch_pid(l, t->pid, t->start_ticks, pidfd);
-	record_pid(l);
+	sup_record_pid(l);
 }
 
 static void look_for_worker(struct live *l, void *arg)
@@ -316,7 +323,7 @@ static void look_for_worker(struct live *l, void *arg)
 	if (pid > 0 && !proc_stat(pid, &st)) {
 		l->in_cgroup = tree_has_cgroup(&s->place, l->id);
 		live_watch_pid(l, pid, st.start_ticks, -1);
-		record_pid(l);
+		sup_record_pid(l);
 	} else {
 		sup_die(l, run_because_spawn_failed, "the spawner died");
 	}

@@ -57,6 +57,30 @@ void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out)
 	out->processes = tree_count(&s->place, &t, &out->rss);
 }
 
+bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out)
+{
+	const struct warm *w = s->warms.first;
+	struct tree t;
+
+	while (w && n-- > 0)
+		w = w->next;
+	if (!w)
+		return false;
+	*out = (struct sup_idle){
+		.run = w->run,
+		.agent = w->agent,
+		.session = w->session,
+		.pid = w->pid,
+		.since = w->since,
+		.until = w->until,
+		.connected = w->is_waiting,
+	};
+	t = warm_tree(w);
+	if (memory)
+		out->tree.processes = tree_count(&s->place, &t, &out->tree.rss);
+	return true;
+}
+
 static void count_connected(struct live *l, void *arg)
 {
 	*(int64_t *)arg += l->connected;
@@ -72,6 +96,7 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.epoch = s->epoch,
 		.started_at = s->started_at,
 		.live = s->lives.count,
+		.idle = s->warms.count,
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
 	};
@@ -151,7 +176,8 @@ static void end_loop(void *arg, const struct err *failed)
 
 void sup_maybe_end(struct sup *s)
 {
-	if (s->stopping && s->lives.count == 0 && !s->ended)
+	if (s->stopping && s->lives.count == 0 && s->warms.count == 0 &&
+	    !s->ended)
 		step_then(&s->step, end_loop, s);
 }
 
@@ -183,7 +209,9 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 	copy = step_text(&s->step, by);
 	if (!strcmp(intent, "restart"))
 		step_then(&s->step, end_loop, s);
-	else if (!strcmp(intent, "down-now"))
+	else
+		warm_evict_all(s, NULL);
+	if (!strcmp(intent, "down-now"))
 		live_each(&s->lives, stop_one, copy);
 	sup_maybe_end(s);
 	return 0;

@@ -244,6 +244,8 @@ static int on_finished(struct live *l, struct ipc_from from,
 		     strcmp(f->reason, "internal") != 0;
 	if (f->seq > l->last_seq)
 		l->last_seq = f->seq;
+	if (f->keep_ms != OPT_NONE)
+		l->keep_ms = f->keep_ms;
 	if (sup_move(l, RUN_EV_FINISH, &why, e))
 		return -1;
 	answer_later(l->sup, from, false);
@@ -263,23 +265,46 @@ static on_message *const handlers[MSG_TYPES] = {
 	[MSG_TYPE_FINISHED] = on_finished,
 };
 
+static bool is_token(const char *token, const char *token_hash)
+{
+	char hash[HASH_HEX];
+
+	hash_of(token, strlen(token), hash);
+	return strcmp(hash, token_hash) == 0;
+}
+
 /* The live run that the sender proves to be the worker of, or NULL. */
 static struct live *who_is(struct sup *s, const struct msg_who *who)
 {
 	struct live *l = live_find(&s->lives, who->run);
-	char hash[HASH_HEX];
 
-	if (!l || l->attempt != who->attempt)
-		return NULL;
-	hash_of(who->token, strlen(who->token), hash);
-	return strcmp(hash, l->token_hash) ? NULL : l;
+	return l && l->attempt == who->attempt &&
+			       is_token(who->token, l->token_hash)
+		       ? l
+		       : NULL;
+}
+
+/* Or the idle worker that it proves to be. */
+static struct warm *which_idle(struct sup *s, const struct msg_who *who)
+{
+	struct warm *w = warm_find(s, who->run);
+
+	return w && !w->leaving && w->attempt == who->attempt &&
+			       is_token(who->token, w->token_hash)
+		       ? w
+		       : NULL;
 }
 
 static void take(struct sup *s, struct ipc_from from, const struct msg *m)
 {
 	struct live *l = who_is(s, &m->u.who);
+	struct warm *w = l ? NULL : which_idle(s, &m->u.who);
 	struct err e;
 
+	if (w) {
+		warm_heard(w, from, m);
+		return;
+	}
 	if (!l) {
 		refuse(s, from, "this attempt is over, or never was");
 		return;

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DETAIL_MAX 255
@@ -43,6 +42,7 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 		abort();
 	l->sup = s;
 	copy(l->id, sizeof l->id, row->id);
+	copy(l->tree, sizeof l->tree, row->id);
 	copy(l->agent, sizeof l->agent, row->agent);
 	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
 	live_phase(l, "starting");
@@ -143,21 +143,6 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 	sup_worker_exited(l);
 }
 
-/* A pidfd of the process that was once named so, or -1. */
-static int open_pidfd(pid_t pid, int64_t start_ticks)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct process_mark m;
-
-	if (fd >= 0 &&
-	    (!process_mark(pid, &m) || m.start_ticks != start_ticks ||
-	     !process_is_alive(&m))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)
 {
 	l->pid = pid;
@@ -167,7 +152,7 @@ void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)
 			close(pidfd);
 		return;
 	}
-	l->pidfd = pidfd >= 0 ? pidfd : open_pidfd(pid, start_ticks);
+	l->pidfd = pidfd >= 0 ? pidfd : process_pidfd(pid, start_ticks);
 	if (l->pidfd < 0) {
 		l->exited = true;
 		return;
@@ -198,7 +183,7 @@ void live_because(struct live *l, const char *reason, const char *detail)
 struct tree live_tree(const struct live *l)
 {
 	return (struct tree){
-		.run = l->id,
+		.run = l->tree,
 		.worker = l->pid,
 		.start_ticks = l->start_ticks,
 		.in_cgroup = l->in_cgroup,

@@ -39,6 +39,11 @@ struct live {
 	char reason[64]; /* of the last move */
 	char *detail;    /* what is known beside it, or NULL */
 	char token_hash[HASH_HEX];
+	char tree[ID_SIZE]; /* the run that its processes were started for */
+	char fit[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
+	int64_t keep_ms;    /* its worker wants to wait for the next run */
+	bool parked;        /* its tree is not its own any more */
+	bool handed;        /* its worker waits for its start message */
 
 	pid_t pid; /* 0: not known yet */
 	int64_t start_ticks;

@@ -51,7 +51,7 @@ int sup_move(struct live *l, enum run_event event, const struct why *why,
 	if (run_move(l->sup->db, &ask, e))
 		return -1;
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
-	    sup_sandbox_drop(l, e))
+	    (sup_sandbox_drop(l, e) || warm_end_run(l, e)))
 		return -1;
 	l->state = st.to;
 	sup_act(l, st.act);

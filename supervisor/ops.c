@@ -166,7 +166,7 @@ int sup_agent_restore(struct sup *s, const char *name, const char *path,
 	int rc, found;
 
 	control_set_actor(by);
-	if (live_count_agent(&s->lives, name) > 0)
+	if (live_count_agent(&s->lives, name) > 0 || !warm_evict_now(s, name))
 		return err_set(e, ERR_BUSY,
 			       "agent %s has live runs: wait for their end, or "
 			       "cancel them",

@@ -46,7 +46,8 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 		live_phase(l, "adopted"); /* until its worker says hello */
 	live_because(l, row->reason, row->detail);
 	l->no_status = true;
-	l->in_cgroup = tree_has_cgroup(&s->place, l->id);
+	warm_adopt(l);
+	l->in_cgroup = tree_has_cgroup(&s->place, l->tree);
 	if (row->pid == OPT_NONE)
 		find_unknown(l);
 	else if (same_boot)
@@ -96,6 +97,8 @@ int sup_recover(struct sup *s, struct err *e)
 	for (int i = 0; i < n; i++)
 		adopt(s, &rows[i]);
 	arena_fini(&a);
+	if (n >= 0 && warm_recover(s, e))
+		n = -1;
 	if (n >= 0)
 		tree_each_cgroup(&s->place, sweep_cgroup, s);
 	s->schedule = s->alarm_stale = true;
@@ -108,6 +111,7 @@ static void on_retry(uv_timer_t *h)
 	struct err e;
 
 	live_each(&s->lives, drop, s);
+	warm_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
 	if (sup_recover(s, &e)) {

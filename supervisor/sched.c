@@ -26,6 +26,7 @@ static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
 static int schedule(struct sup *s, struct arena *a, struct err *e)
 {
 	struct run_next_row next;
+	int64_t limit;
 	int found;
 
 	run_pick_begin(&s->pick);
@@ -33,12 +34,13 @@ static int schedule(struct sup *s, struct arena *a, struct err *e)
 		found = run_pick_next(s->db, &s->pick, &next, a, e);
 		if (found != 1)
 			return found;
-		if (live_count_agent(&s->lives, next.agent) >=
-		    agent_limit(s, next.agent, a))
+		limit = agent_limit(s, next.agent, a);
+		if (live_count_agent(&s->lives, next.agent) >= limit)
 			continue;
-		if (sup_start_run(s, next.id, e))
+		found = sup_start_run(s, next.id, limit, e);
+		if (found < 0)
 			return -1;
-		s->pick.took = true;
+		s->pick.took = s->pick.took || found == 0;
 	}
 	return 0;
 }

@@ -232,6 +232,7 @@ static void stop(struct sup *s)
 	spawn_close(&s->spawn);
 	sup_link_close(s);
 	live_each(&s->lives, forget, NULL);
+	warm_forget_all(s);
 	step_close(&s->step);
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);

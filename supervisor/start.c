@@ -25,6 +25,7 @@ struct claim {
 	struct agent_database_row file;
 	char token[TOKEN_HEX];
 	char token_hash[HASH_HEX];
+	char fit[HASH_HEX];
 	const char *config;
 	const char *artifacts; /* what it has to leave behind, or NULL */
 	const char *bootstrap; /* what makes its workspace ready, or NULL */
@@ -159,6 +160,31 @@ static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
 	return 0;
 }
 
+/* A digest of all that is not the run's own. A worker that was told the same is
+ * as good as a new one, unless its sandbox shows it attachments of a prompt. */
+static int make_fit(struct claim *c, const struct msg_start *start,
+		    struct err *e)
+{
+	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
+	struct msg m = {.type = MSG_TYPE_START, .u.start = *start};
+	struct buf b = BUF_MAX(MSG_MAX_BYTES);
+
+	if (c->media || strstr(start->prompt, media.text))
+		return 0;
+	m.u.start.run = m.u.start.token = m.u.start.prompt = "";
+	m.u.start.attempt = m.u.start.grace_ms = 0;
+	m.u.start.schema_version = 0; /* of a file that its first run makes */
+	m.u.start.prompt_key = m.u.start.reply = NULL;
+	m.u.start.run_timeout_ms = m.u.start.idle_timeout_ms = OPT_NONE;
+	if (msg_encode(&m, &b, e)) {
+		buf_fini(&b);
+		return -1;
+	}
+	hash_of(b.p, b.n, c->fit);
+	buf_fini(&b);
+	return 0;
+}
+
 static int make_start(struct claim *c, struct err *e)
 {
 	const struct config *conf = &c->sup->config;
@@ -197,7 +223,7 @@ static int make_start(struct claim *c, struct err *e)
 				       : 0,
 	};
 
-	return start_to_fd(&m, e);
+	return make_fit(c, &m, e) ? -1 : start_to_fd(&m, e);
 }
 
 /* Everything that the worker needs; *reject says why it can never be had. */
@@ -248,8 +274,8 @@ static int reject(struct sup *s, const char *id, const char *reason,
 	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
-/* Takes start_fd. */
-static int launch(struct claim *c, int start_fd, struct err *e)
+/* Takes start_fd; into w, or into a worker of its own. */
+static int launch(struct claim *c, int start_fd, struct warm *w, struct err *e)
 {
 	struct why why = {.reason = run_because_claimed};
 	struct run_set_attempt_in set = {
@@ -270,16 +296,32 @@ static int launch(struct claim *c, int start_fd, struct err *e)
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
 	l->start_fd = start_fd;
-	if (sup_sandbox_make(l, &c->spec, e) ||
+	memcpy(l->fit, c->fit, sizeof l->fit);
+	if (sup_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
 	    sup_move(l, RUN_EV_START, &why, e)) {
 		live_drop(l);
 		return -1;
 	}
-	sup_spawn_early(l);
+	if (!w)
+		sup_spawn_early(l);
 	return 0;
 }
 
-int sup_start_run(struct sup *s, const char *id, struct err *e)
+/* Where it goes decides whether it goes now. Takes start_fd. */
+static int place(struct claim *c, int start_fd, int64_t agent_limit,
+		 struct err *e)
+{
+	struct warm *w = NULL;
+
+	if (warm_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0) {
+		close(start_fd);
+		return 1;
+	}
+	return launch(c, start_fd, w, e);
+}
+
+int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
+		  struct err *e)
 {
 	struct claim c = {.sup = s};
 	struct run_active_get_in key = {id};
@@ -300,7 +342,7 @@ int sup_start_run(struct sup *s, const char *id, struct err *e)
 		fd = make_start(&c, &bad);
 		rc = fd < 0 ? reject(s, id, run_because_agent_broken, bad.text,
 				     &c.arena, e)
-			    : launch(&c, fd, e);
+			    : place(&c, fd, agent_limit, e);
 	}
 	arena_fini(&c.arena);
 	return rc;

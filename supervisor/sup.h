@@ -11,6 +11,7 @@
 #include "supervisor/spawn.h"
 #include "supervisor/step.h"
 #include "supervisor/tree.h"
+#include "supervisor/warm.h"
 
 #include <uv.h>
 
@@ -37,6 +38,7 @@ struct sup {
 	struct channels *channels;
 	struct tree_place place;
 	struct live_table lives;
+	struct warm_table warms;
 	struct run_pick pick;
 	struct live_watch *host_watches;
 	uv_timer_t alarm; /* the queue's next moment */
@@ -90,6 +92,7 @@ void sup_spawn_early(struct live *l);           /* before it */
 void sup_deliver(struct live *l);               /* the next pending command */
 void sup_alarm(struct live *l);
 void sup_worker_exited(struct live *l);
+void sup_record_pid(struct live *l); /* in its rows */
 const char *sup_why_gone(const struct live *l);
 void sup_prove(struct live *l);
 
@@ -110,8 +113,10 @@ int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 		       struct err *e);
 void sup_sandbox_say(struct sup *s); /* to the log, what is missing */
 
-/* start.c: makes a queued run live and starting. */
-int sup_start_run(struct sup *s, const char *id, struct err *e);
+/* start.c: makes a queued run live and starting: 0. 1: it must wait until what
+ * is idle has made room. */
+int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
+		  struct err *e);
 
 /* agents.c: the definition as its files say now; 1, 0: no such agent, -1. */
 int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,

@@ -251,6 +251,17 @@ static int cancel_run(struct sup *s, const char *id, const char *reason,
 	return changed < 0 || n < 0 ? -1 : changed;
 }
 
+/* Its last run is over, but what it kept can still be ended. */
+static const char *cancel_idle(struct sup *s, const char *run)
+{
+	struct warm *w = warm_find(s, run);
+
+	if (!w)
+		return "it is over or being ended already";
+	warm_evict(w);
+	return "it was over; the agent that it kept is being ended";
+}
+
 int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
 	       struct sup_done done, struct err *e)
 {
@@ -264,8 +275,7 @@ int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
 	if (changed < 0)
 		return -1;
 	sup_done_later(s, done, run, changed == 1,
-		       changed ? "it is being cancelled"
-			       : "it is over or being ended already");
+		       changed ? "it is being cancelled" : cancel_idle(s, run));
 	return 0;
 }
 

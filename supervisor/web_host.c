@@ -34,6 +34,7 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.epoch = s.epoch,
 				.started_at = s.started_at,
 				.live = s.live,
+				.idle = s.idle,
 				.queued = s.queued,
 				.workers_connected = s.workers_connected,
 				.stopping = s.stopping,

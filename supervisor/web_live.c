@@ -57,6 +57,33 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 	return v;
 }
 
+/* No run, but somebody who has its memory: under the name of its last one. */
+static void add_idle(struct ask *q, struct buf *out)
+{
+	int64_t now = clock_now();
+	struct sup_idle idle;
+
+	for (int64_t i = 0; sup_idle_get(q->web->sup, i, q->flag, &idle); i++) {
+		struct web_live v = {.id = idle.run,
+				     .agent = idle.agent,
+				     .session = idle.session,
+				     .state = "idle",
+				     .phase = "idle",
+				     .age_ms = now - idle.since,
+				     .heard_ms = OPT_NONE,
+				     .connected = idle.connected,
+				     .pid = idle.pid,
+				     .rss = OPT_NONE,
+				     .processes = OPT_NONE};
+
+		if (q->flag) {
+			v.rss = idle.tree.rss;
+			v.processes = idle.tree.processes;
+		}
+		list_item(out, &web_live_shape, &v);
+	}
+}
+
 static int read_live(struct ask *q, struct buf *out, struct err *e)
 {
 	struct run_row *rows;
@@ -71,6 +98,7 @@ static int read_live(struct ask *q, struct buf *out, struct err *e)
 		v = live_of(q, &rows[i]);
 		list_item(out, &web_live_shape, &v);
 	}
+	add_idle(q, out);
 	list_end(out, NULL);
 	return n < 0 ? -1 : 0;
 }

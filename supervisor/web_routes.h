@@ -18,6 +18,7 @@ extern const struct http_routes web_routes;
 	F(S, i64, epoch)       \
 	F(S, time, started_at) \
 	F(S, i64, live)        \
+	F(S, i64, idle)        \
 	F(S, i64, queued)      \
 	F(S, i64, workers_connected) F(S, bool, stopping) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
