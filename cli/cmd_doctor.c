@@ -1,3 +1,4 @@
+#include "cli/migrate_cli.h"
 #include "cli/ops_cli.h"
 
 #include "base/file.h"
@@ -14,6 +15,7 @@ struct patient {
 		struct finding f;
 	} * all;
 	int n, cap;
+	const char *backup; /* made before anything was mended */
 };
 
 static void found(void *arg, enum finding_code code, struct finding *f)
@@ -38,19 +40,18 @@ static bool anything_to_fix(const struct patient *p)
 }
 
 /* First a backup, unless there is nothing yet that could be copied. */
-static int save_first(struct cli *cli, struct err *e)
+static int save_first(struct cli *cli, const char **made, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
-	const char *made;
 
 	if (!file_exists(path.text))
 		return 0;
 	if (cli_open_control(cli, e))
 		return err_wrap(e, "no backup can be made first");
-	made = ops_backup(cli, "safety", e);
-	if (!made)
+	*made = migrate_save_first(cli, e);
+	if (!*made)
 		return -1;
-	output_note(&cli->out, "a backup was made first: %s", made);
+	output_note(&cli->out, "a backup was made first: %s", *made);
 	return 0;
 }
 
@@ -60,7 +61,8 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 
 	if (!anything_to_fix(p))
 		return 0;
-	if (!cli_flag(cli, "dangerously-skip-backup") && save_first(cli, e))
+	if (!cli_flag(cli, "dangerously-skip-backup") &&
+	    save_first(cli, &p->backup, e))
 		return -1;
 	for (int i = 0; i < p->n; i++) {
 		struct found *x = &p->all[i];
@@ -73,6 +75,39 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 				     : "yes";
 	}
 	return cli->control ? ops_audit(cli, "doctor.fix", NULL, NULL, e) : 0;
+}
+
+static void nobody(void *arg, const struct migrate_piece *p)
+{
+	(void)arg;
+	(void)p;
+}
+
+/* Into a home that may have no state yet. */
+static int import(void *arg, const char *path, struct err *e)
+{
+	struct patient *p = arg;
+	struct cli *cli = p->cli;
+	struct migrate_host host = migrate_cli_host(cli);
+	struct migrate m = {.home = &cli->home,
+			    .host = &host,
+			    .root = path,
+			    .backup = p->backup,
+			    .tell = nobody};
+	struct home_path state = home_path(&cli->home, HOME_CONTROL_DB);
+	int rc = 0;
+
+	if (!cli->control)
+		rc = file_exists(state.text)
+			     ? cli_open_control(cli, e)
+			     : control_open(&cli->control, &cli->home,
+					    SQL_CREATE, e);
+	if (rc)
+		return -1;
+	m.control = cli->control;
+	rc = migrate_apply(&m, e);
+	arena_fini(&m.arena);
+	return rc;
 }
 
 static enum output_style style_of(enum severity s)
@@ -130,7 +165,9 @@ static int doctor(struct cli *cli, struct err *e)
 	struct ops_bar bar;
 	struct doctor d = {.home = &cli->home,
 			   .quick = cli_flag(cli, "quick"),
+			   .alone = cli_flag(cli, "no-import"),
 			   .found = found,
+			   .import = import,
 			   .arg = &p};
 	int rc = 0;
 
@@ -153,20 +190,23 @@ static int doctor(struct cli *cli, struct err *e)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.help = "look the home over: what is wrong, why it matters, what helps",
-	.about =
-		"Looks at the configuration, rights of files, locks and their "
-		"owners, mounts, sockets and\nprocesses that were left, the "
-		"registry against the files, schemas, integrity, logs and "
-		"their\nreaders, the disk, the clock and what this machine can "
-		"do. It changes nothing without --fix;\nwith it, it makes a "
-		"backup and then does what it says for each finding.\n"
-		"The exit status is 0 without errors and warnings, 1 with "
-		"warnings, 65 with errors.",
+	.about = "Looks at the configuration, rights of files, locks and their "
+		 "owners, mounts, sockets and\nprocesses that were left, the "
+		 "registry against the files, schemas, integrity, logs and "
+		 "their\nreaders, the disk, the clock, what this machine can "
+		 "do, "
+		 "and state of other programs that could\nbe imported. It "
+		 "changes nothing without --fix; with it, it makes a backup, "
+		 "verifies it, and then\ndoes what it says for each finding.\n"
+		 "The exit status is 0 without errors and warnings, 1 with "
+		 "warnings, 65 with errors.",
 	.needs = NEEDS_HOME,
 	.options =
 		(const struct option_spec[]){
 			{"fix", NULL, "mend what can be mended", OPTION_FLAG},
 			{"quick", NULL, "no integrity checks", OPTION_FLAG},
+			{"no-import", NULL,
+			 "leave state of other programs alone", OPTION_FLAG},
 			{"dangerously-skip-backup", NULL,
 			 "with --fix: make no backup first", OPTION_FLAG},
 			{NULL, NULL, NULL, OPTION_FLAG}},

@@ -82,6 +82,8 @@ void doctor_look(struct doctor *d)
 	if (d->control)
 		doctor_rows(d);
 	doctor_databases(d);
+	if (!d->alone)
+		doctor_foreign(d);
 }
 
 void doctor_fini(struct doctor *d)

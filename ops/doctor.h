@@ -30,7 +30,8 @@ enum fix {
 	FIX_KILL,
 	FIX_FORWARD,
 	FIX_REGISTER,
-	FIX_CHECKPOINT
+	FIX_CHECKPOINT,
+	FIX_IMPORT
 };
 
 #define FINDING_SHAPE(F, S)                                        \
@@ -48,9 +49,12 @@ struct doctor {
 	const struct home *home;
 	struct ops_tell tell; /* thousandths of databases done, of how many */
 	bool quick;           /* no integrity checks */
+	bool alone;           /* does not look for other programs' state */
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
 	void *arg;
+	/* For --fix: imports what is at the path (ops/migrate.h). */
+	int (*import)(void *arg, const char *path, struct err *e);
 	struct arena arena;
 	struct sql *control; /* read-only; NULL: cannot be read */
 	bool supervised;     /* a supervisor lives */
@@ -77,5 +81,6 @@ void doctor_files(struct doctor *d);     /* doctor_files.c */
 void doctor_databases(struct doctor *d); /* doctor_state.c */
 void doctor_rows(struct doctor *d);      /* doctor_rows.c */
 void doctor_host(struct doctor *d);      /* doctor_host.c */
+void doctor_foreign(struct doctor *d);   /* doctor_foreign.c */
 
 #endif

@@ -161,6 +161,8 @@ int doctor_fix(struct doctor *d, enum finding_code code,
 		return change_control(d, f->subject, register_file, e);
 	case FIX_CHECKPOINT:
 		return fix_checkpoint(f->subject, e);
+	case FIX_IMPORT:
+		return d->import(d->arg, f->subject, e);
 	case FIX_NONE:
 		break;
 	}

@@ -219,6 +219,58 @@ def test_a_supervisor_may_run(home):
     home.integrity()
 
 
+def found(home, *more, code=0):
+    got = home.skep("doctor", "--json", *more, code=code).lines
+    return {f["subject"]: f for f in got if f["finding"] == "foreign_state"}
+
+
+def test_the_doctor_finds_state_of_others_and_imports_it(home):
+    """One implementation: what doctor --fix does is what migrate apply does."""
+    claw, flock = home.dir / ".openclaw", home.dir / "w" / "hiro"
+    want = {str(claw): foreign.openclaw_files(claw), str(flock): foreign.hiro(flock)}
+    (home.dir / ".clawdbot").symlink_to(claw)
+    foreign.write(home.dir / ".local" / "share" / "hiro" / "registry.json", json.dumps(
+        {"default": "a", "workspaces": {"a": {"name": "A", "path": str(flock)}}}))
+    fill(home, "ann")
+    before, there = home.picture(), digest(claw)
+    got = found(home)
+    assert set(got) == set(want), got
+    for path, f in got.items():
+        assert "%d pieces" % len(want[path]) in f["what"] and f["fixable"] and f["why"], f
+    assert home.picture() == before, "it reads only"
+    assert found(home, "--quick").keys() == want.keys()
+    assert not found(home, "--no-import")
+    got = found(home, "--fix")
+    assert all(f["fixed"] == "yes" for f in got.values()), got
+    for part in want.values():
+        for target, count in sessions(part).items():
+            assert len(events(home, target)) == count
+    assert digest(claw) == there, "the source stays"
+    runs = home.query(home.control, "SELECT state, source, backup_path FROM migration_run"
+                      " ORDER BY id")
+    assert {r[1] for r in runs} == set(want) and all(r[0] == "done" for r in runs), runs
+    assert os.path.exists(runs[0][2]), "a backup comes first"
+    home.skep("backup", "verify", runs[0][2])
+    assert not found(home), "nothing is left to do"
+    again = pieces(home, "apply", claw, "--yes", "--dangerously-skip-backup")
+    assert not taken(again, "imported"), again
+
+
+def test_the_doctor_imports_into_a_running_and_into_an_empty_home(home):
+    want = foreign.lion(home.dir / ".lionagi")
+    home.path.mkdir(mode=0o700)
+    got = found(home, "--fix")
+    assert [f["fixed"] for f in got.values()] == ["yes"], got
+    for target, count in sessions(want).items():
+        assert len(events(home, target)) == count
+    h = host(home)
+    foreign.grida(home.dir / ".grida" / "agent")
+    got = found(home, "--fix")
+    assert [f["fixed"] for f in got.values()] == ["yes"], got
+    assert len(events(home, "copilot/ses_a")) == 2
+    h.down()
+
+
 def test_nothing_known_is_said_so(home):
     (home.dir / "x").write_text("nothing")
     r = home.skep("migrate", "plan", home.dir / "x", code=65)
