@@ -57,6 +57,8 @@ static int setattr_in(struct vfs *v, int64_t ino, const struct vfs_set *set,
 	set_fields(n, set);
 	if (node_save(v, n, e))
 		return -1;
+	if (!(set->what & (unsigned)~VFS_SET_TIMES))
+		return journal_times(v, n, e);
 	return journal_node(v, size ? VFS_OP_write : VFS_OP_attr, n, e);
 }
 

@@ -54,6 +54,7 @@ struct vfs {
 	uint64_t memo_before;
 	struct memo memo;
 	int64_t last_written; /* node of the last journal row, if a write */
+	int64_t last_said;    /* node of the last journal row */
 	int64_t last_journal; /* number of that row */
 	struct hold_set held;
 	struct hold_set orphans; /* nameless nodes that this process holds: 1,
@@ -134,6 +135,8 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 		struct err *e);
 int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
 		 struct err *e); /* one row for a run of writes */
+int journal_times(struct vfs *v, const struct node *n,
+		  struct err *e); /* part of the change before, if of n */
 
 int quota_recount(struct vfs *v, struct err *e);
 int ns_add_root(struct vfs *v, struct err *e);

@@ -8,6 +8,7 @@
 #include "base/shape.h"
 #include "vfs/node.h"
 #include "vfs/notify.h"
+#include "vfs/patience.h"
 #include "vfs/vfs.h"
 
 #include <fuse3/fuse_lowlevel.h>
@@ -19,10 +20,11 @@ struct mnt {
 	struct vfs *v;
 	struct fuse_session *se;
 	struct notify *notify;
-	unsigned changes;     /* in the open batch */
-	unsigned reads;       /* in the open read transaction */
-	int64_t batch_since;  /* clock_mono_ns() */
-	struct alarm *alarm;  /* set while a batch is open */
+	unsigned changes;    /* in the open batch */
+	unsigned reads;      /* in the open read transaction */
+	int64_t batch_since; /* clock_mono_ns() */
+	struct alarm *alarm; /* set while a batch is open */
+	struct patience patience;
 	int64_t seen;         /* journal rows up to here are known */
 	char who[32];         /* us, in the journal */
 	uint64_t init_unique; /* the request whose answer gets more flags */
@@ -33,6 +35,9 @@ struct mnt {
 /* Before a request that reads, or changes; -1: the request is answered. */
 int mnt_read(struct mnt *m, fuse_req_t req);
 int mnt_change(struct mnt *m, fuse_req_t req);
+/* mnt_change for what the kernel sends after a change, as part of it: it does
+ * not count towards the size of a batch. */
+int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
 /* The kernel lets go of a node, which may be its end. */

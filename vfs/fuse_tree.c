@@ -166,7 +166,8 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	struct err e;
 
 	(void)fi;
-	if (mnt_change(m, req))
+	if ((set.what & (unsigned)~VFS_SET_TIMES ? mnt_change
+						 : mnt_follow)(m, req))
 		return;
 	kill_set_id(m, &set, ino_of(ino));
 	if (vfs_setattr(m->v, ino_of(ino), &set, &a, &e)) {

@@ -8,7 +8,8 @@
 
 /*
  * Who did what in a namespace, in order, written in the transaction that did
- * it. Writes to one file that follow each other in one batch are one row. Only
+ * it. Writes to one file that follow each other in one batch are one row, and
+ * times that are set right after a change of the same file are part of it. Only
  * the newest VFS_JOURNAL_KEEP rows are kept, over all namespaces.
  */
 struct vfs;

@@ -146,12 +146,11 @@ int mnt_read(struct mnt *m, fuse_req_t req)
 
 int mnt_begin(struct mnt *m, struct err *e)
 {
-	m->changes++;
 	if (m->v->batch)
 		return 0;
 	if (vfs_begin(m->v, e))
 		return -1;
-	m->changes = 1;
+	m->changes = 0;
 	m->batch_since = clock_mono_ns();
 	alarm_set(m->alarm, BATCH_NS);
 	if (!look_around(m, e))
@@ -161,7 +160,7 @@ int mnt_begin(struct mnt *m, struct err *e)
 	return -1;
 }
 
-int mnt_change(struct mnt *m, fuse_req_t req)
+int mnt_follow(struct mnt *m, fuse_req_t req)
 {
 	struct err e;
 
@@ -171,11 +170,19 @@ int mnt_change(struct mnt *m, fuse_req_t req)
 	return -1;
 }
 
+int mnt_change(struct mnt *m, fuse_req_t req)
+{
+	if (mnt_follow(m, req))
+		return -1;
+	m->changes++;
+	return 0;
+}
+
 void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times)
 {
 	struct err ignored;
 
-	if (hold_count(&m->v->orphans, ino)) /* a change like any other */
+	if (hold_count(&m->v->orphans, ino)) /* the end of its removal */
 		(void)mnt_begin(m, &ignored);
 	vfs_let_go(m->v, ino, times);
 }
@@ -225,7 +232,7 @@ static int await(struct mnt *m, struct err *e)
 	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
 	int ready;
 
-	if (m->v->batch)
+	if (patience_look(&m->patience, p.fd) || m->v->batch)
 		return 1;
 	ready = poll(&p, 1, m->v->reading ? READ_MS : LOOK_MS);
 	if (ready < 0 && errno != EINTR)
@@ -278,10 +285,13 @@ static ssize_t send_reply(int fd, struct iovec *iov, int count, void *arg)
 
 static ssize_t receive(int fd, void *p, size_t n, void *arg)
 {
+	struct mnt *m = arg;
 	ssize_t got = read(fd, p, n);
 
-	if (got > 0)
-		peek(arg, p, (size_t)got);
+	if (got > 0) {
+		patience_met(&m->patience);
+		peek(m, p, (size_t)got);
+	}
 	return got;
 }
 

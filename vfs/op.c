@@ -188,7 +188,7 @@ static int enter(struct vfs *v, struct err *e)
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))
 		return -1;
-	v->last_written = 0;
+	v->last_written = v->last_said = 0;
 	if (atomic_exchange(&last_in, v) == v &&
 	    v->generation == sql_generation(v->db))
 		return 0;
@@ -243,7 +243,7 @@ static void undo_part(struct vfs *v)
 
 	v->usage = v->usage_before;
 	v->next_ino = 0;
-	v->last_written = 0;
+	v->last_written = v->last_said = 0;
 	if (v->coarse && !sqlite3_get_autocommit(v->db->conn)) {
 		/* it had changed something: then nothing can be kept */
 		v->lost = sqlite3_total_changes(v->db->conn) !=

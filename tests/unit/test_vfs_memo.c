@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -216,6 +217,56 @@ static void a_call_that_fails_halfway_takes_its_batch_with_it(void **state)
 	assert_int_equal(mode_of(other, VFS_ROOT), 0755);
 }
 
+static void set_times(int64_t ino, int64_t modified)
+{
+	struct vfs_set set = {.what = VFS_SET_MODIFIED, .modified = modified};
+	struct vfs_attr a;
+	struct err e;
+
+	ok(vfs_setattr(t.v, ino, &set, &a, &e), &e);
+}
+
+/* "create move_from ": what the journal has after seq. */
+static const char *said_since(int64_t seq)
+{
+	static char text[200];
+	struct arena mem = {0};
+	struct vfs_change *c;
+	struct err e;
+	int n = vfs_changes(other, seq, 100, &c, &mem, &e);
+
+	text[0] = '\0';
+	for (int i = 0; i < n; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
+			 vfs_op_name(c[i].op));
+	arena_fini(&mem);
+	return text;
+}
+
+/* The kernel of a mount sets them after every write, move and removal. */
+static void times_are_said_with_the_change_that_they_follow(void **state)
+{
+	struct vfs_at a = {VFS_ROOT, "a"}, b = {VFS_ROOT, "b"};
+	int64_t before, ino;
+	struct err e;
+
+	(void)state;
+	ok(vfs_last_change(other, &before, &e), &e);
+	begin();
+	ino = make("a", S_IFREG | 0644);
+	set_times(ino, 1);
+	ok(vfs_rename(t.v, a, b, 0, &e), &e);
+	set_times(ino, 2);
+	make("c", S_IFREG | 0644);
+	set_times(ino, 3); /* follows another file's change */
+	commit();
+	begin();
+	set_times(ino, 4); /* others have seen what was before */
+	commit();
+	assert_string_equal(said_since(before),
+			    "create move_from move_to create attr attr ");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -227,6 +278,7 @@ int main(void)
 		T(a_node_that_is_gone_is_not_remembered),
 		T(a_snapshot_keeps_what_a_batch_changes),
 		T(a_call_that_fails_halfway_takes_its_batch_with_it),
+		T(times_are_said_with_the_change_that_they_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
