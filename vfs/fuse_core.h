@@ -67,6 +67,10 @@ void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 /* A day: what the kernel knows stays true until we say otherwise. */
 #define MNT_TIMEOUT 86400.0
 
+/* fuse_wire.c: how requests and answers travel. */
+extern const struct fuse_custom_io mnt_io;
+void mnt_init(void *arg, struct fuse_conn_info *conn);
+
 void fuse_tree_ops(struct fuse_lowlevel_ops *ops);
 void fuse_data_ops(struct fuse_lowlevel_ops *ops);
 

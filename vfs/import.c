@@ -11,20 +11,32 @@
 #define PART_NODES 4096
 #define PART_BYTES ((int64_t)64 << 20)
 
-/* Calls inside go without savepoints: a part is kept or lost as a whole. */
+/* Calls inside go without savepoints, and a node is written once: a part is
+ * kept or lost as a whole. */
 static int begin_part(struct import *im, struct err *e)
 {
 	im->pending = im->pending_bytes = 0;
 	if (vfs_begin(im->v, e))
 		return -1;
-	im->v->inside = true;
+	im->v->inside = im->v->coarse = true;
 	return 0;
 }
 
-static int end_part(struct import *im, struct err *e)
+/* Commits, or takes the part back when rc says that it failed. */
+static int end_part(struct import *im, int rc, struct err *e)
 {
-	im->v->inside = false;
-	return vfs_commit(im->v, e);
+	struct vfs *v = im->v;
+
+	v->inside = false;
+	if (!v->batch)
+		rc = -1;
+	else if (rc)
+		vfs_rollback(v);
+	else
+		rc = vfs_commit(v, e);
+	v->coarse = false;
+	memo_clear(v); /* who changes nodes from now on does not tell it */
+	return rc;
 }
 
 int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
@@ -42,7 +54,7 @@ static int breathe(struct import *im, struct err *e)
 		return 0;
 	if (im->port->tell)
 		im->port->tell(im->port->arg, im->port->nodes, im->port->bytes);
-	return end_part(im, e) || begin_part(im, e) ? -1 : 0;
+	return end_part(im, 0, e) || begin_part(im, e) ? -1 : 0;
 }
 
 static const char *place_of(struct import *im, const char *path)
@@ -281,13 +293,7 @@ int import_end(struct import *im, int rc, struct err *e)
 {
 	if (rc == 0)
 		rc = set_late(im, e);
-	im->v->inside = false;
-	if (!im->v->batch)
-		rc = -1;
-	else if (rc)
-		vfs_rollback(im->v);
-	else
-		rc = vfs_commit(im->v, e);
+	rc = end_part(im, rc, e);
 	arena_fini(&im->mem);
 	free(im->dir);
 	free(im->late);

@@ -18,36 +18,16 @@ struct reader {
 	struct import im;
 	size_t root_n; /* length of the path of the directory itself */
 	char *room;
+	char names[65536];     /* of a file's attributes */
 	struct hold_set links; /* host inode -> our number, of linked files */
 };
 
-static int read_file(struct reader *r, const char *path, int64_t ino,
-		     struct err *e)
-{
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	int64_t off = 0;
-	ssize_t n = 0;
-	int rc = 0;
-
-	if (fd < 0)
-		return err_errno_set(e, "%s", path);
-	while (rc == 0 && (n = read(fd, r->room, PIECE)) > 0) {
-		rc = import_data(&r->im, ino, r->room, (size_t)n, off, e);
-		off += n;
-	}
-	if (n < 0)
-		rc = err_errno_set(e, "%s", path);
-	close(fd);
-	return rc;
-}
-
+/* The attributes that a list names; path is not a link. */
 static int read_xattrs(struct reader *r, const char *path, int64_t ino,
-		       struct err *e)
+		       ssize_t n, struct err *e)
 {
-	char names[65536];
-	ssize_t n = llistxattr(path, names, sizeof names);
-
-	for (char *p = names; n > 0 && p < names + n; p += strlen(p) + 1) {
+	for (char *p = r->names; n > 0 && p < r->names + n;
+	     p += strlen(p) + 1) {
 		ssize_t got;
 
 		if (strncmp(p, "user.", 5) != 0)
@@ -59,6 +39,39 @@ static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 			return -1;
 	}
 	return 0;
+}
+
+static int read_file(struct reader *r, const char *path, int64_t ino,
+		     struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int64_t off = 0;
+	ssize_t n = PIECE;
+	int rc = 0;
+
+	if (fd < 0)
+		return err_errno_set(e, "%s", path);
+	while (rc == 0 && n == PIECE) { /* a file gives less only at its end */
+		n = read(fd, r->room, PIECE);
+		if (n > 0)
+			rc = import_data(&r->im, ino, r->room, (size_t)n, off,
+					 e);
+		off += n;
+	}
+	if (n < 0)
+		rc = err_errno_set(e, "%s", path);
+	n = flistxattr(fd, r->names, sizeof r->names);
+	close(fd);
+	return rc ? rc : read_xattrs(r, path, ino, n, e);
+}
+
+static int read_other(struct reader *r, const char *path, mode_t mode,
+		      int64_t ino, struct err *e)
+{
+	if (S_ISLNK(mode))
+		return 0;
+	return read_xattrs(r, path, ino,
+			   llistxattr(path, r->names, sizeof r->names), e);
 }
 
 static struct import_item item_of(struct reader *r, const FTSENT *f,
@@ -104,9 +117,9 @@ static int take(struct reader *r, const FTSENT *f, struct err *e)
 		return 0;
 	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1)
 		hold_add(&r->links, (int64_t)st->st_ino, (uint64_t)ino);
-	if (S_ISREG(st->st_mode) && read_file(r, f->fts_accpath, ino, e))
-		return -1;
-	if (!S_ISLNK(st->st_mode) && read_xattrs(r, f->fts_accpath, ino, e))
+	if (S_ISREG(st->st_mode)
+		    ? read_file(r, f->fts_accpath, ino, e)
+		    : read_other(r, f->fts_accpath, st->st_mode, ino, e))
 		return -1;
 	return S_ISDIR(st->st_mode) ? 0
 				    : import_times(&r->im, ino, &item.attr, e);

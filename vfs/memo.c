@@ -54,6 +54,22 @@ int memo_put(struct vfs *v, const struct node *n, bool dirty, struct err *e)
 	return 0;
 }
 
+bool memo_is_missing(const struct vfs *v, struct vfs_at at)
+{
+	return v->memo.missing.dir == at.dir &&
+	       !strcmp(v->memo.missing.name, at.name);
+}
+
+void memo_missing(struct vfs *v, struct vfs_at at)
+{
+	size_t n = strlen(at.name);
+
+	if (n > VFS_NAME_MAX)
+		return;
+	v->memo.missing.dir = at.dir;
+	memcpy(v->memo.missing.name, at.name, n + 1);
+}
+
 void memo_drop(struct vfs *v, int64_t ino)
 {
 	if (memo_find(v, ino))
@@ -70,6 +86,7 @@ int memo_write(struct vfs *v, struct err *e)
 
 void memo_clear(struct vfs *v)
 {
+	v->memo.missing.dir = 0;
 	if (v->memo.nodes)
 		memset(v->memo.state, 0, MEMO_SLOTS * sizeof *v->memo.state);
 }

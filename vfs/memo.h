@@ -2,6 +2,8 @@
 #define VFS_MEMO_H
 
 #include "base/err.h"
+#include "vfs/node.h"
+#include "vfs/vfs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +14,8 @@
  * or lost as a whole (v->coarse). What is clean stays for the next batch, as
  * long as nobody else writes.
  *
- * A place for each number modulo MEMO_SLOTS; who comes later takes it.
+ * A place for each number modulo MEMO_SLOTS; who comes later takes it. And the
+ * last name that was looked for in vain: most often it is made next.
  */
 #define MEMO_SLOTS 1024
 
@@ -23,12 +26,18 @@ struct memo {
 	struct node *nodes; /* NULL until first used */
 	enum { MEMO_FREE, MEMO_CLEAN, MEMO_DIRTY } * state;
 	uint64_t changes; /* so far: what a failed call may have left behind */
+	struct {
+		int64_t dir; /* 0: none */
+		char name[VFS_NAME_MAX + 1];
+	} missing;
 };
 
 bool memo_on(const struct vfs *v);
 const struct node *memo_find(const struct vfs *v, int64_t ino); /* or NULL */
 /* Copies it. If it is dirty, it differs from its row. */
 int memo_put(struct vfs *v, const struct node *n, bool dirty, struct err *e);
+bool memo_is_missing(const struct vfs *v, struct vfs_at at);
+void memo_missing(struct vfs *v, struct vfs_at at);
 void memo_drop(struct vfs *v, int64_t ino);
 int memo_write(struct vfs *v, struct err *e); /* what is dirty; it is clean */
 void memo_clear(struct vfs *v);

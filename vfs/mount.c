@@ -8,12 +8,10 @@
 #include "vfs/fuse_mount.h"
 
 #include <errno.h>
-#include <linux/fuse.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* Serving a mount: the loop, and when to commit. */
@@ -240,84 +238,6 @@ static int await(struct mnt *m, struct err *e)
 	return ready > 0;
 }
 
-/* Two things that libfuse keeps from us: whether a request takes set-id bits
- * away, and that the kernel may leave that to us at all, without which it
- * asks for an attribute before every single write. */
-static void peek(struct mnt *m, const void *request, size_t n)
-{
-	const struct fuse_in_header *h = request;
-	const void *arg = h + 1;
-
-	m->kill_set_id = false;
-	if (n >= sizeof *h + sizeof(struct fuse_write_in) &&
-	    h->opcode == FUSE_WRITE) {
-		const struct fuse_write_in *in = arg;
-
-		m->kill_set_id = in->write_flags & FUSE_WRITE_KILL_SUIDGID;
-	} else if (n >= sizeof *h + sizeof(struct fuse_setattr_in) &&
-		   h->opcode == FUSE_SETATTR) {
-		const struct fuse_setattr_in *in = arg;
-
-		m->kill_set_id = in->valid & FATTR_KILL_SUIDGID;
-	} else if (n >= sizeof *h + sizeof(struct fuse_init_in) &&
-		   h->opcode == FUSE_INIT) {
-		const struct fuse_init_in *in = arg;
-
-		m->init_unique = h->unique;
-		m->init_flags = in->flags & FUSE_HANDLE_KILLPRIV_V2;
-	}
-}
-
-static ssize_t send_reply(int fd, struct iovec *iov, int count, void *arg)
-{
-	struct mnt *m = arg;
-	const struct fuse_out_header *h = iov[0].iov_base;
-
-	if (m->init_unique && h->unique == m->init_unique && count > 1 &&
-	    !h->error && iov[1].iov_len >= sizeof(struct fuse_init_out)) {
-		struct fuse_init_out *out = iov[1].iov_base;
-
-		out->flags |= m->init_flags;
-		m->init_unique = 0;
-	}
-	return writev(fd, iov, count);
-}
-
-static ssize_t receive(int fd, void *p, size_t n, void *arg)
-{
-	struct mnt *m = arg;
-	ssize_t got = read(fd, p, n);
-
-	if (got > 0) {
-		patience_met(&m->patience);
-		peek(m, p, (size_t)got);
-	}
-	return got;
-}
-
-static void do_init(void *arg, struct fuse_conn_info *conn)
-{
-	static const unsigned want = FUSE_CAP_WRITEBACK_CACHE |
-				     FUSE_CAP_NO_OPEN_SUPPORT |
-				     FUSE_CAP_READDIRPLUS |
-				     FUSE_CAP_READDIRPLUS_AUTO |
-				     FUSE_CAP_PARALLEL_DIROPS |
-				     FUSE_CAP_CACHE_SYMLINKS |
-				     FUSE_CAP_EXPLICIT_INVAL_DATA |
-				     FUSE_CAP_ASYNC_READ;
-
-	(void)arg;
-	conn->want |= conn->capable & want;
-	conn->want &= ~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA |
-				  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-				  FUSE_CAP_SPLICE_MOVE |
-				  FUSE_CAP_ATOMIC_O_TRUNC);
-	conn->max_write = 1 << 20;
-	conn->max_readahead = 1 << 20;
-	conn->max_background = 64;
-	conn->time_gran = 1;
-}
-
 static int serve(struct mnt *m, struct err *e)
 {
 	struct fuse_buf request = {0};
@@ -345,8 +265,6 @@ static int serve(struct mnt *m, struct err *e)
 	return rc;
 }
 
-static const struct fuse_custom_io io = {.writev = send_reply, .read = receive};
-
 static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
 		    struct err *e)
 {
@@ -356,7 +274,7 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
 
 	if (fd < 0)
 		return -1;
-	if (fuse_session_custom_io(m->se, &io, fd) ||
+	if (fuse_session_custom_io(m->se, &mnt_io, fd) ||
 	    fuse_set_signal_handlers(m->se)) {
 		err_set(e, ERR_INTERNAL, "cannot start the FUSE session");
 	} else if (!o->mounted || o->mounted(o->arg, e) == 0) {
@@ -375,7 +293,7 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
 
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 {
-	struct fuse_lowlevel_ops ops = {.init = do_init};
+	struct fuse_lowlevel_ops ops = {.init = mnt_init};
 	char *argv[] = {(char[]){"skep"}, NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
 	struct mnt m = {.v = v};

@@ -236,9 +236,14 @@ int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
 			      .snap = v->snap,
 			      .name = blob_text(at.name)};
 	struct vfs_dentry_get_row row = {0};
-	int found = sql_get(v->db, v->snap ? Q_VFS_DENTRY_AT : Q_VFS_DENTRY_GET,
-			    &key, &row, NULL, e);
+	int found = 0;
 
+	if (!memo_on(v) || !memo_is_missing(v, at))
+		found = sql_get(v->db,
+				v->snap ? Q_VFS_DENTRY_AT : Q_VFS_DENTRY_GET,
+				&key, &row, NULL, e);
+	if (found == 0 && memo_on(v))
+		memo_missing(v, at);
 	*ino = row.ino;
 	if (type)
 		*type = (unsigned)row.type;
@@ -267,6 +272,7 @@ int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
 			      .ino = n->ino,
 			      .type = n->mode >> 12};
 
+	v->memo.missing.dir = 0;
 	if (dentry_keep(v, at, 0, 0, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_DENTRY_ADD, &key, e) < 0 ? -1 : 0;
