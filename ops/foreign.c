@@ -139,8 +139,8 @@ int foreign_read(const char *path, struct buf *b, struct err *e)
  * other, were then both as they are between the two readings, so the copy is of
  * one moment, without a lock that the program would see.
  */
-static int copy_one_moment(const char *path, const char *dir,
-			   struct foreign_mark *mark, struct err *e)
+int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
+		 struct err *e)
 {
 	const struct timespec pause = {0, PAUSE_MS * 1000000L};
 	struct foreign_mark again;
@@ -165,7 +165,7 @@ int foreign_open(struct sql **out, const char *path, const char *dir,
 	snprintf(to, sizeof to, "%s/" FOREIGN_COPY "-shm", dir);
 	unlink(to);
 	snprintf(to, sizeof to, "%s/" FOREIGN_COPY, dir);
-	if (copy_one_moment(path, dir, mark, e))
+	if (foreign_copy(path, dir, mark, e))
 		return -1;
 	return sql_open(out, to, NULL, 0, e);
 }

@@ -35,12 +35,16 @@ extern const char *const foreign_sides[];
 /* The whole file into b, whose ceiling is the limit. */
 int foreign_read(const char *path, struct buf *b, struct err *e);
 
-/* Copies a database into the directory and opens the copy. The copy is of one
+/* Copies a database into the directory, as FOREIGN_COPY. The copy is of one
  * moment: *mark is that of the bytes that were copied. ERR_BUSY if it changes
  * all the time. */
+int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
+		 struct err *e);
+#define FOREIGN_COPY "foreign.sqlite"
+
+/* The same, and opens the copy. */
 int foreign_open(struct sql **out, const char *path, const char *dir,
 		 struct foreign_mark *mark, struct err *e);
-#define FOREIGN_COPY "foreign.sqlite" /* the copy's name in the directory */
 
 /* --- tables ------------------------------------------------------------------ */
 

@@ -1,3 +1,5 @@
+#include "supervisor/ops.h"
+
 #include "supervisor/sup.h"
 
 #include "base/clock.h"

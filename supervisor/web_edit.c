@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "schema/branch.h"
 #include "schema/session.h"
+#include "supervisor/ops.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_edit.h"
 

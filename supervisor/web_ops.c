@@ -1,4 +1,5 @@
 /* What operators' commands ask for: see supervisor/ops.c. */
+#include "supervisor/ops.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_routes.h"
