@@ -2,47 +2,51 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "db/backup.h"
+#include "ops/dry.h"
 #include "ops/prune.h"
-#include "ops/workdir.h"
 #include "schema/registry.h"
 
 #include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DAY_MS INT64_C(86400000)
 
-#define NULLED(F, S) F(S, text, agent) F(S, i64, events) F(S, i64, longest_ms)
+#define NULLED(F, S)          \
+	F(S, text, agent)     \
+	F(S, i64, events)     \
+	F(S, i64, longest_ms) \
+	F(S, i64, longest_cpu_ms)
 SHAPE_DECLARE(nulled, NULLED);
 SHAPE_DEFINE(nulled, NULLED);
 
 struct job {
-	int64_t before, sum;
-	struct workdir work; /* .lock -1: no dry run */
+	int64_t before, events, sum;
+	struct workdir dry; /* not open: it is the deed */
 	struct table *t;
 };
+
+static int null_one(struct agent_file *f, int64_t until, void *arg,
+		    struct err *e)
+{
+	struct job *j = arg;
+	struct prune_ask ask = {.before = j->before, .until = until};
+
+	j->events = prune_content(f, &ask, e);
+	return j->events < 0 ? -1 : 0;
+}
 
 static int null_file(struct cli *cli, const struct agent_database_row *row,
 		     void *arg, struct err *e)
 {
 	struct job *j = arg;
 	struct nulled n = {.agent = row->agent};
-	const char *copy = workdir_path(&j->work, "copy.sqlite");
-	bool dry = j->work.lock >= 0;
-	struct agent_file f;
+	struct sql_hold held;
 
 	(void)cli;
-	if (dry)
-		unlink(copy);
-	if (dry ? db_snapshot(row->path, copy, e) ||
-			    agent_file_open(&f, copy, row->agent, 0, e)
-		: registry_open(row, 0, &f, e))
+	if (dry_do(&j->dry, row, null_one, j, &held, e))
 		return -1;
-	n.events = prune_content(&f, j->before, &n.longest_ms, e);
-	agent_file_close(&f);
-	if (n.events < 0)
-		return -1;
+	n.events = j->events;
+	n.longest_ms = held.ns / 1000000;
+	n.longest_cpu_ms = held.cpu_ns / 1000000;
 	j->sum += n.events;
 	table_add(j->t, &n);
 	return 0;
@@ -52,7 +56,7 @@ static int null_content(struct cli *cli, struct err *e)
 {
 	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
 	bool dry = cli_flag(cli, "dry-run");
-	struct job j = {.work = {.lock = -1}};
+	struct job j = {.dry = {.lock = -1}};
 	int64_t days = cli_number(cli, "keep-days", -1);
 	int rc;
 
@@ -61,12 +65,12 @@ static int null_content(struct cli *cli, struct err *e)
 			       "say how much stays: --keep-days N");
 	j.before = clock_now() - days * DAY_MS;
 	if (dry &&
-	    workdir_open(&j.work, dir.text, ".work", id_new(ID_BACKUP).text, e))
+	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
 		return -1;
 	j.t = table_new(&cli->out, &nulled_shape, "agent events longest_ms");
 	rc = ops_each_file(cli, "emptying", null_file, &j, e);
 	table_end(j.t);
-	workdir_close(&j.work);
+	workdir_close(&j.dry);
 	if (rc || dry)
 		return rc;
 	return ops_audit(

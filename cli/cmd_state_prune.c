@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/remote.h"
 #include "db/backup.h"
-#include "db/migrate.h"
+#include "ops/dry.h"
 #include "ops/prune.h"
 #include "ops/slice.h"
 #include "ops/workdir.h"
@@ -16,22 +16,24 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DAY_MS    INT64_C(86400000)
+#define MS        INT64_C(1000000)
 #define KEEP_DAYS 30
 #define KEEP_N    100
 
 struct job {
 	struct prune_ask ask;
-	struct workdir work; /* .lock -1: no dry run */
+	struct workdir dry; /* not open: it is the deed */
 	struct table *t;
-	struct pruned sum;
+	struct pruned one, sum;
 	char edge[64];
 };
 
-static void add(struct job *j, const struct pruned *p)
+static void add(struct job *j, struct pruned *p, struct sql_hold held)
 {
+	p->longest_ms = held.ns / MS;
+	p->longest_cpu_ms = held.cpu_ns / MS;
 	j->sum.sessions += p->sessions;
 	j->sum.events += p->events;
 	j->sum.runs += p->runs;
@@ -39,20 +41,6 @@ static void add(struct job *j, const struct pruned *p)
 	j->sum.snapshots += p->snapshots;
 	j->sum.freed_bytes += p->freed_bytes;
 	table_add(j->t, p);
-}
-
-/* A copy for a dry run, or the file itself. */
-static int open_file(struct job *j, const struct agent_database_row *row,
-		     struct agent_file *f, struct err *e)
-{
-	const char *copy = workdir_path(&j->work, "copy.sqlite");
-
-	if (j->work.lock < 0)
-		return registry_open(row, 0, f, e);
-	unlink(copy);
-	if (db_snapshot(row->path, copy, e))
-		return -1;
-	return agent_file_open(f, copy, row->agent, 0, e);
 }
 
 /* Sessions in which runs still wait. */
@@ -74,30 +62,45 @@ static int find_busy(struct cli *cli, struct job *j, const char *agent,
 	return 0;
 }
 
+static int prune_one(struct agent_file *f, int64_t until, void *arg,
+		     struct err *e)
+{
+	struct job *j = arg;
+
+	j->ask.until = until;
+	return prune_agent(f, &j->ask, &j->one, e);
+}
+
 static int prune_file(struct cli *cli, const struct agent_database_row *row,
 		      void *arg, struct err *e)
 {
 	struct job *j = arg;
-	struct agent_file f;
 	struct arena a = {0};
-	struct pruned p;
+	struct sql_hold held;
 	int rc = find_busy(cli, j, row->agent, &a, e) ||
-		 open_file(j, row, &f, e);
+		 dry_do(&j->dry, row, prune_one, j, &held, e);
 
-	if (!rc) {
-		rc = prune_agent(&f, &j->ask, &p, e);
-		p.agent = row->agent;
-		agent_file_close(&f);
-		if (!rc)
-			add(j, &p);
-	}
+	j->one.agent = row->agent;
+	if (!rc)
+		add(j, &j->one, held);
 	arena_fini(&a);
 	return rc ? -1 : 0;
 }
 
 /* --- the control plane ---------------------------------------------------- */
 
+/* Nobody may supervise meanwhile; the nested transaction asks that. */
 static int prune_slice(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	const struct job *j = arg;
+
+	if (control_enter_alone(db, e))
+		return -1;
+	return sql_leave(db, prune_runs(db, j->ask.before, j->edge, count, e),
+			 e);
+}
+
+static int prune_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 {
 	const struct job *j = arg;
 
@@ -132,31 +135,30 @@ static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 	return n < 0 ? -1 : sum;
 }
 
-static int64_t prune_alone(struct job *j, struct sql *db, struct slice *s,
-			   struct err *e)
+static int64_t prune_alone(struct job *j, struct sql *db, struct err *e)
 {
-	int64_t n, sum = 0;
+	struct slice s = SLICE_BEGIN;
 
-	do {
-		if (control_enter_alone(db, e))
-			return -1;
-		n = sql_leave(db, prune_slice(db, s->count, j, e), e);
-		sum += n;
-	} while (n > 0);
-	return n < 0 ? -1 : sum;
+	sql_watch(db);
+	return slice_all(&s, db, prune_slice, j, e);
 }
 
-static int64_t prune_copy(struct cli *cli, struct job *j, struct slice *s,
-			  struct err *e)
+/* A dry run, in a copy: the supervisor is not made to wait for it. */
+static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 {
-	const char *copy = workdir_path(&j->work, "control.sqlite");
+	const char *copy = workdir_path(&j->dry, "control.sqlite");
+	struct slice s = SLICE_BEGIN;
+	struct err ignored;
 	struct sql *db;
-	int64_t n;
+	int64_t n = -1;
 
-	if (db_snapshot(sql_path(cli->control), copy, e) ||
-	    db_open(&db, copy, &control_schema, 0, e))
+	if (db_clone(sql_path(cli->control), copy, e) ||
+	    sql_open(&db, copy, control_schema.queries, 0, e))
 		return -1;
-	n = slice_all(s, db, prune_slice, j, e);
+	if (!sql_enter(db, e)) {
+		n = slice_all(&s, db, prune_copied, j, e);
+		(void)sql_leave(db, -1, &ignored); /* never kept */
+	}
 	sql_close(db);
 	return n;
 }
@@ -164,19 +166,18 @@ static int64_t prune_copy(struct cli *cli, struct job *j, struct slice *s,
 static int prune_control(struct cli *cli, struct job *j, struct err *e)
 {
 	struct pruned p = {.database = "control"};
-	struct slice s = SLICE_BEGIN;
+	bool dry = j->dry.lock >= 0;
 
 	if (prune_edge(cli->control, j->ask.keep, j->edge, e))
 		return -1;
-	if (j->work.lock >= 0)
-		p.runs = prune_copy(cli, j, &s, e);
+	if (dry)
+		p.runs = prune_copy(cli, j, e);
 	else
 		p.runs = cli->supervised ? prune_supervised(cli, j, e)
-					 : prune_alone(j, cli->control, &s, e);
-	p.longest_ms = s.longest_ns / 1000000;
+					 : prune_alone(j, cli->control, e);
 	if (p.runs < 0)
 		return -1;
-	add(j, &p);
+	add(j, &p, sql_longest(cli->control));
 	return 0;
 }
 
@@ -196,23 +197,23 @@ static int prune(struct cli *cli, struct err *e)
 {
 	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
 	bool dry = cli_flag(cli, "dry-run");
-	struct job j = {.work = {.lock = -1}};
+	struct job j = {.dry = {.lock = -1}};
 	int rc;
 
 	j.ask.before = clock_now() -
 		       cli_number(cli, "keep-days", KEEP_DAYS) * DAY_MS;
 	j.ask.keep = cli_number(cli, "keep-n", KEEP_N);
 	if (dry &&
-	    workdir_open(&j.work, dir.text, ".work", id_new(ID_BACKUP).text, e))
+	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
 		return -1;
 	j.t = table_new(&cli->out, &pruned_shape,
 			"database agent sessions events runs artifacts "
-			"snapshots freed_bytes longest_ms");
+			"snapshots freed_bytes longest_ms longest_cpu_ms");
 	rc = ops_each_file(cli, "pruning", prune_file, &j, e);
 	if (!rc && !cli_option(cli, "only"))
 		rc = prune_control(cli, &j, e);
 	table_end(j.t);
-	workdir_close(&j.work);
+	workdir_close(&j.dry);
 	if (!rc && dry)
 		output_note(&cli->out, "a dry run: nothing was changed");
 	return rc || dry ? rc : note(cli, &j, e);
@@ -226,7 +227,8 @@ const struct command cmd_state_prune = {
 		 "--keep-n runs. Nothing that runs or waits is taken, and "
 		 "forks keep\nwhat they stand on. Old snapshots of workspaces "
 		 "go too. The work is done in slices, so that\nrunning agents "
-		 "never wait for it. A dry run does the same to a copy.",
+		 "never wait for it. A dry run does the same and\ntakes it "
+		 "back.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options =
 		(const struct option_spec[]){

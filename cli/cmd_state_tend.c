@@ -57,8 +57,6 @@ static int give_back(struct job *j, struct sql *db, struct err *e)
 		return 0;
 	n = slice_vacuum(&s, db, pages, e);
 	j->sum.vacuumed += n > 0;
-	if (s.longest_ns / 1000000 > j->sum.longest_ms)
-		j->sum.longest_ms = s.longest_ns / 1000000;
 	return n < 0 ? -1 : 0;
 }
 
@@ -93,7 +91,10 @@ static int tend_file(struct cli *cli, const struct agent_database_row *row,
 	if (registry_open(row, 0, &f, e))
 		return -1;
 	j->sum.files++;
+	sql_watch(f.db);
 	rc = tend_open(j, &f, e);
+	if (sql_longest(f.db).ns / 1000000 > j->sum.longest_ms)
+		j->sum.longest_ms = sql_longest(f.db).ns / 1000000;
 	sql_keep_wal(f.db, WAL_BYTES);
 	agent_file_close(&f);
 	return rc;

@@ -49,6 +49,7 @@ static int work(struct job *j, struct sql *db, struct vacuumed *v,
 	int rc;
 
 	v->before = file_size(sql_path(db));
+	sql_watch(db);
 	if (j->incremental)
 		rc = slice_vacuum(&s, db, INT64_MAX, e) < 0 ? -1 : 0;
 	else
@@ -59,7 +60,7 @@ static int work(struct job *j, struct sql *db, struct vacuumed *v,
 						   : SQL_CHECKPOINT_TRUNCATE,
 				    &r, e);
 	v->after = file_size(sql_path(db));
-	v->longest_ms = s.longest_ns / 1000000;
+	v->longest_ms = sql_longest(db).ns / 1000000;
 	return rc;
 }
 

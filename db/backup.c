@@ -76,6 +76,34 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+int db_clone(const char *path, const char *to, struct err *e)
+{
+	sqlite3 *from = NULL, *copy = NULL;
+	int rc;
+
+	if (make_target(to, e))
+		return -1;
+	rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READONLY, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_busy_timeout(from, BUSY_MS);
+		rc = sqlite3_exec(copy,
+				  "PRAGMA synchronous=OFF; "
+				  "PRAGMA journal_mode=OFF",
+				  NULL, NULL, NULL);
+	}
+	if (rc == SQLITE_OK)
+		rc = copy_pages(from, copy);
+	sqlite3_close(copy);
+	sqlite3_close(from);
+	if (rc == SQLITE_OK)
+		return 0;
+	unlink(to);
+	return err_set(e, (rc & 0xff) == SQLITE_FULL ? ERR_FULL : ERR_IO,
+		       "%s: %s", path, sqlite3_errstr(rc));
+}
+
 /* What the header says of a log is of the original; a copy has none. */
 static void forget_wal(struct db_image *image)
 {

@@ -12,6 +12,9 @@
  * is not yet on the disk. ERR_FULL and other failures leave no file behind. */
 int db_snapshot(const char *path, const char *to, struct err *e);
 
+/* All pages as they are, holes too: for who wants to try something on a copy. */
+int db_clone(const char *path, const char *to, struct err *e);
+
 /* The same in memory, for small databases: 1, or 0 for one that is too large, or
  * has nothing in it. Pages come as they are, damaged ones too. */
 struct db_image {

@@ -111,6 +111,17 @@ int sql_end(struct sql_rows *it, struct err *e);
 
 int64_t sql_last_rowid(const struct sql *db);
 
+/* How long the longest write transaction since sql_watch kept others out: as
+ * the clock has it, and the work in it alone, which does not depend on what else
+ * the machine does. */
+struct sql_hold {
+	int64_t ns;
+	int64_t cpu_ns;
+};
+
+void sql_watch(struct sql *db);
+struct sql_hold sql_longest(const struct sql *db);
+
 /* Inside a write transaction: a number that is the same as in our last one if
  * nobody else has committed in between. What was read then is still true. (It
  * may also move without need, after a rollback or a write outside sql_enter.) */

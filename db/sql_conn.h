@@ -31,6 +31,8 @@ struct sql {
 	bool always_full;    /* opened with SQL_FULL */
 	bool full;           /* synchronous=FULL at the moment */
 	int64_t lock_until;  /* of the wait for SQLite's lock */
+	bool watched;        /* see sql_watch */
+	struct sql_hold held, began;
 	struct stmt stmts[];
 };
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <assert.h>
+#include <time.h>
 #include <unistd.h>
 
 static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
@@ -60,6 +61,38 @@ static int begin(struct sql *db, struct err *e)
 	return bad;
 }
 
+static struct sql_hold clocks(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (struct sql_hold){clock_mono_ns(),
+				 t.tv_sec * 1000000000 + t.tv_nsec};
+}
+
+void sql_watch(struct sql *db)
+{
+	db->watched = true;
+	db->held = (struct sql_hold){0};
+}
+
+struct sql_hold sql_longest(const struct sql *db)
+{
+	return db->held;
+}
+
+static void note_hold(struct sql *db)
+{
+	struct sql_hold now = clocks();
+
+	now.ns -= db->began.ns;
+	now.cpu_ns -= db->began.cpu_ns;
+	if (now.ns > db->held.ns)
+		db->held.ns = now.ns;
+	if (now.cpu_ns > db->held.cpu_ns)
+		db->held.cpu_ns = now.cpu_ns;
+}
+
 /*
  * A commit that waits for the disk gives the line to the next at once: the
  * next then waits for SQLite's lock, and we, if we come again, behind it. Else
@@ -82,6 +115,8 @@ int sql_enter(struct sql *db, struct err *e)
 	}
 	if (db->full)
 		turn_leave(&db->turn);
+	if (db->watched)
+		db->began = clocks();
 	db->depth = 1;
 	db->doomed = false;
 	db->writing = true;
@@ -129,6 +164,8 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 	if (db->doomed)
 		roll_back(db);
 	if (db->writing) {
+		if (db->watched)
+			note_hold(db);
 		db->noticed = commits_noticed(db);
 		db->commits += !db->doomed;
 		if (!db->full)

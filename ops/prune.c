@@ -141,23 +141,42 @@ static int sweep(struct job *j, struct err *e)
 
 /* --- workspaces ----------------------------------------------------------- */
 
+struct dropping {
+	struct vfs *v;
+	struct vfs_drop at;
+};
+
+static int drop_some(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	struct dropping *w = arg;
+
+	(void)db;
+	return fault_point(FAULT_prune_snapshot, e)
+		       ? -1
+		       : vfs_snapshot_drop_some(w->v, &w->at, count, e);
+}
+
+/* First out of sight, then row by row, with those of a call that was killed. */
 static int drop_snapshots(struct job *j, const char *name, struct arena *a,
 			  struct err *e)
 {
 	struct vfs_snapshot *snaps;
-	struct vfs *v;
+	struct dropping w = {0};
 	int rc = 0, n;
 
-	if (vfs_open(&v, j->file->db, name, "prune", e))
+	if (vfs_open(&w.v, j->file->db, name, "prune", e))
 		return -1;
-	n = vfs_snapshots(v, &snaps, a, e);
+	n = vfs_snapshots(w.v, &snaps, a, e);
 	for (int i = 0; !rc && i < n; i++) {
 		if (snaps[i].made_at / 1000000 >= j->ask->before)
 			continue;
-		rc = vfs_snapshot_drop(v, snaps[i].name, e);
+		rc = vfs_snapshot_hide(w.v, snaps[i].name, e);
 		j->out->snapshots += rc == 0;
 	}
-	vfs_close(v);
+	if (!rc && n >= 0 &&
+	    slice_all(&j->slice, j->file->db, drop_some, &w, e) < 0)
+		rc = -1;
+	vfs_close(w.v);
 	return n < 0 ? -1 : rc;
 }
 
@@ -185,13 +204,13 @@ int prune_agent(struct agent_file *f, const struct prune_ask *ask,
 	int64_t pages = 0, size = 0;
 
 	*out = (struct pruned){.database = "agent", .agent = f->agent};
+	j.slice.until = ask->until;
 	if (gather(&j, e) || sweep(&j, e) < 0 || prune_spaces(&j, e) ||
 	    artifact_sweep(f->db, 0, INT_MAX, e) < 0 ||
 	    sql_script_i64(f->db, "PRAGMA page_size", &size, e))
 		return -1;
 	pages = slice_vacuum(&j.slice, f->db, INT64_MAX, e);
 	out->freed_bytes = pages * size;
-	out->longest_ms = j.slice.longest_ns / 1000000;
 	return pages < 0 ? -1 : 0;
 }
 
@@ -247,13 +266,14 @@ static int null_some(struct sql *db, int64_t count, void *arg, struct err *e)
 	return n < 0 || sql_exec(db, Q_NULL_PARTS, &parts, e) < 0 ? -1 : n;
 }
 
-int64_t prune_content(struct agent_file *f, int64_t before, int64_t *longest_ms,
+int64_t prune_content(struct agent_file *f, const struct prune_ask *ask,
 		      struct err *e)
 {
-	struct nulling w = {0, before, true};
+	struct nulling w = {0, ask->before, true};
 	struct slice s = SLICE_BEGIN;
 	int64_t sum = 0;
 
+	s.until = ask->until;
 	while (w.more) {
 		int n = slice_run(&s, f->db, null_some, &w, e);
 
@@ -261,6 +281,5 @@ int64_t prune_content(struct agent_file *f, int64_t before, int64_t *longest_ms,
 			return -1;
 		sum += n;
 	}
-	*longest_ms = s.longest_ns / 1000000;
 	return sum;
 }

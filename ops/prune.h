@@ -10,26 +10,27 @@
  * of the control plane: runs that are over. Nothing that is running or waiting
  * is ever taken. Killed anywhere, the next call finishes the work.
  *
- * A dry run does the very same to a copy of the database, which is then thrown
- * away: its figures are those of the deed, and it holds no lock.
+ * A dry run does the very same in a transaction that is rolled back (ops/dry.h).
  */
 struct prune_ask {
 	int64_t before; /* what was last alive before this moment may go */
 	int64_t keep;   /* of sessions, and of runs, the newest stay */
 	const char *const *busy; /* sessions that have waiting runs */
 	int nbusy;
+	int64_t until; /* slice_clock: ERR_TIMEOUT after this; 0: never */
 };
 
-#define PRUNED(F, S)                                        \
-	F(S, text, database)                                \
-	F(S, text, agent)                                   \
-	F(S, i64, sessions)                                 \
-	F(S, i64, events)                                   \
-	F(S, i64, runs)                                     \
-	F(S, i64, artifacts)                                \
-	F(S, i64, snapshots)                                \
-	F(S, i64, freed_bytes) /* the file is smaller by */ \
-	F(S, i64, longest_ms)  /* that a write lock was held */
+#define PRUNED(F, S)                                               \
+	F(S, text, database)                                       \
+	F(S, text, agent)                                          \
+	F(S, i64, sessions)                                        \
+	F(S, i64, events)                                          \
+	F(S, i64, runs)                                            \
+	F(S, i64, artifacts)                                       \
+	F(S, i64, snapshots)                                       \
+	F(S, i64, freed_bytes)    /* the file is smaller by */     \
+	F(S, i64, longest_ms)     /* that a write lock was held */ \
+	F(S, i64, longest_cpu_ms) /* of it, at work */
 SHAPE_DECLARE(pruned, PRUNED);
 
 int prune_agent(struct agent_file *f, const struct prune_ask *ask,
@@ -45,7 +46,7 @@ int prune_edge(struct sql *control, int64_t keep, char edge[64], struct err *e);
 
 /* Empties what old events say, and keeps that they happened: types, times,
  * parents, usage. How many events. */
-int64_t prune_content(struct agent_file *f, int64_t before, int64_t *longest_ms,
+int64_t prune_content(struct agent_file *f, const struct prune_ask *ask,
 		      struct err *e);
 
 #endif

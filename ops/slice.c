@@ -8,17 +8,19 @@
 #include <time.h>
 
 #define MS         INT64_C(1000000)
-#define COUNT_MAX  4096
+#define COUNT_MAX  64 /* the next rows may be much larger than these */
 #define MOVE_AFTER 32
 
-/* Aims at a fifth of the limit: the next slice may meet larger rows. */
+int64_t slice_clock(void)
+{
+	return clock_mono_ns();
+}
+
 static void learn(struct slice *s, int64_t ns)
 {
-	if (ns > s->longest_ns)
-		s->longest_ns = ns;
-	if (ns > SLICE_MAX_MS * MS / 5 && s->count > 1)
+	if (ns > SLICE_STEP_MS * MS && s->count > 1)
 		s->count /= 2;
-	else if (ns < SLICE_MAX_MS * MS / 20 && s->count < COUNT_MAX)
+	else if (ns < SLICE_STEP_MS * MS / 4 && s->count < COUNT_MAX)
 		s->count *= 2;
 }
 
@@ -44,33 +46,49 @@ static int move_log(struct slice *s, struct sql *db, struct err *e)
 		       : sql_checkpoint(db, SQL_CHECKPOINT_PASSIVE, &r, e);
 }
 
-int slice_run(struct slice *s, struct sql *db,
-	      int (*work)(struct sql *db, int64_t count, void *arg,
-			  struct err *e),
-	      void *arg, struct err *e)
+static int steps(struct slice *s, struct sql *db, slice_step *step, void *arg,
+		 struct err *e)
 {
+	int64_t began = s->clock(), now = began, last;
+	int sum = 0, n;
+
+	do {
+		last = now;
+		n = step(db, s->count, arg, e);
+		now = s->clock();
+		learn(s, now - last);
+		sum += n;
+	} while (n > 0 && now - began < SLICE_AIM_MS * MS);
+	return n < 0 ? -1 : sum;
+}
+
+int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
+	      struct err *e)
+{
+	bool inside = sql_in_transaction(db);
 	int64_t began;
 	int n;
 
+	if (s->until && s->clock() > s->until)
+		return err_set(e, ERR_TIMEOUT, "%s: it takes too long",
+			       sql_path(db));
+	if (inside)
+		return steps(s, db, step, arg, e);
 	if (move_log(s, db, e) || sql_enter(db, e))
 		return -1;
-	began = clock_mono_ns();
-	n = sql_leave(db, work(db, s->count, arg, e), e);
-	began = clock_mono_ns() - began;
-	learn(s, began);
-	breathe(began);
+	began = s->clock();
+	n = sql_leave(db, steps(s, db, step, arg, e), e);
+	breathe(s->clock() - began);
 	return n;
 }
 
-int64_t slice_all(struct slice *s, struct sql *db,
-		  int (*work)(struct sql *db, int64_t count, void *arg,
-			      struct err *e),
-		  void *arg, struct err *e)
+int64_t slice_all(struct slice *s, struct sql *db, slice_step *step, void *arg,
+		  struct err *e)
 {
 	int64_t sum = 0;
 	int n;
 
-	while ((n = slice_run(s, db, work, arg, e)) > 0)
+	while ((n = slice_run(s, db, step, arg, e)) > 0)
 		sum += n;
 	return n < 0 ? -1 : sum;
 }

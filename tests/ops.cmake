@@ -1,1 +1,2 @@
 unit(test_pack ops)
+unit(test_slice ops)

@@ -32,6 +32,29 @@ struct vfs_snapshot {
 int vfs_snapshot(struct vfs *v, const char *name, struct err *e);
 int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e);
 
+/*
+ * The same in slices, for snapshots that kept much. _hide takes it out of sight,
+ * in time that does not depend on its size; _some then walks over at most `count`
+ * rows of a snapshot of this namespace that was hidden so, in a transaction of its
+ * own or the caller's: 1, or 0 when none is left. Killed in between, any later
+ * call goes on.
+ */
+struct vfs_drop {
+	int64_t snap; /* 0: begin */
+	int64_t id, idx, after;
+	int table;
+	uint32_t generation;
+	uint64_t commits;
+	int passes;
+	bool more, disturbed;
+	size_t length;
+	char name[256];
+};
+
+int vfs_snapshot_hide(struct vfs *v, const char *name, struct err *e);
+int vfs_snapshot_drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
+			   struct err *e);
+
 /* Makes the tree what it was; later snapshots are dropped, this one stays. */
 int vfs_rollback_to(struct vfs *v, const char *name, struct err *e);
 

@@ -67,6 +67,62 @@ WHERE id >= :lo AND id < :hi AND snap = :snap;
 UPDATE OR IGNORE vfs_undo_xattr SET snap = :to
 WHERE id >= :lo AND id < :hi AND snap = :snap;
 
+-- A snapshot that goes in slices has another name and is hidden. Its rows are
+-- found by a walk over all of a namespace's, `count` at a time, from the key of
+-- the last one on; each goes to the older snapshot, or is let go.
+-- row vfs_undo_row (id i64, idx i64, name blob, snap i64, blob opt)
+-- row vfs_undo_after (id i64, idx i64, name blob, snap i64, hi i64, count i64)
+-- row vfs_undo_key (id i64, idx i64, name blob, snap i64, to i64)
+-- query vfs_snap_hide (id i64, name text)
+UPDATE vfs_snap SET hidden = 1, name = :name WHERE id = :id;
+
+-- query vfs_snap_going (ns i64) -> (id i64, next_ino i64)
+SELECT id, next_ino FROM vfs_snap
+WHERE ns = :ns AND hidden AND name GLOB '.going-*' ORDER BY id LIMIT 1;
+
+-- query vfs_going_inodes (vfs_undo_after) -> vfs_undo_row
+SELECT id, 0 AS idx, x'' AS name, snap, blob FROM vfs_undo_inode
+WHERE (id, snap) > (:id, :snap) AND id < :hi ORDER BY id, snap LIMIT :count;
+
+-- query vfs_going_chunks (vfs_undo_after) -> vfs_undo_row
+SELECT id, idx, x'' AS name, snap, blob FROM vfs_undo_chunk
+WHERE (id, idx, snap) > (:id, :idx, :snap) AND id < :hi
+ORDER BY id, idx, snap LIMIT :count;
+
+-- query vfs_going_dentries (vfs_undo_after) -> vfs_undo_row
+SELECT dir AS id, 0 AS idx, name, snap, NULL AS blob FROM vfs_undo_dentry
+WHERE (dir, name, snap) > (:id, :name, :snap) AND dir < :hi
+ORDER BY dir, name, snap LIMIT :count;
+
+-- query vfs_going_xattrs (vfs_undo_after) -> vfs_undo_row
+SELECT id, 0 AS idx, name, snap, NULL AS blob FROM vfs_undo_xattr
+WHERE (id, name, snap) > (:id, :name, :snap) AND id < :hi
+ORDER BY id, name, snap LIMIT :count;
+
+-- query vfs_going_inode_hand (vfs_undo_key)
+UPDATE OR IGNORE vfs_undo_inode SET snap = :to WHERE id = :id AND snap = :snap;
+
+-- query vfs_going_inode_drop (vfs_undo_key)
+DELETE FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
+
+-- query vfs_going_chunk_hand (vfs_undo_key)
+UPDATE OR IGNORE vfs_undo_chunk SET snap = :to WHERE id = :id AND idx = :idx AND snap = :snap;
+
+-- query vfs_going_chunk_drop (vfs_undo_key)
+DELETE FROM vfs_undo_chunk WHERE id = :id AND idx = :idx AND snap = :snap;
+
+-- query vfs_going_dentry_hand (vfs_undo_key)
+UPDATE OR IGNORE vfs_undo_dentry SET snap = :to WHERE dir = :id AND name = :name AND snap = :snap;
+
+-- query vfs_going_dentry_drop (vfs_undo_key)
+DELETE FROM vfs_undo_dentry WHERE dir = :id AND name = :name AND snap = :snap;
+
+-- query vfs_going_xattr_hand (vfs_undo_key)
+UPDATE OR IGNORE vfs_undo_xattr SET snap = :to WHERE id = :id AND name = :name AND snap = :snap;
+
+-- query vfs_going_xattr_drop (vfs_undo_key)
+DELETE FROM vfs_undo_xattr WHERE id = :id AND name = :name AND snap = :snap;
+
 -- Going back: the undo rows of one snapshot become the tree again.
 -- query vfs_back_inode (vfs_key)
 INSERT OR REPLACE INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,

@@ -170,6 +170,12 @@ def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
 def old_sessions(home, n=6):
     for i in range(n):
         home.skep("session", "append", "old%d" % i, "text", "--agent", "ann")
+    (home.dir / "file").write_bytes(b"x" * 100000)
+    home.skep("vfs", "put", "ann", "/file", home.dir / "file")
+    home.skep("vfs", "snapshot", "ann", "old")
+    (home.dir / "file").write_bytes(b"y" * 100000)
+    home.skep("vfs", "put", "ann", "/file", home.dir / "file")
+    home.execute(home.agent_db("ann"), "UPDATE vfs_snap SET made_at = 1000")
     age(home, "ann", 50, {"old%d" % i for i in range(n)})
 
 
@@ -181,7 +187,12 @@ def test_a_prune_that_dies_is_finished_by_the_next(home):
         with_fault(home, point, how, "state", "prune", "--keep-n", "0")
         home.integrity()
         home.skep("session", "ls", "--agent", "ann")
+        home.skep("vfs", "fsck", "ann")
         home.skep("state", "prune", "--keep-n", "0")
+        home.skep("vfs", "fsck", "ann")
+        assert home.query(home.agent_db("ann"), "SELECT count(*) FROM vfs_snap") == [(0,)]
+        assert home.query(home.agent_db("ann"), "SELECT count(*) FROM vfs_undo_inode"
+                          ) == [(0,)]
         assert home.query(home.agent_db("ann"), "SELECT count(*) FROM session") == [(1,)]
         assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
         home.integrity()

@@ -1,6 +1,7 @@
 #include "tests/support/vfs_test.h"
 
 #include "db/sql.h"
+#include "schema/agent_queries.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,6 +146,152 @@ static void dropping_one_keeps_the_older_ones_right(void **state)
 	free(now);
 }
 
+/* Drops a snapshot in slices of `count` rows, with changes between them if
+ * `busy`. */
+static void drop_in_slices(const char *name, int64_t count, bool busy)
+{
+	struct vfs_drop at = {0};
+	struct err e;
+	int more = 1;
+
+	ok(vfs_snapshot_hide(t.v, name, &e), &e);
+	for (int i = 0; more; i++) {
+		more = vfs_snapshot_drop_some(t.v, &at, count, &e);
+		if (more < 0)
+			fail_msg("%s", e.text);
+		if (busy && i % 7 == 3 && i < 100)
+			change_a_lot(20 + i);
+	}
+}
+
+static void a_drop_in_slices_is_the_same(void **state)
+{
+	static const int64_t counts[] = {1, 3, 50, 100000};
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		char *first, *third, *now;
+		struct vfs *old;
+		struct err e;
+
+		change_a_lot(1);
+		first = picture(t.v);
+		snap("s1");
+		change_a_lot(2);
+		snap("s2");
+		change_a_lot(3);
+		third = picture(t.v);
+		snap("s3");
+		change_a_lot(4);
+		snap("s4");
+		change_a_lot(5);
+		drop_in_slices("s2", counts[i % 4], i > 3);
+		drop_in_slices("s4", counts[i % 4], i > 3);
+		change_a_lot(6);
+		ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+		now = picture(old);
+		assert_string_equal(now, first);
+		vfs_close(old);
+		free(now);
+		ok(vfs_open(&old, t.db, "main@s3", "test", &e), &e);
+		now = picture(old);
+		assert_string_equal(now, third);
+		vfs_close(old);
+		free(now);
+		drop_in_slices("s1", counts[i % 4], i > 3);
+		drop_in_slices("s3", counts[i % 4], i > 3);
+		assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_snap"),
+				 0);
+		assert_int_equal(
+			number(t.db, "SELECT (SELECT count(*) FROM "
+				     "vfs_undo_inode) + (SELECT count(*) FROM "
+				     "vfs_undo_chunk) + (SELECT count(*) FROM "
+				     "vfs_undo_dentry) + (SELECT count(*) FROM "
+				     "vfs_undo_xattr)"),
+			0);
+		free(first);
+		free(third);
+	}
+}
+
+/* What another process wrote meanwhile is found by another walk. */
+static void others_may_write_between_the_slices(void **state)
+{
+	struct vfs_drop at = {0};
+	struct vfs *old, *other;
+	struct sql *second;
+	struct err e;
+	char *first, *now;
+	int more = 1;
+
+	(void)state;
+	change_a_lot(1);
+	first = picture(t.v);
+	snap("s1");
+	change_a_lot(2);
+	snap("s2");
+	change_a_lot(3);
+	ok(sql_open(&second, sql_path(t.db), agent_schema.queries, 0, &e), &e);
+	ok(vfs_open(&other, second, "main", "other", &e), &e);
+	ok(vfs_snapshot_hide(t.v, "s2", &e), &e);
+	for (int i = 0; more; i++) {
+		more = vfs_snapshot_drop_some(t.v, &at, 5, &e);
+		if (more < 0)
+			fail_msg("%s", e.text);
+		if (i % 3 == 0 && i < 60) {
+			char name[32];
+
+			snprintf(name, sizeof name, "d%d/f%d", i % 4, i % 12);
+			(void)vfs_remove(other, name, true, &e);
+			put(other, "big", "from the other");
+		}
+	}
+	vfs_close(other);
+	sql_close(second);
+	ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+	now = picture(old);
+	assert_string_equal(now, first);
+	vfs_close(old);
+	assert_int_equal(number(t.db,
+				"SELECT count(*) FROM vfs_undo_inode "
+				"WHERE snap <> (SELECT id FROM vfs_snap)"),
+			 0);
+	free(first);
+	free(now);
+}
+
+/* Half of it, then nothing for a while, as after a kill: it is not to be seen,
+ * its name is free, and whoever comes next goes on. */
+static void a_drop_that_stopped_is_finished_later(void **state)
+{
+	struct vfs_snapshot *list;
+	struct vfs_drop at = {0};
+	struct arena a = {0};
+	struct vfs *again;
+	struct err e;
+
+	(void)state;
+	change_a_lot(1);
+	snap("s1");
+	change_a_lot(2);
+	ok(vfs_snapshot_hide(t.v, "s1", &e), &e);
+	assert_int_equal(vfs_snapshot_drop_some(t.v, &at, 2, &e), 1);
+	assert_int_equal(vfs_snapshots(t.v, &list, &a, &e), 0);
+	arena_fini(&a);
+	assert_int_equal(vfs_open(&again, t.db, "main@s1", "test", &e), -1);
+	snap("s1");
+	change_a_lot(3);
+	ok(vfs_open(&again, t.db, "main", "later", &e), &e);
+	at = (struct vfs_drop){0};
+	while (vfs_snapshot_drop_some(again, &at, 3, &e) > 0)
+		;
+	vfs_close(again);
+	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_snap"), 1);
+	drop_in_slices("s1", 10, false);
+	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_undo_chunk"),
+			 0);
+}
+
 static void the_space_of_a_dropped_snapshot_comes_back(void **state)
 {
 	struct err e;
@@ -252,6 +399,9 @@ int main(void)
 		T(a_snapshot_shows_what_was),
 		T(going_back_restores_everything),
 		T(dropping_one_keeps_the_older_ones_right),
+		T(a_drop_in_slices_is_the_same),
+		T(others_may_write_between_the_slices),
+		T(a_drop_that_stopped_is_finished_later),
 		T(the_space_of_a_dropped_snapshot_comes_back),
 		T(a_fork_shares_contents_and_nothing_else),
 		T(a_snapshot_can_be_forked),
