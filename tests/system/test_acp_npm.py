@@ -15,7 +15,7 @@ from npm_lib import packages
 from test_acp import acp, heard, texts, tools
 from test_acp_files import call, need_mount, place, read, write
 from test_acp_permission import ask
-from worker_lib import Supervisor, Worker, ok
+from worker_lib import Supervisor, Worker, ok, run_id
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMA = "node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"
@@ -120,6 +120,75 @@ def test_an_agent_made_with_the_sdk_works(home):
     assert json.loads(texts(w)[-1]) == ["made\n", 0, "made\n"], texts(w)
     assert [t[:2] for t in tools(w)] == [("write a file", "done")], tools(w)
     assert (work / "made.txt").read_text() == "made\n"
+
+
+class Example:
+    """Runs of the example agent that came with the SDK up to version 1: a turn
+    of five steps, a second each, with one question."""
+
+    def __init__(self, home):
+        where = packages("@agentclientprotocol/sdk@1", "zod@4")
+        example = where / ("node_modules/@agentclientprotocol/sdk/dist/"
+                           "examples/agent.js")
+        assert example.exists(), "the example is not in the package any more"
+        (home.dir / "work").mkdir()
+        self.home, self.sup, self.n = home, Supervisor(home), 0
+        self.command = ["node", str(example)]
+
+    def run(self, prompt="change the configuration", **config):
+        self.n += 1
+        return Worker(self.sup, "acp", dict(config, command=self.command),
+                      n=self.n, prompt=prompt, grace_ms=10000,
+                      workspace=str(self.home.dir / "work"))
+
+    def answer(self, w, choice):
+        q = self.sup.wait("approval", 60, run=w.run)
+        assert q["title"] == "Modifying critical configuration file", q
+        assert [(o["optionId"], o["kind"]) for o in q["detail"]["options"]] == [
+            ("allow", "allow_once"), ("reject", "reject_once")], q
+        self.sup.command(w.run, type="answer", id=1, key=q["key"], choice=choice,
+                         decision="allow" if choice == "allow" else "deny")
+
+
+def test_the_sdks_example_agent_asks_and_is_answered(home):
+    agent = Example(home)
+    w = agent.run()
+    agent.answer(w, "allow")
+    ok(w)
+    assert "let me start by reading" in texts(w)[0].lower(), texts(w)
+    assert "successfully updated" in texts(w)[-1], texts(w)
+    assert [t[:3] for t in tools(w)] == [
+        ("Reading project files", "done", "call_1"),
+        ("Modifying critical configuration file", "done", "call_2")], tools(w)
+    assert json.loads(tools(w)[1][4]) == {"raw": {
+        "success": True, "message": "Configuration updated"}}, tools(w)
+    assert json.loads(tools(w)[1][3])["path"] == "/home/user/project/config.json"
+    w = agent.run("again")
+    agent.answer(w, "reject")
+    ok(w)
+    assert "skip the configuration update" in texts(w)[-1], texts(w)
+
+
+def test_the_sdks_example_agent_is_cancelled_and_ruled(home):
+    agent = Example(home)
+    w = agent.run()
+    lib.eventually(lambda: w.has("message", 2), 60, "its first words")
+    agent.sup.command(w.run, type="cancel", id=1, reason="x", grace_ms=10000)
+    m = agent.sup.wait("finished", 60, run=w.run)
+    assert m["outcome"] == "cancelled", m
+    w = agent.run(permissions={"deny": ["edit:*config.json"]}, keep_ms=60000)
+    m = agent.sup.wait("finished", 60, run=w.run)
+    assert (m["outcome"], m["keep_ms"]) == ("succeeded", 60000), m
+    assert "skip the configuration update" in texts(w)[-1], texts(w)
+    # it cannot load sessions: only the process that was kept remembers
+    agent.n += 1
+    start = dict(w.start, run=run_id(agent.n), token="t", prompt="go on")
+    agent.sup.command(w.run, type="next", id=1, start=start)
+    m = agent.sup.wait("finished", 60, run=run_id(agent.n))
+    assert m["outcome"] == "succeeded", m
+    assert len(w.events("run_finished")) == 2
+    w.process.terminate()
+    assert w.process.wait(30) == 0
 
 
 # -- a whole agent
