@@ -1,19 +1,24 @@
 #include "cli/acp_preset.h"
 
+#include "base/file.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define KEEP_MS 60000 /* they take seconds to start */
 
 static const struct preset {
 	const char *name;
 	const char *command;
 	const char *pass;
 	const char *writes; /* below the home directory */
+	int node;           /* the least version; 0: none */
 	const char *needs;
 } presets[] = {
-#define PRESET(name, command, pass, writes, needs) \
-	{#name, command, pass, writes, needs},
+#define PRESET(name, command, pass, writes, node, needs) \
+	{#name, command, pass, writes, node, needs},
 #include "cli/acp_presets.def"
 #undef PRESET
 };
@@ -69,6 +74,52 @@ static void add_paths(cJSON *def, const char *writes)
 	cJSON_AddItemToObject(paths, "write", words_of(before, writes));
 }
 
+/* A directory, or for a name with an ending a file of JSON. */
+static int make_place(const char *home, const char *name, size_t n,
+		      struct err *e)
+{
+	char path[PATH_MAX];
+	const char *dot;
+
+	snprintf(path, sizeof path, "%s/%.*s", home, (int)n, name);
+	dot = strrchr(path, '.');
+	if (dot && dot[-1] != '/')
+		return file_exists(path)
+			       ? 0
+			       : file_write_atomic(path, "{}\n", 3, 0600, e);
+	return file_make_dir(path, 0700, e);
+}
+
+int acp_preset_make(const char *name, struct err *e)
+{
+	const struct preset *p = find(name);
+	const char *home = getenv("HOME"), *at = p ? p->writes : "";
+
+	if (!home || home[0] != '/')
+		return 0;
+	while (*at) {
+		size_t n = strcspn(at, " ");
+
+		if (make_place(home, at, n, e))
+			return -1;
+		at += n + strspn(at + n, " ");
+	}
+	return 0;
+}
+
+int acp_preset_node(const char *name, const cJSON *config)
+{
+	const struct preset *p = find(name);
+	const char *first = cJSON_GetStringValue(cJSON_GetArrayItem(
+		cJSON_GetObjectItemCaseSensitive(config, "command"), 0));
+	size_t n = p ? strcspn(p->command, " ") : 0;
+
+	return p && first && strlen(first) == n &&
+			       strncmp(first, p->command, n) == 0
+		       ? p->node
+		       : 0;
+}
+
 void acp_preset_apply(cJSON *def, const char *name)
 {
 	const struct preset *p = find(name);
@@ -85,5 +136,7 @@ void acp_preset_apply(cJSON *def, const char *name)
 	if (!cJSON_HasObjectItem(config, "shell"))
 		add_words(config, "command", p->command);
 	add_words(config, "pass", p->pass);
+	if (!cJSON_HasObjectItem(config, "keep_ms"))
+		cJSON_AddNumberToObject(config, "keep_ms", KEEP_MS);
 	add_paths(def, p->writes);
 }

@@ -149,6 +149,17 @@ static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
 	return rc;
 }
 
+/* The places that it lets an agent write to are there from then on; whoever
+ * names others sees to them himself. */
+static int use_preset(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *name = cli_option(cli, "preset");
+	bool own = cJSON_HasObjectItem(def, "paths");
+
+	acp_preset_apply(def, name);
+	return own ? 0 : acp_preset_make(name, e);
+}
+
 int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 {
 	static const char *const texts[] = {"driver", "workspace", "model",
@@ -165,7 +176,7 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	if (!rc)
 		rc = add_members(cli, def, e);
 	if (!rc)
-		acp_preset_apply(def, cli_option(cli, "preset"));
+		rc = use_preset(cli, def, e);
 	if (!rc)
 		rc = add_config(cli, row, def, e);
 	if (!rc)

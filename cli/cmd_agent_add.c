@@ -44,7 +44,9 @@ const struct command cmd_agent_add = {
 		"are: give them with --set or in the\nfile of --from. The "
 		"agent's database is made by its first use.\n--preset is for "
 		"agents that speak the Agent Client Protocol: skep agent add c "
-		"--preset claude.",
+		"--preset claude. It makes the\nplaces in your home directory "
+		"that "
+		"such an agent writes to, where they are missing.",
 	.needs = NEEDS_CONTROL_MADE,
 	.options = (const struct option_spec[]){AGENT_EDIT_OPTIONS,
 						{NULL, NULL, NULL,

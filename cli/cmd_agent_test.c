@@ -3,6 +3,7 @@
 #include "cli/acp_preset.h"
 #include "cli/agent_edit.h"
 #include "cli/remote.h"
+#include "sandbox/spec.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -110,34 +111,49 @@ static int judge(const struct agent_row *row, const char *preset, int status,
 		       needs ? needs : "");
 }
 
+/* What the trial is told: see worker/acp_try.h. The version of node is of no
+ * interest for a command that is not the preset's. */
+static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
+		      struct buf *b)
+{
+	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
+
+	buf_adds(b, "{\"config\":");
+	if (config)
+		json_add(b, config);
+	else
+		buf_adds(b, "{}");
+	buf_adds(b, ",\"sandbox\":");
+	sandbox_spec_copy(spec, b);
+	buf_adds(b, ",\"home\":");
+	json_add_string(b, cli->home.root, strlen(cli->home.root));
+	buf_addf(b, ",\"node\":%d}", acp_preset_node(preset, config));
+}
+
 static int try_agent(struct cli *cli, const struct agent_row *row,
 		     struct err *e)
 {
 	cJSON *spec = json_parse_object("definition", row->spec,
 					strlen(row->spec), e);
-	struct buf config = BUF_MAX(AGENT_TEXT_MAX);
+	struct buf input = BUF_MAX(AGENT_TEXT_MAX);
 	const char *preset = arena_text(&cli->arena,
 					json_text(spec, "preset", NULL));
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(spec, "config");
 	struct trial t = {.in = -1, .out = -1};
 	int status = 0, rc = spec ? 0 : -1;
 
-	if (v)
-		json_add(&config, v);
-	else
-		buf_adds(&config, "{}");
+	add_input(cli, spec, preset, &input);
 	cJSON_Delete(spec);
 	if (rc == 0)
 		rc = start(cli, &t, e);
 	if (rc == 0) {
-		rc = file_write_fd(t.in, "skep-worker", config.p, config.n, e);
+		rc = file_write_fd(t.in, "skep-worker", input.p, input.n, e);
 		close(t.in);
 		if (show(cli, &t, e))
 			rc = -1;
 		if (waitpid(t.pid, &status, 0) < 0 && rc == 0)
 			rc = err_errno_set(e, "skep-worker");
 	}
-	buf_fini(&config);
+	buf_fini(&input);
 	return rc ? -1 : judge(row, preset, status, e);
 }
 
@@ -161,9 +177,10 @@ const struct command cmd_agent_test = {
 	.args = "NAME",
 	.help = "try whether an agent starts, and say what is missing",
 	.about = "Starts the agent of the driver acp in an empty directory, "
-		 "says initialize and session/new,\nand ends it: no model is "
-		 "asked. What is missing (the program, a login) is said "
-		 "plainly.",
+		 "inside of the sandbox that its runs have,\nsays initialize "
+		 "and session/new, and ends it: no model is asked. What is "
+		 "missing\n(the program, the version of node, a login) is "
+		 "said plainly.",
 	.needs = NEEDS_CONTROL_READ,
 	.options = (const struct option_spec[]){{"timeout", "TIME",
 						 "give up after this (60s)",

@@ -66,8 +66,9 @@ static int refused(struct acp *x, const char *method,
 		more = reply->data->valuestring;
 	if (reply->code == RPC_AUTH)
 		return finish(x, REASON_login,
-			      "the agent wants a login first%s%.300s",
-			      x->login.n ? ": " : "", x->login.p);
+			      "the agent wants a login first: %.300s",
+			      x->login.n ? x->login.p
+					 : quoted(reply->message).text);
 	return finish(x, REASON_agent_refused, "%s: %s%s%s", method,
 		      quoted(reply->message).text, more ? ": " : "",
 		      more ? quoted(more).text : "");

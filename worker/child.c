@@ -156,6 +156,12 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 	if (f->step == STEP_BOX)
 		return err_set(e, ERR_UNSUPPORTED, "the sandbox: %s",
 			       strerror(f->sys));
+	if (f->step == STEP_EXEC && f->sys == ENOENT && spec->box)
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no %s inside of the sandbox, or its "
+			       "interpreter is missing there (/tmp is the "
+			       "run's own, and skep's home is hidden)",
+			       path);
 	if (f->step == STEP_EXEC && f->sys == ENOENT)
 		return err_set(e, ERR_NOTFOUND,
 			       spec->ns ? "there is no command %s, or its "

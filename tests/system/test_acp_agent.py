@@ -1,5 +1,6 @@
 """skep agent add --driver acp, its presets, and agent test."""
 import json
+import pathlib
 import sys
 
 from test_acp import AGENT
@@ -7,12 +8,17 @@ from test_acp import AGENT
 PRESETS = ("codex", "claude", "gemini", "opencode", "copilot", "qwen", "goose")
 
 
-def add(home, name, *command, can="", **env):
+def add(home, name, *command, can="", more=None, **env):
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     env = dict(ACP_STATE=str(state), ACP_CAN=can, **env)
+    more = {"paths": {"write": [str(state)]}} if more is None else more
     return home.skep("agent", "add", name, "--driver", "acp", "--set",
-                     "config=" + json.dumps({"env": env}), "--", *command)
+                     "config=" + json.dumps({"env": env}),
+                     *(a for k, v in more.items() for a in
+                       ("--set", "%s=%s" % (k, v if isinstance(v, str) else
+                                            json.dumps(v)))),
+                     "--", *command)
 
 
 def steps(home, name, code=0):
@@ -27,8 +33,12 @@ def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
         spec = a["spec"] if isinstance(a["spec"], dict) else json.loads(a["spec"])
         assert a["driver"] == "acp" and spec["preset"] == name, a
         assert spec["config"]["command"] and spec["config"]["pass"], a
+        assert spec["config"]["keep_ms"] > 0, a
         assert all(p.startswith(str(home.dir) + "/.")
                    for p in spec["paths"]["write"]), a
+        for p in map(pathlib.Path, spec["paths"]["write"]):
+            assert p.stat().st_mode & 0o077 == 0, "made, for its owner: %s" % p
+            assert p.is_dir() or p.read_text() == "{}\n", p
     home.skep("agent", "add", "mine", "--preset", "gemini", "--set",
               'config={"mode":"plan"}', "--", "other", "--acp")
     spec = json.loads(home.skep("--json", "agent", "show", "mine").out)["spec"]
@@ -41,9 +51,10 @@ def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
 def test_an_agent_that_works_is_told_so(home):
     add(home, "good", sys.executable, str(AGENT), can="load")
     got, _ = steps(home, "good")
-    assert [s[:2] for s in got] == [("start", "ok"), ("initialize", "ok"),
-                                    ("session/new", "ok")], got
-    assert "fake 1, protocol 1" in got[1][2], got
+    assert [s[:2] for s in got] == [
+        ("sandbox", "ok"), ("start", "ok"), ("initialize", "ok"),
+        ("session/new", "ok")], got
+    assert "fake 1, protocol 1" in got[2][2], got
     assert "initialize" in home.skep("agent", "test", "good").out
 
 
@@ -70,3 +81,41 @@ def test_what_is_missing_is_said_plainly(home):
     assert "does not answer" in r.lines[-1]["detail"], r.out
     home.skep("agent", "add", "other", "--driver", "script")
     assert "acp only" in home.refused(69, "agent", "test", "other")
+
+
+def test_it_is_tried_in_the_sandbox_that_runs_have(home):
+    add(home, "in", sys.executable, str(AGENT), more={})
+    got, _ = steps(home, "in", code=69)
+    assert got[0][:2] == ("sandbox", "ok"), got
+    assert got[-1][:2] == ("initialize", "failed"), "it keeps books: %s" % got
+    add(home, "out", sys.executable, str(AGENT), more={"sandbox": "off"})
+    got, _ = steps(home, "out")
+    assert got[0] == ("sandbox", "ok", "off"), got
+    # what it starts does not outlive the trial
+    add(home, "leaves", "sh", "-c", "setsid sleep 4321 & exec %s %s" % (
+        sys.executable, AGENT))
+    steps(home, "leaves")
+    found = home.run("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '",
+                     code=None).out
+    assert "sleep 4321" not in found
+
+
+def test_a_node_that_is_too_old_or_missing_is_named(home):
+    programs = home.dir / "programs"
+    programs.mkdir()
+    (programs / "gemini").write_text("#!/bin/sh\nexit 3\n")
+    (programs / "gemini").chmod(0o755)
+    home.skep("agent", "add", "g", "--preset", "gemini", "--set", "config=" +
+              json.dumps({"env": {"PATH": str(programs)}}),
+              "--set", "paths=" + json.dumps({"write": [str(home.dir)]}))
+    for version, good in (("v18.20.0", False), ("v20.1.0", True),
+                          ("nonsense", False)):
+        (programs / "node").write_text("#!/bin/sh\necho %s\n" % version)
+        (programs / "node").chmod(0o755)
+        got, _ = steps(home, "g", code=69)
+        assert got[-2][:2] == ("initialize", "failed"), got
+        assert got[-1][:2] == ("node", "ok" if good else "failed"), got
+        assert version in got[-1][2] and (good or "20 or newer" in got[-1][2])
+    (programs / "node").unlink()
+    got, _ = steps(home, "g", code=69)
+    assert "20 or newer is needed" in got[-1][2], got

@@ -1,0 +1,295 @@
+/* What is said to an agent that is tried, and what came of it. */
+#include "worker/acp_try.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "worker/child.h"
+#include "worker/jsonrpc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_MS  1000000
+#define OUT_MAX    (1u << 20)
+#define LAST_BYTES 400
+
+struct attempt {
+	struct child child;
+	struct rpc rpc;
+	struct buf out;
+	int64_t until; /* clock_mono_ns */
+	bool replied;
+	cJSON *result; /* NULL: refused */
+	int64_t code;
+	char why[512];
+	char last[LAST_BYTES + 1]; /* what it said last on stderr */
+	size_t nlast;
+};
+
+int acp_try_say(const char *step, bool ok, const char *detail)
+{
+	struct buf b = BUF_MAX(64u << 10);
+
+	buf_addf(&b, "{\"step\":\"%s\",\"result\":\"%s\",\"detail\":", step,
+		 ok ? "ok" : "failed");
+	json_add_string(&b, detail, strlen(detail));
+	printf("%s}\n", b.p);
+	(void)fflush(stdout);
+	buf_fini(&b);
+	return ok ? 0 : -1;
+}
+
+static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
+{
+	struct attempt *t = r->owner;
+	const char *more = cJSON_GetStringValue(reply->data);
+
+	(void)e;
+	t->replied = true;
+	cJSON_Delete(t->result);
+	t->result = reply->result ? cJSON_Duplicate(reply->result, true) : NULL;
+	t->code = reply->code;
+	if (!more)
+		more = json_text(reply->data, "details", NULL);
+	snprintf(t->why, sizeof t->why, "%.200s%s%.200s",
+		 quoted(reply->message).text, more ? ": " : "",
+		 more ? more : "");
+	return 0;
+}
+
+/* The end of what it said on stderr, where the reason mostly is. */
+static void hear_error(struct attempt *t, const char *p, size_t n)
+{
+	if (n > LAST_BYTES) {
+		p += n - LAST_BYTES;
+		n = LAST_BYTES;
+	}
+	if (t->nlast + n > LAST_BYTES) {
+		size_t drop = t->nlast + n - LAST_BYTES;
+
+		memmove(t->last, t->last + drop, t->nlast - drop);
+		t->nlast -= drop;
+	}
+	memcpy(t->last + t->nlast, p, n);
+	t->nlast += n;
+	t->last[t->nlast] = '\0';
+}
+
+/* -1 at the end of the stream. */
+static int take(struct attempt *t, int fd, struct err *e)
+{
+	char bytes[8192];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	if (fd == t->child.err)
+		hear_error(t, bytes, (size_t)n);
+	else
+		(void)rpc_feed(&t->rpc, bytes, (size_t)n, e);
+	return 0;
+}
+
+static void write_some(struct attempt *t)
+{
+	ssize_t n = t->out.n ? write(t->child.in, t->out.p, t->out.n) : 0;
+
+	if (n > 0)
+		buf_drop(&t->out, (size_t)n);
+}
+
+/* Until the reply is there: 0; -1: it went away, or time is up. */
+static int await(struct attempt *t)
+{
+	struct err ignored;
+	int gone = 0;
+
+	while (!t->replied && !gone) {
+		int64_t ms = (t->until - clock_mono_ns()) / NS_PER_MS;
+		struct pollfd p[3] = {
+			{.fd = t->child.out, .events = POLLIN},
+			{.fd = t->child.err, .events = POLLIN},
+			{.fd = t->out.n ? t->child.in : -1, .events = POLLOUT},
+		};
+
+		if (ms <= 0) {
+			snprintf(t->why, sizeof t->why, "it does not answer");
+			return -1;
+		}
+		if (poll(p, 3, (int)ms) < 0 && errno != EINTR)
+			return -1;
+		if (p[2].revents)
+			write_some(t);
+		if (p[1].revents && take(t, t->child.err, &ignored))
+			t->child.err = -1;
+		if (p[0].revents)
+			gone = take(t, t->child.out, &ignored);
+	}
+	return t->replied ? 0 : -1;
+}
+
+/* Why it went away, as well as one can tell. */
+static void explain_end(struct attempt *t)
+{
+	int status = 0;
+	pid_t pid = waitpid(t->child.pid, &status, WNOHANG);
+	size_t n = t->nlast;
+
+	while (n > 0 && strchr("\r\n ", t->last[n - 1]))
+		t->last[--n] = '\0';
+	if (pid != t->child.pid)
+		snprintf(t->why, sizeof t->why, "it closed its output%s%s",
+			 n ? ": " : "", t->last);
+	else if (WIFSIGNALED(status))
+		snprintf(t->why, sizeof t->why, "it was ended by signal %d%s%s",
+			 WTERMSIG(status), n ? ": " : "", t->last);
+	else
+		snprintf(t->why, sizeof t->why, "it ended with code %d%s%s",
+			 WEXITSTATUS(status), n ? ": " : "", t->last);
+}
+
+/* Asks, and waits: 0 with t->result, or -1 with t->why. */
+static int ask(struct attempt *t, const char *method, const char *params)
+{
+	struct err e;
+
+	t->replied = false;
+	t->code = 0;
+	t->why[0] = '\0';
+	if (rpc_call(&t->rpc, method, params, on_reply, &e))
+		return -1;
+	if (await(t)) {
+		if (!t->why[0]) {
+			usleep(100000); /* it may not be dead just yet */
+			explain_end(t);
+		}
+		return -1;
+	}
+	return t->result ? 0 : -1;
+}
+
+static void add_logins(struct buf *b, const cJSON *methods)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach(m, methods)
+	{
+		const char *about = json_text(m, "description", NULL);
+
+		buf_addf(b, "%s%s (\"auth\": \"%s\"%s%s)", b->n ? "; " : "",
+			 quoted(json_text(m, "name", "?")).text,
+			 quoted(json_text(m, "id", "")).text, about ? ", " : "",
+			 about ? quoted(about).text : "");
+	}
+}
+
+static int hello(struct attempt *t, struct buf *logins)
+{
+	const cJSON *info, *can;
+	int64_t version;
+	char text[512];
+
+	if (ask(t, "initialize",
+		"{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{"
+		"\"readTextFile\":true,\"writeTextFile\":true},\"terminal\":"
+		"true},\"clientInfo\":{\"name\":\"skep\",\"version\":"
+		"\"" SKEP_VERSION "\"}}"))
+		return acp_try_say("initialize", false, t->why);
+	version = json_i64(t->result, "protocolVersion", -1);
+	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
+	can = cJSON_GetObjectItemCaseSensitive(t->result, "agentCapabilities");
+	snprintf(text, sizeof text, "%.100s %.100s, protocol %" PRId64 "%s",
+		 json_text(info, "name", "an agent"),
+		 json_text(info, "version", ""), version,
+		 json_bool(can, "loadSession", false)
+			 ? ", can go on with a session"
+			 : "");
+	add_logins(logins,
+		   cJSON_GetObjectItemCaseSensitive(t->result, "authMethods"));
+	if (version != 1)
+		snprintf(text, sizeof text,
+			 "it speaks version %" PRId64
+			 " of the protocol; skep speaks 1",
+			 version);
+	return acp_try_say("initialize", version == 1, text);
+}
+
+static int log_in(struct attempt *t, const char *method)
+{
+	struct buf b = BUF_MAX(4096);
+	int rc;
+
+	buf_adds(&b, "{\"methodId\":");
+	json_add_string(&b, method, strlen(method));
+	buf_addc(&b, '}');
+	rc = ask(t, "authenticate", b.p);
+	buf_fini(&b);
+	return acp_try_say("authenticate", rc == 0, rc ? t->why : method);
+}
+
+static int session(struct attempt *t, const char *dir, const char *logins)
+{
+	struct buf b = BUF_MAX(64u << 10), text = BUF_MAX(64u << 10);
+	int rc;
+
+	buf_adds(&b, "{\"cwd\":");
+	json_add_string(&b, dir, strlen(dir));
+	buf_adds(&b, ",\"mcpServers\":[]}");
+	rc = ask(t, "session/new", b.p);
+	if (rc == 0)
+		buf_adds(&text, "a session was made");
+	else if (t->code == RPC_AUTH)
+		buf_addf(&text, "it wants a login first: %s",
+			 logins[0] ? logins : t->why);
+	else
+		buf_adds(&text, t->why);
+	rc = acp_try_say("session/new", rc == 0, text.p);
+	buf_fini(&b);
+	buf_fini(&text);
+	return rc;
+}
+
+static int talk(struct attempt *t, const struct acp_config *c)
+{
+	struct buf logins = BUF_MAX(64u << 10);
+	int rc = hello(t, &logins);
+
+	if (rc == 0 && c->auth)
+		rc = log_in(t, c->auth);
+	if (rc == 0)
+		rc = session(t, c->exec.cwd, logins.p);
+	buf_fini(&logins);
+	return rc;
+}
+
+int acp_try_talk(const struct acp_config *c, const struct box *box,
+		 int64_t until)
+{
+	struct child_spec spec = {.argv = c->exec.argv,
+				  .env = c->exec.env,
+				  .cwd = c->exec.cwd,
+				  .box = box};
+	struct attempt t = {.until = until};
+	struct err e;
+	int rc;
+
+	if (child_start(&t.child, &spec, &e))
+		return acp_try_say("start", false, e.text);
+	buf_init(&t.out, OUT_MAX);
+	rpc_init(&t.rpc, NULL, 0, &t.out, &t);
+	rc = acp_try_say("start", true, c->exec.argv[0]);
+	if (rc == 0)
+		rc = talk(&t, c);
+	child_close(&t.child);
+	cJSON_Delete(t.result);
+	rpc_fini(&t.rpc);
+	buf_fini(&t.out);
+	return rc;
+}
