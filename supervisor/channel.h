@@ -29,8 +29,8 @@
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
  * the same key; one that can say (ops->ask) is asked; others wait for a person.
  *
- * Nothing here waits: HTTP and SMTP are libcurl's multi interface on the loop,
- * files are written in a thread, plugins are processes with pipes. A channel
+ * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
+ * (curl_loop.h), files are written in one, plugins are processes with pipes. A channel
  * has its own room, rate and hold, so one that is dead delays no other.
  */
 struct channel;
@@ -79,8 +79,7 @@ struct channel_ops {
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
 
-/* The secrets of a webhook, one a line. */
-const char *webhook_secrets(const struct channel *c);
+struct webhook_keys *webhook_keys_of(const struct channel *c); /* a webhook's */
 
 extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
 	channel_tty, channel_plugin;

@@ -15,14 +15,17 @@
 #include <time.h>
 
 #define LINE_BYTES 57 /* of base 64: 76 characters */
+#define MAIL_MAX   (64u << 20)
 
+/* Under way it belongs to libcurl's thread, and may outlive its channel. */
 struct mail {
+	struct transfer transfer; /* first: it is found by it */
 	struct mail *next;
-	struct channel *channel;
+	struct channel *channel; /* NULL: it was closed meanwhile */
 	struct parcel *parcel;
-	CURL *easy;
 	struct curl_slist *to;
-	size_t sent;
+	struct buf text;
+	_Atomic size_t sent;
 };
 
 struct mailer {
@@ -33,11 +36,11 @@ struct mailer {
 static size_t give(char *to, size_t size, size_t n, void *arg)
 {
 	struct mail *m = arg;
-	size_t left = m->parcel->body.n - m->sent;
+	size_t sent = m->sent, left = m->text.n - sent;
 	size_t take = size * n < left ? size * n : left;
 
-	memcpy(to, m->parcel->body.p + m->sent, take);
-	m->sent += take;
+	memcpy(to, m->text.p + sent, take);
+	m->sent = sent + take;
 	return take;
 }
 
@@ -137,11 +140,10 @@ static int write_parts(struct sql *db, const struct parcel *p, const char *text,
 	return rc;
 }
 
-static int write_mail(const struct channel *c, struct parcel *p, const char *to,
-		      struct err *e)
+static int write_mail(const struct channel *c, const struct parcel *p,
+		      const char *to, struct buf *b, struct err *e)
 {
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
-	struct buf *b = &p->body;
 	time_t now = (time_t)(clock_now() / 1000);
 	struct tm tm;
 	char date[64];
@@ -168,16 +170,19 @@ static int write_mail(const struct channel *c, struct parcel *p, const char *to,
 
 static void mail_free(struct mail *m)
 {
-	struct mailer *k = m->channel->own;
+	curl_slist_free_all(m->to);
+	curl_easy_cleanup(m->transfer.easy);
+	buf_fini(&m->text);
+	free(m);
+}
+
+static void take_busy(struct mailer *k, const struct mail *m)
+{
 	struct mail **at = &k->busy;
 
-	while (*at && *at != m)
+	while (*at != m)
 		at = &(*at)->next;
-	if (*at)
-		*at = m->next;
-	curl_slist_free_all(m->to);
-	curl_easy_cleanup(m->easy);
-	free(m);
+	*at = m->next;
 }
 
 /* 4yz is for later, 5yz for ever; without an answer after the text, who knows. */
@@ -185,28 +190,29 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
 {
 	long status = 0;
 
-	curl_easy_getinfo(m->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(m->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
 	if (code == CURLE_OK)
 		return outcome_of(DELIVERY_EV_ACK, status, -1, "%s", "");
 	if (status >= 500)
 		return outcome_of(DELIVERY_EV_REFUSE, status, -1, "%s",
 				  curl_easy_strerror(code));
-	if (m->sent == m->parcel->body.n && status < 400)
+	if (m->sent == m->text.n && status < 400)
 		return outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
 				  curl_easy_strerror(code));
 	return outcome_of(DELIVERY_EV_FAIL, status ? status : OPT_NONE, -1,
 			  "%s", curl_easy_strerror(code));
 }
 
-static void on_done(void *arg, CURL *easy, CURLcode code)
+static void on_done(struct transfer *t, CURLcode code)
 {
-	struct mail *m = arg;
-	struct parcel *p = m->parcel;
+	struct mail *m = (struct mail *)t;
 	struct outcome o = outcome(m, code);
 
-	(void)easy;
+	if (m->channel) {
+		take_busy(m->channel->own, m);
+		parcel_done(m->parcel, &o);
+	}
 	mail_free(m);
-	parcel_done(p, &o);
 }
 
 static int start(struct mail *m, const char *to, struct err *e)
@@ -214,28 +220,29 @@ static int start(struct mail *m, const char *to, struct err *e)
 	const struct channel_config *c = &m->channel->config;
 	const struct mailer *k = m->channel->own;
 
-	if (write_mail(m->channel, m->parcel, to, e))
+	CURL *easy = m->transfer.easy;
+
+	if (write_mail(m->channel, m->parcel, to, &m->text, e))
 		return -1;
 	m->to = curl_slist_append(NULL, to);
-	curl_easy_setopt(m->easy, CURLOPT_URL, c->server);
-	curl_easy_setopt(m->easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-	curl_easy_setopt(m->easy, CURLOPT_MAIL_FROM, c->from);
-	curl_easy_setopt(m->easy, CURLOPT_MAIL_RCPT, m->to);
-	curl_easy_setopt(m->easy, CURLOPT_UPLOAD, 1L);
-	curl_easy_setopt(m->easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(m->easy, CURLOPT_READFUNCTION, give);
-	curl_easy_setopt(m->easy, CURLOPT_READDATA, m);
-	curl_easy_setopt(m->easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
+	curl_easy_setopt(easy, CURLOPT_URL, c->server);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, c->from);
+	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
+	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
+	curl_easy_setopt(easy, CURLOPT_READDATA, m);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
 	if (c->user[0]) {
-		curl_easy_setopt(m->easy, CURLOPT_USERNAME, c->user);
-		curl_easy_setopt(m->easy, CURLOPT_PASSWORD, k->password.p);
-		curl_easy_setopt(m->easy, CURLOPT_USE_SSL,
-				 (long)CURLUSESSL_ALL);
+		curl_easy_setopt(easy, CURLOPT_USERNAME, c->user);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD, k->password.p);
+		curl_easy_setopt(easy, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL);
 	}
 	if (c->ca_file[0])
-		curl_easy_setopt(m->easy, CURLOPT_CAINFO, c->ca_file);
-	return curl_loop_add(m->channel->sup->channels->curl, m->easy, on_done,
-			     m, e);
+		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+	m->transfer.done = on_done;
+	return curl_loop_start(m->channel->sup->channels->curl, &m->transfer,
+			       e);
 }
 
 static void mail_send(struct channel *c, struct parcel *p)
@@ -246,10 +253,11 @@ static void mail_send(struct channel *c, struct parcel *p)
 	struct outcome o;
 	struct err e;
 
-	if (!m || !(m->easy = curl_easy_init()))
+	if (!m || !(m->transfer.easy = curl_easy_init()))
 		abort();
 	m->channel = c;
 	m->parcel = p;
+	buf_init(&m->text, MAIL_MAX);
 	if (!strchr(to, '@'))
 		err_set(&e, ERR_INVALID, "'%s' is no address", to);
 	else if (start(m, to, &e) == 0) {
@@ -286,14 +294,14 @@ static void mail_close(struct channel *c)
 
 	while (k->busy) {
 		struct mail *m = k->busy;
-		struct parcel *p = m->parcel;
 		struct outcome o = outcome_of(
 			m->sent ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL, OPT_NONE,
 			-1, "the channel was closed");
 
-		curl_loop_drop(c->sup->channels->curl, m->easy);
-		mail_free(m);
-		parcel_done(p, &o);
+		take_busy(k, m);
+		m->channel = NULL;
+		curl_loop_drop(c->sup->channels->curl, &m->transfer);
+		parcel_done(m->parcel, &o);
 	}
 	buf_fini(&k->password);
 	free(k);

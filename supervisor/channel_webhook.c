@@ -17,19 +17,29 @@
 #define ANSWER_KEPT 160 /* bytes of a refusal, for people */
 #define AGENT_NAME  "skep/" SKEP_VERSION
 
+#define BODY_MAX  (64u << 20)
+#define BODY_KEPT (64u << 10) /* a larger one is freed after its message */
+
+enum { TYPE, IDENT, WHEN, SIGNATURE, EXPECT, HEADERS };
+
+/*
+ * A request that is made again and again. While it is under way it belongs to
+ * libcurl's thread, and may outlive its channel; it holds all that is sent.
+ */
 struct hook {
-	struct hook *next; /* in the channel's list of handles at rest */
-	struct hook *prev_busy, *next_busy;
-	CURL *easy;
-	struct curl_slist *headers;
+	struct transfer transfer; /* first: it is found by it */
+	struct hook *next, *prev; /* at rest: next only */
+	struct channel *channel;  /* NULL: it was closed meanwhile */
 	struct parcel *parcel;
-	struct channel *channel;
+	struct curl_slist headers[HEADERS];
+	struct buf text[HEADERS];
+	struct buf body;
 	char answer[ANSWER_KEPT];
 	size_t answered;
 };
 
 struct webhook {
-	struct buf secrets;
+	struct webhook_keys *keys;
 	struct hook *rest;
 	struct hook *busy;
 };
@@ -62,43 +72,74 @@ static size_t on_answer(char *p, size_t size, size_t n, void *arg)
 	return n * size;
 }
 
+static void add_header(struct hook *h, int i, const char *name,
+		       const char *value)
+{
+	struct buf *b = &h->text[i];
+
+	buf_clear(b);
+	buf_adds(b, name);
+	buf_adds(b, value);
+	h->headers[i].data = b->p;
+}
+
 static struct hook *hook_new(struct channel *c)
 {
 	struct hook *h = calloc(1, sizeof *h);
+	CURL *easy = curl_easy_init();
 
-	if (!h || !(h->easy = curl_easy_init()))
+	if (!h || !easy)
 		abort();
+	h->transfer.easy = easy;
 	h->channel = c;
-	curl_easy_setopt(h->easy, CURLOPT_URL, c->config.url);
-	curl_easy_setopt(h->easy, CURLOPT_POST, 1L);
-	curl_easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(h->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(h->easy, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(h->easy, CURLOPT_TIMEOUT_MS, (long)c->config.timeout);
-	curl_easy_setopt(h->easy, CURLOPT_USERAGENT, AGENT_NAME);
-	curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_answer);
-	curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, h);
+	buf_init(&h->body, BODY_MAX);
+	for (int i = 0; i < HEADERS; i++) {
+		buf_init(&h->text[i], 2048);
+		h->headers[i].next = i + 1 < HEADERS ? &h->headers[i + 1]
+						     : NULL;
+	}
+	add_header(h, TYPE, "content-type: ", "application/json");
+	add_header(h, EXPECT, "expect:", "");
+	curl_easy_setopt(easy, CURLOPT_URL, c->config.url);
+	curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, h->headers);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->config.timeout);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT_NAME);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, h);
 	if (c->config.ca_file[0])
-		curl_easy_setopt(h->easy, CURLOPT_CAINFO, c->config.ca_file);
+		curl_easy_setopt(easy, CURLOPT_CAINFO, c->config.ca_file);
 	return h;
 }
 
 static void hook_free(struct hook *h)
 {
-	curl_slist_free_all(h->headers);
-	curl_easy_cleanup(h->easy);
+	curl_easy_cleanup(h->transfer.easy);
+	for (int i = 0; i < HEADERS; i++)
+		buf_fini(&h->text[i]);
+	buf_fini(&h->body);
 	free(h);
 }
 
-static void unlink_busy(struct webhook *w, struct hook *h)
+static void add_busy(struct webhook *w, struct hook *h)
 {
-	if (h->prev_busy)
-		h->prev_busy->next_busy = h->next_busy;
+	h->prev = NULL;
+	h->next = w->busy;
+	if (w->busy)
+		w->busy->prev = h;
+	w->busy = h;
+}
+
+static void take_busy(struct webhook *w, struct hook *h)
+{
+	if (h->prev)
+		h->prev->next = h->next;
 	else
-		w->busy = h->next_busy;
-	if (h->next_busy)
-		h->next_busy->prev_busy = h->prev_busy;
-	h->prev_busy = h->next_busy = NULL;
+		w->busy = h->next;
+	if (h->next)
+		h->next->prev = h->prev;
 }
 
 /* --- sending ---------------------------------------------------------- */
@@ -108,7 +149,7 @@ static struct outcome no_answer(const struct hook *h, CURLcode code)
 {
 	long sent = 0;
 
-	curl_easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &sent);
+	curl_easy_getinfo(h->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
 	return outcome_of(sent > 0 ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
 			  OPT_NONE, -1, "%s", curl_easy_strerror(code));
 }
@@ -119,8 +160,8 @@ static struct outcome an_answer(const struct hook *h)
 	long status = 0;
 	enum delivery_event event;
 
-	curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &after);
+	curl_easy_getinfo(h->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(h->transfer.easy, CURLINFO_RETRY_AFTER, &after);
 	event = event_of(status);
 	return outcome_of(event, status,
 			  event == DELIVERY_EV_FAIL && after > 0 ? after * 1000
@@ -128,79 +169,80 @@ static struct outcome an_answer(const struct hook *h)
 			  "%s", event == DELIVERY_EV_ACK ? "" : h->answer);
 }
 
-static void on_done(void *arg, CURL *easy, CURLcode code)
+static void on_done(struct transfer *t, CURLcode code)
 {
-	struct hook *h = arg;
+	struct hook *h = (struct hook *)t;
 	struct channel *c = h->channel;
-	struct webhook *w = c->own;
-	struct parcel *p = h->parcel;
+	struct webhook *w = c ? c->own : NULL;
 	long status = 0;
 	struct outcome o;
 
-	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	if (!c) {
+		hook_free(h);
+		return;
+	}
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	/* Closed after a whole answer was there: it counts. */
 	o = status >= 200 && (code == CURLE_OK || code == CURLE_RECV_ERROR ||
 			      code == CURLE_PARTIAL_FILE)
 		    ? an_answer(h)
 		    : no_answer(h, code);
-	unlink_busy(w, h);
-	curl_slist_free_all(h->headers);
-	h->headers = NULL;
-	h->parcel = NULL;
+	take_busy(w, h);
+	if (h->body.n > BODY_KEPT)
+		buf_fini(&h->body);
 	h->next = w->rest;
 	w->rest = h;
-	parcel_done(p, &o);
+	parcel_done(h->parcel, &o);
 }
 
-static void add_header(struct hook *h, const char *name, const char *value)
+static int make_body(struct hook *h, const struct parcel *p, struct err *e)
 {
-	struct buf b = BUF_MAX(1024);
+	struct buf *b = &h->body;
+	char at[CLOCK_TEXT];
 
-	buf_addf(&b, "%s: %s", name, value);
-	h->headers = curl_slist_append(h->headers, b.p);
-	buf_fini(&b);
-}
-
-static int make_body(struct parcel *p, struct err *e)
-{
-	char now[CLOCK_TEXT];
-
-	buf_addf(&p->body,
-		 "{\"type\":\"message\",\"timestamp\":\"%s\",\"data\":",
-		 clock_text(p->row.created_at, now));
-	if (wire_data(p, true, &p->body, e))
+	buf_clear(b);
+	buf_adds(b, "{\"type\":\"message\",\"timestamp\":\"");
+	buf_adds(b, clock_text(p->row.created_at, at));
+	buf_adds(b, "\",\"data\":");
+	if (wire_data(p, true, b, e))
 		return -1;
-	buf_addc(&p->body, '}');
-	return buf_ok(&p->body, "the message", e);
+	buf_addc(b, '}');
+	return buf_ok(b, "the message", e);
+}
+
+static int make_headers(struct hook *h, const struct parcel *p, struct err *e)
+{
+	struct webhook *w = h->channel->own;
+	struct buf *b = &h->text[SIGNATURE];
+	int64_t now = clock_now() / 1000;
+	char when[24];
+
+	snprintf(when, sizeof when, "%lld", (long long)now);
+	add_header(h, IDENT, "webhook-id: ", p->row.id);
+	add_header(h, WHEN, "webhook-timestamp: ", when);
+	add_header(h, SIGNATURE, "webhook-signature: ", "");
+	if (webhook_sign(w->keys, p->row.id, now,
+			 (struct blob){h->body.p, h->body.n}, b, e))
+		return -1;
+	h->headers[SIGNATURE].data = b->p;
+	return 0;
 }
 
 static int start(struct hook *h, struct parcel *p, struct err *e)
 {
-	struct webhook *w = h->channel->own;
-	char sign[WEBHOOK_SIGNATURE], when[24];
-	int64_t now = clock_now() / 1000;
-	struct blob body;
+	CURL *easy = h->transfer.easy;
 
-	if (make_body(p, e))
+	if (make_body(h, p, e) || make_headers(h, p, e))
 		return -1;
-	body = (struct blob){p->body.p, p->body.n};
-	if (webhook_sign(w->secrets.p, p->row.id, now, body, sign, e))
-		return -1;
-	snprintf(when, sizeof when, "%lld", (long long)now);
 	h->parcel = p;
 	h->answered = 0;
 	h->answer[0] = '\0';
-	add_header(h, "content-type", "application/json");
-	add_header(h, "webhook-id", p->row.id);
-	add_header(h, "webhook-timestamp", when);
-	add_header(h, "webhook-signature", sign);
-	h->headers = curl_slist_append(h->headers, "expect:");
-	curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->headers);
-	curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, p->body.p);
-	curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-			 (curl_off_t)p->body.n);
-	return curl_loop_add(h->channel->sup->channels->curl, h->easy, on_done,
-			     h, e);
+	h->transfer.done = on_done;
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, h->body.p);
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)h->body.n);
+	return curl_loop_start(h->channel->sup->channels->curl, &h->transfer,
+			       e);
 }
 
 static void hook_send(struct channel *c, struct parcel *p)
@@ -215,10 +257,7 @@ static void hook_send(struct channel *c, struct parcel *p)
 	else
 		h = hook_new(c);
 	if (start(h, p, &e) == 0) {
-		h->next_busy = w->busy;
-		if (w->busy)
-			w->busy->prev_busy = h;
-		w->busy = h;
+		add_busy(w, h);
 		return;
 	}
 	hook_free(h);
@@ -230,24 +269,28 @@ static void hook_send(struct channel *c, struct parcel *p)
 
 static int hook_open(struct channel *c, struct err *e)
 {
-	struct webhook *w = calloc(1, sizeof *w);
+	struct buf secrets = BUF_MAX(8192);
 	const char *file = c->config.secret_file;
+	struct webhook_keys *keys = NULL;
+	struct webhook *w;
 
-	if (!w)
-		abort();
 	if (!file[0])
 		file = arena_printf(&c->arena, "channel-%s.secret", c->name);
-	buf_init(&w->secrets, 8192);
-	if (channel_secret(c->sup, file, &w->secrets, e) ||
-	    webhook_check_secrets(w->secrets.p, e)) {
-		buf_fini(&w->secrets);
-		free(w);
+	if (channel_secret(c->sup, file, &secrets, e) == 0 &&
+	    webhook_keys_new(&keys, secrets.p, e))
+		keys = NULL;
+	buf_fini(&secrets);
+	if (!keys)
 		return -1;
-	}
+	w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	w->keys = keys;
 	c->own = w;
 	return 0;
 }
 
+/* What is under way is given up; its memory goes when libcurl lets go of it. */
 static void hook_close(struct channel *c)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
@@ -256,16 +299,16 @@ static void hook_close(struct channel *c)
 	struct hook *h;
 
 	while ((h = w->busy)) {
-		w->busy = h->next_busy;
-		curl_loop_drop(c->sup->channels->curl, h->easy);
+		take_busy(w, h);
+		h->channel = NULL;
+		curl_loop_drop(c->sup->channels->curl, &h->transfer);
 		parcel_done(h->parcel, &o);
-		hook_free(h);
 	}
 	while ((h = w->rest)) {
 		w->rest = h->next;
 		hook_free(h);
 	}
-	buf_fini(&w->secrets);
+	webhook_keys_free(w->keys);
 	free(w);
 }
 
@@ -274,11 +317,11 @@ static bool hook_ready(const struct channel *c)
 	return c->config.url[0] != '\0';
 }
 
-const char *webhook_secrets(const struct channel *c)
+struct webhook_keys *webhook_keys_of(const struct channel *c)
 {
 	const struct webhook *w = c->own;
 
-	return w->secrets.p;
+	return w->keys;
 }
 
 const struct channel_ops channel_webhook = {

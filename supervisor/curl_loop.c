@@ -1,69 +1,123 @@
 #include "supervisor/curl_loop.h"
 
+#include "supervisor/curl_socket.h"
+
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #define CONNECTIONS_KEPT 1024L
 
+struct list {
+	struct transfer *first, *last;
+};
+
 struct curl_loop {
-	CURLM *multi;
-	uv_loop_t *loop;
+	uv_async_t back; /* on skepd's loop: some are over */
+	uv_thread_t thread;
+	bool running;
+
+	uv_mutex_t lock; /* for these */
+	struct list starting, over;
+	bool dropping, stopping;
+
+	uv_loop_t loop; /* from here on: the thread's own */
+	uv_async_t wake;
 	uv_timer_t timer;
-	int handles; /* still open in the loop */
-	bool closing;
+	uv_prepare_t before_poll;
+	uv_check_t after_poll;
+	CURLM *multi;
+	struct curl_sockets *sockets;
+	struct list active;
 };
 
-struct watched { /* a socket of libcurl's */
-	uv_poll_t poll;
-	curl_socket_t fd;
-	struct curl_loop *owner;
-};
+/* --- lists ------------------------------------------------------------ */
 
-struct transfer {
-	curl_done *done;
-	void *arg;
-};
-
-static void let_go(struct curl_loop *c)
+static void add(struct list *l, struct transfer *t)
 {
-	if (--c->handles == 0 && c->closing)
-		free(c);
+	t->next = NULL;
+	t->prev = l->last;
+	if (l->last)
+		l->last->next = t;
+	else
+		l->first = t;
+	l->last = t;
 }
 
-/* Tells whoever waits of transfers that are over. */
+static void take(struct list *l, struct transfer *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		l->first = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	else
+		l->last = t->prev;
+	t->next = t->prev = NULL;
+}
+
+static struct list take_all(struct list *l)
+{
+	struct list all = *l;
+
+	*l = (struct list){0};
+	return all;
+}
+
+/* --- in the thread ---------------------------------------------------- */
+
+static void hand_back(struct curl_loop *c, struct list *done)
+{
+	struct transfer *t;
+
+	if (!done->first)
+		return;
+	uv_mutex_lock(&c->lock);
+	while ((t = done->first)) {
+		take(done, t);
+		add(&c->over, t);
+	}
+	uv_mutex_unlock(&c->lock);
+	uv_async_send(&c->back);
+}
+
+static void end(struct curl_loop *c, struct transfer *t, CURLcode code,
+		struct list *done)
+{
+	curl_multi_remove_handle(c->multi, t->easy);
+	take(&c->active, t);
+	t->code = code;
+	add(done, t);
+}
+
+/* Once a turn, so that skepd hears of many at once. */
 static void harvest(struct curl_loop *c)
 {
+	struct list done = {0};
 	CURLMsg *m;
 	int left;
 
 	while ((m = curl_multi_info_read(c->multi, &left))) {
-		struct transfer *t = NULL, copy;
-		CURL *easy = m->easy_handle;
-		CURLcode code = m->data.result;
+		struct transfer *t = NULL;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
-		curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&t);
-		curl_multi_remove_handle(c->multi, easy);
-		copy = *t;
-		free(t);
-		copy.done(copy.arg, easy, code);
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE,
+				  (char **)&t);
+		end(c, t, m->data.result, &done);
 	}
+	hand_back(c, &done);
 }
 
-static void on_socket(uv_poll_t *p, int status, int events)
+static void on_prepare(uv_prepare_t *h)
 {
-	struct watched *w = p->data;
-	struct curl_loop *c = w->owner;
-	int flags = 0, running;
+	harvest(h->data);
+}
 
-	if (status < 0)
-		flags = CURL_CSELECT_ERR;
-	if (events & UV_READABLE)
-		flags |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
-		flags |= CURL_CSELECT_OUT;
-	curl_multi_socket_action(c->multi, w->fd, flags, &running);
-	harvest(c);
+static void on_check(uv_check_t *h)
+{
+	harvest(h->data);
 }
 
 static void on_timer(uv_timer_t *t)
@@ -72,7 +126,6 @@ static void on_timer(uv_timer_t *t)
 	int running;
 
 	curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-	harvest(c);
 }
 
 static int want_timer(CURLM *multi, long ms, void *arg)
@@ -80,84 +133,152 @@ static int want_timer(CURLM *multi, long ms, void *arg)
 	struct curl_loop *c = arg;
 
 	(void)multi;
-	if (c->closing)
-		return 0;
 	if (ms < 0)
 		uv_timer_stop(&c->timer);
 	else
-		uv_timer_start(&c->timer, on_timer, ms ? (uint64_t)ms : 0, 0);
+		uv_timer_start(&c->timer, on_timer, (uint64_t)ms, 0);
 	return 0;
 }
 
-static void closed_socket(uv_handle_t *h)
+static void begin(struct curl_loop *c, struct transfer *t, struct list *done)
 {
-	struct watched *w = h->data;
-
-	let_go(w->owner);
-	free(w);
+	if (t->code == CURLE_OK &&
+	    curl_multi_add_handle(c->multi, t->easy) == CURLM_OK) {
+		add(&c->active, t);
+		return;
+	}
+	if (t->code == CURLE_OK)
+		t->code = CURLE_FAILED_INIT;
+	add(done, t);
 }
 
-static void closed_timer(uv_handle_t *h)
+static void stop_all(struct curl_loop *c)
 {
-	let_go(h->data);
+	uv_handle_t *own[] = {
+		(uv_handle_t *)&c->wake,
+		(uv_handle_t *)&c->timer,
+		(uv_handle_t *)&c->before_poll,
+		(uv_handle_t *)&c->after_poll,
+	};
+	struct list done = {0};
+
+	while (c->active.first)
+		end(c, c->active.first, CURLE_ABORTED_BY_CALLBACK, &done);
+	curl_multi_cleanup(c->multi);
+	curl_sockets_close(c->sockets);
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+		uv_close(own[i], NULL);
+	hand_back(c, &done);
 }
 
-static struct watched *watch(struct curl_loop *c, curl_socket_t fd)
+/* What skepd wants of us: what is to be started, what is to be dropped. */
+static bool take_orders(struct curl_loop *c, struct list *starting,
+			struct list *dropped)
 {
-	struct watched *w = calloc(1, sizeof *w);
+	struct transfer *t, *next;
+	bool stopping;
 
-	if (!w)
-		abort();
-	w->fd = fd;
-	w->owner = c;
-	uv_poll_init_socket(c->loop, &w->poll, fd);
-	w->poll.data = w;
-	c->handles++;
-	return w;
+	uv_mutex_lock(&c->lock);
+	*starting = take_all(&c->starting);
+	for (t = starting->first; t; t = t->next)
+		t->code = t->drop ? CURLE_ABORTED_BY_CALLBACK : CURLE_OK;
+	for (t = c->dropping ? c->active.first : NULL; t; t = next) {
+		next = t->next;
+		if (!t->drop)
+			continue;
+		take(&c->active, t);
+		add(dropped, t);
+	}
+	c->dropping = false;
+	stopping = c->stopping;
+	uv_mutex_unlock(&c->lock);
+	return stopping;
 }
 
-static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
-		       void *mine)
+static void on_wake(uv_async_t *h)
+{
+	struct curl_loop *c = h->data;
+	struct list starting, dropped = {0}, done = {0};
+	bool stopping = take_orders(c, &starting, &dropped);
+	struct transfer *t;
+
+	for (t = dropped.first; t; t = t->next) {
+		curl_multi_remove_handle(c->multi, t->easy);
+		t->code = CURLE_ABORTED_BY_CALLBACK;
+	}
+	hand_back(c, &dropped);
+	while ((t = starting.first)) {
+		take(&starting, t);
+		begin(c, t, &done);
+	}
+	hand_back(c, &done);
+	if (stopping)
+		stop_all(c);
+}
+
+static void work(void *arg)
 {
 	struct curl_loop *c = arg;
-	struct watched *w = mine;
-	int events = 0;
+	sigset_t all;
 
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (w) {
-			uv_poll_stop(&w->poll);
-			uv_close((uv_handle_t *)&w->poll, closed_socket);
-			curl_multi_assign(c->multi, fd, NULL);
-		}
-		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	uv_run(&c->loop, UV_RUN_DEFAULT);
+}
+
+/* --- on skepd's loop -------------------------------------------------- */
+
+static void tell_all(struct list *done)
+{
+	struct transfer *t;
+
+	while ((t = done->first)) {
+		take(done, t);
+		t->done(t, t->code);
 	}
-	if (!w) {
-		w = watch(c, fd);
-		curl_multi_assign(c->multi, fd, w);
-	}
-	if (what != CURL_POLL_IN)
-		events |= UV_WRITABLE;
-	if (what != CURL_POLL_OUT)
-		events |= UV_READABLE;
-	uv_poll_start(&w->poll, events, on_socket);
-	return 0;
+}
+
+static void on_back(uv_async_t *h)
+{
+	struct curl_loop *c = h->data;
+	struct list done;
+
+	uv_mutex_lock(&c->lock);
+	done = take_all(&c->over);
+	uv_mutex_unlock(&c->lock);
+	tell_all(&done);
+}
+
+static void make_handles(struct curl_loop *c)
+{
+	uv_loop_init(&c->loop);
+	uv_async_init(&c->loop, &c->wake, on_wake);
+	uv_timer_init(&c->loop, &c->timer);
+	uv_prepare_init(&c->loop, &c->before_poll);
+	uv_check_init(&c->loop, &c->after_poll);
+	c->wake.data = c->timer.data = c->before_poll.data =
+		c->after_poll.data = c;
+	uv_prepare_start(&c->before_poll, on_prepare);
+	uv_check_start(&c->after_poll, on_check);
 }
 
 /* With the first transfer: libcurl and its libraries take a megabyte and some
  * milliseconds, and many hosts have no channel that needs them. */
-static int start_curl(struct curl_loop *c, struct err *e)
+static int start_thread(struct curl_loop *c, struct err *e)
 {
-	if (c->multi)
+	if (c->running)
 		return 0;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) ||
 	    !(c->multi = curl_multi_init()))
 		return err_set(e, ERR_INTERNAL, "libcurl does not start");
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+	make_handles(c);
+	c->sockets = curl_sockets_new(c->multi, &c->loop);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_KEPT);
+	if (uv_thread_create(&c->thread, work, c))
+		return err_set(e, ERR_INTERNAL, "no thread for libcurl");
+	c->running = true;
 	return 0;
 }
 
@@ -165,50 +286,59 @@ struct curl_loop *curl_loop_new(uv_loop_t *loop)
 {
 	struct curl_loop *c = calloc(1, sizeof *c);
 
-	if (!c)
+	if (!c || uv_mutex_init(&c->lock) ||
+	    uv_async_init(loop, &c->back, on_back))
 		abort();
-	c->loop = loop;
-	c->handles = 1;
-	uv_timer_init(loop, &c->timer);
-	c->timer.data = c;
+	c->back.data = c;
 	return c;
+}
+
+static void closed(uv_handle_t *h)
+{
+	struct curl_loop *c = h->data;
+
+	uv_mutex_destroy(&c->lock);
+	free(c);
 }
 
 void curl_loop_close(struct curl_loop *c)
 {
 	if (!c)
 		return;
-	if (c->multi)
-		curl_multi_cleanup(c->multi);
-	c->closing = true;
-	uv_close((uv_handle_t *)&c->timer, closed_timer);
+	if (c->running) {
+		uv_mutex_lock(&c->lock);
+		c->stopping = true;
+		uv_mutex_unlock(&c->lock);
+		uv_async_send(&c->wake);
+		uv_thread_join(&c->thread);
+		uv_loop_close(&c->loop);
+		tell_all(&c->over);
+	}
+	uv_close((uv_handle_t *)&c->back, closed);
 }
 
-int curl_loop_add(struct curl_loop *c, CURL *easy, curl_done *done, void *arg,
-		  struct err *e)
+int curl_loop_start(struct curl_loop *c, struct transfer *t, struct err *e)
 {
-	struct transfer *t;
-	CURLMcode rc;
-
-	if (start_curl(c, e))
+	if (start_thread(c, e))
 		return -1;
-	t = malloc(sizeof *t);
-	if (!t)
-		abort();
-	*t = (struct transfer){done, arg};
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
-	rc = curl_multi_add_handle(c->multi, easy);
-	if (rc == CURLM_OK)
-		return 0;
-	free(t);
-	return err_set(e, ERR_INTERNAL, "libcurl: %s", curl_multi_strerror(rc));
+	t->drop = false;
+	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	/* One that is given up does not wait for its name server. */
+	curl_easy_setopt(t->easy, CURLOPT_QUICK_EXIT, 1L);
+	curl_sockets_use(c->sockets, t->easy);
+	uv_mutex_lock(&c->lock);
+	add(&c->starting, t);
+	uv_mutex_unlock(&c->lock);
+	uv_async_send(&c->wake);
+	return 0;
 }
 
-void curl_loop_drop(struct curl_loop *c, CURL *easy)
+void curl_loop_drop(struct curl_loop *c, struct transfer *t)
 {
-	struct transfer *t = NULL;
-
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&t);
-	curl_multi_remove_handle(c->multi, easy);
-	free(t);
+	uv_mutex_lock(&c->lock);
+	t->drop = true;
+	c->dropping = true;
+	uv_mutex_unlock(&c->lock);
+	uv_async_send(&c->wake);
 }

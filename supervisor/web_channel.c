@@ -200,7 +200,7 @@ void route_channel_in(void *app, const struct http_request *r,
 		rc = err_set(&e, ERR_UNAUTHORIZED, "the signature is wrong");
 	} else {
 		claim.tolerance_ms = c->config.tolerance;
-		rc = webhook_verify(webhook_secrets(c), &claim, &e);
+		rc = webhook_verify(webhook_keys_of(c), &claim, &e);
 	}
 	if (rc)
 		ask_fail(q, &e);

@@ -8,17 +8,25 @@
 #include <stdint.h>
 
 /*
- * Signatures of the Standard Webhooks specification: "v1," and the base 64 of
- * HMAC-SHA256 over "ID.TIMESTAMP.BODY". A secret is "whsec_" and base 64.
+ * Signatures of the Standard Webhooks specification, over "ID.TIMESTAMP.BODY":
+ * "v1," and base 64 of HMAC-SHA256, by a secret "whsec_…"; or "v1a," and base 64
+ * of Ed25519, by a secret key "whsk_…", whose public key "whpk_…" verifies.
+ *
+ * Keys are read once: to look an algorithm up and to set a key takes OpenSSL
+ * several times as long as a signature.
  */
-#define WEBHOOK_SIGNATURE 64 /* with the NUL */
+struct webhook_keys;
 
-/* `secrets` is the content of a file: one a line, the newest first. */
-int webhook_check_secrets(const char *secrets, struct err *e);
+/* `text` is the content of a file: up to four keys, one a line, the newest
+ * first. ERR_CONFIG says what is wrong. */
+int webhook_keys_new(struct webhook_keys **out, const char *text,
+		     struct err *e);
+void webhook_keys_free(struct webhook_keys *k); /* NULL is fine */
 
-/* Signs with the first secret. timestamp is in seconds. */
-int webhook_sign(const char *secrets, const char *id, int64_t timestamp,
-		 struct blob body, char out[WEBHOOK_SIGNATURE], struct err *e);
+/* Adds the signatures by every key that can sign, space between, so that a
+ * receiver may know any of them (rotation). timestamp is in seconds. */
+int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
+		 struct blob body, struct buf *out, struct err *e);
 
 /* What the sender claims, and our clock: headers are as received, or NULL. */
 struct webhook_claim {
@@ -27,9 +35,9 @@ struct webhook_claim {
 	int64_t now_ms, tolerance_ms;
 };
 
-/* Any of the signatures by any of the secrets will do. ERR_UNAUTHORIZED; never
- * says which part was wrong, except the time. */
-int webhook_verify(const char *secrets, const struct webhook_claim *c,
+/* Any of the signatures by any of the keys will do. ERR_UNAUTHORIZED; never says
+ * which part was wrong, except the time. */
+int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 		   struct err *e);
 
 #endif

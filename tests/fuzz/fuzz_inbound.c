@@ -55,10 +55,17 @@ static void check_claim(const char *text, size_t n)
 				  .body = {text, n},
 				  .now_ms = 1000,
 				  .tolerance_ms = 1000};
+	static struct webhook_keys *keys;
 	struct err e;
 
-	demand(webhook_verify("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &c,
-			      &e) == -1);
+	if (!keys)
+		demand(webhook_keys_new(
+			       &keys,
+			       "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+			       "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcH"
+			       "URo=",
+			       &e) == 0);
+	demand(webhook_verify(keys, &c, &e) == -1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -37,22 +37,93 @@ static struct webhook_claim claim(const char *signatures)
 	};
 }
 
-static bool verified(const char *secrets, const struct webhook_claim *c)
+static struct webhook_keys *keys_of(const char *secrets)
 {
+	struct webhook_keys *k = NULL;
 	struct err e = {0};
 
-	return webhook_verify(secrets, c, &e) == 0;
+	if (webhook_keys_new(&k, secrets, &e))
+		fail_msg("%s", e.text);
+	return k;
+}
+
+static bool verified(const char *secrets, const struct webhook_claim *c)
+{
+	struct webhook_keys *k = keys_of(secrets);
+	struct err e = {0};
+	bool good = webhook_verify(k, c, &e) == 0;
+
+	webhook_keys_free(k);
+	return good;
+}
+
+static void signs(const char *secrets, const char *id, int64_t when,
+		  const char *text, const char *want)
+{
+	struct webhook_keys *k = keys_of(secrets);
+	struct buf out = BUF_MAX(1024);
+	struct err e = {0};
+
+	for (int i = 0; i < 2; i++) { /* the second time as the first */
+		buf_clear(&out);
+		assert_int_equal(
+			webhook_sign(k, id, when, body(text), &out, &e), 0);
+		assert_string_equal(out.p, want);
+	}
+	buf_fini(&out);
+	webhook_keys_free(k);
 }
 
 static void a_signature_is_that_of_the_specification(void **state)
 {
-	char out[WEBHOOK_SIGNATURE];
+	(void)state;
+	signs(SECRET, ID, WHEN, BODY, GOOD);
+	signs("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+	      "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk", 1649367553,
+	      "{\"email\":\"test@example.com\",\"username\":\"test_user\"}",
+	      "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=");
+}
+
+/* The first key pair of RFC 8032, the signature by another library. */
+#define SEED    "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2"
+#define PRIVATE "whsk_" SEED "A="
+#define WHOLE   "whsk_" SEED "DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg=="
+#define PUBLIC  "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+#define GOOD_PAIR                                       \
+	"v1a,fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELI" \
+	"xbzEHoVmAb2ADpkJK7zgPePmPsle0zV9jSeGlHFG2NVAw=="
+
+static void a_pair_of_keys_signs_and_verifies(void **state)
+{
+	struct webhook_claim c = claim("v1,AAAA " GOOD_PAIR);
+	struct webhook_keys *k;
+	struct buf out = BUF_MAX(1024);
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(webhook_sign(SECRET, ID, WHEN, body(BODY), out, &e),
-			 0);
-	assert_string_equal(out, GOOD);
+	signs(PRIVATE, ID, WHEN, BODY, GOOD_PAIR);
+	signs(WHOLE, ID, WHEN, BODY, GOOD_PAIR);
+	assert_true(verified(PUBLIC, &c));
+	assert_true(verified(SECRET "\n" PUBLIC, &c));
+	assert_false(verified(SECRET, &c));
+	c.body = body("{\"test\": 2432232315}");
+	assert_false(verified(PUBLIC, &c));
+	c = claim("v1,"
+		  "fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELI");
+	assert_false(verified(PUBLIC, &c));
+	k = keys_of(PUBLIC); /* what can only verify does not sign */
+	assert_int_equal(webhook_sign(k, ID, WHEN, body(BODY), &out, &e), -1);
+	assert_int_equal(e.code, ERR_CONFIG);
+	webhook_keys_free(k);
+	buf_fini(&out);
+}
+
+/* Both are sent, so that a receiver may know either: zero downtime. */
+static void every_key_signs_during_a_rotation(void **state)
+{
+	(void)state;
+	signs(SECRET "\n" PRIVATE "\n" PUBLIC "\n", ID, WHEN, BODY,
+	      GOOD " " GOOD_PAIR);
 }
 
 static void any_good_signature_by_any_secret_will_do(void **state)
@@ -112,13 +183,27 @@ static void a_message_is_good_for_a_few_minutes_only(void **state)
 
 static void a_secret_is_checked_before_it_is_used(void **state)
 {
-	struct err e = {0};
+	static const char *const wrong[] = {
+		"",
+		"hello",
+		"whsec_",
+		"whsec_AAAA",
+		"whsec_!!!!",
+		"whsk_AAAA",
+		"whpk_" SEED,
+		SECRET "\nwhsec_",
+		OTHER "\n" OTHER "\n" OTHER "\n" OTHER "\n" OTHER,
+	};
 
 	(void)state;
-	assert_int_equal(webhook_check_secrets(SECRET "\n" OTHER "\n", &e), 0);
-	assert_int_equal(webhook_check_secrets("", &e), -1);
-	assert_int_equal(webhook_check_secrets("hello", &e), -1);
-	assert_int_equal(webhook_check_secrets("whsec_AAAA", &e), -1);
+	webhook_keys_free(keys_of(SECRET "\n" OTHER "\n"));
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		struct webhook_keys *k = NULL;
+		struct err e = {0};
+
+		assert_int_equal(webhook_keys_new(&k, wrong[i], &e), -1);
+		assert_int_equal(e.code, ERR_CONFIG);
+	}
 }
 
 /* --- the envelope ----------------------------------------------------- */
@@ -333,6 +418,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_signature_is_that_of_the_specification),
+		cmocka_unit_test(a_pair_of_keys_signs_and_verifies),
+		cmocka_unit_test(every_key_signs_during_a_rotation),
 		cmocka_unit_test(any_good_signature_by_any_secret_will_do),
 		cmocka_unit_test(whatever_differs_is_refused),
 		cmocka_unit_test(a_message_is_good_for_a_few_minutes_only),
