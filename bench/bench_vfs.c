@@ -32,17 +32,6 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void limit(struct bench_run *r, const char *metric, const char *unit,
-		  double value, double most)
-{
-	bench_metric(r, &(struct bench_metric){.metric = metric,
-					       .unit = unit,
-					       .value = value,
-					       .less_is_better = true,
-					       .against = "limit",
-					       .against_value = most});
-}
-
 static int fill(struct vfs *v, int files, struct err *e)
 {
 	char path[64];
@@ -83,9 +72,9 @@ static int forks(struct bench_run *r, struct vfs *v, struct sql *db,
 		if (vfs_snapshot_drop(v, "s", e))
 			return -1;
 	}
-	limit(r, "fork_ms", "ms", samples_median(&fork), 40);
-	limit(r, "fork_cpu_ms", "ms", samples_median(&cpu), 40);
-	limit(r, "snapshot_ms", "ms", samples_median(&snap), 1);
+	tree_limit(r, "fork_ms", "ms", samples_median(&fork), 40);
+	tree_limit(r, "fork_cpu_ms", "ms", samples_median(&cpu), 40);
+	tree_limit(r, "snapshot_ms", "ms", samples_median(&snap), 1);
 	return 0;
 }
 
@@ -144,9 +133,9 @@ static int import(struct bench_run *r, struct err *e)
 			return -1;
 		bench_dir_remove(r, dir);
 	}
-	limit(r, "tree_import_s", "s", samples_median(&got.seconds), 0.3);
-	limit(r, "tree_import_cpu_s", "s", samples_median(&got.cpu), 0.3);
-	limit(r, "tree_mb", "MB", got.mb, 16);
+	tree_limit(r, "tree_import_s", "s", samples_median(&got.seconds), 0.3);
+	tree_limit(r, "tree_import_cpu_s", "s", samples_median(&got.cpu), 0.3);
+	tree_limit(r, "tree_mb", "MB", got.mb, 16);
 	bench_say(r, "The tree has %lld nodes and %.1f MB of contents.",
 		  (long long)got.port.nodes, (double)got.port.bytes / 1e6);
 	return 0;

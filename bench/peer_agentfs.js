@@ -13,12 +13,14 @@ for (let i = 0; i < data.length; i++)
 		data[i] = (i * 2654435761) >>> 13;
 const small = data.subarray(0, 1024), page = data.subarray(0, 4096);
 const name = (kind, i) => `/d${i % DIRS}/${kind}${i}`;
+const newName = kind => `/e${made % DIRS}/${kind}${made++}`;
 const any = n => Math.floor(Math.random() * n);
 let fs, made = 0, big;
 
 async function fill() {
 	for (let i = 0; i < DIRS; i++)
-		await fs.mkdir('/d' + i);
+		for (const kind of ['/d', '/e'])
+			await fs.mkdir(kind + i);
 	for (let i = 0; i < FILES; i++)
 		await fs.writeFile(name('f', i), small);
 	for (let i = 0; i < 100; i++)
@@ -33,11 +35,17 @@ function same(got, want) {
 }
 
 const operations = {
-	create: { once: () => fs.writeFile(name('c', made++), small) },
+	create: { once: () => fs.writeFile(newName('c'), small) },
 	read: { once: async () => same(await fs.readFile(name('f', any(FILES))), small) },
 	stat: { once: () => fs.stat(name('f', any(FILES))) },
-	readdir: { once: () => fs.readdir('/d' + any(DIRS)) },
-	write64k: { once: () => fs.writeFile(name('w', made++), data) },
+	readdir: {
+		once: async () => {
+			const list = await fs.readdir('/d' + any(DIRS));
+			if (list.length !== FILES / DIRS + 1)
+				throw new Error('it listed something else than was put');
+		},
+	},
+	write64k: { once: () => fs.writeFile(newName('w'), data) },
 	read64k: { once: async () => same(await fs.readFile(name('l', any(100))), data) },
 	overwrite4k: { once: () => big.pwrite(any(BIG / 4096) * 4096, page) },
 	rename: {
@@ -52,9 +60,12 @@ const operations = {
 		before: async () => {
 			operations.delete.first = made;
 			for (let i = 0; i < 200; i++)
-				await fs.writeFile(name('x', made++), small);
+				await fs.writeFile(newName('x'), small);
 		},
-		once: n => fs.unlink(name('x', operations.delete.first + n)),
+		once: n => {
+			const i = operations.delete.first + n;
+			return fs.unlink(`/e${i % DIRS}/x${i}`);
+		},
 		max: 200,
 	},
 };

@@ -9,8 +9,9 @@
 
 /*
  * Places that hold file trees, for the benchmarks vfs and fuse. A tree has
- * directories "d0" to "d99" and is driven by path; one call is one commit
- * unless it stands between begin and end.
+ * directories "d0" to "d99" with files that stay, and "e0" to "e99" with what is
+ * made meanwhile; it is driven by path. One call is one commit unless it stands
+ * between begin and end.
  */
 #define TREE_DIRS 100
 
@@ -69,5 +70,13 @@ int tree_agentfs(struct tree_side *s, int files, struct err *e);
  * ours, the others what it is compared with. Metrics get `prefix`. */
 int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 	       const char *prefix, struct err *e);
+
+/* States how an operation's results, ours first, stand to what is aimed at
+ * (tree_aims.def). */
+void tree_aims(struct bench_run *r, const char *metric,
+	       const struct bench_result *res, size_t n);
+/* One figure that may be `most` at the most. */
+void tree_limit(struct bench_run *r, const char *metric, const char *unit,
+		double value, double most);
 
 #endif

@@ -9,10 +9,11 @@
 /* The operations, each in a loop for the time that a round gives it. What is
  * read is compared with what was written. */
 
-#define SMALL    1024
-#define LARGE    65536
-#define BIG_FILE (16 << 20)
-#define BIG_NAME "big"
+#define SMALL       1024
+#define LARGE       65536
+#define BIG_FILE    (16 << 20)
+#define LARGE_FILES 100
+#define BIG_NAME    "big"
 
 static char data[LARGE];
 
@@ -27,6 +28,14 @@ struct pass { /* one operation on one side in one round */
 static void name_file(char *out, size_t room, const char *kind, int64_t i)
 {
 	snprintf(out, room, "d%d/%s%lld", (int)(i % TREE_DIRS), kind,
+		 (long long)i);
+}
+
+/* What passes make lies apart, so that the directories that are listed hold
+ * the same on every side, however many files a pass had time for. */
+static void name_made(char *out, size_t room, const char *kind, int64_t i)
+{
+	snprintf(out, room, "e%d/%s%lld", (int)(i % TREE_DIRS), kind,
 		 (long long)i);
 }
 
@@ -45,7 +54,7 @@ static int do_create(struct pass *p, struct err *e)
 {
 	char path[64];
 
-	name_file(path, sizeof path, "c", p->s->made++);
+	name_made(path, sizeof path, "c", p->s->made++);
 	return p->s->kind->put(p->s->tree, path, data, SMALL, e);
 }
 
@@ -78,14 +87,16 @@ static int do_readdir(struct pass *p, struct err *e)
 	snprintf(path, sizeof path, "d%d", rand_r(&p->seed) % TREE_DIRS);
 	if (p->s->kind->list(p->s->tree, path, &n, e))
 		return -1;
-	return n >= p->files / TREE_DIRS ? 0 : wrong("readdir", e);
+	return n == p->files / TREE_DIRS + LARGE_FILES / TREE_DIRS
+		       ? 0
+		       : wrong("readdir", e);
 }
 
 static int do_write64k(struct pass *p, struct err *e)
 {
 	char path[64];
 
-	name_file(path, sizeof path, "w", p->s->made++);
+	name_made(path, sizeof path, "w", p->s->made++);
 	return p->s->kind->put(p->s->tree, path, data, LARGE, e);
 }
 
@@ -94,7 +105,7 @@ static int do_read64k(struct pass *p, struct err *e)
 	static char got[LARGE];
 	char path[64];
 
-	name_file(path, sizeof path, "l", rand_r(&p->seed) % 100);
+	name_file(path, sizeof path, "l", rand_r(&p->seed) % LARGE_FILES);
 	if (p->s->kind->get(p->s->tree, path, got, LARGE, e))
 		return -1;
 	return memcmp(got, data, LARGE) ? wrong("read", e) : 0;
@@ -132,7 +143,7 @@ static int make_doomed(struct pass *p, struct err *e)
 		return -1;
 	p->first = p->s->made;
 	for (int i = 0; i < 1000; i++) {
-		name_file(path, sizeof path, "x", p->s->made++);
+		name_made(path, sizeof path, "x", p->s->made++);
 		if (p->s->kind->put(p->s->tree, path, data, SMALL, e))
 			return -1;
 	}
@@ -143,7 +154,7 @@ static int do_delete(struct pass *p, struct err *e)
 {
 	char path[64];
 
-	name_file(path, sizeof path, "x", p->first + p->n);
+	name_made(path, sizeof path, "x", p->first + p->n);
 	return p->s->kind->remove(p->s->tree, path, e);
 }
 
@@ -218,6 +229,9 @@ static int fill(struct bench_run *r, struct tree_side *s, int files,
 		snprintf(path, sizeof path, "d%d", i);
 		if (k->mkdir(s->tree, path, e))
 			return -1;
+		path[0] = 'e';
+		if (k->mkdir(s->tree, path, e))
+			return -1;
 	}
 	for (int i = 0; i < files; i++) {
 		name_file(path, sizeof path, "f", i);
@@ -225,7 +239,7 @@ static int fill(struct bench_run *r, struct tree_side *s, int files,
 			return -1;
 		bench_progress(r, s->name, i, files);
 	}
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < LARGE_FILES; i++) {
 		name_file(path, sizeof path, "l", i);
 		if (k->put(s->tree, path, data, LARGE, e))
 			return -1;
@@ -254,6 +268,7 @@ static void state(struct bench_run *r, const char *prefix, size_t op,
 						.against = res[i].name,
 						.against_value = samples_median(
 							&res[i].values)});
+	tree_aims(r, name, res, n);
 	for (size_t i = 0; i < n; i++)
 		if (res[i].values.n)
 			bench_table(r, "one operation each",

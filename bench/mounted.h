@@ -1,0 +1,20 @@
+#ifndef BENCH_MOUNTED_H
+#define BENCH_MOUNTED_H
+
+#include "base/err.h"
+#include "bench/bench.h"
+
+#include <sys/types.h>
+
+/* Mounts that a process serves, for the benchmark fuse. */
+pid_t mounted_ours(const char *home, const char *dir,
+		   struct err *e); /* a new namespace; -1 */
+/* bindfs of an empty directory on another; -1 if there is no bindfs. */
+pid_t mounted_bindfs(const char *from, const char *dir);
+void mounted_end(pid_t pid, const char *dir); /* pid may be -1 */
+
+/* Writes one big file on a mount of its own and reads it again: how much memory
+ * the server takes meanwhile, at the most. */
+int mounted_big(struct bench_run *r, int64_t mb, struct err *e);
+
+#endif
