@@ -129,6 +129,8 @@ int data_drop(struct vfs *v, struct node *n, struct err *e);
 
 /* ns.c: checks the quota and counts; negative numbers give back. */
 int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
+/* The node is about to have this size. */
+int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e);
 
 /* journal.c: part of the transaction that makes the change. */
 int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,

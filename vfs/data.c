@@ -180,7 +180,7 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 	if (off < 0 || len > INT32_MAX || off > VFS_SIZE_MAX - (int64_t)len)
 		return err_set(e, ERR_TOOBIG, "%s would be too large",
 			       quoted(n->name).text);
-	if (end > n->size && quota_take(v, end - n->size, 0, e))
+	if (quota_resize(v, n, end > n->size ? end : n->size, e))
 		return -1;
 	if (node_keep(v, n, e))
 		return -1;
@@ -273,7 +273,7 @@ int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e)
 		return err_set(e, size < 0 ? ERR_USAGE : ERR_TOOBIG,
 			       "%s cannot have that size",
 			       quoted(n->name).text);
-	if (quota_take(v, size - n->size, 0, e) || node_keep(v, n, e))
+	if (quota_resize(v, n, size, e) || node_keep(v, n, e))
 		return -1;
 	if (size < n->size &&
 	    (drop_from(v, n, idx, e) || cut_last(v, n, size, e)))

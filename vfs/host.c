@@ -111,7 +111,7 @@ static struct node node_of(const struct stat *st, int64_t dir, const char *name)
 		.modified = nanos_of(st->st_mtim),
 		.changed = nanos_of(st->st_ctim),
 		.born = nanos_of(st->st_ctim),
-		.flags = S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0,
+		.flags = NODE_HOSTS | (S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0),
 		.blob = OPT_NONE,
 		.below = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,
 	};
@@ -140,8 +140,7 @@ static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
 		node.size = n;
 	}
 	snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-	if (quota_take(v, node.size, 1, e) ||
-	    node_add(v, &node, n ? target : NULL, e) ||
+	if (node_add(v, &node, n ? target : NULL, e) ||
 	    dentry_put(v, (struct vfs_at){dir->ino, name}, &node, e))
 		return -1;
 	dir->nlink += S_ISDIR(node.mode);

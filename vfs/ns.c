@@ -132,6 +132,17 @@ int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e)
 	return 0;
 }
 
+int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e)
+{
+	bool hosts = n->flags & NODE_HOSTS;
+
+	if (hosts ? quota_take(v, size, 1, e)
+		  : size != n->size && quota_take(v, size - n->size, 0, e))
+		return -1;
+	n->flags &= ~NODE_HOSTS;
+	return 0;
+}
+
 static int count(struct vfs *v, struct vfs_usage *out, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);

@@ -176,7 +176,7 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 
 	if (node_keep(v, n, e) || data_drop(v, n, e) || xattr_drop_all(v, n, e))
 		return -1;
-	if (quota_take(v, -n->size, -1, e))
+	if (!(n->flags & NODE_HOSTS) && quota_take(v, -n->size, -1, e))
 		return -1;
 	memo_drop(v, n->ino);
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;

@@ -18,7 +18,12 @@
 #define NS_SHIFT 40
 #define INO_MASK ((INT64_C(1) << NS_SHIFT) - 1)
 
-enum { NODE_XATTR = 1, NODE_UNSEEN = 2 }; /* flags of a node */
+/* Flags of a node. */
+enum {
+	NODE_XATTR = 1,  /* it has attributes */
+	NODE_UNSEEN = 2, /* a directory whose host side was not read in yet */
+	NODE_HOSTS = 4,  /* as the host has it: in no quota until it changes */
+};
 
 /* A node in memory: its row, with the name copied. */
 struct node {

@@ -54,7 +54,8 @@ void vfs_end_read(struct vfs *v);
 int vfs_sync(struct vfs *v, struct err *e);
 
 /* A limit of 0 is none. Over a limit: ERR_QUOTA. Lowering a limit below what
- * is used stops growth and removes nothing. */
+ * is used stops growth and removes nothing. What is as the host directory below
+ * has it does not count; a file of it counts in full once it is written to. */
 struct vfs_usage {
 	int64_t bytes, files;         /* in use, counting each hard link once */
 	int64_t max_bytes, max_files; /* 0: no limit */

@@ -50,7 +50,7 @@ DELETE FROM vfs_ns WHERE id = :id;
 
 -- query vfs_ns_usage (vfs_range) -> (bytes i64, files i64)
 SELECT coalesce(sum(size), 0) AS bytes, count(*) AS files
-FROM vfs_inode WHERE id >= :lo AND id < :hi;
+FROM vfs_inode WHERE id >= :lo AND id < :hi AND NOT flags & 4;
 
 -- row vfs_inode_row (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
 --                    accessed i64, modified i64, changed i64, born i64, rdev i64,

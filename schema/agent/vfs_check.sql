@@ -314,14 +314,15 @@ DELETE FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob AS b FROM
 -- query vfs_find_usage -> vfs_number
 SELECT count(*) AS n FROM vfs_ns WHERE (max_bytes OR max_files) AND
 	(used_bytes <> (SELECT coalesce(sum(size), 0) FROM vfs_inode WHERE
-	vfs_inode.id >> 40 = vfs_ns.id) OR used_files <> (SELECT count(*) FROM
-	vfs_inode WHERE vfs_inode.id >> 40 = vfs_ns.id));
+	vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4) OR used_files <>
+	(SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 = vfs_ns.id AND
+	NOT flags & 4));
 
 -- query vfs_mend_usage
 UPDATE vfs_ns SET used_bytes = (SELECT coalesce(sum(size), 0) FROM vfs_inode
-	WHERE vfs_inode.id >> 40 = vfs_ns.id),
+	WHERE vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4),
 	used_files = (SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 =
-	vfs_ns.id)
+	vfs_ns.id AND NOT flags & 4)
 WHERE max_bytes OR max_files;
 
 -- query vfs_nameless (vfs_key) -> vfs_number

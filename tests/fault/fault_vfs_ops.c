@@ -4,12 +4,10 @@
  * finds no fault, and doing it again works.
  */
 #include "tests/support/fault_vfs.h"
-#include "tests/support/vfs_test.h"
+#include "tests/support/vfs_changes.h"
 
 #include "db/sql.h"
 #include "vfs/check.h"
-#include "vfs/core.h"
-#include "vfs/merge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,143 +18,34 @@
 
 #include <cmocka.h>
 
-static char big[200000];
-static struct vfs_test *current;
+#define WRITES_MAX 500 /* no change of the test has so many */
 
-static int do_write(struct vfs *v, struct err *e)
-{
-	return vfs_write_file(v, "a/one", (struct blob){big, sizeof big}, NULL,
-			      e);
-}
-
-static int do_mkdir(struct vfs *v, struct err *e)
-{
-	return vfs_mkdir(v, "x/y/z", 0755, true, e);
-}
-
-static int do_move(struct vfs *v, struct err *e)
-{
-	return vfs_move(v, "a/two", "b/three", 0, e);
-}
-
-static int do_remove(struct vfs *v, struct err *e)
-{
-	return vfs_remove(v, "a", true, e);
-}
-
-static int do_cut(struct vfs *v, struct err *e)
-{
-	struct vfs_set cut = {.what = VFS_SET_SIZE, .size = 70000};
-	struct vfs_attr a;
-
-	if (vfs_walk(v, "large", VFS_FOLLOW, &a, e))
-		return -1;
-	return vfs_setattr(v, a.ino, &cut, &a, e);
-}
-
-static int do_patch(struct vfs *v, struct err *e)
-{
-	struct vfs_attr a;
-
-	if (vfs_walk(v, "large", VFS_FOLLOW, &a, e))
-		return -1;
-	return vfs_pwrite(v, a.ino, "patched", 7, 65530, e);
-}
-
-static int do_rollback(struct vfs *v, struct err *e)
-{
-	return vfs_rollback_to(v, "s", e);
-}
-
-static int do_drop(struct vfs *v, struct err *e)
-{
-	return vfs_snapshot_drop(v, "s", e);
-}
-
-static int do_merge(struct vfs *v, struct err *e)
-{
-	struct vfs_merge m = {.settle = VFS_SETTLE_FORK};
-	struct vfs *fork;
-	int rc;
-
-	(void)v;
-	if (vfs_open(&fork, current->db, "twin", "test", e))
-		return -1;
-	rc = vfs_merge(fork, &m, e);
-	vfs_close(fork);
-	return rc;
-}
-
-static int do_batch(struct vfs *v, struct err *e)
-{
-	if (vfs_begin(v, e))
-		return -1;
-	if (do_mkdir(v, e) || do_move(v, e) || do_write(v, e)) {
-		vfs_rollback(v);
-		return -1;
-	}
-	return vfs_commit(v, e);
-}
-
-/* As a mount commits: nodes are written when the batch ends. */
-static int do_mount(struct vfs *v, struct err *e)
-{
-	int rc;
-
-	v->coarse = true;
-	rc = do_batch(v, e);
-	v->coarse = false;
-	return rc;
-}
-
-static const struct {
-	const char *name;
-	int (*run)(struct vfs *v, struct err *e);
-} changes[] = {
-	{"write", do_write},   {"mkdir", do_mkdir},       {"move", do_move},
-	{"remove", do_remove}, {"cut", do_cut},           {"patch", do_patch},
-	{"batch", do_batch},   {"rollback", do_rollback}, {"drop", do_drop},
-	{"merge", do_merge},   {"mount", do_mount},
+/* What is there at first, and what the change leads to when nothing fails. */
+struct wanted {
+	char *before, *after;
 };
 
-static void begin(struct vfs_test *t)
+static struct wanted wanted(const struct vfs_case *c)
 {
-	struct vfs *fork;
-	struct err e;
-
-	current = t;
-	vfs_test_begin(t);
-	put(t->v, "a/one", "1");
-	put(t->v, "a/two", "2");
-	put(t->v, "b/three", "3");
-	assert_int_equal(vfs_write_file(t->v, "large",
-					(struct blob){big, sizeof big}, NULL,
-					&e),
-			 0);
-	assert_int_equal(vfs_snapshot(t->v, "s", &e), 0);
-	put(t->v, "a/one", "changed");
-	assert_int_equal(vfs_remove(t->v, "b/three", false, &e), 0);
-	put(t->v, "b/three", "again");
-	assert_int_equal(vfs_fork(t->v, "twin", &e), 0);
-	assert_int_equal(vfs_open(&fork, t->db, "twin", "test", &e), 0);
-	put(fork, "from/fork", "f");
-	vfs_close(fork);
-	sql_script(t->db, "PRAGMA wal_checkpoint(TRUNCATE)", &e);
-}
-
-/* What the change leads to when nothing fails. */
-static char *wanted(size_t i)
-{
+	struct wanted w;
 	struct vfs_test t;
 	struct err e;
-	char *after;
 
-	begin(&t);
-	if (changes[i].run(t.v, &e))
-		fail_msg("%s: %s", changes[i].name, e.text);
-	after = picture(t.v);
+	vfs_case_begin(&t);
+	w.before = vfs_case_picture(&t);
 	vfs_test_end(&t);
-	return after;
+	vfs_case_begin(&t);
+	if (c->run(&t, &e))
+		fail_msg("%s: %s", c->name, e.text);
+	w.after = vfs_case_picture(&t);
+	vfs_test_end(&t);
+	return w;
+}
+
+static void wanted_fini(struct wanted *w)
+{
+	free(w->before);
+	free(w->after);
 }
 
 static void reopen(struct vfs_test *t)
@@ -170,22 +59,39 @@ static void reopen(struct vfs_test *t)
 		fail_msg("%s", e.text);
 }
 
-static void check(struct vfs_test *t, const char *before, const char *after,
-		  const char *name)
+/* Whether it is as it was at first; else it must be what was wanted. */
+static bool is_before(struct vfs_test *t, const struct wanted *w,
+		      const char *name)
 {
 	struct vfs_check c = {.deep = true};
 	struct err e;
-	char *now = picture(t->v);
+	char *now = vfs_case_picture(t);
+	bool before = strcmp(now, w->before) == 0;
 
-	if (strcmp(now, before) != 0 && strcmp(now, after) != 0)
+	if (!before && strcmp(now, w->after) != 0)
 		fail_msg("%s: neither old nor new:\n%s", name, now);
 	free(now);
 	assert_int_equal(vfs_check(t->db, &c, &e), 0);
 	assert_int_equal(c.found, 0);
+	return before;
+}
+
+/* Nothing stands in the way of a second try. */
+static void finish(struct vfs_test *t, const struct vfs_case *c,
+		   const struct wanted *w)
+{
+	struct err e;
+
+	if (!is_before(t, w, c->name))
+		return;
+	if (c->run(t, &e) && strcmp(w->before, w->after) != 0)
+		fail_msg("%s, once more: %s", c->name, e.text);
+	if (is_before(t, w, c->name))
+		assert_string_equal(w->before, w->after);
 }
 
 /* In a process of its own where it may die. */
-static bool run_once(struct vfs_test *t, size_t i, int nth,
+static bool run_once(struct vfs_test *t, const struct vfs_case *c, int nth,
 		     enum fault_kind kind)
 {
 	struct err e;
@@ -195,7 +101,7 @@ static bool run_once(struct vfs_test *t, size_t i, int nth,
 
 	if (kind != FAULT_DIE) {
 		fault_arm(nth, kind);
-		(void)changes[i].run(t->v, &e);
+		(void)c->run(t, &e);
 		fired = fault_fired();
 		fault_disarm();
 		return fired;
@@ -210,7 +116,7 @@ static bool run_once(struct vfs_test *t, size_t i, int nth,
 		if (vfs_open(&t->v, t->db, "main", "test", &e))
 			_exit(1);
 		fault_arm(nth, kind);
-		_exit(changes[i].run(t->v, &e) ? 2 : 0);
+		_exit(c->run(t, &e) ? 2 : 0);
 	}
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) && WEXITSTATUS(status) == FAULT_DIED;
@@ -218,26 +124,24 @@ static bool run_once(struct vfs_test *t, size_t i, int nth,
 
 static void fail_everywhere(enum fault_kind kind)
 {
-	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		char *after = wanted(i);
+	for (size_t i = 0; i < vfs_cases_n; i++) {
+		const struct vfs_case *c = &vfs_cases[i];
+		struct wanted w = wanted(c);
+		int nth = 0;
 		bool fired = true;
 
-		for (int nth = 1; fired && nth < 60; nth++) {
+		while (fired) {
 			struct vfs_test t;
-			struct err e;
-			char *before;
 
-			begin(&t);
-			before = picture(t.v);
-			fired = run_once(&t, i, nth, kind);
+			assert_true(++nth < WRITES_MAX);
+			vfs_case_begin(&t);
+			fired = run_once(&t, c, nth, kind);
 			reopen(&t);
-			check(&t, before, after, changes[i].name);
-			(void)changes[i].run(t.v, &e); /* once more, or twice */
-			check(&t, after, after, changes[i].name);
-			free(before);
+			finish(&t, c, &w);
 			vfs_test_end(&t);
 		}
-		free(after);
+		assert_true(nth > 1); /* it has written something */
+		wanted_fini(&w);
 	}
 }
 
@@ -259,28 +163,41 @@ static void dying_at_any_write_leaves_old_or_new(void **state)
 	fail_everywhere(FAULT_DIE);
 }
 
-/* Room for so much more: bytes, or files. */
-static void with_room(size_t i, int64_t bytes, int64_t files, const char *after)
+/* Room for so much more in each namespace: bytes, or files. */
+static void give_room(struct vfs_test *t, int64_t bytes, int64_t files)
 {
-	struct vfs_usage u;
+	static const char *const names[] = {"main", "twin", "scratch"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct vfs_usage u;
+		struct vfs *v;
+		struct err e;
+
+		if (vfs_open(&v, t->db, names[i], "test", &e))
+			continue; /* it is gone, as it should */
+		assert_int_equal(vfs_set_quota(v, 1 << 30, 0, &e), 0);
+		assert_int_equal(vfs_usage(v, &u, &e), 0);
+		assert_int_equal(
+			vfs_set_quota(v, bytes < 0 ? 0 : u.bytes + bytes,
+				      files < 0 ? 0 : u.files + files, &e),
+			0);
+		vfs_close(v);
+	}
+}
+
+static void with_room(const struct vfs_case *c, int64_t bytes, int64_t files,
+		      const struct wanted *w)
+{
 	struct vfs_test t;
 	struct err e;
-	char *before;
 
-	begin(&t);
-	before = picture(t.v);
-	assert_int_equal(vfs_set_quota(t.v, 1 << 30, 0, &e), 0);
-	assert_int_equal(vfs_usage(t.v, &u, &e), 0);
-	assert_int_equal(vfs_set_quota(t.v, bytes < 0 ? 0 : u.bytes + bytes,
-				       files < 0 ? 0 : u.files + files, &e),
-			 0);
-	if (changes[i].run(t.v, &e))
-		assert_int_equal(e.code, ERR_QUOTA);
-	check(&t, before, after, changes[i].name);
-	assert_int_equal(vfs_set_quota(t.v, 0, 0, &e), 0);
-	(void)changes[i].run(t.v, &e);
-	check(&t, after, after, changes[i].name);
-	free(before);
+	vfs_case_begin(&t);
+	give_room(&t, bytes, files);
+	if (c->run(&t, &e) && e.code != ERR_QUOTA)
+		fail_msg("%s: %s", c->name, e.text);
+	(void)is_before(&t, w, c->name);
+	give_room(&t, -1, -1);
+	finish(&t, c, w);
 	vfs_test_end(&t);
 }
 
@@ -289,14 +206,15 @@ static void a_full_quota_leaves_old_or_new(void **state)
 	static const int64_t rooms[] = {0, 1, 3, 1000, 65536, 70000, 150000};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		char *after = wanted(i);
+	for (size_t i = 0; i < vfs_cases_n; i++) {
+		const struct vfs_case *c = &vfs_cases[i];
+		struct wanted w = wanted(c);
 
 		for (size_t k = 0; k < sizeof rooms / sizeof rooms[0]; k++)
-			with_room(i, rooms[k], -1, after);
+			with_room(c, rooms[k], -1, &w);
 		for (int64_t files = 0; files < 5; files++)
-			with_room(i, -1, files, after);
-		free(after);
+			with_room(c, -1, files, &w);
+		wanted_fini(&w);
 	}
 }
 
@@ -308,9 +226,11 @@ int main(void)
 		cmocka_unit_test(dying_at_any_write_leaves_old_or_new),
 		cmocka_unit_test(a_full_quota_leaves_old_or_new),
 	};
+	int failed;
 
-	for (size_t i = 0; i < sizeof big; i++)
-		big[i] = (char)(i * 7 >> 3);
 	fault_vfs_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	vfs_cases_inputs();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	vfs_cases_done();
+	return failed;
 }
