@@ -229,6 +229,19 @@ static void count_args(const char *spec, int *least, int *most)
 	}
 }
 
+/* Names of files are bytes, whatever they mean to a terminal. */
+static bool names_a_file(const char *spec)
+{
+	static const char *const words[] = {"PATH", "FILE", "FROM",
+					    "TO",   "DIR",  "TARGET"};
+	size_t n = strcspn(spec, " ].");
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strlen(words[i]) == n && !strncmp(spec, words[i], n))
+			return true;
+	return false;
+}
+
 /* Names are checked here, before a command opens or makes anything. */
 static int check_word(const struct command *c, const char *spec,
 		      const char *word, struct err *e)
@@ -243,7 +256,7 @@ static int check_word(const struct command *c, const char *spec,
 	if (!*word)
 		return err_set(e, ERR_USAGE, "%.*s is empty",
 			       (int)strcspn(spec, " ]."), spec);
-	if (!text_is_utf8(word, strlen(word)))
+	if (!names_a_file(spec) && !text_is_utf8(word, strlen(word)))
 		return err_set(e, ERR_USAGE, "%.*s '%s' is not valid UTF-8",
 			       (int)strcspn(spec, " ]."), spec,
 			       quoted(word).text);

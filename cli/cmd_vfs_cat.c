@@ -1,5 +1,9 @@
 #include "cli/vfs_cli.h"
 
+#include "base/text.h"
+
+#include <sys/stat.h>
+
 #define PIECE (1 << 20)
 
 static int cat_one(struct cli *cli, struct vfs *v, const char *path,
@@ -12,6 +16,10 @@ static int cat_one(struct cli *cli, struct vfs *v, const char *path,
 
 	if (vfs_walk(v, path, VFS_FOLLOW, &a, e))
 		return -1;
+	if (S_ISDIR(a.mode))
+		return err_set(e, ERR_ISDIR,
+			       "%s is a directory: ls lists it, get copies it",
+			       quoted(path).text);
 	while ((n = vfs_pread(v, a.ino, room, PIECE, off, e)) > 0) {
 		if (cli->out.width) /* a terminal acts on other bytes */
 			output_text(&cli->out, room, (size_t)n);

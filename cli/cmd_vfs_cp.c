@@ -36,5 +36,6 @@ const struct command cmd_vfs_cp = {
 						 "is in them",
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
+	.letters = "r recursive",
 	.run = run,
 };

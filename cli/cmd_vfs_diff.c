@@ -58,8 +58,18 @@ static int open_from(struct cli *cli, struct vfs *v, struct side *out,
 
 	if (!word && base)
 		word = base;
-	if (!word)
-		word = "@" VFS_FORK_POINT;
+	if (!word) {
+		if (open_snapshot(cli, v, VFS_FORK_POINT, out, e) == 0)
+			return 0;
+		return e->code != ERR_NOTFOUND
+			       ? -1
+			       : err_set(e, ERR_USAGE,
+					 "%s is neither a fork nor over a host "
+					 "directory: say what to compare it "
+					 "with, a snapshot, a namespace or a "
+					 "directory",
+					 vfs_name(v));
+	}
 	if (strchr(word, '/')) {
 		out->dir = word;
 		return 0;

@@ -64,7 +64,7 @@ static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 
 	if (!kind && guess(to, &kind, e))
 		return -1;
-	port_begin(cli, &view, cli_arg(cli, 1), "exporting");
+	port_begin_export(cli, &view, v, cli_arg(cli, 1));
 	view.silent = !strcmp(to, "-");
 	if (!strcmp(kind, "dir"))
 		rc = vfs_export_dir(v, to, &view.port, e);

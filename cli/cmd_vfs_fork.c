@@ -15,7 +15,7 @@ static int run(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_fork = {
 	.name = "vfs fork",
-	.args = "WHERE NAME",
+	.args = "WHERE FORK",
 	.help = "make a namespace that starts as this one",
 	.about = "Contents are shared, not copied. A snapshot can be forked as "
 		 "well.",

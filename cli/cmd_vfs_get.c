@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PIECE (1 << 20)
 
@@ -21,6 +22,15 @@ static int copy(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 		off += n;
 	}
 	return (int)n;
+}
+
+static int get_to_output(struct cli *cli, struct vfs *v,
+			 const struct vfs_attr *a, struct err *e)
+{
+	const struct newfile out = {.fd = STDOUT_FILENO, .path = "output"};
+
+	(void)fflush(cli->out.to);
+	return copy(cli, v, a, &out, e);
 }
 
 static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
@@ -43,8 +53,10 @@ static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 		return -1;
 	if (!to)
 		to = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	if (!strcmp(to, "-") && !S_ISDIR(a.mode))
+		return get_to_output(cli, v, &a, e);
 	if (S_ISDIR(a.mode)) {
-		port_begin(cli, &view, path, "exporting");
+		port_begin_export(cli, &view, v, path);
 		return port_end(cli, &view,
 				vfs_export_dir(v, to, &view.port, e));
 	}
@@ -63,6 +75,8 @@ const struct command cmd_vfs_get = {
 	.name = "vfs get",
 	.args = "WHERE PATH [TO]",
 	.help = "copy a file or a directory to the host",
+	.about = "Without TO under its own name here; TO '-' is standard "
+		 "output.",
 	.needs = VFS_NEEDS,
 	.run = run,
 };

@@ -18,6 +18,8 @@ static int import_tar(struct vfs *v, const char *from, struct vfs_port *p,
 	if (fd < 0)
 		return err_errno_set(e, "%s", from);
 	rc = vfs_import_tar(v, fd, p, e);
+	if (rc && e->code == ERR_INVALID)
+		rc = err_wrap(e, "%s", strcmp(from, "-") ? from : "input");
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return rc;
@@ -53,7 +55,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct port_view view;
 	int rc;
 
-	port_begin(cli, &view, cli_arg(cli, 1), "importing");
+	port_begin_import(cli, &view, from, cli_arg(cli, 1));
 	if (!kind)
 		kind = guess(from);
 	if (!strcmp(kind, "dir"))
@@ -76,8 +78,9 @@ const struct command cmd_vfs_import = {
 	.name = "vfs import",
 	.args = "WHERE FROM [PATH]",
 	.help = "bring a tree in: a directory, tar, sqlar or AgentFS file",
-	.about = "FROM '-' is a tar on standard input. Files that are there "
-		 "are replaced, directories joined.",
+	.about = "FROM '-' is a tar on standard input, packed or not. Files "
+		 "that are there are replaced,\ndirectories joined. A single "
+		 "file is brought in by put.",
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_FORMAT, VFS_OPTIONS_END},
 	.run = run,

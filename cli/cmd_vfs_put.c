@@ -42,5 +42,6 @@ const struct command cmd_vfs_put = {
 			 "only if the file has it; empty: only if new",
 			 OPTION_TEXT},
 			VFS_OPTIONS_END},
+	.letters = "p parents",
 	.run = run,
 };

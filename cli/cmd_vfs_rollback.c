@@ -15,7 +15,7 @@ static int run(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_rollback = {
 	.name = "vfs rollback",
-	.args = "WHERE NAME",
+	.args = "WHERE SNAPSHOT",
 	.help = "make a namespace what it was at a snapshot",
 	.about = "Snapshots that are newer are dropped.",
 	.needs = VFS_NEEDS,

@@ -18,7 +18,7 @@ static int run(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_snapshot = {
 	.name = "vfs snapshot",
-	.args = "WHERE NAME",
+	.args = "WHERE SNAPSHOT",
 	.help = "take a snapshot; --drop removes one",
 	.about = "Taking one writes a single row. Look at it as "
 		 "AGENT:NAMESPACE@NAME.",

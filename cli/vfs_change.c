@@ -31,6 +31,8 @@ void vfs_change_print(struct cli *cli, struct vfs *v,
 	if (path.n)
 		buf_addc(&path, '/');
 	buf_adds(&path, c->name);
+	if (!path.n)
+		buf_addc(&path, '/');
 	row.path = path.p;
 	if (cli->out.json) {
 		output_object(&cli->out, &vfs_change_view_shape, &row);

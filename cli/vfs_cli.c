@@ -27,6 +27,12 @@ int vfs_cli(struct cli *cli,
 		}
 		rc = vfs_open(&v, cli->agent.db, name, who, e);
 	}
+	if (rc && e->code == ERR_NOTFOUND && !strchr(name, '@'))
+		return err_set(e, ERR_NOTFOUND,
+			       "%s has no namespace %s: skep vfs spaces %s "
+			       "lists them, skep vfs new %s:%s makes it",
+			       cli->agent_name, name, cli->agent_name,
+			       cli->agent_name, name);
 	if (rc)
 		return -1;
 	rc = inner(cli, v, e);

@@ -11,8 +11,11 @@ struct port_view {
 	bool silent; /* standard output is the tree itself */
 };
 
-void port_begin(struct cli *cli, struct port_view *view, const char *path,
-		const char *what);
+/* How much there will be is found out only if somebody sees the bar. */
+void port_begin_import(struct cli *cli, struct port_view *view,
+		       const char *from, const char *path);
+void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
+		       const char *path);
 int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
 
 #define PORT_FORMAT                                \

@@ -158,6 +158,7 @@ static int add_content(struct writer *w, const struct vfs_attr *a,
 				return -1;
 		}
 		w->p->bytes += got;
+		vfs_port_tell(w->p);
 	}
 	return 0;
 }
@@ -222,8 +223,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	if (rc == 0 && !again && S_ISLNK(a->mode))
 		rc = add_target(w, ino, e);
 	w->p->nodes++;
-	if (w->p->tell && w->p->nodes % 256 == 0)
-		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
+	vfs_port_tell(w->p);
 	return rc;
 }
 

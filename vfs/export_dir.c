@@ -74,6 +74,12 @@ static int set_xattrs(struct writer *w, int fd, int64_t ino, struct err *e)
 	return rc;
 }
 
+/* A piece of zeros stays a hole. */
+static bool is_zeros(const char *p, size_t n)
+{
+	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
+}
+
 static int copy(struct writer *w, int fd, const struct vfs_found *f,
 		struct err *e)
 {
@@ -81,12 +87,29 @@ static int copy(struct writer *w, int fd, const struct vfs_found *f,
 	ssize_t n;
 
 	while ((n = vfs_pread(w->v, f->attr.ino, w->room, PIECE, off, e)) > 0) {
-		if (file_write_fd(fd, f->path, w->room, (size_t)n, e))
+		if (is_zeros(w->room, (size_t)n)
+			    ? lseek(fd, n, SEEK_CUR) < 0 &&
+				      err_errno_set(e, "%s", f->path)
+			    : file_write_fd(fd, f->path, w->room, (size_t)n, e))
 			return -1;
 		off += n;
+		w->p->bytes += n;
+		vfs_port_tell(w->p);
 	}
-	w->p->bytes += off;
+	if (n == 0 && ftruncate(fd, off)) /* it may end in a hole */
+		return err_errno_set(e, "%s", f->path);
 	return n < 0 ? -1 : set_xattrs(w, fd, f->attr.ino, e);
+}
+
+/* Files that are there are not replaced. */
+static int cannot(const char *path, struct err *e)
+{
+	if (errno == EEXIST)
+		return err_set(e, ERR_CONFLICT,
+			       "%s is there already: export to a directory "
+			       "that is new or empty",
+			       path);
+	return err_errno_set(e, "%s", path);
 }
 
 static int put_file(struct writer *w, int dir, const char *name,
@@ -98,7 +121,7 @@ static int put_file(struct writer *w, int dir, const char *name,
 	int rc;
 
 	if (fd < 0)
-		return err_errno_set(e, "%s", f->path);
+		return cannot(f->path, e);
 	rc = copy(w, fd, f, e);
 	if (close(fd) && rc == 0)
 		rc = err_errno_set(e, "%s", f->path);
@@ -112,7 +135,7 @@ static int put_link(struct writer *w, int dir, const char *name,
 	int rc = vfs_readlink(w->v, f->attr.ino, &target, e);
 
 	if (rc == 0 && symlinkat(target.p, dir, name))
-		rc = err_errno_set(e, "%s", f->path);
+		rc = cannot(f->path, e);
 	buf_fini(&target);
 	return rc;
 }
@@ -172,9 +195,8 @@ static int put_at(struct writer *w, int dir, const char *name,
 	if (S_ISDIR(a->mode))
 		return put_dir(w, dir, name, f, e);
 	if (first)
-		return linkat(w->root, first, dir, name, 0)
-			       ? err_errno_set(e, "%s", f->path)
-			       : 0;
+		return linkat(w->root, first, dir, name, 0) ? cannot(f->path, e)
+							    : 0;
 	if (a->nlink > 1)
 		hold_add(&w->links, a->ino,
 			 (uintptr_t)arena_text(&w->mem, f->path));
@@ -183,9 +205,8 @@ static int put_at(struct writer *w, int dir, const char *name,
 	else if (S_ISLNK(a->mode))
 		rc = put_link(w, dir, name, f, e);
 	else
-		rc = mknodat(dir, name, a->mode, a->rdev)
-			     ? err_errno_set(e, "%s", f->path)
-			     : 0;
+		rc = mknodat(dir, name, a->mode, a->rdev) ? cannot(f->path, e)
+							  : 0;
 	return rc ? rc : dress(dir, name, a, f->path, e);
 }
 
@@ -196,8 +217,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	int dir, rc;
 
 	w->p->nodes++;
-	if (w->p->tell && w->p->nodes % 256 == 0)
-		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
+	vfs_port_tell(w->p);
 	if (!*f->path) {
 		if (!S_ISDIR(f->attr.mode))
 			return err_set(e, ERR_NOTDIR,

@@ -81,8 +81,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		rc = -1;
 	w->p->nodes++;
 	w->p->bytes += (int64_t)content.n;
-	if (w->p->tell && w->p->nodes % 256 == 0)
-		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
+	vfs_port_tell(w->p);
 	free(packed);
 	buf_fini(&content);
 	return rc;

@@ -107,8 +107,9 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 		if (archive_write_data(w->a, w->room, (size_t)n) < 0)
 			return broken(w, e);
 		off += n;
+		w->p->bytes += n;
+		vfs_port_tell(w->p);
 	}
-	w->p->bytes += off;
 	return 0;
 }
 
@@ -129,8 +130,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		rc = write_data(w, &f->attr, e);
 	archive_entry_free(en);
 	w->p->nodes++;
-	if (rc == 0 && w->p->tell && w->p->nodes % 256 == 0)
-		w->p->tell(w->p->arg, w->p->nodes, w->p->bytes);
+	vfs_port_tell(w->p);
 	return rc;
 }
 

@@ -50,10 +50,9 @@ int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
 /* Commits now and then, so that other writers get their turn. */
 static int breathe(struct import *im, struct err *e)
 {
+	vfs_port_tell(im->port);
 	if (im->pending < PART_NODES && im->pending_bytes < PART_BYTES)
 		return 0;
-	if (im->port->tell)
-		im->port->tell(im->port->arg, im->port->nodes, im->port->bytes);
 	return end_part(im, 0, e) || begin_part(im, e) ? -1 : 0;
 }
 

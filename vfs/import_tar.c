@@ -11,7 +11,7 @@ static int broken(struct archive *a, struct err *e)
 {
 	const char *why = archive_error_string(a);
 
-	return err_set(e, ERR_INVALID, "the archive cannot be read: %s",
+	return err_set(e, ERR_INVALID, "it cannot be read as an archive: %s",
 		       why ? why : "unknown reason");
 }
 

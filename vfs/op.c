@@ -182,8 +182,8 @@ static int enter(struct vfs *v, struct err *e)
 {
 	if (v->snap)
 		return err_set(e, ERR_READONLY,
-			       "%s is a snapshot: fork it to "
-			       "change it",
+			       "a snapshot of %s does not change: fork it, and "
+			       "change the fork",
 			       v->name);
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))

@@ -20,11 +20,17 @@ struct vfs;
 
 struct vfs_port {
 	const char *path; /* where in the namespace; "" is its root */
-	/* Called now and then with what was done so far. May be NULL. */
+	/* Called often with what was done so far. May be NULL. */
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
 };
+
+static inline void vfs_port_tell(const struct vfs_port *p)
+{
+	if (p->tell)
+		p->tell(p->arg, p->nodes, p->bytes);
+}
 
 int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		   struct err *e);

@@ -1,0 +1,106 @@
+"""skep vfs as people use it: wrong words, odd names, a terminal."""
+import os
+
+from test_terminal import on_terminal
+from vfs_lib import agent
+
+ODD = b"b\xe9te\nline"
+
+
+def test_names_of_any_bytes_can_be_said(home):
+    agent(home)
+    skep = os.fsencode(home.bin / "skep")
+    vfs = lambda *words, **more: home.run(skep, b"vfs", *words, **more)
+    vfs(b"put", b"a", b"d/" + ODD, b"-p", input="text")
+    assert vfs(b"cat", b"a", b"d/" + ODD).out == "text"
+    vfs(b"mv", b"a", b"d/" + ODD, ODD)
+    assert "b\\xe9te" in home.skep("vfs", "ls", "a").out
+    vfs(b"get", b"a", ODD)
+    assert (home.dir / os.fsdecode(ODD)).read_text() == "text"
+    vfs(b"rm", b"a", ODD)
+    home.refused(66, "vfs", "stat", "a", ODD)
+    home.refused(64, "vfs", "grep", "a", b"\xe9")
+
+
+def test_a_file_can_go_to_standard_output(home):
+    agent(home)
+    home.skep("vfs", "put", "a", "f", input=b"\0bytes\xff")
+    assert home.skep("vfs", "get", "a", "f", "-").raw == b"\0bytes\xff"
+    assert not (home.dir / "-").exists()
+
+
+def test_an_error_says_what_can_be_done(home):
+    agent(home)
+    home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
+    (home.dir / "plain").write_text("no archive")
+    for code, words, says in (
+            (66, ("ls", "a:none"), "skep vfs new a:none"),
+            (64, ("diff", "a"), "neither a fork nor over a host directory"),
+            (64, ("snapshot", "a", "b c"), "the snapshot 'b c'"),
+            (64, ("fork", "a", "b c"), "letters, digits"),
+            (65, ("cat", "a", "/"), "/ is a directory: ls"),
+            (65, ("import", "a", "plain"), "plain: "),
+            (64, ("export", "a", "x.tar.gz"), "| gzip"),
+            (65, ("cp", "a", "d", "e"), "--recursive"),
+            (65, ("rm", "a", "d"), "not empty"),
+            (65, ("edit", "a", "d", "x", "y"), "not a regular file"),
+            (64, ("grep", "a", "(", "-E"), "no regular expression"),
+            (64, ("quota", "a", "--bytes", "lots"), "not an amount")):
+        said = home.refused(code, "vfs", *words)
+        assert says in said, (words, said)
+    home.skep("vfs", "snapshot", "a", "s")
+    assert "fork it" in home.refused(74, "vfs", "put", "a:main@s", "x",
+                                     input="y")
+    home.skep("vfs", "export", "a", "out")
+    assert "there already" in home.refused(65, "vfs", "export", "a", "out")
+    assert not (home.dir / "x.tar.gz").exists()
+
+
+def test_what_the_host_has_is_in_no_quota_until_it_changes(home):
+    agent(home)
+    base = home.dir / "base"
+    base.mkdir()
+    for i in range(20):
+        (base / ("f%d" % i)).write_bytes(b"x" * 1000)
+    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("vfs", "quota", "a:w", "--bytes", "2500", "--files", "3")
+    assert len(home.skep("vfs", "ls", "a:w", "--json").lines) == 20
+    home.skep("vfs", "put", "a:w", "f1", "--append", input="y")
+    used = home.skep("vfs", "quota", "a:w", "--json").json
+    assert (used["bytes"], used["files"]) == (1001, 2), used  # and the root
+    home.skep("vfs", "rm", "a:w", "f2")
+    home.refused(74, "vfs", "put", "a:w", "new", input="z" * 2000)
+    home.skep("vfs", "put", "a:w", "new", input="z" * 1000)
+    home.refused(74, "vfs", "put", "a:w", "f3", "--append", input="y")
+    home.skep("vfs", "rm", "a:w", "f1")
+    home.skep("vfs", "put", "a:w", "f3", "--append", input="y")
+    assert "no faults" in home.skep("vfs", "fsck", "a").out
+
+
+def test_a_hole_stays_a_hole_on_the_host(home):
+    agent(home)
+    with open(home.dir / "sparse", "wb") as f:
+        f.truncate(64 << 20)
+        f.seek(20 << 20)
+        f.write(b"middle")
+    home.skep("vfs", "put", "a", "sparse", "sparse")
+    home.skep("vfs", "export", "a", "out")
+    got = home.dir / "out/sparse"
+    assert got.read_bytes() == (home.dir / "sparse").read_bytes()
+    assert got.stat().st_blocks * 512 < 4 << 20, got.stat()
+
+
+def test_a_long_import_and_export_show_a_bar_on_a_terminal(home):
+    agent(home)
+    src = home.dir / "src"
+    src.mkdir()
+    for i in range(3000):
+        (src / str(i)).write_bytes(b"%d" % i * 500)
+    for words in (("import", "a", src), ("export", "a", home.dir / "out"),
+                  ("export", "a", home.dir / "out.tar"),
+                  ("import", "a", home.dir / "out.tar", "t")):
+        code, said = on_terminal(home, "vfs", *words)
+        what = words[0] + "ing ["
+        assert code == 0 and what in said and "3001" in said, said
+        quiet = home.skep("vfs", "ls", "a")
+        assert "ing [" not in quiet.out + quiet.err
