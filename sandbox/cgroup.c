@@ -43,8 +43,43 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* Only where the parent may have processes and controllers at once, which is
- * the root of a cgroup namespace, or where it was prepared for us. */
+/* 0: no process is in it; 1: only we; 2: others. */
+static int who_is_in(const char *dir)
+{
+	char path[CGROUP_PATH + 64], line[32], own[32];
+	int who = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
+	snprintf(own, sizeof own, "%ld\n", (long)getpid());
+	f = fopen(path, "re");
+	if (!f)
+		return 2;
+	while (who < 2 && fgets(line, sizeof line, f))
+		who = strcmp(line, own) ? 2 : 1;
+	(void)fclose(f);
+	return who;
+}
+
+/* A cgroup, other than the root, hands controllers on only if nobody is in it;
+ * some could be handed on all the same, and then nobody could go below. Others
+ * are not ours to move. */
+static bool make_empty(const char *dir)
+{
+	char path[CGROUP_PATH + 64];
+	int who;
+
+	snprintf(path, sizeof path, "%s/cgroup.type", dir);
+	if (access(path, F_OK))
+		return true;
+	who = who_is_in(dir);
+	snprintf(path, sizeof path, "%s/" CGROUP_LEAF, dir);
+	return who == 0 ||
+	       (who == 1 && (mkdir(path, 0755) == 0 || errno == EEXIST) &&
+		put(path, "cgroup.procs", "0"));
+}
+
+/* Where the host lets us hand a controller on. */
 static bool find_unified(const char *unified, const char *name, char *out,
 			 size_t cap)
 {
@@ -59,7 +94,7 @@ static bool find_unified(const char *unified, const char *name, char *out,
 		return false;
 	*slash = '\0';
 	snprintf(text, sizeof text, "+%s", name);
-	if (!put(dir, "cgroup.subtree_control", text))
+	if (!make_empty(dir) || !put(dir, "cgroup.subtree_control", text))
 		return false;
 	return (size_t)snprintf(out, cap, "%s", unified) < cap;
 }

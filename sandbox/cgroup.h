@@ -15,6 +15,10 @@ enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
 
 #define CGROUP_PATH 256
 
+/* In the second version a cgroup with limits for those below has no processes of
+ * its own: a supervisor that is alone in one goes into this one below it. */
+#define CGROUP_LEAF "skepd"
+
 struct cgroup_place { /* a run's directory is this and its id; "": none */
 	char base[CGROUP_LIMITS][CGROUP_PATH - 56];
 };

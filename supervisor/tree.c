@@ -57,12 +57,22 @@ static bool find_own(char *out, size_t cap)
 	return found;
 }
 
+/* Runs are beside the supervisor, not below it. */
+static void leave_leaf(char *own)
+{
+	char *slash = strrchr(own, '/');
+
+	if (slash && strcmp(slash + 1, CGROUP_LEAF) == 0)
+		*slash = '\0';
+}
+
 static void find_unified(struct tree_place *p, const char *home)
 {
 	char mount[100], own[100], probe[256], hash[HASH_HEX];
 
 	if (!find_mount(mount, sizeof mount) || !find_own(own, sizeof own))
 		return;
+	leave_leaf(own);
 	hash_of(home, strlen(home), hash);
 	snprintf(p->base, sizeof p->base, "%s%s/skep-%.8s-", mount, own, hash);
 	tree_cgroup(p, "probe", probe);
