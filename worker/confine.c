@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "sandbox/probe.h"
+#include "worker/disk.h"
 #include "worker/driver.h"
 #include "worker/workspace.h"
 
@@ -123,6 +124,8 @@ int confine_run(struct run *r, struct err *e)
 
 	if (read_spec(r, e))
 		return -1;
+	if (r->workspace) /* of the run before, taken over */
+		disk_begin(r);
 	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
 		return 0;
 	p = plan_of(r);

@@ -19,8 +19,8 @@ int main(int argc, char **argv)
 		printf("skep-worker %s\n", SKEP_VERSION);
 		return 0;
 	}
-	if (argc == 5 && strcmp(argv[1], "--mount") == 0)
-		return workspace_serve(argv[2], argv[3], argv[4]);
+	if (argc == 6 && strcmp(argv[1], "--mount") == 0)
+		return workspace_serve(argv[2], argv[3], argv[4], argv[5]);
 	if (argc == 3 && strcmp(argv[1], "--mcp") == 0)
 		return mcp_serve(argv[2]);
 	if (argc == 3 && strcmp(argv[1], "--try") == 0)

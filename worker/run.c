@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "worker/disk.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
 
@@ -178,6 +179,7 @@ static void check_deadlines(struct run *r)
 {
 	int64_t now = clock_mono_ns();
 
+	disk_look(r);
 	if (r->deadline && !r->paused && now >= r->deadline)
 		control_end(&r->control, REASON_run_timeout,
 			    "the run's time is up");
@@ -193,6 +195,7 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 
 	if (run_ending(r))
 		return ms;
+	ms = disk_wait(r, ms);
 	if (r->deadline && !r->paused) {
 		left = (r->deadline - now) / NS_PER_MS + 1;
 		ms = left < ms ? left : ms;

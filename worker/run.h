@@ -39,6 +39,7 @@ struct run {
 	struct workspace *workspace; /* NULL: no driver has asked for it */
 	struct sandbox_spec sandbox; /* what is wanted */
 	struct box *box;             /* of its commands; NULL: none */
+	struct disk *disk;           /* what it may write; NULL: anything */
 	struct arena arena;          /* lives as long as the run */
 	struct arena lasting;        /* lives as long as the process */
 	void *held;      /* the driver's, from an earlier run; or NULL */

@@ -139,6 +139,7 @@ int run_renew(struct run *r, const char *json, struct err *e)
 			       msg_name(m.type));
 	r->own = m.u.start;
 	r->ledger = (struct ledger){0};
+	r->disk = NULL;
 	r->records = 0;
 	r->keep_ms = 0;
 	control_reset(&r->control);

@@ -64,15 +64,20 @@ struct store {
 /* Takes the descriptor. */
 void store_dir(struct store *s, const char *dir, int fd);
 
-/* The agent's namespace "main" over the host directory `base` (NULL: none), made
- * at its first use. ERR_UNSUPPORTED if there is one over something else. Borrows
- * db. */
+/* The agent's namespace "main". ERR_UNSUPPORTED if there is one over something
+ * else. */
 struct sql;
-int store_vfs(struct store *s, const char *dir, struct sql *db,
-	      const char *base, struct err *e);
+struct store_plan {
+	struct sql *db;   /* borrowed */
+	const char *base; /* the host directory below it; NULL: none */
+	int64_t max; /* bytes that it may hold, if it is made here; 0: any */
+};
+
+int store_vfs(struct store *s, const char *dir, const struct store_plan *p,
+	      struct err *e);
 
 /* The same namespace alone. */
-int store_main(struct vfs **v, struct sql *db, const char *base, struct err *e);
+int store_main(struct vfs **v, const struct store_plan *p, struct err *e);
 
 void store_close(struct store *s); /* an all-zero one is fine */
 

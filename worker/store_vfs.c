@@ -329,32 +329,46 @@ static const struct store_kind kind = {
 
 /* --- opening ------------------------------------------------------------- */
 
-int store_main(struct vfs **v, struct sql *db, const char *base, struct err *e)
+static int make_main(const struct store_plan *p, bool *made, struct err *e)
 {
-	const char *has;
+	*made = vfs_create(p->db, "main", p->base, e) == 0;
+	return *made || e->code == ERR_CONFLICT ? 0 : -1;
+}
 
-	if (vfs_create(db, "main", base, e) && e->code != ERR_CONFLICT)
-		return -1;
-	if (vfs_open(v, db, "main", "run", e))
-		return -1;
-	has = vfs_base(*v);
+static int check_base(struct vfs *v, const char *base, struct err *e)
+{
+	const char *has = vfs_base(v);
+
 	if ((has != NULL) == (base != NULL) && (!has || !strcmp(has, base)))
 		return 0;
-	err_set(e, ERR_UNSUPPORTED,
-		"the agent's workspace is over %s, not over %s: discard or "
-		"apply it first",
-		has ? has : "nothing", base ? base : "nothing");
+	return err_set(e, ERR_UNSUPPORTED,
+		       "the agent's workspace is over %s, not over %s: discard "
+		       "or apply it first",
+		       has ? has : "nothing", base ? base : "nothing");
+}
+
+/* Only what is all its own has a quota: over a directory the growth of the file
+ * is watched instead (worker/disk.h). */
+int store_main(struct vfs **v, const struct store_plan *p, struct err *e)
+{
+	bool made;
+
+	if (make_main(p, &made, e) || vfs_open(v, p->db, "main", "run", e))
+		return -1;
+	if (check_base(*v, p->base, e) == 0 &&
+	    (!made || p->base || vfs_set_quota(*v, p->max, 0, e) == 0))
+		return 0;
 	vfs_close(*v);
 	return -1;
 }
 
-int store_vfs(struct store *s, const char *dir, struct sql *db,
-	      const char *base, struct err *e)
+int store_vfs(struct store *s, const char *dir, const struct store_plan *p,
+	      struct err *e)
 {
 	struct vfs *v;
 	mode_t mask;
 
-	if (store_main(&v, db, base, e))
+	if (store_main(&v, p, e))
 		return -1;
 	mask = umask(0);
 	(void)umask(mask);

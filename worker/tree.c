@@ -192,14 +192,29 @@ static bool signal_one(const struct pids *ours, pid_t pid, int sig)
 	return hit;
 }
 
+static void add_all(struct pids *p)
+{
+	add(p, getpid());
+	for (int i = 0; i < p->n; i++)
+		add_children(p, p->pid[i]);
+}
+
+void tree_each(void (*fn)(void *arg, pid_t pid), void *arg)
+{
+	struct pids p = {0};
+
+	add_all(&p);
+	for (int i = 1; i < p.n; i++)
+		fn(arg, p.pid[i]);
+	free(p.pid);
+}
+
 int tree_signal(int sig)
 {
 	struct pids p = {0};
 	int hit = 0;
 
-	add(&p, getpid());
-	for (int i = 0; i < p.n; i++)
-		add_children(&p, p.pid[i]);
+	add_all(&p);
 	for (int i = 1; i < p.n; i++)
 		hit += signal_one(&p, p.pid[i], sig);
 	free(p.pid);

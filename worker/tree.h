@@ -38,6 +38,9 @@ struct tree_watch {
 void tree_watch(struct tree_watch *w, pid_t pid);
 void tree_forget(struct tree_watch *w);
 
+/* Every descendant; it may have ended by then. */
+void tree_each(void (*fn)(void *arg, pid_t pid), void *arg);
+
 /* Signals every descendant; returns how many. */
 int tree_signal(int sig);
 

@@ -4,10 +4,12 @@
 #include "base/json.h"
 #include "worker/bootstrap.h"
 #include "worker/confine.h"
+#include "worker/disk.h"
 #include "worker/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -67,13 +69,18 @@ static int find_base(const struct workspace *w, const char **base,
 			       "vfs-scratch needs a directory below it");
 }
 
+static int64_t budget(const struct run *r)
+{
+	return r->sandbox.mode == SANDBOX_OFF ? 0 : r->sandbox.limits.disk;
+}
+
 static int start_server(struct workspace *w, struct err *e)
 {
 	const struct msg_start *s = w->run->start;
 	struct arena *a = &w->run->arena;
 	const char *base;
 	char path[PATH_MAX];
-	char *env[] = {NULL}, *argv[6] = {0};
+	char *env[] = {NULL}, *argv[7] = {0};
 	struct child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
 
 	if (find_base(w, &base, e) || workspace_program(path, e))
@@ -83,6 +90,7 @@ static int start_server(struct workspace *w, struct err *e)
 	argv[2] = arena_text(a, s->agent_db);
 	argv[3] = arena_text(a, s->agent);
 	argv[4] = arena_text(a, base ? base : "");
+	argv[5] = arena_printf(a, "%" PRId64, budget(w->run));
 	if (child_start(&w->mount, &spec, e))
 		return -1;
 	tree_spare(w->mount.pid);
@@ -182,6 +190,7 @@ static int settle(struct workspace *w, struct err *e)
 
 	if (confine_commands(w->run, e))
 		return -1;
+	disk_begin(w->run);
 	fd = workspace_dir(w);
 	if (fd >= 0)
 		store_dir(&w->store, w->dir, fd);
@@ -200,11 +209,15 @@ static int settle_tools(struct workspace *w, workspace_opener *open,
 			struct err *e)
 {
 	struct run *r = w->run;
+	struct store_plan p = {.db = r->ledger.file.db, .max = budget(r)};
 	const char *base;
 
-	if (find_base(w, &base, e) ||
-	    open(&w->store, w->dir, r->ledger.file.db, base, e))
+	if (find_base(w, &base, e))
 		return -1;
+	p.base = base;
+	if (open(&w->store, w->dir, &p, e))
+		return -1;
+	disk_begin(r);
 	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
 }
 

@@ -43,8 +43,8 @@ int workspace_open(struct run *r, struct err *e);
 /* The same for a driver with tools of its own. In the vfs modes there is a mount
  * only for `commands`, and where none can be had the tools still work: `open`
  * (store_vfs, which not every program has) gives them the namespace. */
-typedef int workspace_opener(struct store *s, const char *dir, struct sql *db,
-			     const char *base, struct err *e);
+typedef int workspace_opener(struct store *s, const char *dir,
+			     const struct store_plan *p, struct err *e);
 int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
 			 struct err *e);
 
@@ -65,7 +65,9 @@ int workspace_dir(const struct workspace *w);
 int workspace_close(struct workspace *w, struct err *e);
 
 /* The process that serves the mount: prints "ready", or why it cannot, on
- * stdout. `base` is the host directory below, or "". Returns an exit status. */
-int workspace_serve(const char *agent_db, const char *agent, const char *base);
+ * stdout. `base` is the host directory below, or ""; `max` a number of bytes for
+ * a new namespace. Returns an exit status. */
+int workspace_serve(const char *agent_db, const char *agent, const char *base,
+		    const char *max);
 
 #endif

@@ -81,6 +81,7 @@ static int own_place(struct err *e)
 struct needs {
 	const char *own;
 	const char *base; /* "": nothing */
+	int64_t max;
 };
 
 static int give_up(void *arg, struct err *e)
@@ -106,20 +107,23 @@ static int serve(struct sql *db, struct needs *n, struct err *e)
 				      .mounted = give_up,
 				      .ready = say_ready,
 				      .arg = n};
+	struct store_plan p = {
+		.db = db, .base = n->base[0] ? n->base : NULL, .max = n->max};
 	struct vfs *v;
 	int rc;
 
-	if (store_main(&v, db, n->base[0] ? n->base : NULL, e))
+	if (store_main(&v, &p, e))
 		return -1;
 	rc = vfs_mount(v, &o, e);
 	vfs_close(v);
 	return rc;
 }
 
-int workspace_serve(const char *agent_db, const char *agent, const char *base)
+int workspace_serve(const char *agent_db, const char *agent, const char *base,
+		    const char *max)
 {
 	char *path = strdup(agent_db);
-	struct needs needs = {.base = base};
+	struct needs needs = {.base = base, .max = strtoll(max, NULL, 10)};
 	struct agent_file f;
 	struct err e = {0};
 	int rc;

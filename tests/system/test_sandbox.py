@@ -234,12 +234,116 @@ def test_forks_have_an_end(home):
     finish(d)
 
 
-def test_the_disk_cannot_be_filled(home):
+def test_one_file_and_tmp_have_a_size(home):
     told, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
                        "ls -l big; head -c 9000000 /dev/zero > /tmp/big; "
                        "echo tmp $?", limits={"file": "1M", "tmp": "4M"})
     assert (home.path / "agents/a/workspace/big").stat().st_size <= 1 << 20
     assert "is 0" not in told and "tmp 0" not in told, told
+
+
+def small_disk(home):
+    """A supervisor beside a disk of 300 MiB that is nobody else's, and how much
+    of it is in use."""
+    disk = home.dir / "disk"
+    disk.mkdir()
+    if home.run("unshare", "-m", "mount", "-t", "tmpfs", "none", disk,
+                code=None).code:
+        lib.skip("nothing can be mounted")
+    d = Host(home)
+    with open(home.dir / "skepd.log", "ab") as log:
+        d.process = home.start(
+            "unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=300M,mode=777 "
+            "skep-test $1 && mkdir $1/a $1/b && exec $2", "sh", disk,
+            home.bin / "skepd", stderr=log)
+    lib.eventually(d.answers, 60, "an answer of skepd")
+
+    def used():
+        v = os.statvfs("/proc/%d/root%s" % (d.process.pid, disk))
+        return (v.f_blocks - v.f_bfree) * v.f_frsize >> 20
+    return d, disk, used
+
+
+FILL = {
+    "files": "i=0; while :; do i=$((i+1)); head -c 2000000 /dev/zero > f$i; "
+             "sleep 0.02; done",
+    "unseen": "exec 3> f; rm f; while :; do head -c 2000000 /dev/zero >&3; "
+              "sleep 0.02; done",
+    "deaf": "trap '' TERM; while :; do head -c 2000000 /dev/zero >> f; "
+            "sleep 0.02; done",
+}
+
+
+def test_the_disk_cannot_be_filled(home):
+    d, disk, used = small_disk(home)
+    peace = neighbour(d)
+    for name, text in FILL.items():
+        d.shell(name, text, path=str(disk / "a"), limits={"disk": "24M"})
+        before = used()
+        run = d.submit(name)
+        row = d.until(run, seconds=90)
+        assert (row["state"], row["reason"]) == ("failed", "disk"), (name, row)
+        assert "limits.disk" in row["detail"], row
+        assert used() - before < 150, (name, before, used())
+        last = d.events(name, run)[-1]
+        assert last[1] == "run_finished" and last[2]["reason"] == "disk", last
+    at_peace(d, peace)
+    finish(d)
+
+
+def test_a_disk_that_is_nearly_full_stops_who_fills_it(home):
+    d, disk, used = small_disk(home)
+    peace = neighbour(d)
+    d.shell("quiet", PEACE, path=str(disk / "b"))
+    quiet = d.submit("quiet")
+    d.until(quiet, "running")
+    d.shell("a", FILL["files"], path=str(disk / "a"))
+    row = d.until(d.submit("a"), seconds=90)
+    assert (row["state"], row["reason"]) == ("failed", "disk"), row
+    assert used() < 300, used()
+    with open("/proc/%d/root%s/b/stop" % (d.process.pid, disk), "w"):
+        pass
+    assert d.until(quiet)["state"] == "succeeded"
+    at_peace(d, peace)
+    finish(d)
+
+
+def test_old_files_that_are_touched_are_not_written(home):
+    d, disk, _ = small_disk(home)
+    place = "/proc/%d/root%s/a/" % (d.process.pid, disk)
+    for i in range(40):
+        with open(place + "old%d" % i, "wb") as f:
+            f.write(b"x" * 1000000)
+    d.shell("a", "i=0; while [ $i -lt 20 ]; do chmod 600 old*; touch old*; "
+            "head -c 1000000 /dev/zero > new; i=$((i+1)); sleep 0.05; done; "
+            "echo still here", path=str(disk / "a"), limits={"disk": "8M"})
+    run = d.submit("a")
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "a", run) == "still here"
+    finish(d)
+
+
+def test_a_workspace_in_the_file_has_a_size(home):
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        lib.skip("no /dev/fuse")
+    d = Host(home).start()
+    peace = neighbour(d)
+    d.shell("a", "head -c 30000000 /dev/urandom > big; echo is $?; sync; "
+            "rm big; echo after > small; cat small", workspace="vfs-only",
+            limits={"disk": "16M"})
+    run = d.submit("a")
+    d.until(run)
+    told = said(d, "a", run)
+    assert "is 0" not in told and "after" in told, told
+    d.shell("b", "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/urandom > f;"
+            " setfattr -n user.skep.snapshot -v s$i . || python3 -c "
+            "'import os; os.setxattr(\".\", \"user.skep.snapshot\", "
+            "b\"s'$i'\")'; sleep 0.02; done", workspace="vfs-only",
+            limits={"disk": "16M"})
+    row = d.until(d.submit("b"), seconds=90)
+    assert (row["state"], row["reason"]) == ("failed", "disk"), row
+    at_peace(d, peace)
+    finish(d)
 
 
 def test_the_network_is_what_was_asked_for(home):
