@@ -21,6 +21,7 @@ struct sql {
 	char *path;
 	struct turn turn;
 	sqlite3_stmt *begin;
+	sqlite3_stmt *begin_read; /* NULL until first used */
 	sqlite3_stmt *commit;
 	int depth;   /* of sql_enter */
 	bool doomed; /* something inside failed: no commit */

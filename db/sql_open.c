@@ -239,6 +239,7 @@ void sql_close(struct sql *db)
 	for (unsigned i = 0; db->set && i < db->set->count; i++)
 		sqlite3_finalize(db->stmts[i].st);
 	sqlite3_finalize(db->begin);
+	sqlite3_finalize(db->begin_read);
 	sqlite3_finalize(db->commit);
 	sqlite3_close(db->conn);
 	turn_close(&db->turn);

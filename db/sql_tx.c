@@ -125,9 +125,20 @@ int sql_enter(struct sql *db, struct err *e)
 	return 0;
 }
 
+static int begin_read(struct sql *db, struct err *e)
+{
+	if (!db->begin_read)
+		sqlite3_prepare_v3(db->conn, "BEGIN", -1,
+				   SQLITE_PREPARE_PERSISTENT, &db->begin_read,
+				   NULL);
+	if (!db->begin_read)
+		return sql_fail(db, sqlite3_errcode(db->conn), "begin", e);
+	return step_once(db, db->begin_read, "begin", e);
+}
+
 int sql_enter_read(struct sql *db, struct err *e)
 {
-	if (db->depth == 0 && sql_script(db, "BEGIN", e))
+	if (db->depth == 0 && begin_read(db, e))
 		return -1;
 	if (db->depth++ == 0) {
 		db->doomed = false;
