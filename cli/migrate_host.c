@@ -97,14 +97,7 @@ static int agent_file_row(void *arg, const char *agent,
 
 static int store_run(struct cli *cli, void *arg, struct err *e)
 {
-	const struct migration_run_row *row = arg;
-
-	if (sql_exec(cli->control, Q_MIGRATION_RUN_PUT, row, e) < 0)
-		return -1;
-	return row->ended_at == OPT_NONE
-		       ? 0
-		       : control_audit(cli->control, NULL, "migrate.apply",
-				       row->id, NULL, e);
+	return control_migration(cli->control, arg, e);
 }
 
 static int store_source(struct cli *cli, void *arg, struct err *e)

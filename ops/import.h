@@ -32,14 +32,21 @@ struct session_piece {
 	const char *part; /* within the file, or NULL */
 	const char *agent, *key, *title, *model;
 	int64_t created_at;
+	bool archived;
 	const cJSON *row; /* what else is known of it; kept in its meta */
 };
 
 struct foreign_event {
-	const char *id, *parent; /* theirs; NULL: none, the one before */
-	const char *type;        /* ours */
+	const char *id; /* theirs, or NULL */
+	const char
+		*parent;  /* an id of theirs; NULL: the one before; "": none */
+	const char *type; /* ours */
 	int64_t at;
 	const cJSON *body;
+	struct foreign_usage {
+		const char *model;
+		int64_t input, output, cached, cost_nano;
+	} usage; /* all zero: not known */
 };
 
 /* 1: give its events, then end it; 0: it was done before. */
@@ -54,9 +61,10 @@ int migrate_session_end(struct migrate *m, const char *broken, struct err *e);
 /* Body of a message: role, content, and what else it had. Caller frees. */
 cJSON *migrate_message(const cJSON *row, const char *role,
 		       const cJSON *content);
-/* A row or line with role, content, id and time under their usual names. */
+/* A row or line with role, content, id and time under their usual names. Its
+ * parent is as for an event. */
 void migrate_message_row(struct migrate *m, const cJSON *row,
-			 const cJSON *content);
+			 const cJSON *content, const char *parent);
 
 /* --- other pieces --------------------------------------------------------------- */
 

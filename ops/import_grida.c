@@ -45,16 +45,20 @@ static const char *give_messages(struct migrate *m, struct sql *db,
 	struct err why;
 	cJSON *rows = foreign_rows(db, "chat_messages", "session_id", session,
 				   "created_at, rowid", &why);
+	const char *seen = ""; /* the last one that no rewind has hidden */
 	cJSON *r;
 
 	cJSON_ArrayForEach(r, rows)
 	{
 		cJSON *parts = parts_of(db, foreign_text(r, "id", ""), &why);
+		bool hidden = foreign_pick(r, "hidden_at");
 
 		if (!parts)
 			broken = arena_text(&m->arena, why.text);
 		drop_marks(r);
-		migrate_message_row(m, r, parts);
+		migrate_message_row(m, r, parts, hidden ? NULL : seen);
+		if (!hidden)
+			seen = foreign_text(r, "id", seen);
 		cJSON_Delete(parts);
 	}
 	cJSON_Delete(rows);
@@ -75,6 +79,7 @@ static int one_session(struct migrate *m, struct sql *db, const cJSON *r,
 			foreign_text(model, "id|model|modelId",
 				     foreign_text(r, "model", NULL))),
 		.created_at = foreign_time(foreign_pick(r, "created_at")),
+		.archived = foreign_pick(r, "archived_at"),
 		.row = r,
 	};
 	int rc;

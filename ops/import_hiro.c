@@ -79,8 +79,8 @@ static int one_channel(struct migrate *m, struct sql *db, const cJSON *r,
 	if (rc <= 0)
 		return rc;
 	rows = foreign_rows(db, "messages", "channel_id", p.key, "id", &why);
-	cJSON_ArrayForEach(v, rows)
-		migrate_message_row(m, v, foreign_pick(v, "body|content"));
+	cJSON_ArrayForEach(v, rows) migrate_message_row(
+		m, v, foreign_pick(v, "body|content"), NULL);
 	cJSON_Delete(rows);
 	return migrate_session_end(m, rows ? NULL : why.text, e);
 }

@@ -9,7 +9,8 @@
 static void plain_line(struct migrate *m, const cJSON *v, int64_t at)
 {
 	(void)at;
-	migrate_message_row(m, v, foreign_pick(v, "content|body|text|message"));
+	migrate_message_row(m, v, foreign_pick(v, "content|body|text|message"),
+			    NULL);
 }
 
 typedef void line_fn(struct migrate *m, const cJSON *v, int64_t at);

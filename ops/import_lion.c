@@ -22,7 +22,7 @@ static void give_one(struct migrate *m, struct sql *db, const char *id,
 	const cJSON *row = first_row(found);
 
 	if (row)
-		migrate_message_row(m, row, foreign_pick(row, "content"));
+		migrate_message_row(m, row, foreign_pick(row, "content"), NULL);
 	else
 		*broken = "a message of its progression is not there";
 	cJSON_Delete(found);
@@ -112,7 +112,7 @@ static int one_team_rows(struct migrate *m, struct sql *db, const cJSON *t,
 	cJSON_ArrayForEach(r, rows)
 	{
 		cJSON_DeleteItemFromObjectCaseSensitive(r, "read_by");
-		migrate_message_row(m, r, foreign_pick(r, "content"));
+		migrate_message_row(m, r, foreign_pick(r, "content"), NULL);
 	}
 	cJSON_Delete(rows);
 	return migrate_session_end(m, rows ? NULL : why.text, e);
@@ -197,7 +197,7 @@ static const cJSON *by_id(const cJSON *list, const char *id)
 
 static void give_plain(struct migrate *m, const cJSON *v)
 {
-	migrate_message_row(m, v, foreign_pick(v, "content"));
+	migrate_message_row(m, v, foreign_pick(v, "content"), NULL);
 }
 
 /* {"collections": […], "progression": {"order": [id, …]}}, or just the list. */

@@ -42,6 +42,30 @@ static cJSON *body_of(const cJSON *v, const cJSON *inner)
 	return body;
 }
 
+static double number(const cJSON *obj, const char *name)
+{
+	const cJSON *v = foreign_pick(obj, name);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : 0;
+}
+
+/* {"input":…,"output":…,"cacheRead":…,"cost":{"total": dollars}} */
+static struct foreign_usage usage_of(const cJSON *message)
+{
+	const cJSON *u = foreign_pick(message, "usage");
+
+	return (struct foreign_usage){
+		.model = foreign_text(message, "model", NULL),
+		.input = (int64_t)number(u, "input"),
+		.output = (int64_t)number(u, "output"),
+		.cached = (int64_t)number(u, "cacheRead"),
+		.cost_nano = (int64_t)(number(foreign_pick(u, "cost"),
+					      "total") *
+					       1e9 +
+				       0.5),
+	};
+}
+
 /* {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}}; `at` is
  * when it says nothing itself. {"type":"leaf","targetId":…} moves to another
  * branch: what follows it follows the target. */
@@ -53,7 +77,10 @@ void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 	struct foreign_event ev = {
 		.id = foreign_text(v, "id", NULL),
 		.parent = foreign_text(
-			v, leaf ? "targetId|parentId" : "parentId", NULL),
+			v, leaf ? "targetId|parentId" : "parentId",
+			cJSON_IsNull(cJSON_GetObjectItem(v, "parentId"))
+				? ""
+				: NULL),
 		.type = "raw",
 		.at = foreign_time(foreign_pick(v, "timestamp")),
 		.body = v,
@@ -67,6 +94,7 @@ void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 				  ? "tool_result"
 				  : "message";
 		ev.body = body = body_of(v, inner);
+		ev.usage = usage_of(inner);
 	} else if (!strcmp(type, "compaction")) {
 		ev.type = "compaction";
 	}

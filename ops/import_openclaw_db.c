@@ -116,6 +116,7 @@ static struct session_piece describe(struct migrate *m, const char *agent,
 			foreign_text(window, "model",
 				     foreign_text(entry, "model", NULL))),
 		.created_at = foreign_time(foreign_pick(window, "created_at")),
+		.archived = foreign_pick(node, "archived_at"),
 		.row = about,
 	};
 

@@ -138,6 +138,8 @@ static int remove_source(struct migrate *m, struct err *e)
 		err_wrap(&why, "the source stays");
 		return migrate_settle(m, &p, why.text, e);
 	}
+	if (fault_point(FAULT_migration_removed, e))
+		return -1;
 	return m->host->removed(m->host->arg, m->file->path, where, e);
 }
 

@@ -2,7 +2,12 @@
 #include "ops/migrate.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/id.h"
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdlib.h>
 
 static void finish(struct migration_run_row *row, const struct migrate_sum *sum,
 		   int rc)
@@ -17,20 +22,26 @@ static void finish(struct migration_run_row *row, const struct migrate_sum *sum,
 
 int migrate_apply(struct migrate *m, struct err *e)
 {
-	struct migration_run_row row = {.source = m->root,
-					.importer = "any",
+	struct migration_run_row row = {.importer = "any",
 					.state = "running",
 					.backup_path = m->backup,
 					.started_at = clock_now(),
 					.ended_at = OPT_NONE};
+	char full[PATH_MAX];
 	struct err ignored;
 	int rc;
 
+	if (!realpath(m->root, full))
+		return err_errno_set(e, "%s", quoted(m->root).text);
+	row.source = full;
 	row.id = arena_text(&m->arena, id_new(ID_MIGRATION).text);
 	if (m->host->run(m->host->arg, &row, e))
 		return -1;
 	m->run = row.id;
-	rc = migrate_plan(m, e);
+	rc = fault_point(FAULT_migration_begun, e) || migrate_plan(m, e) ||
+			     fault_point(FAULT_migration_done, e)
+		     ? -1
+		     : 0;
 	finish(&row, &m->sum, rc);
 	/* what went wrong first is what is told */
 	if (m->host->run(m->host->arg, &row, rc ? &ignored : e))

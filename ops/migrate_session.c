@@ -58,6 +58,7 @@ static void add_head(struct migrate *m, struct migrate_session *s)
 	add_text(b, "title", s->p.title);
 	add_text(b, "model", s->p.model);
 	add_text(b, "source", s->p.importer);
+	add_text(b, "status", s->p.archived ? "archived" : NULL);
 	if (s->p.created_at)
 		buf_addf(b, ",\"created_at\":%" PRId64, s->p.created_at);
 	buf_adds(b, ",\"meta\":{\"import\":{\"version\":1");
@@ -172,6 +173,18 @@ bool migrate_id_fits(const char *id)
 	return id && text_check_key("id", id, EVENT_KEY_MAX, &ignored) == 0;
 }
 
+static void add_usage(struct buf *b, const struct foreign_usage *u)
+{
+	if (!u->input && !u->output && !u->cached && !u->cost_nano)
+		return;
+	buf_addf(b,
+		 ",\"usage\":{\"input\":%" PRId64 ",\"output\":%" PRId64
+		 ",\"cached\":%" PRId64 ",\"cost_nano\":%" PRId64,
+		 u->input, u->output, u->cached, u->cost_nano);
+	add_text(b, "model", u->model);
+	buf_addc(b, '}');
+}
+
 void migrate_event(struct migrate *m, const struct foreign_event *ev)
 {
 	struct migrate_session *s = m->session;
@@ -183,10 +196,11 @@ void migrate_event(struct migrate *m, const struct foreign_event *ev)
 	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, s->n);
 	add_text(b, "type", ev->type);
 	add_text(b, "id", id);
-	if (parent > 0)
+	if (parent > 0 || (ev->parent && !*ev->parent))
 		buf_addf(b, ",\"parent\":%" PRId64, parent);
 	if (ev->at > 0)
 		buf_addf(b, ",\"at\":%" PRId64, ev->at);
+	add_usage(b, &ev->usage);
 	buf_adds(b, ",\"body\":");
 	json_add(b, ev->body);
 	buf_adds(b, "}\n");
@@ -282,13 +296,14 @@ static const char *role_of(const cJSON *row)
 }
 
 void migrate_message_row(struct migrate *m, const cJSON *row,
-			 const cJSON *content)
+			 const cJSON *content, const char *parent)
 {
 	const char *role = role_of(row);
 	const char *id = foreign_id(row, "external_id|id|message_id|uuid",
 				    &m->arena);
 	struct foreign_event ev = {
 		.id = *id ? id : NULL,
+		.parent = parent,
 		.type = role && content ? "message" : "raw",
 		.at = foreign_time(foreign_pick(
 			row, "created_at|createdAt|time_created|timestamp|ts|"

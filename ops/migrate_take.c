@@ -109,7 +109,7 @@ int migrate_settle(struct migrate *m, struct migrate_piece *p, const char *why,
 	if (note(m, p, e))
 		return -1;
 	tell(m, p);
-	return 0;
+	return m->run ? fault_point(FAULT_migration_noted, e) : 0;
 }
 
 void migrate_unknown(struct migrate *m, const char *part, int64_t records,

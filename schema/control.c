@@ -179,6 +179,19 @@ int control_audit(struct sql *db, const char *actor, const char *act,
 	return sql_exec(db, Q_AUDIT_ADD, &in, e) < 0 ? -1 : 0;
 }
 
+int control_migration(struct sql *db, const struct migration_run_row *row,
+		      struct err *e)
+{
+	struct migration_run_left_in left = {row->id, row->source, clock_now()};
+
+	if (sql_exec(db, Q_MIGRATION_RUN_PUT, row, e) < 0)
+		return -1;
+	if (row->ended_at != OPT_NONE)
+		return control_audit(db, NULL, "migrate.apply", row->id, NULL,
+				     e);
+	return sql_exec(db, Q_MIGRATION_RUN_LEFT, &left, e) < 0 ? -1 : 0;
+}
+
 int control_kv_get(struct sql *db, const char *scope, const char *key,
 		   struct arena *a, const char **value, struct err *e)
 {

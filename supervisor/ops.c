@@ -37,18 +37,13 @@ int sup_backup_note(struct sup *s, const struct backup_run_row *row,
 int sup_migration_run(struct sup *s, const struct migration_run_row *row,
 		      const char *by, struct sup_done done, struct err *e)
 {
-	bool over = row->ended_at != OPT_NONE;
-
 	control_set_actor(by);
 	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
 	    !row->importer || !row->state)
 		return err_set(e, ERR_INVALID,
 			       "\"id\" is no id of a migration, or \"source\", "
 			       "\"importer\" or \"state\" is missing");
-	if (step_begin(&s->step, e) ||
-	    sql_exec(s->db, Q_MIGRATION_RUN_PUT, row, e) < 0 ||
-	    (over &&
-	     control_audit(s->db, NULL, "migrate.apply", row->id, NULL, e)))
+	if (step_begin(&s->step, e) || control_migration(s->db, row, e))
 		return -1;
 	sup_done_later(s, done, row->id, true, NULL);
 	return 0;

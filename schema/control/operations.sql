@@ -95,6 +95,11 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state,
   skipped = excluded.skipped, warnings = excluded.warnings,
   ended_at = excluded.ended_at;
 
+-- query migration_run_left (id text, source text, now time)
+-- Those of the same source that were killed: a new one begins.
+UPDATE migration_run SET state = 'failed', ended_at = :now
+ WHERE state = 'running' AND source = :source AND id <> :id;
+
 -- row migration_source_row (path text, target text, mtime_ns i64, bytes i64,
 --   sha256 text, run text, importer text, state text, records i64,
 --   warning text, removed text, at time)

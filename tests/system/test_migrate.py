@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 import lib
@@ -95,12 +96,15 @@ def test_trees_of_messages_keep_their_shape(home):
     pieces(home, "apply", source, "--yes")
     got = events(home, "main/agent:main:main")
     assert [(g[0], g[2], g[3]) for g in got] == [
-        ("raw", 0, "s-1"), ("message", 1, "m1"), ("message", 2, "m2"), ("message", 2, "m3"),
+        ("raw", 0, "s-1"), ("message", 0, "m1"), ("message", 2, "m2"), ("message", 2, "m3"),
         ("raw", 4, "m4")]
     assert json.loads(got[2][1])["content"][0]["text"] == "first answer"
     row = home.query(home.agent_db("main"), "SELECT title, kind, source, meta FROM session"
                      " WHERE key = 'agent:main:main'")[0]
     assert row[:3] == ("Main talk", "import", "openclaw")
+    used = home.query(home.agent_db("main"), "SELECT model, input, output, cached, cost_nano"
+                      " FROM usage ORDER BY pos LIMIT 1")
+    assert used == [("m", 7, 3, 2, 125000)]
     assert json.loads(row[3])["import"]["row"]["lastChannel"] == "telegram", "nothing is lost"
 
 
@@ -116,8 +120,10 @@ def test_what_belongs_together_comes_out_in_its_order(home):
         return [json.loads(b)["content"] for _, b, _, _ in events(home, target)]
     assert text("imported/b1") == [{"text": "message %d" % i} for i in (2, 0, 1)]
     assert text(run) == [{"text": "go"}, {"text": "gone"}]
-    assert text("copilot/ses_a") == [[{"type": "text", "text": "draw a cat"}], [
-        {"type": "text", "text": "a cat"}, {"type": "tool-draw", "state": "output-available"}]]
+    assert text("copilot/ses_a") == [
+        [{"type": "text", "text": "draw a dog"}], [{"type": "text", "text": "draw a cat"}],
+        [{"type": "text", "text": "a cat"}, {"type": "tool-draw", "state": "output-available"}]]
+    assert [e[2] for e in events(home, "copilot/ses_a")] == [0, 0, 2], "a rewind hid the first"
     about = home.query(home.agent_db("copilot"), "SELECT model, meta FROM session")[0]
     assert about[0] == "large" and json.loads(about[1])["import"]["row"]["cost_usd"] == 0.25
     assert home.query(home.agent_db("kind"), "SELECT title FROM session") == [("Home",)]
@@ -267,7 +273,7 @@ def test_the_doctor_imports_into_a_running_and_into_an_empty_home(home):
     foreign.grida(home.dir / ".grida" / "agent")
     got = found(home, "--fix")
     assert [f["fixed"] for f in got.values()] == ["yes"], got
-    assert len(events(home, "copilot/ses_a")) == 2
+    assert len(events(home, "copilot/ses_a")) == 3
     h.down()
 
 
@@ -284,7 +290,7 @@ def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home)
     def check(point, how):
         source = home.dir / (point + how)
         want = foreign.lion(source)
-        more = ("--delete-source",) if point == "migration_remove" else ()
+        more = ("--delete-source",) if point.startswith("migration_remove") else ()
         agent = "a-%s-%s" % (point, how)
         args = ("migrate", "apply", source, "--yes", "--agent", agent,
                 "--dangerously-skip-backup") + more
@@ -296,6 +302,10 @@ def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home)
             with_fault(home, point, how, *args)
         home.skep(*args, code=None)
         check_home(home, agent, want, point)
+        if not more:
+            states = home.query(home.control, "SELECT state FROM migration_run WHERE source = ?",
+                                str(source))
+            assert ("running",) not in states, "one that was killed is known to be"
     try_points(home, "migration_", check)
 
 
@@ -311,15 +321,30 @@ def check_home(home, agent, want, what):
 def test_a_migration_that_dies_at_any_piece_is_finished_by_the_next(home):
     """The n-th time that a point is passed, until it is passed no more."""
     fill(armed(home), "ann")
-    for n in range(1, 40):
-        source = home.dir / ("s%d" % n)
-        want = foreign.lion(source)
-        args = ("migrate", "apply", source, "--yes", "--agent", "a%d" % n,
-                "--dangerously-skip-backup")
-        r = home.skep(*args, env={"SKEP_FAULT": "migration_piece:kill:%d" % n}, code=None)
-        if r.code == 0:
-            break
-        assert r.code == -9, (n, r.code, r.err)
-        home.skep(*args)
-        check_home(home, "a%d" % n, want, n)
-    assert n > 5, "every piece was one"
+    for point, least in (("migration_piece", 6), ("append_before_commit", 10)):
+        for n in range(1, 60):
+            agent = "a%d-%d" % (least, n)
+            source = home.dir / agent
+            want = foreign.lion(source)
+            args = ("migrate", "apply", source, "--yes", "--agent", agent,
+                    "--dangerously-skip-backup")
+            r = home.skep(*args, env={"SKEP_FAULT": "%s:kill:%d" % (point, n)}, code=None)
+            if r.code == 0:
+                break
+            assert r.code == -9, (n, r.code, r.err)
+            home.skep(*args)
+            check_home(home, agent, want, n)
+        assert n > least, "every piece, and every event, was one"
+
+
+def test_two_migrations_at_once_double_nothing(home):
+    source = home.dir / "source"
+    want = foreign.lion(source)
+    fill(home, "ann")
+    both = [home.start(home.bin / "skep", "migrate", "apply", source, "--yes",
+                       "--dangerously-skip-backup", stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL) for _ in range(3)]
+    for p in both:
+        p.wait(60)
+    home.skep("migrate", "apply", source, "--yes", "--dangerously-skip-backup")
+    check_home(home, "imported", want, "at once")
