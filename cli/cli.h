@@ -88,6 +88,9 @@ int cli_open(struct cli *cli, struct err *e);
 /* The control plane for writing, for a command that needs it only sometimes. */
 int cli_open_control(struct cli *cli, struct err *e);
 
+/* A file for cli->agent_name, which has none yet; cli->file is its row. */
+int cli_make_file(struct cli *cli, struct err *e);
+
 /* A command that failed leaves the registry's row as it was. */
 void cli_close(struct cli *cli, bool did_it);
 

@@ -1,6 +1,8 @@
+#include "cli/agent_edit.h"
 #include "cli/ops_cli.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "ops/restore.h"
@@ -97,13 +99,9 @@ static int swap_in(struct cli *cli, struct swap *w, struct err *e)
 	return rc;
 }
 
-static int activate(struct cli *cli, struct restore_ask *ask,
-		    struct restore_sum *out, struct err *e)
+static int check_options(struct cli *cli, const struct restore_ask *ask,
+			 struct err *e)
 {
-	struct swap w = {.agent = ask->agents[0]};
-	char *dir;
-	int found;
-
 	if (ask->nagents != 1)
 		return err_set(e, ERR_USAGE,
 			       "--activate is for one agent: "
@@ -112,23 +110,64 @@ static int activate(struct cli *cli, struct restore_ask *ask,
 		return err_set(e, ERR_USAGE,
 			       "--activate puts the agent into this home, --to "
 			       "into another: give one of them");
-	if (cli_open_control(cli, e))
+	return 0;
+}
+
+/* Where the agent's file is, or will be. */
+static const char *directory(struct cli *cli, const struct swap *w, bool found,
+			     struct err *e)
+{
+	struct home_path usual = home_join(&cli->home, HOME_AGENTS, w->agent);
+	char *dir = arena_text(&cli->arena, found ? w->row.path : usual.text);
+
+	if (found)
+		*strrchr(dir, '/') = '\0';
+	return file_make_dir(dir, 0700, e) ? NULL : dir;
+}
+
+/* An agent that this home does not know, or has no file of, gets an empty one,
+ * and its definition of the backup: then there is something to put it in place
+ * of. Killed after this, the same command again goes on. */
+static int introduce(struct cli *cli, const struct swap *w,
+		     struct agent_row *definition, struct err *e)
+{
+	struct agent_row known;
+	struct err none;
+
+	definition->is_default = false;
+	definition->source = "command";
+	if (agents_get(cli->control, w->agent, &known, &cli->arena, &none) &&
+	    agent_store(cli, definition, e))
+		return -1;
+	cli->agent_name = w->agent;
+	return cli_make_file(cli, e);
+}
+
+static int activate(struct cli *cli, struct restore_ask *ask,
+		    struct restore_sum *out, struct err *e)
+{
+	struct swap w = {.agent = ask->agents[0]};
+	struct agent_row definition;
+	const char *dir;
+	int found;
+
+	if (check_options(cli, ask, e) || cli_open_control(cli, e))
 		return -1;
 	found = registry_find(cli->control, w.agent, &w.row, &cli->arena, e);
-	if (found == 0)
-		return err_set(e, ERR_NOTFOUND,
-			       "there is no file of agent '%s' here to put it "
-			       "in place of: 'skep agent add', then 'skep "
-			       "session ls --agent %s' makes one",
-			       w.agent, w.agent);
-	if (found < 0)
+	if (found < 0 || !(dir = directory(cli, &w, found, e)))
 		return -1;
-	dir = arena_text(&cli->arena, w.row.path);
-	*strrchr(dir, '/') = '\0';
 	w.path = arena_printf(&cli->arena, "%s/restore-%s.sqlite", dir,
 			      ask->id);
-	if (restore_agent(ask, w.path, out, &cli->arena, e) ||
-	    swap_in(cli, &w, e))
+	if (restore_agent(ask, w.path, found ? NULL : &definition, out,
+			  &cli->arena, e)) {
+		(void)rmdir(dir); /* if nothing is in it: it was made here */
+		return -1;
+	}
+	if (!found && introduce(cli, &w, &definition, e)) {
+		unlink(w.path);
+		return -1;
+	}
+	if (swap_in(cli, &w, e))
 		return -1;
 	out->before = registry_before(w.path, &cli->arena);
 	return out->held ? ops_audit(cli, "restore.hold", w.agent, out->held, e)
@@ -174,7 +213,8 @@ const struct command cmd_backup_restore = {
 		 "the reason 'restored', and no message that\nmay have been "
 		 "sent is sent again. With --activate one agent's file is put "
 		 "into this home,\nwhich may be running; runs of that agent "
-		 "must be over.",
+		 "must be over. One that this\nhome does not know comes with "
+		 "its definition.",
 	.needs = NEEDS_CONFIG,
 	.options =
 		(const struct option_spec[]){

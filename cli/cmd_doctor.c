@@ -2,6 +2,7 @@
 #include "cli/ops_cli.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "ops/doctor.h"
 #include "schema/control.h"
 
@@ -55,9 +56,34 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 	return 0;
 }
 
+/* What was done, by finding and subject. */
+static int note_fixes(const struct patient *p, struct err *e)
+{
+	struct buf b = BUF_MAX(1u << 20);
+	int rc, n = 0;
+
+	buf_adds(&b, "{\"fixed\":[");
+	for (int i = 0; i < p->n; i++) {
+		const struct finding *f = &p->all[i].f;
+
+		if (!f->fixed || strcmp(f->fixed, "yes") != 0)
+			continue;
+		buf_addf(&b,
+			 "%s{\"finding\":\"%s\",\"subject\":", n++ ? "," : "",
+			 f->finding);
+		json_add_string(&b, f->subject, strlen(f->subject));
+		buf_addc(&b, '}');
+	}
+	buf_adds(&b, "]}");
+	rc = ops_audit(p->cli, "doctor.fix", NULL, b.over ? NULL : b.p, e);
+	buf_fini(&b);
+	return rc;
+}
+
 static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 {
 	struct cli *cli = p->cli;
+	struct err ignored;
 
 	if (!anything_to_fix(p))
 		return 0;
@@ -74,7 +100,10 @@ static int fix_all(struct patient *p, struct doctor *d, struct err *e)
 				     ? arena_text(&cli->arena, why.text)
 				     : "yes";
 	}
-	return cli->control ? ops_audit(cli, "doctor.fix", NULL, NULL, e) : 0;
+	/* a control plane that cannot be opened was found, and takes no rows */
+	if (!cli->control && cli_open_control(cli, &ignored))
+		return 0;
+	return note_fixes(p, e);
 }
 
 static void nobody(void *arg, const struct migrate_piece *p)

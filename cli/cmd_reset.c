@@ -95,18 +95,25 @@ static int reset_sessions(struct cli *cli, struct err *e)
 	if (confirm(cli, "the sessions and all other data of every agent", e) ||
 	    cli_open_control(cli, e))
 		return -1;
-	return ops_each_file(cli, "removing", forget_one, NULL, e);
+	return ops_each_file(cli, "removing", forget_one, NULL, e)
+		       ? -1
+		       : ops_audit(cli, "reset.sessions", NULL, NULL, e);
 }
 
 static int reset_config(struct cli *cli, struct err *e)
 {
+	struct home_path control = home_path(&cli->home, HOME_CONTROL_DB);
 	struct home_path path = home_path(&cli->home, HOME_CONFIG);
 
 	if (confirm(cli, path.text, e))
 		return -1;
-	return unlink(path.text) && errno != ENOENT
-		       ? err_errno_set(e, "%s", path.text)
-		       : 0;
+	if (unlink(path.text) && errno != ENOENT)
+		return err_errno_set(e, "%s", path.text);
+	if (!file_exists(control.text))
+		return 0;
+	return cli_open_control(cli, e)
+		       ? -1
+		       : ops_audit(cli, "reset.config", NULL, NULL, e);
 }
 
 static int reset_all(struct cli *cli, struct err *e)

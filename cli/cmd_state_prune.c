@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/text.h"
-#include "cli/remote.h"
 #include "db/backup.h"
 #include "ops/dry.h"
 #include "ops/prune.h"
@@ -14,7 +12,6 @@
 #include "schema/registry.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 
 #define DAY_MS    INT64_C(86400000)
@@ -107,32 +104,16 @@ static int prune_copied(struct sql *db, int64_t count, void *arg, struct err *e)
 	return prune_runs(db, j->ask.before, j->edge, count, e);
 }
 
-/* As prune_slice, but asked from the supervisor: how many went. */
-static int ask_slice(struct cli *cli, struct job *j, struct err *e)
+static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
 {
 	struct prune_runs_in in = {j->ask.before, j->edge, 200};
 	struct buf body = BUF_MAX(4096);
-	cJSON *answer;
-	int64_t n = -1;
+	int64_t n;
 
 	json_add_shape(&body, &prune_runs_in_shape, &in);
-	answer = remote_call(cli, "POST", "/v1/prune", body.p, e);
-	if (answer &&
-	    text_i64("note", json_text(answer, "note", ""), 0, INT_MAX, &n, e))
-		n = -1;
-	cJSON_Delete(answer);
+	n = ops_ask_slices(cli, "/v1/prune", body.p, e);
 	buf_fini(&body);
-	return (int)n;
-}
-
-static int64_t prune_supervised(struct cli *cli, struct job *j, struct err *e)
-{
-	int64_t sum = 0;
-	int n;
-
-	while ((n = ask_slice(cli, j, e)) > 0)
-		sum += n;
-	return n < 0 ? -1 : sum;
+	return n;
 }
 
 static int64_t prune_alone(struct job *j, struct sql *db, struct err *e)

@@ -1,27 +1,37 @@
-#include "cli/cli.h"
+#include "cli/ops_cli.h"
 
+#include "base/json.h"
 #include "schema/media.h"
 #include "schema/registry.h"
 #include "schema/sweep.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
 #define OLDER_MS 3600000
 
+struct job {
+	int64_t age, chunks, cached;
+	struct table *t;
+};
+
 static int sweep_file(struct cli *cli, const struct agent_database_row *row,
-		      int64_t age, struct table *t, struct err *e)
+		      void *arg, struct err *e)
 {
-	struct agent_file file = {.db = NULL};
+	struct job *j = arg;
+	struct agent_file file;
 	struct swept swept;
 	int rc;
 
 	if (registry_open(row, 0, &file, e))
 		return -1;
-	rc = agent_sweep(&file, age, INT_MAX, &swept, e);
+	rc = agent_sweep(&file, j->age, INT_MAX, &swept, e);
 	if (!rc) {
 		swept.agent = arena_text(&cli->arena, row->agent);
-		table_add(t, &swept);
+		j->chunks += swept.chunks;
+		j->cached += swept.cached;
+		table_add(j->t, &swept);
 	}
 	agent_file_close(&file);
 	return rc;
@@ -30,24 +40,22 @@ static int sweep_file(struct cli *cli, const struct agent_database_row *row,
 static int sweep(struct cli *cli, struct err *e)
 {
 	struct home_path media = home_path(&cli->home, HOME_MEDIA);
-	int64_t age = cli_number(cli, "older", OLDER_MS);
-	const char *only = cli_option(cli, "only");
-	struct table *t = table_new(&cli->out, &swept_shape,
-				    "agent chunks cached");
-	struct agent_database_row *rows;
-	int rc = 0, files;
-	int n = sql_collect(cli->control, Q_AGENT_DATABASE_LIST, NULL, 1 << 20,
-			    &rows, &cli->arena, e);
+	struct job j = {.age = cli_number(cli, "older", OLDER_MS)};
+	int rc, files;
 
-	for (int i = 0; !rc && i < n; i++)
-		if (!only || !strcmp(only, rows[i].agent))
-			rc = sweep_file(cli, &rows[i], age, t, e);
-	table_end(t);
-	files = n < 0 || rc ? -1 : media_sweep(media.text, age, e);
+	j.t = table_new(&cli->out, &swept_shape, "agent chunks cached");
+	rc = ops_each_file(cli, "sweeping", sweep_file, &j, e);
+	table_end(j.t);
+	files = rc ? -1 : media_sweep(media.text, j.age, e);
 	if (files < 0)
 		return -1;
 	output_note(&cli->out, "%d files of artifacts removed", files);
-	return 0;
+	return ops_audit(cli, "state.sweep", cli_option(cli, "only"),
+			 arena_printf(&cli->arena,
+				      "{\"chunks\":%" PRId64
+				      ",\"cached\":%" PRId64 ",\"files\":%d}",
+				      j.chunks, j.cached, files),
+			 e);
 }
 
 const struct command cmd_state_sweep = {
@@ -56,7 +64,7 @@ const struct command cmd_state_sweep = {
 	.about = "Bytes of artifacts that were replaced or deleted, cached "
 		 "values that have expired, files\nthat were made of artifacts "
 		 "for a while.",
-	.needs = NEEDS_CONTROL_READ,
+	.needs = NEEDS_CONTROL_WRITE,
 	.options =
 		(const struct option_spec[]){
 			{"older", "TIME", "what is older than this (1h)",

@@ -20,6 +20,7 @@ SHAPE_DEFINE(vacuumed, VACUUMED);
 
 struct job {
 	bool incremental;
+	bool halfway; /* of the control plane only what can be had in slices */
 	struct table *t;
 };
 
@@ -82,15 +83,37 @@ static int vacuum_file(struct cli *cli, const struct agent_database_row *row,
 	return rc;
 }
 
+/* The file itself shrinks when its log is next moved into it. */
+static int bytes_in(struct sql *db, int64_t *out, struct err *e)
+{
+	int64_t size;
+
+	if (sql_script_i64(db, "PRAGMA page_count", out, e) ||
+	    sql_script_i64(db, "PRAGMA page_size", &size, e))
+		return -1;
+	*out *= size;
+	return 0;
+}
+
+/* The supervisor alone writes it, and has no time to write it anew. */
+static int vacuum_supervised(struct cli *cli, struct job *j, struct vacuumed *v,
+			     struct err *e)
+{
+	if (bytes_in(cli->control, &v->before, e) ||
+	    ops_ask_slices(cli, "/v1/vacuum", "{\"pages\":1000}", e) < 0 ||
+	    bytes_in(cli->control, &v->after, e))
+		return -1;
+	table_add(j->t, v);
+	j->halfway = !j->incremental;
+	return 0;
+}
+
 static int vacuum_control(struct cli *cli, struct job *j, struct err *e)
 {
 	struct vacuumed v = {.database = "control"};
 
-	if (cli->supervised) {
-		output_note(&cli->out, "the control plane is left alone while "
-				       "a supervisor runs");
-		return 0;
-	}
+	if (cli->supervised)
+		return vacuum_supervised(cli, j, &v, e);
 	if (work(j, cli->control, &v, e))
 		return -1;
 	table_add(j->t, &v);
@@ -108,6 +131,11 @@ static int vacuum(struct cli *cli, struct err *e)
 	if (!rc && !cli_option(cli, "only"))
 		rc = vacuum_control(cli, &j, e);
 	table_end(j.t);
+	if (!rc && j.halfway)
+		output_note(
+			&cli->out,
+			"the supervisor gave back free pages of the control "
+			"plane; to have it written anew, 'skep down' first");
 	return rc ? -1
 		  : ops_audit(cli, "state.vacuum", cli_option(cli, "only"),
 			      j.incremental ? "{\"incremental\":true}" : NULL,
@@ -119,7 +147,9 @@ const struct command cmd_state_vacuum = {
 	.help = "give the space of removed rows back to the filesystem",
 	.about = "Files are written anew, without holes; refused while a run "
 		 "of the agent would have to wait.\n--incremental gives back "
-		 "free pages in slices, also while runs write.",
+		 "free pages in slices, also while runs write. While a "
+		 "supervisor runs, that is what is done\nto the control plane, "
+		 "which it alone writes.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options =
 		(const struct option_spec[]){

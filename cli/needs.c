@@ -153,7 +153,7 @@ static int name_agent(struct cli *cli, struct err *e)
 	return agents_sync(cli->control, &cli->home, name, e) < 0 ? -1 : 0;
 }
 
-static int make_file(struct cli *cli, struct err *e)
+int cli_make_file(struct cli *cli, struct err *e)
 {
 	struct agent_row row;
 	char path[128];
@@ -187,7 +187,7 @@ static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 			      &cli->arena, e);
 	if (found < 0)
 		return -1;
-	if (!found && needs & NEEDS_AGENT_MADE && make_file(cli, e))
+	if (!found && needs & NEEDS_AGENT_MADE && cli_make_file(cli, e))
 		return -1;
 	if (!found && !(needs & NEEDS_AGENT_MADE)) {
 		if (agents_get(cli->control, cli->agent_name, &row, &cli->arena,

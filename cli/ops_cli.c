@@ -2,10 +2,12 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/remote.h"
 #include "schema/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/ioprio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -114,6 +116,29 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 	rc = cli_act(cli, &how, e);
 	buf_fini(&body);
 	return rc;
+}
+
+static int64_t ask_slice(struct cli *cli, const char *path, const char *body,
+			 struct err *e)
+{
+	cJSON *answer = remote_call(cli, "POST", path, body, e);
+	int64_t n = -1;
+
+	if (answer &&
+	    text_i64("note", json_text(answer, "note", ""), 0, INT_MAX, &n, e))
+		n = -1;
+	cJSON_Delete(answer);
+	return n;
+}
+
+int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
+		       struct err *e)
+{
+	int64_t sum = 0, n;
+
+	while ((n = ask_slice(cli, path, body, e)) > 0)
+		sum += n;
+	return n < 0 ? -1 : sum;
 }
 
 int ops_open_archive(const char *path, int64_t *size, struct err *e)

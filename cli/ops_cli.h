@@ -29,6 +29,11 @@ int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e);
 int ops_audit(struct cli *cli, const char *act, const char *subject,
 	      const char *detail, struct err *e);
 
+/* Has the supervisor do a slice, again and again until nothing is left: how many
+ * rows in all, or -1. */
+int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
+		       struct err *e);
+
 /* An archive to read, "-" is stdin; its size, or 0. The fd, or -1. */
 int ops_open_archive(const char *path, int64_t *size, struct err *e);
 

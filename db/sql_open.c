@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,6 +374,22 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode,
 	out->busy = (rc & 0xff) == SQLITE_BUSY;
 	return rc == SQLITE_OK || out->busy ? 0
 					    : sql_fail(db, rc, "checkpoint", e);
+}
+
+int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e)
+{
+	int64_t before = 0, after = 0;
+	char text[64];
+
+	snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%" PRId64 ")",
+		 pages);
+	if (pages <= 0)
+		return 0;
+	if (sql_script_i64(db, "PRAGMA freelist_count", &before, e) ||
+	    sql_script(db, text, e) ||
+	    sql_script_i64(db, "PRAGMA freelist_count", &after, e))
+		return -1;
+	return before - after;
 }
 
 int sql_remake(struct sql *db, const char *name, struct err *e)

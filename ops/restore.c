@@ -6,6 +6,7 @@
 #include "ops/extract.h"
 #include "ops/revive.h"
 #include "ops/workdir.h"
+#include "schema/agents.h"
 #include "schema/control.h"
 
 #include <errno.h>
@@ -296,9 +297,44 @@ int restore_home(const struct restore_ask *ask, struct restore_sum *out,
 
 /* --- one agent ------------------------------------------------------------ */
 
+static int read_definition(struct workdir *w, const char *agent,
+			   struct agent_row *out, struct arena *a,
+			   struct err *e)
+{
+	struct sql *db;
+	int rc;
+
+	if (sql_open(&db, workdir_path(w, MANIFEST_CONTROL),
+		     control_schema.queries, SQL_READONLY, e))
+		return -1;
+	rc = agents_get(db, agent, out, a, e);
+	sql_close(db);
+	return rc;
+}
+
+static int move_definition(struct workdir *w, const char *agent, const char *to,
+			   struct err *e)
+{
+	static const char *const names[] = {"agent.json", "prompt.md"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		char from[PATH_MAX], here[PATH_MAX];
+
+		snprintf(from, sizeof from, "%s/agents/%s/%s", w->path, agent,
+			 names[i]);
+		snprintf(here, sizeof here, "%.*s/%s",
+			 (int)(strrchr(to, '/') - to), to, names[i]);
+		if (file_exists(from) && !file_exists(here) &&
+		    rename(from, here))
+			return err_errno_set(e, "%s", here);
+	}
+	return 0;
+}
+
+/* All that the archive has of the agent, into the work directory or in place. */
 static int take_agent(const struct restore_ask *ask, struct workdir *w,
-		      const char *to, struct restore_sum *out, struct arena *a,
-		      struct err *e)
+		      const char *to, struct agent_row *definition,
+		      struct restore_sum *out, struct arena *a, struct err *e)
 {
 	const char *agent = ask->agents[0];
 	const char *here = arena_printf(a, "%s/agents/%s/agent.sqlite", w->path,
@@ -310,7 +346,9 @@ static int take_agent(const struct restore_ask *ask, struct workdir *w,
 	if (unpack_into(ask, w->path, &m, out, a, e))
 		return -1;
 	rc = check_agents(ask, w->path, e) ||
-	     revive_agent(here, agent, out, &held, e);
+	     revive_agent(here, agent, out, &held, e) ||
+	     (definition && (read_definition(w, agent, definition, a, e) ||
+			     move_definition(w, agent, to, e)));
 	if (!rc && rename(here, to))
 		rc = err_errno_set(e, "%s", to);
 	if (!rc)
@@ -323,7 +361,8 @@ static int take_agent(const struct restore_ask *ask, struct workdir *w,
 }
 
 int restore_agent(const struct restore_ask *ask, const char *to,
-		  struct restore_sum *out, struct arena *a, struct err *e)
+		  struct agent_row *definition, struct restore_sum *out,
+		  struct arena *a, struct err *e)
 {
 	struct home_path dir = home_path(ask->home, HOME_BACKUPS);
 	struct workdir w = {.lock = -1};
@@ -332,7 +371,7 @@ int restore_agent(const struct restore_ask *ask, const char *to,
 	*out = (struct restore_sum){.home = ask->home->root};
 	rc = file_make_dir(dir.text, 0700, e) ||
 	     workdir_open(&w, dir.text, ".work", ask->id, e) ||
-	     take_agent(ask, &w, to, out, a, e);
+	     take_agent(ask, &w, to, definition, out, a, e);
 	workdir_close(&w);
 	return rc ? -1 : 0;
 }

@@ -2,6 +2,7 @@
 #define OPS_RESTORE_H
 
 #include "ops/backup.h"
+#include "schema/control_queries.h"
 
 /*
  * A backup becomes a home again. Everything is unpacked beside the target,
@@ -41,10 +42,15 @@ SHAPE_DECLARE(restore_sum, RESTORE_SUM);
 int restore_home(const struct restore_ask *ask, struct restore_sum *out,
 		 struct arena *a, struct err *e);
 
-/* One agent's file, out of the archive and ready to be put in place of the
- * present one (registry_swap): at `to`, a new file. Only ask->agents[0]. */
+/*
+ * One agent's file, out of the archive and ready to be put in place of the
+ * present one (registry_swap): at `to`, a new file. Only ask->agents[0]. With
+ * `definition` (NULL: not wanted) also how the backup defines the agent, and what
+ * of that lies in files comes to the directory of `to`, where there is none yet.
+ */
 int restore_agent(const struct restore_ask *ask, const char *to,
-		  struct restore_sum *out, struct arena *a, struct err *e);
+		  struct agent_row *definition, struct restore_sum *out,
+		  struct arena *a, struct err *e);
 
 /* ERR_BUSY, saying who, if anybody works in the home. */
 int restore_refuse_live(const struct home *home, struct err *e);

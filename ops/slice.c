@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/fault.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
 
 #define MS         INT64_C(1000000)
@@ -95,23 +93,13 @@ int64_t slice_all(struct slice *s, struct sql *db, slice_step *step, void *arg,
 
 static int vacuum_some(struct sql *db, int64_t count, void *arg, struct err *e)
 {
-	int64_t *left = arg, before = 0, after = 0;
-	char text[64];
+	int64_t *left = arg, n;
 
 	if (fault_point(FAULT_vacuum_slice, e))
 		return -1;
-	if (count > *left)
-		count = *left;
-	snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%" PRId64 ")",
-		 count);
-	if (count <= 0)
-		return 0;
-	if (sql_script_i64(db, "PRAGMA freelist_count", &before, e) ||
-	    sql_script(db, text, e) ||
-	    sql_script_i64(db, "PRAGMA freelist_count", &after, e))
-		return -1;
-	*left -= before - after;
-	return (int)(before - after);
+	n = sql_give_back(db, count < *left ? count : *left, e);
+	*left -= n;
+	return (int)n;
 }
 
 int64_t slice_vacuum(struct slice *s, struct sql *db, int64_t pages,

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PRUNE_MAX 1000 /* runs, in one turn of the loop */
+#define SLICE_MAX 1000    /* rows or pages, in one turn of the loop … */
+#define SLICE_NS  5000000 /* … and no longer than this, after each few: */
+#define STEP      8
 
 /*
  * What operators' commands have skepd write for them while it runs, since it
@@ -94,27 +96,74 @@ int sup_audit(struct sup *s, const char *act, const char *subject,
 	return 0;
 }
 
-/* One slice: the command asks again until nothing is left. */
-int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
-	      struct sup_done done, struct err *e)
-{
-	char note[32];
-	int n;
+/* --- a slice at a time: the command asks again until nothing is left ---- */
 
-	control_set_actor(by);
-	if (!ask->edge || ask->count < 1 || ask->count > PRUNE_MAX)
-		return err_set(e, ERR_INVALID,
-			       "\"edge\" is the first id that stays, \"count\" "
-			       "is 1 to %d",
-			       PRUNE_MAX);
+/* Steps until `max` or the time of one turn is used up: the loop has others to
+ * serve. */
+static int slice(struct sup *s, int64_t max,
+		 int (*step)(struct sql *db, int64_t count, const void *arg,
+			     struct err *e),
+		 const void *arg, struct err *e)
+{
+	int64_t until = clock_mono_ns() + SLICE_NS;
+	int n = 1, sum = 0;
+
 	if (step_begin(&s->step, e))
 		return -1;
-	n = sql_exec(s->db, Q_PRUNE_RUNS, ask, e);
+	while (n > 0 && sum < max && clock_mono_ns() < until) {
+		n = step(s->db, max - sum < STEP ? max - sum : STEP, arg, e);
+		sum += n;
+	}
+	return n < 0 ? -1 : sum;
+}
+
+static int tell(struct sup *s, const char *what, int n, struct sup_done done)
+{
+	char note[32];
+
 	if (n < 0)
 		return -1;
 	snprintf(note, sizeof note, "%d", n);
-	sup_done_later(s, done, "runs", n > 0, step_text(&s->step, note));
+	sup_done_later(s, done, what, n > 0, step_text(&s->step, note));
 	return 0;
+}
+
+static int prune_some(struct sql *db, int64_t count, const void *arg,
+		      struct err *e)
+{
+	struct prune_runs_in in = *(const struct prune_runs_in *)arg;
+
+	in.count = count;
+	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
+}
+
+int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
+	      struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
+		return err_set(e, ERR_INVALID,
+			       "\"edge\" is the first id that stays, \"count\" "
+			       "is 1 to %d",
+			       SLICE_MAX);
+	return tell(s, "runs", slice(s, ask->count, prune_some, ask, e), done);
+}
+
+static int vacuum_some(struct sql *db, int64_t count, const void *arg,
+		       struct err *e)
+{
+	(void)arg;
+	return (int)sql_give_back(db, count, e);
+}
+
+int sup_vacuum(struct sup *s, int64_t pages, const char *by,
+	       struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (pages < 1 || pages > SLICE_MAX)
+		return err_set(e, ERR_INVALID, "\"pages\" is 1 to %d",
+			       SLICE_MAX);
+	return tell(s, "pages", slice(s, pages, vacuum_some, NULL, e), done);
 }
 
 /* --- another file for an agent ----------------------------------------- */

@@ -5,7 +5,7 @@
 
 /*
  * What operators' commands have skepd write for them while it runs, since it
- * alone writes the control plane: a backup's row; an audit row; a restored file,
+ * alone writes the control plane: a backup's row; an audit row; a slice of a prune or a vacuum; a restored file,
  * beside the agent's own, that takes its place (its runs must be over).
  */
 int sup_backup_note(struct sup *s, const struct backup_run_row *row,
@@ -24,6 +24,9 @@ int sup_migration_removed(struct sup *s,
 /* Removes at most ask->count old runs; how many is the note. */
 int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
 	      struct sup_done done, struct err *e);
+/* Gives at most so many free pages of the control plane back; likewise. */
+int sup_vacuum(struct sup *s, int64_t pages, const char *by,
+	       struct sup_done done, struct err *e);
 int sup_agent_restore(struct sup *s, const char *name, const char *path,
 		      const char *by, struct sup_done done, struct err *e);
 

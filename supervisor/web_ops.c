@@ -87,6 +87,20 @@ void route_prune(void *app, const struct http_request *r,
 	ask_verb(q, rc, &e);
 }
 
+void route_vacuum(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_pages body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_pages_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_vacuum(q->web->sup, body.pages, q->by, ask_done(q),
+				&e);
+	ask_verb(q, rc, &e);
+}
+
 /* Our own readers of the file go first: it must be nobody's. */
 void route_agent_restore(void *app, const struct http_request *r,
 			 struct http_reply *reply)

@@ -25,6 +25,7 @@ SHAPE_DEFINE(web_vector, WEB_VECTOR);
 SHAPE_DEFINE(web_near, WEB_NEAR);
 SHAPE_DEFINE(web_audit, WEB_AUDIT);
 SHAPE_DEFINE(web_path, WEB_PATH);
+SHAPE_DEFINE(web_pages, WEB_PAGES);
 SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
 

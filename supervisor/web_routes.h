@@ -85,6 +85,7 @@ extern const struct http_routes web_routes;
 #define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
 #define WEB_AUDIT(F, S)      F(S, text, act) F(S, text, subject) F(S, json, detail)
 #define WEB_PATH(F, S)       F(S, text, path)
+#define WEB_PAGES(F, S)      F(S, i64, pages)
 #define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
 #define WEB_CHANNEL(F, S) \
@@ -127,6 +128,7 @@ SHAPE_DECLARE(web_vector, WEB_VECTOR);
 SHAPE_DECLARE(web_near, WEB_NEAR);
 SHAPE_DECLARE(web_audit, WEB_AUDIT);
 SHAPE_DECLARE(web_path, WEB_PATH);
+SHAPE_DECLARE(web_pages, WEB_PAGES);
 SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DECLARE(web_token_made, WEB_TOKEN_MADE);
 

@@ -228,6 +228,42 @@ def test_one_agent_comes_back_into_a_running_home(home):
     home.integrity()
 
 
+def test_an_agent_that_a_running_home_does_not_know_comes_back(home):
+    h = host(home)
+    h.script("ann", {"event": {"type": "note", "text": "n"}})
+    h.until(h.submit("ann", session="s"))
+    (home.path / "agents" / "ann" / "prompt.md").write_text("Be kind.")
+    before = len(h.events("ann"))
+    path = create(home)
+    assert h.down() == 0
+    for name, running in (("lives", True), ("rests", False)):
+        there = at(home, home.dir / name)
+        other = Host(there, QUICK).start()
+        other.script("bob", {"event": {"type": "status"}, "repeat": 400, "every_ms": 50})
+        busy = other.submit("bob")
+        other.until(busy, "running")
+        if not running:
+            other.cancel(busy)
+            other.until(busy)
+            other.down()
+        there.skep("backup", "restore", path, "--agents", "ann", "--activate")
+        assert there.skep("agent", "show", "ann", "--json").json["driver"] == "script"
+        assert there.query(there.agent_db("ann"), "SELECT count(*) FROM event"
+                           ) == [(before,)]
+        assert (there.path / "agents/ann/prompt.md").read_text() == "Be kind."
+        assert "not in" in there.refused(66, "backup", "restore", path, "--agents",
+                                         "zoe", "--activate")
+        if running:
+            assert other.get(busy)["state"] == "running", "others go on"
+            other.cancel(busy)
+            other.until(busy)
+        else:
+            other.start()
+        other.until(other.submit("ann", session="s"), "succeeded")
+        assert other.down() == 0
+        there.integrity()
+
+
 def test_runs_of_the_moment_of_the_backup_are_settled(home):
     h = host(home)
     h.script("slow", {"event": {"type": "note", "text": "n"}},

@@ -260,6 +260,64 @@ def test_vacuum_is_refused_while_a_run_would_wait(home):
     assert acts == [(3,)]
 
 
+def test_the_control_plane_is_given_back_while_skepd_runs(home):
+    h = host(home)
+    h.script("ann", {"event": {"type": "note", "text": "n"}})
+    h.down()
+    home.execute(home.control, "CREATE TABLE big AS SELECT randomblob(3000000) AS b")
+    home.execute(home.control, "DROP TABLE big")
+    h.start()
+    r = home.skep("state", "vacuum")
+    assert "skep down" in r.out + r.err, (r.out, r.err)
+    assert home.query(home.control, "PRAGMA freelist_count") == [(0,)]
+    h.until(h.submit("ann"), "succeeded")
+    got = [r for r in home.skep("state", "vacuum", "--incremental", "--json").lines
+           if r["database"] == "control"]
+    assert got and got[0]["after"] <= got[0]["before"], got
+    assert h.down() == 0
+    home.integrity()
+
+
+def test_every_act_of_an_operator_is_in_the_audit_table(home):
+    fill(home, "ann", "bob")
+    (home.path / "skep.json").write_text("{}")
+    (home.path / "skep.json").chmod(0o600)
+    archive = home.dir / "b.tar"
+    acts = [("state.checkpoint", "state", "checkpoint"),
+            ("state.vacuum", "state", "vacuum"),
+            ("state.prune", "state", "prune"),
+            ("state.null-content", "state", "null-content", "--keep-days", "1"),
+            ("state.sweep", "state", "sweep"),
+            ("backup.create", "backup", "create", archive),
+            ("agent.restore", "backup", "restore", archive, "--agents", "ann",
+             "--activate"),
+            ("doctor.fix", "doctor", "--fix"),
+            ("reset.agent", "reset", "--scope", "agent", "bob", "--yes"),
+            ("reset.config", "reset", "--scope", "config", "--yes"),
+            ("backup.restore", "backup", "restore", archive),
+            ("reset.sessions", "reset", "--scope", "sessions", "--yes")]
+
+    def count(act):
+        return home.query(home.control, "SELECT count(*) FROM audit WHERE act = ?"
+                          " AND actor <> ''", act)[0][0]
+    h = host(home)
+    for supervised in (True, False):
+        if not supervised:
+            assert h.down() == 0
+        for act, *args in acts:
+            refused = supervised and (args[0] == "reset" or act == "backup.restore")
+            archive.unlink() if act == "backup.create" and archive.exists() else None
+            if act == "doctor.fix":
+                (home.path / "state").chmod(0o755)
+            before = count(act)
+            home.skep(*args, code=75 if refused else 0)
+            # a restored home has the rows of its backup, and the one of its return
+            assert count(act) > before or refused, (act, supervised)
+    detail = home.query(home.control, "SELECT detail FROM audit"
+                        " WHERE act = 'backup.restore'")[0][0]
+    assert json.loads(detail)["from"] == str(home.path)
+
+
 def test_skepd_tends_its_files_by_itself(home):
     h = host(home)
     h.down()
