@@ -66,12 +66,11 @@ struct sup_tree {
 
 void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out);
 
-/* Workers that wait for the next run of their session, oldest first: the one at
- * `n`, from 0; false: there is none. */
+/* Workers that wait for the next run of their session, oldest first: the n-th,
+ * from 0. */
 struct sup_idle {
-	const char *run; /* its last one */
-	const char *agent, *session;
-	int64_t pid, since, until;
+	const char *run, *agent, *session; /* of its last one */
+	int64_t pid, since;
 	bool connected;
 	struct sup_tree tree; /* only with memory */
 };

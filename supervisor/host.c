@@ -72,7 +72,6 @@ bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out)
 		.session = w->session,
 		.pid = w->pid,
 		.since = w->since,
-		.until = w->until,
 		.connected = w->is_waiting,
 	};
 	t = warm_tree(w);

@@ -6,7 +6,7 @@ import signal
 import sys
 
 import lib
-from skepd_lib import Host
+from skepd_lib import Host, QUICK, faults_bin
 from test_acp import AGENT, acp, heard, methods, texts
 from worker_lib import Supervisor, ok
 
@@ -22,8 +22,8 @@ def ask(command="make", call="c1"):
         "options": OPTIONS}}
 
 
-def hosted(home, can="load", **more):
-    d = Host(home).start()
+def hosted(home, can="load", host=None, **more):
+    d = host or Host(home).start()
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     d.agent("a", "acp", {"command": [sys.executable, str(AGENT)],
@@ -119,6 +119,55 @@ def test_an_answer_for_a_dead_worker_is_used_once(home):
     parts = home.query(home.agent_db("a"), "SELECT state FROM part WHERE "
                        "kind = 'tool' ORDER BY pos")
     assert parts == [("aborted",), ("done",), ("done",)], parts
+
+
+def used(home):
+    return [json.loads(b)["key"] for (b,) in home.query(
+        home.agent_db("a"), "SELECT body FROM event WHERE body LIKE "
+        "'%\"state\":\"used\"%'")]
+
+
+def die_at(home, n):
+    """The worker dies after its n-th commit. Gives whether the agent never heard
+    an answer that had been marked as used."""
+    d = hosted(home, host=Host(home, QUICK, faults_bin()).start(
+        "skep-worker/append_after_commit:kill:%d" % n))
+    run = d.submit("a", json.dumps([ask(), {"say": "done"}]), max_attempts=9)
+
+    def answer():
+        for a in approvals(d, state="open"):
+            d.call("POST", "/v1/approvals/" + a["id"], {"allow": True})
+        row = d.get(run)
+        return row["state"] in ("succeeded", "failed") or row["attempt"] > 1
+    lib.eventually(answer, 60, "the second attempt, or the end")
+    d.kill()
+    lost = len(outcomes(home)) < len(used(home))
+    d.start()
+    lib.eventually(lambda: answer() and d.get(run)["state"] == "succeeded", 60,
+                   "the end")
+    assert len(set(used(home))) == len(used(home)), used(home)
+    assert len(outcomes(home)) <= len(used(home)), "an answer was given twice"
+    answered = approvals(d, state="answered") or approvals(d)
+    assert len(used(home)) <= len(answered), (used(home), answered)
+    assert outcomes(home)[-1]["optionId"] == "yes"
+    d.down()
+    return lost
+
+
+def test_a_worker_that_dies_with_an_answer_in_its_hand_gives_it_never_twice(home):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    lost = 0
+    for n in range(3, 12):
+        own = lib.Home(home.bin)
+        try:
+            lost += die_at(own, n)
+        finally:
+            own.close()
+    assert lost, "no death was between the commit and the answer"
+
+
+test_a_worker_that_dies_with_an_answer_in_its_hand_gives_it_never_twice.seconds = 400
 
 
 def test_a_cancel_answers_what_is_open(home):
