@@ -26,6 +26,8 @@ struct chat {
 	int64_t tokens; /* of this attempt */
 	double cost;
 	int compactions; /* in a row */
+	size_t asked;    /* bytes of the last request */
+	double token_bytes; /* of requests so far, as the server counted; 0: none */
 	struct chat_turn turn;
 	int64_t pos; /* of the event of the answer; 0: none yet */
 	struct part text, reasoning;
@@ -72,7 +74,17 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 /* May it be done once more, when nobody knows whether it was? */
 bool chat_tool_again(const char *name);
 
-/* --- chat_compact.c: 0 with less history, or the run has its end -------- */
+/* --- chat_compact.c ------------------------------------------------------ */
+
+/* Is a request of so many bytes more than the model takes, as far as we know,
+ * and can something be done about it? *tokens is how many they may be. */
+bool chat_is_too_long(const struct chat *x, const struct chat_history *h,
+		      size_t bytes, int64_t *tokens);
+
+/* The last request had so many tokens, as the server says. */
+void chat_learn_tokens(struct chat *x, int64_t tokens);
+
+/* 0 with less history, or the run has its end. */
 int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
 		 struct err *e);
 

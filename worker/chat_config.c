@@ -46,7 +46,8 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 		if (!m)
 			continue;
 		if (!cJSON_IsNumber(m) ||
-		    m->valuedouble < (double)limits[i].least)
+		    m->valuedouble < (double)limits[i].least ||
+		    m->valuedouble > 1e15)
 			return err_set(e, ERR_INVALID,
 				       "chat: %s is a number from %lld on",
 				       limits[i].name,

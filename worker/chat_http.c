@@ -58,6 +58,12 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 	return x->failed ? 0 : n;
 }
 
+/* Whatever a server says it is: nothing, or up to WAIT_MAX. */
+static int64_t bounded(double ms)
+{
+	return ms > WAIT_MAX ? WAIT_MAX : ms > 0 ? (int64_t)ms : 0;
+}
+
 /* Seconds, or a date. */
 static int64_t wait_of(const char *value)
 {
@@ -66,9 +72,9 @@ static int64_t wait_of(const char *value)
 	time_t when;
 
 	if (end != value)
-		return (int64_t)(s * 1000);
+		return bounded(s * 1000);
 	when = curl_getdate(value, NULL);
-	return when > 0 ? (int64_t)(when - time(NULL)) * 1000 : 0;
+	return when > 0 ? bounded(difftime(when, time(NULL)) * 1000) : 0;
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *arg)
@@ -82,13 +88,9 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 	if (strncasecmp(line, "content-type:", 13) == 0)
 		x->streams = strcasestr(line, "event-stream") != NULL;
 	else if (strncasecmp(line, "retry-after-ms:", 15) == 0)
-		x->wait_ms = (int64_t)strtod(line + 15, NULL);
+		x->wait_ms = bounded(strtod(line + 15, NULL));
 	else if (strncasecmp(line, "retry-after:", 12) == 0 && x->wait_ms == 0)
 		x->wait_ms = wait_of(line + 12 + strspn(line + 12, " "));
-	if (x->wait_ms < 0)
-		x->wait_ms = 0;
-	if (x->wait_ms > WAIT_MAX)
-		x->wait_ms = WAIT_MAX;
 	return n;
 }
 

@@ -4,6 +4,7 @@
 #include "worker/worker.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern const struct driver driver_chat;
@@ -16,6 +17,9 @@ int main(int argc, char **argv)
 				"message on its standard input\n");
 		return 64;
 	}
+	/* It has a key in its memory. A size of 1 also keeps programs away that
+	 * the kernel would give the core to. */
+	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	driver_link(&driver_chat);
 	return worker_main(START_FD, -1);
 }

@@ -214,6 +214,7 @@ static int judge_answer(struct chat *x, struct err *e)
 
 	x->turns++;
 	x->compactions = 0;
+	chat_learn_tokens(x, x->turn.usage.input);
 	if (strcmp(finish, "tool_calls") == 0)
 		return call_all(x, e);
 	if (strcmp(finish, "length") == 0)
@@ -241,13 +242,33 @@ static int over_limit(struct chat *x)
 	return 0;
 }
 
+/* Known before the server says it. */
+static bool is_too_long(const struct chat *x, const struct chat_history *h,
+			struct chat_result *r)
+{
+	int64_t tokens;
+
+	if (!chat_is_too_long(x, h, x->asked, &tokens))
+		return false;
+	r->outcome = CHAT_OVERFLOW;
+	snprintf(r->why, sizeof r->why,
+		 "the conversation has about %" PRId64 " tokens, and the model "
+		 "takes %" PRId64,
+		 tokens, x->config.limits.context);
+	return true;
+}
+
 static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 {
 	struct buf body = BUF_MAX(REQUEST_MAX);
 	struct chat_result r = {0};
 	int rc = chat_request(x, h, &body, e);
+	bool too_long = false;
 
+	x->asked = body.n;
 	if (rc == 0)
+		too_long = is_too_long(x, h, &r);
+	if (rc == 0 && !too_long)
 		rc = ask(x, &body, &r, e);
 	buf_fini(&body);
 	if (rc)

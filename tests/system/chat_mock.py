@@ -80,7 +80,7 @@ class Mock:
         reply = self.replies[min(n, len(self.replies) - 1)]
         if callable(reply):
             reply = reply(body)
-        if isinstance(reply, list):
+        if not isinstance(reply, dict):  # a list, or one that is made meanwhile
             reply = {"events": reply}
         time.sleep(reply.get("hang", 0))
         try:
