@@ -8,8 +8,8 @@
 #define LOOK_NS   200000 /* at most, for each request */
 #define SOON_NS   400000 /* what a request that came soon took, sleep included */
 #define QUICK_MIN 4
-#define BUSY_NS   20000 /* a yield that takes longer: others have work */
-#define BREAK     64    /* requests until it is tried again */
+#define BUSY_NS   100000 /* a yield that takes longer: others have work */
+#define BREAK     64     /* requests until it is tried again */
 
 bool patience_look(struct patience *p, int fd)
 {
