@@ -9,7 +9,8 @@
 	F(S, time, started_at) \
 	F(S, i64, live)        \
 	F(S, i64, idle)        \
-	F(S, i64, queued) F(S, i64, workers_connected) F(S, bool, stopping)
+	F(S, i64, queued)      \
+	F(S, i64, workers_connected) F(S, i64, spares) F(S, bool, stopping)
 SHAPE_DECLARE(status, STATUS);
 SHAPE_DEFINE(status, STATUS);
 

@@ -206,8 +206,12 @@ static sqlite3_vfs shim;
 
 static void install(void)
 {
-	sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+	sqlite3_vfs *real;
 
+	/* Nobody asks SQLite how much memory it has in all, and counting costs a
+	 * lock and an eighth of the time at every allocation. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	real = sqlite3_vfs_find(NULL);
 	shim = *real;
 	shim.zName = "skep";
 	shim.szOsFile += (int)sizeof(struct wal);

@@ -35,6 +35,7 @@ struct ipc_client_config {
 	struct msg_hello hello; /* its who begins every message */
 	int64_t heartbeat_ms;
 	int64_t lost_after_ms;
+	int64_t quiet_ms; /* dials after this, or with the first report */
 	struct ipc_calls calls;
 };
 

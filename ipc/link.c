@@ -378,6 +378,8 @@ void *ipc_link_run(void *arg)
 
 	c->lost_since = c->said = clock_mono_ns();
 	c->hint_in_ms = POLL_MAX_MS;
+	if (c->config.quiet_ms > 0)
+		wait_for(c, c->config.quiet_ms);
 	while (!c->over && !is_closing(c)) {
 		if (is_resting(c)) {
 			wait_for(c, POLL_MAX_MS);

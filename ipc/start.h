@@ -2,6 +2,7 @@
 #define IPC_START_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "ipc/message.h"
 
@@ -38,11 +39,16 @@
  */
 #define START_FD 0
 
-/* Makes a descriptor (memfd, close-on-exec) that yields s from its start; the
- * caller closes it. -1 on failure. */
+/* The message as it is written there. */
+int start_encode(const struct msg_start *s, struct buf *out, struct err *e);
+
+/* Makes a descriptor (memfd, close-on-exec) that yields the text, or s, from
+ * its start; the caller closes it. -1 on failure. */
+int start_text_to_fd(const struct buf *text, struct err *e);
 int start_to_fd(const struct msg_start *s, struct err *e);
 
-/* Reads it. Texts live in a. */
+/* Reads it. Texts live in a. ERR_CANCELED: it ended before it began; whoever
+ * had a message to write is gone. */
 int start_from_fd(int fd, struct arena *a, struct msg_start *s, struct err *e);
 
 #endif

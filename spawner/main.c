@@ -128,6 +128,15 @@ static pid_t fork_into(int cgroup)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
+/* Who we are, to whoever looks: in the environment and in ps. A spare learns it
+ * later than others. */
+static void take_name(const char *run)
+{
+	snprintf(marker, SPAWN_RUN, "%s", run);
+	memset(title, 0, title_room);
+	snprintf(title, title_room, "%s %s", WORKER_NAME, run);
+}
+
 static void child(const struct spawn_ask *ask, const int *fds)
 	__attribute__((noreturn));
 
@@ -143,13 +152,12 @@ static void child(const struct spawn_ask *ask, const int *fds)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, WORKER_NAME);
 	program_invocation_short_name = worker_name;
-	memset(title, 0, title_room);
-	snprintf(title, title_room, "%s %s", WORKER_NAME, ask->run);
+	take_name(ask->run);
 	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
 		_exit(71);
 	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
 	cgroup_join(ask->limits, ask->cgroup);
-	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD));
+	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
 
 static pid_t start_worker(const struct spawn_ask *ask, const int *fds,

@@ -67,7 +67,7 @@ static void settle(struct live *l)
 	struct sup *s = l->sup;
 
 	if (!l->parked)
-		tree_forget(&s->place, l->tree);
+		tree_forget(&s->place, l->cgroup);
 	live_drop(l);
 	s->schedule = s->alarm_stale = true;
 	sup_maybe_end(s);

@@ -79,6 +79,7 @@ bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out);
 
 struct sup_status {
 	int64_t pid, epoch, started_at, live, idle, queued, workers_connected;
+	int64_t spares; /* workers that wait for a run */
 	const char *version;
 	bool stopping;
 };

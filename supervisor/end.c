@@ -258,6 +258,7 @@ void sup_record_pid(struct live *l)
 		.pid = l->pid,
 		.start_ticks = l->start_ticks,
 		.boot_id = l->sup->boot_id,
+		.cgroup = strcmp(l->cgroup, l->id) ? l->cgroup : NULL,
 	};
 	struct sandbox_set_pid_in box = {l->id, l->pid, clock_now()};
 	struct err e;
@@ -289,7 +290,12 @@ void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
 	if (t->kind == SPAWN_EXITED) {
 		struct spawn_told copy = *t;
 
-		live_each(&s->lives, note_exit, &copy);
+		if (!spares_exited(s, t->pid))
+			live_each(&s->lives, note_exit, &copy);
+		return;
+	}
+	if (id_is(ID_SPARE, t->run)) {
+		spares_told(s, t, pidfd);
 		return;
 	}
 	if (!l || l->attempt != t->attempt) {
@@ -321,7 +327,7 @@ static void look_for_worker(struct live *l, void *arg)
 		return;
 	pid = tree_find_worker(&s->place, l->id);
 	if (pid > 0 && !proc_stat(pid, &st)) {
-		l->in_cgroup = tree_has_cgroup(&s->place, l->id);
+		l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
 		live_watch_pid(l, pid, st.start_ticks, -1);
 		sup_record_pid(l);
 	} else {
@@ -334,5 +340,6 @@ void sup_spawn_lost(void *arg)
 	struct sup *s = arg;
 
 	s->place.spawner = s->spawn.pid;
+	spares_drop(s);
 	live_each(&s->lives, look_for_worker, s);
 }

@@ -96,6 +96,7 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.started_at = s->started_at,
 		.live = s->lives.count,
 		.idle = s->warms.count,
+		.spares = spares_ready(s),
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
 	};

@@ -45,6 +45,7 @@ struct live *live_new(struct sup *s, const struct run_active_row *row)
 	copy(l->tree, sizeof l->tree, row->id);
 	copy(l->agent, sizeof l->agent, row->agent);
 	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
+	copy(l->cgroup, sizeof l->cgroup, row->cgroup ? row->cgroup : row->id);
 	live_phase(l, "starting");
 	l->attempt = row->attempt;
 	l->max_attempts = row->max_attempts;
@@ -184,6 +185,7 @@ struct tree live_tree(const struct live *l)
 {
 	return (struct tree){
 		.run = l->tree,
+		.cgroup = l->cgroup,
 		.worker = l->pid,
 		.start_ticks = l->start_ticks,
 		.in_cgroup = l->in_cgroup,

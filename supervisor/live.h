@@ -49,9 +49,10 @@ struct live {
 	int64_t start_ticks;
 	int pidfd;
 	bool in_cgroup;
-	bool exited;    /* the worker's process is over */
-	bool no_status; /* nobody will tell how it ended */
-	bool settling;  /* its file is being read */
+	char cgroup[ID_SIZE]; /* its name: the run's id, or a spare's */
+	bool exited;          /* the worker's process is over */
+	bool no_status;       /* nobody will tell how it ended */
+	bool settling;        /* its file is being read */
 	bool settled;
 	int exit_status; /* as waitpid gives it; -1: not known */
 	int start_fd;    /* start message until the spawner has it; -1 */

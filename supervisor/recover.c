@@ -47,7 +47,7 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 	live_because(l, row->reason, row->detail);
 	l->no_status = true;
 	warm_adopt(l);
-	l->in_cgroup = tree_has_cgroup(&s->place, l->tree);
+	l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
 	if (row->pid == OPT_NONE)
 		find_unknown(l);
 	else if (same_boot)
@@ -77,12 +77,12 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 
 /* What a supervisor that was killed left behind: the cgroup of a run that is
  * not live goes, if nobody is in it. */
-static void sweep_cgroup(void *arg, const char *run)
+static void sweep_cgroup(void *arg, const char *name)
 {
 	struct sup *s = arg;
 
-	if (!live_find(&s->lives, run))
-		tree_forget(&s->place, run);
+	if (!id_is(ID_SPARE, name) && !live_find(&s->lives, name))
+		tree_forget(&s->place, name);
 }
 
 int sup_recover(struct sup *s, struct err *e)

@@ -75,6 +75,7 @@ static void on_tick(uv_timer_t *h)
 			  LT("error", e.text));
 	if (s->ticks == 0)
 		sup_sandbox_say(s);
+	spares_tidy(s);
 	if (s->ticks % SHRINK_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);
@@ -192,6 +193,7 @@ static int start(struct sup *s, struct err *e)
 	step_init(&s->step, &s->loop, s->db, step);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	keeper_init(&s->keeper, &s->home, &s->config, s->db);
+	spares_open(s);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
@@ -230,6 +232,7 @@ static void stop(struct sup *s)
 		web_stop(s->web);
 	keeper_close(&s->keeper);
 	spawn_close(&s->spawn);
+	spares_close(s);
 	sup_link_close(s);
 	live_each(&s->lives, forget, NULL);
 	warm_forget_all(s);

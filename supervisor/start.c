@@ -185,7 +185,7 @@ static int make_fit(struct claim *c, const struct msg_start *start,
 	return 0;
 }
 
-static int make_start(struct claim *c, struct err *e)
+static int make_start(struct claim *c, struct buf *out, struct err *e)
 {
 	const struct config *conf = &c->sup->config;
 	struct home_path socket = home_path(&c->sup->home, HOME_IPC_SOCKET);
@@ -223,7 +223,7 @@ static int make_start(struct claim *c, struct err *e)
 				       : 0,
 	};
 
-	return make_fit(c, &m, e) ? -1 : start_to_fd(&m, e);
+	return make_fit(c, &m, e) ? -1 : start_encode(&m, out, e);
 }
 
 /* Everything that the worker needs; *reject says why it can never be had. */
@@ -274,8 +274,36 @@ static int reject(struct sup *s, const char *id, const char *reason,
 	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
-/* Takes start_fd; into w, or into a worker of its own. */
-static int launch(struct claim *c, int start_fd, struct warm *w, struct err *e)
+static bool has_limits(const struct live *l)
+{
+	for (int i = 0; l->limits && i < CGROUP_LIMITS; i++)
+		if (l->limits[i].dir[0])
+			return true;
+	return false;
+}
+
+/* Unless it has one: a spare, which is in its cgroup already, without limits;
+ * or one that is made for it. */
+static int find_worker(struct live *l, const struct buf *start, struct err *e)
+{
+	bool given = !l->handed && !has_limits(l) && spares_give(l, start);
+
+	spares_busy(l->sup);
+	if (given) {
+		sup_record_pid(l);
+		return 0;
+	}
+	l->start_fd = start_text_to_fd(start, e);
+	if (l->start_fd < 0)
+		return -1;
+	if (!l->handed)
+		sup_spawn_early(l);
+	return 0;
+}
+
+/* Into w, or into a worker of its own. */
+static int launch(struct claim *c, const struct buf *start, struct warm *w,
+		  struct err *e)
 {
 	struct why why = {.reason = run_because_claimed};
 	struct run_set_attempt_in set = {
@@ -288,36 +316,30 @@ static int launch(struct claim *c, int start_fd, struct warm *w, struct err *e)
 	};
 	struct live *l;
 
-	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0) {
-		close(start_fd);
+	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
 		return -1;
-	}
 	c->run.token_hash = c->token_hash;
+	c->run.cgroup = NULL; /* of the attempt before */
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
-	l->start_fd = start_fd;
 	memcpy(l->fit, c->fit, sizeof l->fit);
 	if (sup_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
-	    sup_move(l, RUN_EV_START, &why, e)) {
+	    sup_move(l, RUN_EV_START, &why, e) || find_worker(l, start, e)) {
 		live_drop(l);
 		return -1;
 	}
-	if (!w)
-		sup_spawn_early(l);
 	return 0;
 }
 
-/* Where it goes decides whether it goes now. Takes start_fd. */
-static int place(struct claim *c, int start_fd, int64_t agent_limit,
+/* Where it goes decides whether it goes now. */
+static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
 		 struct err *e)
 {
 	struct warm *w = NULL;
 
-	if (warm_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0) {
-		close(start_fd);
+	if (warm_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0)
 		return 1;
-	}
-	return launch(c, start_fd, w, e);
+	return launch(c, start, w, e);
 }
 
 int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
@@ -325,9 +347,10 @@ int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
 {
 	struct claim c = {.sup = s};
 	struct run_active_get_in key = {id};
+	struct buf start = BUF_MAX(MSG_MAX_BYTES);
 	const char *why;
 	struct err bad;
-	int rc = -1, fd;
+	int rc = -1;
 
 	if (step_begin(&s->step, e) ||
 	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
@@ -338,12 +361,13 @@ int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
 	make_token(&c);
 	if (prepare(&c, &why, &bad)) {
 		rc = reject(s, id, why, bad.text, &c.arena, e);
+	} else if (make_start(&c, &start, &bad)) {
+		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,
+			    e);
 	} else {
-		fd = make_start(&c, &bad);
-		rc = fd < 0 ? reject(s, id, run_because_agent_broken, bad.text,
-				     &c.arena, e)
-			    : place(&c, fd, agent_limit, e);
+		rc = place(&c, &start, agent_limit, e);
 	}
+	buf_fini(&start);
 	arena_fini(&c.arena);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "supervisor/keeper.h"
 #include "supervisor/live.h"
 #include "supervisor/run_fsm.h"
+#include "supervisor/spare.h"
 #include "supervisor/spawn.h"
 #include "supervisor/step.h"
 #include "supervisor/tree.h"
@@ -33,6 +34,7 @@ struct sup {
 	struct ipc_server *ipc;
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
+	struct spares spares;
 	struct web *web;
 	struct keeper keeper;
 	struct channels *channels;

@@ -91,39 +91,44 @@ void tree_place_find(struct tree_place *p, const char *how, const char *home)
 	cgroup_find(&p->limits, p->base);
 }
 
-void tree_cgroup(const struct tree_place *p, const char *run, char *out)
+void tree_cgroup(const struct tree_place *p, const char *name, char *out)
 {
 	out[0] = '\0';
 	if (p->base[0])
-		snprintf(out, 256, "%.210s%.40s", p->base, run);
+		snprintf(out, 256, "%.210s%.40s", p->base, name);
 }
 
-bool tree_has_cgroup(const struct tree_place *p, const char *run)
+bool tree_has_cgroup(const struct tree_place *p, const char *name)
 {
 	char dir[256];
 
-	tree_cgroup(p, run, dir);
+	tree_cgroup(p, name, dir);
 	return dir[0] && access(dir, F_OK) == 0;
 }
 
-static int cgroup_read(const struct tree_place *p, const char *run,
+static const char *cgroup_of(const struct tree *t)
+{
+	return t->cgroup ? t->cgroup : t->run;
+}
+
+static int cgroup_read(const struct tree_place *p, const struct tree *t,
 		       const char *name, struct buf *b)
 {
 	char dir[256], path[300];
 	struct err e;
 
-	tree_cgroup(p, run, dir);
+	tree_cgroup(p, cgroup_of(t), dir);
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	return file_read(path, b, &e);
 }
 
-static bool cgroup_kill(const struct tree_place *p, const char *run)
+static bool cgroup_kill(const struct tree_place *p, const struct tree *t)
 {
 	char dir[256], path[300];
 	bool done;
 	int fd;
 
-	tree_cgroup(p, run, dir);
+	tree_cgroup(p, cgroup_of(t), dir);
 	snprintf(path, sizeof path, "%s/cgroup.kill", dir);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -194,7 +199,7 @@ static void walk_cgroup(struct walk *w)
 	struct buf b = BUF_MAX(CGROUP_FILE_MAX);
 	char *save = NULL, *line;
 
-	if (!cgroup_read(w->place, w->tree->run, "cgroup.procs", &b)) {
+	if (!cgroup_read(w->place, w->tree, "cgroup.procs", &b)) {
 		for (line = strtok_r(b.p, "\n", &save); line;
 		     line = strtok_r(NULL, "\n", &save)) {
 			pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -232,7 +237,7 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
 
 	if (t->in_cgroup && !rss) {
 		struct buf b = BUF_MAX(4096);
-		bool empty = !cgroup_read(p, t->run, "cgroup.events", &b) &&
+		bool empty = !cgroup_read(p, t, "cgroup.events", &b) &&
 			     strstr(b.p, "populated 0");
 
 		buf_fini(&b);
@@ -249,24 +254,24 @@ int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)
 {
 	struct walk w;
 
-	if (sig == SIGKILL && t->in_cgroup && cgroup_kill(p, t->run))
+	if (sig == SIGKILL && t->in_cgroup && cgroup_kill(p, t))
 		return 1;
 	w = walk(p, t, sig);
 	return w.found;
 }
 
-void tree_forget(const struct tree_place *p, const char *run)
+void tree_forget(const struct tree_place *p, const char *name)
 {
 	char dir[256];
 
-	tree_cgroup(p, run, dir);
+	tree_cgroup(p, name, dir);
 	if (dir[0])
 		rmdir(dir);
-	cgroup_forget(&p->limits, run);
+	cgroup_forget(&p->limits, name);
 }
 
 void tree_each_cgroup(const struct tree_place *p,
-		      void (*fn)(void *arg, const char *run), void *arg)
+		      void (*fn)(void *arg, const char *name), void *arg)
 {
 	char dir[sizeof p->base];
 	struct dirent *entry;

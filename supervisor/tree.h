@@ -19,14 +19,15 @@
  * that was given to somebody else is never hit.
  */
 struct tree_place {
-	char base[256]; /* a run's cgroup is this and its id; "": none */
+	char base[256]; /* a cgroup is this and its name; "": none */
 	struct cgroup_place limits;
 	pid_t spawner; /* 0: none; it bears the last marker and is nobody's */
 };
 
 struct tree {
-	const char *run;
-	pid_t worker; /* 0: not known */
+	const char *run;    /* as in the marker */
+	const char *cgroup; /* the name of its cgroup; NULL: as the run */
+	pid_t worker;       /* 0: not known */
 	int64_t start_ticks;
 	bool in_cgroup;
 };
@@ -35,11 +36,13 @@ struct tree {
  * which home they belong to. */
 void tree_place_find(struct tree_place *p, const char *how, const char *home);
 
-/* Where the run's cgroup is, or is to be; "" for none. out has room for 256. */
-void tree_cgroup(const struct tree_place *p, const char *run, char *out);
+/* Where the cgroup of this name is, or is to be; "" for none. Its name is the
+ * run's id, or that of the spare that the run's worker was. out has room for
+ * 256. */
+void tree_cgroup(const struct tree_place *p, const char *name, char *out);
 
-/* Has the run a cgroup directory? (After a restart of skepd.) */
-bool tree_has_cgroup(const struct tree_place *p, const char *run);
+/* Is there such a directory? (After a restart of skepd.) */
+bool tree_has_cgroup(const struct tree_place *p, const char *name);
 
 /* How many processes are left; 0 is proof. rss, if not NULL, gets their memory. */
 int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss);
@@ -47,12 +50,12 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss);
 /* Signals all of them: how many there were. */
 int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig);
 
-/* After proof: removes what the run had of the kernel. */
-/* Every cgroup that a supervisor of this home made for a run. */
+/* Every cgroup that a supervisor of this home made. */
 void tree_each_cgroup(const struct tree_place *p,
-		      void (*fn)(void *arg, const char *run), void *arg);
+		      void (*fn)(void *arg, const char *name), void *arg);
 
-void tree_forget(const struct tree_place *p, const char *run);
+/* After proof: removes what the cgroup's owner had of the kernel. */
+void tree_forget(const struct tree_place *p, const char *name);
 
 /* The worker of a run that was started without our hearing of it: its pid, or
  * 0. `run` is matched with the marker. */

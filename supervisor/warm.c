@@ -45,6 +45,7 @@ struct tree warm_tree(const struct warm *w)
 {
 	return (struct tree){
 		.run = w->name,
+		.cgroup = w->cgroup,
 		.worker = w->pid,
 		.start_ticks = w->start_ticks,
 		.in_cgroup = w->in_cgroup,
@@ -67,6 +68,7 @@ static int put_row(const struct live *l, int64_t since, int64_t until,
 		.pid = l->pid,
 		.start_ticks = l->start_ticks,
 		.boot_id = l->sup->boot_id,
+		.cgroup = l->cgroup,
 		.idle_since = since,
 		.until = until,
 	};
@@ -99,6 +101,7 @@ bool warm_park(struct live *l)
 		.token_hash = l->token_hash,
 		.pid = l->pid,
 		.start_ticks = l->start_ticks,
+		.cgroup = l->cgroup,
 		.idle_since = now,
 		.until = until,
 	};
@@ -169,6 +172,7 @@ int warm_take(struct warm *w, struct live *l, struct err *e)
 	struct sandbox_delete_in box = {w->run};
 
 	snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, w->name);
+	snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH, w->cgroup);
 	l->in_cgroup = w->in_cgroup;
 	live_watch_pid(l, w->pid, w->start_ticks,
 		       fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
@@ -224,6 +228,8 @@ void warm_adopt(struct live *l)
 
 	if (sql_get(l->sup->db, Q_WARM_OF_RUN, &key, &row, &a, &e) == 1) {
 		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, row.tree);
+		snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH,
+			 row.cgroup ? row.cgroup : row.tree);
 		snprintf(l->fit, sizeof l->fit, "%s", row.fit);
 	}
 	arena_fini(&a);

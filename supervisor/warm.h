@@ -31,6 +31,7 @@ struct warm {
 	struct warm *next;
 	struct sup *sup;
 	char name[ID_SIZE]; /* of the tree */
+	char cgroup[ID_SIZE];
 	char run[ID_SIZE];  /* that it worked for last */
 	char agent[65];
 	char *session;

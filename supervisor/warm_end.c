@@ -86,7 +86,7 @@ static bool prove(struct warm *w)
 	log_info(LT("msg", "an idle worker is gone"), LT("run", w->run),
 		 LT("agent", w->agent));
 	drop_rows(w);
-	tree_forget(&s->place, w->name);
+	tree_forget(&s->place, w->cgroup);
 	warm_drop(w);
 	s->schedule = s->host_changed = true;
 	sup_maybe_end(s);
@@ -199,6 +199,8 @@ struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd)
 		abort();
 	w->sup = s;
 	snprintf(w->name, sizeof w->name, "%s", row->tree);
+	snprintf(w->cgroup, sizeof w->cgroup, "%s",
+		 row->cgroup ? row->cgroup : row->tree);
 	snprintf(w->run, sizeof w->run, "%s", row->run);
 	snprintf(w->agent, sizeof w->agent, "%s", row->agent);
 	snprintf(w->fit, sizeof w->fit, "%s", row->fit);
@@ -232,7 +234,7 @@ static void adopt(struct sup *s, const struct warm_row *row)
 		     same_boot
 			     ? process_pidfd((pid_t)row->pid, row->start_ticks)
 			     : -1);
-	w->in_cgroup = tree_has_cgroup(&s->place, w->name);
+	w->in_cgroup = tree_has_cgroup(&s->place, w->cgroup);
 	log_info(LT("msg", w->leaving ? "an idle worker has gone"
 				      : "adopted an idle worker"),
 		 LT("run", w->run), LI("pid", w->pid));

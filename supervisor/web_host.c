@@ -37,6 +37,7 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.idle = s.idle,
 				.queued = s.queued,
 				.workers_connected = s.workers_connected,
+				.spares = s.spares,
 				.stopping = s.stopping,
 				.pragmas = pragmas.p};
 	if (rc == 0)
@@ -185,6 +186,7 @@ static int read_metrics(struct ask *q, struct buf *out, struct err *e)
 	set(w, WEB_M_LIVE, s.live);
 	set(w, WEB_M_QUEUED, s.queued);
 	set(w, WEB_M_WORKERS, s.workers_connected);
+	set(w, WEB_M_SPARES, s.spares);
 	set(w, WEB_M_FOLLOWERS, w->nfollowers);
 	set(w, WEB_M_EPOCH, s.epoch);
 	set(w, WEB_M_STARTED, s.started_at / 1000);

@@ -12,15 +12,16 @@
 
 extern const struct http_routes web_routes;
 
-#define WEB_HEALTH(F, S)       \
-	F(S, text, version)    \
-	F(S, i64, pid)         \
-	F(S, i64, epoch)       \
-	F(S, time, started_at) \
-	F(S, i64, live)        \
-	F(S, i64, idle)        \
-	F(S, i64, queued)      \
-	F(S, i64, workers_connected) F(S, bool, stopping) F(S, json, pragmas)
+#define WEB_HEALTH(F, S)             \
+	F(S, text, version)          \
+	F(S, i64, pid)               \
+	F(S, i64, epoch)             \
+	F(S, time, started_at)       \
+	F(S, i64, live)              \
+	F(S, i64, idle)              \
+	F(S, i64, queued)            \
+	F(S, i64, workers_connected) \
+	F(S, i64, spares) F(S, bool, stopping) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)

@@ -21,5 +21,5 @@ int main(int argc, char **argv)
 	 * the kernel would give the core to. */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
 	driver_link(&driver_chat);
-	return worker_main(START_FD, -1);
+	return worker_main(START_FD, -1, NULL);
 }

@@ -30,5 +30,5 @@ int main(int argc, char **argv)
 				"message on its standard input\n");
 		return 64;
 	}
-	return worker_main(START_FD, -1);
+	return worker_main(START_FD, -1, NULL);
 }

@@ -11,6 +11,7 @@
 
 #define NS_PER_MS     1000000
 #define LOST_AFTER_MS 2000
+#define QUIET_MS      20 /* the first commit is not to wait for our hello */
 
 static void on_command(void *arg, const struct msg *m)
 {
@@ -66,6 +67,7 @@ static int open_link(struct run *r, struct err *e)
 		.hello = hello_of(s),
 		.heartbeat_ms = s->heartbeat_ms > 0 ? s->heartbeat_ms : 5000,
 		.lost_after_ms = LOST_AFTER_MS,
+		.quiet_ms = QUIET_MS,
 		.calls = {r, on_command, on_refused, on_lost, on_heartbeat},
 	};
 

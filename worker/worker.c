@@ -11,15 +11,18 @@
 #include "worker/park.h"
 #include "worker/reply.h"
 #include "worker/tree.h"
+#include "worker/prefault.h"
 #include "worker/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
@@ -354,16 +357,34 @@ static int become(const char *driver, const struct msg_start *start,
 	return err_errno_set(e, "%s", path);
 }
 
-int worker_main(int start_fd, int gate_fd)
+/* A spare that is not needed has done nothing, and needs no farewell either. */
+static int await_start(int fd, bool gated, struct arena *a,
+		       struct msg_start *start, struct err *e)
 {
-	struct msg_start start;
+	struct stat st;
+
+	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		prefault();
+	if (start_from_fd(fd, a, start, e) == 0)
+		return 0;
+	if (gated && e->code == ERR_CANCELED)
+		_exit(0);
+	return -1;
+}
+
+int worker_main(int start_fd, int gate_fd, worker_named *named)
+{
+	struct msg_start start = {0};
 	struct arena a = {0};
 	struct err e = {0};
 	int status;
 
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
-	if (start_from_fd(start_fd, &a, &start, &e) == 0 &&
-	    driver_program(start.driver)) {
+	mallopt(M_ARENA_MAX, 1); /* the link's thread needs none of its own */
+	(void)await_start(start_fd, gate_fd >= 0, &a, &start, &e);
+	if (e.code == ERR_OK && named)
+		named(start.run);
+	if (e.code == ERR_OK && driver_program(start.driver)) {
 		wait_at_gate(&gate_fd);
 		(void)become(driver_program(start.driver), &start, &e);
 	}

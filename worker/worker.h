@@ -12,7 +12,14 @@
  * A worker may be made before it is certain that it shall work: it gets ready
  * and waits at a gate, a pipe, until a byte comes. If the pipe's other end goes
  * without one, so does the worker, and has done nothing. -1: there is no gate.
+ *
+ * It may even be made before there is a run: a spare. Then the start message is
+ * a pipe, and the worker gets as ready as it can without one; if that pipe's
+ * other end goes without a message, so does the worker. Once the message is
+ * there, `named` is called with the run's id, if it is not NULL.
  */
-int worker_main(int start_fd, int gate_fd);
+typedef void worker_named(const char *run);
+
+int worker_main(int start_fd, int gate_fd, worker_named *named);
 
 #endif

@@ -92,7 +92,8 @@ UPDATE run SET state = :to_state, verdict = :verdict, reason = :reason,
 UPDATE run SET attempt = :attempt, token_hash = :token_hash,
   heartbeat_ms = :heartbeat_ms,
   agent_version = :agent_version, started_at = :now, pid = NULL,
-  start_ticks = NULL, boot_id = NULL, exit_code = NULL, signal = NULL
+  start_ticks = NULL, boot_id = NULL, cgroup = NULL, exit_code = NULL,
+  signal = NULL
  WHERE id = :id;
 
 -- query run_uncount (id text)
@@ -110,8 +111,9 @@ SELECT count(*) AS count FROM run_transition
    AND reason IN ('spawn_failed','start_timeout');
 
 -- query run_set_worker (id text, attempt i64, pid i64, start_ticks i64,
---   boot_id text)
-UPDATE run SET pid = :pid, start_ticks = :start_ticks, boot_id = :boot_id
+--   boot_id text, cgroup text)
+UPDATE run SET pid = :pid, start_ticks = :start_ticks, boot_id = :boot_id,
+  cgroup = :cgroup
  WHERE id = :id AND attempt = :attempt;
 
 -- query run_set_report (id text, last_seq i64, exit_code opt, signal opt)
@@ -129,7 +131,8 @@ UPDATE run SET last_seq = max(last_seq, :last_seq),
 -- query run_close (id text, now time)
 -- After the move to a final state: out of the line, no worker, no token.
 UPDATE run SET line = NULL, is_head = 0, due_at = NULL, pid = NULL,
-  start_ticks = NULL, boot_id = NULL, token_hash = NULL, ended_at = :now
+  start_ticks = NULL, boot_id = NULL, cgroup = NULL, token_hash = NULL,
+  ended_at = :now
  WHERE id = :id;
 
 -- query run_wait_again (id text, due_at time)
@@ -264,12 +267,12 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
 -- row run_active_row (id text, agent text, session text, state text,
 --   verdict text, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
---   start_ticks opt, boot_id text, token_hash text, heartbeat_ms i64,
+--   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
 --   last_seq i64, started_at time, reason text, detail text)
 
 -- query run_active -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
@@ -277,7 +280,7 @@ SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
 
 -- query run_active_get (id text) -> run_active_row
 SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id,
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run WHERE id = :id;
 

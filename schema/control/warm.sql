@@ -2,15 +2,15 @@
 
 -- row warm_row (tree text, run text, agent text, session text, fit text,
 --   attempt i64, token_hash text, pid i64, start_ticks i64, boot_id text,
---   idle_since time, until time)
+--   cgroup text, idle_since time, until time)
 
 -- query warm_put (tree text, run text, agent text, session text, fit text,
 --   attempt i64, token_hash text, pid i64, start_ticks i64, boot_id text,
---   idle_since time, until time)
+--   cgroup text, idle_since time, until time)
 INSERT INTO warm_worker (tree, run, agent, session, fit, attempt, token_hash,
-                         pid, start_ticks, boot_id, idle_since, until)
+                         pid, start_ticks, boot_id, cgroup, idle_since, until)
 VALUES (:tree, :run, :agent, :session, :fit, :attempt, :token_hash, :pid,
-        :start_ticks, :boot_id, :idle_since, :until)
+        :start_ticks, :boot_id, :cgroup, :idle_since, :until)
 ON CONFLICT (tree) DO UPDATE SET
   run = excluded.run, attempt = excluded.attempt,
   token_hash = excluded.token_hash, idle_since = excluded.idle_since,
@@ -21,10 +21,10 @@ DELETE FROM warm_worker WHERE tree = :tree;
 
 -- query warm_of_run (run text) -> warm_row
 SELECT tree, run, agent, session, fit, attempt, token_hash, pid, start_ticks,
-       boot_id, idle_since, until
+       boot_id, cgroup, idle_since, until
   FROM warm_worker WHERE run = :run;
 
 -- query warm_list -> warm_row
 SELECT tree, run, agent, session, fit, attempt, token_hash, pid, start_ticks,
-       boot_id, idle_since, until
+       boot_id, cgroup, idle_since, until
   FROM warm_worker ORDER BY tree;

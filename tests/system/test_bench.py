@@ -16,7 +16,8 @@ NAMES = re.findall(r"^BENCH\((\w+)\)", (ROOT / "bench" / "benches.def")
 METRICS = {
     "transcript": ["append_events_per_s/reference", "append_events_per_s/floor",
                    "append_p99_us"],
-    "start": ["first_commit_ms_p50", "first_commit_ms_p99", "starts_per_s"],
+    "start": ["first_commit_ms_p50", "first_commit_ms_p99", "starts_per_s",
+              "floor_ms_p50"],
     "density": ["live_workers", "worker_pss_kb", "supervisor_rss_mb"],
     "cancel": ["cancel_terminal_ms_p99"],
     "vfs": ["create_us/sqlite", "read_us/sqlite", "stat_us/sqlite",
