@@ -12,8 +12,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define HEAP_ROOM  (512u << 10) /* what opening a file and a first commit take */
-#define STACK_ROOM (64u << 10)
+#define HEAP_ROOM   (512u << 10) /* what opening a file and a first commit take */
+#define STACK_ROOM  (64u << 10)
+#define MAPPING_MAX (8ul << 20) /* more is room that somebody reserved */
 
 /* Memory that the heap keeps when it is free. */
 static void touch_heap(void)
@@ -41,6 +42,8 @@ static void touch_mapping(const char *line)
 		return;
 	if (strstr(line, "[stack]") && end - begin > STACK_ROOM)
 		begin = end - STACK_ROOM;
+	if (end - begin > MAPPING_MAX)
+		return;
 	at = (void *)(uintptr_t)begin; /* NOLINT(performance-no-int-to-ptr) */
 	if (perms[1] == 'w' && perms[3] == 'p')
 		(void)madvise(at, end - begin, MADV_POPULATE_WRITE);

@@ -13,11 +13,12 @@ from skepd_lib import Host, OVER, QUICK, Refused, fault_points, faults_bin
 NOTES = 5
 ACTIONS = "kill error stall kill:2 error:3"
 SECONDS = 60
+NO_SPARES = {"run": dict(QUICK["run"], spares=0)}
 
 
 class Case:
-    def __init__(self, home, fault):
-        self.host = Host(home, QUICK, faults_bin())
+    def __init__(self, home, fault, config):
+        self.host = Host(home, config, faults_bin())
         self.host.patience = 8  # one that stalls is replaced
         self.fault = fault
         self.runs = {}
@@ -111,8 +112,8 @@ class Case:
         assert states["four"]["state"] != "succeeded", states["four"]
 
 
-def run_case(home, fault):
-    case = Case(home, fault)
+def run_case(home, fault, config=QUICK):
+    case = Case(home, fault, config)
     case.begin()
     states = case.settle()
     case.check(states)
@@ -152,7 +153,16 @@ def test_a_worker_made_before_its_commit_failed_has_done_nothing(home):
     """It waits at a gate that then closes; the run starts again, once."""
     if not faults_bin():
         lib.skip("no build with fault points")
-    h = Host(home, QUICK, faults_bin()).start()
+    gate_closes(Host(home, QUICK, faults_bin()).start())
+
+
+def test_the_same_of_a_worker_that_was_no_spare(home):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    gate_closes(Host(home, NO_SPARES, faults_bin()).start())
+
+
+def gate_closes(h):
     h.script("a", {"event": {"type": "note", "text": "n"}})
     h.until(h.submit("a"))
     assert h.down() == 0
@@ -180,14 +190,14 @@ def faults_at(point):
             if program != "skepd" or "stall" not in a]
 
 
-def make(point):
+def make(point, config):
     def test(home):
         if not faults_bin():
             lib.skip("no build with fault points")
         for fault in faults_at(point):
             own = lib.Home(home.bin)
             try:
-                run_case(own, fault)
+                run_case(own, fault, config)
             except Exception as e:
                 raise AssertionError("%s: %s" % (fault, e)) from None
             finally:
@@ -196,10 +206,15 @@ def make(point):
     return test
 
 
+# These are on the way of a worker that was forked for its run, as well.
+STARTING = ("spawner_", "worker_before_open", "step_")
 # Those of operators' commands are tried by test_ops_crash.py.
 OPERATIONS = ("backup_", "restore_", "migration_", "prune_", "vacuum_")
 
 for _point in fault_points():
     if _point.startswith(OPERATIONS):
         continue
-    globals()["test_nothing_is_lost_by_a_fault_at_" + _point] = make(_point)
+    _name = "test_nothing_is_lost_by_a_fault_at_" + _point
+    globals()[_name] = make(_point, QUICK)
+    if _point.startswith(STARTING):
+        globals()[_name + "_without_spares"] = make(_point, NO_SPARES)
