@@ -32,7 +32,7 @@ struct warm {
 	struct sup *sup;
 	char name[ID_SIZE]; /* of the tree */
 	char cgroup[ID_SIZE];
-	char run[ID_SIZE];  /* that it worked for last */
+	char run[ID_SIZE]; /* that it worked for last */
 	char agent[65];
 	char *session;
 	char fit[HASH_HEX];

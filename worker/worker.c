@@ -9,9 +9,9 @@
 #include "worker/diagnose.h"
 #include "worker/driver.h"
 #include "worker/park.h"
+#include "worker/prefault.h"
 #include "worker/reply.h"
 #include "worker/tree.h"
-#include "worker/prefault.h"
 #include "worker/workspace.h"
 
 #include <errno.h>
