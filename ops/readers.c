@@ -22,6 +22,7 @@ SHAPE_DEFINE(reader, READER);
 #define READ_LOCKS 123
 #define MARKS      5
 #define AT_LAST    16  /* number of the last frame */
+#define AT_MOVED   96  /* of the last one that is in the file */
 #define AT_MARKS   100 /* of the frames at which readers end */
 #define SHM_HEAD   (AT_MARKS + MARKS * 4)
 #define LOCKS_MAX  4096
@@ -172,12 +173,13 @@ static struct reader look_at(const struct readers *r, struct lock *l,
 	if (l->pid > 0 && proc_stat(l->pid, &st) == 0)
 		out.process_ms = process_age(st.start_ticks);
 	l->start_ticks = st.start_ticks;
-	/* the first mark is of readers that need nothing of the log */
-	l->frame = l->mark ? number_at(head, AT_MARKS + 4 * l->mark) : 0;
+	/* the first mark is of those that read the file alone: nothing that is
+	 * not in it yet may be moved there meanwhile */
+	l->frame = number_at(head, l->mark ? AT_MARKS + 4 * l->mark : AT_MOVED);
 	l->since_ms = first_seen(r, l);
 	out.age_ms = clock_now() - l->since_ms;
 	out.pinned_frames = number_at(head, AT_LAST) - l->frame;
-	if (l->mark == 0 || out.pinned_frames < 0)
+	if (out.pinned_frames < 0)
 		out.pinned_frames = 0;
 	return out;
 }

@@ -9,7 +9,7 @@ import subprocess
 from skepd_lib import host
 from test_backup import fill
 
-HINTS = {"no_fuse", "sandbox_gap", "no_cgroup", "backup_none", "old_home"}
+HINTS = {"no_fuse", "sandbox_gap", "no_cgroup", "backup_none", "old_home", "orphan_mount"}
 
 
 def findings(home, *more, code=None):
