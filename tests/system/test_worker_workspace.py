@@ -93,12 +93,42 @@ def test_a_killed_worker_leaves_no_mount_and_no_process(home):
     assert mounts() == before
 
 
-def test_without_fuse_a_run_says_so_and_a_script_works(home):
-    sup = Supervisor(home)
-    more = dict(workspace_mode="vfs-scratch", workspace=None)
-    failed(Worker(sup, "exec", {"command": ["true"]}, **more), "workspace",
+def test_a_scratch_workspace_needs_a_directory_below(home):
+    failed(Worker(Supervisor(home), "exec", {"command": ["true"]},
+                  workspace_mode="vfs-scratch", workspace=None), "workspace",
            "needs a directory")
-    ok(Worker(sup, "script", {"steps": []}, n=2, **more))
+
+
+# A world of its own whose /dev has what every program needs, and no more.
+NO_FUSE = r"""
+set -eu
+mount --make-rprivate /
+mount -t tmpfs none /dev
+mknod -m 666 /dev/null c 1 3; mknod -m 666 /dev/urandom c 1 9
+exec "$@"
+"""
+
+
+def test_without_fuse_a_run_says_so_at_once_and_others_work(home):
+    if os.geteuid() != 0:
+        skip("hiding /dev/fuse needs root")
+    sup = Supervisor(home)
+    below = home.dir / "below"
+    below.mkdir()
+    under = ("unshare", "-m", "sh", "-c", NO_FUSE, "sh")
+    n = 0
+    for mode, path in (("vfs-only", None), ("vfs-scratch", str(below))):
+        more = dict(workspace_mode=mode, workspace=path, under=under)
+        for driver, config in (("exec", {"shell": "echo ran > ran"}),
+                               ("acp", {"command": ["touch", "ran"]})):
+            n += 1
+            w = Worker(sup, driver, config, n=n, **more)
+            failed(w, "workspace", "/dev/fuse")
+            assert time.monotonic() - w.began < 8, "at once"
+        n += 1
+        ok(Worker(sup, "script", {"steps": []}, n=n, **more))
+    ok(Worker(sup, "exec", {"shell": "echo here"}, n=n + 1, under=under))
+    assert not os.listdir(below) and not (home.dir / "ran").exists()
 
 
 def test_what_a_run_must_leave_behind_is_taken_from_the_mount(home):
