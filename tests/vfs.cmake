@@ -5,6 +5,7 @@ unit(test_vfs vfs_support)
 unit(test_vfs_snap vfs_support)
 unit(test_vfs_model vfs_support)
 threaded(test_vfs_model) # the mount has two threads
+unit(test_vfs_apply vfs_support)
 unit(test_vfs_diff vfs_support)
 unit(test_vfs_port vfs_support)
 unit(test_vfs_check vfs_support)

@@ -1,9 +1,11 @@
 #include "vfs/merge.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "vfs/core.h"
 #include "vfs/deltas.h"
+#include "vfs/journal.h"
 #include "vfs/nanos.h"
 #include "vfs/snap.h"
 
@@ -22,6 +24,9 @@ struct apply {
 	struct side host, ours;
 	struct deltas d;
 	struct vfs_merge *m;
+	/* The name that new things have first. It is the same in each try, so
+	 * that one that was killed leaves nothing that the next does not use. */
+	char beside[64];
 };
 
 /* What the namespace saw at a path when it first looked: 1, 0, -1. */
@@ -70,8 +75,10 @@ static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 		return -1;
 	if (clean)
 		return 0; /* the host changed, we did not */
-	if (!there)
-		return was && S_ISREG(d->b.mode) ? conflict(a, d) : 1;
+	if (!there)       /* the host has lost a file that we changed */
+		return was && seen.size != HOST_DIR && S_ISREG(d->b.mode)
+			       ? conflict(a, d)
+			       : 1;
 	if (S_ISREG(d->a.mode) && was &&
 	    (seen.size != d->a.size || seen.modified != d->a.modified))
 		return conflict(a, d);
@@ -110,56 +117,72 @@ static int own(int dir, const char *name, const struct vfs_attr *want)
 	return fchmodat(dir, name, want->mode & 07777, 0);
 }
 
-static int put_file(struct apply *a, const struct vfs_delta *d, int dir,
-		    const char *name, struct err *e)
+static int make_file(struct apply *a, const struct vfs_delta *d, int dir,
+		     struct err *e)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
 				    nanos_spec(d->b.modified)};
-	char tmp[64];
-	int fd, rc;
+	int fd = openat(dir, a->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			0600);
+	int rc;
 
-	snprintf(tmp, sizeof tmp, ".skep-apply.%d", (int)getpid());
-	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_errno_set(e, "%s", d->path);
 	rc = copy_out(a, d, fd, e);
-	if (rc == 0 && (own(dir, tmp, &d->b) || futimens(fd, times) ||
-			fsync(fd) || renameat(dir, tmp, dir, name)))
+	if (rc == 0 &&
+	    (own(dir, a->beside, &d->b) || futimens(fd, times) || fsync(fd)))
 		rc = err_errno_set(e, "%s", d->path);
 	close(fd);
-	if (rc)
-		unlinkat(dir, tmp, 0);
 	return rc;
 }
 
-static int put_link(struct apply *a, const struct vfs_delta *d, int dir,
-		    const char *name, struct err *e)
+static int make_link(struct apply *a, const struct vfs_delta *d, int dir,
+		     struct err *e)
 {
 	struct buf target = BUF_MAX(8192);
 	int rc = vfs_readlink(a->v, d->b.ino, &target, e);
 
-	if (rc == 0 && d->a.mode)
-		unlinkat(dir, name, 0);
-	if (rc == 0 && symlinkat(target.p, dir, name))
+	if (rc == 0 && symlinkat(target.p, dir, a->beside))
 		rc = err_errno_set(e, "%s", d->path);
 	buf_fini(&target);
 	return rc;
 }
 
+static int make_other(struct apply *a, const struct vfs_delta *d, int dir,
+		      struct err *e)
+{
+	if (S_ISDIR(d->b.mode) ? mkdirat(dir, a->beside, 0700)
+			       : mknodat(dir, a->beside, d->b.mode, d->b.rdev))
+		return err_errno_set(e, "%s", d->path);
+	return own(dir, a->beside, &d->b) ? err_errno_set(e, "%s", d->path) : 0;
+}
+
+static void remove_beside(struct apply *a, int dir)
+{
+	if (unlinkat(dir, a->beside, 0) && errno != ENOENT)
+		(void)unlinkat(dir, a->beside, AT_REMOVEDIR);
+}
+
+/* Made beside its place, complete, and then put there at one stroke. */
 static int put(struct apply *a, const struct vfs_delta *d, int dir,
 	       const char *name, struct err *e)
 {
-	if (S_ISREG(d->b.mode))
-		return put_file(a, d, dir, name, e);
-	if (S_ISLNK(d->b.mode))
-		return put_link(a, d, dir, name, e);
-	if (S_ISDIR(d->b.mode)) {
-		if (mkdirat(dir, name, 0700) && errno != EEXIST)
-			return err_errno_set(e, "%s", d->path);
-	} else if (mknodat(dir, name, d->b.mode, d->b.rdev)) {
-		return err_errno_set(e, "%s", d->path);
-	}
-	return own(dir, name, &d->b) ? err_errno_set(e, "%s", d->path) : 0;
+	int rc;
+
+	remove_beside(a, dir); /* of a try that was killed */
+	rc = S_ISREG(d->b.mode)   ? make_file(a, d, dir, e)
+	     : S_ISLNK(d->b.mode) ? make_link(a, d, dir, e)
+				  : make_other(a, d, dir, e);
+	if (rc == 0 && renameat(dir, a->beside, dir, name))
+		/* a directory that the host has made meanwhile is as good */
+		rc = S_ISDIR(d->b.mode) && errno == ENOTEMPTY &&
+				     !own(dir, name, &d->b)
+			     ? 0
+			     : err_errno_set(e, "%s", d->path);
+	else if (rc == 0)
+		return 0;
+	remove_beside(a, dir);
+	return rc;
 }
 
 static int take(struct apply *a, const struct vfs_delta *d, struct err *e)
@@ -210,23 +233,6 @@ static int carry_out(struct apply *a, struct err *e)
 	return 0;
 }
 
-int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
-{
-	struct apply a = {
-		.v = v, .host = {.dir = v->base}, .ours = {.v = v}, .m = m};
-	int rc;
-
-	m->taken = m->conflicts = 0;
-	if (!v->base)
-		return err_set(e, ERR_USAGE,
-			       "%s has no host directory below it", v->name);
-	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);
-	if (rc == 0)
-		rc = carry_out(&a, e);
-	deltas_fini(&a.d);
-	return rc ? -1 : vfs_discard(v, e);
-}
-
 static int discard_in(struct vfs *v, struct err *e)
 {
 	struct vfs_at at = {0, ""};
@@ -253,4 +259,62 @@ int vfs_discard(struct vfs *v, struct err *e)
 	if (op_begin(v, e))
 		return -1;
 	return op_end(v, discard_in(v, e), e);
+}
+
+/* What somebody else did since we looked is not on the host. */
+static int others_did(struct vfs *v, int64_t since, struct err *e)
+{
+	struct arena mem = {0};
+	struct vfs_change *c;
+	bool found = false;
+	int n = 1;
+
+	while (!found && n > 0) {
+		arena_reset(&mem);
+		n = vfs_changes(v, since, 500, &c, &mem, e);
+		for (int i = 0; i < n && !found; i++)
+			found = strcmp(c[i].who, v->who) != 0;
+		if (n > 0)
+			since = c[n - 1].seq;
+	}
+	arena_fini(&mem);
+	return n < 0 ? -1 : found;
+}
+
+static int settle_in(struct vfs *v, int64_t since, struct err *e)
+{
+	int others = others_did(v, since, e);
+
+	if (others > 0)
+		return err_set(e, ERR_STALE,
+			       "%s changed while it was applied; apply it once "
+			       "more",
+			       v->name);
+	return others < 0 ? -1 : discard_in(v, e);
+}
+
+int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
+{
+	struct apply a = {
+		.v = v, .host = {.dir = v->base}, .ours = {.v = v}, .m = m};
+	char hash[HASH_HEX];
+	int64_t since;
+	int rc;
+
+	m->taken = m->conflicts = 0;
+	if (!v->base)
+		return err_set(e, ERR_USAGE,
+			       "%s has no host directory below it", v->name);
+	hash_of(sql_path(v->db), strlen(sql_path(v->db)), hash);
+	snprintf(a.beside, sizeof a.beside, ".skep-apply.%.8s.%lld", hash,
+		 (long long)v->ns);
+	if (vfs_last_change(v, &since, e))
+		return -1;
+	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);
+	if (rc == 0)
+		rc = carry_out(&a, e);
+	deltas_fini(&a.d);
+	if (rc || op_begin(v, e))
+		return -1;
+	return op_end(v, settle_in(v, since, e), e);
 }

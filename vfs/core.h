@@ -168,6 +168,7 @@ void host_close(struct vfs *v);
 /* Still as the host file was when it was first seen, at its place: 1, 0, -1. */
 int host_is_clean(struct vfs *v, const struct node *n, const char *path,
 		  struct err *e);
+#define HOST_DIR (-1) /* instead of a size: it was a directory */
 int host_open_parent(struct vfs *v, const char *path, const char **name,
 		     struct err *e);          /* an fd of the directory */
 int host_reset(struct vfs *v, struct err *e); /* as if never looked into */

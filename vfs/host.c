@@ -73,7 +73,8 @@ static int host_add(struct vfs *v, int64_t ino, const char *path,
 {
 	struct vfs_host_row row = {.id = id_of(v, ino),
 				   .path = blob_text(path),
-				   .size = st->st_size,
+				   .size = S_ISDIR(st->st_mode) ? HOST_DIR
+								: st->st_size,
 				   .modified = nanos_of(st->st_mtim),
 				   .hino = (int64_t)st->st_ino};
 
