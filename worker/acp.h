@@ -40,7 +40,9 @@ struct acp {
 	struct run_end *end;
 	bool over;           /* *end is filled */
 	bool can_load;       /* session/load; */
-	bool can_resume;     /* session/resume; both as initialize said */
+	bool can_resume;     /* session/resume; */
+	bool can_image;      /* pictures in a prompt; */
+	bool can_audio;      /* and sound: all as initialize said */
 	bool replaying;      /* updates repeat what we have */
 	bool prompted;       /* a turn is under way */
 	int64_t done_at;     /* clock_mono_ns; *end is filled, and the agent has
@@ -83,6 +85,10 @@ void acp_add_prompt(struct acp *x, const char *text);
  * run when the agent is silent; *ms is lowered to the time until that. */
 int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
+
+/* acp_prompt.c: the text, and the attachments that it names and the agent takes,
+ * as an array of content blocks. */
+void acp_add_blocks(struct acp *x, const char *text, struct buf *out);
 
 /* acp_update.c: one "update" of session/update; raw or refined, it is kept.
  * Then the end of the turn: calls that are still open get this state. */

@@ -12,8 +12,9 @@
 #define PROTOCOL   1
 #define NS_PER_MS  1000000
 #define PARAMS_MAX (4u << 20)
-#define QUIET_MS   50   /* of silence: it has said what it had to say */
-#define LINGER_MS  1000 /* and it has no longer than this for it */
+#define PROMPT_MAX (60u << 20) /* with its attachments */
+#define QUIET_MS   50          /* of silence: it has said what it had to say */
+#define LINGER_MS  1000        /* and it has no longer than this for it */
 
 static int open_session(struct acp *x, struct err *e);
 static int set_up(struct acp *x, struct err *e);
@@ -121,15 +122,15 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 
 static int prompt(struct acp *x, struct err *e)
 {
-	struct buf b = BUF_MAX(PARAMS_MAX);
+	struct buf b = BUF_MAX(PROMPT_MAX);
 	struct acp_prompt *p = x->prompts;
 
 	x->prompts = p->next;
 	x->prompted = true;
 	add_member(&b, "sessionId", x->session);
-	buf_adds(&b, ",\"prompt\":[{\"type\":\"text\",\"text\":");
-	json_add_string(&b, p->text, strlen(p->text));
-	buf_adds(&b, "}]}");
+	buf_adds(&b, ",\"prompt\":");
+	acp_add_blocks(x, p->text, &b);
+	buf_addc(&b, '}');
 	return call(x, "session/prompt", &b, on_prompted, e);
 }
 
@@ -319,6 +320,7 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 	const cJSON *can = member(reply->result, "agentCapabilities");
 	const cJSON *resume = member(member(can, "sessionCapabilities"),
 				     "resume");
+	const cJSON *takes = member(can, "promptCapabilities");
 	int64_t version = json_i64(reply->result, "protocolVersion", -1);
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
@@ -331,6 +333,8 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 			      version, PROTOCOL);
 	x->can_load = json_bool(can, "loadSession", false);
 	x->can_resume = cJSON_IsObject(resume);
+	x->can_image = json_bool(takes, "image", false);
+	x->can_audio = json_bool(takes, "audio", false);
 	note_logins(x, member(reply->result, "authMethods"));
 	if (!x->config.auth)
 		return open_session(x, e);

@@ -5,6 +5,7 @@
 #include "sandbox/probe.h"
 #include "worker/disk.h"
 #include "worker/driver.h"
+#include "worker/media.h"
 #include "worker/workspace.h"
 
 #include <libgen.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int read_spec(struct run *r, struct err *e)
 {
@@ -80,32 +80,15 @@ static struct box_plan plan_of(struct run *r)
 	};
 }
 
-/* A prompt comes from anybody: what it names must be one plain file there. */
-static bool is_attachment(const char *path)
-{
-	struct stat st;
-
-	return !strstr(path, "/..") && lstat(path, &st) == 0 &&
-	       S_ISREG(st.st_mode);
-}
-
-/* Attachments lie in skep's home; a run is shown those that its prompt names. */
+/* A run is shown those attachments that its prompt names. */
 static void show_media(struct run *r, struct sandbox_paths *shown)
 {
-	const char *home = r->start->home, *at = r->start->prompt;
-	char *dir;
+	const char *at = r->start->prompt;
+	struct media m;
 
-	if (!home)
-		return;
-	dir = arena_printf(&r->arena, "%s/run/media/", home);
-	while (shown->n < SANDBOX_PATHS && (at = strstr(at, dir))) {
-		size_t n = strcspn(at, "]\"' \t\r\n");
-		const char *path = arena_textn(&r->arena, at, n);
-
-		if (is_attachment(path))
-			shown->path[shown->n++] = path;
-		at += n;
-	}
+	while (shown->n < SANDBOX_PATHS &&
+	       media_next(r->start->home, &at, &r->arena, &m))
+		shown->path[shown->n++] = m.path;
 }
 
 /* The worker without commands: nobody is to be put into namespaces. */

@@ -61,7 +61,8 @@ class Agent:
     # -- what a client may ask
 
     def initialize(self, params):
-        can = {"loadSession": "load" in CAN, "promptCapabilities": {}}
+        can = {"loadSession": "load" in CAN, "promptCapabilities": {
+            k: True for k in ("image", "audio") if k in CAN}}
         if "resume" in CAN:
             can["sessionCapabilities"] = {"resume": {}}
         return {"protocolVersion": int(os.environ.get("ACP_VERSION", 1)),

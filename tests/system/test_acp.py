@@ -1,4 +1,5 @@
 """The acp driver against an agent that does what it is told."""
+import base64
 import json
 import pathlib
 import sys
@@ -9,8 +10,10 @@ from worker_lib import Supervisor, Worker, failed, ok, run_id
 AGENT = pathlib.Path(__file__).resolve().parent / "acp_agent.py"
 
 
-def acp(home, steps, sup=None, can="", n=1, env=None, config=None, **more):
-    """A run with these steps, or with a text, as its prompt."""
+def acp(home, steps, sup=None, can="", n=1, env=None, config=None, told=None,
+        **more):
+    """A run with these steps, or with a text, as its prompt; `told` is what its
+    worker is told besides."""
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     steps = steps if isinstance(steps, str) else json.dumps(steps)
@@ -20,6 +23,7 @@ def acp(home, steps, sup=None, can="", n=1, env=None, config=None, **more):
     work = home.dir / "work"
     work.mkdir(exist_ok=True)
     more.setdefault("workspace", str(work))
+    more.update(told or {})
     return Worker(sup or Supervisor(home), "acp", config, n=n, prompt=steps,
                   **more)
 
@@ -211,3 +215,34 @@ def test_a_kept_agent_goes_when_nobody_wants_it(home):
             sup, n=3, config={"keep_ms": 200})
     ok(w)
     assert any(b.get("mark") == "late" for _, b in w.events("note")), "its last words"
+
+
+def attach(home, name, kind, data, where=None):
+    d = where or home.path / "run" / "media" / "inb_1"
+    d.mkdir(parents=True, exist_ok=True)
+    (d / name).write_bytes(data)
+    return "[attachment %s (%s, %d bytes): %s]" % (name, kind, len(data),
+                                                   d / name)
+
+
+def test_pictures_go_along_to_agents_that_take_them(home):
+    sup = Supervisor(home)
+    text = "look\n" + "\n".join([
+        attach(home, "a.png", "image/png", b"\x89PNG\0"),
+        attach(home, "b.wav", "audio/wav", b"RIFF"),
+        attach(home, "c.txt", "text/plain", b"words"),
+        attach(home, "d.png", "image/png", b"elsewhere", home.dir / "out"),
+        "%s/run/media/inb_1/../../../skep.json" % home.path])
+    box = {"sandbox": "on", "paths": {"write": [str(home.dir / "state")]}}
+    for n, (can, kinds) in enumerate((
+            ("", ["text"]), ("image", ["text", "image"]),
+            ("image audio", ["text", "image", "audio"]))):
+        ok(acp(home, text, sup, n=n + 1, can=can, told=dict(
+            {"sandbox": box} if n == 2 else {}, home=str(home.path))))
+        said = [m["params"]["prompt"] for k, m in heard(home)
+                if k == "session/prompt"][-1]
+        assert [b["type"] for b in said] == kinds, said
+        assert said[0]["text"] == text, said
+    assert said[1] == {"type": "image", "mimeType": "image/png",
+                       "data": base64.b64encode(b"\x89PNG\0").decode()}, said
+    assert base64.b64decode(said[2]["data"]) == b"RIFF"
