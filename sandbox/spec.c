@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const char *const members[] = {"sandbox", "network", "limits", "paths"};
+static const char *const members[] = {"sandbox", "network", "limits", "paths",
+				      SANDBOX_LACKS};
 
 enum kind { KIND_bytes, KIND_count };
 

@@ -52,6 +52,9 @@ struct sandbox_spec {
 int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 		      struct arena *a, struct err *e);
 
+/* A member that the supervisor adds for the worker: what it cannot give. */
+#define SANDBOX_LACKS "sandbox_lacks"
+
 /* The members that there are, as one JSON object: what a worker is told. */
 void sandbox_spec_copy(const cJSON *definition, struct buf *out);
 

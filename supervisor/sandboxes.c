@@ -78,6 +78,20 @@ int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 		       "no cgroup that holds them can be had here");
 }
 
+void sup_sandbox_lacks(struct sup *s, const struct sandbox_spec *spec,
+		       struct buf *out)
+{
+	struct cgroup_ask ask[CGROUP_LIMITS];
+
+	if (spec->mode == SANDBOX_OFF ||
+	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
+		return;
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (ask[i].max > 0 && !ask[i].dir[0])
+			buf_addf(out, "limits.%s: no cgroup that holds it\n",
+				 names[i]);
+}
+
 void sup_sandbox_say(struct sup *s)
 {
 	struct sandbox_offer o;

@@ -124,6 +124,18 @@ static void add_media(struct claim *c, cJSON *spec)
 	cJSON_AddItemToArray(write, cJSON_CreateString(dir.text));
 }
 
+/* What only the supervisor knows, for the transcript. */
+static void add_lacks(struct claim *c, cJSON *spec)
+{
+	struct buf b = BUF_MAX(1024);
+
+	sup_sandbox_lacks(c->sup, &c->spec, &b);
+	cJSON_DeleteItemFromObjectCaseSensitive(spec, SANDBOX_LACKS);
+	if (b.n > 0)
+		cJSON_AddStringToObject(spec, SANDBOX_LACKS, b.p);
+	buf_fini(&b);
+}
+
 /* What the definition says of it, as it stands; an agent that says nothing has
  * the defaults. */
 static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
@@ -132,14 +144,15 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 	int rc;
 
 	add_media(c, spec);
+	if (sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
+	    sup_sandbox_refuse(c->sup, &c->spec, e))
+		return -1;
+	add_lacks(c, spec);
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
 	c->sandbox = rc ? NULL : arena_text(&c->arena, b.p);
 	buf_fini(&b);
-	return rc || sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
-			       sup_sandbox_refuse(c->sup, &c->spec, e)
-		       ? -1
-		       : 0;
+	return rc;
 }
 
 /* Where the run works: said by the agent, or a directory beside its file. */

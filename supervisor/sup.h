@@ -113,6 +113,9 @@ int sup_sandbox_drop(struct live *l, struct err *e);
 /* ERR_NOTALLOWED: it requires limits that cannot be had. */
 int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 		       struct err *e);
+/* What of the limits it asks for cannot be had here, a sentence a line. */
+void sup_sandbox_lacks(struct sup *s, const struct sandbox_spec *spec,
+		       struct buf *out);
 void sup_sandbox_say(struct sup *s); /* to the log, what is missing */
 
 /* start.c: makes a queued run live and starting: 0. 1: it must wait until what

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "worker/child.h"
 #include "worker/exec_config.h"
+#include "worker/strays.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
@@ -62,11 +63,13 @@ static void drain(struct child *c, struct buf *out)
 	}
 }
 
-static void say_status(int status, bool late, struct buf *out)
+static void say_status(int status, bool late, int strays, struct buf *out)
 {
 	out->over = false;
 	if (out->n && out->p[out->n - 1] != '\n')
 		buf_addc(out, '\n');
+	if (strays > 0 && !late)
+		buf_addf(out, "[%d left running, and ended]\n", strays);
 	if (late)
 		buf_adds(out, "[ended: it took too long]");
 	else if (WIFSIGNALED(status))
@@ -74,6 +77,17 @@ static void say_status(int status, bool late, struct buf *out)
 			 strsignal(WTERMSIG(status)));
 	else
 		buf_addf(out, "[exit code %d]", WEXITSTATUS(status));
+}
+
+static int count_strays(struct run *r)
+{
+	struct buf names = BUF_MAX(4096);
+	int n = 0;
+
+	if (!tree_reap(r->child, &r->child_status))
+		n = strays_list(&names);
+	buf_fini(&names);
+	return n;
 }
 
 int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
@@ -87,8 +101,8 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 				  .box = r->box};
 	struct child child;
 	struct err left;
+	int rc, strays;
 	bool late;
-	int rc;
 
 	cJSON_AddStringToObject(v, "shell", command);
 	rc = workspace_commands(r->workspace, e) ||
@@ -107,13 +121,14 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	child.in = -1;
 	rc = attend(r, &child, until, out, e);
 	late = r->child_status == RUN_NO_STATUS;
+	strays = count_strays(r);
 	if (tree_end(0, r->child, &r->child_status, &left) && rc == 0) {
 		*e = left;
 		rc = -1;
 	}
 	drain(&child, out);
 	child_close(&child);
-	say_status(r->child_status, late, out);
+	say_status(r->child_status, late, strays, out);
 	r->child = 0;
 	return rc;
 }

@@ -21,12 +21,15 @@ static int read_spec(struct run *r, struct err *e)
 	int rc;
 
 	r->sandbox.mode = SANDBOX_OFF;
+	r->sandbox_lacks = "";
 	if (!text)
 		return 0;
 	v = json_parse_object("sandbox", text, strlen(text), e);
 	if (!v)
 		return -1;
 	rc = sandbox_spec_read(&r->sandbox, v, &r->arena, e);
+	r->sandbox_lacks = arena_text(&r->arena,
+				      json_text(v, SANDBOX_LACKS, ""));
 	cJSON_Delete(v);
 	return rc;
 }
@@ -60,7 +63,9 @@ static int check_offer(struct run *r, const struct sandbox_offer *o,
 	struct buf lacks = BUF_MAX(4096);
 	int rc = 0;
 
-	if (sandbox_lacks(o, &r->sandbox, &lacks) > 0)
+	(void)sandbox_lacks(o, &r->sandbox, &lacks);
+	buf_adds(&lacks, r->sandbox_lacks);
+	if (lacks.n > 0)
 		rc = r->sandbox.mode == SANDBOX_REQUIRED ? refuse(&lacks, e)
 							 : say(r, &lacks, e);
 	buf_fini(&lacks);

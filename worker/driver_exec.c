@@ -8,6 +8,7 @@
 #include "schema/history.h"
 #include "worker/driver.h"
 #include "worker/exec_config.h"
+#include "worker/strays.h"
 #include "worker/talk.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
@@ -148,6 +149,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 
 	talk_write(&x->talk);
 	rc = serve(x, e);
+	strays_say(r);
 	/* One that was told to end has had its time. */
 	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
 		     &r->child_status, &left) &&

@@ -2,6 +2,7 @@
 so, and another run beside them does not notice."""
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -39,6 +40,7 @@ def escape(home, text, seconds=60, **more):
     run = d.submit("a")
     row = d.until(run, seconds=seconds)
     told = said(d, "a", run)
+    home.events = d.events("a", run)
     at_peace(d, peace)
     finish(d)
     return told, row
@@ -131,6 +133,7 @@ def test_nothing_outside_can_be_written(home):
                      "mknod disk b 8 0; ln -s /etc link; echo x > link/skep-x")
     assert told.startswith("in\n"), told
     assert "private" in told, told
+    assert len(re.findall("Read-only|denied|not permitted", told)) >= 5, told
     for path in ("/etc/skep-x", "/usr/skep-x", "/var/tmp/skep-x", "/skep-x",
                  "/tmp/skep-escaped"):
         assert not os.path.exists(path), path
@@ -200,6 +203,9 @@ def test_no_process_outlives_its_run(home):
                        "sleep %s' >/dev/null 2>&1 & sleep 0.1; echo left"
                        % (mark, mark))
     assert row["state"] == "succeeded" and told == "left", (row, told)
+    strays = [b for _, kind, b in home.events if "left" in b]
+    assert strays and "sleep" in strays[0]["left"], home.events
+    assert "left" in strays[0]["text"], strays
     ps = subprocess.run(["pgrep", "-f", "sleep " + mark], stdout=subprocess.PIPE)
     assert not ps.stdout, ps.stdout
 
@@ -346,19 +352,68 @@ def test_a_workspace_in_the_file_has_a_size(home):
     finish(d)
 
 
+REACH = r"""
+import socket, sys
+def reach(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 2).close()
+        return "yes"
+    except OSError as e:
+        return "no"
+own = socket.socket()
+own.bind(("127.0.0.1", 0))
+own.listen()
+print("own", reach(own.getsockname()[1]))
+print("host", reach(int(sys.argv[1])))
+print("names", " ".join(sorted(n for _, n in socket.if_nameindex())))
+"""
+
+
 def test_the_network_is_what_was_asked_for(home):
-    look = ("cut -d: -f1 -s /proc/net/dev | tr -d ' ' | sort | tr '\\n' ' '; "
-            "python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\","
-            "0)); s.listen(); socket.create_connection(s.getsockname(), 2);"
-            "print(\"loop\")'")
+    host = socket.socket()
+    host.bind(("127.0.0.1", 0))
+    host.listen(16)
+    names = " ".join(sorted(n for _, n in socket.if_nameindex()))
+    want = {"host": ["own yes", "host yes", "names " + names],
+            "loopback": ["own yes", "host no", "names lo"],
+            "none": ["own no", "host no", "names lo"]}
     d = Host(home).start()
-    for word, loops in (("none", False), ("loopback", True)):
-        d.shell(word, look, network=word)
-        run = d.submit(word)
-        d.until(run)
-        told = said(d, word, run)
-        assert "lo" in told.replace(" ", "\n").split("\n"), told
-        assert "eth" not in told and ("loop" in told) == loops, (word, told)
+    spaces = ["disk"]
+    if os.access("/dev/fuse", os.R_OK | os.W_OK):
+        spaces.append("vfs-only")
+    for word, told in want.items():
+        for space in spaces:
+            agent = word + "-" + space
+            d.agent(agent, "exec", {"command": [
+                "python3", "-c", REACH, str(host.getsockname()[1])],
+                "stdin": "none"}, network=word, workspace=space)
+            run = d.submit(agent)
+            assert d.until(run)["state"] == "succeeded"
+            got = said(d, agent, run).split("\n")
+            extra = [n for n in got[2].split()[2:] if n in "tunl0 sit0 gre0"]
+            assert got[:2] == told[:2], (agent, got)
+            assert word == "host" or not set(got[2].split()[1:]) - \
+                {"lo"} - set(extra), (agent, got)
+            if word == "host":
+                assert got == told, got
+    host.close()
+    finish(d)
+
+
+def test_a_limit_that_nobody_holds_is_said(home):
+    d = Host(home, config=dict(QUICK, run=dict(
+        QUICK.get("run", {}), cgroup="off"))).start()
+    d.shell("a", "echo done", limits={"memory": "64M", "cpu": 50})
+    run = d.submit("a")
+    assert d.until(run)["state"] == "succeeded"
+    gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
+    assert gaps and "limits.memory" in gaps[0]["lacks"] and \
+        "limits.cpu" in gaps[0]["lacks"] and \
+        "limits.pids" not in gaps[0]["lacks"], gaps
+    assert "limits.memory: no cgroup" in d.log(), d.log()
+    d.shell("b", "echo done", limits={"memory": "64M"}, sandbox="required")
+    row = d.until(d.submit("b"))
+    assert row["state"] == "failed" and "requires limits" in row["detail"], row
     finish(d)
 
 
