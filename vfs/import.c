@@ -201,6 +201,13 @@ static int make_node(struct import *im, struct vfs_at at,
 		       : 0;
 }
 
+bool import_is_type(mode_t mode)
+{
+	return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) ||
+	       S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) ||
+	       S_ISBLK(mode);
+}
+
 int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 		struct err *e)
 {
@@ -211,6 +218,9 @@ int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 	int rc = -1;
 
 	*ino = item->same_as;
+	if (!item->same_as && !import_is_type(item->attr.mode))
+		return err_set(e, ERR_INVALID, "%s is of no known type",
+			       quoted(item->path).text);
 	if (dir && (!*path || !strcmp(item->path, ""))) {
 		if (vfs_mkdir(im->v, path, 0755, true, e) ||
 		    vfs_walk(im->v, path, VFS_FOLLOW, &a, e))

@@ -34,6 +34,7 @@ struct import_item {
 int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
 		 struct err *e);
 /* Makes the node; *ino is its number, for import_data. */
+bool import_is_type(mode_t mode);
 int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 		struct err *e);
 int import_data(struct import *im, int64_t ino, const void *p, size_t n,

@@ -155,18 +155,11 @@ static int take_content(struct agentfs *a, const struct agentfs_node *n,
 				   : vfs_setattr(a->im.v, ino, &size, &got, e);
 }
 
-static bool is_type(mode_t mode)
-{
-	return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) ||
-	       S_ISFIFO(mode) || S_ISSOCK(mode) || S_ISCHR(mode) ||
-	       S_ISBLK(mode);
-}
-
 static int check_node(const struct agentfs_node *n, struct err *e)
 {
 	if (n->name.n <= VFS_NAME_MAX && n->ino > 0 && n->size >= 0 &&
 	    n->size <= VFS_SIZE_MAX && n->target.n < 4096 &&
-	    is_type((mode_t)n->mode))
+	    import_is_type((mode_t)n->mode))
 		return 0;
 	return err_set(e, ERR_INVALID, "node %lld is not valid",
 		       (long long)n->ino);

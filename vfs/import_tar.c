@@ -23,7 +23,7 @@ static struct vfs_attr attr_of(struct archive_entry *en)
 				    archive_entry_atime_nsec(en)};
 
 	return (struct vfs_attr){
-		.mode = archive_entry_mode(en),
+		.mode = archive_entry_mode(en) & (S_IFMT | 07777),
 		.uid = (uint32_t)archive_entry_uid(en),
 		.gid = (uint32_t)archive_entry_gid(en),
 		.rdev = archive_entry_rdev(en),
