@@ -120,7 +120,7 @@ def on_small_disk(home, size, text, code=0):
     env = dict(home.env, SMALL=str(small), SKEP=str(home.bin / "skep"))
     p = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-ec", script],
                        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       timeout=100, cwd=home.dir)
+                       timeout=500, cwd=home.dir)
     said = p.stdout.decode()
     if "unshare:" in said or "mount:" in said:
         lib.skip("no mounts here: " + said.strip())
@@ -232,3 +232,53 @@ def test_a_full_disk_stops_a_prune_and_a_vacuum_without_loss(home):
         "$SKEP" session ls --agent ann --json
     """)
     assert '"key":"s"' in said and '"old' not in said, said
+
+
+def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
+    """Each command with so much room, then with a little more, until it succeeds:
+    what fails, fails because of the disk, and loses nothing; and then it is done."""
+    fill(home, "ann", "bob")
+    old_sessions(home, 12)
+    create(home)
+    said = on_small_disk(home, "16m", """
+        cp -r "$SKEP_HOME" $SMALL/home
+        export SKEP_HOME=$SMALL/home
+        for agent in ann bob; do
+            "$SKEP" agent set $agent --file $SMALL/home/agents/$agent/agent.sqlite >/dev/null
+        done
+        cp -r $SMALL/home good
+        try() { # NAME COMMAND...: with more and more room
+            name=$1; shift
+            failed=0
+            for room in 0 16 64 128 256 512 1024 2048 4096; do
+                rm -rf $SMALL/*
+                cp -r good $SMALL/home
+                free=$(df -k --output=avail $SMALL | tail -1)
+                test $free -gt $room || break
+                head -c $((free - room))k /dev/zero >$SMALL/filler
+                "$@" >out 2>&1 && code=0 || code=$?
+                rm -f $SMALL/filler
+                "$SKEP" session show s --agent ann --json >/dev/null || exit 7
+                "$SKEP" doctor --json >doctor 2>&1 || test $? -lt 65 || { cat doctor; exit 8; }
+                test $code = 0 && break
+                test $code = 74 || { echo "$name: status $code with $room kB"; cat out; exit 9; }
+                failed=$((failed + 1))
+                "$@" >out 2>&1 || { echo "$name: not after $room kB"; cat out; exit 6; }
+            done
+            echo "$name failed $failed times, last status $code"
+        }
+        try prune "$SKEP" state prune --keep-n 0
+        try vacuum "$SKEP" state vacuum
+        try slices "$SKEP" state vacuum --incremental
+        try null "$SKEP" state null-content --keep-days 1
+        try backup "$SKEP" backup create $SMALL/b.tar
+        try restore "$SKEP" backup restore b.tar --to $SMALL/new
+        try over "$SKEP" backup restore b.tar
+        try activate "$SKEP" backup restore b.tar --agents ann --activate
+    """)
+    for name in ("prune", "vacuum", "null", "backup", "restore", "over", "activate"):
+        line = [x for x in said.splitlines() if x.startswith(name + " failed")]
+        assert line and " 0 times" not in line[0] and "status 0" in line[0], (name, said)
+
+
+test_a_disk_that_becomes_full_anywhere_in_the_middle.seconds = 600
