@@ -17,13 +17,15 @@
 #define FREE_PART  4         /* … if it is at least a quarter of the file */
 #define SWEEP_MAX  2000
 #define DEAD_MS    3600000
+#define MS         1000000
 
 #define TENDED(F, S)            \
 	F(S, i64, files)        \
 	F(S, i64, checkpointed) \
 	F(S, i64, vacuumed)     \
 	F(S, i64, swept)        \
-	F(S, i64, longest_ms)
+	F(S, i64, longest_ms)   \
+	F(S, i64, longest_cpu_ms)
 SHAPE_DECLARE(tended, TENDED);
 SHAPE_DEFINE(tended, TENDED);
 
@@ -77,6 +79,14 @@ static int tend_open(struct job *j, struct agent_file *f, struct err *e)
 	return sql_checkpoint(f->db, SQL_CHECKPOINT_PASSIVE, &r, e);
 }
 
+static void note_longest(struct job *j, struct sql_hold held)
+{
+	if (held.ns / MS > j->sum.longest_ms)
+		j->sum.longest_ms = held.ns / MS;
+	if (held.cpu_ns / MS > j->sum.longest_cpu_ms)
+		j->sum.longest_cpu_ms = held.cpu_ns / MS;
+}
+
 static int tend_file(struct cli *cli, const struct agent_database_row *row,
 		     void *arg, struct err *e)
 {
@@ -93,8 +103,7 @@ static int tend_file(struct cli *cli, const struct agent_database_row *row,
 	j->sum.files++;
 	sql_watch(f.db);
 	rc = tend_open(j, &f, e);
-	if (sql_longest(f.db).ns / 1000000 > j->sum.longest_ms)
-		j->sum.longest_ms = sql_longest(f.db).ns / 1000000;
+	note_longest(j, sql_longest(f.db));
 	sql_keep_wal(f.db, WAL_BYTES);
 	agent_file_close(&f);
 	return rc;

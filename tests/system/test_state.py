@@ -244,6 +244,68 @@ def test_checkpoint_empties_the_log_or_says_busy(home):
     keeper.close()
 
 
+def test_every_mode_of_a_checkpoint_says_what_it_did(home):
+    fill(home, "ann")
+    # somebody has the file open: the last one to close would empty the log
+    keeper = sqlite3.connect(home.agent_db("ann"))
+    keeper.execute("SELECT count(*) FROM event").fetchall()
+
+    def one(mode):
+        return home.skep("state", "checkpoint", "--only", "ann", "--mode", mode,
+                         "--json").lines[0]
+    for mode in ("passive", "full", "restart", "truncate"):
+        keeper.rollback()
+        home.skep("session", "append", "s", mode, "--agent", "ann")
+        got = one(mode)
+        assert not got["busy"] and got["log_frames"] == got["checkpointed"], (mode, got)
+        assert (got["log_frames"] == 0) == (mode == "truncate"), (mode, got)
+        home.skep("session", "append", "s", mode, "--agent", "ann")
+        keeper.execute("BEGIN")
+        keeper.execute("SELECT count(*) FROM event").fetchall()
+        home.skep("session", "append", "s", "behind", "--agent", "ann")
+        got = one(mode)
+        assert got["busy"] == (mode != "passive"), (mode, got)
+        assert 0 < got["checkpointed"] < got["log_frames"], (mode, got)
+    keeper.close()
+
+
+def test_upkeep_does_not_keep_a_run_waiting(home):
+    """What has expired goes, and free space is given back, beside a run that
+    writes; no lock is held for long."""
+    h = host(home)
+    h.script("ann", {"event": {"type": "note", "text": "n"}, "repeat": 20000,
+                     "every_ms": 1})
+    run = h.submit("ann")
+    h.until(run, "running")
+    db = sqlite3.connect(home.agent_db("ann"), timeout=30)
+    db.executemany("INSERT INTO cache (scope, key, value, created_at, expires_at)"
+                   " VALUES ('a', ?, zeroblob(2000), 1, 2)",
+                   [("k%d" % i,) for i in range(5000)])
+    db.execute("CREATE TABLE big AS SELECT zeroblob(20000000) AS b")
+    db.execute("DROP TABLE big")
+    db.commit()
+    db.close()
+    seen = len(h.notes("ann", run))
+    swept = 0
+    while swept < 5000:
+        got = home.skep("state", "tend", "--json").json
+        assert got["swept"] <= 2000, "batches are bounded"
+        assert got["longest_cpu_ms"] <= 50, got
+        swept += got["swept"]
+    assert home.query(home.agent_db("ann"), "SELECT count(*) FROM cache") == [(0,)]
+    assert home.query(home.agent_db("ann"), "PRAGMA freelist_count")[0][0] < 1000
+    lib.eventually(lambda: len(h.notes("ann", run)) > seen, 30, "the run to go on")
+    plan = " ".join(r[3] for r in home.query(
+        home.agent_db("ann"), "EXPLAIN QUERY PLAN DELETE FROM cache WHERE id IN"
+        " (SELECT id FROM cache WHERE expires_at IS NOT NULL AND expires_at <= 5"
+        " LIMIT 10)"))
+    assert "INDEX" in plan, plan
+    h.cancel(run)
+    h.until(run)
+    assert h.down() == 0
+    home.integrity()
+
+
 def test_vacuum_is_refused_while_a_run_would_wait(home):
     h = host(home)
     h.script("ann", {"event": {"type": "status"}, "repeat": 500, "every_ms": 20})
