@@ -16,7 +16,9 @@ static int authenticate(struct conn *c, struct err *e)
 	char hash[HASH_HEX];
 
 	if (c->is_unix) {
-		c->subject = c->peer;
+		snprintf(c->subject.name, sizeof c->subject.name, "uid:%u",
+			 c->peer.uid);
+		c->subject.can = c->peer.can;
 		if (!c->peer.can)
 			return err_set(e, ERR_UNAUTHORIZED,
 				       "only the user who runs the supervisor "

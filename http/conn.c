@@ -66,7 +66,7 @@ struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid)
 	c->core = k;
 	c->is_unix = is_unix;
 	if (is_unix) {
-		snprintf(c->peer.name, sizeof c->peer.name, "uid:%u", uid);
+		c->peer.uid = uid;
 		c->peer.can = uid == 0 || uid == geteuid() ? HTTP_CAN_ALL : 0;
 	}
 	buf_init(&c->in, k->config.limits.head + (128 << 10));

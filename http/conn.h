@@ -38,7 +38,16 @@ struct conn_core {
 	struct http_stream *orphans; /* streams to tell that nobody listens */
 	struct buf scratch;
 	void (*wake)(struct conn *c, void *arg); /* c NULL: orphans */
+	/* Sends right now, all of it, if nothing waits; false: queue it. Or
+	 * NULL. */
+	bool (*send)(struct conn *c, const struct blob *parts, int n,
+		     void *arg);
 	void *wake_arg;
+};
+
+struct conn_peer { /* what is needed of a subject: there are thousands */
+	unsigned uid;
+	unsigned can;
 };
 
 struct conn {
@@ -51,7 +60,7 @@ struct conn {
 	bool keep_alive;
 	bool kill;     /* close now, whatever is queued */
 	bool handling; /* inside of a handler, who may look at the request */
-	struct http_subject peer; /* unix: who connected */
+	struct conn_peer peer; /* unix: who connected */
 	struct buf in;
 	struct buf body;
 	struct buf out;

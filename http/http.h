@@ -102,6 +102,12 @@ struct http_stream *http_reply_stream(struct http_reply *r,
 
 /* -1 when the client is gone or has just been dropped. */
 int http_stream_send(struct http_stream *s, const struct sse_event *ev);
+
+/* The same of `count` events that sse_format has written one after the other,
+ * for a producer that has them for many: a client who has read everything so
+ * far is written to at once, and has no copy of it in our memory. */
+int http_stream_share(struct http_stream *s, const struct buf *events,
+		      int64_t count);
 size_t http_stream_room(struct http_stream *s); /* 0: wait for writable */
 
 /* The stream is complete; what is queued still goes out. Frees the handle. */

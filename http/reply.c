@@ -17,15 +17,6 @@ struct http_reply {
 	struct buf extra; /* header lines */
 };
 
-struct http_stream {
-	struct conn *c; /* NULL: gone, and on the list of orphans */
-	struct conn_core *core;
-	const struct http_stream_ops *ops;
-	void *arg;
-	bool waiting;                     /* the producer saw no room */
-	struct http_stream *next, **link; /* of the orphans */
-};
-
 static const struct {
 	int status;
 	const char *reason;
@@ -192,36 +183,6 @@ void http_reply_error(struct http_reply *r, const struct err *e)
 	buf_fini(&b);
 }
 
-static void make_orphan(struct http_stream *s)
-{
-	struct conn_core *k = s->core;
-
-	s->next = k->orphans;
-	s->link = &k->orphans;
-	if (s->next)
-		s->next->link = &s->next;
-	k->orphans = s;
-	k->wake(NULL, k->wake_arg);
-}
-
-static void leave_orphans(struct http_stream *s)
-{
-	*s->link = s->next;
-	if (s->next)
-		s->next->link = s->link;
-}
-
-void conn_orphans_close(struct conn_core *k)
-{
-	struct http_stream *next;
-
-	for (struct http_stream *s = k->orphans; s; s = next) {
-		next = s->next;
-		leave_orphans(s);
-		stream_lost(s);
-	}
-}
-
 static void begin_stream(struct conn *c, struct http_reply *r,
 			 struct http_stream *s)
 {
@@ -262,106 +223,7 @@ struct http_stream *http_reply_stream(struct http_reply *r,
 		begin_stream(c, r, s);
 	}
 	if (!s->c)
-		make_orphan(s);
+		stream_orphan(s);
 	reply_free(r);
 	return s;
-}
-
-/* One piece of a stream, in a chunk of its own. */
-static void put(struct conn *c, const struct buf *piece)
-{
-	if (c->out.n == 0)
-		c->progress = clock_mono_ns();
-	if (!c->http_1_0)
-		buf_addf(&c->out, "%zx\r\n", piece->n);
-	buf_add(&c->out, piece->p, piece->n);
-	if (!c->http_1_0)
-		buf_adds(&c->out, "\r\n");
-	conn_wake(c);
-}
-
-int http_stream_send(struct http_stream *s, const struct sse_event *ev)
-{
-	struct conn *c = s->c;
-	struct buf *b = &s->core->scratch;
-
-	if (!c || c->kill)
-		return -1;
-	buf_clear(b);
-	sse_format(b, ev);
-	/* One event larger than the queue is let through an empty one. */
-	if (c->out.n && c->out.n + b->n > c->core->config.limits.queue) {
-		stream_drop(s);
-		return -1;
-	}
-	put(c, b);
-	metrics_add(c->core->metrics, HTTP_M_STREAM_EVENTS, NULL, 1);
-	return 0;
-}
-
-size_t http_stream_room(struct http_stream *s)
-{
-	struct conn *c = s->c;
-	size_t half;
-
-	if (!c || c->kill)
-		return 0;
-	half = c->core->config.limits.queue / 2;
-	if (c->out.n < half)
-		return half - c->out.n;
-	s->waiting = true;
-	return 0;
-}
-
-void http_stream_end(struct http_stream *s)
-{
-	struct conn *c = s->c;
-
-	if (c) {
-		if (!c->http_1_0)
-			buf_adds(&c->out, "0\r\n\r\n");
-		c->stream = NULL;
-		metrics_add(c->core->metrics, HTTP_M_STREAMS, NULL, -1);
-		conn_answered(c);
-	} else {
-		leave_orphans(s);
-	}
-	free(s);
-}
-
-void stream_lost(struct http_stream *s)
-{
-	if (s->c)
-		metrics_add(s->core->metrics, HTTP_M_STREAMS, NULL, -1);
-	if (s->ops->closed)
-		s->ops->closed(s->arg);
-	free(s);
-}
-
-void stream_resume(struct http_stream *s)
-{
-	if (!s->waiting || s->c->kill ||
-	    s->c->out.n > s->core->config.limits.queue / 4)
-		return;
-	s->waiting = false;
-	if (s->ops->writable)
-		s->ops->writable(s->arg);
-}
-
-void stream_drop(struct http_stream *s)
-{
-	struct conn *c = s->c;
-
-	metrics_add(c->core->metrics, HTTP_M_DROPPED, NULL, 1);
-	log_warn(LT("msg", "slow reader dropped"), LT("who", c->subject.name),
-		 LI("queued", c->out.n));
-	c->kill = true;
-	conn_wake(c);
-}
-
-void stream_beat(struct http_stream *s)
-{
-	buf_clear(&s->core->scratch);
-	sse_format_comment(&s->core->scratch, "beat");
-	put(s->c, &s->core->scratch);
 }

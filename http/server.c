@@ -66,6 +66,27 @@ static void wake(struct conn *c, void *arg)
 	uv_idle_start(&s->idle, flush_dirty);
 }
 
+/* What the socket does not take at once libwebsockets keeps. */
+static bool send_now(struct conn *c, const struct blob *parts, int n, void *arg)
+{
+	struct http_server *s = arg;
+	size_t total = 0;
+
+	if (s->stopped || c->shut || lws_partial_buffered(c->wire))
+		return false;
+	for (int i = 0; i < n; i++) {
+		if (parts[i].n > CHUNK - total)
+			return false;
+		memcpy(s->chunk + LWS_PRE + total, parts[i].p, parts[i].n);
+		total += parts[i].n;
+	}
+	if (lws_write(c->wire, s->chunk + LWS_PRE, total, LWS_WRITE_RAW) < 0) {
+		c->kill = true;
+		wake(c, s);
+	}
+	return true;
+}
+
 static void unlink_dirty(struct conn *c)
 {
 	if (!c->dirty_link)
@@ -338,6 +359,7 @@ int http_server_open(struct http_server **out, uv_loop_t *loop,
 		abort();
 	conn_core_init(&s->core, c);
 	s->core.wake = wake;
+	s->core.send = send_now;
 	s->core.wake_arg = s;
 	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	for (int i = 0; i < 2; i++)

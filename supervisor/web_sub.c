@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-#define CATCH_NS (INT64_C(5) * 1000000) /* of one look, for those behind */
+#define BATCH_BYTES (32 << 10) /* that everybody is sent in one piece */
+#define CATCH_NS    (INT64_C(5) * 1000000) /* of one look, for those behind */
 
 static void sub_unlink(struct sub *s)
 {
@@ -37,7 +38,7 @@ static void tell_status(struct sub *s)
 	struct topic *t = s->topic;
 
 	if (s->told != t->status_digest)
-		sub_send(s, NULL, "status", &t->status);
+		http_stream_share(s->stream, &t->told, 1);
 	s->told = t->status_digest;
 }
 
@@ -90,25 +91,38 @@ static void fall_behind(struct sub *s)
 	sub_link(s, &t->behind);
 }
 
-static int tell_abreast(void *arg, const struct tail *tail,
+/* Writes it out, once for everybody. */
+static int add_to_batch(void *arg, const struct tail *tail,
 			const struct tail_item *item)
 {
 	struct topic *t = arg;
-	struct buf next = BUF_MAX(1 << 20);
 
 	write_item(t, item);
-	tail_cursor(tail, &next);
+	buf_clear(&t->ahead);
+	tail_cursor(tail, &t->ahead);
+	sse_format(&t->batch, &(struct sse_event){.id = t->ahead.p,
+						  .event = name_of(item),
+						  .data = t->data.p,
+						  .n = t->data.n});
+	t->in_batch++;
+	return t->batch.n >= BATCH_BYTES;
+}
+
+static void hand_out(struct topic *t)
+{
+	if (t->in_batch == 0)
+		return;
 	for (struct sub *s = t->abreast, *after; s; s = after) {
 		after = s->next;
 		if (http_stream_room(s->stream) > 0)
-			sub_send(s, next.p, name_of(item), &t->data);
+			http_stream_share(s->stream, &t->batch, t->in_batch);
 		else
 			fall_behind(s);
 	}
 	buf_clear(&t->cursor);
-	buf_add(&t->cursor, next.p, next.n);
-	buf_fini(&next);
-	return t->abreast == NULL;
+	buf_add(&t->cursor, t->ahead.p, t->ahead.n);
+	buf_clear(&t->batch);
+	t->in_batch = 0;
 }
 
 static int tell_one(void *arg, const struct tail *tail,
@@ -192,8 +206,10 @@ static int serve_abreast(struct topic *t, struct agent_file *file,
 
 	for (struct sub *s = t->abreast; s; s = s->next)
 		tell_status(s);
-	while (rc > 0 && t->abreast)
-		rc = file ? tail_read(t->tail, file, tell_abreast, t, e) : 0;
+	while (rc > 0 && t->abreast) {
+		rc = file ? tail_read(t->tail, file, add_to_batch, t, e) : 0;
+		hand_out(t);
+	}
 	if (rc == 0)
 		for (struct sub *s = t->abreast, *after; s; s = after) {
 			after = s->next;

@@ -24,6 +24,10 @@ struct topic {
 	struct sub *behind;
 	struct tail *tail; /* of those abreast; NULL: there are none */
 	struct buf cursor; /* where they stand, as text */
+	struct buf batch;  /* what they are about to be sent, … */
+	int64_t in_batch;  /* … how many events, … */
+	struct buf ahead;  /* … and where they stand then */
+	struct buf told;   /* the status, as it is sent */
 	struct buf status; /* as it is told */
 	uint64_t status_digest;
 	struct buf data; /* of the item at hand */

@@ -36,6 +36,9 @@ static void topic_free(struct topic *t)
 	sup_unwatch(t->run_watch);
 	tail_close(t->tail);
 	buf_fini(&t->cursor);
+	buf_fini(&t->batch);
+	buf_fini(&t->ahead);
+	buf_fini(&t->told);
 	buf_fini(&t->status);
 	buf_fini(&t->data);
 	free(t->agent);
@@ -101,6 +104,10 @@ static void write_status(struct topic *t, const struct run_row *row)
 			add_member(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
+	buf_clear(&t->told);
+	sse_format(&t->told, &(struct sse_event){.event = "status",
+						 .data = b->p,
+						 .n = b->n});
 	t->status_digest = UINT64_C(0xcbf29ce484222325);
 	for (size_t i = 0; i < b->n; i++)
 		t->status_digest = (t->status_digest ^ (unsigned char)b->p[i]) *
@@ -223,7 +230,10 @@ static struct topic *topic_of(struct web *w, const struct topic_want *want)
 	t->session = strdup(want->session);
 	t->run = want->run ? strdup(want->run) : NULL;
 	buf_init(&t->cursor, 1 << 20);
+	buf_init(&t->ahead, 1 << 20);
+	buf_init(&t->batch, (size_t)512 << 20);
 	buf_init(&t->status, 64 << 10);
+	buf_init(&t->told, 128 << 10);
 	buf_init(&t->data, (size_t)256 << 20);
 	topic_link(t);
 	t->host_watch = sup_watch(w->sup, NULL, on_news, t);

@@ -73,12 +73,25 @@ static void event_of(struct script *s, const cJSON *v, struct arena *a,
 	buf_fini(&b);
 }
 
+/* The next of a row of events is due `ms` after the last one was, whatever that
+ * took; a row that is late does not catch up. */
+static int keep_pace(struct script *s, int64_t *due, int64_t ms, struct err *e)
+{
+	int64_t now = clock_mono_ns();
+
+	*due += ms * NS_PER_MS;
+	if (*due < now)
+		*due = now;
+	return run_wait(s->run, (*due - now + NS_PER_MS - 1) / NS_PER_MS, e);
+}
+
 static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 		    struct err *e)
 {
 	int64_t left = number(step, "repeat", 1, REPEAT_MAX);
 	int64_t batch = number(step, "batch", 1, BATCH_MAX);
 	int64_t every = number(step, "every_ms", 0, INT32_MAX);
+	int64_t due = clock_mono_ns();
 	struct event_new evs[BATCH_MAX];
 	struct arena a = {0};
 	struct exec_line x;
@@ -97,7 +110,7 @@ static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 		rc = ledger_add(&s->run->ledger, evs, n, NULL, e);
 		left -= (int64_t)n;
 		if (rc == 0)
-			rc = run_wait(s->run, left > 0 ? every : 0, e);
+			rc = keep_pace(s, &due, left > 0 ? every : 0, e);
 	}
 	arena_fini(&a);
 	return rc;

@@ -244,6 +244,58 @@ static void a_producer_that_asks_for_room_drops_nobody(void **state)
 	}
 }
 
+/* --- the same events for many ----------------------------------------- */
+
+static bool full; /* the socket takes nothing */
+
+static bool take_now(struct conn *c, const struct blob *parts, int n, void *arg)
+{
+	struct wire *to = arg;
+
+	(void)c;
+	for (int i = 0; !full && i < n; i++)
+		buf_add(&to->out, parts[i].p, parts[i].n);
+	return !full;
+}
+
+static int share(const char *text)
+{
+	struct buf b = BUF_MAX(4096);
+	int rc;
+
+	sse_format(&b, &(struct sse_event){.data = text, .n = strlen(text)});
+	rc = http_stream_share(w.stream, &b, 1);
+	buf_fini(&b);
+	return rc;
+}
+
+static void what_is_shared_goes_to_the_socket_without_a_copy(void **state)
+{
+	(void)state;
+	full = false;
+	w.core.send = take_now;
+	say(GET("/stream"));
+	assert_int_equal(share("three"), 0);
+	assert_int_equal(w.c->out.n, 0);
+	assert_true(sent("d\r\ndata: three\n\n\r\n"));
+}
+
+static void what_is_shared_keeps_its_place_behind_what_waits(void **state)
+{
+	(void)state;
+	full = true;
+	w.core.send = take_now;
+	say(GET("/stream"));
+	assert_int_equal(share("three"), 0);
+	assert_true(w.c->out.n > 0);
+	full = false;
+	assert_int_equal(share("four"), 0); /* not before three */
+	assert_false(sent("four"));
+	wire_drain(&w);
+	assert_true(sent("d\r\ndata: three\n\n\r\nc\r\ndata: four\n\n\r\n"));
+	assert_int_equal(w.c->out.n, 0);
+}
+
 static void bytes_sent_while_streaming_wait_for_their_turn(void **state)
 {
 	(void)state;
@@ -395,6 +447,8 @@ int main(void)
 		T(a_reader_who_does_not_read_is_dropped),
 		T(one_event_larger_than_the_queue_goes_through),
 		T(a_producer_that_asks_for_room_drops_nobody),
+		T(what_is_shared_goes_to_the_socket_without_a_copy),
+		T(what_is_shared_keeps_its_place_behind_what_waits),
 		T(bytes_sent_while_streaming_wait_for_their_turn),
 		T(a_client_that_floods_a_busy_connection_is_cut),
 		T(a_silent_stream_gets_heartbeats),
