@@ -70,28 +70,26 @@ static void look_at(struct doctor *d, struct seen *s, const char *program,
 }
 
 /* Workspaces may be anywhere; each has a path in the registry. */
-static void look_at_paths(struct doctor *d, struct seen *s, const cJSON *v)
-{
-	const cJSON *x;
-
-	if (v->string && !strcmp(v->string, "path") && cJSON_IsString(v))
-		look_at(d, s, "Hiro", v->valuestring);
-	cJSON_ArrayForEach(x, v) look_at_paths(d, s, x);
-}
-
 static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
 {
 	struct buf b = BUF_MAX(REGISTRY_MAX);
 	char path[PATH_MAX];
 	struct err ignored;
+	const cJSON *all, *w;
 	cJSON *v;
 
 	snprintf(path, sizeof path, "%s/.local/share/hiro/registry.json", home);
 	v = foreign_read(path, &b, &ignored) == 0
 		    ? json_parse_object(path, b.p, b.n, &ignored)
 		    : NULL;
-	if (v)
-		look_at_paths(d, s, v);
+	all = foreign_pick(v, "workspaces");
+	cJSON_ArrayForEach(w, all)
+	{
+		const char *at = foreign_text(w, "path", NULL);
+
+		if (at)
+			look_at(d, s, "Hiro", at);
+	}
 	cJSON_Delete(v);
 	buf_fini(&b);
 }
