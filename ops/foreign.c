@@ -1,6 +1,7 @@
 /* Files of other programs. */
 #include "ops/foreign.h"
 
+#include "base/fault.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -99,6 +100,8 @@ static int take(const char *path, const char *dir, struct foreign_mark *out,
 		snprintf(to, sizeof to, "%s/" FOREIGN_COPY "%s", dir ? dir : "",
 			 parts[i]);
 		rc = pour_part(from, dir ? to : NULL, h, out, e);
+		if (!rc && dir && i == 0)
+			rc = fault_point(FAULT_migration_copy, e);
 	}
 	hash_end(h, out->sha256);
 	return rc;

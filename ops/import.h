@@ -16,6 +16,7 @@ struct migrate_file {
 	struct foreign_mark mark;
 	bool claimed;        /* an importer knows it */
 	bool failed;         /* something in it was not taken: it stays */
+	const char *blocked; /* why nothing of it can be taken now, or NULL */
 	const char *with[4]; /* files that are read with it, and go with it */
 	int nwith;
 };
@@ -126,8 +127,9 @@ int import_json(struct migrate *m, struct err *e);
 int import_database(struct migrate *m, struct err *e);
 int import_other(struct migrate *m, struct err *e);
 
-/* Rows of a table of another database that the file at hand belongs to; of the
- * three tables it is kept in mind, read once. NULL: there is none. */
+/* Rows of a table of another database that the file at hand belongs to; read
+ * once. NULL: there is none. One that is there and cannot be read blocks the
+ * file: whose it is would be a guess. */
 const cJSON *import_aside(struct migrate *m, const char *path,
 			  const char *table);
 

@@ -30,20 +30,25 @@ const cJSON *import_aside(struct migrate *m, const char *path,
 			  const char *table)
 {
 	const char *dir = arena_printf(&m->arena, "%s/aside", m->work.path);
+	bool known = m->aside_of && !strcmp(m->aside_of, path);
 	struct foreign_mark mark;
-	struct err ignored;
+	struct err why;
 	struct sql *db;
 
-	if (!m->aside_of || strcmp(m->aside_of, path) != 0) {
-		cJSON_Delete(m->aside);
-		m->aside = NULL;
-		m->aside_of = arena_text(&m->arena, path);
-		if (foreign_is_database(path) &&
-		    !file_make_dir(dir, 0700, &ignored) &&
-		    !foreign_open(&db, path, dir, &mark, &ignored)) {
-			m->aside = read_indexes(db);
-			sql_close(db);
-		}
+	if ((known && m->aside) || !foreign_is_database(path))
+		return known ? foreign_pick(m->aside, table) : NULL;
+	cJSON_Delete(m->aside);
+	m->aside = NULL;
+	m->aside_of = arena_text(&m->arena, path);
+	if (file_make_dir(dir, 0700, &why) ||
+	    foreign_open(&db, path, dir, &mark, &why)) {
+		m->file->blocked = arena_printf(&m->arena,
+						"%s, to which it "
+						"belongs: %s",
+						path, why.text);
+		return NULL;
 	}
+	m->aside = read_indexes(db);
+	sql_close(db);
 	return foreign_pick(m->aside, table);
 }

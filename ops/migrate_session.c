@@ -228,6 +228,8 @@ static int take(struct migrate *m, struct migrate_session *s, struct err *e)
 	struct agent_file f;
 	int rc;
 
+	if (m->file->blocked)
+		return err_set(e, ERR_BUSY, "%s", m->file->blocked);
 	if (buf_ok(&s->lines, s->piece.path, e))
 		return -1;
 	if (!m->run) {

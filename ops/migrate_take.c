@@ -147,6 +147,8 @@ static int take(struct migrate *m, const struct piece_ask *ask,
 	struct agent_file f = {0};
 	int rc;
 
+	if (m->file->blocked)
+		return err_set(e, ERR_BUSY, "%s", m->file->blocked);
 	if (m->run && ask->agent && migrate_open_agent(m, ask->agent, &f, e))
 		return -1;
 	rc = ask->take(m, ask->arg, f.db ? &f : NULL, p, e);

@@ -42,15 +42,37 @@ int tree_sync(const char *path, struct err *e)
 	return rc;
 }
 
+static int open_locked(const char *path, int flags)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 /* The mark of a directory, locked; -1 if somebody has it, or there is none. */
-static int take_mark(const char *dir, int flags)
+static int take_mark(const char *dir)
 {
 	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/" MARK, dir);
+	return open_locked(path, 0);
+}
+
+/* It gets its name when it is locked: before that, another one that begins would
+ * take it for that of a dead owner. */
+static int make_mark(const char *dir)
+{
+	char path[PATH_MAX], before[PATH_MAX];
 	int fd;
 
 	snprintf(path, sizeof path, "%s/" MARK, dir);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+	snprintf(before, sizeof before, "%s/" MARK "-new", dir);
+	fd = open_locked(before, O_CREAT | O_EXCL);
+	if (fd >= 0 && rename(before, path)) {
 		close(fd);
 		return -1;
 	}
@@ -64,7 +86,7 @@ static int look_at(const char *parent, const char *name, bool remove,
 	int fd, rc = 1;
 
 	snprintf(path, sizeof path, "%s/%s", parent, name);
-	fd = take_mark(path, 0);
+	fd = take_mark(path);
 	if (fd < 0)
 		return 0;
 	if (remove && tree_remove(path, e))
@@ -103,7 +125,7 @@ int workdir_open(struct workdir *w, const char *parent, const char *prefix,
 			       parent);
 	if (mkdir(w->path, 0700))
 		return err_errno_set(e, "%s", w->path);
-	w->lock = take_mark(w->path, O_CREAT);
+	w->lock = make_mark(w->path);
 	if (w->lock < 0) {
 		err_errno_set(e, "%s", w->path);
 		rmdir(w->path);
@@ -147,7 +169,7 @@ bool workdir_is_stale(const char *path)
 
 	if (lstat(path, &st))
 		return false;
-	fd = S_ISDIR(st.st_mode) ? take_mark(path, 0)
+	fd = S_ISDIR(st.st_mode) ? take_mark(path)
 				 : open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -294,7 +294,8 @@ def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home)
         agent = "a-%s-%s" % (point, how)
         args = ("migrate", "apply", source, "--yes", "--agent", agent,
                 "--dangerously-skip-backup") + more
-        if how == "error" and point in ("migration_piece", "migration_remove"):
+        if how == "error" and point in ("migration_piece", "migration_remove",
+                                        "migration_copy"):
             TRIED.add(point)
             r = home.skep(*args, code=1, env={"SKEP_FAULT": "%s:error" % point})
             assert "fault injected" in r.out, r.out
