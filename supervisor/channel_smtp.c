@@ -233,6 +233,9 @@ static int start(struct mail *m, const char *to, struct err *e)
 	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
 	curl_easy_setopt(easy, CURLOPT_READDATA, m);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
+	/* One that STARTTLS made safe is used again without a look at whom
+	 * this channel trusts. */
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	if (c->user[0]) {
 		curl_easy_setopt(easy, CURLOPT_USERNAME, c->user);
 		curl_easy_setopt(easy, CURLOPT_PASSWORD, k->password.p);
