@@ -113,6 +113,27 @@ int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 		"{}", e);
 }
 
+int print_messages(struct cli *cli, const char *path, struct err *e)
+{
+	cJSON *json = remote_call(cli, "POST", path, "{}", e);
+	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
+	struct message_row row;
+	struct table *t;
+
+	if (!json)
+		return -1;
+	t = table_new(&cli->out, &message_row_shape,
+		      "id sender room body created_at");
+	cJSON_ArrayForEach(item, items)
+	{
+		remote_read(item, &message_row_shape, &row);
+		table_add(t, &row);
+	}
+	table_end(t);
+	cJSON_Delete(json);
+	return 0;
+}
+
 int channel_settings(struct cli *cli, cJSON *def, struct err *e)
 {
 	cJSON *config = cJSON_GetObjectItem(def, "config");

@@ -24,6 +24,9 @@ int channel_switch(struct cli *cli, const char *verb, struct err *e);
 int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 	       const char *verb, struct err *e);
 
+/* POSTs, and prints the messages that come back. */
+int print_messages(struct cli *cli, const char *path, struct err *e);
+
 /* The --set options into def's "config". */
 int channel_settings(struct cli *cli, cJSON *def, struct err *e);
 

@@ -7,23 +7,8 @@ static int msg_collect(struct cli *cli, struct err *e)
 		&cli->arena, "/v1/messages/%s/%s/collect?limit=%lld",
 		cli_arg(cli, 0), url_text(cli, session),
 		(long long)cli_number(cli, "limit", 100));
-	cJSON *json = remote_call(cli, "POST", path, "{}", e);
-	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
-	struct message_row row;
-	struct table *t;
 
-	if (!json)
-		return -1;
-	t = table_new(&cli->out, &message_row_shape,
-		      "id sender room body created_at");
-	cJSON_ArrayForEach(item, items)
-	{
-		remote_read(item, &message_row_shape, &row);
-		table_add(t, &row);
-	}
-	table_end(t);
-	cJSON_Delete(json);
-	return 0;
+	return print_messages(cli, path, e);
 }
 
 const struct command cmd_msg_collect = {

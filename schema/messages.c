@@ -115,6 +115,27 @@ int message_send(struct sql *db, const struct message_new *m, struct id *id,
 	return address(db, m, id->text, e) < 0 ? -1 : 1;
 }
 
+int message_receive(struct sql *db, const char *agent, const char *session,
+		    const char *ack, struct message_row **row, struct arena *a,
+		    struct err *e)
+{
+	struct message_unread_in next = {agent, session, 1};
+	struct message_read_in read = {agent, session, ack, clock_now()};
+	struct message_is_to_in key = {agent, session, ack};
+	struct message_is_to_row there;
+	int found = 1;
+
+	if (ack)
+		found = sql_get(db, Q_MESSAGE_IS_TO, &key, &there, NULL, e);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no message %s to this session",
+			       quoted(ack).text);
+	if (found < 0 || (ack && sql_exec(db, Q_MESSAGE_READ, &read, e) < 0))
+		return -1;
+	return sql_collect(db, Q_MESSAGE_UNREAD, &next, 1, row, a, e);
+}
+
 int message_collect(struct sql *db, const char *agent, const char *session,
 		    int max, struct message_row **rows, struct arena *a,
 		    struct err *e)

@@ -33,6 +33,13 @@ int message_collect(struct sql *db, const char *agent, const char *session,
 		    int max, struct message_row **rows, struct arena *a,
 		    struct err *e);
 
+/* The oldest unread one, which stays unread until the next call names it as
+ * `ack` (or NULL): whoever dies in between gets it again. 1, 0: none, or -1,
+ * ERR_NOTFOUND: `ack` is not a message to this session. */
+int message_receive(struct sql *db, const char *agent, const char *session,
+		    const char *ack, struct message_row **row, struct arena *a,
+		    struct err *e);
+
 /* "AGENT/SESSION" or "AGENT" (session "main"): texts in the arena. */
 int message_address(const char *text, const char **agent, const char **session,
 		    struct arena *a, struct err *e);

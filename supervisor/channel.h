@@ -118,11 +118,16 @@ struct channels {
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
 	bool tidy;               /* leases and ages are to be looked at */
+	bool going;              /* claims nothing more */
+	int64_t gone_ms;         /* uv_now at which the loop ends anyway */
 	bool closing;
 };
 
 /* channels.c */
 int channels_open(struct sup *s, struct err *e);
+/* Claims no more, and ends the loop when the answers are there to what is under
+ * way, or a second later: what is cut off is unknown, and may be sent twice. */
+void channels_leave(struct sup *s);
 void channels_stop(struct sup *s); /* before the loop ends */
 void channels_free(struct sup *s); /* after it */
 void channels_tick(struct sup *s);
@@ -158,6 +163,8 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 void parcels_step(struct sup *s); /* before a commit: settles and claims */
 void parcels_last(struct sup *s); /* settles what is left, at the end */
 void parcels_due(struct sup *s);  /* sets the timer */
+void parcels_left(
+	struct sup *s); /* ends the loop if that is wanted and may be */
 
 /* parcel_resolve.c: rows of an older skepd become unknown; unknown ones of a
  * channel are sent again, or asked about. A lease that ran out is taken back,

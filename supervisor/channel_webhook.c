@@ -72,6 +72,22 @@ static size_t on_answer(char *p, size_t size, size_t n, void *arg)
 	return n * size;
 }
 
+/* libcurl would send it again by itself when a connection that it used before
+ * ends without an answer. Whether it is sent again is ours to decide. */
+static int before_request(void *arg, char *to, char *from, int to_port,
+			  int from_port)
+{
+	struct hook *h = arg;
+	long sent = 0;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	curl_easy_getinfo(h->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
+	return sent > 0 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static void add_header(struct hook *h, int i, const char *name,
 		       const char *value)
 {
@@ -109,6 +125,8 @@ static struct hook *hook_new(struct channel *c)
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT_NAME);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, h);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, h);
 	if (c->config.ca_file[0])
 		curl_easy_setopt(easy, CURLOPT_CAINFO, c->config.ca_file);
 	return h;
@@ -151,7 +169,10 @@ static struct outcome no_answer(const struct hook *h, CURLcode code)
 
 	curl_easy_getinfo(h->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
 	return outcome_of(sent > 0 ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
-			  OPT_NONE, -1, "%s", curl_easy_strerror(code));
+			  OPT_NONE, -1, "%s",
+			  code == CURLE_ABORTED_BY_CALLBACK
+				  ? "the connection ended without an answer"
+				  : curl_easy_strerror(code));
 }
 
 static struct outcome an_answer(const struct hook *h)

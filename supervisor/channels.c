@@ -12,6 +12,7 @@
 
 #define TIDY_TICKS  4 /* a second */
 #define SWEEP_TICKS 8
+#define LEAVE_MS    1000
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -208,6 +209,19 @@ int channels_open(struct sup *s, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
+void channels_leave(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k) {
+		uv_stop(&s->loop);
+		return;
+	}
+	k->going = true;
+	k->gone_ms = (int64_t)uv_now(&s->loop) + LEAVE_MS;
+	parcels_left(s);
+}
+
 void channels_stop(struct sup *s)
 {
 	struct channels *k = s->channels;
@@ -286,4 +300,5 @@ void channels_tick(struct sup *s)
 		s->channels->tidy = true;
 	if (s->ticks % SWEEP_TICKS == 0)
 		sweep(s);
+	parcels_left(s);
 }

@@ -1,3 +1,4 @@
+#include "supervisor/channel.h"
 #include "supervisor/sup.h"
 
 #include "base/clock.h"
@@ -171,7 +172,7 @@ static void end_loop(void *arg, const struct err *failed)
 	if (failed)
 		return;
 	s->ended = true;
-	uv_stop(&s->loop);
+	channels_leave(s);
 }
 
 void sup_maybe_end(struct sup *s)

@@ -20,7 +20,8 @@ static int step(struct sup *s, int budget, struct err *e)
 		return parcels_recover(s, e) < 0 ? -1 : 0;
 	if (k->tidy && parcels_tidy(s, e) < 0)
 		return -1;
-	for (struct channel *c = k->first; c && budget > 0; c = c->next) {
+	for (struct channel *c = k->first; c && budget > 0 && !k->going;
+	     c = c->next) {
 		if (parcels_resolve(c, e) < 0)
 			return -1;
 		if (!c->look)
@@ -57,6 +58,20 @@ void parcels_step(struct sup *s)
 		k->sick_until = clock_now() + SICK_MS;
 	}
 	parcels_due(s);
+	parcels_left(s);
+}
+
+void parcels_left(struct sup *s)
+{
+	struct channels *k = s->channels;
+	bool busy = k->done != NULL;
+
+	if (!k->going)
+		return;
+	for (struct channel *c = k->first; c; c = c->next)
+		busy |= !c->ops->pull && c->inflight > 0;
+	if (!busy || (int64_t)uv_now(&s->loop) >= k->gone_ms)
+		uv_stop(&s->loop);
 }
 
 void parcels_due(struct sup *s)

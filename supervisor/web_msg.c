@@ -95,29 +95,51 @@ static void answer(void *arg, const struct err *failed)
 	ask_free(c->ask);
 }
 
+static void give(struct ask *q, int n, struct message_row *rows, struct err *e)
+{
+	struct collected *c;
+
+	if (n < 0) {
+		ask_fail(q, e);
+		return;
+	}
+	c = arena_alloc(&q->arena, sizeof *c);
+	*c = (struct collected){q, rows, n};
+	step_then(&q->web->sup->step, answer, c);
+}
+
 void route_message_collect(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
 	struct sup *s = q->web->sup;
-	struct collected *c;
+	struct message_row *rows = NULL;
 	struct err e = {0};
+	int n = -1;
 
 	if (ask_limit(q, r))
 		return;
-	c = arena_alloc(&q->arena, sizeof *c);
-	c->ask = q;
-	c->n = step_begin(&s->step, &e)
-		       ? -1
-		       : message_collect(s->db, http_param(r, "agent"),
-					 http_param(r, "session"),
-					 (int)q->limit, &c->rows, &q->arena,
-					 &e);
-	if (c->n < 0) {
-		ask_fail(q, &e);
-		return;
-	}
-	step_then(&s->step, answer, c);
+	if (step_begin(&s->step, &e) == 0)
+		n = message_collect(s->db, http_param(r, "agent"),
+				    http_param(r, "session"), (int)q->limit,
+				    &rows, &q->arena, &e);
+	give(q, n, rows, &e);
+}
+
+void route_message_receive(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct sup *s = q->web->sup;
+	struct message_row *rows = NULL;
+	struct err e = {0};
+	int n = -1;
+
+	if (step_begin(&s->step, &e) == 0)
+		n = message_receive(
+			s->db, http_param(r, "agent"), http_param(r, "session"),
+			ask_query(q, r, "ack"), &rows, &q->arena, &e);
+	give(q, n, rows, &e);
 }
 
 /* --- rooms ------------------------------------------------------------ */

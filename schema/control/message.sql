@@ -44,6 +44,10 @@ UPDATE message_to SET read_at = :now
  WHERE agent = :agent AND session = :session AND message = :message
    AND read_at IS NULL;
 
+-- query message_is_to (agent text, session text, message text) -> (n i64)
+SELECT 1 AS n FROM message_to
+ WHERE agent = :agent AND session = :session AND message = :message;
+
 -- query room_join (room text, agent text, session text, now time)
 INSERT INTO room_member (room, agent, session, joined_at)
 VALUES (:room, :agent, :session, :now) ON CONFLICT DO NOTHING;

@@ -376,6 +376,24 @@ def test_sessions_send_each_other_messages(home):
     h.down()
 
 
+def test_a_message_is_received_until_it_is_acknowledged(home):
+    h = host(home)
+    for text in ("one", "two"):
+        h.call("POST", "/v1/messages", {"to": "b/s", "text": text})
+    first = home.skep("msg", "receive", "b", "s", "--json").json["id"]
+    h.kill()  # whoever had it may have died: it is there again
+    h.start()
+    again = home.skep("msg", "receive", "b", "s", "--json").json
+    assert (again["id"], again["body"]) == (first, "one")
+    second = home.skep("msg", "receive", "b", "s", "--ack", first, "--json").json
+    assert second["body"] == "two"
+    assert home.skep("msg", "receive", "b", "s", "--ack", second["id"],
+                     "--json").out.strip() == ""
+    home.refused(66, "msg", "receive", "b", "s", "--ack", "msg_nobody")
+    home.refused(66, "msg", "receive", "c", "s", "--ack", first)
+    h.down()
+
+
 # -- other kinds, and what people see
 
 

@@ -130,3 +130,32 @@ def test_what_a_restore_brings_is_held_for_a_person(home):
     settled(h, 2, "delivered")
     assert r.ids() == [three, one] and not row(h, one)["is_held"]
     h.down()
+
+
+def test_answers_are_waited_for_before_skepd_goes(home):
+    r = receiver(home, lambda path, n: "late")
+    h = host(home)
+    webhook(h, "web", r.url)
+    for i in range(5):
+        post(h, "web", "m%d" % i, "c%d" % i)
+    lib.eventually(lambda: len(r.ids()) == 5, 30, "requests")
+    assert h.down() == 0
+    rows = home.query(home.control, "SELECT id, state, attempts FROM delivery")
+    assert sorted(rows) == sorted((i, "delivered", 1) for i in r.ids())
+
+
+def test_nothing_is_sent_twice_in_secret_on_a_kept_connection(home):
+    r = receiver(home, lambda path, n: "close" if n == 2 else 200)
+    h = host(home)
+    webhook(h, "once", r.url + "/once", idempotent="no", inflight=1)
+    webhook(h, "key", r.url + "/key", inflight=1)
+    for name in ("once", "key"):
+        post(h, name, "opens the connection")
+        settled(h, 1, "delivered", channel=name)
+    once, key = post(h, "once", "x"), post(h, "key", "x")
+    settled(h, 1, "unknown", channel="once")
+    settled(h, 2, "delivered", channel="key")
+    assert r.ids("/once").count(once) == 1
+    assert r.ids("/key").count(key) == 2
+    assert [o for o, _ in outcomes(h, key)] == ["unknown"]
+    h.down()

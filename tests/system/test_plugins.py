@@ -261,6 +261,26 @@ def test_a_plugin_that_is_mute_or_missing_is_trouble_only(home):
     h.down()
 
 
+def test_a_plugin_that_never_registers_is_ended_and_said(home):
+    h = host(home)
+    marks = home.dir / "starts"
+    plugin(h, "mute", "/bin/sh", "-c", "echo x >>'%s'; sleep 1000 & exec sleep 1000"
+           % marks)
+    lib.eventually(lambda: marks.exists(), 30, "its start")
+    [pid] = [p for p in lib.eventually(lambda: processes(h, "mute"), 30, "it")][:1]
+    trouble = lib.eventually(lambda: h.call(
+        "GET", "/v1/channels/mute")["trouble"], 40, "trouble")
+    assert "regist" in trouble, trouble
+    lib.eventually(lambda: len(marks.read_text().split()) > 1, 40, "a new start")
+    assert pid not in processes(h, "mute"), "the first one is gone"
+    h.call("DELETE", "/v1/channels/mute")
+    h.down()
+    assert not [p for p in home._survivors() if not Host.is_zombie(p)]
+
+
+test_a_plugin_that_never_registers_is_ended_and_said.seconds = 150
+
+
 def test_a_permanent_refusal_of_a_plugin_ends_it(home):
     h, ident, mark = bad(home, "refuse")
     [d] = lib.eventually(lambda: deliveries(h, state="dead"), 10, "its death")
