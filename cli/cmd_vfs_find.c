@@ -5,30 +5,33 @@
 struct search {
 	struct cli *cli;
 	struct vfs *v;
-	const char *glob, *type;
+	const char *start, *glob, *type;
 	int64_t min;
 };
 
 static int look(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct search *s = arg;
+	struct buf path = BUF_MAX(1 << 20), safe = BUF_MAX(1 << 20);
 	struct vfs_file file;
-	struct buf b = BUF_MAX(1 << 20);
+	int rc = 0;
 
 	if (!*f->path || (s->glob && !vfs_glob(s->glob, f)) ||
 	    (s->type && strcmp(s->type, vfs_type_name(f->attr.mode)) != 0) ||
 	    f->attr.size < s->min)
 		return 0;
+	vfs_add_found(&path, s->start, f->path);
 	if (s->cli->out.json) {
-		if (vfs_file_of(s->cli, s->v, f->path, &f->attr, &file, e))
-			return -1;
-		output_object(&s->cli->out, &vfs_file_shape, &file);
-		return 0;
+		rc = vfs_file_of(s->cli, s->v, path.p, &f->attr, &file, e);
+		if (rc == 0)
+			output_object(&s->cli->out, &vfs_file_shape, &file);
+	} else {
+		output_safe(&safe, path.p, path.n, false);
+		output_note(&s->cli->out, "%s", safe.p);
 	}
-	output_safe(&b, f->path, strlen(f->path), false);
-	output_note(&s->cli->out, "%s", b.p);
-	buf_fini(&b);
-	return 0;
+	buf_fini(&path);
+	buf_fini(&safe);
+	return rc;
 }
 
 static int find_in(struct cli *cli, struct vfs *v, struct err *e)
@@ -36,13 +39,13 @@ static int find_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct search s = {
 		.cli = cli,
 		.v = v,
+		.start = cli_arg(cli, 0) ? cli_arg(cli, 0) : "",
 		.glob = cli_option(cli, "name"),
 		.type = cli_option(cli, "type"),
 		.min = cli_number(cli, "min-size", -1),
 	};
 
-	return vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "", look, &s,
-			 e);
+	return vfs_visit(v, s.start, look, &s, e);
 }
 
 static int run(struct cli *cli, struct err *e)

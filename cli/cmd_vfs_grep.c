@@ -2,14 +2,13 @@
 
 #include "vfs/grep.h"
 
-#include <string.h>
-
 #define MATCH(F, S) F(S, text, path) F(S, i64, line) F(S, text, text)
 SHAPE_DECLARE(vfs_match_view, MATCH);
 SHAPE_DEFINE(vfs_match_view, MATCH);
 
 struct matches {
 	struct cli *cli;
+	const char *start;
 	bool names_only;
 	int64_t n;
 };
@@ -18,18 +17,20 @@ static int show(void *arg, const struct vfs_match *m, struct err *e)
 {
 	struct matches *s = arg;
 	struct output *o = &s->cli->out;
-	struct buf path = BUF_MAX(1 << 20), text = BUF_MAX((size_t)1 << 30);
+	struct buf found = BUF_MAX(1 << 20), path = BUF_MAX(1 << 20);
+	struct buf text = BUF_MAX((size_t)1 << 30);
 
 	(void)e;
 	s->n++;
+	vfs_add_found(&found, s->start, m->path);
 	if (o->json) {
-		struct vfs_match_view row = {m->path, m->line, NULL};
+		struct vfs_match_view row = {found.p, m->line, NULL};
 
 		buf_add(&text, m->text, m->n);
 		row.text = text.p;
 		output_object(o, &vfs_match_view_shape, &row);
 	} else {
-		output_safe(&path, m->path, strlen(m->path), false);
+		output_safe(&path, found.p, found.n, false);
 		output_safe(&text, m->text, m->n, false);
 		if (s->names_only)
 			output_note(o, "%s", path.p);
@@ -37,6 +38,7 @@ static int show(void *arg, const struct vfs_match *m, struct err *e)
 			output_note(o, "%s:%lld:%s", path.p, (long long)m->line,
 				    text.p);
 	}
+	buf_fini(&found);
 	buf_fini(&path);
 	buf_fini(&text);
 	return 0;
@@ -51,10 +53,10 @@ static int grep_in(struct cli *cli, struct vfs *v, struct err *e)
 		.names_only = cli_flag(cli, "names"),
 		.glob = cli_option(cli, "glob"),
 	};
-	struct matches s = {cli, g.names_only, 0};
+	struct matches s = {cli, cli_arg(cli, 1) ? cli_arg(cli, 1) : "",
+			    g.names_only, 0};
 
-	if (vfs_grep(v, cli_arg(cli, 1) ? cli_arg(cli, 1) : "", &g, show, &s,
-		     e))
+	if (vfs_grep(v, s.start, &g, show, &s, e))
 		return -1;
 	if (s.n == 0)
 		return err_set(e, ERR_NOTFOUND, "nothing matches");

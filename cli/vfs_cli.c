@@ -109,6 +109,14 @@ const char *vfs_join(struct cli *cli, const char *dir, const char *name)
 		*dir && *name && dir[strlen(dir) - 1] != '/' ? "/" : "", name);
 }
 
+void vfs_add_found(struct buf *b, const char *start, const char *path)
+{
+	buf_adds(b, start);
+	if (*start && *path && start[strlen(start) - 1] != '/')
+		buf_addc(b, '/');
+	buf_adds(b, path);
+}
+
 void vfs_say(struct cli *cli, const struct vfs *v, const char *done,
 	     const char *what)
 {

@@ -44,6 +44,8 @@ const char *vfs_type_name(mode_t mode); /* "file", "directory", … */
 
 /* "a/b" + "c"; either may be empty. In the command's memory. */
 const char *vfs_join(struct cli *cli, const char *dir, const char *name);
+/* What was found below `start`, as a path that other commands take. */
+void vfs_add_found(struct buf *b, const char *start, const char *path);
 
 #define VFS_DONE(F, S) F(S, text, namespace) F(S, text, done) F(S, text, what)
 SHAPE_DECLARE(vfs_done, VFS_DONE);

@@ -1,8 +1,11 @@
 """skep vfs as people use it: wrong words, odd names, a terminal."""
+import json
 import os
+import subprocess
 
+from lib import eventually
 from test_terminal import on_terminal
-from vfs_lib import agent
+from vfs_lib import agent, mount
 
 ODD = b"b\xe9te\nline"
 
@@ -104,3 +107,59 @@ def test_a_long_import_and_export_show_a_bar_on_a_terminal(home):
         assert code == 0 and what in said and "3001" in said, said
         quiet = home.skep("vfs", "ls", "a")
         assert "ing [" not in quiet.out + quiet.err
+
+
+def test_a_tree_is_shown_counted_and_searched(home):
+    agent(home)
+    for path, text in (("src/main.c", "int main(void)\n"), ("src/lib/x.h", "X"),
+                       ("README", "Main page\n"), ("data", "\0main")):
+        home.skep("vfs", "put", "a", path, "-p", input=text)
+    assert home.skep("vfs", "tree", "a", "src").out.splitlines()[-1] == (
+        "2 directories, 2 files")
+    du = home.skep("vfs", "du", "a", "src", "--json").json
+    assert (du["files"], du["bytes"]) == (2, 16), du
+    find = lambda *words: home.skep("vfs", "find", "a", *words).out.split()
+    assert find("--name", "*.[ch]") == ["src/lib/x.h", "src/main.c"]
+    assert find("--type", "directory", "--name", "l*") == ["src/lib"]
+    assert find("--min-size", "10", "--type", "file") == ["README",
+                                                          "src/main.c"]
+    grep = lambda *words: home.skep("vfs", "grep", "a", *words).out.splitlines()
+    assert grep("main") == ["src/main.c:1:int main(void)"]
+    assert grep("main", "-i", "-l") == ["README", "src/main.c"]
+    assert grep("^[mM]ain", "-E") == ["README:1:Main page"]
+    assert grep("main", "-i", "--glob", "*.c") == grep("main", "src")
+    assert grep("main", "src/main.c") == grep("main", "src/")
+    assert find("src/lib") == ["src/lib/x.h"]
+    home.refused(66, "vfs", "grep", "a", "nowhere")
+
+
+def test_changes_can_be_followed_whoever_makes_them(home):
+    at, _ = mount(agent(home))
+    p = home.start(home.bin / "skep", "vfs", "watch", "a", "--json",
+                   stdout=subprocess.PIPE)
+    seen = []
+
+    def until(op, path):
+        while not seen or (seen[-1]["op"], seen[-1]["path"]) != (op, path):
+            seen.append(json.loads(p.stdout.readline()))
+
+    # it tells of nothing that was before it looked for the first time
+    def try_it():
+        home.skep("vfs", "put", "a", "first", input="x")
+        os.set_blocking(p.stdout.fileno(), False)
+        line = p.stdout.readline()
+        os.set_blocking(p.stdout.fileno(), True)
+        return line
+    eventually(try_it, what="the first change")
+    (at / "d").mkdir()
+    until("create", "d")
+    (at / "d/f").write_text("x")
+    home.skep("vfs", "mv", "a", "d/f", "g")
+    until("move_to", "g")
+    who = {c["who"].split(":")[0] for c in seen}
+    assert who == {"cli", "mount"}, seen
+    log = home.skep("vfs", "log", "a", "--json").lines
+    assert [c["seq"] for c in log] == sorted(c["seq"] for c in log)
+    assert log[-1]["path"] == "g" and log[-1]["op"] == "move_to"
+    assert home.skep("vfs", "log", "a", "--after", str(log[-2]["seq"]),
+                     "--json").lines == log[-1:]
