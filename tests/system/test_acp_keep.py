@@ -200,7 +200,7 @@ def test_a_new_supervisor_finds_idle_workers_again(home):
     (again,) = until_idle(h)
     assert again["pid"] == one["pid"]
     go(h, "two")
-    assert h.down() == 0  # a restart: workers live on
+    assert h.down() == 0, h.log()[-6000:]  # a restart: workers live on
     h.start()
     until_idle(h)
     go(h, "three")
