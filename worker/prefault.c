@@ -12,7 +12,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define HEAP_ROOM   (512u << 10) /* what opening a file and a first commit take */
+#define HEAP_ROOM   (320u << 10) /* what opening a file and a first commit take */
 #define STACK_ROOM  (64u << 10)
 #define MAPPING_MAX (8ul << 20) /* more is room that somebody reserved */
 
