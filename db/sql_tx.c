@@ -204,3 +204,11 @@ int sql_durable(struct sql *db, bool full, struct err *e)
 	db->full = full;
 	return 0;
 }
+
+int sql_roomy(struct sql *db, bool roomy, struct err *e)
+{
+	return sql_script(db,
+			  roomy ? "PRAGMA cache_size=-20480"
+				: "PRAGMA cache_size=-2000",
+			  e);
+}
