@@ -4,7 +4,9 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/probe.h"
+#include "schema/control.h"
 #include "schema/control_queries.h"
 #include "schema/runs.h"
 #include "vfs/mount.h"
@@ -89,6 +91,30 @@ static void check_sandbox(struct doctor *d)
 	buf_fini(&b);
 }
 
+/* Of the supervisor, if one runs: it may be elsewhere than we are. */
+static void check_limits(struct doctor *d)
+{
+	static const char *const names[CGROUP_LIMITS] = {
+		[CGROUP_MEMORY] = "memory",
+		[CGROUP_CPU] = "cpu",
+		[CGROUP_PIDS] = "pids"};
+	struct supervisor_row row = {.pid = 0};
+	bool has[CGROUP_LIMITS];
+	struct err ignored;
+
+	if (!d->control ||
+	    control_supervisor(d->control, &row, &d->arena, &ignored) <= 0)
+		row.pid = getpid();
+	cgroup_look((pid_t)row.pid, has);
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (!has[i])
+			doctor_say(
+				d, FINDING_sandbox_gap, "sandbox",
+				"limits.%s: no cgroup that holds it (skepd "
+				"as a service with Delegate=yes, or as root)",
+				names[i]);
+}
+
 static bool own_cgroup(void)
 {
 	struct buf b = BUF_MAX(65536);
@@ -113,6 +139,7 @@ void doctor_host(struct doctor *d)
 	if (vfs_mount_check(&e))
 		doctor_say(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
 	check_sandbox(d);
+	check_limits(d);
 	if (!own_cgroup())
 		doctor_say(d, FINDING_no_cgroup, "/sys/fs/cgroup",
 			   "no cgroup can be made here");

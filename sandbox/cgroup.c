@@ -43,15 +43,15 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* 0: no process is in it; 1: only we; 2: others. */
-static int who_is_in(const char *dir)
+/* 0: no process is in it; 1: only this one; 2: others. */
+static int who_is_in(const char *dir, pid_t pid)
 {
 	char path[CGROUP_PATH + 64], line[32], own[32];
 	int who = 0;
 	FILE *f;
 
 	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
-	snprintf(own, sizeof own, "%ld\n", (long)getpid());
+	snprintf(own, sizeof own, "%ld\n", (long)pid);
 	f = fopen(path, "re");
 	if (!f)
 		return 2;
@@ -72,7 +72,7 @@ static bool make_empty(const char *dir)
 	snprintf(path, sizeof path, "%s/cgroup.type", dir);
 	if (access(path, F_OK))
 		return true;
-	who = who_is_in(dir);
+	who = who_is_in(dir, getpid());
 	snprintf(path, sizeof path, "%s/" CGROUP_LEAF, dir);
 	return who == 0 ||
 	       (who == 1 && (mkdir(path, 0755) == 0 || errno == EEXIST) &&
@@ -141,6 +141,80 @@ static bool find_first(const char *name, char *out, size_t cap)
 	rmdir(probe);
 	return true;
 }
+
+/* --- looking ------------------------------------------------------------- */
+
+/* "cgroup2 PATH cgroup2 …": whatever is asked for, as far as a line says. */
+static bool split_mount2(const char *line, char *path, char *list)
+{
+	snprintf(list, 256, "*");
+	return sscanf(line, "%*s %127s cgroup2 %*s", path) == 1 &&
+	       strstr(line, " cgroup2 ") != NULL;
+}
+
+static bool split_own2(const char *line, char *path, char *list)
+{
+	snprintf(list, 256, "*");
+	return sscanf(line, "0::%127s", path) == 1;
+}
+
+/* Words with spaces between, in a file of a cgroup. */
+static bool lists(const char *dir, const char *file, const char *word)
+{
+	char path[CGROUP_PATH + 64], have[32];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	f = fopen(path, "re");
+	while (f && !found && fscanf(f, "%31s", have) == 1)
+		found = strcmp(have, word) == 0;
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
+static bool look_unified(const char *name, pid_t pid, const char *proc)
+{
+	char mount[128], own[128], dir[CGROUP_PATH + 8];
+	char type[CGROUP_PATH + 64], *leaf;
+
+	if (!find_line("/proc/self/mounts", "*", split_mount2, mount) ||
+	    !find_line(proc, "*", split_own2, own))
+		return false;
+	leaf = strrchr(own, '/');
+	if (leaf && (strcmp(leaf + 1, CGROUP_LEAF) == 0 || !leaf[1]))
+		*leaf = '\0';
+	snprintf(dir, sizeof dir, "%s%s", mount, own);
+	snprintf(type, sizeof type, "%s/cgroup.type", dir);
+	return lists(dir, "cgroup.subtree_control", name) ||
+	       (lists(dir, "cgroup.controllers", name) &&
+		access(dir, W_OK) == 0 &&
+		(access(type, F_OK) || who_is_in(dir, pid) < 2));
+}
+
+static bool look_first(const char *name, const char *proc)
+{
+	char mount[128], own[128], dir[CGROUP_PATH + 8];
+
+	if (!find_line("/proc/self/mounts", name, split_mount, mount) ||
+	    !find_line(proc, name, split_own, own))
+		return false;
+	snprintf(dir, sizeof dir, "%s%s", mount, own);
+	return access(dir, W_OK) == 0;
+}
+
+void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS])
+{
+	char proc[48];
+
+	snprintf(proc, sizeof proc, "/proc/%d/cgroup", (int)pid);
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		has[i] = look_unified(kinds[i].name, pid, proc) ||
+			 look_first(kinds[i].name, proc);
+}
+
+/* --- finding --------------------------------------------------------------- */
 
 void cgroup_find(struct cgroup_place *p, const char *unified)
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Limits that only a cgroup can hold: of memory, CPU and processes of a whole
@@ -31,6 +32,9 @@ struct cgroup_ask {
 /* `unified` is where runs have their cgroups of the second version, without the
  * id, or "". What cannot be had stays "". */
 void cgroup_find(struct cgroup_place *p, const char *unified);
+
+/* Only looks: which of them a supervisor with this pid gives, or could give. */
+void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
 
 /* What of the limits is to be had where; whether all that are set are. */
 bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
