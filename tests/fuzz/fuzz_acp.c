@@ -90,6 +90,11 @@ static void talk_to(struct acp *x, const uint8_t *data, size_t size)
 	demand(acp_files_begin(x, &e) == 0);
 	demand(acp_begin(x, &e) == 0);
 	demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
+	if (x->over && x->end->reason == REASON_completed) { /* the next run */
+		demand(acp_close_calls(x, "done", &e) == 0);
+		demand(acp_take_up(x, x->end, &e) == 0);
+		demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
+	}
 	acp_cancel(x);
 	demand(acp_terminals_end(x, &e) == 0);
 	demand(stream_end_all(&x->talk.output.stream, "done", &e) == 0);
@@ -115,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	demand(!x.over || end.reason != REASON_internal);
 	acp_fini(&x);
 	arena_fini(&run.arena);
+	arena_fini(&run.lasting);
 	clean(work);
 	return 0;
 }
