@@ -27,7 +27,7 @@ def fill(home, *agents):
 
 def create(home, name="b.tar", *more):
     path = home.dir / name
-    home.skep("backup", "create", path, *more)
+    home.skep("backup", "create", path, *more, seconds=600)  # it comes last
     return path
 
 
@@ -398,9 +398,9 @@ class Load:
                                      "SELECT id, last_seq FROM run"))
         path = create(self.home, "b%d.tar" % number)
         after = self.seen(self.home)
-        self.home.skep("backup", "verify", path)
+        self.home.skep("backup", "verify", path, seconds=600)
         to = self.home.dir / ("r%d" % number)
-        self.home.skep("backup", "restore", path, "--to", to)
+        self.home.skep("backup", "restore", path, "--to", to, seconds=600)
         new = at(self.home, to)
         new.integrity()
         got = self.seen(new)
