@@ -118,6 +118,7 @@ struct channels {
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
 	bool tidy;               /* leases and ages are to be looked at */
+	bool sweep_media;        /* messages are gone: their attachments too */
 	bool going;              /* claims nothing more */
 	int64_t gone_ms;         /* uv_now at which the loop ends anyway */
 	bool closing;

@@ -13,6 +13,7 @@
 #define TIDY_TICKS  4 /* a second */
 #define SWEEP_TICKS 8
 #define LEAVE_MS    1000
+#define SWEEP_ROWS  100
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -169,6 +170,7 @@ void channel_reload(struct sup *s, const char *name)
 	else if (found < 0)
 		log_error(LT("msg", "a channel cannot be read"),
 			  LT("error", e.text));
+	s->channels->sweep_media |= found == 0; /* its messages went with it */
 	arena_fini(&a);
 }
 
@@ -195,7 +197,7 @@ int channels_open(struct sup *s, struct err *e)
 	s->channels = k;
 	k->done_end = &k->done;
 	k->due_at = OPT_NONE;
-	k->recovering = true;
+	k->recovering = k->sweep_media = true;
 	uv_timer_init(&s->loop, &k->due);
 	k->due.data = s;
 	k->curl = curl_loop_new(&s->loop);
@@ -287,6 +289,23 @@ static void sweep(struct sup *s)
 	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
 }
 
+/* Rows of attachments whose last message is gone, some at a time. */
+static void sweep_rows(struct sup *s)
+{
+	struct media_use_sweep_in uses = {SWEEP_ROWS};
+	struct media_sweep_in media = {SWEEP_ROWS};
+	struct err e;
+	int n = -1, m = -1;
+
+	if (step_begin(&s->step, &e) == 0)
+		n = sql_exec(s->db, Q_MEDIA_USE_SWEEP, &uses, &e);
+	if (n >= 0)
+		m = sql_exec(s->db, Q_MEDIA_SWEEP, &media, &e);
+	if (m < 0)
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+	s->channels->sweep_media = n > 0 || m > 0;
+}
+
 void channels_tick(struct sup *s)
 {
 	struct channel *next;
@@ -300,5 +319,7 @@ void channels_tick(struct sup *s)
 		s->channels->tidy = true;
 	if (s->ticks % SWEEP_TICKS == 0)
 		sweep(s);
+	if (s->channels->sweep_media)
+		sweep_rows(s);
 	parcels_left(s);
 }

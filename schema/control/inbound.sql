@@ -70,6 +70,18 @@ SELECT bytes FROM media WHERE id = :id;
 INSERT INTO media (id, sha256, mime, size, bytes, created_at)
 VALUES (:id, :sha256, :mime, :size, :bytes, :now);
 
+-- query media_use_sweep (count i64)
+-- Of messages that are gone.
+DELETE FROM media_use WHERE owner IN
+ (SELECT owner FROM media_use u
+   WHERE NOT EXISTS (SELECT 1 FROM inbound WHERE id = u.owner)
+     AND NOT EXISTS (SELECT 1 FROM delivery WHERE id = u.owner) LIMIT :count);
+
+-- query media_sweep (count i64)
+-- That no message has.
+DELETE FROM media WHERE id IN
+ (SELECT id FROM media EXCEPT SELECT media FROM media_use LIMIT :count);
+
 -- query media_use_add (owner text, idx i64, media text, name text)
 INSERT INTO media_use (owner, idx, media, name)
 VALUES (:owner, :idx, :media, :name)

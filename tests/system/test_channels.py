@@ -541,6 +541,28 @@ def test_files_of_attachments_are_swept(home):
     h.down()
 
 
+def test_an_attachment_goes_with_the_last_message_that_has_it(home):
+    h = host(home)
+    echo(h)
+    for name in ("x", "y"):
+        h.call("PUT", "/v1/channels/" + name, {"kind": "tty", "config": {
+            "agent": "echo"}})
+        for text in (b"shared", name.encode()):
+            say(h, name, "look", "%s%s" % (name, text), attachments=[{
+                "name": "a", "type": "text/plain",
+                "base64": base64.b64encode(text).decode()}])
+
+    def sizes():
+        return sorted(n for n, in home.query(home.control, "SELECT size FROM media"))
+    assert sizes() == [1, 1, 6]
+    h.call("DELETE", "/v1/channels/x")
+    lib.eventually(lambda: sizes() == [1, 6], 30, "the end of one")
+    h.call("DELETE", "/v1/channels/y")
+    lib.eventually(lambda: sizes() == [], 30, "the end of all")
+    assert home.query(home.control, "SELECT count(*) FROM media_use") == [(0,)]
+    h.down()
+
+
 def test_no_secret_is_in_any_database(home):
     r = receiver(home)
     h = host(home)
