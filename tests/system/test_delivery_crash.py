@@ -2,6 +2,9 @@
 receiver's log and the rows agree. None is lost, and none comes twice except
 those that were `unknown` and sent again with the same key.
 
+A worker killed at every named point of its own leaves an outbox whose rows are
+sent once each, all of them and no others.
+
 One test a point; the build with the points in it is $SKEP_FAULTS_BIN."""
 import http.client
 import sys
@@ -9,12 +12,14 @@ import time
 
 import lib
 from channel_lib import receiver, secret
-from skepd_lib import Host, QUICK, Refused, faults_bin
+from skepd_lib import Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
 POINTS = """outbox_reading outbox_took delivery_claimed delivery_answered
     delivery_settling inbound_storing inbound_stored step_before_commit
     step_after_commit""".split()
+WORKER_POINTS = """worker_before_open worker_started append_before_commit
+    append_after_commit worker_before_end worker_ended""".split()
 MESSAGES = 8
 
 
@@ -53,10 +58,15 @@ def settled(case, n):
     return lib.eventually(check, 60, "%d deliveries" % n)
 
 
-def run_case(home, point, nth):
+def shaky(path, n):
+    """A receiver that answers late, or takes the message and says nothing."""
+    return {0: "late", 1: "close", 3: 503}.get(n % 5, 200)
+
+
+def run_case(home, point, nth, plan):
     if not faults_bin():
         lib.skip("no build with fault points")
-    r = receiver(home)
+    r = receiver(home, plan)
     secret(home, "web")
     case = Case(home, point)
     case.host.start()
@@ -92,8 +102,8 @@ def check(home, case, r, rows, out):
         "t%d" % i for i in range(MESSAGES))
     for d in web:
         tries = case.ask("GET", "/v1/deliveries/%s/attempts" % d["id"])["items"]
-        unknown = sum(t["outcome"] == "unknown" for t in tries)
-        assert 1 <= log.count(d["id"]) <= 1 + unknown, (d, log.count(d["id"]))
+        again = sum(t["outcome"] == "unknown" or t["code"] == 503 for t in tries)
+        assert 1 <= log.count(d["id"]) <= 1 + again, (d, log.count(d["id"]))
     # a plugin that can say what arrived gets nothing twice at all
     assert sorted(m["text"] for m in lines(out)) == sorted(
         "t%d" % i for i in range(MESSAGES))
@@ -103,10 +113,67 @@ def check(home, case, r, rows, out):
 
 def make(point):
     def test(home):
-        for nth in (1, 3):
+        for nth, plan in (1, None), (3, shaky):
             other = lib.Home(home.bin)
             try:
-                run_case(other, point, nth)
+                run_case(other, point, nth, plan)
+            finally:
+                other.close()
+    test.seconds = 240
+    return test
+
+
+# -- workers
+
+
+def over(h, runs):
+    def check():
+        rows = [h.get(r) for r in runs]
+        return all(r["state"] in OVER for r in rows) and rows
+    return lib.eventually(check, 60, "the end of %s" % runs)
+
+
+def worker_case(home, point, nth):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    r = receiver(home)
+    h = Host(home, QUICK, faults_bin())
+    h.start("skep-worker/%s:kill:%d" % (point, nth))
+    secret(home, "web")
+    h.call("PUT", "/v1/channels/web", {"kind": "webhook", "config": {"url": r.url}})
+    h.script("a", *[{"outbox": {"key": k, "target": {"channel": "web"},
+                                "body": {"text": k}}} for k in ("one", "two")])
+    runs = [h.submit("a", session="s%d" % i) for i in range(3)]
+    first = over(h, runs)
+    assert point == "worker_ended" or any(
+        x["attempt"] > 1 or x["state"] != "succeeded" for x in first), "no death"
+    h.down()
+    h.start()  # without the fault, what failed is done again
+    again = [h.call("POST", "/v1/runs/%s/retry" % x["id"])["id"]
+             for x in first if x["state"] != "succeeded"]
+    if again:
+        over(h, again)
+    box = home.query(home.agent_db("a"), "SELECT key FROM outbox")
+    assert len(box) >= 6, box
+
+    def delivered():
+        rows = h.call("GET", "/v1/deliveries?limit=1000&state=delivered")["items"]
+        return len(rows) == len(box) and rows
+    rows = lib.eventually(delivered, 30, "%d deliveries" % len(box))
+    assert sorted(d["id"] for d in rows) == sorted(r.ids())
+    assert len({d["source"] for d in rows}) == len(box)
+    assert home.query(home.agent_db("a"), "SELECT count(*) FROM outbox WHERE"
+                      " taken_at IS NULL") == [(0,)]
+    h.down()
+    h.check_books()
+
+
+def make_worker(point):
+    def test(home):
+        for nth in (1, 3) if point.startswith("append") else (1,):
+            other = lib.Home(home.bin)
+            try:
+                worker_case(other, point, nth)
             finally:
                 other.close()
     test.seconds = 240
@@ -115,3 +182,5 @@ def make(point):
 
 for _point in POINTS:
     globals()["test_killed_at_" + _point] = make(_point)
+for _point in WORKER_POINTS:
+    globals()["test_a_worker_killed_at_" + _point] = make_worker(_point)
