@@ -128,7 +128,7 @@ static pid_t start_mount(struct vfs_test *t, const char *dir)
 /* The mount has the namespace "main", so the library works in another. */
 static struct vfs *second(struct vfs_test *t)
 {
-	struct vfs *v;
+	struct vfs *v = NULL;
 	struct err e;
 
 	if (vfs_create(t->db, "second", NULL, &e) ||
