@@ -127,17 +127,6 @@ void route_delivery_post(void *app, const struct http_request *r,
 	ask_verb(q, rc, &e);
 }
 
-static int read_stats(struct ask *q, struct buf *out, struct err *e)
-{
-	return web_list(q, Q_DELIVERY_WAITING, NULL, out, e);
-}
-
-void route_delivery_stats(void *app, const struct http_request *r,
-			  struct http_reply *reply)
-{
-	ask_read(ask_new(app, r, reply), read_stats);
-}
-
 /* --- inbound ---------------------------------------------------------- */
 
 static int read_inbounds(struct ask *q, struct buf *out, struct err *e)

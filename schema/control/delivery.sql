@@ -161,15 +161,6 @@ SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
 SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at
   FROM delivery GROUP BY channel, state ORDER BY channel, state;
 
--- query delivery_waiting -> (channel text, state text, n i64, oldest_at time)
--- From the small indexes: what is not over, and what went wrong.
-SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at FROM
- (SELECT channel, state, created_at FROM delivery
-   WHERE state = 'sending'
-  UNION ALL SELECT channel, state, created_at FROM delivery WHERE state = 'unknown'
-  UNION ALL SELECT channel, state, created_at FROM delivery WHERE state = 'dead')
- GROUP BY channel, state;
-
 -- query host_event_delivery (at time, id text, agent text, channel text,
 --   state text, attempt i64, code opt, detail text)
 INSERT INTO host_event (at, kind, subject, agent, body)

@@ -159,3 +159,22 @@ def test_nothing_is_sent_twice_in_secret_on_a_kept_connection(home):
     assert r.ids("/key").count(key) == 2
     assert [o for o, _ in outcomes(h, key)] == ["unknown"]
     h.down()
+
+
+def test_all_states_are_counted_by_command_and_route(home):
+    r = receiver(home, lambda path, n: 200 if path == "/ok" else 400)
+    h = host(home)
+    webhook(h, "ok", r.url + "/ok")
+    webhook(h, "bad", r.url + "/bad")
+    webhook(h, "later", r.url + "/later")
+    h.call("POST", "/v1/channels/later/pause")
+    for channel, n, state in (("ok", 3, "delivered"), ("bad", 2, "dead"),
+                              ("later", 1, "pending")):
+        for i in range(n):
+            post(h, channel, "m%d" % i)
+        settled(h, n, state, channel=channel)
+    told = h.call("GET", "/v1/delivery-stats")["items"]
+    assert {(t["channel"], t["state"], t["n"]) for t in told} == {
+        ("ok", "delivered", 3), ("bad", "dead", 2), ("later", "pending", 1)}
+    assert home.skep("delivery", "stats", "--json").lines == told
+    h.down()
