@@ -86,7 +86,8 @@ int migrate_piece(struct migrate *m, const struct piece_ask *ask,
 		  struct err *e);
 
 /* A file of AgentFS becomes a workspace. */
-int migrate_space(struct migrate *m, const char *name, struct err *e);
+int migrate_space(struct migrate *m, const char *name, int64_t entries,
+		  struct err *e);
 
 /* A definition of an agent. */
 int migrate_agent(struct migrate *m, const char *importer, const char *part,

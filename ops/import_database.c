@@ -40,7 +40,8 @@ int import_agentfs(struct migrate *m, struct sql *db, struct err *e)
 
 	if (!foreign_has(db, "fs_inode") || !foreign_has(db, "fs_data"))
 		return 0;
-	if (migrate_space(m, path_stem(&m->arena, m->file->path), e))
+	if (migrate_space(m, path_stem(&m->arena, m->file->path),
+			  foreign_count(db, "fs_dentry"), e))
 		return -1;
 	import_list_rest(m, db, taken);
 	return 1;

@@ -130,36 +130,45 @@ int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
 
 /* --- workspaces -------------------------------------------------------------------- */
 
+struct space {
+	const char *name;
+	int64_t entries;
+};
+
 static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 		      struct migrate_piece *p, struct err *e)
 {
+	const struct space *s = arg;
 	struct vfs_port port = {.path = ""};
 	struct err known;
 	struct vfs *v = NULL;
 	int rc;
 
+	p->records = s->entries;
 	if (!f)
 		return 0;
 	/* there already: an import goes over what is there, and doubles nothing */
-	(void)vfs_create(f->db, arg, NULL, &known);
-	rc = vfs_open(&v, f->db, arg, "migrate", e) ||
+	(void)vfs_create(f->db, s->name, NULL, &known);
+	rc = vfs_open(&v, f->db, s->name, "migrate", e) ||
 	     vfs_import_agentfs(v, workdir_path(&m->work, FOREIGN_COPY), &port,
 				e);
 	vfs_close(v);
-	p->records = p->added = port.nodes;
+	p->added = port.nodes;
 	return rc ? -1 : 0;
 }
 
-int migrate_space(struct migrate *m, const char *name, struct err *e)
+int migrate_space(struct migrate *m, const char *name, int64_t entries,
+		  struct err *e)
 {
+	struct space space = {
+		arena_text(&m->arena, migrate_agent_name(m, name)), entries};
 	struct piece_ask ask = {
 		.importer = "agentfs",
 		.agent = migrate_agent_name(m, NULL),
 		.take = take_space,
+		.arg = &space,
 	};
 
-	ask.arg = arena_text(&m->arena, migrate_agent_name(m, name));
-	ask.target = arena_printf(&m->arena, "%s:%s", ask.agent,
-				  (const char *)ask.arg);
+	ask.target = arena_printf(&m->arena, "%s:%s", ask.agent, space.name);
 	return migrate_piece(m, &ask, e);
 }

@@ -166,9 +166,11 @@ def test_an_agentfs_file_becomes_a_workspace(home):
                   code=None)
     if r.code:
         lib.skip("no export to AgentFS: " + r.err)
+    got = pieces(home, "plan", home.dir / "box.db", "--agent", "ann")
+    assert [p["records"] for p in got] == [2], got
     got = pieces(home, "apply", home.dir / "box.db", "--yes", "--agent", "ann")
-    assert [(p["importer"], p["target"], p["state"]) for p in got] == \
-        [("agentfs", "ann:box", "imported")], got
+    assert [(p["importer"], p["target"], p["state"], p["records"])
+            for p in got] == [("agentfs", "ann:box", "imported", 2)], got
     assert home.skep("vfs", "cat", "ann:box", "/sub/a.txt").out == "hello"
     assert pieces(home, "apply", home.dir / "box.db", "--yes", "--agent",
                   "ann")[0]["state"] == "done"
