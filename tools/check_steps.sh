@@ -113,5 +113,5 @@ step_system() {
 	# Torture is for some minutes when it is called by itself.
 	SKEP_TORTURE_SECONDS=${SKEP_TORTURE_SECONDS:-20} \
 		SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
-		--bin build/release --jobs "$(($(nproc) * 2))" # many only wait
+		--bin build/release --jobs "$(($(nproc) + 1))" # many only wait
 }
