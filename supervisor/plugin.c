@@ -1,36 +1,20 @@
 #include "supervisor/plugin.h"
 
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/proc.h"
-#include "spawner/wire.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#define START_MS        10000 /* to register, and to take its configuration */
-#define PLUGIN_GRACE_MS 2000  /* from SIGTERM to SIGKILL */
-#define BACKOFF_MS      500
-#define BACKOFF_MAX     60000
-#define WELL_MS         60000 /* so long ready: failures are forgotten */
-#define TICK_LINES      2000
-#define READ_BYTES      65536
-#define OUTBOX_MAX      (64u << 20)
-#define OUTBOX_ROOM     (1u << 20) /* it does not read: nothing more is claimed */
-#define LOG_MAX         (8 << 20)
-#define WORDS_MAX       256
+#define START_MS    10000 /* to register, and to take its configuration */
+#define BACKOFF_MS  500
+#define BACKOFF_MAX 60000
+#define WELL_MS     60000      /* so long ready: failures are forgotten */
+#define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
 
-static int64_t now_ms(const struct plugin *p)
+int64_t plugin_now(const struct plugin *p)
 {
 	return (int64_t)uv_now(&p->channel->sup->loop);
 }
@@ -44,260 +28,19 @@ static struct tree tree_of(const struct plugin *p)
 
 static const struct tree_place nowhere; /* no spawner is among them */
 
-/* --- pipes ------------------------------------------------------------ */
-
-static void free_poll(uv_handle_t *h)
-{
-	free(h);
-}
-
-static void close_end(uv_poll_t **poll, int *fd)
-{
-	if (*poll) {
-		uv_poll_stop(*poll);
-		uv_close((uv_handle_t *)*poll, free_poll);
-		*poll = NULL;
-	}
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static void on_writable(uv_poll_t *h, int status, int events)
-{
-	(void)status;
-	(void)events;
-	plugin_flush(h->data);
-}
-
-void plugin_flush(struct plugin *p)
-{
-	while (p->in >= 0 && p->outbox.n) {
-		ssize_t n = write(p->in, p->outbox.p, p->outbox.n);
-
-		if (n > 0)
-			buf_drop(&p->outbox, (size_t)n);
-		else if (errno != EINTR)
-			break;
-	}
-	if (!p->in_poll)
-		return;
-	if (p->outbox.n)
-		uv_poll_start(p->in_poll, UV_WRITABLE, on_writable);
-	else
-		uv_poll_stop(p->in_poll);
-}
-
-/* Whole lines only; false when the plugin ended over one of them. */
-static bool take_lines(struct plugin *p)
-{
-	int64_t serial = p->serial;
-	size_t from = 0;
-	char *end;
-
-	while ((end = memchr(p->inbox.p + from, '\n', p->inbox.n - from))) {
-		size_t n = (size_t)(end - p->inbox.p) - from;
-
-		p->heard_ms = now_ms(p);
-		p->pinged = false;
-		p->lines++;
-		plugin_line(p, p->inbox.p + from, n);
-		if (p->out < 0 || p->serial != serial)
-			return false;
-		from += n + 1;
-	}
-	buf_drop(&p->inbox, from);
-	return true;
-}
-
-static void on_readable(uv_poll_t *h, int status, int events)
-{
-	struct plugin *p = h->data;
-	char *room = buf_room(&p->inbox, READ_BYTES);
-	ssize_t n;
-
-	(void)status;
-	(void)events;
-	if (!room) {
-		plugin_fail(p, "a line is longer than %u bytes",
-			    PLUGIN_LINE_MAX);
-		return;
-	}
-	n = read(p->out, room, READ_BYTES);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		plugin_fail(p, "it closed its output");
-		return;
-	}
-	buf_grew(&p->inbox, (size_t)n);
-	if (take_lines(p) && p->lines > TICK_LINES) {
-		p->quiet = true;
-		uv_poll_stop(p->out_poll);
-	}
-}
-
-static uv_poll_t *poll_new(struct plugin *p, int fd)
-{
-	uv_poll_t *poll = calloc(1, sizeof *poll);
-
-	if (!poll)
-		abort();
-	uv_poll_init(&p->channel->sup->loop, poll, fd);
-	poll->data = p;
-	return poll;
-}
-
-/* --- the process ------------------------------------------------------ */
-
-static int open_log(const struct plugin *p, struct err *e)
-{
-	struct channel *c = p->channel;
-	struct home_path path = home_join(
-		&c->sup->home, HOME_LOGS,
-		arena_printf(&c->arena, "channel-%s.log", c->name));
-	int fd = open(path.text, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-		      0600);
-
-	return fd < 0 ? err_errno_set(e, "%s", path.text) : fd;
-}
-
-/* A log has its limit also while the plugin holds it open. */
-static void limit_log(const struct plugin *p)
-{
-	struct err e;
-	struct stat st;
-	int fd = open_log(p, &e);
-
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX)
-		(void)!ftruncate(fd, 0);
-	close(fd);
-}
-
-/* Our environment, with the mark that every descendant inherits. */
-static char **marked_env(const struct plugin *p, struct arena *a)
-{
-	size_t n = 0, k = 0;
-	char **env;
-
-	while (environ[n])
-		n++;
-	env = arena_alloc(a, (n + 3) * sizeof *env);
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], SPAWN_MARKER "=",
-			    sizeof SPAWN_MARKER) != 0)
-			env[k++] = environ[i];
-	env[k++] = arena_printf(a, SPAWN_MARKER "=%s", p->channel->id);
-	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", p->channel->name);
-	return env;
-}
-
-static char **words(const char *json, struct arena *a)
-{
-	struct err ignored;
-	cJSON *list = json_parse("command", json, strlen(json), &ignored);
-	char **argv = arena_alloc(a, (WORDS_MAX + 1) * sizeof *argv);
-	const cJSON *v;
-	int n = 0;
-
-	cJSON_ArrayForEach(v, list)
-	{
-		if (n < WORDS_MAX)
-			argv[n++] = arena_text(a, v->valuestring);
-	}
-	cJSON_Delete(list);
-	return argv;
-}
-
-/* fds: its stdin, stdout and stderr. posix_spawn shares our memory until the
- * exec, so it costs the same however large we are. */
-static int spawn(struct plugin *p, const int fds[3], struct err *e)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	struct arena a = {0};
-	char **argv = words(p->channel->command, &a);
-	sigset_t none, reset;
-	int rc;
-
-	sigemptyset(&none);
-	sigfillset(&reset);
-	posix_spawn_file_actions_init(&actions);
-	for (int i = 0; i < 3; i++)
-		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	posix_spawn_file_actions_addchdir_np(&actions,
-					     p->channel->sup->home.root);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &reset);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
-						POSIX_SPAWN_SETSIGMASK |
-						POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv,
-			  marked_env(p, &a));
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attr);
-	errno = rc;
-	if (rc)
-		err_errno_set(e, "cannot start %s", argv[0]);
-	arena_fini(&a);
-	return rc ? -1 : 0;
-}
-
-static void close_all(int *fds, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-}
-
-static int start_process(struct plugin *p, struct err *e)
-{
-	int fds[5] = {-1, -1, -1, -1, -1}; /* in: 0 1; out: 2 3; log: 4 */
-	struct proc_stat st = {0};
-	int rc = -1;
-
-	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC))
-		err_errno_set(e, "no pipe for a plugin");
-	else if ((fds[4] = open_log(p, e)) >= 0)
-		rc = spawn(p, (int[]){fds[0], fds[3], fds[4]}, e);
-	if (rc) {
-		p->pid = 0;
-		close_all(fds, 5);
-		return -1;
-	}
-	close_all((int[]){fds[0], fds[3], fds[4]}, 3);
-	p->in = fds[1];
-	p->out = fds[2];
-	fcntl(p->in, F_SETFL, O_NONBLOCK);
-	fcntl(p->out, F_SETFL, O_NONBLOCK);
-	proc_stat(p->pid, &st);
-	p->start_ticks = st.start_ticks;
-	p->in_poll = poll_new(p, p->in);
-	p->out_poll = poll_new(p, p->out);
-	uv_poll_start(p->out_poll, UV_READABLE, on_readable);
-	return 0;
-}
+/* --- life ------------------------------------------------------------- */
 
 static void start(struct plugin *p)
 {
 	struct err e;
 
 	p->serial++;
-	p->bad_lines = p->lines = 0;
-	p->quiet = p->pinged = false;
-	p->heard_ms = now_ms(p);
-	buf_clear(&p->inbox);
-	buf_clear(&p->outbox);
-	if (start_process(p, &e)) {
+	if (plugin_start(p, &e)) {
 		plugin_fail(p, "%s", e.text);
 		return;
 	}
 	p->state = PLUGIN_STARTED;
-	p->at_ms = now_ms(p) + START_MS;
+	p->at_ms = plugin_now(p) + START_MS;
 	log_info(LT("msg", "plugin started"), LT("channel", p->channel->name),
 		 LI("pid", p->pid));
 }
@@ -328,11 +71,10 @@ static void begin_end(struct plugin *p)
 {
 	struct tree t = tree_of(p);
 
-	close_end(&p->in_poll, &p->in);
-	close_end(&p->out_poll, &p->out);
+	plugin_pipe_close(p);
 	tree_signal_all(&nowhere, &t, SIGTERM);
 	p->state = PLUGIN_ENDING;
-	p->at_ms = now_ms(p) + PLUGIN_GRACE_MS;
+	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
 }
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
@@ -343,7 +85,7 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	if (p->state == PLUGIN_READY && now_ms(p) - p->ready_ms > WELL_MS)
+	if (p->state == PLUGIN_READY && plugin_now(p) - p->ready_ms > WELL_MS)
 		p->failures = 0;
 	p->failures++;
 	give_back(p, why);
@@ -358,19 +100,19 @@ static void look_at_end(struct plugin *p)
 
 	if (reaped(p) && tree_count(&nowhere, &t, NULL) == 0) {
 		p->state = PLUGIN_WAITING;
-		p->at_ms = now_ms(p);
+		p->at_ms = plugin_now(p);
 		if (p->failures)
 			p->at_ms += delivery_backoff(p->failures, BACKOFF_MS,
 						     BACKOFF_MAX,
 						     (uint32_t)p->at_ms);
-	} else if (now_ms(p) >= p->at_ms) {
+	} else if (plugin_now(p) >= p->at_ms) {
 		tree_signal_all(&nowhere, &t, SIGKILL);
 	}
 }
 
 static void look_at_life(struct plugin *p)
 {
-	int64_t now = now_ms(p), limit = p->channel->config.timeout;
+	int64_t now = plugin_now(p), limit = p->channel->config.timeout;
 	int status = 0;
 
 	if (p->pid && waitpid(p->pid, &status, WNOHANG) == p->pid) {
@@ -400,7 +142,7 @@ static void late_parcels(struct plugin *p)
 	while (*at) {
 		struct parcel *parcel = *at;
 
-		if (parcel->late_ms > now_ms(p)) {
+		if (parcel->late_ms > plugin_now(p)) {
 			at = &parcel->next;
 			continue;
 		}
@@ -415,22 +157,18 @@ static void tick(struct channel *c)
 {
 	struct plugin *p = c->own;
 
-	p->lines = 0;
-	if (p->quiet && p->out_poll) {
-		p->quiet = false;
-		uv_poll_start(p->out_poll, UV_READABLE, on_readable);
-	}
+	plugin_pipe_tick(p);
 	late_parcels(p);
 	if (p->state == PLUGIN_ENDING)
 		look_at_end(p);
 	if (p->state == PLUGIN_WAITING) {
-		if (now_ms(p) >= p->at_ms)
+		if (plugin_now(p) >= p->at_ms)
 			start(p);
 	} else if (p->state != PLUGIN_ENDING) {
 		look_at_life(p);
 	}
 	if (c->sup->ticks % 20 == 0)
-		limit_log(p);
+		plugin_log_limit(p);
 }
 
 static int open_plugin(struct channel *c, struct err *e)
@@ -441,11 +179,9 @@ static int open_plugin(struct channel *c, struct err *e)
 	if (!p)
 		abort();
 	p->channel = c;
-	p->in = p->out = -1;
-	buf_init(&p->inbox, PLUGIN_LINE_MAX);
-	buf_init(&p->outbox, OUTBOX_MAX);
+	plugin_pipe_init(p);
 	p->state = PLUGIN_ENDING; /* whoever is left of a former one */
-	p->at_ms = now_ms(p) + PLUGIN_GRACE_MS;
+	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
 	c->own = p;
 	begin_end(p);
 	look_at_end(p);
@@ -465,8 +201,7 @@ static void close_plugin(struct channel *c)
 	begin_end(p);
 	t = tree_of(p);
 	plugin_leave(c->sup, &t);
-	buf_fini(&p->inbox);
-	buf_fini(&p->outbox);
+	plugin_pipe_fini(p);
 	free(p);
 }
 

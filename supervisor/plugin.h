@@ -2,6 +2,7 @@
 #define SUPERVISOR_PLUGIN_H
 
 #include "supervisor/channel.h"
+#include "supervisor/rpc_line.h"
 #include "supervisor/tree.h"
 
 /*
@@ -45,23 +46,44 @@ struct plugin {
 
 #define PLUGIN_LINE_MAX (32u << 20)
 #define PLUGIN_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
+#define PLUGIN_PING_ID  0
 
-/* plugin.c: ends it, to be started again after a while. */
+/* plugin.c: its life. Ends it, to be started again after a while. */
 void plugin_fail(struct plugin *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void plugin_flush(struct plugin *p); /* writes what is in the outbox */
+int64_t plugin_now(const struct plugin *p); /* uv_now */
 
-/* plugin_leave.c: sees the end of a tree that was asked to go, in its own time;
- * whoever is left after the grace time is killed. */
-void plugin_leave(struct sup *s, const struct tree *t);
-void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
+/* plugin_start.c: the process, with its pipes open. */
+int plugin_start(struct plugin *p, struct err *e);
+void plugin_log_limit(const struct plugin *p);
 
-/* plugin_rpc.c */
-void plugin_line(struct plugin *p, const char *line, size_t n);
+/* plugin_pipe.c: lines both ways; neither is waited for. */
+void plugin_pipe_init(struct plugin *p);
+void plugin_pipe_fini(struct plugin *p);
+void plugin_pipe_open(struct plugin *p, int in, int out); /* takes both */
+void plugin_pipe_close(struct plugin *p);
+void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
+void plugin_flush(struct plugin *p);     /* writes what is in the outbox */
+
+/* plugin_say.c: what it is told. */
 void plugin_configure(struct plugin *p);
 void plugin_ping(struct plugin *p);
 void plugin_stop_word(struct plugin *p);
 void plugin_send(struct channel *c, struct parcel *parcel);
 bool plugin_ask(struct channel *c, struct parcel *parcel);
+/* Of a request of its own; id is the JSON text of it, NULL: it wants none. */
+void plugin_answer(struct plugin *p, const char *id, const char *result);
+void plugin_refuse(struct plugin *p, const char *id, int code, const char *why);
+void plugin_tell(struct plugin *p, const char *event, const char *ref,
+		 const char *id);
+
+/* plugin_rpc.c, plugin_ask.c: what it says. */
+void plugin_line(struct plugin *p, const char *line, size_t n);
+void plugin_request(struct plugin *p, const struct rpc_line *r);
+
+/* plugin_leave.c: sees the end of a tree that was asked to go, in its own time;
+ * whoever is left after the grace time is killed. */
+void plugin_leave(struct sup *s, const struct tree *t);
+void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
 
 #endif

@@ -1,0 +1,143 @@
+/* A plugin's process: its command, environment, pipes and log. */
+#include "supervisor/plugin.h"
+
+#include "base/json.h"
+#include "base/proc.h"
+#include "spawner/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOG_MAX   (8 << 20)
+#define WORDS_MAX 256
+
+static int open_log(const struct plugin *p, struct err *e)
+{
+	struct channel *c = p->channel;
+	struct home_path path = home_join(
+		&c->sup->home, HOME_LOGS,
+		arena_printf(&c->arena, "channel-%s.log", c->name));
+	int fd = open(path.text, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+		      0600);
+
+	return fd < 0 ? err_errno_set(e, "%s", path.text) : fd;
+}
+
+/* A log has its limit also while the plugin holds it open. */
+void plugin_log_limit(const struct plugin *p)
+{
+	struct err e;
+	struct stat st;
+	int fd = open_log(p, &e);
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX)
+		(void)!ftruncate(fd, 0);
+	close(fd);
+}
+
+/* Our environment, with the mark that every descendant inherits. */
+static char **marked_env(const struct plugin *p, struct arena *a)
+{
+	size_t n = 0, k = 0;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = arena_alloc(a, (n + 3) * sizeof *env);
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], SPAWN_MARKER "=",
+			    sizeof SPAWN_MARKER) != 0)
+			env[k++] = environ[i];
+	env[k++] = arena_printf(a, SPAWN_MARKER "=%s", p->channel->id);
+	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", p->channel->name);
+	return env;
+}
+
+static char **words(const char *json, struct arena *a)
+{
+	struct err ignored;
+	cJSON *list = json_parse("command", json, strlen(json), &ignored);
+	char **argv = arena_alloc(a, (WORDS_MAX + 1) * sizeof *argv);
+	const cJSON *v;
+	int n = 0;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (n < WORDS_MAX)
+			argv[n++] = arena_text(a, v->valuestring);
+	}
+	cJSON_Delete(list);
+	return argv;
+}
+
+/* fds: its stdin, stdout and stderr. posix_spawn shares our memory until the
+ * exec, so it costs the same however large we are. */
+static int spawn(struct plugin *p, const int fds[3], struct err *e)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	struct arena a = {0};
+	char **argv = words(p->channel->command, &a);
+	sigset_t none, reset;
+	int rc;
+
+	sigemptyset(&none);
+	sigfillset(&reset);
+	posix_spawn_file_actions_init(&actions);
+	for (int i = 0; i < 3; i++)
+		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	posix_spawn_file_actions_addchdir_np(&actions,
+					     p->channel->sup->home.root);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &reset);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
+						POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+	rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv,
+			  marked_env(p, &a));
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	errno = rc;
+	if (rc)
+		err_errno_set(e, "cannot start %s", argv[0]);
+	arena_fini(&a);
+	return rc ? -1 : 0;
+}
+
+static void close_all(int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+int plugin_start(struct plugin *p, struct err *e)
+{
+	int fds[5] = {-1, -1, -1, -1, -1}; /* in: 0 1; out: 2 3; log: 4 */
+	struct proc_stat st = {0};
+	int rc = -1;
+
+	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC))
+		err_errno_set(e, "no pipe for a plugin");
+	else if ((fds[4] = open_log(p, e)) >= 0)
+		rc = spawn(p, (int[]){fds[0], fds[3], fds[4]}, e);
+	if (rc) {
+		p->pid = 0;
+		close_all(fds, 5);
+		return -1;
+	}
+	close_all((int[]){fds[0], fds[3], fds[4]}, 3);
+	proc_stat(p->pid, &st);
+	p->start_ticks = st.start_ticks;
+	plugin_pipe_open(p, fds[1], fds[2]);
+	return 0;
+}
