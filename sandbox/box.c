@@ -268,14 +268,25 @@ static int limit(int what, int64_t n)
 	return setrlimit((__rlimit_resource_t)what, &r);
 }
 
-static int enforce_limits(const struct sandbox_limits *l)
+/* The kernel counts by user and user namespace, and does not count root: where
+ * there is no namespace of the run's own, everything that the user has counts,
+ * so only who asks for it gets that. */
+static int limit_pids(const struct box *b)
 {
+	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_said))
+		return 0;
+	return limit(RLIMIT_NPROC, b->limits.pids);
+}
+
+static int enforce_limits(const struct box *b)
+{
+	const struct sandbox_limits *l = &b->limits;
 	struct rlimit none = {0, 0};
 
 	if (setrlimit(RLIMIT_CORE, &none) || limit(RLIMIT_FSIZE, l->file) ||
 	    limit(RLIMIT_NOFILE, l->files))
 		return -1;
-	return geteuid() != 0 ? limit(RLIMIT_NPROC, l->pids) : 0;
+	return limit_pids(b);
 }
 
 static bool is_kept(int cap)
@@ -296,7 +307,7 @@ static void drop_caps(void)
 
 int box_enforce(const struct box *b)
 {
-	if (enforce_limits(&b->limits))
+	if (enforce_limits(b))
 		return -1;
 	drop_caps();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -241,6 +242,8 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 		out[i] = (struct cgroup_ask){.max = max[i]};
 		if (max[i] > 0 && p->base[i][0])
 			dir_of(p, i, run, out[i].dir);
+		else if (i == CGROUP_PIDS && !l->pids_said)
+			out[i].max = 0;
 		else if (max[i] > 0)
 			all = false;
 	}
@@ -251,7 +254,7 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
 {
 	char text[64];
 
-	for (int i = 0; i < CGROUP_LIMITS; i++) {
+	for (int i = 0; i < CGROUP_AT_START; i++) {
 		long long n = ask[i].max;
 
 		if (!ask[i].dir[0])
@@ -270,9 +273,28 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
 
 void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
 {
-	for (int i = 0; i < CGROUP_LIMITS; i++)
+	for (int i = 0; i < CGROUP_AT_START; i++)
 		if (ask[i].dir[0] && strcmp(ask[i].dir, own) != 0)
 			(void)put(ask[i].dir, "cgroup.procs", "0");
+	if (ask[CGROUP_PIDS].dir[0])
+		(void)setenv(CGROUP_PIDS_DIR, ask[CGROUP_PIDS].dir, 1);
+}
+
+/* In the second version it is the cgroup that the worker was born in. */
+void cgroup_limit_pids(int64_t max)
+{
+	const char *dir = getenv(CGROUP_PIDS_DIR);
+	char text[32], path[CGROUP_PATH + 64];
+
+	if (!dir || max <= 0)
+		return;
+	(void)mkdir(dir, 0755);
+	snprintf(text, sizeof text, "%lld", (long long)max);
+	(void)put(dir, kinds[CGROUP_PIDS].file, text);
+	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
+	if (access(path, F_OK))
+		(void)put(dir, "cgroup.procs", "0");
+	(void)unsetenv(CGROUP_PIDS_DIR);
 }
 
 void cgroup_forget(const struct cgroup_place *p, const char *run)

@@ -14,6 +14,15 @@
  */
 enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
 
+/*
+ * Those before this one hold from the first moment of the worker on. That of
+ * processes is set by the worker, when it is about to start a command: to go
+ * into a tree of the first version may take milliseconds, and without commands
+ * nobody has to be held. Where it is to do so is in its environment.
+ */
+#define CGROUP_AT_START CGROUP_PIDS
+#define CGROUP_PIDS_DIR "SKEP_PIDS_CGROUP"
+
 #define CGROUP_PATH 256
 
 /* In the second version a cgroup with limits for those below has no processes of
@@ -36,15 +45,20 @@ void cgroup_find(struct cgroup_place *p, const char *unified);
 /* Only looks: which of them a supervisor with this pid gives, or could give. */
 void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
 
-/* What of the limits is to be had where; whether all that are set are. */
+/* What of the limits is to be had where; whether all that are asked for are. A
+ * default that nobody holds is left out. */
 bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 		 const char *run, struct cgroup_ask out[CGROUP_LIMITS]);
 
 /* Before the process is there: makes the directories and sets the limits. */
 void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS]);
 
-/* In the process: goes into those that it is not born in (`own`). */
+/* In the process: goes into those that it is not born in (`own`), and notes where
+ * the limit of processes is to be. */
 void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own);
+
+/* In a worker, before its first command: at most so many processes, 0: any. */
+void cgroup_limit_pids(int64_t max);
 
 /* After its last process is gone. */
 void cgroup_forget(const struct cgroup_place *p, const char *run);

@@ -108,6 +108,8 @@ static int read_limits(struct sandbox_limits *out, const cJSON *def,
 		*to = l->other;
 		if (v && !cJSON_IsNull(v) && read_limit(l, v, to, e))
 			return -1;
+		if (to == &out->pids)
+			out->pids_said = v && !cJSON_IsNull(v);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -38,6 +39,7 @@ struct sandbox_limits { /* 0: none */
 #define LIMIT(name, kind, other, least, help) int64_t name;
 #include "sandbox/limits.def"
 #undef LIMIT
+	bool pids_said; /* by the definition; a default is held where it can */
 };
 
 struct sandbox_spec {

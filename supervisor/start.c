@@ -287,19 +287,20 @@ static int reject(struct sup *s, const char *id, const char *reason,
 	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
-static bool has_limits(const struct live *l)
+static bool has_limits_at_start(const struct live *l)
 {
-	for (int i = 0; l->limits && i < CGROUP_LIMITS; i++)
+	for (int i = 0; l->limits && i < CGROUP_AT_START; i++)
 		if (l->limits[i].dir[0])
 			return true;
 	return false;
 }
 
-/* Unless it has one: a spare, which is in its cgroup already, without limits;
- * or one that is made for it. */
+/* Unless it has one: a spare, which is in its cgroup already, without limits of
+ * memory and CPU; or one that is made for it. */
 static int find_worker(struct live *l, const struct buf *start, struct err *e)
 {
-	bool given = !l->handed && !has_limits(l) && spares_give(l, start);
+	bool given = !l->handed && !has_limits_at_start(l) &&
+		     spares_give(l, start);
 
 	spares_busy(l->sup);
 	if (given) {

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/probe.h"
 #include "worker/disk.h"
 #include "worker/driver.h"
@@ -154,6 +155,7 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.mnt = w->ns.mnt;
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
+	cgroup_limit_pids(r->sandbox.limits.pids);
 	show_media(r, &p.shown);
 	r->box = arena_alloc(&r->lasting, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {

@@ -240,6 +240,38 @@ def test_forks_have_an_end(home):
     finish(d)
 
 
+THREADS = r"""
+import threading
+threading.stack_size(65536)
+stop, n = threading.Event(), 0
+try:
+    while n < 2200:
+        threading.Thread(target=stop.wait).start()
+        n += 1
+except RuntimeError as e:
+    print("no more after", n, e)
+print("made", n)
+stop.set()
+"""
+
+
+def test_forks_have_an_end_that_nobody_asked_for(home):
+    d = Host(home).start()
+    code = {"command": ["python3", "-c", THREADS], "stdin": "none"}
+    d.agent("a", "exec", code)
+    d.agent("free", "exec", code, limits={"pids": 0})
+    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
+        lib.skip("no cgroup that counts processes")
+    told = {}
+    for name in ("a", "free"):
+        run = d.submit(name)
+        assert d.until(run)["state"] == "succeeded"
+        told[name] = said(d, name, run)
+    assert "no more after 20" in told["a"], told
+    assert told["free"] == "made 2200", told
+    finish(d)
+
+
 def test_one_file_and_tmp_have_a_size(home):
     told, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
                        "ls -l big; head -c 9000000 /dev/zero > /tmp/big; "

@@ -99,3 +99,32 @@ def test_a_run_without_rights_has_its_workspace_in_the_file(home):
     ok(w)
     said = [b["text"] for _, b in w.events("output")]
     assert said == [str(os.geteuid() or NOBODY), "x", "/mnt/workspace"], said
+
+
+THREADS = r"""
+import threading
+threading.stack_size(65536)
+stop, n = threading.Event(), 0
+try:
+    while n < 2200:
+        threading.Thread(target=stop.wait).start()
+        n += 1
+except RuntimeError:
+    pass
+stop.set()
+print(n)
+"""
+
+
+def test_a_run_without_rights_and_cgroup_has_so_many_processes(home):
+    under = unprivileged(home)
+    sup = Supervisor(home)
+    home.agent_db("a").parent.mkdir(parents=True)
+    give_away(home)
+    os.chmod(sup.socket, 0o666)
+    w = Worker(sup, "exec", {"command": ["python3", "-c", THREADS]},
+               workspace_mode="vfs-only", workspace=None, under=under,
+               sandbox={})
+    ok(w)
+    said = [b["text"] for _, b in w.events("output")]
+    assert 1900 < int(said[0]) < 2048, said

@@ -40,6 +40,7 @@ static void a_definition_that_says_nothing_is_confined(void **state)
 	assert_int_equal(s.mode, SANDBOX_ON);
 	assert_int_equal(s.network, NETWORK_HOST);
 	assert_true(s.limits.file > 0);
+	assert_true(s.limits.pids > 0 && !s.limits.pids_said);
 	arena_fini(&a);
 }
 
@@ -61,6 +62,7 @@ static void words_and_amounts_are_read(void **state)
 	assert_int_equal(s.network, NETWORK_NONE);
 	assert_int_equal(s.limits.memory, 64 << 20);
 	assert_int_equal(s.limits.pids, 7);
+	assert_true(s.limits.pids_said);
 	assert_int_equal(s.read.n, 1);
 	assert_string_equal(s.write.path[1], "/c");
 	arena_fini(&a);
