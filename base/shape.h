@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * A shape states the fields of a struct once. SQL, JSON, wire messages and
@@ -84,6 +85,17 @@ static inline const void *field_in(const struct field *f, const void *obj)
 static inline void *field_out(const struct field *f, void *obj)
 {
 	return (char *)obj + f->offset;
+}
+
+/* The field whose name is the first n bytes; NULL: it has none such. */
+static inline const struct field *shape_field(const struct shape *s,
+					      const char *name, size_t n)
+{
+	for (size_t i = 0; i < s->nfields; i++)
+		if (!strncmp(s->fields[i].name, name, n) &&
+		    !s->fields[i].name[n])
+			return &s->fields[i];
+	return NULL;
 }
 
 #endif

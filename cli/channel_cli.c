@@ -100,17 +100,23 @@ int channel_switch(struct cli *cli, const char *verb, struct err *e)
 	return channel_print(cli, name, e);
 }
 
-int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
-	       const char *verb, struct err *e)
+const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
+		      const char *verb, struct err *e)
 {
 	const char *id = cli_arg(cli, 0);
 
-	if (!id_is(kind, id))
-		return err_set(e, ERR_USAGE, "%s is not an id (%s_…)",
-			       quoted(id).text, id_prefix(kind));
-	return remote_post(
-		cli, arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id, verb),
-		"{}", e);
+	if (id_is(kind, id))
+		return arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id,
+				    verb);
+	err_set(e, ERR_USAGE, "%s is not an id (%s_…)", quoted(id).text,
+		id_prefix(kind));
+	return NULL;
+}
+
+int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
+	       const char *verb, struct err *e)
+{
+	return remote_post(cli, verb_path(cli, kind, what, verb, e), "{}", e);
 }
 
 int print_messages(struct cli *cli, const char *path, struct err *e)

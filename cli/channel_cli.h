@@ -21,6 +21,8 @@ int channel_switch(struct cli *cli, const char *verb, struct err *e);
 
 /* POSTs to "/v1/WHAT/ID/VERB" for the command's first word, an id of that
  * kind, and prints what came of it. */
+const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
+		      const char *verb, struct err *e); /* NULL: no id */
 int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 	       const char *verb, struct err *e);
 

@@ -5,6 +5,7 @@ static int channel_talks(struct cli *cli, struct err *e)
 	struct conversation_list_in in = {
 		.channel = cli_arg(cli, 0),
 		.before = INT64_MAX,
+		.before_id = "~",
 		.count = cli_number(cli, "limit", 100),
 	};
 	struct sql_rows it = sql_rows(cli->control, Q_CONVERSATION_LIST, &in);

@@ -94,6 +94,15 @@ int remote_list(struct cli *cli, const char *path, const struct shape *shape,
 	return 0;
 }
 
+void remote_done(struct cli *cli, const cJSON *answer)
+{
+	if (cli->out.json)
+		print_json(cli, answer);
+	else
+		output_note(&cli->out, "%s: %s", json_text(answer, "id", "it"),
+			    json_text(answer, "note", "done"));
+}
+
 int remote_post(struct cli *cli, const char *path, const char *body,
 		struct err *e)
 {
@@ -101,11 +110,7 @@ int remote_post(struct cli *cli, const char *path, const char *body,
 
 	if (!json)
 		return -1;
-	if (cli->out.json)
-		print_json(cli, json);
-	else
-		output_note(&cli->out, "%s: %s", json_text(json, "id", "it"),
-			    json_text(json, "note", "done"));
+	remote_done(cli, json);
 	cJSON_Delete(json);
 	return 0;
 }

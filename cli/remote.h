@@ -15,6 +15,9 @@ cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 int remote_list(struct cli *cli, const char *path, const struct shape *shape,
 		const char *columns, struct err *e);
 
+/* Tells what a verb has done, as the supervisor said it. */
+void remote_done(struct cli *cli, const cJSON *answer);
+
 /* POSTs, and prints the answer's note for people, the object with --json. */
 int remote_post(struct cli *cli, const char *path, const char *body,
 		struct err *e);

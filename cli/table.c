@@ -25,21 +25,11 @@ struct table {
 	struct buf line;
 };
 
-static const struct field *find_field(const struct shape *s, const char *name,
-				      size_t n)
-{
-	for (size_t i = 0; i < s->nfields; i++)
-		if (!strncmp(s->fields[i].name, name, n) &&
-		    !s->fields[i].name[n])
-			return &s->fields[i];
-	return NULL;
-}
-
 static void choose_columns(struct table *t, const char *columns)
 {
 	while (*columns) {
 		size_t n = strcspn(columns, " ");
-		const struct field *f = find_field(t->shape, columns, n);
+		const struct field *f = shape_field(t->shape, columns, n);
 
 		assert(f && "a column that the shape has");
 		assert(t->ncolumns < COLUMNS_MAX);

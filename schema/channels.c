@@ -232,6 +232,8 @@ int channels_seed(struct sql *db, struct err *e)
 
 /* --- who talks with whom ---------------------------------------------- */
 
+/* Whose word the binding is: 2 a person's, 1 nobody's but that there is a
+ * default agent, 0 there is none. */
 static int find_binding(struct sql *db, const struct talk *t,
 			struct binding_row *b, struct arena *a, struct err *e)
 {
@@ -240,11 +242,11 @@ static int find_binding(struct sql *db, const struct talk *t,
 	int found = sql_get(db, Q_BINDING_FIND, &key, b, a, e);
 
 	if (found != 0)
-		return found;
+		return found < 0 ? -1 : 2;
 	*b = (struct binding_row){.agent = t->agent[0] ? t->agent : NULL,
 				  .threads = "conversation"};
 	if (b->agent)
-		return 1;
+		return 2;
 	found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &agent, a, e);
 	if (found == 1)
 		b->agent = agent.name;
@@ -270,7 +272,7 @@ static int add_conversation(struct sql *db, const struct talk *t,
 	};
 
 	/* A session's key has at most 256 bytes; the row says which it is. */
-	if (b->agent && !b->session) {
+	if (!b->session) {
 		int n = snprintf(key, sizeof key, "%s/%s%s%s", t->channel,
 				 t->peer, thread[0] ? "/" : "", thread);
 
@@ -281,25 +283,50 @@ static int add_conversation(struct sql *db, const struct talk *t,
 	return sql_exec(db, Q_CONVERSATION_ADD, &in, e) < 0 ? -1 : 0;
 }
 
+/* Nobody answered, or whoever did is gone: the bindings decide again. That
+ * there is a default agent does not give it what was another's. */
+static int refill(struct sql *db, struct conversation_row *row,
+		  const struct binding_row *b, int word, struct arena *a,
+		  struct err *e)
+{
+	struct conversation_bind_in set = {
+		row->id, b->agent, b->session ? b->session : row->session};
+	struct agent_row known;
+	int there = 0;
+
+	if (row->agent)
+		there = sql_get(db, Q_AGENT_GET,
+				&(struct agent_get_in){row->agent}, &known, a,
+				e);
+	if (there != 0)
+		return there < 0 ? -1 : 0;
+	if (word < (row->agent ? 2 : 1))
+		return 0;
+	if (!set.session)
+		set.session = arena_printf(a, "%s/%s", row->channel, row->id);
+	row->agent = set.agent;
+	row->session = set.session;
+	return sql_exec(db, Q_CONVERSATION_BIND, &set, e) < 0 ? -1 : 0;
+}
+
 int conversation_open(struct sql *db, const struct talk *t, int64_t now,
 		      struct conversation_row *row, struct arena *a,
 		      struct err *e)
 {
 	struct conversation_find_in key = {t->channel, t->peer, ""};
 	struct binding_row b;
-	int found;
+	int found, word = find_binding(db, t, &b, a, e);
 
-	if (find_binding(db, t, &b, a, e) < 0)
+	if (word < 0)
 		return -1;
 	if (!strcmp(b.threads, "sender"))
 		key.thread = t->sender;
 	found = sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e);
-	if (found == 0) {
-		if (add_conversation(db, t, key.thread, &b, now, e))
-			return -1;
-		found = sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e);
-	}
-	return found < 0 ? -1 : 0;
+	if (found == 1)
+		return refill(db, row, &b, word, a, e);
+	if (found < 0 || add_conversation(db, t, key.thread, &b, now, e))
+		return -1;
+	return sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e) < 0 ? -1 : 0;
 }
 
 int binding_set(struct sql *db, const struct binding_row *b, const char *by,
@@ -308,22 +335,17 @@ int binding_set(struct sql *db, const struct binding_row *b, const char *by,
 	struct binding_put_in in = {b->channel, b->peer,    b->kind,
 				    b->agent,   b->session, b->threads,
 				    clock_now()};
-	struct conversation_find_in key = {b->channel, b->peer, ""};
-	struct conversation_row row;
-	struct arena a = {0};
-	int rc = sql_exec(db, Q_BINDING_PUT, &in, e);
+	struct conversation_rebind_in set = {
+		.channel = b->channel,
+		.peer = b->peer,
+		.kind = b->kind,
+		.agent = b->agent,
+		.session = b->session,
+		.is_threaded = !strcmp(b->threads, "sender"),
+	};
 
-	if (rc >= 0)
-		rc = sql_get(db, Q_CONVERSATION_FIND, &key, &row, &a, e);
-	if (rc == 1 && strcmp(b->threads, "sender") != 0) {
-		struct conversation_bind_in set = {row.id, b->agent,
-						   b->session ? b->session
-							      : row.session};
-
-		rc = sql_exec(db, Q_CONVERSATION_BIND, &set, e);
-	}
-	arena_fini(&a);
-	if (rc < 0)
+	if (sql_exec(db, Q_BINDING_PUT, &in, e) < 0 ||
+	    sql_exec(db, Q_CONVERSATION_REBIND, &set, e) < 0)
 		return -1;
 	return control_audit(db, by, "channel.bind", b->channel, NULL, e);
 }

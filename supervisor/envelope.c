@@ -194,10 +194,26 @@ static int read_envelope(struct arrival *m, const cJSON *json, struct err *e)
 	return 0;
 }
 
+/* A number as id, say, would be no id at all. */
+static int check_texts(const cJSON *json, struct err *e)
+{
+	static const char *const texts[] = {"id",    "sender", "conversation",
+					    "kind",  "title",  "text",
+					    "agent", "session"};
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (!may_be(json, texts[i], cJSON_String, true))
+			return err_set(e, ERR_INVALID, "%s is a text, in \"\"",
+				       texts[i]);
+	return 0;
+}
+
 static int read_plain(struct arrival *m, const cJSON *json, struct err *e)
 {
 	static const char *const kept[] = {"text", "attachments", "meta"};
 
+	if (check_texts(json, e))
+		return -1;
 	m->external_id = json_text(json, "id", NULL);
 	m->sender = json_text(json, "sender", NULL);
 	m->peer = json_text(json, "conversation", m->sender);
@@ -217,8 +233,14 @@ static int read_plain(struct arrival *m, const cJSON *json, struct err *e)
 			cJSON_AddItemToObject(m->body, kept[i],
 					      cJSON_Duplicate(v, true));
 	}
-	if (!json_text(m->body, "text", NULL) &&
-	    !cJSON_GetObjectItem(m->body, "attachments"))
+	return 0;
+}
+
+static int check_said(const struct arrival *m, struct err *e)
+{
+	if (!strcmp(m->type, "message") && !has_text(m->body, "text") &&
+	    cJSON_GetArraySize(cJSON_GetObjectItem(m->body, "attachments")) ==
+		    0)
 		return err_set(e, ERR_INVALID,
 			       "a message has text or attachments");
 	return 0;
@@ -251,10 +273,20 @@ int arrival_read(struct arrival *out, const cJSON *json, struct err *e)
 		     ? read_envelope(out, json, e)
 		     : read_plain(out, json, e);
 	if (rc == 0)
-		rc = check_keys(out, e);
+		rc = check_keys(out, e) || check_said(out, e) ? -1 : 0;
 	if (rc)
 		arrival_fini(out);
 	return rc;
+}
+
+int arrival_from_outside(const struct arrival *m, struct err *e)
+{
+	if (m->agent || m->session)
+		return err_set(e, ERR_INVALID,
+			       "who answers is for this home to say: 'skep "
+			       "channel bind', not agent or session in a "
+			       "message");
+	return 0;
 }
 
 void arrival_fini(struct arrival *m)

@@ -170,6 +170,23 @@ static int tell(struct taking *t, struct err *e)
 
 /* --- a new one -------------------------------------------------------- */
 
+/* A message may say who shall answer, and in which session. */
+static int rebind(struct taking *t, struct err *e)
+{
+	const struct arrival *m = t->arrival;
+	struct conversation_row *c = &t->conversation;
+	struct conversation_bind_in bind = {
+		c->id, m->agent ? m->agent : c->agent,
+		m->session ? m->session : c->session};
+
+	if (!bind.agent || (c->agent && !strcmp(c->agent, bind.agent) &&
+			    !strcmp(c->session, bind.session)))
+		return 0;
+	c->agent = bind.agent;
+	c->session = bind.session;
+	return sql_exec(t->sup->db, Q_CONVERSATION_BIND, &bind, e) < 0 ? -1 : 0;
+}
+
 static int open_conversation(struct taking *t, struct err *e)
 {
 	const struct arrival *m = t->arrival;
@@ -185,20 +202,13 @@ static int open_conversation(struct taking *t, struct err *e)
 					      .now = t->row.received_at};
 
 	if (conversation_open(t->sup->db, &talk, t->row.received_at,
-			      &t->conversation, &t->arena, e))
+			      &t->conversation, &t->arena, e) ||
+	    rebind(t, e))
 		return -1;
-	if (m->session && m->agent &&
-	    (!t->conversation.session ||
-	     strcmp(t->conversation.session, m->session) != 0)) {
-		struct conversation_bind_in bind = {t->conversation.id,
-						    m->agent, m->session};
-
-		if (sql_exec(t->sup->db, Q_CONVERSATION_BIND, &bind, e) < 0)
-			return -1;
-		t->conversation.session = m->session;
-		t->conversation.agent = m->agent;
-	}
 	touch.id = t->row.conversation = t->conversation.id;
+	/* Events and requests are nothing that somebody said. */
+	if (strcmp(m->type, "message") != 0)
+		return 0;
 	return sql_exec(t->sup->db, Q_CONVERSATION_TOUCH, &touch, e) < 0 ? -1
 									 : 0;
 }
@@ -307,30 +317,40 @@ static int read_dead(struct taking *t, const char *id, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-/* Bound anew if nobody was there to answer. */
+/* Bound anew if whoever was to answer is not there: somebody may have seen to
+ * it meanwhile. */
 static int find_conversation(struct taking *t, struct err *e)
 {
 	struct conversation_get_in key = {t->row.conversation};
-	struct agent_row agent;
+	struct conversation_row *c = &t->conversation;
+	struct talk talk;
 	int found = t->row.conversation
-			    ? sql_get(t->sup->db, Q_CONVERSATION_GET, &key,
-				      &t->conversation, &t->arena, e)
+			    ? sql_get(t->sup->db, Q_CONVERSATION_GET, &key, c,
+				      &t->arena, e)
 			    : 0;
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "its conversation is gone");
-	if (found == 1 && !t->conversation.agent &&
-	    sql_get(t->sup->db, Q_AGENT_GET_DEFAULT, NULL, &agent, &t->arena,
-		    e) == 1) {
-		struct conversation_bind_in bind = {
-			t->conversation.id, agent.name, t->conversation.id};
-
-		if (sql_exec(t->sup->db, Q_CONVERSATION_BIND, &bind, e) < 0)
-			return -1;
-		t->conversation.agent = agent.name;
-		t->conversation.session = t->conversation.id;
-	}
-	return found < 0 ? -1 : 0;
+	t->channel = found == 1 ? channel_find(t->sup, t->row.channel) : NULL;
+	if (found == 1 && !t->channel)
+		return err_set(e, ERR_CONFLICT,
+			       "channel %s is disabled: 'skep channel enable "
+			       "%s' first",
+			       t->row.channel, t->row.channel);
+	if (found < 0)
+		return -1;
+	talk = (struct talk){
+		.channel = t->row.channel,
+		.peer = c->peer,
+		.sender = t->row.sender,
+		.kind = c->kind,
+		.title = c->title,
+		.agent = t->channel->config.agent,
+	};
+	if (conversation_open(t->sup->db, &talk, clock_now(), c, &t->arena, e))
+		return -1;
+	t->row.conversation = c->id;
+	return 0;
 }
 
 int inbound_retry(struct sup *s, const char *id, const char *by,
@@ -360,15 +380,17 @@ int inbound_dismiss(struct sup *s, const char *id, const char *by,
 
 	if (rc == 0)
 		rc = read_dead(&t, id, e);
+	t.row.state = "dismissed";
 	if (rc == 0)
 		rc = sql_exec(s->db, Q_INBOUND_SET,
 			      &(struct inbound_set_in){
 				      .id = id,
-				      .state = "dismissed",
+				      .state = t.row.state,
 				      .reason = t.row.reason,
 				      .detail = t.row.detail,
 			      },
 			      e) < 0 ||
+		     tell(&t, e) ||
 		     control_audit(s->db, by, "inbound.dismiss", id, NULL, e);
 	if (rc == 0)
 		sup_done_later(s, done, id, true, "dismissed");

@@ -72,6 +72,10 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 		return err_set(e, ERR_CONFLICT, "register first");
 	if (arrival_read(&m, params, e))
 		return -1;
+	if (arrival_from_outside(&m, e)) {
+		arrival_fini(&m);
+		return -1;
+	}
 	r = calloc(1, sizeof *r);
 	if (!r)
 		abort();

@@ -24,7 +24,7 @@ static void add_time(cJSON *o, const char *name, int64_t at)
 static int channels_list(struct sup *s, const char *channel,
 			 const cJSON *params, cJSON *data, struct err *e)
 {
-	struct conversation_list_in in = {channel, INT64_MAX, HISTORY_MAX};
+	struct conversation_list_in in = {channel, INT64_MAX, "~", HISTORY_MAX};
 	struct sql_rows it = sql_rows(s->db, Q_CONVERSATION_LIST, &in);
 	cJSON *list = cJSON_AddArrayToObject(data, "channels");
 	struct conversation_row row;

@@ -134,11 +134,17 @@ void route_binding_delete(void *app, const struct http_request *r,
 
 static int read_conversations(struct ask *q, struct buf *out, struct err *e)
 {
-	struct conversation_list_in in = {q->filter[0], INT64_MAX, q->limit};
+	struct conversation_list_in in = {q->filter[0], INT64_MAX, "~",
+					  q->limit};
+	size_t n = q->from ? strcspn(q->from, ".") : 0;
 
-	if (q->from && text_i64("before", q->from, 0, INT64_MAX, &in.before, e))
+	if (q->from && text_i64("before", arena_textn(&q->arena, q->from, n), 0,
+				INT64_MAX, &in.before, e))
 		return -1;
-	return web_page(q, Q_CONVERSATION_LIST, &in, "last_message_at", out, e);
+	if (n && q->from[n])
+		in.before_id = q->from + n + 1;
+	return web_page(q, Q_CONVERSATION_LIST, &in, "last_message_at id", out,
+			e);
 }
 
 void route_conversations(void *app, const struct http_request *r,
@@ -155,6 +161,7 @@ void route_conversations(void *app, const struct http_request *r,
 
 /* --- coming in -------------------------------------------------------- */
 
+/* `id` is the signed one, of a message from outside; NULL: from one of us. */
 static void take(struct ask *q, const char *channel, const char *id,
 		 struct blob text)
 {
@@ -163,6 +170,8 @@ static void take(struct ask *q, const char *channel, const char *id,
 	struct arrival m = {0};
 	int rc = json ? arrival_read(&m, json, &e) : -1;
 
+	if (rc == 0 && id)
+		rc = arrival_from_outside(&m, &e);
 	if (rc == 0 && !m.external_id)
 		m.external_id = id;
 	if (rc == 0)

@@ -10,7 +10,7 @@ int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
 	     struct err *e);
 
 /* The same for a page of q->limit rows: when it is full, `next` is the field
- * `cursor` of its last row. */
+ * `cursor` of its last row, or the fields, joined by dots. */
 int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
 	     struct buf *out, struct err *e);
 

@@ -31,6 +31,10 @@ struct arrival {
 int arrival_read(struct arrival *out, const cJSON *json, struct err *e);
 void arrival_fini(struct arrival *m);
 
+/* Whoever may start runs names agent and session; a platform or a plugin, whose
+ * messages anybody wrote, does not: ERR_INVALID. */
+int arrival_from_outside(const struct arrival *m, struct err *e);
+
 /* Is it a whole, valid envelope? */
 int envelope_check(const cJSON *json, struct err *e);
 

@@ -106,13 +106,14 @@ SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
  WHERE agent = :agent AND session = :session AND last_inbound_at > 0
  ORDER BY last_inbound_at DESC LIMIT 1;
 
--- query conversation_list (channel text, before i64,
+-- query conversation_list (channel text, before i64, before_id text,
 --   count i64) -> conversation_row
--- The liveliest first.
+-- The liveliest first; several may be as lively.
 SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
        last_inbound_at, messages, created_at
   FROM conversation
- WHERE last_message_at < :before AND (:channel IS NULL OR channel = :channel)
+ WHERE (last_message_at, id) < (:before, :before_id)
+   AND (:channel IS NULL OR channel = :channel)
  ORDER BY last_message_at DESC, id DESC LIMIT :count;
 
 -- query conversation_add (id text, channel text, peer text, thread text,
@@ -131,6 +132,14 @@ UPDATE conversation SET last_message_at = max(last_message_at, :now),
 
 -- query conversation_bind (id text, agent text, session text)
 UPDATE conversation SET agent = :agent, session = :session WHERE id = :id;
+
+-- query conversation_rebind (channel text, peer text, kind text, agent text,
+--   session text, is_threaded bool)
+-- Those of a peer that are there already.
+UPDATE conversation SET agent = :agent,
+  session = coalesce(:session, session, channel || '/' || id)
+ WHERE channel = :channel AND peer = :peer AND :kind IN ('any', kind)
+   AND (thread <> '') = :is_threaded;
 
 -- query person_add (id text, name text, role text, now time)
 INSERT INTO person (id, name, role, created_at)
