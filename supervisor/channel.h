@@ -133,6 +133,8 @@ void channels_stop(struct sup *s); /* before the loop ends */
 void channels_free(struct sup *s); /* after it */
 void channels_tick(struct sup *s);
 struct channel *channel_find(struct sup *s, const char *name);
+/* What goes out one after the other, by the setting `order`; NULL: nothing. */
+const char *channel_line(const struct channel *c, const char *conversation);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct sup *s, const char *name);
 void channel_look(struct sup *s, const char *name); /* something may be due */
@@ -148,6 +150,9 @@ struct parcel *parcel_new(struct channel *c,
 void parcel_free(struct parcel *p);
 void parcel_done(struct parcel *p, const struct outcome *o);
 void parcel_settle(struct sup *s, struct parcel *p); /* takes it */
+/* When the next attempt may be made after so many; OPT_NONE: none may be. */
+int64_t parcel_next_try(const struct channel *c, int64_t attempts,
+			int64_t expires_at, int64_t now);
 /* Up to `budget` outcomes; how many, or -1. */
 int parcels_settle(struct sup *s, int budget, struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
@@ -164,6 +169,8 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 void parcels_step(struct sup *s); /* before a commit: settles and claims */
 void parcels_last(struct sup *s); /* settles what is left, at the end */
 void parcels_due(struct sup *s);  /* sets the timer */
+/* A step was rolled back: what was thought done is not. Looks again, later. */
+void parcels_rolled_back(struct sup *s);
 void parcels_left(
 	struct sup *s); /* ends the loop if that is wanted and may be */
 
@@ -178,6 +185,7 @@ int parcels_resolve(struct channel *c, struct err *e);
 
 /* outbox.c: takes over what the agent's file has. A hint: any number of times. */
 void outbox_look(struct sup *s, const char *agent);
+void outbox_tick(struct sup *s); /* what failed is tried again */
 int outbox_open(struct sup *s, struct err *e);
 void outbox_close(struct sup *s);
 

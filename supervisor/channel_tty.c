@@ -86,11 +86,14 @@ struct shown {
 static void show(void *arg, const struct err *failed)
 {
 	struct shown *s = arg;
-	struct channel *c = channel_find(s->sup, s->name);
-	struct tty *t = c ? c->own : NULL;
 	struct parcel *p = s->parcel;
+	struct channel *c = channel_find(s->sup, s->name);
+	struct tty *t;
 	struct err e;
 
+	if (c != p->channel)
+		c = NULL; /* opened anew meanwhile: its lease runs out */
+	t = c ? c->own : NULL;
 	if (!failed && t && wire_data(p, true, &p->body, &e) == 0) {
 		p->next = t->shown;
 		t->shown = p;

@@ -164,10 +164,9 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 	if (rc == 0 && peer) {
 		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);
 		if (rc == 0)
-			d.conversation = d.line = row.id;
+			d.conversation = row.id;
 	}
-	if (!strcmp(c->config.order, "channel"))
-		d.line = c->name;
+	d.line = channel_line(c, d.conversation);
 	json_add(&text, body);
 	d.body = text.p;
 	if (rc == 0)

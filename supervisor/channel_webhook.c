@@ -16,6 +16,7 @@
 
 #define ANSWER_KEPT 160 /* bytes of a refusal, for people */
 #define AGENT_NAME  "skep/" SKEP_VERSION
+#define AFTER_MAX   86400 /* seconds that a receiver may hold its channel */
 
 #define BODY_MAX  (64u << 20)
 #define BODY_KEPT (64u << 10) /* a larger one is freed after its message */
@@ -175,19 +176,33 @@ static struct outcome no_answer(const struct hook *h, CURLcode code)
 				  : curl_easy_strerror(code));
 }
 
-static struct outcome an_answer(const struct hook *h)
+/* Whoever answered by mistake with years does not stop the channel for years. */
+static int64_t hold_of(const struct hook *h)
 {
 	curl_off_t after = 0;
-	long status = 0;
-	enum delivery_event event;
 
-	curl_easy_getinfo(h->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(h->transfer.easy, CURLINFO_RETRY_AFTER, &after);
-	event = event_of(status);
-	return outcome_of(event, status,
-			  event == DELIVERY_EV_FAIL && after > 0 ? after * 1000
-								 : -1,
-			  "%s", event == DELIVERY_EV_ACK ? "" : h->answer);
+	if (after <= 0)
+		return -1;
+	return (after < AFTER_MAX ? after : AFTER_MAX) * 1000;
+}
+
+static struct outcome an_answer(const struct hook *h, long status)
+{
+	enum delivery_event event = event_of(status);
+	char *to = NULL;
+
+	if (event == DELIVERY_EV_ACK)
+		return outcome_of(event, status, -1, "%s", "");
+	if (event == DELIVERY_EV_FAIL)
+		return outcome_of(event, status, hold_of(h), "%s", h->answer);
+	curl_easy_getinfo(h->transfer.easy, CURLINFO_REDIRECT_URL, &to);
+	if (to)
+		return outcome_of(event, status, -1,
+				  "it has moved, and redirects are not "
+				  "followed: set url to %s",
+				  to);
+	return outcome_of(event, status, -1, "%s", h->answer);
 }
 
 static void on_done(struct transfer *t, CURLcode code)
@@ -203,11 +218,8 @@ static void on_done(struct transfer *t, CURLcode code)
 		return;
 	}
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-	/* Closed after a whole answer was there: it counts. */
-	o = status >= 200 && (code == CURLE_OK || code == CURLE_RECV_ERROR ||
-			      code == CURLE_PARTIAL_FILE)
-		    ? an_answer(h)
-		    : no_answer(h, code);
+	/* A status is an answer, whatever became of the rest of it. */
+	o = status >= 200 ? an_answer(h, status) : no_answer(h, code);
 	take_busy(w, h);
 	if (h->body.n > BODY_KEPT)
 		buf_fini(&h->body);

@@ -37,6 +37,13 @@ struct channel *channel_find(struct sup *s, const char *name)
 	return c;
 }
 
+const char *channel_line(const struct channel *c, const char *conversation)
+{
+	if (!strcmp(c->config.order, "none"))
+		return NULL;
+	return strcmp(c->config.order, "channel") ? conversation : c->name;
+}
+
 void channel_look(struct sup *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
@@ -319,7 +326,8 @@ void channels_tick(struct sup *s)
 		s->channels->tidy = true;
 	if (s->ticks % SWEEP_TICKS == 0)
 		sweep(s);
-	if (s->channels->sweep_media)
+	if (s->channels->sweep_media && s->channels->sick_until <= clock_now())
 		sweep_rows(s);
+	outbox_tick(s);
 	parcels_left(s);
 }

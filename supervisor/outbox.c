@@ -6,7 +6,9 @@
  * again. Whoever dies in between, the rows are read again and known.
  *
  * A worker's message says which file to look at, and so does the end of each
- * run; at start every registered file is looked at, in the background.
+ * run; at start every registered file is looked at, in the background. One that
+ * could not be read, or whose rows could not be kept, is looked at again after
+ * a wait that grows to a minute.
  */
 #include "supervisor/channel.h"
 
@@ -22,10 +24,14 @@
 
 #define ROWS_MAX  256
 #define AGENT_MAX 72
+#define WAIT_MS   1000 /* after a failure; doubles with each further one … */
+#define WAITS_MAX 6    /* … so often */
 
 struct want { /* a file that is to be looked at */
 	struct want *next;
 	char agent[AGENT_MAX];
+	int failures;   /* of the looks before, one after the other */
+	int64_t due_ms; /* uv_now */
 };
 
 struct outbox {
@@ -46,6 +52,7 @@ struct job {
 	uv_work_t work;
 	struct sup *sup; /* NULL: nobody waits any more */
 	char agent[AGENT_MAX];
+	int failures; /* before this one */
 	char *path;
 	struct arena arena;
 	struct row rows[ROWS_MAX];
@@ -128,15 +135,18 @@ static void job_free(struct job *j)
 }
 
 static void next_job(struct sup *s);
+static void add_want(struct sup *s, const char *agent, int failures);
 
-static void job_over(struct sup *s, bool again)
+enum over { ALL_TAKEN, MORE, FAILED };
+
+static void job_over(struct sup *s, enum over how)
 {
 	struct outbox *o = s->channels->outbox;
 	struct job *j = o->job;
 
 	o->job = NULL;
-	if (again)
-		outbox_look(s, j->agent);
+	if (how != ALL_TAKEN)
+		add_want(s, j->agent, how == FAILED ? j->failures + 1 : 0);
 	job_free(j);
 	next_job(s);
 }
@@ -155,7 +165,10 @@ static void mark_now(void *arg, const struct err *failed)
 		return;
 	}
 	if (failed || fault_point(FAULT_outbox_took, &e)) {
-		job_over(s, true);
+		log_warn(LT("msg", "an outbox is looked at again"),
+			 LT("agent", j->agent),
+			 LT("error", failed ? failed->text : e.text));
+		job_over(s, FAILED);
 		return;
 	}
 	j->mark = true;
@@ -176,7 +189,7 @@ static void take_rows(struct sup *s, struct job *j)
 	if (rc) {
 		log_error(LT("msg", "an outbox cannot be taken over"),
 			  LT("agent", j->agent), LT("error", e.text));
-		job_over(s, false);
+		job_over(s, FAILED);
 		return;
 	}
 	s->host_changed = true;
@@ -196,15 +209,18 @@ static void done(uv_work_t *w, int status)
 	if (j->rc)
 		log_warn(LT("msg", "an outbox cannot be read"),
 			 LT("agent", j->agent), LT("error", j->err.text));
-	if (j->rc || j->mark || j->n == 0)
-		job_over(s, j->mark && j->n == ROWS_MAX);
+	if (j->rc)
+		job_over(s, FAILED);
+	else if (j->mark || j->n == 0)
+		job_over(s, j->n == ROWS_MAX ? MORE : ALL_TAKEN);
 	else
 		take_rows(s, j);
 }
 
 /* --- which files ------------------------------------------------------ */
 
-static void start_job(struct sup *s, const char *agent, const char *path)
+static void start_job(struct sup *s, const char *agent, const char *path,
+		      int failures)
 {
 	struct job *j = calloc(1, sizeof *j);
 
@@ -212,20 +228,25 @@ static void start_job(struct sup *s, const char *agent, const char *path)
 		abort();
 	j->sup = s;
 	j->work.data = j;
+	j->failures = failures;
 	snprintf(j->agent, sizeof j->agent, "%s", agent);
 	j->path = strdup(path);
 	s->channels->outbox->job = j;
 	uv_queue_work(&s->loop, &j->work, work, done);
 }
 
-static struct want *take_want(struct outbox *o)
+/* The first that is due. */
+static struct want *take_want(struct outbox *o, int64_t now)
 {
-	struct want *w = o->first;
+	struct want **at = &o->first, *w;
 
+	while (*at && (*at)->due_ms > now)
+		at = &(*at)->next;
+	w = *at;
 	if (w) {
-		o->first = w->next;
-		if (!o->first)
-			o->end = &o->first;
+		*at = w->next;
+		if (o->end == &w->next)
+			o->end = at;
 	}
 	return w;
 }
@@ -236,7 +257,8 @@ static void next_job(struct sup *s)
 	struct outbox *o = s->channels->outbox;
 	struct want *w;
 
-	while (!o->closing && !o->job && (w = take_want(o))) {
+	while (!o->closing && !o->job &&
+	       (w = take_want(o, (int64_t)uv_now(&s->loop)))) {
 		struct agent_database_get_in key = {w->agent};
 		struct agent_database_row row;
 		struct arena a = {0};
@@ -244,7 +266,7 @@ static void next_job(struct sup *s)
 
 		if (sql_get(s->db, Q_AGENT_DATABASE_GET, &key, &row, &a, &e) ==
 		    1)
-			start_job(s, row.agent, row.path);
+			start_job(s, row.agent, row.path, w->failures);
 		arena_fini(&a);
 		free(w);
 	}
@@ -259,19 +281,18 @@ static void next_job(struct sup *s)
 		if (o->scanning) {
 			snprintf(o->scanned, sizeof o->scanned, "%s",
 				 row.agent);
-			start_job(s, row.agent, row.path);
+			start_job(s, row.agent, row.path, 0);
 		}
 		arena_fini(&a);
 	}
 }
 
-void outbox_look(struct sup *s, const char *agent)
+static void add_want(struct sup *s, const char *agent, int failures)
 {
-	struct outbox *o = s->channels ? s->channels->outbox : NULL;
+	struct outbox *o = s->channels->outbox;
+	int doubled = failures < WAITS_MAX ? failures : WAITS_MAX;
 	struct want *w;
 
-	if (!o || o->closing)
-		return;
 	for (w = o->first; w; w = w->next)
 		if (!strcmp(w->agent, agent))
 			return;
@@ -279,9 +300,28 @@ void outbox_look(struct sup *s, const char *agent)
 	if (!w)
 		abort();
 	snprintf(w->agent, sizeof w->agent, "%s", agent);
+	w->failures = failures;
+	if (failures)
+		w->due_ms = (int64_t)uv_now(&s->loop) +
+			    ((int64_t)WAIT_MS << (doubled - 1));
 	*o->end = w;
 	o->end = &w->next;
+}
+
+void outbox_look(struct sup *s, const char *agent)
+{
+	struct outbox *o = s->channels ? s->channels->outbox : NULL;
+
+	if (!o || o->closing)
+		return;
+	add_want(s, agent, 0);
 	next_job(s);
+}
+
+void outbox_tick(struct sup *s)
+{
+	if (s->channels->outbox)
+		next_job(s);
 }
 
 int outbox_open(struct sup *s, struct err *e)
@@ -305,7 +345,7 @@ void outbox_close(struct sup *s)
 
 	if (!o)
 		return;
-	while ((w = take_want(o)))
+	while ((w = take_want(o, INT64_MAX)))
 		free(w);
 	if (o->job)
 		o->job->sup = NULL; /* frees itself */

@@ -133,10 +133,7 @@ static int add_delivery(struct sup *s, const struct letter *r,
 	d.line = d.conversation;
 	if (c) {
 		d.max_age_ms = c->config.age ? c->config.age : OPT_NONE;
-		if (!strcmp(c->config.order, "channel"))
-			d.line = c->name;
-		else if (!strcmp(c->config.order, "none"))
-			d.line = NULL;
+		d.line = channel_line(c, d.conversation);
 		c->look = true;
 	}
 	if (rc == 0)

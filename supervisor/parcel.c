@@ -76,28 +76,35 @@ void parcel_done(struct parcel *p, const struct outcome *o)
 	parcel_settle(p->channel->sup, p);
 }
 
-static int64_t give_up_after(const struct channel *c)
+int64_t parcel_next_try(const struct channel *c, int64_t attempts,
+			int64_t expires_at, int64_t now)
 {
-	return c ? c->config.attempts : 1;
-}
-
-/* When to try again; OPT_NONE: not any more. */
-static int64_t next_try(const struct parcel *p, int64_t now)
-{
-	const struct channel *c = p->channel;
 	uint32_t random;
 	int64_t at;
 
-	if (p->row.attempts + 1 >= give_up_after(c))
+	if (c->ops->pull)
+		return now; /* who comes and asks sets the pace */
+	if (attempts >= c->config.attempts)
 		return OPT_NONE;
 	id_random(&random, sizeof random);
-	at = now + delivery_backoff(p->row.attempts + 1, c->config.backoff,
+	at = now + delivery_backoff(attempts, c->config.backoff,
 				    c->config.backoff_max, random);
-	if (p->out.retry_ms >= 0 && now + p->out.retry_ms > at)
-		at = now + p->out.retry_ms;
-	if (p->row.expires_at != OPT_NONE && at >= p->row.expires_at)
-		return OPT_NONE;
-	return at;
+	return expires_at != OPT_NONE && at >= expires_at ? OPT_NONE : at;
+}
+
+/* The same after an outcome: the receiver may have asked for more time. */
+static int64_t next_try(const struct parcel *p, const struct delivery_end *d,
+			int64_t now)
+{
+	int64_t at = parcel_next_try(p->channel, d->attempts, p->row.expires_at,
+				     now);
+	int64_t asked = now + p->out.retry_ms;
+
+	if (at == OPT_NONE || p->out.retry_ms < 0 || asked <= at)
+		return at;
+	return p->row.expires_at != OPT_NONE && asked >= p->row.expires_at
+		       ? OPT_NONE
+		       : asked;
 }
 
 static struct delivery_end end_of(const struct parcel *p)
@@ -149,10 +156,8 @@ static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
 		c->look = true; /* there is room, or it waits again */
 	if (c && !p->asking)
 		count(c, &p->out, now);
-	if (p->asking && d.event == DELIVERY_EV_FAIL)
-		d.due_at = now; /* it never came */
-	else if (d.event == DELIVERY_EV_FAIL) {
-		d.due_at = c ? next_try(p, now) : now;
+	if (d.event == DELIVERY_EV_FAIL) {
+		d.due_at = c ? next_try(p, &d, now) : now;
 		if (d.due_at == OPT_NONE)
 			d.event = DELIVERY_EV_EXPIRE;
 	}

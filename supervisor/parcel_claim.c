@@ -45,8 +45,11 @@ static void send_batch(void *arg, const struct err *failed)
 			parcel_free(p);
 		}
 	}
-	if (!failed && c == b->channel && c->ops->sent_all)
-		c->ops->sent_all(c);
+	if (!failed && c == b->channel) {
+		if (c->ops->sent_all)
+			c->ops->sent_all(c);
+		(void)fault_point(FAULT_delivery_sent, &e);
+	}
 }
 
 static struct parcel *parcels_of(struct channel *c,

@@ -5,7 +5,9 @@
 
 #define RECOVER_ROWS 500 /* in one step */
 
-/* An unknown one: sent again if that is harmless, else the channel is asked. */
+/* An unknown one: sent again if that is harmless, as often and as fast as one
+ * that failed; else the channel is asked. One that was tried as often as it may
+ * be stays for a person. */
 static int resolve_row(struct channel *c, const struct delivery_row *row,
 		       int64_t now, struct err *e)
 {
@@ -24,7 +26,10 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 
 	if (c->idempotent) {
 		d.event = DELIVERY_EV_FAIL;
-		d.due_at = now;
+		d.due_at = parcel_next_try(c, row->attempts, row->expires_at,
+					   now);
+		if (d.due_at == OPT_NONE)
+			return 0;
 		d.detail = "sent again with the same key";
 		c->look = true;
 		return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;

@@ -61,6 +61,21 @@ void parcels_step(struct sup *s)
 	parcels_left(s);
 }
 
+/* At once would be in the same turn of the loop, and so for ever. */
+void parcels_rolled_back(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k)
+		return;
+	k->sick_until = clock_now() + SICK_MS;
+	k->recovering = k->tidy = true;
+	for (struct channel *c = k->first; c; c = c->next) {
+		c->look = c->resolve = true;
+		c->resolved_to = 0;
+	}
+}
+
 void parcels_left(struct sup *s)
 {
 	struct channels *k = s->channels;

@@ -1,4 +1,4 @@
-#include "supervisor/sup.h"
+#include "supervisor/channel.h"
 
 #include "base/fault.h"
 #include "base/log.h"
@@ -126,5 +126,6 @@ void sup_step_failed(void *arg, const struct err *failed)
 	struct sup *s = arg;
 
 	(void)failed;
+	parcels_rolled_back(s);
 	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
 }

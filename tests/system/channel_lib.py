@@ -23,7 +23,8 @@ def sign(secret, ident, when, body):
 class Receiver:
     """Every request is in .log as (path, webhook-id, message). .plan(path, n)
     gives what the n-th request to a path gets: a status, or (status, headers),
-    or "stall", "close" (after the body was read, no answer), "late"."""
+    or "stall", "close" (after the body was read, no answer), "late", or bytes:
+    those are sent instead of an answer, and the connection is closed."""
 
     def __init__(self, plan=None):
         self.log, self.bad, self.plan = [], [], plan or (lambda path, n: 200)
@@ -65,6 +66,9 @@ class Receiver:
         if what == "late":
             time.sleep(0.7)
             what = 200
+        if isinstance(what, bytes):
+            h.wfile.write(what)
+            what = "close"
         if what == "close":
             h.close_connection = True
             h.connection.shutdown(socket.SHUT_RDWR)

@@ -1,11 +1,14 @@
 """Deliveries whose way is not straight: leases, ages, order, and what nobody
 knows."""
 import json
+import os
+import threading
 import time
 
 import lib
 from channel_lib import post, receiver, settled, webhook
-from skepd_lib import host
+from skepd_lib import Refused, host
+from test_skepd_bad import fill_up, small_disk
 
 
 def row(h, ident):
@@ -86,6 +89,18 @@ def test_order_of_a_channel_holds_over_conversations(home):
     h.down()
 
 
+def test_without_an_order_nothing_waits_for_another(home):
+    r = receiver(home, lambda path, n: 503 if n == 1 else 200)
+    h = host(home)
+    webhook(h, "web", r.url, order="none", backoff=60000, backoff_max=60000)
+    slow = post(h, "web", "slow")
+    lib.eventually(lambda: outcomes(h, slow), 30, "its first attempt")
+    quick = post(h, "web", "quick")  # of the same conversation
+    settled(h, 1, "delivered")
+    assert r.ids() == [slow, quick] and row(h, slow)["state"] == "pending"
+    h.down()
+
+
 def test_a_file_says_what_became_of_an_unknown_line(home):
     path = home.dir / "out.txt"
     h = host(home)
@@ -129,6 +144,29 @@ def test_what_a_restore_brings_is_held_for_a_person(home):
     h.call("POST", "/v1/deliveries/%s/retry" % one)
     settled(h, 2, "delivered")
     assert r.ids() == [three, one] and not row(h, one)["is_held"]
+    h.down()
+
+
+def test_an_outbox_that_could_not_be_read_is_looked_at_again(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    h.script("a", {"outbox": {"key": "k", "target": {"channel": "web"},
+                              "body": {"text": "t"}}})
+    h.until(h.submit("a"))
+    settled(h, 1, "delivered")
+    assert h.down() == 0
+    # as if skepd had died before it took it, and the file cannot be read now
+    path = home.agent_db("a")
+    home.execute(path, "UPDATE outbox SET taken_at = NULL")
+    home.execute(home.control, "DELETE FROM delivery")
+    good = path.read_bytes()
+    path.write_bytes(b"x" * 4096)
+    h.start()
+    lib.eventually(lambda: "an outbox cannot be read" in h.log(), 30, "a failure")
+    path.write_bytes(good)  # and nobody tells skepd
+    settled(h, 1, "delivered")
+    assert len(r.ids()) == 2
     h.down()
 
 
@@ -177,4 +215,39 @@ def test_all_states_are_counted_by_command_and_route(home):
     assert {(t["channel"], t["state"], t["n"]) for t in told} == {
         ("ok", "delivered", 3), ("bad", "dead", 2), ("later", "pending", 1)}
     assert home.skep("delivery", "stats", "--json").lines == told
+    h.down()
+
+
+def test_a_full_disk_loses_no_answer_and_sends_nothing_twice(home):
+    """Answers come while nothing can be written: they are kept, and skepd goes
+    on serving."""
+    mount, go = small_disk(home), threading.Event()
+    home.undo.append(go.set)
+
+    def plan(path, n):
+        go.wait(60)
+        return 200
+    r = receiver(home, plan)
+    h = host(home)
+    webhook(h, "web", r.url, idempotent="no", timeout=50000, inflight=4)
+    sent = [post(h, "web", "m%d" % i, "c%d" % i) for i in range(8)]
+    lib.eventually(lambda: len(r.ids()) == 4, 30, "requests")
+    fill_up(mount)
+
+    def refuses():  # what is free inside the log is used up
+        try:
+            sent.append(post(h, "web", "x" * 20000, "d"))
+        except Refused as e:
+            return e.status in (500, 507)
+    lib.eventually(refuses, 30, "a refusal")
+    failures = lambda: h.log().count("could not be committed")
+    before = failures()
+    go.set()
+    lib.eventually(lambda: failures() > before + 1, 30, "answers that cannot be kept")
+    assert h.answers(10), "it serves others meanwhile"
+    assert failures() < before + 50, "and does not try all the time"
+    os.unlink(mount / "fill")
+    settled(h, len(sent), "delivered")
+    assert sorted(r.ids()) == sorted(sent)
+    assert all(outcomes(h, i) == [] for i in sent)
     h.down()

@@ -1,6 +1,7 @@
 """skepd killed at every named point of a delivery and of an inbound message: the
 receiver's log and the rows agree. None is lost, and none comes twice except
-those that were `unknown` and sent again with the same key.
+those that were `unknown` and sent again with the same key. The same when the
+step fails there instead, and skepd goes on.
 
 A worker killed at every named point of its own leaves an outbox whose rows are
 sent once each, all of them and no others.
@@ -15,9 +16,12 @@ from channel_lib import receiver, secret
 from skepd_lib import Host, OVER, QUICK, Refused, faults_bin
 from test_plugins import EXAMPLES, lines
 
-POINTS = """outbox_reading outbox_took delivery_claimed delivery_answered
-    delivery_settling inbound_storing inbound_stored step_before_commit
+POINTS = """outbox_reading outbox_took delivery_claimed delivery_sent
+    delivery_answered delivery_settling inbound_storing inbound_stored step_before_commit
     step_after_commit""".split()
+# Where skepd can fail and live; at the others the commit is behind it.
+ERROR_POINTS = """outbox_reading outbox_took delivery_settling inbound_storing
+    step_before_commit step_after_commit""".split()
 WORKER_POINTS = """worker_before_open worker_started append_before_commit
     append_after_commit worker_before_end worker_ended""".split()
 MESSAGES = 8
@@ -27,7 +31,7 @@ class Case:
     def __init__(self, home, fault):
         self.home, self.fault = home, fault
         self.host = Host(home, QUICK, faults_bin())
-        self.deaths = 0
+        self.deaths, self.refused = 0, ""
 
     def ask(self, method, path, body=None):
         """Until it is answered: every request may be made twice."""
@@ -40,6 +44,7 @@ class Case:
             except Refused as e:
                 if e.status < 500:
                     raise
+                self.refused += str(e)
             if time.monotonic() > end:
                 raise AssertionError("nobody answers: " + self.host.log()[-2000:])
             time.sleep(0.02)
@@ -63,7 +68,7 @@ def shaky(path, n):
     return {0: "late", 1: "close", 3: 503}.get(n % 5, 200)
 
 
-def run_case(home, point, nth, plan):
+def run_case(home, point, action, nth, plan):
     if not faults_bin():
         lib.skip("no build with fault points")
     r = receiver(home, plan)
@@ -71,7 +76,7 @@ def run_case(home, point, nth, plan):
     case = Case(home, point)
     case.host.start()
     case.ask("PUT", "/v1/channels/web", {"kind": "webhook", "config": {
-        "url": r.url, "agent": "echo", "backoff": 50}})
+        "url": r.url, "agent": "echo", "backoff": 50, "timeout": 3000}})
     out = home.dir / "out"
     case.ask("PUT", "/v1/channels/post", {
         "kind": "plugin", "config": {"outbox": str(out), "agent": "echo"},
@@ -79,13 +84,17 @@ def run_case(home, point, nth, plan):
     case.ask("PUT", "/v1/agents/echo", {"driver": "exec", "config": {
         "shell": "cat", "stdin": "text"}})
     case.host.down()
-    case.host.start("skepd/%s:kill:%d" % (point, nth), wait=False)
+    case.host.start("skepd/%s:%s:%d" % (point, action, nth), wait=False)
     for i in range(MESSAGES):
         for channel in ("web", "post"):
             case.ask("POST", "/v1/channels/%s/messages" % channel, {
                 "id": "m%d" % i, "sender": "ann%d" % (i % 3), "text": "t%d" % i})
     rows = settled(case, 2 * MESSAGES)
-    assert case.deaths, "%s never fired" % point
+    if action == "kill":
+        assert case.deaths, "%s never fired" % point
+    else:
+        assert "fault injected at" in case.host.log() + case.refused, \
+            "%s never fired" % point
     check(home, case, r, rows, out)
 
 
@@ -111,12 +120,12 @@ def check(home, case, r, rows, out):
     case.home.integrity()
 
 
-def make(point):
+def make(point, action, cases):
     def test(home):
-        for nth, plan in (1, None), (3, shaky):
+        for nth, plan in cases:
             other = lib.Home(home.bin)
             try:
-                run_case(other, point, nth, plan)
+                run_case(other, point, action, nth, plan)
             finally:
                 other.close()
     test.seconds = 240
@@ -181,6 +190,10 @@ def make_worker(point):
 
 
 for _point in POINTS:
-    globals()["test_killed_at_" + _point] = make(_point)
+    globals()["test_killed_at_" + _point] = make(
+        _point, "kill", [(1, None), (3, shaky)])
+for _point in ERROR_POINTS:
+    globals()["test_failed_at_" + _point] = make(_point, "error", [
+        (n, shaky) for n in ((2, 5, 9, 14) if _point == "step_before_commit" else (2,))])
 for _point in WORKER_POINTS:
     globals()["test_a_worker_killed_at_" + _point] = make_worker(_point)

@@ -39,7 +39,8 @@ def test_places_that_cannot_be_used_are_refused_with_a_reason(home):
     assert not home.control.exists(), "a broken configuration opens nothing"
 
 
-def test_a_full_disk_is_said_and_nothing_is_lost(home):
+def small_disk(home):
+    """The home is on a file system of a few MiB; where it is mounted."""
     mount = home.dir / "small"
     mount.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount],
@@ -48,16 +49,25 @@ def test_a_full_disk_is_said_and_nothing_is_lost(home):
     home.undo.append(lambda: subprocess.run(["umount", "-l", mount]))
     home.path = mount / "home"
     home.env["SKEP_HOME"] = str(home.path)
-    h = host(home)
-    h.script("a", *notes(2))
-    run = h.submit("a")
-    assert h.until(run)["state"] == "succeeded"
+    return mount
+
+
+def fill_up(mount):
     fill = os.open(mount / "fill", os.O_CREAT | os.O_WRONLY)
     try:
         while os.write(fill, b"x" * 4096):
             pass
     except OSError:
         os.close(fill)
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(home):
+    mount = small_disk(home)
+    h = host(home)
+    h.script("a", *notes(2))
+    run = h.submit("a")
+    assert h.until(run)["state"] == "succeeded"
+    fill_up(mount)
     refused = 0
     for i in range(40):
         try:
