@@ -276,6 +276,8 @@ void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
 	for (int i = 0; i < CGROUP_AT_START; i++)
 		if (ask[i].dir[0] && strcmp(ask[i].dir, own) != 0)
 			(void)put(ask[i].dir, "cgroup.procs", "0");
+	if (ask[CGROUP_MEMORY].dir[0])
+		(void)setenv(CGROUP_MEMORY_DIR, ask[CGROUP_MEMORY].dir, 1);
 	if (ask[CGROUP_PIDS].dir[0])
 		(void)setenv(CGROUP_PIDS_DIR, ask[CGROUP_PIDS].dir, 1);
 }
@@ -295,6 +297,48 @@ void cgroup_limit_pids(int64_t max)
 	if (access(path, F_OK))
 		(void)put(dir, "cgroup.procs", "0");
 	(void)unsetenv(CGROUP_PIDS_DIR);
+}
+
+/* --- the end ------------------------------------------------------------- */
+
+int cgroup_oom_open(const char *dir)
+{
+	char path[CGROUP_PATH + 64];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/memory.events", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "%s/memory.oom_control", dir);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int64_t cgroup_oom_read(int fd)
+{
+	char text[512];
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+	const char *at;
+
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "oom_kill ");
+	return at ? strtoll(at + strlen("oom_kill "), NULL, 10) : 0;
+}
+
+int64_t cgroup_oom(const struct cgroup_place *p, const char *run)
+{
+	char dir[CGROUP_PATH];
+	int64_t n;
+	int fd;
+
+	if (!p->base[CGROUP_MEMORY][0])
+		return 0;
+	dir_of(p, CGROUP_MEMORY, run, dir);
+	fd = cgroup_oom_open(dir);
+	n = cgroup_oom_read(fd);
+	if (fd >= 0)
+		close(fd);
+	return n;
 }
 
 void cgroup_forget(const struct cgroup_place *p, const char *run)

@@ -23,6 +23,9 @@ enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
 #define CGROUP_AT_START CGROUP_PIDS
 #define CGROUP_PIDS_DIR "SKEP_PIDS_CGROUP"
 
+/* Where a limit of memory is, for a worker that has one. */
+#define CGROUP_MEMORY_DIR "SKEP_MEMORY_CGROUP"
+
 #define CGROUP_PATH 256
 
 /* In the second version a cgroup with limits for those below has no processes of
@@ -59,6 +62,14 @@ void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own);
 
 /* In a worker, before its first command: at most so many processes, 0: any. */
 void cgroup_limit_pids(int64_t max);
+
+/* How many processes the kernel has ended for want of memory: a descriptor that
+ * tells, or -1; and the number, 0 if nobody knows. */
+int cgroup_oom_open(const char *dir);
+int64_t cgroup_oom_read(int fd);
+
+/* The same of a run that is over. */
+int64_t cgroup_oom(const struct cgroup_place *p, const char *run);
 
 /* After its last process is gone. */
 void cgroup_forget(const struct cgroup_place *p, const char *run);

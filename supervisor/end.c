@@ -20,13 +20,17 @@
 #define SILENCE_BEATS   6 /* missed signs of life before a worker is given up */
 #define BACKSTOP_MS     2000 /* after the worker's own time-outs and exit */
 
-static void describe_exit(int status, char *out, size_t cap)
+static void describe_exit(int status, bool short_of_memory, char *out,
+			  size_t cap)
 {
 	if (status == -1)
 		snprintf(out, cap, "how is not known");
 	else if (WIFSIGNALED(status))
-		snprintf(out, cap, "signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
+		snprintf(out, cap, "signal %d (%s)%s", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)),
+			 short_of_memory ? ": the kernel ended it for want of "
+					   "memory (limits.memory)"
+					 : "");
 	else
 		snprintf(out, cap, "exit code %d", WEXITSTATUS(status));
 }
@@ -223,7 +227,8 @@ void sup_alarm(struct live *l)
 
 void sup_worker_exited(struct live *l)
 {
-	char how[64];
+	char how[128];
+	bool oom;
 
 	if (!run_state_lives(l->state))
 		return; /* proven gone; dropped at the end of the step */
@@ -236,7 +241,8 @@ void sup_worker_exited(struct live *l)
 		live_alarm(l, STATUS_WAIT_MS);
 		return;
 	}
-	describe_exit(l->exit_status, how, sizeof how);
+	oom = cgroup_oom(&l->sup->place.limits, l->cgroup) > 0;
+	describe_exit(l->exit_status, oom, how, sizeof how);
 	log_info(LT("msg", "a worker died"), LT("run", l->id),
 		 LI("pid", l->pid), LT("how", how));
 	sup_die(l, sup_why_gone(l), how);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "worker/child.h"
 #include "worker/exec_config.h"
+#include "worker/memory.h"
 #include "worker/strays.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
@@ -63,8 +64,10 @@ static void drain(struct child *c, struct buf *out)
 	}
 }
 
-static void say_status(int status, bool late, int strays, struct buf *out)
+static void say_status(struct run *r, bool late, int strays, struct buf *out)
 {
+	int status = r->child_status;
+
 	out->over = false;
 	if (out->n && out->p[out->n - 1] != '\n')
 		buf_addc(out, '\n');
@@ -77,6 +80,9 @@ static void say_status(int status, bool late, int strays, struct buf *out)
 			 strsignal(WTERMSIG(status)));
 	else
 		buf_addf(out, "[exit code %d]", WEXITSTATUS(status));
+	if (memory_was_short(r))
+		buf_adds(out, "\n[the kernel ended a process of it: it took "
+			      "more memory than it may]");
 }
 
 static int count_strays(struct run *r)
@@ -128,7 +134,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	}
 	drain(&child, out);
 	child_close(&child);
-	say_status(r->child_status, late, strays, out);
+	say_status(r, late, strays, out);
 	r->child = 0;
 	return rc;
 }

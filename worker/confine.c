@@ -7,6 +7,7 @@
 #include "worker/disk.h"
 #include "worker/driver.h"
 #include "worker/media.h"
+#include "worker/memory.h"
 #include "worker/workspace.h"
 
 #include <libgen.h>
@@ -113,8 +114,10 @@ int confine_run(struct run *r, struct err *e)
 
 	if (read_spec(r, e))
 		return -1;
-	if (r->workspace) /* of the run before, taken over */
+	if (r->workspace) { /* of the run before, taken over */
 		disk_begin(r);
+		memory_begin(r);
+	}
 	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
 		return 0;
 	p = plan_of(r);
@@ -156,6 +159,7 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
 	cgroup_limit_pids(r->sandbox.limits.pids);
+	memory_begin(r);
 	show_media(r, &p.shown);
 	r->box = arena_alloc(&r->lasting, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {

@@ -41,6 +41,7 @@ struct run {
 	const char *sandbox_lacks;   /* of it, as the supervisor knows */
 	struct box *box;             /* of its commands; NULL: none */
 	struct disk *disk;           /* what it may write; NULL: anything */
+	struct memory *memory;       /* what it may take; NULL: anything */
 	struct arena arena;          /* lives as long as the run */
 	struct arena lasting;        /* lives as long as the process */
 	void *held;      /* the driver's, from an earlier run; or NULL */

@@ -8,6 +8,7 @@
 #include "worker/contract.h"
 #include "worker/diagnose.h"
 #include "worker/driver.h"
+#include "worker/memory.h"
 #include "worker/park.h"
 #include "worker/prefault.h"
 #include "worker/reply.h"
@@ -182,6 +183,7 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 		set_end(end, control_reason(&r->control, why, &grace), why);
 		end->exit_code = end->signal = OPT_NONE;
 	}
+	memory_judge(r, end);
 	if (run_ending(r) || end->reason != REASON_completed)
 		r->keep_ms = 0;
 	if (r->keep_ms == 0 && r->held)

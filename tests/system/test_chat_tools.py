@@ -244,3 +244,16 @@ def test_a_killed_worker_leaves_whole_calls(home):
     assert sizes == [(9000,)] * 60, sizes
     home.skep("vfs", "fsck", "a")
     assert not workspace(home).exists() or not list(workspace(home).iterdir())
+
+
+def test_a_command_that_took_too_much_memory_is_told_to_the_model(home):
+    d = home.host = Host(home).start()
+    if "limits.memory: no cgroup" in d.log():
+        lib.skip("no cgroup that holds memory")
+    got = answers(home, d, "a", [
+        ("exec", {"command": "python3 -c 'x = bytearray(1 << 28)'; true"}),
+        ("exec", {"command": "echo small"})],
+        limits={"memory": "96M"}, config={"exec": True})
+    assert "more memory than it may" in got[0][3], got
+    assert "memory" not in got[1][3], got
+    finish(d)

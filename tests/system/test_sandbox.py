@@ -8,28 +8,8 @@ import socket
 import subprocess
 
 import lib
-from skepd_lib import Host, QUICK, finish
-
-PEACE = 'i=0; while [ ! -e stop ]; do i=$((i+1)); sleep 0.05; done; echo peace'
-
-
-def said(d, agent, run):
-    return "\n".join(b.get("text", "") for _, kind, b in d.events(agent, run)
-                     if kind in ("output", "stderr"))
-
-
-def neighbour(d):
-    """A run of another agent that must go on undisturbed."""
-    d.shell("peace", PEACE)
-    run = d.submit("peace")
-    d.until(run, "running")
-    return run
-
-
-def at_peace(d, run):
-    (d.home.path / "agents/peace/workspace/stop").touch()
-    assert d.until(run)["state"] == "succeeded"
-    assert said(d, "peace", run) == "peace"
+from sandbox_lib import at_peace, neighbour, said
+from skepd_lib import Host, finish
 
 
 def escape(home, text, seconds=60, **more):
@@ -210,68 +190,6 @@ def test_no_process_outlives_its_run(home):
     assert not ps.stdout, ps.stdout
 
 
-FORKS = r"""
-import os, time
-n = 0
-try:
-    while n < 200:
-        if os.fork() == 0:
-            time.sleep(60)
-            os._exit(0)
-        n += 1
-except OSError as e:
-    print("no more after", n, e)
-print("forked", n)
-"""
-
-
-def test_forks_have_an_end(home):
-    d = Host(home).start()
-    peace = neighbour(d)
-    d.agent("a", "exec", {"command": ["python3", "-c", FORKS], "stdin": "none"},
-            limits={"pids": 40})
-    run = d.submit("a")
-    d.until(run)
-    told = said(d, "a", run)
-    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
-        lib.skip("no cgroup that counts processes")
-    assert "no more after" in told and "forked 200" not in told, told
-    at_peace(d, peace)
-    finish(d)
-
-
-THREADS = r"""
-import threading
-threading.stack_size(65536)
-stop, n = threading.Event(), 0
-try:
-    while n < 2200:
-        threading.Thread(target=stop.wait).start()
-        n += 1
-except RuntimeError as e:
-    print("no more after", n, e)
-print("made", n)
-stop.set()
-"""
-
-
-def test_forks_have_an_end_that_nobody_asked_for(home):
-    d = Host(home).start()
-    code = {"command": ["python3", "-c", THREADS], "stdin": "none"}
-    d.agent("a", "exec", code)
-    d.agent("free", "exec", code, limits={"pids": 0})
-    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
-        lib.skip("no cgroup that counts processes")
-    told = {}
-    for name in ("a", "free"):
-        run = d.submit(name)
-        assert d.until(run)["state"] == "succeeded"
-        told[name] = said(d, name, run)
-    assert "no more after 20" in told["a"], told
-    assert told["free"] == "made 2200", told
-    finish(d)
-
-
 def test_one_file_and_tmp_have_a_size(home):
     told, row = escape(home, "head -c 3000000 /dev/zero > big; echo is $?; "
                        "ls -l big; head -c 9000000 /dev/zero > /tmp/big; "
@@ -429,28 +347,6 @@ def test_the_network_is_what_was_asked_for(home):
             if word == "host":
                 assert got == told, got
     host.close()
-    finish(d)
-
-
-def test_a_limit_that_nobody_holds_is_said(home):
-    d = Host(home, config=dict(QUICK, run=dict(
-        QUICK.get("run", {}), cgroup="off"))).start()
-    d.shell("a", "echo done", limits={"memory": "64M", "cpu": 50})
-    run = d.submit("a")
-    assert d.until(run)["state"] == "succeeded"
-    gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
-    assert gaps and "limits.memory" in gaps[0]["lacks"] and \
-        "limits.cpu" in gaps[0]["lacks"] and \
-        "limits.pids" not in gaps[0]["lacks"], gaps
-    lib.eventually(lambda: "limits.memory: no cgroup" in d.log(), 30)
-    if home.run("unshare", "-m", "true", code=None).code == 0:
-        seen = home.run("unshare", "-m", "sh", "-c", "mount -t tmpfs none "
-                        "/sys/fs/cgroup; exec $0 doctor --json", home.bin /
-                        "skep", code=None).out
-        assert "limits.memory: no cgroup" in seen, seen
-    d.shell("b", "echo done", limits={"memory": "64M"}, sandbox="required")
-    row = d.until(d.submit("b"))
-    assert row["state"] == "failed" and "requires limits" in row["detail"], row
     finish(d)
 
 

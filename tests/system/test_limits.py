@@ -1,0 +1,150 @@
+"""Limits of processes and memory: what a run that goes over them gets, and what
+it says then."""
+import os
+
+import lib
+from sandbox_lib import at_peace, neighbour, said
+from skepd_lib import Host, QUICK, finish
+
+FORKS = r"""
+import os, time
+n = 0
+try:
+    while n < 200:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        n += 1
+except OSError as e:
+    print("no more after", n, e)
+print("forked", n)
+"""
+
+
+def test_forks_have_an_end(home):
+    d = Host(home).start()
+    peace = neighbour(d)
+    d.agent("a", "exec", {"command": ["python3", "-c", FORKS], "stdin": "none"},
+            limits={"pids": 40})
+    run = d.submit("a")
+    d.until(run)
+    told = said(d, "a", run)
+    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
+        lib.skip("no cgroup that counts processes")
+    assert "no more after" in told and "forked 200" not in told, told
+    at_peace(d, peace)
+    finish(d)
+
+
+THREADS = r"""
+import threading
+threading.stack_size(65536)
+stop, n = threading.Event(), 0
+try:
+    while n < 2200:
+        threading.Thread(target=stop.wait).start()
+        n += 1
+except RuntimeError as e:
+    print("no more after", n, e)
+print("made", n)
+stop.set()
+"""
+
+
+def test_forks_have_an_end_that_nobody_asked_for(home):
+    d = Host(home).start()
+    code = {"command": ["python3", "-c", THREADS], "stdin": "none"}
+    d.agent("a", "exec", code)
+    d.agent("free", "exec", code, limits={"pids": 0})
+    if "limits.pids: no cgroup" in d.log() and os.getuid() == 0:
+        lib.skip("no cgroup that counts processes")
+    told = {}
+    for name in ("a", "free"):
+        run = d.submit(name)
+        assert d.until(run)["state"] == "succeeded"
+        told[name] = said(d, name, run)
+    assert "no more after 20" in told["a"], told
+    assert told["free"] == "made 2200", told
+    finish(d)
+
+
+HOG = r"""
+import os, time
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+for _ in range({forks}):
+    os.fork()
+kept = []
+while True:
+    kept.append(bytearray(b"x" * (1 << 20)))
+"""
+
+
+def workspace(d, name):
+    return d.home.path / "agents" / name / "workspace"
+
+
+def hog(d, name, under=(), forks=0):
+    d.agent(name, "exec", {"command": [*under, "python3", "-c",
+                                      HOG.replace("{forks}", str(forks))],
+                           "stdin": "none"},
+            limits={"memory": "96M"}, paths={"read": []})
+    if "limits.memory: no cgroup" in d.log():
+        lib.skip("no cgroup that holds memory")
+    run = d.submit(name, max_attempts=1)
+    lib.eventually((workspace(d, name) / "ready").exists, 30)
+    return run
+
+
+def go(d, name):
+    (workspace(d, name) / "go").touch()
+
+
+def test_a_run_that_took_too_much_memory_says_so(home):
+    d = Host(home).start()
+    for name, under in (("a", ()), ("b", ("sh", "-c", '"$0" "$@"; exit $?'))):
+        run = hog(d, name, under)
+        go(d, name)
+        row = d.until(run)
+        assert (row["state"], row["reason"]) == ("failed", "memory"), row
+        assert "limits.memory (96 MiB)" in row["detail"], row
+        last = d.events(name, run)[-1][2]
+        assert last["reason"] == "memory" and "limits" in last["detail"], last
+        assert "limits.memory" in home.skep("show", run).out
+    assert "memory" in home.skep("ps", "--all").out
+    finish(d)
+
+
+def test_a_worker_that_was_ended_for_memory_says_so(home):
+    d = Host(home).start()
+    run = hog(d, "a", forks=3)  # so that the worker is the largest
+    with open("/proc/%d/oom_score_adj" % d.get(run)["pid"], "w") as f:
+        f.write("1000")
+    go(d, "a")
+    row = d.until(run)
+    assert (row["state"], row["reason"]) == ("failed", "worker_died"), row
+    assert "for want of memory (limits.memory)" in row["detail"], row
+    finish(d)
+
+
+def test_a_limit_that_nobody_holds_is_said(home):
+    d = Host(home, config=dict(QUICK, run=dict(
+        QUICK.get("run", {}), cgroup="off"))).start()
+    d.shell("a", "echo done", limits={"memory": "64M", "cpu": 50})
+    run = d.submit("a")
+    assert d.until(run)["state"] == "succeeded"
+    gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
+    assert gaps and "limits.memory" in gaps[0]["lacks"] and \
+        "limits.cpu" in gaps[0]["lacks"] and \
+        "limits.pids" not in gaps[0]["lacks"], gaps
+    lib.eventually(lambda: "limits.memory: no cgroup" in d.log(), 30)
+    if home.run("unshare", "-m", "true", code=None).code == 0:
+        seen = home.run("unshare", "-m", "sh", "-c", "mount -t tmpfs none "
+                        "/sys/fs/cgroup; exec $0 doctor --json", home.bin /
+                        "skep", code=None).out
+        assert "limits.memory: no cgroup" in seen, seen
+    d.shell("b", "echo done", limits={"memory": "64M"}, sandbox="required")
+    row = d.until(d.submit("b"))
+    assert row["state"] == "failed" and "requires limits" in row["detail"], row
+    finish(d)
