@@ -92,20 +92,26 @@ static void check_sandbox(struct doctor *d)
 }
 
 /* Of the supervisor, if one runs: it may be elsewhere than we are. */
-static void check_limits(struct doctor *d)
+static pid_t who_runs(struct doctor *d)
+{
+	struct supervisor_row row = {.pid = 0};
+	struct err ignored;
+
+	if (!d->control ||
+	    control_supervisor(d->control, &row, &d->arena, &ignored) <= 0)
+		return getpid();
+	return (pid_t)row.pid;
+}
+
+static void check_limits(struct doctor *d, pid_t pid)
 {
 	static const char *const names[CGROUP_LIMITS] = {
 		[CGROUP_MEMORY] = "memory",
 		[CGROUP_CPU] = "cpu",
 		[CGROUP_PIDS] = "pids"};
-	struct supervisor_row row = {.pid = 0};
 	bool has[CGROUP_LIMITS];
-	struct err ignored;
 
-	if (!d->control ||
-	    control_supervisor(d->control, &row, &d->arena, &ignored) <= 0)
-		row.pid = getpid();
-	cgroup_look((pid_t)row.pid, has);
+	cgroup_look(pid, has);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (!has[i])
 			doctor_say(
@@ -115,22 +121,23 @@ static void check_limits(struct doctor *d)
 				names[i]);
 }
 
-static bool own_cgroup(void)
+/* Each run has one of its own, if those below skepd's can be made. */
+static void check_cgroup(struct doctor *d, pid_t pid)
 {
-	struct buf b = BUF_MAX(65536);
-	struct err ignored;
-	char path[PATH_MAX] = "", *line;
+	char dir[CGROUP_PATH];
+	bool found = cgroup_unified(pid, dir, sizeof dir);
 
-	if (file_read("/proc/self/cgroup", &b, &ignored) == 0 &&
-	    (line = strstr(b.p, "0::/")))
-		snprintf(path, sizeof path, "/sys/fs/cgroup%.*s",
-			 (int)strcspn(line + 3, "\n"), line + 3);
-	buf_fini(&b);
-	return *path && access(path, W_OK) == 0;
+	if (!found)
+		doctor_say(d, FINDING_no_cgroup, "/proc/self/mounts",
+			   "the second version of cgroups is not mounted");
+	else if (access(dir, W_OK))
+		doctor_say(d, FINDING_no_cgroup, dir,
+			   "no cgroup can be made here: %s", strerror(errno));
 }
 
 void doctor_host(struct doctor *d)
 {
+	pid_t who = who_runs(d);
 	struct err e;
 
 	check_mounts(d);
@@ -139,8 +146,6 @@ void doctor_host(struct doctor *d)
 	if (vfs_mount_check(&e))
 		doctor_say(d, FINDING_no_fuse, "/dev/fuse", "%s", e.text);
 	check_sandbox(d);
-	check_limits(d);
-	if (!own_cgroup())
-		doctor_say(d, FINDING_no_cgroup, "/sys/fs/cgroup",
-			   "no cgroup can be made here");
+	check_limits(d, who);
+	check_cgroup(d, who);
 }

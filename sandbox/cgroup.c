@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PART       128    /* room for a mount, and for a path below it */
 #define CPU_PERIOD 100000 /* µs, in which a share is measured */
 
 /* The controller, and its file in the second and in the first version. */
@@ -121,7 +122,8 @@ static bool find_line(const char *file, const char *name,
 	bool found = false;
 
 	while (f && !found && fgets(line, sizeof line, f))
-		found = split(line, path, list) && has_word(list, name);
+		found = split(line, path, list) && has_word(list, name) &&
+			strlen(path) < PART - 1; /* as a whole */
 	if (f)
 		(void)fclose(f);
 	return found;
@@ -129,7 +131,7 @@ static bool find_line(const char *file, const char *name,
 
 static bool find_first(const char *name, char *out, size_t cap)
 {
-	char mount[128], own[128], probe[CGROUP_PATH];
+	char mount[PART], own[PART], probe[CGROUP_PATH];
 
 	if (!find_line("/proc/self/mounts", name, split_mount, mount) ||
 	    !find_line("/proc/self/cgroup", name, split_own, own) ||
@@ -175,18 +177,26 @@ static bool lists(const char *dir, const char *file, const char *word)
 	return found;
 }
 
-static bool look_unified(const char *name, pid_t pid, const char *proc)
+bool cgroup_unified(pid_t pid, char *out, size_t cap)
 {
-	char mount[128], own[128], dir[CGROUP_PATH + 8];
-	char type[CGROUP_PATH + 64], *leaf;
+	char proc[48], mount[PART], own[PART], *leaf;
 
+	snprintf(proc, sizeof proc, "/proc/%d/cgroup", (int)pid);
 	if (!find_line("/proc/self/mounts", "*", split_mount2, mount) ||
 	    !find_line(proc, "*", split_own2, own))
 		return false;
 	leaf = strrchr(own, '/');
 	if (leaf && (strcmp(leaf + 1, CGROUP_LEAF) == 0 || !leaf[1]))
 		*leaf = '\0';
-	snprintf(dir, sizeof dir, "%s%s", mount, own);
+	return (size_t)snprintf(out, cap, "%s%s", mount, own) < cap;
+}
+
+static bool look_unified(const char *name, pid_t pid)
+{
+	char dir[CGROUP_PATH], type[CGROUP_PATH + 64];
+
+	if (!cgroup_unified(pid, dir, sizeof dir))
+		return false;
 	snprintf(type, sizeof type, "%s/cgroup.type", dir);
 	return lists(dir, "cgroup.subtree_control", name) ||
 	       (lists(dir, "cgroup.controllers", name) &&
@@ -196,7 +206,7 @@ static bool look_unified(const char *name, pid_t pid, const char *proc)
 
 static bool look_first(const char *name, const char *proc)
 {
-	char mount[128], own[128], dir[CGROUP_PATH + 8];
+	char mount[PART], own[PART], dir[CGROUP_PATH + 8];
 
 	if (!find_line("/proc/self/mounts", name, split_mount, mount) ||
 	    !find_line(proc, name, split_own, own))
@@ -211,7 +221,7 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS])
 
 	snprintf(proc, sizeof proc, "/proc/%d/cgroup", (int)pid);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
-		has[i] = look_unified(kinds[i].name, pid, proc) ||
+		has[i] = look_unified(kinds[i].name, pid) ||
 			 look_first(kinds[i].name, proc);
 }
 

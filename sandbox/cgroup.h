@@ -4,6 +4,7 @@
 #include "sandbox/spec.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +41,10 @@ struct cgroup_ask {
 	char dir[CGROUP_PATH]; /* "": no limit */
 	int64_t max;
 };
+
+/* The cgroup of the second version below which a supervisor with this pid has
+ * those of its runs, wherever that version is mounted; false: there is none. */
+bool cgroup_unified(pid_t pid, char *out, size_t cap);
 
 /* `unified` is where runs have their cgroups of the second version, without the
  * id, or "". What cannot be had stays "". */

@@ -18,63 +18,18 @@
 #include <unistd.h>
 
 #define CGROUP_FILE_MAX (1u << 20)
+#define BASE_MAX        210 /* of a name's room, the id needs 40 */
 
 /* --- cgroups ---------------------------------------------------------- */
 
-/* Where the second version of cgroups is mounted; false: nowhere. */
-static bool find_mount(char *out, size_t cap)
-{
-	char line[1024], path[512], type[64];
-	FILE *f = fopen("/proc/self/mounts", "re");
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof line, f)) {
-		found = sscanf(line, "%*s %511s %63s", path, type) == 2 &&
-			!strcmp(type, "cgroup2") && strlen(path) < cap;
-		if (found)
-			memcpy(out, path, strlen(path) + 1);
-	}
-	if (f)
-		(void)fclose(f);
-	return found;
-}
-
-static bool find_own(char *out, size_t cap)
-{
-	char line[1024];
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof line, f)) {
-		line[strcspn(line, "\n")] = '\0';
-		found = !strncmp(line, "0::/", 4) && strlen(line) < cap;
-		if (found)
-			snprintf(out, cap, "%.*s", (int)cap - 1,
-				 line[4] ? line + 3 : "");
-	}
-	if (f)
-		(void)fclose(f);
-	return found;
-}
-
-/* Runs are beside the supervisor, not below it. */
-static void leave_leaf(char *own)
-{
-	char *slash = strrchr(own, '/');
-
-	if (slash && strcmp(slash + 1, CGROUP_LEAF) == 0)
-		*slash = '\0';
-}
-
 static void find_unified(struct tree_place *p, const char *home)
 {
-	char mount[100], own[100], probe[256], hash[HASH_HEX];
+	char dir[BASE_MAX - 16], probe[256], hash[HASH_HEX];
 
-	if (!find_mount(mount, sizeof mount) || !find_own(own, sizeof own))
+	if (!cgroup_unified(getpid(), dir, sizeof dir))
 		return;
-	leave_leaf(own);
 	hash_of(home, strlen(home), hash);
-	snprintf(p->base, sizeof p->base, "%s%s/skep-%.8s-", mount, own, hash);
+	snprintf(p->base, sizeof p->base, "%s/skep-%.8s-", dir, hash);
 	tree_cgroup(p, "probe", probe);
 	if (mkdir(probe, 0755) && errno != EEXIST)
 		p->base[0] = '\0';
@@ -95,7 +50,7 @@ void tree_cgroup(const struct tree_place *p, const char *name, char *out)
 {
 	out[0] = '\0';
 	if (p->base[0])
-		snprintf(out, 256, "%.210s%.40s", p->base, name);
+		snprintf(out, 256, "%.*s%.40s", BASE_MAX, p->base, name);
 }
 
 bool tree_has_cgroup(const struct tree_place *p, const char *name)

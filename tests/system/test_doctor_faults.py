@@ -272,6 +272,30 @@ def test_what_the_machine_lacks(home):
     assert '"sandbox_gap"' in said and '"no_cgroup"' in said, said
 
 
+# Into a cgroup of its own, wherever the second version is mounted.
+APART = """
+at=$(while read -r _ path type _; do
+	[ $type != cgroup2 ] || { echo $path; break; }
+done </proc/self/mounts)/skep-test-$$
+mkdir $at || exit 1
+sh -c 'echo 0 >'$at'/cgroup.procs && exec "$0" doctor --json' "$SKEP"
+rmdir $at
+exit
+"""
+
+
+def test_cgroups_are_found_where_they_are_mounted(home):
+    fill(home, "ann")
+    said = machine(home, APART)
+    assert '"backup_none"' in said and '"no_cgroup"' not in said, said
+    if os.geteuid() != 0:
+        lib.skip("only root takes mounts away")
+    said = home.run("unshare", "-m", "sh", "-c", "awk '$3 == \"cgroup2\" "
+                    "{ print $2 }' /proc/mounts | xargs -r -n 1 umount -l && "
+                    "exec $0 doctor --json", home.bin / "skep", code=None).out
+    assert '"no_cgroup"' in said and "not mounted" in said, said
+
+
 def test_a_fix_does_what_it_says_and_nothing_else(home):
     """Two faults, of which one is for a person: that one stays as it is."""
     fill(home, "ann", "bob")

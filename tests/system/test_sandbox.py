@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 import lib
-from sandbox_lib import at_peace, neighbour, said
+from sandbox_lib import PEACE, at_peace, neighbour, said
 from skepd_lib import Host, finish
 
 
