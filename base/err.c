@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +30,7 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof e->text, fmt, ap);
 	va_end(ap);
+	text_end_whole(e->text);
 	return -1;
 }
 

@@ -49,6 +49,18 @@ bool text_is_utf8(const char *p, size_t n)
 	return true;
 }
 
+void text_end_whole(char *s)
+{
+	size_t n = strlen(s), tail = 0;
+
+	while (tail < n && tail < 4 &&
+	       ((unsigned char)s[n - 1 - tail] & 0xc0) == 0x80)
+		tail++;
+	if (tail < n && tail < 4 && (unsigned char)s[n - 1 - tail] >= 0xc0 &&
+	    text_utf8_char(s + n - 1 - tail, tail + 1) == 0)
+		s[n - 1 - tail] = '\0';
+}
+
 struct quoted quotedn(const char *p, size_t n)
 {
 	struct quoted q;

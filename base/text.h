@@ -11,6 +11,8 @@
 bool text_is_utf8(const char *p, size_t n);
 size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 						 * 0 if it is not valid */
+/* After a cut at a byte: takes away what is left of a character at the end. */
+void text_end_whole(char *s);
 
 /* A short printable picture of any bytes, for messages: control characters and
  * bad UTF-8 are escaped, long text is cut with "…". Use as quoted(name).text */

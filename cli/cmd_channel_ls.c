@@ -3,9 +3,10 @@
 static int channel_ls(struct cli *cli, struct err *e)
 {
 	struct sql_rows it = sql_rows(cli->control, Q_CHANNEL_LIST, NULL);
-	struct table *t = table_new(&cli->out, &channel_row_shape,
-				    "name kind is_enabled is_paused delivered "
-				    "failed received trouble");
+	struct table *t = table_new(
+		&cli->out, &channel_row_shape,
+		"name kind is_enabled is_paused state delivered "
+		"failed received trouble");
 	struct channel_row row;
 
 	while (sql_next(&it, &row))

@@ -90,7 +90,7 @@ struct channel {
 	const struct channel_ops *ops;
 	struct arena arena;
 	struct channel_config config;
-	const char *name, *id, *json, *command, *cursor;
+	const char *name, *id, *json, *command;
 	int64_t updated_at;
 	bool paused;
 	bool idempotent;
@@ -115,6 +115,7 @@ struct channels {
 	struct curl_loop *curl;
 	struct outbox *outbox;
 	struct leaving *leaving; /* plugins on their way out */
+	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
 	bool tidy;               /* leases and ages are to be looked at */
@@ -140,6 +141,9 @@ void channel_reload(struct sup *s, const char *name);
 void channel_look(struct sup *s, const char *name); /* something may be due */
 void channels_on_due(uv_timer_t *t);
 void channel_trouble(struct channel *c, const char *text);
+/* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
+void channel_state(struct channel *c, const char *state, int64_t pid,
+		   bool started);
 /* The content of a file in credentials/, NUL-ended, without its last newline. */
 int channel_secret(struct sup *s, const char *file, struct buf *out,
 		   struct err *e);

@@ -6,6 +6,7 @@
 #include "schema/media.h"
 #include "supervisor/curl_loop.h"
 #include "supervisor/plugin.h"
+#include "supervisor/plugin_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,20 @@ void channel_trouble(struct channel *c, const char *text)
 	c->sup->host_changed = true;
 }
 
+void channel_state(struct channel *c, const char *state, int64_t pid,
+		   bool started)
+{
+	struct channel_state_in in = {c->name, state, pid ? pid : OPT_NONE,
+				      started};
+	struct err e;
+
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_STATE, &in, &e) < 0)
+		log_error(LT("msg", "a channel's state cannot be written"),
+			  LT("error", e.text));
+	c->sup->host_changed = true;
+}
+
 int channel_secret(struct sup *s, const char *file, struct buf *out,
 		   struct err *e)
 {
@@ -90,6 +105,7 @@ static void close_channel(struct channel *c)
 	while (*at != c)
 		at = &(*at)->next;
 	c->ops->close(c);
+	channel_state(c, NULL, 0, false);
 	*at = c->next;
 	for (struct parcel *p = c->sup->channels->done; p; p = p->next)
 		if (p->channel == c)
@@ -105,7 +121,6 @@ static int read_row(struct channel *c, const struct channel_row *row,
 	c->id = arena_text(&c->arena, row->id);
 	c->json = arena_text(&c->arena, row->config);
 	c->command = arena_text(&c->arena, row->command);
-	c->cursor = arena_text(&c->arena, row->cursor);
 	c->updated_at = row->updated_at;
 	c->paused = row->is_paused;
 	if (channel_config_read(&c->config, row->kind, row->config, &c->arena,
@@ -131,9 +146,13 @@ static void open_channel(struct sup *s, const struct channel_row *row)
 	c->refilled_at = clock_now();
 	c->next = s->channels->first;
 	s->channels->first = c;
-	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0)
+	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
+		if (c->ops != &channel_plugin)
+			channel_state(c, "ready", 0, false);
 		return;
+	}
 	channel_trouble(c, e.text);
+	channel_state(c, "failed", 0, false);
 	s->channels->first = c->next;
 	arena_fini(&c->arena);
 	free(c);
@@ -210,10 +229,14 @@ int channels_open(struct sup *s, struct err *e)
 	k->curl = curl_loop_new(&s->loop);
 	if (outbox_open(s, e))
 		return -1;
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_CHANNEL_FORGET_STATES, NULL, e) < 0)
+		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
 	for (int i = 0; i < n; i++)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);
+	plugin_leave_strays(s);
 	arena_fini(&a);
 	return n < 0 ? -1 : 0;
 }
@@ -241,6 +264,7 @@ void channels_stop(struct sup *s)
 	while (k->first)
 		close_channel(k->first);
 	plugin_leave_all(s);
+	plugin_logs_close(s);
 	parcels_last(s);
 	outbox_close(s);
 	curl_loop_close(k->curl);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ struct outcome outcome_of(enum delivery_event event, int64_t code,
 	va_start(ap, fmt);
 	vsnprintf(o.detail, sizeof o.detail, fmt, ap);
 	va_end(ap);
+	text_end_whole(o.detail);
 	return o;
 }
 

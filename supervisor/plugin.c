@@ -1,18 +1,21 @@
 #include "supervisor/plugin.h"
 
 #include "base/log.h"
+#include "base/text.h"
+#include "supervisor/plugin_log.h"
 
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-#define START_MS    10000 /* to register, and to take its configuration */
-#define BACKOFF_MS  500
-#define BACKOFF_MAX 60000
-#define WELL_MS     60000      /* so long ready: failures are forgotten */
-#define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
+#define START_MS  10000 /* to register, and to take its configuration */
+#define FORGIVE   240   /* ticks: a minute */
+#define NOTES_MAX 30    /* lines in our log in that time */
+
+static const struct tree_place nowhere; /* no spawner is among them */
 
 int64_t plugin_now(const struct plugin *p)
 {
@@ -26,26 +29,40 @@ static struct tree tree_of(const struct plugin *p)
 			     .start_ticks = p->start_ticks};
 }
 
-static const struct tree_place nowhere; /* no spawner is among them */
+void plugin_set_state(struct plugin *p, enum plugin_state state)
+{
+	static const char *const words[] = {
+		[PLUGIN_WAITING] = "waiting",
+		[PLUGIN_ENDING] = "ending",
+		[PLUGIN_STARTED] = "starting",
+		[PLUGIN_CONFIGURING] = "starting",
+		[PLUGIN_READY] = "ready",
+	};
+
+	p->state = state;
+	channel_state(p->channel, words[state], p->pid,
+		      state == PLUGIN_STARTED);
+}
 
 /* --- life ------------------------------------------------------------- */
 
 static void start(struct plugin *p)
 {
+	struct channel *c = p->channel;
 	struct err e;
 
 	p->serial++;
+	p->state = PLUGIN_STARTED;
 	if (plugin_start(p, &e)) {
 		plugin_fail(p, "%s", e.text);
 		return;
 	}
-	p->state = PLUGIN_STARTED;
 	p->at_ms = plugin_now(p) + START_MS;
-	log_info(LT("msg", "plugin started"), LT("channel", p->channel->name),
+	plugin_set_state(p, PLUGIN_STARTED);
+	plugin_log_note(c->sup, c->name, "process %d started", (int)p->pid);
+	log_info(LT("msg", "plugin started"), LT("channel", c->name),
 		 LI("pid", p->pid));
 }
-
-/* --- ending ----------------------------------------------------------- */
 
 static void give_back(struct plugin *p, const char *why)
 {
@@ -60,21 +77,14 @@ static void give_back(struct plugin *p, const char *why)
 	}
 }
 
-static bool reaped(struct plugin *p)
-{
-	if (p->pid && waitpid(p->pid, NULL, WNOHANG) != 0)
-		p->pid = 0;
-	return p->pid == 0;
-}
-
 static void begin_end(struct plugin *p)
 {
 	struct tree t = tree_of(p);
 
 	plugin_pipe_close(p);
 	tree_signal_all(&nowhere, &t, SIGTERM);
-	p->state = PLUGIN_ENDING;
 	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
+	plugin_set_state(p, PLUGIN_ENDING);
 }
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
@@ -82,29 +92,57 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	char why[160];
 	va_list ap;
 
+	if (p->state == PLUGIN_ENDING)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	if (p->state == PLUGIN_READY && plugin_now(p) - p->ready_ms > WELL_MS)
-		p->failures = 0;
-	p->failures++;
+	text_end_whole(why);
+	restart_failed(&p->restart, plugin_now(p));
 	give_back(p, why);
 	begin_end(p);
+	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
 	channel_trouble(p->channel, why);
+}
+
+/* Its process is over: says how. */
+static bool has_died(struct plugin *p)
+{
+	int status = 0;
+
+	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return false;
+	p->pid = 0;
+	if (WIFSIGNALED(status))
+		plugin_fail(p, "it died by signal %d (%s)", WTERMSIG(status),
+			    strsignal(WTERMSIG(status)));
+	else
+		plugin_fail(p, "it ended with status %d", WEXITSTATUS(status));
+	return true;
+}
+
+/* Most of the time since it dies: the tick after this one knows for sure. */
+void plugin_hung_up(struct plugin *p)
+{
+	plugin_pipe_close(p);
+	(void)has_died(p);
 }
 
 /* Proof before the next start; who does not go is killed. */
 static void look_at_end(struct plugin *p)
 {
-	struct tree t = tree_of(p);
+	struct tree t;
+	uint32_t random;
 
-	if (reaped(p) && tree_count(&nowhere, &t, NULL) == 0) {
-		p->state = PLUGIN_WAITING;
-		p->at_ms = plugin_now(p);
-		if (p->failures)
-			p->at_ms += delivery_backoff(p->failures, BACKOFF_MS,
-						     BACKOFF_MAX,
-						     (uint32_t)p->at_ms);
+	if (plugin_is_leaving(p->channel->sup, p->channel->name))
+		return;
+	if (p->pid && waitpid(p->pid, NULL, WNOHANG) != 0)
+		p->pid = 0;
+	t = tree_of(p);
+	if (p->pid == 0 && tree_count(&nowhere, &t, NULL) == 0) {
+		id_random(&random, sizeof random);
+		p->at_ms = plugin_now(p) + restart_wait(&p->restart, random);
+		plugin_set_state(p, PLUGIN_WAITING);
 	} else if (plugin_now(p) >= p->at_ms) {
 		tree_signal_all(&nowhere, &t, SIGKILL);
 	}
@@ -113,17 +151,19 @@ static void look_at_end(struct plugin *p)
 static void look_at_life(struct plugin *p)
 {
 	int64_t now = plugin_now(p), limit = p->channel->config.timeout;
-	int status = 0;
 
-	if (p->pid && waitpid(p->pid, &status, WNOHANG) == p->pid) {
-		p->pid = 0;
+	if (has_died(p))
+		return;
+	if (p->out < 0) {
+		plugin_fail(p, "it closed its output");
+	} else if (p->state == PLUGIN_STARTED && now >= p->at_ms) {
+		plugin_fail(p, "it did not register within %d s",
+			    START_MS / 1000);
+	} else if (p->state == PLUGIN_CONFIGURING && now >= p->at_ms) {
 		plugin_fail(p,
-			    WIFSIGNALED(status) ? "it died by signal %d"
-						: "it ended with status %d",
-			    WIFSIGNALED(status) ? WTERMSIG(status)
-						: WEXITSTATUS(status));
-	} else if (p->state != PLUGIN_READY && now >= p->at_ms) {
-		plugin_fail(p, "it did not register in time");
+			    "it did not answer channel.configure within "
+			    "%d s",
+			    START_MS / 1000);
 	} else if (p->pinged && now - p->heard_ms > 2 * limit) {
 		plugin_fail(p, "it does not answer");
 	} else if (!p->pinged && now - p->heard_ms > limit &&
@@ -151,6 +191,21 @@ static void late_parcels(struct plugin *p)
 	}
 }
 
+/* Once a minute: a word out of place now and then is no nonsense. */
+static void forgive(struct plugin *p)
+{
+	if (p->notes > NOTES_MAX)
+		log_warn(LT("msg", "a plugin says too much to be logged"),
+			 LT("channel", p->channel->name),
+			 LI("left_out", p->notes - NOTES_MAX));
+	p->notes = p->bad_lines = 0;
+}
+
+bool plugin_may_note(struct plugin *p)
+{
+	return ++p->notes <= NOTES_MAX;
+}
+
 /* --- as a channel ----------------------------------------------------- */
 
 static void tick(struct channel *c)
@@ -159,6 +214,8 @@ static void tick(struct channel *c)
 
 	plugin_pipe_tick(p);
 	late_parcels(p);
+	if (c->sup->ticks % FORGIVE == 0)
+		forgive(p);
 	if (p->state == PLUGIN_ENDING)
 		look_at_end(p);
 	if (p->state == PLUGIN_WAITING) {
@@ -167,8 +224,6 @@ static void tick(struct channel *c)
 	} else if (p->state != PLUGIN_ENDING) {
 		look_at_life(p);
 	}
-	if (c->sup->ticks % 20 == 0)
-		plugin_log_limit(p);
 }
 
 static int open_plugin(struct channel *c, struct err *e)
@@ -180,10 +235,12 @@ static int open_plugin(struct channel *c, struct err *e)
 		abort();
 	p->channel = c;
 	plugin_pipe_init(p);
-	p->state = PLUGIN_ENDING; /* whoever is left of a former one */
-	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
 	c->own = p;
-	begin_end(p);
+	if (plugin_is_leaving(c->sup, c->name)) {
+		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
+		return 0;
+	}
+	begin_end(p); /* whoever is left of a former skepd */
 	look_at_end(p);
 	if (p->state == PLUGIN_WAITING)
 		start(p);
@@ -193,14 +250,13 @@ static int open_plugin(struct channel *c, struct err *e)
 static void close_plugin(struct channel *c)
 {
 	struct plugin *p = c->own;
-	struct tree t;
+	struct tree t = tree_of(p);
 
+	p->state = PLUGIN_ENDING; /* a pipe that is broken is no failure now */
 	plugin_stop_word(p);
-	plugin_flush(p);
+	(void)plugin_flush(p);
 	give_back(p, "the channel was closed");
-	begin_end(p);
-	t = tree_of(p);
-	plugin_leave(c->sup, &t);
+	plugin_leave(c->sup, c->name, &t);
 	plugin_pipe_fini(p);
 	free(p);
 }
@@ -209,7 +265,7 @@ static bool ready(const struct channel *c)
 {
 	const struct plugin *p = c->own;
 
-	return p->state == PLUGIN_READY && p->outbox.n < OUTBOX_ROOM;
+	return p->state == PLUGIN_READY && p->in >= 0 && plugin_has_room(p);
 }
 
 const struct channel_ops channel_plugin = {

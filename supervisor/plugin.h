@@ -2,17 +2,22 @@
 #define SUPERVISOR_PLUGIN_H
 
 #include "supervisor/channel.h"
+#include "supervisor/restart.h"
 #include "supervisor/rpc_line.h"
 #include "supervisor/tree.h"
 
 /*
  * A plugin: a channel whose kind is a program of somebody else. It is started
- * with pipes on stdin and stdout, its stderr is its log, and it speaks JSON-RPC
- * 2.0, a line a message (docs/CHANNELS.md). Nothing that it does can hurt
- * others: it may die (it is started again, later and later), hang (it is
- * replaced), flood (its pipe fills up), talk nonsense or fork (its tree is ended
- * with it). There are never two: before a start every process that bears the
- * channel's mark is proven gone.
+ * with pipes on stdin, stdout and stderr, and speaks JSON-RPC 2.0, a line a
+ * message (docs/CHANNELS.md). Nothing that it does can hurt others: it may die
+ * (it is started again, later and later), hang (it is replaced), flood (its
+ * pipes fill up), talk nonsense or fork (its tree is ended with it). There are
+ * never two: before a start every process that bears the channel's mark is
+ * proven gone.
+ *
+ *   WAITING ──time──▶ STARTED ──register──▶ CONFIGURING ──answer──▶ READY
+ *      ▲                 │ any failure: SIGTERM, later SIGKILL        │
+ *      └──all gone── ENDING ◀────────────────────────────────────────┘
  */
 enum plugin_state {
 	PLUGIN_WAITING,     /* for the time of its next start */
@@ -28,34 +33,43 @@ struct plugin {
 	int64_t serial; /* counts starts: answers to a former one are void */
 	pid_t pid;      /* 0: none */
 	int64_t start_ticks;
+	int64_t at_ms; /* uv_now: of the next start, kill or complaint */
+	struct restart restart;
+	bool resolves; /* it can say what became of a message */
+
+	/* its pipes */
 	uv_poll_t *in_poll, *out_poll;
 	int in, out; /* its stdin and stdout, our ends; -1 */
 	struct buf inbox, outbox;
+	size_t scanned;   /* of the inbox: no line ends there */
+	size_t written;   /* of the outbox */
+	int64_t heard_ms; /* uv_now of its last line */
+	int lines;        /* in this tick … */
+	size_t bytes;     /* … and what it wrote */
+	bool quiet;       /* it floods: not read before the next tick */
+
+	/* what was said */
 	struct parcel *waiting; /* sent, not answered */
 	int64_t next_id;
-	int64_t at_ms;    /* uv_now: of the next start, kill or complaint */
-	int64_t heard_ms; /* uv_now of its last line */
-	int64_t ready_ms;
-	int failures;
-	int bad_lines;
-	int lines;  /* in this tick */
-	bool quiet; /* it floods: not read before the next tick */
+	int bad_lines, notes; /* for a while; then forgiven */
 	bool pinged;
-	bool resolves; /* it can say what became of a message */
 };
 
 #define PLUGIN_LINE_MAX (32u << 20)
+#define PLUGIN_STOP_MS  1000 /* from the word to SIGTERM */
 #define PLUGIN_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
 #define PLUGIN_PING_ID  0
 
 /* plugin.c: its life. Ends it, to be started again after a while. */
 void plugin_fail(struct plugin *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void plugin_set_state(struct plugin *p, enum plugin_state state);
+void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
+bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
 
 /* plugin_start.c: the process, with its pipes open. */
 int plugin_start(struct plugin *p, struct err *e);
-void plugin_log_limit(const struct plugin *p);
 
 /* plugin_pipe.c: lines both ways; neither is waited for. */
 void plugin_pipe_init(struct plugin *p);
@@ -63,7 +77,10 @@ void plugin_pipe_fini(struct plugin *p);
 void plugin_pipe_open(struct plugin *p, int in, int out); /* takes both */
 void plugin_pipe_close(struct plugin *p);
 void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
-void plugin_flush(struct plugin *p);     /* writes what is in the outbox */
+/* Writes what is in the outbox, as far as it is taken. False: it failed, and
+ * the plugin with it. */
+bool plugin_flush(struct plugin *p);
+bool plugin_has_room(const struct plugin *p); /* it reads what it is sent */
 
 /* plugin_say.c: what it is told. */
 void plugin_configure(struct plugin *p);
@@ -81,9 +98,12 @@ void plugin_tell(struct plugin *p, const char *event, const char *ref,
 void plugin_line(struct plugin *p, const char *line, size_t n);
 void plugin_request(struct plugin *p, const struct rpc_line *r);
 
-/* plugin_leave.c: sees the end of a tree that was asked to go, in its own time;
- * whoever is left after the grace time is killed. */
-void plugin_leave(struct sup *s, const struct tree *t);
+/* plugin_leave.c: sees the end of a tree that was told to stop, in its own
+ * time; whoever does not listen is asked by SIGTERM, and then killed. */
+void plugin_leave(struct sup *s, const char *name, const struct tree *t);
+bool plugin_is_leaving(const struct sup *s, const char *name);
+/* Processes that a former skepd left for channels that are not open now. */
+void plugin_leave_strays(struct sup *s);
 void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
 
 #endif

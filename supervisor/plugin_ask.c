@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "supervisor/inbound.h"
 
 #include <stdlib.h>
@@ -94,6 +95,15 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 
 /* --- what else it says ------------------------------------------------ */
 
+/* Is the member, if it is there, as it should be? */
+static bool is_fine(const cJSON *params, const char *name,
+		    cJSON_bool (*is)(const cJSON *))
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(params, name);
+
+	return !v || is(v);
+}
+
 static int on_register(struct plugin *p, const char *id, const cJSON *params,
 		       struct err *e)
 {
@@ -101,6 +111,14 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 
 	if (p->state != PLUGIN_STARTED)
 		return err_set(e, ERR_CONFLICT, "it is registered already");
+	if (!json_text(params, "name", "")[0] ||
+	    !is_fine(params, "version", cJSON_IsString) ||
+	    !is_fine(params, "idempotent", cJSON_IsBool) ||
+	    !is_fine(params, "resolves", cJSON_IsBool))
+		return err_set(e, ERR_INVALID,
+			       "channel.register has a name and a version, "
+			       "which are texts, and says whether it is "
+			       "idempotent and resolves: true or false");
 	if (!strcmp(c->config.idempotent, "auto"))
 		c->idempotent = json_bool(params, "idempotent", false);
 	p->resolves = json_bool(params, "resolves", false);
@@ -126,8 +144,6 @@ static int keep_cursor(struct plugin *p, const cJSON *data, struct err *e)
 	if (rc == 0 && (step_begin(&c->sup->step, e) ||
 			sql_exec(c->sup->db, Q_CHANNEL_CURSOR, &in, e) < 0))
 		rc = -1;
-	if (rc == 0)
-		c->cursor = arena_text(&c->arena, b.p);
 	buf_fini(&b);
 	return rc;
 }
@@ -144,9 +160,10 @@ static int on_event(struct plugin *p, const char *id, const cJSON *params,
 	if (!strcmp(event, "cursor") && data) {
 		if (keep_cursor(p, data, e))
 			return -1;
-	} else {
+	} else if (plugin_may_note(p)) {
 		log_info(LT("msg", "plugin event"),
-			 LT("channel", p->channel->name), LT("event", event));
+			 LT("channel", p->channel->name),
+			 LT("event", quoted(event).text));
 	}
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
@@ -156,10 +173,14 @@ static int on_event(struct plugin *p, const char *id, const cJSON *params,
 static int on_status(struct plugin *p, const char *id, const cJSON *params,
 		     struct err *e)
 {
-	(void)e;
-	if (!strcmp(json_text(params, "status", ""), "error"))
-		channel_trouble(p->channel,
-				json_text(params, "detail", "it has trouble"));
+	const char *status = json_text(params, "status", "");
+
+	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
+		return err_set(e, ERR_INVALID, "a status is ok or error");
+	if (status[0] == 'e' && plugin_may_note(p))
+		channel_trouble(p->channel, quoted(json_text(params, "detail",
+							     "it has trouble"))
+						    .text);
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
 	return 0;
@@ -176,21 +197,41 @@ static const struct {
 	{"channel.status", on_status},
 };
 
+#define METHODS (sizeof methods / sizeof methods[0])
+
+/* A registration that is wrong is why it will be ended: people must know. */
+static void note_refusal(struct plugin *p, const struct rpc_line *r,
+			 const struct err *e)
+{
+	if (!plugin_may_note(p))
+		return;
+	if (p->state == PLUGIN_STARTED) {
+		channel_trouble(p->channel, e->text);
+		return;
+	}
+	log_warn(LT("msg", "a plugin's message is refused"),
+		 LT("channel", p->channel->name),
+		 LT("method", quoted(r->method).text), LT("error", e->text));
+}
+
 void plugin_request(struct plugin *p, const struct rpc_line *r)
 {
 	const char *reply = r->id[0] ? r->id : NULL;
 	struct err e;
+	int code = BAD_PARAMS, rc = -1;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-		if (strcmp(methods[i].name, r->method) != 0)
-			continue;
-		if (methods[i].call(p, reply, r->params, &e)) {
-			log_warn(LT("msg", "a plugin's message is refused"),
-				 LT("channel", p->channel->name),
-				 LT("method", r->method), LT("error", e.text));
-			plugin_refuse(p, reply, BAD_PARAMS, e.text);
-		}
-		return;
+	while (i < METHODS && strcmp(methods[i].name, r->method) != 0)
+		i++;
+	if (i < METHODS) {
+		rc = methods[i].call(p, reply, r->params, &e);
+	} else {
+		code = NOT_FOUND;
+		err_set(&e, ERR_NOTFOUND, "there is no method %s",
+			quoted(r->method).text);
 	}
-	plugin_refuse(p, reply, NOT_FOUND, "there is no such method");
+	if (rc) {
+		note_refusal(p, r, &e);
+		plugin_refuse(p, reply, code, e.text);
+	}
 }

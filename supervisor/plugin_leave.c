@@ -1,15 +1,20 @@
 /* Plugins of channels that were closed, on their way out. */
 #include "supervisor/plugin.h"
 
+#include "base/proc.h"
+#include "spawner/wire.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NAME_SIZE  72
 #define LOOK_MS    50
-#define GOODBYE    30 /* looks of 10 ms that a plugin has when skepd goes */
-#define GOODBYE_US 10000
+#define GOODBYE    30    /* looks of 10 ms, before SIGTERM and after it, … */
+#define GOODBYE_US 10000 /* … when skepd goes */
 
 static const struct tree_place nowhere;
 
@@ -17,9 +22,11 @@ struct leaving {
 	struct leaving *next;
 	struct sup *sup;
 	uv_timer_t timer;
+	char name[NAME_SIZE]; /* of the channel; "": nobody waits for its end */
 	char id[ID_SIZE];
 	struct tree tree;
-	uint64_t until; /* uv_now; then it is killed */
+	uint64_t term_at, kill_at; /* uv_now */
+	bool asked;                /* by SIGTERM */
 };
 
 static bool is_gone(struct leaving *l)
@@ -47,14 +54,19 @@ static void drop(struct leaving *l)
 static void on_look(uv_timer_t *t)
 {
 	struct leaving *l = t->data;
+	uint64_t now = uv_now(&l->sup->loop);
 
-	if (is_gone(l))
+	if (is_gone(l)) {
 		drop(l);
-	else if (uv_now(&l->sup->loop) >= l->until)
+	} else if (now >= l->kill_at) {
 		tree_signal_all(&nowhere, &l->tree, SIGKILL);
+	} else if (now >= l->term_at && !l->asked) {
+		tree_signal_all(&nowhere, &l->tree, SIGTERM);
+		l->asked = true;
+	}
 }
 
-void plugin_leave(struct sup *s, const struct tree *t)
+void plugin_leave(struct sup *s, const char *name, const struct tree *t)
 {
 	struct leaving *l = calloc(1, sizeof *l);
 
@@ -62,9 +74,11 @@ void plugin_leave(struct sup *s, const struct tree *t)
 		abort();
 	l->sup = s;
 	l->tree = *t;
+	snprintf(l->name, sizeof l->name, "%s", name);
 	snprintf(l->id, sizeof l->id, "%s", t->run);
 	l->tree.run = l->id;
-	l->until = uv_now(&s->loop) + PLUGIN_GRACE_MS;
+	l->term_at = uv_now(&s->loop) + PLUGIN_STOP_MS;
+	l->kill_at = l->term_at + PLUGIN_GRACE_MS;
 	l->next = s->channels->leaving;
 	s->channels->leaving = l;
 	uv_timer_init(&s->loop, &l->timer);
@@ -72,13 +86,55 @@ void plugin_leave(struct sup *s, const struct tree *t)
 	uv_timer_start(&l->timer, on_look, LOOK_MS, LOOK_MS);
 }
 
-/* For a moment, so that they can say goodbye; then by force. */
-void plugin_leave_all(struct sup *s)
+bool plugin_is_leaving(const struct sup *s, const char *name)
 {
-	struct leaving *l;
+	const struct leaving *l = s->channels->leaving;
 
+	while (l && strcmp(l->name, name) != 0)
+		l = l->next;
+	return l != NULL;
+}
+
+/* --- those of a former skepd ------------------------------------------ */
+
+static bool is_known(const struct sup *s, const char *id)
+{
+	for (const struct channel *c = s->channels->first; c; c = c->next)
+		if (!strcmp(c->id, id))
+			return true;
+	for (const struct leaving *l = s->channels->leaving; l; l = l->next)
+		if (!strcmp(l->id, id))
+			return true;
+	return false;
+}
+
+static bool visit(void *arg, pid_t pid)
+{
+	struct sup *s = arg;
+	char id[ID_SIZE], home[sizeof s->home.root];
+
+	if (proc_env(pid, SPAWN_MARKER, id, sizeof id) &&
+	    id_is(ID_CHANNEL, id) && !is_known(s, id) &&
+	    proc_env(pid, "SKEP_HOME", home, sizeof home) &&
+	    !strcmp(home, s->home.root))
+		plugin_leave(s, "", &(struct tree){.run = id});
+	return true;
+}
+
+void plugin_leave_strays(struct sup *s)
+{
+	proc_each(visit, s);
+}
+
+/* --- with skepd itself ------------------------------------------------ */
+
+/* True: nobody is left. */
+static bool wait_a_moment(struct sup *s)
+{
 	for (int i = 0; i < GOODBYE && s->channels->leaving; i++) {
-		for (struct leaving *next = s->channels->leaving; (l = next);) {
+		struct leaving *l, *next = s->channels->leaving;
+
+		while ((l = next)) {
 			next = l->next;
 			if (is_gone(l))
 				drop(l);
@@ -86,8 +142,27 @@ void plugin_leave_all(struct sup *s)
 		if (s->channels->leaving)
 			usleep(GOODBYE_US);
 	}
-	while ((l = s->channels->leaving)) {
-		tree_signal_all(&nowhere, &l->tree, SIGKILL);
+	return !s->channels->leaving;
+}
+
+static void signal_them(struct sup *s, int sig)
+{
+	for (struct leaving *l = s->channels->leaving; l; l = l->next)
+		tree_signal_all(&nowhere, &l->tree, sig);
+}
+
+/* So that they can say goodbye; then by force. */
+void plugin_leave_all(struct sup *s)
+{
+	if (wait_a_moment(s))
+		return;
+	signal_them(s, SIGTERM);
+	if (wait_a_moment(s))
+		return;
+	signal_them(s, SIGKILL);
+	while (s->channels->leaving) {
+		struct leaving *l = s->channels->leaving;
+
 		if (l->tree.worker)
 			waitpid(l->tree.worker, NULL, 0);
 		drop(l);

@@ -7,9 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TICK_LINES 2000
-#define READ_BYTES 65536
-#define OUTBOX_MAX (64u << 20)
+#define TICK_LINES  2000
+#define TICK_BYTES  (8u << 20)
+#define READ_BYTES  65536
+#define KEPT_BYTES  (1u << 20) /* larger memory is given back once it is free */
+#define OUTBOX_MAX  (64u << 20)
+#define OUTBOX_ROOM (1u << 20) /* it does not read: nothing more is claimed */
 
 static void free_poll(uv_handle_t *h)
 {
@@ -28,39 +31,73 @@ static void close_end(uv_poll_t **poll, int *fd)
 	*fd = -1;
 }
 
+static void give_memory_back(struct buf *b)
+{
+	if (b->n == 0 && b->cap > KEPT_BYTES)
+		buf_fini(b);
+}
+
+/* --- writing ---------------------------------------------------------- */
+
 static void on_writable(uv_poll_t *h, int status, int events)
 {
 	(void)status;
 	(void)events;
-	plugin_flush(h->data);
+	(void)plugin_flush(h->data);
 }
 
-void plugin_flush(struct plugin *p)
+static int write_some(struct plugin *p)
 {
-	while (p->in >= 0 && p->outbox.n) {
-		ssize_t n = write(p->in, p->outbox.p, p->outbox.n);
+	while (p->written < p->outbox.n) {
+		ssize_t n = write(p->in, p->outbox.p + p->written,
+				  p->outbox.n - p->written);
 
 		if (n > 0)
-			buf_drop(&p->outbox, (size_t)n);
-		else if (errno != EINTR)
+			p->written += (size_t)n;
+		else if (errno == EAGAIN)
 			break;
+		else if (errno != EINTR)
+			return -1;
 	}
-	if (!p->in_poll)
-		return;
+	/* Moved only when that is little work for much room. */
+	if (p->written >= p->outbox.n / 2) {
+		buf_drop(&p->outbox, p->written);
+		p->written = 0;
+		give_memory_back(&p->outbox);
+	}
+	return 0;
+}
+
+bool plugin_flush(struct plugin *p)
+{
+	if (p->in < 0)
+		return false;
+	if (write_some(p)) {
+		plugin_fail(p, "it closed its input");
+		return false;
+	}
 	if (p->outbox.n)
 		uv_poll_start(p->in_poll, UV_WRITABLE, on_writable);
 	else
 		uv_poll_stop(p->in_poll);
+	return true;
 }
+
+bool plugin_has_room(const struct plugin *p)
+{
+	return p->outbox.n - p->written < OUTBOX_ROOM;
+}
+
+/* --- reading ---------------------------------------------------------- */
 
 /* Whole lines only; false when the plugin ended over one of them. */
 static bool take_lines(struct plugin *p)
 {
 	int64_t serial = p->serial;
-	size_t from = 0;
+	size_t from = 0, look = p->scanned;
 	char *end;
 
-	while ((end = memchr(p->inbox.p + from, '\n', p->inbox.n - from))) {
+	while ((end = memchr(p->inbox.p + look, '\n', p->inbox.n - look))) {
 		size_t n = (size_t)(end - p->inbox.p) - from;
 
 		p->heard_ms = plugin_now(p);
@@ -70,8 +107,11 @@ static bool take_lines(struct plugin *p)
 		if (p->out < 0 || p->serial != serial)
 			return false;
 		from += n + 1;
+		look = from;
 	}
 	buf_drop(&p->inbox, from);
+	p->scanned = p->inbox.n;
+	give_memory_back(&p->inbox);
 	return true;
 }
 
@@ -92,15 +132,27 @@ static void on_readable(uv_poll_t *h, int status, int events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		plugin_fail(p, "it closed its output");
+		plugin_hung_up(p);
 		return;
 	}
 	buf_grew(&p->inbox, (size_t)n);
-	if (take_lines(p) && p->lines > TICK_LINES) {
+	p->bytes += (size_t)n;
+	if (take_lines(p) && (p->lines > TICK_LINES || p->bytes > TICK_BYTES)) {
 		p->quiet = true;
 		uv_poll_stop(p->out_poll);
 	}
 }
+
+void plugin_pipe_tick(struct plugin *p)
+{
+	p->lines = 0;
+	p->bytes = 0;
+	if (p->quiet && p->out_poll)
+		uv_poll_start(p->out_poll, UV_READABLE, on_readable);
+	p->quiet = false;
+}
+
+/* --- both ------------------------------------------------------------- */
 
 static uv_poll_t *poll_new(struct plugin *p, int fd)
 {
@@ -133,11 +185,10 @@ void plugin_pipe_open(struct plugin *p, int in, int out)
 	p->out = out;
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	fcntl(out, F_SETFL, O_NONBLOCK);
-	p->bad_lines = p->lines = 0;
+	p->lines = 0;
+	p->bytes = 0;
 	p->quiet = p->pinged = false;
 	p->heard_ms = plugin_now(p);
-	buf_clear(&p->inbox);
-	buf_clear(&p->outbox);
 	p->in_poll = poll_new(p, in);
 	p->out_poll = poll_new(p, out);
 	uv_poll_start(p->out_poll, UV_READABLE, on_readable);
@@ -147,13 +198,9 @@ void plugin_pipe_close(struct plugin *p)
 {
 	close_end(&p->in_poll, &p->in);
 	close_end(&p->out_poll, &p->out);
-}
-
-void plugin_pipe_tick(struct plugin *p)
-{
-	p->lines = 0;
-	if (p->quiet && p->out_poll) {
-		p->quiet = false;
-		uv_poll_start(p->out_poll, UV_READABLE, on_readable);
-	}
+	p->scanned = p->written = 0;
+	buf_clear(&p->inbox);
+	buf_clear(&p->outbox);
+	give_memory_back(&p->inbox);
+	give_memory_back(&p->outbox);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BAD_LINES_MAX 100
+#define RETRY_MAX_MS  86400000
 
 static struct parcel *take_parcel(struct plugin *p, int64_t number)
 {
@@ -21,26 +22,35 @@ static struct parcel *take_parcel(struct plugin *p, int64_t number)
 	return NULL;
 }
 
+/* Whoever says years by mistake does not stop its channel for years. */
+static int64_t retry_after(const cJSON *data)
+{
+	int64_t ms = json_i64(data, "retry_after_ms", -1);
+
+	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
+}
+
 static struct outcome outcome_said(const struct rpc_line *r, bool asked)
 {
 	const cJSON *data = cJSON_GetObjectItem(r->error, "data");
-	const char *said = json_text(r->result, "delivery", "unknown");
+	const char *said = json_text(r->result, "delivery", "unknown"), *ref;
 	struct outcome o;
 
 	if (r->error && !asked)
-		return outcome_of(json_bool(data, "permanent", false)
-					  ? DELIVERY_EV_REFUSE
-					  : DELIVERY_EV_FAIL,
-				  json_i64(r->error, "code", 0),
-				  json_i64(data, "retry_after_ms", -1), "%s",
-				  json_text(r->error, "message", ""));
+		return outcome_of(
+			json_bool(data, "permanent", false) ? DELIVERY_EV_REFUSE
+							    : DELIVERY_EV_FAIL,
+			json_i64(r->error, "code", 0), retry_after(data), "%s",
+			json_text(r->error, "message", ""));
 	if (asked)
 		return outcome_of(!strcmp(said, "delivered") ? DELIVERY_EV_ACK
 				  : !strcmp(said, "missing") ? DELIVERY_EV_FAIL
 							     : DELIVERY_EV_LOSE,
-				  OPT_NONE, -1, "the plugin says: %s", said);
+				  OPT_NONE, -1, "the plugin says: %.20s", said);
 	o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
-	snprintf(o.ref, sizeof o.ref, "%s", json_text(r->result, "id", ""));
+	ref = json_text(r->result, "id", "");
+	if (strlen(ref) < sizeof o.ref) /* half an id is none */
+		memcpy(o.ref, ref, strlen(ref) + 1);
 	return o;
 }
 
@@ -51,8 +61,8 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 			    json_text(r->error, "message", ""));
 		return;
 	}
-	p->state = PLUGIN_READY;
-	p->ready_ms = p->heard_ms;
+	restart_well(&p->restart, plugin_now(p));
+	plugin_set_state(p, PLUGIN_READY);
 	p->channel->look = p->channel->resolve = true;
 	p->channel->resolved_to = 0;
 }

@@ -22,13 +22,26 @@ static bool end(struct plugin *p)
 		plugin_fail(p, "it does not read what it is sent");
 		return false;
 	}
-	plugin_flush(p);
-	return true;
+	return plugin_flush(p);
 }
 
 static void add_or_null(struct buf *b, const char *json)
 {
 	buf_adds(b, json ? json : "null");
+}
+
+/* As the row has it now: what it kept before it was started again is there. */
+static void add_cursor(struct plugin *p)
+{
+	const struct channel *c = p->channel;
+	struct channel_row row = {0};
+	struct arena a = {0};
+	struct err e;
+
+	if (channels_get(c->sup->db, c->name, &row, &a, &e))
+		row.cursor = NULL; /* it was removed just now */
+	add_or_null(&p->outbox, row.cursor);
+	arena_fini(&a);
 }
 
 void plugin_configure(struct plugin *p)
@@ -42,12 +55,12 @@ void plugin_configure(struct plugin *p)
 	buf_adds(&p->outbox, ",\"config\":");
 	add_or_null(&p->outbox, c->json);
 	buf_adds(&p->outbox, ",\"cursor\":");
-	add_or_null(&p->outbox, c->cursor);
+	add_cursor(p);
 	buf_adds(&p->outbox, ",\"media_dir\":");
 	json_add_string(&p->outbox, media.text, strlen(media.text));
 	buf_addc(&p->outbox, '}');
 	if (end(p))
-		p->state = PLUGIN_CONFIGURING;
+		plugin_set_state(p, PLUGIN_CONFIGURING);
 }
 
 void plugin_ping(struct plugin *p)
@@ -83,7 +96,7 @@ void plugin_send(struct channel *c, struct parcel *parcel)
 		parcel_done(parcel, &o);
 		return;
 	}
-	if (p->state != PLUGIN_READY) { /* it failed after the claim */
+	if (p->state != PLUGIN_READY || p->in < 0) { /* it went meanwhile */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin is not there");
 		parcel_done(parcel, &o);
@@ -99,7 +112,7 @@ bool plugin_ask(struct channel *c, struct parcel *parcel)
 {
 	struct plugin *p = c->own;
 
-	if (!p->resolves || p->state != PLUGIN_READY)
+	if (!p->resolves || p->state != PLUGIN_READY || p->in < 0)
 		return false;
 	begin(p, ++p->next_id, "channel.status");
 	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", parcel->row.id);

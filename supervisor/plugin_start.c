@@ -4,59 +4,46 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "spawner/wire.h"
+#include "supervisor/plugin_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define LOG_MAX   (8 << 20)
 #define WORDS_MAX 256
 
-static int open_log(const struct plugin *p, struct err *e)
+/* Is it a variable that is not passed on? */
+static bool is_ours(const char *variable)
 {
-	struct channel *c = p->channel;
-	struct home_path path = home_join(
-		&c->sup->home, HOME_LOGS,
-		arena_printf(&c->arena, "channel-%s.log", c->name));
-	int fd = open(path.text, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-		      0600);
+	static const char *const names[] = {
+		SPAWN_MARKER "=",
+		"SKEP_HOME=", "SKEP_CHANNEL=", "NOTIFY_SOCKET=", "WATCHDOG_"};
 
-	return fd < 0 ? err_errno_set(e, "%s", path.text) : fd;
-}
-
-/* A log has its limit also while the plugin holds it open. */
-void plugin_log_limit(const struct plugin *p)
-{
-	struct err e;
-	struct stat st;
-	int fd = open_log(p, &e);
-
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX)
-		(void)!ftruncate(fd, 0);
-	close(fd);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!strncmp(variable, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
 /* Our environment, with the mark that every descendant inherits. */
 static char **marked_env(const struct plugin *p, struct arena *a)
 {
+	const struct channel *c = p->channel;
 	size_t n = 0, k = 0;
 	char **env;
 
 	while (environ[n])
 		n++;
-	env = arena_alloc(a, (n + 3) * sizeof *env);
+	env = arena_alloc(a, (n + 4) * sizeof *env);
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(environ[i], SPAWN_MARKER "=",
-			    sizeof SPAWN_MARKER) != 0)
+		if (!is_ours(environ[i]))
 			env[k++] = environ[i];
-	env[k++] = arena_printf(a, SPAWN_MARKER "=%s", p->channel->id);
-	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", p->channel->name);
+	env[k++] = arena_printf(a, SPAWN_MARKER "=%s", c->id);
+	env[k++] = arena_printf(a, "SKEP_HOME=%s", c->sup->home.root);
+	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", c->name);
 	return env;
 }
 
@@ -128,7 +115,8 @@ int plugin_start(struct plugin *p, struct err *e)
 
 	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC))
 		err_errno_set(e, "no pipe for a plugin");
-	else if ((fds[4] = open_log(p, e)) >= 0)
+	else if ((fds[4] = plugin_log_open(p->channel->sup, p->channel->name,
+					   e)) >= 0)
 		rc = spawn(p, (int[]){fds[0], fds[3], fds[4]}, e);
 	if (rc) {
 		p->pid = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define NUMBER_MAX 9007199254740991.0
+#define VALUES_MAX 100000
 
 static int bad(struct rpc_line *r, struct err *e, const char *why)
 {
@@ -37,11 +38,32 @@ static bool read_id(struct rpc_line *r, const cJSON *id)
 	return r->id[0] != '\0';
 }
 
+/* Each value costs far more memory than the byte that it may be in a line. */
+static bool has_too_many_values(const char *p, const char *end)
+{
+	bool in_string = false;
+	int n = 0;
+
+	for (; p < end && n <= VALUES_MAX; p++) {
+		if (in_string && *p == '\\')
+			p++;
+		else if (*p == '"')
+			in_string = !in_string;
+		else if (!in_string && (*p == ',' || *p == '[' || *p == '{'))
+			n++;
+	}
+	return n > VALUES_MAX;
+}
+
 int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
 {
 	const cJSON *method, *params;
 
 	*r = (struct rpc_line){0};
+	if (has_too_many_values(line, line + n))
+		return err_set(e, ERR_TOOBIG,
+			       "a line has more than %d values in it",
+			       VALUES_MAX);
 	r->json = json_parse_object("line", line, n, e);
 	if (!r->json)
 		return -1;

@@ -1,26 +1,27 @@
 -- Channels, bindings, conversations, people.
 
 -- row channel_row (name text, id text, kind text, is_enabled bool,
---   is_paused bool, is_default bool, command json, config json, cursor json,
---   delivered i64, failed i64, received i64, trouble text, trouble_at time,
---   created_at time, updated_at time)
+--   is_paused bool, is_default bool, state text, pid opt, starts i64,
+--   command json, config json, cursor json, delivered i64, failed i64,
+--   received i64, trouble text, trouble_at time, created_at time,
+--   updated_at time)
 
 -- query channel_get (name text) -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
-       cursor, delivered, failed, received, trouble, trouble_at, created_at,
-       updated_at
+SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
+       command, config, cursor, delivered, failed, received, trouble,
+       trouble_at, created_at, updated_at
   FROM channel WHERE name = :name;
 
 -- query channel_get_default -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
-       cursor, delivered, failed, received, trouble, trouble_at, created_at,
-       updated_at
+SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
+       command, config, cursor, delivered, failed, received, trouble,
+       trouble_at, created_at, updated_at
   FROM channel WHERE is_default = 1;
 
 -- query channel_list -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, command, config,
-       cursor, delivered, failed, received, trouble, trouble_at, created_at,
-       updated_at
+SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
+       command, config, cursor, delivered, failed, received, trouble,
+       trouble_at, created_at, updated_at
   FROM channel ORDER BY name;
 
 -- query channel_put (name text, id text, kind text, is_enabled bool,
@@ -56,6 +57,14 @@ UPDATE channel SET delivered = delivered + :delivered,
 
 -- query channel_trouble (name text, trouble text, now time)
 UPDATE channel SET trouble = :trouble, trouble_at = :now WHERE name = :name;
+
+-- query channel_state (name text, state text, pid opt, started bool)
+UPDATE channel SET state = :state, pid = :pid, starts = starts + :started
+ WHERE name = :name;
+
+-- query channel_forget_states
+-- What a former skepd thought of them.
+UPDATE channel SET state = NULL, pid = NULL WHERE state IS NOT NULL;
 
 -- query channel_delete (name text)
 DELETE FROM channel WHERE name = :name;

@@ -8,3 +8,13 @@ ALTER TABLE run ADD COLUMN cgroup TEXT;
 
 -- the same, where it is not named after the tree
 ALTER TABLE warm_worker ADD COLUMN cgroup TEXT;
+
+-- how it is: starting, ready, waiting (for its next start), ending, failed (it
+-- cannot be used); NULL: no skepd uses it
+ALTER TABLE channel ADD COLUMN state TEXT;
+
+-- a plugin's process
+ALTER TABLE channel ADD COLUMN pid INTEGER;
+
+-- how often a plugin was started
+ALTER TABLE channel ADD COLUMN starts INTEGER NOT NULL DEFAULT 0;

@@ -71,6 +71,29 @@ static void a_key_of_ten_megabytes_is_named_in_short(void **state)
 	assert_non_null(strstr(e.text, "10485759 bytes"));
 }
 
+static void a_cut_leaves_whole_characters(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"", ""},
+		{"plain", "plain"},
+		{"a\xe2\x82\xac", "a\xe2\x82\xac"},
+		{"a\xe2\x82", "a"},
+		{"a\xe2", "a"},
+		{"\xf0\x9f\x90", ""},
+		{"\xf0\x9f\x90\x9d", "\xf0\x9f\x90\x9d"},
+		{"a\xc3\xa9", "a\xc3\xa9"},
+		{"a\xc3", "a"},
+	};
+	char text[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		snprintf(text, sizeof text, "%s", pairs[i][0]);
+		text_end_whole(text);
+		assert_string_equal(text, pairs[i][1]);
+	}
+}
+
 static void bad_utf8_is_told_from_good(void **state)
 {
 	static const char *const good[] = {"a", "\xc3\xa9", "\xe2\x82\xac",
@@ -221,6 +244,7 @@ int main(void)
 		cmocka_unit_test(keys_are_printable_utf8),
 		cmocka_unit_test(a_key_of_ten_megabytes_is_named_in_short),
 		cmocka_unit_test(bad_utf8_is_told_from_good),
+		cmocka_unit_test(a_cut_leaves_whole_characters),
 		cmocka_unit_test(a_picture_of_bytes_is_short_and_printable),
 		cmocka_unit_test(sizes_have_units),
 		cmocka_unit_test(times_have_units),

@@ -1,4 +1,5 @@
 /* What is said with the outside: signatures, envelopes, lines of plugins. */
+#include "supervisor/restart.h"
 #include "supervisor/rpc_line.h"
 #include "supervisor/webhook_sign.h"
 #include "supervisor/wire.h"
@@ -414,6 +415,86 @@ static void a_line_is_a_request_a_notice_or_an_answer(void **state)
 			fail_msg("taken: %s", bad[i]);
 }
 
+static void a_line_of_many_small_values_is_refused(void **state)
+{
+	static const char head[] = "{\"jsonrpc\":\"2.0\",\"method\":\"m\","
+				   "\"params\":{\"a\":[0";
+	struct buf b = BUF_MAX(1u << 20);
+	struct rpc_line r;
+	struct err e = {0};
+
+	(void)state;
+	for (int n = 90000; n <= 110000; n += 20000) {
+		buf_clear(&b);
+		buf_adds(&b, head);
+		for (int i = 0; i < n; i++)
+			buf_adds(&b, ",0");
+		buf_adds(&b, "],\"t\":\",,\\\",,\"}}");
+		if (n < 100000) {
+			assert_int_equal(rpc_line_read(&r, b.p, b.n, &e), 0);
+			rpc_line_fini(&r);
+		} else {
+			assert_int_equal(rpc_line_read(&r, b.p, b.n, &e), -1);
+			assert_int_equal(e.code, ERR_TOOBIG);
+		}
+	}
+	/* Commas of a text count for nothing. */
+	buf_clear(&b);
+	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+	for (int i = 0; i < 200000; i++)
+		buf_addc(&b, ',');
+	buf_adds(&b, "\"}");
+	assert_int_equal(rpc_line_read(&r, b.p, b.n, &e), 0);
+	rpc_line_fini(&r);
+	buf_fini(&b);
+}
+
+/* --- starting again ---------------------------------------------------- */
+
+static void each_failure_makes_the_wait_longer_up_to_a_minute(void **state)
+{
+	struct restart r = {0};
+	int64_t longest = 0;
+
+	(void)state;
+	assert_int_equal(restart_wait(&r, 0), 0);
+	for (int n = 1; n < 100; n++) {
+		int64_t least, most, all = 500;
+
+		for (int i = 1; i < n && all < 60000; i++)
+			all *= 2;
+		if (all > 60000)
+			all = 60000;
+		restart_failed(&r, 1000);
+		least = restart_wait(&r, 0);
+		most = restart_wait(&r, 1023);
+		assert_int_equal(least, all / 2);
+		assert_int_equal(most, all / 2 * 2);
+		assert_true(restart_wait(&r, 512) > least &&
+			    restart_wait(&r, 512) < most);
+		assert_true(most >= longest);
+		longest = most;
+	}
+	assert_int_equal(longest, 60000);
+}
+
+static void a_minute_of_good_life_makes_up_for_failures(void **state)
+{
+	struct restart r = {0};
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		restart_failed(&r, 1000);
+	restart_well(&r, 2000);
+	restart_failed(&r, 2000 + RESTART_WELL_MS);
+	assert_int_equal(r.failures, 6); /* not quite a minute */
+	restart_well(&r, 100000);
+	restart_failed(&r, 100001 + RESTART_WELL_MS);
+	assert_int_equal(r.failures, 1);
+	restart_failed(&r, 900000); /* it was never well */
+	assert_int_equal(r.failures, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +510,10 @@ int main(void)
 		cmocka_unit_test(an_envelope_says_who_speaks_where),
 		cmocka_unit_test(a_plain_message_needs_someone_and_something),
 		cmocka_unit_test(a_line_is_a_request_a_notice_or_an_answer),
+		cmocka_unit_test(a_line_of_many_small_values_is_refused),
+		cmocka_unit_test(
+			each_failure_makes_the_wait_longer_up_to_a_minute),
+		cmocka_unit_test(a_minute_of_good_life_makes_up_for_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

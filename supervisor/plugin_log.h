@@ -1,0 +1,22 @@
+#ifndef SUPERVISOR_PLUGIN_LOG_H
+#define SUPERVISOR_PLUGIN_LOG_H
+
+#include "supervisor/sup.h"
+
+/*
+ * What a plugin writes to its stderr, in logs/channel-NAME.log. It goes through
+ * a pipe, so that its size has a limit: at PLUGIN_LOG_MAX bytes the file becomes
+ * NAME.log.1, and who writes more than PLUGIN_LOG_RATE a second waits. A log
+ * lives as long as anybody holds the pipe: what is said on the way out is there.
+ */
+#define PLUGIN_LOG_MAX  (4 << 20)
+#define PLUGIN_LOG_RATE (1 << 20)
+
+/* The end to write to, for the plugin; -1. */
+int plugin_log_open(struct sup *s, const char *name, struct err *e);
+/* A line of ours among those of the plugin. */
+void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void plugin_logs_close(struct sup *s); /* skepd goes */
+
+#endif
