@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/id.h"
-#include "schema/agent_queries.h"
 #include "schema/channels.h"
 #include "schema/deliveries.h"
 #include "supervisor/sup.h"
@@ -186,19 +185,5 @@ int parcels_tidy(struct sup *s, struct err *e);
 /* The row `seq` became unknown, or made room in its line. */
 void parcels_look_again(struct channel *c, int64_t seq);
 int parcels_resolve(struct channel *c, struct err *e);
-
-/* outbox.c: takes over what the agent's file has. A hint: any number of times. */
-void outbox_look(struct sup *s, const char *agent);
-void outbox_tick(struct sup *s); /* what failed is tried again */
-int outbox_open(struct sup *s, struct err *e);
-void outbox_close(struct sup *s);
-
-/* outbox_route.c: in the step. */
-struct letter {
-	const char *agent, *session;
-	struct outbox_row box;
-};
-
-int outbox_take_row(struct sup *s, const struct letter *r, struct err *e);
 
 #endif

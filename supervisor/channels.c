@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "schema/media.h"
 #include "supervisor/curl_loop.h"
+#include "supervisor/outbox.h"
 #include "supervisor/plugin.h"
 #include "supervisor/plugin_log.h"
 

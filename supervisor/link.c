@@ -1,4 +1,5 @@
 #include "supervisor/channel.h"
+#include "supervisor/outbox.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

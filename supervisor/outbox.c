@@ -10,6 +10,7 @@
  * could not be read, or whose rows could not be kept, is looked at again after
  * a wait that grows to a minute.
  */
+#include "supervisor/outbox.h"
 #include "supervisor/channel.h"
 
 #include "base/clock.h"

@@ -1,6 +1,7 @@
 /* Where an outbox row goes: a delivery on a channel, or a message to another
  * session. */
 #include "supervisor/channel.h"
+#include "supervisor/outbox.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,4 +1,5 @@
 #include "supervisor/channel.h"
+#include "supervisor/outbox.h"
 
 #include "base/fault.h"
 #include "base/file.h"
