@@ -45,6 +45,8 @@ const char *http_path(const struct http_request *r); /* as sent, no query */
 const char *http_param(const struct http_request *r, const char *name);
 const char *http_query(const struct http_request *r, const char *name);
 const char *http_header(const struct http_request *r, const char *name);
+/* NULL also if there are several: two programs might take different ones. */
+const char *http_header_once(const struct http_request *r, const char *name);
 
 /* A number from the query, in the range; *out stays if it is not there. -1 with
  * ERR_USAGE. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "http/conn.h"
@@ -61,6 +62,21 @@ const char *http_query(const struct http_request *r, const char *name)
 const char *http_header(const struct http_request *r, const char *name)
 {
 	return http_head_get(r->c->head, name);
+}
+
+const char *http_header_once(const struct http_request *r, const char *name)
+{
+	const struct http_head *h = r->c->head;
+	const char *value = NULL;
+
+	for (size_t i = 0; i < h->nheaders; i++) {
+		if (strcasecmp(h->headers[i].name, name) != 0)
+			continue;
+		if (value)
+			return NULL;
+		value = h->headers[i].value;
+	}
+	return value;
 }
 
 int http_query_i64(const struct http_request *r, const char *name,

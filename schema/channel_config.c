@@ -1,9 +1,11 @@
 #include "schema/channels.h"
 
 #include "base/text.h"
+#include "schema/mail_address.h"
 #include "schema/vocab.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TYPE_text, TYPE_word, TYPE_int, TYPE_millis, TYPE_bytes };
@@ -139,6 +141,52 @@ static int check_file(const char *what, const char *name, struct err *e)
 	return 0;
 }
 
+/* SCHEME://HOST…, of these schemes; no user and password: they would be in the
+ * database, in logs and in what others are shown. */
+static int check_url(const char *what, const char *url, const char *schemes,
+		     struct err *e)
+{
+	const char *host = strstr(url, "://");
+	char scheme[16];
+	struct err ignored;
+	size_t n;
+
+	if (!url[0])
+		return 0;
+	snprintf(scheme, sizeof scheme, "%.*s", host ? (int)(host - url) : 0,
+		 url);
+	if (text_check_word("scheme", schemes, scheme, &ignored))
+		return err_set(e, ERR_INVALID,
+			       "%s is SCHEME://HOST, and SCHEME is one of %s",
+			       what, schemes);
+	host += 3;
+	n = strcspn(host, "/?#");
+	if (memchr(host, '@', n))
+		return err_set(e, ERR_INVALID,
+			       "%s holds a user or password; secrets are files "
+			       "in credentials/",
+			       what);
+	if (n == 0 || strpbrk(url, " \t\\"))
+		return err_set(e, ERR_INVALID,
+			       "%s has no host, or a space in "
+			       "it",
+			       what);
+	return 0;
+}
+
+static int check_mail(const struct channel_config *c, struct arena *a,
+		      struct err *e)
+{
+	struct mail_address m;
+
+	if (!c->server[0] || !c->from[0])
+		return err_set(e, ERR_INVALID,
+			       "an smtp channel needs server and from");
+	if (mail_address_read(&m, "from", c->from, a, e))
+		return -1;
+	return c->to[0] ? mail_address_read(&m, "to", c->to, a, e) : 0;
+}
+
 int channel_config_read(struct channel_config *c, const char *kind,
 			const char *json, struct arena *a, struct err *e)
 {
@@ -156,12 +204,11 @@ int channel_config_read(struct channel_config *c, const char *kind,
 	if (rc || check_file("secret_file", c->secret_file, e) ||
 	    check_file("password_file", c->password_file, e))
 		return -1;
-	if (!strcmp(kind, "smtp") && (!c->server[0] || !c->from[0]))
-		return err_set(e, ERR_INVALID,
-			       "an smtp channel needs server and from");
-	if (c->url[0] && strncmp(c->url, "https://", 8) != 0 &&
-	    strncmp(c->url, "http://", 7) != 0)
-		return err_set(e, ERR_INVALID,
-			       "url begins with https:// or http://");
+	if (!strcmp(kind, "smtp") && check_mail(c, a, e))
+		return -1;
+	if (check_url("url", c->url, "https|http", e) ||
+	    check_url("proxy", c->proxy, "http|https|socks5h", e) ||
+	    check_url("server", c->server, "smtp|smtps", e))
+		return -1;
 	return 0;
 }

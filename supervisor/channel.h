@@ -78,7 +78,8 @@ struct channel_ops {
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
 
-struct webhook_keys *webhook_keys_of(const struct channel *c); /* a webhook's */
+/* A webhook's, as its file is now; good until the loop is let go. */
+struct webhook_keys *webhook_keys_of(struct channel *c);
 
 extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
 	channel_tty, channel_plugin;
@@ -143,9 +144,7 @@ void channel_trouble(struct channel *c, const char *text);
 /* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
 void channel_state(struct channel *c, const char *state, int64_t pid,
 		   bool started);
-/* The content of a file in credentials/, NUL-ended, without its last newline. */
-int channel_secret(struct sup *s, const char *file, struct buf *out,
-		   struct err *e);
+void channel_well(struct channel *c);
 
 /* parcel.c */
 struct parcel *parcel_new(struct channel *c,

@@ -5,17 +5,19 @@
  */
 #include "supervisor/channel.h"
 
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "supervisor/curl_loop.h"
+#include "supervisor/mail_text.h"
+#include "supervisor/secret_file.h"
 
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define LINE_BYTES 57 /* of base 64: 76 characters */
-#define MAIL_MAX   (64u << 20)
+#define MAIL_MAX     (64u << 20)
+#define ANSWER_KEPT  160 /* bytes of what the server said, for people */
+#define PASSWORD_MAX 4096
 
 /* Under way it belongs to libcurl's thread, and may outlive its channel. */
 struct mail {
@@ -26,12 +28,17 @@ struct mail {
 	struct curl_slist *to;
 	struct buf text;
 	_Atomic size_t sent;
+	char answer[ANSWER_KEPT]; /* the server's last refusal */
+	char error[CURL_ERROR_SIZE];
 };
 
 struct mailer {
-	struct buf password;
+	struct mail_address from;
+	struct secret_file password; /* path NULL: none */
 	struct mail *busy;
 };
+
+/* --- in the thread ---------------------------------------------------- */
 
 static size_t give(char *to, size_t size, size_t n, void *arg)
 {
@@ -44,67 +51,32 @@ static size_t give(char *to, size_t size, size_t n, void *arg)
 	return take;
 }
 
-/* Header values from outside hold no line break; others than ASCII are encoded
- * as RFC 2047 says. */
-static void header(struct buf *b, const char *name, const char *value)
+/* A line of the server's. */
+static size_t on_line(char *line, size_t size, size_t n, void *arg)
 {
-	bool plain = true;
+	struct mail *m = arg;
+	size_t keep = n * size;
 
-	for (const char *p = value; *p; p++)
-		plain &= *p >= 32 && *p < 127;
-	buf_addf(b, "%s: ", name);
-	if (plain) {
-		buf_adds(b, value);
-	} else {
-		buf_adds(b, "=?utf-8?B?");
-		base64_add(b, value, strlen(value));
-		buf_adds(b, "?=");
+	if (keep > 0 && (line[0] == '4' || line[0] == '5')) {
+		while (keep > 0 && (unsigned char)line[keep - 1] <= 32)
+			keep--;
+		snprintf(m->answer, sizeof m->answer, "%.*s", (int)keep, line);
 	}
-	buf_adds(b, "\r\n");
+	return n * size;
 }
 
-/* Headers of a part, and its bytes. */
-static void write_part(struct buf *b, const char *type, struct blob bytes)
-{
-	const char *p = bytes.p;
+/* --- the mail --------------------------------------------------------- */
 
-	buf_addf(b,
-		 "Content-Type: %s\r\n"
-		 "Content-Transfer-Encoding: base64\r\n\r\n",
-		 type);
-	for (size_t i = 0; i < bytes.n; i += LINE_BYTES) {
-		base64_add(b, p + i,
-			   bytes.n - i < LINE_BYTES ? bytes.n - i : LINE_BYTES);
-		buf_adds(b, "\r\n");
-	}
-}
-
-/* Words from outside in a header: what could end it is replaced. */
-static const char *safe(struct arena *a, const char *text)
-{
-	char *out = arena_text(a, text);
-
-	for (char *p = out; *p; p++)
-		if (*p < 32 || *p > 126 || *p == '"' || *p == '\\')
-			*p = '_';
-	return out;
-}
-
-static int write_file(struct sql *db, const struct media_use_row *m,
-		      const char *boundary, struct buf *b, struct err *e)
+static int add_file(struct sql *db, const struct media_use_row *m,
+		    struct buf *b, struct err *e)
 {
 	struct media_bytes_row row;
 	struct arena a = {0};
 	int found = sql_get(db, Q_MEDIA_BYTES,
 			    &(struct media_bytes_in){m->media}, &row, &a, e);
 
-	if (found == 1) {
-		buf_addf(b,
-			 "--%s\r\nContent-Disposition: attachment; "
-			 "filename=\"%s\"\r\n",
-			 boundary, safe(&a, m->name));
-		write_part(b, safe(&a, m->mime), row.bytes);
-	}
+	if (found == 1)
+		mail_add_file(b, m->name, m->mime, row.bytes);
 	arena_fini(&a);
 	return found == 0  ? err_set(e, ERR_NOTFOUND, "attachment %s is gone",
 				     m->media)
@@ -113,12 +85,9 @@ static int write_file(struct sql *db, const struct media_use_row *m,
 }
 
 /* The text alone, or with attachments as a message of several parts. */
-static int write_parts(struct sql *db, const struct parcel *p, const char *text,
+static int add_content(struct sql *db, const char *id, const char *text,
 		       struct buf *b, struct err *e)
 {
-	static const char plain[] = "text/plain; charset=utf-8";
-	struct blob words = {text, strlen(text)};
-	const char *id = p->row.id;
 	struct media_use_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(db, Q_MEDIA_USE_LIST,
@@ -126,44 +95,44 @@ static int write_parts(struct sql *db, const struct parcel *p, const char *text,
 			    e);
 	int rc = n < 0 ? -1 : 0;
 
+	if (n > 0) {
+		mail_add_multipart(b, id);
+		mail_add_boundary(b, id, false);
+	}
+	mail_add_text(b, text);
+	for (int i = 0; i < n && rc == 0; i++) {
+		mail_add_boundary(b, id, false);
+		rc = add_file(db, &rows[i], b, e);
+	}
 	if (n > 0)
-		buf_addf(b,
-			 "Content-Type: multipart/mixed; boundary=\"%s\""
-			 "\r\n\r\n--%s\r\n",
-			 id, id);
-	write_part(b, plain, words);
-	for (int i = 0; i < n && rc == 0; i++)
-		rc = write_file(db, &rows[i], id, b, e);
-	if (n > 0)
-		buf_addf(b, "--%s--\r\n", id);
+		mail_add_boundary(b, id, true);
 	arena_fini(&a);
 	return rc;
 }
 
-static int write_mail(const struct channel *c, const struct parcel *p,
-		      const char *to, struct buf *b, struct err *e)
+static int write_mail(struct mail *m, const struct mail_address *to,
+		      struct err *e)
 {
+	const struct channel *c = m->channel;
+	const struct parcel *p = m->parcel;
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
-	time_t now = (time_t)(clock_now() / 1000);
-	struct tm tm;
-	char date[64];
+	struct mail_head head = {
+		.from = ((struct mailer *)c->own)->from,
+		.to = *to,
+		.id = p->row.id,
+		.reply_to = p->row.reply_to,
+		.at = clock_now(),
+	};
 	int rc;
 
 	if (!body)
 		return -1;
-	gmtime_r(&now, &tm);
-	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &tm);
-	header(b, "Date", date);
-	header(b, "From", c->config.from);
-	header(b, "To", to);
-	header(b, "Subject", json_text(body, "subject", c->config.subject));
-	buf_addf(b, "Message-ID: <%s@skep>\r\n", p->row.id);
-	if (p->row.reply_to)
-		header(b, "In-Reply-To", p->row.reply_to);
-	buf_adds(b, "MIME-Version: 1.0\r\n");
-	rc = write_parts(c->sup->db, p, json_text(body, "text", ""), b, e);
+	head.subject = json_text(body, "subject", c->config.subject);
+	mail_add_head(&m->text, &head);
+	rc = add_content(c->sup->db, p->row.id, json_text(body, "text", ""),
+			 &m->text, e);
 	cJSON_Delete(body);
-	return rc ? -1 : buf_ok(b, "the mail", e);
+	return rc ? -1 : buf_ok(&m->text, "the mail", e);
 }
 
 /* --- sending ---------------------------------------------------------- */
@@ -185,22 +154,27 @@ static void take_busy(struct mailer *k, const struct mail *m)
 	*at = m->next;
 }
 
-/* 4yz is for later, 5yz for ever; without an answer after the text, who knows. */
+/* 4yz is for later, 5yz for ever; without an answer after the text, who knows.
+ * A login that fails is no fault of the message: somebody may mend it. */
 static struct outcome outcome(const struct mail *m, CURLcode code)
 {
+	enum delivery_event event = DELIVERY_EV_FAIL;
+	const char *why = m->answer[0]  ? m->answer
+			  : m->error[0] ? m->error
+					: curl_easy_strerror(code);
 	long status = 0;
 
 	curl_easy_getinfo(m->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
 	if (code == CURLE_OK)
 		return outcome_of(DELIVERY_EV_ACK, status, -1, "%s", "");
+	if (code == CURLE_LOGIN_DENIED)
+		return outcome_of(event, status, -1, "login: %s", why);
 	if (status >= 500)
-		return outcome_of(DELIVERY_EV_REFUSE, status, -1, "%s",
-				  curl_easy_strerror(code));
-	if (m->sent == m->text.n && status < 400)
-		return outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
-				  curl_easy_strerror(code));
-	return outcome_of(DELIVERY_EV_FAIL, status ? status : OPT_NONE, -1,
-			  "%s", curl_easy_strerror(code));
+		event = DELIVERY_EV_REFUSE;
+	else if (m->sent == m->text.n && status < 400)
+		event = DELIVERY_EV_LOSE;
+	return outcome_of(event, status >= 400 ? status : OPT_NONE, -1, "%s",
+			  why);
 }
 
 static void on_done(struct transfer *t, CURLcode code)
@@ -215,32 +189,53 @@ static void on_done(struct transfer *t, CURLcode code)
 	mail_free(m);
 }
 
-static int start(struct mail *m, const char *to, struct err *e)
+/* Read for each mail: it may have been changed. */
+static int log_in(struct mail *m, struct err *e)
+{
+	struct mailer *k = m->channel->own;
+	struct buf password = BUF_MAX(PASSWORD_MAX);
+	CURL *easy = m->transfer.easy;
+	int rc = 0;
+
+	if (k->password.path)
+		rc = secret_file_read(&k->password, &password, e);
+	if (rc == 0) {
+		curl_easy_setopt(easy, CURLOPT_USERNAME,
+				 m->channel->config.user);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD,
+				 password.p ? password.p : "");
+	}
+	if (password.p)
+		OPENSSL_cleanse(password.p, password.n);
+	buf_fini(&password);
+	return rc;
+}
+
+static int start(struct mail *m, struct err *e)
 {
 	const struct channel_config *c = &m->channel->config;
 	const struct mailer *k = m->channel->own;
-
 	CURL *easy = m->transfer.easy;
 
-	if (write_mail(m->channel, m->parcel, to, &m->text, e))
+	if (c->user[0] && log_in(m, e))
 		return -1;
-	m->to = curl_slist_append(NULL, to);
 	curl_easy_setopt(easy, CURLOPT_URL, c->server);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, c->from);
+	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not the environment's */
+	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, k->from.address);
 	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
 	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
 	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
 	curl_easy_setopt(easy, CURLOPT_READDATA, m);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_line);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, m);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, m->error);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
 	/* One that STARTTLS made safe is used again without a look at whom
 	 * this channel trusts. */
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-	if (c->user[0]) {
-		curl_easy_setopt(easy, CURLOPT_USERNAME, c->user);
-		curl_easy_setopt(easy, CURLOPT_PASSWORD, k->password.p);
+	if (c->user[0] || !strcmp(c->tls, "required"))
 		curl_easy_setopt(easy, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL);
-	}
 	if (c->ca_file[0])
 		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
 	m->transfer.done = on_done;
@@ -248,11 +243,29 @@ static int start(struct mail *m, const char *to, struct err *e)
 			       e);
 }
 
+/* REFUSE: the message itself is at fault. */
+static enum delivery_event try(struct mail *m, struct err *e)
+{
+	const struct parcel *p = m->parcel;
+	const char *text = p->row.peer ? p->row.peer : m->channel->config.to;
+	enum delivery_event event = DELIVERY_EV_REFUSE;
+	struct mail_address to;
+	struct arena a = {0};
+
+	if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
+	    write_mail(m, &to, e) == 0) {
+		m->to = curl_slist_append(NULL, to.address);
+		event = start(m, e) ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK;
+	}
+	arena_fini(&a);
+	return event;
+}
+
 static void mail_send(struct channel *c, struct parcel *p)
 {
-	const char *to = p->row.peer ? p->row.peer : c->config.to;
 	struct mailer *k = c->own;
 	struct mail *m = calloc(1, sizeof *m);
+	enum delivery_event event;
 	struct outcome o;
 	struct err e;
 
@@ -261,19 +274,37 @@ static void mail_send(struct channel *c, struct parcel *p)
 	m->channel = c;
 	m->parcel = p;
 	buf_init(&m->text, MAIL_MAX);
-	if (!strchr(to, '@'))
-		err_set(&e, ERR_INVALID, "'%s' is no address", to);
-	else if (start(m, to, &e) == 0) {
+	event = try(m, &e);
+	if (event == DELIVERY_EV_ACK) {
 		m->next = k->busy;
 		k->busy = m;
 		return;
 	}
 	mail_free(m);
-	o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
+	o = outcome_of(event, OPT_NONE, -1, "%s", e.text);
 	parcel_done(p, &o);
 }
 
 /* --- life ------------------------------------------------------------- */
+
+static int open_password(struct channel *c, struct mailer *k, struct err *e)
+{
+	struct home_path path = home_join(&c->sup->home, HOME_CREDENTIALS,
+					  c->config.password_file);
+	struct buf text = BUF_MAX(PASSWORD_MAX);
+	int rc;
+
+	k->password.path = arena_text(&c->arena, path.text);
+	rc = secret_file_read(&k->password, &text, e);
+	if (text.p)
+		OPENSSL_cleanse(text.p, text.n);
+	buf_fini(&text);
+	return rc ? err_wrap(e,
+			     "put the password into its file, then 'skep "
+			     "channel enable %s'",
+			     c->name)
+		  : 0;
+}
 
 static int mail_open(struct channel *c, struct err *e)
 {
@@ -281,9 +312,8 @@ static int mail_open(struct channel *c, struct err *e)
 
 	if (!k)
 		abort();
-	buf_init(&k->password, 4096);
-	if (c->config.password_file[0] &&
-	    channel_secret(c->sup, c->config.password_file, &k->password, e)) {
+	if (mail_address_read(&k->from, "from", c->config.from, &c->arena, e) ||
+	    (c->config.password_file[0] && open_password(c, k, e))) {
 		free(k);
 		return -1;
 	}
@@ -306,7 +336,6 @@ static void mail_close(struct channel *c)
 		curl_loop_drop(c->sup->channels->curl, &m->transfer);
 		parcel_done(m->parcel, &o);
 	}
-	buf_fini(&k->password);
 	free(k);
 }
 

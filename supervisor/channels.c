@@ -1,7 +1,6 @@
 #include "supervisor/channel.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "schema/media.h"
 #include "supervisor/curl_loop.h"
@@ -85,16 +84,16 @@ void channel_state(struct channel *c, const char *state, int64_t pid,
 	c->sup->host_changed = true;
 }
 
-int channel_secret(struct sup *s, const char *file, struct buf *out,
-		   struct err *e)
+/* What was wrong is mended. */
+void channel_well(struct channel *c)
 {
-	struct home_path path = home_join(&s->home, HOME_CREDENTIALS, file);
+	struct channel_trouble_in in = {c->name, NULL, OPT_NONE};
+	struct err e;
 
-	if (file_read(path.text, out, e))
-		return -1;
-	while (out->n && (out->p[out->n - 1] == '\n'))
-		out->p[--out->n] = '\0';
-	return out->n ? 0 : err_set(e, ERR_CONFIG, "%s is empty", path.text);
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0)
+		log_error(LT("msg", "trouble cannot be written"),
+			  LT("error", e.text));
 }
 
 /* --- life ------------------------------------------------------------- */
@@ -148,8 +147,11 @@ static void open_channel(struct sup *s, const struct channel_row *row)
 	c->next = s->channels->first;
 	s->channels->first = c;
 	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
-		if (c->ops != &channel_plugin)
+		if (c->ops != &channel_plugin) {
 			channel_state(c, "ready", 0, false);
+			if (row->trouble)
+				channel_well(c);
+		}
 		return;
 	}
 	channel_trouble(c, e.text);

@@ -195,9 +195,9 @@ void route_channel_in(void *app, const struct http_request *r,
 	struct ask *q = ask_new(app, r, reply);
 	struct channel *c = channel_find(q->web->sup, http_param(r, "name"));
 	struct webhook_claim claim = {
-		.id = http_header(r, "webhook-id"),
-		.timestamp = http_header(r, "webhook-timestamp"),
-		.signatures = http_header(r, "webhook-signature"),
+		.id = http_header_once(r, "webhook-id"),
+		.timestamp = http_header_once(r, "webhook-timestamp"),
+		.signatures = http_header_once(r, "webhook-signature"),
 		.body = http_body(r),
 		.now_ms = clock_now(),
 	};

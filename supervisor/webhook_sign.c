@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define KEYS_MAX      4
-#define SECRET_MIN    16 /* bytes; the specification says 24 to 64 */
+#define SECRET_MIN    24 /* bytes, as the specification has it */
 #define SECRET_MAX    512
 #define ED25519_BYTES 32
 #define SIGNATURE_MAX 64 /* bytes */
@@ -66,7 +66,16 @@ static int set_secret(struct key *k, const struct buf *bytes, struct err *e)
 	return 0;
 }
 
-/* A secret key may have its public half behind it. */
+/* A secret key may have its public half behind it: then it is that half. */
+static bool belongs(const struct key *k, const unsigned char *public)
+{
+	unsigned char mine[ED25519_BYTES];
+	size_t n = sizeof mine;
+
+	return EVP_PKEY_get_raw_public_key(k->pair, mine, &n) == 1 &&
+	       n == sizeof mine && !memcmp(mine, public, n);
+}
+
 static int set_pair(struct key *k, const struct buf *bytes, struct err *e)
 {
 	const unsigned char *p = (const unsigned char *)bytes->p;
@@ -84,6 +93,10 @@ static int set_pair(struct key *k, const struct buf *bytes, struct err *e)
 			       "a webhook's key is whsk_ (or whpk_, to verify "
 			       "only) and base 64 of %d bytes",
 			       ED25519_BYTES);
+	if (whole && !belongs(k, p + ED25519_BYTES))
+		return err_set(e, ERR_CONFIG,
+			       "the halves of a whsk_ key belong to different "
+			       "keys");
 	return 0;
 }
 
@@ -121,15 +134,17 @@ int webhook_keys_new(struct webhook_keys **out, const char *text, struct err *e)
 	if (!k)
 		abort();
 	for (const char *at = text; rc == 0 && *at;) {
-		size_t n = strcspn(at, "\n");
+		size_t line = strcspn(at, "\n"), n = line;
 
+		while (n > 0 && strchr(" \t\r", at[n - 1]))
+			n--;
 		if (n > 0 && k->n == KEYS_MAX)
 			rc = err_set(e, ERR_CONFIG,
 				     "a webhook has at most %d secrets",
 				     KEYS_MAX);
 		else if (n > 0)
 			rc = read_key(&k->keys[k->n++], at, n, e);
-		at += n + (at[n] == '\n');
+		at += line + (at[line] == '\n');
 	}
 	if (rc == 0 && k->n == 0)
 		rc = err_set(e, ERR_CONFIG, "there is no secret in the file");
@@ -240,6 +255,21 @@ int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 
 /* --- verifying -------------------------------------------------------- */
 
+/* Base 64 in its one right form: padded, no spaces, no other alphabet. */
+static bool decode(struct buf *out, const char *text, size_t n)
+{
+	struct buf again = BUF_MAX(2 * SIGNATURE_MAX);
+	struct err ignored;
+	bool same;
+
+	if (base64_decode(out, text, n, &ignored))
+		return false;
+	base64_add(&again, out->p, out->n);
+	same = again.n == n && !memcmp(again.p, text, n);
+	buf_fini(&again);
+	return same;
+}
+
 /* Is it by the key? Each is looked at, good or not, in constant time. */
 static bool is_good(const struct key *k, const struct text *t,
 		    const char *signature, size_t n)
@@ -248,12 +278,10 @@ static bool is_good(const struct key *k, const struct text *t,
 	struct buf bytes = BUF_MAX(SIGNATURE_MAX + 1);
 	unsigned char mine[SIGNATURE_MAX];
 	size_t skip = strlen(version), size;
-	struct err ignored;
 	bool good = false;
 
 	if (n > skip && !strncmp(signature, version, skip) &&
-	    (n - skip) % 4 == 0 &&
-	    base64_decode(&bytes, signature + skip, n - skip, &ignored) == 0) {
+	    decode(&bytes, signature + skip, n - skip)) {
 		size = bytes.n;
 		if (k->kind != SECRET)
 			good = by_pair(k, t, true, (unsigned char *)bytes.p,
@@ -293,7 +321,7 @@ int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 	    strlen(c->id) > ID_MAX)
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "webhook-id, webhook-timestamp and "
-			       "webhook-signature are needed");
+			       "webhook-signature are needed, once each");
 	if (text_i64("timestamp", c->timestamp, 0, INT64_C(1) << 40, &when,
 		     &ignored))
 		return err_set(e, ERR_UNAUTHORIZED,

@@ -1,12 +1,9 @@
 """Channels: what goes out arrives, what comes in becomes a turn, and the rows
 say what happened, whatever the other side does."""
 import base64
-import email
 import json
 import pathlib
 import re
-import socket
-import threading
 import time
 
 import lib
@@ -395,85 +392,6 @@ def test_a_message_is_received_until_it_is_acknowledged(home):
 
 
 # -- other kinds, and what people see
-
-
-class Mail:
-    """An SMTP server: keeps what it gets; `plan` gives the answer to the text."""
-
-    def __init__(self, home, plan):
-        self.mails, self.plan = [], plan
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
-        home.undo.append(self.socket.close)
-
-    def serve(self):
-        while True:
-            try:
-                c = self.socket.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.talk, args=(c,), daemon=True).start()
-
-    def talk(self, c):
-        f = c.makefile("rwb")
-
-        def say(text):
-            f.write(text.encode() + b"\r\n")
-            f.flush()
-        say("220 here")
-        for line in f:
-            word = line[:4].upper()
-            if word == b"DATA":
-                say("354 go on")
-                text = b""
-                while not text.endswith(b"\r\n.\r\n"):
-                    text += f.readline()
-                self.mails.append(text.decode())
-                answer = self.plan(len(self.mails))
-                if not answer:
-                    c.shutdown(socket.SHUT_RDWR)
-                    return
-                say(answer)
-            elif word == b"QUIT":
-                say("221 bye")
-            else:
-                say("250 fine")
-
-
-def test_mail_is_sent_refused_and_unknown(home):
-    answers = ["250 taken", "451 later", "250 taken", "554 never", None]
-    m = Mail(home, lambda n: answers[n - 1])
-    h = host(home)
-    h.call("PUT", "/v1/channels/mail", {"kind": "smtp", "config": {
-        "server": "smtp://127.0.0.1:%d" % m.port, "from": "skep@example.org",
-        "backoff": 50, "inflight": 1, "subject": "grüße"}})
-    first = post(h, "mail", "häuser", "ann@example.org")
-    settled(h, 1, "delivered")
-    assert "To: ann@example.org" in m.mails[0] and first in m.mails[0]
-    assert base64.b64encode("häuser".encode()).decode() in m.mails[0]
-    assert "Subject: =?utf-8?B?" in m.mails[0]
-    h.call("POST", "/v1/deliveries", {
-        "channel": "mail", "conversation": "bob@example.org", "body": {
-            "text": "twice", "attachments": [{
-                "name": 'a\r\n".txt', "type": "text/plain",
-                "base64": base64.b64encode(b"in a file").decode()}]}})
-    settled(h, 2, "delivered")
-    parts = list(email.message_from_string(m.mails[2]).walk())
-    assert [(q.get_content_type(), q.get_filename()) for q in parts] == [
-        ("multipart/mixed", None), ("text/plain", None),
-        ("text/plain", "a___.txt")]
-    assert parts[2].get_payload(decode=True) == b"in a file"
-    post(h, "mail", "never", "cat@example.org")
-    [d] = settled(h, 1, "dead")
-    assert d["code"] == 554
-    lost = post(h, "mail", "who knows", "dan@example.org")
-    [d] = settled(h, 1, "unknown")
-    assert d["id"] == lost
-    post(h, "mail", "x", "no address")
-    settled(h, 2, "dead")
-    h.down()
-    assert len(m.mails) == 5
 
 
 def test_chat_in_the_terminal(home):

@@ -59,7 +59,8 @@ def test_a_lease_that_ran_out_is_taken_over(home):
 
 def test_an_answer_after_the_lease_still_counts(home):
     def plan(path, n):
-        lib.eventually(lambda: row(h, ident[0])["state"] == "unknown", 20, "it")
+        lib.eventually(lambda: ident and row(h, ident[0])["state"] == "unknown",
+                       20, "it")
         return 200
     r = receiver(home, plan)
     h, ident = host(home), []

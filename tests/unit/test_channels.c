@@ -86,7 +86,23 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 		{"{\"kind\":\"file\",\"config\":{\"url\":\"http://x\"}}",
 		 "no setting url"},
 		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"ftp://x\"}}",
-		 "https://"},
+		 "https"},
+		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"file:///etc/"
+		 "passwd\"}}",
+		 "https"},
+		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"http://\"}}",
+		 "no host"},
+		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"https://u:p@x/"
+		 "\"}}",
+		 "user or password"},
+		{"{\"kind\":\"webhook\",\"config\":{\"proxy\":\"http://u@x\"}}",
+		 "user or password"},
+		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
+		 "\"smtp://u:p@x\"}}",
+		 "user or password"},
+		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
+		 "\"mail.example.org\"}}",
+		 "smtps"},
 		{"{\"kind\":\"webhook\",\"config\":{\"secret\":\"whsec_x\"}}",
 		 "looks like a secret"},
 		{"{\"kind\":\"webhook\",\"config\":{\"secret_file\":\"../x\"}}",

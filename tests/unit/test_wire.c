@@ -85,12 +85,20 @@ static void a_signature_is_that_of_the_specification(void **state)
 	      "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=");
 }
 
-/* The first key pair of RFC 8032, the signature by another library. */
-#define SEED    "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2"
-#define PRIVATE "whsk_" SEED "A="
-#define WHOLE   "whsk_" SEED "DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg=="
-#define PUBLIC  "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
-#define GOOD_PAIR                                       \
+/* The pair of Svix's own test; the specification's example shows this
+ * signature. */
+#define SEED    "6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMb"
+#define PRIVATE "whsk_" SEED "c="
+#define WHOLE   "whsk_" SEED "fVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
+#define TORN    "whsk_" SEED "fVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg=="
+#define PUBLIC  "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="
+#define GOOD_PAIR                                        \
+	"v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe" \
+	"5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg=="
+
+/* The first pair of RFC 8032; its signature was made by another library. */
+#define RFC_PRIVATE "whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="
+#define RFC_GOOD                                        \
 	"v1a,fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELI" \
 	"xbzEHoVmAb2ADpkJK7zgPePmPsle0zV9jSeGlHFG2NVAw=="
 
@@ -104,6 +112,7 @@ static void a_pair_of_keys_signs_and_verifies(void **state)
 	(void)state;
 	signs(PRIVATE, ID, WHEN, BODY, GOOD_PAIR);
 	signs(WHOLE, ID, WHEN, BODY, GOOD_PAIR);
+	signs(RFC_PRIVATE, ID, WHEN, BODY, RFC_GOOD);
 	assert_true(verified(PUBLIC, &c));
 	assert_true(verified(SECRET "\n" PUBLIC, &c));
 	assert_false(verified(SECRET, &c));
@@ -144,7 +153,15 @@ static void whatever_differs_is_refused(void **state)
 	static const char *const wrong[] = {
 		"", "v1,", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
 		"g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE"};
+		/* no padding, the other alphabet, bits that nobody needs, a
+		 * space in it, a tail */
+		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE",
+		"v1,g0hM9SsE-OTPJTGt_tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OF=",
+		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOL\tJ1OE=",
+		"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=AAAA",
+		"V1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		"v1a,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="};
 	struct webhook_claim c;
 
 	(void)state;
@@ -178,7 +195,9 @@ static void a_message_is_good_for_a_few_minutes_only(void **state)
 	assert_true(verified(SECRET, &c));
 	c.now_ms++;
 	assert_false(verified(SECRET, &c));
-	c.now_ms = WHEN * INT64_C(1000) - 300001;
+	c.now_ms = WHEN * INT64_C(1000) - 300000;
+	assert_true(verified(SECRET, &c));
+	c.now_ms--;
 	assert_false(verified(SECRET, &c));
 }
 
@@ -190,6 +209,8 @@ static void a_secret_is_checked_before_it_is_used(void **state)
 		"whsec_",
 		"whsec_AAAA",
 		"whsec_!!!!",
+		"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", /* 23 bytes */
+		TORN,
 		"whsk_AAAA",
 		"whpk_" SEED,
 		SECRET "\nwhsec_",
@@ -198,6 +219,7 @@ static void a_secret_is_checked_before_it_is_used(void **state)
 
 	(void)state;
 	webhook_keys_free(keys_of(SECRET "\n" OTHER "\n"));
+	webhook_keys_free(keys_of(SECRET " \r\n\r\n\t\n" OTHER "\r\n"));
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		struct webhook_keys *k = NULL;
 		struct err e = {0};
