@@ -72,7 +72,7 @@ int file_write_fd(int fd, const char *what, const void *p, size_t n,
 	return 0;
 }
 
-static int sync_parent(const char *path, struct err *e)
+int file_sync_parent(const char *path, struct err *e)
 {
 	char copy[PATH_MAX];
 	int fd, rc;
@@ -123,7 +123,7 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 		unlink(tmp);
 		return -1;
 	}
-	return sync_parent(path, e);
+	return file_sync_parent(path, e);
 }
 
 int file_make_dir(const char *path, mode_t mode, struct err *e)

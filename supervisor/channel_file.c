@@ -5,91 +5,59 @@
  */
 #include "supervisor/channel.h"
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "supervisor/line_file.h"
 #include "supervisor/wire.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define LOOK_MAX  (4u << 20) /* bytes at the end of a file that are searched */
-#define BATCH_MAX (256u << 20)
+#define LINE_START  "{\"id\":\"" /* as wire_data begins */
+#define BATCH_MAX   (256u << 20)
+#define PATIENCE_MS 2000 /* a thread is held as long; there are few */
 
-struct task { /* the thread sees text and paths, the parcels are the loop's */
+/* Work for a thread: lines to write, or one to look for. It sees the file and
+ * the text; the parcels are the loop's. */
+struct task {
 	uv_work_t work;
+	struct task *next;
 	struct channel *channel; /* NULL: it was closed meanwhile */
-	struct buf text;
+	struct line_file file;
 	char *path;
-	int64_t rotate, keep;
+	struct buf text; /* lines, or the start of one */
 	struct parcel *first;
 	struct parcel **end;
 	int rc;
+	bool unknown;
 	struct err err;
 };
 
 struct sink {
 	char *path;
 	struct task *next; /* being gathered */
-	struct task *busy;
+	struct task *busy; /* being written */
+	struct task *looks;
 };
 
 /* --- in the thread ---------------------------------------------------- */
 
-static void shift(const struct task *t)
+static void append(uv_work_t *w)
 {
-	char from[4200], to[4200];
+	struct task *t = w->data;
+	struct blob lines = {t->text.p, t->text.n};
 
-	for (int64_t i = t->keep; i >= 1; i--) {
-		snprintf(to, sizeof to, "%s.%lld", t->path, (long long)i);
-		if (i > 1)
-			snprintf(from, sizeof from, "%s.%lld", t->path,
-				 (long long)i - 1);
-		else
-			snprintf(from, sizeof from, "%s", t->path);
-		rename(from, to);
-	}
+	t->rc = buf_ok(&t->text, "the batch", &t->err)
+			? -1
+			: line_file_append(&t->file, lines, &t->unknown,
+					   &t->err);
 }
 
-/* A line that was cut off by a crash is ended, so that ours begins a new one. */
-static int end_line(int fd, const char *path, struct err *e)
-{
-	off_t n = lseek(fd, 0, SEEK_END);
-	char last = '\n';
-
-	if (n > 0 && pread(fd, &last, 1, n - 1) != 1)
-		return err_errno_set(e, "%s", path);
-	return last == '\n' ? 0 : file_write_fd(fd, path, "\n", 1, e);
-}
-
-static int append(struct task *t, struct err *e)
-{
-	int fd, rc;
-
-	if (file_size(t->path) >= t->rotate)
-		shift(t);
-	fd = open(t->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_errno_set(e, "%s", t->path);
-	rc = buf_ok(&t->text, "the batch", e) || end_line(fd, t->path, e) ||
-			     file_write_fd(fd, t->path, t->text.p, t->text.n, e)
-		     ? -1
-		     : 0;
-	if (rc == 0 && fdatasync(fd))
-		rc = err_errno_set(e, "%s", t->path);
-	close(fd);
-	return rc;
-}
-
-static void work(uv_work_t *w)
+static void look(uv_work_t *w)
 {
 	struct task *t = w->data;
 
-	t->rc = append(t, &t->err);
+	t->rc = line_file_has(&t->file, t->text.p, &t->err);
 }
 
 /* --- on the loop ------------------------------------------------------ */
@@ -102,8 +70,8 @@ static void hand_in(struct task *t)
 	struct parcel *next;
 
 	if (t->rc)
-		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1, "%s",
-			       t->err.text);
+		o = outcome_of(t->unknown ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
+			       OPT_NONE, -1, "%s", t->err.text);
 	for (struct parcel *p = t->first; p; p = next) {
 		next = p->next;
 		parcel_done(p, &o);
@@ -143,8 +111,13 @@ static struct task *task_new(struct channel *c)
 	t->work.data = t;
 	t->channel = c;
 	t->path = strdup(k->path);
-	t->rotate = c->config.rotate;
-	t->keep = c->config.keep;
+	t->file = (struct line_file){
+		.path = t->path,
+		.start = LINE_START "dlv_",
+		.rotate = c->config.rotate,
+		.keep = c->config.keep,
+		.patience_ms = PATIENCE_MS,
+	};
 	t->end = &t->first;
 	buf_init(&t->text, BATCH_MAX);
 	return t;
@@ -158,7 +131,14 @@ static void run_next(struct channel *c)
 		return;
 	k->busy = k->next;
 	k->next = NULL;
-	uv_queue_work(&c->sup->loop, &k->busy->work, work, done);
+	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
+}
+
+static void add_parcel(struct task *t, struct parcel *p)
+{
+	p->next = NULL;
+	*t->end = p;
+	t->end = &p->next;
 }
 
 static void add(struct channel *c, struct parcel *p)
@@ -167,9 +147,7 @@ static void add(struct channel *c, struct parcel *p)
 
 	if (!k->next)
 		k->next = task_new(c);
-	p->next = NULL;
-	*k->next->end = p;
-	k->next->end = &p->next;
+	add_parcel(k->next, p);
 	buf_add(&k->next->text, p->body.p, p->body.n);
 }
 
@@ -187,42 +165,52 @@ static void sink_send(struct channel *c, struct parcel *p)
 	parcel_done(p, &o);
 }
 
-/* Is there a whole line with this id near the end of the file? */
-static bool has_line(const char *path, const char *id)
-{
-	struct buf b = BUF_MAX(LOOK_MAX + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char mark[64], *at = NULL;
-	struct err ignored;
-	off_t n;
+/* --- what became of one ----------------------------------------------- */
 
-	if (fd < 0)
-		return false;
-	n = lseek(fd, 0, SEEK_END);
-	lseek(fd, n > LOOK_MAX ? n - LOOK_MAX : 0, SEEK_SET);
-	snprintf(mark, sizeof mark, "{\"id\":\"%s\"", id);
-	if (file_read_fd(fd, path, &b, &ignored) == 0)
-		at = strstr(b.p, mark);
-	at = at ? strchr(at, '\n') : NULL;
-	close(fd);
-	buf_fini(&b);
-	return at != NULL;
+static void take_look(struct sink *k, const struct task *t)
+{
+	struct task **at = &k->looks;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+}
+
+static void looked(uv_work_t *w, int status)
+{
+	struct task *t = w->data;
+	struct outcome o;
+
+	(void)status;
+	if (t->rc < 0)
+		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
+			       t->err.text);
+	else if (t->rc == 0)
+		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+			       "the file does not have it");
+	else
+		o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
+	if (t->channel) {
+		take_look(t->channel->own, t);
+		parcel_done(t->first, &o);
+	}
+	task_free(t);
 }
 
 static bool sink_ask(struct channel *c, struct parcel *p)
 {
-	const struct sink *k = c->own;
-	char before[4200];
-	struct outcome o;
-	bool there;
+	struct sink *k = c->own;
+	struct task *t = task_new(c);
 
-	snprintf(before, sizeof before, "%s.1", k->path);
-	there = has_line(k->path, p->row.id) || has_line(before, p->row.id);
-	o = outcome_of(there ? DELIVERY_EV_ACK : DELIVERY_EV_FAIL, OPT_NONE, -1,
-		       "%s", there ? "" : "the file does not have it");
-	parcel_done(p, &o);
+	add_parcel(t, p);
+	buf_addf(&t->text, LINE_START "%s\"", p->row.id);
+	t->next = k->looks;
+	k->looks = t;
+	uv_queue_work(&c->sup->loop, &t->work, look, looked);
 	return true;
 }
+
+/* --- life ------------------------------------------------------------- */
 
 static int sink_open(struct channel *c, struct err *e)
 {
@@ -244,31 +232,35 @@ static int sink_open(struct channel *c, struct err *e)
 	return 0;
 }
 
-/* A write under way goes on; whether it succeeds, nobody will hear. */
+static void give_back(struct task *t, enum delivery_event event)
+{
+	struct outcome o = outcome_of(event, OPT_NONE, -1,
+				      "the channel was closed");
+	struct parcel *next;
+
+	for (struct parcel *p = t->first; p; p = next) {
+		next = p->next;
+		parcel_done(p, &o);
+	}
+	t->first = NULL;
+	t->channel = NULL;
+}
+
+/* A write that has begun goes on; whether it succeeds, nobody will hear. */
 static void sink_close(struct channel *c)
 {
-	struct outcome lost = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
-					 "the channel was closed");
-	struct outcome not = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
-					"the channel was closed");
 	struct sink *k = c->own;
-	struct task *left[] = {k->busy, k->next};
 
-	for (size_t i = 0; i < 2; i++) {
-		struct parcel *next;
-
-		for (struct parcel *p = left[i] ? left[i]->first : NULL; p;
-		     p = next) {
-			next = p->next;
-			parcel_done(p, i ? &not : &lost);
-		}
-		if (left[i]) {
-			left[i]->first = NULL;
-			left[i]->channel = NULL;
-		}
-	}
-	if (k->next)
+	if (k->busy)
+		give_back(k->busy, uv_cancel((uv_req_t *)&k->busy->work)
+					   ? DELIVERY_EV_LOSE
+					   : DELIVERY_EV_FAIL);
+	for (struct task *t = k->looks; t; t = t->next)
+		give_back(t, DELIVERY_EV_LOSE);
+	if (k->next) {
+		give_back(k->next, DELIVERY_EV_FAIL);
 		task_free(k->next);
+	}
 	free(k->path);
 	free(k);
 }

@@ -1,0 +1,37 @@
+#ifndef SUPERVISOR_LINE_FILE_H
+#define SUPERVISOR_LINE_FILE_H
+
+#include "base/err.h"
+#include "base/shape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A file of lines that grows and is rotated: PATH becomes PATH.1, that PATH.2
+ * and so on. Whoever writes holds a lock (flock) on it, so several skepd may
+ * share one; programs that only append whole lines may, too. Calls block: they
+ * are made in a thread.
+ */
+struct line_file {
+	const char *path;
+	const char *start;    /* of each of our lines */
+	int64_t rotate, keep; /* bytes; former files */
+	int64_t patience_ms;  /* with another who holds the lock */
+};
+
+/*
+ * Appends whole lines; they are on the disk when it returns 0. -1: the file is as
+ * it was, or, with *unknown, it cannot be said how much of them it has.
+ *
+ * A line of ours that a crash cut off is removed first: whoever wanted it written
+ * was never told that it was. One of somebody else's is ended.
+ */
+int line_file_append(const struct line_file *f, struct blob lines,
+		     bool *unknown, struct err *e);
+
+/* Does it, or a former file, have a whole line that starts like this? 1, 0, or
+ * -1: that cannot be said. */
+int line_file_has(const struct line_file *f, const char *start, struct err *e);
+
+#endif
