@@ -152,3 +152,14 @@ int channel_settings(struct cli *cli, cJSON *def, struct err *e)
 			return -1;
 	return 0;
 }
+
+void channel_command(struct cli *cli, int first, cJSON *def)
+{
+	cJSON *list;
+
+	if (!cli_arg(cli, first))
+		return;
+	list = cJSON_AddArrayToObject(def, "command");
+	for (int i = first; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+}

@@ -29,7 +29,9 @@ int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 /* POSTs, and prints the messages that come back. */
 int print_messages(struct cli *cli, const char *path, struct err *e);
 
-/* The --set options into def's "config". */
+/* The --set options into def's "config"; the words from the `first` on into its
+ * "command", if there are any. */
 int channel_settings(struct cli *cli, cJSON *def, struct err *e);
+void channel_command(struct cli *cli, int first, cJSON *def);
 
 #endif

@@ -47,15 +47,22 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 		       name);
 }
 
-static void add_command(struct cli *cli, cJSON *def)
+/* Wrong settings must not leave a secret behind. */
+static int check_settings(struct cli *cli, const char *kind, const cJSON *def,
+			  struct err *e)
 {
-	cJSON *list;
+	struct buf b = BUF_MAX(CHANNEL_CONFIG_MAX);
+	struct channel_config parsed;
+	int rc;
 
-	if (!cli_arg(cli, 2))
-		return;
-	list = cJSON_AddArrayToObject(def, "command");
-	for (int i = 2; cli_arg(cli, i); i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+	json_add(&b, cJSON_GetObjectItem(def, "config"));
+	rc = buf_ok(&b, "the settings", e) ||
+			     channel_config_read(&parsed, kind, b.p,
+						 &cli->arena, e)
+		     ? -1
+		     : 0;
+	buf_fini(&b);
+	return rc;
 }
 
 static int channel_add(struct cli *cli, struct err *e)
@@ -64,15 +71,23 @@ static int channel_add(struct cli *cli, struct err *e)
 	cJSON *def;
 	int rc;
 
-	if (text_check_word("KIND", CHANNEL_KINDS, kind, e) ||
+	if (text_check_name("channel", name, e) ||
+	    text_check_word("KIND", CHANNEL_KINDS, kind, e) ||
 	    refuse_known(cli, name, e))
 		return -1;
+	if (!strcmp(kind, "plugin") && !cli_arg(cli, 2))
+		return err_set(e, ERR_USAGE,
+			       "a plugin needs its command: skep channel add "
+			       "%s plugin -- COMMAND...",
+			       name);
 	def = cJSON_CreateObject();
 	cJSON_AddStringToObject(def, "kind", kind);
 	if (cli_flag(cli, "disabled"))
 		cJSON_AddBoolToObject(def, "enabled", false);
-	add_command(cli, def);
-	rc = channel_settings(cli, def, e);
+	channel_command(cli, 2, def);
+	rc = channel_settings(cli, def, e) || check_settings(cli, kind, def, e)
+		     ? -1
+		     : 0;
 	if (rc == 0 && !strcmp(kind, "webhook"))
 		rc = make_secret(cli, def, e);
 	if (rc == 0)

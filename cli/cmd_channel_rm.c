@@ -17,16 +17,28 @@ static int channel_rm(struct cli *cli, struct err *e)
 		.direct = remove_direct,
 	};
 
-	if (cli_act(cli, &act, e))
+	int waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE,
+			    &(struct delivery_next_due_in){cli_arg(cli, 0)},
+			    &(struct delivery_next_due_row){0}, NULL, e);
+
+	if (waits < 0 || cli_act(cli, &act, e))
 		return -1;
 	output_note(&cli->out, "removed %s", cli_arg(cli, 0));
+	if (waits)
+		output_note(&cli->out,
+			    "what waited on it becomes dead letters: skep "
+			    "delivery ls --channel %s --state dead",
+			    cli_arg(cli, 0));
 	return 0;
 }
 
 const struct command cmd_channel_rm = {
 	.name = "channel rm",
 	.args = "NAME",
-	.help = "remove a channel with its conversations; deliveries stay",
+	.help = "remove a channel with its conversations",
+	.about = "Deliveries stay; those that wait become dead letters, which "
+		 "'skep delivery retry'\nbrings back once there is a channel "
+		 "of that name again.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = channel_rm,
 };

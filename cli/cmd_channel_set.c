@@ -9,6 +9,11 @@ static int channel_set(struct cli *cli, struct err *e)
 	cJSON *def, *config;
 	int rc;
 
+	if (!cli_many(cli, "set", 0) && !cli_many(cli, "unset", 0) &&
+	    !cli_arg(cli, 1))
+		return err_set(e, ERR_USAGE,
+			       "nothing to change: use --set KEY=VALUE, "
+			       "--unset KEY, or -- COMMAND... of a plugin");
 	if (channels_get(cli->control, name, &row, &cli->arena, e))
 		return -1;
 	config = json_parse_object("config", row.config, strlen(row.config), e);
@@ -18,6 +23,7 @@ static int channel_set(struct cli *cli, struct err *e)
 		cJSON_DeleteItemFromObjectCaseSensitive(config, key);
 	def = cJSON_CreateObject();
 	cJSON_AddItemToObject(def, "config", config);
+	channel_command(cli, 1, def);
 	rc = channel_settings(cli, def, e);
 	if (rc == 0)
 		rc = channel_store(cli, name, def, e);
@@ -27,8 +33,11 @@ static int channel_set(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_set = {
 	.name = "channel set",
-	.args = "NAME",
-	.help = "change settings of a channel",
+	.args = "NAME [COMMAND...]",
+	.help = "change settings of a channel, or the command of a plugin",
+	.about = "A running supervisor follows at once: a plugin is ended and "
+		 "started anew with what\nit is told now. Put -- before "
+		 "COMMAND.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options =
 		(const struct option_spec[]){

@@ -54,18 +54,43 @@ static int watch(struct cli *cli, const char *id, struct delivery_row *row,
 	return found < 0 ? -1 : 0;
 }
 
+/* Why it waits, if nobody has tried yet: how the channel is. */
+static const char *why(struct cli *cli, const struct delivery_row *row)
+{
+	struct channel_row c;
+	struct err e;
+
+	if (row->detail)
+		return row->detail;
+	if (channels_get(cli->control, row->channel, &c, &cli->arena, &e))
+		return e.text[0] ? arena_text(&cli->arena, e.text) : "";
+	if (c.is_paused)
+		return "the channel is paused";
+	if (!strcmp(c.kind, "tty"))
+		return "nobody has come to ask for it";
+	if (!c.state || !strcmp(c.state, "ready"))
+		return "no answer yet";
+	return arena_printf(&cli->arena, "the channel is %s%s%s", c.state,
+			    c.trouble ? ": " : "", c.trouble ? c.trouble : "");
+}
+
 static int channel_test(struct cli *cli, struct err *e)
 {
 	struct delivery_row row;
 	struct id id;
+	bool waits;
 
 	if (send_test(cli, &id, e) || watch(cli, id.text, &row, e))
 		return -1;
 	output_object(&cli->out, &delivery_row_shape, &row);
 	if (!strcmp(row.state, "delivered"))
 		return 0;
-	return err_set(e, ERR_FAILED, "delivery %s is %s: %s", row.id,
-		       row.state, row.detail ? row.detail : "no answer yet");
+	waits = !strcmp(row.state, "pending");
+	return err_set(e, ERR_FAILED, "delivery %s is %s: %s%s%s", row.id,
+		       row.state, why(cli, &row),
+		       waits ? "; it stays in line: skep delivery dismiss "
+			     : "",
+		       waits ? row.id : "");
 }
 
 const struct command cmd_channel_test = {

@@ -111,6 +111,19 @@ static void set_defaults(struct channel_config *c)
 	}
 }
 
+static int no_setting(const char *kind, const char *name, struct err *e)
+{
+	struct buf known = BUF_MAX(200);
+
+	for (size_t i = 0; i < NSETTINGS; i++)
+		if (fits(&settings[i], kind))
+			buf_addf(&known, " %s", settings[i].name);
+	err_set(e, ERR_INVALID, "a %s channel has no setting %s; it has%s",
+		kind, quoted(name).text, known.p);
+	buf_fini(&known);
+	return -1;
+}
+
 static int set_one(struct channel_config *c, const char *kind, const cJSON *v,
 		   struct arena *a, struct err *e)
 {
@@ -120,8 +133,7 @@ static int set_one(struct channel_config *c, const char *kind, const cJSON *v,
 	if (!s || !fits(s, kind)) {
 		if (!strcmp(kind, "plugin"))
 			return 0; /* its own */
-		return err_set(e, ERR_INVALID, "a %s channel has no setting %s",
-			       kind, quoted(v->string).text);
+		return no_setting(kind, v->string, e);
 	}
 	if (cJSON_IsNull(v))
 		return 0;
@@ -201,7 +213,9 @@ int channel_config_read(struct channel_config *c, const char *kind,
 			rc = set_one(c, kind, v, a, e);
 	}
 	cJSON_Delete(root);
-	if (rc || check_file("secret_file", c->secret_file, e) ||
+	if (rc || channel_check_url("url", c->url, e) ||
+	    channel_check_url("server", c->server, e) ||
+	    check_file("secret_file", c->secret_file, e) ||
 	    check_file("password_file", c->password_file, e))
 		return -1;
 	if (!strcmp(kind, "smtp") && check_mail(c, a, e))

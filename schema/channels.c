@@ -92,12 +92,15 @@ static int fill(struct channel_put_in *in, const cJSON *def, struct arena *a,
 		if (!cJSON_IsObject(config))
 			return err_set(e, ERR_INVALID,
 				       "config is a JSON object");
-		if (agent_check_secrets("config", config, e))
-			return -1;
 		in->config = json_of(config, a);
 	}
+	if (channel_check_secrets(config, command, e))
+		return -1;
 	if (!in->config)
-		return err_set(e, ERR_TOOBIG, "that config is too large");
+		return err_set(e, ERR_TOOBIG,
+			       "config has more than %u bytes; put what is "
+			       "large in a file, and name it",
+			       CHANNEL_CONFIG_MAX);
 	if (!strcmp(in->kind, "plugin") && !in->command)
 		return check_command(in->kind, NULL, e);
 	in->is_enabled = json_bool(def, "enabled", in->is_enabled);

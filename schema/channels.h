@@ -35,6 +35,12 @@ struct channel_config {
 int channel_config_read(struct channel_config *c, const char *kind,
 			const char *json, struct arena *a, struct err *e);
 
+/* ERR_INVALID if a setting or a word of the command looks like a secret: both
+ * are shown. Either may be NULL. The same for a URL with a name in it. */
+int channel_check_secrets(const cJSON *config, const cJSON *command,
+			  struct err *e);
+int channel_check_url(const char *what, const char *url, struct err *e);
+
 /* {"kind", "enabled", "command", "config"}: makes the channel, or changes what
  * is given of the one that is there. The kind of a channel stays. */
 int channels_put(struct sql *db, const char *name, const cJSON *def,

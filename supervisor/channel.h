@@ -118,10 +118,11 @@ struct channels {
 	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
-	bool tidy;               /* leases and ages are to be looked at */
-	bool sweep_media;        /* messages are gone: their attachments too */
-	bool going;              /* claims nothing more */
-	int64_t gone_ms;         /* uv_now at which the loop ends anyway */
+	bool tidy;               /* leases and ages are to be looked at … */
+	bool orphans;     /* … and what waits for a channel that is gone */
+	bool sweep_media; /* messages are gone: their attachments too */
+	bool going;       /* claims nothing more */
+	int64_t gone_ms;  /* uv_now at which the loop ends anyway */
 	bool closing;
 };
 
@@ -181,6 +182,7 @@ void parcels_left(
  * and what is too old ends, wherever it waits. -1, or how many were looked at. */
 int parcels_recover(struct sup *s, struct err *e);
 int parcels_tidy(struct sup *s, struct err *e);
+int parcels_orphans(struct sup *s, struct err *e); /* of a removed channel */
 /* The row `seq` became unknown, or made room in its line. */
 void parcels_look_again(struct channel *c, int64_t seq);
 int parcels_resolve(struct channel *c, struct err *e);

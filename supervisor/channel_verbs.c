@@ -64,6 +64,7 @@ int sup_channel_delete(struct sup *s, const char *name, const char *by,
 	if (step_begin(&s->step, e) || channels_remove(s->db, name, by, e) ||
 	    tell(s, name, "removed", e))
 		return -1;
+	s->channels->orphans = true;
 	changed(s, name, done, true, "removed");
 	return 0;
 }
@@ -179,6 +180,24 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 	return rc;
 }
 
+/* Why nothing can be sent on it now. */
+static int not_open(struct sup *s, const char *name, struct err *e)
+{
+	struct channel_row row;
+	struct arena a = {0};
+	int rc = channels_get(s->db, name, &row, &a, e);
+
+	if (rc == 0 && !row.is_enabled)
+		rc = err_set(e, ERR_CONFLICT,
+			     "channel %s is disabled: 'skep channel enable %s'",
+			     name, name);
+	else if (rc == 0)
+		rc = err_set(e, ERR_CONFLICT, "channel %s cannot be used: %s",
+			     name, row.trouble ? row.trouble : "it is closed");
+	arena_fini(&a);
+	return rc;
+}
+
 int sup_post(struct sup *s, const char *channel, const char *peer,
 	     const char *body, struct sup_done done, struct err *e)
 {
@@ -188,9 +207,12 @@ int sup_post(struct sup *s, const char *channel, const char *peer,
 	int rc;
 
 	if (!c)
-		return err_set(e, ERR_NOTFOUND,
-			       "there is no channel %s, or it is disabled",
-			       quoted(channel).text);
+		return not_open(s, channel, e);
+	if (c->ops->pull && !peer)
+		return err_set(e, ERR_USAGE,
+			       "on a %s channel a message needs a "
+			       "conversation, whose side comes to ask for it",
+			       c->ops->kind);
 	if ((peer &&
 	     text_check_key("conversation", peer, CHANNEL_KEY_MAX, e)) ||
 	    step_begin(&s->step, e))

@@ -51,6 +51,8 @@ void channel_look(struct sup *s, const char *name)
 
 	if (c)
 		c->look = true;
+	else if (s->channels)
+		s->channels->orphans = true;
 }
 
 /* For people who ask how it is; the log has every one of them. */
@@ -226,7 +228,7 @@ int channels_open(struct sup *s, struct err *e)
 	s->channels = k;
 	k->done_end = &k->done;
 	k->due_at = OPT_NONE;
-	k->recovering = k->sweep_media = true;
+	k->recovering = k->sweep_media = k->orphans = true;
 	uv_timer_init(&s->loop, &k->due);
 	k->due.data = s;
 	k->curl = curl_loop_new(&s->loop);

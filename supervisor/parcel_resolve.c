@@ -143,3 +143,21 @@ int parcels_tidy(struct sup *s, struct err *e)
 		s->channels->tidy = n == RECOVER_ROWS || m == RECOVER_ROWS;
 	return m < 0 ? -1 : n + m;
 }
+
+int parcels_orphans(struct sup *s, struct err *e)
+{
+	struct delivery_orphan_in in = {RECOVER_ROWS};
+	struct delivery_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, RECOVER_ROWS, &rows,
+			    &a, e);
+
+	if (n > 0 &&
+	    (step_begin(&s->step, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
+						"the channel was removed", e)))
+		n = -1;
+	arena_fini(&a);
+	if (n >= 0) /* the next of their lines come to the front */
+		s->channels->orphans = n > 0;
+	return n;
+}

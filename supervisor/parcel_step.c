@@ -18,7 +18,8 @@ static int step(struct sup *s, int budget, struct err *e)
 	budget -= n;
 	if (k->recovering)
 		return parcels_recover(s, e) < 0 ? -1 : 0;
-	if (k->tidy && parcels_tidy(s, e) < 0)
+	if ((k->tidy && parcels_tidy(s, e) < 0) ||
+	    (k->orphans && parcels_orphans(s, e) < 0))
 		return -1;
 	for (struct channel *c = k->first; c && budget > 0 && !k->going;
 	     c = c->next) {
@@ -69,7 +70,7 @@ void parcels_rolled_back(struct sup *s)
 	if (!k)
 		return;
 	k->sick_until = clock_now() + SICK_MS;
-	k->recovering = k->tidy = true;
+	k->recovering = k->tidy = k->orphans = true;
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->look = c->resolve = true;
 		c->resolved_to = 0;

@@ -1,5 +1,6 @@
 #include "supervisor/plugin_log.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "supervisor/channel.h"
 
@@ -59,9 +60,10 @@ void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 {
 	struct home_path path = path_of(s, name);
 	struct buf b = BUF_MAX(1024);
+	char when[CLOCK_TEXT];
 	va_list ap;
 
-	buf_adds(&b, "-- skepd: ");
+	buf_addf(&b, "-- skepd %s: ", clock_text(clock_now(), when));
 	va_start(ap, fmt);
 	buf_vaddf(&b, fmt, ap);
 	va_end(ap);

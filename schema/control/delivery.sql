@@ -133,6 +133,25 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
  WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now
  ORDER BY expires_at LIMIT :count;
 
+-- query delivery_orphan (count i64) -> delivery_row
+-- They wait for a channel that is not there. The names of channels are found by
+-- leaps over the index, so it costs little when there are none.
+WITH RECURSIVE waiting (name) AS (
+  SELECT min(channel) FROM delivery WHERE state = 'pending' AND is_head = 1
+  UNION ALL
+  SELECT (SELECT min(channel) FROM delivery
+           WHERE state = 'pending' AND is_head = 1 AND channel > name)
+    FROM waiting WHERE name IS NOT NULL)
+SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
+       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+       done_at
+  FROM delivery
+ WHERE state = 'pending' AND is_head = 1
+   AND channel IN (SELECT name FROM waiting WHERE name IS NOT NULL
+                   EXCEPT SELECT name FROM channel)
+ LIMIT :count;
+
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
 -- Those that are held wait for a person.
 SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,

@@ -9,37 +9,11 @@ import time
 
 import lib
 from channel_lib import deliveries, post, receiver, webhook
+from plugin_lib import delivered, plugin, processes
 from skepd_lib import Host, host
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
-
-
-def plugin(h, name, *command, **config):
-    h.call("PUT", "/v1/channels/" + name, {
-        "kind": "plugin", "command": [str(c) for c in command],
-        "config": dict({"backoff": 50, "timeout": 1000}, **config)})
-
-
-def processes(h, name):
-    """Living processes that bear the channel's mark."""
-    ident = h.call("GET", "/v1/channels/" + name)["id"].encode()
-    found = []
-    for entry in os.listdir("/proc"):
-        try:
-            env = pathlib.Path("/proc", entry, "environ").read_bytes()
-            if b"SKEP_RUN_ID=" + ident + b"\0" in env + b"\0" and \
-                    not Host.is_zombie(int(entry)):
-                found.append(int(entry))
-        except (OSError, ValueError):
-            pass
-    return found
-
-
-def delivered(h, n, **filters):
-    return lib.eventually(lambda: len(deliveries(h, state="delivered",
-                                                 **filters)) >= n, 20,
-                          "%d deliveries" % n)
 
 
 def echo(h):

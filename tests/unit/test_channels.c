@@ -125,6 +125,42 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 	}
 }
 
+static void secrets_are_refused_wherever_they_would_be_shown(void **state)
+{
+	static const char *const bad[] = {
+		"{\"kind\":\"plugin\",\"command\":[\"x\"],"
+		"\"config\":{\"Bot-Token\":\"t\"}}",
+		"{\"kind\":\"plugin\",\"command\":[\"x\"],"
+		"\"config\":{\"a\":{\"password\":\"t\"}}}",
+		"{\"kind\":\"plugin\",\"command\":[\"x\",\"--token=t\"]}",
+		"{\"kind\":\"plugin\",\"command\":[\"x\",\"--api-key\",\"t\"]}",
+		"{\"kind\":\"plugin\",\"command\":[\"env\",\"MY_SECRET=t\","
+		"\"x\"]}",
+		"{\"kind\":\"webhook\",\"config\":{\"url\":"
+		"\"https://a:b@example.org/\"}}",
+		"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
+		"\"smtp://a:b@example.org\"}}",
+	};
+	static const char *const good[] = {
+		"{\"kind\":\"plugin\",\"command\":[\"x\",\"--token-file=t\","
+		"\"--max-tokens\",\"3\",\"--token\",\"--verbose\"],"
+		"\"config\":{\"token_file\":\"t\",\"tokens\":\"3\","
+		"\"token\":7}}",
+		"{\"kind\":\"webhook\",\"config\":{\"url\":"
+		"\"https://example.org/@ann?a=b@c\"}}",
+	};
+	struct err e = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		if (put("bad", bad[i], &e) == 0)
+			fail_msg("taken: %s", bad[i]);
+		assert_int_equal(e.code, ERR_INVALID);
+	}
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+		must_put(i ? "hook" : "plug", good[i]);
+}
+
 static void a_channel_keeps_its_kind_and_what_is_not_said(void **state)
 {
 	struct channel_row row;
@@ -357,6 +393,7 @@ int main(void)
 		IN_HOME(a_new_home_has_an_owner_an_agent_and_a_channel),
 		IN_HOME(a_wrong_definition_is_refused_with_its_reason),
 		IN_HOME(a_channel_keeps_its_kind_and_what_is_not_said),
+		IN_HOME(secrets_are_refused_wherever_they_would_be_shown),
 		IN_HOME(the_narrowest_binding_decides_who_answers),
 		cmocka_unit_test(
 			base_64_is_the_same_back_and_refuses_what_is_none),

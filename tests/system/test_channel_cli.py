@@ -1,0 +1,252 @@
+"""skep channel, as people use it: every verb, good and bad words, with and
+without a supervisor."""
+import json
+import os
+import subprocess
+
+import lib
+from channel_lib import deliveries
+from plugin_lib import marked, nobody_left, show, until
+from skepd_lib import Refused, host
+
+STUB = r'''
+import json, sys
+print(json.dumps({"jsonrpc": "2.0", "method": "channel.register",
+                  "params": {"name": "stub"}}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "channel.configure":
+        print("told", json.dumps(m["params"]["config"]), file=sys.stderr,
+              flush=True)
+    if m["method"] == "channel.stop":
+        print("bye", file=sys.stderr, flush=True)
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {}}),
+              flush=True)
+'''
+
+
+def stub(home):
+    path = home.dir / "stub.py"
+    path.write_text(STUB)
+    return "python3", str(path)
+
+
+def test_wrong_words_are_refused_with_what_to_do(home):
+    home.skep("channel", "add", "there", "file")
+    for h in (None, host(home)):
+        def no(code, words, *args):
+            said = home.refused(code, "channel", *args)
+            assert words in said, said
+        no(64, "not one of file|webhook|smtp|tty|plugin", "add", "x", "pigeon")
+        no(64, "skep channel add x plugin -- COMMAND", "add", "x", "plugin")
+        no(65, "only a plugin has a command", "add", "x", "file", "--", "cat")
+        for name in ("", "a\nb", "a/b", "../x", "a?b", "a" * 65, ".x", "ä"):
+            no(64, "channel", "add", name, "file")
+        no(65, "it has agent order", "add", "x", "file", "--set", "bogus=1")
+        no(64, "not an amount", "add", "x", "file", "--set", "rotate=big")
+        no(65, "rotate is a number", "add", "x", "file", "--set", "rotate={}")
+        no(65, "rotate goes from", "add", "x", "file", "--set", "rotate=1")
+        no(65, "path is a text", "add", "x", "file", "--set", "path=[]")
+        no(64, "KEY=VALUE", "add", "x", "file", "--set", "rotate")
+        no(65, "bytes", "add", "x", "plugin", "--set", "x=" + "y" * 70000,
+           "--", "cat")
+        no(65, "credentials/", "add", "x", "plugin", "--set", "bot_token=s",
+           "--", "cat")
+        no(65, "credentials/", "add", "x", "plugin", "--", "cat", "--token=s")
+        no(65, "which would be shown", "add", "x", "webhook", "--set",
+           "url=http://u:p@localhost/")
+        no(65, "begins with https://", "add", "x", "webhook", "--set", "url=x")
+        no(65, "needs server and from", "add", "x", "smtp")
+        no(65, "already", "add", "there", "file")
+        no(64, "nothing to change", "set", "there")
+        for verb in ("show", "rm", "enable", "disable", "logs", "test"):
+            if verb != "test" or h:
+                no(66, "no channel", verb, "nope")
+        no(65, "only plugins have a log", "logs", "there")
+        assert not list((home.path / "credentials").glob("*x*"))
+        rows = home.skep("channel", "ls", "--json").lines
+        assert [c["name"] for c in rows if c["name"] != "local"] == ["there"]
+    assert "skep up" not in home.skep("channel", "test", "there").err
+    h.down()
+    assert "skep up" in home.refused(69, "channel", "test", "there")
+
+
+def test_http_refuses_the_same(home):
+    h = host(home)
+    for body, words in ((
+            {"kind": "pigeon"}, "not one of"),
+            ({"kind": "plugin"}, "needs its command"),
+            ({"kind": "plugin", "command": []}, "needs its command"),
+            ({"kind": "plugin", "command": "cat"}, "needs its command"),
+            ({"kind": "plugin", "command": [""]}, "list of words"),
+            ({"kind": "plugin", "command": ["cat", 7]}, "list of words"),
+            ({"kind": "plugin", "command": ["cat"], "config": []}, "object"),
+            ({"kind": "file", "config": {"keep": "x"}}, "keep"),
+            ({"kind": "file", "colour": "red"}, "has no colour")):
+        try:
+            h.call("PUT", "/v1/channels/x", body)
+            raise AssertionError("taken: %s" % body)
+        except Refused as e:
+            assert e.status in (400, 422) and words in json.dumps(e.body), e
+    h.down()
+
+
+def test_a_plugin_follows_every_word_without_a_restart(home):
+    h = host(home)
+    python, path = stub(home)
+    home.skep("channel", "add", "p", "plugin", "--set", "colour=red", "--",
+              python, path)
+    first = until(h, "p", "ready")
+    assert first["pid"] and first["starts"] == 1
+    assert marked(first["id"]) == [first["pid"]]
+    # its settings change: it is ended, and started with what it is told now
+    home.skep("channel", "set", "p", "--set", "colour=blue")
+    lib.eventually(lambda: 'told {"colour": "blue"}' in home.skep(
+        "channel", "logs", "p").out, 30, "the new settings")
+    log = home.skep("channel", "logs", "p", "--lines", "100").out
+    assert log.index("told {\"colour\": \"red\"}") < log.index("bye") < \
+        log.index("told {\"colour\": \"blue\"}"), log
+    second = until(h, "p", "ready")
+    assert second["pid"] != first["pid"] and second["starts"] == 2
+    home.skep("channel", "set", "p", "--unset", "colour", "--", python, path,
+              "more")
+    assert until(h, "p", "ready")["command"][-1] == "more"
+    # the same words again change nothing: it goes on
+    pid = until(h, "p", "ready")["pid"]
+    home.skep("channel", "enable", "p")
+    home.skep("channel", "pause", "p")
+    home.skep("channel", "resume", "p")
+    assert until(h, "p", "ready")["pid"] == pid
+    assert home.skep("channel", "disable", "p", "--json").json["state"] is None
+    lib.eventually(lambda: not marked(first["id"]), 30, "its end")
+    home.skep("channel", "enable", "p")
+    until(h, "p", "ready")
+    assert home.skep("channel", "test", "p").code == 0
+    home.skep("channel", "rm", "p")
+    lib.eventually(lambda: not marked(first["id"]), 30, "its end")
+    assert "no channel" in home.refused(66, "channel", "show", "p")
+    h.down()
+    nobody_left(home)
+
+
+def test_a_test_says_why_it_waits(home):
+    h = host(home)
+    home.skep("channel", "add", "quick", "plugin", "--", "sh", "-c", "exit 3")
+    home.skep("channel", "add", "none", "plugin", "--", "/no/such")
+    home.skep("channel", "add", "text", "plugin", "--", "/etc/passwd")
+    home.skep("channel", "add", "mute", "plugin", "--", "sleep", "1000")
+    home.skep("channel", "add", "term", "tty")
+    lib.eventually(lambda: show(h, "quick")["trouble"], 30, "its end")
+
+    def said(name, *more):
+        return home.refused(1, "channel", "test", name, "--wait", "100ms", *more)
+    assert "it ended with status 3" in said("quick")
+    assert "/no/such: No such file" in said("none")
+    assert "/etc/passwd: Permission denied" in said("text")
+    assert "is starting" in said("mute") and "delivery dismiss" in said("mute")
+    assert "nobody has come" in said("term", "--to", "me")
+    home.refused(64, "channel", "test", "term")
+    home.skep("channel", "pause", "mute")
+    assert "is paused" in said("mute")
+    home.skep("channel", "disable", "mute")
+    assert "skep channel enable mute" in home.refused(65, "channel", "test",
+                                                      "mute")
+    assert "it ended with status 3" in home.skep("channel", "logs", "quick").out
+    assert "cannot start /no/such" in home.skep("channel", "logs", "none").out
+    h.down()
+    nobody_left(home)
+
+
+def test_what_waits_for_a_removed_channel_is_a_dead_letter(home):
+    h = host(home)
+    home.skep("channel", "add", "p", "plugin", "--", "/no/such")
+    home.skep("channel", "add", "other", "plugin", "--", "/no/such")
+    for i in range(3):  # one behind the other, and one beside them
+        h.call("POST", "/v1/deliveries", {"channel": "p", "conversation": "c",
+                                          "body": {"text": "m%d" % i}})
+    h.call("POST", "/v1/deliveries", {"channel": "p", "body": {"text": "x"}})
+    h.call("POST", "/v1/deliveries", {"channel": "other", "body": {"text": "y"}})
+    said = home.skep("channel", "rm", "p").out
+    assert "dead letters" in said and "--channel p" in said, said
+    dead = lib.eventually(lambda: len(deliveries(h, state="dead")) == 4 and
+                          deliveries(h, state="dead"), 30, "four dead letters")
+    assert {(d["channel"], d["detail"]) for d in dead} == {
+        ("p", "the channel was removed")}
+    assert [d["channel"] for d in deliveries(h, state="pending")] == ["other"]
+    # without a channel a retry is in vain; with one it is not
+    h.call("POST", "/v1/deliveries/%s/retry" % dead[0]["id"])
+    lib.eventually(lambda: len(deliveries(h, state="dead")) == 4, 30, "again")
+    home.skep("channel", "add", "p", "file")
+    h.call("POST", "/v1/deliveries/%s/retry" % dead[0]["id"])
+    lib.eventually(lambda: deliveries(h, state="delivered"), 30, "its delivery")
+    # removed without a supervisor: the next one sees to it
+    h.down()
+    assert "dead letters" in home.skep("channel", "rm", "other").out
+    h.start()
+    lib.eventually(lambda: not deliveries(h, state="pending"), 30, "its end")
+    h.down()
+
+
+def test_logs_are_followed_over_a_rotation_until_nobody_reads(home):
+    h = host(home)
+    script = home.dir / "loud.py"
+    script.write_text("import sys\nfor n in range(3):\n"
+                      "    for i in range(40000):\n"
+                      "        print('line %06d ' % (n * 40000 + i) + 'x' * 40,"
+                      " file=sys.stderr)\n" + STUB)
+    home.skep("channel", "add", "p", "plugin", "--disabled", "--", "python3",
+              str(script))
+    assert "has not been started" in home.skep("channel", "logs", "p").out
+    with open(home.dir / "seen", "wb") as out:
+        follower = home.start(home.bin / "skep", "channel", "logs", "p",
+                              "--follow", stdout=out)
+        home.skep("channel", "enable", "p")
+        until(h, "p", "ready", 60)
+        seen = home.dir / "seen"
+        lib.eventually(lambda: "line 119999" in seen.read_text(), 60, "all")
+        follower.kill()
+        follower.wait()
+    lines = [x for x in seen.read_text().splitlines() if x.startswith("line")]
+    assert lines == ["line %06d " % i + "x" * 40 for i in range(120000)]
+    log = home.path / "logs" / "channel-p.log"
+    assert log.stat().st_size <= 4 << 20
+    assert (home.path / "logs" / "channel-p.log.1").stat().st_size <= 4 << 20
+    last = home.skep("channel", "logs", "p", "--lines", "3", "--json").lines
+    assert len(last) == 3 and list(last[0]) == ["line"]
+    # nobody reads any more: it ends, though nothing is written
+    p = home.start(home.bin / "skep", "channel", "logs", "p", "--follow",
+                   stdout=subprocess.PIPE)
+    p.stdout.readline()
+    p.stdout.close()
+    p.wait(30)
+    h.down()
+
+
+test_logs_are_followed_over_a_rotation_until_nobody_reads.seconds = 240
+
+
+def test_a_closed_pipe_and_a_home_that_cannot_be_written(home):
+    h = host(home)
+    home.skep("channel", "add", "f", "file")
+    for verb in ("ls", "show"):
+        r = home.run("bash", "-c", "'%s' channel %s %s | true; echo ${PIPESTATUS[0]}"
+                     % (home.bin / "skep", verb, "" if verb == "ls" else "f"))
+        assert r.out.strip() in ("0", "141") and not r.err, (r.out, r.err)
+    h.down()
+    as_nobody = []
+    if os.getuid() == 0:  # who may write anywhere
+        home.run("chown", "-R", "65534:65534", home.dir)
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534",
+                     "--clear-groups"]
+    for p in (home.path, home.control.parent):
+        p.chmod(0o500)
+    for p in home.control.parent.iterdir():
+        p.chmod(0o400)
+    r = home.run(*as_nobody, home.bin / "skep", "channel", "add", "g", "file",
+                 code=None)
+    assert r.code in (73, 74, 77) and r.err.count("\n") == 1, (r.code, r.err)
+    home.path.chmod(0o700)
+    home.control.parent.chmod(0o700)
+    assert home.query(home.control, "SELECT name FROM channel ORDER BY 1") == \
+        [("f",), ("local",)]
