@@ -9,6 +9,9 @@ const struct command cmd_delivery_retry = {
 	.name = "delivery retry",
 	.args = "DELIVERY",
 	.help = "send one again, with the same key",
+	.about = "It may be pending (then it goes at once), unknown, dead or "
+		 "dismissed. A receiver\n"
+		 "that keeps keys takes one that it has only once.",
 	.needs = NEEDS_SUPERVISOR,
 	.run = delivery_retry,
 };

@@ -1,5 +1,4 @@
-#include "base/text.h"
-#include "cli/cli.h"
+#include "cli/delivery_find.h"
 
 static int show_attempts(struct cli *cli, const struct delivery_row *d,
 			 struct err *e)
@@ -20,15 +19,9 @@ static int show_attempts(struct cli *cli, const struct delivery_row *d,
 
 static int delivery_show(struct cli *cli, struct err *e)
 {
-	struct delivery_get_in key = {cli_arg(cli, 0)};
 	struct delivery_row row;
-	int found = sql_get(cli->control, Q_DELIVERY_GET, &key, &row,
-			    &cli->arena, e);
 
-	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no delivery %s",
-			       quoted(key.id).text);
-	if (found < 0)
+	if (delivery_find(cli, cli_arg(cli, 0), &row, e))
 		return -1;
 	if (cli_flag(cli, "attempts"))
 		return show_attempts(cli, &row, e);

@@ -115,6 +115,10 @@ int delivery_resend(struct sql *db, const char *id, int64_t now,
 					       .resend_of = row.id,
 					       .max_age_ms = OPT_NONE},
 			now, made, e);
+	if (found >= 0)
+		found = sql_exec(db, Q_MEDIA_USE_COPY,
+				 &(struct media_use_copy_in){id, made->text},
+				 e);
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;
 }
@@ -230,6 +234,21 @@ struct delivery_end delivery_end_of(const struct delivery_row *row)
 	};
 }
 
+/* Why not, and what helps. */
+static int not_wanted(const struct delivery_row *row, enum delivery_event what,
+		      struct err *e)
+{
+	bool over = !strcmp(row->state, "delivered");
+
+	if (what == DELIVERY_EV_DISMISS && !strcmp(row->state, "dismissed"))
+		return err_set(e, ERR_CONFLICT,
+			       "delivery %s is dismissed already", row->id);
+	return err_set(e, ERR_CONFLICT, "delivery %s is %s: %s", row->id,
+		       row->state,
+		       over ? "resend sends it once more, as a new one"
+			    : "wait for what becomes of this attempt");
+}
+
 int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 		  int64_t now, struct delivery_row *row, struct arena *a,
 		  struct err *e)
@@ -246,10 +265,11 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 	d = delivery_end_of(row);
 	d.event = what;
 	if (!delivery_fsm(d.from, what).allowed)
-		return err_set(e, ERR_CONFLICT, "delivery %s is %s", row->id,
-			       row->state);
+		return not_wanted(row, what, e);
 	if (what == DELIVERY_EV_RETRY) {
 		d.due_at = now;
+		d.code = OPT_NONE;
+		d.detail = "a person wants it sent again";
 		if (sql_exec(db, Q_DELIVERY_RENEW,
 			     &(struct delivery_renew_in){row->seq}, e) < 0)
 			return -1;

@@ -1,5 +1,5 @@
 /* What the outside may ask of channels and deliveries (api.h). */
-#include "supervisor/channel.h"
+#include "supervisor/parcel_tell.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -174,6 +174,8 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 		rc = delivery_add(s->db, &d, clock_now(), id, e) < 0 ? -1 : 0;
 	if (rc == 0)
 		rc = attachments_use(s->db, id->text, body, e);
+	if (rc == 0)
+		rc = parcel_tell_new(s, &d, id->text, clock_now(), e);
 	buf_fini(&text);
 	arena_fini(&a);
 	c->look = true;
@@ -228,12 +230,15 @@ int sup_post(struct sup *s, const char *channel, const char *peer,
 static int resend(struct sup *s, const char *id, struct id *made,
 		  struct delivery_row *row, struct arena *a, struct err *e)
 {
-	if (delivery_resend(s->db, id, clock_now(), made, e))
+	struct delivery_new d = {.resend_of = id};
+
+	if (delivery_resend(s->db, id, clock_now(), made, e) ||
+	    sql_get(s->db, Q_DELIVERY_GET,
+		    &(struct delivery_get_in){made->text}, row, a, e) < 0)
 		return -1;
-	return sql_get(s->db, Q_DELIVERY_GET,
-		       &(struct delivery_get_in){made->text}, row, a, e) < 0
-		       ? -1
-		       : 0;
+	d.channel = row->channel;
+	d.agent = row->agent;
+	return parcel_tell_new(s, &d, made->text, clock_now(), e);
 }
 
 int sup_delivery_verb(struct sup *s, const char *id, const char *verb,

@@ -1,7 +1,7 @@
 /* Where an outbox row goes: a delivery on a channel, or a message to another
  * session. */
-#include "supervisor/channel.h"
 #include "supervisor/outbox.h"
+#include "supervisor/parcel_tell.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -90,6 +90,7 @@ static int put_delivery(struct sup *s, const struct channel *c,
 {
 	cJSON *body = json_parse("body", d->body, strlen(d->body), e);
 	struct buf text = BUF_MAX(EVENT_BODY_MAX);
+	int64_t now = clock_now();
 	struct err why;
 	struct id id;
 	int rc;
@@ -103,9 +104,10 @@ static int put_delivery(struct sup *s, const struct channel *c,
 	}
 	json_add(&text, body);
 	d->body = text.p;
-	rc = delivery_add(s->db, d, clock_now(), &id, e);
+	rc = delivery_add(s->db, d, now, &id, e);
 	if (rc > 0)
 		rc = attachments_use(s->db, id.text, body, e) ||
+				     parcel_tell_new(s, d, id.text, now, e) ||
 				     (!c &&
 				      bury_lost(s, id.text, d->channel, e))
 			     ? -1

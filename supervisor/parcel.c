@@ -129,14 +129,29 @@ static struct delivery_end end_of(const struct parcel *p)
 	};
 }
 
+/* Told once, not for each of those that were on their way. */
+static void hold(struct channel *c, const struct outcome *o, int64_t now)
+{
+	char text[96];
+
+	if (c->hold_until <= now) {
+		snprintf(text, sizeof text,
+			 "the receiver wants to be left alone for %lld s",
+			 (long long)(o->retry_ms / 1000));
+		channel_trouble(c, text);
+	}
+	if (now + o->retry_ms > c->hold_until)
+		c->hold_until = now + o->retry_ms;
+}
+
 static void count(struct channel *c, const struct outcome *o, int64_t now)
 {
 	if (o->event == DELIVERY_EV_ACK)
 		c->delivered++;
 	else
 		c->failed++;
-	if (o->retry_ms > 0 && now + o->retry_ms > c->hold_until)
-		c->hold_until = now + o->retry_ms;
+	if (o->retry_ms > 0)
+		hold(c, o, now);
 }
 
 /* Asked for, and it is as unknown as before. */

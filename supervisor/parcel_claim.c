@@ -1,5 +1,5 @@
 /* From rows to parcels: what is due is claimed, and leaves after the commit. */
-#include "supervisor/channel.h"
+#include "supervisor/parcel_tell.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -121,6 +121,8 @@ static int claim(struct channel *c, int max, int64_t now, struct err *e)
 
 	if (step_begin(&s->step, e) == 0)
 		n = delivery_take(s->db, &t, &rows, &a, e);
+	if (n > 0 && parcels_tell_claimed(c, rows, n, now, e))
+		n = -1;
 	if (n > 0) {
 		b = step_alloc(&s->step, sizeof *b);
 		*b = (struct batch){c, s, step_text(&s->step, c->name),
@@ -180,7 +182,8 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 	struct arena a = {0};
 
 	if (!c->paused && step_begin(&s->step, e) == 0 &&
-	    delivery_take(s->db, &t, &rows, &a, e) == 1) {
+	    delivery_take(s->db, &t, &rows, &a, e) == 1 &&
+	    parcels_tell_claimed(c, rows, 1, t.now, e) == 0) {
 		p = parcels_of(c, rows, 1, t.now);
 	}
 	arena_fini(&a);

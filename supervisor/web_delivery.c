@@ -8,12 +8,17 @@
 #include "supervisor/web_list.h"
 #include "supervisor/web_routes.h"
 
+#define DELIVERY_WORDS "pending|sending|unknown|delivered|dead|dismissed"
+#define INBOUND_WORDS  "queued|noted|dead|dismissed"
+
 static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 {
 	struct delivery_list_in in = {INT64_MAX, q->filter[0], q->filter[1],
 				      q->filter[2], q->limit};
 
 	if (q->from && text_i64("before", q->from, 0, INT64_MAX, &in.before, e))
+		return -1;
+	if (in.state && text_check_word("state", DELIVERY_WORDS, in.state, e))
 		return -1;
 	return web_page(q, Q_DELIVERY_LIST, &in, "seq", out, e);
 }
@@ -134,6 +139,8 @@ static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 	struct inbound_list_in in = {q->from ? q->from : "~", q->filter[0],
 				     q->filter[1], q->filter[2], q->limit};
 
+	if (in.state && text_check_word("state", INBOUND_WORDS, in.state, e))
+		return -1;
 	return web_page(q, Q_INBOUND_LIST, &in, "id", out, e);
 }
 

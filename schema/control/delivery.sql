@@ -176,9 +176,20 @@ ON CONFLICT (id) DO NOTHING;
 SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
   FROM delivery_attempt WHERE delivery = :delivery ORDER BY n, id;
 
--- query delivery_stats -> (channel text, state text, n i64, oldest_at time)
-SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at
-  FROM delivery GROUP BY channel, state ORDER BY channel, state;
+-- query delivery_stats -> (channel text, state text, n i64, oldest_at time,
+--   due_at time, note text)
+-- due_at: when the next of those that wait may go. note: why none does.
+SELECT d.channel, d.state, d.n, d.oldest_at, d.due_at,
+       CASE WHEN d.state NOT IN ('pending','unknown') THEN NULL
+            WHEN c.name IS NULL THEN 'there is no such channel'
+            WHEN c.is_enabled = 0 THEN 'the channel is disabled'
+            WHEN c.is_paused = 1 AND d.state = 'pending'
+            THEN 'the channel is paused' END AS note
+  FROM (SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at,
+               CASE WHEN state = 'pending' THEN min(due_at) END AS due_at
+          FROM delivery GROUP BY channel, state) d
+  LEFT JOIN channel c ON c.name = d.channel
+ ORDER BY d.channel, d.state;
 
 -- query host_event_delivery (at time, id text, agent text, channel text,
 --   state text, attempt i64, code opt, detail text)

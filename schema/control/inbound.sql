@@ -88,6 +88,11 @@ VALUES (:owner, :idx, :media, :name)
 ON CONFLICT (owner, idx) DO UPDATE SET media = excluded.media,
   name = excluded.name;
 
+-- query media_use_copy (owner text, made text)
+-- A message that is sent once more has the same attachments.
+INSERT INTO media_use (owner, idx, media, name)
+SELECT :made, idx, media, name FROM media_use WHERE owner = :owner;
+
 -- row media_use_row (owner text, idx i64, media text, name text, mime text,
 --   size i64, sha256 text)
 

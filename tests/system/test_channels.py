@@ -439,8 +439,10 @@ def test_the_live_stream_tells_of_channels_deliveries_and_messages(home):
     say(h, "web", "hello", "m1")
     settled(h, 1, "delivered")
     events = h.call("GET", "/v1/events?limit=1000")["items"]
-    states = [e["body"]["state"] for e in events if e["kind"] == "delivery"]
-    assert states == ["pending", "delivered"], states
+    states = [e["body"]["state"] for e in events
+              if e["kind"] in ("delivery", "deliveries")]
+    assert states == ["pending", "sending", "pending", "sending",
+                      "delivered"], states
     assert [e["body"]["state"] for e in events
             if e["kind"] == "inbound"] == ["queued"]
     assert any(e["kind"] == "channel" and e["subject"] == "web" for e in events)

@@ -252,3 +252,91 @@ def test_a_full_disk_loses_no_answer_and_sends_nothing_twice(home):
     assert sorted(r.ids()) == sorted(sent)
     assert all(outcomes(h, i) == [] for i in sent)
     h.down()
+
+
+def test_every_change_is_told_to_followers_and_by_command(home):
+    r = receiver(home, lambda path, n: {"/no": 404, "/mute": "close"}.get(path, 200))
+    h = host(home)
+    for name in ("yes", "no", "mute"):
+        webhook(h, name, r.url + "/" + name, idempotent="no")
+    out = open(home.dir / "told", "w+")
+    follower = home.start(home.bin / "skep", "events", "--follow", "--json",
+                          "--after", "0", stdout=out)
+    sent = {name: post(h, name, "x") for name in ("yes", "no", "mute")}
+    for name, state in (("yes", "delivered"), ("no", "dead"), ("mute", "unknown")):
+        settled(h, 1, state, channel=name)
+    again = h.call("POST", "/v1/deliveries/%s/resend" % sent["yes"])["id"]
+    settled(h, 2, "delivered", channel="yes")
+    h.call("POST", "/v1/deliveries/%s/dismiss" % sent["no"])
+    h.call("POST", "/v1/deliveries/%s/retry" % sent["mute"])
+    settled(h, 1, "unknown", channel="mute")
+    want = {sent["yes"]: ["pending", "sending", "delivered"],
+            again: ["pending", "sending", "delivered"],
+            sent["no"]: ["pending", "sending", "dead", "dismissed"],
+            sent["mute"]: ["pending", "sending", "unknown"] * 2}
+
+    def told(events):
+        got = {i: [] for i in want}
+        for e in events:
+            for i in e["body"].get("ids", [e["subject"]]):
+                if i in got:
+                    got[i].append(e["body"]["state"])
+        return got
+    page = lambda: h.call("GET", "/v1/events?limit=1000")["items"]
+    lib.eventually(lambda: told(page()) == want, 30, "events")
+
+    def followed():
+        text = (home.dir / "told").read_text()
+        return told(json.loads(x) for x in text.splitlines()) == want
+    lib.eventually(followed, 30, "the follower")
+    follower.terminate()
+    resent = [e for e in page() if e["subject"] == again][0]
+    assert sent["yes"] in resent["body"]["detail"]
+    only = home.skep("events", "--kind", "delivery", "--of", again).out
+    assert only.count("\n") == 2 and only.count(again) == 2, only
+    h.down()
+
+
+def test_verbs_say_what_helps_and_lists_have_pages(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    sent = [post(h, "web", "m%d" % i) for i in range(7)]
+    settled(h, 7, "delivered")
+    assert "resend" in home.refused(65, "delivery", "retry", sent[0])
+    pages, before = [], []
+    for _ in range(4):
+        got = home.skep("delivery", "ls", "--limit", "3", "--json", *before).lines
+        pages.append([d["id"] for d in got])
+        before = ["--before", got[-1]["id"]] if got else before
+    assert [len(p) for p in pages] == [3, 3, 1, 0]
+    assert sum(pages, []) == sent[::-1]
+    assert "--before " + pages[0][-1] in home.skep("delivery", "ls", "--limit", "3").out
+    for path in ("deliveries?state=gone", "inbound?state=gone"):
+        try:
+            h.call("GET", "/v1/" + path)
+            raise AssertionError("taken: " + path)
+        except Refused as e:
+            assert e.status == 400 and "gone" in e.body["detail"], e
+    h.call("POST", "/v1/channels/web/pause")
+    post(h, "web", "later")
+    [row] = [x for x in home.skep("delivery", "stats", "--json").lines
+             if x["state"] == "pending"]
+    assert "paused" in row["note"] and row["due_at"] and row["n"] == 1, row
+    assert home.skep("delivery", "stats", "--json").lines == \
+        h.call("GET", "/v1/delivery-stats")["items"]
+    h.down()
+
+
+def test_a_message_sent_once_more_has_its_attachments(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    first = h.call("POST", "/v1/deliveries", {"channel": "web", "body": {
+        "text": "x", "attachments": [{"name": "a", "base64": "QUFB"}]}})["id"]
+    settled(h, 1, "delivered")
+    h.call("POST", "/v1/deliveries/%s/resend" % first)
+    settled(h, 2, "delivered")
+    one, two = [m["attachments"] for _, _, m in r.log]
+    assert one == two and one[0]["base64"] == "QUFB", (one, two)
+    h.down()
