@@ -78,9 +78,12 @@ bool sql_in_transaction(const struct sql *db);
 /* Makes the next outermost transactions wait for the disk (FULL), or go back to
  * what the connection was opened with. */
 int sql_durable(struct sql *db, bool full, struct err *e);
-/* Room for transactions of up to 20 MB (usually 2). One that outgrows it writes
- * pages into the log early, and has to read the log again when it commits. */
-int sql_roomy(struct sql *db, bool roomy, struct err *e);
+/* Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
+ * outgrows it writes pages into the log early, and has to read the log again
+ * when it commits. */
+int sql_cache(struct sql *db, int kib, struct err *e);
+#define SQL_CACHE_KIB 2000
+int64_t sql_rows_written(const struct sql *db); /* since it was opened */
 
 /* Runs a query that yields no rows. Returns rows changed, or -1. */
 int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -205,10 +206,15 @@ int sql_durable(struct sql *db, bool full, struct err *e)
 	return 0;
 }
 
-int sql_roomy(struct sql *db, bool roomy, struct err *e)
+int sql_cache(struct sql *db, int kib, struct err *e)
 {
-	return sql_script(db,
-			  roomy ? "PRAGMA cache_size=-20480"
-				: "PRAGMA cache_size=-2000",
-			  e);
+	char text[64];
+
+	snprintf(text, sizeof text, "PRAGMA cache_size=-%d", kib);
+	return sql_script(db, text, e);
+}
+
+int64_t sql_rows_written(const struct sql *db)
+{
+	return sqlite3_total_changes64(db->conn);
 }

@@ -1,5 +1,7 @@
 #include "supervisor/footprint.h"
 
+#include "db/sql.h"
+
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#define CACHE_IDLE_KIB 256
+#define CACHE_BUSY_KIB 2048 /* 64 deliveries at once need half of it */
+#define BUSY_ROWS      250  /* between two calls */
+#define QUIET_CALLS    8
 
 /* Memory is given back, and one arena serves the few threads there are. */
 void footprint_limit(void)
@@ -60,4 +67,23 @@ void footprint_shrink(void)
 {
 	malloc_trim(0);
 	give_back_files();
+}
+
+void footprint_cache(struct footprint_cache *c, struct sql *db)
+{
+	int64_t written = sql_rows_written(db);
+	bool busy = written - c->written > BUSY_ROWS && c->kib;
+	int kib;
+	struct err ignored;
+
+	c->written = written;
+	c->quiet = busy ? 0 : c->quiet + 1;
+	if (busy)
+		kib = CACHE_BUSY_KIB;
+	else if (!c->kib || c->quiet >= QUIET_CALLS)
+		kib = CACHE_IDLE_KIB;
+	else
+		kib = c->kib;
+	if (kib != c->kib && sql_cache(db, kib, &ignored) == 0)
+		c->kib = kib;
 }

@@ -1,6 +1,8 @@
 #ifndef SUPERVISOR_FOOTPRINT_H
 #define SUPERVISOR_FOOTPRINT_H
 
+#include <stdint.h>
+
 /*
  * How little memory skepd stands with. Of the process as a whole; cannot fail
  * in a way that matters.
@@ -13,5 +15,15 @@ void footprint_limit(void);
  * pages of programs and libraries that nobody has written to. The latter come
  * back from the page cache when they are used, some hundred of them. */
 void footprint_shrink(void);
+
+/* The database's cache: small, unless much is written, when a commit ought to
+ * find its pages there. Called when it is opened and with every tick. */
+struct footprint_cache {
+	int64_t written; /* rows, up to the last call */
+	int kib;
+	int quiet; /* calls since much was written */
+};
+struct sql;
+void footprint_cache(struct footprint_cache *c, struct sql *db);
 
 #endif

@@ -24,7 +24,6 @@
 #define TRIM_TICKS   240
 #define SWEEP_MAX    500 /* values that have expired, at a time */
 #define SHRINK_TICKS 12
-#define CACHE        "PRAGMA cache_size=-256" /* KiB: what is hot has less */
 
 /* A worker costs a connection and a pidfd; while it starts, what it is told. No
  * more than needed: libwebsockets has a table with room for each. */
@@ -76,6 +75,7 @@ static void on_tick(uv_timer_t *h)
 	if (s->ticks == 0)
 		sup_sandbox_say(s);
 	spares_tidy(s);
+	footprint_cache(&s->cache, s->db);
 	if (s->ticks % SHRINK_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);
@@ -170,9 +170,10 @@ static int take_handoff(struct sup *s, struct err *e)
 
 static int open_database(struct sup *s, struct err *e)
 {
-	if (control_open(&s->db, &s->home, SQL_CREATE, e) ||
-	    sql_script(s->db, CACHE, e) ||
-	    control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
+	if (control_open(&s->db, &s->home, SQL_CREATE, e))
+		return -1;
+	footprint_cache(&s->cache, s->db);
+	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,

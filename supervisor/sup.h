@@ -5,6 +5,7 @@
 #include "base/home.h"
 #include "ipc/server.h"
 #include "supervisor/api.h"
+#include "supervisor/footprint.h"
 #include "supervisor/keeper.h"
 #include "supervisor/live.h"
 #include "supervisor/run_fsm.h"
@@ -55,6 +56,7 @@ struct sup {
 	bool stopping;     /* starts nothing more */
 	bool ended;        /* the loop is to end */
 	int64_t ticks;
+	struct footprint_cache cache;
 };
 
 /* Why a run moves. verdict: what its end shall be, if that is new. */

@@ -78,18 +78,22 @@ void route_openapi(void *app, const struct http_request *r,
 }
 
 /* Counters follow the host's log, so that they count what was committed. */
-static void count(struct metrics *m, const struct host_event_row *row)
+static void count(struct metrics *m, const struct host_event_states_row *row)
 {
-	struct err ignored;
-	cJSON *body = json_parse_object("event", row->body, strlen(row->body),
-					&ignored);
-	const char *state = json_text(body, "state", NULL);
+	static const struct {
+		const char *kind;
+		size_t metric;
+	} counted[] = {
+		{"run", WEB_M_MOVES},
+		{"approval", WEB_M_APPROVALS},
+		{"delivery", WEB_M_DELIVERIES},
+		{"inbound", WEB_M_INBOUND},
+	};
 
-	if (state && strcmp(row->kind, "run") == 0)
-		metrics_add(m, WEB_M_MOVES, state, 1);
-	else if (state && strcmp(row->kind, "approval") == 0)
-		metrics_add(m, WEB_M_APPROVALS, state, 1);
-	cJSON_Delete(body);
+	for (size_t i = 0; row->state && i < sizeof counted / sizeof *counted;
+	     i++)
+		if (!strcmp(row->kind, counted[i].kind))
+			metrics_add(m, counted[i].metric, row->state, 1);
 }
 
 static void on_turn(void *arg, const struct err *failed)
@@ -101,9 +105,9 @@ static void on_turn(void *arg, const struct err *failed)
 
 	c->asked = false;
 	while (!failed && n == PAGE) {
-		struct host_event_list_in in = {c->seq, PAGE};
-		struct sql_rows it = sql_rows(db, Q_HOST_EVENT_LIST, &in);
-		struct host_event_row row;
+		struct host_event_states_in in = {c->seq, PAGE};
+		struct sql_rows it = sql_rows(db, Q_HOST_EVENT_STATES, &in);
+		struct host_event_states_row row;
 
 		for (n = 0; sql_next(&it, &row); n++) {
 			count(c->metrics, &row);

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 
 #define PART_NODES 4096
-#define PART_BYTES ((int64_t)16 << 20) /* fits what sql_roomy gives */
+#define CACHE_KIB  20480
+#define PART_BYTES ((int64_t)16 << 20) /* fits the cache */
 
 /* Calls inside go without savepoints, and a node is written once: a part is
  * kept or lost as a whole. */
@@ -44,7 +45,7 @@ int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
 {
 	*im = (struct import){.v = v, .port = port};
 	port->nodes = port->bytes = 0;
-	return sql_roomy(v->db, true, e) || begin_part(im, e) ? -1 : 0;
+	return sql_cache(v->db, CACHE_KIB, e) || begin_part(im, e) ? -1 : 0;
 }
 
 /* Commits now and then, so that other writers get their turn. */
@@ -305,7 +306,7 @@ int import_end(struct import *im, int rc, struct err *e)
 	if (rc == 0)
 		rc = set_late(im, e);
 	rc = end_part(im, rc, e);
-	sql_roomy(im->v->db, false, &ignored);
+	sql_cache(im->v->db, SQL_CACHE_KIB, &ignored);
 	arena_fini(&im->mem);
 	free(im->dir);
 	free(im->late);

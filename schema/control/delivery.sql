@@ -30,11 +30,12 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
 --   source text, agent text, session text, reply_to text, body json,
 --   resend_of text, expires_at time, now time)
 -- Changes no row when the source is known. First in line, unless somebody is.
-INSERT INTO delivery (id, channel, conversation, line, is_head, state, source,
-  agent, session, reply_to, body, due_at, expires_at, resend_of, created_at)
-VALUES (:id, :channel, :conversation, :line,
+INSERT INTO delivery (id, channel, conversation, line, in_line, is_head, state,
+  source, agent, session, reply_to, body, due_at, expires_at, resend_of,
+  created_at)
+VALUES (:id, :channel, :conversation, :line, 1,
   :line IS NULL OR NOT EXISTS (SELECT 1 FROM delivery
-     WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL),
+     WHERE line = :line AND in_line = 1 AND line IS NOT NULL),
   'pending', :source, :agent, :session, :reply_to, :body, :now, :expires_at,
   :resend_of, :now)
 ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING;
@@ -61,9 +62,8 @@ SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
        c.kind AS peer_kind
   FROM delivery d JOIN conversation c ON c.id = d.conversation
  WHERE d.line = :conversation AND d.conversation = :conversation
-   AND d.channel = :channel AND d.line IS NOT NULL
-   AND d.state IN ('pending','sending') AND d.state = 'pending'
-   AND d.is_head = 1 AND d.due_at <= :now
+   AND d.channel = :channel AND d.line IS NOT NULL AND d.in_line = 1
+   AND d.state = 'pending' AND d.is_head = 1 AND d.due_at <= :now
  ORDER BY d.seq LIMIT :count;
 
 -- query delivery_next_due (channel text) -> (due_at time)
@@ -79,12 +79,13 @@ UPDATE delivery SET state = 'sending', attempts = attempts + 1,
  WHERE seq = :seq AND state = 'pending';
 
 -- query delivery_move (seq i64, from_state text, to_state text,
---   attempt_id text, due_at time, is_head bool, code opt, detail text,
---   ref text, done_at time)
+--   attempt_id text, due_at time, in_line bool, is_head bool, code opt,
+--   detail text, ref text, done_at time)
 -- Compare and set. attempt_id NULL: whichever it was.
 UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
-       is_head = :is_head, is_held = 0, lease_until = NULL, code = :code, detail = :detail,
-       ref = coalesce(:ref, ref), done_at = :done_at
+       in_line = :in_line, is_head = :is_head, is_held = 0, lease_until = NULL,
+       code = :code, detail = :detail, ref = coalesce(:ref, ref),
+       done_at = :done_at
  WHERE seq = :seq AND state = :from_state
    AND (:attempt_id IS NULL OR attempt_id = :attempt_id);
 
@@ -94,14 +95,14 @@ UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
 
 -- query delivery_line_busy (line text) -> (n i64)
 SELECT count(*) AS n FROM (SELECT 1 FROM delivery
- WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL
+ WHERE line = :line AND in_line = 1 AND line IS NOT NULL
  LIMIT 1);
 
 -- query delivery_promote (line text)
 -- The first of the line may go now.
 UPDATE delivery SET is_head = 1 WHERE seq =
  (SELECT seq FROM delivery
-   WHERE line = :line AND state IN ('pending','sending') AND line IS NOT NULL
+   WHERE line = :line AND in_line = 1 AND line IS NOT NULL
    ORDER BY seq LIMIT 1) AND is_head = 0;
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
@@ -111,7 +112,7 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
- WHERE state = 'sending' AND epoch <> :epoch
+ WHERE state = 'sending' AND lease_until IS NOT NULL AND epoch <> :epoch
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
@@ -130,7 +131,8 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
- WHERE state = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now
+ WHERE in_line = 1 AND state = 'pending' AND expires_at IS NOT NULL
+   AND expires_at <= :now
  ORDER BY expires_at LIMIT :count;
 
 -- query delivery_orphan (count i64) -> delivery_row

@@ -18,13 +18,19 @@ VALUES (:at, 'run', :run, :agent,
 SELECT seq, at, kind, subject, agent, body FROM host_event
  WHERE seq > :after ORDER BY seq LIMIT :count;
 
+-- query host_event_states (after i64, count i64) -> (seq i64, kind text, state text)
+-- What happened, for who counts only.
+SELECT seq, kind, body ->> 'state' AS state FROM host_event
+ WHERE seq > :after ORDER BY seq LIMIT :count;
+
 -- query host_event_bounds -> (first i64, last i64)
 SELECT coalesce((SELECT seq FROM host_event ORDER BY seq LIMIT 1), 0) AS first,
-  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'host_event'), 0) AS last;
+  coalesce((SELECT max(seq) FROM host_event), 0) AS last;
 
 -- query host_event_trim (keep i64)
+-- Never the newest: the next number follows from it.
 DELETE FROM host_event WHERE seq <=
- (SELECT seq FROM sqlite_sequence WHERE name = 'host_event') - :keep;
+ (SELECT max(seq) FROM host_event) - max(:keep, 1);
 
 -- row api_token_row (id text, name text, hash text, scopes json,
 --   created_at time, expires_at time)

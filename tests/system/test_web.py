@@ -330,6 +330,11 @@ def test_the_hosts_log_has_a_cursor_that_lasts(home):
     assert next(ahead)[0] == "resync_required"
 
 
+def metric(d, name):
+    m = re.search("^%s (.*)$" % re.escape(name), d.get("/metrics"), re.M)
+    return float(m[1]) if m else None
+
+
 def test_metrics_count_and_name_no_run(home):
     d = web_lib.Skepd(home)
     d.agent()
@@ -337,14 +342,25 @@ def test_metrics_count_and_name_no_run(home):
     d.wait(run)
 
     def value(name):
-        m = re.search("^%s (.*)$" % re.escape(name), d.get("/metrics"), re.M)
-        return float(m[1]) if m else None
+        return metric(d, name)
 
     assert lib.eventually(
         lambda: value('skep_run_moves_total{to="succeeded"}') == 1)
     assert value("skep_runs_live") == 0
     assert value('skep_http_requests_total{route="run_submit"}') == 1
     assert run not in d.get("/metrics")
+
+
+def test_metrics_count_what_became_of_messages(home):
+    d = web_lib.Skepd(home)
+    d.agent()
+    d.ask("PUT", "/v1/channels/log", {"kind": "file", "config": {
+        "path": str(home.path / "out.jsonl")}})
+    for text in "one", "two":
+        d.ask("POST", "/v1/deliveries", {"channel": "log",
+                                          "conversation": "c", "body": {"text": text}})
+    assert lib.eventually(
+        lambda: metric(d, 'skep_deliveries_total{state="delivered"}') == 2)
 
 
 def test_followers_of_a_busy_host_leave_nothing_behind(home):

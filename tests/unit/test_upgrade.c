@@ -179,12 +179,13 @@ static void deliveries_survive_the_new_table(void **state)
 	db = open_as(path, &control_schema);
 	assert_string_equal(
 		text_of(db,
-			"SELECT group_concat(seq || id || state || is_head ||"
-			" is_held || due_at || body || coalesce(detail, '-'),"
+			"SELECT group_concat(seq || id || state || in_line ||"
+			" is_head || is_held || due_at || body || "
+			"coalesce(detail, '-'),"
 			" ' ') FROM delivery",
 			&a),
-		"7dlv_apending101{\"text\":\"a\"}busy "
-		"9dlv_bpending003{}-");
+		"7dlv_apending1101{\"text\":\"a\"}busy "
+		"9dlv_bpending1003{}-");
 	assert_string_equal(text_of(db,
 				    "SELECT id || delivery || outcome FROM"
 				    " delivery_attempt",

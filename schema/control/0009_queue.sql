@@ -1,0 +1,107 @@
+-- A change of a delivery's state touches fewer indexes. `in_line` says that it
+-- waits or is on its way: a claim leaves it, and so the index of lines, as they
+-- are. What a person has to look at has one index.
+CREATE TABLE delivery_attempt_kept AS SELECT * FROM delivery_attempt;
+DROP TABLE delivery_attempt;
+ALTER TABLE delivery RENAME TO delivery_before;
+
+-- Outbound messages. The receiver's idempotency key is `id`: the same in every
+-- attempt. Rows with the same `line` go out one after the other; the first of
+-- those that are in line has is_head = 1, so what may be sent now is one small
+-- index, and rows that are over are in none.
+CREATE TABLE delivery (
+  seq          INTEGER PRIMARY KEY,
+  id           TEXT    NOT NULL UNIQUE,    -- dlv_…
+  channel      TEXT    NOT NULL,
+  conversation TEXT,
+  line         TEXT,                       -- NULL: no order
+  in_line      INTEGER NOT NULL,
+  is_head      INTEGER NOT NULL CHECK (is_head IN (0,1)),
+  is_held      INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0,1)), -- for a person
+  state        TEXT    NOT NULL CHECK (state = 'pending' OR state = 'sending' OR
+               state = 'unknown' OR state = 'delivered' OR state = 'dead' OR
+               state = 'dismissed'),
+  source       TEXT,                       -- the outbox row that it was
+  agent        TEXT,
+  session      TEXT,
+  reply_to     TEXT,                       -- the platform's id of what it answers
+  attempts     INTEGER NOT NULL DEFAULT 0,
+  attempt_id   TEXT,                       -- att_…, written before the send
+  epoch        INTEGER NOT NULL DEFAULT 0, -- of the skepd that claimed it
+  lease_until  INTEGER,
+  due_at       INTEGER NOT NULL,
+  expires_at   INTEGER,                    -- too old from here on
+  code         INTEGER,                    -- the receiver's last answer
+  detail       TEXT,
+  ref          TEXT,                       -- the platform's id, once it is there
+  resend_of    TEXT,
+  created_at   INTEGER NOT NULL,
+  sent_at      INTEGER,                    -- this attempt
+  done_at      INTEGER,
+  body         TEXT    NOT NULL CHECK (json_valid(body)),
+  CHECK (in_line = (state = 'pending' OR state = 'sending'))
+) STRICT;
+
+INSERT INTO delivery (seq, id, channel, conversation, line, in_line, is_head,
+  is_held, state, source, agent, session, reply_to, attempts, attempt_id, epoch,
+  lease_until, due_at, expires_at, code, detail, ref, resend_of, created_at,
+  sent_at, done_at, body)
+SELECT seq, id, channel, conversation, line,
+  state = 'pending' OR state = 'sending', is_head, is_held, state, source, agent,
+  session, reply_to, attempts, attempt_id, epoch, lease_until, due_at, expires_at,
+  code, detail, ref, resend_of, created_at, sent_at, done_at, body
+  FROM delivery_before;
+DROP TABLE delivery_before;
+
+-- An index ends with the row's number by itself: those of a line are in order.
+CREATE INDEX delivery_ready ON delivery (channel, due_at)
+  WHERE state = 'pending' AND is_head = 1;
+CREATE INDEX delivery_line ON delivery (line)
+  WHERE in_line = 1 AND line IS NOT NULL;
+CREATE INDEX delivery_old ON delivery (expires_at)
+  WHERE in_line = 1 AND expires_at IS NOT NULL;
+-- On its way.
+CREATE INDEX delivery_sending ON delivery (lease_until)
+  WHERE lease_until IS NOT NULL;
+-- What nobody knows, and dead letters.
+CREATE INDEX delivery_stuck ON delivery (state, channel)
+  WHERE state = 'unknown' OR state = 'dead';
+-- What was said in a conversation.
+CREATE INDEX delivery_said ON delivery (conversation)
+  WHERE conversation IS NOT NULL;
+-- Exactly once, however often an outbox is read.
+CREATE UNIQUE INDEX delivery_source ON delivery (source) WHERE source IS NOT NULL;
+
+-- Attempts that did not succeed; the one that did is in its row.
+CREATE TABLE delivery_attempt (
+  id           TEXT    PRIMARY KEY,        -- att_…
+  delivery     INTEGER NOT NULL REFERENCES delivery (seq) ON DELETE CASCADE,
+  n            INTEGER NOT NULL,
+  outcome      TEXT    NOT NULL,           -- the state that followed
+  code         INTEGER,
+  detail       TEXT,
+  started_at   INTEGER,
+  ended_at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO delivery_attempt (id, delivery, n, outcome, code, detail, started_at,
+  ended_at)
+SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
+  FROM delivery_attempt_kept;
+DROP TABLE delivery_attempt_kept;
+CREATE INDEX delivery_attempt_of ON delivery_attempt (delivery, n);
+
+-- The host's log without a counter of its own: the newest row always stays, so
+-- numbers never come again, and an event costs one row less to write.
+ALTER TABLE host_event RENAME TO host_event_before;
+CREATE TABLE host_event (
+  seq          INTEGER PRIMARY KEY,
+  at           INTEGER NOT NULL,
+  kind         TEXT    NOT NULL,           -- 'run', 'approval', 'delivery', …
+  subject      TEXT    NOT NULL,           -- id or name
+  agent        TEXT,
+  body         TEXT    NOT NULL CHECK (substr(body, 1, 1) = '{') -- a JSON object
+) STRICT;
+INSERT INTO host_event (seq, at, kind, subject, agent, body)
+SELECT seq, at, kind, subject, agent, body FROM host_event_before;
+DROP TABLE host_event_before;
