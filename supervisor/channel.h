@@ -145,6 +145,7 @@ void channel_trouble(struct channel *c, const char *text);
 /* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
 void channel_state(struct channel *c, const char *state, int64_t pid,
 		   bool started);
+void channel_pause(struct channel *c, const char *why);
 void channel_well(struct channel *c);
 
 /* parcel.c */

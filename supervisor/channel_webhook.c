@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HTTP_GONE 410
+
 /* A POST under way may outlive its channel. */
 struct hook {
 	struct post post;         /* first: it is found by its transfer */
@@ -69,6 +71,15 @@ static void take_busy(struct webhook *w, struct hook *h)
 
 /* --- sending ---------------------------------------------------------- */
 
+/* 410: it does not want messages any more, none at all. They wait for a person,
+ * this one too. */
+static void stop_sending(struct channel *c, struct outcome *o)
+{
+	o->event = DELIVERY_EV_FAIL;
+	channel_pause(c, "the receiver is gone (HTTP status 410): set url, "
+			 "then 'skep channel resume'");
+}
+
 static void on_done(struct transfer *t, CURLcode code)
 {
 	struct hook *h = (struct hook *)t;
@@ -81,6 +92,8 @@ static void on_done(struct transfer *t, CURLcode code)
 		return;
 	}
 	o = post_outcome(&h->post, code);
+	if (o.code == HTTP_GONE)
+		stop_sending(c, &o);
 	take_busy(w, h);
 	post_rest(&h->post);
 	h->next = w->rest;

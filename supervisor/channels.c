@@ -86,6 +86,21 @@ void channel_state(struct channel *c, const char *state, int64_t pid,
 	c->sup->host_changed = true;
 }
 
+void channel_pause(struct channel *c, const char *why)
+{
+	struct channel_switch_in in = {c->name, OPT_NONE, true, clock_now()};
+	struct err e;
+
+	if (c->paused)
+		return;
+	c->paused = true;
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0)
+		log_error(LT("msg", "a channel cannot be paused"),
+			  LT("error", e.text));
+	channel_trouble(c, why);
+}
+
 /* What was wrong is mended. */
 void channel_well(struct channel *c)
 {

@@ -11,7 +11,6 @@
 #define LINE_BYTES 57 /* of base 64: 76 characters */
 #define LINE_CHARS 76
 #define WORD_FRAME 12 /* =?utf-8?B??= */
-#define WORD_BYTES 45 /* so that a word has at most 75 characters */
 #define TYPE_MAX   120
 #define FILE_BYTES 250 /* of a name: a line of less than 998 characters */
 #define OCTETS     "application/octet-stream"
@@ -40,16 +39,15 @@ static size_t whole_chars(const char *p, size_t n, size_t room)
 	return used ? used : n < room ? n : room;
 }
 
-/* As words of RFC 2047, each on a line of its own but the first. */
+/* As words of RFC 2047, each on a line of its own but the first: so none has more
+ * than 75 characters. */
 static void add_encoded(struct buf *b, const char *value, size_t before)
 {
 	size_t n = strlen(value);
 
 	for (size_t i = 0; i < n;) {
 		size_t room = (LINE_CHARS - before - WORD_FRAME) / 4 * 3;
-		size_t take = whole_chars(value + i, n - i,
-					  room < WORD_BYTES ? room
-							    : WORD_BYTES);
+		size_t take = whole_chars(value + i, n - i, room);
 
 		buf_adds(b, i ? "\r\n =?utf-8?B?" : "=?utf-8?B?");
 		base64_add(b, value + i, take);

@@ -1,4 +1,5 @@
 unit(test_deliveries schema)
 unit(test_channels schema)
+unit(test_channel_files supervisor)
 unit(test_wire supervisor)
 fuzz(fuzz_inbound supervisor)

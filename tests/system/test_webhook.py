@@ -3,6 +3,8 @@ the other side, and replays, rotation and whatever else comes in."""
 import base64
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 import time
 
@@ -234,4 +236,21 @@ def test_a_channel_without_its_secret_says_what_to_do(home):
     when = int(time.time())
     assert come(home, signed("a", when, body, sign(SECRET, "a", when, body)),
                 body)[0] == 200
+    h.down()
+
+
+def test_the_commands_of_the_document_send_a_message(home):
+    for program in ("curl", "openssl"):
+        if not shutil.which(program):
+            lib.skip(program + " is not installed")
+    text = (HERE.parent.parent / "docs" / "CHANNELS.md").read_text()
+    [script] = [block for block in re.findall(r"```\n(.*?)```", text, re.S)
+                if "openssl dgst" in block]
+    h = host(home)
+    echo(h)
+    home.skep("channel", "add", "site", "webhook", "--set", "agent=echo")
+    for n in (1, 2):
+        got = json.loads(home.run("sh", "-eu", "-c", script).out)
+        assert got["changed"] and got["note"] == "queued", got
+        assert len(h.call("GET", "/v1/inbound")["items"]) == n
     h.down()

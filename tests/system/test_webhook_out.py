@@ -198,6 +198,21 @@ def test_failures_say_what_they_are(home):
     h.down()
 
 
+def test_a_receiver_that_is_gone_pauses_its_channel(home):
+    r = receiver(home, lambda path, n: 410 if path == "/old" else 200)
+    h = host(home)
+    webhook(h, "web", r.url + "/old", inflight=1)
+    want = [post(h, "web", "m%d" % i, "c%d" % i) for i in range(4)]
+    shown = lib.eventually(lambda: (c := h.call("GET", "/v1/channels/web"))
+                           ["is_paused"] and c, 30, "the pause")
+    assert "skep channel resume" in shown["trouble"], shown
+    webhook(h, "web", r.url + "/new", inflight=1)  # it is paused all the same
+    home.skep("channel", "resume", "web")
+    settled(h, 4, "delivered")
+    assert sorted(r.ids("/new")) == sorted(want) and len(r.ids("/old")) == 1
+    h.down()
+
+
 def silent_name_server(home):
     """Programs in the directory it gives ask a name server that never answers."""
     if os.geteuid() != 0:

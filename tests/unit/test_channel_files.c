@@ -1,0 +1,158 @@
+/* Files of channels: lines that are written once, secrets that change. */
+#include "tests/support/temp.h"
+
+#include "supervisor/line_file.h"
+#include "supervisor/secret_file.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#define START "{\"id\":\"dlv_"
+
+static struct temp dir;
+static struct line_file file;
+
+static int begin(void **state)
+{
+	(void)state;
+	temp_make(&dir);
+	file = (struct line_file){
+		.path = temp_join(&dir, "lines"),
+		.start = START,
+		.rotate = 1 << 30,
+		.keep = 2,
+		.patience_ms = 100,
+	};
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	temp_remove(&dir);
+	return 0;
+}
+
+static void write_text(const char *path, const char *text, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, n, f), n);
+	fclose(f);
+}
+
+static int has(const char *start)
+{
+	struct err e = {0};
+
+	return line_file_has(&file, start, &e);
+}
+
+/* A file is read in pieces of a MiB; a line may begin or end anywhere. */
+static void a_line_is_found_wherever_it_is(void **state)
+{
+	enum { MIB = 1 << 20, SIZE = 3 * MIB };
+	static const char line[] = START "7\"}\n";
+	char *text = malloc(SIZE);
+
+	(void)state;
+	for (int at = MIB - 40; at < MIB + 40; at++) {
+		memset(text, 'x', SIZE);
+		text[SIZE - 1] = text[at - 1] = '\n';
+		memcpy(text + at, line, sizeof line - 1);
+		write_text(file.path, text, SIZE);
+		assert_int_equal(has(START "7\""), 1);
+		assert_int_equal(has(START "8\""), 0);
+		text[at - 1] = 'x'; /* in the middle of another */
+		write_text(file.path, text, SIZE);
+		assert_int_equal(has(START "7\""), 0);
+	}
+	/* longer than a piece, at the end of which it says whether it is one */
+	memset(text, 'x', SIZE);
+	memcpy(text, START "9\"", sizeof START "9\"" - 1);
+	text[SIZE - 2] = '}';
+	write_text(file.path, text, SIZE);
+	assert_int_equal(has(START "9\""), 0);
+	text[SIZE - 1] = '\n';
+	write_text(file.path, text, SIZE);
+	assert_int_equal(has(START "9\""), 1);
+	text[SIZE - 2] = 'x';
+	write_text(file.path, text, SIZE);
+	assert_int_equal(has(START "9\""), 0);
+	free(text);
+}
+
+static void a_line_is_found_in_a_former_file(void **state)
+{
+	static const char line[] = START "1\"}\n";
+	bool unknown;
+	struct err e = {0};
+
+	(void)state;
+	file.rotate = 1;
+	assert_int_equal(has(START "1\""), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			line_file_append(
+				&file,
+				i ? (struct blob){"x\n", 2}
+				  : (struct blob){line, sizeof line - 1},
+				&unknown, &e),
+			0);
+		assert_int_equal(has(START "1\""), 1);
+	}
+	assert_int_equal(
+		line_file_append(&file, (struct blob){"x\n", 2}, &unknown, &e),
+		0);
+	assert_int_equal(has(START "1\""), 0); /* two are kept */
+}
+
+/* Clocks of filesystems are coarse: two writes may look like one. */
+static void a_secret_that_changes_at_once_is_seen(void **state)
+{
+	char path[4096];
+	struct secret_file f = {.path = path};
+	struct buf text = BUF_MAX(64);
+	struct err e = {0};
+
+	(void)state;
+	snprintf(path, sizeof path, "%s", temp_join(&dir, "secret"));
+	write_text(path, "one\n\n", 5);
+	assert_int_equal(secret_file_read(&f, &text, &e), 0);
+	assert_string_equal(text.p, "one");
+	write_text(path, "two\n\n", 5);
+	assert_int_equal(stat(path, &f.seen), 0); /* as if at the same tick */
+	assert_false(secret_file_changed(&f));    /* a moment ago it was not */
+	poll(NULL, 0, 250);
+	assert_true(secret_file_changed(&f));
+	buf_clear(&text);
+	assert_int_equal(secret_file_read(&f, &text, &e), 0);
+	assert_string_equal(text.p, "two");
+	/* long ago: nobody reads it again for nothing */
+	f.settled = true;
+	f.looked_at = 0;
+	assert_false(secret_file_changed(&f));
+	buf_fini(&text);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_line_is_found_wherever_it_is,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_line_is_found_in_a_former_file, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_secret_that_changes_at_once_is_seen, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
