@@ -76,12 +76,10 @@ static void add_text(struct buf *b, const char *name, const char *text)
 static int commit_texts(struct run *r, const char *type, const char *key,
 			struct buf *body, struct err *e)
 {
-	struct event_new ev = {.type = type,
-			       .body = body->p,
-			       .key = key,
-			       .parent = WRITER_LEAF};
+	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
 
 	buf_addc(body, '}');
+	ev.body = body->p; /* which that may have moved */
 	if (buf_ok(body, type, e))
 		return -1;
 	return ledger_add(&r->ledger, &ev, 1, NULL, e);

@@ -130,6 +130,20 @@ def test_a_message_reaches_the_command_and_the_transcript_once(home):
     assert w.events("output")[-1][1]["text"] == "got look left"
 
 
+def test_messages_of_every_length_are_kept_as_they_are(home):
+    sup = Supervisor(home)
+    w = Worker(sup, "exec", {"command": [
+        "python3", "-c", "import sys\nfor i in range(301):\n"
+        "    sys.stdin.readline()"]})
+    sup.wait("ready")
+    texts = ["x" * n for n in range(1, 301)]
+    for i, text in enumerate(texts):
+        sup.command(w.run, type="message", id=i + 1, text=text)
+        sup.wait("applied", id=i + 1)
+    ok(w)
+    assert [b["text"] for _, b in w.events("steer")] == texts
+
+
 def test_a_command_that_reads_nothing_refuses_messages(home):
     sup = Supervisor(home)
     w = Worker(sup, "exec", {"shell": "sleep 1", "stdin": "none"})
