@@ -84,6 +84,8 @@ void ai_frames_start(struct ai_frames *f, const char *run)
 	begin(f, "start");
 	text(f, "messageId", run);
 	end(f);
+	if (f->goes_on)
+		return;
 	begin(f, "start-step");
 	end(f);
 }
@@ -147,8 +149,18 @@ static void approval(struct ai_frames *f, const char *type, const char *key)
 	buf_fini(&id);
 }
 
+static void new_step(struct ai_frames *f)
+{
+	begin(f, "finish-step");
+	end(f);
+	begin(f, "start-step");
+	end(f);
+}
+
 /* A question to people is a call of a tool that waits for approval; the answer
- * is its output. The approval's id is the question's key. */
+ * is its output. The approval's id is the question's key. Questions have a step
+ * of their own: the client sends answers when all calls of the last step have
+ * their end, and the call that a question is about has none yet. */
 static void take_approval(struct ai_frames *f, const struct event *ev,
 			  const cJSON *body)
 {
@@ -156,6 +168,8 @@ static void take_approval(struct ai_frames *f, const struct event *ev,
 	const char *state = json_text(body, "state", "");
 
 	if (key && !strcmp(state, "asked")) {
+		if (!f->asked)
+			new_step(f);
 		approval(f, "tool-input-start", key);
 		text(f, "toolName", "approval");
 		json(f, "dynamic", "true");
@@ -179,6 +193,8 @@ static void take_approval(struct ai_frames *f, const struct event *ev,
 			json(f, "dynamic", "true");
 		}
 		end(f);
+		if (f->answers > 0)
+			f->answers--;
 	}
 }
 
@@ -201,6 +217,8 @@ static void take_event(struct ai_frames *f, const struct event *ev)
 	} else if (strcmp(ev->type, "approval") == 0) {
 		take_approval(f, ev, body);
 	}
+	f->asked = strcmp(ev->type, "approval") == 0 &&
+		   strcmp(json_text(body, "state", ""), "asked") == 0;
 	cJSON_Delete(body);
 }
 
@@ -338,6 +356,20 @@ void ai_frames_item(struct ai_frames *f, const struct tail_item *item)
 		take_file(f, item->part);
 	else
 		take_data(f, item);
+}
+
+void ai_frames_pause(struct ai_frames *f, const char *cursor)
+{
+	end_output(f);
+	begin(f, "finish-step");
+	end(f);
+	begin(f, "finish");
+	text(f, "finishReason", "tool-calls");
+	buf_adds(&f->frame,
+		 ",\"messageMetadata\":{\"" AI_OURS "\":{\"" AI_CURSOR "\":");
+	json_add_string(&f->frame, cursor, strlen(cursor));
+	buf_adds(&f->frame, "}}");
+	end(f);
 }
 
 void ai_frames_end(struct ai_frames *f, const char *state, const char *why)

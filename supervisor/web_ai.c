@@ -2,7 +2,8 @@
  * The AI SDK's chat: a message starts a run in the session named by the chat's
  * id, and the answer is that run's UI message stream. A client that comes back
  * gets the stream of the run in flight from its first frame, or 204; its rows
- * are at /v1/sessions/…/messages.
+ * are at /v1/sessions/…/messages. A run that asks somebody ends the stream, and
+ * the assistant's message with the answers in it goes on with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,38 @@ static void send_done(struct follower *f, const struct run_row *row)
 	buf_fini(&b);
 }
 
+static void send_pause(struct follower *f)
+{
+	struct buf b = BUF_MAX(4096);
+
+	tail_cursor(f->tail, &b);
+	ai_frames_pause(f->own, b.p);
+	buf_clear(&b);
+	buf_adds(&b, "[DONE]");
+	follower_send(f, NULL, NULL, &b);
+	buf_fini(&b);
+}
+
+/* Whether somebody is asked. To be looked at before the transcript, where the
+ * question is by then. */
+static bool waits(struct follower *f)
+{
+	struct approval_open_count_in in = {f->run};
+	struct approval_open_count_row row = {0};
+	struct err ignored; /* the next look will tell */
+	struct arena a = {0};
+	bool asked = sql_get(sup_db(f->web->sup), Q_APPROVAL_OPEN_COUNT, &in,
+			     &row, &a, &ignored) == 1 &&
+		     row.n > 0;
+
+	arena_fini(&a);
+	return asked;
+}
+
 static int look_at_chat(struct follower *f, struct err *e)
 {
+	const struct ai_frames *frames = f->own;
+	bool pause = waits(f);
 	struct agent_file *file;
 	struct arena a = {0};
 	struct run_row row;
@@ -58,10 +89,13 @@ static int look_at_chat(struct follower *f, struct err *e)
 	ai_frames_start(f->own, f->run);
 	while (rc > 0 && follower_has_room(f))
 		rc = tail_read(f->tail, file, on_item, f, e);
+	pause = pause && frames->answers == 0;
 	if (over && rc == 0)
 		send_done(f, &row);
+	else if (pause && rc == 0)
+		send_pause(f);
 	arena_fini(&a);
-	return rc < 0 ? -1 : over && rc == 0;
+	return rc < 0 ? -1 : (over || pause) && rc == 0;
 }
 
 static void free_frames(struct follower *f)
@@ -72,10 +106,12 @@ static void free_frames(struct follower *f)
 
 static const struct follower_ops chat_ops = {look_at_chat, free_frames};
 
-/* q->id is the run, q->key the session, q->filter[0] the agent. */
+/* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
+ * in q->from it goes on, and q->limit answers are new. */
 static int give_stream(struct ask *q, struct buf *out, struct err *e)
 {
-	struct tail_want want = {q->key, q->id, NULL};
+	struct tail_want want = {q->key, q->id, q->from};
+	struct ai_frames *frames;
 	struct follower *f;
 	struct tail *t;
 
@@ -86,10 +122,12 @@ static int give_stream(struct ask *q, struct buf *out, struct err *e)
 	f = follower_new(q, &chat_ops, q->id);
 	f->tail = t;
 	f->agent = strdup(q->filter[0]);
-	f->own = calloc(1, sizeof(struct ai_frames));
-	if (!f->own)
+	f->own = frames = calloc(1, sizeof *frames);
+	if (!frames)
 		abort();
-	ai_frames_init(f->own, send_frame, f);
+	ai_frames_init(frames, send_frame, f);
+	frames->goes_on = q->from != NULL;
+	frames->answers = q->from ? q->limit : 0;
 	return 0;
 }
 
@@ -150,30 +188,158 @@ static void add_texts(const cJSON *message, struct buf *out)
 
 /* What is asked is the last message; the session has the others. Its id makes
  * the request idempotent: sent again, it is the same run. */
-static int read_chat(struct ask *q, const cJSON *body, struct run_ask *ask,
+static int read_chat(struct ask *q, const cJSON *last, struct run_ask *ask,
 		     struct err *e)
 {
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(body, "messages");
-	const cJSON *last = cJSON_GetArrayItem(list,
-					       cJSON_GetArraySize(list) - 1);
 	struct buf prompt = BUF_MAX(8 << 20);
 	const char *id = json_text(last, "id", NULL);
 
-	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
 	add_texts(last, &prompt);
 	ask->prompt = arena_textn(&q->arena, prompt.p, prompt.n);
 	ask->session = q->key;
 	if (id)
-		ask->idem_key = arena_printf(&q->arena, "ai:%s:%s",
-					     q->key ? q->key : "", id);
+		ask->idem_key = arena_printf(&q->arena, "ai:%s:%s", q->key, id);
 	buf_fini(&prompt);
-	if (!q->key)
-		return err_set(e, ERR_INVALID, "\"id\" names the chat");
 	if (!ask->prompt[0] || strcmp(json_text(last, "role", ""), "user") != 0)
 		return err_set(e, ERR_INVALID,
 			       "the last of \"messages\" must be a user's, "
-			       "with text");
+			       "with text, or the assistant's, with answers to "
+			       "approvals");
 	return 0;
+}
+
+/* --- answers ---------------------------------------------------------- */
+
+#define ANSWERS_MAX 64
+
+struct answers {
+	int n;
+	struct {
+		const char *id; /* of the approval */
+		struct sup_answer as;
+	} one[ANSWERS_MAX];
+};
+
+static bool is_answer(const cJSON *part)
+{
+	return strcmp(json_text(part, "state", ""), "approval-responded") == 0;
+}
+
+static bool has_answers(const cJSON *message)
+{
+	const cJSON *p;
+
+	cJSON_ArrayForEach(p,
+			   cJSON_GetObjectItemCaseSensitive(message, "parts"))
+	{
+		if (is_answer(p))
+			return true;
+	}
+	return false;
+}
+
+/* One that has its answer, from elsewhere or from this message before, is left
+ * as it is: the stream tells what became of it. */
+static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
+		       struct err *e)
+{
+	const cJSON *said = cJSON_GetObjectItemCaseSensitive(part, "approval");
+	const char *key = json_text(said, "id", "");
+	struct approval_find_in in = {q->id, key};
+	struct approval_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_APPROVAL_FIND, &in, &row,
+			    &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "run %s has not asked %s",
+			       q->id, quoted(key).text);
+	if (found < 0 || strcmp(row.state, "open") != 0)
+		return found < 0 ? -1 : 0;
+	if (all->n == ANSWERS_MAX)
+		return err_set(e, ERR_TOOBIG, "more than %d answers at once",
+			       ANSWERS_MAX);
+	all->one[all->n].id = row.id;
+	all->one[all->n++].as = (struct sup_answer){
+		.allow = cJSON_IsTrue(
+			cJSON_GetObjectItemCaseSensitive(said, "approved")),
+		.note = arena_text(&q->arena, json_text(said, "reason", NULL)),
+		.by = q->by,
+	};
+	return 0;
+}
+
+/* The message is the run's, and its place is what the client has of it. */
+static int find_message(struct ask *q, const cJSON *last, struct err *e)
+{
+	const cJSON *ours = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(last, "metadata"), AI_OURS);
+	struct run_row row;
+	int found;
+
+	q->id = arena_text(&q->arena, json_text(last, "id", ""));
+	found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			&(struct run_get_in){q->id}, &row, &q->arena, e);
+	if (found < 0)
+		return -1;
+	if (found == 0 || strcmp(row.agent, q->filter[0]) != 0 ||
+	    strcmp(row.session, q->key) != 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "the last of \"messages\" is not of a run of "
+			       "this chat: its id was %s",
+			       quoted(q->id).text);
+	q->from = arena_text(&q->arena, json_text(ours, AI_CURSOR, NULL));
+	if (!q->from)
+		q->from = arena_printf(&q->arena, "%lld",
+				       (long long)row.last_seq);
+	return 0;
+}
+
+/* A verb says what it was about: the approval. */
+static int go_on(struct ask *q, struct buf *out, struct err *e)
+{
+	q->id = q->filter[1];
+	return give_stream(q, out, e);
+}
+
+static int answer(struct ask *q, const cJSON *last,
+		  const struct http_request *r, struct err *e)
+{
+	struct answers all = {0};
+	const cJSON *p;
+
+	if (!(http_subject(r)->can & HTTP_CAN(APPROVE)))
+		return err_set(e, ERR_DENIED,
+			       "this needs a token with the scope \"%s\"",
+			       http_scope_word(HTTP_SCOPE_APPROVE));
+	if (find_message(q, last, e))
+		return -1;
+	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(last, "parts"))
+	{
+		if (is_answer(p) && take_answer(q, p, &all, e))
+			return -1;
+	}
+	q->filter[1] = q->id;
+	q->limit = all.n;
+	for (int i = 0; i < all.n; i++) {
+		struct sup_done done = {0};
+
+		if (i == all.n - 1)
+			done = ask_done(q);
+		if (sup_answer(q->web->sup, all.one[i].id, &all.one[i].as, done,
+			       e))
+			return -1;
+	}
+	q->read = go_on;
+	if (all.n == 0)
+		ask_read(q, go_on);
+	return 0;
+}
+
+static const cJSON *last_message(const cJSON *body)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(body, "messages");
+
+	return cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
 }
 
 void route_ai_chat(void *app, const struct http_request *r,
@@ -183,14 +349,24 @@ void route_ai_chat(void *app, const struct http_request *r,
 	struct run_ask ask = sup_ask(q->web->sup);
 	struct err e = {0};
 	cJSON *body = http_body_json(r, &e);
-	int rc = body ? read_chat(q, body, &ask, &e) : -1;
+	const cJSON *last = last_message(body);
+	int rc = body ? 0 : -1;
 
 	q->filter[0] = ask_param(q, r, "agent");
+	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
 	ask.agent = q->filter[0];
 	ask.by = q->by;
 	q->read = give_stream;
-	if (!rc)
-		rc = sup_submit(q->web->sup, &ask, ask_done(q), &e);
+	if (!rc && !q->key)
+		rc = err_set(&e, ERR_INVALID, "\"id\" names the chat");
+	if (!rc && has_answers(last))
+		rc = answer(q, last, r, &e);
+	else if (!rc)
+		rc = read_chat(q, last, &ask, &e) ||
+				     sup_submit(q->web->sup, &ask, ask_done(q),
+						&e)
+			     ? -1
+			     : 0;
 	cJSON_Delete(body);
 	ask_verb(q, rc, &e);
 }

@@ -55,6 +55,9 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
   answered_by, note, choice, asked_at, answered_at
   FROM approval WHERE run = :run AND key = :key;
 
+-- query approval_open_count (run text) -> (n i64)
+SELECT count(*) AS n FROM approval WHERE run = :run AND state = 'open';
+
 -- query approval_list (state text, run text, before text,
 --   count i64) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,

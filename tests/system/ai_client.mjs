@@ -2,7 +2,12 @@
 // Reads commands, one JSON object a line, and answers each with one:
 //   {"send": text, "id": message id, "chat": id}        the message it became
 //   {"resume": chat, "stop_after": n}    the message, "null", or after n chunks
-import { DefaultChatTransport, readUIMessageStream } from 'ai';
+// and through a chat as a page has it, which sends answers by itself:
+//   {"say": text, "chat": id}                     the message, at the first pause
+//   {"approve": id, "approved": bool, "reason": text, "chat": id}   at the next
+import { AbstractChat, DefaultChatTransport,
+         lastAssistantMessageIsCompleteWithApprovalResponses,
+         readUIMessageStream } from 'ai';
 import { createInterface } from 'node:readline';
 
 const [url, token] = process.argv.slice(2);
@@ -26,7 +31,49 @@ async function collect(stream, stopAfter) {
   return message;
 }
 
+class State {
+  status = 'ready';
+  error = undefined;
+  messages = [];
+  pushMessage = (m) => { this.messages = this.messages.concat(m); };
+  popMessage = () => { this.messages = this.messages.slice(0, -1); };
+  replaceMessage = (i, m) => {
+    this.messages = this.messages.map((old, j) => (i === j ? m : old));
+  };
+  snapshot = (value) => structuredClone(value);
+}
+
+class Page extends AbstractChat {
+  constructor(id) {
+    let over;
+    super({
+      id, state: new State(), transport,
+      sendAutomaticallyWhen:
+        lastAssistantMessageIsCompleteWithApprovalResponses,
+      onFinish: () => over(),
+    });
+    this.pause = () => new Promise((resolve) => { over = resolve; });
+  }
+}
+
+const pages = new Map();
+
+async function turn(id, act) {
+  if (!pages.has(id)) pages.set(id, new Page(id));
+  const page = pages.get(id);
+  const pause = page.pause();
+  await act(page);
+  await pause;
+  if (page.error) throw page.error;
+  return page.lastMessage;
+}
+
 async function act(c) {
+  if (c.say !== undefined)
+    return turn(c.chat, (page) => page.sendMessage({ text: c.say }));
+  if (c.approve !== undefined)
+    return turn(c.chat, (page) => page.addToolApprovalResponse(
+      { id: c.approve, approved: c.approved, reason: c.reason }));
   if (c.send !== undefined)
     return collect(await transport.sendMessages({
       chatId: c.chat, trigger: 'submit-message', messageId: undefined,

@@ -35,14 +35,14 @@ def sdk():
 
 
 class Client:
-    def __init__(self, home):
+    def __init__(self, home, scopes=("read", "run", "approve")):
         where = sdk()
         port = test_web.free_port()
         self.d = web_lib.Skepd(home,
                                {"http": {"listen": "127.0.0.1:%d" % port}})
         self.d.agent()
         token = self.d.post("/v1/tokens", {"name": "ui", "scopes":
-                                           ["read", "run"]}, 201)["token"]
+                                           list(scopes)}, 201)["token"]
         self.proc = home.start(
             "node", where / "ai_client.mjs",
             "http://127.0.0.1:%d/v1/ai/ada/chat" % port, token,
@@ -127,21 +127,101 @@ def test_the_same_message_again_is_the_same_run(home):
     assert len(c.d.get("/v1/runs")["items"]) == 1
 
 
+ASKING = json.dumps([{"text": "before"}, {"ask": {"key": "k", "title": "may I?"}},
+                     {"text": "after"}])
+
+
+def calls(message):
+    return [p for p in parts(message) if p["type"] == "dynamic-tool"]
+
+
+def texts(message):
+    return [p["text"] for p in parts(message) if p["type"] == "text"]
+
+
 def test_a_question_is_a_call_that_waits_for_approval(home):
     c = Client(home)
-    c.begin(send=json.dumps([{"ask": {"key": "k", "title": "may I?"}},
-                             {"text": "yes"}]), id="m", chat="c")
-    q = lib.eventually(lambda: c.d.get("/v1/approvals?state=open")["items"],
-                       what="a question")[0]
-    c.d.post("/v1/approvals/" + q["id"], {"allow": True})
-    m = c.end()
-    call = [p for p in parts(m) if p["type"] == "dynamic-tool"][0]
+    m = c.ask(send=ASKING, id="m", chat="c")
+    call = calls(m)[0]
     assert (call["toolName"], call["state"]) == ("approval",
-                                                 "output-available"), call
+                                                 "approval-requested"), call
+    q = c.d.get("/v1/approvals?state=open")["items"][0]
     assert call["approval"]["id"] == q["key"] == "k", call
     assert call["input"]["title"] == "may I?", call
-    assert call["output"]["decision"] == "allow", call
+    c.d.post("/v1/approvals/" + q["id"], {"allow": True})
     c.d.wait(q["run"])
+    m = c.ask(resume="c")
+    assert calls(m)[0]["state"] == "output-available", m
+    assert calls(m)[0]["output"]["decision"] == "allow", m
+    assert texts(m) == ["before", "after"], m
+
+
+def test_the_client_answers_with_its_own_message(home):
+    c = Client(home)
+    m = c.ask(say=ASKING, chat="c")
+    assert calls(m)[0]["state"] == "approval-requested", m
+    assert texts(m) == ["before"], m
+    m = c.ask(approve="k", approved=True, reason="go on", chat="c")
+    assert calls(m)[0]["state"] == "output-available", m
+    assert texts(m) == ["before", "after"], m
+    row = c.d.get("/v1/approvals")["items"][0]
+    assert (row["state"], row["answered_by"], row["note"]) == (
+        "allowed", "http:ui", "go on"), row
+    assert c.d.wait(m["id"])["state"] == "succeeded"
+    assert texts(c.ask(resume="c")) == texts(m)
+    # the page goes on as if nothing had happened
+    m = c.ask(say='[{"text":"next"}]', chat="c")
+    assert texts(m) == ["next"], m
+    assert len(c.d.get("/v1/runs")["items"]) == 2
+
+
+def test_the_client_says_no(home):
+    c = Client(home)
+    run = c.ask(say=ASKING, chat="c")["id"]
+    c.begin(approve="k", approved=False, chat="c")
+    answer = json.loads(c.proc.stdout.readline())
+    assert answer == {"error": "may I?"}, answer
+    assert c.d.wait(run, "failed")["reason"] == "denied"
+    assert c.d.get("/v1/approvals")["items"][0]["state"] == "denied"
+
+
+def test_a_second_question_ends_the_stream_again(home):
+    c = Client(home)
+    ask = [{"ask": {"key": k, "title": k}} for k in "ab"]
+    m = c.ask(say=json.dumps([*ask, {"text": "done"}]), chat="c")
+    assert [p["state"] for p in calls(m)] == ["approval-requested"], m
+    m = c.ask(approve="a", approved=True, chat="c")
+    assert [p["state"] for p in calls(m)] == ["output-available",
+                                             "approval-requested"], m
+    # somebody else was first: what that one said counts
+    q = c.d.get("/v1/approvals?state=open")["items"][0]
+    c.d.post("/v1/approvals/" + q["id"], {"allow": True, "note": "cli"})
+    c.d.wait(m["id"])
+    m = c.ask(approve="b", approved=False, chat="c")
+    assert [p["state"] for p in calls(m)] == ["output-available"] * 2, m
+    assert texts(m) == ["done"], m
+    assert c.d.get("/v1/approvals/" + q["id"])["note"] == "cli"
+
+
+def test_answers_that_are_not_allowed(home):
+    c = Client(home, scopes=("read", "run"))
+    c.ask(say=ASKING, chat="c")
+    c.begin(approve="k", approved=True, chat="c")
+    answer = json.loads(c.proc.stdout.readline())
+    assert 'scope \\"approve\\"' in answer["error"], answer
+    run = c.d.get("/v1/runs")["items"][0]["id"]
+    said = {"type": "dynamic-tool", "state": "approval-responded",
+            "approval": {"id": "nope", "approved": True}}
+    for chat, message in (("c", {"id": run}), ("c", {"id": "run_x"}),
+                          ("other", {"id": run}), ("c", {})):
+        c.d.post("/v1/ai/ada/chat", {"id": chat, "messages": [
+            {"role": "assistant", "parts": [said], **message}]}, 404)
+    c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
+        {"role": "assistant", "id": run, "parts": []}]}, 422)
+    said["approval"]["id"] = "k"
+    c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
+        {"role": "assistant", "id": run, "parts": [said],
+         "metadata": {"skep": {"cursor": "not one"}}}]}, 400)
 
 
 def test_a_cancelled_run_ends_the_stream(home):

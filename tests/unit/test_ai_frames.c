@@ -255,8 +255,12 @@ static void a_question_waits_for_approval_until_it_is_answered(void **state)
 	test_writer_open(&w, &file, "s");
 	say(&w, "approval", "{\"state\":\"asked\",\"key\":\"a\"}");
 	look(t, &c);
-	assert_string_equal(c.types.p, "tool-input-start tool-input-available "
-				       "tool-approval-request ");
+	assert_string_equal(c.types.p,
+			    "finish-step start-step tool-input-start "
+			    "tool-input-available tool-approval-request ");
+	buf_clear(&c.types);
+	ai_frames_pause(&c.frames, "17");
+	assert_string_equal(c.types.p, "finish-step finish ");
 	buf_clear(&c.types);
 	say(&w, "approval",
 	    "{\"state\":\"answered\",\"key\":\"a\",\"decision\":\"deny\"}");
