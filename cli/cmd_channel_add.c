@@ -104,8 +104,13 @@ const struct command cmd_channel_add = {
 		 "plugin executes; put -- before\nit: skep channel add bot "
 		 "plugin -- python3 bot.py. Secrets are files in "
 		 "credentials/,\nnamed by secret_file and password_file; a "
-		 "webhook without one gets a new one.\ndocs/CHANNELS.md lists "
-		 "the settings.",
+		 "webhook without one gets a new one.\nSettings, by kind of "
+		 "channel (*: of each):\n"
+#define SETTING(name_, type, def, min, max, words_, kinds_, help_) \
+	"  " #name_ "=" words_ "  [" kinds_ "] " help_ "\n"
+#include "schema/channel_setting.def"
+#undef SETTING
+	,
 	.needs = NEEDS_CONTROL_MADE,
 	.options =
 		(const struct option_spec[]){

@@ -252,8 +252,12 @@ static enum delivery_event try(struct mail *m, struct err *e)
 	struct mail_address to;
 	struct arena a = {0};
 
-	if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
-	    write_mail(m, &to, e) == 0) {
+	if (!text[0])
+		err_set(e, ERR_INVALID,
+			"there is no address: the message has no conversation, "
+			"and the channel no setting to");
+	else if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
+		 write_mail(m, &to, e) == 0) {
 		m->to = curl_slist_append(NULL, to.address);
 		event = start(m, e) ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK;
 	}

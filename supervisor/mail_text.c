@@ -84,6 +84,9 @@ static void add_header(struct buf *b, const char *name, const char *value)
 static void add_address(struct buf *b, const char *name,
 			const struct mail_address *m)
 {
+	size_t before = b->n;
+	bool fits;
+
 	buf_addf(b, "%s: ", name);
 	if (!m->name[0]) {
 		buf_addf(b, "%s\r\n", m->address);
@@ -93,7 +96,9 @@ static void add_address(struct buf *b, const char *name,
 		buf_addf(b, "\"%s\"", m->name);
 	else
 		add_encoded(b, m->name, strlen(name) + 2);
-	buf_addf(b, "\r\n <%s>\r\n", m->address);
+	/* on a line of its own only if it must */
+	fits = b->n - before + strlen(m->address) + 3 <= LINE_CHARS;
+	buf_addf(b, "%s <%s>\r\n", fits ? "" : "\r\n", m->address);
 }
 
 static bool is_message_id(const char *text)
