@@ -87,7 +87,8 @@ void post_init(struct post *p, const struct channel_config *config)
 {
 	CURL *easy = p->transfer.easy = curl_easy_init();
 
-	if (!easy)
+	p->url = curl_url();
+	if (!easy || !p->url)
 		abort();
 	buf_init(&p->body, BODY_MAX);
 	for (int i = 0; i < POST_PARTS; i++) {
@@ -97,7 +98,8 @@ void post_init(struct post *p, const struct channel_config *config)
 	}
 	post_header(p, POST_TYPE, "content-type: ", "application/json");
 	post_header(p, POST_EXPECT, "expect:", "");
-	curl_easy_setopt(easy, CURLOPT_URL, config->url);
+	curl_url_set(p->url, CURLUPART_URL, config->url, 0);
+	curl_easy_setopt(easy, CURLOPT_CURLU, p->url);
 	curl_easy_setopt(easy, CURLOPT_POST, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, p->headers);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -120,6 +122,7 @@ void post_init(struct post *p, const struct channel_config *config)
 void post_fini(struct post *p)
 {
 	curl_easy_cleanup(p->transfer.easy);
+	curl_url_cleanup(p->url);
 	for (int i = 0; i < POST_PARTS; i++)
 		buf_fini(&p->text[i]);
 	buf_fini(&p->body);

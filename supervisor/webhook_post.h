@@ -21,6 +21,7 @@ enum post_part {
  */
 struct post {
 	struct transfer transfer;
+	CURLU *url; /* parsed once, not for each message */
 	struct curl_slist headers[POST_PARTS];
 	struct buf text[POST_PARTS];
 	struct buf body;
