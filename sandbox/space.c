@@ -120,6 +120,25 @@ static bool take_trees(struct maker *m)
 	return true;
 }
 
+static uint64_t mount_of(int fd, const char *path, int flags)
+{
+	struct statx st;
+
+	return statx(fd, path, flags, STATX_MNT_ID, &st) == 0 &&
+			       (st.stx_mask & STATX_MNT_ID)
+		       ? st.stx_mnt_id
+		       : 0;
+}
+
+/* A file in a directory that is kept too came back with it, when one cover lies
+ * below another: it cannot be put onto itself. */
+static bool is_back(int tree, const char *path)
+{
+	uint64_t there = mount_of(AT_FDCWD, path, AT_NO_AUTOMOUNT);
+
+	return there && there == mount_of(tree, "", AT_EMPTY_PATH);
+}
+
 /* An empty directory over it, with what is kept below it put back. */
 static bool cover(struct maker *m, const char *dir, const char *options)
 {
@@ -134,7 +153,8 @@ static bool cover(struct maker *m, const char *dir, const char *options)
 		const char *path = m->plan->kept[i];
 
 		m->at = path;
-		if (m->tree[i] < 0 || !is_below(path, dir))
+		if (m->tree[i] < 0 || !is_below(path, dir) ||
+		    is_back(m->tree[i], path))
 			continue;
 		if (fstat(m->tree[i], &st) ||
 		    !make_place(path, S_ISDIR(st.st_mode)))
