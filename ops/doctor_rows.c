@@ -2,6 +2,8 @@
 #include "ops/doctor.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/id.h"
 #include "base/process.h"
 #include "schema/control.h"
 
@@ -65,10 +67,36 @@ static void check_backups(struct doctor *d)
 			   rows[0].problem ? rows[0].problem : "no reason");
 }
 
+/* Attachments are named by the hash of their bytes; one at a time is read. */
+static void check_media(struct doctor *d)
+{
+	char last[ID_SIZE] = "", hash[HASH_HEX];
+	struct media_after_row row;
+	struct err e;
+	int found = d->quick ? 0 : 1;
+
+	while (found == 1) {
+		struct arena a = {0};
+
+		found = sql_get(d->control, Q_MEDIA_AFTER,
+				&(struct media_after_in){last}, &row, &a, &e);
+		if (found == 1) {
+			snprintf(last, sizeof last, "%s", row.id);
+			hash_of(row.bytes.p, row.bytes.n, hash);
+			if (strcmp(hash, row.sha256) != 0)
+				doctor_say(d, FINDING_media_wrong, last,
+					   "SHA-256 is %.16s…, and was %.16s…",
+					   hash, row.sha256);
+		}
+		arena_fini(&a);
+	}
+}
+
 void doctor_rows(struct doctor *d)
 {
 	check_owner(d);
 	check_leases(d);
 	check_clock(d);
 	check_backups(d);
+	check_media(d);
 }

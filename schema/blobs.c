@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "schema/media_type.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,18 +48,43 @@ int blob_put(struct sql *db, const char *mime, struct blob bytes, struct id *id,
 		       : 0;
 }
 
-/* A name as one component of a path: what is none becomes '_'. */
+/* A name as one component of a path: what could end it for whoever reads it in
+ * a prompt becomes '_', and so does what makes it an option or hidden. */
 static void safe_name(const char *name, char out[NAME_MAX_BYTES + 1])
 {
 	const char *last = strrchr(name, '/');
-	size_t n = 0;
+	size_t n = 0, left, step;
 
-	for (name = last ? last + 1 : name; *name && n < NAME_MAX_BYTES; name++)
-		out[n++] = (unsigned char)*name < 32 || *name == 127 ? '_'
-								     : *name;
+	name = last ? last + 1 : name;
+	for (left = strlen(name); left > 0; name += step, left -= step) {
+		step = text_utf8_char(name, left);
+		if (n + step > NAME_MAX_BYTES)
+			break;
+		if (step > 1) {
+			memcpy(out + n, name, step);
+			n += step;
+			continue;
+		}
+		step = 1;
+		out[n++] = isalnum((unsigned char)*name) ||
+					   strchr("._-+,=@%", *name)
+				   ? *name
+				   : '_';
+	}
 	out[n] = '\0';
-	if (n == 0 || out[0] == '.')
+	if (n == 0 || !strcmp(out, ".") || !strcmp(out, ".."))
 		snprintf(out, NAME_MAX_BYTES, "attachment");
+	if (out[0] == '.' || out[0] == '-')
+		out[0] = '_';
+}
+
+/* Made, whole, and no link: whoever was given the directory may write in it. */
+static bool is_made(const char *path, int64_t size)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size == size;
 }
 
 int blob_materialise(struct sql *db, const struct media_use_row *m,
@@ -72,11 +99,13 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 
 	safe_name(m->name, name);
 	snprintf(sub, sizeof sub, "%s/%s", dir, m->owner);
-	*path = m->idx ? arena_printf(a, "%s/%lld-%s", sub, (long long)m->idx,
-				      name)
-		       : arena_printf(a, "%s/%s", sub, name);
-	if (file_exists(*path)) { /* the sweep sees that it is in use */
-		utimensat(AT_FDCWD, *path, now, 0);
+	/* No name without a number looks like one with a number. */
+	*path = m->idx || isdigit((unsigned char)name[0])
+			? arena_printf(a, "%s/%lld-%s", sub, (long long)m->idx,
+				       name)
+			: arena_printf(a, "%s/%s", sub, name);
+	if (is_made(*path, m->size)) { /* the sweep sees that it is in use */
+		utimensat(AT_FDCWD, *path, now, AT_SYMLINK_NOFOLLOW);
 		return 0;
 	}
 	found = sql_get(db, Q_MEDIA_BYTES, &(struct media_bytes_in){m->media},
@@ -89,6 +118,23 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 	return file_write_atomic(*path, row.bytes.p, row.bytes.n, 0600, e);
 }
 
+int attachments_materialise(struct sql *db, const char *owner, const char *dir,
+			    struct err *e)
+{
+	struct media_use_row *rows;
+	struct arena a = {0};
+	const char *path;
+	int n = sql_collect(db, Q_MEDIA_USE_LIST,
+			    &(struct media_use_list_in){owner}, ATTACHMENTS_MAX,
+			    &rows, &a, e);
+	int rc = n < 0 ? -1 : 0;
+
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = blob_materialise(db, &rows[i], dir, &path, &a, e);
+	arena_fini(&a);
+	return rc;
+}
+
 /* --- of a message ----------------------------------------------------- */
 
 static void set_stored(cJSON *item, const struct media_row *row)
@@ -97,58 +143,126 @@ static void set_stored(cJSON *item, const struct media_row *row)
 	cJSON_DeleteItemFromObject(item, "media");
 	cJSON_DeleteItemFromObject(item, "size");
 	cJSON_DeleteItemFromObject(item, "sha256");
+	cJSON_DeleteItemFromObject(item, "type");
 	cJSON_AddStringToObject(item, "media", row->id);
 	cJSON_AddNumberToObject(item, "size", (double)row->size);
 	cJSON_AddStringToObject(item, "sha256", row->sha256);
-	if (!cJSON_GetObjectItem(item, "type"))
-		cJSON_AddStringToObject(item, "type", row->mime);
+	cJSON_AddStringToObject(item, "type", row->mime);
 }
 
-static int store_bytes(struct sql *db, const cJSON *item, int64_t max,
-		       struct id *id, struct err *e)
+static int decode(const cJSON *item, int64_t max, struct buf *bytes,
+		  struct err *e)
 {
-	const char *text = json_text(item, "base64", NULL);
-	const char *type = json_text(item, "type", "application/octet-stream");
-	struct buf bytes = BUF_MAX((size_t)max);
-	int rc = base64_decode(&bytes, text, strlen(text), e);
+	const char *text = json_text(item, "base64", "");
 
-	if (rc == 0)
-		rc = blob_put(db, type, (struct blob){bytes.p, bytes.n}, id, e);
-	else
-		err_wrap(e, "attachment %s",
-			 quoted(json_text(item, "name", "")).text);
-	buf_fini(&bytes);
-	return rc;
+	buf_init(bytes, (size_t)max);
+	if (base64_decode(bytes, text, strlen(text), e) == 0)
+		return 0;
+	err_wrap(e, "attachment %s", quoted(json_text(item, "name", "")).text);
+	return -1;
 }
 
-static int store_one(struct sql *db, cJSON *item, int64_t max, struct err *e)
+/* Of bytes: 1 if they are new, 0 if they are there. */
+static int weigh_bytes(struct sql *db, const cJSON *item, int64_t max,
+		       int64_t *size, struct err *e)
+{
+	struct media_row row;
+	struct arena a = {0};
+	char hash[HASH_HEX];
+	struct media_by_hash_in key = {hash};
+	struct buf bytes;
+	int found = decode(item, max, &bytes, e);
+
+	*size = (int64_t)bytes.n;
+	hash_of(bytes.p, bytes.n, hash);
+	buf_fini(&bytes);
+	if (found == 0)
+		found = sql_get(db, Q_MEDIA_BY_HASH, &key, &row, &a, e);
+	arena_fini(&a);
+	return found < 0 ? -1 : !found;
+}
+
+/* The row of what an attachment names, or is after it was stored. */
+static int find_row(struct sql *db, const char *id, struct media_row *row,
+		    struct arena *a, struct err *e)
+{
+	int found = sql_get(db, Q_MEDIA_GET, &(struct media_get_in){id}, row, a,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no attachment %s",
+			       quoted(id).text);
+	return found < 0 ? -1 : 0;
+}
+
+/* Refuses before anything is written: a step is shared with others. */
+static int weigh(struct sql *db, const cJSON *item, struct media_limits *l,
+		 struct err *e)
 {
 	const char *media = json_text(item, "media", NULL);
 	struct media_row row;
 	struct arena a = {0};
-	struct id id;
-	int found;
+	int64_t size = 0;
+	int is_new = 0;
 
 	if (!cJSON_IsObject(item) ||
 	    (!json_text(item, "base64", NULL) && !media))
 		return err_set(e, ERR_INVALID,
 			       "an attachment has base64 or media");
-	if (!media && store_bytes(db, item, max, &id, e))
+	if (media) {
+		is_new = find_row(db, media, &row, &a, e);
+		size = is_new ? 0 : row.size;
+		arena_fini(&a);
+	} else {
+		is_new = weigh_bytes(db, item, l->one, &size, e);
+	}
+	if (is_new < 0)
 		return -1;
-	if (media)
-		snprintf(id.text, sizeof id.text, "%s", media);
-	found = sql_get(db, Q_MEDIA_GET, &(struct media_get_in){id.text}, &row,
-			&a, e);
-	if (found == 1)
-		set_stored(item, &row);
-	else if (found == 0)
-		found = err_set(e, ERR_NOTFOUND, "there is no attachment %s",
-				quoted(id.text).text);
-	arena_fini(&a);
-	return found < 0 ? -1 : 0;
+	l->all -= size;
+	l->room -= is_new ? size : 0;
+	if (l->all < 0)
+		return err_set(e, ERR_TOOBIG,
+			       "the attachments of a message are larger than "
+			       "the channel's media_sum");
+	if (is_new && l->room < 0)
+		return err_set(e, ERR_QUOTA,
+			       "there is no room for more attachments: 'skep "
+			       "channel rm' and 'skep state prune' make some, "
+			       "channel.media_total is the limit");
+	return 0;
 }
 
-int attachments_store(struct sql *db, cJSON *body, int64_t max, struct err *e)
+static int store_one(struct sql *db, cJSON *item, int64_t max, struct err *e)
+{
+	const char *media = json_text(item, "media", NULL);
+	char room[MEDIA_TYPE_MAX];
+	struct media_row row;
+	struct arena a = {0};
+	struct buf bytes;
+	struct blob blob;
+	struct id id;
+	int rc = 0;
+
+	if (!media) {
+		rc = decode(item, max, &bytes, e);
+		blob = (struct blob){bytes.p, bytes.n};
+		if (rc == 0)
+			rc = blob_put(db,
+				      media_type(json_text(item, "type", NULL),
+						 blob, room),
+				      blob, &id, e);
+		buf_fini(&bytes);
+	}
+	if (rc == 0)
+		rc = find_row(db, media ? media : id.text, &row, &a, e);
+	if (rc == 0)
+		set_stored(item, &row);
+	arena_fini(&a);
+	return rc;
+}
+
+int attachments_store(struct sql *db, cJSON *body, struct media_limits *l,
+		      struct err *e)
 {
 	cJSON *list = cJSON_GetObjectItem(body, "attachments"), *item;
 
@@ -160,7 +274,12 @@ int attachments_store(struct sql *db, cJSON *body, int64_t max, struct err *e)
 			       ATTACHMENTS_MAX);
 	cJSON_ArrayForEach(item, list)
 	{
-		if (store_one(db, item, max, e))
+		if (weigh(db, item, l, e))
+			return -1;
+	}
+	cJSON_ArrayForEach(item, list)
+	{
+		if (store_one(db, item, l->one, e))
 			return -1;
 	}
 	return 0;

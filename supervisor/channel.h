@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "schema/channels.h"
 #include "schema/deliveries.h"
+#include "supervisor/channel_media.h"
 #include "supervisor/sup.h"
 
 #include <stdbool.h>
@@ -119,10 +120,10 @@ struct channels {
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
 	bool tidy;               /* leases and ages are to be looked at … */
-	bool orphans;     /* … and what waits for a channel that is gone */
-	bool sweep_media; /* messages are gone: their attachments too */
-	bool going;       /* claims nothing more */
-	int64_t gone_ms;  /* uv_now at which the loop ends anyway */
+	bool orphans; /* … and what waits for a channel that is gone */
+	struct channel_media media;
+	bool going;      /* claims nothing more */
+	int64_t gone_ms; /* uv_now at which the loop ends anyway */
 	bool closing;
 };
 
@@ -134,6 +135,7 @@ void channels_leave(struct sup *s);
 void channels_stop(struct sup *s); /* before the loop ends */
 void channels_free(struct sup *s); /* after it */
 void channels_tick(struct sup *s);
+
 struct channel *channel_find(struct sup *s, const char *name);
 /* What goes out one after the other, by the setting `order`; NULL: nothing. */
 const char *channel_line(const struct channel *c, const char *conversation);

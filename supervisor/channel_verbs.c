@@ -160,7 +160,7 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 	struct buf text = BUF_MAX(16u << 20);
 	struct conversation_row row;
 	struct arena a = {0};
-	int rc = attachments_store(s->db, body, c->config.media_max, e);
+	int rc = channel_attach(s, c, body, e);
 
 	if (rc == 0 && peer) {
 		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "schema/media.h"
 #include "supervisor/curl_loop.h"
 #include "supervisor/outbox.h"
 #include "supervisor/plugin.h"
@@ -11,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIDY_TICKS  4 /* a second */
-#define SWEEP_TICKS 8
-#define LEAVE_MS    1000
-#define SWEEP_ROWS  100
+#define TIDY_TICKS 4 /* a second */
+#define LEAVE_MS   1000
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -216,7 +213,7 @@ void channel_reload(struct sup *s, const char *name)
 	else if (found < 0)
 		log_error(LT("msg", "a channel cannot be read"),
 			  LT("error", e.text));
-	s->channels->sweep_media |= found == 0; /* its messages went with it */
+	s->channels->media.sweep |= found == 0; /* its messages went with it */
 	arena_fini(&a);
 }
 
@@ -243,11 +240,11 @@ int channels_open(struct sup *s, struct err *e)
 	s->channels = k;
 	k->done_end = &k->done;
 	k->due_at = OPT_NONE;
-	k->recovering = k->sweep_media = k->orphans = true;
+	k->recovering = k->media.sweep = k->orphans = true;
 	uv_timer_init(&s->loop, &k->due);
 	k->due.data = s;
 	k->curl = curl_loop_new(&s->loop);
-	if (outbox_open(s, e))
+	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
 	if (step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_CHANNEL_FORGET_STATES, NULL, e) < 0)
@@ -305,58 +302,6 @@ void channels_free(struct sup *s)
 	s->channels = NULL;
 }
 
-/* --- files made of attachments ---------------------------------------- */
-
-struct sweep {
-	uv_work_t work;
-	struct home_path dir;
-	int64_t age;
-};
-
-static void sweep_files(uv_work_t *w)
-{
-	struct sweep *p = w->data;
-	struct err e;
-
-	if (media_sweep(p->dir.text, p->age, &e) < 0)
-		log_warn(LT("msg", "attachments"), LT("error", e.text));
-}
-
-static void swept(uv_work_t *w, int status)
-{
-	(void)status;
-	free(w->data);
-}
-
-static void sweep(struct sup *s)
-{
-	struct sweep *p = calloc(1, sizeof *p);
-
-	if (!p)
-		abort();
-	p->work.data = p;
-	p->dir = home_path(&s->home, HOME_MEDIA);
-	p->age = s->config.channel_media_age;
-	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
-}
-
-/* Rows of attachments whose last message is gone, some at a time. */
-static void sweep_rows(struct sup *s)
-{
-	struct media_use_sweep_in uses = {SWEEP_ROWS};
-	struct media_sweep_in media = {SWEEP_ROWS};
-	struct err e;
-	int n = -1, m = -1;
-
-	if (step_begin(&s->step, &e) == 0)
-		n = sql_exec(s->db, Q_MEDIA_USE_SWEEP, &uses, &e);
-	if (n >= 0)
-		m = sql_exec(s->db, Q_MEDIA_SWEEP, &media, &e);
-	if (m < 0)
-		log_warn(LT("msg", "attachments"), LT("error", e.text));
-	s->channels->sweep_media = n > 0 || m > 0;
-}
-
 void channels_tick(struct sup *s)
 {
 	struct channel *next;
@@ -368,10 +313,7 @@ void channels_tick(struct sup *s)
 	}
 	if (s->ticks % TIDY_TICKS == 0)
 		s->channels->tidy = true;
-	if (s->ticks % SWEEP_TICKS == 0)
-		sweep(s);
-	if (s->channels->sweep_media && s->channels->sick_until <= clock_now())
-		sweep_rows(s);
+	channel_media_tick(s);
 	outbox_tick(s);
 	parcels_left(s);
 }

@@ -21,6 +21,7 @@ struct taking {
 	struct inbound_row row;
 	struct id id;
 	struct arena arena;
+	bool attached; /* it has attachments */
 	char run[ID_SIZE];
 	char reason[32], detail[300];
 };
@@ -43,9 +44,10 @@ static int add_attachments(struct taking *t, struct buf *prompt, struct err *e)
 				     &t->arena, e))
 			return -1;
 		buf_addf(prompt, "%s[attachment %s (%s, %lld bytes): %s]",
-			 prompt->n ? "\n" : "", rows[i].name, rows[i].mime,
-			 (long long)rows[i].size, path);
+			 prompt->n ? "\n" : "", quoted(rows[i].name).text,
+			 rows[i].mime, (long long)rows[i].size, path);
 	}
+	t->attached = n > 0;
 	return n < 0 ? -1 : 0;
 }
 
@@ -74,7 +76,10 @@ static const char *make_options(struct taking *t)
 		 "\"reply_to\":",
 		 t->row.channel, t->conversation.id);
 	json_add_string(&b, t->row.external_id, strlen(t->row.external_id));
-	buf_addf(&b, "},\"media\":\"%s\"}", t->row.id);
+	buf_addc(&b, '}');
+	if (t->attached)
+		buf_addf(&b, ",\"media\":\"%s\"", t->row.id);
+	buf_addc(&b, '}');
 	out = arena_text(&t->arena, b.p);
 	buf_fini(&b);
 	return out;
@@ -218,8 +223,7 @@ static int store(struct taking *t, struct err *e)
 {
 	cJSON *body = t->arrival->body;
 	struct buf text = BUF_MAX(16u << 20);
-	int rc = attachments_store(t->sup->db, body,
-				   t->channel->config.media_max, e);
+	int rc = channel_attach(t->sup, t->channel, body, e);
 
 	json_add(&text, body);
 	if (rc == 0)
@@ -291,6 +295,8 @@ int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
 			&known, &t.arena, e);
 	if (found == 0)
 		found = take_new(&t, e) ? -1 : 0;
+	if (found < 0) /* bytes that were stored for it are nobody's */
+		s->channels->media.sweep = true;
 	if (found >= 0) {
 		step_then(&s->step, stored, NULL);
 		sup_done_later(s, done, found ? known.id : t.row.id, found == 0,

@@ -97,8 +97,7 @@ static int put_delivery(struct sup *s, const struct channel *c,
 
 	if (!body)
 		return -1;
-	if (attachments_store(s->db, body,
-			      c ? c->config.media_max : EVENT_BODY_MAX, &why)) {
+	if (channel_attach(s, c, body, &why)) {
 		cJSON_DeleteItemFromObject(body, "attachments");
 		cJSON_AddStringToObject(body, "attachments_refused", why.text);
 	}

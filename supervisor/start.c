@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "ipc/start.h"
 #include "sandbox/spec.h"
+#include "schema/blobs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,21 +108,24 @@ static void make_contract(struct claim *c, const cJSON *spec)
 		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
 }
 
-/* The files that were made of the message's attachments are the run's own. */
-static void add_media(struct claim *c, cJSON *spec)
+/* The files that were made of the message's attachments are the run's own. It
+ * may have waited for long: they are made again if they were swept. */
+static int add_media(struct claim *c, cJSON *spec, struct err *e)
 {
+	struct home_path all = home_path(&c->sup->home, HOME_MEDIA);
 	cJSON *paths = cJSON_GetObjectItemCaseSensitive(spec, "paths");
 	cJSON *write = cJSON_GetObjectItemCaseSensitive(paths, "write");
 	struct home_path dir;
 
 	if (!c->media)
-		return;
+		return 0;
 	dir = home_join(&c->sup->home, HOME_MEDIA, c->media);
 	if (!paths)
 		paths = cJSON_AddObjectToObject(spec, "paths");
 	if (!write)
 		write = cJSON_AddArrayToObject(paths, "write");
 	cJSON_AddItemToArray(write, cJSON_CreateString(dir.text));
+	return attachments_materialise(c->sup->db, c->media, all.text, e);
 }
 
 /* What only the supervisor knows, for the transcript. */
@@ -143,8 +147,8 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 	struct buf b = BUF_MAX(65536);
 	int rc;
 
-	add_media(c, spec);
-	if (sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
+	if (add_media(c, spec, e) ||
+	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
 	    sup_sandbox_refuse(c->sup, &c->spec, e))
 		return -1;
 	add_lacks(c, spec);

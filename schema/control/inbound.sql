@@ -82,6 +82,20 @@ DELETE FROM media_use WHERE owner IN
 DELETE FROM media WHERE id IN
  (SELECT id FROM media EXCEPT SELECT media FROM media_use LIMIT :count);
 
+-- query media_after (id text) -> (id text, sha256 text, bytes blob)
+-- One by one, to be looked over.
+SELECT id, sha256, bytes FROM media WHERE id > :id ORDER BY id LIMIT 1;
+
+-- query media_total -> (bytes i64)
+SELECT coalesce(sum(size), 0) AS bytes FROM media;
+
+-- query media_in_use -> (owner text)
+-- Messages whose attachments a run has before it, also one that was retried.
+SELECT DISTINCT u.owner FROM run r
+  JOIN run_input i ON i.run = r.id
+  JOIN media_use u ON u.owner = json_extract(i.options, '$.media')
+ WHERE r.state IN ('starting','running','paused','stopping','ending');
+
 -- query media_use_add (owner text, idx i64, media text, name text)
 INSERT INTO media_use (owner, idx, media, name)
 VALUES (:owner, :idx, :media, :name)

@@ -1,5 +1,6 @@
 """Every finding of skep doctor, by a fault that is planted: it is found, its
 severity decides the exit status, and --fix mends it and nothing else."""
+import hashlib
 import os
 import pathlib
 import re
@@ -69,6 +70,18 @@ def test_a_sidecar_that_others_can_read(home):
     assert planted(home, "mode_loose")["subject"] == str(wal)
     assert wal.stat().st_mode & 0o777 == 0o600
     db.close()
+
+
+def test_an_attachment_whose_bytes_changed(home):
+    fill(home, "ann")
+    for name, text in (("a", b"AAA"), ("b", b"BBB")):
+        home.execute(home.control, "INSERT INTO media (id, sha256, mime, size, bytes,"
+                     " created_at) VALUES (?, ?, 'text/plain', 3, ?, 1)", "med_" + name,
+                     hashlib.sha256(text).hexdigest(), text)
+    assert look(home)[1] == 0
+    home.execute(home.control, "UPDATE media SET bytes = X'414142' WHERE id = 'med_a'")
+    assert planted(home, "media_wrong", fixed=False)["subject"] == "med_a"
+    assert "media_wrong" not in look(home, "--quick")[0]
 
 
 def test_a_lease_whose_time_is_over(home):

@@ -3,9 +3,11 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "schema/blobs.h"
 #include "schema/channels.h"
 #include "schema/control.h"
+#include "schema/media_type.h"
 #include "schema/messages.h"
 
 #include <setjmp.h>
@@ -264,12 +266,15 @@ static void equal_attachments_are_stored_once_and_made_files_on_demand(
 		"{\"name\":\"b\",\"base64\":\"aGVsbG8=\"}]}");
 	struct media_use_row *rows;
 	struct buf text = BUF_MAX(100);
+	struct media_limits l = {100, 100, 100};
 	const char *path;
 	struct err e = {0};
 	int64_t n = 0;
 
 	(void)state;
-	assert_int_equal(attachments_store(db, body, 100, &e), 0);
+	assert_int_equal(attachments_store(db, body, &l, &e), 0);
+	assert_int_equal(l.all, 90);
+	assert_int_equal(l.room, 90); /* as nothing of it was there */
 	assert_int_equal(attachments_use(db, "inb_1", body, &e), 0);
 	cJSON_Delete(body);
 	sql_script_i64(db, "SELECT count(*) FROM media", &n, &e);
@@ -281,11 +286,99 @@ static void equal_attachments_are_stored_once_and_made_files_on_demand(
 	assert_int_equal(blob_materialise(db, &rows[0], temp_join(&dir, "m"),
 					  &path, &mem, &e),
 			 0);
-	assert_string_equal(strrchr(path, '/'), "/a b.txt");
+	assert_string_equal(strrchr(path, '/'), "/a_b.txt");
 	assert_null(strstr(path, ".."));
 	assert_int_equal(file_read(path, &text, &e), 0);
 	assert_string_equal(text.p, "hello");
 	buf_fini(&text);
+}
+
+/* Whatever a stranger calls his file: one component, in the message's own
+ * directory, no two alike, and readable in a prompt. */
+static void names_of_files_are_harmless(void **state)
+{
+	static const struct {
+		const char *name, *file;
+	} rows[] = {
+		{"cat.png", "cat.png"},
+		{"1-cat.png", "0-1-cat.png"},
+		{"../../etc/passwd", "passwd"},
+		{"..", "attachment"},
+		{"", "attachment"},
+		{"a/", "attachment"},
+		{".bashrc", "_bashrc"},
+		{"-rf", "_rf"},
+		{"a\nb]: /etc \"'`$(x)", "etc___'"},
+		{"gr\xc3\xbc\xc3\x9f.txt", "gr\xc3\xbc\xc3\x9f.txt"},
+	};
+	struct media_use_row m = {.owner = "inb_7", .idx = 0, .size = 5};
+	char longest[4096];
+	struct id id;
+	const char *path, *last;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(
+		blob_put(db, "text/plain", (struct blob){"hello", 5}, &id, &e),
+		0);
+	m.media = id.text;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		m.name = rows[i].name;
+		assert_int_equal(blob_materialise(db, &m, temp_join(&dir, "m"),
+						  &path, &mem, &e),
+				 0);
+		last = strrchr(path, '/') + 1;
+		if (strchr(rows[i].file, '\''))
+			assert_null(strpbrk(last, "]\"'`$() \n"));
+		else
+			assert_string_equal(last, rows[i].file);
+	}
+	m.idx = 1;
+	m.name = "cat.png";
+	assert_int_equal(
+		blob_materialise(db, &m, temp_join(&dir, "m"), &path, &mem, &e),
+		0);
+	assert_string_equal(strrchr(path, '/'), "/1-cat.png");
+	/* cut between characters, never within one */
+	memset(longest, 'a', sizeof longest);
+	memcpy(longest + 199, "\xc3\xbc", 2);
+	longest[sizeof longest - 1] = '\0';
+	m.name = longest;
+	assert_int_equal(
+		blob_materialise(db, &m, temp_join(&dir, "m"), &path, &mem, &e),
+		0);
+	assert_true(text_is_utf8(path, strlen(path)));
+	assert_int_equal(strlen(strrchr(path, '/')), 1 + 2 + 199);
+}
+
+static void types_are_what_bytes_say_or_what_was_declared(void **state)
+{
+	static const struct {
+		const char *declared, *bytes, *type;
+	} rows[] = {
+		{NULL, "\x89PNG\r\n\x1a\n....", "image/png"},
+		{"image/*", "\xff\xd8\xff\xe0", "image/jpeg"},
+		{"text/html", "%PDF-1.7", "application/pdf"},
+		{"application/vnd.ms-excel", "PK\x03\x04", /* a zip file, too */
+		 "application/vnd.ms-excel"},
+		{NULL, "PK\x03\x04", "application/zip"},
+		{"Text/CSV; charset=utf-8", "a,b", "text/csv"},
+		{"text/plain\r\nX: y", "hello", "text/plain"},
+		{"nonsense", "hello", "text/plain"},
+		{"/", "\x01\x02", "application/octet-stream"},
+		{"application/octet-stream", "hello", "text/plain"},
+		{NULL, "", "application/octet-stream"},
+		{"a/b", "", "a/b"},
+	};
+	char room[MEDIA_TYPE_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct blob b = {rows[i].bytes, strlen(rows[i].bytes)};
+
+		assert_string_equal(media_type(rows[i].declared, b, room),
+				    rows[i].type);
+	}
 }
 
 static void attachments_have_their_limit(void **state)
@@ -299,17 +392,27 @@ static void attachments_have_their_limit(void **state)
 		{"{\"attachments\":[{\"name\":\"x\"}]}", ERR_INVALID},
 		{"{\"attachments\":[{\"media\":\"med_1\"}]}", ERR_NOTFOUND},
 		{"{\"attachments\":7}", ERR_INVALID},
+		{"{\"attachments\":[{\"base64\":\"QUFB\"},"
+		 "{\"base64\":\"QkJC\"}]}",
+		 ERR_TOOBIG},
+		{"{\"attachments\":[{\"base64\":\"Q0ND\"}]}", ERR_QUOTA},
 	};
+	int64_t before = 0, after = 0;
+
+	struct err e = {0};
 
 	(void)state;
+	sql_script_i64(db, "SELECT count(*) FROM media", &before, &e);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		cJSON *body = message(bad[i].json);
-		struct err e = {0};
+		struct media_limits l = {4, 5, i == 6 ? 2 : 100};
 
-		assert_int_equal(attachments_store(db, body, 4, &e), -1);
+		assert_int_equal(attachments_store(db, body, &l, &e), -1);
 		assert_int_equal(e.code, bad[i].code);
 		cJSON_Delete(body);
 	}
+	sql_script_i64(db, "SELECT count(*) FROM media", &after, &e);
+	assert_int_equal(before, after); /* all or nothing */
 }
 
 /* --- messages between sessions ---------------------------------------- */
@@ -398,6 +501,8 @@ int main(void)
 		cmocka_unit_test(
 			base_64_is_the_same_back_and_refuses_what_is_none),
 		IN_HOME(equal_attachments_are_stored_once_and_made_files_on_demand),
+		IN_HOME(names_of_files_are_harmless),
+		cmocka_unit_test(types_are_what_bytes_say_or_what_was_declared),
 		IN_HOME(attachments_have_their_limit),
 		IN_HOME(a_message_is_read_once_and_in_order),
 		IN_HOME(a_broadcast_is_unread_member_by_member),

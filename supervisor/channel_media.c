@@ -1,0 +1,131 @@
+#include "supervisor/channel.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "schema/blobs.h"
+#include "schema/event.h"
+#include "schema/media.h"
+
+#include <stdlib.h>
+
+#define SWEEP_TICKS 8
+#define SWEEP_ROWS  100
+#define OWNERS_MAX  100000
+
+/* --- limits ----------------------------------------------------------- */
+
+static int count_bytes(struct sup *s, struct err *e)
+{
+	struct media_total_row total = {0};
+	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
+
+	s->channels->media.bytes = total.bytes;
+	return found < 0 ? -1 : 0;
+}
+
+int channel_media_open(struct sup *s, struct err *e)
+{
+	return count_bytes(s, e);
+}
+
+int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+		   struct err *e)
+{
+	struct channels *k = s->channels;
+	int64_t room = s->config.channel_media_total - k->media.bytes;
+	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, room};
+
+	if (c) {
+		l.one = c->config.media_max;
+		l.all = c->config.media_sum;
+	}
+	if (attachments_store(s->db, body, &l, e))
+		return -1;
+	k->media.bytes += room - l.room;
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------ */
+
+struct sweep {
+	uv_work_t work;
+	struct home_path dir;
+	int64_t age;
+};
+
+static void sweep_files(uv_work_t *w)
+{
+	struct sweep *p = w->data;
+	struct err e;
+
+	if (media_sweep(p->dir.text, p->age, &e) < 0)
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+}
+
+static void swept(uv_work_t *w, int status)
+{
+	(void)status;
+	free(w->data);
+}
+
+/* What a run has before it is in use, however long the run takes. */
+static int keep_files(struct sup *s, const char *dir, struct err *e)
+{
+	struct media_in_use_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_MEDIA_IN_USE, NULL, OWNERS_MAX, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0;
+
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = attachments_materialise(s->db, rows[i].owner, dir, e);
+	arena_fini(&a);
+	return rc;
+}
+
+static void sweep(struct sup *s)
+{
+	struct channels *k = s->channels;
+	int64_t now = (int64_t)uv_now(&s->loop);
+	struct sweep *p = calloc(1, sizeof *p);
+	struct err e;
+
+	if (!p)
+		abort();
+	p->work.data = p;
+	p->dir = home_path(&s->home, HOME_MEDIA);
+	p->age = s->config.channel_media_age;
+	if (now >= k->media.kept_ms) {
+		k->media.kept_ms = now + p->age / 4;
+		if (keep_files(s, p->dir.text, &e))
+			log_warn(LT("msg", "attachments"), LT("error", e.text));
+	}
+	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
+}
+
+/* --- rows ------------------------------------------------------------- */
+
+/* Of attachments whose last message is gone, some at a time. */
+static void sweep_rows(struct sup *s)
+{
+	struct media_use_sweep_in uses = {SWEEP_ROWS};
+	struct media_sweep_in media = {SWEEP_ROWS};
+	struct err e;
+	int n = -1, m = -1;
+
+	if (step_begin(&s->step, &e) == 0)
+		n = sql_exec(s->db, Q_MEDIA_USE_SWEEP, &uses, &e);
+	if (n >= 0)
+		m = sql_exec(s->db, Q_MEDIA_SWEEP, &media, &e);
+	if (m < 0 || (m > 0 && count_bytes(s, &e)))
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+	s->channels->media.sweep = n > 0 || m > 0;
+}
+
+void channel_media_tick(struct sup *s)
+{
+	if (s->ticks % SWEEP_TICKS == 0)
+		sweep(s);
+	if (s->channels->media.sweep && s->channels->sick_until <= clock_now())
+		sweep_rows(s);
+}

@@ -1,0 +1,30 @@
+#ifndef SUPERVISOR_CHANNEL_MEDIA_H
+#define SUPERVISOR_CHANNEL_MEDIA_H
+
+#include "base/err.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Attachments of messages: their limits, their files, and their end. */
+
+struct sup;
+struct channel;
+
+struct channel_media {
+	int64_t bytes;   /* of all of them */
+	int64_t kept_ms; /* uv_now at which files in use are touched */
+	bool sweep;      /* messages are gone: their attachments too */
+};
+
+int channel_media_open(struct sup *s, struct err *e);
+void channel_media_tick(struct sup *s);
+
+/* Stores the attachments of a message, within the limits of the channel (NULL:
+ * it is not there). ERR_TOOBIG, ERR_QUOTA and what else attachments_store says;
+ * then nothing is stored. */
+int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+		   struct err *e);
+
+#endif
