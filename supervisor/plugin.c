@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define START_MS  10000 /* to register, and to take its configuration */
-#define FORGIVE   240   /* ticks: a minute */
-#define NOTES_MAX 30    /* lines in our log in that time */
+#define START_MS      10000 /* to register, and to take its configuration */
+#define WELL_TIMEOUTS 4   /* ready for so long: former failures are forgotten */
+#define FORGIVE       240 /* ticks: a minute */
+#define NOTES_MAX     30  /* lines in our log in that time */
 
 static const struct tree_place nowhere; /* no spawner is among them */
 
@@ -98,7 +99,8 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
 	text_end_whole(why);
-	restart_failed(&p->restart, plugin_now(p));
+	restart_failed(&p->restart, plugin_now(p),
+		       WELL_TIMEOUTS * p->channel->config.timeout);
 	give_back(p, why);
 	begin_end(p);
 	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);

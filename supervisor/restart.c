@@ -9,9 +9,9 @@ void restart_well(struct restart *r, int64_t now)
 	r->well_since = now;
 }
 
-void restart_failed(struct restart *r, int64_t now)
+void restart_failed(struct restart *r, int64_t now, int64_t well_ms)
 {
-	if (r->well_since && now - r->well_since > RESTART_WELL_MS)
+	if (r->well_since && now - r->well_since > well_ms)
 		r->failures = 0;
 	if (r->failures < COUNT_MAX)
 		r->failures++;

@@ -10,7 +10,6 @@
  */
 #define RESTART_FIRST_MS 500
 #define RESTART_MAX_MS   60000
-#define RESTART_WELL_MS  60000 /* so long well: failures are forgotten */
 
 struct restart {
 	int64_t well_since; /* 0: it is not */
@@ -18,7 +17,8 @@ struct restart {
 };
 
 void restart_well(struct restart *r, int64_t now);
-void restart_failed(struct restart *r, int64_t now);
+/* Failures before a good life of more than well_ms are forgotten. */
+void restart_failed(struct restart *r, int64_t now, int64_t well_ms);
 int64_t restart_wait(const struct restart *r, uint32_t random); /* ms */
 
 #endif

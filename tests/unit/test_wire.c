@@ -487,7 +487,7 @@ static void each_failure_makes_the_wait_longer_up_to_a_minute(void **state)
 			all *= 2;
 		if (all > 60000)
 			all = 60000;
-		restart_failed(&r, 1000);
+		restart_failed(&r, 1000, 60000);
 		least = restart_wait(&r, 0);
 		most = restart_wait(&r, 1023);
 		assert_int_equal(least, all / 2);
@@ -506,14 +506,14 @@ static void a_minute_of_good_life_makes_up_for_failures(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5; i++)
-		restart_failed(&r, 1000);
+		restart_failed(&r, 1000, 60000);
 	restart_well(&r, 2000);
-	restart_failed(&r, 2000 + RESTART_WELL_MS);
+	restart_failed(&r, 62000, 60000);
 	assert_int_equal(r.failures, 6); /* not quite a minute */
 	restart_well(&r, 100000);
-	restart_failed(&r, 100001 + RESTART_WELL_MS);
+	restart_failed(&r, 160001, 60000);
 	assert_int_equal(r.failures, 1);
-	restart_failed(&r, 900000); /* it was never well */
+	restart_failed(&r, 900000, 60000); /* it was never well */
 	assert_int_equal(r.failures, 2);
 }
 
