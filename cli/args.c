@@ -175,35 +175,9 @@ static const char *find_noun(const char *word)
 	return NULL;
 }
 
-static int unknown_command(const char *noun, const char *word, struct err *e)
-{
-	size_t n = noun ? strlen(noun) + 1 : 0;
-	struct nearest near;
-	const char *best;
-
-	nearest_begin(&near, word);
-	for (int i = 0; commands[i]; i++)
-		if (noun ? !strncmp(commands[i]->name, noun, n - 1) &&
-				    commands[i]->name[n - 1] == ' '
-			 : !strchr(commands[i]->name, ' '))
-			nearest_offer(&near, commands[i]->name + n);
-	for (int i = 0; !noun && nouns[i].name; i++)
-		nearest_offer(&near, nouns[i].name);
-	best = nearest_end(&near);
-	if (best)
-		return err_set(e, ERR_USAGE,
-			       "there is no command '%s%s%s'; did you mean "
-			       "'%s%s%s'?",
-			       noun ? noun : "", noun ? " " : "",
-			       quoted(word).text, noun ? noun : "",
-			       noun ? " " : "", best);
-	return err_set(e, ERR_USAGE,
-		       "there is no command '%s%s%s'; see skep %s%s--help",
-		       noun ? noun : "", noun ? " " : "", quoted(word).text,
-		       noun ? noun : "", noun ? " " : "");
-}
-
-static int take_command_word(struct args *a, const char *word, struct err *e)
+/* Behind "vfs" either of two words may be the verb: see put_verb_first. */
+static int take_command_word(struct args *a, const char *word, const char *next,
+			     struct err *e)
 {
 	a->command = find_command(a->noun, word);
 	if (a->command)
@@ -211,8 +185,10 @@ static int take_command_word(struct args *a, const char *word, struct err *e)
 	if (!a->noun)
 		a->noun = find_noun(word);
 	else
-		return unknown_command(a->noun, word, e);
-	return a->noun ? 0 : unknown_command(NULL, word, e);
+		return unknown_command(a->noun, word,
+				       !strcmp(a->noun, "vfs") ? next : NULL,
+				       e);
+	return a->noun ? 0 : unknown_command(NULL, word, NULL, e);
 }
 
 /* How many words .args asks for: *most is -1 where the last may repeat. */
@@ -313,6 +289,12 @@ static int take_letter(struct args *a, const char *word, struct err *e)
 		       quoted(word).text);
 }
 
+/* The next word that is none of an option's, or NULL. */
+static const char *behind(int argc, char **argv, int i)
+{
+	return i + 1 < argc && argv[i + 1][0] != '-' ? argv[i + 1] : NULL;
+}
+
 static int take_words(struct args *a, int argc, char **argv, struct err *e)
 {
 	bool only_words = false;
@@ -332,7 +314,8 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 			if (take_letter(a, word, e))
 				return -1;
 		} else if (!a->command) {
-			if (take_command_word(a, word, e))
+			if (take_command_word(a, word, behind(argc, argv, i),
+					      e))
 				return -1;
 		} else {
 			argv[kept++] = word;
@@ -353,17 +336,6 @@ static void look_for_json(struct args *a, int argc, char **argv)
 				    &never);
 }
 
-static bool is_command(const char *noun, const char *verb)
-{
-	size_t n = strlen(noun);
-
-	for (const struct command *const *c = commands; *c; c++)
-		if (!strncmp((*c)->name, noun, n) && (*c)->name[n] == ' ' &&
-		    !strcmp((*c)->name + n + 1, verb))
-			return true;
-	return false;
-}
-
 /* `skep vfs AGENT ls` is another way to say `skep vfs ls AGENT`. */
 static void put_verb_first(int argc, char **argv)
 {
@@ -372,8 +344,8 @@ static void put_verb_first(int argc, char **argv)
 	while (at < argc && argv[at][0] == '-')
 		at++;
 	if (at + 2 < argc && !strcmp(argv[at], "vfs") &&
-	    !is_command("vfs", argv[at + 1]) &&
-	    is_command("vfs", argv[at + 2])) {
+	    !find_command("vfs", argv[at + 1]) &&
+	    find_command("vfs", argv[at + 2])) {
 		char *where = argv[at + 1];
 
 		argv[at + 1] = argv[at + 2];

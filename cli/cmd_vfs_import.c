@@ -56,6 +56,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	int rc;
 
 	port_begin_import(cli, &view, from, cli_arg(cli, 1));
+	view.port.replace = cli_flag(cli, "replace");
 	if (!kind)
 		kind = guess(from);
 	if (!strcmp(kind, "dir"))
@@ -79,9 +80,16 @@ const struct command cmd_vfs_import = {
 	.args = "WHERE FROM [PATH]",
 	.help = "bring a tree in: a directory, tar, sqlar or AgentFS file",
 	.about = "FROM '-' is a tar on standard input, packed or not. Files "
-		 "that are there are replaced,\ndirectories joined. A single "
-		 "file is brought in by put.",
+		 "that are there are replaced,\ndirectories joined; a "
+		 "directory in the place of a file is refused without "
+		 "--replace.\nA single file is brought in by put.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){PORT_FORMAT, VFS_OPTIONS_END},
+	.options =
+		(const struct option_spec[]){
+			PORT_FORMAT,
+			{"replace", NULL,
+			 "a directory gives way to a file of its name",
+			 OPTION_FLAG},
+			VFS_OPTIONS_END},
 	.run = run,
 };

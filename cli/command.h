@@ -120,4 +120,9 @@ void nearest_begin(struct nearest *n, const char *word);
 void nearest_offer(struct nearest *n, const char *candidate);
 const char *nearest_end(const struct nearest *n);
 
+/* ERR_USAGE: what is near, or what there is. `next` is the word behind it where
+ * either could be the verb; or NULL. */
+int unknown_command(const char *noun, const char *word, const char *next,
+		    struct err *e);
+
 #endif

@@ -157,9 +157,10 @@ static int set_all(struct import *im, int64_t ino, const struct vfs_attr *want,
 	return vfs_setattr(im->v, ino, &set, &a, e);
 }
 
-/* What is there already gives way, except a directory to a directory. */
-static int make_way(struct import *im, struct vfs_at at, bool want_dir,
-		    int64_t *have, struct err *e)
+/* What is there already gives way, but no directory: one is joined, or stays
+ * unless the caller knows what he does. */
+static int make_way(struct import *im, struct vfs_at at, const char *path,
+		    bool want_dir, int64_t *have, struct err *e)
 {
 	struct node n;
 	int found = node_child(im->v, at, &n, e);
@@ -171,9 +172,14 @@ static int make_way(struct import *im, struct vfs_at at, bool want_dir,
 		*have = n.ino;
 		return 0;
 	}
+	if (S_ISDIR(n.mode) && !im->port->replace)
+		return err_set(e, ERR_ISDIR,
+			       "a directory is there, and would go with all "
+			       "that is in it: --replace does that");
 	free(im->dir); /* it may go with the rest */
 	im->dir = NULL;
-	return node_remove(im->v, at, &n, S_ISDIR(n.mode), e);
+	return S_ISDIR(n.mode) ? vfs_remove(im->v, path, true, e)
+			       : node_remove(im->v, at, &n, false, e);
 }
 
 static int make_node(struct import *im, struct vfs_at at,
@@ -230,7 +236,7 @@ int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 		rc = set_all(im, a.ino, &item->attr, e);
 	} else if (!parent_of(im, path, &name, &at.dir, e)) {
 		at.name = name;
-		rc = make_way(im, at, dir, ino, e);
+		rc = make_way(im, at, path, dir, ino, e);
 		if (rc == 0 && !*ino)
 			rc = make_node(im, at, item, ino, e);
 		else if (rc == 0)
@@ -293,7 +299,8 @@ static int set_late(struct import *im, struct err *e)
 		struct vfs_attr a = {.accessed = im->late[i - 1].accessed,
 				     .modified = im->late[i - 1].modified};
 
-		if (import_times(im, im->late[i - 1].ino, &a, e))
+		if (import_times(im, im->late[i - 1].ino, &a, e) &&
+		    e->code != ERR_NOTFOUND) /* replaced since */
 			return -1;
 	}
 	return 0;

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,7 +13,9 @@
  * links and what is neither file, directory nor link; AgentFS none for
  * attributes.)
  *
- * An import goes over what is there: files are replaced, directories joined.
+ * An import goes over what is there: files are replaced, directories joined. A
+ * directory in the place of something else is refused (ERR_ISDIR), unless it is
+ * to be replaced with all that it holds.
  * It is committed in portions; one that fails leaves those before it. What a
  * stream names outside of the target is refused.
  */
@@ -20,6 +23,7 @@ struct vfs;
 
 struct vfs_port {
 	const char *path; /* where in the namespace; "" is its root */
+	bool replace;     /* directories, too */
 	/* Called often with what was done so far. May be NULL. */
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;

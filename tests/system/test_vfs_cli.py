@@ -93,6 +93,44 @@ def test_a_hole_stays_a_hole_on_the_host(home):
     assert got.stat().st_blocks * 512 < 4 << 20, got.stat()
 
 
+def test_an_import_does_not_take_a_directory_away_in_silence(home):
+    agent(home)
+    (home.dir / "src").mkdir()
+    (home.dir / "src" / "name").write_text("a file")
+    subprocess.run(["tar", "cf", home.dir / "x.tar", "-C", home.dir / "src", "."],
+                   check=True)
+    for kind in ("src", "x.tar"):
+        home.skep("vfs", "mkdir", "a", "name")
+        home.skep("vfs", "put", "a", "name/kept", input="precious")
+        r = home.refused(65, "vfs", "import", "a", home.dir / kind)
+        assert "name" in r and "--replace" in r, r
+        assert home.skep("vfs", "cat", "a", "name/kept").out == "precious"
+        home.skep("vfs", "import", "a", home.dir / kind, "--replace")
+        assert home.skep("vfs", "cat", "a", "name").out == "a file"
+        home.skep("vfs", "rm", "a", "name")
+    # of an archive that names it twice the last one counts, if so wanted
+    (home.dir / "one" / "name").mkdir(parents=True)
+    for src in ("one", "src"):
+        subprocess.run(["tar", "rf", home.dir / "y.tar", "-C", home.dir / src,
+                        "name"], check=True)
+    home.refused(65, "vfs", "import", "a", home.dir / "y.tar")
+    home.skep("vfs", "import", "a", home.dir / "y.tar", "--replace")
+    assert home.skep("vfs", "cat", "a", "name").out == "a file"
+    assert "no faults" in home.skep("vfs", "fsck", "a").out
+
+
+def test_a_wrong_verb_is_named(home):
+    agent(home)
+    for words, wants in (
+            (("vfs", "a", "bogus"), ("neither 'a' nor 'bogus'", "there are")),
+            (("vfs", "a", "lss"), ("'lss'", "did you mean 'vfs ls'?")),
+            (("vfs", "zzzzzzz"), ("'vfs zzzzzzz'", "there are", "import")),
+            (("agent", "zzzzzzz", "x"), ("'agent zzzzzzz'", "add, ls")),
+            (("zzzzzzzzz",), ("'zzzzzzzzz'", "skep --help"))):
+        r = home.refused(64, *words)
+        assert all(w in r for w in wants), (words, r)
+
+
 def test_a_long_import_and_export_show_a_bar_on_a_terminal(home):
     agent(home)
     src = home.dir / "src"
