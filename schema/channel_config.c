@@ -153,15 +153,13 @@ static int check_file(const char *what, const char *name, struct err *e)
 	return 0;
 }
 
-/* SCHEME://HOST…, of these schemes; no user and password: they would be in the
- * database, in logs and in what others are shown. */
+/* SCHEME://HOST…, of these schemes, without a user and password. */
 static int check_url(const char *what, const char *url, const char *schemes,
 		     struct err *e)
 {
 	const char *host = strstr(url, "://");
 	char scheme[16];
 	struct err ignored;
-	size_t n;
 
 	if (!url[0])
 		return 0;
@@ -171,19 +169,10 @@ static int check_url(const char *what, const char *url, const char *schemes,
 		return err_set(e, ERR_INVALID,
 			       "%s is SCHEME://HOST, and SCHEME is one of %s",
 			       what, schemes);
-	host += 3;
-	n = strcspn(host, "/?#");
-	if (memchr(host, '@', n))
+	if (!strcspn(host + 3, "/?#") || strpbrk(url, " \t\\"))
 		return err_set(e, ERR_INVALID,
-			       "%s holds a user or password; secrets are files "
-			       "in credentials/",
-			       what);
-	if (n == 0 || strpbrk(url, " \t\\"))
-		return err_set(e, ERR_INVALID,
-			       "%s has no host, or a space in "
-			       "it",
-			       what);
-	return 0;
+			       "%s has no host, or a space in it", what);
+	return channel_check_url(what, url, e);
 }
 
 static int check_mail(const struct channel_config *c, struct arena *a,
@@ -213,9 +202,7 @@ int channel_config_read(struct channel_config *c, const char *kind,
 			rc = set_one(c, kind, v, a, e);
 	}
 	cJSON_Delete(root);
-	if (rc || channel_check_url("url", c->url, e) ||
-	    channel_check_url("server", c->server, e) ||
-	    check_file("secret_file", c->secret_file, e) ||
+	if (rc || check_file("secret_file", c->secret_file, e) ||
 	    check_file("password_file", c->password_file, e))
 		return -1;
 	if (!strcmp(kind, "smtp") && check_mail(c, a, e))

@@ -39,18 +39,14 @@ static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 	return n * size;
 }
 
-static long bytes_sent(const struct post *p)
+/* May the receiver have something of it? What a proxy was told before the request
+ * was begun does not count. */
+static bool has_left(const struct post *p)
 {
 	long sent = 0;
 
 	curl_easy_getinfo(p->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
-	return sent;
-}
-
-/* May the receiver have something of it? */
-static bool has_left(const struct post *p)
-{
-	return p->asked && bytes_sent(p) > p->before;
+	return p->asked && sent > 0;
 }
 
 /* libcurl would send it again by itself when a connection that it used before
@@ -67,7 +63,6 @@ static int before_request(void *arg, char *to, char *from, int to_port,
 	if (has_left(p))
 		return CURL_PREREQFUNC_ABORT;
 	p->asked = true;
-	p->before = bytes_sent(p);
 	return CURL_PREREQFUNC_OK;
 }
 

@@ -29,8 +29,7 @@ struct post {
 	char answer[POST_ANSWER_KEPT]; /* the rest is the thread's */
 	size_t answered;
 	char error[CURL_ERROR_SIZE];
-	bool asked;  /* the request was begun */
-	long before; /* bytes that were sent before it, to a proxy */
+	bool asked; /* the request was begun */
 };
 
 void post_init(struct post *p, const struct channel_config *config);

@@ -1,16 +1,21 @@
 /* Files of channels: lines that are written once, secrets that change. */
 #include "tests/support/temp.h"
 
+#include "base/file.h"
 #include "supervisor/line_file.h"
 #include "supervisor/secret_file.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -115,6 +120,40 @@ static void a_line_is_found_in_a_former_file(void **state)
 	assert_int_equal(has(START "1\""), 0); /* two are kept */
 }
 
+static void *append_one(void *arg)
+{
+	bool unknown;
+
+	if (line_file_append(&file, (struct blob){"one\n", 4}, &unknown, arg))
+		return arg;
+	return NULL;
+}
+
+/* Who waited for the lock while another rotated writes to the new file. */
+static void what_waited_goes_to_the_file_of_that_name(void **state)
+{
+	char moved[PATH_MAX];
+	struct err e = {0};
+	pthread_t thread;
+	void *failed;
+	int fd;
+
+	(void)state;
+	file.patience_ms = 30000;
+	write_text(file.path, "old\n", 4);
+	fd = open(file.path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(pthread_create(&thread, NULL, append_one, &e), 0);
+	poll(NULL, 0, 200); /* it has opened the file, most likely */
+	snprintf(moved, sizeof moved, "%s.moved", file.path);
+	assert_int_equal(rename(file.path, moved), 0);
+	close(fd);
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	assert_int_equal(file_size(file.path), 4);
+	assert_int_equal(file_size(moved), 4);
+}
+
 /* Clocks of filesystems are coarse: two writes may look like one. */
 static void a_secret_that_changes_at_once_is_seen(void **state)
 {
@@ -150,6 +189,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_line_is_found_in_a_former_file, begin, end),
+		cmocka_unit_test_setup_teardown(
+			what_waited_goes_to_the_file_of_that_name, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_secret_that_changes_at_once_is_seen, begin, end),
 	};

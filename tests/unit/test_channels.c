@@ -96,12 +96,12 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 		 "no host"},
 		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"https://u:p@x/"
 		 "\"}}",
-		 "user or password"},
+		 "name or a password"},
 		{"{\"kind\":\"webhook\",\"config\":{\"proxy\":\"http://u@x\"}}",
-		 "user or password"},
+		 "name or a password"},
 		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
 		 "\"smtp://u:p@x\"}}",
-		 "user or password"},
+		 "name or a password"},
 		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
 		 "\"mail.example.org\"}}",
 		 "smtps"},
