@@ -125,6 +125,7 @@ int print_messages(struct cli *cli, const char *path, struct err *e)
 	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
 	struct message_row row;
 	struct table *t;
+	int n;
 
 	if (!json)
 		return -1;
@@ -136,7 +137,38 @@ int print_messages(struct cli *cli, const char *path, struct err *e)
 		table_add(t, &row);
 	}
 	table_end(t);
+	n = cJSON_GetArraySize(items);
 	cJSON_Delete(json);
+	return n;
+}
+
+int room_member(struct cli *cli, const char *method, struct err *e)
+{
+	const char *session = cli_arg(cli, 2) ? cli_arg(cli, 2) : "main";
+	const char *path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
+					url_text(cli, cli_arg(cli, 0)),
+					cli_arg(cli, 1),
+					url_text(cli, session));
+	cJSON *done = remote_call(cli, method, path, "{}", e);
+
+	if (!done)
+		return -1;
+	if (cli->out.json)
+		remote_done(cli, done);
+	else
+		output_note(&cli->out, "%s/%s, room %s: %s", cli_arg(cli, 1),
+			    session, cli_arg(cli, 0),
+			    json_text(done, "note", "done"));
+	cJSON_Delete(done);
+	return 0;
+}
+
+int check_said(const struct buf *text, struct err *e)
+{
+	if (memchr(text->p, 0, text->n) || !text_is_utf8(text->p, text->n))
+		return err_set(e, ERR_INVALID,
+			       "the message is not UTF-8 text: attachments are "
+			       "for bytes");
 	return 0;
 }
 

@@ -26,8 +26,14 @@ const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 	       const char *verb, struct err *e);
 
-/* POSTs, and prints the messages that come back. */
+/* POSTs, and prints the messages that come back: how many. */
 int print_messages(struct cli *cli, const char *path, struct err *e);
+
+/* PUTs or DELETEs the session that ROOM NAME [SESSION] name as a member. */
+int room_member(struct cli *cli, const char *method, struct err *e);
+
+/* Whoever gets it gets it as it is: ERR_INVALID for what JSON would change. */
+int check_said(const struct buf *text, struct err *e);
 
 /* The --set options into def's "config"; the words from the `first` on into its
  * "command", if there are any. */

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
+#include "schema/channels.h"
 
-static int channel_talks(struct cli *cli, struct err *e)
+static int list(struct cli *cli, struct err *e)
 {
 	struct conversation_list_in in = {
 		.channel = cli_arg(cli, 0),
@@ -18,6 +19,16 @@ static int channel_talks(struct cli *cli, struct err *e)
 		table_add(t, &row);
 	table_end(t);
 	return sql_end(&it, e);
+}
+
+static int channel_talks(struct cli *cli, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	struct channel_row row;
+
+	if (name && channels_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	return list(cli, e);
 }
 
 const struct command cmd_channel_talks = {

@@ -8,7 +8,7 @@ static int msg_collect(struct cli *cli, struct err *e)
 		cli_arg(cli, 0), url_text(cli, session),
 		(long long)cli_number(cli, "limit", 100));
 
-	return print_messages(cli, path, e);
+	return print_messages(cli, path, e) < 0 ? -1 : 0;
 }
 
 const struct command cmd_msg_collect = {

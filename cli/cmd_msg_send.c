@@ -25,7 +25,9 @@ static int msg_send(struct cli *cli, struct err *e)
 	json_add(&b, o);
 	cJSON_Delete(o);
 	if (rc == 0)
-		rc = buf_ok(&text, "the message", e);
+		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
+			     ? -1
+			     : 0;
 	if (rc == 0)
 		rc = remote_post(cli, "/v1/messages", b.p, e);
 	buf_fini(&text);

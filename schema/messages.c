@@ -52,6 +52,23 @@ static int check(struct sql *db, const struct message_new *m, struct err *e)
 		       : 0;
 }
 
+static int is_to(struct sql *db, const char *agent, const char *session,
+		 const char *id, struct err *e)
+{
+	struct message_is_to_in key = {agent, session, id};
+	struct message_is_to_row there;
+
+	return sql_get(db, Q_MESSAGE_IS_TO, &key, &there, NULL, e);
+}
+
+static bool is_same_way(struct sql *db, const struct message_by_source_row *row,
+			const struct message_new *m, struct err *e)
+{
+	if (m->room || row->room)
+		return m->room && row->room && !strcmp(m->room, row->room);
+	return is_to(db, m->agent, m->session, row->id, e) == 1;
+}
+
 static int known(struct sql *db, const struct message_new *m, struct id *id,
 		 struct err *e)
 {
@@ -62,7 +79,8 @@ static int known(struct sql *db, const struct message_new *m, struct id *id,
 					e)
 			      : 0;
 
-	if (found == 1 && strcmp(row.body, m->body) != 0)
+	if (found == 1 &&
+	    (strcmp(row.body, m->body) != 0 || !is_same_way(db, &row, m, e)))
 		found = err_set(e, ERR_CONFLICT,
 				"the key %s was used for another message (%s)",
 				quoted(m->source).text, row.id);
@@ -116,24 +134,24 @@ int message_send(struct sql *db, const struct message_new *m, struct id *id,
 }
 
 int message_receive(struct sql *db, const char *agent, const char *session,
-		    const char *ack, struct message_row **row, struct arena *a,
-		    struct err *e)
+		    struct message_row **row, struct arena *a, struct err *e)
 {
 	struct message_unread_in next = {agent, session, 1};
-	struct message_read_in read = {agent, session, ack, clock_now()};
-	struct message_is_to_in key = {agent, session, ack};
-	struct message_is_to_row there;
-	int found = 1;
 
-	if (ack)
-		found = sql_get(db, Q_MESSAGE_IS_TO, &key, &there, NULL, e);
+	return sql_collect(db, Q_MESSAGE_UNREAD, &next, 1, row, a, e);
+}
+
+int message_ack(struct sql *db, const char *agent, const char *session,
+		const char *id, struct err *e)
+{
+	struct message_read_in read = {agent, session, id, clock_now()};
+	int found = is_to(db, agent, session, id, e);
+
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND,
 			       "there is no message %s to this session",
-			       quoted(ack).text);
-	if (found < 0 || (ack && sql_exec(db, Q_MESSAGE_READ, &read, e) < 0))
-		return -1;
-	return sql_collect(db, Q_MESSAGE_UNREAD, &next, 1, row, a, e);
+			       quoted(id).text);
+	return found < 0 || sql_exec(db, Q_MESSAGE_READ, &read, e) < 0 ? -1 : 0;
 }
 
 int message_collect(struct sql *db, const char *agent, const char *session,

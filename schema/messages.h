@@ -24,7 +24,7 @@ struct message_new {
 
 /* 1 and its id; 0 and the id of the first one if the source is known; -1:
  * ERR_INVALID, ERR_NOTFOUND (a room without members), ERR_CONFLICT (the source
- * with another text). */
+ * with another text, or to somebody else). */
 int message_send(struct sql *db, const struct message_new *m, struct id *id,
 		 struct err *e);
 
@@ -33,12 +33,14 @@ int message_collect(struct sql *db, const char *agent, const char *session,
 		    int max, struct message_row **rows, struct arena *a,
 		    struct err *e);
 
-/* The oldest unread one, which stays unread until the next call names it as
- * `ack` (or NULL): whoever dies in between gets it again. 1, 0: none, or -1,
- * ERR_NOTFOUND: `ack` is not a message to this session. */
+/* The oldest unread one, which stays unread until message_ack names it: whoever
+ * dies in between gets it again. 1, 0: none, or -1. Only reads. */
 int message_receive(struct sql *db, const char *agent, const char *session,
-		    const char *ack, struct message_row **row, struct arena *a,
-		    struct err *e);
+		    struct message_row **row, struct arena *a, struct err *e);
+
+/* It was dealt with: it is read now. ERR_NOTFOUND: no message to this session. */
+int message_ack(struct sql *db, const char *agent, const char *session,
+		const char *id, struct err *e);
 
 /* "AGENT/SESSION" or "AGENT" (session "main"): texts in the arena. */
 int message_address(const char *text, const char **agent, const char **session,

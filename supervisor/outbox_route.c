@@ -8,6 +8,7 @@
 #include "schema/blobs.h"
 #include "schema/event.h"
 #include "schema/messages.h"
+#include "supervisor/web_mail.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,29 +58,39 @@ static int find_way(struct sup *s, const struct letter *r, const cJSON *target,
 	return 0;
 }
 
-/* A channel that does not exist: a dead letter says so, to be tried again when
- * it does. One that is disabled lets it wait. */
+/* A dead letter says why. */
+static int bury(struct sup *s, const char *id, const char *why, struct err *e)
+{
+	struct delivery_row row;
+	struct delivery_end d;
+	struct arena a = {0};
+	int rc = sql_get(s->db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
+			 &row, &a, e);
+
+	if (rc == 1) {
+		d = delivery_end_of(&row);
+		d.event = DELIVERY_EV_EXPIRE;
+		d.detail = why;
+		rc = delivery_settle(s->db, &d, clock_now(), e);
+	}
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+/* A channel that does not exist: to be tried again when it does. One that is
+ * disabled lets it wait. */
 static int bury_lost(struct sup *s, const char *id, const char *channel,
 		     struct err *e)
 {
-	struct delivery_row row;
 	struct channel_row known;
-	struct delivery_end d;
 	struct arena a = {0};
 	int rc = sql_get(s->db, Q_CHANNEL_GET,
 			 &(struct channel_get_in){channel}, &known, &a, e);
 
-	if (rc == 0) {
-		rc = sql_get(s->db, Q_DELIVERY_GET,
-			     &(struct delivery_get_in){id}, &row, &a, e);
-		if (rc == 1) {
-			d = delivery_end_of(&row);
-			d.event = DELIVERY_EV_EXPIRE;
-			d.detail = arena_printf(&a, "there is no channel %s",
-						channel);
-			rc = delivery_settle(s->db, &d, clock_now(), e);
-		}
-	}
+	if (rc == 0)
+		rc = bury(s, id,
+			  arena_printf(&a, "there is no channel %s", channel),
+			  e);
 	arena_fini(&a);
 	return rc < 0 ? -1 : 0;
 }
@@ -151,6 +162,30 @@ static int add_delivery(struct sup *s, const struct letter *r,
 	return rc < 0 ? -1 : 0;
 }
 
+/* What no session can be given is a dead letter too, for people to see. */
+static int bury_message(struct sup *s, const struct letter *r,
+			const char *source, const char *why, struct err *e)
+{
+	struct delivery_new d = {.source = source,
+				 .channel = "none",
+				 .agent = r->agent,
+				 .session = r->session,
+				 .body = r->box.body,
+				 .max_age_ms = OPT_NONE};
+	int64_t now = clock_now();
+	struct id id;
+	int made = delivery_add(s->db, &d, now, &id, e);
+
+	log_warn(LT("msg", "a message between sessions is dead"),
+		 LT("agent", r->agent), LT("why", why));
+	if (made <= 0)
+		return made;
+	return parcel_tell_new(s, &d, id.text, now, e) ||
+			       bury(s, id.text, why, e)
+		       ? -1
+		       : 0;
+}
+
 static int add_message(struct sup *s, const struct letter *r,
 		       const cJSON *target, const char *source, struct err *e)
 {
@@ -165,17 +200,23 @@ static int add_message(struct sup *s, const struct letter *r,
 		.room = json_text(target, "room", NULL),
 		.body = json_text(body, "text", r->box.body),
 	};
+	struct err why = {0};
 	struct id id;
-	int rc = body ? message_send(s->db, &m, &id, e) : -1;
+	int rc = -1;
 
-	if (rc < 0) {
-		log_warn(LT("msg", "a message between sessions is refused"),
-			 LT("from", m.sender), LT("error", e->text));
-		rc = e->code == ERR_INVALID || e->code == ERR_NOTFOUND ? 0 : -1;
-	}
+	if (body &&
+	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0))
+		rc = message_send(s->db, &m, &id, &why);
+	if (rc >= 0)
+		step_then(&s->step, mail_news, s);
+	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||
+			  why.code == ERR_USAGE || why.code == ERR_CONFLICT))
+		rc = bury_message(s, r, source, why.text, e);
+	else if (body)
+		*e = why;
 	cJSON_Delete(body);
 	arena_fini(&a);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 int outbox_take_row(struct sup *s, const struct letter *r, struct err *e)

@@ -10,6 +10,7 @@
 #include "supervisor/footprint.h"
 #include "supervisor/notify.h"
 #include "supervisor/web.h"
+#include "supervisor/web_mail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,8 @@ static void on_tick(uv_timer_t *h)
 	if (s->ticks % SHRINK_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);
+	if (s->web)
+		mail_tick(s->web);
 	if (++s->ticks % TRIM_TICKS == 0)
 		trim_host_log(s);
 	if (!s->stopping)

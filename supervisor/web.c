@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "http/auth.h"
+#include "supervisor/web_mail.h"
 #include "supervisor/web_routes.h"
 #include "supervisor/web_stream.h"
 #include "supervisor/web_topic.h"
@@ -144,6 +145,7 @@ int web_open(struct web **out, struct sup *sup, uv_loop_t *loop, struct err *e)
 	w->loop = loop;
 	if (web_counts_open(&w->counts, sup, e) || open_server(w, e)) {
 		w->stopped = true;
+		mail_stop(w);
 		web_close(w);
 		return -1;
 	}

@@ -20,6 +20,7 @@ struct web {
 	struct web_counts counts;
 	struct follower *followers; /* a ring: web_stream.c */
 	struct topic *topics;       /* a ring: web_topic.c */
+	struct mail_wait *mail;     /* who waits for a message: web_mail.c */
 	int64_t nfollowers, nprivate, ntopics;
 	uv_timer_t timer; /* looks that nobody asked for */
 	uv_timer_t soon;  /* looks that go on after others had their turn */

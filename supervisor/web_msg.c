@@ -8,6 +8,7 @@
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_list.h"
+#include "supervisor/web_mail.h"
 #include "supervisor/web_routes.h"
 
 static int send_message(struct ask *q, const struct web_letter *l,
@@ -24,12 +25,15 @@ static int send_message(struct ask *q, const struct web_letter *l,
 	int made;
 
 	if ((l->to &&
-	     message_address(l->to, &m.agent, &m.session, &q->arena, e)) ||
+	     (message_address(l->to, &m.agent, &m.session, &q->arena, e) ||
+	      mail_check_agent(s, m.agent, e))) ||
 	    (l->key && text_check_key("key", l->key, 256, e)) ||
 	    text_check_key("sender", m.sender, 512, e) ||
 	    step_begin(&s->step, e))
 		return -1;
 	made = message_send(s->db, &m, &id, e);
+	if (made >= 0)
+		step_then(&s->step, mail_news, s);
 	if (made >= 0)
 		sup_done_later(s, ask_done(q), id.text, made == 1,
 			       made ? "sent" : "known");
@@ -80,32 +84,11 @@ struct collected {
 static void answer(void *arg, const struct err *failed)
 {
 	struct collected *c = arg;
-	struct buf out = BUF_MAX(64u << 20);
 
-	if (failed) {
+	if (failed)
 		ask_fail(c->ask, failed);
-		return;
-	}
-	list_begin(&out);
-	for (int i = 0; i < c->n; i++)
-		list_item(&out, &message_row_shape, &c->rows[i]);
-	list_end(&out, NULL);
-	http_reply_json(c->ask->reply, 200, out.p, out.n);
-	buf_fini(&out);
-	ask_free(c->ask);
-}
-
-static void give(struct ask *q, int n, struct message_row *rows, struct err *e)
-{
-	struct collected *c;
-
-	if (n < 0) {
-		ask_fail(q, e);
-		return;
-	}
-	c = arena_alloc(&q->arena, sizeof *c);
-	*c = (struct collected){q, rows, n};
-	step_then(&q->web->sup->step, answer, c);
+	else
+		mail_give(c->ask, c->n, c->rows);
 }
 
 void route_message_collect(void *app, const struct http_request *r,
@@ -113,17 +96,30 @@ void route_message_collect(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 	struct sup *s = q->web->sup;
-	struct message_row *rows = NULL;
+	struct collected *c = arena_alloc(&q->arena, sizeof *c);
 	struct err e = {0};
-	int n = -1;
 
 	if (ask_limit(q, r))
 		return;
+	*c = (struct collected){q, NULL, -1};
 	if (step_begin(&s->step, &e) == 0)
-		n = message_collect(s->db, http_param(r, "agent"),
-				    http_param(r, "session"), (int)q->limit,
-				    &rows, &q->arena, &e);
-	give(q, n, rows, &e);
+		c->n = message_collect(s->db, http_param(r, "agent"),
+				       http_param(r, "session"), (int)q->limit,
+				       &c->rows, &q->arena, &e);
+	if (c->n < 0)
+		ask_fail(q, &e);
+	else
+		step_then(&s->step, answer, c);
+}
+
+static void acknowledged(void *arg, const struct err *failed)
+{
+	struct ask *q = arg;
+
+	if (failed)
+		ask_fail(q, failed);
+	else
+		mail_receive(q);
 }
 
 void route_message_receive(void *app, const struct http_request *r,
@@ -131,15 +127,23 @@ void route_message_receive(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 	struct sup *s = q->web->sup;
-	struct message_row *rows = NULL;
+	const char *ack = ask_query(q, r, "ack");
 	struct err e = {0};
-	int n = -1;
+	int rc;
 
-	if (step_begin(&s->step, &e) == 0)
-		n = message_receive(
-			s->db, http_param(r, "agent"), http_param(r, "session"),
-			ask_query(q, r, "ack"), &rows, &q->arena, &e);
-	give(q, n, rows, &e);
+	q->id = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "session");
+	q->limit = 0;
+	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
+			    &e);
+	if (rc == 0)
+		rc = step_begin(&s->step, &e);
+	if (rc == 0 && ack)
+		rc = message_ack(s->db, q->id, q->key, ack, &e);
+	if (rc)
+		ask_fail(q, &e);
+	else
+		step_then(&s->step, acknowledged, q);
 }
 
 /* --- rooms ------------------------------------------------------------ */
@@ -174,6 +178,7 @@ static void member(void *app, const struct http_request *r,
 	if (text_check_name("room", in.room, &e) == 0 &&
 	    text_check_name("agent", in.agent, &e) == 0 &&
 	    text_check_key("session", in.session, 256, &e) == 0 &&
+	    (!join || mail_check_agent(s, in.agent, &e) == 0) &&
 	    step_begin(&s->step, &e) == 0)
 		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);

@@ -6,8 +6,9 @@ INSERT INTO message (id, source, sender, room, body, created_at)
 VALUES (:id, :source, :sender, :room, :body, :now)
 ON CONFLICT (source) DO NOTHING;
 
--- query message_by_source (source text) -> (id text, sender text, body text)
-SELECT id, sender, body FROM message WHERE source = :source;
+-- query message_by_source (source text) -> (id text, sender text, room text,
+--   body text)
+SELECT id, sender, room, body FROM message WHERE source = :source;
 
 -- query message_to_add (message text, agent text, session text)
 INSERT INTO message_to (message, agent, session)

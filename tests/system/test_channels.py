@@ -349,48 +349,6 @@ def test_attachments_travel_both_ways(home):
     h.down()
 
 
-# -- messages between sessions
-
-
-def test_sessions_send_each_other_messages(home):
-    h = host(home)
-    h.script("a", {"outbox": {"key": "k", "target": {"agent": "b", "session": "s"},
-                              "body": {"text": "from a"}}})
-    h.until(h.submit("a", session="mine"), "succeeded")
-    box = lib.eventually(lambda: h.call(
-        "POST", "/v1/messages/b/s/collect")["items"], 10, "a message")
-    assert [(m["sender"], m["body"]) for m in box] == [("a/mine", "from a")]
-    assert h.call("POST", "/v1/messages/b/s/collect")["items"] == []
-    for who in "abc":
-        h.call("PUT", "/v1/rooms/all/%s/main" % who)
-    h.call("POST", "/v1/messages", {"room": "all", "sender": "a/main",
-                                    "text": "hello all"})
-    unread = {m["agent"]: m["unread"] for m in h.call("GET", "/v1/rooms")["items"]}
-    assert unread == {"a": 0, "b": 1, "c": 1}
-    h.kill()
-    h.start()
-    assert len(h.call("POST", "/v1/messages/c/main/collect")["items"]) == 1
-    h.down()
-
-
-def test_a_message_is_received_until_it_is_acknowledged(home):
-    h = host(home)
-    for text in ("one", "two"):
-        h.call("POST", "/v1/messages", {"to": "b/s", "text": text})
-    first = home.skep("msg", "receive", "b", "s", "--json").json["id"]
-    h.kill()  # whoever had it may have died: it is there again
-    h.start()
-    again = home.skep("msg", "receive", "b", "s", "--json").json
-    assert (again["id"], again["body"]) == (first, "one")
-    second = home.skep("msg", "receive", "b", "s", "--ack", first, "--json").json
-    assert second["body"] == "two"
-    assert home.skep("msg", "receive", "b", "s", "--ack", second["id"],
-                     "--json").out.strip() == ""
-    home.refused(66, "msg", "receive", "b", "s", "--ack", "msg_nobody")
-    home.refused(66, "msg", "receive", "c", "s", "--ack", first)
-    h.down()
-
-
 # -- other kinds, and what people see
 
 
