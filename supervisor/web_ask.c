@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_MAX ((size_t)64 << 20)
-
 struct ask *ask_new(struct web *w, const struct http_request *r,
 		    struct http_reply *reply)
 {
@@ -14,6 +12,7 @@ struct ask *ask_new(struct web *w, const struct http_request *r,
 		abort();
 	q->web = w;
 	q->reply = reply;
+	q->db = sup_db(w->sup);
 	q->by = arena_printf(&q->arena, "http:%s", http_subject(r)->name);
 	return q;
 }
@@ -79,20 +78,26 @@ void ask_fail(struct ask *q, const struct err *e)
 	ask_free(q);
 }
 
+void ask_answer(struct ask *q, int rc, struct buf *out, struct err *e)
+{
+	if (rc || buf_ok(out, "the answer", e)) {
+		ask_fail(q, e);
+		return;
+	}
+	if (q->reply)
+		http_reply_json(q->reply, q->status ? q->status : 200, out->p,
+				out->n);
+	ask_free(q);
+}
+
 /* Reads and answers; in a time at which what is read is committed. */
 static void answer(struct ask *q)
 {
-	struct buf out = BUF_MAX(ANSWER_MAX);
+	struct buf out = BUF_MAX(ASK_ANSWER_MAX);
 	struct err e = {0};
+	int rc = q->read(q, &out, &e);
 
-	if (q->read(q, &out, &e) || buf_ok(&out, "the answer", &e)) {
-		ask_fail(q, &e);
-	} else {
-		if (q->reply)
-			http_reply_json(q->reply, q->status ? q->status : 200,
-					out.p, out.n);
-		ask_free(q);
-	}
+	ask_answer(q, rc, &out, &e);
 	buf_fini(&out);
 }
 

@@ -30,9 +30,12 @@ struct web {
 
 void web_soon(struct web *w); /* topics look again after a breath */
 
+#define ASK_ANSWER_MAX ((size_t)64 << 20)
+
 struct ask {
 	struct web *web;
 	struct http_reply *reply;
+	struct sql *db; /* that it reads */
 	struct arena arena;
 	const char *by;   /* who asks, for the audit log */
 	const char *id;   /* of a run or approval; name of an agent */
@@ -67,6 +70,15 @@ struct ask *ask_reader(struct web *w, const struct http_request *r,
  * reply for itself, and set q->reply to NULL. */
 void ask_read(struct ask *q,
 	      int (*read)(struct ask *q, struct buf *out, struct err *e));
+
+/* The same for what may have to look at very many rows: a thread reads them,
+ * with a connection of its own (q->db; web_aside.c). The read may use nothing
+ * but the ask and its database. */
+void ask_read_aside(struct ask *q,
+		    int (*read)(struct ask *q, struct buf *out, struct err *e));
+
+/* Answers, if rc is 0, else fails; frees. */
+void ask_answer(struct ask *q, int rc, struct buf *out, struct err *e);
 
 /* Answers with the error and frees. */
 void ask_fail(struct ask *q, const struct err *e);

@@ -38,13 +38,35 @@ static struct ask *list_ask(void *app, const struct http_request *r,
 	return q;
 }
 
+/* The few that a filter lets through may be among very many. */
+static void read_list(struct ask *q,
+		      int (*read)(struct ask *, struct buf *, struct err *))
+{
+	if (q->filter[0] || q->filter[1] || q->filter[2])
+		ask_read_aside(q, read);
+	else
+		ask_read(q, read);
+}
+
 void route_deliveries(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
 	struct ask *q = list_ask(app, r, reply);
 
 	if (q)
-		ask_read(q, read_deliveries);
+		read_list(q, read_deliveries);
+}
+
+static int read_stats(struct ask *q, struct buf *out, struct err *e)
+{
+	return web_list(q, Q_DELIVERY_STATS, NULL, out, e);
+}
+
+/* To count them all is to read them all. */
+void route_delivery_stats(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	ask_read_aside(ask_new(app, r, reply), read_stats);
 }
 
 static int find_delivery(struct ask *q, struct delivery_row *row, struct err *e)
@@ -150,7 +172,7 @@ void route_inbounds(void *app, const struct http_request *r,
 	struct ask *q = list_ask(app, r, reply);
 
 	if (q)
-		ask_read(q, read_inbounds);
+		read_list(q, read_inbounds);
 }
 
 static int read_inbound(struct ask *q, struct buf *out, struct err *e)

@@ -31,7 +31,7 @@ int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
 	     struct buf *out, struct err *e)
 {
 	const struct shape *shape = control_schema.queries->queries[query].out;
-	struct sql_rows it = sql_rows(sup_db(q->web->sup), query, in);
+	struct sql_rows it = sql_rows(q->db, query, in);
 	void *row = arena_alloc(&q->arena, shape->size);
 	struct buf last = BUF_MAX(1024);
 	int64_t n = 0;
