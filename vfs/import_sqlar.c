@@ -29,72 +29,95 @@ static const struct sql_query queries[] = {
 };
 static const struct sql_set set = {queries, 1};
 
-static int unzip(const struct sqlar_row *row, char **out, struct err *e)
+/* As sqlar_uncompress does it: what has no size, or just that many bytes, is not
+ * compressed. *plain is what was made, to be freed. */
+static int unpack(const struct sqlar_row *row, struct blob *out, char **plain,
+		  struct err *e)
 {
 	uLongf n = (uLongf)row->size;
 
-	if (row->size < 0 || row->size > CONTENT_MAX)
+	*plain = NULL;
+	*out = row->data;
+	if (row->size <= 0 || row->size == (int64_t)row->data.n)
+		return 0;
+	if (row->size > CONTENT_MAX)
 		return err_set(e, ERR_TOOBIG, "a file of %lld bytes is too big",
 			       (long long)row->size);
-	*out = malloc((size_t)row->size + 1);
-	if (!*out)
+	*plain = malloc(n);
+	if (!*plain)
 		abort();
-	if (uncompress((Bytef *)*out, &n, row->data.p, row->data.n) == Z_OK &&
+	*out = (struct blob){*plain, n};
+	if (uncompress((Bytef *)*plain, &n, row->data.p, row->data.n) == Z_OK &&
 	    n == (uLongf)row->size)
 		return 0;
-	free(*out);
+	free(*plain);
 	return err_set(e, ERR_INVALID, "a compressed file is damaged");
 }
 
-static int put_content(struct import *im, const struct sqlar_row *row,
-		       int64_t ino, struct err *e)
+/* A name of any bytes but zero, which no path can have. */
+static int take_name(struct blob from, char *out, size_t cap, struct err *e)
 {
-	char *plain = NULL;
-	int rc;
+	if (from.n >= cap)
+		return err_set(e, ERR_INVALID, "a name is too long");
+	if (from.n && memchr(from.p, 0, from.n))
+		return err_set(e, ERR_INVALID, "a name has a zero byte in it");
+	if (from.n)
+		memcpy(out, from.p, from.n);
+	out[from.n] = '\0';
+	return 0;
+}
 
-	if (row->size == 0 || !row->data.p)
-		return 0;
-	if (row->size == (int64_t)row->data.n)
-		return import_data(im, ino, row->data.p, row->data.n, 0, e);
-	if (unzip(row, &plain, e))
+/* A row whose mode says nothing is what the rest of it looks like. */
+static mode_t mode_of(const struct sqlar_row *row)
+{
+	mode_t mode = (mode_t)row->mode & (S_IFMT | 07777);
+
+	if (mode & S_IFMT)
+		return mode;
+	if (!row->data.p)
+		return mode | S_IFDIR;
+	return row->size == -1 ? S_IFLNK | 0777 : mode | S_IFREG;
+}
+
+static int put_item(struct import *im, const struct import_item *item,
+		    struct blob content, struct err *e)
+{
+	int64_t ino;
+
+	if (import_item(im, item, &ino, e))
 		return -1;
-	rc = import_data(im, ino, plain, (size_t)row->size, 0, e);
-	free(plain);
-	return rc;
+	if (S_ISREG(item->attr.mode) && content.n &&
+	    import_data(im, ino, content.p, content.n, 0, e))
+		return -1;
+	return S_ISDIR(item->attr.mode) ? 0
+					: import_times(im, ino, &item->attr, e);
 }
 
 static int take_row(struct import *im, const struct sqlar_row *row,
 		    struct err *e)
 {
-	char path[16384], target[4096] = "";
+	char path[16384], target[4096] = "", *plain;
 	struct timespec at = {row->modified, 0};
 	struct import_item item = {
 		.path = path,
-		.attr = {.mode = (mode_t)row->mode & (S_IFMT | 07777),
+		.attr = {.mode = mode_of(row),
 			 .accessed = nanos_of(at),
 			 .modified = nanos_of(at)},
 		.target = target,
 	};
-	int64_t ino;
+	struct blob content;
+	int rc;
 
-	if (row->name.n >= sizeof path ||
-	    (row->size == -1 && row->data.n >= sizeof target))
-		return err_set(e, ERR_INVALID, "a name is too long");
-	if (row->name.n)
-		memcpy(path, row->name.p, row->name.n);
-	path[row->name.n] = '\0';
-	if (row->size == -1 && row->data.n) {
-		memcpy(target, row->data.p, row->data.n);
-		item.attr.mode = S_IFLNK | 0777;
-	}
-	if (!(item.attr.mode & S_IFMT))
-		item.attr.mode |= row->data.p ? S_IFREG : S_IFDIR;
-	if (import_item(im, &item, &ino, e))
+	if (take_name(row->name, path, sizeof path, e) ||
+	    unpack(row, &content, &plain, e))
 		return -1;
-	if (S_ISREG(item.attr.mode) && put_content(im, row, ino, e))
-		return -1;
-	return S_ISDIR(item.attr.mode) ? 0
-				       : import_times(im, ino, &item.attr, e);
+	rc = S_ISLNK(item.attr.mode)
+		     ? take_name(content, target, sizeof target, e)
+		     : 0;
+	if (rc == 0)
+		rc = put_item(im, &item, content, e);
+	free(plain);
+	return rc;
 }
 
 static int take_rows(struct import *im, struct sql *db, struct err *e)

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from lib import eventually
+from lib import eventually, skip
 from test_terminal import on_terminal
 from vfs_lib import agent, mount
 
@@ -201,3 +201,44 @@ def test_changes_can_be_followed_whoever_makes_them(home):
     assert log[-1]["path"] == "g" and log[-1]["op"] == "move_to"
     assert home.skep("vfs", "log", "a", "--after", str(log[-2]["seq"]),
                      "--json").lines == log[-1:]
+
+
+def tree(top):
+    """Paths with what they are and hold."""
+    return {str(p.relative_to(top)):
+            os.readlink(p) if p.is_symlink() else
+            p.read_bytes() if p.is_file() else None
+            for p in sorted(top.rglob("*"))}
+
+
+def test_sqlar_files_are_read_as_sqlite_reads_them(home):
+    if subprocess.run(["sqlite3", "-A", "--help"], capture_output=True).returncode:
+        skip("sqlite3 has no archiver here")
+    agent(home)
+    (home.dir / "src" / "d").mkdir(parents=True)
+    (home.dir / "src" / "d" / "text").write_text("text " * 1000)
+    (home.dir / "src" / "short").write_text("x")
+    (home.dir / "src" / "empty").touch()
+    os.symlink("d/text", home.dir / "src" / "link")
+    home.run("sqlite3", home.dir / "x.sqlar", "-A", "-c", "d", "short", "empty",
+             cwd=home.dir / "src")
+    home.run("sqlite3", home.dir / "x.sqlar",
+             "INSERT INTO sqlar VALUES ('odd', 33188, 1, 0, 'no size'), "
+             "('none', 33188, 1, NULL, 'none'), ('same', 33188, 1, 4, 'four')")
+    (home.dir / "theirs").mkdir()
+    home.run("sqlite3", home.dir / "x.sqlar", "-A", "-x", cwd=home.dir / "theirs")
+    home.skep("vfs", "import", "a", home.dir / "x.sqlar", "in")
+    home.skep("vfs", "export", "a", home.dir / "ours", "in")
+    assert tree(home.dir / "ours") == tree(home.dir / "theirs"), (
+        tree(home.dir / "ours"), tree(home.dir / "theirs"))
+    assert len(tree(home.dir / "ours")) == 7
+    home.skep("vfs", "export", "a", home.dir / "y.sqlar", "in")
+    (home.dir / "again").mkdir()
+    home.run("sqlite3", home.dir / "y.sqlar", "-A", "-x", cwd=home.dir / "again")
+    assert tree(home.dir / "again") == tree(home.dir / "theirs")
+    # older ones write links, and cannot read them
+    home.run("sqlite3", home.dir / "z.sqlar", "-A", "-c", "link",
+             cwd=home.dir / "src")
+    home.skep("vfs", "import", "a", home.dir / "z.sqlar", "in")
+    home.skep("vfs", "export", "a", home.dir / "more", "in")
+    assert tree(home.dir / "more") == dict(tree(home.dir / "ours"), link="d/text")
