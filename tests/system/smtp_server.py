@@ -1,9 +1,10 @@
 """A mail server for tests, made of aiosmtpd: another's reading of SMTP.
 
-  smtp_server.py FOLDER [CERTIFICATE KEY]
+  smtp_server.py FOLDER [CERTIFICATE KEY [smtps]]
 
 Prints its port. Each mail it takes is FOLDER/N.json. With a certificate it
-offers STARTTLS, wants it before any mail, and knows the login bot / s3cret.
+offers STARTTLS, wants it before any mail, and knows the login bot / s3cret;
+smtps: it is TLS from the start.
 Who a mail is for says what happens: later@ gets 451, never@ 550, both with the
 recipient; full@ gets 452 and spam@ 554 after the text; gone@ gets no answer.
 """
@@ -36,7 +37,7 @@ class Handler:
         made = self.folder / ("%d.tmp" % self.n)
         made.write_text(json.dumps({
             "from": envelope.mail_from, "to": envelope.rcpt_tos,
-            "secure": session.ssl is not None,
+            "secure": server.transport.get_extra_info("sslcontext") is not None,
             "login": bool(session.authenticated),
             "bytes": base64.b64encode(envelope.original_content).decode()}))
         made.rename(self.folder / ("%d.json" % self.n))
@@ -51,16 +52,19 @@ def login(server, session, envelope, mechanism, data):
     return AuthResult(success=good, handled=good, auth_data=data.login)
 
 
-async def main(folder, certificate=None, key=None):
-    more, handler = {}, Handler(folder)
+async def main(folder, certificate=None, key=None, smtps=False):
+    more, handler, context = {}, Handler(folder), None
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        more = dict(tls_context=context, require_starttls=True,
-                    authenticator=login)
+        more = dict(authenticator=login)
+        if smtps:
+            more.update(auth_require_tls=False)  # it does not see that it is
+        else:
+            more.update(tls_context=context, require_starttls=True)
     server = await asyncio.get_running_loop().create_server(
         lambda: SMTP(handler, hostname="here", enable_SMTPUTF8=True, **more),
-        "127.0.0.1", 0)
+        "127.0.0.1", 0, ssl=context if smtps else None)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -34,7 +34,8 @@ class Server:
         self.folder.mkdir()
         p = home.start(python(), HERE / "smtp_server.py", self.folder,
                        *certificate, stdout=subprocess.PIPE)
-        self.url = "smtp://127.0.0.1:%d" % int(p.stdout.readline())
+        kind = certificate[2] if len(certificate) > 2 else "smtp"
+        self.url = "%s://127.0.0.1:%d" % (kind, int(p.stdout.readline()))
 
     def mails(self):
         made = sorted(self.folder.glob("*.json"), key=lambda p: int(p.stem))
@@ -199,6 +200,27 @@ def test_starttls_may_be_wanted_and_a_password_changed(home):
     assert [(m["secure"], m["login"]) for m in s.mails()] == [(True, False),
                                                              (True, True)]
     assert bare.mails == []
+    h.down()
+
+
+def test_mail_may_be_safe_from_the_start(home):
+    good, other = Authority(home, "good"), Authority(home, "other")
+    good.context("IP:127.0.0.1")
+    s = Server(home, home.dir / "good-server.pem", home.dir / "good-server.key",
+               "smtps")
+    h = host(home)
+    secret = home.path / "credentials" / "mail.pass"
+    secret.parent.mkdir(mode=0o700, exist_ok=True)
+    secret.write_text("s3cret\n")
+    channel(h, s, "yes", ca_file=str(good.path), user="bot",
+            password_file="mail.pass")
+    channel(h, s, "stranger", ca_file=str(other.path))
+    for name in ("yes", "stranger"):
+        send(h, "ann@example.org", name, text="x")
+    settled(h, 1, "delivered", channel="yes")
+    [d] = settled(h, 1, "dead", channel="stranger")
+    assert d["attempts"] == 2 and "certificate" in d["detail"], d
+    assert [(m["secure"], m["login"]) for m in s.mails()] == [(True, True)]
     h.down()
 
 

@@ -131,6 +131,44 @@ def test_what_the_reference_library_signs_comes_in(home):
     h.down()
 
 
+def test_a_pair_of_keys_needs_no_common_secret(home):
+    peer, r = Peer(home), receiver(home)
+    got = keep_requests(r)
+    pair = peer.ask(pair=True)
+    h = hear(home)
+    h.call("PUT", "/v1/channels/web", {"config": {"url": r.url}})
+
+    def good():
+        post(h, "web", "x")
+        settled(h, 1, "delivered")
+        headers, body = got[-1]
+        kind, signature = headers["webhook-signature"].split(",", 1)
+        text = "%s.%s.%s" % (headers["webhook-id"], headers["webhook-timestamp"],
+                             body.decode())
+        return kind == "v1a" and peer.ask(pair=True, text=text,
+                                          signature=signature)["good"]
+    keys(home, pair["secret"])
+    lib.eventually(good, 30, "the new key")
+    # the other way round only the public half is here, and nothing can be signed
+    keys(home, pair["public"])
+    now, body = int(time.time()), body_of("hi")
+    text = "m.%d.%s" % (now, body.decode())
+    signature = "v1a," + peer.ask(pair=True, text=text)["signature"]
+
+    def comes():
+        return come(home, signed("m", now, body, signature), body)[0] == 200
+    lib.eventually(comes, 30, "the public key")
+    assert come(home, signed("n", now, body, signature), body)[0] == 401
+
+    def unsigned():
+        ident = post(h, "web", "y", "c%f" % time.time())
+        row = lib.eventually(lambda: (d := h.call("GET", "/v1/deliveries/" + ident))
+                             ["attempts"] and d["state"] != "sending" and d, 30, "it")
+        return "no secret to sign with" in (row["detail"] or "")
+    lib.eventually(unsigned, 30, "a reason")
+    h.down()
+
+
 def test_whatever_is_not_as_the_specification_says_is_refused(home):
     h = hear(home)
     now, body = int(time.time()), body_of("hi")
