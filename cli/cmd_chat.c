@@ -1,24 +1,145 @@
 #include "cli/channel_cli.h"
+#include "cli/chat_talk.h"
 
-#include "schema/runs.h"
-
+#include <errno.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/*
- * A conversation in the terminal, over a tty channel: lines go in as messages,
- * and what comes back is fetched, shown, and acknowledged by the next request.
- */
-#define WAIT_MS 500
+#define WAIT_MS   500
+#define MISSED_MS 100
 
 struct chat {
-	struct cli *cli;
-	const char *channel, *peer, *sender, *agent, *session;
-	char acked[ID_SIZE]; /* shown, to be acknowledged */
-	bool terminal;
+	struct talk_line line;
+	bool terminal; /* somebody sits there: a failure is said, and it goes on */
 };
+
+/* --- Ctrl-C stops the answer, not the chat ------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void catch_interrupts(const struct chat *c, bool on)
+{
+	struct sigaction sa = {.sa_handler = on ? on_interrupt : SIG_DFL};
+
+	interrupted = 0;
+	if (c->terminal)
+		sigaction(SIGINT, &sa, NULL);
+}
+
+static int cancel(struct chat *c, const char *run, struct err *e)
+{
+	struct cli *cli = c->line.cli;
+	const char *path = arena_printf(&cli->arena, "/v1/runs/%s/cancel", run);
+
+	interrupted = 0;
+	if (!run[0])
+		return 0;
+	output_note(&cli->out, "(stopping it)");
+	return cli_ask(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
+}
+
+/* --- one line and its answer ------------------------------------------ */
+
+static int await(struct chat *c, const struct talk_said *said, struct err *e)
+{
+	char run[ID_SIZE] = "";
+	bool mine = false;
+	int more = 1, got;
+
+	while (!mine) {
+		got = talk_hear(&c->line, WAIT_MS, said, &mine, e);
+		if (got < 0)
+			return -1;
+		if (got > 0)
+			continue;
+		if (more == 0) {
+			output_note(&c->line.cli->out, "(it says nothing)");
+			return 0;
+		}
+		more = talk_may_come(&c->line, said, run, e);
+		if (more < 0 || (interrupted && cancel(c, run, e)))
+			return -1;
+	}
+	return 0;
+}
+
+static int exchange(struct chat *c, const char *text, size_t n, struct err *e)
+{
+	struct buf line = BUF_MAX(64u << 20);
+	struct talk_said said;
+	int rc;
+
+	buf_add(&line, text, n);
+	rc = buf_ok(&line, "the line", e) || check_said(&line, e) ? -1 : 0;
+	if (rc == 0)
+		rc = talk_say(&c->line, line.p, &said, e);
+	catch_interrupts(c, true);
+	if (rc == 0)
+		rc = await(c, &said, e);
+	catch_interrupts(c, false);
+	buf_fini(&line);
+	return rc;
+}
+
+/* On a terminal a failed line is said, and the next one may do better. */
+static int forgive(const struct chat *c, int rc, const struct err *e)
+{
+	if (rc == 0 || !c->terminal || e->code == ERR_UNAVAILABLE ||
+	    ferror(c->line.cli->out.to))
+		return rc;
+	fprintf(stderr, "skep: %s\n", e->text);
+	return 0;
+}
+
+/* --- all of them ------------------------------------------------------ */
+
+static void prompt(const struct chat *c)
+{
+	if (!c->terminal)
+		return;
+	fputs("> ", c->line.cli->out.to);
+	fflush(c->line.cli->out.to);
+}
+
+static int converse(struct chat *c, struct err *e)
+{
+	struct talk_said none = {.id = {""}};
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rc = 0;
+	bool mine;
+
+	/* What was missed; a conversation that is new has nothing. */
+	if (c->terminal)
+		while (talk_hear(&c->line, MISSED_MS, &none, &mine, e) > 0)
+			;
+	while (rc == 0) {
+		prompt(c);
+		n = getline(&line, &cap, stdin);
+		if (n < 0)
+			break;
+		if (n && line[n - 1] == '\n')
+			line[--n] = '\0';
+		if (n > 0)
+			rc = forgive(c, exchange(c, line, (size_t)n, e), e);
+	}
+	free(line);
+	if (rc == 0 && c->terminal)
+		fputc('\n', c->line.cli->out.to);
+	if (rc == 0 && c->line.acked[0])
+		rc = talk_hear(&c->line, 0, &none, &mine, e) < 0 ? -1 : 0;
+	return rc;
+}
 
 static const char *user_name(void)
 {
@@ -27,163 +148,26 @@ static const char *user_name(void)
 	return pw ? pw->pw_name : "somebody";
 }
 
-/* Posts a line; the id of the message. */
-static int say(struct chat *c, const char *text, struct id *id, struct err *e)
-{
-	const char *path = arena_printf(&c->cli->arena,
-					"/v1/channels/%s/messages", c->channel);
-	cJSON *o = cJSON_CreateObject(), *done;
-	struct buf b = BUF_MAX(16u << 20);
-
-	cJSON_AddStringToObject(o, "sender", c->sender);
-	cJSON_AddStringToObject(o, "conversation", c->peer);
-	cJSON_AddStringToObject(o, "text", text);
-	cJSON_AddStringToObject(o, "agent", c->agent);
-	cJSON_AddStringToObject(o, "session", c->session);
-	json_add(&b, o);
-	cJSON_Delete(o);
-	done = remote_call(c->cli, "POST", path, b.p, e);
-	buf_fini(&b);
-	if (!done)
-		return -1;
-	snprintf(id->text, sizeof id->text, "%s", json_text(done, "id", ""));
-	cJSON_Delete(done);
-	return 0;
-}
-
-/* The next message: 1 with it printed, 0 if there is none, -1. *mine: it
- * answers this one. */
-static int hear(struct chat *c, int wait, const struct id *asked, bool *mine,
-		struct err *e)
-{
-	struct buf answer = BUF_MAX(64u << 20);
-	const char *path = arena_printf(
-		&c->cli->arena,
-		"/v1/channels/%s/next?conversation=%s&wait=%d%s%s", c->channel,
-		url_text(c->cli, c->peer), wait, c->acked[0] ? "&ack=" : "",
-		c->acked);
-	int status = cli_ask(c->cli, "GET", path, NULL, &answer, e);
-	cJSON *m;
-
-	c->acked[0] = '\0';
-	if (status < 0 || status == 204) {
-		buf_fini(&answer);
-		return status < 0 ? -1 : 0;
-	}
-	m = json_parse_object("message", answer.p, answer.n, e);
-	if (m) {
-		const char *text = json_text(m, "text", "");
-
-		if (c->cli->out.json)
-			output_json(&c->cli->out, answer.p);
-		else
-			output_text(&c->cli->out, text, strlen(text));
-		if (!c->cli->out.json)
-			fputc('\n', c->cli->out.to);
-		fflush(c->cli->out.to);
-		*mine = !strcmp(json_text(m, "reply_to", ""), asked->text);
-		snprintf(c->acked, sizeof c->acked, "%s",
-			 json_text(m, "id", ""));
-	}
-	cJSON_Delete(m);
-	buf_fini(&answer);
-	return m ? 1 : -1;
-}
-
-/* 1 while an answer may still come; 0: the run is over; -1 says how it failed. */
-static int may_come(struct chat *c, const struct id *asked, struct err *e)
-{
-	struct inbound_get_in key = {asked->text};
-	struct inbound_row row;
-	struct run_row run;
-	int state;
-
-	if (sql_get(c->cli->control, Q_INBOUND_GET, &key, &row, &c->cli->arena,
-		    e) != 1)
-		return 1;
-	if (!strcmp(row.state, "dead"))
-		return err_set(e, ERR_FAILED, "nobody answers: %s", row.detail);
-	if (!row.run ||
-	    sql_get(c->cli->control, Q_RUN_GET, &(struct run_get_in){row.run},
-		    &run, &c->cli->arena, e) != 1)
-		return 1;
-	state = run_state_from(run.state);
-	if (state < 0 || !run_state_is_over((enum run_state)state))
-		return 1;
-	if (state == RUN_SUCCEEDED)
-		return 0;
-	return err_set(e, ERR_FAILED, "the run %s %s: %s", run.id, run.state,
-		       run.detail ? run.detail : run.reason);
-}
-
-static int await(struct chat *c, const struct id *asked, struct err *e)
-{
-	bool mine = false;
-	int more = 1, got;
-
-	while (!mine) {
-		got = hear(c, WAIT_MS, asked, &mine, e);
-		if (got < 0)
-			return -1;
-		if (got > 0)
-			continue;
-		if (more == 0) {
-			output_note(&c->cli->out, "(it says nothing)");
-			return 0;
-		}
-		more = may_come(c, asked, e);
-		if (more < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int converse(struct chat *c, struct err *e)
-{
-	struct id asked = {""};
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int rc = 0;
-	bool mine;
-
-	while (rc == 0) {
-		if (c->terminal) {
-			fputs("> ", c->cli->out.to);
-			fflush(c->cli->out.to);
-		}
-		n = getline(&line, &cap, stdin);
-		if (n < 0)
-			break;
-		if (n && line[n - 1] == '\n')
-			line[--n] = '\0';
-		if (n == 0)
-			continue;
-		rc = say(c, line, &asked, e) || await(c, &asked, e) ? -1 : 0;
-	}
-	free(line);
-	if (rc == 0 && c->acked[0])
-		rc = hear(c, 0, &asked, &mine, e) < 0 ? -1 : 0;
-	return rc;
-}
-
 static int chat(struct cli *cli, struct err *e)
 {
 	const char *session = cli_option(cli, "session");
 	const char *channel = cli_option(cli, "channel");
 	struct chat c = {
-		.cli = cli,
-		.channel = channel ? channel : "local",
-		.sender = user_name(),
-		.agent = cli_arg(cli, 0),
+		.line = {.cli = cli,
+			 .channel = channel ? channel : "local",
+			 .sender = user_name(),
+			 .agent = cli_arg(cli, 0),
+			 .slot = -1},
 		.terminal = isatty(0) && !cli->out.json,
 	};
+	int rc;
 
-	c.session = session ? session
-			    : arena_printf(&cli->arena, "chat/%s", c.sender);
-	c.peer = arena_printf(&cli->arena, "%s@%s/%s", c.sender, c.agent,
-			      c.session);
-	return converse(&c, e);
+	c.line.session = session ? session
+				 : arena_printf(&cli->arena, "chat/%s",
+						c.line.sender);
+	rc = talk_open(&c.line, e) || converse(&c, e) ? -1 : 0;
+	talk_close(&c.line);
+	return rc;
 }
 
 const struct command cmd_chat = {
@@ -193,8 +177,11 @@ const struct command cmd_chat = {
 	.about =
 		"Each line is a message and a run of the agent's session; its "
 		"answer is printed. What\ncould not be shown is shown the next "
-		"time. Ends with the input. With --json each answer\nis an "
-		"object, for programs.",
+		"time. Ends with the input. Ctrl-C stops an answer;\nat the "
+		"prompt it ends the chat. A supervisor that is restarted is "
+		"waited for. On a terminal\na line that fails is said and the "
+		"chat goes on; otherwise it ends there. With --json each\n"
+		"answer is an object, for programs.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){

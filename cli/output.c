@@ -39,9 +39,13 @@ void output_init(struct output *o, FILE *to, bool json, bool no_colour)
 int output_end(struct output *o, struct err *e)
 {
 	errno = 0;
-	if (fflush(o->to) || ferror(o->to))
-		return errno == EPIPE ? 0 : err_errno_set(e, "writing output");
-	return 0;
+	if (!fflush(o->to) && !ferror(o->to))
+		return 0;
+	if (errno == EPIPE)
+		return 0;
+	if (errno == 0) /* it failed earlier, and only that is known */
+		return err_set(e, ERR_IO, "output could not be written");
+	return err_errno_set(e, "writing output");
 }
 
 const char *output_style(const struct output *o, enum output_style s)

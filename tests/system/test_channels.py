@@ -352,25 +352,6 @@ def test_attachments_travel_both_ways(home):
 # -- other kinds, and what people see
 
 
-def test_chat_in_the_terminal(home):
-    h = host(home)
-    echo(h)
-    h.agent("bad", "exec", {"shell": "exit 3", "stdin": "none"})
-    h.agent("mute", "exec", {"shell": "true", "stdin": "none"})
-    assert home.skep("chat", "echo", input="hello\n\nyou there\n").out == \
-        "hello\nyou there\n"
-    [m] = home.skep("chat", "echo", "--json", input="again\n").lines
-    assert (m["text"], m["channel"]) == ("again", "local")
-    assert "no model yet" in home.skep("chat", "main", input="hi\n").out
-    assert "code 3" in home.refused(1, "chat", "bad", input="x\n")
-    assert "says nothing" in home.skep("chat", "mute", input="x\n").out
-    assert "nobody" in home.refused(1, "chat", "nobody", input="x\n")
-    # one session for all lines of a person
-    assert len(h.call("GET", "/v1/sessions/echo")["items"]) == 1
-    assert {d["state"] for d in deliveries(h)} == {"delivered"}
-    h.down()
-
-
 def test_what_was_not_shown_is_shown_the_next_time(home):
     h = host(home)
     echo(h)
