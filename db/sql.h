@@ -83,7 +83,6 @@ int sql_durable(struct sql *db, bool full, struct err *e);
  * when it commits. */
 int sql_cache(struct sql *db, int kib, struct err *e);
 #define SQL_CACHE_KIB 2000
-int64_t sql_rows_written(const struct sql *db); /* since it was opened */
 
 /* Runs a query that yields no rows. Returns rows changed, or -1. */
 int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);

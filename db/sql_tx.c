@@ -213,8 +213,3 @@ int sql_cache(struct sql *db, int kib, struct err *e)
 	snprintf(text, sizeof text, "PRAGMA cache_size=-%d", kib);
 	return sql_script(db, text, e);
 }
-
-int64_t sql_rows_written(const struct sql *db)
-{
-	return sqlite3_total_changes64(db->conn);
-}

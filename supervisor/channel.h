@@ -111,6 +111,7 @@ struct channels {
 	struct channel *first;
 	struct parcel *done; /* outcomes to be settled */
 	struct parcel **done_end;
+	int64_t moved; /* that were settled, since the start */
 	uv_timer_t due;
 	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
 	struct curl_loop *curl;

@@ -12,7 +12,7 @@
 
 #define CACHE_IDLE_KIB 256
 #define CACHE_BUSY_KIB 2048 /* 64 deliveries at once need half of it */
-#define BUSY_ROWS      250  /* between two calls */
+#define BUSY_MOVES     50   /* between two calls */
 #define QUIET_CALLS    8
 
 /* Memory is given back, and one arena serves the few threads there are. */
@@ -69,14 +69,13 @@ void footprint_shrink(void)
 	give_back_files();
 }
 
-void footprint_cache(struct footprint_cache *c, struct sql *db)
+void footprint_cache(struct footprint_cache *c, struct sql *db, int64_t moved)
 {
-	int64_t written = sql_rows_written(db);
-	bool busy = written - c->written > BUSY_ROWS && c->kib;
+	bool busy = moved - c->moved > BUSY_MOVES;
 	int kib;
 	struct err ignored;
 
-	c->written = written;
+	c->moved = moved;
 	c->quiet = busy ? 0 : c->quiet + 1;
 	if (busy)
 		kib = CACHE_BUSY_KIB;

@@ -16,14 +16,15 @@ void footprint_limit(void);
  * back from the page cache when they are used, some hundred of them. */
 void footprint_shrink(void);
 
-/* The database's cache: small, unless much is written, when a commit ought to
- * find its pages there. Called when it is opened and with every tick. */
+/* The database's cache: small, unless many deliveries are moved, when a commit
+ * ought to find its pages there. Called when it is opened and with every tick;
+ * moved: deliveries, since the start. */
 struct footprint_cache {
-	int64_t written; /* rows, up to the last call */
+	int64_t moved; /* up to the last call */
 	int kib;
-	int quiet; /* calls since much was written */
+	int quiet; /* calls since many were */
 };
 struct sql;
-void footprint_cache(struct footprint_cache *c, struct sql *db);
+void footprint_cache(struct footprint_cache *c, struct sql *db, int64_t moved);
 
 #endif

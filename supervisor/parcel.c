@@ -243,6 +243,7 @@ int parcels_settle(struct sup *s, int budget, struct err *e)
 	if (!k->done)
 		k->done_end = &k->done;
 	last->next = NULL;
+	k->moved += n;
 	s->host_changed = true;
 	step_then(&s->step, settled, first);
 	return n;

@@ -76,7 +76,7 @@ static void on_tick(uv_timer_t *h)
 	if (s->ticks == 0)
 		sup_sandbox_say(s);
 	spares_tidy(s);
-	footprint_cache(&s->cache, s->db);
+	footprint_cache(&s->cache, s->db, s->channels->moved);
 	if (s->ticks % SHRINK_TICKS == 0)
 		footprint_shrink();
 	channels_tick(s);
@@ -175,7 +175,7 @@ static int open_database(struct sup *s, struct err *e)
 {
 	if (control_open(&s->db, &s->home, SQL_CREATE, e))
 		return -1;
-	footprint_cache(&s->cache, s->db);
+	footprint_cache(&s->cache, s->db, 0);
 	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
 		return -1;

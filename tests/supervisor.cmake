@@ -1,5 +1,6 @@
 unit(test_run_fsm supervisor)
 unit(test_runs schema)
 unit(test_severity schema)
+unit(test_footprint supervisor)
 unit(test_step supervisor)
 unit(test_process_tree supervisor)
