@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "db/backup.h"
+#include "ops/audit_keep.h"
 #include "ops/restore.h"
 #include "schema/control.h"
 #include "schema/registry.h"
@@ -125,7 +126,9 @@ static int reset_all(struct cli *cli, struct err *e)
 		return -1;
 	if (file_exists(control.text)) {
 		if (cli_open_control(cli, e) ||
-		    ops_each_file(cli, "removing", remove_file, NULL, e))
+		    ops_audit(cli, "reset.all", NULL, NULL, e) ||
+		    ops_each_file(cli, "removing", remove_file, NULL, e) ||
+		    audit_keep(cli->control, &cli->home, e))
 			return -1;
 		sql_close(cli->control);
 		cli->control = NULL;
@@ -176,7 +179,9 @@ const struct command cmd_reset = {
 		"with\ntheir "
 		"-wal and -shm. Credentials, backups and workspaces stay. It "
 		"is "
-		"refused while anybody\nworks in the home.",
+		"refused while anybody\nworks in the home. Who did what, this "
+		"included, stays: in the control plane's\naudit log, and of "
+		"one that was removed in logs/" AUDIT_FILE ".",
 	.needs = NEEDS_HOME,
 	.options =
 		(const struct option_spec[]){

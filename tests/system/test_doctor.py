@@ -1,4 +1,5 @@
 """skep doctor and skep reset: what is wrong with a home, and starting anew."""
+import json
 import os
 import pty
 import shutil
@@ -152,6 +153,28 @@ def test_reset_removes_what_was_asked_and_nothing_else(home):
     home.skep("reset", "--scope", "all", "--yes")
     assert not list(home.path.rglob("*.sqlite*"))
     assert (home.path / "credentials" / "key").exists()
+
+
+def test_who_removed_everything_is_still_known(home):
+    log = home.path / "logs" / "audit.jsonl"
+    for n in (1, 2):
+        fill(home, "ann")
+        home.execute(home.control, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                     "SELECT i + 1 FROM n WHERE i < 1200) INSERT INTO audit "
+                     "(at, actor, act, subject) SELECT i, 'me', 'many', i FROM n")
+        home.skep("reset", "--scope", "agent", "ann", "--yes")
+        home.skep("reset", "--scope", "all", "--yes")
+        rows = [json.loads(line) for line in log.read_text().splitlines()]
+        acts = [r["act"] for r in rows]
+        assert acts.count("reset.all") == acts.count("reset.agent") == n, acts
+        assert acts.count("many") == 1200 * n
+        last = rows[-1]
+        assert last["act"] == "reset.all" and str(os.getuid()) in last["actor"], last
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert not list(home.path.rglob("*.sqlite*"))
+    fill(home, "ann")
+    seen = home.skep("doctor", "--json", code=None).out
+    assert "audit.jsonl" not in seen, seen
 
 
 def test_reset_is_refused_while_in_use(home):

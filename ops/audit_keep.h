@@ -1,0 +1,18 @@
+#ifndef OPS_AUDIT_KEEP_H
+#define OPS_AUDIT_KEEP_H
+
+#include "base/err.h"
+#include "base/home.h"
+
+/*
+ * The audit log outlives the table that it is in: before a control plane is
+ * removed, its rows are added to a file of the home, a JSON object a line, on
+ * the disk when this returns. Nothing of skep's removes that file.
+ */
+#define AUDIT_FILE "audit.jsonl" /* in HOME_LOGS */
+
+struct sql;
+
+int audit_keep(struct sql *control, const struct home *home, struct err *e);
+
+#endif
