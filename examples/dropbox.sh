@@ -1,47 +1,47 @@
 #!/bin/sh
-# A channel plugin: a directory (the setting `dir`). Each file in dir/in comes in
-# as a message, its name being the sender; what goes out is a file in dir/out,
-# named by its key, so that a message sent twice is there once.
+# A channel plugin: a directory (the setting `dir`). Each file that is moved to
+# dir/in comes in as a message, its name being the sender; what goes out is a
+# file in dir/out, named by its key, so that a message sent twice is there once.
+
+# Two of us speak: each opens the lock anew, so that lines never mix.
 put() {
-	printf '%s\n' "$1"
+	{ flock 9 && printf '{"jsonrpc":"2.0",%s}\n' "$1"; } 9<"$0"
 }
 
-answer() {
-	put "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":{\"ok\":true}}"
+# The text on stdin, as it stands in JSON.
+quote() {
+	tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g' |
+		awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }'
 }
 
-# member NAME LINE: the text of a member, as skepd writes it
+# member NAME LINE: the text of a member, as skepd writes it.
 member() {
 	printf '%s\n' "$2" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"
-}
-
-quote() {
-	tr -d '\000-\037' <"$1" | sed 's/\\/\\\\/g; s/"/\\"/g'
 }
 
 bring() {
 	while sleep 0.1; do
 		for file in "$dir"/in/*; do
-			[ -f "$file" ] || continue
-			id=$(stat -c %i-%Y "$file")
-			put "{\"jsonrpc\":\"2.0\",\"method\":\"channel.receive\",\"params\":{\"id\":\"$id\",\"sender\":\"${file##*/}\",\"text\":\"$(quote "$file")\"}}"
+			[ -s "$file" ] || continue
+			name=$(printf '%s' "${file##*/}" | quote)
+			put "\"method\":\"channel.receive\",\"params\":{\"id\":\"$(stat -c %i-%Y "$file")\",\"sender\":\"$name\",\"text\":\"$(quote <"$file")\"}"
 		done
 	done
 }
 
-put '{"jsonrpc":"2.0","method":"channel.register","params":{"name":"dropbox","idempotent":true}}'
+put '"method":"channel.register","params":{"name":"dropbox","idempotent":true}'
 while IFS= read -r line; do
 	id=$(printf '%s\n' "$line" | sed -n 's/^{"jsonrpc":"2.0","id":\([0-9]*\),.*/\1/p')
+	problem='"error":{"code":1,"message":"see the log"}'
 	case $line in
 	*'"method":"channel.configure"'*)
 		dir=$(member dir "$line")
-		mkdir -p "$dir/in" "$dir/out" "$dir/done"
-		bring &
-		child=$!
+		mkdir -p "$dir/in" "$dir/out" "$dir/done" && problem=
+		bring & # it ends with us: skepd ends the whole tree
 		;;
 	*'"method":"channel.send"'*)
 		key=$(printf '%s\n' "$line" | sed 's/.*"routing":{"id":"\([^"]*\)".*/\1/')
-		printf '%s\n' "$line" >"$dir/done/$key" && mv "$dir/done/$key" "$dir/out/$key"
+		printf '%s\n' "$line" >"$dir/done/$key" && mv "$dir/done/$key" "$dir/out/$key" && problem=
 		;;
 	*'"event":"message.received"'*)
 		ref=$(member ref_id "$line")
@@ -49,10 +49,7 @@ while IFS= read -r line; do
 			[ "$(stat -c %i-%Y "$file")" = "$ref" ] && mv "$file" "$dir/done/"
 		done
 		;;
-	*'"method":"channel.stop"'*)
-		break
-		;;
+	*) problem= ;; # a status is asked for: any answer is a sign of life
 	esac
-	[ -n "$id" ] && answer "$id"
+	[ -z "$id" ] || put "\"id\":$id,${problem:-\"result\":{\}}"
 done
-[ -n "$child" ] && kill "$child"

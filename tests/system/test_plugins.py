@@ -31,7 +31,7 @@ def test_the_python_example_brings_and_sends(home):
     h = host(home)
     echo(h)
     inbox, outbox = home.dir / "in", home.dir / "out"
-    inbox.write_text('{"id":"1","from":"ann","text":"hello"}\n')
+    inbox.write_text('{"id":"1","sender":"ann","text":"hello"}\n')
     plugin(h, "post", sys.executable, EXAMPLES / "mailbox.py", agent="echo",
            inbox=str(inbox), outbox=str(outbox))
     lib.eventually(lambda: lines(outbox), 20, "a reply")
@@ -41,7 +41,7 @@ def test_the_python_example_brings_and_sends(home):
     [pid] = processes(h, "post")
     os.kill(pid, signal.SIGKILL)
     with open(inbox, "a") as f:
-        f.write('{"id":"2","from":"ann","text":"again"}\n')
+        f.write('{"id":"2","sender":"ann","text":"again"}\n')
     lib.eventually(lambda: len(lines(outbox)) == 2, 20, "the second reply")
     assert len(h.call("GET", "/v1/inbound")["items"]) == 2
     assert pid not in processes(h, "post")
