@@ -1,4 +1,5 @@
 #include "cli/ops_cli.h"
+#include "cli/prune_messages.h"
 
 #include "base/clock.h"
 #include "base/id.h"
@@ -25,6 +26,7 @@ struct job {
 	struct table *t;
 	struct pruned one, sum;
 	char edge[64];
+	struct retire messages;
 };
 
 static void add(struct job *j, struct pruned *p, struct sql_hold held)
@@ -34,6 +36,9 @@ static void add(struct job *j, struct pruned *p, struct sql_hold held)
 	j->sum.sessions += p->sessions;
 	j->sum.events += p->events;
 	j->sum.runs += p->runs;
+	j->sum.deliveries += p->deliveries;
+	j->sum.inbound += p->inbound;
+	j->sum.attachments += p->attachments;
 	j->sum.artifacts += p->artifacts;
 	j->sum.snapshots += p->snapshots;
 	j->sum.freed_bytes += p->freed_bytes;
@@ -138,6 +143,8 @@ static int64_t prune_copy(struct cli *cli, struct job *j, struct err *e)
 		return -1;
 	if (!sql_enter(db, e)) {
 		n = slice_all(&s, db, prune_copied, j, e);
+		if (n >= 0 && prune_messages_copied(&j->messages, db, e))
+			n = -1;
 		(void)sql_leave(db, -1, &ignored); /* never kept */
 	}
 	sql_close(db);
@@ -149,6 +156,7 @@ static int prune_control(struct cli *cli, struct job *j, struct err *e)
 	struct pruned p = {.database = "control"};
 	bool dry = j->dry.lock >= 0;
 
+	prune_messages_begin(cli, &j->messages, j->ask.before);
 	if (prune_edge(cli->control, j->ask.keep, j->edge, e))
 		return -1;
 	if (dry)
@@ -156,8 +164,11 @@ static int prune_control(struct cli *cli, struct job *j, struct err *e)
 	else
 		p.runs = cli->supervised ? prune_supervised(cli, j, e)
 					 : prune_alone(j, cli->control, e);
-	if (p.runs < 0)
+	if (p.runs < 0 || (!dry && prune_messages(cli, &j->messages, e)))
 		return -1;
+	p.deliveries = j->messages.sum.deliveries;
+	p.inbound = j->messages.sum.inbound;
+	p.attachments = j->messages.sum.attachments;
 	add(j, &p, sql_longest(cli->control));
 	return 0;
 }
@@ -188,8 +199,9 @@ static int prune(struct cli *cli, struct err *e)
 	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
 		return -1;
 	j.t = table_new(&cli->out, &pruned_shape,
-			"database agent sessions events runs artifacts "
-			"snapshots freed_bytes longest_ms longest_cpu_ms");
+			"database agent sessions events runs deliveries "
+			"inbound attachments artifacts snapshots freed_bytes "
+			"longest_ms longest_cpu_ms");
 	rc = ops_each_file(cli, "pruning", prune_file, &j, e);
 	if (!rc && !cli_option(cli, "only"))
 		rc = prune_control(cli, &j, e);
@@ -202,12 +214,16 @@ static int prune(struct cli *cli, struct err *e)
 
 const struct command cmd_state_prune = {
 	.name = "state prune",
-	.help = "remove old sessions, what their runs made, and old runs",
+	.help = "remove old sessions, what their runs made, old runs and "
+		"messages",
 	.about = "Whatever was last alive before --keep-days goes, except for "
 		 "the newest --keep-n sessions of\neach agent and the newest "
 		 "--keep-n runs. Nothing that runs or waits is taken, and "
 		 "forks keep\nwhat they stand on. Old snapshots of workspaces "
-		 "go too. The work is done in slices, so that\nrunning agents "
+		 "go too. Messages\nthat were delivered or dismissed go by "
+		 "--keep-days alone; those that came in stay at least\nas long "
+		 "as channel.keep_inbound says. The work is done in slices, so "
+		 "that\nrunning agents "
 		 "never wait for it. A dry run does the same and\ntakes it "
 		 "back.",
 	.needs = NEEDS_CONTROL_WRITE,
@@ -218,6 +234,8 @@ const struct command cmd_state_prune = {
 			{"keep-n", "N", "as many of the newest stay (100)",
 			 OPTION_INT},
 			{"dry-run", NULL, "say what would go, change nothing",
+			 OPTION_FLAG},
+			{"dead", NULL, "dead letters too, if as old",
 			 OPTION_FLAG},
 			{"only", "NAME", "only this agent's file", OPTION_NAME},
 			{NULL, NULL, NULL, OPTION_FLAG}},

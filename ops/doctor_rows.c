@@ -92,8 +92,23 @@ static void check_media(struct doctor *d)
 	}
 }
 
+static void check_messages(struct doctor *d)
+{
+	struct messages_stuck_row n = {0};
+	struct err e;
+
+	if (sql_get(d->control, Q_MESSAGES_STUCK, NULL, &n, NULL, &e) > 0 &&
+	    n.dead + n.unknown + n.inbound > 0)
+		doctor_say(d, FINDING_messages_stuck, "messages",
+			   "%" PRId64 " dead and %" PRId64
+			   " unknown on their way out, %" PRId64
+			   " dead that came in",
+			   n.dead, n.unknown, n.inbound);
+}
+
 void doctor_rows(struct doctor *d)
 {
+	check_messages(d);
 	check_owner(d);
 	check_leases(d);
 	check_clock(d);

@@ -7,7 +7,7 @@
 /*
  * Removing what is old, in slices (ops/slice.h), while runs go on. Of a file:
  * sessions with all their events, what their runs made, snapshots of workspaces;
- * of the control plane: runs that are over. Nothing that is running or waiting
+ * of the control plane: runs and messages (schema/retire.h) that are over. Nothing that is running or waiting
  * is ever taken. Killed anywhere, the next call finishes the work.
  *
  * A dry run does the very same in a transaction that is rolled back (ops/dry.h).
@@ -26,6 +26,9 @@ struct prune_ask {
 	F(S, i64, sessions)                                        \
 	F(S, i64, events)                                          \
 	F(S, i64, runs)                                            \
+	F(S, i64, deliveries)                                      \
+	F(S, i64, inbound)                                         \
+	F(S, i64, attachments)                                     \
 	F(S, i64, artifacts)                                       \
 	F(S, i64, snapshots)                                       \
 	F(S, i64, freed_bytes)    /* the file is smaller by */     \

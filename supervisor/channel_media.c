@@ -14,7 +14,7 @@
 
 /* --- limits ----------------------------------------------------------- */
 
-static int count_bytes(struct sup *s, struct err *e)
+int channel_media_count(struct sup *s, struct err *e)
 {
 	struct media_total_row total = {0};
 	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
@@ -25,7 +25,7 @@ static int count_bytes(struct sup *s, struct err *e)
 
 int channel_media_open(struct sup *s, struct err *e)
 {
-	return count_bytes(s, e);
+	return channel_media_count(s, e);
 }
 
 int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
@@ -117,7 +117,7 @@ static void sweep_rows(struct sup *s)
 		n = sql_exec(s->db, Q_MEDIA_USE_SWEEP, &uses, &e);
 	if (n >= 0)
 		m = sql_exec(s->db, Q_MEDIA_SWEEP, &media, &e);
-	if (m < 0 || (m > 0 && count_bytes(s, &e)))
+	if (m < 0 || (m > 0 && channel_media_count(s, &e)))
 		log_warn(LT("msg", "attachments"), LT("error", e.text));
 	s->channels->media.sweep = n > 0 || m > 0;
 }

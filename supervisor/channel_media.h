@@ -19,6 +19,7 @@ struct channel_media {
 };
 
 int channel_media_open(struct sup *s, struct err *e);
+int channel_media_count(struct sup *s, struct err *e); /* their bytes, anew */
 void channel_media_tick(struct sup *s);
 
 /* Stores the attachments of a message, within the limits of the channel (NULL:

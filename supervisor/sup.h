@@ -38,6 +38,7 @@ struct sup {
 	struct spares spares;
 	struct web *web;
 	struct keeper keeper;
+	struct retiring *retiring;
 	struct channels *channels;
 	struct tree_place place;
 	struct live_table lives;

@@ -1,5 +1,6 @@
 /* What operators' commands ask for: see supervisor/ops.c. */
 #include "supervisor/ops.h"
+#include "supervisor/retiring.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_routes.h"
@@ -84,6 +85,19 @@ void route_prune(void *app, const struct http_request *r,
 
 	if (!rc)
 		rc = sup_prune(q->web->sup, &body, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_retire(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct retire_ask body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &retire_ask_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_retire(q->web->sup, &body, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 

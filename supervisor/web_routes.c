@@ -3,6 +3,7 @@
 #include "schema/agent_queries.h"
 #include "schema/control_queries.h"
 #include "schema/near.h"
+#include "schema/retire.h"
 
 SHAPE_DEFINE(web_channel, WEB_CHANNEL);
 SHAPE_DEFINE(web_message, WEB_MESSAGE);

@@ -199,3 +199,19 @@ INSERT INTO host_event (at, kind, subject, agent, body)
 VALUES (:at, 'delivery', :id, :agent,
   json_object('state', :state, 'channel', :channel, 'attempt', :attempt,
               'code', :code, 'detail', :detail));
+
+-- query messages_stuck -> (dead i64, unknown i64, inbound i64)
+-- Those that only a person moves on; each count is a small index.
+SELECT (SELECT count(*) FROM delivery WHERE state = 'dead') AS dead,
+       (SELECT count(*) FROM delivery WHERE state = 'unknown') AS unknown,
+       (SELECT count(*) FROM inbound WHERE state = 'dead') AS inbound;
+
+-- query retire_out (after i64, count i64) -> (seq i64, id text, state text,
+--   created_at time, done_at time)
+-- The oldest first.
+SELECT seq, id, state, created_at, done_at FROM delivery
+ WHERE seq > :after ORDER BY seq LIMIT :count;
+
+-- query retire_out_delete (seq i64)
+-- The newest stays, so that no number is given twice.
+DELETE FROM delivery WHERE seq = :seq AND seq < (SELECT max(seq) FROM delivery);

@@ -131,3 +131,22 @@ SELECT id, sender, role, body, at FROM
    WHERE c.channel = :channel AND c.peer = :peer AND d.agent IS NOT NULL
      AND d.conversation IS NOT NULL)
  ORDER BY at DESC, id DESC LIMIT :count;
+
+-- query retire_in (after text, count i64) -> (id text, is_dead bool,
+--   received_at time)
+-- The oldest first.
+SELECT id, state = 'dead' AS is_dead, received_at FROM inbound
+ WHERE id > :after ORDER BY id LIMIT :count;
+
+-- query retire_in_delete (id text)
+-- Whose run is not over yet still tells where the answer goes.
+DELETE FROM inbound WHERE id = :id
+   AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = inbound.run AND
+     r.state NOT IN ('succeeded','failed','cancelled','timed_out'));
+
+-- query media_use_delete (owner text)
+DELETE FROM media_use WHERE owner = :owner;
+
+-- query media_delete_unused (id text)
+DELETE FROM media WHERE id = :id
+   AND NOT EXISTS (SELECT 1 FROM media_use WHERE media = :id);

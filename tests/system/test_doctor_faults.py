@@ -94,6 +94,18 @@ def test_a_lease_whose_time_is_over(home):
     assert home.query(home.control, "SELECT name FROM lease") == [("young",)]
 
 
+def test_messages_that_wait_for_a_person(home):
+    fill(home, "ann")
+    for i, state in enumerate(("dead", "unknown", "unknown", "pending", "delivered")):
+        home.execute(home.control, "INSERT INTO delivery (id, channel, in_line, is_head,"
+                     " state, due_at, created_at, body) VALUES (?, 'c', ?, 0, ?, 1, 1,"
+                     " '{}')", "dlv_%d" % i, state == "pending", state)
+    found = planted(home, "messages_stuck", fixed=False)
+    assert "1 dead and 2 unknown" in found["what"], found
+    home.execute(home.control, "DELETE FROM delivery WHERE state IN ('dead','unknown')")
+    assert "messages_stuck" not in look(home)[0]
+
+
 def test_a_supervisor_that_is_dead_and_its_socket(home):
     fill(home, "ann")
     home.execute(home.control, "INSERT OR REPLACE INTO supervisor (one, pid, start_ticks,"
