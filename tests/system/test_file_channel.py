@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import lib
 from channel_lib import deliveries, post, settled
@@ -207,6 +208,28 @@ def test_a_line_that_was_cut_off_is_mended(home):
         lines = path.read_text()
         assert lines.startswith('{"text":"first"}\n' + left + '{"id":"dlv_')
         assert lines.endswith('"text":"next"}\n') and cut not in lines
+    h.down()
+
+
+def test_kill_9_at_any_moment_loses_no_line_and_doubles_none(home):
+    h = host(home)
+    path = home.dir / "out.jsonl"
+    channel(h, path, rotate=4096, keep=500, order="none", inflight=4)
+    want = []
+    for n in range(8):
+        h.call("POST", "/v1/channels/f/pause")
+        for i in range(25):
+            want.append("%d-%d" % (n, i))
+            post(h, "f", want[-1], "c%d" % i)
+        before = path.stat().st_mtime_ns if path.exists() else 0
+        h.call("POST", "/v1/channels/f/resume")
+        lib.eventually(lambda: path.exists() and path.stat().st_mtime_ns != before,
+                       30, "the first line")
+        time.sleep(0.003 * n)  # it is in the middle of it, each time elsewhere
+        h.kill()
+        h.start()
+    settled(h, len(want), "delivered")
+    assert sorted(texts(*home.dir.glob("out.jsonl*"))) == sorted(want)
     h.down()
 
 

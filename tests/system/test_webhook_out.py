@@ -2,19 +2,21 @@
 tired of waiting."""
 import http.client
 import http.server
+import json
 import os
+import pathlib
+import shutil
 import socket
+import subprocess
 import threading
 import time
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import SECRET, post, receiver, settled, sign, webhook
 from skepd_lib import QUICK, Host, host
 from test_channel_tls import Authority, secure
 
-
-def row(h, ident):
-    return h.call("GET", "/v1/deliveries/" + ident)
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def count_connections(r):
@@ -156,6 +158,52 @@ def test_only_the_setting_says_that_there_is_a_proxy(home):
     assert sorted(proxy.asked) == sorted([r.url + "/by",
                                           safe.url.split("//")[1]])
     assert len(r.ids()) == 2 and len(safe.ids()) == 3
+    h.down()
+
+
+class Second:
+    """h2_receiver.mjs; .log is what it got."""
+
+    def __init__(self, home, authority):
+        if not shutil.which("node"):
+            lib.skip("node is needed")
+        authority.context("IP:127.0.0.1")
+        stem = home.dir / (authority.name + "-server")
+        p = home.start("node", HERE / "h2_receiver.mjs", stem.with_suffix(".pem"),
+                       stem.with_suffix(".key"), stdout=subprocess.PIPE)
+        self.url = "https://127.0.0.1:%d" % int(p.stdout.readline())
+        self.log = []
+        threading.Thread(target=self.read, args=(p.stdout,), daemon=True).start()
+
+    def read(self, lines):
+        for line in lines:
+            self.log.append(json.loads(line))
+
+    def ids(self, path):
+        return [m["id"] for m in self.log if m["path"] == path]
+
+
+def test_a_receiver_may_speak_http_2(home):
+    good = Authority(home, "good")
+    r = Second(home, good)
+    h = host(home)
+    for name in ("many", "refuse", "goaway"):
+        webhook(h, name, r.url + "/" + name, inflight=8,
+                ca_file=str(good.path), timeout=20000)
+    for i in range(40):
+        post(h, "many", "m%d" % i, "c%d" % (i % 8))
+    settled(h, 40, "delivered", channel="many")
+    assert sorted(set(r.ids("/many"))) == sorted(r.ids("/many"))
+    assert len(r.ids("/many")) == 40 and r.log[-1]["connections"] <= 8
+    for m in r.log:
+        assert m["signature"] == sign(SECRET, m["id"], m["timestamp"],
+                                      m["body"].encode())
+    # a stream that was refused, a connection that ended: told, and sent again
+    for name in ("refuse", "goaway"):
+        ident = post(h, name, "x")
+        [d] = settled(h, 1, "delivered", channel=name)
+        assert d["attempts"] == 2, d
+        assert r.ids("/" + name) == [ident] * (1 if name == "refuse" else 2)
     h.down()
 
 
