@@ -9,7 +9,7 @@
  * removed, its rows are added to a file of the home, a JSON object a line, on
  * the disk when this returns. Nothing of skep's removes that file.
  */
-#define AUDIT_FILE "audit.jsonl" /* in HOME_LOGS */
+#define AUDIT_FILE "audit.log" /* in HOME_LOGS */
 
 struct sql;
 
