@@ -41,13 +41,13 @@ static struct home_path path_of(const struct sup *s, const char *name)
 /* A log that cannot be written is no reason to stop a plugin. */
 static void append(const char *path, const char *text, size_t n)
 {
-	char old[sizeof(struct home_path) + 8];
+	char former[sizeof(struct home_path) + 8];
 	struct err ignored;
 	int fd;
 
 	if (file_size(path) + (int64_t)n > PLUGIN_LOG_MAX) {
-		snprintf(old, sizeof old, "%s.1", path);
-		rename(path, old);
+		snprintf(former, sizeof former, "%s.1", path);
+		rename(path, former);
 	}
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -31,13 +31,34 @@ static void check_message(const cJSON *json)
 	demand(m.body == NULL);
 }
 
+/* An answer with the id of a call is a line that has the same id; so answers
+ * find their calls, and no id can forge a member of the answer. */
+static void check_id(const struct rpc_line *r)
+{
+	struct buf b = BUF_MAX(4096);
+	struct rpc_line back;
+	struct err e;
+
+	buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", r->id);
+	demand(rpc_line_read(&back, b.p, b.n, &e) == 0);
+	demand(!strcmp(back.id, r->id) && back.number == r->number);
+	demand(!back.method && cJSON_IsObject(back.result) && !back.error);
+	demand(cJSON_GetArraySize(back.json) == 3);
+	rpc_line_fini(&back);
+	buf_fini(&b);
+}
+
 static void check_line(const char *text, size_t n)
 {
 	struct rpc_line r;
 	struct err e;
 
-	if (rpc_line_read(&r, text, n, &e))
+	if (rpc_line_read(&r, text, n, &e)) {
+		demand(text_is_utf8(e.text, strlen(e.text)));
 		return;
+	}
+	if (r.id[0])
+		check_id(&r);
 	demand(r.method || r.id[0]);
 	demand(r.number >= -1 && strlen(r.id) < RPC_ID_MAX);
 	demand(!r.params || cJSON_IsObject(r.params));

@@ -250,3 +250,42 @@ def test_a_closed_pipe_and_a_home_that_cannot_be_written(home):
     home.control.parent.chmod(0o700)
     assert home.query(home.control, "SELECT name FROM channel ORDER BY 1") == \
         [("f",), ("local",)]
+
+
+SLOW = r'''
+import json, sys, time
+def put(**m): print(json.dumps(dict(m, jsonrpc="2.0")), flush=True)
+put(method="channel.register", params={"name": "slow", "resolves": True})
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "channel.send":
+        open(sys.argv[1], "a").write(m["params"]["routing"]["id"] + "\n")
+        if len(open(sys.argv[1]).readlines()) == 1: continue  # it never answers
+    if "id" in m: put(id=m["id"], result={"delivery": "delivered"})
+'''
+
+
+def test_what_is_under_way_when_its_channel_goes_is_unknown(home):
+    h = host(home)
+    script, sent = home.dir / "slow.py", home.dir / "sent"
+    script.write_text(SLOW)
+    home.skep("channel", "add", "p", "plugin", "--set", "timeout=30s", "--",
+              "python3", str(script), str(sent))
+
+    def one(state):
+        [d] = lib.eventually(lambda: deliveries(h, state=state), 30, state)
+        return d
+    h.call("POST", "/v1/deliveries", {"channel": "p", "body": {"text": "x"}})
+    lib.eventually(lambda: sent.exists() and sent.read_text(), 30, "a message")
+    home.skep("channel", "disable", "p")
+    assert one("unknown")["detail"] == "the channel was closed"
+    home.skep("channel", "enable", "p")  # it is asked what became of it
+    assert one("delivered")["attempts"] == 1
+    assert len(sent.read_text().split()) == 1
+    sent.unlink()
+    h.call("POST", "/v1/deliveries", {"channel": "p", "body": {"text": "y"}})
+    lib.eventually(lambda: sent.exists() and sent.read_text(), 30, "a message")
+    home.skep("channel", "rm", "p")
+    assert one("unknown")["detail"] == "the channel was closed"
+    h.down()
+    nobody_left(home)
