@@ -68,6 +68,11 @@ static const char *why(struct cli *cli, const struct delivery_row *row)
 		return "the channel is paused";
 	if (!strcmp(c.kind, "tty"))
 		return "nobody has come to ask for it";
+	if (!strcmp(c.kind, "webhook") && !strstr(c.config, "\"url\""))
+		return arena_printf(&cli->arena,
+				    "the channel has no url, so nothing goes "
+				    "out: skep channel set %s --set url=…",
+				    c.name);
 	if (!c.state || !strcmp(c.state, "ready"))
 		return "no answer yet";
 	return arena_printf(&cli->arena, "the channel is %s%s%s", c.state,

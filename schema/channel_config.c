@@ -205,6 +205,9 @@ int channel_config_read(struct channel_config *c, const char *kind,
 	if (rc || check_file("secret_file", c->secret_file, e) ||
 	    check_file("password_file", c->password_file, e))
 		return -1;
+	if (c->path[0] && c->path[0] != '/')
+		return err_set(e, ERR_INVALID, "path is absolute, not %s",
+			       quoted(c->path).text);
 	if (!strcmp(kind, "smtp") && check_mail(c, a, e))
 		return -1;
 	if (check_url("url", c->url, "https|http", e) ||

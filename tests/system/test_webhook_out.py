@@ -261,6 +261,15 @@ def test_a_receiver_that_is_gone_pauses_its_channel(home):
     h.down()
 
 
+def test_a_channel_that_only_hears_says_so(home):
+    h = host(home)
+    webhook(h, "in", "")
+    home.skep("channel", "set", "in", "--unset", "url")
+    said = home.refused(1, "channel", "test", "in", "--wait", "100ms")
+    assert "has no url" in said and "skep channel set in" in said, said
+    h.down()
+
+
 def silent_name_server(home):
     """Programs in the directory it gives ask a name server that never answers."""
     if os.geteuid() != 0:

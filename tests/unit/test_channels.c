@@ -110,6 +110,7 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 		{"{\"kind\":\"webhook\",\"config\":{\"secret_file\":\"../x\"}}",
 		 "credentials/"},
 		{"{\"kind\":\"file\",\"config\":{\"attempts\":0}}", "attempts"},
+		{"{\"kind\":\"file\",\"config\":{\"path\":\"x\"}}", "absolute"},
 		{"{\"kind\":\"file\",\"command\":[\"x\"]}", "only a plugin"},
 		{"{\"kind\":\"plugin\"}", "command"},
 		{"{\"kind\":\"plugin\",\"command\":[]}", "command"},
