@@ -3,6 +3,7 @@
 #include "ops/import.h"
 
 #include "base/file.h"
+#include "ops/json5.h"
 
 #include <string.h>
 
@@ -208,7 +209,7 @@ int import_openclaw_config(struct migrate *m, struct err *e)
 	if (!path_ends(m->file->path, "/openclaw.json"))
 		return 0;
 	if (foreign_read(m->file->path, &b, &why) == 0)
-		root = json_parse_object("openclaw.json", b.p, b.n, &why);
+		root = json5_parse_object("openclaw.json", b.p, b.n, &why);
 	buf_fini(&b);
 	m->file->claimed = true;
 	cJSON_ArrayForEach(a,

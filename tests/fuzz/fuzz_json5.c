@@ -1,0 +1,49 @@
+/* Any bytes are read as JSON5 or refused with a place. An object that is JSON
+ * means the same as JSON5; and what was read, written as JSON, is read again. */
+#include "ops/json5.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void same(const cJSON *a, const cJSON *b)
+{
+	struct buf x = BUF_MAX(64u << 20), y = BUF_MAX(64u << 20);
+
+	json_add(&x, a);
+	json_add(&y, b);
+	assert(x.n == y.n && !memcmp(x.p, y.p, x.n));
+	buf_fini(&x);
+	buf_fini(&y);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct buf written = BUF_MAX(64u << 20);
+	struct err e = {0}, plain_e = {0};
+	cJSON *v = json5_parse_object("fuzz", text, size, &e);
+	cJSON *plain = json_parse_object("fuzz", text, size, &plain_e);
+	cJSON *again = NULL;
+
+	if (plain) {
+		assert(v);
+		same(plain, v);
+	}
+	if (v) {
+		json_add(&written, v);
+		again = json5_parse_object("written", written.p, written.n, &e);
+		assert(again);
+		same(v, again);
+	} else {
+		assert(e.code == ERR_INVALID && e.text[0] &&
+		       !strchr(e.text, '\n'));
+	}
+	cJSON_Delete(v);
+	cJSON_Delete(plain);
+	cJSON_Delete(again);
+	buf_fini(&written);
+	return 0;
+}
