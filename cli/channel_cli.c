@@ -23,12 +23,21 @@ const char *url_text(struct cli *cli, const char *text)
 	return out;
 }
 
+void channel_judge_from_outside(const struct cli *cli, struct channel_row *row)
+{
+	if (cli->supervised)
+		return;
+	row->state = NULL;
+	row->pid = OPT_NONE;
+}
+
 int channel_print(struct cli *cli, const char *name, struct err *e)
 {
 	struct channel_row row;
 
 	if (channels_get(cli->control, name, &row, &cli->arena, e))
 		return -1;
+	channel_judge_from_outside(cli, &row);
 	output_object(&cli->out, &channel_row_shape, &row);
 	return 0;
 }

@@ -9,6 +9,9 @@
 /* A text as one segment of a path or a value of a query. */
 const char *url_text(struct cli *cli, const char *text);
 
+/* Without a supervisor nobody uses it, whatever the last one left in the row. */
+void channel_judge_from_outside(const struct cli *cli, struct channel_row *row);
+
 /* Prints the channel as it is stored. */
 int channel_print(struct cli *cli, const char *name, struct err *e);
 

@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/channel_cli.h"
 
 static int channel_ls(struct cli *cli, struct err *e)
 {
@@ -9,8 +9,10 @@ static int channel_ls(struct cli *cli, struct err *e)
 		"failed received trouble");
 	struct channel_row row;
 
-	while (sql_next(&it, &row))
+	while (sql_next(&it, &row)) {
+		channel_judge_from_outside(cli, &row);
 		table_add(t, &row);
+	}
 	table_end(t);
 	return sql_end(&it, e);
 }

@@ -78,14 +78,16 @@ static void give_back(struct plugin *p, const char *why)
 	}
 }
 
-static void begin_end(struct plugin *p)
+/* How many there were. */
+static int begin_end(struct plugin *p)
 {
 	struct tree t = tree_of(p);
+	int n = tree_signal_all(&nowhere, &t, SIGTERM);
 
 	plugin_pipe_close(p);
-	tree_signal_all(&nowhere, &t, SIGTERM);
 	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
 	plugin_set_state(p, PLUGIN_ENDING);
+	return n;
 }
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
@@ -102,7 +104,7 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	restart_failed(&p->restart, plugin_now(p),
 		       WELL_TIMEOUTS * p->channel->config.timeout);
 	give_back(p, why);
-	begin_end(p);
+	(void)begin_end(p);
 	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
 	channel_trouble(p->channel, why);
 }
@@ -242,9 +244,7 @@ static int open_plugin(struct channel *c, struct err *e)
 		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
 		return 0;
 	}
-	begin_end(p); /* whoever is left of a former skepd */
-	look_at_end(p);
-	if (p->state == PLUGIN_WAITING)
+	if (begin_end(p) == 0) /* nobody is left of a former skepd */
 		start(p);
 	return 0;
 }

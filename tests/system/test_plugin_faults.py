@@ -201,6 +201,8 @@ def test_no_two_over_the_death_of_skepd(home):
     assert len(old) == 2, "it, and a daemon"
     b.h.kill()
     assert set(marked(b.channel)) == set(old), "they do not listen"
+    row = home.skep("channel", "show", "bad", "--json").json
+    assert (row["state"], row["pid"], row["starts"]) == (None, None, 1), row
     b.be_good()
     b.h.start()
     delivered(b.h, 1, channel="bad")
