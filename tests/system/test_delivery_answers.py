@@ -10,7 +10,7 @@ from channel_lib import post, receiver, settled, webhook
 from skepd_lib import host
 from test_plugins import plugin
 
-REFUSED = (301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 413, 422, 501, 505)
+REFUSED = (301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 413, 422, 501, 505)
 AGAIN = (408, 409, 423, 425, 429, 500, 502, 503, 504)
 # It left, and these tell nobody whether it came.
 SILENCE = {
