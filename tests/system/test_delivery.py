@@ -1,5 +1,6 @@
 """Deliveries whose way is not straight: leases, ages, order, and what nobody
 knows."""
+import itertools
 import json
 import os
 import threading
@@ -85,7 +86,8 @@ def test_order_of_a_channel_holds_over_conversations(home):
             want.append("%s%d" % (c, i))
             post(h, "web", want[-1], c)
     settled(h, 24, "delivered")
-    assert list(dict.fromkeys(r.texts())) == want
+    # one that fails is tried again before the next one goes
+    assert [t for t, _ in itertools.groupby(r.texts())] == want
     assert len(r.texts()) == 27, "three were tried twice"
     h.down()
 
