@@ -1,12 +1,21 @@
 /* Whatever comes in as a message or as a plugin's line: it is refused, or what
- * is made of it can be stored. */
+ * is made of it is stored: its conversation, its row, its attachments, each by
+ * its hash, and the files that are made of them stay where they belong. */
+#include "tests/support/temp.h"
+
+#include "base/hash.h"
 #include "base/text.h"
+#include "schema/blobs.h"
+#include "schema/channels.h"
+#include "schema/control.h"
+#include "schema/media_type.h"
 #include "supervisor/rpc_line.h"
 #include "supervisor/webhook_sign.h"
 #include "supervisor/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,6 +23,112 @@ static void demand(bool holds)
 {
 	if (!holds)
 		abort();
+}
+
+/* --- the rows ---------------------------------------------------------- */
+
+static struct sql *db;
+static struct temp dir;
+
+static void clean_up(void)
+{
+	sql_close(db);
+	temp_remove(&dir);
+}
+
+static void open_once(void)
+{
+	struct err e;
+
+	if (db)
+		return;
+	temp_make(&dir);
+	demand(db_open(&db, temp_join(&dir, "skep.sqlite"), &control_schema,
+		       SQL_CREATE, &e) == 0);
+	demand(sql_enter(db, &e) == 0);
+	demand(sql_leave(db, channels_seed(db, &e), &e) == 0);
+	atexit(clean_up);
+}
+
+/* A file of its own, in the message's directory, with the very bytes. */
+static void check_file(const struct media_use_row *m, struct arena *a)
+{
+	const char *top = temp_join(&dir, "media"), *path, *last;
+	char room[MEDIA_TYPE_MAX];
+	struct media_bytes_row bytes;
+	char hash[HASH_HEX];
+	struct stat st;
+	struct err e;
+
+	demand(sql_get(db, Q_MEDIA_BYTES, &(struct media_bytes_in){m->media},
+		       &bytes, a, &e) == 1);
+	hash_of(bytes.bytes.p, bytes.bytes.n, hash);
+	demand(!strcmp(hash, m->sha256) && (int64_t)bytes.bytes.n == m->size);
+	demand(media_type(m->mime, bytes.bytes, room)[0] != '\0');
+	demand(!strpbrk(m->mime, "\r\n\"; "));
+	demand(blob_materialise(db, m, top, &path, a, &e) == 0);
+	last = strrchr(path, '/') + 1;
+	demand(!strncmp(path, top, strlen(top)) && !strstr(path, "/../"));
+	demand(last[0] != '.' && last[0] != '-' &&
+	       text_is_utf8(last, strlen(last)));
+	demand(!strpbrk(last, "]\"' \t\r\n"));
+	demand(lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size == m->size);
+}
+
+static void store(const struct arrival *m, const char *id, struct arena *a)
+{
+	struct media_limits limits = {256, 512, 4096};
+	struct talk talk = {"local", m->peer,  m->sender,
+			    m->kind, m->title, m->agent ? m->agent : ""};
+	struct inbound_row row = {.id = id,
+				  .channel = "local",
+				  .external_id = m->external_id,
+				  .sender = m->sender,
+				  .kind = m->type,
+				  .state = "noted"};
+	struct buf body = BUF_MAX(1u << 20);
+	struct conversation_row conversation;
+	struct media_use_row *uses;
+	struct err e = {0};
+	int n;
+
+	if (!row.external_id)
+		row.external_id = id;
+	if (attachments_store(db, m->body, &limits, &e)) {
+		demand(e.code == ERR_INVALID || e.code == ERR_TOOBIG ||
+		       e.code == ERR_NOTFOUND || e.code == ERR_QUOTA);
+		return;
+	}
+	demand(limits.all >= 0 && limits.room >= 0);
+	json_add(&body, m->body);
+	row.body = body.p;
+	demand(conversation_open(db, &talk, 1, &conversation, a, &e) == 0);
+	demand(conversation.session && strlen(conversation.session) < 257);
+	row.conversation = conversation.id;
+	demand(sql_exec(db, Q_INBOUND_ADD, &row, &e) == 1);
+	demand(attachments_use(db, id, m->body, &e) == 0);
+	n = sql_collect(db, Q_MEDIA_USE_LIST, &(struct media_use_list_in){id},
+			1000, &uses, a, &e);
+	demand(n == cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(
+			    m->body, "attachments")));
+	for (int i = 0; i < n; i++)
+		check_file(&uses[i], a);
+	buf_fini(&body);
+}
+
+/* In a transaction that is taken back. */
+static void check_stored(const struct arrival *m)
+{
+	struct id id = id_new(ID_INBOUND);
+	struct arena a = {0};
+	struct err e;
+
+	open_once();
+	demand(sql_enter(db, &e) == 0);
+	store(m, id.text, &a);
+	demand(sql_leave(db, -1, &e) == -1);
+	arena_fini(&a);
 }
 
 static void check_message(const cJSON *json)
@@ -27,6 +142,8 @@ static void check_message(const cJSON *json)
 	demand(text_check_key("sender", m.sender, CHANNEL_KEY_MAX, &e) == 0);
 	demand(cJSON_IsObject(m.body) && m.type && m.kind);
 	demand(strcmp(m.type, "request") != 0 || m.request);
+	demand((m.agent || m.session) == (arrival_from_outside(&m, &e) == -1));
+	check_stored(&m);
 	arrival_fini(&m);
 	demand(m.body == NULL);
 }
