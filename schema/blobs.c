@@ -226,9 +226,9 @@ static int weigh(struct sql *db, const cJSON *item, struct media_limits *l,
 			       "the channel's media_sum");
 	if (is_new && l->room < 0)
 		return err_set(e, ERR_QUOTA,
-			       "there is no room for more attachments: 'skep "
-			       "channel rm' and 'skep state prune' make some, "
-			       "channel.media_total is the limit");
+			       "there is no room for more attachments: raise "
+			       "channel.media_total, or 'skep channel rm' one "
+			       "whose messages nobody needs");
 	return 0;
 }
 

@@ -58,6 +58,10 @@ static void add_message(cJSON *list, const struct conversation_history_row *row)
 	cJSON_AddStringToObject(o, "role", row->role);
 	cJSON_AddStringToObject(o, "content_type", "text");
 	cJSON_AddStringToObject(o, "body", json_text(body, "text", ""));
+	if (cJSON_GetObjectItem(body, "attachments"))
+		cJSON_AddItemToObject(
+			o, "attachments",
+			cJSON_DetachItemFromObject(body, "attachments"));
 	add_time(o, "ts", row->at);
 	cJSON_AddItemToArray(list, o);
 	cJSON_Delete(body);
@@ -74,10 +78,14 @@ static int messages_history(struct sup *s, const char *channel,
 			 : limit > HISTORY_MAX ? HISTORY_MAX
 					       : limit,
 	};
-	struct sql_rows it = sql_rows(s->db, Q_CONVERSATION_HISTORY, &in);
-	cJSON *list = cJSON_AddArrayToObject(data, "messages");
 	struct conversation_history_row row;
+	struct sql_rows it;
+	cJSON *list;
 
+	if (!in.peer[0])
+		return err_set(e, ERR_INVALID, "params need a channel_id");
+	it = sql_rows(s->db, Q_CONVERSATION_HISTORY, &in);
+	list = cJSON_AddArrayToObject(data, "messages");
 	while (sql_next(&it, &row))
 		add_message(list, &row);
 	return sql_end(&it, e);
@@ -116,7 +124,10 @@ static void call(struct sup *s, const char *channel, const cJSON *ask,
 				    cJSON_GetObjectItem(ask, "params"), data,
 				    &e)) {
 			cJSON_Delete(data);
-			refuse(answer, "internal", e.text);
+			refuse(answer,
+			       e.code == ERR_INVALID ? "invalid_params"
+						     : "internal",
+			       e.text);
 			return;
 		}
 		cJSON_AddStringToObject(answer, "status", "ok");

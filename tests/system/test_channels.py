@@ -246,12 +246,17 @@ def test_a_message_becomes_a_turn_and_the_reply_goes_back(home):
 def test_messages_queue_behind_a_busy_session(home):
     r = receiver(home)
     h = host(home)
-    h.agent("slow", "exec", {"shell": "sleep 0.1; cat", "stdin": "text"})
+    # whoever jumped the queue would be first: the earlier, the longer it takes
+    h.agent("slow", "exec", {"stdin": "text", "shell":
+            "read x; case $x in m0) sleep 1;; m1) sleep 0.5;; esac; echo $x"})
     webhook(h, "web", r.url, agent="slow")
     for i in range(5):
         say(h, "web", "m%d" % i, "id%d" % i)
+    runs = h.call("GET", "/v1/runs?agent=slow")["items"]
+    assert sum(x["state"] == "queued" for x in runs) >= 3, runs
     settled(h, 5, "delivered")
     assert r.texts() == ["m%d" % i for i in range(5)]
+    assert len(h.call("GET", "/v1/sessions/slow")["items"]) == 1
     h.down()
 
 

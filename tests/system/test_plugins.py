@@ -108,10 +108,12 @@ for line in sys.stdin:
         put(method="channel.receive", params={"version": "9.9",
             "message_type": "message", "routing": {}, "content": []}, id=5)
         put(method="channel.receive", params={"id": "m1", "sender": "phone",
-            "conversation": "7", "text": "hello"})
+            "conversation": "7", "text": "hello",
+            "attachments": [{"name": "a", "base64": "QUFB"}]})
         ask(1, "channels.list", {})
         ask(2, "messages.history", {"channel_id": "7"})
         ask(3, "self.destruct", {})
+        ask(4, "messages.history", {})
     elif m.get("method") == "channel.send":
         open(sys.argv[1], "a").write(json.dumps(m["params"]) + "\n")
         put(id=m["id"], result={"ok": True, "id": "p-%d" % m["id"]})
@@ -120,14 +122,17 @@ for line in sys.stdin:
 ''')
     echo(h)
     plugin(h, "devices", sys.executable, script, out, agent="echo")
-    lib.eventually(lambda: len(lines(out)) >= 5, 20, "five answers")
+    lib.eventually(lambda: len(lines(out)) >= 6, 60, "six answers")
     got = lines(out)
     refused = [m for m in got if "error" in m]
     assert "version" in refused[0]["error"]["message"], refused
     answers = {m["request_id"]: json.loads(m["content"][0]["body"])
                for m in got if m.get("message_type") == "response"}
     assert answers["r1"]["data"]["channels"][0]["id"] == "7"
-    assert answers["r2"]["data"]["messages"][0]["body"] == "hello"
+    [said] = answers["r2"]["data"]["messages"]
+    assert (said["id"], said["role"], said["body"]) == ("m1", "user", "hello")
+    assert said["attachments"][0]["size"] == 3, said
+    assert answers["r4"]["error"]["code"] == "invalid_params"
     assert answers["r3"]["error"]["code"] == "method_not_found"
     rows = deliveries(h, state="delivered")
     assert all(d["ref"].startswith("p-") for d in rows), rows
@@ -147,4 +152,62 @@ def test_the_plugin_of_a_killed_supervisor_is_gone_before_the_next_one(home):
     post(h, "post", "two")
     delivered(h, 2)
     assert pid not in processes(h, "post") and len(processes(h, "post")) == 1
+    h.down()
+
+
+TELEGRAPH = """
+import json, sys
+def put(**m):
+    print(json.dumps(dict(m, jsonrpc="2.0")), flush=True)
+put(method="channel.register", params={"name": "telegraph"})
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") in ("channel.event", "channel.send"):
+        print(line.strip(), file=open(m_log, "a"), flush=True)
+    if m.get("method") == "channel.configure":
+        m_log = m["params"]["config"]["log"]
+    if m.get("method") and "id" in m:
+        put(id=m["id"], result={})
+    if m.get("method") == "channel.configure":
+        def bring(ident, kind, **more):
+            put(method="channel.receive", params=dict({
+                "version": "0.1", "message_type": kind, "routing": {
+                    "id": ident, "channel": "x", "direction": "inbound",
+                    "sender_id": "ann"}}, **more))
+        for _ in range(2):
+            bring("m1", "message", content=[{"content_type": "text", "body": "hi"}])
+            for name in ("transcribed", "voiced"):
+                bring("e-" + name, "event", content=[], event={
+                    "type": "message." + name, "ref_id": "m1", "data": {"n": 1}})
+"""
+
+
+def test_a_receipt_comes_before_the_agent_is_done_and_events_are_noted(home):
+    h = host(home)
+    gate = home.path / "agents" / "wait" / "workspace" / "gate"
+    h.agent("wait", "exec", {"stdin": "text", "shell":
+            "while [ ! -e gate ]; do sleep 0.05; done; cat"})
+    log = home.dir / "log"
+    h.call("PUT", "/v1/channels/x", {
+        "kind": "plugin", "config": {"log": str(log), "agent": "wait"},
+        "command": [sys.executable, "-c", TELEGRAPH]})
+
+    def told():
+        return lines(log) if log.exists() else []
+    # each of the three twice, and each gets its receipt both times
+    got = lib.eventually(lambda: len(told()) == 6 and told(), 60, "six receipts")
+    assert [m["params"]["event"] for m in got] == ["message.received"] * 6
+    refs = [m["params"]["data"]["ref_id"] for m in got]
+    assert refs == ["m1", "e-transcribed", "e-voiced"] * 2, refs
+    [run] = h.call("GET", "/v1/runs?agent=wait")["items"]
+    assert run["state"] not in ("succeeded", "failed"), run
+    rows = {m["external_id"]: m for m in h.call("GET", "/v1/inbound")["items"]}
+    assert {k: m["state"] for k, m in rows.items()} == {
+        "m1": "queued", "e-transcribed": "noted", "e-voiced": "noted"}
+    assert rows["e-voiced"]["body"]["event"] == {
+        "type": "message.voiced", "ref_id": "m1", "data": {"n": 1}}
+    lib.eventually(gate.parent.exists, 30, "the workspace")
+    gate.touch()
+    lib.eventually(lambda: len(told()) == 7, 60, "the answer")
+    assert told()[6]["method"] == "channel.send"
     h.down()
