@@ -40,8 +40,8 @@ def test_a_connection_is_used_again(home):
     r = receiver(home)
     opened, _ = count_connections(r)
     h = host(home)
-    webhook(h, "web", r.url + "/web")
-    webhook(h, "other", r.url + "/other")
+    webhook(h, "web", r.url + "/web", timeout=20000)
+    webhook(h, "other", r.url + "/other", timeout=20000)
     for i in range(30):
         post(h, "web", "m%d" % i)
         settled(h, i + 1, "delivered")
@@ -61,7 +61,7 @@ def test_a_connection_that_was_closed_at_rest_costs_nothing(home):
     opened, ended = count_connections(r)
     r.server.RequestHandlerClass.timeout = 0.1  # seconds until it is tired
     h = host(home)
-    webhook(h, "web", r.url, idempotent="no")
+    webhook(h, "web", r.url, idempotent="no", timeout=20000)
     for i in range(8):
         post(h, "web", "m%d" % i)
         settled(h, i + 1, "delivered")
@@ -76,7 +76,7 @@ def test_connections_that_close_at_any_moment_lose_nothing(home):
     _, ended = count_connections(r)
     r.server.RequestHandlerClass.timeout = 0.02
     h = host(home)
-    webhook(h, "web", r.url, attempts=50)
+    webhook(h, "web", r.url, attempts=50, timeout=20000)
     for i in range(60):  # some are just closed when the next message leaves
         post(h, "web", "m%d" % i)
         time.sleep(0.004 * (i % 10))
@@ -219,7 +219,7 @@ def test_a_receiver_may_be_at_an_address_of_version_6(home):
     threading.Thread(target=six.serve_forever, daemon=True).start()
     home.undo.append(six.shutdown)
     h = host(home)
-    webhook(h, "web", "http://[::1]:%d/six" % six.server_port)
+    webhook(h, "web", "http://[::1]:%d/six" % six.server_port, timeout=20000)
     post(h, "web", "x")
     settled(h, 1, "delivered")
     assert len(r.ids("/six")) == 1 and not r.bad
@@ -249,12 +249,12 @@ def test_failures_say_what_they_are(home):
 def test_a_receiver_that_is_gone_pauses_its_channel(home):
     r = receiver(home, lambda path, n: 410 if path == "/old" else 200)
     h = host(home)
-    webhook(h, "web", r.url + "/old", inflight=1)
+    webhook(h, "web", r.url + "/old", inflight=1, timeout=20000)
     want = [post(h, "web", "m%d" % i, "c%d" % i) for i in range(4)]
     shown = lib.eventually(lambda: (c := h.call("GET", "/v1/channels/web"))
                            ["is_paused"] and c, 30, "the pause")
     assert "skep channel resume" in shown["trouble"], shown
-    webhook(h, "web", r.url + "/new", inflight=1)  # it is paused all the same
+    webhook(h, "web", r.url + "/new", inflight=1, timeout=20000)  # it is paused all the same
     home.skep("channel", "resume", "web")
     settled(h, 4, "delivered")
     assert sorted(r.ids("/new")) == sorted(want) and len(r.ids("/old")) == 1
@@ -305,7 +305,7 @@ def test_a_name_server_that_hangs_holds_nobody_else(home):
     h = Host(home, bin_dir=folder).start()
     webhook(h, "hangs", "http://a-name.example/", timeout=3600000)
     webhook(h, "short", "http://b-name.example/", timeout=300, attempts=3)
-    webhook(h, "live", r.url)
+    webhook(h, "live", r.url, timeout=20000)
     h.call("PUT", "/v1/channels/mail", {"kind": "smtp", "config": {
         "server": "smtp://c-name.example:25", "from": "a@example.org",
         "timeout": 3600000}})
