@@ -11,6 +11,7 @@
 #define SETTLE_ROWS 256 /* rows that settle the widths */
 #define CELL_MAX    (1u << 20)
 #define NARROWEST   8
+#define NAME_LEAST  32 /* an id fits */
 
 struct table {
 	struct output *o;
@@ -131,6 +132,13 @@ static void print_head(struct table *t)
 	fputs(output_style(t->o, STYLE_PLAIN), t->o->to);
 }
 
+/* What may be taken from a column. The first one names the row, and an id that is
+ * cut cannot be given to a command. */
+static int spare_of(const struct table *t, int i)
+{
+	return t->width[i] - (i == 0 ? NAME_LEAST : NARROWEST);
+}
+
 /* Takes columns from the widest until the line fits the terminal. */
 static void fit_widths(struct table *t)
 {
@@ -142,9 +150,9 @@ static void fit_widths(struct table *t)
 		int widest = 0;
 
 		for (int i = 1; i < t->ncolumns; i++)
-			if (t->width[i] > t->width[widest])
+			if (spare_of(t, i) > spare_of(t, widest))
 				widest = i;
-		if (t->width[widest] <= NARROWEST)
+		if (spare_of(t, widest) <= 0)
 			break;
 		t->width[widest]--;
 		total--;

@@ -49,6 +49,14 @@ def test_a_table_fits_the_terminal_and_its_head_stands_out(home):
     assert "m" * 70 in on_terminal(home, "agent", "ls", columns=200)[1]
 
 
+def test_what_names_a_row_is_never_cut(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    name = "a-name-as-long-as-an-id-of-ours"
+    home.skep("agent", "add", name, "--driver", "script", "--set", "model=" + "m" * 70)
+    for columns in (40, 60, 100):
+        assert name + " " in on_terminal(home, "agent", "ls", columns=columns)[1]
+
+
 def test_colour_can_be_refused(home):
     fresh(home)
     assert "\x1b" in on_terminal(home, "agent", "show", "a")[1]

@@ -95,21 +95,21 @@ static void an_empty_list_says_nothing_in_a_pipe(void **state)
 
 static void a_line_fits_the_terminal(void **state)
 {
-	struct output o = begin(false, 40);
+	struct output o = begin(false, 60);
 	struct table *t = table_new(&o, &thing_shape, "name count spec");
 	struct thing wide = one;
 	char *rest = NULL;
 
 	(void)state;
-	wide.name = "日本語日本語日本語日本語日本語";
+	wide.name = "日本語日本語日本語日本語日本語日本語日本語";
 	wide.spec = "{\"a long\":\"specification that does not fit\"}";
 	table_add(t, &wide);
 	table_end(t);
 	end(&o);
 	for (char *l = strtok_r(text, "\n", &rest); l;
 	     l = strtok_r(NULL, "\n", &rest))
-		assert_true(output_columns(l, strlen(l)) <= 40);
-	o = begin(false, 40);
+		assert_true(output_columns(l, strlen(l)) <= 60);
+	o = begin(false, 60);
 	t = table_new(&o, &thing_shape, "name count spec");
 	table_add(t, &wide);
 	table_end(t);
