@@ -177,11 +177,9 @@ def test_a_dry_run_says_what_the_deed_does_with_and_without_skepd(home):
                       " 'state.prune'") == [(2,)]
 
 
-def test_a_live_queue_goes_on_beside_a_long_walk(home):
-    """20,000 old ones go, behind one with a wrong date, while new ones are sent;
-    each of these comes once."""
-    r = receiver(home)
-    h = host(home)
+def old_ones(home, h, r):
+    """20,000 that are 40 days old, each hundredth dead, behind one that seems
+    young; how many of them are left."""
     webhook(h, "web", r.url)
     post(h, "web", "pattern")
     settled(h, 1, "delivered")
@@ -193,16 +191,38 @@ def test_a_live_queue_goes_on_beside_a_long_walk(home):
                  " conversation, line, 0, 0, iif(i % 100 = 0, 'dead', 'delivered'),"
                  " 'old/' || i, 1, due_at, created_at - 40 * 86400000,"
                  " done_at - 40 * 86400000, body FROM delivery, n")
+    return lambda: one(home, "SELECT count(*) FROM delivery WHERE id LIKE 'dlv_old%'")
+
+
+def test_a_live_queue_goes_on_beside_a_long_walk(home):
+    """New ones are sent meanwhile, and each of them comes once."""
+    r = receiver(home)
+    left = old_ones(home, host(home), r)
     h = Host(home).start()
-    left = lambda: one(home, "SELECT count(*) FROM delivery WHERE id LIKE 'dlv_old%'")
-    sent = []
+    sent, seen = [], set()
     while left() > 200:
+        seen.add(left())
         sent.append(post(h, "web", "x", "c%d" % (len(sent) % 5)))
         assert len(sent) < 100000
-    settled(h, min(len(sent), 900), "delivered")
+    assert len(seen) > 5, "little by little"
     lib.eventually(lambda: not deliveries(h, state="pending") and
                    not deliveries(h, state="sending"), 60, "all of them")
     assert left() == 200, "the dead stay"
     assert sorted(r.ids()[1:]) == sorted(sent)
+    h.down()
+    home.integrity()
+
+
+def test_a_walk_that_is_killed_is_finished_by_the_next_skepd(home):
+    r = receiver(home)
+    left = old_ones(home, host(home), r)
+    h = Host(home).start()
+    lib.eventually(lambda: left() < 18000, 30, "the walk")
+    h.kill()
+    rest = left()
+    assert 200 <= rest < 18000
+    h.start()
+    lib.eventually(lambda: left() == 200, 60, "its end")
+    assert len(r.ids()) == 1, "nothing was sent again"
     h.down()
     home.integrity()
