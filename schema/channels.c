@@ -148,9 +148,12 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e)
 {
-	int n = sql_exec(db, Q_CHANNEL_DELETE,
-			 &(struct channel_delete_in){name}, e);
+	struct delivery_keep_address_in keep = {name};
+	int n = sql_exec(db, Q_DELIVERY_KEEP_ADDRESS, &keep, e);
 
+	if (n >= 0)
+		n = sql_exec(db, Q_CHANNEL_DELETE,
+			     &(struct channel_delete_in){name}, e);
 	if (n == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
 			       quoted(name).text);

@@ -227,6 +227,46 @@ int sup_post(struct sup *s, const char *channel, const char *peer,
 	return rc;
 }
 
+/* One whose conversation went with a former channel (delivery_keep_address):
+ * the channel that has the name now opens it again. */
+static int reopen(struct sup *s, const char *id, struct arena *a, struct err *e)
+{
+	struct delivery_readdress_in set = {0};
+	struct conversation_row talk;
+	struct delivery_row row;
+	struct channel *c;
+	cJSON *address;
+	int rc = sql_get(s->db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
+			 &row, a, e);
+
+	if (rc != 1 || !row.conversation || row.conversation[0] != '{')
+		return rc < 0 ? -1 : 0;
+	c = channel_find(s, row.channel);
+	if (!c)
+		return 0; /* it ends as before */
+	address = json_parse_object("conversation", row.conversation,
+				    strlen(row.conversation), e);
+	rc = address ? conversation_open(
+			       s->db,
+			       &(struct talk){
+				       .channel = c->name,
+				       .peer = json_text(address, "peer", ""),
+				       .sender = json_text(address, "thread",
+							   ""),
+				       .kind = json_text(address, "kind", ""),
+				       .agent = c->config.agent,
+			       },
+			       clock_now(), &talk, a, e)
+		     : -1;
+	cJSON_Delete(address);
+	if (rc)
+		return -1;
+	set.seq = row.seq;
+	set.conversation = talk.id;
+	set.line = channel_line(c, talk.id);
+	return sql_exec(s->db, Q_DELIVERY_READDRESS, &set, e) < 0 ? -1 : 0;
+}
+
 static int resend(struct sup *s, const char *id, struct id *made,
 		  struct delivery_row *row, struct arena *a, struct err *e)
 {
@@ -250,8 +290,10 @@ int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
 	int rc;
 
 	if (text_check_word("verb", "retry|dismiss|resend", verb, e) ||
-	    step_begin(&s->step, e))
+	    step_begin(&s->step, e) || reopen(s, id, &a, e)) {
+		arena_fini(&a);
 		return -1;
+	}
 	snprintf(made.text, sizeof made.text, "%s", id);
 	rc = !strcmp(verb, "resend")
 		     ? resend(s, id, &made, &row, &a, e)

@@ -23,6 +23,27 @@ static void give_back(struct sup *s, struct parcel *p)
 	parcel_settle(s, p);
 }
 
+/* Its conversation went with a former channel of this name: without it the
+ * message would go to nobody, or to somebody else. */
+static bool is_astray(const struct parcel *p)
+{
+	return p->row.conversation && !p->row.peer;
+}
+
+static void send_one(struct channel *c, struct parcel *p)
+{
+	struct outcome lost;
+
+	if (!is_astray(p)) {
+		c->ops->send(c, p);
+		return;
+	}
+	lost = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1,
+			  "its conversation went with the channel that was "
+			  "removed: retry opens it again");
+	parcel_done(p, &lost);
+}
+
 /* The claim is on the disk: now, and not before, they leave. */
 static void send_batch(void *arg, const struct err *failed)
 {
@@ -36,7 +57,7 @@ static void send_batch(void *arg, const struct err *failed)
 		next = p->next;
 		p->next = NULL;
 		if (!failed && c == b->channel) {
-			c->ops->send(c, p);
+			send_one(c, p);
 		} else if (!failed) {
 			give_back(b->sup, p);
 		} else { /* the row was never changed */

@@ -93,6 +93,18 @@ UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
 -- An operator wants it: it begins anew.
 UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
 
+-- query delivery_keep_address (channel text)
+-- Conversations go with their channel: what did not arrive keeps the address.
+UPDATE delivery SET conversation =
+  (SELECT json_object('peer', c.peer, 'thread', c.thread, 'kind', c.kind)
+     FROM conversation c WHERE c.id = delivery.conversation)
+ WHERE conversation IN (SELECT id FROM conversation WHERE channel = :channel)
+   AND conversation IS NOT NULL AND state <> 'delivered';
+
+-- query delivery_readdress (seq i64, conversation text, line text)
+UPDATE delivery SET conversation = :conversation, line = :line
+ WHERE seq = :seq AND in_line = 0;
+
 -- query delivery_line_busy (line text) -> (n i64)
 SELECT count(*) AS n FROM (SELECT 1 FROM delivery
  WHERE line = :line AND in_line = 1 AND line IS NOT NULL

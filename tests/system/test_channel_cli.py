@@ -178,8 +178,12 @@ def test_what_waits_for_a_removed_channel_is_a_dead_letter(home):
     h.call("POST", "/v1/deliveries/%s/retry" % dead[0]["id"])
     lib.eventually(lambda: len(deliveries(h, state="dead")) == 4, 30, "again")
     home.skep("channel", "add", "p", "file")
-    h.call("POST", "/v1/deliveries/%s/retry" % dead[0]["id"])
+    first = [d for d in dead if d["body"]["text"] == "m0"][0]
+    h.call("POST", "/v1/deliveries/%s/retry" % first["id"])
     lib.eventually(lambda: deliveries(h, state="delivered"), 30, "its delivery")
+    # … and to whom it was said, though the conversation went with the channel
+    line = (home.path / "logs" / "channel-p.jsonl").read_text()
+    assert json.loads(line)["conversation"] == "c", line
     # removed without a supervisor: the next one sees to it
     h.down()
     assert "dead letters" in home.skep("channel", "rm", "other").out
