@@ -95,8 +95,10 @@ struct channel {
 	int64_t updated_at;
 	bool paused;
 	bool idempotent;
-	bool look;           /* something may be due */
-	bool resolve;        /* unknown ones are to be looked at */
+	bool look;       /* something may be due */
+	bool resolve;    /* unknown ones are to be looked at */
+	bool leaving;    /* closed once what is under way is answered, or … */
+	int64_t gone_ms; /* … at this uv_now */
 	int64_t resolved_to; /* seq up to which that was done */
 	int64_t hold_until;  /* clock: nothing is sent before */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */

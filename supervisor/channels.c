@@ -7,6 +7,7 @@
 #include "supervisor/plugin.h"
 #include "supervisor/plugin_log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,13 +27,20 @@ static const struct channel_ops *ops_of(const char *kind)
 	return NULL;
 }
 
-struct channel *channel_find(struct sup *s, const char *name)
+static struct channel *find_any(struct sup *s, const char *name)
 {
 	struct channel *c = s->channels ? s->channels->first : NULL;
 
 	while (c && strcmp(c->name, name) != 0)
 		c = c->next;
 	return c;
+}
+
+struct channel *channel_find(struct sup *s, const char *name)
+{
+	struct channel *c = find_any(s, name);
+
+	return c && !c->leaving ? c : NULL;
 }
 
 const char *channel_line(const struct channel *c, const char *conversation)
@@ -175,21 +183,38 @@ static void open_channel(struct sup *s, const struct channel_row *row)
 	free(c);
 }
 
+/* Nobody finds it any more; closed at once, or when the answers are there to
+ * what is under way, or a second later. True: at once. */
+static bool leave(struct channel *c)
+{
+	if (c->inflight == 0 || c->ops->pull) {
+		close_channel(c);
+		return true;
+	}
+	if (!c->leaving) {
+		c->leaving = true;
+		c->gone_ms = (int64_t)uv_now(&c->sup->loop) + LEAVE_MS;
+	}
+	return false;
+}
+
 /* Opened, closed, or opened anew, as the row says; the switch alone is no
  * reason to end a plugin. */
 static void follow(struct sup *s, const struct channel_row *row)
 {
-	struct channel *c = channel_find(s, row->name);
+	struct channel *c = find_any(s, row->name);
 	bool same = c && !strcmp(c->json, row->config) &&
 		    !strcmp(c->id, row->id) &&
 		    !strcmp(c->command ? c->command : "",
 			    row->command ? row->command : "");
 
 	if (c && (!row->is_enabled || !same)) {
-		close_channel(c);
+		if (!leave(c))
+			return; /* this is done again when it is gone */
 		c = NULL;
 	}
 	if (c) {
+		c->leaving = false; /* it was wanted again in time */
 		c->paused = row->is_paused;
 		c->look = true;
 	} else if (row->is_enabled) {
@@ -199,7 +224,7 @@ static void follow(struct sup *s, const struct channel_row *row)
 
 void channel_reload(struct sup *s, const char *name)
 {
-	struct channel *c = channel_find(s, name);
+	struct channel *c = find_any(s, name);
 	struct channel_row row;
 	struct arena a = {0};
 	struct err e;
@@ -209,12 +234,31 @@ void channel_reload(struct sup *s, const char *name)
 	if (found == 1)
 		follow(s, &row);
 	else if (found == 0 && c)
-		close_channel(c);
+		(void)leave(c);
 	else if (found < 0)
 		log_error(LT("msg", "a channel cannot be read"),
 			  LT("error", e.text));
 	s->channels->media.sweep |= found == 0; /* its messages went with it */
+	s->channels->orphans |= found == 0;
 	arena_fini(&a);
+}
+
+/* One that has all its answers, or no more time: its row says what follows. */
+static void see_off(struct sup *s)
+{
+	int64_t now = (int64_t)uv_now(&s->loop);
+	struct channel *next;
+	char name[80];
+
+	for (struct channel *c = s->channels->first; c; c = next) {
+		next = c->next;
+		if (!c->leaving || (c->inflight > 0 && now < c->gone_ms))
+			continue;
+		snprintf(name, sizeof name, "%s", c->name);
+		close_channel(c);
+		channel_reload(s, name);
+		next = s->channels->first;
+	}
 }
 
 void channels_on_due(uv_timer_t *t)
@@ -311,6 +355,7 @@ void channels_tick(struct sup *s)
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}
+	see_off(s);
 	if (s->ticks % TIDY_TICKS == 0)
 		s->channels->tidy = true;
 	channel_media_tick(s);

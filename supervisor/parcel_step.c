@@ -23,6 +23,8 @@ static int step(struct sup *s, int budget, struct err *e)
 		return -1;
 	for (struct channel *c = k->first; c && budget > 0 && !k->going;
 	     c = c->next) {
+		if (c->leaving)
+			continue;
 		if (parcels_resolve(c, e) < 0)
 			return -1;
 		if (!c->look)
@@ -98,7 +100,8 @@ void parcels_due(struct sup *s)
 	for (struct channel *c = k->first; c; c = c->next) {
 		int64_t due = c->next_due;
 
-		if (due == OPT_NONE || c->paused || !c->ops->ready(c))
+		if (due == OPT_NONE || c->paused || c->leaving ||
+		    !c->ops->ready(c))
 			continue;
 		if (due < c->hold_until)
 			due = c->hold_until;

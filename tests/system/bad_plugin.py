@@ -137,7 +137,7 @@ def misbehave(m):
         put(id=str(m["id"]), result={"id": 7, "ok": "yes"})
     if mode == "odd errors":
         put(id=m["id"], error={"code": "x", "message": ["y"], "data": {
-            "permanent": "z", "retry_after_ms": 1e300}})
+            "permanent": "z", "retry_after_ms": 10 ** 15}})
         (place / "good").touch()
     if mode == "long words":
         put(id=m["id"], error={"code": 1, "message": "\u20ac" * 1000,

@@ -269,6 +269,35 @@ for line in sys.stdin:
 '''
 
 
+def test_what_is_under_way_when_its_channel_goes_may_be_answered(home):
+    h = host(home)
+    script = home.dir / "late.py"
+    script.write_text(SLOW.replace("continue  # it never answers",
+                                   "time.sleep(0.3)"))
+    for i, verb in enumerate(("disable", "set", "rm")):
+        sent = home.dir / ("sent%d" % i)
+        name = "p%d" % i
+        home.skep("channel", "add", name, "plugin", "--", "python3",
+                  str(script), str(sent))
+        until(h, name, "ready")
+        ident = h.call("POST", "/v1/deliveries", {"channel": name, "body": {
+            "text": "x"}})["id"]
+        lib.eventually(lambda: sent.exists() and sent.read_text(), 30, "it")
+        more = ["--set", "colour=red"] if verb == "set" else []
+        home.skep("channel", verb, name, *more)
+        row = lib.eventually(lambda: [
+            d for d in deliveries(h, channel=name)
+            if d["state"] not in ("pending", "sending")], 30, "its end")[0]
+        assert (row["id"], row["state"], row["attempts"]) == (
+            ident, "delivered", 1), row
+    lib.eventually(lambda: show(h, "p1")["starts"] == 2, 30, "a new start")
+    assert until(h, "p1", "ready")["config"] == {"colour": "red"}
+    lib.eventually(lambda: show(h, "p0")["state"] is None, 30, "its end")
+    assert "is disabled" in home.refused(65, "channel", "test", "p0")
+    h.down()
+    nobody_left(home)
+
+
 def test_what_is_under_way_when_its_channel_goes_is_unknown(home):
     h = host(home)
     script, sent = home.dir / "slow.py", home.dir / "sent"
