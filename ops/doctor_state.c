@@ -41,11 +41,29 @@ static void check_log(struct doctor *d, const char *path)
 	arena_fini(&a);
 }
 
+/* The header's, or a newer one that is in the log so far. */
+static int version_of(const char *path, const struct db_schema *s)
+{
+	int version = db_peek_version(path);
+	int64_t in_log = 0;
+	struct err ignored;
+	struct sql *db;
+
+	if (version < 0 || version >= s->version ||
+	    sql_open(&db, path, NULL, SQL_READONLY, &ignored))
+		return version;
+	if (sql_script_i64(db, "PRAGMA user_version", &in_log, &ignored) == 0 &&
+	    in_log > version)
+		version = (int)in_log;
+	sql_close(db);
+	return version;
+}
+
 /* False if it is of no use to look further. */
 static bool check_version(struct doctor *d, const char *path,
 			  const struct db_schema *s)
 {
-	int version = db_peek_version(path);
+	int version = version_of(path, s);
 
 	if (version > s->version)
 		doctor_say(d, FINDING_schema_newer, path,
@@ -134,7 +152,7 @@ static void check_agent(struct doctor *d, const struct agent_database_row *row)
 	if (!check_version(d, row->path, &agent_schema))
 		return;
 	check_log(d, row->path);
-	if (db_peek_version(row->path) == agent_schema.version)
+	if (version_of(row->path, &agent_schema) == agent_schema.version)
 		check_content(d, row);
 	else
 		check_bare(d, row->path); /* its first use would change it */

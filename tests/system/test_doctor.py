@@ -36,6 +36,13 @@ def test_a_healthy_home_has_nothing_to_say(home):
     assert "no errors" in home.skep("doctor").out
 
 
+def test_a_new_home_in_use_has_nothing_to_say(home):
+    h = host(home)
+    h.agent("ann")
+    expect(home, code=0)  # its schema may be in the log only, so far
+    h.down()
+
+
 def test_loose_rights_are_found_and_mended(home):
     fill(home, "ann")
     secret = home.path / "credentials" / "key"
