@@ -2,8 +2,9 @@
 
 static int inbound_ls(struct cli *cli, struct err *e)
 {
+	const char *before = cli_option(cli, "before");
 	struct inbound_list_in in = {
-		.before = "~",
+		.before = before ? before : "~",
 		.channel = cli_option(cli, "channel"),
 		.state = cli_option(cli, "state"),
 		.conversation = cli_option(cli, "conversation"),
@@ -32,6 +33,8 @@ const struct command cmd_inbound_ls = {
 			{"state", "queued|noted|dead|dismissed",
 			 "only in this state", OPTION_WORD},
 			{"conversation", "ID", "only of this conversation",
+			 OPTION_TEXT},
+			{"before", "MESSAGE", "only older than this one",
 			 OPTION_TEXT},
 			{"limit", "N", "at most so many (100)", OPTION_INT},
 			{NULL, NULL, NULL, OPTION_FLAG}},

@@ -2,10 +2,11 @@
 
 static int msg_ls(struct cli *cli, struct err *e)
 {
+	const char *before = cli_option(cli, "before");
 	struct message_list_in in = {
 		.agent = cli_arg(cli, 0),
 		.session = cli_arg(cli, 1),
-		.before = "~",
+		.before = before ? before : "~",
 		.count = cli_number(cli, "limit", 100),
 	};
 	struct sql_rows it = sql_rows(cli->control, Q_MESSAGE_LIST, &in);
@@ -27,6 +28,8 @@ const struct command cmd_msg_ls = {
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){
+			{"before", "MESSAGE", "only older than this one",
+			 OPTION_TEXT},
 			{"limit", "N", "at most so many (100)", OPTION_INT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = msg_ls,

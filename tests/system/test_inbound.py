@@ -32,6 +32,16 @@ def talks(h):
     return h.call("GET", "/v1/conversations?limit=1000")["items"]
 
 
+def pages(home, *command):
+    """All rows of a list, two at a time."""
+    rows, more = [], home.skep(*command, "--json", "--limit", "2").lines
+    while more:
+        rows += more
+        more = home.skep(*command, "--json", "--limit", "2", "--before",
+                         rows[-1]["id"]).lines
+    return rows
+
+
 def whoami(h, *names):
     for name in names:
         h.agent(name, "exec", {"shell": "echo I am %s" % name, "stdin": "none"})
@@ -204,6 +214,12 @@ def test_conversations_are_listed_by_activity_page_by_page(home):
     assert seen == ["p3", "p6", "p5", "p4", "p2", "p1", "p0"], seen
     assert seen == [c["peer"] for c in home.skep("channel", "talks", "--json").lines]
     refused(422, h.call, "GET", "/v1/conversations?before=x.y")
+    paged = pages(home, "channel", "talks")
+    assert [c["peer"] for c in paged] == seen
+    home.refused(66, "channel", "talks", "--before", "cnv_nobody")
+    home.refused(66, "channel", "talks", "nope")
+    assert pages(home, "inbound", "ls") == home.skep(
+        "inbound", "ls", "--json").lines
     h.down()
 
 

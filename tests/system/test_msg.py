@@ -106,6 +106,9 @@ def test_what_was_sent_survives_and_a_key_sends_once(home):
             h.start()
     assert len(set(ids)) == 5
     assert [m["body"] for m in box(h, "b")] == ["t%d" % i for i in range(4, -1, -1)]
+    rows = home.skep("msg", "ls", "b", "--json").lines
+    assert home.skep("msg", "ls", "b", "--before", rows[2]["id"],
+                     "--json").lines == rows[3:]
     # the same key is no other message, nor the same one to somebody else
     echo(h, "c")
     h.call("PUT", "/v1/rooms/r/c/main")
