@@ -69,6 +69,18 @@ void json_add(struct buf *b, const cJSON *v)
 	}
 }
 
+/* Bytes at the beginning that are written as they are: nearly all. */
+static size_t plain_bytes(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' &&
+	       (unsigned char)s[i] < 0x80)
+		i++;
+	return i;
+}
+
+/* One that may not be. */
 static void add_char(struct buf *b, const char **s, size_t *n)
 {
 	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
@@ -80,8 +92,6 @@ static void add_char(struct buf *b, const char **s, size_t *n)
 		buf_addf(b, "\\%c", letter[esc - plain]);
 	else if (c > 0 && c < ' ')
 		buf_addf(b, "\\u%04x", c);
-	else if (c > 0 && c < 0x80)
-		buf_addc(b, (char)c);
 	else if (c > 0 && (len = text_utf8_char(*s, *n)) > 0)
 		buf_add(b, *s, len);
 	else {
@@ -95,8 +105,15 @@ static void add_char(struct buf *b, const char **s, size_t *n)
 void json_add_string(struct buf *b, const char *s, size_t n)
 {
 	buf_addc(b, '"');
-	while (n > 0)
-		add_char(b, &s, &n);
+	while (n > 0) {
+		size_t plain = plain_bytes(s, n);
+
+		buf_add(b, s, plain);
+		s += plain;
+		n -= plain;
+		if (n > 0)
+			add_char(b, &s, &n);
+	}
 	buf_addc(b, '"');
 }
 
