@@ -104,10 +104,18 @@ const struct command cmd_channel_add = {
 		 "plugin executes; put -- before\nit: skep channel add bot "
 		 "plugin -- python3 bot.py. Secrets are files in "
 		 "credentials/,\nnamed by secret_file and password_file; a "
-		 "webhook without one gets a new one.\nSettings, by kind of "
-		 "channel (*: of each):\n"
+		 "webhook without one gets a new one.\nA webhook needs url to "
+		 "send, "
+		 "smtp needs server and from, a plugin its COMMAND; file and "
+		 "tty\nneed nothing: skep channel add log file.\nSettings, by "
+		 "kind of channel (*: of each), and their defaults:"
+#define DEFAULT_text(d)   ""
+#define DEFAULT_word(d)   " (" d ")"
+#define DEFAULT_int(d)    " (" #d ")"
+#define DEFAULT_millis(d) " (" #d " ms)"
+#define DEFAULT_bytes(d)  " (" #d " bytes)"
 #define SETTING(name_, type, def, min, max, words_, kinds_, help_) \
-	"  " #name_ "=" words_ "  [" kinds_ "] " help_ "\n"
+	"\n  " #name_ "=" words_ "  [" kinds_ "] " help_ DEFAULT_##type(def)
 #include "schema/channel_setting.def"
 #undef SETTING
 	,

@@ -38,7 +38,9 @@ const struct command cmd_channel_bind = {
 	.name = "channel bind",
 	.args = "NAME [NAME]",
 	.help = "let an agent answer on a channel, or one peer of it",
-	.about = "The narrowest binding wins: this peer before any, this kind "
+	.about = "First the channel, then the agent: skep channel bind site "
+		 "greeter --peer ann.\nThe narrowest binding wins: this peer "
+		 "before any, this kind "
 		 "before any. Without one the\nchannel's setting 'agent' "
 		 "decides, then the default agent.",
 	.needs = NEEDS_SUPERVISOR,
