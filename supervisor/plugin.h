@@ -81,6 +81,7 @@ void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
  * the plugin with it. */
 bool plugin_flush(struct plugin *p);
 bool plugin_has_room(const struct plugin *p); /* it reads what it is sent */
+bool plugin_takes(const struct plugin *p, size_t n); /* so many bytes more */
 
 /* plugin_say.c: what it is told. */
 void plugin_configure(struct plugin *p);

@@ -88,6 +88,12 @@ bool plugin_has_room(const struct plugin *p)
 	return p->outbox.n - p->written < OUTBOX_ROOM;
 }
 
+bool plugin_takes(const struct plugin *p, size_t n)
+{
+	return n < OUTBOX_MAX - OUTBOX_ROOM &&
+	       p->outbox.n < OUTBOX_MAX - OUTBOX_ROOM - n;
+}
+
 /* --- reading ---------------------------------------------------------- */
 
 /* Whole lines only; false when the plugin ended over one of them. */

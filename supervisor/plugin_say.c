@@ -102,6 +102,12 @@ void plugin_send(struct channel *c, struct parcel *parcel)
 		parcel_done(parcel, &o);
 		return;
 	}
+	if (!plugin_takes(p, parcel->body.n)) { /* it may well read, slowly */
+		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+			       "the plugin has not read what it was sent");
+		parcel_done(parcel, &o);
+		return;
+	}
 	begin(p, ++p->next_id, "channel.send");
 	buf_add(&p->outbox, parcel->body.p, parcel->body.n);
 	wait_for(p, parcel);

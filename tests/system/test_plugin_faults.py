@@ -165,15 +165,32 @@ def test_one_that_gives_no_sign_of_life(home):
 
 def test_one_that_does_not_read_what_it_is_sent(home):
     b = Bad(home, "no reading", message=False, inflight=1000, order="none",
-            timeout=1500)
-    for i in range(40):
+            timeout=6000)
+    until(b.h, "bad", "ready")
+    for i in range(40):  # one after the other, well before it is replaced
         post(b.h, "bad", "y" * 400000, "c%d" % i)
-    trouble(b.h, "bad", "it does not answer")
-    assert len(deliveries(b.h, state="pending", channel="bad")) > 10, \
-        "it is not sent more than it reads"
+    waiting = [d for d in deliveries(b.h, channel="bad") if d["attempts"] == 0]
+    assert len(waiting) > 10, "it is not sent more than it reads"
+    trouble(b.h, "bad", "it does not answer", 60)
     b.as_usual()
     b.be_good()
     delivered(b.h, 40, channel="bad")
+    b.ends_well()
+
+
+def test_a_batch_that_is_too_much_at_once_is_sent_bit_by_bit(home):
+    b = Bad(home, "fine", message=False, inflight=64, order="none",
+            timeout=60000)
+    until(b.h, "bad", "ready")
+    b.be_good()
+    b.h.call("POST", "/v1/channels/bad/pause")
+    for i in range(40):
+        post(b.h, "bad", "y" * 2000000, "c%d" % i)
+    b.h.call("POST", "/v1/channels/bad/resume")
+    lib.eventually(lambda: home.query(
+        home.control, "SELECT count(*) FROM delivery WHERE channel = 'bad' AND"
+        " state = 'delivered'") == [(40,)], 60, "all of them")
+    assert len(b.starts()) == 1 and not show(b.h, "bad")["trouble"]
     b.ends_well()
 
 
