@@ -4,6 +4,12 @@
 --   conversation text, sender text, kind text, body json, state text,
 --   reason text, detail text, run text, received_at time)
 
+-- query inbound_answers (id text) -> (id text, state text)
+SELECT d.id, d.state
+  FROM inbound i JOIN delivery d ON d.conversation = i.conversation
+ WHERE i.id = :id AND d.conversation IS NOT NULL AND d.reply_to = i.external_id
+ ORDER BY d.seq;
+
 -- query inbound_get (id text) -> inbound_row
 SELECT id, channel, external_id, conversation, sender, kind, body, state,
        reason, detail, run, received_at

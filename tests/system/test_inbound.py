@@ -318,6 +318,10 @@ def test_dead_letters_are_listed_retried_and_dismissed(home):
     echo(h)
     assert home.skep("inbound", "retry", off, "--json").json["changed"]
     settled(h, 1, "pending")
+    # how it goes with it is one look away
+    assert "its answer is pending" in home.skep("inbound", "show", off).out
+    lib.eventually(lambda: "its run is succeeded" in home.skep(
+        "inbound", "show", off).out, 30, "the run's end")
     home.skep("inbound", "dismiss", big)
     home.refused(65, "inbound", "dismiss", big)
     assert inbound(h, state="dead") == []
