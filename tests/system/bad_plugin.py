@@ -119,6 +119,10 @@ def misbehave(m):
     if mode == "no reading":
         put(id=m["id"], result={})
         sleep_on()
+    if mode == "slow":
+        (place / "good").touch()
+        time.sleep(3)
+        put(id=m["id"], result={})
     if mode.startswith("late"):
         time.sleep(0.8)
         put(id=m["id"], result={"id": "late"})

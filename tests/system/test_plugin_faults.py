@@ -179,10 +179,9 @@ def test_one_that_does_not_read_what_it_is_sent(home):
 
 
 def test_a_batch_that_is_too_much_at_once_is_sent_bit_by_bit(home):
-    b = Bad(home, "fine", message=False, inflight=64, order="none",
+    b = Bad(home, "slow", message=False, inflight=64, order="none",
             timeout=60000)
     until(b.h, "bad", "ready")
-    b.be_good()
     b.h.call("POST", "/v1/channels/bad/pause")
     for i in range(40):
         post(b.h, "bad", "y" * 2000000, "c%d" % i)
