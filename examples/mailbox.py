@@ -36,8 +36,7 @@ def bring():  # one line at a time; its place is kept once skepd has it
     while "inbox" in config and not time.sleep(0.05):
         with open(config["inbox"], "a+") as f:
             f.seek(place["offset"])
-            line = f.readline()
-            if line.endswith("\n") and not place["next"]:
+            if (line := f.readline()).endswith("\n") and not place["next"]:
                 place["next"] = f.tell()
                 try:
                     m = dict(json.loads(line))
@@ -49,8 +48,9 @@ def bring():  # one line at a time; its place is kept once skepd has it
 do = {"configure": configure, "send": send, "status": status}
 put(method="channel.register", params={"name": "mailbox", "resolves": True})
 for m in map(json.loads, sys.stdin):
-    if m.get("id") == "in":  # the answer to what was brought
-        place.update(offset=place["next"], next=None)
+    if m.get("id") == "in":  # -32602: it is wrong; other errors: once more
+        over = m.get("error", {}).get("code", -32602) == -32602
+        place.update(offset=place["next" if over else "offset"], next=None)
         put(method="channel.event", params={"event": "cursor", "data": place})
     elif "id" in m:  # who does not answer has hung
         try:

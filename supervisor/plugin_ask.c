@@ -214,19 +214,28 @@ static void note_refusal(struct plugin *p, const struct rpc_line *r,
 		 LT("method", quoted(r->method).text), LT("error", e->text));
 }
 
+/* Whose fault it is: a plugin forgets a message that is wrong, and brings one
+ * again that came while we could not take it. */
+static int code_of(const struct err *e)
+{
+	return err_is_retryable(e->code) || err_http_status(e->code) >= 500
+		       ? INTERNAL_ERROR
+		       : BAD_PARAMS;
+}
+
 void plugin_request(struct plugin *p, const struct rpc_line *r)
 {
 	const char *reply = r->id[0] ? r->id : NULL;
 	struct err e;
-	int code = BAD_PARAMS, rc = -1;
+	int code = NOT_FOUND, rc = -1;
 	size_t i = 0;
 
 	while (i < METHODS && strcmp(methods[i].name, r->method) != 0)
 		i++;
 	if (i < METHODS) {
 		rc = methods[i].call(p, reply, r->params, &e);
+		code = rc ? code_of(&e) : 0;
 	} else {
-		code = NOT_FOUND;
 		err_set(&e, ERR_NOTFOUND, "there is no method %s",
 			quoted(r->method).text);
 	}

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 
 import lib
@@ -47,6 +48,31 @@ def test_the_python_example_brings_and_sends(home):
     assert pid not in processes(h, "post")
     h.down()
     assert not [p for p in home._survivors() if not Host.is_zombie(p)]
+
+
+def test_what_comes_while_skepd_goes_down_is_brought_again(home):
+    h = host(home)
+    echo(h)
+    h.agent("slow", "exec", {"shell": "sleep 120"})
+    inbox, outbox = home.dir / "in", home.dir / "out"
+    plugin(h, "post", sys.executable, EXAMPLES / "mailbox.py", agent="echo",
+           inbox=str(inbox), outbox=str(outbox))
+    run = h.submit("slow")
+    lib.eventually(lambda: h.get(run)["state"] == "running", 30, "a run")
+    lib.eventually(inbox.exists, 30, "the plugin")
+    down = subprocess.Popen([h.home.bin / "skep", "down"],
+                            env=dict(os.environ, SKEP_HOME=str(home.path)))
+    lib.eventually(lambda: home.skep("status", "--json").json["stopping"],
+                   30, "the end in sight")
+    with open(inbox, "a") as f:
+        f.write('{"id":"1","sender":"ann","text":"hello"}\n')
+    lib.eventually(lambda: "going down" in h.log(), 30, "a refusal")
+    home.skep("cancel", run)
+    h.process.wait(30)
+    assert down.wait(30) == 0
+    h.start()
+    lib.eventually(lambda: lines(outbox), 30, "a reply")
+    h.down()
 
 
 def test_the_shell_example_brings_and_sends(home):
