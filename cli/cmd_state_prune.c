@@ -38,6 +38,7 @@ static void add(struct job *j, struct pruned *p, struct sql_hold held)
 	j->sum.runs += p->runs;
 	j->sum.deliveries += p->deliveries;
 	j->sum.inbound += p->inbound;
+	j->sum.messages += p->messages;
 	j->sum.attachments += p->attachments;
 	j->sum.artifacts += p->artifacts;
 	j->sum.snapshots += p->snapshots;
@@ -168,6 +169,7 @@ static int prune_control(struct cli *cli, struct job *j, struct err *e)
 		return -1;
 	p.deliveries = j->messages.sum.deliveries;
 	p.inbound = j->messages.sum.inbound;
+	p.messages = j->messages.sum.messages;
 	p.attachments = j->messages.sum.attachments;
 	add(j, &p, sql_longest(cli->control));
 	return 0;
@@ -198,10 +200,11 @@ static int prune(struct cli *cli, struct err *e)
 	if (dry &&
 	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
 		return -1;
-	j.t = table_new(&cli->out, &pruned_shape,
-			"database agent sessions events runs deliveries "
-			"inbound attachments artifacts snapshots freed_bytes "
-			"longest_ms longest_cpu_ms");
+	j.t = table_new(
+		&cli->out, &pruned_shape,
+		"database agent sessions events runs deliveries "
+		"inbound messages attachments artifacts snapshots freed_bytes "
+		"longest_ms longest_cpu_ms");
 	rc = ops_each_file(cli, "pruning", prune_file, &j, e);
 	if (!rc && !cli_option(cli, "only"))
 		rc = prune_control(cli, &j, e);

@@ -58,9 +58,10 @@ static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
 		if (!said)
 			looked = -1;
 		else if (sscanf(json_text(said, "note", ""),
-				"%d %" SCNd64 " %" SCNd64 " %" SCNd64, &looked,
-				&r->sum.deliveries, &r->sum.inbound,
-				&r->sum.attachments) != 4)
+				"%d %" SCNd64 " %" SCNd64 " %" SCNd64
+				" %" SCNd64,
+				&looked, &r->sum.deliveries, &r->sum.inbound,
+				&r->sum.messages, &r->sum.attachments) != 5)
 			looked = err_set(e, ERR_PROTOCOL,
 					 "skepd did not say how many went");
 		cJSON_Delete(said);

@@ -28,6 +28,7 @@ struct prune_ask {
 	F(S, i64, runs)                                            \
 	F(S, i64, deliveries)                                      \
 	F(S, i64, inbound)                                         \
+	F(S, i64, messages) /* between sessions */                 \
 	F(S, i64, attachments)                                     \
 	F(S, i64, artifacts)                                       \
 	F(S, i64, snapshots)                                       \

@@ -130,16 +130,48 @@ static int walk_in(struct retire *r, struct sql *db, int64_t count,
 	return rc ? -1 : young == n ? 0 : n;
 }
 
+/* --- between sessions ------------------------------------------------- */
+
+static int walk_between(struct retire *r, struct sql *db, int64_t count,
+			struct err *e)
+{
+	struct retire_message_in in = {r->id, count};
+	int64_t before = r->ask.deliveries_before;
+	struct retire_message_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_RETIRE_MESSAGE, &in, (int)count, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0, young = 0;
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		struct retire_message_delete_in gone = {rows[i].id};
+		bool old = rows[i].read_at != OPT_NONE &&
+			   rows[i].read_at < before;
+
+		snprintf(r->id, sizeof r->id, "%s", rows[i].id);
+		young += rows[i].created_at >= before;
+		if (old)
+			rc = sql_exec(db, Q_RETIRE_MESSAGE_DELETE, &gone, e);
+		r->sum.messages += rc > 0;
+		rc = rc < 0 ? -1 : 0;
+	}
+	arena_fini(&a);
+	return rc ? -1 : young == n ? 0 : n;
+}
+
 int retire_some(struct retire *r, struct sql *control, int64_t count,
 		struct err *e)
 {
-	int n;
+	int (*const walks[])(struct retire *, struct sql *, int64_t,
+			     struct err *) = {walk_out, walk_in, walk_between};
+	int n = 0;
 
-	if (!r->out_done) {
-		n = walk_out(r, control, count, e);
-		if (n != 0)
-			return n;
-		r->out_done = true;
+	while (n == 0 && r->at < (int)(sizeof walks / sizeof walks[0])) {
+		n = walks[r->at](r, control, count, e);
+		if (n == 0) {
+			r->at++;
+			r->id[0] = '\0';
+		}
 	}
-	return walk_in(r, control, count, e);
+	return n;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "schema/agents.h"
 #include "schema/blobs.h"
 #include "schema/control.h"
 
@@ -109,6 +110,7 @@ int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
 		    struct sup_done done, struct err *e)
 {
 	struct channel_row channel;
+	struct agent_row agent;
 	struct arena a = {0};
 	int rc;
 
@@ -120,6 +122,8 @@ int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
 	    step_begin(&s->step, e))
 		return -1;
 	rc = channels_get(s->db, b->channel, &channel, &a, e);
+	if (rc == 0)
+		rc = agents_get(s->db, b->agent, &agent, &a, e);
 	arena_fini(&a);
 	if (rc || binding_set(s->db, b, by, e))
 		return -1;

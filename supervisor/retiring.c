@@ -94,10 +94,11 @@ static int note(struct sup *s, const struct retired *sum, struct err *e)
 	struct buf detail = BUF_MAX(512);
 	int rc;
 
-	if (sum->deliveries + sum->inbound == 0)
+	if (sum->deliveries + sum->inbound + sum->messages == 0)
 		return 0;
 	log_info(LT("msg", "old messages were removed"),
 		 LI("deliveries", sum->deliveries), LI("inbound", sum->inbound),
+		 LI("messages", sum->messages),
 		 LI("attachments", sum->attachments));
 	json_add_shape(&detail, &retired_shape, sum);
 	rc = control_audit(s->db, "skepd", "message.retire", NULL, detail.p, e);
@@ -163,7 +164,7 @@ int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
 {
 	struct retire *r = &s->retiring->asked;
 	struct retired *sum = &r->sum;
-	char text[96];
+	char text[128];
 	int n;
 
 	control_set_actor(by);
@@ -172,8 +173,10 @@ int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
 	n = slice(s, r, e);
 	if (n < 0)
 		return -1;
-	snprintf(text, sizeof text, "%d %" PRId64 " %" PRId64 " %" PRId64, n,
-		 sum->deliveries, sum->inbound, sum->attachments);
+	snprintf(text, sizeof text,
+		 "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, n,
+		 sum->deliveries, sum->inbound, sum->messages,
+		 sum->attachments);
 	sup_done_later(s, done, "messages", n > 0, step_text(&s->step, text));
 	if (n == 0)
 		*r = (struct retire){0};

@@ -70,3 +70,19 @@ SELECT r.room, r.agent, r.session, r.joined_at,
 
 -- query room_size (room text) -> (n i64)
 SELECT count(*) AS n FROM room_member WHERE room = :room;
+
+-- query retire_message (after text, count i64) -> (id text, created_at time,
+--   read_at time)
+-- The oldest first. read_at: when the last of its receivers read it; NULL: one
+-- has not. One to nobody is over when it is made.
+SELECT m.id, m.created_at,
+       CASE WHEN count(t.message) = 0 THEN m.created_at
+            WHEN count(t.read_at) = count(t.message) THEN max(t.read_at)
+       END AS read_at
+  FROM (SELECT id, created_at FROM message
+         WHERE id > :after ORDER BY id LIMIT :count) m
+  LEFT JOIN message_to t ON t.message = m.id
+ GROUP BY m.id ORDER BY m.id;
+
+-- query retire_message_delete (id text)
+DELETE FROM message WHERE id = :id;

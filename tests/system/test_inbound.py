@@ -151,6 +151,14 @@ def test_an_agent_that_was_removed_is_followed_by_who_is_bound(home):
     h.down()
 
 
+def test_nobody_is_bound_to_an_agent_that_is_not_there(home):
+    h = host(home)
+    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {}})
+    home.refused(66, "channel", "bind", "t", "nobody", "--peer", "ann")
+    assert h.call("GET", "/v1/channels/t/bindings")["items"] == []
+    h.down()
+
+
 def test_binding_a_peer_binds_its_threads_too(home):
     h = host(home)
     whoami(h, "one", "two")

@@ -130,6 +130,35 @@ def test_a_message_whose_run_waits_stays(home):
     h.down()
 
 
+def test_messages_between_sessions_go_when_all_have_read_them(home):
+    h = keep(home, keep=0)
+    for name in ("ann", "bob"):
+        h.script(name)
+        home.skep("msg", "join", "team", name, "main")
+    home.skep("msg", "send", "--room", "team", "to both")
+    home.skep("msg", "send", "--room", "team", "one has not read it")
+    home.skep("msg", "send", "ann/main", "read lately")
+    assert len(home.skep("msg", "collect", "ann", "main", "--json").lines) == 3
+    home.skep("msg", "receive", "bob", "main")
+    first = home.skep("msg", "receive", "bob", "main", "--json").lines[0]["id"]
+    home.skep("msg", "receive", "bob", "main", "--ack", first)
+    home.execute(home.control, "UPDATE message SET created_at = 1")
+    home.execute(home.control, "UPDATE message_to SET read_at = 1 WHERE read_at > 0"
+                 " AND message IN (SELECT id FROM message WHERE room IS NOT NULL)")
+    got = home.skep("state", "prune", "--json").lines[-1]
+    assert (got["database"], got["messages"]) == ("control", 1), got
+    assert home.query(home.control, "SELECT body FROM message ORDER BY id") == [
+        ("one has not read it",), ("read lately",)]
+    assert one(home, "SELECT count(*) FROM message_to") == 3
+    h.down()
+    h = keep(home, keep="7d")
+    home.execute(home.control, "UPDATE message_to SET read_at = 1 WHERE read_at > 0")
+    lib.eventually(lambda: one(home, "SELECT count(*) FROM message") == 1, 30, "skepd")
+    assert home.skep("msg", "receive", "bob", "main", "--json").lines[0]["body"] == \
+        "one has not read it"
+    h.down()
+
+
 def attach(h, channel, *texts):
     return h.call("POST", "/v1/deliveries", {"channel": channel, "body": {
         "text": "x", "attachments": [
