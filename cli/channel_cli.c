@@ -151,23 +151,44 @@ int print_messages(struct cli *cli, const char *path, struct err *e)
 	return n;
 }
 
+int talker_arg(struct cli *cli, int i, struct talker *t, struct err *e)
+{
+	const char *word = cli_arg(cli, i), *slash = strchr(word, '/');
+
+	*t = (struct talker){word, cli_arg(cli, i + 1)};
+	if (slash && t->session)
+		return err_set(e, ERR_USAGE,
+			       "'%s' has a session, and '%s' is another: say "
+			       "one of them",
+			       word, t->session);
+	if (slash) {
+		t->agent = arena_printf(&cli->arena, "%.*s",
+					(int)(slash - word), word);
+		t->session = slash + 1;
+	}
+	return text_check_name("agent", t->agent, e);
+}
+
 int room_member(struct cli *cli, const char *method, struct err *e)
 {
-	const char *session = cli_arg(cli, 2) ? cli_arg(cli, 2) : "main";
-	const char *path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
-					url_text(cli, cli_arg(cli, 0)),
-					cli_arg(cli, 1),
-					url_text(cli, session));
-	cJSON *done = remote_call(cli, method, path, "{}", e);
+	const char *room = cli_arg(cli, 0), *session, *path;
+	struct talker t;
+	cJSON *done;
 
+	if (talker_arg(cli, 1, &t, e))
+		return -1;
+	session = t.session ? t.session : "main";
+	path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
+			    url_text(cli, room), t.agent,
+			    url_text(cli, session));
+	done = remote_call(cli, method, path, "{}", e);
 	if (!done)
 		return -1;
 	if (cli->out.json)
 		remote_done(cli, done);
 	else
-		output_note(&cli->out, "%s/%s, room %s: %s", cli_arg(cli, 1),
-			    session, cli_arg(cli, 0),
-			    json_text(done, "note", "done"));
+		output_note(&cli->out, "%s/%s, room %s: %s", t.agent, session,
+			    room, json_text(done, "note", "done"));
 	cJSON_Delete(done);
 	return 0;
 }

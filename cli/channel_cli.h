@@ -32,8 +32,15 @@ int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 /* POSTs, and prints the messages that come back: how many. */
 int print_messages(struct cli *cli, const char *path, struct err *e);
 
-/* PUTs or DELETEs the session that ROOM NAME [SESSION] name as a member. */
+/* PUTs or DELETEs the session that ROOM AGENT [SESSION] name as a member. */
 int room_member(struct cli *cli, const char *method, struct err *e);
+
+/* "AGENT SESSION", "AGENT/SESSION" or "AGENT" as words from `i` on; without a
+ * session it is NULL. */
+struct talker {
+	const char *agent, *session;
+};
+int talker_arg(struct cli *cli, int i, struct talker *t, struct err *e);
 
 /* Whoever gets it gets it as it is: ERR_INVALID for what JSON would change. */
 int check_said(const struct buf *text, struct err *e);

@@ -66,7 +66,13 @@ static int check_channel(const struct talk_line *t, struct err *e)
 	struct channel_row row;
 
 	if (channels_get(t->cli->control, t->channel, &row, &t->cli->arena, e))
-		return -1;
+		return e->code != ERR_NOTFOUND
+			       ? -1
+			       : err_set(e, ERR_NOTFOUND,
+					 "there is no channel %s: 'skep "
+					 "channel "
+					 "add %s tty' makes it",
+					 t->channel, t->channel);
 	if (strcmp(row.kind, "tty") != 0)
 		return err_set(e, ERR_USAGE,
 			       "channel %s is a %s: a chat needs a tty channel",

@@ -67,7 +67,8 @@ static int check_settings(struct cli *cli, const char *kind, const cJSON *def,
 
 static int channel_add(struct cli *cli, struct err *e)
 {
-	const char *name = cli_arg(cli, 0), *kind = cli_arg(cli, 1);
+	const char *name = cli_arg(cli, 0);
+	const char *kind = channel_kind(cli_arg(cli, 1));
 	cJSON *def;
 	int rc;
 

@@ -7,7 +7,7 @@ static int msg_join(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_join = {
 	.name = "msg join",
-	.args = "ROOM NAME [SESSION]",
+	.args = "ROOM AGENT [SESSION]",
 	.help = "make a session a member of a room",
 	.needs = NEEDS_SUPERVISOR,
 	.run = msg_join,

@@ -7,7 +7,7 @@ static int msg_leave(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_leave = {
 	.name = "msg leave",
-	.args = "ROOM NAME [SESSION]",
+	.args = "ROOM AGENT [SESSION]",
 	.help = "let a session leave a room",
 	.needs = NEEDS_SUPERVISOR,
 	.run = msg_leave,

@@ -1,20 +1,24 @@
-#include "cli/cli.h"
+#include "cli/channel_cli.h"
 
 static int msg_ls(struct cli *cli, struct err *e)
 {
 	const char *before = cli_option(cli, "before");
 	struct message_list_in in = {
-		.agent = cli_arg(cli, 0),
-		.session = cli_arg(cli, 1),
 		.before = before ? before : "~",
 		.count = cli_number(cli, "limit", 100),
 	};
-	struct sql_rows it = sql_rows(cli->control, Q_MESSAGE_LIST, &in);
-	struct table *t = table_new(
-		&cli->out, &message_row_shape,
-		"id sender room session body created_at read_at");
 	struct message_row row;
+	struct sql_rows it;
+	struct talker to;
+	struct table *t;
 
+	if (talker_arg(cli, 0, &to, e))
+		return -1;
+	in.agent = to.agent;
+	in.session = to.session;
+	it = sql_rows(cli->control, Q_MESSAGE_LIST, &in);
+	t = table_new(&cli->out, &message_row_shape,
+		      "id sender room session body created_at read_at");
 	while (sql_next(&it, &row))
 		table_add(t, &row);
 	table_end(t);
@@ -23,7 +27,7 @@ static int msg_ls(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_ls = {
 	.name = "msg ls",
-	.args = "NAME [SESSION]",
+	.args = "AGENT [SESSION]",
 	.help = "list messages to the sessions of an agent",
 	.needs = NEEDS_CONTROL_READ,
 	.options =

@@ -6,14 +6,14 @@
 #define WAIT_ONCE INT64_C(20000) /* ms; then it asks again */
 #define AWAY_US   200000
 
-static const char *path_of(struct cli *cli, const char *ack, int64_t wait)
+static const char *path_of(struct cli *cli, const struct talker *t,
+			   const char *ack, int64_t wait)
 {
-	const char *session = cli_arg(cli, 1) ? cli_arg(cli, 1) : "main";
-
 	return arena_printf(
 		&cli->arena, "/v1/messages/%s/%s/receive?wait=%lld%s%s",
-		cli_arg(cli, 0), url_text(cli, session), (long long)wait,
-		ack ? "&ack=" : "", ack ? url_text(cli, ack) : "");
+		t->agent, url_text(cli, t->session ? t->session : "main"),
+		(long long)wait, ack ? "&ack=" : "",
+		ack ? url_text(cli, ack) : "");
 }
 
 /* A supervisor that is away may come back while there is time. */
@@ -22,13 +22,16 @@ static int msg_receive(struct cli *cli, struct err *e)
 	int64_t wait = cli_number(cli, "wait", 0), left = wait;
 	int64_t end = clock_mono_ns() / 1000000 + wait;
 	const char *ack = cli_option(cli, "ack");
+	struct talker t;
 	int n;
 
+	if (talker_arg(cli, 0, &t, e))
+		return -1;
 	for (;;) {
-		n = print_messages(
-			cli,
-			path_of(cli, ack, left < WAIT_ONCE ? left : WAIT_ONCE),
-			e);
+		n = print_messages(cli,
+				   path_of(cli, &t, ack,
+					   left < WAIT_ONCE ? left : WAIT_ONCE),
+				   e);
 		if (n > 0 || wait == 0 ||
 		    (n < 0 && e->code != ERR_UNAVAILABLE && e->code != ERR_IO))
 			break;
@@ -47,7 +50,7 @@ static int msg_receive(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_receive = {
 	.name = "msg receive",
-	.args = "NAME [SESSION]",
+	.args = "AGENT [SESSION]",
 	.help = "print the oldest unread message; it is read with --ack",
 	.about = "A message stays unread until it is named as --ack, together "
 		 "with the question for the next\none: whoever dies in between "

@@ -107,6 +107,11 @@ static int fill(struct channel_put_in *in, const cJSON *def, struct arena *a,
 	return channel_config_read(&parsed, in->kind, in->config, a, e);
 }
 
+const char *channel_kind(const char *word)
+{
+	return strcmp(word, "stdio") ? word : "tty";
+}
+
 int channels_put(struct sql *db, const char *name, const cJSON *def,
 		 const char *by, struct err *e)
 {
@@ -127,13 +132,13 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 		in.command = old.command;
 		in.config = old.config;
 		in.is_enabled = old.is_enabled;
-		if (kind && strcmp(kind, old.kind) != 0)
+		if (kind && strcmp(channel_kind(kind), old.kind) != 0)
 			rc = err_set(e, ERR_CONFLICT,
 				     "channel %s is a %s; the kind of a "
 				     "channel cannot change",
 				     name, old.kind);
 	} else if (rc == 0) {
-		in.kind = kind ? kind : "";
+		in.kind = kind ? channel_kind(kind) : "";
 		rc = text_check_word("kind", CHANNEL_KINDS, in.kind, e);
 	}
 	if (rc >= 0 &&

@@ -41,6 +41,9 @@ int channel_check_secrets(const cJSON *config, const cJSON *command,
 			  struct err *e);
 int channel_check_url(const char *what, const char *url, struct err *e);
 
+/* One of CHANNEL_KINDS, which may go by another name. */
+const char *channel_kind(const char *word);
+
 /* {"kind", "enabled", "command", "config"}: makes the channel, or changes what
  * is given of the one that is there. The kind of a channel stays. */
 int channels_put(struct sql *db, const char *name, const cJSON *def,

@@ -159,9 +159,13 @@ int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
 int sup_binding_delete(struct sup *s, const struct binding_row *b,
 		       const char *by, struct sup_done done, struct err *e);
 
-/* A message of ours to somebody; the conversation is made if need be. */
-int sup_post(struct sup *s, const char *channel, const char *peer,
-	     const char *body, struct sup_done done, struct err *e);
+/* A message of ours to somebody; the conversation is made if need be. With a
+ * key it is accepted once, however often it is posted. */
+struct sup_letter {
+	const char *channel, *peer, *body, *key; /* peer, key: NULL for none */
+};
+int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
+	     struct err *e);
 
 /* retry, dismiss, resend */
 int sup_delivery_verb(struct sup *s, const char *id, const char *verb,

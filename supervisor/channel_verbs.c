@@ -7,6 +7,7 @@
 #include "schema/blobs.h"
 #include "schema/control.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct reload {
@@ -150,11 +151,49 @@ int sup_binding_delete(struct sup *s, const struct binding_row *b,
 
 /* --- deliveries ------------------------------------------------------- */
 
-static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
-		struct id *id, struct err *e)
+/* What was posted with this key: 1, and its id, if it is the same; 0: nothing;
+ * -1: something else. */
+static int posted(struct sup *s, const struct delivery_new *d, struct id *id,
+		  struct arena *a, struct err *e)
+{
+	struct delivery_by_source_in in = {d->source};
+	struct delivery_by_source_row row;
+	int found = d->source ? sql_get(s->db, Q_DELIVERY_BY_SOURCE, &in, &row,
+					a, e)
+			      : 0;
+
+	if (found != 1)
+		return found;
+	if (strcmp(row.channel, d->channel) != 0 ||
+	    strcmp(row.conversation ? row.conversation : "",
+		   d->conversation ? d->conversation : "") != 0 ||
+	    strcmp(row.body, d->body) != 0)
+		return err_set(e, ERR_CONFLICT,
+			       "delivery %s has this key, and is another "
+			       "message",
+			       row.id);
+	snprintf(id->text, sizeof id->text, "%s", row.id);
+	return 1;
+}
+
+static int add_posted(struct sup *s, const struct delivery_new *d,
+		      const cJSON *body, struct id *id, struct err *e)
+{
+	int64_t now = clock_now();
+
+	return delivery_add(s->db, d, now, id, e) < 0 ||
+			       attachments_use(s->db, id->text, body, e) ||
+			       parcel_tell_new(s, d, id->text, now, e)
+		       ? -1
+		       : 0;
+}
+
+/* 1: it is new; 0: it was posted before. */
+static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
+		cJSON *body, struct id *id, struct err *e)
 {
 	struct talk talk = {.channel = c->name,
-			    .peer = peer,
+			    .peer = l->peer,
 			    .sender = "",
 			    .kind = "direct",
 			    .agent = c->config.agent};
@@ -166,7 +205,9 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 	struct arena a = {0};
 	int rc = channel_attach(s, c, body, e);
 
-	if (rc == 0 && peer) {
+	if (l->key)
+		d.source = arena_printf(&a, "key:%s", l->key);
+	if (rc == 0 && l->peer) {
 		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);
 		if (rc == 0)
 			d.conversation = row.id;
@@ -175,11 +216,11 @@ static int post(struct sup *s, struct channel *c, const char *peer, cJSON *body,
 	json_add(&text, body);
 	d.body = text.p;
 	if (rc == 0)
-		rc = delivery_add(s->db, &d, clock_now(), id, e) < 0 ? -1 : 0;
+		rc = posted(s, &d, id, &a, e);
 	if (rc == 0)
-		rc = attachments_use(s->db, id->text, body, e);
-	if (rc == 0)
-		rc = parcel_tell_new(s, &d, id->text, clock_now(), e);
+		rc = add_posted(s, &d, body, id, e) ? -1 : 1;
+	else if (rc == 1)
+		rc = 0;
 	buf_fini(&text);
 	arena_fini(&a);
 	c->look = true;
@@ -204,31 +245,33 @@ static int not_open(struct sup *s, const char *name, struct err *e)
 	return rc;
 }
 
-int sup_post(struct sup *s, const char *channel, const char *peer,
-	     const char *body, struct sup_done done, struct err *e)
+int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
+	     struct err *e)
 {
-	struct channel *c = channel_find(s, channel);
+	struct channel *c = channel_find(s, l->channel);
 	cJSON *json;
 	struct id id;
 	int rc;
 
 	if (!c)
-		return not_open(s, channel, e);
-	if (c->ops->pull && !peer)
+		return not_open(s, l->channel, e);
+	if (c->ops->pull && !l->peer)
 		return err_set(e, ERR_USAGE,
 			       "on a %s channel a message needs a "
 			       "conversation, whose side comes to ask for it",
 			       c->ops->kind);
-	if ((peer &&
-	     text_check_key("conversation", peer, CHANNEL_KEY_MAX, e)) ||
+	if ((l->peer &&
+	     text_check_key("conversation", l->peer, CHANNEL_KEY_MAX, e)) ||
+	    (l->key && text_check_key("key", l->key, 256, e)) ||
 	    step_begin(&s->step, e))
 		return -1;
-	json = json_parse_object("body", body, strlen(body), e);
-	rc = json ? post(s, c, peer, json, &id, e) : -1;
+	json = json_parse_object("body", l->body, strlen(l->body), e);
+	rc = json ? post(s, c, l, json, &id, e) : -1;
 	cJSON_Delete(json);
-	if (rc == 0)
-		sup_done_later(s, done, id.text, true, "accepted");
-	return rc;
+	if (rc >= 0)
+		sup_done_later(s, done, id.text, rc == 1,
+			       rc == 1 ? "accepted" : "it was posted before");
+	return rc < 0 ? -1 : 0;
 }
 
 /* One whose conversation went with a former channel (delivery_keep_address):

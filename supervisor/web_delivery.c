@@ -148,8 +148,11 @@ void route_delivery_post(void *app, const struct http_request *r,
 	if (rc == 0 && (!body.channel || !body.body))
 		rc = err_set(&e, ERR_INVALID, "channel and body are needed");
 	if (rc == 0)
-		rc = sup_post(q->web->sup, body.channel, body.conversation,
-			      body.body, ask_done(q), &e);
+		rc = sup_post(q->web->sup,
+			      &(struct sup_letter){body.channel,
+						   body.conversation, body.body,
+						   body.key},
+			      ask_done(q), &e);
 	q->read = NULL;
 	ask_verb(q, rc, &e);
 }

@@ -100,8 +100,10 @@ extern const struct http_routes web_routes;
 	F(S, text, title)        \
 	F(S, text, text)         \
 	F(S, json, attachments) F(S, text, agent) F(S, text, session)
-#define WEB_POST(F, S) \
-	F(S, text, channel) F(S, text, conversation) F(S, json, body)
+#define WEB_POST(F, S)           \
+	F(S, text, channel)      \
+	F(S, text, conversation) \
+	F(S, json, body) F(S, text, key)
 #define WEB_LETTER(F, S)   \
 	F(S, text, to)     \
 	F(S, text, room)   \

@@ -13,6 +13,10 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
        done_at
   FROM delivery WHERE id = :id;
 
+-- query delivery_by_source (source text) -> (id text, channel text,
+--   conversation text, body json)
+SELECT id, channel, conversation, body FROM delivery WHERE source = :source;
+
 -- query delivery_list (before i64, channel text, state text,
 --   conversation text, count i64) -> delivery_row
 -- Newest first.

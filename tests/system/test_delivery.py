@@ -342,3 +342,26 @@ def test_a_message_sent_once_more_has_its_attachments(home):
     one, two = [m["attachments"] for _, _, m in r.log]
     assert one == two and one[0]["base64"] == "QUFB", (one, two)
     h.down()
+
+
+def test_a_message_that_is_posted_again_with_its_key_is_one(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    letter = {"channel": "web", "conversation": "c", "key": "k 1", "body": {
+        "text": "x", "attachments": [{"name": "a", "base64": "QUFB"}]}}
+    made = [h.call("POST", "/v1/deliveries", letter) for _ in range(3)]
+    assert [m["changed"] for m in made] == [True, False, False]
+    assert len({m["id"] for m in made}) == 1
+    h.kill()
+    h.start()
+    assert h.call("POST", "/v1/deliveries", letter)["id"] == made[0]["id"]
+    for wrong in ({"body": {"text": "y"}}, {"conversation": "d"}, {"key": "a\nb"}):
+        try:
+            h.call("POST", "/v1/deliveries", dict(letter, **wrong))
+            raise AssertionError(wrong)
+        except Refused as e:
+            assert e.status in (400, 409), e
+    settled(h, 1, "delivered")
+    assert len(set(r.ids())) == 1
+    h.down()

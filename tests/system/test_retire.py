@@ -134,12 +134,13 @@ def test_messages_between_sessions_go_when_all_have_read_them(home):
     h = keep(home, keep=0)
     for name in ("ann", "bob"):
         h.script(name)
-        home.skep("msg", "join", "team", name, "main")
+        home.skep("msg", "join", "team", name + "/main")
     home.skep("msg", "send", "--room", "team", "to both")
     home.skep("msg", "send", "--room", "team", "one has not read it")
     home.skep("msg", "send", "ann/main", "read lately")
-    assert len(home.skep("msg", "collect", "ann", "main", "--json").lines) == 3
-    home.skep("msg", "receive", "bob", "main")
+    assert len(home.skep("msg", "collect", "ann/main", "--json").lines) == 3
+    home.refused(64, "msg", "receive", "bob/main", "main")
+    home.skep("msg", "receive", "bob/main")
     first = home.skep("msg", "receive", "bob", "main", "--json").lines[0]["id"]
     home.skep("msg", "receive", "bob", "main", "--ack", first)
     home.execute(home.control, "UPDATE message SET created_at = 1")

@@ -49,6 +49,17 @@ def runs(h, agent):
     return h.call("GET", "/v1/runs?limit=1000&agent=" + agent)["items"]
 
 
+def test_a_chat_says_how_to_make_its_channel_again(home):
+    h = host(home)
+    echo(h)
+    home.skep("channel", "rm", "local")
+    said = home.refused(66, "chat", "echo", input="x\n")
+    assert "skep channel add local tty" in said, said
+    home.skep("channel", "add", "local", "stdio")  # as it is called elsewhere
+    assert home.skep("chat", "echo", input="x\n").out == "x\n"
+    h.down()
+
+
 def test_chat_in_a_pipe(home):
     h = host(home)
     echo(h)
