@@ -91,6 +91,7 @@ static void talk_to(struct acp *x, const uint8_t *data, size_t size)
 	demand(acp_begin(x, &e) == 0);
 	demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
 	if (x->over && x->end->reason == REASON_completed) { /* the next run */
+		demand(exec_output_end(&x->talk.output, "done", &e) == 0);
 		demand(acp_close_calls(x, "done", &e) == 0);
 		demand(acp_take_up(x, x->end, &e) == 0);
 		demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
