@@ -105,14 +105,18 @@ static int blame_place(const struct sql *db, int rc, struct err *e)
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 {
 	int ext = sqlite3_extended_errcode(db->conn);
+	const char *text;
 
 	if ((ext & 0xff) == (rc & 0xff))
 		rc = ext;
 	db->doomed = db->doomed || db->depth > 0;
 	if (blame_place(db, rc, e))
 		return -1;
-	err_set(e, code_of(rc), "%s: %s: %s", db->path, what,
-		sqlite3_errmsg(db->conn));
+	text = sqlite3_errmsg(db->conn);
+	/* A header that no SQLite writes, without a code of its own. */
+	if (rc == SQLITE_ERROR && !strcmp(text, "unsupported file format"))
+		rc = SQLITE_CORRUPT;
+	err_set(e, code_of(rc), "%s: %s: %s", db->path, what, text);
 	/* SQLite may quote a whole statement; an error is one line */
 	for (char *p = e->text; (p = strpbrk(p, "\n\t\r"));)
 		*p = ' ';
