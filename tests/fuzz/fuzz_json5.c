@@ -3,6 +3,8 @@
 #include "ops/json5.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,6 +21,26 @@ static void same(const cJSON *a, const cJSON *b)
 	buf_fini(&y);
 }
 
+/* cJSON takes \\u with fewer than four digits for something: that is no JSON. */
+static bool has_short_escape(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++) {
+		size_t digits = 0;
+
+		if (p[i] != '\\')
+			continue;
+		i++;
+		if (p[i] != 'u')
+			continue;
+		while (digits < 4 && i + 1 + digits < n &&
+		       isxdigit(p[i + 1 + digits]))
+			digits++;
+		if (digits < 4)
+			return true;
+	}
+	return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
@@ -28,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cJSON *plain = json_parse_object("fuzz", text, size, &plain_e);
 	cJSON *again = NULL;
 
-	if (plain) {
+	if (plain && !has_short_escape(data, size)) {
 		assert(v);
 		same(plain, v);
 	}
