@@ -250,6 +250,18 @@ static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 			    : "wait for what becomes of this attempt");
 }
 
+/* The last word is the person's; why it had not come is kept. */
+static const char *dismissed(const struct delivery_row *row, struct arena *a)
+{
+	bool stuck = !strcmp(row->state, "dead") ||
+		     !strcmp(row->state, "unknown");
+
+	if (!stuck || !row->detail)
+		return "a person dismissed it";
+	return arena_printf(a, "a person dismissed it; it was %s: %s",
+			    row->state, row->detail);
+}
+
 int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 		  int64_t now, struct delivery_row *row, struct arena *a,
 		  struct err *e)
@@ -267,6 +279,8 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 	d.event = what;
 	if (!delivery_fsm(d.from, what).allowed)
 		return not_wanted(row, what, e);
+	if (what == DELIVERY_EV_DISMISS)
+		d.detail = dismissed(row, a);
 	if (what == DELIVERY_EV_RETRY) {
 		d.due_at = now;
 		d.code = OPT_NONE;

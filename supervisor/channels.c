@@ -60,21 +60,28 @@ void channel_look(struct sup *s, const char *name)
 		s->channels->orphans = true;
 }
 
+static int tell(struct channel *c, const char *what, const char *detail,
+		struct err *e)
+{
+	struct host_event_channel_in in = {clock_now(), c->name, what, detail};
+
+	c->sup->host_changed = true;
+	return sql_exec(c->sup->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
+}
+
 /* For people who ask how it is; the log has every one of them. */
 void channel_trouble(struct channel *c, const char *text)
 {
 	struct channel_trouble_in in = {c->name, text, clock_now()};
-	struct host_event_channel_in told = {in.now, c->name, "trouble", text};
 	struct err e;
 
 	log_warn(LT("msg", "channel"), LT("channel", c->name),
 		 LT("trouble", text));
 	if (step_begin(&c->sup->step, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
-	    sql_exec(c->sup->db, Q_HOST_EVENT_CHANNEL, &told, &e) < 0)
+	    tell(c, "trouble", text, &e))
 		log_error(LT("msg", "trouble cannot be written"),
 			  LT("error", e.text));
-	c->sup->host_changed = true;
 }
 
 void channel_state(struct channel *c, const char *state, int64_t pid,
@@ -100,7 +107,8 @@ void channel_pause(struct channel *c, const char *why)
 		return;
 	c->paused = true;
 	if (step_begin(&c->sup->step, &e) ||
-	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0)
+	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0 ||
+	    tell(c, "pause", why, &e))
 		log_error(LT("msg", "a channel cannot be paused"),
 			  LT("error", e.text));
 	channel_trouble(c, why);

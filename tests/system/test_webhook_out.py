@@ -254,6 +254,9 @@ def test_a_receiver_that_is_gone_pauses_its_channel(home):
     shown = lib.eventually(lambda: (c := h.call("GET", "/v1/channels/web"))
                            ["is_paused"] and c, 30, "the pause")
     assert "skep channel resume" in shown["trouble"], shown
+    told = [e["body"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
+            if e["kind"] == "channel" and e["body"]["what"] == "pause"]
+    assert [t["detail"] for t in told] == [shown["trouble"]], told
     webhook(h, "web", r.url + "/new", inflight=1, timeout=20000)  # it is paused all the same
     home.skep("channel", "resume", "web")
     settled(h, 4, "delivered")

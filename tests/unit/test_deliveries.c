@@ -307,6 +307,32 @@ static void an_operator_can_retry_dismiss_and_resend(void **state)
 	assert_int_equal(e.code, ERR_NOTFOUND);
 }
 
+static const char *wanted(const struct id *id, enum delivery_event what)
+{
+	struct delivery_row row;
+	struct err e = {0};
+
+	assert_int_equal(delivery_want(db, id->text, what, NOW, &row, &mem, &e),
+			 0);
+	return get(id->text).detail;
+}
+
+static void the_detail_says_what_was_last_done(void **state)
+{
+	struct delivery_taken *rows;
+	struct id id = add("a", NULL, 1);
+
+	(void)state;
+	take(1, NOW + 1000, &rows);
+	assert_string_equal(get(id.text).detail, "too old");
+	assert_string_equal(wanted(&id, DELIVERY_EV_DISMISS),
+			    "a person dismissed it; it was dead: too old");
+	assert_string_equal(wanted(&id, DELIVERY_EV_RETRY),
+			    "a person wants it sent again");
+	assert_string_equal(wanted(&id, DELIVERY_EV_DISMISS),
+			    "a person dismissed it");
+}
+
 static void failed_attempts_are_kept_one_by_one(void **state)
 {
 	struct delivery_attempt_row *tries;
@@ -381,6 +407,7 @@ int main(void)
 		QUEUE(the_answer_to_a_former_attempt_changes_nothing),
 		QUEUE(what_is_too_old_is_not_sent),
 		QUEUE(an_operator_can_retry_dismiss_and_resend),
+		QUEUE(the_detail_says_what_was_last_done),
 		QUEUE(failed_attempts_are_kept_one_by_one),
 		QUEUE(lines_stay_whole_whatever_happens),
 	};
