@@ -160,6 +160,10 @@ int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 	if (end == s || *end || isspace((unsigned char)*s))
 		return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number",
 			       what, quoted(s).text);
+	if (max == INT64_MAX && v < min)
+		return err_set(e, ERR_USAGE,
+			       "%s: %s is not a number from %" PRId64 " on",
+			       what, quoted(s).text, min);
 	if (errno || v < min || v > max)
 		return err_set(e, ERR_USAGE,
 			       "%s: %s is not between %" PRId64 " and %" PRId64,

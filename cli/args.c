@@ -97,6 +97,8 @@ static int check_value(const struct option_spec *o, const char *v,
 		return text_check_name(what, v, e);
 	case OPTION_INT:
 		return text_i64(what, v, 0, INT64_MAX, &ignored, e);
+	case OPTION_COUNT:
+		return text_i64(what, v, 1, INT64_MAX, &ignored, e);
 	case OPTION_BYTES:
 		return text_bytes(what, v, &ignored, e);
 	case OPTION_MILLIS:

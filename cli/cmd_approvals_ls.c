@@ -1,21 +1,29 @@
-#include "cli/cli.h"
+#include "cli/page.h"
+#include "schema/page.h"
 
 static int approvals_ls(struct cli *cli, struct err *e)
 {
+	struct page page = page_begin(cli, 100);
 	struct approval_list_in in = {
 		.state = cli_flag(cli, "all") ? NULL : "open",
 		.run = cli_option(cli, "run"),
-		.before = "~",
-		.count = cli_number(cli, "limit", 100),
+		.count = page.limit,
 	};
-	struct sql_rows it = sql_rows(cli->control, Q_APPROVAL_LIST, &in);
-	struct table *t = table_new(&cli->out, &approval_row_shape,
-				    "id state run agent title asked_at");
+	struct sql_rows it;
+	struct table *t;
 	struct approval_row row;
 
-	while (sql_next(&it, &row))
+	if (page_before(ID_APPROVAL, cli_option(cli, "before"), &in.before, e))
+		return -1;
+	it = sql_rows(cli->control, Q_APPROVAL_LIST, &in);
+	t = table_new(&cli->out, &approval_row_shape,
+		      "id state run agent title asked_at");
+	while (sql_next(&it, &row)) {
 		table_add(t, &row);
+		page_row(&page, "%s", row.id);
+	}
 	table_end(t);
+	page_end(cli, &page);
 	return sql_end(&it, e);
 }
 
@@ -27,7 +35,9 @@ const struct command cmd_approvals_ls = {
 		(const struct option_spec[]){
 			{"all", NULL, "answered ones too", OPTION_FLAG},
 			{"run", "ID", "only those of this run", OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_INT},
+			{"before", "QUESTION", "only older than this one",
+			 OPTION_TEXT},
+			{"limit", "N", "at most so many (100)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = approvals_ls,
 };

@@ -51,7 +51,7 @@ const struct command cmd_artifact_ls = {
 			{"prefix", "TEXT", "only names that begin so",
 			 OPTION_TEXT},
 			{"after", "ID", "go on behind this one", OPTION_TEXT},
-			{"limit", "N", "at most so many", OPTION_INT},
+			{"limit", "N", "at most so many", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = artifact_ls,
 };

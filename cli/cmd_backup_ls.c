@@ -48,7 +48,7 @@ const struct command cmd_backup_ls = {
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){
-			{"limit", "N", "at most this many (50)", OPTION_INT},
+			{"limit", "N", "at most this many (50)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = ls,
 };

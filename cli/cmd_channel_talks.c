@@ -1,49 +1,32 @@
-#include "base/text.h"
-#include "cli/cli.h"
+#include "cli/page.h"
 #include "schema/channels.h"
-
-/* Those that are less lively than this one is now. */
-static int begin_after(struct cli *cli, struct conversation_list_in *in,
-		       struct err *e)
-{
-	const char *id = cli_option(cli, "before");
-	struct conversation_row row;
-	int found = id ? sql_get(cli->control, Q_CONVERSATION_GET,
-				 &(struct conversation_get_in){id}, &row,
-				 &cli->arena, e)
-		       : 0;
-
-	if (id && found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no conversation %s",
-			       quoted(id).text);
-	if (found == 1) {
-		in->before = row.last_message_at;
-		in->before_id = row.id;
-	}
-	return found < 0 ? -1 : 0;
-}
+#include "schema/page.h"
 
 static int list(struct cli *cli, struct err *e)
 {
+	struct page page = page_begin(cli, 100);
 	struct conversation_list_in in = {
 		.channel = cli_arg(cli, 0),
-		.before = INT64_MAX,
-		.before_id = "~",
-		.count = cli_number(cli, "limit", 100),
+		.count = page.limit,
 	};
 	struct sql_rows it;
 	struct conversation_row row;
 	struct table *t;
 
-	if (begin_after(cli, &in, e))
+	if (page_before_conversation(cli->control, cli_option(cli, "before"),
+				     &in, &cli->arena, e))
 		return -1;
 	it = sql_rows(cli->control, Q_CONVERSATION_LIST, &in);
 	t = table_new(&cli->out, &conversation_row_shape,
 		      "id channel peer thread kind agent session messages "
 		      "last_message_at");
-	while (sql_next(&it, &row))
+	while (sql_next(&it, &row)) {
 		table_add(t, &row);
+		page_row(&page, "%lld.%s", (long long)row.last_message_at,
+			 row.id);
+	}
 	table_end(t);
+	page_end(cli, &page);
 	return sql_end(&it, e);
 }
 
@@ -66,7 +49,7 @@ const struct command cmd_channel_talks = {
 		(const struct option_spec[]){
 			{"before", "CONVERSATION",
 			 "only those that come after this one", OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_INT},
+			{"limit", "N", "at most so many (100)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = channel_talks,
 };

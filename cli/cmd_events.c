@@ -81,7 +81,7 @@ static int follow(struct cli *cli, struct log *l, struct err *e)
 	return rc;
 }
 
-/* Where to begin: behind --after, or with the newest --limit. */
+/* Where to begin: behind --after, with the newest --limit, or now. */
 static int begin(struct cli *cli, struct log *l, struct err *e)
 {
 	struct host_event_bounds_row b;
@@ -91,6 +91,8 @@ static int begin(struct cli *cli, struct log *l, struct err *e)
 		return -1;
 	l->after = cli_number(cli, "after",
 			      b.last > limit ? b.last - limit : 0);
+	if (cli_flag(cli, "new"))
+		l->after = b.last;
 	return 0;
 }
 
@@ -127,7 +129,10 @@ const struct command cmd_events = {
 			{"after", "SEQ", "begin behind this one", OPTION_INT},
 			{"limit", "N",
 			 "without --after: how far to go back (100)",
-			 OPTION_INT},
+			 OPTION_COUNT},
+			{"new", NULL,
+			 "with --follow: only what comes from now on",
+			 OPTION_FLAG},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = events,
 };

@@ -1,24 +1,30 @@
-#include "cli/cli.h"
+#include "cli/page.h"
+#include "schema/page.h"
 
 static int inbound_ls(struct cli *cli, struct err *e)
 {
-	const char *before = cli_option(cli, "before");
+	struct page page = page_begin(cli, 100);
 	struct inbound_list_in in = {
-		.before = before ? before : "~",
 		.channel = cli_option(cli, "channel"),
 		.state = cli_option(cli, "state"),
 		.conversation = cli_option(cli, "conversation"),
-		.count = cli_number(cli, "limit", 100),
+		.count = page.limit,
 	};
-	struct sql_rows it = sql_rows(cli->control, Q_INBOUND_LIST, &in);
-	struct table *t = table_new(
-		&cli->out, &inbound_row_shape,
-		"id channel sender kind state reason run received_at");
+	struct sql_rows it;
+	struct table *t;
 	struct inbound_row row;
 
-	while (sql_next(&it, &row))
+	if (page_before(ID_INBOUND, cli_option(cli, "before"), &in.before, e))
+		return -1;
+	it = sql_rows(cli->control, Q_INBOUND_LIST, &in);
+	t = table_new(&cli->out, &inbound_row_shape,
+		      "id channel sender kind state reason run received_at");
+	while (sql_next(&it, &row)) {
 		table_add(t, &row);
+		page_row(&page, "%s", row.id);
+	}
 	table_end(t);
+	page_end(cli, &page);
 	return sql_end(&it, e);
 }
 
@@ -36,7 +42,7 @@ const struct command cmd_inbound_ls = {
 			 OPTION_TEXT},
 			{"before", "MESSAGE", "only older than this one",
 			 OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_INT},
+			{"limit", "N", "at most so many (100)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = inbound_ls,
 };

@@ -54,7 +54,7 @@ const struct command cmd_invocations = {
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){
-			{"limit", "N", "at most so many (50)", OPTION_INT},
+			{"limit", "N", "at most so many (50)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = invocations,
 };

@@ -23,7 +23,7 @@ const struct command cmd_msg_collect = {
 	.needs = NEEDS_SUPERVISOR,
 	.options =
 		(const struct option_spec[]){
-			{"limit", "N", "at most so many (100)", OPTION_INT},
+			{"limit", "N", "at most so many (100)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = msg_collect,
 };

@@ -1,27 +1,32 @@
 #include "cli/channel_cli.h"
+#include "cli/page.h"
+#include "schema/page.h"
 
 static int msg_ls(struct cli *cli, struct err *e)
 {
-	const char *before = cli_option(cli, "before");
+	struct page page = page_begin(cli, 100);
 	struct message_list_in in = {
-		.before = before ? before : "~",
-		.count = cli_number(cli, "limit", 100),
+		.count = page.limit,
 	};
 	struct message_row row;
 	struct sql_rows it;
 	struct talker to;
 	struct table *t;
 
-	if (talker_arg(cli, 0, &to, e))
+	if (talker_arg(cli, 0, &to, e) ||
+	    page_before(ID_MESSAGE, cli_option(cli, "before"), &in.before, e))
 		return -1;
 	in.agent = to.agent;
 	in.session = to.session;
 	it = sql_rows(cli->control, Q_MESSAGE_LIST, &in);
 	t = table_new(&cli->out, &message_row_shape,
 		      "id sender room session body created_at read_at");
-	while (sql_next(&it, &row))
+	while (sql_next(&it, &row)) {
 		table_add(t, &row);
+		page_row(&page, "%s", row.id);
+	}
 	table_end(t);
+	page_end(cli, &page);
 	return sql_end(&it, e);
 }
 
@@ -34,7 +39,7 @@ const struct command cmd_msg_ls = {
 		(const struct option_spec[]){
 			{"before", "MESSAGE", "only older than this one",
 			 OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_INT},
+			{"limit", "N", "at most so many (100)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = msg_ls,
 };

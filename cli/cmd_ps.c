@@ -1,41 +1,55 @@
 #include "cli/live_view.h"
+#include "cli/page.h"
+#include "schema/page.h"
 #include "schema/severity.h"
+
+/* Which index serves: the invocation's, the agent's, or none. */
+static struct sql_rows pick(struct cli *cli, const struct run_list_agent_in *in)
+{
+	struct run_list_in any = {in->before, in->state, NULL, in->tag,
+				  in->count};
+	struct run_list_invocation_in group = {
+		.invocation = cli_option(cli, "invocation"),
+		.before = in->before,
+		.state = in->state,
+		.tag = in->tag,
+		.count = in->count,
+	};
+
+	if (group.invocation)
+		return sql_rows(cli->control, Q_RUN_LIST_INVOCATION, &group);
+	if (in->agent)
+		return sql_rows(cli->control, Q_RUN_LIST_AGENT, in);
+	return sql_rows(cli->control, Q_RUN_LIST, &any);
+}
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */
 static int list_all(struct cli *cli, struct err *e)
 {
-	const char *agent = cli_option(cli, "agent-name");
+	struct page page = page_begin(cli, 50);
 	struct run_list_agent_in in = {
-		.agent = agent,
-		.before = "~",
+		.agent = cli_option(cli, "agent-name"),
 		.state = cli_option(cli, "state"),
 		.tag = cli_option(cli, "tag"),
-		.count = cli_number(cli, "limit", 50),
+		.count = page.limit,
 	};
-	struct run_list_in any = {in.before, in.state, NULL, in.tag, in.count};
-	struct run_list_invocation_in group = {
-		.invocation = cli_option(cli, "invocation"),
-		.before = in.before,
-		.state = in.state,
-		.tag = in.tag,
-		.count = in.count,
-	};
-	struct sql_rows it = group.invocation
-				     ? sql_rows(cli->control,
-						Q_RUN_LIST_INVOCATION, &group)
-			     : agent ? sql_rows(cli->control, Q_RUN_LIST_AGENT,
-						&in)
-				     : sql_rows(cli->control, Q_RUN_LIST, &any);
-	struct table *t = table_new(&cli->out, &run_row_shape,
-				    "id agent state reason severity attempt "
-				    "last_seq created_at ended_at");
+	struct sql_rows it;
+	struct table *t;
 	struct run_row row;
 
+	if (page_before(ID_RUN, cli_option(cli, "before"), &in.before, e))
+		return -1;
+	it = pick(cli, &in);
+	t = table_new(&cli->out, &run_row_shape,
+		      "id agent state reason severity attempt last_seq "
+		      "created_at ended_at");
 	while (sql_next(&it, &row)) {
 		run_judge_from_outside(&row, cli->supervised);
 		table_add(t, &row);
+		page_row(&page, "%s", row.id);
 	}
 	table_end(t);
+	page_end(cli, &page);
 	return sql_end(&it, e);
 }
 
@@ -43,7 +57,8 @@ static int ps(struct cli *cli, struct err *e)
 {
 	bool filter = cli_option(cli, "state") || cli_option(cli, "tag") ||
 		      cli_option(cli, "agent-name") ||
-		      cli_option(cli, "invocation");
+		      cli_option(cli, "invocation") ||
+		      cli_option(cli, "before");
 
 	if (cli_flag(cli, "all") || filter)
 		return list_all(cli, e);
@@ -70,7 +85,9 @@ const struct command cmd_ps = {
 			 OPTION_NAME},
 			{"invocation", "ID", "only runs of this invocation",
 			 OPTION_TEXT},
-			{"limit", "N", "at most so many (50)", OPTION_INT},
+			{"before", "RUN", "only older than this one",
+			 OPTION_TEXT},
+			{"limit", "N", "at most so many (50)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = ps,
 };

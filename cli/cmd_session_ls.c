@@ -65,7 +65,7 @@ const struct command cmd_session_ls = {
 			{"before", "ID",
 			 "go on behind the row with this number (its id)",
 			 OPTION_INT},
-			{"limit", "N", "at most so many", OPTION_INT},
+			{"limit", "N", "at most so many", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = session_ls,
 };

@@ -80,7 +80,7 @@ const struct command cmd_session_search = {
 			 OPTION_FLAG},
 			{"skip", "N", "pass over the first so many",
 			 OPTION_INT},
-			{"limit", "N", "at most so many (20)", OPTION_INT},
+			{"limit", "N", "at most so many (20)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = session_search,
 };

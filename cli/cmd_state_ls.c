@@ -88,7 +88,7 @@ const struct command cmd_state_ls = {
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){
-			{"limit", "N", "at most this many (50)", OPTION_INT},
+			{"limit", "N", "at most this many (50)", OPTION_COUNT},
 			{"status", "active|archived",
 			 "only those (without it, archived ones are hidden)",
 			 OPTION_WORD},

@@ -92,7 +92,7 @@ const struct command cmd_vector_search = {
 			 OPTION_WORD},
 			{"session", "KEY", "only in this session", OPTION_TEXT},
 			{"hidden", NULL, "also what was rewound", OPTION_FLAG},
-			{"limit", "N", "at most so many (10)", OPTION_INT},
+			{"limit", "N", "at most so many (10)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = search,
 };

@@ -67,7 +67,7 @@ const struct command cmd_vfs_search = {
 			 OPTION_FLAG},
 			{"skip", "N", "pass over the first so many",
 			 OPTION_INT},
-			{"limit", "N", "at most so many (20)", OPTION_INT},
+			{"limit", "N", "at most so many (20)", OPTION_COUNT},
 			VFS_OPTIONS_END},
 	.run = run,
 };

@@ -40,6 +40,7 @@ enum option_kind {
 	OPTION_TEXT,   /* any text */
 	OPTION_NAME,   /* of an agent or the like: text_check_name */
 	OPTION_INT,    /* a whole number, 0 or more */
+	OPTION_COUNT,  /* the same, 1 or more */
 	OPTION_BYTES,  /* "64k" */
 	OPTION_MILLIS, /* "30s" */
 	OPTION_FILE,   /* a path; "-" is stdin or stdout */

@@ -133,7 +133,7 @@ static int read_approvals(struct ask *q, struct buf *out, struct err *e)
 {
 	struct approval_list_in in = {.state = q->filter[0],
 				      .run = q->filter[1],
-				      .before = q->from ? q->from : "~",
+				      .before = q->from,
 				      .count = q->limit};
 	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_APPROVAL_LIST,
 				      &in);
@@ -155,11 +155,10 @@ void route_approvals(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (ask_limit(q, r) || ask_before(q, r, ID_APPROVAL))
 		return;
 	q->filter[0] = ask_query(q, r, "state");
 	q->filter[1] = ask_query(q, r, "run");
-	q->from = ask_query(q, r, "before");
 	ask_read(q, read_approvals);
 }
 

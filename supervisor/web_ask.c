@@ -1,5 +1,7 @@
 #include "supervisor/web_ask.h"
 
+#include "schema/page.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,17 @@ int ask_limit(struct ask *q, const struct http_request *r)
 
 	q->limit = 100;
 	if (http_query_i64(r, "limit", (int64_t[]){1, 1000}, &q->limit, &e)) {
+		ask_fail(q, &e);
+		return -1;
+	}
+	return 0;
+}
+
+int ask_before(struct ask *q, const struct http_request *r, enum id_kind kind)
+{
+	struct err e = {0};
+
+	if (page_before(kind, ask_query(q, r, "before"), &q->from, &e)) {
 		ask_fail(q, &e);
 		return -1;
 	}

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/id.h"
 #include "http/server.h"
 #include "supervisor/agent_files.h"
 #include "supervisor/api.h"
@@ -60,6 +61,10 @@ const char *ask_query(struct ask *q, const struct http_request *r,
 
 /* Reads the query's limit (1 to 1000, else 100): -1 has been answered. */
 int ask_limit(struct ask *q, const struct http_request *r);
+
+/* Reads the query's `before` into q->from, as a list takes it that goes by its
+ * ids (schema/page.h): -1 has been answered. */
+int ask_before(struct ask *q, const struct http_request *r, enum id_kind kind);
 
 /* For routes that give a page or a stream: limit, flag (a stream is wanted) and
  * from (Last-Event-ID, or ?after=) are read. NULL has been answered. */

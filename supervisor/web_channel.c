@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "schema/page.h"
 #include "supervisor/channel_tty.h"
 #include "supervisor/inbound.h"
 #include "supervisor/web_ask.h"
@@ -134,15 +135,11 @@ void route_binding_delete(void *app, const struct http_request *r,
 
 static int read_conversations(struct ask *q, struct buf *out, struct err *e)
 {
-	struct conversation_list_in in = {q->filter[0], INT64_MAX, "~",
-					  q->limit};
-	size_t n = q->from ? strcspn(q->from, ".") : 0;
+	struct conversation_list_in in = {.channel = q->filter[0],
+					  .count = q->limit};
 
-	if (q->from && text_i64("before", arena_textn(&q->arena, q->from, n), 0,
-				INT64_MAX, &in.before, e))
+	if (page_before_conversation(q->db, q->from, &in, &q->arena, e))
 		return -1;
-	if (n && q->from[n])
-		in.before_id = q->from + n + 1;
 	return web_page(q, Q_CONVERSATION_LIST, &in, "last_message_at id", out,
 			e);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "schema/page.h"
 #include "supervisor/inbound.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
@@ -16,11 +17,11 @@ static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 	struct delivery_list_in in = {INT64_MAX, q->filter[0], q->filter[1],
 				      q->filter[2], q->limit};
 
-	if (q->from && text_i64("before", q->from, 0, INT64_MAX, &in.before, e))
+	if (page_before_delivery(q->db, q->from, &in.before, e))
 		return -1;
 	if (in.state && text_check_word("state", DELIVERY_WORDS, in.state, e))
 		return -1;
-	return web_page(q, Q_DELIVERY_LIST, &in, "seq", out, e);
+	return web_page(q, Q_DELIVERY_LIST, &in, "id", out, e);
 }
 
 static struct ask *list_ask(void *app, const struct http_request *r,
@@ -161,9 +162,11 @@ void route_delivery_post(void *app, const struct http_request *r,
 
 static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 {
-	struct inbound_list_in in = {q->from ? q->from : "~", q->filter[0],
-				     q->filter[1], q->filter[2], q->limit};
+	struct inbound_list_in in = {NULL, q->filter[0], q->filter[1],
+				     q->filter[2], q->limit};
 
+	if (page_before(ID_INBOUND, q->from, &in.before, e))
+		return -1;
 	if (in.state && text_check_word("state", INBOUND_WORDS, in.state, e))
 		return -1;
 	return web_page(q, Q_INBOUND_LIST, &in, "id", out, e);

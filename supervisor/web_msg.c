@@ -55,8 +55,7 @@ void route_message_send(void *app, const struct http_request *r,
 
 static int read_messages(struct ask *q, struct buf *out, struct err *e)
 {
-	struct message_list_in in = {q->key, q->filter[0],
-				     q->from ? q->from : "~", q->limit};
+	struct message_list_in in = {q->key, q->filter[0], q->from, q->limit};
 
 	return web_page(q, Q_MESSAGE_LIST, &in, "id", out, e);
 }
@@ -66,10 +65,9 @@ void route_message_list(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (ask_limit(q, r) || ask_before(q, r, ID_MESSAGE))
 		return;
 	q->key = ask_param(q, r, "agent");
-	q->from = ask_query(q, r, "before");
 	q->filter[0] = ask_query(q, r, "session");
 	ask_read(q, read_messages);
 }

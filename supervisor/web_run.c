@@ -11,7 +11,7 @@ enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
 static int read_runs(struct ask *q, struct buf *out, struct err *e)
 {
-	struct run_list_in any = {.before = q->from ? q->from : "~",
+	struct run_list_in any = {.before = q->from,
 				  .state = q->filter[BY_STATE],
 				  .session = q->filter[BY_SESSION],
 				  .tag = q->filter[BY_TAG],
@@ -56,11 +56,10 @@ void route_runs(void *app, const struct http_request *r,
 	struct ask *q = ask_new(app, r, reply);
 	struct err e = {0};
 
-	if (ask_limit(q, r))
+	if (ask_limit(q, r) || ask_before(q, r, ID_RUN))
 		return;
 	for (int i = 0; i <= BY_INVOCATION; i++)
 		q->filter[i] = ask_query(q, r, names[i]);
-	q->from = ask_query(q, r, "before");
 	if (q->filter[BY_STATE] && run_state_from(q->filter[BY_STATE]) < 0) {
 		err_set(&e, ERR_USAGE, "%s is not a state of a run",
 			quoted(q->filter[BY_STATE]).text);

@@ -13,6 +13,9 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
        done_at
   FROM delivery WHERE id = :id;
 
+-- query delivery_seq (id text) -> (seq i64)
+SELECT seq FROM delivery WHERE id = :id;
+
 -- query delivery_by_source (source text) -> (id text, channel text,
 --   conversation text, body json)
 SELECT id, channel, conversation, body FROM delivery WHERE source = :source;

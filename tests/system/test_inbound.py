@@ -224,7 +224,7 @@ def test_conversations_are_listed_by_activity_page_by_page(home):
     refused(422, h.call, "GET", "/v1/conversations?before=x.y")
     paged = pages(home, "channel", "talks")
     assert [c["peer"] for c in paged] == seen
-    home.refused(66, "channel", "talks", "--before", "cnv_nobody")
+    home.refused(66, "channel", "talks", "--before", "cnv_" + "0" * 26)
     home.refused(66, "channel", "talks", "nope")
     assert pages(home, "inbound", "ls") == home.skep(
         "inbound", "ls", "--json").lines
