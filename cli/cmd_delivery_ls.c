@@ -1,13 +1,17 @@
 #include "cli/page.h"
 #include "schema/page.h"
+#include "schema/run_deliveries.h"
 
 static int delivery_ls(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
-	struct delivery_list_in in = {
+	const char *run = cli_option(cli, "run");
+	struct delivery_filter in = {
 		.channel = cli_option(cli, "channel"),
 		.state = cli_option(cli, "state"),
 		.conversation = cli_option(cli, "conversation"),
+		.agent = cli_option(cli, "agent"),
+		.session = cli_option(cli, "session"),
 		.count = page.limit,
 	};
 	struct sql_rows it;
@@ -15,9 +19,12 @@ static int delivery_ls(struct cli *cli, struct err *e)
 	struct delivery_row row;
 
 	if (page_before_delivery(cli->control, cli_option(cli, "before"),
-				 &in.before, e))
+				 &in.before, e) ||
+	    (run &&
+	     run_sources(cli->control, run, &in.sources, &cli->arena, e)))
 		return -1;
-	it = sql_rows(cli->control, Q_DELIVERY_LIST, &in);
+	it = sql_rows(cli->control, run ? Q_DELIVERY_LIST_OF : Q_DELIVERY_LIST,
+		      &in);
 	t = table_new(&cli->out, &delivery_row_shape,
 		      "id channel state attempts code created_at detail");
 	while (sql_next(&it, &row)) {
@@ -42,6 +49,10 @@ const struct command cmd_delivery_ls = {
 			 "only in this state", OPTION_WORD},
 			{"conversation", "ID", "only of this conversation",
 			 OPTION_TEXT},
+			{"agent", "NAME", "only from this agent", OPTION_NAME},
+			{"session", "KEY",
+			 "only from the session with this key", OPTION_TEXT},
+			{"run", "RUN", "only what this run sent", OPTION_TEXT},
 			{"before", "DELIVERY", "only older than this one",
 			 OPTION_TEXT},
 			{"limit", "N", "at most so many (100)", OPTION_COUNT},

@@ -8,6 +8,7 @@
 #include "schema/blobs.h"
 #include "schema/event.h"
 #include "schema/messages.h"
+#include "schema/run_deliveries.h"
 #include "supervisor/web_mail.h"
 
 #include <stdio.h>
@@ -223,14 +224,13 @@ int outbox_take_row(struct sup *s, const struct letter *r, struct err *e)
 {
 	cJSON *target = json_parse_object("target", r->box.target,
 					  strlen(r->box.target), e);
-	char source[160];
+	char source[DELIVERY_SOURCE];
 	bool between;
 	int rc;
 
 	if (!target) /* the agent's mistake: there is nowhere to send it */
 		target = cJSON_CreateObject();
-	snprintf(source, sizeof source, "%s/%lld/%lld", r->agent,
-		 (long long)r->box.id, (long long)r->box.created_at);
+	delivery_source(source, r->agent, r->box.id, r->box.created_at);
 	between = !cJSON_GetObjectItem(target, "channel") &&
 		  (cJSON_GetObjectItem(target, "agent") ||
 		   cJSON_GetObjectItem(target, "room"));

@@ -42,7 +42,7 @@ struct ask {
 	const char *id;   /* of a run or approval; name of an agent */
 	const char *key;  /* of a session */
 	const char *from; /* cursor of a list or stream */
-	const char *filter[5];
+	const char *filter[6];
 	int64_t limit;
 	bool flag;
 	int status; /* of the answer, if all goes well; 0: 200 */

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "schema/page.h"
+#include "schema/run_deliveries.h"
 #include "supervisor/inbound.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
@@ -12,23 +13,35 @@
 #define DELIVERY_WORDS "pending|sending|unknown|delivered|dead|dismissed"
 #define INBOUND_WORDS  "queued|noted|dead|dismissed"
 
+enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };
+
 static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 {
-	struct delivery_list_in in = {INT64_MAX, q->filter[0], q->filter[1],
-				      q->filter[2], q->limit};
+	struct delivery_filter in = {.channel = q->filter[BY_CHANNEL],
+				     .state = q->filter[BY_STATE],
+				     .conversation = q->filter[BY_TALK],
+				     .agent = q->filter[BY_AGENT],
+				     .session = q->filter[BY_SESSION],
+				     .count = q->limit};
+	const char *run = q->filter[BY_RUN];
 
 	if (page_before_delivery(q->db, q->from, &in.before, e))
 		return -1;
 	if (in.state && text_check_word("state", DELIVERY_WORDS, in.state, e))
 		return -1;
-	return web_page(q, Q_DELIVERY_LIST, &in, "id", out, e);
+	if (run && run_sources(q->db, run, &in.sources, &q->arena, e))
+		return -1;
+	return web_page(q, run ? Q_DELIVERY_LIST_OF : Q_DELIVERY_LIST, &in,
+			"id", out, e);
 }
 
 static struct ask *list_ask(void *app, const struct http_request *r,
 			    struct http_reply *reply)
 {
-	static const char *const filters[] = {"channel", "state",
-					      "conversation"};
+	static const char *const filters[] = {
+		[BY_CHANNEL] = "channel",   [BY_STATE] = "state",
+		[BY_TALK] = "conversation", [BY_AGENT] = "agent",
+		[BY_SESSION] = "session",   [BY_RUN] = "run"};
 	struct ask *q = ask_new(app, r, reply);
 
 	if (ask_limit(q, r))
@@ -43,7 +56,11 @@ static struct ask *list_ask(void *app, const struct http_request *r,
 static void read_list(struct ask *q,
 		      int (*read)(struct ask *, struct buf *, struct err *))
 {
-	if (q->filter[0] || q->filter[1] || q->filter[2])
+	bool any = false;
+
+	for (int i = 0; i <= BY_RUN; i++)
+		any |= q->filter[i] != NULL;
+	if (any)
 		ask_read_aside(q, read);
 	else
 		ask_read(q, read);
@@ -162,8 +179,9 @@ void route_delivery_post(void *app, const struct http_request *r,
 
 static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 {
-	struct inbound_list_in in = {NULL, q->filter[0], q->filter[1],
-				     q->filter[2], q->limit};
+	struct inbound_list_in in = {NULL, q->filter[BY_CHANNEL],
+				     q->filter[BY_STATE], q->filter[BY_TALK],
+				     q->limit};
 
 	if (page_before(ID_INBOUND, q->from, &in.before, e))
 		return -1;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "schema/run_deliveries.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_live.h"
@@ -69,20 +70,47 @@ void route_runs(void *app, const struct http_request *r,
 	ask_read(q, read_runs);
 }
 
-static int read_run(struct ask *q, struct buf *out, struct err *e)
+static int get_run(struct ask *q, struct run_row *row, struct err *e)
 {
-	struct run_row row;
 	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
-			    &(struct run_get_in){q->id}, &row, &q->arena, e);
+			    &(struct run_get_in){q->id}, row, &q->arena, e);
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no run %s",
 			       quoted(q->id).text);
-	if (found > 0) {
-		web_judge(q->web->sup, &row);
-		json_add_shape(out, &run_row_shape, &row);
-	}
+	if (found > 0)
+		web_judge(q->web->sup, row);
 	return found < 0 ? -1 : 0;
+}
+
+static int read_run(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+
+	if (get_run(q, &row, e))
+		return -1;
+	json_add_shape(out, &run_row_shape, &row);
+	return 0;
+}
+
+/* With what it sent. A client looks at one run: its agent's file is at hand. */
+static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
+{
+	struct sql *db = sup_db(q->web->sup);
+	struct agent_file *file;
+	struct run_row row;
+	int found = get_run(q, &row, e);
+
+	if (found < 0)
+		return -1;
+	row.deliveries = "[]";
+	found = agent_files_get(&q->web->files, db, row.agent, &file, e);
+	if (found < 0 ||
+	    (found &&
+	     run_deliveries(db, file, row.id, &row.deliveries, &q->arena, e)))
+		return -1;
+	json_add_shape(out, &run_row_shape, &row);
+	return 0;
 }
 
 void route_run_show(void *app, const struct http_request *r,
@@ -91,7 +119,7 @@ void route_run_show(void *app, const struct http_request *r,
 	struct ask *q = ask_new(app, r, reply);
 
 	q->id = ask_param(q, r, "id");
-	ask_read(q, read_run);
+	ask_read(q, read_run_shown);
 }
 
 static int read_input(struct ask *q, struct buf *out, struct err *e)

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/run_deliveries.h"
 
 #include <string.h>
 
@@ -123,7 +124,7 @@ static void read_event(cJSON *v, const char *type, const char *run,
 
 	out->event.type = is_reserved(type) ? "raw" : arena_text(a, type);
 	if (key && text_check_key("key", key, KEY_MAX, &ignored) == 0)
-		out->event.key = arena_printf(a, "exec:%s:%s", run, key);
+		out->event.key = arena_printf(a, OUTBOX_KEY_EXEC, run, key);
 	if (!is_reserved(type))
 		cJSON_DeleteItemFromObjectCaseSensitive(v, "type");
 	out->event.body = json_of(a, v);

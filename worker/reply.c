@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/run_deliveries.h"
 
 #include <string.h>
 
@@ -93,7 +94,7 @@ int reply_make(struct run *r, const struct run_end *end, struct event_new *ev,
 		json_add_string(&body, said.p, said.n);
 		buf_addc(&body, '}');
 		*o = (struct outbox_new){
-			.key = arena_printf(&r->arena, "reply:%s",
+			.key = arena_printf(&r->arena, OUTBOX_KEY_REPLY,
 					    r->start->run),
 			.target = r->start->reply,
 			.body = arena_text(&r->arena, body.p),

@@ -100,6 +100,16 @@ VALUES (:pos, :key, :target, :body, :now);
 SELECT id, pos, key, target, body, created_at FROM outbox
  WHERE taken_at IS NULL AND id > :after ORDER BY id LIMIT :count;
 
+-- query outbox_of_run (reply text, first text, end text,
+--   count i64) -> (id i64, created_at time)
+-- Newest first. Which they are is found in the index of the keys alone.
+SELECT id, created_at FROM outbox
+ WHERE id IN (SELECT id FROM
+   (SELECT id FROM outbox WHERE key = :reply
+    UNION ALL SELECT id FROM outbox WHERE key >= :first AND key < :end)
+   ORDER BY id DESC LIMIT :count)
+ ORDER BY id DESC;
+
 -- query outbox_taken (id i64, now time)
 UPDATE outbox SET taken_at = :now WHERE id = :id AND taken_at IS NULL;
 

@@ -20,8 +20,10 @@ SELECT seq FROM delivery WHERE id = :id;
 --   conversation text, body json)
 SELECT id, channel, conversation, body FROM delivery WHERE source = :source;
 
--- query delivery_list (before i64, channel text, state text,
---   conversation text, count i64) -> delivery_row
+-- row delivery_filter (sources json, before i64, channel text, state text,
+--   conversation text, agent text, session text, count i64)
+
+-- query delivery_list (delivery_filter) -> delivery_row
 -- Newest first.
 SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
        agent, session, reply_to, body, attempts, attempt_id, lease_until,
@@ -31,7 +33,31 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
  WHERE seq < :before AND (:channel IS NULL OR channel = :channel)
    AND (:state IS NULL OR state = :state)
    AND (:conversation IS NULL OR conversation = :conversation)
+   AND (:agent IS NULL OR agent = :agent)
+   AND (:session IS NULL OR session = :session)
  ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_list_of (delivery_filter) -> delivery_row
+-- The same for those that came of these outbox rows.
+SELECT d.seq, d.id, d.channel, d.conversation, d.line, d.is_head, d.is_held,
+       d.state, d.source, d.agent, d.session, d.reply_to, d.body, d.attempts,
+       d.attempt_id, d.lease_until, d.due_at, d.expires_at, d.code, d.detail,
+       d.ref, d.resend_of, d.created_at, d.sent_at, d.done_at
+  FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
+ WHERE d.source IS NOT NULL AND d.seq < :before
+   AND (:channel IS NULL OR d.channel = :channel)
+   AND (:state IS NULL OR d.state = :state)
+   AND (:conversation IS NULL OR d.conversation = :conversation)
+   AND (:agent IS NULL OR d.agent = :agent)
+   AND (:session IS NULL OR d.session = :session)
+ ORDER BY d.seq DESC LIMIT :count;
+
+-- query delivery_briefs (sources json) -> (items json)
+SELECT json_group_array(json_object('id', id, 'channel', channel, 'state', state))
+       AS items
+  FROM (SELECT d.id, d.channel, d.state
+          FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
+         WHERE d.source IS NOT NULL ORDER BY d.seq DESC);
 
 -- query delivery_insert (id text, channel text, conversation text, line text,
 --   source text, agent text, session text, reply_to text, body json,

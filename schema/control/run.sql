@@ -161,9 +161,11 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
---   invocation text, health text, delivery text, severity text, tone text)
--- The last four are no columns: run_judge (schema/severity.h) sets them; what is
--- read as delivery says whether the agent's version has a contract.
+--   invocation text, health text, delivery text, severity text, tone text,
+--   deliveries json)
+-- The last five are no columns: run_judge (schema/severity.h) sets the first
+-- four; what is read as delivery says whether the agent's version has a contract.
+-- deliveries is for who shows one run (schema/run_deliveries.h).
 
 -- query run_get (id text) -> run_row
 SELECT id, agent, agent_version, session, state, verdict, reason, detail,
@@ -174,7 +176,7 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone
+  NULL AS severity, NULL AS tone, NULL AS deliveries
   FROM run WHERE id = :id;
 
 -- query run_list (before text, state text, session text, tag text,
@@ -188,7 +190,7 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone
+  NULL AS severity, NULL AS tone, NULL AS deliveries
   FROM run
  WHERE id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
@@ -205,7 +207,7 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone
+  NULL AS severity, NULL AS tone, NULL AS deliveries
   FROM run
  WHERE agent = :agent AND id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
@@ -222,7 +224,7 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone
+  NULL AS severity, NULL AS tone, NULL AS deliveries
   FROM run INDEXED BY run_invocation
  WHERE invocation = :invocation AND id < :before
    AND (:state IS NULL OR state = :state)
@@ -259,7 +261,7 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone
+  NULL AS severity, NULL AS tone, NULL AS deliveries
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;

@@ -43,8 +43,8 @@ def by_route(h, path, limit):
     """The pages of a list, and the cursor behind each."""
     cursor, pages = "", []
     while cursor is not None:
-        page = h.call("GET", "/v1/%s?limit=%d%s" %
-                      (path, limit, cursor and "&before=" + cursor))
+        page = h.call("GET", "/v1/%s%slimit=%d%s" %
+                      (path, "" if "?" in path else "?", limit, cursor and "&before=" + cursor))
         cursor = page["next"]
         pages.append(([x["id"] for x in page["items"]], cursor))
     return pages
@@ -115,3 +115,55 @@ def test_events_can_begin_now(home):
     assert '"before"' not in (home.dir / "told").read_text()
     p.terminate()
     h.down()
+
+
+def test_what_a_run_sent_is_shown_with_it(home):
+    r = receiver(home, lambda path, n: 404 if path == "/no" else 200)
+    h = host(home)
+    for name in ("yes", "no"):
+        webhook(h, name, r.url + "/" + name)
+    line = '{"type": "note", "key": "k%d", "outbox": {"target": {"channel": "%s",' \
+        ' "conversation": "c"}, "body": {"text": "t"}}}'
+    h.shell("sender", "\n".join("echo '%s'" % (line % (i, "yes" if i % 2 else "no"))
+                                for i in range(24)))
+    echo(h)
+    silent, run = h.submit("echo"), h.submit("sender", session="s1")
+    other = h.submit("sender", session="s2")
+    for x in (silent, run, other):
+        h.until(x, "succeeded")
+    settled(h, 24, "delivered")
+    settled(h, 24, "dead")
+    assert h.call("GET", "/v1/runs/" + silent)["deliveries"] == []
+    rows = h.call("GET", "/v1/deliveries?limit=1000&run=" + run)["items"]
+    assert len(rows) == 24 and {d["session"] for d in rows} == {"s1"}
+    assert [d["seq"] for d in rows] == sorted((d["seq"] for d in rows), reverse=True)
+    brief = [{k: d[k] for k in ("id", "channel", "state")} for d in rows[:20]]
+    assert h.call("GET", "/v1/runs/" + run)["deliveries"] == brief
+    assert home.skep("show", run, "--json").lines[0]["deliveries"] == brief
+    said = home.skep("show", run).out
+    for d in brief:
+        assert "it sent %(id)s on %(channel)s: %(state)s\n" % d in said, said
+    assert "skep delivery ls --run " + run in said
+    assert "it sent" not in home.skep("show", silent).out
+    # the same by command, with every other filter, page by page
+    for words, query in (((), ""), (("--state", "dead"), "&state=dead"),
+                         (("--channel", "yes", "--session", "s1"),
+                          "&channel=yes&session=s1"),
+                         (("--session", "s2"), "&session=s2"),
+                         (("--agent", "echo"), "&agent=echo")):
+        mine = h.call("GET", "/v1/deliveries?limit=1000&run=" + run + query)["items"]
+        assert mine == home.skep("delivery", "ls", "--json", "--run", run,
+                                 *words).lines, query
+    pages = by_route(h, "deliveries?run=%s&" % run, 10)
+    assert sum((ids for ids, _ in pages), []) == [d["id"] for d in rows]
+    for query, n in (("agent=sender", 48), ("agent=echo", 0), ("session=s2", 24),
+                     ("agent=sender&session=s1&state=dead", 12)):
+        words = [w for pair in query.split("&") for w in
+                 ("--" + pair.split("=")[0], pair.split("=")[1])]
+        assert len(home.skep("delivery", "ls", "--json", *words).lines) == n
+        assert len(h.call("GET", "/v1/deliveries?limit=1000&" + query)["items"]) == n
+    nobody = "run_" + WRONG
+    assert "no run" in refused(h, "deliveries?run=" + nobody)
+    assert "no run" in home.refused(66, "delivery", "ls", "--run", nobody)
+    h.down()
+    assert home.skep("show", run, "--json").lines[0]["deliveries"] == brief
