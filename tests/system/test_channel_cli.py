@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import lib
-from channel_lib import deliveries
+from channel_lib import deliveries, receiver, settled, webhook
 from plugin_lib import marked, nobody_left, show, until
 from skepd_lib import Refused, host
 
@@ -322,3 +322,39 @@ def test_what_is_under_way_when_its_channel_goes_is_unknown(home):
     assert one("unknown")["detail"] == "the channel was closed"
     h.down()
     nobody_left(home)
+
+
+def test_a_message_is_sent_by_command(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    picture = home.dir / "a b.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200000))
+    (home.dir / "empty").write_bytes(b"")
+
+    def send(*args, **more):
+        return home.skep("delivery", "send", "web", *args, "--json", **more).json
+    made = [send("hello", "--to", "ann", "--key", "k1") for _ in range(2)]
+    assert [m["changed"] for m in made] == [True, False]
+    assert made[0]["id"] == made[1]["id"]
+    lines = ".\n\u00e9 \u201cx\u201d\n" * 1000
+    send("-", "--set", "subject=s", "--set", "n=7", input=lines)
+    send("--attach", picture, "--attach", home.dir / "empty")
+    settled(h, 3, "delivered")
+    one, two, three = [m for _, _, m in sorted(r.log, key=lambda x: x[1])]
+    assert (one["text"], one["id"]) == ("hello", made[0]["id"])
+    assert (two["text"], two["subject"], two["n"]) == (lines, "s", 7)
+    assert [(a["name"], a["size"]) for a in three["attachments"]] == \
+        [("a b.png", 200008), ("empty", 0)], three
+    assert three["attachments"][0]["type"] == "image/png" and "text" not in three
+    assert home.skep("delivery", "send", "web", "x").out.endswith(": accepted\n")
+    for code, words, args in (
+            (64, "say TEXT", ("web",)), (66, "no channel", ("nope", "x")),
+            (66, "nothere", ("web", "x", "--attach", "nothere")),
+            (65, "another message", ("web", "other", "--to", "ann", "--key", "k1")),
+            (64, "--set", ("web", "--set", "x")), (65, "UTF-8", ("web", "-")),
+            (64, "needs a conversation", ("local", "x"))):
+        said = home.refused(code, "delivery", "send", *args, input=b"\xff")
+        assert words in said, said
+    h.down()
+    assert "skep up" in home.refused(69, "delivery", "send", "web", "x")
