@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/agent_edit.h"
 #include "schema/control.h"
+#include "schema/remove.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -25,7 +26,8 @@ const char *url_text(struct cli *cli, const char *text)
 
 void channel_judge_from_outside(const struct cli *cli, struct channel_row *row)
 {
-	if (cli->supervised)
+	if (cli->supervised ||
+	    (row->state && !strcmp(row->state, CHANNEL_REMOVING)))
 		return;
 	row->state = NULL;
 	row->pid = OPT_NONE;
@@ -81,7 +83,8 @@ static int switch_direct(struct cli *cli, void *arg, struct err *e)
 	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
 	struct channel_row row;
 
-	if (channels_get(cli->control, name, &row, &cli->arena, e))
+	if (channels_get(cli->control, name, &row, &cli->arena, e) ||
+	    channel_check_stays(&row, e))
 		return -1;
 	if (verb[0] == 'e' || verb[0] == 'd')
 		in.is_enabled = verb[0] == 'e';

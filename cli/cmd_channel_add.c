@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/channel_cli.h"
+#include "schema/remove.h"
 
 #include <string.h>
 
@@ -41,6 +42,8 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 
 	if (channels_get(cli->control, name, &row, &cli->arena, &none))
 		return 0;
+	if (channel_check_stays(&row, e))
+		return -1;
 	return err_set(e, ERR_CONFLICT,
 		       "there is a channel '%s' already; 'skep channel set' "
 		       "changes it",

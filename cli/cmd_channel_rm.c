@@ -17,13 +17,24 @@ static int channel_rm(struct cli *cli, struct err *e)
 		.direct = remove_direct,
 	};
 
-	int waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE,
-			    &(struct delivery_next_due_in){cli_arg(cli, 0)},
-			    &(struct delivery_next_due_row){0}, NULL, e);
+	struct channel_row row;
+	int left,
+		waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE,
+				&(struct delivery_next_due_in){cli_arg(cli, 0)},
+				&(struct delivery_next_due_row){0}, NULL, e);
 
 	if (waits < 0 || cli_act(cli, &act, e))
 		return -1;
-	output_note(&cli->out, "removed %s", cli_arg(cli, 0));
+	left = sql_get(cli->control, Q_CHANNEL_GET,
+		       &(struct channel_get_in){cli_arg(cli, 0)}, &row,
+		       &cli->arena, e);
+	if (left < 0)
+		return -1;
+	output_note(&cli->out,
+		    left ? "%s is being removed: 'skep channel show' has it "
+			   "until it is gone"
+			 : "removed %s",
+		    cli_arg(cli, 0));
 	if (waits)
 		output_note(&cli->out,
 			    "what waited on it becomes dead letters: skep "

@@ -5,12 +5,15 @@
 #include "base/text.h"
 #include "schema/agents.h"
 #include "schema/control.h"
+#include "schema/remove.h"
 #include "schema/vocab.h"
 
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define REMOVE_ROWS 1000
 
 /* --- definitions ------------------------------------------------------ */
 
@@ -132,7 +135,9 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 		in.command = old.command;
 		in.config = old.config;
 		in.is_enabled = old.is_enabled;
-		if (kind && strcmp(channel_kind(kind), old.kind) != 0)
+		if (channel_check_stays(&old, e))
+			rc = -1;
+		else if (kind && strcmp(channel_kind(kind), old.kind) != 0)
 			rc = err_set(e, ERR_CONFLICT,
 				     "channel %s is a %s; the kind of a "
 				     "channel cannot change",
@@ -153,18 +158,12 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e)
 {
-	struct delivery_keep_address_in keep = {name};
-	int n = sql_exec(db, Q_DELIVERY_KEEP_ADDRESS, &keep, e);
+	struct removal r = {0};
+	int n = channel_remove_begin(db, name, by, e) ? -1 : 1;
 
-	if (n >= 0)
-		n = sql_exec(db, Q_CHANNEL_DELETE,
-			     &(struct channel_delete_in){name}, e);
-	if (n == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
-			       quoted(name).text);
-	if (n < 0)
-		return -1;
-	return control_audit(db, by, "channel.rm", name, NULL, e);
+	while (n > 0)
+		n = channel_remove_some(&r, db, name, REMOVE_ROWS, e);
+	return n;
 }
 
 /* --- a new home ------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "schema/agents.h"
 #include "schema/blobs.h"
 #include "schema/control.h"
+#include "schema/remove.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,17 +61,6 @@ int sup_channel_put(struct sup *s, const char *name, const char *definition,
 	return rc;
 }
 
-int sup_channel_delete(struct sup *s, const char *name, const char *by,
-		       struct sup_done done, struct err *e)
-{
-	if (step_begin(&s->step, e) || channels_remove(s->db, name, by, e) ||
-	    tell(s, name, "removed", e))
-		return -1;
-	s->channels->orphans = true;
-	changed(s, name, done, true, "removed");
-	return 0;
-}
-
 static int set_default(struct sup *s, const char *name, struct err *e)
 {
 	if (sql_exec(s->db, Q_CHANNEL_CLEAR_DEFAULT, NULL, e) < 0)
@@ -90,7 +80,8 @@ int sup_channel_switch(struct sup *s, const char *name, const char *verb,
 
 	if (text_check_word("verb", verbs, verb, e) || step_begin(&s->step, e))
 		return -1;
-	n = channels_get(s->db, name, &row, &a, e);
+	n = channels_get(s->db, name, &row, &a, e) ||
+	    channel_check_stays(&row, e);
 	arena_fini(&a);
 	if (n)
 		return -1;
@@ -123,6 +114,8 @@ int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
 	    step_begin(&s->step, e))
 		return -1;
 	rc = channels_get(s->db, b->channel, &channel, &a, e);
+	if (rc == 0)
+		rc = channel_check_stays(&channel, e);
 	if (rc == 0)
 		rc = agents_get(s->db, b->agent, &agent, &a, e);
 	arena_fini(&a);
@@ -234,6 +227,8 @@ static int not_open(struct sup *s, const char *name, struct err *e)
 	struct arena a = {0};
 	int rc = channels_get(s->db, name, &row, &a, e);
 
+	if (rc == 0)
+		rc = channel_check_stays(&row, e);
 	if (rc == 0 && !row.is_enabled)
 		rc = err_set(e, ERR_CONFLICT,
 			     "channel %s is disabled: 'skep channel enable %s'",

@@ -9,6 +9,7 @@
 #include "supervisor/channel.h"
 #include "supervisor/footprint.h"
 #include "supervisor/notify.h"
+#include "supervisor/removing.h"
 #include "supervisor/retiring.h"
 #include "supervisor/web.h"
 #include "supervisor/web_mail.h"
@@ -204,7 +205,8 @@ static int start(struct sup *s, struct err *e)
 		return -1;
 	s->place.spawner = s->spawn.pid;
 	if (sup_recover(s, e) || channels_open(s, e) || retiring_open(s, e) ||
-	    sup_link_open(s, e) || web_open(&s->web, s, &s->loop, e))
+	    removing_open(s, e) || sup_link_open(s, e) ||
+	    web_open(&s->web, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -237,6 +239,7 @@ static void stop(struct sup *s)
 		web_stop(s->web);
 	keeper_close(&s->keeper);
 	retiring_close(s);
+	removing_close(s);
 	spawn_close(&s->spawn);
 	spares_close(s);
 	sup_link_close(s);

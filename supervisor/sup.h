@@ -39,6 +39,7 @@ struct sup {
 	struct web *web;
 	struct keeper keeper;
 	struct retiring *retiring;
+	struct removing *removing;
 	struct channels *channels;
 	struct tree_place place;
 	struct live_table lives;

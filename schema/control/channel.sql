@@ -60,11 +60,26 @@ UPDATE channel SET trouble = :trouble, trouble_at = :now WHERE name = :name;
 
 -- query channel_state (name text, state text, pid opt, started bool)
 UPDATE channel SET state = :state, pid = :pid, starts = starts + :started
- WHERE name = :name;
+ WHERE name = :name AND state IS NOT 'removing';
 
 -- query channel_forget_states
 -- What a former skepd thought of them.
-UPDATE channel SET state = NULL, pid = NULL WHERE state IS NOT NULL;
+UPDATE channel SET state = NULL, pid = NULL
+ WHERE state IS NOT NULL AND state <> 'removing';
+
+-- query channel_mark_removing (name text, now time)
+UPDATE channel SET is_enabled = 0, is_default = 0, state = 'removing',
+       pid = NULL, updated_at = :now WHERE name = :name;
+
+-- query channel_removing -> (name text)
+SELECT name FROM channel WHERE state = 'removing' LIMIT 1;
+
+-- query conversation_first (channel text) -> (id text, address json)
+SELECT id, json_object('peer', peer, 'thread', thread, 'kind', kind) AS address
+  FROM conversation WHERE channel = :channel LIMIT 1;
+
+-- query conversation_delete (id text)
+DELETE FROM conversation WHERE id = :id;
 
 -- query channel_delete (name text)
 DELETE FROM channel WHERE name = :name;

@@ -126,13 +126,20 @@ UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
 -- An operator wants it: it begins anew.
 UPDATE delivery SET attempts = 0, expires_at = NULL WHERE seq = :seq;
 
--- query delivery_keep_address (channel text)
+-- query delivery_said_next (conversation text, after i64,
+--   count i64) -> (n i64, last i64)
+-- How many there are of the next so many of a conversation, and the last one.
+SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM
+ (SELECT seq FROM delivery
+   WHERE conversation = :conversation AND conversation IS NOT NULL
+     AND seq > :after ORDER BY seq LIMIT :count);
+
+-- query delivery_keep_address (conversation text, address json, after i64,
+--   last i64)
 -- Conversations go with their channel: what did not arrive keeps the address.
-UPDATE delivery SET conversation =
-  (SELECT json_object('peer', c.peer, 'thread', c.thread, 'kind', c.kind)
-     FROM conversation c WHERE c.id = delivery.conversation)
- WHERE conversation IN (SELECT id FROM conversation WHERE channel = :channel)
-   AND conversation IS NOT NULL AND state <> 'delivered';
+UPDATE delivery SET conversation = :address
+ WHERE conversation = :conversation AND conversation IS NOT NULL
+   AND seq > :after AND seq <= :last AND state <> 'delivered';
 
 -- query delivery_readdress (seq i64, conversation text, line text)
 UPDATE delivery SET conversation = :conversation, line = :line

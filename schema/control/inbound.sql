@@ -55,6 +55,10 @@ VALUES (:at, 'inbound', :id, :agent,
   json_object('state', :state, 'channel', :channel, 'run', :run,
               'reason', :reason));
 
+-- query inbound_remove (channel text, count i64)
+DELETE FROM inbound WHERE id IN
+ (SELECT id FROM inbound WHERE channel = :channel LIMIT :count);
+
 -- query host_event_channel (at time, name text, what text, detail text)
 INSERT INTO host_event (at, kind, subject, agent, body)
 VALUES (:at, 'channel', :name, NULL,

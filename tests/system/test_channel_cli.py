@@ -2,6 +2,7 @@
 without a supervisor."""
 import json
 import os
+import sqlite3
 import subprocess
 
 import lib
@@ -358,3 +359,72 @@ def test_a_message_is_sent_by_command(home):
         assert words in said, said
     h.down()
     assert "skep up" in home.refused(69, "delivery", "send", "web", "x")
+
+
+def many_rows(home, channel, n):
+    """A channel with so many rows that wait, and that came in."""
+    db = sqlite3.connect(home.control)
+    with db:
+        db.executemany(
+            "INSERT INTO conversation (id, channel, peer, thread, kind, agent,"
+            " session, last_message_at, created_at) VALUES (?, ?, ?, '', 'direct',"
+            " 'main', 's', 1, 1)",
+            (("cnv_%026d" % i, channel, "p%d" % i) for i in range(10)))
+        db.executemany(
+            "INSERT INTO delivery (id, channel, conversation, line, in_line, is_head,"
+            " state, due_at, created_at, body)"
+            " VALUES (?1, ?2, ?3, ?3, ?4 <> 'delivered', ?5, ?4, 1, 1, '{}')",
+            (("dlv_%026d" % i, channel, "cnv_%026d" % (i % 10),
+              "delivered" if i % 5 == 4 else "pending", i < 10) for i in range(n)))
+        db.execute("INSERT INTO inbound (id, channel, external_id, conversation,"
+                   " sender, kind, body, state, received_at) SELECT 'inb_' ||"
+                   " substr(id, 5), channel, id, conversation, 'x', 'message', '{}',"
+                   " 'noted', 1 FROM delivery")
+    db.close()
+
+
+def test_a_channel_with_very_many_rows_is_removed_bit_by_bit(home):
+    h = host(home)
+    h.call("PUT", "/v1/channels/big", {"kind": "file"})
+    h.call("POST", "/v1/channels/big/pause")
+    h.down()
+    many_rows(home, "big", 50000)
+    h.start()
+    said = home.skep("channel", "rm", "big").out
+    h.kill()
+    assert "big is being removed" in said and "dead letters" in said, said
+    row = home.skep("channel", "show", "big", "--json").json
+    assert row["state"] == "removing" and not row["is_enabled"], row
+    for args in (("channel", "enable", "big"), ("channel", "add", "big", "file")):
+        assert "is being removed" in home.refused(75, *args), args
+    h.start()  # goes on where the other was killed
+    for method, path, body in (
+            ("PUT", "/v1/channels/big", {"kind": "file"}),
+            ("PUT", "/v1/channels/big/bindings", {"agent": "main"}),
+            ("POST", "/v1/channels/big/resume", {}),
+            ("POST", "/v1/deliveries", {"channel": "big", "body": {}})):
+        try:
+            h.call(method, path, body)
+            raise AssertionError("taken: " + path)
+        except Refused as e:
+            assert e.status == 503 and e.body["retry"], e
+    count = lambda sql: home.query(home.control, "SELECT count(*) FROM " + sql)[0][0]
+    lib.eventually(lambda: not count("channel WHERE name = 'big'"), 60, "the end")
+    assert not count("conversation") and not count("inbound")
+    assert count("delivery WHERE conversation LIKE '{\"peer\":\"p%'") == 40000
+    assert count("delivery WHERE conversation LIKE 'cnv_%'") == 10000, "those came"
+    told = [e["body"]["what"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
+            if e["subject"] == "big"]
+    assert told[-2:] == ["removing", "removed"], told
+    h.call("PUT", "/v1/channels/big", {"kind": "file"})
+    h.down()
+
+
+def test_without_a_supervisor_a_channel_is_removed_at_once(home):
+    home.skep("channel", "add", "big", "file")
+    many_rows(home, "big", 5000)
+    assert "removed big" in home.skep("channel", "rm", "big").out
+    home.refused(66, "channel", "show", "big")
+    assert home.query(home.control, "SELECT count(*) FROM delivery WHERE conversation"
+                      " LIKE '{%'") == [(4000,)]
+    home.skep("channel", "add", "big", "file")
