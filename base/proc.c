@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static ssize_t read_proc(pid_t pid, const char *name, char *out, size_t cap)
@@ -112,4 +113,22 @@ bool proc_env(pid_t pid, const char *name, char *out, size_t cap)
 	}
 	close(fd);
 	return value != NULL;
+}
+
+int proc_take_brand(uint64_t brand)
+{
+	struct rlimit limit = {brand, brand};
+
+	return setrlimit(RLIMIT_LOCKS, &limit);
+}
+
+bool proc_has_brand(pid_t pid, uint64_t brand)
+{
+	static const char name[] = "\nMax file locks";
+	char text[4096], *line;
+
+	if (read_proc(pid, "limits", text, sizeof text) <= 0)
+		return false;
+	line = strstr(text, name);
+	return line && strtoull(line + sizeof name, NULL, 10) == brand;
 }

@@ -27,4 +27,14 @@ int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);
  * started with; false if it is not there or cannot be read. */
 bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
 
+/*
+ * A brand: a number that a process bears with all that it starts, whatever they
+ * do to their environment, session and parents. It is the limit of file locks,
+ * which the kernel hands down and has not looked at since Linux 2.4; nobody
+ * changes it but on purpose. Brands are between PROC_BRAND_MIN and twice that.
+ */
+#define PROC_BRAND_MIN (UINT64_C(1) << 62)
+int proc_take_brand(uint64_t brand); /* -1: a lower limit is set already */
+bool proc_has_brand(pid_t pid, uint64_t brand);
+
 #endif

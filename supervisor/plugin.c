@@ -1,7 +1,9 @@
 #include "supervisor/plugin.h"
 
 #include "base/log.h"
+#include "base/proc.h"
 #include "base/text.h"
+#include "spawner/warden.h"
 #include "supervisor/plugin_log.h"
 
 #include <signal.h>
@@ -16,18 +18,9 @@
 #define FORGIVE       240 /* ticks: a minute */
 #define NOTES_MAX     30  /* lines in our log in that time */
 
-static const struct tree_place nowhere; /* no spawner is among them */
-
 int64_t plugin_now(const struct plugin *p)
 {
 	return (int64_t)uv_now(&p->channel->sup->loop);
-}
-
-static struct tree tree_of(const struct plugin *p)
-{
-	return (struct tree){.run = p->channel->id,
-			     .worker = p->pid,
-			     .start_ticks = p->start_ticks};
 }
 
 void plugin_set_state(struct plugin *p, enum plugin_state state)
@@ -49,7 +42,6 @@ void plugin_set_state(struct plugin *p, enum plugin_state state)
 
 static void start(struct plugin *p)
 {
-	struct channel *c = p->channel;
 	struct err e;
 
 	p->serial++;
@@ -59,7 +51,15 @@ static void start(struct plugin *p)
 		return;
 	}
 	p->at_ms = plugin_now(p) + START_MS;
+}
+
+void plugin_started(struct plugin *p, pid_t pid)
+{
+	struct channel *c = p->channel;
+
+	p->pid = pid;
 	plugin_set_state(p, PLUGIN_STARTED);
+	plugin_pipe_listen(p);
 	plugin_log_note(c->sup, c->name, "process %d started", (int)p->pid);
 	log_info(LT("msg", "plugin started"), LT("channel", c->name),
 		 LI("pid", p->pid));
@@ -81,11 +81,11 @@ static void give_back(struct plugin *p, const char *why)
 /* How many there were. */
 static int begin_end(struct plugin *p)
 {
-	struct tree t = tree_of(p);
-	int n = tree_signal_all(&nowhere, &t, SIGTERM);
+	int n = plugin_tree_signal(&p->tree, SIGTERM);
 
+	plugin_told_close(p);
 	plugin_pipe_close(p);
-	p->at_ms = plugin_now(p) + PLUGIN_GRACE_MS;
+	p->at_ms = plugin_now(p) + WARDEN_GRACE_MS;
 	plugin_set_state(p, PLUGIN_ENDING);
 	return n;
 }
@@ -110,45 +110,45 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 }
 
 /* Its process is over: says how. */
-static bool has_died(struct plugin *p)
+void plugin_ended(struct plugin *p, int status)
 {
-	int status = 0;
-
-	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
-		return false;
 	p->pid = 0;
 	if (WIFSIGNALED(status))
 		plugin_fail(p, "it died by signal %d (%s)", WTERMSIG(status),
 			    strsignal(WTERMSIG(status)));
 	else
 		plugin_fail(p, "it ended with status %d", WEXITSTATUS(status));
-	return true;
 }
 
-/* Most of the time since it dies: the tick after this one knows for sure. */
+/* Most of the time since it dies: then the warden says how, in a moment. */
 void plugin_hung_up(struct plugin *p)
 {
 	plugin_pipe_close(p);
-	(void)has_died(p);
+	p->at_ms = plugin_now(p) + START_MS;
+}
+
+static bool lives(const struct plugin *p)
+{
+	struct proc_stat st;
+
+	return proc_stat(p->pid, &st) == 0 && st.state != 'Z' &&
+	       st.state != 'X';
 }
 
 /* Proof before the next start; who does not go is killed. */
 static void look_at_end(struct plugin *p)
 {
-	struct tree t;
 	uint32_t random;
 
 	if (plugin_is_leaving(p->channel->sup, p->channel->name))
 		return;
-	if (p->pid && waitpid(p->pid, NULL, WNOHANG) != 0)
+	if (plugin_tree_is_gone(&p->tree)) {
 		p->pid = 0;
-	t = tree_of(p);
-	if (p->pid == 0 && tree_count(&nowhere, &t, NULL) == 0) {
 		id_random(&random, sizeof random);
 		p->at_ms = plugin_now(p) + restart_wait(&p->restart, random);
 		plugin_set_state(p, PLUGIN_WAITING);
 	} else if (plugin_now(p) >= p->at_ms) {
-		tree_signal_all(&nowhere, &t, SIGKILL);
+		plugin_tree_signal(&p->tree, SIGKILL);
 	}
 }
 
@@ -156,10 +156,9 @@ static void look_at_life(struct plugin *p)
 {
 	int64_t now = plugin_now(p), limit = p->channel->config.timeout;
 
-	if (has_died(p))
-		return;
 	if (p->out < 0) {
-		plugin_fail(p, "it closed its output");
+		if (lives(p) || now >= p->at_ms)
+			plugin_fail(p, "it closed its output");
 	} else if (p->state == PLUGIN_STARTED && now >= p->at_ms) {
 		plugin_fail(p, "it did not register within %d s",
 			    START_MS / 1000);
@@ -238,6 +237,7 @@ static int open_plugin(struct channel *c, struct err *e)
 	if (!p)
 		abort();
 	p->channel = c;
+	p->tree.id = c->id;
 	plugin_pipe_init(p);
 	c->own = p;
 	if (plugin_is_leaving(c->sup, c->name)) {
@@ -252,13 +252,12 @@ static int open_plugin(struct channel *c, struct err *e)
 static void close_plugin(struct channel *c)
 {
 	struct plugin *p = c->own;
-	struct tree t = tree_of(p);
 
 	p->state = PLUGIN_ENDING; /* a pipe that is broken is no failure now */
 	plugin_stop_word(p);
 	(void)plugin_flush(p);
 	give_back(p, "the channel was closed");
-	plugin_leave(c->sup, c->name, &t);
+	plugin_leave(c->sup, c->name, &p->tree);
 	plugin_pipe_fini(p);
 	free(p);
 }

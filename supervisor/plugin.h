@@ -2,9 +2,9 @@
 #define SUPERVISOR_PLUGIN_H
 
 #include "supervisor/channel.h"
+#include "supervisor/plugin_tree.h"
 #include "supervisor/restart.h"
 #include "supervisor/rpc_line.h"
-#include "supervisor/tree.h"
 
 /*
  * A plugin: a channel whose kind is a program of somebody else. It is started
@@ -12,8 +12,9 @@
  * message (docs/CHANNELS.md). Nothing that it does can hurt others: it may die
  * (it is started again, later and later), hang (it is replaced), flood (its
  * pipes fill up), talk nonsense or fork (its tree is ended with it). There are
- * never two: before a start every process that bears the channel's mark is
- * proven gone.
+ * never two: before a start every process of the one before is proven gone.
+ * Between skepd and the plugin is a warden (spawner/warden.h), who says how it
+ * goes and sees to the tree; the pipes are the plugin's own.
  *
  *   WAITING ──time──▶ STARTED ──register──▶ CONFIGURING ──answer──▶ READY
  *      ▲                 │ any failure: SIGTERM, later SIGKILL        │
@@ -22,7 +23,7 @@
 enum plugin_state {
 	PLUGIN_WAITING,     /* for the time of its next start */
 	PLUGIN_ENDING,      /* processes of the one before are being ended */
-	PLUGIN_STARTED,     /* it must register */
+	PLUGIN_STARTED,     /* it must start, and register */
 	PLUGIN_CONFIGURING, /* it was told its configuration */
 	PLUGIN_READY
 };
@@ -32,14 +33,15 @@ struct plugin {
 	enum plugin_state state;
 	int64_t serial; /* counts starts: answers to a former one are void */
 	pid_t pid;      /* 0: none */
-	int64_t start_ticks;
+	struct plugin_tree tree;
 	int64_t at_ms; /* uv_now: of the next start, kill or complaint */
 	struct restart restart;
 	bool resolves; /* it can say what became of a message */
 
 	/* its pipes */
-	uv_poll_t *in_poll, *out_poll;
+	uv_poll_t *in_poll, *out_poll, *told_poll;
 	int in, out; /* its stdin and stdout, our ends; -1 */
+	int told;    /* by the warden; -1 */
 	struct buf inbox, outbox;
 	size_t scanned;   /* of the inbox: no line ends there */
 	size_t written;   /* of the outbox */
@@ -56,25 +58,33 @@ struct plugin {
 };
 
 #define PLUGIN_LINE_MAX (32u << 20)
-#define PLUGIN_STOP_MS  1000 /* from the word to SIGTERM */
-#define PLUGIN_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
 #define PLUGIN_PING_ID  0
 
 /* plugin.c: its life. Ends it, to be started again after a while. */
 void plugin_fail(struct plugin *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void plugin_set_state(struct plugin *p, enum plugin_state state);
+void plugin_started(struct plugin *p, pid_t pid);
+void plugin_ended(struct plugin *p, int status);
 void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
 bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
 
-/* plugin_start.c: the process, with its pipes open. */
+/* plugin_start.c: the warden, with the pipes open. It says what became of the
+ * plugin. */
 int plugin_start(struct plugin *p, struct err *e);
+
+/* plugin_told.c: what the warden says. */
+void plugin_told_open(struct plugin *p, int fd); /* takes it */
+void plugin_told_close(struct plugin *p);
 
 /* plugin_pipe.c: lines both ways; neither is waited for. */
 void plugin_pipe_init(struct plugin *p);
 void plugin_pipe_fini(struct plugin *p);
 void plugin_pipe_open(struct plugin *p, int in, int out); /* takes both */
+void plugin_pipe_listen(struct plugin *p); /* not before it has started */
+uv_poll_t *plugin_poll_new(struct plugin *p, int fd);
+void plugin_poll_close(uv_poll_t **poll, int *fd); /* both, if they are open */
 void plugin_pipe_close(struct plugin *p);
 void plugin_pipe_tick(struct plugin *p); /* one that floods is read again */
 /* Writes what is in the outbox, as far as it is taken. False: it failed, and
@@ -101,7 +111,7 @@ void plugin_request(struct plugin *p, const struct rpc_line *r);
 
 /* plugin_leave.c: sees the end of a tree that was told to stop, in its own
  * time; whoever does not listen is asked by SIGTERM, and then killed. */
-void plugin_leave(struct sup *s, const char *name, const struct tree *t);
+void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t);
 bool plugin_is_leaving(const struct sup *s, const char *name);
 /* Processes that a former skepd left for channels that are not open now. */
 void plugin_leave_strays(struct sup *s);

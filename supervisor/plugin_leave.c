@@ -2,13 +2,13 @@
 #include "supervisor/plugin.h"
 
 #include "base/proc.h"
+#include "spawner/warden.h"
 #include "spawner/wire.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NAME_SIZE  72
@@ -16,25 +16,16 @@
 #define GOODBYE    30    /* looks of 10 ms, before SIGTERM and after it, … */
 #define GOODBYE_US 10000 /* … when skepd goes */
 
-static const struct tree_place nowhere;
-
 struct leaving {
 	struct leaving *next;
 	struct sup *sup;
 	uv_timer_t timer;
 	char name[NAME_SIZE]; /* of the channel; "": nobody waits for its end */
 	char id[ID_SIZE];
-	struct tree tree;
+	struct plugin_tree tree;
 	uint64_t term_at, kill_at; /* uv_now */
 	bool asked;                /* by SIGTERM */
 };
-
-static bool is_gone(struct leaving *l)
-{
-	if (l->tree.worker && waitpid(l->tree.worker, NULL, WNOHANG) != 0)
-		l->tree.worker = 0;
-	return !l->tree.worker && tree_count(&nowhere, &l->tree, NULL) == 0;
-}
 
 static void forget(uv_handle_t *h)
 {
@@ -56,17 +47,17 @@ static void on_look(uv_timer_t *t)
 	struct leaving *l = t->data;
 	uint64_t now = uv_now(&l->sup->loop);
 
-	if (is_gone(l)) {
+	if (plugin_tree_is_gone(&l->tree)) {
 		drop(l);
 	} else if (now >= l->kill_at) {
-		tree_signal_all(&nowhere, &l->tree, SIGKILL);
+		plugin_tree_signal(&l->tree, SIGKILL);
 	} else if (now >= l->term_at && !l->asked) {
-		tree_signal_all(&nowhere, &l->tree, SIGTERM);
+		plugin_tree_signal(&l->tree, SIGTERM);
 		l->asked = true;
 	}
 }
 
-void plugin_leave(struct sup *s, const char *name, const struct tree *t)
+void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t)
 {
 	struct leaving *l = calloc(1, sizeof *l);
 
@@ -75,10 +66,10 @@ void plugin_leave(struct sup *s, const char *name, const struct tree *t)
 	l->sup = s;
 	l->tree = *t;
 	snprintf(l->name, sizeof l->name, "%s", name);
-	snprintf(l->id, sizeof l->id, "%s", t->run);
-	l->tree.run = l->id;
-	l->term_at = uv_now(&s->loop) + PLUGIN_STOP_MS;
-	l->kill_at = l->term_at + PLUGIN_GRACE_MS;
+	snprintf(l->id, sizeof l->id, "%s", t->id);
+	l->tree.id = l->id;
+	l->term_at = uv_now(&s->loop) + WARDEN_STOP_S * 1000;
+	l->kill_at = l->term_at + WARDEN_GRACE_MS;
 	l->next = s->channels->leaving;
 	s->channels->leaving = l;
 	uv_timer_init(&s->loop, &l->timer);
@@ -113,11 +104,12 @@ static bool visit(void *arg, pid_t pid)
 	struct sup *s = arg;
 	char id[ID_SIZE], home[sizeof s->home.root];
 
-	if (proc_env(pid, SPAWN_MARKER, id, sizeof id) &&
+	if ((proc_env(pid, WARDEN_MARKER, id, sizeof id) ||
+	     proc_env(pid, SPAWN_MARKER, id, sizeof id)) &&
 	    id_is(ID_CHANNEL, id) && !is_known(s, id) &&
 	    proc_env(pid, "SKEP_HOME", home, sizeof home) &&
 	    !strcmp(home, s->home.root))
-		plugin_leave(s, "", &(struct tree){.run = id});
+		plugin_leave(s, "", &(struct plugin_tree){.id = id});
 	return true;
 }
 
@@ -136,7 +128,7 @@ static bool wait_a_moment(struct sup *s)
 
 		while ((l = next)) {
 			next = l->next;
-			if (is_gone(l))
+			if (plugin_tree_is_gone(&l->tree))
 				drop(l);
 		}
 		if (s->channels->leaving)
@@ -148,23 +140,20 @@ static bool wait_a_moment(struct sup *s)
 static void signal_them(struct sup *s, int sig)
 {
 	for (struct leaving *l = s->channels->leaving; l; l = l->next)
-		tree_signal_all(&nowhere, &l->tree, sig);
+		plugin_tree_signal(&l->tree, sig);
 }
 
-/* So that they can say goodbye; then by force. */
+/* So that they can say goodbye; then by force. Whoever the kernel holds is left
+ * to his warden. */
 void plugin_leave_all(struct sup *s)
 {
-	if (wait_a_moment(s))
-		return;
-	signal_them(s, SIGTERM);
-	if (wait_a_moment(s))
-		return;
-	signal_them(s, SIGKILL);
-	while (s->channels->leaving) {
-		struct leaving *l = s->channels->leaving;
+	static const int words[] = {SIGTERM, SIGKILL, SIGKILL, SIGKILL};
 
-		if (l->tree.worker)
-			waitpid(l->tree.worker, NULL, 0);
-		drop(l);
+	for (size_t i = 0; !wait_a_moment(s); i++) {
+		if (i == sizeof words / sizeof words[0])
+			break;
+		signal_them(s, words[i]);
 	}
+	while (s->channels->leaving)
+		drop(s->channels->leaving);
 }

@@ -19,7 +19,7 @@ static void free_poll(uv_handle_t *h)
 	free(h);
 }
 
-static void close_end(uv_poll_t **poll, int *fd)
+void plugin_poll_close(uv_poll_t **poll, int *fd)
 {
 	if (*poll) {
 		uv_poll_stop(*poll);
@@ -160,7 +160,7 @@ void plugin_pipe_tick(struct plugin *p)
 
 /* --- both ------------------------------------------------------------- */
 
-static uv_poll_t *poll_new(struct plugin *p, int fd)
+uv_poll_t *plugin_poll_new(struct plugin *p, int fd)
 {
 	uv_poll_t *poll = calloc(1, sizeof *poll);
 
@@ -173,7 +173,7 @@ static uv_poll_t *poll_new(struct plugin *p, int fd)
 
 void plugin_pipe_init(struct plugin *p)
 {
-	p->in = p->out = -1;
+	p->in = p->out = p->told = -1;
 	buf_init(&p->inbox, PLUGIN_LINE_MAX);
 	buf_init(&p->outbox, OUTBOX_MAX);
 }
@@ -181,6 +181,7 @@ void plugin_pipe_init(struct plugin *p)
 void plugin_pipe_fini(struct plugin *p)
 {
 	plugin_pipe_close(p);
+	plugin_told_close(p);
 	buf_fini(&p->inbox);
 	buf_fini(&p->outbox);
 }
@@ -194,16 +195,20 @@ void plugin_pipe_open(struct plugin *p, int in, int out)
 	p->lines = 0;
 	p->bytes = 0;
 	p->quiet = p->pinged = false;
+	p->in_poll = plugin_poll_new(p, in);
+	p->out_poll = plugin_poll_new(p, out);
+}
+
+void plugin_pipe_listen(struct plugin *p)
+{
 	p->heard_ms = plugin_now(p);
-	p->in_poll = poll_new(p, in);
-	p->out_poll = poll_new(p, out);
 	uv_poll_start(p->out_poll, UV_READABLE, on_readable);
 }
 
 void plugin_pipe_close(struct plugin *p)
 {
-	close_end(&p->in_poll, &p->in);
-	close_end(&p->out_poll, &p->out);
+	plugin_poll_close(&p->in_poll, &p->in);
+	plugin_poll_close(&p->out_poll, &p->out);
 	p->scanned = p->written = 0;
 	buf_clear(&p->inbox);
 	buf_clear(&p->outbox);

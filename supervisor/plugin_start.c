@@ -1,15 +1,18 @@
-/* A plugin's process: its command, environment, pipes and log. */
+/* A plugin's processes: command, environment, pipes and log. */
 #include "supervisor/plugin.h"
 
 #include "base/json.h"
-#include "base/proc.h"
+#include "spawner/warden.h"
 #include "spawner/wire.h"
 #include "supervisor/plugin_log.h"
+#include "supervisor/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,9 +21,9 @@
 /* Is it a variable that is not passed on? */
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {
-		SPAWN_MARKER "=",
-		"SKEP_HOME=", "SKEP_CHANNEL=", "NOTIFY_SOCKET=", "WATCHDOG_"};
+	static const char *const names[] = {SPAWN_MARKER "=", WARDEN_MARKER "=",
+					    "SKEP_HOME=",     "SKEP_CHANNEL=",
+					    "NOTIFY_SOCKET=", "WATCHDOG_"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (!strncmp(variable, names[i], strlen(names[i])))
@@ -28,7 +31,7 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
-/* Our environment, with the mark that every descendant inherits. */
+/* Our environment, with the mark that becomes that of every descendant. */
 static char **marked_env(const struct plugin *p, struct arena *a)
 {
 	const struct channel *c = p->channel;
@@ -41,46 +44,54 @@ static char **marked_env(const struct plugin *p, struct arena *a)
 	for (size_t i = 0; i < n; i++)
 		if (!is_ours(environ[i]))
 			env[k++] = environ[i];
-	env[k++] = arena_printf(a, SPAWN_MARKER "=%s", c->id);
+	env[k++] = arena_printf(a, WARDEN_MARKER "=%s", c->id);
 	env[k++] = arena_printf(a, "SKEP_HOME=%s", c->sup->home.root);
 	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", c->name);
 	return env;
 }
 
-static char **words(const char *json, struct arena *a)
+/* The warden's command: itself, what it has to know, and the plugin's. */
+static char **words(const struct channel *c, struct arena *a)
 {
 	struct err ignored;
-	cJSON *list = json_parse("command", json, strlen(json), &ignored);
-	char **argv = arena_alloc(a, (WORDS_MAX + 1) * sizeof *argv);
+	cJSON *list = json_parse("command", c->command, strlen(c->command),
+				 &ignored);
+	char **argv = arena_alloc(a, (WORDS_MAX + 4) * sizeof *argv);
+	char path[4096];
 	const cJSON *v;
-	int n = 0;
+	int n = 3;
+
+	spawn_path(WARDEN_PROGRAM, path, sizeof path);
+	argv[0] = arena_text(a, path);
+	argv[1] = arena_printf(a, "%d", (int)getpid());
+	argv[2] = arena_printf(a, "%" PRIu64, plugin_tree_brand(c->id));
 
 	cJSON_ArrayForEach(v, list)
 	{
-		if (n < WORDS_MAX)
+		if (n < WORDS_MAX + 3)
 			argv[n++] = arena_text(a, v->valuestring);
 	}
 	cJSON_Delete(list);
 	return argv;
 }
 
-/* fds: its stdin, stdout and stderr. posix_spawn shares our memory until the
+/* fds: its stdin, stdout and stderr, and what it tells us by. posix_spawn shares our memory until the
  * exec, so it costs the same however large we are. */
-static int spawn(struct plugin *p, const int fds[3], struct err *e)
+static int spawn(struct plugin *p, const int fds[WARDEN_FD + 1], struct err *e)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	struct arena a = {0};
-	char **argv = words(p->channel->command, &a);
+	char **argv = words(p->channel, &a);
 	sigset_t none, reset;
 	int rc;
 
 	sigemptyset(&none);
 	sigfillset(&reset);
 	posix_spawn_file_actions_init(&actions);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i <= WARDEN_FD; i++)
 		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	posix_spawn_file_actions_addclosefrom_np(&actions, WARDEN_FD + 1);
 	posix_spawn_file_actions_addchdir_np(&actions,
 					     p->channel->sup->home.root);
 	posix_spawnattr_init(&attr);
@@ -89,8 +100,8 @@ static int spawn(struct plugin *p, const int fds[3], struct err *e)
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
 						POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv,
-			  marked_env(p, &a));
+	rc = posix_spawn(&p->tree.warden, argv[0], &actions, &attr, argv,
+			 marked_env(p, &a));
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	errno = rc;
@@ -109,23 +120,23 @@ static void close_all(int *fds, int n)
 
 int plugin_start(struct plugin *p, struct err *e)
 {
-	int fds[5] = {-1, -1, -1, -1, -1}; /* in: 0 1; out: 2 3; log: 4 */
-	struct proc_stat st = {0};
+	/* in: 0 1; out: 2 3; told: 4 5; log: 6 */
+	int fds[7] = {-1, -1, -1, -1, -1, -1, -1};
 	int rc = -1;
 
-	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC))
+	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC) ||
+	    pipe2(fds + 4, O_CLOEXEC))
 		err_errno_set(e, "no pipe for a plugin");
-	else if ((fds[4] = plugin_log_open(p->channel->sup, p->channel->name,
+	else if ((fds[6] = plugin_log_open(p->channel->sup, p->channel->name,
 					   e)) >= 0)
-		rc = spawn(p, (int[]){fds[0], fds[3], fds[4]}, e);
+		rc = spawn(p, (int[]){fds[0], fds[3], fds[6], fds[5]}, e);
 	if (rc) {
-		p->pid = 0;
-		close_all(fds, 5);
+		p->tree.warden = 0;
+		close_all(fds, 7);
 		return -1;
 	}
-	close_all((int[]){fds[0], fds[3], fds[4]}, 3);
-	proc_stat(p->pid, &st);
-	p->start_ticks = st.start_ticks;
+	close_all((int[]){fds[0], fds[3], fds[5], fds[6]}, 4);
 	plugin_pipe_open(p, fds[1], fds[2]);
+	plugin_told_open(p, fds[4]);
 	return 0;
 }

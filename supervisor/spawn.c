@@ -51,13 +51,13 @@ static char **marked_env(void)
 	return env;
 }
 
-static void program_path(char *out, size_t cap)
+void spawn_path(const char *program, char *out, size_t cap)
 {
 	ssize_t n = readlink("/proc/self/exe", out, cap - 32);
 
 	while (n > 0 && out[n - 1] != '/')
 		n--;
-	snprintf(out + n, cap - (size_t)n, SPAWN_PROGRAM);
+	snprintf(out + n, cap - (size_t)n, "%s", program);
 }
 
 static int run_spawner(int fd, pid_t *pid, struct err *e)
@@ -70,7 +70,7 @@ static int run_spawner(int fd, pid_t *pid, struct err *e)
 	static_assert(sizeof placeholder == sizeof SPAWN_MARKER + 1 + ROOM,
 		      "the marker has room for a run's id");
 	static_assert(ROOM == SPAWN_RUN - 1, "as much as the wire has");
-	program_path(path, sizeof path);
+	spawn_path(SPAWN_PROGRAM, path, sizeof path);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_FD);
 	rc = posix_spawn(pid, path, &actions, NULL, argv, env);

@@ -106,6 +106,7 @@ struct walk {
 
 static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
 {
+	const char *name = w->tree->marker ? w->tree->marker : SPAWN_MARKER;
 	char marker[SPAWN_RUN];
 
 	if (pid == w->place->spawner || proc_stat(pid, st) ||
@@ -115,8 +116,10 @@ static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
 		return st->start_ticks == w->tree->start_ticks;
 	if (w->worker_lives && st->session == w->tree->worker)
 		return true;
-	if (proc_env(pid, SPAWN_MARKER, marker, sizeof marker))
+	if (proc_env(pid, name, marker, sizeof marker))
 		return !strcmp(marker, w->tree->run);
+	if (w->tree->brand && proc_has_brand(pid, w->tree->brand))
+		return true;
 	return w->place->spawner > 0 && st->parent == w->place->spawner;
 }
 

@@ -47,6 +47,31 @@ def daemon():
     os.wait()
 
 
+def escape(*command):
+    """A grandchild with nothing that tells whose it is: neither parent nor
+    session nor environment, and no file but the lock. It does not listen."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            stubborn()
+            null = os.open(os.devnull, os.O_RDWR)
+            for fd in range(3):
+                os.dup2(null, fd)
+            note("escaped", "%d" % os.getpid())
+            os.execve(command[0], command, {})
+        os._exit(0)
+    os.wait()
+
+
+# Every few milliseconds it is another process.
+RUNNER = """
+import os, sys, time
+while True:
+    open(sys.argv[1], "w").write("%d" % os.getpid())
+    if os.fork():
+        os._exit(0)
+"""
+
 lock = open(place / "lock", "w")
 os.set_inheritable(lock.fileno(), True)
 try:
@@ -58,6 +83,10 @@ good = (place / "good").exists()
 if mode == "stubborn" and not good:
     stubborn()
     daemon()
+if mode.startswith("escape") and not good:
+    escape("/bin/sleep", "1000")
+if mode == "run away" and not good:
+    escape(sys.executable, "-c", RUNNER, str(place / "runs"))
 if not good:
     if mode == "exit":
         sys.exit(3)
@@ -72,7 +101,7 @@ put(method="channel.register", params={
 
 def misbehave(m):
     """What it does instead of an answer to channel.send."""
-    if mode == "die":
+    if mode in ("die", "escape and die"):
         os._exit(3)
     if mode == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -171,3 +200,6 @@ for line in sys.stdin:
         note("tidied", "%f" % time.monotonic())
     if method and "id" in m:
         put(id=m["id"], result={"ok": True})
+if mode == "stop":
+    time.sleep(0.3)
+    note("end of input", "%f" % time.monotonic())

@@ -1,10 +1,15 @@
 """Plugins under test: adding them, and looking at their processes."""
 import os
 import pathlib
+import statistics
+import sys
+import time
 
 import lib
-from channel_lib import deliveries
-from skepd_lib import Host
+from channel_lib import deliveries, post, receiver, webhook
+from skepd_lib import Host, host
+
+SCRIPT = pathlib.Path(__file__).resolve().parent / "bad_plugin.py"
 
 
 def plugin(h, name, *command, **config):
@@ -17,9 +22,9 @@ def show(h, name):
     return h.call("GET", "/v1/channels/" + name)
 
 
-def marked(ident):
+def marked(ident, variable="SKEP_RUN_ID"):
     """Living processes that bear the mark of a channel's id."""
-    mark = b"SKEP_RUN_ID=" + ident.encode() + b"\0"
+    mark = variable.encode() + b"=" + ident.encode() + b"\0"
     found = []
     for entry in os.listdir("/proc"):
         try:
@@ -29,6 +34,12 @@ def marked(ident):
         except (OSError, ValueError):
             pass
     return found
+
+
+def warden(ident):
+    """The process below which the plugin of a channel's id runs."""
+    [pid] = marked(ident, "SKEP_WARDEN_ID")
+    return pid
 
 
 def processes(h, name):
@@ -56,3 +67,56 @@ def nobody_left(home):
     """Nothing of this home goes on."""
     lib.eventually(lambda: not [p for p in home._survivors()
                                 if not Host.is_zombie(p)], 10, "the end of all")
+
+
+class Bad:
+    """A bad plugin, and a good channel beside it."""
+
+    def __init__(self, home, mode, message=True, **config):
+        self.home, self.place = home, home.dir / "bad"
+        self.place.mkdir()
+        self.receiver = receiver(home)
+        self.h = host(home)
+        webhook(self.h, "good", self.receiver.url, timeout=20000)
+        self.usual = self.others_go_on()
+        plugin(self.h, "bad", sys.executable, SCRIPT, mode, self.place,
+               **dict({"timeout": 600}, **config))
+        self.channel = show(self.h, "bad")["id"]
+        self.message = post(self.h, "bad", "x") if message else None
+
+    def notes(self, name):
+        path = self.place / name
+        return path.read_text().splitlines() if path.exists() else []
+
+    def starts(self):
+        return [float(x.split()[0]) for x in self.notes("starts")]
+
+    def pids(self):
+        return [int(x.split()[1]) for x in self.notes("starts")]
+
+    def be_good(self):
+        (self.place / "good").touch()
+
+    def memory(self):
+        text = pathlib.Path("/proc/%d/status" % self.h.process.pid).read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) * 1024
+
+    def others_go_on(self, n=15):
+        """Seconds from posting a message on the good channel to its receiver,
+        the middle of n, one after the other."""
+        took = []
+        for i in range(n):
+            began = time.monotonic()
+            ident = post(self.h, "good", "g", "c%d" % i)
+            lib.eventually(lambda: ident in self.receiver.ids(), 30, "a message")
+            took.append(time.monotonic() - began)
+        return statistics.median(took)
+
+    def as_usual(self):
+        took = self.others_go_on()
+        assert took < 10 * self.usual + 0.25, (took, self.usual)
+
+    def ends_well(self):
+        assert not self.notes("two"), "two at once"
+        self.h.down()
+        nobody_left(self.home)

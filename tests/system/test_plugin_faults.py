@@ -4,71 +4,14 @@ import json
 import os
 import pathlib
 import signal
-import statistics
 import sys
 import time
 
 import lib
-from channel_lib import deliveries, post, receiver, webhook
-from plugin_lib import (delivered, marked, nobody_left, plugin, processes, show,
-                        trouble, until)
+from channel_lib import deliveries, post
+from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
+                        processes, show, trouble, until, warden)
 from skepd_lib import host
-
-SCRIPT = pathlib.Path(__file__).resolve().parent / "bad_plugin.py"
-
-
-class Bad:
-    """A bad plugin, and a good channel beside it."""
-
-    def __init__(self, home, mode, message=True, **config):
-        self.home, self.place = home, home.dir / "bad"
-        self.place.mkdir()
-        self.receiver = receiver(home)
-        self.h = host(home)
-        webhook(self.h, "good", self.receiver.url, timeout=20000)
-        self.usual = self.others_go_on()
-        plugin(self.h, "bad", sys.executable, SCRIPT, mode, self.place,
-               **dict({"timeout": 600}, **config))
-        self.channel = show(self.h, "bad")["id"]
-        self.message = post(self.h, "bad", "x") if message else None
-
-    def notes(self, name):
-        path = self.place / name
-        return path.read_text().splitlines() if path.exists() else []
-
-    def starts(self):
-        return [float(x.split()[0]) for x in self.notes("starts")]
-
-    def pids(self):
-        return [int(x.split()[1]) for x in self.notes("starts")]
-
-    def be_good(self):
-        (self.place / "good").touch()
-
-    def memory(self):
-        text = pathlib.Path("/proc/%d/status" % self.h.process.pid).read_text()
-        return int(text.split("VmRSS:")[1].split()[0]) * 1024
-
-    def others_go_on(self, n=15):
-        """Seconds from posting a message on the good channel to its receiver,
-        the middle of n, one after the other."""
-        took = []
-        for i in range(n):
-            began = time.monotonic()
-            ident = post(self.h, "good", "g", "c%d" % i)
-            lib.eventually(lambda: ident in self.receiver.ids(), 30, "a message")
-            took.append(time.monotonic() - began)
-        return statistics.median(took)
-
-    def as_usual(self):
-        took = self.others_go_on()
-        assert took < 10 * self.usual + 0.25, (took, self.usual)
-
-    def ends_well(self):
-        assert not self.notes("two"), "two at once"
-        self.h.down()
-        nobody_left(self.home)
-
 
 def replaced(home, mode, words, good_first=True, **config):
     """It is found out, replaced once it is good, and its message arrives."""
@@ -215,6 +158,7 @@ def test_no_two_over_the_death_of_skepd(home):
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
     old = marked(b.channel)
     assert len(old) == 2, "it, and a daemon"
+    os.kill(warden(b.channel), signal.SIGSTOP)  # who would end them
     b.h.kill()
     assert set(marked(b.channel)) == set(old), "they do not listen"
     row = home.skep("channel", "show", "bad", "--json").json
@@ -229,6 +173,7 @@ def test_no_two_over_the_death_of_skepd(home):
 def test_what_a_removed_channel_left_is_ended_by_the_next_skepd(home):
     b = Bad(home, "stubborn")
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
+    os.kill(warden(b.channel), signal.SIGSTOP)  # who would end them
     b.h.call("DELETE", "/v1/channels/bad")
     b.h.kill()
     assert marked(b.channel)
@@ -257,6 +202,15 @@ def test_one_that_is_told_to_stop_has_time_to_tidy_up(home):
     assert "tidying up" in home.skep("channel", "logs", "bad").out
     lib.eventually(lambda: not marked(b.channel), 30, "its end")
     b.ends_well()
+
+
+def test_one_whose_skepd_is_killed_has_time_to_tidy_up(home):
+    b = Bad(home, "stop", message=False)
+    until(b.h, "bad", "ready")
+    b.h.kill()
+    lib.eventually(lambda: b.notes("end of input"), 30, "it to tidy up")
+    lib.eventually(lambda: not marked(b.channel), 30, "its end")
+    nobody_left(home)
 
 
 def test_one_that_does_not_stop_is_killed_with_its_tree(home):
