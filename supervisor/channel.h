@@ -116,6 +116,7 @@ struct channels {
 	int64_t moved; /* that were settled, since the start */
 	uv_timer_t due;
 	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
+	uv_timer_t rest;
 	struct curl_loop *curl;
 	struct outbox *outbox;
 	struct leaving *leaving; /* plugins on their way out */
@@ -144,6 +145,8 @@ struct channel *channel_find(struct sup *s, const char *name);
 const char *channel_line(const struct channel *c, const char *conversation);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct sup *s, const char *name);
+/* More is to be tidied up than in one step; others have their turn before. */
+void channels_rest(struct sup *s);
 void channel_look(struct sup *s, const char *name); /* something may be due */
 void channels_on_due(uv_timer_t *t);
 void channel_trouble(struct channel *c, const char *text);

@@ -13,6 +13,7 @@
 
 #define TIDY_TICKS 4 /* a second */
 #define LEAVE_MS   1000
+#define REST_MS    5
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
@@ -280,6 +281,19 @@ void channels_on_due(uv_timer_t *t)
 			c->look = true;
 }
 
+static void on_rest(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+
+	s->channels->tidy = s->channels->orphans = true;
+}
+
+void channels_rest(struct sup *s)
+{
+	if (!s->channels->closing)
+		uv_timer_start(&s->channels->rest, on_rest, REST_MS, 0);
+}
+
 int channels_open(struct sup *s, struct err *e)
 {
 	struct channels *k = calloc(1, sizeof *k);
@@ -294,7 +308,8 @@ int channels_open(struct sup *s, struct err *e)
 	k->due_at = OPT_NONE;
 	k->recovering = k->media.sweep = k->orphans = true;
 	uv_timer_init(&s->loop, &k->due);
-	k->due.data = s;
+	uv_timer_init(&s->loop, &k->rest);
+	k->due.data = k->rest.data = s;
 	k->curl = curl_loop_new(&s->loop);
 	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
@@ -338,6 +353,7 @@ void channels_stop(struct sup *s)
 	outbox_close(s);
 	curl_loop_close(k->curl);
 	uv_close((uv_handle_t *)&k->due, NULL);
+	uv_close((uv_handle_t *)&k->rest, NULL);
 }
 
 void channels_free(struct sup *s)

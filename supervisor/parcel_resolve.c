@@ -139,8 +139,9 @@ int parcels_tidy(struct sup *s, struct err *e)
 	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
 		m = -1;
 	arena_fini(&a);
-	if (m >= 0)
-		s->channels->tidy = n == RECOVER_ROWS || m == RECOVER_ROWS;
+	s->channels->tidy = m < 0;
+	if (n == RECOVER_ROWS || m == RECOVER_ROWS)
+		channels_rest(s);
 	return m < 0 ? -1 : n + m;
 }
 
@@ -157,7 +158,8 @@ int parcels_orphans(struct sup *s, struct err *e)
 						"the channel was removed", e)))
 		n = -1;
 	arena_fini(&a);
-	if (n >= 0) /* the next of their lines come to the front */
-		s->channels->orphans = n > 0;
+	s->channels->orphans = n < 0;
+	if (n > 0) /* the next of their lines come to the front */
+		channels_rest(s);
 	return n;
 }
