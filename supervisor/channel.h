@@ -79,9 +79,6 @@ struct channel_ops {
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
 
-/* A webhook's, as its file is now; good until the loop is let go. */
-struct webhook_keys *webhook_keys_of(struct channel *c);
-
 extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
 	channel_tty, channel_plugin;
 

@@ -6,12 +6,10 @@
 #include "supervisor/channel.h"
 
 #include "base/clock.h"
-#include "supervisor/secret_file.h"
+#include "supervisor/webhook_in.h"
 #include "supervisor/webhook_post.h"
-#include "supervisor/webhook_sign.h"
 #include "supervisor/wire.h"
 
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,22 +159,6 @@ static void hook_send(struct channel *c, struct parcel *p)
 
 /* --- life ------------------------------------------------------------- */
 
-/* Keys as they are in the file now. */
-static int read_keys(struct channel *c, struct webhook_keys **out,
-		     struct err *e)
-{
-	struct webhook *w = c->own;
-	struct buf text = BUF_MAX(8192);
-	int rc = secret_file_read(&w->secret, &text, e);
-
-	if (rc == 0 && webhook_keys_new(out, text.p, e))
-		rc = err_wrap(e, "%s", w->secret.path);
-	if (text.p)
-		OPENSSL_cleanse(text.p, text.n);
-	buf_fini(&text);
-	return rc;
-}
-
 /* The file is looked at again and again, so a secret is changed without a gap.
  * While it is broken, what was read before goes on. */
 struct webhook_keys *webhook_keys_of(struct channel *c)
@@ -187,7 +169,7 @@ struct webhook_keys *webhook_keys_of(struct channel *c)
 
 	if (!secret_file_changed(&w->secret))
 		return w->keys;
-	if (read_keys(c, &keys, &e)) {
+	if (webhook_keys_read(&w->secret, &keys, &e)) {
 		if (!w->broken)
 			channel_trouble(c, e.text);
 		w->broken = true;
@@ -204,17 +186,12 @@ struct webhook_keys *webhook_keys_of(struct channel *c)
 static int hook_open(struct channel *c, struct err *e)
 {
 	struct webhook *w = calloc(1, sizeof *w);
-	const char *file = c->config.secret_file;
-	struct home_path path;
 
 	if (!w)
 		abort();
-	if (!file[0])
-		file = arena_printf(&c->arena, "channel-%s.secret", c->name);
-	path = home_join(&c->sup->home, HOME_CREDENTIALS, file);
-	w->secret.path = arena_text(&c->arena, path.text);
+	w->secret.path = webhook_secret(c->sup, c->name, &c->config, &c->arena);
 	c->own = w;
-	if (read_keys(c, &w->keys, e) == 0)
+	if (webhook_keys_read(&w->secret, &w->keys, e) == 0)
 		return 0;
 	free(w);
 	return err_wrap(e,

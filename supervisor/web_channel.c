@@ -10,9 +10,10 @@
 #include "supervisor/web_body.h"
 #include "supervisor/web_list.h"
 #include "supervisor/web_routes.h"
-#include "supervisor/webhook_sign.h"
+#include "supervisor/webhook_in.h"
 
-#define WAIT_MAX 60000
+#define WAIT_MAX       60000
+#define CLOSED_SECONDS "60" /* until who finds a channel closed comes again */
 
 static int read_channels(struct ask *q, struct buf *out, struct err *e)
 {
@@ -190,7 +191,7 @@ void route_channel_in(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
-	struct channel *c = channel_find(q->web->sup, http_param(r, "name"));
+	const char *name = ask_param(q, r, "name");
 	struct webhook_claim claim = {
 		.id = http_header_once(r, "webhook-id"),
 		.timestamp = http_header_once(r, "webhook-timestamp"),
@@ -199,19 +200,15 @@ void route_channel_in(void *app, const struct http_request *r,
 		.now_ms = clock_now(),
 	};
 	struct err e = {0};
-	int rc;
 
-	q->by = arena_printf(&q->arena, "channel:%s", http_param(r, "name"));
-	if (!c || c->ops != &channel_webhook) {
-		rc = err_set(&e, ERR_UNAUTHORIZED, "the signature is wrong");
-	} else {
-		claim.tolerance_ms = c->config.tolerance;
-		rc = webhook_verify(webhook_keys_of(c), &claim, &e);
+	q->by = arena_printf(&q->arena, "channel:%s", name);
+	if (webhook_admit(q->web->sup, name, &claim, &e) == 0) {
+		take(q, name, claim.id, claim.body);
+		return;
 	}
-	if (rc)
-		ask_fail(q, &e);
-	else
-		take(q, c->name, claim.id, claim.body);
+	if (e.code == ERR_BUSY)
+		http_reply_header(reply, "Retry-After", CLOSED_SECONDS);
+	ask_fail(q, &e);
 }
 
 /* --- coming to ask ---------------------------------------------------- */

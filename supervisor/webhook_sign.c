@@ -326,11 +326,11 @@ int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 		     &ignored))
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "webhook-timestamp is in seconds since 1970");
+	if (!k || !any_good(k, &t, c->signatures))
+		return err_set(e, ERR_UNAUTHORIZED, "the signature is wrong");
 	off = c->now_ms - when * 1000;
 	if (off > c->tolerance_ms || off < -c->tolerance_ms)
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "the message is too old or too early");
-	if (!any_good(k, &t, c->signatures))
-		return err_set(e, ERR_UNAUTHORIZED, "the signature is wrong");
 	return 0;
 }

@@ -35,8 +35,8 @@ struct webhook_claim {
 	int64_t now_ms, tolerance_ms;
 };
 
-/* Any of the signatures by any of the keys will do. ERR_UNAUTHORIZED; never says
- * which part was wrong, except the time. */
+/* Any of the signatures by any of the keys will do. ERR_UNAUTHORIZED; that the
+ * time is wrong is said to who has a key only. NULL keys: nobody has one. */
 int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 		   struct err *e);
 

@@ -70,10 +70,10 @@ def body_of(text):
     return json.dumps({"sender": "ann", "text": text}).encode()
 
 
-def come(home, headers, body):
+def come(home, headers, body, channel="web"):
     """A POST with these headers, a list of pairs; status and answer."""
     c = Connection(home.path / "run" / "skep.sock", 60)
-    c.putrequest("POST", "/v1/channels/web/in")
+    c.putrequest("POST", "/v1/channels/%s/in" % channel)
     for name, value in headers:
         c.putheader(name, value)
     c.putheader("content-length", str(len(body)))
@@ -274,6 +274,41 @@ def test_a_channel_without_its_secret_says_what_to_do(home):
     when = int(time.time())
     assert come(home, signed("a", when, body, sign(SECRET, "a", when, body)),
                 body)[0] == 200
+    h.down()
+
+
+def test_only_a_friend_learns_that_a_channel_is_closed(home):
+    h = hear(home, tolerance=100000)
+    h.call("PUT", "/v1/channels/log", {"kind": "file"})
+    body, now = body_of("x"), int(time.time())
+    right = signed("a", now, body, sign(SECRET, "a", now, body))
+    strange = [signed("a", now, body, "v1,AAAA"), signed("a", now - 200, body, "v1,AAAA"),
+               signed("a", now - 9999, body, "v1,AAAA"), signed("a", "x", body, "v1,A"),
+               right[:2], right[1:], []]
+
+    def seen_by_strangers(name):
+        return [come(home, headers, body, name) for headers in strange]
+    nobody = seen_by_strangers("nobody")
+    assert {status for status, _ in nobody} == {401}
+    assert seen_by_strangers("web") == nobody == seen_by_strangers("log")
+    h.call("POST", "/v1/channels/web/pause")  # takes in, and holds the answers
+    assert come(home, right, body)[0] == 200
+    h.call("POST", "/v1/channels/web/disable")
+    assert seen_by_strangers("web") == nobody
+    status, said = come(home, right, body)
+    assert status == 503 and said["retry"] and "later" in said["detail"], said
+    late = now - 101
+    assert come(home, signed("b", late, body, sign(SECRET, "b", late, body)),
+                body)[0] == 401
+    assert come(home, right, body, "nobody") == nobody[0]
+    c = Connection(home.path / "run" / "skep.sock", 60)
+    c.request("POST", "/v1/channels/web/in", body, dict(right))
+    assert int(c.getresponse().headers["retry-after"]) > 0
+    h.call("POST", "/v1/channels/web/enable")
+    assert come(home, right, body)[0] == 200
+    (home.path / "credentials" / "channel-web.secret").unlink()
+    h.call("POST", "/v1/channels/web/disable")
+    assert seen_by_strangers("web") == nobody
     h.down()
 
 
