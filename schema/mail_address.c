@@ -38,13 +38,14 @@ int mail_address_read(struct mail_address *m, const char *what,
 	const char *open = strchr(text, '<');
 	size_t n = strlen(text), name = open ? (size_t)(open - text) : 0;
 
-	if (has_control(text) || (open && text[n - 1] != '>') ||
-	    name > PERSON_MAX)
+	if (has_control(text) || (open && text[n - 1] != '>'))
 		return wrong(what, text, e);
 	m->address = open ? arena_textn(a, open + 1, n - name - 2)
 			  : arena_text(a, text);
 	while (name > 0 && text[name - 1] == ' ')
 		name--;
+	if (name > PERSON_MAX)
+		return wrong(what, text, e);
 	m->name = arena_textn(a, text, name);
 	if (!is_address(m->address))
 		return wrong(what, text, e);

@@ -1,0 +1,284 @@
+/* Whatever a message holds: its mail has the headers that we write and no other,
+ * lines that end with CR LF and are not too long, and subject, text and file are
+ * in it as they were. An address that is taken fits into a header and an SMTP
+ * command, and is read from what we write as it was. */
+#include "base/base64.h"
+#include "base/text.h"
+#include "supervisor/mail_text.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_998 998
+#define BOUNDARY     "=_dlv_fuzz"
+#define FIELDS       6
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* --- a small reader of mails ------------------------------------------- */
+
+struct reader {
+	const char *p;
+};
+
+/* The line's length; each ends with CR LF, and neither is anywhere else. */
+static size_t line(struct reader *r, const char **at)
+{
+	size_t n = strcspn(r->p, "\r\n");
+
+	demand(n <= LINE_MAX_998);
+	demand(r->p[n] == '\r' && r->p[n + 1] == '\n');
+	*at = r->p;
+	r->p += n + 2;
+	return n;
+}
+
+/* The value of the next header, unfolded; it has this name. */
+static void header(struct reader *r, const char *name, struct buf *value)
+{
+	const char *at;
+	size_t n = line(r, &at), skip = strlen(name) + 2;
+
+	buf_clear(value);
+	demand(n >= skip && !strncmp(at, name, skip - 2) &&
+	       at[skip - 2] == ':' && at[skip - 1] == ' ');
+	buf_add(value, at + skip, n - skip);
+	while (*r->p == ' ') {
+		n = line(r, &at);
+		buf_add(value, at, n);
+	}
+	buf_addc(value, '\0');
+}
+
+/* Words of RFC 2047 as they are in a value, else the value as it is. */
+static void decode(const char *value, struct buf *out)
+{
+	static const char mark[] = "=?utf-8?B?";
+	struct err e;
+
+	buf_clear(out);
+	if (strncmp(value, mark, sizeof mark - 1) != 0)
+		buf_adds(out, value);
+	while (!strncmp(value, mark, sizeof mark - 1)) {
+		const char *end = strstr(value + sizeof mark - 1, "?=");
+		struct buf word = BUF_MAX(256);
+
+		demand(end && end + 2 - value <= 75);
+		value += sizeof mark - 1;
+		demand(!base64_decode(&word, value, (size_t)(end - value), &e));
+		buf_add(out, word.p, word.n);
+		buf_fini(&word);
+		value = end + 2;
+		value += *value == ' ';
+	}
+	buf_addc(out, '\0');
+}
+
+/* Behind the headers of a part: base 64 up to the next boundary. */
+static void content(struct reader *r, struct buf *out)
+{
+	struct buf text = BUF_MAX(1 << 24);
+	const char *at;
+	struct err e;
+	size_t n;
+
+	demand(line(r, &at) == 0);
+	while (strncmp(r->p, "--", 2) != 0) {
+		n = line(r, &at);
+		demand(n > 0 && n <= 76 && at[0] != '.');
+		buf_add(&text, at, n);
+	}
+	buf_clear(out);
+	if (text.n)
+		demand(!base64_decode(out, text.p, text.n, &e));
+	buf_fini(&text);
+}
+
+static void boundary(struct reader *r, const char *want)
+{
+	const char *at;
+	size_t n = line(r, &at);
+
+	demand(n == strlen(want) && !strncmp(at, want, n));
+}
+
+/* --- what must hold ----------------------------------------------------- */
+
+static const char *const field_of_nobody = "nobody@example.org";
+
+static void check_address(const struct mail_address *m)
+{
+	struct arena a = {0};
+	struct mail_address again;
+	struct err e;
+
+	demand(strlen(m->address) <= 254 &&
+	       !strpbrk(m->address, " <>\r\n\t\",;"));
+	demand(strchr(m->address, '@') == m->domain - 1 && m->domain[0]);
+	for (const char *p = m->name; *p; p++)
+		demand((unsigned char)*p >= 32 && *p != 127);
+	demand(!mail_address_read(
+		&again, "to", arena_printf(&a, "%s <%s>", m->name, m->address),
+		&a, &e));
+	demand(!strcmp(again.name, m->name) &&
+	       !strcmp(again.address, m->address));
+	arena_fini(&a);
+}
+
+/* "NAME" <ADDRESS>, or the name in words, or the address alone. */
+static void check_named(const char *value, const struct mail_address *m)
+{
+	struct arena a = {0};
+	struct buf name = BUF_MAX(4096);
+	size_t n = strlen(value), tail = strlen(m->address) + 3;
+
+	if (!m->name[0]) {
+		demand(!strcmp(value, m->address));
+		buf_fini(&name);
+		return;
+	}
+	demand(n > tail && !strcmp(value + n - tail,
+				   arena_printf(&a, " <%s>", m->address)));
+	decode(arena_textn(&a, value, n - tail), &name);
+	demand(!strcmp(name.p, m->name) ||
+	       !strcmp(name.p, arena_printf(&a, "\"%s\"", m->name)));
+	buf_fini(&name);
+	arena_fini(&a);
+}
+
+/* Control characters are worth a space in a header. */
+static const char *clean(const char *text, struct arena *a)
+{
+	char *out = arena_text(a, text);
+
+	for (char *p = out; *p; p++)
+		if ((unsigned char)*p < 32 || *p == 127)
+			*p = ' ';
+	return out;
+}
+
+static void check_head(struct reader *r, const struct mail_head *h)
+{
+	struct buf value = BUF_MAX(1 << 20), words = BUF_MAX(1 << 20);
+	struct arena a = {0};
+
+	header(r, "Date", &value);
+	header(r, "From", &value);
+	check_named(value.p, &h->from);
+	header(r, "To", &value);
+	check_named(value.p, &h->to);
+	header(r, "Subject", &value);
+	decode(value.p, &words);
+	demand(!strcmp(words.p, clean(h->subject, &a)));
+	header(r, "Message-ID", &value);
+	if (!strncmp(r->p, "In-Reply-To", 11)) {
+		header(r, "In-Reply-To", &value);
+		demand(!strcmp(value.p, h->reply_to));
+		header(r, "References", &value);
+	}
+	header(r, "Auto-Submitted", &value);
+	header(r, "MIME-Version", &value);
+	header(r, "Content-Type", &value);
+	demand(strstr(value.p, "multipart/mixed"));
+	arena_fini(&a);
+	buf_fini(&value);
+	buf_fini(&words);
+}
+
+/* The text with CR LF where it had LF. */
+static void check_text(const struct buf *got, const char *text)
+{
+	size_t at = 0;
+
+	for (const char *p = text; *p; p++) {
+		if (*p == '\n' && (p == text || p[-1] != '\r')) {
+			demand(at < got->n && got->p[at] == '\r');
+			at++;
+		}
+		demand(at < got->n && got->p[at] == *p);
+		at++;
+	}
+	demand(at == got->n);
+}
+
+static void check_parts(struct reader *r, const char *text, struct blob file)
+{
+	struct buf value = BUF_MAX(1 << 20), got = BUF_MAX(1 << 24);
+	const char *at;
+
+	demand(line(r, &at) == 0);
+	boundary(r, "--" BOUNDARY);
+	header(r, "Content-Type", &value);
+	header(r, "Content-Transfer-Encoding", &value);
+	content(r, &got);
+	check_text(&got, text);
+	boundary(r, "--" BOUNDARY);
+	header(r, "Content-Type", &value);
+	demand(strncmp(value.p, "multipart/", 10) != 0);
+	header(r, "Content-Disposition", &value);
+	demand(!strncmp(value.p, "attachment; filename", 20));
+	header(r, "Content-Transfer-Encoding", &value);
+	content(r, &got);
+	demand(got.n == file.n &&
+	       (got.n == 0 || !memcmp(got.p, file.p, got.n)));
+	boundary(r, "--" BOUNDARY "--");
+	demand(!*r->p);
+	buf_fini(&value);
+	buf_fini(&got);
+}
+
+/* --- the mail ------------------------------------------------------------ */
+
+static void write_and_read(const struct mail_head *h, char *const f[FIELDS],
+			   struct blob file)
+{
+	struct buf mail = BUF_MAX(1 << 25);
+	struct reader r;
+
+	mail_add_head(&mail, h);
+	mail_add_multipart(&mail, BOUNDARY);
+	mail_add_boundary(&mail, BOUNDARY, false);
+	mail_add_text(&mail, f[5]);
+	mail_add_boundary(&mail, BOUNDARY, false);
+	mail_add_file(&mail, f[3], f[4], file);
+	mail_add_boundary(&mail, BOUNDARY, true);
+	demand(!mail.over && strlen(mail.p) == mail.n);
+	r.p = mail.p;
+	check_head(&r, h);
+	check_parts(&r, f[5], file);
+	buf_fini(&mail);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Fields with a NUL behind each: address, subject, what it answers, name and
+ * type of the file, text; the rest is the file. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena a = {0};
+	struct mail_head h = {.id = "dlv_fuzz", .at = 1};
+	char *f[FIELDS];
+	size_t used = 0;
+	struct err e;
+
+	for (int i = 0; i < FIELDS; i++) {
+		size_t n = strnlen((const char *)data + used, size - used);
+
+		f[i] = arena_textn(&a, (const char *)data + used, n);
+		used += n + (used + n < size);
+	}
+	demand(!mail_address_read(&h.from, "from", field_of_nobody, &a, &e));
+	if (mail_address_read(&h.to, "to", f[0], &a, &e))
+		h.to = h.from;
+	check_address(&h.to);
+	h.subject = f[1];
+	h.reply_to = f[2];
+	write_and_read(&h, f, (struct blob){data + used, size - used});
+	arena_fini(&a);
+	return 0;
+}
