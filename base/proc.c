@@ -122,13 +122,15 @@ int proc_take_brand(uint64_t brand)
 	return setrlimit(RLIMIT_LOCKS, &limit);
 }
 
-bool proc_has_brand(pid_t pid, uint64_t brand)
+uint64_t proc_brand(pid_t pid)
 {
 	static const char name[] = "\nMax file locks";
 	char text[4096], *line;
+	uint64_t brand;
 
 	if (read_proc(pid, "limits", text, sizeof text) <= 0)
-		return false;
+		return 0;
 	line = strstr(text, name);
-	return line && strtoull(line + sizeof name, NULL, 10) == brand;
+	brand = line ? strtoull(line + sizeof name, NULL, 10) : 0;
+	return brand / PROC_BRAND_MIN == 1 ? brand : 0;
 }

@@ -35,6 +35,6 @@ bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
  */
 #define PROC_BRAND_MIN (UINT64_C(1) << 62)
 int proc_take_brand(uint64_t brand); /* -1: a lower limit is set already */
-bool proc_has_brand(pid_t pid, uint64_t brand);
+uint64_t proc_brand(pid_t pid);      /* 0: none */
 
 #endif

@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 		command = start(argv + 3);
 	if (command < 0) {
 		tell(WARDEN_REFUSED, errno);
-		return 1;
+		return 0;
 	}
 	let_go_of_pipes();
 	tell(WARDEN_STARTED, command);

@@ -20,7 +20,8 @@
  *             while the first, and later the second
  *
  * and goes by itself when nobody is left. What it has to say is a packet each
- * on WARDEN_FD: REFUSED, or STARTED and later ENDED.
+ * on WARDEN_FD: REFUSED, or STARTED and later ENDED. Its exit status is 0 if
+ * nobody was left below it.
  */
 #define WARDEN_PROGRAM  "skep-warden"
 #define WARDEN_FD       3

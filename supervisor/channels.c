@@ -317,10 +317,11 @@ int channels_open(struct sup *s, struct err *e)
 	    sql_exec(s->db, Q_CHANNEL_FORGET_STATES, NULL, e) < 0)
 		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
+	if (n >= 0)
+		plugin_leave_strays(s, rows, n);
 	for (int i = 0; i < n; i++)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);
-	plugin_leave_strays(s);
 	arena_fini(&a);
 	return n < 0 ? -1 : 0;
 }

@@ -78,16 +78,13 @@ static void give_back(struct plugin *p, const char *why)
 	}
 }
 
-/* How many there were. */
-static int begin_end(struct plugin *p)
+static void begin_end(struct plugin *p)
 {
-	int n = plugin_tree_signal(&p->tree, SIGTERM);
-
+	plugin_tree_signal(&p->tree, SIGTERM);
 	plugin_told_close(p);
 	plugin_pipe_close(p);
 	p->at_ms = plugin_now(p) + WARDEN_GRACE_MS;
 	plugin_set_state(p, PLUGIN_ENDING);
-	return n;
 }
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
@@ -104,7 +101,7 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	restart_failed(&p->restart, plugin_now(p),
 		       WELL_TIMEOUTS * p->channel->config.timeout);
 	give_back(p, why);
-	(void)begin_end(p);
+	begin_end(p);
 	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
 	channel_trouble(p->channel, why);
 }
@@ -140,7 +137,7 @@ static void look_at_end(struct plugin *p)
 {
 	uint32_t random;
 
-	if (plugin_is_leaving(p->channel->sup, p->channel->name))
+	if (plugin_is_leaving(p->channel))
 		return;
 	if (plugin_tree_is_gone(&p->tree)) {
 		p->pid = 0;
@@ -240,11 +237,9 @@ static int open_plugin(struct channel *c, struct err *e)
 	p->tree.id = c->id;
 	plugin_pipe_init(p);
 	c->own = p;
-	if (plugin_is_leaving(c->sup, c->name)) {
+	if (plugin_is_leaving(c))
 		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
-		return 0;
-	}
-	if (begin_end(p) == 0) /* nobody is left of a former skepd */
+	else
 		start(p);
 	return 0;
 }

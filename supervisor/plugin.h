@@ -112,9 +112,10 @@ void plugin_request(struct plugin *p, const struct rpc_line *r);
 /* plugin_leave.c: sees the end of a tree that was told to stop, in its own
  * time; whoever does not listen is asked by SIGTERM, and then killed. */
 void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t);
-bool plugin_is_leaving(const struct sup *s, const char *name);
-/* Processes that a former skepd left for channels that are not open now. */
-void plugin_leave_strays(struct sup *s);
+/* Is there a former plugin of the channel? Then the next one has to wait. */
+bool plugin_is_leaving(const struct channel *c);
+/* Processes that a former skepd left: before any of these n channels is open. */
+void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n);
 void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
 
 #endif

@@ -68,7 +68,9 @@ void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t)
 	snprintf(l->name, sizeof l->name, "%s", name);
 	snprintf(l->id, sizeof l->id, "%s", t->id);
 	l->tree.id = l->id;
-	l->term_at = uv_now(&s->loop) + WARDEN_STOP_S * 1000;
+	l->term_at = uv_now(&s->loop);
+	if (!t->loose) /* those have had their time */
+		l->term_at += WARDEN_STOP_S * 1000;
 	l->kill_at = l->term_at + WARDEN_GRACE_MS;
 	l->next = s->channels->leaving;
 	s->channels->leaving = l;
@@ -77,45 +79,75 @@ void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t)
 	uv_timer_start(&l->timer, on_look, LOOK_MS, LOOK_MS);
 }
 
-bool plugin_is_leaving(const struct sup *s, const char *name)
+bool plugin_is_leaving(const struct channel *c)
 {
-	const struct leaving *l = s->channels->leaving;
+	const struct leaving *l = c->sup->channels->leaving;
 
-	while (l && strcmp(l->name, name) != 0)
+	while (l && strcmp(l->name, c->name) != 0 && strcmp(l->id, c->id) != 0)
 		l = l->next;
 	return l != NULL;
 }
 
 /* --- those of a former skepd ------------------------------------------ */
 
+struct search {
+	struct sup *sup;
+	const struct channel_row *rows;
+	int n;
+};
+
 static bool is_known(const struct sup *s, const char *id)
 {
-	for (const struct channel *c = s->channels->first; c; c = c->next)
-		if (!strcmp(c->id, id))
-			return true;
-	for (const struct leaving *l = s->channels->leaving; l; l = l->next)
-		if (!strcmp(l->id, id))
-			return true;
+	const struct leaving *l = s->channels->leaving;
+
+	while (l && strcmp(l->id, id) != 0)
+		l = l->next;
+	return l != NULL;
+}
+
+/* By the mark that it bears, if it is of this home (as few are). */
+static bool find_mark(const struct search *f, pid_t pid, char id[ID_SIZE])
+{
+	char home[sizeof f->sup->home.root];
+
+	return proc_env(pid, "SKEP_HOME", home, sizeof home) &&
+	       !strcmp(home, f->sup->home.root) &&
+	       (proc_env(pid, WARDEN_MARKER, id, ID_SIZE) ||
+		proc_env(pid, SPAWN_MARKER, id, ID_SIZE)) &&
+	       id_is(ID_CHANNEL, id);
+}
+
+/* By its brand, if that is of one of our channels. */
+static bool find_brand(const struct search *f, pid_t pid, char id[ID_SIZE])
+{
+	uint64_t brand = f->n > 0 ? proc_brand(pid) : 0;
+
+	for (int i = 0; brand && i < f->n; i++) {
+		if (plugin_tree_brand(f->rows[i].id) != brand)
+			continue;
+		snprintf(id, ID_SIZE, "%s", f->rows[i].id);
+		return true;
+	}
 	return false;
 }
 
 static bool visit(void *arg, pid_t pid)
 {
-	struct sup *s = arg;
-	char id[ID_SIZE], home[sizeof s->home.root];
+	const struct search *f = arg;
+	char id[ID_SIZE];
 
-	if ((proc_env(pid, WARDEN_MARKER, id, sizeof id) ||
-	     proc_env(pid, SPAWN_MARKER, id, sizeof id)) &&
-	    id_is(ID_CHANNEL, id) && !is_known(s, id) &&
-	    proc_env(pid, "SKEP_HOME", home, sizeof home) &&
-	    !strcmp(home, s->home.root))
-		plugin_leave(s, "", &(struct plugin_tree){.id = id});
+	if ((find_mark(f, pid, id) || find_brand(f, pid, id)) &&
+	    !is_known(f->sup, id))
+		plugin_leave(f->sup, "",
+			     &(struct plugin_tree){.id = id, .loose = true});
 	return true;
 }
 
-void plugin_leave_strays(struct sup *s)
+void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n)
 {
-	proc_each(visit, s);
+	while (n > 0 && strcmp(rows[n - 1].kind, channel_plugin.kind) != 0)
+		n--;
+	proc_each(visit, &(struct search){s, rows, n});
 }
 
 /* --- with skepd itself ------------------------------------------------ */

@@ -37,31 +37,43 @@ static int word_for(int sig)
 	return sig == SIGKILL ? SIGQUIT : sig;
 }
 
-int plugin_tree_signal(const struct plugin_tree *t, int sig)
+/* Its warden, which is waited for once it is gone. One that went in order has
+ * proven that nobody is left. */
+static pid_t warden_of(struct plugin_tree *t)
+{
+	int status = 0;
+	pid_t pid = t->warden ? waitpid(t->warden, &status, WNOHANG) : 0;
+
+	if (pid != 0) {
+		t->warden = 0;
+		t->loose = pid < 0 || status != 0;
+	}
+	return t->warden;
+}
+
+void plugin_tree_signal(struct plugin_tree *t, int sig)
 {
 	struct tree w = wardens(t), o = others(t);
-	int found;
 
-	if (t->warden) { /* not waited for, so the number is its own */
+	if (warden_of(t)) { /* not waited for, so the number is its own */
 		kill(t->warden, word_for(sig));
-		kill(t->warden, SIGCONT);
-		return 1;
+		kill(t->warden, SIGCONT); /* should it be stopped */
+	} else if (t->loose) {
+		if (tree_signal_all(&nowhere, &w, word_for(sig)) > 0)
+			tree_signal_all(&nowhere, &w, SIGCONT);
+		else
+			tree_signal_all(&nowhere, &o, sig);
 	}
-	found = tree_signal_all(&nowhere, &w, word_for(sig));
-	if (found > 0)
-		tree_signal_all(&nowhere, &w, SIGCONT);
-	else
-		found = tree_signal_all(&nowhere, &o, sig);
-	return found;
 }
 
 bool plugin_tree_is_gone(struct plugin_tree *t)
 {
 	struct tree w = wardens(t), o = others(t);
 
-	if (t->warden && waitpid(t->warden, NULL, WNOHANG) == 0)
+	if (warden_of(t))
 		return false;
-	t->warden = 0;
-	return tree_count(&nowhere, &w, NULL) == 0 &&
-	       tree_count(&nowhere, &o, NULL) == 0;
+	if (t->loose)
+		t->loose = tree_count(&nowhere, &w, NULL) > 0 ||
+			   tree_count(&nowhere, &o, NULL) > 0;
+	return !t->loose;
 }

@@ -118,7 +118,7 @@ static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
 		return true;
 	if (proc_env(pid, name, marker, sizeof marker))
 		return !strcmp(marker, w->tree->run);
-	if (w->tree->brand && proc_has_brand(pid, w->tree->brand))
+	if (w->tree->brand && proc_brand(pid) == w->tree->brand)
 		return true;
 	return w->place->spawner > 0 && st->parent == w->place->spawner;
 }
