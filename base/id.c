@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 static const char *const prefixes[ID_KINDS] = {
 
@@ -32,6 +32,28 @@ void id_random(void *out, unsigned n)
 			n -= (unsigned)got;
 		}
 	}
+}
+
+/* To ask the kernel for chance costs more than all the rest of an id: it is
+ * asked for many at a time. Each thread has its own, and a copy of the process,
+ * however it was made, starts anew, or it would give out the same ones. */
+#define NOISE_AT_ONCE 32
+
+static uint64_t next_noise(void)
+{
+	static _Thread_local struct {
+		uint64_t noise[NOISE_AT_ONCE];
+		int left;
+		pid_t owner;
+	} pool;
+	pid_t self = getpid();
+
+	if (pool.left == 0 || pool.owner != self) {
+		id_random(pool.noise, sizeof pool.noise);
+		pool.left = NOISE_AT_ONCE;
+		pool.owner = self;
+	}
+	return pool.noise[--pool.left];
 }
 
 /* Nanoseconds, never the same twice in one process. */
@@ -60,17 +82,15 @@ static void put_digits(char *out, uint64_t v, int bits)
  */
 struct id id_new(enum id_kind kind)
 {
-	uint64_t tick = next_tick(), noise;
+	uint64_t tick = next_tick();
 	uint64_t ms = tick / 1000000, ns = tick % 1000000;
-	char time_digits[15];
 	struct id id;
 
-	id_random(&noise, sizeof noise);
-	put_digits(time_digits, ms, 50);
-	put_digits(time_digits + 10, ns, 20);
-	time_digits[14] = '\0';
-	snprintf(id.text, sizeof id.text, "%s_%s", prefixes[kind], time_digits);
-	put_digits(id.text + 4 + 14, noise, 60);
+	memcpy(id.text, prefixes[kind], 3);
+	id.text[3] = '_';
+	put_digits(id.text + 4, ms, 50);
+	put_digits(id.text + 14, ns, 20);
+	put_digits(id.text + 18, next_noise(), 60);
 	id.text[ID_SIZE - 1] = '\0';
 	return id;
 }

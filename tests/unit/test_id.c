@@ -89,6 +89,29 @@ static void threads_never_make_the_same_id(void **state)
 		assert_true(compare(&ids[i - 1], &ids[i]) < 0);
 }
 
+/* The last twelve characters are by chance, in a copy of a process as well. */
+static void a_forked_process_has_noise_of_its_own(void **state)
+{
+	struct id first = id_new(ID_RUN), mine, other;
+	int back[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(back), 0);
+	pid = fork();
+	if (pid == 0) {
+		other = id_new(ID_RUN);
+		_exit(write(back[1], &other, sizeof other) != sizeof other);
+	}
+	mine = id_new(ID_RUN);
+	assert_int_equal(read(back[0], &other, sizeof other), sizeof other);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_string_not_equal(mine.text + 18, other.text + 18);
+	assert_string_not_equal(mine.text + 18, first.text + 18);
+	close(back[0]);
+	close(back[1]);
+}
+
 /* The processes hand the turn to and fro: each id is made after the last. */
 static void processes_in_turn_make_ids_in_order(void **state)
 {
@@ -177,6 +200,7 @@ int main(void)
 		cmocka_unit_test(ids_of_one_process_are_in_order),
 		cmocka_unit_test(ids_of_one_moment_are_in_order),
 		cmocka_unit_test(processes_in_turn_make_ids_in_order),
+		cmocka_unit_test(a_forked_process_has_noise_of_its_own),
 		cmocka_unit_test(threads_never_make_the_same_id),
 		cmocka_unit_test(an_id_tells_its_kind_and_its_moment),
 		cmocka_unit_test(what_is_no_id_is_not_taken_for_one),
