@@ -14,11 +14,14 @@
 #define CACHE_BUSY_KIB 2048 /* 64 deliveries at once need half of it */
 #define BUSY_MOVES     50   /* between two calls */
 #define QUIET_CALLS    8
+#define ARENAS         2
 
-/* Memory is given back, and one arena serves the few threads there are. */
+/* Memory is given back. The threads beside the loop share an arena: with one for
+ * all, the loop and libcurl's thread wait for each other at every message, and
+ * more would be memory that rests. */
 void footprint_limit(void)
 {
-	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	setenv("UV_THREADPOOL_SIZE", "2", 0);

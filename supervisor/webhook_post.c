@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGENT_NAME "skep/" SKEP_VERSION
-#define AFTER_MAX  86400 /* seconds that a receiver may hold its channel */
-#define BODY_MAX   (64u << 20)
-#define BODY_KEPT  (64u << 10) /* a larger one is freed after its message */
+#define AGENT_NAME  "skep/" SKEP_VERSION
+#define AFTER_MAX   86400 /* seconds that a receiver may hold its channel */
+#define BODY_MAX    (64u << 20)
+#define BODY_KEPT   (64u << 10) /* a larger one is freed after its message */
+#define ANSWER_ROOM 1024L       /* the least that libcurl takes */
 
 /* What an HTTP status means for the message. */
 static enum delivery_event event_of(long status)
@@ -101,6 +102,9 @@ void post_init(struct post *p, const struct channel_config *config)
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)config->timeout);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT_NAME);
+	/* Answers are a line or nothing: the usual 16 KB would be taken from
+	 * the heap and given back with each. */
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, ANSWER_ROOM);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, p);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
