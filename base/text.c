@@ -262,3 +262,14 @@ const char *text_human_millis(int64_t ms, char *out)
 			 s / 86400, s / 3600 % 24);
 	return out;
 }
+
+const char *text_last_lines(const char *p, size_t n, int64_t lines)
+{
+	const char *at = p + n;
+
+	if (n > 0 && at[-1] == '\n')
+		at--;
+	while (at > p && (at[-1] != '\n' || --lines > 0))
+		at--;
+	return at;
+}

@@ -14,6 +14,9 @@ size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 /* After a cut at a byte: takes away what is left of a character at the end. */
 void text_end_whole(char *s);
 
+/* Where the last `lines` lines of the text begin. */
+const char *text_last_lines(const char *p, size_t n, int64_t lines);
+
 /* A short printable picture of any bytes, for messages: control characters and
  * bad UTF-8 are escaped, long text is cut with "…". Use as quoted(name).text */
 struct quoted {

@@ -1,6 +1,7 @@
 #include "cli/channel_cli.h"
 
 #include "base/file.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,18 +12,6 @@
 
 #define LOG_MAX (16u << 20)
 #define LOOK_MS 100
-
-/* The last n lines of the text. */
-static const char *last_lines(const struct buf *b, int64_t n)
-{
-	const char *p = b->p + b->n;
-
-	if (b->n && p[-1] == '\n')
-		p--;
-	while (p > b->p && (p[-1] != '\n' || --n > 0))
-		p--;
-	return p;
-}
 
 /* With --json each line is an object. */
 static void print_lines(struct cli *cli, const char *p, size_t n)
@@ -115,7 +104,7 @@ static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 	if (rc == 0 && *fd >= 0)
 		rc = file_read_fd(*fd, path, &b, e);
 	if (rc == 0 && b.n) {
-		from = last_lines(&b, cli_number(cli, "lines", 50));
+		from = text_last_lines(b.p, b.n, cli_number(cli, "lines", 50));
 		print_lines(cli, from, (size_t)(b.p + b.n - from));
 	}
 	if (rc == 0 && !b.n && !cli_flag(cli, "follow"))

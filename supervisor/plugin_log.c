@@ -30,7 +30,7 @@ struct plugin_log {
 
 /* --- the file --------------------------------------------------------- */
 
-static struct home_path path_of(const struct sup *s, const char *name)
+struct home_path plugin_log_path(const struct sup *s, const char *name)
 {
 	char file[128];
 
@@ -58,7 +58,7 @@ static void append(const char *path, const char *text, size_t n)
 
 void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 {
-	struct home_path path = path_of(s, name);
+	struct home_path path = plugin_log_path(s, name);
 	struct buf b = BUF_MAX(1024);
 	char when[CLOCK_TEXT];
 	va_list ap;
@@ -149,7 +149,7 @@ int plugin_log_open(struct sup *s, const char *name, struct err *e)
 	if (!l)
 		abort();
 	l->sup = s;
-	l->path = path_of(s, name);
+	l->path = plugin_log_path(s, name);
 	l->fd = fds[0];
 	l->handles = 2;
 	l->next = s->channels->logs;

@@ -12,6 +12,7 @@
 #define PLUGIN_LOG_MAX  (4 << 20)
 #define PLUGIN_LOG_RATE (1 << 20)
 
+struct home_path plugin_log_path(const struct sup *s, const char *name);
 /* The end to write to, for the plugin; -1. */
 int plugin_log_open(struct sup *s, const char *name, struct err *e);
 /* A line of ours among those of the plugin. */

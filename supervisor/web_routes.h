@@ -25,6 +25,7 @@ extern const struct http_routes web_routes;
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)
+#define WEB_LINE(F, S)   F(S, text, line)
 #define WEB_ANSWER(F, S) F(S, bool, allow) F(S, text, note) F(S, text, choice)
 #define WEB_INTENT(F, S) F(S, text, intent)
 #define WEB_AGENT(F, S)    \
@@ -118,6 +119,7 @@ SHAPE_DECLARE(web_health, WEB_HEALTH);
 SHAPE_DECLARE(web_done, WEB_DONE);
 SHAPE_DECLARE(web_why, WEB_WHY);
 SHAPE_DECLARE(web_text, WEB_TEXT);
+SHAPE_DECLARE(web_line, WEB_LINE);
 SHAPE_DECLARE(web_answer, WEB_ANSWER);
 SHAPE_DECLARE(web_intent, WEB_INTENT);
 SHAPE_DECLARE(web_agent, WEB_AGENT);

@@ -159,6 +159,43 @@ def test_a_test_says_why_it_waits(home):
     nobody_left(home)
 
 
+def test_a_log_is_had_by_http_as_by_command(home):
+    h = host(home)
+    script = home.dir / "talker.sh"
+    script.write_text(r'''i=0; while [ $i -lt 300 ]; do i=$((i + 1))
+        printf 'line %d "\303\244 \377\n' $i >&2; done; exec cat''')
+    home.skep("channel", "add", "p", "plugin", "--", "/bin/sh", script)
+    home.skep("channel", "add", "late", "plugin", "--disabled", "--", "/no/such")
+    home.skep("channel", "add", "lines", "file")
+
+    def log(query="", name="p"):
+        got = h.call("GET", "/v1/channels/%s/log%s" % (name, query))
+        assert got["next"] is None
+        return got["items"]
+    lib.eventually(lambda: any("line 300 " in x["line"] for x in log()), 30,
+                   "its last line")
+    (home.path / "logs" / "channel-p.log.1").write_text("older\n" * 2000)
+
+    def same(n, query):
+        said = home.skep("channel", "logs", "p", "--lines", str(n), "--json")
+        return log(query) == [json.loads(x) for x in said.out.splitlines()]
+    for n, query in ((100, ""), (7, "?limit=7"), (1, "?limit=1"),
+                     (1000, "?limit=1000")):
+        lib.eventually(lambda: same(n, query), 30, "the same %d lines" % n)
+        assert len(log(query)) == n
+    assert log("?limit=1000")[0] == {"line": "older"}, "over a rotation"
+    assert any('"\u00e4' in x["line"] for x in log("?limit=1000"))
+    assert log(name="late") == [], "it was never started"
+    for status, path in ((400, "p/log?limit=0"), (400, "p/log?limit=1001"),
+                         (404, "nobody/log"), (409, "lines/log")):
+        try:
+            h.call("GET", "/v1/channels/" + path)
+            raise AssertionError(path)
+        except Refused as why:
+            assert why.status == status, why
+    h.down()
+
+
 def test_what_waits_for_a_removed_channel_is_a_dead_letter(home):
     h = host(home)
     home.skep("channel", "add", "p", "plugin", "--", "/no/such")
