@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #define RECOVER_ROWS 500 /* in one step */
+#define TIDY_ROWS    200 /* in one turn of the loop */
 
 /* An unknown one: sent again if that is harmless, as often and as fast as one
  * that failed; else the channel is asked. One that was tried as often as it may
@@ -123,15 +124,15 @@ int parcels_recover(struct sup *s, struct err *e)
 int parcels_tidy(struct sup *s, struct err *e)
 {
 	int64_t now = clock_now();
-	struct delivery_overdue_in overdue = {now, RECOVER_ROWS};
-	struct delivery_too_old_in too_old = {now, RECOVER_ROWS};
+	struct delivery_overdue_in overdue = {now, TIDY_ROWS};
+	struct delivery_too_old_in too_old = {now, TIDY_ROWS};
 	struct delivery_row *late, *old;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, RECOVER_ROWS,
+	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, TIDY_ROWS,
 			    &late, &a, e);
 	int m = n < 0 ? -1
 		      : sql_collect(s->db, Q_DELIVERY_TOO_OLD, &too_old,
-				    RECOVER_ROWS, &old, &a, e);
+				    TIDY_ROWS, &old, &a, e);
 
 	if (n + m > 0 &&
 	    (step_begin(&s->step, e) ||
@@ -140,18 +141,18 @@ int parcels_tidy(struct sup *s, struct err *e)
 		m = -1;
 	arena_fini(&a);
 	s->channels->tidy = m < 0;
-	if (n == RECOVER_ROWS || m == RECOVER_ROWS)
+	if (n == TIDY_ROWS || m == TIDY_ROWS)
 		channels_rest(s);
 	return m < 0 ? -1 : n + m;
 }
 
 int parcels_orphans(struct sup *s, struct err *e)
 {
-	struct delivery_orphan_in in = {RECOVER_ROWS};
+	struct delivery_orphan_in in = {TIDY_ROWS};
 	struct delivery_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, RECOVER_ROWS, &rows,
-			    &a, e);
+	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, TIDY_ROWS, &rows, &a,
+			    e);
 
 	if (n > 0 &&
 	    (step_begin(&s->step, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
