@@ -10,36 +10,34 @@ static int remove_direct(struct cli *cli, void *arg, struct err *e)
 
 static int channel_rm(struct cli *cli, struct err *e)
 {
+	const char *name = cli_arg(cli, 0);
 	struct cli_act act = {
 		.method = "DELETE",
-		.path = arena_printf(&cli->arena, "/v1/channels/%s",
-				     cli_arg(cli, 0)),
+		.path = arena_printf(&cli->arena, "/v1/channels/%s", name),
 		.direct = remove_direct,
 	};
-
+	struct delivery_next_due_in due = {name};
+	struct delivery_next_due_row first;
+	struct channel_get_in key = {name};
 	struct channel_row row;
-	int left,
-		waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE,
-				&(struct delivery_next_due_in){cli_arg(cli, 0)},
-				&(struct delivery_next_due_row){0}, NULL, e);
+	int left, waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE, &due,
+				  &first, NULL, e);
 
 	if (waits < 0 || cli_act(cli, &act, e))
 		return -1;
-	left = sql_get(cli->control, Q_CHANNEL_GET,
-		       &(struct channel_get_in){cli_arg(cli, 0)}, &row,
-		       &cli->arena, e);
+	left = sql_get(cli->control, Q_CHANNEL_GET, &key, &row, &cli->arena, e);
 	if (left < 0)
 		return -1;
 	output_note(&cli->out,
 		    left ? "%s is being removed: 'skep channel show' has it "
 			   "until it is gone"
 			 : "removed %s",
-		    cli_arg(cli, 0));
+		    name);
 	if (waits)
 		output_note(&cli->out,
 			    "what waited on it becomes dead letters: skep "
 			    "delivery ls --channel %s --state dead",
-			    cli_arg(cli, 0));
+			    name);
 	return 0;
 }
 
