@@ -150,10 +150,14 @@ int confine_commands(struct run *r, struct err *e)
 {
 	const struct workspace *w = r->workspace;
 	struct box_plan p = plan_of(r);
+	char program[PATH_MAX]; /* an agent starts it, to have the workspace */
 	struct sandbox_offer o;
 
 	if (r->sandbox.mode == SANDBOX_OFF)
 		return 0;
+	if (workspace_program(program, e))
+		return -1;
+	show(&p.shown, program);
 	p.space.user = w->ns.user;
 	p.space.mnt = w->ns.mnt;
 	p.space.root = w->ns.root;

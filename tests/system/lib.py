@@ -1,4 +1,5 @@
 """What the system tests share: a home of their own, and the programs in it."""
+import atexit
 import json
 import os
 import pathlib
@@ -42,6 +43,18 @@ def eventually(check, seconds=30, what="it"):
             return got
         time.sleep(0.02)
     raise AssertionError("%s did not happen in %g s" % (what, seconds))
+
+
+def seen_in_a_sandbox(path):
+    """The file, or a copy of it: a run has a /tmp of its own, and if the whole
+    tree lies below /tmp nothing of it is seen from there."""
+    path = pathlib.Path(path).resolve()
+    if path.parts[:2] != ("/", "tmp"):
+        return path
+    there = tempfile.mkdtemp(prefix="skep-test-", dir="/var/tmp")
+    atexit.register(shutil.rmtree, there, ignore_errors=True)
+    os.chmod(there, 0o755)
+    return pathlib.Path(shutil.copy(path, there))
 
 
 class Home:

@@ -7,7 +7,7 @@ import sys
 import lib
 from worker_lib import Supervisor, Worker, failed, ok, run_id
 
-AGENT = pathlib.Path(__file__).resolve().parent / "acp_agent.py"
+AGENT = lib.seen_in_a_sandbox(pathlib.Path(__file__).parent / "acp_agent.py")
 
 
 def acp(home, steps, sup=None, can="", n=1, env=None, config=None, told=None,

@@ -47,7 +47,9 @@ class Manager:
         wait for."""
         units = self.home.dir / "config" / "systemd" / "user"
         (units / "skepd.service.d").mkdir(parents=True)
-        self.home.run("cmake", "--install", self.home.bin, "--prefix",
+        # one at a time: it writes its list of files into the build
+        self.home.run("flock", self.home.bin / "install.lock", "cmake",
+                      "--install", self.home.bin, "--prefix",
                       self.home.dir / "prefix")
         self.bin = self.home.dir / "prefix" / "bin"
         shutil.copy(self.home.dir / "prefix/lib/systemd/user/skepd.service",
