@@ -17,6 +17,7 @@
 #define NS_PER_MS  1000000
 #define OUT_MAX    (1u << 20)
 #define LAST_BYTES 400
+#define LOOK_MS    200 /* whether it still lives */
 
 struct attempt {
 	struct child child;
@@ -103,34 +104,53 @@ static void write_some(struct attempt *t)
 
 	if (n > 0)
 		buf_drop(&t->out, (size_t)n);
+	else if (n < 0 && errno == EPIPE)
+		buf_clear(&t->out); /* nobody reads it */
+}
+
+/* What it started may live on with its output. */
+static bool is_dead(const struct attempt *t)
+{
+	siginfo_t i = {0};
+
+	return waitid(P_PID, (id_t)t->child.pid, &i,
+		      WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       i.si_pid != 0;
+}
+
+/* Takes what there is, and waits for it no longer than so. -1: it is gone. */
+static int hear(struct attempt *t, int ms)
+{
+	bool dead = is_dead(t); /* then all that it said is there */
+	struct pollfd p[3] = {
+		{.fd = t->child.out, .events = POLLIN},
+		{.fd = t->child.err, .events = POLLIN},
+		{.fd = t->out.n ? t->child.in : -1, .events = POLLOUT},
+	};
+	struct err ignored;
+	int n = poll(p, 3, dead ? 0 : ms);
+
+	if (n <= 0)
+		return dead || (n < 0 && errno != EINTR) ? -1 : 0;
+	if (p[2].revents)
+		write_some(t);
+	if (p[1].revents && take(t, t->child.err, &ignored))
+		t->child.err = -1;
+	return p[0].revents ? take(t, t->child.out, &ignored) : 0;
 }
 
 /* Until the reply is there: 0; -1: it went away, or time is up. */
 static int await(struct attempt *t)
 {
-	struct err ignored;
-	int gone = 0;
-
-	while (!t->replied && !gone) {
+	while (!t->replied) {
 		int64_t ms = (t->until - clock_mono_ns()) / NS_PER_MS;
-		struct pollfd p[3] = {
-			{.fd = t->child.out, .events = POLLIN},
-			{.fd = t->child.err, .events = POLLIN},
-			{.fd = t->out.n ? t->child.in : -1, .events = POLLOUT},
-		};
 
 		if (ms <= 0) {
 			snprintf(t->why, sizeof t->why, "it does not answer");
 			return -1;
 		}
-		if (poll(p, 3, (int)ms) < 0 && errno != EINTR)
-			return -1;
-		if (p[2].revents)
-			write_some(t);
-		if (p[1].revents && take(t, t->child.err, &ignored))
-			t->child.err = -1;
-		if (p[0].revents)
-			gone = take(t, t->child.out, &ignored);
+		if (hear(t, ms < LOOK_MS ? (int)ms : LOOK_MS))
+			break;
 	}
 	return t->replied ? 0 : -1;
 }

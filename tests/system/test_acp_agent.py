@@ -75,6 +75,10 @@ def test_what_is_missing_is_said_plainly(home):
     got, _ = steps(home, "dies", code=69)
     assert got[-1][0] == "initialize" and "code 4" in got[-1][2], got
     assert "needs node 99" in got[-1][2], got
+    # at once, also if what it started still holds its output
+    add(home, "orphan", "sh", "-c", "sleep 4322 & echo no luck >&2; exit 5")
+    got, _ = steps(home, "orphan", code=69)
+    assert "code 5" in got[-1][2] and "no luck" in got[-1][2], got
     add(home, "mute", "sleep", "60")
     r = home.skep("--json", "agent", "test", "mute", "--timeout", "300ms",
                   code=69)
