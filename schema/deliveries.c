@@ -163,56 +163,89 @@ static int note_attempt(struct sql *db, const struct delivery_end *d,
 	return sql_exec(db, Q_DELIVERY_ATTEMPT_ADD, &row, e) < 0 ? -1 : 0;
 }
 
-/* Whether it is first in its line once it is in `to`. */
-static int is_head(struct sql *db, const struct delivery_end *d,
-		   enum delivery_state to, struct err *e)
+/* Others wait for it, also while it is found out what became of it. */
+static bool stays_in_line(const struct delivery_step *st,
+			  enum delivery_event event)
+{
+	return delivery_state_in_line(st->to) || event == DELIVERY_EV_LOSE;
+}
+
+/* Where it stands before the move. What is on its way is the head, always; the
+ * others are rare, and looked at. */
+static int place_of(struct sql *db, const struct delivery_end *d,
+		    struct delivery_place_row *at, struct err *e)
+{
+	*at = (struct delivery_place_row){true, true};
+	if (d->from == DELIVERY_SENDING)
+		return 0;
+	return sql_get(db, Q_DELIVERY_PLACE,
+		       &(struct delivery_place_in){d->seq}, at, NULL, e) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Whether it is the head once it is in line: as it was, or if nobody else is. */
+static int becomes_head(struct sql *db, const struct delivery_end *d,
+			const struct delivery_place_row *at, struct err *e)
 {
 	struct delivery_line_busy_row busy = {0};
 
-	if (!d->line || delivery_state_in_line(d->from))
-		return 1;
-	if (!delivery_state_in_line(to))
-		return 0;
-	if (sql_get(db, Q_DELIVERY_LINE_BUSY,
-		    &(struct delivery_line_busy_in){d->line}, &busy, NULL,
-		    e) < 0)
+	if (at->in_line)
+		return at->is_head;
+	if (d->line && sql_get(db, Q_DELIVERY_LINE_BUSY,
+			       &(struct delivery_line_busy_in){d->line}, &busy,
+			       NULL, e) < 0)
 		return -1;
 	return busy.n == 0;
+}
+
+static int move(struct sql *db, const struct delivery_end *d,
+		const struct delivery_step *st, int64_t now, struct err *e)
+{
+	struct delivery_move_in in = {
+		.seq = d->seq,
+		.from_state = delivery_state_word(d->from),
+		.to_state = delivery_state_word(st->to),
+		.attempt_id = d->attempt_id,
+		.due_at = d->due_at,
+		.in_line = stays_in_line(st, d->event),
+		.code = d->code,
+		.detail = d->detail,
+		.ref = d->ref,
+		.done_at = delivery_state_is_over(st->to) ? now : OPT_NONE,
+	};
+	struct delivery_place_row at;
+	int head = 0, n;
+
+	if (place_of(db, d, &at, e))
+		return -1;
+	if (in.in_line)
+		head = becomes_head(db, d, &at, e);
+	if (head < 0)
+		return -1;
+	in.is_head = head == 1;
+	n = sql_exec(db, Q_DELIVERY_MOVE, &in, e);
+	if (n <= 0 || in.in_line || !at.is_head || !d->line)
+		return n;
+	return sql_exec(db, Q_DELIVERY_PROMOTE,
+			&(struct delivery_promote_in){d->line}, e) < 0
+		       ? -1
+		       : n;
 }
 
 int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
 		    struct err *e)
 {
 	struct delivery_step st = delivery_fsm(d->from, d->event);
-	struct delivery_move_in move = {
-		.seq = d->seq,
-		.from_state = delivery_state_word(d->from),
-		.to_state = delivery_state_word(st.to),
-		.attempt_id = d->attempt_id,
-		.due_at = d->due_at,
-		.in_line = delivery_state_in_line(st.to),
-		.code = d->code,
-		.detail = d->detail,
-		.ref = d->ref,
-		.done_at = delivery_state_is_over(st.to) ? now : OPT_NONE,
-	};
-	int head, n;
+	const char *word = delivery_state_word(st.to);
+	int n;
 
 	assert(st.allowed);
-	head = is_head(db, d, st.to, e);
-	if (head < 0)
-		return -1;
-	/* One that waits in the middle of its line stays where it is. */
-	move.is_head = head == 1;
-	n = sql_exec(db, Q_DELIVERY_MOVE, &move, e);
+	n = move(db, d, &st, now, e);
 	if (n <= 0)
 		return n;
-	if (note_attempt(db, d, move.to_state, now, e) ||
-	    tell(db, d, move.to_state, now, e))
-		return -1;
-	if (d->line && !delivery_state_in_line(st.to) &&
-	    sql_exec(db, Q_DELIVERY_PROMOTE,
-		     &(struct delivery_promote_in){d->line}, e) < 0)
+	if (note_attempt(db, d, word, now, e) ||
+	    (d->event != DELIVERY_EV_KEEP && tell(db, d, word, now, e)))
 		return -1;
 	return 1;
 }

@@ -16,8 +16,9 @@
  * row, line, ledger of attempts and host event in step. Texts handed in are
  * borrowed; texts of rows live in the arena.
  *
- * Order: rows with the same line go out one after the other. The next one may
- * go when the one before is over, or nobody knows whether it came.
+ * Order: rows with the same line go out one after the other. One of those in
+ * line is its head, and may go; the next one becomes it when the head is over,
+ * or only a person can say whether it came (KEEP).
  */
 enum delivery_state {
 #define DELIVERY_STATE(name, word, kind) DELIVERY_##name,
@@ -35,6 +36,7 @@ enum delivery_event {
 	DELIVERY_EV_REFUSE,
 	DELIVERY_EV_EXPIRE,
 	DELIVERY_EV_LOSE,
+	DELIVERY_EV_KEEP,
 	DELIVERY_EV_RETRY,
 	DELIVERY_EV_DISMISS,
 	DELIVERY_EVENTS
@@ -49,7 +51,7 @@ struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e);
 const char *delivery_state_word(enum delivery_state s);
 int delivery_state_from(const char *word);          /* -1: no such state */
 bool delivery_state_is_over(enum delivery_state s); /* goes on by nobody */
-bool delivery_state_in_line(enum delivery_state s); /* others wait for it */
+bool delivery_state_in_line(enum delivery_state s); /* waits, or under way */
 
 /* How long to wait before attempt n + 1: doubles from `first` up to `max`, and
  * between half of it and all of it by chance. */

@@ -28,6 +28,7 @@
  * When skepd dies in between, the next one finds `sending` rows of an older
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
  * the same key; one that can say (ops->ask) is asked; others wait for a person.
+ * Until that is decided those behind it in its line wait.
  *
  * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
  * (curl_loop.h), files are written in one, plugins are processes with pipes. A channel
@@ -40,6 +41,7 @@ struct outcome {
 	enum delivery_event event; /* ACK, FAIL, REFUSE or LOSE */
 	int64_t code;              /* the receiver's, or OPT_NONE */
 	int64_t retry_ms; /* it said so, for all of the channel; or -1 */
+	bool no_try;      /* FAIL: the attempt does not count */
 	char detail[200];
 	char ref[128]; /* the platform's id */
 };
@@ -53,7 +55,9 @@ struct parcel {
 	struct id attempt;
 	int64_t sent_at;
 	int64_t late_ms; /* uv_now at which it is given up */
-	bool asking;     /* it is unknown, and the channel is asked */
+	bool asking;     /* it is unknown, and the channel is asked; … */
+	int64_t code;    /* … what its row says of that */
+	const char *why;
 	struct outcome out;
 	struct buf body; /* what is sent, as the kind wants it */
 	void *own;       /* the kind's */
@@ -97,12 +101,14 @@ struct channel {
 	bool leaving;    /* closed once what is under way is answered, or … */
 	int64_t gone_ms; /* … at this uv_now */
 	int64_t resolved_to; /* seq up to which that was done */
+	int64_t ask_at;      /* clock: ask again; OPT_NONE: nobody to ask for */
+	int64_t asked;       /* how often in vain */
 	int64_t hold_until;  /* clock: nothing is sent before */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
 	int64_t tokens;      /* of the rate, in thousandths */
 	int64_t refilled_at; /* clock */
 	int inflight;
-	int64_t delivered, failed; /* not yet in the row */
+	int64_t delivered, failed; /* by outcomes that are being settled */
 	void *own;                 /* the kind's */
 };
 
@@ -192,5 +198,8 @@ int parcels_orphans(struct sup *s, struct err *e); /* of a removed channel */
 /* The row `seq` became unknown, or made room in its line. */
 void parcels_look_again(struct channel *c, int64_t seq);
 int parcels_resolve(struct channel *c, struct err *e);
+/* The channel could not say what became of one; it is asked again later. */
+void parcel_unsaid(struct channel *c, int64_t now);
+void parcels_ask_again(struct channel *c, int64_t now); /* if it is time */
 
 #endif

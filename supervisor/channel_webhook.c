@@ -74,6 +74,7 @@ static void take_busy(struct webhook *w, struct hook *h)
 static void stop_sending(struct channel *c, struct outcome *o)
 {
 	o->event = DELIVERY_EV_FAIL;
+	o->no_try = true;
 	channel_pause(c, "the receiver is gone (HTTP status 410): set url, "
 			 "then 'skep channel resume'");
 }

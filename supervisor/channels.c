@@ -173,7 +173,7 @@ static void open_channel(struct sup *s, const struct channel_row *row)
 	c->sup = s;
 	c->ops = ops_of(row->kind);
 	c->look = c->resolve = true;
-	c->next_due = OPT_NONE;
+	c->next_due = c->ask_at = OPT_NONE;
 	c->refilled_at = clock_now();
 	c->next = s->channels->first;
 	s->channels->first = c;
@@ -377,6 +377,7 @@ void channels_tick(struct sup *s)
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
+		parcels_ask_again(c, clock_now());
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}

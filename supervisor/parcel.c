@@ -117,7 +117,7 @@ static struct delivery_end end_of(const struct parcel *p)
 		.channel = p->to,
 		.line = p->row.line,
 		.agent = p->row.agent,
-		.attempt_id = p->asking ? NULL : p->attempt.text,
+		.attempt_id = p->attempt.text[0] ? p->attempt.text : NULL,
 		.attempts = p->row.attempts + !p->asking,
 		.started_at = p->sent_at,
 		.from = p->asking ? DELIVERY_UNKNOWN : DELIVERY_SENDING,
@@ -154,11 +154,29 @@ static void count(struct channel *c, const struct outcome *o, int64_t now)
 		hold(c, o, now);
 }
 
-/* Asked for, and it is as unknown as before. */
-static bool still_unknown(const struct parcel *p)
+/* Asked for, and it is as unknown as before: nobody waits for it any longer. */
+static void still_unknown(struct channel *c, const struct parcel *p,
+			  struct delivery_end *d, int64_t now)
 {
-	return p->asking && p->out.event != DELIVERY_EV_ACK &&
-	       p->out.event != DELIVERY_EV_FAIL;
+	if (d->event == DELIVERY_EV_ACK || d->event == DELIVERY_EV_FAIL) {
+		if (c)
+			c->asked = 0;
+		return;
+	}
+	if (c)
+		parcel_unsaid(c, now);
+	d->event = DELIVERY_EV_KEEP;
+	d->code = p->code;
+	d->detail = p->why;
+}
+
+/* Back into the line, until its next attempt; or it had its last. */
+static void fails(struct channel *c, const struct parcel *p,
+		  struct delivery_end *d, int64_t now)
+{
+	d->due_at = c && !p->out.no_try ? next_try(p, d, now) : now;
+	if (d->due_at == OPT_NONE)
+		d->event = DELIVERY_EV_EXPIRE;
 }
 
 static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
@@ -167,17 +185,14 @@ static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
 	struct delivery_end d = end_of(p);
 	int n;
 
-	if (still_unknown(p))
-		return 0;
 	if (c)
 		c->look = true; /* there is room, or it waits again */
 	if (c && !p->asking)
 		count(c, &p->out, now);
-	if (d.event == DELIVERY_EV_FAIL) {
-		d.due_at = c ? next_try(p, &d, now) : now;
-		if (d.due_at == OPT_NONE)
-			d.event = DELIVERY_EV_EXPIRE;
-	}
+	if (p->asking)
+		still_unknown(c, p, &d, now);
+	if (d.event == DELIVERY_EV_FAIL)
+		fails(c, p, &d, now);
 	n = delivery_settle(s->db, &d, now, e);
 	if (n == 0 && d.from == DELIVERY_SENDING &&
 	    d.event == DELIVERY_EV_ACK) { /* after its lease, but it came */
@@ -199,9 +214,16 @@ static int write_counts(struct sup *s, struct err *e)
 			continue;
 		if (sql_exec(s->db, Q_CHANNEL_COUNT, &in, e) < 0)
 			return -1;
-		c->delivered = c->failed = 0;
 	}
 	return 0;
+}
+
+/* They are counted once, also if they are settled twice because a commit
+ * failed. */
+static void forget_counts(struct sup *s)
+{
+	for (struct channel *c = s->channels->first; c; c = c->next)
+		c->delivered = c->failed = 0;
 }
 
 /* After the commit; if it failed they are settled again. */
@@ -232,6 +254,7 @@ int parcels_settle(struct sup *s, int budget, struct err *e)
 		return 0;
 	if (step_begin(&s->step, e) || fault_point(FAULT_delivery_settling, e))
 		return -1;
+	forget_counts(s);
 	for (struct parcel *p = first; p && n < budget; p = p->next, n++) {
 		if (settle(s, p, now, e))
 			return -1;

@@ -3,16 +3,14 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
+
 #define RECOVER_ROWS 500 /* in one step */
 #define TIDY_ROWS    200 /* in one turn of the loop */
 
-/* An unknown one: sent again if that is harmless, as often and as fast as one
- * that failed; else the channel is asked. One that was tried as often as it may
- * be stays for a person. */
-static int resolve_row(struct channel *c, const struct delivery_row *row,
-		       int64_t now, struct err *e)
+/* Asks the channel. False: it cannot say. */
+static bool ask(struct channel *c, const struct delivery_row *row)
 {
-	struct delivery_end d = delivery_end_of(row);
 	struct delivery_claim_row claim = {
 		.seq = row->seq,
 		.id = row->id,
@@ -25,24 +23,64 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 	};
 	struct parcel *p;
 
-	if (c->idempotent) {
-		d.event = DELIVERY_EV_FAIL;
-		d.due_at = parcel_next_try(c, row->attempts, row->expires_at,
-					   now);
-		if (d.due_at == OPT_NONE)
-			return 0;
-		d.detail = "sent again with the same key";
-		c->look = true;
-		return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
-	}
 	if (!c->ops->ask)
-		return 0;
+		return false;
 	p = parcel_new(c, &claim);
 	p->asking = true;
+	if (row->attempt_id) /* an answer about another one counts for nothing */
+		snprintf(p->attempt.text, sizeof p->attempt.text, "%s",
+			 row->attempt_id);
+	p->code = row->code;
+	p->why = arena_text(&p->arena, row->detail);
 	p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
-	if (!c->ops->ask(c, p))
-		parcel_free(p);
-	return 0;
+	if (c->ops->ask(c, p))
+		return true;
+	parcel_free(p);
+	return false;
+}
+
+/* An unknown one: sent again if that is harmless, as often and as fast as one
+ * that failed; else the channel is asked. One that was tried as often as it may
+ * be stays for a person, and so does one of which nobody can say anything: then
+ * those behind it in its line go on. */
+static int resolve_row(struct channel *c, const struct delivery_row *row,
+		       int64_t now, struct err *e)
+{
+	struct delivery_end d = delivery_end_of(row);
+
+	d.event = DELIVERY_EV_KEEP;
+	if (c->idempotent)
+		d.due_at = parcel_next_try(c, row->attempts, row->expires_at,
+					   now);
+	if (d.due_at != OPT_NONE) {
+		d.event = DELIVERY_EV_FAIL;
+		d.detail = "sent again with the same key";
+	} else if (!c->idempotent && ask(c, row)) {
+		return 0;
+	} else if (!row->in_line) {
+		return 0; /* nobody waits for it */
+	}
+	c->look = true;
+	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
+}
+
+void parcel_unsaid(struct channel *c, int64_t now)
+{
+	uint32_t random;
+
+	if (c->ask_at != OPT_NONE)
+		return;
+	id_random(&random, sizeof random);
+	c->ask_at = now + delivery_backoff(++c->asked, c->config.backoff,
+					   c->config.backoff_max, random);
+}
+
+void parcels_ask_again(struct channel *c, int64_t now)
+{
+	if (c->ask_at == OPT_NONE || c->ask_at > now)
+		return;
+	c->ask_at = OPT_NONE;
+	parcels_look_again(c, 1);
 }
 
 void parcels_look_again(struct channel *c, int64_t seq)

@@ -1,14 +1,14 @@
 -- Deliveries: the durable queue to the outside.
 
 -- row delivery_row (seq i64, id text, channel text, conversation text,
---   line text, is_head bool, is_held bool, state text, source text,
---   agent text, session text, reply_to text, body json, attempts i64, attempt_id text,
---   lease_until time, due_at time, expires_at time, code opt, detail text,
+--   line text, in_line bool, is_head bool, is_held bool, state text,
+--   source text, agent text, session text, reply_to text, body json, attempts i64,
+--   attempt_id text, lease_until time, due_at time, expires_at time, code opt, detail text,
 --   ref text, resend_of text, created_at time, sent_at time, done_at time)
 
 -- query delivery_get (id text) -> delivery_row
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery WHERE id = :id;
@@ -25,8 +25,8 @@ SELECT id, channel, conversation, body FROM delivery WHERE source = :source;
 
 -- query delivery_list (delivery_filter) -> delivery_row
 -- Newest first.
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
@@ -39,8 +39,8 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
 
 -- query delivery_list_of (delivery_filter) -> delivery_row
 -- The same for those that came of these outbox rows.
-SELECT d.seq, d.id, d.channel, d.conversation, d.line, d.is_head, d.is_held,
-       d.state, d.source, d.agent, d.session, d.reply_to, d.body, d.attempts,
+SELECT d.seq, d.id, d.channel, d.conversation, d.line, d.in_line, d.is_head,
+       d.is_held, d.state, d.source, d.agent, d.session, d.reply_to, d.body, d.attempts,
        d.attempt_id, d.lease_until, d.due_at, d.expires_at, d.code, d.detail,
        d.ref, d.resend_of, d.created_at, d.sent_at, d.done_at
   FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
@@ -145,22 +145,25 @@ UPDATE delivery SET conversation = :address
 UPDATE delivery SET conversation = :conversation, line = :line
  WHERE seq = :seq AND in_line = 0;
 
+-- query delivery_place (seq i64) -> (in_line bool, is_head bool)
+SELECT in_line, is_head FROM delivery WHERE seq = :seq;
+
 -- query delivery_line_busy (line text) -> (n i64)
 SELECT count(*) AS n FROM (SELECT 1 FROM delivery
  WHERE line = :line AND in_line = 1 AND line IS NOT NULL
  LIMIT 1);
 
 -- query delivery_promote (line text)
--- The first of the line may go now.
+-- The head of the line has left it: the first of the others may go now.
 UPDATE delivery SET is_head = 1 WHERE seq =
  (SELECT seq FROM delivery
    WHERE line = :line AND in_line = 1 AND line IS NOT NULL
-   ORDER BY seq LIMIT 1) AND is_head = 0;
+   ORDER BY seq LIMIT 1);
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
 -- On their way when another skepd was here.
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
@@ -169,8 +172,8 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
 -- A lease that ran out.
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery WHERE state = 'sending' AND lease_until <= :now
@@ -178,8 +181,8 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
 
 -- query delivery_too_old (now time, count i64) -> delivery_row
 -- Wherever they wait: for their turn, their time, or their channel.
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
@@ -196,8 +199,8 @@ WITH RECURSIVE waiting (name) AS (
   SELECT (SELECT min(channel) FROM delivery
            WHERE state = 'pending' AND is_head = 1 AND channel > name)
     FROM waiting WHERE name IS NOT NULL)
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
@@ -208,8 +211,8 @@ SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
 -- Those that are held wait for a person.
-SELECT seq, id, channel, conversation, line, is_head, is_held, state, source,
-       agent, session, reply_to, body, attempts, attempt_id, lease_until,
+SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery

@@ -8,6 +8,7 @@ sent once each, all of them and no others.
 
 One test a point; the build with the points in it is $SKEP_FAULTS_BIN."""
 import http.client
+import itertools
 import sys
 import time
 
@@ -113,6 +114,11 @@ def check(home, case, r, rows, out):
         tries = case.ask("GET", "/v1/deliveries/%s/attempts" % d["id"])["items"]
         again = sum(t["outcome"] == "unknown" or t["code"] == 503 for t in tries)
         assert 1 <= log.count(d["id"]) <= 1 + again, (d, log.count(d["id"]))
+    for who in {d["conversation"] for d in web}:
+        mine = [d["id"] for d in sorted(web, key=lambda d: d["seq"])
+                if d["conversation"] == who]
+        came = [i for i, _ in itertools.groupby(i for i in log if i in mine)]
+        assert came == mine, "each after the one before it"
     # a plugin that can say what arrived gets nothing twice at all
     assert sorted(m["text"] for m in lines(out)) == sorted(
         "t%d" % i for i in range(MESSAGES))
