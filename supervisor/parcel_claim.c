@@ -8,13 +8,11 @@
 #define SLACK_MS 10000 /* a lease outlives what a kind gives an attempt */
 
 struct batch {
-	struct channel *channel; /* looked up again: it may have gone */
-	struct sup *sup;
-	const char *name;
+	struct channel *channel; /* what is under way keeps it from closing */
 	struct parcel *first;
 };
 
-/* Claimed for a channel that went away meanwhile: not one byte has left. */
+/* Claimed for a channel that leaves: not one byte has left. */
 static void give_back(struct sup *s, struct parcel *p)
 {
 	p->channel = NULL;
@@ -44,29 +42,32 @@ static void send_one(struct channel *c, struct parcel *p)
 	parcel_done(p, &lost);
 }
 
-/* The claim is on the disk: now, and not before, they leave. */
+/* The claim is on the disk: now, and not before, they leave. The same commit may
+ * have switched the channel off, which then waits for what it has under way: so
+ * each of them is sent, or counts as under way no more. */
 static void send_batch(void *arg, const struct err *failed)
 {
 	struct batch *b = arg;
-	struct channel *c = channel_find(b->sup, b->name);
+	struct channel *c = b->channel;
+	bool go = !failed && !c->leaving;
 	struct err e;
 
-	if (!failed && c == b->channel)
+	if (go)
 		(void)fault_point(FAULT_delivery_claimed, &e);
 	for (struct parcel *p = b->first, *next; p; p = next) {
 		next = p->next;
 		p->next = NULL;
-		if (!failed && c == b->channel) {
+		if (go) {
 			send_one(c, p);
-		} else if (!failed) {
-			give_back(b->sup, p);
-		} else { /* the row was never changed */
-			if (c == b->channel)
-				c->inflight--;
-			parcel_free(p);
+			continue;
 		}
+		c->inflight--;
+		if (failed) /* the row was never changed */
+			parcel_free(p);
+		else
+			give_back(c->sup, p);
 	}
-	if (!failed && c == b->channel) {
+	if (go) {
 		if (c->ops->sent_all)
 			c->ops->sent_all(c);
 		(void)fault_point(FAULT_delivery_sent, &e);
@@ -146,8 +147,7 @@ static int claim(struct channel *c, int max, int64_t now, struct err *e)
 		n = -1;
 	if (n > 0) {
 		b = step_alloc(&s->step, sizeof *b);
-		*b = (struct batch){c, s, step_text(&s->step, c->name),
-				    parcels_of(c, rows, n, now)};
+		*b = (struct batch){c, parcels_of(c, rows, n, now)};
 		if (c->config.rate)
 			c->tokens -= (int64_t)n * TOKEN;
 		step_then(&s->step, send_batch, b);
