@@ -1,4 +1,5 @@
 /* What the outside may ask of channels and deliveries (api.h). */
+#include "supervisor/channel_way.h"
 #include "supervisor/parcel_tell.h"
 
 #include "base/clock.h"
@@ -220,36 +221,16 @@ static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
 	return rc;
 }
 
-/* Why nothing can be sent on it now. */
-static int not_open(struct sup *s, const char *name, struct err *e)
-{
-	struct channel_row row;
-	struct arena a = {0};
-	int rc = channels_get(s->db, name, &row, &a, e);
-
-	if (rc == 0)
-		rc = channel_check_stays(&row, e);
-	if (rc == 0 && !row.is_enabled)
-		rc = err_set(e, ERR_CONFLICT,
-			     "channel %s is disabled: 'skep channel enable %s'",
-			     name, name);
-	else if (rc == 0)
-		rc = err_set(e, ERR_CONFLICT, "channel %s cannot be used: %s",
-			     name, row.trouble ? row.trouble : "it is closed");
-	arena_fini(&a);
-	return rc;
-}
-
 int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
 	     struct err *e)
 {
-	struct channel *c = channel_find(s, l->channel);
+	struct channel *c = channel_taking(s, l->channel);
 	cJSON *json;
 	struct id id;
 	int rc;
 
 	if (!c)
-		return not_open(s, l->channel, e);
+		return channel_closed(s, l->channel, e);
 	if (c->ops->pull && !l->peer)
 		return err_set(e, ERR_USAGE,
 			       "on a %s channel a message needs a "

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "schema/blobs.h"
 #include "schema/control.h"
+#include "supervisor/channel_way.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -270,6 +271,15 @@ static void stored(void *arg, const struct err *failed)
 		(void)fault_point(FAULT_inbound_stored, &e);
 }
 
+/* Whoever brings it must not take it for wrong, and forget it. */
+static int not_now(struct sup *s, const char *channel, struct err *e)
+{
+	(void)channel_closed(s, channel, e);
+	if (e->code == ERR_CONFLICT)
+		e->code = ERR_BUSY;
+	return -1;
+}
+
 int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
 		 struct sup_done done, struct err *e)
 {
@@ -279,11 +289,9 @@ int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
 
 	if (s->stopping)
 		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
-	t.channel = channel_find(s, channel);
+	t.channel = channel_taking(s, channel);
 	if (!t.channel)
-		return err_set(e, ERR_NOTFOUND,
-			       "there is no channel %s, or it is disabled",
-			       quoted(channel).text);
+		return not_now(s, channel, e);
 	t.row.channel = t.channel->name;
 	t.row.external_id = m->external_id;
 	if (step_begin(&s->step, e))
@@ -337,12 +345,9 @@ static int find_conversation(struct taking *t, struct err *e)
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "its conversation is gone");
-	t->channel = found == 1 ? channel_find(t->sup, t->row.channel) : NULL;
+	t->channel = found == 1 ? channel_taking(t->sup, t->row.channel) : NULL;
 	if (found == 1 && !t->channel)
-		return err_set(e, ERR_CONFLICT,
-			       "channel %s is disabled: 'skep channel enable "
-			       "%s' first",
-			       t->row.channel, t->row.channel);
+		return channel_closed(t->sup, t->row.channel, e);
 	if (found < 0)
 		return -1;
 	talk = (struct talk){

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "supervisor/channel_way.h"
 #include "supervisor/inbound.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static char *copy(const char *text)
 static void received(void *arg, const struct sup_result *result)
 {
 	struct receipt *r = arg;
-	struct channel *c = channel_find(r->sup, r->channel);
+	struct channel *c = channel_taking(r->sup, r->channel);
 	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
 	struct buf b = BUF_MAX(1024);
 

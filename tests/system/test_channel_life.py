@@ -2,9 +2,12 @@
 nothing is lost, nothing stands still, and nothing goes to somebody else."""
 import json
 import signal
+import sys
 
+import lib
 from channel_lib import post, receiver, settled, webhook
-from skepd_lib import Connection, host
+from plugin_lib import plugin, until
+from skepd_lib import Connection, Refused, host
 
 
 def at_once(h, *asks):
@@ -42,4 +45,85 @@ def test_what_was_claimed_as_its_channel_was_disabled_holds_nobody_up(home):
             post(h, "web", "m%d" % i)
     settled(h, 5, "delivered")
     assert sorted(r.texts()) == ["m%d" % i for i in range(5)]
+    h.down()
+
+
+BRINGS = r'''
+import json, os, sys, time
+place = sys.argv[1]
+def put(**m): print(json.dumps(dict(m, jsonrpc="2.0")), flush=True)
+put(method="channel.register", params={"name": "brings", "idempotent": True})
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "channel.send" and not os.path.exists(place + "/held"):
+        open(place + "/held", "w").close()
+        while not os.path.exists(place + "/go"):
+            time.sleep(0.01)
+        put(id="a", method="channel.receive",
+            params={"id": "m1", "sender": "ann", "text": "hello"})
+        held = m["id"]
+    elif m.get("id") == "a":
+        with open(place + "/answer.new", "w") as f:
+            json.dump(m, f)
+        os.rename(place + "/answer.new", place + "/answer")
+        put(id=held, result={})
+    elif "id" in m:
+        put(id=m["id"], result={})
+'''
+
+
+def brought(home, h, name, verb, body):
+    """What a plugin hears of a message that it brings as its channel goes."""
+    place = home.dir / name
+    place.mkdir()
+    script = place / "brings.py"
+    script.write_text(BRINGS)
+    plugin(h, name, sys.executable, script, place)
+    until(h, name, "ready")
+    post(h, name, "x")
+    lib.eventually((place / "held").exists, 30, "a message")
+    h.call("PUT" if verb == "" else "POST", "/v1/channels/%s%s" % (name, verb),
+           body)
+    (place / "go").touch()
+    lib.eventually((place / "answer").exists, 30, "an answer")
+    return json.loads((place / "answer").read_text())
+
+
+def test_what_a_plugin_brings_as_its_channel_goes_is_never_wrong(home):
+    h = host(home)
+    said = brought(home, h, "changed", "", {"config": {"colour": "red"}})
+    assert said["result"]["ok"], said
+    said = brought(home, h, "off", "/disable", {})
+    assert said["error"]["code"] == -32603, said
+    assert "disabled" in said["error"]["message"], said
+    assert [m["channel"] for m in h.call("GET", "/v1/inbound")["items"]] == \
+        ["changed"]
+    settled(h, 2, "delivered")
+    h.down()
+
+
+def status(h, path, body):
+    try:
+        h.call("POST", path, body)
+        return 200
+    except Refused as e:
+        return e.status
+
+
+def test_a_channel_that_is_changed_takes_messages_meanwhile(home):
+    r = receiver(home, lambda path, n: "late" if n == 1 else 200)
+    h = host(home)
+    webhook(h, "web", r.url, timeout=5000)
+    post(h, "web", "first")
+    lib.eventually(r.ids, 30, "the first")
+    webhook(h, "web", r.url, timeout=6000)  # the first has no answer yet
+    message = "/v1/channels/web/messages", {"sender": "ann", "text": "hi"}
+    letter = "/v1/deliveries", {"channel": "web", "body": {"text": "second"}}
+    assert (status(h, *message), status(h, *letter)) == (200, 200)
+    lib.eventually(lambda: "second" in r.texts(), 30, "the second")
+    h.call("POST", "/v1/channels/web/disable", {})
+    assert status(h, *message) == 503, "to be brought again"
+    assert status(h, *letter) == 409, "somebody has to enable it"
+    assert status(h, "/v1/channels/nope/messages", message[1]) == 404
+    assert len(h.call("GET", "/v1/inbound")["items"]) == 1
     h.down()

@@ -1,0 +1,19 @@
+#ifndef SUPERVISOR_CHANNEL_WAY_H
+#define SUPERVISOR_CHANNEL_WAY_H
+
+#include "supervisor/channel.h"
+
+/*
+ * Channels as their rows say, also one that is not open just now: it may leave
+ * to be opened anew, be switched off, or have failed. Called on the loop; gives
+ * what others own.
+ */
+
+/* One that takes messages: it is open, or leaves to be opened anew. Or NULL. */
+struct channel *channel_taking(struct sup *s, const char *name);
+
+/* Why there is none that takes messages: -1. ERR_NOTFOUND; ERR_BUSY if that is
+ * soon over; ERR_CONFLICT if a person has to do something. */
+int channel_closed(struct sup *s, const char *name, struct err *e);
+
+#endif
