@@ -159,7 +159,10 @@ int channels_remove(struct sql *db, const char *name, const char *by,
 		    struct err *e)
 {
 	struct removal r = {0};
-	int n = channel_remove_begin(db, name, by, e) ? -1 : 1;
+	int n = channel_remove_begin(db, name, by, e) ||
+				channel_remove_lost(db, name, e)
+			? -1
+			: 1;
 
 	while (n > 0)
 		n = channel_remove_some(&r, db, name, REMOVE_ROWS, e);

@@ -57,11 +57,16 @@ static int tell(struct sup *s, const char *name, const char *what,
 static int slice(struct sup *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
+	struct removal *at = &s->removing->at;
 	int n = 1;
 
 	step_then(&s->step, sliced, s);
-	for (int i = 0; n > 0 && (i < AT_LEAST || clock_mono_ns() < until); i++)
-		n = channel_remove_some(&s->removing->at, s->db, name, STEP, e);
+	s->host_changed = true;
+	at->waits = false;
+	for (int i = 0;
+	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
+	     i++)
+		n = channel_remove_some(at, s->db, name, STEP, e);
 	if (n == 0 && tell(s, name, "removed", e))
 		return -1;
 	return n > 0 ? 1 : n;

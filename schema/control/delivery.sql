@@ -148,6 +148,46 @@ UPDATE delivery SET conversation = :conversation, line = :line
 -- query delivery_place (seq i64) -> (in_line bool, is_head bool)
 SELECT in_line, is_head FROM delivery WHERE seq = :seq;
 
+-- row delivery_left_row (seq i64, id text, line text, agent text, attempts i64,
+--   is_first bool)
+
+-- query delivery_left_first (channel text, count i64) -> delivery_left_row
+-- What a channel that is removed leaves: the first of each line …
+SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+ WHERE channel = :channel AND state = 'pending' AND is_head = 1 LIMIT :count;
+
+-- query delivery_left_behind (line text, channel text,
+--   count i64) -> delivery_left_row
+-- … those behind it …
+SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+ WHERE line = :line AND in_line = 1 AND line IS NOT NULL
+   AND channel = :channel AND state = 'pending' AND is_head = 0
+ ORDER BY seq LIMIT :count;
+
+-- query delivery_left_sending (channel text, count i64) -> delivery_left_row
+-- … those on their way …
+SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+ WHERE lease_until IS NOT NULL AND state = 'sending' AND channel = :channel
+ LIMIT :count;
+
+-- query delivery_left_unknown (channel text, after i64,
+--   count i64) -> delivery_left_row
+-- … and those that nobody knows, of which some may have others behind them.
+SELECT seq, id, line, agent, attempts,
+       line IS NOT NULL AND in_line = 1 AND is_head = 1 AS is_first
+  FROM delivery
+ WHERE state = 'unknown' AND channel = :channel AND seq > :after AND is_held = 0
+ ORDER BY seq LIMIT :count;
+
+-- query delivery_left_bury (seq i64, detail text, now time)
+UPDATE delivery SET state = 'dead', in_line = 0, is_head = 0, is_held = 0,
+       lease_until = NULL, detail = :detail, done_at = :now
+ WHERE seq = :seq AND state = 'pending';
+
+-- query delivery_left_hold (seq i64)
+UPDATE delivery SET in_line = 0, is_head = 0, is_held = 1
+ WHERE seq = :seq AND state = 'unknown';
+
 -- query delivery_line_busy (line text) -> (n i64)
 SELECT count(*) AS n FROM (SELECT 1 FROM delivery
  WHERE line = :line AND in_line = 1 AND line IS NOT NULL

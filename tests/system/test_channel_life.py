@@ -127,3 +127,72 @@ def test_a_channel_that_is_changed_takes_messages_meanwhile(home):
     assert status(h, "/v1/channels/nope/messages", message[1]) == 404
     assert len(h.call("GET", "/v1/inbound")["items"]) == 1
     h.down()
+
+
+def waiting(h, name, url, n):
+    """A paused channel with so many that wait in one line, and in none."""
+    webhook(h, name, url)
+    h.call("POST", "/v1/channels/%s/pause" % name, {})
+    for i in range(n):
+        post(h, name, "a%d" % i, None if i % 2 else "ann")
+
+
+def states(home):
+    return dict(home.query(home.control, "SELECT state, count(*) FROM delivery"
+                           " GROUP BY state"))
+
+
+def test_another_channel_of_that_name_sends_nothing_of_the_first(home):
+    old, new = receiver(home), receiver(home)
+    h = host(home)
+    waiting(h, "web", old.url, 400)
+    home.skep("channel", "rm", "web")
+    lib.eventually(lambda: status(h, "/v1/channels/web/pause", {}) == 404, 30,
+                   "its end")
+    webhook(h, "web", new.url)
+    post(h, "web", "mine")
+    settled(h, 1, "delivered")
+    assert states(home) == {"dead": 400, "delivered": 1}
+    told = home.query(home.control, "SELECT count(DISTINCT subject) FROM host_event"
+                      " WHERE kind = 'delivery' AND body LIKE '%\"dead\"%'")
+    assert told == [(400,)]
+    h.down()
+    # nor without a supervisor
+    h.start()
+    waiting(h, "web", new.url, 10)
+    h.down()
+    home.skep("channel", "rm", "web")
+    assert states(home) == {"dead": 410, "delivered": 1}
+    home.skep("channel", "add", "web", "webhook", "--set", "url=" + new.url)
+    h.start()
+    post(h, "web", "mine too")
+    settled(h, 2, "delivered")
+    assert new.texts() == ["mine", "mine too"] and not old.texts()
+    h.down()
+
+
+def test_what_nobody_knows_of_a_removed_channel_waits_for_a_person(home):
+    old = receiver(home, lambda path, n: "close" if n == 1 else "stall")
+    new = receiver(home)
+    h = host(home)
+    webhook(h, "web", old.url, idempotent="no", timeout=20000)
+    post(h, "web", "lost", "ann")
+    settled(h, 1, "unknown")
+    post(h, "web", "on its way", "ann")
+    post(h, "web", "behind it", "ann")
+    lib.eventually(lambda: len(old.ids()) == 2, 30, "the second")
+    home.skep("channel", "rm", "web")
+    assert status(h, "/v1/channels/web/pause", {}) == 503, "it is being removed"
+    rows = settled(h, 2, "unknown")
+    lib.eventually(lambda: status(h, "/v1/channels/web/pause", {}) == 404, 30,
+                   "its end")
+    webhook(h, "web", new.url, idempotent="yes")
+    post(h, "web", "mine", "bob")
+    settled(h, 1, "delivered")
+    assert new.texts() == ["mine"]
+    assert states(home) == {"unknown": 2, "dead": 1, "delivered": 1}
+    for row in rows:
+        h.call("POST", "/v1/deliveries/%s/retry" % row["id"], {})
+    settled(h, 3, "delivered")
+    assert sorted(new.texts()) == ["lost", "mine", "on its way"]
+    h.down()
