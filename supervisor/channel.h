@@ -144,8 +144,6 @@ void channels_free(struct sup *s); /* after it */
 void channels_tick(struct sup *s);
 
 struct channel *channel_find(struct sup *s, const char *name);
-/* What goes out one after the other, by the setting `order`; NULL: nothing. */
-const char *channel_line(const struct channel *c, const char *conversation);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct sup *s, const char *name);
 /* More is to be tidied up than in one step; others have their turn before. */

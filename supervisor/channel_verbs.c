@@ -191,9 +191,7 @@ static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
 			    .sender = "",
 			    .kind = "direct",
 			    .agent = c->config.agent};
-	struct delivery_new d = {.channel = c->name,
-				 .max_age_ms = c->config.age ? c->config.age
-							     : OPT_NONE};
+	struct delivery_new d = {.channel = c->name};
 	struct buf text = BUF_MAX(16u << 20);
 	struct conversation_row row;
 	struct arena a = {0};
@@ -206,7 +204,8 @@ static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
 		if (rc == 0)
 			d.conversation = row.id;
 	}
-	d.line = channel_line(c, d.conversation);
+	if (rc == 0)
+		rc = channel_fill(s, &d, &a, e);
 	json_add(&text, body);
 	d.body = text.p;
 	if (rc == 0)
@@ -250,44 +249,55 @@ int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
 	return rc < 0 ? -1 : 0;
 }
 
+/* The conversation of an address, opened again. */
+static int open_again(struct sup *s, const struct delivery_row *row,
+		      const char *agent, struct conversation_row *talk,
+		      struct arena *a, struct err *e)
+{
+	cJSON *address = json_parse_object("conversation", row->conversation,
+					   strlen(row->conversation), e);
+	struct talk t = {
+		.channel = row->channel,
+		.peer = json_text(address, "peer", ""),
+		.sender = json_text(address, "thread", ""),
+		.kind = json_text(address, "kind", ""),
+		.agent = agent,
+	};
+	int rc = address ? conversation_open(s->db, &t, clock_now(), talk, a, e)
+			 : -1;
+
+	cJSON_Delete(address);
+	return rc;
+}
+
 /* One whose conversation went with a former channel (delivery_keep_address):
  * the channel that has the name now opens it again. */
 static int reopen(struct sup *s, const char *id, struct arena *a, struct err *e)
 {
-	struct delivery_readdress_in set = {0};
+	struct channel_config config;
 	struct conversation_row talk;
 	struct delivery_row row;
-	struct channel *c;
-	cJSON *address;
+	struct delivery_new way = {0};
 	int rc = sql_get(s->db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
 			 &row, a, e);
 
 	if (rc != 1 || !row.conversation || row.conversation[0] != '{')
 		return rc < 0 ? -1 : 0;
-	c = channel_find(s, row.channel);
-	if (!c)
-		return 0; /* it ends as before */
-	address = json_parse_object("conversation", row.conversation,
-				    strlen(row.conversation), e);
-	rc = address ? conversation_open(
-			       s->db,
-			       &(struct talk){
-				       .channel = c->name,
-				       .peer = json_text(address, "peer", ""),
-				       .sender = json_text(address, "thread",
-							   ""),
-				       .kind = json_text(address, "kind", ""),
-				       .agent = c->config.agent,
-			       },
-			       clock_now(), &talk, a, e)
-		     : -1;
-	cJSON_Delete(address);
-	if (rc)
+	rc = channel_settings(s, row.channel, &config, a, e);
+	if (rc != 1)
+		return rc; /* it ends as before */
+	if (open_again(s, &row, config.agent, &talk, a, e))
 		return -1;
-	set.seq = row.seq;
-	set.conversation = talk.id;
-	set.line = channel_line(c, talk.id);
-	return sql_exec(s->db, Q_DELIVERY_READDRESS, &set, e) < 0 ? -1 : 0;
+	way.channel = row.channel;
+	way.conversation = talk.id;
+	if (channel_fill(s, &way, a, e))
+		return -1;
+	return sql_exec(s->db, Q_DELIVERY_READDRESS,
+			&(struct delivery_readdress_in){row.seq, talk.id,
+							way.line},
+			e) < 0
+		       ? -1
+		       : 0;
 }
 
 static int resend(struct sup *s, const char *id, struct id *made,

@@ -41,3 +41,42 @@ int channel_closed(struct sup *s, const char *name, struct err *e)
 	arena_fini(&a);
 	return rc;
 }
+
+int channel_settings(struct sup *s, const char *name,
+		     struct channel_config *out, struct arena *a, struct err *e)
+{
+	const struct channel *c = channel_find(s, name);
+	struct channel_row row;
+	struct err why;
+	int found;
+
+	if (c) {
+		*out = c->config;
+		return 1;
+	}
+	found = sql_get(s->db, Q_CHANNEL_GET, &(struct channel_get_in){name},
+			&row, a, e);
+	if (found == 1 &&
+	    channel_config_read(out, row.kind, row.config, a, &why))
+		found = 0; /* its trouble says so */
+	return found;
+}
+
+int channel_fill(struct sup *s, struct delivery_new *d, struct arena *a,
+		 struct err *e)
+{
+	struct channel_config config;
+	int found = channel_settings(s, d->channel, &config, a, e);
+
+	d->line = d->conversation;
+	d->max_age_ms = OPT_NONE;
+	if (found != 1)
+		return found;
+	if (config.age)
+		d->max_age_ms = config.age;
+	if (!strcmp(config.order, "none"))
+		d->line = NULL;
+	else if (!strcmp(config.order, "channel"))
+		d->line = d->channel;
+	return 0;
+}

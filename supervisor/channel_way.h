@@ -16,4 +16,15 @@ struct channel *channel_taking(struct sup *s, const char *name);
  * soon over; ERR_CONFLICT if a person has to do something. */
 int channel_closed(struct sup *s, const char *name, struct err *e);
 
+/* Its settings: 1; 0: there are none that can be read; -1. Texts live in the
+ * arena, or as long as the channel is open. */
+int channel_settings(struct sup *s, const char *name,
+		     struct channel_config *out, struct arena *a,
+		     struct err *e);
+
+/* Line and age of a delivery that is to be, as its channel's settings say:
+ * `order` is what goes out one after the other, and `age` how long it may. */
+int channel_fill(struct sup *s, struct delivery_new *d, struct arena *a,
+		 struct err *e);
+
 #endif

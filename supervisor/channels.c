@@ -44,13 +44,6 @@ struct channel *channel_find(struct sup *s, const char *name)
 	return c && !c->leaving ? c : NULL;
 }
 
-const char *channel_line(const struct channel *c, const char *conversation)
-{
-	if (!strcmp(c->config.order, "none"))
-		return NULL;
-	return strcmp(c->config.order, "channel") ? conversation : c->name;
-}
-
 void channel_look(struct sup *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);

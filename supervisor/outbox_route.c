@@ -9,6 +9,7 @@
 #include "schema/event.h"
 #include "schema/messages.h"
 #include "schema/run_deliveries.h"
+#include "supervisor/channel_way.h"
 #include "supervisor/web_mail.h"
 
 #include <stdio.h>
@@ -137,19 +138,16 @@ static int add_delivery(struct sup *s, const struct letter *r,
 		.agent = r->agent,
 		.session = r->session,
 		.reply_to = json_text(target, "reply_to", NULL),
-		.body = r->box.body,
-		.max_age_ms = OPT_NONE};
+		.body = r->box.body};
 	struct channel *c;
 	struct arena a = {0};
 	int rc = find_way(s, r, target, &d, &a, e);
 
 	c = rc == 0 ? channel_find(s, d.channel) : NULL;
-	d.line = d.conversation;
-	if (c) {
-		d.max_age_ms = c->config.age ? c->config.age : OPT_NONE;
-		d.line = channel_line(c, d.conversation);
+	if (c)
 		c->look = true;
-	}
+	if (rc == 0)
+		rc = channel_fill(s, &d, &a, e);
 	if (rc == 0)
 		rc = put_delivery(s, c, &d, e);
 	if (rc == 0 && d.conversation)

@@ -6,6 +6,8 @@
 #include "supervisor/inbound.h"
 
 #include "base/clock.h"
+#include "supervisor/channel_way.h"
+#include "supervisor/parcel_tell.h"
 
 #include <string.h>
 
@@ -146,9 +148,9 @@ int rpc_answer(struct sup *s, const char *channel, const char *conversation,
 	struct buf out = BUF_MAX(4u << 20);
 	struct delivery_new d = {.channel = channel,
 				 .conversation = conversation,
-				 .line = conversation,
-				 .reply_to = m->external_id,
-				 .max_age_ms = OPT_NONE};
+				 .reply_to = m->external_id};
+	struct arena a = {0};
+	int64_t now = clock_now();
 	struct id id;
 	int rc;
 
@@ -162,8 +164,13 @@ int rpc_answer(struct sup *s, const char *channel, const char *conversation,
 	d.body = out.p;
 	rc = buf_ok(&out, "the answer", e);
 	if (rc == 0)
-		rc = delivery_add(s->db, &d, clock_now(), &id, e) < 0 ? -1 : 0;
+		rc = channel_fill(s, &d, &a, e) ||
+				     delivery_add(s->db, &d, now, &id, e) < 0 ||
+				     parcel_tell_new(s, &d, id.text, now, e)
+			     ? -1
+			     : 0;
 	channel_look(s, channel);
+	arena_fini(&a);
 	cJSON_Delete(ask);
 	cJSON_Delete(body);
 	buf_fini(&out);

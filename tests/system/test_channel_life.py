@@ -196,3 +196,42 @@ def test_what_nobody_knows_of_a_removed_channel_waits_for_a_person(home):
     settled(h, 3, "delivered")
     assert sorted(new.texts()) == ["lost", "mine", "on its way"]
     h.down()
+
+
+def test_settings_count_for_what_comes_while_a_channel_is_off(home):
+    h = host(home)
+    webhook(h, "web", "http://127.0.0.1:9", age=3000, order="channel")
+    h.call("POST", "/v1/channels/web/disable", {})
+    h.script("a", *({"outbox": {"key": peer, "body": {"text": "x"}, "target": {
+        "channel": "web", "conversation": peer}}} for peer in ("ann", "bob")))
+    h.until(h.submit("a"), "succeeded")
+    rows = settled(h, 2, "pending")
+    assert [(d["expires_at"] or 0) - d["created_at"] for d in rows] == [3000, 3000]
+    assert sorted(d["is_head"] for d in rows) == [False, True], "one after the other"
+    dead = settled(h, 2, "dead")
+    assert {d["detail"] for d in dead} == {"too old"}, dead
+    h.down()
+
+
+def ask(h, ident, method, params, channel="web"):
+    """A device's request."""
+    h.call("POST", "/v1/channels/%s/messages" % channel, {
+        "version": "0.1", "message_type": "request", "request_id": ident,
+        "routing": {"id": ident, "channel": channel, "direction": "inbound",
+                    "sender_id": "ann"},
+        "content": [{"content_type": "json", "body": json.dumps(
+            {"method": method, "params": params})}]})
+
+
+def test_the_answer_to_a_request_is_like_every_message(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url, age=60000, order="none")
+    ask(h, "q1", "channels.list", {})
+    [d] = settled(h, 1, "delivered")
+    assert d["expires_at"] and d["expires_at"] - d["created_at"] == 60000
+    assert home.query(home.control, "SELECT line FROM delivery") == [(None,)]
+    told = [e["body"]["detail"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
+            if e["subject"] == d["id"]]
+    assert told[0] == "queued", told
+    h.down()
