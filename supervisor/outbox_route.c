@@ -15,49 +15,76 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char went[] =
+	"its conversation went with a channel that was removed, and whom it "
+	"was for is not known any more";
+
+/* A peer of a channel that there is; else it goes by the channel alone. */
+static int open_peer(struct sup *s, const struct letter *r, const char *peer,
+		     struct delivery_new *d, struct arena *a, struct err *e)
+{
+	struct talk t = {.channel = d->channel,
+			 .peer = peer,
+			 .sender = "",
+			 .kind = "direct",
+			 .agent = r->agent};
+	struct conversation_row conv;
+	struct channel_row row;
+	int found = sql_get(s->db, Q_CHANNEL_GET,
+			    &(struct channel_get_in){d->channel}, &row, a, e);
+
+	if (found != 1)
+		return found;
+	if (conversation_open(s->db, &t, clock_now(), &conv, a, e))
+		return -1;
+	d->conversation = conv.id;
+	return 0;
+}
+
+/* The conversation that the target or the session means: 1; 0: none; -1. */
+static int find_talk(struct sup *s, const struct letter *r, const cJSON *target,
+		     struct conversation_row *conv, struct arena *a,
+		     struct err *e)
+{
+	const char *peer = json_text(target, "conversation", NULL);
+	struct conversation_route_in key = {r->agent, r->session};
+
+	if (peer && id_is(ID_CONVERSATION, peer))
+		return sql_get(s->db, Q_CONVERSATION_GET,
+			       &(struct conversation_get_in){peer}, conv, a, e);
+	if (json_text(target, "channel", NULL) || !r->session)
+		return 0;
+	return sql_get(s->db, Q_CONVERSATION_ROUTE, &key, conv, a, e);
+}
+
 /* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
- * Neither: where the session was last spoken to from, else the default. */
+ * Neither: where the session was last spoken to from, else the default. 0; 1:
+ * whom it was for is not known any more; -1. */
 static int find_way(struct sup *s, const struct letter *r, const cJSON *target,
 		    struct delivery_new *d, struct arena *a, struct err *e)
 {
 	const char *channel = json_text(target, "channel", NULL);
 	const char *peer = json_text(target, "conversation", NULL);
-	struct conversation_route_in key = {r->agent, r->session};
 	struct conversation_row conv;
 	struct channel_row row;
-	int found = 0;
+	int found = find_talk(s, r, target, &conv, a, e);
 
-	if (peer && id_is(ID_CONVERSATION, peer))
-		found = sql_get(s->db, Q_CONVERSATION_GET,
-				&(struct conversation_get_in){peer}, &conv, a,
-				e);
-	else if (!channel && r->session)
-		found = sql_get(s->db, Q_CONVERSATION_ROUTE, &key, &conv, a, e);
 	if (found == 1) {
 		d->channel = conv.channel;
 		d->conversation = conv.id;
 		return 0;
+	}
+	if (found == 0 && peer && id_is(ID_CONVERSATION, peer)) {
+		d->channel = channel ? channel : "none";
+		d->conversation = peer; /* so that nobody else is sent it */
+		return 1;
 	}
 	if (found == 0 && !channel)
 		found = sql_get(s->db, Q_CHANNEL_GET_DEFAULT, NULL, &row, a, e);
 	if (found < 0)
 		return -1;
 	d->channel = channel ? channel : found ? row.name : "none";
-	if (channel &&
-	    sql_get(s->db, Q_CHANNEL_GET, &(struct channel_get_in){channel},
-		    &row, a, e) == 1 &&
-	    peer) {
-		struct talk t = {.channel = channel,
-				 .peer = peer,
-				 .sender = "",
-				 .kind = "direct",
-				 .agent = r->agent};
-
-		if (conversation_open(s->db, &t, clock_now(), &conv, a, e))
-			return -1;
-		d->conversation = conv.id;
-	}
-	return 0;
+	return channel && peer ? open_peer(s, r, peer, d, a, e) : 0;
 }
 
 /* A dead letter says why. */
@@ -97,9 +124,11 @@ static int bury_lost(struct sup *s, const char *id, const char *channel,
 	return rc < 0 ? -1 : 0;
 }
 
-/* With its attachments; those that cannot be kept are named in the message. */
+/* With its attachments; those that cannot be kept are named in the message.
+ * `why_dead`: it is so at once. */
 static int put_delivery(struct sup *s, const struct channel *c,
-			struct delivery_new *d, struct err *e)
+			struct delivery_new *d, const char *why_dead,
+			struct err *e)
 {
 	cJSON *body = json_parse("body", d->body, strlen(d->body), e);
 	struct buf text = BUF_MAX(EVENT_BODY_MAX);
@@ -120,8 +149,9 @@ static int put_delivery(struct sup *s, const struct channel *c,
 	if (rc > 0)
 		rc = attachments_use(s->db, id.text, body, e) ||
 				     parcel_tell_new(s, d, id.text, now, e) ||
-				     (!c &&
-				      bury_lost(s, id.text, d->channel, e))
+				     (why_dead ? bury(s, id.text, why_dead, e)
+					       : !c && bury_lost(s, id.text,
+								 d->channel, e))
 			     ? -1
 			     : 0;
 	cJSON_Delete(body);
@@ -142,14 +172,15 @@ static int add_delivery(struct sup *s, const struct letter *r,
 	struct channel *c;
 	struct arena a = {0};
 	int rc = find_way(s, r, target, &d, &a, e);
+	const char *why = rc == 1 ? went : NULL;
 
-	c = rc == 0 ? channel_find(s, d.channel) : NULL;
+	c = rc >= 0 ? channel_find(s, d.channel) : NULL;
 	if (c)
 		c->look = true;
-	if (rc == 0)
+	if (rc >= 0)
 		rc = channel_fill(s, &d, &a, e);
 	if (rc == 0)
-		rc = put_delivery(s, c, &d, e);
+		rc = put_delivery(s, c, &d, why, e);
 	if (rc == 0 && d.conversation)
 		rc = sql_exec(s->db, Q_CONVERSATION_TOUCH,
 			      &(struct conversation_touch_in){

@@ -36,9 +36,11 @@ static void send_one(struct channel *c, struct parcel *p)
 		c->ops->send(c, p);
 		return;
 	}
-	lost = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1,
-			  "its conversation went with the channel that was "
-			  "removed: retry opens it again");
+	lost = outcome_of(
+		DELIVERY_EV_REFUSE, OPT_NONE, -1,
+		"its conversation went with the channel that was "
+		"removed%s",
+		p->row.conversation[0] == '{' ? ": retry opens it again" : "");
 	parcel_done(p, &lost);
 }
 

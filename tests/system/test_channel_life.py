@@ -5,7 +5,7 @@ import signal
 import sys
 
 import lib
-from channel_lib import post, receiver, settled, webhook
+from channel_lib import post, receiver, say, settled, webhook
 from plugin_lib import plugin, until
 from skepd_lib import Connection, Refused, host
 
@@ -234,4 +234,24 @@ def test_the_answer_to_a_request_is_like_every_message(home):
     told = [e["body"]["detail"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
             if e["subject"] == d["id"]]
     assert told[0] == "queued", told
+    h.down()
+
+
+def test_the_reply_to_a_removed_channel_goes_to_nobody_else(home):
+    old, new = receiver(home), receiver(home)
+    h = host(home)
+    h.shell("slow", "sleep 1.5; echo done")
+    webhook(h, "web", old.url)
+    say(h, "web", "hello", "m1", agent="slow")
+    lib.eventually(lambda: h.call("GET", "/v1/runs?state=running")["items"], 30,
+                   "its run")
+    home.skep("channel", "rm", "web")
+    webhook(h, "web", new.url)
+    [d] = settled(h, 1, "dead", "delivered")
+    assert d["state"] == "dead" and d["channel"] == "web", d
+    assert "conversation went" in d["detail"], d
+    h.call("POST", "/v1/deliveries/%s/retry" % d["id"], {})
+    [d] = settled(h, 1, "dead")
+    assert d["attempts"] == 1 and "conversation went" in d["detail"], d
+    assert not old.ids() and not new.ids()
     h.down()
