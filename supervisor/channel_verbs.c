@@ -174,12 +174,15 @@ static int add_posted(struct sup *s, const struct delivery_new *d,
 		      const cJSON *body, struct id *id, struct err *e)
 {
 	int64_t now = clock_now();
+	struct conversation_touch_in touch = {d->conversation, false, now};
 
-	return delivery_add(s->db, d, now, id, e) < 0 ||
-			       attachments_use(s->db, id->text, body, e) ||
-			       parcel_tell_new(s, d, id->text, now, e)
-		       ? -1
-		       : 0;
+	if (delivery_add(s->db, d, now, id, e) < 0 ||
+	    attachments_use(s->db, id->text, body, e) ||
+	    parcel_tell_new(s, d, id->text, now, e))
+		return -1;
+	if (!d->conversation)
+		return 0;
+	return sql_exec(s->db, Q_CONVERSATION_TOUCH, &touch, e) < 0 ? -1 : 0;
 }
 
 /* 1: it is new; 0: it was posted before. */

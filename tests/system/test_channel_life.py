@@ -255,3 +255,22 @@ def test_the_reply_to_a_removed_channel_goes_to_nobody_else(home):
     assert d["attempts"] == 1 and "conversation went" in d["detail"], d
     assert not old.ids() and not new.ids()
     h.down()
+
+
+def talk(h, peer):
+    return [t for t in h.call("GET", "/v1/conversations")["items"]
+            if t["peer"] == peer]
+
+
+def test_what_is_posted_is_said_in_its_conversation(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    post(h, "web", "one", "ann")
+    [first] = talk(h, "ann")
+    post(h, "web", "other", "bob")
+    post(h, "web", "two", "ann")
+    [second] = talk(h, "ann")
+    assert (first["messages"], second["messages"]) == (1, 2)
+    assert second["last_message_at"] > first["last_message_at"]
+    h.down()
