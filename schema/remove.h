@@ -8,8 +8,7 @@
 
 /*
  * A channel is removed with what came in on it and its conversations; what was
- * to go out stays, and what did not arrive keeps its address instead of the
- * conversation. What waits is dead, and what nobody knows waits for a person:
+ * to go out stays, and keeps its address instead of the conversation. What waits is dead, and what nobody knows waits for a person:
  * another channel of that name sends none of it unasked. These may be very many rows, so it is done a few at a time and
  * inside the caller's transactions: the channel is marked first (disabled, its
  * state is `removing`), and its row goes last. Whoever dies in between, the mark

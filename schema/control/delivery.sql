@@ -136,10 +136,11 @@ SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM
 
 -- query delivery_keep_address (conversation text, address json, after i64,
 --   last i64)
--- Conversations go with their channel: what did not arrive keeps the address.
+-- Conversations go with their channel: the address stays, also of what arrived,
+-- which may be sent once more.
 UPDATE delivery SET conversation = :address
  WHERE conversation = :conversation AND conversation IS NOT NULL
-   AND seq > :after AND seq <= :last AND state <> 'delivered';
+   AND seq > :after AND seq <= :last;
 
 -- query delivery_readdress (seq i64, conversation text, line text)
 UPDATE delivery SET conversation = :conversation, line = :line

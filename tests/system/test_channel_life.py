@@ -274,3 +274,19 @@ def test_what_is_posted_is_said_in_its_conversation(home):
     assert (first["messages"], second["messages"]) == (1, 2)
     assert second["last_message_at"] > first["last_message_at"]
     h.down()
+
+
+def test_what_arrived_is_sent_once_more_by_the_next_channel(home):
+    old, new = receiver(home), receiver(home)
+    h = host(home)
+    webhook(h, "web", old.url)
+    ident = post(h, "web", "hello", "ann")
+    settled(h, 1, "delivered")
+    home.skep("channel", "rm", "web")
+    webhook(h, "web", new.url)
+    h.call("POST", "/v1/channels/web/disable", {})  # it waits for its channel
+    h.call("POST", "/v1/deliveries/%s/resend" % ident, {})
+    h.call("POST", "/v1/channels/web/enable", {})
+    settled(h, 2, "delivered")
+    assert [m["conversation"] for _, _, m in new.log] == ["ann"]
+    h.down()
