@@ -326,7 +326,8 @@ int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
 	int rc;
 
 	if (text_check_word("verb", "retry|dismiss|resend", verb, e) ||
-	    step_begin(&s->step, e) || reopen(s, id, &a, e)) {
+	    step_begin(&s->step, e) ||
+	    (verb[0] == 'r' && reopen(s, id, &a, e))) {
 		arena_fini(&a);
 		return -1;
 	}

@@ -290,3 +290,14 @@ def test_what_arrived_is_sent_once_more_by_the_next_channel(home):
     settled(h, 2, "delivered")
     assert [m["conversation"] for _, _, m in new.log] == ["ann"]
     h.down()
+
+
+def test_a_dead_letter_that_is_dismissed_opens_no_conversation(home):
+    h = host(home)
+    waiting(h, "web", "http://127.0.0.1:9", 1)
+    home.skep("channel", "rm", "web")
+    [d] = settled(h, 1, "dead")
+    webhook(h, "web", "http://127.0.0.1:9")
+    h.call("POST", "/v1/deliveries/%s/dismiss" % d["id"], {})
+    assert not talk(h, "ann")
+    h.down()
