@@ -188,6 +188,18 @@ static int check_mail(const struct channel_config *c, struct arena *a,
 	return c->to[0] ? mail_address_read(&m, "to", c->to, a, e) : 0;
 }
 
+/* Another order would hide messages from those who ask for their own. */
+static int check_order(const struct channel_config *c, struct err *e)
+{
+	if (strcmp(c->order, "conversation") != 0)
+		return err_set(e, ERR_INVALID,
+			       "order is conversation on a tty channel, not "
+			       "%s: each conversation is asked for its next "
+			       "message",
+			       c->order);
+	return 0;
+}
+
 int channel_config_read(struct channel_config *c, const char *kind,
 			const char *json, struct arena *a, struct err *e)
 {
@@ -208,7 +220,8 @@ int channel_config_read(struct channel_config *c, const char *kind,
 	if (c->path[0] && c->path[0] != '/')
 		return err_set(e, ERR_INVALID, "path is absolute, not %s",
 			       quoted(c->path).text);
-	if (!strcmp(kind, "smtp") && check_mail(c, a, e))
+	if ((!strcmp(kind, "smtp") && check_mail(c, a, e)) ||
+	    (!strcmp(kind, "tty") && check_order(c, e)))
 		return -1;
 	if (check_url("url", c->url, "https|http", e) ||
 	    check_url("proxy", c->proxy, "http|https|socks5h", e) ||

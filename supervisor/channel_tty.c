@@ -26,7 +26,11 @@ struct tty {
 
 static int tty_open(struct channel *c, struct err *e)
 {
-	(void)e;
+	struct delivery_line_up_in in = {c->name};
+
+	if (step_begin(&c->sup->step, e) ||
+	    sql_exec(c->sup->db, Q_DELIVERY_LINE_UP, &in, e) < 0)
+		return -1;
 	c->own = calloc(1, sizeof(struct tty));
 	if (!c->own)
 		abort();

@@ -99,6 +99,25 @@ SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
    AND d.state = 'pending' AND d.is_head = 1 AND d.due_at <= :now
  ORDER BY d.seq LIMIT :count;
 
+-- query delivery_line_up (channel text)
+-- Of a channel whose messages are asked for by conversation: those of another
+-- order, of which nobody would ever be told, stand in their conversation's line.
+UPDATE delivery SET line = conversation,
+       is_head = max(is_head, state = 'pending')
+ WHERE seq IN (
+   SELECT seq FROM delivery
+    WHERE channel = :channel AND state = 'pending' AND is_head = 1
+   UNION ALL
+   SELECT seq FROM delivery
+    WHERE line = :channel AND in_line = 1 AND line IS NOT NULL
+   UNION ALL
+   SELECT seq FROM delivery WHERE lease_until IS NOT NULL
+   UNION ALL
+   SELECT seq FROM delivery
+    WHERE (state = 'unknown' OR state = 'dead') AND channel = :channel)
+   AND channel = :channel AND conversation IS NOT NULL
+   AND line IS NOT conversation;
+
 -- query delivery_next_due (channel text) -> (due_at time)
 SELECT due_at FROM delivery
  WHERE channel = :channel AND state = 'pending' AND is_head = 1

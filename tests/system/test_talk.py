@@ -5,7 +5,7 @@ import pty
 import subprocess
 
 import lib
-from channel_lib import deliveries, echo
+from channel_lib import deliveries, echo, post
 from skepd_lib import host
 
 
@@ -89,6 +89,31 @@ def test_chat_in_a_pipe(home):
     assert len(h.call("GET", "/v1/inbound")["items"]) == before + 1
     h.down()
     assert "skep up" in home.refused(69, "chat", "echo", input="x\n")
+
+
+def test_no_other_order_hides_an_answer(home):
+    h = host(home)
+    echo(h)
+    for order in ("none", "channel"):
+        for verb in (["set", "local"], ["add", "t", "tty"]):
+            assert "conversation" in home.refused(
+                65, "channel", *verb, "--set", "order=" + order)
+    home.skep("channel", "set", "local", "--set", "order=conversation")
+    assert home.skep("chat", "echo", input="x\n").out == "x\n"
+    # from a time when it could be set: some wait in no line, some in one for all
+    [c] = h.call("GET", "/v1/conversations")["items"]
+    for text in "abcd":
+        post(h, "local", text, c["peer"])
+    h.down()
+    for line, texts in ((None, "ab"), ("local", "cd")):
+        for text in texts:
+            home.execute(home.control,
+                         "UPDATE delivery SET line = ?, is_head = ? WHERE "
+                         "body ->> 'text' = ?", line, text in "abc", text)
+    h.start()
+    out = home.skep("chat", "echo", input="e\n").out
+    assert out.split() == list("abcde"), out
+    h.down()
 
 
 def test_what_could_not_be_written_is_shown_the_next_time(home):
