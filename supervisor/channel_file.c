@@ -17,15 +17,17 @@
 #define BATCH_MAX   (256u << 20)
 #define PATIENCE_MS 2000 /* a thread is held as long; there are few */
 
-/* Work for a thread: lines to write, or one to look for. It sees the file and
+/* Work for a thread: lines to write, or lines to look for. It sees the file and
  * the text; the parcels are the loop's. */
 struct task {
 	uv_work_t work;
-	struct task *next;
+	struct task *next;       /* of those whose channel was closed */
 	struct channel *channel; /* NULL: it was closed meanwhile */
+	struct arena arena;
 	struct line_file file;
-	char *path;
-	struct buf text; /* lines, or the start of one */
+	struct buf text;            /* lines to write, or … */
+	struct line_wanted *wanted; /* … to look for */
+	size_t n;
 	struct parcel *first;
 	struct parcel **end;
 	int rc;
@@ -33,12 +35,17 @@ struct task {
 	struct err err;
 };
 
+/* One task at a time has a thread: there are few. */
 struct sink {
 	char *path;
-	struct task *next; /* being gathered */
-	struct task *busy; /* being written */
-	struct task *looks;
+	struct task *next; /* lines, being gathered */
+	struct task *asks; /* questions, being gathered */
+	struct task *busy; /* in its thread */
+	bool looked;       /* the last one was a question */
 };
+
+/* Writes that go on though their channel was closed. The loop's. */
+static struct task *left;
 
 /* --- in the thread ---------------------------------------------------- */
 
@@ -57,7 +64,7 @@ static void look(uv_work_t *w)
 {
 	struct task *t = w->data;
 
-	t->rc = line_file_has(&t->file, t->text.p, &t->err);
+	t->rc = line_file_find(&t->file, t->wanted, t->n, &t->err);
 }
 
 /* --- on the loop ------------------------------------------------------ */
@@ -78,11 +85,37 @@ static void hand_in(struct task *t)
 	}
 }
 
+static void answer_all(const struct task *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1,
+					      "%s", "");
+
+		if (!t->wanted[i].found && t->rc)
+			o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
+				       t->err.text);
+		else if (!t->wanted[i].found)
+			o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+				       "the file does not have it");
+		parcel_done(t->wanted[i].owner, &o);
+	}
+}
+
 static void task_free(struct task *t)
 {
 	buf_fini(&t->text);
-	free(t->path);
+	arena_fini(&t->arena);
 	free(t);
+}
+
+static void forget(const struct task *t)
+{
+	struct task **at = &left;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		*at = t->next;
 }
 
 static void done(uv_work_t *w, int status)
@@ -95,9 +128,13 @@ static void done(uv_work_t *w, int status)
 	if (c) {
 		k = c->own;
 		k->busy = NULL;
-		hand_in(t);
+		if (t->wanted)
+			answer_all(t);
+		else
+			hand_in(t);
 		run_next(c);
 	}
+	forget(t);
 	task_free(t);
 }
 
@@ -110,9 +147,8 @@ static struct task *task_new(struct channel *c)
 		abort();
 	t->work.data = t;
 	t->channel = c;
-	t->path = strdup(k->path);
 	t->file = (struct line_file){
-		.path = t->path,
+		.path = arena_text(&t->arena, k->path),
 		.start = LINE_START "dlv_",
 		.rotate = c->config.rotate,
 		.keep = c->config.keep,
@@ -123,22 +159,45 @@ static struct task *task_new(struct channel *c)
 	return t;
 }
 
-static void run_next(struct channel *c)
-{
-	struct sink *k = c->own;
-
-	if (k->busy || !k->next)
-		return;
-	k->busy = k->next;
-	k->next = NULL;
-	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
-}
-
 static void add_parcel(struct task *t, struct parcel *p)
 {
 	p->next = NULL;
 	*t->end = p;
 	t->end = &p->next;
+	t->n++;
+}
+
+static void begin_look(struct channel *c, struct task *t)
+{
+	size_t i = 0;
+
+	t->wanted = arena_alloc(&t->arena, t->n * sizeof *t->wanted);
+	for (struct parcel *p = t->first; p; p = p->next)
+		t->wanted[i++] = (struct line_wanted){
+			.start = arena_printf(&t->arena, LINE_START "%s\"",
+					      p->row.id),
+			.owner = p,
+		};
+	uv_queue_work(&c->sup->loop, &t->work, look, done);
+}
+
+/* In turn, if there is both to write and to look for. */
+static void run_next(struct channel *c)
+{
+	struct sink *k = c->own;
+
+	if (k->busy || (!k->asks && !k->next))
+		return;
+	k->looked = k->asks && !(k->looked && k->next);
+	if (k->looked) {
+		k->busy = k->asks;
+		k->asks = NULL;
+		begin_look(c, k->busy);
+		return;
+	}
+	k->busy = k->next;
+	k->next = NULL;
+	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
 }
 
 static void add(struct channel *c, struct parcel *p)
@@ -167,46 +226,39 @@ static void sink_send(struct channel *c, struct parcel *p)
 
 /* --- what became of one ----------------------------------------------- */
 
-static void take_look(struct sink *k, const struct task *t)
+static bool has_parcel(const struct task *t, const char *id)
 {
-	struct task **at = &k->looks;
-
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
+	for (const struct parcel *p = t ? t->first : NULL; p; p = p->next)
+		if (!strcmp(p->row.id, id))
+			return true;
+	return false;
 }
 
-static void looked(uv_work_t *w, int status)
+/* May it be written yet? Its lease ran out while it waits for its turn, or its
+ * channel was closed over it. */
+static bool in_hand(const struct sink *k, const char *id)
 {
-	struct task *t = w->data;
-	struct outcome o;
-
-	(void)status;
-	if (t->rc < 0)
-		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
-			       t->err.text);
-	else if (t->rc == 0)
-		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
-			       "the file does not have it");
-	else
-		o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
-	if (t->channel) {
-		take_look(t->channel->own, t);
-		parcel_done(t->first, &o);
-	}
-	task_free(t);
+	for (const struct task *t = left; t; t = t->next)
+		if (!strcmp(t->file.path, k->path))
+			return true;
+	return has_parcel(k->next, id) ||
+	       (k->busy && !k->busy->wanted && has_parcel(k->busy, id));
 }
 
 static bool sink_ask(struct channel *c, struct parcel *p)
 {
 	struct sink *k = c->own;
-	struct task *t = task_new(c);
+	struct outcome o;
 
-	add_parcel(t, p);
-	buf_addf(&t->text, LINE_START "%s\"", p->row.id);
-	t->next = k->looks;
-	k->looks = t;
-	uv_queue_work(&c->sup->loop, &t->work, look, looked);
+	if (in_hand(k, p->row.id)) {
+		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+			       "it is still being written");
+		parcel_done(p, &o);
+		return true;
+	}
+	if (!k->asks)
+		k->asks = task_new(c);
+	add_parcel(k->asks, p);
 	return true;
 }
 
@@ -241,21 +293,34 @@ static void give_back(struct task *t, enum delivery_event event)
 	t->channel = NULL;
 }
 
+static void drop(struct task *t, enum delivery_event event)
+{
+	if (!t)
+		return;
+	give_back(t, event);
+	task_free(t);
+}
+
 /* A write that has begun goes on; whether it succeeds, nobody will hear. */
+static void leave_busy(struct task *t)
+{
+	bool begun = uv_cancel((uv_req_t *)&t->work) != 0;
+
+	give_back(t, begun || t->wanted ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL);
+	if (!begun || t->wanted)
+		return;
+	t->next = left;
+	left = t;
+}
+
 static void sink_close(struct channel *c)
 {
 	struct sink *k = c->own;
 
 	if (k->busy)
-		give_back(k->busy, uv_cancel((uv_req_t *)&k->busy->work)
-					   ? DELIVERY_EV_LOSE
-					   : DELIVERY_EV_FAIL);
-	for (struct task *t = k->looks; t; t = t->next)
-		give_back(t, DELIVERY_EV_LOSE);
-	if (k->next) {
-		give_back(k->next, DELIVERY_EV_FAIL);
-		task_free(k->next);
-	}
+		leave_busy(k->busy);
+	drop(k->asks, DELIVERY_EV_LOSE);
+	drop(k->next, DELIVERY_EV_FAIL);
 	free(k->path);
 	free(k);
 }
@@ -274,4 +339,5 @@ const struct channel_ops channel_file = {
 	.send = sink_send,
 	.sent_all = run_next,
 	.ask = sink_ask,
+	.tick = run_next, /* begins what was asked */
 };

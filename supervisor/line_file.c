@@ -204,75 +204,158 @@ int line_file_append(const struct line_file *f, struct blob lines,
 
 /* --- looking ---------------------------------------------------------- */
 
-/* From `at`, where a line begins that looks right: has it an end? */
-static int is_whole(int fd, int64_t at, char *piece)
+struct hunt {
+	struct line_wanted *wanted; /* by start */
+	size_t n, left;             /* left: not found yet */
+	size_t longest;             /* start */
+	char *piece, *more;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct line_wanted *x = a, *y = b;
+
+	return strcmp(x->start, y->start);
+}
+
+/* From `at`, where a line begins that is longer than its piece: has it an end? */
+static int is_whole(int fd, int64_t at, char *more)
 {
 	char last = 0;
 
 	for (;; at += PIECE) {
-		ssize_t n = pread(fd, piece, PIECE, at);
-		const char *end = n > 0 ? memchr(piece, '\n', (size_t)n) : NULL;
+		ssize_t n = pread(fd, more, PIECE, at);
+		const char *end = n > 0 ? memchr(more, '\n', (size_t)n) : NULL;
 
-		if (end > piece)
+		if (end > more)
 			last = end[-1];
 		if (end || n <= 0)
 			return n < 0 ? -1 : end && last == '}';
-		last = piece[n - 1];
+		last = more[n - 1];
 	}
+}
+
+/* The one that the line at `at` is, or NULL; the first of equal ones. */
+static struct line_wanted *match(const struct hunt *h, const char *at, size_t n)
+{
+	size_t low = 0, high = h->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const char *start = h->wanted[mid].start;
+		size_t len = strlen(start);
+
+		if (memcmp(start, at, len < n ? len : n) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == h->n || strlen(h->wanted[low].start) > n ||
+	    memcmp(h->wanted[low].start, at, strlen(h->wanted[low].start)) != 0)
+		return NULL;
+	return &h->wanted[low];
+}
+
+static void mark(struct hunt *h, struct line_wanted *w)
+{
+	const struct line_wanted *end = h->wanted + h->n;
+
+	for (const char *start = w->start;
+	     w < end && !w->found && !strcmp(w->start, start); w++) {
+		w->found = true;
+		h->left--;
+	}
+}
+
+/* A line that starts as ours do, at `at` of a piece that is at `base`. */
+static int try_line(struct hunt *h, int fd, int64_t base, const char *at,
+		    size_t n)
+{
+	struct line_wanted *w = match(h, at, n);
+	const char *end = memchr(at, '\n', n);
+	int whole;
+
+	if (!w || w->found)
+		return 0;
+	whole = end ? end[-1] == '}'
+		    : is_whole(fd, base + (at - h->piece), h->more);
+	if (whole == 1)
+		mark(h, w);
+	return whole < 0 ? -1 : 0;
+}
+
+static int search_piece(const struct line_file *f, struct hunt *h, int fd,
+			int64_t base, size_t n)
+{
+	const char *at = h->piece, *end = at + n;
+	size_t len = strlen(f->start);
+
+	for (; h->left > 0; at++) {
+		at = memmem(at, (size_t)(end - at), f->start, len);
+		if (!at)
+			return 0;
+		if ((at == h->piece ? base == 0 : at[-1] == '\n') &&
+		    try_line(h, fd, base, at, (size_t)(end - at)))
+			return -1;
+	}
+	return 0;
 }
 
 /* Pieces overlap, so that no start is torn. */
-static int search(int fd, const char *start, char *piece)
+static int search(const struct line_file *f, struct hunt *h, int fd)
 {
-	size_t len = strlen(start);
 	int64_t base = 0;
 
-	for (;;) {
-		ssize_t n = pread(fd, piece, PIECE, base);
-		const char *at = piece;
+	while (h->left > 0) {
+		ssize_t n = pread(fd, h->piece, PIECE, base);
 
-		if (n < 0)
+		if (n < 0 || search_piece(f, h, fd, base, (size_t)n))
 			return -1;
-		while ((at = memmem(at, (size_t)(piece + n - at), start, len)))
-			if (at == piece ? base == 0 : at[-1] == '\n')
-				return is_whole(fd, base + (at - piece), piece);
-			else
-				at++;
 		if (n < (ssize_t)PIECE)
 			return 0;
-		base += n - (ssize_t)len - 1;
+		base += n - (ssize_t)h->longest - 1;
 	}
+	return 0;
 }
 
 /* Not while somebody writes: it may be just this line. */
-static int look_into(const struct line_file *f, int64_t i, const char *start,
-		     char *piece, struct err *e)
+static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
+		     struct err *e)
 {
 	char path[PATH_MAX];
-	int fd, found = -1;
+	int fd, rc = -1;
 
 	former(f, i, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", path);
 	if (lock(f, fd, LOCK_SH, e) == 0) {
-		found = search(fd, start, piece);
-		if (found < 0)
+		rc = search(f, h, fd);
+		if (rc)
 			err_errno_set(e, "%s", path);
 	}
 	close(fd);
-	return found;
+	return rc;
 }
 
-int line_file_has(const struct line_file *f, const char *start, struct err *e)
+int line_file_find(const struct line_file *f, struct line_wanted *wanted,
+		   size_t n, struct err *e)
 {
-	char *piece = malloc(PIECE);
-	int found = 0;
+	struct hunt h = {wanted, n, n, 0, malloc(PIECE), malloc(PIECE)};
+	int rc = 0;
 
-	if (!piece)
+	if (!h.piece || !h.more)
 		abort();
-	for (int64_t i = 0; i <= f->keep && found == 0; i++)
-		found = look_into(f, i, start, piece, e);
-	free(piece);
-	return found;
+	qsort(wanted, n, sizeof *wanted, by_start);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(wanted[i].start);
+
+		wanted[i].found = false;
+		h.longest = len > h.longest ? len : h.longest;
+	}
+	for (int64_t i = 0; i <= f->keep && h.left > 0 && rc == 0; i++)
+		rc = look_into(f, i, &h, e);
+	free(h.piece);
+	free(h.more);
+	return rc;
 }

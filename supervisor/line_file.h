@@ -30,8 +30,16 @@ struct line_file {
 int line_file_append(const struct line_file *f, struct blob lines,
 		     bool *unknown, struct err *e);
 
-/* Does it, or a former file, have a whole line that starts like this? 1, 0, or
- * -1: that cannot be said. */
-int line_file_has(const struct line_file *f, const char *start, struct err *e);
+/* A line to look for. */
+struct line_wanted {
+	const char *start; /* begins as all of our lines do; no other's start */
+	bool found;
+	void *owner; /* the caller's */
+};
+
+/* Which of them does it, or a former file, have as a whole line? One pass for
+ * all, which puts them in order. -1: of those not found that cannot be said. */
+int line_file_find(const struct line_file *f, struct line_wanted *wanted,
+		   size_t n, struct err *e);
 
 #endif

@@ -258,3 +258,65 @@ def test_it_is_on_the_disk_before_it_counts(home):
     made = len(list(home.dir.glob("out.jsonl*")))
     assert steps.count(("fsync", str(home.dir))) == made > 1, steps
     h.down()
+
+
+def lose(h, n):
+    """As if n had been written and skepd had died before it heard of it."""
+    home = h.home
+    h.call("POST", "/v1/channels/f/pause")
+    idents = [post(h, "f", "m%d" % i, "c%d" % i) for i in range(n)]
+    h.down()
+    home.execute(home.control, "UPDATE delivery SET state = 'unknown', "
+                 "in_line = 0, attempts = 1 WHERE state = 'pending'")
+    return idents
+
+
+def test_questions_about_a_locked_file_hold_up_nobody(home):
+    h = host(home)
+    path = home.dir / "out.jsonl"
+    path.touch()
+    channel(h, path)
+    idents = lose(h, 40)
+    with open(path) as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        h.start()
+        began = time.monotonic()
+        while time.monotonic() < began + 4:
+            asked = time.monotonic()
+            assert {d["state"] for d in deliveries(h, channel="f")} == {"unknown"}
+            assert time.monotonic() - asked < 1.5
+            time.sleep(0.2)
+        path.write_text("".join('{"id":"%s","text":"m"}\n' % i for i in idents[:39]))
+    h.down()  # the next one asks again
+    h.start()
+    settled(h, 39, "delivered")
+    [d] = settled(h, 1, "pending")  # the channel is paused
+    assert d["id"] == idents[39] and "does not have it" in d["detail"], d
+    h.down()
+
+
+def test_what_still_waits_for_its_turn_is_not_written_twice(home):
+    h = host(home)
+    path = home.dir / "out.jsonl"
+    locked = [open(home.dir / ("locked%d" % i), "w") for i in range(16)]
+    for i, f in enumerate(locked):
+        fcntl.flock(f, fcntl.LOCK_EX)
+        channel(h, f.name, "l%d" % i, backoff=1, backoff_max=1, attempts=1000)
+    channel(h, path, timeout=10)
+
+    def until(ident, state):  # without skepd, whose threads are busy
+        lib.eventually(lambda: home.query(
+            home.control, "SELECT 1 FROM delivery WHERE id = ? AND state = ?",
+            ident, state), 30, state)
+    for i in range(16):
+        until(post(h, "l%d" % i, "never"), "sending")
+    until(post(h, "f", "one", "a"), "sending")  # it waits for a thread,
+    two = post(h, "f", "two", "b")  # and this one for the first
+    until(two, "unknown")  # its lease ran out
+    time.sleep(0.5)  # the file is asked
+    for f in locked:
+        f.close()
+    settled(h, 2, "delivered", channel="f")
+    time.sleep(0.5)
+    assert texts(path) == ["one", "two"]
+    h.down()

@@ -56,9 +56,10 @@ static void write_text(const char *path, const char *text, size_t n)
 
 static int has(const char *start)
 {
+	struct line_wanted wanted = {.start = start};
 	struct err e = {0};
 
-	return line_file_has(&file, start, &e);
+	return line_file_find(&file, &wanted, 1, &e) ? -1 : wanted.found;
 }
 
 /* A file is read in pieces of a MiB; a line may begin or end anywhere. */
@@ -118,6 +119,62 @@ static void a_line_is_found_in_a_former_file(void **state)
 		line_file_append(&file, (struct blob){"x\n", 2}, &unknown, &e),
 		0);
 	assert_int_equal(has(START "1\""), 0); /* two are kept */
+}
+
+/* Some in this file, some in that, one twice, one not at all. */
+static void many_lines_are_found_in_one_pass(void **state)
+{
+	enum { LINES = 300 };
+	static char starts[LINES][32];
+	struct line_wanted wanted[LINES + 1];
+	char old[PATH_MAX];
+	FILE *now, *before;
+	struct err e = {0};
+
+	(void)state;
+	snprintf(old, sizeof old, "%s.2", file.path);
+	now = fopen(file.path, "w");
+	before = fopen(old, "w");
+	for (int i = 0; i < LINES; i++) {
+		snprintf(starts[i], sizeof starts[i], START "%d\"",
+			 (i * 7919) % LINES); /* in no order */
+		wanted[i] = (struct line_wanted){starts[i], false, starts[i]};
+		if (i != 77)
+			fprintf(i % 2 ? now : before, "%s}\n", starts[i]);
+	}
+	fclose(now);
+	fclose(before);
+	wanted[LINES] = wanted[5];
+	assert_int_equal(line_file_find(&file, wanted, LINES + 1, &e), 0);
+	for (int i = 0; i <= LINES; i++) {
+		assert_ptr_equal(wanted[i].start, wanted[i].owner);
+		assert_int_equal(wanted[i].found,
+				 wanted[i].start != starts[77]);
+	}
+}
+
+/* What was found before it came to that is found. */
+static void of_a_locked_file_it_cannot_be_said(void **state)
+{
+	struct line_wanted wanted[] = {{.start = START "1\""},
+				       {.start = START "2\""}};
+	char old[PATH_MAX];
+	struct err e = {0};
+	int fd;
+
+	(void)state;
+	snprintf(old, sizeof old, "%s.1", file.path);
+	write_text(file.path, START "1\"}\n", sizeof START "1\"}\n" - 1);
+	write_text(old, START "2\"}\n", sizeof START "2\"}\n" - 1);
+	fd = open(old, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(line_file_find(&file, wanted, 2, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_true(wanted[0].found);
+	assert_false(wanted[1].found);
+	close(fd);
+	assert_int_equal(line_file_find(&file, wanted, 2, &e), 0);
+	assert_true(wanted[0].found && wanted[1].found);
 }
 
 static void *append_one(void *arg)
@@ -189,6 +246,10 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_line_is_found_in_a_former_file, begin, end),
+		cmocka_unit_test_setup_teardown(
+			many_lines_are_found_in_one_pass, begin, end),
+		cmocka_unit_test_setup_teardown(
+			of_a_locked_file_it_cannot_be_said, begin, end),
 		cmocka_unit_test_setup_teardown(
 			what_waited_goes_to_the_file_of_that_name, begin, end),
 		cmocka_unit_test_setup_teardown(
