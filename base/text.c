@@ -61,6 +61,25 @@ void text_end_whole(char *s)
 		s[n - 1 - tail] = '\0';
 }
 
+void text_clean(char *s)
+{
+	size_t n = strlen(s);
+
+	while (n > 0) {
+		size_t len = text_utf8_char(s, n);
+		unsigned char c = (unsigned char)*s, d = (unsigned char)s[1];
+
+		if (len == 0) {
+			*s = '?';
+			len = 1;
+		} else if (c < ' ' || c == 0x7f || (c == 0xc2 && d < 0xa0)) {
+			memset(s, ' ', len); /* C1 has two bytes */
+		}
+		s += len;
+		n -= len;
+	}
+}
+
 struct quoted quotedn(const char *p, size_t n)
 {
 	struct quoted q;

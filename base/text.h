@@ -14,6 +14,10 @@ size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 /* After a cut at a byte: takes away what is left of a character at the end. */
 void text_end_whole(char *s);
 
+/* Words of another's, to be kept as text: bytes that are no UTF-8 become '?',
+ * control characters blanks. */
+void text_clean(char *s);
+
 /* Where the last `lines` lines of the text begin. */
 const char *text_last_lines(const char *p, size_t n, int64_t lines);
 

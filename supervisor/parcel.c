@@ -24,6 +24,7 @@ struct outcome outcome_of(enum delivery_event event, int64_t code,
 	vsnprintf(o.detail, sizeof o.detail, fmt, ap);
 	va_end(ap);
 	text_end_whole(o.detail);
+	text_clean(o.detail); /* it may be in the receiver's words */
 	return o;
 }
 

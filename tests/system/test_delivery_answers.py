@@ -108,6 +108,22 @@ def test_a_status_is_an_answer_whatever_follows(home):
     h.down()
 
 
+def test_words_that_are_no_text_are_kept_as_text(home):
+    words = b"ab\xff\xfe\x1b[1m \xe2\x82\xac"
+    r = receiver(home, lambda path, n: b"HTTP/1.1 400 No\r\ncontent-length: "
+                 b"%d\r\n\r\n%s" % (len(words), words))
+    h = host(home)
+    webhook(h, "web", r.url)
+    ident = post(h, "web", "x")
+    d = ended(h, ident, "dead")
+    assert d["detail"] == "ab?? [1m \u20ac", d
+    [told] = [e["body"]["detail"] for e in
+              h.call("GET", "/v1/events?limit=1000")["items"]
+              if e["subject"] == ident and e["body"]["state"] == "dead"]
+    assert told == d["detail"]
+    h.down()
+
+
 class Deaf:
     """Accepts and hangs up, or never answers the connection at all."""
 

@@ -94,6 +94,27 @@ static void a_cut_leaves_whole_characters(void **state)
 	}
 }
 
+static void words_of_others_become_text(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"", ""},
+		{"fine \xe2\x82\xac", "fine \xe2\x82\xac"},
+		{"ab\xff\xfe", "ab??"},
+		{"\xc3", "?"},
+		{"\xed\xa0\x80.", "???."},
+		{"a\r\n\x1b[1m\x7f", "a   [1m "},
+		{"\xc2\x9b\xc2\xa0", "  \xc2\xa0"},
+	};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(pairs); i++) {
+		snprintf(text, sizeof text, "%s", pairs[i][0]);
+		text_clean(text);
+		assert_string_equal(text, pairs[i][1]);
+	}
+}
+
 static void bad_utf8_is_told_from_good(void **state)
 {
 	static const char *const good[] = {"a", "\xc3\xa9", "\xe2\x82\xac",
@@ -243,6 +264,7 @@ int main(void)
 		cmocka_unit_test(a_name_has_at_most_64_bytes),
 		cmocka_unit_test(keys_are_printable_utf8),
 		cmocka_unit_test(a_key_of_ten_megabytes_is_named_in_short),
+		cmocka_unit_test(words_of_others_become_text),
 		cmocka_unit_test(bad_utf8_is_told_from_good),
 		cmocka_unit_test(a_cut_leaves_whole_characters),
 		cmocka_unit_test(a_picture_of_bytes_is_short_and_printable),
