@@ -272,9 +272,22 @@ static bool wait_all(int64_t ms, pid_t watched, int *status)
 	return true;
 }
 
+/* Also those whom we may not signal. */
+static int count_all(void)
+{
+	struct pids p = {0};
+	int n;
+
+	add_all(&p);
+	n = p.n - 1;
+	free(p.pid);
+	return n;
+}
+
 int tree_end(int64_t grace_ms, pid_t watched, int *status, struct err *e)
 {
 	int64_t until;
+	int left;
 
 	if (tree_reap(watched, status))
 		return 0;
@@ -291,6 +304,7 @@ int tree_end(int64_t grace_ms, pid_t watched, int *status, struct err *e)
 		if (wait_all(5, watched, status))
 			return 0;
 	} while (clock_mono_ns() < until);
-	return err_set(e, ERR_TIMEOUT, "%d processes do not end after SIGKILL",
-		       tree_signal(0));
+	left = count_all();
+	return err_set(e, ERR_TIMEOUT, "%d process%s not end after SIGKILL",
+		       left, left == 1 ? " does" : "es do");
 }
