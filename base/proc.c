@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static ssize_t read_proc(pid_t pid, const char *name, char *out, size_t cap)
@@ -113,6 +114,20 @@ bool proc_env(pid_t pid, const char *name, char *out, size_t cap)
 	}
 	close(fd);
 	return value != NULL;
+}
+
+int proc_hold(pid_t pid, const struct proc_stat *seen)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct proc_stat now;
+
+	if (fd < 0)
+		return -1;
+	/* The same process as the one that was judged, now held by fd. */
+	if (!proc_stat(pid, &now) && now.start_ticks == seen->start_ticks)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int proc_take_brand(uint64_t brand)

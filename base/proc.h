@@ -27,6 +27,10 @@ int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);
  * started with; false if it is not there or cannot be read. */
 bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
 
+/* A pidfd of the very process that `seen` is of, for the caller to close; -1 if
+ * it has ended, and the number is free or another's. */
+int proc_hold(pid_t pid, const struct proc_stat *seen);
+
 /*
  * A brand: a number that a process bears with all that it starts, whatever they
  * do to their environment, session and parents. It is the limit of file locks,

@@ -123,6 +123,9 @@ struct channels {
 	struct curl_loop *curl;
 	struct outbox *outbox;
 	struct leaving *leaving; /* plugins on their way out */
+	uv_timer_t look;         /* at them, while there are any */
+	int64_t walk_ms;         /* uv_now of the next look through /proc … */
+	int64_t walk_wait_ms; /* … and how long it is to the one after it */
 	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */

@@ -302,7 +302,8 @@ int channels_open(struct sup *s, struct err *e)
 	k->recovering = k->media.sweep = k->orphans = true;
 	uv_timer_init(&s->loop, &k->due);
 	uv_timer_init(&s->loop, &k->rest);
-	k->due.data = k->rest.data = s;
+	uv_timer_init(&s->loop, &k->look);
+	k->due.data = k->rest.data = k->look.data = s;
 	k->curl = curl_loop_new(&s->loop);
 	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
@@ -348,6 +349,7 @@ void channels_stop(struct sup *s)
 	curl_loop_close(k->curl);
 	uv_close((uv_handle_t *)&k->due, NULL);
 	uv_close((uv_handle_t *)&k->rest, NULL);
+	uv_close((uv_handle_t *)&k->look, NULL);
 }
 
 void channels_free(struct sup *s)

@@ -6,7 +6,6 @@
 #include "spawner/warden.h"
 #include "supervisor/plugin_log.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,10 +79,9 @@ static void give_back(struct plugin *p, const char *why)
 
 static void begin_end(struct plugin *p)
 {
-	plugin_tree_signal(&p->tree, SIGTERM);
+	plugin_leave(p->channel->sup, p->channel->name, &p->tree, 0);
 	plugin_told_close(p);
 	plugin_pipe_close(p);
-	p->at_ms = plugin_now(p) + WARDEN_GRACE_MS;
 	plugin_set_state(p, PLUGIN_ENDING);
 }
 
@@ -132,21 +130,24 @@ static bool lives(const struct plugin *p)
 	       st.state != 'X';
 }
 
-/* Proof before the next start; who does not go is killed. */
+/* Proof before the next start. */
 static void look_at_end(struct plugin *p)
 {
 	uint32_t random;
 
 	if (plugin_is_leaving(p->channel))
 		return;
-	if (plugin_tree_is_gone(&p->tree)) {
-		p->pid = 0;
-		id_random(&random, sizeof random);
-		p->at_ms = plugin_now(p) + restart_wait(&p->restart, random);
-		plugin_set_state(p, PLUGIN_WAITING);
-	} else if (plugin_now(p) >= p->at_ms) {
-		plugin_tree_signal(&p->tree, SIGKILL);
-	}
+	p->pid = 0;
+	id_random(&random, sizeof random);
+	p->at_ms = plugin_now(p) + restart_wait(&p->restart, random);
+	plugin_set_state(p, PLUGIN_WAITING);
+}
+
+void plugin_is_stuck(struct plugin *p, pid_t pid, const char *why)
+{
+	p->pid = pid;
+	plugin_set_state(p, PLUGIN_ENDING);
+	channel_trouble(p->channel, why);
 }
 
 static void look_at_life(struct plugin *p)
@@ -234,7 +235,7 @@ static int open_plugin(struct channel *c, struct err *e)
 	if (!p)
 		abort();
 	p->channel = c;
-	p->tree.id = c->id;
+	plugin_tree_init(&p->tree, c->sup->home.root, c->id);
 	plugin_pipe_init(p);
 	c->own = p;
 	if (plugin_is_leaving(c))
@@ -252,7 +253,7 @@ static void close_plugin(struct channel *c)
 	plugin_stop_word(p);
 	(void)plugin_flush(p);
 	give_back(p, "the channel was closed");
-	plugin_leave(c->sup, c->name, &p->tree);
+	plugin_leave(c->sup, c->name, &p->tree, WARDEN_STOP_S * 1000);
 	plugin_pipe_fini(p);
 	free(p);
 }

@@ -66,6 +66,8 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 void plugin_set_state(struct plugin *p, enum plugin_state state);
 void plugin_started(struct plugin *p, pid_t pid);
 void plugin_ended(struct plugin *p, int status);
+/* It waits for a process of the one before, which does not end. */
+void plugin_is_stuck(struct plugin *p, pid_t pid, const char *why);
 void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
 bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
@@ -109,13 +111,15 @@ void plugin_tell(struct plugin *p, const char *event, const char *ref,
 void plugin_line(struct plugin *p, const char *line, size_t n);
 void plugin_request(struct plugin *p, const struct rpc_line *r);
 
-/* plugin_leave.c: sees the end of a tree that was told to stop, in its own
- * time; whoever does not listen is asked by SIGTERM, and then killed. */
-void plugin_leave(struct sup *s, const char *name, const struct plugin_tree *t);
+/* plugin_leave.c: sees the end of a tree, which it takes, in its own time:
+ * SIGTERM after stop_ms, SIGKILL later. What does not end is told. */
+void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
+		  int64_t stop_ms);
 /* Is there a former plugin of the channel? Then the next one has to wait. */
 bool plugin_is_leaving(const struct channel *c);
 /* Processes that a former skepd left: before any of these n channels is open. */
 void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n);
-void plugin_leave_all(struct sup *s); /* now: skepd goes itself */
+void plugin_leave_all(struct sup *s); /* waits for them: skepd goes itself */
+void plugin_on_look(uv_timer_t *t);   /* of those that leave */
 
 #endif

@@ -162,6 +162,14 @@ int plugin_log_open(struct sup *s, const char *name, struct err *e)
 	return fds[1];
 }
 
+void plugin_logs_take(struct sup *s)
+{
+	bool ended;
+
+	for (struct plugin_log *l = s->channels->logs; l; l = l->next)
+		(void)take_some(l, &ended);
+}
+
 void plugin_logs_close(struct sup *s)
 {
 	while (s->channels->logs) {

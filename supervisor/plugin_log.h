@@ -18,6 +18,7 @@ int plugin_log_open(struct sup *s, const char *name, struct err *e);
 /* A line of ours among those of the plugin. */
 void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void plugin_logs_take(struct sup *s);  /* what is there, without the loop */
 void plugin_logs_close(struct sup *s); /* skepd goes */
 
 #endif

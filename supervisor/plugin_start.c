@@ -44,15 +44,16 @@ static char **marked_env(const struct plugin *p, struct arena *a)
 	for (size_t i = 0; i < n; i++)
 		if (!is_ours(environ[i]))
 			env[k++] = environ[i];
-	env[k++] = arena_printf(a, WARDEN_MARKER "=%s", c->id);
+	env[k++] = arena_printf(a, WARDEN_MARKER "=%s", p->tree.mark);
 	env[k++] = arena_printf(a, "SKEP_HOME=%s", c->sup->home.root);
 	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", c->name);
 	return env;
 }
 
 /* The warden's command: itself, what it has to know, and the plugin's. */
-static char **words(const struct channel *c, struct arena *a)
+static char **words(const struct plugin *p, struct arena *a)
 {
+	const struct channel *c = p->channel;
 	struct err ignored;
 	cJSON *list = json_parse("command", c->command, strlen(c->command),
 				 &ignored);
@@ -64,7 +65,7 @@ static char **words(const struct channel *c, struct arena *a)
 	spawn_path(WARDEN_PROGRAM, path, sizeof path);
 	argv[0] = arena_text(a, path);
 	argv[1] = arena_printf(a, "%d", (int)getpid());
-	argv[2] = arena_printf(a, "%" PRIu64, plugin_tree_brand(c->id));
+	argv[2] = arena_printf(a, "%" PRIu64, p->tree.brand);
 
 	cJSON_ArrayForEach(v, list)
 	{
@@ -82,7 +83,7 @@ static int spawn(struct plugin *p, const int fds[WARDEN_FD + 1], struct err *e)
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	struct arena a = {0};
-	char **argv = words(p->channel, &a);
+	char **argv = words(p, &a);
 	sigset_t none, reset;
 	int rc;
 

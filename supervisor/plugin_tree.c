@@ -3,77 +3,169 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "spawner/warden.h"
-#include "supervisor/tree.h"
+#include "spawner/wire.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-static const struct tree_place nowhere; /* no spawner is among them */
+/* --- whose they are --------------------------------------------------- */
 
-uint64_t plugin_tree_brand(const char *id)
+/* The directory itself: a path may lead to another one tomorrow. */
+static void mark_of(const char *home, const char *id, char out[PLUGIN_MARK])
+{
+	char hash[HASH_HEX], text[64];
+	struct stat st = {0};
+
+	(void)!stat(home, &st);
+	snprintf(text, sizeof text, "%llx %llx", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	hash_of(text, strlen(text), hash);
+	snprintf(out, PLUGIN_MARK, "%s@%.16s", id, hash);
+}
+
+static uint64_t brand_of(const char *mark)
 {
 	char hash[HASH_HEX];
 
-	hash_of(id, strlen(id), hash);
+	hash_of(mark, strlen(mark), hash);
 	hash[15] = '\0';
 	return PROC_BRAND_MIN | strtoull(hash, NULL, 16);
 }
 
-static struct tree wardens(const struct plugin_tree *t)
+void plugin_tree_init(struct plugin_tree *t, const char *home, const char *id)
 {
-	return (struct tree){.run = t->id, .marker = WARDEN_MARKER};
+	*t = (struct plugin_tree){.held = -1};
+	mark_of(home, id, t->mark);
+	t->brand = brand_of(t->mark);
 }
 
-static struct tree others(const struct plugin_tree *t)
+bool plugin_tree_of_mark(struct plugin_tree *t, const char *home,
+			 const char *mark)
 {
-	return (struct tree){.run = t->id, .brand = plugin_tree_brand(t->id)};
+	char id[ID_SIZE];
+
+	snprintf(id, sizeof id, "%.*s", (int)strcspn(mark, "@"), mark);
+	if (!id_is(ID_CHANNEL, id))
+		return false;
+	plugin_tree_init(t, home, id);
+	return !strcmp(t->mark, mark);
 }
 
-/* A warden is never killed: those below it would be lost. */
-static int word_for(int sig)
+void plugin_tree_fini(struct plugin_tree *t)
 {
-	return sig == SIGKILL ? SIGQUIT : sig;
+	if (t->held >= 0)
+		close(t->held);
+	t->held = -1;
 }
 
-/* Its warden, which is waited for once it is gone. One that went in order has
- * proven that nobody is left. */
-static pid_t warden_of(struct plugin_tree *t)
+/* --- by way of the warden --------------------------------------------- */
+
+/* Between fork and exec a child of the warden looks like it; it has become the
+ * plugin then, whom our words would not end. */
+static bool still_holds(const struct plugin_tree *t)
+{
+	struct pollfd ended = {.fd = t->held, .events = POLLIN};
+	char mark[PLUGIN_MARK];
+
+	return poll(&ended, 1, 0) == 0 &&
+	       proc_env(t->warden, WARDEN_MARKER, mark, sizeof mark) &&
+	       !strcmp(mark, t->mark);
+}
+
+bool plugin_tree_has_warden(struct plugin_tree *t)
 {
 	int status = 0;
-	pid_t pid = t->warden ? waitpid(t->warden, &status, WNOHANG) : 0;
+	pid_t pid;
 
-	if (pid != 0) {
+	if (t->warden && t->held >= 0) {
+		if (still_holds(t))
+			return true;
+		plugin_tree_fini(t);
+		t->warden = 0;
+		t->loose = true; /* nobody told us how it went */
+	} else if (t->warden) {
+		pid = waitpid(t->warden, &status, WNOHANG);
+		if (pid == 0)
+			return true;
 		t->warden = 0;
 		t->loose = pid < 0 || status != 0;
 	}
-	return t->warden;
+	return false;
 }
 
-void plugin_tree_signal(struct plugin_tree *t, int sig)
+static void say(const struct plugin_tree *t, int sig)
 {
-	struct tree w = wardens(t), o = others(t);
-
-	if (warden_of(t)) { /* not waited for, so the number is its own */
-		kill(t->warden, word_for(sig));
-		kill(t->warden, SIGCONT); /* should it be stopped */
-	} else if (t->loose) {
-		if (tree_signal_all(&nowhere, &w, word_for(sig)) > 0)
-			tree_signal_all(&nowhere, &w, SIGCONT);
-		else
-			tree_signal_all(&nowhere, &o, sig);
-	}
+	if (t->held >= 0)
+		syscall(SYS_pidfd_send_signal, t->held, sig, NULL, 0);
+	else
+		kill(t->warden, sig); /* not waited for: it is its number */
 }
 
-bool plugin_tree_is_gone(struct plugin_tree *t)
+/* A warden is never killed: those below it would be lost. */
+void plugin_tree_signal(const struct plugin_tree *t, int sig)
 {
-	struct tree w = wardens(t), o = others(t);
+	if (!t->warden)
+		return;
+	say(t, sig == SIGKILL ? SIGQUIT : sig);
+	say(t, SIGCONT); /* should it be stopped */
+}
 
-	if (warden_of(t))
+/* --- by a look through /proc ------------------------------------------ */
+
+bool plugin_tree_found(struct plugin_tree *t, pid_t pid)
+{
+	char mark[PLUGIN_MARK];
+	struct proc_stat st;
+	int fd;
+
+	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
 		return false;
-	if (t->loose)
-		t->loose = tree_count(&nowhere, &w, NULL) > 0 ||
-			   tree_count(&nowhere, &o, NULL) > 0;
-	return !t->loose;
+	fd = proc_hold(pid, &st);
+	if (fd < 0)
+		return false;
+	t->one = pid;
+	if (proc_env(pid, WARDEN_MARKER, mark, sizeof mark) && t->held < 0 &&
+	    !t->warden) {
+		t->warden = pid;
+		t->held = fd;
+		return true;
+	}
+	t->denied = t->sig &&
+		    syscall(SYS_pidfd_send_signal, fd, t->sig, NULL, 0) &&
+		    errno == EPERM;
+	close(fd);
+	return true;
+}
+
+/* The environment may have been emptied, or be another user's; the brand may not
+ * have been had. One of them will do. */
+static bool visit(void *arg, pid_t pid)
+{
+	uint64_t brand = proc_brand(pid);
+	char mark[PLUGIN_MARK] = "";
+
+	if (!proc_env(pid, WARDEN_MARKER, mark, sizeof mark))
+		(void)proc_env(pid, SPAWN_MARKER, mark, sizeof mark);
+	for (struct plugin_tree *t = arg; t; t = t->next)
+		if (t->brand == brand || !strcmp(t->mark, mark))
+			(void)plugin_tree_found(t, pid);
+	return true;
+}
+
+void plugin_trees_look(struct plugin_tree *first)
+{
+	for (struct plugin_tree *t = first; t; t = t->next) {
+		t->one = 0;
+		t->denied = false;
+	}
+	if (first)
+		proc_each(visit, first);
 }

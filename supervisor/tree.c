@@ -106,7 +106,6 @@ struct walk {
 
 static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
 {
-	const char *name = w->tree->marker ? w->tree->marker : SPAWN_MARKER;
 	char marker[SPAWN_RUN];
 
 	if (pid == w->place->spawner || proc_stat(pid, st) ||
@@ -116,24 +115,19 @@ static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
 		return st->start_ticks == w->tree->start_ticks;
 	if (w->worker_lives && st->session == w->tree->worker)
 		return true;
-	if (proc_env(pid, name, marker, sizeof marker))
+	if (proc_env(pid, SPAWN_MARKER, marker, sizeof marker))
 		return !strcmp(marker, w->tree->run);
-	if (w->tree->brand && proc_brand(pid) == w->tree->brand)
-		return true;
 	return w->place->spawner > 0 && st->parent == w->place->spawner;
 }
 
 static void signal_one(const struct walk *w, pid_t pid,
 		       const struct proc_stat *seen)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct proc_stat now;
+	int fd = proc_hold(pid, seen);
 
 	if (fd < 0)
 		return;
-	/* The same process as the one that was judged, now held by fd. */
-	if (!proc_stat(pid, &now) && now.start_ticks == seen->start_ticks)
-		syscall(SYS_pidfd_send_signal, fd, w->sig, NULL, 0);
+	syscall(SYS_pidfd_send_signal, fd, w->sig, NULL, 0);
 	close(fd);
 }
 

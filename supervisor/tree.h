@@ -26,10 +26,8 @@ struct tree_place {
 
 struct tree {
 	const char *run;    /* as in the marker */
-	const char *marker; /* the variable; NULL: SPAWN_MARKER */
 	const char *cgroup; /* the name of its cgroup; NULL: as the run */
 	pid_t worker;       /* 0: not known */
-	uint64_t brand;     /* base/proc.h; 0: none */
 	int64_t start_ticks;
 	bool in_cgroup;
 };

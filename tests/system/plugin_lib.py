@@ -23,8 +23,8 @@ def show(h, name):
 
 
 def marked(ident, variable="SKEP_RUN_ID"):
-    """Living processes that bear the mark of a channel's id."""
-    mark = variable.encode() + b"=" + ident.encode() + b"\0"
+    """Living processes that bear the mark of a channel's id, in any home."""
+    mark = variable.encode() + b"=" + ident.encode() + b"@"
     found = []
     for entry in os.listdir("/proc"):
         try:
