@@ -3,7 +3,7 @@
  * delivered. Written in a thread, all that was claimed together at once. When a
  * crash leaves it open whether a line came, the file itself says so.
  */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/file.h"
 #include "supervisor/line_file.h"

@@ -3,7 +3,7 @@
  * address. A mail that was sent and not acknowledged stays `unknown`: SMTP
  * cannot say, and most servers would deliver it twice.
  */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 #include "base/json.h"

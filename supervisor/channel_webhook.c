@@ -3,7 +3,7 @@
  * specification. webhook-id is the delivery's id, the same in every attempt, so
  * a receiver that keeps ids gets each message once.
  */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 #include "supervisor/webhook_in.h"

@@ -1,4 +1,4 @@
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* A parcel, and what became of it: from outcomes back to rows. */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 #include "base/fault.h"

@@ -1,5 +1,5 @@
 /* What nobody knows: deliveries that left, and of which no word came back. */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 

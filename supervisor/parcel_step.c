@@ -1,5 +1,5 @@
 /* What deliveries do in a turn of the loop, and when they need the next one. */
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 #include "base/clock.h"
 #include "base/log.h"

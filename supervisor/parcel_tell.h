@@ -1,7 +1,7 @@
 #ifndef SUPERVISOR_PARCEL_TELL_H
 #define SUPERVISOR_PARCEL_TELL_H
 
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 /* What followers of /v1/events hear of a delivery before its first outcome; the
  * outcomes themselves are told where the row moves (schema/deliveries.h). Called

@@ -1,7 +1,7 @@
 #ifndef SUPERVISOR_PLUGIN_H
 #define SUPERVISOR_PLUGIN_H
 
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 #include "supervisor/plugin_tree.h"
 #include "supervisor/restart.h"
 #include "supervisor/rpc_line.h"

@@ -1,8 +1,8 @@
 #ifndef SUPERVISOR_WEBHOOK_POST_H
 #define SUPERVISOR_WEBHOOK_POST_H
 
-#include "supervisor/channel.h"
 #include "supervisor/curl_loop.h"
+#include "supervisor/parcel.h"
 
 #define POST_ANSWER_KEPT 160 /* bytes of a refusal, for people */
 

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "supervisor/channel.h"
+#include "supervisor/parcel.h"
 
 /*
  * Messages as the outside sees them: pure functions over JSON. Inside, a message
