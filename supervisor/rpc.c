@@ -6,12 +6,20 @@
 #include "supervisor/inbound.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "supervisor/channel_way.h"
 #include "supervisor/parcel_tell.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define HISTORY_MAX 200
+#define HISTORY_MAX   200
+#define ANSWER_MAX    (4u << 20)
+#define HISTORY_BYTES (3u << 20)   /* of an answer … */
+#define TEXT_MAX      (256u << 10) /* … and of one message in it */
+#define ESCAPED       6            /* bytes that one may become in JSON */
+#define ROW_BYTES     4096         /* what a message has beside its text */
+#define WHOLE_MAX     9007199254740992.0
 
 typedef int rpc_method(struct sup *s, const char *channel, const cJSON *params,
 		       cJSON *data, struct err *e);
@@ -54,12 +62,16 @@ static void add_message(cJSON *list, const struct conversation_history_row *row)
 	cJSON *body = json_parse("body", row->body, strlen(row->body),
 				 &ignored);
 	cJSON *o = cJSON_CreateObject();
+	char *text = strndup(json_text(body, "text", ""), TEXT_MAX);
 
+	if (!text)
+		abort();
+	text_end_whole(text);
 	cJSON_AddStringToObject(o, "id", row->id);
 	cJSON_AddStringToObject(o, "sender_id", row->sender);
 	cJSON_AddStringToObject(o, "role", row->role);
 	cJSON_AddStringToObject(o, "content_type", "text");
-	cJSON_AddStringToObject(o, "body", json_text(body, "text", ""));
+	cJSON_AddStringToObject(o, "body", text);
 	if (cJSON_GetObjectItem(body, "attachments"))
 		cJSON_AddItemToObject(
 			o, "attachments",
@@ -67,30 +79,89 @@ static void add_message(cJSON *list, const struct conversation_history_row *row)
 	add_time(o, "ts", row->at);
 	cJSON_AddItemToArray(list, o);
 	cJSON_Delete(body);
+	free(text);
+}
+
+/* Hiro's own server takes a number as well. */
+static const char *peer_of(const cJSON *params, struct arena *a)
+{
+	const cJSON *v = cJSON_GetObjectItem(params, "channel_id");
+
+	if (cJSON_IsNumber(v) && v->valuedouble >= 0 &&
+	    v->valuedouble < WHOLE_MAX &&
+	    v->valuedouble == (double)(int64_t)v->valuedouble)
+		return arena_printf(a, "%lld", (long long)v->valuedouble);
+	return json_text(params, "channel_id", "");
+}
+
+static int read_after(struct sup *s, const cJSON *params, int64_t *at,
+		      struct err *e)
+{
+	const cJSON *v = cJSON_GetObjectItem(params, "after");
+	struct history_after_in in = {json_text(params, "after", "")};
+	struct history_after_row row = {OPT_NONE};
+
+	*at = OPT_NONE;
+	if (!v || cJSON_IsNull(v))
+		return 0;
+	if (sql_get(s->db, Q_HISTORY_AFTER, &in, &row, NULL, e) < 0)
+		return -1;
+	*at = row.at;
+	return row.at == OPT_NONE
+		       ? err_set(e, ERR_INVALID,
+				 "after is a time, as ISO 8601 has it")
+		       : 0;
+}
+
+/* As many as fit into an answer; `truncated` says that there are more. */
+static int add_history(struct sup *s, const struct conversation_history_in *in,
+		       cJSON *data, struct err *e)
+{
+	struct sql_rows it = sql_rows(s->db, Q_CONVERSATION_HISTORY, in);
+	cJSON *list = cJSON_AddArrayToObject(data, "messages");
+	struct conversation_history_row row;
+	size_t room = HISTORY_BYTES;
+
+	while (sql_next(&it, &row)) {
+		size_t n = strlen(row.body);
+
+		n = ROW_BYTES +
+		    (n < TEXT_MAX * ESCAPED ? n : TEXT_MAX * ESCAPED);
+		if (n > room) {
+			cJSON_AddTrueToObject(data, "truncated");
+			break;
+		}
+		room -= n;
+		add_message(list, &row);
+	}
+	return sql_end(&it, e);
 }
 
 static int messages_history(struct sup *s, const char *channel,
 			    const cJSON *params, cJSON *data, struct err *e)
 {
 	int64_t limit = json_i64(params, "limit", 50);
+	struct arena a = {0};
 	struct conversation_history_in in = {
 		.channel = channel,
-		.peer = json_text(params, "channel_id", ""),
+		.peer = peer_of(params, &a),
 		.count = limit < 1             ? 1
 			 : limit > HISTORY_MAX ? HISTORY_MAX
 					       : limit,
 	};
-	struct conversation_history_row row;
-	struct sql_rows it;
-	cJSON *list;
+	int rc;
 
 	if (!in.peer[0])
-		return err_set(e, ERR_INVALID, "params need a channel_id");
-	it = sql_rows(s->db, Q_CONVERSATION_HISTORY, &in);
-	list = cJSON_AddArrayToObject(data, "messages");
-	while (sql_next(&it, &row))
-		add_message(list, &row);
-	return sql_end(&it, e);
+		rc = err_set(e, ERR_INVALID,
+			     "params need a channel_id, a text or a whole "
+			     "number");
+	else
+		rc = read_after(s, params, &in.after, e) ||
+				     add_history(s, &in, data, e)
+			     ? -1
+			     : 0;
+	arena_fini(&a);
+	return rc;
 }
 
 static const struct {
@@ -145,7 +216,7 @@ int rpc_answer(struct sup *s, const char *channel, const char *conversation,
 	const char *text = json_text(m->body, "text", "");
 	cJSON *ask = json_parse("request", text, strlen(text), e);
 	cJSON *body = cJSON_CreateObject(), *answer;
-	struct buf out = BUF_MAX(4u << 20);
+	struct buf out = BUF_MAX(ANSWER_MAX);
 	struct delivery_new d = {.channel = channel,
 				 .conversation = conversation,
 				 .reply_to = m->external_id};

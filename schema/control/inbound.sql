@@ -125,9 +125,14 @@ SELECT u.owner, u.idx, u.media, u.name, m.mime, m.size, m.sha256
   FROM media_use u JOIN media m ON m.id = u.media
  WHERE u.owner = :owner ORDER BY u.idx;
 
--- query conversation_history (channel text, peer text, count i64) -> (id text,
---   sender text, role text, body json, at time)
--- Both ways, newest first.
+-- query history_after (text text) -> (at time)
+-- A time as ISO 8601 has it; NULL: it is none.
+SELECT CAST(round((julianday(:text) - 2440587.5) * 86400000.0) AS INTEGER)
+       AS at;
+
+-- query conversation_history (channel text, peer text, after time,
+--   count i64) -> (id text, sender text, role text, body json, at time)
+-- Both ways: the newest first, or what came after a time, the oldest first.
 SELECT id, sender, role, body, at FROM
  (SELECT i.external_id AS id, i.sender, 'user' AS role, i.body,
          i.received_at AS at
@@ -140,7 +145,9 @@ SELECT id, sender, role, body, at FROM
     FROM delivery d JOIN conversation c ON c.id = d.conversation
    WHERE c.channel = :channel AND c.peer = :peer AND d.agent IS NOT NULL
      AND d.conversation IS NOT NULL)
- ORDER BY at DESC, id DESC LIMIT :count;
+ WHERE :after IS NULL OR at > :after
+ ORDER BY CASE WHEN :after IS NULL THEN at END DESC,
+       CASE WHEN :after IS NULL THEN id END DESC, at, id LIMIT :count;
 
 -- query retire_in (after text, count i64) -> (id text, is_dead bool,
 --   received_at time)

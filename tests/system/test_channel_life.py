@@ -301,3 +301,35 @@ def test_a_dead_letter_that_is_dismissed_opens_no_conversation(home):
     h.call("POST", "/v1/deliveries/%s/dismiss" % d["id"], {})
     assert not talk(h, "ann")
     h.down()
+
+
+def answered(h, r, ident, params):
+    """What a device hears when it asks for what was said."""
+    ask(h, ident, "messages.history", params)
+    settled(h, 1, "delivered", "dead")
+    return lib.eventually(lambda: [m["json"] for _, _, m in r.log
+                                   if m.get("request_id") == ident], 30, ident)[0]
+
+
+def said(got):
+    return [m for m in got["data"]["messages"] if m["role"] == "user"]
+
+
+def test_a_history_is_cut_to_what_fits_and_begins_where_it_is_told(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    for i in range(16):
+        say(h, "web", "m%d " % i + '"' * 250000, "m%d" % i, conversation="7")
+    for ident in ("q1", "q1"):  # the same again has the same answer
+        got = answered(h, r, ident, {"channel_id": 7})
+    assert got["data"]["truncated"] and 3 < len(said(got)) < 16, len(said(got))
+    assert [m["id"] for m in said(got)[:2]] == ["m15", "m14"]
+    since = said(got)[2]["ts"]
+    got = answered(h, r, "q2", {"channel_id": "7", "after": since})
+    assert [m["id"] for m in said(got)] == ["m14", "m15"], since
+    got = answered(h, r, "q3", {"channel_id": 7, "after": "tomorrow"})
+    assert got["error"]["code"] == "invalid_params", got
+    got = answered(h, r, "q4", {"channel_id": 7.5})
+    assert "whole number" in got["error"]["message"], got
+    h.down()
