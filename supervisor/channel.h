@@ -81,7 +81,7 @@ struct channel {
 	int64_t hold_until;  /* clock: nothing is sent before */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
 	int64_t tokens;      /* of the rate, in thousandths */
-	int64_t refilled_at; /* clock */
+	int64_t refilled_ms; /* monotonic; 0: it begins full */
 	int inflight;
 	int64_t delivered, failed; /* by outcomes that are being settled */
 	void *own;                 /* the kind's */

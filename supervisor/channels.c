@@ -167,7 +167,6 @@ static void open_channel(struct sup *s, const struct channel_row *row)
 	c->ops = ops_of(row->kind);
 	c->look = c->resolve = true;
 	c->next_due = c->ask_at = OPT_NONE;
-	c->refilled_at = clock_now();
 	c->next = s->channels->first;
 	s->channels->first = c;
 	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {

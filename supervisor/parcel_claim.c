@@ -99,14 +99,15 @@ static struct parcel *parcels_of(struct channel *c,
 static int room(struct channel *c, int budget, int64_t now)
 {
 	int64_t n = c->config.inflight - c->inflight, rate = c->config.rate;
+	int64_t ms = clock_mono_ns() / 1000000; /* time is not set back here */
 
 	if (c->paused || c->hold_until > now || !c->ops->ready(c))
 		return 0;
 	if (rate > 0) {
-		c->tokens += (now - c->refilled_at) * rate;
+		c->tokens += (ms - c->refilled_ms) * rate;
 		if (c->tokens > rate * TOKEN)
 			c->tokens = rate * TOKEN;
-		c->refilled_at = now;
+		c->refilled_ms = ms;
 		if (n > c->tokens / TOKEN)
 			n = c->tokens / TOKEN;
 	}

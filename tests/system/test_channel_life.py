@@ -3,11 +3,12 @@ nothing is lost, nothing stands still, and nothing goes to somebody else."""
 import json
 import signal
 import sys
+import time
 
 import lib
 from channel_lib import post, receiver, say, settled, webhook
 from plugin_lib import plugin, until
-from skepd_lib import Connection, Refused, host
+from skepd_lib import Connection, Host, Refused, host
 
 
 def at_once(h, *asks):
@@ -332,4 +333,44 @@ def test_a_history_is_cut_to_what_fits_and_begins_where_it_is_told(home):
     assert got["error"]["code"] == "invalid_params", got
     got = answered(h, r, "q4", {"channel_id": 7.5})
     assert "whole number" in got["error"]["message"], got
+    h.down()
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	int rc;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "clock_gettime");
+	rc = real(id, t);
+	if (id == CLOCK_REALTIME && access("%s", F_OK) == 0)
+		t->tv_sec -= 3600;
+	return rc;
+}
+"""
+
+
+def test_a_rate_begins_full_and_lives_through_a_clock_set_back(home):
+    back, shim = home.dir / "back", home.dir / "clock.c"
+    shim.write_text(CLOCK.replace("%s", str(back)))
+    if home.run("cc", "-shared", "-fPIC", "-o", home.dir / "clock.so", shim,
+                "-ldl", code=None).code:
+        lib.skip("cc is not there")
+    r = receiver(home)
+    h = Host(home, env={"LD_PRELOAD": str(home.dir / "clock.so")}).start()
+    webhook(h, "web", r.url, rate=1)
+    began = time.monotonic()
+    post(h, "web", "at once", "ann")
+    settled(h, 1, "delivered")
+    assert time.monotonic() - began < 0.8
+    back.touch()
+    post(h, "web", "an hour before", "bob")
+    settled(h, 2, "delivered")
+    assert time.monotonic() - began >= 0.8, "one a second"
     h.down()
