@@ -20,6 +20,7 @@ int channel_media_count(struct sup *s, struct err *e)
 	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
 
 	s->channels->media.bytes = total.bytes;
+	s->channels->media.stale = found < 0;
 	return found < 0 ? -1 : 0;
 }
 
@@ -32,9 +33,12 @@ int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
 		   struct err *e)
 {
 	struct channels *k = s->channels;
-	int64_t room = s->config.channel_media_total - k->media.bytes;
-	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, room};
+	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
+	int64_t room;
 
+	if (k->media.stale && channel_media_count(s, e))
+		return -1;
+	l.room = room = s->config.channel_media_total - k->media.bytes;
 	if (c) {
 		l.one = c->config.media_max;
 		l.all = c->config.media_sum;

@@ -14,6 +14,7 @@ struct channel;
 
 struct channel_media {
 	int64_t bytes;   /* of all of them */
+	bool stale;      /* a step was rolled back: they are to be counted */
 	int64_t kept_ms; /* uv_now at which files in use are touched */
 	bool sweep;      /* messages are gone: their attachments too */
 };

@@ -73,6 +73,7 @@ void parcels_rolled_back(struct sup *s)
 		return;
 	k->sick_until = clock_now() + SICK_MS;
 	k->recovering = k->tidy = k->orphans = true;
+	k->media.stale = true; /* attachments that were stored are not */
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->look = c->resolve = true;
 		c->resolved_to = 0;

@@ -3,12 +3,14 @@ limits, and the way through an agent and out on every kind of channel."""
 import base64
 import hashlib
 import json
+import os
 import sys
 
 import lib
 from channel_lib import deliveries, echo, receiver, say, settled, webhook
 from skepd_lib import Host, QUICK, Refused, host
 from test_plugins import EXAMPLES, lines
+from test_skepd_bad import fill_up, small_disk
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 100
 
@@ -188,4 +190,24 @@ def test_only_runs_with_attachments_are_told_of_them(home):
     assert ["media" in o for o in told] == [False, True], told
     assert all(o["reply"]["channel"] == "t" for o in told)
     assert len(deliveries(h)) == 2
+    h.down()
+
+
+def test_what_was_rolled_back_takes_no_room_of_the_quota(home):
+    mount = small_disk(home)
+    h = Host(home, dict(QUICK, channel={"media_total": 400000})).start()
+    h.call("PUT", "/v1/channels/t", {"kind": "tty"})
+
+    def bring(i):
+        try:
+            say(h, "t", "x", "m%d" % i, attachments=[
+                {"name": "a", "base64": b64(b"%06d" % i * 15000)}])
+        except Refused as e:
+            return e.status
+    fill_up(mount)
+    said = [bring(i) for i in range(12)]
+    assert set(said) <= {None, 500, 507} and said[-1], said
+    os.unlink(mount / "fill")
+    taken = lib.eventually(lambda: bring(99) is None, 10, "room for one more")
+    assert taken and len(media(home)) == 1 + said.count(None)
     h.down()
