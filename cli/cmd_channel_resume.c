@@ -8,7 +8,7 @@ static int channel_resume(struct cli *cli, struct err *e)
 const struct command cmd_channel_resume = {
 	.name = "channel resume",
 	.args = "NAME",
-	.help = "let a paused channel go on",
+	.help = "let a channel that is paused or held go on",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = channel_resume,
 };

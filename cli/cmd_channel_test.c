@@ -1,5 +1,6 @@
 #include "cli/channel_cli.h"
 
+#include "base/clock.h"
 #include "schema/deliveries.h"
 
 #include <poll.h>
@@ -58,6 +59,7 @@ static int watch(struct cli *cli, const char *id, struct delivery_row *row,
 static const char *why(struct cli *cli, const struct delivery_row *row)
 {
 	struct channel_row c;
+	char until[CLOCK_TEXT];
 	struct err e;
 
 	if (row->detail)
@@ -66,6 +68,11 @@ static const char *why(struct cli *cli, const struct delivery_row *row)
 		return e.text[0] ? arena_text(&cli->arena, e.text) : "";
 	if (c.is_paused)
 		return "the channel is paused";
+	if (c.held_until != OPT_NONE && c.held_until > clock_now())
+		return arena_printf(&cli->arena,
+				    "its receiver wants to be left alone until "
+				    "%s: skep channel resume %s ends that",
+				    clock_text(c.held_until, until), c.name);
 	if (!strcmp(c.kind, "tty"))
 		return "nobody has come to ask for it";
 	if (!strcmp(c.kind, "webhook") && !strstr(c.config, "\"url\""))

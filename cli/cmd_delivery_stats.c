@@ -1,8 +1,11 @@
 #include "cli/cli.h"
 
+#include "base/clock.h"
+
 static int delivery_stats(struct cli *cli, struct err *e)
 {
-	struct sql_rows it = sql_rows(cli->control, Q_DELIVERY_STATS, NULL);
+	struct delivery_stats_in in = {clock_now()};
+	struct sql_rows it = sql_rows(cli->control, Q_DELIVERY_STATS, &in);
 	struct table *t = table_new(&cli->out, &delivery_stats_row_shape,
 				    "channel state n oldest_at due_at note");
 	struct delivery_stats_row row;

@@ -79,6 +79,7 @@ struct channel {
 	int64_t ask_at;      /* clock: ask again; OPT_NONE: nobody to ask for */
 	int64_t asked;       /* how often in vain */
 	int64_t hold_until;  /* clock: nothing is sent before */
+	int64_t hold_told;   /* the same, as its row has it; 0: none */
 	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
 	int64_t tokens;      /* of the rate, in thousandths */
 	int64_t refilled_ms; /* monotonic; 0: it begins full */

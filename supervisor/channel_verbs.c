@@ -92,6 +92,11 @@ int sup_channel_switch(struct sup *s, const char *name, const char *verb,
 		in.is_paused = verb[0] == 'p';
 	n = strcmp(verb, "default") ? sql_exec(s->db, Q_CHANNEL_SWITCH, &in, e)
 				    : set_default(s, name, e);
+	if (n > 0 && verb[0] == 'r' && row.held_until != OPT_NONE &&
+	    sql_exec(s->db, Q_DELIVERY_HASTEN,
+		     &(struct delivery_hasten_in){name, row.held_until, in.now},
+		     e) < 0)
+		n = -1;
 	if (n < 0 || tell(s, name, verb, e) ||
 	    control_audit(s->db, by, "channel.switch", name, NULL, e))
 		return -1;

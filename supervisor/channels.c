@@ -147,6 +147,7 @@ static int read_row(struct channel *c, const struct channel_row *row,
 	c->command = arena_text(&c->arena, row->command);
 	c->updated_at = row->updated_at;
 	c->paused = row->is_paused;
+	c->hold_told = row->held_until == OPT_NONE ? 0 : row->held_until;
 	if (channel_config_read(&c->config, row->kind, row->config, &c->arena,
 				e))
 		return -1;
@@ -217,6 +218,8 @@ static void follow(struct sup *s, const struct channel_row *row)
 	if (c) {
 		c->leaving = false; /* it was wanted again in time */
 		c->paused = row->is_paused;
+		if (row->held_until == OPT_NONE)
+			c->hold_until = 0;
 		c->look = true;
 	} else if (row->is_enabled) {
 		open_channel(s, row);
@@ -315,6 +318,8 @@ int channels_open(struct sup *s, struct err *e)
 	for (int i = 0; i < n; i++)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);
+	for (struct channel *c = k->first; c; c = c->next)
+		c->hold_until = c->hold_told; /* somebody else's, before us */
 	arena_fini(&a);
 	return n < 0 ? -1 : 0;
 }
@@ -367,11 +372,13 @@ void channels_free(struct sup *s)
 
 void channels_tick(struct sup *s)
 {
+	int64_t now = clock_now();
 	struct channel *next;
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
-		parcels_ask_again(c, clock_now());
+		parcels_ask_again(c, now);
+		c->look |= c->hold_told && c->hold_told <= now;
 		if (c->ops->tick)
 			c->ops->tick(c);
 	}

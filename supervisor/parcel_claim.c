@@ -159,10 +159,28 @@ static int claim(struct channel *c, int max, int64_t now, struct err *e)
 	return n;
 }
 
+/* The row says how long it is held: for people, and for the next skepd. */
+static int note_hold(struct channel *c, int64_t now, struct err *e)
+{
+	int64_t until = c->hold_until > now ? c->hold_until : 0;
+	struct channel_hold_in in = {c->name, until ? until : OPT_NONE};
+
+	if (until == c->hold_told)
+		return 0;
+	if (step_begin(&c->sup->step, e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_HOLD, &in, e) < 0)
+		return -1;
+	c->hold_told = until;
+	return 0;
+}
+
 int parcels_claim(struct channel *c, int budget, struct err *e)
 {
 	int64_t now = clock_now();
 	int max, n;
+
+	if (note_hold(c, now, e))
+		return -1;
 
 	if (c->ops->pull) {
 		c->look = false;

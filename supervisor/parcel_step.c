@@ -76,7 +76,7 @@ void parcels_rolled_back(struct sup *s)
 	k->media.stale = true; /* attachments that were stored are not */
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->look = c->resolve = true;
-		c->resolved_to = 0;
+		c->resolved_to = c->hold_told = 0;
 	}
 }
 

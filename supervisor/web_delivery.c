@@ -1,6 +1,7 @@
 /* Deliveries, inbound messages, attachments. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "schema/page.h"
 #include "schema/run_deliveries.h"
@@ -77,7 +78,9 @@ void route_deliveries(void *app, const struct http_request *r,
 
 static int read_stats(struct ask *q, struct buf *out, struct err *e)
 {
-	return web_list(q, Q_DELIVERY_STATS, NULL, out, e);
+	struct delivery_stats_in in = {clock_now()};
+
+	return web_list(q, Q_DELIVERY_STATS, &in, out, e);
 }
 
 /* To count them all is to read them all. */

@@ -3,25 +3,25 @@
 -- row channel_row (name text, id text, kind text, is_enabled bool,
 --   is_paused bool, is_default bool, state text, pid opt, starts i64,
 --   command json, config json, cursor json, delivered i64, failed i64,
---   received i64, trouble text, trouble_at time, created_at time,
---   updated_at time)
+--   received i64, trouble text, trouble_at time, held_until time,
+--   created_at time, updated_at time)
 
 -- query channel_get (name text) -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
        command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, created_at, updated_at
+       trouble_at, held_until, created_at, updated_at
   FROM channel WHERE name = :name;
 
 -- query channel_get_default -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
        command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, created_at, updated_at
+       trouble_at, held_until, created_at, updated_at
   FROM channel WHERE is_default = 1;
 
 -- query channel_list -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
        command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, created_at, updated_at
+       trouble_at, held_until, created_at, updated_at
   FROM channel ORDER BY name;
 
 -- query channel_put (name text, id text, kind text, is_enabled bool,
@@ -35,11 +35,22 @@ ON CONFLICT (name) DO UPDATE SET is_enabled = excluded.is_enabled,
   updated_at = excluded.updated_at;
 
 -- query channel_switch (name text, is_enabled opt, is_paused opt, now time)
+-- To resume one is to end its hold, too.
 UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
-       is_paused = coalesce(:is_paused, is_paused), updated_at = :now
+       is_paused = coalesce(:is_paused, is_paused), updated_at = :now,
+       held_until = CASE WHEN :is_paused = 0 THEN NULL ELSE held_until END
  WHERE name = :name
    AND (is_enabled <> coalesce(:is_enabled, is_enabled)
-     OR is_paused <> coalesce(:is_paused, is_paused));
+     OR is_paused <> coalesce(:is_paused, is_paused)
+     OR (:is_paused = 0 AND held_until IS NOT NULL));
+
+-- query channel_hold (name text, until time)
+-- What was said of a hold is over with it.
+UPDATE channel SET held_until = :until,
+       trouble = CASE WHEN :until IS NULL AND
+         trouble LIKE 'the receiver wants to be left alone%'
+         THEN NULL ELSE trouble END
+ WHERE name = :name;
 
 -- query channel_clear_default
 UPDATE channel SET is_default = 0 WHERE is_default = 1;

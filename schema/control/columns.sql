@@ -18,3 +18,6 @@ ALTER TABLE channel ADD COLUMN pid INTEGER;
 
 -- how often a plugin was started
 ALTER TABLE channel ADD COLUMN starts INTEGER NOT NULL DEFAULT 0;
+
+-- its receiver wants to be left alone until then; NULL: it does not
+ALTER TABLE channel ADD COLUMN held_until INTEGER;

@@ -293,15 +293,26 @@ ON CONFLICT (id) DO NOTHING;
 SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
   FROM delivery_attempt WHERE delivery = :delivery ORDER BY n, id;
 
--- query delivery_stats -> (channel text, state text, n i64, oldest_at time,
---   due_at time, note text)
+-- query delivery_hasten (channel text, until time, now time)
+-- What waits no longer than its channel was held goes with it.
+UPDATE delivery SET due_at = :now
+ WHERE channel = :channel AND state = 'pending' AND is_head = 1
+   AND due_at > :now AND due_at <= :until;
+
+-- query delivery_stats (now time) -> (channel text, state text, n i64,
+--   oldest_at time, due_at time, note text)
 -- due_at: when the next of those that wait may go. note: why none does.
-SELECT d.channel, d.state, d.n, d.oldest_at, d.due_at,
+SELECT d.channel, d.state, d.n, d.oldest_at,
+       CASE WHEN d.due_at < c.held_until AND c.held_until > :now
+            THEN c.held_until ELSE d.due_at END AS due_at,
        CASE WHEN d.state NOT IN ('pending','unknown') THEN NULL
             WHEN c.name IS NULL THEN 'there is no such channel'
             WHEN c.is_enabled = 0 THEN 'the channel is disabled'
             WHEN c.is_paused = 1 AND d.state = 'pending'
-            THEN 'the channel is paused' END AS note
+            THEN 'the channel is paused'
+            WHEN c.held_until > :now AND d.state = 'pending'
+            THEN 'its receiver wants to be left alone; skep channel resume'
+              || ' ends that' END AS note
   FROM (SELECT channel, state, count(*) AS n, min(created_at) AS oldest_at,
                CASE WHEN state = 'pending' THEN min(due_at) END AS due_at
           FROM delivery GROUP BY channel, state) d

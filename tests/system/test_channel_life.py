@@ -7,7 +7,7 @@ import time
 
 import lib
 from channel_lib import post, receiver, say, settled, webhook
-from plugin_lib import plugin, until
+from plugin_lib import plugin, show, until
 from skepd_lib import Connection, Host, Refused, host
 
 
@@ -373,4 +373,43 @@ def test_a_rate_begins_full_and_lives_through_a_clock_set_back(home):
     post(h, "web", "an hour before", "bob")
     settled(h, 2, "delivered")
     assert time.monotonic() - began >= 0.8, "one a second"
+    h.down()
+
+
+def held(h):
+    return show(h, "web")["held_until"]
+
+
+def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
+    r = receiver(home, lambda path, n: (429, {"Retry-After": "3600"})
+                 if n == 1 else 200)
+    h = host(home)
+    webhook(h, "web", r.url)
+    post(h, "web", "first")
+    lib.eventually(lambda: held(h), 30, "a hold")
+    assert "left alone" in show(h, "web")["trouble"]
+    h.kill()
+    h.start()
+    post(h, "web", "second", "bob")
+    said = home.refused(1, "channel", "test", "web", "--wait", "300ms")
+    assert "left alone until 20" in said and "channel resume web" in said, said
+    [s] = home.skep("delivery", "stats", "--json").lines
+    assert s["due_at"] == held(h) > s["oldest_at"] + 3000000, s
+    assert "skep channel resume" in s["note"], s
+    assert len(r.ids()) == 1, "it is left alone"
+    home.skep("channel", "resume", "web")
+    settled(h, 3, "delivered")
+    assert held(h) is None
+    h.down()
+
+
+def test_the_trouble_of_a_hold_ends_with_it(home):
+    r = receiver(home, lambda path, n: (503, {"Retry-After": "1"})
+                 if n == 1 else 200)
+    h = host(home)
+    webhook(h, "web", r.url)
+    post(h, "web", "first")
+    lib.eventually(lambda: show(h, "web")["trouble"], 30, "trouble")
+    settled(h, 1, "delivered")
+    assert show(h, "web")["trouble"] is None and held(h) is None
     h.down()
