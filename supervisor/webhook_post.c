@@ -8,6 +8,7 @@
 #define BODY_MAX    (64u << 20)
 #define BODY_KEPT   (64u << 10) /* a larger one is freed after its message */
 #define ANSWER_ROOM 1024L       /* the least that libcurl takes */
+#define ANSWER_READ (16u << 10) /* for the sake of the connection */
 
 /* What an HTTP status means for the message. */
 static enum delivery_event event_of(long status)
@@ -26,6 +27,8 @@ static enum delivery_event event_of(long status)
 
 /* --- in the thread ---------------------------------------------------- */
 
+/* The status is known. What is short is read to its end, so that the connection
+ * is used again; another may have no end. */
 static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 {
 	struct post *p = arg;
@@ -37,7 +40,8 @@ static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
 						   ? ' '
 						   : bytes[i];
 	p->answer[p->answered] = '\0';
-	return n * size;
+	p->read += n * size;
+	return p->read > ANSWER_READ ? CURL_WRITEFUNC_ERROR : n * size;
 }
 
 /* May the receiver have something of it? What a proxy was told before the request
@@ -139,7 +143,7 @@ int post_start(struct post *p, struct curl_loop *loop, struct err *e)
 
 	for (int i = 0; i < POST_PARTS; i++)
 		p->headers[i].data = p->text[i].p;
-	p->answered = 0;
+	p->answered = p->read = 0;
 	p->answer[0] = p->error[0] = '\0';
 	p->asked = false;
 	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, p->body.p);

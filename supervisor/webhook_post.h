@@ -27,7 +27,7 @@ struct post {
 	struct buf body;
 
 	char answer[POST_ANSWER_KEPT]; /* the rest is the thread's */
-	size_t answered;
+	size_t answered, read;         /* bytes kept, bytes that came */
 	char error[CURL_ERROR_SIZE];
 	bool asked; /* the request was begun */
 };

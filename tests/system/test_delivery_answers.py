@@ -108,6 +108,48 @@ def test_a_status_is_an_answer_whatever_follows(home):
     h.down()
 
 
+class Endless:
+    """Answers each request with a status and a body that never ends."""
+
+    def __init__(self, home, status):
+        self.status = status
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
+        home.undo.append(self.socket.close)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        try:
+            while True:
+                c = self.socket.accept()[0]
+                threading.Thread(target=self.answer, args=(c,), daemon=True).start()
+        except OSError:
+            pass
+
+    def answer(self, c):
+        with c:
+            c.recv(65536)
+            c.sendall(b"HTTP/1.1 %d Yes\r\ntransfer-encoding: chunked\r\n\r\n" %
+                      self.status)
+            try:
+                while True:
+                    c.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+                    time.sleep(0.001)
+            except OSError:
+                pass
+
+
+def test_an_answer_without_end_is_not_read_for_ever(home):
+    h = host(home)
+    for status, state in ((200, "delivered"), (400, "dead")):
+        webhook(h, "w%d" % status, Endless(home, status).url, timeout=60000)
+        began = time.monotonic()
+        d = ended(h, post(h, "w%d" % status, "x"), "delivered", "dead", "unknown")
+        assert (d["state"], d["code"], d["attempts"]) == (state, status, 1), d
+        assert time.monotonic() - began < 10
+    h.down()
+
+
 def test_words_that_are_no_text_are_kept_as_text(home):
     words = b"ab\xff\xfe\x1b[1m \xe2\x82\xac"
     r = receiver(home, lambda path, n: b"HTTP/1.1 400 No\r\ncontent-length: "
