@@ -96,7 +96,7 @@ struct channels {
 	uv_timer_t due;
 	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
 	uv_timer_t rest;
-	struct curl_loop *curl;
+	struct curl_loop *web, *mail;
 	struct outbox *outbox;
 	struct leaving *leaving; /* plugins on their way out */
 	uv_timer_t look;         /* at them, while there are any */

@@ -25,6 +25,8 @@ struct mail {
 	struct mail *next;
 	struct channel *channel; /* NULL: it was closed meanwhile */
 	struct parcel *parcel;
+	struct sup *sup;
+	struct parcel *later; /* the row again, once its channel was closed */
 	struct curl_slist *to;
 	struct buf text;
 	_Atomic size_t sent;
@@ -177,6 +179,21 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
 			  why);
 }
 
+/* Its channel was closed, and it is unknown. Now that libcurl has let go of it,
+ * what it did says whether it may be sent again. */
+static void settle_late(struct mail *m, const struct outcome *o, CURLcode code)
+{
+	struct parcel *p = m->later;
+
+	p->out = *o;
+	if (code == CURLE_ABORTED_BY_CALLBACK && o->event == DELIVERY_EV_FAIL)
+		p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+				    "the channel was closed before it left");
+	if (o->event == DELIVERY_EV_REFUSE) /* it will be so again */
+		p->out.event = DELIVERY_EV_FAIL;
+	parcel_settle(m->sup, p);
+}
+
 static void on_done(struct transfer *t, CURLcode code)
 {
 	struct mail *m = (struct mail *)t;
@@ -185,6 +202,8 @@ static void on_done(struct transfer *t, CURLcode code)
 	if (m->channel) {
 		take_busy(m->channel->own, m);
 		parcel_done(m->parcel, &o);
+	} else {
+		settle_late(m, &o, code);
 	}
 	mail_free(m);
 }
@@ -239,7 +258,8 @@ static int start(struct mail *m, struct err *e)
 	if (c->ca_file[0])
 		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
 	m->transfer.done = on_done;
-	return curl_loop_start(m->channel->sup->channels->curl, &m->transfer,
+	m->transfer.alone = true;
+	return curl_loop_start(m->channel->sup->channels->mail, &m->transfer,
 			       e);
 }
 
@@ -276,6 +296,7 @@ static void mail_send(struct channel *c, struct parcel *p)
 	if (!m || !(m->transfer.easy = curl_easy_init()))
 		abort();
 	m->channel = c;
+	m->sup = c->sup;
 	m->parcel = p;
 	buf_init(&m->text, MAIL_MAX);
 	event = try(m, &e);
@@ -325,19 +346,34 @@ static int mail_open(struct channel *c, struct err *e)
 	return 0;
 }
 
+/* The row once more, as that of one that is unknown. */
+static struct parcel *copy_of(struct channel *c, const struct parcel *p)
+{
+	struct delivery_claim_row row = p->row;
+	struct parcel *copy;
+
+	row.body = NULL;
+	row.attempts++; /* this one */
+	copy = parcel_new(c, &row);
+	copy->asking = true;
+	copy->channel = NULL;
+	return copy;
+}
+
+/* Until libcurl has let go of it nobody knows what leaves. */
 static void mail_close(struct channel *c)
 {
+	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+				      "the channel was closed");
 	struct mailer *k = c->own;
 
 	while (k->busy) {
 		struct mail *m = k->busy;
-		struct outcome o = outcome_of(
-			m->sent ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL, OPT_NONE,
-			-1, "the channel was closed");
 
 		take_busy(k, m);
 		m->channel = NULL;
-		curl_loop_drop(c->sup->channels->curl, &m->transfer);
+		m->later = copy_of(c, m->parcel);
+		curl_loop_drop(c->sup->channels->mail, &m->transfer);
 		parcel_done(m->parcel, &o);
 	}
 	free(k);

@@ -135,7 +135,7 @@ static int start(struct hook *h, struct parcel *p, struct err *e)
 		return -1;
 	h->parcel = p;
 	h->post.transfer.done = on_done;
-	return post_start(&h->post, h->channel->sup->channels->curl, e);
+	return post_start(&h->post, h->channel->sup->channels->web, e);
 }
 
 static void hook_send(struct channel *c, struct parcel *p)
@@ -212,7 +212,7 @@ static void hook_close(struct channel *c)
 	while ((h = w->busy)) {
 		take_busy(w, h);
 		h->channel = NULL;
-		curl_loop_drop(c->sup->channels->curl, &h->post.transfer);
+		curl_loop_drop(c->sup->channels->web, &h->post.transfer);
 		parcel_done(h->parcel, &o);
 	}
 	while ((h = w->rest)) {

@@ -306,7 +306,8 @@ int channels_open(struct sup *s, struct err *e)
 	uv_timer_init(&s->loop, &k->rest);
 	uv_timer_init(&s->loop, &k->look);
 	k->due.data = k->rest.data = k->look.data = s;
-	k->curl = curl_loop_new(&s->loop);
+	k->web = curl_loop_new(&s->loop);
+	k->mail = curl_loop_new(&s->loop);
 	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
 	if (step_begin(&s->step, e) ||
@@ -348,9 +349,10 @@ void channels_stop(struct sup *s)
 		close_channel(k->first);
 	plugin_leave_all(s);
 	plugin_logs_close(s);
+	curl_loop_close(k->web);
+	curl_loop_close(k->mail); /* says what became of mails */
 	parcels_last(s);
 	outbox_close(s);
-	curl_loop_close(k->curl);
 	uv_close((uv_handle_t *)&k->due, NULL);
 	uv_close((uv_handle_t *)&k->rest, NULL);
 	uv_close((uv_handle_t *)&k->look, NULL);

@@ -82,6 +82,16 @@ static void hand_back(struct curl_loop *c, struct list *done)
 	uv_async_send(&c->back);
 }
 
+/* Before its end libcurl would write the end of a mail to the server, which then
+ * has half of it, and wait for the answer. */
+static void give_up(struct curl_loop *c, struct transfer *t)
+{
+	if (t->alone)
+		curl_sockets_cut(c->sockets, t->easy);
+	curl_multi_remove_handle(c->multi, t->easy);
+	t->code = CURLE_ABORTED_BY_CALLBACK;
+}
+
 static void end(struct curl_loop *c, struct transfer *t, CURLcode code,
 		struct list *done)
 {
@@ -161,9 +171,13 @@ static void stop_all(struct curl_loop *c)
 		(uv_handle_t *)&c->after_poll,
 	};
 	struct list done = {0};
+	struct transfer *t;
 
-	while (c->active.first)
-		end(c, c->active.first, CURLE_ABORTED_BY_CALLBACK, &done);
+	while ((t = c->active.first)) {
+		give_up(c, t);
+		take(&c->active, t);
+		add(&done, t);
+	}
 	curl_multi_cleanup(c->multi);
 	curl_sockets_close(c->sockets);
 	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -202,10 +216,8 @@ static void on_wake(uv_async_t *h)
 	bool stopping = take_orders(c, &starting, &dropped);
 	struct transfer *t;
 
-	for (t = dropped.first; t; t = t->next) {
-		curl_multi_remove_handle(c->multi, t->easy);
-		t->code = CURLE_ABORTED_BY_CALLBACK;
-	}
+	for (t = dropped.first; t; t = t->next)
+		give_up(c, t);
 	hand_back(c, &dropped);
 	while ((t = starting.first)) {
 		take(&starting, t);

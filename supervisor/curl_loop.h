@@ -11,7 +11,8 @@
  * libcurl's multi interface in a thread of its own, with a loop of its own:
  * messages leave and answers come while skepd's loop waits for its disk, and a
  * name server that is slow keeps nobody but the transfer that asked for it. One
- * object serves all channels; connections are used again.
+ * object serves all channels of a protocol; connections are used again. Mail has
+ * its own, since libcurl stands still while a server thinks about a mail.
  *
  * A transfer belongs to the thread from curl_loop_start until done is called, on
  * skepd's loop, exactly once. In between its easy handle, and all that the
@@ -22,6 +23,7 @@ struct curl_loop;
 
 struct transfer { /* part of what the caller has for it */
 	CURL *easy;
+	bool alone; /* no other uses its connection: cut when it is dropped */
 	/* It is over, and out of the multi handle. */
 	void (*done)(struct transfer *t, CURLcode code);
 

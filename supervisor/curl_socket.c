@@ -9,6 +9,7 @@
 struct watched {
 	uv_poll_t poll;
 	struct curl_sockets *owner;
+	const CURL *easy; /* who wants it; it may be another's later */
 	curl_socket_t fd;
 	int wanted;   /* by libcurl; 0: it has forgotten it */
 	int watching; /* what the loop looks for */
@@ -114,7 +115,6 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	struct slot *at = slot_of(arg, fd);
 	int events = 0;
 
-	(void)easy;
 	(void)mine;
 	if (what == CURL_POLL_REMOVE && !at->is_ours) {
 		unwatch(at); /* it may be closed without a word */
@@ -129,6 +129,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)
 		events |= UV_READABLE;
 	at->w->wanted = events;
+	at->w->easy = easy;
 	if (what == CURL_POLL_REMOVE)
 		events = at->w->watching & UV_READABLE;
 	watch_for(at->w, events);
@@ -176,6 +177,16 @@ void curl_sockets_use(struct curl_sockets *s, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, s);
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, s);
+}
+
+void curl_sockets_cut(struct curl_sockets *s, const CURL *easy)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct watched *w = s->slots[i].w;
+
+		if (w && w->wanted && w->easy == easy)
+			shutdown(w->fd, SHUT_RDWR);
+	}
 }
 
 void curl_sockets_close(struct curl_sockets *s)

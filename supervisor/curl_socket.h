@@ -16,6 +16,9 @@ struct curl_sockets *curl_sockets_new(CURLM *multi, uv_loop_t *loop);
 /* Before the transfer starts: its connections are opened and closed here. */
 void curl_sockets_use(struct curl_sockets *s, CURL *easy);
 
+/* Ends the connection of a transfer; nothing more goes through. */
+void curl_sockets_cut(struct curl_sockets *s, const CURL *easy);
+
 /* After curl_multi_cleanup; frees itself when the loop has let go. */
 void curl_sockets_close(struct curl_sockets *s);
 

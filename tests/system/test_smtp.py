@@ -8,9 +8,10 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import lib
-from channel_lib import post, settled
+from channel_lib import post, receiver, settled, webhook
 from skepd_lib import Refused, host
 from test_channel_tls import Authority
 
@@ -228,7 +229,8 @@ class Bare:
     """An SMTP server: keeps what it gets; `plan` gives the answer to the text."""
 
     def __init__(self, home, plan):
-        self.mails, self.plan = [], plan
+        self.mails, self.plan, self.kept = [], plan, []
+        self.stall = None  # "before" the text, or "within" it: says no more
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = "smtp://127.0.0.1:%d" % self.socket.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
@@ -244,6 +246,7 @@ class Bare:
 
     def talk(self, c):
         f = c.makefile("rwb")
+        self.kept.append((c, f))
 
         def say(text):
             f.write(text.encode() + b"\r\n")
@@ -252,11 +255,15 @@ class Bare:
         for line in f:
             word = line[:4].upper()
             if word == b"DATA":
+                if self.stall == "before":
+                    return
                 say("354 go on")
-                text = b""
-                while not text.endswith(b"\r\n.\r\n"):
-                    text += f.readline()
-                self.mails.append(text.decode())
+                if self.stall == "within":
+                    return
+                text = [f.readline()]
+                while text[-1] not in (b".\r\n", b""):
+                    text.append(f.readline())
+                self.mails.append(b"".join(text).decode())
                 answer = self.plan(len(self.mails))
                 if not answer:
                     c.shutdown(socket.SHUT_RDWR)
@@ -303,3 +310,86 @@ def test_mail_is_sent_refused_and_unknown(home):
     assert len(m.mails) == 5
 
 
+def states(h, ident):
+    return [e["body"]["state"] for e in
+            h.call("GET", "/v1/events?limit=1000")["items"]
+            if e["subject"] == ident]
+
+
+def close_over(home, stall, ending, size=10, answer="250 taken"):
+    """A mail is under way when its channel goes; what is told of it after."""
+    gone = threading.Event()
+    home.undo.append(gone.set)
+    m = Bare(home, lambda n: gone.wait(60) and None if stall == "after" else answer)
+    m.stall = stall
+    h = host(home)
+    channel(h, m)
+    ident = send(h, "ann@example.org", text="x" * size)
+    lib.eventually(lambda: m.mails or (stall != "after" and m.kept), 30, "the mail")
+    time.sleep(0.3)
+    ending(h)
+    m.stall = None
+    return h, m, ident
+
+
+def disable(h):
+    h.call("POST", "/v1/channels/mail/disable")
+
+
+def sent_later(home, stall, size):
+    h, m, ident = close_over(home, stall, disable, size)
+    # unknown until it is certain that nothing leaves any more
+    lib.eventually(lambda: states(h, ident)[-2:] == ["unknown", "pending"],
+                   10, "its way back")
+    assert m.mails == []
+    c, f = m.kept[0]
+    c.settimeout(10)
+    assert b"\r\n.\r\n" not in f.read(), "half of it is no mail"
+    h.call("POST", "/v1/channels/mail/enable")
+    settled(h, 1, "delivered")
+    h.down()
+    assert len(m.mails) == 1 and ident in m.mails[0]
+
+
+def test_a_mail_that_had_not_left_when_its_channel_closed_is_sent_later(home):
+    sent_later(home, "before", 10)
+
+
+def test_a_mail_that_was_cut_when_its_channel_closed_is_sent_later(home):
+    sent_later(home, "within", 7 << 20)
+
+
+def test_a_mail_that_had_left_when_its_channel_closed_stays_unknown(home):
+    h, m, ident = close_over(home, "after", disable)
+    [d] = settled(h, 1, "unknown")
+    h.call("POST", "/v1/channels/mail/enable")
+    time.sleep(1)
+    assert h.call("GET", "/v1/deliveries/" + ident)["state"] == "unknown"
+    h.kill()
+    assert len(m.mails) == 1
+
+
+def test_a_server_that_thinks_about_a_mail_holds_up_no_webhook(home):
+    gone = threading.Event()
+    home.undo.append(gone.set)
+    m = Bare(home, lambda n: "250 taken" if gone.wait(60) else None)
+    r = receiver(home)
+    h = host(home)
+    channel(h, m)
+    webhook(h, "web", r.url)
+    send(h, "ann@example.org", text="x")
+    lib.eventually(lambda: m.mails, 30, "the mail")
+    post(h, "web", "hello")
+    settled(h, 1, "delivered", channel="web")
+    assert gone.is_set() is False
+    gone.set()
+    settled(h, 1, "delivered", channel="mail")
+    h.down()
+
+
+def test_a_mail_that_had_not_left_when_skepd_went_is_sent_by_the_next(home):
+    h, m, ident = close_over(home, "before", lambda h: h.down())
+    h.start()
+    settled(h, 1, "delivered")
+    h.down()
+    assert len(m.mails) == 1 and ident in m.mails[0]
