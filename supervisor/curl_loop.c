@@ -274,12 +274,8 @@ static void make_handles(struct curl_loop *c)
 	uv_check_start(&c->after_poll, on_check);
 }
 
-/* With the first transfer: libcurl and its libraries take a megabyte and some
- * milliseconds, and many hosts have no channel that needs them. */
-static int start_thread(struct curl_loop *c, struct err *e)
+static int make_multi(struct curl_loop *c, struct err *e)
 {
-	if (c->running)
-		return 0;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) ||
 	    !(c->multi = curl_multi_init()))
 		return err_set(e, ERR_INTERNAL, "libcurl does not start");
@@ -288,6 +284,18 @@ static int start_thread(struct curl_loop *c, struct err *e)
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_KEPT);
+	return 0;
+}
+
+/* With the first transfer: libcurl and its libraries take a megabyte and some
+ * milliseconds, and many hosts have no channel that needs them. Without a thread
+ * what was made waits for the next transfer. */
+static int start_thread(struct curl_loop *c, struct err *e)
+{
+	if (c->running)
+		return 0;
+	if (!c->multi && make_multi(c, e))
+		return -1;
 	if (uv_thread_create(&c->thread, work, c))
 		return err_set(e, ERR_INTERNAL, "no thread for libcurl");
 	c->running = true;
@@ -317,12 +325,15 @@ void curl_loop_close(struct curl_loop *c)
 {
 	if (!c)
 		return;
-	if (c->running) {
+	if (c->multi) {
 		uv_mutex_lock(&c->lock);
 		c->stopping = true;
 		uv_mutex_unlock(&c->lock);
 		uv_async_send(&c->wake);
-		uv_thread_join(&c->thread);
+		if (c->running)
+			uv_thread_join(&c->thread);
+		else
+			uv_run(&c->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&c->loop);
 		tell_all(&c->over);
 	}
