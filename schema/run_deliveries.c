@@ -91,6 +91,11 @@ int run_deliveries_of(struct sql *control, const struct run_row *run,
 	return rc;
 }
 
+const char *run_deliveries_note(const struct err *why, struct arena *a)
+{
+	return arena_printf(a, "what it sent cannot be read: %s", why->text);
+}
+
 int run_sources(struct sql *control, const char *run, const char **json,
 		struct arena *a, struct err *e)
 {

@@ -28,6 +28,9 @@ int run_deliveries(struct sql *control, struct agent_file *file,
 int run_deliveries_of(struct sql *control, const struct run_row *run,
 		      const char **json, struct arena *a, struct err *e);
 
+/* For who shows the run all the same when its deliveries cannot be read. */
+const char *run_deliveries_note(const struct err *why, struct arena *a);
+
 /* The sources of a run's deliveries, for delivery_list_of: the newest 10,000.
  * ERR_NOTFOUND: no such run. */
 int run_sources(struct sql *control, const char *run, const char **json,

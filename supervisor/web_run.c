@@ -93,22 +93,37 @@ static int read_run(struct ask *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-/* With what it sent. A client looks at one run: its agent's file is at hand. */
-static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
+/* A client looks at one run: its agent's file is at hand. If it is not, that may
+ * be just why somebody looks. */
+static void add_deliveries(struct ask *q, struct run_row *row)
 {
 	struct sql *db = sup_db(q->web->sup);
 	struct agent_file *file;
-	struct run_row row;
-	int found = get_run(q, &row, e);
+	struct err e = {0};
+	int found = agent_files_get(&q->web->files, db, row->agent, &file, &e);
 
-	if (found < 0)
+	row->deliveries = "[]";
+	if (found > 0)
+		found = run_deliveries(db, file, row->id, &row->deliveries,
+				       &q->arena, &e);
+	else if (found == 0 && row->last_seq > 0)
+		found = err_set(&e, ERR_NOTFOUND,
+				"the file of agent %s is not there",
+				row->agent);
+	if (found >= 0)
+		return;
+	row->deliveries = NULL;
+	row->deliveries_note = run_deliveries_note(&e, &q->arena);
+}
+
+/* With what it sent. */
+static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+
+	if (get_run(q, &row, e))
 		return -1;
-	row.deliveries = "[]";
-	found = agent_files_get(&q->web->files, db, row.agent, &file, e);
-	if (found < 0 ||
-	    (found &&
-	     run_deliveries(db, file, row.id, &row.deliveries, &q->arena, e)))
-		return -1;
+	add_deliveries(q, &row);
 	json_add_shape(out, &run_row_shape, &row);
 	return 0;
 }

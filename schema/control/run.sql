@@ -162,10 +162,11 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
 --   invocation text, health text, delivery text, severity text, tone text,
---   deliveries json)
--- The last five are no columns: run_judge (schema/severity.h) sets the first
+--   deliveries json, deliveries_note text)
+-- The last six are no columns: run_judge (schema/severity.h) sets the first
 -- four; what is read as delivery says whether the agent's version has a contract.
--- deliveries is for who shows one run (schema/run_deliveries.h).
+-- deliveries is for who shows one run (schema/run_deliveries.h), and
+-- deliveries_note says why they cannot be read.
 
 -- query run_get (id text) -> run_row
 SELECT id, agent, agent_version, session, state, verdict, reason, detail,
@@ -176,7 +177,8 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
   FROM run WHERE id = :id;
 
 -- query run_list (before text, state text, session text, tag text,
@@ -190,7 +192,8 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
   FROM run
  WHERE id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
@@ -207,7 +210,8 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
   FROM run
  WHERE agent = :agent AND id < :before AND (:state IS NULL OR state = :state)
    AND (:session IS NULL OR session = :session)
@@ -224,7 +228,8 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
   FROM run INDEXED BY run_invocation
  WHERE invocation = :invocation AND id < :before
    AND (:state IS NULL OR state = :state)
@@ -261,7 +266,8 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;
