@@ -116,7 +116,7 @@ static int converse(struct chat *c, struct err *e)
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
-	int rc = 0;
+	int rc = 0, more = 1;
 	bool mine;
 
 	/* What was missed; a conversation that is new has nothing. */
@@ -136,9 +136,10 @@ static int converse(struct chat *c, struct err *e)
 	free(line);
 	if (rc == 0 && c->terminal)
 		fputc('\n', c->line.cli->out.to);
-	if (rc == 0 && c->line.acked[0])
-		rc = talk_hear(&c->line, 0, &none, &mine, e) < 0 ? -1 : 0;
-	return rc;
+	/* The last one is acknowledged; and what has come since is shown. */
+	while (rc == 0 && c->line.acked[0] && more > 0)
+		more = talk_hear(&c->line, 0, &none, &mine, e);
+	return rc || more < 0 ? -1 : 0;
 }
 
 static const char *user_name(void)

@@ -110,10 +110,23 @@ static void show(void *arg, const struct err *failed)
 	parcel_free(p);
 }
 
+/* Nothing is there for it: it goes, or waits on. */
+static struct waiter **pass(struct waiter **at, int64_t now)
+{
+	struct waiter *w = *at;
+
+	if (w->until_ms > now)
+		return &w->next;
+	*at = w->next;
+	answer(w, NULL);
+	return at;
+}
+
 static int tty_pull(struct channel *c, struct err *e)
 {
 	struct tty *t = c->own;
 	struct waiter **at = &t->waiters;
+	int64_t now = (int64_t)uv_now(&c->sup->loop);
 	int n = 0;
 
 	while (*at) {
@@ -127,7 +140,7 @@ static int tty_pull(struct channel *c, struct err *e)
 			return -1;
 		}
 		if (!p) {
-			at = &w->next;
+			at = pass(at, now);
 			continue;
 		}
 		*at = w->next;
@@ -147,16 +160,8 @@ static void tty_tick(struct channel *c)
 	struct waiter **at = &t->waiters;
 	struct parcel *next;
 
-	while (*at) {
-		struct waiter *w = *at;
-
-		if (w->until_ms > now) {
-			at = &w->next;
-			continue;
-		}
-		*at = w->next;
-		answer(w, NULL);
-	}
+	while (*at)
+		at = pass(at, now);
 	for (struct parcel *p = t->shown; p; p = next) {
 		next = p->next;
 		if (p->late_ms <= now)

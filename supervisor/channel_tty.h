@@ -9,7 +9,8 @@
 typedef void tty_answer(void *arg, const char *json);
 
 /* fn is called once: with the next message for the conversation, when it is
- * claimed and committed, or after ms with NULL. */
+ * claimed and committed, or after ms with NULL; with 0 ms as soon as it is
+ * known that there is none. */
 void tty_wait(struct channel *c, const char *conversation, int64_t ms,
 	      tty_answer *fn, void *arg);
 

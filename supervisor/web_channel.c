@@ -265,8 +265,5 @@ void route_channel_next(void *app, const struct http_request *r,
 	}
 	if (ack)
 		(void)tty_ack(c, ack);
-	if (wait == 0)
-		show(q, NULL);
-	else
-		tty_wait(c, row.id, wait, show, q);
+	tty_wait(c, row.id, wait, show, q);
 }

@@ -3,6 +3,7 @@ import base64
 import os
 import pty
 import subprocess
+from urllib.parse import quote
 
 import lib
 from channel_lib import deliveries, echo, post
@@ -89,6 +90,21 @@ def test_chat_in_a_pipe(home):
     assert len(h.call("GET", "/v1/inbound")["items"]) == before + 1
     h.down()
     assert "skep up" in home.refused(69, "chat", "echo", input="x\n")
+
+
+def test_what_is_there_is_given_to_who_does_not_wait(home):
+    h = host(home)
+    echo(h)
+    home.skep("chat", "echo", input="x\n")
+    [c] = h.call("GET", "/v1/conversations")["items"]
+    path = "/v1/channels/local/next?wait=0&conversation=%s" % quote(c["peer"], "")
+    assert h.call("GET", path) is None
+    a, b = post(h, "local", "a", c["peer"]), post(h, "local", "b", c["peer"])
+    assert h.call("GET", path)["text"] == "a"
+    assert h.call("GET", path + "&ack=" + a)["text"] == "b"
+    assert h.call("GET", path + "&ack=" + b) is None
+    assert {d["state"] for d in deliveries(h)} == {"delivered"}
+    h.down()
 
 
 def test_no_other_order_hides_an_answer(home):
