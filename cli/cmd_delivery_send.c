@@ -8,6 +8,16 @@
 #define FILE_MAX ((size_t)64 << 20)
 #define BODY_MAX ((size_t)1 << 30)
 
+/* What an argument says is not said by --set, too. */
+static int check_once(const cJSON *body, const char *member, const char *word,
+		      struct err *e)
+{
+	if (!cJSON_GetObjectItemCaseSensitive(body, member))
+		return 0;
+	return err_set(e, ERR_USAGE, "say %s, or --set %s=, not both", word,
+		       member);
+}
+
 static int add_text(struct cli *cli, cJSON *body, struct err *e)
 {
 	struct buf text = BUF_MAX(TEXT_MAX);
@@ -16,6 +26,8 @@ static int add_text(struct cli *cli, cJSON *body, struct err *e)
 
 	if (!word)
 		return 0;
+	if (check_once(body, "text", "TEXT", e))
+		return -1;
 	if (!strcmp(word, "-"))
 		rc = cli_read("-", &text, e);
 	else
@@ -72,6 +84,8 @@ static int fill(struct cli *cli, cJSON *ask, struct err *e)
 				   : err_set(e, ERR_USAGE,
 					     "say TEXT, - for standard input, "
 					     "or --attach FILE");
+	if (check_once(body, "attachments", "--attach", e))
+		return -1;
 	list = cJSON_AddArrayToObject(body, "attachments");
 	for (int i = 0; (word = cli_many(cli, "attach", i)); i++)
 		if (add_file(list, word, e))

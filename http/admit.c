@@ -60,9 +60,13 @@ static int check_body(struct conn *c, struct err *e)
 	c->body.max = max;
 	c->chunks = (struct http_chunks){0};
 	if ((uint64_t)c->head->length > max)
-		return err_set(e, ERR_TOOBIG,
-			       "the request's body may have at most %zu bytes",
-			       max);
+		return err_set(
+			e, ERR_TOOBIG,
+			"the request's body may have at most %zu bytes%s", max,
+			c->route->body_max
+				? ""
+				: ": http.body_max in skep.json sets "
+				  "it");
 	return 0;
 }
 

@@ -290,8 +290,9 @@ VALUES (:id, :delivery, :n, :outcome, :code, :detail, :started_at, :ended_at)
 ON CONFLICT (id) DO NOTHING;
 
 -- query delivery_attempt_list (delivery i64) -> delivery_attempt_row
+-- In the order of time: a retry by a person counts from 1 again.
 SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
-  FROM delivery_attempt WHERE delivery = :delivery ORDER BY n, id;
+  FROM delivery_attempt WHERE delivery = :delivery ORDER BY ended_at, id;
 
 -- query delivery_hasten (channel text, until time, now time)
 -- What waits no longer than its channel was held goes with it.

@@ -1,5 +1,6 @@
 """skep delivery, and what skep show says of a run that sent something."""
-from channel_lib import echo, receiver, say, settled, webhook
+import lib
+from channel_lib import deliveries, echo, post, receiver, say, settled, webhook
 from skepd_lib import host
 
 
@@ -37,4 +38,106 @@ def test_a_run_is_shown_without_its_agents_file(home):
     path.write_bytes(b"no database at all " * 500)
     h.start()
     shown_without_file(h, run, "agent.sqlite")
+    h.down()
+
+
+def states_of(home, ident):
+    return home.skep("delivery", "show", ident, "--json").json["state"]
+
+
+def test_verbs_by_command(home):
+    mended = []
+    plans = {"/yes": 200, "/no": 400, "/mute": "close", "/slow": "stall"}
+    r = receiver(home, lambda path, n: 200 if mended else plans[path])
+    h = host(home)
+    sent = {}
+    for name in ("yes", "no", "mute", "slow"):
+        webhook(h, name, "%s/%s" % (r.url, name), idempotent="no", timeout=
+                60000 if name == "slow" else 1000)
+        sent[name] = home.skep("delivery", "send", name, "hello", "--to", "ann",
+                               "--json").json["id"]
+    yes, no, mute, slow = (sent[n] for n in ("yes", "no", "mute", "slow"))
+    settled(h, 3, "delivered", "dead", "unknown")
+    lib.eventually(lambda: r.ids("/slow"), 30, "the slow one")
+    # show
+    got = home.skep("delivery", "show", no, "--json").json
+    assert got == h.call("GET", "/v1/deliveries/" + no)
+    assert (got["state"], got["code"], got["detail"]) == (
+        "dead", 400, "the receiver says no"), got
+    text = home.skep("delivery", "show", no).out
+    assert no in text and "dead" in text and "the receiver says no" in text
+    [tried] = home.skep("delivery", "show", no, "--attempts", "--json").lines
+    assert (tried["n"], tried["outcome"], tried["code"]) == (1, "dead", 400), tried
+    assert home.skep("delivery", "show", yes, "--attempts", "--json").lines == []
+    # what is no delivery
+    nobody = "dlv_" + "0" * 26
+    for verb in ("show", "retry", "dismiss", "resend"):
+        assert "DELIVERY" in home.refused(64, "delivery", verb)
+        assert nobody in home.refused(66, "delivery", verb, nobody)
+        for bad in ("bad", "run_" + "0" * 26):
+            assert bad in home.refused(66 if verb == "show" else 64, "delivery",
+                                       verb, bad)
+    # what it may not do in this state, and what helps
+    for verb in ("retry", "dismiss"):
+        assert "resend" in home.refused(65, "delivery", verb, yes)
+        assert "is sending: wait" in home.refused(65, "delivery", verb, slow)
+    # what it may
+    done = home.skep("delivery", "dismiss", no, "--json").json
+    assert done == {"id": no, "changed": True, "note": "dismissed"}, done
+    assert "already" in home.refused(65, "delivery", "dismiss", no)
+    assert "it was dead" in home.skep("delivery", "show", no, "--json").json["detail"]
+    mended.append(True)
+    again = home.skep("delivery", "resend", yes, "--json").json
+    assert again["id"] != yes and again["changed"], again
+    assert home.skep("delivery", "show", again["id"], "--json").json[
+        "resend_of"] == yes
+    for ident in (no, mute):
+        assert home.skep("delivery", "retry", ident).out == ident + ": pending\n"
+    for ident in (no, mute, again["id"]):
+        lib.eventually(lambda: states_of(home, ident) == "delivered", 30, ident)
+    assert r.ids("/mute") == [mute] * 2 and r.ids("/no") == [no] * 2
+    assert r.ids("/yes") == [yes, again["id"]]
+    h.kill()
+    assert states_of(home, yes) == "delivered"  # it is in the file
+    for verb in ("retry", "dismiss", "resend", "send"):
+        args = ["yes", "x"] if verb == "send" else [yes]
+        assert "skep up" in home.refused(69, "delivery", verb, *args)
+
+
+def test_attempts_of_two_lives_are_in_the_order_of_time(home):
+    r = receiver(home, lambda path, n: 500)
+    h = host(home)
+    webhook(h, "web", r.url, attempts=2)
+    ident = post(h, "web", "x")
+    settled(h, 1, "dead")
+    home.skep("delivery", "retry", ident)
+    lib.eventually(lambda: states_of(home, ident) == "dead", 30, "its second end")
+    lists = (home.skep("delivery", "show", ident, "--attempts", "--json").lines,
+             h.call("GET", "/v1/deliveries/%s/attempts" % ident)["items"])
+    for got in lists:
+        assert [a["n"] for a in got] == [1, 2, 1, 2], got
+    h.down()
+
+
+def test_what_cannot_be_sent_says_why(home):
+    r = receiver(home)
+    h = host(home)
+    webhook(h, "web", r.url)
+    webhook(h, "other", r.url)
+    send = ("delivery", "send", "web")
+    assert "text" in home.refused(64, *send, "hello", "--set", "text=bye")
+    file = home.dir / "file"
+    file.write_bytes(b"x" * (7 << 20))
+    assert "attachments" in home.refused(64, *send, "--attach", file, "--set",
+                                         "attachments=[]")
+    assert "http.body_max" in home.refused(65, *send, "--attach", file)
+    assert deliveries(h) == []
+    # a key is one for all channels
+    home.skep(*send, "hello", "--key", "k")
+    home.skep(*send, "hello", "--key", "k")
+    assert "key" in home.refused(65, "delivery", "send", "other", "hello",
+                                 "--key", "k")
+    home.skep(*send, "--set", "text=only there")
+    settled(h, 2, "delivered")
+    assert sorted(r.texts()) == ["hello", "only there"]
     h.down()
