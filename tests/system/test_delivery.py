@@ -365,3 +365,46 @@ def test_a_message_that_is_posted_again_with_its_key_is_one(home):
     settled(h, 1, "delivered")
     assert len(set(r.ids())) == 1
     h.down()
+
+
+def test_it_is_in_the_row_before_it_leaves(home):
+    seen = []
+
+    def plan(path, n):  # as soon as the request is there
+        seen.append(home.query(
+            home.control, "SELECT state, attempt_id, attempts, lease_until, epoch"
+            " FROM delivery WHERE channel = ?", path[1:])[0] + (time.time() * 1000,))
+        return 503 if n < 3 else 200
+    r = receiver(home, plan)
+    h = host(home)
+    [(epoch,)] = home.query(home.control, "SELECT epoch FROM supervisor")
+    for name in ("a", "b", "c"):
+        webhook(h, name, r.url + "/" + name)
+        post(h, name, "x")
+    settled(h, 3, "delivered")
+    assert len(seen) == 9 and len({s[1] for s in seen}) == 9, seen
+    assert sorted(s[2] for s in seen) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    for state, attempt, _, lease, by, now in seen:
+        assert state == "sending" and attempt.startswith("att_"), seen
+        assert by == epoch and 1000 < lease - now < 12000, seen
+    h.down()
+
+
+def test_those_that_fail_together_do_not_come_back_together(home):
+    came = {}
+
+    def plan(path, n):
+        came.setdefault(n > 12, []).append(time.monotonic())
+        return 500 if n <= 12 else 200
+    r = receiver(home, plan)
+    h = host(home)
+    webhook(h, "web", r.url, order="none", backoff=2000, backoff_max=2000)
+    h.call("POST", "/v1/channels/web/pause")
+    for i in range(12):
+        post(h, "web", "m%d" % i)
+    h.call("POST", "/v1/channels/web/resume")
+    settled(h, 12, "delivered")
+    first, again = came[False], came[True]
+    assert min(again) - max(first) > 0.9, came
+    assert max(again) - min(again) > 0.2, "all at once: %s" % came
+    h.down()
