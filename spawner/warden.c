@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NO_STATUS (-1)
@@ -86,12 +87,14 @@ static pid_t start(char **argv)
 	if (pid == 0)
 		become(argv, said[1], warden);
 	close(said[1]);
-	if (pid >
-	    0) /* closed by the exec, or with the reason why there is none */
+	if (pid > 0) /* closed by the exec, or with why there is none */
 		n = read(said[0], &sys, sizeof sys);
 	close(said[0]);
-	errno = n > 0 ? sys : errno;
-	return n > 0 ? -1 : pid;
+	if (n <= 0)
+		return pid;
+	(void)waitpid(pid, NULL, 0); /* we go, and init need not do it */
+	errno = sys;
+	return -1;
 }
 
 /* --- the tree --------------------------------------------------------- */
@@ -119,8 +122,9 @@ static int end_all(int64_t grace_ms)
 	return 1;
 }
 
-/* Every signal is blocked; those not named here mean nothing to us. */
-static int watch(pid_t command)
+/* Every signal is blocked; those not named here mean nothing to us. SIGHUP is
+ * the kernel's word that skepd is gone; anybody may say it, so it is checked. */
+static int watch(pid_t command, pid_t skepd)
 {
 	int status = NO_STATUS;
 	sigset_t all;
@@ -134,7 +138,7 @@ static int watch(pid_t command)
 			tree_signal(SIGCONT); /* so that it can hear it */
 		} else if (sig == SIGQUIT) {
 			return end_all(0);
-		} else if (sig == SIGHUP) {
+		} else if (sig == SIGHUP && getppid() != skepd) {
 			alarm(WARDEN_STOP_S);
 		} else if (sig == SIGALRM) {
 			return end_all(WARDEN_GRACE_MS);
@@ -178,7 +182,7 @@ static bool set_up(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct err e;
-	pid_t command = -1;
+	pid_t command = -1, skepd = getppid();
 
 	if (!set_up(argc, argv))
 		return 0;
@@ -190,5 +194,5 @@ int main(int argc, char **argv)
 	}
 	let_go_of_pipes();
 	tell(WARDEN_STARTED, command);
-	return watch(command);
+	return watch(command, skepd);
 }
