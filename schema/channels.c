@@ -90,6 +90,12 @@ static int fill(struct channel_put_in *in, const cJSON *def, struct arena *a,
 			return -1;
 		in->command = cJSON_IsNull(command) ? NULL
 						    : json_of(command, a);
+		if (!in->command && !cJSON_IsNull(command))
+			return err_set(
+				e, ERR_TOOBIG,
+				"the command has more than %u bytes; put "
+				"it in a script, and name that",
+				CHANNEL_CONFIG_MAX);
 	}
 	if (config) {
 		if (!cJSON_IsObject(config))

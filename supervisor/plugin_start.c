@@ -16,8 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS_MAX 256
-
 /* Is it a variable that is not passed on? */
 static bool is_ours(const char *variable)
 {
@@ -57,7 +55,8 @@ static char **words(const struct plugin *p, struct arena *a)
 	struct err ignored;
 	cJSON *list = json_parse("command", c->command, strlen(c->command),
 				 &ignored);
-	char **argv = arena_alloc(a, (WORDS_MAX + 4) * sizeof *argv);
+	size_t most = (size_t)cJSON_GetArraySize(list) + 4;
+	char **argv = arena_alloc(a, most * sizeof *argv);
 	char path[4096];
 	const cJSON *v;
 	int n = 3;
@@ -69,8 +68,7 @@ static char **words(const struct plugin *p, struct arena *a)
 
 	cJSON_ArrayForEach(v, list)
 	{
-		if (n < WORDS_MAX + 3)
-			argv[n++] = arena_text(a, v->valuestring);
+		argv[n++] = arena_text(a, v->valuestring);
 	}
 	cJSON_Delete(list);
 	return argv;
