@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "schema/vocab.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define TYPES    "message|event|request|response|stream"
@@ -39,6 +40,40 @@ static bool may_be(const cJSON *v, const char *name, int type, bool or_null)
 	return !m || (m->type & 0xff) == type || (or_null && cJSON_IsNull(m));
 }
 
+/* Does it begin so? d is a digit. */
+static bool is_shaped(const char *t, const char *shape)
+{
+	for (; *shape; t++, shape++) {
+		if (*shape == 'd' ? *t < '0' || *t > '9'
+				  : toupper((unsigned char)*t) != *shape)
+			return false;
+	}
+	return true;
+}
+
+static bool is_between(const char *two, int least, int most)
+{
+	int n = (two[0] - '0') * 10 + two[1] - '0';
+
+	return n >= least && n <= most;
+}
+
+/* RFC 3339, as in 2026-04-28T18:00:00.5+02:00. */
+static bool is_date_time(const char *t)
+{
+	if (!is_shaped(t, "dddd-dd-ddTdd:dd:dd") || !is_between(t + 5, 1, 12) ||
+	    !is_between(t + 8, 1, 31) || !is_between(t + 11, 0, 23) ||
+	    !is_between(t + 14, 0, 59) || !is_between(t + 17, 0, 60))
+		return false;
+	t += strlen("2026-04-28T18:00:00");
+	if (is_shaped(t, ".d"))
+		t += 1 + strspn(t + 1, "0123456789");
+	if (is_shaped(t, "+dd:dd") || is_shaped(t, "-dd:dd"))
+		return !t[6] && is_between(t + 1, 0, 23) &&
+		       is_between(t + 4, 0, 59);
+	return is_shaped(t, "Z") && !t[1];
+}
+
 static int check_routing(const cJSON *r, struct err *e)
 {
 	if (!cJSON_IsObject(r))
@@ -52,6 +87,8 @@ static int check_routing(const cJSON *r, struct err *e)
 	    !may_be(r, "timestamp", cJSON_String, false) ||
 	    !may_be(r, "metadata", cJSON_Object, false))
 		return bad(e, "routing has a member of the wrong kind");
+	if (!is_date_time(json_text(r, "timestamp", "2026-01-01T00:00:00Z")))
+		return bad(e, "timestamp is like 2026-04-28T18:00:00Z");
 	return 0;
 }
 
@@ -100,6 +137,8 @@ int envelope_check(const cJSON *json, struct err *e)
 		return bad(e, "message_type is one of " TYPES);
 	if (!may_be(json, "request_id", cJSON_String, true))
 		return bad(e, "request_id is a text");
+	if (!json_text(json, "request_id", "-")[0])
+		return bad(e, "request_id is empty; leave it out");
 	if (check_routing(cJSON_GetObjectItemCaseSensitive(json, "routing"),
 			  e) ||
 	    check_content(content, &has_json, e) ||

@@ -239,6 +239,12 @@ static void a_secret_is_checked_before_it_is_used(void **state)
 #define TEXT       "{\"content_type\":\"text\",\"body\":\"hi\",\"metadata\":{}}"
 #define JSON(text) "{\"content_type\":\"json\",\"body\":" text "}"
 
+#define SAID(when)                                                           \
+	"{\"version\":\"0.1\",\"message_type\":\"message\",\"routing\":"     \
+	"{\"id\":\"m-1\",\"channel\":\"devices\",\"direction\":\"inbound\"," \
+	"\"sender_id\":\"phone\",\"timestamp\":\"" when                      \
+	"\"},\"content\":[" TEXT "]}"
+
 static const char *const valid[] = {
 	"{\"version\":\"0.1\",\"message_type\":\"message\"," ROUTING(
 		"outbound", "phone") ",\"content\":[" TEXT "]}",
@@ -263,6 +269,22 @@ static const char *const valid[] = {
 								   "null}",
 	"{\"version\":\"0.1\",\"message_type\":\"stream\"," ROUTING(
 		"outbound", "server") ",\"content\":[]}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"outbound", "server") ",\"content\":[],\"event\":{\"type\":"
+				      "\"message.transcribed\",\"ref_id\":"
+				      "\"x\",\"data\":{\"transcript\":"
+				      "\"good day\"}}}",
+	"{\"version\":\"0.1\",\"message_type\":\"event\"," ROUTING(
+		"inbound", "phone") ",\"content\":[],\"event\":{\"type\":"
+				    "\"message.content_added\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"response\",\"request_id\":"
+	"\"r2\"," ROUTING("outbound", "server") ",\"content\":[" JSON(
+		"\"{\\\"status\\\":\\\"error\\\",\\\"error\\\":{}}\"") "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\",\"request_id\":"
+	"null," ROUTING("inbound", "phone") ",\"content\":[" TEXT "]}",
+	SAID("2026-04-28T18:00:00.123456+02:00"),
+	SAID("2026-04-28t23:59:60z"),
+	SAID("2026-12-31T00:00:00-00:30"),
 };
 
 static const char *const invalid[] = {
@@ -304,6 +326,25 @@ static const char *const invalid[] = {
 		"inbound", "phone") ",\"content\":[" JSON("\"{}\"") "]}",
 	"{\"version\":\"0.1\",\"message_type\":\"request\",\"request_id\":"
 	"\"r\"," ROUTING("inbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"response\",\"request_id\":"
+	"\"r\"," ROUTING("outbound", "server") ",\"content\":[" JSON(
+		"\"{}\"") "]"
+			  ",\"event\":{\"type\":\"message.received\"}}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\",\"request_id\":"
+	"\"\"," ROUTING("inbound", "phone") ",\"content\":[" TEXT "]}",
+	"{\"version\":\"0.1\",\"message_type\":\"message\",\"request_id\":"
+	"7," ROUTING("inbound", "phone") ",\"content\":[" TEXT "]}",
+	SAID(""),
+	SAID("yesterday"),
+	SAID("2026-04-28"),
+	SAID("2026-04-28T18:00:00"),
+	SAID("2026-04-28 18:00:00Z"),
+	SAID("2026-13-28T18:00:00Z"),
+	SAID("2026-04-28T24:00:00Z"),
+	SAID("2026-04-28T18:00:00.Z"),
+	SAID("2026-04-28T18:00:00Z and more"),
+	SAID("2026-04-28T18:00:00+0200"),
+	SAID("2026-04-28T18:00:00+02:60"),
 };
 
 static cJSON *parse(const char *text)
