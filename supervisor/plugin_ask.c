@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "supervisor/channel_way.h"
 #include "supervisor/inbound.h"
+#include "supervisor/plugin_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +41,35 @@ static char *copy(const char *text)
 	return out;
 }
 
-/* Committed: now it may be told, if the plugin is still the same. */
+static struct receipt *receipt_new(const struct plugin *p, const char *id,
+				   const char *ref)
+{
+	struct receipt *r = calloc(1, sizeof *r);
+
+	if (!r)
+		abort();
+	*r = (struct receipt){p->channel->sup, copy(p->channel->name), copy(id),
+			      copy(ref), p->serial};
+	return r;
+}
+
+/* Who is to be told; NULL: it is not there any more. */
+static struct plugin *who_asked(const struct receipt *r)
+{
+	struct channel *c = channel_taking(r->sup, r->channel);
+	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
+
+	return p && p->serial == r->serial && p->in >= 0 ? p : NULL;
+}
+
+/* Committed: now it may be told. */
 static void received(void *arg, const struct sup_result *result)
 {
 	struct receipt *r = arg;
-	struct channel *c = channel_taking(r->sup, r->channel);
-	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
+	struct plugin *p = who_asked(r);
 	struct buf b = BUF_MAX(1024);
 
-	if (p && p->serial == r->serial && p->in >= 0) {
+	if (p) {
 		buf_addf(&b, "{\"ok\":true,\"id\":\"%s\",\"duplicate\":%s}",
 			 result->id.text, result->changed ? "false" : "true");
 		if (result->failed)
@@ -78,12 +99,7 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 		arrival_fini(&m);
 		return -1;
 	}
-	r = calloc(1, sizeof *r);
-	if (!r)
-		abort();
-	*r = (struct receipt){p->channel->sup, copy(p->channel->name), copy(id),
-			      copy(m.external_id ? m.external_id : ""),
-			      p->serial};
+	r = receipt_new(p, id, m.external_id ? m.external_id : "");
 	if (inbound_take(r->sup, r->channel, &m, (struct sup_done){received, r},
 			 e)) {
 		receipt_free(r);
@@ -128,11 +144,26 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 		 LT("version", json_text(params, "version", "-")));
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
-	plugin_configure(p);
+	if (p->state == PLUGIN_STARTED) /* and did not fail over the answer */
+		plugin_configure(p);
 	return 0;
 }
 
-static int keep_cursor(struct plugin *p, const cJSON *data, struct err *e)
+/* Committed: only now may it forget what came before. */
+static void cursor_kept(void *arg, const struct err *failed)
+{
+	struct receipt *r = arg;
+	struct plugin *p = who_asked(r);
+
+	if (p && failed)
+		plugin_refuse(p, r->id, INTERNAL_ERROR, failed->text);
+	else if (p && r->id)
+		plugin_answer(p, r->id, "{\"ok\":true}");
+	receipt_free(r);
+}
+
+static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
+		       struct err *e)
 {
 	struct channel *c = p->channel;
 	struct buf b = BUF_MAX(CURSOR_MAX);
@@ -145,6 +176,8 @@ static int keep_cursor(struct plugin *p, const cJSON *data, struct err *e)
 	if (rc == 0 && (step_begin(&c->sup->step, e) ||
 			sql_exec(c->sup->db, Q_CHANNEL_CURSOR, &in, e) < 0))
 		rc = -1;
+	if (rc == 0)
+		step_then(&c->sup->step, cursor_kept, receipt_new(p, id, NULL));
 	buf_fini(&b);
 	return rc;
 }
@@ -158,14 +191,12 @@ static int on_event(struct plugin *p, const char *id, const cJSON *params,
 	if (!event || (data && !cJSON_IsObject(data)))
 		return err_set(e, ERR_INVALID,
 			       "an event has a name and an object");
-	if (!strcmp(event, "cursor") && data) {
-		if (keep_cursor(p, data, e))
-			return -1;
-	} else if (plugin_may_note(p)) {
+	if (!strcmp(event, "cursor") && data)
+		return keep_cursor(p, id, data, e);
+	if (plugin_may_note(p))
 		log_info(LT("msg", "plugin event"),
 			 LT("channel", p->channel->name),
 			 LT("event", quoted(event).text));
-	}
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
 	return 0;
@@ -178,7 +209,9 @@ static int on_status(struct plugin *p, const char *id, const cJSON *params,
 
 	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
 		return err_set(e, ERR_INVALID, "a status is ok or error");
-	if (status[0] == 'e' && plugin_may_note(p))
+	if (status[0] == 'o')
+		channel_well(p->channel);
+	else if (plugin_may_note(p))
 		channel_trouble(p->channel, quoted(json_text(params, "detail",
 							     "it has trouble"))
 						    .text);
@@ -210,6 +243,10 @@ static void note_refusal(struct plugin *p, const struct rpc_line *r,
 		channel_trouble(p->channel, e->text);
 		return;
 	}
+	if (!r->id[0]) /* nobody is told; whoever writes it looks there */
+		plugin_log_note(p->channel->sup, p->channel->name,
+				"a notice %s is refused: %s",
+				quoted(r->method).text, e->text);
 	log_warn(LT("msg", "a plugin's message is refused"),
 		 LT("channel", p->channel->name),
 		 LT("method", quoted(r->method).text), LT("error", e->text));

@@ -190,6 +190,7 @@ void plugin_pipe_open(struct plugin *p, int in, int out)
 {
 	p->in = in;
 	p->out = out;
+	buf_clear(&p->outbox); /* what was meant for the one before */
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	fcntl(out, F_SETFL, O_NONBLOCK);
 	p->lines = 0;

@@ -63,6 +63,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 	}
 	restart_well(&p->restart, plugin_now(p));
 	plugin_set_state(p, PLUGIN_READY);
+	channel_well(p->channel); /* the log has what it was */
 	p->channel->look = p->channel->resolve = true;
 	p->channel->resolved_to = 0;
 }
