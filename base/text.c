@@ -286,6 +286,8 @@ const char *text_last_lines(const char *p, size_t n, int64_t lines)
 {
 	const char *at = p + n;
 
+	if (lines <= 0)
+		return at;
 	if (n > 0 && at[-1] == '\n')
 		at--;
 	while (at > p && (at[-1] != '\n' || --lines > 0))

@@ -1,6 +1,7 @@
 #include "cli/channel_cli.h"
 
 #include "base/file.h"
+#include "base/rotated.h"
 #include "base/text.h"
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 
 #define LOG_MAX (16u << 20)
 #define LOOK_MS 100
+#define LINES   100 /* as many as over HTTP */
 
 /* With --json each line is an object. */
 static void print_lines(struct cli *cli, const char *p, size_t n)
@@ -96,15 +98,21 @@ static int follow(struct cli *cli, const char *path, int fd, struct err *e)
 /* The end of both files; the newer one stays open behind what was printed. */
 static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 {
-	const char *old = arena_printf(&cli->arena, "%s.1", path), *from;
 	struct buf b = BUF_MAX(LOG_MAX);
-	int rc = file_exists(old) ? file_read(old, &b, e) : 0;
+	const char *from;
+	int fds[2], rc = 0;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	rotated_open(path, fds);
+	if (fds[0] >= 0) {
+		rc = file_read_fd(fds[0], path, &b, e);
+		close(fds[0]);
+	}
+	*fd = fds[1];
 	if (rc == 0 && *fd >= 0)
 		rc = file_read_fd(*fd, path, &b, e);
 	if (rc == 0 && b.n) {
-		from = text_last_lines(b.p, b.n, cli_number(cli, "lines", 50));
+		from = text_last_lines(b.p, b.n,
+				       cli_number(cli, "lines", LINES));
 		print_lines(cli, from, (size_t)(b.p + b.n - from));
 	}
 	if (rc == 0 && !b.n && !cli_flag(cli, "follow"))
@@ -148,7 +156,7 @@ const struct command cmd_channel_logs = {
 	.needs = NEEDS_CONTROL_READ,
 	.options =
 		(const struct option_spec[]){
-			{"lines", "N", "how many lines (50)", OPTION_INT},
+			{"lines", "N", "how many lines (100)", OPTION_INT},
 			{"follow", NULL, "and what comes", OPTION_FLAG},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = channel_logs,

@@ -1,8 +1,10 @@
 /* The end of what a plugin wrote to its stderr. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/rotated.h"
 #include "base/text.h"
 #include "schema/channels.h"
 #include "supervisor/plugin_log.h"
@@ -28,15 +30,24 @@ static void add_lines(struct buf *out, const char *p, const char *end)
 	list_end(out, NULL);
 }
 
-static int read_file(const char *path, struct buf *b, struct err *e)
+static int read_both(const char *path, struct buf *b, struct err *e)
 {
-	return file_exists(path) ? file_read(path, b, e) : 0;
+	int fds[2], rc = 0;
+
+	rotated_open(path, fds);
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (rc == 0)
+			rc = file_read_fd(fds[i], path, b, e);
+		close(fds[i]);
+	}
+	return rc;
 }
 
 /* In a thread: they may be large. q->id is the path. */
 static int read_log(struct ask *q, struct buf *out, struct err *e)
 {
-	const char *former = arena_printf(&q->arena, "%s.1", q->id);
 	struct buf b = BUF_MAX(BOTH_MAX);
 	struct channel_row row;
 	int rc;
@@ -47,7 +58,7 @@ static int read_log(struct ask *q, struct buf *out, struct err *e)
 		return err_set(e, ERR_CONFLICT,
 			       "%s is a %s channel; only plugins have a log",
 			       q->key, row.kind);
-	rc = read_file(former, &b, e) || read_file(q->id, &b, e) ? -1 : 0;
+	rc = read_both(q->id, &b, e);
 	if (rc == 0)
 		add_lines(out, text_last_lines(b.p, b.n, q->limit), b.p + b.n);
 	buf_fini(&b);
