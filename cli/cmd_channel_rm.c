@@ -1,11 +1,24 @@
 #include "cli/channel_cli.h"
 #include "schema/control.h"
 
+#include <unistd.h>
+
+static void remove_log(struct cli *cli, const char *end)
+{
+	const char *file = arena_printf(&cli->arena, "channel-%s.log%s",
+					cli_arg(cli, 0), end);
+
+	unlink(home_join(&cli->home, HOME_LOGS, file).text);
+}
+
 static int remove_direct(struct cli *cli, void *arg, struct err *e)
 {
 	(void)arg;
-	return channels_remove(cli->control, cli_arg(cli, 0), control_actor(),
-			       e);
+	if (channels_remove(cli->control, cli_arg(cli, 0), control_actor(), e))
+		return -1;
+	remove_log(cli, "");
+	remove_log(cli, ".1");
+	return 0;
 }
 
 static int channel_rm(struct cli *cli, struct err *e)

@@ -115,6 +115,8 @@ void plugin_request(struct plugin *p, const struct rpc_line *r);
  * SIGTERM after stop_ms, SIGKILL later. What does not end is told. */
 void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms);
+/* The channel was removed: its log goes, when its tree has. */
+void plugin_leave_log(struct sup *s, const char *name);
 /* Is there a former plugin of the channel? Then the next one has to wait. */
 bool plugin_is_leaving(const struct channel *c);
 /* Processes that a former skepd left: before any of these n channels is open. */

@@ -28,6 +28,7 @@ struct leaving {
 	struct plugin_tree tree;
 	int64_t term_ms, kill_ms; /* uv_now */
 	bool asked;               /* by SIGTERM */
+	bool removed;             /* the channel; its log goes with us */
 	pid_t told;               /* this one does not end: people know */
 };
 
@@ -44,6 +45,8 @@ static void drop(struct leaving *l)
 		at = &(*at)->next;
 	*at = l->next;
 	plugin_tree_fini(&l->tree);
+	if (l->removed)
+		plugin_log_forget(l->sup, l->name);
 	free(l);
 }
 
@@ -207,6 +210,19 @@ void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
 	t->warden = 0;
 	t->held = -1;
 	t->loose = false;
+}
+
+void plugin_leave_log(struct sup *s, const char *name)
+{
+	bool later = false;
+
+	for (struct leaving *l = s->channels->leaving; l; l = l->next) {
+		if (strcmp(l->name, name) != 0)
+			continue;
+		l->removed = later = true;
+	}
+	if (!later)
+		plugin_log_forget(s, name);
 }
 
 bool plugin_is_leaving(const struct channel *c)

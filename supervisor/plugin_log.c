@@ -22,9 +22,10 @@ struct plugin_log {
 	uv_poll_t poll;
 	uv_timer_t timer; /* goes while it is not read */
 	int fd;
-	int handles;   /* that are not closed yet */
-	size_t taken;  /* in this slice */
-	int64_t since; /* uv_now of its begin */
+	int handles;    /* that are not closed yet */
+	size_t taken;   /* in this slice */
+	int64_t since;  /* uv_now of its begin */
+	bool forgotten; /* what comes is not kept */
 	struct home_path path;
 };
 
@@ -56,6 +57,19 @@ static void append(const char *path, const char *text, size_t n)
 	close(fd);
 }
 
+static bool ends_within_a_line(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char last = '\n';
+
+	if (fd < 0)
+		return false;
+	if (lseek(fd, -1, SEEK_END) >= 0)
+		(void)!read(fd, &last, 1);
+	close(fd);
+	return last != '\n';
+}
+
 void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 {
 	struct home_path path = plugin_log_path(s, name);
@@ -63,6 +77,8 @@ void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 	char when[CLOCK_TEXT];
 	va_list ap;
 
+	if (ends_within_a_line(path.text))
+		buf_addc(&b, '\n');
 	buf_addf(&b, "-- skepd %s: ", clock_text(clock_now(), when));
 	va_start(ap, fmt);
 	buf_vaddf(&b, fmt, ap);
@@ -103,7 +119,8 @@ static bool take_some(struct plugin_log *l, bool *ended)
 	*ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 	if (n <= 0)
 		return false;
-	append(l->path.text, text, (size_t)n);
+	if (!l->forgotten)
+		append(l->path.text, text, (size_t)n);
 	l->taken += (size_t)n;
 	return true;
 }
@@ -160,6 +177,18 @@ int plugin_log_open(struct sup *s, const char *name, struct err *e)
 	l->poll.data = l->timer.data = l;
 	uv_poll_start(&l->poll, UV_READABLE, on_readable);
 	return fds[1];
+}
+
+void plugin_log_forget(struct sup *s, const char *name)
+{
+	struct home_path path = plugin_log_path(s, name);
+	char former[sizeof path + 8];
+
+	for (struct plugin_log *l = s->channels->logs; l; l = l->next)
+		l->forgotten |= !strcmp(l->path.text, path.text);
+	snprintf(former, sizeof former, "%s.1", path.text);
+	unlink(path.text);
+	unlink(former);
 }
 
 void plugin_logs_take(struct sup *s)

@@ -15,9 +15,11 @@
 struct home_path plugin_log_path(const struct sup *s, const char *name);
 /* The end to write to, for the plugin; -1. */
 int plugin_log_open(struct sup *s, const char *name, struct err *e);
-/* A line of ours among those of the plugin. */
+/* A line of ours among those of the plugin; it ends one that is unfinished. */
 void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The channel is gone, and its tree: the files go too. */
+void plugin_log_forget(struct sup *s, const char *name);
 void plugin_logs_take(struct sup *s);  /* what is there, without the loop */
 void plugin_logs_close(struct sup *s); /* skepd goes */
 
