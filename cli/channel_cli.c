@@ -96,6 +96,21 @@ static int switch_direct(struct cli *cli, void *arg, struct err *e)
 			     e);
 }
 
+/* What it says, if that is more than that it was done. */
+static int switch_supervised(struct cli *cli, const struct cli_act *act,
+			     const char *verb, struct err *e)
+{
+	cJSON *answer = remote_call(cli, act->method, act->path, NULL, e);
+	const char *note = json_text(answer, "note", verb);
+
+	if (!answer)
+		return -1;
+	if (strcmp(note, verb) != 0)
+		output_note(&cli->out, "%s: %s", cli_arg(cli, 0), note);
+	cJSON_Delete(answer);
+	return 0;
+}
+
 int channel_switch(struct cli *cli, const char *verb, struct err *e)
 {
 	const char *name = cli_arg(cli, 0);
@@ -107,7 +122,8 @@ int channel_switch(struct cli *cli, const char *verb, struct err *e)
 		.arg = arena_text(&cli->arena, verb),
 	};
 
-	if (cli_act(cli, &act, e))
+	if (cli->supervised ? switch_supervised(cli, &act, verb, e)
+			    : cli_act(cli, &act, e))
 		return -1;
 	return channel_print(cli, name, e);
 }

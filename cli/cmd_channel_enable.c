@@ -9,6 +9,8 @@ const struct command cmd_channel_enable = {
 	.name = "channel enable",
 	.args = "NAME",
 	.help = "use a channel",
+	.about = "A plugin that failed and waits before its next start is "
+		 "started at once.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = channel_enable,
 };

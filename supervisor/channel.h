@@ -55,6 +55,9 @@ struct channel_ops {
 	/* What became of it? False: it cannot say. Else parcel_done: ACK, FAIL
 	 * (it never came) or LOSE (nobody knows). Or NULL. */
 	bool (*ask)(struct channel *c, struct parcel *p);
+	/* It waits before it is tried again: not any more. False: it does not
+	 * wait. Or NULL. */
+	bool (*wake)(struct channel *c);
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
 

@@ -70,6 +70,14 @@ static int set_default(struct sup *s, const char *name, struct err *e)
 			&(struct channel_set_default_in){name}, e);
 }
 
+/* Somebody who enables what is enabled has mended it, and wants it now. */
+static bool wake(struct sup *s, const char *name)
+{
+	struct channel *c = channel_find(s, name);
+
+	return c && c->ops->wake && c->ops->wake(c);
+}
+
 int sup_channel_switch(struct sup *s, const char *name, const char *verb,
 		       const char *by, struct sup_done done, struct err *e)
 {
@@ -100,7 +108,11 @@ int sup_channel_switch(struct sup *s, const char *name, const char *verb,
 	if (n < 0 || tell(s, name, verb, e) ||
 	    control_audit(s->db, by, "channel.switch", name, NULL, e))
 		return -1;
-	changed(s, name, done, n > 0, n > 0 ? verb : "it was so already");
+	if (n == 0 && !strcmp(verb, "enable") && wake(s, name))
+		changed(s, name, done, true, "it is started now");
+	else
+		changed(s, name, done, n > 0,
+			n > 0 ? verb : "it was so already");
 	return 0;
 }
 

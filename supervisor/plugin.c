@@ -265,6 +265,16 @@ static bool ready(const struct channel *c)
 	return p->state == PLUGIN_READY && p->in >= 0 && plugin_has_room(p);
 }
 
+static bool wake(struct channel *c)
+{
+	struct plugin *p = c->own;
+
+	if (p->state != PLUGIN_WAITING)
+		return false;
+	p->at_ms = 0; /* by the next tick */
+	return true;
+}
+
 const struct channel_ops channel_plugin = {
 	.kind = "plugin",
 	.open = open_plugin,
@@ -272,5 +282,6 @@ const struct channel_ops channel_plugin = {
 	.ready = ready,
 	.send = plugin_send,
 	.ask = plugin_ask,
+	.wake = wake,
 	.tick = tick,
 };
