@@ -24,7 +24,7 @@ bring() {
 		for file in "$dir"/in/*; do
 			[ -s "$file" ] || continue
 			name=$(printf '%s' "${file##*/}" | quote)
-			put "\"method\":\"channel.receive\",\"params\":{\"id\":\"$(stat -c %i-%Y "$file")\",\"sender\":\"$name\",\"text\":\"$(quote <"$file")\"}"
+			put "\"method\":\"channel.receive\",\"params\":{\"id\":\"$(stat -c %i-%.9Y "$file")\",\"sender\":\"$name\",\"text\":\"$(quote <"$file")\"}"
 		done
 	done
 }
@@ -46,7 +46,7 @@ while IFS= read -r line; do
 	*'"event":"message.received"'*)
 		ref=$(member ref_id "$line")
 		for file in "$dir"/in/*; do
-			[ "$(stat -c %i-%Y "$file")" = "$ref" ] && mv "$file" "$dir/done/"
+			[ "$(stat -c %i-%.9Y "$file")" = "$ref" ] && mv "$file" "$dir/done/"
 		done
 		;;
 	*) problem= ;; # a status is asked for: any answer is a sign of life
