@@ -55,9 +55,7 @@ struct channel_ops {
 	/* What became of it? False: it cannot say. Else parcel_done: ACK, FAIL
 	 * (it never came) or LOSE (nobody knows). Or NULL. */
 	bool (*ask)(struct channel *c, struct parcel *p);
-	/* It waits before it is tried again: not any more. False: it does not
-	 * wait. Or NULL. */
-	bool (*wake)(struct channel *c);
+	bool (*wake)(struct channel *c); /* it waits: not any more; or NULL */
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
 
@@ -101,10 +99,9 @@ struct channels {
 	uv_timer_t rest;
 	struct curl_loop *web, *mail;
 	struct outbox *outbox;
-	struct leaving *leaving; /* plugins on their way out */
-	uv_timer_t look;         /* at them, while there are any */
-	int64_t walk_ms;         /* uv_now of the next look through /proc … */
-	int64_t walk_wait_ms; /* … and how long it is to the one after it */
+	struct leaving *leaving;       /* plugins on their way out */
+	uv_timer_t look;               /* at them, while there are any */
+	int64_t walk_ms, walk_wait_ms; /* plugin_leave.c */
 	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
