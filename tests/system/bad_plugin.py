@@ -63,14 +63,29 @@ def escape(*command):
     os.wait()
 
 
-# Every few milliseconds it is another process.
+# Every few milliseconds it is another process, each with a line of its own.
 RUNNER = """
 import os, sys, time
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 while True:
-    open(sys.argv[1], "w").write("%d" % os.getpid())
+    os.write(log, b"%d\\n" % os.getpid())
     if os.fork():
         os._exit(0)
 """
+
+
+def storm():
+    """Sixty at a time, which end at once, until we are ended: with a limit."""
+    stubborn()
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for _ in range(60):
+            if os.fork() == 0:
+                time.sleep(0.02)
+                os._exit(0)
+        note("storms", "60")
+        for _ in range(60):
+            os.wait()
 
 lock = open(place / "lock", "w")
 os.set_inheritable(lock.fileno(), True)
@@ -107,6 +122,8 @@ def misbehave(m):
         os.kill(os.getpid(), signal.SIGKILL)
     if mode in ("hang", "stubborn"):
         sleep_on()
+    if mode == "storm":
+        storm()
     if mode == "nonsense":
         for i in range(500):
             raw(b"\x01{nonsense\n")
