@@ -1,6 +1,7 @@
 #include "cli/channel_cli.h"
 #include "schema/control.h"
 
+#include <string.h>
 #include <unistd.h>
 
 static void remove_log(struct cli *cli, const char *end)
@@ -13,11 +14,20 @@ static void remove_log(struct cli *cli, const char *end)
 
 static int remove_direct(struct cli *cli, void *arg, struct err *e)
 {
+	const char *name = cli_arg(cli, 0);
+	struct channel_row row;
+	int found = sql_get(cli->control, Q_CHANNEL_GET,
+			    &(struct channel_get_in){name}, &row, &cli->arena,
+			    e);
+
 	(void)arg;
-	if (channels_remove(cli->control, cli_arg(cli, 0), control_actor(), e))
+	if (found < 0 ||
+	    channels_remove(cli->control, name, control_actor(), e))
 		return -1;
-	remove_log(cli, "");
-	remove_log(cli, ".1");
+	if (found == 1 && !strcmp(row.kind, "plugin")) {
+		remove_log(cli, "");
+		remove_log(cli, ".1");
+	}
 	return 0;
 }
 

@@ -183,6 +183,22 @@ static int remove_talks(struct removal *r, struct sql *db, const char *name,
 	return n;
 }
 
+static int remove_row(struct removal *r, struct sql *db, const char *name,
+		      struct err *e)
+{
+	struct channel_row row;
+	struct arena a = {0};
+	int n = sql_get(db, Q_CHANNEL_GET, &(struct channel_get_in){name}, &row,
+			&a, e);
+
+	r->had_log = n == 1 && !strcmp(row.kind, "plugin");
+	if (n >= 0)
+		n = sql_exec(db, Q_CHANNEL_DELETE,
+			     &(struct channel_delete_in){name}, e);
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
 int channel_remove_some(struct removal *r, struct sql *db, const char *name,
 			int64_t count, struct err *e)
 {
@@ -198,10 +214,7 @@ int channel_remove_some(struct removal *r, struct sql *db, const char *name,
 		n = bury_after(r, db, name, count, e);
 	if (n == 0)
 		n = remove_talks(r, db, name, count, e);
-	if (n == 0 && sql_exec(db, Q_CHANNEL_DELETE,
-			       &(struct channel_delete_in){name}, e) < 0)
-		n = -1;
-	return n;
+	return n == 0 ? remove_row(r, db, name, e) : n;
 }
 
 int channel_remove_lost(struct sql *db, const char *name, struct err *e)

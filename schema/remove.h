@@ -8,11 +8,12 @@
 
 /*
  * A channel is removed with what came in on it and its conversations; what was
- * to go out stays, and keeps its address instead of the conversation. What waits is dead, and what nobody knows waits for a person:
- * another channel of that name sends none of it unasked. These may be very many rows, so it is done a few at a time and
- * inside the caller's transactions: the channel is marked first (disabled, its
- * state is `removing`), and its row goes last. Whoever dies in between, the mark
- * says that there is something left to do.
+ * to go out stays, and keeps its address instead of the conversation. What waits
+ * is dead, and what nobody knows waits for a person: another channel of that name
+ * sends none of it unasked. These may be very many rows, so it is done a few at a
+ * time and inside the caller's transactions: the channel is marked first
+ * (disabled, its state is `removing`), and its row goes last. Whoever dies in
+ * between, the mark says that there is something left to do.
  */
 #define CHANNEL_REMOVING "removing"
 
@@ -21,6 +22,7 @@ struct removal {
 	int64_t seq;        /* … up to this one; all zero: from the start */
 	int64_t held;       /* unknown ones are seen to up to this one */
 	bool waits;         /* for what is on its way: come again later */
+	bool had_log;       /* it is gone, and was a plugin */
 };
 
 struct channel_row;

@@ -242,8 +242,6 @@ void channel_reload(struct sup *s, const char *name)
 	else if (found < 0)
 		log_error(LT("msg", "a channel cannot be read"),
 			  LT("error", e.text));
-	if (found == 0)
-		plugin_leave_log(s, name);
 	s->channels->media.sweep |= found == 0; /* its messages went with it */
 	s->channels->orphans |= found == 0;
 	arena_fini(&a);

@@ -1,6 +1,6 @@
 #include "supervisor/removing.h"
 
-#include "supervisor/channel.h"
+#include "supervisor/plugin.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,14 +31,18 @@ static void sliced(void *arg, const struct err *failed)
 struct gone {
 	struct sup *sup;
 	const char *name;
+	bool with_log;
 };
 
 static void follow(void *arg, const struct err *failed)
 {
 	const struct gone *g = arg;
 
-	if (!failed && !g->sup->channels->closing)
-		channel_reload(g->sup, g->name);
+	if (failed || g->sup->channels->closing)
+		return;
+	channel_reload(g->sup, g->name);
+	if (g->with_log)
+		plugin_leave_log(g->sup, g->name);
 }
 
 static int tell(struct sup *s, const char *name, const char *what,
@@ -47,7 +51,8 @@ static int tell(struct sup *s, const char *name, const char *what,
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
 	struct gone *g = step_alloc(&s->step, sizeof *g);
 
-	*g = (struct gone){s, step_text(&s->step, name)};
+	*g = (struct gone){s, step_text(&s->step, name),
+			   s->removing->at.had_log};
 	s->host_changed = true;
 	step_then(&s->step, follow, g);
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
@@ -62,7 +67,7 @@ static int slice(struct sup *s, const char *name, struct err *e)
 
 	step_then(&s->step, sliced, s);
 	s->host_changed = true;
-	at->waits = false;
+	at->waits = at->had_log = false;
 	for (int i = 0;
 	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
 	     i++)

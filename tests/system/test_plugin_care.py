@@ -211,7 +211,14 @@ def test_the_log_goes_with_its_channel(home):
     home.skep("channel", "disable", "q")
     lib.eventually(lambda: not processes(h, "q"), 30, "its end")
     home.skep("channel", "rm", "q")
-    assert files() == ["channel-r.log", "channel-r.log.1"]
+    lib.eventually(lambda: files() == ["channel-r.log", "channel-r.log.1"], 30,
+                   "the end of the other")
+    h.call("PUT", "/v1/channels/f", {"kind": "file", "config": {
+        "path": str(logs / "channel-f.log")}})
+    (logs / "channel-f.log").write_text("a person's\n")
+    h.call("DELETE", "/v1/channels/f")
+    assert (logs / "channel-f.log").exists(), "no log of ours"
+    (logs / "channel-f.log").unlink()
     h.down()
     home.skep("channel", "rm", "r")
     assert files() == []

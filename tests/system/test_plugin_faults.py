@@ -11,7 +11,7 @@ import lib
 from channel_lib import deliveries, post
 from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
                         processes, show, trouble, until, warden)
-from skepd_lib import host
+from skepd_lib import Refused, host
 
 def replaced(home, mode, words, good_first=True, **config):
     """It is found out, replaced once it is good, and its message arrives."""
@@ -199,7 +199,15 @@ def test_one_that_is_removed_and_added_again_waits_for_its_former_self(home):
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
     b.h.call("DELETE", "/v1/channels/bad")
     b.be_good()
-    plugin(b.h, "bad", sys.executable, SCRIPT, "stubborn", b.place)
+
+    def added():  # once its message is given up and its row gone
+        try:
+            plugin(b.h, "bad", sys.executable, SCRIPT, "stubborn", b.place)
+        except Refused as e:
+            assert e.status == 503 and e.body["retry"], e
+            return False
+        return True
+    lib.eventually(added, 30, "another of its name")
     until(b.h, "bad", "ready")
     assert not marked(b.channel)
     b.ends_well()
