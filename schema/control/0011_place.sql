@@ -39,8 +39,8 @@ CREATE TABLE delivery (
   sent_at      INTEGER,                    -- this attempt
   done_at      INTEGER,
   body         TEXT    NOT NULL CHECK (json_valid(body)),
-  CHECK (state = 'unknown' OR
-         in_line = (state = 'pending' OR state = 'sending'))
+  CHECK (in_line = (state = 'pending' OR state = 'sending') OR
+         state = 'unknown')
 ) STRICT;
 
 INSERT INTO delivery (seq, id, channel, conversation, line, in_line, is_head,
