@@ -83,9 +83,9 @@ int db_clone(const char *path, const char *to, struct err *e)
 
 	if (make_target(to, e))
 		return -1;
-	rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READONLY, NULL);
+	rc = sql_connect(path, SQLITE_OPEN_READONLY, &from);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE, NULL);
+		rc = sql_connect(to, SQLITE_OPEN_READWRITE, &copy);
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(from, BUSY_MS);
 		rc = sqlite3_exec(copy,
@@ -115,7 +115,7 @@ static void forget_wal(struct db_image *image)
  * property. */
 static int open_memory(sqlite3 **out, struct db_image *image)
 {
-	int rc = sqlite3_open_v2(":memory:", out, SQLITE_OPEN_READWRITE, NULL);
+	int rc = sql_connect(":memory:", SQLITE_OPEN_READWRITE, out);
 
 	if (rc != SQLITE_OK)
 		return rc;
@@ -197,8 +197,8 @@ int db_image_take(const char *path, struct db_image *image, struct err *e)
 		return err_errno_set(e, "%s", path);
 	if (bytes == 0 || bytes > IMAGE_MAX)
 		return 0;
-	rc = sqlite3_open_v2(path, &from,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sql_connect(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			 &from);
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(from, BUSY_MS);
 		rc = image_of(from, image);

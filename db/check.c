@@ -88,8 +88,7 @@ int db_check(const char *path, struct db_health *out, struct arena *a,
 	for (const char *p = path; *p; p++)
 		buf_addf(&uri, strchr("?#%", *p) ? "%%%02x" : "%c", *p);
 	buf_adds(&uri, "?immutable=1");
-	rc = sqlite3_open_v2(uri.p, &conn,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	rc = sql_connect(uri.p, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &conn);
 	if (rc == SQLITE_OK)
 		look(conn, out, a);
 	else
@@ -103,8 +102,7 @@ int db_check_image(const struct db_image *image, struct db_health *out,
 		   struct arena *a, struct err *e)
 {
 	sqlite3 *conn = NULL;
-	int rc = sqlite3_open_v2(":memory:", &conn, SQLITE_OPEN_READWRITE,
-				 NULL);
+	int rc = sql_connect(":memory:", SQLITE_OPEN_READWRITE, &conn);
 
 	*out = (struct db_health){0};
 	if (rc == SQLITE_OK)

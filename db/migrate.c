@@ -2,7 +2,6 @@
 
 #include "base/fault.h"
 #include "db/sql_conn.h"
-#include "db/wal_vfs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,8 +53,7 @@ static struct header peek(const char *path)
 {
 	struct header h = {false, -1, 0};
 	sqlite3 *conn = NULL;
-	int rc = sqlite3_open_v2(path, &conn, SQLITE_OPEN_READONLY,
-				 wal_vfs_name());
+	int rc = sql_connect(path, SQLITE_OPEN_READONLY, &conn);
 
 	h.seen = rc == SQLITE_OK;
 	if (h.seen)

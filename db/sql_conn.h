@@ -37,6 +37,11 @@ struct sql {
 	struct stmt stmts[];
 };
 
+/* sqlite3_open_v2 with the default VFS; configures the library at first use.
+ * Every connection of skep is opened here. The log is written by SQLite alone:
+ * no layer of ours may delay, merge or reorder its writes. */
+int sql_connect(const char *path, int flags, sqlite3 **out);
+
 /* Closes without moving the WAL into the file: for one that we refuse. */
 void sql_close_as_is(struct sql *db);
 
