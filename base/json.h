@@ -16,7 +16,13 @@
  * its text in valuestring, and json_add writes that. */
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e);
 
-/* The same, and it must be an object. */
+/* The same text without what json_parse rejects inside of strings, for input
+ * that must not be lost: invalid UTF-8, NUL, \u0000 and lone surrogates become
+ * U+FFFD; raw control characters are escaped. Returns the number of
+ * replacements. */
+size_t json_repair(const char *text, size_t n, struct buf *out);
+
+/* The same as json_parse, and it must be an object. */
 cJSON *json_parse_object(const char *what, const char *text, size_t n,
 			 struct err *e);
 

@@ -25,8 +25,9 @@ struct chat {
 	int64_t turns;  /* requests that were answered, in this attempt */
 	int64_t tokens; /* of this attempt */
 	double cost;
-	int compactions; /* in a row */
-	size_t asked;    /* bytes of the last request */
+	bool no_encrypted; /* the model has no encrypted reasoning */
+	int compactions;   /* in a row */
+	size_t asked;      /* bytes of the last request */
 	double token_bytes; /* of requests so far, as the server counted; 0: none */
 	struct chat_turn turn;
 	int64_t pos; /* of the event of the answer; 0: none yet */

@@ -152,16 +152,18 @@ static int keep_usage(struct chat *x, struct err *e)
 	return ledger_add(&x->run->ledger, &ev, 1, NULL, e);
 }
 
-static int set(struct part *p, const char *state, const char *input,
-	       const char *output, struct err *e)
+static int change(struct part *p, const struct part_change_new *now,
+		  struct err *e)
 {
-	return part_set(p,
-			&(struct part_change_new){.state = state,
-						  .input = input,
-						  .output = output},
-			e) < 0
-		       ? -1
-		       : 0;
+	return part_set(p, now, e) < 0 ? -1 : 0;
+}
+
+static int set(struct part *p, const char *state, const char *output,
+	       struct err *e)
+{
+	return change(
+		p, &(struct part_change_new){.state = state, .output = output},
+		e);
 }
 
 /* What the server sent as arguments may be no JSON; the row must be. */
@@ -173,6 +175,7 @@ static int keep_call(struct chat *x, int i, struct err *e)
 			       .state = "input",
 			       .name = c->name,
 			       .call_id = c->id};
+	struct buf meta = BUF_MAX(4 * CHAT_ARGS_MAX);
 	struct err bad;
 	cJSON *v = chat_call_args(c, &bad);
 	int rc = 0;
@@ -186,23 +189,80 @@ static int keep_call(struct chat *x, int i, struct err *e)
 		rc = open_part(x, &x->calls[i], &new, e);
 		x->call_open[i] = rc == 0;
 	}
+	chat_state_write_call(c, x->config.from, &meta);
 	if (rc == 0)
-		rc = set(&x->calls[i], "running", input.p, NULL, e);
+		rc = change(&x->calls[i],
+			    &(struct part_change_new){.state = "running",
+						      .input = input.p,
+						      .meta = meta.n ? meta.p
+								     : NULL},
+			    e);
 	buf_fini(&input);
+	buf_fini(&meta);
 	return rc;
 }
 
-int chat_answer_keep(struct chat *x, struct err *e)
+static int open_if(struct chat *x, bool wanted, bool *open, struct part *p,
+		   const char *kind, struct err *e)
 {
-	if (keep_usage(x, e) ||
-	    (x->reasoning_open && set(&x->reasoning, "done", NULL, NULL, e)) ||
-	    (x->text_open && set(&x->text, "done", NULL, NULL, e)))
+	if (!wanted || *open)
+		return 0;
+	if (open_part(x, p, &(struct part_new){.kind = kind}, e))
+		return -1;
+	*open = true;
+	return 0;
+}
+
+/* An answer that cannot be kept whole is asked for again, so the part that
+ * stands first is finished last. An answer without anything in it has an empty
+ * text: the transcript says that the model has answered. */
+static int keep_parts(struct chat *x, const char *state, struct err *e)
+{
+	struct part_change_new text = {.state = "done"};
+	struct part_change_new reasoning = {.state = "done", .meta = state};
+
+	if (strcmp(x->turn.finish, "refusal") == 0)
+		text.meta = "{\"refusal\":true}";
+	if (open_if(x, state != NULL, &x->reasoning_open, &x->reasoning,
+		    "reasoning", e) ||
+	    open_if(x, chat_turn_calls(&x->turn) == 0, &x->text_open, &x->text,
+		    "text", e))
 		return -1;
 	for (int i = 0; i < x->turn.ncalls; i++)
 		if (x->turn.calls[i].name[0] && keep_call(x, i, e))
 			return -1;
+	return (x->text_open && change(&x->text, &text, e)) ||
+			       (x->reasoning_open &&
+				change(&x->reasoning, &reasoning, e))
+		       ? -1
+		       : 0;
+}
+
+static int note_replaced(struct chat *x, struct err *e)
+{
+	if (x->turn.replaced == 0)
+		return 0;
+	return ledger_addf(&x->run->ledger, "note", NULL, e,
+			   "{\"text\":\"the server sent %zu invalid "
+			   "characters; they were replaced by U+FFFD\"}",
+			   x->turn.replaced);
+}
+
+int chat_answer_keep(struct chat *x, struct err *e)
+{
+	struct buf state = BUF_MAX(4 * CHAT_TEXT_MAX);
+	int rc;
+
+	chat_state_write(&x->turn, x->config.from, &state);
+	rc = keep_usage(x, e) || note_replaced(x, e) ||
+			     keep_parts(x,
+					state.n && !state.over ? state.p : NULL,
+					e)
+		     ? -1
+		     : 0;
+	buf_fini(&state);
 	ledger_changed(&x->run->ledger);
-	return 0;
+	return rc;
 }
 
 int chat_answer_drop(struct chat *x, const char *why, struct err *e)
@@ -212,12 +272,12 @@ int chat_answer_drop(struct chat *x, const char *why, struct err *e)
 
 	json_add_string(&b, why, strlen(why));
 	if (x->text_open)
-		rc |= set(&x->text, "aborted", NULL, b.p, e);
+		rc |= set(&x->text, "aborted", b.p, e);
 	if (x->reasoning_open)
-		rc |= set(&x->reasoning, "aborted", NULL, b.p, e);
+		rc |= set(&x->reasoning, "aborted", b.p, e);
 	for (int i = 0; i < CHAT_CALLS; i++)
 		if (x->call_open[i])
-			rc |= set(&x->calls[i], "aborted", NULL, b.p, e);
+			rc |= set(&x->calls[i], "aborted", b.p, e);
 	buf_fini(&b);
 	chat_answer_end(x);
 	return rc ? -1 : 0;
@@ -232,7 +292,7 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 	buf_adds(&b, "{\"text\":");
 	json_add_string(&b, text->p, text->n);
 	buf_addc(&b, '}');
-	rc = set(&x->calls[call], failed ? "error" : "done", NULL, b.p, e);
+	rc = set(&x->calls[call], failed ? "error" : "done", b.p, e);
 	buf_fini(&b);
 	ledger_changed(&x->run->ledger);
 	return rc;

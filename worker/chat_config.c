@@ -57,6 +57,22 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 	return 0;
 }
 
+/* Without a user and a password. */
+static const char *name_source(const struct chat_config *c, struct arena *a)
+{
+	const char *host = strstr(c->url, "://") + 3;
+	size_t n = strcspn(host, "/?#");
+	const char *at = memchr(host, '@', n);
+
+	if (at) {
+		n -= (size_t)(at + 1 - host);
+		host = at + 1;
+	}
+	return arena_printf(a, "%s %.*s %s",
+			    c->responses ? "responses" : "chat", (int)n, host,
+			    c->model);
+}
+
 /* The base, the whole address, or with a slash at its end. */
 static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 		    struct err *e)
@@ -83,6 +99,7 @@ static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 					    strlen(end)) == 0
 			 ? arena_textn(a, base, n)
 			 : arena_printf(a, "%.*s%s", (int)n, base, end);
+	c->from = name_source(c, a);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct chat_limits {
 
 struct chat_config {
 	const char *url;
+	const char *from; /* api, host and model: whose reasoning it is */
 	const char *model;
 	const char *system; /* or NULL */
 	const char *params; /* JSON object, or NULL */

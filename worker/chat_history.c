@@ -80,11 +80,17 @@ static void take_parts(struct reading *r, struct chat_item *it,
 			it->text = it->text[0] ? arena_printf(r->a, "%s%s",
 							      it->text, p->text)
 					       : p->text;
+		if (own && strcmp(p->kind, "reasoning") == 0)
+			chat_state_read(&it->state, p, r->a);
 		if (!own || !is_tool(p) || !p->input)
 			continue;
 		it->calls[it->ncalls++] = (struct chat_past_call){
-			p->call_id ? p->call_id : "", p->name ? p->name : "",
-			p->input, output_of(p, r->a)};
+			p->call_id ? p->call_id : "",
+			p->name ? p->name : "",
+			p->input,
+			output_of(p, r->a),
+			{0}};
+		chat_state_read(&it->calls[it->ncalls - 1].state, p, r->a);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "schema/history.h"
+#include "worker/chat_state.h"
 
 /*
  * The conversation as a model is shown it, read from the transcript: what is not
@@ -17,6 +18,7 @@
 struct chat_past_call {
 	const char *id, *name, *input;
 	const char *output; /* NULL: not known */
+	struct chat_state state;
 };
 
 struct chat_item {
@@ -26,6 +28,7 @@ struct chat_item {
 	const char *text; /* may be "" */
 	struct chat_past_call *calls;
 	int ncalls;
+	struct chat_state state;
 };
 
 struct chat_history {

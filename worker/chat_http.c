@@ -28,7 +28,8 @@ struct transfer {
 	struct chat_turn *turn;
 	struct sse_parser sse;
 	struct buf body; /* of errors, and of answers that do not stream */
-	bool streams;
+	bool streams;    /* as the header says, then as the first bytes do */
+	bool known;      /* the first bytes were seen */
 	int64_t wait_ms;
 	int64_t began, last; /* clock_mono_ns */
 	struct err err;
@@ -42,6 +43,42 @@ static int on_event(void *arg, const struct sse_event *ev)
 	return chat_turn_data(x->turn, ev->data, ev->n, &x->err);
 }
 
+/* Proxies and small servers send a stream with another content type, or a whole
+ * answer with that of a stream: the first bytes tell. False: too few so far. */
+static bool recognise(struct transfer *x)
+{
+	static const char *const starts[] = {
+		"data:", "event:", "id:", "retry:", ":"};
+	const char *p = x->body.p;
+	size_t n = x->body.n;
+
+	if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+		p += 3;
+	p += strspn(p, " \t\r\n");
+	n -= (size_t)(p - x->body.p);
+	if (n == 0)
+		return false;
+	if (*p == '{' || *p == '[')
+		x->streams = false;
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+		size_t k = strlen(starts[i]);
+
+		if (n < k && strncmp(p, starts[i], n) == 0)
+			return false;
+		x->streams |= strncmp(p, starts[i], k) == 0;
+	}
+	return true;
+}
+
+static void feed(struct transfer *x, const char *p, size_t n)
+{
+	if (x->known && x->streams)
+		x->failed = sse_parse(&x->sse, p, n, on_event, x, &x->err) != 0;
+	else if (buf_add(&x->body, p, n))
+		x->failed = err_set(&x->err, ERR_TOOBIG,
+				    "the server's answer is too large") != 0;
+}
+
 static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *x = arg;
@@ -50,11 +87,12 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 	(void)size;
 	x->last = clock_mono_ns();
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (x->streams && status == 200)
-		x->failed = sse_parse(&x->sse, p, n, on_event, x, &x->err) != 0;
-	else if (buf_add(&x->body, p, n))
-		x->failed = err_set(&x->err, ERR_TOOBIG,
-				    "the server's answer is too large") != 0;
+	feed(x, p, n);
+	if (x->failed || status != 200 || x->known || !recognise(x))
+		return x->failed ? 0 : n;
+	x->known = true;
+	if (x->streams)
+		feed(x, x->body.p, x->body.n);
 	return x->failed ? 0 : n;
 }
 
@@ -260,6 +298,7 @@ static void judge_answer(struct transfer *x, struct chat_result *out)
 {
 	struct chat_turn *t = x->turn;
 
+	x->streams = x->streams && x->known;
 	if (!x->streams &&
 	    chat_turn_data(t, x->body.p, x->body.n, &x->err) != 0) {
 		x->failed = true;

@@ -26,19 +26,87 @@ static void add_message(struct buf *b, const char *role, const char *text)
 	buf_addc(b, '}');
 }
 
+static void add_json(struct buf *b, const char *name, const char *json)
+{
+	buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",", name,
+		 json);
+}
+
+/* The reasoning of another model is of no use to this one. */
+static bool is_own(const struct chat *x, const struct chat_state *s)
+{
+	return s->from && strcmp(s->from, x->config.from) == 0;
+}
+
 /* --- chat completions --------------------------------------------------- */
 
-static void add_assistant(struct buf *b, const struct chat_item *it)
+/* Whether the text of the reasoning goes back: that of the turn under way, and
+ * that of turns with tools, which DeepSeek and Moonshot insist on. A turn is
+ * what is between two messages of the user. */
+static bool returns_reasoning(const struct chat_history *h, int i)
 {
-	comma(b);
-	buf_addc(b, '{');
-	add_text(b, "role", "assistant");
-	if (it->text[0] || it->ncalls == 0)
+	int first = i, last = i;
+	bool tools = false;
+
+	while (first > 0 && !h->items[first - 1].by_user)
+		first--;
+	while (last < h->n && !h->items[last].by_user)
+		tools = h->items[last++].ncalls > 0 || tools;
+	for (int k = first; k < i; k++)
+		tools = h->items[k].ncalls > 0 || tools;
+	return tools || last == h->n;
+}
+
+static bool is_tag(const struct chat_state *s)
+{
+	return s->field && s->field[0] == '<';
+}
+
+static bool in_parts(const struct chat_state *s)
+{
+	return s->field && strcmp(s->field, CHAT_FIELD_PARTS) == 0;
+}
+
+/* The content with the reasoning in it, where it was there. */
+static void add_content(struct buf *b, const struct chat_item *it,
+			const struct chat_state *s)
+{
+	const char *thought = s && s->reasoning ? s->reasoning : "";
+	struct buf text = BUF_MAX(2 * CHAT_TEXT_MAX);
+
+	if (s && is_tag(s)) {
+		buf_addf(&text, "%s%s</%s\n%s", s->field, thought, s->field + 1,
+			 it->text);
+		add_text(b, "content", text.p);
+	} else if (s && in_parts(s)) {
+		buf_adds(b, ",\"content\":[{\"type\":\"thinking\","
+			    "\"thinking\":[{\"type\":\"text\"");
+		add_text(b, "text", thought);
+		buf_adds(b, "}]},{\"type\":\"text\"");
+		add_text(b, "text", it->text);
+		buf_adds(b, "}]");
+	} else if (it->text[0] || it->ncalls == 0) {
 		add_text(b, "content", it->text);
-	else
+	} else {
 		buf_adds(b, ",\"content\":null");
-	if (it->ncalls > 0)
-		buf_adds(b, ",\"tool_calls\":[");
+	}
+	buf_fini(&text);
+}
+
+static void add_state(struct buf *b, const struct chat_state *s, bool texts)
+{
+	if (texts && s->field && !is_tag(s) && !in_parts(s) && !s->details)
+		add_text(b, s->field, s->reasoning ? s->reasoning : "");
+	if (s->list && s->details)
+		add_json(b, s->list, s->details);
+	if (s->extra)
+		add_json(b, "extra_content", s->extra);
+}
+
+static void add_calls(const struct chat *x, const struct chat_item *it,
+		      struct buf *b)
+{
+	buf_adds(b, ",\"tool_calls\":[");
 	for (int i = 0; i < it->ncalls; i++) {
 		comma(b);
 		buf_addc(b, '{');
@@ -46,9 +114,32 @@ static void add_assistant(struct buf *b, const struct chat_item *it)
 		buf_adds(b, ",\"type\":\"function\",\"function\":{");
 		add_text(b, "name", it->calls[i].name);
 		add_text(b, "arguments", it->calls[i].input);
-		buf_adds(b, "}}");
+		buf_addc(b, '}');
+		if (it->calls[i].state.extra && is_own(x, &it->calls[i].state))
+			add_json(b, "extra_content", it->calls[i].state.extra);
+		buf_addc(b, '}');
 	}
-	buf_adds(b, it->ncalls > 0 ? "]}" : "}");
+	buf_addc(b, ']');
+}
+
+static void add_assistant(const struct chat *x, const struct chat_history *h,
+			  int n, struct buf *b)
+{
+	const struct chat_item *it = &h->items[n];
+	bool own = is_own(x, &it->state),
+	     texts = own && returns_reasoning(h, n);
+
+	if (!it->text[0] && it->ncalls == 0)
+		return; /* an empty answer; servers reject empty messages */
+	comma(b);
+	buf_addc(b, '{');
+	add_text(b, "role", "assistant");
+	add_content(b, it, texts ? &it->state : NULL);
+	if (own)
+		add_state(b, &it->state, texts);
+	if (it->ncalls > 0)
+		add_calls(x, it, b);
+	buf_addc(b, '}');
 	for (int i = 0; i < it->ncalls; i++) {
 		const char *text = it->calls[i].output;
 
@@ -62,13 +153,36 @@ static void add_assistant(struct buf *b, const struct chat_item *it)
 
 /* --- the Responses API --------------------------------------------------- */
 
-static void add_items(struct buf *b, const struct chat_item *it)
+/* Reasoning items stand where they stood: before the same call. Those of an
+ * answer without text and calls have nothing to stand before. */
+static void add_reasoning(struct buf *b, const struct chat_state *s,
+			  int64_t call, bool last)
 {
-	if (it->text[0] || it->ncalls == 0)
+	for (int i = 0; i < s->nitems; i++) {
+		if (s->items[i].before != call &&
+		    !(last && s->items[i].before > call))
+			continue;
+		comma(b);
+		buf_adds(b, s->items[i].json);
+	}
+}
+
+static void add_items(const struct chat *x, const struct chat_item *it,
+		      struct buf *b)
+{
+	bool own = is_own(x, &it->state);
+
+	if (!it->text[0] && it->ncalls == 0)
+		return;
+	if (own)
+		add_reasoning(b, &it->state, 0, it->ncalls <= 1);
+	if (it->text[0])
 		add_message(b, "assistant", it->text);
 	for (int i = 0; i < it->ncalls; i++) {
 		const struct chat_past_call *c = &it->calls[i];
 
+		if (own && i > 0)
+			add_reasoning(b, &it->state, i, i == it->ncalls - 1);
 		comma(b);
 		buf_addc(b, '{');
 		add_text(b, "type", "function_call");
@@ -102,17 +216,18 @@ static void add_history(const struct chat *x, const struct chat_history *h,
 		if (h->items[i].by_user)
 			add_message(b, "user", h->items[i].text);
 		else if (x->config.responses)
-			add_items(b, &h->items[i]);
+			add_items(x, &h->items[i], b);
 		else
-			add_assistant(b, &h->items[i]);
+			add_assistant(x, h, i, b);
 	}
 }
 
 /* Members that are ours stay ours. */
 static int add_params(const struct chat *x, struct buf *b, struct err *e)
 {
-	static const char *const ours[] = {"model", "stream", "messages",
-					   "input", "tools",  "instructions"};
+	static const char *const ours[] = {"model",  "stream", "messages",
+					   "input",  "tools",  "instructions",
+					   "include"};
 	const char *text = x->config.params;
 	cJSON *v = text ? json_parse_object("params", text, strlen(text), e)
 			: NULL;
@@ -149,6 +264,9 @@ int chat_request(const struct chat *x, const struct chat_history *h,
 	buf_adds(out, ",\"stream\":true");
 	if (c->responses) {
 		buf_adds(out, ",\"store\":false");
+		if (!x->no_encrypted)
+			buf_adds(out, ",\"include\":[\"reasoning."
+				      "encrypted_content\"]");
 		if (c->system)
 			add_text(out, "instructions", c->system);
 	} else {

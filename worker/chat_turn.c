@@ -1,6 +1,7 @@
 #include "worker/chat_turn.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void chat_turn_init(struct chat_turn *t)
@@ -18,8 +19,17 @@ void chat_turn_fini(struct chat_turn *t)
 	buf_fini(&t->text);
 	buf_fini(&t->reasoning);
 	buf_fini(&t->error);
-	for (int i = 0; i < CHAT_CALLS; i++)
+	for (int i = 0; i < CHAT_CALLS; i++) {
 		buf_fini(&t->calls[i].args);
+		cJSON_Delete(t->calls[i].extra);
+	}
+	for (int i = 0; i < t->ndetails; i++) {
+		cJSON_Delete(t->details[i].v);
+		buf_fini(&t->details[i].text);
+	}
+	free(t->details);
+	cJSON_Delete(t->items);
+	cJSON_Delete(t->extra);
 }
 
 static const cJSON *member(const cJSON *v, const char *name)
@@ -33,9 +43,8 @@ static void keep(char *to, size_t cap, const char *text)
 }
 
 static int grow(struct chat_turn *t, enum chat_grows what, int call,
-		const char *text, struct err *e)
+		const char *text, size_t n, struct err *e)
 {
-	size_t n = strlen(text);
 	struct buf *b = what == CHAT_TEXT        ? &t->text
 			: what == CHAT_REASONING ? &t->reasoning
 						 : &t->calls[call].args;
@@ -48,9 +57,52 @@ static int grow(struct chat_turn *t, enum chat_grows what, int call,
 	return t->grew(t->arg, what, call, text, n, e);
 }
 
+static int grow_thought(void *arg, bool reasoning, const char *text, size_t n,
+			struct err *e)
+{
+	struct chat_turn *t = arg;
+
+	if (reasoning && !t->field)
+		t->field = t->think.tag;
+	return grow(t, reasoning ? CHAT_REASONING : CHAT_TEXT, -1, text, n, e);
+}
+
+/* The model's text may begin with its reasoning. */
+static int grow_text(struct chat_turn *t, enum chat_grows what,
+		     const char *text, struct err *e)
+{
+	if (what == CHAT_TEXT)
+		return chat_think_feed(&t->think, text, strlen(text),
+				       grow_thought, t, e);
+	return grow(t, what, -1, text, strlen(text), e);
+}
+
+/* Servers have several words for the same. A refusal stays one, whatever the
+ * server says after it. */
+void chat_turn_finish(struct chat_turn *t, const char *word)
+{
+	static const char *const words[][2] = {
+		{"content_filter", "refusal"},
+		{"safety", "refusal"},
+		{"prohibited_content", "refusal"},
+		{"blocklist", "refusal"},
+		{"spii", "refusal"},
+		{"recitation", "refusal"},
+		{"max_tokens", "length"},
+		{"max_output_tokens", "length"},
+	};
+
+	if (!word[0] || strcmp(t->finish, "refusal") == 0)
+		return;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcasecmp(words[i][0], word) == 0)
+			word = words[i][1];
+	keep(t->finish, sizeof t->finish, word);
+}
+
 /* --- calls ------------------------------------------------------------- */
 
-static int new_call(struct chat_turn *t, int64_t index, struct err *e)
+int chat_turn_new_call(struct chat_turn *t, int64_t index, struct err *e)
 {
 	if (t->ncalls == CHAT_CALLS)
 		return err_set(e, ERR_TOOBIG,
@@ -68,7 +120,7 @@ static int by_index(const struct chat_turn *t, int64_t index)
 	return -1;
 }
 
-static int by_id(const struct chat_turn *t, const char *id)
+int chat_turn_call_by_id(const struct chat_turn *t, const char *id)
 {
 	for (int i = 0; i < t->ncalls; i++)
 		if (strcmp(t->calls[i].id, id) == 0)
@@ -85,16 +137,16 @@ static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 	int64_t at = cJSON_IsNumber(index) ? (int64_t)index->valuedouble : -1;
 	int i = t->ncalls - 1;
 
-	if (id[0] && by_id(t, id) >= 0)
-		return by_id(t, id);
+	if (id[0] && chat_turn_call_by_id(t, id) >= 0)
+		return chat_turn_call_by_id(t, id);
 	if (at >= 0)
 		i = by_index(t, at);
 	if (i < 0)
-		return new_call(t, at, e);
+		return chat_turn_new_call(t, at, e);
 	if (id[0] && t->calls[i].id[0])
-		return new_call(t, at, e);
+		return chat_turn_new_call(t, at, e);
 	if (at < 0 && name[0] && t->calls[i].name[0])
-		return new_call(t, at, e);
+		return chat_turn_new_call(t, at, e);
 	return i;
 }
 
@@ -108,24 +160,36 @@ static void add_name(struct chat_call *c, const char *name)
 		keep(c->name + n, sizeof c->name - n, name);
 }
 
-static int add_args(struct chat_turn *t, int i, const cJSON *args,
-		    struct err *e)
+int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
+		       struct err *e)
 {
 	struct buf b = BUF_MAX(CHAT_ARGS_MAX);
 	int rc;
 
 	if (cJSON_IsString(args))
-		return grow(t, CHAT_CALL, i, args->valuestring, e);
+		return grow(t, CHAT_CALL, i, args->valuestring,
+			    strlen(args->valuestring), e);
 	if (!cJSON_IsObject(args) || t->calls[i].whole)
-		return grow(t, CHAT_CALL, i, "", e);
+		return grow(t, CHAT_CALL, i, "", 0, e);
 	t->calls[i].whole = true;
 	buf_clear(&t->calls[i].args);
 	json_add(&b, args);
 	rc = buf_ok(&b, "arguments", e);
 	if (rc == 0)
-		rc = grow(t, CHAT_CALL, i, b.p, e);
+		rc = grow(t, CHAT_CALL, i, b.p, b.n, e);
 	buf_fini(&b);
 	return rc;
+}
+
+/* What the server needs to get back with the call, or the message. */
+static void keep_extra(cJSON **to, const cJSON *from)
+{
+	const cJSON *extra = member(from, "extra_content");
+
+	if (!cJSON_IsObject(extra))
+		return;
+	cJSON_Delete(*to);
+	*to = cJSON_Duplicate(extra, true);
 }
 
 /* {"id", "index", "function": {"name", "arguments"}}; or, flat, as some and the
@@ -142,24 +206,61 @@ static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 	if (id[0] && !t->calls[i].id[0])
 		keep(t->calls[i].id, sizeof t->calls[i].id, id);
 	add_name(&t->calls[i], name);
-	return add_args(t, i, member(f ? f : d, "arguments"), e);
+	keep_extra(&t->calls[i].extra, d);
+	return chat_turn_add_args(t, i, member(f ? f : d, "arguments"), e);
 }
 
 /* --- messages ---------------------------------------------------------- */
 
-/* A text, or a list of parts with texts. */
-static int take_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
-		     struct err *e)
+static int take_refusal(struct chat_turn *t, const cJSON *v, struct err *e)
+{
+	if (!cJSON_IsString(v))
+		return 0;
+	chat_turn_finish(t, "refusal");
+	return grow_text(t, CHAT_TEXT, v->valuestring, e);
+}
+
+/* A text, or a list of objects with texts. */
+static int take_texts(struct chat_turn *t, enum chat_grows what, const cJSON *v,
+		      struct err *e)
 {
 	const cJSON *part;
 
 	if (cJSON_IsString(v))
-		return grow(t, what, -1, v->valuestring, e);
-	if (!cJSON_IsArray(v))
-		return 0;
+		return grow_text(t, what, v->valuestring, e);
 	cJSON_ArrayForEach(part, v)
 	{
-		if (grow(t, what, -1, json_text(part, "text", ""), e))
+		if (grow_text(t, what, json_text(part, "text", ""), e))
+			return -1;
+	}
+	return 0;
+}
+
+/* One part of a message: text, reasoning or a refusal. */
+static int take_part(struct chat_turn *t, enum chat_grows what,
+		     const cJSON *part, struct err *e)
+{
+	const cJSON *thought = member(part, "thinking");
+
+	if (cJSON_IsString(thought) || cJSON_IsArray(thought)) {
+		t->field = CHAT_FIELD_PARTS;
+		return take_texts(t, CHAT_REASONING, thought, e);
+	}
+	if (take_refusal(t, member(part, "refusal"), e))
+		return -1;
+	return grow_text(t, what, json_text(part, "text", ""), e);
+}
+
+int chat_turn_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
+		   struct err *e)
+{
+	const cJSON *part;
+
+	if (what != CHAT_TEXT || !cJSON_IsArray(v))
+		return take_texts(t, what, v, e);
+	cJSON_ArrayForEach(part, v)
+	{
+		if (take_part(t, what, part, e))
 			return -1;
 	}
 	return 0;
@@ -169,18 +270,12 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 {
 	const cJSON *old = member(m, "function_call");
 	const cJSON *d;
-	const cJSON *thought = member(m, "reasoning_content");
 
-	if (!cJSON_IsString(thought))
-		thought = member(m, "reasoning");
-	if (take_text(t, CHAT_REASONING, thought, e) ||
-	    take_text(t, CHAT_TEXT, member(m, "content"), e))
+	keep_extra(&t->extra, m);
+	if (chat_turn_reasoning(t, m, e) ||
+	    chat_turn_text(t, CHAT_TEXT, member(m, "content"), e) ||
+	    take_refusal(t, member(m, "refusal"), e))
 		return -1;
-	if (cJSON_IsString(member(m, "refusal"))) {
-		keep(t->finish, sizeof t->finish, "refusal");
-		if (take_text(t, CHAT_TEXT, member(m, "refusal"), e))
-			return -1;
-	}
 	cJSON_ArrayForEach(d, member(m, "tool_calls"))
 	{
 		if (take_call(t, d, e))
@@ -191,12 +286,12 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 	/* the old shape has one call and no id: its pieces are one call */
 	if (t->ncalls > 0) {
 		add_name(&t->calls[0], json_text(old, "name", ""));
-		return add_args(t, 0, member(old, "arguments"), e);
+		return chat_turn_add_args(t, 0, member(old, "arguments"), e);
 	}
 	return take_call(t, old, e);
 }
 
-static void take_usage(struct chat_turn *t, const cJSON *u)
+void chat_turn_usage(struct chat_turn *t, const cJSON *u)
 {
 	struct chat_usage *to = &t->usage;
 	const cJSON *in = member(u, "prompt_tokens_details");
@@ -219,7 +314,7 @@ static void take_usage(struct chat_turn *t, const cJSON *u)
 		to->cost = cost->valuedouble;
 }
 
-static void take_error(struct chat_turn *t, const cJSON *v)
+void chat_turn_error(struct chat_turn *t, const cJSON *v)
 {
 	const cJSON *code = member(v, "code");
 	const char *text = cJSON_IsString(v) ? v->valuestring
@@ -234,87 +329,6 @@ static void take_error(struct chat_turn *t, const cJSON *v)
 		     json_text(v, "type", ""));
 }
 
-/* --- the Responses API ------------------------------------------------- */
-
-static int take_item(struct chat_turn *t, const cJSON *item, struct err *e)
-{
-	const char *type = json_text(item, "type", "");
-	const char *id = json_text(item, "call_id", "");
-	int i;
-
-	if (strcmp(type, "message") == 0)
-		return take_text(t, CHAT_TEXT, member(item, "content"), e);
-	if (strcmp(type, "reasoning") == 0)
-		return take_text(t, CHAT_REASONING, member(item, "summary"), e);
-	if (strcmp(type, "function_call") != 0)
-		return 0;
-	i = id[0] ? by_id(t, id) : -1;
-	if (i < 0)
-		i = new_call(t, -1, e);
-	if (i < 0)
-		return -1;
-	keep(t->calls[i].id, sizeof t->calls[i].id, id);
-	keep(t->calls[i].name, sizeof t->calls[i].name,
-	     json_text(item, "name", ""));
-	if (t->calls[i].args.n > 0)
-		return 0; /* it was streamed */
-	return add_args(t, i, member(item, "arguments"), e);
-}
-
-static int take_response(struct chat_turn *t, const cJSON *r, struct err *e)
-{
-	const cJSON *why = member(r, "incomplete_details");
-	const cJSON *error = member(r, "error");
-	const cJSON *item;
-
-	keep(t->model, sizeof t->model, json_text(r, "model", t->model));
-	take_usage(t, member(r, "usage"));
-	if (cJSON_IsObject(error))
-		take_error(t, error);
-	if (strcmp(json_text(why, "reason", ""), "max_output_tokens") == 0)
-		keep(t->finish, sizeof t->finish, "length");
-	if (t->text.n == 0 && t->ncalls == 0) {
-		cJSON_ArrayForEach(item, member(r, "output"))
-		{
-			if (take_item(t, item, e))
-				return -1;
-		}
-	}
-	return 0;
-}
-
-static int take_typed(struct chat_turn *t, const char *type, const cJSON *v,
-		      struct err *e)
-{
-	const cJSON *response = member(v, "response");
-
-	if (strcmp(type, "response.output_text.delta") == 0 ||
-	    strcmp(type, "response.refusal.delta") == 0)
-		return take_text(t, CHAT_TEXT, member(v, "delta"), e);
-	if (strncmp(type, "response.reasoning", 18) == 0 &&
-	    strstr(type, ".delta"))
-		return take_text(t, CHAT_REASONING, member(v, "delta"), e);
-	if (strcmp(type, "response.output_item.added") == 0 &&
-	    strcmp(json_text(member(v, "item"), "type", ""), "function_call") ==
-		    0)
-		return take_item(t, member(v, "item"), e);
-	if (strcmp(type, "response.function_call_arguments.delta") == 0 &&
-	    t->ncalls > 0)
-		return add_args(t, t->ncalls - 1, member(v, "delta"), e);
-	if (strcmp(type, "response.output_item.done") == 0 &&
-	    strcmp(json_text(member(v, "item"), "type", ""), "function_call") ==
-		    0)
-		return take_item(t, member(v, "item"), e);
-	if (strcmp(type, "error") == 0)
-		take_error(t, v);
-	if (!cJSON_IsObject(response))
-		return 0;
-	t->over = strcmp(type, "response.completed") == 0 ||
-		  strcmp(type, "response.incomplete") == 0 ||
-		  strcmp(type, "response.failed") == 0;
-	return t->over ? take_response(t, response, e) : 0;
-}
-
 /* --- all --------------------------------------------------------------- */
 
 int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e)
@@ -326,20 +340,37 @@ int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e)
 	const char *finish = json_text(choice, "finish_reason", "");
 
 	if (error && !cJSON_IsNull(error))
-		take_error(t, error);
+		chat_turn_error(t, error);
 	if (strcmp(json_text(v, "object", ""), "response") == 0)
-		return take_response(t, v, e);
+		return chat_turn_response(t, v, e);
 	if (type && !choice)
-		return take_typed(t, type, v, e);
+		return chat_turn_typed(t, type, v, e);
 	keep(t->model, sizeof t->model, json_text(v, "model", t->model));
-	take_usage(t, member(v, "usage"));
+	chat_turn_usage(t, member(v, "usage"));
 	if (!cJSON_IsObject(message))
 		message = member(choice, "message");
 	if (cJSON_IsObject(message) && take_message(t, message, e))
 		return -1;
-	if (finish[0] && strcmp(t->finish, "refusal") != 0)
-		keep(t->finish, sizeof t->finish, finish);
+	chat_turn_finish(t, finish);
 	return 0;
+}
+
+/* An answer is paid for: a server that sends invalid characters loses those,
+ * and nothing else. */
+static cJSON *parse_repaired(struct chat_turn *t, const char *data, size_t n,
+			     struct err *e)
+{
+	struct buf b = BUF_MAX(4 * n + 64);
+	size_t replaced = json_repair(data, n, &b);
+	cJSON *v = replaced > 0 && !b.over
+			   ? json_parse_object("the server's stream", b.p, b.n,
+					       e)
+			   : NULL;
+
+	buf_fini(&b);
+	if (v)
+		t->replaced += replaced;
+	return v;
 }
 
 int chat_turn_data(struct chat_turn *t, const char *data, size_t n,
@@ -357,6 +388,8 @@ int chat_turn_data(struct chat_turn *t, const char *data, size_t n,
 		return 0;
 	}
 	v = json_parse_object("the server's stream", data, n, e);
+	if (!v)
+		v = parse_repaired(t, data, n, e);
 	if (!v) {
 		e->code = ERR_PROTOCOL;
 		return -1;
@@ -378,20 +411,19 @@ int chat_turn_calls(const struct chat_turn *t)
 int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e)
 {
 	int named = chat_turn_calls(t);
+	bool ended = t->finish[0] || t->usage.output > 0;
 
+	if (chat_think_end(&t->think, grow_thought, t, e))
+		return -1;
 	for (int i = 0; i < t->ncalls; i++)
 		if (!t->calls[i].id[0])
 			snprintf(t->calls[i].id, sizeof t->calls[i].id,
 				 "call_%lld_%d", (long long)turn, i);
-	if (strcmp(t->finish, "content_filter") == 0)
-		keep(t->finish, sizeof t->finish, "refusal");
-	else if (named > 0 && strcmp(t->finish, "length") != 0)
-		keep(t->finish, sizeof t->finish, "tool_calls");
-	else if (strcmp(t->finish, "length") != 0 &&
-		 strcmp(t->finish, "refusal") != 0)
-		keep(t->finish, sizeof t->finish, "stop");
-	if (t->text.n == 0 && named == 0 && t->reasoning.n == 0 &&
-	    strcmp(t->finish, "stop") == 0 && t->usage.output == 0)
+	if (strcmp(t->finish, "length") != 0 &&
+	    strcmp(t->finish, "refusal") != 0)
+		keep(t->finish, sizeof t->finish,
+		     named > 0 ? "tool_calls" : "stop");
+	if (t->text.n == 0 && named == 0 && t->reasoning.n == 0 && !ended)
 		return err_set(e, ERR_PROTOCOL,
 			       "the server's answer has nothing in it");
 	return 0;

@@ -9,6 +9,7 @@
 #include "worker/chat.h"
 
 #include "base/id.h"
+#include "base/text.h"
 #include "worker/diagnose.h"
 #include "worker/workspace.h"
 
@@ -221,7 +222,9 @@ static int judge_answer(struct chat *x, struct err *e)
 		return chat_end(x, REASON_max_tokens,
 				"the model's answer was cut off at its limit");
 	if (strcmp(finish, "refusal") == 0)
-		return chat_end(x, REASON_refusal, "the model refused");
+		return chat_end(x, REASON_refusal, "the model refused%s%s",
+				x->turn.text.n ? ": " : "",
+				quoted(x->turn.text.p).text);
 	return 0; /* the next look at the history ends the run */
 }
 
@@ -258,6 +261,18 @@ static bool is_too_long(const struct chat *x, const struct chat_history *h,
 	return true;
 }
 
+/* Something in the request that this model does not take can be left out: true,
+ * and the next step asks without it. */
+static bool asks_less(struct chat *x, const struct chat_result *r)
+{
+	if (r->outcome != CHAT_REFUSED || r->status != 400)
+		return false;
+	if (x->config.responses && !x->no_encrypted &&
+	    strcasestr(r->why, "encrypted"))
+		return x->no_encrypted = true;
+	return false;
+}
+
 static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 {
 	struct buf body = BUF_MAX(REQUEST_MAX);
@@ -275,6 +290,8 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 		return -1;
 	if (r.outcome == CHAT_OVERFLOW)
 		return chat_compact(x, h, r.why, e);
+	if (asks_less(x, &r))
+		return 0;
 	if (r.outcome == CHAT_REFUSED)
 		return chat_end(x,
 				r.status == 401 || r.status == 403

@@ -26,7 +26,7 @@ static int grew(void *arg, enum chat_grows what, int call, const char *text,
 	struct seen *s = arg;
 
 	(void)e;
-	if (strlen(text) != n || (what == CHAT_CALL) != (call >= 0) ||
+	if (memchr(text, 0, n) || (what == CHAT_CALL) != (call >= 0) ||
 	    call >= s->turn.ncalls)
 		abort();
 	s->text += what == CHAT_TEXT ? n : 0;
@@ -59,9 +59,12 @@ static void check(struct seen *s)
 {
 	struct err e;
 
+	bool whole = chat_turn_end(&s->turn, 1, &e) == 0;
+
 	if (s->text != s->turn.text.n || s->reasoning != s->turn.reasoning.n)
 		abort();
-	if (chat_turn_end(&s->turn, 1, &e))
+	cJSON_Delete(chat_turn_details(&s->turn));
+	if (!whole)
 		return;
 	if (chat_turn_calls(&s->turn) == 0 &&
 	    strcmp(s->turn.finish, "tool_calls") == 0)

@@ -43,7 +43,7 @@ def calls(*which):
 class Mock:
     """replies: what the n-th request gets, the last one again and again. Each is
     a list of objects to stream (numbers are pauses in seconds), or a dict with
-    status, headers, body, events, cut (close without an end), hang (seconds
+    status, headers, body, type (of the body), events, cut (close without an end), hang (seconds
     before anything is said)."""
 
     def __init__(self, home, *replies):
@@ -94,7 +94,9 @@ class Mock:
             data = reply.get("body", {})
             data = data if isinstance(data, bytes) else json.dumps(data).encode()
             h.send_response(reply.get("status", 200))
-            h.send_header("Content-Type", "application/json")
+            kind = reply.get("type", "application/json")
+            if kind:
+                h.send_header("Content-Type", kind)
             h.send_header("Content-Length", str(len(data)))
             for pair in reply.get("headers", {}).items():
                 h.send_header(*pair)

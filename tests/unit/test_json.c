@@ -174,6 +174,42 @@ static void members_are_read_with_a_fallback(void **state)
 	cJSON_Delete(v);
 }
 
+static void invalid_characters_are_repaired(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t n;
+		const char *out;
+		size_t replaced;
+	} cases[] = {
+		{"{\"a\":\"\\ud83d\\ude00\"}", 0, "{\"a\":\"\\ud83d\\ude00\"}",
+		 0},
+		{"{\"a\":\"\\ud83d\"}", 0, "{\"a\":\"\\ufffd\"}", 1},
+		{"{\"a\":\"\\uDE00\\ud83d\"}", 0, "{\"a\":\"\\ufffd\\ufffd\"}",
+		 2},
+		{"[\"\\u0000\"]", 0, "[\"\\ufffd\"]", 1},
+		{"[\"\\\\u0000\"]", 0, "[\"\\\\u0000\"]", 0},
+		{"[\"\0\"]", 5, "[\"\xef\xbf\xbd\"]", 1},
+		{"[\"\xff\xc3\xa4\"]", 0, "[\"\xef\xbf\xbd\xc3\xa4\"]", 1},
+		{"[\"a\nb\"]", 0, "[\"a\\u000ab\"]", 1},
+		{"[\"\\\"\xff\"]", 0, "[\"\\\"\xef\xbf\xbd\"]", 1},
+		{"{\n}", 0, "{\n}", 0},
+		{"\"\\ud8", 0, "\"\\ud8", 0},
+		{"\"\\", 0, "\"\\", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf b = BUF_MAX(256);
+		size_t n = cases[i].n ? cases[i].n : strlen(cases[i].in);
+
+		assert_int_equal(json_repair(cases[i].in, n, &b),
+				 cases[i].replaced);
+		assert_string_equal(b.p, cases[i].out);
+		buf_fini(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +221,7 @@ int main(void)
 		cmocka_unit_test(numbers_come_back_as_they_were_written),
 		cmocka_unit_test(a_value_made_here_is_written_short),
 		cmocka_unit_test(members_are_read_with_a_fallback),
+		cmocka_unit_test(invalid_characters_are_repaired),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
