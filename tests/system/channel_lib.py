@@ -46,6 +46,9 @@ class Receiver:
             daemon_threads = True
             request_queue_size = 256
 
+            def handle_error(self, request, client_address):
+                pass  # the sender was killed
+
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         self.stop = threading.Event()
