@@ -112,8 +112,14 @@ step_system() {
 		echo "skipped: tests/system has no runner"
 		return 0
 	fi
-	# Torture is for some minutes when it is called by itself.
-	SKEP_TORTURE_SECONDS=${SKEP_TORTURE_SECONDS:-20} \
-		SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
+	SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
 		--bin build/release --jobs "$(($(nproc) + 1))" # many only wait
+}
+
+# Random kills while clients of every kind write. One minute unless
+# "tools/check torture MINUTES" asks for more; then with a new seed.
+step_torture() {
+	local args=(--minutes 1 --seed 1)
+	[[ -n $minutes ]] && args=(--minutes "$minutes")
+	python3 tests/torture/torture.py --bin build/release --keep "${args[@]}"
 }

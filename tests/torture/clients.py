@@ -134,8 +134,14 @@ class Runs(Client):
         run = self.http("POST", "/v1/runs", body)
         if run:
             self.ledger.acknowledge(entry)
-            if r.random() < 0.15:
-                self.http("POST", "/v1/runs/%s/cancel" % run["id"], {})
+            self.interfere("/v1/runs/%s/" % run["id"])
+
+    def interfere(self, path):
+        if self.rng.random() < 0.15:
+            self.http("POST", path + "cancel", {})
+        elif self.rng.random() < 0.1:
+            self.http("POST", path + "pause", {})
+            self.http("POST", path + "resume", {})
 
     def verify(self):
         stored = {}
