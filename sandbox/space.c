@@ -221,7 +221,7 @@ static bool make(struct maker *m)
 	if (p->network == NETWORK_LOOPBACK && !loopback_up())
 		return false;
 	m->at = "/";
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
 		return false;
 	return take_trees(m) && cover_services(m) && cover(m, "/tmp", tmp) &&
 	       cover(m, "/dev/shm", tmp) &&

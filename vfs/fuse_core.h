@@ -72,6 +72,7 @@ extern const struct fuse_custom_io mnt_io;
 void mnt_init(void *arg, struct fuse_conn_info *conn);
 
 void fuse_tree_ops(struct fuse_lowlevel_ops *ops);
+void fuse_dir_ops(struct fuse_lowlevel_ops *ops);
 void fuse_data_ops(struct fuse_lowlevel_ops *ops);
 
 #endif

@@ -3,16 +3,13 @@
 #include "db/sql.h"
 #include "vfs/core.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Requests about contents, and about directories as lists. */
+/* Requests about contents. */
 
 #define READ_MAX (1 << 20)
 
@@ -149,128 +146,6 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		fuse_reply_err(req, 0);
 }
 
-/* An open directory: the list as it was when it was (re)wound. */
-static void do_opendir(fuse_req_t req, fuse_ino_t ino,
-		       struct fuse_file_info *fi)
-{
-	struct vfs_dir *d = calloc(1, sizeof *d);
-
-	(void)ino;
-	if (!d) {
-		fuse_reply_err(req, ENOMEM);
-		return;
-	}
-	fi->fh = (uint64_t)(uintptr_t)d;
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
-	fuse_reply_open(req, fi);
-}
-
-static struct vfs_dir *dir_of(const struct fuse_file_info *fi)
-{
-	return (struct vfs_dir *)(uintptr_t)fi->fh;
-}
-
-static void do_releasedir(fuse_req_t req, fuse_ino_t ino,
-			  struct fuse_file_info *fi)
-{
-	(void)ino;
-	vfs_dir_fini(dir_of(fi));
-	free(dir_of(fi));
-	fuse_reply_err(req, 0);
-}
-
-/* Entry number i, where 0 and 1 are "." and "..": false at the end. */
-static bool entry_at(const struct vfs_dir *d, size_t i, int64_t self,
-		     struct vfs_entry *out)
-{
-	if (i < 2) {
-		*out = (struct vfs_entry){self, DT_DIR, i ? ".." : "."};
-		return true;
-	}
-	if (i - 2 >= d->n)
-		return false;
-	*out = d->entries[i - 2];
-	return true;
-}
-
-static size_t add_plain(fuse_req_t req, char *p, size_t room,
-			const struct vfs_entry *en, off_t next)
-{
-	struct stat st = {.st_ino = (ino_t)en->ino,
-			  .st_mode = (mode_t)en->type << 12};
-
-	return fuse_add_direntry(req, p, room, en->name, &st, next);
-}
-
-/* An entry that is gone by now takes no room. */
-static size_t add_plus(fuse_req_t req, char *p, size_t room,
-		       const struct vfs_entry *en, off_t next)
-{
-	struct mnt *m = mnt_of(req);
-	struct fuse_entry_param param = {0};
-	bool dots = en->name[0] == '.' &&
-		    (!en->name[1] || !strcmp(en->name, ".."));
-	struct vfs_attr a;
-	struct err e;
-
-	if (fuse_add_direntry_plus(req, NULL, 0, en->name, NULL, 0) > room)
-		return room + 1;
-	if (dots) {
-		param.attr.st_ino = (ino_t)en->ino;
-		param.attr.st_mode = S_IFDIR;
-	} else if (vfs_getattr(m->v, en->ino, &a, &e)) {
-		return 0;
-	} else {
-		mnt_entry(m, &a, &param);
-	}
-	return fuse_add_direntry_plus(req, p, room, en->name, &param, next);
-}
-
-static void list(fuse_req_t req, size_t size, off_t off,
-		 struct fuse_file_info *fi, fuse_ino_t ino, bool plus)
-{
-	static char room[READ_MAX];
-	struct vfs_dir *d = dir_of(fi);
-	struct mnt *m = mnt_of(req);
-	struct vfs_entry en;
-	size_t used = 0;
-	struct err e;
-
-	if (mnt_read(m, req))
-		return;
-	if (off == 0) {
-		vfs_dir_fini(d);
-		if (vfs_readdir(m->v, ino_of(ino), d, &e)) {
-			mnt_fail(req, &e);
-			return;
-		}
-	}
-	if (size > sizeof room)
-		size = sizeof room;
-	for (size_t i = (size_t)off; entry_at(d, i, ino_of(ino), &en); i++) {
-		size_t n = (plus ? add_plus : add_plain)(
-			req, room + used, size - used, &en, (off_t)i + 1);
-
-		if (n > size - used)
-			break;
-		used += n;
-	}
-	fuse_reply_buf(req, room, used);
-}
-
-static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-		       struct fuse_file_info *fi)
-{
-	list(req, size, off, fi, ino, false);
-}
-
-static void do_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
-			   off_t off, struct fuse_file_info *fi)
-{
-	list(req, size, off, fi, ino, true);
-}
-
 /* Free is what the quota leaves, or else what the disk below has. */
 static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 {
@@ -326,9 +201,5 @@ void fuse_data_ops(struct fuse_lowlevel_ops *ops)
 	ops->fsync = do_fsync;
 	ops->fsyncdir = do_fsync;
 	ops->fallocate = do_fallocate;
-	ops->opendir = do_opendir;
-	ops->readdir = do_readdir;
-	ops->readdirplus = do_readdirplus;
-	ops->releasedir = do_releasedir;
 	ops->statfs = do_statfs;
 }

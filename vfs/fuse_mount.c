@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEVICE           "/dev/fuse"
-#define FUSE_SUPER_MAGIC 0x65735546
+#define DEVICE "/dev/fuse"
+
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x4000U /* Linux 6.8 */
+#endif
 
 int vfs_mount_check(struct err *e)
 {
@@ -48,29 +52,40 @@ int vfs_unmount(const char *dir, struct err *e)
 	return err_errno_set(e, "cannot unmount %s", dir);
 }
 
-/* The pipe ends a moment before the mount is dead, and a new mount on the same
- * directory is none of our business: only a dead one is taken away. */
-static void take_away(const char *dir)
+/* The ID of the mount at a path, 0 if it cannot be read. The kernel answers it
+ * without asking the server. IDs before Linux 6.8 are reused after an unmount;
+ * therefore only a dead mount is ever removed. */
+static uint64_t mount_id(const char *dir)
 {
-	for (int i = 0; i < 500; i++) {
+	struct statx x;
+
+	if (statx(AT_FDCWD, dir, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  STATX_MNT_ID | STATX_MNT_ID_UNIQUE, &x))
+		return 0;
+	return x.stx_mask & (STATX_MNT_ID | STATX_MNT_ID_UNIQUE) ? x.stx_mnt_id
+								 : 0;
+}
+
+/* Removes mount `id` from the directory once its server is gone. The pipe may
+ * close a moment before the connection does. */
+static void remove_dead_mount(const char *dir, uint64_t id)
+{
+	for (int i = 0; i < 500 && id && mount_id(dir) == id; i++) {
 		struct statfs st;
 
-		if (statfs(dir, &st) == 0) {
-			if (st.f_type != FUSE_SUPER_MAGIC)
-				return;
-		} else if (errno == ENOTCONN) {
+		if (statfs(dir, &st) && errno == ENOTCONN)
 			umount2(dir, MNT_DETACH);
-		}
-		usleep(10000);
+		else
+			usleep(10000);
 	}
 }
 
-/* Waits until everybody who has the other end of the pipe is gone; a byte says
- * that the mount shall go now, by one who has given up the right to do it. */
+/* The server writes the ID of its mount. The end of the pipe means that the
+ * server has ended. */
 static void guard_run(int fd, const char *dir)
 {
+	uint64_t id = 0, next;
 	ssize_t n;
-	char c;
 
 	setsid();
 	signal(SIGINT, SIG_IGN);
@@ -78,13 +93,12 @@ static void guard_run(int fd, const char *dir)
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, "skep-guard");
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	do
-		n = read(fd, &c, 1);
-	while (n < 0 && errno == EINTR);
-	if (n > 0)
-		umount2(dir, MNT_DETACH);
-	else
-		take_away(dir);
+	do {
+		n = read(fd, &next, sizeof next);
+		if (n == (ssize_t)sizeof next)
+			id = next;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	remove_dead_mount(dir, id);
 	_exit(0);
 }
 
@@ -152,19 +166,20 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 	if (fd < 0)
 		err_set(e, ERR_UNSUPPORTED, "a mount needs " DEVICE ": %s",
 			strerror(errno));
-	else if (mount_it(o, v, fd, e) == 0)
+	else if (mount_it(o, v, fd, e) == 0) {
+		uint64_t id = mount_id(o->dir);
+
+		(void)!write(g->pipe, &id, sizeof id);
 		return fd;
+	}
 	if (fd >= 0)
 		close(fd);
-	fuse_mount_close(NULL, g);
+	fuse_mount_close(g);
 	return -1;
 }
 
-void fuse_mount_close(const struct vfs_mount_options *o, struct guard *g)
+void fuse_mount_close(struct guard *g)
 {
-	/* busy or taken away already: both are fine */
-	if (o)
-		(void)!write(g->pipe, "", 1);
 	close(g->pipe);
 	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 		;

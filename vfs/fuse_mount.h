@@ -6,17 +6,19 @@
 
 #include <sys/types.h>
 
-/* The mount(2) part, without libfuse's helper program; and the guardian that
- * takes the mount away when the process that serves it is gone. */
+/* The mount(2) part, without libfuse's helper program, and the guardian: a
+ * process that unmounts when the server ends in whatever way. It compares mount
+ * IDs first, so that it never removes another mount on the same directory. */
 struct vfs;
 
 struct guard {
 	pid_t pid;
-	int pipe; /* its end says that we are gone */
+	int pipe; /* carries the mount's ID; closed when the server ends */
 };
 
 int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 		    struct guard *g, struct err *e); /* the fd, or -1 */
-void fuse_mount_close(const struct vfs_mount_options *o, struct guard *g);
+/* Call it after the fd is closed: waits until the guardian has unmounted. */
+void fuse_mount_close(struct guard *g);
 
 #endif

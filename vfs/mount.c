@@ -265,42 +265,61 @@ static int serve(struct mnt *m, struct err *e)
 	return rc;
 }
 
-static int serve_at(struct mnt *m, const struct vfs_mount_options *o,
+static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
 		    struct err *e)
 {
-	struct guard guard;
-	int fd = fuse_mount_open(o, m->v, &guard, e);
-	int rc = -1;
+	int rc;
 
-	if (fd < 0)
-		return -1;
-	if (fuse_session_custom_io(m->se, &mnt_io, fd) ||
-	    fuse_set_signal_handlers(m->se)) {
-		err_set(e, ERR_INTERNAL, "cannot start the FUSE session");
-	} else if (!o->mounted || o->mounted(o->arg, e) == 0) {
-		m->notify = notify_start(m->se);
-		m->alarm = alarm_start();
-		if (o->ready)
-			o->ready(o->arg);
-		rc = serve(m, e);
-		alarm_stop(m->alarm);
-		notify_stop(m->notify);
-		fuse_remove_signal_handlers(m->se);
+	if (fuse_session_custom_io(m->se, &mnt_io, fd)) {
+		close(fd);
+		return err_set(e, ERR_INTERNAL,
+			       "cannot start the FUSE session");
 	}
-	fuse_mount_close(o, &guard);
+	if (fuse_set_signal_handlers(m->se))
+		return err_set(e, ERR_INTERNAL, "cannot handle signals");
+	if (o->mounted && o->mounted(o->arg, e))
+		return -1;
+	m->notify = notify_start(m->se);
+	m->alarm = alarm_start();
+	if (o->ready)
+		o->ready(o->arg);
+	rc = serve(m, e);
+	alarm_stop(m->alarm);
+	notify_stop(m->notify);
+	fuse_remove_signal_handlers(m->se);
+	return rc;
+}
+
+static int mount_and_serve(struct mnt *m, const struct vfs_mount_options *o,
+			   struct err *e)
+{
+	struct fuse_lowlevel_ops ops = {.init = mnt_init};
+	char *argv[] = {(char[]){"skep"}, NULL};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct guard guard;
+	int fd, rc = -1;
+
+	fuse_tree_ops(&ops);
+	fuse_dir_ops(&ops);
+	fuse_data_ops(&ops);
+	m->se = fuse_session_new(&args, &ops, sizeof ops, m);
+	fuse_opt_free_args(&args);
+	if (!m->se)
+		return err_set(e, ERR_INTERNAL, "cannot make a FUSE session");
+	fd = fuse_mount_open(o, m->v, &guard, e);
+	if (fd >= 0)
+		rc = serve_at(m, o, fd, e);
+	fuse_session_destroy(m->se); /* closes fd */
+	if (fd >= 0)
+		fuse_mount_close(&guard);
 	return rc;
 }
 
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 {
-	struct fuse_lowlevel_ops ops = {.init = mnt_init};
-	char *argv[] = {(char[]){"skep"}, NULL};
-	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
 	struct mnt m = {.v = v};
-	int rc = -1;
+	int rc;
 
-	fuse_tree_ops(&ops);
-	fuse_data_ops(&ops);
 	/* reading a host file that changed fails in the middle of a write */
 	v->coarse = !v->base;
 	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
@@ -312,14 +331,7 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 		return -1;
 	if (!v->snap && vfs_holder_begin(v, e))
 		return -1;
-	m.se = fuse_session_new(&args, &ops, sizeof ops, &m);
-	if (m.se) {
-		rc = serve_at(&m, o, e);
-		fuse_session_destroy(m.se);
-	} else {
-		err_set(e, ERR_INTERNAL, "cannot make a FUSE session");
-	}
-	fuse_opt_free_args(&args);
+	rc = mount_and_serve(&m, o, e);
 	if (!v->snap)
 		vfs_holder_end(v);
 	return rc;

@@ -65,10 +65,11 @@ static int own_place(struct err *e)
 	} else if (unshare(CLONE_NEWNS)) {
 		return err_errno_set(e, "a mount namespace");
 	}
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
 		return errno == EINVAL
 			       ? in_a_chroot(e)
-			       : err_errno_set(e, "make mounts private");
+			       : err_errno_set(
+					 e, "make mounts slaves of the host's");
 	if (mount("skep", WORKSPACE_PLACE, "tmpfs", MS_NOSUID | MS_NODEV,
 		  "mode=0755,size=64k"))
 		return err_errno_set(e, "tmpfs on " WORKSPACE_PLACE);
