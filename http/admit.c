@@ -53,8 +53,9 @@ static int check_browser(const struct conn *c, struct err *e)
 
 static int check_body(struct conn *c, struct err *e)
 {
-	size_t max = c->route->body_max ? c->route->body_max
-					: c->core->config.limits.body;
+	size_t set = c->core->config.limits.body;
+	size_t own = http_route_body_max(&c->core->config.routes, c->route);
+	size_t max = own < set ? own : set;
 
 	buf_clear(&c->body);
 	c->body.max = max;
@@ -63,10 +64,8 @@ static int check_body(struct conn *c, struct err *e)
 		return err_set(
 			e, ERR_TOOBIG,
 			"the request's body may have at most %zu bytes%s", max,
-			c->route->body_max
-				? ""
-				: ": http.body_max in skep.json sets "
-				  "it");
+			own < set ? ""
+				  : ": http.body_max in skep.json sets it");
 	return 0;
 }
 
@@ -94,6 +93,9 @@ static int admit(struct conn *c, struct err *e)
 		return err_set(e, ERR_DENIED,
 			       "this needs a token with the scope \"%s\"",
 			       http_scope_word(c->route->scope));
+	if (http_route_check_query(&c->core->config.routes, c->match, c->query,
+				   c->nquery, e))
+		return -1;
 	return check_body(c, e);
 }
 

@@ -163,17 +163,37 @@ static bool step_head(struct conn *c)
 	return true;
 }
 
+/* Parses a body with declared members, and checks it. */
+static int read_members(struct conn *c, struct err *e)
+{
+	const struct http_routes *t = &c->core->config.routes;
+	struct http_request r = {c};
+
+	if (!http_route_has_members(t, c->route))
+		return 0;
+	c->json = http_body_json(&r, e);
+	if (!c->json)
+		return -1;
+	return http_route_check_body(t, c->route, c->json, e);
+}
+
 static void dispatch(struct conn *c)
 {
 	struct http_request r = {c};
-	struct http_reply *reply = reply_new(c);
+	struct err e = {0};
 
 	c->state = CONN_BUSY;
 	c->since = clock_mono_ns();
 	metrics_add(c->core->metrics, HTTP_M_REQUESTS, c->route->name, 1);
-	c->handling = true;
-	c->route->handle(c->core->config.app, &r, reply);
-	c->handling = false;
+	if (read_members(c, &e)) {
+		conn_fail(c, &e);
+	} else {
+		c->handling = true;
+		c->route->handle(c->core->config.app, &r, reply_new(c));
+		c->handling = false;
+	}
+	cJSON_Delete(c->json);
+	c->json = NULL;
 	buf_fini(&c->body);
 	if (c->state == CONN_STREAM)
 		conn_forget_request(c);

@@ -63,6 +63,7 @@ struct conn {
 	struct conn_peer peer; /* unix: who connected */
 	struct buf in;
 	struct buf body;
+	cJSON *json; /* the body, while its handler runs, if it is declared */
 	struct buf out;
 	size_t sent;        /* bytes of out that are gone already */
 	struct arena arena; /* of the request at hand */

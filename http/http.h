@@ -53,6 +53,13 @@ const char *http_header_once(const struct http_request *r, const char *name);
 int http_query_i64(const struct http_request *r, const char *name,
 		   const int64_t range[2], int64_t *out, struct err *e);
 
+/* Whether a boolean of the query is set: ?all, ?all=1, ?all=true. */
+bool http_query_flag(const struct http_request *r, const char *name);
+
+/* The body of a route that declares its members (http/input.h): an object that
+ * has been checked. Borrowed. */
+const cJSON *http_body_members(const struct http_request *r);
+
 /* The raw body, NUL-terminated; and the body as a JSON object, which the caller
  * frees (NULL with ERR_INVALID). An empty body is an empty object. */
 struct blob http_body(const struct http_request *r);

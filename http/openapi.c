@@ -33,51 +33,107 @@ static void add_ref(struct buf *out, const struct shape *s)
 		buf_adds(out, "{\"type\":\"object\"}");
 }
 
-static void add_parameter(struct buf *out, bool *any, const char *in,
-			  const char *name, const char *type)
+static const char *place_word(enum http_place place)
+{
+	return place == HTTP_IN_PATH ? "path" : "query";
+}
+
+static void add_parameter(struct buf *out, bool *any,
+			  const struct http_input *in)
 {
 	buf_addf(out, "%s{\"name\":", *any ? "," : "");
-	add_text(out, name);
-	buf_addf(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":", in,
-		 strcmp(in, "path") == 0 ? "true" : "false");
-	buf_addf(out, "{\"type\":\"%s\"}}", type);
+	add_text(out, in->name);
+	buf_addf(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":",
+		 place_word(in->in),
+		 in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH ? "true"
+								     : "false");
+	http_input_schema(out, in);
+	buf_addc(out, '}');
 	*any = true;
 }
 
-static void add_parameters(struct buf *out, const struct http_route *r)
+static void add_parameters(struct buf *out, const struct http_routes *t,
+			   const struct http_route *r)
 {
 	bool any = false;
-	char name[64], type[64];
 
 	buf_adds(out, ",\"parameters\":[");
-	for (const char *p = r->path; (p = strchr(p, '{')); p++) {
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 1, "}"),
-			 p + 1);
-		add_parameter(out, &any, "path", name, "string");
-	}
-	for (const char *p = r->query; p && *p;) {
-		size_t n = strcspn(p, " ");
-		size_t colon = strcspn(p, ":");
-
-		snprintf(name, sizeof name, "%.*s", (int)colon, p);
-		snprintf(type, sizeof type, "%.*s", (int)(n - colon - 1),
-			 p + colon + 1);
-		add_parameter(out, &any, "query", name, type);
-		p += n + strspn(p + n, " ");
-	}
+	for (size_t i = 0; i < t->ninputs; i++)
+		if (&t->rows[t->inputs[i].route] == r &&
+		    t->inputs[i].in != HTTP_IN_BODY)
+			add_parameter(out, &any, &t->inputs[i]);
 	if (r->gives == HTTP_GIVES_STREAM)
-		add_parameter(out, &any, "header", "Last-Event-ID", "string");
+		buf_addf(out,
+			 "%s{\"name\":\"Last-Event-ID\",\"in\":\"header\","
+			 "\"required\":false,\"schema\":"
+			 "{\"type\":\"string\"}}",
+			 any ? "," : "");
 	buf_addc(out, ']');
 }
 
-static void add_body(struct buf *out, const struct http_route *r)
+/* The members of the body in the order of the table. */
+struct body_rows {
+	const struct http_routes *t;
+	const struct http_route *r;
+	size_t at;
+};
+
+static const struct http_input *next_member(struct body_rows *b)
 {
-	if (!r->takes)
+	while (b->at < b->t->ninputs) {
+		const struct http_input *in = &b->t->inputs[b->at++];
+
+		if (&b->t->rows[in->route] == b->r && in->in == HTTP_IN_BODY)
+			return in;
+	}
+	return NULL;
+}
+
+static void add_required(struct buf *out, struct body_rows rows)
+{
+	const struct http_input *in;
+	bool any = false;
+
+	buf_adds(out, ",\"required\":[");
+	while ((in = next_member(&rows))) {
+		if (in->need != HTTP_REQUIRED)
+			continue;
+		if (any)
+			buf_addc(out, ',');
+		add_text(out, in->name);
+		any = true;
+	}
+	buf_addc(out, ']');
+}
+
+static void add_body(struct buf *out, const struct http_routes *t,
+		     const struct http_route *r)
+{
+	struct body_rows rows = {t, r, 0};
+	const struct http_input *in;
+	bool any = false, open = false;
+
+	if (!next_member(&rows))
 		return;
+	rows.at = 0;
 	buf_adds(out, ",\"requestBody\":{\"content\":{\"application/json\":"
-		      "{\"schema\":");
-	add_ref(out, r->takes);
-	buf_adds(out, "}}}");
+		      "{\"schema\":{\"type\":\"object\",\"properties\":{");
+	while ((in = next_member(&rows))) {
+		if (strcmp(in->name, HTTP_OTHERS) == 0) {
+			open = true;
+			continue;
+		}
+		if (any)
+			buf_addc(out, ',');
+		add_text(out, in->name);
+		buf_addc(out, ':');
+		http_input_schema(out, in);
+		any = true;
+	}
+	buf_addc(out, '}');
+	add_required(out, (struct body_rows){t, r, 0});
+	buf_addf(out, ",\"additionalProperties\":%s}}}}",
+		 open ? "true" : "false");
 }
 
 static void add_content(struct buf *out, const struct http_route *r)
@@ -110,7 +166,8 @@ static void add_content(struct buf *out, const struct http_route *r)
 	}
 }
 
-static void add_operation(struct buf *out, const struct http_route *r)
+static void add_operation(struct buf *out, const struct http_routes *t,
+			  const struct http_route *r)
 {
 	buf_addc(out, '"');
 	for (const char *m = r->method; *m; m++)
@@ -124,8 +181,8 @@ static void add_operation(struct buf *out, const struct http_route *r)
 	else
 		buf_addf(out, ",\"security\":[{\"token\":[\"%s\"]}]",
 			 http_scope_word(r->scope));
-	add_parameters(out, r);
-	add_body(out, r);
+	add_parameters(out, t, r);
+	add_body(out, t, r);
 	buf_addf(out, ",\"responses\":{\"%s\":{\"description\":\"done\"",
 		 r->gives == HTTP_GIVES_NOTHING ? "204" : "200");
 	if (r->gives != HTTP_GIVES_NOTHING) {
@@ -159,7 +216,7 @@ static void add_paths(struct buf *out, const struct http_routes *t)
 			if (any)
 				buf_addc(out, ',');
 			any = true;
-			add_operation(out, &t->rows[k]);
+			add_operation(out, t, &t->rows[k]);
 		}
 		buf_addc(out, '}');
 	}
@@ -183,7 +240,7 @@ static bool named_before(const struct http_routes *t, size_t at,
 			 const struct shape *s)
 {
 	for (size_t i = 0; i < at; i++)
-		if (t->rows[i].takes == s || t->rows[i].shape == s)
+		if (t->rows[i].shape == s)
 			return true;
 	return false;
 }
@@ -191,12 +248,9 @@ static bool named_before(const struct http_routes *t, size_t at,
 static void add_schemas(struct buf *out, const struct http_routes *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		const struct shape *takes = t->rows[i].takes;
 		const struct shape *gives = t->rows[i].shape;
 
-		if (takes && !named_before(t, i, takes))
-			add_schema(out, takes);
-		if (gives && gives != takes && !named_before(t, i, gives))
+		if (gives && !named_before(t, i, gives))
 			add_schema(out, gives);
 	}
 }

@@ -87,6 +87,17 @@ int http_query_i64(const struct http_request *r, const char *name,
 	return text ? text_i64(name, text, range[0], range[1], out, e) : 0;
 }
 
+bool http_query_flag(const struct http_request *r, const char *name)
+{
+	return http_input_true(http_query(r, name));
+}
+
+const cJSON *http_body_members(const struct http_request *r)
+{
+	assert(r->c->json);
+	return r->c->json;
+}
+
 struct blob http_body(const struct http_request *r)
 {
 	return (struct blob){r->c->body.p, r->c->body.n};

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* The path's next segment and what follows it; NULL at the end. "/a/" has two
  * segments, the second of them empty. */
 static const char *next_segment(const char **path, size_t *n)
@@ -83,6 +85,152 @@ int http_route_find(const struct http_routes *t, const char *method,
 			       "this address does not take that method");
 	return err_set(e, ERR_NOTFOUND,
 		       "there is no such address; /openapi.json lists all");
+}
+
+/* --- declared input ------------------------------------------------------ */
+
+static const struct http_input *find_input(const struct http_routes *t,
+					   const struct http_route *r,
+					   enum http_place place,
+					   const char *name)
+{
+	for (size_t i = 0; i < t->ninputs; i++) {
+		const struct http_input *in = &t->inputs[i];
+
+		if (&t->rows[in->route] == r && in->in == place &&
+		    strcmp(in->name, name) == 0)
+			return in;
+	}
+	return NULL;
+}
+
+static const char *find_pair(const struct http_pair *pairs, size_t n,
+			     const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(pairs[i].name, name) == 0)
+			return pairs[i].value;
+	return NULL;
+}
+
+static int check_known(const struct http_routes *t, const struct http_route *r,
+		       const struct http_pair *query, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *name = query[i].name;
+
+		if (!find_input(t, r, HTTP_IN_QUERY, name))
+			return err_set(e, ERR_USAGE,
+				       "%s is not a parameter of this address; "
+				       "/openapi.json lists them",
+				       quoted(name).text);
+		if (find_pair(query, i, name))
+			return err_set(e, ERR_USAGE, "%s is given twice", name);
+	}
+	return 0;
+}
+
+int http_route_check_query(const struct http_routes *t,
+			   const struct http_match *m,
+			   const struct http_pair *query, size_t nquery,
+			   struct err *e)
+{
+	if (!t->inputs)
+		return 0;
+	if (check_known(t, m->route, query, nquery, e))
+		return -1;
+	for (size_t i = 0; i < t->ninputs; i++) {
+		const struct http_input *in = &t->inputs[i];
+		const char *value;
+
+		if (&t->rows[in->route] != m->route || in->in == HTTP_IN_BODY)
+			continue;
+		value = in->in == HTTP_IN_PATH
+				? find_pair(m->params, m->nparams, in->name)
+				: find_pair(query, nquery, in->name);
+		if (!value && in->need == HTTP_REQUIRED)
+			return err_set(e, ERR_USAGE, "%s is required",
+				       in->name);
+		if (value && http_input_text(in, value, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_members(const struct http_routes *t,
+			 const struct http_route *r, const cJSON *body,
+			 struct err *e)
+{
+	bool open = find_input(t, r, HTTP_IN_BODY, HTTP_OTHERS) != NULL;
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, body)
+	{
+		if (!open && !find_input(t, r, HTTP_IN_BODY, v->string))
+			return err_set(e, ERR_INVALID,
+				       "\"%s\" is not a member of this "
+				       "request; /openapi.json lists them",
+				       quoted(v->string).text);
+		if (cJSON_GetObjectItemCaseSensitive(body, v->string) != v)
+			return err_set(e, ERR_INVALID, "\"%s\" is given twice",
+				       quoted(v->string).text);
+	}
+	return 0;
+}
+
+int http_route_check_body(const struct http_routes *t,
+			  const struct http_route *r, const cJSON *body,
+			  struct err *e)
+{
+	if (check_members(t, r, body, e))
+		return -1;
+	for (size_t i = 0; i < t->ninputs; i++) {
+		const struct http_input *in = &t->inputs[i];
+
+		if (&t->rows[in->route] == r && in->in == HTTP_IN_BODY &&
+		    http_input_json(
+			    in,
+			    cJSON_GetObjectItemCaseSensitive(body, in->name),
+			    e))
+			return -1;
+	}
+	return 0;
+}
+
+bool http_route_has_members(const struct http_routes *t,
+			    const struct http_route *r)
+{
+	if (!t->inputs)
+		return false;
+	for (size_t i = 0; i < t->ninputs; i++) {
+		const struct http_input *in = &t->inputs[i];
+
+		if (&t->rows[in->route] == r && in->in == HTTP_IN_BODY &&
+		    strcmp(in->name, HTTP_OTHERS) != 0)
+			return true;
+	}
+	return !find_input(t, r, HTTP_IN_BODY, HTTP_OTHERS);
+}
+
+#define BODY_LEAST 1024 /* of white space and empty objects */
+
+size_t http_route_body_max(const struct http_routes *t,
+			   const struct http_route *r)
+{
+	size_t sum = BODY_LEAST;
+
+	if (!t->inputs)
+		return SIZE_MAX;
+	for (size_t i = 0; i < t->ninputs; i++) {
+		const struct http_input *in = &t->inputs[i];
+
+		if (&t->rows[in->route] != r || in->in != HTTP_IN_BODY)
+			continue;
+		if (!http_input_is_bounded(in))
+			return SIZE_MAX;
+		sum += http_input_bytes(in);
+	}
+	return sum;
 }
 
 void http_route_allow(const struct http_routes *t, const char *path,

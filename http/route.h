@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/shape.h"
 #include "http/http.h"
+#include "http/input.h"
 #include "http/parse.h"
 
 /*
@@ -29,16 +30,17 @@ struct http_route {
 	enum http_scope scope;
 	http_handler *handle;
 	const char *summary;
-	const char *query;         /* "limit:integer agent:string", or NULL */
 	const struct shape *takes; /* the body, or NULL */
 	enum http_gives gives;
 	const struct shape *shape; /* of the object or of an item, or NULL */
-	size_t body_max;           /* 0: the server's limit */
 };
 
+/* Without declared input (NULL) the handlers check requests themselves. */
 struct http_routes {
 	const struct http_route *rows;
 	size_t n;
+	const struct http_input *inputs;
+	size_t ninputs;
 };
 
 #define HTTP_PARAMS_MAX 8
@@ -55,6 +57,26 @@ struct http_match {
 int http_route_find(const struct http_routes *t, const char *method,
 		    const char *path, struct arena *a, struct http_match *m,
 		    struct err *e);
+
+/* Checks the parameters of path and query: -1 with ERR_USAGE names the one that
+ * is unknown, given twice, missing or wrong. */
+int http_route_check_query(const struct http_routes *t,
+			   const struct http_match *m,
+			   const struct http_pair *query, size_t nquery,
+			   struct err *e);
+
+/* Checks the members of a body: -1 with ERR_INVALID or ERR_TOOBIG. */
+int http_route_check_body(const struct http_routes *t,
+			  const struct http_route *r, const cJSON *body,
+			  struct err *e);
+
+/* Whether the route declares members of its body; false: it reads raw bytes. */
+bool http_route_has_members(const struct http_routes *t,
+			    const struct http_route *r);
+
+/* The most bytes that a valid body can have; SIZE_MAX: not limited. */
+size_t http_route_body_max(const struct http_routes *t,
+			   const struct http_route *r);
 
 /* The methods that the path has, as an Allow header lists them. */
 void http_route_allow(const struct http_routes *t, const char *path,

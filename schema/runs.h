@@ -16,6 +16,9 @@
  * caller's transaction (sql_enter), and leaves row, transition and host event
  * in step. Texts handed in are borrowed; texts of rows live in the arena.
  */
+#define RUN_PROMPT_MAX (1u << 20) /* bytes */
+#define RUN_KEY_MAX    256 /* of a session, invocation, idempotency key */
+
 enum run_state {
 #define RUN_STATE(name, word, kind) RUN_##name,
 #include "schema/run_state.def"

@@ -6,6 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
+#define VOCAB(database, table, column, words) \
+	const char vocab_##database##_##table##_##column[] = words;
+#include "schema/vocab.def"
+#undef VOCAB
+
 const struct vocab vocabs[] = {
 #define VOCAB(database, table, column, words) \
 	{#database, #table, #column, words},

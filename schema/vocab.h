@@ -16,6 +16,12 @@ struct vocab {
 	const char *words; /* "active|archived|deleted" */
 };
 
+/* The words of one column, for tables: vocab_control_run_state. */
+#define VOCAB(database, table, column, words) \
+	extern const char vocab_##database##_##table##_##column[];
+#include "schema/vocab.def"
+#undef VOCAB
+
 extern const struct vocab vocabs[];
 extern const size_t vocab_count;
 

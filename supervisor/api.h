@@ -111,6 +111,7 @@ int sup_pause(struct sup *s, const char *run, const char *by,
 	      struct sup_done done, struct err *e);
 int sup_resume(struct sup *s, const char *run, const char *by,
 	       struct sup_done done, struct err *e);
+#define SUP_SEND_MAX 262144 /* bytes of a message to a running worker */
 int sup_send(struct sup *s, const char *run, const char *text, const char *by,
 	     struct sup_done done, struct err *e);
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SEND_MAX        262144 /* bytes of a message to a running worker */
 #define DESCENDANTS_MAX 100000
 
 /* --- answers after the commit ----------------------------------------- */
@@ -351,17 +350,17 @@ int sup_send(struct sup *s, const char *run, const char *text, const char *by,
 	     struct sup_done done, struct err *e)
 {
 	struct live *l = reachable(s, run, e);
-	struct buf body = BUF_MAX(SEND_MAX * 6 + 64);
+	struct buf body = BUF_MAX(SUP_SEND_MAX * 6 + 64);
 	int rc = -1;
 
 	if (!l)
 		return -1;
-	if (!text[0] || strlen(text) > SEND_MAX ||
+	if (!text[0] || strlen(text) > SUP_SEND_MAX ||
 	    !text_is_utf8(text, strlen(text)))
 		return err_set(e, ERR_INVALID,
 			       "a message has 1 to %d bytes of "
 			       "UTF-8",
-			       SEND_MAX);
+			       SUP_SEND_MAX);
 	text_body(&body, "text", text);
 	if (step_begin(&s->step, e) == 0)
 		rc = add_command(s, run, "message", body.p, by, e);

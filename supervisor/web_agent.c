@@ -77,12 +77,11 @@ void route_agent_delete(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
-	const char *name = http_param(r, "name"),
-		   *purge = http_query(r, "purge");
+	const char *name = http_param(r, "name");
 	struct err e = {0};
 	int rc;
 
-	if (purge && strcmp(purge, "false") != 0) {
+	if (http_query_flag(r, "purge")) {
 		agent_files_close(&q->web->files); /* our readers go first */
 		rc = sup_agent_purge(q->web->sup, name, q->by, ask_done(q), &e);
 	} else {
@@ -197,9 +196,6 @@ void route_approval_answer(void *app, const struct http_request *r,
 	q->key = ask_param(q, r, "id");
 	q->read = read_approval;
 	rc = web_body(r, &web_answer_shape, &body, &q->arena, &e);
-	if (!rc && http_body(r).n == 0)
-		rc = err_set(&e, ERR_INVALID,
-			     "say {\"allow\":true} or {\"allow\":false}");
 	if (!rc)
 		rc = sup_answer(q->web->sup, q->key,
 				&(struct sup_answer){body.allow, body.note,
@@ -244,23 +240,6 @@ static int read_new_token(struct ask *q, struct buf *out, struct err *e)
 	return 0;
 }
 
-static int check_scopes(const char *scopes, struct err *e)
-{
-	cJSON *list = scopes ? json_parse("scopes", scopes, strlen(scopes), e)
-			     : NULL;
-	const cJSON *v;
-	int rc = cJSON_IsArray(list) ? 0 : -1;
-
-	cJSON_ArrayForEach(v, list) if (!cJSON_IsString(v) ||
-					http_scope_from(v->valuestring) <=
-						HTTP_SCOPE_PUBLIC) rc = -1;
-	cJSON_Delete(list);
-	if (rc)
-		err_set(e, ERR_INVALID,
-			"\"scopes\" is a list of read, run, approve, admin");
-	return rc;
-}
-
 void route_token_add(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
@@ -270,10 +249,6 @@ void route_token_add(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_token_new_shape, &body, &q->arena, &e);
 
-	if (!rc)
-		rc = text_check_name("name", body.name ? body.name : "", &e);
-	if (!rc)
-		rc = check_scopes(body.scopes, &e);
 	if (!rc) {
 		http_token_new(token);
 		http_token_hash(token, hash);

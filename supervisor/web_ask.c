@@ -67,7 +67,7 @@ static bool wants_stream(const struct http_request *r)
 {
 	const char *accept = http_header(r, "Accept");
 
-	return http_query(r, "stream") ||
+	return http_query_flag(r, "stream") ||
 	       (accept && strstr(accept, "text/event-stream"));
 }
 

@@ -23,10 +23,6 @@ static int wrong(const char *name, const char *kind, struct err *e)
 static int take_number(const cJSON *v, const char *name, int64_t *out,
 		       struct err *e)
 {
-	if (cJSON_IsNull(v)) {
-		*out = OPT_NONE;
-		return 0;
-	}
 	if (!cJSON_IsNumber(v) || v->valuedouble != floor(v->valuedouble) ||
 	    !(fabs(v->valuedouble) < 9.2e18))
 		return wrong(name, "a whole number", e);
@@ -43,7 +39,7 @@ static int take_number(const cJSON *v, const char *name, int64_t *out,
 
 static const char *json_in(struct arena *a, const cJSON *v)
 {
-	struct buf b = BUF_MAX(64u << 20);
+	struct buf b = BUF_MAX(SIZE_MAX / 2); /* the request is bounded */
 	const char *text;
 
 	json_add(&b, v);
@@ -57,12 +53,12 @@ static int take(const cJSON *v, const struct field *f, void *at,
 {
 	switch (f->type) {
 	case FIELD_text:
-		if (!cJSON_IsString(v) && !cJSON_IsNull(v))
+		if (!cJSON_IsString(v))
 			return wrong(f->name, "a text", e);
 		*(const char **)at = arena_text(a, v->valuestring);
 		return 0;
 	case FIELD_json:
-		*(const char **)at = cJSON_IsNull(v) ? NULL : json_in(a, v);
+		*(const char **)at = json_in(a, v);
 		return 0;
 	case FIELD_bool:
 		if (!cJSON_IsBool(v))
@@ -83,22 +79,17 @@ static int take(const cJSON *v, const struct field *f, void *at,
 int web_body(const struct http_request *r, const struct shape *s, void *obj,
 	     struct arena *a, struct err *e)
 {
-	cJSON *body = http_body_json(r, e);
 	const cJSON *v;
-	int rc = body ? 0 : -1;
 
-	cJSON_ArrayForEach(v, body)
+	cJSON_ArrayForEach(v, http_body_members(r))
 	{
 		const struct field *f = field_of(s, v->string);
 
-		if (rc)
-			break;
 		if (!f)
-			rc = err_set(e, ERR_INVALID, "%s is not known here",
-				     quoted(v->string).text);
-		else
-			rc = take(v, f, field_out(f, obj), a, e);
+			return err_set(e, ERR_INVALID, "%s is not known here",
+				       quoted(v->string).text);
+		if (!cJSON_IsNull(v) && take(v, f, field_out(f, obj), a, e))
+			return -1;
 	}
-	cJSON_Delete(body);
-	return rc;
+	return 0;
 }

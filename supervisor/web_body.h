@@ -6,10 +6,9 @@
 #include "base/shape.h"
 #include "http/http.h"
 
-/* Reads a request's body, a JSON object, into the struct of a shape. Members
- * that are not there leave what is in obj; null makes them absent; one that the
- * shape does not have, or of the wrong kind, is ERR_INVALID and named. Texts go
- * to the arena. */
+/* Reads the body of a request, whose members are declared in web_inputs.def and
+ * have been checked, into the struct of a shape. Members that are absent or null
+ * leave what is in obj. Texts go to the arena. */
 int web_body(const struct http_request *r, const struct shape *s, void *obj,
 	     struct arena *a, struct err *e);
 

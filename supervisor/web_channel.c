@@ -253,8 +253,6 @@ void route_channel_next(void *app, const struct http_request *r,
 		rc = err_set(&e, ERR_NOTFOUND,
 			     "there is no tty channel %s, or it is disabled",
 			     quoted(http_param(r, "name")).text);
-	else if (!peer)
-		rc = err_set(&e, ERR_USAGE, "a conversation is needed");
 	if (rc == 0)
 		rc = http_query_i64(r, "wait", (int64_t[]){0, WAIT_MAX}, &wait,
 				    &e) ||

@@ -11,9 +11,6 @@
 #include "supervisor/web_list.h"
 #include "supervisor/web_routes.h"
 
-#define DELIVERY_WORDS "pending|sending|unknown|delivered|dead|dismissed"
-#define INBOUND_WORDS  "queued|noted|dead|dismissed"
-
 enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };
 
 static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
@@ -27,8 +24,6 @@ static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 	const char *run = q->filter[BY_RUN];
 
 	if (page_before_delivery(q->db, q->from, &in.before, e))
-		return -1;
-	if (in.state && text_check_word("state", DELIVERY_WORDS, in.state, e))
 		return -1;
 	if (run && run_sources(q->db, run, &in.sources, &q->arena, e))
 		return -1;
@@ -166,8 +161,6 @@ void route_delivery_post(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_post_shape, &body, &q->arena, &e);
 
-	if (rc == 0 && (!body.channel || !body.body))
-		rc = err_set(&e, ERR_INVALID, "channel and body are needed");
 	if (rc == 0)
 		rc = sup_post(q->web->sup,
 			      &(struct sup_letter){body.channel,
@@ -187,8 +180,6 @@ static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 				     q->limit};
 
 	if (page_before(ID_INBOUND, q->from, &in.before, e))
-		return -1;
-	if (in.state && text_check_word("state", INBOUND_WORDS, in.state, e))
 		return -1;
 	return web_page(q, Q_INBOUND_LIST, &in, "id", out, e);
 }
@@ -230,14 +221,12 @@ void route_inbound_verb(void *app, const struct http_request *r,
 	const char *verb = http_param(r, "verb");
 	struct sup *s = q->web->sup;
 	struct err e = {0};
-	int rc = text_check_word("verb", "retry|dismiss", verb, &e);
+	int rc = !strcmp(verb, "retry")
+			 ? inbound_retry(s, http_param(r, "id"), q->by,
+					 ask_done(q), &e)
+			 : inbound_dismiss(s, http_param(r, "id"), q->by,
+					   ask_done(q), &e);
 
-	if (rc == 0)
-		rc = !strcmp(verb, "retry")
-			     ? inbound_retry(s, http_param(r, "id"), q->by,
-					     ask_done(q), &e)
-			     : inbound_dismiss(s, http_param(r, "id"), q->by,
-					       ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 

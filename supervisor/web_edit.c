@@ -243,8 +243,6 @@ void route_session_fork(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_fork_shape, &ed->fork, &ed->q->arena, &e);
 
-	if (!rc && !ed->fork.key)
-		rc = err_set(&e, ERR_INVALID, "\"key\" names the new session");
 	edit_go(ed, rc, &e, fork_it);
 }
 
@@ -253,13 +251,8 @@ void route_session_rewind(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
-	int rc;
+	int rc = web_body(r, &web_seq_shape, &ed->to, &ed->q->arena, &e);
 
-	ed->to.seq = OPT_NONE;
-	rc = web_body(r, &web_seq_shape, &ed->to, &ed->q->arena, &e);
-	if (!rc && ed->to.seq == OPT_NONE)
-		rc = err_set(&e, ERR_INVALID,
-			     "\"seq\" is the last event that stays");
 	edit_go(ed, rc, &e, rewind_it);
 }
 

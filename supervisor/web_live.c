@@ -108,7 +108,7 @@ void route_live(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 
-	q->flag = http_query(r, "memory") != NULL;
+	q->flag = http_query_flag(r, "memory");
 	ask_read(q, read_live);
 }
 

@@ -1,9 +1,16 @@
 #include "supervisor/web_routes.h"
 
 #include "schema/agent_queries.h"
+#include "schema/agents.h"
+#include "schema/channels.h"
 #include "schema/control_queries.h"
 #include "schema/near.h"
 #include "schema/retire.h"
+#include "schema/runs.h"
+#include "schema/session.h"
+#include "schema/vector.h"
+#include "schema/vocab.h"
+#include "supervisor/api.h"
 
 SHAPE_DEFINE(web_channel, WEB_CHANNEL);
 SHAPE_DEFINE(web_message, WEB_MESSAGE);
@@ -32,19 +39,34 @@ SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
 SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
 
 static const struct http_route rows[] = {
-#define ROUTE(name_, method_, path_, scope_, takes_, gives_, of, query_, text) \
-	{.name = #name_,                                                       \
-	 .method = #method_,                                                   \
-	 .path = path_,                                                        \
-	 .scope = HTTP_SCOPE_##scope_,                                         \
-	 .handle = route_##name_,                                              \
-	 .summary = text,                                                      \
-	 .query = query_,                                                      \
-	 .takes = takes_,                                                      \
-	 .gives = HTTP_GIVES_##gives_,                                         \
+#define ROUTE(name_, method_, path_, scope_, takes_, gives_, of, text) \
+	{.name = #name_,                                               \
+	 .method = #method_,                                           \
+	 .path = path_,                                                \
+	 .scope = HTTP_SCOPE_##scope_,                                 \
+	 .handle = route_##name_,                                      \
+	 .summary = text,                                              \
+	 .takes = takes_,                                              \
+	 .gives = HTTP_GIVES_##gives_,                                 \
 	 .shape = of},
 #include "supervisor/web_routes.def"
 #undef ROUTE
 };
 
-const struct http_routes web_routes = {rows, sizeof rows / sizeof rows[0]};
+#define TYPE(name_, kind_, form_, min_, max_, words_)                     \
+	static const struct http_type type_##name_ = {                    \
+		#name_, HTTP_KIND_##kind_, HTTP_FORM_##form_, min_, max_, \
+		words_};
+#include "supervisor/web_types.def"
+#undef TYPE
+
+static const struct http_input inputs[] = {
+#define INPUT(route_, in_, name_, of_, need_) \
+	{WEB_ROUTE_##route_, HTTP_IN_##in_, name_, &type_##of_, HTTP_##need_},
+#include "supervisor/web_inputs.def"
+#undef INPUT
+};
+
+const struct http_routes web_routes = {rows, sizeof rows / sizeof rows[0],
+				       inputs,
+				       sizeof inputs / sizeof inputs[0]};

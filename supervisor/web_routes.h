@@ -5,10 +5,18 @@
 #include "http/route.h"
 
 /* The route table, its handlers (web_*.c), and the bodies that are no rows. */
-#define ROUTE(name, method, path, scope, takes, gives, of, query, summary) \
+#define ROUTE(name, method, path, scope, takes, gives, of, summary) \
 	http_handler route_##name;
 #include "supervisor/web_routes.def"
 #undef ROUTE
+
+enum web_route {
+#define ROUTE(name, method, path, scope, takes, gives, of, summary) \
+	WEB_ROUTE_##name,
+#include "supervisor/web_routes.def"
+#undef ROUTE
+	WEB_ROUTES
+};
 
 extern const struct http_routes web_routes;
 

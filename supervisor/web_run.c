@@ -55,18 +55,11 @@ void route_runs(void *app, const struct http_request *r,
 	static const char *const names[] = {"agent", "session", "state", "tag",
 					    "invocation"};
 	struct ask *q = ask_new(app, r, reply);
-	struct err e = {0};
 
 	if (ask_limit(q, r) || ask_before(q, r, ID_RUN))
 		return;
 	for (int i = 0; i <= BY_INVOCATION; i++)
 		q->filter[i] = ask_query(q, r, names[i]);
-	if (q->filter[BY_STATE] && run_state_from(q->filter[BY_STATE]) < 0) {
-		err_set(&e, ERR_USAGE, "%s is not a state of a run",
-			quoted(q->filter[BY_STATE]).text);
-		ask_fail(q, &e);
-		return;
-	}
 	ask_read(q, read_runs);
 }
 
@@ -340,8 +333,6 @@ void route_run_send(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_text_shape, &body, &q->arena, &e);
 
-	if (!rc && !body.text)
-		rc = err_set(&e, ERR_INVALID, "\"text\" is the message");
 	if (!rc)
 		rc = sup_send(q->web->sup, http_param(r, "id"), body.text,
 			      q->by, ask_done(q), &e);

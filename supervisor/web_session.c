@@ -57,7 +57,7 @@ void route_sessions(void *app, const struct http_request *r,
 	q->filter[KIND] = ask_query(q, r, "kind");
 	q->filter[PREFIX] = ask_query(q, r, "prefix");
 	q->from = ask_query(q, r, "before");
-	q->flag = http_query(r, "all") != NULL;
+	q->flag = http_query_flag(r, "all");
 	ask_read(q, read_sessions);
 }
 

@@ -39,9 +39,6 @@ void route_vector_put(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_vector_shape, &ed->vector, &ed->q->arena, &e);
 
-	if (!rc && (!ed->vector.model || !ed->vector.vector))
-		rc = err_set(&e, ERR_INVALID,
-			     "\"seq\", \"model\" and \"vector\" are needed");
 	edit_go(ed, rc, &e, put);
 }
 
@@ -71,8 +68,5 @@ void route_vector_search(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_near_shape, &ed->near, &ed->q->arena, &e);
 
-	if (!rc && (ed->near.limit < 0 || ed->near.limit > VECTOR_K_MAX))
-		rc = err_set(&e, ERR_INVALID, "\"limit\" is 1 to %d",
-			     VECTOR_K_MAX);
 	edit_go(ed, rc, &e, search);
 }

@@ -261,19 +261,20 @@ SHAPE_DEFINE(number_row, NUMBER_ROW);
 
 /* clang-format off */
 static const struct http_route rows[] = {
-	{"hello",   "GET",  "/v1/hello",          HTTP_SCOPE_READ,   say_hello,      "Says who you are",  NULL,            NULL, HTTP_GIVES_OBJECT,  NULL, 0},
-	{"params",  "GET",  "/v1/params/{a}/{b}", HTTP_SCOPE_READ,   echo_params,    "Two names",         "q:string",      NULL, HTTP_GIVES_OBJECT,  NULL, 0},
-	{"echo",    "POST", "/v1/echo",           HTTP_SCOPE_RUN,    echo_body,      "The body again",    NULL,            NULL, HTTP_GIVES_TEXT,    NULL, 0},
-	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   NULL, &number_row_shape, HTTP_GIVES_NOTHING, NULL, 0},
-	{"json_rm", "DELETE", "/v1/json",         HTTP_SCOPE_ADMIN,  need_json,      "Takes it back",     NULL,            NULL, HTTP_GIVES_NOTHING, NULL, 0},
-	{"later",   "GET",  "/v1/later",          HTTP_SCOPE_READ,   reply_later,    "Answers by a timer", "ms:integer",   NULL, HTTP_GIVES_OBJECT,  NULL, 0},
-	{"numbers", "GET",  "/v1/numbers",        HTTP_SCOPE_READ,   stream_numbers, "Counts",            "count:integer ms:integer", NULL, HTTP_GIVES_STREAM, &number_row_shape, 0},
-	{"metrics", "GET",  "/metrics",           HTTP_SCOPE_READ,   show_metrics,   "What was counted",  NULL,            NULL, HTTP_GIVES_TEXT,    NULL, 0},
-	{"openapi", "GET",  "/openapi.json",      HTTP_SCOPE_PUBLIC, show_openapi,   "This document",     NULL,            NULL, HTTP_GIVES_OBJECT,  NULL, 0},
+	{"hello",   "GET",  "/v1/hello",          HTTP_SCOPE_READ,   say_hello,      "Says who you are",  NULL, HTTP_GIVES_OBJECT,  NULL},
+	{"params",  "GET",  "/v1/params/{a}/{b}", HTTP_SCOPE_READ,   echo_params,    "Two names",         NULL, HTTP_GIVES_OBJECT,  NULL},
+	{"echo",    "POST", "/v1/echo",           HTTP_SCOPE_RUN,    echo_body,      "The body again",    NULL, HTTP_GIVES_TEXT,    NULL},
+	{"json",    "POST", "/v1/json",           HTTP_SCOPE_RUN,    need_json,      "Takes an object",   &number_row_shape, HTTP_GIVES_NOTHING, NULL},
+	{"json_rm", "DELETE", "/v1/json",         HTTP_SCOPE_ADMIN,  need_json,      "Takes it back",     NULL, HTTP_GIVES_NOTHING, NULL},
+	{"later",   "GET",  "/v1/later",          HTTP_SCOPE_READ,   reply_later,    "Answers by a timer", NULL, HTTP_GIVES_OBJECT, NULL},
+	{"numbers", "GET",  "/v1/numbers",        HTTP_SCOPE_READ,   stream_numbers, "Counts",            NULL, HTTP_GIVES_STREAM, &number_row_shape},
+	{"metrics", "GET",  "/metrics",           HTTP_SCOPE_READ,   show_metrics,   "What was counted",  NULL, HTTP_GIVES_TEXT,    NULL},
+	{"openapi", "GET",  "/openapi.json",      HTTP_SCOPE_PUBLIC, show_openapi,   "This document",     NULL, HTTP_GIVES_OBJECT,  NULL},
 };
 /* clang-format on */
 
-static const struct http_routes routes = {rows, sizeof rows / sizeof rows[0]};
+static const struct http_routes routes = {.rows = rows,
+					  .n = sizeof rows / sizeof rows[0]};
 
 static void show_openapi(void *app, const struct http_request *r,
 			 struct http_reply *reply)

@@ -69,15 +69,14 @@ static void stream(void *app, const struct http_request *r,
 }
 
 static const struct http_route rows[] = {
-	{"now", "GET", "/now", HTTP_SCOPE_READ, now, "", 0, 0, 0, 0, 0},
-	{"item", "GET", "/item/{name}", HTTP_SCOPE_READ, item, "", 0, 0, 0, 0,
-	 0},
-	{"echo", "POST", "/echo", HTTP_SCOPE_READ, echo, "", 0, 0, 0, 0, 1024},
-	{"later", "GET", "/later", HTTP_SCOPE_READ, later, "", 0, 0, 0, 0, 0},
-	{"stream", "GET", "/stream", HTTP_SCOPE_READ, stream, "", 0, 0,
-	 HTTP_GIVES_STREAM, 0, 0},
-	{"secret", "GET", "/secret", HTTP_SCOPE_ADMIN, now, "", 0, 0, 0, 0, 0},
-	{"open", "GET", "/open", HTTP_SCOPE_PUBLIC, now, "", 0, 0, 0, 0, 0},
+	{"now", "GET", "/now", HTTP_SCOPE_READ, now, "", 0, 0, 0},
+	{"item", "GET", "/item/{name}", HTTP_SCOPE_READ, item, "", 0, 0, 0},
+	{"echo", "POST", "/echo", HTTP_SCOPE_READ, echo, "", 0, 0, 0},
+	{"later", "GET", "/later", HTTP_SCOPE_READ, later, "", 0, 0, 0},
+	{"stream", "GET", "/stream", HTTP_SCOPE_READ, stream, "", 0,
+	 HTTP_GIVES_STREAM, 0},
+	{"secret", "GET", "/secret", HTTP_SCOPE_ADMIN, now, "", 0, 0, 0},
+	{"open", "GET", "/open", HTTP_SCOPE_PUBLIC, now, "", 0, 0, 0},
 };
 
 static int check(void *app, const char *hash, struct http_subject *who,
@@ -107,7 +106,7 @@ void wire_init(struct wire *w, bool is_unix)
 		.routes = {rows, sizeof rows / sizeof rows[0]},
 		.check = check,
 		.app = w,
-		.limits = {.head = 1024, .queue = 4096},
+		.limits = {.head = 1024, .body = 1024, .queue = 4096},
 	};
 
 	*w = (struct wire){0};

@@ -76,15 +76,15 @@ def test_wrong_words_are_refused_with_what_to_do(home):
 def test_http_refuses_the_same(home):
     h = host(home)
     for body, words in ((
-            {"kind": "pigeon"}, "not one of"),
+            {"kind": "pigeon"}, "must be file, webhook"),
             ({"kind": "plugin"}, "needs its command"),
             ({"kind": "plugin", "command": []}, "needs its command"),
-            ({"kind": "plugin", "command": "cat"}, "needs its command"),
+            ({"kind": "plugin", "command": "cat"}, "must be an array"),
             ({"kind": "plugin", "command": [""]}, "list of words"),
-            ({"kind": "plugin", "command": ["cat", 7]}, "list of words"),
+            ({"kind": "plugin", "command": ["cat", 7]}, "array of strings"),
             ({"kind": "plugin", "command": ["cat"], "config": []}, "object"),
             ({"kind": "file", "config": {"keep": "x"}}, "keep"),
-            ({"kind": "file", "colour": "red"}, "has no colour")):
+            ({"kind": "file", "colour": "red"}, "colour")):
         try:
             h.call("PUT", "/v1/channels/x", body)
             raise AssertionError("taken: %s" % body)
