@@ -103,7 +103,7 @@ static void on_wake(struct conn *c, void *arg)
 void wire_init(struct wire *w, bool is_unix)
 {
 	struct http_config config = {
-		.routes = {rows, sizeof rows / sizeof rows[0]},
+		.routes = {.rows = rows, .n = sizeof rows / sizeof rows[0]},
 		.check = check,
 		.app = w,
 		.limits = {.head = 1024, .body = 1024, .queue = 4096},

@@ -218,7 +218,7 @@ static const struct http_route rows[] = {
 	 .path = "/v1/sessions/{agent}/{key}/events",
 	 .handle = nothing},
 };
-static const struct http_routes routes = {rows, 4};
+static const struct http_routes routes = {.rows = rows, .n = 4};
 
 static enum err_code find(const char *method, const char *path, int want)
 {
