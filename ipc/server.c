@@ -1,101 +1,285 @@
 #include "ipc/server.h"
 
 #include "base/clock.h"
-#include "base/id.h"
-#include "ipc/sp.h"
+#include "ipc/server_conn.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/rep.h>
-#include <nng/transport/ipc/ipc.h>
-
-#define RECEIVE_MAX   (256u << 10) /* the largest thing a worker may say */
-#define SEND_QUEUE    4096
-#define RECEIVE_QUEUE 256
-#define PATIENCE_NS   1000000000 /* a listener that lives answers in 1 ms */
-#define PATIENCE      4 /* checks: the loop must have had its chance to receive */
+#define BACKLOG       1024
+#define EVENTS        64 /* taken from the kernel at once */
+#define ROUNDS        16 /* of events in one receive that finds no message */
+#define POLL_EVERY    16 /* messages, while some are buffered */
+#define ACCEPTS       64 /* per event */
+#define PARTIAL_NS    (INT64_C(30) * 1000000000) /* to complete a frame */
+#define SLOT_BITS     20
+#define SLOT(id)      ((size_t)((id) & ((1u << SLOT_BITS) - 1)))
+#define ID_LISTENER   0 /* in epoll; a connection's id is never 0 or 1 */
+#define ID_MORE       1
+#define FIRST_SERIAL  1
+#define SLOTS_AT_ONCE 64
 
 struct ipc_server {
-	nng_socket socket;
-	nng_listener listener;
-	int fd;
+	int epoll;
+	int more; /* eventfd: readable while the queue has connections */
+	bool more_set;
+	int listener;      /* or -1 */
+	bool accept_later; /* no descriptor was left */
 	struct sockaddr_un address;
-	int probe; /* a connection to ourselves, or -1 */
-	unsigned char probe_word[16];
-	int64_t silent_since; /* first probe without an answer; 0: all is well */
-	int silent;           /* checks since then */
+	dev_t dev; /* of the socket's name, to see that it is still there */
+	ino_t ino;
+	struct ipc_conn **slots;
+	size_t slot_count, first_free; /* no slot below it is free */
+	uint64_t serial;
+	struct ipc_conn *head, **tail; /* queue: they may have whole frames */
+	int since_poll;
 };
 
-static enum err_code code_of(int rc)
+/* --- connections ------------------------------------------------------ */
+
+static struct ipc_conn *find_conn(const struct ipc_server *s, uint64_t id)
 {
-	switch (rc) {
-	case NNG_EADDRINUSE:
-		return ERR_CONFLICT;
-	case NNG_EPERM:
-		return ERR_DENIED;
-	case NNG_ENOENT:
-		return ERR_NOTFOUND;
-	case NNG_EAGAIN:
-		return ERR_BUSY;
-	default:
-		return ERR_IO;
+	size_t slot = SLOT(id);
+	struct ipc_conn *c = slot < s->slot_count ? s->slots[slot] : NULL;
+
+	return c && c->id == id ? c : NULL;
+}
+
+static int watch_fd(struct ipc_server *s, int op, int fd, uint32_t events,
+		    uint64_t id)
+{
+	struct epoll_event ev = {.events = events, .data.u64 = id};
+
+	return epoll_ctl(s->epoll, op, fd, &ev);
+}
+
+static size_t take_slot(struct ipc_server *s)
+{
+	size_t n = s->slot_count;
+
+	for (size_t i = s->first_free; i < n; i++)
+		if (!s->slots[i])
+			return i;
+	s->slots = realloc(s->slots, (n + SLOTS_AT_ONCE) * sizeof *s->slots);
+	if (!s->slots)
+		abort();
+	memset(s->slots + n, 0, SLOTS_AT_ONCE * sizeof *s->slots);
+	s->slot_count = n + SLOTS_AT_ONCE;
+	return n;
+}
+
+static void enqueue(struct ipc_server *s, struct ipc_conn *c)
+{
+	if (c->queued)
+		return;
+	c->queued = true;
+	c->next = NULL;
+	*s->tail = c;
+	s->tail = &c->next;
+}
+
+static void dequeue(struct ipc_server *s, struct ipc_conn *c)
+{
+	struct ipc_conn **at = &s->head;
+
+	if (!c->queued)
+		return;
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	if (s->tail == &c->next)
+		s->tail = at;
+	c->queued = false;
+}
+
+static void close_conn(struct ipc_server *s, struct ipc_conn *c)
+{
+	size_t slot = SLOT(c->id);
+
+	dequeue(s, c);
+	s->slots[slot] = NULL;
+	if (slot < s->first_free)
+		s->first_free = slot;
+	ipc_conn_free(c);
+}
+
+static int send_bytes(struct ipc_server *s, struct ipc_conn *c, const void *p,
+		      size_t n)
+{
+	uint32_t events = EPOLLIN;
+
+	if (ipc_conn_write(c, p, n))
+		return -1;
+	if (c->writing == (c->out.n > 0))
+		return 0;
+	c->writing = c->out.n > 0;
+	if (c->writing)
+		events |= EPOLLOUT;
+	return watch_fd(s, EPOLL_CTL_MOD, c->fd, events, c->id);
+}
+
+static void add_conn(struct ipc_server *s, int fd)
+{
+	struct ipc_conn *c = ipc_conn_new(fd);
+	size_t slot = take_slot(s);
+
+	c->id = s->serial++ << SLOT_BITS | slot;
+	s->slots[slot] = c;
+	s->first_free = slot + 1;
+	if (watch_fd(s, EPOLL_CTL_ADD, fd, EPOLLIN, c->id) ||
+	    send_bytes(s, c, sp_rep, SP_GREETING))
+		close_conn(s, c);
+}
+
+static void accept_conns(struct ipc_server *s)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(s->listener, NULL, NULL,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			add_conn(s, fd);
+			continue;
+		}
+		/* Without a free descriptor the event would come again at
+		 * once, for ever: ipc_server_check resumes. */
+		if ((errno == EMFILE || errno == ENFILE) &&
+		    !watch_fd(s, EPOLL_CTL_DEL, s->listener, 0, 0))
+			s->accept_later = true;
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
 	}
 }
 
-static int fail(struct err *e, int rc, const char *doing)
+static void serve_conn(struct ipc_server *s, struct ipc_conn *c,
+		       uint32_t events)
 {
-	return err_set(e, code_of(rc), "%s: %s", doing, nng_strerror(rc));
+	if ((events & EPOLLOUT) && send_bytes(s, c, "", 0)) {
+		close_conn(s, c);
+		return;
+	}
+	if (!(events & ~(uint32_t)EPOLLOUT) || c->queued)
+		return; /* a queued one is read when its frames are taken */
+	if (ipc_conn_read(c))
+		close_conn(s, c);
+	else if (ipc_conn_has_frame(c))
+		enqueue(s, c);
+	else if (c->ended)
+		close_conn(s, c);
+}
+
+/* Number of events. */
+static int poll_events(struct ipc_server *s)
+{
+	struct epoll_event got[EVENTS];
+	int n = epoll_wait(s->epoll, got, EVENTS, 0);
+
+	s->since_poll = 0;
+	for (int i = 0; i < n; i++) {
+		struct ipc_conn *c = find_conn(s, got[i].data.u64);
+
+		if (got[i].data.u64 == ID_LISTENER)
+			accept_conns(s);
+		else if (c)
+			serve_conn(s, c, got[i].events);
+	}
+	return n;
+}
+
+/* --- the socket ------------------------------------------------------- */
+
+/* Whether a process listens there; a name without one is removed. */
+static int remove_stale(struct ipc_server *s, struct err *e)
+{
+	const struct sockaddr *to = (const struct sockaddr *)&s->address;
+	const char *path = s->address.sun_path;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int rc, cause;
+
+	if (fd < 0)
+		return err_errno_set(e, "socket for workers");
+	rc = connect(fd, to, sizeof s->address);
+	cause = errno;
+	close(fd);
+	if (rc == 0 || cause == EAGAIN)
+		return err_set(e, ERR_CONFLICT, "another process listens on %s",
+			       path);
+	if (cause == ECONNREFUSED && unlink(path) && errno != ENOENT)
+		return err_errno_set(e, "%s", path);
+	return 0;
+}
+
+static int bind_listener(struct ipc_server *s, int fd, struct err *e)
+{
+	const struct sockaddr *at = (const struct sockaddr *)&s->address;
+	const char *path = s->address.sun_path;
+	struct stat st;
+
+	if (bind(fd, at, sizeof s->address) || chmod(path, 0600) ||
+	    lstat(path, &st) || listen(fd, BACKLOG))
+		return err_errno_set(e, "%s", path);
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	return 0;
 }
 
 static int listen_on(struct ipc_server *s, struct err *e)
 {
-	char url[sizeof s->address.sun_path + 8];
-	int rc;
+	int fd;
 
-	(void)snprintf(url, sizeof url, "ipc://%s", s->address.sun_path);
-	rc = nng_listener_create(&s->listener, s->socket, url);
-	if (rc)
-		return fail(e, rc, url);
-	rc = nng_listener_set_int(s->listener, NNG_OPT_IPC_PERMISSIONS, 0600);
-	if (rc == 0)
-		rc = nng_listener_start(s->listener, 0);
-	if (rc) {
-		nng_listener_close(s->listener);
-		return fail(e, rc, url);
+	if (remove_stale(s, e))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_errno_set(e, "socket for workers");
+	if (bind_listener(s, fd, e)) {
+		close(fd);
+		return -1;
 	}
+	if (watch_fd(s, EPOLL_CTL_ADD, fd, EPOLLIN, ID_LISTENER)) {
+		err_errno_set(e, "epoll");
+		close(fd);
+		return -1;
+	}
+	s->listener = fd;
+	s->accept_later = false;
 	return 0;
+}
+
+static bool name_is_ours(const struct ipc_server *s)
+{
+	struct stat st;
+
+	return lstat(s->address.sun_path, &st) == 0 && st.st_dev == s->dev &&
+	       st.st_ino == s->ino;
+}
+
+static void stop_listening(struct ipc_server *s)
+{
+	if (s->listener < 0)
+		return;
+	if (name_is_ours(s))
+		(void)unlink(s->address.sun_path);
+	close(s->listener);
+	s->listener = -1;
 }
 
 static int set_up(struct ipc_server *s, struct err *e)
 {
-	int rc = nng_rep0_open_raw(&s->socket);
-
-	if (rc)
-		return fail(e, rc, "socket for workers");
-	rc = nng_socket_set_int(s->socket, NNG_OPT_SENDBUF, SEND_QUEUE);
-	if (rc == 0)
-		rc = nng_socket_set_int(s->socket, NNG_OPT_RECVBUF,
-					RECEIVE_QUEUE);
-	if (rc == 0)
-		rc = nng_socket_set_size(s->socket, NNG_OPT_RECVMAXSZ,
-					 RECEIVE_MAX);
-	if (rc == 0)
-		rc = nng_socket_get_int(s->socket, NNG_OPT_RECVFD, &s->fd);
-	if (rc)
-		fail(e, rc, "socket for workers");
-	else
-		rc = listen_on(s, e);
-	if (rc)
-		nng_close(s->socket); /* it has no connections: see close */
-	return rc ? -1 : 0;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->more = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (s->epoll < 0 || s->more < 0 ||
+	    watch_fd(s, EPOLL_CTL_ADD, s->more, EPOLLIN, ID_MORE))
+		return err_errno_set(e, "socket for workers");
+	return listen_on(s, e);
 }
 
 int ipc_server_open(struct ipc_server **out, const char *path, struct err *e)
@@ -113,164 +297,171 @@ int ipc_server_open(struct ipc_server **out, const char *path, struct err *e)
 		abort();
 	s->address.sun_family = AF_UNIX;
 	memcpy(s->address.sun_path, path, n + 1);
-	s->probe = -1;
-	id_random(s->probe_word, sizeof s->probe_word);
+	s->listener = -1;
+	s->serial = FIRST_SERIAL;
+	s->tail = &s->head;
 	if (set_up(s, e)) {
-		free(s);
+		ipc_server_close(s);
 		return -1;
 	}
 	*out = s;
 	return 0;
 }
 
-static void end_probe(struct ipc_server *s)
-{
-	if (s->probe >= 0)
-		close(s->probe);
-	s->probe = -1;
-}
-
 void ipc_server_close(struct ipc_server *s)
 {
 	if (!s)
 		return;
-	end_probe(s);
-	/* Ends listener and connections. Not nng_close: in nng 1.5.2 it waits
-	 * for ever if a connection was closed while its messages had to wait.
-	 * What is left are some kilobytes that end with the process. */
-	nng_listener_close(s->listener);
+	stop_listening(s);
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (s->slots[i])
+			close_conn(s, s->slots[i]);
+	free(s->slots);
+	if (s->more >= 0)
+		close(s->more);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	free(s);
 }
 
 int ipc_server_fd(const struct ipc_server *s)
 {
-	return s->fd;
+	return s->epoll;
 }
 
-/* Our own probe has come all the way round: the listener lives. */
-static bool is_probe(struct ipc_server *s, nng_msg *raw)
+/* --- messages --------------------------------------------------------- */
+
+/* The caller may take fewer messages than are buffered: the descriptor must
+ * stay readable for them. */
+static void signal_more(struct ipc_server *s)
 {
-	if (nng_msg_len(raw) != sizeof s->probe_word ||
-	    memcmp(nng_msg_body(raw), s->probe_word, sizeof s->probe_word) != 0)
-		return false;
-	end_probe(s);
-	s->silent_since = 0;
-	return true;
+	bool want = s->head != NULL;
+	eventfd_t count;
+
+	if (want == s->more_set)
+		return;
+	s->more_set = want;
+	if (want)
+		(void)eventfd_write(s->more, 1);
+	else
+		(void)eventfd_read(s->more, &count);
 }
 
-static int decode(nng_msg *raw, struct arena *a, struct ipc_from *from,
-		  struct msg *m, struct err *e)
+/* 1, 0 if the connection had no whole frame, -1 for a bad one. */
+static int take_frame(struct ipc_server *s, struct ipc_conn *c, struct arena *a,
+		      struct ipc_from *from, struct msg *m, struct err *e)
 {
-	from->pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(raw));
-	from->request = 0;
-	if (nng_msg_header_len(raw) != 2 * sizeof(uint32_t) ||
-	    nng_msg_header_trim_u32(raw, &from->pipe) ||
-	    nng_msg_header_trim_u32(raw, &from->request))
-		return err_set(e, ERR_PROTOCOL, "a request that was forwarded");
-	return msg_decode(nng_msg_body(raw), nng_msg_len(raw), SIDE_WORKER, a,
-			  m, e);
+	struct sp_frame f;
+	int rc = ipc_conn_frame(c, &f, e);
+
+	*from = (struct ipc_from){.pipe = c->id};
+	if (rc > 0) {
+		from->request = f.request;
+		if (msg_decode(f.p, f.n, SIDE_WORKER, a, m, e))
+			rc = -1;
+		ipc_conn_took(c, &f);
+		if (ipc_conn_has_frame(c))
+			enqueue(s, c);
+		else if (c->ended)
+			close_conn(s, c);
+	} else if (rc < 0 || c->ended) {
+		close_conn(s, c);
+	}
+	return rc;
 }
 
 int ipc_server_receive(struct ipc_server *s, struct arena *a,
 		       struct ipc_from *from, struct msg *m, struct err *e)
 {
-	nng_msg *raw;
-	int rc;
+	int rc = 0;
 
-	while ((rc = nng_recvmsg(s->socket, &raw, NNG_FLAG_NONBLOCK)) == 0 &&
-	       is_probe(s, raw))
-		nng_msg_free(raw);
-	if (rc == NNG_EAGAIN)
-		return 0;
-	if (rc)
-		return fail(e, rc, "receive from a worker");
-	rc = decode(raw, a, from, m, e);
-	nng_msg_free(raw);
-	return rc ? -1 : 1;
+	for (int i = 0; rc == 0 && i < ROUNDS; i++) {
+		struct ipc_conn *c;
+
+		if (!s->head || s->since_poll++ >= POLL_EVERY)
+			(void)poll_events(s);
+		c = s->head;
+		if (!c)
+			break;
+		dequeue(s, c);
+		rc = take_frame(s, c, a, from, m, e);
+	}
+	signal_more(s);
+	return rc;
 }
 
 int ipc_server_answer(struct ipc_server *s, struct ipc_from to,
 		      const struct msg *m, struct err *e)
 {
-	struct buf b = BUF_MAX(MSG_MAX_BYTES);
-	nng_msg *raw = NULL;
+	struct ipc_conn *c = find_conn(s, to.pipe);
+	struct buf text = BUF_MAX(MSG_MAX_BYTES);
+	struct buf frame = BUF_MAX(MSG_MAX_BYTES + SP_OVERHEAD);
 	int rc;
 
 	assert(msg_kind(m->type) == MSG_IS_COMMAND ||
 	       msg_kind(m->type) == MSG_IS_REPLY);
-	if (msg_encode(m, &b, e)) {
-		buf_fini(&b);
-		return -1;
+	rc = msg_encode(m, &text, e);
+	if (rc == 0 && c) {
+		sp_put(&frame, to.request, text.p, text.n);
+		if (send_bytes(s, c, frame.p, frame.n)) {
+			bool unread = c->out.n > 0;
+
+			close_conn(s, c);
+			if (unread)
+				rc = err_set(e, ERR_BUSY,
+					     "a worker does not read its "
+					     "messages");
+		}
 	}
-	rc = nng_msg_alloc(&raw, 0);
-	if (rc == 0)
-		rc = nng_msg_header_append_u32(raw, to.pipe);
-	if (rc == 0)
-		rc = nng_msg_header_append_u32(raw, to.request);
-	if (rc == 0)
-		rc = nng_msg_append(raw, b.p, b.n);
-	if (rc == 0)
-		rc = nng_sendmsg(s->socket, raw, NNG_FLAG_NONBLOCK);
-	if (rc && raw)
-		nng_msg_free(raw);
-	buf_fini(&b);
-	return rc ? fail(e, rc, "answer to a worker") : 0;
+	buf_fini(&text);
+	buf_fini(&frame);
+	return rc;
 }
 
 void ipc_server_drop(struct ipc_server *s, struct ipc_from whose)
 {
-	nng_pipe pipe = {.id = whose.pipe};
+	struct ipc_conn *c = find_conn(s, whose.pipe);
 
-	(void)s;
-	(void)nng_pipe_close(pipe);
+	if (c)
+		close_conn(s, c);
 }
 
 int ipc_server_peer(const struct ipc_server *s, struct ipc_from whose,
 		    struct ipc_peer *out)
 {
-	nng_pipe pipe = {.id = whose.pipe};
-	uint64_t pid, uid;
+	const struct ipc_conn *c = find_conn(s, whose.pipe);
+	struct ucred who;
+	socklen_t n = sizeof who;
 
-	(void)s;
-	if (nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_PID, &pid) ||
-	    nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_UID, &uid))
+	if (!c || getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
 		return -1;
-	*out = (struct ipc_peer){.pid = (pid_t)pid, .uid = (uid_t)uid};
+	*out = (struct ipc_peer){.pid = who.pid, .uid = who.uid};
 	return 0;
 }
 
-/* A request like a worker's, to ourselves. One that cannot even connect, for
- * the queue of the listener is full, stays -1 and is tried again. */
-static void start_probe(struct ipc_server *s)
-{
-	const struct sockaddr *to = (const struct sockaddr *)&s->address;
-	struct buf b = BUF_MAX(256);
+/* --- upkeep ----------------------------------------------------------- */
 
-	buf_add(&b, sp_req, SP_GREETING);
-	sp_put(&b, 1, s->probe_word, sizeof s->probe_word);
-	s->probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			  0);
-	if (s->probe >= 0 &&
-	    (connect(s->probe, to, sizeof s->address) ||
-	     send(s->probe, b.p, b.n, MSG_NOSIGNAL) != (ssize_t)b.n))
-		end_probe(s);
-	buf_fini(&b);
+static void close_stalled(struct ipc_server *s)
+{
+	int64_t now = clock_mono_ns();
+
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct ipc_conn *c = s->slots[i];
+
+		if (c && c->partial_since &&
+		    now - c->partial_since > PARTIAL_NS)
+			close_conn(s, c);
+	}
 }
 
 int ipc_server_check(struct ipc_server *s, struct err *e)
 {
-	int64_t now = clock_mono_ns();
-
-	if (s->silent_since == 0) {
-		s->silent_since = now;
-		s->silent = 0;
-	}
-	if (s->probe < 0)
-		start_probe(s);
-	if (now - s->silent_since < PATIENCE_NS || s->silent++ < PATIENCE)
+	close_stalled(s);
+	if (s->accept_later &&
+	    !watch_fd(s, EPOLL_CTL_ADD, s->listener, EPOLLIN, ID_LISTENER))
+		s->accept_later = false;
+	if (s->listener >= 0 && name_is_ours(s))
 		return 0;
-	end_probe(s);
-	s->silent_since = 0;
-	nng_listener_close(s->listener);
+	stop_listening(s);
 	return listen_on(s, e) ? -1 : 1;
 }

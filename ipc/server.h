@@ -10,19 +10,17 @@
 #include <sys/types.h>
 
 /*
- * The supervisor's end of the link: one listening nng socket (raw REP) for all
- * workers. Nothing here blocks. Each message has an address; an answer may be
- * given to it at once, hours later, or never, and in any order. A worker that
- * went away loses its answer and asks again when it is back.
- *
- * nng starts threads: fork everything that must be forked before
- * ipc_server_open, and only exec after it.
+ * The supervisor's end of the link: one listening socket for all workers, which
+ * speaks nng's REP protocol (sp.h). Nothing here blocks, and there are no
+ * threads. Each message has an address; an answer may be sent to it at once,
+ * hours later, or never, and in any order. A worker that went away loses its
+ * answer and asks again when it is back.
  */
 struct ipc_server;
 
 /* Where an answer goes. Plain data: copy it, keep it, forget it. */
 struct ipc_from {
-	uint32_t pipe; /* the connection */
+	uint64_t pipe; /* the connection; never used again after it */
 	uint32_t request;
 };
 
@@ -62,10 +60,10 @@ int ipc_server_peer(const struct ipc_server *s, struct ipc_from whose,
 		    struct ipc_peer *out);
 
 /*
- * To be called some times a second: dials our own listener to see whether it
- * still accepts, and makes a new one if it does not. (nng 1.5.2 stops accepting
- * for ever when a process dies in the middle of connecting.) Returns 1 when it
- * had to, 0 if all is well, -1 when no new listener could be made.
+ * Call it about once a second. Closes connections that left a greeting or a
+ * frame incomplete for 30 s, and listens again when the socket's name was
+ * removed or replaced. Returns 1 when it had to listen again, 0 if all is well,
+ * -1 when that failed.
  */
 int ipc_server_check(struct ipc_server *s, struct err *e);
 

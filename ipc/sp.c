@@ -16,7 +16,7 @@
 	}
 
 const unsigned char sp_req[SP_GREETING] = GREETING(PROTO_REQ);
-static const unsigned char sp_rep[SP_GREETING] = GREETING(PROTO_REP);
+const unsigned char sp_rep[SP_GREETING] = GREETING(PROTO_REP);
 
 bool sp_is_rep(const unsigned char greeting[SP_GREETING])
 {

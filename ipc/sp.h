@@ -12,12 +12,14 @@
  * first sends 8 bytes with its protocol; after that a frame is 0x01, a 64-bit
  * length, a 32-bit request number with its top bit set, and the payload.
  *
- * The supervisor has nng itself. A worker has this instead, for nng starts 13
- * threads in every process that touches it (README.md has the figures).
+ * Both ends use this instead of libnng, which starts 13 threads in every
+ * process that uses it, and which loses descriptors (README.md).
  */
 #define SP_GREETING 8
+#define SP_OVERHEAD 13 /* bytes of a frame beside its payload */
 
 extern const unsigned char sp_req[SP_GREETING]; /* what a REQ sends */
+extern const unsigned char sp_rep[SP_GREETING]; /* what a REP sends */
 
 bool sp_is_rep(const unsigned char greeting[SP_GREETING]);
 

@@ -6,6 +6,7 @@ import struct
 import threading
 import time
 
+import lib
 from skepd_lib import Host
 
 GREETING = b"\0SP\0\0\x30\0\0"
@@ -154,4 +155,42 @@ def test_processes_that_die_while_dialling_shut_nobody_out(home):
     new = host.submit("steady", session="other")
     row = host.until(new, seconds=60)
     assert row["state"] == "succeeded", row
+    well(host, run)
+
+
+def descriptors(host):
+    return len(os.listdir("/proc/%d/fd" % host.process.pid))
+
+
+def die_after(home, data, read, shut):
+    """A peer that sends these bytes and goes, in the middle of a frame."""
+    s = dial(home)
+    try:
+        s.sendall(data)
+        if read:
+            s.recv(len(GREETING))
+            time.sleep(0.002)
+        if shut:
+            s.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+    s.close()
+
+
+def test_a_peer_that_dies_in_a_frame_leaves_no_descriptor(home):
+    host = Host(home).start()
+    run = steady(host)
+    host.until(run, seconds=60)  # warm: what skepd opens once is open now
+    beat = frame({"type": "heartbeat", "run": run, "attempt": 1,
+                  "token": "guess", "phase": "running", "seq": 1})
+    stream = GREETING + beat + beat
+    before = descriptors(host)
+    for end in [0, 0, 3, 8, 8] + list(range(9, len(stream), 5)):
+        for read in (False, True):
+            for shut in (False, True):
+                for _ in range(4):
+                    die_after(home, stream[:end], read and end >= 8, shut)
+    # what skepd opens for a moment by itself may be there at any one look
+    lib.eventually(lambda: descriptors(host) <= before, 15,
+                   "descriptors back to %d" % before)
     well(host, run)
