@@ -72,34 +72,64 @@ step_cppcheck() {
 		"${files[@]}"
 }
 
-# Every fuzz target for a few seconds from the corpus in the tree. New inputs
-# stay in build/check/corpus; one that fails is left in build/check. The seed is
-# always the same, so that a check says what a change broke; who looks for more
-# sets FUZZ_SEED and FUZZ_SECONDS.
-fuzz_one() {
-	local name=$1 dict=() seconds=${FUZZ_SECONDS:-5} seed=${FUZZ_SEED:-1}
-	[[ -e tests/fuzz/$1.dict ]] && dict=("-dict=tests/fuzz/$1.dict")
-	mkdir -p "build/check/corpus/$name"
-	"build/fuzz/$name" -seed="$seed" -max_total_time="$seconds" -timeout=10 \
-		-rss_limit_mb=1024 -artifact_prefix="build/check/$name-" \
-		-verbosity=0 "${dict[@]}" \
-		"build/check/corpus/$name" "tests/fuzz/corpus/$name" \
-		>"build/check/$name.log" 2>&1 && return 0
+# fuzz_target NAME OPTION...: one target from the corpus in the tree, in an order
+# that does not depend on the file system. An input that fails is kept in
+# build/fuzz-finds.
+fuzz_target() {
+	local name=$1 dict=() seeds steady=()
+	shift
+	setarch -R true 2>/dev/null && steady=(setarch -R)
+	[[ -e tests/fuzz/$name.dict ]] && dict=("-dict=tests/fuzz/$name.dict")
+	seeds=$(find "tests/fuzz/corpus/$name" -type f | LC_ALL=C sort | paste -sd,)
+	"${steady[@]}" "build/fuzz/$name" -timeout=120 -rss_limit_mb=1024 \
+		-artifact_prefix="build/fuzz-finds/$name-" -verbosity=0 \
+		"${dict[@]}" -seed_inputs="$seeds" "$@" \
+		>"build/check/$name.log" 2>&1 </dev/null && return 0
 	echo "$name failed:"
 	tail -n 60 "build/check/$name.log"
 	return 1
 }
-export -f fuzz_one
 
-step_fuzz() {
+# A fixed number of executions from a fixed seed: the same inputs on every
+# machine and in every run.
+fuzz_fixed() {
+	local runs
+	runs=$(awk -v name="$1" '$1 == name { print $2 }' tests/fuzz/runs.txt)
+	if [[ -z $runs ]]; then
+		echo "$1 failed: it has no line in tests/fuzz/runs.txt"
+		return 1
+	fi
+	fuzz_target "$1" -seed=1 -runs="$runs"
+}
+
+# For a time, from a random seed. New inputs stay in build/fuzz-corpus.
+fuzz_open() {
+	mkdir -p "build/fuzz-corpus/$1"
+	fuzz_target "$1" -max_total_time="$FUZZ_SECONDS" "build/fuzz-corpus/$1"
+}
+export -f fuzz_target fuzz_fixed fuzz_open
+
+# fuzz_all FUNCTION: every target, and how many are fine.
+fuzz_all() {
 	local names good
+	mkdir -p build/fuzz-finds
 	mapfile -t names < <(basename -s .c tests/fuzz/fuzz_*.c)
 	printf '%s\n' "${names[@]}" |
-		xargs -P "$(nproc)" -I {} bash -c 'fuzz_one {} && echo {}: ok' |
+		xargs -P "$(nproc)" -I {} bash -c "$1 {} && echo {}: ok" |
 		tee build/check/fuzz.out
 	good=$(grep -c ': ok$' build/check/fuzz.out)
 	echo "$good passed, $((${#names[@]} - good)) failed, 0 skipped"
 	[[ $good -eq ${#names[@]} ]]
+}
+
+step_fuzz-fixed() { fuzz_all fuzz_fixed; }
+
+# "tools/check fuzz MINUTES": the time is shared out among the targets.
+step_fuzz-open() {
+	local targets
+	targets=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
+	export FUZZ_SECONDS=$((FUZZ_MINUTES * 60 * $(nproc) / targets))
+	fuzz_all fuzz_open
 }
 
 # Tests that look at memory, on the build that people run.

@@ -10,33 +10,40 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void replay(const char *dir, const char *name)
+{
+	struct buf b = BUF_MAX(64u << 20);
+	char path[4096];
+	struct err e;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	if (file_read(path, &b, &e)) {
+		fprintf(stderr, "%s\n", e.text);
+		exit(74);
+	}
+	LLVMFuzzerTestOneInput((const uint8_t *)b.p, b.n);
+	buf_fini(&b);
+}
+
 int main(int argc, char **argv)
 {
-	struct dirent *d;
-	int n = 0;
-	DIR *dir;
+	struct dirent **names = NULL;
+	int n = 0, found = -1;
 
-	if (argc != 2 || !(dir = opendir(argv[1]))) {
+	if (argc == 2) /* sorted, so that every run does the same */
+		found = scandir(argv[1], &names, NULL, alphasort);
+	if (found < 0) {
 		fprintf(stderr, "usage: %s CORPUS-DIRECTORY\n", argv[0]);
 		return 64;
 	}
-	while ((d = readdir(dir))) {
-		struct buf b = BUF_MAX(64u << 20);
-		char path[4096];
-		struct err e;
-
-		if (d->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof path, "%s/%s", argv[1], d->d_name);
-		if (file_read(path, &b, &e)) {
-			fprintf(stderr, "%s\n", e.text);
-			return 74;
+	for (int i = 0; i < found; i++) {
+		if (names[i]->d_name[0] != '.') {
+			replay(argv[1], names[i]->d_name);
+			n++;
 		}
-		LLVMFuzzerTestOneInput((const uint8_t *)b.p, b.n);
-		buf_fini(&b);
-		n++;
+		free(names[i]);
 	}
-	closedir(dir);
+	free(names);
 	printf("%d inputs replayed\n", n);
 	return n > 0 ? 0 : 65;
 }
