@@ -1,3 +1,4 @@
 unit(test_message ipc)
+unit(test_ipc_server ipc ipc_server)
 unit(test_link ipc ipc_server nng) # nng: the other end, to compare with
 fuzz(fuzz_message ipc)

@@ -6,7 +6,6 @@
 #include "ipc/sp.h"
 #include "tests/support/temp.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -429,141 +428,6 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	expect(p, MSG_TYPE_APPLIED);
 }
 
-static int open_descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
-/* A peer that sends the first n bytes and goes, now or after its greeting was
- * answered. */
-static void send_and_die(struct pair *p, const struct buf *b, size_t n, int how)
-{
-	unsigned char greeting[SP_GREETING];
-	int fd = raw_dial(p);
-
-	say(fd, b->p, n);
-	if (how == 1) {
-		(void)next(p, 0);
-		(void)recv(fd, greeting, sizeof greeting, MSG_DONTWAIT);
-	}
-	if (how == 2)
-		shutdown(fd, SHUT_WR);
-	close(fd);
-	(void)next(p, 0);
-}
-
-static void peers_that_die_in_a_frame_leave_no_descriptor(void **state)
-{
-	struct pair *p = *state;
-	struct buf b = BUF_MAX(4096);
-	int before;
-
-	welcome(p);
-	buf_add(&b, sp_req, SP_GREETING);
-	sp_put(&b, 1, "{\"type\":\"flood\"}", 16);
-	sp_put(&b, 2, "{\"type\":\"flood\"}", 16);
-	before = open_descriptors();
-	for (size_t n = 0; n <= b.n; n++)
-		for (int how = 0; how < 3; how++)
-			send_and_die(p, &b, n, how);
-	while (next(p, 50))
-		;
-	assert_int_equal(open_descriptors(), before);
-	report_applied(p->client, 1);
-	expect(p, MSG_TYPE_APPLIED);
-	buf_fini(&b);
-}
-
-static void a_removed_socket_is_made_again(void **state)
-{
-	struct pair *p = *state;
-	struct err e = {0};
-
-	welcome(p);
-	assert_int_equal(ipc_server_check(p->server, &e), 0);
-	assert_int_equal(unlink(path(p)), 0);
-	assert_int_equal(ipc_server_check(p->server, &e), 1);
-	assert_int_equal(ipc_server_check(p->server, &e), 0);
-	assert_true(ipc_client_connected(p->client)); /* it kept its own */
-	ipc_client_close(p->client);
-	p->client = dial(p, 60000);
-	welcome(p);
-}
-
-/* Answers until the server's limit for unread bytes is reached. */
-static int answer_until_refused(struct pair *p, struct ipc_from to)
-{
-	static char text[60000];
-	struct err e = {0};
-	int n = 0;
-
-	memset(text, 'x', sizeof text - 1);
-	for (; n < 1000; n++) {
-		struct msg m = steer(n + 1, text);
-
-		if (ipc_server_answer(p->server, to, &m, &e))
-			break;
-	}
-	assert_int_equal(e.code, ERR_BUSY);
-	return n;
-}
-
-static void a_peer_that_never_reads_is_dropped(void **state)
-{
-	struct pair *p = *state;
-	struct buf b = BUF_MAX(4096);
-	struct err e = {0};
-	int fd, before;
-
-	welcome(p);
-	before = open_descriptors();
-	fd = raw_dial(p);
-	buf_add(&b, sp_req, SP_GREETING);
-	sp_put(&b, 1, "{\"type\":\"flood\"}", 16);
-	say(fd, b.p, b.n);
-	assert_int_equal(next(p, PATIENCE_MS), -1);
-	assert_in_range(answer_until_refused(p, p->from), 10, 900);
-	close(fd);
-	assert_int_equal(open_descriptors(), before);
-	assert_int_equal(ipc_server_answer(p->server, p->from,
-					   &(struct msg){.type = MSG_TYPE_ACK},
-					   &e),
-			 0); /* it is gone: no failure */
-	buf_fini(&b);
-}
-
-static void closing_waits_for_nobody(void **state)
-{
-	struct pair *p = *state;
-	struct buf b = BUF_MAX(1 << 20);
-	int64_t began;
-	int fds[10];
-
-	welcome(p);
-	buf_add(&b, sp_req, SP_GREETING);
-	for (uint32_t i = 1; i < 400; i++)
-		sp_put(&b, i, "{}", 2);
-	for (int i = 0; i < 10; i++) {
-		fds[i] = raw_dial(p);
-		(void)send(fds[i], b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	}
-	usleep(20000);
-	began = clock_mono_ns();
-	ipc_server_close(p->server);
-	p->server = NULL;
-	assert_in_range((clock_mono_ns() - began) / 1000000, 0, PATIENCE_MS);
-	for (int i = 0; i < 10; i++)
-		close(fds[i]);
-	buf_fini(&b);
-}
-
 static void a_worker_that_floods_delays_only_itself(void **state)
 {
 	struct pair *p = *state;
@@ -649,10 +513,6 @@ int main(void)
 		T(a_quiet_worker_gives_a_sign_of_life),
 		T(the_kernel_says_who_the_peer_is),
 		T(garbage_is_reported_and_hurts_nobody),
-		T(peers_that_die_in_a_frame_leave_no_descriptor),
-		T(a_removed_socket_is_made_again),
-		T(a_peer_that_never_reads_is_dropped),
-		T(closing_waits_for_nobody),
 		T(a_worker_that_floods_delays_only_itself),
 		T(a_stock_nng_req_is_served_as_well),
 		T(a_place_that_cannot_be_listened_on_says_why),
