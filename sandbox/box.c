@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define NO_SPACE                       \
-	{                              \
-		-1, -1, -1, -1, -1, -1 \
-	}
 
 /* What root may still do in a box: what is about files of its own. */
 static const int caps_kept[] = {
@@ -62,16 +56,26 @@ static int open_seen(const struct box *b, const char *path)
 	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
 }
 
-static int allow_shown(struct files *f, const struct box *b, const char *path,
-		       struct err *e)
+static int allow_seen(struct files *f, const struct box *b, const char *path,
+		      enum files_may may, struct err *e)
 {
 	int fd = open_seen(b, path), rc;
 
 	if (fd < 0)
 		return 0;
-	rc = files_allow_fd(f, fd, FILES_READ, e);
+	rc = files_allow_fd(f, fd, may, e);
 	close(fd);
 	return rc;
+}
+
+/* What is mounted for the commands alone. */
+static int allow_own(struct files *f, const struct box *b, struct err *e)
+{
+	return allow_seen(f, b, "/tmp", FILES_WRITE, e) ||
+			       allow_seen(f, b, "/dev/shm", FILES_WRITE, e) ||
+			       allow_seen(f, b, "/proc", FILES_READ, e)
+		       ? -1
+		       : 0;
 }
 
 /* The workspace lies in what is hidden, as a rule: a rule of its own. */
@@ -86,11 +90,9 @@ static int allow_all(struct files *f, const struct box_plan *p,
 	if (rc == 0 && b->workspace >= 0)
 		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)
-		rc = allow_shown(f, b, p->shown.path[i], e);
-	if (rc == 0 && b->space.tmp >= 0)
-		rc = files_allow_fd(f, b->space.tmp, FILES_WRITE, e);
-	if (rc == 0 && b->space.shm >= 0)
-		rc = files_allow_fd(f, b->space.shm, FILES_WRITE, e);
+		rc = allow_seen(f, b, p->shown.path[i], FILES_READ, e);
+	if (rc == 0 && b->space.mnt >= 0)
+		rc = allow_own(f, b, e);
 	f->nhidden = 0;
 	return rc;
 }
@@ -114,7 +116,8 @@ static int make_filter(struct box *b, struct err *e)
 	sandbox_look(&o);
 	if (!o.filter)
 		return 0;
-	b->filter = filter_get(FILTER_COMMAND, e);
+	b->filter = filter_get(
+		b->space.pid < 0 ? FILTER_HOST_PIDS : FILTER_COMMAND, e);
 	return b->filter ? 0 : -1;
 }
 
@@ -176,12 +179,12 @@ int box_self(const struct box_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
 	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
-	struct box b = {.space = NO_SPACE, .workspace = -1};
+	struct box b = {.space = SPACE_NONE, .workspace = -1};
 	int rc;
 
 	if (p->workspace)
 		b.workspace = open_seen(&b, p->workspace);
-	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_COMMAND, e)
+	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_HOST_PIDS, e)
 		     ? -1
 		     : 0;
 	box_drop(&b);
@@ -216,7 +219,7 @@ int box_server(const struct box_plan *p, struct err *e)
 
 int box_make(struct box *b, const struct box_plan *p, struct err *e)
 {
-	*b = (struct box){.space = NO_SPACE,
+	*b = (struct box){.space = SPACE_NONE,
 			  .files = {.ruleset = -1},
 			  .limits = p->spec->limits,
 			  .workspace = -1};
@@ -240,21 +243,25 @@ void box_drop(struct box *b)
 	b->workspace = -1;
 }
 
+pid_t box_start(const struct box *b, void (*fn)(void *), void *arg)
+{
+	pid_t pid;
+
+	if (b && b->space.mnt >= 0)
+		return space_start(&b->space, fn, arg);
+	pid = fork();
+	if (pid == 0) {
+		fn(arg);
+		_exit(127);
+	}
+	return pid;
+}
+
 /* --- in the child: system calls only ----------------------------------- */
 
 int box_enter_space(const struct box *b)
 {
-	const struct space *s = &b->space;
-
-	if (s->mnt < 0)
-		return 0;
-	if (s->user >= 0 && setns(s->user, CLONE_NEWUSER))
-		return -1;
-	if (s->net >= 0 && setns(s->net, CLONE_NEWNET))
-		return -1;
-	if (setns(s->mnt, CLONE_NEWNS) || fchdir(s->root) || chroot("."))
-		return -1;
-	return 0;
+	return space_enter(&b->space);
 }
 
 static int limit(int what, int64_t n)

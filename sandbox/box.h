@@ -41,6 +41,9 @@ int box_self(const struct box_plan *p, struct err *e);
  * rights: it keeps those to read and write files, and has no core. */
 int box_server(const struct box_plan *p, struct err *e);
 
+/* As fork, but the child runs fn, which does not return. b NULL: no box. */
+pid_t box_start(const struct box *b, void (*fn)(void *), void *arg);
+
 /* In the child, in this order; -1 with errno. */
 int box_enter_space(const struct box *b);
 int box_enforce(const struct box *b);

@@ -1,6 +1,7 @@
 #include "sandbox/filter.h"
 
 #include <errno.h>
+#include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -9,19 +10,25 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define ANY (-1)
+
 static const struct call {
 	int nr;
-	bool command_only;
+	enum filter_for from; /* and those after it */
+	int pid;              /* the argument that may be 0; ANY: none */
 } calls[] = {
-#define CALL(name)         {SCMP_SYS(name), false},
-#define CALL_COMMAND(name) {SCMP_SYS(name), true},
+#define CALL(name)          {SCMP_SYS(name), FILTER_WORKER, ANY},
+#define CALL_COMMAND(name)  {SCMP_SYS(name), FILTER_COMMAND, ANY},
+#define CALL_PIDS(name, at) {SCMP_SYS(name), FILTER_HOST_PIDS, at},
 #include "sandbox/calls.def"
 #undef CALL
 #undef CALL_COMMAND
+#undef CALL_PIDS
 };
 
 #define NAMESPACES                                                   \
@@ -43,14 +50,43 @@ static int refuse_spaces(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/* All processes of a user at once: PRIO_USER and IOPRIO_WHO_USER. */
+static int refuse_users(scmp_filter_ctx ctx)
+{
+	const uint64_t low = 0xffffffffU;
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
+				  SCMP_SYS(setpriority), 1,
+				  SCMP_A0(SCMP_CMP_MASKED_EQ, low, PRIO_USER));
+
+	if (rc == 0)
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioprio_set), 1,
+			SCMP_A0(SCMP_CMP_MASKED_EQ, low, IOPRIO_WHO_USER));
+	return rc;
+}
+
+/* PIDs are 32 bits: the upper half of the register is not looked at. */
+static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
+{
+	const uint64_t low = 0xffffffffU;
+	int rc = 0;
+
+	if (c->pid == ANY)
+		return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), c->nr, 0);
+	for (uint64_t bit = 1; bit <= low && rc == 0; bit <<= 1)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), c->nr, 1,
+				      SCMP_CMP((unsigned)c->pid,
+					       SCMP_CMP_MASKED_EQ, bit, bit));
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof calls / sizeof *calls && rc == 0; i++)
-		if (who == FILTER_COMMAND || !calls[i].command_only)
-			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
-					      calls[i].nr, 0);
+		if (who >= calls[i].from)
+			rc = refuse_call(ctx, &calls[i]);
 	if (rc == 0) /* typing into somebody's terminal */
 		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -59,8 +95,10 @@ static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 	if (rc == 0)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
 				      SCMP_SYS(io_uring_setup), 0);
-	if (rc == 0 && who == FILTER_COMMAND)
+	if (rc == 0 && who >= FILTER_COMMAND)
 		rc = refuse_spaces(ctx);
+	if (rc == 0 && who == FILTER_HOST_PIDS)
+		rc = refuse_users(ctx);
 	return rc;
 }
 

@@ -9,9 +9,10 @@
 /*
  * A filter of system calls (sandbox/calls.def), compiled once a process: one
  * that forks others compiles it before, and they have it. Commands get more
- * refused than the worker that starts them.
+ * refused than the worker that starts them, and most where they share PIDs with
+ * the host.
  */
-enum filter_for { FILTER_WORKER, FILTER_COMMAND, FILTERS };
+enum filter_for { FILTER_WORKER, FILTER_COMMAND, FILTER_HOST_PIDS, FILTERS };
 
 /* NULL with ERR_UNSUPPORTED. The program belongs to the process. */
 const struct sock_fprog *filter_get(enum filter_for who, struct err *e);

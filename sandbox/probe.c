@@ -4,10 +4,8 @@
 
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ABI_SIGNALS 6
@@ -27,16 +25,18 @@ void sandbox_look(struct sandbox_offer *o)
 
 void sandbox_probe(struct sandbox_offer *o)
 {
-	pid_t pid;
-	int status = 1;
+	const struct space_plan p = {.user = -1,
+				     .mnt = -1,
+				     .root = -1,
+				     .network = NETWORK_LOOPBACK,
+				     .tmp = 65536};
+	struct space s;
+	struct err e;
 
 	sandbox_look(o);
-	pid = fork();
-	if (pid == 0)
-		_exit(space_try() ? 1 : 0);
-	if (pid > 0)
-		(void)waitpid(pid, &status, 0);
-	o->namespaces = pid > 0 && status == 0;
+	o->namespaces = space_make(&s, &p, &e) == 0;
+	o->pids = o->namespaces && s.pid >= 0;
+	space_drop(&s);
 }
 
 int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
@@ -52,9 +52,9 @@ int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		n++;
 	} else if (o->landlock < ABI_SIGNALS) {
 		buf_addf(out,
-			 "signals: Landlock is of version %d, signals to other "
-			 "runs are stopped from 6 on (Linux 6.12)\n",
-			 o->landlock);
+			 "%sabstract sockets: this is Landlock %d, which "
+			 "restricts them from 6 on (Linux 6.12)\n",
+			 o->pids ? "" : "signals and ", o->landlock);
 		n++;
 	}
 	if (!o->filter) {
@@ -65,6 +65,10 @@ int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		buf_adds(out, "mounts, network and sockets: no namespaces "
 			      "(kernel.unprivileged_userns_clone=1, or run "
 			      "as root with CAP_SYS_ADMIN)\n");
+		n++;
+	} else if (!o->pids) {
+		buf_adds(out, "processes: no PID namespace with a /proc of its "
+			      "own; calls that name another PID are refused\n");
 		n++;
 	}
 	return n;

@@ -14,6 +14,7 @@ struct sandbox_offer {
 	int landlock;    /* ABI: 0 none, 3 truncating, 6 signals and sockets */
 	bool filter;     /* seccomp */
 	bool namespaces; /* mount and network, by root or a user namespace */
+	bool pids;       /* and of PIDs, with a /proc of its own */
 };
 
 /* Without namespaces: for those who will find out about them soon enough. */

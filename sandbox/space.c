@@ -1,29 +1,26 @@
 #include "sandbox/space.h"
 
+#include "sandbox/jump.h"
+#include "sandbox/mounts.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define INIT_NAME "skep-init"
+
 /* Everything from fork to the end of the maker is beside threads that may hold
  * any lock: system calls, and nothing that takes memory. */
-struct maker {
-	const struct space_plan *plan;
-	int tree[SPACE_KEPT]; /* of what is kept, taken before it is covered */
-	const char *at;       /* what was being done */
-};
-
 static bool put(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -45,17 +42,6 @@ static bool map_ids(uid_t uid, gid_t gid)
 	       put("/proc/self/gid_map", groups);
 }
 
-/* Without root, a user namespace gives the right to the others. */
-static bool split(bool users, bool net)
-{
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	int flags = CLONE_NEWNS | (net ? CLONE_NEWNET : 0) |
-		    (users ? CLONE_NEWUSER : 0);
-
-	return unshare(flags) == 0 && (!users || map_ids(uid, gid));
-}
-
 static bool loopback_up(void)
 {
 	struct ifreq lo = {.ifr_name = "lo"};
@@ -69,176 +55,38 @@ static bool loopback_up(void)
 	return done;
 }
 
-static bool is_below(const char *path, const char *dir)
+/* The user namespace, if it exists before, was entered by jump(). */
+static bool enter_workspace(const struct space_plan *p)
 {
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
-}
-
-/* Directories up to the place, and an empty file there if it is for one. */
-static bool make_place(const char *path, bool dir)
-{
-	char part[PATH_MAX];
-	size_t n = 1, all = strlen(path);
-	int fd;
-
-	if (all >= sizeof part)
-		return false;
-	while (n < all) {
-		n += strcspn(path + n, "/");
-		memcpy(part, path, n);
-		part[n++] = '\0';
-		if (n <= all || dir) {
-			if (mkdir(part, 0755) && errno != EEXIST)
-				return false;
-		}
-	}
-	if (dir)
-		return true;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* What is put back into a directory of theirs would be theirs to write. */
-static bool take_trees(struct maker *m)
-{
-	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-
-	for (int i = 0; i < m->plan->nkept; i++) {
-		m->at = m->plan->kept[i];
-		m->tree[i] = open_tree(AT_FDCWD, m->at,
-				       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-					       AT_RECURSIVE);
-		if (m->tree[i] >= 0 && i >= m->plan->nwritten &&
-		    mount_setattr(m->tree[i], "", AT_EMPTY_PATH | AT_RECURSIVE,
-				  &read_only, sizeof read_only))
-			return false;
-	}
-	return true;
-}
-
-static uint64_t mount_of(int fd, const char *path, int flags)
-{
-	struct statx st;
-
-	return statx(fd, path, flags, STATX_MNT_ID, &st) == 0 &&
-			       (st.stx_mask & STATX_MNT_ID)
-		       ? st.stx_mnt_id
-		       : 0;
-}
-
-/* A file in a directory that is kept too came back with it, when one cover lies
- * below another: it cannot be put onto itself. */
-static bool is_back(int tree, const char *path)
-{
-	uint64_t there = mount_of(AT_FDCWD, path, AT_NO_AUTOMOUNT);
-
-	return there && there == mount_of(tree, "", AT_EMPTY_PATH);
-}
-
-/* An empty directory over it, with what is kept below it put back. */
-static bool cover(struct maker *m, const char *dir, const char *options)
-{
-	struct stat st;
-
-	m->at = dir;
-	if (stat(dir, &st))
-		return true; /* covered already, or not there */
-	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
-		return false;
-	for (int i = 0; i < m->plan->nkept; i++) {
-		const char *path = m->plan->kept[i];
-
-		m->at = path;
-		if (m->tree[i] < 0 || !is_below(path, dir) ||
-		    is_back(m->tree[i], path))
-			continue;
-		if (fstat(m->tree[i], &st) ||
-		    !make_place(path, S_ISDIR(st.st_mode)))
-			return false;
-		if (move_mount(m->tree[i], "", AT_FDCWD, path,
-			       MOVE_MOUNT_F_EMPTY_PATH))
-			return false;
-	}
-	return true;
-}
-
-/* Services of the machine that a command must not reach. */
-static bool cover_services(struct maker *m)
-{
-	static const char *const dirs[] = {
-#define COVER_DIR(path) path,
-#define COVER_SOCKET(path)
-#include "sandbox/sockets.def"
-#undef COVER_DIR
-#undef COVER_SOCKET
-	};
-	static const char *const sockets[] = {
-#define COVER_DIR(path)
-#define COVER_SOCKET(path) path,
-#include "sandbox/sockets.def"
-#undef COVER_DIR
-#undef COVER_SOCKET
-	};
-	struct stat st;
-
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		if (!cover(m, dirs[i], "mode=0755,size=64k"))
-			return false;
-	for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++) {
-		m->at = sockets[i];
-		if (stat(sockets[i], &st) == 0 && S_ISSOCK(st.st_mode) &&
-		    mount("/dev/null", sockets[i], NULL, MS_BIND, NULL))
-			return false;
-	}
-	return true;
-}
-
-static bool enter(const struct space_plan *p)
-{
-	return (p->user < 0 || setns(p->user, CLONE_NEWUSER) == 0) &&
-	       (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
+	return (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
 	       (p->root < 0 || (fchdir(p->root) == 0 && chroot(".") == 0));
 }
 
-static bool make(struct maker *m)
+static bool needs_users(const struct space_plan *p)
 {
-	const struct space_plan *p = m->plan;
-	bool users = geteuid() != 0 && p->user < 0;
-	char tmp[64];
+	return geteuid() != 0 && p->user < 0;
+}
 
-	snprintf(tmp, sizeof tmp, "mode=1777,size=%lld", (long long)p->tmp);
+static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
+		 struct mounts *m)
+{
 	m->at = "the workspace's namespace";
-	if (!enter(p))
+	if (!enter_workspace(p))
 		return false;
 	m->at = "namespaces";
-	if (!split(users, p->network != NETWORK_HOST))
+	if (unshare(CLONE_NEWNS | CLONE_NEWIPC |
+		    (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)))
+		return false;
+	m->at = "user IDs";
+	if (uid != 0 && p->user < 0 && !map_ids(uid, gid))
 		return false;
 	m->at = "loopback";
 	if (p->network == NETWORK_LOOPBACK && !loopback_up())
 		return false;
-	m->at = "/";
-	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
-		return false;
-	return take_trees(m) && cover_services(m) && cover(m, "/tmp", tmp) &&
-	       cover(m, "/dev/shm", tmp) &&
-	       (!p->hidden || cover(m, p->hidden, "mode=0755,size=64k"));
+	return mounts_make(m);
 }
 
-int space_try(void)
-{
-	struct space_plan p = {.user = -1,
-			       .mnt = -1,
-			       .root = -1,
-			       .network = NETWORK_LOOPBACK,
-			       .tmp = 65536};
-	struct maker m = {.plan = &p};
-
-	return make(&m) ? 0 : -1;
-}
+/* --- the maker, which becomes init --------------------------------------- */
 
 /* What the maker says: "" for done, or what failed and why. */
 struct told {
@@ -246,46 +94,77 @@ struct told {
 	char at[200];
 };
 
-static void be_maker(const struct space_plan *p, int tell, int hold)
-	__attribute__((noreturn));
+struct maker {
+	const struct space_plan *plan;
+	uid_t uid; /* of the caller */
+	gid_t gid;
+	int tell[2], go[2];
+};
 
-static void be_maker(const struct space_plan *p, int tell, int hold)
+/* Children of an ignored SIGCHLD are reaped by the kernel. Nothing of ours is to
+ * be found in it: no descriptor, and no memory for those that look. */
+static void be_init(void) __attribute__((noreturn));
+
+static void be_init(void)
 {
-	struct maker m = {.plan = p};
+	sigset_t all;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, INIT_NAME, 0, 0, 0);
+	(void)syscall(SYS_close_range, 0U, ~0U, 0U);
+	for (;;)
+		pause();
+}
+
+/* If the caller is gone before it says go, the pipe ends. */
+static void be_maker(void *arg)
+{
+	const struct maker *k = arg;
+	struct mounts m = {.plan = k->plan};
 	struct told t = {0};
 	char c;
 
+	close(k->go[1]);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (!make(&m)) {
+	if (!make(k->plan, k->uid, k->gid, &m)) {
 		t.sys = errno ? errno : EINVAL;
 		snprintf(t.at, sizeof t.at, "%s", m.at);
 	}
-	(void)!write(tell, &t, sizeof t);
-	(void)!read(hold, &c, 1);
+	(void)!write(k->tell[1], &t, sizeof t);
+	if (read(k->go[0], &c, 1) == 1 && !k->plan->host_pids)
+		be_init();
 	_exit(0);
 }
 
-static int hold_one(pid_t pid, const char *what, int flags)
+/* --- the caller ---------------------------------------------------------- */
+
+static int hold_one(pid_t pid, const char *what)
 {
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
-	return open(path, flags | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 static int hold(struct space *s, const struct space_plan *p, pid_t pid,
 		struct err *e)
 {
-	s->mnt = hold_one(pid, "ns/mnt", O_RDONLY);
-	s->root = hold_one(pid, "root", O_RDONLY);
-	s->tmp = hold_one(pid, "root/tmp", O_PATH);
-	s->shm = hold_one(pid, "root/dev/shm", O_PATH);
+	s->mnt = hold_one(pid, "ns/mnt");
+	s->ipc = hold_one(pid, "ns/ipc");
+	s->root = hold_one(pid, "root");
 	if (geteuid() != 0)
-		s->user = hold_one(pid, "ns/user", O_RDONLY);
+		s->user = hold_one(pid, "ns/user");
 	if (p->network != NETWORK_HOST)
-		s->net = hold_one(pid, "ns/net", O_RDONLY);
-	if (s->mnt < 0 || s->root < 0 || (geteuid() != 0 && s->user < 0) ||
-	    (p->network != NETWORK_HOST && s->net < 0))
+		s->net = hold_one(pid, "ns/net");
+	if (!p->host_pids)
+		s->pid = hold_one(pid, "ns/pid");
+	if (s->mnt < 0 || s->ipc < 0 || s->root < 0 ||
+	    (geteuid() != 0 && s->user < 0) ||
+	    (p->network != NETWORK_HOST && s->net < 0) ||
+	    (!p->host_pids && s->pid < 0))
 		return err_errno_set(e, "the namespaces of the sandbox");
 	return 0;
 }
@@ -310,34 +189,6 @@ static int follow(struct space *s, const struct space_plan *p, pid_t pid,
 	return hold(s, p, pid, e);
 }
 
-int space_make(struct space *s, const struct space_plan *p, struct err *e)
-{
-	int tell[2], go[2], rc = -1;
-	pid_t pid;
-
-	*s = (struct space){-1, -1, -1, -1, -1, -1};
-	if (pipe2(tell, O_CLOEXEC))
-		return err_errno_set(e, "pipe");
-	if (pipe2(go, O_CLOEXEC)) {
-		close(tell[0]);
-		close(tell[1]);
-		return err_errno_set(e, "pipe");
-	}
-	pid = fork();
-	if (pid == 0) {
-		close(go[1]);
-		be_maker(p, tell[1], go[0]);
-	}
-	close(tell[1]);
-	rc = pid < 0 ? err_errno_set(e, "fork") : follow(s, p, pid, tell[0], e);
-	close(tell[0]);
-	close(go[0]);
-	close(go[1]);
-	if (rc)
-		space_drop(s);
-	return rc;
-}
-
 static void shut(int *fd)
 {
 	if (*fd >= 0)
@@ -345,12 +196,108 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
+/* Reaps a maker that is no init, or init when it is told to end. */
+static void end_maker(struct space *s)
+{
+	if (s->init_fd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
+			      0);
+		while (waitid(P_PIDFD, (id_t)s->init_fd, NULL, WEXITED) < 0 &&
+		       errno == EINTR)
+			;
+	}
+	shut(&s->init_fd);
+	s->init = 0;
+}
+
+static int start_maker(struct space *s, struct maker *k, struct err *e)
+{
+	const struct space_plan *p = k->plan;
+	struct jump j = {.user = p->user,
+			 .pid = -1,
+			 .flags = (needs_users(p) ? CLONE_NEWUSER : 0U) |
+				  (p->host_pids ? 0U : CLONE_NEWPID),
+			 .fn = be_maker,
+			 .arg = k,
+			 .pidfd = &s->init_fd};
+	int rc;
+
+	s->init = jump(&j);
+	shut(&k->tell[1]);
+	if (s->init < 0) {
+		s->init_fd = -1;
+		return err_set(e, ERR_UNSUPPORTED,
+			       "a process in namespaces: %s", strerror(errno));
+	}
+	rc = follow(s, p, s->init, k->tell[0], e);
+	if (rc == 0 && write(k->go[1], "", 1) != 1)
+		rc = err_errno_set(e, "the sandbox's init");
+	return rc;
+}
+
+static int try_make(struct space *s, const struct space_plan *p, struct err *e)
+{
+	struct maker k = {.plan = p,
+			  .uid = geteuid(),
+			  .gid = getegid(),
+			  .tell = {-1, -1},
+			  .go = {-1, -1}};
+	int rc;
+
+	*s = (struct space)SPACE_NONE;
+	if (pipe2(k.tell, O_CLOEXEC) || pipe2(k.go, O_CLOEXEC))
+		rc = err_errno_set(e, "pipe");
+	else
+		rc = start_maker(s, &k, e);
+	for (int i = 0; i < 2; i++) {
+		shut(&k.tell[i]);
+		shut(&k.go[i]);
+	}
+	if (rc)
+		space_drop(s);
+	else if (p->host_pids)
+		end_maker(s);
+	return rc;
+}
+
+int space_make(struct space *s, const struct space_plan *p, struct err *e)
+{
+	struct space_plan without = *p;
+
+	if (try_make(s, p, e) == 0)
+		return 0;
+	without.host_pids = true;
+	return p->host_pids ? -1 : try_make(s, &without, e);
+}
+
 void space_drop(struct space *s)
 {
+	end_maker(s);
 	shut(&s->user);
 	shut(&s->mnt);
 	shut(&s->net);
+	shut(&s->ipc);
+	shut(&s->pid);
 	shut(&s->root);
-	shut(&s->tmp);
-	shut(&s->shm);
+}
+
+/* --- commands ------------------------------------------------------------ */
+
+pid_t space_start(const struct space *s, void (*fn)(void *), void *arg)
+{
+	struct jump j = {.user = s->user, .pid = s->pid, .fn = fn, .arg = arg};
+
+	return jump(&j);
+}
+
+/* setns to the root of another mount namespace leaves a chroot. */
+int space_enter(const struct space *s)
+{
+	if (s->mnt < 0)
+		return 0;
+	if ((s->ipc >= 0 && setns(s->ipc, CLONE_NEWIPC)) ||
+	    (s->net >= 0 && setns(s->net, CLONE_NEWNET)) ||
+	    setns(s->mnt, CLONE_NEWNS) || fchdir(s->root) || chroot("."))
+		return -1;
+	return 0;
 }

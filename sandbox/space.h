@@ -4,13 +4,16 @@
 #include "base/err.h"
 #include "sandbox/spec.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
  * The namespaces that the commands of a run live in: what is hidden is covered
  * by an empty directory, /tmp and /dev/shm are their own, and the network is as
- * much as was asked for. They are made by a process that ends as soon as
- * somebody else holds them.
+ * much as was asked for. The process that makes them stays as the first process
+ * (init) of the PID namespace: orphans become its children and are reaped, and
+ * when it ends, the kernel ends all others. Where there is no PID namespace it
+ * ends as soon as the caller holds the others.
  */
 #define SPACE_KEPT (SANDBOX_PATHS * 3 + 4)
 
@@ -21,20 +24,35 @@ struct space_plan {
 	int nkept;
 	int nwritten; /* the first ones of them; the others are only read */
 	enum sandbox_network network;
-	int64_t tmp; /* bytes */
+	int64_t tmp;    /* bytes */
+	bool host_pids; /* no PID namespace: for a machine that has none */
 };
 
 /* Descriptors for setns; -1: not needed. */
 struct space {
-	int user, mnt, net, root;
-	int tmp, shm; /* O_PATH, for rules about them */
+	int user, mnt, net, ipc, pid, root;
+	pid_t init; /* 0: none */
+	int init_fd;
 };
 
-/* ERR_UNSUPPORTED where the machine has no namespaces for us. */
+#define SPACE_NONE                                                      \
+	{                                                               \
+		.user = -1, .mnt = -1, .net = -1, .ipc = -1, .pid = -1, \
+		.root = -1, .init_fd = -1                               \
+	}
+
+/* Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
+ * where it has no namespaces at all. */
 int space_make(struct space *s, const struct space_plan *p, struct err *e);
+
+/* Ends what is left in the PID namespace, and returns when that is gone. */
 void space_drop(struct space *s);
 
-/* In a process that ends then: can namespaces be made at all? */
-int space_try(void);
+/* As fork, but the child runs fn, which does not return, in the PID namespace.
+ * The others are entered by space_enter. -1 with errno. */
+pid_t space_start(const struct space *s, void (*fn)(void *), void *arg);
+
+/* In that child. -1 with errno. System calls only. */
+int space_enter(const struct space *s);
 
 #endif

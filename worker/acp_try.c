@@ -41,6 +41,7 @@ static int judge_box(struct trial *t)
 
 	sandbox_look(&o);
 	o.namespaces = t->box.space.mnt >= 0;
+	o.pids = t->box.space.pid >= 0;
 	lacks = sandbox_lacks(&o, &t->spec, &b);
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
 		b.p[--b.n] = '\0';
@@ -75,6 +76,7 @@ static int make_box(struct trial *t)
 		t->spec.mode = SANDBOX_OFF;
 		return acp_try_say("sandbox", false, e.text);
 	}
+	tree_has_init(t->box.space.init);
 	return judge_box(t);
 }
 
@@ -95,6 +97,7 @@ static int try_all(struct trial *t)
 				   json_i64(t->input, "node", 0));
 	if (tree_end(GRACE_MS, 0, &(int){0}, &e))
 		rc = acp_try_say("end", false, e.text);
+	tree_has_init(0);
 	if (box)
 		box_drop(&t->box);
 	return rc;

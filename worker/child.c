@@ -109,16 +109,34 @@ static void turn_into(const struct child_spec *spec, const char *path,
 	(void)execve(path, spec->argv, spec->env);
 }
 
-/* In the child, beside a thread that may hold any lock: system calls only. */
-static void become(const struct child_spec *spec, const char *path,
-		   const int ends[3], int tell, pid_t parent)
+/* What the child needs, from before it was there. */
+struct birth {
+	const struct child_spec *spec;
+	const char *path;
+	int ends[3], tell;
+	pid_t parent;
+};
+
+/* In a PID namespace the parent has no number, and init dies with it. */
+static bool is_orphan(const struct birth *b)
 {
+	pid_t parent = getppid();
+
+	return parent && parent != b->parent;
+}
+
+/* In the child, beside a thread that may hold any lock: system calls only. */
+static void become(void *arg)
+{
+	const struct birth *b = arg;
+	const struct child_spec *spec = b->spec;
+	const int *ends = b->ends;
 	struct failure f = {.step = STEP_OTHER};
 	sigset_t none;
 
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
+	if (is_orphan(b))
 		_exit(127);
 	sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -132,12 +150,12 @@ static void become(const struct child_spec *spec, const char *path,
 			f.step = STEP_CWD;
 			if (chdir(spec->cwd) == 0) {
 				f.step = STEP_BOX;
-				turn_into(spec, path, &f);
+				turn_into(spec, b->path, &f);
 			}
 		}
 	}
 	f.sys = errno;
-	(void)!write(tell, &f, sizeof f);
+	(void)!write(b->tell, &f, sizeof f);
 	_exit(127);
 }
 
@@ -218,13 +236,15 @@ static int take_end(struct pipes *p, int i, int k)
 static int start(struct child *c, const struct child_spec *spec,
 		 const char *path, struct pipes *p, struct err *e)
 {
-	int ends[3] = {p->fd[0][0], p->fd[1][1], p->fd[2][1]};
+	struct birth b = {.spec = spec,
+			  .path = path,
+			  .ends = {p->fd[0][0], p->fd[1][1], p->fd[2][1]},
+			  .tell = p->fd[3][1],
+			  .parent = getpid()};
 	struct failure f;
-	pid_t parent = getpid(), pid = fork();
+	pid_t pid = box_start(spec->box, become, &b);
 	ssize_t n;
 
-	if (pid == 0)
-		become(spec, path, ends, p->fd[3][1], parent);
 	if (pid < 0)
 		return err_errno_set(e, "fork");
 	close(p->fd[3][1]);

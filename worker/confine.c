@@ -8,6 +8,7 @@
 #include "worker/driver.h"
 #include "worker/media.h"
 #include "worker/memory.h"
+#include "worker/tree.h"
 #include "worker/workspace.h"
 
 #include <libgen.h>
@@ -104,7 +105,7 @@ static int confine_self(struct run *r, const struct box_plan *p, struct err *e)
 	struct sandbox_offer o;
 
 	sandbox_look(&o);
-	o.namespaces = true;
+	o.namespaces = o.pids = true;
 	return check_offer(r, &o, e) || box_self(p, e) ? -1 : 0;
 }
 
@@ -170,13 +171,16 @@ int confine_commands(struct run *r, struct err *e)
 		r->box = NULL;
 		return -1;
 	}
+	tree_has_init(r->box->space.init);
 	sandbox_look(&o);
 	o.namespaces = r->box->space.mnt >= 0;
+	o.pids = r->box->space.pid >= 0;
 	return check_offer(r, &o, e);
 }
 
 void confine_end(struct run *r)
 {
+	tree_has_init(0);
 	if (r->box)
 		box_drop(r->box);
 	r->box = NULL;

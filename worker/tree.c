@@ -26,6 +26,12 @@ struct pids {
 
 static pid_t spared[TREE_SPARED]; /* 0: free */
 static struct tree_watch *watches;
+static pid_t init_pid; /* 0: none */
+
+void tree_has_init(pid_t pid)
+{
+	init_pid = pid;
+}
 
 /* Puts `pid` in the place of `old`; if that is not there, nothing. */
 static void replace_spared(pid_t old, pid_t pid)
@@ -102,7 +108,7 @@ int tree_own(struct err *e)
 
 static void add(struct pids *p, pid_t pid)
 {
-	if (p->n == TREE_MAX || is_spared(pid))
+	if (p->n == TREE_MAX || is_spared(pid) || pid == init_pid)
 		return; /* when it is full, the next look finds the rest */
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 64;
@@ -171,6 +177,8 @@ static pid_t parent_of(pid_t pid)
 
 static bool holds(const struct pids *p, pid_t pid)
 {
+	if (pid == getpid() || (init_pid && pid == init_pid))
+		return true;
 	for (int i = 0; i < p->n; i++)
 		if (p->pid[i] == pid)
 			return true;
@@ -192,9 +200,12 @@ static bool signal_one(const struct pids *ours, pid_t pid, int sig)
 	return hit;
 }
 
+/* From those that we start and, after these, those that init has inherited. */
 static void add_all(struct pids *p)
 {
-	add(p, getpid());
+	add_children(p, getpid());
+	if (init_pid)
+		add_children(p, init_pid);
 	for (int i = 0; i < p->n; i++)
 		add_children(p, p->pid[i]);
 }
@@ -204,7 +215,7 @@ void tree_each(void (*fn)(void *arg, pid_t pid), void *arg)
 	struct pids p = {0};
 
 	add_all(&p);
-	for (int i = 1; i < p.n; i++)
+	for (int i = 0; i < p.n; i++)
 		fn(arg, p.pid[i]);
 	free(p.pid);
 }
@@ -215,7 +226,7 @@ int tree_signal(int sig)
 	int hit = 0;
 
 	add_all(&p);
-	for (int i = 1; i < p.n; i++)
+	for (int i = 0; i < p.n; i++)
 		hit += signal_one(&p, p.pid[i], sig);
 	free(p.pid);
 	return hit;
@@ -228,6 +239,8 @@ static bool has_others(void)
 	bool others;
 
 	add_children(&p, getpid());
+	if (init_pid)
+		add_children(&p, init_pid);
 	others = p.n > 0;
 	free(p.pid);
 	return others;
@@ -247,7 +260,7 @@ bool tree_reap(pid_t watched, int *status)
 	}
 	if (pid < 0)
 		return errno == ECHILD;
-	return any_spared() && !has_others();
+	return (any_spared() || init_pid) && !has_others();
 }
 
 static void wait_for_child(int ms)
@@ -279,7 +292,7 @@ static int count_all(void)
 	int n;
 
 	add_all(&p);
-	n = p.n - 1;
+	n = p.n;
 	free(p.pid);
 	return n;
 }

@@ -26,6 +26,11 @@ int tree_own(struct err *e);
 void tree_spare(pid_t pid);
 void tree_unspare(pid_t pid);
 
+/* A child that is the first process of a PID namespace: orphans in it become
+ * its children. It is not one of those that are counted, signalled or ended;
+ * what is below it is. 0: none. */
+void tree_has_init(pid_t pid);
+
 /* A child whose end somebody wants to know: the status is there once it was
  * reaped. The memory is the caller's, until tree_forget. */
 struct tree_watch {

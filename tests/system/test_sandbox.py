@@ -97,11 +97,13 @@ def test_the_process_that_serves_a_workspace_is_confined(home):
 
 
 def test_the_ways_around_through_proc_are_closed(home):
-    told, _ = escape(home, "for p in $PPID 1; do cat /proc/$p/environ; "
+    outside = os.getpid()
+    told, _ = escape(home, "for p in 1 %d; do cat /proc/$p/environ; "
                      "ls /proc/$p/root/; ls /proc/$p/cwd/; cat /proc/$p/fd/4; "
-                     "done; cat /proc/$PPID/root%s/state/skep.sqlite"
-                     % home.path)
-    assert told.count("Permission denied") >= 8, told
+                     "done; cat /proc/1/root%s/state/skep.sqlite"
+                     % (outside, home.path))
+    assert told.count("Permission denied") >= 4, told
+    assert told.count("No such file") >= 5, told
     assert "SQLite" not in told and "SKEP_HOME" not in told
 
 
@@ -126,13 +128,77 @@ def test_nobody_else_can_be_signalled(home):
     d = Host(home).start()
     peace = neighbour(d)
     other = d.get(peace)["pid"]
-    d.shell("a", "kill -9 %d; kill -9 %d; kill -9 $PPID; kill -9 -1; sleep 0.1"
-            % (other, d.process.pid))
+    d.shell("a", "kill -9 %d; kill -9 %d; kill -9 1; kill -9 -1; sleep 0.1; "
+            "echo alive" % (other, d.process.pid))
     run = d.submit("a")
     row = d.until(run)
     told = said(d, "a", run)
-    assert told.count("not permitted") >= 3, (told, row)
+    assert told.count("No such process") >= 2 and "alive" in told, (told, row)
     at_peace(d, peace)
+    finish(d)
+
+
+REACH_PIDS = r"""
+import ctypes, os, sys
+C = ctypes.CDLL(None, use_errno=True)
+room = ctypes.create_string_buffer(64)
+def call(name, nr, *args):
+    ctypes.set_errno(0)
+    rc = C.syscall(nr, *args)
+    print(name, "done" if rc >= 0 else os.strerror(ctypes.get_errno()))
+for pid in [0] + [int(p) for p in sys.argv[1:]]:
+    who = "self" if pid == 0 else "other"
+    call(who + " prlimit64", 302, pid, 7, None, room)
+    call(who + " setpriority", 141, 0, pid, 19)
+    call(who + " sched_setaffinity", 203, pid, 8, (3).to_bytes(8, "little"))
+    call(who + " sched_setscheduler", 144, pid, 3, bytes(4))
+    call(who + " ioprio_set", 251, 1, pid, 0x6000)
+call("user setpriority", 141, 2, 0, 19)
+print("seen", sum(name.isdigit() for name in os.listdir("/proc")))
+"""
+
+
+def reach_pids(d, *pids):
+    d.agent("a", "exec", {"command": ["python3", "-c", REACH_PIDS,
+                                      *map(str, pids)], "stdin": "none"})
+    run = d.submit("a")
+    assert d.until(run)["state"] == "succeeded", d.get(run)
+    return said(d, "a", run).split("\n")
+
+
+def test_no_other_process_can_be_changed(home):
+    d = Host(home).start()
+    peace = neighbour(d)
+    told = reach_pids(d, d.process.pid, d.get(peace)["pid"])
+    assert sum(line.startswith("self") and line.endswith("done")
+               for line in told) == 5, told
+    assert not [line for line in told if line.startswith("other") and
+                "No such process" not in line], told
+    assert told[-1] == "seen 2", told
+    at_peace(d, peace)
+    finish(d)
+
+
+def test_pids_of_others_are_refused_without_a_namespace_of_pids(home):
+    if home.run("unshare", "-Ur", "true", code=None).code:
+        lib.skip("no user namespaces")
+    d = Host(home)
+    with open(home.dir / "skepd.log", "ab") as log:
+        d.process = home.start(
+            "unshare", "-Ur", "sh", "-c",
+            "echo 0 > /proc/sys/user/max_pid_namespaces; exec " +
+            str(home.bin / "skepd"), stderr=log)
+    lib.eventually(d.answers, 60, "an answer of skepd")
+    told = reach_pids(d, d.process.pid)
+    assert sum(line.startswith("self") and line.endswith("done")
+               for line in told) == 5, told
+    assert sum(line.startswith(("other", "user")) and
+               line.endswith("not permitted") for line in told) == 6, told
+    lib.eventually(lambda: "no PID namespace" in d.log(), 30, "a log line")
+    d.shell("b", "echo done", sandbox="required")
+    row = d.until(d.submit("b"))
+    assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
+    assert "PID namespace" in row["detail"], row
     finish(d)
 
 

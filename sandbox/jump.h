@@ -1,0 +1,25 @@
+#ifndef SANDBOX_JUMP_H
+#define SANDBOX_JUMP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Starts a process in namespaces that the caller does not enter itself. A PID
+ * namespace, and one below a user namespace, can only be entered by a process
+ * that forks afterwards. So a helper that shares our memory enters them, forks
+ * a child of ours (CLONE_PARENT) and ends; no memory is copied for the helper.
+ */
+struct jump {
+	int user;              /* entered first, -1: none */
+	int pid;               /* the PID namespace, -1: none */
+	uint64_t flags;        /* new namespaces of the child, for clone3 */
+	void (*fn)(void *arg); /* in the child: system calls only, no return */
+	void *arg;
+	int *pidfd; /* gets a descriptor of the child; NULL: not wanted */
+};
+
+/* The pid of the child, which is ours to wait for; -1 with errno. */
+pid_t jump(const struct jump *j);
+
+#endif

@@ -1,0 +1,22 @@
+#ifndef SANDBOX_MOUNTS_H
+#define SANDBOX_MOUNTS_H
+
+#include "sandbox/space.h"
+
+#include <stdbool.h>
+
+/*
+ * What commands see of the file system, made in a mount namespace of their own.
+ * It is made beside threads that may hold any lock: system calls, and nothing
+ * that takes memory.
+ */
+struct mounts {
+	const struct space_plan *plan;
+	int tree[SPACE_KEPT]; /* of what is kept, taken before it is covered */
+	const char *at;       /* what was being done */
+};
+
+/* False with errno and m->at. */
+bool mounts_make(struct mounts *m);
+
+#endif
