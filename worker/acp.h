@@ -30,6 +30,7 @@ struct acp_call {
 	const char *input, *locations, *content; /* JSON, or NULL */
 	struct part part;
 	bool open;
+	bool allowed; /* by a rule or a person, when the agent asked */
 };
 
 struct acp {
@@ -58,11 +59,13 @@ struct acp {
 	struct acp_answer *answers;     /* that the agent has not got yet */
 	struct below below;             /* the workspace */
 	struct acp_terminal *terminals;
-	int terminal_last; /* number */
-	int terminal_poll; /* epoll; -1: none was made yet */
-	char message[65];  /* id of the message that grows */
-	double cost;       /* of the session, as the agent counts */
-	struct buf login;  /* ways to log in, for a person */
+	int terminal_last;   /* number */
+	int events;          /* epoll: terminals and the MCP server */
+	struct acp_mcp *mcp; /* NULL: none is offered */
+	bool consented;      /* a person has allowed what is done now */
+	char message[65];    /* id of the message that grows */
+	double cost;         /* of the session, as the agent counts */
+	struct buf login;    /* ways to log in, for a person */
 };
 
 /* driver_acp.c: all of it, with the run's prompt as the first one. What the
@@ -110,13 +113,30 @@ void acp_told_answer(struct acp *x, const struct msg_answer *m);
 int acp_give_answers(struct acp *x, struct err *e);
 void acp_drop_questions(struct acp *x); /* nobody waits any more */
 
+/* A request of the agent that we carry out ourselves. True: go on. False: it was
+ * refused, or a person is asked, and `then` takes it again if that one allows
+ * it. */
+bool acp_permit(struct acp *x, const struct rpc_ask *ask,
+		const struct permission_subject *s,
+		int (*then)(struct rpc *, const struct rpc_ask *,
+			    struct err *));
+
+/* The same for a tool of the MCP server; see worker/acp_mcp.h. */
+int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
+		    struct err *e);
+
 /* acp_subject.c: what a call is about, for the rules. */
 void acp_subject(struct acp *x, const struct acp_call *c,
 		 struct permission_subject *s);
 
-/* Does a rule forbid it, whatever was asked? Then the request is refused. */
-bool acp_forbidden(struct acp *x, const struct rpc_ask *ask,
-		   const struct permission_subject *s);
+/* Wakes the driver when there is something to read. */
+int acp_watch(struct acp *x, int fd);
+
+/* What the rules say to what the agent wants of us. Without rules everything is
+ * allowed; what would be asked is allowed if it belongs to a call of the agent
+ * that was. */
+enum permit acp_judge(struct acp *x, const struct permission_subject *s,
+		      const char **rule);
 void acp_add_path(struct acp *x, struct permission_subject *s,
 		  const char *path);
 

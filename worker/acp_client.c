@@ -228,12 +228,13 @@ static void add_server(struct acp *x, struct buf *b)
 	char program[PATH_MAX];
 	struct err ignored; /* without it the agent has its own tools */
 
-	if (!x->config.mcp || workspace_program(program, &ignored))
+	if (!x->config.mcp || !x->mcp || workspace_program(program, &ignored))
 		return;
 	buf_adds(b, "{\"name\":\"skep\",\"command\":");
 	json_add_string(b, program, strlen(program));
 	buf_adds(b, ",\"args\":[\"--mcp\"");
 	add_word(b, x->run->workspace->dir);
+	add_word(b, x->run->ask_socket);
 	buf_adds(b, "],\"env\":[]}");
 }
 

@@ -38,6 +38,7 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 {
 	c->mode = arena_text(a, json_text(v, "mode", NULL));
 	c->auth = arena_text(a, json_text(v, "auth", NULL));
+	c->ruled = cJSON_GetObjectItemCaseSensitive(v, "permissions") != NULL;
 	c->mcp = json_bool(v, "mcp", true);
 	c->keep_ms = json_i64(v, "keep_ms", 0);
 	c->ask_timeout_ms = json_i64(v, "ask_timeout_ms", OPT_NONE);

@@ -31,6 +31,7 @@ struct acp_config {
 	struct acp_option *options;
 	int noptions;
 	struct permissions permissions;
+	bool ruled;             /* the definition has permissions */
 	int64_t keep_ms;        /* 0: the agent ends with its run */
 	bool mcp;               /* offer the workspace as an MCP server */
 	int64_t ask_timeout_ms; /* OPT_NONE: none */

@@ -25,9 +25,11 @@ static void refuse(struct rpc *r, const struct rpc_ask *ask,
 		   e->text);
 }
 
-/* The path within the workspace; NULL: the request was refused. */
+/* The path within the workspace; NULL: the request was refused, or waits. */
 static const char *path_of(struct acp *x, const struct rpc_ask *ask,
-			   const char *kind)
+			   const char *kind,
+			   int (*then)(struct rpc *, const struct rpc_ask *,
+				       struct err *))
 {
 	const char *path = json_text(ask->params, "path", NULL), *within;
 	struct permission_subject s = {.kind = kind, .title = ""};
@@ -43,7 +45,7 @@ static const char *path_of(struct acp *x, const struct rpc_ask *ask,
 		return NULL;
 	}
 	acp_add_path(x, &s, within);
-	return acp_forbidden(x, ask, &s) ? NULL : within;
+	return acp_permit(x, ask, &s, then) ? within : NULL;
 }
 
 /* A file that is not there reads as empty: agents that are about to make one
@@ -51,7 +53,7 @@ static const char *path_of(struct acp *x, const struct rpc_ask *ask,
 int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 {
 	struct acp *x = r->owner;
-	const char *path = path_of(x, ask, "read");
+	const char *path = path_of(x, ask, "read", acp_on_read);
 	struct buf text = BUF_MAX(BELOW_FILE_MAX);
 	struct buf answer = BUF_MAX(4 * BELOW_FILE_MAX);
 	struct err why;
@@ -87,7 +89,7 @@ int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 		rpc_refuse(r, ask->id, RPC_PARAMS, "content is needed");
 		return 0;
 	}
-	path = path_of(x, ask, "edit");
+	path = path_of(x, ask, "edit", acp_on_write);
 	if (!path)
 		return 0;
 	if (below_write(&x->below, path, text, strlen(text), &why))

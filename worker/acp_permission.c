@@ -1,6 +1,9 @@
 #include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "schema/session.h"
 #include "worker/acp.h"
+#include "worker/acp_mcp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +20,14 @@
  */
 struct acp_question {
 	struct acp_question *next;
-	const char *id; /* of the request, as JSON */
+	const char *id; /* of the request, as JSON; NULL: of the MCP server */
 	char key[64];
-	struct acp_call *call;
+	struct acp_call
+		*call; /* of the agent, or made for what it wants of us */
 	cJSON *options;
+	int (*then)(struct rpc *, const struct rpc_ask *, struct err *);
+	cJSON *params; /* for `then` */
+	int64_t peer;  /* of the MCP server */
 };
 
 struct acp_answer {
@@ -128,11 +135,9 @@ static int add_event(struct acp *x, const char *key, struct buf *body,
 	return rc;
 }
 
-static int by_rule(struct acp *x, const struct rpc_ask *ask,
-		   const struct acp_call *c, enum permit permit,
-		   const char *rule, struct err *e)
+static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
+		      const char *rule, struct err *e)
 {
-	bool allow = permit == PERMIT_ALLOW;
 	struct buf b = BUF_MAX(64u << 10);
 
 	add_text(&b, "state", "ruled");
@@ -140,8 +145,17 @@ static int by_rule(struct acp *x, const struct rpc_ask *ask,
 	add_text(&b, "rule", rule ? rule : "the default");
 	add_text(&b, "call_id", c->id);
 	add_text(&b, "title", c->title);
-	if (add_event(x, NULL, &b, e))
+	return add_event(x, NULL, &b, e);
+}
+
+static int by_rule(struct acp *x, const struct rpc_ask *ask, struct acp_call *c,
+		   enum permit permit, const char *rule, struct err *e)
+{
+	bool allow = permit == PERMIT_ALLOW;
+
+	if (note_ruled(x, c, allow, rule, e))
 		return -1;
+	c->allowed = allow;
 	answer(x, ask->id, pick(member(ask->params, "options"), allow, NULL));
 	return 0;
 }
@@ -211,6 +225,12 @@ static void set_phase(struct acp *x)
 			     x->questions ? RUN_WAITING : RUN_RUNNING);
 }
 
+/* Asked by the agent; else by us, before we do what it wants. */
+static bool is_agents(const struct acp_question *q)
+{
+	return q->id && !q->then;
+}
+
 static int put_question(struct acp *x, struct acp_question *q, struct err *e)
 {
 	struct buf detail = BUF_MAX(DETAIL_MAX);
@@ -228,23 +248,20 @@ static int put_question(struct acp *x, struct acp_question *q, struct err *e)
 	m.detail = detail.p;
 	if (rc == 0)
 		rc = run_question(x->run, &m, e);
-	if (rc == 0)
+	if (rc == 0 && is_agents(q))
 		rc = acp_set_call(x, q->call, "awaiting", e);
 	buf_fini(&detail);
 	return rc;
 }
 
-static int ask_person(struct acp *x, const struct rpc_ask *ask,
-		      struct acp_call *c, struct err *e)
+static int ask_person(struct acp *x, const struct acp_question *question,
+		      struct err *e)
 {
-	struct acp_question *q = arena_alloc(&x->run->arena, sizeof *q);
+	struct acp_question *q = arena_copy(&x->run->arena, question,
+					    sizeof *question);
 
-	*q = (struct acp_question){
-		.next = x->questions,
-		.id = arena_text(&x->run->arena, ask->id),
-		.call = c,
-		.options = cJSON_Duplicate(member(ask->params, "options"),
-					   true)};
+	q->id = arena_text(&x->run->arena, question->id);
+	q->next = x->questions;
 	x->questions = q;
 	set_phase(x);
 	return put_question(x, q, e);
@@ -273,8 +290,130 @@ int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 	}
 	acp_subject(x, c, &s);
 	permit = permissions_judge(&x->config.permissions, &s, &rule);
-	return permit == PERMIT_ASK ? ask_person(x, ask, c, e)
-				    : by_rule(x, ask, c, permit, rule, e);
+	if (permit != PERMIT_ASK)
+		return by_rule(x, ask, c, permit, rule, e);
+	return ask_person(
+		x,
+		&(struct acp_question){
+			.id = ask->id,
+			.call = c,
+			.options = cJSON_Duplicate(
+				member(ask->params, "options"), true)},
+		e);
+}
+
+/* --- what the agent wants of us ---------------------------------------- */
+
+static cJSON *own_options(void)
+{
+	static const char text[] =
+		"[{\"optionId\":\"allow\",\"name\":\"Allow\","
+		"\"kind\":\"allow_once\"},"
+		"{\"optionId\":\"always\",\"name\":\"Always allow\","
+		"\"kind\":\"allow_always\"},"
+		"{\"optionId\":\"reject\",\"name\":\"Reject\","
+		"\"kind\":\"reject_once\"}]";
+
+	return cJSON_Parse(text);
+}
+
+/* A call that is in no update of the agent: for the question alone. */
+static struct acp_call *make_call(struct acp *x,
+				  const struct permission_subject *s,
+				  const char *name, const cJSON *input)
+{
+	struct arena *a = &x->run->arena;
+	struct acp_call *c = arena_alloc(a, sizeof *c);
+	const char *about = s->command  ? s->command
+			    : s->npaths ? s->paths[0]
+					: "";
+	struct buf in = BUF_MAX(DETAIL_MAX), where = BUF_MAX(DETAIL_MAX);
+
+	json_add(&in, input);
+	buf_addc(&where, '[');
+	for (int i = 0; i < s->npaths; i++) {
+		buf_adds(&where, i ? ",{\"path\":" : "{\"path\":");
+		json_add_string(&where, s->paths[i], strlen(s->paths[i]));
+		buf_addc(&where, '}');
+	}
+	buf_addc(&where, ']');
+	*c = (struct acp_call){
+		.title = arena_printf(a, "%s %.200s", name, about),
+		.kind = arena_text(a, s->kind),
+		.input = in.n && !in.over ? arena_text(a, in.p) : NULL,
+		.locations = where.over ? NULL : arena_text(a, where.p)};
+	buf_fini(&in);
+	buf_fini(&where);
+	return c;
+}
+
+static void deny_text(char out[200], const char *rule)
+{
+	if (rule)
+		snprintf(out, 200, "the rule %s denies it", quoted(rule).text);
+	else
+		snprintf(out, 200, "the definition's permissions deny it");
+}
+
+bool acp_permit(struct acp *x, const struct rpc_ask *ask,
+		const struct permission_subject *s,
+		int (*then)(struct rpc *, const struct rpc_ask *, struct err *))
+{
+	struct acp_question q = {.id = ask->id, .then = then};
+	const char *rule;
+	enum permit permit;
+	char why[200];
+	struct err e;
+
+	if (x->consented)
+		return true;
+	permit = acp_judge(x, s, &rule);
+	if (permit == PERMIT_ALLOW)
+		return true;
+	q.call = make_call(x, s, s->kind, ask->params);
+	deny_text(why, rule);
+	if (permit == PERMIT_DENY) {
+		(void)note_ruled(x, q.call, false, rule, &e);
+		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, why);
+		return false;
+	}
+	q.options = own_options();
+	q.params = cJSON_Duplicate(ask->params, true);
+	if (ask_person(x, &q, &e))
+		log_warn(LT("msg", "a question cannot be asked"),
+			 LT("why", e.text));
+	return false;
+}
+
+int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
+		    struct err *e)
+{
+	struct acp_question q = {.peer = peer};
+	struct permission_subject s = {
+		.kind = json_text(asked, "kind", "other"),
+		.title = json_text(asked, "tool", "")};
+	enum permit permit;
+	const cJSON *path;
+	const char *rule;
+	char why[200];
+
+	cJSON_ArrayForEach(path, member(asked, "paths"))
+	{
+		acp_add_path(x, &s, cJSON_GetStringValue(path));
+	}
+	permit = x->cancelling ? PERMIT_DENY : acp_judge(x, &s, &rule);
+	if (permit == PERMIT_ALLOW) {
+		acp_mcp_answer(x, peer, true, NULL);
+		return 0;
+	}
+	q.call = make_call(x, &s, s.title, member(asked, "input"));
+	if (permit == PERMIT_ASK) {
+		q.options = own_options();
+		return ask_person(x, &q, e);
+	}
+	deny_text(why, x->cancelling ? NULL : rule);
+	acp_mcp_answer(x, peer, false, why);
+	return x->cancelling ? 0 : note_ruled(x, q.call, false, rule, e);
 }
 
 /* --- the answer of a person ------------------------------------------- */
@@ -328,6 +467,35 @@ static int keep_grant(struct acp *x, const struct acp_question *q,
 			     pattern, allow ? "allow" : "deny", e);
 }
 
+/* To whoever asked; option NULL: nobody answers any more. */
+static int deliver(struct acp *x, struct acp_question *q, const cJSON *option,
+		   struct err *e)
+{
+	bool allow = strncmp(json_text(option, "kind", ""), "allow", 5) == 0;
+	int rc = 0;
+
+	q->call->allowed = allow;
+	if (is_agents(q)) {
+		answer(x, q->id, option);
+	} else if (!q->then) {
+		acp_mcp_answer(x, q->peer, allow, "it was not permitted");
+	} else if (allow) {
+		x->consented = true;
+		rc = q->then(&x->rpc, &(struct rpc_ask){q->id, q->params}, e);
+		x->consented = false;
+	} else {
+		rpc_refuse(&x->rpc, q->id, RPC_INTERNAL,
+			   "it was not permitted");
+	}
+	return rc;
+}
+
+static void free_question(struct acp_question *q)
+{
+	cJSON_Delete(q->options);
+	cJSON_Delete(q->params);
+}
+
 static int give(struct acp *x, struct acp_question *q,
 		const struct acp_answer *a, struct err *e)
 {
@@ -340,10 +508,9 @@ static int give(struct acp *x, struct acp_question *q,
 	add_text(&b, "key", q->key);
 	add_text(&b, "option", json_text(option, "optionId", NULL));
 	if (add_event(x, key, &b, e) || keep_grant(x, q, option, e) ||
-	    acp_set_call(x, q->call, "running", e))
+	    (is_agents(q) && acp_set_call(x, q->call, "running", e)))
 		return -1;
-	answer(x, q->id, option);
-	return 0;
+	return deliver(x, q, option, e);
 }
 
 int acp_give_answers(struct acp *x, struct err *e)
@@ -358,7 +525,7 @@ int acp_give_answers(struct acp *x, struct err *e)
 		if (!q)
 			continue; /* not asked, or not any more */
 		rc = give(x, q, a, e);
-		cJSON_Delete(q->options);
+		free_question(q);
 		set_phase(x);
 		talk_write(&x->talk);
 	}
@@ -367,12 +534,14 @@ int acp_give_answers(struct acp *x, struct err *e)
 
 void acp_drop_questions(struct acp *x)
 {
+	struct err ignored;
+
 	while (x->questions) {
 		struct acp_question *q = x->questions;
 
 		x->questions = q->next;
-		answer(x, q->id, NULL);
-		cJSON_Delete(q->options);
+		(void)deliver(x, q, NULL, &ignored);
+		free_question(q);
 	}
 	set_phase(x);
 }

@@ -83,18 +83,41 @@ void acp_subject(struct acp *x, const struct acp_call *c,
 	cJSON_Delete(input);
 }
 
-bool acp_forbidden(struct acp *x, const struct rpc_ask *ask,
-		   const struct permission_subject *s)
+static bool has_path(const struct permission_subject *s, const char *path)
 {
-	const char *rule;
-	struct buf why = BUF_MAX(1024);
+	for (int i = 0; i < s->npaths; i++)
+		if (strcmp(s->paths[i], path) == 0)
+			return true;
+	return false;
+}
 
-	if (permissions_judge(&x->config.permissions, s, &rule) !=
-		    PERMIT_DENY ||
-	    !rule)
+/* Is it part of a call that is under way and was allowed? */
+static bool is_part(struct acp *x, const struct acp_call *c,
+		    const struct permission_subject *s)
+{
+	struct permission_subject of;
+
+	if (!c->allowed || !c->open)
 		return false;
-	buf_addf(&why, "the rule %s denies it", quoted(rule).text);
-	rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, why.p);
-	buf_fini(&why);
-	return true;
+	if (s->command)
+		return strcmp(c->kind, "execute") == 0;
+	acp_subject(x, c, &of);
+	for (int i = 0; i < s->npaths; i++)
+		if (!has_path(&of, s->paths[i]))
+			return false;
+	return s->npaths > 0 && !s->more;
+}
+
+enum permit acp_judge(struct acp *x, const struct permission_subject *s,
+		      const char **rule)
+{
+	enum permit permit = permissions_judge(&x->config.permissions, s, rule);
+
+	if (!x->config.ruled)
+		return PERMIT_ALLOW;
+	for (const struct acp_call *c = x->calls; c && permit == PERMIT_ASK;
+	     c = c->next)
+		if (is_part(x, c, s))
+			permit = PERMIT_ALLOW;
+	return permit;
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,15 +162,6 @@ static const char *line_of(struct acp *x, char *const *argv)
 	return line;
 }
 
-static int listen_to(struct acp *x, int fd)
-{
-	struct epoll_event ev = {.events = EPOLLIN};
-
-	if (x->terminal_poll < 0)
-		x->terminal_poll = epoll_create1(EPOLL_CLOEXEC);
-	return epoll_ctl(x->terminal_poll, EPOLL_CTL_ADD, fd, &ev);
-}
-
 static int start(struct acp *x, struct acp_terminal *t,
 		 const struct child_spec *spec, struct err *e)
 {
@@ -180,7 +170,7 @@ static int start(struct acp *x, struct acp_terminal *t,
 	close(t->child.in); /* nobody types */
 	t->child.in = -1;
 	tree_watch(&t->watch, t->child.pid);
-	if (listen_to(x, t->child.out) || listen_to(x, t->child.err))
+	if (acp_watch(x, t->child.out) || acp_watch(x, t->child.err))
 		return err_errno_set(e, "epoll");
 	return 0;
 }
@@ -244,7 +234,7 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
 	spec.argv = argv;
 	spec.env = env;
 	s.command = line_of(x, argv);
-	if (acp_forbidden(x, ask, &s))
+	if (!acp_permit(x, ask, &s, acp_on_terminal_create))
 		return 0;
 	if (count(x) >= TERMINALS_MAX)
 		rpc_refuse(r, ask->id, RPC_INTERNAL,
@@ -399,8 +389,5 @@ int acp_terminals_end(struct acp *x, struct err *e)
 	while (x->terminals)
 		if (release(x, x->terminals, rc ? &(struct err){0} : e))
 			rc = -1;
-	if (x->terminal_poll >= 0)
-		close(x->terminal_poll);
-	x->terminal_poll = -1;
 	return rc;
 }

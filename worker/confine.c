@@ -159,6 +159,7 @@ int confine_commands(struct run *r, struct err *e)
 	if (workspace_program(program, e))
 		return -1;
 	show(&p.shown, program);
+	show(&p.shown, r->ask_socket);
 	p.space.user = w->ns.user;
 	p.space.mnt = w->ns.mnt;
 	p.space.root = w->ns.root;

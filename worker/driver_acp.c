@@ -6,11 +6,14 @@
  */
 #include "base/clock.h"
 #include "worker/acp.h"
+#include "worker/acp_mcp.h"
 #include "worker/diagnose.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #define NS_PER_MS 1000000
 
@@ -82,8 +85,8 @@ static int serve(struct acp *x, struct err *e)
 			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
-		if (talk_poll(&x->talk, x->terminal_poll, ms, e) ||
-		    acp_give_answers(x, e))
+		if (talk_poll(&x->talk, x->events, ms, e) ||
+		    acp_mcp_look(x, e) || acp_give_answers(x, e))
 			return -1;
 		acp_terminals_look(x);
 		talk_write(&x->talk);
@@ -144,7 +147,7 @@ static int start(struct acp *x, struct err *e)
 	struct run *r = x->run;
 	struct child_spec spec;
 
-	if (workspace_open(r, e) ||
+	if (acp_mcp_open(x, e) || workspace_open(r, e) ||
 	    acp_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
 			    e))
 		return -1;
@@ -158,10 +161,17 @@ static int start(struct acp *x, struct err *e)
 		       : live(x, e);
 }
 
+int acp_watch(struct acp *x, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	return epoll_ctl(x->events, EPOLL_CTL_ADD, fd, &ev);
+}
+
 void acp_init(struct acp *x, struct run *r, struct run_end *end)
 {
-	*x = (struct acp){
-		.run = r, .end = end, .below.fd = -1, .terminal_poll = -1};
+	*x = (struct acp){.run = r, .end = end, .below.fd = -1};
+	x->events = epoll_create1(EPOLL_CLOEXEC);
 	talk_init(&x->talk, r);
 	x->talk.heard = heard;
 	x->talk.arg = x;
@@ -175,6 +185,8 @@ void acp_init(struct acp *x, struct run *r, struct run_end *end)
 void acp_fini(struct acp *x)
 {
 	acp_drop_questions(x);
+	acp_mcp_close(x);
+	close(x->events);
 	below_close(&x->below);
 	rpc_fini(&x->rpc);
 	talk_fini(&x->talk);

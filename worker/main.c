@@ -21,8 +21,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 6 && strcmp(argv[1], "--mount") == 0)
 		return workspace_serve(argv[2], argv[3], argv[4], argv[5]);
-	if (argc == 3 && strcmp(argv[1], "--mcp") == 0)
-		return mcp_serve(argv[2]);
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "--mcp") == 0)
+		return mcp_serve(argv[2], argc == 4 ? argv[3] : NULL);
 	if (argc == 3 && strcmp(argv[1], "--try") == 0)
 		return acp_try(argv[2]);
 	if (argc > 1 || isatty(START_FD)) {

@@ -199,6 +199,7 @@ static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
 							     "arguments");
 	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+	struct mcp *m = r->owner;
 	struct err why;
 	int rc;
 
@@ -207,7 +208,9 @@ static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 		rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
 		return 0;
 	}
-	rc = mcp_call(r->owner, name, args, &text, &why);
+	rc = m->ask >= 0 && mcp_ask(m->ask, name, args, &why)
+		     ? -1
+		     : mcp_call(m, name, args, &text, &why);
 	if (rc) {
 		buf_clear(&text);
 		text.over = false;
@@ -253,7 +256,7 @@ static const struct rpc_method methods[] = {
 
 void mcp_init(struct mcp *m, struct store *store)
 {
-	*m = (struct mcp){.store = store};
+	*m = (struct mcp){.store = store, .ask = -1};
 	buf_init(&m->out, OUT_MAX);
 	rpc_init(&m->rpc, methods, sizeof methods / sizeof *methods, &m->out,
 		 m);
@@ -282,27 +285,32 @@ static int write_out(struct mcp *m)
 	return 0;
 }
 
-int mcp_serve(const char *dir)
+int mcp_serve(const char *dir, const char *ask)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int worker = ask ? mcp_ask_open(ask) : -1;
 	char bytes[READ_BYTES];
 	struct err e = {0};
 	struct store store;
 	struct mcp m;
 	ssize_t n;
 
-	if (fd < 0) {
-		fprintf(stderr, "skep-worker: %s: %s\n", dir, strerror(errno));
+	if (fd < 0 || (ask && worker < 0)) {
+		fprintf(stderr, "skep-worker: %s: %s\n", fd < 0 ? dir : ask,
+			strerror(errno));
 		return err_exit_status(ERR_NOTFOUND);
 	}
 	store_dir(&store, dir, fd);
 	mcp_init(&m, &store);
+	m.ask = worker;
 	do
 		n = read(STDIN_FILENO, bytes, sizeof bytes);
 	while ((n < 0 && errno == EINTR) ||
 	       (n > 0 && mcp_feed(&m, bytes, (size_t)n, &e) == 0 &&
 		write_out(&m) == 0));
 	mcp_fini(&m);
+	if (worker >= 0)
+		close(worker);
 	store_close(&store);
 	if (e.code != ERR_OK)
 		fprintf(stderr, "skep-worker: %s\n", e.text);

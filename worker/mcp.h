@@ -15,6 +15,7 @@
 
 struct mcp {
 	struct store *store; /* borrowed */
+	int ask;             /* socket of the worker that decides; -1: none */
 	struct rpc rpc;
 	struct buf out; /* to be written */
 };
@@ -25,8 +26,14 @@ void mcp_fini(struct mcp *m);
 /* Takes what came from the agent; the answers are in m->out. */
 int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e);
 
-/* Serves stdio until its end. Returns an exit status. */
-int mcp_serve(const char *dir);
+/* Serves stdio until its end; `ask` is the socket of the worker that decides
+ * what is permitted, or NULL. Returns an exit status. */
+int mcp_serve(const char *dir, const char *ask);
+
+/* mcp_ask.c: connects to the worker; -1 with errno. Then asks before a tool is
+ * run, and waits for the answer. ERR_DENIED is for the agent. */
+int mcp_ask_open(const char *path);
+int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e);
 
 /* The table of tools, for others that offer the same ones. */
 struct mcp_about {

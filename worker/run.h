@@ -40,6 +40,7 @@ struct run {
 	struct sandbox_spec sandbox; /* what is wanted */
 	const char *sandbox_lacks;   /* of it, as the supervisor knows */
 	struct box *box;             /* of its commands; NULL: none */
+	const char *ask_socket;      /* seen in the box; NULL: none */
 	struct disk *disk;           /* what it may write; NULL: anything */
 	struct memory *memory;       /* what it may take; NULL: anything */
 	struct arena arena;          /* lives as long as the run */

@@ -95,7 +95,8 @@ def test_a_rule_that_denies_wins_over_a_direct_request(home):
     w = acp(home, [write(d + "/a.lock", "x"), write(d + "/a.txt", "x"),
                    read(d + "/key.pem"),
                    call("terminal/create", command="sudo", args=["ls"])],
-            config={"permissions": {"deny": ["edit:*.lock", "read:*.pem",
+            config={"permissions": {"allow": ["edit"],
+                                    "deny": ["edit:*.lock", "read:*.pem",
                                              "execute:sudo *"]}})
     ok(w)
     got = said(w)

@@ -22,12 +22,15 @@ def ask(command="make", call="c1"):
         "options": OPTIONS}}
 
 
-def hosted(home, can="load", host=None, **more):
+def hosted(home, can="load", host=None, rules=None, **more):
     d = host or Host(home).start()
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
-    d.agent("a", "acp", {"command": [sys.executable, str(AGENT)],
-                         "env": {"ACP_STATE": str(state), "ACP_CAN": can}},
+    config = {"command": [sys.executable, str(AGENT)],
+              "env": {"ACP_STATE": str(state), "ACP_CAN": can}}
+    if rules:
+        config["permissions"] = rules
+    d.agent("a", "acp", config,
             paths={"write": [str(state)]}, **more)
     return d
 

@@ -4,8 +4,8 @@ import os
 import subprocess
 
 from test_acp import acp, heard
-from test_acp_files import need_mount, said
-from test_acp_permission import hosted
+from test_acp_files import need_mount, read, said, write
+from test_acp_permission import OPTIONS, approvals, hosted, one_open
 from worker_lib import ok
 
 
@@ -182,3 +182,89 @@ def test_it_works_in_a_sandbox_that_hides_the_agents_file(home):
     assert [bad for bad, _ in got] == [False] * 4 + [True], got
     assert "\n+2\n" in got[3][1] and "\n+1\n" not in got[3][1], got
     assert "s1" in home.skep("vfs", "snapshots", "a:").out
+
+
+def tool(name, path, **args):
+    return {"tool": name, "args": dict(path=path, **args)}
+
+
+def test_rules_hold_for_its_tools_and_for_files_of_the_client(home):
+    work = home.dir / "work"
+    steps = [tool("write_file", "a", content="x"), tool("read_file", "b"),
+             tool("delete_file", "b"), write(str(work / "c"), "x"),
+             read(str(work / "b"))]
+    w = None
+    for n, rules in enumerate(({"deny": ["*"]}, {"default": "deny"},
+                               {"deny": ["edit", "delete", "read"],
+                                "allow": ["*"]})):
+        work.mkdir(exist_ok=True)
+        (work / "b").write_text("kept")
+        w = acp(home, steps, w and w.sup, n=n + 1,
+                config={"permissions": rules})
+        ok(w)
+        got = said(w)[-5:]
+        assert [bad for bad, _ in got[:3]] == [True] * 3, (rules, got)
+        assert all("den" in text for _, text in got[:3]), (rules, got)
+        assert all("den" in g["message"] for g in got[3:]), (rules, got)
+        assert sorted(os.listdir(work)) == ["b"], (rules, os.listdir(work))
+        ruled = [b["decision"] for _, b in w.events("approval")][-5:]
+        assert ruled == ["deny"] * 5, ruled
+
+
+def test_a_rule_that_allows_lets_its_tools_work(home):
+    w = acp(home, [tool("write_file", "src/a", content="x"),
+                   tool("read_file", "src/a"),
+                   tool("write_file", "a", content="x")],
+            config={"permissions": {"allow": ["read", "edit:src/*"],
+                                    "default": "deny"}})
+    ok(w)
+    assert [bad for bad, _ in said(w)] == [False, False, True], said(w)
+
+
+def ruled_agent(home, **rules):
+    return hosted(home, rules=rules)
+
+
+def answers(home):
+    text = "".join(t for (t,) in home.query(
+        home.agent_db("a"), "SELECT text FROM part WHERE kind = 'text'"))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_ask_asks_a_person_before_a_tool_runs(home):
+    d = ruled_agent(home, ask=["edit"], allow=["read"])
+    work = home.path / "agents" / "a" / "workspace"
+    run = d.submit("a", json.dumps([
+        tool("write_file", "a", content="1"),
+        tool("write_file", "b", content="1"),
+        tool("write_file", "a", content="2"),
+        tool("read_file", "a"), write(str(work / "c"), "x"),
+        write(str(work / "d"), "x")]))
+    for verb, more in (("allow", ("--choice", "always")), ("deny", ()),
+                       ("allow", ()), ("deny", ())):
+        a = one_open(d)
+        assert d.get(run)["state"] in ("waiting", "running"), d.get(run)
+        path = a["title"].split()[-1]
+        assert not (work / path).exists(), a
+        home.skep("approvals", verb, a["id"], *more)
+    assert d.until(run)["state"] == "succeeded"
+    got = answers(home)
+    assert [bad for bad, _ in got[:4]] == [False, True, False, False], got
+    assert got[3][1] == "2" and got[4] == {} and "message" in got[5], got
+    assert sorted(os.listdir(work)) == ["a", "c"]
+    assert len(approvals(d)) == 4, approvals(d)
+
+
+def test_a_call_that_was_permitted_is_not_asked_for_again(home):
+    d = ruled_agent(home, ask=["edit"])
+    work = home.path / "agents" / "a" / "workspace"
+    run = d.submit("a", json.dumps([
+        {"call": "session/request_permission", "params": {
+            "toolCall": {"toolCallId": "c1", "title": "Write a",
+                         "kind": "edit", "rawInput": {"path": "a"}},
+            "options": OPTIONS}},
+        write(str(work / "a"), "x"), tool("write_file", "a", content="y")]))
+    home.skep("approvals", "allow", one_open(d)["id"])
+    assert d.until(run)["state"] == "succeeded"
+    assert (work / "a").read_text() == "y"
+    assert len(approvals(d)) == 1, approvals(d)
