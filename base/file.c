@@ -126,6 +126,17 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 	return file_sync_parent(path, e);
 }
 
+/* A new directory is on the disk, or what is put into it could be lost with its
+ * name. */
+static int make_one_dir(const char *path, mode_t mode, struct err *e)
+{
+	if (mkdir(path, mode) == 0)
+		return file_sync_parent(path, e);
+	if (errno == EEXIST)
+		return 0;
+	return err_errno_set(e, "cannot make directory %s", path);
+}
+
 int file_make_dir(const char *path, mode_t mode, struct err *e)
 {
 	char copy[PATH_MAX];
@@ -142,9 +153,8 @@ int file_make_dir(const char *path, mode_t mode, struct err *e)
 		if (was != '/' && was != '\0')
 			continue;
 		*p = '\0';
-		if (mkdir(copy, mode) && errno != EEXIST)
-			return err_errno_set(e, "cannot make directory %s",
-					     copy);
+		if (make_one_dir(copy, mode, e))
+			return -1;
 		*p = was;
 		if (!was)
 			break;

@@ -28,8 +28,8 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 /* The name of a new or renamed file is on the disk. */
 int file_sync_parent(const char *path, struct err *e);
 
-/* Makes a directory with its missing parents, each with `mode`; one that is
- * there already is fine and keeps its mode. */
+/* Makes a directory with its missing parents, each with `mode` and on the disk;
+ * one that is there already is fine and keeps its mode. */
 int file_make_dir(const char *path, mode_t mode, struct err *e);
 
 /* The name of the network filesystem that path is on ("nfs", "smb", "9p", …),

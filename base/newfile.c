@@ -1,5 +1,6 @@
 #include "base/newfile.h"
 
+#include "base/file.h"
 #include "base/id.h"
 
 #include <errno.h>
@@ -42,6 +43,8 @@ int newfile_end(struct newfile *f, int rc, struct err *e)
 		rc = err_errno_set(e, "%s", f->path);
 	if (rc && f->tmp[0])
 		unlink(f->tmp);
+	if (rc == 0 && f->tmp[0])
+		rc = file_sync_parent(f->path, e);
 	f->fd = -1;
 	return rc;
 }

@@ -59,6 +59,7 @@ static int open_group(struct group *g, const struct setting *s, const int *fds,
 	if (agent_file_open(&g->file, path, "bench", SQL_CREATE, e) ||
 	    (s->pragmas && sql_script(g->file.db, s->pragmas, e)))
 		return -1;
+	sql_defer_sync(g->file.db, !s->pragmas || !strstr(s->pragmas, "=FULL"));
 	g->n = s->processes;
 	for (int i = 0; i < g->n; i++) {
 		struct id run = id_new(ID_RUN);

@@ -50,7 +50,7 @@ static int first_commit(const char *path, int number)
 	snprintf(session, sizeof session, "s%d", number);
 	return agent_file_open(&f, path, "floor", 0, &e) ||
 	       writer_open(&w, &f, session, &who, &e) ||
-	       writer_append_batch(&w, ev, 2, refs, &e);
+	       writer_stream(&w, ev, 2, refs, &e);
 }
 
 static int start_one(const char *path, struct sql *db, int number,

@@ -45,6 +45,7 @@ static int open_ours(void **out, const char *dir, const char *session,
 		free(s);
 		return -1;
 	}
+	sql_defer_sync(s->file.db, true); /* as a worker streams */
 	if (writer_open(&s->writer, &s->file, session, &who, e)) {
 		close_ours(s);
 		return -1;
@@ -72,9 +73,9 @@ static int append_full(void *store, const struct store_event *ev, size_t n,
 		       struct err *e)
 {
 	struct ours *s = store;
-	int rc = sql_durable(s->file.db, true, e);
 
-	return rc ? rc : append_ours(store, ev, n, e);
+	sql_defer_sync(s->file.db, false);
+	return append_ours(store, ev, n, e);
 }
 
 static int read_ours(void *store,
@@ -140,8 +141,10 @@ static int tune_ours(void *store, const char *pragmas, struct err *e)
 	struct sql *db = ((struct ours *)store)->file.db;
 
 	/* by its own verb: the line of writers depends on it */
-	if (!strcmp(pragmas, "PRAGMA synchronous=FULL"))
-		return sql_durable(db, true, e);
+	if (!strcmp(pragmas, "PRAGMA synchronous=FULL")) {
+		sql_defer_sync(db, false);
+		return 0;
+	}
 	return sql_script(db, pragmas, e);
 }
 

@@ -59,7 +59,7 @@ static int append(struct cli *cli, const char *body, struct err *e)
 	struct writer w;
 
 	if (writer_open(&w, &cli->agent, cli_arg(cli, 0), NULL, e) ||
-	    writer_append_durable(&w, &ev, &ref, e))
+	    writer_append(&w, &ev, &ref, e))
 		return -1;
 	id = event_id_of(w.sid, ref.seq);
 	out.seq = ref.seq;

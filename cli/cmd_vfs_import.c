@@ -59,6 +59,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	view.port.replace = cli_flag(cli, "replace");
 	if (!kind)
 		kind = guess(from);
+	sql_defer_sync(cli->agent.db, true); /* until all of it is there */
 	if (!strcmp(kind, "dir"))
 		rc = vfs_import_dir(v, from, &view.port, e);
 	else if (!strcmp(kind, "sqlar"))
@@ -67,6 +68,9 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 		rc = vfs_import_agentfs(v, from, &view.port, e);
 	else
 		rc = import_tar(v, from, &view.port, e);
+	sql_defer_sync(cli->agent.db, false);
+	if (rc == 0)
+		rc = vfs_sync(v, e);
 	return port_end(cli, &view, rc);
 }
 

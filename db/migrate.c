@@ -146,7 +146,7 @@ static int run_migration(struct sql *db, const struct db_schema *s, int number,
 		return -1;
 	if (rebuild && sql_script(db, "PRAGMA foreign_keys=OFF", e))
 		return -1;
-	rc = sql_enter(db, e);
+	rc = sql_enter_relaxed(db, e);
 	if (!rc)
 		rc = sql_leave(db, apply(db, s, number, e), e);
 	if (rebuild &&
@@ -165,6 +165,8 @@ static int run_migrations(struct sql *db, const struct db_schema *s,
 	while (version < s->version)
 		if (run_migration(db, s, (int)++version, e))
 			return -1;
+	if (sql_sync(db, e)) /* of all at once */
+		return -1;
 	return sql_script(db, "PRAGMA temp_store=DEFAULT", e);
 }
 

@@ -105,6 +105,13 @@ struct sql_rows sql_rows(struct sql *db, unsigned query, const void *in)
 		it.rc = s->rc;
 		return it;
 	}
+	/* a change outside of sql_enter is durable too */
+	if (db->depth == 0 && !db->full && !sqlite3_stmt_readonly(s->st)) {
+		struct err ignored;
+
+		if (sql_set_full(db, true, &ignored))
+			it.rc = sqlite3_errcode(db->conn);
+	}
 	for (unsigned i = 0; it.rc == SQLITE_OK && i < q->nparams; i++)
 		it.rc = bind_field(s->st, (int)i + 1,
 				   &q->in->fields[q->in_map[i]], in);

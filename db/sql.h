@@ -34,12 +34,12 @@ struct sql_set { /* all queries of one kind of database */
 enum sql_flags {
 	SQL_CREATE = 1 << 0,   /* make the file, 0600, if it is not there */
 	SQL_READONLY = 1 << 1, /* never writes; the file must exist */
-	SQL_FULL = 1 << 2,     /* synchronous=FULL instead of NORMAL */
+	SQL_FULL = 1 << 2,     /* sql_enter_relaxed waits for the disk too */
 };
 
 /*
  * Opens path with the pragmas that every connection has: WAL, busy_timeout
- * 30 s, foreign_keys, secure_delete off. Refuses WAL on network filesystems.
+ * 30 s, foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network filesystems.
  * Borrows `set` for the life of *out; it may be NULL (scripts only).
  */
 int sql_open(struct sql **out, const char *path, const struct sql_set *set,
@@ -68,16 +68,32 @@ int sql_remake(struct sql *db, const char *name, struct err *e);
  *   if (sql_enter(db, e)) return -1;
  *   return sql_leave(db, steps(db, …, e), e);
  *
+ * A committed transaction is on the disk when sql_leave returns, so its caller
+ * may acknowledge it. sql_enter_relaxed does not wait for the disk: for data
+ * that nobody has been promised yet, and that a later sql_enter or sql_sync
+ * covers. docs/OPERATIONS.md lists its users. The outermost call decides.
+ *
  * sql_enter_read is for several reads of one moment; nothing may write in it.
  */
 int sql_enter(struct sql *db, struct err *e);
+int sql_enter_relaxed(struct sql *db, struct err *e);
 int sql_enter_read(struct sql *db, struct err *e);
 int sql_leave(struct sql *db, int rc, struct err *e);
 bool sql_in_transaction(const struct sql *db);
 
-/* Makes the next outermost transactions wait for the disk (FULL), or go back to
- * what the connection was opened with. */
-int sql_durable(struct sql *db, bool full, struct err *e);
+/* Waits until everything that this file's processes have committed is on the
+ * disk. Outside of write transactions. */
+int sql_sync(struct sql *db, struct err *e);
+
+/* Defers the wait for the disk: until it is called with false, sql_enter is
+ * sql_enter_relaxed. For several changes that are acknowledged together, after
+ * one sql_sync. Outside of transactions. */
+void sql_defer_sync(struct sql *db, bool defer);
+
+/* ERR_MOVED if the file, or its -wal, was deleted or replaced since it was
+ * opened. Each commit checks this first. */
+int sql_in_place(struct sql *db, struct err *e);
+
 /* Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
  * outgrows it writes pages into the log early, and has to read the log again
  * when it commits. */

@@ -5,6 +5,7 @@
 #include "db/turn.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 /* What the files of db/ share about a connection. Not for other folders,
  * except vfs/, which reads and writes blobs through the raw handle. */
@@ -29,10 +30,14 @@ struct sql {
 	uint32_t noticed; /* SQLite's count when our last transaction ended */
 	uint32_t generation; /* see sql_generation */
 	uint64_t commits;    /* see sql_commits */
-	bool always_full;    /* opened with SQL_FULL */
-	bool full;           /* synchronous=FULL at the moment */
-	int64_t lock_until;  /* of the wait for SQLite's lock */
-	bool watched;        /* see sql_watch */
+	bool readonly;
+	bool always_full; /* opened with SQL_FULL */
+	bool deferred;    /* see sql_defer_sync */
+	bool full;        /* synchronous=FULL at the moment */
+	dev_t wal_dev;    /* of the -wal when first seen; 0: not yet */
+	ino_t wal_ino;
+	int64_t lock_until; /* of the wait for SQLite's lock */
+	bool watched;       /* see sql_watch */
 	struct sql_hold held, began;
 	struct stmt stmts[];
 };
@@ -46,6 +51,9 @@ int sql_connect(const char *path, int flags, sqlite3 **out);
 void sql_close_as_is(struct sql *db);
 
 struct stmt *sql_stmt(struct sql *db, unsigned query);
+
+/* Sets synchronous to FULL or NORMAL. Outside of transactions. */
+int sql_set_full(struct sql *db, bool full, struct err *e);
 
 /* The one place where SQLite's codes become ours. */
 bool sql_failed(int rc);

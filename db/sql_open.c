@@ -29,7 +29,7 @@
 static const char pragmas[] = "PRAGMA busy_timeout=30000;"
 			      "PRAGMA foreign_keys=ON;"
 			      "PRAGMA secure_delete=OFF;"
-			      "PRAGMA synchronous=NORMAL;";
+			      "PRAGMA synchronous=FULL;";
 
 static const char write_pragmas[] = "PRAGMA journal_mode=WAL;"
 				    "PRAGMA wal_autocheckpoint=4000;"
@@ -222,9 +222,6 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 		return -1;
 	if (!readonly && set_up_writing(db, e))
 		return -1;
-	db->always_full = flags & SQL_FULL;
-	if (sql_durable(db, false, e))
-		return -1;
 	return prepare_transactions(db, e);
 }
 
@@ -241,6 +238,9 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 		abort();
 	db->set = set;
 	db->turn.fd = -1;
+	db->readonly = flags & SQL_READONLY;
+	db->always_full = flags & SQL_FULL;
+	db->full = true; /* as the pragmas say */
 	db->path = strdup(path);
 	if (!db->path)
 		abort();
@@ -280,8 +280,11 @@ const char *sql_path(const struct sql *db)
 
 int sql_script(struct sql *db, const char *text, struct err *e)
 {
-	int rc = sqlite3_exec(db->conn, text, NULL, NULL, NULL);
+	int rc;
 
+	if (db->depth == 0 && sql_set_full(db, true, e))
+		return -1;
+	rc = sqlite3_exec(db->conn, text, NULL, NULL, NULL);
 	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "script", e);
 }
 

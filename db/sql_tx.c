@@ -101,13 +101,15 @@ static void note_hold(struct sql *db)
  * again. A commit that does not wait keeps the line, since handing it over
  * costs more than the commit.
  */
-int sql_enter(struct sql *db, struct err *e)
+static int enter(struct sql *db, bool full, struct err *e)
 {
 	if (db->depth > 0) {
 		assert(db->writing && "no write inside sql_enter_read");
 		db->depth++;
 		return 0;
 	}
+	if (sql_set_full(db, full, e))
+		return -1;
 	if (turn_take(&db->turn, db->path, e))
 		return -1;
 	if (begin(db, e)) {
@@ -124,6 +126,16 @@ int sql_enter(struct sql *db, struct err *e)
 	if (commits_noticed(db) != db->noticed)
 		db->generation++;
 	return 0;
+}
+
+int sql_enter(struct sql *db, struct err *e)
+{
+	return enter(db, !db->deferred, e);
+}
+
+int sql_enter_relaxed(struct sql *db, struct err *e)
+{
+	return enter(db, db->always_full, e);
 }
 
 static int begin_read(struct sql *db, struct err *e)
@@ -154,6 +166,15 @@ static void roll_back(struct sql *db)
 		sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* Nothing is committed to a file that has lost its name: it would be gone with
+ * the last process that has it open. */
+static int commit(struct sql *db, struct err *e)
+{
+	if (db->writing && sql_in_place(db, e))
+		return -1;
+	return step_once(db, db->commit, "commit", e);
+}
+
 int sql_leave(struct sql *db, int rc, struct err *e)
 {
 	bool bad = rc < 0;
@@ -162,7 +183,7 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 	db->doomed = db->doomed || bad;
 	if (--db->depth > 0)
 		return rc;
-	if (!db->doomed && step_once(db, db->commit, "commit", e)) {
+	if (!db->doomed && commit(db, e)) {
 		db->doomed = true;
 		bad = true;
 	} else if (db->doomed && !bad) {
@@ -189,21 +210,6 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 bool sql_in_transaction(const struct sql *db)
 {
 	return db->depth > 0;
-}
-
-int sql_durable(struct sql *db, bool full, struct err *e)
-{
-	assert(db->depth == 0 && "synchronous is fixed inside a transaction");
-	full = full || db->always_full;
-	if (db->full == full)
-		return 0;
-	if (sql_script(db,
-		       full ? "PRAGMA synchronous=FULL"
-			    : "PRAGMA synchronous=NORMAL",
-		       e))
-		return -1;
-	db->full = full;
-	return 0;
 }
 
 int sql_cache(struct sql *db, int kib, struct err *e)

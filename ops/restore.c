@@ -215,7 +215,7 @@ static int put_in_place(const struct restore_ask *ask, struct workdir *w,
 	}
 	move_along(before, root);
 	out->before = before;
-	return tree_sync(dirname(parent), e);
+	return tree_sync(root, e) || tree_sync(dirname(parent), e) ? -1 : 0;
 }
 
 static int unpack_into(const struct restore_ask *ask, const char *dir,

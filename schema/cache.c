@@ -81,7 +81,7 @@ int cache_sweep(struct sql *db, int max, struct err *e)
 						      : SWEEP_BATCH;
 		int n;
 
-		if (sql_enter(db, e))
+		if (sql_enter_relaxed(db, e))
 			return -1;
 		n = sql_leave(db,
 			      sql_exec(db, Q_CACHE_SWEEP,

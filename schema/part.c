@@ -43,7 +43,7 @@ int part_open(struct part *p, struct writer *w, int64_t pos,
 			   .pos = pos,
 			   .pending = BUF_MAX(PART_TEXT_MAX),
 			   .acked = n->text ? (int64_t)strlen(n->text) : 0};
-	if (sql_enter(db, e))
+	if (sql_enter_relaxed(db, e))
 		return -1;
 	return sql_leave(db, insert(p, n, e), e);
 }
@@ -82,7 +82,7 @@ int part_flush(struct part *p, struct err *e)
 
 	if (p->pending.n == 0)
 		return 0;
-	if (sql_enter(db, e) || sql_leave(db, grow_checked(p, e), e))
+	if (sql_enter_relaxed(db, e) || sql_leave(db, grow_checked(p, e), e))
 		return -1;
 	settle(p);
 	return 0;
@@ -128,7 +128,7 @@ int part_set(struct part *p, const struct part_change_new *c, struct err *e)
 {
 	struct sql *db = p->writer->file->db;
 
-	if (sql_enter(db, e) || sql_leave(db, change(p, c, e), e))
+	if (sql_enter_relaxed(db, e) || sql_leave(db, change(p, c, e), e))
 		return -1;
 	settle(p);
 	return 0;

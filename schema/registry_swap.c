@@ -77,11 +77,11 @@ int registry_swap_files(const struct agent_database_row *row, const char *path,
 	if (!file_exists(row->path))
 		return rename(path, row->path)
 			       ? err_errno_set(e, "%s", row->path)
-			       : 0;
+			       : file_sync_parent(row->path, e);
 	if (renameat2(AT_FDCWD, path, AT_FDCWD, row->path, RENAME_EXCHANGE) ||
 	    rename(path, before))
 		return err_errno_set(e, "%s cannot be replaced", row->path);
-	return 0;
+	return file_sync_parent(row->path, e);
 }
 
 /* DIR/restore-ID.sqlite: DIR/before-ID.sqlite */

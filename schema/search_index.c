@@ -177,7 +177,8 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 	int n;
 
 	do {
-		if (sql_enter(u->db, e))
+		/* an index is made again from the events */
+		if (sql_enter_relaxed(u->db, e))
 			return -1;
 		n = sql_leave(u->db, step(u, e), e);
 	} while (n > 0);

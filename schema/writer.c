@@ -149,7 +149,9 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 	if (run && !id_is(ID_RUN, run->run_id))
 		return err_set(e, ERR_INVALID, "'%s' is not a run id",
 			       quoted(run->run_id).text);
-	if (sql_enter(f->db, e))
+	/* relaxed: opening acknowledges nothing, and the first append that
+	 * does covers it */
+	if (sql_enter_relaxed(f->db, e))
 		return -1;
 	return settle(
 		w, sql_leave(f->db, open_session(w, session_key, run, e), e));
@@ -307,36 +309,53 @@ static int append_all(struct writer *w, const struct event_new *ev, size_t n,
 	return fault_point(FAULT_append_before_commit, e);
 }
 
-int writer_append_batch(struct writer *w, const struct event_new *ev, size_t n,
-			struct event_ref *out, struct err *e)
+/* In the transaction that is open, which it ends. */
+static int append_and_leave(struct writer *w, const struct event_new *ev,
+			    size_t n, struct event_ref *out, struct err *e)
 {
-	for (size_t i = 0; i < n; i++)
-		if (check_new(&ev[i], e))
-			return -1;
-	if (sql_enter(w->file->db, e))
-		return -1;
 	if (settle(w, sql_leave(w->file->db, append_all(w, ev, n, out, e), e)))
 		return -1;
 	return fault_point(FAULT_append_after_commit, e);
+}
+
+static int check_all(const struct event_new *ev, size_t n, bool *has_outbox,
+		     struct err *e)
+{
+	*has_outbox = false;
+	for (size_t i = 0; i < n; i++) {
+		if (check_new(&ev[i], e))
+			return -1;
+		*has_outbox = *has_outbox || ev[i].outbox;
+	}
+	return 0;
+}
+
+int writer_append_batch(struct writer *w, const struct event_new *ev, size_t n,
+			struct event_ref *out, struct err *e)
+{
+	bool ignored;
+
+	if (check_all(ev, n, &ignored, e) || sql_enter(w->file->db, e))
+		return -1;
+	return append_and_leave(w, ev, n, out, e);
+}
+
+int writer_stream(struct writer *w, const struct event_new *ev, size_t n,
+		  struct event_ref *out, struct err *e)
+{
+	struct sql *db = w->file->db;
+	bool has_outbox;
+
+	if (check_all(ev, n, &has_outbox, e) ||
+	    (has_outbox ? sql_enter(db, e) : sql_enter_relaxed(db, e)))
+		return -1;
+	return append_and_leave(w, ev, n, out, e);
 }
 
 int writer_append(struct writer *w, const struct event_new *ev,
 		  struct event_ref *out, struct err *e)
 {
 	return writer_append_batch(w, ev, 1, out, e);
-}
-
-int writer_append_durable(struct writer *w, const struct event_new *ev,
-			  struct event_ref *out, struct err *e)
-{
-	struct err ignored;
-	int rc;
-
-	if (sql_durable(w->file->db, true, e))
-		return -1;
-	rc = writer_append(w, ev, out, e);
-	sql_durable(w->file->db, false, &ignored);
-	return rc;
 }
 
 static int put_system(struct writer *w, const char *text, const char *digest,
@@ -391,7 +410,7 @@ static int set_system(struct writer *w, const char *text, struct event_ref *out,
 int writer_set_system(struct writer *w, const char *text, struct event_ref *out,
 		      struct err *e)
 {
-	if (sql_enter(w->file->db, e))
+	if (sql_enter_relaxed(w->file->db, e))
 		return -1;
 	return settle(w,
 		      sql_leave(w->file->db, set_system(w, text, out, e), e));
@@ -412,16 +431,14 @@ int writer_end_run(struct writer *w, const struct event_new *last,
 		   const char *status, const char *reason,
 		   struct event_ref *out, struct err *e)
 {
-	struct err ignored;
 	int rc;
 
-	if (check_new(last, e) || sql_durable(w->file->db, true, e))
+	if (check_new(last, e))
 		return -1;
 	rc = sql_enter(w->file->db, e);
 	if (!rc)
 		rc = sql_leave(w->file->db,
 			       end_run(w, last, status, reason, out, e), e);
-	sql_durable(w->file->db, false, &ignored);
 	w->commits = UINT64_MAX; /* from now on the fence says no */
 	return rc;
 }

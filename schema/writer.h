@@ -73,7 +73,7 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 		const struct writer_run *run, struct err *e);
 
 /*
- * Appends. ERR_CONFLICT: the key was used for other content. ERR_STALE: the run
+ * Appends; on the disk when it returns. ERR_CONFLICT: the key was used for other content. ERR_STALE: the run
  * was given to somebody else. ERR_NOTFOUND: the session or parent is gone.
  */
 int writer_append(struct writer *w, const struct event_new *ev,
@@ -86,9 +86,10 @@ int writer_append_batch(struct writer *w, const struct event_new *ev, size_t n,
 /* Was the key used in this session? 1, 0 or -1. */
 int writer_has_key(struct writer *w, const char *key, struct err *e);
 
-/* An append that is on the disk when it returns (synchronous=FULL). */
-int writer_append_durable(struct writer *w, const struct event_new *ev,
-			  struct event_ref *out, struct err *e);
+/* The same for the output of a run as it comes: it does not wait for the disk,
+ * except for events with an outbox row. The end of the run covers it. */
+int writer_stream(struct writer *w, const struct event_new *ev, size_t n,
+		  struct event_ref *out, struct err *e);
 
 /* Inside a transaction of the caller: checks the fence and renews what is kept
  * in memory if need be. Part and branch verbs start with it. */

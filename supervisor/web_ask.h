@@ -21,6 +21,7 @@ struct web {
 	struct web_counts counts;
 	struct follower *followers; /* a ring: web_stream.c */
 	struct topic *topics;       /* a ring: web_topic.c */
+	struct edit_batch *batches; /* at work: web_edit_batch.c */
 	struct mail_wait *mail;     /* who waits for a message: web_mail.c */
 	int64_t nfollowers, nprivate, ntopics;
 	uv_timer_t timer; /* looks that nobody asked for */

@@ -84,18 +84,6 @@ static int restore(struct edit *ed, struct agent_file *f, struct err *e)
 	return show_now(ed, f, e);
 }
 
-static void work(uv_work_t *w)
-{
-	struct edit *ed = w->data;
-	struct agent_file f;
-
-	ed->rc = agent_file_open(&f, ed->path, ed->q->filter[0], 0, &ed->err);
-	if (ed->rc)
-		return;
-	ed->rc = ed->change(ed, &f, &ed->err);
-	agent_file_close(&f);
-}
-
 /* --- on the loop -------------------------------------------------------- */
 
 static void edit_free(struct edit *ed)
@@ -116,13 +104,10 @@ static void note_deletion(const struct ask *q)
 		log_warn(LT("msg", "no audit row"), LT("error", e.text));
 }
 
-static void done(uv_work_t *w, int status)
+void edit_answer(struct edit *ed)
 {
-	struct edit *ed = w->data;
 	struct ask *q = ed->q;
 
-	if (status)
-		ed->rc = err_set(&ed->err, ERR_CANCELED, "it was cancelled");
 	if (ed->rc) {
 		ask_fail(q, &ed->err);
 	} else {
@@ -148,7 +133,7 @@ static void on_turn(void *arg, const struct err *failed)
 
 	if (found > 0) {
 		ed->path = row.path;
-		uv_queue_work(q->web->loop, &ed->work, work, done);
+		edit_queue(ed);
 		return;
 	}
 	if (found == 0 && q->key)
@@ -170,7 +155,6 @@ struct edit *edit_new(void *app, const struct http_request *r,
 	if (!ed)
 		abort();
 	ed->q = q;
-	ed->work.data = ed;
 	buf_init(&ed->out, 8 << 20);
 	q->filter[0] = ask_param(q, r, "agent");
 	ed->body = arena_text(&q->arena, http_body(r).p);

@@ -68,5 +68,6 @@ void route_vector_search(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_near_shape, &ed->near, &ed->q->arena, &e);
 
+	ed->reads_only = true;
 	edit_go(ed, rc, &e, search);
 }

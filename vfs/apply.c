@@ -293,6 +293,18 @@ static int settle_in(struct vfs *v, int64_t since, struct err *e)
 	return others < 0 ? -1 : discard_in(v, e);
 }
 
+/* Contents were synced file by file; this is for names, directories and
+ * deletions. Afterwards the workspace drops its own copies. */
+static int sync_host(const char *dir, struct err *e)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 || syncfs(fd) ? err_errno_set(e, "%s", dir) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 {
 	struct apply a = {
@@ -313,6 +325,8 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);
 	if (rc == 0)
 		rc = carry_out(&a, e);
+	if (rc == 0 && m->taken > 0)
+		rc = sync_host(v->base, e);
 	deltas_fini(&a.d);
 	if (rc || op_begin(v, e))
 		return -1;

@@ -59,7 +59,6 @@ struct vfs {
 	struct hold_set held;
 	struct hold_set orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
-	int wal_fd;              /* for vfs_sync; -1 until needed */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
 };
 

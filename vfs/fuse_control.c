@@ -50,5 +50,8 @@ int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
 		return err_set(e, ERR_INVALID, "a snapshot needs a name");
 	memcpy(text, value.p, value.n);
 	text[value.n] = '\0';
-	return mnt_commit(m, e) || vfs_snapshot(m->v, text, e) ? -1 : 1;
+	return mnt_commit(m, e) || vfs_snapshot(m->v, text, e) ||
+			       vfs_sync(m->v, e)
+		       ? -1
+		       : 1;
 }

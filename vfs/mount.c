@@ -327,6 +327,8 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	v->who = strdup(m.who);
 	if (!v->who)
 		abort();
+	/* As in any filesystem, fsync is what waits for the disk. */
+	sql_defer_sync(v->db, true);
 	if (vfs_last_change(v, &m.seen, e))
 		return -1;
 	if (!v->snap && vfs_holder_begin(v, e))

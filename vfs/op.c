@@ -84,7 +84,7 @@ int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 	if (!v)
 		abort();
 	v->db = db;
-	v->base_fd = v->wal_fd = -1;
+	v->base_fd = -1;
 	v->who = copy(who);
 	v->chunk = malloc(VFS_CHUNK);
 	v->packed = malloc(VFS_CHUNK);
@@ -120,8 +120,6 @@ void vfs_close(struct vfs *v)
 	orphans_let_go(v);
 	op_forget(); /* its address may come again */
 	host_close(v);
-	if (v->wal_fd >= 0)
-		close(v->wal_fd);
 	hold_fini(&v->held);
 	hold_fini(&v->orphans);
 	memo_fini(&v->memo);
@@ -355,22 +353,8 @@ void vfs_end_read(struct vfs *v)
 	sql_leave(v->db, 0, &ignored);
 }
 
-/* Syncing the log by itself is what a commit with synchronous=FULL does, and
- * it covers every commit before it. SQLite holds no locks on that file. */
 int vfs_sync(struct vfs *v, struct err *e)
 {
-	char path[4096];
-
 	assert(!v->batch);
-	if (v->wal_fd < 0) {
-		snprintf(path, sizeof path, "%s-wal", sql_path(v->db));
-		v->wal_fd = open(path, O_RDWR | O_CLOEXEC);
-	}
-	if (v->wal_fd < 0)
-		return errno == ENOENT
-			       ? 0
-			       : err_errno_set(e, "cannot open %s", path);
-	if (fdatasync(v->wal_fd))
-		return err_errno_set(e, "cannot sync %s", sql_path(v->db));
-	return 0;
+	return sql_sync(v->db, e);
 }

@@ -188,7 +188,8 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 
 	do {
 		u->bytes = 0;
-		if (sql_enter(u->v->db, e))
+		/* an index is made again from the files */
+		if (sql_enter_relaxed(u->v->db, e))
 			return -1;
 		n = sql_leave(u->v->db, step(u, e), e);
 	} while (n > 0);

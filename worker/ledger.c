@@ -144,9 +144,9 @@ int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 			abort();
 		refs = own;
 	}
-	rc = writer_append_batch(&j->writer, ev, n, refs, e);
+	rc = writer_stream(&j->writer, ev, n, refs, e);
 	if (rc && e->code == ERR_CANCELED) /* an end must lose nothing */
-		rc = writer_append_batch(&j->writer, ev, n, refs, e);
+		rc = writer_stream(&j->writer, ev, n, refs, e);
 	if (rc == 0)
 		tell(j, ev, n, refs);
 	free(own);

@@ -38,7 +38,7 @@ static int append(struct agent_file *f, struct err *e)
 	struct writer w;
 
 	return writer_open(&w, f, "s", NULL, e) ||
-			       writer_append_durable(
+			       writer_append(
 				       &w,
 				       &(struct event_new){
 					       .type = "message",

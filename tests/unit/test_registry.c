@@ -162,7 +162,7 @@ static void stats_show_the_five_pragmas_and_the_rows(void **state)
 	assert_int_equal(registry_open(&row, 0, &file, &e), 0);
 	assert_int_equal(stats_read(file.db, "agent", &s, &arena, &e), 0);
 	assert_string_equal(s.journal_mode, "wal");
-	assert_string_equal(s.synchronous, "normal");
+	assert_string_equal(s.synchronous, "full");
 	assert_int_equal(s.busy_timeout, 30000);
 	assert_true(s.foreign_keys && !s.secure_delete);
 	assert_int_equal(s.schema_version, agent_schema.version);

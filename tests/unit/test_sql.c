@@ -197,8 +197,6 @@ static void every_connection_has_the_pragmas(void **state)
 	assert_int_equal(number(db, "PRAGMA secure_delete"), 0);
 	assert_int_equal(number(db, "PRAGMA busy_timeout"), 30000);
 	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* FULL */
-	assert_int_equal(sql_durable(db, false, &e), 0);
-	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* for good */
 	arena_fini(&a);
 	sql_close(db);
 }
