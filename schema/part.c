@@ -175,6 +175,25 @@ int part_abort_awaiting(struct writer *w, const char *reason, struct err *e)
 	return abort_parts(w, Q_PART_ABORT_AWAITING, reason, e);
 }
 
+int part_abort_rest(struct writer *w, int64_t first, const char *reason,
+		    struct err *e)
+{
+	int64_t lo = event_pos(w->session, first);
+	int64_t hi = event_pos(w->session, EVENT_SEQ_MAX);
+	struct part_abort_open_in open = {lo, hi, reason, clock_now()};
+	struct part_abort_awaiting_in awaiting = {lo, hi, reason, open.now};
+	struct sql *db = w->file->db;
+	int rc;
+
+	if (sql_enter(db, e))
+		return -1;
+	rc = writer_check(w, e);
+	if (rc == 0 && (sql_exec(db, Q_PART_ABORT_OPEN, &open, e) < 0 ||
+			sql_exec(db, Q_PART_ABORT_AWAITING, &awaiting, e) < 0))
+		rc = -1;
+	return sql_leave(db, rc, e);
+}
+
 /* Our states of a tool call, in the words of the AI SDK. */
 static const char *ui_tool_state(const char *state)
 {

@@ -70,8 +70,14 @@ int part_read(struct agent_file *f, int64_t pos, struct part_row **rows,
  * as output; parts that wait for an answer stay open. How many, or -1. */
 int part_abort_open(struct writer *w, const char *reason, struct err *e);
 
-/* The same for those that wait, when nobody is left to hear the answer. */
+/* The same for those that wait for permission; their output is
+ * {"error": reason, "not_run": 1}. */
 int part_abort_awaiting(struct writer *w, const char *reason, struct err *e);
+
+/* Both, for the events from number `first` on: no part of a run that has ended
+ * stays open. */
+int part_abort_rest(struct writer *w, int64_t first, const char *reason,
+		    struct err *e);
 
 /* The parts as an AI SDK client takes them (UIMessage.parts), appended to out. */
 void part_ui_json(const struct part_row *rows, int n, struct buf *out);

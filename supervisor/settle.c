@@ -53,6 +53,8 @@ static int write_end(struct job *j, struct agent_file *f, struct err *e)
 		return -1;
 	if (j->again)
 		return 0;
+	if (part_abort_awaiting(&w, j->reason, e) < 0)
+		return -1;
 	snprintf(body, sizeof body,
 		 "{\"outcome\":\"%s\",\"reason\":\"%s\",\"by\":\"skepd\"}",
 		 j->status, j->reason);

@@ -62,6 +62,7 @@ void chat_answer_end(struct chat *x); /* frees memory only */
 struct chat_use {
 	const char *id, *name;
 	const cJSON *args; /* an object */
+	struct part *part; /* of the call; NULL: of an attempt that died */
 };
 
 /* Descriptions of those that the agent may use, as the API wants them. */

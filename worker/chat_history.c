@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define PAGE 256
+#define NOT_ALLOWED                                                     \
+	"The tool was not allowed, so it was not run: nobody gave the " \
+	"permission before the run ended."
 
 /* What reading needs at hand. */
 struct reading {
@@ -54,19 +57,22 @@ static bool is_whole(const struct part_row *rows, int n)
 	return n > 0;
 }
 
-/* {"text": "…"} */
-static const char *output_of(const struct part_row *p, struct arena *a)
+/* {"text": "…"}; of a call that was aborted {"error", "not_run"}. A later attempt
+ * of the same run asks again for permission; for another run it is denied. */
+static void take_output(struct chat_past_call *c, const struct part_row *p,
+			bool of_run, struct arena *a)
 {
 	struct err ignored;
-	const char *text;
-	cJSON *v;
+	cJSON *v = p->output ? json_parse("output", p->output,
+					  strlen(p->output), &ignored)
+			     : NULL;
 
-	if (is_aborted(p) || !p->output)
-		return NULL;
-	v = json_parse("output", p->output, strlen(p->output), &ignored);
-	text = arena_text(a, json_text(v, "text", p->output));
+	c->not_run = is_aborted(p) && json_i64(v, "not_run", 0) == 1;
+	if (c->not_run && !of_run)
+		c->output = NOT_ALLOWED;
+	else if (!is_aborted(p) && p->output)
+		c->output = arena_text(a, json_text(v, "text", p->output));
 	cJSON_Delete(v);
-	return text;
 }
 
 static void take_parts(struct reading *r, struct chat_item *it,
@@ -75,6 +81,7 @@ static void take_parts(struct reading *r, struct chat_item *it,
 	it->calls = arena_alloc(r->a, (size_t)(n + 1) * sizeof *it->calls);
 	for (int i = 0; i < n; i++) {
 		const struct part_row *p = &rows[i];
+		struct chat_past_call *c;
 
 		if (strcmp(p->kind, "text") == 0 && p->text)
 			it->text = it->text[0] ? arena_printf(r->a, "%s%s",
@@ -84,13 +91,12 @@ static void take_parts(struct reading *r, struct chat_item *it,
 			chat_state_read(&it->state, p, r->a);
 		if (!own || !is_tool(p) || !p->input)
 			continue;
-		it->calls[it->ncalls++] = (struct chat_past_call){
-			p->call_id ? p->call_id : "",
-			p->name ? p->name : "",
-			p->input,
-			output_of(p, r->a),
-			{0}};
-		chat_state_read(&it->calls[it->ncalls - 1].state, p, r->a);
+		c = &it->calls[it->ncalls++];
+		*c = (struct chat_past_call){.id = p->call_id ? p->call_id : "",
+					     .name = p->name ? p->name : "",
+					     .input = p->input};
+		take_output(c, p, it->of_run, r->a);
+		chat_state_read(&c->state, p, r->a);
 	}
 }
 

@@ -18,6 +18,7 @@
 struct chat_past_call {
 	const char *id, *name, *input;
 	const char *output; /* NULL: not known */
+	bool not_run;       /* it never began: it waited for permission */
 	struct chat_state state;
 };
 

@@ -105,6 +105,19 @@ static void add_path(struct permission_subject *s, const cJSON *args,
 		s->paths[s->npaths++] = path;
 }
 
+/* The transcript says that the call has not begun until it may. */
+static int set_state(struct chat *x, const struct chat_use *use,
+		     const char *state, struct err *e)
+{
+	if (!use->part)
+		return 0;
+	if (part_set(use->part, &(struct part_change_new){.state = state}, e) <
+	    0)
+		return -1;
+	ledger_changed(&x->run->ledger);
+	return 0;
+}
+
 static int ask(struct chat *x, const struct chat_use *use, const char *title,
 	       struct err *e)
 {
@@ -119,7 +132,11 @@ static int ask(struct chat *x, const struct chat_use *use, const char *title,
 	json_add(&detail, use->args);
 	buf_addc(&detail, '}');
 	q.detail = detail.over ? NULL : detail.p;
-	rc = run_ask(x->run, &q, e);
+	rc = set_state(x, use, "awaiting", e);
+	if (rc == 0)
+		rc = run_ask(x->run, &q, e);
+	if (rc > 0 && set_state(x, use, "running", e))
+		rc = -1;
 	buf_fini(&detail);
 	return rc;
 }

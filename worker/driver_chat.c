@@ -134,7 +134,8 @@ static int use_tool(struct chat *x, const struct chat_use *use,
 static int call(struct chat *x, int i, struct err *e)
 {
 	const struct chat_call *c = &x->turn.calls[i];
-	struct chat_use use = {.id = c->id, .name = c->name};
+	struct chat_use use = {
+		.id = c->id, .name = c->name, .part = &x->calls[i]};
 	struct buf text = BUF_MAX(MCP_TEXT_MAX);
 	struct err why;
 	cJSON *args = chat_call_args(c, &why);
@@ -153,13 +154,31 @@ static int call(struct chat *x, int i, struct err *e)
 	return rc;
 }
 
+/* The calls from this one on were not begun when the run was ended. */
+static void skip_rest(struct chat *x, int i)
+{
+	struct buf text = BUF_MAX(256);
+	struct err ignored; /* they are closed with the run */
+
+	buf_adds(&text, "The tool was not run: the run was ended before.");
+	for (; i < x->turn.ncalls; i++)
+		if (x->turn.calls[i].name[0])
+			(void)chat_answer_result(x, i, &text, true, &ignored);
+	buf_fini(&text);
+}
+
 static int call_all(struct chat *x, struct err *e)
 {
 	for (int i = 0; i < x->turn.ncalls; i++) {
-		if (!x->turn.calls[i].name[0])
+		int rc = run_wait(x->run, 0, e);
+
+		if (rc == 0 && x->turn.calls[i].name[0])
+			rc = call(x, i, e) ? 1 : 0;
+		if (rc == 0)
 			continue;
-		if (run_wait(x->run, 0, e) || call(x, i, e))
-			return -1;
+		if (run_ending(x->run))
+			skip_rest(x, rc > 0 ? i + 1 : i);
+		return -1;
 	}
 	return 0;
 }
@@ -178,7 +197,7 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 	int rc = 0;
 
 	use.args = args;
-	if (args && chat_tool_again(c->name))
+	if (args && (c->not_run || chat_tool_again(c->name)))
 		rc = use_tool(x, &use, &text, &failed, e);
 	else
 		buf_adds(&text, "The tool was interrupted, and nobody knows "
@@ -349,7 +368,9 @@ static int open_all(struct chat *x, struct err *e)
 {
 	struct run *r = x->run;
 
-	if (chat_config_read(&x->config, r->start, &r->arena, e) ||
+	if (part_abort_awaiting(&r->ledger.writer,
+				"the worker that asked is gone", e) < 0 ||
+	    chat_config_read(&x->config, r->start, &r->arena, e) ||
 	    chat_http_open(&x->http, &x->config, e) ||
 	    workspace_open_tools(r, x->config.exec, store_vfs, e))
 		return -1;

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "schema/part.h"
 #include "schema/sweep.h"
 #include "worker/confine.h"
 #include "worker/contract.h"
@@ -215,6 +216,9 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 	buf_addc(&b, '}');
 	ev.body = b.p;
 	rc = reply_make(r, end, &ev, e);
+	if (rc == 0 && end->reason != REASON_completed)
+		rc = part_abort_rest(&r->ledger.writer, r->ledger.first,
+				     reason_code(end->reason), e);
 	if (rc == 0)
 		rc = fault_point(FAULT_worker_before_end, e);
 	if (rc == 0)

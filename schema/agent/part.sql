@@ -60,7 +60,7 @@ UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
  WHERE pos BETWEEN :lo AND :hi AND state IN ('streaming','input','running');
 
 -- query part_abort_awaiting (lo i64, hi i64, reason text, now time)
--- The same for questions, when nobody is left who would hear the answer.
+-- The same for calls that wait for permission: they were not run.
 UPDATE part SET state = 'aborted', rev = rev + 1, updated_at = :now,
-       output = coalesce(output, json_object('error', :reason))
+       output = coalesce(output, json_object('error', :reason, 'not_run', 1))
  WHERE pos BETWEEN :lo AND :hi AND state = 'awaiting';
