@@ -26,6 +26,8 @@ struct chat {
 	int64_t tokens; /* of this attempt */
 	double cost;
 	bool no_encrypted; /* the model has no encrypted reasoning */
+	bool no_images;    /* it takes no pictures */
+	bool sent_images;  /* in the last request */
 	int compactions;   /* in a row */
 	size_t asked;      /* bytes of the last request */
 	double token_bytes; /* of requests so far, as the server counted; 0: none */
@@ -42,8 +44,8 @@ int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* --- chat_request.c: appended to out ---------------------------------- */
-int chat_request(const struct chat *x, const struct chat_history *h,
-		 struct buf *out, struct err *e);
+int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
+		 struct err *e);
 
 /* --- chat_answer.c ----------------------------------------------------- */
 void chat_answer_begin(struct chat *x); /* x->turn is fresh */

@@ -1,23 +1,19 @@
 #include "worker/chat_config.h"
 
-#include "base/file.h"
 #include "base/home.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "worker/exec_config.h"
 
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define KEY_MAX 16384
 
 static const char *const members[] = {
-	"endpoint", "api",  "model", "key_file",    "key_env",  "params",
-	"tools",    "exec", "price", "permissions", "max_cost",
+	"endpoint", "api",     "model",  "key_file", "key_env",
+	"params",   "tools",   "exec",   "price",    "permissions",
+	"max_cost", "headers", "images",
 #define LIMIT(name, other, least, help) #name,
 #include "worker/chat_limits.def"
 #undef LIMIT
@@ -103,42 +99,6 @@ static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 	return 0;
 }
 
-static int read_key_file(struct chat_config *c, const char *name,
-			 const char *home, struct err *e)
-{
-	struct buf b = BUF_MAX(KEY_MAX);
-	char path[PATH_MAX];
-	struct stat st;
-	int rc;
-
-	if (name[0] == '/')
-		snprintf(path, sizeof path, "%s", name);
-	else
-		snprintf(path, sizeof path, "%s/credentials/%s",
-			 home ? home : "", name);
-	if (stat(path, &st))
-		return err_set(e, ERR_INVALID, "chat: the key file %s: %s",
-			       path, "it cannot be read");
-	if (st.st_mode & 077)
-		return err_set(e, ERR_INVALID,
-			       "chat: others may read the key file %s: chmod "
-			       "600",
-			       path);
-	rc = file_read(path, &b, e);
-	while (rc == 0 && b.n > 0 && strchr(" \t\r\n", b.p[b.n - 1]))
-		b.p[--b.n] = '\0';
-	if (rc == 0 && (b.n == 0 || strpbrk(b.p, "\r\n")))
-		rc = err_set(e, ERR_INVALID,
-			     "chat: the key file %s does not hold one line",
-			     path);
-	if (rc == 0)
-		c->key = strdup(b.p);
-	if (b.n > 0)
-		explicit_bzero(b.p, b.n);
-	buf_fini(&b);
-	return rc;
-}
-
 static int read_key(struct chat_config *c, const cJSON *v, const char *home,
 		    struct err *e)
 {
@@ -147,13 +107,23 @@ static int read_key(struct chat_config *c, const cJSON *v, const char *home,
 	const char *value = name ? home_env(name) : NULL;
 
 	if (file)
-		return read_key_file(c, file, home, e);
+		return secret_read(&c->key, file, home, e) ? err_wrap(e, "chat")
+							   : 0;
 	if (name && !value)
 		return err_set(e, ERR_INVALID,
 			       "chat: %s is not in the environment of skepd",
 			       quoted(name).text);
 	c->key = value ? strdup(value) : NULL;
 	return 0;
+}
+
+static int read_headers(struct chat_config *c, const cJSON *v, const char *home,
+			struct arena *a, struct err *e)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, "headers");
+
+	return headers_read(&c->headers, m, home, a, e) ? err_wrap(e, "chat")
+							: 0;
 }
 
 static double number(const cJSON *v, const char *name)
@@ -217,6 +187,7 @@ static int read_all(struct chat_config *c, const struct msg_start *s,
 	c->price_output = number(price, "output");
 	c->price_cached = number(price, "cached");
 	c->max_cost = number(v, "max_cost");
+	c->images = json_bool(v, "images", true);
 	if (!c->model)
 		return err_set(e, ERR_INVALID,
 			       "chat: which model? skep agent "
@@ -226,6 +197,7 @@ static int read_all(struct chat_config *c, const struct msg_start *s,
 			       read_tools(c, v, a, e) ||
 			       read_params(c, v, a, e) ||
 			       permissions_read(&c->permissions, v, a, e) ||
+			       read_headers(c, v, s->home, a, e) ||
 			       read_key(c, v, s->home, e)
 		       ? -1
 		       : 0;

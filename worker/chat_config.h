@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "ipc/start.h"
+#include "worker/headers.h"
 #include "worker/permission.h"
 
 /*
@@ -15,6 +16,8 @@
  *   "key_file": "name"                in credentials/, or a path from the root;
  *                                     only its owner may read it
  *   "key_env":  "NAME"                of the supervisor's environment
+ *   "headers":  {"X-Title": "skep"}   added to each request: headers.h
+ *   "images":   false                 pictures are only named, not sent
  *   "params":   {"temperature": 0}    added to each request as they are
  *   "tools":    ["read_file", …]      of worker/chat_tools.def; absent: all
  *   "exec":     true                  the tool exec too, in the sandbox
@@ -38,7 +41,9 @@ struct chat_config {
 	char *key;          /* or NULL; chat_config_forget wipes it */
 	const char **tools; /* NULL: all */
 	int ntools;
+	struct headers headers;
 	bool responses;
+	bool images;
 	bool exec;
 	bool ruled; /* there are permissions */
 	struct permissions permissions;

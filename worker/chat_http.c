@@ -333,6 +333,8 @@ static void judge(struct transfer *x, CURLcode how, struct chat_result *out)
 		snprintf(out->why, sizeof out->why, "%.390s", x->err.text);
 	}
 	without_key(out->why, x->http->config->key);
+	for (int i = 0; i < x->http->config->headers.n; i++)
+		without_key(out->why, x->http->config->headers.list[i].secret);
 }
 
 /* --- all --------------------------------------------------------------- */
@@ -392,11 +394,24 @@ static void add_header(struct chat_http *h, const char *line)
 	h->headers = more;
 }
 
+/* curl takes a header without a value as one to leave out. */
+static void add_pair(struct chat_http *h, const char *name, const char *prefix,
+		     const char *value)
+{
+	struct buf line = BUF_MAX(65536);
+
+	buf_addf(&line, "%s%s%s%s", name, value[0] ? ": " : ";", prefix, value);
+	if (!line.over)
+		add_header(h, line.p);
+	if (line.n)
+		explicit_bzero(line.p, line.n);
+	buf_fini(&line);
+}
+
 int chat_http_open(struct chat_http **out, const struct chat_config *c,
 		   struct err *e)
 {
 	struct chat_http *h = calloc(1, sizeof *h);
-	struct buf key = BUF_MAX(32768);
 
 	if (!h)
 		abort();
@@ -409,12 +424,11 @@ int chat_http_open(struct chat_http **out, const struct chat_config *c,
 	}
 	add_header(h, "Content-Type: application/json");
 	add_header(h, "Accept: text/event-stream, application/json");
-	if (c->key) {
-		buf_addf(&key, "Authorization: Bearer %s", c->key);
-		add_header(h, key.p);
-		explicit_bzero(key.p, key.n);
-	}
-	buf_fini(&key);
+	for (int i = 0; i < c->headers.n; i++)
+		add_pair(h, c->headers.list[i].name, "",
+			 c->headers.list[i].value);
+	if (c->key)
+		add_pair(h, "Authorization", "Bearer ", c->key);
 	*out = h;
 	return 0;
 }

@@ -1,5 +1,7 @@
 #include "worker/chat.h"
 
+#include "worker/chat_media.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -199,7 +201,31 @@ static void add_items(const struct chat *x, const struct chat_item *it,
 
 /* --- both ---------------------------------------------------------------- */
 
-static void add_history(const struct chat *x, const struct chat_history *h,
+/* A text, or a list of it and its pictures. */
+static void add_user(struct chat *x, const char *text, struct buf *b)
+{
+	bool responses = x->config.responses;
+	struct buf pictures = BUF_MAX(b->max);
+	int n = x->config.images && !x->no_images
+			? chat_media_add(x->run, text, responses, &pictures)
+			: 0;
+
+	x->sent_images = x->sent_images || n > 0;
+	if (n == 0) {
+		add_message(b, "user", text);
+	} else {
+		comma(b);
+		buf_addf(b, "{\"role\":\"user\",\"content\":[{\"type\":\"%s\"",
+			 responses ? "input_text" : "text");
+		add_text(b, "text", text);
+		buf_addc(b, '}');
+		buf_add(b, pictures.p, pictures.n);
+		buf_adds(b, "]}");
+	}
+	buf_fini(&pictures);
+}
+
+static void add_history(struct chat *x, const struct chat_history *h,
 			struct buf *b)
 {
 	if (x->config.system && !x->config.responses)
@@ -214,7 +240,7 @@ static void add_history(const struct chat *x, const struct chat_history *h,
 	}
 	for (int i = 0; i < h->n; i++) {
 		if (h->items[i].by_user)
-			add_message(b, "user", h->items[i].text);
+			add_user(x, h->items[i].text, b);
 		else if (x->config.responses)
 			add_items(x, &h->items[i], b);
 		else
@@ -253,12 +279,13 @@ static int add_params(const struct chat *x, struct buf *b, struct err *e)
 	return 0;
 }
 
-int chat_request(const struct chat *x, const struct chat_history *h,
-		 struct buf *out, struct err *e)
+int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
+		 struct err *e)
 {
 	const struct chat_config *c = &x->config;
 	struct buf tools = BUF_MAX(1u << 20);
 
+	x->sent_images = false;
 	buf_addc(out, '{');
 	add_text(out, "model", c->model);
 	buf_adds(out, ",\"stream\":true");

@@ -2,6 +2,7 @@
 
 #include "schema/artifact.h"
 #include "worker/chat_exec.h"
+#include "worker/chat_media.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -197,9 +198,26 @@ static int put_artifact(struct chat *x, const cJSON *args, struct buf *text,
 	return 0;
 }
 
+/* Attachments are outside of the workspace; the tools that read a file may read
+ * them by the path that the prompt has. */
+static int read_attachment(struct chat *x, const struct chat_use *use,
+			   struct buf *text, struct err *e)
+{
+	const char *path = json_text(use->args, "path", "");
+
+	if (path[0] != '/' || (strcmp(use->name, "read_file") != 0 &&
+			       strcmp(use->name, "read_text_file") != 0))
+		return 0;
+	return chat_media_read(x->run, path, text, e);
+}
+
 static int run_it(struct chat *x, const struct chat_use *use, struct buf *text,
 		  struct err *e)
 {
+	int read = read_attachment(x, use, text, e);
+
+	if (read)
+		return read < 0 ? -1 : 0;
 	if (strcmp(use->name, "put_artifact") == 0)
 		return put_artifact(x, use->args, text, e);
 	if (strcmp(use->name, "exec") == 0)

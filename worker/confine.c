@@ -144,6 +144,7 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	show(&p.shown, realpath("/etc/resolv.conf", names));
 	for (int i = 0; i < r->sandbox.read.n; i++)
 		show(&p.shown, r->sandbox.read.path[i]);
+	show_media(r, &p.shown);
 	return confine_self(r, &p, e);
 }
 

@@ -284,12 +284,31 @@ static bool is_too_long(const struct chat *x, const struct chat_history *h,
  * and the next step asks without it. */
 static bool asks_less(struct chat *x, const struct chat_result *r)
 {
-	if (r->outcome != CHAT_REFUSED || r->status != 400)
+	bool *without = NULL;
+
+	if (r->outcome != CHAT_REFUSED ||
+	    (r->status != 400 && r->status != 404 && r->status != 415 &&
+	     r->status != 422))
 		return false;
 	if (x->config.responses && !x->no_encrypted &&
 	    strcasestr(r->why, "encrypted"))
-		return x->no_encrypted = true;
-	return false;
+		without = &x->no_encrypted;
+	else if (x->sent_images &&
+		 (strcasestr(r->why, "image") || strcasestr(r->why, "vision") ||
+		  strcasestr(r->why, "content type") ||
+		  strcasestr(r->why, "multimodal")))
+		without = &x->no_images;
+	if (without)
+		*without = true;
+	return without != NULL;
+}
+
+static int note_less(struct chat *x, struct err *e)
+{
+	return x->no_images ? ledger_addf(&x->run->ledger, "note", NULL, e,
+					  "{\"text\":\"the model takes no "
+					  "pictures; they are only named\"}")
+			    : 0;
 }
 
 static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
@@ -310,7 +329,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 	if (r.outcome == CHAT_OVERFLOW)
 		return chat_compact(x, h, r.why, e);
 	if (asks_less(x, &r))
-		return 0;
+		return note_less(x, e);
 	if (r.outcome == CHAT_REFUSED)
 		return chat_end(x,
 				r.status == 401 || r.status == 403

@@ -1,0 +1,118 @@
+"""What goes to the model's server beside the conversation: headers, pictures and
+other attachments."""
+import base64
+import re
+
+from channel_lib import say
+from chat_mock import Mock, calls, text
+from skepd_lib import Host, finish
+from test_chat import KEY, chat, run
+from test_media import PNG, b64
+
+SECRET = KEY + "x"
+
+
+def test_headers_come_from_credentials_and_the_environment(home):
+    home.skep("agent", "add", "x", "--driver", "script")
+    (home.path / "credentials" / "gate").write_text(SECRET + "\n")
+    (home.path / "credentials" / "gate").chmod(0o600)
+    wrong = {"status": 400, "body": {"error": {"message": "bad " + SECRET}}}
+    m = Mock(home, text("ok"), wrong)
+    home.host = Host(home)
+    home.host.env["GATE"] = "from the environment"
+    home.host.start()
+    d = chat(home, m, config={"headers": {
+        "X-Title": "skep", "X-Empty": "", "X-Gate": {"env": "GATE"},
+        "Authorization": {"file": "gate", "prefix": "Token "}}})
+    assert run(d)["state"] == "succeeded"
+    sent = m.asked[0][1]
+    assert sent["X-Title"] == "skep" and sent["X-Empty"] == ""
+    assert sent["X-Gate"] == "from the environment"
+    assert sent["Authorization"] == "Token " + SECRET
+    row = run(d)
+    assert row["reason"] == "agent_refused" and SECRET not in row["detail"]
+    for bad, why in (({"X-Api-Key": "abc"}, "credentials"),
+                     ({"X y": "a"}, "name of a header"),
+                     ({"X": "a\r\nY: b"}, "control character"),
+                     ({"X": {"env": "NO_SUCH"}}, "NO_SUCH"),
+                     ({"X": {"file": "a", "env": "b"}}, "a value is"),
+                     ({"X": 1}, "a value is")):
+        d.agent("b", "chat", {"endpoint": m.url, "headers": bad}, model="m")
+        row = run(d, agent="b")
+        assert row["reason"] == "bad_config" and why in row["detail"], row
+    finish(d)
+    for path in [p for p in home.dir.rglob("*") if p.is_file()]:
+        if path.parent.name != "credentials":
+            assert SECRET.encode() not in path.read_bytes(), path
+
+
+def content(m, n=-1):
+    asked = m.asked[n][2]
+    users = [x for x in asked.get("messages", asked.get("input"))
+             if x.get("role") == "user"]
+    return users[-1]["content"]
+
+
+def ask_with(home, mock, agent, config=None, workspace=None):
+    """One message with a picture, a text and something else."""
+    d = chat(home, mock, agent, config=config,
+             **({"workspace": workspace} if workspace else {}))
+    d.call("PUT", "/v1/channels/t" + agent, {"kind": "tty", "config": {
+        "agent": agent}})
+    say(d, "t" + agent, "look", "m1", attachments=[
+        {"name": "cat.png", "base64": b64(PNG)},
+        {"name": "a.txt", "base64": b64(b"words in a file")},
+        {"name": "liar.png", "type": "image/png", "base64": b64(b"no picture")}])
+    row = d.call("GET", "/v1/runs?agent=" + agent)["items"][0]
+    return d, d.until(row["id"])
+
+
+def test_pictures_and_files_reach_the_model(home):
+    def read(body):
+        users = [x for x in body.get("messages", body.get("input"))
+                 if x.get("role") == "user"]
+        path = re.search(r"(/\S+a\.txt)", users[-1]["content"][0]["text"])
+        return calls(("read_file", {"path": path.group(1)}),
+                     ("read_file", {"path": "/etc/passwd"}))
+
+    for agent, mode in (("p", None), ("q", "vfs-only")):
+        m = Mock(home, read, text("done"))
+        d, row = ask_with(home, m, agent, workspace=mode)
+        assert row["state"] == "succeeded", row
+        parts = content(m, 0)
+        assert [p["type"] for p in parts] == ["text", "image_url"], parts
+        kind, data = parts[1]["image_url"]["url"].split(",")
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(data) == PNG
+        r = m.results()
+        assert r[0] == "words in a file" and "root:" not in r[1], r
+    finish(d)
+
+
+def test_pictures_go_to_the_responses_api(home):
+    done = [{"type": "response.completed", "response": {
+        "object": "response", "status": "completed", "output": [
+            {"type": "message", "content": [{"type": "output_text",
+                                             "text": "a cat"}]}]}}]
+    m = Mock(home, done)
+    d, row = ask_with(home, m, "r", {"api": "responses"})
+    assert row["state"] == "succeeded", row
+    parts = content(m)
+    assert [p["type"] for p in parts] == ["input_text", "input_image"], parts
+    assert parts[1]["image_url"].startswith("data:image/png;base64,")
+    finish(d)
+
+
+def test_a_model_without_eyes_is_asked_without_pictures(home):
+    no = {"status": 400, "body": {"error": {
+        "message": "This model does not support image input"}}}
+    m = Mock(home, no, text("fine"))
+    d, row = ask_with(home, m, "n")
+    assert row["state"] == "succeeded", row
+    assert isinstance(content(m, 0), list) and isinstance(content(m, 1), str)
+    notes = [b["text"] for _, k, b in d.events("n") if k == "note"]
+    assert ["no pictures" in n for n in notes] == [True], notes
+    m = Mock(home, text("fine"))
+    d, row = ask_with(home, m, "o", {"images": False})
+    assert isinstance(content(m), str)
+    finish(d)
