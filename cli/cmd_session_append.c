@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/json.h"
+#include "schema/event_body.h"
 #include "schema/session.h"
 #include "schema/writer.h"
 
@@ -35,15 +36,14 @@ static int make_body(struct cli *cli, struct buf *body, struct err *e)
 	return 0;
 }
 
-static int check_body(const struct buf *body, struct err *e)
+static int check_body(struct cli *cli, const struct buf *body, struct err *e)
 {
-	cJSON *v;
+	const char *type = cli_option(cli, "type");
 
 	if (buf_ok(body, "the body", e))
 		return -1;
-	v = json_parse("the body", body->p, body->n, e);
-	cJSON_Delete(v);
-	return v ? 0 : -1;
+	return event_body_check_text(type ? type : "message", body->p, body->n,
+				     e);
 }
 
 static int append(struct cli *cli, const char *body, struct err *e)
@@ -75,7 +75,7 @@ static int session_append(struct cli *cli, struct err *e)
 	int rc = make_body(cli, &body, e);
 
 	if (!rc)
-		rc = check_body(&body, e);
+		rc = check_body(cli, &body, e);
 	if (!rc)
 		rc = append(cli, body.p, e);
 	buf_fini(&body);

@@ -60,7 +60,7 @@ static void add_body(struct buf *b, const char *body)
 {
 	cJSON *v = cJSON_Parse(body);
 	const char *text = json_text(v, "content", json_text(v, "text", NULL));
-	bool only_role = v && v->child && !v->child->next &&
+	bool only_role = cJSON_IsObject(v) && v->child && !v->child->next &&
 			 !strcmp(v->child->string, "role");
 
 	if (text)

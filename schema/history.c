@@ -1,5 +1,7 @@
 #include "schema/history.h"
 
+#include "schema/event_body.h"
+
 #include <string.h>
 
 #define PAGE_BYTES   (4u << 20)
@@ -226,7 +228,7 @@ static void keep(struct reader *r, const struct event_record *row, int stretch)
 						 event_id_of(r->sid, seq).text),
 		.run = arena_text(r->arena, row->run),
 		.key = arena_text(r->arena, row->key),
-		.body = arena_text(r->arena, row->body),
+		.body = event_body_read(row->body, r->arena),
 		.at = row->at,
 		.parent = row->parent != OPT_NONE
 				  ? row->parent

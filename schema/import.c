@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/event_body.h"
 #include "schema/session.h"
 #include "schema/writer.h"
 
@@ -171,7 +172,9 @@ static int compare(struct import *im, int64_t seq, const cJSON *ev,
 		return -1;
 	if (id && !strcmp(id, own.text))
 		id = NULL;
-	if (found && same_text(row.body, body ? body : "{}") &&
+	if (found &&
+	    same_text(event_body_read(row.body, &im->arena),
+		      body ? body : "{}") &&
 	    same_text(row.event_id, id))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
@@ -222,6 +225,10 @@ static int import_event(struct import *im, const cJSON *ev, struct err *e)
 		return refuse(im, "expected {\"record\":\"event\",…}", e);
 	if (member(im, "$.body", &body, e))
 		return -1;
+	if (body &&
+	    event_body_check(json_text(ev, "type", "unknown"),
+			     cJSON_GetObjectItemCaseSensitive(ev, "body"), e))
+		return err_wrap(e, "line %" PRId64, im->line);
 	return append(im, ev, body, e);
 }
 

@@ -1,5 +1,6 @@
 #include "worker/acp.h"
 
+#include "schema/event_body.h"
 #include "schema/session.h"
 
 #include <stdio.h>
@@ -31,8 +32,11 @@ static int add_event(struct acp *x, const cJSON *u, const char *type,
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	struct event_new ev = {
 		.type = type, .parent = WRITER_LEAF, .usage = usage};
+	struct err ignored;
 	int rc;
 
+	if (event_body_check(type, u, &ignored))
+		ev.type = "raw";
 	json_add(&b, u);
 	ev.body = b.p;
 	rc = buf_ok(&b, type, e);

@@ -1,6 +1,7 @@
 #include "worker/chat_history.h"
 
 #include "base/json.h"
+#include "base/log.h"
 #include "schema/part.h"
 
 #include <string.h>
@@ -145,14 +146,18 @@ static int take_event(struct reading *r, const struct event *ev, struct err *e)
 	bool steer = strcmp(ev->type, "steer") == 0;
 	bool result = strcmp(ev->type, "tool_result") == 0;
 	const char *role;
+	struct err bad;
 	cJSON *body;
 	int rc = 0;
 
 	if (!message && !steer && !result)
 		return 0;
-	body = json_parse_object("event", ev->body, strlen(ev->body), e);
-	if (!body)
-		return -1;
+	body = json_parse_object("event", ev->body, strlen(ev->body), &bad);
+	if (!body) { /* an older program stored it; the model can do without */
+		log_warn(LT("msg", "an event cannot be read"),
+			 LI("seq", ev->seq), LT("error", bad.text));
+		return 0;
+	}
 	role = json_text(body, "role", steer ? "user" : "");
 	if (result) {
 		take_result(r, body);

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "schema/event_body.h"
 #include "schema/run_deliveries.h"
 
 #include <string.h>
@@ -116,16 +117,19 @@ static void read_outbox(cJSON *v, struct arena *a, struct exec_line *out)
 	out->event.outbox = &out->outbox;
 }
 
+/* A line whose type is reserved, or whose members do not fit the type, is kept
+ * as it came. */
 static void read_event(cJSON *v, const char *type, const char *run,
 		       struct arena *a, struct exec_line *out)
 {
 	const char *key = json_text(v, "key", NULL);
 	struct err ignored;
+	bool raw = is_reserved(type) || event_body_check(type, v, &ignored);
 
-	out->event.type = is_reserved(type) ? "raw" : arena_text(a, type);
+	out->event.type = raw ? "raw" : arena_text(a, type);
 	if (key && text_check_key("key", key, KEY_MAX, &ignored) == 0)
 		out->event.key = arena_printf(a, OUTBOX_KEY_EXEC, run, key);
-	if (!is_reserved(type))
+	if (!raw)
 		cJSON_DeleteItemFromObjectCaseSensitive(v, "type");
 	out->event.body = json_of(a, v);
 	if (strcmp(out->event.type, "usage") == 0)
