@@ -11,6 +11,7 @@ import os
 import random
 import sqlite3
 import subprocess
+import time
 
 from ledger import Ledger
 from skepd_lib import OVER, Refused
@@ -399,6 +400,71 @@ class Artifacts(Client):
             self.ledger.find(name, digest(r.raw) if r.code == 0 else None)
 
 
+class Mounts(Client):
+    """Files written through a mount: fsync is the acknowledgement."""
+    weight = 2
+
+    def prepare(self):
+        self.at = self.home.dir / "mnt"
+        self.process = None
+        self.possible = os.geteuid() == 0 and os.access("/dev/fuse", os.W_OK)
+        self.home.skep("vfs", "new", "red:mounted")
+        self.home.undo.append(self.unmount)
+
+    def unmount(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        subprocess.run(["umount", "-l", self.at], stderr=subprocess.DEVNULL)
+
+    def mount(self):
+        self.unmount()
+        self.at.mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            [str(self.home.bin / "skep"), "vfs", "mount", "red:mounted",
+             str(self.at)], stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=self.home.env)
+        for _ in range(500):
+            if self.process.poll() is not None:
+                return False
+            if os.path.ismount(self.at):
+                return True
+            time.sleep(0.02)
+        return False
+
+    def act(self):
+        if not self.possible:
+            return
+        if not self.process or self.process.poll() is not None:
+            if not self.mount():
+                return
+        name = "m%d" % self.rng.randrange(12)
+        data = content(self.rng, any_size(self.rng, 4 << 20))
+        entry = self.ledger.try_(name, digest(data))
+        try:
+            with open(self.at / ".new", "wb") as f:
+                f.write(data)
+                f.flush()
+                os.fsync(f.fileno())
+            os.rename(self.at / ".new", self.at / name)
+            folder = os.open(self.at, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError:
+            return
+        if os.path.ismount(self.at) and self.process.poll() is None:
+            self.ledger.acknowledge(entry)
+
+    def verify(self):
+        self.unmount()
+        for name in self.ledger.keys():
+            r = self.home.skep("vfs", "get", "red:mounted", name, "-",
+                               code=None, seconds=300)
+            self.ledger.find(name, digest(r.raw) if r.code == 0 else None)
+
+
 class Deletes(Client):
     """Sessions and namespaces: made, forked, deleted."""
     weight = 2
@@ -448,4 +514,4 @@ class Upkeep(Client):
 
 
 ALL = [Runs, Events, Patches, Puts, Imports, Approvals, Deliveries, Messages,
-       Artifacts, Deletes, Upkeep]
+       Artifacts, Mounts, Deletes, Upkeep]

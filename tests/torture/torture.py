@@ -5,7 +5,7 @@ what was acknowledged with what the files hold.
   tests/torture/torture.py [--bin DIR] [--minutes N] [--seed N] [--keep]
 
 A run has rounds. In each, clients work for some seconds while workers, the
-spawner, skepd and commands are killed with SIGKILL at random moments. At the
+spawner, skepd, mounts and commands are killed with SIGKILL at random moments. At the
 end of a round everything is stopped, in order or by SIGKILL of all processes
 at once; then stock sqlite3 checks a copy of every database, as after a crash
 of all processes, and each client compares its ledger. The same seed gives the
@@ -116,6 +116,13 @@ class Torture:
             self.rng.choice(running).kill()
             self.count("skep")
 
+    def kill_mount(self):
+        for client in self.clients:
+            process = getattr(client, "process", None)
+            if process and process.poll() is None:
+                process.kill()
+                self.count("skep vfs mount")
+
     def kill_skepd(self):
         self.host.kill()
         self.count("skepd")
@@ -138,8 +145,8 @@ class Torture:
             time.sleep(self.rng.random() * 0.4)
             what = self.rng.choices(
                 [lambda: self.kill_one("skep-worker"), self.kill_command,
-                 lambda: self.kill_one("skep-spawner"), self.kill_skepd],
-                [10, 10, 1, 3])[0]
+                 lambda: self.kill_one("skep-spawner"), self.kill_skepd,
+                 self.kill_mount], [10, 10, 1, 3, 2])[0]
             what()
             died = self.host.process.poll()
             if died is not None:
