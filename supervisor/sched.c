@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+/* A workspace in the agent's file has one mount, and these drivers need it. */
+static bool needs_mount(const struct agent_row *a)
+{
+	return strcmp(a->workspace, "disk") != 0 &&
+	       (!strcmp(a->driver, "exec") || !strcmp(a->driver, "acp"));
+}
+
 /* How many runs of the agent may live at once: its own word, or the host's. */
 static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
 {
@@ -20,7 +27,7 @@ static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
 	spec = json_parse_object("spec", row.spec, strlen(row.spec), &e);
 	limit = json_i64(cJSON_GetObjectItem(spec, "limits"), "runs", limit);
 	cJSON_Delete(spec);
-	return limit;
+	return limit > 1 && needs_mount(&row) ? 1 : limit;
 }
 
 static int schedule(struct sup *s, struct arena *a, struct err *e)

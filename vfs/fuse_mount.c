@@ -1,5 +1,6 @@
 #include "vfs/fuse_mount.h"
 
+#include "vfs/attach.h"
 #include "vfs/vfs.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ int vfs_unmount(const char *dir, struct err *e)
 /* The ID of the mount at a path, 0 if it cannot be read. The kernel answers it
  * without asking the server. IDs before Linux 6.8 are reused after an unmount;
  * therefore only a dead mount is ever removed. */
-static uint64_t mount_id(const char *dir)
+uint64_t fuse_mount_id(const char *dir)
 {
 	struct statx x;
 
@@ -70,7 +71,7 @@ static uint64_t mount_id(const char *dir)
  * close a moment before the connection does. */
 static void remove_dead_mount(const char *dir, uint64_t id)
 {
-	for (int i = 0; i < 500 && id && mount_id(dir) == id; i++) {
+	for (int i = 0; i < 500 && id && fuse_mount_id(dir) == id; i++) {
 		struct statfs st;
 
 		if (statfs(dir, &st) && errno == ENOTCONN)
@@ -133,11 +134,12 @@ static int mount_it(const struct vfs_mount_options *o, const struct vfs *v,
 		    int fd, struct err *e)
 {
 	unsigned long flags = o->dev_suid ? 0 : MS_NODEV | MS_NOSUID;
-	char data[256], source[128];
+	char data[256], source[256];
 
 	if (vfs_is_readonly(v))
 		flags |= MS_RDONLY;
-	snprintf(source, sizeof source, "skep:%s", vfs_name(v));
+	snprintf(source, sizeof source, MOUNT_SOURCE, vfs_name(v),
+		 (long)getpid());
 	snprintf(data, sizeof data,
 		 "fd=%d,rootmode=40000,user_id=%u,group_id=%u,"
 		 "default_permissions%s",
@@ -167,7 +169,7 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 		err_set(e, ERR_UNSUPPORTED, "a mount needs " DEVICE ": %s",
 			strerror(errno));
 	else if (mount_it(o, v, fd, e) == 0) {
-		uint64_t id = mount_id(o->dir);
+		uint64_t id = fuse_mount_id(o->dir);
 
 		(void)!write(g->pipe, &id, sizeof id);
 		return fd;

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "vfs/mount.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The mount(2) part, without libfuse's helper program, and the guardian: a
@@ -20,5 +21,8 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 		    struct guard *g, struct err *e); /* the fd, or -1 */
 /* Call it after the fd is closed: waits until the guardian has unmounted. */
 void fuse_mount_close(struct guard *g);
+
+/* Identifies the mount at a path; 0 if it cannot be read. */
+uint64_t fuse_mount_id(const char *dir);
 
 #endif

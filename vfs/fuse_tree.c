@@ -4,6 +4,7 @@
 #include "vfs/nanos.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -202,6 +203,32 @@ static void do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 	make(req, dir, name, &(struct vfs_new){.mode = mode, .rdev = rdev});
 }
 
+/* The kernel takes the name for free. If another process has made it in the
+ * meantime, ESTALE makes the kernel look again and open what is there, with its
+ * own checks. */
+static void do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
+		      mode_t mode, struct fuse_file_info *fi)
+{
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	struct vfs_new n = {.mode = mode, .uid = who->uid, .gid = who->gid};
+	struct mnt *m = mnt_of(req);
+	struct fuse_entry_param p;
+	struct vfs_attr a;
+	struct err e;
+
+	if (mnt_change(m, req))
+		return;
+	if (!vfs_make(m->v, at_of(dir, name), &n, &a, &e)) {
+		mnt_entry(m, &a, &p);
+		fi->keep_cache = 1;
+		fuse_reply_create(req, &p, fi);
+	} else if (e.code == ERR_CONFLICT && !(fi->flags & O_EXCL)) {
+		fuse_reply_err(req, ESTALE);
+	} else {
+		mnt_fail(req, &e);
+	}
+}
+
 static void do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 		     mode_t mode)
 {
@@ -362,6 +389,7 @@ void fuse_tree_ops(struct fuse_lowlevel_ops *ops)
 	ops->getattr = do_getattr;
 	ops->setattr = do_setattr;
 	ops->mknod = do_mknod;
+	ops->create = do_create;
 	ops->mkdir = do_mkdir;
 	ops->symlink = do_symlink;
 	ops->unlink = do_unlink;

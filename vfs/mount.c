@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "vfs/alarm.h"
+#include "vfs/attach.h"
 #include "vfs/core.h"
 #include "vfs/fuse_core.h"
 #include "vfs/fuse_mount.h"
@@ -16,10 +17,12 @@
 
 /* Serving a mount: the loop, and when to commit. */
 
-#define BATCH_MAX 256
-#define BATCH_NS  5000000 /* 5 ms */
-#define READ_MS   2       /* an idle reader lets go */
-#define LOOK_MS   50      /* how soon others' changes show */
+#define BATCH_MAX      256
+#define BATCH_NS       5000000 /* 5 ms */
+#define READ_MS        2       /* an idle reader lets go */
+#define LOOK_MS        50      /* how soon others' changes show */
+#define ENDING_NS      INT64_C(3000000000)
+#define ENDING_LOOK_US 50000
 
 /* Everything that the kernel may know is told to be forgotten. */
 static void forget_all(struct mnt *m)
@@ -315,6 +318,27 @@ static int mount_and_serve(struct mnt *m, const struct vfs_mount_options *o,
 	return rc;
 }
 
+/* 1: the server that this mount was attached to has ended. A server that is
+ * ending is given some time. */
+static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
+			   struct err *e)
+{
+	int64_t until = clock_mono_ns() + ENDING_NS, server;
+	int rc, taken;
+
+	while ((taken = vfs_holder_begin(m->v, &server, e)) > 0) {
+		rc = attach_mount(m->v, o, (pid_t)server, e);
+		if (rc >= 0 || e->code != ERR_BUSY || clock_mono_ns() > until)
+			return rc;
+		usleep(ENDING_LOOK_US);
+	}
+	if (taken < 0 || vfs_last_change(m->v, &m->seen, e))
+		return -1;
+	rc = mount_and_serve(m, o, e);
+	vfs_holder_end(m->v);
+	return rc;
+}
+
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 {
 	struct mnt m = {.v = v};
@@ -331,10 +355,10 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	sql_defer_sync(v->db, true);
 	if (vfs_last_change(v, &m.seen, e))
 		return -1;
-	if (!v->snap && vfs_holder_begin(v, e))
-		return -1;
-	rc = mount_and_serve(&m, o, e);
-	if (!v->snap)
-		vfs_holder_end(v);
+	if (v->snap)
+		return mount_and_serve(&m, o, e);
+	do
+		rc = mount_or_attach(&m, o, e);
+	while (rc > 0);
 	return rc;
 }

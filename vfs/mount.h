@@ -11,6 +11,9 @@
  * after 5 ms, or at an fsync, which is answered when they are on the disk.
  * What other processes do in the namespace shows up within 50 ms.
  *
+ * A namespace has one server. If there is one already, its mount appears at the
+ * directory as well (attach.h), or the call fails with ERR_BUSY and names it.
+ *
  * Needs /dev/fuse and the right to mount: root, or a user and mount namespace
  * of one's own. If the process dies in whatever way, a small guardian process
  * takes the mount away.

@@ -111,9 +111,10 @@ int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e);
 void vfs_hold(struct vfs *v, int64_t ino);
 void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times);
 
-/* A process that holds nodes for long (a mount) says so: then other processes
- * leave it the nodes that they remove. Both are no part of a batch. */
-int vfs_holder_begin(struct vfs *v, struct err *e);
+/* The server of a mount registers: then other processes leave it the nodes that
+ * they remove. There is one for each namespace: 1 if there is another already,
+ * whose pid is *other. Both are no part of a batch. */
+int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e);
 void vfs_holder_end(struct vfs *v);
 
 /* Extended attributes. Values are at most VFS_XATTR_MAX bytes. */

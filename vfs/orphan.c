@@ -163,12 +163,27 @@ int orphans_reap(struct vfs *v, struct err *e)
 	return n < 0 ? -1 : rc;
 }
 
-int vfs_holder_begin(struct vfs *v, struct err *e)
+static int claim(struct vfs *v, int64_t *other, struct err *e)
 {
-	struct vfs_owner me = {.id = v->ns, .pid = getpid()};
+	struct vfs_owner me = {.id = v->ns, .pid = getpid()}, holder;
+	int taken = other_holder(v, &holder, e);
 
+	if (taken) {
+		*other = taken < 0 ? 0 : holder.pid;
+		return taken;
+	}
 	me.start = start_of(me.pid);
 	return sql_exec(v->db, Q_VFS_HOLDER_ADD, &me, e) < 0 ? -1 : 0;
+}
+
+int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e)
+{
+	int taken;
+
+	if (sql_enter(v->db, e))
+		return -1;
+	taken = claim(v, other, e);
+	return sql_leave(v->db, taken < 0 ? -1 : 0, e) ? -1 : taken;
 }
 
 void vfs_holder_end(struct vfs *v)

@@ -1,4 +1,6 @@
 """Mounts beside each other: their ends, and who may have a namespace."""
+import errno
+import fcntl
 import os
 import subprocess
 
@@ -64,4 +66,153 @@ def test_an_unmount_reaches_the_copies_in_sandboxes(home):
     assert d.get(run)["state"] == "running"
     d.cancel(run)
     d.until(run)
+    finish(d)
+
+
+def server(at):
+    """The process that serves a mount; None while nothing is mounted."""
+    with open("/proc/self/mountinfo") as f:
+        for line in f:
+            if line.split()[4] == str(at):
+                return int(line.split(" - ")[1].split()[1].split(":")[2])
+
+
+def second(home, where="a"):
+    """A mount of the same namespace on another directory."""
+    at = home.dir / "mnt2"
+    at.mkdir(exist_ok=True)
+    p = home.start(home.bin / "skep", "vfs", "mount", where, at,
+                   stdout=subprocess.DEVNULL)
+    home.undo.append(lambda: subprocess.run(["umount", "-l", at],
+                                            stderr=subprocess.DEVNULL))
+    eventually(lambda: mounted(at), what="the second mount")
+    return at, p
+
+
+def test_a_file_made_by_another_process_is_opened(home):
+    agent(home)
+    at, _ = mount(home)
+    for i in range(5):
+        name = "f%d" % i
+        assert not (at / name).exists()
+        home.skep("vfs", "put", "a", name, input="theirs")
+        with open(at / name, "a") as f:  # O_CREAT
+            f.write(" and ours")
+        assert (at / name).read_text() == "theirs and ours"
+        assert not (at / ("x" + name)).exists()
+        home.skep("vfs", "put", "a", "x" + name, input="theirs")
+        try:
+            open(at / ("x" + name), "x")
+            raise AssertionError("O_EXCL made a file that was there")
+        except FileExistsError:
+            pass
+
+
+def test_two_mounts_of_a_namespace_are_one(home):
+    agent(home)
+    a, first = mount(home)
+    b, other = second(home)
+    for i in range(200):
+        assert not (a / str(i)).exists()
+        (b / str(i)).write_text("x")
+        os.close(os.open(a / str(i), os.O_CREAT | os.O_WRONLY, 0o600))
+    with open(a / "0") as f:
+        os.unlink(b / "0")
+        assert f.read() == "x"
+    writer = "for i in $(seq 200); do echo $0 >> log; done"
+    both = [subprocess.Popen(["sh", "-c", writer, where.name], cwd=where)
+            for where in (a, b)]
+    assert [p.wait(60) for p in both] == [0, 0]
+    assert sorted((a / "log").read_text().split()) == \
+        [a.name] * 200 + [b.name] * 200
+    with open(a / "log") as x, open(b / "log") as y:
+        fcntl.flock(x, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(y, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            raise AssertionError("two holders of one lock")
+        except BlockingIOError:
+            pass
+    home.skep("vfs", "umount", a)
+    (b / "after").write_text("still served")
+    home.skep("vfs", "umount", b)
+    assert first.wait(20) == 0 and other.wait(20) == 0
+    assert home.skep("vfs", "cat", "a", "after").out == "still served"
+    assert "no faults" in home.skep("vfs", "fsck", "a", "--deep").out
+
+
+def test_a_mount_outlives_the_one_that_it_shares(home):
+    agent(home)
+    a, first = mount(home)
+    (a / "f").write_text("kept")
+    b, other = second(home)
+    first.kill()
+    first.wait()
+
+    def served():
+        try:
+            return mounted(b) and (b / "f").read_text() == "kept"
+        except OSError as e:
+            assert e.errno in (errno.ENOTCONN, errno.ECONNABORTED), e
+    eventually(served, what="a server of its own")
+    (b / "g").write_text("more")
+    home.skep("vfs", "umount", b)
+    assert other.wait(20) == 0
+    assert home.skep("vfs", "cat", "a", "g").out == "more"
+
+
+def test_a_mount_that_cannot_be_shared_is_refused_by_name(home):
+    agent(home)
+    home.skep("vfs", "ls", "a")
+    holder = home.start("sleep", "600")
+    with open("/proc/%d/stat" % holder.pid) as f:
+        start = f.read().rsplit(")", 1)[1].split()[19]
+    home.execute(home.agent_db("a"), "INSERT INTO vfs_holder (pid, ns, start) "
+                 "SELECT ?, id, ? FROM vfs_ns", holder.pid, int(start))
+    at = home.dir / "mnt"
+    at.mkdir()
+    said = home.refused(75, "vfs", "mount", "a", at)
+    assert "sleep (process %d)" % holder.pid in said, said
+    assert not mounted(at)
+
+
+def test_the_mounts_of_a_run_and_of_a_person_are_one(home):
+    if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("a mount needs root and /dev/fuse")
+    d = Host(home)
+    d.start()
+    wait = "while [ ! -e %s ]; do sleep 0.02; done; "
+    d.shell("a", "echo run > made; " + wait % "go" + "cat go; "
+            "echo line >> log", workspace="vfs-only")
+    run = d.submit("a")  # the run is first
+    d.until(run, "running")
+    eventually(lambda: d.home.skep("vfs", "cat", "a", "made", code=None).out,
+               what="the run's file")
+    at, p = mount(home)
+    assert (at / "made").read_text() == "run\n"
+    with open(at / "log", "a") as f:
+        f.write("ours\n")
+    (at / "go").write_text("gone\n")
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "a", run) == "gone"
+    eventually(lambda: server(at) == p.pid, what="a server of its own")
+    assert (at / "log").read_text() == "ours\nline\n"
+    run = d.submit("a")  # the person is first
+    assert d.until(run)["state"] == "succeeded"
+    assert (at / "log").read_text() == "ours\nline\nline\n"
+    home.skep("vfs", "umount", at)
+    assert p.wait(20) == 0
+    finish(d)
+
+
+def test_runs_on_one_mount_take_turns(home):
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("there is no /dev/fuse")
+    d = Host(home)
+    d.start()
+    d.shell("a", "[ ! -e busy ] || echo crowded; touch busy; sleep 0.3; "
+            "rm busy", workspace="vfs-only")
+    runs = [d.submit("a", session=str(i)) for i in range(3)]
+    for run in runs:
+        assert d.until(run)["state"] == "succeeded"
+        assert "crowded" not in said(d, "a", run)
     finish(d)

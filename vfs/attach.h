@@ -1,0 +1,25 @@
+#ifndef VFS_ATTACH_H
+#define VFS_ATTACH_H
+
+#include "base/err.h"
+#include "vfs/mount.h"
+
+#include <sys/types.h>
+
+/*
+ * A namespace has one server. A further mount of it shows the tree of the first
+ * one, so that all of them have the same files, appends and locks.
+ */
+struct vfs;
+
+/* The source of a mount, as /proc/self/mountinfo shows it. */
+#define MOUNT_SOURCE "skep:%s:%ld" /* name of the namespace, server's pid */
+
+/* Puts the mount that process `server` serves at o->dir as well, and waits.
+ * 0: it was unmounted, or a signal came. 1: the server has ended, and nothing
+ * is mounted here any more. -1: the mount cannot be reached (ERR_BUSY, which
+ * names the process), or another failure. */
+int attach_mount(struct vfs *v, const struct vfs_mount_options *o, pid_t server,
+		 struct err *e);
+
+#endif
