@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "bench/node.h"
 #include "bench/tree.h"
+#include "db/checkpoint.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
 #include "vfs/path.h"
@@ -106,7 +107,7 @@ static int import_once(const char *tree, const char *dir, struct imported *out,
 	samples_add(&out->seconds, ms_since(begin) / 1e3);
 	samples_add(&out->cpu, (cpu_ms() - cpu) / 1e3);
 	if (rc == 0)
-		rc = sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &done, e);
+		rc = sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 0, &done, e);
 	out->mb = (double)file_size(path) / 1e6;
 	vfs_close(v);
 	sql_close(db);

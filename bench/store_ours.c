@@ -1,11 +1,13 @@
 /* Our append path as a worker uses it: fence, session, idempotency key, parent,
  * event, in one transaction (schema/writer.h). */
 #include "bench/store.h"
+#include "db/checkpoint.h"
 #include "schema/history.h"
 #include "schema/session.h"
 #include "schema/writer.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +142,13 @@ static int tune_ours(void *store, const char *pragmas, struct err *e)
 {
 	struct sql *db = ((struct ours *)store)->file.db;
 
-	/* by its own verb: the line of writers depends on it */
+	int frames;
+
+	/* by verbs of their own: the write queue depends on them */
+	if (sscanf(pragmas, "PRAGMA wal_autocheckpoint=%d", &frames) == 1) {
+		sql_checkpoint_at(db, frames ? frames : INT_MAX);
+		return 0;
+	}
 	if (!strcmp(pragmas, "PRAGMA synchronous=FULL")) {
 		sql_defer_sync(db, false);
 		return 0;

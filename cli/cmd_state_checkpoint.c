@@ -1,5 +1,6 @@
 #include "cli/ops_cli.h"
 
+#include "db/checkpoint.h"
 #include "schema/registry.h"
 
 #include <string.h>
@@ -14,7 +15,9 @@
 SHAPE_DECLARE(checkpointed, CHECKPOINTED);
 SHAPE_DEFINE(checkpointed, CHECKPOINTED);
 
-static const char *const modes[] = {"passive", "full", "restart", "truncate"};
+#define WAIT_MS 1000
+
+static const char *const modes[] = {"full", "restart", "truncate"};
 
 struct job {
 	enum sql_checkpoint mode;
@@ -34,8 +37,7 @@ static int checkpoint_one(struct job *j, const char *path, const char *agent,
 
 	if (sql_open(&db, path, NULL, 0, e))
 		return -1;
-	rc = sql_script(db, "PRAGMA busy_timeout=1000", e) ||
-	     sql_checkpoint(db, j->mode, &r, e);
+	rc = sql_checkpoint(db, j->mode, WAIT_MS, &r, e);
 	sql_close(db);
 	if (rc)
 		return -1;
@@ -72,7 +74,7 @@ static int checkpoint(struct cli *cli, struct err *e)
 	table_end(j.t);
 	if (!rc && j.busy)
 		output_note(&cli->out, "busy: somebody reads or writes; what "
-				       "could be moved was moved");
+				       "could be copied was copied");
 	return rc ? -1
 		  : ops_audit(cli, "state.checkpoint", cli_option(cli, "only"),
 			      NULL, e);
@@ -80,14 +82,17 @@ static int checkpoint(struct cli *cli, struct err *e)
 
 const struct command cmd_state_checkpoint = {
 	.name = "state checkpoint",
-	.help = "move what is in the write-ahead logs into the files",
-	.about = "truncate empties the log when nobody uses the file, and says "
-		 "busy otherwise.",
+	.help = "copy the write-ahead logs into the files",
+	.about = "full copies the log, restart also lets the next writer begin "
+		 "at its start, truncate empties it.\nWriters wait meanwhile. "
+		 "A reader or a writer that is in the way is waited for, up to "
+		 "a second;\nthen the file is busy, and what could be copied "
+		 "was copied.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options =
 		(const struct option_spec[]){
-			{"mode", "passive|full|restart|truncate",
-			 "how hard to try (truncate)", OPTION_WORD},
+			{"mode", "full|restart|truncate",
+			 "what to do with the log (truncate)", OPTION_WORD},
 			{"only", "NAME", "only this agent's file", OPTION_NAME},
 			{NULL, NULL, NULL, OPTION_FLAG}},
 	.run = checkpoint,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "db/checkpoint.h"
 #include "ops/readers.h"
 #include "ops/slice.h"
 #include "schema/registry.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define WAL_BYTES  (1 << 20) /* a larger log is moved into the file */
+#define WAL_BYTES  (1 << 20) /* a longer log is emptied */
 #define FREE_BYTES (1 << 20) /* more free space than this is given back … */
 #define FREE_PART  4         /* … if it is at least a quarter of the file */
 #define SWEEP_MAX  2000
@@ -76,7 +77,7 @@ static int tend_open(struct job *j, struct agent_file *f, struct err *e)
 	if (file_size(wal) < WAL_BYTES)
 		return 0;
 	j->sum.checkpointed++;
-	return sql_checkpoint(f->db, SQL_CHECKPOINT_PASSIVE, &r, e);
+	return sql_checkpoint(f->db, SQL_CHECKPOINT_TRUNCATE, 0, &r, e);
 }
 
 static void note_longest(struct job *j, struct sql_hold held)
@@ -133,8 +134,9 @@ static int tend(struct cli *cli, struct err *e)
 const struct command cmd_state_tend = {
 	.name = "state tend",
 	.help = "what skepd does now and then: sweep, checkpoint, shrink",
-	.about = "Files that changed lately are swept, long logs moved into "
-		 "them, and much free space is given\nback; all in slices that "
+	.about = "Files that changed lately are swept, long logs are emptied "
+		 "into them, and much free space is given\nback; all in slices "
+		 "that "
 		 "no run has to wait for.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.options =

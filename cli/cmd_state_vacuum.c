@@ -2,12 +2,15 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "db/checkpoint.h"
 #include "ops/slice.h"
 #include "schema/control.h"
 #include "schema/registry.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#define WAIT_MS 1000
 
 #define VACUUMED(F, S)       \
 	F(S, text, database) \
@@ -54,12 +57,12 @@ static int work(struct job *j, struct sql *db, struct vacuumed *v,
 	if (j->incremental)
 		rc = slice_vacuum(&s, db, INT64_MAX, e) < 0 ? -1 : 0;
 	else
-		rc = sql_script(db, "PRAGMA busy_timeout=2000; VACUUM", e);
+		rc = sql_vacuum(db, e);
 	if (!rc)
 		rc = sql_checkpoint(db,
-				    j->incremental ? SQL_CHECKPOINT_PASSIVE
+				    j->incremental ? SQL_CHECKPOINT_FULL
 						   : SQL_CHECKPOINT_TRUNCATE,
-				    &r, e);
+				    WAIT_MS, &r, e);
 	v->after = file_size(sql_path(db));
 	v->longest_ms = sql_longest(db).ns / 1000000;
 	return rc;

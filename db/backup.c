@@ -49,7 +49,7 @@ int db_snapshot(const char *path, const char *to, struct err *e)
 
 	if (sql_open(&db, path, NULL, SQL_READONLY, e))
 		return -1;
-	rc = make_target(to, e) || sql_script(db, "PRAGMA synchronous=OFF", e);
+	rc = make_target(to, e) || sql_run(db, "PRAGMA synchronous=OFF", e);
 	if (!rc) {
 		rc = vacuum_into(db, to, e);
 		if (rc)
@@ -221,7 +221,7 @@ int db_alone(struct sql *db, struct err *e)
 {
 	struct arena a = {0};
 	const char *mode = "";
-	int rc = sql_script(db, "PRAGMA busy_timeout=500", e);
+	int rc = sql_run(db, "PRAGMA busy_timeout=500", e);
 
 	if (!rc &&
 	    (sql_script_text(db, "PRAGMA journal_mode=DELETE", &a, &mode, e) ||

@@ -144,30 +144,23 @@ static int run_migration(struct sql *db, const struct db_schema *s, int number,
 
 	if (fault_point(FAULT_db_migrate_step, e))
 		return -1;
-	if (rebuild && sql_script(db, "PRAGMA foreign_keys=OFF", e))
+	if (rebuild && sql_run(db, "PRAGMA foreign_keys=OFF", e))
 		return -1;
 	rc = sql_enter_relaxed(db, e);
 	if (!rc)
 		rc = sql_leave(db, apply(db, s, number, e), e);
-	if (rebuild &&
-	    sql_script(db, "PRAGMA foreign_keys=ON", rc ? &ignored : e))
+	if (rebuild && sql_run(db, "PRAGMA foreign_keys=ON", rc ? &ignored : e))
 		rc = -1;
 	return rc;
 }
 
-/* SQLite would keep what it may have to undo of a statement in a file in
- * /var/tmp; but nothing of ours is written outside the home. */
 static int run_migrations(struct sql *db, const struct db_schema *s,
 			  int64_t version, struct err *e)
 {
-	if (sql_script(db, "PRAGMA temp_store=MEMORY", e))
-		return -1;
 	while (version < s->version)
 		if (run_migration(db, s, (int)++version, e))
 			return -1;
-	if (sql_sync(db, e)) /* of all at once */
-		return -1;
-	return sql_script(db, "PRAGMA temp_store=DEFAULT", e);
+	return sql_sync(db, e); /* of all at once */
 }
 
 static int has_column(struct sql *db, const struct db_column *c, bool *has,

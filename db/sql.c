@@ -147,13 +147,31 @@ int sql_end(struct sql_rows *it, struct err *e)
 	return bad;
 }
 
-int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e)
+static int exec_once(struct sql *db, unsigned query, const void *in,
+		     struct err *e)
 {
 	struct sql_rows it = sql_rows(db, query, in);
 
 	assert(!db->set->queries[query].out);
 	sql_next(&it, NULL);
 	return sql_end(&it, e) ? -1 : sqlite3_changes(db->conn);
+}
+
+/* A write that is a transaction by itself waits its turn, too. */
+static bool writes_alone(struct sql *db, unsigned query)
+{
+	struct stmt *s = sql_stmt(db, query);
+
+	return db->depth == 0 && s->st && !sqlite3_stmt_readonly(s->st);
+}
+
+int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e)
+{
+	if (!writes_alone(db, query))
+		return exec_once(db, query, in, e);
+	if (sql_enter(db, e))
+		return -1;
+	return sql_leave(db, exec_once(db, query, in, e), e);
 }
 
 /* Makes the borrowed texts and blobs of a row the arena's. */
@@ -178,8 +196,8 @@ static void keep_row(const struct shape *shape, void *row, struct arena *a)
 	}
 }
 
-int sql_get(struct sql *db, unsigned query, const void *in, void *row,
-	    struct arena *a, struct err *e)
+static int get_once(struct sql *db, unsigned query, const void *in, void *row,
+		    struct arena *a, struct err *e)
 {
 	struct sql_rows it = sql_rows(db, query, in);
 	bool found = sql_next(&it, row);
@@ -187,6 +205,16 @@ int sql_get(struct sql *db, unsigned query, const void *in, void *row,
 	if (found)
 		keep_row(db->set->queries[query].out, row, a);
 	return sql_end(&it, e) ? -1 : found;
+}
+
+int sql_get(struct sql *db, unsigned query, const void *in, void *row,
+	    struct arena *a, struct err *e)
+{
+	if (!writes_alone(db, query))
+		return get_once(db, query, in, row, a, e);
+	if (sql_enter(db, e))
+		return -1;
+	return sql_leave(db, get_once(db, query, in, row, a, e), e);
 }
 
 int sql_collect(struct sql *db, unsigned query, const void *in, int max,

@@ -47,7 +47,8 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 void sql_close(struct sql *db); /* NULL is fine */
 const char *sql_path(const struct sql *db);
 
-/* Literal SQL of any number of statements: pragmas and migrations only. */
+/* Literal SQL of any number of statements: pragmas and migrations only. Outside
+ * of a transaction it waits its turn in the write queue. */
 int sql_script(struct sql *db, const char *text, struct err *e);
 
 /* The one number, or the one text, that a literal query yields. No row: 0, "". */
@@ -94,9 +95,14 @@ void sql_defer_sync(struct sql *db, bool defer);
  * opened. Each commit checks this first. */
 int sql_in_place(struct sql *db, struct err *e);
 
-/* Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
- * outgrows it writes pages into the log early, and has to read the log again
- * when it commits. */
+/*
+ * Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
+ * outgrows it writes pages into the log early (cache_spill), and when it commits
+ * after changing such a page again, SQLite reads the log back to renew the
+ * checksums. With cache_spill=OFF memory would grow with the transaction, without
+ * a limit; so spilling is on, and who knows that a transaction is large makes
+ * room for it here.
+ */
 int sql_cache(struct sql *db, int kib, struct err *e);
 #define SQL_CACHE_KIB 2000
 
@@ -158,7 +164,7 @@ uint64_t sql_commits(const struct sql *db);
 /* From any thread: whatever runs ends with ERR_CANCELED. */
 void sql_interrupt(struct sql *db);
 
-/* When the last connection closes, SQLite copies the WAL into the file and waits
+/* When the last connection closes, SQLite copies the log into the file and waits
  * for the disk. This makes closing leave a WAL of up to `bytes` as it is, for
  * the next one to use: much cheaper for a file that is opened again soon. */
 void sql_keep_wal(struct sql *db, int64_t bytes);
@@ -169,21 +175,7 @@ int sql_check(struct sql *db, struct err *e);
 /* Bytes of memory that the connection holds: cache, schema, statements. */
 int64_t sql_memory_used(struct sql *db);
 
-/* wal_checkpoint in one of PASSIVE, FULL, RESTART, TRUNCATE. */
-enum sql_checkpoint {
-	SQL_CHECKPOINT_PASSIVE,
-	SQL_CHECKPOINT_FULL,
-	SQL_CHECKPOINT_RESTART,
-	SQL_CHECKPOINT_TRUNCATE
-};
-
-struct sql_checkpoint_result {
-	bool busy;
-	int log_frames;
-	int checkpointed;
-};
-
-int sql_checkpoint(struct sql *db, enum sql_checkpoint mode,
-		   struct sql_checkpoint_result *out, struct err *e);
+/* VACUUM, first in the write queue. */
+int sql_vacuum(struct sql *db, struct err *e);
 
 #endif

@@ -38,6 +38,12 @@ struct sql {
 	ino_t wal_ino;
 	int64_t lock_until; /* of the wait for SQLite's lock */
 	bool watched;       /* see sql_watch */
+	bool in_turn;       /* began to write while first in the queue */
+	bool keeps_turn;    /* has not left the queue since */
+	bool log_grew;      /* we have committed since the last checkpoint */
+	int log_frames;     /* in the log when we last committed */
+	int log_limit;      /* see sql_checkpoint_at */
+	int checkpoint_at;  /* frames from which the next checkpoint is due */
 	struct sql_hold held, began;
 	struct stmt stmts[];
 };
@@ -49,6 +55,20 @@ int sql_connect(const char *path, int flags, sqlite3 **out);
 
 /* Closes without moving the WAL into the file: for one that we refuse. */
 void sql_close_as_is(struct sql *db);
+
+/* Literal SQL that does not write, or inside a transaction, or in the queue. */
+int sql_run(struct sql *db, const char *text, struct err *e);
+
+/* BEGIN IMMEDIATE, and COMMIT, by themselves. */
+int sql_begin(struct sql *db, struct err *e);
+int sql_commit(struct sql *db, struct err *e);
+
+/* db/checkpoint.c */
+void log_watch(struct sql *db);         /* right after the open */
+bool log_is_long(const struct sql *db); /* a checkpoint is due */
+void log_after_commit(struct sql *db);  /* still first in the queue */
+void log_before_close(struct sql *db);
+void log_keep(struct sql *db); /* closing does not touch the log */
 
 struct stmt *sql_stmt(struct sql *db, unsigned query);
 

@@ -20,19 +20,30 @@
 #define DISK_FULL 65536 /* bytes: what a WAL and its index need at least */
 
 /*
- * wal_autocheckpoint 4000: a larger WAL cuts the p99 of an append by 5 to 20
- * times against the default of 1000. journal_size_limit: a WAL otherwise keeps
- * its peak size for ever, times the number of agents; but a limit below the
- * usual size (4000 frames) makes every round truncate the file and allocate it
- * again, which costs a fifth of the speed of appends.
+ * wal_autocheckpoint=0: SQLite's own checkpoints are PASSIVE and run outside the
+ * write queue; db/checkpoint.c does them instead.
+ *
+ * journal_size_limit: a log otherwise keeps its peak size for ever, times the
+ * number of agents; but a limit below the usual size (4000 frames) makes SQLite
+ * truncate the file after every checkpoint and allocate it again, which costs a
+ * fifth of the speed of appends.
+ *
+ * temp_store=MEMORY: SQLite keeps what it may have to undo of a statement in a
+ * temporary file once that is larger than 64 KiB, and the sandbox of a run has no
+ * directory for such a file. Nothing of ours is written outside the home anyway.
+ * sql_vacuum is the exception.
+ *
+ * cache_spill=ON: see sql_cache.
  */
 static const char pragmas[] = "PRAGMA busy_timeout=30000;"
 			      "PRAGMA foreign_keys=ON;"
 			      "PRAGMA secure_delete=OFF;"
+			      "PRAGMA temp_store=MEMORY;"
+			      "PRAGMA cache_spill=ON;"
+			      "PRAGMA wal_autocheckpoint=0;"
 			      "PRAGMA synchronous=FULL;";
 
 static const char write_pragmas[] = "PRAGMA journal_mode=WAL;"
-				    "PRAGMA wal_autocheckpoint=4000;"
 				    "PRAGMA journal_size_limit=20971520;";
 
 bool sql_failed(int rc)
@@ -174,8 +185,7 @@ static int set_auto_vacuum(struct sql *db, struct err *e)
 
 	if (sql_script_i64(db, "PRAGMA auto_vacuum", &mode, e))
 		return -1;
-	return mode == 0 ? sql_script(db, "PRAGMA auto_vacuum=INCREMENTAL", e)
-			 : 0;
+	return mode == 0 ? sql_run(db, "PRAGMA auto_vacuum=INCREMENTAL", e) : 0;
 }
 
 /* In line: of processes that switch a new file to WAL at once, SQLite refuses
@@ -187,7 +197,9 @@ static int set_up_writing(struct sql *db, struct err *e)
 	if (turn_open(&db->turn, db->path, e) ||
 	    turn_take(&db->turn, db->path, e))
 		return -1;
-	bad = set_auto_vacuum(db, e) || sql_script(db, write_pragmas, e);
+	db->in_turn = true;
+	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e);
+	db->in_turn = false;
 	turn_leave(&db->turn);
 	return bad ? -1 : 0;
 }
@@ -218,8 +230,9 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 
 	if (rc != SQLITE_OK)
 		return sql_fail(db, rc, "open", e);
-	if (sql_script(db, pragmas, e))
+	if (sql_run(db, pragmas, e))
 		return -1;
+	log_watch(db);
 	if (!readonly && set_up_writing(db, e))
 		return -1;
 	return prepare_transactions(db, e);
@@ -258,6 +271,7 @@ void sql_close(struct sql *db)
 		return;
 	for (unsigned i = 0; db->set && i < db->set->count; i++)
 		sqlite3_finalize(db->stmts[i].st);
+	log_before_close(db);
 	sqlite3_finalize(db->begin);
 	sqlite3_finalize(db->begin_read);
 	sqlite3_finalize(db->commit);
@@ -269,7 +283,7 @@ void sql_close(struct sql *db)
 
 void sql_close_as_is(struct sql *db)
 {
-	sqlite3_db_config(db->conn, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	log_keep(db);
 	sql_close(db);
 }
 
@@ -278,14 +292,40 @@ const char *sql_path(const struct sql *db)
 	return db->path;
 }
 
+int sql_run(struct sql *db, const char *text, struct err *e)
+{
+	int rc = sqlite3_exec(db->conn, text, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "script", e);
+}
+
 int sql_script(struct sql *db, const char *text, struct err *e)
 {
 	int rc;
 
-	if (db->depth == 0 && sql_set_full(db, true, e))
+	if (db->depth > 0)
+		return sql_run(db, text, e);
+	if (sql_set_full(db, true, e) || turn_take(&db->turn, db->path, e))
 		return -1;
-	rc = sqlite3_exec(db->conn, text, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "script", e);
+	db->in_turn = true;
+	rc = sql_run(db, text, e);
+	log_after_commit(db);
+	db->in_turn = false;
+	turn_leave(&db->turn);
+	return rc;
+}
+
+/* VACUUM writes the new file as a temporary database first: as a file, since
+ * memory may not hold it. */
+int sql_vacuum(struct sql *db, struct err *e)
+{
+	struct err ignored;
+	int rc = sql_run(db, "PRAGMA temp_store=FILE", e) ||
+		 sql_script(db, "VACUUM", e);
+
+	return sql_run(db, "PRAGMA temp_store=MEMORY", rc ? &ignored : e) || rc
+		       ? -1
+		       : 0;
 }
 
 static int script_row(struct sql *db, const char *text, sqlite3_stmt **st,
@@ -352,18 +392,6 @@ void sql_interrupt(struct sql *db)
 	turn_interrupt(&db->turn);
 }
 
-void sql_keep_wal(struct sql *db, int64_t bytes)
-{
-	struct stat st;
-	char path[PATH_MAX];
-	bool keep;
-
-	snprintf(path, sizeof path, "%s-wal", db->path);
-	keep = stat(path, &st) == 0 && st.st_size <= bytes;
-	sqlite3_db_config(db->conn, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
-			  keep ? 1 : 0, NULL);
-}
-
 int64_t sql_memory_used(struct sql *db)
 {
 	static const int kinds[] = {SQLITE_DBSTATUS_CACHE_USED,
@@ -378,24 +406,6 @@ int64_t sql_memory_used(struct sql *db)
 		sum += now;
 	}
 	return sum;
-}
-
-int sql_checkpoint(struct sql *db, enum sql_checkpoint mode,
-		   struct sql_checkpoint_result *out, struct err *e)
-{
-	static const int modes[] = {
-		[SQL_CHECKPOINT_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
-		[SQL_CHECKPOINT_FULL] = SQLITE_CHECKPOINT_FULL,
-		[SQL_CHECKPOINT_RESTART] = SQLITE_CHECKPOINT_RESTART,
-		[SQL_CHECKPOINT_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE,
-	};
-	int rc = sqlite3_wal_checkpoint_v2(db->conn, "main", modes[mode],
-					   &out->log_frames,
-					   &out->checkpointed);
-
-	out->busy = (rc & 0xff) == SQLITE_BUSY;
-	return rc == SQLITE_OK || out->busy ? 0
-					    : sql_fail(db, rc, "checkpoint", e);
 }
 
 int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e)

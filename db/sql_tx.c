@@ -48,7 +48,7 @@ static int wait_for_lock(void *arg, int count)
 	return 1;
 }
 
-static int begin(struct sql *db, struct err *e)
+int sql_begin(struct sql *db, struct err *e)
 {
 	int bad;
 
@@ -95,11 +95,12 @@ static void note_hold(struct sql *db)
 }
 
 /*
- * A commit that waits for the disk gives the line to the next at once: the
- * next then waits for SQLite's lock, and we, if we come again, behind it. Else
- * whoever just wrote would be back before the next has woken up, again and
- * again. A commit that does not wait keeps the line, since handing it over
- * costs more than the commit.
+ * A commit that waits for the disk leaves the queue as soon as it has SQLite's
+ * write lock: the next writer then waits for that lock, and we, if we write
+ * again, behind it. Otherwise whoever just wrote would be back before the next
+ * has woken up, again and again. A commit that does not wait for the disk stays
+ * in the queue, since handing it over costs more than the commit. So does one
+ * that finds the log long: it is followed by a checkpoint, which needs the queue.
  */
 static int enter(struct sql *db, bool full, struct err *e)
 {
@@ -112,11 +113,13 @@ static int enter(struct sql *db, bool full, struct err *e)
 		return -1;
 	if (turn_take(&db->turn, db->path, e))
 		return -1;
-	if (begin(db, e)) {
+	if (sql_begin(db, e)) {
 		turn_leave(&db->turn);
 		return -1;
 	}
-	if (db->full)
+	db->in_turn = true;
+	db->keeps_turn = !db->full || log_is_long(db);
+	if (!db->keeps_turn)
 		turn_leave(&db->turn);
 	if (db->watched)
 		db->began = clocks();
@@ -168,11 +171,30 @@ static void roll_back(struct sql *db)
 
 /* Nothing is committed to a file that has lost its name: it would be gone with
  * the last process that has it open. */
-static int commit(struct sql *db, struct err *e)
+int sql_commit(struct sql *db, struct err *e)
 {
-	if (db->writing && sql_in_place(db, e))
+	if (sql_in_place(db, e))
 		return -1;
 	return step_once(db, db->commit, "commit", e);
+}
+
+static int commit(struct sql *db, struct err *e)
+{
+	return db->writing ? sql_commit(db, e)
+			   : step_once(db, db->commit, "commit", e);
+}
+
+static void end_writing(struct sql *db)
+{
+	db->commits += !db->doomed;
+	if (db->keeps_turn)
+		log_after_commit(db);
+	db->noticed = commits_noticed(db);
+	if (db->watched)
+		note_hold(db);
+	if (db->keeps_turn)
+		turn_leave(&db->turn);
+	db->in_turn = db->keeps_turn = false;
 }
 
 int sql_leave(struct sql *db, int rc, struct err *e)
@@ -196,14 +218,8 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 	}
 	if (db->doomed)
 		roll_back(db);
-	if (db->writing) {
-		if (db->watched)
-			note_hold(db);
-		db->noticed = commits_noticed(db);
-		db->commits += !db->doomed;
-		if (!db->full)
-			turn_leave(&db->turn);
-	}
+	if (db->writing)
+		end_writing(db);
 	return bad ? -1 : rc;
 }
 
@@ -217,5 +233,5 @@ int sql_cache(struct sql *db, int kib, struct err *e)
 	char text[64];
 
 	snprintf(text, sizeof text, "PRAGMA cache_size=-%d", kib);
-	return sql_script(db, text, e);
+	return sql_run(db, text, e);
 }

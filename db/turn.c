@@ -49,6 +49,7 @@ int turn_open(struct turn *t, const char *path, struct err *e)
 
 void turn_close(struct turn *t)
 {
+	turn_leave(t); /* a child may have inherited the descriptor */
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
@@ -119,10 +120,15 @@ static int wait_in_line(struct turn *t, const char *path, struct err *e)
 	return err_errno_set(e, "%s: waiting to write", path);
 }
 
-int turn_take(struct turn *t, const char *path, struct err *e)
+bool turn_try(struct turn *t)
 {
 	atomic_store(&t->stop, false);
-	if (t->fd < 0 || flock(t->fd, LOCK_EX | LOCK_NB) == 0)
+	return t->fd < 0 || flock(t->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int turn_take(struct turn *t, const char *path, struct err *e)
+{
+	if (turn_try(t))
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_errno_set(e, "%s: waiting to write", path);

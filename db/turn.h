@@ -29,6 +29,7 @@ void turn_close(struct turn *t);
 
 /* ERR_BUSY after wait_ms (TURN_WAIT_MS unless a test changes it), ERR_CANCELED after turn_interrupt. */
 int turn_take(struct turn *t, const char *path, struct err *e);
+bool turn_try(struct turn *t); /* takes it if nobody has it */
 void turn_leave(struct turn *t);
 
 void turn_interrupt(struct turn *t);     /* from any thread */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "db/checkpoint.h"
 #include "db/migrate.h"
 #include "ops/workdir.h"
 #include "schema/control.h"
@@ -52,8 +53,7 @@ static int fix_checkpoint(const char *path, struct err *e)
 
 	if (sql_open(&db, path, NULL, 0, e))
 		return -1;
-	rc = sql_script(db, "PRAGMA busy_timeout=2000", e) ||
-	     sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &r, e);
+	rc = sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 2000, &r, e);
 	sql_close(db);
 	if (!rc && r.busy)
 		return err_set(e, ERR_BUSY, "%s is in use", path);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "db/checkpoint.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/probe.h"
 #include "schema/control.h"
@@ -135,6 +136,15 @@ static void check_cgroup(struct doctor *d, pid_t pid)
 			   "no cgroup can be made here: %s", strerror(errno));
 }
 
+static void check_sqlite(struct doctor *d)
+{
+	if (sql_library_resets_unsafely())
+		doctor_say(d, FINDING_sqlite_race, "SQLite",
+			   "this is SQLite %s; versions 3.7.0 to 3.51.2 have "
+			   "the WAL-reset bug",
+			   sql_library());
+}
+
 void doctor_host(struct doctor *d)
 {
 	pid_t who = who_runs(d);
@@ -148,4 +158,5 @@ void doctor_host(struct doctor *d)
 	check_sandbox(d);
 	check_limits(d, who);
 	check_cgroup(d, who);
+	check_sqlite(d);
 }

@@ -2,12 +2,13 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "db/checkpoint.h"
 
 #include <time.h>
 
 #define MS         INT64_C(1000000)
-#define COUNT_MAX  64 /* the next rows may be much larger than these */
-#define MOVE_AFTER 32
+#define COUNT_MAX  64   /* the next rows may be much larger than these */
+#define LOG_FRAMES 1000 /* whoever waits for us waits for checkpoints, too */
 
 int64_t slice_clock(void)
 {
@@ -29,19 +30,6 @@ static void breathe(int64_t ns)
 	struct timespec t = {0, ns < 20 * MS ? (long)ns : (long)(20 * MS)};
 
 	nanosleep(&t, NULL);
-}
-
-/* SQLite would move the log into the file at the end of some commit, and who
- * stands in line behind us would wait for that too. We do it between slices. */
-static int move_log(struct slice *s, struct sql *db, struct err *e)
-{
-	struct sql_checkpoint_result r;
-
-	if (s->done++ == 0)
-		return sql_script(db, "PRAGMA wal_autocheckpoint=0", e);
-	return s->done % MOVE_AFTER
-		       ? 0
-		       : sql_checkpoint(db, SQL_CHECKPOINT_PASSIVE, &r, e);
 }
 
 static int steps(struct slice *s, struct sql *db, slice_step *step, void *arg,
@@ -72,7 +60,9 @@ int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
 			       sql_path(db));
 	if (inside)
 		return steps(s, db, step, arg, e);
-	if (move_log(s, db, e) || sql_enter(db, e))
+	if (s->done++ == 0)
+		sql_checkpoint_at(db, LOG_FRAMES);
+	if (sql_enter(db, e))
 		return -1;
 	began = s->clock();
 	n = sql_leave(db, steps(s, db, step, arg, e), e);

@@ -1,6 +1,7 @@
 #include "vfs/check.h"
 
 #include "base/hash.h"
+#include "db/checkpoint.h"
 #include "db/sql_conn.h"
 #include "vfs/core.h"
 
@@ -188,7 +189,7 @@ static int give_back(struct sql *db, struct err *e)
 		if (sql_script(db, text, e))
 			return -1;
 	}
-	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &r, e);
+	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 1000, &r, e);
 }
 
 /* Of the database, wherever its pages are just now. */

@@ -3,6 +3,7 @@
  * is asked of it. */
 #include "tests/support/vfs_fuzz.h"
 
+#include "db/checkpoint.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
 #include "vfs/check.h"
@@ -44,7 +45,7 @@ static void set_up(void)
 	    vfs_fork(v, "fork", &e) || vfs_remove(v, "d/e", true, &e))
 		abort();
 	vfs_close(v);
-	if (sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &done, &e))
+	if (sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 0, &done, &e))
 		abort();
 	sql_close(db);
 	good = fuzz_read(file, &good_n);

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "db/checkpoint.h"
 #include "db/sql.h"
 #include "vfs/check.h"
 #include "vfs/core.h"
@@ -412,6 +413,7 @@ static int change_twin(struct vfs *v, struct err *e)
 
 void vfs_case_begin(struct vfs_test *t)
 {
+	struct sql_checkpoint_result done;
 	struct vfs_attr a;
 	struct err e;
 
@@ -434,7 +436,7 @@ void vfs_case_begin(struct vfs_test *t)
 	must(vfs_fork(t->v, "twin", &e), &e);
 	must(in_space(t, "twin", change_twin, &e), &e);
 	must(vfs_create(t->db, "scratch", temp_join(&inputs, "host"), &e), &e);
-	sql_script(t->db, "PRAGMA wal_checkpoint(TRUNCATE)", &e);
+	must(sql_checkpoint(t->db, SQL_CHECKPOINT_TRUNCATE, 0, &done, &e), &e);
 }
 
 char *vfs_case_picture(struct vfs_test *t)

@@ -10,7 +10,8 @@ import subprocess
 from skepd_lib import host
 from test_backup import fill
 
-HINTS = {"no_fuse", "sandbox_gap", "no_cgroup", "backup_none", "old_home", "orphan_mount"}
+HINTS = {"no_fuse", "sandbox_gap", "no_cgroup", "backup_none", "old_home", "orphan_mount",
+         "sqlite_race"}
 
 
 def findings(home, *more, code=None):
@@ -41,6 +42,21 @@ def test_a_new_home_in_use_has_nothing_to_say(home):
     h.agent("ann")
     expect(home, code=0)  # its schema may be in the log only, so far
     h.down()
+
+
+def test_a_sqlite_with_the_wal_reset_bug_is_named(home):
+    """Debian's python3 and skep use the same library."""
+    fill(home, "ann")
+    version = sqlite3.sqlite_version_info
+    affected = (3, 7, 0) <= version < (3, 51, 3) and not (
+        version[:2] in ((3, 44), (3, 50)) and version >= (*version[:2],
+                                                         6 if version[1] == 44 else 7))
+    got = [f for f in home.skep("doctor", "--json").lines
+           if f["finding"] == "sqlite_race"]
+    assert len(got) == affected, (version, got)
+    for f in got:
+        assert sqlite3.sqlite_version in f["what"] and "WAL-reset" in f["what"], f
+        assert "3.51.3" in f["fix"] and f["why"] and f["severity"] == "info", f
 
 
 def test_loose_rights_are_found_and_mended(home):

@@ -16,7 +16,8 @@ from test_ops_crash import on_small_disk
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 EXIT = {"info": 0, "warning": 1, "error": 65}
-MACHINE = {"no_fuse", "sandbox_gap", "no_cgroup", "disk_low", "orphan_mount"}
+MACHINE = {"no_fuse", "sandbox_gap", "no_cgroup", "disk_low", "orphan_mount",
+           "sqlite_race"}
 
 
 def look(home, *more, code=None, **how):

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "db/checkpoint.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
 #include "schema/control_queries.h"
@@ -341,7 +342,7 @@ static void a_checkpoint_empties_the_log(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(put_kv(db, "again", "value", &e), 1);
-	assert_int_equal(sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, &r, &e),
+	assert_int_equal(sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 0, &r, &e),
 			 0);
 	assert_false(r.busy);
 	assert_int_equal(file_size(temp_join(&dir, "c.sqlite-wal")), 0);
