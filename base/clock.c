@@ -26,6 +26,11 @@ int64_t clock_now(void)
 	return clock_now_ns() / 1000000;
 }
 
+int64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_mono_ns(void)
 {
 	return read_ns(CLOCK_MONOTONIC);

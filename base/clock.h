@@ -10,6 +10,7 @@
 int64_t clock_now(void);     /* milliseconds since 1970 */
 int64_t clock_now_ns(void);  /* nanoseconds since 1970 */
 int64_t clock_mono_ns(void); /* nanoseconds since some moment before start */
+int64_t clock_cpu_ns(void);  /* CPU time of this thread */
 
 /* Tests: from now on clock_now() and clock_now_ns() stand at `ms` until set
  * again; a negative value gives the real clock back. */

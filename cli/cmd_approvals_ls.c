@@ -1,30 +1,32 @@
 #include "cli/page.h"
+#include "schema/lists.h"
 #include "schema/page.h"
 
 static int approvals_ls(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
-	struct approval_list_in in = {
+	struct approval_filter in = {
 		.state = cli_flag(cli, "all") ? NULL : "open",
 		.run = cli_option(cli, "run"),
 		.count = page.limit,
 	};
-	struct sql_rows it;
+	struct lists it;
 	struct table *t;
 	struct approval_row row;
 
-	if (page_before(ID_APPROVAL, cli_option(cli, "before"), &in.before, e))
+	if (page_before(ID_APPROVAL, cli_option(cli, "before"), &in.before,
+			e) ||
+	    lists_open(&it, cli->control, LISTS_APPROVALS, &in, e))
 		return -1;
-	it = sql_rows(cli->control, Q_APPROVAL_LIST, &in);
 	t = table_new(&cli->out, &approval_row_shape,
 		      "id state run agent title asked_at");
-	while (sql_next(&it, &row)) {
+	while (lists_next(&it, &row)) {
 		table_add(t, &row);
 		page_row(&page, "%s", row.id);
 	}
 	table_end(t);
 	page_end(cli, &page);
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
 const struct command cmd_approvals_ls = {

@@ -1,33 +1,34 @@
 #include "cli/page.h"
 #include "schema/channels.h"
+#include "schema/lists.h"
 #include "schema/page.h"
 
 static int list(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
-	struct conversation_list_in in = {
+	struct conversation_filter in = {
 		.channel = cli_arg(cli, 0),
 		.count = page.limit,
 	};
-	struct sql_rows it;
+	struct lists it;
 	struct conversation_row row;
 	struct table *t;
 
 	if (page_before_conversation(cli->control, cli_option(cli, "before"),
-				     &in, &cli->arena, e))
+				     &in, &cli->arena, e) ||
+	    lists_open(&it, cli->control, LISTS_CONVERSATIONS, &in, e))
 		return -1;
-	it = sql_rows(cli->control, Q_CONVERSATION_LIST, &in);
 	t = table_new(&cli->out, &conversation_row_shape,
 		      "id channel peer thread kind agent session messages "
 		      "last_message_at");
-	while (sql_next(&it, &row)) {
+	while (lists_next(&it, &row)) {
 		table_add(t, &row);
 		page_row(&page, "%lld.%s", (long long)row.last_message_at,
 			 row.id);
 	}
 	table_end(t);
 	page_end(cli, &page);
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
 static int channel_talks(struct cli *cli, struct err *e)

@@ -1,4 +1,5 @@
 #include "cli/page.h"
+#include "schema/lists.h"
 #include "schema/page.h"
 #include "schema/run_deliveries.h"
 
@@ -14,26 +15,25 @@ static int delivery_ls(struct cli *cli, struct err *e)
 		.session = cli_option(cli, "session"),
 		.count = page.limit,
 	};
-	struct sql_rows it;
+	struct lists it;
 	struct table *t;
 	struct delivery_row row;
 
 	if (page_before_delivery(cli->control, cli_option(cli, "before"),
 				 &in.before, e) ||
 	    (run &&
-	     run_sources(cli->control, run, &in.sources, &cli->arena, e)))
+	     run_sources(cli->control, run, &in.sources, &cli->arena, e)) ||
+	    lists_open(&it, cli->control, LISTS_DELIVERIES, &in, e))
 		return -1;
-	it = sql_rows(cli->control, run ? Q_DELIVERY_LIST_OF : Q_DELIVERY_LIST,
-		      &in);
 	t = table_new(&cli->out, &delivery_row_shape,
 		      "id channel state attempts code created_at detail");
-	while (sql_next(&it, &row)) {
+	while (lists_next(&it, &row)) {
 		table_add(t, &row);
 		page_row(&page, "%s", row.id);
 	}
 	table_end(t);
 	page_end(cli, &page);
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
 const struct command cmd_delivery_ls = {

@@ -1,31 +1,32 @@
 #include "cli/page.h"
+#include "schema/lists.h"
 #include "schema/page.h"
 
 static int inbound_ls(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
-	struct inbound_list_in in = {
+	struct inbound_filter in = {
 		.channel = cli_option(cli, "channel"),
 		.state = cli_option(cli, "state"),
 		.conversation = cli_option(cli, "conversation"),
 		.count = page.limit,
 	};
-	struct sql_rows it;
+	struct lists it;
 	struct table *t;
 	struct inbound_row row;
 
-	if (page_before(ID_INBOUND, cli_option(cli, "before"), &in.before, e))
+	if (page_before(ID_INBOUND, cli_option(cli, "before"), &in.before, e) ||
+	    lists_open(&it, cli->control, LISTS_INBOUND, &in, e))
 		return -1;
-	it = sql_rows(cli->control, Q_INBOUND_LIST, &in);
 	t = table_new(&cli->out, &inbound_row_shape,
 		      "id channel sender kind state reason run received_at");
-	while (sql_next(&it, &row)) {
+	while (lists_next(&it, &row)) {
 		table_add(t, &row);
 		page_row(&page, "%s", row.id);
 	}
 	table_end(t);
 	page_end(cli, &page);
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
 const struct command cmd_inbound_ls = {

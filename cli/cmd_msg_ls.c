@@ -5,7 +5,7 @@
 static int msg_ls(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
-	struct message_list_in in = {
+	struct message_filter in = {
 		.count = page.limit,
 	};
 	struct message_row row;
@@ -18,7 +18,9 @@ static int msg_ls(struct cli *cli, struct err *e)
 		return -1;
 	in.agent = to.agent;
 	in.session = to.session;
-	it = sql_rows(cli->control, Q_MESSAGE_LIST, &in);
+	it = sql_rows(cli->control,
+		      in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
+		      &in);
 	t = table_new(&cli->out, &message_row_shape,
 		      "id sender room session body created_at read_at");
 	while (sql_next(&it, &row)) {

@@ -1,56 +1,38 @@
 #include "cli/live_view.h"
 #include "cli/page.h"
+#include "schema/lists.h"
 #include "schema/page.h"
 #include "schema/severity.h"
-
-/* Which index serves: the invocation's, the agent's, or none. */
-static struct sql_rows pick(struct cli *cli, const struct run_list_agent_in *in)
-{
-	struct run_list_in any = {in->before, in->state, NULL, in->tag,
-				  in->count};
-	struct run_list_invocation_in group = {
-		.invocation = cli_option(cli, "invocation"),
-		.before = in->before,
-		.state = in->state,
-		.tag = in->tag,
-		.count = in->count,
-	};
-
-	if (group.invocation)
-		return sql_rows(cli->control, Q_RUN_LIST_INVOCATION, &group);
-	if (in->agent)
-		return sql_rows(cli->control, Q_RUN_LIST_AGENT, in);
-	return sql_rows(cli->control, Q_RUN_LIST, &any);
-}
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */
 static int list_all(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 50);
-	struct run_list_agent_in in = {
+	struct run_filter filter = {
 		.agent = cli_option(cli, "agent-name"),
 		.state = cli_option(cli, "state"),
 		.tag = cli_option(cli, "tag"),
+		.invocation = cli_option(cli, "invocation"),
 		.count = page.limit,
 	};
-	struct sql_rows it;
+	struct lists it;
 	struct table *t;
 	struct run_row row;
 
-	if (page_before(ID_RUN, cli_option(cli, "before"), &in.before, e))
+	if (page_before(ID_RUN, cli_option(cli, "before"), &filter.before, e) ||
+	    lists_open(&it, cli->control, LISTS_RUNS, &filter, e))
 		return -1;
-	it = pick(cli, &in);
 	t = table_new(&cli->out, &run_row_shape,
 		      "id agent state reason severity attempt last_seq "
 		      "created_at ended_at");
-	while (sql_next(&it, &row)) {
+	while (lists_next(&it, &row)) {
 		run_judge_from_outside(&row, cli->supervised);
 		table_add(t, &row);
 		page_row(&page, "%s", row.id);
 	}
 	table_end(t);
 	page_end(cli, &page);
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
 static int ps(struct cli *cli, struct err *e)

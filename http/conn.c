@@ -177,9 +177,16 @@ static int read_members(struct conn *c, struct err *e)
 	return http_route_check_body(t, c->route, c->json, e);
 }
 
+void conn_core_spent(struct conn_core *k, const char *route, int64_t ns)
+{
+	metrics_add(k->metrics, HTTP_M_LOOP, route, (double)ns / 1e9);
+}
+
 static void dispatch(struct conn *c)
 {
 	struct http_request r = {c};
+	const char *route = c->route->name;
+	int64_t since = clock_cpu_ns();
 	struct err e = {0};
 
 	c->state = CONN_BUSY;
@@ -192,6 +199,7 @@ static void dispatch(struct conn *c)
 		c->route->handle(c->core->config.app, &r, reply_new(c));
 		c->handling = false;
 	}
+	conn_core_spent(c->core, route, clock_cpu_ns() - since);
 	cJSON_Delete(c->json);
 	c->json = NULL;
 	buf_fini(&c->body);

@@ -93,6 +93,7 @@ struct http_request {
 
 void conn_core_init(struct conn_core *k, const struct http_config *config);
 void conn_core_fini(struct conn_core *k);
+void conn_core_spent(struct conn_core *k, const char *route, int64_t ns);
 
 /* uid is that of a unix peer. */
 struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid);

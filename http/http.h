@@ -84,6 +84,7 @@ void http_reply_error(struct http_reply *r, const struct err *e);
 void http_reply_header(struct http_reply *r, const char *name,
 		       const char *value);
 bool http_reply_is_gone(const struct http_reply *r);
+const char *http_reply_route(const struct http_reply *r); /* NULL: gone */
 
 /*
  * A stream of events. The queue of bytes that the client has not read yet is

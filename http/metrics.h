@@ -20,7 +20,7 @@ struct metric {
 	enum metric_kind kind;
 };
 
-#define METRIC_SERIES 64
+#define METRIC_SERIES 128
 
 struct metrics;
 

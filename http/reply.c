@@ -84,6 +84,11 @@ bool http_reply_is_gone(const struct http_reply *r)
 	return !r->c;
 }
 
+const char *http_reply_route(const struct http_reply *r)
+{
+	return r->c && r->c->route ? r->c->route->name : NULL;
+}
+
 void http_reply_header(struct http_reply *r, const char *name,
 		       const char *value)
 {

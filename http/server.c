@@ -415,6 +415,11 @@ int http_server_port(const struct http_server *s)
 	return s->port;
 }
 
+void http_server_spent(struct http_server *s, const char *route, int64_t ns)
+{
+	conn_core_spent(&s->core, route, ns);
+}
+
 struct metrics *http_server_metrics(struct http_server *s)
 {
 	return s->core.metrics;

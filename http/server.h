@@ -60,4 +60,7 @@ void http_server_close(struct http_server *s);
 int http_server_port(const struct http_server *s); /* of TCP; 0: none */
 struct metrics *http_server_metrics(struct http_server *s); /* borrowed */
 
+/* Counts CPU time of the loop that an answer took after its handler returned. */
+void http_server_spent(struct http_server *s, const char *route, int64_t ns);
+
 #endif

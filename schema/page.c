@@ -39,7 +39,7 @@ int page_before_delivery(struct sql *db, const char *before, int64_t *seq,
 }
 
 /* Where the conversation is now. */
-static int stands_now(struct sql *db, struct conversation_list_in *in,
+static int stands_now(struct sql *db, struct conversation_filter *in,
 		      struct arena *a, struct err *e)
 {
 	struct conversation_row row;
@@ -57,7 +57,7 @@ static int stands_now(struct sql *db, struct conversation_list_in *in,
 }
 
 int page_before_conversation(struct sql *db, const char *before,
-			     struct conversation_list_in *in, struct arena *a,
+			     struct conversation_filter *in, struct arena *a,
 			     struct err *e)
 {
 	const char *dot = before ? strchr(before, '.') : NULL;

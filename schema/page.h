@@ -22,7 +22,7 @@ int page_before_delivery(struct sql *db, const char *before, int64_t *seq,
  * it is now; MILLISECONDS.ID, as a page's `next` has it, for where it was then,
  * and it may have become lively since. */
 int page_before_conversation(struct sql *db, const char *before,
-			     struct conversation_list_in *in, struct arena *a,
+			     struct conversation_filter *in, struct arena *a,
 			     struct err *e);
 
 #endif

@@ -36,6 +36,7 @@ static int drop_attachments(struct retire *r, struct sql *db, const char *owner,
 			      &(struct media_delete_unused_in){rows[i].media},
 			      e);
 		r->sum.attachments += rc > 0;
+		r->bytes += rc > 0 ? rows[i].size : 0;
 	}
 	arena_fini(&a);
 	return rc < 0 ? -1 : 0;

@@ -34,9 +34,10 @@ SHAPE_DECLARE(retired, RETIRED);
 struct retire {
 	struct retire_ask ask;
 	struct retired sum;
-	int at;      /* which of its walks it is at */
-	int64_t seq; /* of the delivery up to which it has come */
-	char id[64]; /* of the other message, likewise */
+	int64_t bytes; /* of the attachments that it removed */
+	int at;        /* which of its walks it is at */
+	int64_t seq;   /* of the delivery up to which it has come */
+	char id[64];   /* of the other message, likewise */
 };
 
 void retire_begin(struct retire *r, const struct retire_ask *ask);

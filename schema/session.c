@@ -312,25 +312,6 @@ int session_modify(struct agent_file *f, const char *key,
 	return changed < 0 ? -1 : 0;
 }
 
-int session_list(struct agent_file *f, const struct session_filter *filter,
-		 struct session_item **rows, struct arena *a, struct err *e)
-{
-	int count = filter->count > 0 ? filter->count : 100;
-	struct session_list_in in = {
-		.before = filter->before > 0 ? filter->before : INT64_MAX,
-		.status = filter->status,
-		.kind = filter->kind,
-		.source = filter->source,
-		.model = filter->model,
-		.parent = filter->parent,
-		.prefix = filter->prefix,
-		.all = filter->all,
-		.count = count,
-	};
-
-	return sql_collect(f->db, Q_SESSION_LIST, &in, count, rows, a, e);
-}
-
 int session_grant(struct agent_file *f, int64_t session, const char *tool,
 		  const char *pattern, const char *decision, struct err *e)
 {

@@ -74,7 +74,8 @@ struct session_filter { /* NULL: any */
 	int count;      /* at most this many; 0: 100 */
 };
 
-/* Newest first: how many rows, or -1. */
+/* Newest first: how many rows, or -1. Filters by source, model and parent scan;
+ * one by prefix costs what all matching sessions cost; others have an index. */
 int session_list(struct agent_file *f, const struct session_filter *filter,
 		 struct session_item **rows, struct arena *a, struct err *e);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "schema/run_span.h"
 #include "schema/session.h"
 
 #define PAGE       64
@@ -25,8 +26,10 @@ struct tail {
 	char *key;
 	char *run; /* NULL: all */
 	int64_t session;
-	bool placed;     /* seq is where to go on from */
-	bool has_parts;  /* the cursor said what was told of parts */
+	bool placed;          /* seq is where to go on from */
+	bool has_parts;       /* the cursor said what was told of parts */
+	struct run_span span; /* of the run */
+	int64_t first;   /* seq from which on there may be something to tell */
 	int64_t seq;     /* last event told, or passed over */
 	int64_t message; /* last message told; new parts come there */
 	struct known *known;
@@ -143,45 +146,57 @@ void tail_close(struct tail *t)
 	free(t);
 }
 
+static int find_session(struct tail *t, struct agent_file *f, struct err *e)
+{
+	struct session_row row;
+	int found = 1;
+
+	if (!t->session)
+		found = session_get(f, t->key, &row, &t->arena, e);
+	if (!t->session && found > 0)
+		t->session = row.id;
+	return found;
+}
+
+/* The message that new parts may come to: the last one up to where the reader
+ * is. */
+static int find_message(struct tail *t, struct agent_file *f, struct err *e)
+{
+	struct tail_last_message_in in = {event_pos(t->session, t->first),
+					  event_pos(t->session, t->seq),
+					  t->run};
+	struct tail_last_message_row last;
+	struct tail_last_part_row part = {OPT_NONE};
+	int found = sql_get(f->db, Q_TAIL_LAST_MESSAGE, &in, &last, NULL, e);
+
+	if (found == 0)
+		found = sql_get(f->db, Q_TAIL_LAST_PART,
+				&(struct tail_last_part_in){in.lo, in.hi},
+				&part, NULL, e);
+	else if (found > 0)
+		part.pos = last.pos;
+	if (found < 0)
+		return -1;
+	t->message = part.pos == OPT_NONE ? 0 : event_seq(part.pos);
+	t->has_parts = true;
+	return 0;
+}
+
 /* Finds the session, and where to begin. 1, 0: not there yet, -1. */
 static int place(struct tail *t, struct agent_file *f, struct err *e)
 {
-	int64_t lo, hi;
-	int found = 1;
+	int found = find_session(t, f, e);
 
-	if (!t->session) {
-		struct session_row row;
-
-		found = session_get(f, t->key, &row, &t->arena, e);
-		if (found <= 0)
-			return found;
-		t->session = row.id;
-	}
-	lo = event_pos(t->session, 0);
-	hi = event_pos(t->session, EVENT_SEQ_MAX);
-	if (!t->placed) {
-		struct tail_run_first_row first;
-
-		found = sql_get(f->db, Q_TAIL_RUN_FIRST,
-				&(struct tail_run_first_in){t->run, lo, hi},
-				&first, NULL, e);
-		if (found <= 0)
-			return found;
-		t->seq = event_seq(first.pos) - 1;
-		t->placed = true;
-	}
-	if (!t->has_parts) {
-		struct tail_last_message_row last;
-
-		found = sql_get(
-			f->db, Q_TAIL_LAST_MESSAGE,
-			&(struct tail_last_message_in){
-				lo, event_pos(t->session, t->seq), t->run},
-			&last, NULL, e);
-		t->message = found > 0 ? event_seq(last.pos) : 0;
-		t->has_parts = found >= 0;
-	}
-	return found < 0 ? -1 : 1;
+	if (found > 0 && t->run)
+		found = run_span_read(f, t->run, t->session, &t->span, e);
+	if (found <= 0)
+		return found;
+	if (t->run)
+		t->first = t->span.first;
+	if (!t->placed || t->seq < t->first - 1)
+		t->seq = t->first - 1;
+	t->placed = true;
+	return !t->has_parts && find_message(t, f, e) ? -1 : 1;
 }
 
 static uint64_t mix(uint64_t h, const char *text)
@@ -308,6 +323,7 @@ static int tell_event(struct tail *t, struct agent_file *f,
 static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
 		     void *arg, struct err *e)
 {
+	int64_t last = t->run ? t->span.last : EVENT_SEQ_MAX;
 	struct history h;
 	struct page page;
 	int rc;
@@ -318,6 +334,8 @@ static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
 		if (rc)
 			return rc;
 	}
+	if (t->seq >= last)
+		return 0;
 	if (history_load(f, t->session, HISTORY_LOG, &h, &t->arena, e) ||
 	    history_forward(f, &h, t->seq, PAGE, &page, &t->arena, e))
 		return -1;
@@ -327,7 +345,7 @@ static int read_page(struct tail *t, struct agent_file *f, tail_fn *fn,
 			return rc;
 		forget_settled(t);
 	}
-	return page.more;
+	return page.more && t->seq < last;
 }
 
 int tail_read(struct tail *t, struct agent_file *f, tail_fn *fn, void *arg,

@@ -109,27 +109,55 @@ static void sweep(struct sup *s)
 
 /* --- rows ------------------------------------------------------------- */
 
-/* Of attachments whose last message is gone, some at a time. */
+/* One slice of a table: the rows after the cursor up to the last of the next so
+ * many. How many were removed; the cursor is "" when the table is done. */
+static int sweep_slice(struct sup *s, unsigned next, unsigned remove,
+		       char cursor[ID_SIZE], struct err *e)
+{
+	struct media_next_in in = {cursor, SWEEP_ROWS};
+	struct media_next_row row = {0};
+	struct arena a = {0};
+	int n = sql_get(s->db, next, &in, &row, &a, e) < 0 ? -1 : 0;
+
+	if (n == 0 && row.last)
+		n = sql_exec(s->db, remove,
+			     &(struct media_sweep_in){cursor, row.last}, e);
+	snprintf(cursor, ID_SIZE, "%s", n >= 0 && row.last ? row.last : "");
+	arena_fini(&a);
+	return n;
+}
+
+/* Attachments whose last message is gone: first their uses, then their bytes, a
+ * slice of one table at a time. */
 static void sweep_rows(struct sup *s)
 {
-	struct media_use_sweep_in uses = {SWEEP_ROWS};
-	struct media_sweep_in media = {SWEEP_ROWS};
+	struct channel_media *m = &s->channels->media;
 	struct err e;
-	int n = -1, m = -1;
+	int n = -1;
 
+	if (!m->sweeping)
+		m->sweep = false; /* asked for meanwhile: once more */
+	m->sweeping = true;
 	if (step_begin(&s->step, &e) == 0)
-		n = sql_exec(s->db, Q_MEDIA_USE_SWEEP, &uses, &e);
-	if (n >= 0)
-		m = sql_exec(s->db, Q_MEDIA_SWEEP, &media, &e);
-	if (m < 0 || (m > 0 && channel_media_count(s, &e)))
+		n = m->in_bytes ? sweep_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
+					      m->cursor, &e)
+				: sweep_slice(s, Q_MEDIA_USE_NEXT,
+					      Q_MEDIA_USE_SWEEP, m->cursor, &e);
+	if (n < 0)
 		log_warn(LT("msg", "attachments"), LT("error", e.text));
-	s->channels->media.sweep = n > 0 || m > 0;
+	m->stale |= m->in_bytes && n > 0;
+	if (m->cursor[0])
+		return;
+	m->sweeping = !m->in_bytes && n >= 0;
+	m->in_bytes = m->sweeping;
 }
 
 void channel_media_tick(struct sup *s)
 {
+	const struct channel_media *m = &s->channels->media;
+
 	if (s->ticks % SWEEP_TICKS == 0)
 		sweep(s);
-	if (s->channels->media.sweep && s->channels->sick_until <= clock_now())
+	if ((m->sweep || m->sweeping) && s->channels->sick_until <= clock_now())
 		sweep_rows(s);
 }

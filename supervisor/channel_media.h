@@ -2,6 +2,7 @@
 #define SUPERVISOR_CHANNEL_MEDIA_H
 
 #include "base/err.h"
+#include "base/id.h"
 #include "base/json.h"
 
 #include <stdbool.h>
@@ -16,7 +17,10 @@ struct channel_media {
 	int64_t bytes;   /* of all of them */
 	bool stale;      /* a step was rolled back: they are to be counted */
 	int64_t kept_ms; /* uv_now at which files in use are touched */
-	bool sweep;      /* messages are gone: their attachments too */
+	bool sweep;      /* messages are gone: a sweep is due */
+	bool sweeping;   /* one is under way … */
+	bool in_bytes;   /* … in the second of its two tables … */
+	char cursor[ID_SIZE]; /* … after this row */
 };
 
 int channel_media_open(struct sup *s, struct err *e);

@@ -24,7 +24,7 @@ struct retiring {
 	struct retire walk; /* its own */
 	bool walking;
 	struct retire asked; /* a command's */
-	bool recount;        /* attachments are gone */
+	int64_t bytes;       /* of attachments that are gone */
 };
 
 static int64_t edge(int64_t keep, int64_t now)
@@ -60,22 +60,20 @@ static void walked(void *arg, const struct err *failed)
 {
 	struct sup *s = arg;
 	struct retiring *w = s->retiring;
-	struct err e;
 
 	if (failed) {
 		w->walking = false;
 		w->asked = (struct retire){0};
-	}
-	if (w->recount && channel_media_count(s, &e))
-		log_warn(LT("msg", "attachments"), LT("error", e.text));
-	w->recount = false;
+	} else
+		s->channels->media.bytes -= w->bytes;
+	w->bytes = 0;
 }
 
 /* How many rows it looked at in one turn; 0: over; -1. */
 static int slice(struct sup *s, struct retire *r, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
-	int64_t attachments = r->sum.attachments;
+	int64_t bytes = r->bytes;
 	int n, sum = 0;
 
 	if (step_begin(&s->step, e))
@@ -85,7 +83,7 @@ static int slice(struct sup *s, struct retire *r, struct err *e)
 		n = retire_some(r, s->db, STEP, e);
 		sum += n;
 	} while (n > 0 && clock_mono_ns() < until);
-	s->retiring->recount |= r->sum.attachments > attachments;
+	s->retiring->bytes += r->bytes - bytes;
 	return n < 0 ? -1 : sum;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "schema/lists.h"
 #include "supervisor/channel_way.h"
 #include "supervisor/parcel_tell.h"
 
@@ -34,13 +35,15 @@ static void add_time(cJSON *o, const char *name, int64_t at)
 static int channels_list(struct sup *s, const char *channel,
 			 const cJSON *params, cJSON *data, struct err *e)
 {
-	struct conversation_list_in in = {channel, INT64_MAX, "~", HISTORY_MAX};
-	struct sql_rows it = sql_rows(s->db, Q_CONVERSATION_LIST, &in);
+	struct conversation_filter in = {channel, INT64_MAX, "~", HISTORY_MAX};
+	struct lists it;
 	cJSON *list = cJSON_AddArrayToObject(data, "channels");
 	struct conversation_row row;
 
 	(void)params;
-	while (sql_next(&it, &row)) {
+	if (lists_open(&it, s->db, LISTS_CONVERSATIONS, &in, e))
+		return -1;
+	while (lists_next(&it, &row)) {
 		cJSON *o = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(o, "id", row.peer);
@@ -53,10 +56,10 @@ static int channels_list(struct sup *s, const char *channel,
 		add_time(o, "last_message_at", row.last_message_at);
 		cJSON_AddItemToArray(list, o);
 	}
-	return sql_end(&it, e);
+	return lists_close(&it, e);
 }
 
-static void add_message(cJSON *list, const struct conversation_history_row *row)
+static void add_message(cJSON *list, const struct history_row *row)
 {
 	struct err ignored;
 	cJSON *body = json_parse("body", row->body, strlen(row->body),
@@ -114,12 +117,16 @@ static int read_after(struct sup *s, const cJSON *params, int64_t *at,
 }
 
 /* As many as fit into an answer; `truncated` says that there are more. */
-static int add_history(struct sup *s, const struct conversation_history_in *in,
+static int add_history(struct sup *s, const struct history_filter *in,
 		       cJSON *data, struct err *e)
 {
-	struct sql_rows it = sql_rows(s->db, Q_CONVERSATION_HISTORY, in);
+	struct sql_rows it = sql_rows(s->db,
+				      in->after == OPT_NONE
+					      ? Q_CONVERSATION_HISTORY
+					      : Q_CONVERSATION_HISTORY_AFTER,
+				      in);
 	cJSON *list = cJSON_AddArrayToObject(data, "messages");
-	struct conversation_history_row row;
+	struct history_row row;
 	size_t room = HISTORY_BYTES;
 
 	while (sql_next(&it, &row)) {
@@ -142,7 +149,7 @@ static int messages_history(struct sup *s, const char *channel,
 {
 	int64_t limit = json_i64(params, "limit", 50);
 	struct arena a = {0};
-	struct conversation_history_in in = {
+	struct history_filter in = {
 		.channel = channel,
 		.peer = peer_of(params, &a),
 		.count = limit < 1             ? 1

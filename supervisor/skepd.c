@@ -25,7 +25,8 @@
 
 #define TICK_MS      250 /* a dead listener is found after a few of these */
 #define TRIM_TICKS   240
-#define SWEEP_MAX    500 /* values that have expired, at a time */
+#define TRIM_MAX     2000 /* rows of the host's log, at a time */
+#define SWEEP_MAX    500  /* values that have expired, at a time */
 #define SHRINK_TICKS 12
 
 /* A worker costs a connection and a pidfd; while it starts, what it is told. No
@@ -53,15 +54,18 @@ static void before_commit(void *arg)
 	sup_notify_host(s);
 }
 
+/* A bounded number of rows; if there are more, the next tick goes on. */
 static void trim_host_log(struct sup *s)
 {
-	struct host_event_trim_in in = {s->config.run_host_events};
+	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
 	struct kv_sweep_in expired = {clock_now(), SWEEP_MAX};
 	struct err e;
+	int n = -1;
 
-	if (step_begin(&s->step, &e) ||
-	    sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e) < 0 ||
-	    sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
+	if (step_begin(&s->step, &e) == 0)
+		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
+	s->trimming = n == TRIM_MAX;
+	if (n < 0 || sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
 		log_warn(LT("msg", "the host's log cannot be trimmed"),
 			 LT("error", e.text));
 }
@@ -84,7 +88,7 @@ static void on_tick(uv_timer_t *h)
 	channels_tick(s);
 	if (s->web)
 		mail_tick(s->web);
-	if (++s->ticks % TRIM_TICKS == 0)
+	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
 		trim_host_log(s);
 	if (!s->stopping)
 		keeper_tick(&s->keeper);

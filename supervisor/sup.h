@@ -58,6 +58,7 @@ struct sup {
 	bool stopping;     /* starts nothing more */
 	bool ended;        /* the loop is to end */
 	int64_t ticks;
+	bool trimming; /* the host's log has more rows to remove */
 	struct footprint_cache cache;
 };
 

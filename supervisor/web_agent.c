@@ -6,6 +6,7 @@
 #include "http/auth.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
+#include "supervisor/web_list.h"
 #include "supervisor/web_routes.h"
 
 static int read_agents(struct ask *q, struct buf *out, struct err *e)
@@ -130,23 +131,14 @@ void route_agent_file(void *app, const struct http_request *r,
 
 static int read_approvals(struct ask *q, struct buf *out, struct err *e)
 {
-	struct approval_list_in in = {.state = q->filter[0],
-				      .run = q->filter[1],
-				      .before = q->from,
-				      .count = q->limit};
-	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_APPROVAL_LIST,
-				      &in);
-	struct approval_row row;
-	char last[ID_SIZE] = "";
-	int64_t n = 0;
+	static const struct web_lists list = {LISTS_APPROVALS,
+					      &approval_row_shape, "id", NULL};
+	struct approval_filter filter = {.state = q->filter[0],
+					 .run = q->filter[1],
+					 .before = q->from,
+					 .count = q->limit};
 
-	list_begin(out);
-	for (; sql_next(&it, &row); n++) {
-		list_item(out, &approval_row_shape, &row);
-		snprintf(last, sizeof last, "%s", row.id);
-	}
-	list_end(out, n == q->limit ? last : NULL);
-	return sql_end(&it, e);
+	return web_lists(q, &list, &filter, out, e);
 }
 
 void route_approvals(void *app, const struct http_request *r,

@@ -134,10 +134,11 @@ static int give_stream(struct ask *q, struct buf *out, struct err *e)
 /* The run in flight, or one that ended a moment ago; else nothing to resume. */
 static int resume(struct ask *q, struct buf *out, struct err *e)
 {
-	struct run_list_agent_in in = {.agent = q->filter[0],
-				       .before = "~",
-				       .session = q->key,
-				       .count = 1};
+	struct run_filter in = {.agent = q->filter[0],
+				.before = "~",
+				.session = q->key,
+				.count = 1};
+	struct run_ids_session_row last = {0};
 	struct run_line_state_row line = {0};
 	struct sql *db = sup_db(q->web->sup);
 	struct run_row row = {0};
@@ -145,7 +146,8 @@ static int resume(struct ask *q, struct buf *out, struct err *e)
 	if (sql_get(db, Q_RUN_LINE_STATE,
 		    &(struct run_line_state_in){q->filter[0], q->key}, &line,
 		    &q->arena, e) < 0 ||
-	    sql_get(db, Q_RUN_LIST_AGENT, &in, &row, &q->arena, e) < 0)
+	    sql_get(db, Q_RUN_IDS_SESSION, &in, &last, &q->arena, e) < 0 ||
+	    (last.id && sql_get(db, Q_RUN_GET, &last, &row, &q->arena, e) < 0))
 		return -1;
 	q->id = line.head;
 	if (!q->id && row.id && row.ended_at != OPT_NONE &&

@@ -1,5 +1,6 @@
 #include "supervisor/web_ask.h"
 
+#include "base/clock.h"
 #include "schema/page.h"
 
 #include <stdlib.h>
@@ -106,12 +107,17 @@ void ask_answer(struct ask *q, int rc, struct buf *out, struct err *e)
 /* Reads and answers; in a time at which what is read is committed. */
 static void answer(struct ask *q)
 {
+	const char *route = q->reply ? http_reply_route(q->reply) : NULL;
+	struct http_server *server = q->web->server;
 	struct buf out = BUF_MAX(ASK_ANSWER_MAX);
+	int64_t since = clock_cpu_ns();
 	struct err e = {0};
 	int rc = q->read(q, &out, &e);
 
 	ask_answer(q, rc, &out, &e);
 	buf_fini(&out);
+	if (route)
+		http_server_spent(server, route, clock_cpu_ns() - since);
 }
 
 static void on_turn(void *arg, const struct err *failed)

@@ -45,6 +45,9 @@ struct ask {
 	const char *from; /* cursor of a list or stream */
 	const char *filter[6];
 	int64_t limit;
+	struct agent_files *own; /* of a thread; NULL: the loop's */
+	struct run_row *live;    /* that the loop collected for a thread */
+	int nlive;
 	bool flag;
 	int status; /* of the answer, if all goes well; 0: 200 */
 	int (*read)(struct ask *q, struct buf *out, struct err *e);

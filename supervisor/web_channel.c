@@ -136,13 +136,15 @@ void route_binding_delete(void *app, const struct http_request *r,
 
 static int read_conversations(struct ask *q, struct buf *out, struct err *e)
 {
-	struct conversation_list_in in = {.channel = q->filter[0],
-					  .count = q->limit};
+	static const struct web_lists list = {LISTS_CONVERSATIONS,
+					      &conversation_row_shape,
+					      "last_message_at id", NULL};
+	struct conversation_filter in = {.channel = q->filter[0],
+					 .count = q->limit};
 
 	if (page_before_conversation(q->db, q->from, &in, &q->arena, e))
 		return -1;
-	return web_page(q, Q_CONVERSATION_LIST, &in, "last_message_at id", out,
-			e);
+	return web_lists(q, &list, &in, out, e);
 }
 
 void route_conversations(void *app, const struct http_request *r,

@@ -21,14 +21,15 @@ static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 				     .agent = q->filter[BY_AGENT],
 				     .session = q->filter[BY_SESSION],
 				     .count = q->limit};
+	static const struct web_lists list = {LISTS_DELIVERIES,
+					      &delivery_row_shape, "id", NULL};
 	const char *run = q->filter[BY_RUN];
 
 	if (page_before_delivery(q->db, q->from, &in.before, e))
 		return -1;
 	if (run && run_sources(q->db, run, &in.sources, &q->arena, e))
 		return -1;
-	return web_page(q, run ? Q_DELIVERY_LIST_OF : Q_DELIVERY_LIST, &in,
-			"id", out, e);
+	return web_lists(q, &list, &in, out, e);
 }
 
 static struct ask *list_ask(void *app, const struct http_request *r,
@@ -48,18 +49,14 @@ static struct ask *list_ask(void *app, const struct http_request *r,
 	return q;
 }
 
-/* The few that a filter lets through may be among very many. */
-static void read_list(struct ask *q,
-		      int (*read)(struct ask *, struct buf *, struct err *))
+/* The backlog may be long, and what a run sent is in its agent's file. */
+static bool is_long(const struct ask *q)
 {
-	bool any = false;
+	const char *state = q->filter[BY_STATE];
 
-	for (int i = 0; i <= BY_RUN; i++)
-		any |= q->filter[i] != NULL;
-	if (any)
-		ask_read_aside(q, read);
-	else
-		ask_read(q, read);
+	return q->filter[BY_RUN] || (state && (!strcmp(state, "pending") ||
+					       !strcmp(state, "sending") ||
+					       !strcmp(state, "unknown")));
 }
 
 void route_deliveries(void *app, const struct http_request *r,
@@ -67,8 +64,10 @@ void route_deliveries(void *app, const struct http_request *r,
 {
 	struct ask *q = list_ask(app, r, reply);
 
-	if (q)
-		read_list(q, read_deliveries);
+	if (q && is_long(q))
+		ask_read_aside(q, read_deliveries);
+	else if (q)
+		ask_read(q, read_deliveries);
 }
 
 static int read_stats(struct ask *q, struct buf *out, struct err *e)
@@ -175,13 +174,16 @@ void route_delivery_post(void *app, const struct http_request *r,
 
 static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 {
-	struct inbound_list_in in = {NULL, q->filter[BY_CHANNEL],
-				     q->filter[BY_STATE], q->filter[BY_TALK],
-				     q->limit};
+	static const struct web_lists list = {LISTS_INBOUND, &inbound_row_shape,
+					      "id", NULL};
+	struct inbound_filter in = {.channel = q->filter[BY_CHANNEL],
+				    .state = q->filter[BY_STATE],
+				    .conversation = q->filter[BY_TALK],
+				    .count = q->limit};
 
 	if (page_before(ID_INBOUND, q->from, &in.before, e))
 		return -1;
-	return web_page(q, Q_INBOUND_LIST, &in, "id", out, e);
+	return web_lists(q, &list, &in, out, e);
 }
 
 void route_inbounds(void *app, const struct http_request *r,
@@ -190,7 +192,7 @@ void route_inbounds(void *app, const struct http_request *r,
 	struct ask *q = list_ask(app, r, reply);
 
 	if (q)
-		read_list(q, read_inbounds);
+		ask_read(q, read_inbounds);
 }
 
 static int read_inbound(struct ask *q, struct buf *out, struct err *e)

@@ -47,6 +47,28 @@ int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
 	return sql_end(&it, e);
 }
 
+int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
+	      struct buf *out, struct err *e)
+{
+	void *row = arena_alloc(&q->arena, l->shape->size);
+	struct buf last = BUF_MAX(1024);
+	struct lists it;
+	int64_t n = 0;
+
+	if (lists_open(&it, q->db, l->kind, filter, e))
+		return -1;
+	list_begin(out);
+	for (; lists_next(&it, row); n++) {
+		if (l->each)
+			l->each(q, row);
+		list_item(out, l->shape, row);
+		keep_cursor(&last, l->shape, l->cursor, row);
+	}
+	list_end(out, n == q->limit ? last.p : NULL);
+	buf_fini(&last);
+	return lists_close(&it, e);
+}
+
 int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
 	     struct err *e)
 {

@@ -1,6 +1,7 @@
 #ifndef SUPERVISOR_WEB_LIST_H
 #define SUPERVISOR_WEB_LIST_H
 
+#include "schema/lists.h"
 #include "supervisor/web_ask.h"
 
 /* Lists of rows, as the shape of their query says. */
@@ -13,5 +14,16 @@ int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
  * `cursor` of its last row, or the fields, joined by dots. */
 int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
 	     struct buf *out, struct err *e);
+
+/* The same for a list of schema/lists.h; `each` may change a row (or is NULL). */
+struct web_lists {
+	enum lists_kind kind;
+	const struct shape *shape; /* of its rows */
+	const char *cursor;
+	void (*each)(struct ask *q, void *row);
+};
+
+int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
+	      struct buf *out, struct err *e);
 
 #endif

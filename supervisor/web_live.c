@@ -8,6 +8,8 @@
 #include "supervisor/web_ask.h"
 #include "supervisor/web_routes.h"
 
+#define LIVE_MAX 100000
+
 void web_judge(struct sup *s, struct run_row *row)
 {
 	struct run_signs signs = {.supervised = true};
@@ -124,35 +126,38 @@ static void judge_group(struct invocation_row *row, const struct run_row *live,
 			invocation_judge(row, &live[i]);
 }
 
+/* In a thread: an invocation may have very many runs. */
 static int read_invocations(struct ask *q, struct buf *out, struct err *e)
 {
 	struct invocation_list_in in = {q->from ? q->from : "~", q->limit};
-	struct sql *db = sup_db(q->web->sup);
 	struct invocation_row *rows;
-	struct run_row *live;
-	int alive = sql_collect(db, Q_RUN_LIST_LIVE, NULL, 100000, &live,
-				&q->arena, e);
-	int n = sql_collect(db, Q_INVOCATION_LIST, &in, (int)q->limit, &rows,
+	int n = sql_collect(q->db, Q_INVOCATION_LIST, &in, (int)q->limit, &rows,
 			    &q->arena, e);
 
-	for (int i = 0; i < alive; i++)
-		web_judge(q->web->sup, &live[i]);
 	list_begin(out);
 	for (int i = 0; i < n; i++) {
-		judge_group(&rows[i], live, alive);
+		judge_group(&rows[i], q->live, q->nlive);
 		list_item(out, &invocation_row_shape, &rows[i]);
 	}
 	list_end(out, n == q->limit ? rows[n - 1].invocation : NULL);
-	return alive < 0 || n < 0 ? -1 : 0;
+	return n < 0 ? -1 : 0;
 }
 
 void route_invocations(void *app, const struct http_request *r,
 		       struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
 
 	if (ask_limit(q, r))
 		return;
 	q->from = ask_query(q, r, "before");
-	ask_read(q, read_invocations);
+	q->nlive = sql_collect(q->db, Q_RUN_LIST_LIVE, NULL, LIVE_MAX, &q->live,
+			       &q->arena, &e);
+	for (int i = 0; i < q->nlive; i++)
+		web_judge(q->web->sup, &q->live[i]);
+	if (q->nlive < 0)
+		ask_fail(q, &e);
+	else
+		ask_read_aside(q, read_invocations);
 }

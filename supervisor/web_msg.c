@@ -55,9 +55,10 @@ void route_message_send(void *app, const struct http_request *r,
 
 static int read_messages(struct ask *q, struct buf *out, struct err *e)
 {
-	struct message_list_in in = {q->key, q->filter[0], q->from, q->limit};
+	struct message_filter in = {q->key, q->filter[0], q->from, q->limit};
 
-	return web_page(q, Q_MESSAGE_LIST, &in, "id", out, e);
+	return web_page(q, in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
+			&in, "id", out, e);
 }
 
 void route_message_list(void *app, const struct http_request *r,
@@ -159,7 +160,7 @@ void route_rooms(void *app, const struct http_request *r,
 	struct ask *q = ask_new(app, r, reply);
 
 	q->filter[0] = ask_query(q, r, "room");
-	ask_read(q, read_rooms);
+	ask_read_aside(q, read_rooms); /* unread messages are counted */
 }
 
 static void member(void *app, const struct http_request *r,

@@ -5,48 +5,30 @@
 #include "schema/run_deliveries.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
+#include "supervisor/web_list.h"
 #include "supervisor/web_live.h"
 #include "supervisor/web_routes.h"
 
 enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
+static void judge(struct ask *q, void *row)
+{
+	web_judge(q->web->sup, row);
+}
+
 static int read_runs(struct ask *q, struct buf *out, struct err *e)
 {
-	struct run_list_in any = {.before = q->from,
-				  .state = q->filter[BY_STATE],
-				  .session = q->filter[BY_SESSION],
-				  .tag = q->filter[BY_TAG],
-				  .count = q->limit};
-	struct run_list_agent_in one = {.agent = q->filter[BY_AGENT],
-					.before = any.before,
-					.state = any.state,
-					.session = any.session,
-					.tag = any.tag,
-					.count = q->limit};
-	struct sql *db = sup_db(q->web->sup);
-	struct run_list_invocation_in group = {
-		.invocation = q->filter[BY_INVOCATION],
-		.before = any.before,
-		.state = any.state,
-		.tag = any.tag,
-		.count = q->limit};
-	struct sql_rows it = group.invocation
-				     ? sql_rows(db, Q_RUN_LIST_INVOCATION,
-						&group)
-			     : one.agent ? sql_rows(db, Q_RUN_LIST_AGENT, &one)
-					 : sql_rows(db, Q_RUN_LIST, &any);
-	char last[ID_SIZE] = "";
-	struct run_row row;
-	int64_t n = 0;
+	static const struct web_lists list = {LISTS_RUNS, &run_row_shape, "id",
+					      judge};
+	struct run_filter filter = {.agent = q->filter[BY_AGENT],
+				    .session = q->filter[BY_SESSION],
+				    .state = q->filter[BY_STATE],
+				    .tag = q->filter[BY_TAG],
+				    .invocation = q->filter[BY_INVOCATION],
+				    .before = q->from,
+				    .count = q->limit};
 
-	list_begin(out);
-	for (; sql_next(&it, &row); n++) {
-		web_judge(q->web->sup, &row);
-		list_item(out, &run_row_shape, &row);
-		snprintf(last, sizeof last, "%s", row.id);
-	}
-	list_end(out, n == q->limit ? last : NULL);
-	return sql_end(&it, e);
+	return web_lists(q, &list, &filter, out, e);
 }
 
 void route_runs(void *app, const struct http_request *r,

@@ -9,13 +9,31 @@
 #include "supervisor/web_ask.h"
 #include "supervisor/web_routes.h"
 
+#define PAGE     200
+#define MESSAGES 1000 /* that a client gets unless it asks for fewer */
+
 enum { AGENT, STATUS, KIND, PREFIX };
 
-/* The file of the agent in q->filter[AGENT]: 1, 0 if it has none, -1. */
+/* The file of the agent in q->filter[AGENT]: 1, 0 if it has none, -1. A thread
+ * opens its own. */
 static int file_of(struct ask *q, struct agent_file **file, struct err *e)
 {
-	return agent_files_get(&q->web->files, sup_db(q->web->sup),
+	return agent_files_get(q->own ? q->own : &q->web->files, q->db,
 			       q->filter[AGENT], file, e);
+}
+
+/* For reads in a thread. */
+static int with_own_files(struct ask *q, struct buf *out, struct err *e,
+			  int (*read)(struct ask *, struct buf *, struct err *))
+{
+	struct agent_files own = {0};
+	int rc;
+
+	q->own = &own;
+	rc = read(q, out, e);
+	agent_files_close(&own);
+	q->own = NULL;
+	return rc;
 }
 
 static int read_sessions(struct ask *q, struct buf *out, struct err *e)
@@ -45,6 +63,11 @@ static int read_sessions(struct ask *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
+static int read_sessions_aside(struct ask *q, struct buf *out, struct err *e)
+{
+	return with_own_files(q, out, e, read_sessions);
+}
+
 void route_sessions(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
@@ -58,7 +81,10 @@ void route_sessions(void *app, const struct http_request *r,
 	q->filter[PREFIX] = ask_query(q, r, "prefix");
 	q->from = ask_query(q, r, "before");
 	q->flag = http_query_flag(r, "all");
-	ask_read(q, read_sessions);
+	if (q->filter[PREFIX]) /* all that match are sorted */
+		ask_read_aside(q, read_sessions_aside);
+	else
+		ask_read(q, read_sessions);
 }
 
 static int need_session(struct ask *q, struct agent_file **file,
@@ -177,46 +203,79 @@ static int add_message(struct chat *c, const struct event *ev, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int add_page(struct chat *c, const struct page *page, struct err *e)
+/* The newest events that are messages, at most q->limit, oldest first. *before is
+ * the seq of the first, 0 if there are no older ones. */
+static int collect_messages(struct ask *q, const struct history *h,
+			    struct chat *c, struct event **out, int64_t *before,
+			    struct err *e)
 {
-	for (int i = 0; i < page->count; i++)
-		if (strcmp(page->events[i].type, "message") == 0 &&
-		    add_message(c, &page->events[i], e))
+	struct event *list = arena_alloc(&q->arena,
+					 (size_t)q->limit * sizeof *list);
+	struct page page = {.more = true};
+	int64_t n = 0;
+
+	while (page.more && n < q->limit) {
+		if (history_backward(c->file, h, *before, PAGE, &page,
+				     &q->arena, e))
 			return -1;
-	return 0;
+		for (int i = 0; i < page.count && n < q->limit; i++) {
+			*before = page.events[i].seq;
+			page.more |= i + 1 < page.count;
+			if (strcmp(page.events[i].type, "message") == 0)
+				list[q->limit - ++n] = page.events[i];
+		}
+	}
+	if (!page.more)
+		*before = 0;
+	*out = list + q->limit - n;
+	return (int)n;
 }
 
 static int read_messages(struct ask *q, struct buf *out, struct err *e)
 {
-	struct session_row row;
 	struct chat c = {.out = out, .arena = &q->arena};
-	struct page page = {.more = true};
+	struct session_row row;
+	struct event *events;
 	struct history h;
-	int64_t after = 0;
+	int64_t before = 0;
+	char next[24];
+	int n;
 
-	if (need_session(q, &c.file, &row, e) ||
+	if ((q->from &&
+	     text_i64("before", q->from, 1, INT64_MAX, &before, e)) ||
+	    need_session(q, &c.file, &row, e) ||
 	    history_load(c.file, row.id, HISTORY_PATH, &h, &q->arena, e))
 		return -1;
+	n = collect_messages(q, &h, &c, &events, &before, e);
 	list_begin(out);
-	while (page.more) {
-		if (history_forward(c.file, &h, after, 200, &page, &q->arena,
-				    e) ||
-		    add_page(&c, &page, e))
+	for (int i = 0; i < n; i++)
+		if (add_message(&c, &events[i], e))
 			return -1;
-		if (page.count > 0)
-			after = page.events[page.count - 1].seq;
-	}
 	end_message(&c);
-	list_end(out, NULL);
-	return 0;
+	snprintf(next, sizeof next, "%" PRId64, before);
+	list_end(out, before ? next : NULL);
+	return n < 0 ? -1 : 0;
+}
+
+static int read_messages_aside(struct ask *q, struct buf *out, struct err *e)
+{
+	return with_own_files(q, out, e, read_messages);
 }
 
 void route_session_messages(void *app, const struct http_request *r,
 			    struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
 
+	q->limit = MESSAGES;
+	if (http_query_i64(r, "limit", (int64_t[]){1, MESSAGES}, &q->limit,
+			   &e)) {
+		ask_fail(q, &e);
+		return;
+	}
 	q->filter[AGENT] = ask_param(q, r, "agent");
 	q->key = ask_param(q, r, "key");
-	ask_read(q, read_messages);
+	q->from = ask_query(q, r, "before");
+	ask_read_aside(q, read_messages_aside);
 }

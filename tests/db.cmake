@@ -1,5 +1,6 @@
 unit(test_sql schema)
 unit(test_migrate db)
+unit(test_plans schema)
 unit(test_upgrade schema)
 target_compile_definitions(test_upgrade PRIVATE
 	FIXTURES="${CMAKE_CURRENT_SOURCE_DIR}/fixtures")

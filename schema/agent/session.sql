@@ -60,10 +60,24 @@ UPDATE session SET system_seq = :seq, system_digest = :digest, rev = rev + 1,
 --   base opt, base_seq i64, events i64, active_at time, created_at time,
 --   updated_at time)
 
--- query session_list (before i64, status text, kind text, source text,
---   model text, parent text, prefix text, all bool, count i64) -> session_item
+-- row session_list_filter (before i64, status text, kind text, source text,
+--   model text, parent text, prefix text, prefix_end text, all bool, count i64)
+-- query session_item_get (id i64) -> session_item
+SELECT s.id, s.sid, s.key, s.status, s.kind, s.title, s.model, s.source,
+       s.parent, s.is_ephemeral, s.base, s.base_seq,
+       coalesce((SELECT e.pos & 4294967295 FROM event e
+         WHERE e.pos BETWEEN s.id << 32 AND s.id << 32 | 4294967295
+         ORDER BY e.pos DESC LIMIT 1), s.base_seq) AS events,
+       coalesce((SELECT e.at FROM event e
+         WHERE e.pos BETWEEN s.id << 32 AND s.id << 32 | 4294967295
+         ORDER BY e.pos DESC LIMIT 1), s.created_at) AS active_at,
+       s.created_at, s.updated_at
+  FROM session s WHERE s.id = :id;
+
+-- query session_list (session_list_filter) -> session_item
 -- Newest first by id, which never changes, so a page never skips or repeats a
--- session however much they are written to meanwhile.
+-- session however much they are written to meanwhile. Any set of filters, by a
+-- scan; session_ids have an index each.
 SELECT s.id, s.sid, s.key, s.status, s.kind, s.title, s.model, s.source,
        s.parent, s.is_ephemeral, s.base, s.base_seq,
        coalesce((SELECT e.pos & 4294967295 FROM event e
@@ -84,6 +98,51 @@ SELECT s.id, s.sid, s.key, s.status, s.kind, s.title, s.model, s.source,
    AND (:parent IS NULL OR s.parent = :parent)
    AND (:prefix IS NULL OR substr(s.key, 1, length(:prefix)) = :prefix)
  ORDER BY s.id DESC LIMIT :count;
+
+-- query session_ids (session_list_filter) -> (id i64)
+SELECT id FROM session INDEXED BY session_shown
+ WHERE key IS NOT NULL AND status = 'active' AND is_ephemeral = 0
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query session_ids_kind (session_list_filter) -> (id i64)
+SELECT id FROM session INDEXED BY session_shown_kind
+ WHERE key IS NOT NULL AND status = 'active' AND is_ephemeral = 0
+   AND kind = :kind
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query session_ids_all (session_list_filter) -> (id i64)
+SELECT id FROM session
+ WHERE key IS NOT NULL
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query session_ids_all_kind (session_list_filter) -> (id i64)
+SELECT id FROM session INDEXED BY session_status_kind
+ WHERE key IS NOT NULL AND status = 'active' AND kind = :kind AND id < :before
+UNION ALL
+SELECT id FROM session INDEXED BY session_status_kind
+ WHERE key IS NOT NULL AND status = 'archived' AND kind = :kind AND id < :before
+ ORDER BY 1 DESC LIMIT :count;
+
+-- query session_ids_status (session_list_filter) -> (id i64)
+SELECT id FROM session INDEXED BY session_status
+ WHERE key IS NOT NULL AND status = :status
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query session_ids_status_kind (session_list_filter) -> (id i64)
+SELECT id FROM session INDEXED BY session_status_kind
+ WHERE key IS NOT NULL AND status = :status AND kind = :kind
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query session_ids_prefix (session_list_filter) -> (id i64)
+-- Keys from prefix to prefix_end, with any other filter; sorted, so its cost is
+-- that of all that match.
+SELECT id FROM session INDEXED BY session_key
+ WHERE key IS NOT NULL AND key >= :prefix AND key < :prefix_end
+   AND substr(key, 1, length(:prefix)) = :prefix
+   AND (:all OR (status = 'active' AND NOT is_ephemeral) OR :status IS NOT NULL)
+   AND (:status IS NULL OR status = :status)
+   AND (:kind IS NULL OR kind = :kind)
+   AND id < :before ORDER BY id DESC LIMIT :count;
 
 -- query session_tombstone (id i64, now time)
 UPDATE session SET status = 'deleted', key = NULL, title = NULL, meta = '{}',

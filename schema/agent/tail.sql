@@ -1,16 +1,28 @@
 -- Following a session while it grows: schema/tail.h.
 
--- query tail_run_first (run_id text, lo i64, hi i64) -> (pos i64)
-SELECT e.pos FROM event e
- WHERE e.pos BETWEEN :lo AND :hi
-   AND e.run = (SELECT id FROM run WHERE run_id = :run_id)
- ORDER BY e.pos LIMIT 1;
+-- query tail_run (run_id text) -> (id i64, after_seq opt)
+SELECT id, after_seq FROM run WHERE run_id = :run_id;
+
+-- query tail_run_next (id i64, session i64) -> (after_seq opt)
+-- The run after this one: a session has one run at a time.
+SELECT after_seq FROM run INDEXED BY run_session
+ WHERE session = :session AND id > :id ORDER BY id LIMIT 1;
+
+-- query tail_run_at (lo i64, hi i64) -> (pos i64, run i64)
+-- The first event from here on that a run wrote.
+SELECT pos, run FROM event
+ WHERE pos BETWEEN :lo AND :hi AND run IS NOT NULL ORDER BY pos LIMIT 1;
 
 -- query tail_last_message (lo i64, hi i64, run_id text) -> (pos i64)
+-- Among the newest few thousand events: further back, tail_last_part finds those
+-- that have parts, and one without parts gets none any more.
 SELECT e.pos FROM event e
- WHERE e.pos BETWEEN :lo AND :hi AND e.type = 2
+ WHERE e.pos BETWEEN max(:lo, :hi - 4096) AND :hi AND e.type = 2
    AND (:run_id IS NULL OR e.run = (SELECT id FROM run WHERE run_id = :run_id))
  ORDER BY e.pos DESC LIMIT 1;
+
+-- query tail_last_part (lo i64, hi i64) -> (pos opt)
+SELECT max(pos) AS pos FROM part WHERE pos BETWEEN :lo AND :hi;
 
 -- row tail_mark (pos i64, idx i64, rev i64, is_open bool)
 

@@ -126,8 +126,12 @@ SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
 
 -- query run_local_begin (run_id text, session i64, attempt i64, epoch i64, now time)
 -- A later attempt takes the run over; an earlier or an equal one changes nothing.
-INSERT INTO run (run_id, session, attempt, epoch, status, started_at)
-VALUES (:run_id, :session, :attempt, :epoch, 'running', :now)
+INSERT INTO run (run_id, session, attempt, epoch, status, started_at, after_seq)
+VALUES (:run_id, :session, :attempt, :epoch, 'running', :now,
+  coalesce((SELECT pos & 4294967295 FROM event
+             WHERE pos BETWEEN :session << 32 AND :session << 32 | 4294967295
+             ORDER BY pos DESC LIMIT 1),
+           (SELECT base_seq FROM session WHERE id = :session)))
 ON CONFLICT (run_id) DO UPDATE SET attempt = excluded.attempt,
   epoch = excluded.epoch, status = 'running', reason = NULL, ended_at = NULL
  WHERE attempt < excluded.attempt;

@@ -141,14 +141,16 @@ SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
  WHERE agent = :agent AND session = :session AND last_inbound_at > 0
  ORDER BY last_inbound_at DESC LIMIT 1;
 
--- query conversation_list (channel text, before i64, before_id text,
---   count i64) -> conversation_row
+-- row conversation_filter (channel text, before i64, before_id text, count i64)
 -- The liveliest first; several may be as lively.
-SELECT id, channel, peer, thread, kind, title, agent, session, last_message_at,
-       last_inbound_at, messages, created_at
-  FROM conversation
+-- query conversation_ids (conversation_filter) -> (id text)
+SELECT id FROM conversation INDEXED BY conversation_activity
  WHERE (last_message_at, id) < (:before, :before_id)
-   AND (:channel IS NULL OR channel = :channel)
+ ORDER BY last_message_at DESC, id DESC LIMIT :count;
+
+-- query conversation_ids_channel (conversation_filter) -> (id text)
+SELECT id FROM conversation INDEXED BY conversation_channel
+ WHERE channel = :channel AND (last_message_at, id) < (:before, :before_id)
  ORDER BY last_message_at DESC, id DESC LIMIT :count;
 
 -- query conversation_add (id text, channel text, peer text, thread text,

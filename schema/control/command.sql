@@ -58,13 +58,21 @@ SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
 -- query approval_open_count (run text) -> (n i64)
 SELECT count(*) AS n FROM approval WHERE run = :run AND state = 'open';
 
--- query approval_list (state text, run text, before text,
---   count i64) -> approval_row
-SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
-  answered_by, note, choice, asked_at, answered_at
-  FROM approval
- WHERE id < :before AND (:state IS NULL OR state = :state)
-   AND (:run IS NULL OR run = :run)
+-- row approval_filter (state text, run text, before text, count i64)
+-- query approval_ids (approval_filter) -> (id text)
+SELECT id FROM approval WHERE id < :before ORDER BY id DESC LIMIT :count;
+
+-- query approval_ids_state (approval_filter) -> (id text)
+SELECT id FROM approval INDEXED BY approval_state
+ WHERE state = :state AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query approval_ids_run (approval_filter) -> (id text)
+SELECT id FROM approval INDEXED BY approval_run
+ WHERE run = :run AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query approval_ids_run_state (approval_filter) -> (id text)
+SELECT id FROM approval INDEXED BY approval_run_state
+ WHERE run = :run AND state = :state AND id < :before
  ORDER BY id DESC LIMIT :count;
 
 -- query approval_due (now time) -> approval_row

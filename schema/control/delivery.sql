@@ -22,27 +22,58 @@ SELECT id, channel, conversation, body FROM delivery WHERE source = :source;
 
 -- row delivery_filter (sources json, before i64, channel text, state text,
 --   conversation text, agent text, session text, count i64)
+-- Newest first, as for runs: ids of each set of filters from its index.
+-- query delivery_ids (delivery_filter) -> (id text)
+SELECT id FROM delivery WHERE seq < :before ORDER BY seq DESC LIMIT :count;
 
--- query delivery_list (delivery_filter) -> delivery_row
--- Newest first.
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
-       done_at
-  FROM delivery
- WHERE seq < :before AND (:channel IS NULL OR channel = :channel)
-   AND (:state IS NULL OR state = :state)
-   AND (:conversation IS NULL OR conversation = :conversation)
+-- query delivery_ids_channel (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_channel
+ WHERE channel = :channel
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_conversation (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_said
+ WHERE conversation IS NOT NULL AND conversation = :conversation
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_agent (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_agent
+ WHERE agent IS NOT NULL AND agent = :agent
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_session (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_session
+ WHERE agent IS NOT NULL AND agent = :agent AND session = :session
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_done (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_done
+ WHERE done_at IS NOT NULL AND state = :state
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_channel_done (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_channel_done
+ WHERE done_at IS NOT NULL AND channel = :channel AND state = :state
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_session_done (delivery_filter) -> (id text)
+SELECT id FROM delivery INDEXED BY delivery_session_done
+ WHERE done_at IS NOT NULL AND agent = :agent AND session = :session
+   AND state = :state
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
+
+-- query delivery_ids_open (delivery_filter) -> (id text)
+-- Those that are not over: the backlog, not the history.
+SELECT id FROM delivery INDEXED BY delivery_open
+ WHERE done_at IS NULL AND state = :state
+   AND (:channel IS NULL OR channel = :channel)
    AND (:agent IS NULL OR agent = :agent)
    AND (:session IS NULL OR session = :session)
- ORDER BY seq DESC LIMIT :count;
+   AND seq < :before ORDER BY seq DESC LIMIT :count;
 
--- query delivery_list_of (delivery_filter) -> delivery_row
--- The same for those that came of these outbox rows.
-SELECT d.seq, d.id, d.channel, d.conversation, d.line, d.in_line, d.is_head,
-       d.is_held, d.state, d.source, d.agent, d.session, d.reply_to, d.body, d.attempts,
-       d.attempt_id, d.lease_until, d.due_at, d.expires_at, d.code, d.detail,
-       d.ref, d.resend_of, d.created_at, d.sent_at, d.done_at
+-- query delivery_ids_run (delivery_filter) -> (id text)
+-- Those that came of these outbox rows, with any other filter.
+SELECT d.id
   FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
  WHERE d.source IS NOT NULL AND d.seq < :before
    AND (:channel IS NULL OR d.channel = :channel)

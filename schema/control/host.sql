@@ -27,10 +27,12 @@ SELECT seq, kind, body ->> 'state' AS state FROM host_event
 SELECT coalesce((SELECT seq FROM host_event ORDER BY seq LIMIT 1), 0) AS first,
   coalesce((SELECT max(seq) FROM host_event), 0) AS last;
 
--- query host_event_trim (keep i64)
+-- query host_event_trim (keep i64, count i64)
 -- Never the newest: the next number follows from it.
-DELETE FROM host_event WHERE seq <=
- (SELECT max(seq) FROM host_event) - max(:keep, 1);
+DELETE FROM host_event WHERE seq IN
+ (SELECT seq FROM host_event
+   WHERE seq <= (SELECT max(seq) FROM host_event) - max(:keep, 1)
+   ORDER BY seq LIMIT :count);
 
 -- row api_token_row (id text, name text, hash text, scopes json,
 --   created_at time, expires_at time)

@@ -25,15 +25,30 @@ SELECT id, channel, external_id, conversation, sender, kind, body, state,
        reason, detail, run, received_at
   FROM inbound WHERE run = :run ORDER BY id LIMIT 1;
 
--- query inbound_list (before text, channel text, state text,
---   conversation text, count i64) -> inbound_row
-SELECT id, channel, external_id, conversation, sender, kind, body, state,
-       reason, detail, run, received_at
-  FROM inbound
- WHERE id < :before AND (:channel IS NULL OR channel = :channel)
-   AND (:state IS NULL OR state = :state)
-   AND (:conversation IS NULL OR conversation = :conversation)
- ORDER BY id DESC LIMIT :count;
+-- row inbound_filter (before text, channel text, state text,
+--   conversation text, count i64)
+-- query inbound_ids (inbound_filter) -> (id text)
+SELECT id FROM inbound WHERE id < :before ORDER BY id DESC LIMIT :count;
+
+-- query inbound_ids_channel (inbound_filter) -> (id text)
+SELECT id FROM inbound INDEXED BY inbound_channel
+ WHERE channel = :channel
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query inbound_ids_state (inbound_filter) -> (id text)
+SELECT id FROM inbound INDEXED BY inbound_state
+ WHERE state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query inbound_ids_channel_state (inbound_filter) -> (id text)
+SELECT id FROM inbound INDEXED BY inbound_channel_state
+ WHERE channel = :channel AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query inbound_ids_conversation (inbound_filter) -> (id text)
+SELECT id FROM inbound INDEXED BY inbound_conversation
+ WHERE conversation IS NOT NULL AND conversation = :conversation
+   AND id < :before ORDER BY id DESC LIMIT :count;
 
 -- query inbound_add (inbound_row)
 INSERT INTO inbound (id, channel, external_id, conversation, sender, kind,
@@ -80,24 +95,32 @@ SELECT bytes FROM media WHERE id = :id;
 INSERT INTO media (id, sha256, mime, size, bytes, created_at)
 VALUES (:id, :sha256, :mime, :size, :bytes, :now);
 
--- query media_use_sweep (count i64)
--- Of messages that are gone.
-DELETE FROM media_use WHERE owner IN
- (SELECT owner FROM media_use u
-   WHERE NOT EXISTS (SELECT 1 FROM inbound WHERE id = u.owner)
-     AND NOT EXISTS (SELECT 1 FROM delivery WHERE id = u.owner) LIMIT :count);
+-- query media_use_next (after text, count i64) -> (last text)
+-- The last of the next so many uses; NULL: there is none.
+SELECT max(owner) AS last FROM
+ (SELECT owner FROM media_use WHERE owner > :after ORDER BY owner LIMIT :count);
 
--- query media_sweep (count i64)
+-- query media_use_sweep (after text, last text)
+-- Of messages that are gone.
+DELETE FROM media_use WHERE owner > :after AND owner <= :last
+   AND NOT EXISTS (SELECT 1 FROM inbound WHERE id = media_use.owner)
+   AND NOT EXISTS (SELECT 1 FROM delivery WHERE id = media_use.owner);
+
+-- query media_next (after text, count i64) -> (last text)
+SELECT max(id) AS last FROM
+ (SELECT id FROM media WHERE id > :after ORDER BY id LIMIT :count);
+
+-- query media_sweep (after text, last text)
 -- That no message has.
-DELETE FROM media WHERE id IN
- (SELECT id FROM media EXCEPT SELECT media FROM media_use LIMIT :count);
+DELETE FROM media WHERE id > :after AND id <= :last
+   AND NOT EXISTS (SELECT 1 FROM media_use WHERE media = media.id);
 
 -- query media_after (id text) -> (id text, sha256 text, bytes blob)
 -- One by one, to be looked over.
 SELECT id, sha256, bytes FROM media WHERE id > :id ORDER BY id LIMIT 1;
 
 -- query media_total -> (bytes i64)
-SELECT coalesce(sum(size), 0) AS bytes FROM media;
+SELECT coalesce(sum(size), 0) AS bytes FROM media INDEXED BY media_size;
 
 -- query media_in_use -> (owner text)
 -- Messages whose attachments a run has before it, also one that was retried.
@@ -130,24 +153,54 @@ SELECT u.owner, u.idx, u.media, u.name, m.mime, m.size, m.sha256
 SELECT CAST(round((julianday(:text) - 2440587.5) * 86400000.0) AS INTEGER)
        AS at;
 
--- query conversation_history (channel text, peer text, after time,
---   count i64) -> (id text, sender text, role text, body json, at time)
--- Both ways: the newest first, or what came after a time, the oldest first.
+-- row history_filter (channel text, peer text, after time, count i64)
+-- row history_row (id text, sender text, role text, body json, at time)
+-- query conversation_history (history_filter) -> history_row
+-- Both ways, newest first. Each conversation of the peer yields at most count
+-- rows of each way, from an index.
 SELECT id, sender, role, body, at FROM
  (SELECT i.external_id AS id, i.sender, 'user' AS role, i.body,
          i.received_at AS at
-    FROM inbound i JOIN conversation c ON c.id = i.conversation
-   WHERE c.channel = :channel AND c.peer = :peer AND i.kind = 'message'
-     AND i.conversation IS NOT NULL
+    FROM conversation c CROSS JOIN inbound i
+   WHERE c.channel = :channel AND c.peer = :peer AND i.id IN
+    (SELECT x.id FROM inbound x INDEXED BY inbound_said
+      WHERE x.conversation = c.id AND x.conversation IS NOT NULL
+        AND x.kind = 'message'
+      ORDER BY x.received_at DESC LIMIT :count)
   UNION ALL
   SELECT d.id, 'agent:' || coalesce(d.agent, ''), 'assistant', d.body,
          d.created_at
-    FROM delivery d JOIN conversation c ON c.id = d.conversation
-   WHERE c.channel = :channel AND c.peer = :peer AND d.agent IS NOT NULL
-     AND d.conversation IS NOT NULL)
- WHERE :after IS NULL OR at > :after
- ORDER BY CASE WHEN :after IS NULL THEN at END DESC,
-       CASE WHEN :after IS NULL THEN id END DESC, at, id LIMIT :count;
+    FROM conversation c CROSS JOIN delivery d
+   WHERE c.channel = :channel AND c.peer = :peer AND d.seq IN
+    (SELECT x.seq FROM delivery x INDEXED BY delivery_said_at
+      WHERE x.conversation = c.id AND x.conversation IS NOT NULL
+        AND x.agent IS NOT NULL
+      ORDER BY x.created_at DESC LIMIT :count))
+ ORDER BY at DESC, id DESC LIMIT :count;
+
+-- query conversation_history_after (history_filter) -> history_row
+-- The same after a time, oldest first.
+SELECT id, sender, role, body, at FROM
+ (SELECT i.external_id AS id, i.sender, 'user' AS role, i.body,
+         i.received_at AS at
+    FROM conversation c CROSS JOIN inbound i
+   WHERE c.channel = :channel AND c.peer = :peer AND i.id IN
+    (SELECT x.id FROM inbound x INDEXED BY inbound_said
+      WHERE x.conversation = c.id AND x.conversation IS NOT NULL
+        AND x.kind = 'message'
+        AND x.received_at > :after
+      ORDER BY x.received_at LIMIT :count)
+  UNION ALL
+  SELECT d.id, 'agent:' || coalesce(d.agent, ''), 'assistant', d.body,
+         d.created_at
+    FROM conversation c CROSS JOIN delivery d
+   WHERE c.channel = :channel AND c.peer = :peer AND d.seq IN
+    (SELECT x.seq FROM delivery x INDEXED BY delivery_said_at
+      WHERE x.conversation = c.id AND x.conversation IS NOT NULL
+        AND x.agent IS NOT NULL
+        AND x.created_at > :after
+      ORDER BY x.created_at LIMIT :count))
+ ORDER BY at, id LIMIT :count;
 
 -- query retire_in (after text, count i64) -> (id text, is_dead bool,
 --   received_at time)

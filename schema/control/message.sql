@@ -31,13 +31,20 @@ SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
  WHERE t.agent = :agent AND t.session = :session AND t.read_at IS NULL
  ORDER BY t.message LIMIT :count;
 
--- query message_list (agent text, session text, before text,
---   count i64) -> message_row
+-- row message_filter (agent text, session text, before text, count i64)
+-- query message_list (message_filter) -> message_row
 SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
        t.read_at
-  FROM message_to t JOIN message m ON m.id = t.message
- WHERE t.agent = :agent AND (:session IS NULL OR t.session = :session)
-   AND t.message < :before
+  FROM message_to t INDEXED BY message_to_agent CROSS JOIN message m
+    ON m.id = t.message
+ WHERE t.agent = :agent AND t.message < :before
+ ORDER BY t.message DESC LIMIT :count;
+
+-- query message_list_session (message_filter) -> message_row
+SELECT m.id, m.sender, m.room, m.body, t.agent, t.session, m.created_at,
+       t.read_at
+  FROM message_to t CROSS JOIN message m ON m.id = t.message
+ WHERE t.agent = :agent AND t.session = :session AND t.message < :before
  ORDER BY t.message DESC LIMIT :count;
 
 -- query message_read (agent text, session text, message text, now time)

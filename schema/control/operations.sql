@@ -124,4 +124,4 @@ ON CONFLICT (path, target) DO UPDATE SET mtime_ns = excluded.mtime_ns,
 -- query migration_source_removed (file text, removed text)
 -- All pieces of a file.
 UPDATE migration_source SET removed = :removed
- WHERE path = :file OR substr(path, 1, length(:file) + 1) = :file || '#';
+ WHERE path = :file OR (path >= :file || '#' AND path < :file || '$');

@@ -181,60 +181,92 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
   NULL AS deliveries_note
   FROM run WHERE id = :id;
 
--- query run_list (before text, state text, session text, tag text,
---   count i64) -> run_row
--- Newest first; before is the last id of the page before, or '~'.
-SELECT id, agent, agent_version, session, state, verdict, reason, detail,
-  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
-  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
-  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, NULL AS health,
-  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries,
-  NULL AS deliveries_note
-  FROM run
- WHERE id < :before AND (:state IS NULL OR state = :state)
-   AND (:session IS NULL OR session = :session)
-   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
- ORDER BY id DESC LIMIT :count;
+-- row run_filter (agent text, session text, state text, tag text,
+--   invocation text, before text, count i64)
+-- query run_ids (run_filter) -> (id text)
+-- Lists give ids, newest first; the rows follow one by one (schema/lists.h).
+-- before is the last id of the page before, or '~'. Each set of filters has its
+-- own statement, which names its index, so that no list scans the history.
+SELECT id FROM run WHERE id < :before ORDER BY id DESC LIMIT :count;
 
--- query run_list_agent (agent text, before text, state text, session text,
---   tag text, count i64) -> run_row
-SELECT id, agent, agent_version, session, state, verdict, reason, detail,
-  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
-  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
-  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, NULL AS health,
-  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries,
-  NULL AS deliveries_note
-  FROM run
- WHERE agent = :agent AND id < :before AND (:state IS NULL OR state = :state)
-   AND (:session IS NULL OR session = :session)
-   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
- ORDER BY id DESC LIMIT :count;
+-- query run_ids_agent (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent
+ WHERE agent = :agent
+   AND id < :before ORDER BY id DESC LIMIT :count;
 
--- query run_list_invocation (invocation text, before text, state text,
---   tag text, count i64) -> run_row
-SELECT id, agent, agent_version, session, state, verdict, reason, detail,
-  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
-  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
-  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, NULL AS health,
-  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries,
-  NULL AS deliveries_note
-  FROM run INDEXED BY run_invocation
- WHERE invocation = :invocation AND id < :before
-   AND (:state IS NULL OR state = :state)
-   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
- ORDER BY id DESC LIMIT :count;
+-- query run_ids_session (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session
+ WHERE agent = :agent AND session = :session
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_ended
+ WHERE ended_at IS NOT NULL AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_agent_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent_ended
+ WHERE ended_at IS NOT NULL AND agent = :agent AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_session_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session_ended
+ WHERE ended_at IS NOT NULL AND agent = :agent AND session = :session
+   AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_queued
+ WHERE state = 'queued'
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_agent_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent_queued
+ WHERE state = 'queued' AND agent = :agent
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_session_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session_queued
+ WHERE state = 'queued' AND agent = :agent AND session = :session
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_active (run_filter) -> (id text)
+-- Runs that have a process: no more than run.max, whatever the filters are.
+SELECT id FROM run INDEXED BY run_active
+ WHERE state IN ('starting','running','paused','stopping','ending')
+   AND state = :state AND (:agent IS NULL OR agent = :agent)
+   AND (:session IS NULL OR session = :session)
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_invocation (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_invocation
+ WHERE invocation IS NOT NULL AND invocation = :invocation
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_invocation_state (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_invocation_state
+ WHERE invocation IS NOT NULL AND invocation = :invocation
+   AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_tag (run_filter) -> (id text)
+SELECT run AS id FROM run_tag
+ WHERE tag = :tag AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_agent (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_agent
+ WHERE tag = :tag AND agent = :agent
+   AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_state (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_state
+ WHERE tag = :tag AND state = :state
+   AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_agent_state (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
+ WHERE tag = :tag AND agent = :agent AND state = :state
+   AND run < :before ORDER BY run DESC LIMIT :count;
 
 -- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
 --   waiting i64, live i64, succeeded i64, failed i64, cancelled i64,
@@ -293,13 +325,15 @@ SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
   FROM run WHERE id = :id;
 
 -- query run_descendants (parent text) -> (id text)
--- What it started, and what that started, as far as it is not over.
-WITH RECURSIVE below (id) AS
- (SELECT id FROM run WHERE parent = :parent
-  UNION SELECT run.id FROM run JOIN below ON run.parent = below.id)
-SELECT id FROM run WHERE id IN (SELECT id FROM below)
-   AND state IN ('queued','starting','running','paused','stopping','ending')
- ORDER BY id;
+-- Open runs below this one. The walk goes from open children up to their
+-- ancestors: a run may have had any number of children that are over.
+WITH RECURSIVE above (id, parent) AS
+ (SELECT id, parent FROM run INDEXED BY run_open_child
+   WHERE parent IS NOT NULL AND ended_at IS NULL
+  UNION
+  SELECT above.id, run.parent FROM above JOIN run ON run.id = above.parent
+   WHERE above.parent <> :parent AND run.parent IS NOT NULL)
+SELECT id FROM above WHERE parent = :parent ORDER BY id;
 
 -- query run_waiting -> (in_line i64, delayed i64)
 -- Runs that are not over, from the small indexes; delayed ones are in no line.

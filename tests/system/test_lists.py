@@ -156,7 +156,7 @@ def test_what_a_run_sent_is_shown_with_it(home):
                                  *words).lines, query
     pages = by_route(h, "deliveries?run=%s&" % run, 10)
     assert sum((ids for ids, _ in pages), []) == [d["id"] for d in rows]
-    for query, n in (("agent=sender", 48), ("agent=echo", 0), ("session=s2", 24),
+    for query, n in (("agent=sender", 48), ("agent=echo", 0), ("agent=sender&session=s2", 24),
                      ("agent=sender&session=s1&state=dead", 12)):
         words = [w for pair in query.split("&") for w in
                  ("--" + pair.split("=")[0], pair.split("=")[1])]

@@ -1,0 +1,172 @@
+"""What the supervisor's loop does for a request does not grow with the history.
+
+A home with many runs, messages and events; each route, and each list with each
+set of filters, is asked for while the CPU time of the loop's thread is counted.
+SKEP_TEST_BIG=1 takes 500,000 runs and 1,000,000 events."""
+import itertools
+import os
+import time
+
+import growth_lib as growth
+from skepd_lib import Host, QUICK, Refused
+
+BIG = bool(os.environ.get("SKEP_TEST_BIG"))
+RUNS = 500000 if BIG else 40000
+MOST_MS = 10 if BIG else 4  # of the loop's CPU time
+RUN = "run_%026d" % 1
+VALUES = {  # of a filter: few rows or none have it, so that a scan would be long
+    "agent": "agent1", "session": "s1", "state": "failed", "tag": "rare",
+    "invocation": "big", "run": RUN, "channel": "web1", "kind": "task",
+    "conversation": "cnv_%026d" % 2, "status": "archived", "prefix": "s4",
+    "all": "1", "memory": "1", "room": "lobby"}
+STATES = {  # of a list, beside the one above
+    "/v1/runs": ("queued", "running", "succeeded"),
+    "/v1/approvals": ("open", "denied"),
+    "/v1/deliveries": ("pending", "unknown", "dead", "dismissed"),
+    "/v1/inbound": ("noted", "dead")}
+IDS = {"runs": RUN, "approvals": "apr_%026d" % 5, "deliveries": "dlv_%026d" % 5,
+       "inbound": "inb_%026d" % 5, "media": "med_%026d" % 1, "ai": "s1"}
+
+
+def old_home(home):
+    h = Host(home, QUICK).start()
+    for i in range(growth.AGENTS):
+        h.shell("agent%d" % i, "true")
+    h.call("POST", "/v1/agents/agent1/file", {})
+    h.down()
+    growth.fill_control(home, RUNS, RUNS // 5)
+    growth.fill_agent(home, RUNS // 10, 2 * RUNS)
+    return h.start()
+
+
+def loop_ms(h, method, path, body=None):
+    """The least of three; and the status."""
+    best, status = None, None
+    for _ in range(3):
+        before = growth.loop_ns(h.process.pid)
+        try:
+            h.call(method, path, body)
+            status = 200
+        except Refused as e:
+            status = e.status
+        time.sleep(0.005)  # the thread's time is counted when it sleeps
+        ms = (growth.loop_ns(h.process.pid) - before) / 1e6
+        best = ms if best is None else min(best, ms)
+    return best, status
+
+
+def address(path):
+    """A route's path with a value for each of its parameters."""
+    kind = (path + "//").split("/")[2]
+    name = "agent1" if kind == "agents" else "web1"
+    return path.replace("{agent}", "agent1").replace("{key}", "long") \
+        .replace("{session}", "s1").replace("{room}", "lobby") \
+        .replace("{id}", IDS.get(kind, "x")).replace("{name}", name)
+
+
+def queries(path, names):
+    """Every set of the filters, with every state."""
+    names = [n for n in names if n in VALUES]
+    for k in range(len(names) + 1):
+        for some in itertools.combinations(names, k):
+            states = ("failed",) + STATES.get(path, ()) if "state" in some \
+                else ("failed",)
+            for state in states:
+                yield "&".join("%s=%s" % (n, state if n == "state" else VALUES[n])
+                               for n in some)
+
+
+def test_no_route_costs_the_loop_more_with_a_long_history(home):
+    h = old_home(home)
+    slow, asked, rejected = [], 0, 0
+    for path, methods in growth.openapi(h)["paths"].items():
+        if "get" not in methods or path in ("/metrics", "/v1/channels/{name}/next"):
+            continue
+        names = [p["name"] for p in methods["get"].get("parameters", ())
+                 if p["in"] == "query"]
+        for query in queries(path, names):
+            ms, status = loop_ms(h, "GET", address(path) + "?" + query)
+            assert status in (200, 400, 404, 409), (path, query, status)
+            asked += 1
+            rejected += status == 400
+            if ms > MOST_MS:
+                slow.append("%s?%s: %.1f ms" % (path, query, ms))
+    for path in ("/v1/runs/run_%026d/events" % (RUNS - 9), "/v1/runs?before=" + RUN,
+                 "/v1/sessions/agent1/long/events?after=%d" % (RUNS - 5)):
+        ms, status = loop_ms(h, "GET", path)
+        assert status == 200, (path, status)
+        if ms > MOST_MS:
+            slow.append("%s: %.1f ms" % (path, ms))
+    print("%d requests, %d rejected" % (asked, rejected))
+    assert not slow, "\n".join(slow)
+    h.down()
+
+
+def test_no_change_costs_the_loop_more_with_a_long_history(home):
+    h = old_home(home)
+    slow = []
+    h.shell("sleeper", "sleep 60")
+    live = h.submit("sleeper")
+    h.until(live, "running")
+    for method, path, body in (
+            ("POST", "/v1/runs/%s/cancel" % RUN, {}),  # it had many children
+            ("POST", "/v1/runs/%s/cancel" % live, {}),
+            ("POST", "/v1/runs", {"agent": "agent1", "prompt": "x", "session": "long"}),
+            ("POST", "/v1/prune", {"before": 1900000000000, "edge": "run_%026d" % 50,
+                                   "count": 8}),
+            ("PATCH", "/v1/sessions/agent1/long", {"title": "t"}),
+            ("POST", "/v1/messages", {"to": "agent1/s1", "text": "x"}),
+            ("POST", "/v1/deliveries/%s/dismiss" % IDS["deliveries"], {}),
+            ("POST", "/v1/migrations/removed", {"file": "/x", "removed": "deleted"})):
+        ms, status = loop_ms(h, method, path, body)
+        if ms > MOST_MS + 5:  # a commit, and what a run's start costs
+            slow.append("%s %s: %.1f ms" % (method, path, ms))
+    assert not slow, "\n".join(slow)
+    # a quiet second: what the loop does by itself
+    time.sleep(1)
+    before = growth.loop_ns(h.process.pid)
+    time.sleep(2)
+    spent = (growth.loop_ns(h.process.pid) - before) / 1e6
+    assert spent < 100, "%.1f ms of 2 s" % spent
+    h.down()
+
+
+for test in (test_no_route_costs_the_loop_more_with_a_long_history,
+             test_no_change_costs_the_loop_more_with_a_long_history):
+    test.seconds = 900 if BIG else 120
+
+
+def test_filters_that_have_no_index_are_rejected(home):
+    h = Host(home, QUICK).start()
+    for path, word in (("/v1/runs?session=s", "agent+session"),
+                       ("/v1/runs?invocation=i&tag=t", "state+tag"),
+                       ("/v1/deliveries?session=s", "agent+session"),
+                       ("/v1/inbound?conversation=cnv_%026d&state=dead" % 1,
+                        "channel+state")):
+        try:
+            h.call("GET", path)
+            raise AssertionError("taken: " + path)
+        except Refused as e:
+            assert e.status == 400 and word in e.body["detail"], e
+    said = home.refused(64, "ps", "--tag", "t", "--invocation", "i")
+    assert "runs cannot be filtered by tag+invocation" in said, said
+    h.down()
+
+
+def test_tags_and_states_are_found_together(home):
+    h = Host(home, QUICK).start()
+    h.shell("good", "true")
+    h.shell("bad", "exit 1")
+    made = [h.submit(a, tags=t, session="s%d" % i) for i, (a, t) in enumerate(
+        (("good", ["x", "y"]), ("bad", ["x"]), ("bad", []), ("good", ["y", "y"])))]
+    for run in made:
+        h.until(run)
+    for query, runs in (("tag=x", (1, 0)), ("tag=y", (3, 0)), ("tag=z", ()),
+                        ("tag=x&state=failed", (1,)), ("tag=x&agent=good", (0,)),
+                        ("tag=x&agent=good&state=failed", ()),
+                        ("agent=bad&state=failed", (2, 1)), ("state=queued", ()),
+                        ("state=running", ()), ("agent=good&session=s3", (3,)),
+                        ("agent=bad&session=s2&state=failed", (2,))):
+        got = [r["id"] for r in h.call("GET", "/v1/runs?" + query)["items"]]
+        assert got == [made[i] for i in runs], (query, got, made)
+    h.down()
