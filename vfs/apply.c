@@ -8,9 +8,11 @@
 #include "vfs/journal.h"
 #include "vfs/nanos.h"
 #include "vfs/snap.h"
+#include "vfs/xattrs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,64 +29,110 @@ struct apply {
 	/* The name that new things have first. It is the same in each try, so
 	 * that one that was killed leaves nothing that the next does not use. */
 	char beside[64];
+	const char *lost; /* the directory that was judged last and is lost */
+	bool base_lost;
 };
 
-/* What the namespace saw at a path when it first looked: 1, 0, -1. */
-static int seen_at(struct vfs *v, const char *path, struct vfs_host_row *out,
-		   struct err *e)
-{
-	struct vfs_range r = range_of(v->ns);
-	struct vfs_host_at_in key = {r.lo, r.hi, blob_text(path)};
-	struct arena mem = {0};
-	int found = sql_get(v->db, Q_VFS_HOST_AT, &key, out, &mem, e);
-
-	arena_fini(&mem);
-	return found;
-}
-
-/* Is our node untouched, so that what differs is the host's doing? */
+/* Is our node untouched, so that what differs is the host's doing? A node of
+ * the host is born with its change time. */
 static int is_ours_clean(struct apply *a, const struct vfs_delta *d,
-			 struct err *e)
+			 struct node *n, struct err *e)
 {
-	struct node n;
+	int clean;
 
 	if (!d->b.mode)
 		return 0;
-	if (node_get(a->v, d->b.ino, &n, e))
+	if (node_get(a->v, d->b.ino, n, e))
 		return -1;
-	return host_is_clean(a->v, &n, d->path, e);
+	if (n->changed != n->born)
+		return 0;
+	clean = host_is_clean(a->v, n, d->path, e);
+	return clean ? clean
+		     : !S_ISREG(n->mode) && !S_ISDIR(n->mode) &&
+			       n->flags & NODE_HOSTS;
 }
+
+enum { LEAVE, TAKE, CONFLICT }; /* verdicts */
 
 static int conflict(struct apply *a, const struct vfs_delta *d)
 {
 	a->m->conflicts++;
 	if (a->m->tell)
 		a->m->tell(a->m->arg, d, true);
-	return a->m->settle == VFS_SETTLE_FORK;
+	return a->m->settle == VFS_SETTLE_FORK ? TAKE : CONFLICT;
 }
 
-/* 1: write it to the host, 0: leave it, -1. */
+/* Below a directory that the host has lost. */
+static bool is_below_lost(const struct apply *a, const char *path)
+{
+	size_t n = a->lost ? strlen(a->lost) : 0;
+
+	return a->base_lost ||
+	       (n && !strncmp(path, a->lost, n) && path[n] == '/');
+}
+
+/* The host does not have the path. */
+static int judge_missing(struct apply *a, const struct vfs_delta *d, bool was,
+			 const struct vfs_host_row *seen)
+{
+	if (was && seen->size == HOST_DIR && S_ISDIR(d->b.mode)) {
+		if (!is_below_lost(a, d->path))
+			a->lost = d->path;
+		return LEAVE; /* judge_lost decides when all are judged */
+	}
+	if (is_below_lost(a, d->path) ||
+	    (was && seen->size != HOST_DIR && S_ISREG(d->b.mode)))
+		return conflict(a, d);
+	return TAKE;
+}
+
+/* The host file is not what the namespace first saw. */
+static bool host_changed(const struct vfs_delta *d, const struct node *n,
+			 const struct vfs_host_row *seen)
+{
+	return seen->size != d->a.size || seen->modified != d->a.modified ||
+	       (d->b.mode && (seen->id & INO_MASK) == n->ino &&
+		d->a.changed != n->born);
+}
+
 static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 {
 	struct vfs_host_row seen;
-	int was = seen_at(a->v, d->path, &seen, e);
-	int clean = was < 0 ? -1 : is_ours_clean(a, d, e);
-	bool there = d->a.mode != 0;
+	struct node n;
+	int was = host_seen(a->v, d->path, &seen, e);
+	int clean = was < 0 ? -1 : is_ours_clean(a, d, &n, e);
 
 	if (was < 0 || clean < 0)
 		return -1;
+	if (!d->a.mode && (!clean || S_ISDIR(d->b.mode)))
+		return judge_missing(a, d, was, &seen);
 	if (clean)
-		return 0; /* the host changed, we did not */
-	if (!there)       /* the host has lost a file that we changed */
-		return was && seen.size != HOST_DIR && S_ISREG(d->b.mode)
-			       ? conflict(a, d)
-			       : 1;
-	if (S_ISREG(d->a.mode) && was &&
-	    (seen.size != d->a.size || seen.modified != d->a.modified))
+		return LEAVE; /* the host changed, we did not */
+	if (S_ISREG(d->a.mode) && was && host_changed(d, &n, &seen))
 		return conflict(a, d);
 	if (!was && (S_ISREG(d->a.mode) || S_ISDIR(d->a.mode)))
-		return d->kind == VFS_REMOVED ? 0 : conflict(a, d);
-	return 1;
+		return d->kind == VFS_REMOVED ? LEAVE : conflict(a, d);
+	return TAKE;
+}
+
+/* A directory that the host has lost comes back if something in it does, and is
+ * in conflict if something in it is. */
+static void judge_lost(struct apply *a, size_t i)
+{
+	const struct vfs_delta *d = &a->d.list[i];
+	size_t n = strlen(d->path);
+
+	if (d->kind != VFS_UNMERGED || !S_ISDIR(d->b.mode))
+		return;
+	for (size_t j = i + 1; j < a->d.n; j++) {
+		if (strncmp(a->d.list[j].path, d->path, n) != 0 ||
+		    a->d.list[j].path[n] != '/')
+			break;
+		if (a->d.verdict[j] == LEAVE)
+			continue;
+		a->d.verdict[i] = conflict(a, d);
+		break;
+	}
 }
 
 static int copy_out(struct apply *a, const struct vfs_delta *d, int fd,
@@ -117,6 +165,35 @@ static int own(int dir, const char *name, const struct vfs_attr *want)
 	return fchmodat(dir, name, want->mode & 07777, 0);
 }
 
+/* Attributes of the namespace's node; after `own`, since a change of the mode
+ * changes an ACL. */
+static int set_xattrs(struct apply *a, const struct vfs_delta *d, int dir,
+		      const char *name, struct err *e)
+{
+	struct buf list = BUF_MAX((size_t)16 << 20);
+	char path[PATH_MAX];
+	struct node n;
+	int rc;
+
+	if (S_ISLNK(d->b.mode))
+		return 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d/%s", dir, name);
+	rc = node_get(a->v, d->b.ino, &n, e) ||
+			     xattrs_of_node(a->v, &n, true, &list, e)
+		     ? -1
+		     : xattrs_to_host(path, &list, e);
+	buf_fini(&list);
+	return rc;
+}
+
+static int dress(struct apply *a, const struct vfs_delta *d, int dir,
+		 const char *name, struct err *e)
+{
+	if (own(dir, name, &d->b))
+		return err_errno_set(e, "%s", d->path);
+	return set_xattrs(a, d, dir, name, e);
+}
+
 static int make_file(struct apply *a, const struct vfs_delta *d, int dir,
 		     struct err *e)
 {
@@ -129,8 +206,9 @@ static int make_file(struct apply *a, const struct vfs_delta *d, int dir,
 	if (fd < 0)
 		return err_errno_set(e, "%s", d->path);
 	rc = copy_out(a, d, fd, e);
-	if (rc == 0 &&
-	    (own(dir, a->beside, &d->b) || futimens(fd, times) || fsync(fd)))
+	if (rc == 0)
+		rc = dress(a, d, dir, a->beside, e);
+	if (rc == 0 && (futimens(fd, times) || fsync(fd)))
 		rc = err_errno_set(e, "%s", d->path);
 	close(fd);
 	return rc;
@@ -154,7 +232,7 @@ static int make_other(struct apply *a, const struct vfs_delta *d, int dir,
 	if (S_ISDIR(d->b.mode) ? mkdirat(dir, a->beside, 0700)
 			       : mknodat(dir, a->beside, d->b.mode, d->b.rdev))
 		return err_errno_set(e, "%s", d->path);
-	return own(dir, a->beside, &d->b) ? err_errno_set(e, "%s", d->path) : 0;
+	return dress(a, d, dir, a->beside, e);
 }
 
 static void remove_beside(struct apply *a, int dir)
@@ -200,8 +278,7 @@ static int take(struct apply *a, const struct vfs_delta *d, struct err *e)
 		    errno != ENOENT && errno != ENOTEMPTY)
 			rc = err_errno_set(e, "%s", d->path);
 	} else if (d->kind == VFS_MODE) {
-		if (own(dir, name, &d->b))
-			rc = err_errno_set(e, "%s", d->path);
+		rc = dress(a, d, dir, name, e);
 	} else {
 		rc = put(a, d, dir, name, e);
 	}
@@ -209,20 +286,29 @@ static int take(struct apply *a, const struct vfs_delta *d, struct err *e)
 	return rc;
 }
 
-static int carry_out(struct apply *a, struct err *e)
+static int judge_all(struct apply *a, struct err *e)
 {
 	for (size_t i = 0; i < a->d.n; i++) {
 		a->d.verdict[i] = judge(a, &a->d.list[i], e);
 		if (a->d.verdict[i] < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < a->d.n; i++)
+		judge_lost(a, i);
+	return 0;
+}
+
+static int carry_out(struct apply *a, struct err *e)
+{
+	if (judge_all(a, e))
+		return -1;
 	if (a->m->conflicts && a->m->settle == VFS_SETTLE_NOT)
 		return err_set(e, ERR_CONFLICT,
 			       "%lld paths changed in %s as well; nothing was "
 			       "applied",
 			       (long long)a->m->conflicts, a->v->base);
 	for (size_t i = 0; i < a->d.n; i++) {
-		if (!a->d.verdict[i])
+		if (a->d.verdict[i] != TAKE)
 			continue;
 		if (take(a, &a->d.list[i], e))
 			return -1;
@@ -320,6 +406,7 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	hash_of(sql_path(v->db), strlen(sql_path(v->db)), hash);
 	snprintf(a.beside, sizeof a.beside, ".skep-apply.%.8s.%lld", hash,
 		 (long long)v->ns);
+	a.base_lost = access(v->base, F_OK) && errno == ENOENT;
 	if (vfs_last_change(v, &since, e))
 		return -1;
 	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);

@@ -4,6 +4,7 @@
 #include "vfs/core.h"
 #include "vfs/path.h"
 #include "vfs/visit.h"
+#include "vfs/xattrs.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,18 @@ struct copy {
 	bool recursive;
 	int64_t top; /* the new tree, which is not copied into itself */
 };
+
+static int copy_xattrs(struct copy *c, const struct node *n, int64_t to,
+		       struct err *e)
+{
+	struct buf list = BUF_MAX((size_t)16 << 20);
+	int rc = xattrs_of_node(c->v, n, false, &list, e);
+
+	if (rc == 0)
+		rc = xattrs_to_node(c->v, to, &list, e);
+	buf_fini(&list);
+	return rc;
+}
 
 /* Bytes that still are in a host file have to be read. */
 static int copy_bytes(struct copy *c, const struct node *n, struct vfs_at at,
@@ -37,7 +50,9 @@ static int copy_bytes(struct copy *c, const struct node *n, struct vfs_at at,
 			return -1;
 		off += got;
 	}
-	return (int)got;
+	return got < 0 || !(n->flags & NODE_XATTR)
+		       ? (int)got
+		       : copy_xattrs(c, n, made.ino, e);
 }
 
 static int copy_one(void *arg, const struct vfs_found *f, struct err *e)
@@ -62,7 +77,7 @@ static int copy_one(void *arg, const struct vfs_found *f, struct err *e)
 	here = (struct vfs_at){at.dir, at.name};
 	if (rc || node_get(c->v, f->attr.ino, &n, e))
 		return -1;
-	rc = n.below == OPT_NONE ? node_clone(c->v, &n, c->v, here, e)
+	rc = n.below == OPT_NONE ? node_copy(c->v, &n, c->v, here, e)
 				 : copy_bytes(c, &n, here, e);
 	if (rc == 0 && !*f->path && !node_lookup(c->v, here, &n, e))
 		c->top = n.ino;

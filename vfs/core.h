@@ -155,9 +155,9 @@ int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
 /* walk.c: what a damaged file may hold. -1. */
 int within_itself(int64_t dir, struct err *e);
 
-/* merge.c: a copy of a node, contents shared. */
-int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
-	       struct vfs_at at, struct err *e);
+/* merge.c: a copy of a node with its attributes, contents shared. */
+int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
+	      struct vfs_at at, struct err *e);
 
 /* host.c: namespaces with a host directory below. */
 int host_root(struct vfs *v, struct node *root, struct err *e);
@@ -169,7 +169,11 @@ int host_is_clean(struct vfs *v, const struct node *n, const char *path,
 		  struct err *e);
 #define HOST_DIR (-1) /* instead of a size: it was a directory */
 int host_open_parent(struct vfs *v, const char *path, const char **name,
-		     struct err *e);          /* an fd of the directory */
+		     struct err *e); /* an fd of the directory */
+/* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
+ * The path of *out is not set. */
+int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+	      struct err *e);
 int host_reset(struct vfs *v, struct err *e); /* as if never looked into */
 int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	      int64_t off, struct err *e); /* zeros past what shows through */

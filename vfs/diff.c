@@ -117,9 +117,28 @@ static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 	return 0;
 }
 
+/* Side b is a namespace over the host directory that is side a. */
+static bool over_host(const struct diff *d)
+{
+	return !d->a->v && d->b->v && d->b->v->base &&
+	       strcmp(d->b->v->base, d->a->dir) == 0;
+}
+
+/* Whether the path was on the host when the namespace first looked. */
+static int was_on_host(const struct diff *d, struct err *e)
+{
+	struct vfs_host_row row;
+
+	if (!over_host(d))
+		return 0;
+	return host_seen(d->b->v, d->path.p, &row, e);
+}
+
 static int added(struct diff *d, const struct vfs_attr *b, struct err *e)
 {
-	int rc = tell(d, VFS_ADDED, NULL, b, e);
+	int was = was_on_host(d, e);
+	int rc = was < 0 ? -1
+			 : tell(d, was ? VFS_UNMERGED : VFS_ADDED, NULL, b, e);
 
 	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
 }
@@ -130,8 +149,7 @@ static int is_clean(const struct diff *d, const struct vfs_attr *b,
 {
 	struct node n;
 
-	if (d->a->v || !d->b->v || !d->b->v->base ||
-	    strcmp(d->b->v->base, d->a->dir) != 0)
+	if (!over_host(d))
 		return 0;
 	if (node_get(d->b->v, b->ino, &n, e))
 		return -1;
@@ -146,28 +164,43 @@ static bool same_node(const struct diff *d, const struct vfs_attr *a,
 	       a->ino == b->ino && a->changed == b->changed;
 }
 
+static int same_meta(const struct diff *d, const struct vfs_attr *a,
+		     const struct vfs_attr *b, struct err *e)
+{
+	if (a->mode != b->mode || a->uid != b->uid || a->gid != b->gid)
+		return 0;
+	return same_node(d, a, b)
+		       ? 1
+		       : side_same_xattrs(d->a, d->b, d->path.p, a, b, e);
+}
+
+static int same_content(const struct diff *d, const struct vfs_attr *a,
+			const struct vfs_attr *b, struct err *e)
+{
+	if (S_ISDIR(a->mode) || same_node(d, a, b))
+		return 1;
+	return a->size == b->size ? side_same(d->a, d->b, d->path.p, a, b, e)
+				  : 0;
+}
+
 static int both(struct diff *d, const struct vfs_attr *a,
 		const struct vfs_attr *b, struct err *e)
 {
-	bool meta = a->mode != b->mode || a->uid != b->uid || a->gid != b->gid;
-	int same = is_clean(d, b, e);
+	int clean = is_clean(d, b, e), same, meta, rc;
 
-	if (same < 0 || (same && !meta))
-		return same < 0 ? -1 : 0;
-	same = 1;
-	if (!S_ISDIR(a->mode) && !same_node(d, a, b))
-		same = a->size == b->size
-			       ? side_same(d->a, d->b, d->path.p, a, b, e)
-			       : 0;
-	if (same < 0)
+	if (clean < 0)
 		return -1;
-	if (!same || meta) {
-		int rc = tell(d, same ? VFS_MODE : VFS_CHANGED, a, b, e);
-
+	same = clean ? 1 : same_content(d, a, b, e);
+	meta = same < 0 ? -1 : same_meta(d, a, b, e);
+	if (meta < 0)
+		return -1;
+	if (!same || !meta) {
+		rc = tell(d, same ? VFS_MODE : VFS_CHANGED, a, b, e);
 		if (rc)
 			return rc;
 	}
-	if (!S_ISDIR(a->mode) || (d->prune && !hold_count(&d->touched, b->ino)))
+	if (clean || !S_ISDIR(a->mode) ||
+	    (d->prune && !hold_count(&d->touched, b->ino)))
 		return 0;
 	return push(d, a, b, e);
 }
@@ -277,14 +310,17 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 	struct diff d = {.a = a, .b = b, .fn = fn, .arg = arg};
 	struct vfs_attr ra, rb;
 	struct err ignored;
-	int rc = 0;
+	int rc = 0, there_a, there_b = -1;
 
 	buf_init(&d.path, 1 << 20);
-	if (side_attr(a, "", &ra, e) <= 0 || side_attr(b, "", &rb, e) <= 0 ||
-	    plan(&d, e))
+	there_a = side_attr(a, "", &ra, e);
+	if (there_a >= 0)
+		there_b = side_attr(b, "", &rb, e);
+	if (there_b < 0 || plan(&d, e))
 		rc = -1;
 	if (rc == 0)
-		rc = push(&d, dir_or_null(&ra), dir_or_null(&rb), e);
+		rc = push(&d, there_a ? dir_or_null(&ra) : NULL,
+			  there_b ? dir_or_null(&rb) : NULL, e);
 	while (rc == 0 && d.depth)
 		rc = step(&d, e);
 	while (d.depth) {
@@ -299,7 +335,7 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 
 const char *vfs_delta_letter(enum vfs_delta_kind kind)
 {
-	static const char *const letters[] = {"A", "D", "M", "m"};
+	static const char *const letters[] = {"A", "D", "M", "m", "U"};
 
 	return letters[kind];
 }
@@ -320,11 +356,15 @@ int vfs_diff_text(const struct side *a, const struct side *b,
 	if (d->a.mode && d->b.mode && d->a.mode != d->b.mode)
 		buf_addf(out, "old mode %06o\nnew mode %06o\n", d->a.mode,
 			 d->b.mode);
-	else if (!d->a.mode)
+	else if (!d->a.mode && d->kind != VFS_UNMERGED)
 		buf_addf(out, "new file mode %06o\n", d->b.mode);
 	else if (!d->b.mode)
 		buf_addf(out, "deleted file mode %06o\n", d->a.mode);
-	if (!text_of(a, d, &d->a, &x, e) && !text_of(b, d, &d->b, &y, e)) {
+	if (d->kind == VFS_UNMERGED) {
+		buf_addf(out, "removed from the host directory\n");
+		rc = 0;
+	} else if (!text_of(a, d, &d->a, &x, e) &&
+		   !text_of(b, d, &d->b, &y, e)) {
 		rc = 0;
 		if (x.n != y.n || memcmp(x.p, y.p, x.n) != 0)
 			udiff(&(struct udiff){d->path, x.p, x.n, y.p, y.n,

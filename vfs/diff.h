@@ -17,7 +17,8 @@ enum vfs_delta_kind {
 	VFS_ADDED,
 	VFS_REMOVED,
 	VFS_CHANGED, /* content */
-	VFS_MODE,    /* mode or owner only */
+	VFS_MODE,    /* mode, owner or attributes only */
+	VFS_UNMERGED /* the host had it and has lost it; the namespace has it */
 };
 
 struct vfs_delta {
@@ -42,7 +43,7 @@ int vfs_diff_text(const struct side *a, const struct side *b,
 int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
 		   struct buf *out, struct err *e);
 
-/* "A", "D", "M", "m" */
+/* "A", "D", "M", "m", "U" */
 const char *vfs_delta_letter(enum vfs_delta_kind kind);
 
 #endif

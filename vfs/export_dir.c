@@ -125,6 +125,10 @@ static int put_file(struct writer *w, int dir, const char *name,
 	rc = copy(w, fd, f, e);
 	if (close(fd) && rc == 0)
 		rc = err_errno_set(e, "%s", f->path);
+	if (rc && e->code == ERR_STALE && unlinkat(dir, name, 0) == 0) {
+		w->p->lost++;
+		return 1;
+	}
 	return rc;
 }
 
@@ -207,7 +211,9 @@ static int put_at(struct writer *w, int dir, const char *name,
 	else
 		rc = mknodat(dir, name, a->mode, a->rdev) ? cannot(f->path, e)
 							  : 0;
-	return rc ? rc : dress(dir, name, a, f->path, e);
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	return dress(dir, name, a, f->path, e);
 }
 
 static int put(void *arg, const struct vfs_found *f, struct err *e)
@@ -260,7 +266,7 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 
 	if (!w.room)
 		abort();
-	p->nodes = p->bytes = 0;
+	p->nodes = p->bytes = p->lost = 0;
 	if (file_make_dir(dir, 0700, e) == 0) {
 		w.root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		rc = w.root < 0
@@ -268,6 +274,8 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 			     : vfs_visit(v, p->path ? p->path : "", put, &w, e);
 		if (rc == 0)
 			rc = dress_dirs(&w, e);
+		if (rc == 0)
+			rc = vfs_port_end(p, e);
 		if (w.root >= 0)
 			close(w.root);
 	}

@@ -113,6 +113,24 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 	return 0;
 }
 
+/* Content that the host has removed or changed cannot be read. A header would
+ * promise it, so it is read first; what others have below is read twice. */
+static bool is_lost(struct writer *w, const struct vfs_found *f, int *rc,
+		    struct err *e)
+{
+	ssize_t n = 1;
+
+	if (!S_ISREG(f->attr.mode) || !vfs_base(w->v))
+		return false;
+	for (int64_t off = 0; n > 0; off += n)
+		n = vfs_pread(w->v, f->attr.ino, w->room, PIECE, off, e);
+	if (n == 0)
+		return false;
+	*rc = e->code == ERR_STALE ? 0 : -1;
+	w->p->lost += *rc == 0;
+	return true;
+}
+
 static int put(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct writer *w = arg;
@@ -121,6 +139,8 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 
 	if (S_ISSOCK(f->attr.mode))
 		return 0; /* tar has no sockets */
+	if (is_lost(w, f, &rc, e))
+		return rc;
 	en = archive_entry_new();
 	rc = fill(w, en, f, e);
 	/* a warning is about a name that is no UTF-8: it is kept as it is */
@@ -144,7 +164,7 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 
 	if (!w.room)
 		abort();
-	p->nodes = p->bytes = 0;
+	p->nodes = p->bytes = p->lost = 0;
 	archive_write_set_format_pax(w.a);
 	if (archive_write_open_fd(w.a, fd) != ARCHIVE_OK)
 		rc = broken(&w, e);
@@ -152,6 +172,8 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 		rc = vfs_visit(v, p->path ? p->path : "", put, &w, e);
 	if (rc == 0 && archive_write_close(w.a) != ARCHIVE_OK)
 		rc = broken(&w, e);
+	if (rc == 0)
+		rc = vfs_port_end(p, e);
 	archive_write_free(w.a);
 	hold_fini(&w.links);
 	arena_fini(&w.mem);

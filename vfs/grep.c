@@ -84,7 +84,7 @@ static int look(void *arg, const struct vfs_found *f, struct err *e)
 		return 0;
 	buf_clear(&s->text);
 	if (side_content(&side, f->path, &f->attr, &s->text, e))
-		return -1;
+		return e->code == ERR_STALE ? 0 : -1; /* the host's, and gone */
 	head = s->text.n < 8000 ? s->text.n : 8000;
 	if (memchr(s->text.p, '\0', head))
 		return 0;

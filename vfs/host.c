@@ -3,10 +3,12 @@
 #include "base/text.h"
 #include "db/sql_conn.h"
 #include "vfs/nanos.h"
+#include "vfs/xattrs.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +123,33 @@ static struct node node_of(const struct stat *st, int64_t dir, const char *name)
 	return n;
 }
 
+/* Adds the node with the attributes of its host file. */
+static int add_node(struct vfs *v, struct node *n, const char *target, int dir,
+		    struct err *e)
+{
+	struct buf list = BUF_MAX((size_t)16 << 20);
+	char path[PATH_MAX];
+	struct xattr x;
+	int rc = 0;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d/%s", dir, n->name);
+	if (!S_ISLNK(n->mode))
+		rc = xattrs_of_host(path, &list, e);
+	if (list.n)
+		n->flags |= NODE_XATTR;
+	if (rc == 0)
+		rc = node_add(v, n, target, e);
+	for (size_t at = 0; rc == 0 && xattrs_next(&list, &at, &x);) {
+		struct vfs_key key = {.id = id_of(v, n->ino),
+				      .name = blob_text(x.name),
+				      .value = x.value};
+
+		rc = sql_exec(v->db, Q_VFS_XATTR_PUT, &key, e) < 0 ? -1 : 0;
+	}
+	buf_fini(&list);
+	return rc;
+}
+
 static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
 		    const char *name, struct err *e)
 {
@@ -141,7 +170,7 @@ static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
 		node.size = n;
 	}
 	snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-	if (node_add(v, &node, n ? target : NULL, e) ||
+	if (add_node(v, &node, n ? target : NULL, fd, e) ||
 	    dentry_put(v, (struct vfs_at){dir->ino, name}, &node, e))
 		return -1;
 	dir->nlink += S_ISDIR(node.mode);
@@ -150,6 +179,14 @@ static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
 	return 0;
 }
 
+/* The host has removed the directory, or put something else there. */
+static bool is_gone(const struct err *e)
+{
+	return e->code == ERR_STALE || e->code == ERR_NOTFOUND ||
+	       e->code == ERR_NOTDIR || e->code == ERR_LOOP;
+}
+
+/* A directory that is gone is empty: apply and diff show it as a conflict. */
 static int fill_from(struct vfs *v, struct node *dir, const char *path,
 		     struct err *e)
 {
@@ -159,7 +196,10 @@ static int fill_from(struct vfs *v, struct node *dir, const char *path,
 	int rc = 0;
 
 	if (!d)
-		return -1;
+		return fd < 0 && is_gone(e)
+			       ? 0
+			       : err_errno_set(e, "cannot read %s/%s", v->base,
+					       path);
 	while (rc == 0 && (entry = readdir(d)))
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0)
@@ -333,6 +373,18 @@ int host_is_clean(struct vfs *v, const struct node *n, const char *path,
 		       !memcmp(host.path.p, path, host.path.n);
 	arena_fini(&mem);
 	return same;
+}
+
+int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+	      struct err *e)
+{
+	struct vfs_range r = range_of(v->ns);
+	struct vfs_host_at_in key = {r.lo, r.hi, blob_text(path)};
+	struct arena mem = {0};
+	int found = sql_get(v->db, Q_VFS_HOST_AT, &key, out, &mem, e);
+
+	arena_fini(&mem);
+	return found;
 }
 
 int host_open_parent(struct vfs *v, const char *path, const char **name,

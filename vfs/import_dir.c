@@ -2,6 +2,7 @@
 
 #include "vfs/core.h"
 #include "vfs/nanos.h"
+#include "vfs/xattrs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 	     p += strlen(p) + 1) {
 		ssize_t got;
 
-		if (strncmp(p, "user.", 5) != 0)
+		if (!xattr_is_portable(p))
 			continue;
 		got = lgetxattr(path, p, r->room, PIECE);
 		if (got >= 0 &&

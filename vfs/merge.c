@@ -5,6 +5,7 @@
 #include "vfs/deltas.h"
 #include "vfs/path.h"
 #include "vfs/snap.h"
+#include "vfs/xattrs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int same_at(const struct side *a, const struct side *b, const char *path,
 		   struct err *e)
 {
 	struct vfs_attr x, y;
-	int ha = side_attr(a, path, &x, e);
+	int same, ha = side_attr(a, path, &x, e);
 	int hb = ha < 0 ? -1 : side_attr(b, path, &y, e);
 
 	if (ha < 0 || hb < 0)
@@ -36,12 +37,14 @@ static int same_at(const struct side *a, const struct side *b, const char *path,
 	if (x.mode != y.mode || x.size != y.size || x.uid != y.uid ||
 	    x.gid != y.gid)
 		return 0;
-	return side_same(a, b, path, &x, &y, e);
+	same = side_same_xattrs(a, b, path, &x, &y, e);
+	return same > 0 ? side_same(a, b, path, &x, &y, e) : same;
 }
 
-/* A copy of a node in another namespace of the same file, contents shared. */
-int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
-	       struct vfs_at at, struct err *e)
+/* A copy of a node in another namespace of the same file, contents shared,
+ * without attributes. */
+static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
+		      struct vfs_at at, struct err *e)
 {
 	struct vfs_clone_chunks_in chunks = {.id = id_of(from, n->ino)};
 	struct buf target = BUF_MAX(8192);
@@ -83,18 +86,49 @@ int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 	return sql_exec(to->db, Q_VFS_CLONE_SHARE, &key, e) < 0 ? -1 : 0;
 }
 
-static int set_meta(struct vfs *to, const char *path,
+static int copy_xattrs(struct vfs *from, const struct node *n, struct vfs *to,
+		       int64_t ino, struct err *e)
+{
+	struct buf list = BUF_MAX((size_t)16 << 20);
+	int rc = xattrs_of_node(from, n, false, &list, e);
+
+	if (rc == 0)
+		rc = xattrs_to_node(to, ino, &list, e);
+	buf_fini(&list);
+	return rc;
+}
+
+int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
+	      struct vfs_at at, struct err *e)
+{
+	struct node made;
+
+	if (node_clone(from, n, to, at, e))
+		return -1;
+	if (!(n->flags & NODE_XATTR))
+		return 0;
+	return node_lookup(to, at, &made, e) ||
+			       copy_xattrs(from, n, to, made.ino, e)
+		       ? -1
+		       : 0;
+}
+
+static int set_meta(struct plan *p, const char *path,
 		    const struct vfs_attr *want, struct err *e)
 {
+	struct vfs *to = p->parent.v;
+	struct node n;
 	struct vfs_set set = {.what = VFS_SET_MODE | VFS_SET_UID | VFS_SET_GID,
 			      .mode = want->mode & 07777,
 			      .uid = want->uid,
 			      .gid = want->gid};
 	struct vfs_attr a;
 
-	if (vfs_walk(to, path, VFS_NOFOLLOW, &a, e))
+	if (vfs_walk(to, path, VFS_NOFOLLOW, &a, e) ||
+	    vfs_setattr(to, a.ino, &set, &a, e) ||
+	    node_get(p->fork.v, want->ino, &n, e))
 		return -1;
-	return vfs_setattr(to, a.ino, &set, &a, e);
+	return copy_xattrs(p->fork.v, &n, to, a.ino, e);
 }
 
 /* What is at the path goes; a directory only if nothing is left in it. */
@@ -122,7 +156,7 @@ static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
 	if (d->kind == VFS_REMOVED)
 		return clear_path(to, d->path, false, e);
 	if (d->kind == VFS_MODE)
-		return set_meta(to, d->path, &d->b, e);
+		return set_meta(p, d->path, &d->b, e);
 	if (clear_path(to, d->path, dir, e) ||
 	    vfs_walk_place(to, d->path, &at, e) ||
 	    node_get(from, d->b.ino, &n, e))
@@ -134,9 +168,9 @@ static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
 			       quoted(d->path).text);
 	if (dir && vfs_mkdir(to, d->path, d->b.mode & 07777, true, e))
 		return -1;
-	return dir ? set_meta(to, d->path, &d->b, e)
-		   : node_clone(from, &n, to, (struct vfs_at){at.dir, at.name},
-				e);
+	return dir ? set_meta(p, d->path, &d->b, e)
+		   : node_copy(from, &n, to, (struct vfs_at){at.dir, at.name},
+			       e);
 }
 
 /* 1: take it, 0: nothing to do, -1. Counts conflicts. */

@@ -110,6 +110,26 @@ int vfs_destroy(struct sql *db, const char *name, struct err *e)
 	return rc;
 }
 
+static int untouched_in(struct vfs *v, struct err *e)
+{
+	struct node root;
+	int any;
+
+	if (op_look(v, e) || node_get(v, VFS_ROOT, &root, e))
+		return -1;
+	if (v->keep || (v->base && !(root.flags & NODE_UNSEEN)))
+		return 0;
+	any = dentry_any(v, VFS_ROOT, e);
+	return any < 0 ? -1 : !any;
+}
+
+int vfs_is_untouched(struct vfs *v, struct err *e)
+{
+	if (op_read(v, e))
+		return -1;
+	return op_read_end(v, untouched_in(v, e));
+}
+
 static int over(const char *what, int64_t max, struct err *e)
 {
 	return err_set(e, ERR_QUOTA, "the quota of %" PRId64 " %s is used up",

@@ -9,7 +9,7 @@
 /*
  * Trees into a namespace and out of it. A tree that goes in comes out the
  * same: modes, owners, times, links of both kinds, empty directories, fifos,
- * attributes (user.*), names of any bytes. (sqlar has no place for owners, hard
+ * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for owners, hard
  * links and what is neither file, directory nor link; AgentFS none for
  * attributes.)
  *
@@ -28,12 +28,24 @@ struct vfs_port {
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
+	int64_t lost; /* out: files that the host directory below has lost */
 };
 
 static inline void vfs_port_tell(const struct vfs_port *p)
 {
 	if (p->tell)
 		p->tell(p->arg, p->nodes, p->bytes);
+}
+
+/* The end of an export: files that were left out are a failure. */
+static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
+{
+	if (!p->lost)
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "%lld files were left out: the host directory below has "
+		       "removed or changed them (see vfs diff)",
+		       (long long)p->lost);
 }
 
 int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,

@@ -3,6 +3,7 @@
 #include "vfs/core.h"
 #include "vfs/nanos.h"
 #include "vfs/path.h"
+#include "vfs/xattrs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE (1 << 20)
+#define PIECE      (1 << 20)
+#define XATTRS_MAX ((size_t)16 << 20)
 
 static void attr_of(const struct stat *st, struct vfs_attr *out)
 {
@@ -305,6 +307,42 @@ static int same_link(const struct side *a, const struct side *b,
 	if (!link_content(a, path, aa, &x, e) &&
 	    !link_content(b, path, ab, &y, e))
 		same = x.n == y.n && !memcmp(x.p, y.p, x.n);
+	buf_fini(&x);
+	buf_fini(&y);
+	return same;
+}
+
+static int xattrs_at(const struct side *s, const char *path,
+		     const struct vfs_attr *a, bool portable, struct buf *out,
+		     struct err *e)
+{
+	struct buf full = BUF_MAX(1 << 20);
+	struct node n;
+	int rc;
+
+	if (s->v)
+		return node_get(s->v, a->ino, &n, e)
+			       ? -1
+			       : xattrs_of_node(s->v, &n, portable, out, e);
+	full_path(s, path, &full);
+	rc = xattrs_of_host(full.p, out, e);
+	buf_fini(&full);
+	return rc;
+}
+
+int side_same_xattrs(const struct side *a, const struct side *b,
+		     const char *path, const struct vfs_attr *aa,
+		     const struct vfs_attr *ab, struct err *e)
+{
+	struct buf x = BUF_MAX(XATTRS_MAX), y = BUF_MAX(XATTRS_MAX);
+	bool portable = !a->v || !b->v;
+	int same = -1;
+
+	if (S_ISLNK(aa->mode))
+		return 1;
+	if (!xattrs_at(a, path, aa, portable, &x, e) &&
+	    !xattrs_at(b, path, ab, portable, &y, e))
+		same = x.n == y.n && (x.n == 0 || !memcmp(x.p, y.p, x.n));
 	buf_fini(&x);
 	buf_fini(&y);
 	return same;

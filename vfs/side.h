@@ -36,6 +36,11 @@ int side_attr(const struct side *s, const char *path, struct vfs_attr *out,
 int side_content(const struct side *s, const char *path,
 		 const struct vfs_attr *a, struct buf *out, struct err *e);
 
+/* Whether extended attributes, and so ACLs, are the same: 1, 0, -1. */
+int side_same_xattrs(const struct side *a, const struct side *b,
+		     const char *path, const struct vfs_attr *aa,
+		     const struct vfs_attr *ab, struct err *e);
+
 /* Whether contents are the same: 1, 0, -1. Types and sizes are equal already.
  * Contents that both sides share are not read. */
 int side_same(const struct side *a, const struct side *b, const char *path,

@@ -65,6 +65,10 @@ int vfs_usage(struct vfs *v, struct vfs_usage *out, struct err *e);
 int vfs_set_quota(struct vfs *v, int64_t max_bytes, int64_t max_files,
 		  struct err *e);
 
+/* Nothing was ever written to it, or looked up in its host directory, since it
+ * was made or discarded: 1, 0, -1. */
+int vfs_is_untouched(struct vfs *v, struct err *e);
+
 const char *vfs_name(const struct vfs *v); /* borrowed */
 const char *vfs_base(const struct vfs *v); /* host directory below, or NULL */
 bool vfs_is_readonly(const struct vfs *v);

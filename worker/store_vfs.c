@@ -335,16 +335,47 @@ static int make_main(const struct store_plan *p, bool *made, struct err *e)
 	return *made || e->code == ERR_CONFLICT ? 0 : -1;
 }
 
-static int check_base(struct vfs *v, const char *base, struct err *e)
+/* The namespace keeps the real path. */
+static bool is_over(const struct vfs *v, const char *base)
 {
 	const char *has = vfs_base(v);
+	char real[PATH_MAX];
 
-	if ((has != NULL) == (base != NULL) && (!has || !strcmp(has, base)))
-		return 0;
+	if (!has || !base)
+		return !has && !base;
+	return !strcmp(has, realpath(base, real) ? real : base);
+}
+
+static int over_other(const struct vfs *v, const char *base, struct err *e)
+{
+	if (!vfs_base(v))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the agent's workspace holds files and is not "
+			       "over %s: export what you need and remove it "
+			       "first (skep vfs destroy)",
+			       base);
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the agent's workspace is over %s, not over %s: discard "
-		       "or apply it first",
-		       has ? has : "nothing", base ? base : "nothing");
+		       "the agent's workspace is over %s, not over %s: apply "
+		       "or discard its changes first",
+		       vfs_base(v), base ? base : "nothing");
+}
+
+/* One that is over another directory is made again if it holds nothing. */
+static int move_main(struct vfs **v, const struct store_plan *p, bool *made,
+		     struct err *e)
+{
+	int untouched = is_over(*v, p->base) ? 0 : vfs_is_untouched(*v, e);
+
+	if (untouched < 0)
+		return -1;
+	if (!untouched)
+		return is_over(*v, p->base) ? 0 : over_other(*v, p->base, e);
+	vfs_close(*v);
+	*v = NULL;
+	return vfs_destroy(p->db, "main", e) || make_main(p, made, e) ||
+			       vfs_open(v, p->db, "main", "run", e)
+		       ? -1
+		       : 0;
 }
 
 /* Only what is all its own has a quota: over a directory the growth of the file
@@ -355,7 +386,7 @@ int store_main(struct vfs **v, const struct store_plan *p, struct err *e)
 
 	if (make_main(p, &made, e) || vfs_open(v, p->db, "main", "run", e))
 		return -1;
-	if (check_base(*v, p->base, e) == 0 &&
+	if (move_main(v, p, &made, e) == 0 &&
 	    (!made || p->base || vfs_set_quota(*v, p->max, 0, e) == 0))
 		return 0;
 	vfs_close(*v);
