@@ -117,6 +117,14 @@ static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 	return 0;
 }
 
+static int added_as(struct diff *d, enum vfs_delta_kind kind,
+		    const struct vfs_attr *b, struct err *e)
+{
+	int rc = tell(d, kind, NULL, b, e);
+
+	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
+}
+
 /* Side b is a namespace over the host directory that is side a. */
 static bool over_host(const struct diff *d)
 {
@@ -124,23 +132,23 @@ static bool over_host(const struct diff *d)
 	       strcmp(d->b->v->base, d->a->dir) == 0;
 }
 
-/* Whether the path was on the host when the namespace first looked. */
-static int was_on_host(const struct diff *d, struct err *e)
+/* Whether a file, or a directory, was on the host at this path when the
+ * namespace first looked. */
+static int was_on_host(const struct diff *d, bool dir, struct err *e)
 {
 	struct vfs_host_row row;
+	int was = over_host(d) ? host_seen(d->b->v, d->path.p, &row, e) : 0;
 
-	if (!over_host(d))
-		return 0;
-	return host_seen(d->b->v, d->path.p, &row, e);
+	return was > 0 ? dir == (row.size == HOST_DIR) : was;
 }
 
 static int added(struct diff *d, const struct vfs_attr *b, struct err *e)
 {
-	int was = was_on_host(d, e);
-	int rc = was < 0 ? -1
-			 : tell(d, was ? VFS_UNMERGED : VFS_ADDED, NULL, b, e);
+	int was = was_on_host(d, S_ISDIR(b->mode), e);
 
-	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
+	if (was < 0)
+		return -1;
+	return added_as(d, was ? VFS_UNMERGED : VFS_ADDED, b, e);
 }
 
 /* Is this node of the namespace still what its host directory has there? */
@@ -219,7 +227,7 @@ static int compare(struct diff *d, const struct side_entry *a,
 	/* one kind of thing became another: a directory's contents go first */
 	if (!S_ISDIR(a->attr.mode)) {
 		rc = tell(d, VFS_REMOVED, &a->attr, NULL, e);
-		return rc ? rc : added(d, &b->attr, e);
+		return rc ? rc : added_as(d, VFS_ADDED, &b->attr, e);
 	}
 	d->levels[d->depth - 1].ib--; /* it comes again, alone */
 	return removed(d, &a->attr, e);
