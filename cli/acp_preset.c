@@ -13,12 +13,13 @@ static const struct preset {
 	const char *name;
 	const char *command;
 	const char *pass;
+	const char *env;    /* NAME=VALUE … */
 	const char *writes; /* below the home directory */
 	int node;           /* the least version; 0: none */
 	const char *needs;
 } presets[] = {
-#define PRESET(name, command, pass, writes, node, needs) \
-	{#name, command, pass, writes, node, needs},
+#define PRESET(name, command, pass, env, writes, node, needs) \
+	{#name, command, pass, env, writes, node, needs},
 #include "cli/acp_presets.def"
 #undef PRESET
 };
@@ -58,6 +59,26 @@ static void add_words(cJSON *config, const char *name, const char *text)
 {
 	if (!cJSON_HasObjectItem(config, name))
 		cJSON_AddItemToObject(config, name, words_of("", text));
+}
+
+/* Those that the definition sets itself stay. */
+static void add_env(cJSON *config, const char *text)
+{
+	cJSON *env = cJSON_GetObjectItemCaseSensitive(config, "env");
+	char name[128], value[256];
+
+	while (*text) {
+		size_t n = strcspn(text, " "), k = strcspn(text, "=");
+
+		snprintf(name, sizeof name, "%.*s", (int)k, text);
+		snprintf(value, sizeof value, "%.*s", (int)(n - k - 1),
+			 text + k + 1);
+		if (!env)
+			env = cJSON_AddObjectToObject(config, "env");
+		if (cJSON_IsObject(env) && !cJSON_HasObjectItem(env, name))
+			cJSON_AddStringToObject(env, name, value);
+		text += n + strspn(text + n, " ");
+	}
 }
 
 /* The sandbox leaves the home directory as it is, but for what is named. */
@@ -136,6 +157,7 @@ void acp_preset_apply(cJSON *def, const char *name)
 	if (!cJSON_HasObjectItem(config, "shell"))
 		add_words(config, "command", p->command);
 	add_words(config, "pass", p->pass);
+	add_env(config, p->env);
 	if (!cJSON_HasObjectItem(config, "keep_ms"))
 		cJSON_AddNumberToObject(config, "keep_ms", KEEP_MS);
 	add_paths(def, p->writes);

@@ -5,10 +5,10 @@
 #include "base/json.h"
 
 /* Settings of well-known agents: acp_presets.def. */
-#define ACP_PRESETS "codex|claude|gemini|opencode|copilot|qwen|goose"
+#define ACP_PRESETS "codex|claude|gemini|opencode|copilot|qwen|goose|kilo"
 
 /* Adds what the preset says to an agent's definition, where it says nothing
- * itself: driver, preset, command, pass and keep_ms of its config, and the paths
+ * itself: driver, preset, command, pass, env and keep_ms of its config, and the paths
  * that it writes to, for the sandbox. */
 void acp_preset_apply(cJSON *def, const char *name);
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS 60000
+#define TIMEOUT_MS 180000
 
 #define TEST_STEP(F, S) F(S, text, step) F(S, text, result) F(S, text, detail)
 SHAPE_DECLARE(agent_test_step, TEST_STEP);
@@ -127,7 +127,9 @@ static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
 	sandbox_spec_copy(spec, b);
 	buf_adds(b, ",\"home\":");
 	json_add_string(b, cli->home.root, strlen(cli->home.root));
-	buf_addf(b, ",\"node\":%d}", acp_preset_node(preset, config));
+	buf_addf(b, ",\"node\":%d,\"prompt\":%s}",
+		 acp_preset_node(preset, config),
+		 cli_flag(cli, "no-prompt") ? "false" : "true");
 }
 
 static int try_agent(struct cli *cli, const struct agent_row *row,
@@ -175,16 +177,22 @@ static int agent_test(struct cli *cli, struct err *e)
 const struct command cmd_agent_test = {
 	.name = "agent test",
 	.args = "NAME",
-	.help = "try whether an agent starts, and say what is missing",
+	.help = "test whether an agent starts and can work",
 	.about = "Starts the agent of the driver acp in an empty directory, "
-		 "inside of the sandbox that its runs have,\nsays initialize "
-		 "and session/new, and ends it: no model is asked. What is "
-		 "missing\n(the program, the version of node, a login) is "
-		 "said plainly.",
+		 "inside of the sandbox that its runs have,\nasks it to write "
+		 "a file and to run a command, and looks whether it has. The "
+		 "test fails if\none of these is missing, and names what the "
+		 "agent needs (the program, the version of node, a login).\n"
+		 "One prompt is sent to the model, unless --no-prompt is "
+		 "given.",
 	.needs = NEEDS_CONTROL_READ,
 	.options = (const struct option_spec[]){{"timeout", "TIME",
-						 "give up after this (60s)",
+						 "give up after this (3m)",
 						 OPTION_MILLIS},
+						{"no-prompt", NULL,
+						 "only start the agent and "
+						 "open a session; ask no model",
+						 OPTION_FLAG},
 						{NULL, NULL, NULL,
 						 OPTION_FLAG}},
 	.run = agent_test,

@@ -33,6 +33,13 @@ struct acp_call {
 	bool allowed; /* by a rule or a person, when the agent asked */
 };
 
+/* A terminal that was released: its end, for the tool call that shows it. */
+struct acp_released {
+	struct acp_released *next;
+	const char *id;
+	const char *shown; /* JSON */
+};
+
 struct acp {
 	struct run *run; /* borrowed */
 	struct acp_config config;
@@ -42,6 +49,7 @@ struct acp {
 	bool over;           /* *end is filled */
 	bool can_load;       /* session/load; */
 	bool can_resume;     /* session/resume; */
+	bool can_mcp_http;   /* MCP servers with a url; */
 	bool can_image;      /* pictures in a prompt; */
 	bool can_audio;      /* and sound: all as initialize said */
 	bool replaying;      /* updates repeat what we have */
@@ -59,13 +67,14 @@ struct acp {
 	struct acp_answer *answers;     /* that the agent has not got yet */
 	struct below below;             /* the workspace */
 	struct acp_terminal *terminals;
-	int terminal_last;   /* number */
-	int events;          /* epoll: terminals and the MCP server */
-	struct acp_mcp *mcp; /* NULL: none is offered */
-	bool consented;      /* a person has allowed what is done now */
-	char message[65];    /* id of the message that grows */
-	double cost;         /* of the session, as the agent counts */
-	struct buf login;    /* ways to log in, for a person */
+	struct acp_released *released; /* newest first */
+	int terminal_last;             /* number */
+	int events;                    /* epoll: terminals and the MCP server */
+	struct acp_mcp *mcp;           /* NULL: none is offered */
+	bool consented;   /* a person has allowed what is done now */
+	char message[65]; /* id of the message that grows */
+	double cost;      /* of the session, as the agent counts */
+	struct buf login; /* ways to log in, for a person */
 };
 
 /* driver_acp.c: all of it, with the run's prompt as the first one. What the
@@ -88,6 +97,9 @@ void acp_add_prompt(struct acp *x, const char *text);
  * run when the agent is silent; *ms is lowered to the time until that. */
 int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
+
+/* acp_servers.c: the MCP servers of a session, as an array. */
+void acp_add_servers(struct acp *x, struct buf *out);
 
 /* acp_prompt.c: the text, and the attachments that it names and the agent takes,
  * as an array of content blocks. */
@@ -159,6 +171,8 @@ int acp_on_terminal_release(struct rpc *r, const struct rpc_ask *ask,
 			    struct err *e);
 void acp_terminals_look(
 	struct acp *x); /* reads what they said; who has ended? */
+/* Adds {"terminalId", "output", "exitStatus"}; false: there is no such one. */
+bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out);
 int acp_terminals_end(struct acp *x, struct err *e); /* releases all */
 
 /* acp_session.c: the agent's session that continues ours (NULL: there is none,

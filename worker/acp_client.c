@@ -216,34 +216,12 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return begun(x, reply->result, e);
 }
 
-static void add_word(struct buf *b, const char *text)
-{
-	buf_addc(b, ',');
-	json_add_string(b, text, strlen(text));
-}
-
-/* The workspace as an MCP server, which the agent starts where it is itself. */
-static void add_server(struct acp *x, struct buf *b)
-{
-	char program[PATH_MAX];
-	struct err ignored; /* without it the agent has its own tools */
-
-	if (!x->config.mcp || !x->mcp || workspace_program(program, &ignored))
-		return;
-	buf_adds(b, "{\"name\":\"skep\",\"command\":");
-	json_add_string(b, program, strlen(program));
-	buf_adds(b, ",\"args\":[\"--mcp\"");
-	add_word(b, x->run->workspace->dir);
-	add_word(b, x->run->ask_socket);
-	buf_adds(b, "],\"env\":[]}");
-}
-
 static void add_place(struct acp *x, struct buf *b)
 {
 	add_member(b, "cwd", x->run->workspace->dir);
-	buf_adds(b, ",\"mcpServers\":[");
-	add_server(x, b);
-	buf_adds(b, "]}");
+	buf_adds(b, ",\"mcpServers\":");
+	acp_add_servers(x, b);
+	buf_addc(b, '}');
 }
 
 static int new_session(struct acp *x, struct err *e)
@@ -334,6 +312,8 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 			      version, PROTOCOL);
 	x->can_load = json_bool(can, "loadSession", false);
 	x->can_resume = cJSON_IsObject(resume);
+	x->can_mcp_http = json_bool(member(can, "mcpCapabilities"), "http",
+				    false);
 	x->can_image = json_bool(takes, "image", false);
 	x->can_audio = json_bool(takes, "audio", false);
 	note_logins(x, member(reply->result, "authMethods"));

@@ -57,9 +57,11 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		    const char *cwd, struct arena *a, struct err *e)
 {
 	static const char *const members[] = {
-		"command",        "shell",   "env",  "pass",
-		"mode",           "options", "auth", "permissions",
-		"ask_timeout_ms", "keep_ms", "mcp",  NULL};
+		"command", "shell",       "env",
+		"pass",    "mode",        "options",
+		"auth",    "permissions", "ask_timeout_ms",
+		"keep_ms", "mcp",         "mcp_servers",
+		NULL};
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("acp", text, strlen(text), e);
 	int rc;
@@ -69,6 +71,8 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		return -1;
 	rc = exec_config_members("acp", members, v, e) ||
 			     exec_config_command(&c->exec, v, s, a, e) ||
+			     exec_config_network(&c->exec, a, e) ||
+			     mcp_servers_read(&c->servers, v, s, a, e) ||
 			     read_rest(c, v, a, e)
 		     ? -1
 		     : 0;

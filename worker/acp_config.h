@@ -2,6 +2,7 @@
 #define WORKER_ACP_CONFIG_H
 
 #include "worker/exec_config.h"
+#include "worker/mcp_servers.h"
 #include "worker/permission.h"
 
 /*
@@ -18,6 +19,7 @@
  *                                       long, for the session's next one
  *   "mcp": false                        the workspace's MCP server is not
  *                                       offered
+ *   "mcp_servers": {…}                  the user's own: worker/mcp_servers.h
  */
 struct acp_option {
 	const char *id;
@@ -31,6 +33,7 @@ struct acp_config {
 	struct acp_option *options;
 	int noptions;
 	struct permissions permissions;
+	struct mcp_servers servers;
 	bool ruled;             /* the definition has permissions */
 	int64_t keep_ms;        /* 0: the agent ends with its run */
 	bool mcp;               /* offer the workspace as an MCP server */

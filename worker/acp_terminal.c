@@ -15,6 +15,7 @@
 #define ARGS_MAX      4096
 #define OUTPUT_KEPT   (1u << 20) /* unless the agent wants another limit */
 #define OUTPUT_MAX    (8u << 20)
+#define OUTPUT_SHOWN  (256u << 10) /* in the part of a tool call */
 #define READ_BYTES    (64u << 10)
 #define READS_MAX     16
 #define WAITS_MAX     8
@@ -352,6 +353,57 @@ static int note_result(struct acp *x, const struct acp_terminal *t,
 	return rc;
 }
 
+/* What a tool call shows of its terminal: the end of the output, and how the
+ * command ended. */
+static void add_shown(struct buf *b, const struct acp_terminal *t)
+{
+	size_t skip = t->output.n > OUTPUT_SHOWN ? t->output.n - OUTPUT_SHOWN
+						 : 0;
+
+	while (skip < t->output.n && (t->output.p[skip] & 0xc0) == 0x80)
+		skip++;
+	buf_adds(b, "{\"terminalId\":");
+	json_add_string(b, t->id, strlen(t->id));
+	buf_adds(b, ",\"output\":");
+	json_add_string(b, t->output.p + skip, t->output.n - skip);
+	buf_addf(b, ",\"truncated\":%s",
+		 t->truncated || skip > 0 ? "true" : "false");
+	if (t->watch.ended) {
+		buf_adds(b, ",\"exitStatus\":");
+		add_status(b, t);
+	}
+	buf_addc(b, '}');
+}
+
+static void keep_shown(struct acp *x, const struct acp_terminal *t)
+{
+	struct acp_released *r = arena_alloc(&x->run->arena, sizeof *r);
+	struct buf b = BUF_MAX(8 * OUTPUT_SHOWN);
+
+	add_shown(&b, t);
+	*r = (struct acp_released){x->released,
+				   arena_text(&x->run->arena, t->id),
+				   arena_text(&x->run->arena, b.p)};
+	x->released = r;
+	buf_fini(&b);
+}
+
+bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out)
+{
+	acp_terminals_look(x);
+	for (const struct acp_terminal *t = x->terminals; t; t = t->next)
+		if (strcmp(t->id, id) == 0) {
+			add_shown(out, t);
+			return true;
+		}
+	for (const struct acp_released *r = x->released; r; r = r->next)
+		if (strcmp(r->id, id) == 0) {
+			buf_adds(out, r->shown);
+			return true;
+		}
+	return false;
+}
+
 static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 {
 	struct acp_terminal **at = &x->terminals;
@@ -360,6 +412,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	acp_terminals_look(x);
 	kill_group(t);
 	rc = note_result(x, t, e);
+	keep_shown(x, t);
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;

@@ -91,7 +91,9 @@ static int try_all(struct trial *t)
 	if (make_box(t))
 		return -1;
 	box = t->spec.mode == SANDBOX_OFF ? NULL : &t->box;
-	rc = acp_try_talk(&t->config, box, t->until);
+	rc = acp_try_talk(
+		&(struct acp_try_talk){&t->config, box, t->until,
+				       json_bool(t->input, "prompt", true)});
 	if (rc) /* may be why; one that works with an older one is fine */
 		(void)acp_try_node(&t->config, box,
 				   json_i64(t->input, "node", 0));

@@ -25,6 +25,7 @@ struct attempt {
 	struct buf out;
 	int64_t until; /* clock_mono_ns */
 	bool replied;
+	char session[256];
 	cJSON *result; /* NULL: refused */
 	int64_t code;
 	char why[512];
@@ -218,8 +219,8 @@ static int hello(struct attempt *t, struct buf *logins)
 
 	if (ask(t, "initialize",
 		"{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{"
-		"\"readTextFile\":true,\"writeTextFile\":true},\"terminal\":"
-		"true},\"clientInfo\":{\"name\":\"skep\",\"version\":"
+		"\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":"
+		"false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
 		"\"" SKEP_VERSION "\"}}"))
 		return acp_try_say("initialize", false, t->why);
 	version = json_i64(t->result, "protocolVersion", -1);
@@ -270,14 +271,68 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 			 logins[0] ? logins : t->why);
 	else
 		buf_adds(&text, t->why);
+	snprintf(t->session, sizeof t->session, "%s",
+		 json_text(t->result, "sessionId", ""));
 	rc = acp_try_say("session/new", rc == 0, text.p);
 	buf_fini(&b);
 	buf_fini(&text);
 	return rc;
 }
 
-static int talk(struct attempt *t, const struct acp_config *c)
+/* The agent may do what it was asked to, once. */
+static int on_permission(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
 {
+	const cJSON *options = cJSON_GetObjectItemCaseSensitive(ask->params,
+								"options");
+	const char *id = json_text(cJSON_GetArrayItem(options, 0), "optionId",
+				   "");
+	struct buf b = BUF_MAX(4096);
+	const cJSON *o;
+
+	(void)e;
+	cJSON_ArrayForEach(o, options)
+	{
+		if (strcmp(json_text(o, "kind", ""), "allow_once") == 0)
+			id = json_text(o, "optionId", "");
+	}
+	buf_adds(&b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":");
+	json_add_string(&b, id, strlen(id));
+	buf_adds(&b, "}}");
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+static const struct rpc_method methods[] = {
+	{"session/request_permission", true, on_permission}};
+
+/* Gives it work, and looks at what it did. */
+static int work(struct attempt *t, const char *dir)
+{
+	struct buf b = BUF_MAX(64u << 10);
+	struct acp_try_work w;
+	struct err e;
+	int rc;
+
+	if (acp_try_work_begin(&w, dir, &e))
+		return acp_try_say("prompt", false, e.text);
+	buf_adds(&b, "{\"sessionId\":");
+	json_add_string(&b, t->session, strlen(t->session));
+	buf_adds(&b, ",\"prompt\":[{\"type\":\"text\",\"text\":");
+	json_add_string(&b, w.prompt, strlen(w.prompt));
+	buf_adds(&b, "}]}");
+	rc = ask(t, "session/prompt", b.p);
+	buf_fini(&b);
+	(void)acp_try_say("prompt", rc == 0,
+			  rc ? t->why
+			     : json_text(t->result, "stopReason", "end_turn"));
+	return acp_try_work_judge(&w) || rc ? -1 : 0;
+}
+
+static int talk(struct attempt *t, const struct acp_try_talk *how)
+{
+	const struct acp_config *c = how->config;
 	struct buf logins = BUF_MAX(64u << 10);
 	int rc = hello(t, &logins);
 
@@ -285,28 +340,30 @@ static int talk(struct attempt *t, const struct acp_config *c)
 		rc = log_in(t, c->auth);
 	if (rc == 0)
 		rc = session(t, c->exec.cwd, logins.p);
+	if (rc == 0 && how->prompts)
+		rc = work(t, c->exec.cwd);
 	buf_fini(&logins);
 	return rc;
 }
 
-int acp_try_talk(const struct acp_config *c, const struct box *box,
-		 int64_t until)
+int acp_try_talk(const struct acp_try_talk *how)
 {
+	const struct acp_config *c = how->config;
 	struct child_spec spec = {.argv = c->exec.argv,
 				  .env = c->exec.env,
 				  .cwd = c->exec.cwd,
-				  .box = box};
-	struct attempt t = {.until = until};
+				  .box = how->box};
+	struct attempt t = {.until = how->until};
 	struct err e;
 	int rc;
 
 	if (child_start(&t.child, &spec, &e))
 		return acp_try_say("start", false, e.text);
 	buf_init(&t.out, OUT_MAX);
-	rpc_init(&t.rpc, NULL, 0, &t.out, &t);
+	rpc_init(&t.rpc, methods, 1, &t.out, &t);
 	rc = acp_try_say("start", true, c->exec.argv[0]);
 	if (rc == 0)
-		rc = talk(&t, c);
+		rc = talk(&t, how);
 	child_close(&t.child);
 	cJSON_Delete(t.result);
 	rpc_fini(&t.rpc);

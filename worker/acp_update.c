@@ -135,16 +135,52 @@ static const char *state_of(const cJSON *u)
 	return NULL;
 }
 
-/* {"content": …, "raw": …}, or nothing. What a call that has not begun shows, as
- * in a question about it, is what it would do. */
-static const char *output_of(struct buf *b, const cJSON *u)
+static bool is_final(const char *state)
+{
+	return state && (!strcmp(state, "done") || !strcmp(state, "error"));
+}
+
+/* The terminals that the content names, with what their commands printed: the
+ * agent has shown that by the client's terminal, not in its words. */
+static void add_terminals(struct acp *x, const cJSON *content, struct buf *b)
+{
+	struct buf list = BUF_MAX(EVENT_BODY_MAX);
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, content)
+	{
+		const char *id = json_text(v, "terminalId", NULL);
+
+		if (!id || strcmp(json_text(v, "type", ""), "terminal") != 0)
+			continue;
+		if (list.n && list.p[list.n - 1] != ',')
+			buf_addc(&list, ',');
+		(void)acp_terminal_shown(x, id, &list);
+	}
+	if (list.n && list.p[list.n - 1] == ',')
+		list.n--;
+	if (list.n)
+		buf_addf(b, "%c\"terminals\":[%.*s]", b->n ? ',' : '{',
+			 (int)list.n, list.p);
+	buf_fini(&list);
+}
+
+/* {"content": …, "raw": …, "terminals": …}, or nothing. What a call that has not
+ * begun shows, as in a question about it, is what it would do. */
+static const char *output_of(struct acp *x, const struct acp_call *c,
+			     const cJSON *u, struct buf *b)
 {
 	const cJSON *content = member(u, "content");
 	const cJSON *raw = member(u, "rawOutput");
+	struct err ignored;
+	cJSON *old = NULL;
 
 	if (!member(u, "sessionUpdate") ||
 	    strcmp(json_text(u, "status", ""), "pending") == 0)
 		return NULL;
+	if (is_final(state_of(u)) && !content && c && c->content)
+		content = old = json_parse("content", c->content,
+					   strlen(c->content), &ignored);
 	if (cJSON_GetArraySize(content) > 0) {
 		buf_adds(b, "{\"content\":");
 		json_add(b, content);
@@ -153,6 +189,9 @@ static const char *output_of(struct buf *b, const cJSON *u)
 		buf_addf(b, "%c\"raw\":", b->n ? ',' : '{');
 		json_add(b, raw);
 	}
+	if (is_final(state_of(u)))
+		add_terminals(x, content, b);
+	cJSON_Delete(old);
 	if (b->n == 0)
 		return NULL;
 	buf_addc(b, '}');
@@ -179,11 +218,6 @@ static void close_call(struct acp_call *c)
 {
 	part_close(&c->part);
 	c->open = false;
-}
-
-static bool is_final(const char *state)
-{
-	return state && (!strcmp(state, "done") || !strcmp(state, "error"));
 }
 
 static int open_call(struct acp *x, const cJSON *u, const char *id,
@@ -273,13 +307,13 @@ int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
 {
 	struct buf b[3] = {BUF_MAX(EVENT_BODY_MAX), BUF_MAX(EVENT_BODY_MAX),
 			   BUF_MAX(EVENT_BODY_MAX)};
+	const char *id = json_text(u, "toolCallId", "");
+	struct acp_call *c = find_call(x, id);
 	struct part_change_new now = {
 		.state = state_of(u),
 		.input = text_of(&b[0], member(u, "rawInput")),
-		.output = output_of(&b[1], u),
+		.output = output_of(x, c, u, &b[1]),
 		.meta = meta_of(&b[2], u)};
-	const char *id = json_text(u, "toolCallId", "");
-	struct acp_call *c = find_call(x, id);
 	int rc = end_texts(x, NULL, e);
 
 	for (int i = 0; i < 3 && rc == 0; i++)

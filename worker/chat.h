@@ -5,6 +5,7 @@
 #include "worker/chat_config.h"
 #include "worker/chat_history.h"
 #include "worker/chat_http.h"
+#include "worker/chat_mcp.h"
 #include "worker/chat_turn.h"
 #include "worker/driver.h"
 #include "worker/mcp.h"
@@ -20,6 +21,7 @@ struct chat {
 	struct chat_config config;
 	struct chat_http *http;
 	struct mcp files;
+	struct chat_mcp *servers; /* the user's, or NULL */
 	struct run_end *end;
 	bool over;      /* *end is filled */
 	int64_t turns;  /* requests that were answered, in this attempt */

@@ -11,9 +11,9 @@
 #include <string.h>
 
 static const char *const members[] = {
-	"endpoint", "api",     "model",  "key_file", "key_env",
-	"params",   "tools",   "exec",   "price",    "permissions",
-	"max_cost", "headers", "images",
+	"endpoint", "api",     "model",       "key_file", "key_env",
+	"params",   "tools",   "exec",        "price",    "permissions",
+	"max_cost", "headers", "mcp_servers", "images",
 #define LIMIT(name, other, least, help) #name,
 #include "worker/chat_limits.def"
 #undef LIMIT
@@ -198,6 +198,7 @@ static int read_all(struct chat_config *c, const struct msg_start *s,
 			       read_params(c, v, a, e) ||
 			       permissions_read(&c->permissions, v, a, e) ||
 			       read_headers(c, v, s->home, a, e) ||
+			       mcp_servers_read(&c->servers, v, s, a, e) ||
 			       read_key(c, v, s->home, e)
 		       ? -1
 		       : 0;

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "ipc/start.h"
 #include "worker/headers.h"
+#include "worker/mcp_servers.h"
 #include "worker/permission.h"
 
 /*
@@ -21,6 +22,7 @@
  *   "params":   {"temperature": 0}    added to each request as they are
  *   "tools":    ["read_file", …]      of worker/chat_tools.def; absent: all
  *   "exec":     true                  the tool exec too, in the sandbox
+ *   "mcp_servers": {…}                worker/mcp_servers.h
  *   "permissions": …                  worker/permission.h
  *   "price":    {"input": 1.25, "cached": 0.1, "output": 10}
  *                                     dollars for a million tokens
@@ -42,6 +44,7 @@ struct chat_config {
 	const char **tools; /* NULL: all */
 	int ntools;
 	struct headers headers;
+	struct mcp_servers servers;
 	bool responses;
 	bool images;
 	bool exec;

@@ -87,11 +87,15 @@ static void list_one(void *arg, const struct mcp_about *t)
 void chat_tools_list(const struct chat *x, struct buf *out)
 {
 	struct listing l = {x, out};
+	const struct chat_mcp_tool *tool;
 
 	buf_addc(out, '[');
 	mcp_each(list_one, &l);
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		list_one(&l, &own[i]);
+	for (int i = 0; (tool = chat_mcp_nth(x->servers, i)); i++)
+		list_one(&l, &(struct mcp_about){tool->name, tool->about,
+						 tool->schema, !tool->reads});
 	buf_addc(out, ']');
 }
 
@@ -245,14 +249,21 @@ static void cut(struct buf *text, size_t max)
 int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 		  struct err *e)
 {
+	static const struct class server_reads = {NULL, "read", true};
+	static const struct class server_other = {NULL, "other", false};
+	const struct chat_mcp_tool *tool = chat_mcp_find(x->servers, use->name);
 	const struct class *c = class_of(use->name);
 	int yes;
 
+	if (tool)
+		c = tool->reads ? &server_reads : &server_other;
 	if (!c || !may_use(x, use->name))
 		return err_set(e, ERR_NOTFOUND, "there is no tool %.100s",
 			       use->name);
 	yes = permitted(x, use, c, e);
-	if (yes <= 0 || run_it(x, use, text, e))
+	if (yes <= 0 ||
+	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)
+		  : run_it(x, use, text, e)))
 		return -1;
 	cut(text, (size_t)x->config.limits.tool_output);
 	return 0;

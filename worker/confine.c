@@ -6,6 +6,7 @@
 #include "sandbox/probe.h"
 #include "worker/disk.h"
 #include "worker/driver.h"
+#include "worker/exec_config.h"
 #include "worker/media.h"
 #include "worker/memory.h"
 #include "worker/tree.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int read_spec(struct run *r, struct err *e)
 {
@@ -133,6 +135,15 @@ static void show(struct sandbox_paths *shown, const char *path)
 		shown->path[shown->n++] = path;
 }
 
+/* Certificates that the environment names, wherever they are. */
+static void show_certificates(struct sandbox_paths *shown)
+{
+	const char *path;
+
+	for (size_t i = 0; (path = exec_config_certificates(i)); i++)
+		show(shown, path[0] && access(path, R_OK) == 0 ? path : NULL);
+}
+
 int confine_tools(struct run *r, const char *base, struct err *e)
 {
 	struct box_plan p = plan_of(r);
@@ -145,6 +156,7 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	for (int i = 0; i < r->sandbox.read.n; i++)
 		show(&p.shown, r->sandbox.read.path[i]);
 	show_media(r, &p.shown);
+	show_certificates(&p.shown);
 	return confine_self(r, &p, e);
 }
 
@@ -168,6 +180,7 @@ int confine_commands(struct run *r, struct err *e)
 	cgroup_limit_pids(r->sandbox.limits.pids);
 	memory_begin(r);
 	show_media(r, &p.shown);
+	show_certificates(&p.shown);
 	r->box = arena_alloc(&r->lasting, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {
 		r->box = NULL;

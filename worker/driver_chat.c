@@ -391,14 +391,16 @@ static int open_all(struct chat *x, struct err *e)
 				"the worker that asked is gone", e) < 0 ||
 	    chat_config_read(&x->config, r->start, &r->arena, e) ||
 	    chat_http_open(&x->http, &x->config, e) ||
-	    workspace_open_tools(r, x->config.exec, store_vfs, e))
+	    workspace_open_tools(r, x->config.exec || x->config.servers.n > 0,
+				 store_vfs, e))
 		return -1;
 	if (!r->workspace->store.kind)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the workspace %s cannot be opened",
 			       r->workspace->dir);
 	mcp_init(&x->files, &r->workspace->store);
-	return 0;
+	return chat_mcp_open(&x->servers, r, &x->config.servers,
+			     x->config.limits.mcp_timeout_ms, e);
 }
 
 static int chat_run(struct run *r, struct run_end *end, struct err *e)
@@ -416,6 +418,7 @@ static int chat_run(struct run *r, struct run_end *end, struct err *e)
 	chat_answer_end(x);
 	chat_turn_fini(&x->turn);
 	chat_http_close(x->http);
+	chat_mcp_close(x->servers);
 	chat_config_forget(&x->config);
 	if (x->files.store)
 		mcp_fini(&x->files);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LIST_MAX     4096
 #define CONTEXT_MAX  1000
@@ -15,6 +16,22 @@ static const char *const always[] = {
 #define PASS(name) name,
 #include "worker/exec_env.def"
 #undef PASS
+};
+
+static const char *const network[] = {
+#define PASS(name)      name,
+#define PASS_FILE(name) name,
+#include "worker/acp_env.def"
+#undef PASS
+#undef PASS_FILE
+};
+
+static const char *const certificates[] = {
+#define PASS(name)
+#define PASS_FILE(name) name,
+#include "worker/acp_env.def"
+#undef PASS
+#undef PASS_FILE
 };
 
 static const char *const members[] = {"command", "shell",   "env", "pass",
@@ -221,4 +238,50 @@ int exec_config_read(struct exec_config *c, const struct msg_start *s,
 		     : 0;
 	cJSON_Delete(v);
 	return rc;
+}
+
+static bool ends_with(const char *name, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n > k && strncmp(name + n - k, end, k) == 0;
+}
+
+static int pass_ending(struct list *l, struct arena *a, const char *end,
+		       struct err *e)
+{
+	for (char **v = environ; *v; v++) {
+		size_t n = strcspn(*v, "=");
+
+		if ((*v)[n] && ends_with(*v, n, end) &&
+		    set(l, a, arena_textn(a, *v, n), *v + n + 1, e))
+			return -1;
+	}
+	return 0;
+}
+
+int exec_config_network(struct exec_config *c, struct arena *a, struct err *e)
+{
+	struct list l = {c->env, 0};
+
+	while (l.p[l.n])
+		l.n++;
+	for (size_t i = 0; i < sizeof network / sizeof *network; i++) {
+		const char *name = network[i];
+
+		if (name[0] == '*' ? pass_ending(&l, a, name + 1, e)
+				   : set(&l, a, name, getenv(name), e))
+			return -1;
+	}
+	return 0;
+}
+
+const char *exec_config_certificates(size_t n)
+{
+	const char *value;
+
+	if (n >= sizeof certificates / sizeof *certificates)
+		return NULL;
+	value = getenv(certificates[n]);
+	return value && value[0] == '/' ? value : "";
 }

@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -61,7 +62,9 @@ class Agent:
     # -- what a client may ask
 
     def initialize(self, params):
-        can = {"loadSession": "load" in CAN, "promptCapabilities": {
+        can = {"loadSession": "load" in CAN,
+               "mcpCapabilities": {"http": "http" in CAN},
+               "promptCapabilities": {
             k: True for k in ("image", "audio") if k in CAN}}
         if "resume" in CAN:
             can["sessionCapabilities"] = {"resume": {}}
@@ -119,6 +122,8 @@ class Agent:
         try:
             steps = json.loads(text)
         except ValueError:
+            if text.startswith("This is a test of your tools"):
+                self.work(session, text)
             n = len((STATE / session).read_text().splitlines())
             steps = [{"say": "turn %d, " % n}, {"say": "you said " + text}]
         stop, after = "end_turn", []
@@ -137,6 +142,24 @@ class Agent:
             "totalTokens": 7, "inputTokens": 5, "outputTokens": 2}})
         for update in after:
             self.update(session, update)
+
+    def work(self, session, text):
+        """What `agent test` asks for, unless ACP_CAN says otherwise."""
+        name, word = re.search(r"file (\S+) with the content (\S+)\.",
+                               text).groups()
+        command = re.search("`(.*)`", text).group(1)
+        if "idle" in CAN:
+            return
+        if "no-file" not in CAN:
+            pathlib.Path(name).write_text(word + "\n")
+        got = self.call("session/request_permission", {
+            "sessionId": session, "toolCall": {"toolCallId": "c1"},
+            "options": [{"optionId": "n", "name": "no", "kind": "reject_once"},
+                        {"optionId": "y", "name": "yes",
+                         "kind": "allow_once"}]})
+        if got["result"]["outcome"]["optionId"] == "y" and \
+                "no-command" not in CAN:
+            subprocess.run(command, shell=True, check=False)
 
     def step(self, session, step):
         if "update" in step:

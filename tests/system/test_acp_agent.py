@@ -5,7 +5,8 @@ import sys
 
 from test_acp import AGENT
 
-PRESETS = ("codex", "claude", "gemini", "opencode", "copilot", "qwen", "goose")
+PRESETS = ("codex", "claude", "gemini", "opencode", "copilot", "qwen", "goose",
+           "kilo")
 
 
 def add(home, name, *command, can="", more=None, **env):
@@ -53,9 +54,34 @@ def test_an_agent_that_works_is_told_so(home):
     got, _ = steps(home, "good")
     assert [s[:2] for s in got] == [
         ("sandbox", "ok"), ("start", "ok"), ("initialize", "ok"),
-        ("session/new", "ok")], got
+        ("session/new", "ok"), ("prompt", "ok"), ("file", "ok"),
+        ("command", "ok")], got
     assert "fake 1, protocol 1" in got[2][2], got
     assert "initialize" in home.skep("agent", "test", "good").out
+
+
+def test_an_agent_that_only_answers_does_not_pass(home):
+    for can, bad in (("idle", {"file", "command"}), ("no-file", {"file"}),
+                     ("no-command", {"command"})):
+        add(home, can, sys.executable, str(AGENT), can=can)
+        got, err = steps(home, can, code=69)
+        assert {s[0] for s in got if s[1] == "failed"} == bad, got
+        assert "does not work" in err, err
+        # the model is not asked, so nothing is claimed of its work
+        r = home.skep("--json", "agent", "test", can, "--no-prompt")
+        assert [s["step"] for s in r.lines][-1] == "session/new", r.out
+
+
+def test_the_codex_preset_starts_commands_without_its_own_sandbox(home):
+    for name, env, want in (("c1", {}, "agent-full-access"),
+                            ("c2", {"INITIAL_AGENT_MODE": "read-only"},
+                             "read-only")):
+        home.skep("agent", "add", name, "--preset", "codex", "--set",
+                  "config=" + json.dumps({"env": dict(env, OTHER="x")}))
+        spec = home.skep("--json", "agent", "show", name).json["spec"]
+        spec = spec if isinstance(spec, dict) else json.loads(spec)
+        assert spec["config"]["env"] == {"INITIAL_AGENT_MODE": want,
+                                         "OTHER": "x"}, spec
 
 
 def test_what_is_missing_is_said_plainly(home):
