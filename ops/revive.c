@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "schema/control.h"
+#include "schema/fence.h"
 #include "schema/part.h"
 #include "schema/registry.h"
 #include "schema/runs.h"
@@ -133,7 +134,8 @@ static int move(struct job *j, const char *agent,
 	return run_move(j->db, &m, e);
 }
 
-/* What the file knows of a run: its state there, or "" for nothing. */
+/* What the file knows of a run: its state there, or "" for nothing. One that was
+ * to be tried again counts as running. */
 static int ask_file(struct job *j, const char *run, char status[16],
 		    struct err *e)
 {
@@ -143,8 +145,23 @@ static int ask_file(struct job *j, const char *run, char status[16],
 					  &(struct run_local_get_in){run}, &row,
 					  &j->arena, e);
 
+	if (found > 0 && !strcmp(row.status, "aborted")) {
+		row.status = "running";
+		if (sql_exec(j->file.db, Q_RUN_LOCAL_REOPEN,
+			     &(struct run_local_reopen_in){row.id}, e) < 0)
+			return -1;
+	}
 	snprintf(status, 16, "%s", found > 0 ? row.status : "");
 	return found < 0 ? -1 : 0;
+}
+
+static int take_last_seq(struct job *j, const char *run, struct err *e)
+{
+	struct run_set_last_seq_in in = {.id = run};
+
+	if (!j->file.db || run_last_seq(&j->file, run, &in.last_seq, e))
+		return j->file.db ? -1 : 0;
+	return sql_exec(j->db, Q_RUN_SET_LAST_SEQ, &in, e) < 0 ? -1 : 0;
 }
 
 static int settle_run(struct job *j, const char *agent,
@@ -164,6 +181,8 @@ static int settle_run(struct job *j, const char *agent,
 	}
 	if (!strcmp(status, "running") &&
 	    end_in_file(&j->file, run->id, run->session, e))
+		return -1;
+	if (take_last_seq(j, run->id, e))
 		return -1;
 	if (status[0] && run_state_from(status) >= 0 &&
 	    strcmp(status, "running") != 0) {

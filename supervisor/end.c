@@ -207,9 +207,8 @@ void sup_alarm(struct live *l)
 	if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
 			l->rung = RUNG_KILL;
-		if (l->settling)
-			sup_settle_late(l);
-		sup_prove(l);
+		if (!l->settling || sup_settle_late(l))
+			sup_prove(l);
 	} else if (l->exited) {
 		sup_worker_exited(l);
 	} else if (l->state == RUN_STOPPING) {

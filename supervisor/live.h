@@ -54,9 +54,10 @@ struct live {
 	bool no_status;       /* nobody will tell how it ended */
 	bool settling;        /* its file is being read */
 	bool settled;
-	int exit_status; /* as waitpid gives it; -1: not known */
-	int start_fd;    /* start message until the spawner has it; -1 */
-	int gate;        /* where its worker waits for the commit; -1 */
+	int settle_tries; /* that failed */
+	int exit_status;  /* as waitpid gives it; -1: not known */
+	int start_fd;     /* start message until the spawner has it; -1 */
+	int gate;         /* where its worker waits for the commit; -1 */
 	struct cgroup_ask *limits; /* until the spawner has them; or NULL */
 
 	struct ipc_from from;    /* of its last message */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "ipc/reason.h"
 #include "schema/agent_file.h"
+#include "schema/fence.h"
 #include "schema/part.h"
 #include "schema/writer.h"
 
@@ -14,14 +15,20 @@
 #include <string.h>
 
 /*
- * After a worker died without a word: what it committed counts. Its file is
- * opened in a thread (another run of the agent may hold the write lock). If the
- * end of the attempt is there, that is how it ended; else what it left open is
- * closed as aborted and, when it will not be tried again, the end is written in
- * its place. The tree is gone by now, so nobody writes for the run any more. A
- * file that cannot be had in time is left as it is: the run does not wait.
+ * After a worker died without a report: what it committed counts. Its file is
+ * opened in a thread (another run of the agent may hold the write lock) and
+ * fenced (schema/fence.h). If the end of the attempt is there, that is how it
+ * ended; else its open parts are closed as aborted and, when it will not be
+ * tried again, its end is written. The tree is gone by now, so nothing else
+ * writes for the run.
+ *
+ * A run is tried again only after its file was read: it may have ended. If the
+ * file cannot be read, that is repeated, and the run fails in the end. A run
+ * that is over in any case does not wait for its file.
  */
-#define SETTLE_MS 15000
+#define SETTLE_MS    15000
+#define SETTLE_TRIES 10
+#define RETRY_MS     1000
 
 struct job {
 	uv_work_t work;
@@ -32,9 +39,9 @@ struct job {
 	char *path;
 	int64_t attempt, epoch;
 	bool again;
-	char status[16]; /* to be written; then: what was found */
+	char status[16]; /* to be written */
 	char reason[64];
-	bool found;
+	struct run_ending found;
 	bool began; /* the attempt is in the file, or may be */
 	struct err err;
 	int rc;
@@ -52,7 +59,7 @@ static int write_end(struct job *j, struct agent_file *f, struct err *e)
 	    part_abort_open(&w, j->reason, e) < 0)
 		return -1;
 	if (j->again)
-		return 0;
+		return run_abandon(f, j->id, j->reason, e);
 	if (part_abort_awaiting(&w, j->reason, e) < 0)
 		return -1;
 	snprintf(body, sizeof body,
@@ -64,12 +71,21 @@ static int write_end(struct job *j, struct agent_file *f, struct err *e)
 	return writer_end_run(&w, &last, j->status, j->reason, &ref, e);
 }
 
+static int settle_open(struct job *j, struct agent_file *f, struct err *e)
+{
+	if (run_fence(f, j->id, j->attempt, &j->found, e))
+		return -1;
+	j->began = j->found.began;
+	if (!j->found.began || j->found.ended)
+		return 0;
+	if (write_end(j, f, e))
+		return -1;
+	return run_last_seq(f, j->id, &j->found.last_seq, e);
+}
+
 static int settle_file(struct job *j, struct err *e)
 {
-	struct run_local_get_in key = {j->id};
-	struct run_row_local row;
 	struct agent_file f;
-	struct arena a = {0};
 	int rc;
 
 	if (!file_exists(j->path))
@@ -78,21 +94,9 @@ static int settle_file(struct job *j, struct err *e)
 	if (fault_point(FAULT_settle_file, e) ||
 	    agent_file_open(&f, j->path, j->agent, 0, e))
 		return -1;
-	rc = sql_get(f.db, Q_RUN_LOCAL_GET, &key, &row, &a, e);
-	j->began = rc < 0 || (rc == 1 && row.attempt == j->attempt);
-	if (rc == 1 && row.attempt == j->attempt) {
-		j->found = strcmp(row.status, "running") != 0;
-		if (j->found) {
-			snprintf(j->status, sizeof j->status, "%s", row.status);
-			snprintf(j->reason, sizeof j->reason, "%s",
-				 row.reason ? row.reason : "");
-		} else {
-			rc = write_end(j, &f, e);
-		}
-	}
-	arena_fini(&a);
+	rc = settle_open(j, &f, e);
 	agent_file_close(&f);
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 static void work(uv_work_t *w)
@@ -105,8 +109,8 @@ static void work(uv_work_t *w)
 /* What the file says counts more than what was guessed. */
 static void take_found(struct live *l, const struct job *j)
 {
-	enum run_verdict said = run_verdict_from(j->status);
-	enum reason r = reason_from(j->reason);
+	enum run_verdict said = run_verdict_from(j->found.status);
+	enum reason r = reason_from(j->found.reason);
 
 	if (r == REASONS)
 		return;
@@ -116,8 +120,22 @@ static void take_found(struct live *l, const struct job *j)
 	if (said == RUN_WILL_SUCCEED || l->verdict == RUN_WILL_FAIL ||
 	    l->verdict == RUN_WILL_AGAIN) {
 		l->verdict = said;
-		live_because(l, j->reason, NULL);
+		live_because(l, j->found.reason, NULL);
 	}
+}
+
+static void take_last_seq(struct live *l, int64_t seq)
+{
+	struct run_set_last_seq_in in = {l->id, seq};
+	struct err e;
+
+	if (seq <= l->last_seq)
+		return;
+	l->last_seq = seq;
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
+		log_error(LT("msg", "the last event cannot be recorded"),
+			  LT("run", l->id), LT("error", e.text));
 }
 
 /* It was taken for one that never came to life, and did so all the same: it
@@ -129,38 +147,69 @@ static void take_begun(struct live *l)
 	l->settled = l->verdict == RUN_WILL_AGAIN;
 }
 
+/* Without what the file says, a run must not be tried again. */
+static void read_again(struct live *l, const struct err *e)
+{
+	char why[sizeof e->text + 32];
+
+	l->settled = false;
+	if (++l->settle_tries < SETTLE_TRIES) {
+		live_alarm(l, RETRY_MS);
+		return;
+	}
+	snprintf(why, sizeof why, "its file cannot be read: %s", e->text);
+	l->verdict = RUN_WILL_FAIL;
+	live_because(l, l->reason, why);
+	l->settled = true;
+	sup_prove(l);
+}
+
+static void take_result(struct live *l, const struct job *j)
+{
+	l->settling = false;
+	l->settled = true;
+	if (j->rc && l->verdict == RUN_WILL_AGAIN) {
+		read_again(l, &j->err);
+		return;
+	}
+	take_last_seq(l, j->found.last_seq);
+	if (j->found.ended)
+		take_found(l, j);
+	else if (j->began && l->verdict == RUN_WILL_AGAIN &&
+		 sup_stillborn(l, l->reason))
+		take_begun(l);
+	sup_prove(l);
+}
+
 static void done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
 	struct live *l = live_find(&j->sup->lives, j->id);
 
 	if (status == UV_ECANCELED)
-		j->rc = 0;
+		j->rc = err_set(&j->err, ERR_CANCELED, "it was cancelled");
 	if (j->rc)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
 	outbox_look(j->sup, j->agent); /* its last words may be there */
-	if (l && l->settling && l->attempt == j->attempt) {
-		l->settling = false;
-		l->settled = true;
-		if (j->found)
-			take_found(l, j);
-		else if (j->began && l->verdict == RUN_WILL_AGAIN &&
-			 sup_stillborn(l, l->reason))
-			take_begun(l);
-		sup_prove(l);
-	}
+	if (l && l->settling && l->attempt == j->attempt)
+		take_result(l, j);
 	free(j->session);
 	free(j->path);
 	free(j);
 }
 
-void sup_settle_late(struct live *l)
+bool sup_settle_late(struct live *l)
 {
 	log_warn(LT("msg", "an agent's file could not be settled in time"),
 		 LT("run", l->id), LT("agent", l->agent));
+	if (l->verdict == RUN_WILL_AGAIN) {
+		live_alarm(l, SETTLE_MS);
+		return false;
+	}
 	l->settling = false;
 	l->settled = true;
+	return true;
 }
 
 void sup_settle(struct live *l)

@@ -29,6 +29,7 @@
 struct sup {
 	uv_loop_t loop;
 	struct home home;
+	int home_lock; /* see home_lock */
 	struct config config;
 	struct sql *db;
 	struct step step;
@@ -103,9 +104,13 @@ void sup_record_pid(struct live *l); /* in its rows */
 const char *sup_why_gone(const struct live *l);
 void sup_prove(struct live *l);
 
+/* in_place.c: stops all changes while the control plane's file is not at its
+ * place: whether it is. */
+bool sup_in_place(struct sup *s);
+
 /* settle.c: reads what a dead worker committed, in a thread; then sup_settled. */
 void sup_settle(struct live *l);
-void sup_settle_late(struct live *l); /* goes on without it */
+bool sup_settle_late(struct live *l); /* whether it goes on without it */
 
 /* sched.c */
 void sup_schedule(struct sup *s);

@@ -140,6 +140,18 @@ ON CONFLICT (run_id) DO UPDATE SET attempt = excluded.attempt,
 UPDATE run SET status = :status, reason = :reason, ended_at = :now
  WHERE id = :id AND status = 'running';
 
+-- query run_local_abandon (run_id text, reason text, now time)
+UPDATE run SET status = 'aborted', reason = :reason, ended_at = :now
+ WHERE run_id = :run_id AND status = 'running';
+
+-- query run_local_reopen (id i64)
+UPDATE run SET status = 'running', reason = NULL, ended_at = NULL
+ WHERE id = :id AND status = 'aborted';
+
+-- query event_last_of_run (lo i64, hi i64, run i64) -> (pos i64)
+SELECT pos FROM event WHERE pos BETWEEN :lo AND :hi AND run = :run
+ ORDER BY pos DESC LIMIT 1;
+
 -- query run_local_active (session i64) -> (n i64)
 SELECT count(*) AS n FROM run WHERE session = :session AND status = 'running';
 

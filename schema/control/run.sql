@@ -121,6 +121,9 @@ UPDATE run SET last_seq = max(last_seq, :last_seq), exit_code = :exit_code,
   signal = :signal
  WHERE id = :id;
 
+-- query run_set_last_seq (id text, last_seq i64)
+UPDATE run SET last_seq = max(last_seq, :last_seq) WHERE id = :id;
+
 -- query run_set_usage (id text, last_seq i64, input_tokens i64,
 --   output_tokens i64, cost_micros i64)
 UPDATE run SET last_seq = max(last_seq, :last_seq),

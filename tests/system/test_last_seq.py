@@ -1,0 +1,33 @@
+"""run.last_seq is the run's last event, whoever wrote it."""
+import lib
+import skepd_lib
+
+
+def check(host, run, agent):
+    row = host.until(run)
+    events = host.events(agent, run)
+    assert events[-1][1] == "run_finished", events
+    assert row["last_seq"] == events[-1][0], (row["last_seq"], events[-1])
+    return row
+
+
+def test_the_end_that_skepd_writes_counts(home):
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"event": {"type": "note"}, "repeat": 20},
+                {"crash": "now"})
+    for attempts in (1, 2):
+        run = host.submit("a", max_attempts=attempts)
+        assert check(host, run, "a")["state"] == "failed"
+    assert host.down() == 0
+
+
+def test_the_end_that_is_found_in_the_file_counts(home):
+    bin_dir = skepd_lib.faults_bin()
+    if not bin_dir:
+        lib.skip("no build with fault points")
+    host = skepd_lib.Host(home, bin_dir=bin_dir).start(
+        fault="skep-worker/worker_ended:kill")
+    host.script("a", {"event": {"type": "note"}, "repeat": 20})
+    row = check(host, host.submit("a"), "a")
+    assert (row["state"], row["attempt"]) == ("succeeded", 1), row
+    host.kill()
