@@ -3,10 +3,13 @@
 #include "base/file.h"
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static const struct {
@@ -100,4 +103,37 @@ struct home_path home_join(const struct home *h, enum home_place place,
 
 	snprintf(p.text + n, sizeof p.text - n, "/%s", below);
 	return p;
+}
+
+static int open_root(const struct home *h, struct err *e)
+{
+	int fd = open(h->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? err_errno_set(e, "%s", h->root) : fd;
+}
+
+int home_lock(const struct home *h, struct err *e)
+{
+	int fd = open_root(h, e);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (errno == EWOULDBLOCK)
+		err_set(e, ERR_BUSY,
+			"another supervisor runs for %s: stop it with 'skep "
+			"down' first",
+			h->root);
+	else
+		err_errno_set(e, "cannot lock %s", h->root);
+	close(fd);
+	return -1;
+}
+
+int home_is_locked(const struct home *h, struct err *e)
+{
+	int fd = home_lock(h, e);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 0 : e->code == ERR_BUSY ? 1 : -1;
 }

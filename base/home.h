@@ -27,6 +27,14 @@ int home_find(struct home *h, const char *override, struct err *e);
 /* Makes the root and all its directories, 0700. */
 int home_make(const struct home *h, struct err *e);
 
+/*
+ * The lock of the one supervisor of a home: on the directory itself, so that it
+ * does not depend on any file in it. A descriptor that holds it until it is
+ * closed, or -1: ERR_BUSY if another process has it. home_is_locked: 1, 0 or -1.
+ */
+int home_lock(const struct home *h, struct err *e);
+int home_is_locked(const struct home *h, struct err *e);
+
 /* Absolute path of a place, into out. */
 struct home_path {
 	char text[PATH_MAX];

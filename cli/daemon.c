@@ -131,6 +131,21 @@ static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
 		       (int)pid, why.text);
 }
 
+/* A supervisor that the control plane does not name has lost it. */
+static int refuse_nameless(struct cli *cli, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+	int locked = home_is_locked(&cli->home, e);
+
+	if (locked <= 0)
+		return locked;
+	return err_set(e, ERR_CONFLICT,
+		       "a supervisor runs for %s, but %s does not name it: the "
+		       "file was deleted or replaced. Put it back, or stop the "
+		       "supervisor with 'skep down' and restore a backup",
+		       cli->home.root, path.text);
+}
+
 int daemon_up(struct cli *cli, struct err *e)
 {
 	struct home_path log = home_join(&cli->home, HOME_LOGS, "skepd.log");
@@ -147,7 +162,7 @@ int daemon_up(struct cli *cli, struct err *e)
 			       "skepd runs already, as process "
 			       "%lld",
 			       (long long)row.pid);
-	if (home_make(&cli->home, e))
+	if (home_make(&cli->home, e) || refuse_nameless(cli, e))
 		return -1;
 	from = file_size(log.text);
 	(void)fflush(NULL);
@@ -174,13 +189,34 @@ static void wait_gone(const struct supervisor_row *row)
 		poll(NULL, 0, POLL_MS);
 }
 
+static int stop_nameless(struct cli *cli, const char *body, struct err *e)
+{
+	cJSON *answer = remote_call(cli, "POST", "/v1/stop", body, e);
+	struct err ignored;
+
+	if (!answer)
+		return -1;
+	cJSON_Delete(answer);
+	for (int i = 0; i < UP_TRIES; i++) {
+		if (home_is_locked(&cli->home, &ignored) != 1)
+			break;
+		poll(NULL, 0, POLL_MS);
+	}
+	http_client_close(cli->http);
+	cli->http = NULL;
+	return 0;
+}
+
 int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 {
 	const char *body = remote_text(cli, "intent", intent);
 	struct supervisor_row row, now;
 	int alive = daemon_lives(cli, &row, e);
+	struct err ignored;
 	cJSON *answer;
 
+	if (alive <= 0 && home_is_locked(&cli->home, &ignored) == 1)
+		return stop_nameless(cli, body, e);
 	if (alive <= 0)
 		return alive < 0 ? -1
 				 : err_set(e, ERR_UNAVAILABLE,

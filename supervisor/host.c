@@ -197,6 +197,12 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 	    strcmp(intent, "down-now") != 0)
 		return err_set(e, ERR_USAGE,
 			       "skepd can restart, go down or go down-now");
+	if (s->step.refused) { /* nothing can be recorded, and nothing lost */
+		s->stopping = true;
+		sup_done_later(s, done, intent, true, intent);
+		step_then(&s->step, end_loop, s);
+		return 0;
+	}
 	if (step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
 		return -1;

@@ -125,7 +125,8 @@ void sup_step_failed(void *arg, const struct err *failed)
 {
 	struct sup *s = arg;
 
-	(void)failed;
+	if (failed && failed->code == ERR_MOVED && !sup_in_place(s))
+		return;
 	parcels_rolled_back(s);
 	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
 }

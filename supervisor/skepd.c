@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@
 #define TRIM_MAX     2000 /* rows of the host's log, at a time */
 #define SWEEP_MAX    500  /* values that have expired, at a time */
 #define SHRINK_TICKS 12
+#define LOCK_TRIES   20
+#define LOCK_MS      50
 
 /* A worker costs a connection and a pidfd; while it starts, what it is told. No
  * more than needed: libwebsockets has a table with room for each. */
@@ -48,6 +51,8 @@ static void before_commit(void *arg)
 {
 	struct sup *s = arg;
 
+	if (s->step.refused)
+		return;
 	parcels_step(s);
 	sup_schedule(s);
 	sup_queue_alarm(s);
@@ -76,6 +81,8 @@ static void on_tick(uv_timer_t *h)
 	struct err e;
 
 	notify("WATCHDOG=1");
+	if (!sup_in_place(s))
+		return;
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
@@ -269,6 +276,41 @@ static void run_loop(struct sup *s)
 	log_info(LT("msg", "going"), LI("live", s->lives.count));
 }
 
+/* ERR_BUSY with its pid, if the control plane names the other supervisor. */
+static int name_owner(const struct home *home, struct err *e)
+{
+	struct supervisor_row row;
+	struct arena a = {0};
+	struct err ignored;
+	struct sql *db;
+	int alive;
+
+	if (control_open(&db, home, SQL_READONLY, &ignored))
+		return 0;
+	alive = control_supervisor(db, &row, &a, &ignored);
+	sql_close(db);
+	if (alive > 0)
+		err_set(e, ERR_BUSY,
+			"a supervisor (skepd, pid %lld) runs for this home",
+			(long long)row.pid);
+	arena_fini(&a);
+	return alive > 0 ? -1 : 0;
+}
+
+/* One that is about to exit has the lock a moment longer than its row. */
+static int take_home(const struct home *home, struct err *e)
+{
+	int fd = home_make(home, e) ? -1 : home_lock(home, e);
+
+	for (int i = 0; fd < 0 && e->code == ERR_BUSY && i < LOCK_TRIES; i++) {
+		if (name_owner(home, e))
+			return -1;
+		poll(NULL, 0, LOCK_MS);
+		fd = home_lock(home, e);
+	}
+	return fd;
+}
+
 static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 {
 	struct home_path path;
@@ -281,6 +323,9 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	if (config_load(&s->config, path.text, e) || open_log(o, &s->config, e))
 		return -1;
 	raise_limits(&s->config);
+	s->home_lock = take_home(&s->home, e);
+	if (s->home_lock < 0)
+		return -1;
 	rc = open_database(s, e);
 	if (rc == 0) {
 		rc = start(s, e);
@@ -289,6 +334,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 		stop(s);
 	}
 	sql_close(s->db);
+	close(s->home_lock);
 	return rc;
 }
 

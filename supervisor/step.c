@@ -41,10 +41,21 @@ void step_close(struct step *s)
 	arena_fini(&s->arena);
 }
 
+void step_refuse(struct step *s, const struct err *why)
+{
+	s->refused = why != NULL;
+	if (why)
+		s->why = *why;
+}
+
 int step_begin(struct step *s, struct err *e)
 {
 	if (s->open)
 		return 0;
+	if (s->refused) {
+		*e = s->why;
+		return -1;
+	}
 	if (sql_enter(s->db, e))
 		return -1;
 	s->open = true;

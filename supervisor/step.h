@@ -36,11 +36,16 @@ struct step {
 	struct effect **end;
 	struct step_calls calls;
 	int64_t commits;
+	bool refused; /* see step_refuse */
+	struct err why;
 };
 
 void step_init(struct step *s, uv_loop_t *loop, struct sql *db,
 	       struct step_calls calls);
 void step_close(struct step *s); /* commits what is open; stops the handles */
+
+/* No change is begun any more, for this reason; NULL: they are again. */
+void step_refuse(struct step *s, const struct err *why);
 
 /* Before the first change of a handler. Again in the same step: nothing. */
 int step_begin(struct step *s, struct err *e);

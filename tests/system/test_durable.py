@@ -261,15 +261,14 @@ def ask_channels(host, call):
     call("PUT", "/v1/channels/c", {"kind": "tty"})
     call("POST", "/v1/channels/c/pause", {})
     call("POST", "/v1/channels/c/resume", {})
-    call("PUT", "/v1/channels/c/bindings", {"channel": "c", "peer": "p",
-                                            "agent": "a"})
+    call("PUT", "/v1/channels/c/bindings", {"peer": "p", "agent": "a"})
     call("POST", "/v1/channels/c/messages", {
         "sender": "p", "conversation": "p", "text": "hi"})
     call("POST", "/v1/deliveries", {"channel": "c", "conversation": "p",
                                     "body": {"text": "out"}})
     call("POST", "/v1/deliveries/%s/dismiss" % first_item(
         host, "/v1/deliveries?channel=c"), {})
-    call("DELETE", "/v1/channels/c/bindings", {"channel": "c", "peer": "p"})
+    call("DELETE", "/v1/channels/c/bindings", {"peer": "p"})
     call("POST", "/v1/messages", {"to": "a/s", "sender": "b/s", "text": "x"})
     call("POST", "/v1/messages/a/s/collect", {})
     call("POST", "/v1/messages/a/s/receive?wait=1", {})

@@ -144,7 +144,7 @@ def test_skepd_and_the_command_have_the_same_pragmas(home):
     def seen():
         return [(r["database"], r["process"], {k: r[k] for k in PRAGMAS})
                 for r in home.skep("state", "stats", "--json").lines]
-    agent = ("agent", "skep", dict(PRAGMAS, synchronous="normal"))
+    agent = ("agent", "skep", PRAGMAS)
     assert seen() == [("control", "skep", PRAGMAS), agent]
     up(home)
     assert seen() == [("control", "skep", PRAGMAS),

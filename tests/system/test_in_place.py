@@ -1,0 +1,87 @@
+"""A database file that is deleted or replaced while it is in use."""
+import os
+
+import lib
+import skepd_lib
+
+
+def refused(host, method, path, body):
+    try:
+        host.call(method, path, body)
+    except skepd_lib.Refused as e:
+        return str(e)
+    return None
+
+
+def move(path, to):
+    """A database and what belongs to it."""
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(str(path) + suffix):
+            os.rename(str(path) + suffix, str(to) + suffix)
+
+
+def test_nothing_is_acknowledged_into_a_deleted_control_plane(home):
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"sleep_ms": 600000})
+    run = host.submit("a")
+    host.until(run, "running")
+    for suffix in ("", "-wal", "-shm"):
+        os.unlink(str(home.control) + suffix)
+    why = refused(host, "POST", "/v1/runs", {"agent": "a", "prompt": "x"})
+    assert "skep.sqlite was deleted or replaced" in why, why
+    assert "deleted or replaced" in refused(host, "PUT", "/v1/agents/b",
+                                            {"driver": "script"})
+    # neither a second supervisor, nor a new control plane beside the old one
+    assert "skep down" in home.refused(65, "up")
+    assert not home.control.exists()
+    assert host.process.poll() is None
+    lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
+    home.skep("down")
+    assert host.process.wait(60) == 0
+
+
+def test_a_control_plane_that_comes_back_is_used_again(home):
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"event": {"type": "note"}})
+    aside = home.dir / "aside.sqlite"
+    move(home.control, aside)
+    assert "deleted or replaced" in refused(
+        host, "POST", "/v1/runs", {"agent": "a", "prompt": "x"})
+    lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
+    move(aside, home.control)
+    lib.eventually(lambda: "in its place again" in host.log(),
+                   what="a log line")
+    assert host.until(host.submit("a"))["state"] == "succeeded"
+    assert host.down() == 0
+    host.check_books()
+
+
+def test_a_second_supervisor_needs_no_database_to_be_refused(home):
+    host = skepd_lib.Host(home).start()
+    move(home.control, home.dir / "aside.sqlite")
+    r = home.run(home.bin / "skepd", code=75)
+    assert "another supervisor" in r.err, r.err
+    assert not home.control.exists()
+    move(home.dir / "aside.sqlite", home.control)
+    host.kill()
+    host.start()  # the lock of one that was killed is free
+    assert host.down() == 0
+
+
+def test_nothing_is_acknowledged_into_a_deleted_agent_file(home):
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"event": {"type": "note"}, "repeat": 100000,
+                      "every_ms": 20}, max_attempts=1)
+    run = host.submit("a", session="s", max_attempts=1)
+    host.until(run, "running")
+    lib.eventually(lambda: len(host.events("a", run)) > 5, what="events")
+    move(home.agent_db("a"), home.dir / "aside.sqlite")
+    row = host.until(run)
+    assert row["state"] == "failed", row
+    assert "deleted or replaced" in (row["detail"] or ""), row
+    assert refused(host, "PATCH", "/v1/sessions/a/s", {"title": "t"})
+    assert not home.agent_db("a").exists()
+    move(home.dir / "aside.sqlite", home.agent_db("a"))
+    assert host.call("PATCH", "/v1/sessions/a/s", {"title": "t"})
+    assert host.down() == 0
+    home.integrity()
