@@ -1,6 +1,4 @@
-#include "cli/cli.h"
-
-#include "schema/search.h"
+#include "cli/index_view.h"
 
 #include <string.h>
 
@@ -38,11 +36,15 @@ static int session_search(struct cli *cli, struct err *e)
 			   .skip = cli_count(cli, "skip", 0),
 			   .count = cli_count(cli, "limit", 20)};
 	struct search_hit *hits = NULL;
+	struct index_view view;
 	struct table *t;
-	int n = cli->agent.db
-			? search_run(&cli->agent, &s, &hits, &cli->arena, e)
-			: 0;
+	int n = 0;
 
+	index_view_begin(&view, cli, "events");
+	s.watch = &view.watch;
+	if (cli->agent.db)
+		n = search_run(&cli->agent, &s, &hits, &cli->arena, e);
+	index_view_end(&view);
 	if (n < 0)
 		return -1;
 	t = table_new(&cli->out, &hit_view_shape,

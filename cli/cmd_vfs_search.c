@@ -1,3 +1,4 @@
+#include "cli/index_view.h"
 #include "cli/vfs_cli.h"
 
 #include "vfs/text.h"
@@ -6,13 +7,18 @@
 SHAPE_DECLARE(vfs_hit_view, HIT);
 SHAPE_DEFINE(vfs_hit_view, HIT);
 
-static int print(struct cli *cli, struct vfs *v, const struct vfs_text *ask,
+static int print(struct cli *cli, struct vfs *v, struct vfs_text *ask,
 		 struct err *e)
 {
 	struct vfs_text_hit *hits;
-	int n = vfs_text_search(v, ask, &hits, &cli->arena, e);
+	struct index_view view;
 	struct table *t;
+	int n;
 
+	index_view_begin(&view, cli, "files");
+	ask->watch = &view.watch;
+	n = vfs_text_search(v, ask, &hits, &cli->arena, e);
+	index_view_end(&view);
 	if (n < 0)
 		return -1;
 	t = table_new(&cli->out, &vfs_hit_view_shape, "path snippet");

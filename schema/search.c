@@ -18,6 +18,7 @@ struct find {
 	struct arena *arena;
 	struct search_hit *hits;
 	int count, max, skip;
+	int64_t lo, hi; /* pos */
 	struct visible visible;
 };
 
@@ -51,8 +52,8 @@ static int explain(const struct search *s, struct err *e)
 		       quoted(s->query).text, why);
 }
 
-static int walk_matches(struct find *f, const struct search_match_in *in,
-			struct err *e)
+static int walk_window(struct find *f, const struct search_match_in *in,
+		       struct err *e)
 {
 	unsigned query = f->search->flags & SEARCH_NEWEST ? Q_SEARCH_NEWEST
 							  : Q_SEARCH_BEST;
@@ -70,6 +71,40 @@ static int walk_matches(struct find *f, const struct search_match_in *in,
 	if (sql_end(&it, shows < 0 ? &(struct err){0} : e))
 		return shows < 0 ? -1 : explain(f->search, e);
 	return shows < 0 ? -1 : 0;
+}
+
+/* Where the window begins that ends at in->hi and has in->count matches; in->lo
+ * if there are no more. */
+static int find_edge(struct find *f, const struct search_match_in *in,
+		     int64_t *edge, struct err *e)
+{
+	struct search_edge_row row;
+
+	if (sql_get(f->file->db, Q_SEARCH_EDGE, in, &row, NULL, e) < 0)
+		return explain(f->search, e);
+	*edge = row.n < in->count ? in->lo : row.pos;
+	return 0;
+}
+
+/* Window after window, the last matches first, until the page is full. Each is
+ * larger than the one before: the search as a whole stays linear. */
+static int walk_matches(struct find *f, struct search_match_in *in,
+			struct err *e)
+{
+	int64_t lo = in->lo, edge = 0;
+
+	for (in->count = SEARCH_WINDOW; f->count < f->max; in->count *= 4) {
+		in->lo = lo;
+		if (find_edge(f, in, &edge, e))
+			return -1;
+		in->lo = edge;
+		if (walk_window(f, in, e))
+			return -1;
+		if (edge <= lo)
+			return 0;
+		in->hi = edge - 1;
+	}
+	return 0;
 }
 
 static int add_details(struct find *f, const char *match, struct err *e)
@@ -106,8 +141,8 @@ static int ask(struct find *f, const char *match, struct err *e)
 	const struct search *s = f->search;
 	struct search_match_in in = {
 		.match = match,
-		.lo = 0,
-		.hi = INT64_MAX,
+		.lo = f->lo,
+		.hi = f->hi,
 		.type = OPT_NONE,
 		.since = s->from,
 		.until = s->until > 0 ? s->until : INT64_MAX,
@@ -139,10 +174,12 @@ static int update(struct find *f, struct err *e)
 	if (f->search->flags & SEARCH_AS_IS)
 		return 0;
 	if (!f->visible.only)
-		return search_update(f->file, 0, e) < 0 ? -1 : 0;
+		return search_update(f->file, 0, f->search->watch, e) < 0 ? -1
+									  : 0;
 	rc = history_load(f->file, f->visible.only, HISTORY_LOG, &h, &a, e);
 	for (int i = 0; !rc && i < h.count; i++)
-		if (search_update(f->file, h.stretches[i].session, e) < 0)
+		if (search_update(f->file, h.stretches[i].session,
+				  f->search->watch, e) < 0)
 			rc = -1;
 	arena_fini(&a);
 	return rc;
@@ -158,6 +195,10 @@ static int resolve(struct find *f, struct err *e)
 		rc = session_need(f->file, f->search->session, &row, &a, e);
 		if (!rc)
 			f->visible.only = row.id;
+		if (!rc && row.base == OPT_NONE) { /* else its base's too */
+			f->lo = event_pos(row.id, 0);
+			f->hi = event_pos(row.id, EVENT_SEQ_MAX);
+		}
 	}
 	arena_fini(&a);
 	return rc;
@@ -189,6 +230,7 @@ int search_run(struct agent_file *file, const struct search *s,
 		.arena = a,
 		.max = s->count ? s->count : COUNT,
 		.skip = s->skip,
+		.hi = INT64_MAX,
 		.visible = {.file = file,
 			    .view = s->flags & SEARCH_HIDDEN ? HISTORY_LOG
 							     : HISTORY_PATH,

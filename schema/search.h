@@ -23,6 +23,12 @@ enum search_flags {
 	SEARCH_AS_IS = 1 << 4,    /* leave the index as it is: writes nothing */
 };
 
+/* Is told how many events or files were looked at, after each batch. */
+struct index_watch {
+	void (*at)(void *arg, int64_t done);
+	void *arg;
+};
+
 struct search {
 	const char *query;
 	unsigned flags;
@@ -31,6 +37,7 @@ struct search {
 	const char *type;    /* of the event; NULL: all */
 	int64_t from, until; /* ms; 0: open. from <= at < until */
 	int skip, count;     /* the page; count 0: 20, at most 1000 */
+	const struct index_watch *watch; /* while the index is made; or NULL */
 	const char *mark[2]; /* around a found word; NULL: "[" and "]" */
 };
 
@@ -46,13 +53,26 @@ struct search_hit {
 	const char *snippet;
 };
 
-/* Hits in the arena; how many. ERR_NOTFOUND for an unknown session. */
+/*
+ * Hits in the arena; how many. ERR_NOTFOUND for an unknown session. Best first:
+ * when more than SEARCH_WINDOW events match, the last SEARCH_WINDOW of them are
+ * ranked first (those of the newest session, and the newest of each), then older
+ * ones as far as the page needs them. So a search for a common word costs no
+ * more than one for a rare word.
+ */
+#define SEARCH_WINDOW 4096
+
 int search_run(struct agent_file *f, const struct search *s,
 	       struct search_hit **hits, struct arena *a, struct err *e);
 
 /* Brings the index up to date for one session (0: all), so that the next
  * search is quick; how many events were looked at. */
-int search_update(struct agent_file *f, int64_t session, struct err *e);
+int search_update(struct agent_file *f, int64_t session,
+		  const struct index_watch *watch, struct err *e);
+
+/* One batch of that, for a session: how many events were looked at; 0: the index
+ * is up to date. For who has time to wait. */
+int search_step(struct agent_file *f, int64_t session, struct err *e);
 
 /* Drops the index and makes it anew from the events, also a damaged one. */
 int search_rebuild(struct agent_file *f, struct err *e);

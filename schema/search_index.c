@@ -16,6 +16,7 @@ struct update {
 	int64_t lo, hi; /* sessions */
 	int64_t open;   /* pos of the last growing event that was looked at */
 	struct buf text;
+	const struct index_watch *watch;
 	int looked_at;
 };
 
@@ -130,6 +131,7 @@ static int catch_up(struct update *u, struct err *e)
 		     &(struct search_behind_in){u->lo, u->hi}, &mark, NULL, e);
 	if (rc <= 0)
 		return rc;
+	u->lo = mark.session; /* those before it need no second look */
 	in = (struct search_events_in){event_pos(mark.session, mark.upto + 1),
 				       event_pos(mark.session, EVENT_SEQ_MAX)};
 	it = sql_rows(u->db, Q_SEARCH_EVENTS, &in);
@@ -181,13 +183,35 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 		if (sql_enter_relaxed(u->db, e))
 			return -1;
 		n = sql_leave(u->db, step(u, e), e);
+		if (n > 0 && u->watch)
+			u->watch->at(u->watch->arg, u->looked_at);
 	} while (n > 0);
 	return n;
 }
 
-int search_update(struct agent_file *f, int64_t session, struct err *e)
+int search_step(struct agent_file *f, int64_t session, struct err *e)
+{
+	struct update u = {.db = f->db,
+			   .lo = session,
+			   .hi = session,
+			   .text = BUF_MAX(TEXT_MAX)};
+	int n;
+
+	if (sql_enter_relaxed(u.db, e))
+		return -1;
+	n = redo_dirty(&u, e);
+	if (n == 0)
+		n = catch_up(&u, e);
+	n = sql_leave(u.db, n, e);
+	buf_fini(&u.text);
+	return n;
+}
+
+int search_update(struct agent_file *f, int64_t session,
+		  const struct index_watch *watch, struct err *e)
 {
 	struct update u = {
+		.watch = watch,
 		.db = f->db,
 		.lo = session ? session : 1,
 		.hi = session ? session : INT32_MAX,
@@ -218,7 +242,7 @@ int search_rebuild(struct agent_file *f, struct err *e)
 		return -1;
 	if (sql_leave(f->db, make_anew(f->db, e), e))
 		return -1;
-	return search_update(f, 0, e);
+	return search_update(f, 0, NULL, e);
 }
 
 int search_stats(struct agent_file *f, struct search_stats *out, struct err *e)

@@ -124,7 +124,7 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 			 .skip = t->skip};
 	int rc = check(&f, e);
 
-	if (rc == 0 && vfs_text_update(v, e) < 0)
+	if (rc == 0 && vfs_text_update(v, t->watch, e) < 0)
 		rc = -1;
 	if (rc == 0)
 		rc = sql_enter_read(v->db, e);

@@ -21,12 +21,14 @@
 #define VFS_TEXT_MAX (1 << 20)
 
 struct vfs;
+struct index_watch; /* schema/search.h */
 
 struct vfs_text {
 	const char *query; /* words as in schema/search.h */
 	bool advanced;     /* an FTS5 expression; ERR_USAGE if it is wrong */
 	const char *below; /* only files below this directory; NULL: all */
 	int skip, count;   /* the page; count 0: 20, at most 1000 */
+	const struct index_watch *watch; /* while the index is made; or NULL */
 };
 
 struct vfs_text_hit {
@@ -41,7 +43,8 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 		    struct vfs_text_hit **hits, struct arena *a, struct err *e);
 
 /* Brings the index up to date; how many files were looked at. */
-int vfs_text_update(struct vfs *v, struct err *e);
+int vfs_text_update(struct vfs *v, const struct index_watch *watch,
+		    struct err *e);
 
 /* Drops the index of all namespaces, also a damaged one, and makes that of this
  * one anew. */

@@ -3,6 +3,7 @@
 #include "vfs/text.h"
 
 #include "base/text.h"
+#include "schema/search.h"
 
 #include <sys/stat.h>
 
@@ -17,6 +18,9 @@ struct update {
 	int looked_at;
 	bool all;     /* the journal does not say what changed: look at all */
 	int64_t upto; /* mark when that is done */
+	int64_t from; /* id at which the walk over all goes on; 0: the first */
+	bool gone;    /* the walk over files that are no more is done */
+	const struct index_watch *watch;
 };
 
 /* --- one file --------------------------------------------------------- */
@@ -158,22 +162,31 @@ static int follow_journal(struct update *u, struct err *e)
 static int look_at_some(struct update *u, unsigned query, struct err *e)
 {
 	struct vfs_range r = range_of(u->v->ns);
-	struct vfs_text_behind_in in = {r.lo, r.hi, BATCH_FILES};
+	struct vfs_text_behind_in in = {u->from ? u->from : r.lo, r.hi,
+					BATCH_FILES};
 	struct vfs_text_behind_row *rows;
 	struct arena a = {0};
 	int n = sql_collect(u->v->db, query, &in, BATCH_FILES, &rows, &a, e),
 	    rc = 0;
 
-	for (int i = 0; i < n && rc == 0 && u->bytes < BATCH_BYTES; i++)
+	for (int i = 0; i < n && rc == 0 && u->bytes < BATCH_BYTES; i++) {
 		rc = look_at(u, rows[i].id & INO_MASK, e);
+		u->from = rows[i].id + 1;
+	}
 	arena_fini(&a);
 	return rc ? -1 : n;
 }
 
+/* Two walks over all files, each batch from where the one before ended: a batch
+ * must not look at what is done. */
 static int look_at_all(struct update *u, struct err *e)
 {
-	int n = look_at_some(u, Q_VFS_TEXT_GONE, e);
+	int n = u->gone ? 0 : look_at_some(u, Q_VFS_TEXT_GONE, e);
 
+	if (n == 0 && !u->gone) {
+		u->gone = true;
+		u->from = 0;
+	}
 	if (n == 0)
 		n = look_at_some(u, Q_VFS_TEXT_BEHIND, e);
 	if (n == 0 && mark(u, u->upto, e))
@@ -192,31 +205,30 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 		if (sql_enter_relaxed(u->v->db, e))
 			return -1;
 		n = sql_leave(u->v->db, step(u, e), e);
+		if (n > 0 && u->watch)
+			u->watch->at(u->watch->arg, u->looked_at);
 	} while (n > 0);
 	return n;
 }
 
-static int update(struct vfs *v, bool all, struct err *e)
+int vfs_text_update(struct vfs *v, const struct index_watch *watch,
+		    struct err *e)
 {
-	struct update u = {
-		.v = v, .all = all, .text = BUF_MAX((size_t)VFS_TEXT_MAX + 1)};
+	struct update u = {.v = v,
+			   .watch = watch,
+			   .text = BUF_MAX((size_t)VFS_TEXT_MAX + 1)};
 	int rc;
 
+	if (v->snap)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "a snapshot has no search index: use grep, or "
+			       "fork it");
 	vfs_end_read(v);
 	rc = repeat(&u, follow_journal, e);
 	if (rc == 0 && u.all)
 		rc = repeat(&u, look_at_all, e);
 	buf_fini(&u.text);
 	return rc < 0 ? -1 : u.looked_at;
-}
-
-int vfs_text_update(struct vfs *v, struct err *e)
-{
-	if (v->snap)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "a snapshot has no search index: use grep, or "
-			       "fork it");
-	return update(v, false, e);
 }
 
 static int make_anew(struct sql *db, struct err *e)
@@ -236,5 +248,5 @@ int vfs_text_rebuild(struct vfs *v, struct err *e)
 		return -1;
 	if (sql_leave(v->db, make_anew(v->db, e), e))
 		return -1;
-	return vfs_text_update(v, e);
+	return vfs_text_update(v, NULL, e);
 }

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "schema/search.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -182,6 +184,24 @@ int ledger_addf(struct ledger *j, const char *type, const char *key,
 		rc = ledger_add(j, &ev, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
+}
+
+int ledger_index(struct ledger *j)
+{
+	int64_t seq = atomic_load(&j->seq);
+	struct err e;
+	int n;
+
+	if (!j->open || j->indexed < 0 || j->indexed >= seq ||
+	    sql_in_transaction(j->file.db))
+		return 0;
+	n = search_step(&j->file, j->writer.session, &e);
+	if (n < 0)
+		log_warn(LT("msg", "the search index is not kept up to date"),
+			 LT("error", e.text));
+	if (n <= 0)
+		j->indexed = n < 0 ? -1 : seq;
+	return n > 0;
 }
 
 int ledger_end(struct ledger *j, const struct event_new *last,

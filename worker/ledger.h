@@ -22,6 +22,8 @@ struct ledger {
 	bool open;
 	int64_t first;           /* last event before this attempt */
 	_Atomic int64_t seq;     /* last event */
+	int64_t indexed;         /* event up to which the search index is known
+				  * to be up to date; -1: it cannot be written */
 	_Atomic int64_t rev;     /* counts commits */
 	_Atomic int64_t touched; /* clock_mono_ns of the last commit */
 	struct msg_usage spent;  /* sums of this attempt */
@@ -52,6 +54,10 @@ int ledger_addf(struct ledger *j, const char *type, const char *key,
 
 /* To be called after a change of a part: tells the supervisor. */
 void ledger_changed(struct ledger *j);
+
+/* One batch of the session's search index, if that is behind: 1 if there may be
+ * more, 0 otherwise. A failure is logged, and the next search does the work. */
+int ledger_index(struct ledger *j);
 
 /* The last event and the status of the run, on the disk. */
 int ledger_end(struct ledger *j, const struct event_new *last,

@@ -16,7 +16,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define NS_PER_MS 1000000
+#define NS_PER_MS      1000000
+#define INDEX_AFTER_MS 200 /* of waiting */
 
 bool run_ending(struct run *r)
 {
@@ -206,6 +207,23 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 	return ms > 0 ? ms : 0;
 }
 
+/* Waits as poll does. A wait that lasts is used to bring the search index of the
+ * session up to date, a batch at a time; without it, the first search does all
+ * of that while a person waits. */
+static int poll_and_index(struct run *r, struct pollfd *fds, unsigned n,
+			  int64_t ms)
+{
+	int64_t end = clock_mono_ns() + ms * NS_PER_MS;
+	int rc = poll(fds, n, (int)(ms < INDEX_AFTER_MS ? ms : INDEX_AFTER_MS));
+
+	while (rc == 0 && ms > INDEX_AFTER_MS && ledger_index(&r->ledger) > 0)
+		rc = poll(fds, n, 0);
+	ms = (end - clock_mono_ns()) / NS_PER_MS;
+	if (rc == 0 && ms > 0)
+		rc = poll(fds, n, (int)ms);
+	return rc;
+}
+
 int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
 	     struct err *e)
 {
@@ -217,7 +235,7 @@ int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
 	all[n] = (struct pollfd){.fd = r->control.fd, .events = POLLIN};
 	all[n + 1] = (struct pollfd){.fd = r->signals, .events = POLLIN};
 	ms = until_deadline(r, ms < 60000 ? ms : 60000);
-	if (poll(all, n + 2, (int)ms) < 0 && errno != EINTR)
+	if (poll_and_index(r, all, n + 2, ms) < 0 && errno != EINTR)
 		return err_errno_set(e, "poll");
 	if (n > 0)
 		memcpy(fds, all, n * sizeof *fds);

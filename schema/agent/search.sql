@@ -63,8 +63,21 @@ SELECT (SELECT count(*) FROM search_text) AS indexed,
            AND e.pos < (s.id + 1) << 32) AS events;
 
 -- row search_match_in (match text, lo i64, hi i64, type opt, odd_type text,
---   since time, until time)
+--   since time, until time, count i64)
 -- row search_match_row (pos i64, score f64, at time, type i64)
+
+-- query search_edge (search_match_in) -> (n i64, pos i64)
+-- How many of the last so many matches there are, and the first of them. FTS5
+-- goes backwards by itself, so that it stops there.
+SELECT count(*) AS n, coalesce(min(pos), 0) AS pos FROM
+ (SELECT t.rowid AS pos
+    FROM search_text t CROSS JOIN event e ON e.pos = t.rowid
+   WHERE t.search_text MATCH :match AND t.rowid BETWEEN :lo AND :hi
+     AND (:type IS NULL OR e.type = :type)
+     AND (:odd_type IS NULL OR :odd_type =
+          (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
+     AND e.at >= :since AND e.at < :until
+   ORDER BY t.rowid DESC LIMIT :count);
 
 -- query search_best (search_match_in) -> search_match_row
 SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
@@ -74,7 +87,7 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
    AND (:odd_type IS NULL OR :odd_type =
         (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
    AND e.at >= :since AND e.at < :until
- ORDER BY t.rank;
+ ORDER BY t.rank, pos DESC;
 
 -- query search_newest (search_match_in) -> search_match_row
 SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type

@@ -40,7 +40,7 @@ static void set_up(void)
 		       "INSERT INTO event (pos, type, at, body) VALUES "
 		       "(4294967297, 2, 1, '{\"content\":\"a quick fox\"}')",
 		       &e) ||
-	    search_update(&file, 0, &e) != 1)
+	    search_update(&file, 0, NULL, &e) != 1)
 		abort();
 	atexit(clean_up);
 }

@@ -342,7 +342,7 @@ static int do_import_agentfs(struct vfs_test *t, struct err *e)
 
 static int do_text(struct vfs_test *t, struct err *e)
 {
-	return vfs_text_update(t->v, e) < 0 ? -1 : 0;
+	return vfs_text_update(t->v, NULL, e) < 0 ? -1 : 0;
 }
 
 static int do_compact(struct vfs_test *t, struct err *e)

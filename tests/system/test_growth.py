@@ -3,11 +3,15 @@
 A home with many runs, messages and events; each route, and each list with each
 set of filters, is asked for while the CPU time of the loop's thread is counted.
 SKEP_TEST_BIG=1 takes 500,000 runs and 1,000,000 events."""
+import io
 import itertools
 import os
+import resource
+import tarfile
 import time
 
 import growth_lib as growth
+import lib
 from skepd_lib import Host, QUICK, Refused
 
 BIG = bool(os.environ.get("SKEP_TEST_BIG"))
@@ -170,3 +174,72 @@ def test_tags_and_states_are_found_together(home):
         got = [r["id"] for r in h.call("GET", "/v1/runs?" + query)["items"]]
         assert got == [made[i] for i in runs], (query, got, made)
     h.down()
+
+
+def cpu_seconds(home, *words):
+    """Of a command."""
+    def spent():
+        u = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return u.ru_utime + u.ru_stime
+    before = spent()
+    home.skep(*words, seconds=300)
+    return spent() - before
+
+
+def test_a_search_for_a_common_word_does_not_grow_with_the_transcript(home):
+    home.skep("agent", "add", "agent1", "--driver", "script")
+    home.skep("vfs", "new", "agent1:x")  # makes the file
+    growth.fill_agent(home, 10, 100000)
+    first = home.skep("session", "search", "common", "--agent", "agent1",
+                      "--limit", "1000", "--json", seconds=300).lines
+    assert {h["seq"] for h in first} <= set(range(100000 - 4096, 100001))
+    rare = home.skep("session", "search", "rare", "--agent", "agent1", "--json").lines
+    assert [h["seq"] for h in rare] == [5]
+
+    def least(word):
+        return min(cpu_seconds(home, "session", "search", word, "--agent", "agent1")
+                   for _ in range(5))
+    assert least("common") < 5 * least("rare") + 0.02
+    # every match once, page by page, however many windows that takes
+    seen = []
+    for skip in range(0, 6000, 1000):
+        seen += [h["seq"] for h in home.skep(
+            "session", "search", "common", "--agent", "agent1", "--skip", skip and
+            str(skip) or "0", "--limit", "1000", "--json").lines]
+    assert len(seen) == len(set(seen)) == 6000
+
+
+def test_a_worker_that_waits_keeps_the_search_index_up_to_date(home):
+    h = Host(home, QUICK).start()
+    h.shell("slow", "for i in 1 2 3; do echo apple $i; done; sleep 60")
+    run = h.submit("slow", session="s")
+    h.until(run, "running")
+
+    def indexed():
+        got = home.query(home.agent_db("slow"), "SELECT upto FROM search_mark")
+        return got and got[0][0] >= 2
+    lib.eventually(indexed, 30, "an index without a search")
+    h.cancel(run)
+    h.until(run)
+    h.down()
+    hits = home.skep("session", "search", "apple", "--agent", "slow", "--json").lines
+    assert hits, "the words are found"
+
+
+def test_the_text_index_of_files_is_linear(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    spent = []
+    for n in (4000, 40000):
+        tar = home.dir / ("%d.tar" % n)
+        with tarfile.open(tar, "w") as t:
+            for i in range(n):
+                info = tarfile.TarInfo("d%d/f%d" % (i // 300, i))
+                data = b"common words of file %d and %d" % (i, i * 7919 % n)
+                info.size = len(data)
+                t.addfile(info, io.BytesIO(data))
+        home.skep("vfs", "new", "a:n%d" % n)
+        home.skep("vfs", "import", "a:n%d" % n, tar)
+        rest = min(cpu_seconds(home, "vfs", "ls", "a:n%d" % n) for _ in range(3))
+        spent.append(cpu_seconds(home, "vfs", "search", "a:n%d" % n, "common") - rest)
+    print("4,000 files: %.2f s, 40,000 files: %.2f s" % tuple(spent))
+    assert spent[1] < 15 * max(spent[0], 0.05), spent

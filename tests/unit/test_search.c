@@ -351,7 +351,7 @@ static void appending_does_not_touch_the_index(void **state)
 		0);
 	assert_int_equal(find((struct search){.query = "word", .count = 1000}),
 			 1000);
-	assert_int_equal(search_update(&file, 0, &e), 0);
+	assert_int_equal(search_update(&file, 0, NULL, &e), 0);
 }
 
 static void a_broken_index_can_be_made_anew(void **state)

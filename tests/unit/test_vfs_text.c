@@ -62,7 +62,7 @@ static const char *found_in(struct vfs *v, const char *query)
 static int looked_at(void)
 {
 	struct err e;
-	int n = vfs_text_update(t.v, &e);
+	int n = vfs_text_update(t.v, NULL, &e);
 
 	ok(n, &e);
 	return n;
@@ -266,7 +266,7 @@ static void wrong_questions_are_refused(void **state)
 	}
 	ok(vfs_snapshot(t.v, "s", &e), &e);
 	ok(vfs_open(&old, t.db, "main@s", "test", &e), &e);
-	assert_int_equal(vfs_text_update(old, &e), -1);
+	assert_int_equal(vfs_text_update(old, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_UNSUPPORTED);
 	vfs_close(old);
 	arena_fini(&a);

@@ -1,0 +1,36 @@
+#include "cli/index_view.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+
+#define SILENT_NS 1000000000
+
+static void at(void *arg, int64_t done)
+{
+	struct index_view *v = arg;
+
+	progress_at(&v->bar, done);
+	if (v->bar.on || v->json || v->said ||
+	    clock_mono_ns() - v->since < SILENT_NS)
+		return;
+	v->said = true;
+	fprintf(stderr,
+		"skep: building the search index: %" PRId64
+		" %s so far; later searches only add what is new\n",
+		done, v->what);
+}
+
+void index_view_begin(struct index_view *v, const struct cli *cli,
+		      const char *what)
+{
+	*v = (struct index_view){
+		.what = what, .since = clock_mono_ns(), .json = cli->out.json};
+	v->watch = (struct index_watch){at, v};
+	progress_begin(&v->bar, &cli->out, "building the search index:", 0);
+}
+
+void index_view_end(struct index_view *v)
+{
+	progress_end(&v->bar);
+}

@@ -1,0 +1,23 @@
+#ifndef CLI_INDEX_VIEW_H
+#define CLI_INDEX_VIEW_H
+
+#include "cli/cli.h"
+#include "schema/search.h"
+
+/*
+ * Shows how far a search index is while it is brought up to date: a count on a
+ * terminal, otherwise one line on stderr once it takes more than a second.
+ */
+struct index_view {
+	struct progress bar;
+	const char *what; /* "events", "files" */
+	int64_t since;    /* clock_mono_ns */
+	bool json, said;
+	struct index_watch watch; /* for the search */
+};
+
+void index_view_begin(struct index_view *v, const struct cli *cli,
+		      const char *what);
+void index_view_end(struct index_view *v);
+
+#endif
