@@ -85,6 +85,28 @@ static int unknown_option(const struct command *c, const char *name, size_t n,
 		       best ? "?" : (c ? " --help" : "--help"));
 }
 
+/* Names of files are bytes, whatever they mean to a terminal. */
+static bool names_a_file(const char *spec)
+{
+	static const char *const words[] = {"PATH", "FILE",   "FROM", "TO",
+					    "DIR",  "TARGET", "GLOB"};
+	size_t n = strcspn(spec, " ].");
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (strlen(words[i]) == n && !strncmp(spec, words[i], n))
+			return true;
+	return false;
+}
+
+static int check_utf8(const char *what, const char *spec, const char *value,
+		      struct err *e)
+{
+	if (names_a_file(spec) || text_is_utf8(value, strlen(value)))
+		return 0;
+	return err_set(e, ERR_USAGE, "%s '%s' is not valid UTF-8", what,
+		       quoted(value).text);
+}
+
 static int check_value(const struct option_spec *o, const char *v,
 		       struct err *e)
 {
@@ -109,9 +131,10 @@ static int check_value(const struct option_spec *o, const char *v,
 		if (*v)
 			return 0;
 		return err_set(e, ERR_USAGE, "%s: the path is empty", what);
-	case OPTION_FLAG:
 	case OPTION_TEXT:
 	case OPTION_MANY:
+		return check_utf8(what, o->value, v, e);
+	case OPTION_FLAG:
 		return 0;
 	}
 	return 0;
@@ -207,19 +230,6 @@ static void count_args(const char *spec, int *least, int *most)
 	}
 }
 
-/* Names of files are bytes, whatever they mean to a terminal. */
-static bool names_a_file(const char *spec)
-{
-	static const char *const words[] = {"PATH", "FILE", "FROM",
-					    "TO",   "DIR",  "TARGET"};
-	size_t n = strcspn(spec, " ].");
-
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strlen(words[i]) == n && !strncmp(spec, words[i], n))
-			return true;
-	return false;
-}
-
 /* Names are checked here, before a command opens or makes anything. */
 static int check_word(const struct command *c, const char *spec,
 		      const char *word, struct err *e)
@@ -234,11 +244,8 @@ static int check_word(const struct command *c, const char *spec,
 	if (!*word)
 		return err_set(e, ERR_USAGE, "%.*s is empty",
 			       (int)strcspn(spec, " ]."), spec);
-	if (!names_a_file(spec) && !text_is_utf8(word, strlen(word)))
-		return err_set(e, ERR_USAGE, "%.*s '%s' is not valid UTF-8",
-			       (int)strcspn(spec, " ]."), spec,
-			       quoted(word).text);
-	return 0;
+	snprintf(noun, sizeof noun, "%.*s", (int)strcspn(spec, " ]."), spec);
+	return check_utf8(noun, spec, word, e);
 }
 
 static int check_each(const struct args *a, struct err *e)

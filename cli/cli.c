@@ -97,6 +97,37 @@ int cli_read(const char *path, struct buf *b, struct err *e)
 	return file_read(path, b, e);
 }
 
+/* Where text ends to be text; n if nowhere. */
+static size_t text_until(const char *p, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n) {
+		size_t step = p[at] ? text_utf8_char(p + at, n - at) : 0;
+
+		if (step == 0)
+			break;
+		at += step;
+	}
+	return at;
+}
+
+int cli_read_text(const char *path, const char *what, struct buf *b,
+		  struct err *e)
+{
+	size_t at;
+
+	if (cli_read(path, b, e))
+		return e->code == ERR_TOOBIG ? err_wrap(e, "%s", what) : -1;
+	at = text_until(b->p, b->n);
+	if (at == b->n)
+		return 0;
+	return err_set(e, ERR_INVALID,
+		       "%s is not text: %s at byte %zu; use --attach for other "
+		       "bytes",
+		       what, b->p[at] ? "invalid UTF-8" : "a NUL", at + 1);
+}
+
 int cli_print_session(struct cli *cli, const char *key, struct err *e)
 {
 	struct session_row row;

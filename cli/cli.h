@@ -58,6 +58,11 @@ int cli_print_session(struct cli *cli, const char *key, struct err *e);
 /* All of a file, or of stdin for "-", into b (whose ceiling is the limit). */
 int cli_read(const char *path, struct buf *b, struct err *e);
 
+/* The same, and it must be text: ERR_INVALID, naming `what` and the place, if it
+ * holds a NUL or is not UTF-8. */
+int cli_read_text(const char *path, const char *what, struct buf *b,
+		  struct err *e);
+
 /*
  * One change of the control plane. While a supervisor runs, it is asked by
  * HTTP; else .direct runs, in one transaction in which none can become one.

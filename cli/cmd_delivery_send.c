@@ -1,5 +1,5 @@
-#include "base/base64.h"
 #include "cli/agent_edit.h"
+#include "cli/attachment.h"
 #include "cli/channel_cli.h"
 
 #include <string.h>
@@ -42,26 +42,16 @@ static int add_text(struct cli *cli, cJSON *body, struct err *e)
 	return rc;
 }
 
-/* Under the file's own name; the supervisor sees by the bytes what it is. */
 static int add_file(cJSON *list, const char *path, struct err *e)
 {
-	struct buf bytes = BUF_MAX(FILE_MAX), text = BUF_MAX(FILE_MAX * 2);
-	const char *slash = strrchr(path, '/');
-	int rc = cli_read(path, &bytes, e);
-	cJSON *item;
+	struct buf text = BUF_MAX(FILE_MAX * 2);
+	int rc = attachment_add(path, &text, e);
+	cJSON *item = rc ? NULL : json_parse("attachment", text.p, text.n, e);
 
-	if (rc == 0 && buf_ok(&bytes, path, e))
-		rc = -1;
-	if (rc == 0) {
-		base64_add(&text, bytes.p, bytes.n);
-		item = cJSON_CreateObject();
-		cJSON_AddStringToObject(item, "name", slash ? slash + 1 : path);
-		cJSON_AddStringToObject(item, "base64", text.p);
+	if (item)
 		cJSON_AddItemToArray(list, item);
-	}
-	buf_fini(&bytes);
 	buf_fini(&text);
-	return rc;
+	return item ? 0 : -1;
 }
 
 static int fill(struct cli *cli, cJSON *ask, struct err *e)

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "cli/channel_cli.h"
 #include "schema/messages.h"
 
@@ -12,6 +13,11 @@ static int msg_send(struct cli *cli, struct err *e)
 	cJSON *o = cJSON_CreateObject();
 	int rc = 0;
 
+	if (!cli_flag(cli, "room") &&
+	    text_check_key("the address", to, 400, e)) {
+		cJSON_Delete(o);
+		return -1;
+	}
 	if (!strcmp(cli_arg(cli, 1), "-"))
 		rc = cli_read("-", &text, e);
 	else

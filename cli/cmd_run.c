@@ -1,11 +1,12 @@
 #include "base/json.h"
+#include "cli/attachment.h"
 #include "cli/remote.h"
 #include "cli/run_view.h"
+#include "schema/runs.h"
 
 #include <string.h>
 
-#define BODY_MAX   (8u << 20)
-#define PROMPT_MAX (1u << 20)
+#define BODY_MAX (64u << 20)
 
 static void add_text(struct buf *b, const char *name, const char *text)
 {
@@ -59,23 +60,57 @@ static void add_options(struct cli *cli, struct buf *b)
 	add_tags(cli, b);
 }
 
+static int read_prompt(struct cli *cli, struct buf *prompt, struct err *e)
+{
+	const char *text = cli_arg(cli, 1);
+
+	if (strcmp(text, "-") == 0)
+		return cli_read_text("-", "the prompt", prompt, e);
+	buf_adds(prompt, text);
+	return buf_ok(prompt, "the prompt", e);
+}
+
+/* Standard input is read once. */
+static int check_inputs(struct cli *cli, struct err *e)
+{
+	int n = strcmp(cli_arg(cli, 1), "-") == 0;
+	const char *path;
+
+	for (int i = 0; (path = cli_many(cli, "attach", i)); i++)
+		n += strcmp(path, "-") == 0;
+	return n > 1 ? err_set(e, ERR_USAGE,
+			       "'-' is standard input, and can be given once")
+		     : 0;
+}
+
+static int add_attachments(struct cli *cli, struct buf *b, struct err *e)
+{
+	const char *path;
+
+	for (int i = 0; (path = cli_many(cli, "attach", i)); i++) {
+		buf_adds(b, i ? "," : ",\"attachments\":[");
+		if (attachment_add(path, b, e))
+			return -1;
+	}
+	if (cli_many(cli, "attach", 0))
+		buf_addc(b, ']');
+	return 0;
+}
+
 static int make_body(struct cli *cli, struct buf *b, struct err *e)
 {
-	struct buf prompt = BUF_MAX(PROMPT_MAX);
-	const char *text = cli_arg(cli, 1);
-	int rc = 0;
+	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
+	int rc = check_inputs(cli, e);
 
-	if (!strcmp(text, "-"))
-		rc = cli_read("-", &prompt, e);
-	else
-		buf_adds(&prompt, text);
+	if (rc == 0)
+		rc = read_prompt(cli, &prompt, e);
 	buf_adds(b, "{\"agent\":");
 	json_add_string(b, cli_arg(cli, 0), strlen(cli_arg(cli, 0)));
 	add_text(b, "prompt", prompt.p);
 	add_options(cli, b);
-	buf_addc(b, '}');
 	if (rc == 0)
-		rc = buf_ok(&prompt, "the prompt", e);
+		rc = add_attachments(cli, b, e);
+	buf_addc(b, '}');
 	if (rc == 0)
 		rc = buf_ok(b, "the request", e);
 	buf_fini(&prompt);
@@ -138,13 +173,18 @@ const struct command cmd_run = {
 	.about = "Prints the run's id and returns. With --follow or --wait it "
 		 "stays until the run is over,\nand the exit status tells how: "
 		 "0 succeeded, 1 failed, 75 cancelled or timed out.\nPROMPT - "
-		 "reads it from standard input.",
+		 "reads it from standard input: UTF-8 text of at most 1 MiB. "
+		 "Attach other bytes:\n  skep run ada 'what is in this "
+		 "picture?' --attach cat.png",
 	.needs = NEEDS_SUPERVISOR,
 	.options =
 		(const struct option_spec[]){
 			{"session", "KEY",
 			 "go on in this session; one run at a time each",
 			 OPTION_TEXT},
+			{"attach", "FILE",
+			 "give it this file too; '-' is standard input",
+			 OPTION_MANY},
 			{"follow", NULL, "print what it writes, to its end",
 			 OPTION_FLAG},
 			{"wait", NULL, "wait for its end", OPTION_FLAG},

@@ -143,6 +143,7 @@ int http_input_text(const struct http_input *in, const char *value,
 	case HTTP_KIND_OBJECT:
 	case HTTP_KIND_ARRAY:
 	case HTTP_KIND_LIST:
+	case HTTP_KIND_FILES:
 	case HTTP_KIND_ANY:
 		break;
 	}
@@ -188,6 +189,32 @@ static int check_array(const struct http_input *in, const cJSON *v,
 	return check_size(in, n, "items", e);
 }
 
+/* What the handler does not look at: names and types; sizes it does. */
+static int check_files(const struct http_input *in, const cJSON *v,
+		       struct err *e)
+{
+	static const char *const texts[] = {"name", "type", "base64", "media"};
+	const cJSON *item, *text;
+
+	if (!cJSON_IsArray(v))
+		return fail(in, ERR_INVALID, "must be an array", e);
+	cJSON_ArrayForEach(item, v)
+	{
+		if (!cJSON_IsObject(item))
+			return fail(in, ERR_INVALID,
+				    "must be an array of objects", e);
+		for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+			text = cJSON_GetObjectItemCaseSensitive(item, texts[i]);
+			if (text && !cJSON_IsString(text))
+				return fail(in, ERR_INVALID,
+					    "must have strings as name, type, "
+					    "base64 and media",
+					    e);
+		}
+	}
+	return 0;
+}
+
 static int check_object(const struct http_input *in, const cJSON *v,
 			struct err *e)
 {
@@ -223,6 +250,8 @@ static int check_value(const struct http_input *in, const cJSON *v,
 	case HTTP_KIND_ARRAY:
 	case HTTP_KIND_LIST:
 		return check_array(in, v, e);
+	case HTTP_KIND_FILES:
+		return check_files(in, v, e);
 	case HTTP_KIND_ANY:
 		break;
 	}
@@ -247,8 +276,9 @@ bool http_input_is_bounded(const struct http_input *in)
 }
 
 /* An escaped character has up to six bytes for two of UTF-8. */
-#define ESCAPED    3
-#define ITEM_BYTES 1024
+#define ESCAPED     3
+#define ITEM_BYTES  1024
+#define FILES_ABOUT 65536 /* names and types */
 
 size_t http_input_bytes(const struct http_input *in)
 {
@@ -260,6 +290,8 @@ size_t http_input_bytes(const struct http_input *in)
 		return name + ESCAPED * max;
 	case HTTP_KIND_ARRAY:
 		return name + ITEM_BYTES * max;
+	case HTTP_KIND_FILES:
+		return name + max / 3 * 4 + FILES_ABOUT;
 	case HTTP_KIND_WORD:
 	case HTTP_KIND_INTEGER:
 	case HTTP_KIND_BOOLEAN:
@@ -306,6 +338,7 @@ void http_input_schema(struct buf *out, const struct http_input *in)
 		[HTTP_KIND_OBJECT] = "object",
 		[HTTP_KIND_ARRAY] = "array",
 		[HTTP_KIND_LIST] = "array",
+		[HTTP_KIND_FILES] = "array",
 	};
 	const struct http_type *t = in->type;
 
@@ -327,6 +360,12 @@ void http_input_schema(struct buf *out, const struct http_input *in)
 	else if (t->kind == HTTP_KIND_ARRAY || t->kind == HTTP_KIND_LIST)
 		buf_addf(out, ",\"minItems\":%" PRId64 ",\"maxItems\":%" PRId64,
 			 t->min, t->max);
+	if (t->kind == HTTP_KIND_FILES)
+		buf_adds(out, ",\"items\":{\"type\":\"object\",\"properties\":{"
+			      "\"name\":{\"type\":\"string\"},\"type\":"
+			      "{\"type\":\"string\"},\"base64\":{\"type\":"
+			      "\"string\",\"contentEncoding\":\"base64\"},"
+			      "\"media\":{\"type\":\"string\"}}}");
 	if (t->kind == HTTP_KIND_ARRAY) {
 		buf_adds(out, ",\"items\":{\"type\":\"string\"");
 		if (t->words)

@@ -22,6 +22,7 @@ enum http_kind {
 	HTTP_KIND_OBJECT,
 	HTTP_KIND_ARRAY, /* of strings; of `words` if there are any */
 	HTTP_KIND_LIST,  /* an array of anything */
+	HTTP_KIND_FILES, /* of {"name", "type", "base64"}; max: their bytes */
 	HTTP_KIND_ANY
 };
 

@@ -17,7 +17,7 @@
  * sender may not send is an ERR_PROTOCOL, and what follows is for the caller to
  * decide. Fields that nobody knows are ignored.
  */
-#define MSG_MAX_BYTES (4u << 20) /* of any message, as JSON */
+#define MSG_MAX_BYTES (32u << 20) /* of any message, as JSON */
 
 enum msg_side { SIDE_SUPERVISOR, SIDE_WORKER };
 

@@ -135,6 +135,26 @@ int attachments_materialise(struct sql *db, const char *owner, const char *dir,
 	return rc;
 }
 
+int attachments_add_lines(struct sql *db, const char *owner, const char *dir,
+			  struct buf *prompt, struct arena *a, struct err *e)
+{
+	struct media_use_row *rows;
+	int n = sql_collect(db, Q_MEDIA_USE_LIST,
+			    &(struct media_use_list_in){owner}, ATTACHMENTS_MAX,
+			    &rows, a, e);
+
+	for (int i = 0; i < n; i++) {
+		const char *path;
+
+		if (blob_materialise(db, &rows[i], dir, &path, a, e))
+			return -1;
+		buf_addf(prompt, "%s[attachment %s (%s, %lld bytes): %s]",
+			 prompt->n ? "\n" : "", quoted(rows[i].name).text,
+			 rows[i].mime, (long long)rows[i].size, path);
+	}
+	return n;
+}
+
 /* --- of a message ----------------------------------------------------- */
 
 static void set_stored(cJSON *item, const struct media_row *row)
@@ -196,8 +216,8 @@ static int find_row(struct sql *db, const char *id, struct media_row *row,
 }
 
 /* Refuses before anything is written: a step is shared with others. */
-static int weigh(struct sql *db, const cJSON *item, struct media_limits *l,
-		 struct err *e)
+static int weigh(struct sql *db, const cJSON *item, int64_t max,
+		 struct media_limits *l, struct err *e)
 {
 	const char *media = json_text(item, "media", NULL);
 	struct media_row row;
@@ -222,8 +242,9 @@ static int weigh(struct sql *db, const cJSON *item, struct media_limits *l,
 	l->room -= is_new ? size : 0;
 	if (l->all < 0)
 		return err_set(e, ERR_TOOBIG,
-			       "the attachments of a message are larger than "
-			       "the channel's media_sum");
+			       "the attachments of a message may have %lld "
+			       "bytes together (media_sum of its channel)",
+			       (long long)max);
 	if (is_new && l->room < 0)
 		return err_set(e, ERR_QUOTA,
 			       "there is no room for more attachments: raise "
@@ -266,6 +287,8 @@ int attachments_store(struct sql *db, cJSON *body, struct media_limits *l,
 {
 	cJSON *list = cJSON_GetObjectItem(body, "attachments"), *item;
 
+	int64_t max = l->all;
+
 	if (!list)
 		return 0;
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > ATTACHMENTS_MAX)
@@ -274,7 +297,7 @@ int attachments_store(struct sql *db, cJSON *body, struct media_limits *l,
 			       ATTACHMENTS_MAX);
 	cJSON_ArrayForEach(item, list)
 	{
-		if (weigh(db, item, l, e))
+		if (weigh(db, item, max, l, e))
 			return -1;
 	}
 	cJSON_ArrayForEach(item, list)

@@ -28,6 +28,10 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 int attachments_materialise(struct sql *db, const char *owner, const char *dir,
 			    struct err *e);
 
+/* The same, and a line for each in the prompt: agents read files. How many. */
+int attachments_add_lines(struct sql *db, const char *owner, const char *dir,
+			  struct buf *prompt, struct arena *a, struct err *e);
+
 struct media_limits {
 	int64_t one;  /* bytes of an attachment */
 	int64_t all;  /* of a message's attachments together */

@@ -145,12 +145,13 @@ int media_materialise(struct sql *db, const char *aid, const char *dir,
 
 /* --- sweeping --------------------------------------------------------- */
 
-/* Directories of artifacts, and of messages that came or go (blobs.h). */
+/* Directories of artifacts, and of messages and runs (blobs.h). */
 static bool is_ours(const char *name)
 {
 	return (strlen(name) == DIGITS &&
 		strspn(name, "0123456789abcdef") == DIGITS) ||
-	       id_is(ID_INBOUND, name) || id_is(ID_DELIVERY, name);
+	       id_is(ID_INBOUND, name) || id_is(ID_DELIVERY, name) ||
+	       id_is(ID_RUN, name);
 }
 
 static int64_t age_of(int at, const char *name)

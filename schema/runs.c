@@ -169,6 +169,11 @@ static int check_ask(const struct run_ask *ask, struct err *e)
 			       "priority goes from -100 to 100");
 	if (ask->max_attempts < 1 || ask->max_attempts > 100)
 		return err_set(e, ERR_INVALID, "attempts go from 1 to 100");
+	if (strlen(ask->prompt) > RUN_PROMPT_MAX)
+		return err_set(e, ERR_TOOBIG,
+			       "the prompt has %zu bytes; at most %u are "
+			       "allowed, and more can be attached",
+			       strlen(ask->prompt), RUN_PROMPT_MAX);
 	if (!text_is_utf8(ask->prompt, strlen(ask->prompt)))
 		return err_set(e, ERR_INVALID, "the prompt is not UTF-8");
 	return 0;

@@ -16,8 +16,9 @@
  * caller's transaction (sql_enter), and leaves row, transition and host event
  * in step. Texts handed in are borrowed; texts of rows live in the arena.
  */
-#define RUN_PROMPT_MAX (1u << 20) /* bytes */
-#define RUN_KEY_MAX    256 /* of a session, invocation, idempotency key */
+#define RUN_PROMPT_MAX  (1u << 20) /* bytes */
+#define RUN_OPTIONS_MAX (2u << 20)
+#define RUN_KEY_MAX     256 /* of a session, invocation, idempotency key */
 
 enum run_state {
 #define RUN_STATE(name, word, kind) RUN_##name,
@@ -58,8 +59,9 @@ struct run_ask {
 	const char *agent;
 	const char *session; /* NULL: one of its own */
 	const char *prompt;
-	const char *options; /* JSON object or NULL */
-	const char *policy;  /* queue, reject, interrupt */
+	const char *options;     /* JSON object or NULL */
+	const char *attachments; /* JSON array or NULL; skepd stores them */
+	const char *policy;      /* queue, reject, interrupt */
 	const char *parent;
 	const char *retry_of;
 	const char *idem_key;

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROMPT_MAX (1u << 20)
-
 struct taking {
 	struct sup *sup;
 	const struct arrival *arrival;
@@ -29,25 +27,12 @@ struct taking {
 
 /* --- the turn that it becomes ----------------------------------------- */
 
-/* A path for each attachment: agents read files. */
 static int add_attachments(struct taking *t, struct buf *prompt, struct err *e)
 {
 	struct home_path dir = home_path(&t->sup->home, HOME_MEDIA);
-	struct media_use_row *rows;
-	int n = sql_collect(t->sup->db, Q_MEDIA_USE_LIST,
-			    &(struct media_use_list_in){t->row.id}, 1000, &rows,
-			    &t->arena, e);
+	int n = attachments_add_lines(t->sup->db, t->row.id, dir.text, prompt,
+				      &t->arena, e);
 
-	for (int i = 0; i < n; i++) {
-		const char *path;
-
-		if (blob_materialise(t->sup->db, &rows[i], dir.text, &path,
-				     &t->arena, e))
-			return -1;
-		buf_addf(prompt, "%s[attachment %s (%s, %lld bytes): %s]",
-			 prompt->n ? "\n" : "", quoted(rows[i].name).text,
-			 rows[i].mime, (long long)rows[i].size, path);
-	}
 	t->attached = n > 0;
 	return n < 0 ? -1 : 0;
 }
@@ -102,7 +87,7 @@ static int find_run(struct taking *t, struct err *e)
 static int submit(struct taking *t, struct err *e)
 {
 	struct run_ask ask = sup_ask(t->sup);
-	struct buf prompt = BUF_MAX(PROMPT_MAX);
+	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
 	int rc;
 
 	if (!t->conversation.agent)

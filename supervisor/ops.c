@@ -1,4 +1,5 @@
 #include "supervisor/ops.h"
+#include "supervisor/channel.h"
 
 #include "supervisor/sup.h"
 
@@ -146,6 +147,7 @@ int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
 			       "\"edge\" is the first id that stays, \"count\" "
 			       "is 1 to %d",
 			       SLICE_MAX);
+	s->channels->media.sweep = true; /* of attachments they had */
 	return tell(s, "runs", slice(s, ask->count, prune_some, ask, e), done);
 }
 

@@ -1,3 +1,4 @@
+#include "supervisor/run_attach.h"
 #include "supervisor/sup.h"
 
 #include "base/clock.h"
@@ -88,6 +89,8 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	c->media = arena_text(&c->arena, json_text(options, "media", ""));
 	if (!id_is(ID_INBOUND, c->media))
 		c->media = NULL;
+	if (cJSON_GetObjectItemCaseSensitive(options, "attachments"))
+		c->media = c->run.id;
 	cJSON_Delete(options);
 	cJSON_Delete(config);
 	if (buf_ok(&b, "the driver's configuration", e)) {
@@ -125,6 +128,9 @@ static int add_media(struct claim *c, cJSON *spec, struct err *e)
 	if (!write)
 		write = cJSON_AddArrayToObject(paths, "write");
 	cJSON_AddItemToArray(write, cJSON_CreateString(dir.text));
+	if (c->media == c->run.id)
+		return run_attach_prompt(c->sup, c->run.id, &c->input.prompt,
+					 &c->arena, e);
 	return attachments_materialise(c->sup->db, c->media, all.text, e);
 }
 

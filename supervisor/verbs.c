@@ -1,3 +1,4 @@
+#include "supervisor/run_attach.h"
 #include "supervisor/sup.h"
 
 #include "base/buf.h"
@@ -74,6 +75,7 @@ static int cancel_run(struct sup *s, const char *id, const char *reason,
 int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 	       struct err *e)
 {
+	struct run_ask full = *ask;
 	struct agent_row agent;
 	struct run_made made;
 	struct arena a = {0};
@@ -90,8 +92,12 @@ int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 	else if (found == 1 && !agent.is_enabled)
 		found = err_set(e, ERR_CONFLICT, "agent %s is disabled",
 				ask->agent);
+	if (found < 0 || run_attach_store(s, ask, &full.options, &a, e) ||
+	    run_enqueue(s->db, &full, clock_now(), &made, e) ||
+	    (made.is_new && run_attach_use(s, made.id.text, full.options, e)))
+		found = -1;
 	arena_fini(&a);
-	if (found < 0 || run_enqueue(s->db, ask, clock_now(), &made, e))
+	if (found < 0)
 		return -1;
 	if (made.interrupt[0] &&
 	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,

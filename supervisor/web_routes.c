@@ -4,6 +4,7 @@
 #include "schema/agents.h"
 #include "schema/channels.h"
 #include "schema/control_queries.h"
+#include "schema/event.h"
 #include "schema/near.h"
 #include "schema/retire.h"
 #include "schema/runs.h"

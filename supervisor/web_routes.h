@@ -44,6 +44,7 @@ extern const struct http_routes web_routes;
 	F(S, text, session)         \
 	F(S, text, prompt)          \
 	F(S, json, options)         \
+	F(S, json, attachments)     \
 	F(S, text, policy)          \
 	F(S, text, parent)          \
 	F(S, text, idem_key)        \

@@ -206,6 +206,7 @@ static struct run_ask run_ask_of(const struct sup *s,
 	ask.session = n->session;
 	ask.prompt = n->prompt;
 	ask.options = n->options;
+	ask.attachments = n->attachments;
 	ask.policy = n->policy ? n->policy : ask.policy;
 	ask.parent = n->parent;
 	ask.idem_key = n->idem_key;

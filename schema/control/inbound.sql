@@ -101,9 +101,10 @@ SELECT max(owner) AS last FROM
  (SELECT owner FROM media_use WHERE owner > :after ORDER BY owner LIMIT :count);
 
 -- query media_use_sweep (after text, last text)
--- Of messages that are gone.
+-- Of messages and runs that are gone.
 DELETE FROM media_use WHERE owner > :after AND owner <= :last
    AND NOT EXISTS (SELECT 1 FROM inbound WHERE id = media_use.owner)
+   AND NOT EXISTS (SELECT 1 FROM run WHERE id = media_use.owner)
    AND NOT EXISTS (SELECT 1 FROM delivery WHERE id = media_use.owner);
 
 -- query media_next (after text, count i64) -> (last text)
@@ -123,10 +124,11 @@ SELECT id, sha256, bytes FROM media WHERE id > :id ORDER BY id LIMIT 1;
 SELECT coalesce(sum(size), 0) AS bytes FROM media INDEXED BY media_size;
 
 -- query media_in_use -> (owner text)
--- Messages whose attachments a run has before it, also one that was retried.
+-- Messages whose attachments a live run has, also one that was retried; and the
+-- runs that have their own.
 SELECT DISTINCT u.owner FROM run r
   JOIN run_input i ON i.run = r.id
-  JOIN media_use u ON u.owner = json_extract(i.options, '$.media')
+  JOIN media_use u ON u.owner = coalesce(json_extract(i.options, '$.media'), r.id)
  WHERE r.state IN ('starting','running','paused','stopping','ending');
 
 -- query media_use_add (owner text, idx i64, media text, name text)
