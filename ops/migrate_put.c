@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "schema/agents.h"
 #include "schema/artifact.h"
+#include "schema/secret.h"
 #include "vfs/port.h"
 #include "vfs/vfs.h"
 
@@ -23,7 +24,7 @@ static int take_agent(struct migrate *m, void *arg, struct agent_file *f,
 	p->records = 1;
 	if (!m->run) {
 		p->added = 1;
-		return agent_check_secrets(name, arg, e);
+		return secret_check(name, arg, e);
 	}
 	made = m->host->agent(m->host->arg, name, arg, e);
 	p->added = made > 0;

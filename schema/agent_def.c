@@ -3,11 +3,10 @@
 
 #include "base/text.h"
 #include "sandbox/spec.h"
+#include "schema/secret.h"
 
 #include <stddef.h>
 #include <string.h>
-
-#define DEPTH_MAX 64
 
 static const struct member {
 	const char *name;
@@ -23,51 +22,6 @@ static const struct member {
 };
 
 #define NMEMBERS (sizeof members / sizeof members[0])
-
-static const char *const secrets[] = {
-	"api_key",  "apikey", "apiKey",        "token",       "secret",
-	"password", "bearer", "authorization", "private_key", "access_token",
-};
-
-static bool is_secret(const cJSON *v)
-{
-	for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++)
-		if (v->string && cJSON_IsString(v) &&
-		    !strcmp(v->string, secrets[i]))
-			return true;
-	return false;
-}
-
-/* Walks without recursion; deeper than DEPTH_MAX is refused. */
-int agent_check_secrets(const char *what, const cJSON *root, struct err *e)
-{
-	const cJSON *up[DEPTH_MAX], *v = root->child;
-	int depth = 0;
-
-	while (v || depth > 0) {
-		if (!v) {
-			v = up[--depth]->next;
-			continue;
-		}
-		if (is_secret(v))
-			return err_set(e, ERR_INVALID,
-				       "%s: '%s' looks like a secret; secrets "
-				       "stay in files: put it in credentials/ "
-				       "and name that file",
-				       what, v->string);
-		if (!v->child) {
-			v = v->next;
-			continue;
-		}
-		if (depth == DEPTH_MAX)
-			return err_set(e, ERR_INVALID,
-				       "%s: nested deeper than %d", what,
-				       DEPTH_MAX);
-		up[depth++] = v;
-		v = v->child;
-	}
-	return 0;
-}
 
 static const char **slot(struct agent_row *row, const struct member *m)
 {
@@ -177,7 +131,7 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 	cJSON *spec;
 	int rc;
 
-	if (agent_check_secrets(what, def, e))
+	if (secret_check(what, def, e))
 		return -1;
 	spec = json_parse_object("spec", old, strlen(old), e);
 	if (!spec)

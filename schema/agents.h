@@ -23,12 +23,9 @@
 
 /* Puts the members of `def` over *row; a member that is null goes back to its
  * default. `what` is named in errors (ERR_INVALID). Secrets do not belong in a
- * database: members such as "api_key" are refused. "default" sets is_default. */
+ * database: they are refused (schema/secret.h). "default" sets is_default. */
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
-
-/* Refuses an object, however deep, with a member that looks like a secret. */
-int agent_check_secrets(const char *what, const cJSON *root, struct err *e);
 
 /* The definition, members in a fixed order, `spec` last: what is stored as a
  * version and hashed. */

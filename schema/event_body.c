@@ -7,6 +7,7 @@ enum {
 	NUMBER = cJSON_Number,
 	BOOLEAN = cJSON_True | cJSON_False,
 	ARRAY = cJSON_Array,
+	OBJECT = cJSON_Object,
 	NONE = cJSON_NULL
 };
 
@@ -26,6 +27,7 @@ static const struct {
 	     {cJSON_Number, "a number"},
 	     {cJSON_True, "true or false"},
 	     {cJSON_Array, "an array"},
+	     {cJSON_Object, "an object"},
 	     {cJSON_NULL, "null"}};
 
 static int refuse(const char *type, const char *member, int types,

@@ -133,6 +133,34 @@ def test_a_secret_in_a_definition_is_refused(home):
     assert home.skep("agent", "show", "a").out == before
 
 
+LEAKS = ({"config": {"env": {"OPENAI_API_KEY": "sekrit-77"}}},
+         {"config": {"command": ["x", "--token=sekrit-77"]}},
+         {"config": {"endpoint": "https://u:sekrit-77@example.org/v1"}},
+         {"config": {"headers": {"Authorization": "Bearer sekrit-77"}}},
+         {"prompt": "the key is sk-sekrit-77-0123456789abcdef"})
+
+
+def test_a_secret_is_refused_on_every_way_into_a_definition(home):
+    home.skep("agent", "add", "a", "--driver", "exec")
+    for i, leak in enumerate(LEAKS):
+        d = home.path / "agents" / ("f%d" % i)
+        d.mkdir()
+        (d / "agent.json").write_text(json.dumps(dict(leak, driver="exec")))
+        said = home.skep("agent", "ls").err
+        assert "f%d/agent.json" % i in said and "sekrit-77" not in said, said
+        (d / "agent.json").unlink()
+    home.skep("up")
+    for leak in LEAKS:
+        said = home.refused(65, "agent", "set", "a", "--from", "-",
+                            input=json.dumps(leak))
+        assert "credentials/" in said and "sekrit-77" not in said, said
+        assert "environment" in said, said  # the other right way
+    home.skep("down")
+    for path in home.path.rglob("*"):
+        if path.is_file():
+            assert b"sekrit-77" not in path.read_bytes(), path
+
+
 def test_removing_keeps_versions_and_purging_removes_files(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("agent", "rm", "a")

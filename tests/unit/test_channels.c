@@ -96,12 +96,12 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 		 "no host"},
 		{"{\"kind\":\"webhook\",\"config\":{\"url\":\"https://u:p@x/"
 		 "\"}}",
-		 "name or a password"},
+		 "looks like a secret"},
 		{"{\"kind\":\"webhook\",\"config\":{\"proxy\":\"http://u@x\"}}",
-		 "name or a password"},
+		 "looks like a secret"},
 		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
 		 "\"smtp://u:p@x\"}}",
-		 "name or a password"},
+		 "looks like a secret"},
 		{"{\"kind\":\"smtp\",\"config\":{\"from\":\"a@b\",\"server\":"
 		 "\"mail.example.org\"}}",
 		 "smtps"},

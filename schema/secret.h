@@ -1,0 +1,27 @@
+#ifndef SCHEMA_SECRET_H
+#define SCHEMA_SECRET_H
+
+#include "base/json.h"
+
+/*
+ * Secrets that are about to be stored: definitions are rows, are shown, and are
+ * in backups; a command line is in the list of processes. Secrets are recognised
+ * by the name of what holds them and by their own form (secret.def). References
+ * ("$NAME", {"env": NAME}, {"file": NAME}, NAME_file) are none.
+ */
+
+/* -1 with ERR_INVALID if a value anywhere in the definition is one. The error
+ * names its place, below `what`, and says where it belongs instead. Nesting over
+ * 64 levels is refused. */
+int secret_check(const char *what, const cJSON *root, struct err *e);
+
+/* The same for the words of a command. */
+int secret_check_words(const char *what, const cJSON *words, struct err *e);
+
+bool secret_is_name(const char *p, size_t n);
+
+/* Whether the text holds one by its form: a known prefix, a private key, a URL
+ * with a password, a parameter of a URL or an assignment whose name is one. */
+bool secret_is_in(const char *text);
+
+#endif
