@@ -23,12 +23,9 @@ static const struct {
 static const struct {
 	int type;
 	const char *word;
-} words[] = {{cJSON_String, "a string"},
-	     {cJSON_Number, "a number"},
-	     {cJSON_True, "true or false"},
-	     {cJSON_Array, "an array"},
-	     {cJSON_Object, "an object"},
-	     {cJSON_NULL, "null"}};
+} words[] = {{cJSON_String, "a string"},    {cJSON_Number, "a number"},
+	     {cJSON_True, "true or false"}, {cJSON_Array, "an array"},
+	     {cJSON_Object, "an object"},   {cJSON_NULL, "null"}};
 
 static int refuse(const char *type, const char *member, int types,
 		  struct err *e)
