@@ -10,7 +10,7 @@
 
 /* snprintf, or a struct buf */
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
-/* parse_i64 in base/text.h: they cannot tell 0 from rubbish */
+/* text_i64 in base/text.h: they cannot tell 0 from rubbish */
 #pragma GCC poison atoi atol atoll
 /* not reentrant: strtok_r, localtime_r, gmtime_r */
 #pragma GCC poison strtok localtime gmtime asctime

@@ -29,7 +29,10 @@ static int authenticate(struct conn *c, struct err *e)
 		return err_set(e, ERR_UNAUTHORIZED,
 			       "give a token: Authorization: Bearer TOKEN");
 	http_token_hash(token, hash);
-	return cf->check(cf->app, hash, &c->subject, e);
+	if (cf->check(cf->app, hash, &c->subject, e))
+		return -1;
+	c->trusted = true;
+	return 0;
 }
 
 /* A browser sends Origin with what its pages ask for, and Host as it knows us:

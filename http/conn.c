@@ -19,6 +19,7 @@ const struct http_limits http_limits_default = {
 	.body = 8 << 20,
 	.queue = 256 << 10,
 	.conns = 8192,
+	.login_ms = 5000,
 	.request_ms = 30000,
 	.idle_ms = 120000,
 	.stall_ms = 30000,
@@ -42,6 +43,7 @@ void conn_core_init(struct conn_core *k, const struct http_config *config)
 	l->body = l->body ? l->body : d->body;
 	l->queue = l->queue ? l->queue : d->queue;
 	l->conns = l->conns ? l->conns : d->conns;
+	l->login_ms = l->login_ms ? l->login_ms : d->login_ms;
 	l->request_ms = l->request_ms ? l->request_ms : d->request_ms;
 	l->idle_ms = l->idle_ms ? l->idle_ms : d->idle_ms;
 	l->stall_ms = l->stall_ms ? l->stall_ms : d->stall_ms;
@@ -68,6 +70,7 @@ struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid)
 	if (is_unix) {
 		c->peer.uid = uid;
 		c->peer.can = uid == 0 || uid == geteuid() ? HTTP_CAN_ALL : 0;
+		c->trusted = c->peer.can != 0;
 	}
 	buf_init(&c->in, k->config.limits.head + (128 << 10));
 	buf_init(&c->body, k->config.limits.body);
@@ -256,7 +259,7 @@ void conn_input(struct conn *c, const char *p, size_t n)
 {
 	if (c->state == CONN_LINGER || c->kill)
 		return;
-	if (c->state == CONN_HEAD && c->in.n == 0)
+	if (c->state == CONN_HEAD && c->in.n == 0 && c->trusted)
 		c->since = clock_mono_ns();
 	buf_add(&c->in, p, n);
 	if (c->in.over) { /* it talks on and on while we are busy */
@@ -324,9 +327,11 @@ static unsigned state_limit(const struct conn *c)
 
 	switch (c->state) {
 	case CONN_HEAD:
+		if (!c->trusted)
+			return l->login_ms;
 		return c->in.n ? l->request_ms : l->idle_ms;
 	case CONN_BODY:
-		return l->request_ms;
+		return c->trusted ? l->request_ms : l->login_ms;
 	case CONN_LINGER:
 		return c->out.n ? 0 : LINGER_MS;
 	case CONN_BUSY:

@@ -55,6 +55,7 @@ struct conn {
 	struct conn *next, **link;
 	enum conn_state state;
 	bool is_unix;
+	bool trusted;   /* authenticated at least once: may take its time */
 	bool head_only; /* the request is HEAD */
 	bool http_1_0;
 	bool keep_alive;

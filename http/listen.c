@@ -1,5 +1,8 @@
 #include "http/listen.h"
 
+#include "base/text.h"
+#include "http/server.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -74,15 +77,19 @@ static int split(const char *address, char host[256], char port[8])
 {
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
+	struct err ignored;
+	int64_t number;
 
-	if (n == 0 || n > 255 || !colon[1] || strlen(colon + 1) > 5)
+	/* getaddrinfo takes 65537 for 1 */
+	if (n == 0 || n > 255 ||
+	    text_i64("port", colon + 1, 0, 65535, &number, &ignored))
 		return -1;
 	if (address[0] == '[' && address[n - 1] == ']') {
 		address++;
 		n -= 2;
 	}
 	snprintf(host, 256, "%.*s", (int)n, address);
-	snprintf(port, 8, "%s", colon + 1);
+	snprintf(port, 8, "%d", (int)number);
 	return 0;
 }
 
@@ -98,22 +105,50 @@ static int bound_port(int fd)
 	return ntohs(((struct sockaddr_in *)&at)->sin_port);
 }
 
-int listen_tcp(const char *address, int *port, struct err *e)
+static int resolve(const char *address, struct addrinfo **found, struct err *e)
 {
 	struct addrinfo want = {.ai_socktype = SOCK_STREAM,
 				.ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-	struct addrinfo *found;
 	char host[256], service[8];
-	int fd, rc, on = 1;
+	int rc;
 
 	if (split(address, host, service))
 		return err_set(e, ERR_USAGE,
 			       "%s is not HOST:PORT, such as 127.0.0.1:7411",
 			       address);
-	rc = getaddrinfo(host, service, &want, &found);
+	rc = getaddrinfo(host, service, &want, found);
 	if (rc)
 		return err_set(e, ERR_USAGE, "cannot listen on %s: %s", address,
 			       gai_strerror(rc));
+	return 0;
+}
+
+int http_check_address(const char *address, const char *held, struct err *e)
+{
+	char host[256], port[8], held_port[8];
+	struct addrinfo *found;
+	int fd, ignored;
+
+	if (resolve(address, &found, e))
+		return -1;
+	freeaddrinfo(found);
+	if (!split(address, host, port) && !split(held, host, held_port) &&
+	    !strcmp(port, held_port))
+		return 0;
+	fd = listen_tcp(address, &ignored, e);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+int listen_tcp(const char *address, int *port, struct err *e)
+{
+	struct addrinfo *found;
+	int fd, rc, on = 1;
+
+	if (resolve(address, &found, e))
+		return -1;
 	fd = new_socket(found->ai_family);
 	if (fd < 0) {
 		freeaddrinfo(found);

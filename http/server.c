@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ struct http_server {
 	uv_idle_t idle;
 	uv_timer_t timer;
 	struct conn *dirty;
-	unsigned nconns;
+	unsigned nconns, ntcp; /* ntcp: of them over TCP */
 	int port;
 	int spare; /* given up for a moment when there are no more fds */
 	char *unix_path;
@@ -146,6 +147,22 @@ static void flush_dirty(uv_idle_t *idle)
 		uv_idle_stop(idle);
 }
 
+static void count_conn(struct http_server *s, bool is_unix, int n)
+{
+	s->nconns += (unsigned)n;
+	s->ntcp += is_unix ? 0 : (unsigned)n;
+}
+
+/* An eighth of the connections is for the unix socket: no number of clients on
+ * TCP can lock the operator out. */
+static bool is_full(const struct http_server *s, bool is_unix)
+{
+	unsigned all = s->core.config.limits.conns;
+	unsigned reserved = all / 8 > 2 ? all / 8 : 2;
+
+	return s->nconns >= all || (!is_unix && s->ntcp + reserved >= all);
+}
+
 static int on_lws(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		  void *in, size_t n)
 {
@@ -164,7 +181,7 @@ static int on_lws(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	} else if (reason == LWS_CALLBACK_RAW_CLOSE) {
 		lws_set_opaque_user_data(wsi, NULL);
 		unlink_dirty(c);
-		s->nconns--;
+		count_conn(s, c->is_unix, -1);
 		conn_free(c);
 	}
 	return 0;
@@ -194,7 +211,7 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 	struct ucred peer = {.uid = (uid_t)-1};
 	socklen_t n = sizeof peer;
 
-	if (s->nconns >= s->core.config.limits.conns) {
+	if (is_full(s, l->is_unix)) {
 		metrics_add(s->core.metrics, HTTP_M_REFUSED, NULL, 1);
 		close(fd);
 		return;
@@ -206,9 +223,10 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 	struct conn *c = conn_new(&s->core, l->is_unix, peer.uid);
 
 	d.opaque = c;
-	s->nconns++;
+	count_conn(s, l->is_unix, 1);
 	if (!lws_adopt_descriptor_vhost_via_info(&d) && !c->wire) {
-		s->nconns--; /* it did not get as far as having a close */
+		/* it did not get as far as having a close */
+		count_conn(s, l->is_unix, -1);
 		conn_free(c);
 	}
 }
@@ -333,6 +351,8 @@ static void start_handles(struct http_server *s, uv_loop_t *loop)
 	const struct http_limits *l = &s->core.config.limits;
 	uint64_t period = l->beat_ms < l->stall_ms ? l->beat_ms : l->stall_ms;
 
+	if (l->login_ms < period)
+		period = l->login_ms;
 	period = period / 4 > 1000 ? 1000 : period / 4 + 1;
 	for (int i = 0; i < 2; i++) {
 		struct listener *li = &s->listeners[i];
@@ -350,6 +370,15 @@ static void start_handles(struct http_server *s, uv_loop_t *loop)
 	uv_timer_start(&s->timer, on_timer, period, period);
 }
 
+/* Connections must not take the descriptors that everything else needs. */
+static void fit_limit(struct http_limits *l)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && l->conns > r.rlim_cur / 2)
+		l->conns = (unsigned)(r.rlim_cur / 2);
+}
+
 int http_server_open(struct http_server **out, uv_loop_t *loop,
 		     const struct http_config *c, struct err *e)
 {
@@ -358,6 +387,7 @@ int http_server_open(struct http_server **out, uv_loop_t *loop,
 	if (!s)
 		abort();
 	conn_core_init(&s->core, c);
+	fit_limit(&s->core.config.limits);
 	s->core.wake = wake;
 	s->core.send = send_now;
 	s->core.wake_arg = s;

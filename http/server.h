@@ -25,6 +25,7 @@ struct http_limits {
 	size_t body;         /* bytes of a request's body */
 	size_t queue;        /* unread bytes after which a reader is dropped */
 	unsigned conns;      /* connections at once */
+	unsigned login_ms;   /* for a TCP client to authenticate */
 	unsigned request_ms; /* to send a whole request */
 	unsigned idle_ms;    /* between two requests of a connection */
 	unsigned stall_ms;   /* without reading anything that is queued */
@@ -56,6 +57,10 @@ void http_server_stop(struct http_server *s);
 
 /* After the loop has ended: frees everything. NULL is fine. */
 void http_server_close(struct http_server *s);
+
+/* Whether `address` could be listened on. A port that `held` uses counts as
+ * free: whoever has it is about to leave. */
+int http_check_address(const char *address, const char *held, struct err *e);
 
 int http_server_port(const struct http_server *s); /* of TCP; 0: none */
 struct metrics *http_server_metrics(struct http_server *s); /* borrowed */

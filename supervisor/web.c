@@ -108,6 +108,7 @@ static struct http_limits limits_of(const struct config *c)
 		.body = (size_t)c->http_body_max,
 		.queue = (size_t)c->http_unread_max,
 		.conns = (unsigned)c->http_connections,
+		.login_ms = (unsigned)c->http_login_timeout,
 		.request_ms = (unsigned)c->http_request_timeout,
 		.idle_ms = (unsigned)c->http_idle_timeout,
 		.stall_ms = (unsigned)c->http_stall_timeout,

@@ -358,6 +358,39 @@ static void who_does_not_finish_a_request_is_cut(void **state)
 	assert_true(w.c->kill);
 }
 
+/* Whether the connection is cut at so many ms from now. */
+static bool is_cut_after(int64_t ms)
+{
+	conn_tick(w.c, clock_mono_ns() + ms * MS);
+	return w.c->kill;
+}
+
+static void a_tcp_client_has_seconds_to_authenticate(void **state)
+{
+	static const char *const said[] = {
+		"", "GET /now HT",
+		"GET /open HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		wire_fini(&w);
+		wire_init(&w, false);
+		say(said[i]);
+		assert_false(is_cut_after(4000));
+		if (i == 1)
+			say("TP"); /* a byte now and then does not help */
+		assert_true(is_cut_after(6000));
+	}
+	wire_fini(&w);
+	wire_init(&w, false);
+	say("GET /now HTTP/1.1\r\nHost: localhost\r\n"
+	    "Authorization: Bearer good\r\n\r\n");
+	assert_int_equal(statuses(), 200);
+	assert_false(is_cut_after(100000)); /* it may rest */
+	assert_true(is_cut_after(130000));
+}
+
 static void a_waiting_request_is_never_timed_out(void **state)
 {
 	(void)state;
@@ -455,6 +488,7 @@ int main(void)
 		T(a_reader_who_stalls_is_dropped_in_time),
 		T(who_does_not_finish_a_request_is_cut),
 		T(a_waiting_request_is_never_timed_out),
+		T(a_tcp_client_has_seconds_to_authenticate),
 		T(on_tcp_a_token_is_needed),
 		T(a_token_opens_its_scopes_only),
 		T(other_sites_pages_are_kept_out),
