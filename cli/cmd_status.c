@@ -1,16 +1,19 @@
 #include "cli/daemon.h"
 #include "cli/remote.h"
 
-#define STATUS(F, S)           \
-	F(S, text, home)       \
-	F(S, text, version)    \
-	F(S, i64, pid)         \
-	F(S, i64, epoch)       \
-	F(S, time, started_at) \
-	F(S, i64, live)        \
-	F(S, i64, idle)        \
-	F(S, i64, queued)      \
-	F(S, i64, workers_connected) F(S, i64, spares) F(S, bool, stopping)
+#define STATUS(F, S)                 \
+	F(S, text, home)             \
+	F(S, text, version)          \
+	F(S, i64, pid)               \
+	F(S, i64, epoch)             \
+	F(S, time, started_at)       \
+	F(S, i64, live)              \
+	F(S, i64, idle)              \
+	F(S, i64, queued)            \
+	F(S, i64, workers_connected) \
+	F(S, i64, spares)            \
+	F(S, bool, stopping)         \
+	F(S, i64, restarts) F(S, time, restarted_at) F(S, text, restart_cause)
 SHAPE_DECLARE(status, STATUS);
 SHAPE_DEFINE(status, STATUS);
 
@@ -36,10 +39,7 @@ static int status(struct cli *cli, struct err *e)
 	if (alive < 0)
 		return -1;
 	if (alive == 0)
-		return err_set(
-			e, ERR_UNAVAILABLE,
-			"no supervisor runs for %s: 'skep up' starts one",
-			cli->home.root);
+		return daemon_absent(cli, e);
 	return print_status(cli, e);
 }
 

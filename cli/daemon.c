@@ -1,8 +1,11 @@
 #include "cli/daemon.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/process.h"
+#include "base/watchdog.h"
 #include "cli/remote.h"
 #include "db/migrate.h"
 #include "http/client.h"
@@ -37,20 +40,20 @@ int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 	return alive;
 }
 
-/* skepd stands beside skep. */
-static const char *program(struct cli *cli)
+/* Programs of one build are in one directory. */
+static const char *program(struct cli *cli, const char *name)
 {
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 
 	while (n > 0 && path[n - 1] != '/')
 		n--;
-	return arena_printf(&cli->arena, "%.*sskepd", (int)n, path);
+	return arena_printf(&cli->arena, "%.*s%s", (int)n, path, name);
 }
 
 int daemon_foreground(struct cli *cli, struct err *e)
 {
-	const char *path = program(cli);
+	const char *path = program(cli, "skepd");
 
 	execl(path, path, "--home", cli->home.root, (char *)NULL);
 	return err_errno_set(e, "cannot start %s", path);
@@ -97,10 +100,10 @@ static int say_why(const char *log, off_t from, int status, struct err *e)
 }
 
 /* In the child: a session of its own, and nothing of the terminal. */
-static void become(const char *path, const char *home, const char *log)
+static void become(const char *const argv[4], const char *log)
 	__attribute__((noreturn));
 
-static void become(const char *path, const char *home, const char *log)
+static void become(const char *const argv[4], const char *log)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -109,8 +112,8 @@ static void become(const char *path, const char *home, const char *log)
 	dup2(null, 0);
 	dup2(null, 1);
 	dup2(fd >= 0 ? fd : null, 2);
-	execl(path, path, "--home", home, (char *)NULL);
-	dprintf(2, "skepd: cannot start %s: %s\n", path, strerror(errno));
+	execl(argv[0], argv[0], argv[1], argv[2], (char *)NULL);
+	dprintf(2, "skepd: cannot start %s: %s\n", argv[0], strerror(errno));
 	_exit(69);
 }
 
@@ -146,10 +149,29 @@ static int refuse_nameless(struct cli *cli, struct err *e)
 		       cli->home.root, path.text);
 }
 
+static void wait_gone(const struct process_mark *m)
+{
+	for (int i = 0; i < UP_TRIES && process_is_alive(m); i++)
+		poll(NULL, 0, POLL_MS);
+}
+
+/* Ends a watchdog that waits for its next start of skepd. */
+static bool stop_watchdog(struct cli *cli)
+{
+	struct watchdog_record r;
+
+	if (!watchdog_read(&cli->home, &r) || !r.alive)
+		return false;
+	kill((pid_t)r.watchdog.pid, SIGTERM);
+	wait_gone(&r.watchdog);
+	return true;
+}
+
 int daemon_up(struct cli *cli, struct err *e)
 {
 	struct home_path log = home_join(&cli->home, HOME_LOGS, "skepd.log");
-	const char *path = program(cli);
+	const char *argv[] = {program(cli, "skep-watchdog"), cli->home.root,
+			      program(cli, "skepd"), NULL};
 	struct supervisor_row row;
 	int alive = daemon_lives(cli, &row, e);
 	off_t from;
@@ -164,29 +186,62 @@ int daemon_up(struct cli *cli, struct err *e)
 			       (long long)row.pid);
 	if (home_make(&cli->home, e) || refuse_nameless(cli, e))
 		return -1;
+	(void)stop_watchdog(cli); /* the new one starts skepd now */
 	from = file_size(log.text);
 	(void)fflush(NULL);
 	pid = fork();
 	if (pid < 0)
-		return err_errno_set(e, "cannot start %s", path);
+		return err_errno_set(e, "cannot start %s", argv[0]);
 	if (pid == 0)
-		become(path, cli->home.root, log.text);
-	if (wait_up(cli, pid, log.text, from < 0 ? 0 : from, e))
+		become(argv, log.text);
+	if (wait_up(cli, pid, log.text, from < 0 ? 0 : from, e) ||
+	    daemon_lives(cli, &row, e) < 0)
 		return -1;
-	output_note(&cli->out, "skepd is up, process %d, home %s", (int)pid,
-		    cli->home.root);
+	output_note(&cli->out, "skepd is up, process %lld, home %s",
+		    (long long)row.pid, cli->home.root);
 	return 0;
 }
 
-/* The lock goes a moment before the process does. */
-static void wait_gone(const struct supervisor_row *row)
+int daemon_absent(struct cli *cli, struct err *e)
+{
+	struct watchdog_record r;
+	char when[CLOCK_TEXT];
+
+	if (!watchdog_read(&cli->home, &r) || r.ended_at == 0)
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"no supervisor runs for %s: 'skep up' starts one",
+			cli->home.root);
+	clock_text(r.ended_at, when);
+	if (!r.alive)
+		return err_set(
+			e, ERR_UNAVAILABLE,
+			"no supervisor runs for %s: skepd ended at %s "
+			"(%s) and is not restarted; 'skep up' starts one",
+			cli->home.root, when, r.cause);
+	return err_set(e, ERR_UNAVAILABLE,
+		       "skepd ended at %s (%s); the watchdog (process %lld) "
+		       "restarts it in %lld s, restart %lld; its log is %s",
+		       when, r.cause, (long long)r.watchdog.pid,
+		       (long long)(r.next_at > clock_now()
+					   ? (r.next_at - clock_now()) / 1000
+					   : 0),
+		       (long long)r.restarts + 1,
+		       home_join(&cli->home, HOME_LOGS, "skepd.log").text);
+}
+
+/* The lock is released a moment before the process ends, and the watchdog ends
+ * after it. */
+static void wait_stopped(struct cli *cli, const struct supervisor_row *row)
 {
 	struct process_mark m = {.pid = row->pid,
 				 .start_ticks = row->start_ticks};
+	struct watchdog_record r;
 
 	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
-	for (int i = 0; i < UP_TRIES && process_is_alive(&m); i++)
-		poll(NULL, 0, POLL_MS);
+	wait_gone(&m);
+	if (watchdog_read(&cli->home, &r))
+		wait_gone(&r.watchdog);
 }
 
 static int stop_nameless(struct cli *cli, const char *body, struct err *e)
@@ -217,11 +272,10 @@ int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 
 	if (alive <= 0 && home_is_locked(&cli->home, &ignored) == 1)
 		return stop_nameless(cli, body, e);
-	if (alive <= 0)
-		return alive < 0 ? -1
-				 : err_set(e, ERR_UNAVAILABLE,
-					   "no supervisor runs for %s",
-					   cli->home.root);
+	if (alive < 0)
+		return -1;
+	if (alive == 0)
+		return stop_watchdog(cli) ? 0 : daemon_absent(cli, e);
 	answer = remote_call(cli, "POST", "/v1/stop", body, e);
 	if (!answer)
 		return -1;
@@ -229,8 +283,71 @@ int daemon_stop(struct cli *cli, const char *intent, struct err *e)
 	while ((alive = daemon_lives(cli, &now, e)) == 1 &&
 	       now.epoch == row.epoch)
 		poll(NULL, 0, POLL_MS);
-	wait_gone(&row);
+	wait_stopped(cli, &row);
 	http_client_close(cli->http);
 	cli->http = NULL;
 	return alive < 0 ? -1 : 0;
+}
+
+/* --- before a restart ---------------------------------------------------- */
+
+/* HOST:PORT that the running supervisor uses: free for its successor. */
+static const char *listen_now(struct cli *cli)
+{
+	struct err ignored;
+	cJSON *health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
+	const char *text = arena_text(&cli->arena,
+				      json_text(health, "listen", ""));
+
+	cJSON_Delete(health);
+	return text;
+}
+
+static void become_check(const char *path, const char *home, const char *now,
+			 int out) __attribute__((noreturn));
+
+static void become_check(const char *path, const char *home, const char *now,
+			 int out)
+{
+	dup2(out, 2);
+	execl(path, path, "--home", home, "--check", now, (char *)NULL);
+	dprintf(2, "skepd: cannot start %s: %s\n", path, strerror(errno));
+	_exit(69);
+}
+
+static void keep_old(const char *why, struct err *e)
+{
+	if (strncmp(why, "skepd: ", 7) == 0)
+		why += 7;
+	err_set(e, ERR_CONFIG,
+		"the next supervisor would not start: %.*s; the running one "
+		"was kept",
+		(int)strcspn(why, "\n"), why);
+}
+
+int daemon_check(struct cli *cli, struct err *e)
+{
+	const char *path = program(cli, "skepd"), *now = listen_now(cli);
+	struct buf said = BUF_MAX(LOG_BYTES);
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_errno_set(e, "pipe");
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		become_check(path, cli->home.root, now, ends[1]);
+	close(ends[1]);
+	if (pid > 0) {
+		(void)file_read_fd(ends[0], path, &said, e);
+		(void)waitpid(pid, &status, 0);
+	}
+	close(ends[0]);
+	if (pid < 0)
+		err_errno_set(e, "cannot start %s", path);
+	else if (status)
+		keep_old(said.p, e);
+	buf_fini(&said);
+	return pid < 0 || status ? -1 : 0;
 }

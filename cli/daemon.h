@@ -5,8 +5,9 @@
 
 /* Starting and stopping the supervisor of a home. */
 
-/* Starts skepd and waits until it answers; its log is logs/skepd.log. A skepd
- * that ends instead is an error with the last line that it wrote. */
+/* Starts skepd under a watchdog and waits until it answers; its log is
+ * logs/skepd.log. A skepd that ends instead is an error with the last line that
+ * it wrote. */
 int daemon_up(struct cli *cli, struct err *e);
 
 /* Becomes skepd; returns only on failure. */
@@ -14,6 +15,13 @@ int daemon_foreground(struct cli *cli, struct err *e);
 
 /* Asks it to go ("restart", "down", "down-now") and waits until it is gone. */
 int daemon_stop(struct cli *cli, const char *intent, struct err *e);
+
+/* Whether the supervisor that is installed now could take over from the running
+ * one: -1 with the reason, for a restart that would leave none. */
+int daemon_check(struct cli *cli, struct err *e);
+
+/* -1: no supervisor runs, with what is known about the last one. */
+int daemon_absent(struct cli *cli, struct err *e);
 
 /* Whether one lives now: 1, 0, -1. */
 int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e);

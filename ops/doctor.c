@@ -1,6 +1,8 @@
 #include "ops/doctor.h"
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/watchdog.h"
 #include "ops/readers.h"
 #include "schema/control.h"
 
@@ -73,10 +75,36 @@ static void open_control(struct doctor *d)
 	arena_fini(&a);
 }
 
+static void check_watchdog(struct doctor *d)
+{
+	struct watchdog_record r;
+	struct home_path path = home_path(d->home, HOME_WATCHDOG);
+	char when[CLOCK_TEXT];
+
+	if (!watchdog_read(d->home, &r))
+		return;
+	if (d->supervised && !r.alive)
+		doctor_say(d, FINDING_watchdog_gone, path.text,
+			   "process %lld has ended", (long long)r.watchdog.pid);
+	if (r.ended_at == 0)
+		return;
+	clock_text(r.ended_at, when);
+	if (!d->supervised)
+		doctor_say(d, FINDING_crash_loop, path.text,
+			   "skepd ended at %s (%s); restarts: %lld%s", when,
+			   r.cause, (long long)r.restarts,
+			   r.alive ? "" : "; the watchdog has given up");
+	else
+		doctor_say(d, FINDING_restarted, path.text,
+			   "skepd was restarted %lld times, last at %s (%s)",
+			   (long long)r.restarts, when, r.cause);
+}
+
 void doctor_look(struct doctor *d)
 {
 	d->readers = readers_look(home_path(d->home, HOME_READERS).text);
 	open_control(d);
+	check_watchdog(d);
 	doctor_files(d);
 	doctor_host(d);
 	if (d->control)

@@ -82,6 +82,11 @@ struct sup_status {
 	int64_t spares; /* workers that wait for a run */
 	const char *version;
 	bool stopping;
+	const char *listen; /* HOST:PORT in use, or "" */
+	/* By skep-watchdog since `skep up`; of the last one, or OPT_NONE and
+	 * NULL. */
+	int64_t restarts, restarted_at;
+	const char *restart_cause;
 };
 
 void sup_status_get(struct sup *s, struct sup_status *out);

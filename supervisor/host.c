@@ -100,7 +100,14 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.spares = spares_ready(s),
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
+		.listen = s->config.http_listen,
+		.restarts = s->watchdog.restarts,
+		.restarted_at = OPT_NONE,
 	};
+	if (s->watchdog.restarts > 0) {
+		out->restarted_at = s->watchdog.ended_at;
+		out->restart_cause = s->watchdog.cause;
+	}
 	live_each(&s->lives, count_connected, &out->workers_connected);
 	if (sql_get(s->db, Q_RUN_WAITING, NULL, &row, NULL, &e) < 0)
 		log_error(LT("msg", "runs cannot be counted"),

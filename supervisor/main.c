@@ -8,7 +8,7 @@
 
 static int usage(FILE *out, int status)
 {
-	fputs("usage: skepd [--home DIR] [--log FILE]\n"
+	fputs("usage: skepd [--home DIR] [--log FILE] [--check LISTEN]\n"
 	      "Hosts the agent runs of one home; `skep up` starts it.\n",
 	      out);
 	return status;
@@ -25,6 +25,8 @@ int main(int argc, char **argv)
 			o.home = argv[++i];
 		else if (!strcmp(argv[i], "--log") && i + 1 < argc)
 			o.log = argv[++i];
+		else if (!strcmp(argv[i], "--check") && i + 1 < argc)
+			o.check = argv[++i];
 		else if (!strcmp(argv[i], "--help"))
 			return usage(stdout, 0);
 		else if (!strcmp(argv[i], "--version")) {
@@ -33,7 +35,7 @@ int main(int argc, char **argv)
 		} else
 			return usage(stderr, 64);
 	}
-	if (skepd_run(&o, &e) == 0)
+	if ((o.check ? skepd_check(&o, &e) : skepd_run(&o, &e)) == 0)
 		return 0;
 	fprintf(stderr, "skepd: %s\n", e.text);
 	return err_exit_status(e.code);

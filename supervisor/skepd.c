@@ -266,6 +266,20 @@ static void stop(struct sup *s)
 		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
 }
 
+/* What the watchdog that started us knows of those before us. */
+static void read_watchdog(struct sup *s)
+{
+	struct watchdog_record r;
+
+	if (!watchdog_read(&s->home, &r) || !r.alive ||
+	    r.watchdog.pid != getppid())
+		return;
+	s->watchdog = r;
+	if (r.restarts > 0)
+		log_warn(LT("msg", "restarted by the watchdog"),
+			 LI("restarts", r.restarts), LT("cause", r.cause));
+}
+
 static void run_loop(struct sup *s)
 {
 	s->started_at = clock_now();
@@ -322,6 +336,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	path = home_path(&s->home, HOME_CONFIG);
 	if (config_load(&s->config, path.text, e) || open_log(o, &s->config, e))
 		return -1;
+	read_watchdog(s);
 	raise_limits(&s->config);
 	s->home_lock = take_home(&s->home, e);
 	if (s->home_lock < 0)

@@ -7,8 +7,15 @@
 struct skepd_options {
 	const char *home; /* NULL: as the environment says */
 	const char *log;  /* file to append to; NULL: stderr */
+	/* HOST:PORT of the supervisor to be replaced, or "": only check whether
+	 * this one could start. */
+	const char *check;
 };
 
 int skepd_run(const struct skepd_options *o, struct err *e);
+
+/* Whether it could start while another one runs: the configuration, the address
+ * to listen on, the schema. Changes nothing. */
+int skepd_check(const struct skepd_options *o, struct err *e);
 
 #endif

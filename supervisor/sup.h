@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/home.h"
+#include "base/watchdog.h"
 #include "ipc/server.h"
 #include "supervisor/api.h"
 #include "supervisor/footprint.h"
@@ -31,6 +32,7 @@ struct sup {
 	struct home home;
 	int home_lock; /* see home_lock */
 	struct config config;
+	struct watchdog_record watchdog; /* all 0 without one */
 	struct sql *db;
 	struct step step;
 	struct ipc_server *ipc;

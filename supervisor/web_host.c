@@ -39,6 +39,10 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.workers_connected = s.workers_connected,
 				.spares = s.spares,
 				.stopping = s.stopping,
+				.listen = s.listen,
+				.restarts = s.restarts,
+				.restarted_at = s.restarted_at,
+				.restart_cause = s.restart_cause,
 				.pragmas = pragmas.p};
 	if (rc == 0)
 		json_add_shape(out, &web_health_shape, &h);

@@ -29,7 +29,11 @@ extern const struct http_routes web_routes;
 	F(S, i64, idle)              \
 	F(S, i64, queued)            \
 	F(S, i64, workers_connected) \
-	F(S, i64, spares) F(S, bool, stopping) F(S, json, pragmas)
+	F(S, i64, spares)            \
+	F(S, bool, stopping)         \
+	F(S, text, listen)           \
+	F(S, i64, restarts)          \
+	F(S, time, restarted_at) F(S, text, restart_cause) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)

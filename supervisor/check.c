@@ -1,0 +1,34 @@
+#include "supervisor/skepd.h"
+
+#include "base/config.h"
+#include "base/home.h"
+#include "db/migrate.h"
+#include "http/server.h"
+#include "schema/control.h"
+
+static int check_schema(const struct home *home, struct err *e)
+{
+	struct home_path path = home_path(home, HOME_CONTROL_DB);
+	int version = db_peek_version(path.text);
+
+	if (version > control_schema.version)
+		return err_set(e, ERR_VERSION,
+			       "%s has schema %d, and this skepd knows %d",
+			       path.text, version, control_schema.version);
+	return 0;
+}
+
+int skepd_check(const struct skepd_options *o, struct err *e)
+{
+	struct home home;
+	struct config c;
+	int rc;
+
+	if (home_find(&home, o->home, e) ||
+	    config_load(&c, home_path(&home, HOME_CONFIG).text, e))
+		return -1;
+	rc = c.http_listen[0] ? http_check_address(c.http_listen, o->check, e)
+			      : 0;
+	config_fini(&c);
+	return rc ? rc : check_schema(&home, e);
+}
