@@ -10,7 +10,7 @@
 
 /*
  * The record of the process that restarts skepd (skep-watchdog), in
- * run/watchdog.json. The watchdog writes it; skepd, `skep status` and doctor
+ * run/watchdog. The watchdog writes it; skepd, `skep status` and doctor
  * read it. An orderly stop removes it. One that stays behind names a watchdog
  * that was killed or gave up.
  */

@@ -30,7 +30,7 @@ def status(home):
 
 
 def record(home):
-    return json.loads((home.path / "run" / "watchdog.json").read_text())
+    return json.loads((home.path / "run" / "watchdog").read_text())
 
 
 def parent(pid):
@@ -88,7 +88,7 @@ def test_a_killed_skepd_is_restarted_and_runs_go_on(home):
     assert row["attempt"] == 1, row
     home.skep("down")
     assert not exists(watchdog) and not exists(third["pid"])
-    assert not (home.path / "run" / "watchdog.json").exists()
+    assert not (home.path / "run" / "watchdog").exists()
     home.refused(69, "status")
 
 
@@ -155,7 +155,7 @@ def test_down_ends_a_watchdog_that_waits(home):
     lib.eventually(lambda: record(home)["restarts"] >= 3, 60, "attempts")
     home.skep("down")
     assert not exists(watchdog)
-    assert not (home.path / "run" / "watchdog.json").exists()
+    assert not (home.path / "run" / "watchdog").exists()
 
 
 def test_skepd_outlives_its_watchdog(home):
@@ -217,6 +217,6 @@ def test_systemd_style_starts_have_no_watchdog(home):
     c = Connection(home.path / "run" / "skep.sock", 30)
     c.request("GET", "/v1/health")
     assert json.loads(c.getresponse().read())["pid"] == p.pid
-    assert not (home.path / "run" / "watchdog.json").exists()
+    assert not (home.path / "run" / "watchdog").exists()
     p.send_signal(signal.SIGTERM)
     assert p.wait(60) == 0
