@@ -158,9 +158,8 @@ static void print(const struct patient *p)
 			output_object(o, &finding_shape, f);
 			continue;
 		}
-		output_note(o, "%s%s%s  %s: %s", output_style(o, style_of(s)),
-			    f->severity, output_style(o, STYLE_PLAIN),
-			    f->subject, f->what);
+		output_label(o, style_of(s), f->severity, "%s: %s", f->subject,
+			     f->what);
 		output_note(o, "    why: %s", f->why);
 		output_note(o, "    %s: %s", f->fixable ? "--fix" : "you",
 			    f->fix);

@@ -264,19 +264,39 @@ int output_document(struct output *o, const char *text, struct err *e)
 	return 0;
 }
 
-void output_note(struct output *o, const char *fmt, ...)
+static void write_note(struct output *o, const char *fmt, va_list ap)
 {
 	struct buf b = BUF_MAX(NOTE_MAX);
+
+	buf_vaddf(&b, fmt, ap);
+	output_text(o, b.p, b.n);
+	fputc('\n', o->to);
+	buf_fini(&b);
+}
+
+void output_note(struct output *o, const char *fmt, ...)
+{
 	va_list ap;
 
 	if (o->json)
 		return;
 	va_start(ap, fmt);
-	buf_vaddf(&b, fmt, ap);
+	write_note(o, fmt, ap);
 	va_end(ap);
-	output_text(o, b.p, b.n);
-	fputc('\n', o->to);
-	buf_fini(&b);
+}
+
+void output_label(struct output *o, enum output_style style, const char *word,
+		  const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->json)
+		return;
+	fprintf(o->to, "%s%s%s  ", output_style(o, style), word,
+		output_style(o, STYLE_PLAIN));
+	va_start(ap, fmt);
+	write_note(o, fmt, ap);
+	va_end(ap);
 }
 
 void output_text(struct output *o, const char *p, size_t n)

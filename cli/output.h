@@ -70,6 +70,10 @@ enum output_style { STYLE_PLAIN, STYLE_HEAD, STYLE_GOOD, STYLE_BAD, STYLE_DIM };
 /* Escape sequences for a style, "" without colour. */
 const char *output_style(const struct output *o, enum output_style s);
 
+/* output_note with a word in that style in front of it. */
+void output_label(struct output *o, enum output_style style, const char *word,
+		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /*
  * A bar on stderr for long work, if that is a terminal and nothing wants JSON:
  *   struct progress p; progress_begin(&p, o, "importing", total);

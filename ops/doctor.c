@@ -6,6 +6,7 @@
 #include "ops/readers.h"
 #include "schema/control.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -54,6 +55,32 @@ void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
 	d->found(d->arg, code, &f);
 }
 
+/* A new home has none; one with agents' files had one. */
+static void look_without_control(struct doctor *d, const char *path)
+{
+	struct home_path agents = home_path(d->home, HOME_AGENTS);
+	DIR *dir = opendir(agents.text);
+	const struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		char file[PATH_MAX];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(file, sizeof file, "%.*s/%s/agent.sqlite",
+			 PATH_MAX - 300, agents.text, entry->d_name);
+		n += file_exists(file);
+	}
+	if (dir)
+		closedir(dir);
+	if (n > 0)
+		doctor_say(d, FINDING_control_lost, path,
+			   "it is gone, and there are files of %d agents", n);
+	else
+		doctor_say(d, FINDING_control_missing, path, "it is not there");
+}
+
 static void open_control(struct doctor *d)
 {
 	struct home_path path = home_path(d->home, HOME_CONTROL_DB);
@@ -62,8 +89,7 @@ static void open_control(struct doctor *d)
 	struct err e;
 
 	if (!file_exists(path.text)) {
-		doctor_say(d, FINDING_control_missing, path.text,
-			   "it is not there");
+		look_without_control(d, path.text);
 		return;
 	}
 	if (sql_open(&d->control, path.text, control_schema.queries,

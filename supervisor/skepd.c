@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
+#include "supervisor/disk.h"
 #include "supervisor/footprint.h"
 #include "supervisor/notify.h"
 #include "supervisor/parcel.h"
@@ -90,8 +91,10 @@ static void on_tick(uv_timer_t *h)
 		sup_sandbox_say(s);
 	spares_tidy(s);
 	footprint_cache(&s->cache, s->db, s->channels->moved);
-	if (s->ticks % SHRINK_TICKS == 0)
+	if (s->ticks % SHRINK_TICKS == 0) {
 		footprint_shrink();
+		disk_reserve(&s->home);
+	}
 	channels_tick(s);
 	if (s->web)
 		mail_tick(s->web);
@@ -342,6 +345,13 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	if (s->home_lock < 0)
 		return -1;
 	rc = open_database(s, e);
+	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
+		log_error(LT("msg", "the disk is full: changes will fail"),
+			  LT("error", e->text));
+		sql_close(s->db);
+		s->db = NULL;
+		rc = open_database(s, e);
+	}
 	if (rc == 0) {
 		rc = start(s, e);
 		if (rc == 0)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "http/openapi.h"
 #include "schema/stats.h"
+#include "supervisor/disk.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_body.h"
 #include "supervisor/web_metrics.h"
@@ -24,6 +25,7 @@ const struct metric web_metric_table[WEB_METRICS] = {
 static int read_health(struct ask *q, struct buf *out, struct err *e)
 {
 	struct sup_status s = {0};
+	struct disk disk = disk_look(sup_home(q->web->sup));
 	struct buf pragmas = BUF_MAX(4096);
 	struct web_health h;
 	int rc = stats_add_pragmas(sup_db(q->web->sup), &pragmas, e);
@@ -40,6 +42,8 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.spares = s.spares,
 				.stopping = s.stopping,
 				.listen = s.listen,
+				.disk = disk.state,
+				.disk_free = disk.free,
 				.restarts = s.restarts,
 				.restarted_at = s.restarted_at,
 				.restart_cause = s.restart_cause,

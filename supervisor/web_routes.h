@@ -32,6 +32,8 @@ extern const struct http_routes web_routes;
 	F(S, i64, spares)            \
 	F(S, bool, stopping)         \
 	F(S, text, listen)           \
+	F(S, text, disk)             \
+	F(S, i64, disk_free)         \
 	F(S, i64, restarts)          \
 	F(S, time, restarted_at) F(S, text, restart_cause) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)

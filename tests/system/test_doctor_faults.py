@@ -232,6 +232,13 @@ def test_a_home_without_state(home):
     planted(home, "control_missing", fixed=False)
 
 
+def test_a_control_plane_that_was_deleted(home):
+    fill(home, "ann")
+    for p in (home.path / "state").glob("skep.sqlite*"):
+        p.unlink()
+    planted(home, "control_lost", fixed=False)
+
+
 def test_disks_that_are_nearly_full(home):
     fill(home, "ann")
     said = on_small_disk(home, "120m", """

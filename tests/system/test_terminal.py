@@ -96,3 +96,16 @@ def test_long_work_shows_a_bar_and_clears_it(home):
     assert "\r\x1b[K" in out
     assert "storing" not in home.skep("artifact", "put", big, "--owner",
                                       "o").err
+
+
+def test_styles_are_not_shown_as_text(home):
+    fresh(home)
+    home.skep("session", "append", "s", "hello")
+    (home.path / "agents" / "a" / "agent.sqlite").chmod(0o644)  # a finding
+    for args in (["doctor", "--no-import"], ["agent", "ls"], ["agent", "show", "a"],
+                 ["session", "show", "s", "--events"], ["state", "stats"],
+                 ["config", "show"], ["--help"], ["nonsense"]):
+        out = on_terminal(home, *args)[1]
+        assert "\\x1b" not in out and "\\033" not in out, (args, out)
+    assert "\x1b[1mwarning\x1b[0m" in on_terminal(home, "doctor",
+                                                  "--no-import")[1]
