@@ -30,10 +30,12 @@ struct mnt {
 	uint64_t init_unique; /* the request whose answer gets more flags */
 	uint32_t init_flags;  /* that libfuse does not know */
 	bool kill_set_id;     /* this request takes set-id bits away */
+	bool writeback;       /* the kernel keeps written pages for a while */
 };
 
 /* Before a request that reads, or changes; -1: the request is answered. */
 int mnt_read(struct mnt *m, fuse_req_t req);
+int mnt_read_raw(struct mnt *m, struct err *e);
 int mnt_change(struct mnt *m, fuse_req_t req);
 /* mnt_change for what the kernel sends after a change, as part of it: it does
  * not count towards the size of a batch. */
@@ -60,7 +62,10 @@ int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
 		    struct blob value, struct err *e);
 
 void mnt_fail(fuse_req_t req, const struct err *e);
-void mnt_stat(const struct vfs_attr *a, struct stat *st);
+/* ENOSPC instead of EDQUOT while the kernel writes back: it would report any
+ * other error as EIO when the file is closed. */
+void mnt_fail_write(fuse_req_t req, const struct err *e);
+void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
 
@@ -70,6 +75,10 @@ void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 /* fuse_wire.c: how requests and answers travel. */
 extern const struct fuse_custom_io mnt_io;
 void mnt_init(void *arg, struct fuse_conn_info *conn);
+/* Requests that libfuse does not know; false if it is none of them. */
+bool mnt_serve_raw(struct mnt *m, const void *request, size_t n);
+/* Serves one request if there is one within this time. */
+void mnt_serve_one(struct mnt *m, int ms);
 
 void fuse_tree_ops(struct fuse_lowlevel_ops *ops);
 void fuse_dir_ops(struct fuse_lowlevel_ops *ops);

@@ -65,10 +65,72 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 	if (mnt_change(m, req))
 		return;
 	if (vfs_pwrite(m->v, ino_of(ino), p, n, off, &e) ||
-	    drop_set_id(m, ino_of(ino), &e))
+	    drop_set_id(m, ino_of(ino), &e)) {
+		mnt_fail_write(req, &e);
+		return;
+	}
+	/* while it writes back, the kernel does not ask for st_blocks again */
+	if (m->writeback)
+		fuse_lowlevel_notify_inval_inode(m->se, ino, -1, 0);
+	fuse_reply_write(req, n);
+}
+
+/* The kernel does not write pages back before it asks, so its pages are
+ * flushed first, by another thread; this one serves the writes meanwhile. */
+static void flush_pages(struct mnt *m, fuse_ino_t ino)
+{
+	uint64_t ticket = notify_node(m->notify, ino_of(ino));
+
+	while (!notify_done(m->notify, ticket) && !fuse_session_exited(m->se))
+		mnt_serve_one(m, 1);
+}
+
+static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+		     struct fuse_file_info *fi)
+{
+	struct mnt *m = mnt_of(req);
+	struct err e;
+	int64_t at;
+
+	(void)fi;
+	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	if (m->writeback)
+		flush_pages(m, ino);
+	if (mnt_read(m, req))
+		return;
+	at = vfs_seek(m->v, ino_of(ino), off, whence == SEEK_DATA, &e);
+	if (at >= 0)
+		fuse_reply_lseek(req, at);
+	else if (e.code == ERR_NOATTR)
+		fuse_reply_err(req, ENXIO);
+	else
+		mnt_fail(req, &e);
+}
+
+static void do_copy_file_range(fuse_req_t req, fuse_ino_t in, off_t off_in,
+			       struct fuse_file_info *fi_in, fuse_ino_t out,
+			       off_t off_out, struct fuse_file_info *fi_out,
+			       size_t n, int flags)
+{
+	struct vfs_span from = {ino_of(in), off_in},
+			to = {ino_of(out), off_out};
+	struct mnt *m = mnt_of(req);
+	struct err e;
+	ssize_t got;
+
+	(void)fi_in;
+	(void)fi_out;
+	(void)flags;
+	if (mnt_change(m, req))
+		return;
+	got = vfs_copy_range(m->v, from, to, n, &e);
+	if (got < 0)
 		mnt_fail(req, &e);
 	else
-		fuse_reply_write(req, n);
+		fuse_reply_write(req, (size_t)got);
 }
 
 static void do_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
@@ -84,30 +146,6 @@ static void do_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		mnt_fail(req, &e);
 	else
 		fuse_reply_err(req, 0);
-}
-
-/* Writes zeros; whole chunks of zeros take next to no room. */
-static int zero(struct vfs *v, int64_t ino, int64_t off, int64_t len,
-		struct err *e)
-{
-	static const char zeros[VFS_CHUNK];
-	struct vfs_attr a;
-
-	if (vfs_getattr(v, ino, &a, e))
-		return -1;
-	if (off + len > a.size)
-		len = a.size - off;
-	while (len > 0) {
-		size_t n = VFS_CHUNK - (size_t)(off % VFS_CHUNK);
-
-		if ((int64_t)n > len)
-			n = (size_t)len;
-		if (vfs_pwrite(v, ino, zeros, n, off, e))
-			return -1;
-		off += (int64_t)n;
-		len -= (int64_t)n;
-	}
-	return 0;
 }
 
 static int grow(struct vfs *v, int64_t ino, int64_t size, struct err *e)
@@ -128,16 +166,17 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	int rc = 0;
 
 	(void)fi;
-	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE)) {
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE |
+		     FALLOC_FL_ZERO_RANGE)) {
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
 	if (mnt_change(m, req))
 		return;
-	if (mode & FALLOC_FL_PUNCH_HOLE)
-		rc = zero(m->v, ino_of(ino), off, len, &e);
-	else if (!(mode & FALLOC_FL_KEEP_SIZE))
+	if (!(mode & FALLOC_FL_KEEP_SIZE))
 		rc = grow(m->v, ino_of(ino), off + len, &e);
+	if (rc == 0 && mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+		rc = vfs_punch(m->v, ino_of(ino), off, len, &e);
 	if (rc == 0)
 		rc = drop_set_id(m, ino_of(ino), &e);
 	if (rc)
@@ -201,5 +240,7 @@ void fuse_data_ops(struct fuse_lowlevel_ops *ops)
 	ops->fsync = do_fsync;
 	ops->fsyncdir = do_fsync;
 	ops->fallocate = do_fallocate;
+	ops->lseek = do_lseek;
+	ops->copy_file_range = do_copy_file_range;
 	ops->statfs = do_statfs;
 }

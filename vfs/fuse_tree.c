@@ -16,7 +16,7 @@ static struct vfs_at at_of(fuse_ino_t dir, const char *name)
 	return (struct vfs_at){ino_of(dir), name};
 }
 
-void mnt_stat(const struct vfs_attr *a, struct stat *st)
+void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st)
 {
 	memset(st, 0, sizeof *st);
 	st->st_ino = (ino_t)a->ino;
@@ -26,7 +26,7 @@ void mnt_stat(const struct vfs_attr *a, struct stat *st)
 	st->st_gid = a->gid;
 	st->st_rdev = a->rdev;
 	st->st_size = a->size;
-	st->st_blocks = (a->size + 511) / 512;
+	st->st_blocks = (blkcnt_t)(vfs_allocated(m->v, a) + 511) / 512;
 	st->st_blksize = 65536;
 	st->st_atim = nanos_spec(a->accessed);
 	st->st_mtim = nanos_spec(a->modified);
@@ -39,13 +39,21 @@ void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	memset(out, 0, sizeof *out);
 	out->ino = (fuse_ino_t)a->ino;
 	out->attr_timeout = out->entry_timeout = MNT_TIMEOUT;
-	mnt_stat(a, &out->attr);
+	mnt_stat(m, a, &out->attr);
 	vfs_hold(m->v, a->ino);
 }
 
 void mnt_fail(fuse_req_t req, const struct err *e)
 {
 	fuse_reply_err(req, err_errno(e->code));
+}
+
+void mnt_fail_write(fuse_req_t req, const struct err *e)
+{
+	if (e->code == ERR_QUOTA && mnt_of(req)->writeback)
+		fuse_reply_err(req, ENOSPC);
+	else
+		mnt_fail(req, e);
 }
 
 static void reply_entry(fuse_req_t req, const struct vfs_attr *a)
@@ -102,7 +110,7 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino,
 		mnt_fail(req, &e);
 		return;
 	}
-	mnt_stat(&a, &st);
+	mnt_stat(m, &a, &st);
 	fuse_reply_attr(req, &st, MNT_TIMEOUT);
 }
 
@@ -175,7 +183,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		mnt_fail(req, &e);
 		return;
 	}
-	mnt_stat(&a, &st);
+	mnt_stat(m, &a, &st);
 	fuse_reply_attr(req, &st, MNT_TIMEOUT);
 }
 

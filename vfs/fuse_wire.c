@@ -73,8 +73,16 @@ void mnt_init(void *arg, struct fuse_conn_info *conn)
 				     FUSE_CAP_EXPLICIT_INVAL_DATA |
 				     FUSE_CAP_ASYNC_READ;
 
-	(void)arg;
+	struct mnt *m = arg;
+	struct vfs_usage u = {0};
+	struct err ignored;
+
 	conn->want |= conn->capable & want;
+	/* With a quota a write must fail at once, and the size stay as it is;
+	 * the kernel would take the bytes first and ask later. */
+	if (vfs_usage(m->v, &u, &ignored) || u.max_bytes)
+		conn->want &= ~(unsigned)FUSE_CAP_WRITEBACK_CACHE;
+	m->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	conn->want &= ~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA |
 				  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE |

@@ -131,16 +131,23 @@ static int look_around(struct mnt *m, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
+int mnt_read_raw(struct mnt *m, struct err *e)
+{
+	m->reads++;
+	if (m->v->batch || m->v->reading)
+		return 0;
+	if (!vfs_begin_read(m->v, e) && !look_around(m, e))
+		return 0;
+	vfs_end_read(m->v);
+	return -1;
+}
+
 int mnt_read(struct mnt *m, fuse_req_t req)
 {
 	struct err e;
 
-	m->reads++;
-	if (m->v->batch || m->v->reading)
+	if (!mnt_read_raw(m, &e))
 		return 0;
-	if (!vfs_begin_read(m->v, &e) && !look_around(m, &e))
-		return 0;
-	vfs_end_read(m->v);
 	mnt_fail(req, &e);
 	return -1;
 }
@@ -241,6 +248,23 @@ static int await(struct mnt *m, struct err *e)
 	return ready > 0;
 }
 
+static void process(struct mnt *m, const struct fuse_buf *request)
+{
+	if (!mnt_serve_raw(m, request->mem, request->size))
+		fuse_session_process_buf(m->se, request);
+}
+
+void mnt_serve_one(struct mnt *m, int ms)
+{
+	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
+	struct fuse_buf request = {0};
+
+	if (poll(&p, 1, ms) > 0 &&
+	    fuse_session_receive_buf(m->se, &request) > 0)
+		process(m, &request);
+	free(request.mem);
+}
+
 static int serve(struct mnt *m, struct err *e)
 {
 	struct fuse_buf request = {0};
@@ -256,7 +280,7 @@ static int serve(struct mnt *m, struct err *e)
 		if (ready > 0)
 			got = fuse_session_receive_buf(m->se, &request);
 		if (got > 0)
-			fuse_session_process_buf(m->se, &request);
+			process(m, &request);
 		else if (got != -EINTR && got != -EAGAIN)
 			break;
 		settle(m, ready == 0);

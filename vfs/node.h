@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/shape.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,6 +48,9 @@ int vfs_getattr(struct vfs *v, int64_t ino, struct vfs_attr *out,
 		struct err *e);
 int vfs_make(struct vfs *v, struct vfs_at at, const struct vfs_new *n,
 	     struct vfs_attr *out, struct err *e);
+/* A file without a name, which must be held; vfs_link can give it one. */
+int vfs_make_nameless(struct vfs *v, const struct vfs_new *n,
+		      struct vfs_attr *out, struct err *e);
 int vfs_link(struct vfs *v, int64_t ino, struct vfs_at at, struct vfs_attr *out,
 	     struct err *e);
 int vfs_unlink(struct vfs *v, struct vfs_at at, struct err *e);
@@ -84,6 +88,26 @@ ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 		  struct err *e);
 int vfs_pwrite(struct vfs *v, int64_t ino, const void *p, size_t n, int64_t off,
 	       struct err *e);
+
+/* Where data, or a hole, begins at or after an offset, in steps of VFS_CHUNK;
+ * -1 on failure, ERR_NOATTR if there is nothing more. */
+int64_t vfs_seek(struct vfs *v, int64_t ino, int64_t off, bool data,
+		 struct err *e);
+/* Bytes of a stretch become zeros that take no room. The size stays. */
+int vfs_punch(struct vfs *v, int64_t ino, int64_t off, int64_t len,
+	      struct err *e);
+/* Bytes that are stored for a file, as far as it has no holes. */
+int64_t vfs_allocated(struct vfs *v, const struct vfs_attr *a);
+
+struct vfs_span {
+	int64_t ino, off;
+};
+
+/* Copies a stretch of one file to another, whole chunks by reference: bytes
+ * copied, fewer only at the end of the source or of 16 MiB; -1. */
+ssize_t vfs_copy_range(struct vfs *v, struct vfs_span from, struct vfs_span to,
+		       size_t n, struct err *e);
+
 int vfs_readlink(struct vfs *v, int64_t ino, struct buf *out, struct err *e);
 
 /* A directory as it is at one moment, in the order of its names, without "."

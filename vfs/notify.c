@@ -20,6 +20,8 @@ struct notify {
 	pthread_mutex_t lock;
 	pthread_cond_t some;
 	struct note *first, **last;
+	uint64_t added; /* notes so far */
+	_Atomic uint64_t told;
 	bool stop;
 };
 
@@ -65,6 +67,7 @@ static void *run(void *arg)
 	while ((note = take(n))) {
 		tell(n->se, note);
 		free(note);
+		n->told++;
 	}
 	return NULL;
 }
@@ -104,9 +107,10 @@ void notify_stop(struct notify *n)
 	free(n);
 }
 
-static void add(struct notify *n, int64_t ino, int64_t off, const void *p,
-		size_t len)
+static uint64_t add(struct notify *n, int64_t ino, int64_t off, const void *p,
+		    size_t len)
 {
+	uint64_t ticket;
 	struct note *note = calloc(1, sizeof *note + len + 1);
 
 	if (!note)
@@ -118,8 +122,10 @@ static void add(struct notify *n, int64_t ino, int64_t off, const void *p,
 	pthread_mutex_lock(&n->lock);
 	*n->last = note;
 	n->last = &note->next;
+	ticket = ++n->added;
 	pthread_cond_signal(&n->some);
 	pthread_mutex_unlock(&n->lock);
+	return ticket;
 }
 
 void notify_entry(struct notify *n, int64_t dir, const char *name)
@@ -127,9 +133,14 @@ void notify_entry(struct notify *n, int64_t dir, const char *name)
 	add(n, dir, -1, name, strlen(name));
 }
 
-void notify_node(struct notify *n, int64_t ino)
+uint64_t notify_node(struct notify *n, int64_t ino)
 {
-	add(n, ino, -1, "", 0);
+	return add(n, ino, -1, "", 0);
+}
+
+bool notify_done(struct notify *n, uint64_t ticket)
+{
+	return n->told >= ticket;
 }
 
 void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,

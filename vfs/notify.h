@@ -1,6 +1,7 @@
 #ifndef VFS_NOTIFY_H
 #define VFS_NOTIFY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,8 @@ void notify_stop(struct notify *n); /* drops what is left; NULL is fine */
 /* The name in the directory, and what the directory lists. */
 void notify_entry(struct notify *n, int64_t dir, const char *name);
 /* Attributes and pages of the node. */
-void notify_node(struct notify *n, int64_t ino);
+uint64_t notify_node(struct notify *n, int64_t ino); /* a ticket */
+bool notify_done(struct notify *n, uint64_t ticket); /* it was told */
 /* The last bytes of a file. The kernel keeps its own idea of the size of a file
  * that it has, and only this makes it grow. Copies p. */
 void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,

@@ -193,6 +193,37 @@ int vfs_make(struct vfs *v, struct vfs_at at, const struct vfs_new *n,
 	return 0;
 }
 
+static int nameless_in(struct vfs *v, const struct vfs_new *want,
+		       struct node *n, struct err *e)
+{
+	*n = (struct node){
+		.mode = want->mode,
+		.uid = want->uid,
+		.gid = want->gid,
+		.parent = VFS_ROOT,
+		.blob = OPT_NONE,
+		.below = OPT_NONE,
+	};
+	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
+	if (quota_take(v, 0, 1, e) || node_add(v, n, NULL, e))
+		return -1;
+	vfs_hold(v, n->ino);
+	return orphan_held(v, n->ino, e) < 0 ? -1 : 0;
+}
+
+int vfs_make_nameless(struct vfs *v, const struct vfs_new *n,
+		      struct vfs_attr *out, struct err *e)
+{
+	struct node node;
+
+	if (op_begin(v, e))
+		return -1;
+	if (op_end(v, nameless_in(v, n, &node, e), e))
+		return -1;
+	node_attr(&node, out);
+	return 0;
+}
+
 static int link_in(struct vfs *v, int64_t ino, struct vfs_at at, struct node *n,
 		   struct err *e)
 {
@@ -203,8 +234,12 @@ static int link_in(struct vfs *v, int64_t ino, struct vfs_at at, struct node *n,
 	if (S_ISDIR(n->mode))
 		return err_set(e, ERR_NOTALLOWED,
 			       "a directory cannot have two names");
-	if (n->nlink == 0)
-		return not_found(at, e);
+	if (n->nlink == 0) {
+		/* the kernel asks only for a file that never had a name */
+		if (!hold_count(&v->held, n->ino))
+			return not_found(at, e);
+		node_place(n, at);
+	}
 	if (node_keep(v, n, e) || dentry_put(v, at, n, e))
 		return -1;
 	n->nlink++;

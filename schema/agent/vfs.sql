@@ -174,6 +174,9 @@ LIMIT 1;
 SELECT idx AS n FROM vfs_chunk WHERE id = :id AND idx >= :idx ORDER BY idx
 LIMIT 256;
 
+-- query vfs_chunk_count (vfs_key) -> vfs_number
+SELECT count(*) AS n FROM vfs_chunk WHERE id = :id;
+
 -- query vfs_chunk_put (vfs_key)
 INSERT INTO vfs_chunk (id, idx, blob) VALUES (:id, :idx, :blob)
 ON CONFLICT (id, idx) DO UPDATE SET blob = excluded.blob;
