@@ -1,0 +1,215 @@
+/* A whole run: from the request to the row that says how it ended, and the same
+ * by `skep run --wait`, with a table of where the time goes. */
+#include "base/clock.h"
+#include "bench/fleet.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TABLE      "where the time goes"
+#define GIVE_UP    INT64_C(30000000000)
+#define TARGET_MS  8
+#define COMMAND_MS 20
+
+static const char definition[] =
+	"{\"driver\":\"exec\",\"config\":{\"command\":[\"/bin/true\"],"
+	"\"stdin\":\"none\"}}";
+
+/* Stages of a run, as the times of its rows tell (whole milliseconds, so the
+ * mean of many runs is shown). */
+static const struct {
+	const char *name;
+	const char *from, *to;
+} stages[] = {
+	{"queued: request to start", "queued", "starting"},
+	{"starting: worker, file, session, hello", "starting", "running"},
+	{"running: sandbox, /bin/true, its end", "running", "ending"},
+	{"ending: proof that all processes are gone", "ending", "succeeded"},
+};
+
+#define STAGES (sizeof stages / sizeof stages[0])
+
+static int run_once(struct fleet *f, struct histogram *wait, char id[64],
+		    struct err *e)
+{
+	struct timespec pause = {0, 100000};
+	int64_t began = clock_mono_ns(), over = 0;
+
+	if (host_run(&f->host, "turn", "x", id, e))
+		return -1;
+	while (!over) {
+		if (fleet_number(f, &over, e,
+				 "SELECT count(*) FROM run WHERE id = '%s' AND "
+				 "ended_at IS NOT NULL",
+				 id))
+			return -1;
+		if (clock_mono_ns() - began > GIVE_UP)
+			return err_set(e, ERR_TIMEOUT, "%s does not end", id);
+		if (!over)
+			nanosleep(&pause, NULL);
+	}
+	histogram_add(wait, clock_mono_ns() - began);
+	return 0;
+}
+
+static int by_request(struct bench_run *r, void *arg, struct bench_sample *out,
+		      struct err *e)
+{
+	int64_t until = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
+	char id[64];
+
+	do {
+		if (run_once(arg, &out->wait, id, e))
+			return -1;
+		out->operations++;
+	} while (!bench_stopped(r) && clock_mono_ns() < until);
+	out->value = (double)histogram_at(&out->wait, 0.5) / 1e6;
+	return 0;
+}
+
+/* skep beside skep-bench. */
+static void become_skep(const char *home, const char *const *words)
+{
+	char path[1024];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	path[n > 0 ? n : 0] = '\0';
+	if (!strrchr(path, '/') || null < 0)
+		_exit(127);
+	memcpy(strrchr(path, '/') + 1, "skep", sizeof "skep");
+	setenv("SKEP_HOME", home, 1);
+	dup2(null, 1);
+	execl(path, path, words[0], words[1], words[2], words[3], (char *)NULL);
+	_exit(127);
+}
+
+static int time_command(struct bench_run *r, const struct fleet *f,
+			const char *const *words, struct bench_sample *out,
+			struct err *e)
+{
+	int64_t until = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
+
+	do {
+		int64_t began = clock_mono_ns();
+		int status = -1;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			become_skep(f->host.home, words);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			return err_set(e, ERR_INTERNAL, "skep %s failed",
+				       words[0]);
+		histogram_add(&out->wait, clock_mono_ns() - began);
+		out->operations++;
+	} while (!bench_stopped(r) && clock_mono_ns() < until);
+	out->value = (double)histogram_at(&out->wait, 0.5) / 1e6;
+	return 0;
+}
+
+static int by_command(struct bench_run *r, void *arg, struct bench_sample *out,
+		      struct err *e)
+{
+	static const char *const words[] = {"run", "turn", "x", "--wait"};
+
+	return time_command(r, arg, words, out, e);
+}
+
+static int command_alone(struct bench_run *r, void *arg,
+			 struct bench_sample *out, struct err *e)
+{
+	static const char *const words[] = {"version", NULL, NULL, NULL};
+
+	return time_command(r, arg, words, out, e);
+}
+
+static int say_stages(struct bench_run *r, struct fleet *f, struct err *e)
+{
+	int64_t us, sum = 0;
+
+	bench_table(r, TABLE, "stage|mean ms");
+	for (size_t i = 0; i < STAGES; i++) {
+		if (fleet_number(f, &us, e,
+				 "SELECT coalesce(CAST(1000 * avg(b.at - a.at)"
+				 " AS INTEGER), 0) FROM run_transition a JOIN "
+				 "run_transition b ON b.run = a.run WHERE "
+				 "a.to_state = '%s' AND b.to_state = '%s'",
+				 stages[i].from, stages[i].to))
+			return -1;
+		sum += us;
+		bench_table(r, TABLE, "%s|%.2f", stages[i].name,
+			    (double)us / 1e3);
+	}
+	bench_table(r, TABLE, "sum|%.2f", (double)sum / 1e3);
+	return 0;
+}
+
+static void say(struct bench_run *r, const struct bench_result *res)
+{
+	bench_table(r, TABLE, "skep itself (skep version)|%.2f",
+		    samples_median(&res[2].values));
+	bench_metric(r, &(struct bench_metric){.metric = "turnaround_ms_p50",
+					       .unit = "ms",
+					       .samples = &res[0].values,
+					       .less_is_better = true,
+					       .against = "target",
+					       .against_value = TARGET_MS});
+	bench_metric(r, &(struct bench_metric){.metric = "run_wait_ms_p50",
+					       .unit = "ms",
+					       .samples = &res[1].values,
+					       .less_is_better = true,
+					       .against = "target",
+					       .against_value = COMMAND_MS});
+}
+
+static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
+{
+	struct bench_case cases[] = {{"POST /v1/runs", by_request, f},
+				     {"skep run --wait", by_command, f},
+				     {"skep version", command_alone, f}};
+	static struct bench_result res[3];
+
+	if (host_call(&f->host, "PUT", "/v1/agents/turn", definition, NULL,
+		      e) ||
+	    bench_interleave(r, cases, 3, res, e))
+		return -1;
+	if (res[0].values.n == 0 || res[2].values.n == 0)
+		return 0;
+	bench_say(r, "An exec agent /bin/true in the default sandbox, one run "
+		     "after the other: from the request to the terminal row, "
+		     "as another process reads it.");
+	if (say_stages(r, f, e))
+		return -1;
+	say(r, res);
+	return 0;
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
+	const char *dir = bench_dir(r, "turnaround");
+	struct fleet f;
+	int rc;
+
+	if (fleet_start(&f, dir, 1, 16, e))
+		return -1;
+	rc = measure_all(r, &f, e);
+	fleet_stop(&f);
+	bench_dir_remove(r, dir);
+	return rc;
+}
+
+const struct bench bench_turnaround = {
+	.name = "turnaround",
+	.help = "a whole run of /bin/true, and where its time goes",
+	.about = "Runs an exec agent /bin/true again and again, by HTTP and by "
+		 "'skep run --wait', and\nshows the mean of each stage. "
+		 "Targets: p50 of 8 ms and 20 ms.",
+	.seconds = 3,
+	.rounds = 3,
+	.run = run,
+};
