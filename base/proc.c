@@ -149,3 +149,32 @@ uint64_t proc_brand(pid_t pid)
 	brand = line ? strtoull(line + sizeof name, NULL, 10) : 0;
 	return brand / PROC_BRAND_MIN == 1 ? brand : 0;
 }
+
+int proc_oom_open(int *score)
+{
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	char text[16] = "";
+
+	*score = fd >= 0 && read(fd, text, sizeof text - 1) > 0
+			 ? (int)strtol(text, NULL, 10)
+			 : 0;
+	return fd;
+}
+
+void proc_oom_set(int fd, int score)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%d", score < 1000 ? score : 1000);
+	if (fd >= 0)
+		(void)!pwrite(fd, text, strlen(text), 0);
+}
+
+void proc_oom_score(int score)
+{
+	int now, fd = proc_oom_open(&now);
+
+	proc_oom_set(fd, score > 0 && now + 100 > score ? now + 100 : score);
+	if (fd >= 0)
+		close(fd);
+}

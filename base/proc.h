@@ -32,6 +32,21 @@ bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
 int proc_hold(pid_t pid, const struct proc_stat *seen);
 
 /*
+ * How soon the kernel ends this process, and what it starts, when memory runs
+ * out: commands first, then workers, the supervisor last. A process that must
+ * not lower its score keeps it. System calls only.
+ */
+#define PROC_OOM_SUPERVISOR (-500)
+#define PROC_OOM_WORKER     100
+#define PROC_OOM_COMMAND    300
+void proc_oom_score(int score); /* at least 100 more than now, if above 0 */
+
+/* For a process that will not be able to open the file: its descriptor, and the
+ * score that it has; -1. Then to set it. */
+int proc_oom_open(int *score);
+void proc_oom_set(int fd, int score);
+
+/*
  * A brand: a number that a process bears with all that it starts, whatever they
  * do to their environment, session and parents. It is the limit of file locks,
  * which the kernel hands down and has not looked at since Linux 2.4; nobody

@@ -81,7 +81,14 @@ static void add_env(cJSON *config, const char *text)
 	}
 }
 
-/* The sandbox leaves the home directory as it is, but for what is named. */
+/* They talk to their servers. */
+static void add_network(cJSON *def)
+{
+	if (!cJSON_HasObjectItem(def, "network"))
+		cJSON_AddStringToObject(def, "network", "host");
+}
+
+/* The sandbox hides the home directory, but for what is named. */
 static void add_paths(cJSON *def, const char *writes)
 {
 	const char *home = getenv("HOME");
@@ -160,5 +167,6 @@ void acp_preset_apply(cJSON *def, const char *name)
 	add_env(config, p->env);
 	if (!cJSON_HasObjectItem(config, "keep_ms"))
 		cJSON_AddNumberToObject(config, "keep_ms", KEEP_MS);
+	add_network(def);
 	add_paths(def, p->writes);
 }

@@ -1,5 +1,7 @@
 #include "sandbox/box.h"
 
+#include "base/log.h"
+#include "base/proc.h"
 #include "sandbox/probe.h"
 
 #include <errno.h>
@@ -22,28 +24,27 @@ static const int caps_kept[] = {
 
 /* --- making ------------------------------------------------------------ */
 
-static const char *const home_hidden[] = {
-#define HIDDEN(name) name,
-#include "sandbox/hidden.def"
-#undef HIDDEN
-};
-
-#define NHIDDEN (sizeof home_hidden / sizeof *home_hidden)
-
-struct hiding {
-	char path[NHIDDEN][512];
-};
+static bool is_named(const struct sandbox_spec *s, const char *path)
+{
+	for (int i = 0; i < s->read.n; i++)
+		if (path_is_below(s->read.path[i], path))
+			return true;
+	for (int i = 0; i < s->write.n; i++)
+		if (path_is_below(s->write.path[i], path))
+			return true;
+	return false;
+}
 
 static void hide_all(struct files *f, const struct box_plan *p,
-		     struct hiding *h)
+		     const struct homes *h)
 {
 	if (p->space.hidden)
-		files_hide(f, p->space.hidden);
-	for (size_t i = 0; p->home && i < NHIDDEN; i++) {
-		snprintf(h->path[i], sizeof h->path[i], "%.400s/%s", p->home,
-			 home_hidden[i]);
-		files_hide(f, h->path[i]);
-	}
+		files_seal(f, p->space.hidden);
+	for (int i = 0; i < h->nkeys; i++)
+		if (!is_named(p->spec, h->key[i]))
+			files_seal(f, h->key[i]);
+	for (int i = 0; i < h->n; i++)
+		files_hide(f, h->dir[i]);
 }
 
 static int open_seen(const struct box *b, const char *path)
@@ -71,20 +72,44 @@ static int allow_seen(struct files *f, const struct box *b, const char *path,
 /* What is mounted for the commands alone. */
 static int allow_own(struct files *f, const struct box *b, struct err *e)
 {
-	return allow_seen(f, b, "/tmp", FILES_WRITE, e) ||
-			       allow_seen(f, b, "/dev/shm", FILES_WRITE, e) ||
-			       allow_seen(f, b, "/proc", FILES_READ, e)
-		       ? -1
-		       : 0;
+	static const struct {
+		const char *path;
+		enum files_may may;
+	} own[] = {
+		{"/tmp", FILES_WRITE}, {"/dev/shm", FILES_WRITE},
+		{"/dev", FILES_LIST},  {"/dev/pts", FILES_DEVICE},
+		{"/proc", FILES_READ},
+#define COVER_DIR(path) {path, FILES_LIST},
+#define SEEN(path)      {path, FILES_READ},
+#include "sandbox/sockets.def"
+#undef COVER_DIR
+#undef SEEN
+	};
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (allow_seen(f, b, own[i].path, own[i].may, e))
+			return -1;
+	return 0;
+}
+
+/* Named paths may lie below a home, where the host's rule does not reach. */
+static int allow_homes(struct files *f, const struct box *b,
+		       const struct homes *h, struct err *e)
+{
+	for (int i = 0; b->space.mnt >= 0 && i < h->n; i++)
+		if (allow_seen(f, b, h->dir[i], FILES_LIST, e))
+			return -1;
+	return 0;
 }
 
 /* The workspace lies in what is hidden, as a rule: a rule of its own. */
 static int allow_all(struct files *f, const struct box_plan *p,
 		     const struct box *b, struct err *e)
 {
-	struct hiding h;
+	struct homes h;
 	int rc;
 
+	homes_list(&h, p->home);
 	hide_all(f, p, &h);
 	rc = files_allow_spec(f, p->spec, b->space.mnt >= 0, e);
 	if (rc == 0 && b->workspace >= 0)
@@ -92,8 +117,8 @@ static int allow_all(struct files *f, const struct box_plan *p,
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)
 		rc = allow_seen(f, b, p->shown.path[i], FILES_READ, e);
 	if (rc == 0 && b->space.mnt >= 0)
-		rc = allow_own(f, b, e);
-	f->nhidden = 0;
+		rc = allow_own(f, b, e) || allow_homes(f, b, &h, e) ? -1 : 0;
+	f->nhidden = f->nsealed = 0;
 	return rc;
 }
 
@@ -121,24 +146,49 @@ static int make_filter(struct box *b, struct err *e)
 	return b->filter ? 0 : -1;
 }
 
+/* Shorter paths first: one that holds another is put back before it. */
+static void keep(struct space_plan *s, const char *path, bool write)
+{
+	int i = s->nkept;
+
+	if (!path || i == SPACE_KEPT)
+		return;
+	for (; i > 0 && strlen(s->kept[i - 1].path) > strlen(path); i--)
+		s->kept[i] = s->kept[i - 1];
+	s->kept[i] = (struct space_kept){path, write};
+	s->nkept++;
+}
+
 static void make_space(struct box *b, const struct box_plan *p)
 {
+	static const char *const seen[] = {
+#define COVER_DIR(path)
+#define SEEN(path) path,
+#include "sandbox/sockets.def"
+#undef COVER_DIR
+#undef SEEN
+	};
 	struct space_plan s = p->space;
 	const struct sandbox_spec *spec = p->spec;
+	struct homes homes;
 	struct err without;
 
+	homes_list(&homes, p->home);
+	s.homes = &homes;
 	s.network = spec->network;
 	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
-	if (p->workspace)
-		s.kept[s.nkept++] = p->workspace;
+	keep(&s, p->workspace, true);
 	for (int i = 0; i < spec->write.n; i++)
-		s.kept[s.nkept++] = spec->write.path[i];
-	s.nwritten = s.nkept;
+		keep(&s, spec->write.path[i], true);
 	for (int i = 0; i < spec->read.n; i++)
-		s.kept[s.nkept++] = spec->read.path[i];
+		keep(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
-		s.kept[s.nkept++] = p->shown.path[i];
-	(void)space_make(&b->space, &s, &without);
+		keep(&s, p->shown.path[i], false);
+	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+		keep(&s, seen[i], false);
+	if (space_make(&b->space, &s, &without))
+		log_warn(LT("msg", "no namespaces for a sandbox"),
+			 LT("why", without.text));
 }
 
 /* A server of the workspace, which the worker ends, is not in the box: signals
@@ -179,7 +229,7 @@ int box_self(const struct box_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
 	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
-	struct box b = {.space = SPACE_NONE, .workspace = -1};
+	struct box b = {.space = SPACE_NONE, .workspace = -1, .oom = -1};
 	int rc;
 
 	if (p->workspace)
@@ -223,6 +273,7 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 			  .files = {.ruleset = -1},
 			  .limits = p->spec->limits,
 			  .workspace = -1};
+	b->oom = proc_oom_open(&b->oom_score);
 	make_space(b, p);
 	if (p->workspace)
 		b->workspace = open_seen(b, p->workspace);
@@ -241,19 +292,24 @@ void box_drop(struct box *b)
 	if (b->workspace >= 0)
 		close(b->workspace);
 	b->workspace = -1;
+	if (b->oom >= 0)
+		close(b->oom);
+	b->oom = -1;
 }
 
 pid_t box_start(const struct box *b, void (*fn)(void *), void *arg)
 {
 	pid_t pid;
 
-	if (b && b->space.mnt >= 0)
-		return space_start(&b->space, fn, arg);
-	pid = fork();
+	if (b) /* inherited by the child, which cannot set it any more */
+		proc_oom_set(b->oom, PROC_OOM_COMMAND + b->oom_score);
+	pid = b && b->space.mnt >= 0 ? space_start(&b->space, fn, arg) : fork();
 	if (pid == 0) {
 		fn(arg);
 		_exit(127);
 	}
+	if (b)
+		proc_oom_set(b->oom, b->oom_score);
 	return pid;
 }
 
@@ -264,14 +320,17 @@ int box_enter_space(const struct box *b)
 	return space_enter(&b->space);
 }
 
+/* Never higher than it is. */
 static int limit(int what, int64_t n)
 {
 	struct rlimit r = {(rlim_t)n, (rlim_t)n}, now;
 
 	if (n <= 0 || getrlimit((__rlimit_resource_t)what, &now))
 		return 0;
-	if (now.rlim_max != RLIM_INFINITY && now.rlim_max < r.rlim_max)
-		r.rlim_max = r.rlim_cur = now.rlim_max;
+	if (now.rlim_max < r.rlim_max)
+		r.rlim_max = now.rlim_max;
+	if (now.rlim_cur < r.rlim_cur)
+		r.rlim_cur = now.rlim_cur;
 	return setrlimit((__rlimit_resource_t)what, &r);
 }
 

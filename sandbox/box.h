@@ -27,6 +27,8 @@ struct box {
 	const struct sock_fprog *filter;
 	struct sandbox_limits limits;
 	int workspace; /* O_PATH, as commands see it; -1 if it has no box */
+	int oom;       /* our score for want of memory; -1 */
+	int oom_score;
 };
 
 /* Makes it, and puts the calling thread under rules that allow what the commands

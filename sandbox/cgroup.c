@@ -249,10 +249,15 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 	bool all = true;
 
 	for (int i = 0; i < CGROUP_LIMITS; i++) {
-		out[i] = (struct cgroup_ask){.max = max[i]};
+		bool named = i == CGROUP_PIDS     ? l->pids_said
+			     : i == CGROUP_MEMORY ? l->memory_said
+						  : true;
+
+		out[i] = (struct cgroup_ask){
+			.max = max[i], .late = i == CGROUP_PIDS || !named};
 		if (max[i] > 0 && p->base[i][0])
 			dir_of(p, i, run, out[i].dir);
-		else if (i == CGROUP_PIDS && !l->pids_said)
+		else if (!named)
 			out[i].max = 0;
 		else if (max[i] > 0)
 			all = false;
@@ -264,10 +269,10 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
 {
 	char text[64];
 
-	for (int i = 0; i < CGROUP_AT_START; i++) {
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
 		long long n = ask[i].max;
 
-		if (!ask[i].dir[0])
+		if (!ask[i].dir[0] || ask[i].late)
 			continue;
 		(void)mkdir(ask[i].dir, 0755);
 		if (i == CGROUP_CPU)
@@ -283,8 +288,9 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
 
 void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
 {
-	for (int i = 0; i < CGROUP_AT_START; i++)
-		if (ask[i].dir[0] && strcmp(ask[i].dir, own) != 0)
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (ask[i].dir[0] && !ask[i].late &&
+		    strcmp(ask[i].dir, own) != 0)
 			(void)put(ask[i].dir, "cgroup.procs", "0");
 	if (ask[CGROUP_MEMORY].dir[0])
 		(void)setenv(CGROUP_MEMORY_DIR, ask[CGROUP_MEMORY].dir, 1);
@@ -293,19 +299,28 @@ void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
 }
 
 /* In the second version it is the cgroup that the worker was born in. */
-void cgroup_limit_pids(int64_t max)
+static void limit_late(const char *dir, int which, int64_t max)
 {
-	const char *dir = getenv(CGROUP_PIDS_DIR);
 	char text[32], path[CGROUP_PATH + 64];
 
-	if (!dir || max <= 0)
-		return;
 	(void)mkdir(dir, 0755);
 	snprintf(text, sizeof text, "%lld", (long long)max);
-	(void)put(dir, kinds[CGROUP_PIDS].file, text);
+	if (!put(dir, kinds[which].file, text))
+		(void)put(dir, kinds[which].file_v1, text);
 	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
 	if (access(path, F_OK))
 		(void)put(dir, "cgroup.procs", "0");
+}
+
+void cgroup_limit_late(const struct sandbox_limits *l)
+{
+	const char *pids = getenv(CGROUP_PIDS_DIR);
+	const char *memory = getenv(CGROUP_MEMORY_DIR);
+
+	if (pids && l->pids > 0)
+		limit_late(pids, CGROUP_PIDS, l->pids);
+	if (memory && l->memory > 0 && !l->memory_said)
+		limit_late(memory, CGROUP_MEMORY, l->memory);
 	(void)unsetenv(CGROUP_PIDS_DIR);
 }
 

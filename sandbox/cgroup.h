@@ -16,15 +16,13 @@
 enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
 
 /*
- * Those before this one hold from the first moment of the worker on. That of
- * processes is set by the worker, when it is about to start a command: to go
- * into a tree of the first version may take milliseconds, and without commands
- * nobody has to be held. Where it is to do so is in its environment.
+ * Limits that the definition names hold from the first moment of the worker on.
+ * Those that are late, of processes and the default of memory, are set by the
+ * worker when it is about to start a command: to go into a tree of the first
+ * version may take milliseconds, and a worker without commands needs no limit.
+ * Its environment says where.
  */
-#define CGROUP_AT_START CGROUP_PIDS
-#define CGROUP_PIDS_DIR "SKEP_PIDS_CGROUP"
-
-/* Where a limit of memory is, for a worker that has one. */
+#define CGROUP_PIDS_DIR   "SKEP_PIDS_CGROUP"
 #define CGROUP_MEMORY_DIR "SKEP_MEMORY_CGROUP"
 
 #define CGROUP_PATH 256
@@ -40,6 +38,7 @@ struct cgroup_place { /* a run's directory is this and its id; "": none */
 struct cgroup_ask {
 	char dir[CGROUP_PATH]; /* "": no limit */
 	int64_t max;
+	bool late;
 };
 
 /* The cgroup of the second version below which a supervisor with this pid has
@@ -65,8 +64,8 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS]);
  * the limit of processes is to be. */
 void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own);
 
-/* In a worker, before its first command: at most so many processes, 0: any. */
-void cgroup_limit_pids(int64_t max);
+/* In a worker, before its first command: the late ones. */
+void cgroup_limit_late(const struct sandbox_limits *l);
 
 /* How many processes the kernel has ended for want of memory: a descriptor that
  * tells, or -1; and the number, 0 if nobody knows. */

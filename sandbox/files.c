@@ -86,6 +86,12 @@ void files_end(struct files *f)
 	f->ruleset = -1;
 }
 
+void files_seal(struct files *f, const char *path)
+{
+	if (f->nsealed < (int)(sizeof f->sealed / sizeof *f->sealed))
+		f->sealed[f->nsealed++] = path;
+}
+
 void files_hide(struct files *f, const char *path)
 {
 	if (f->nhidden < (int)(sizeof f->hidden / sizeof *f->hidden))
@@ -120,30 +126,34 @@ static int allow_one(struct files *f, const char *path, enum files_may may,
 	return rc;
 }
 
-/* 1: path is hidden or below; -1: it holds something hidden; 0: neither. */
-static int against_hidden(const struct files *f, const char *path)
+/* 1: path is one of the list or below; -1: it holds one of them; 0: neither. */
+static int against(const char *const *list, int n, const char *path)
 {
-	size_t n = strlen(path);
 	int found = 0;
 
-	if (n == 1)
-		n = 0; /* the root is above all */
-	for (int i = 0; i < f->nhidden; i++) {
-		const char *h = f->hidden[i];
-		size_t m = strlen(h);
-
-		if (strncmp(path, h, m) == 0 && (path[m] == '/' || !path[m]))
+	for (int i = 0; i < n; i++) {
+		if (path_is_below(path, list[i]))
 			return 1;
-		if (strncmp(h, path, n) == 0 && h[n] == '/')
+		if (!path[1] || path_is_below(list[i], path))
 			found = -1;
 	}
 	return found;
+}
+
+/* Hidden paths matter to the rule for the host alone. */
+static int stand_of(const struct files *f, const char *path, bool host)
+{
+	int sealed = against(f->sealed, f->nsealed, path);
+	int hidden = host ? against(f->hidden, f->nhidden, path) : 0;
+
+	return sealed > 0 || hidden > 0 ? 1 : sealed < 0 || hidden < 0 ? -1 : 0;
 }
 
 /* Directories that hold something hidden and wait to be looked through. */
 struct waiting {
 	char path[16][PATH_MAX];
 	int n;
+	bool host;
 };
 
 static int allow_entries(struct files *f, const char *dir, enum files_may may,
@@ -163,7 +173,7 @@ static int allow_entries(struct files *f, const char *dir, enum files_may may,
 			     strcmp(dir, "/") ? dir : "",
 			     entry->d_name) >= (int)sizeof path)
 			continue;
-		stand = against_hidden(f, path);
+		stand = stand_of(f, path, w->host);
 		if (stand == 0 && entry->d_type != DT_LNK)
 			rc = allow_one(f, path, may, e);
 		else if (stand < 0 && w->n < 16)
@@ -174,12 +184,12 @@ static int allow_entries(struct files *f, const char *dir, enum files_may may,
 	return rc;
 }
 
-int files_allow(struct files *f, const char *path, enum files_may may,
-		struct err *e)
+static int allow_below(struct files *f, const char *path, enum files_may may,
+		       bool host, struct err *e)
 {
-	struct waiting w = {.n = 0};
+	struct waiting w = {.n = 0, .host = host};
 	char dir[PATH_MAX];
-	int stand = against_hidden(f, path), rc = 0;
+	int stand = stand_of(f, path, host), rc = 0;
 
 	if (stand >= 0)
 		return stand ? 0 : allow_one(f, path, may, e);
@@ -191,18 +201,25 @@ int files_allow(struct files *f, const char *path, enum files_may may,
 	return rc;
 }
 
+int files_allow(struct files *f, const char *path, enum files_may may,
+		struct err *e)
+{
+	return allow_below(f, path, may, false, e);
+}
+
 /* The host, but what is hidden. Names may be seen everywhere, or not even / could
- * be listed. */
+ * be listed. Devices have rules of their own. */
 static int allow_host(struct files *f, bool covered, struct err *e)
 {
 	int before = f->nhidden, rc;
 
+	files_hide(f, "/dev");
 	if (covered) {
 		files_hide(f, "/tmp");
-		files_hide(f, "/dev/shm");
+		files_hide(f, "/run");
 	}
 	rc = allow_one(f, "/", FILES_LIST, e) ||
-			     files_allow(f, "/", FILES_READ, e)
+			     allow_below(f, "/", FILES_READ, true, e)
 		     ? -1
 		     : 0;
 	f->nhidden = before;

@@ -2,6 +2,7 @@
 #define SANDBOX_FILES_H
 
 #include "base/err.h"
+#include "sandbox/homes.h"
 #include "sandbox/spec.h"
 
 #include <stdbool.h>
@@ -16,7 +17,9 @@ enum files_may { FILES_LIST, FILES_READ, FILES_WRITE, FILES_DEVICE };
 struct files {
 	int ruleset;
 	int abi;
-	const char *hidden[16]; /* never allowed by a rule for what is above */
+	const char *sealed[KEYS_MAX + 2]; /* not allowed by any rule above */
+	int nsealed;
+	const char *hidden[HOMES_MAX + 4]; /* nor by that for the whole host */
 	int nhidden;
 };
 
@@ -24,7 +27,9 @@ struct files {
 int files_begin(struct files *f, bool alone, struct err *e);
 void files_end(struct files *f);
 
-/* Takes a path out of every rule that is added later; borrowed. */
+/* Takes a path out of every rule that is added later, or only out of that for
+ * the host; borrowed. */
+void files_seal(struct files *f, const char *path);
 void files_hide(struct files *f, const char *path);
 
 /* Allows a file, or a directory with all below it; of a directory that holds

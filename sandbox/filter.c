@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,6 +81,22 @@ static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
 	return rc;
 }
 
+/* Only sockets that are the network namespace's, or files: others reach the
+ * hypervisor, hardware, or rarely used parts of the kernel. */
+static int refuse_families(scmp_filter_ctx ctx)
+{
+	int rc = 0;
+
+	for (unsigned f = 0; f < AF_MAX && rc == 0; f++)
+		if (f != AF_UNIX && f != AF_INET && f != AF_INET6 &&
+		    f != AF_NETLINK)
+			rc = seccomp_rule_add(
+				ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
+				SCMP_SYS(socket), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffU, f));
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 {
 	int rc = 0;
@@ -96,7 +113,7 @@ static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
 				      SCMP_SYS(io_uring_setup), 0);
 	if (rc == 0 && who >= FILTER_COMMAND)
-		rc = refuse_spaces(ctx);
+		rc = refuse_spaces(ctx) || refuse_families(ctx) ? -1 : 0;
 	if (rc == 0 && who == FILTER_HOST_PIDS)
 		rc = refuse_users(ctx);
 	return rc;

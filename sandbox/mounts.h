@@ -13,8 +13,13 @@
 struct mounts {
 	const struct space_plan *plan;
 	int tree[SPACE_KEPT]; /* of what is kept, taken before it is covered */
-	const char *at;       /* what was being done */
+	bool placed[SPACE_KEPT];
+	const char *at; /* what was being done */
+	char *sockets;  /* paths, one after the other, and "" */
 };
+
+/* Before the network namespace is made: the sockets that are bound now. */
+bool mounts_find_sockets(struct mounts *m);
 
 /* False with errno and m->at. */
 bool mounts_make(struct mounts *m);

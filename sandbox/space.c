@@ -73,6 +73,8 @@ static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
 	m->at = "the workspace's namespace";
 	if (!enter_workspace(p))
 		return false;
+	if (!mounts_find_sockets(m))
+		return false;
 	m->at = "namespaces";
 	if (unshare(CLONE_NEWNS | CLONE_NEWIPC |
 		    (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)))
@@ -81,7 +83,7 @@ static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
 	if (uid != 0 && p->user < 0 && !map_ids(uid, gid))
 		return false;
 	m->at = "loopback";
-	if (p->network == NETWORK_LOOPBACK && !loopback_up())
+	if (p->network != NETWORK_HOST && !loopback_up())
 		return false;
 	return mounts_make(m);
 }

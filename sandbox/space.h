@@ -2,6 +2,7 @@
 #define SANDBOX_SPACE_H
 
 #include "base/err.h"
+#include "sandbox/homes.h"
 #include "sandbox/spec.h"
 
 #include <stdbool.h>
@@ -15,14 +16,20 @@
  * when it ends, the kernel ends all others. Where there is no PID namespace it
  * ends as soon as the caller holds the others.
  */
-#define SPACE_KEPT (SANDBOX_PATHS * 3 + 4)
+#define SPACE_KEPT (SANDBOX_PATHS * 3 + 16)
+
+struct space_kept {
+	const char *path;
+	bool write;
+};
 
 struct space_plan {
-	int user, mnt, root;          /* entered first, -1: ours */
-	const char *hidden;           /* skep's home, or NULL */
-	const char *kept[SPACE_KEPT]; /* seen even below what is covered */
+	int user, mnt, root;                /* entered first, -1: ours */
+	const char *hidden;                 /* skep's home, or NULL */
+	const struct homes *homes;          /* covered, or NULL */
+	struct space_kept kept[SPACE_KEPT]; /* seen even below what is covered;
+					       what holds another comes first */
 	int nkept;
-	int nwritten; /* the first ones of them; the others are only read */
 	enum sandbox_network network;
 	int64_t tmp;    /* bytes */
 	bool host_pids; /* no PID namespace: for a machine that has none */

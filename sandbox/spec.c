@@ -3,9 +3,9 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <unistd.h>
 
-static const char *const members[] = {"sandbox", "network", "limits", "paths",
-				      SANDBOX_LACKS};
+static const char *const members[] = {"sandbox", "network", "limits", "paths"};
 
 enum kind { KIND_bytes, KIND_count };
 
@@ -90,6 +90,15 @@ static int check_names(const cJSON *list, struct err *e)
 	return 0;
 }
 
+/* The default leaves something to the machine. */
+static int64_t default_memory(int64_t max)
+{
+	int64_t pages = sysconf(_SC_PHYS_PAGES);
+	int64_t most = pages * sysconf(_SC_PAGESIZE) / 4 * 3;
+
+	return pages > 0 && most < max ? most : max;
+}
+
 static int read_limits(struct sandbox_limits *out, const cJSON *def,
 		       struct err *e)
 {
@@ -110,7 +119,11 @@ static int read_limits(struct sandbox_limits *out, const cJSON *def,
 			return -1;
 		if (to == &out->pids)
 			out->pids_said = v && !cJSON_IsNull(v);
+		if (to == &out->memory)
+			out->memory_said = v && !cJSON_IsNull(v);
 	}
+	if (!out->memory_said)
+		out->memory = default_memory(out->memory);
 	return 0;
 }
 
@@ -143,7 +156,7 @@ int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 {
 	const cJSON *paths = cJSON_GetObjectItemCaseSensitive(definition,
 							      "paths");
-	int mode = SANDBOX_ON, network = NETWORK_HOST;
+	int mode = SANDBOX_ON, network = NETWORK_NONE;
 
 	*s = (struct sandbox_spec){0};
 	if (paths && !cJSON_IsObject(paths) && !cJSON_IsNull(paths))

@@ -15,7 +15,8 @@
  *   "sandbox": "on"        what the machine offers, and a word about the rest;
  *              "required"  no run unless everything asked for can be had;
  *              "off"       none
- *   "network": "host" | "loopback" | "none"     of the commands it starts
+ *   "network": "none"      a loopback interface of its own (also "loopback");
+ *              "host"      that of the machine: of the commands it starts
  *   "limits":  {"memory": "512M", …}            sandbox/limits.def
  *   "paths":   {"read": ["/data"], "write": ["/var/cache/x"]}
  *                          directories and files besides the workspace. Without
@@ -39,7 +40,8 @@ struct sandbox_limits { /* 0: none */
 #define LIMIT(name, kind, other, least, help) int64_t name;
 #include "sandbox/limits.def"
 #undef LIMIT
-	bool pids_said; /* by the definition; a default is held where it can */
+	/* Named by the definition; a default is held where it can be. */
+	bool pids_said, memory_said;
 };
 
 struct sandbox_spec {
@@ -53,9 +55,6 @@ struct sandbox_spec {
  * have their defaults. Texts are in a. ERR_INVALID names what is wrong. */
 int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 		      struct arena *a, struct err *e);
-
-/* A member that the supervisor adds for the worker: what it cannot give. */
-#define SANDBOX_LACKS "sandbox_lacks"
 
 /* The members that there are, as one JSON object: what a worker is told. */
 void sandbox_spec_copy(const cJSON *definition, struct buf *out);

@@ -151,6 +151,7 @@ static void child(const struct spawn_ask *ask, const int *fds)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, WORKER_NAME);
+	proc_oom_score(PROC_OOM_WORKER);
 	program_invocation_short_name = worker_name;
 	take_name(ask->run);
 	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))

@@ -68,6 +68,7 @@ static void become(char **argv, int said, pid_t warden)
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	proc_oom_score(PROC_OOM_WORKER);
 	execute(argv);
 	sys = errno;
 	(void)!write(said, &sys, sizeof sys);

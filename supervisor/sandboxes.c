@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
 						 [CGROUP_CPU] = "cpu",
@@ -65,31 +66,25 @@ int sup_sandbox_drop(struct live *l, struct err *e)
 	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
 }
 
+/* Without root, processes are counted by a resource limit as well. */
 int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 		       struct err *e)
 {
 	struct cgroup_ask ask[CGROUP_LIMITS];
 
-	if (spec->mode != SANDBOX_REQUIRED ||
-	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
-		return 0;
-	return err_set(e, ERR_NOTALLOWED,
-		       "the agent requires limits of memory, cpu or pids, and "
-		       "no cgroup that holds them can be had here");
-}
-
-void sup_sandbox_lacks(struct sup *s, const struct sandbox_spec *spec,
-		       struct buf *out)
-{
-	struct cgroup_ask ask[CGROUP_LIMITS];
-
 	if (spec->mode == SANDBOX_OFF ||
 	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
-		return;
+		return 0;
 	for (int i = 0; i < CGROUP_LIMITS; i++)
-		if (ask[i].max > 0 && !ask[i].dir[0])
-			buf_addf(out, "limits.%s: no cgroup that holds it\n",
-				 names[i]);
+		if (ask[i].max > 0 && !ask[i].dir[0] &&
+		    (i != CGROUP_PIDS || geteuid() == 0))
+			return err_set(e, ERR_NOTALLOWED,
+				       "limits.%s cannot be enforced: there is "
+				       "no cgroup for it (see skep doctor); "
+				       "remove the limit, or run skepd where "
+				       "cgroups are delegated to it",
+				       names[i]);
+	return 0;
 }
 
 void sup_sandbox_say(struct sup *s)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/proc.h"
 #include "base/process.h"
 #include "ipc/reason.h"
 #include "schema/control.h"
@@ -341,6 +342,7 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 		return -1;
 	read_watchdog(s);
 	raise_limits(&s->config);
+	proc_oom_score(PROC_OOM_SUPERVISOR);
 	s->home_lock = take_home(&s->home, e);
 	if (s->home_lock < 0)
 		return -1;

@@ -112,7 +112,8 @@ static void make_one(struct sup *s)
 	s->spares.count++;
 	snprintf(ask.run, sizeof ask.run, "%s", one->id);
 	tree_cgroup(&s->place, one->id, ask.cgroup);
-	(void)cgroup_plan(&s->place.limits, &(struct sandbox_limits){.pids = 1},
+	(void)cgroup_plan(&s->place.limits,
+			  &(struct sandbox_limits){.pids = 1, .memory = 1},
 			  one->id, ask.limits);
 	spawn_ask(&s->spawn, &ask, start[0], gate[0]);
 }

@@ -134,18 +134,6 @@ static int add_media(struct claim *c, cJSON *spec, struct err *e)
 	return attachments_materialise(c->sup->db, c->media, all.text, e);
 }
 
-/* What only the supervisor knows, for the transcript. */
-static void add_lacks(struct claim *c, cJSON *spec)
-{
-	struct buf b = BUF_MAX(1024);
-
-	sup_sandbox_lacks(c->sup, &c->spec, &b);
-	cJSON_DeleteItemFromObjectCaseSensitive(spec, SANDBOX_LACKS);
-	if (b.n > 0)
-		cJSON_AddStringToObject(spec, SANDBOX_LACKS, b.p);
-	buf_fini(&b);
-}
-
 /* What the definition says of it, as it stands; an agent that says nothing has
  * the defaults. */
 static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
@@ -157,7 +145,6 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
 	    sup_sandbox_refuse(c->sup, &c->spec, e))
 		return -1;
-	add_lacks(c, spec);
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
 	c->sandbox = rc ? NULL : arena_text(&c->arena, b.p);
@@ -299,8 +286,8 @@ static int reject(struct sup *s, const char *id, const char *reason,
 
 static bool has_limits_at_start(const struct live *l)
 {
-	for (int i = 0; l->limits && i < CGROUP_AT_START; i++)
-		if (l->limits[i].dir[0])
+	for (int i = 0; l->limits && i < CGROUP_LIMITS; i++)
+		if (l->limits[i].dir[0] && !l->limits[i].late)
 			return true;
 	return false;
 }

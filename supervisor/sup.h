@@ -122,12 +122,9 @@ void sup_queue_alarm(struct sup *s);
 int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 		     struct err *e);
 int sup_sandbox_drop(struct live *l, struct err *e);
-/* ERR_NOTALLOWED: it requires limits that cannot be had. */
+/* ERR_NOTALLOWED: it names a limit that cannot be enforced here. */
 int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 		       struct err *e);
-/* What of the limits it asks for cannot be had here, a sentence a line. */
-void sup_sandbox_lacks(struct sup *s, const struct sandbox_spec *spec,
-		       struct buf *out);
 void sup_sandbox_say(struct sup *s); /* to the log, what is missing */
 
 /* start.c: makes a queued run live and starting: 0. 1: it must wait until what

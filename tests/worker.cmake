@@ -16,3 +16,7 @@ unit(test_sandbox sandbox)
 fuzz(fuzz_acp worker)
 unit(test_chat_turn worker_chat)
 fuzz(fuzz_chat_turn worker_chat)
+# What runs inside of sandboxes for tests/system/test_escape.py.
+add_executable(escape support/escape.c)
+target_link_libraries(escape PRIVATE strict)
+target_include_directories(escape PRIVATE ${PROJECT_SOURCE_DIR})

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "sandbox/probe.h"
 #include "worker/below.h"
+#include "worker/programs.h"
 #include "worker/tree.h"
 
 #include <errno.h>
@@ -66,8 +67,13 @@ static int make_box(struct trial *t)
 		.home = getenv("HOME"),
 		.own = t->dir,
 	};
+	struct buf config = BUF_MAX(INPUT_MAX);
 	struct err e;
 
+	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
+	programs_show(&plan.shown, config.n ? config.p : NULL,
+		      plan.space.hidden, &t->arena);
+	buf_fini(&config);
 	if (sandbox_spec_read(&t->spec, spec, &t->arena, &e))
 		return acp_try_say("sandbox", false, e.text);
 	if (t->spec.mode == SANDBOX_OFF)

@@ -1,5 +1,7 @@
 #include "worker/child.h"
 
+#include "base/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -138,6 +140,8 @@ static void become(void *arg)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (is_orphan(b))
 		_exit(127);
+	if (!spec->box) /* else box_start has done it */
+		proc_oom_score(PROC_OOM_COMMAND);
 	sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGHUP, SIG_DFL);

@@ -9,6 +9,7 @@
 #include "worker/exec_config.h"
 #include "worker/media.h"
 #include "worker/memory.h"
+#include "worker/programs.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
@@ -26,15 +27,12 @@ static int read_spec(struct run *r, struct err *e)
 	int rc;
 
 	r->sandbox.mode = SANDBOX_OFF;
-	r->sandbox_lacks = "";
 	if (!text)
 		return 0;
 	v = json_parse_object("sandbox", text, strlen(text), e);
 	if (!v)
 		return -1;
 	rc = sandbox_spec_read(&r->sandbox, v, &r->arena, e);
-	r->sandbox_lacks = arena_text(&r->arena,
-				      json_text(v, SANDBOX_LACKS, ""));
 	cJSON_Delete(v);
 	return rc;
 }
@@ -69,7 +67,6 @@ static int check_offer(struct run *r, const struct sandbox_offer *o,
 	int rc = 0;
 
 	(void)sandbox_lacks(o, &r->sandbox, &lacks);
-	buf_adds(&lacks, r->sandbox_lacks);
 	if (lacks.n > 0)
 		rc = r->sandbox.mode == SANDBOX_REQUIRED ? refuse(&lacks, e)
 							 : say(r, &lacks, e);
@@ -177,10 +174,11 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.mnt = w->ns.mnt;
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
-	cgroup_limit_pids(r->sandbox.limits.pids);
+	cgroup_limit_late(&r->sandbox.limits);
 	memory_begin(r);
 	show_media(r, &p.shown);
 	show_certificates(&p.shown);
+	programs_show(&p.shown, r->start->config, r->start->home, &r->lasting);
 	r->box = arena_alloc(&r->lasting, sizeof *r->box);
 	if (box_make(r->box, &p, e)) {
 		r->box = NULL;

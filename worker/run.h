@@ -38,7 +38,6 @@ struct run {
 	void *state;                 /* the driver's */
 	struct workspace *workspace; /* NULL: no driver has asked for it */
 	struct sandbox_spec sandbox; /* what is wanted */
-	const char *sandbox_lacks;   /* of it, as the supervisor knows */
 	struct box *box;             /* of its commands; NULL: none */
 	const char *ask_socket;      /* seen in the box; NULL: none */
 	struct disk *disk;           /* what it may write; NULL: anything */

@@ -128,23 +128,59 @@ def test_a_worker_that_was_ended_for_memory_says_so(home):
     finish(d)
 
 
-def test_a_limit_that_nobody_holds_is_said(home):
+def test_a_named_limit_that_cannot_be_enforced_is_an_error(home):
     d = Host(home, config=dict(QUICK, run=dict(
         QUICK.get("run", {}), cgroup="off"))).start()
-    d.shell("a", "echo done", limits={"memory": "64M", "cpu": 50})
+    lib.eventually(lambda: "limits.memory: no cgroup" in d.log(), 30)
+    d.shell("a", "echo done")
     run = d.submit("a")
     assert d.until(run)["state"] == "succeeded"
-    gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
-    assert gaps and "limits.memory" in gaps[0]["lacks"] and \
-        "limits.cpu" in gaps[0]["lacks"] and \
-        "limits.pids" not in gaps[0]["lacks"], gaps
-    lib.eventually(lambda: "limits.memory: no cgroup" in d.log(), 30)
+    assert not [b for _, kind, b in d.events("a", run) if kind == "status"]
+    names = {"memory": "64M", "cpu": 50}
+    if os.getuid() == 0:
+        names["pids"] = 100
+    for name, value in names.items():
+        for mode in ("on", "required"):
+            d.shell("b", "echo done", limits={name: value}, sandbox=mode)
+            row = d.until(d.submit("b"))
+            assert row["state"] == "failed" and \
+                "limits.%s cannot be enforced" % name in row["detail"], row
     if home.run("unshare", "-m", "true", code=None).code == 0:
         seen = home.run("unshare", "-m", "sh", "-c", "mount -t tmpfs none "
                         "/sys/fs/cgroup; exec $0 doctor --json", home.bin /
                         "skep", code=None).out
         assert "limits.memory: no cgroup" in seen, seen
-    d.shell("b", "echo done", limits={"memory": "64M"}, sandbox="required")
-    row = d.until(d.submit("b"))
-    assert row["state"] == "failed" and "requires limits" in row["detail"], row
     finish(d)
+
+
+LIMITS = r"""
+import resource
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+print(resource.getrlimit(resource.RLIMIT_CORE)[1])
+print(open("/proc/self/oom_score_adj").read().strip())
+"""
+
+
+def test_memory_processes_and_descriptors_have_limits_by_default(home):
+    d = Host(home).start()
+    d.agent("b", "exec", {"command": ["python3", "-c", LIMITS],
+                          "stdin": "none"})
+    run = d.submit("b")
+    assert d.until(run)["state"] == "succeeded"
+    files, core, score = map(int, said(d, "b", run).split())
+    assert files == 8192 and core == 0, (files, core)
+    with open("/proc/%d/oom_score_adj" % d.process.pid) as f:
+        own = int(f.read())
+    assert own < score and score >= 300, (own, score)
+    with open("/proc/%d/status" % d.process.pid) as f:
+        rights = int(f.read().split("CapEff:")[1].split()[0], 16)
+    assert own == (-500 if rights >> 24 & 1 else 0), own
+    for name in ("memory", "pids"):
+        if "limits.%s: no cgroup" % name in d.log():
+            lib.skip("no cgroup that holds " + name)
+    peace = neighbour(d)
+    row = home.query(home.control, "SELECT limits FROM sandbox")[0][0]
+    assert '"memory"' in row and '"pids":2048' in row, row
+    at_peace(d, peace)
+    finish(d)
+

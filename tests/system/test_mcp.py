@@ -175,7 +175,7 @@ def test_it_works_in_a_sandbox_that_hides_the_agents_file(home):
         {"tool": "append_file", "args": {"path": "a", "content": "2\n"}},
         {"tool": "diff", "args": {"from": "s1"}},
         {"tool": "diff", "args": {"from": "none"}}]), session="s")
-    assert d.until(run)["state"] == "succeeded"
+    assert d.until(run)["state"] == "succeeded", d.get(run)
     text = "".join(t for (t,) in home.query(
         home.agent_db("a"), "SELECT text FROM part WHERE kind = 'text'"))
     got = [json.loads(line) for line in text.splitlines()]
@@ -247,7 +247,7 @@ def test_ask_asks_a_person_before_a_tool_runs(home):
         path = a["title"].split()[-1]
         assert not (work / path).exists(), a
         home.skep("approvals", verb, a["id"], *more)
-    assert d.until(run)["state"] == "succeeded"
+    assert d.until(run)["state"] == "succeeded", d.get(run)
     got = answers(home)
     assert [bad for bad, _ in got[:4]] == [False, True, False, False], got
     assert got[3][1] == "2" and got[4] == {} and "message" in got[5], got
@@ -265,6 +265,6 @@ def test_a_call_that_was_permitted_is_not_asked_for_again(home):
             "options": OPTIONS}},
         write(str(work / "a"), "x"), tool("write_file", "a", content="y")]))
     home.skep("approvals", "allow", one_open(d)["id"])
-    assert d.until(run)["state"] == "succeeded"
+    assert d.until(run)["state"] == "succeeded", d.get(run)
     assert (work / "a").read_text() == "y"
     assert len(approvals(d)) == 1, approvals(d)

@@ -38,7 +38,7 @@ static void a_definition_that_says_nothing_is_confined(void **state)
 	(void)state;
 	assert_int_equal(read_spec("{}", &s, &a, &e), 0);
 	assert_int_equal(s.mode, SANDBOX_ON);
-	assert_int_equal(s.network, NETWORK_HOST);
+	assert_int_equal(s.network, NETWORK_NONE);
 	assert_true(s.limits.file > 0);
 	assert_true(s.limits.pids > 0 && !s.limits.pids_said);
 	arena_fini(&a);
