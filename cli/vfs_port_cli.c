@@ -73,6 +73,7 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 	struct err ignored; /* the export will say it */
 
 	begin(cli, view, path, "exporting");
+	view->port.keep_setuid = cli_flag(cli, "keep-setuid");
 	if (view->bar.on)
 		(void)vfs_visit(v, view->port.path, add_work, &view->bar.total,
 				&ignored);

@@ -18,6 +18,13 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 		       const char *path);
 int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
 
+#define PORT_SETUID                                                   \
+	{                                                             \
+		"keep-setuid", NULL,                                  \
+			"keep set-user-ID and set-group-ID of files", \
+			OPTION_FLAG                                   \
+	}
+
 #define PORT_FORMAT                                \
 	{                                          \
 		"format", "dir|tar|sqlar|agentfs", \

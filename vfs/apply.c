@@ -7,6 +7,7 @@
 #include "vfs/deltas.h"
 #include "vfs/journal.h"
 #include "vfs/nanos.h"
+#include "vfs/port.h"
 #include "vfs/snap.h"
 #include "vfs/xattrs.h"
 
@@ -162,7 +163,7 @@ static int own(int dir, const char *name, const struct vfs_attr *want)
 		return -1;
 	if (S_ISLNK(want->mode))
 		return 0;
-	return fchmodat(dir, name, want->mode & 07777, 0);
+	return fchmodat(dir, name, vfs_mode_out(want->mode, false) & 07777, 0);
 }
 
 /* Attributes of the namespace's node; after `own`, since a change of the mode

@@ -145,16 +145,17 @@ static int put_link(struct writer *w, int dir, const char *name,
 }
 
 /* Owner first: changing it takes set-id bits away. */
-static int dress(int dir, const char *name, const struct vfs_attr *a,
-		 const char *path, struct err *e)
+static int dress(const struct writer *w, int dir, const char *name,
+		 const struct vfs_attr *a, const char *path, struct err *e)
 {
+	mode_t mode = vfs_mode_out(a->mode, w->p->keep_setuid) & 07777;
 	struct timespec times[2] = {nanos_spec(a->accessed),
 				    nanos_spec(a->modified)};
 
 	if (fchownat(dir, name, a->uid, a->gid, AT_SYMLINK_NOFOLLOW) &&
 	    geteuid() == 0)
 		return err_errno_set(e, "%s", path);
-	if ((!S_ISLNK(a->mode) && fchmodat(dir, name, a->mode & 07777, 0)) ||
+	if ((!S_ISLNK(a->mode) && fchmodat(dir, name, mode, 0)) ||
 	    utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW))
 		return err_errno_set(e, "%s", path);
 	return 0;
@@ -213,7 +214,7 @@ static int put_at(struct writer *w, int dir, const char *name,
 							  : 0;
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	return dress(dir, name, a, f->path, e);
+	return dress(w, dir, name, a, f->path, e);
 }
 
 static int put(void *arg, const struct vfs_found *f, struct err *e)
@@ -249,7 +250,7 @@ static int dress_dirs(struct writer *w, struct err *e)
 
 		if (dir < 0)
 			return -1;
-		rc = dress(dir, *l->path ? name : ".", &l->attr, l->path, e);
+		rc = dress(w, dir, *l->path ? name : ".", &l->attr, l->path, e);
 		if (*l->path)
 			close(dir);
 		if (rc)

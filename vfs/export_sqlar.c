@@ -62,7 +62,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	struct buf content = BUF_MAX(CONTENT_MAX);
 	struct sqlar_put row = {
 		.name = f->path,
-		.mode = f->attr.mode,
+		.mode = vfs_mode_out(f->attr.mode, w->p->keep_setuid),
 		.modified = nanos_spec(f->attr.modified).tv_sec};
 	char *packed = NULL;
 	int rc;

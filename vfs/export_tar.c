@@ -72,7 +72,7 @@ static int fill(struct writer *w, struct archive_entry *en,
 	const char *first;
 
 	archive_entry_set_pathname(en, *f->path ? f->path : ".");
-	archive_entry_set_mode(en, a->mode);
+	archive_entry_set_mode(en, vfs_mode_out(a->mode, w->p->keep_setuid));
 	archive_entry_set_uid(en, a->uid);
 	archive_entry_set_gid(en, a->gid);
 	archive_entry_set_rdev(en, a->rdev);

@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /*
  * Trees into a namespace and out of it. A tree that goes in comes out the
  * same: modes, owners, times, links of both kinds, empty directories, fifos,
  * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for owners, hard
  * links and what is neither file, directory nor link; AgentFS none for
- * attributes.)
+ * attributes.) Set-id bits of files come out only with keep_setuid.
  *
  * An import goes over what is there: files are replaced, directories joined. A
  * directory in the place of something else is refused (ERR_ISDIR), unless it is
@@ -24,12 +25,22 @@ struct vfs;
 struct vfs_port {
 	const char *path; /* where in the namespace; "" is its root */
 	bool replace;     /* directories, too */
+	bool keep_setuid; /* out: see vfs_mode_out */
 	/* Called often with what was done so far. May be NULL. */
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
 	int64_t lost; /* out: files that the host directory below has lost */
 };
+
+/* A file that an agent made must not run as its owner or group on the host, so
+ * it has no set-id bits there unless they are asked for. */
+static inline mode_t vfs_mode_out(mode_t mode, bool keep_setuid)
+{
+	return keep_setuid || S_ISDIR(mode)
+		       ? mode
+		       : mode & ~(mode_t)(S_ISUID | S_ISGID);
+}
 
 static inline void vfs_port_tell(const struct vfs_port *p)
 {

@@ -34,7 +34,7 @@ static size_t good_n;
 
 static void set_up(void)
 {
-	struct vfs_port p = {0};
+	struct vfs_port p = {.keep_setuid = true};
 	struct err e;
 
 	if (db_open(&db, fuzz_path("agent"), &agent_schema, SQL_CREATE, &e) ||
@@ -231,7 +231,7 @@ static void check_taken(const struct vfs_port *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_port p = {.path = "in", .keep_setuid = true};
 	struct vfs_check c = {.deep = true};
 	bool bytes = size > 0 && data[0] % 2 == 0;
 	struct vfs_dir d;

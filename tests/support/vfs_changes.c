@@ -311,14 +311,14 @@ static int do_whiteout(struct vfs_test *t, struct err *e)
 
 static int do_import_dir(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_port p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_dir(t->v, temp_join(&inputs, "host"), &p, e);
 }
 
 static int do_import_tar(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_port p = {.path = "in", .keep_setuid = true};
 	int fd = open(temp_join(&inputs, "t.tar"), O_RDONLY | O_CLOEXEC);
 	int rc = vfs_import_tar(t->v, fd, &p, e);
 
@@ -328,14 +328,14 @@ static int do_import_tar(struct vfs_test *t, struct err *e)
 
 static int do_import_sqlar(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_port p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_sqlar(t->v, temp_join(&inputs, "t.sqlar"), &p, e);
 }
 
 static int do_import_agentfs(struct vfs_test *t, struct err *e)
 {
-	struct vfs_port p = {.path = "in"};
+	struct vfs_port p = {.path = "in", .keep_setuid = true};
 
 	return vfs_import_agentfs(t->v, temp_join(&inputs, "t.db"), &p, e);
 }
@@ -369,7 +369,7 @@ static void must(int rc, const struct err *e)
 
 static void make_inputs(struct vfs_test *t)
 {
-	struct vfs_port p = {.path = ""};
+	struct vfs_port p = {.path = "", .keep_setuid = true};
 	struct err e;
 	int fd = open(temp_join(&inputs, "t.tar"),
 		      O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

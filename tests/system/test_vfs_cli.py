@@ -242,3 +242,57 @@ def test_sqlar_files_are_read_as_sqlite_reads_them(home):
     home.skep("vfs", "import", "a", home.dir / "z.sqlar", "in")
     home.skep("vfs", "export", "a", home.dir / "more", "in")
     assert tree(home.dir / "more") == dict(tree(home.dir / "ours"), link="d/text")
+
+
+def test_files_of_an_agent_are_not_setuid_on_the_host(home):
+    agent(home)
+    tree = home.dir / "tree"
+    (tree / "sub").mkdir(parents=True)
+    for name, mode in (("uid", 0o4755), ("gid", 0o2755), ("both", 0o6711),
+                       ("plain", 0o640)):
+        (tree / name).write_text(name)
+        (tree / name).chmod(mode)
+    (tree / "sub").chmod(0o2775)
+    home.skep("vfs", "import", "a", tree)
+    mode = lambda path: path.stat().st_mode & 0o7777
+    want = {"uid": 0o755, "gid": 0o755, "both": 0o711, "plain": 0o640,
+            "sub": 0o2775}
+    home.skep("vfs", "export", "a", home.dir / "out")
+    home.skep("vfs", "get", "a", "/", home.dir / "got")
+    home.skep("vfs", "export", "a", home.dir / "x.tar")
+    (home.dir / "from-tar").mkdir()
+    home.run("tar", "xpf", home.dir / "x.tar", "-C", home.dir / "from-tar")
+    for place in ("out", "got", "from-tar"):
+        got = {n: mode(home.dir / place / n) for n in want}
+        assert got == want, (place, got)
+    home.skep("vfs", "get", "a", "uid", home.dir / "one")
+    assert mode(home.dir / "one") & 0o6000 == 0
+    home.skep("vfs", "export", "a", home.dir / "kept", "--keep-setuid")
+    assert mode(home.dir / "kept" / "both") == 0o6711
+
+
+def test_apply_makes_no_setuid_file(home):
+    base = home.dir / "base"
+    base.mkdir()
+    agent(home)
+    home.skep("vfs", "new", "a:w", "--base", base)
+    tree = home.dir / "tree"
+    tree.mkdir()
+    (tree / "x").write_text("x")
+    (tree / "x").chmod(0o6755)
+    home.skep("vfs", "import", "a:w", tree)
+    home.skep("vfs", "apply", "a:w")
+    assert (base / "x").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_quota_that_is_used_up_says_so(home):
+    agent(home)
+    home.skep("vfs", "put", "a", "f", input="x" * 1000)
+    home.skep("vfs", "quota", "a", "--bytes", "2000")
+    for words in (("put", "a", "g"), ("put", "a", "f")):
+        said = home.run(home.bin / "skep", "vfs", *words, input="y" * 5000,
+                        code=None)
+        assert said.code == 74, said.code
+        assert "quota" in said.err if isinstance(said.err, str) else \
+            b"quota" in said.err, said.err
+    assert home.skep("vfs", "cat", "a", "f").out == "x" * 1000
