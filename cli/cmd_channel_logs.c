@@ -67,7 +67,7 @@ static bool is_same(int fd, const char *path)
 /* Whoever reads us has gone, or time goes by. */
 static bool wait_a_little(const struct cli *cli)
 {
-	struct pollfd out = {.fd = fileno(cli->out.to)};
+	struct pollfd out = {.fd = cli->out.fd};
 
 	return poll(&out, 1, LOOK_MS) <= 0 && !ferror(cli->out.to);
 }

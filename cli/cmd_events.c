@@ -119,10 +119,10 @@ const struct command cmd_events = {
 	.options =
 		(const struct option_spec[]){
 			{"follow", NULL, "until interrupted", OPTION_FLAG},
-			{"kind", "WORD",
-			 "only these: run, delivery, deliveries, inbound, "
-			 "channel, …",
-			 OPTION_TEXT},
+			{"kind",
+			 "run|approval|agent|channel|delivery|deliveries|"
+			 "inbound",
+			 "only of this kind", OPTION_WORD},
 			{"of", "TEXT",
 			 "only what names this: an id, or a part of one",
 			 OPTION_TEXT},

@@ -3,6 +3,7 @@
 #include "schema/lists.h"
 #include "schema/page.h"
 #include "schema/severity.h"
+#include "schema/vocab.h"
 
 /* Runs of all states come from the rows, whether or not a supervisor runs. */
 static int list_all(struct cli *cli, struct err *e)
@@ -60,8 +61,8 @@ const struct command cmd_ps = {
 		(const struct option_spec[]){
 			{"all", NULL, "runs that are over or wait too",
 			 OPTION_FLAG},
-			{"state", "STATE", "only runs in this state",
-			 OPTION_TEXT},
+			{"state", vocab_control_run_state,
+			 "only runs in this state", OPTION_WORD},
 			{"tag", "TAG", "only runs with this tag", OPTION_TEXT},
 			{"agent-name", "NAME", "only runs of this agent",
 			 OPTION_NAME},

@@ -7,7 +7,7 @@
 
 static int top(struct cli *cli, struct err *e)
 {
-	bool once = cli->out.json || !isatty(fileno(cli->out.to));
+	bool once = cli->out.json || !isatty(cli->out.fd);
 	int64_t every = cli_number(cli, "every", 1000);
 
 	do {

@@ -32,7 +32,7 @@ static void add_mark(struct buf *b, const struct output *o, const char *state)
 
 static bool is_live(const struct demo *d)
 {
-	return !d->cli->out.json && isatty(fileno(d->cli->out.to));
+	return !d->cli->out.json && isatty(d->cli->out.fd);
 }
 
 /* Takes the view off the terminal, so that a line can be said above it. */

@@ -4,6 +4,7 @@
 #include "base/home.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,22 +17,23 @@
 #define NOTE_MAX   (1u << 16)
 #define OBJECT_MAX (1u << 30)
 
-static int terminal_width(FILE *to)
+static int terminal_width(int fd)
 {
 	struct winsize w;
 
-	if (!isatty(fileno(to)))
+	if (!isatty(fd))
 		return 0;
-	return ioctl(fileno(to), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col
-								      : 80;
+	return ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
 void output_init(struct output *o, FILE *to, bool json, bool no_colour)
 {
 	const char *term = getenv("TERM"), *never = getenv("NO_COLOR");
 
-	*o = (struct output){.to = to, .json = json};
-	o->width = terminal_width(to);
+	*o = (struct output){.to = to, .fd = fileno(to), .json = json};
+	o->width = terminal_width(o->fd);
+	if (o->width)
+		o->to = terminal_filter(to);
 	o->colour = o->width > 0 && !json && !no_colour && !(never && *never) &&
 		    !(term && !strcmp(term, "dumb"));
 }
@@ -59,21 +61,6 @@ const char *output_style(const struct output *o, enum output_style s)
 	return o->colour ? codes[s] : "";
 }
 
-/* Characters that a terminal acts on instead of showing: C0, DEL, C1 (two
- * bytes from U+0080), and the marks that turn text around (bidi controls). */
-static bool is_unsafe(const char *p, size_t len)
-{
-	const unsigned char *c = (const unsigned char *)p;
-
-	if (len == 1)
-		return c[0] < ' ' || c[0] == 0x7f;
-	if (len == 2)
-		return c[0] == 0xc2 && c[1] < 0xa0;
-	return len == 3 && c[0] == 0xe2 &&
-	       ((c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) ||
-		(c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
-}
-
 void output_safe(struct buf *b, const char *p, size_t n, bool lines)
 {
 	while (n > 0) {
@@ -81,7 +68,7 @@ void output_safe(struct buf *b, const char *p, size_t n, bool lines)
 
 		if (lines && (*p == '\n' || *p == '\t'))
 			buf_addc(b, *p);
-		else if (len > 0 && !is_unsafe(p, len))
+		else if (len > 0 && !terminal_acts_on(p, len))
 			buf_add(b, p, len);
 		else if (*p == '\n' || *p == '\t')
 			buf_adds(b, *p == '\n' ? "\\n" : "\\t");

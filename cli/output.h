@@ -14,7 +14,8 @@
  * Writing to a pipe that closed is no error of ours: the program ends quietly.
  */
 struct output {
-	FILE *to;
+	FILE *to; /* on a terminal a filter, which has no descriptor */
+	int fd;
 	bool json;
 	bool colour;
 	int width; /* columns of the terminal, 0: no limit */

@@ -1,5 +1,6 @@
 """What people see on a terminal: colour, width, and nothing that data sends."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -109,3 +110,58 @@ def test_styles_are_not_shown_as_text(home):
         assert "\\x1b" not in out and "\\033" not in out, (args, out)
     assert "\x1b[1mwarning\x1b[0m" in on_terminal(home, "doctor",
                                                   "--no-import")[1]
+
+
+NASTY = "a\u009b31mb\u0085c\u202ed\x1b]0;t\x07e\u2066f\x7f"
+UNSAFE = "\u009b\u0085\u202e\u2066\x07"
+
+
+def test_json_on_a_terminal_has_no_control_characters(home):
+    """C1 controls need no escape in JSON, but a terminal acts on them."""
+    home.skep("agent", "add", "a", "--driver", "script", "--model",
+              NASTY.replace("\x1b", ""))
+    home.skep("session", "append", "s", NASTY)
+    home.skep("session", "title", "s", NASTY)
+    home.skep("session", "patch", "s", json.dumps({"meta": {NASTY: NASTY}}))
+    home.skep("vfs", "put", "a", "f" + NASTY.replace("/", ""), input="x")
+    for args in (["session", "ls"], ["session", "show", "s"],
+                 ["session", "show", "s", "--events"], ["session", "tail", "s"],
+                 ["agent", "ls"], ["agent", "show", "a"], ["vfs", "ls", "a"],
+                 ["session", "search", "a*"], ["state", "ls"],
+                 ["session", "export", "s"], ["vfs", "tree", "a"],
+                 ["vfs", "find", "a"], ["config", "show"]):
+        for more in ([], ["--json"]):
+            code, out = on_terminal(home, *args, *more, columns=300)
+            bad = [c for c in UNSAFE if c in plain(out)]
+            assert not bad and "\x1b]" not in out, (args, more, bad, out)
+            if more:
+                assert "\x1b" not in out, (args, out)
+    # the same values as without a terminal
+    wanted = home.skep("session", "ls", "--json").json
+    assert wanted["title"] == NASTY
+    code, out = on_terminal(home, "session", "ls", "--json", columns=300)
+    assert json.loads(out) == wanted
+
+
+def test_characters_that_fall_between_two_writes_are_escaped(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    text = "\u009b" * 5000 + "€" * 5000
+    for pad in range(4):
+        home.skep("session", "append", "s%d" % pad, "x" * pad + text)
+        code, out = on_terminal(home, "session", "show", "s%d" % pad,
+                                "--events", "--json")
+        assert "\u009b" not in out
+        assert json.loads(out)["body"]["content"] == "x" * pad + text
+
+
+def test_unknown_words_of_filters_are_refused_with_the_known_ones(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    for args, word in ((["ps", "--state", "pending"], "queued"),
+                       (["events", "--kind", "runs"], "approval"),
+                       (["session", "ls", "--status", "open"], "archived"),
+                       (["session", "ls", "--kind", "talk"], "subagent"),
+                       (["delivery", "ls", "--state", "open"], "dismissed"),
+                       (["inbound", "ls", "--state", "open"], "noted"),
+                       (["artifact", "ls", "--class", "x"], "named")):
+        said = home.refused(64, *args)
+        assert word in said and args[-2] in said, said
