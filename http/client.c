@@ -1,36 +1,61 @@
 #include "http/client.h"
 
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
-
-#include <curl/curl.h>
+#include <unistd.h>
 
 #include "base/json.h"
 
 #define ANSWER_MAX   ((size_t)256 << 20)
+#define HEAD_MAX     ((size_t)64 << 10)
 #define EVENT_MAX    ((size_t)64 << 20)
-#define CONNECT_MS   5000L
+#define CONNECT_S    5
+#define LOOK_MS      200 /* how often a quit is asked for */
 #define RETRY_MS_MIN 50
 #define RETRY_MS_MAX 2000
 
 struct http_client {
-	CURL *curl;
+	int fd; /* -1: not connected */
+	bool used;
 	char *base_url;
 	char *unix_path;
 	char *token;
+	struct buf in; /* bytes that were read and not used yet */
+	size_t at;
 	struct buf answer;
-	char why[CURL_ERROR_SIZE];
+};
+
+/* How an exchange went. */
+enum went { WENT_WELL, WENT_WRONG, WENT_NOWHERE, WENT_STOPPED };
+
+/* One exchange: where its body goes, and what the head said. */
+struct exchange {
+	struct http_client *c;
+	int (*sink)(struct exchange *x, const char *p, size_t n);
+	void *arg;
+	http_client_quit *quit;
+	void *quit_arg;
+	int status;
+	int64_t length; /* -1: not given */
+	bool chunked, close;
+	struct err *e;
 };
 
 struct follow {
-	struct http_client *c;
 	const struct http_follow *want;
 	struct sse_parser parser;
-	struct err *e;
-	long status;
 	bool got_bytes;
+	int status;
 	int rc; /* what on_event returned, or -1 */
+	struct err *e;
 };
 
 static char *copy(const char *text)
@@ -43,26 +68,35 @@ int http_client_open(struct http_client **out, const struct http_target *t,
 {
 	struct http_client *c = calloc(1, sizeof *c);
 
+	(void)e;
 	if (!c)
 		abort();
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) ||
-	    !(c->curl = curl_easy_init())) {
-		free(c);
-		return err_set(e, ERR_INTERNAL, "libcurl does not start");
-	}
+	c->fd = -1;
 	c->base_url = copy(t->base_url ? t->base_url : "http://localhost");
 	c->unix_path = copy(t->unix_path);
 	c->token = copy(t->token);
+	buf_init(&c->in, HEAD_MAX + 65536);
 	buf_init(&c->answer, ANSWER_MAX);
 	*out = c;
 	return 0;
+}
+
+static void hang_up(struct http_client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->used = false;
+	buf_clear(&c->in);
+	c->at = 0;
 }
 
 void http_client_close(struct http_client *c)
 {
 	if (!c)
 		return;
-	curl_easy_cleanup(c->curl);
+	hang_up(c);
+	buf_fini(&c->in);
 	buf_fini(&c->answer);
 	free(c->base_url);
 	free(c->unix_path);
@@ -70,47 +104,297 @@ void http_client_close(struct http_client *c)
 	free(c);
 }
 
-/* What every request has. The caller frees the URL and the list. */
-static char *prepare(struct http_client *c, const char *path,
-		     struct curl_slist **headers)
+/* --- connecting ---------------------------------------------------------- */
+
+static int dial_unix(const char *path)
 {
-	struct buf b = BUF_MAX(64 << 10);
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	curl_easy_reset(c->curl); /* keeps the connection */
-	buf_addf(&b, "%s%s", c->base_url, path);
-	curl_easy_setopt(c->curl, CURLOPT_URL, b.p);
-	char *url = buf_take(&b);
-
-	if (c->unix_path)
-		curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH,
-				 c->unix_path);
-	curl_easy_setopt(c->curl, CURLOPT_PATH_AS_IS, 1L);
-	curl_easy_setopt(c->curl, CURLOPT_PROXY, "");
-	curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->why);
-	curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	c->why[0] = '\0';
-	if (c->token) {
-		buf_addf(&b, "Authorization: Bearer %s", c->token);
-		*headers = curl_slist_append(*headers, b.p);
+	if (strlen(path) >= sizeof at.sun_path) {
+		errno = ENAMETOOLONG;
+	} else if (fd >= 0) {
+		memcpy(at.sun_path, path, strlen(path) + 1);
+		if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+			return fd;
 	}
-	*headers = curl_slist_append(*headers, "Expect:");
-	buf_fini(&b);
-	return url;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
-static int curl_failed(const struct http_client *c, CURLcode rc, struct err *e)
+static int dial_tcp(const char *url)
 {
-	const char *why = c->why[0] ? c->why : curl_easy_strerror(rc);
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+	struct timeval most = {CONNECT_S, 0}, none = {0, 0};
+	const char *name = strncmp(url, "http://", 7) == 0 ? url + 7 : url;
+	char host[256];
+	char *port;
+	int fd = -1;
 
-	if (rc == CURLE_COULDNT_CONNECT)
+	snprintf(host, sizeof host, "%.*s", (int)strcspn(name, "/"), name);
+	port = strrchr(host, ':');
+	if (port && !strchr(port, ']'))
+		*port++ = '\0';
+	else
+		port = NULL;
+	if (getaddrinfo(host, port ? port : "80", &hints, &list))
+		return -1;
+	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+		fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			continue;
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+		if (connect(fd, a->ai_addr, a->ai_addrlen)) {
+			close(fd);
+			fd = -1;
+			continue;
+		}
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+	}
+	freeaddrinfo(list);
+	return fd;
+}
+
+static int dial(struct http_client *c)
+{
+	if (c->fd < 0)
+		c->fd = c->unix_path ? dial_unix(c->unix_path)
+				     : dial_tcp(c->base_url);
+	return c->fd < 0 ? -1 : 0;
+}
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static int send_all(int fd, const char *p, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Reads what is there, after waiting for it: bytes, 0 at the end, -1; -2 if the
+ * caller wants to stop. */
+static ssize_t receive(struct exchange *x)
+{
+	struct http_client *c = x->c;
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	char chunk[65536];
+	ssize_t n;
+
+	for (;;) {
+		int ready = poll(&p, 1, x->quit ? LOOK_MS : -1);
+
+		if (x->quit && x->quit(x->quit_arg))
+			return -2;
+		if (ready > 0)
+			break;
+		if (ready < 0 && errno != EINTR)
+			return -1;
+	}
+	n = recv(c->fd, chunk, sizeof chunk, 0);
+	if (n > 0) {
+		if (c->at == c->in.n) {
+			buf_clear(&c->in);
+			c->at = 0;
+		}
+		if (buf_add(&c->in, chunk, (size_t)n))
+			return -1;
+	}
+	return n;
+}
+
+static enum went no_more(ssize_t n)
+{
+	return n == -2 ? WENT_STOPPED : WENT_WRONG;
+}
+
+/* A line without its end, which lives until the next read; NULL: *went says why
+ * not. */
+static char *take_line(struct exchange *x, enum went *went)
+{
+	struct http_client *c = x->c;
+
+	for (;;) {
+		char *start = c->in.n > c->at ? c->in.p + c->at : NULL;
+		char *end = start ? memchr(start, '\n', c->in.n - c->at) : NULL;
+		ssize_t n;
+
+		if (end) {
+			c->at = (size_t)(end + 1 - c->in.p);
+			*end = '\0';
+			if (end > start && end[-1] == '\r')
+				end[-1] = '\0';
+			return start;
+		}
+		if (c->at > 0) { /* the rest moves to the front */
+			memmove(c->in.p, c->in.p + c->at, c->in.n - c->at);
+			c->in.n -= c->at;
+			c->at = 0;
+		}
+		n = c->in.n < HEAD_MAX ? receive(x) : -1;
+		if (n <= 0) {
+			*went = no_more(n);
+			return NULL;
+		}
+	}
+}
+
+/* Gives `length` bytes of the body to the sink; -1: all until the end. */
+static enum went take_bytes(struct exchange *x, int64_t length)
+{
+	struct http_client *c = x->c;
+
+	while (length != 0) {
+		size_t n = c->in.n - c->at;
+		ssize_t got;
+
+		if (length > 0 && (int64_t)n > length)
+			n = (size_t)length;
+		if (n > 0) {
+			if (x->sink(x, c->in.p + c->at, n))
+				return WENT_STOPPED;
+			c->at += n;
+			length -= length > 0 ? (int64_t)n : 0;
+			continue;
+		}
+		got = receive(x);
+		if (got == 0 && length < 0)
+			return WENT_WELL;
+		if (got <= 0)
+			return no_more(got);
+	}
+	return WENT_WELL;
+}
+
+/* --- one exchange --------------------------------------------------------- */
+
+static void read_header(struct exchange *x, char *line)
+{
+	char *value = strchr(line, ':');
+
+	if (!value)
+		return;
+	*value++ = '\0';
+	value += strspn(value, " \t");
+	if (!strcasecmp(line, "Content-Length"))
+		x->length = strtoll(value, NULL, 10);
+	else if (!strcasecmp(line, "Transfer-Encoding"))
+		x->chunked = !strcasecmp(value, "chunked");
+	else if (!strcasecmp(line, "Connection"))
+		x->close = !strcasecmp(value, "close");
+}
+
+static enum went take_head(struct exchange *x)
+{
+	enum went went = WENT_WELL;
+	char *line = take_line(x, &went);
+
+	if (!line)
+		return went;
+	if (strncmp(line, "HTTP/1.", 7) != 0 || strlen(line) < 12)
+		return WENT_WRONG;
+	x->close = line[7] == '0';
+	x->status = (int)strtol(line + 9, NULL, 10);
+	while ((line = take_line(x, &went)) && *line)
+		read_header(x, line);
+	return line ? WENT_WELL : went;
+}
+
+static enum went take_chunks(struct exchange *x)
+{
+	enum went went = WENT_WELL;
+	int64_t size = 1;
+
+	while (size > 0 && went == WENT_WELL) {
+		char *line = take_line(x, &went), *end;
+
+		if (!line)
+			return went;
+		size = strtoll(line, &end, 16);
+		if (end == line || size < 0)
+			return WENT_WRONG;
+		went = take_bytes(x, size);
+		if (went == WENT_WELL && !take_line(x, &went))
+			return went;
+	}
+	return went;
+}
+
+static enum went take_reply(struct exchange *x)
+{
+	enum went went = take_head(x);
+
+	if (went != WENT_WELL)
+		return went;
+	if (x->chunked)
+		went = take_chunks(x);
+	else if (x->status != 204 && x->status != 304)
+		went = take_bytes(x, x->length);
+	if (went != WENT_WELL || x->close || (!x->chunked && x->length < 0))
+		hang_up(x->c);
+	return went;
+}
+
+/* The head of a request up to its own headers. */
+static void begin_request(struct http_client *c, struct buf *b,
+			  const char *method, const char *path,
+			  const char *accept)
+{
+	const char *host = strncmp(c->base_url, "http://", 7) == 0
+				   ? c->base_url + 7
+				   : c->base_url;
+
+	buf_addf(b, "%s %s HTTP/1.1\r\nHost: %.*s\r\nAccept: %s\r\n", method,
+		 path, (int)strcspn(host, "/"), host, accept);
+	if (c->token)
+		buf_addf(b, "Authorization: Bearer %s\r\n", c->token);
+}
+
+/* Sends and reads. A kept connection that the server has closed meanwhile is
+ * made once more. */
+static enum went exchange(struct exchange *x, const struct buf *request)
+{
+	struct http_client *c = x->c;
+	enum went went;
+
+	for (;;) {
+		bool kept = c->fd >= 0 && c->used;
+
+		if (dial(c))
+			return WENT_NOWHERE;
+		c->used = true;
+		x->status = 0;
+		x->length = -1;
+		x->chunked = x->close = false;
+		went = send_all(c->fd, request->p, request->n) ? WENT_WRONG
+							       : take_reply(x);
+		if (went != WENT_WELL)
+			hang_up(c);
+		if (went != WENT_WRONG || !kept || x->status)
+			return went;
+	}
+}
+
+static int exchange_failed(const struct http_client *c, enum went went,
+			   struct err *e)
+{
+	if (went == WENT_NOWHERE)
 		return err_set(e, ERR_UNAVAILABLE,
 			       "the supervisor does not answer on %s; "
 			       "\"skep up\" starts it",
 			       c->unix_path ? c->unix_path : c->base_url);
-	if (rc == CURLE_OPERATION_TIMEDOUT)
-		return err_set(e, ERR_TIMEOUT, "the supervisor: %s", why);
-	return err_set(e, ERR_UNAVAILABLE, "the supervisor: %s", why);
+	return err_set(e, ERR_UNAVAILABLE,
+		       "the supervisor: the connection was closed before the "
+		       "answer was complete");
 }
 
 /* The error that the server had, as far as the answer tells. */
@@ -129,98 +413,76 @@ static int answer_failed(long status, const char *text, size_t n, struct err *e)
 	return -1;
 }
 
-static size_t take_answer(char *p, size_t one, size_t n, void *arg)
+static int keep_answer(struct exchange *x, const char *p, size_t n)
 {
-	struct buf *b = arg;
-
-	return buf_add(b, p, one * n) ? 0 : one * n;
+	return buf_add(&x->c->answer, p, n);
 }
 
 int http_client_call(struct http_client *c, const char *method,
 		     const char *path, const char *body, struct buf *answer,
 		     struct err *e)
 {
-	struct curl_slist *headers = NULL;
-	char *url = prepare(c, path, &headers);
-	long status = 0;
-	CURLcode rc;
+	struct exchange x = {.c = c, .sink = keep_answer, .e = e};
+	struct buf request = BUF_MAX(ANSWER_MAX);
+	enum went went;
 
-	if (body) {
-		headers = curl_slist_append(headers,
-					    "Content-Type: application/json");
-		curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE,
-				 (long)strlen(body));
-		curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body);
-	}
-	curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_answer);
-	curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &c->answer);
+	begin_request(c, &request, method, path, "*/*");
+	if (body)
+		buf_addf(&request,
+			 "Content-Type: application/json\r\nContent-Length: "
+			 "%zu\r\n",
+			 strlen(body));
+	buf_adds(&request, "\r\n");
+	if (body)
+		buf_adds(&request, body);
 	buf_clear(&c->answer);
-	rc = curl_easy_perform(c->curl);
-	curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_slist_free_all(headers);
-	free(url);
-	if (rc)
-		return curl_failed(c, rc, e);
-	if (status >= 400)
-		return answer_failed(status, c->answer.p, c->answer.n, e);
+	went = exchange(&x, &request);
+	buf_fini(&request);
+	if (went != WENT_WELL)
+		return exchange_failed(c, went, e);
+	if (x.status >= 400)
+		return answer_failed(x.status, c->answer.p, c->answer.n, e);
 	if (answer && buf_add(answer, c->answer.p, c->answer.n))
 		return buf_ok(answer, "the answer", e);
-	return (int)status;
+	return x.status;
 }
 
-static size_t take_events(char *p, size_t one, size_t n, void *arg)
-{
-	struct follow *f = arg;
+/* --- event streams --------------------------------------------------------- */
 
-	curl_easy_getinfo(f->c->curl, CURLINFO_RESPONSE_CODE, &f->status);
-	if (f->status != 200)
-		return take_answer(p, one, n, &f->c->answer);
+static int take_events(struct exchange *x, const char *p, size_t n)
+{
+	struct follow *f = x->arg;
+
+	if (x->status != 200)
+		return keep_answer(x, p, n);
 	f->got_bytes = true;
-	f->rc = sse_parse(&f->parser, p, one * n, f->want->on_event,
-			  f->want->arg, f->e);
-	return f->rc ? 0 : one * n;
+	f->rc = sse_parse(&f->parser, p, n, f->want->on_event, f->want->arg,
+			  f->e);
+	return f->rc;
 }
 
-static int ask_quit(void *arg, curl_off_t a, curl_off_t b, curl_off_t d,
-		    curl_off_t g)
+static enum went connect_once(struct http_client *c, struct follow *f)
 {
-	const struct follow *f = arg;
+	struct exchange x = {.c = c,
+			     .sink = take_events,
+			     .arg = f,
+			     .quit = f->want->quit,
+			     .quit_arg = f->want->arg,
+			     .e = f->e};
+	struct buf request = BUF_MAX(64 << 10);
+	enum went went;
 
-	(void)a, (void)b, (void)d, (void)g;
-	return f->want->quit && f->want->quit(f->want->arg);
-}
-
-static CURLcode connect_once(struct follow *f)
-{
-	CURL *curl = f->c->curl;
-	struct curl_slist *headers = NULL;
-	char *url = prepare(f->c, f->want->path, &headers);
-	struct buf id = BUF_MAX(4096);
-	CURLcode rc;
-
-	headers = curl_slist_append(headers, "Accept: text/event-stream");
-	if (f->parser.id.n) {
-		buf_addf(&id, "Last-Event-ID: %s", f->parser.id.p);
-		headers = curl_slist_append(headers, id.p);
-	}
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_events);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, f);
-	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_quit);
-	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
-	buf_clear(&f->c->answer);
+	begin_request(c, &request, "GET", f->want->path, "text/event-stream");
+	if (f->parser.id.n)
+		buf_addf(&request, "Last-Event-ID: %s\r\n", f->parser.id.p);
+	buf_adds(&request, "\r\n");
+	buf_clear(&c->answer);
 	sse_parser_restart(&f->parser);
-	f->status = 0;
 	f->got_bytes = false;
-	rc = curl_easy_perform(curl);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &f->status);
-	curl_slist_free_all(headers);
-	buf_fini(&id);
-	free(url);
-	return rc;
+	went = exchange(&x, &request);
+	f->status = x.status;
+	buf_fini(&request);
+	return went;
 }
 
 static void wait_ms(int ms)
@@ -231,21 +493,20 @@ static void wait_ms(int ms)
 }
 
 /* True when there is something to say and no use in trying again. */
-static bool settled(struct follow *f, CURLcode rc, int *out)
+static bool settled(struct http_client *c, struct follow *f, enum went went,
+		    int *out)
 {
-	struct buf *answer = &f->c->answer;
-
 	*out = f->rc;
-	if (f->rc || rc == CURLE_ABORTED_BY_CALLBACK)
+	if (f->rc || went == WENT_STOPPED)
 		return true;
-	if (rc == CURLE_OK && f->status < 400)
+	if (went == WENT_WELL && f->status < 400)
 		return true;
 	if (f->status >= 400 && f->status != 503) {
-		*out = answer_failed(f->status, answer->p, answer->n, f->e);
+		*out = answer_failed(f->status, c->answer.p, c->answer.n, f->e);
 		return true;
 	}
 	if (f->want->once) {
-		*out = curl_failed(f->c, rc, f->e);
+		*out = exchange_failed(c, went, f->e);
 		return true;
 	}
 	return f->want->quit && f->want->quit(f->want->arg);
@@ -254,14 +515,14 @@ static bool settled(struct follow *f, CURLcode rc, int *out)
 int http_client_follow(struct http_client *c, const struct http_follow *want,
 		       struct err *e)
 {
-	struct follow f = {.c = c, .want = want, .e = e};
+	struct follow f = {.want = want, .e = e};
 	int wait = RETRY_MS_MIN;
 	int out;
 
 	sse_parser_init(&f.parser, EVENT_MAX);
 	if (want->last_id)
 		buf_adds(&f.parser.id, want->last_id);
-	while (!settled(&f, connect_once(&f), &out)) {
+	while (!settled(c, &f, connect_once(c, &f), &out)) {
 		wait = f.got_bytes ? RETRY_MS_MIN : wait * 2;
 		wait = wait < RETRY_MS_MAX ? wait : RETRY_MS_MAX;
 		wait_ms(wait);

@@ -6,9 +6,10 @@
 #include "base/sse.h"
 
 /*
- * A small blocking HTTP client over libcurl: for the CLI, which asks the
- * supervisor on its unix socket, and for tests. One object, one connection that
- * is kept between calls; not for several threads at once.
+ * A small blocking HTTP client: for the CLI, which asks the supervisor on its
+ * unix socket, and for tests. One object, one connection that is kept between
+ * calls; not for several threads at once. It does without libcurl, which loads
+ * 25 libraries: a third of the time of a short command.
  */
 struct http_client;
 
