@@ -75,6 +75,25 @@ int vfs_setattr(struct vfs *v, int64_t ino, const struct vfs_set *set,
 	return 0;
 }
 
+static int set_accessed_in(struct vfs *v, int64_t ino, int64_t at,
+			   struct err *e)
+{
+	struct node n;
+	int found = node_find(v, ino, &n, e);
+
+	if (found <= 0)
+		return found; /* removed meanwhile */
+	n.accessed = at;
+	return node_save(v, &n, e);
+}
+
+int vfs_set_accessed(struct vfs *v, int64_t ino, int64_t at, struct err *e)
+{
+	if (op_begin(v, e))
+		return -1;
+	return op_end(v, set_accessed_in(v, ino, at, e), e);
+}
+
 static int readlink_in(struct vfs *v, int64_t ino, struct buf *out,
 		       struct err *e)
 {

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/shape.h"
+#include "vfs/hold.h"
 #include "vfs/node.h"
 #include "vfs/notify.h"
 #include "vfs/patience.h"
@@ -25,12 +26,13 @@ struct mnt {
 	int64_t batch_since; /* clock_mono_ns() */
 	struct alarm *alarm; /* set while a batch is open */
 	struct patience patience;
-	int64_t seen;         /* journal rows up to here are known */
-	char who[32];         /* us, in the journal */
-	uint64_t init_unique; /* the request whose answer gets more flags */
-	uint32_t init_flags;  /* that libfuse does not know */
-	bool kill_set_id;     /* this request takes set-id bits away */
-	bool writeback;       /* the kernel keeps written pages for a while */
+	int64_t seen;             /* journal rows up to here are known */
+	char who[32];             /* us, in the journal */
+	uint64_t init_unique;     /* the request whose answer gets more flags */
+	uint32_t init_flags;      /* that libfuse does not know */
+	bool kill_set_id;         /* this request takes set-id bits away */
+	struct hold_set accessed; /* fuse_atime.c */
+	bool writeback; /* the kernel keeps written pages for a while */
 };
 
 /* Before a request that reads, or changes; -1: the request is answered. */
@@ -68,6 +70,14 @@ void mnt_fail_write(fuse_req_t req, const struct err *e);
 void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
+
+/* fuse_atime.c: after a read; the time to show; before a write (keep) or a
+ * change of the time; all of them to the batch, and whether it is time to. */
+void mnt_accessed(struct mnt *m, int64_t ino);
+int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a);
+void mnt_access_changed(struct mnt *m, int64_t ino, bool keep);
+int mnt_access_write(struct mnt *m, struct err *e);
+bool mnt_access_full(const struct mnt *m);
 
 /* A day: what the kernel knows stays true until we say otherwise. */
 #define MNT_TIMEOUT 86400.0

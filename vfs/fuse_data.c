@@ -38,6 +38,7 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t n, off_t off,
 		mnt_fail(req, &e);
 	else
 		fuse_reply_buf(req, room, (size_t)got);
+	mnt_accessed(m, ino_of(ino));
 }
 
 static int drop_set_id(struct mnt *m, int64_t ino, struct err *e)
@@ -64,6 +65,7 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 	(void)fi;
 	if (mnt_change(m, req))
 		return;
+	mnt_access_changed(m, ino_of(ino), true);
 	if (vfs_pwrite(m->v, ino_of(ino), p, n, off, &e) ||
 	    drop_set_id(m, ino_of(ino), &e)) {
 		mnt_fail_write(req, &e);

@@ -28,7 +28,7 @@ void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st)
 	st->st_size = a->size;
 	st->st_blocks = (blkcnt_t)(vfs_allocated(m->v, a) + 511) / 512;
 	st->st_blksize = 65536;
-	st->st_atim = nanos_spec(a->accessed);
+	st->st_atim = nanos_spec(mnt_access_time(m, a));
 	st->st_mtim = nanos_spec(a->modified);
 	st->st_ctim = nanos_spec(a->changed);
 }
@@ -179,6 +179,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 						 : mnt_follow)(m, req))
 		return;
 	kill_set_id(m, &set, ino_of(ino));
+	mnt_access_changed(m, ino_of(ino), !(set.what & VFS_SET_ACCESSED));
 	if (vfs_setattr(m->v, ino_of(ino), &set, &a, &e)) {
 		mnt_fail(req, &e);
 		return;

@@ -200,6 +200,8 @@ int mnt_commit(struct mnt *m, struct err *e)
 	if (!m->v->batch)
 		return 0;
 	alarm_set(m->alarm, 0);
+	if (!m->v->lost)
+		(void)mnt_access_write(m, e);
 	if (vfs_commit(m->v, e))
 		return -1;
 	/* we looked when it began, and nobody wrote since: all rows are ours */
@@ -214,6 +216,9 @@ int mnt_commit(struct mnt *m, struct err *e)
 static void settle(struct mnt *m, bool idle)
 {
 	struct err e;
+
+	if (mnt_access_full(m))
+		(void)mnt_begin(m, &e);
 
 	if (m->v->batch &&
 	    (m->changes >= BATCH_MAX || m->v->lost ||
@@ -286,6 +291,8 @@ static int serve(struct mnt *m, struct err *e)
 		settle(m, ready == 0);
 	}
 	free(request.mem);
+	if (m->accessed.n && mnt_begin(m, e))
+		rc = -1;
 	if (mnt_commit(m, e))
 		rc = -1;
 	vfs_end_read(m->v);

@@ -83,6 +83,9 @@ struct vfs_set {
 int vfs_setattr(struct vfs *v, int64_t ino, const struct vfs_set *set,
 		struct vfs_attr *out, struct err *e);
 
+/* The time of access alone: no other time changes, and no snapshot keeps it. */
+int vfs_set_accessed(struct vfs *v, int64_t ino, int64_t at, struct err *e);
+
 /* Bytes read, fewer only at the end of the file; -1 on failure. */
 ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 		  struct err *e);

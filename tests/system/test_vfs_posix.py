@@ -269,6 +269,40 @@ def test_the_time_of_birth_stays(home):
     assert os.stat(at / "g").st_size == 2
 
 
+def read_uncached(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.read(fd, 10)
+    os.close(fd)
+
+
+def test_the_time_of_access_follows_relatime(home):
+    agent(home)
+    at, p = mount(home)
+    f = at / "f"
+    f.write_text("x")
+    long_ago = 10 ** 18
+    os.utime(f, ns=(long_ago, long_ago))
+    before = os.stat(f)
+    assert before.st_atime_ns == long_ago
+    read_uncached(f)  # older than the last change
+    first = os.stat(f)
+    assert first.st_atime_ns > long_ago
+    assert (first.st_mtime_ns, first.st_ctime_ns) == \
+        (before.st_mtime_ns, before.st_ctime_ns)
+    read_uncached(f)  # recent
+    assert os.stat(f).st_atime_ns == first.st_atime_ns
+    f.write_text("changed")
+    assert os.stat(f).st_atime_ns == first.st_atime_ns
+    read_uncached(f)
+    last = os.stat(f).st_atime_ns
+    assert last > first.st_atime_ns
+    home.skep("vfs", "umount", at)
+    assert p.wait(20) == 0
+    at, _ = mount(home)
+    assert os.stat(f).st_atime_ns == last
+
+
 def test_what_is_not_supported_says_so(home):
     agent(home)
     at, _ = mount(home)
