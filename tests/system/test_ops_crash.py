@@ -152,12 +152,12 @@ def test_a_full_disk_fails_a_restore_and_leaves_the_target_alone(home):
 
 def test_a_full_disk_stops_a_backup_of_a_home_on_it(home):
     fill(home, "ann", "bob")
-    said = on_small_disk(home, "2500k", """
+    said = on_small_disk(home, "4000k", """
         cp -r "$SKEP_HOME" $SMALL/home
         export SKEP_HOME=$SMALL/home
         "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite
         "$SKEP" agent set bob --file $SMALL/home/agents/bob/agent.sqlite
-        head -c 1200k /dev/zero >$SMALL/filler || true
+        head -c 2700k /dev/zero >$SMALL/filler || true
         "$SKEP" backup create && exit 9
         rm $SMALL/filler
         "$SKEP" backup create >/dev/null
