@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/held.h"
 #include "base/id.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ int file_read_fd(int fd, const char *what, struct buf *b, struct err *e)
 
 int file_read(const char *path, struct buf *b, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	int rc;
 
 	if (fd < 0)

@@ -1,5 +1,6 @@
 #include "cli/artifact_args.h"
 
+#include "base/held.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -77,7 +78,8 @@ static int put(struct cli *cli, struct err *e)
 	if (artifact_key_of(cli, name ? name : (last ? last + 1 : path), &key,
 			    e))
 		return -1;
-	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	fd = is_stdin ? STDIN_FILENO
+		      : held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno_set(e, "%s", quoted(path).text);
 	rc = store(cli, &key, fd, e);

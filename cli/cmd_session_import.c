@@ -1,10 +1,12 @@
 #include "cli/cli.h"
 
+#include "base/held.h"
 #include "base/text.h"
 #include "schema/exchange.h"
 #include "schema/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,6 +84,9 @@ static int session_import(struct cli *cli, struct err *e)
 
 	if (key && text_check_key("--key", key, SESSION_KEY_MAX, e))
 		return -1;
+	if (!is_stdin && held_refuses(AT_FDCWD, path))
+		return err_set(e, ERR_INVALID, "%s is a database in use",
+			       quoted(path).text);
 	s.from = is_stdin ? stdin : fopen(path, "re");
 	if (!s.from)
 		return err_errno_set(e, "%s", quoted(path).text);

@@ -1,5 +1,6 @@
 #include "cli/vfs_port_cli.h"
 
+#include "base/held.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -11,8 +12,9 @@
 static int import_tar(struct vfs *v, const char *from, struct vfs_port *p,
 		      struct err *e)
 {
-	int fd = strcmp(from, "-") ? open(from, O_RDONLY | O_CLOEXEC)
-				   : STDIN_FILENO;
+	int fd = strcmp(from, "-")
+			 ? held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC)
+			 : STDIN_FILENO;
 	int rc;
 
 	if (fd < 0)
@@ -36,7 +38,7 @@ static const char *guess(const char *from)
 		return "tar";
 	if (!stat(from, &st) && S_ISDIR(st.st_mode))
 		return "dir";
-	fd = open(from, O_RDONLY | O_CLOEXEC);
+	fd = held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (read(fd, head, sizeof head) < 0)
 			head[0] = '\0';

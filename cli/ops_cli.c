@@ -1,5 +1,6 @@
 #include "cli/ops_cli.h"
 
+#include "base/held.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/remote.h"
@@ -144,8 +145,9 @@ int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
 int ops_open_archive(const char *path, int64_t *size, struct err *e)
 {
 	struct stat st;
-	int fd = !strcmp(path, "-") ? dup(STDIN_FILENO)
-				    : open(path, O_RDONLY | O_CLOEXEC);
+	int fd = !strcmp(path, "-")
+			 ? dup(STDIN_FILENO)
+			 : held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 
 	*size = 0;
 	if (fd < 0 || fstat(fd, &st)) {

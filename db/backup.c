@@ -4,10 +4,10 @@
 #include "db/sql_conn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define IMAGE_MAX (INT64_C(8) << 20)
@@ -16,12 +16,7 @@
 /* An empty file is what VACUUM INTO may write over; made here for its mode. */
 static int make_target(const char *to, struct err *e)
 {
-	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_errno_set(e, "%s", to);
-	close(fd);
-	return 0;
+	return mknod(to, S_IFREG | 0600, 0) ? err_errno_set(e, "%s", to) : 0;
 }
 
 static int vacuum_into(struct sql *db, const char *to, struct err *e)

@@ -45,6 +45,8 @@ struct sql {
 	int log_limit;      /* see sql_checkpoint_at */
 	int checkpoint_at;  /* frames from which the next checkpoint is due */
 	struct sql_hold held, began;
+	dev_t dev; /* of the file */
+	ino_t ino;
 	struct stmt stmts[];
 };
 

@@ -3,6 +3,7 @@
 #include "db/sql_conn.h"
 
 #include "base/file.h"
+#include "base/held.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -138,11 +139,10 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
  * file first with 0600 settles all three whatever the umask. */
 static int make_file(const char *path, struct err *e)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
+	/* without a descriptor, whose close would drop the locks of another
+	 * thread that has opened the file in the meantime */
+	if (mknod(path, S_IFREG | 0600, 0) && errno != EEXIST)
 		return err_errno_set(e, "cannot open %s", path);
-	close(fd);
 	return 0;
 }
 
@@ -243,6 +243,7 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 {
 	size_t count = set ? set->count : 0;
 	struct sql *db;
+	struct stat st;
 
 	if (check_place(path, flags, e))
 		return -1;
@@ -257,6 +258,11 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	db->path = strdup(path);
 	if (!db->path)
 		abort();
+	if (stat(path, &st) == 0) {
+		db->dev = st.st_dev;
+		db->ino = st.st_ino;
+	}
+	held_add(db->dev, db->ino);
 	if (set_up(db, flags, e)) {
 		sql_close(db);
 		return -1;
@@ -277,6 +283,7 @@ void sql_close(struct sql *db)
 	sqlite3_finalize(db->commit);
 	sqlite3_close(db->conn);
 	turn_close(&db->turn);
+	held_remove(db->dev, db->ino);
 	free(db->path);
 	free(db);
 }

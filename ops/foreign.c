@@ -3,6 +3,7 @@
 
 #include "base/fault.h"
 #include "base/file.h"
+#include "base/held.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +28,11 @@ static const char *const parts[] = {"", "-wal", "-journal"};
 /* O_NOATIME is for the owner only. */
 static int open_quietly(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOATIME);
+	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOATIME);
 
-	return fd < 0 && errno == EPERM ? open(path, O_RDONLY | O_CLOEXEC) : fd;
+	return fd < 0 && errno == EPERM
+		       ? held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC)
+		       : fd;
 }
 
 /* Every byte into the hash, and to `to` unless that is -1. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/held.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -141,7 +142,7 @@ static int copy(struct pack *k, int fd, int64_t left, struct hash *h,
 int pack_file(struct pack *k, const char *path, const char *from,
 	      struct pack_sum *out, struct err *e)
 {
-	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	int fd = held_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC);
 	struct hash *h = hash_new();
 	struct stat st;
 	int rc;
@@ -189,7 +190,8 @@ static int add_item(struct pack *k, const struct tree_item *it, struct err *e)
 	    readlink(it->real, target, sizeof target - 1) < 0)
 		return 1;
 	if (S_ISREG(it->st->st_mode)) {
-		fd = open(it->real, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		fd = held_open(AT_FDCWD, it->real,
+			       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return 1;
 	}

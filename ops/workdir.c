@@ -1,6 +1,7 @@
 #include "ops/workdir.h"
 
 #include "base/file.h"
+#include "base/held.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +35,7 @@ int tree_remove(const char *path, struct err *e)
 
 int tree_sync(const char *path, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	int rc = fd < 0 || fsync(fd) ? err_errno_set(e, "%s", path) : 0;
 
 	if (fd >= 0)

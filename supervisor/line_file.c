@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/held.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +22,16 @@
 
 static int open_plain(const struct line_file *f, struct err *e)
 {
-	int fd = open(f->path,
-		      O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
-			      O_NONBLOCK | O_NOCTTY,
-		      0600);
 	struct stat st;
+	int fd;
 
+	if (held_refuses(AT_FDCWD, f->path))
+		return err_set(e, ERR_INVALID, "%s is a database in use",
+			       f->path);
+	fd = open(f->path,
+		  O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+			  O_NONBLOCK | O_NOCTTY,
+		  0600);
 	if (fd < 0 && errno == ELOOP)
 		return err_set(e, ERR_INVALID,
 			       "%s is a symbolic link: set path to the file "
@@ -326,7 +331,8 @@ static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
 	int fd, rc = -1;
 
 	former(f, i, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = held_open(AT_FDCWD, path,
+		       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", path);
 	if (lock(f, fd, LOCK_SH, e) == 0) {

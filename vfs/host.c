@@ -1,5 +1,6 @@
 #include "vfs/core.h"
 
+#include "base/held.h"
 #include "base/text.h"
 #include "db/sql_conn.h"
 #include "vfs/nanos.h"
@@ -45,6 +46,9 @@ static int open_below(struct vfs *v, const char *path, int flags, struct err *e)
 
 	if (base_fd(v, e))
 		return -1;
+	if (held_refuses(v->base_fd, path))
+		return err_set(e, ERR_BUSY, "%s/%s is a database in use",
+			       v->base, path);
 	fd = (int)syscall(SYS_openat2, v->base_fd, *path ? path : ".", &how,
 			  sizeof how);
 	if (fd < 0)

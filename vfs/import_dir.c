@@ -1,5 +1,6 @@
 #include "vfs/import.h"
 
+#include "base/held.h"
 #include "vfs/core.h"
 #include "vfs/nanos.h"
 #include "vfs/xattrs.h"
@@ -45,7 +46,7 @@ static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 static int read_file(struct reader *r, const char *path, int64_t ino,
 		     struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int64_t off = 0;
 	ssize_t n = PIECE;
 	int rc = 0;

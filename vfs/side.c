@@ -1,5 +1,6 @@
 #include "vfs/side.h"
 
+#include "base/held.h"
 #include "vfs/core.h"
 #include "vfs/nanos.h"
 #include "vfs/path.h"
@@ -179,7 +180,7 @@ static int open_host(const struct side *s, const char *path, struct err *e)
 	if (s->v)
 		return 0;
 	full_path(s, path, &full);
-	fd = open(full.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = held_open(AT_FDCWD, full.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		err_errno_set(e, "%s", full.p);
 	buf_fini(&full);

@@ -1,6 +1,7 @@
 #include "worker/below.h"
 
 #include "base/file.h"
+#include "base/held.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -67,8 +68,12 @@ int below_open(const struct below *b, const char *path, int flags, mode_t mode,
 		.mode = flags & O_CREAT ? mode : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);
+	int fd;
 
+	if (!(flags & (O_PATH | O_DIRECTORY)) && held_refuses(b->fd, path))
+		return err_set(e, ERR_BUSY, "%s is a database in use",
+			       quoted(path).text);
+	fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);
 	return fd < 0 ? below_failed(path, e) : fd;
 }
 

@@ -1,0 +1,23 @@
+#ifndef BASE_HELD_H
+#define BASE_HELD_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/*
+ * Files that this process has open through SQLite. POSIX locks belong to the
+ * process: when it closes any descriptor of a database or of its -shm, all locks
+ * that its connections have there are gone, and with them the safety of the log.
+ * So a path that somebody else chose is opened with held_open, which refuses such
+ * a file.
+ */
+void held_add(dev_t dev, ino_t ino);
+void held_remove(dev_t dev, ino_t ino);
+
+/* Whether the path names such a file, or the -shm of one. */
+bool held_refuses(int dir, const char *path);
+
+/* openat(2); -1 with errno EBUSY for such a file. */
+int held_open(int dir, const char *path, int flags);
+
+#endif
