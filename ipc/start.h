@@ -17,6 +17,7 @@
  *                         the registry's identity of the agent's file
  *   driver, config        "script", "exec", …, and that driver's own JSON
  *   prompt, prompt_key    the user's message, committed once under prompt_key
+ *   replaces              a run of the session: it is rewound to before it
  *                         (the run's id if absent) whatever the attempt
  *   model, system         the agent's model and system prompt, if it has them
  *   workspace_mode, workspace

@@ -301,8 +301,31 @@ static int check_keys(const struct arrival *m, struct err *e)
 	return text_check_word("kind", "direct|group", m->kind, e);
 }
 
+/* What our own webhook channels send: {"type", "timestamp", "data"}. Its agent
+ * and session are those of the home that sent it; the agent is who speaks. */
+static const cJSON *unwrap(const cJSON *json)
+{
+	const cJSON *data = cJSON_GetObjectItemCaseSensitive(json, "data");
+
+	return cJSON_IsObject(data) &&
+			       !strcmp(json_text(json, "type", ""), "message")
+		       ? data
+		       : NULL;
+}
+
+static int read_ours(struct arrival *m, const cJSON *data, struct err *e)
+{
+	if (read_plain(m, data, e))
+		return -1;
+	if (m->agent && !has_text(data, "sender"))
+		m->sender = m->agent;
+	m->agent = m->session = NULL;
+	return 0;
+}
+
 int arrival_read(struct arrival *out, const cJSON *json, struct err *e)
 {
+	const cJSON *ours = unwrap(json);
 	int rc;
 
 	*out = (struct arrival){0};
@@ -310,7 +333,8 @@ int arrival_read(struct arrival *out, const cJSON *json, struct err *e)
 		return err_set(e, ERR_INVALID, "a message is a JSON object");
 	rc = cJSON_GetObjectItemCaseSensitive(json, "message_type")
 		     ? read_envelope(out, json, e)
-		     : read_plain(out, json, e);
+	     : ours ? read_ours(out, ours, e)
+		    : read_plain(out, json, e);
 	if (rc == 0)
 		rc = check_keys(out, e) || check_said(out, e) ? -1 : 0;
 	if (rc)

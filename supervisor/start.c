@@ -33,6 +33,8 @@ struct claim {
 	const char *bootstrap; /* what makes its workspace ready, or NULL */
 	const char *reply;     /* where its answer goes, or NULL */
 	const char *media; /* the message whose attachments it has, or NULL */
+	const char *prompt_key; /* of the user's message, or NULL */
+	const char *replaces;   /* a run of the session, or NULL */
 	const char *workspace;
 	const char *sandbox;
 	struct sandbox_spec spec;
@@ -91,6 +93,10 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 		c->media = NULL;
 	if (cJSON_GetObjectItemCaseSensitive(options, "attachments"))
 		c->media = c->run.id;
+	c->prompt_key = arena_text(&c->arena,
+				   json_text(options, "prompt_key", NULL));
+	c->replaces = arena_text(&c->arena,
+				 json_text(options, "replaces", NULL));
 	cJSON_Delete(options);
 	cJSON_Delete(config);
 	if (buf_ok(&b, "the driver's configuration", e)) {
@@ -211,6 +217,8 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 		.driver = c->agent.driver,
 		.config = c->config,
 		.prompt = c->input.prompt,
+		.prompt_key = c->prompt_key,
+		.replaces = c->replaces,
 		.model = c->agent.model,
 		.system = c->agent.prompt,
 		.workspace_mode = c->agent.workspace,

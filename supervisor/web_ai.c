@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "supervisor/ai_frames.h"
+#include "supervisor/web_ai_ask.h"
 #include "supervisor/web_routes.h"
 #include "supervisor/web_stream.h"
 
@@ -170,46 +171,6 @@ void route_ai_resume(void *app, const struct http_request *r,
 	ask_read(q, resume);
 }
 
-/* The text parts of a UIMessage. */
-static void add_texts(const cJSON *message, struct buf *out)
-{
-	const cJSON *parts = cJSON_GetObjectItemCaseSensitive(message, "parts");
-	const cJSON *p;
-
-	cJSON_ArrayForEach(p, parts)
-	{
-		const char *words = json_text(p, "text", NULL);
-
-		if (!words || strcmp(json_text(p, "type", ""), "text") != 0)
-			continue;
-		if (out->n)
-			buf_addc(out, '\n');
-		buf_adds(out, words);
-	}
-}
-
-/* What is asked is the last message; the session has the others. Its id makes
- * the request idempotent: sent again, it is the same run. */
-static int read_chat(struct ask *q, const cJSON *last, struct run_ask *ask,
-		     struct err *e)
-{
-	struct buf prompt = BUF_MAX(8 << 20);
-	const char *id = json_text(last, "id", NULL);
-
-	add_texts(last, &prompt);
-	ask->prompt = arena_textn(&q->arena, prompt.p, prompt.n);
-	ask->session = q->key;
-	if (id)
-		ask->idem_key = arena_printf(&q->arena, "ai:%s:%s", q->key, id);
-	buf_fini(&prompt);
-	if (!ask->prompt[0] || strcmp(json_text(last, "role", ""), "user") != 0)
-		return err_set(e, ERR_INVALID,
-			       "the last of \"messages\" must be a user's, "
-			       "with text, or the assistant's, with answers to "
-			       "approvals");
-	return 0;
-}
-
 /* --- answers ---------------------------------------------------------- */
 
 #define ANSWERS_MAX 64
@@ -344,11 +305,22 @@ static const cJSON *last_message(const cJSON *body)
 	return cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
 }
 
+static int submit(struct ask *q, const cJSON *body, const cJSON *last,
+		  struct err *e)
+{
+	struct ai_wanted w = {.ask = sup_ask(q->web->sup)};
+	int rc = ai_read_ask(q, body, last, &w, e);
+
+	if (rc == 0)
+		rc = sup_submit(q->web->sup, &w.ask, ask_done(q), e);
+	ai_wanted_free(&w);
+	return rc;
+}
+
 void route_ai_chat(void *app, const struct http_request *r,
 		   struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
-	struct run_ask ask = sup_ask(q->web->sup);
 	struct err e = {0};
 	cJSON *body = http_body_json(r, &e);
 	const cJSON *last = last_message(body);
@@ -356,19 +328,12 @@ void route_ai_chat(void *app, const struct http_request *r,
 
 	q->filter[0] = ask_param(q, r, "agent");
 	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
-	ask.agent = q->filter[0];
-	ask.by = q->by;
 	q->read = give_stream;
 	if (!rc && !q->key)
 		rc = err_set(&e, ERR_INVALID, "\"id\" names the chat");
-	if (!rc && has_answers(last))
-		rc = answer(q, last, r, &e);
-	else if (!rc)
-		rc = read_chat(q, last, &ask, &e) ||
-				     sup_submit(q->web->sup, &ask, ask_done(q),
-						&e)
-			     ? -1
-			     : 0;
+	if (!rc)
+		rc = has_answers(last) ? answer(q, last, r, &e)
+				       : submit(q, body, last, &e);
 	cJSON_Delete(body);
 	ask_verb(q, rc, &e);
 }

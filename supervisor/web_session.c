@@ -6,6 +6,7 @@
 #include "schema/history.h"
 #include "schema/part.h"
 #include "schema/session.h"
+#include "supervisor/web_ai_ask.h"
 #include "supervisor/web_ask.h"
 #include "supervisor/web_routes.h"
 
@@ -125,6 +126,7 @@ void route_session_show(void *app, const struct http_request *r,
 /* A session as the AI SDK's client keeps it. What one run answered is one
  * message, whose id is the run's, as in its stream. */
 struct chat {
+	const char *chat; /* the session's key */
 	struct buf *out;
 	struct agent_file *file;
 	struct arena *arena;
@@ -189,7 +191,9 @@ static int add_message(struct chat *c, const struct event *ev, struct err *e)
 	int n;
 
 	if (strcmp(role, "assistant") != 0) {
-		begin_message(c, ev->id, role);
+		const char *own = ai_message_id(c->chat, ev->key);
+
+		begin_message(c, own ? own : ev->id, role);
 		snprintf(c->run, sizeof c->run, "-");
 	} else if (strcmp(c->run, ev->run ? ev->run : ev->id) != 0) {
 		begin_message(c, ev->run ? ev->run : ev->id, "assistant");
@@ -233,7 +237,7 @@ static int collect_messages(struct ask *q, const struct history *h,
 
 static int read_messages(struct ask *q, struct buf *out, struct err *e)
 {
-	struct chat c = {.out = out, .arena = &q->arena};
+	struct chat c = {.out = out, .arena = &q->arena, .chat = q->key};
 	struct session_row row;
 	struct event *events;
 	struct history h;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "schema/branch.h"
 #include "schema/search.h"
 
 #include <libgen.h>
@@ -31,13 +32,38 @@ static int open_file(struct ledger *j, const struct msg_start *s, struct err *e)
 	return agent_file_open(&j->file, s->agent_db, s->agent, flags, e);
 }
 
+/* Hides what the run `replaces` added, and all after it; once, before the first
+ * event of this run. */
+static int rewind_before(struct ledger *j, const struct msg_start *s,
+			 struct err *e)
+{
+	struct run_before_row before;
+	struct sql *db = j->file.db;
+	struct arena a = {0};
+	int own, old = 0;
+
+	if (!s->replaces)
+		return 0;
+	own = sql_get(db, Q_RUN_BEFORE, &(struct run_before_in){s->run},
+		      &before, &a, e);
+	if (own == 0)
+		old = sql_get(db, Q_RUN_BEFORE,
+			      &(struct run_before_in){s->replaces}, &before, &a,
+			      e);
+	if (old > 0 && session_rewind(&j->file, s->session, before.seq, e))
+		old = -1;
+	arena_fini(&a);
+	return own < 0 || old < 0 ? -1 : 0;
+}
+
 static int open_session(struct ledger *j, const struct msg_start *s,
 			struct err *e)
 {
 	struct writer_run run = {
 		.run_id = s->run, .attempt = s->attempt, .epoch = s->epoch};
 
-	if (writer_open(&j->writer, &j->file, s->session, &run, e))
+	if (rewind_before(j, s, e) ||
+	    writer_open(&j->writer, &j->file, s->session, &run, e))
 		return -1;
 	if (s->attempt > 1 &&
 	    part_abort_open(&j->writer, "the worker that did this died", e) < 0)

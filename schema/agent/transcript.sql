@@ -120,6 +120,15 @@ UPDATE outbox SET taken_at = :now WHERE id = :id AND taken_at IS NULL;
 SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
   FROM run WHERE run_id = :run_id;
 
+-- query run_before (run_id text) -> (seq i64)
+-- The event that the first one of a run follows, 0 for none. In the worker only:
+-- it reads the events of the session.
+SELECT coalesce(j.parent, (e.pos & 4294967295) - 1) AS seq
+  FROM run r JOIN event e ON e.run = r.id
+   AND e.pos BETWEEN r.session << 32 AND (r.session << 32) + 4294967295
+  LEFT JOIN event_jump j ON j.pos = e.pos
+ WHERE r.run_id = :run_id ORDER BY e.pos LIMIT 1;
+
 -- query run_local_by_id (id i64) -> run_row_local
 SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
   FROM run WHERE id = :id;

@@ -5,6 +5,9 @@
 // and through a chat as a page has it, which sends answers by itself:
 //   {"say": text, "chat": id}                     the message, at the first pause
 //   {"approve": id, "approved": bool, "reason": text, "chat": id}   at the next
+//   {"say": text, "files": [part], "edit": message id, …}     with files; edited
+//   {"again": message id or null, "chat": id}                 another answer
+//   {"messages": chat}                                        all that the page has
 import { AbstractChat, DefaultChatTransport,
          lastAssistantMessageIsCompleteWithApprovalResponses,
          readUIMessageStream } from 'ai';
@@ -70,15 +73,22 @@ async function turn(id, act) {
 
 async function act(c) {
   if (c.say !== undefined)
-    return turn(c.chat, (page) => page.sendMessage({ text: c.say }));
+    return turn(c.chat, (page) => page.sendMessage(
+      { text: c.say, files: c.files, messageId: c.edit }));
+  if (c.again !== undefined)
+    return turn(c.chat, (page) => page.regenerate(
+      { messageId: c.again ?? undefined }));
+  if (c.messages !== undefined) return pages.get(c.messages).messages;
   if (c.approve !== undefined)
     return turn(c.chat, (page) => page.addToolApprovalResponse(
       { id: c.approve, approved: c.approved, reason: c.reason }));
   if (c.send !== undefined)
     return collect(await transport.sendMessages({
-      chatId: c.chat, trigger: 'submit-message', messageId: undefined,
+      chatId: c.chat, trigger: c.trigger ?? 'submit-message',
+      messageId: undefined,
       messages: [{ id: c.id, role: 'user',
-                   parts: [{ type: 'text', text: c.send }] }],
+                   parts: [{ type: 'text', text: c.send },
+                           ...(c.files ?? [])] }],
     }), c.stop_after);
   return collect(await transport.reconnectToStream({ chatId: c.resume }),
                  c.stop_after);

@@ -30,7 +30,9 @@ def sdk():
                                timeout=100)
             if p.returncode:
                 lib.skip("the package `ai` cannot be installed")
-        shutil.copy(HERE / "ai_client.mjs", d)
+        mine = d / ("ai_client.%d" % os.getpid())
+        shutil.copy(HERE / "ai_client.mjs", mine)
+        mine.replace(d / "ai_client.mjs")  # another test may read it
     return d
 
 
@@ -233,3 +235,107 @@ def test_a_cancelled_run_ends_the_stream(home):
     m = c.end()
     assert m is None or m["id"] == run
     c.d.wait(run, "cancelled")
+
+
+def rows(c, chat="c"):
+    return c.d.get("/v1/sessions/ada/%s/messages" % chat)["items"]
+
+
+def both(c, chat="c"):
+    """The page and the rows have the same messages under the same ids."""
+    page = c.ask(messages=chat)
+    kept = rows(c, chat)
+    assert [(m["role"], m["id"]) for m in page] == [
+        (m["role"], m["id"]) for m in kept], (page, kept)
+    return kept
+
+
+def prompt(word):
+    return json.dumps([{"text": word}])
+
+
+def test_messages_keep_the_ids_of_the_client(home):
+    c = Client(home)
+    c.ask(say=prompt("one"), chat="c")
+    c.ask(say=prompt("two"), chat="c")
+    kept = both(c)
+    assert [m["role"] for m in kept] == ["user", "assistant"] * 2, kept
+    assert not kept[0]["id"].startswith(("evt_", "run_")), kept
+
+
+def test_regenerate_replaces_the_answer(home):
+    c = Client(home)
+    first = c.ask(say=prompt("one"), chat="c")
+    second = c.ask(say=prompt("two"), chat="c")
+    again = c.ask(again=None, chat="c")
+    assert texts(again) == ["two"] and again["id"] != second["id"], again
+    kept = both(c)
+    assert [m["id"] for m in kept if m["role"] == "assistant"] == [
+        first["id"], again["id"]], kept
+    # and once more, and an earlier one, by its id
+    third = c.ask(again=again["id"], chat="c")
+    assert third["id"] not in (again["id"], second["id"])
+    assert len(both(c)) == 4
+    m = c.ask(again=first["id"], chat="c")
+    assert texts(m) == ["one"], m
+    assert len(both(c)) == 2
+    # the page goes on from there
+    c.ask(say=prompt("three"), chat="c")
+    assert [texts(m) for m in both(c) if m["role"] == "assistant"] == [
+        ["one"], ["three"]]
+
+
+def test_regenerate_ends_the_run_in_flight(home):
+    c = Client(home)
+    slow = [{"text": "a"}, {"sleep_ms": 60000}]
+    c.ask(send=json.dumps(slow), id="m", chat="c", stop_after=2)
+    old = c.d.get("/v1/runs")["items"][0]["id"]
+    c.begin(send=json.dumps(slow), id="m", chat="c", stop_after=2,
+            trigger="regenerate-message")
+    c.d.wait(old, "cancelled")
+    assert c.end() == {"chunks": 2}
+    runs = c.d.get("/v1/runs")["items"]
+    assert len(runs) == 2, runs
+    c.d.post("/v1/runs/%s/cancel" % runs[0]["id"])
+    c.d.wait(runs[0]["id"], "cancelled")
+    assert [m["role"] for m in rows(c)][0] == "user"
+    assert sum(m["role"] == "user" for m in rows(c)) == 1, rows(c)
+
+
+def test_a_message_is_edited_and_sent_again(home):
+    c = Client(home)
+    c.ask(say=prompt("one"), chat="c")
+    c.ask(say=prompt("two"), chat="c")
+    user = c.ask(messages="c")[0]["id"]
+    m = c.ask(say=prompt("edited"), edit=user, chat="c")
+    assert texts(m) == ["edited"], m
+    kept = both(c)
+    assert [m["role"] for m in kept] == ["user", "assistant"], kept
+    assert kept[0]["id"] == user and "edited" in kept[0]["parts"][0]["text"]
+
+
+def test_files_are_attachments_of_the_run(home):
+    c = Client(home)
+    c.d.agent(driver="exec", config={"stdin": "text", "shell": (
+        r"sed -n 's/.*bytes): \(.*\)\]$/\1/p' | xargs -r cat")})
+    part = {"type": "file", "mediaType": "text/plain", "filename": "a b.txt",
+            "url": "data:text/plain;base64,d29yZHM="}
+    link = {"type": "file", "mediaType": "image/png", "filename": "x.png",
+            "url": "https://host/x.png"}
+    m = c.ask(say="look", files=[part, link], chat="c")
+    assert texts(m) == ["words\n"], m
+    user = rows(c)[0]["parts"][0]["text"]
+    assert "https://host/x.png" in user and "(text/plain, 5 bytes)" in user
+    # files alone are a message; another answer has them too
+    m = c.ask(say="", files=[part], chat="d")
+    assert texts(m) == ["words\n"], m
+    again = c.ask(again=None, chat="d")
+    assert texts(again) == ["words\n"] and again["id"] != m["id"], again
+    # sent again by the transport, it is the same run
+    n = len(c.d.get("/v1/runs")["items"])
+    for _ in range(2):
+        c.ask(send="x", files=[part], id="f", chat="e")
+    assert len(c.d.get("/v1/runs")["items"]) == n + 1
+    c.d.post("/v1/ai/ada/chat", {"id": "c", "messages": [
+        {"role": "user", "id": "q", "parts": [dict(part, url="data:,x")]}]},
+        422)

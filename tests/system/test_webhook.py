@@ -327,3 +327,30 @@ def test_the_commands_of_the_document_send_a_message(home):
         assert got["changed"] and got["note"] == "queued", got
         assert len(h.call("GET", "/v1/inbound")["items"]) == n
     h.down()
+
+
+def test_what_a_channel_sends_another_takes_in(home):
+    """Two channels of one home: what goes out of one comes in at the other."""
+    r = receiver(home)
+    kept = keep_requests(r)
+    h = host(home)
+    webhook(h, "web", r.url, agent="echo")
+    echo(h)
+    png = b"\x89PNG\r\n\x1a\n" + b"x" * 50
+    h.call("POST", "/v1/deliveries", {
+        "channel": "web", "conversation": "ann",
+        "body": {"text": "hello", "attachments": [
+            {"name": "p.png", "base64": base64.b64encode(png).decode()}]}})
+    headers, body = lib.eventually(lambda: kept)[0]
+    sent = json.loads(body)
+    assert sent["type"] == "message" and sent["data"]["text"] == "hello", sent
+    names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+    pairs = [(k, v) for k, v in headers.items() if k.lower() in names]
+    status, answer = come(home, pairs, body)
+    assert status == 200, (status, answer)
+    [row] = home.query(home.control, "SELECT sender, external_id, body FROM"
+                       " inbound")
+    assert row[1] == sent["data"]["id"], row
+    got = json.loads(row[2])
+    assert got["text"] == "hello" and got["attachments"][0]["name"] == "p.png"
+    h.down()
