@@ -19,13 +19,18 @@ struct programs {
 	struct homes homes;
 };
 
+static bool holds(const char *dir, const char *path)
+{
+	return path_is_below(path, dir);
+}
+
 /* Elsewhere it is seen anyway; skep's own home is never shown. */
 static void show(struct programs *p, const char *path)
 {
 	const char *home = p->home;
 
 	if (!homes_hold(&p->homes, path) || access(path, F_OK) ||
-	    (home && (path_is_below(path, home) || path_is_below(home, path))))
+	    (home && (path_is_below(path, home) || holds(path, home))))
 		return;
 	for (int i = 0; i < p->homes.n; i++)
 		if (strcmp(path, p->homes.dir[i]) == 0)

@@ -42,7 +42,12 @@
 static char room[4096], zeros[256];
 static const uint64_t ones[8] = {3};
 static const struct rlimit none[1] = {{0, 0}};
-static pid_t P, W, K; /* a process of the test, a worker, the supervisor */
+static pid_t other_pid, worker_pid, skepd_pid;
+
+/* The letters of escape.def. */
+#define P other_pid
+#define W worker_pid
+#define K skepd_pid
 
 #define call(...) ((int)syscall(__VA_ARGS__))
 
