@@ -268,3 +268,20 @@ def test_a_call_that_was_permitted_is_not_asked_for_again(home):
     assert d.until(run)["state"] == "succeeded", d.get(run)
     assert (work / "a").read_text() == "y"
     assert len(approvals(d)) == 1, approvals(d)
+
+
+def test_a_tool_over_the_quota_says_so(home):
+    need_mount("vfs-only")
+    d = hosted(home, workspace="vfs-only")
+    home.skep("vfs", "put", "a", "first", input="x")
+    home.skep("vfs", "quota", "a", "--bytes", "100000")
+    run = d.submit("a", json.dumps([
+        tool("write_file", "small", content="x"),
+        tool("write_file", "large", content="x" * 200000),
+        write("/mnt/workspace/more", "x" * 200000),
+        tool("read_file", "small")]))
+    assert d.until(run)["state"] == "succeeded", d.get(run)
+    got = answers(home)
+    assert [got[i][0] for i in (0, 1, 3)] == [False, True, False], got
+    for why in (got[1][1], got[2]["message"]):
+        assert any(word in why.lower() for word in ("quota", "no space")), why
