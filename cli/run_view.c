@@ -1,5 +1,6 @@
 #include "cli/run_view.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "cli/event_view.h"
 #include "schema/follow.h"
@@ -29,11 +30,19 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 /* 1 if it is over, 0 if not. */
 static int is_over(struct cli *cli, const char *id, struct err *e)
 {
+	struct arena a = {0};
 	struct run_row row;
+	int found = sql_get(cli->control, Q_RUN_GET, &(struct run_get_in){id},
+			    &row, &a, e);
 
-	if (run_view_get(cli, id, &row, e))
-		return -1;
-	return run_state_is_over((enum run_state)run_state_from(row.state));
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no run %s",
+				quoted(id).text);
+	else if (found > 0)
+		found = run_state_is_over(
+			(enum run_state)run_state_from(row.state));
+	arena_fini(&a);
+	return found;
 }
 
 static int print_item(void *arg, const struct tail *t,
@@ -108,6 +117,24 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 	return rc;
 }
 
+/* Without a word about its events there is no need of its file, and none of a
+ * watch on it: the kernel takes 10 ms and more to close one. The row is looked at
+ * again after a sixteenth of the time that has passed. */
+static int wait_to_end(struct cli *cli, const char *id, struct err *e)
+{
+	int64_t began = clock_mono_ns(), ms;
+	int over;
+
+	while ((over = is_over(cli, id, e)) == 0) {
+		ms = (clock_mono_ns() - began) / 16000000;
+		poll(NULL, 0,
+		     ms < 1               ? 1
+		     : ms < LOOK_AGAIN_MS ? (int)ms
+					  : LOOK_AGAIN_MS);
+	}
+	return over < 0 ? -1 : 0;
+}
+
 int run_view_print(struct cli *cli, const struct run_view *v, struct err *e)
 {
 	struct tail_want want = {.run = v->id, .after = v->after};
@@ -117,6 +144,8 @@ int run_view_print(struct cli *cli, const struct run_view *v, struct err *e)
 
 	if (run_view_get(cli, v->id, &row, e))
 		return -1;
+	if (v->quiet && v->follow)
+		return wait_to_end(cli, v->id, e);
 	want.session = row.session;
 	if (tail_open(&t, &want, e))
 		return -1;
