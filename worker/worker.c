@@ -172,6 +172,15 @@ static void work(struct run *r, int gate, struct run_end *end)
 		set_end(end, reason_of(&e), e.text);
 }
 
+/* Whether the driver alone decided about the end. */
+static bool is_own(const struct run_end *end)
+{
+	const char *outcome = reason_outcome(end->reason);
+
+	return end->reason != REASON_memory &&
+	       (!strcmp(outcome, "failed") || !strcmp(outcome, "succeeded"));
+}
+
 /* Somebody's wish comes before what the driver made of it, unless it was done
  * by then. Nothing may be left running, or the run has not ended. */
 static int conclude(struct run *r, struct run_end *end, struct err *e)
@@ -185,6 +194,10 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 		end->exit_code = end->signal = OPT_NONE;
 	}
 	memory_judge(r, end);
+	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
+		set_end(end, REASON_mount_lost,
+			"the process that served the workspace died before the "
+			"end of the run");
 	if (run_ending(r) || end->reason != REASON_completed)
 		r->keep_ms = 0;
 	if (r->keep_ms == 0 && r->held)

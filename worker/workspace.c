@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NS_PER_MS 1000000
@@ -103,7 +104,7 @@ static int judge(const char *said, struct err *e)
 	if (strcmp(said, "ready\n") == 0)
 		return 0;
 	return err_set(e, ERR_UNSUPPORTED, "%.*s", (int)strcspn(said, "\n"),
-		       said[0] ? said : "the mount ended without a word");
+		       said);
 }
 
 static int await_ready(struct workspace *w, struct err *e)
@@ -130,7 +131,10 @@ static int await_ready(struct workspace *w, struct err *e)
 		n += (size_t)got;
 		said[n] = '\0';
 	}
-	return judge(said, e);
+	/* It says why it cannot: without a word, it was killed. */
+	w->lost = !said[0];
+	return w->lost ? err_set(e, ERR_IO, "the mount's process died")
+		       : judge(said, e);
 }
 
 static int open_proc(const char *name, pid_t pid)
@@ -179,8 +183,10 @@ static int make_mount(struct workspace *w, struct err *e)
 {
 	if (is_disk(w))
 		return 0;
-	return start_server(w, e) || await_ready(w, e) || enter_able(w, e) ? -1
-									   : 0;
+	if (start_server(w, e) || await_ready(w, e))
+		return -1;
+	w->served = true;
+	return enter_able(w, e);
 }
 
 /* With a directory that commands can work in. */
@@ -282,6 +288,18 @@ int workspace_dir(const struct workspace *w)
 const struct child_ns *workspace_ns(const struct workspace *w)
 {
 	return w->mount.pid ? &w->ns : NULL;
+}
+
+bool workspace_is_lost(const struct workspace *w)
+{
+	siginfo_t how = {0};
+
+	if (!w->mount.pid || !w->served)
+		return w->lost;
+	/* Not a child any more: it was reaped with others. */
+	return waitid(P_PID, (id_t)w->mount.pid, &how,
+		      WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	       how.si_pid != 0;
 }
 
 static void shut(int *fd)

@@ -30,6 +30,8 @@ struct workspace {
 	struct run *run;
 	const char *dir;    /* as commands see it */
 	struct child mount; /* .pid 0: no mount */
+	bool served;        /* the mount was there */
+	bool lost;          /* its process died before that */
 	struct child_ns ns;
 	struct store store; /* its files, for us; .kind NULL: not to be had */
 	const char *lacks;  /* why there is no mount where one was wanted */
@@ -60,6 +62,9 @@ const struct child_ns *workspace_ns(const struct workspace *w);
 /* The directory itself, as we see it, for the caller to close; -1: not to be
  * had. */
 int workspace_dir(const struct workspace *w);
+
+/* Whether its mount died, so that what commands wrote may be lost. */
+bool workspace_is_lost(const struct workspace *w);
 
 /* After the commands are gone: what they wrote is committed when this returns. */
 int workspace_close(struct workspace *w, struct err *e);

@@ -1,8 +1,12 @@
 """The three modes of a workspace: one program, one result; and what a run that
 lives in the agent's file leaves on the host: nothing."""
 import os
+import pathlib
 import shutil
+import signal
 
+import lib
+import skepd_lib
 from lib import skip
 from worker_lib import Supervisor, Worker, ok
 
@@ -132,3 +136,42 @@ def test_a_run_that_writes_to_the_host_is_noticed(home):
         "touch /tmp/skep-elsewhere || true",
         under=("unshare", "-m", "sh", "-c", READ_ONLY, "sh", str(home.path)))
     assert "EROFS" in (home.path / "failures").read_text(errors="replace")
+
+
+def mount_servers(home):
+    """Processes that serve mounts of this home's runs."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            args = pathlib.Path("/proc", entry, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"\0--mount\0" in args and os.fsencode(home.path) in args:
+            found.append(int(entry))
+    return found
+
+
+def kill_mount(home, h, run):
+    """While the command works there. The server came before its guardian."""
+    lib.eventually(lambda: [k for _, k, _ in h.events("a", run)
+                            if k == "output"], 60, "its output")
+    os.kill(min(mount_servers(home)), signal.SIGKILL)
+
+
+def test_a_killed_mount_fails_the_attempt_and_not_the_run(home):
+    needs_fuse()
+    h = skepd_lib.host(home)
+    for end in (0, 3):  # the first attempt notices the end, or does not care
+        h.shell("a", "echo x >> log; [ $SKEP_ATTEMPT = 1 ] || exit 0; echo up; "
+                "while cat log; do sleep 0.1; done >/dev/null 2>&1; exit %d"
+                % end, workspace="vfs-only")
+        run = h.submit("a", max_attempts=2)
+        kill_mount(home, h, run)
+        row = h.until(run)
+        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+        assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+    run = h.submit("a", max_attempts=1)
+    kill_mount(home, h, run)
+    row = h.until(run)
+    assert (row["state"], row["reason"]) == ("failed", "mount_lost"), row
+    skepd_lib.finish(h)
