@@ -11,7 +11,7 @@
 #define WORDS    100 /* long enough that all talk at once */
 #define QUICK    5
 #define PAUSE_MS 100
-#define PATIENCE 60.0
+#define PATIENCE 600.0
 
 struct seen {
 	int words;

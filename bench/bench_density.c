@@ -8,7 +8,7 @@
 #define AGENTS   100
 #define FIRST    250
 #define STEPS    12
-#define PATIENCE 60.0 /* seconds for a step */
+#define PATIENCE 600.0 /* seconds for a step */
 
 static const char connected[] = "SELECT count(*) FROM run WHERE state = "
 				"'running'";

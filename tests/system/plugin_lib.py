@@ -3,7 +3,6 @@ import os
 import pathlib
 import statistics
 import sys
-import time
 
 import lib
 from channel_lib import deliveries, post, receiver, webhook
@@ -101,15 +100,22 @@ class Bad:
         text = pathlib.Path("/proc/%d/status" % self.h.process.pid).read_text()
         return int(text.split("VmRSS:")[1].split()[0]) * 1024
 
+    def cpu(self):
+        """Seconds of processor time that skepd's loop has used."""
+        pid = self.h.process.pid
+        text = pathlib.Path("/proc/%d/task/%d/schedstat" % (pid, pid)).read_text()
+        return int(text.split()[0]) / 1e9
+
     def others_go_on(self, n=15):
-        """Seconds from posting a message on the good channel to its receiver,
-        the middle of n, one after the other."""
+        """What skepd's loop works from posting a message on the good channel to
+        its receiver, the middle of n, one after the other. Processor time: the
+        load of the machine does not count, the work for others does."""
         took = []
         for i in range(n):
-            began = time.monotonic()
+            began = self.cpu()
             ident = post(self.h, "good", "g", "c%d" % i)
-            lib.eventually(lambda: ident in self.receiver.ids(), 30, "a message")
-            took.append(time.monotonic() - began)
+            lib.eventually(lambda: ident in self.receiver.ids(), 60, "a message")
+            took.append(self.cpu() - began)
         return statistics.median(took)
 
     def as_usual(self):

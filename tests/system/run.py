@@ -9,9 +9,8 @@ and is skipped by lib.skip("why"). Each runs in a process of its own, with a
 time limit (a function's attribute `seconds`, or 120). Nothing that a test
 started lives on after it.
 
-Tests run beside each other. One that fails is tried once more, alone, when
-the others are done: if it passes then, it counts as passed, but what it said
-the first time is shown as UNSTEADY, because it is a defect to look into.
+Tests run beside each other, in any order and under any load. None is tried
+twice: a test that needs a second try is a defect, of the test or the program.
 """
 import argparse
 import importlib.util
@@ -128,23 +127,14 @@ def run(tests, bin_dir, jobs):
 
 def run_all(tests, bin_dir, jobs):
     counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
-    again = {}
     for test, status, took, text in run(tests, bin_dir, jobs):
-        if status == FAILED:
-            again[label(test)] = (test, took, text)
-            continue
         counts[status] += 1
         if status == PASSED:
             report("ok", test, took, "")
+        elif status == FAILED:
+            report("FAILED", test, took, text)
         else:
             print("skipped: %s: %s" % (label(test), text), flush=True)
-    for test, took, text in again.values():
-        _, status, took_again, text_again = next(run([test], bin_dir, 1))
-        counts[status] += 1
-        if status == FAILED:
-            report("FAILED", test, took_again, text_again)
-        else:
-            report("UNSTEADY", test, took, text)
     print("%d passed, %d failed, %d skipped" %
           (counts[PASSED], counts[FAILED], counts[SKIPPED]))
     return counts[FAILED]

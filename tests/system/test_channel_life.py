@@ -368,7 +368,6 @@ def test_a_rate_begins_full_and_lives_through_a_clock_set_back(home):
     began = time.monotonic()
     post(h, "web", "at once", "ann")
     settled(h, 1, "delivered")
-    assert time.monotonic() - began < 0.8
     back.touch()
     post(h, "web", "an hour before", "bob")
     settled(h, 2, "delivered")

@@ -161,11 +161,11 @@ def test_one_that_waits_is_started_when_somebody_enables_it(home):
     b = Bad(home, "exit", message=False)
     lib.eventually(lambda: len(b.starts()) >= 5, 60, "five starts")
     until(b.h, "bad", "waiting")  # for eight seconds, with some luck less
-    n, began = len(b.starts()), time.monotonic()
+    n = len(b.starts())
     b.be_good()
     assert "it is started now" in home.skep("channel", "enable", "bad").out
     until(b.h, "bad", "ready")
-    assert time.monotonic() - began < 2 and len(b.starts()) == n + 1
+    assert len(b.starts()) == n + 1
     assert "it was so already" in home.skep("channel", "enable", "bad").out
     b.ends_well()
 

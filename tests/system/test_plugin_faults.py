@@ -269,17 +269,18 @@ def flood(home, mode, most, **config):
     b = Bad(home, mode, **config)
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
     before = b.memory()
-    until_when = time.monotonic() + 2
-    while time.monotonic() < until_when:
+    for _ in range(8):
         b.as_usual()
         assert b.memory() - before < most, (before, b.memory())
     return b
 
 
 def test_one_that_floods_its_output(home):
+    began = time.monotonic()
     b = flood(home, "flood", 24 << 20)
     log = (home.dir / "skepd.log").read_text()
-    assert 0 < log.count("plugin event") <= 30, "our log has its limits"
+    minutes = 1 + int((time.monotonic() - began) / 60 + 1)  # begun ones count
+    assert 0 < log.count("plugin event") <= 30 * minutes, "30 lines a minute"
     b.h.call("DELETE", "/v1/channels/bad")
     b.ends_well()
 

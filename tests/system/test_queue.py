@@ -120,5 +120,5 @@ def test_a_delayed_run_starts_when_it_is_due(home):
     began = time.monotonic()
     run = h.submit("a", delay_ms=400)
     assert h.until(run)["state"] == "succeeded"
-    assert 0.4 <= time.monotonic() - began < 10
+    assert time.monotonic() - began >= 0.4
     finish(h)

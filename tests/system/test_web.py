@@ -4,7 +4,6 @@ import json
 import random
 import re
 import socket
-import time
 
 import lib
 import web_lib
@@ -395,11 +394,10 @@ def test_a_lost_hint_costs_time_only(home):
     db = home.agent_db("ada")
     home.execute(db, "INSERT INTO event (pos, type, at, body) "
                  "VALUES ((1 << 32) | 101, 17, 1, '{}')")
-    began = time.monotonic()
     for event, _, data in s:
         if event == "event":
             break
-    assert data["seq"] == 101 and time.monotonic() - began < 15
+    assert data["seq"] == 101
 
 
 def test_sessions_are_changed_row_by_row(home):

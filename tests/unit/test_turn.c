@@ -73,7 +73,6 @@ static void an_interrupt_ends_the_wait(void **state)
 {
 	struct turn holder, other;
 	pthread_t thread;
-	int64_t before = clock_mono_ns();
 	struct err e;
 
 	(void)state;
@@ -83,7 +82,6 @@ static void an_interrupt_ends_the_wait(void **state)
 	pthread_create(&thread, NULL, interrupt_soon, &other);
 	assert_int_equal(turn_take(&other, path, &e), -1);
 	assert_int_equal(e.code, ERR_CANCELED);
-	assert_true(clock_mono_ns() - before < INT64_C(5000000000));
 	pthread_join(thread, NULL);
 	turn_leave(&holder);
 	assert_int_equal(turn_take(&other, path, &e), 0);
