@@ -1,0 +1,225 @@
+"""Generated configurations and definitions: every setting with every kind of
+wrong value. Nothing crashes, and an error names the setting."""
+import json
+
+import lib
+from web_lib import Skepd
+
+VALUES = [None, "", "x", 7, -1, 1.5, 10 ** 30, True, [], [1], {}, {"a": 1},
+          "x" * 70_000]
+
+
+def kinds_of(schema):
+    kinds = schema["type"]
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+def is_legal(schema, value):
+    """Whether the schema allows it, as far as types and words go."""
+    kinds = kinds_of(schema)
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    if isinstance(value, (int, float)):
+        return "integer" in kinds and isinstance(value, int) and \
+            schema["minimum"] <= value <= schema["maximum"]
+    if isinstance(value, str):
+        return kinds == ["string"] and value in schema.get("enum", [value])
+    return False
+
+
+def test_every_setting_with_every_wrong_value(home):
+    home.path.mkdir(mode=0o700)
+    schema = home.skep("config", "schema", "--json").json
+    n = 0
+    for section, about in schema["properties"].items():
+        for name, setting in about["properties"].items():
+            value = VALUES[n % len(VALUES)]  # each kind many times in all
+            n += 1
+            (home.path / "skep.json").write_text(
+                json.dumps({section: {name: value}}))
+            r = home.skep("config", "check", code=None)
+            what = (section, name, str(value)[:40], r.code, r.err[:300])
+            assert r.code in (0, 78), what
+            if not is_legal(setting, value) and value != "":
+                assert r.code == 78 and name in r.err, what
+        (home.path / "skep.json").write_text(json.dumps({section: 5}))
+        assert section in home.refused(78, "config", "check")
+    for text in ("", "[]", "5", "{", '{"run": {"nope": 1}}', '{"nope": {}}',
+                 "\0", '{"run":{"max":1,"max":2}}'):
+        (home.path / "skep.json").write_bytes(text.encode())
+        r = home.skep("config", "check", code=None)
+        assert r.code in (0, 78), (text, r.code, r.err)
+    assert n > 30, n
+
+
+# Members of definitions, by driver (docs/DRIVERS.md, docs/SANDBOX.md).
+COMMON = ["sandbox", "network", "limits", "paths", "path", "artifacts",
+          "bootstrap", "config", "keep_ms", "enabled"]
+CONFIG = {
+    "exec": ["command", "shell", "env", "pass", "stdin", "context"],
+    "chat": ["endpoint", "api", "key_file", "key_env", "headers", "params",
+             "price", "tools", "mcp", "max_turns", "backoff_ms"],
+    "acp": ["command", "env", "pass", "permission", "mode", "keep_ms", "mcp"],
+    "script": ["anything"],
+}
+CRASHES = ("worker_lost", "worker_died", "signal", "internal", "stalled")
+
+
+def test_every_member_of_a_definition_with_every_wrong_value(home):
+    s = Skepd(home)
+    pid = s.proc.pid
+    taken, n = [], 0
+    for driver, members in CONFIG.items():
+        for name in COMMON + members:
+            for value in VALUES:
+                n += 1
+                d = {"driver": driver, "workspace": "disk"}
+                if name in members:
+                    d["config"] = {name: value}
+                else:
+                    d[name] = value
+                status, answer = s.ask("PUT", "/v1/agents/g", d)
+                assert status == 200 or 400 <= status < 500, \
+                    (driver, name, str(value)[:40], status, answer)
+                if status == 200 and n % 11 == 0:
+                    taken.append((driver, name, value,
+                                  s.post("/v1/runs", {
+                                      "agent": "g", "prompt": "[]"},
+                                      201)["id"]))
+    for driver, name, value, run in taken:
+        def over():
+            row = s.get("/v1/runs/" + run)
+            return row if row["ended_at"] else None
+        row = lib.eventually(over, 60, run)
+        assert row["reason"] not in CRASHES, \
+            (driver, name, str(value)[:60], row["reason"], row["detail"])
+    assert s.get("/v1/health")["pid"] == pid and len(taken) > 10, len(taken)
+    s.stop()
+
+
+# An ACP agent whose messages are generated: argv[1] is what is wrong.
+ACP = r"""
+import copy, json, sys
+VALUES = [None, 5, -1, 1.5, True, "", "x", [], [1], {}, {"a": 1}, "y" * 70000]
+
+def places(v, path=()):
+    if isinstance(v, dict):
+        for k in v:
+            yield path + (k,)
+            yield from places(v[k], path + (k,))
+    if isinstance(v, list):
+        for i in range(len(v)):
+            yield path + (i,)
+            yield from places(v[i], path + (i,))
+
+def mutants(v):
+    for path in places(v):
+        for value in VALUES + ["missing"]:
+            m = copy.deepcopy(v)
+            at = m
+            for k in path[:-1]:
+                at = at[k]
+            if value == "missing":
+                if isinstance(at, dict):
+                    del at[path[-1]]
+            else:
+                at[path[-1]] = value
+            yield m
+
+def say(v):
+    sys.stdout.write(json.dumps(dict(v, jsonrpc="2.0")) + "\n")
+    sys.stdout.flush()
+
+SID = "s1"
+text = {"type": "text", "text": "hello"}
+UPDATES = [
+    {"sessionUpdate": "agent_message_chunk", "content": text},
+    {"sessionUpdate": "agent_thought_chunk", "content": text},
+    {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t",
+     "kind": "edit", "status": "pending", "rawInput": {"a": 1},
+     "locations": [{"path": "/x", "line": 1}],
+     "content": [{"type": "content", "content": text},
+                 {"type": "diff", "path": "/x", "oldText": "a",
+                  "newText": "b"}]},
+    {"sessionUpdate": "tool_call_update", "toolCallId": "c",
+     "status": "completed", "content": [{"type": "content", "content": text}],
+     "rawOutput": {"b": 1}},
+    {"sessionUpdate": "plan", "entries": [
+        {"content": "p", "priority": "high", "status": "pending"}]},
+    {"sessionUpdate": "available_commands_update", "availableCommands": [
+        {"name": "n", "description": "d", "input": {"hint": "h"}}]},
+    {"sessionUpdate": "current_mode_update", "currentModeId": "m"},
+    {"sessionUpdate": "usage_update", "used": 1, "size": 2,
+     "cost": {"amount": 1.5, "currency": "USD"}},
+]
+REQUESTS = [
+    ("fs/read_text_file", {"sessionId": SID, "path": "/etc/hostname",
+                           "line": 1, "limit": 1}),
+    ("fs/write_text_file", {"sessionId": SID, "path": "/x", "content": "y"}),
+    ("terminal/create", {"sessionId": SID, "command": "/bin/true",
+                         "args": ["a"], "cwd": "/", "outputByteLimit": 10,
+                         "env": [{"name": "A", "value": "b"}]}),
+    ("terminal/output", {"sessionId": SID, "terminalId": "t"}),
+    ("terminal/wait_for_exit", {"sessionId": SID, "terminalId": "t"}),
+    ("terminal/release", {"sessionId": SID, "terminalId": "t"}),
+]
+ANSWERS = {
+    "initialize": {"protocolVersion": 1, "agentCapabilities": {
+        "loadSession": True, "promptCapabilities": {"image": True}},
+        "authMethods": [{"id": "a", "name": "n"}]},
+    "session/new": {"sessionId": SID, "modes": {
+        "currentModeId": "m", "availableModes": [{"id": "m", "name": "n"}]}},
+    "session/prompt": {"stopReason": "end_turn", "usage": {
+        "inputTokens": 1, "outputTokens": 2}},
+}
+which, n = sys.argv[1], int(sys.argv[2])
+next_id = 1000
+for line in sys.stdin:
+    q = json.loads(line)
+    method = q.get("method")
+    if "id" not in q or method is None:
+        continue
+    if method == "session/prompt" and which == "updates":
+        for u in UPDATES:
+            for m in mutants({"sessionId": SID, "update": u}):
+                say({"method": "session/update", "params": m})
+    if method == "session/prompt" and which == "requests":
+        for name, params in REQUESTS:
+            for m in mutants(params):
+                next_id += 1
+                say({"id": next_id, "method": name, "params": m})
+        for bad in ({"id": None, "method": 5}, {"method": []}, {"id": {}},
+                    {"id": 9, "result": 1, "error": 2}, {"id": "x"},
+                    {"id": 9e300, "method": "x"}, {"method": "session/update"}):
+            say(bad)
+    result = ANSWERS.get(method, {})
+    if which == method:
+        all_of = list(mutants(result))
+        result = all_of[n * len(all_of) // 8]
+    say({"id": q["id"], "result": result})
+"""
+
+
+def test_acp_messages_with_every_wrong_value(home):
+    s = Skepd(home)
+    script = home.path / "agent.py"
+    script.write_text(ACP)
+    runs = []
+    cases = [("updates", 0), ("requests", 0)] + [
+        (method, n) for method in ("initialize", "session/new",
+                                   "session/prompt") for n in range(8)]
+    for i, (which, n) in enumerate(cases):
+        s.agent("h%d" % i, driver="acp", paths={"read": [str(script)]}, config={
+            "command": ["python3", str(script), which, str(n)]})
+        runs.append((which, n, s.post("/v1/runs", {
+            "agent": "h%d" % i, "prompt": "x", "run_timeout_ms": 60000},
+            201)["id"]))
+    for which, n, run in runs:
+        def over():
+            row = s.get("/v1/runs/" + run)
+            return row if row["ended_at"] else None
+        row = lib.eventually(over, 90, run)
+        assert row["reason"] not in CRASHES, (which, n, row)
+        if which in ("updates", "requests"):
+            assert row["state"] == "succeeded", (which, row)
+    s.stop()
