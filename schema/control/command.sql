@@ -9,7 +9,7 @@ VALUES (:run, :verb, :body, :by, :now);
 
 -- query command_next (run text, after i64) -> command_row
 SELECT id, run, verb, body, state, refusal, by, created_at, done_at
-  FROM run_command
+  FROM run_command INDEXED BY run_command_pending
  WHERE run = :run AND id > :after AND state = 'pending' ORDER BY id LIMIT 1;
 
 -- query command_list (run text) -> command_row
@@ -78,7 +78,7 @@ SELECT id FROM approval INDEXED BY approval_run_state
 -- query approval_due (now time) -> approval_row
 SELECT id, run, agent, key, title, detail, state, fallback, expires_at,
   answered_by, note, choice, asked_at, answered_at
-  FROM approval
+  FROM approval INDEXED BY approval_expiry
  WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now
  ORDER BY expires_at LIMIT 100;
 

@@ -136,7 +136,7 @@ SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
 UPDATE delivery SET line = conversation,
        is_head = max(is_head, state = 'pending')
  WHERE seq IN (
-   SELECT seq FROM delivery
+   SELECT seq FROM delivery INDEXED BY delivery_ready
     WHERE channel = :channel AND state = 'pending' AND is_head = 1
    UNION ALL
    SELECT seq FROM delivery
@@ -204,20 +204,23 @@ SELECT in_line, is_head FROM delivery WHERE seq = :seq;
 
 -- query delivery_left_first (channel text, count i64) -> delivery_left_row
 -- What a channel that is removed leaves: the first of each line …
-SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+SELECT seq, id, line, agent, attempts, is_head AS is_first
+  FROM delivery INDEXED BY delivery_ready
  WHERE channel = :channel AND state = 'pending' AND is_head = 1 LIMIT :count;
 
 -- query delivery_left_behind (line text, channel text,
 --   count i64) -> delivery_left_row
 -- … those behind it …
-SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+SELECT seq, id, line, agent, attempts, is_head AS is_first
+  FROM delivery INDEXED BY delivery_line
  WHERE line = :line AND in_line = 1 AND line IS NOT NULL
    AND channel = :channel AND state = 'pending' AND is_head = 0
  ORDER BY seq LIMIT :count;
 
 -- query delivery_left_sending (channel text, count i64) -> delivery_left_row
 -- … those on their way …
-SELECT seq, id, line, agent, attempts, is_head AS is_first FROM delivery
+SELECT seq, id, line, agent, attempts, is_head AS is_first
+  FROM delivery INDEXED BY delivery_sending
  WHERE lease_until IS NOT NULL AND state = 'sending' AND channel = :channel
  LIMIT :count;
 
@@ -294,7 +297,7 @@ SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
-  FROM delivery
+  FROM delivery INDEXED BY delivery_ready
  WHERE state = 'pending' AND is_head = 1
    AND channel IN (SELECT name FROM waiting WHERE name IS NOT NULL
                    EXCEPT SELECT name FROM channel)

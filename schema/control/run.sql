@@ -77,7 +77,7 @@ SELECT min(at) AS at FROM
   UNION ALL
   SELECT min(expires_at) FROM run WHERE state = 'queued' AND expires_at IS NOT NULL
   UNION ALL
-  SELECT min(expires_at) FROM approval
+  SELECT min(expires_at) FROM approval INDEXED BY approval_expiry
    WHERE state = 'open' AND expires_at IS NOT NULL);
 
 -- query run_set_state (id text, from_state text, to_state text, verdict text,
