@@ -1,10 +1,13 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
 static _Atomic int64_t standing_ms = -1;
+static _Atomic bool is_held;
+static _Atomic int64_t held_offset; /* ms */
 
 static int64_t read_ns(clockid_t which)
 {
@@ -18,7 +21,29 @@ int64_t clock_now_ns(void)
 {
 	int64_t set = atomic_load(&standing_ms);
 
-	return set >= 0 ? set * 1000000 : read_ns(CLOCK_REALTIME);
+	if (set >= 0)
+		return set * 1000000;
+	if (atomic_load(&is_held))
+		return read_ns(CLOCK_BOOTTIME) +
+		       atomic_load(&held_offset) * 1000000;
+	return read_ns(CLOCK_REALTIME);
+}
+
+int64_t clock_offset(void)
+{
+	return (read_ns(CLOCK_REALTIME) - read_ns(CLOCK_BOOTTIME)) / 1000000;
+}
+
+int64_t clock_held(void)
+{
+	return atomic_load(&is_held) ? atomic_load(&held_offset)
+				     : clock_offset();
+}
+
+void clock_hold(int64_t offset)
+{
+	atomic_store(&held_offset, offset);
+	atomic_store(&is_held, true);
 }
 
 int64_t clock_now(void)

@@ -47,12 +47,12 @@ static int open_plain(const struct line_file *f, struct err *e)
 
 static int lock(const struct line_file *f, int fd, int how, struct err *e)
 {
-	int64_t until = clock_now() + f->patience_ms;
+	int64_t until = clock_mono_ns() + f->patience_ms * 1000000;
 
 	while (flock(fd, how | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_errno_set(e, "%s", f->path);
-		if (clock_now() >= until)
+		if (clock_mono_ns() >= until)
 			return err_set(e, ERR_BUSY,
 				       "%s is locked by another process",
 				       f->path);

@@ -13,6 +13,7 @@
 #include "supervisor/parcel.h"
 #include "supervisor/removing.h"
 #include "supervisor/retiring.h"
+#include "supervisor/steady.h"
 #include "supervisor/web.h"
 #include "supervisor/web_mail.h"
 
@@ -85,6 +86,7 @@ static void on_tick(uv_timer_t *h)
 	notify("WATCHDOG=1");
 	if (!sup_in_place(s))
 		return;
+	steady_check(s);
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
@@ -194,7 +196,8 @@ static int open_database(struct sup *s, struct err *e)
 		return -1;
 	footprint_cache(&s->cache, s->db, 0);
 	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
-	    fault_point(FAULT_lock_taken, e) || sql_enter(s->db, e))
+	    fault_point(FAULT_lock_taken, e) || steady_open(s, e) ||
+	    sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,
 			 seed_reasons(s, e) || take_handoff(s, e) ||
