@@ -166,6 +166,10 @@ class Agent:
             self.update(session, step["update"])
         elif "say" in step:
             self.say(session, step["say"])
+        elif "many" in step:
+            for at in range(0, step["many"], step["piece"]):
+                self.say(session, "x" * min(step["piece"],
+                                            step["many"] - at))
         elif "raw" in step:
             with self.lock:
                 sys.stdout.write(step["raw"] + "\n")
