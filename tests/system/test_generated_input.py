@@ -223,3 +223,49 @@ def test_acp_messages_with_every_wrong_value(home):
         if which in ("updates", "requests"):
             assert row["state"] == "succeeded", (which, row)
     s.stop()
+
+
+# A plugin that registers, and then sends lines with every wrong member.
+PLUGIN = ACP.split("SID = ")[0] + r"""
+sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method":
+    "channel.register", "params": {"name": "p", "version": "1"}}) + "\n")
+sys.stdout.flush()
+CALLS = [("channel.receive", {
+             "id": "m1", "sender": "ann", "conversation": "c", "text": "hi",
+             "kind": "direct", "title": "t",
+             "attachments": [{"name": "n", "base64": "aGk="}]}),
+         ("channel.event", {"event": "cursor", "data": {"a": 1}}),
+         ("channel.status", {"status": "ok", "detail": "fine"})]
+which, next_id = int(sys.argv[1]), 1000
+for line in sys.stdin:
+    q = json.loads(line)
+    if "method" not in q:
+        continue
+    say({"id": q["id"], "result": {"ok": True}} if "id" in q else {"id": 0})
+    if q["method"] == "channel.configure":
+        # at most as many bad ones as skepd puts up with
+        name, params = CALLS[which]
+        for m in list(mutants(params))[:90]:
+            next_id += 1
+            say({"id": next_id, "method": name, "params": m})
+"""
+
+
+def test_plugin_lines_with_every_wrong_value(home):
+    s = Skepd(home)
+    pid = s.proc.pid
+    s.agent()
+    script = home.path / "plugin.py"
+    script.write_text(PLUGIN)
+    for i in range(3):
+        status, answer = s.ask("PUT", "/v1/channels/p%d" % i, {
+            "kind": "plugin", "command": ["python3", str(script), str(i)],
+            "config": {"backoff": 50, "agent": "ada"}})
+        assert status == 200, answer
+    log = lambda i: s.ask("GET", "/v1/channels/p%d/log" % i)[1]
+    lib.eventually(lambda: all(log(i)["items"] for i in range(3)), 30,
+                   "the plugins")
+    lib.eventually(lambda: s.get("/v1/inbound?limit=1000")["items"], 30,
+                   "a message of a plugin")
+    assert s.get("/v1/health")["pid"] == pid
+    s.stop()
