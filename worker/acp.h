@@ -28,6 +28,8 @@ struct acp_call {
 	const char *id;
 	const char *title, *kind;
 	const char *input, *locations, *content; /* JSON, or NULL */
+	struct buf printed; /* by its command, as the agent told it in
+			     * _meta.terminal_output: the end of it */
 	struct part part;
 	bool open;
 	bool allowed; /* by a rule or a person, when the agent asked */

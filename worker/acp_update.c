@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NANO      1e9
-#define TITLE_MAX 200
+#define PRINTED_MAX (256u << 10) /* of a command, in the part of its call */
+#define NANO        1e9
+#define TITLE_MAX   200
 
 typedef int taker(struct acp *x, const cJSON *u, const char *as, struct err *e);
 
@@ -165,6 +166,38 @@ static void add_terminals(struct acp *x, const cJSON *content, struct buf *b)
 	buf_fini(&list);
 }
 
+/* Agents with terminals of their own (codex) tell what a command prints so. */
+static void hear_printed(struct acp_call *c, const cJSON *u)
+{
+	const cJSON *meta = member(u, "_meta");
+	const cJSON *more = member(meta, "terminal_output_delta");
+	const cJSON *said = more ? more : member(meta, "terminal_output");
+	const char *data = json_text(said, "data", "");
+	size_t n = strlen(data);
+
+	if (n > PRINTED_MAX) {
+		data += n - PRINTED_MAX;
+		n = PRINTED_MAX;
+	}
+	if (c->printed.n + n > PRINTED_MAX)
+		buf_drop(&c->printed, c->printed.n + n - PRINTED_MAX);
+	(void)buf_add(&c->printed, data, n);
+}
+
+static void add_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
+{
+	const cJSON *end = member(member(u, "_meta"), "terminal_exit");
+
+	if (!c || (c->printed.n == 0 && !end))
+		return;
+	buf_addf(b, "%c\"printed\":", b->n ? ',' : '{');
+	json_add_string(b, c->printed.p, c->printed.n);
+	if (end) {
+		buf_adds(b, ",\"exit\":");
+		json_add(b, end);
+	}
+}
+
 /* {"content": …, "raw": …, "terminals": …}, or nothing. What a call that has not
  * begun shows, as in a question about it, is what it would do. */
 static const char *output_of(struct acp *x, const struct acp_call *c,
@@ -189,8 +222,10 @@ static const char *output_of(struct acp *x, const struct acp_call *c,
 		buf_addf(b, "%c\"raw\":", b->n ? ',' : '{');
 		json_add(b, raw);
 	}
-	if (is_final(state_of(u)))
+	if (is_final(state_of(u))) {
 		add_terminals(x, content, b);
+		add_printed(c, u, b);
+	}
 	cJSON_Delete(old);
 	if (b->n == 0)
 		return NULL;
@@ -216,6 +251,7 @@ static const char *meta_of(struct buf *b, const cJSON *u)
 
 static void close_call(struct acp_call *c)
 {
+	buf_fini(&c->printed);
 	part_close(&c->part);
 	c->open = false;
 }
@@ -242,6 +278,7 @@ static int open_call(struct acp *x, const cJSON *u, const char *id,
 	    part_open(&c->part, &j->writer, ref.pos, &new, e))
 		return -1;
 	c->id = arena_text(&x->run->arena, id);
+	buf_init(&c->printed, 2 * PRINTED_MAX);
 	c->title = "a tool";
 	c->kind = "other";
 	c->open = true;
@@ -302,13 +339,23 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 	return 0;
 }
 
+static struct acp_call *heard_call(struct acp *x, const char *id,
+				   const cJSON *u)
+{
+	struct acp_call *c = find_call(x, id);
+
+	if (c && c->open)
+		hear_printed(c, u);
+	return c;
+}
+
 int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
 		 struct err *e)
 {
 	struct buf b[3] = {BUF_MAX(EVENT_BODY_MAX), BUF_MAX(EVENT_BODY_MAX),
 			   BUF_MAX(EVENT_BODY_MAX)};
 	const char *id = json_text(u, "toolCallId", "");
-	struct acp_call *c = find_call(x, id);
+	struct acp_call *c = heard_call(x, id, u);
 	struct part_change_new now = {
 		.state = state_of(u),
 		.input = text_of(&b[0], member(u, "rawInput")),

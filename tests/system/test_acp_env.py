@@ -63,3 +63,22 @@ def test_the_part_of_a_tool_has_what_its_command_printed(home):
         assert sorted(shown["output"].split()) == ["err", "out"], output
         assert shown["exitStatus"]["exitCode"] == 3, output
         assert output["content"][0]["type"] == "terminal", output
+
+
+def test_what_an_agents_own_terminal_printed_is_in_the_part(home):
+    def says(data, name="terminal_output_delta"):
+        return call("in_progress", _meta={name: {
+            "terminal_id": "c1", "data": data}})
+
+    w = acp(home, [{"update": {
+        "sessionUpdate": "tool_call", "toolCallId": "c1", "title": "make",
+        "kind": "execute", "status": "in_progress", "content": [
+            {"type": "terminal", "terminalId": "c1"}]}}, says("one\n"),
+        says("two\n"), says("x" * 400000), says("end", "terminal_output"), call(
+            "completed", _meta={"terminal_exit": {"terminal_id": "c1",
+                                                  "exit_code": 0}})])
+    ok(w)
+    output = json.loads(tools(w)[0][4])
+    assert len(output["printed"]) == 256 << 10, len(output["printed"])
+    assert output["printed"].endswith("xend"), output["printed"][-9:]
+    assert output["exit"]["exit_code"] == 0, output
