@@ -5,7 +5,7 @@ import re
 
 from channel_lib import say
 from chat_mock import Mock, calls, text
-from skepd_lib import Host, finish
+from skepd_lib import Host, Refused, finish
 from test_chat import KEY, chat, run
 from test_media import PNG, b64
 
@@ -31,8 +31,13 @@ def test_headers_come_from_credentials_and_the_environment(home):
     assert sent["Authorization"] == "Token " + SECRET
     row = run(d)
     assert row["reason"] == "agent_refused" and SECRET not in row["detail"]
-    for bad, why in (({"X-Api-Key": "abc"}, "credentials"),
-                     ({"X y": "a"}, "name of a header"),
+    try:  # a secret does not even get into the definition
+        d.agent("b", "chat", {"endpoint": m.url, "headers": {
+            "X-Api-Key": "abc"}}, model="m")
+        raise AssertionError("a secret was stored")
+    except Refused as e:
+        assert e.status == 422 and "credentials" in e.body["detail"], e
+    for bad, why in (({"X y": "a"}, "name of a header"),
                      ({"X": "a\r\nY: b"}, "control character"),
                      ({"X": {"env": "NO_SUCH"}}, "NO_SUCH"),
                      ({"X": {"file": "a", "env": "b"}}, "a value is"),

@@ -6,7 +6,7 @@ import sys
 
 import lib
 from chat_mock import Mock, calls, text
-from skepd_lib import finish
+from skepd_lib import Refused, finish
 from test_acp import acp, heard
 from test_chat import chat, parts, run, workspace
 from worker_lib import ok
@@ -100,12 +100,16 @@ def test_wrong_settings_are_named(home):
     for servers, why in (([], "is an object"), ({"a b": {}}, "a name has"),
                          ({"s": {"url": "ftp://x"}}, "mcp_servers.s"),
                          ({"s": {"command": []}}, "command"),
-                         ({"s": {"command": ["x"], "what": 1}}, "what"),
-                         ({"s": {"url": "http://x", "headers": {
-                             "Authorization": "Bearer x"}}}, "secret")):
+                         ({"s": {"command": ["x"], "what": 1}}, "what")):
         d = chat(home, m, config={"mcp_servers": servers})
         row = run(d)
         assert row["reason"] == "bad_config" and why in row["detail"], row
+    try:  # a secret does not even get into the definition
+        chat(home, m, config={"mcp_servers": {"s": {
+            "url": "http://x", "headers": {"Authorization": "Bearer x"}}}})
+        raise AssertionError("a secret was stored")
+    except Refused as e:
+        assert e.status == 422 and "secret" in e.body["detail"], e
     finish(d)
 
 
