@@ -251,7 +251,8 @@ int output_document(struct output *o, const char *text, struct err *e)
 	return 0;
 }
 
-static void write_note(struct output *o, const char *fmt, va_list ap)
+static void __attribute__((format(printf, 2, 0)))
+write_note(struct output *o, const char *fmt, va_list ap)
 {
 	struct buf b = BUF_MAX(NOTE_MAX);
 

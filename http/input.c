@@ -147,7 +147,8 @@ int http_input_text(const struct http_input *in, const char *value,
 	case HTTP_KIND_ANY:
 		break;
 	}
-	assert(!"a parameter of an address is a text, a number or a boolean");
+	assert(false &&
+	       "a parameter of an address is a text, a number or a boolean");
 	return -1;
 }
 
