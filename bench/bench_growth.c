@@ -303,11 +303,11 @@ static int measure_size(struct bench_run *r, int64_t n, double *ms,
 			struct err *e)
 {
 	struct world w = {.dir = bench_dir(r, "growth"), .n = n};
+	const size_t count = OPERATIONS;
 	int rc = make_world(&w, e);
 
-	for (size_t i = 0; i < OPERATIONS && rc == 0 && !bench_stopped(r);
-	     i++) {
-		bench_progress(r, operations[i].name, (double)i, OPERATIONS);
+	for (size_t i = 0; i < count && rc == 0 && !bench_stopped(r); i++) {
+		bench_progress(r, operations[i].name, (double)i, (double)count);
 		rc = time_operation(&w, i, &ms[i], e);
 	}
 	end_world(&w);

@@ -68,10 +68,11 @@ static size_t take_slot(struct ipc_server *s)
 	for (size_t i = s->first_free; i < n; i++)
 		if (!s->slots[i])
 			return i;
-	s->slots = realloc(s->slots, (n + SLOTS_AT_ONCE) * sizeof *s->slots);
+	s->slots = realloc(s->slots,
+			   (n + SLOTS_AT_ONCE) * sizeof(struct ipc_conn *));
 	if (!s->slots)
 		abort();
-	memset(s->slots + n, 0, SLOTS_AT_ONCE * sizeof *s->slots);
+	memset(s->slots + n, 0, SLOTS_AT_ONCE * sizeof(struct ipc_conn *));
 	s->slot_count = n + SLOTS_AT_ONCE;
 	return n;
 }

@@ -112,6 +112,7 @@ static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		mnt_fail(req, &e);
 }
 
+/* libfuse gives the parameters. NOLINTNEXTLINE(readability-function-size) */
 static void do_copy_file_range(fuse_req_t req, fuse_ino_t in, off_t off_in,
 			       struct fuse_file_info *fi_in, fuse_ino_t out,
 			       off_t off_out, struct fuse_file_info *fi_out,

@@ -19,24 +19,19 @@ struct programs {
 	struct homes homes;
 };
 
-static bool holds(const char *dir, const char *path)
-{
-	return path_is_below(path, dir);
-}
-
 /* Elsewhere it is seen anyway; skep's own home is never shown. */
-static void show(struct programs *p, const char *path)
+static void show(struct programs *p, const char *place)
 {
-	const char *home = p->home;
+	const char *own = p->home;
 
-	if (!homes_hold(&p->homes, path) || access(path, F_OK) ||
-	    (home && (path_is_below(path, home) || holds(path, home))))
+	if (!homes_hold(&p->homes, place) || access(place, F_OK) ||
+	    (own && (path_is_below(place, own) || path_is_below(own, place))))
 		return;
 	for (int i = 0; i < p->homes.n; i++)
-		if (strcmp(path, p->homes.dir[i]) == 0)
+		if (strcmp(place, p->homes.dir[i]) == 0)
 			return;
 	if (p->shown->n < SANDBOX_PATHS - 1)
-		p->shown->path[p->shown->n++] = arena_text(p->arena, path);
+		p->shown->path[p->shown->n++] = arena_text(p->arena, place);
 }
 
 static void show_beside(struct programs *p, const char *dir, const char *name)

@@ -21,6 +21,7 @@ static long shift(void)
 	return by;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t which, struct timespec *t)
 {
 	static int (*real)(clockid_t, struct timespec *);

@@ -18,10 +18,10 @@ size_t record_count(void); /* operations so far: a moment */
 void record_free(void);
 
 /*
- * Writes into `dir`, under their base names, the files as a failure after the
- * first `cut` operations may leave them. `seed` chooses what of the unsynced
- * operations is there; 0: nothing of them.
+ * Writes into the directory `path`, under their base names, the files as a
+ * failure after the first `cut` operations may leave them. `seed` chooses which
+ * unsynced operations are there; 0: none of them.
  */
-void record_replay(const char *dir, size_t cut, uint64_t seed);
+void record_replay(const char *path, size_t cut, uint64_t seed);
 
 #endif
