@@ -40,6 +40,14 @@ void sup_spawn_early(struct live *l)
 	l->gate = gate[1];
 }
 
+/* The worker exits without having done anything. */
+static void close_gate(struct live *l)
+{
+	if (l->gate >= 0)
+		close(l->gate);
+	l->gate = -1;
+}
+
 static void let_worker_begin(struct live *l)
 {
 	if (l->handed)
@@ -48,8 +56,7 @@ static void let_worker_begin(struct live *l)
 		sup_spawn_early(l);
 	if (l->gate >= 0) {
 		(void)!write(l->gate, "", 1);
-		close(l->gate);
-		l->gate = -1;
+		close_gate(l);
 	}
 	live_alarm(l, l->sup->config.run_start_timeout);
 }
@@ -78,6 +85,8 @@ static void do_act(void *arg, const struct err *failed)
 	const struct act *act = arg;
 	struct live *l = live_find(&act->sup->lives, act->id);
 
+	if (failed && l && act->act == RUN_DO_SPAWN)
+		close_gate(l);
 	if (failed || !l)
 		return;
 	sup_notify(l);

@@ -118,7 +118,10 @@ static void on_retry(uv_timer_t *h)
 		log_error(LT("msg", "the rows cannot be read again"),
 			  LT("error", e.text));
 		uv_timer_start(h, on_retry, RETRY_MS, 0);
+		return;
 	}
+	/* A stop may have waited for runs that were never committed. */
+	sup_maybe_end(s);
 }
 
 void sup_step_failed(void *arg, const struct err *failed)

@@ -2,7 +2,7 @@
 -- so that what is left of it stays the same.
 
 -- query clock_move_runs (by i64)
-UPDATE run SET due_at = due_at + :by, expires_at = expires_at + :by
+UPDATE run INDEXED BY run_queued SET due_at = due_at + :by, expires_at = expires_at + :by
  WHERE state = 'queued' AND (due_at IS NOT NULL OR expires_at IS NOT NULL);
 
 -- query clock_move_approvals (by i64)
@@ -10,9 +10,9 @@ UPDATE approval SET expires_at = expires_at + :by
  WHERE state = 'open' AND expires_at IS NOT NULL;
 
 -- query clock_move_deliveries (by i64)
-UPDATE delivery SET due_at = due_at + :by, expires_at = expires_at + :by,
+UPDATE delivery INDEXED BY delivery_open SET due_at = due_at + :by, expires_at = expires_at + :by,
   lease_until = lease_until + :by
- WHERE in_line = 1;
+ WHERE done_at IS NULL AND in_line = 1;
 
 -- query clock_move_channels (by i64)
 UPDATE channel SET held_until = held_until + :by WHERE held_until IS NOT NULL;

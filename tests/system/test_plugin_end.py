@@ -23,7 +23,7 @@ def elsewhere(home):
 def test_a_restored_home_leaves_the_first_one_alone(home):
     b = Bad(home, "escape", message=False)  # a child of it has its brand alone
     first = until(b.h, "bad", "ready")
-    child = int(b.notes("escaped")[0])
+    child = int(lib.eventually(lambda: b.notes("escaped"), 30, "its child")[0])
     archive = home.dir / "backup"
     home.skep("backup", "create", archive)
     copy = elsewhere(home)
