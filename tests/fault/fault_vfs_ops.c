@@ -218,7 +218,7 @@ static void a_full_quota_leaves_old_or_new(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_that_fails_leaves_old_or_new),
@@ -228,6 +228,8 @@ int main(void)
 	};
 	int failed;
 
+	if (argc > 1) /* the tests of one part */
+		cmocka_set_test_filter(argv[1]);
 	fault_vfs_install();
 	vfs_cases_inputs();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
