@@ -8,8 +8,8 @@
  * Files that this process has open through SQLite. POSIX locks belong to the
  * process: when it closes any descriptor of a database or of its -shm, all locks
  * that its connections have there are gone, and with them the safety of the log.
- * So a path that somebody else chose is opened with held_open, which refuses such
- * a file.
+ * Open a path that a user or an agent has chosen with held_open, which refuses
+ * such a file.
  */
 void held_add(dev_t dev, ino_t ino);
 void held_remove(dev_t dev, ino_t ino);

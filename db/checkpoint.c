@@ -11,12 +11,12 @@
  * So every checkpoint of skep is one of the other modes and runs
  * - first in the write queue (db/turn.h), where no other process of skep can begin
  *   to write,
- * - after a transaction of our own that began in the queue: whoever had left the
- *   queue with the write lock has finished. Hence nobody of ours can make SQLite
- *   fall back,
- * - with a frame in the log that has not been copied: the one that this
- *   transaction wrote. Nobody can reset such a log. Hence another program that
- *   takes the write lock right then, and makes SQLite fall back, does no harm.
+ * - after a transaction of this connection that began in the queue. A writer
+ *   that left the queue with the write lock has finished by then, so no process
+ *   of skep can make SQLite fall back,
+ * - while the log has a frame that was not copied: the one that this transaction
+ *   wrote. No writer can reset such a log, so another program that takes the
+ *   write lock at that moment, and makes SQLite fall back, does no harm.
  *
  * The checkpoint of the last connection that closes is safe as well: SQLite
  * does it with an exclusive lock on the file, and no connection can have read
@@ -93,8 +93,8 @@ static int copy(struct sql *db, enum sql_checkpoint mode,
 	return rc;
 }
 
-/* Only after a commit that wrote something. A failure is nobody's: the commit is
- * done, and there will be another try. */
+/* Only after a commit that wrote frames. A failure is ignored: the commit is
+ * done, and a later commit tries again. */
 void log_after_commit(struct sql *db)
 {
 	struct sql_checkpoint_result r;
@@ -105,8 +105,8 @@ void log_after_commit(struct sql *db)
 
 /* --- on demand ------------------------------------------------------------- */
 
-/* Waits for those who write, and leaves a frame that nobody has copied: page 1,
- * with what it had. */
+/* Waits for the current writer and leaves an uncopied frame in the log: page 1,
+ * unchanged. */
 static int commit_something(struct sql *db, struct err *e)
 {
 	int64_t version = 0;
@@ -190,7 +190,7 @@ void sql_keep_wal(struct sql *db, int64_t bytes)
 		log_keep(db);
 }
 
-/* Somebody else in the queue has the file open, too, and will see to its log. */
+/* If another process is in the queue, it has the file open and keeps its log. */
 void log_before_close(struct sql *db)
 {
 	struct sql_checkpoint_result ignored;
