@@ -171,8 +171,9 @@ static void stop(int sig)
 }
 
 /* Wakes up when mounts change, and when the server ends. */
-static int wait_for_end(const char *dir, pid_t server)
+static int wait_for_end(const struct vfs_mount_options *o, pid_t server)
 {
+	const char *dir = o->dir;
 	struct pollfd p[] = {
 		{.fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC),
 		 .events = POLLPRI},
@@ -192,7 +193,7 @@ static int wait_for_end(const char *dir, pid_t server)
 		else
 			(void)poll(p, 2, LOOK_MS);
 	}
-	if (fuse_mount_id(dir) == id)
+	if (!o->own_namespace && fuse_mount_id(dir) == id)
 		umount2(dir, MNT_DETACH);
 	close(p[0].fd);
 	close(p[1].fd);
@@ -242,7 +243,7 @@ int attach_mount(struct vfs *v, const struct vfs_mount_options *o, pid_t server,
 		return -1;
 	if (o->ready)
 		o->ready(o->arg);
-	rc = wait_for_end(o->dir, server);
+	rc = wait_for_end(o, server);
 	return rc && o->mounted ? err_set(e, ERR_IO,
 					  "process %ld no longer serves "
 					  "the mount",

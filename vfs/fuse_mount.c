@@ -162,7 +162,8 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 
 	if (is_dead_mount(o->dir))
 		umount2(o->dir, MNT_DETACH);
-	if (guard_start(o->dir, g, e))
+	*g = (struct guard){.pipe = -1};
+	if (!o->own_namespace && guard_start(o->dir, g, e))
 		return -1;
 	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
@@ -171,7 +172,8 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 	else if (mount_it(o, v, fd, e) == 0) {
 		uint64_t id = fuse_mount_id(o->dir);
 
-		(void)!write(g->pipe, &id, sizeof id);
+		if (g->pid)
+			(void)!write(g->pipe, &id, sizeof id);
 		return fd;
 	}
 	if (fd >= 0)
@@ -182,6 +184,8 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 
 void fuse_mount_close(struct guard *g)
 {
+	if (!g->pid)
+		return;
 	close(g->pipe);
 	while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
 		;

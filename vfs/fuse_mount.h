@@ -13,8 +13,8 @@
 struct vfs;
 
 struct guard {
-	pid_t pid;
-	int pipe; /* carries the mount's ID; closed when the server ends */
+	pid_t pid; /* 0: there is none */
+	int pipe;  /* carries the mount's ID; closed when the server ends */
 };
 
 int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,

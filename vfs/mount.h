@@ -15,8 +15,8 @@
  * directory as well (attach.h), or the call fails with ERR_BUSY and names it.
  *
  * Needs /dev/fuse and the right to mount: root, or a user and mount namespace
- * of one's own. If the process dies in whatever way, a small guardian process
- * takes the mount away.
+ * of one's own. When the server dies, however that happens, a small guardian
+ * process removes the mount.
  */
 struct vfs;
 
@@ -24,6 +24,10 @@ struct vfs_mount_options {
 	const char *dir; /* an existing directory */
 	bool allow_other;
 	bool dev_suid; /* device nodes and set-id programs work */
+	/* The mount namespace ends with the processes that use the mount. A
+	 * dead mount then stays, so that none of them reaches the directory
+	 * below it; there is no guardian. */
+	bool own_namespace;
 	/* Called once the mount is there, before there are threads: the place
 	 * to give up rights. -1 takes the mount away again. May be NULL. */
 	int (*mounted)(void *arg, struct err *e);

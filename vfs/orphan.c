@@ -1,8 +1,6 @@
+#include "base/process.h"
 #include "vfs/core.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /*
@@ -15,29 +13,18 @@
 /* Start time of a process in clock ticks since boot; 0 if there is none. */
 static int64_t start_of(int64_t pid)
 {
-	char path[64], text[1024], *p;
-	unsigned long long start = 0;
-	FILE *f;
-	size_t n;
+	struct process_mark m;
 
-	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof text - 1, f);
-	(void)fclose(f);
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may hold anything */
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		start = strtoull(p, NULL, 10);
-	return (int64_t)start;
+	return process_mark(pid, &m) ? m.start_ticks : 0;
 }
 
+/* A killed process that its parent has not reaped holds nothing. */
 static bool is_alive(const struct vfs_owner *o)
 {
-	return start_of(o->pid) == o->start;
+	struct process_mark m;
+
+	return process_mark(o->pid, &m) && m.start_ticks == o->start &&
+	       process_is_alive(&m);
 }
 
 static int say_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,

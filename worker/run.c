@@ -6,6 +6,7 @@
 #include "worker/disk.h"
 #include "worker/driver.h"
 #include "worker/tree.h"
+#include "worker/workspace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -35,6 +36,8 @@ void run_read_signals(struct run *r)
 		else
 			tree_reap(r->child, &r->child_status);
 	}
+	if (!run_ending(r) && r->workspace && workspace_is_lost(r->workspace))
+		control_end(&r->control, REASON_mount_lost, WORKSPACE_LOST);
 }
 
 static void tell_applied(struct run *r, int64_t id, const char *refusal)

@@ -195,9 +195,7 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 	}
 	memory_judge(r, end);
 	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
-		set_end(end, REASON_mount_lost,
-			"the process that served the workspace died before the "
-			"end of the run");
+		set_end(end, REASON_mount_lost, WORKSPACE_LOST);
 	if (run_ending(r) || end->reason != REASON_completed)
 		r->keep_ms = 0;
 	if (r->keep_ms == 0 && r->held)

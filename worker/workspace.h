@@ -25,6 +25,7 @@
  */
 #define WORKSPACE_PLACE "/mnt" /* covered by an empty tmpfs, with it in */
 #define WORKSPACE_MOUNT WORKSPACE_PLACE "/workspace"
+#define WORKSPACE_LOST  "the process that served the workspace died"
 
 struct workspace {
 	struct run *run;

@@ -105,6 +105,7 @@ static void say_ready(void *arg)
 static int serve(struct sql *db, struct needs *n, struct err *e)
 {
 	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
+				      .own_namespace = true,
 				      .mounted = give_up,
 				      .ready = say_ready,
 				      .arg = n};

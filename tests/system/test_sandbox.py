@@ -55,7 +55,7 @@ def test_a_directory_below_must_not_hold_the_home(home):
 
 
 def servers(home):
-    """Processes that serve a workspace of this home, and their guardians."""
+    """Processes that serve a workspace of this home."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -82,7 +82,7 @@ def test_the_process_that_serves_a_workspace_is_confined(home):
                               " WHERE name = CAST('f' AS BLOB)"), 30)
     found = servers(home)
     assert sorted(s["Name"] for s in found.values()) == \
-        ["skep-guard", "skep-worker"], found
+        ["skep-worker"], found
     for s in found.values():
         assert s["NoNewPrivs"] == "1", s
         if s["Name"] == "skep-worker":

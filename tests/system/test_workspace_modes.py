@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import time
 
 import lib
 import skepd_lib
@@ -152,10 +153,106 @@ def mount_servers(home):
 
 
 def kill_mount(home, h, run):
-    """While the command works there. The server came before its guardian."""
+    """While the command works there."""
     lib.eventually(lambda: [k for _, k, _ in h.events("a", run)
                             if k == "output"], 60, "its output")
     os.kill(min(mount_servers(home)), signal.SIGKILL)
+
+
+def parent_of(pid):
+    stat = pathlib.Path("/proc/%d/stat" % pid).read_text()
+    return int(stat[stat.rindex(")") + 2:].split()[1])
+
+
+def kill_early(home):
+    """Between mount and command: the worker is stopped meanwhile. Returns
+    whether the mount was there and no command was."""
+    pid = lib.eventually(lambda: mount_servers(home), 60, "a mount server")[0]
+    worker = parent_of(pid)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        lib.eventually(lambda: len(os.listdir("/proc/%d/task" % pid)) > 1, 60,
+                       "the server's threads")
+        time.sleep(0.2)  # it says that it is ready right after their start
+        tasks = pathlib.Path("/proc/%d/task/%d/children" % (worker, worker))
+        alone = tasks.read_text().split() == [str(pid)]
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.3)  # whoever cleans up after the server does it now
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    return alone
+
+
+def test_a_mount_that_dies_before_the_command_fails_the_attempt(home):
+    """The command would work in the empty directory below the mount, forever."""
+    needs_fuse()
+    h = skepd_lib.host(home)
+    h.shell("a", "echo x >> log; [ $SKEP_ATTEMPT = 1 ] || exit 0; "
+            "while cat log; do sleep 0.1; done >/dev/null 2>&1",
+            workspace="vfs-only")
+    early = 0
+    for _ in range(4):
+        run = h.submit("a", max_attempts=2)
+        early += kill_early(home)
+        row = h.until(run)
+        assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+        assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+    assert early, "no mount was killed before its command"
+    skepd_lib.finish(h)
+
+
+def test_a_command_without_its_mount_is_ended_at_once(home):
+    needs_fuse()
+    h = skepd_lib.host(home)
+    h.shell("a", "[ $SKEP_ATTEMPT = 1 ] || exit 0; echo up; exec sleep 1000",
+            workspace="vfs-only")
+    run = h.submit("a", max_attempts=2)
+    kill_mount(home, h, run)
+    row = h.until(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
+    skepd_lib.finish(h)
+
+
+def test_a_run_on_a_stopped_mount_can_be_cancelled(home):
+    needs_fuse()
+    h = skepd_lib.host(home)
+    h.shell("a", "echo up; while ls; do sleep 0.01; done >/dev/null 2>&1",
+            workspace="vfs-only")
+    run = h.submit("a", max_attempts=2)
+    lib.eventually(lambda: [k for _, k, _ in h.events("a", run)
+                            if k == "output"], 60, "its output")
+    server = min(mount_servers(home))
+    os.kill(server, signal.SIGSTOP)
+    h.cancel(run)
+    assert h.until(run)["state"] == "cancelled", h.moves(run)
+    lib.eventually(lambda: not mount_servers(home), 60, "the server's end")
+    skepd_lib.finish(h)
+
+
+def test_a_killed_mount_that_is_not_reaped_is_replaced(home):
+    """A run shares the mount of a command; then that is killed, and stays a
+    zombie: the next attempt serves the namespace itself."""
+    needs_fuse()
+    if os.geteuid() != 0:
+        skip("this needs root")
+    h = skepd_lib.host(home)
+    h.shell("a", "echo up; [ $SKEP_ATTEMPT = 1 ] || exit 0; exec sleep 1000",
+            workspace="vfs-only")
+    h.until(h.submit("a", max_attempts=1), "running")
+    os.makedirs(home.dir / "at")
+    h.cancel(h.call("GET", "/v1/runs")["items"][0]["id"])
+    lib.eventually(lambda: not mount_servers(home), 60, "the server's end")
+    p = home.start(home.bin / "skep", "vfs", "mount", "a", home.dir / "at")
+    lib.eventually(lambda: os.path.ismount(home.dir / "at"), 60, "the mount")
+    run = h.submit("a", max_attempts=2)
+    lib.eventually(lambda: [k for _, k, _ in h.events("a", run)
+                            if k == "output"], 60, "its output")
+    os.kill(p.pid, signal.SIGKILL)  # and no wait
+    row = h.until(run)
+    assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
+    p.wait()
+    skepd_lib.finish(h)
 
 
 def test_a_killed_mount_fails_the_attempt_and_not_the_run(home):
