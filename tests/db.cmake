@@ -3,9 +3,10 @@ unit(test_migrate db)
 unit(test_plans schema)
 unit(test_wal db)
 unit(test_wal_processes db)
+unit(test_wal_race db)
 if(EXISTS /dev/shm) # a sync costs nothing there, so more is done
-	set_tests_properties(unit.test_wal_processes PROPERTIES
-		ENVIRONMENT TMPDIR=/dev/shm)
+	set_tests_properties(unit.test_wal_processes unit.test_wal_race
+		PROPERTIES ENVIRONMENT TMPDIR=/dev/shm)
 endif()
 unit(test_upgrade schema)
 target_compile_definitions(test_upgrade PRIVATE
