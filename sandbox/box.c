@@ -47,6 +47,20 @@ static void hide_all(struct files *f, const struct box_plan *p,
 		files_hide(f, h->dir[i]);
 }
 
+/* Covered by mounts, where there are namespaces. */
+static void seal_secrets(struct files *f, const struct box_plan *p)
+{
+	static const char *const paths[] = {
+#define SECRET(path) path,
+#include "sandbox/secrets.def"
+#undef SECRET
+	};
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (geteuid() == 0 && !is_named(p->spec, paths[i]))
+			files_seal(f, paths[i]);
+}
+
 static int open_seen(const struct box *b, const char *path)
 {
 	char below[4200];
@@ -111,6 +125,8 @@ static int allow_all(struct files *f, const struct box_plan *p,
 
 	homes_list(&h, p->home);
 	hide_all(f, p, &h);
+	if (b->space.mnt < 0)
+		seal_secrets(f, p);
 	rc = files_allow_spec(f, p->spec, b->space.mnt >= 0, e);
 	if (rc == 0 && b->workspace >= 0)
 		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
@@ -134,15 +150,24 @@ static int make_files(struct box *b, const struct box_plan *p, struct err *e)
 		       : 0;
 }
 
-static int make_filter(struct box *b, struct err *e)
+static enum filter_for filter_of(const struct box *b,
+				 enum sandbox_network network)
+{
+	if (b->space.mnt < 0)
+		return network == NETWORK_HOST ? FILTER_HOST_MOUNTS
+					       : FILTER_HOST_NETWORK;
+	return b->space.pid < 0 ? FILTER_HOST_PIDS : FILTER_COMMAND;
+}
+
+static int make_filter(struct box *b, enum sandbox_network network,
+		       struct err *e)
 {
 	struct sandbox_offer o;
 
 	sandbox_look(&o);
 	if (!o.filter)
 		return 0;
-	b->filter = filter_get(
-		b->space.pid < 0 ? FILTER_HOST_PIDS : FILTER_COMMAND, e);
+	b->filter = filter_get(filter_of(b, network), e);
 	return b->filter ? 0 : -1;
 }
 
@@ -277,7 +302,7 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 	make_space(b, p);
 	if (p->workspace)
 		b->workspace = open_seen(b, p->workspace);
-	if (make_files(b, p, e) || make_filter(b, e) ||
+	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
 	    restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e)) {
 		box_drop(b);
 		return -1;

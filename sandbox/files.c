@@ -1,5 +1,6 @@
 #include "sandbox/files.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,14 +89,14 @@ void files_end(struct files *f)
 
 void files_seal(struct files *f, const char *path)
 {
-	if (f->nsealed < (int)(sizeof f->sealed / sizeof *f->sealed))
-		f->sealed[f->nsealed++] = path;
+	assert(f->nsealed < (int)(sizeof f->sealed / sizeof *f->sealed));
+	f->sealed[f->nsealed++] = path;
 }
 
 void files_hide(struct files *f, const char *path)
 {
-	if (f->nhidden < (int)(sizeof f->hidden / sizeof *f->hidden))
-		f->hidden[f->nhidden++] = path;
+	assert(f->nhidden < (int)(sizeof f->hidden / sizeof *f->hidden));
+	f->hidden[f->nhidden++] = path;
 }
 
 int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e)
@@ -207,21 +208,21 @@ int files_allow(struct files *f, const char *path, enum files_may may,
 	return allow_below(f, path, may, false, e);
 }
 
-/* The host, but what is hidden. Names may be seen everywhere, or not even / could
- * be listed. Devices have rules of their own. */
+/* The host, except hidden paths. Where mounts cover these, names may be listed
+ * everywhere. Elsewhere directories that hold a hidden path, / too, cannot be
+ * listed, since a rule for / holds for everything below it. Devices have rules
+ * of their own. */
 static int allow_host(struct files *f, bool covered, struct err *e)
 {
 	int before = f->nhidden, rc;
 
 	files_hide(f, "/dev");
-	if (covered) {
-		files_hide(f, "/tmp");
+	files_hide(f, "/tmp");
+	if (covered)
 		files_hide(f, "/run");
-	}
-	rc = allow_one(f, "/", FILES_LIST, e) ||
-			     allow_below(f, "/", FILES_READ, true, e)
-		     ? -1
-		     : 0;
+	rc = covered ? allow_one(f, "/", FILES_LIST, e) : 0;
+	if (rc == 0)
+		rc = allow_below(f, "/", FILES_READ, true, e);
 	f->nhidden = before;
 	return rc;
 }

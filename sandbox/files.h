@@ -12,12 +12,14 @@
  * allows is refused by the kernel, also to root, and for good: for the process,
  * and everything that it starts.
  */
+#define SECRETS_MAX 32 /* of the system (secrets.def), and skep's home */
+
 enum files_may { FILES_LIST, FILES_READ, FILES_WRITE, FILES_DEVICE };
 
 struct files {
 	int ruleset;
 	int abi;
-	const char *sealed[KEYS_MAX + 2]; /* not allowed by any rule above */
+	const char *sealed[KEYS_MAX + SECRETS_MAX]; /* not by any rule above */
 	int nsealed;
 	const char *hidden[HOMES_MAX + 4]; /* nor by that for the whole host */
 	int nhidden;

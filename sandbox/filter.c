@@ -1,10 +1,12 @@
 #include "sandbox/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +20,10 @@
 
 #define ANY (-1)
 
+#ifndef __NR_fchmodat2
+#define __NR_fchmodat2 452 /* Linux 6.6, of every architecture */
+#endif
+
 static const struct call {
 	int nr;
 	enum filter_for from; /* and those after it */
@@ -26,10 +32,12 @@ static const struct call {
 #define CALL(name)          {SCMP_SYS(name), FILTER_WORKER, ANY},
 #define CALL_COMMAND(name)  {SCMP_SYS(name), FILTER_COMMAND, ANY},
 #define CALL_PIDS(name, at) {SCMP_SYS(name), FILTER_HOST_PIDS, at},
+#define CALL_HOST(name)     {SCMP_SYS(name), FILTER_HOST_MOUNTS, ANY},
 #include "sandbox/calls.def"
 #undef CALL
 #undef CALL_COMMAND
 #undef CALL_PIDS
+#undef CALL_HOST
 };
 
 #define NAMESPACES                                                   \
@@ -83,17 +91,81 @@ static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
 
 /* Only sockets that are the network namespace's, or files: others reach the
  * hypervisor, hardware, or rarely used parts of the kernel. */
-static int refuse_families(scmp_filter_ctx ctx)
+static bool may_have(enum filter_for who, unsigned family)
+{
+	switch (family) {
+	case AF_UNIX: /* a filter cannot see whose socket connect names */
+		return who < FILTER_HOST_MOUNTS;
+	case AF_INET:
+	case AF_INET6:
+	case AF_NETLINK:
+		return who < FILTER_HOST_NETWORK;
+	default:
+		return false;
+	}
+}
+
+/* libseccomp refuses the whole call to 32-bit programs that use socketcall,
+ * which has its arguments in memory. */
+static int refuse_families(scmp_filter_ctx ctx, enum filter_for who)
 {
 	int rc = 0;
 
 	for (unsigned f = 0; f < AF_MAX && rc == 0; f++)
-		if (f != AF_UNIX && f != AF_INET && f != AF_INET6 &&
-		    f != AF_NETLINK)
+		if (!may_have(who, f))
 			rc = seccomp_rule_add(
 				ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
 				SCMP_SYS(socket), 1,
 				SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffU, f));
+	return rc;
+}
+
+/* Calls with a mode that matters always, or only with a flag. */
+static const struct mode_call {
+	int nr;
+	unsigned mode;        /* the argument */
+	unsigned flags, flag; /* the argument and its bit; 0: none */
+} mode_calls[] = {
+	{SCMP_SYS(chmod), 1, 0, 0},
+	{SCMP_SYS(fchmod), 1, 0, 0},
+	{SCMP_SYS(fchmodat), 2, 0, 0},
+	{SCMP_SYS(fchmodat2), 2, 0, 0},
+	{SCMP_SYS(mknod), 1, 0, 0},
+	{SCMP_SYS(mknodat), 2, 0, 0},
+	{SCMP_SYS(creat), 1, 0, 0},
+	{SCMP_SYS(open), 2, 1, O_CREAT},
+	{SCMP_SYS(open), 2, 1, O_TMPFILE & ~O_DIRECTORY},
+	{SCMP_SYS(openat), 3, 2, O_CREAT},
+	{SCMP_SYS(openat), 3, 2, O_TMPFILE & ~O_DIRECTORY},
+};
+
+static int refuse_mode(scmp_filter_ctx ctx, const struct mode_call *c,
+		       unsigned bit)
+{
+	struct scmp_arg_cmp mode = SCMP_CMP(c->mode, SCMP_CMP_MASKED_EQ, bit,
+					    bit);
+	struct scmp_arg_cmp flag = SCMP_CMP(c->flags, SCMP_CMP_MASKED_EQ,
+					    c->flag, c->flag);
+
+	return c->flag ? seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), c->nr, 2,
+					  flag, mode)
+		       : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), c->nr, 1,
+					  mode);
+}
+
+/* Set-user-ID and set-group-ID of files of the host. openat2 has its mode in
+ * memory; programs can do without it. */
+static int refuse_set_id(scmp_filter_ctx ctx)
+{
+	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
+				  SCMP_SYS(openat2), 0);
+
+	for (size_t i = 0; i < sizeof mode_calls / sizeof *mode_calls; i++) {
+		if (rc == 0)
+			rc = refuse_mode(ctx, &mode_calls[i], S_ISUID);
+		if (rc == 0)
+			rc = refuse_mode(ctx, &mode_calls[i], S_ISGID);
+	}
 	return rc;
 }
 
@@ -113,9 +185,11 @@ static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
 				      SCMP_SYS(io_uring_setup), 0);
 	if (rc == 0 && who >= FILTER_COMMAND)
-		rc = refuse_spaces(ctx) || refuse_families(ctx) ? -1 : 0;
-	if (rc == 0 && who == FILTER_HOST_PIDS)
+		rc = refuse_spaces(ctx) || refuse_families(ctx, who) ? -1 : 0;
+	if (rc == 0 && who >= FILTER_HOST_PIDS)
 		rc = refuse_users(ctx);
+	if (rc == 0 && who >= FILTER_HOST_MOUNTS)
+		rc = refuse_set_id(ctx);
 	return rc;
 }
 

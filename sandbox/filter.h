@@ -9,10 +9,18 @@
 /*
  * A filter of system calls (sandbox/calls.def), compiled once a process: one
  * that forks others compiles it before, and they have it. Commands get more
- * refused than the worker that starts them, and most where they share PIDs with
- * the host.
+ * refused than the worker that starts them, and most where they share PIDs,
+ * mounts or the network with the host. Each kind refuses what those before it
+ * do.
  */
-enum filter_for { FILTER_WORKER, FILTER_COMMAND, FILTER_HOST_PIDS, FILTERS };
+enum filter_for {
+	FILTER_WORKER,
+	FILTER_COMMAND,
+	FILTER_HOST_PIDS,
+	FILTER_HOST_MOUNTS,  /* no namespaces, network "host" */
+	FILTER_HOST_NETWORK, /* no namespaces, network "none" */
+	FILTERS
+};
 
 /* NULL with ERR_UNSUPPORTED. The program belongs to the process. */
 const struct sock_fprog *filter_get(enum filter_for who, struct err *e);

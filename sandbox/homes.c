@@ -48,11 +48,11 @@ static bool is_personal(const char *home)
 void homes_list(struct homes *h, const char *home)
 {
 	*h = (struct homes){.dir = {"/home", "/root"}, .n = 2};
-	if (!home || home[0] != '/')
-		return;
+	if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
+		return; /* no process can open a longer one */
 	if (is_personal(home) && !homes_hold(h, home))
 		h->dir[h->n++] = home;
 	for (size_t i = 0; i < NKEYS; i++)
-		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%.400s/%s",
-			 home, keys[i]);
+		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%s/%s", home,
+			 keys[i]);
 }

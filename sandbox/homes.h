@@ -1,6 +1,7 @@
 #ifndef SANDBOX_HOMES_H
 #define SANDBOX_HOMES_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /*
@@ -15,7 +16,7 @@
 struct homes {
 	const char *dir[HOMES_MAX]; /* borrowed */
 	int n;
-	char key[KEYS_MAX][512];
+	char key[KEYS_MAX][PATH_MAX + 64];
 	int nkeys;
 };
 

@@ -4,6 +4,7 @@
 
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,7 +65,9 @@ int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 	if (!o->namespaces) {
 		buf_adds(out, "mounts, network and sockets: no namespaces "
 			      "(kernel.unprivileged_userns_clone=1, or run "
-			      "as root with CAP_SYS_ADMIN)\n");
+			      "as root with CAP_SYS_ADMIN); commands run only "
+			      "if the definition says \"sandbox\": "
+			      "\"partial\"\n");
 		n++;
 	} else if (!o->pids) {
 		buf_adds(out, "processes: no PID namespace with a /proc of its "
@@ -72,4 +75,25 @@ int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		n++;
 	}
 	return n;
+}
+
+int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
+		   const struct buf *lacks, struct err *e)
+{
+	int first = lacks->n ? (int)strcspn(lacks->p, "\n") : 0;
+
+	if (s->mode == SANDBOX_REQUIRED && first > 0)
+		return err_set(e, ERR_NOTALLOWED,
+			       "the agent requires a sandbox that this machine "
+			       "does not offer: %.*s",
+			       first, lacks->p);
+	if (s->mode == SANDBOX_ON && !o->namespaces)
+		return err_set(
+			e, ERR_NOTALLOWED,
+			"there are no namespaces for the sandbox "
+			"(kernel.unprivileged_userns_clone=1, or run "
+			"skepd as root with CAP_SYS_ADMIN); \"sandbox\": "
+			"\"partial\" in the definition accepts a weaker "
+			"one, see docs/SANDBOX.md");
+	return 0;
 }

@@ -29,4 +29,9 @@ void sandbox_probe(struct sandbox_offer *o);
 int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		  struct buf *out);
 
+/* Whether the definition accepts what the machine offers. `lacks` is the text
+ * of sandbox_lacks; ERR_NOTALLOWED has its first line. */
+int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
+		   const struct buf *lacks, struct err *e);
+
 #endif

@@ -12,7 +12,9 @@
 /*
  * What an agent's definition says of its sandbox:
  *
- *   "sandbox": "on"        what the machine offers, and a word about the rest;
+ *   "sandbox": "on"        no run without namespaces; other missing parts are
+ *                          reported
+ *              "partial"   what the machine offers; missing parts are reported
  *              "required"  no run unless everything asked for can be had;
  *              "off"       none
  *   "network": "none"      a loopback interface of its own (also "loopback");
@@ -24,11 +26,17 @@
  *                          skep's home and sandbox/hidden.def; with it, only
  *                          these and the programs' directories
  */
-#define SANDBOX_MODES    "off|on|required"
+#define SANDBOX_MODES    "off|on|partial|required"
 #define SANDBOX_NETWORKS "host|loopback|none"
 #define SANDBOX_PATHS    64 /* of a kind, at most */
 
-enum sandbox_mode { SANDBOX_OFF, SANDBOX_ON, SANDBOX_REQUIRED };
+/* In the order of SANDBOX_MODES. */
+enum sandbox_mode {
+	SANDBOX_OFF,
+	SANDBOX_ON,
+	SANDBOX_PARTIAL,
+	SANDBOX_REQUIRED
+};
 enum sandbox_network { NETWORK_HOST, NETWORK_LOOPBACK, NETWORK_NONE };
 
 struct sandbox_paths {

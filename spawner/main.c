@@ -242,7 +242,7 @@ static void prepare_filters(void)
 {
 	struct err e;
 
-	for (int i = 0; i < FILTERS; i++)
+	for (int i = 0; i <= FILTER_HOST_PIDS; i++)
 		(void)filter_get((enum filter_for)i, &e);
 }
 

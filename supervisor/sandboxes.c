@@ -30,7 +30,12 @@ static void add_limits(const struct live *l, struct buf *out)
 int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 		     struct err *e)
 {
-	static const char *const modes[] = {"off", "on", "required"};
+	static const char *const modes[] = {
+		[SANDBOX_OFF] = "off",
+		[SANDBOX_ON] = "on",
+		[SANDBOX_PARTIAL] = "partial",
+		[SANDBOX_REQUIRED] = "required",
+	};
 	static const char *const nets[] = {"host", "loopback", "none"};
 	struct buf limits = BUF_MAX(512);
 	struct sandbox_put_in in = {

@@ -38,6 +38,7 @@ static int judge_box(struct trial *t)
 {
 	struct sandbox_offer o;
 	struct buf b = BUF_MAX(4096);
+	struct err e;
 	int rc, lacks;
 
 	sandbox_look(&o);
@@ -46,9 +47,11 @@ static int judge_box(struct trial *t)
 	lacks = sandbox_lacks(&o, &t->spec, &b);
 	while (b.n > 0 && b.p[b.n - 1] == '\n')
 		b.p[--b.n] = '\0';
-	rc = acp_try_say("sandbox",
-			 lacks == 0 || t->spec.mode != SANDBOX_REQUIRED,
-			 lacks ? b.p : "all that was asked for");
+	if (sandbox_accept(&o, &t->spec, &b, &e))
+		rc = acp_try_say("sandbox", false, e.text);
+	else
+		rc = acp_try_say("sandbox", true,
+				 lacks ? b.p : "all that was asked for");
 	buf_fini(&b);
 	return rc;
 }

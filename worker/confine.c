@@ -37,15 +37,6 @@ static int read_spec(struct run *r, struct err *e)
 	return rc;
 }
 
-/* The first sentence is the reason of a run that must not be. */
-static int refuse(const struct buf *lacks, struct err *e)
-{
-	return err_set(e, ERR_NOTALLOWED,
-		       "the agent requires a sandbox that this machine does "
-		       "not offer: %.*s",
-		       (int)strcspn(lacks->p, "\n"), lacks->p);
-}
-
 static int say(struct run *r, const struct buf *lacks, struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
@@ -64,12 +55,12 @@ static int check_offer(struct run *r, const struct sandbox_offer *o,
 		       struct err *e)
 {
 	struct buf lacks = BUF_MAX(4096);
-	int rc = 0;
+	int rc;
 
 	(void)sandbox_lacks(o, &r->sandbox, &lacks);
-	if (lacks.n > 0)
-		rc = r->sandbox.mode == SANDBOX_REQUIRED ? refuse(&lacks, e)
-							 : say(r, &lacks, e);
+	rc = sandbox_accept(o, &r->sandbox, &lacks, e);
+	if (rc == 0 && lacks.n > 0)
+		rc = say(r, &lacks, e);
 	buf_fini(&lacks);
 	return rc;
 }

@@ -7,9 +7,9 @@ def said(d, agent, run):
                      if kind in ("output", "stderr"))
 
 
-def neighbour(d):
+def neighbour(d, **more):
     """A run of another agent that must go on undisturbed."""
-    d.shell("peace", PEACE)
+    d.shell("peace", PEACE, **more)
     run = d.submit("peace")
     d.until(run, "running")
     return run

@@ -19,6 +19,7 @@ LEVELS = {
     "strict": {"sandbox": "required", "network": "none"},
     "off": {"sandbox": "off", "network": "host"},
 }
+PARTIAL = {"partial": {"sandbox": "partial"}}
 SECRETS = ("notes.txt", ".ssh/id", ".gnupg/key", ".aws/credentials",
            ".docker/config.json", ".config/gh/hosts.yml", ".claude/login",
            ".npmrc", ".netrc", ".bash_history")
@@ -110,15 +111,16 @@ class Outside:
             self.know["RUN_SOCKET"] = "/run/%s.sock" % mark
             listening(home, socket.AF_UNIX, self.know["RUN_SOCKET"])
 
-    def start(self):
+    def start(self, around=()):
         d = Host(self.home, config={})
         subprocess.run(["chown", "-R", str(self.uid), self.person], check=True)
         p = self.home.start(*self.under, "sleep", "600", start_new_session=True)
         with open(self.home.dir / "skepd.log", "ab") as log:
-            d.process = self.home.start(*self.under, self.bin / "skepd",
+            d.process = self.home.start(*self.under, *around,
+                                        self.bin / "skepd",
                                         env=self.env, stderr=log)
         lib.eventually(d.answers, 60, "an answer of skepd")
-        self.peace = neighbour(d)
+        self.peace = neighbour(d, **(PARTIAL["partial"] if around else {}))
         made(self.home, self.home.path / "agents/peace/workspace/file")
         self.know.update(OTHER_PID=p.pid, SKEPD_PID=d.process.pid,
                          WORKER_PID=d.get(self.peace)["pid"])
@@ -129,7 +131,7 @@ class Outside:
         limits = {"pids": 64, "file": "16M", "tmp": "8M"}
         if self.uid == 0 and "limits.memory" not in self.d.log():
             limits["memory"] = "200M"
-        more = dict(LEVELS[level], limits=limits)
+        more = dict((LEVELS | PARTIAL)[level], limits=limits)
         if level == "strict":
             more["paths"] = {"read": [str(self.dir / "named"), str(self.bin)]}
         self.d.agent("a", "exec", {
@@ -181,3 +183,40 @@ def test_root_does_not_get_out(home):
 
 def test_a_user_does_not_get_out(home):
     escape(home, NOBODY)
+
+
+# skepd without the right to make namespaces: root as in a container, and a user
+# on a machine where others than root may make none.
+ALONE = {
+    0: ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"),
+    NOBODY: ("unshare", "-U", "--map-user=%d" % NOBODY,
+             "--map-group=%d" % NOBODY, "--keep-caps", "sh", "-c",
+             "echo 0 > /proc/sys/user/max_user_namespaces;"
+             "exec setpriv --ambient-caps=-all --inh-caps=-all \"$@\"", "sh"),
+}
+
+
+def escape_partial(home, uid):
+    if os.getuid() != 0:
+        lib.skip("needs root, to be another user too")
+    out = Outside(home, uid)
+    d = out.start(ALONE[uid])
+    lib.eventually(lambda: "no namespaces" in d.log(), 30, "a word in the log")
+    d.shell("refused", "true")
+    row = d.until(d.submit("refused"))
+    assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
+    assert '"partial"' in row["detail"], row
+    skipped = {"limit_processes", "limit_memory"}
+    told = out.probe("partial")
+    assert len(told) > 150, told
+    assert not wrong(told, skipped), wrong(told, skipped)
+    at_peace(d, out.peace)
+    finish(d)
+
+
+def test_root_without_namespaces_does_what_the_table_says(home):
+    escape_partial(home, 0)
+
+
+def test_a_user_without_namespaces_does_what_the_table_says(home):
+    escape_partial(home, NOBODY)

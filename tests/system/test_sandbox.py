@@ -469,22 +469,24 @@ def test_a_machine_without_namespaces_says_so_or_refuses(home):
             "echo 0 > /proc/sys/user/max_mnt_namespaces; exec " +
             str(home.bin / "skepd"), stderr=log)
     lib.eventually(d.answers, 60, "an answer of skepd")
-    d.shell("a", "echo done; cat %s/state/skep.sqlite" % home.path)
+    d.shell("a", "echo done; cat %s/state/skep.sqlite" % home.path,
+            sandbox="partial")
     run = d.submit("a")
     assert d.until(run)["state"] == "failed", d.get(run)
     gaps = [b for _, kind, b in d.events("a", run) if kind == "status"]
     assert gaps and "no namespaces" in gaps[0]["lacks"], gaps
     assert "done\n" in said(d, "a", run) and "denied" in said(d, "a", run)
     lib.eventually(lambda: "no namespaces" in d.log(), 30, "a word in the log")
-    d.shell("b", "echo done", sandbox="required")
-    row = d.until(d.submit("b"))
-    assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
-    assert "namespaces" in row["detail"], row
+    for mode in ("on", "required"):
+        d.shell("b", "echo done", sandbox=mode)
+        row = d.until(d.submit("b"))
+        assert (row["state"], row["reason"]) == ("failed", "sandbox"), row
+        assert "namespaces" in row["detail"], row
     finish(d)
 
 
 def test_a_definition_that_is_wrong_is_refused(home):
-    for pair, word in (("sandbox=maybe", "off|on|required"),
+    for pair, word in (("sandbox=maybe", "off|on|partial|required"),
                        ("network=lan", "host|loopback|none"),
                        ('limits={"memory":"much"}', "limits.memory"),
                        ('paths={"read":["x"]}', "paths.read")):

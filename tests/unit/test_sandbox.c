@@ -73,8 +73,8 @@ static void a_slip_is_named(void **state)
 	static const struct {
 		const char *json, *why;
 	} all[] = {
-		{"{\"sandbox\":\"yes\"}", "off|on|required"},
-		{"{\"sandbox\":true}", "off|on|required"},
+		{"{\"sandbox\":\"yes\"}", "off|on|partial|required"},
+		{"{\"sandbox\":true}", "off|on|partial|required"},
 		{"{\"network\":\"lan\"}", "host|loopback|none"},
 		{"{\"limits\":[]}", "limits is an object"},
 		{"{\"limits\":{\"ram\":1}}", "limits.ram is not known"},
