@@ -261,7 +261,8 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 		return err_set(e, ERR_NOTFOUND, "there is no tool %.100s",
 			       use->name);
 	yes = permitted(x, use, c, e);
-	if (yes <= 0 ||
+	/* after a power failure the next attempt knows that it was called */
+	if (yes <= 0 || (!c->again && ledger_sync(&x->run->ledger, e)) ||
 	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)
 		  : run_it(x, use, text, e)))
 		return -1;

@@ -181,6 +181,11 @@ int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 	return rc;
 }
 
+int ledger_sync(struct ledger *j, struct err *e)
+{
+	return sql_sync(j->file.db, e);
+}
+
 int ledger_system(struct ledger *j, const char *text, struct err *e)
 {
 	struct event_new ev = {.type = "system"};

@@ -43,6 +43,11 @@ void ledger_close(struct ledger *j);
 int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 	       struct event_ref *refs, struct err *e);
 
+/* Waits until everything committed so far is on the disk. For what precedes an
+ * effect that a person or another program sees: a question, the confirmation of
+ * a command, a tool call that must not be repeated. */
+int ledger_sync(struct ledger *j, struct err *e);
+
 /* The agent's system prompt, as an event before what is said under it. The same
  * one as the session has already adds nothing. */
 int ledger_system(struct ledger *j, const char *text, struct err *e);

@@ -76,7 +76,9 @@ static void add_text(struct buf *b, const char *name, const char *text)
 	json_add_string(b, text, strlen(text));
 }
 
-/* Commits an event {names: texts} under a key that makes a repeat harmless. */
+/* Commits an event {names: texts} under a key that makes a repeat harmless. It is
+ * on the disk before the supervisor learns of it: a command that was confirmed is
+ * not sent again, and a question is shown to a person. */
 static int commit_texts(struct run *r, const char *type, const char *key,
 			struct buf *body, struct err *e)
 {
@@ -86,7 +88,10 @@ static int commit_texts(struct run *r, const char *type, const char *key,
 	ev.body = body->p; /* which that may have moved */
 	if (buf_ok(body, type, e))
 		return -1;
-	return ledger_add(&r->ledger, &ev, 1, NULL, e);
+	return ledger_add(&r->ledger, &ev, 1, NULL, e) ||
+			       ledger_sync(&r->ledger, e)
+		       ? -1
+		       : 0;
 }
 
 static int take_message(struct run *r, const struct msg *m, struct err *e)

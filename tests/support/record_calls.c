@@ -56,6 +56,7 @@ static struct tape {
 
 static char root[PATH_MAX];
 static size_t root_length;
+static dev_t root_dev;
 static struct {
 	bool recorded;
 	uint64_t inode;
@@ -80,6 +81,7 @@ __attribute__((constructor)) static void open_tape(void)
 	if (tape == MAP_FAILED)
 		abort();
 	root_length = (size_t)snprintf(root, sizeof root, "%s/", top);
+	root_dev = stat(root, &st) == 0 ? st.st_dev : 0;
 }
 
 static struct record *reserve(enum kind kind, uint64_t inode, int64_t at,
@@ -120,10 +122,12 @@ static bool is_ours(const char *path)
 	       !ends_with(path, "-shm") && !ends_with(path, ".log");
 }
 
-/* The absolute path without links in its directory; false: not recorded. */
+/* The absolute path without links in its directory; false: not recorded. In a
+ * sandbox the same path may be on another device. */
 static bool resolve(int dir, const char *path, char *out)
 {
 	char link[64], whole[PATH_MAX * 2], *slash;
+	struct stat st;
 	int saved = errno;
 	bool found;
 	ssize_t n = 0;
@@ -140,7 +144,8 @@ static bool resolve(int dir, const char *path, char *out)
 	     slash = strrchr(whole, '/'))
 		*slash = '\0';
 	*slash = '\0';
-	found = realpath(*whole ? whole : "/", out) != NULL;
+	found = realpath(*whole ? whole : "/", out) && stat(out, &st) == 0 &&
+		st.st_dev == root_dev;
 	if (found)
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s",
 			 slash + 1);
@@ -183,7 +188,7 @@ static void note_descriptor(int fd, bool record)
 	if (!tape || fd < 0 || fd >= FDS_MAX)
 		return;
 	files[fd].recorded = false;
-	if (record && fstat(fd, &st) == 0) {
+	if (record && fstat(fd, &st) == 0 && st.st_dev == root_dev) {
 		files[fd].inode = st.st_ino;
 		files[fd].recorded = true;
 	}

@@ -13,6 +13,7 @@ import threading
 import lib
 import power_lib
 import skepd_lib
+from chat_mock import Mock, calls, text
 
 CUTS = int(os.environ.get("SKEP_POWER_CUTS", 100))
 SEED = int(os.environ.get("SKEP_POWER_SEED", 1))
@@ -27,7 +28,9 @@ class Work:
     def __init__(self, home, host, ledger, rng):
         self.home, self.host, self.ledger, self.rng = home, host, ledger, rng
         self.count = 0
-        self.runs = []
+        self.mock = Mock(home)
+        host.agent("chats", "chat", {"endpoint": self.mock.url, "exec": True},
+                   model="mock")
 
     def next(self):
         self.count += 1
@@ -45,11 +48,11 @@ class Work:
     # -- an agent's file, by commands
 
     def append(self):
-        text = "append %d " % self.next()
-        self.home.skep("session", "append", "s", text + "x" * self.rng.choice(
+        word = "append %d " % self.next()
+        self.home.skep("session", "append", "s", word + "x" * self.rng.choice(
             SIZES[:-1]), "--agent", "a")
         self.agent("SELECT count(*) > 0 FROM event WHERE body LIKE ?",
-                   "%" + text + "%")
+                   "%" + word + "%")
 
     def put_file(self):
         name, data = "f%d" % self.next(), self.bytes()
@@ -89,11 +92,11 @@ class Work:
         self.agent("SELECT count(*) FROM session WHERE key = ?", key)
 
     def message(self):
-        text = "message %d" % self.next()
+        words = "message %d." % self.next()
         self.host.call("POST", "/v1/messages",
-                       {"to": "a/s", "sender": "b/s", "text": text})
+                       {"to": "a/s", "sender": "b/s", "text": words})
         self.control("SELECT count(*) FROM message WHERE body LIKE ?",
-                     "%" + text + "%")
+                     "%" + words + "%")
 
     def deliver(self):
         d = self.host.call("POST", "/v1/deliveries", {
@@ -106,11 +109,11 @@ class Work:
                          row=("dismissed",))
 
     def inbound(self):
-        text = "in %d" % self.next()
+        words = "in %d." % self.next()
         self.host.call("POST", "/v1/channels/c/messages", {
-            "sender": "p", "conversation": "p", "text": text})
+            "sender": "p", "conversation": "p", "text": words})
         self.control("SELECT count(*) FROM inbound WHERE body LIKE ?",
-                     "%" + text + '"%')
+                     "%" + words + "%")
 
     # -- runs
 
@@ -143,17 +146,59 @@ class Work:
         self.control("SELECT state FROM run WHERE id = ?", run,
                      row=("cancelled",))
 
+    def applied(self, run, verb):
+        """skepd was told that the worker has done it: it is not done again."""
+        lib.eventually(lambda: self.home.query(
+            self.home.control, "SELECT 1 FROM run_command WHERE run = ? AND"
+            " verb = ? AND state = 'applied'", run, verb), 30, verb)
+
+    def has_event(self, agent, key):
+        self.ledger.add(self.home.agent_db(agent),
+                        "SELECT count(*) FROM event WHERE key = ?", key)
+
     def approve(self):
         run = self.submit("asks")
         question = lib.eventually(lambda: self.host.call(
             "GET", "/v1/approvals?state=open&run=" + run)["items"], 30,
             "a question")[0]["id"]
         self.control("SELECT count(*) FROM approval WHERE id = ?", question)
-        allow = self.rng.random() < 0.5
-        self.host.call("POST", "/v1/approvals/" + question, {"allow": allow})
+        self.has_event("asks", "question:%s:k" % run)
+        self.host.call("POST", "/v1/approvals/" + question, {"allow": True})
         self.control("SELECT state FROM approval WHERE id = ?", question,
-                     row=("allowed" if allow else "denied",))
+                     row=("allowed",))
+        self.applied(run, "answer")
+        self.has_event("asks", "answer:%s:k" % run)
+        self.host.cancel(run)
         self.host.until(run)
+
+    def steer(self):
+        run = self.submit("long")
+        self.host.until(run, "running")
+        words = "steer %d." % self.next()
+        self.host.call("POST", "/v1/runs/%s/messages" % run, {"text": words})
+        self.control("SELECT count(*) FROM run_command WHERE run = ? AND"
+                     " verb = 'message'", run)
+        self.applied(run, "message")
+        self.ledger.add(self.home.agent_db("long"), "SELECT count(*) > 0 FROM"
+                        " event WHERE body LIKE ?", "%" + words + "%")
+        self.host.cancel(run)
+        self.host.until(run)
+
+    def use_tool(self):
+        """A call that must not be made twice is in the transcript before it is
+        made."""
+        name = "made%d" % self.next()
+        self.mock.replies[:] = [
+            calls(("exec", {"command": "touch %s; sleep 0.2" % name})),
+            text("done")]
+        self.mock.asked.clear()
+        run = self.submit("chats")
+        lib.eventually((self.home.path / "agents/chats/workspace" / name).exists,
+                       30, "the effect of a tool")
+        self.ledger.add(self.home.agent_db("chats"), "SELECT count(*) FROM part"
+                        " WHERE kind = 'tool' AND input LIKE ?",
+                        "%" + name + ";%")
+        self.host.until(run, "succeeded")
 
     # -- batches: requests that come at once share a sync
 
@@ -177,14 +222,16 @@ class Work:
             raise failed[0]
 
     VERBS = (append, put_file, put_artifact, import_session, patch, fork,
-             message, deliver, inbound, finish, claim_and_cancel, approve, batch)
+             message, deliver, inbound, finish, claim_and_cancel, approve, steer,
+             use_tool, batch)
 
 
 def record(home, host, ledger, seed):
     host.start()
     host.agent("a")
-    host.script("long", {"await_message": True})
-    host.script("asks", {"ask": {"key": "k", "title": "may I?"}})
+    host.script("long", {"await_message": True}, {"sleep_ms": 60000})
+    host.script("asks", {"ask": {"key": "k", "title": "may I?"}},
+                {"sleep_ms": 60000})
     host.call("PUT", "/v1/channels/c", {"kind": "tty"})
     host.call("PUT", "/v1/channels/c/bindings", {"peer": "p", "agent": "a"})
     home.skep("session", "append", "s", "first", "--agent", "a")
