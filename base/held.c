@@ -9,13 +9,10 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct held {
-	dev_t dev;
-	ino_t ino;
-} * list; /* once for each connection */
+static struct held *list;
 static size_t count, room;
 
-void held_add(dev_t dev, ino_t ino)
+void held_add(const struct held *h)
 {
 	pthread_mutex_lock(&lock);
 	if (count == room) {
@@ -24,15 +21,28 @@ void held_add(dev_t dev, ino_t ino)
 		if (!list)
 			abort();
 	}
-	list[count++] = (struct held){dev, ino};
+	list[count++] = *h;
 	pthread_mutex_unlock(&lock);
 }
 
-void held_remove(dev_t dev, ino_t ino)
+struct held held_of(const void *owner)
+{
+	struct held found = {0};
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].owner == owner)
+			found = list[i];
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void held_remove(const struct held *h)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < count; i++)
-		if (list[i].dev == dev && list[i].ino == ino) {
+		if (list[i].owner == h->owner && list[i].dev == h->dev &&
+		    list[i].ino == h->ino) {
 			list[i] = list[--count];
 			break;
 		}

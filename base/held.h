@@ -11,8 +11,14 @@
  * Open a path that a user or an agent has chosen with held_open, which refuses
  * such a file.
  */
-void held_add(dev_t dev, ino_t ino);
-void held_remove(dev_t dev, ino_t ino);
+struct held {
+	const void *owner; /* a connection; NULL: none */
+	dev_t dev;
+	ino_t ino;
+};
+void held_add(const struct held *h);
+struct held held_of(const void *owner);
+void held_remove(const struct held *h);
 
 /* Whether the path names such a file, or the -shm of one. */
 bool held_refuses(int dir, const char *path);

@@ -90,8 +90,8 @@ int db_clone(const char *path, const char *to, struct err *e)
 	}
 	if (rc == SQLITE_OK)
 		rc = copy_pages(from, copy);
-	sqlite3_close(copy);
-	sqlite3_close(from);
+	sql_disconnect(copy);
+	sql_disconnect(from);
 	if (rc == SQLITE_OK)
 		return 0;
 	unlink(to);
@@ -148,7 +148,7 @@ static int close_holes(struct db_image *image)
 				  NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = take_out(conn, image);
-	sqlite3_close(conn);
+	sql_disconnect(conn);
 	return rc;
 }
 
@@ -161,7 +161,7 @@ static int image_of(sqlite3 *from, struct db_image *image)
 		rc = copy_pages(from, to);
 	if (rc == SQLITE_OK)
 		rc = take_out(to, image);
-	sqlite3_close(to);
+	sql_disconnect(to);
 	if (rc != SQLITE_OK)
 		return rc;
 	forget_wal(image);
@@ -202,7 +202,7 @@ int db_image_take(const char *path, struct db_image *image, struct err *e)
 		db_image_free(image);
 		err_set(e, ERR_IO, "%s: %s", path, sqlite3_errstr(rc));
 	}
-	sqlite3_close(from);
+	sql_disconnect(from);
 	return rc == SQLITE_OK ? 1 : -1;
 }
 

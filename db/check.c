@@ -93,7 +93,7 @@ int db_check(const char *path, struct db_health *out, struct arena *a,
 		look(conn, out, a);
 	else
 		err_set(e, ERR_IO, "%s: %s", path, sqlite3_errmsg(conn));
-	sqlite3_close(conn);
+	sql_disconnect(conn);
 	buf_fini(&uri);
 	return rc == SQLITE_OK ? 0 : -1;
 }
@@ -113,7 +113,7 @@ int db_check_image(const struct db_image *image, struct db_health *out,
 	else
 		err_set(e, ERR_IO, "a copy cannot be read: %s",
 			sqlite3_errmsg(conn));
-	sqlite3_close(conn);
+	sql_disconnect(conn);
 	return rc == SQLITE_OK ? 0 : -1;
 }
 

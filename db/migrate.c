@@ -58,7 +58,7 @@ static struct header peek(const char *path)
 	h.seen = rc == SQLITE_OK;
 	if (h.seen)
 		read_header(conn, &h);
-	sqlite3_close(conn);
+	sql_disconnect(conn);
 	return h;
 }
 

@@ -31,11 +31,13 @@ struct sql {
 	uint32_t generation; /* see sql_generation */
 	uint64_t commits;    /* see sql_commits */
 	bool readonly;
-	bool always_full; /* opened with SQL_FULL */
-	bool deferred;    /* see sql_defer_sync */
-	bool full;        /* synchronous=FULL at the moment */
-	dev_t wal_dev;    /* of the -wal when first seen; 0: not yet */
-	ino_t wal_ino;
+	bool always_full;      /* opened with SQL_FULL */
+	bool deferred;         /* see sql_defer_sync */
+	bool full;             /* synchronous=FULL at the moment */
+	struct sql_companion { /* a file beside ours, when first seen */
+		dev_t dev;
+		ino_t ino; /* 0: not yet */
+	} log, index;
 	int64_t lock_until; /* of the wait for SQLite's lock */
 	bool watched;       /* see sql_watch */
 	bool in_turn;       /* began to write while first in the queue */
@@ -45,15 +47,15 @@ struct sql {
 	int log_limit;      /* see sql_checkpoint_at */
 	int checkpoint_at;  /* frames from which the next checkpoint is due */
 	struct sql_hold held, began;
-	dev_t dev; /* of the file */
-	ino_t ino;
 	struct stmt stmts[];
 };
 
 /* sqlite3_open_v2 with the default VFS; configures the library at first use.
- * Every connection of skep is opened here. The log is written by SQLite alone:
- * no layer of ours may delay, merge or reorder its writes. */
+ * Every connection of skep is opened and closed here, and its file is registered
+ * in base/held.h meanwhile. The log is written by SQLite alone: no layer of ours
+ * may delay, merge or reorder its writes. */
 int sql_connect(const char *path, int flags, sqlite3 **out);
+void sql_disconnect(sqlite3 *conn); /* NULL is fine */
 
 /* Closes without moving the WAL into the file: for one that we refuse. */
 void sql_close_as_is(struct sql *db);
@@ -73,6 +75,9 @@ void log_before_close(struct sql *db);
 void log_keep(struct sql *db); /* closing does not touch the log */
 
 struct stmt *sql_stmt(struct sql *db, unsigned query);
+
+/* Remembers which -wal and -shm the connection uses. */
+void sql_note_companions(struct sql *db);
 
 /* Sets synchronous to FULL or NORMAL. Outside of transactions. */
 int sql_set_full(struct sql *db, bool full, struct err *e);

@@ -199,6 +199,7 @@ static int set_up_writing(struct sql *db, struct err *e)
 		return -1;
 	db->in_turn = true;
 	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e);
+	sql_note_companions(db);
 	db->in_turn = false;
 	turn_leave(&db->turn);
 	return bad ? -1 : 0;
@@ -214,9 +215,26 @@ static void configure_library(void)
 int sql_connect(const char *path, int flags, sqlite3 **out)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct stat st;
+	int rc;
 
 	pthread_once(&once, configure_library);
-	return sqlite3_open_v2(path, out, flags, NULL);
+	rc = sqlite3_open_v2(path, out, flags, NULL);
+	/* no lock is taken before the first statement */
+	if (rc == SQLITE_OK &&
+	    stat(sqlite3_db_filename(*out, "main"), &st) == 0)
+		held_add(&(struct held){*out, st.st_dev, st.st_ino});
+	return rc;
+}
+
+void sql_disconnect(sqlite3 *conn)
+{
+	/* asked before: another thread may get the same address */
+	struct held h = held_of(conn);
+
+	sqlite3_close(conn);
+	if (h.owner)
+		held_remove(&h);
 }
 
 static int set_up(struct sql *db, unsigned flags, struct err *e)
@@ -243,7 +261,6 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 {
 	size_t count = set ? set->count : 0;
 	struct sql *db;
-	struct stat st;
 
 	if (check_place(path, flags, e))
 		return -1;
@@ -258,11 +275,6 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	db->path = strdup(path);
 	if (!db->path)
 		abort();
-	if (stat(path, &st) == 0) {
-		db->dev = st.st_dev;
-		db->ino = st.st_ino;
-	}
-	held_add(db->dev, db->ino);
 	if (set_up(db, flags, e)) {
 		sql_close(db);
 		return -1;
@@ -281,9 +293,8 @@ void sql_close(struct sql *db)
 	sqlite3_finalize(db->begin);
 	sqlite3_finalize(db->begin_read);
 	sqlite3_finalize(db->commit);
-	sqlite3_close(db->conn);
+	sql_disconnect(db->conn);
 	turn_close(&db->turn);
-	held_remove(db->dev, db->ino);
 	free(db->path);
 	free(db);
 }
@@ -315,7 +326,7 @@ int sql_script(struct sql *db, const char *text, struct err *e)
 	if (sql_set_full(db, true, e) || turn_take(&db->turn, db->path, e))
 		return -1;
 	db->in_turn = true;
-	rc = sql_run(db, text, e);
+	rc = sql_in_place(db, e) ? -1 : sql_run(db, text, e);
 	log_after_commit(db);
 	db->in_turn = false;
 	turn_leave(&db->turn);

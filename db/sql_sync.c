@@ -57,22 +57,26 @@ static int moved(const struct sql *db, const char *suffix, struct err *e)
 		       db->path, suffix);
 }
 
-/* The log is made at the first use and stays while any connection is open. */
-static int check_log(struct sql *db, struct err *e)
+/* Log and index are made at the first use and stay while any connection is
+ * open. Processes with different indexes do not see each other's locks. */
+static bool has_companion(const struct sql *db, const char *suffix,
+			  struct sql_companion *c)
 {
 	struct stat st;
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof path, "%s-wal", db->path);
+	snprintf(path, sizeof path, "%s%s", db->path, suffix);
 	if (stat(path, &st))
-		return db->wal_ino ? moved(db, "-wal", e) : 0;
-	if (!db->wal_ino) {
-		db->wal_dev = st.st_dev;
-		db->wal_ino = st.st_ino;
-	}
-	return st.st_ino == db->wal_ino && st.st_dev == db->wal_dev
-		       ? 0
-		       : moved(db, "-wal", e);
+		return c->ino == 0;
+	if (c->ino == 0)
+		*c = (struct sql_companion){st.st_dev, st.st_ino};
+	return st.st_ino == c->ino && st.st_dev == c->dev;
+}
+
+void sql_note_companions(struct sql *db)
+{
+	(void)has_companion(db, "-wal", &db->log);
+	(void)has_companion(db, "-shm", &db->index);
 }
 
 /* No descriptor is opened: closing one would drop SQLite's locks. */
@@ -82,5 +86,9 @@ int sql_in_place(struct sql *db, struct err *e)
 
 	sqlite3_file_control(db->conn, "main", SQLITE_FCNTL_HAS_MOVED,
 			     &is_moved);
-	return is_moved ? moved(db, "", e) : check_log(db, e);
+	if (is_moved)
+		return moved(db, "", e);
+	if (!has_companion(db, "-wal", &db->log))
+		return moved(db, "-wal", e);
+	return has_companion(db, "-shm", &db->index) ? 0 : moved(db, "-shm", e);
 }

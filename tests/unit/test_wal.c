@@ -4,14 +4,17 @@
 #include "tests/support/temp.h"
 #include "tests/support/wal.h"
 
+#include "base/held.h"
 #include "db/checkpoint.h"
 #include "db/sql_conn.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -390,6 +393,91 @@ static void our_checkpoint_excludes_it(void **state)
 	sqlite3_close(crash());
 }
 
+/* --- files that are lost ------------------------------------------------------ */
+
+static void expect_moved(const char *suffix)
+{
+	const char *name = temp_join(&dir, "t.sqlite");
+	char words[PATH_MAX];
+
+	snprintf(words, sizeof words, "%s%s was deleted or replaced", name,
+		 suffix);
+	enter(ours, true);
+	change_rows(ours, 1);
+	assert_int_equal(sql_leave(ours, 0, &e), -1);
+	assert_int_equal(e.code, ERR_MOVED);
+	assert_non_null(strstr(e.text, words));
+	/* a statement by itself is a commit, too */
+	e = (struct err){0};
+	assert_int_equal(sql_script(ours, "DELETE FROM x", &e), -1);
+	assert_int_equal(e.code, ERR_MOVED);
+	assert_int_equal(sql_sync(ours, &e), -1);
+	assert_int_equal(e.code, ERR_MOVED);
+}
+
+static void a_file_that_is_lost_is_noticed(void **state)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char here[PATH_MAX], away[PATH_MAX];
+
+		snprintf(here, sizeof here, "%s%s", path, suffixes[i]);
+		snprintf(away, sizeof away, "%s/away", dir.path);
+		assert_int_equal(rename(here, away), 0); /* deleted */
+		expect_moved(suffixes[i]);
+		assert_int_equal(mknod(here, S_IFREG | 0600, 0), 0);
+		expect_moved(suffixes[i]); /* replaced */
+		assert_int_equal(rename(away, here), 0);
+		enter(ours, true);
+		change_rows(ours, 1);
+		leave(ours, true);
+	}
+	assert_null(wal_check(other, path, &(struct wal){0}));
+	assert_int_equal(ask(other, "SELECT count(*) FROM x"), FRAMES_MAX);
+}
+
+/* Before the first commit of the connection. */
+static void a_log_is_known_from_the_open_on(void **state)
+{
+	char here[PATH_MAX];
+	struct sql *second;
+
+	(void)state;
+	assert_int_equal(sql_open(&second, path, NULL, 0, &e), 0);
+	snprintf(here, sizeof here, "%s-shm", path);
+	assert_int_equal(unlink(here), 0);
+	assert_int_equal(mknod(here, S_IFREG | 0600, 0), 0);
+	enter(second, true);
+	change_rows(second, 1);
+	assert_int_equal(sql_leave(second, 0, &e), -1);
+	assert_int_equal(e.code, ERR_MOVED);
+	sql_close(second);
+}
+
+/* --- registered files --------------------------------------------------------- */
+
+static void every_connection_registers_its_file(void **state)
+{
+	const char *alone = temp_join(&dir, "alone.sqlite");
+	char index[PATH_MAX];
+	sqlite3 *conn;
+
+	(void)state;
+	snprintf(index, sizeof index, "%s-shm", alone);
+	assert_int_equal(sql_connect(alone,
+				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+				     &conn),
+			 SQLITE_OK);
+	assert_true(held_refuses(AT_FDCWD, alone));
+	assert_true(held_refuses(AT_FDCWD, index));
+	assert_true(held_refuses(AT_FDCWD, path));
+	sql_disconnect(conn);
+	assert_false(held_refuses(AT_FDCWD, alone));
+	assert_true(held_refuses(AT_FDCWD, path)); /* ours */
+}
+
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -404,6 +492,9 @@ int main(void)
 		WITH_FILE(a_writer_in_the_way_makes_it_busy),
 		WITH_FILE(a_passive_checkpoint_shows_the_race),
 		WITH_FILE(our_checkpoint_excludes_it),
+		WITH_FILE(a_file_that_is_lost_is_noticed),
+		WITH_FILE(a_log_is_known_from_the_open_on),
+		WITH_FILE(every_connection_registers_its_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
