@@ -87,13 +87,21 @@ static int judge_missing(struct apply *a, const struct vfs_delta *d, bool was,
 	return TAKE;
 }
 
-/* The host file is not what the namespace first saw. */
-static bool host_changed(const struct vfs_delta *d, const struct node *n,
-			 const struct vfs_host_row *seen)
+/* The host file is not what the namespace first saw: 1, 0, -1. When only the
+ * change time differs, the file itself decides. */
+static int host_changed(struct apply *a, const struct vfs_delta *d,
+			const struct node *n, const struct vfs_host_row *seen,
+			struct err *e)
 {
-	return seen->size != d->a.size || seen->modified != d->a.modified ||
-	       (d->b.mode && (seen->id & INO_MASK) == n->ino &&
-		d->a.changed != n->born);
+	int same;
+
+	if (seen->size != d->a.size || seen->modified != d->a.modified)
+		return 1;
+	if (!d->b.mode || (seen->id & INO_MASK) != n->ino ||
+	    d->a.changed == n->born)
+		return 0;
+	same = host_print_same(a->v, n->ino, d->path, e);
+	return same < 0 ? -1 : !same;
 }
 
 static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
@@ -109,8 +117,12 @@ static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 		return judge_missing(a, d, was, &seen);
 	if (clean)
 		return LEAVE; /* the host changed, we did not */
-	if (S_ISREG(d->a.mode) && was && host_changed(d, &n, &seen))
-		return conflict(a, d);
+	if (S_ISREG(d->a.mode) && was) {
+		int changed = host_changed(a, d, &n, &seen, e);
+
+		if (changed)
+			return changed < 0 ? -1 : conflict(a, d);
+	}
 	if (!was && (S_ISREG(d->a.mode) || S_ISDIR(d->a.mode)))
 		return d->kind == VFS_REMOVED ? LEAVE : conflict(a, d);
 	return TAKE;

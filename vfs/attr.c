@@ -54,6 +54,9 @@ static int setattr_in(struct vfs *v, int64_t ino, const struct vfs_set *set,
 		return -1;
 	if (size && data_truncate(v, n, set->size, e))
 		return -1;
+	if (set->what & (VFS_SET_MODE | VFS_SET_UID | VFS_SET_GID) &&
+	    host_keep_print(v, n, e))
+		return -1;
 	set_fields(n, set);
 	if (node_save(v, n, e))
 		return -1;

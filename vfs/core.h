@@ -174,6 +174,13 @@ int host_open_parent(struct vfs *v, const char *path, const char **name,
  * The path of *out is not set. */
 int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
 	      struct err *e);
+int host_open(struct vfs *v, const char *path, int flags, struct err *e);
+/* host_print.c: called before each change of a node's content or attributes. */
+int host_keep_print(struct vfs *v, const struct node *n, struct err *e);
+/* Is the host file what it was before the first change? 1, 0 if it is not or
+ * nothing is known, -1. */
+int host_print_same(struct vfs *v, int64_t ino, const char *path,
+		    struct err *e);
 int host_reset(struct vfs *v, struct err *e); /* as if never looked into */
 int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	      int64_t off, struct err *e); /* zeros past what shows through */

@@ -36,7 +36,7 @@ static int base_fd(struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int open_below(struct vfs *v, const char *path, int flags, struct err *e)
+int host_open(struct vfs *v, const char *path, int flags, struct err *e)
 {
 	struct open_how how = {
 		.flags = (uint32_t)(flags | O_CLOEXEC | O_NOFOLLOW),
@@ -194,7 +194,7 @@ static bool is_gone(const struct err *e)
 static int fill_from(struct vfs *v, struct node *dir, const char *path,
 		     struct err *e)
 {
-	int fd = open_below(v, path, O_DIRECTORY, e);
+	int fd = host_open(v, path, O_DIRECTORY, e);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int rc = 0;
@@ -263,23 +263,33 @@ int host_fill_all(struct vfs *v, struct err *e)
 
 	if (!v->base)
 		return 0;
-	while ((found = sql_get(v->db, Q_VFS_UNSEEN, &range, &id, NULL, e)) > 0)
+	/* a directory comes before those that it adds: no need to look back */
+	while ((found = sql_get(v->db, Q_VFS_UNSEEN, &range, &id, NULL, e)) >
+	       0) {
 		if (node_get(v, id.n & INO_MASK, &dir, e) ||
 		    fill_in(v, &dir, e))
 			return -1;
+		range.lo = id.n + 1;
+	}
 	return found;
 }
 
-/* Is the file in that place still the one that was first seen there? Asked by
- * path: one that was replaced is not the one that we have open. */
-static bool is_same(const struct vfs *v)
+/* Is the file in that place still the one that was first seen there, or a copy
+ * of it? Asked by path: one that was replaced is not the one that we have open. */
+static bool is_same(struct vfs *v)
 {
+	struct err ignored;
 	struct stat st;
 
-	return !fstatat(v->base_fd, v->host.path, &st, AT_SYMLINK_NOFOLLOW) &&
-	       st.st_size == v->host.size &&
-	       nanos_of(st.st_mtim) == v->host.modified &&
-	       (int64_t)st.st_ino == v->host.hino;
+	if (fstatat(v->base_fd, v->host.path, &st, AT_SYMLINK_NOFOLLOW) ||
+	    st.st_size != v->host.size ||
+	    nanos_of(st.st_mtim) != v->host.modified)
+		return false;
+	if ((int64_t)st.st_ino != v->host.hino &&
+	    host_print_same(v, v->host.ino, v->host.path, &ignored) <= 0)
+		return false;
+	v->host.hino = (int64_t)st.st_ino; /* no need to compare it again */
+	return true;
 }
 
 static void close_content(struct vfs *v)
@@ -312,7 +322,7 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 		v->host.path = strndup(host.path.p, host.path.n);
 		if (!v->host.path)
 			abort();
-		fd = open_below(v, v->host.path, O_NONBLOCK, e);
+		fd = host_open(v, v->host.path, O_NONBLOCK, e);
 	}
 	arena_fini(&mem);
 	if (fd < 0)
@@ -400,7 +410,7 @@ int host_open_parent(struct vfs *v, const char *path, const char **name,
 	*name = slash ? slash + 1 : path;
 	snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0,
 		 path);
-	return open_below(v, dir, O_DIRECTORY, e);
+	return host_open(v, dir, O_DIRECTORY, e);
 }
 
 int host_reset(struct vfs *v, struct err *e)

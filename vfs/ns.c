@@ -156,6 +156,8 @@ int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e)
 {
 	bool hosts = n->flags & NODE_HOSTS;
 
+	if (hosts && host_keep_print(v, n, e))
+		return -1;
 	if (hosts ? quota_take(v, size, 1, e)
 		  : size != n->size && quota_take(v, size - n->size, 0, e))
 		return -1;

@@ -75,7 +75,7 @@ static int change(struct vfs *v, struct node *n, const char *name,
 			      .snap = v->keep,
 			      .name = blob_text(name)};
 
-	if (node_keep(v, n, e))
+	if (node_keep(v, n, e) || host_keep_print(v, n, e))
 		return -1;
 	if (v->keep && n->ino < v->keep_next_ino &&
 	    sql_exec(v->db, Q_VFS_UNDO_XATTR, &key, e) < 0)

@@ -308,9 +308,9 @@ SELECT max(coalesce((SELECT max(id) FROM vfs_inode
 		WHERE id >= :lo AND id < :hi), :lo)) AS n;
 
 -- query vfs_unseen (vfs_range) -> vfs_number
--- A directory whose host side was never read (flag 2).
+-- The first directory whose host side was never read (flag 2).
 SELECT id AS n FROM vfs_inode WHERE id >= :lo AND id < :hi AND flags & 2
-LIMIT 1;
+ORDER BY id LIMIT 1;
 
 -- query vfs_dentry_first (vfs_key) -> (name blob, ino i64, type i64)
 SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name LIMIT 1;
@@ -320,5 +320,11 @@ SELECT dir, name FROM vfs_dentry
 WHERE dir >= :lo AND dir < :hi AND ino = :ino;
 
 -- query vfs_host_at (lo i64, hi i64, path blob) -> vfs_host_row
-SELECT id, path, size, modified, hino FROM vfs_host
-WHERE id >= :lo AND id < :hi AND path = :path LIMIT 1;
+SELECT id, path, size, modified, hino FROM vfs_host INDEXED BY vfs_host_path
+WHERE path = :path AND id >= :lo AND id < :hi LIMIT 1;
+
+-- query vfs_host_print (vfs_key) -> (print text)
+SELECT print FROM vfs_host WHERE id = :id AND print IS NOT NULL;
+
+-- query vfs_host_print_set (id i64, print text)
+UPDATE vfs_host SET print = :print WHERE id = :id;

@@ -235,8 +235,8 @@ WHERE id >= :lo AND id < :hi AND value IS NOT NULL AND snap = (
 	WHERE w.id = u.id AND w.name = u.name AND w.snap >= :snap);
 
 -- query vfs_fork_hosts (vfs_range)
-INSERT INTO vfs_host (id, path, size, modified, hino)
-SELECT id + :by, path, size, modified, hino FROM vfs_host
+INSERT INTO vfs_host (id, path, size, modified, hino, print)
+SELECT id + :by, path, size, modified, hino, print FROM vfs_host
 WHERE id >= :lo AND id < :hi;
 
 -- query vfs_fork_share_inodes (vfs_range)

@@ -2,6 +2,7 @@
 import os
 import shutil
 import struct
+import subprocess
 import tarfile
 
 from lib import skip
@@ -95,6 +96,45 @@ def test_attributes_that_both_sides_changed_are_a_conflict(home):
     assert attributes(base / "d/h") == {"user.x": b"host"}
     home.skep("vfs", "apply", "a:w", "--settle", "fork")
     assert attributes(base / "d/h") == {"user.x": b"ours"}
+
+
+def test_a_link_or_a_copy_of_the_host_tree_is_no_conflict(home):
+    base = scratch(home)
+    (base / "big").write_bytes(os.urandom(300000))
+    old = (base / "big").read_bytes()
+    at, p = mount(home, "a:w")
+    for name in ("f", "d/h"):
+        with open(at / name, "a") as f:
+            f.write(" ours")
+    os.chmod(at / "g", 0o700)
+    with open(at / "big", "r+b") as f:  # most of it still is the host's
+        f.write(b"ours")
+    home.skep("vfs", "umount", at)
+    assert p.wait(20) == 0
+    for name in ("f", "g"):
+        os.link(base / name, home.dir / ("link_" + name))
+    copy = home.dir / "copy"
+    subprocess.run(["cp", "-a", base, copy], check=True)
+    for name in ("d/h", "big"):
+        os.rename(copy / name, base / name)
+    home.skep("vfs", "apply", "a:w")
+    assert (base / "f").read_text() == "f ours"
+    assert (base / "d/h").read_text() == "d/h ours"
+    assert os.stat(base / "g").st_mode & 0o777 == 0o700
+    assert (base / "big").read_bytes() == b"ours" + old[4:]
+
+
+def test_a_host_file_with_its_old_time_and_other_content_is_a_conflict(home):
+    base = scratch(home)
+    home.skep("vfs", "put", "a:w", "g", "--append", input=" ours")
+    home.skep("vfs", "put", "a:w", "d/i", "--append", input=" ours")
+    for name, text in (("g", "x"), ("d/i", "d/x")):
+        st = os.stat(base / name)
+        (base / name).write_text(text)
+        os.utime(base / name, ns=(st.st_atime_ns, st.st_mtime_ns))
+    r = home.skep("vfs", "apply", "a:w", code=65)
+    assert "M g  (conflict)" in r.out and "M d/i  (conflict)" in r.out, r.out
+    assert (base / "g").read_text() == "x"
 
 
 def test_merge_brings_attributes_and_acls_home(home):
