@@ -105,6 +105,10 @@ int sql_in_place(struct sql *db, struct err *e);
  * room for it here.
  */
 int sql_cache(struct sql *db, int kib, struct err *e);
+
+/* Steps of SQLite's virtual machine, of all kept statements, since the last
+ * call: a measure of work that does not depend on the machine. */
+int64_t sql_steps(struct sql *db);
 #define SQL_CACHE_KIB 2000
 
 /* Runs a query that yields no rows. Returns rows changed, or -1. */

@@ -40,6 +40,7 @@ struct sql {
 	} log, index;
 	int64_t lock_until; /* of the wait for SQLite's lock */
 	bool watched;       /* see sql_watch */
+	bool ranks;         /* see sql_rank */
 	bool in_turn;       /* began to write while first in the queue */
 	bool keeps_turn;    /* has not left the queue since */
 	bool log_grew;      /* we have committed since the last checkpoint */

@@ -228,6 +228,16 @@ bool sql_in_transaction(const struct sql *db)
 	return db->depth > 0;
 }
 
+int64_t sql_steps(struct sql *db)
+{
+	int64_t steps = 0;
+
+	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(db->conn, st));)
+		steps += (uint32_t)sqlite3_stmt_status(
+			st, SQLITE_STMTSTATUS_VM_STEP, 1);
+	return steps;
+}
+
 int sql_cache(struct sql *db, int kib, struct err *e)
 {
 	char text[64];

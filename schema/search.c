@@ -1,6 +1,7 @@
 #include "schema/search.h"
 
 #include "base/text.h"
+#include "db/rank.h"
 #include "schema/event.h"
 #include "schema/search_text.h"
 #include "schema/session.h"
@@ -154,7 +155,7 @@ static int ask(struct find *f, const char *match, struct err *e)
 		if (in.type == EVENT_unknown && strcmp(s->type, "unknown") != 0)
 			in.odd_type = s->type;
 	}
-	if (sql_enter_read(f->file->db, e))
+	if (sql_rank(f->file->db, e) || sql_enter_read(f->file->db, e))
 		return -1;
 	rc = walk_matches(f, &in, e);
 	if (!rc)

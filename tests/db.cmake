@@ -1,5 +1,6 @@
 unit(test_sql schema)
 unit(test_migrate db)
+unit(test_rank db)
 unit(test_plans schema)
 unit(test_wal db)
 unit(test_wal_processes db)

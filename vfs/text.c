@@ -1,6 +1,7 @@
 #include "vfs/text.h"
 
 #include "base/text.h"
+#include "db/rank.h"
 #include "schema/search_text.h"
 #include "vfs/core.h"
 #include "vfs/path.h"
@@ -127,7 +128,7 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 	if (rc == 0 && vfs_text_update(v, t->watch, e) < 0)
 		rc = -1;
 	if (rc == 0)
-		rc = sql_enter_read(v->db, e);
+		rc = sql_rank(v->db, e) ? -1 : sql_enter_read(v->db, e);
 	if (rc == 0) {
 		f.hits = arena_alloc(a, (size_t)f.max * sizeof *f.hits);
 		rc = sql_leave(v->db, walk(&f, e), e);

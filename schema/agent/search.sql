@@ -82,7 +82,8 @@ SELECT count(*) AS n, coalesce(min(pos), 0) AS pos FROM
 -- query search_best (search_match_in) -> search_match_row
 SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
   FROM search_text t CROSS JOIN event e ON e.pos = t.rowid
- WHERE t.search_text MATCH :match AND t.rowid BETWEEN :lo AND :hi
+ WHERE t.search_text MATCH :match AND t.rank MATCH 'skep_rank()'
+   AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
    AND (:odd_type IS NULL OR :odd_type =
         (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
@@ -92,7 +93,8 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
 -- query search_newest (search_match_in) -> search_match_row
 SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
   FROM search_text t CROSS JOIN event e ON e.pos = t.rowid
- WHERE t.search_text MATCH :match AND t.rowid BETWEEN :lo AND :hi
+ WHERE t.search_text MATCH :match AND t.rank MATCH 'skep_rank()'
+   AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
    AND (:odd_type IS NULL OR :odd_type =
         (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))

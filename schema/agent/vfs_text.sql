@@ -47,7 +47,8 @@ DELETE FROM vfs_text WHERE rowid = :id;
 
 -- query vfs_text_best (match text, lo i64, hi i64) -> (id i64, score f64)
 SELECT rowid AS id, -rank AS score FROM vfs_text
- WHERE vfs_text MATCH :match AND rowid >= :lo AND rowid < :hi
+ WHERE vfs_text MATCH :match AND rank MATCH 'skep_rank()'
+   AND rowid >= :lo AND rowid < :hi
  ORDER BY rank, rowid;
 
 -- query vfs_text_snippet (match text, id i64) -> (snippet text)
