@@ -88,10 +88,10 @@ const struct command cmd_vfs_export = {
 	.help = "write a tree out: a directory, tar, sqlar or AgentFS file",
 	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar, "
 		 "NAME.agentfs and NAME.db (AgentFS)\nare files, others "
-		 "directories. Set-user-ID and set-group-ID of files "
-		 "are left out.",
+		 "directories. Set-user-ID and set-group-ID of files, and "
+		 "device nodes, are left out.",
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_FORMAT, PORT_SETUID,
-						VFS_OPTIONS_END},
+						PORT_DEVICES, VFS_OPTIONS_END},
 	.run = run,
 };

@@ -78,6 +78,7 @@ const struct command cmd_vfs_get = {
 	.about = "Without TO under its own name here; TO '-' is standard "
 		 "output.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){PORT_SETUID, VFS_OPTIONS_END},
+	.options = (const struct option_spec[]){PORT_SETUID, PORT_DEVICES,
+						VFS_OPTIONS_END},
 	.run = run,
 };

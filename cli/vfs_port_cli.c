@@ -3,6 +3,7 @@
 #include "vfs/visit.h"
 
 #include <fts.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -74,6 +75,7 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 
 	begin(cli, view, path, "exporting");
 	view->port.keep_setuid = cli_flag(cli, "keep-setuid");
+	view->port.devices = cli_flag(cli, "devices");
 	if (view->bar.on)
 		(void)vfs_visit(v, view->port.path, add_work, &view->bar.total,
 				&ignored);
@@ -84,6 +86,12 @@ int port_end(struct cli *cli, struct port_view *view, int rc)
 	struct vfs_ported said = {view->port.nodes, view->port.bytes};
 
 	progress_end(&view->bar);
+	if (view->port.left_out)
+		fprintf(stderr,
+			"skep: warning: %lld device node%s left out "
+			"(--devices writes them)\n",
+			(long long)view->port.left_out,
+			view->port.left_out == 1 ? " was" : "s were");
 	if (rc == 0 && !view->silent)
 		output_object(&cli->out, &vfs_ported_shape, &said);
 	return rc;

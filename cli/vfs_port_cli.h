@@ -25,6 +25,11 @@ int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
 			OPTION_FLAG                                   \
 	}
 
+#define PORT_DEVICES                                                    \
+	{                                                               \
+		"devices", NULL, "write device nodes, too", OPTION_FLAG \
+	}
+
 #define PORT_FORMAT                                \
 	{                                          \
 		"format", "dir|tar|sqlar|agentfs", \

@@ -4,12 +4,14 @@
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "ipc/ask_socket.h"
 #include "ipc/reason.h"
 #include "schema/agent_file.h"
 #include "schema/fence.h"
 #include "schema/part.h"
 #include "schema/writer.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +101,21 @@ static int settle_file(struct job *j, struct err *e)
 	return rc;
 }
 
+static void remove_sockets(const char *path)
+{
+	char *dir = strdup(path);
+
+	if (!dir)
+		abort();
+	ask_socket_sweep(dirname(dir));
+	free(dir);
+}
+
 static void work(uv_work_t *w)
 {
 	struct job *j = w->data;
 
+	remove_sockets(j->path);
 	j->rc = settle_file(j, &j->err);
 }
 

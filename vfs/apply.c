@@ -32,6 +32,7 @@ struct apply {
 	char beside[64];
 	const char *lost; /* the directory that was judged last and is lost */
 	bool base_lost;
+	int64_t devices;
 };
 
 /* Is our node untouched, so that what differs is the host's doing? A node of
@@ -104,6 +105,13 @@ static int host_changed(struct apply *a, const struct vfs_delta *d,
 	return same < 0 ? -1 : !same;
 }
 
+/* apply makes none: who wants it exports it. */
+static bool is_device(const struct vfs_delta *d)
+{
+	return d->kind != VFS_REMOVED &&
+	       (S_ISCHR(d->b.mode) || S_ISBLK(d->b.mode));
+}
+
 static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 {
 	struct vfs_host_row seen;
@@ -113,6 +121,10 @@ static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 
 	if (was < 0 || clean < 0)
 		return -1;
+	if (!clean && is_device(d)) {
+		a->devices++;
+		return conflict(a, d) == TAKE ? LEAVE : CONFLICT;
+	}
 	if (!d->a.mode && (!clean || S_ISDIR(d->b.mode)))
 		return judge_missing(a, d, was, &seen);
 	if (clean)
@@ -311,15 +323,25 @@ static int judge_all(struct apply *a, struct err *e)
 	return 0;
 }
 
+static int in_conflict(const struct apply *a, struct err *e)
+{
+	if (a->devices)
+		return err_set(e, ERR_CONFLICT,
+			       "apply makes no device nodes, and there are "
+			       "%lld; nothing was applied: remove them (vfs "
+			       "rm), or leave them out with --settle",
+			       (long long)a->devices);
+	return err_set(e, ERR_CONFLICT,
+		       "%lld paths changed in %s as well; nothing was applied",
+		       (long long)a->m->conflicts, a->v->base);
+}
+
 static int carry_out(struct apply *a, struct err *e)
 {
 	if (judge_all(a, e))
 		return -1;
 	if (a->m->conflicts && a->m->settle == VFS_SETTLE_NOT)
-		return err_set(e, ERR_CONFLICT,
-			       "%lld paths changed in %s as well; nothing was "
-			       "applied",
-			       (long long)a->m->conflicts, a->v->base);
+		return in_conflict(a, e);
 	for (size_t i = 0; i < a->d.n; i++) {
 		if (a->d.verdict[i] != TAKE)
 			continue;

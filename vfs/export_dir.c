@@ -223,6 +223,8 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	const char *name;
 	int dir, rc;
 
+	if (vfs_leaves_out(w->p, f->attr.mode))
+		return 0;
 	w->p->nodes++;
 	vfs_port_tell(w->p);
 	if (!*f->path) {
@@ -267,7 +269,7 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 
 	if (!w.room)
 		abort();
-	p->nodes = p->bytes = p->lost = 0;
+	p->nodes = p->bytes = p->lost = p->left_out = 0;
 	if (file_make_dir(dir, 0700, e) == 0) {
 		w.root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		rc = w.root < 0

@@ -137,8 +137,10 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	struct archive_entry *en;
 	int rc;
 
-	if (S_ISSOCK(f->attr.mode))
-		return 0; /* tar has no sockets */
+	if (S_ISSOCK(f->attr.mode)) /* tar has no sockets */
+		return 0;
+	if (vfs_leaves_out(w->p, f->attr.mode))
+		return 0;
 	if (is_lost(w, f, &rc, e))
 		return rc;
 	en = archive_entry_new();
@@ -164,7 +166,7 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 
 	if (!w.room)
 		abort();
-	p->nodes = p->bytes = p->lost = 0;
+	p->nodes = p->bytes = p->lost = p->left_out = 0;
 	archive_write_set_format_pax(w.a);
 	if (archive_write_open_fd(w.a, fd) != ARCHIVE_OK)
 		rc = broken(&w, e);

@@ -12,7 +12,8 @@
  * same: modes, owners, times, links of both kinds, empty directories, fifos,
  * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for owners, hard
  * links and what is neither file, directory nor link; AgentFS none for
- * attributes.) Set-id bits of files come out only with keep_setuid.
+ * attributes.) Set-id bits of files come out only with keep_setuid, device nodes
+ * only with devices.
  *
  * An import goes over what is there: files are replaced, directories joined. A
  * directory in the place of something else is refused (ERR_ISDIR), unless it is
@@ -26,12 +27,24 @@ struct vfs_port {
 	const char *path; /* where in the namespace; "" is its root */
 	bool replace;     /* directories, too */
 	bool keep_setuid; /* out: see vfs_mode_out */
+	bool devices;     /* out: also device nodes, to a directory or tar */
 	/* Called often with what was done so far. May be NULL. */
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
 	int64_t lost; /* out: files that the host directory below has lost */
+	int64_t left_out; /* out: device nodes */
 };
+
+/* As root a device node gives its owner the device. One that an agent made is
+ * left out, and counted, unless it is asked for. */
+static inline bool vfs_leaves_out(struct vfs_port *p, mode_t mode)
+{
+	if (p->devices || !(S_ISCHR(mode) || S_ISBLK(mode)))
+		return false;
+	p->left_out++;
+	return true;
+}
 
 /* A file that an agent made must not run as its owner or group on the host, so
  * it has no set-id bits there unless they are asked for. */

@@ -1,6 +1,7 @@
 #include "worker/acp_mcp.h"
 
 #include "base/json.h"
+#include "ipc/ask_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ struct acp_peer {
 struct acp_mcp {
 	int listener;
 	int dir; /* of the agent's file */
-	char name[32];
+	char name[ASK_SOCKET_SIZE];
 	struct acp_peer peers[PEERS];
 	int64_t last; /* id */
 };
@@ -57,7 +58,8 @@ int acp_mcp_open(struct acp *x, struct err *e)
 	for (int i = 0; i < PEERS; i++)
 		m->peers[i].fd = -1;
 	x->mcp = m;
-	snprintf(m->name, sizeof m->name, "mcp-%d.sock", (int)getpid());
+	ask_socket_sweep(own);
+	snprintf(m->name, sizeof m->name, ASK_SOCKET, (int)getpid());
 	m->dir = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->dir >= 0) {
 		(void)unlinkat(m->dir, m->name, 0); /* of a dead process */

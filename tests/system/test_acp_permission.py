@@ -108,10 +108,14 @@ def test_an_answer_for_a_dead_worker_is_used_once(home):
                                     {"say": "two"}]), max_attempts=3)
     first = one_open(d)
     d.kill()
-    os.kill(home.query(home.control, "SELECT pid FROM run WHERE id = ?",
-                       run)[0][0], signal.SIGKILL)
+    pid = home.query(home.control, "SELECT pid FROM run WHERE id = ?",
+                     run)[0][0]
+    socket = home.agent_db("a").parent / ("mcp-%d.sock" % pid)
+    assert socket.exists()
+    os.kill(pid, signal.SIGKILL)
     d.start()
     d.call("POST", "/v1/approvals/" + first["id"], {"allow": True})
+    lib.eventually(lambda: not socket.exists(), 20, "the socket's removal")
     second = lib.eventually(lambda: approvals(d, state="open"), 20,
                             "the second question")[0]
     assert second["key"] != first["key"]

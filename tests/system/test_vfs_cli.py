@@ -1,6 +1,7 @@
 """skep vfs as people use it: wrong words, odd names, a terminal."""
 import json
 import os
+import stat
 import subprocess
 
 from lib import eventually, skip
@@ -269,6 +270,51 @@ def test_files_of_an_agent_are_not_setuid_on_the_host(home):
     assert mode(home.dir / "one") & 0o6000 == 0
     home.skep("vfs", "export", "a", home.dir / "kept", "--keep-setuid")
     assert mode(home.dir / "kept" / "both") == 0o6711
+
+
+def tree_with_devices(home):
+    if os.geteuid() != 0:
+        skip("needs root, to make device nodes")
+    tree = home.dir / "tree"
+    tree.mkdir()
+    os.mknod(tree / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    os.mknod(tree / "disk", stat.S_IFBLK | 0o660, os.makedev(7, 0))
+    os.mkfifo(tree / "fifo")
+    (tree / "file").write_text("x")
+    return tree
+
+
+def test_device_nodes_of_an_agent_stay_in_its_file(home):
+    tree = tree_with_devices(home)
+    agent(home)
+    home.skep("vfs", "import", "a", tree)
+    for words in (("export", "a"), ("get", "a", "/")):
+        out = home.dir / words[0]
+        r = home.skep("vfs", *words, out)
+        assert sorted(os.listdir(out)) == ["fifo", "file"], os.listdir(out)
+        assert "2 device nodes were left out" in r.err, r.err
+    r = home.skep("vfs", "export", "a", home.dir / "x.tar")
+    assert "2 device nodes were left out" in r.err, r.err
+    names = home.run("tar", "tf", home.dir / "x.tar").out.split()
+    assert sorted(names) == ["./", "fifo", "file"], names
+    r = home.skep("vfs", "export", "a", home.dir / "all", "--devices")
+    assert "left out" not in r.err, r.err
+    for name in ("null", "disk", "fifo"):
+        was, got = os.stat(tree / name), os.stat(home.dir / "all" / name)
+        assert (was.st_mode, was.st_rdev) == (got.st_mode, got.st_rdev), name
+
+
+def test_apply_makes_no_device_node(home):
+    tree = tree_with_devices(home)
+    base = home.dir / "base"
+    base.mkdir()
+    agent(home)
+    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("vfs", "import", "a:w", tree)
+    assert "device" in home.refused(None, "vfs", "apply", "a:w")
+    assert not os.listdir(base), os.listdir(base)
+    home.skep("vfs", "apply", "a:w", "--settle", "fork")
+    assert sorted(os.listdir(base)) == ["fifo", "file"], os.listdir(base)
 
 
 def test_apply_makes_no_setuid_file(home):
