@@ -4,6 +4,7 @@ target_link_libraries(vfs_support PUBLIC support vfs)
 unit(test_vfs vfs_support)
 unit(test_vfs_snap vfs_support)
 unit(test_vfs_model vfs_support)
+unit(test_vfs_cookie vfs_support)
 threaded(test_vfs_model) # the mount has two threads
 unit(test_vfs_apply vfs_support)
 unit(test_vfs_diff vfs_support)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/shape.h"
+#include "vfs/cookie.h"
 #include "vfs/hold.h"
 #include "vfs/node.h"
 #include "vfs/notify.h"
@@ -32,6 +33,7 @@ struct mnt {
 	uint32_t init_flags;      /* that libfuse does not know */
 	bool kill_set_id;         /* this request takes set-id bits away */
 	struct hold_set accessed; /* fuse_atime.c */
+	struct cookie_book cookies;
 	bool writeback; /* the kernel keeps written pages for a while */
 };
 

@@ -7,14 +7,12 @@
 #include <sys/stat.h>
 
 /*
- * Directories as lists. The offset of an entry is a cookie that follows from
- * the entry alone: the node's number, then a hash of the name. So the kernel
- * may continue from any offset in any handle, also after it has dropped the
- * listing that it had cached, and names that come or go meanwhile move no other
- * name. A handle reads the directory once, when it is rewound or first needed.
+ * Directories as lists. The offset of an entry is a cookie (cookie.h): the
+ * kernel may continue from any offset in any handle, also after it has dropped
+ * the listing that it had cached. A handle reads the directory once, when it is
+ * rewound or first needed.
  */
-#define ROOM_MAX  (1 << 20)
-#define HASH_BITS 22
+#define ROOM_MAX (1 << 20)
 
 enum { OFF_SELF = 1, OFF_PARENT = 2 }; /* "." and "..": below every cookie */
 
@@ -23,27 +21,6 @@ struct listing {
 	int64_t *cookie; /* of each entry, increasing; NULL: not read yet */
 };
 
-static int64_t cookie_of(const struct vfs_entry *en)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (const char *p = en->name; *p; p++)
-		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-	h ^= h >> 32;
-	return en->ino << HASH_BITS |
-	       (int64_t)(h & ((UINT64_C(1) << HASH_BITS) - 1));
-}
-
-static int by_cookie(const void *a, const void *b)
-{
-	const struct vfs_entry *x = a, *y = b;
-	int64_t cx = cookie_of(x), cy = cookie_of(y);
-
-	if (cx != cy)
-		return cx < cy ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
 static void listing_fini(struct listing *l)
 {
 	vfs_dir_fini(&l->dir);
@@ -51,26 +28,13 @@ static void listing_fini(struct listing *l)
 	l->cookie = NULL;
 }
 
-static int listing_read(struct listing *l, struct vfs *v, int64_t dir,
+static int listing_read(struct listing *l, struct mnt *m, int64_t dir,
 			struct err *e)
 {
-	int64_t last = OFF_PARENT;
-
 	listing_fini(l);
-	if (vfs_readdir(v, dir, &l->dir, e))
+	if (vfs_readdir(m->v, dir, &l->dir, e))
 		return -1;
-	l->cookie = calloc(l->dir.n + 1, sizeof *l->cookie);
-	if (!l->cookie)
-		abort();
-	if (l->dir.n)
-		qsort(l->dir.entries, l->dir.n, sizeof *l->dir.entries,
-		      by_cookie);
-	for (size_t i = 0; i < l->dir.n; i++) {
-		int64_t c = cookie_of(&l->dir.entries[i]);
-
-		/* two names of one node whose hashes are the same */
-		last = l->cookie[i] = c > last ? c : last + 1;
-	}
+	l->cookie = cookies_sort(&m->cookies, dir, l->dir.entries, l->dir.n);
 	return 0;
 }
 
@@ -195,8 +159,7 @@ static void list(struct reply *r, fuse_ino_t ino, off_t off, struct listing *l)
 
 	if (mnt_read(m, r->req))
 		return;
-	if ((off == 0 || !l->cookie) &&
-	    listing_read(l, m->v, ino_of(ino), &e)) {
+	if ((off == 0 || !l->cookie) && listing_read(l, m, ino_of(ino), &e)) {
 		mnt_fail(r->req, &e);
 		return;
 	}

@@ -386,10 +386,10 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	sql_defer_sync(v->db, true);
 	if (vfs_last_change(v, &m.seen, e))
 		return -1;
-	if (v->snap)
-		return mount_and_serve(&m, o, e);
 	do
-		rc = mount_or_attach(&m, o, e);
+		rc = v->snap ? mount_and_serve(&m, o, e)
+			     : mount_or_attach(&m, o, e);
 	while (rc > 0);
+	cookies_fini(&m.cookies);
 	return rc;
 }
