@@ -1,11 +1,14 @@
 add_library(vfs_support STATIC support/vfs_test.c support/vfs_changes.c
-	support/vfs_model.c support/vfs_model_dir.c support/vfs_model_lib.c)
+	support/vfs_model.c support/vfs_model_dir.c support/vfs_model_lib.c
+	support/vfs_served.c)
 target_link_libraries(vfs_support PUBLIC support vfs)
 unit(test_vfs vfs_support)
 unit(test_vfs_snap vfs_support)
 unit(test_vfs_model vfs_support)
+threaded(test_vfs_model) # the mount has threads
 unit(test_vfs_cookie vfs_support)
-threaded(test_vfs_model) # the mount has two threads
+unit(test_vfs_threads vfs_support)
+threaded(test_vfs_threads)
 unit(test_vfs_apply vfs_support)
 unit(test_vfs_diff vfs_support)
 unit(test_vfs_port vfs_support)

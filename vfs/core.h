@@ -50,6 +50,10 @@ struct vfs {
 	/* A mount: calls in a batch have no savepoints of their own. One that
 	 * fails after it has changed something takes the batch with it. */
 	bool coarse;
+	/* A mount: the nodes that the open batch has changed so far, which
+	 * other connections do not see yet. */
+	bool tracks;
+	struct hold_set changed;
 	int changes_before;
 	uint64_t memo_before;
 	struct memo memo;

@@ -12,19 +12,28 @@
 #define KNOWN_MAX 4096
 #define RECENT    1 /* instead of a time: the stored one is recent */
 
-void mnt_accessed(struct mnt *m, int64_t ino)
+static bool is_new(const struct mnt *m, int64_t ino)
+{
+	return !vfs_is_readonly(m->v) && !hold_count(&m->accessed, ino);
+}
+
+void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a)
 {
 	int64_t now = clock_now_ns();
+	bool stale = a->accessed <= a->modified || a->accessed <= a->changed ||
+		     now - a->accessed >= DAY_NS;
+
+	if (is_new(m, a->ino))
+		hold_add(&m->accessed, a->ino, stale ? (uint64_t)now : RECENT);
+}
+
+void mnt_accessed(struct mnt *m, int64_t ino)
+{
 	struct vfs_attr a;
 	struct err ignored;
-	bool stale;
 
-	if (vfs_is_readonly(m->v) || hold_count(&m->accessed, ino) ||
-	    vfs_getattr(m->v, ino, &a, &ignored))
-		return;
-	stale = a.accessed <= a.modified || a.accessed <= a.changed ||
-		now - a.accessed >= DAY_NS;
-	hold_add(&m->accessed, ino, stale ? (uint64_t)now : RECENT);
+	if (is_new(m, ino) && !vfs_getattr(m->v, ino, &a, &ignored))
+		mnt_accessed_as(m, &a);
 }
 
 int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a)

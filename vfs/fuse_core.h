@@ -14,19 +14,26 @@
 #include "vfs/vfs.h"
 
 #include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the files of the mount share. */
+/* What the files of the mount share. Several threads serve; whoever uses this,
+ * or the connection of `v`, has the lock. */
 struct mnt {
+	pthread_mutex_t lock;
 	struct vfs *v;
+	/* Goes up whenever what is read from now on must be newer than what
+	 * was read before: after a commit, and after a change by others. */
+	uint64_t epoch;
+	int64_t looked; /* for changes by others, clock_mono_ns() */
 	struct fuse_session *se;
 	struct notify *notify;
-	unsigned changes;    /* in the open batch */
-	unsigned reads;      /* in the open read transaction */
-	int64_t batch_since; /* clock_mono_ns() */
-	struct alarm *alarm; /* set while a batch is open */
-	struct patience patience;
+	struct helpers *helpers;
+	unsigned changes;         /* in the open batch */
+	unsigned reads;           /* in the open read transaction */
+	int64_t batch_since;      /* clock_mono_ns() */
+	struct alarm *alarm;      /* set while a batch is open */
 	int64_t seen;             /* journal rows up to here are known */
 	char who[32];             /* us, in the journal */
 	uint64_t init_unique;     /* the request whose answer gets more flags */
@@ -36,6 +43,16 @@ struct mnt {
 	struct cookie_book cookies;
 	bool writeback; /* the kernel keeps written pages for a while */
 };
+
+static inline void mnt_lock(struct mnt *m)
+{
+	pthread_mutex_lock(&m->lock);
+}
+
+static inline void mnt_unlock(struct mnt *m)
+{
+	pthread_mutex_unlock(&m->lock);
+}
 
 /* Before a request that reads, or changes; -1: the request is answered. */
 int mnt_read(struct mnt *m, fuse_req_t req);
@@ -73,9 +90,10 @@ void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
 
-/* fuse_atime.c: after a read; the time to show; before a write (keep) or a
+/* fuse_atime.c: after a read, if the attributes are known or not; the time to show; before a write (keep) or a
  * change of the time; all of them to the batch, and whether it is time to. */
 void mnt_accessed(struct mnt *m, int64_t ino);
+void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a);
 int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a);
 void mnt_access_changed(struct mnt *m, int64_t ino, bool keep);
 int mnt_access_write(struct mnt *m, struct err *e);
@@ -83,13 +101,24 @@ bool mnt_access_full(const struct mnt *m);
 
 /* A day: what the kernel knows stays true until we say otherwise. */
 #define MNT_TIMEOUT 86400.0
+#define MNT_BLKSIZE 65536
 
 /* fuse_wire.c: how requests and answers travel. */
 extern const struct fuse_custom_io mnt_io;
 void mnt_init(void *arg, struct fuse_conn_info *conn);
 /* Requests that libfuse does not know; false if it is none of them. */
 bool mnt_serve_raw(struct mnt *m, const void *request, size_t n);
-/* Serves one request if there is one within this time. */
+void mnt_reply(struct mnt *m, uint64_t unique, int error, const void *p,
+	       size_t n);
+struct fuse_entry_out;
+/* What mnt_entry gives, as it travels; `blocks` of 512 bytes. */
+void mnt_entry_out(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
+		   struct fuse_entry_out *out);
+/* Takes notes of what libfuse does not pass on. */
+void mnt_peek(struct mnt *m, const void *request, size_t n);
+/* Answers one request that was received. Takes the lock. */
+void mnt_serve_request(struct mnt *m, const struct fuse_buf *request);
+/* Serves one request if there is one within this time. Takes the lock. */
 void mnt_serve_one(struct mnt *m, int ms);
 
 void fuse_tree_ops(struct fuse_lowlevel_ops *ops);

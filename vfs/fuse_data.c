@@ -78,13 +78,16 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 }
 
 /* The kernel does not write pages back before it asks, so its pages are
- * flushed first, by another thread; this one serves the writes meanwhile. */
+ * flushed first, by another thread; this one serves the writes meanwhile. No
+ * transaction of the request is open yet. */
 static void flush_pages(struct mnt *m, fuse_ino_t ino)
 {
 	uint64_t ticket = notify_node(m->notify, ino_of(ino));
 
+	mnt_unlock(m); /* other threads serve them, too */
 	while (!notify_done(m->notify, ticket) && !fuse_session_exited(m->se))
 		mnt_serve_one(m, 1);
+	mnt_lock(m);
 }
 
 static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEVICE "/dev/fuse"
+#define DEVICE        "/dev/fuse"
+#define READ_AHEAD_KB "1024"
 
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x4000U /* Linux 6.8 */
@@ -155,6 +156,26 @@ static int mount_it(const struct vfs_mount_options *o, const struct vfs *v,
 	return err_errno_set(e, "cannot mount on %s", o->dir);
 }
 
+/* The kernel reads 128 KiB ahead by default. With 1 MiB in a request a large
+ * file costs a fifth less. Only root may set it; for others it stays. */
+static void read_ahead(const char *dir)
+{
+	char path[64];
+	struct statx x;
+	int fd;
+
+	if (statx(AT_FDCWD, dir, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  STATX_TYPE, &x))
+		return;
+	snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb",
+		 x.stx_dev_major, x.stx_dev_minor);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, READ_AHEAD_KB, strlen(READ_AHEAD_KB));
+	close(fd);
+}
+
 int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 		    struct guard *g, struct err *e)
 {
@@ -165,13 +186,15 @@ int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,
 	*g = (struct guard){.pipe = -1};
 	if (!o->own_namespace && guard_start(o->dir, g, e))
 		return -1;
-	fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	fd = open(DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		err_set(e, ERR_UNSUPPORTED, "a mount needs " DEVICE ": %s",
 			strerror(errno));
 	else if (mount_it(o, v, fd, e) == 0) {
 		uint64_t id = fuse_mount_id(o->dir);
 
+		if (!o->mounted) /* a run's server writes nothing there */
+			read_ahead(o->dir);
 		if (g->pid)
 			(void)!write(g->pipe, &id, sizeof id);
 		return fd;

@@ -44,12 +44,12 @@ struct statx_out {
 	} stat;
 };
 
-static void reply(struct mnt *m, const struct fuse_in_header *in, int error,
-		  const void *p, size_t n)
+void mnt_reply(struct mnt *m, uint64_t unique, int error, const void *p,
+	       size_t n)
 {
 	struct fuse_out_header out = {.len = (uint32_t)(sizeof out + n),
 				      .error = -error,
-				      .unique = in->unique};
+				      .unique = unique};
 	struct iovec iov[] = {{&out, sizeof out}, {(void *)(uintptr_t)p, n}};
 
 	(void)!writev(fuse_session_fd(m->se), iov, n ? 2 : 1);
@@ -76,7 +76,7 @@ static void do_statx(struct mnt *m, const struct fuse_in_header *in)
 
 	if (mnt_read_raw(m, &e) ||
 	    vfs_getattr(m->v, (int64_t)in->nodeid, &a, &e)) {
-		reply(m, in, err_errno(e.code), NULL, 0);
+		mnt_reply(m, in->unique, err_errno(e.code), NULL, 0);
 		return;
 	}
 	mnt_stat(m, &a, &st);
@@ -95,31 +95,53 @@ static void do_statx(struct mnt *m, const struct fuse_in_header *in)
 	out.stat.mtime = time_of(a.modified);
 	out.stat.rdev_major = major(a.rdev);
 	out.stat.rdev_minor = minor(a.rdev);
-	reply(m, in, 0, &out, sizeof out);
+	mnt_reply(m, in->unique, 0, &out, sizeof out);
 }
 
-static void fill_attr(struct mnt *m, const struct vfs_attr *a,
+/* As the kernel packs a device number. */
+static uint32_t wire_dev(uint64_t rdev)
+{
+	unsigned low = minor(rdev);
+
+	return (uint32_t)((low & 0xff) | (major(rdev) << 8) |
+			  ((low & ~0xffu) << 12));
+}
+
+static void fill_attr(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
 		      struct fuse_attr *out)
 {
-	struct stat st;
+	struct statx_time accessed = time_of(mnt_access_time(m, a)),
+			  modified = time_of(a->modified),
+			  changed = time_of(a->changed);
 
-	mnt_stat(m, a, &st);
 	*out = (struct fuse_attr){
 		.ino = (uint64_t)a->ino,
 		.size = (uint64_t)a->size,
-		.blocks = (uint64_t)st.st_blocks,
-		.atime = (uint64_t)st.st_atim.tv_sec,
-		.mtime = (uint64_t)st.st_mtim.tv_sec,
-		.ctime = (uint64_t)st.st_ctim.tv_sec,
-		.atimensec = (uint32_t)st.st_atim.tv_nsec,
-		.mtimensec = (uint32_t)st.st_mtim.tv_nsec,
-		.ctimensec = (uint32_t)st.st_ctim.tv_nsec,
+		.blocks = blocks,
+		.atime = (uint64_t)accessed.sec,
+		.mtime = (uint64_t)modified.sec,
+		.ctime = (uint64_t)changed.sec,
+		.atimensec = accessed.nsec,
+		.mtimensec = modified.nsec,
+		.ctimensec = changed.nsec,
 		.mode = a->mode,
 		.nlink = a->nlink,
 		.uid = a->uid,
 		.gid = a->gid,
-		.blksize = (uint32_t)st.st_blksize,
+		.rdev = wire_dev(a->rdev),
+		.blksize = MNT_BLKSIZE,
 	};
+}
+
+void mnt_entry_out(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
+		   struct fuse_entry_out *out)
+{
+	*out = (struct fuse_entry_out){
+		.nodeid = (uint64_t)a->ino,
+		.entry_valid = (uint64_t)MNT_TIMEOUT,
+		.attr_valid = (uint64_t)MNT_TIMEOUT,
+	};
+	fill_attr(m, a, blocks, &out->attr);
 }
 
 /* The file is held, as after a lookup, and goes when it is let go unless it
@@ -133,20 +155,17 @@ static void do_tmpfile(struct mnt *m, const struct fuse_in_header *in,
 	struct {
 		struct fuse_entry_out entry;
 		struct fuse_open_out open;
-	} out = {.entry = {.entry_valid = (uint64_t)MNT_TIMEOUT,
-			   .attr_valid = (uint64_t)MNT_TIMEOUT},
-		 .open = {.open_flags = FOPEN_KEEP_CACHE}};
+	} out = {.open = {.open_flags = FOPEN_KEEP_CACHE}};
 	struct vfs_attr a;
 	struct err e;
 
 	if (mnt_begin(m, &e) || vfs_make_nameless(m->v, &n, &a, &e)) {
-		reply(m, in, err_errno(e.code), NULL, 0);
+		mnt_reply(m, in->unique, err_errno(e.code), NULL, 0);
 		return;
 	}
 	m->changes++;
-	out.entry.nodeid = (uint64_t)a.ino;
-	fill_attr(m, &a, &out.entry.attr);
-	reply(m, in, 0, &out, sizeof out);
+	mnt_entry_out(m, &a, 0, &out.entry);
+	mnt_reply(m, in->unique, 0, &out, sizeof out);
 }
 
 bool mnt_serve_raw(struct mnt *m, const void *request, size_t n)

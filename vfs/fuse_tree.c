@@ -27,7 +27,7 @@ void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st)
 	st->st_rdev = a->rdev;
 	st->st_size = a->size;
 	st->st_blocks = (blkcnt_t)(vfs_allocated(m->v, a) + 511) / 512;
-	st->st_blksize = 65536;
+	st->st_blksize = MNT_BLKSIZE;
 	st->st_atim = nanos_spec(mnt_access_time(m, a));
 	st->st_mtim = nanos_spec(a->modified);
 	st->st_ctim = nanos_spec(a->changed);

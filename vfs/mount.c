@@ -6,7 +6,9 @@
 #include "vfs/attach.h"
 #include "vfs/core.h"
 #include "vfs/fuse_core.h"
+#include "vfs/fuse_helpers.h"
 #include "vfs/fuse_mount.h"
+#include "vfs/fuse_reader.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,6 +23,8 @@
 #define BATCH_NS       5000000 /* 5 ms */
 #define READ_MS        2       /* an idle reader lets go */
 #define LOOK_MS        50      /* how soon others' changes show */
+#define LOOK_NS        (INT64_C(1000000) * LOOK_MS)
+#define HELP_AFTER     4 /* reads in a row that had to wait */
 #define ENDING_NS      INT64_C(3000000000)
 #define ENDING_LOOK_US 50000
 
@@ -117,8 +121,11 @@ static int look_around(struct mnt *m, struct err *e)
 	int64_t last;
 	int n = 1;
 
+	m->looked = clock_mono_ns();
 	if (vfs_last_change(m->v, &last, e))
 		return -1;
+	if (m->seen < last) /* before the kernel is told */
+		m->epoch++;
 	while (n > 0 && m->seen < last) {
 		arena_reset(&mem);
 		n = vfs_changes(m->v, m->seen, 1000, &c, &mem, e);
@@ -152,6 +159,13 @@ int mnt_read(struct mnt *m, fuse_req_t req)
 	return -1;
 }
 
+/* The batch has ended: other connections see what this one does. */
+static void published(struct mnt *m)
+{
+	hold_fini(&m->v->changed);
+	m->epoch++;
+}
+
 int mnt_begin(struct mnt *m, struct err *e)
 {
 	if (m->v->batch)
@@ -165,6 +179,7 @@ int mnt_begin(struct mnt *m, struct err *e)
 		return 0;
 	alarm_set(m->alarm, 0);
 	vfs_rollback(m->v);
+	published(m);
 	return -1;
 }
 
@@ -197,12 +212,16 @@ void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times)
 
 int mnt_commit(struct mnt *m, struct err *e)
 {
+	int rc;
+
 	if (!m->v->batch)
 		return 0;
 	alarm_set(m->alarm, 0);
 	if (!m->v->lost)
 		(void)mnt_access_write(m, e);
-	if (vfs_commit(m->v, e))
+	rc = vfs_commit(m->v, e);
+	published(m);
+	if (rc)
 		return -1;
 	/* we looked when it began, and nobody wrote since: all rows are ours */
 	if (m->v->last_journal > m->seen)
@@ -231,32 +250,35 @@ static void settle(struct mnt *m, bool idle)
 		vfs_end_read(m->v);
 		m->reads = 0;
 	}
-	if (idle && !m->v->batch && !vfs_begin_read(m->v, &e)) {
+	/* also when all requests go past this connection */
+	if ((idle || clock_mono_ns() - m->looked >= LOOK_NS) && !m->v->batch &&
+	    !m->v->reading && !vfs_begin_read(m->v, &e)) {
 		look_around(m, &e);
 		vfs_end_read(m->v);
 	}
 }
 
-/* 1: there is a request, or a batch is open: then reading waits for the next
- * request, until the alarm; one system call less for each. 0: the wait is over,
- * -1: failed. */
-static int await(struct mnt *m, struct err *e)
+/* False when the wait is over. The alarm ends it when a batch is due. */
+static bool await(struct mnt *m, struct server *s, struct patience *p)
 {
-	struct pollfd p = {.fd = fuse_session_fd(m->se), .events = POLLIN};
-	int ready;
+	int ms;
 
-	if (patience_look(&m->patience, p.fd) || m->v->batch)
-		return 1;
-	ready = poll(&p, 1, m->v->reading ? READ_MS : LOOK_MS);
-	if (ready < 0 && errno != EINTR)
-		return err_errno_set(e, "waiting for requests");
-	return ready > 0;
+	if (!helpers_awake(m->helpers) &&
+	    patience_look(p, fuse_session_fd(m->se)))
+		return true;
+	mnt_lock(m);
+	ms = s->reader || m->v->reading ? READ_MS : LOOK_MS;
+	mnt_unlock(m);
+	return server_wait(s, ms);
 }
 
-static void process(struct mnt *m, const struct fuse_buf *request)
+void mnt_serve_request(struct mnt *m, const struct fuse_buf *request)
 {
+	mnt_lock(m);
+	mnt_peek(m, request->mem, request->size);
 	if (!mnt_serve_raw(m, request->mem, request->size))
 		fuse_session_process_buf(m->se, request);
+	mnt_unlock(m);
 }
 
 void mnt_serve_one(struct mnt *m, int ms)
@@ -266,37 +288,74 @@ void mnt_serve_one(struct mnt *m, int ms)
 
 	if (poll(&p, 1, ms) > 0 &&
 	    fuse_session_receive_buf(m->se, &request) > 0)
-		process(m, &request);
+		mnt_serve_request(m, &request);
 	free(request.mem);
 }
 
-static int serve(struct mnt *m, struct err *e)
+/* Requests that read and were waiting already are work for the helpers. Then
+ * this thread, too, reads beside the others. */
+static void get_help(struct mnt *m, struct server *s, unsigned *waited)
 {
-	struct fuse_buf request = {0};
-	int rc = 0;
+	*waited = server_took_read(s) ? *waited + 1 : 0;
+	if (*waited > HELP_AFTER)
+		helpers_wake(m->helpers);
+	if (!helpers_awake(m->helpers))
+		return;
+	if (!s->reader)
+		s->reader = reader_open(m);
+}
 
-	while (!fuse_session_exited(m->se)) {
-		int ready = await(m, e), got = -EINTR;
+static void serve(struct mnt *m, struct server *s)
+{
+	struct patience patience = {0};
+	unsigned waited = 0; /* reads in a row that were there at once */
+	int got = 0;
 
-		if (ready < 0) {
-			rc = -1;
-			break;
+	while (got >= 0 && !fuse_session_exited(m->se)) {
+		bool idle = false;
+
+		got = server_take(s);
+		if (got == 0) {
+			waited = 0;
+			idle = !await(m, s, &patience);
+			got = server_take(s);
 		}
-		if (ready > 0)
-			got = fuse_session_receive_buf(m->se, &request);
-		if (got > 0)
-			process(m, &request);
-		else if (got != -EINTR && got != -EAGAIN)
-			break;
-		settle(m, ready == 0);
+		if (got > 0) {
+			patience_met(&patience);
+			get_help(m, s, &waited);
+			server_answer(s);
+		}
+		if (idle)
+			reader_rest(s->reader);
+		mnt_lock(m);
+		settle(m, idle);
+		mnt_unlock(m);
 	}
-	free(request.mem);
-	if (m->accessed.n && mnt_begin(m, e))
-		rc = -1;
+}
+
+/* What is left when the mount has ended. */
+static int finish(struct mnt *m, struct err *e)
+{
+	int rc = m->accessed.n ? mnt_begin(m, e) : 0;
+
 	if (mnt_commit(m, e))
 		rc = -1;
 	vfs_end_read(m->v);
 	return rc;
+}
+
+static int serve_all(struct mnt *m, const struct vfs_mount_options *o,
+		     struct err *e)
+{
+	struct server s;
+
+	if (server_init(&s, m))
+		return err_errno_set(e, "waiting for requests");
+	m->helpers = helpers_start(m, o->helpers);
+	serve(m, &s);
+	helpers_stop(m->helpers);
+	server_fini(&s);
+	return finish(m, e);
 }
 
 static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
@@ -317,7 +376,7 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
 	m->alarm = alarm_start();
 	if (o->ready)
 		o->ready(o->arg);
-	rc = serve(m, e);
+	rc = serve_all(m, o, e);
 	alarm_stop(m->alarm);
 	notify_stop(m->notify);
 	fuse_remove_signal_handlers(m->se);
@@ -372,11 +431,12 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 
 int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 {
-	struct mnt m = {.v = v};
+	struct mnt m = {.v = v, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int rc;
 
 	/* reading a host file that changed fails in the middle of a write */
 	v->coarse = !v->base;
+	v->tracks = true;
 	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
 	free(v->who);
 	v->who = strdup(m.who);

@@ -7,7 +7,8 @@
 
 /*
  * A namespace as a mounted filesystem (FUSE). One thread serves it, with the
- * connection of the vfs; changes are committed together: after 256 of them,
+ * connection of the vfs; when requests wait, other threads read as well, each
+ * with a connection of its own. Changes are committed together: after 256 of them,
  * after 5 ms, or at an fsync, which is answered when they are on the disk.
  * What other processes do in the namespace shows up within 50 ms.
  *
@@ -28,6 +29,9 @@ struct vfs_mount_options {
 	 * dead mount then stays, so that none of them reaches the directory
 	 * below it; there is no guardian. */
 	bool own_namespace;
+	/* How many threads help the first one, always; 0: as many as the
+	 * machine has use for, and only when requests wait. */
+	int helpers;
 	/* Called once the mount is there, before there are threads: the place
 	 * to give up rights. -1 takes the mount away again. May be NULL. */
 	int (*mounted)(void *arg, struct err *e);

@@ -122,6 +122,7 @@ void vfs_close(struct vfs *v)
 	host_close(v);
 	hold_fini(&v->held);
 	hold_fini(&v->orphans);
+	hold_fini(&v->changed);
 	memo_fini(&v->memo);
 	free(v->name);
 	free(v->who);

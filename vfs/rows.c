@@ -13,6 +13,13 @@ static bool is_old(const struct vfs *v, int64_t ino)
 	return v->keep && ino < v->keep_next_ino;
 }
 
+/* Before every change of a node's row, names or contents. */
+static void track(struct vfs *v, int64_t ino)
+{
+	if (v->tracks && !hold_count(&v->changed, ino))
+		hold_add(&v->changed, ino, 1);
+}
+
 static void node_from_row(const struct vfs_inode_row *row, struct node *out)
 {
 	size_t n = row->name.n < VFS_NAME_MAX ? row->name.n : VFS_NAME_MAX;
@@ -119,6 +126,7 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 
 	if (new_ino(v, &n->ino, e))
 		return -1;
+	track(v, n->ino);
 	row = (struct vfs_inode_add_in){
 		.id = id_of(v, n->ino),
 		.mode = n->mode,
@@ -145,6 +153,7 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 
 int node_save(struct vfs *v, const struct node *n, struct err *e)
 {
+	track(v, n->ino);
 	return memo_on(v) ? memo_put(v, n, true, e) : node_store(v, n, e);
 }
 
@@ -174,6 +183,7 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino)};
 
+	track(v, n->ino);
 	if (node_keep(v, n, e) || data_drop(v, n, e) || xattr_drop_all(v, n, e))
 		return -1;
 	if (!(n->flags & NODE_HOSTS) && quota_take(v, -n->size, -1, e))
@@ -273,6 +283,7 @@ int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
 			      .type = n->mode >> 12};
 
 	v->memo.missing.dir = 0;
+	track(v, at.dir);
 	if (dentry_keep(v, at, 0, 0, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_DENTRY_ADD, &key, e) < 0 ? -1 : 0;
@@ -284,6 +295,7 @@ int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
 	struct vfs_key key = {.id = id_of(v, at.dir),
 			      .name = blob_text(at.name)};
 
+	track(v, at.dir);
 	if (dentry_keep(v, at, n->ino, n->mode >> 12, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_DENTRY_DROP, &key, e) < 0 ? -1 : 0;
@@ -332,6 +344,7 @@ static int chunk_keep(struct vfs *v, const struct node *n, int64_t idx,
 int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
 		struct err *e)
 {
+	track(v, n->ino);
 	return idx > 0 ? chunk_keep(v, n, idx, blob, e) : 0;
 }
 

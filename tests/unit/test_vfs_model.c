@@ -5,21 +5,15 @@
  * VFS_MODEL_ROUNDS in the environment replay or prolong.
  */
 #include "tests/support/vfs_model.h"
+#include "tests/support/vfs_served.h"
 #include "tests/support/vfs_test.h"
 
-#include "db/sql.h"
-#include "vfs/mount.h"
-
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -63,10 +57,10 @@ static int shrink(struct step *steps, int n, struct model *models[], int count)
 	return n;
 }
 
-static void compare(struct model *models[], int count)
+static void compare(struct model *models[], int count, long first)
 {
-	long seed = from_env("VFS_MODEL_SEED", 1);
-	long rounds = from_env("VFS_MODEL_ROUNDS", 40);
+	long seed = from_env("VFS_MODEL_SEED", first);
+	long rounds = from_env("VFS_MODEL_ROUNDS", 20);
 
 	for (long i = 0; i < rounds; i++, seed++) {
 		struct step steps[STEPS];
@@ -84,47 +78,6 @@ static void compare(struct model *models[], int count)
 	}
 }
 
-static void tell_ready(void *arg)
-{
-	if (write(*(int *)arg, "", 1) != 1)
-		_exit(1);
-}
-
-/* Serves the test's namespace on `dir` in a process of its own. */
-static pid_t start_mount(struct vfs_test *t, const char *dir)
-{
-	int ends[2];
-	char c;
-	pid_t pid;
-
-	assert_int_equal(pipe(ends), 0);
-	pid = fork();
-	if (pid == 0) {
-		struct sql *db = vfs_test_connect(t);
-		struct vfs_mount_options o = {.dir = dir,
-					      .dev_suid = true,
-					      .ready = tell_ready,
-					      .arg = &ends[1]};
-		struct vfs *v;
-		struct err e;
-		int rc = prctl(PR_SET_PDEATHSIG, SIGTERM) || /* a failed test */
-			 vfs_open(&v, db, "main", "test", &e) ||
-			 vfs_mount(v, &o, &e);
-
-		if (rc)
-			print_message("%s\n", e.text);
-		else
-			vfs_close(v);
-		sql_close(db);
-		_exit(rc != 0);
-	}
-	close(ends[1]);
-	if (read(ends[0], &c, 1) != 1)
-		pid = -1;
-	close(ends[0]);
-	return pid;
-}
-
 /* The mount has the namespace "main", so the library works in another. */
 static struct vfs *second(struct vfs_test *t)
 {
@@ -137,47 +90,53 @@ static struct vfs *second(struct vfs_test *t)
 	return v;
 }
 
-static void library_and_mount_do_what_a_directory_does(void **state)
+static void check(int helpers, long first)
 {
 	struct model lib, mnt, real, *models[] = {&lib, &mnt, &real};
 	struct model *unmounted[] = {&lib, &real};
 	struct vfs_test t;
 	char dir[1024];
-	struct err e;
-	int status;
 	pid_t pid;
 
-	(void)state;
 	vfs_test_begin(&t);
 	model_directory(&real, "directory", temp_join(&t.dir, "real"));
-	if (vfs_mount_check(&e) || geteuid() != 0) {
-		print_message("without a mount: %s\n",
-			      geteuid() ? "it needs root" : e.text);
+	if (!served_possible()) {
 		model_library(&lib, t.v);
-		compare(unmounted, 2);
+		compare(unmounted, 2, first);
 		vfs_test_end(&t);
 		return;
 	}
 	snprintf(dir, sizeof dir, "%s", temp_join(&t.dir, "mnt"));
 	assert_int_equal(mkdir(dir, 0755), 0);
-	pid = start_mount(&t, dir);
+	pid = served_start(&t, dir, helpers);
 	assert_true(pid > 0);
 	model_library(&lib, second(&t));
 	model_mount(&mnt, dir, t.v);
-	compare(models, 3);
+	compare(models, 3, first);
 	lib.clear(&lib);
 	mnt.clear(&mnt);
 	vfs_close(lib.v);
-	kill(pid, SIGTERM);
-	waitpid(pid, &status, 0);
-	assert_int_equal(status, 0);
+	served_end(pid);
 	vfs_test_end(&t);
+}
+
+static void library_and_mount_do_what_a_directory_does(void **state)
+{
+	(void)state;
+	check(0, 1);
+}
+
+static void so_does_a_mount_that_several_threads_serve(void **state)
+{
+	(void)state;
+	check(2, 21);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(library_and_mount_do_what_a_directory_does),
+		cmocka_unit_test(so_does_a_mount_that_several_threads_serve),
 	};
 
 	umask(0); /* the library knows none */

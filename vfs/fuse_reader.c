@@ -1,0 +1,192 @@
+#include "vfs/fuse_reader.h"
+
+#include "db/sql_conn.h"
+#include "vfs/core.h"
+#include "vfs/fuse_core.h"
+
+#include <errno.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+
+#define READ_MAX  (1 << 20)
+#define USES_MAX  256        /* requests in one transaction */
+#define BYTES_MAX (16 << 20) /* read until the mapping is dropped */
+
+struct reader {
+	struct mnt *m;
+	struct sql *db;
+	struct vfs *v;
+	uint64_t epoch; /* of the mount, before the transaction began */
+	unsigned uses;  /* of the transaction */
+	size_t bytes;   /* read since the mapping was dropped */
+	int64_t noted;  /* whose time of access the mount knows */
+	char *room;
+};
+
+struct reader *reader_open(struct mnt *m)
+{
+	struct reader *r = calloc(1, sizeof *r);
+	struct err ignored;
+
+	if (!r)
+		abort();
+	r->m = m;
+	r->room = malloc(READ_MAX);
+	if (!r->room)
+		abort();
+	if (sql_open(&r->db, sql_path(m->v->db), m->v->db->set, SQL_READONLY,
+		     &ignored) ||
+	    sql_map(r->db, &ignored) ||
+	    vfs_attach(&r->v, r->db, vfs_name(m->v), "", &ignored)) {
+		reader_close(r);
+		return NULL;
+	}
+	r->v->snap = m->v->snap;
+	r->v->snap_next_ino = m->v->snap_next_ino;
+	return r;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	vfs_close(r->v);
+	sql_close(r->db);
+	free(r->room);
+	free(r);
+}
+
+void reader_rest(struct reader *r)
+{
+	if (!r)
+		return;
+	vfs_end_read(r->v);
+	if (r->bytes < BYTES_MAX)
+		return;
+	sql_map_drop(r->db);
+	r->bytes = 0;
+}
+
+/* Call it with the lock. */
+static bool is_changed(const struct mnt *m, int64_t ino)
+{
+	return hold_count(&m->v->changed, ino) > 0;
+}
+
+/* Whether this connection sees the node as the mount does. If so, it is in a
+ * transaction that is not older than the last commit. */
+static bool sees(struct reader *r, int64_t ino)
+{
+	struct err ignored;
+	uint64_t epoch;
+	bool changed;
+
+	mnt_lock(r->m);
+	changed = is_changed(r->m, ino);
+	epoch = r->m->epoch;
+	mnt_unlock(r->m);
+	if (changed)
+		return false;
+	if (epoch != r->epoch || r->uses >= USES_MAX || r->bytes >= BYTES_MAX)
+		reader_rest(r);
+	if (!r->v->reading) {
+		if (vfs_begin_read(r->v, &ignored))
+			return false;
+		r->epoch = epoch;
+		r->uses = 0;
+		r->noted = 0;
+	}
+	r->uses++;
+	return true;
+}
+
+static void note_access(struct reader *r, const struct node *n)
+{
+	struct vfs_attr a;
+
+	if (r->noted == n->ino)
+		return;
+	node_attr(n, &a);
+	mnt_lock(r->m);
+	mnt_accessed_as(r->m, &a);
+	mnt_unlock(r->m);
+	r->noted = n->ino;
+}
+
+static bool read_content(struct reader *r, const struct fuse_in_header *in,
+			 const struct fuse_read_in *arg)
+{
+	size_t n = arg->size < READ_MAX ? arg->size : READ_MAX;
+	struct node node;
+	struct err ignored;
+	ssize_t got;
+
+	if (!sees(r, (int64_t)in->nodeid) ||
+	    node_get(r->v, (int64_t)in->nodeid, &node, &ignored))
+		return false;
+	got = data_read(r->v, &node, r->room, n, (int64_t)arg->offset,
+			&ignored);
+	if (got < 0)
+		return false;
+	r->bytes += (size_t)got;
+	note_access(r, &node);
+	mnt_reply(r->m, in->unique, 0, r->room, (size_t)got);
+	return true;
+}
+
+/* False if the mount has changed something meanwhile. The node is held before
+ * the kernel knows of it, and can let it go. */
+static bool hold_found(struct reader *r, int64_t dir, const struct vfs_attr *a,
+		       struct fuse_entry_out *out)
+{
+	struct mnt *m = r->m;
+	uint64_t blocks = ((uint64_t)vfs_allocated(r->v, a) + 511) / 512;
+	bool same;
+
+	mnt_lock(m);
+	same = m->epoch == r->epoch && !is_changed(m, dir) &&
+	       !is_changed(m, a->ino);
+	if (same) {
+		mnt_entry_out(m, a, blocks, out);
+		vfs_hold(m->v, a->ino);
+	}
+	mnt_unlock(m);
+	return same;
+}
+
+/* A host directory below may have to be read in first, which is a change. */
+static bool look_up(struct reader *r, const struct fuse_in_header *in,
+		    const char *name)
+{
+	struct fuse_entry_out out = {.entry_valid = (uint64_t)MNT_TIMEOUT};
+	int64_t dir = (int64_t)in->nodeid;
+	struct vfs_attr a;
+	struct err e;
+
+	if (r->v->base || !sees(r, dir))
+		return false;
+	if (vfs_lookup(r->v, (struct vfs_at){dir, name}, &a, &e)) {
+		if (e.code != ERR_NOTFOUND)
+			return false;
+	} else if (!hold_found(r, dir, &a, &out)) {
+		return false;
+	}
+	mnt_reply(r->m, in->unique, 0, &out, sizeof out);
+	return true;
+}
+
+bool reader_serve(struct reader *r, const void *request, size_t n)
+{
+	const struct fuse_in_header *in = request;
+
+	if (n < sizeof *in)
+		return false;
+	if (in->opcode == FUSE_READ &&
+	    n >= sizeof *in + sizeof(struct fuse_read_in))
+		return read_content(r, in,
+				    (const struct fuse_read_in *)(in + 1));
+	if (in->opcode == FUSE_LOOKUP && n > sizeof *in &&
+	    ((const char *)request)[n - 1] == '\0')
+		return look_up(r, in, (const char *)(in + 1));
+	return false;
+}
