@@ -34,8 +34,10 @@ const struct command cmd_vfs_mount = {
 	.name = "vfs mount",
 	.args = "WHERE DIR",
 	.help = "mount a namespace on a directory and serve it",
-	.about = "Runs until it is unmounted or stopped. Needs root, or a user "
-		 "and mount namespace: unshare -rm.",
+	.about = "Runs until it is unmounted or stopped. If a run has its "
+		 "workspace from this mount, it is served until\nthe run has "
+		 "ended; a second signal stops it at once. Needs root, or a "
+		 "user and mount namespace: unshare -rm.",
 	.needs = VFS_NEEDS,
 	.options =
 		(const struct option_spec[]){

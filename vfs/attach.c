@@ -63,7 +63,9 @@ static bool read_line(const char *line, const char *source, struct found *out)
 	return true;
 }
 
-static bool find_in(const char *pid, const char *source, struct found *out)
+/* `not`: a place that does not count, or NULL. */
+static bool find_in(const char *pid, const char *source, const char * not,
+		    struct found *out)
 {
 	char path[64], *line = NULL;
 	size_t cap = 0;
@@ -75,7 +77,8 @@ static bool find_in(const char *pid, const char *source, struct found *out)
 	if (!f)
 		return false;
 	while (!found && getline(&line, &cap, f) > 0)
-		found = read_line(line, source, out);
+		found = read_line(line, source, out) &&
+			(!not || strcmp(out->path, not ) != 0);
 	free(line);
 	(void)fclose(f);
 	return found;
@@ -135,14 +138,14 @@ static int find_tree(const char *source)
 	struct found at;
 	struct dirent *en;
 	DIR *proc;
-	int fd = find_in("self", source, &at) ? clone_tree(&at) : -1;
+	int fd = find_in("self", source, NULL, &at) ? clone_tree(&at) : -1;
 
 	if (fd >= 0 || geteuid() != 0)
 		return fd;
 	proc = opendir("/proc");
 	while (proc && fd < 0 && (en = readdir(proc)))
 		if (en->d_name[0] > '0' && en->d_name[0] <= '9' &&
-		    find_in(en->d_name, source, &at))
+		    find_in(en->d_name, source, NULL, &at))
 			fd = clone_from(en->d_name, &at);
 	if (proc)
 		closedir(proc);
@@ -200,22 +203,59 @@ static int wait_for_end(const struct vfs_mount_options *o, pid_t server)
 	return rc;
 }
 
-static int in_use(const struct vfs *v, pid_t server, struct err *e)
+static void name_of(const char *pid, char name[64])
 {
-	char path[64], name[64] = "";
+	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%ld/comm", (long)server);
+	name[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
 	f = fopen(path, "re");
-	if (f && fgets(name, sizeof name, f))
+	if (f && fgets(name, 64, f))
 		name[strcspn(name, "\n")] = '\0';
 	if (f)
 		(void)fclose(f);
+}
+
+static bool is_run(const char *name)
+{
+	return strcmp(name, "skep-worker") == 0;
+}
+
+pid_t attach_run(const struct vfs *v, const char *dir)
+{
+	char source[256], name[64], full[PATH_MAX];
+	const struct dirent *en;
+	struct found at;
+	pid_t run = 0;
+	DIR *proc = opendir("/proc");
+
+	snprintf(source, sizeof source, MOUNT_SOURCE, vfs_name(v),
+		 (long)getpid());
+	if (!realpath(dir, full))
+		snprintf(full, sizeof full, "%s", dir);
+	while (proc && !run && (en = readdir(proc))) {
+		if (en->d_name[0] <= '0' || en->d_name[0] > '9')
+			continue;
+		name_of(en->d_name, name);
+		if (is_run(name) && find_in(en->d_name, source, full, &at))
+			run = (pid_t)strtol(en->d_name, NULL, 10);
+	}
+	if (proc)
+		closedir(proc);
+	return run;
+}
+
+static int in_use(const struct vfs *v, pid_t server, struct err *e)
+{
+	char pid[24], name[64];
+
+	snprintf(pid, sizeof pid, "%ld", (long)server);
+	name_of(pid, name);
 	return err_set(e, ERR_BUSY,
 		       "namespace %s is mounted by %s (process %ld), and that "
 		       "mount cannot be reached from here: end it first",
-		       vfs_name(v),
-		       strcmp(name, "skep-worker") == 0 ? "a run" : name,
+		       vfs_name(v), is_run(name) ? "a run" : name,
 		       (long)server);
 }
 

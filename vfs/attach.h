@@ -22,4 +22,8 @@ struct vfs;
 int attach_mount(struct vfs *v, const struct vfs_mount_options *o, pid_t server,
 		 struct err *e);
 
+/* A run that shows the mount of this process at another place than `dir`: its
+ * process, 0 if there is none. (Copies at the same place go with the mount.) */
+pid_t attach_run(const struct vfs *v, const char *dir);
+
 #endif

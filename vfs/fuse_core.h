@@ -41,7 +41,9 @@ struct mnt {
 	bool kill_set_id;         /* this request takes set-id bits away */
 	struct hold_set accessed; /* fuse_atime.c */
 	struct cookie_book cookies;
-	bool writeback; /* the kernel keeps written pages for a while */
+	const char *dir; /* of a person's mount; NULL: of a run's */
+	bool stays;      /* a run keeps it: see must_end */
+	bool writeback;  /* the kernel keeps written pages for a while */
 };
 
 static inline void mnt_lock(struct mnt *m)
@@ -84,8 +86,11 @@ int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
 
 void mnt_fail(fuse_req_t req, const struct err *e);
 /* ENOSPC instead of EDQUOT while the kernel writes back: it would report any
- * other error as EIO when the file is closed. */
-void mnt_fail_write(fuse_req_t req, const struct err *e);
+ * other error as EIO when the file is closed. The kernel has a size then that
+ * the file does not get; it forgets it with the file's names. */
+void mnt_fail_write(fuse_req_t req, int64_t ino, const struct err *e);
+/* Tells the kernel to forget all names of a node. */
+void mnt_forget_names(struct mnt *m, int64_t ino);
 void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */

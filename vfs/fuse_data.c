@@ -68,7 +68,7 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 	mnt_access_changed(m, ino_of(ino), true);
 	if (vfs_pwrite(m->v, ino_of(ino), p, n, off, &e) ||
 	    drop_set_id(m, ino_of(ino), &e)) {
-		mnt_fail_write(req, &e);
+		mnt_fail_write(req, ino_of(ino), &e);
 		return;
 	}
 	/* while it writes back, the kernel does not ask for st_blocks again */

@@ -48,12 +48,16 @@ void mnt_fail(fuse_req_t req, const struct err *e)
 	fuse_reply_err(req, err_errno(e->code));
 }
 
-void mnt_fail_write(fuse_req_t req, const struct err *e)
+void mnt_fail_write(fuse_req_t req, int64_t ino, const struct err *e)
 {
-	if (e->code == ERR_QUOTA && mnt_of(req)->writeback)
+	struct mnt *m = mnt_of(req);
+
+	if (e->code == ERR_QUOTA && m->writeback) {
 		fuse_reply_err(req, ENOSPC);
-	else
+		mnt_forget_names(m, ino);
+	} else {
 		mnt_fail(req, e);
+	}
 }
 
 static void reply_entry(fuse_req_t req, const struct vfs_attr *a)

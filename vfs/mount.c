@@ -46,7 +46,7 @@ static void forget_all(struct mnt *m)
 
 /* Every name of the node: only when all are forgotten does the kernel forget
  * the node, and with it the size that it believes in. */
-static void forget_names(struct mnt *m, int64_t ino)
+void mnt_forget_names(struct mnt *m, int64_t ino)
 {
 	struct vfs_range r = range_of(m->v->ns);
 	struct vfs_dentry_of_in key = {r.lo, r.hi, ino};
@@ -74,7 +74,7 @@ static void tell_content(struct mnt *m, int64_t ino)
 	if (!hold_count(&m->v->held, ino) || node_find(m->v, ino, &n, &e) <= 0)
 		return;
 	if (n.nlink > 1)
-		forget_names(m, ino);
+		mnt_forget_names(m, ino);
 	if (n.size == 0)
 		return;
 	off = (n.size - 1) / (int64_t)sizeof tail * (int64_t)sizeof tail;
@@ -305,13 +305,35 @@ static void get_help(struct mnt *m, struct server *s, unsigned *waited)
 		s->reader = reader_open(m);
 }
 
+/* After a signal. A run that has its workspace from here would lose it: the
+ * mount goes from its directory, and is served until the run has ended. */
+static bool must_end(struct mnt *m)
+{
+	struct err ignored;
+	pid_t run;
+
+	if (!fuse_session_exited(m->se))
+		return false;
+	run = m->stays || !m->dir ? 0 : attach_run(m->v, m->dir);
+	if (!run)
+		return true;
+	m->stays = true;
+	fprintf(stderr,
+		"skep: in use by a run (process %ld): it is served until that "
+		"ends; stop it again to end it at once\n",
+		(long)run);
+	(void)vfs_unmount(m->dir, &ignored);
+	fuse_session_reset(m->se);
+	return false;
+}
+
 static void serve(struct mnt *m, struct server *s)
 {
 	struct patience patience = {0};
 	unsigned waited = 0; /* reads in a row that were there at once */
 	int got = 0;
 
-	while (got >= 0 && !fuse_session_exited(m->se)) {
+	while (got >= 0 && !must_end(m)) {
 		bool idle = false;
 
 		got = server_take(s);
@@ -352,6 +374,7 @@ static int serve_all(struct mnt *m, const struct vfs_mount_options *o,
 	if (server_init(&s, m))
 		return err_errno_set(e, "waiting for requests");
 	m->helpers = helpers_start(m, o->helpers);
+	m->dir = o->mounted ? NULL : o->dir;
 	serve(m, &s);
 	helpers_stop(m->helpers);
 	server_fini(&s);

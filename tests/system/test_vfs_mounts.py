@@ -1,6 +1,7 @@
 """Mounts beside each other: their ends, and who may have a namespace."""
 import fcntl
 import os
+import signal
 import subprocess
 
 from lib import eventually, skip
@@ -209,4 +210,54 @@ def test_runs_on_one_mount_take_turns(home):
     for run in runs:
         assert d.until(run)["state"] == "succeeded"
         assert "crowded" not in said(d, "a", run)
+    finish(d)
+
+
+def attached_run(home):
+    """A person's mount, and a run that has its workspace from it."""
+    if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("a mount needs root and /dev/fuse")
+    d = Host(home)
+    d.start()
+    d.shell("a", "echo up > up; while [ ! -e go ]; do sleep 0.02; done; "
+            "cat go; echo more > more", workspace="vfs-only")
+    at, p = mount(home)
+    run = d.submit("a")
+    eventually(lambda: (at / "up").exists(), what="the run")
+    return d, at, p, run
+
+
+def test_a_run_keeps_its_workspace_when_a_person_stops_the_mount(home):
+    d, at, p, run = attached_run(home)
+    p.send_signal(signal.SIGTERM)
+    eventually(lambda: not mounted(at), what="the unmount")
+    assert p.poll() is None, "the run has lost its workspace"
+    home.skep("vfs", "put", "a", "go", input="gone\n")
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "a", run) == "gone"
+    assert p.wait(20) == 0, "it serves on without a run"
+    assert home.skep("vfs", "cat", "a", "more").out == "more\n"
+    finish(d)
+
+
+def test_a_second_signal_stops_a_mount_that_a_run_uses(home):
+    d, at, p, run = attached_run(home)
+    p.send_signal(signal.SIGINT)
+    eventually(lambda: not mounted(at), what="the unmount")
+    assert p.poll() is None
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 0
+    d.cancel(run)
+    d.until(run)
+    finish(d)
+
+
+def test_an_unmount_leaves_a_run_its_workspace(home):
+    d, at, p, run = attached_run(home)
+    home.skep("vfs", "umount", at)
+    assert not mounted(at)
+    home.skep("vfs", "put", "a", "go", input="gone\n")
+    assert d.until(run)["state"] == "succeeded"
+    assert said(d, "a", run) == "gone"
+    assert p.wait(20) == 0
     finish(d)

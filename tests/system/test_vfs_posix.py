@@ -8,6 +8,7 @@ import struct
 import subprocess
 import time
 
+from lib import eventually
 from vfs_lib import agent, mount
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -64,12 +65,27 @@ def test_a_write_over_the_quota_fails_at_once_and_changes_no_size(home):
 def test_a_quota_that_comes_late_is_reported_as_full(home):
     agent(home)
     at, _ = mount(home)
-    home.skep("vfs", "quota", "a", "--bytes", "100k")
-
-    def fill():
-        with open(at / "f", "wb") as f:
-            f.write(b"x" * 300000)
-    fails((errno.EDQUOT, errno.ENOSPC), fill)
+    (at / "f").write_bytes(b"y" * 1000)
+    with open(at / "g", "wb") as f:
+        f.write(b"z" * 50000)
+        f.flush()
+        home.skep("vfs", "quota", "a", "--bytes", "100k")
+        f.write(b"z" * 250000)  # the next flush has to obey it
+        fails((errno.EDQUOT, errno.ENOSPC), lambda: (f.flush(), os.fsync(f)))
+    fails((errno.EDQUOT, errno.ENOSPC), (at / "f").write_bytes, b"x" * 300000)
+    for name in "fg":  # the kernel believed in more
+        eventually(lambda: os.stat(at / name).st_size <= 100 << 10,
+                   what="the size of " + name)
+        read = (at / name).read_bytes()
+        assert len(read) == os.stat(at / name).st_size
+    used = home.skep("vfs", "quota", "a", "--json").json
+    assert used["bytes"] <= 100 << 10, used
+    os.unlink(at / "f")
+    os.unlink(at / "g")
+    (at / "f").write_bytes(b"x" * 90000)
+    home.skep("vfs", "quota", "a", "--bytes", "1m")
+    (at / "g").write_bytes(b"x" * 300000)
+    assert os.stat(at / "g").st_size == 300000
 
 
 def seek(fd, off, whence):
