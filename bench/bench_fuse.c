@@ -4,8 +4,35 @@
 #include "bench/tree.h"
 #include "vfs/mount.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 #define BIG_MB   4096
 #define QUICK_MB 64
+
+/* A new directory in another. */
+static const char *within(char out[4096], const char *dir, const char *name)
+{
+	snprintf(out, 4096, "%s/%s", dir, name);
+	return mkdir(out, 0755) ? NULL : out;
+}
+
+/* `dirs`: ours, the disk and bindfs. */
+static int reads_and_builds(struct bench_run *r, const char *const dirs[3],
+			    bool bindfs, struct err *e)
+{
+	char room[4][4096];
+	const char *read[2] = {within(room[0], dirs[0], "read"),
+			       bindfs ? within(room[1], dirs[2], "read") : ""};
+	const char *make[2] = {within(room[2], dirs[0], "make"),
+			       within(room[3], dirs[1], "make")};
+
+	if (!read[0] || !read[1] || !make[0] || !make[1])
+		return err_errno_set(e, "a new directory");
+	if (mounted_read(r, read, bindfs ? 2 : 1, e))
+		return -1;
+	return bench_stopped(r) ? 0 : mounted_make(r, make, e);
+}
 
 static int operations(struct bench_run *r, struct err *e)
 {
@@ -29,6 +56,12 @@ static int operations(struct bench_run *r, struct err *e)
 	if (bindfs < 0)
 		bench_say(r, "bindfs is not there: apt install bindfs");
 	rc = tree_bench(r, sides, bindfs < 0 ? 2 : 3, "fuse_", e);
+	if (rc == 0 && !bench_is_quick(r) && !bench_stopped(r))
+		rc = reads_and_builds(r,
+				      (const char *const[]){sides[0].dir,
+							    sides[1].dir,
+							    sides[2].dir},
+				      bindfs >= 0, e);
 	mounted_end(ours, sides[0].dir);
 	mounted_end(bindfs, sides[2].dir);
 	return rc;
@@ -48,9 +81,10 @@ const struct bench bench_fuse = {
 	.name = "fuse",
 	.help = "files on the mount, beside bindfs and the disk",
 	.about = "The same operations as `vfs`, by system calls on a mounted "
-		 "namespace, on bindfs and on the\ndisk itself. Then the "
-		 "memory of the server while one big file is written and "
-		 "read.\nNeeds root, or a user and mount namespace of one's "
+		 "namespace, on bindfs and on the\ndisk itself. Then reading "
+		 "without the kernel's cache, a build, and the memory of the\n"
+		 "server while one big file is written and "
+		 "read. Needs root, or a user and mount namespace of one's "
 		 "own.",
 	.options =
 		(const struct bench_option[]){

@@ -13,6 +13,13 @@ pid_t mounted_ours(const char *home, const char *dir,
 pid_t mounted_bindfs(const char *from, const char *dir);
 void mounted_end(pid_t pid, const char *dir); /* pid may be -1 */
 
+/* Reading without the kernel's cache, on ours (first) and, if there are two
+ * sides, on bindfs. Each directory is empty. */
+int mounted_read(struct bench_run *r, const char *const dirs[2], int sides,
+		 struct err *e);
+/* A build on ours (first) and on the disk. */
+int mounted_make(struct bench_run *r, const char *const dirs[2], struct err *e);
+
 /* Writes one big file on a mount of its own and reads it again: how much memory
  * the server takes meanwhile, at the most. */
 int mounted_big(struct bench_run *r, int64_t mb, struct err *e);
