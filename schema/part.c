@@ -57,11 +57,15 @@ static int closed(struct err *e)
 static int grow(struct part *p, struct err *e)
 {
 	struct part_grow_in in = {p->pos, p->idx, p->pending.p, clock_now()};
+	struct part_chunk_add_in chunk = {in.pos, in.idx, in.chunk, in.now};
+	struct sql *db = p->writer->file->db;
+	bool fits = p->acked + (int64_t)p->pending.n <= PART_ROW_BYTES;
 	int n;
 
 	if (p->pending.n == 0)
 		return 0;
-	n = sql_exec(p->writer->file->db, Q_PART_GROW, &in, e);
+	n = fits ? sql_exec(db, Q_PART_GROW, &in, e)
+		 : sql_exec(db, Q_PART_CHUNK_ADD, &chunk, e);
 	return n < 0 ? -1 : n == 0 ? closed(e) : 0;
 }
 
@@ -95,17 +99,27 @@ int64_t part_due_ns(const struct part *p)
 		       : p->pending_since + PART_FLUSH_MS * INT64_C(1000000);
 }
 
+/* A stream that is fast and long is committed in larger pieces. */
+static size_t flush_bytes(const struct part *p)
+{
+	size_t n = (size_t)p->acked / 8;
+
+	return n < PART_FLUSH_BYTES ? PART_FLUSH_BYTES
+	       : n > PART_FLUSH_MAX ? PART_FLUSH_MAX
+				    : n;
+}
+
 int part_add(struct part *p, const char *text, size_t n, struct err *e)
 {
 	if (memchr(text, 0, n))
 		return err_set(e, ERR_INVALID, "a NUL byte in streamed text");
-	if (p->acked + (int64_t)n > PART_TEXT_MAX)
+	if (p->acked + (int64_t)(p->pending.n + n) > PART_TEXT_MAX)
 		return err_set(e, ERR_TOOBIG, "a part is over %u bytes",
 			       PART_TEXT_MAX);
 	if (p->pending.n == 0)
 		p->pending_since = clock_mono_ns();
 	buf_add(&p->pending, text, n);
-	if (p->pending.n < PART_FLUSH_BYTES && clock_mono_ns() < part_due_ns(p))
+	if (p->pending.n < flush_bytes(p) && clock_mono_ns() < part_due_ns(p))
 		return 0;
 	return part_flush(p, e) ? -1 : 1;
 }

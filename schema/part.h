@@ -5,16 +5,22 @@
 #include "schema/writer.h"
 
 /*
- * A part of a message is one row that grows while it streams: text, reasoning,
+ * A part of a message is a row that grows while it streams: text, reasoning,
  * a tool call with its input and output, a file, data. The message itself is an
  * event that was appended first.
  *
  * Chunks are gathered and written together, every PART_FLUSH_MS or
- * PART_FLUSH_BYTES. `acked` says how many bytes are in the file: those are never
- * lost, and a crash leaves exactly them.
+ * PART_FLUSH_BYTES (more in a long part). `acked` counts the bytes in the file:
+ * those are never lost, and a crash leaves exactly them.
+ *
+ * Text behind the first PART_ROW_BYTES goes to rows of its own (part_chunk)
+ * until the part ends, so that the cost of a chunk does not depend on the length
+ * of the part. Read parts through the view `parts`, which joins them.
  */
 #define PART_FLUSH_MS    50
 #define PART_FLUSH_BYTES 8192
+#define PART_FLUSH_MAX   (256u << 10)
+#define PART_ROW_BYTES   8192
 #define PART_TEXT_MAX    (64u << 20)
 
 struct part_new {

@@ -38,11 +38,19 @@ static const struct rpc_method methods[] = {
 	{"terminal/release", true, acp_on_terminal_release},
 };
 
-/* Something on stdout that is no message: agents should not, but some do. */
+/* Something on stdout that is no message: agents should not, but some do. A
+ * message over the limit comes in pieces of that size. */
 static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 {
 	struct acp *x = r->owner;
 
+	if (n == RPC_LINE_MAX && p[0] == '{' &&
+	    ledger_addf(&x->run->ledger, "error", NULL, e,
+			"{\"text\":\"a message of the agent is over the limit "
+			"of %u bytes: it was not handled, and its bytes are "
+			"kept as output\"}",
+			RPC_LINE_MAX))
+		return -1;
 	diagnose_line(x->run, "no JSON-RPC", p, n);
 	return exec_output_add(&x->talk.output, true, p, n, e) ||
 			       exec_output_add(&x->talk.output, true, "\n", 1,

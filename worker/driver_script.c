@@ -3,7 +3,7 @@
  * "steps" of its configuration, or the prompt itself:
  *
  *   {"event": {"type": "note", …}, "repeat": 100, "every_ms": 10, "batch": 8}
- *   {"text": "a longer text", "chunks": 5, "every_ms": 20}   grows
+ *   {"text": "a longer text", "chunks": 5, "every_ms": 20, "repeat": 2}
  *   {"tool": {"name": "x", "input": {}, "output": {}}, "ms": 50}
  *   {"ask": {"key": "k", "title": "may I?"}}     denied ends the run
  *   {"usage": {"input_tokens": 1, "output_tokens": 2, "cost_micros": 3}}
@@ -116,20 +116,14 @@ static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 	return rc;
 }
 
-static int do_text(struct script *s, const cJSON *step, const cJSON *v,
-		   struct err *e)
+/* Streams the text in pieces of about `size` bytes, at the pace of the step.
+ * chunk has room for one. */
+static int stream_text(struct script *s, const char *p, char *chunk,
+		       size_t size, int64_t every, struct err *e)
 {
-	const char *p = cJSON_GetStringValue(v);
-	int64_t chunks = number(step, "chunks", 1, REPEAT_MAX);
-	int64_t every = number(step, "every_ms", 0, INT32_MAX);
-	size_t n = p ? strlen(p) : 0, size;
-	char *chunk;
+	size_t n = strlen(p);
 	int rc = 0;
 
-	if (!p)
-		return bad(s, "text is not a text", e);
-	size = n / (size_t)(chunks < 1 ? 1 : chunks) + 1;
-	chunk = arena_alloc(&s->run->arena, size + 8);
 	while (rc == 0 && n > 0) {
 		size_t some = 0, one;
 
@@ -144,6 +138,26 @@ static int do_text(struct script *s, const cJSON *step, const cJSON *v,
 		if (rc == 0)
 			rc = run_wait(s->run, n > 0 ? every : 0, e);
 	}
+	return rc;
+}
+
+static int do_text(struct script *s, const cJSON *step, const cJSON *v,
+		   struct err *e)
+{
+	const char *p = cJSON_GetStringValue(v);
+	int64_t chunks = number(step, "chunks", 1, REPEAT_MAX);
+	int64_t every = number(step, "every_ms", 0, INT32_MAX);
+	int64_t repeat = number(step, "repeat", 1, REPEAT_MAX);
+	size_t size;
+	char *chunk;
+	int rc = 0;
+
+	if (!p)
+		return bad(s, "text is not a text", e);
+	size = strlen(p) / (size_t)(chunks < 1 ? 1 : chunks) + 1;
+	chunk = arena_alloc(&s->run->arena, size + 8);
+	while (rc == 0 && repeat-- > 0)
+		rc = stream_text(s, p, chunk, size, every, e);
 	if (rc == 0)
 		rc = stream_end(&s->stream, "text", "done", e);
 	return rc;

@@ -49,7 +49,7 @@ INSERT INTO part (pos, idx, kind, state, name, call_id, text, input, output,
                   meta, rev, created_at, updated_at)
 SELECT pos + :shift, idx, kind, state, name, call_id, text, input, output, meta,
        rev, created_at, updated_at
-  FROM part WHERE pos BETWEEN :from_lo AND :from_hi;
+  FROM parts WHERE pos BETWEEN :from_lo AND :from_hi;
 
 -- query copy_usage (from_lo i64, from_hi i64, shift i64)
 INSERT INTO usage (pos, model, input, output, cached, reasoning, cost_nano)

@@ -19,6 +19,17 @@ UPDATE part SET text = text || :chunk, rev = rev + 1, updated_at = :now
  WHERE pos = :pos AND idx = :idx
    AND state IN ('streaming','input','running','awaiting');
 
+-- query part_chunk_add (pos i64, idx i64, chunk text, now time)
+-- Adds to a long part: its row stays as it is.
+INSERT INTO part_chunk (pos, idx, upto, n, at, text)
+SELECT p.pos, p.idx,
+       coalesce((SELECT upto FROM part_chunk WHERE pos = :pos AND idx = :idx
+          ORDER BY upto DESC LIMIT 1), length(p.text)) + length(:chunk),
+       1 + coalesce((SELECT n FROM part_chunk WHERE pos = :pos AND idx = :idx
+          ORDER BY upto DESC LIMIT 1), 0), :now, :chunk
+  FROM part p WHERE p.pos = :pos AND p.idx = :idx
+   AND p.state IN ('streaming','input','running','awaiting');
+
 -- query part_set (pos i64, idx i64, state text, input json, output json,
 --   meta json, now time)
 -- NULL leaves a value as it is; meta is merged.
@@ -29,29 +40,10 @@ UPDATE part SET state = coalesce(:state, state), input = coalesce(:input, input)
  WHERE pos = :pos AND idx = :idx
    AND state IN ('streaming','input','running','awaiting');
 
--- query part_get (pos i64, idx i64) -> part_row
-SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
-       created_at, updated_at
-  FROM part WHERE pos = :pos AND idx = :idx;
-
 -- query part_list (pos i64) -> part_row
 SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
        created_at, updated_at
-  FROM part WHERE pos = :pos ORDER BY idx;
-
--- query part_range (lo i64, hi i64) -> part_row
-SELECT pos, idx, kind, state, name, call_id, text, input, output, meta, rev,
-       created_at, updated_at
-  FROM part WHERE pos BETWEEN :lo AND :hi ORDER BY pos, idx;
-
--- row part_change (pos i64, idx i64, kind text, state text, name text,
---   call_id text, rev i64, length i64)
-
--- query part_open_list (lo i64, hi i64) -> part_change
-SELECT pos, idx, kind, state, name, call_id, rev, length(text) AS length
-  FROM part WHERE pos BETWEEN :lo AND :hi
-   AND state IN ('streaming','input','running','awaiting')
- ORDER BY pos, idx;
+  FROM parts WHERE pos = :pos ORDER BY idx;
 
 -- query part_abort_open (lo i64, hi i64, reason text, now time)
 -- Closes what a dead worker left half done. Open questions stay open.

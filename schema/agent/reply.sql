@@ -5,4 +5,4 @@ SELECT pos, type, body FROM event
  WHERE pos > :lo AND pos <= :hi AND run = :run ORDER BY pos;
 
 -- query answer_parts (pos i64) -> (text text)
-SELECT text FROM part WHERE pos = :pos AND kind = 'text' ORDER BY idx;
+SELECT text FROM parts WHERE pos = :pos AND kind = 'text' ORDER BY idx;

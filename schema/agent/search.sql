@@ -29,7 +29,7 @@ SELECT pos, body FROM event WHERE pos BETWEEN :lo AND :hi ORDER BY pos;
 SELECT body FROM event WHERE pos = :pos;
 
 -- query search_parts (pos i64) -> (name text, text text, input json, output json)
-SELECT name, text, input, output FROM part WHERE pos = :pos ORDER BY idx;
+SELECT name, text, input, output FROM parts WHERE pos = :pos ORDER BY idx;
 
 -- query search_dirty_list (lo i64, hi i64, count i64) -> (pos i64)
 SELECT pos FROM search_dirty WHERE pos BETWEEN :lo AND :hi

@@ -27,7 +27,9 @@ SELECT max(pos) AS pos FROM part WHERE pos BETWEEN :lo AND :hi;
 -- row tail_mark (pos i64, idx i64, rev i64, is_open bool)
 
 -- query tail_marks (lo i64, hi i64, run_id text) -> tail_mark
-SELECT p.pos, p.idx, p.rev,
+SELECT p.pos, p.idx,
+       p.rev + coalesce((SELECT n FROM part_chunk WHERE pos = p.pos
+         AND idx = p.idx ORDER BY upto DESC LIMIT 1), 0) AS rev,
        p.state IN ('streaming','input','running','awaiting') AS is_open
   FROM part p JOIN event e ON e.pos = p.pos
  WHERE p.pos BETWEEN :lo AND :hi
@@ -40,6 +42,17 @@ SELECT p.pos, p.idx, p.rev,
 
 -- query tail_part_get (pos i64, idx i64, told i64) -> tail_part
 -- text is what follows the characters that were told; length counts all.
-SELECT pos, idx, kind, state, name, call_id, substr(text, :told + 1) AS text,
-       length(text) AS length, input, output, meta, rev, updated_at
-  FROM part WHERE pos = :pos AND idx = :idx;
+SELECT p.pos, p.idx, p.kind, p.state, p.name, p.call_id,
+       substr(p.text, :told + 1) || coalesce((SELECT group_concat(c.text, '')
+         FROM (SELECT substr(text, max(1, :told + 1 - upto + length(text)))
+                      AS text
+                 FROM part_chunk WHERE pos = :pos AND idx = :idx
+                  AND upto > :told ORDER BY upto) c), '') AS text,
+       coalesce((SELECT upto FROM part_chunk WHERE pos = :pos AND idx = :idx
+         ORDER BY upto DESC LIMIT 1), length(p.text)) AS length,
+       p.input, p.output, p.meta,
+       p.rev + coalesce((SELECT n FROM part_chunk WHERE pos = :pos
+         AND idx = :idx ORDER BY upto DESC LIMIT 1), 0) AS rev,
+       max(p.updated_at, coalesce((SELECT at FROM part_chunk WHERE pos = :pos
+         AND idx = :idx ORDER BY upto DESC LIMIT 1), 0)) AS updated_at
+  FROM part p WHERE p.pos = :pos AND p.idx = :idx;

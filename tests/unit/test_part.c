@@ -95,6 +95,84 @@ static void chunks_are_written_together(void **state)
 	part_close(&p);
 }
 
+/* Adds characters of one to four bytes until the text has n bytes. */
+static void add_random(struct part *p, struct buf *sum, size_t n)
+{
+	static const char *const chars[] = {"a", "\303\251", "\342\202\254",
+					    "\360\237\230\200"};
+
+	while (sum->n < n) {
+		struct buf chunk = BUF_MAX(1 << 16);
+
+		for (int i = rand() % 3000; i >= 0; i--)
+			buf_adds(&chunk, chars[rand() % 4]);
+		buf_add(sum, chunk.p, chunk.n);
+		assert_int_not_equal(part_add(p, chunk.p, chunk.n, &e), -1);
+		if (rand() % 2)
+			assert_int_equal(part_flush(p, &e), 0);
+		buf_fini(&chunk);
+	}
+	assert_int_equal(part_flush(p, &e), 0);
+}
+
+static void a_long_part_is_whole_while_it_grows_and_after(void **state)
+{
+	static const char *const ends[] = {"done", "error", "aborted"};
+	int64_t rev;
+
+	(void)state;
+	srand(11);
+	for (int i = 0; i < 3; i++) {
+		struct buf sum = BUF_MAX(1 << 20);
+		struct part_row row;
+		struct part p;
+
+		assert_int_equal(part_open(&p, &writer, pos,
+					   &(struct part_new){.kind = "text"},
+					   &e),
+				 0);
+		rev = 1;
+		for (size_t n = 4000; n < 200000; n *= 3) {
+			add_random(&p, &sum, n);
+			row = parts(&file, i + 1)[i];
+			assert_string_equal(row.text, sum.p);
+			assert_true(row.rev > rev);
+			assert_int_equal(p.acked, sum.n);
+			rev = row.rev;
+		}
+		assert_true(test_number(&file,
+					"SELECT count(*) FROM part_chunk") > 9);
+		if (i < 2)
+			assert_int_equal(part_set(&p,
+						  &(struct part_change_new){
+							  .state = ends[i]},
+						  &e),
+					 0);
+		else
+			assert_int_equal(part_abort_open(&writer, "died", &e),
+					 1);
+		row = parts(&file, i + 1)[i];
+		assert_string_equal(row.text, sum.p);
+		assert_string_equal(row.state, ends[i]);
+		assert_true(row.rev > rev);
+		assert_int_equal(test_number(&file,
+					     "SELECT length(text) - %lld FROM "
+					     "part WHERE idx = %d",
+					     (long long)test_number(
+						     &file,
+						     "SELECT length(text) FROM "
+						     "parts WHERE idx = %d",
+						     i),
+					     i),
+				 0);
+		assert_int_equal(
+			test_number(&file, "SELECT count(*) FROM part_chunk"),
+			0);
+		part_close(&p);
+		buf_fini(&sum);
+	}
+}
+
 static void a_tool_call_is_one_row_through_all_its_states(void **state)
 {
 	static const char *const states[] = {"input", "running", "done"};
@@ -248,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_second_reader_sees_text_grow),
 		T(chunks_are_written_together),
+		T(a_long_part_is_whole_while_it_grows_and_after),
 		T(a_tool_call_is_one_row_through_all_its_states),
 		T(what_a_dead_worker_left_open_is_closed_once),
 		T(parts_read_as_an_ai_sdk_client_wants_them),

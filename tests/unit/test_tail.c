@@ -29,17 +29,20 @@ struct seen {
 };
 
 static struct seen seen;
+static char long_text[5001]; /* a few of them are a long part */
 
 static int set_up(void **state)
 {
 	(void)state;
 	temp_make(&dir);
+	for (int i = 0; i < 5000; i++)
+		long_text[i] = (char)('a' + i % 26);
 	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
 	test_agent_open(&reader, temp_join(&dir, "agent.sqlite"));
 	seen = (struct seen){.room = 1 << 20};
 	for (int m = 0; m < MESSAGES; m++)
 		for (int p = 0; p < PARTS; p++)
-			buf_init(&seen.text[m][p], 1 << 16);
+			buf_init(&seen.text[m][p], 1 << 22);
 	return 0;
 }
 
@@ -249,6 +252,44 @@ static void what_is_no_cursor_is_refused(void **state)
 	}
 }
 
+/* Inside of a chunk, a chunk's end, and behind the first characters. */
+static void a_long_part_goes_on_at_any_character(void **state)
+{
+	static const int at[] = {0, 1, 4999, 5000, 5001, 9999, 10000, 14999};
+	struct writer w;
+	struct part p;
+	char cursor[48];
+
+	(void)state;
+	test_writer_open(&w, &file, "s");
+	test_say(&w, "a");
+	open_part(&p, &w, 1);
+	for (int i = 0; i < 3; i++)
+		grow(&p, long_text);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM part_chunk"),
+			 2);
+	for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+		struct tail *t;
+
+		snprintf(cursor, sizeof cursor, "1.1:1,0-%d-1", at[i]);
+		buf_clear(&seen.text[1][0]);
+		for (int n = 0; n < at[i]; n++)
+			buf_addc(&seen.text[1][0], '.');
+		seen.last = 1;
+		seen.state[1][0][0] = 'x';
+		t = begin(NULL, cursor);
+		read_all(t);
+		assert_int_equal(seen.text[1][0].n, 15000);
+		assert_memory_equal(seen.text[1][0].p + at[i],
+				    long_text + at[i] % 5000,
+				    (size_t)(5000 - at[i] % 5000));
+		tail_close(t);
+	}
+	finish(&p);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM part_chunk"),
+			 0);
+}
+
 /* One step of a writer that does anything a driver may do. */
 struct life {
 	struct writer w;
@@ -284,7 +325,7 @@ static void live(struct life *l)
 		break;
 	default:
 		if (l->is_open[i])
-			grow(&l->open[i], "xyz");
+			grow(&l->open[i], rand() % 2 ? long_text : "xyz");
 	}
 }
 
@@ -346,6 +387,7 @@ int main(void)
 		T(a_plain_number_gets_open_parts_from_their_start),
 		T(a_run_sees_its_own_events_only),
 		T(what_is_no_cursor_is_refused),
+		T(a_long_part_goes_on_at_any_character),
 		T(a_follower_loses_and_doubles_nothing),
 	};
 
