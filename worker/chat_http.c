@@ -2,15 +2,15 @@
 
 #include "base/clock.h"
 #include "base/sse.h"
+#include "worker/curl_poll.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define NS_PER_MS 1000000
-#define BODY_MAX  (32u << 20) /* of an answer that is not a stream */
+#define BODY_MAX  (32u << 20) /* of an answer, or of an event of a stream */
 #define WAIT_MAX  300000      /* of what a server may ask for */
 #define END_MS    200         /* for the end of a stream that has said it */
 
@@ -146,49 +146,12 @@ static int64_t quiet_limit(const struct transfer *x, int64_t *since)
 
 static int poll_once(struct transfer *x, struct err *e)
 {
-	struct pollfd p[RUN_POLL_MAX];
-	fd_set in, out, bad;
-	long curl_ms = -1;
-	int max = -1;
-	unsigned n = 0;
 	int64_t since, left, limit = quiet_limit(x, &since);
 
-	FD_ZERO(&in);
-	FD_ZERO(&out);
-	FD_ZERO(&bad);
-	curl_multi_fdset(x->http->multi, &in, &out, &bad, &max);
-	for (int fd = 0; fd <= max && n < RUN_POLL_MAX; fd++) {
-		short events = (short)((FD_ISSET(fd, &in) ? POLLIN : 0) |
-				       (FD_ISSET(fd, &out) ? POLLOUT : 0));
-
-		if (events)
-			p[n++] = (struct pollfd){.fd = fd, .events = events};
-	}
-	curl_multi_timeout(x->http->multi, &curl_ms);
 	left = limit - (clock_mono_ns() - since) / NS_PER_MS + 1;
-	if (curl_ms >= 0 && curl_ms < left)
-		left = curl_ms;
-	if (max < 0 && left > 50)
-		left = 50; /* it resolves a name */
 	if (x->ask->flush && x->ask->flush(x->ask->arg, &left, e))
 		return -1;
-	return run_poll(x->ask->run, p, n, left > 0 ? left : 0, e);
-}
-
-/* 1: over; 0: not yet. */
-static int look(struct transfer *x, CURLcode *how)
-{
-	CURLMsg *m;
-	int left, running;
-
-	curl_multi_perform(x->http->multi, &running);
-	while ((m = curl_multi_info_read(x->http->multi, &left))) {
-		if (m->msg != CURLMSG_DONE)
-			continue;
-		*how = m->data.result;
-		return 1;
-	}
-	return 0;
+	return curl_poll(x->http->multi, x->ask->run, left, e);
 }
 
 /* -1: the run ends, or a command could not be carried out. */
@@ -197,7 +160,7 @@ static int wait_for(struct transfer *x, CURLcode *how, struct err *e)
 	for (;;) {
 		int64_t since, limit;
 
-		if (look(x, how))
+		if (curl_step(x->http->multi, how))
 			return 0;
 		if (run_ending(x->ask->run))
 			return err_set(e, ERR_CANCELED,
@@ -213,15 +176,6 @@ static int wait_for(struct transfer *x, CURLcode *how, struct err *e)
 }
 
 /* --- judging ----------------------------------------------------------- */
-
-/* A server may repeat the key in what it complains about. */
-static void without_key(char *text, const char *key)
-{
-	size_t n = key ? strlen(key) : 0;
-
-	for (char *p = text; n > 0 && (p = strstr(p, key)); p += n)
-		memset(p, '*', n);
-}
 
 static bool is_overflow(const struct chat_turn *t, long status)
 {
@@ -332,9 +286,9 @@ static void judge(struct transfer *x, CURLcode how, struct chat_result *out)
 		out->outcome = CHAT_AGAIN;
 		snprintf(out->why, sizeof out->why, "%.390s", x->err.text);
 	}
-	without_key(out->why, x->http->config->key);
-	for (int i = 0; i < x->http->config->headers.n; i++)
-		without_key(out->why, x->http->config->headers.list[i].secret);
+	/* A server may repeat the key in what it complains about. */
+	secret_hide(out->why, x->http->config->key);
+	headers_hide(out->why, &x->http->config->headers);
 }
 
 /* --- all --------------------------------------------------------------- */
@@ -371,7 +325,7 @@ int chat_http_ask(struct chat_http *h, const struct chat_ask *ask,
 	x.easy = curl_easy_init();
 	if (!x.easy)
 		return err_set(e, ERR_INTERNAL, "libcurl has no handle for us");
-	sse_parser_init(&x.sse, CHAT_TEXT_MAX);
+	sse_parser_init(&x.sse, BODY_MAX);
 	buf_init(&x.body, BODY_MAX);
 	set_options(&x, ask->body);
 	curl_multi_add_handle(h->multi, x.easy);
@@ -383,29 +337,6 @@ int chat_http_ask(struct chat_http *h, const struct chat_ask *ask,
 	sse_parser_fini(&x.sse);
 	buf_fini(&x.body);
 	return rc;
-}
-
-static void add_header(struct chat_http *h, const char *line)
-{
-	struct curl_slist *more = curl_slist_append(h->headers, line);
-
-	if (!more)
-		abort();
-	h->headers = more;
-}
-
-/* curl takes a header without a value as one to leave out. */
-static void add_pair(struct chat_http *h, const char *name, const char *prefix,
-		     const char *value)
-{
-	struct buf line = BUF_MAX(65536);
-
-	buf_addf(&line, "%s%s%s%s", name, value[0] ? ": " : ";", prefix, value);
-	if (!line.over)
-		add_header(h, line.p);
-	if (line.n)
-		explicit_bzero(line.p, line.n);
-	buf_fini(&line);
 }
 
 int chat_http_open(struct chat_http **out, const struct chat_config *c,
@@ -422,13 +353,14 @@ int chat_http_open(struct chat_http **out, const struct chat_config *c,
 		free(h);
 		return err_set(e, ERR_INTERNAL, "libcurl cannot start");
 	}
-	add_header(h, "Content-Type: application/json");
-	add_header(h, "Accept: text/event-stream, application/json");
+	curl_add_header(&h->headers, "Content-Type: application/json");
+	curl_add_header(&h->headers,
+			"Accept: text/event-stream, application/json");
 	for (int i = 0; i < c->headers.n; i++)
-		add_pair(h, c->headers.list[i].name, "",
-			 c->headers.list[i].value);
+		curl_add_pair(&h->headers, c->headers.list[i].name, "",
+			      c->headers.list[i].value);
 	if (c->key)
-		add_pair(h, "Authorization", "Bearer ", c->key);
+		curl_add_pair(&h->headers, "Authorization", "Bearer ", c->key);
 	*out = h;
 	return 0;
 }
@@ -438,8 +370,6 @@ void chat_http_close(struct chat_http *h)
 	if (!h)
 		return;
 	curl_multi_cleanup(h->multi);
-	for (struct curl_slist *s = h->headers; s; s = s->next)
-		explicit_bzero(s->data, strlen(s->data));
-	curl_slist_free_all(h->headers);
+	curl_free_headers(h->headers);
 	free(h);
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "worker/child.h"
 #include "worker/jsonrpc.h"
+#include "worker/mcp_http.h"
 #include "worker/tree.h"
 #include "worker/workspace.h"
 
@@ -24,6 +25,7 @@ struct server {
 	struct chat_mcp *all;
 	const struct mcp_server *spec;
 	struct child child;
+	struct mcp_http *http; /* of a server with a url */
 	struct rpc rpc;
 	struct buf out;
 	struct buf said; /* the beginning of its stderr */
@@ -75,8 +77,12 @@ static void drop_server(struct server *s)
 	if (!s->up)
 		return;
 	s->up = false;
-	tree_unspare(s->child.pid);
-	child_close(&s->child);
+	if (s->http) {
+		mcp_http_close(s->http, s->all->run);
+	} else {
+		tree_unspare(s->child.pid);
+		child_close(&s->child);
+	}
 	rpc_fini(&s->rpc);
 	buf_fini(&s->out);
 }
@@ -128,8 +134,43 @@ static int attend(struct server *s, int64_t ms, struct err *e)
 	return p[0].revents ? read_some(s, s->child.out, e) : 0;
 }
 
+/* One exchange over HTTP. An answer that ends without the reply was cut off. */
+static int exchange(struct server *s, int64_t until, struct err *e)
+{
+	if (mcp_http_send(s->http, s->all->run, &s->rpc, &s->replied, until, e))
+		return e->code == ERR_CANCELED || e->code == ERR_STALE
+			       ? -1
+			       : err_wrap(e, "the MCP server %s",
+					  s->spec->name);
+	return s->replied ? 0
+			  : err_set(e, ERR_UNAVAILABLE,
+				    "the MCP server %s ended its answer "
+				    "without a reply",
+				    s->spec->name);
+}
+
+static int attend_until(struct server *s, const char *method, int64_t until,
+			struct err *e)
+{
+	while (!s->replied) {
+		int64_t left = (until - clock_mono_ns()) / NS_PER_MS + 1;
+
+		if (run_ending(s->all->run))
+			return err_set(e, ERR_CANCELED, "the run was ended");
+		if (left <= 0)
+			return err_set(e, ERR_TIMEOUT,
+				       "the MCP server %s did not answer %s "
+				       "in time",
+				       s->spec->name, method);
+		if (attend(s, left, e))
+			return -1;
+	}
+	return 0;
+}
+
 /* Asks, and waits for the reply. What fails is an error of the server, unless the
- * run ends. */
+ * run ends. A command that fails is ended; a server with a url may be there
+ * again for the next call. */
 static int ask(struct server *s, const char *method, const char *params,
 	       struct err *e)
 {
@@ -140,28 +181,21 @@ static int ask(struct server *s, const char *method, const char *params,
 	cJSON_Delete(s->result);
 	s->result = NULL;
 	rc = rpc_call(&s->rpc, method, params, on_reply, e);
-	while (rc == 0 && !s->replied) {
-		int64_t left = (until - clock_mono_ns()) / NS_PER_MS + 1;
-
-		if (run_ending(s->all->run))
-			return err_set(e, ERR_CANCELED, "the run was ended");
-		rc = left > 0 ? attend(s, left, e)
-			      : err_set(e, ERR_TIMEOUT,
-					"the MCP server %s did not answer %s "
-					"in time",
-					s->spec->name, method);
-	}
-	if (rc) {
-		if (e->code != ERR_CANCELED && e->code != ERR_STALE)
-			drop_server(s);
+	if (rc == 0)
+		rc = s->http ? exchange(s, until, e)
+			     : attend_until(s, method, until, e);
+	if (rc && s->http)
+		rpc_forget(&s->rpc);
+	else if (rc && e->code != ERR_CANCELED && e->code != ERR_STALE)
+		drop_server(s);
+	if (rc)
 		return -1;
-	}
 	return s->result ? 0
 			 : err_set(e, ERR_INVALID, "the MCP server %s: %s",
 				   s->spec->name, s->why);
 }
 
-static int start(struct server *s, struct err *e)
+static int start_command(struct server *s, struct err *e)
 {
 	struct run *r = s->all->run;
 	const struct exec_config *c = &s->spec->exec;
@@ -171,19 +205,18 @@ static int start(struct server *s, struct err *e)
 				  .ns = workspace_ns(r->workspace),
 				  .box = r->box};
 
-	if (!c->argv)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the chat driver starts MCP servers itself; "
-			       "for one with a url name a command that "
-			       "connects to it, as npx mcp-remote URL");
 	if (workspace_commands(r->workspace, e) ||
 	    child_start(&s->child, &spec, e))
 		return -1;
-	s->up = true;
 	tree_spare(s->child.pid);
-	buf_init(&s->out, OUT_MAX);
-	buf_init(&s->said, SAID_MAX);
-	rpc_init(&s->rpc, methods, 1, &s->out, s);
+	return 0;
+}
+
+/* The first messages of a connection. */
+static int greet(struct server *s, struct err *e)
+{
+	bool sent = true;
+
 	if (ask(s, "initialize",
 		"{\"protocolVersion\":\"" PROTOCOL "\",\"capabilities\":{},"
 		"\"clientInfo\":{\"name\":\"skep\",\"version\":\"" SKEP_VERSION
@@ -191,7 +224,37 @@ static int start(struct server *s, struct err *e)
 		e))
 		return -1;
 	rpc_notify(&s->rpc, "notifications/initialized", "{}");
-	return 0;
+	if (!s->http)
+		return 0;
+	mcp_http_version(s->http,
+			 json_text(s->result, "protocolVersion", PROTOCOL));
+	return mcp_http_send(s->http, s->all->run, &s->rpc, &sent,
+			     clock_mono_ns() + s->all->timeout_ms * NS_PER_MS,
+			     e);
+}
+
+static int start(struct server *s, struct err *e)
+{
+	if (s->spec->url ? mcp_http_open(&s->http, s->spec, e)
+			 : start_command(s, e))
+		return -1;
+	s->up = true;
+	buf_init(&s->out, OUT_MAX);
+	buf_init(&s->said, SAID_MAX);
+	rpc_init(&s->rpc, methods, 1, &s->out, s);
+	return greet(s, e);
+}
+
+/* A server that has forgotten the session, as after a restart, gets another. */
+static int ask_again(struct server *s, const char *method, const char *params,
+		     struct err *e)
+{
+	if (ask(s, method, params, e) == 0)
+		return 0;
+	if (!s->http || e->code != ERR_NOTFOUND)
+		return -1;
+	mcp_http_forget(s->http);
+	return greet(s, e) ? -1 : ask(s, method, params, e);
 }
 
 /* --- its tools ----------------------------------------------------------- */
@@ -384,7 +447,7 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 	buf_addc(&params, '}');
 	rc = buf_ok(&params, "the arguments", e);
 	if (rc == 0)
-		rc = ask(s, "tools/call", params.p, e);
+		rc = ask_again(s, "tools/call", params.p, e);
 	buf_fini(&params);
 	if (rc)
 		return -1;

@@ -6,9 +6,10 @@
 
 /*
  * The user's MCP servers as tools of the chat driver. Each server is a command
- * inside of the run's sandbox, from the first request to the end of the run; its
- * tools are named SERVER__TOOL. A server that cannot be started, or dies, is a
- * note in the transcript and an error for the model; the run goes on without.
+ * inside of the run's sandbox, from the first request to the end of the run, or
+ * has a url, which the worker connects to; its tools are named SERVER__TOOL. A
+ * server that cannot be started, or dies, is a note in the transcript and an
+ * error for the model; the run goes on without.
  */
 struct chat_mcp_tool {
 	const char *name; /* SERVER__TOOL, as a server of models takes it */

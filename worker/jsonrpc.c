@@ -39,6 +39,11 @@ int rpc_call(struct rpc *r, const char *method, const char *params,
 	return buf_ok(r->out, method, e);
 }
 
+void rpc_forget(struct rpc *r)
+{
+	memset(r->calls, 0, sizeof r->calls);
+}
+
 void rpc_notify(struct rpc *r, const char *method, const char *params)
 {
 	buf_addf(r->out,

@@ -81,6 +81,9 @@ int rpc_call(struct rpc *r, const char *method, const char *params,
 	     rpc_then *then, struct err *e);
 void rpc_notify(struct rpc *r, const char *method, const char *params);
 
+/* No reply to an earlier request is expected any more. */
+void rpc_forget(struct rpc *r);
+
 /* One of these once for each request taken; `id` is rpc_ask.id, or a copy. */
 void rpc_answer(struct rpc *r, const char *id, const char *result);
 void rpc_refuse(struct rpc *r, const char *id, enum rpc_code code,

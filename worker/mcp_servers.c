@@ -41,12 +41,32 @@ static void read_own_env(struct mcp_server *m, const cJSON *v, struct arena *a)
 	}
 }
 
+/* "type" is optional: a server with a url is one of http. */
+static int check_type(const cJSON *v, struct err *e)
+{
+	const cJSON *type = cJSON_GetObjectItemCaseSensitive(v, "type");
+	const char *word = cJSON_GetStringValue(type);
+	bool has_url = cJSON_HasObjectItem(v, "url");
+
+	if (!type || (word && !strcmp(word, has_url ? "http" : "stdio")))
+		return 0;
+	if (word && !strcmp(word, "sse"))
+		return err_set(e, ERR_INVALID,
+			       "type sse is the transport that streamable HTTP "
+			       "has replaced: write \"type\": \"http\" if the "
+			       "server has it, or a command that connects to "
+			       "it, as npx mcp-remote URL");
+	return err_set(e, ERR_INVALID,
+		       "type is \"http\" with a url, \"stdio\" with a command");
+}
+
 static int read_server(struct mcp_server *m, const cJSON *v,
 		       const struct msg_start *start, struct arena *a,
 		       struct err *e)
 {
-	static const char *const members[] = {
-		"command", "shell", "env", "pass", "url", "headers", NULL};
+	static const char *const members[] = {"command", "shell", "env",
+					      "pass",    "url",   "type",
+					      "headers", NULL};
 
 	*m = (struct mcp_server){.name = arena_text(a, v->string)};
 	if (!is_name(v->string))
@@ -58,7 +78,7 @@ static int read_server(struct mcp_server *m, const cJSON *v,
 		return err_set(e, ERR_INVALID,
 			       "a server is {\"command\": […]} or "
 			       "{\"url\": \"https://…\"}");
-	if (exec_config_members("a server", members, v, e))
+	if (exec_config_members("a server", members, v, e) || check_type(v, e))
 		return -1;
 	m->url = arena_text(a, json_text(v, "url", NULL));
 	if (!m->url) {
