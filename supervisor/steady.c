@@ -83,6 +83,24 @@ int steady_open(struct sup *s, struct err *e)
 	return sql_leave(s->db, follow(s, offset, e), e);
 }
 
+static void move_one(int64_t *deadline, int64_t by)
+{
+	if (*deadline != OPT_NONE && *deadline != 0)
+		*deadline += by;
+}
+
+static void move_channels(struct channels *k, int64_t by)
+{
+	k->sick_until += by;
+	move_one(&k->due_at, by);
+	for (struct channel *c = k->first; c; c = c->next) {
+		move_one(&c->ask_at, by);
+		move_one(&c->hold_until, by);
+		move_one(&c->hold_told, by);
+		move_one(&c->next_due, by);
+	}
+}
+
 /* Deadlines that are in memory only, or there too. */
 static void move_memory(struct sup *s, int64_t by)
 {
@@ -94,7 +112,7 @@ static void move_memory(struct sup *s, int64_t by)
 		if (s->keeper.next[i])
 			s->keeper.next[i] += by;
 	if (s->channels)
-		s->channels->sick_until += by;
+		move_channels(s->channels, by);
 	s->alarm_stale = s->schedule = true;
 }
 

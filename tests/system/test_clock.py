@@ -1,4 +1,5 @@
 """The system's clock is set while runs wait."""
+import channel_lib
 import lib
 import skepd_lib
 
@@ -80,3 +81,26 @@ def test_a_short_wait_ends_though_the_clock_goes_back(home):
     assert host.until(later)["state"] == "succeeded"
     assert host.until(waits)["reason"] == "queue_timeout"
     host.kill()
+
+
+def attempted(host, n):
+    lib.eventually(lambda: [d for d in channel_lib.deliveries(host)
+                            if d["attempts"] >= n and d["state"] == "pending"],
+                   what="a failed attempt")
+
+
+def test_a_retry_and_a_hold_do_not_follow_the_clock(home):
+    """Messages go out after what was left of their wait, though the clock goes
+    back by a day meanwhile."""
+    clock = Clock(home)
+    host = skepd_lib.Host(home, env=clock.env).start()
+    for name, refusal in (("retried", 500), ("held", (429, {"retry-after": "3"}))):
+        r = channel_lib.receiver(home, lambda _, n, what=refusal:
+                                 what if n == 1 else 200)
+        channel_lib.webhook(host, name, r.url + "/x", backoff=3000,
+                            backoff_max=3000)
+        channel_lib.post(host, name, "hello")
+        attempted(host, 1)
+        clock.set(-DAY if name == "retried" else -2 * DAY)
+        channel_lib.settled(host, 1, "delivered", channel=name)
+    assert host.down() == 0
