@@ -5,12 +5,12 @@ import re
 import sqlite3
 
 import lib
+import test_durable
 from skepd_lib import Refused, host
 
 # What a connection in WAL mode always has: the shared lock on the file, and the
 # one on the -shm that says that somebody uses it.
 SHARED, IN_USE = "1073741826", "128"
-VALUES = {"name": "ann", "agent": "ann", "key": "s", "session": "s", "id": "none"}
 
 
 def locks(pid):
@@ -30,21 +30,37 @@ def inodes(path):
 
 
 class Watch:
+    """skepd, and a worker on the file of agent `a`."""
+
     def __init__(self, home):
+        if not os.path.exists("/proc/locks"):
+            lib.skip("no /proc/locks")
         self.home, self.h = home, host(home)
-        self.h.shell("ann", "sleep 600")
-        self.run = self.h.submit("ann", session="s")
+        for name in "ab":
+            self.h.agent(name)
+        home.skep("agent", "set", "a", "--default")
+        self.run = self.h.submit("a", prompt='[{"sleep_ms": 600000}]',
+                                 session="live")
         self.worker = self.h.until(self.run, "running")["pid"]
-        self.files = inodes(home.control) | inodes(home.agent_db("ann"))
-        self.before = {pid: {x for x in locks(pid) if x[0] in self.files}
-                       for pid in (self.h.process.pid, self.worker)}
-        assert len(self.before[self.h.process.pid]) >= 2, self.before
-        assert len(self.before[self.worker]) >= 2, self.before
+        control, agent = inodes(home.control), inodes(home.agent_db("a"))
+        skepd = self.h.process.pid
+        self.want = {skepd: {x for x in locks(skepd) if x[0] in control},
+                     self.worker: {x for x in locks(self.worker)
+                                   if x[0] in agent}}
+        for pid, want in self.want.items():
+            assert len(want) == 2, (pid, want)
+        # skepd opens and closes agents' files: it has both locks or none
+        self.pairs = [(skepd, agent)]
+
+    def is_well(self):
+        for pid, want in self.want.items():
+            if not want <= locks(pid):
+                return False
+        return all(sum(i in files for i, _ in locks(pid)) in (0, 2)
+                   for pid, files in self.pairs)
 
     def check(self, what):
-        for pid, want in self.before.items():
-            lib.eventually(lambda: want <= locks(pid), 5,
-                           "the locks of %d after %s" % (pid, what))
+        lib.eventually(self.is_well, 5, "all locks after " + what)
 
     def end(self):
         self.h.cancel(self.run)
@@ -68,50 +84,152 @@ def test_the_watch_notices_a_lost_lock(home):
     db.close()
 
 
+# --- routes ---------------------------------------------------------------
+
+# Routes that are not asked: they end the supervisor, or need a signature.
+ROUTES_LEFT_OUT = {"stop", "channel_in", "inbound_verb"}
+
+
+class Routes:
+    """Asks, and looks at the locks after each answer."""
+
+    def __init__(self, watch):
+        self.w, self.done, self.good = watch, set(), set()
+
+    def __call__(self, method, path, body=None):
+        name = test_durable.route_of(method, path)
+        self.done.add(name)
+        try:
+            answer = self.w.h.call(method, path, body, seconds=5)
+            self.good.add(name)
+        except (ValueError, OSError) as e:  # a stream: no JSON, or no end
+            answer = None
+            if isinstance(e, ValueError):
+                self.good.add(name)
+        except Refused:
+            answer = None
+        self.w.check(method + " " + path)
+        return answer
+
+    def items(self, path):
+        return (self("GET", path) or {}).get("items") or [{}]
+
+
+def read_everything(ask, run):
+    """Every route that reads, with ids of what is there."""
+    ids = {"run": run, "name": "a", "agent": "a", "key": "s", "session": "s",
+           "room": "r", "id": "none"}
+    lists = {"deliveries": "delivery", "approvals": "approval",
+             "inbound": "inbound"}
+    for name in lists:
+        ids[name] = ask.items("/v1/" + name)[0].get("id", "none")
+    for name, method, path in test_durable.routes():
+        if method != "GET":
+            continue
+        part = path.split("/")[2] if path.startswith("/v1/") else ""
+        one = {"runs": run, "channels": "c"}.get(part) or ids.get(part, "none")
+        url = re.sub(r"\{(\w+)\}", lambda m: one if m.group(1) in ("id", "name")
+                     and part != "agents" else ids[m.group(1)], path)
+        ask("GET", url + {"channel_next": "?wait=0"}.get(name, ""))
+
+
 def test_no_route_costs_a_lock(home):
-    if not os.path.exists("/proc/locks"):
-        lib.skip("no /proc/locks")
-    w, asked = Watch(home), 0
-    for path, methods in w.h.call("GET", "/openapi.json")["paths"].items():
-        url = re.sub(r"\{(\w+)\}", lambda m: VALUES.get(m.group(1), "none"), path)
-        for method in methods:
-            # those that wait, stop the server, or end the run that is watched
-            if re.search("stream|next|wait|shutdown|drain|stop", path) or (
-                    method == "delete" and url == "/v1/agents/ann"):
-                continue
-            try:
-                w.h.call(method.upper(), url, {} if method != "get" else None,
-                         seconds=20)
-            except (Refused, ValueError, OSError):
-                pass
-            asked += 1
-            w.check(method + " " + url)
-    assert asked > 30, asked
-    print("%d requests" % asked)
+    w = Watch(home)
+    ask = Routes(w)
+    (home.dir / "old.jsonl").write_text(test_durable.JSONL)
+    for name in "ab":
+        w.h.until(w.h.submit(name, prompt="[]", session="s"))
+    test_durable.ask_sessions(ask)
+    test_durable.ask_runs(w.h, ask)
+    ask("PUT", "/v1/channels/c", {"kind": "tty"})
+    ask("POST", "/v1/channels/c/messages", {"sender": "p", "text": "hi"})
+    ask("POST", "/v1/deliveries", {"channel": "c", "conversation": "p",
+                                   "body": {"text": "out"}})
+    read_everything(ask, w.run)
+    test_durable.ask_channels(w.h, ask)
+    test_durable.ask_rest(home, ask)
+    for name, method, path in test_durable.routes():
+        if name not in ask.done | ROUTES_LEFT_OUT and method != "GET":
+            ask(method, re.sub(r"\{\w+\}", "none", path), {})
+    every = {name for name, _, _ in test_durable.routes()}
+    assert every - ask.done == ROUTES_LEFT_OUT, every - ask.done
+    print("%d routes, %d of them with success; refused: %s" % (
+        len(ask.done), len(ask.good), " ".join(sorted(ask.done - ask.good))))
+    assert len(ask.good) >= 60, len(ask.good)
     w.end()
 
 
-COMMANDS = (
-    "status", "run ls", "agent ls", "agent show ann", "session ls", "session show s",
-    "session tail s", "session append s hello", "session search hello",
-    "session export s", "session fork s t", "state ls", "state stats",
-    "state checkpoint", "state checkpoint --mode full", "state tend --since 1h",
-    "state vacuum --incremental", "state sweep", "state prune --keep-days 1 --dry-run",
-    "doctor", "backup create --to {dir}/b.skepbackup", "backup verify {dir}/b.skepbackup",
-    "vfs ls ann", "artifact put {db} --agent ann", "artifact put {db}-shm --agent ann",
-    "session import {db}", "audit ls", "config check",
-)
+# --- commands -------------------------------------------------------------
+
+# Commands that are not run: they end or replace the supervisor, need a terminal
+# or a mount, or refuse files that are open.
+COMMANDS_LEFT_OUT = set("up down restart demo agent_test top chat vfs_mount"
+                        " vfs_umount backup_restore reset".split())
+
+
+def readers(home, run):
+    """(name, arguments) of the commands that do not write themselves."""
+    (aid,), = home.query(home.agent_db("a"), "SELECT aid FROM artifact LIMIT 1")
+    lines = """status;ps --all;invocations;show {run};logs {run};events
+        approvals_ls;approvals_show none;approvals_allow none;approvals_deny none
+        agent_ls;agent_show a;session_ls;session_show s;session_tail s
+        session_search one;session_tree s;session_export s
+        vector_search [1,0] --model m;vector_ls;channel_ls;channel_show c
+        channel_logs c;channel_talks;channel_test c;channel_bind c --peer p
+        delivery_ls;delivery_stats;delivery_send c hello --conversation p
+        delivery_show {delivery};delivery_dismiss {delivery}
+        delivery_retry {delivery};delivery_resend {delivery}
+        inbound_ls;inbound_show none;inbound_retry none;inbound_dismiss none
+        msg_send a/s hello;msg_ls a;msg_rooms;msg_join r a s;msg_leave r a s
+        msg_collect a s;msg_receive a s --wait 1
+        artifact_ls;artifact_get {aid};artifact_path {aid};checkpoint_ls
+        state_ls;state_stats;backup_verify {dir}/b.tar;backup_ls
+        migrate_plan {dir}/old.jsonl;vfs_spaces a;vfs_ls a:w;vfs_tree a:w
+        vfs_cat a:w x;vfs_get a:w x;vfs_export a:w {dir}/out;vfs_stat a:w x
+        vfs_du a:w;vfs_find a:w;vfs_grep a:w text;vfs_search a:w text
+        vfs_log a:w;vfs_watch a:w --timeout 1;vfs_snapshots a:w;vfs_diff a:w one
+        config_check;config_show;config_path;config_schema;completion bash;help
+        version;diagnostic_export;run a [];pause {run};resume {run}
+        send {run} hello;retry {old};cancel {old}"""
+    rows = home.query(home.control, "SELECT id FROM delivery LIMIT 1")
+    words = {"run": run, "aid": aid, "dir": home.dir,
+             "old": home.query(home.control, "SELECT id FROM run WHERE state ="
+                               " 'succeeded'")[0][0],
+             "delivery": rows[0][0] if rows else "none"}
+    for line in re.split(r"[;\n]", lines):
+        name, *args = line.split()
+        yield name, [a.format(**words) if "{" in a else a for a in args]
 
 
 def test_no_command_costs_a_lock(home):
-    if not os.path.exists("/proc/locks"):
-        lib.skip("no /proc/locks")
     w = Watch(home)
-    for text in COMMANDS:
-        words = text.format(dir=home.dir, db=home.agent_db("ann")).split()
-        more = ["--agent", "ann"] if words[0] == "session" else []
-        home.skep(*words, *more, code=None)
-        w.check(text)
+    w.h.until(w.h.submit("b", prompt="[]", session="s"))
+    done, good = set(), set()
+
+    def run(name, args, text=None):
+        args, text = test_durable.prepare(home, name, args, text)
+        r = home.skep(*test_durable.words(name), *args, input=text, code=None)
+        done.add(name)
+        if r.code == 0:
+            good.add(name)
+        w.check("skep %s %s" % (name, " ".join(map(str, args))))
+
+    last = ("channel_rm", "agent_rm", "vfs_rollback", "session_rm")
+    steps = [s for s in test_durable.writers(home)
+             if s[0] not in COMMANDS_LEFT_OUT]
+    for step in [s for s in steps if s[0] not in last]:
+        run(*step)
+    w.h.call("POST", "/v1/deliveries", {"channel": "ch", "conversation": "p",
+                                        "body": {"text": "out"}})
+    for name, args in readers(home, w.run):
+        run(name, ["ch" if a == "c" else a for a in args])
+    for step in [s for s in steps if s[0] in last]:
+        run(*step)
+    every = set(test_durable.commands())
+    assert every - done == COMMANDS_LEFT_OUT, every - done ^ COMMANDS_LEFT_OUT
+    print("%d commands, %d of them with success; refused: %s" % (
+        len(done), len(good), " ".join(sorted(done - good))))
+    assert len(good) >= 110, len(good)
     w.end()
 
 

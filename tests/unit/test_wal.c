@@ -4,6 +4,7 @@
 #include "tests/support/temp.h"
 #include "tests/support/wal.h"
 
+#include "base/file.h"
 #include "base/held.h"
 #include "db/checkpoint.h"
 #include "db/sql_conn.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -303,6 +305,71 @@ static void a_writer_in_the_way_makes_it_busy(void **state)
 	assert_int_equal(r.log_frames, 0);
 }
 
+/* --- the queue ---------------------------------------------------------------- */
+
+/* As another process would be: first in the queue of the directory. */
+static int enter_queue(void)
+{
+	int fd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	return fd;
+}
+
+static void a_checkpoint_is_not_made_out_of_turn(void **state)
+{
+	struct sql_checkpoint_result r;
+	struct wal_index before, after;
+	int queue;
+
+	(void)state;
+	change_rows(ours, 10);
+	before = wal_index(other);
+	queue = enter_queue();
+	assert_int_equal(sql_checkpoint(ours, SQL_CHECKPOINT_FULL, 0, &r, &e),
+			 0);
+	assert_true(r.busy);
+	after = wal_index(other);
+	assert_int_equal(after.copied, before.copied);
+	assert_int_equal(after.last, before.last);
+	close(queue);
+	assert_int_equal(sql_checkpoint(ours, SQL_CHECKPOINT_FULL, 0, &r, &e),
+			 0);
+	assert_false(r.busy);
+	after = wal_index(other);
+	assert_int_equal(after.copied, after.last);
+}
+
+/* The size of the log that the last connection to a file leaves; -1: none. */
+static int64_t log_after_last_close(bool others_queue)
+{
+	const char *alone = strdup(temp_join(&dir, "alone.sqlite"));
+	char log[PATH_MAX];
+	struct sql *db;
+	int64_t size;
+	int queue;
+
+	snprintf(log, sizeof log, "%s-wal", alone);
+	assert_int_equal(sql_open(&db, alone, NULL, SQL_CREATE, &e), 0);
+	script(db, "CREATE TABLE IF NOT EXISTS t(x); INSERT INTO t VALUES (1)");
+	assert_true(file_size(log) > 0);
+	queue = others_queue ? enter_queue() : -1;
+	sql_close(db);
+	size = file_size(log);
+	if (queue >= 0)
+		close(queue);
+	free((void *)(uintptr_t)alone);
+	return size;
+}
+
+static void the_last_to_close_copies_the_log_in_its_turn(void **state)
+{
+	(void)state;
+	assert_true(log_after_last_close(true) > 0);
+	assert_int_equal(log_after_last_close(false), -1);
+}
+
 /* --- the race --------------------------------------------------------------- */
 
 /* Calls `meanwhile` in the midst of a checkpoint of the hooked connection. */
@@ -490,6 +557,8 @@ int main(void)
 		WITH_FILE(writers_that_wait_for_the_disk_also_copy_it),
 		WITH_FILE(a_reader_delays_the_reset_and_no_writer),
 		WITH_FILE(a_writer_in_the_way_makes_it_busy),
+		WITH_FILE(a_checkpoint_is_not_made_out_of_turn),
+		WITH_FILE(the_last_to_close_copies_the_log_in_its_turn),
 		WITH_FILE(a_passive_checkpoint_shows_the_race),
 		WITH_FILE(our_checkpoint_excludes_it),
 		WITH_FILE(a_file_that_is_lost_is_noticed),
