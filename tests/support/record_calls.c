@@ -207,6 +207,8 @@ static void record_bytes(int fd, const void *p, ssize_t n, int64_t at)
 
 /* --- the calls ------------------------------------------------------------- */
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 /* Compiled for large files, open is open64 and so on: what skep and SQLite call. */
 
 static int open_and_record(int dir, const char *path, int flags, mode_t mode)
@@ -365,7 +367,7 @@ int renameat2(int from, const char *old, int to, const char *new,
 	      unsigned flags)
 {
 	char a[PATH_MAX * 2], b[PATH_MAX * 2];
-	bool both = resolve(from, old, a) & resolve(to, new, b);
+	bool both = resolve(from, old, a) && resolve(to, new, b);
 	int rc;
 
 	rc = (int)syscall(SYS_renameat2, from, old, to, new, flags);
@@ -431,3 +433,5 @@ int mknod(const char *path, mode_t mode, dev_t dev)
 {
 	return mknodat(AT_FDCWD, path, mode, dev);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
