@@ -2,6 +2,7 @@
  * by `skep run --wait`, with a table of where the time goes. */
 #include "base/clock.h"
 #include "bench/fleet.h"
+#include "bench/marks.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,20 +20,6 @@
 static const char definition[] =
 	"{\"driver\":\"exec\",\"config\":{\"command\":[\"/bin/true\"],"
 	"\"stdin\":\"none\"}}";
-
-/* Stages of a run, as the times of its rows tell (whole milliseconds, so the
- * mean of many runs is shown). */
-static const struct {
-	const char *name;
-	const char *from, *to;
-} stages[] = {
-	{"queued: request to start", "queued", "starting"},
-	{"starting: worker, file, session, hello", "starting", "running"},
-	{"running: sandbox, /bin/true, its end", "running", "ending"},
-	{"ending: proof that all processes are gone", "ending", "succeeded"},
-};
-
-#define STAGES (sizeof stages / sizeof stages[0])
 
 static int run_once(struct fleet *f, struct histogram *wait, char id[64],
 		    struct err *e)
@@ -128,43 +115,35 @@ static int command_alone(struct bench_run *r, void *arg,
 	return time_command(r, arg, words, out, e);
 }
 
-static int say_stages(struct bench_run *r, struct fleet *f, struct err *e)
+static void say_one(struct bench_run *r, const char *name,
+		    const struct bench_result *res, double target)
 {
-	int64_t us, sum = 0;
+	char p50[64], p99[64];
 
-	bench_table(r, TABLE, "stage|mean ms");
-	for (size_t i = 0; i < STAGES; i++) {
-		if (fleet_number(f, &us, e,
-				 "SELECT coalesce(CAST(1000 * avg(b.at - a.at)"
-				 " AS INTEGER), 0) FROM run_transition a JOIN "
-				 "run_transition b ON b.run = a.run WHERE "
-				 "a.to_state = '%s' AND b.to_state = '%s'",
-				 stages[i].from, stages[i].to))
-			return -1;
-		sum += us;
-		bench_table(r, TABLE, "%s|%.2f", stages[i].name,
-			    (double)us / 1e3);
-	}
-	bench_table(r, TABLE, "sum|%.2f", (double)sum / 1e3);
-	return 0;
+	snprintf(p50, sizeof p50, "%s_ms_p50", name);
+	snprintf(p99, sizeof p99, "%s_ms_p99", name);
+	bench_metric(r, &(struct bench_metric){.metric = p50,
+					       .unit = "ms",
+					       .samples = &res->values,
+					       .less_is_better = true,
+					       .against = target > 0 ? "target"
+								     : NULL,
+					       .against_value = target});
+	bench_metric(
+		r,
+		&(struct bench_metric){
+			.metric = p99,
+			.unit = "ms",
+			.value = (double)histogram_at(&res->wait, 0.99) / 1e6,
+			.less_is_better = true});
 }
 
 static void say(struct bench_run *r, const struct bench_result *res)
 {
-	bench_table(r, TABLE, "skep itself (skep version)|%.2f",
-		    samples_median(&res[2].values));
-	bench_metric(r, &(struct bench_metric){.metric = "turnaround_ms_p50",
-					       .unit = "ms",
-					       .samples = &res[0].values,
-					       .less_is_better = true,
-					       .against = "target",
-					       .against_value = TARGET_MS});
-	bench_metric(r, &(struct bench_metric){.metric = "run_wait_ms_p50",
-					       .unit = "ms",
-					       .samples = &res[1].values,
-					       .less_is_better = true,
-					       .against = "target",
-					       .against_value = COMMAND_MS});
+	marks_table(r, TABLE);
+	say_one(r, "turnaround", &res[0], TARGET_MS);
+	say_one(r, "run_wait", &res[1], COMMAND_MS);
+	say_one(r, "skep_version", &res[2], 0);
 }
 
 static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
@@ -183,8 +162,6 @@ static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
 	bench_say(r, "An exec agent /bin/true in the default sandbox, one run "
 		     "after the other: from the request to the terminal row, "
 		     "as another process reads it.");
-	if (say_stages(r, f, e))
-		return -1;
 	say(r, res);
 	return 0;
 }
@@ -195,10 +172,13 @@ static int run(struct bench_run *r, struct err *e)
 	struct fleet f;
 	int rc;
 
-	if (fleet_start(&f, dir, 1, 16, e))
+	if (marks_begin(dir, e) || fleet_start(&f, dir, 1, 16, e)) {
+		marks_end();
 		return -1;
+	}
 	rc = measure_all(r, &f, e);
 	fleet_stop(&f);
+	marks_end();
 	bench_dir_remove(r, dir);
 	return rc;
 }
@@ -207,7 +187,7 @@ const struct bench bench_turnaround = {
 	.name = "turnaround",
 	.help = "a whole run of /bin/true, and where its time goes",
 	.about = "Runs an exec agent /bin/true again and again, by HTTP and by "
-		 "'skep run --wait', and\nshows the mean of each stage. "
+		 "'skep run --wait', and\nshows the median of each step. "
 		 "Targets: p50 of 8 ms and 20 ms.",
 	.seconds = 3,
 	.rounds = 3,

@@ -1,6 +1,7 @@
 #include "sandbox/box.h"
 
 #include "base/log.h"
+#include "base/mark.h"
 #include "base/proc.h"
 #include "sandbox/probe.h"
 
@@ -292,6 +293,14 @@ int box_server(const struct box_plan *p, struct err *e)
 	return box_self(p, e);
 }
 
+static int restrict_worker(const struct box *b, const struct box_plan *p,
+			   struct err *e)
+{
+	mark(MARK_rules_made);
+	return restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e) ? -1
+									   : 0;
+}
+
 int box_make(struct box *b, const struct box_plan *p, struct err *e)
 {
 	*b = (struct box){.space = SPACE_NONE,
@@ -300,13 +309,15 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 			  .workspace = -1};
 	b->oom = proc_oom_open(&b->oom_score);
 	make_space(b, p);
+	mark(MARK_namespaces_made);
 	if (p->workspace)
 		b->workspace = open_seen(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
-	    restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e)) {
+	    restrict_worker(b, p, e)) {
 		box_drop(b);
 		return -1;
 	}
+	mark(MARK_confined);
 	return 0;
 }
 

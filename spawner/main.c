@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/fault.h"
+#include "base/mark.h"
 #include "base/proc.h"
 #include "sandbox/filter.h"
 #include "worker/worker.h"
@@ -271,6 +272,7 @@ int main(int argc, char **argv)
 	int passed[SPAWN_PASSED];
 
 	set_up(argc, argv);
+	mark_open();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, NULL);

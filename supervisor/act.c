@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mark.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static void let_worker_begin(struct live *l)
 		sup_spawn_early(l);
 	if (l->gate >= 0) {
 		(void)!write(l->gate, "", 1);
+		mark(MARK_gate_open);
 		close_gate(l);
 	}
 	live_alarm(l, l->sup->config.run_start_timeout);

@@ -1,5 +1,6 @@
 #include "supervisor/live.h"
 
+#include "base/mark.h"
 #include "base/process.h"
 #include "supervisor/sup.h"
 
@@ -140,6 +141,7 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 	(void)status;
 	(void)events;
 	uv_poll_stop(h);
+	mark(MARK_worker_gone);
 	l->exited = true;
 	sup_worker_exited(l);
 }

@@ -2,6 +2,7 @@
 #include "supervisor/skepd.h"
 
 #include "base/log.h"
+#include "base/mark.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ int main(int argc, char **argv)
 	struct err e;
 
 	log_setup("skepd", LOG_LEVEL_INFO, -1);
+	mark_open();
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--home") && i + 1 < argc)
 			o.home = argv[++i];

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mark.h"
 
 #include <string.h>
 
@@ -16,6 +17,13 @@ static void remember(struct live *l, const struct why *why)
 static int64_t due_after(const struct live *l)
 {
 	return clock_now() + run_backoff(l->backoff_ms, l->attempt);
+}
+
+static void mark_ended(void *arg, const struct err *failed)
+{
+	(void)arg;
+	(void)failed;
+	mark(MARK_ended);
 }
 
 int sup_move(struct live *l, enum run_event event, const struct why *why,
@@ -54,6 +62,8 @@ int sup_move(struct live *l, enum run_event event, const struct why *why,
 	    (sup_sandbox_drop(l, e) || warm_end_run(l, e)))
 		return -1;
 	l->state = st.to;
+	if (mark_file && run_state_is_over(st.to))
+		step_then(&l->sup->step, mark_ended, NULL);
 	sup_act(l, st.act);
 	return 0;
 }

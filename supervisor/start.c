@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mark.h"
 #include "ipc/start.h"
 #include "sandbox/spec.h"
 #include "schema/blobs.h"
@@ -347,6 +348,7 @@ static int launch(struct claim *c, const struct buf *start, struct warm *w,
 		live_drop(l);
 		return -1;
 	}
+	mark(MARK_given);
 	return 0;
 }
 
@@ -371,6 +373,7 @@ int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
 	struct err bad;
 	int rc = -1;
 
+	mark(MARK_claimed);
 	if (step_begin(&s->step, e) ||
 	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
 		arena_fini(&c.arena);

@@ -1,6 +1,7 @@
 /* Runs: lists, asking for one, and what can be done to one. */
 #include <string.h>
 
+#include "base/mark.h"
 #include "base/text.h"
 #include "schema/run_deliveries.h"
 #include "supervisor/web_ask.h"
@@ -244,6 +245,7 @@ void route_run_submit(void *app, const struct http_request *r,
 	struct run_ask ask;
 	struct err e = {0};
 
+	mark(MARK_request);
 	if (web_body(r, &web_run_new_shape, &n, &q->arena, &e)) {
 		ask_fail(q, &e);
 		return;

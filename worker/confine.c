@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mark.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/probe.h"
 #include "worker/disk.h"
@@ -166,6 +167,7 @@ int confine_commands(struct run *r, struct err *e)
 	p.space.root = w->ns.root;
 	p.workspace = w->dir;
 	cgroup_limit_late(&r->sandbox.limits);
+	mark(MARK_cgroup_limited);
 	memory_begin(r);
 	show_media(r, &p.shown);
 	show_certificates(&p.shown);

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mark.h"
 #include "schema/history.h"
 #include "worker/driver.h"
 #include "worker/exec_config.h"
@@ -148,7 +149,9 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	int rc;
 
 	talk_write(&x->talk);
+	mark(MARK_command_started);
 	rc = serve(x, e);
+	mark(MARK_command_ended);
 	strays_say(r);
 	/* One that was told to end has had its time. */
 	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
@@ -157,6 +160,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 		*e = left;
 		rc = -1;
 	}
+	mark(MARK_tree_ended);
 	if (rc || talk_drain(&x->talk, e))
 		return -1;
 	if (run_ending(r))
@@ -189,6 +193,7 @@ static int exec_run(struct run *r, struct run_end *end, struct err *e)
 	x->talk.heard = heard;
 	x->talk.arg = x;
 	r->state = x;
+	mark(MARK_workspace_open);
 	rc = command(x, end, e);
 	talk_fini(&x->talk);
 	r->state = NULL;

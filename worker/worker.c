@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mark.h"
 #include "schema/part.h"
 #include "schema/sweep.h"
 #include "worker/confine.h"
@@ -157,11 +158,14 @@ static void work(struct run *r, int gate, struct run_end *end)
 		wait_at_gate(&gate);
 	if (rc == 0)
 		rc = ledger_open(&r->ledger, r->start, r->link, &e);
+	mark(MARK_file_open);
 	wait_at_gate(&gate);
+	mark(MARK_gate_passed);
 	if (rc == 0)
 		rc = ledger_begin(&r->ledger, r->start, &e);
 	if (rc == 0)
 		rc = commit_start(r, &e);
+	mark(MARK_start_committed);
 	if (rc == 0)
 		diagnose_begin(r);
 	if (rc == 0)
@@ -293,6 +297,7 @@ static int finish(struct run *r, struct run_end *end)
 		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)
 		rc = commit_end(r, end, &e);
+	mark(MARK_end_committed);
 	if (rc && r->ledger.open)
 		set_end(end, reason_of(&e), e.text);
 	if (rc) {
@@ -301,6 +306,7 @@ static int finish(struct run *r, struct run_end *end)
 		r->keep_ms = 0;
 	}
 	say_finished(r, end);
+	mark(MARK_end_reported);
 	return rc ? err_exit_status(e.code) : 0;
 }
 
@@ -348,6 +354,7 @@ static int attempts(const struct msg_start *start, int gate, struct err *e)
 	if (r.held)
 		(void)park_leave(&r, r.start->grace_ms, &ignored);
 	run_close(&r);
+	mark(MARK_worker_exits);
 	return status;
 }
 
@@ -399,6 +406,7 @@ int worker_main(int start_fd, int gate_fd, worker_named *named)
 	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
 	mallopt(M_ARENA_MAX, 1); /* the link's thread needs none of its own */
 	(void)await_start(start_fd, gate_fd >= 0, &a, &start, &e);
+	mark(MARK_message_read);
 	if (e.code == ERR_OK && named)
 		named(start.run);
 	if (e.code == ERR_OK && driver_program(start.driver)) {
