@@ -3,9 +3,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/held.h"
+#include "vfs/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +35,7 @@ static la_ssize_t put(struct archive *a, void *arg, const void *p, size_t n)
 		return (la_ssize_t)n;
 	if (file_write_fd(k->fd, k->name, p, n, &k->err)) {
 		k->failed = true;
-		archive_set_error(a, EIO, "%s", k->err.text);
+		libarchive.set_error(a, EIO, "%s", k->err.text);
 		return -1;
 	}
 	hash_add(k->hash, p, n);
@@ -46,7 +45,7 @@ static la_ssize_t put(struct archive *a, void *arg, const void *p, size_t n)
 
 static int broken(struct pack *k, struct err *e)
 {
-	const char *why = archive_error_string(k->a);
+	const char *why = libarchive.error_string(k->a);
 
 	if (k->failed)
 		*e = k->err;
@@ -59,20 +58,23 @@ static int broken(struct pack *k, struct err *e)
 int pack_new(struct pack **out, int fd, const char *name, bool zstd,
 	     struct err *e)
 {
-	struct pack *k = calloc(1, sizeof *k);
+	struct pack *k;
 
+	if (libarchive_load(e))
+		return -1;
+	k = calloc(1, sizeof *k);
 	if (!k)
 		abort();
 	*k = (struct pack){.fd = fd, .name = name};
-	k->a = archive_write_new();
+	k->a = libarchive.write_new();
 	k->hash = hash_new();
 	if (!k->a)
 		abort();
-	archive_write_set_format_pax_restricted(k->a);
+	libarchive.write_set_format_pax_restricted(k->a);
 	/* zeros at the end of a compressed stream would not be part of it */
-	archive_write_set_bytes_in_last_block(k->a, 1);
-	if ((zstd && archive_write_add_filter_zstd(k->a) != ARCHIVE_OK) ||
-	    archive_write_open(k->a, k, NULL, put, NULL) != ARCHIVE_OK) {
+	libarchive.write_set_bytes_in_last_block(k->a, 1);
+	if ((zstd && libarchive.write_add_filter_zstd(k->a) != ARCHIVE_OK) ||
+	    libarchive.write_open(k->a, k, NULL, put, NULL) != ARCHIVE_OK) {
 		broken(k, e);
 		pack_free(k);
 		return -1;
@@ -86,7 +88,7 @@ void pack_free(struct pack *k)
 	if (!k)
 		return;
 	k->dropped = true; /* what it still wants to write, goes nowhere */
-	archive_write_free(k->a);
+	libarchive.write_free(k->a);
 	hash_free(k->hash);
 	free(k);
 }
@@ -94,24 +96,24 @@ void pack_free(struct pack *k)
 static int begin(struct pack *k, const char *path, const struct stat *st,
 		 const char *link, struct err *e)
 {
-	struct archive_entry *en = archive_entry_new();
+	struct archive_entry *en = libarchive.entry_new();
 	int rc;
 
-	archive_entry_set_pathname(en, path);
-	archive_entry_set_mode(en, st->st_mode);
-	archive_entry_set_size(en, S_ISREG(st->st_mode) ? st->st_size : 0);
-	archive_entry_set_mtime(en, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
+	libarchive.entry_set_pathname(en, path);
+	libarchive.entry_set_mode(en, st->st_mode);
+	libarchive.entry_set_size(en, S_ISREG(st->st_mode) ? st->st_size : 0);
+	libarchive.entry_set_mtime(en, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
 	if (link)
-		archive_entry_set_symlink(en, link);
-	rc = archive_write_header(k->a, en);
-	archive_entry_free(en);
+		libarchive.entry_set_symlink(en, link);
+	rc = libarchive.write_header(k->a, en);
+	libarchive.entry_free(en);
 	return rc == ARCHIVE_OK ? 0 : broken(k, e);
 }
 
 static int add(struct pack *k, const void *p, size_t n, struct hash *h,
 	       struct err *e)
 {
-	if (archive_write_data(k->a, p, n) != (la_ssize_t)n)
+	if (libarchive.write_data(k->a, p, n) != (la_ssize_t)n)
 		return broken(k, e);
 	if (h)
 		hash_add(h, p, n);
@@ -207,20 +209,20 @@ static int add_item(struct pack *k, const struct tree_item *it, struct err *e)
 static int walk(struct pack *k, struct archive *disk, const char *path,
 		const char *dir, int64_t *skipped, struct err *e)
 {
-	struct archive_entry *en = archive_entry_new();
+	struct archive_entry *en = libarchive.entry_new();
 	int rc = 0, got;
 
 	while (!rc &&
-	       (got = archive_read_next_header2(disk, en)) != ARCHIVE_EOF) {
-		const char *real = archive_entry_sourcepath(en);
-		mode_t mode = archive_entry_mode(en);
+	       (got = libarchive.read_next_header2(disk, en)) != ARCHIVE_EOF) {
+		const char *real = libarchive.entry_sourcepath(en);
+		mode_t mode = libarchive.entry_mode(en);
 		char inside[PATH_MAX];
 
 		if (got != ARCHIVE_OK && got != ARCHIVE_WARN) {
 			++*skipped;
 			break;
 		}
-		archive_read_disk_descend(disk);
+		libarchive.read_disk_descend(disk);
 		snprintf(inside, sizeof inside, "%s%s", path,
 			 real + strlen(dir));
 		if (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode))
@@ -229,33 +231,33 @@ static int walk(struct pack *k, struct archive *disk, const char *path,
 			rc = add_item(
 				k,
 				&(struct tree_item){inside, real,
-						    archive_entry_stat(en)},
+						    libarchive.entry_stat(en)},
 				e);
 		*skipped += rc > 0;
 		rc = rc < 0 ? -1 : 0;
 	}
-	archive_entry_free(en);
+	libarchive.entry_free(en);
 	return rc;
 }
 
 int pack_tree(struct pack *k, const char *path, const char *dir,
 	      int64_t *skipped, struct err *e)
 {
-	struct archive *disk = archive_read_disk_new();
+	struct archive *disk = libarchive.read_disk_new();
 	int rc;
 
-	archive_read_disk_set_symlink_physical(disk);
-	archive_read_disk_set_behavior(disk,
-				       ARCHIVE_READDISK_NO_TRAVERSE_MOUNTS |
-					       ARCHIVE_READDISK_NO_XATTR |
-					       ARCHIVE_READDISK_NO_ACL |
-					       ARCHIVE_READDISK_NO_FFLAGS);
-	if (archive_read_disk_open(disk, dir) != ARCHIVE_OK)
+	libarchive.read_disk_set_symlink_physical(disk);
+	libarchive.read_disk_set_behavior(disk,
+					  ARCHIVE_READDISK_NO_TRAVERSE_MOUNTS |
+						  ARCHIVE_READDISK_NO_XATTR |
+						  ARCHIVE_READDISK_NO_ACL |
+						  ARCHIVE_READDISK_NO_FFLAGS);
+	if (libarchive.read_disk_open(disk, dir) != ARCHIVE_OK)
 		rc = err_set(e, ERR_IO, "%s: %s", dir,
-			     archive_error_string(disk));
+			     libarchive.error_string(disk));
 	else
 		rc = walk(k, disk, path, dir, skipped, e);
-	archive_read_free(disk);
+	libarchive.read_free(disk);
 	return rc;
 }
 
@@ -265,7 +267,7 @@ int pack_end(struct pack *k, struct pack_sum *out, struct err *e)
 {
 	char block[SEAL_BYTES];
 
-	if (archive_write_close(k->a) != ARCHIVE_OK)
+	if (libarchive.write_close(k->a) != ARCHIVE_OK)
 		return broken(k, e);
 	hash_end(k->hash, out->sha256);
 	k->hash = NULL;

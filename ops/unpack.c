@@ -2,9 +2,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "vfs/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -64,14 +63,14 @@ static la_ssize_t get(struct archive *a, void *arg, const void **p)
 	while (!u->over && n == 0)
 		n = more(u);
 	if (n < 0)
-		archive_set_error(a, EIO, "%s", u->err.text);
+		libarchive.set_error(a, EIO, "%s", u->err.text);
 	*p = u->room;
 	return n;
 }
 
 static int broken(struct unpack *u, struct err *e)
 {
-	const char *why = archive_error_string(u->a);
+	const char *why = libarchive.error_string(u->a);
 
 	if (u->failed) {
 		*e = u->err;
@@ -83,19 +82,22 @@ static int broken(struct unpack *u, struct err *e)
 
 int unpack_new(struct unpack **out, int fd, const char *name, struct err *e)
 {
-	struct unpack *u = calloc(1, sizeof *u);
+	struct unpack *u;
 
+	if (libarchive_load(e))
+		return -1;
+	u = calloc(1, sizeof *u);
 	if (!u)
 		abort();
 	u->fd = fd;
 	u->name = name;
 	u->hash = hash_new();
-	u->a = archive_read_new();
+	u->a = libarchive.read_new();
 	if (!u->a)
 		abort();
-	archive_read_support_format_tar(u->a);
-	archive_read_support_filter_zstd(u->a);
-	if (archive_read_open(u->a, u, NULL, get, NULL) != ARCHIVE_OK) {
+	libarchive.read_support_format_tar(u->a);
+	libarchive.read_support_filter_zstd(u->a);
+	if (libarchive.read_open(u->a, u, NULL, get, NULL) != ARCHIVE_OK) {
 		broken(u, e);
 		unpack_free(u);
 		return -1;
@@ -108,7 +110,7 @@ void unpack_free(struct unpack *u)
 {
 	if (!u)
 		return;
-	archive_read_free(u->a);
+	libarchive.read_free(u->a);
 	hash_free(u->hash);
 	free(u);
 }
@@ -142,21 +144,21 @@ static int take_path(struct unpack *u, const char *path, struct err *e)
 int unpack_next(struct unpack *u, struct unpack_item *out, struct err *e)
 {
 	struct archive_entry *en;
-	int rc = archive_read_next_header(u->a, &en);
+	int rc = libarchive.read_next_header(u->a, &en);
 
 	if (rc == ARCHIVE_EOF)
 		return 0;
 	if (rc != ARCHIVE_OK)
 		return broken(u, e);
-	if (take_path(u, archive_entry_pathname(en), e))
+	if (take_path(u, libarchive.entry_pathname(en), e))
 		return -1;
 	*out = (struct unpack_item){
 		.path = u->path,
-		.link = archive_entry_symlink(en),
-		.mode = archive_entry_mode(en),
-		.bytes = archive_entry_size(en),
-		.mtime_ns = (int64_t)archive_entry_mtime(en) * 1000000000 +
-			    archive_entry_mtime_nsec(en),
+		.link = libarchive.entry_symlink(en),
+		.mode = libarchive.entry_mode(en),
+		.bytes = libarchive.entry_size(en),
+		.mtime_ns = (int64_t)libarchive.entry_mtime(en) * 1000000000 +
+			    libarchive.entry_mtime_nsec(en),
 	};
 	return 1;
 }
@@ -168,7 +170,7 @@ int unpack_data(struct unpack *u, int fd, const char *to, char sha256[HASH_HEX],
 	la_ssize_t got;
 	int rc = 0;
 
-	while (!rc && (got = archive_read_data(u->a, u->data, PIECE)) > 0) {
+	while (!rc && (got = libarchive.read_data(u->a, u->data, PIECE)) > 0) {
 		hash_add(h, u->data, (size_t)got);
 		if (fd >= 0)
 			rc = file_write_fd(fd, to, u->data, (size_t)got, e);

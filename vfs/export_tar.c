@@ -3,11 +3,10 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "vfs/core.h"
+#include "vfs/libarchive.h"
 #include "vfs/nanos.h"
 #include "vfs/visit.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,7 +25,7 @@ struct writer {
 
 static int broken(struct writer *w, struct err *e)
 {
-	const char *why = archive_error_string(w->a);
+	const char *why = libarchive.error_string(w->a);
 
 	return err_set(e, ERR_IO, "the archive cannot be written: %s",
 		       why ? why : "unknown reason");
@@ -43,8 +42,8 @@ static int add_xattrs(struct writer *w, struct archive_entry *en, int64_t ino,
 		buf_clear(&value);
 		rc = vfs_getxattr(w->v, ino, names.p + at, &value, e);
 		if (rc == 0)
-			archive_entry_xattr_add_entry(en, names.p + at, value.p,
-						      value.n);
+			libarchive.entry_xattr_add_entry(en, names.p + at,
+							 value.p, value.n);
 	}
 	buf_fini(&names);
 	buf_fini(&value);
@@ -58,7 +57,7 @@ static int add_target(struct writer *w, struct archive_entry *en, int64_t ino,
 	int rc = vfs_readlink(w->v, ino, &target, e);
 
 	if (rc == 0)
-		archive_entry_set_symlink(en, target.p);
+		libarchive.entry_set_symlink(en, target.p);
 	buf_fini(&target);
 	return rc;
 }
@@ -71,20 +70,20 @@ static int fill(struct writer *w, struct archive_entry *en,
 	struct timespec accessed = nanos_spec(a->accessed);
 	const char *first;
 
-	archive_entry_set_pathname(en, *f->path ? f->path : ".");
-	archive_entry_set_mode(en, vfs_mode_out(a->mode, w->p->keep_setuid));
-	archive_entry_set_uid(en, a->uid);
-	archive_entry_set_gid(en, a->gid);
-	archive_entry_set_rdev(en, a->rdev);
-	archive_entry_set_mtime(en, modified.tv_sec, modified.tv_nsec);
-	archive_entry_set_atime(en, accessed.tv_sec, accessed.tv_nsec);
-	archive_entry_set_size(en, S_ISREG(a->mode) ? a->size : 0);
+	libarchive.entry_set_pathname(en, *f->path ? f->path : ".");
+	libarchive.entry_set_mode(en, vfs_mode_out(a->mode, w->p->keep_setuid));
+	libarchive.entry_set_uid(en, a->uid);
+	libarchive.entry_set_gid(en, a->gid);
+	libarchive.entry_set_rdev(en, a->rdev);
+	libarchive.entry_set_mtime(en, modified.tv_sec, modified.tv_nsec);
+	libarchive.entry_set_atime(en, accessed.tv_sec, accessed.tv_nsec);
+	libarchive.entry_set_size(en, S_ISREG(a->mode) ? a->size : 0);
 	if (S_ISLNK(a->mode))
 		return add_target(w, en, a->ino, e);
 	first = (const char *)(uintptr_t)hold_count(&w->links, a->ino);
 	if (first) {
-		archive_entry_set_hardlink(en, first);
-		archive_entry_set_size(en, 0);
+		libarchive.entry_set_hardlink(en, first);
+		libarchive.entry_set_size(en, 0);
 		return 0;
 	}
 	if (!S_ISDIR(a->mode) && a->nlink > 1)
@@ -104,7 +103,7 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 			return n < 0 ? -1
 				     : err_set(e, ERR_STALE,
 					       "a file shrank meanwhile");
-		if (archive_write_data(w->a, w->room, (size_t)n) < 0)
+		if (libarchive.write_data(w->a, w->room, (size_t)n) < 0)
 			return broken(w, e);
 		off += n;
 		w->p->bytes += n;
@@ -143,14 +142,14 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		return 0;
 	if (is_lost(w, f, &rc, e))
 		return rc;
-	en = archive_entry_new();
+	en = libarchive.entry_new();
 	rc = fill(w, en, f, e);
 	/* a warning is about a name that is no UTF-8: it is kept as it is */
-	if (rc == 0 && archive_write_header(w->a, en) < ARCHIVE_WARN)
+	if (rc == 0 && libarchive.write_header(w->a, en) < ARCHIVE_WARN)
 		rc = broken(w, e);
-	if (rc == 0 && archive_entry_size(en) > 0)
+	if (rc == 0 && libarchive.entry_size(en) > 0)
 		rc = write_data(w, &f->attr, e);
-	archive_entry_free(en);
+	libarchive.entry_free(en);
 	w->p->nodes++;
 	vfs_port_tell(w->p);
 	return rc;
@@ -158,25 +157,27 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 
 int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 {
-	struct writer w = {.v = v,
-			   .p = p,
-			   .a = archive_write_new(),
-			   .room = malloc(PIECE)};
+	struct writer w = {.v = v, .p = p, .room = malloc(PIECE)};
 	int rc;
 
 	if (!w.room)
 		abort();
+	if (libarchive_load(e)) {
+		free(w.room);
+		return -1;
+	}
+	w.a = libarchive.write_new();
 	p->nodes = p->bytes = p->lost = p->left_out = 0;
-	archive_write_set_format_pax(w.a);
-	if (archive_write_open_fd(w.a, fd) != ARCHIVE_OK)
+	libarchive.write_set_format_pax(w.a);
+	if (libarchive.write_open_fd(w.a, fd) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	else
 		rc = vfs_visit(v, p->path ? p->path : "", put, &w, e);
-	if (rc == 0 && archive_write_close(w.a) != ARCHIVE_OK)
+	if (rc == 0 && libarchive.write_close(w.a) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	if (rc == 0)
 		rc = vfs_port_end(p, e);
-	archive_write_free(w.a);
+	libarchive.write_free(w.a);
 	hold_fini(&w.links);
 	arena_fini(&w.mem);
 	free(w.room);

@@ -1,15 +1,14 @@
 #include "vfs/import.h"
 
+#include "vfs/libarchive.h"
 #include "vfs/nanos.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static int broken(struct archive *a, struct err *e)
 {
-	const char *why = archive_error_string(a);
+	const char *why = libarchive.error_string(a);
 
 	return err_set(e, ERR_INVALID, "it cannot be read as an archive: %s",
 		       why ? why : "unknown reason");
@@ -17,18 +16,19 @@ static int broken(struct archive *a, struct err *e)
 
 static struct vfs_attr attr_of(struct archive_entry *en)
 {
-	struct timespec modified = {archive_entry_mtime(en),
-				    archive_entry_mtime_nsec(en)};
-	struct timespec accessed = {archive_entry_atime(en),
-				    archive_entry_atime_nsec(en)};
+	struct timespec modified = {libarchive.entry_mtime(en),
+				    libarchive.entry_mtime_nsec(en)};
+	struct timespec accessed = {libarchive.entry_atime(en),
+				    libarchive.entry_atime_nsec(en)};
 
 	return (struct vfs_attr){
-		.mode = archive_entry_mode(en) & (S_IFMT | 07777),
-		.uid = (uint32_t)archive_entry_uid(en),
-		.gid = (uint32_t)archive_entry_gid(en),
-		.rdev = archive_entry_rdev(en),
-		.accessed = nanos_of(archive_entry_atime_is_set(en) ? accessed
-								    : modified),
+		.mode = libarchive.entry_mode(en) & (S_IFMT | 07777),
+		.uid = (uint32_t)libarchive.entry_uid(en),
+		.gid = (uint32_t)libarchive.entry_gid(en),
+		.rdev = libarchive.entry_rdev(en),
+		.accessed = nanos_of(libarchive.entry_atime_is_set(en)
+					     ? accessed
+					     : modified),
 		.modified = nanos_of(modified),
 	};
 }
@@ -41,7 +41,7 @@ static int read_data(struct import *im, struct archive *a, int64_t ino,
 	la_int64_t off;
 	int rc;
 
-	while ((rc = archive_read_data_block(a, &p, &n, &off)) == ARCHIVE_OK)
+	while ((rc = libarchive.read_data_block(a, &p, &n, &off)) == ARCHIVE_OK)
 		if (n && import_data(im, ino, p, n, off, e))
 			return -1;
 	return rc == ARCHIVE_EOF ? 0 : broken(a, e);
@@ -52,7 +52,7 @@ static int set_size(struct import *im, struct archive_entry *en, int64_t ino,
 		    struct err *e)
 {
 	struct vfs_set set = {.what = VFS_SET_SIZE,
-			      .size = archive_entry_size(en)};
+			      .size = libarchive.entry_size(en)};
 	struct vfs_attr a;
 
 	if (vfs_getattr(im->v, ino, &a, e))
@@ -67,8 +67,8 @@ static int read_xattrs(struct import *im, struct archive_entry *en, int64_t ino,
 	const void *value;
 	size_t n;
 
-	archive_entry_xattr_reset(en);
-	while (archive_entry_xattr_next(en, &name, &value, &n) == ARCHIVE_OK)
+	libarchive.entry_xattr_reset(en);
+	while (libarchive.entry_xattr_next(en, &name, &value, &n) == ARCHIVE_OK)
 		if (!strncmp(name, "user.", 5) &&
 		    vfs_setxattr(im->v, ino, name, (struct blob){value, n}, 0,
 				 e))
@@ -96,10 +96,10 @@ static const char *plain_path(struct import *im, const char *path)
 static int take(struct import *im, struct archive *a, struct archive_entry *en,
 		struct err *e)
 {
-	const char *link = archive_entry_hardlink(en);
-	const char *path = archive_entry_pathname(en);
+	const char *link = libarchive.entry_hardlink(en);
+	const char *path = libarchive.entry_pathname(en);
 	struct import_item item = {.attr = attr_of(en),
-				   .target = archive_entry_symlink(en)};
+				   .target = libarchive.entry_symlink(en)};
 	char copy[4096];
 	int64_t ino;
 
@@ -111,7 +111,7 @@ static int take(struct import *im, struct archive *a, struct archive_entry *en,
 		return -1;
 	if (import_item(im, &item, &ino, e))
 		return -1;
-	if (link && archive_entry_size(en) == 0)
+	if (link && libarchive.entry_size(en) == 0)
 		return 0;
 	if (S_ISREG(item.attr.mode) &&
 	    (read_data(im, a, ino, e) || set_size(im, en, ino, e)))
@@ -127,7 +127,7 @@ static int read_all(struct import *im, struct archive *a, struct err *e)
 	struct archive_entry *en;
 	int rc;
 
-	while ((rc = archive_read_next_header(a, &en)) == ARCHIVE_OK ||
+	while ((rc = libarchive.read_next_header(a, &en)) == ARCHIVE_OK ||
 	       rc == ARCHIVE_WARN)
 		if (take(im, a, en, e))
 			return -1;
@@ -136,17 +136,20 @@ static int read_all(struct import *im, struct archive *a, struct err *e)
 
 int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 {
-	struct archive *a = archive_read_new();
+	struct archive *a;
 	struct import im;
 	int rc;
 
-	archive_read_support_filter_all(a);
-	archive_read_support_format_tar(a);
-	archive_read_support_format_empty(a);
-	if (archive_read_open_fd(a, fd, 65536) != ARCHIVE_OK)
+	if (libarchive_load(e))
+		return -1;
+	a = libarchive.read_new();
+	libarchive.read_support_filter_all(a);
+	libarchive.read_support_format_tar(a);
+	libarchive.read_support_format_empty(a);
+	if (libarchive.read_open_fd(a, fd, 65536) != ARCHIVE_OK)
 		rc = broken(a, e);
 	else if ((rc = import_begin(&im, v, p, e)) == 0)
 		rc = import_end(&im, read_all(&im, a, e), e);
-	archive_read_free(a);
+	libarchive.read_free(a);
 	return rc;
 }
