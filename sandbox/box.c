@@ -185,7 +185,9 @@ static void keep(struct space_plan *s, const char *path, bool write)
 	s->nkept++;
 }
 
-static void make_space(struct box *b, const struct box_plan *p)
+/* homes must stay as long as the plan. */
+static struct space_plan plan_space(const struct box_plan *p,
+				    struct homes *homes)
 {
 	static const char *const seen[] = {
 #define COVER_DIR(path)
@@ -196,11 +198,9 @@ static void make_space(struct box *b, const struct box_plan *p)
 	};
 	struct space_plan s = p->space;
 	const struct sandbox_spec *spec = p->spec;
-	struct homes homes;
-	struct err without;
 
-	homes_list(&homes, p->home);
-	s.homes = &homes;
+	homes_list(homes, p->home);
+	s.homes = homes;
 	s.network = spec->network;
 	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
 	keep(&s, p->workspace, true);
@@ -212,6 +212,15 @@ static void make_space(struct box *b, const struct box_plan *p)
 		keep(&s, p->shown.path[i], false);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
 		keep(&s, seen[i], false);
+	return s;
+}
+
+static void make_space(struct box *b, const struct box_plan *p)
+{
+	struct homes homes;
+	struct space_plan s = plan_space(p, &homes);
+	struct err without;
+
 	if (space_make(&b->space, &s, &without))
 		log_warn(LT("msg", "no namespaces for a sandbox"),
 			 LT("why", without.text));
@@ -255,7 +264,7 @@ int box_self(const struct box_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
 	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
-	struct box b = {.space = SPACE_NONE, .workspace = -1, .oom = -1};
+	struct box b = BOX_NONE;
 	int rc;
 
 	if (p->workspace)
@@ -301,12 +310,18 @@ static int restrict_worker(const struct box *b, const struct box_plan *p,
 									   : 0;
 }
 
+void box_begin(struct box *b, const struct box_plan *p)
+{
+	struct homes homes;
+	struct space_plan s = plan_space(p, &homes);
+
+	*b = (struct box)BOX_NONE;
+	space_begin(&b->space, &s);
+}
+
 int box_make(struct box *b, const struct box_plan *p, struct err *e)
 {
-	*b = (struct box){.space = SPACE_NONE,
-			  .files = {.ruleset = -1},
-			  .limits = p->spec->limits,
-			  .workspace = -1};
+	b->limits = p->spec->limits;
 	b->oom = proc_oom_open(&b->oom_score);
 	make_space(b, p);
 	mark(MARK_namespaces_made);
@@ -321,13 +336,19 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 	return 0;
 }
 
-void box_drop(struct box *b)
+void box_end(struct box *b)
 {
-	space_drop(&b->space);
+	space_end(&b->space);
 	files_end(&b->files);
 	if (b->workspace >= 0)
 		close(b->workspace);
 	b->workspace = -1;
+}
+
+void box_drop(struct box *b)
+{
+	box_end(b);
+	space_drop(&b->space);
 	if (b->oom >= 0)
 		close(b->oom);
 	b->oom = -1;

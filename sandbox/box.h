@@ -31,9 +31,22 @@ struct box {
 	int oom_score;
 };
 
+#define BOX_NONE                                               \
+	{                                                      \
+		.space = SPACE_NONE, .files = {.ruleset = -1}, \
+		.workspace = -1, .oom = -1                     \
+	}
+
+/* Starts making its namespaces in another process, beside the caller; box_make
+ * with the same plan waits for them. Without it, *b must be BOX_NONE. */
+void box_begin(struct box *b, const struct box_plan *p);
+
 /* Makes it, and puts the calling thread under rules that allow what the commands
  * may and the agent's own file: a worker needs no more. */
 int box_make(struct box *b, const struct box_plan *p, struct err *e);
+
+/* Ends what is left in it and does not wait for it; box_drop does. */
+void box_end(struct box *b);
 void box_drop(struct box *b);
 
 /* For a worker that starts no command: rules and a filter for itself alone. */

@@ -298,18 +298,49 @@ void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
 		(void)setenv(CGROUP_PIDS_DIR, ask[CGROUP_PIDS].dir, 1);
 }
 
-/* In the second version it is the cgroup that the worker was born in. */
+/* Whether the calling process is in it. In the second version it is the cgroup
+ * that the worker was born in. */
+static bool is_in(const char *dir, int which)
+{
+	char path[CGROUP_PATH + 64], own[PART];
+	size_t n, all = strlen(dir);
+
+	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
+	if (access(path, F_OK) == 0)
+		return true;
+	if (!find_line("/proc/self/cgroup", kinds[which].name, split_own, own))
+		return false;
+	n = strlen(own);
+	return n > 1 && n <= all && strcmp(dir + all - n, own) == 0;
+}
+
+static void enter(const char *dir, int which)
+{
+	(void)mkdir(dir, 0755);
+	if (!is_in(dir, which))
+		(void)put(dir, "cgroup.procs", "0");
+}
+
 static void limit_late(const char *dir, int which, int64_t max)
 {
-	char text[32], path[CGROUP_PATH + 64];
+	char text[32];
 
 	(void)mkdir(dir, 0755);
 	snprintf(text, sizeof text, "%lld", (long long)max);
 	if (!put(dir, kinds[which].file, text))
 		(void)put(dir, kinds[which].file_v1, text);
-	snprintf(path, sizeof path, "%s/cgroup.controllers", dir);
-	if (access(path, F_OK))
-		(void)put(dir, "cgroup.procs", "0");
+	enter(dir, which);
+}
+
+void cgroup_enter_early(void)
+{
+	const char *pids = getenv(CGROUP_PIDS_DIR);
+	const char *memory = getenv(CGROUP_MEMORY_DIR);
+
+	if (pids)
+		enter(pids, CGROUP_PIDS);
+	if (memory)
+		enter(memory, CGROUP_MEMORY);
 }
 
 void cgroup_limit_late(const struct sandbox_limits *l)

@@ -64,6 +64,11 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS]);
  * the limit of processes is to be. */
 void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own);
 
+/* In a spare worker, before it has a run: enters the cgroups of the late limits,
+ * which are set afterwards. Writing to cgroup.procs waits for an RCU grace period
+ * in the first version, often more than 10 ms. */
+void cgroup_enter_early(void);
+
 /* In a worker, before its first command: the late ones. */
 void cgroup_limit_late(const struct sandbox_limits *l);
 

@@ -31,7 +31,7 @@ void sandbox_probe(struct sandbox_offer *o)
 				     .root = -1,
 				     .network = NETWORK_LOOPBACK,
 				     .tmp = 65536};
-	struct space s;
+	struct space s = SPACE_NONE;
 	struct err e;
 
 	sandbox_look(o);

@@ -2,58 +2,25 @@
 
 #include "sandbox/jump.h"
 #include "sandbox/mounts.h"
+#include "sandbox/plan.h"
+#include "sandbox/ready.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define INIT_NAME "skep-init"
+#define FEW       64 /* descriptors of a worker without a run are below it */
 
 /* Everything from fork to the end of the maker is beside threads that may hold
  * any lock: system calls, and nothing that takes memory. */
-static bool put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
-static bool map_ids(uid_t uid, gid_t gid)
-{
-	char users[64], groups[64];
-
-	snprintf(users, sizeof users, "%u %u 1", uid, uid);
-	snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
-	return put("/proc/self/setgroups", "deny") &&
-	       put("/proc/self/uid_map", users) &&
-	       put("/proc/self/gid_map", groups);
-}
-
-static bool loopback_up(void)
-{
-	struct ifreq lo = {.ifr_name = "lo"};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool done;
-
-	lo.ifr_flags = IFF_UP | IFF_RUNNING;
-	done = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
 
 /* The user namespace, if it exists before, was entered by jump(). */
 static bool enter_workspace(const struct space_plan *p)
@@ -67,6 +34,17 @@ static bool needs_users(const struct space_plan *p)
 	return geteuid() != 0 && p->user < 0;
 }
 
+/* Those that were made before are entered. */
+static bool make_namespaces(const struct space_plan *p)
+{
+	if (p->ready.net >= 0)
+		return setns(p->ready.net, CLONE_NEWNET) == 0 &&
+		       setns(p->ready.ipc, CLONE_NEWIPC) == 0 &&
+		       unshare(CLONE_NEWNS) == 0;
+	return unshare(CLONE_NEWNS | CLONE_NEWIPC |
+		       (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)) == 0;
+}
+
 static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
 		 struct mounts *m)
 {
@@ -76,14 +54,14 @@ static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
 	if (!mounts_find_sockets(m))
 		return false;
 	m->at = "namespaces";
-	if (unshare(CLONE_NEWNS | CLONE_NEWIPC |
-		    (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)))
+	if (!make_namespaces(p))
 		return false;
 	m->at = "user IDs";
-	if (uid != 0 && p->user < 0 && !map_ids(uid, gid))
+	if (uid != 0 && p->user < 0 && !ready_map_ids(uid, gid))
 		return false;
 	m->at = "loopback";
-	if (p->network != NETWORK_HOST && !loopback_up())
+	if (p->network != NETWORK_HOST && p->ready.net < 0 &&
+	    !ready_loopback_up())
 		return false;
 	return mounts_make(m);
 }
@@ -101,6 +79,7 @@ struct maker {
 	uid_t uid; /* of the caller */
 	gid_t gid;
 	int tell[2], go[2];
+	bool waits; /* for the plan, until the pipe says that it is there */
 };
 
 /* Children of an ignored SIGCHLD are reaped by the kernel. Nothing of ours is to
@@ -121,6 +100,21 @@ static void be_init(void)
 		pause();
 }
 
+/* Of a spare worker it keeps nothing open, above all not the pipes by which that
+ * is told to start. */
+static bool await_plan(const struct maker *k)
+{
+	const struct ready *r = &k->plan->ready;
+	char c;
+
+	(void)prctl(PR_SET_NAME, INIT_NAME, 0, 0, 0);
+	for (int fd = 0; fd < FEW; fd++)
+		if (fd != r->net && fd != r->ipc && fd != k->tell[1] &&
+		    fd != k->go[0])
+			close(fd);
+	return read(k->go[0], &c, 1) == 1;
+}
+
 /* If the caller is gone before it says go, the pipe ends. */
 static void be_maker(void *arg)
 {
@@ -131,6 +125,8 @@ static void be_maker(void *arg)
 
 	close(k->go[1]);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (k->waits && !await_plan(k))
+		_exit(0);
 	if (!make(k->plan, k->uid, k->gid, &m)) {
 		t.sys = errno ? errno : EINVAL;
 		snprintf(t.at, sizeof t.at, "%s", m.at);
@@ -222,28 +218,25 @@ static int start_maker(struct space *s, struct maker *k, struct err *e)
 			 .fn = be_maker,
 			 .arg = k,
 			 .pidfd = &s->init_fd};
-	int rc;
 
 	s->init = jump(&j);
-	shut(&k->tell[1]);
-	if (s->init < 0) {
-		s->init_fd = -1;
-		return err_set(e, ERR_UNSUPPORTED,
-			       "a process in namespaces: %s", strerror(errno));
-	}
-	rc = follow(s, p, s->init, k->tell[0], e);
-	if (rc == 0 && write(k->go[1], "", 1) != 1)
-		rc = err_errno_set(e, "the sandbox's init");
-	return rc;
+	if (s->init >= 0)
+		return 0;
+	s->init = 0;
+	s->init_fd = -1;
+	return err_set(e, ERR_UNSUPPORTED, "a process in namespaces: %s",
+		       strerror(errno));
 }
 
-static int try_make(struct space *s, const struct space_plan *p, struct err *e)
+static int begin(struct space *s, const struct space_plan *p, bool waits,
+		 struct err *e)
 {
 	struct maker k = {.plan = p,
 			  .uid = geteuid(),
 			  .gid = getegid(),
 			  .tell = {-1, -1},
-			  .go = {-1, -1}};
+			  .go = {-1, -1},
+			  .waits = waits};
 	int rc;
 
 	*s = (struct space)SPACE_NONE;
@@ -251,10 +244,23 @@ static int try_make(struct space *s, const struct space_plan *p, struct err *e)
 		rc = err_errno_set(e, "pipe");
 	else
 		rc = start_maker(s, &k, e);
-	for (int i = 0; i < 2; i++) {
-		shut(&k.tell[i]);
-		shut(&k.go[i]);
-	}
+	shut(&k.tell[1]);
+	shut(&k.go[0]);
+	s->tell = k.tell[0];
+	s->go = k.go[1];
+	if (rc)
+		space_drop(s);
+	return rc;
+}
+
+static int finish(struct space *s, const struct space_plan *p, struct err *e)
+{
+	int rc = follow(s, p, s->init, s->tell, e);
+
+	if (rc == 0 && write(s->go, "", 1) != 1)
+		rc = err_errno_set(e, "the sandbox's init");
+	shut(&s->tell);
+	shut(&s->go);
 	if (rc)
 		space_drop(s);
 	else if (p->host_pids)
@@ -262,25 +268,105 @@ static int try_make(struct space *s, const struct space_plan *p, struct err *e)
 	return rc;
 }
 
-int space_make(struct space *s, const struct space_plan *p, struct err *e)
-{
-	struct space_plan without = *p;
+/* --- before there is a plan ----------------------------------------------- */
 
-	if (try_make(s, p, e) == 0)
-		return 0;
-	without.host_pids = true;
-	return p->host_pids ? -1 : try_make(s, &without, e);
+static struct {
+	struct space space;
+	struct plan_page *page; /* NULL: nothing is prepared */
+} prepared = {.space = SPACE_NONE};
+
+void space_prepare(void)
+{
+	struct plan_page *page = plan_page_new();
+	struct err ignored; /* space_make makes all of it then */
+	struct ready ready;
+
+	if (!page)
+		return;
+	page->plan = (struct space_plan){.user = -1, .mnt = -1, .root = -1};
+	if (ready_make(&ready)) {
+		page->plan.ready = ready;
+		page->plan.user = ready.user;
+		if (begin(&prepared.space, &page->plan, true, &ignored) == 0)
+			prepared.page = page;
+		ready_close(&ready);
+	}
+	if (!prepared.page)
+		plan_page_free(page);
 }
 
-void space_drop(struct space *s)
+pid_t space_prepared(void)
 {
-	end_maker(s);
+	return prepared.page ? prepared.space.init : 0;
+}
+
+void space_unprepare(void)
+{
+	if (prepared.page)
+		space_drop(&prepared.space);
+	plan_page_free(prepared.page);
+	prepared.page = NULL;
+}
+
+static bool fits_prepared(const struct space_plan *p)
+{
+	return prepared.page && p->network != NETWORK_HOST && p->user < 0 &&
+	       p->mnt < 0 && p->root < 0 && !p->host_pids;
+}
+
+void space_begin(struct space *s, const struct space_plan *p)
+{
+	struct space_plan plan = *p;
+	struct err ignored; /* space_make tries again, and says why */
+
+	if (fits_prepared(p) && plan_page_put(prepared.page, p) &&
+	    write(prepared.space.go, "", 1) == 1) {
+		*s = prepared.space;
+		plan_page_free(prepared.page);
+		prepared.page = NULL;
+		return;
+	}
+	space_unprepare();
+	plan.ready = (struct ready)READY_NONE;
+	(void)begin(s, &plan, false, &ignored);
+}
+
+int space_make(struct space *s, const struct space_plan *p, struct err *e)
+{
+	struct space_plan plan = *p;
+
+	plan.ready = (struct ready)READY_NONE;
+	if (s->init == 0)
+		space_begin(s, p);
+	if (s->init > 0 && finish(s, &plan, e) == 0)
+		return 0;
+	if (begin(s, &plan, false, e) == 0 && finish(s, &plan, e) == 0)
+		return 0;
+	plan.host_pids = true;
+	if (p->host_pids || begin(s, &plan, false, e))
+		return -1;
+	return finish(s, &plan, e);
+}
+
+void space_end(struct space *s)
+{
+	if (s->init_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
+			      0);
+	shut(&s->tell);
+	shut(&s->go);
 	shut(&s->user);
 	shut(&s->mnt);
 	shut(&s->net);
 	shut(&s->ipc);
 	shut(&s->pid);
 	shut(&s->root);
+}
+
+void space_drop(struct space *s)
+{
+	space_end(s);
+	end_maker(s);
 }
 
 /* --- commands ------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "sandbox/homes.h"
+#include "sandbox/ready.h"
 #include "sandbox/spec.h"
 
 #include <stdbool.h>
@@ -31,8 +32,9 @@ struct space_plan {
 					       what holds another comes first */
 	int nkept;
 	enum sandbox_network network;
-	int64_t tmp;    /* bytes */
-	bool host_pids; /* no PID namespace: for a machine that has none */
+	int64_t tmp;        /* bytes */
+	bool host_pids;     /* no PID namespace: for a machine that has none */
+	struct ready ready; /* set by space.c */
 };
 
 /* Descriptors for setns; -1: not needed. */
@@ -40,19 +42,34 @@ struct space {
 	int user, mnt, net, ipc, pid, root;
 	pid_t init; /* 0: none */
 	int init_fd;
+	int tell, go; /* pipes with init, while it makes them */
 };
 
 #define SPACE_NONE                                                      \
 	{                                                               \
 		.user = -1, .mnt = -1, .net = -1, .ipc = -1, .pid = -1, \
-		.root = -1, .init_fd = -1                               \
+		.root = -1, .init_fd = -1, .tell = -1, .go = -1         \
 	}
 
-/* Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
+/* In a spare worker, before it has a run: starts the process that will make them
+ * and become init, with what does not depend on the plan (sandbox/ready.h).
+ * space_begin and space_make use it if the plan allows. */
+void space_prepare(void);
+pid_t space_prepared(void); /* that process; 0: none */
+void space_unprepare(void); /* ends it, if nothing has used it */
+
+/* Starts making them in another process, beside the caller. space_make with the
+ * same plan waits for it; it also works without this. */
+void space_begin(struct space *s, const struct space_plan *p);
+
+/* *s is SPACE_NONE, or what space_begin began. Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
  * where it has no namespaces at all. */
 int space_make(struct space *s, const struct space_plan *p, struct err *e);
 
-/* Ends what is left in the PID namespace, and returns when that is gone. */
+/* Ends what is left in the PID namespace, and does not wait for it. */
+void space_end(struct space *s);
+
+/* The same, and returns when all of it is gone. */
 void space_drop(struct space *s);
 
 /* As fork, but the child runs fn, which does not return, in the PID namespace.

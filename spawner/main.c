@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/mark.h"
 #include "base/proc.h"
 #include "sandbox/filter.h"
@@ -159,6 +160,9 @@ static void child(const struct spawn_ask *ask, const int *fds)
 		_exit(71);
 	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
 	cgroup_join(ask->limits, ask->cgroup);
+	/* skepd finds and removes what a spare leaves by its unified cgroup */
+	if (ask->cgroup[0] && id_is(ID_SPARE, ask->run))
+		cgroup_enter_early();
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
 

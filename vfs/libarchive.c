@@ -21,7 +21,7 @@ static const struct {
 int libarchive_load(struct err *e)
 {
 	static void *library;
-	struct libarchive found;
+	struct libarchive found = {0};
 
 	if (library)
 		return 0;

@@ -81,6 +81,7 @@ static int make_box(struct trial *t)
 		return acp_try_say("sandbox", false, e.text);
 	if (t->spec.mode == SANDBOX_OFF)
 		return acp_try_say("sandbox", true, "off");
+	t->box = (struct box)BOX_NONE;
 	if (box_make(&t->box, &plan, &e)) {
 		t->spec.mode = SANDBOX_OFF;
 		return acp_try_say("sandbox", false, e.text);

@@ -21,6 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
+struct confine {
+	struct box_plan plan;
+	struct box box;
+};
+
 static int read_spec(struct run *r, struct err *e)
 {
 	const char *text = r->start->sandbox;
@@ -110,6 +115,10 @@ int confine_run(struct run *r, struct err *e)
 		disk_begin(r);
 		memory_begin(r);
 	}
+	if (r->sandbox.mode == SANDBOX_OFF && space_prepared()) {
+		space_unprepare();
+		tree_has_init(0);
+	}
 	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
 		return 0;
 	p = plan_of(r);
@@ -149,34 +158,83 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	return confine_self(r, &p, e);
 }
 
-int confine_commands(struct run *r, struct err *e)
+/* An agent starts our program, to have the workspace. */
+static int plan_commands(struct run *r, const char *dir, struct box_plan *p,
+			 struct err *e)
+{
+	char program[PATH_MAX];
+
+	*p = plan_of(r);
+	if (workspace_program(program, e))
+		return -1;
+	show(&p->shown, arena_text(&r->lasting, program));
+	show(&p->shown, r->ask_socket);
+	p->workspace = dir;
+	show_media(r, &p->shown);
+	show_certificates(&p->shown);
+	programs_show(&p->shown, r->start->config, r->start->home, &r->lasting);
+	return 0;
+}
+
+static struct confine *new_confine(struct run *r)
+{
+	struct confine *c = arena_alloc(&r->lasting, sizeof *c);
+
+	*c = (struct confine){.box = BOX_NONE};
+	return c;
+}
+
+void confine_begin(struct run *r)
+{
+	struct err ignored; /* confine_commands tries again and reports it */
+	struct confine *c;
+
+	if (!workspace_is_host(r) || read_spec(r, &ignored) ||
+	    r->sandbox.mode == SANDBOX_OFF)
+		return;
+	c = new_confine(r);
+	if (plan_commands(r, workspace_host_dir(r), &c->plan, &ignored))
+		return;
+	cgroup_limit_late(&r->sandbox.limits);
+	box_begin(&c->box, &c->plan);
+	tree_has_init(c->box.space.init);
+	r->making = c;
+}
+
+/* What confine_begin has begun, or the same from the start. */
+static struct confine *plan_now(struct run *r, struct err *e)
 {
 	const struct workspace *w = r->workspace;
-	struct box_plan p = plan_of(r);
-	char program[PATH_MAX]; /* an agent starts it, to have the workspace */
+	struct confine *c = r->making;
+
+	if (c)
+		return c;
+	c = new_confine(r);
+	if (plan_commands(r, w->dir, &c->plan, e))
+		return NULL;
+	c->plan.space.user = w->ns.user;
+	c->plan.space.mnt = w->ns.mnt;
+	c->plan.space.root = w->ns.root;
+	cgroup_limit_late(&r->sandbox.limits);
+	return c;
+}
+
+int confine_commands(struct run *r, struct err *e)
+{
 	struct sandbox_offer o;
+	struct confine *c;
 
 	if (r->sandbox.mode == SANDBOX_OFF)
 		return 0;
-	if (workspace_program(program, e))
+	c = plan_now(r, e);
+	r->making = NULL;
+	if (!c)
 		return -1;
-	show(&p.shown, program);
-	show(&p.shown, r->ask_socket);
-	p.space.user = w->ns.user;
-	p.space.mnt = w->ns.mnt;
-	p.space.root = w->ns.root;
-	p.workspace = w->dir;
-	cgroup_limit_late(&r->sandbox.limits);
 	mark(MARK_cgroup_limited);
 	memory_begin(r);
-	show_media(r, &p.shown);
-	show_certificates(&p.shown);
-	programs_show(&p.shown, r->start->config, r->start->home, &r->lasting);
-	r->box = arena_alloc(&r->lasting, sizeof *r->box);
-	if (box_make(r->box, &p, e)) {
-		r->box = NULL;
+	if (box_make(&c->box, &c->plan, e))
 		return -1;
-	}
+	r->box = &c->box;
 	tree_has_init(r->box->space.init);
 	sandbox_look(&o);
 	o.namespaces = r->box->space.mnt >= 0;
@@ -184,10 +242,20 @@ int confine_commands(struct run *r, struct err *e)
 	return check_offer(r, &o, e);
 }
 
+void confine_let_go(struct run *r)
+{
+	if (r->box)
+		box_end(r->box);
+}
+
 void confine_end(struct run *r)
 {
+	space_unprepare();
 	tree_has_init(0);
+	if (r->making)
+		box_drop(&r->making->box);
 	if (r->box)
 		box_drop(r->box);
+	r->making = NULL;
 	r->box = NULL;
 }

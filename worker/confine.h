@@ -12,6 +12,11 @@
  * The worker's own rules hold for the thread that works, not for the link's.
  */
 
+/* For a driver of commands, before the agent's file is open: starts making the
+ * sandbox in another process. Only in a directory of the host, where nothing of
+ * it depends on what follows; it changes nothing that stays. */
+void confine_begin(struct run *r);
+
 /* Reads what is wanted, and says in the transcript what the machine does not
  * offer of it. ERR_NOTALLOWED if it is required. For a driver that starts no
  * commands the worker is confined at once; for others confine_commands does
@@ -26,6 +31,9 @@ int confine_commands(struct run *r, struct err *e);
  * confined. `base` is a directory that they read, or NULL. */
 int confine_tools(struct run *r, const char *base, struct err *e);
 
+/* After the last command: ends what is left in the sandbox, and does not wait
+ * for that. confine_end does. */
+void confine_let_go(struct run *r);
 void confine_end(struct run *r);
 
 #endif

@@ -23,6 +23,7 @@ struct run_end {
 struct driver {
 	const char *name;
 	bool commands;      /* starts some, in a workspace that it opens */
+	bool plain_box;     /* their sandbox follows from the start message */
 	bool pauses_itself; /* in run_wait; otherwise its processes are stopped */
 
 	/* 0 with *end filled; or -1, and ERR_CANCELED is for "I was asked to". */

@@ -229,6 +229,7 @@ static void exec_told(struct run *r, const struct msg *m)
 const struct driver driver_exec = {
 	.name = "exec",
 	.commands = true,
+	.plain_box = true,
 	.run = exec_run,
 	.takes = exec_takes,
 	.told = exec_told,

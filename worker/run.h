@@ -39,6 +39,7 @@ struct run {
 	struct workspace *workspace; /* NULL: no driver has asked for it */
 	struct sandbox_spec sandbox; /* what is wanted */
 	struct box *box;             /* of its commands; NULL: none */
+	struct confine *making;      /* begun, and not yet box; NULL: none */
 	const char *ask_socket;      /* seen in the box; NULL: none */
 	struct disk *disk;           /* what it may write; NULL: anything */
 	struct memory *memory;       /* what it may take; NULL: anything */

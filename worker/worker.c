@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mark.h"
+#include "sandbox/space.h"
 #include "schema/part.h"
 #include "schema/sweep.h"
 #include "worker/confine.h"
@@ -148,12 +149,30 @@ static void wait_at_gate(int *gate)
 	*gate = -1;
 }
 
+/* What a spare has prepared goes into it, or is given up. A kept worker has its
+ * sandbox. */
+static void begin_sandbox(struct run *r)
+{
+	struct err ignored; /* drive() reports it */
+	const struct driver *d = driver_find(r->start->driver, &ignored);
+
+	if (r->workspace)
+		return;
+	if (d && d->commands)
+		tree_has_init(space_prepared());
+	else
+		space_unprepare();
+	if (d && d->plain_box)
+		confine_begin(r);
+}
+
 /* Opens the file and drives, until there is an end. */
 static void work(struct run *r, int gate, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
 
+	begin_sandbox(r);
 	if (r->start->schema_version == 0) /* the file would be made */
 		wait_at_gate(&gate);
 	if (rc == 0)
@@ -244,7 +263,7 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 	return rc;
 }
 
-static void say_finished(struct run *r, const struct run_end *end)
+static void report_end(struct run *r, const struct run_end *end)
 {
 	struct msg m = {.type = MSG_TYPE_FINISHED};
 	struct err e;
@@ -258,12 +277,18 @@ static void say_finished(struct run *r, const struct run_end *end)
 		.signal = end->signal,
 		.keep_ms = r->keep_ms > 0 ? r->keep_ms : OPT_NONE,
 	};
-	if (ipc_client_report(r->link, &m, &e) == 0)
-		(void)ipc_client_flush(r->link,
-				       ipc_client_connected(r->link)
-					       ? FLUSH_MS
-					       : FLUSH_AWAY_MS,
-				       &e);
+	(void)ipc_client_report(r->link, &m, &e);
+}
+
+/* Until the supervisor has acknowledged the end. */
+static void await_acknowledgement(struct run *r)
+{
+	struct err ignored; /* the supervisor finds the row */
+
+	(void)ipc_client_flush(r->link,
+			       ipc_client_connected(r->link) ? FLUSH_MS
+							     : FLUSH_AWAY_MS,
+			       &ignored);
 }
 
 /* Ends the processes, keeps what the run has to leave behind, and gives the
@@ -281,6 +306,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 		*e = why;
 		rc = -1;
 	}
+	confine_let_go(r);
 	return rc;
 }
 
@@ -305,8 +331,7 @@ static int finish(struct run *r, struct run_end *end)
 			  LT("run", r->start->run), LT("why", e.text));
 		r->keep_ms = 0;
 	}
-	say_finished(r, end);
-	mark(MARK_end_reported);
+	report_end(r, end);
 	return rc ? err_exit_status(e.code) : 0;
 }
 
@@ -335,6 +360,13 @@ static int attempt(struct run *r, int gate)
 	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));
+	if (r->keep_ms == 0) { /* while the supervisor commits */
+		ledger_close(&r->ledger);
+		confine_end(r);
+		mark(MARK_closed);
+	}
+	await_acknowledgement(r);
+	mark(MARK_end_acknowledged);
 	return status;
 }
 
@@ -387,8 +419,10 @@ static int await_start(int fd, bool gated, struct arena *a,
 {
 	struct stat st;
 
-	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		space_prepare(); /* first: it is a fork */
 		prefault();
+	}
 	if (start_from_fd(fd, a, start, e) == 0)
 		return 0;
 	if (gated && e->code == ERR_CANCELED)
@@ -410,6 +444,7 @@ int worker_main(int start_fd, int gate_fd, worker_named *named)
 	if (e.code == ERR_OK && named)
 		named(start.run);
 	if (e.code == ERR_OK && driver_program(start.driver)) {
+		space_unprepare();
 		wait_at_gate(&gate_fd);
 		(void)become(driver_program(start.driver), &start, &e);
 	}

@@ -157,26 +157,35 @@ static int enter_able(struct workspace *w, struct err *e)
 	return 0;
 }
 
+bool workspace_is_host(const struct run *r)
+{
+	return strcmp(r->start->workspace_mode, "disk") == 0;
+}
+
+const char *workspace_host_dir(struct run *r)
+{
+	return r->start->workspace
+		       ? arena_text(&r->lasting, r->start->workspace)
+		       : "/";
+}
+
 static struct workspace *new_workspace(struct run *r)
 {
 	struct workspace *w = arena_alloc(&r->lasting, sizeof *w);
-	bool disk = strcmp(r->start->workspace_mode, "disk") == 0;
 
 	*w = (struct workspace){.run = r,
 				.dir = WORKSPACE_MOUNT,
 				.mount = {.in = -1, .out = -1, .err = -1},
 				.ns = {.user = -1, .mnt = -1, .root = -1}};
-	if (disk)
-		w->dir = r->start->workspace
-				 ? arena_text(&r->lasting, r->start->workspace)
-				 : "/";
+	if (workspace_is_host(r))
+		w->dir = workspace_host_dir(r);
 	r->workspace = w;
 	return w;
 }
 
 static bool is_disk(const struct workspace *w)
 {
-	return strcmp(w->run->start->workspace_mode, "disk") == 0;
+	return workspace_is_host(w->run);
 }
 
 static int make_mount(struct workspace *w, struct err *e)

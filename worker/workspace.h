@@ -54,6 +54,10 @@ int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
 /* 0 if commands can be started; ERR_UNSUPPORTED says why not. */
 int workspace_commands(const struct workspace *w, struct err *e);
 
+/* Whether the workspace is a directory of the host, and which. */
+bool workspace_is_host(const struct run *r);
+const char *workspace_host_dir(struct run *r);
+
 /* The path of skep-worker, for processes that we or an agent start. */
 int workspace_program(char out[PATH_MAX], struct err *e);
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import lib
+from sandbox_lib import said
 from skepd_lib import Host, QUICK, faults_bin, finish, host
 
 
@@ -74,6 +75,36 @@ def test_a_run_takes_a_spare_and_another_is_made(home):
     await_spares(h, but=[row["pid"]])
     h.cancel(run)
     assert h.until(run)["state"] == "cancelled"
+    finish(h)
+
+
+def prepared(pid):
+    """The process that will be init of the sandbox of a spare's run."""
+    out = subprocess.run(["pgrep", "-P", str(pid), "skep-init"], text=True,
+                         stdout=subprocess.PIPE)
+    return [int(p) for p in out.stdout.split()]
+
+
+def test_a_spare_prepares_the_sandbox_of_its_run(home):
+    """A command lives in the PID namespace that its spare had made, and with
+    none of the spare's descriptors in init; a run without commands, and one in
+    the host's network, leave nothing of it."""
+    h = host(home)
+    h.script("a", *notes(3))
+    h.shell("b", "readlink /proc/self/ns/pid; ls -l /proc/1/fd | wc -l")
+    h.shell("c", "echo here; cat /proc/net/dev", network="host")
+    spaces = {}
+    for pid in await_spares(h):
+        (init,) = lib.eventually(lambda: prepared(pid), 30, "a prepared init")
+        spaces[pid] = os.readlink("/proc/%d/ns/pid_for_children" % init)
+    row = h.until(h.submit("b"))
+    assert row["state"] == "succeeded", row
+    told = said(h, "b", row["id"])
+    assert told.split()[0] in spaces.values(), (told, spaces)
+    for agent in "ac":
+        await_spares(h)
+        row = h.until(h.submit(agent))
+        assert row["state"] == "succeeded", row
     finish(h)
 
 
