@@ -1,6 +1,7 @@
 /* What definitions may say of sandboxes, what machines lack, and what the rules
  * and the filter refuse to a process of ours. */
 #include "sandbox/box.h"
+#include "sandbox/plan.h"
 #include "sandbox/probe.h"
 
 #include <errno.h>
@@ -213,6 +214,39 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 	assert_int_equal(system(cmd), 0); // NOLINT(cert-env33-c)
 }
 
+/* Nothing of a plan in shared memory points out of it, and one that is too long
+ * is refused. */
+static void a_plan_is_copied_with_its_texts(void **state)
+{
+	char hidden[] = "/h", path[] = "/w", home[] = "/home/x";
+	static char text[PLAN_TEXT];
+	struct homes homes = {.dir = {home}, .n = 1};
+	struct space_plan p = {.user = -1,
+			       .hidden = hidden,
+			       .homes = &homes,
+			       .kept = {{path, true}},
+			       .nkept = 1};
+	struct plan_page *page = plan_page_new();
+
+	(void)state;
+	assert_non_null(page);
+	page->plan.user = 7;
+	assert_true(plan_page_put(page, &p));
+	memset(hidden, 'x', 2);
+	memset(path, 'x', 2);
+	memset(home, 'x', 2);
+	homes.n = 0;
+	assert_int_equal(page->plan.user, 7);
+	assert_string_equal(page->plan.hidden, "/h");
+	assert_string_equal(page->plan.kept[0].path, "/w");
+	assert_int_equal(page->plan.homes->n, 1);
+	assert_string_equal(page->plan.homes->dir[0], "/home/x");
+	memset(text, 'x', sizeof text - 1);
+	p.hidden = text;
+	assert_false(plan_page_put(page, &p));
+	plan_page_free(page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +254,7 @@ int main(void)
 		cmocka_unit_test(words_and_amounts_are_read),
 		cmocka_unit_test(a_slip_is_named),
 		cmocka_unit_test(what_a_machine_lacks_is_said_with_what_helps),
+		cmocka_unit_test(a_plan_is_copied_with_its_texts),
 		cmocka_unit_test(a_process_reaches_its_own_file_and_no_other),
 	};
 
