@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include "cli/migration_view.h"
+
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -215,6 +217,7 @@ int cli_main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	signal(SIGPIPE, SIG_IGN);
+	migration_view_begin();
 	rc = args_parse(&cli.args, argc, argv, &e);
 	output_init(&cli.out, stdout, args_option(&cli.args, "json") != NULL,
 		    args_option(&cli.args, "no-color") != NULL);

@@ -21,9 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define UP_TRIES  1500 /* of POLL_MS */
-#define POLL_MS   10
-#define LOG_BYTES 4096
+#define UP_TRIES   1500 /* of POLL_MS */
+#define POLL_MS    10
+#define LOOK_TRIES 50 /* between two looks into the log */
+#define LOG_BYTES  4096
+#define LOG_LINE   512
 
 int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 {
@@ -117,17 +119,38 @@ static void become(const char *const argv[4], const char *log)
 	_exit(69);
 }
 
+/* Shows that skepd updates the schema, which takes minutes in a large home. Is
+ * there news since `shown`? */
+static bool show_migration(const char *log, off_t from, char shown[LOG_LINE])
+{
+	char text[LOG_BYTES + 1], said[LOG_LINE];
+	const char *line = strstr(last_line(log, from, text),
+				  "msg=\"updating the schema");
+
+	if (!line)
+		return false;
+	snprintf(said, sizeof said, "%s", line + strlen("msg="));
+	if (strcmp(said, shown) == 0)
+		return false;
+	snprintf(shown, LOG_LINE, "%s", said);
+	fprintf(stderr, "skep: %s\n", said);
+	return true;
+}
+
 static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
 		   struct err *e)
 {
+	char shown[LOG_LINE] = "";
 	struct err why;
 	int status;
 
-	for (int i = 0; i < UP_TRIES; i++) {
+	for (int i = 1; i <= UP_TRIES; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return say_why(log, from, status, e);
 		if (cli_ask(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
 			return 0;
+		if (i % LOOK_TRIES == 0 && show_migration(log, from, shown))
+			i = 0;
 		poll(NULL, 0, POLL_MS);
 	}
 	return err_set(e, ERR_TIMEOUT, "skepd (process %d) does not answer: %s",

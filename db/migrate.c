@@ -1,6 +1,8 @@
 #include "db/migrate.h"
 
+#include "base/clock.h"
 #include "base/fault.h"
+#include "base/log.h"
 #include "db/sql_conn.h"
 
 #include <inttypes.h>
@@ -113,6 +115,47 @@ static int may_change(struct sql *db, const struct db_schema *s, struct err *e)
 	return s->may_change ? s->may_change(db, e) : 0;
 }
 
+/* --- progress ---------------------------------------------------------- */
+
+#define EVERY_MS    1000
+#define EVERY_STEPS 100000 /* of SQLite's virtual machine: some ms */
+
+static void log_migrating(const struct db_migrating *m)
+{
+	log_warn(LT("msg", "updating the schema"), LT("file", m->path),
+		 LI("version", m->version), LI("last", m->last),
+		 LI("seconds", m->seconds));
+}
+
+static db_migrating_fn *tell = log_migrating;
+static int tell_every_ms = EVERY_MS;
+
+void db_watch_migrations(db_migrating_fn *fn, int every_ms)
+{
+	tell = fn ? fn : log_migrating;
+	tell_every_ms = fn ? every_ms : EVERY_MS;
+}
+
+struct watch {
+	struct db_migrating at;
+	int64_t began, told; /* ns */
+};
+
+static int on_steps(void *arg)
+{
+	struct watch *w = arg;
+	int64_t now = clock_mono_ns();
+
+	if (now - w->told < tell_every_ms * INT64_C(1000000))
+		return 0;
+	w->told = now;
+	w->at.seconds = (int)((now - w->began) / 1000000000);
+	tell(&w->at);
+	return 0;
+}
+
+/* --- migrations -------------------------------------------------------- */
+
 static int apply(struct sql *db, const struct db_schema *s, int number,
 		 struct err *e)
 {
@@ -139,6 +182,9 @@ static int run_migration(struct sql *db, const struct db_schema *s, int number,
 			 struct err *e)
 {
 	bool rebuild = s->migrations[number - 1].rebuild;
+	int64_t now = clock_mono_ns();
+	struct watch w = {
+		{s->kind, sql_path(db), number, s->version, 0}, now, now};
 	struct err ignored;
 	int rc;
 
@@ -146,9 +192,11 @@ static int run_migration(struct sql *db, const struct db_schema *s, int number,
 		return -1;
 	if (rebuild && sql_run(db, "PRAGMA foreign_keys=OFF", e))
 		return -1;
+	sqlite3_progress_handler(db->conn, EVERY_STEPS, on_steps, &w);
 	rc = sql_enter_relaxed(db, e);
 	if (!rc)
 		rc = sql_leave(db, apply(db, s, number, e), e);
+	sqlite3_progress_handler(db->conn, 0, NULL, NULL);
 	if (rebuild && sql_run(db, "PRAGMA foreign_keys=ON", rc ? &ignored : e))
 		rc = -1;
 	return rc;

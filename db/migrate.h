@@ -37,6 +37,19 @@ struct db_schema {
 	int (*may_change)(struct sql *db, struct err *e);
 };
 
+/* A migration that takes long. */
+struct db_migrating {
+	const char *kind, *path;
+	int version, last; /* being reached, and at the end */
+	int seconds;       /* since this migration began */
+};
+
+typedef void db_migrating_fn(const struct db_migrating *m);
+
+/* Calls fn after each so many ms of a migration, in this process; the default
+ * is a line in the log each second. Set it before any other thread runs. */
+void db_watch_migrations(db_migrating_fn *fn, int every_ms);
+
 /* sql_open and migrate in one. */
 int db_open(struct sql **out, const char *path, const struct db_schema *schema,
 	    unsigned flags, struct err *e);

@@ -55,6 +55,51 @@ static void hash_file(const char *name, char out[HASH_HEX])
 	buf_fini(&b);
 }
 
+static struct db_migrating told;
+static int tellings;
+
+static void note(const struct db_migrating *m)
+{
+	told = *m;
+	tellings++;
+}
+
+static void a_long_migration_is_told(void **state)
+{
+	static const struct db_migration steps[] = {
+		{"0001", "CREATE TABLE t (i)", false},
+		{"0002",
+		 "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+		 "SELECT i + 1 FROM n WHERE i < 100000) SELECT i FROM n",
+		 false},
+		{"0003", "CREATE INDEX t_i ON t (i)", false},
+	};
+	struct db_schema s = {.kind = "test",
+			      .application_id = 1,
+			      .migrations = steps,
+			      .version = 1};
+	struct err e = {0};
+	struct sql *db;
+
+	(void)state;
+	tellings = 0;
+	db_watch_migrations(note, 0);
+	for (s.version = 1; s.version <= 3; s.version++) {
+		int before = tellings;
+
+		assert_int_equal(db_open(&db, path, &s, SQL_CREATE, &e), 0);
+		sql_close(db);
+		if (s.version == 1) {
+			assert_int_equal(tellings, 0);
+			continue;
+		}
+		assert_true(tellings > before);
+		assert_int_equal(told.version, s.version);
+		assert_int_equal(told.last, s.version);
+	}
+	db_watch_migrations(NULL, 0);
+}
+
 static void every_version_reaches_the_newest(void **state)
 {
 	(void)state;
@@ -349,6 +394,7 @@ static void a_second_connection_keeps_the_locks_of_the_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		EACH(a_long_migration_is_told),
 		EACH(every_version_reaches_the_newest),
 		EACH(a_newer_file_is_refused_untouched),
 		EACH(a_newer_version_in_the_wal_is_refused_too),
