@@ -143,7 +143,9 @@ int cli_print_session(struct cli *cli, const char *key, struct err *e)
 static void problem(const struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
+	struct output o;
 
+	output_init(&o, stderr, true, true);
 	buf_adds(&b, "{\"title\":");
 	json_add_string(&b, err_word(e->code), strlen(err_word(e->code)));
 	buf_addf(&b, ",\"status\":%d,\"code\":\"%s\",\"exit\":%d,\"retry\":%s,",
@@ -152,7 +154,8 @@ static void problem(const struct err *e)
 		 err_is_retryable(e->code) ? "true" : "false");
 	buf_adds(&b, "\"detail\":");
 	json_add_string(&b, e->text, strlen(e->text));
-	fprintf(stderr, "%s}\n", b.p);
+	fprintf(o.to, "%s}\n", b.p);
+	(void)fflush(o.to);
 	buf_fini(&b);
 }
 

@@ -88,14 +88,23 @@ static ssize_t write_filtered(void *cookie, const char *p, size_t n)
 	return ok ? (ssize_t)n : -1;
 }
 
+static int drop_filter(void *cookie)
+{
+	free(cookie);
+	return 0;
+}
+
 FILE *terminal_filter(FILE *to)
 {
-	static struct filter f;
+	struct filter *f = calloc(1, sizeof *f);
 	FILE *stream;
 
-	f = (struct filter){.to = to};
-	stream = fopencookie(&f, "w",
-			     (cookie_io_functions_t){.write = write_filtered});
+	if (!f)
+		abort();
+	f->to = to;
+	stream = fopencookie(f, "w",
+			     (cookie_io_functions_t){.write = write_filtered,
+						     .close = drop_filter});
 	if (!stream)
 		abort();
 	setvbuf(stream, NULL, _IOLBF, BUFSIZ);

@@ -96,7 +96,7 @@ static const cJSON *pick(const cJSON *options, bool allow, const char *choice)
 
 static void answer(struct acp *x, const char *id, const cJSON *option)
 {
-	struct buf b = BUF_MAX(8192);
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	const char *chosen = json_text(option, "optionId", NULL);
 
 	buf_addf(&b, "{\"outcome\":{\"outcome\":\"%s\"",
@@ -138,7 +138,7 @@ static int add_event(struct acp *x, const char *key, struct buf *body,
 static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
 		      const char *rule, struct err *e)
 {
-	struct buf b = BUF_MAX(64u << 10);
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
 	add_text(&b, "state", "ruled");
 	add_text(&b, "decision", allow ? "allow" : "deny");
@@ -500,7 +500,7 @@ static int give(struct acp *x, struct acp_question *q,
 		const struct acp_answer *a, struct err *e)
 {
 	const cJSON *option = pick(q->options, a->allow, a->choice);
-	struct buf b = BUF_MAX(8192);
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	char key[160];
 
 	snprintf(key, sizeof key, "used:%s:%s", x->run->start->run, q->key);

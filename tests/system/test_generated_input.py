@@ -161,8 +161,15 @@ REQUESTS = [
                          "env": [{"name": "A", "value": "b"}]}),
     ("terminal/output", {"sessionId": SID, "terminalId": "t"}),
     ("terminal/wait_for_exit", {"sessionId": SID, "terminalId": "t"}),
+    ("terminal/kill", {"sessionId": SID, "terminalId": "t"}),
     ("terminal/release", {"sessionId": SID, "terminalId": "t"}),
 ]
+PERMISSION = {"sessionId": SID, "toolCall": {
+    "toolCallId": "c", "title": "t", "kind": "edit", "status": "pending",
+    "rawInput": {"a": 1}, "locations": [{"path": "/x", "line": 1}],
+    "content": [{"type": "content", "content": text}]},
+    "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+                {"optionId": "no", "name": "No", "kind": "reject_once"}]}
 ANSWERS = {
     "initialize": {"protocolVersion": 1, "agentCapabilities": {
         "loadSession": True, "promptCapabilities": {"image": True}},
@@ -188,6 +195,10 @@ for line in sys.stdin:
             for m in mutants(params):
                 next_id += 1
                 say({"id": next_id, "method": name, "params": m})
+        for m in mutants(PERMISSION):
+            next_id += 1
+            say({"id": next_id, "method": "session/request_permission",
+                 "params": m})
         for bad in ({"id": None, "method": 5}, {"method": []}, {"id": {}},
                     {"id": 9, "result": 1, "error": 2}, {"id": "x"},
                     {"id": 9e300, "method": "x"}, {"method": "session/update"}):
@@ -210,7 +221,8 @@ def test_acp_messages_with_every_wrong_value(home):
                                    "session/prompt") for n in range(8)]
     for i, (which, n) in enumerate(cases):
         s.agent("h%d" % i, driver="acp", paths={"read": [str(script)]}, config={
-            "command": ["python3", str(script), which, str(n)]})
+            "command": ["python3", str(script), which, str(n)],
+            "permissions": {"default": "deny"}})
         runs.append((which, n, s.post("/v1/runs", {
             "agent": "h%d" % i, "prompt": "x", "run_timeout_ms": 60000},
             201)["id"]))
@@ -237,14 +249,22 @@ CALLS = [("channel.receive", {
          ("channel.event", {"event": "cursor", "data": {"a": 1}}),
          ("channel.status", {"status": "ok", "detail": "fine"})]
 which, next_id = int(sys.argv[1]), 1000
+wrong_answers = [m for m in mutants({"result": {"ok": True, "id": "x"}})] + [
+    {"error": m} for m in mutants({"code": -32000, "message": "m", "data": {
+        "retry": True, "code": "x"}})] + [{}, {"result": 1, "error": 2}]
+sent = 0
 for line in sys.stdin:
     q = json.loads(line)
     if "method" not in q:
         continue
+    if q["method"] == "channel.send" and which == 3:
+        say(dict(wrong_answers[sent % len(wrong_answers)], id=q["id"]))
+        sent += 1
+        continue
     say({"id": q["id"], "result": {"ok": True}} if "id" in q else {"id": 0})
     if q["method"] == "channel.configure":
         # at most as many bad ones as skepd puts up with
-        name, params = CALLS[which]
+        name, params = CALLS[which % len(CALLS)]
         for m in list(mutants(params))[:90]:
             next_id += 1
             say({"id": next_id, "method": name, "params": m})
@@ -257,14 +277,20 @@ def test_plugin_lines_with_every_wrong_value(home):
     s.agent()
     script = home.path / "plugin.py"
     script.write_text(PLUGIN)
-    for i in range(3):
+    for i in range(4):
         status, answer = s.ask("PUT", "/v1/channels/p%d" % i, {
             "kind": "plugin", "command": ["python3", str(script), str(i)],
             "config": {"backoff": 50, "agent": "ada"}})
         assert status == 200, answer
     log = lambda i: s.ask("GET", "/v1/channels/p%d/log" % i)[1]
-    lib.eventually(lambda: all(log(i)["items"] for i in range(3)), 30,
+    lib.eventually(lambda: all(log(i)["items"] for i in range(4)), 30,
                    "the plugins")
+    for i in range(40):  # each answer of the fourth is wrong in its own way
+        s.post("/v1/deliveries", {"channel": "p3", "conversation": "c%d" % i,
+                                  "body": {"text": "x"}})
+    tried = lambda: [d for d in s.get("/v1/deliveries?channel=p3&limit=100")[
+        "items"] if d["attempts"]]
+    lib.eventually(lambda: len(tried()) > 20, 60, "wrong answers")
     lib.eventually(lambda: s.get("/v1/inbound?limit=1000")["items"], 30,
                    "a message of a plugin")
     assert s.get("/v1/health")["pid"] == pid

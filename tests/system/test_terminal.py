@@ -136,6 +136,11 @@ def test_json_on_a_terminal_has_no_control_characters(home):
             assert not bad and "\x1b]" not in out, (args, more, bad, out)
             if more:
                 assert "\x1b" not in out, (args, out)
+    for args in (["session", "show", NASTY], ["vfs", "cat", "a", NASTY],
+                 ["show", NASTY]):  # errors, on standard error
+        code, out = on_terminal(home, *args, "--json", columns=300)
+        assert code and not any(c in out for c in UNSAFE + "\x1b"), (args, out)
+        assert json.loads(out)["exit"] == code, out
     # the same values as without a terminal
     wanted = home.skep("session", "ls", "--json").json
     assert wanted["title"] == NASTY
