@@ -38,6 +38,7 @@ struct sql {
 		dev_t dev;
 		ino_t ino; /* 0: not yet */
 	} log, index;
+	int64_t looked;     /* clock_mono_ns of the last sql_in_place */
 	int64_t lock_until; /* of the wait for SQLite's lock */
 	bool watched;       /* see sql_watch */
 	bool ranks;         /* see sql_rank */

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOOK_NS 100000000 /* between two looks of such commits */
+
 static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
 		     struct err *e)
 {
@@ -169,11 +171,26 @@ static void roll_back(struct sql *db)
 		sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* A commit that does not wait for the disk is not acknowledged to anybody before
+ * sql_sync or a commit that does. Looking costs 4 µs, a tenth of an append. */
+static bool must_look(struct sql *db)
+{
+	int64_t now;
+
+	if (db->full)
+		return true;
+	now = clock_mono_ns();
+	if (db->looked && now - db->looked < LOOK_NS)
+		return false;
+	db->looked = now;
+	return true;
+}
+
 /* Nothing is committed to a file that has lost its name: it would be gone with
  * the last process that has it open. */
 int sql_commit(struct sql *db, struct err *e)
 {
-	if (sql_in_place(db, e))
+	if (must_look(db) && sql_in_place(db, e))
 		return -1;
 	return step_once(db, db->commit, "commit", e);
 }
