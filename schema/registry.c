@@ -113,46 +113,63 @@ int registry_make(struct sql *control, const struct home *home,
 	return sql_leave(control, registry_seen(control, row, e), e);
 }
 
-static int move_row(struct sql *control, const char *agent, const char *path,
-		    struct arena *a, struct err *e)
+/* The row that the agent will have: its file is opened, so it is one. */
+static int moved_row(struct sql *control, const char *agent, const char *path,
+		     struct agent_database_row *row, struct arena *a,
+		     struct err *e)
 {
-	struct agent_database_row row;
-	int found = registry_find(control, agent, &row, a, e);
-	struct buf detail = BUF_MAX(2 * PATH_MAX);
+	int found = registry_find(control, agent, row, a, e);
 	struct agent_file file;
-	int rc;
 
 	if (found < 0)
 		return -1;
 	if (!found)
-		row = (struct agent_database_row){
+		*row = (struct agent_database_row){
 			.agent = agent, .epoch = 1, .created_at = clock_now()};
-	row.path = path;
-	row.schema_version = agent_schema.version;
-	if (registry_open(&row, 0, &file, e))
-		return -1;
+	row->path = path;
+	row->schema_version = agent_schema.version;
+	if (registry_open(row, 0, &file, e)) {
+		if (e->code != ERR_CONFLICT)
+			e->code = ERR_INVALID;
+		return err_wrap(e, "not the file of agent '%s'", agent);
+	}
 	agent_file_close(&file);
+	return 0;
+}
+
+static int move_row(struct sql *control, struct agent_database_row *row,
+		    struct err *e)
+{
+	struct buf detail = BUF_MAX(2 * PATH_MAX);
+	int rc;
+
 	buf_adds(&detail, "{\"path\":");
-	json_add_string(&detail, path, strlen(path));
+	json_add_string(&detail, row->path, strlen(row->path));
 	buf_addc(&detail, '}');
-	rc = registry_seen(control, &row, e) ||
-	     control_audit(control, NULL, "agent.file", agent, detail.p, e);
+	rc = registry_seen(control, row, e) ||
+	     control_audit(control, NULL, "agent.file", row->agent, detail.p,
+			   e);
 	buf_fini(&detail);
 	return rc ? -1 : 0;
 }
 
+/* Looks at the file first: a refusal must not undo the caller's transaction. */
 int registry_move(struct sql *control, const char *agent, const char *path,
 		  struct err *e)
 {
 	char full[PATH_MAX];
+	struct agent_database_row row;
 	struct arena a = {0};
 	int rc;
 
 	if (!realpath(path, full))
 		return err_errno_set(e, "%s", quoted(path).text);
-	if (control_enter_alone(control, e))
-		return -1;
-	rc = sql_leave(control, move_row(control, agent, full, &a, e), e);
+	rc = moved_row(control, agent, full, &row, &a, e);
+	if (rc == 0)
+		rc = control_enter_alone(control, e)
+			     ? -1
+			     : sql_leave(control, move_row(control, &row, e),
+					 e);
 	arena_fini(&a);
 	return rc;
 }

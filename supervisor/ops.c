@@ -52,6 +52,21 @@ int sup_migration_run(struct sup *s, const struct migration_run_row *row,
 	return 0;
 }
 
+/* Looks first: a statement that fails undoes the whole step. */
+static int needs_migration(struct sup *s, const char *id, struct err *e)
+{
+	struct migration_run_known_row row;
+	struct arena a = {0};
+	int found = sql_get(s->db, Q_MIGRATION_RUN_KNOWN,
+			    &(struct migration_run_known_in){id}, &row, &a, e);
+
+	arena_fini(&a);
+	if (found == 0)
+		err_set(e, ERR_NOTFOUND, "\"run\": there is no migration %s",
+			id);
+	return found > 0 ? 0 : -1;
+}
+
 int sup_migration_source(struct sup *s, const struct migration_source_row *row,
 			 const char *by, struct sup_done done, struct err *e)
 {
@@ -61,7 +76,7 @@ int sup_migration_source(struct sup *s, const struct migration_source_row *row,
 		return err_set(e, ERR_INVALID,
 			       "\"path\", \"target\", \"sha256\", \"run\", "
 			       "\"importer\" and \"state\" are needed");
-	if (step_begin(&s->step, e) ||
+	if (needs_migration(s, row->run, e) || step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
 		return -1;
 	sup_done_later(s, done, row->run, true, NULL);

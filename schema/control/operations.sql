@@ -96,6 +96,9 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state,
   skipped = excluded.skipped, warnings = excluded.warnings,
   ended_at = excluded.ended_at;
 
+-- query migration_run_known (id text) -> (id text)
+SELECT id FROM migration_run WHERE id = :id;
+
 -- query migration_run_left (id text, source text, now time)
 -- Those of the same source that were killed: a new one begins.
 UPDATE migration_run SET state = 'failed', ended_at = :now

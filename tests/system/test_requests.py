@@ -144,6 +144,8 @@ class Attack:
 
     def finish(self):
         assert self.s.get("/v1/health")["pid"] == self.pid
+        # a refused request must not undo those that came with it
+        assert "could not be committed" not in self.s.log()
         self.s.stop()
 
 
@@ -220,6 +222,24 @@ def test_optional_members_may_be_null_or_empty(home):
                                       dict(route.members(), **{name: value}))
                 assert 200 <= status < 300 or 400 <= status < 500, \
                     (route.name, name, str(value)[:100], status, said[:600])
+    a.finish()
+
+
+def test_texts_that_name_nothing_of_the_kind_are_refused(home):
+    """Texts of the right form: paths that exist, names and ids that do not."""
+    a = Attack(home)
+    for route in routes_of(a.s):
+        if not route.body or route.name in ENDING:
+            continue
+        for name, schema in route.body["properties"].items():
+            if "string" not in types_of(schema) or "enum" in schema:
+                continue
+            for text in ("/", "/dev/null", "/etc/passwd", "nobody",
+                         "run_" + "0" * 26, "mig_" + "0" * 26):
+                status, said = a.send(route, route.url(),
+                                      dict(route.members(), **{name: text}))
+                assert status < 500, (route.name, name, text, status, said)
+    assert a.sent > 200, a.sent
     a.finish()
 
 

@@ -94,6 +94,20 @@ static void a_file_that_was_moved_is_named_and_can_be_told(void **state)
 	agent_file_close(&file);
 }
 
+/* skepd calls it inside of the transaction that all requests of a turn share. */
+static void a_refused_move_does_not_undo_the_transaction(void **state)
+{
+	const char *wrong[] = {"/", "/dev/null", "/etc/passwd", "/nowhere/x"};
+
+	(void)state;
+	make("a");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(sql_enter(control, &e), 0);
+		assert_int_equal(registry_move(control, "a", wrong[i], &e), -1);
+		assert_int_equal(sql_leave(control, 0, &e), 0);
+	}
+}
+
 static void the_file_of_another_agent_is_refused(void **state)
 {
 	struct agent_database_row b;
@@ -106,6 +120,8 @@ static void the_file_of_another_agent_is_refused(void **state)
 	assert_int_equal(registry_move(control, "a", b.path, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(registry_move(control, "a", "/nowhere/x", &e), -1);
+	assert_int_equal(registry_move(control, "a", "/", &e), -1);
+	assert_int_equal(e.code, ERR_INVALID);
 	b.agent = "a";
 	assert_int_equal(registry_open(&b, 0, &file, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
@@ -185,6 +201,7 @@ int main(void)
 		T(the_first_use_makes_and_registers_a_private_file),
 		T(a_file_without_its_row_is_found_again),
 		T(a_file_that_was_moved_is_named_and_can_be_told),
+		T(a_refused_move_does_not_undo_the_transaction),
 		T(the_file_of_another_agent_is_refused),
 		T(an_owner_that_was_given_up_is_fenced_out),
 		T(sizes_in_the_registry_follow_the_file),
