@@ -112,11 +112,11 @@ static int open_root(const struct home *h, struct err *e)
 	return fd < 0 ? err_errno_set(e, "%s", h->root) : fd;
 }
 
-int home_lock(const struct home *h, struct err *e)
+static int lock(const struct home *h, int how, struct err *e)
 {
 	int fd = open_root(h, e);
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (fd < 0 || flock(fd, how | LOCK_NB) == 0)
 		return fd;
 	if (errno == EWOULDBLOCK)
 		err_set(e, ERR_BUSY,
@@ -129,9 +129,15 @@ int home_lock(const struct home *h, struct err *e)
 	return -1;
 }
 
+int home_lock(const struct home *h, struct err *e)
+{
+	return lock(h, LOCK_EX, e);
+}
+
+/* Shared: those that look do not see each other. */
 int home_is_locked(const struct home *h, struct err *e)
 {
-	int fd = home_lock(h, e);
+	int fd = lock(h, LOCK_SH, e);
 
 	if (fd >= 0)
 		close(fd);

@@ -93,6 +93,9 @@ int cli_open(struct cli *cli, struct err *e);
 /* The control plane for writing, for a command that needs it only sometimes. */
 int cli_open_control(struct cli *cli, struct err *e);
 
+/* The same, and makes the home and its control plane if there are none. */
+int cli_make_control(struct cli *cli, struct err *e);
+
 /* A file for cli->agent_name, which has none yet; cli->file is its row. */
 int cli_make_file(struct cli *cli, struct err *e);
 

@@ -123,15 +123,9 @@ static int import(void *arg, const char *path, struct err *e)
 			    .root = path,
 			    .backup = p->backup,
 			    .tell = nobody};
-	struct home_path state = home_path(&cli->home, HOME_CONTROL_DB);
-	int rc = 0;
+	int rc;
 
-	if (!cli->control)
-		rc = file_exists(state.text)
-			     ? cli_open_control(cli, e)
-			     : control_open(&cli->control, &cli->home,
-					    SQL_CREATE, e);
-	if (rc)
+	if (!cli->control && cli_make_control(cli, e))
 		return -1;
 	m.control = cli->control;
 	rc = migrate_apply(&m, e);

@@ -157,8 +157,7 @@ static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
 		       (int)pid, why.text);
 }
 
-/* A supervisor that the control plane does not name has lost it. */
-static int refuse_nameless(struct cli *cli, struct err *e)
+int daemon_nameless(struct cli *cli, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	int locked = home_is_locked(&cli->home, e);
@@ -207,7 +206,7 @@ int daemon_up(struct cli *cli, struct err *e)
 			       "skepd runs already, as process "
 			       "%lld",
 			       (long long)row.pid);
-	if (home_make(&cli->home, e) || refuse_nameless(cli, e))
+	if (home_make(&cli->home, e) || daemon_nameless(cli, e))
 		return -1;
 	(void)stop_watchdog(cli); /* the new one starts skepd now */
 	from = file_size(log.text);
@@ -227,9 +226,13 @@ int daemon_up(struct cli *cli, struct err *e)
 
 int daemon_absent(struct cli *cli, struct err *e)
 {
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	struct watchdog_record r;
 	char when[CLOCK_TEXT];
 
+	if (!file_exists(path.text) && file_exists(cli->home.root) &&
+	    daemon_nameless(cli, e))
+		return -1;
 	if (!watchdog_read(&cli->home, &r) || r.ended_at == 0)
 		return err_set(
 			e, ERR_UNAVAILABLE,

@@ -23,6 +23,10 @@ int daemon_check(struct cli *cli, struct err *e);
 /* -1: no supervisor runs, with what is known about the last one. */
 int daemon_absent(struct cli *cli, struct err *e);
 
+/* -1: a supervisor runs that the control plane does not name. It has lost its
+ * file, and another one must not take its name. */
+int daemon_nameless(struct cli *cli, struct err *e);
+
 /* Whether one lives now: 1, 0, -1. */
 int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e);
 

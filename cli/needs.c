@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/daemon.h"
 #include "http/client.h"
 #include "schema/agents.h"
 #include "schema/control.h"
@@ -11,9 +12,12 @@
 #include "schema/registry.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #define SEEN_AGAIN_MS 60000 /* how old "last seen" may get */
+#define MISSING_TRIES 50
+#define MISSING_MS    20
 
 static const unsigned implied[][2] = {
 	{NEEDS_AGENT_MADE | NEEDS_AGENT_MAYBE, NEEDS_AGENT_FILE},
@@ -66,12 +70,32 @@ static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 	return 0;
 }
 
+/* A control plane that is missing while a supervisor runs was deleted or moved.
+ * SQLite would take the name anew and delete the log that is still in use. A
+ * supervisor that is about to make its first one is waited for. */
+static int missing(struct cli *cli, const char *path, struct err *e)
+{
+	for (int i = 0; i < MISSING_TRIES; i++) {
+		if (file_exists(path) && file_size(path) > 0)
+			return 0;
+		if (!file_exists(cli->home.root) ||
+		    daemon_nameless(cli, e) == 0)
+			return 0;
+		if (e->code != ERR_CONFLICT)
+			return -1;
+		poll(NULL, 0, MISSING_MS);
+	}
+	return -1;
+}
+
 static int open_control(struct cli *cli, unsigned needs, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
 	unsigned flags = needs & NEEDS_CONTROL_MADE ? SQL_CREATE : 0;
 	struct err why = {0};
 
+	if (missing(cli, path.text, e))
+		return -1;
 	/* a file that is no database of ours, or newer, is refused by
 	 * control_open with a better sentence than by the first look */
 	if (look_for_supervisor(cli, path.text, &why))
@@ -89,6 +113,11 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 int cli_open_control(struct cli *cli, struct err *e)
 {
 	return open_control(cli, NEEDS_CONTROL_WRITE, e);
+}
+
+int cli_make_control(struct cli *cli, struct err *e)
+{
+	return open_control(cli, NEEDS_CONTROL_WRITE | NEEDS_CONTROL_MADE, e);
 }
 
 /* A SESSION that is a locator names the agent too. */

@@ -40,6 +40,31 @@ def test_nothing_is_acknowledged_into_a_deleted_control_plane(home):
     assert host.process.wait(60) == 0
 
 
+def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
+    """SQLite deletes the log beside an empty file: everything that was
+    acknowledged since the last checkpoint was in it."""
+    host = skepd_lib.Host(home).start()
+    for i in range(5):
+        host.script("a%d" % i, {"event": {"type": "note"}})
+    aside = home.dir / "aside.sqlite"
+    log = os.stat(str(home.control) + "-wal")
+    os.rename(home.control, aside)
+    for words in (("agent", "add", "b", "--driver", "script"),
+                  ("run", "a0", "x"), ("agent", "ls"), ("status",),
+                  ("channel", "add", "f", "file")):
+        assert "deleted or replaced" in home.refused(65, *words), words
+        assert not home.control.exists(), words
+    home.skep("doctor", "--fix", code=None)
+    assert not home.control.exists()
+    assert os.path.samestat(log, os.stat(str(home.control) + "-wal"))
+    os.rename(aside, home.control)
+    host.kill()
+    host.start()
+    assert {"a%d" % i for i in range(5)} <= {
+        a["name"] for a in host.call("GET", "/v1/agents")["items"]}
+    assert host.down() == 0
+
+
 def test_a_control_plane_that_comes_back_is_used_again(home):
     host = skepd_lib.Host(home).start()
     host.script("a", {"event": {"type": "note"}})
