@@ -137,14 +137,17 @@ static void take_found(struct live *l, const struct job *j)
 	}
 }
 
+/* Messages of the worker may have told the same number; the row has it only from
+ * here. */
 static void take_last_seq(struct live *l, int64_t seq)
 {
 	struct run_set_last_seq_in in = {l->id, seq};
 	struct err e;
 
-	if (seq <= l->last_seq)
+	if (seq == 0)
 		return;
-	l->last_seq = seq;
+	if (seq > l->last_seq)
+		l->last_seq = seq;
 	if (step_begin(&l->sup->step, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
 		log_error(LT("msg", "the last event cannot be recorded"),

@@ -1,4 +1,7 @@
 """run.last_seq is the run's last event, whoever wrote it."""
+import os
+import signal
+
 import lib
 import skepd_lib
 
@@ -30,4 +33,26 @@ def test_the_end_that_is_found_in_the_file_counts(home):
     host.script("a", {"event": {"type": "note"}, "repeat": 20})
     row = check(host, host.submit("a"), "a")
     assert (row["state"], row["attempt"]) == ("succeeded", 1), row
+    host.kill()
+
+
+def test_an_end_that_a_heartbeat_told_counts(home):
+    """The worker dies between its last heartbeat and the report of its end."""
+    bin_dir = skepd_lib.faults_bin()
+    if not bin_dir:
+        lib.skip("no build with fault points")
+    host = skepd_lib.Host(home, bin_dir=bin_dir,
+                          config={"run": {"heartbeat": 100}})
+    host.start(fault="skep-worker/worker_ended:stall")
+    host.script("a", {"event": {"type": "note"}, "repeat": 20})
+    run = host.submit("a")
+
+    def told():
+        items = host.call("GET", "/v1/live")["items"]
+        events = host.events("a", run)
+        return items and events and events[-1][1] == "run_finished" and \
+            items[0]["events"] == events[-1][0]
+    lib.eventually(told, what="a heartbeat with the last event")
+    os.kill(host.row(run)["pid"], signal.SIGKILL)
+    assert check(host, run, "a")["state"] == "succeeded"
     host.kill()
