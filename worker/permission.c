@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <fnmatch.h>
+#include <limits.h>
 #include <string.h>
 
 static const char *const words[] = {
@@ -138,10 +139,59 @@ static bool goes_up(const char *path)
 	return false;
 }
 
+/* Takes the last name off, unless that is "..". False: there is none, and it is
+ * not the root either. */
+static bool take_off(char *out, size_t *n)
+{
+	size_t at = *n;
+
+	while (at > 0 && out[at - 1] != '/')
+		at--;
+	if (at == *n)
+		return *n > 0;
+	if (strncmp(out + at, "..", *n - at) == 0)
+		return false;
+	*n = at > 1 ? at - 1 : at;
+	return true;
+}
+
+/* "./a//b/../c" as "a/c": one file, one spelling. False: it does not fit. */
+static bool plain_path(const char *path, char out[PATH_MAX])
+{
+	size_t n = 0;
+
+	if (strlen(path) >= PATH_MAX)
+		return false;
+	if (*path == '/')
+		out[n++] = '/';
+	for (size_t len; *path; path += len) {
+		path += strspn(path, "/");
+		len = strcspn(path, "/");
+		if (len == 0 || (len == 1 && *path == '.') ||
+		    (len == 2 && !strncmp(path, "..", 2) && take_off(out, &n)))
+			continue;
+		if (n > 0 && out[n - 1] != '/')
+			out[n++] = '/';
+		memcpy(out + n, path, len);
+		n += len;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+/* However it is spelled; one that is too long for a file is not spared. */
+static bool path_fits(const char *pattern, const char *path)
+{
+	char plain[PATH_MAX];
+
+	return fits(pattern, path) || !plain_path(path, plain) ||
+	       fits(pattern, plain);
+}
+
 static bool any_fits(const char *pattern, const struct permission_subject *s)
 {
 	for (int i = 0; i < s->npaths; i++)
-		if (fits(pattern, s->paths[i]))
+		if (path_fits(pattern, s->paths[i]))
 			return true;
 	return fits(pattern, s->command) || fits(pattern, s->title);
 }

@@ -17,6 +17,9 @@
  * over / too). It is matched with the command of kind execute, else with the
  * paths, below the workspace without its name in front, else with the title.
  *
+ * For deny and ask a path is matched as it is spelled, and without ".", ".."
+ * and double slashes. Rules are about names: symbolic links are not resolved.
+ *
  * deny wins over everything; then what a person allowed for the session; then
  * ask; then allow; then the default. A pattern denies or asks when anything
  * fits, and allows only when everything does: all paths, none with "..", and a

@@ -106,6 +106,40 @@ static void all_paths_must_fit_to_be_allowed_and_one_to_be_denied(void **state)
 	assert_int_equal(judge(rules, &s), PERMIT_ASK);
 }
 
+static void a_path_is_denied_however_it_is_spelled(void **state)
+{
+	static const struct {
+		const char *path;
+		enum permit permit;
+	} all[] = {
+		{"key", PERMIT_DENY},        {"./key", PERMIT_DENY},
+		{".//key", PERMIT_DENY},     {"a/../key", PERMIT_DENY},
+		{"a/./../key", PERMIT_DENY}, {"a/b/../../key", PERMIT_DENY},
+		{"./././key", PERMIT_DENY},  {"key/", PERMIT_DENY},
+		{"d/./in", PERMIT_DENY},     {"d//in", PERMIT_DENY},
+		{"e/../d/in", PERMIT_DENY},  {"/x/../etc/y", PERMIT_DENY},
+		{"/../etc/y", PERMIT_DENY},  {"other", PERMIT_ALLOW},
+		{"a/key", PERMIT_ALLOW},     {"../key", PERMIT_ALLOW},
+		{"..", PERMIT_ALLOW},        {"a/..", PERMIT_ALLOW},
+		{"d/../in", PERMIT_DENY},    {"...", PERMIT_ALLOW},
+		{"", PERMIT_ALLOW},          {"/", PERMIT_ALLOW},
+		{"../../key", PERMIT_ALLOW}, {"a/../../key", PERMIT_ALLOW},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct permission_subject s = {.kind = "edit",
+					       .title = "",
+					       .paths = {all[i].path},
+					       .npaths = 1};
+
+		if (judge("{\"permissions\":{\"default\":\"allow\",\"deny\":"
+			  "[\"edit:key\",\"edit:d/*\",\"edit:/etc/*\"]}}",
+			  &s) != all[i].permit)
+			fail_msg("%s", all[i].path);
+	}
+}
+
 static void a_grant_is_for_the_very_thing_and_below_deny(void **state)
 {
 	struct permission_subject s = {
@@ -164,6 +198,7 @@ int main(void)
 			a_line_for_a_shell_is_not_the_command_it_begins_with),
 		cmocka_unit_test(
 			all_paths_must_fit_to_be_allowed_and_one_to_be_denied),
+		cmocka_unit_test(a_path_is_denied_however_it_is_spelled),
 		cmocka_unit_test(a_grant_is_for_the_very_thing_and_below_deny),
 		cmocka_unit_test(a_rule_that_cannot_be_read_is_named),
 	};
