@@ -23,6 +23,7 @@ static const struct limit {
 };
 
 #define NLIMITS (sizeof limits / sizeof *limits)
+#define LARGEST 9007199254740992.0 /* 2^53: a double is exact below it */
 
 /* Which word of "a|b|c" the member is; `other` where it is absent. */
 static int read_word(const cJSON *def, const char *name, const char *words,
@@ -48,18 +49,27 @@ static int read_word(const cJSON *def, const char *name, const char *words,
 	return 0;
 }
 
+/* Half a byte must not become 0, which means no limit. */
+static bool is_whole(const cJSON *v)
+{
+	return cJSON_IsNumber(v) && v->valuedouble > -LARGEST &&
+	       v->valuedouble < LARGEST &&
+	       v->valuedouble == (double)(int64_t)v->valuedouble;
+}
+
 static int read_limit(const struct limit *l, const cJSON *v, int64_t *out,
 		      struct err *e)
 {
 	struct err why;
 
-	if (cJSON_IsNumber(v))
+	if (is_whole(v))
 		*out = (int64_t)v->valuedouble;
 	else if (!cJSON_IsString(v) || l->kind != KIND_bytes ||
 		 text_bytes(l->name, v->valuestring, out, &why))
-		return err_set(
-			e, ERR_INVALID, "limits.%s is a number%s", l->name,
-			l->kind == KIND_bytes ? ", or a text as 512M" : "");
+		return err_set(e, ERR_INVALID, "limits.%s is a whole number%s",
+			       l->name,
+			       l->kind == KIND_bytes ? ", or a text as 512M"
+						     : "");
 	if (*out != 0 && *out < l->least)
 		return err_set(e, ERR_INVALID,
 			       "limits.%s is 0 for none, or at least %lld",
@@ -151,6 +161,25 @@ static int read_list(struct sandbox_paths *out, const cJSON *paths,
 	return 0;
 }
 
+/* A slip in "read" would show the whole host to the run. */
+static int check_paths(const cJSON *paths, struct err *e)
+{
+	const cJSON *v;
+
+	if (paths && !cJSON_IsObject(paths) && !cJSON_IsNull(paths))
+		return err_set(e, ERR_INVALID, "paths is an object");
+	cJSON_ArrayForEach(v, paths)
+	{
+		if (strcmp(v->string, "read") != 0 &&
+		    strcmp(v->string, "write") != 0)
+			return err_set(e, ERR_INVALID,
+				       "paths.%s is not known; there are read "
+				       "and write",
+				       quoted(v->string).text);
+	}
+	return 0;
+}
+
 int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 		      struct arena *a, struct err *e)
 {
@@ -159,9 +188,8 @@ int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 	int mode = SANDBOX_ON, network = NETWORK_NONE;
 
 	*s = (struct sandbox_spec){0};
-	if (paths && !cJSON_IsObject(paths) && !cJSON_IsNull(paths))
-		return err_set(e, ERR_INVALID, "paths is an object");
-	if (read_word(definition, "sandbox", SANDBOX_MODES, &mode, e) ||
+	if (check_paths(paths, e) ||
+	    read_word(definition, "sandbox", SANDBOX_MODES, &mode, e) ||
 	    read_word(definition, "network", SANDBOX_NETWORKS, &network, e) ||
 	    read_limits(&s->limits, definition, e) ||
 	    read_list(&s->read, paths, "read", a, e) ||

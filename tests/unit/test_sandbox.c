@@ -85,6 +85,10 @@ static void a_slip_is_named(void **state)
 		{"{\"paths\":{\"read\":[\"rel\"]}}", "paths.read"},
 		{"{\"paths\":{\"write\":{}}}", "paths.write is a list"},
 		{"{\"paths\":[]}", "paths is an object"},
+		{"{\"paths\":{\"raed\":[\"/a\"]}}", "paths.raed is not known"},
+		{"{\"limits\":{\"memory\":0.5}}", "whole number"},
+		{"{\"limits\":{\"pids\":1.5}}", "whole number"},
+		{"{\"limits\":{\"files\":1e30}}", "whole number"},
 	};
 	struct arena a = {0};
 
