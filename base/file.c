@@ -43,16 +43,30 @@ int file_read_fd(int fd, const char *what, struct buf *b, struct err *e)
 	}
 }
 
-int file_read(const char *path, struct buf *b, struct err *e)
+static int read_from(const char *path, int flags, struct buf *b, struct err *e)
 {
-	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
+	struct stat st;
 	int rc;
 
 	if (fd < 0)
 		return err_errno_set(e, "%s", path);
-	rc = file_read_fd(fd, path, b, e);
+	if (flags & O_NONBLOCK && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		rc = err_set(e, ERR_INVALID, "%s is a pipe, not a file", path);
+	else
+		rc = file_read_fd(fd, path, b, e);
 	close(fd);
 	return rc;
+}
+
+int file_read(const char *path, struct buf *b, struct err *e)
+{
+	return read_from(path, O_NONBLOCK, b, e);
+}
+
+int file_read_waiting(const char *path, struct buf *b, struct err *e)
+{
+	return read_from(path, 0, b, e);
 }
 
 int file_write_fd(int fd, const char *what, const void *p, size_t n,

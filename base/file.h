@@ -10,8 +10,12 @@
 
 /* The few files that are not databases. Errors name the path. */
 
-/* Appends the whole file to b; its ceiling is the limit (ERR_TOOBIG). */
+/* Appends the whole file to b; its ceiling is the limit (ERR_TOOBIG). A pipe is
+ * refused: skepd's loop must not wait for a writer. */
 int file_read(const char *path, struct buf *b, struct err *e);
+
+/* The same, also from a pipe, for whose writer it waits. */
+int file_read_waiting(const char *path, struct buf *b, struct err *e);
 
 /* Everything that can be read from fd, to its end. `what` is named in errors. */
 int file_read_fd(int fd, const char *what, struct buf *b, struct err *e);

@@ -96,7 +96,7 @@ int cli_read(const char *path, struct buf *b, struct err *e)
 {
 	if (!strcmp(path, "-"))
 		return file_read_fd(STDIN_FILENO, "standard input", b, e);
-	return file_read(path, b, e);
+	return file_read_waiting(path, b, e);
 }
 
 /* Where text ends to be text; n if nowhere. */

@@ -70,6 +70,22 @@ static int count_files(void)
 	return n - 2;
 }
 
+static void a_pipe_is_not_waited_for(void **state)
+{
+	const char *path = temp_join(&dir, "pipe");
+	struct buf b = BUF_MAX(100);
+	struct err e;
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(60);
+	assert_int_equal(file_read(path, &b, &e), -1);
+	alarm(0);
+	assert_int_equal(e.code, ERR_INVALID);
+	assert_non_null(strstr(e.text, path));
+	buf_fini(&b);
+}
+
 static void an_atomic_write_replaces_and_leaves_nothing_beside(void **state)
 {
 	const char *path = temp_join(&dir, "atomic");
@@ -240,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_read_whole_up_to_its_limit),
 		cmocka_unit_test(what_cannot_be_read_is_named),
+		cmocka_unit_test(a_pipe_is_not_waited_for),
 		cmocka_unit_test(
 			an_atomic_write_replaces_and_leaves_nothing_beside),
 		cmocka_unit_test(a_write_that_cannot_be_keeps_the_old_file),
