@@ -9,6 +9,21 @@
 
 #define PIECE (1 << 20)
 
+static bool is_zeros(const char *p, size_t n)
+{
+	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
+}
+
+/* A piece of zeros stays a hole, except in a pipe. */
+static int put(const struct newfile *f, const char *p, size_t n, struct err *e)
+{
+	if (!f->tmp[0] || !is_zeros(p, n))
+		return file_write_fd(f->fd, f->path, p, n, e);
+	return lseek(f->fd, (off_t)n, SEEK_CUR) < 0
+		       ? err_errno_set(e, "%s", f->path)
+		       : 0;
+}
+
 static int copy(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 		const struct newfile *f, struct err *e)
 {
@@ -17,10 +32,12 @@ static int copy(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 	ssize_t n;
 
 	while ((n = vfs_pread(v, a->ino, room, PIECE, off, e)) > 0) {
-		if (file_write_fd(f->fd, f->path, room, (size_t)n, e))
+		if (put(f, room, (size_t)n, e))
 			return -1;
 		off += n;
 	}
+	if (n == 0 && f->tmp[0] && ftruncate(f->fd, off))
+		return err_errno_set(e, "%s", f->path);
 	return (int)n;
 }
 

@@ -33,6 +33,24 @@ def test_a_file_can_go_to_standard_output(home):
     assert not (home.dir / "-").exists()
 
 
+def test_a_file_is_got_with_its_holes(home):
+    agent(home)
+    size = 64 << 20
+    sparse = home.dir / "sparse"
+    with open(sparse, "wb") as f:
+        f.seek(20 << 20)
+        f.write(b"data")
+        f.truncate(size)
+    home.skep("vfs", "put", "a", "f", sparse)
+    home.skep("vfs", "get", "a", "f", home.dir / "got")
+    got = os.stat(home.dir / "got")
+    assert got.st_size == size
+    assert got.st_blocks * 512 < 4 << 20, got.st_blocks
+    assert (home.dir / "got").read_bytes() == sparse.read_bytes()
+    home.skep("vfs", "get", "a", "f", "/dev/null")
+    assert len(home.skep("vfs", "get", "a", "f", "-").raw) == size
+
+
 def test_an_error_says_what_can_be_done(home):
     agent(home)
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
