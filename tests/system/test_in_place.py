@@ -81,6 +81,29 @@ def test_a_control_plane_that_comes_back_is_used_again(home):
     host.check_books()
 
 
+def test_a_log_or_an_index_that_is_lost_alone_is_noticed(home):
+    """Of the control plane by skepd, of an agent's file by its worker."""
+    host = skepd_lib.Host(home).start()
+    host.script("a", {"await_message": True})
+    run = host.submit("a")
+    host.until(run, "running")
+    for suffix in ("-wal", "-shm"):
+        name, aside = str(home.control) + suffix, home.dir / "aside"
+        os.rename(name, aside)
+        why = refused(host, "PUT", "/v1/agents/b", {"driver": "script"})
+        assert "skep.sqlite%s was deleted or replaced" % suffix in why, why
+        os.rename(aside, name)
+        lib.eventually(lambda: not refused(
+            host, "PUT", "/v1/agents/b", {"driver": "script"}),
+            what="the file in its place again")
+    os.unlink(str(home.agent_db("a")) + "-shm")
+    host.call("POST", "/v1/runs/%s/messages" % run, {"text": "hello"})
+    row = host.until(run, *skepd_lib.OVER)
+    assert row["state"] == "failed", row
+    assert "agent.sqlite-shm was deleted or replaced" in (row["detail"] or ""), row
+    assert host.down() == 0
+
+
 def test_a_second_supervisor_needs_no_database_to_be_refused(home):
     host = skepd_lib.Host(home).start()
     move(home.control, home.dir / "aside.sqlite")
