@@ -73,10 +73,11 @@ struct acp {
 	int terminal_last;             /* number */
 	int events;                    /* epoll: terminals and the MCP server */
 	struct acp_mcp *mcp;           /* NULL: none is offered */
-	bool consented;   /* a person has allowed what is done now */
-	char message[65]; /* id of the message that grows */
-	double cost;      /* of the session, as the agent counts */
-	struct buf login; /* ways to log in, for a person */
+	bool consented;        /* a person has allowed what is done now */
+	char message[65];      /* id of the message that grows */
+	double cost;           /* of the session, as the agent counts */
+	struct buf login;      /* ways to log in, for a person */
+	const char *key_login; /* its method for an API key, or NULL */
 };
 
 /* driver_acp.c: all of it, with the run's prompt as the first one. What the

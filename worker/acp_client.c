@@ -201,11 +201,27 @@ static int begun(struct acp *x, const cJSON *result, struct err *e)
 	return set_up(x, e);
 }
 
+static rpc_then on_authenticated;
+
+static int log_in(struct acp *x, const char *method, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	add_member(&b, "methodId", method);
+	buf_addc(&b, '}');
+	return call(x, "authenticate", &b, on_authenticated, e);
+}
+
+/* An agent that wants a login gets the key that it was given, once. */
 static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 {
 	struct acp *x = r->owner;
 	const char *id = json_text(reply->result, "sessionId", NULL);
+	const char *method = x->key_login;
 
+	x->key_login = NULL;
+	if (!reply->result && reply->code == RPC_AUTH && method)
+		return log_in(x, method, e);
 	if (!reply->result)
 		return refused(x, "session/new", reply);
 	if (!id || !id[0])
@@ -301,7 +317,6 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 				     "resume");
 	const cJSON *takes = member(can, "promptCapabilities");
 	int64_t version = json_i64(reply->result, "protocolVersion", -1);
-	struct buf b = BUF_MAX(PARAMS_MAX);
 
 	if (!reply->result)
 		return refused(x, "initialize", reply);
@@ -317,11 +332,12 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 	x->can_image = json_bool(takes, "image", false);
 	x->can_audio = json_bool(takes, "audio", false);
 	note_logins(x, member(reply->result, "authMethods"));
-	if (!x->config.auth)
-		return open_session(x, e);
-	add_member(&b, "methodId", x->config.auth);
-	buf_addc(&b, '}');
-	return call(x, "authenticate", &b, on_authenticated, e);
+	x->key_login = arena_text(
+		&x->run->lasting,
+		acp_key_login(&x->config,
+			      member(reply->result, "authMethods")));
+	return x->config.auth ? log_in(x, x->config.auth, e)
+			      : open_session(x, e);
 }
 
 int acp_begin(struct acp *x, struct err *e)

@@ -79,3 +79,33 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 	cJSON_Delete(v);
 	return rc;
 }
+
+static bool has_key(char *const *env)
+{
+	static const char end[] = "_API_KEY";
+
+	for (; env && *env; env++) {
+		size_t n = strcspn(*env, "="), k = sizeof end - 1;
+
+		if (n > k && strncmp(*env + n - k, end, k) == 0 &&
+		    (*env)[n] == '=' && (*env)[n + 1])
+			return true;
+	}
+	return false;
+}
+
+const char *acp_key_login(const struct acp_config *c, const cJSON *methods)
+{
+	const cJSON *m;
+
+	if (c->auth || !has_key(c->exec.env))
+		return NULL;
+	cJSON_ArrayForEach(m, methods)
+	{
+		const char *id = json_text(m, "id", "");
+
+		if (strcasestr(id, "api-key") || strcasestr(id, "apikey"))
+			return id;
+	}
+	return NULL;
+}

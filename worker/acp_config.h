@@ -44,4 +44,9 @@ struct acp_config {
 int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		    const char *cwd, struct arena *a, struct err *e);
 
+/* The agent's login with an API key, if the agent is given one: a method's id out
+ * of authMethods, or NULL. For an agent that wants a login when "auth" is not
+ * set. */
+const char *acp_key_login(const struct acp_config *c, const cJSON *methods);
+
 #endif

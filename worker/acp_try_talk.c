@@ -31,6 +31,7 @@ struct attempt {
 	char why[512];
 	char last[LAST_BYTES + 1]; /* what it said last on stderr */
 	size_t nlast;
+	char key_login[64]; /* as acp_key_login says; may be empty */
 };
 
 int acp_try_say(const char *step, bool ok, const char *detail)
@@ -211,9 +212,11 @@ static void add_logins(struct buf *b, const cJSON *methods)
 	}
 }
 
-static int hello(struct attempt *t, struct buf *logins)
+static int hello(struct attempt *t, const struct acp_config *c,
+		 struct buf *logins)
 {
-	const cJSON *info, *can;
+	const cJSON *info, *can, *methods;
+	const char *login;
 	int64_t version;
 	char text[512];
 
@@ -232,8 +235,10 @@ static int hello(struct attempt *t, struct buf *logins)
 		 json_bool(can, "loadSession", false)
 			 ? ", can go on with a session"
 			 : "");
-	add_logins(logins,
-		   cJSON_GetObjectItemCaseSensitive(t->result, "authMethods"));
+	methods = cJSON_GetObjectItemCaseSensitive(t->result, "authMethods");
+	add_logins(logins, methods);
+	login = acp_key_login(c, methods);
+	snprintf(t->key_login, sizeof t->key_login, "%s", login ? login : "");
 	if (version != 1)
 		snprintf(text, sizeof text,
 			 "it speaks version %" PRId64
@@ -264,6 +269,9 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 	json_add_string(&b, dir, strlen(dir));
 	buf_adds(&b, ",\"mcpServers\":[]}");
 	rc = ask(t, "session/new", b.p);
+	if (rc && t->code == RPC_AUTH && t->key_login[0] &&
+	    log_in(t, t->key_login) == 0)
+		rc = ask(t, "session/new", b.p);
 	if (rc == 0)
 		buf_adds(&text, "a session was made");
 	else if (t->code == RPC_AUTH)
@@ -334,7 +342,7 @@ static int talk(struct attempt *t, const struct acp_try_talk *how)
 {
 	const struct acp_config *c = how->config;
 	struct buf logins = BUF_MAX(64u << 10);
-	int rc = hello(t, &logins);
+	int rc = hello(t, c, &logins);
 
 	if (rc == 0 && c->auth)
 		rc = log_in(t, c->auth);

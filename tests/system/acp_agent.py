@@ -71,7 +71,8 @@ class Agent:
         return {"protocolVersion": int(os.environ.get("ACP_VERSION", 1)),
                 "agentCapabilities": can,
                 "agentInfo": {"name": "fake", "version": "1"},
-                "authMethods": [{"id": "key", "name": "a key"}]
+                "authMethods": [{"id": "key", "name": "a key"},
+                                {"id": "api-key", "name": "a key"}]
                 if "login" in CAN else []}
 
     def authenticate(self, params):

@@ -72,6 +72,23 @@ def test_an_agent_that_only_answers_does_not_pass(home):
         assert [s["step"] for s in r.lines][-1] == "session/new", r.out
 
 
+def test_a_key_in_the_environment_is_a_login(home):
+    """codex is given OPENAI_API_KEY and wants to be told to use it."""
+    state = home.dir / "state"
+    state.mkdir()
+    home.skep("agent", "add", "a", "--driver", "acp", "--set", "config=" +
+              json.dumps({"env": {"ACP_STATE": str(state), "ACP_CAN": "login"},
+                          "pass": ["X_API_KEY"]}), "--set",
+              "paths=" + json.dumps({"write": [str(state)]}),
+              "--", sys.executable, str(AGENT))
+    got, _ = steps(home, "a", code=69)
+    assert ("session/new", "failed") in [g[:2] for g in got], got
+    home.env["X_API_KEY"] = "k"
+    got, _ = steps(home, "a")
+    assert ("authenticate", "ok", "api-key") in got, got
+    assert (state / "login").read_text() == "api-key"
+
+
 def test_the_codex_preset_starts_commands_without_its_own_sandbox(home):
     for name, env, want in (("c1", {}, "agent-full-access"),
                             ("c2", {"INITIAL_AGENT_MODE": "read-only"},
