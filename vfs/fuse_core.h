@@ -42,6 +42,7 @@ struct mnt {
 	struct hold_set accessed; /* fuse_atime.c */
 	struct cookie_book cookies;
 	const char *dir; /* of a person's mount; NULL: of a run's */
+	int heard;       /* signals that were obeyed */
 	bool stays;      /* a run keeps it: see must_end */
 	bool writeback;  /* the kernel keeps written pages for a while */
 };

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,28 @@ static void get_help(struct mnt *m, struct server *s, unsigned *waited)
 		s->reader = reader_open(m);
 }
 
+/* libfuse's own handlers end the session: then it drops a request that it has
+ * received, which does no harm only if nobody is served any more. */
+static volatile sig_atomic_t signals; /* so far, that ask to end */
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals = signals + 1;
+}
+
+static void handle_signals(struct mnt *m)
+{
+	struct sigaction count = {.sa_handler = count_signal},
+			 ignore = {.sa_handler = SIG_IGN};
+
+	m->heard = signals;
+	sigaction(SIGHUP, &count, NULL);
+	sigaction(SIGINT, &count, NULL);
+	sigaction(SIGTERM, &count, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
 /* After a signal. A run that has its workspace from here would lose it: the
  * mount goes from its directory, and is served until the run has ended. */
 static bool must_end(struct mnt *m)
@@ -312,18 +335,22 @@ static bool must_end(struct mnt *m)
 	struct err ignored;
 	pid_t run;
 
-	if (!fuse_session_exited(m->se))
-		return false;
-	run = m->stays || !m->dir ? 0 : attach_run(m->v, m->dir);
-	if (!run)
+	if (fuse_session_exited(m->se))
 		return true;
+	if (signals == m->heard)
+		return false;
+	m->heard = signals;
+	run = m->stays || !m->dir ? 0 : attach_run(m->v, m->dir);
+	if (!run) {
+		fuse_session_exit(m->se);
+		return true;
+	}
 	m->stays = true;
 	fprintf(stderr,
 		"skep: in use by a run (process %ld): it is served until that "
 		"ends; stop it again to end it at once\n",
 		(long)run);
 	(void)vfs_unmount(m->dir, &ignored);
-	fuse_session_reset(m->se);
 	return false;
 }
 
@@ -391,8 +418,7 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
 		return err_set(e, ERR_INTERNAL,
 			       "cannot start the FUSE session");
 	}
-	if (fuse_set_signal_handlers(m->se))
-		return err_set(e, ERR_INTERNAL, "cannot handle signals");
+	handle_signals(m);
 	if (o->mounted && o->mounted(o->arg, e))
 		return -1;
 	m->notify = notify_start(m->se);
@@ -402,7 +428,6 @@ static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,
 	rc = serve_all(m, o, e);
 	alarm_stop(m->alarm);
 	notify_stop(m->notify);
-	fuse_remove_signal_handlers(m->se);
 	return rc;
 }
 
