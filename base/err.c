@@ -22,15 +22,26 @@ static const struct {
 #undef ERR
 };
 
+static void print(struct err *e, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+/* A text that does not fit ends in "…". */
+static void print(struct err *e, const char *fmt, va_list ap)
+{
+	if (vsnprintf(e->text, sizeof e->text, fmt, ap) >= (int)sizeof e->text)
+		text_mark_cut(e->text, sizeof e->text);
+	else
+		text_end_whole(e->text); /* of a precision in the format */
+}
+
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
 	va_list ap;
 
 	e->code = code;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof e->text, fmt, ap);
+	print(e, fmt, ap);
 	va_end(ap);
-	text_end_whole(e->text);
 	return -1;
 }
 
@@ -39,7 +50,9 @@ static void append_reason(struct err *e, const char *reason)
 {
 	size_t n = strlen(e->text);
 
-	snprintf(e->text + n, sizeof e->text - n, ": %s", reason);
+	if (snprintf(e->text + n, sizeof e->text - n, ": %s", reason) >=
+	    (int)(sizeof e->text - n))
+		text_mark_cut(e->text, sizeof e->text);
 }
 
 int err_wrap(struct err *e, const char *fmt, ...)
@@ -49,7 +62,7 @@ int err_wrap(struct err *e, const char *fmt, ...)
 
 	memcpy(was, e->text, sizeof was);
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof e->text, fmt, ap);
+	print(e, fmt, ap);
 	va_end(ap);
 	append_reason(e, was);
 	return -1;
@@ -62,7 +75,7 @@ int err_errno_set(struct err *e, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof e->text, fmt, ap);
+	print(e, fmt, ap);
 	va_end(ap);
 	e->code = err_from_errno(sys);
 	append_reason(e, strerror_r(sys, why, sizeof why));

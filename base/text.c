@@ -61,6 +61,24 @@ void text_end_whole(char *s)
 		s[n - 1 - tail] = '\0';
 }
 
+void text_mark_cut(char *s, size_t size)
+{
+	static const char mark[] = "…";
+
+	s[size - sizeof mark] = '\0';
+	text_end_whole(s);
+	memcpy(s + strlen(s), mark, sizeof mark);
+}
+
+void text_fit(char *out, size_t size, const char *s)
+{
+	size_t n = strnlen(s, size);
+
+	memcpy(out, s, n < size ? n + 1 : size);
+	if (n == size)
+		text_mark_cut(out, size);
+}
+
 void text_clean(char *s)
 {
 	size_t n = strlen(s);

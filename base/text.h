@@ -14,6 +14,13 @@ size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 /* After a cut at a byte: takes away what is left of a character at the end. */
 void text_end_whole(char *s);
 
+/* Copies a text for people into `size` bytes (at least 4). One that does not fit
+ * ends in "…", behind a whole character. */
+void text_fit(char *out, size_t size, const char *s);
+
+/* The same for a text that was printed there and cut off at a byte. */
+void text_mark_cut(char *s, size_t size);
+
 /* Words of another's, to be kept as text: bytes that are no UTF-8 become '?',
  * control characters blanks. */
 void text_clean(char *s);

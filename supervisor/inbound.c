@@ -112,7 +112,7 @@ static void bury(struct taking *t, const struct err *why)
 	snprintf(t->reason, sizeof t->reason, "%s", err_name(why->code));
 	for (char *p = t->reason; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
-	snprintf(t->detail, sizeof t->detail, "%.290s", why->text);
+	text_fit(t->detail, sizeof t->detail, why->text);
 	t->row.state = "dead";
 	t->row.reason = t->reason;
 	t->row.detail = t->detail;

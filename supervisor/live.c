@@ -2,13 +2,14 @@
 
 #include "base/mark.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "supervisor/sup.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DETAIL_MAX 255
+#define DETAIL_MAX 1024 /* as of the message `finished` */
 
 static size_t bucket_of(const char *id)
 {
@@ -175,7 +176,14 @@ void live_alarm(struct live *l, int64_t ms)
 
 void live_because(struct live *l, const char *reason, const char *detail)
 {
-	char *more = detail && detail[0] ? strndup(detail, DETAIL_MAX) : NULL;
+	char more_text[DETAIL_MAX + 1], *more = NULL;
+
+	if (detail && detail[0]) {
+		text_fit(more_text, sizeof more_text, detail);
+		more = strdup(more_text);
+		if (!more)
+			abort();
+	}
 
 	free(l->detail);
 	l->detail = more;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/sse.h"
+#include "base/text.h"
 #include "worker/curl_poll.h"
 
 #include <stdio.h>
@@ -226,8 +227,9 @@ static void judge_error(struct transfer *x, struct chat_result *out)
 			       : CHAT_REFUSED;
 	if (strcmp(t->error_code, "insufficient_quota") == 0)
 		out->outcome = CHAT_REFUSED;
-	snprintf(out->why, sizeof out->why, "the server said %ld: %.340s",
-		 out->status, t->error.p);
+	if (snprintf(out->why, sizeof out->why, "the server said %ld: %s",
+		     out->status, t->error.p) >= (int)sizeof out->why)
+		text_mark_cut(out->why, sizeof out->why);
 }
 
 static void judge_transfer(struct transfer *x, CURLcode how,
@@ -284,7 +286,7 @@ static void judge(struct transfer *x, CURLcode how, struct chat_result *out)
 	}
 	if (x->failed) { /* it broke the protocol, which it may not next time */
 		out->outcome = CHAT_AGAIN;
-		snprintf(out->why, sizeof out->why, "%.390s", x->err.text);
+		text_fit(out->why, sizeof out->why, x->err.text);
 	}
 	/* A server may repeat the key in what it complains about. */
 	secret_hide(out->why, x->http->config->key);

@@ -58,8 +58,7 @@ static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	(void)e;
 	s->replied = true;
 	s->result = reply->result ? cJSON_Duplicate(reply->result, true) : NULL;
-	snprintf(s->why, sizeof s->why, "%.390s",
-		 reply->message ? reply->message : "");
+	text_fit(s->why, sizeof s->why, reply->message ? reply->message : "");
 	return 0;
 }
 

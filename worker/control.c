@@ -1,6 +1,7 @@
 #include "worker/control.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void end(struct control *c, enum reason reason, const char *why)
 		return;
 	c->ending = true;
 	c->reason = reason;
-	snprintf(c->why, sizeof c->why, "%s", why);
+	text_fit(c->why, sizeof c->why, why);
 	if (c->db)
 		sql_interrupt(c->db);
 }

@@ -84,7 +84,7 @@ static int try_once(struct chat *x, const struct buf *body,
 	if (rc == 0 && r->outcome == CHAT_ANSWERED &&
 	    chat_turn_end(&x->turn, x->turns + 1, &why)) {
 		r->outcome = CHAT_AGAIN;
-		snprintf(r->why, sizeof r->why, "%.390s", why.text);
+		text_fit(r->why, sizeof r->why, why.text);
 	}
 	if (rc)
 		(void)chat_answer_drop(x, "the request was aborted", &why);

@@ -1,5 +1,6 @@
 #include "worker/talk.h"
 
+#include "base/text.h"
 #include "worker/diagnose.h"
 #include "worker/tree.h"
 
@@ -42,7 +43,7 @@ int talk_start(struct talk *t, const struct child_spec *spec,
 		      : e.code == ERR_DENIED  ? REASON_not_executable
 		      : e.code == ERR_INVALID ? REASON_workspace
 					      : REASON_driver_error;
-	snprintf(end->detail, sizeof end->detail, "%.470s", e.text);
+	text_fit(end->detail, sizeof end->detail, e.text);
 	return 0;
 }
 

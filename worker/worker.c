@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mark.h"
+#include "base/text.h"
 #include "sandbox/space.h"
 #include "schema/part.h"
 #include "schema/sweep.h"
@@ -114,7 +115,7 @@ static enum reason reason_of(const struct err *e)
 static void set_end(struct run_end *end, enum reason reason, const char *detail)
 {
 	end->reason = reason;
-	snprintf(end->detail, sizeof end->detail, "%.470s", detail);
+	text_fit(end->detail, sizeof end->detail, detail);
 }
 
 static int drive(struct run *r, struct run_end *end, struct err *e)

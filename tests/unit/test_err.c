@@ -29,7 +29,15 @@ static void context_goes_before_the_reason_and_keeps_the_code(void **state)
 	assert_string_equal(e.text, "run 7: no space");
 }
 
-static void long_texts_are_cut_not_overrun(void **state)
+static void assert_cut(const struct err *e)
+{
+	size_t n = strlen(e->text);
+
+	assert_int_equal(n, sizeof e->text - 1);
+	assert_string_equal(e->text + n - strlen("…"), "…");
+}
+
+static void long_texts_are_visibly_cut(void **state)
 {
 	char longer[2000];
 	struct err e;
@@ -38,12 +46,17 @@ static void long_texts_are_cut_not_overrun(void **state)
 	memset(longer, 'x', sizeof longer);
 	longer[sizeof longer - 1] = '\0';
 	err_set(&e, ERR_IO, "%s", longer);
-	assert_int_equal(strlen(e.text), sizeof e.text - 1);
+	assert_cut(&e);
 	err_wrap(&e, "%s", longer);
-	assert_int_equal(strlen(e.text), sizeof e.text - 1);
+	assert_cut(&e);
+	err_wrap(&e, "run 7");
+	assert_cut(&e);
 	errno = ENOENT;
 	err_errno_set(&e, "%s", longer);
-	assert_int_equal(strlen(e.text), sizeof e.text - 1);
+	assert_cut(&e);
+	longer[sizeof e.text - 1] = '\0'; /* fits exactly */
+	err_set(&e, ERR_IO, "%s", longer);
+	assert_string_equal(e.text, longer);
 }
 
 static void errno_becomes_a_code_and_a_reason(void **state)
@@ -94,7 +107,7 @@ int main(void)
 			a_failure_says_what_happened_and_returns_minus_one),
 		cmocka_unit_test(
 			context_goes_before_the_reason_and_keeps_the_code),
-		cmocka_unit_test(long_texts_are_cut_not_overrun),
+		cmocka_unit_test(long_texts_are_visibly_cut),
 		cmocka_unit_test(errno_becomes_a_code_and_a_reason),
 		cmocka_unit_test(every_code_has_what_each_edge_needs),
 	};

@@ -71,6 +71,30 @@ static void a_key_of_ten_megabytes_is_named_in_short(void **state)
 	assert_non_null(strstr(e.text, "10485759 bytes"));
 }
 
+/* All sizes: the whole text, or whole characters of its begin and a mark. */
+static void a_text_that_does_not_fit_is_marked(void **state)
+{
+	static const char text[] = "aé€😀bcé€😀é€😀";
+	char out[64];
+
+	(void)state;
+	for (size_t size = 4; size <= sizeof text + 2; size++) {
+		size_t n;
+
+		memset(out, 'x', sizeof out);
+		text_fit(out, size, text);
+		n = strlen(out);
+		assert_true(n < size && text_is_utf8(out, n));
+		assert_int_equal(out[size], 'x');
+		if (size >= sizeof text) {
+			assert_string_equal(out, text);
+			continue;
+		}
+		assert_string_equal(out + n - strlen("…"), "…");
+		assert_memory_equal(out, text, n - strlen("…"));
+	}
+}
+
 static void a_cut_leaves_whole_characters(void **state)
 {
 	static const char *const pairs[][2] = {
@@ -267,6 +291,7 @@ int main(void)
 		cmocka_unit_test(words_of_others_become_text),
 		cmocka_unit_test(bad_utf8_is_told_from_good),
 		cmocka_unit_test(a_cut_leaves_whole_characters),
+		cmocka_unit_test(a_text_that_does_not_fit_is_marked),
 		cmocka_unit_test(a_picture_of_bytes_is_short_and_printable),
 		cmocka_unit_test(sizes_have_units),
 		cmocka_unit_test(times_have_units),
