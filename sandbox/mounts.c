@@ -72,14 +72,23 @@ static bool is_back(int tree, const char *path)
 	return there && there == mount_of(tree, "", AT_EMPTY_PATH);
 }
 
+/* Did the directory itself come back, below another cover? */
+static bool is_placed(const struct mounts *m, const char *dir)
+{
+	for (int i = 0; i < m->plan->nkept; i++)
+		if (m->placed[i] && strcmp(m->plan->kept[i].path, dir) == 0)
+			return true;
+	return false;
+}
+
 /* An empty directory over it, with what is kept below it put back. */
 static bool cover(struct mounts *m, const char *dir, const char *options)
 {
 	struct stat st;
 
 	m->at = dir;
-	if (stat(dir, &st))
-		return true; /* covered already, or not there */
+	if (is_placed(m, dir) || stat(dir, &st))
+		return true; /* kept, covered already, or not there */
 	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
 		return false;
 	for (int i = 0; i < m->plan->nkept; i++) {
