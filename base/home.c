@@ -87,6 +87,27 @@ int home_make(const struct home *h, struct err *e)
 	return 0;
 }
 
+static int is_writable(const char *path, struct err *e)
+{
+	if (access(path, W_OK) == 0 || errno == ENOENT)
+		return 0;
+	return err_set(e, ERR_READONLY, "the directory %s is not writable: %s",
+		       path,
+		       errno == EROFS ? "the filesystem is read-only"
+				      : strerror(errno));
+}
+
+int home_is_writable(const struct home *h, struct err *e)
+{
+	if (is_writable(h->root, e))
+		return -1;
+	for (int i = 0; i < HOME_PLACES; i++)
+		if (places[i].directory &&
+		    is_writable(home_path(h, (enum home_place)i).text, e))
+			return -1;
+	return 0;
+}
+
 struct home_path home_path(const struct home *h, enum home_place place)
 {
 	struct home_path p;

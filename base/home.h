@@ -40,6 +40,10 @@ struct home_path {
 	char text[PATH_MAX];
 };
 
+/* 0, or -1 with the first directory that there is and that this user cannot
+ * write. */
+int home_is_writable(const struct home *h, struct err *e);
+
 struct home_path home_path(const struct home *h, enum home_place place);
 struct home_path home_join(const struct home *h, enum home_place place,
 			   const char *below);

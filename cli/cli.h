@@ -25,6 +25,7 @@ struct cli {
 	struct config config;
 	struct sql *control; /* NULL if not needed */
 	bool supervised;     /* a supervisor runs: it writes, not we */
+	bool read_only;      /* its place cannot be written */
 	struct http_client *http;
 	struct agent_database_row file; /* registry row of the agent's file */
 	struct agent_file agent;        /* .db NULL if not needed */

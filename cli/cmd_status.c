@@ -13,6 +13,7 @@
 	F(S, i64, workers_connected) \
 	F(S, i64, spares)            \
 	F(S, bool, stopping)         \
+	F(S, bool, read_only)        \
 	F(S, text, disk)             \
 	F(S, i64, disk_free)         \
 	F(S, i64, restarts) F(S, time, restarted_at) F(S, text, restart_cause)

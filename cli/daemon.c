@@ -27,6 +27,31 @@
 #define LOG_BYTES  4096
 #define LOG_LINE   512
 
+/* A supervisor that started on a full disk is not in the control plane. */
+static bool reads_only(struct cli *cli, struct supervisor_row *row)
+{
+	struct err ignored;
+	cJSON *health;
+	bool is;
+
+	if (home_is_locked(&cli->home, &ignored) != 1)
+		return false;
+	health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
+	is = json_bool(health, "read_only", false);
+	*row = (struct supervisor_row){.pid = json_i64(health, "pid", 0),
+				       .boot_id = ""};
+	cJSON_Delete(health);
+	return is;
+}
+
+int daemon_named(struct cli *cli, struct sql *db, struct supervisor_row *row,
+		 struct err *e)
+{
+	int alive = control_supervisor(db, row, &cli->arena, e);
+
+	return alive == 0 ? reads_only(cli, row) : alive;
+}
+
 int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
@@ -37,7 +62,7 @@ int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 		return 0;
 	if (sql_open(&db, path.text, control_schema.queries, SQL_READONLY, e))
 		return -1;
-	alive = control_supervisor(db, row, &cli->arena, e);
+	alive = daemon_named(cli, db, row, e);
 	sql_close(db);
 	return alive;
 }
@@ -89,10 +114,12 @@ static int say_why(const char *log, off_t from, int status, struct err *e)
 	char text[LOG_BYTES + 1];
 	const char *line = last_line(log, from, text);
 
-	if (!*line) /* on a full disk not even that can be written */
+	/* on a full disk not even that can be written */
+	if (!*line && sql_place_refuses(log, e))
+		return err_wrap(e, "skepd did not start");
+	if (!*line)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "skepd did not start, and could not say why in "
-			       "%s: is the disk full?",
+			       "skepd did not start, and %s has no reason",
 			       log);
 	for (int c = 0; c < ERR_COUNT; c++)
 		if (WIFEXITED(status) && WEXITSTATUS(status) != 0 &&
@@ -206,7 +233,8 @@ int daemon_up(struct cli *cli, struct err *e)
 			       "skepd runs already, as process "
 			       "%lld",
 			       (long long)row.pid);
-	if (home_make(&cli->home, e) || daemon_nameless(cli, e))
+	if (home_make(&cli->home, e) || home_is_writable(&cli->home, e) ||
+	    daemon_nameless(cli, e))
 		return -1;
 	(void)stop_watchdog(cli); /* the new one starts skepd now */
 	from = file_size(log.text);
@@ -233,6 +261,8 @@ int daemon_absent(struct cli *cli, struct err *e)
 	if (!file_exists(path.text) && file_exists(cli->home.root) &&
 	    daemon_nameless(cli, e))
 		return -1;
+	if (file_exists(path.text) && sql_place_refuses(path.text, e))
+		return err_wrap(e, "no supervisor runs for %s", cli->home.root);
 	if (!watchdog_read(&cli->home, &r) || r.ended_at == 0)
 		return err_set(
 			e, ERR_UNAVAILABLE,

@@ -62,7 +62,7 @@ static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 		return 0;
 	if (sql_open(&db, path, control_schema.queries, SQL_READONLY, e))
 		return -1;
-	alive = control_supervisor(db, &row, &cli->arena, e);
+	alive = daemon_named(cli, db, &row, e);
 	sql_close(db);
 	if (alive < 0)
 		return -1;
@@ -88,6 +88,12 @@ static int missing(struct cli *cli, const char *path, struct err *e)
 	return -1;
 }
 
+/* Then a command that only reads can go on; changes fail with this error. */
+static bool place_refused(const struct err *e)
+{
+	return e->code == ERR_FULL || e->code == ERR_READONLY;
+}
+
 static int open_control(struct cli *cli, unsigned needs, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
@@ -107,7 +113,13 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 			return -1;
 		flags = 0; /* older: reading needs the new columns too */
 	}
-	return control_open(&cli->control, &cli->home, flags, e);
+	if (!control_open(&cli->control, &cli->home, flags, e))
+		return 0;
+	if (flags & SQL_CREATE || !place_refused(e) ||
+	    control_open(&cli->control, &cli->home, SQL_READONLY, &why))
+		return -1;
+	cli->read_only = true;
+	return 0;
 }
 
 int cli_open_control(struct cli *cli, struct err *e)
@@ -177,7 +189,7 @@ static int name_agent(struct cli *cli, struct err *e)
 	if (text_check_name("agent", name, e))
 		return -1;
 	cli->agent_name = name;
-	if (cli->supervised)
+	if (cli->supervised || cli->read_only)
 		return 0;
 	return agents_sync(cli->control, &cli->home, name, e) < 0 ? -1 : 0;
 }
@@ -205,6 +217,17 @@ int cli_make_file(struct cli *cli, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
+static int open_file(struct cli *cli, struct err *e)
+{
+	struct err ignored;
+
+	if (!registry_open(&cli->file, 0, &cli->agent, e))
+		return 0;
+	if (!place_refused(e))
+		return -1;
+	return registry_open(&cli->file, SQL_READONLY, &cli->agent, &ignored);
+}
+
 static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 {
 	struct agent_row row;
@@ -229,7 +252,7 @@ static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 			       "by its first run",
 			       cli->agent_name);
 	}
-	return registry_open(&cli->file, 0, &cli->agent, e);
+	return open_file(cli, e);
 }
 
 int cli_open(struct cli *cli, struct err *e)

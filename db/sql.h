@@ -47,6 +47,11 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 void sql_close(struct sql *db); /* NULL is fine */
 const char *sql_path(const struct sql *db);
 
+/* -1 with the reason if no file can grow beside `path` (no space, a read-only
+ * filesystem, no permission), else 0. A database in such a place can be read
+ * with SQL_READONLY. */
+int sql_place_refuses(const char *path, struct err *e);
+
 /* Literal SQL of any number of statements: pragmas and migrations only. Outside
  * of a transaction it waits its turn in the write queue. */
 int sql_script(struct sql *db, const char *text, struct err *e);

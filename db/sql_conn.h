@@ -84,6 +84,10 @@ void sql_note_companions(struct sql *db);
 /* Sets synchronous to FULL or NORMAL. Outside of transactions. */
 int sql_set_full(struct sql *db, bool full, struct err *e);
 
+/* db/sql_place.c: how to read a database whose place cannot be written; NULL if it can. The
+ * caller frees it. */
+char *sql_uri_without_writes(const char *path);
+
 /* The one place where SQLite's codes become ours. */
 bool sql_failed(int rc);
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e);

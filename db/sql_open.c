@@ -15,10 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-
-#define DISK_FULL 65536 /* bytes: what a WAL and its index need at least */
 
 /*
  * wal_autocheckpoint=0: SQLite's own checkpoints are PASSIVE and run outside the
@@ -100,18 +97,15 @@ static enum err_code code_of(int rc)
 /* SQLite says only that it could not open or write; people want to know why. */
 static int blame_place(const struct sql *db, int rc, struct err *e)
 {
-	struct statvfs fs;
-
-	if ((rc & 0xff) != SQLITE_IOERR && (rc & 0xff) != SQLITE_CANTOPEN)
+	switch (rc & 0xff) {
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+	case SQLITE_FULL:
+	case SQLITE_READONLY:
+		return sql_place_refuses(db->path, e);
+	default:
 		return 0;
-	if (statvfs(db->path, &fs))
-		return 0;
-	if (fs.f_flag & ST_RDONLY)
-		return err_set(e, ERR_READONLY,
-			       "%s: the filesystem is read-only", db->path);
-	if (fs.f_bavail * fs.f_bsize < DISK_FULL)
-		return err_set(e, ERR_FULL, "%s: the disk is full", db->path);
-	return 0;
+	}
 }
 
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
@@ -159,9 +153,11 @@ static int check_place(const char *path, unsigned flags, struct err *e)
 			       path, net);
 	if (flags & SQL_CREATE && !file_exists(path))
 		return make_file(path, e);
-	if (access(path, mode))
-		return err_errno_set(e, "cannot open %s", path);
-	return 0;
+	if (access(path, mode) == 0)
+		return 0;
+	if (access(path, R_OK) == 0 && sql_place_refuses(path, e))
+		return -1;
+	return err_errno_set(e, "cannot open %s", path);
 }
 
 static int prepare_transactions(struct sql *db, struct err *e)
@@ -240,12 +236,15 @@ void sql_disconnect(sqlite3 *conn)
 static int set_up(struct sql *db, unsigned flags, struct err *e)
 {
 	bool readonly = flags & SQL_READONLY;
+	char *uri = readonly ? sql_uri_without_writes(db->path) : NULL;
 	int rc = sql_connect(
-		db->path,
+		uri ? uri : db->path,
 		(readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
-			SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			(uri ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX |
+			SQLITE_OPEN_EXRESCODE,
 		&db->conn);
 
+	free(uri);
 	if (rc != SQLITE_OK)
 		return sql_fail(db, rc, "open", e);
 	if (sql_run(db, pragmas, e))

@@ -111,6 +111,8 @@ static int enter(struct sql *db, bool full, struct err *e)
 		db->depth++;
 		return 0;
 	}
+	if (db->readonly && sql_place_refuses(db->path, e))
+		return -1;
 	if (sql_set_full(db, full, e))
 		return -1;
 	if (turn_take(&db->turn, db->path, e))

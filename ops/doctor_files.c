@@ -108,6 +108,7 @@ static void check_modes(struct doctor *d)
 
 static void check_disk(struct doctor *d)
 {
+	struct err e;
 	const char *net = file_network_fs(d->home->root);
 	struct statvfs st;
 	char text[TEXT_HUMAN];
@@ -116,6 +117,8 @@ static void check_disk(struct doctor *d)
 	if (net)
 		doctor_say(d, FINDING_network_fs, d->home->root,
 			   "the home is on a network filesystem (%s)", net);
+	if (home_is_writable(d->home, &e) && e.code == ERR_READONLY)
+		doctor_say(d, FINDING_read_only, d->home->root, "%s", e.text);
 	if (statvfs(d->home->root, &st))
 		return;
 	left = (int64_t)st.f_bavail * (int64_t)st.f_frsize;

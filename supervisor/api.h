@@ -82,6 +82,7 @@ struct sup_status {
 	int64_t spares; /* workers that wait for a run */
 	const char *version;
 	bool stopping;
+	bool read_only;
 	const char *listen; /* HOST:PORT in use, or "" */
 	/* By skep-watchdog since `skep up`; of the last one, or OPT_NONE and
 	 * NULL. */

@@ -308,6 +308,8 @@ int channels_open(struct sup *s, struct err *e)
 	k->due.data = k->rest.data = k->look.data = s;
 	k->web = curl_loop_new(&s->loop);
 	k->mail = curl_loop_new(&s->loop);
+	if (s->read_only)
+		return 0;
 	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
 	if (step_begin(&s->step, e) ||

@@ -28,6 +28,19 @@ struct disk disk_look(const struct home *h)
 	return d;
 }
 
+bool disk_has_space(const struct home *h)
+{
+	return disk_look(h).free >= FULL;
+}
+
+void disk_refuse(const struct home *h, struct err *e)
+{
+	err_set(e, ERR_FULL,
+		"the disk of %s is full (%lld bytes are free): skepd is "
+		"read-only until %lld bytes are free",
+		h->root, (long long)disk_look(h).free, (long long)FULL);
+}
+
 void disk_reserve(const struct home *h)
 {
 	struct home_path path = home_path(h, HOME_RESERVE);

@@ -100,6 +100,7 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.spares = spares_ready(s),
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
+		.read_only = s->read_only,
 		.listen = s->config.http_listen,
 		.restarts = s->watchdog.restarts,
 		.restarted_at = OPT_NONE,

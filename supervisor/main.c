@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int usage(FILE *out, int status)
 {
@@ -19,6 +20,7 @@ int main(int argc, char **argv)
 {
 	struct skepd_options o = {0};
 	struct err e;
+	int rc;
 
 	log_setup("skepd", LOG_LEVEL_INFO, -1);
 	mark_open();
@@ -37,7 +39,12 @@ int main(int argc, char **argv)
 		} else
 			return usage(stderr, 64);
 	}
-	if ((o.check ? skepd_check(&o, &e) : skepd_run(&o, &e)) == 0)
+	rc = o.check ? skepd_check(&o, &e) : skepd_run(&o, &e);
+	if (rc > 0) {
+		execv("/proc/self/exe", argv);
+		rc = err_errno_set(&e, "cannot start again");
+	}
+	if (rc == 0)
 		return 0;
 	fprintf(stderr, "skepd: %s\n", e.text);
 	return err_exit_status(e.code);

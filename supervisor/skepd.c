@@ -78,12 +78,25 @@ static void trim_host_log(struct sup *s)
 			 LT("error", e.text));
 }
 
+static void end_with_space(struct sup *s)
+{
+	if (s->stopping || !disk_has_space(&s->home))
+		return;
+	log_info(LT("msg", "there is space again: starting anew"));
+	s->again = true;
+	uv_stop(&s->loop);
+}
+
 static void on_tick(uv_timer_t *h)
 {
 	struct sup *s = h->data;
 	struct err e;
 
 	notify("WATCHDOG=1");
+	if (s->read_only) {
+		end_with_space(s);
+		return;
+	}
 	if (!sup_in_place(s))
 		return;
 	steady_check(s);
@@ -192,6 +205,8 @@ static int take_handoff(struct sup *s, struct err *e)
 
 static int open_database(struct sup *s, struct err *e)
 {
+	if (s->read_only)
+		return control_open(&s->db, &s->home, SQL_READONLY, e);
 	if (control_open(&s->db, &s->home, SQL_CREATE, e))
 		return -1;
 	footprint_cache(&s->cache, s->db, 0);
@@ -207,6 +222,20 @@ static int open_database(struct sup *s, struct err *e)
 			 e);
 }
 
+/* What answers requests, and nothing that starts or ends a run. */
+static int start_reading(struct sup *s, struct err *e)
+{
+	struct err why;
+
+	s->spawn.fd = -1;
+	disk_refuse(&s->home, &why);
+	step_refuse(&s->step, &why);
+	if (channels_open(s, e) || retiring_open(s, e) || removing_open(s, e) ||
+	    web_open(&s->web, s, &s->loop, e))
+		return -1;
+	return 0;
+}
+
 static int start(struct sup *s, struct err *e)
 {
 	struct spawn_calls spawner = {s, sup_spawn_told, sup_spawn_lost};
@@ -218,6 +247,8 @@ static int start(struct sup *s, struct err *e)
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	keeper_init(&s->keeper, &s->home, &s->config, s->db);
 	spares_open(s);
+	if (s->read_only)
+		return start_reading(s, e);
 	/* Before anything that has threads. */
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
@@ -269,7 +300,7 @@ static void stop(struct sup *s)
 	web_close(s->web);
 	channels_free(s);
 	uv_loop_close(&s->loop);
-	if (control_unlock(s->db, &e))
+	if (!s->read_only && control_unlock(s->db, &e))
 		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
 }
 
@@ -332,10 +363,9 @@ static int take_home(const struct home *home, struct err *e)
 	return fd;
 }
 
-static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
+static int prepare(struct sup *s, const struct skepd_options *o, struct err *e)
 {
 	struct home_path path;
-	int rc;
 
 	snprintf(s->boot_id, sizeof s->boot_id, "%s", process_self().boot_id);
 	if (home_find(&s->home, o->home, e))
@@ -347,16 +377,13 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 	raise_limits(&s->config);
 	proc_oom_score(PROC_OOM_SUPERVISOR);
 	s->home_lock = take_home(&s->home, e);
-	if (s->home_lock < 0)
-		return -1;
-	rc = open_database(s, e);
-	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
-		log_error(LT("msg", "the disk is full: changes will fail"),
-			  LT("error", e->text));
-		sql_close(s->db);
-		s->db = NULL;
-		rc = open_database(s, e);
-	}
+	return s->home_lock < 0 ? -1 : 0;
+}
+
+static int serve(struct sup *s, struct err *e)
+{
+	int rc = open_database(s, e);
+
 	if (rc == 0) {
 		rc = start(s, e);
 		if (rc == 0)
@@ -364,8 +391,42 @@ static int serve(struct sup *s, const struct skepd_options *o, struct err *e)
 		stop(s);
 	}
 	sql_close(s->db);
-	close(s->home_lock);
+	s->db = NULL;
 	return rc;
+}
+
+/* A new object with what `prepare` found; the former one is closed. */
+static void renew(struct sup *s)
+{
+	struct sup was = *s;
+
+	*s = (struct sup){.home = was.home,
+			  .home_lock = was.home_lock,
+			  .config = was.config,
+			  .watchdog = was.watchdog};
+	memcpy(s->boot_id, was.boot_id, sizeof s->boot_id);
+}
+
+/* Gives up the reserve if there is too little space to start, and then starts
+ * without writing. */
+static int serve_somehow(struct sup *s, struct err *e)
+{
+	int rc = serve(s, e);
+
+	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
+		log_error(LT("msg", "the disk is full: changes will fail"),
+			  LT("error", e->text));
+		renew(s);
+		rc = serve(s, e);
+	}
+	if (rc && e->code == ERR_FULL) {
+		log_error(LT("msg", "the disk is full: skepd is read-only"),
+			  LT("error", e->text));
+		renew(s);
+		s->read_only = true;
+		rc = serve(s, e);
+	}
+	return rc == 0 && s->again ? 1 : rc;
 }
 
 int skepd_run(const struct skepd_options *o, struct err *e)
@@ -377,7 +438,11 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 		abort();
 	footprint_limit();
 	signal(SIGPIPE, SIG_IGN);
-	rc = serve(s, o, e);
+	rc = prepare(s, o, e);
+	if (rc == 0) {
+		rc = serve_somehow(s, e);
+		close(s->home_lock);
+	}
 	config_fini(&s->config);
 	free(s);
 	return rc;

@@ -12,6 +12,8 @@ struct skepd_options {
 	const char *check;
 };
 
+/* 1: it ran read-only, and there is space now: the program is to be executed
+ * again. */
 int skepd_run(const struct skepd_options *o, struct err *e);
 
 /* Whether it could start while another one runs: the configuration, the address

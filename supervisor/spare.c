@@ -152,6 +152,8 @@ void spares_open(struct sup *s)
 {
 	uv_timer_init(&s->loop, &s->spares.refill);
 	s->spares.refill.data = s;
+	if (s->read_only)
+		return;
 	s->spares.litter = true; /* of a supervisor before us */
 	wait_for_quiet(s, FIRST_MS);
 }

@@ -59,6 +59,8 @@ struct sup {
 	bool alarm_stale;  /* the queue's next moment may have changed */
 	bool host_changed; /* the host's log has news */
 	bool stopping;     /* starts nothing more */
+	bool read_only;    /* there was no space to start: see disk.h */
+	bool again;        /* there is space now */
 	bool ended;        /* the loop is to end */
 	int64_t ticks;
 	bool trimming; /* the host's log has more rows to remove */

@@ -42,6 +42,7 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.spares = s.spares,
 				.stopping = s.stopping,
 				.listen = s.listen,
+				.read_only = s.read_only,
 				.disk = disk.state,
 				.disk_free = disk.free,
 				.restarts = s.restarts,

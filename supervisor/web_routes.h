@@ -32,6 +32,7 @@ extern const struct http_routes web_routes;
 	F(S, i64, spares)            \
 	F(S, bool, stopping)         \
 	F(S, text, listen)           \
+	F(S, bool, read_only)        \
 	F(S, text, disk)             \
 	F(S, i64, disk_free)         \
 	F(S, i64, restarts)          \

@@ -4,6 +4,8 @@ import os
 
 import lib
 from test_bad_input import mount
+from test_requests import routes_of
+from web_lib import Skepd
 
 
 def fill(home):
@@ -93,4 +95,115 @@ def test_skepd_comes_back_after_a_crash_on_a_full_disk(home):
     empty(home)
     works_again(home)
     home.skep("down")
+    home.integrity()
+
+
+def without_space(home):
+    """A home on a disk without a free byte, and without the reserve."""
+    small_disk(home)
+    home.skep("session", "append", "s", "hello", "--agent", "a")
+    home.skep("vfs", "put", "a", "f", input="text\n")
+
+
+def starts_read_only(home):
+    seen = status(home)
+    assert seen["disk"] == "full" and seen["read_only"] is True, seen
+    return seen["pid"]
+
+
+def is_writable(home):
+    r = home.skep("status", "--json", code=None)  # it starts anew
+    return r.code == 0 and r.lines[0]["read_only"] is False
+
+
+def reads(home):
+    [run] = home.skep("ps", "--all", "--json").lines
+    assert run["state"] == "succeeded", run
+    home.skep("show", run["id"])
+    assert "hello" in home.skep("session", "show", "s", "--agent", "a",
+                                 "--events").out
+    assert home.skep("vfs", "cat", "a", "f").out == "text\n"
+    assert [a["name"] for a in home.skep("agent", "ls", "--json").lines] == ["a"]
+    found = home.skep("doctor", "--json", code=None).lines
+    assert any(f["finding"] == "disk_full" for f in found), found
+
+
+def changes_are_refused(home):
+    for args in (["run", "a", "x", "--wait"], ["run", "a", "x"],
+                 ["agent", "set", "a", "--model", "m"],
+                 ["session", "append", "s", "more", "--agent", "a"],
+                 ["vfs", "rm", "a", "f"]):
+        refused_for_space(home, *args)
+
+
+def test_skepd_starts_without_a_free_byte(home):
+    without_space(home)
+    home.skep("down")
+    (home.path / "state" / "reserve").unlink()
+    fill(home)
+    assert os.statvfs(home.path).f_bavail == 0
+    home.skep("up")
+    pid = starts_read_only(home)
+    reads(home)
+    changes_are_refused(home)
+    assert "runs already" in home.refused(65, "up")
+    assert starts_read_only(home) == pid
+    empty(home)
+    lib.eventually(lambda: is_writable(home), 60, "writing")
+    assert status(home)["pid"] == pid
+    home.skep("run", "a", "again", "--wait")
+    home.skep("down")
+    home.integrity()
+
+
+def test_skepd_comes_back_without_a_free_byte(home):
+    without_space(home)
+    first = status(home)
+    (home.path / "state" / "reserve").unlink()
+    fill(home)
+    os.kill(first["pid"], 9)
+    fill(home)
+
+    def back():
+        r = home.skep("status", "--json", code=None)
+        return r.code == 0 and r.lines[0]["pid"] != first["pid"]
+    lib.eventually(back, 60, "skepd")
+    fill(home)
+    reads(home)
+    changes_are_refused(home)
+    home.skep("down")
+    fill(home)
+    said = home.refused(74, "status")
+    assert "full (0 bytes are free)" in said and str(home.path) in said, said
+    empty(home)
+    home.skep("up")
+    home.skep("run", "a", "again", "--wait")
+    home.skep("down")
+    home.integrity()
+
+
+def test_every_route_answers_without_a_free_byte(home):
+    without_space(home)
+    home.skep("down")
+    (home.path / "state" / "reserve").unlink()
+    fill(home)
+    s = Skepd(home)  # its log is on another disk
+    assert starts_read_only(home) == s.proc.pid
+    refused = 0
+    for route in routes_of(s):
+        if route.name == "stop":
+            continue
+        body = route.members() if route.body else None
+        code, answer = s.ask(route.method, route.url(), body)
+        assert s.proc.poll() is None, (route.method, route.url(), s.log())
+        what = (route.method, route.url(), code, answer)
+        assert code == 507 or code < 500, what
+        if route.method == "GET":
+            assert code != 507, what
+        else:
+            refused += code == 507
+            assert code >= 400 or "valid" in route.path, what
+    assert refused > 20, refused
+    s.stop()
+    empty(home)
     home.integrity()
