@@ -164,9 +164,20 @@ def parent_of(pid):
     return int(stat[stat.rindex(")") + 2:].split()[1])
 
 
-def kill_early(home):
+def is_running(word):
+    """Is there a process with this in its command line?"""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if os.fsencode(word) in path.read_bytes():
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def kill_early(home, word):
     """Between mount and command: the worker is stopped meanwhile. Returns
-    whether the mount was there and no command was."""
+    whether the mount was there and no command (which has the word) was."""
     pid = lib.eventually(lambda: mount_servers(home), 60, "a mount server")[0]
     worker = parent_of(pid)
     os.kill(worker, signal.SIGSTOP)
@@ -174,8 +185,7 @@ def kill_early(home):
         lib.eventually(lambda: len(os.listdir("/proc/%d/task" % pid)) > 1, 60,
                        "the server's threads")
         time.sleep(0.2)  # it says that it is ready right after their start
-        tasks = pathlib.Path("/proc/%d/task/%d/children" % (worker, worker))
-        alone = tasks.read_text().split() == [str(pid)]
+        alone = not is_running(word)
         os.kill(pid, signal.SIGKILL)
         time.sleep(0.3)  # whoever cleans up after the server does it now
     finally:
@@ -187,13 +197,14 @@ def test_a_mount_that_dies_before_the_command_fails_the_attempt(home):
     """The command would work in the empty directory below the mount, forever."""
     needs_fuse()
     h = skepd_lib.host(home)
-    h.shell("a", "echo x >> log; [ $SKEP_ATTEMPT = 1 ] || exit 0; "
-            "while cat log; do sleep 0.1; done >/dev/null 2>&1",
+    word = "command-of-" + home.dir.name
+    h.shell("a", ": %s; echo x >> log; [ $SKEP_ATTEMPT = 1 ] || exit 0; "
+            "while cat log; do sleep 0.1; done >/dev/null 2>&1" % word,
             workspace="vfs-only")
     early = 0
     for _ in range(4):
         run = h.submit("a", max_attempts=2)
-        early += kill_early(home)
+        early += kill_early(home, word)
         row = h.until(run)
         assert (row["state"], row["attempt"]) == ("succeeded", 2), h.moves(run)
         assert ("queued", "mount_lost") in h.moves(run), h.moves(run)
