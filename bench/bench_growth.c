@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,15 @@
 #define REPEATS        5
 #define NOTHING_MS     0.05 /* less than this does not count */
 #define NOTHING_STEPS  1000
+#define NOTHING_PAGES  100
 
 static const struct growth_part *const parts[] = {&growth_history, &growth_tree,
 						  &growth_directory};
 
 struct cost {
-	double ms, steps; /* of CPU time; of SQLite's virtual machine */
+	/* CPU time; steps of SQLite's virtual machine; pages that it read and
+	 * wrote */
+	double ms, steps, pages;
 };
 
 struct measured {
@@ -53,13 +57,20 @@ static int empty_log(struct growth_world *w, struct err *e)
 
 static struct cost least(struct cost a, struct cost b)
 {
-	return (struct cost){fmin(a.ms, b.ms), fmin(a.steps, b.steps)};
+	return (struct cost){fmin(a.ms, b.ms), fmin(a.steps, b.steps),
+			     fmin(a.pages, b.pages)};
 }
 
 static int64_t steps_of(const struct growth_world *w)
 {
 	return (w->file.db ? sql_steps(w->file.db) : 0) +
 	       (w->control ? sql_steps(w->control) : 0);
+}
+
+static int64_t pages_of(const struct growth_world *w)
+{
+	return (w->file.db ? sql_pages(w->file.db) : 0) +
+	       (w->control ? sql_pages(w->control) : 0);
 }
 
 /* The least of several times. */
@@ -75,10 +86,12 @@ static int measure(struct growth_world *w, const struct growth_operation *op,
 		struct cost spent;
 
 		(void)steps_of(w);
+		(void)pages_of(w);
 		if (op->call(w, e))
 			return err_wrap(e, "%s", op->name);
 		spent.ms = (double)(clock_cpu_ns() - since) / 1e6;
 		spent.steps = (double)steps_of(w);
+		spent.pages = (double)pages_of(w);
 		*cost = least(*cost, spent);
 	}
 	return 0;
@@ -109,16 +122,17 @@ static int measure_size(struct bench_run *r, const struct growth_part *part,
 
 /* --- the report --------------------------------------------------------- */
 
-/* The slope of the straight line through log n and log cost. */
-static double exponent(const struct measured *m, int i, bool steps)
+/* The slope of the straight line through log n and log cost: of the member at
+ * this offset, where less than `nothing` does not count. */
+static double exponent(const struct measured *m, int i, size_t member,
+		       double nothing)
 {
 	double sx = 0, sy = 0, sxx = 0, sxy = 0, p;
 
 	for (int k = 0; k < m->n; k++) {
-		const struct cost *c = &m->cost[k][i];
+		const char *cost = (const char *)&m->cost[k][i];
 		double x = log((double)m->sizes[k]);
-		double y = log(steps ? fmax(c->steps, NOTHING_STEPS)
-				     : fmax(c->ms, NOTHING_MS));
+		double y = log(fmax(*(const double *)(cost + member), nothing));
 
 		sx += x, sy += y, sxx += x * x, sxy += x * y;
 	}
@@ -159,17 +173,22 @@ static void say_operation(struct bench_run *r, const struct growth_part *part,
 			  const struct measured *m, int i)
 {
 	const struct growth_operation *op = &part->operations[i];
-	double ms = exponent(m, i, false), steps = exponent(m, i, true);
+	double ms = exponent(m, i, offsetof(struct cost, ms), NOTHING_MS);
+	double steps = exponent(m, i, offsetof(struct cost, steps),
+				NOTHING_STEPS);
+	double pages = exponent(m, i, offsetof(struct cost, pages),
+				NOTHING_PAGES);
 	struct buf row = BUF_MAX(4096);
 
 	buf_adds(&row, op->name);
 	for (int k = 0; k < m->n; k++)
 		buf_addf(&row, "|%.2f", m->cost[k][i].ms);
-	bench_table(r, part->about, "%s|%.1f|%.2f|%.2f|%.2f", row.p,
-		    times(m, i), ms, steps, op->most);
+	bench_table(r, part->about, "%s|%.1f|%.2f|%.2f|%.2f|%.2f", row.p,
+		    times(m, i), ms, steps, pages, op->most);
 	buf_fini(&row);
 	say_exponent(r, "exponent", part, op, ms);
 	say_exponent(r, "exponent of steps", part, op, steps);
+	say_exponent(r, "exponent of pages", part, op, pages);
 }
 
 static void say_part(struct bench_run *r, const struct growth_part *part,
@@ -180,8 +199,8 @@ static void say_part(struct bench_run *r, const struct growth_part *part,
 	buf_adds(&head, "operation, CPU ms at");
 	for (int k = 0; k < m->n; k++)
 		buf_addf(&head, "|%" PRId64, m->sizes[k]);
-	bench_table(r, part->about, "%s|10 × n|exponent|of steps|allowed",
-		    head.p);
+	bench_table(r, part->about,
+		    "%s|10 × n|exponent|of steps|of pages|allowed", head.p);
 	buf_fini(&head);
 	for (int i = 0; part->operations[i].name; i++)
 		say_operation(r, part, m, i);
@@ -212,7 +231,8 @@ static int measure_part(struct bench_run *r, const struct growth_part *part,
 {
 	for (int k = 0; k < m->n; k++)
 		for (int i = 0; i < OPERATIONS_MAX; i++)
-			m->cost[k][i] = (struct cost){INFINITY, INFINITY};
+			m->cost[k][i] = (struct cost){INFINITY, INFINITY,
+						      INFINITY};
 	for (int round = 0; round < bench_rounds(r); round++)
 		for (int k = 0; k < m->n && !bench_stopped(r); k++)
 			if (measure_size(r, part, m->sizes[k], m->cost[k], e))
@@ -236,7 +256,8 @@ static int run(struct bench_run *r, struct err *e)
 	bench_say(r,
 		  "CPU time of this thread, the least of the rounds. Exponent "
 		  "of the fit: 0 is constant, 1 is linear; also of the "
-		  "steps of SQLite's virtual machine. \"10 × n\": factor "
+		  "steps of SQLite's virtual machine, and of the pages that it "
+		  "reads and writes. \"10 × n\": factor "
 		  "for ten times as many, from the last two sizes.");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (only && strcmp(only, parts[i]->name) != 0)

@@ -114,6 +114,9 @@ int sql_cache(struct sql *db, int kib, struct err *e);
 /* Steps of SQLite's virtual machine, of all kept statements, since the last
  * call: a measure of work that does not depend on the machine. */
 int64_t sql_steps(struct sql *db);
+
+/* Pages read into the cache and written from it since the last call. */
+int64_t sql_pages(struct sql *db);
 #define SQL_CACHE_KIB 2000
 
 /* Reads through a mapping of the file from now on: for a connection that only

@@ -257,6 +257,21 @@ int64_t sql_steps(struct sql *db)
 	return steps;
 }
 
+int64_t sql_pages(struct sql *db)
+{
+	static const int moved[] = {SQLITE_DBSTATUS_CACHE_MISS,
+				    SQLITE_DBSTATUS_CACHE_WRITE};
+	int64_t pages = 0;
+
+	for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++) {
+		int now = 0, most;
+
+		sqlite3_db_status(db->conn, moved[i], &now, &most, 1);
+		pages += (uint32_t)now;
+	}
+	return pages;
+}
+
 int sql_cache(struct sql *db, int kib, struct err *e)
 {
 	char text[64];
