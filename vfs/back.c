@@ -29,19 +29,22 @@ static int put_back_inode(struct vfs *v, int64_t id, int64_t snap,
 	return sql_exec(v->db, Q_VFS_UNDO_INODE_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-static int put_back_inodes(struct vfs *v, struct vfs_range r, struct err *e)
+static int put_back_inodes(struct vfs *v, int64_t snap, struct err *e)
 {
+	struct vfs_undo_page page = undo_page(v->ns, snap);
 	struct vfs_undo_inodes_row *rows;
 	struct arena mem = {0};
 	int n, rc = 0;
 
 	do {
 		arena_reset(&mem);
-		n = sql_collect(v->db, Q_VFS_UNDO_INODES, &r, 500, &rows, &mem,
-				e);
+		n = sql_collect(v->db, Q_VFS_UNDO_INODES, &page,
+				(int)page.count, &rows, &mem, e);
 		for (int i = 0; rc == 0 && i < n; i++)
-			rc = put_back_inode(v, rows[i].id, r.snap, e);
-	} while (rc == 0 && n == 500);
+			rc = put_back_inode(v, rows[i].id, snap, e);
+		if (n > 0)
+			page.id = rows[n - 1].id;
+	} while (rc == 0 && n == page.count);
 	arena_fini(&mem);
 	return n < 0 ? -1 : rc;
 }
@@ -59,25 +62,30 @@ static int put_back_chunk(struct vfs *v, struct vfs_key key, struct err *e)
 	return sql_exec(v->db, Q_VFS_UNDO_CHUNK_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-static int put_back_chunks(struct vfs *v, struct vfs_range r, struct err *e)
+static int put_back_chunks(struct vfs *v, int64_t snap, struct err *e)
 {
+	struct vfs_undo_page page = undo_page(v->ns, snap);
 	struct vfs_undo_chunks_row *rows;
 	struct arena mem = {0};
 	int n, rc = 0;
 
 	do {
 		arena_reset(&mem);
-		n = sql_collect(v->db, Q_VFS_UNDO_CHUNKS, &r, 500, &rows, &mem,
-				e);
+		n = sql_collect(v->db, Q_VFS_UNDO_CHUNKS, &page,
+				(int)page.count, &rows, &mem, e);
 		for (int i = 0; rc == 0 && i < n; i++)
 			rc = put_back_chunk(
 				v,
 				(struct vfs_key){.id = rows[i].id,
 						 .idx = rows[i].idx,
-						 .snap = r.snap,
+						 .snap = snap,
 						 .blob = rows[i].blob},
 				e);
-	} while (rc == 0 && n == 500);
+		if (n > 0) {
+			page.id = rows[n - 1].id;
+			page.idx = rows[n - 1].idx;
+		}
+	} while (rc == 0 && n == page.count);
 	arena_fini(&mem);
 	return n < 0 ? -1 : rc;
 }
@@ -87,7 +95,7 @@ static int put_back(struct vfs *v, int64_t snap, struct err *e)
 	struct vfs_range r = range_of(v->ns);
 
 	r.snap = snap;
-	if (put_back_chunks(v, r, e) || put_back_inodes(v, r, e) ||
+	if (put_back_chunks(v, snap, e) || put_back_inodes(v, snap, e) ||
 	    run(v, Q_VFS_BACK_DENTRIES_OUT, &r, e) ||
 	    run(v, Q_VFS_BACK_DENTRIES_IN, &r, e) ||
 	    run(v, Q_VFS_UNDO_DENTRIES_DROP, &r, e) ||

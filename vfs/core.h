@@ -152,6 +152,8 @@ int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);
 int snapshot_drop(struct vfs *v, int64_t snap, struct err *e);
 int snapshot_find(struct vfs *v, const char *name,
 		  struct vfs_snap_find_row *out, struct err *e);
+/* The first rows of a namespace that are kept under a snapshot. */
+struct vfs_undo_page undo_page(int64_t ns, int64_t snap);
 int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 		       struct err *e);
 int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);

@@ -20,6 +20,14 @@ static int run(struct vfs *v, unsigned query, const struct vfs_range *r,
 	return sql_exec(v->db, query, r, e) < 0 ? -1 : 0;
 }
 
+struct vfs_undo_page undo_page(int64_t ns, int64_t snap)
+{
+	struct vfs_range r = range_of(ns);
+
+	return (struct vfs_undo_page){
+		.id = r.lo - 1, .hi = r.hi, .snap = snap, .count = 500};
+}
+
 int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 		       struct err *e)
 {
@@ -83,15 +91,15 @@ int snapshot_find(struct vfs *v, const char *name,
 /* Lets go what the undo rows of a snapshot name, and removes them. */
 static int forget_inodes(struct vfs *v, int64_t snap, struct err *e)
 {
-	struct vfs_range r = under(v, snap);
+	struct vfs_undo_page page = undo_page(v->ns, snap);
 	struct vfs_undo_inodes_row *rows;
 	struct arena mem = {0};
 	int n, rc = 0;
 
 	do {
 		arena_reset(&mem);
-		n = sql_collect(v->db, Q_VFS_UNDO_INODES, &r, 500, &rows, &mem,
-				e);
+		n = sql_collect(v->db, Q_VFS_UNDO_INODES, &page,
+				(int)page.count, &rows, &mem, e);
 		for (int i = 0; rc == 0 && i < n; i++) {
 			struct vfs_key key = {.id = rows[i].id, .snap = snap};
 
@@ -100,22 +108,24 @@ static int forget_inodes(struct vfs *v, int64_t snap, struct err *e)
 			    sql_exec(v->db, Q_VFS_UNDO_INODE_DROP, &key, e) < 0)
 				rc = -1;
 		}
-	} while (rc == 0 && n == 500);
+		if (n > 0)
+			page.id = rows[n - 1].id;
+	} while (rc == 0 && n == page.count);
 	arena_fini(&mem);
 	return n < 0 ? -1 : rc;
 }
 
 static int forget_chunks(struct vfs *v, int64_t snap, struct err *e)
 {
-	struct vfs_range r = under(v, snap);
+	struct vfs_undo_page page = undo_page(v->ns, snap);
 	struct vfs_undo_chunks_row *rows;
 	struct arena mem = {0};
 	int n, rc = 0;
 
 	do {
 		arena_reset(&mem);
-		n = sql_collect(v->db, Q_VFS_UNDO_CHUNKS, &r, 500, &rows, &mem,
-				e);
+		n = sql_collect(v->db, Q_VFS_UNDO_CHUNKS, &page,
+				(int)page.count, &rows, &mem, e);
 		for (int i = 0; rc == 0 && i < n; i++) {
 			struct vfs_key key = {.id = rows[i].id,
 					      .idx = rows[i].idx,
@@ -126,7 +136,11 @@ static int forget_chunks(struct vfs *v, int64_t snap, struct err *e)
 			    sql_exec(v->db, Q_VFS_UNDO_CHUNK_DROP, &key, e) < 0)
 				rc = -1;
 		}
-	} while (rc == 0 && n == 500);
+		if (n > 0) {
+			page.id = rows[n - 1].id;
+			page.idx = rows[n - 1].idx;
+		}
+	} while (rc == 0 && n == page.count);
 	arena_fini(&mem);
 	return n < 0 ? -1 : rc;
 }

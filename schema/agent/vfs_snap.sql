@@ -28,14 +28,17 @@ DELETE FROM vfs_snap WHERE id = :snap;
 -- query vfs_ns_snap (vfs_key)
 UPDATE vfs_ns SET snap = :snap, next_ino = :ino WHERE id = :id;
 
--- Under one snapshot, a few rows at a time: what they name must be let go.
--- query vfs_undo_inodes (vfs_range) -> (id i64, blob opt)
+-- Under one snapshot, a few rows at a time, from the key of the last one on: the
+-- rows of other snapshots lie in between and are read only once.
+-- row vfs_undo_page (id i64, idx i64, hi i64, snap i64, count i64)
+-- query vfs_undo_inodes (vfs_undo_page) -> (id i64, blob opt)
 SELECT id, blob FROM vfs_undo_inode
-WHERE id >= :lo AND id < :hi AND snap = :snap LIMIT 500;
+WHERE id > :id AND id < :hi AND snap = :snap ORDER BY id LIMIT :count;
 
--- query vfs_undo_chunks (vfs_range) -> (id i64, idx i64, blob opt)
+-- query vfs_undo_chunks (vfs_undo_page) -> (id i64, idx i64, blob opt)
 SELECT id, idx, blob FROM vfs_undo_chunk
-WHERE id >= :lo AND id < :hi AND snap = :snap LIMIT 500;
+WHERE (id, idx) > (:id, :idx) AND id < :hi AND snap = :snap
+ORDER BY id, idx LIMIT :count;
 
 -- query vfs_undo_inode_drop (vfs_key)
 DELETE FROM vfs_undo_inode WHERE id = :id AND snap = :snap;

@@ -391,6 +391,52 @@ static void a_removed_namespace_leaves_nothing(void **state)
 			 0);
 }
 
+/* Steps of SQLite's machine to drop, or to go back to, the newer of two snapshots
+ * that both keep all n files. */
+static int64_t steps_of_newer(int n, bool back)
+{
+	static const char *const names[] = {"older", "newer", NULL};
+	struct err e;
+
+	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	for (int round = 0; round < 3; round++) {
+		ok(vfs_begin(t.v, &e), &e);
+		for (int i = 0; i < n; i++) {
+			char name[32];
+
+			snprintf(name, sizeof name, "d/f%d", i);
+			put(t.v, name, round ? round > 1 ? "c" : "b" : "a");
+		}
+		ok(vfs_commit(t.v, &e), &e);
+		if (names[round])
+			snap(names[round]);
+	}
+	(void)sql_steps(t.db);
+	if (back)
+		ok(vfs_rollback_to(t.v, "newer", &e), &e);
+	else
+		ok(vfs_snapshot_drop(t.v, "newer", &e), &e);
+	return sql_steps(t.db);
+}
+
+static void rows_of_an_older_snapshot_are_read_once(void **state)
+{
+	(void)state;
+	for (int back = 0; back < 2; back++) {
+		int64_t few = steps_of_newer(400, back), many;
+
+		vfs_test_end(&t);
+		vfs_test_begin(&t);
+		many = steps_of_newer(8000, back);
+		print_message("%s: %.1f and %.1f steps a file\n",
+			      back ? "rollback" : "drop", (double)few / 400,
+			      (double)many / 8000);
+		assert_true(many < few * 20 * 11 / 10);
+		vfs_test_end(&t);
+		vfs_test_begin(&t);
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -406,6 +452,7 @@ int main(void)
 		T(a_fork_shares_contents_and_nothing_else),
 		T(a_snapshot_can_be_forked),
 		T(a_removed_namespace_leaves_nothing),
+		T(rows_of_an_older_snapshot_are_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
