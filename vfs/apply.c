@@ -367,6 +367,7 @@ int vfs_discard(struct vfs *v, struct err *e)
 {
 	struct vfs_snap_find_row point;
 	struct err none;
+	int rc;
 
 	if (!v->base) {
 		if (snapshot_find(v, VFS_FORK_POINT, &point, &none))
@@ -379,7 +380,10 @@ int vfs_discard(struct vfs *v, struct err *e)
 	}
 	if (op_begin(v, e))
 		return -1;
-	return op_end(v, discard_in(v, e), e);
+	op_grow_cache(v);
+	rc = op_end(v, discard_in(v, e), e);
+	op_shrink_cache(v);
+	return rc;
 }
 
 /* What somebody else did since we looked is not on the host. */

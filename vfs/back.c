@@ -200,7 +200,12 @@ static int rollback_in(struct vfs *v, const char *name, struct err *e)
 
 int vfs_rollback_to(struct vfs *v, const char *name, struct err *e)
 {
+	int rc;
+
 	if (op_begin(v, e))
 		return -1;
-	return op_end(v, rollback_in(v, name, e), e);
+	op_grow_cache(v);
+	rc = op_end(v, rollback_in(v, name, e), e);
+	op_shrink_cache(v);
+	return rc;
 }

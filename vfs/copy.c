@@ -95,6 +95,12 @@ int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
 	     struct err *e)
 {
 	struct copy c = {v, from, to, recursive, 0};
+	int rc;
 
-	return op_many(v, copy_in, &c, e);
+	if (!recursive)
+		return op_many(v, copy_in, &c, e);
+	op_grow_cache(v);
+	rc = op_many(v, copy_in, &c, e);
+	op_shrink_cache(v);
+	return rc;
 }

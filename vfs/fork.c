@@ -81,10 +81,8 @@ static int fork_in(struct vfs *v, const char *name, struct err *e)
 	return snapshot_add(&child, VFS_FORK_POINT, true, e);
 }
 
-int vfs_fork(struct vfs *v, const char *name, struct err *e)
+static int fork_whole(struct vfs *v, const char *name, struct err *e)
 {
-	if (text_check_name("the namespace", name, e))
-		return -1;
 	if (!v->snap) {
 		if (op_begin(v, e))
 			return -1;
@@ -94,4 +92,16 @@ int vfs_fork(struct vfs *v, const char *name, struct err *e)
 	if (sql_enter(v->db, e))
 		return -1;
 	return sql_leave(v->db, fork_in(v, name, e), e);
+}
+
+int vfs_fork(struct vfs *v, const char *name, struct err *e)
+{
+	int rc;
+
+	if (text_check_name("the namespace", name, e))
+		return -1;
+	op_grow_cache(v);
+	rc = fork_whole(v, name, e);
+	op_shrink_cache(v);
+	return rc;
 }

@@ -290,7 +290,9 @@ int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
 	p.base.v = &base;
 	if (open_parent(fork, &p.parent.v, e))
 		return -1;
+	op_grow_cache(fork);
 	rc = merge_both(&p, fork, e);
+	op_shrink_cache(fork);
 	vfs_close(p.parent.v);
 	deltas_fini(&p.d);
 	return rc;

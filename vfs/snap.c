@@ -200,9 +200,14 @@ static int drop_named(struct vfs *v, const char *name, struct err *e)
 
 int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e)
 {
+	int rc;
+
 	if (op_begin(v, e))
 		return -1;
-	return op_end(v, drop_named(v, name, e), e);
+	op_grow_cache(v);
+	rc = op_end(v, drop_named(v, name, e), e);
+	op_shrink_cache(v);
+	return rc;
 }
 
 int vfs_snapshots(struct vfs *v, struct vfs_snapshot **out, struct arena *a,

@@ -90,8 +90,14 @@ static int remove_in(struct vfs *v, const void *arg, struct err *e)
 int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e)
 {
 	struct removal r = {path, recursive};
+	int rc;
 
-	return op_many(v, remove_in, &r, e);
+	if (!recursive)
+		return op_many(v, remove_in, &r, e);
+	op_grow_cache(v);
+	rc = op_many(v, remove_in, &r, e);
+	op_shrink_cache(v);
+	return rc;
 }
 
 /* Where a node is linked, when its own note of that is out of date. */

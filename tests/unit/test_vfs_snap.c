@@ -2,6 +2,7 @@
 
 #include "db/sql.h"
 #include "schema/agent_queries.h"
+#include "vfs/merge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -437,6 +438,56 @@ static void rows_of_an_older_snapshot_are_read_once(void **state)
 	}
 }
 
+/* A name whose order has nothing to do with the order of creation, and so long
+ * that a few thousand fill the usual cache. */
+static void put_scattered(int n, const char *text)
+{
+	struct err e;
+
+	ok(vfs_begin(t.v, &e), &e);
+	for (int i = 0; i < n; i++) {
+		char name[256];
+
+		snprintf(name, sizeof name, "d/%08x%0200d",
+			 (unsigned)i * 2654435761u, i);
+		put(t.v, name, text);
+	}
+	ok(vfs_commit(t.v, &e), &e);
+}
+
+static void expect_fewer_pages(const char *what)
+{
+	int64_t moved = sql_pages(t.db),
+		all = number(t.db, "PRAGMA page_count");
+
+	print_message("%s: %.1f times the pages of the file\n", what,
+		      (double)moved / (double)all);
+	assert_true(moved < all);
+	assert_int_equal(number(t.db, "PRAGMA cache_size"), -SQL_CACHE_KIB);
+}
+
+static void a_bulk_operation_moves_fewer_pages_than_the_file_has(void **state)
+{
+	struct err e;
+
+	(void)state;
+	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	put_scattered(6000, "a");
+	snap("s");
+	put_scattered(6000, "b");
+	(void)sql_pages(t.db);
+	ok(vfs_rollback_to(t.v, "s", &e), &e);
+	expect_fewer_pages("rollback");
+	put_scattered(6000, "c");
+	(void)sql_pages(t.db);
+	ok(vfs_snapshot_drop(t.v, "s", &e), &e);
+	expect_fewer_pages("drop a snapshot");
+	ok(vfs_copy(t.v, "d", "copy", true, &e), &e);
+	expect_fewer_pages("copy -r");
+	ok(vfs_remove(t.v, "copy", true, &e), &e);
+	expect_fewer_pages("rm -r");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -453,6 +504,7 @@ int main(void)
 		T(a_snapshot_can_be_forked),
 		T(a_removed_namespace_leaves_nothing),
 		T(rows_of_an_older_snapshot_are_read_once),
+		T(a_bulk_operation_moves_fewer_pages_than_the_file_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
