@@ -17,7 +17,8 @@ SELECT printf('run_%026d', i), 'agent' || (i % 10), 1, CASE WHEN i % 10 = 1 THEN
   CASE i WHEN 7 THEN 'failed' WHEN 8 THEN 'cancelled' WHEN 9 THEN 'timed_out'
          ELSE 'succeeded' END, 'finished', 1, 1000, 5000,
   CASE WHEN i % 2 THEN '["odd"]' WHEN i = 10 THEN '["rare","even"]'
-       ELSE '["even"]' END, 'cli:root', CASE WHEN i % 4 = 0 THEN 'big' END, 5,
+       ELSE '["even"]' END, 'cli:root', CASE i % 8 WHEN 0 THEN 'big'
+  WHEN 4 THEN 'job' || (i / 32) END, 5,
   1794600000000 + i, 1794600000001 + i, 1794600000005 + i,
   CASE WHEN i % 5 = 0 THEN printf('run_%026d', 1) END,
   CASE WHEN i = 20 THEN printf('run_%026d', 1) END,

@@ -15,7 +15,7 @@ RUNS = 500000 if BIG else 20000
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "schema"
 LISTS = (("ps",), ("ps", "--state", "failed"), ("session", "ls", "--agent", "agent1"),
          ("agent", "ls"), ("status",), ("approvals", "ls"), ("delivery", "ls"),
-         ("inbound", "ls"))
+         ("inbound", "ls"), ("invocations",))
 
 
 def costs(home, files, runs):

@@ -19,8 +19,10 @@ def grows(home, part):
     lines = home.run(home.bin / "skep-bench", "growth", "--part", part, "--sizes",
                      SIZES, "--dir", where, "--json", seconds=2000).lines
     exponents = [x for x in lines if x["metric"].startswith("exponent")]
-    assert len(exponents) == 2 * OPERATIONS, len(exponents)
+    assert len(exponents) == 3 * OPERATIONS, len(exponents)
     for x in exponents:
+        if x["metric"].startswith("exponent of pages"):
+            continue  # rises where the file outgrows the cache
         over = STEPS if x["metric"].startswith("exponent of steps") else CPU
         if x["value"] > x["against_value"] + over:
             yield "%s: %.2f, allowed is %.2f" % (x["metric"], x["value"],
