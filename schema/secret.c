@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_BYTES 64
-#define DEPTH_MAX  64
+#define NAME_BYTES   64
+#define DEPTH_MAX    64
+#define BEARER_LEAST 16
 
 static const char *const names[] = {
 #define SECRET_NAME(end) end,
@@ -91,6 +92,13 @@ static bool has_shape(const char *word)
 	return false;
 }
 
+/* "Bearer WORD", in a header of any name; short words are prose. */
+static bool is_bearer(const char *p)
+{
+	return !strncasecmp(p, "bearer ", 7) &&
+	       word_length(p + 7) >= BEARER_LEAST;
+}
+
 /* A known form at the start of any word of the text. */
 static bool has_shaped_word(const char *text)
 {
@@ -98,7 +106,7 @@ static bool has_shaped_word(const char *text)
 		bool starts = p == text ||
 			      !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
 
-		if (starts && has_shape(p))
+		if (starts && (has_shape(p) || is_bearer(p)))
 			return true;
 	}
 	return strstr(text, "PRIVATE KEY-----") != NULL;
