@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/json_scan.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -37,34 +38,11 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* A number as RFC 8259 has it: its length, or 0. */
-static size_t number_length(const char *p, const char *end)
-{
-	const char *at = p + (*p == '-'), *run = skip_digits(at, end);
-
-	if (run == at || (run > at + 1 && *at == '0'))
-		return 0;
-	if (run < end && *run == '.') {
-		at = run + 1;
-		run = skip_digits(at, end);
-		if (run == at)
-			return 0;
-	}
-	if (run < end && (*run == 'e' || *run == 'E')) {
-		at = run + 1;
-		at += at < end && (*at == '+' || *at == '-');
-		run = skip_digits(at, end);
-		if (run == at)
-			return 0;
-	}
-	return (size_t)(run - p);
-}
-
 /*
  * What cJSON lets through and others, SQLite among them, do not: bytes that are
- * not UTF-8, raw control characters, numbers like 01 or 1. The first
- * such byte, or NULL. Also \u0000, which is right, but would end a text in C: what
- * follows it would be lost without a word.
+ * not UTF-8, raw control characters, numbers like 01 or 1., \u without
+ * four digits. The first such byte, or NULL. Also \u0000, which is valid, but
+ * would end a text in C: what follows it would be lost.
  */
 static const char *bad_byte(const char *text, size_t n)
 {
@@ -78,9 +56,9 @@ static const char *bad_byte(const char *text, size_t n)
 		if (c < ' ' && (in_string || !strchr("\t\n\r", c)))
 			len = 0;
 		else if (!in_string && (c == '-' || (c >= '0' && c <= '9')))
-			len = number_length(text, end);
-		else if (in_string && end - text >= 6 &&
-			 !memcmp(text, "\\u0000", 6))
+			len = json_number_length(text, end);
+		else if (in_string && c == '\\' && end - text > 1 &&
+			 text[1] == 'u' && json_unit_at(text, end) <= 0)
 			len = 0;
 		else if (in_string && c == '\\' && end - text > 1 && text[1])
 			len = 1 + text_utf8_char(text + 1,
@@ -125,7 +103,7 @@ static bool is_simple(const char *p, size_t n)
 static void keep_number(cJSON *v, const char **p, const char *end)
 {
 	const char *at = find_number(*p, end);
-	size_t n = number_length(at, end);
+	size_t n = json_number_length(at, end);
 
 	*p = at + n;
 	if (is_simple(at, n))
@@ -177,6 +155,8 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 			      !*bad ? "a NUL byte"
 			      : (unsigned char)*bad < ' '
 				      ? "a control character"
+			      : *bad == '\\' && json_unit_at(bad, text + n) < 0
+				      ? "\\u needs four hexadecimal digits"
 			      : *bad == '\\' ? "a NUL character (\\u0000)"
 			      : (unsigned char)*bad < 0x80 ? "not a number"
 							   : "not valid UTF-8",

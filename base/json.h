@@ -16,6 +16,9 @@
  * its text in valuestring, and json_add writes that. */
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e);
 
+/* Whether json_parse accepts the text, without building a tree. */
+bool json_ok(const char *text, size_t n);
+
 /* The same text without what json_parse rejects inside of strings, for input
  * that must not be lost: invalid UTF-8, NUL, \u0000 and lone surrogates become
  * U+FFFD; raw control characters are escaped. Returns the number of
@@ -33,8 +36,13 @@ void json_add(struct buf *b, const cJSON *v);
  * does NUL: what is written here can be read by json_parse. */
 void json_add_string(struct buf *b, const char *s, size_t n);
 
+/* JSON that came from a database, where another program may have stored
+ * anything: valid JSON is copied, strings in it are repaired as by json_repair,
+ * and text that is no JSON becomes a JSON string. The result is one line. */
+void json_add_stored(struct buf *b, const char *text);
+
 /* An object with every field of the shape, in order; NULL as null, blobs as
- * their length. Fields of type json stand as they are. */
+ * their length, fields of type json as by json_add_stored. */
 void json_add_shape(struct buf *b, const struct shape *s, const void *obj);
 
 /* One field's value. */

@@ -1,51 +1,24 @@
 #include "base/json.h"
 
+#include "base/json_scan.h"
 #include "base/text.h"
 
 #include <string.h>
 
-#define ESCAPE    6 /* bytes of \uXXXX */
 #define UTF8_FFFD "\xef\xbf\xbd"
 #define JSON_FFFD "\\ufffd"
-
-/* The code unit of an escape \uXXXX at p, or -1. */
-static int unit_at(const char *p, const char *end)
-{
-	int unit = 0;
-
-	if (end - p < ESCAPE || p[0] != '\\' || p[1] != 'u')
-		return -1;
-	for (int i = 2; i < ESCAPE; i++) {
-		static const char digits[] = "0123456789abcdef";
-		const char *d = strchr(digits, p[i] | 0x20);
-
-		if (!p[i] || !d)
-			return -1;
-		unit = unit << 4 | (int)(d - digits);
-	}
-	return unit;
-}
-
-static bool is_high(int unit)
-{
-	return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-static bool is_low(int unit)
-{
-	return unit >= 0xdc00 && unit <= 0xdfff;
-}
 
 /* An escape sequence of a string: how many bytes it has. */
 static size_t add_escape(const char *p, const char *end, struct buf *out,
 			 size_t *replaced)
 {
-	int unit = unit_at(p, end);
-	size_t n = unit >= 0 ? ESCAPE : end - p < 2 ? 1 : 2;
+	int unit = json_unit_at(p, end);
+	size_t n = unit >= 0 ? JSON_ESCAPE : end - p < 2 ? 1 : 2;
 
-	if (is_high(unit) && is_low(unit_at(p + ESCAPE, end)))
-		n = (size_t)2 * ESCAPE;
-	else if (unit == 0 || is_high(unit) || is_low(unit)) {
+	if (json_is_high(unit) &&
+	    json_is_low(json_unit_at(p + JSON_ESCAPE, end)))
+		n = (size_t)2 * JSON_ESCAPE;
+	else if (unit == 0 || json_is_high(unit) || json_is_low(unit)) {
 		(*replaced)++;
 		buf_adds(out, JSON_FFFD);
 		return n;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REPAIR_GROWTH 6 /* a byte may become \ufffd */
+
 static void add_number(struct buf *b, const cJSON *v)
 {
 	char text[40];
@@ -117,12 +119,45 @@ void json_add_string(struct buf *b, const char *s, size_t n)
 	buf_addc(b, '"');
 }
 
+/* Valid JSON. Its line breaks are white space: strings have none. */
+static void add_one_line(struct buf *b, const char *text, size_t n)
+{
+	while (n > 0) {
+		size_t run = strcspn(text, "\r\n");
+
+		buf_add(b, text, run);
+		if (run < n)
+			buf_addc(b, ' ');
+		run += run < n;
+		text += run;
+		n -= run;
+	}
+}
+
+void json_add_stored(struct buf *b, const char *text)
+{
+	size_t n = strlen(text);
+	struct buf better;
+
+	if (json_ok(text, n)) {
+		add_one_line(b, text, n);
+		return;
+	}
+	buf_init(&better, n * REPAIR_GROWTH + 1);
+	(void)json_repair(text, n, &better);
+	if (better.n > 0 && json_ok(better.p, better.n))
+		add_one_line(b, better.p, better.n);
+	else
+		json_add_string(b, text, n);
+	buf_fini(&better);
+}
+
 static void add_text(struct buf *b, const char *s, bool is_json)
 {
 	if (!s)
 		buf_adds(b, "null");
 	else if (is_json)
-		buf_adds(b, s);
+		json_add_stored(b, s);
 	else
 		json_add_string(b, s, strlen(s));
 }

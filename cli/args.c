@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <inttypes.h>

@@ -110,17 +110,6 @@ int args_parse(struct args *a, int argc, char **argv, struct err *e);
 /* The value last given for an option, or NULL. */
 const char *args_option(const struct args *a, const char *name);
 
-/* The candidate that a person most likely meant by `word`, or NULL. */
-struct nearest {
-	const char *word;
-	const char *best;
-	unsigned distance;
-};
-
-void nearest_begin(struct nearest *n, const char *word);
-void nearest_offer(struct nearest *n, const char *candidate);
-const char *nearest_end(const struct nearest *n);
-
 /* ERR_USAGE: what is near, or what there is. `next` is the word behind it where
  * either could be the verb; or NULL. */
 int unknown_command(const char *noun, const char *word, const char *next,

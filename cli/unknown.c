@@ -1,6 +1,7 @@
 /* What a word that is no command is answered with. */
 #include "cli/command.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <stdio.h>

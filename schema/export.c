@@ -17,20 +17,28 @@ static void add_text(struct buf *b, const char *name, const char *text)
 	json_add_string(b, text, strlen(text));
 }
 
-/* A member that is JSON, on one line whatever white space it has. */
+/* A member that is JSON, without white space: an import gives the same lines. */
 static int add_json(struct agent_file *f, const char *name, const char *text,
 		    struct buf *b, struct err *e)
 {
-	struct json_compact_in in = {text};
+	struct buf valid = BUF_MAX(EXCHANGE_LINE_MAX);
 	struct json_compact_row row;
 	struct sql_rows it;
+	int rc;
 
 	if (!text)
 		return 0;
-	it = sql_rows(f->db, Q_JSON_COMPACT, &in);
-	if (sql_next(&it, &row))
-		buf_addf(b, ",\"%s\":%s", name, row.text);
-	return sql_end(&it, e);
+	json_add_stored(&valid, text);
+	rc = buf_ok(&valid, name, e);
+	if (!rc) {
+		it = sql_rows(f->db, Q_JSON_COMPACT,
+			      &(struct json_compact_in){valid.p});
+		if (sql_next(&it, &row))
+			buf_addf(b, ",\"%s\":%s", name, row.text);
+		rc = sql_end(&it, e);
+	}
+	buf_fini(&valid);
+	return rc;
 }
 
 static int session_line(struct agent_file *f, const struct session_row *s,

@@ -236,6 +236,12 @@ static void add_member(struct buf *out, const char *name, const char *text)
 	json_add_string(out, text, strlen(text));
 }
 
+static void add_stored(struct buf *out, const char *name, const char *json)
+{
+	buf_addf(out, ",\"%s\":", name);
+	json_add_stored(out, json);
+}
+
 static void add_tool(const struct part_row *r, struct buf *out)
 {
 	const char *state = ui_tool_state(r->state);
@@ -247,9 +253,9 @@ static void add_tool(const struct part_row *r, struct buf *out)
 	add_member(out, "toolName", r->name ? r->name : "tool");
 	add_member(out, "toolCallId", r->call_id ? r->call_id : place);
 	add_member(out, "state", state);
-	buf_addf(out, ",\"input\":%s", r->input ? r->input : "{}");
+	add_stored(out, "input", r->input ? r->input : "{}");
 	if (!strcmp(state, "output-available"))
-		buf_addf(out, ",\"output\":%s", r->output ? r->output : "null");
+		add_stored(out, "output", r->output ? r->output : "null");
 	if (!strcmp(state, "output-error"))
 		add_member(out, "errorText", r->output ? r->output : r->state);
 	buf_addc(out, '}');
@@ -293,7 +299,8 @@ static void add_data(const struct part_row *r, struct buf *out)
 	buf_addf(&type, "data-%s", r->name ? r->name : "value");
 	buf_adds(out, "{\"type\":");
 	json_add_string(out, type.p, type.n);
-	buf_addf(out, ",\"data\":%s}", r->output ? r->output : "null");
+	add_stored(out, "data", r->output ? r->output : "null");
+	buf_addc(out, '}');
 	buf_fini(&type);
 }
 

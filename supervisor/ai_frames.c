@@ -35,7 +35,8 @@ static void text(struct ai_frames *f, const char *name, const char *value)
 
 static void json(struct ai_frames *f, const char *name, const char *value)
 {
-	buf_addf(&f->frame, ",\"%s\":%s", name, value);
+	buf_addf(&f->frame, ",\"%s\":", name);
+	json_add_stored(&f->frame, value);
 }
 
 static void end(struct ai_frames *f)

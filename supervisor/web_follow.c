@@ -18,7 +18,8 @@ static void add_member(struct buf *b, const char *name, const char *text)
 
 static void add_json(struct buf *b, const char *name, const char *json)
 {
-	buf_addf(b, ",\"%s\":%s", name, json ? json : "null");
+	buf_addf(b, ",\"%s\":", name);
+	json_add_stored(b, json ? json : "null");
 }
 
 void topic_event_json(struct buf *b, const struct event *ev)

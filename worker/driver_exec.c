@@ -50,8 +50,10 @@ static int add_context(struct exec *x, struct buf *b, struct err *e)
 		if (strcmp(ev->type, "message") != 0 ||
 		    (ev->run && strcmp(ev->run, x->run->start->run) == 0))
 			continue;
-		buf_addf(b, "%s{\"seq\":%" PRId64 ",\"body\":%s}",
-			 n++ ? "," : "", ev->seq, ev->body);
+		buf_addf(b, "%s{\"seq\":%" PRId64 ",\"body\":", n++ ? "," : "",
+			 ev->seq);
+		json_add_stored(b, ev->body);
+		buf_addc(b, '}');
 	}
 	buf_addc(b, ']');
 	arena_fini(&a);

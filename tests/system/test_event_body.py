@@ -155,3 +155,67 @@ def test_a_session_that_was_broken_by_an_array_works_again(home):
     home.skep("session", "tail", "s", "--agent", "a")
     assert run(d, "again")["state"] == "succeeded"
     finish(d)
+
+
+# (stored by another program, what readers get)
+STORED_PARTS = [
+    ("{broken", "{broken"), ("", ""), ("plain words", "plain words"),
+    ("NaN", "NaN"), ("{} {}", "{} {}"), ("[1,]", "[1,]"), ("'a'", "'a'"),
+    ('{"a":\n  [1,\r\n2]}', {"a": [1, 2]}), ('"a\nb"', "a\nb"),
+    ('{"a":"\\u0000"}', {"a": "\ufffd"}), ("01", "01"),
+    ("[" * 5000, "[" * 5000), (b'{"a":"\xff"}', {"a": "\ufffd"}),
+    (b"\xff{", "\ufffd{")]
+
+
+def store_parts(home):
+    """The first part of the session gets a neighbour for each of them."""
+    db = sqlite3.connect(home.agent_db("a"))
+    pos, = db.execute("SELECT min(pos) FROM part").fetchone()
+    for i, (text_of, _) in enumerate(STORED_PARTS):
+        for kind in ("tool", "data"):
+            idx = 100 + 2 * i + (kind == "data")
+            # CAST: the bytes may be no UTF-8
+            db.execute("INSERT INTO part (pos, idx, kind, state, call_id, name,"
+                       " created_at, updated_at, input) VALUES (?, ?, ?,"
+                       " 'done', ?, 'x', 1, 1, CAST(? AS TEXT))",
+                       (pos, idx, kind, "c%d" % idx, text_of))
+    db.execute("UPDATE part SET output = input WHERE idx >= 100")
+    db.commit()
+    db.close()
+
+
+def check_parts(parts):
+    got = [(p["input"], p["output"]) for p in parts if p["idx"] >= 100]
+    assert got == [(v, v) for _, v in STORED_PARTS for _ in (1, 2)], got
+
+
+def parts_of(rows):
+    return [p for row in rows for p in row.get("parts", [])]
+
+
+def test_stored_parts_without_json_are_read(home):
+    """part.input and part.output have no CHECK: anything may be there."""
+    d = Host(home).start()
+    d.script("a", {"tool": {"name": "x", "input": {}, "output": {}}})
+    run_id = d.submit("a", session="s")
+    assert d.until(run_id)["state"] == "succeeded"
+    store_parts(home)
+    check_parts(parts_of(d.call("GET", "/v1/sessions/a/s/events?limit=1000")
+                         ["items"]))
+    tail = home.skep("session", "tail", "s", "--json", "--agent", "a").lines
+    check_parts(parts_of(tail) or [e["part"] for e in tail if "part" in e])
+    check_parts(parts_of(home.skep("session", "show", "s", "--events", "--json",
+                                   "--agent", "a").lines))
+    d.call("GET", "/v1/sessions/a/s/messages")
+    out = home.skep("session", "export", "s", "--agent", "a").out
+    home.skep("agent", "add", "b", "--driver", "script")
+    home.skep("session", "import", "-", "--agent", "b", input=out)
+    rows = home.query(home.agent_db("b"), "SELECT input, output FROM part"
+                      " WHERE call_id LIKE 'c%' ORDER BY idx")
+    want = [v for _, v in STORED_PARTS for _ in (1, 2)]
+    assert [(json.loads(i), json.loads(o)) for i, o in rows] == \
+        [(v, v) for v in want]
+    for args in (("show", "s"), ("tail", "s"), ("search", "broken"),
+                 ("fork", "s", "f", "--copy")):
+        home.skep("session", *args, "--agent", "a")
+    d.down()

@@ -27,6 +27,7 @@ static void a_mistake_is_told_with_line_and_column(void **state)
 	REFUSED("{\n  \"a\": 1,\n  \"b\": x\n}", "line 3, column 8");
 	REFUSED("[1, 2", "line 1");
 	REFUSED("\xef\xbb\xbf{}", "column 1: a byte order mark");
+	REFUSED("\"a\\u12\"", "column 3: \\u needs four");
 	REFUSED("{} {}", "column 4: text after the end");
 	REFUSED("\"a\xff\"", "column 3: not valid UTF-8");
 	REFUSED("\"a\0b\"", "column 3: a NUL byte");
@@ -210,6 +211,121 @@ static void invalid_characters_are_repaired(void **state)
 	}
 }
 
+static const char *const tokens[] = {
+	"{",
+	"}",
+	"[",
+	"]",
+	",",
+	":",
+	"\"",
+	"\"a\"",
+	"1",
+	"-",
+	"0",
+	"01",
+	"1.",
+	"1e5",
+	"-0.5E-2",
+	"true",
+	"tru",
+	"null",
+	" ",
+	"\n",
+	"\t",
+	"\\n",
+	"\\x",
+	"\\u00e9",
+	"\\u0000",
+	"\\ud83d",
+	"\\ude00",
+	"\xff",
+	"\xc3\xa9",
+	"\x01",
+	"\\u12",
+	"\\u\x10\x10\x10\x10",
+	"\"\\ud83d\\ude00\"",
+	"\\\\",
+	"{\"a\":",
+	"\"b\":1",
+};
+
+#define NTOKENS (sizeof tokens / sizeof *tokens)
+
+/* json_ok and json_parse agree, on random strings of tokens too. */
+static void validation_agrees_with_the_parser(void **state)
+{
+	uint32_t seed = 12345;
+	int accepted = 0;
+
+	(void)state;
+	for (int i = 0; i < 300000; i++) {
+		struct buf text = BUF_MAX(256);
+		struct err e = {0};
+		cJSON *v;
+
+		seed = seed * 1664525 + 1013904223;
+		for (uint32_t k = seed >> 29, s = seed; k < 8; k++) {
+			s = s * 1664525 + 1013904223;
+			buf_adds(&text, tokens[(s >> 8) % NTOKENS]);
+		}
+		v = json_parse("x", text.p, text.n, &e);
+		if (json_ok(text.p, text.n) != (v != NULL))
+			fail_msg("%s: the parser says %s", text.p,
+				 v ? "valid" : e.text);
+		accepted += v != NULL;
+		cJSON_Delete(v);
+		buf_fini(&text);
+	}
+	assert_true(accepted > 1000);
+	assert_false(json_ok("1\0", 2));
+}
+
+static void depth(int n, bool ok)
+{
+	static char text[4000];
+	struct err e;
+	cJSON *v;
+
+	memset(text, '[', (size_t)n);
+	memset(text + n, ']', (size_t)n);
+	assert_int_equal(json_ok(text, (size_t)n * 2), ok);
+	v = json_parse("deep", text, (size_t)n * 2, &e);
+	assert_int_equal(v != NULL, ok);
+	cJSON_Delete(v);
+}
+
+static void validation_has_the_depth_of_the_parser(void **state)
+{
+	(void)state;
+	depth(1, true);
+	depth(CJSON_NESTING_LIMIT, true);
+	depth(CJSON_NESTING_LIMIT + 1, false);
+}
+
+static void stored_text_is_embedded_as_one_value(void **state)
+{
+	static const char *const cases[][2] = {
+		{"{\"a\": [1]}", "{\"a\": [1]}"},
+		{"{\n\"a\":\r\n1}\n", "{ \"a\":  1} "},
+		{"\"a\nb\"", "\"a\\u000ab\""},
+		{"\"\xff\"", "\"\xef\xbf\xbd\""},
+		{"\"\\u0000\"", "\"\\ufffd\""},
+		{"{broken", "\"{broken\""},
+		{"", "\"\""},
+		{"NaN", "\"NaN\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf b = BUF_MAX(256);
+
+		json_add_stored(&b, cases[i][0]);
+		assert_string_equal(b.p, cases[i][1]);
+		buf_fini(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +338,9 @@ int main(void)
 		cmocka_unit_test(a_value_made_here_is_written_short),
 		cmocka_unit_test(members_are_read_with_a_fallback),
 		cmocka_unit_test(invalid_characters_are_repaired),
+		cmocka_unit_test(validation_agrees_with_the_parser),
+		cmocka_unit_test(validation_has_the_depth_of_the_parser),
+		cmocka_unit_test(stored_text_is_embedded_as_one_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

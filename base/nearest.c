@@ -1,5 +1,5 @@
-/* "Did you mean": the candidate that the fewest typing mistakes lead to. */
-#include "cli/command.h"
+/* The candidate that the fewest typing mistakes lead to. */
+#include "base/nearest.h"
 
 #include <string.h>
 
