@@ -33,48 +33,6 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 	return rc;
 }
 
-/* KEY=VALUE: JSON where it is some, else the text itself. */
-int cli_set_member(cJSON *def, const char *pair, struct err *e)
-{
-	const char *value = strchr(pair, '=');
-	struct err ignored;
-	char key[128];
-	cJSON *v;
-
-	if (!value || value == pair)
-		return err_set(e, ERR_USAGE, "--set: '%s' is not KEY=VALUE",
-			       quoted(pair).text);
-	if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(value - pair),
-			     pair) >= sizeof key ||
-	    text_check_key("--set: the key", key, sizeof key, e))
-		return err_set(e, ERR_USAGE,
-			       "--set: the key '%s' is too long or not UTF-8",
-			       quoted(pair).text);
-	value++;
-	v = json_parse("--set", value, strlen(value), &ignored);
-	if (!v)
-		return add_text(def, key, value, e);
-	cJSON_DeleteItemFromObjectCaseSensitive(def, key);
-	cJSON_AddItemToObject(def, key, v);
-	return 0;
-}
-
-static int add_members(struct cli *cli, cJSON *def, struct err *e)
-{
-	const char *pair;
-
-	for (int i = 0; (pair = cli_many(cli, "set", i)); i++)
-		if (cli_set_member(def, pair, e))
-			return -1;
-	for (int i = 0; (pair = cli_many(cli, "unset", i)); i++) {
-		cJSON_DeleteItemFromObjectCaseSensitive(def, pair);
-		cJSON_AddNullToObject(def, pair);
-	}
-	if (cli_flag(cli, "enable") || cli_flag(cli, "disable"))
-		cJSON_AddBoolToObject(def, "enabled", cli_flag(cli, "enable"));
-	return 0;
-}
-
 /* The words after the name: what the driver shall execute. */
 static void add_command(struct cli *cli, cJSON *config)
 {
@@ -142,7 +100,9 @@ static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
 
 	if (path && !rc) {
 		def = json_parse_object(path, text.p, text.n, e);
-		rc = def ? agent_from_json(row, path, def, &cli->arena, e) : -1;
+		rc = def && !agent_check_members(path, def, row->spec, e)
+			     ? agent_from_json(row, path, def, &cli->arena, e)
+			     : -1;
 	}
 	cJSON_Delete(def);
 	buf_fini(&text);
@@ -174,11 +134,13 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 	if (!rc)
 		rc = add_prompt(cli, def, e);
 	if (!rc)
-		rc = add_members(cli, def, e);
+		rc = agent_set_members(cli, row, def, e);
 	if (!rc)
 		rc = use_preset(cli, def, e);
 	if (!rc)
 		rc = add_config(cli, row, def, e);
+	if (!rc)
+		rc = agent_check_members("the definition", def, row->spec, e);
 	if (!rc)
 		rc = agent_from_json(row, "the definition", def, &cli->arena,
 				     e);

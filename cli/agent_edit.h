@@ -28,13 +28,18 @@
 		 OPTION_FILE},                                                 \
 	{                                                                      \
 		"set", "KEY=VALUE",                                            \
-			"a member of the definition; VALUE is JSON or plain "  \
-			"text",                                                \
+			"a member of the definition, also KEY.KEY; VALUE is "  \
+			"JSON or plain text",                                  \
 			OPTION_MANY                                            \
 	}
 
 /* "KEY=VALUE" into an object: JSON where VALUE is some, else the text itself. */
 int cli_set_member(cJSON *def, const char *pair, struct err *e);
+
+/* --set, --unset, --enable and --disable. A KEY with dots is a member inside of
+ * others, which stay as they are in *row; "\\." is a dot in a name. */
+int agent_set_members(struct cli *cli, const struct agent_row *row, cJSON *def,
+		      struct err *e);
 
 /* Puts what the options say over *row. */
 int agent_edit(struct cli *cli, struct agent_row *row, struct err *e);

@@ -27,6 +27,13 @@
 int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
 
+/* ERR_INVALID names the first member of `def` that no definition has
+ * (schema/agent_member.def) and what was probably meant. null is accepted: it
+ * removes a member. So are members of `stored`, a spec or NULL: versions before
+ * this check accepted any name. */
+int agent_check_members(const char *what, const cJSON *def, const char *stored,
+			struct err *e);
+
 /* The definition, members in a fixed order, `spec` last: what is stored as a
  * version and hashed. */
 void agent_to_json(const struct agent_row *row, struct buf *out);

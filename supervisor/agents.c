@@ -63,9 +63,13 @@ static int define(struct sup *s, const char *name, const cJSON *def,
 				.is_enabled = true,
 				.spec = "{}",
 				.source = "command"};
+	struct agent_row old = {0};
 	int changed;
 
 	if (text_check_name("agent", name, e) ||
+	    sql_get(s->db, Q_AGENT_GET, &(struct agent_get_in){name}, &old, a,
+		    e) < 0 ||
+	    agent_check_members("the definition", def, old.spec, e) ||
 	    agent_from_json(&row, "the definition", def, a, e))
 		return -1;
 	if (!row.driver)

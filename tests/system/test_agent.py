@@ -1,7 +1,7 @@
 """skep agent: definitions, versions, files, the default."""
 import json
 
-from skepd_lib import finish, host
+from skepd_lib import Host, Refused, finish, host
 
 
 def test_the_first_agent_makes_the_home_and_is_the_default(home):
@@ -21,24 +21,83 @@ def test_every_change_makes_a_version_and_an_equal_one_none(home):
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("agent", "set", "a", "--model", "m1")
     home.skep("agent", "set", "a", "--model", "m1")
-    r = home.skep("agent", "set", "a", "--set", 'extra={"turns":3}', "--json")
-    assert r.json["version"] == 3 and r.json["spec"] == {"extra": {"turns": 3}}
+    r = home.skep("agent", "set", "a", "--set", 'x-extra={"turns":3}', "--json")
+    assert r.json["version"] == 3
+    assert r.json["spec"] == {"x-extra": {"turns": 3}}
     versions = home.skep("agent", "show", "a", "--versions", "--json").lines
     assert [v["version"] for v in versions] == [3, 2, 1]
     assert versions[1]["definition"]["model"] == "m1"
 
 
 def test_members_that_nobody_knows_survive_a_change(home):
-    home.skep("agent", "add", "a", "--from", "-", "--driver", "exec",
-              input='{"command": ["sh"], "mine": {"deep": [1, {"x": null}]}}')
-    r = home.skep("agent", "set", "a", "--model", "m", "--json").json
-    assert r["spec"] == {"command": ["sh"], "mine": {"deep": [1, {"x": None}]}}
-    r = home.skep("agent", "set", "a", "--unset", "mine", "--json").json
+    """Earlier versions stored any member."""
+    stored = {"command": ["sh"], "mine": {"deep": [1, {"x": None}]},
+              "config.exec": True}
+    home.skep("agent", "add", "a", "--driver", "exec")
+    home.execute(home.control, "UPDATE agent SET spec = ?", json.dumps(stored))
+    d = Host(home)
+    for running in (False, True):
+        if running:
+            d.start()
+        r = home.skep("agent", "set", "a", "--model", "m%d" % running,
+                      "--json").json
+        assert r["spec"] == stored
+    finish(d)
+    r = home.skep("agent", "set", "a", "--unset", "mine", "--unset",
+                  "config.exec", "--json").json
     assert r["spec"] == {"command": ["sh"]}
 
 
-ODD = {"deep": {"unknown": [{"n": 9007199254740993}, 18446744073709551615]},
-       "n": -9223372036854775808, "f": 0.1, "x": "9007199254740993"}
+def test_a_name_with_dots_sets_the_inner_member(home):
+    def spec(verb, *args):
+        return home.skep("agent", verb, "a", *args, "--json").json["spec"]
+
+    assert spec("add", "--driver", "chat", "--set", "config.exec=true",
+                "--set", "limits.memory=1G") == \
+        {"config": {"exec": True}, "limits": {"memory": "1G"}}
+    assert spec("set", "--set", "config.headers.X-A=b", "--set",
+                r"config.headers.c\.d=[1]") == \
+        {"config": {"exec": True, "headers": {"X-A": "b", "c.d": [1]}},
+         "limits": {"memory": "1G"}}
+    assert spec("set", "--unset", "config.headers", "--endpoint",
+                "http://localhost:1/v1") == \
+        {"config": {"exec": True, "endpoint": "http://localhost:1/v1"},
+         "limits": {"memory": "1G"}}
+    for word in ("config.=1", "config..a=1", ".a=1", "."):
+        home.refused(64, "agent", "set", "a", "--set", word)
+    said = home.refused(65, "agent", "set", "a", "--set", "config.exec.a=1")
+    assert "exec is not an object" in said, said
+
+
+def test_unknown_members_are_rejected(home):
+    d = Host(home)
+    home.skep("agent", "add", "a", "--driver", "exec")
+    for running in (False, True):
+        if running:
+            d.start()
+        for name, meant in (("netwrok", "'network'"), ("confg", "'config'"),
+                            ("command", "'config.command'"),
+                            ("memory", "'limits.memory'"),
+                            ("zzzzzzz", "'x-'")):
+            for verb, agent in (("add", "b"), ("set", "a")):
+                said = home.refused(65, "agent", verb, agent, "--set",
+                                    name + "=1", *(["--driver", "exec"]
+                                                   if verb == "add" else []))
+                assert "'%s'" % name in said and meant in said, said
+            said = home.refused(65, "agent", "add", "b", "--from", "-", "--driver",
+                                "exec", input=json.dumps({name: 1}))
+            assert "'%s'" % name in said and meant in said, said
+    try:
+        d.agent("b", "exec", netwrok="none")
+        assert False, "accepted"
+    except Refused as e:
+        assert e.status == 422 and "'network'" in str(e), e
+    d.agent("b", "exec", **{"x-team": "red"})
+    finish(d)
+
+
+ODD = {"x-deep": {"unknown": [{"n": 9007199254740993}, 18446744073709551615]},
+       "x-n": -9223372036854775808, "x-f": 0.1, "x-x": "9007199254740993"}
 
 
 def odd(home, name):
@@ -52,11 +111,11 @@ def change_an_odd_one(home, name):
     args = sum((["--set", "%s=%s" % (k, json.dumps(v))]
                 for k, v in ODD.items()), [])
     home.skep("agent", "add", name, "--driver", "exec", *args, "--", "true")
-    home.skep("agent", "set", name, "--set", "big=9007199254740995")
-    home.skep("agent", "set", name, "--unset", "big", "--set", "more=true",
+    home.skep("agent", "set", name, "--set", "x-big=9007199254740995")
+    home.skep("agent", "set", name, "--unset", "x-big", "--set", "x-more=true",
               "--", "true", "again")
     assert odd(home, name) == dict(
-        ODD, more=True, config={"command": ["true", "again"]})
+        ODD, **{"x-more": True, "config": {"command": ["true", "again"]}})
     return home.skep("agent", "show", name).out
 
 
@@ -76,7 +135,7 @@ def test_digits_of_large_numbers_survive_a_change(home):
 def test_digits_of_large_numbers_survive_the_supervisor(home):
     h = host(home)
     assert "9007199254740993" in change_an_odd_one(home, "a")
-    assert h.call("GET", "/v1/agents/a")["spec"]["deep"] == ODD["deep"]
+    assert h.call("GET", "/v1/agents/a")["spec"]["x-deep"] == ODD["x-deep"]
     home.skep("agent", "add", "s", "--driver", "script", "--set",
               "config=" + json.dumps({"steps": [
                   {"event": dict(ODD, type="note")}]}))
@@ -128,7 +187,7 @@ def test_a_secret_in_a_definition_is_refused(home):
     home.skep("agent", "add", "a", "--driver", "chat")
     before = home.skep("agent", "show", "a").out
     said = home.refused(65, "agent", "set", "a", "--set",
-                        'endpoint={"api_key":"sk-123"}')
+                        'config.endpoint={"api_key":"sk-123"}')
     assert "credentials/" in said and "sk-123" not in said
     assert home.skep("agent", "show", "a").out == before
 

@@ -17,12 +17,12 @@ def test_agents_are_changed_through_the_supervisor(home):
     home.skep("agent", "add", "first", "--driver", "script")
     up(home)
     r = home.skep("agent", "add", "a", "--driver", "exec", "--set",
-                  'command=["true"]', "--set", "odd=1", "--json").json
+                  'config.command=["true"]', "--set", "x-odd=1", "--json").json
     assert r["version"] == 1 and not r["is_default"]
-    r = home.skep("agent", "set", "a", "--model", "m", "--unset", "odd",
+    r = home.skep("agent", "set", "a", "--model", "m", "--unset", "x-odd",
                   "--default", "--json").json
     assert (r["version"], r["model"], r["is_default"]) == (2, "m", True)
-    assert r["spec"] == {"command": ["true"]}
+    assert r["spec"] == {"config": {"command": ["true"]}}
     r = home.skep("agent", "set", "a", "--model", "m", "--json").json
     assert r["version"] == 2
     assert [x["name"] for x in home.skep("agent", "ls", "--json").lines
@@ -39,7 +39,7 @@ def test_agents_are_changed_through_the_supervisor(home):
 
 def test_command_and_supervisor_agree_on_versions(home):
     home.skep("agent", "add", "a", "--driver", "script", "--prompt", "p",
-              "--set", "x=[1,2]")
+              "--set", "x-list=[1,2]")
     p = up(home)
     assert home.skep("agent", "set", "a", "--prompt", "p",
                      "--json").json["version"] == 1
@@ -53,7 +53,7 @@ def test_wrong_definitions_are_refused_by_the_supervisor_too(home):
     home.skep("agent", "add", "a", "--driver", "script")
     up(home)
     said = home.refused(65, "agent", "set", "a", "--set",
-                        'endpoint={"api_key":"sk-1"}')
+                        'config.endpoint={"api_key":"sk-1"}')
     assert "credentials/" in said
     assert home.skep("agent", "show", "a", "--json").json["version"] == 1
 
