@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
 #include "base/text.h"
 
 /* Errors name the input as the client wrote it: "prompt" in a body, prompt in
@@ -85,6 +86,20 @@ static int check_size(const struct http_input *in, int64_t n, const char *unit,
 	return 0;
 }
 
+static int check_id(const struct http_input *in, const char *value,
+		    struct err *e)
+{
+	const char *prefix = in->type->words;
+	char must[128];
+
+	if (id_time(value) >= 0 && !strncmp(value, prefix, strlen(prefix)))
+		return 0;
+	snprintf(must, sizeof must,
+		 "must be an id of the form %.8s_…, not %.60s", prefix,
+		 quoted(value).text);
+	return fail(in, wrong(in), must, e);
+}
+
 static int check_form(const struct http_input *in, const char *value,
 		      struct err *e)
 {
@@ -92,6 +107,8 @@ static int check_form(const struct http_input *in, const char *value,
 
 	if (in->type->form == HTTP_FORM_NAME)
 		return text_check_name(in->name, value, e);
+	if (in->type->form == HTTP_FORM_ID)
+		return check_id(in, value, e);
 	if (in->type->form == HTTP_FORM_KEY && value[0])
 		return text_check_key(in->name, value, max, e);
 	return 0;
@@ -324,6 +341,8 @@ static void add_text_schema(struct buf *out, const struct http_type *t)
 {
 	buf_addf(out, ",\"minLength\":%" PRId64 ",\"maxLength\":%" PRId64,
 		 t->min, t->max);
+	if (t->form == HTTP_FORM_ID)
+		buf_addf(out, ",\"pattern\":\"^%s_[0-9a-z]{26}$\"", t->words);
 	if (t->form == HTTP_FORM_NAME)
 		buf_adds(out, ",\"pattern\":"
 			      "\"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\"");

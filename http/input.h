@@ -29,8 +29,9 @@ enum http_kind {
 /* Rules for the characters of a text; all texts are UTF-8 without NUL. */
 enum http_form {
 	HTTP_FORM_ANY,
-	HTTP_FORM_KEY, /* no control characters */
-	HTTP_FORM_NAME /* text_check_name */
+	HTTP_FORM_KEY,  /* no control characters */
+	HTTP_FORM_NAME, /* text_check_name */
+	HTTP_FORM_ID    /* an id of base/id.h; `words` is its prefix */
 };
 
 struct http_type {

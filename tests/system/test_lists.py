@@ -4,7 +4,7 @@ import urllib.parse
 
 import lib
 from channel_lib import echo, receiver, say, settled, webhook
-from skepd_lib import Refused, host
+from skepd_lib import Refused, finish, host
 
 # a list by command, by route, and what its `before` begins with
 LISTS = (
@@ -167,3 +167,12 @@ def test_what_a_run_sent_is_shown_with_it(home):
     assert "no run" in home.refused(66, "delivery", "ls", "--run", nobody)
     h.down()
     assert home.skep("show", run, "--json").lines[0]["deliveries"] == brief
+
+
+def test_a_filter_by_run_wants_the_id_of_a_run(home):
+    h = host(home)
+    for route in ("approvals", "deliveries"):
+        for text in ("x", "run_", "run_x", "apr_" + "0" * 26, "run_" + "0" * 25):
+            said = refused(h, "%s?run=%s" % (route, text))
+            assert said.startswith("run must be") and "run_" in said, said
+    finish(h)
