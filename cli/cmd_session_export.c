@@ -10,6 +10,7 @@
 struct sink {
 	FILE *to;
 	const char *name;
+	bool is_shown; /* on a terminal, where progress would be between them */
 	int64_t lines;
 	struct progress progress;
 };
@@ -30,6 +31,8 @@ static int export_to(struct cli *cli, struct sink *s, struct err *e)
 	int rc;
 
 	progress_begin(&s->progress, &cli->out, "events", 0);
+	if (s->is_shown)
+		s->progress.on = false;
 	rc = exchange_export(&cli->agent, cli_arg(cli, 0),
 			     view && !strcmp(view, "path") ? HISTORY_PATH
 							   : HISTORY_LOG,
@@ -60,7 +63,9 @@ static int export_file(struct cli *cli, const char *path, struct err *e)
 static int session_export(struct cli *cli, struct err *e)
 {
 	const char *path = cli_option(cli, "output");
-	struct sink s = {.to = cli->out.to, .name = "standard output"};
+	struct sink s = {.to = cli->out.to,
+			 .name = "standard output",
+			 .is_shown = isatty(STDOUT_FILENO)};
 
 	if (path && strcmp(path, "-") != 0)
 		return export_file(cli, path, e);

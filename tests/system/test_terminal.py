@@ -170,3 +170,11 @@ def test_unknown_words_of_filters_are_refused_with_the_known_ones(home):
                        (["artifact", "ls", "--class", "x"], "named")):
         said = home.refused(64, *args)
         assert word in said and args[-2] in said, said
+
+
+def test_an_export_on_a_terminal_is_only_the_export(home):
+    home.skep("agent", "add", "a", "--driver", "script")
+    for n in range(3):
+        home.skep("session", "append", "s", "hello %d" % n)
+    code, out = on_terminal(home, "session", "export", "s", columns=2000)
+    assert code == 0 and out == home.skep("session", "export", "s").out, out
