@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,18 @@ void text_fit(char *out, size_t size, const char *s)
 
 	memcpy(out, s, n < size ? n + 1 : size);
 	if (n == size)
+		text_mark_cut(out, size);
+}
+
+void text_printf(char *out, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out, size, fmt, ap);
+	va_end(ap);
+	if (n >= (int)size)
 		text_mark_cut(out, size);
 }
 

@@ -18,6 +18,10 @@ void text_end_whole(char *s);
  * ends in "…", behind a whole character. */
 void text_fit(char *out, size_t size, const char *s);
 
+/* Prints such a text. */
+void text_printf(char *out, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The same for a text that was printed there and cut off at a byte. */
 void text_mark_cut(char *s, size_t size);
 

@@ -34,8 +34,8 @@ struct job {
 static void note_problem(struct job *j, const char *who, const char *what)
 {
 	if (j->sum->problems++ == 0)
-		snprintf(j->sum->problem, sizeof j->sum->problem,
-			 "%.100s: %.200s", who, what);
+		text_printf(j->sum->problem, sizeof j->sum->problem, "%s: %s",
+			    who, what);
 }
 
 static void add_item(struct job *j, const struct manifest_item *it)

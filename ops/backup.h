@@ -31,8 +31,8 @@ struct backup_sum {
 	int64_t bytes;
 	int64_t files;
 	int64_t agents;
-	int64_t problems;  /* items that are not whole or not there */
-	char problem[320]; /* the first one */
+	int64_t problems;   /* items that are not whole or not there */
+	char problem[1024]; /* the first one */
 	char sha256[65];
 };
 

@@ -234,9 +234,9 @@ static void count(const struct manifest_item *it, struct backup_sum *out)
 	if (!it->integrity || !strcmp(it->integrity, "ok"))
 		return;
 	if (out->problems++ == 0)
-		snprintf(out->problem, sizeof out->problem, "%.100s: %.200s",
-			 it->source_path ? it->source_path : it->role,
-			 it->integrity);
+		text_printf(out->problem, sizeof out->problem, "%s: %s",
+			    it->source_path ? it->source_path : it->role,
+			    it->integrity);
 }
 
 static int compare(struct job *j, struct manifest *m, struct backup_sum *out,

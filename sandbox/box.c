@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "sandbox/probe.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -177,8 +178,9 @@ static void keep(struct space_plan *s, const char *path, bool write)
 {
 	int i = s->nkept;
 
-	if (!path || i == SPACE_KEPT)
+	if (!path)
 		return;
+	assert(i < SPACE_KEPT);
 	for (; i > 0 && strlen(s->kept[i - 1].path) > strlen(path); i--)
 		s->kept[i] = s->kept[i - 1];
 	s->kept[i] = (struct space_kept){path, write};
@@ -198,6 +200,11 @@ static struct space_plan plan_space(const struct box_plan *p,
 	};
 	struct space_plan s = p->space;
 	const struct sandbox_spec *spec = p->spec;
+
+	/* three lists, the workspace, and these: each has its place */
+	static_assert(SANDBOX_PATHS * 3 + 1 + sizeof seen / sizeof *seen <=
+			      SPACE_KEPT,
+		      "no path is left out");
 
 	homes_list(homes, p->home);
 	s.homes = homes;

@@ -88,9 +88,9 @@ static bool find_unified(const char *unified, const char *name, char *out,
 	char dir[CGROUP_PATH], text[32];
 	char *slash;
 
-	if (!unified[0])
+	if (!unified[0] ||
+	    (size_t)snprintf(dir, sizeof dir, "%s", unified) >= sizeof dir)
 		return false;
-	snprintf(dir, sizeof dir, "%.200s", unified);
 	slash = strrchr(dir, '/');
 	if (!slash)
 		return false;
@@ -138,7 +138,9 @@ static bool find_first(const char *name, char *out, size_t cap)
 	    (size_t)snprintf(out, cap, "%s%s/skep-", mount,
 			     strcmp(own, "/") ? own : "") >= cap)
 		return false;
-	snprintf(probe, sizeof probe, "%.200sprobe", out);
+	if ((size_t)snprintf(probe, sizeof probe, "%sprobe", out) >=
+	    sizeof probe)
+		return false;
 	if (mkdir(probe, 0755) && errno != EEXIST)
 		return false;
 	rmdir(probe);

@@ -87,15 +87,17 @@ static void begin_end(struct plugin *p)
 
 void plugin_fail(struct plugin *p, const char *fmt, ...)
 {
-	char why[160];
+	char why[400];
 	va_list ap;
+	int n;
 
 	if (p->state == PLUGIN_ENDING)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof why, fmt, ap);
+	n = vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
-	text_end_whole(why);
+	if (n >= (int)sizeof why)
+		text_mark_cut(why, sizeof why);
 	restart_failed(&p->restart, plugin_now(p),
 		       WELL_TIMEOUTS * p->channel->config.timeout);
 	give_back(p, why);

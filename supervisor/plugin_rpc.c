@@ -57,7 +57,7 @@ static struct outcome outcome_said(const struct rpc_line *r, bool asked)
 static void on_configured(struct plugin *p, const struct rpc_line *r)
 {
 	if (r->error) {
-		plugin_fail(p, "it refuses its configuration: %.100s",
+		plugin_fail(p, "it refuses its configuration: %s",
 			    json_text(r->error, "message", ""));
 		return;
 	}
@@ -91,7 +91,7 @@ static void bad_line(struct plugin *p, const char *why)
 	if (p->bad_lines++ == 0)
 		channel_trouble(p->channel, why);
 	if (p->bad_lines > BAD_LINES_MAX)
-		plugin_fail(p, "it talks nonsense: %.120s", why);
+		plugin_fail(p, "it talks nonsense: %s", why);
 }
 
 void plugin_line(struct plugin *p, const char *line, size_t n)

@@ -42,9 +42,9 @@ int acp_try_node(const struct acp_config *c, const struct box *box,
 	if (least <= 0)
 		return 0;
 	if (child_start(&child, &spec, &e)) {
-		snprintf(text, sizeof text,
-			 "node %" PRId64 " or newer is needed: %.150s", least,
-			 e.text);
+		text_printf(text, sizeof text,
+			    "node %" PRId64 " or newer is needed: %s", least,
+			    e.text);
 		return acp_try_say("node", false, text);
 	}
 	read_all(&child, said, sizeof said);

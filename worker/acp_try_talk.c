@@ -59,9 +59,9 @@ static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	t->code = reply->code;
 	if (!more)
 		more = json_text(reply->data, "details", NULL);
-	snprintf(t->why, sizeof t->why, "%.200s%s%.200s",
-		 quoted(reply->message).text, more ? ": " : "",
-		 more ? more : "");
+	text_printf(t->why, sizeof t->why, "%s%s%s",
+		    quoted(reply->message).text, more ? ": " : "",
+		    more ? more : "");
 	return 0;
 }
 
@@ -229,12 +229,12 @@ static int hello(struct attempt *t, const struct acp_config *c,
 	version = json_i64(t->result, "protocolVersion", -1);
 	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
 	can = cJSON_GetObjectItemCaseSensitive(t->result, "agentCapabilities");
-	snprintf(text, sizeof text, "%.100s %.100s, protocol %" PRId64 "%s",
-		 json_text(info, "name", "an agent"),
-		 json_text(info, "version", ""), version,
-		 json_bool(can, "loadSession", false)
-			 ? ", can go on with a session"
-			 : "");
+	text_printf(text, sizeof text, "%s %s, protocol %" PRId64 "%s",
+		    json_text(info, "name", "an agent"),
+		    json_text(info, "version", ""), version,
+		    json_bool(can, "loadSession", false)
+			    ? ", can go on with a session"
+			    : "");
 	methods = cJSON_GetObjectItemCaseSensitive(t->result, "authMethods");
 	add_logins(logins, methods);
 	login = acp_key_login(c, methods);

@@ -1,8 +1,12 @@
 #include "worker/chat_turn.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ERROR_TEXT 2000
 
 void chat_turn_init(struct chat_turn *t)
 {
@@ -319,9 +323,11 @@ void chat_turn_error(struct chat_turn *t, const cJSON *v)
 	const cJSON *code = member(v, "code");
 	const char *text = cJSON_IsString(v) ? v->valuestring
 					     : json_text(v, "message", NULL);
+	char shown[ERROR_TEXT];
 
+	text_fit(shown, sizeof shown, text ? text : "an error without a text");
 	buf_clear(&t->error);
-	buf_addf(&t->error, "%.2000s", text ? text : "an error without a text");
+	buf_adds(&t->error, shown);
 	if (cJSON_IsString(code))
 		keep(t->error_code, sizeof t->error_code, code->valuestring);
 	else

@@ -233,8 +233,7 @@ static int do_ask(struct script *s, const cJSON *step, const cJSON *v,
 	if (rc == 0) {
 		s->over = true;
 		s->end->reason = REASON_denied;
-		snprintf(s->end->detail, sizeof s->end->detail, "%.200s",
-			 q.title);
+		text_fit(s->end->detail, sizeof s->end->detail, q.title);
 	}
 	return rc < 0 ? -1 : 0;
 }
@@ -303,7 +302,7 @@ static int do_fail(struct script *s, const cJSON *step, const cJSON *v,
 	(void)e;
 	s->over = true;
 	s->end->reason = REASON_script_failed;
-	snprintf(s->end->detail, sizeof s->end->detail, "%.400s",
+	text_fit(s->end->detail, sizeof s->end->detail,
 		 why ? why : "the script says so");
 	return 0;
 }

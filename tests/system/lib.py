@@ -71,6 +71,16 @@ class Home:
 
     # -- programs
 
+    def env_for(self, argv, more=None):
+        """The environment of a program. LeakSanitizer needs ptrace for itself,
+        so it is off in programs that strace traces."""
+        env = dict(self.env, **(more or {}))
+        if any("strace" in os.fsdecode(a) for a in argv):
+            options = env.get("ASAN_OPTIONS")
+            env["ASAN_OPTIONS"] = (options + ":" if options else "") + \
+                "detect_leaks=0"
+        return env
+
     def run(self, *argv, input=None, code=0, env=None, cwd=None, seconds=60):
         """Runs a program to its end; its exit status must be `code` (None:
         any)."""
@@ -80,7 +90,7 @@ class Home:
                             else a for a in argv],
                            input=input, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=seconds,
-                           env=dict(self.env, **(env or {})),
+                           env=self.env_for(argv, env),
                            cwd=cwd or self.dir,
                            stdin=subprocess.DEVNULL if input is None else None)
         r = Result(p.returncode, p.stdout, p.stderr.decode("utf-8", "replace"))
@@ -103,7 +113,7 @@ class Home:
     def start(self, *argv, env=None, **more):
         """Starts a program that goes on; it is killed at the end."""
         p = subprocess.Popen([os.fspath(a) for a in argv],
-                             env=dict(self.env, **(env or {})), **more)
+                             env=self.env_for(argv, env), **more)
         self.undo.append(lambda: self._stop(p))
         return p
 

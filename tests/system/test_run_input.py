@@ -181,3 +181,11 @@ def test_a_huge_prompt_costs_no_memory(home):
         "agent": "ada", "prompt": "x" * (MIB + 1)})
     assert status == 413 and "prompt" in answer["detail"], answer
     s.stop()
+
+
+def test_a_long_reason_ends_in_a_mark(home):
+    s = Skepd(home)
+    s.agent()
+    row = s.wait(s.run({"fail": "x" * 1000}), "failed")
+    assert "xx…" in json.dumps(row, ensure_ascii=False), row
+    s.stop()

@@ -75,7 +75,7 @@ static void a_key_of_ten_megabytes_is_named_in_short(void **state)
 static void a_text_that_does_not_fit_is_marked(void **state)
 {
 	static const char text[] = "aé€😀bcé€😀é€😀";
-	char out[64];
+	char out[64], same[64];
 
 	(void)state;
 	for (size_t size = 4; size <= sizeof text + 2; size++) {
@@ -83,6 +83,8 @@ static void a_text_that_does_not_fit_is_marked(void **state)
 
 		memset(out, 'x', sizeof out);
 		text_fit(out, size, text);
+		text_printf(same, size, "%s", text);
+		assert_string_equal(out, same);
 		n = strlen(out);
 		assert_true(n < size && text_is_utf8(out, n));
 		assert_int_equal(out[size], 'x');
