@@ -39,6 +39,7 @@ struct mnt {
 	uint64_t init_unique;     /* the request whose answer gets more flags */
 	uint32_t init_flags;      /* that libfuse does not know */
 	bool kill_set_id;         /* this request takes set-id bits away */
+	bool awaits_forget;       /* a write over the quota: fuse_data.c */
 	struct hold_set accessed; /* fuse_atime.c */
 	struct cookie_book cookies;
 	const char *dir; /* of a person's mount; NULL: of a run's */

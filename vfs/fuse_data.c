@@ -11,7 +11,8 @@
 
 /* Requests about contents. */
 
-#define READ_MAX (1 << 20)
+#define READ_MAX  (1 << 20)
+#define FORGET_MS 100
 
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -56,18 +57,45 @@ static int drop_set_id(struct mnt *m, int64_t ino, struct err *e)
 	return vfs_setattr(m->v, ino, &set, &a, e);
 }
 
+/* A removed file counts in the quota until the kernel forgets it. That may come
+ * late: a notification still uses the file, or another thread has received the
+ * request and waits for the lock. */
+static bool await_forget(struct mnt *m)
+{
+	size_t before = m->v->orphans.n;
+	bool kill_set_id = m->kill_set_id;
+
+	if (!before || m->awaits_forget)
+		return false;
+	m->awaits_forget = true;
+	for (int i = 0; i < FORGET_MS && m->v->orphans.n >= before; i++) {
+		mnt_unlock(m);
+		mnt_serve_one(m, 1);
+		mnt_lock(m);
+	}
+	m->awaits_forget = false;
+	m->kill_set_id = kill_set_id; /* other requests have set it */
+	return m->v->orphans.n < before;
+}
+
 static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 		     off_t off, struct fuse_file_info *fi)
 {
 	struct mnt *m = mnt_of(req);
 	struct err e;
+	int rc;
 
 	(void)fi;
 	if (mnt_change(m, req))
 		return;
 	mnt_access_changed(m, ino_of(ino), true);
-	if (vfs_pwrite(m->v, ino_of(ino), p, n, off, &e) ||
-	    drop_set_id(m, ino_of(ino), &e)) {
+	rc = vfs_pwrite(m->v, ino_of(ino), p, n, off, &e);
+	if (rc && e.code == ERR_QUOTA && await_forget(m)) {
+		if (mnt_change(m, req))
+			return;
+		rc = vfs_pwrite(m->v, ino_of(ino), p, n, off, &e);
+	}
+	if (rc || drop_set_id(m, ino_of(ino), &e)) {
 		mnt_fail_write(req, ino_of(ino), &e);
 		return;
 	}
