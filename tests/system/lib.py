@@ -1,5 +1,6 @@
 """What the system tests share: a home of their own, and the programs in it."""
 import atexit
+import hashlib
 import json
 import os
 import pathlib
@@ -191,6 +192,28 @@ class Home:
             except OSError:
                 pass
 
+    def _remove_cgroups(self):
+        """Those of runs whose supervisor was killed; skepd names them after
+        its home."""
+        name = "skep-%s-*" % hashlib.sha256(
+            os.fsencode(self.path)).hexdigest()[:8]
+        with open("/proc/self/mounts") as f:
+            mounts = [line.split()[1] for line in f if " cgroup2 " in line]
+        with open("/proc/self/cgroup") as f:
+            own = [line[3:].strip() for line in f if line.startswith("0::")]
+        left = [p for m in mounts for o in own
+                for p in pathlib.Path(m + o).glob(name)]
+        for _ in range(20):  # processes that were killed are still ending
+            for path in left:
+                try:
+                    path.rmdir()
+                except OSError:
+                    pass
+            left = [p for p in left if p.exists()]
+            if not left:
+                break
+            time.sleep(0.05)
+
     def close(self):
         while self.undo:
             self.undo.pop()()
@@ -199,4 +222,5 @@ class Home:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        self._remove_cgroups()
         shutil.rmtree(self.dir, ignore_errors=True)

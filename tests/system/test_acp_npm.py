@@ -226,8 +226,11 @@ class OpenCode:
                 "models": {"mock": {"name": "Mock", "tool_call": True,
                                     "limit": {"context": 100000,
                                               "output": 4000}}}}}}
+        temporary = home.dir / "tmp"  # it unpacks libraries and leaves them
+        temporary.mkdir()
         self.config = {"command": [str(found[0]), "acp"], "env": {
-            "HOME": str(home.dir), "OPENCODE_CONFIG_CONTENT":
+            "HOME": str(home.dir), "TMPDIR": str(temporary),
+            "OPENCODE_CONFIG_CONTENT":
             json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}}
 
