@@ -140,6 +140,20 @@ static void keep_numbers(cJSON *v, const char *p, const char *end)
 	}
 }
 
+/* What is wrong with the byte that bad_byte found. */
+static const char *name_bad(const char *bad, const char *end)
+{
+	if (!*bad)
+		return "a NUL byte";
+	if ((unsigned char)*bad < ' ')
+		return "a control character";
+	if (*bad == '\\' && json_unit_at(bad, end) < 0)
+		return "\\u needs four hexadecimal digits";
+	if (*bad == '\\')
+		return "a NUL character (\\u0000)";
+	return (unsigned char)*bad < 0x80 ? "not a number" : "not valid UTF-8";
+}
+
 cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 {
 	const char *end = NULL, *bad = bad_byte(text, n);
@@ -151,16 +165,7 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 			      "a byte order mark: leave it out", e);
 
 	if (bad)
-		return refuse(what, text, bad,
-			      !*bad ? "a NUL byte"
-			      : (unsigned char)*bad < ' '
-				      ? "a control character"
-			      : *bad == '\\' && json_unit_at(bad, text + n) < 0
-				      ? "\\u needs four hexadecimal digits"
-			      : *bad == '\\' ? "a NUL character (\\u0000)"
-			      : (unsigned char)*bad < 0x80 ? "not a number"
-							   : "not valid UTF-8",
-			      e);
+		return refuse(what, text, bad, name_bad(bad, text + n), e);
 	v = cJSON_ParseWithLengthOpts(text, n, &end, false);
 	if (!v)
 		return refuse(what, text, end ? end : text,
