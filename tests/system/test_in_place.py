@@ -119,7 +119,7 @@ def test_a_second_supervisor_needs_no_database_to_be_refused(home):
 def test_nothing_is_acknowledged_into_a_deleted_agent_file(home):
     host = skepd_lib.Host(home).start()
     host.script("a", {"event": {"type": "note"}, "repeat": 100000,
-                      "every_ms": 20}, max_attempts=1)
+                      "every_ms": 20})
     run = host.submit("a", session="s", max_attempts=1)
     host.until(run, "running")
     lib.eventually(lambda: len(host.events("a", run)) > 5, what="events")
