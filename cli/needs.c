@@ -71,7 +71,7 @@ static int look_for_supervisor(struct cli *cli, const char *path, struct err *e)
 }
 
 /* A control plane that is missing while a supervisor runs was deleted or moved.
- * SQLite would take the name anew and delete the log that is still in use. A
+ * SQLite would create a new file and delete the log that is still in use. A
  * supervisor that is about to make its first one is waited for. */
 static int missing(struct cli *cli, const char *path, struct err *e)
 {

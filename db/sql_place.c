@@ -76,7 +76,7 @@ static void add_escaped(struct buf *b, const char *path)
  * file must exist, but may be empty, which takes no block of the disk.
  *
  * Where no file can be made and there is no log, all data is in the database
- * and nobody can add to it through this directory: immutable.
+ * and no process can write to it through this directory: immutable.
  */
 char *sql_uri_without_writes(const char *path)
 {

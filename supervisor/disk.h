@@ -11,7 +11,7 @@
  * space. A start that fails for want of space gives it up and tries again: skepd
  * then runs, reads work, and changes fail with ERR_FULL until there is space. If
  * that fails too, it starts read-only, which needs no space: it answers reads,
- * refuses every change, starts no run, and starts anew when there is space.
+ * refuses every change, starts no run, and restarts when there is space.
  */
 struct disk {
 	const char *state; /* "ok", "low", "full", "read-only" */

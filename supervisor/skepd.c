@@ -82,7 +82,7 @@ static void end_with_space(struct sup *s)
 {
 	if (s->stopping || !disk_has_space(&s->home))
 		return;
-	log_info(LT("msg", "there is space again: starting anew"));
+	log_info(LT("msg", "the disk has free space: restarting"));
 	s->again = true;
 	uv_stop(&s->loop);
 }
