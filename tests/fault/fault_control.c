@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-static struct temp dir;
+static struct temp dir, prepared;
 static struct home home;
 
 static struct agent_row plain(const char *name)
@@ -118,21 +118,28 @@ static struct sql *open_control(unsigned flags)
 	return db;
 }
 
-static void begin(void)
+/* What every try begins with, made once and copied. */
+static void prepare(void)
 {
 	struct agent_row first = plain("first"), old = plain("old");
 	struct arena a = {0};
 	struct err e;
 	struct sql *db;
 
-	temp_make(&dir);
-	snprintf(home.root, sizeof home.root, "%s/h", dir.path);
+	temp_make(&prepared);
+	snprintf(home.root, sizeof home.root, "%s/h", prepared.path);
 	db = open_control(SQL_CREATE);
 	if (agents_put(db, &first, &a, &e) < 0 ||
 	    agents_put(db, &old, &a, &e) < 0)
 		fail_msg("%s", e.text);
 	sql_close(db);
 	arena_fini(&a);
+}
+
+static void begin(void)
+{
+	temp_copy(&dir, &prepared);
+	snprintf(home.root, sizeof home.root, "%s/h", dir.path);
 }
 
 static int64_t count(struct sql *db, const char *ask)
@@ -250,8 +257,12 @@ int main(void)
 		cmocka_unit_test(a_failed_allocation_leaves_all_or_nothing),
 		cmocka_unit_test(death_at_any_write_leaves_all_or_nothing),
 	};
+	int failed;
 
 	fault_vfs_install();
 	fault_malloc_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	prepare();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	temp_remove(&prepared);
+	return failed;
 }

@@ -11,6 +11,10 @@ struct temp {
 void temp_make(struct temp *t);
 void temp_remove(const struct temp *t);
 
+/* Makes a directory with copies of the files and directories of another, for
+ * tests that begin many times with what is slow to make. */
+void temp_copy(struct temp *t, const struct temp *from);
+
 /* "DIR/name", in a static ring of eight buffers. */
 const char *temp_join(const struct temp *t, const char *name);
 

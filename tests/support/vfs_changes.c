@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "db/checkpoint.h"
 #include "db/sql.h"
 #include "vfs/check.h"
 #include "vfs/core.h"
@@ -21,7 +20,8 @@
 #include <cmocka.h>
 
 static char big[200000];
-static struct temp inputs; /* host/, t.tar, t.sqlar, t.db */
+static struct temp inputs;   /* host/, t.tar, t.sqlar, t.db */
+static struct temp prepared; /* the file that all begin with */
 
 /* -- on nodes */
 
@@ -359,7 +359,7 @@ const struct vfs_case vfs_cases[] = {
 };
 const size_t vfs_cases_n = sizeof vfs_cases / sizeof vfs_cases[0];
 
-/* -- the file that all begin with */
+/* -- what all begin with */
 
 static void must(int rc, const struct err *e)
 {
@@ -387,23 +387,6 @@ static void make_inputs(struct vfs_test *t)
 	must(vfs_export_agentfs(t->v, temp_join(&inputs, "t.db"), &p, &e), &e);
 }
 
-void vfs_cases_inputs(void)
-{
-	struct vfs_test t;
-
-	for (size_t i = 0; i < sizeof big; i++)
-		big[i] = (char)(i * 7 >> 3);
-	temp_make(&inputs);
-	vfs_test_begin(&t);
-	make_inputs(&t);
-	vfs_test_end(&t);
-}
-
-void vfs_cases_done(void)
-{
-	temp_remove(&inputs);
-}
-
 static int change_twin(struct vfs *v, struct err *e)
 {
 	(void)e;
@@ -411,13 +394,11 @@ static int change_twin(struct vfs *v, struct err *e)
 	return 0;
 }
 
-void vfs_case_begin(struct vfs_test *t)
+static void prepare(struct vfs_test *t)
 {
-	struct sql_checkpoint_result done;
 	struct vfs_attr a;
 	struct err e;
 
-	vfs_test_begin(t);
 	put(t->v, "a/one", "1");
 	put(t->v, "a/two", "2");
 	put(t->v, "b/three", "3");
@@ -436,7 +417,38 @@ void vfs_case_begin(struct vfs_test *t)
 	must(vfs_fork(t->v, "twin", &e), &e);
 	must(in_space(t, "twin", change_twin, &e), &e);
 	must(vfs_create(t->db, "scratch", temp_join(&inputs, "host"), &e), &e);
-	must(sql_checkpoint(t->db, SQL_CHECKPOINT_TRUNCATE, 0, &done, &e), &e);
+}
+
+void vfs_cases_inputs(void)
+{
+	struct vfs_test t;
+
+	for (size_t i = 0; i < sizeof big; i++)
+		big[i] = (char)(i * 7 >> 3);
+	temp_make(&inputs);
+	vfs_test_begin(&t);
+	make_inputs(&t);
+	vfs_test_end(&t);
+	vfs_test_begin(&t);
+	prepare(&t);
+	vfs_close(t.v);
+	sql_close(t.db);
+	prepared = t.dir;
+}
+
+void vfs_cases_done(void)
+{
+	temp_remove(&prepared);
+	temp_remove(&inputs);
+}
+
+void vfs_case_begin(struct vfs_test *t)
+{
+	struct err e;
+
+	temp_copy(&t->dir, &prepared);
+	t->db = vfs_test_connect(t);
+	must(vfs_open(&t->v, t->db, "main", "test", &e), &e);
 }
 
 char *vfs_case_picture(struct vfs_test *t)
