@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const struct {
@@ -163,4 +165,27 @@ int home_is_locked(const struct home *h, struct err *e)
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 ? 0 : e->code == ERR_BUSY ? 1 : -1;
+}
+
+/* A line of /proc/locks: "3: FLOCK  ADVISORY  WRITE 817 fe:00:5211 0 EOF". */
+pid_t home_lock_holder(const struct home *h)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	unsigned long long inode;
+	unsigned int major, minor;
+	char line[256];
+	struct stat st;
+	pid_t found = 0;
+	int pid;
+
+	while (f && !found && !stat(h->root, &st) &&
+	       fgets(line, sizeof line, f))
+		if (sscanf(line, "%*d: FLOCK %*s WRITE %d %x:%x:%llu", &pid,
+			   &major, &minor, &inode) == 4 &&
+		    inode == st.st_ino && major == major(st.st_dev) &&
+		    minor == minor(st.st_dev) && pid > 0)
+			found = pid;
+	if (f)
+		(void)fclose(f);
+	return found;
 }

@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <limits.h>
+#include <sys/types.h>
 
 /*
  * The directory that holds everything of one skep, and the places below it.
@@ -34,6 +35,9 @@ int home_make(const struct home *h, struct err *e);
  */
 int home_lock(const struct home *h, struct err *e);
 int home_is_locked(const struct home *h, struct err *e);
+
+/* The process that has the lock, by the kernel's list; 0 if none is seen. */
+pid_t home_lock_holder(const struct home *h);
 
 /* Absolute path of a place, into out. */
 struct home_path {

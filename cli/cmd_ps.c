@@ -1,3 +1,4 @@
+#include "cli/daemon.h"
 #include "cli/live_view.h"
 #include "cli/page.h"
 #include "schema/lists.h"
@@ -43,6 +44,8 @@ static int ps(struct cli *cli, struct err *e)
 		      cli_option(cli, "invocation") ||
 		      cli_option(cli, "before");
 
+	if (cli->supervised && daemon_in_place(cli, e))
+		return -1;
 	if (cli_flag(cli, "all") || filter)
 		return list_all(cli, e);
 	if (!cli->supervised)

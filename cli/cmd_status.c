@@ -16,7 +16,8 @@
 	F(S, bool, read_only)        \
 	F(S, text, disk)             \
 	F(S, i64, disk_free)         \
-	F(S, i64, restarts) F(S, time, restarted_at) F(S, text, restart_cause)
+	F(S, i64, restarts)          \
+	F(S, time, restarted_at) F(S, text, restart_cause) F(S, text, lost)
 SHAPE_DECLARE(status, STATUS);
 SHAPE_DEFINE(status, STATUS);
 
@@ -24,26 +25,26 @@ static int print_status(struct cli *cli, struct err *e)
 {
 	cJSON *json = remote_call(cli, "GET", "/v1/health", NULL, e);
 	struct status row;
+	int rc = 0;
 
 	if (!json)
 		return -1;
 	remote_read(json, &status_shape, &row);
 	row.home = cli->home.root;
 	output_object(&cli->out, &status_shape, &row);
+	if (row.lost)
+		rc = err_set(e, ERR_MOVED, "%s", row.lost);
 	cJSON_Delete(json);
-	return 0;
+	return rc;
 }
 
 static int status(struct cli *cli, struct err *e)
 {
-	struct supervisor_row row;
-	int alive = daemon_lives(cli, &row, e);
+	struct err ignored;
 
-	if (alive < 0)
-		return -1;
-	if (alive == 0)
-		return daemon_absent(cli, e);
-	return print_status(cli, e);
+	if (home_is_locked(&cli->home, &ignored) == 1)
+		return print_status(cli, e);
+	return daemon_absent(cli, e);
 }
 
 const struct command cmd_status = {

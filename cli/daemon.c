@@ -4,17 +4,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/process.h"
 #include "base/watchdog.h"
 #include "cli/remote.h"
 #include "db/migrate.h"
-#include "http/client.h"
 #include "schema/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +49,30 @@ int daemon_named(struct cli *cli, struct sql *db, struct supervisor_row *row,
 	return alive == 0 ? reads_only(cli, row) : alive;
 }
 
+int daemon_in_place(struct cli *cli, struct err *e)
+{
+	struct err ignored;
+	cJSON *health;
+	const char *lost;
+	int rc = 0;
+
+	if (home_is_locked(&cli->home, &ignored) != 1)
+		return 0;
+	health = remote_call(cli, "GET", "/v1/health", NULL, &ignored);
+	lost = json_text(health, "lost", "");
+	if (*lost)
+		rc = err_set(e, ERR_MOVED, "%s", lost);
+	cJSON_Delete(health);
+	return rc;
+}
+
+/* SQLite's own words for a lost log are "disk I/O error". */
+static int unreadable(struct cli *cli, struct err *e)
+{
+	(void)daemon_in_place(cli, e);
+	return -1;
+}
+
 int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 {
 	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
@@ -61,10 +82,10 @@ int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 	if (!file_exists(path.text) || file_size(path.text) == 0)
 		return 0;
 	if (sql_open(&db, path.text, control_schema.queries, SQL_READONLY, e))
-		return -1;
+		return unreadable(cli, e);
 	alive = daemon_named(cli, db, row, e);
 	sql_close(db);
-	return alive;
+	return alive < 0 ? unreadable(cli, e) : alive;
 }
 
 /* Programs of one build are in one directory. */
@@ -191,29 +212,13 @@ int daemon_nameless(struct cli *cli, struct err *e)
 
 	if (locked <= 0)
 		return locked;
+	if (daemon_in_place(cli, e))
+		return -1;
 	return err_set(e, ERR_CONFLICT,
 		       "a supervisor runs for %s, but %s does not name it: the "
 		       "file was deleted or replaced. Put it back, or stop the "
 		       "supervisor with 'skep down' and restore a backup",
 		       cli->home.root, path.text);
-}
-
-static void wait_gone(const struct process_mark *m)
-{
-	for (int i = 0; i < UP_TRIES && process_is_alive(m); i++)
-		poll(NULL, 0, POLL_MS);
-}
-
-/* Ends a watchdog that waits for its next start of skepd. */
-static bool stop_watchdog(struct cli *cli)
-{
-	struct watchdog_record r;
-
-	if (!watchdog_read(&cli->home, &r) || !r.alive)
-		return false;
-	kill((pid_t)r.watchdog.pid, SIGTERM);
-	wait_gone(&r.watchdog);
-	return true;
 }
 
 int daemon_up(struct cli *cli, struct err *e)
@@ -236,7 +241,7 @@ int daemon_up(struct cli *cli, struct err *e)
 	if (home_make(&cli->home, e) || home_is_writable(&cli->home, e) ||
 	    daemon_nameless(cli, e))
 		return -1;
-	(void)stop_watchdog(cli); /* the new one starts skepd now */
+	(void)daemon_end_watchdog(cli); /* the new one starts skepd now */
 	from = file_size(log.text);
 	(void)fflush(NULL);
 	pid = fork();
@@ -284,65 +289,6 @@ int daemon_absent(struct cli *cli, struct err *e)
 					   : 0),
 		       (long long)r.restarts + 1,
 		       home_join(&cli->home, HOME_LOGS, "skepd.log").text);
-}
-
-/* The lock is released a moment before the process ends, and the watchdog ends
- * after it. */
-static void wait_stopped(struct cli *cli, const struct supervisor_row *row)
-{
-	struct process_mark m = {.pid = row->pid,
-				 .start_ticks = row->start_ticks};
-	struct watchdog_record r;
-
-	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
-	wait_gone(&m);
-	if (watchdog_read(&cli->home, &r))
-		wait_gone(&r.watchdog);
-}
-
-static int stop_nameless(struct cli *cli, const char *body, struct err *e)
-{
-	cJSON *answer = remote_call(cli, "POST", "/v1/stop", body, e);
-	struct err ignored;
-
-	if (!answer)
-		return -1;
-	cJSON_Delete(answer);
-	for (int i = 0; i < UP_TRIES; i++) {
-		if (home_is_locked(&cli->home, &ignored) != 1)
-			break;
-		poll(NULL, 0, POLL_MS);
-	}
-	http_client_close(cli->http);
-	cli->http = NULL;
-	return 0;
-}
-
-int daemon_stop(struct cli *cli, const char *intent, struct err *e)
-{
-	const char *body = remote_text(cli, "intent", intent);
-	struct supervisor_row row, now;
-	int alive = daemon_lives(cli, &row, e);
-	struct err ignored;
-	cJSON *answer;
-
-	if (alive <= 0 && home_is_locked(&cli->home, &ignored) == 1)
-		return stop_nameless(cli, body, e);
-	if (alive < 0)
-		return -1;
-	if (alive == 0)
-		return stop_watchdog(cli) ? 0 : daemon_absent(cli, e);
-	answer = remote_call(cli, "POST", "/v1/stop", body, e);
-	if (!answer)
-		return -1;
-	cJSON_Delete(answer);
-	while ((alive = daemon_lives(cli, &now, e)) == 1 &&
-	       now.epoch == row.epoch)
-		poll(NULL, 0, POLL_MS);
-	wait_stopped(cli, &row);
-	http_client_close(cli->http);
-	cli->http = NULL;
-	return alive < 0 ? -1 : 0;
 }
 
 /* --- before a restart ---------------------------------------------------- */

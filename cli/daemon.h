@@ -16,6 +16,13 @@ int daemon_foreground(struct cli *cli, struct err *e);
 /* Asks it to go ("restart", "down", "down-now") and waits until it is gone. */
 int daemon_stop(struct cli *cli, const char *intent, struct err *e);
 
+/* Ends a watchdog that waits for its next start of skepd; false if none runs. */
+bool daemon_end_watchdog(struct cli *cli);
+
+/* ERR_MOVED, with what to do, if the supervisor of this home has lost a file of
+ * the control plane: it answers, but writes nothing more. */
+int daemon_in_place(struct cli *cli, struct err *e);
+
 /* Whether the supervisor that is installed now could take over from the running
  * one: -1 with the reason, for a restart that would leave none. */
 int daemon_check(struct cli *cli, struct err *e);

@@ -106,6 +106,9 @@ static int open_control(struct cli *cli, unsigned needs, struct err *e)
 	 * control_open with a better sentence than by the first look */
 	if (look_for_supervisor(cli, path.text, &why))
 		cli->supervised = false;
+	/* nor is one that a supervisor has lost written by us */
+	if (!cli->supervised && daemon_in_place(cli, e))
+		return -1;
 	if (cli->supervised || !(needs & NEEDS_CONTROL_WRITE)) {
 		if (!control_open(&cli->control, &cli->home, SQL_READONLY, e))
 			return 0;

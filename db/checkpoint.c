@@ -173,6 +173,21 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode, int wait_ms,
 	}
 }
 
+/* Without a commit of its own: none is possible any more. For the same reason no
+ * writer can reset the log meanwhile. */
+int sql_save_log(struct sql *db, struct err *e)
+{
+	struct sql_checkpoint_result r = {0};
+	int rc;
+
+	assert(db->depth == 0);
+	if (turn_take(&db->turn, db->path, e))
+		return -1;
+	rc = copy(db, SQL_CHECKPOINT_FULL, &r);
+	turn_leave(&db->turn);
+	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "checkpoint", e);
+}
+
 /* --- closing --------------------------------------------------------------- */
 
 void log_keep(struct sql *db)
@@ -194,11 +209,14 @@ void sql_keep_wal(struct sql *db, int64_t bytes)
 void log_before_close(struct sql *db)
 {
 	struct sql_checkpoint_result ignored;
+	const char *lost = db->conn ? sql_lost(db) : NULL;
 	struct err e;
 
 	if (!db->conn)
 		return;
-	if (db->depth == 0 && log_is_long(db))
+	if (db->depth == 0 && !db->readonly && lost && !strcmp(lost, "-wal"))
+		(void)sql_save_log(db, &e);
+	else if (db->depth == 0 && log_is_long(db))
 		(void)sql_checkpoint(db, SQL_CHECKPOINT_FULL, 0, &ignored, &e);
 	if (!db->keeps_turn && !turn_try(&db->turn))
 		log_keep(db);

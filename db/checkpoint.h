@@ -27,6 +27,11 @@ struct sql_checkpoint_result {
 
 int sql_checkpoint(struct sql *db, enum sql_checkpoint mode, int wait_ms,
 		   struct sql_checkpoint_result *out, struct err *e);
+
+/* Copies a log that has lost its name (sql_lost) into the file, while our
+ * descriptor still has its content. */
+int sql_save_log(struct sql *db, struct err *e);
+
 void sql_checkpoint_at(struct sql *db, int frames);
 #define SQL_LOG_FRAMES 4000
 

@@ -96,8 +96,8 @@ int sql_sync(struct sql *db, struct err *e);
  * one sql_sync. Outside of transactions. */
 void sql_defer_sync(struct sql *db, bool defer);
 
-/* ERR_MOVED if the file, or its -wal, was deleted or replaced since it was
- * opened. Each commit checks this first. */
+/* Deleted or replaced since the open (ERR_MOVED): "", "-wal", "-shm"; or NULL. */
+const char *sql_lost(struct sql *db);
 int sql_in_place(struct sql *db, struct err *e);
 
 /*

@@ -81,6 +81,11 @@ struct stmt *sql_stmt(struct sql *db, unsigned query);
 /* Remembers which -wal and -shm the connection uses. */
 void sql_note_companions(struct sql *db);
 
+/* Whether log and index belong together, and the error if not. After the open,
+ * first in the queue. */
+bool sql_log_fits(struct sql *db);
+int sql_log_is_foreign(const struct sql *db, struct err *e); /* -1 */
+
 /* Sets synchronous to FULL or NORMAL. Outside of transactions. */
 int sql_set_full(struct sql *db, bool full, struct err *e);
 

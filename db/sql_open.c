@@ -118,6 +118,9 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 	db->doomed = db->doomed || db->depth > 0;
 	if (blame_place(db, rc, e))
 		return -1;
+	/* a short read of the database itself is not an error in SQLite */
+	if (rc == SQLITE_IOERR_SHORT_READ)
+		return sql_log_is_foreign(db, e);
 	text = sqlite3_errmsg(db->conn);
 	/* A header that no SQLite writes, without a code of its own. */
 	if (rc == SQLITE_ERROR && !strcmp(text, "unsupported file format"))
@@ -194,7 +197,8 @@ static int set_up_writing(struct sql *db, struct err *e)
 	    turn_take(&db->turn, db->path, e))
 		return -1;
 	db->in_turn = true;
-	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e);
+	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e) ||
+	      (!sql_log_fits(db) && sql_log_is_foreign(db, e));
 	sql_note_companions(db);
 	db->in_turn = false;
 	turn_leave(&db->turn);
@@ -250,7 +254,9 @@ static int set_up(struct sql *db, unsigned flags, struct err *e)
 	if (sql_run(db, pragmas, e))
 		return -1;
 	log_watch(db);
-	if (!readonly && set_up_writing(db, e))
+	if (readonly)
+		sql_note_companions(db);
+	else if (set_up_writing(db, e))
 		return -1;
 	return prepare_transactions(db, e);
 }

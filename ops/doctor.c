@@ -130,6 +130,7 @@ void doctor_look(struct doctor *d)
 {
 	d->readers = readers_look(home_path(d->home, HOME_READERS).text);
 	open_control(d);
+	doctor_lost(d);
 	check_watchdog(d);
 	doctor_files(d);
 	doctor_host(d);

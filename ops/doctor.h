@@ -81,6 +81,7 @@ void doctor_files(struct doctor *d);     /* doctor_files.c */
 void doctor_databases(struct doctor *d); /* doctor_state.c */
 void doctor_rows(struct doctor *d);      /* doctor_rows.c */
 void doctor_host(struct doctor *d);      /* doctor_host.c */
+void doctor_lost(struct doctor *d);      /* doctor_lost.c */
 void doctor_foreign(struct doctor *d);   /* doctor_foreign.c */
 
 #endif

@@ -28,7 +28,8 @@ void agent_files_sweep(struct agent_files *s)
 	int64_t old = clock_mono_ns() - UNUSED_NS;
 
 	for (int i = 0; i < AGENT_FILES; i++)
-		if (s->slots[i].file.db && s->slots[i].used < old)
+		if (s->slots[i].file.db &&
+		    (s->slots[i].used < old || sql_lost(s->slots[i].file.db)))
 			give_up(&s->slots[i]);
 }
 

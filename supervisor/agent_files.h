@@ -23,7 +23,8 @@ struct agent_files {
 };
 
 void agent_files_close(struct agent_files *s);
-void agent_files_sweep(struct agent_files *s); /* those unused for a while */
+/* Gives up those that were not used for a while, or are lost (sql_lost). */
+void agent_files_sweep(struct agent_files *s);
 
 /* Where the registry says it is: 1, 0 if the agent has no file yet, -1. *out is
  * good until the next call. */

@@ -88,6 +88,8 @@ struct sup_status {
 	 * NULL. */
 	int64_t restarts, restarted_at;
 	const char *restart_cause;
+	/* Why nothing is written: a file of the control plane is lost. Or "". */
+	struct err lost;
 };
 
 void sup_status_get(struct sup *s, struct sup_status *out);
@@ -187,6 +189,7 @@ int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
 /* "restart": go, workers live on. "down": start nothing more, go when the last
  * run is over. "down-now": stop workers (their runs wait for the next start),
  * then go. */
+int sup_may_restart(struct sup *s, struct err *e); /* else nothing is left */
 int sup_stop(struct sup *s, const char *intent, const char *by,
 	     struct sup_done done, struct err *e);
 

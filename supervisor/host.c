@@ -105,6 +105,8 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 		.restarts = s->watchdog.restarts,
 		.restarted_at = OPT_NONE,
 	};
+	if (s->read_only || sql_in_place(s->db, &out->lost) == 0)
+		out->lost.text[0] = '\0';
 	if (s->watchdog.restarts > 0) {
 		out->restarted_at = s->watchdog.ended_at;
 		out->restart_cause = s->watchdog.cause;
@@ -205,6 +207,8 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 	    strcmp(intent, "down-now") != 0)
 		return err_set(e, ERR_USAGE,
 			       "skepd can restart, go down or go down-now");
+	if (!s->read_only)
+		(void)sup_in_place(s);
 	if (s->step.refused) { /* nothing can be recorded, and nothing lost */
 		s->stopping = true;
 		sup_done_later(s, done, intent, true, intent);

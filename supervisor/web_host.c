@@ -48,6 +48,7 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.restarts = s.restarts,
 				.restarted_at = s.restarted_at,
 				.restart_cause = s.restart_cause,
+				.lost = *s.lost.text ? s.lost.text : NULL,
 				.pragmas = pragmas.p};
 	if (rc == 0)
 		json_add_shape(out, &web_health_shape, &h);
@@ -69,6 +70,8 @@ void route_stop(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = web_body(r, &web_intent_shape, &body, &q->arena, &e);
 
+	if (!rc && strcmp(body.intent, "restart") == 0)
+		rc = sup_may_restart(q->web->sup, &e);
 	if (!rc)
 		rc = sup_stop(q->web->sup, body.intent, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);

@@ -36,7 +36,8 @@ extern const struct http_routes web_routes;
 	F(S, text, disk)             \
 	F(S, i64, disk_free)         \
 	F(S, i64, restarts)          \
-	F(S, time, restarted_at) F(S, text, restart_cause) F(S, json, pragmas)
+	F(S, time, restarted_at)     \
+	F(S, text, restart_cause) F(S, text, lost) F(S, json, pragmas)
 #define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
 #define WEB_WHY(F, S)    F(S, text, reason)
 #define WEB_TEXT(F, S)   F(S, text, text)

@@ -32,7 +32,7 @@ def test_nothing_is_acknowledged_into_a_deleted_control_plane(home):
     assert "deleted or replaced" in refused(host, "PUT", "/v1/agents/b",
                                             {"driver": "script"})
     # neither a second supervisor, nor a new control plane beside the old one
-    assert "skep down" in home.refused(65, "up")
+    assert "stop skep" in home.refused(74, "up")
     assert not home.control.exists()
     assert host.process.poll() is None
     lib.eventually(lambda: "not in its place" in host.log(), what="a log line")
@@ -52,7 +52,8 @@ def test_no_command_takes_the_name_of_a_control_plane_in_use(home):
     for words in (("agent", "add", "b", "--driver", "script"),
                   ("run", "a0", "x"), ("agent", "ls"), ("status",),
                   ("channel", "add", "f", "file")):
-        assert "deleted or replaced" in home.refused(65, *words), words
+        assert "skep.sqlite was deleted or replaced" in home.refused(
+            74, *words), words
         assert not home.control.exists(), words
     home.skep("doctor", "--fix", code=None)
     assert not home.control.exists()
@@ -133,3 +134,112 @@ def test_nothing_is_acknowledged_into_a_deleted_agent_file(home):
     assert host.call("PATCH", "/v1/sessions/a/s", {"title": "t"})
     assert host.down() == 0
     home.integrity()
+
+
+LOSSES = [(suffix, how) for suffix in ("", "-wal", "-shm")
+          for how in ("deleted", "replaced")]
+
+
+def lose(path, how):
+    """Deleted, or replaced: a database by a copy, the others by empty files."""
+    content = open(path, "rb").read() if path.endswith(".sqlite") else b""
+    os.unlink(path)
+    if how != "deleted":
+        with open(path, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as f:
+            f.write(content)
+
+
+def findings(home):
+    r = home.skep("doctor", "--quick", "--no-import", "--json", code=None)
+    return {f["subject"]: f["what"] for f in r.lines
+            if f["finding"] == "file_lost"}
+
+
+def lose_of_control(home, suffix, how):
+    """One supervisor, one loss: what each command says about it."""
+    host = skepd_lib.Host(home).start()
+    host.script("a-%s" % (suffix + how), {"event": {"type": "note"}})
+    lost = str(home.control) + suffix
+    words = "%s was deleted or replaced while it was in use" % lost
+    lose(lost, how)
+    status = home.skep("status", "--json", code=74)
+    assert words in status.err and words in status.json["lost"], status.err
+    for command in (("ps",), ("ps", "--all"), ("run", "a-" + suffix + how, "x")):
+        assert words in home.refused(74, *command), command
+    assert "process %d (skepd)" % host.process.pid in findings(home)[lost]
+    if not suffix:  # the next supervisor would begin with another file
+        assert words in home.refused(74, "restart")
+        assert host.process.poll() is None
+    home.skep("down")
+    assert host.process.wait(60) == 0
+    return host
+
+
+def test_each_command_names_a_lost_file_and_down_stops(home):
+    """Nothing of a lost log or index is lost: its content is saved."""
+    agents = 0
+    for suffix, how in LOSSES:
+        host = lose_of_control(home, suffix, how)
+        if not suffix:
+            for rest in ("", "-wal", "-shm"):
+                lib.pathlib.Path(str(home.control) + rest).unlink(
+                    missing_ok=True)
+            continue
+        agents += 1
+        host.start()
+        assert agents == len([a for a in host.call("GET", "/v1/agents")["items"]
+                              if a["name"].startswith("a-")])
+        assert host.down() == 0
+    home.integrity()
+
+
+def test_a_lost_log_is_saved_before_a_supervisor_is_killed(home):
+    host = skepd_lib.Host(home).start()
+    host.script("kept", {"event": {"type": "note"}})
+    os.unlink(str(home.control) + "-wal")
+    lib.eventually(lambda: "the lost log was saved" in host.log(),
+                   what="a log line")
+    host.kill()
+    host.start()
+    assert host.call("GET", "/v1/agents/kept")["name"] == "kept"
+    assert host.down() == 0
+    home.integrity()
+
+
+def test_a_supervisor_without_its_socket_can_be_stopped(home):
+    """It is found by the lock of the home."""
+    home.skep("up")
+    pid = home.skep("status", "--json").json["pid"]
+    os.unlink(home.path / "run" / "skep.sock")
+    home.skep("down")
+    assert not os.path.exists("/proc/%d" % pid)
+    assert "no supervisor" in home.refused(69, "status")
+
+
+def test_a_live_runs_lost_file_is_named(home):
+    """By doctor and by commands that need the file; the supervisor goes on,
+    and what was acknowledged before stays."""
+    host = skepd_lib.Host(home).start()
+    for suffix, how in LOSSES[1::2] + LOSSES[2:3]:
+        name = "a" + (suffix + how).replace("-", "")
+        host.script(name, {"await_message": True})
+        host.until(host.submit(name), "running")
+        home.skep("session", "append", "s", "before", "--agent", name)
+        lost = str(home.agent_db(name)) + suffix
+        lose(lost, how)
+        assert "(skep-worker) has it open" in findings(home)[lost], lost
+        later = home.skep("session", "append", "s", "later", "--agent", name,
+                          code=None)
+        assert "disk I/O error" not in later.err, later.err
+        if suffix == "-wal":
+            assert "%s was deleted or replaced" % lost in later.err, later.err
+        home.skep("status")
+        for run in host.call("GET", "/v1/runs?agent=" + name)["items"]:
+            host.call("POST", "/v1/runs/%s/cancel" % run["id"], {})
+            host.until(run["id"])
+        if suffix:
+            lib.eventually(lambda: not findings(home), what="the last close")
+            said = home.skep("session", "export", "s", "--agent", name).out
+            assert "before" in said, said
+            assert ("later" in said) == (later.code == 0), said
+    assert host.down() == 0

@@ -523,6 +523,31 @@ static void a_log_is_known_from_the_open_on(void **state)
 	sql_close(second);
 }
 
+/* What it committed would be gone after the next recovery. */
+static void nobody_joins_with_another_log(void **state)
+{
+	char here[PATH_MAX];
+	struct sql *late;
+
+	(void)state;
+	enter(ours, true);
+	change_rows(ours, 1);
+	leave(ours, true);
+	snprintf(here, sizeof here, "%s-wal", path);
+	assert_int_equal(unlink(here), 0);
+	assert_int_equal(sql_open(&late, path, NULL, 0, &e), -1);
+	assert_int_equal(e.code, ERR_MOVED);
+	assert_non_null(strstr(e.text, "-wal was deleted or replaced"));
+	/* the last process that has the old log saves it */
+	sqlite3_close(other);
+	sql_close(ours);
+	assert_int_equal(sql_open(&ours, path, NULL, 0, &e), 0);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(ask(other, "SELECT v <> zeroblob(3500) FROM x "
+				    "WHERE i = 1"),
+			 1);
+}
+
 /* --- registered files --------------------------------------------------------- */
 
 static void every_connection_registers_its_file(void **state)
@@ -563,6 +588,7 @@ int main(void)
 		WITH_FILE(our_checkpoint_excludes_it),
 		WITH_FILE(a_file_that_is_lost_is_noticed),
 		WITH_FILE(a_log_is_known_from_the_open_on),
+		WITH_FILE(nobody_joins_with_another_log),
 		WITH_FILE(every_connection_registers_its_file),
 	};
 
