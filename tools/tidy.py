@@ -3,9 +3,11 @@
 
     tools/tidy.py BUILD CACHE [FILE...]
 
-A file that passed is not looked at again until what the compiler sees of it,
-comments included, or .clang-tidy has changed."""
+A file that passed is not looked at again until it, a file that it includes, its
+compiler options, .clang-tidy or clang-tidy itself has changed. Names in the
+cache are relative to the tree, so clones may share one."""
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -13,15 +15,17 @@ import shlex
 import subprocess
 import sys
 
+TOP = os.getcwd() + os.sep
+KEEP = 8  # passed states of a file that are remembered
+
 
 def entries(build, only):
-    """(file, preprocessor command) of every file of ours in the build."""
-    top = os.getcwd() + os.sep
+    """(file, directory, compiler command) of every file of ours in the build."""
     seen = set()
     for c in json.load(open(os.path.join(build, "compile_commands.json"))):
         path = os.path.realpath(os.path.join(c["directory"], c["file"]))
-        name = path.removeprefix(top)
-        ours = path.startswith(top) and not name.startswith("build" + os.sep)
+        name = path.removeprefix(TOP)
+        ours = path.startswith(TOP) and not name.startswith("build" + os.sep)
         if not ours or name in seen or (only and name not in only):
             continue
         seen.add(name)
@@ -29,24 +33,67 @@ def entries(build, only):
         if "ccache" in args[0]:
             args = args[1:]
         del args[args.index("-o"):args.index("-o") + 2]
-        yield name, c["directory"], args + ["-E", "-C"]
+        yield name, c["directory"], args
 
 
-def key_of(directory, command):
-    seen = subprocess.run(command, cwd=directory, capture_output=True)
-    rules = open(".clang-tidy", "rb").read()
-    return hashlib.sha256(rules + seen.stdout + seen.stderr).hexdigest()
+@functools.lru_cache(maxsize=None)
+def hash_of(path):
+    try:
+        with open(path, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=None)
+def rules():
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True)
+    return hash_of(".clang-tidy") + version.stdout.decode()
+
+
+def included(directory, command):
+    """The files that the compiler reads, with what is in them."""
+    made = subprocess.run(command + ["-M", "-MT", "x"], cwd=directory,
+                          capture_output=True, text=True, check=True).stdout
+    paths = made.partition(":")[2].replace("\\\n", " ").split()
+    whole = [os.path.normpath(os.path.join(directory, p)) for p in paths]
+    return {p.removeprefix(TOP): hash_of(p) for p in whole}
+
+
+class Passed:
+    """The states in which one file passed, each by what was included."""
+
+    def __init__(self, cache, entry):
+        name, self.directory, self.command = entry
+        what = [name, rules()] + [a.replace(TOP, "") for a in self.command]
+        self.path = os.path.join(cache, hashlib.sha256(
+            "\n".join(what).encode()).hexdigest())
+        try:
+            with open(self.path) as f:
+                self.states = json.load(f)
+        except (OSError, ValueError):
+            self.states = []
+
+    def is_known(self):
+        return any(all(hash_of(p) == h for p, h in state.items())
+                   for state in self.states)
+
+    def add(self):
+        self.states.insert(0, included(self.directory, self.command))
+        new = "%s.%d" % (self.path, os.getpid())
+        with open(new, "w") as f:
+            json.dump(self.states[:KEEP], f)
+        os.replace(new, self.path)
 
 
 def check(build, cache, entry):
-    name, directory, command = entry
-    done = os.path.join(cache, key_of(directory, command))
-    if os.path.exists(done):
+    passed = Passed(cache, entry)
+    if passed.is_known():
         return True, ""
-    ran = subprocess.run(["clang-tidy", "--quiet", "-p", build, name],
+    ran = subprocess.run(["clang-tidy", "--quiet", "-p", build, entry[0]],
                          capture_output=True, text=True)
     if ran.returncode == 0:
-        open(done, "w").close()
+        passed.add()
         return True, ""
     return False, ran.stdout + ran.stderr
 
