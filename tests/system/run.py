@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the system tests: real binaries, each test in a home of its own.
 
-  tests/system/run.py [--bin DIR] [-k WORD] [--jobs N] [--list] [FILE...]
+  tests/system/run.py [--bin DIR] [-k WORD] [--jobs N] [--more N] [--list]
+                      [FILE...]
 
 A test is a function `test_...` in a file `test_*.py` here; its name is a
 sentence about behaviour, and it gets a lib.Home. It fails by any exception,
@@ -9,8 +10,10 @@ and is skipped by lib.skip("why"). Each runs in a process of its own, with a
 time limit (a function's attribute `seconds`, or 120). Nothing that a test
 started lives on after it.
 
-Tests run beside each other, in any order and under any load. None is tried
-twice: a test that needs a second try is a defect, of the test or the program.
+Tests run beside each other, in any order and under any load. Those that
+slow.txt names begin first. Most tests wait, so --more N starts up to N more
+than --jobs while processors are idle. None is tried twice: a test that needs a
+second try is a defect, of the test or the program.
 """
 import argparse
 import importlib.util
@@ -110,11 +113,34 @@ def report(word, test, took, text):
     sys.stdout.flush()
 
 
-def run(tests, bin_dir, jobs):
+class Processors:
+    """How idle they are, looked at ten times a second."""
+
+    def __init__(self):
+        self.last, self.at = self.read(), time.monotonic()
+
+    @staticmethod
+    def read():
+        with open("/proc/stat") as f:
+            times = [int(n) for n in f.readline().split()[1:9]]
+        return times[3] + times[4], sum(times)  # idle and waiting for disks
+
+    def have_room(self):
+        """Whether more than an eighth of their time was idle lately; once for
+        each look, so that a test which has just begun can be seen."""
+        if time.monotonic() - self.at < 0.1:
+            return False
+        (idle, all_), before = self.read(), self.last
+        self.last, self.at = (idle, all_), time.monotonic()
+        return (idle - before[0]) * 8 > all_ - before[1]
+
+
+def run(tests, bin_dir, jobs, more):
     """Yields (test, status, seconds, text) as the tests end."""
-    waiting, running = list(tests), []
+    waiting, running, cpu = list(tests), [], Processors()
     while waiting or running:
-        while waiting and len(running) < jobs:
+        while waiting and (len(running) < jobs or (
+                len(running) < jobs + more and cpu.have_room())):
             running.append(Running(waiting.pop(0), bin_dir))
         for r in list(running):
             done = r.poll()
@@ -125,9 +151,18 @@ def run(tests, bin_dir, jobs):
         time.sleep(0.005)
 
 
-def run_all(tests, bin_dir, jobs):
+def longest_first(tests):
+    """Those in slow.txt by their seconds, then the rest as it is."""
+    with open(HERE / "slow.txt") as f:
+        rows = [line.split() for line in f if not line.startswith("#")]
+    seconds = {(area, name): float(s) for s, area, name in rows}
+    return sorted(tests, key=lambda t: -seconds.get(t[:2], 0))
+
+
+def run_all(tests, bin_dir, jobs, more):
     counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
-    for test, status, took, text in run(tests, bin_dir, jobs):
+    for test, status, took, text in run(longest_first(tests), bin_dir, jobs,
+                                        more):
         counts[status] += 1
         if status == PASSED:
             report("ok", test, took, "")
@@ -145,6 +180,8 @@ def main():
     ap.add_argument("--bin", default=str(ROOT / "build" / "release"))
     ap.add_argument("-k", metavar="WORD", help="only tests with this in their name")
     ap.add_argument("--jobs", type=int, default=2)
+    ap.add_argument("--more", type=int, default=0, metavar="N",
+                    help="so many more while processors are idle")
     ap.add_argument("--list", action="store_true")
     ap.add_argument("files", nargs="*", metavar="FILE")
     args = ap.parse_args()
@@ -160,7 +197,7 @@ def main():
     if not (bin_dir / "skep").exists():
         print("there is no skep in %s: build first" % bin_dir)
         return 1
-    return 1 if run_all(tests, bin_dir, args.jobs) else 0
+    return 1 if run_all(tests, bin_dir, args.jobs, args.more) else 0
 
 
 if __name__ == "__main__":
