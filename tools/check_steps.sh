@@ -57,11 +57,18 @@ step_threads() {
 	build tsan -- threaded && run_ctest tsan threads
 }
 
-step_tidy() { python3 tools/tidy.py build/fuzz build/check/tidy; }
+# What clang-tidy and cppcheck found out about unchanged files, for all clones,
+# as the compiler's cache is.
+cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/skep-check
+
+step_tidy() { python3 tools/tidy.py build/fuzz "$cache/tidy"; }
 
 step_cppcheck() {
 	local files
 	mapfile -t files < <(c_files '*.c' | grep -v '^tests/')
+	mkdir -p build/check
+	[[ -e build/check/cppcheck || ! -e $cache/cppcheck ]] ||
+		cp -r "$cache/cppcheck" build/check/cppcheck
 	mkdir -p build/check/cppcheck
 	cppcheck --enable=warning,style,performance,portability --quiet \
 		--error-exitcode=1 --inline-suppr --std=c11 -j "$(nproc)" \
@@ -69,7 +76,11 @@ step_cppcheck() {
 		-DSKEP_VERSION='"0"' \
 		-D'cJSON_ArrayForEach(e,a)=for(e=(a)->child;e;e=(e)->next)' --cppcheck-build-dir=build/check/cppcheck \
 		-I . -I build/asan/generated \
-		"${files[@]}"
+		"${files[@]}" || return 1
+	mkdir -p "$cache" && rm -rf "$cache/cppcheck.$$" &&
+		cp -r build/check/cppcheck "$cache/cppcheck.$$" &&
+		rm -rf "$cache/cppcheck" &&
+		mv -T "$cache/cppcheck.$$" "$cache/cppcheck"
 }
 
 # fuzz_target NAME OPTION...: one target from the corpus in the tree, in an order
@@ -107,7 +118,15 @@ fuzz_open() {
 	mkdir -p "build/fuzz-corpus/$1"
 	fuzz_target "$1" -max_total_time="$FUZZ_SECONDS" "build/fuzz-corpus/$1"
 }
-export -f fuzz_target fuzz_fixed fuzz_open
+
+# fuzz_timed FUNCTION NAME
+fuzz_timed() {
+	local start=$EPOCHREALTIME
+	"$1" "$2" || return 1
+	awk -v name="$2" -v from="$start" -v to="$EPOCHREALTIME" \
+		'BEGIN { printf "%s: ok (%.2f s)\n", name, to - from }'
+}
+export -f fuzz_target fuzz_fixed fuzz_open fuzz_timed
 
 # fuzz_all FUNCTION: every target, and how many are fine.
 fuzz_all() {
@@ -115,9 +134,9 @@ fuzz_all() {
 	mkdir -p build/fuzz-finds
 	mapfile -t names < <(basename -s .c tests/fuzz/fuzz_*.c)
 	printf '%s\n' "${names[@]}" |
-		xargs -P "$(nproc)" -I {} bash -c "$1 {} && echo {}: ok" |
+		xargs -P "$(nproc)" -I {} bash -c "fuzz_timed $1 {}" |
 		tee build/check/fuzz.out
-	good=$(grep -c ': ok$' build/check/fuzz.out)
+	good=$(grep -c ': ok (' build/check/fuzz.out)
 	echo "$good passed, $((${#names[@]} - good)) failed, 0 skipped"
 	[[ $good -eq ${#names[@]} ]]
 }
@@ -143,7 +162,8 @@ step_system() {
 		return 0
 	fi
 	SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
-		--bin build/release --jobs "$(($(nproc) + 1))" # many only wait
+		--bin build/release --jobs "$(($(nproc) + 1))" \
+		--more "$(($(nproc) * 6))" # most only wait
 }
 
 # Random kills while clients of every kind write. One minute unless

@@ -1,6 +1,7 @@
 """The repository's own checks find what they are for."""
 import pathlib
 import shutil
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -51,3 +52,68 @@ def test_importers_tests_and_known_names_pass(home):
 def test_this_tree_passes(home):
     r = home.run(ROOT / "tools" / "check_legacy.sh", code=None)
     assert r.code == 0, r.out
+
+
+# -- tools/check itself, with steps that do nothing
+
+STEPS = """
+for s in format includes sizes scripts headers fault replay build-clang tidy \\
+	cppcheck threads build-release load torture; do
+	eval "step_$s() { echo $s >>order; }"
+done
+step_build-gcc() { # beside the other row
+	until grep -q build-release order; do sleep 0.05; done
+	sleep 0.3; echo build-gcc >>order; }
+step_unit() { for i in 1 2 3 4 5 6 7 8 9 10 11; do
+	echo "$i/11 Test #$i: unit.t$i ....   Passed    $i.50 sec"; done
+	echo "11 passed, 0 failed, 2 skipped"; }
+step_system() { echo system >>order; echo "ok       area: it works (9.75 s)"
+	echo "FAILED   area: it ends (12.00 s)"
+	echo "3 passed, 1 failed, 0 skipped"; return 1; }
+step_fuzz-fixed() { echo "fuzz_x: ok (30.25 s)"; }
+"""
+
+
+def checked(home, *args):
+    tools = home.dir / "tree" / "tools"
+    tools.mkdir(parents=True, exist_ok=True)
+    for name in ("check", "slowest.py"):
+        shutil.copy(ROOT / "tools" / name, tools)
+    (tools / "lib.sh").write_text("need_packages() { return 0; }\n")
+    (tools / "check_steps.sh").write_text(STEPS)
+    return home.run(tools / "check", *args, code=None)
+
+
+def test_the_whole_check_sums_up_and_names_the_slowest(home):
+    r = checked(home)
+    assert r.code == 1 and not r.err, r.out + r.err
+    lines = r.out.splitlines()
+    # 16 steps that count nothing, and those of two runners
+    assert lines[-1] == "30 passed, 1 failed, 2 skipped", lines[-1]
+    words = [line.split() for line in lines[-11:-1]]
+    assert lines[-12] == "slowest tests:", r.out
+    assert [(float(w[0]), w[2]) for w in words] == [
+        (30.25, "fuzz-fixed"), (12.0, "system")] + [
+        (n + 0.5, "unit") for n in (11, 10)] + [(9.75, "system")] + [
+        (n + 0.5, "unit") for n in (9, 8, 7, 6, 5)], words
+    order = (home.dir / "tree" / "order").read_text().split()
+    assert order.index("build-gcc") < order.index("system"), order
+
+
+def test_single_steps_run_in_the_order_given(home):
+    r = checked(home, "load", "format")
+    assert (r.code, r.out.splitlines()[-1]) == (
+        0, "2 passed, 0 failed, 0 skipped"), r.out
+    assert (home.dir / "tree" / "order").read_text().split() == [
+        "load", "format"]
+    r = checked(home, "nothing")
+    assert r.code == 64 and "there is no step 'nothing'" in r.err, r.err
+
+
+def test_tests_that_begin_first_are_tests(home):
+    runner = ROOT / "tests" / "system" / "run.py"
+    listed = home.run(sys.executable, runner, "--list").out.splitlines()
+    slow = (runner.parent / "slow.txt").read_text().splitlines()
+    named = [line.split(" ", 1)[1] for line in slow if line[0] != "#"]
+    assert len(named) > 50 and not set(named) - set(listed), \
+        set(named) - set(listed)
