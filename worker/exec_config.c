@@ -21,17 +21,33 @@ static const char *const always[] = {
 static const char *const network[] = {
 #define PASS(name)      name,
 #define PASS_FILE(name) name,
+#define PASS_AS(from, to, before, after)
 #include "worker/acp_env.def"
 #undef PASS
 #undef PASS_FILE
+#undef PASS_AS
 };
 
 static const char *const certificates[] = {
 #define PASS(name)
 #define PASS_FILE(name) name,
+#define PASS_AS(from, to, before, after)
 #include "worker/acp_env.def"
 #undef PASS
 #undef PASS_FILE
+#undef PASS_AS
+};
+
+static const struct derived {
+	const char *from, *to, *before, *after;
+} derived[] = {
+#define PASS(name)
+#define PASS_FILE(name)
+#define PASS_AS(from, to, before, after) {from, to, before, after},
+#include "worker/acp_env.def"
+#undef PASS
+#undef PASS_FILE
+#undef PASS_AS
 };
 
 static const char *const members[] = {"command", "shell",   "env", "pass",
@@ -62,21 +78,22 @@ static int list_add(struct list *l, char *text, struct err *e)
 	return 0;
 }
 
-/* The first to set a name wins: what is explicit is added first. */
-static bool has_name(const struct list *l, const char *name)
+/* NULL: not set. */
+static const char *value_of(const struct list *l, const char *name)
 {
 	size_t n = strlen(name);
 
 	for (int i = 0; i < l->n; i++)
 		if (strncmp(l->p[i], name, n) == 0 && l->p[i][n] == '=')
-			return true;
-	return false;
+			return l->p[i] + n + 1;
+	return NULL;
 }
 
+/* The first to set a name wins: what is explicit is added first. */
 static int set(struct list *l, struct arena *a, const char *name,
 	       const char *value, struct err *e)
 {
-	if (!value || has_name(l, name))
+	if (!value || value_of(l, name))
 		return 0;
 	return list_add(l, arena_printf(a, "%s=%s", name, value), e);
 }
@@ -260,6 +277,23 @@ static int pass_ending(struct list *l, struct arena *a, const char *end,
 	return 0;
 }
 
+static int derive(struct list *l, struct arena *a, const struct derived *d,
+		  struct err *e)
+{
+	const char *value = value_of(l, d->from);
+	struct buf b = BUF_MAX(64u << 10);
+	int rc;
+
+	if (!value || !value[0])
+		return 0;
+	buf_adds(&b, d->before);
+	json_add_string(&b, value, strlen(value));
+	buf_adds(&b, d->after);
+	rc = set(l, a, d->to, b.p, e);
+	buf_fini(&b);
+	return rc;
+}
+
 int exec_config_network(struct exec_config *c, struct arena *a, struct err *e)
 {
 	struct list l = {c->env, 0};
@@ -273,6 +307,9 @@ int exec_config_network(struct exec_config *c, struct arena *a, struct err *e)
 				   : set(&l, a, name, getenv(name), e))
 			return -1;
 	}
+	for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+		if (derive(&l, a, &derived[i], e))
+			return -1;
 	return 0;
 }
 

@@ -37,6 +37,26 @@ def test_proxies_certificates_and_addresses_are_passed_on(home):
     finish(d)
 
 
+def test_codex_is_told_of_a_base_url_in_its_own_way(home):
+    """It does not read OPENAI_BASE_URL."""
+    d = Host(home)
+    d.env["OPENAI_BASE_URL"] = 'http://gw/"v1"'
+    d.start()
+    for name, env, want in (
+            ("a", {}, {"openai_base_url": 'http://gw/"v1"'}),
+            ("b", {"OPENAI_BASE_URL": "http://b"}, {
+                "openai_base_url": "http://b"}),
+            ("c", {"CODEX_CONFIG": '{"model":"m"}'}, {"model": "m"}),
+            ("d", {"OPENAI_BASE_URL": ""}, None)):
+        d.agent(name, "acp", {"shell": "printenv CODEX_CONFIG >&2; printenv "
+                              "| grep -c CODEX_CONFIG >&2", "env": env})
+        d.until(d.submit(name, "x", session="s"))
+        printed = [b["text"] for _, k, b in d.events(name) if k == "stderr"]
+        assert printed[-1:] == ["1" if want else "0"], (name, printed)
+        assert not want or json.loads(printed[0]) == want, (name, printed)
+    finish(d)
+
+
 def call(state, **more):
     return {"update": dict({"sessionUpdate": "tool_call_update",
                             "toolCallId": "c1", "status": state}, **more)}
