@@ -1,4 +1,5 @@
-"""A model on loopback behind three APIs: chat completions, Responses, Gemini. It
+"""A model on loopback behind four APIs: chat completions, Responses, Gemini and
+Anthropic's messages. It
 does what `skep agent test` asks for (a file, then a command), with whatever tools
 the agent offers; to anything else it says "the model answers"."""
 import http.server
@@ -14,32 +15,37 @@ SHELLS = ("run_shell_command", "bash", "Bash", "exec_command", "shell_command",
 SAID = "the model answers"
 
 
-def arguments(name, want):
-    """For a tool by its name: want is (path, text) or a command."""
-    if isinstance(want, tuple):
-        return {"file_path": want[0], "filePath": want[0], "content": want[1]}
-    if name == "shell":
-        return {"command": ["bash", "-c", want]}
-    more = {"description": "as asked"} if name != "exec_command" else {}
-    if name == "run_shell_command":
-        more["is_background"] = False
-    return dict({"cmd" if name == "exec_command" else "command": want}, **more)
+TASK = re.compile(r"file (\S+) with the content (\S+)\..*`(.*)`", re.S)
 
 
-def decide(asked, done, tools):
+def arguments(properties, path, text, command):
+    """What a tool takes of these, by the names that agents have for them."""
+    known = {"file_path": path, "filePath": path, "path": path, "content": text,
+             "command": command, "cmd": command, "is_background": False,
+             "description": "as asked"}
+    if properties.get("command", {}).get("type") == "array":
+        known["command"] = ["bash", "-c", command]
+    return {k: v for k, v in known.items() if k in properties}
+
+
+def decide(ask, asked, done, tools):
     """(tool, arguments), or None to say something. `done` counts the results
-    since the request."""
-    m = re.search(r"file (\S+) with the content (\S+)\..*`(.*)`", asked, re.S)
+    since the request; tools are {name: schema}. Some tools want whole paths, and
+    agents tell where they work."""
+    where = re.search(r"(?<!\w)/tmp/skep-try-\w+",
+                      json.dumps(ask).replace("\\n", " "))
+    m = TASK.search(asked)
     writer = [t for t in WRITERS if t in tools]
     shell = [t for t in SHELLS if t in tools]
     if not m or done > 1 or not shell:
         return None
-    path, text = m.group(1), m.group(2)
-    if done == 0 and writer:
-        return writer[0], arguments(writer[0], (path, text + "\n"))
+    path, text, command = m.groups()
+    path = where.group(0) + "/" + path if where else path
+    name = writer[0] if done == 0 and writer else shell[0]
     if done == 0:
-        return shell[0], arguments(shell[0], "echo %s > %s" % (text, m.group(1)))
-    return shell[0], arguments(shell[0], m.group(3))
+        command = "echo %s > %s" % (text, path)
+    return name, arguments(tools[name].get("properties", {}), path, text + "\n",
+                           command)
 
 
 def words(content):
@@ -71,6 +77,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        if self.headers.get("Upgrade"):  # codex asks by POST then
+            self.answer({}, 426)
+            return
         self.answer({"object": "list", "data": [], "models": []})
 
     def answer(self, value, status=200):
@@ -98,21 +107,48 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.completions(ask)
         elif path.endswith("/responses"):
             self.stream(responses(ask), True)
+        elif path.endswith("/messages"):
+            self.messages(ask)
         elif path.endswith(":streamGenerateContent"):
             self.stream([gemini(ask)])
         elif path.endswith(":generateContent"):
             self.answer(gemini(ask))
         else:
-            self.answer({"totalTokens": 1})
+            self.answer({"totalTokens": 1, "input_tokens": 1})
+
+    def messages(self, ask):
+        block, usage = anthropic(ask), {"input_tokens": 1, "output_tokens": 1}
+        call = block["type"] == "tool_use"
+        end = "tool_use" if call else "end_turn"
+        base = {"id": "msg_1", "type": "message", "role": "assistant",
+                "model": ask["model"], "stop_sequence": None, "usage": usage}
+        if not ask.get("stream"):
+            self.answer(dict(base, content=[block], stop_reason=end))
+            return
+        self.stream([
+            {"type": "message_start", "message": dict(
+                base, content=[], stop_reason=None)},
+            {"type": "content_block_start", "index": 0, "content_block":
+             dict(block, input={}) if call else dict(block, text="")},
+            {"type": "content_block_delta", "index": 0, "delta": {
+                "type": "input_json_delta",
+                "partial_json": json.dumps(block["input"])} if call else {
+                "type": "text_delta", "text": block["text"]}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {
+                "stop_reason": end, "stop_sequence": None}, "usage": usage},
+            {"type": "message_stop"}], True)
 
     def completions(self, ask):
-        last = [i for i, m in enumerate(ask["messages"])
-                if m["role"] == "user"][-1]
-        done = sum(m["role"] == "tool" for m in ask["messages"][last:])
-        asked = "\n".join(words(m["content"]) for m in ask["messages"]
+        said = ask["messages"]
+        first = [i for i, m in enumerate(said) if m["role"] == "user" and
+                 TASK.search(words(m["content"]))] or [len(said)]
+        done = sum(m["role"] == "tool" for m in said[first[-1]:])
+        asked = "\n".join(words(m["content"]) for m in said
                           if m["role"] == "user")
-        tools = {t["function"]["name"] for t in ask.get("tools") or []}
-        what = decide(asked, done, tools)
+        tools = {t["function"]["name"]: t["function"].get("parameters") or {}
+                 for t in ask.get("tools") or []}
+        what = decide(ask, asked, done, tools)
         delta = {"role": "assistant", "content": SAID} if not what else {
             "role": "assistant", "tool_calls": [{
                 "index": 0, "id": "call_%d" % done, "type": "function",
@@ -139,8 +175,9 @@ def responses(ask):
     asked = "\n".join(words(m.get("content")) for m in items
                       if m.get("role") == "user")
     done = sum(m.get("type", "").endswith("call_output") for m in items)
-    tools = {t.get("name") for t in ask.get("tools") or []}
-    what = decide(asked, done, tools)
+    tools = {t.get("name"): t.get("parameters") or {}
+             for t in ask.get("tools") or []}
+    what = decide(ask, asked, done, tools)
     item = {"type": "message", "role": "assistant", "id": "m%d" % done,
             "content": [{"type": "output_text", "text": SAID}]}
     if what:
@@ -156,13 +193,28 @@ def responses(ask):
                     "output_tokens_details": None}}}]
 
 
+def anthropic(ask):
+    """The block of content that answers."""
+    said = [b for m in ask["messages"] if m["role"] == "user"
+            for b in (m["content"] if isinstance(m["content"], list) else
+                      [{"type": "text", "text": m["content"]}])]
+    asked = "\n".join(b.get("text") or "" for b in said)
+    done = sum(b["type"] == "tool_result" for b in said)
+    tools = {t["name"]: t.get("input_schema") or {}
+             for t in ask.get("tools") or []}
+    what = decide(ask, asked, done, tools)
+    return {"type": "tool_use", "id": "toolu_%d" % done, "name": what[0],
+            "input": what[1]} if what else {"type": "text", "text": SAID}
+
+
 def gemini(ask):
     said = [p for c in ask["contents"] for p in c.get("parts", [])]
     asked = "\n".join(p.get("text") or "" for p in said)
     done = sum("functionResponse" in p for p in said)
-    tools = {f["name"] for t in ask.get("tools") or []
+    tools = {f["name"]: f.get("parametersJsonSchema") or f.get("parameters") or
+             {} for t in ask.get("tools") or []
              for f in t.get("functionDeclarations") or []}
-    what = decide(asked, done, tools)
+    what = decide(ask, asked, done, tools)
     part = {"functionCall": {"name": what[0], "args": what[1]}} if what else {
         "text": SAID}
     if (ask.get("generationConfig") or {}).get("responseMimeType") == \
