@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "sandbox/probe.h"
 #include "worker/below.h"
+#include "worker/confine.h"
 #include "worker/programs.h"
 #include "worker/tree.h"
 
@@ -74,6 +75,7 @@ static int make_box(struct trial *t)
 	struct err e;
 
 	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
+	confine_show_certificates(&plan.shown);
 	programs_show(&plan.shown, config.n ? config.p : NULL,
 		      plan.space.hidden, &t->arena);
 	buf_fini(&config);

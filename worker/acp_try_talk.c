@@ -19,6 +19,12 @@
 #define LAST_BYTES 400
 #define LOOK_MS    200 /* whether it still lives */
 
+/* The end of a text that comes in pieces. */
+struct tail {
+	char text[LAST_BYTES + 1];
+	size_t n;
+};
+
 struct attempt {
 	struct child child;
 	struct rpc rpc;
@@ -29,9 +35,9 @@ struct attempt {
 	cJSON *result; /* NULL: refused */
 	int64_t code;
 	char why[512];
-	char last[LAST_BYTES + 1]; /* what it said last on stderr */
-	size_t nlast;
-	char key_login[64]; /* as acp_key_login says; may be empty */
+	struct tail printed; /* on stderr */
+	struct tail said;    /* in the conversation */
+	char key_login[64];  /* as acp_key_login says; may be empty */
 };
 
 int acp_try_say(const char *step, bool ok, const char *detail)
@@ -65,22 +71,29 @@ static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return 0;
 }
 
-/* The end of what it said on stderr, where the reason mostly is. */
-static void hear_error(struct attempt *t, const char *p, size_t n)
+static void tail_add(struct tail *t, const char *p, size_t n)
 {
 	if (n > LAST_BYTES) {
 		p += n - LAST_BYTES;
 		n = LAST_BYTES;
 	}
-	if (t->nlast + n > LAST_BYTES) {
-		size_t drop = t->nlast + n - LAST_BYTES;
+	if (t->n + n > LAST_BYTES) {
+		size_t drop = t->n + n - LAST_BYTES;
 
-		memmove(t->last, t->last + drop, t->nlast - drop);
-		t->nlast -= drop;
+		memmove(t->text, t->text + drop, t->n - drop);
+		t->n -= drop;
 	}
-	memcpy(t->last + t->nlast, p, n);
-	t->nlast += n;
-	t->last[t->nlast] = '\0';
+	memcpy(t->text + t->n, p, n);
+	t->n += n;
+	t->text[t->n] = '\0';
+}
+
+/* Without white space at its end. */
+static const char *tail_text(struct tail *t)
+{
+	while (t->n > 0 && strchr("\r\n\t ", t->text[t->n - 1]))
+		t->text[--t->n] = '\0';
+	return t->text;
 }
 
 /* -1 at the end of the stream. */
@@ -94,7 +107,7 @@ static int take(struct attempt *t, int fd, struct err *e)
 	if (n <= 0)
 		return -1;
 	if (fd == t->child.err)
-		hear_error(t, bytes, (size_t)n);
+		tail_add(&t->printed, bytes, (size_t)n);
 	else
 		(void)rpc_feed(&t->rpc, bytes, (size_t)n, e);
 	return 0;
@@ -141,6 +154,17 @@ static int hear(struct attempt *t, int ms)
 	return p[0].revents ? take(t, t->child.out, &ignored) : 0;
 }
 
+/* An agent that retries a request to its provider says so here, if at all. */
+static void explain_silence(struct attempt *t)
+{
+	const char *said = tail_text(&t->said);
+	const char *printed = tail_text(&t->printed);
+
+	text_printf(t->why, sizeof t->why, "it does not answer%s%s",
+		    *said || *printed ? "; its last words: " : "",
+		    *said ? said : printed);
+}
+
 /* Until the reply is there: 0; -1: it went away, or time is up. */
 static int await(struct attempt *t)
 {
@@ -148,7 +172,7 @@ static int await(struct attempt *t)
 		int64_t ms = (t->until - clock_mono_ns()) / NS_PER_MS;
 
 		if (ms <= 0) {
-			snprintf(t->why, sizeof t->why, "it does not answer");
+			explain_silence(t);
 			return -1;
 		}
 		if (hear(t, ms < LOOK_MS ? (int)ms : LOOK_MS))
@@ -162,19 +186,18 @@ static void explain_end(struct attempt *t)
 {
 	int status = 0;
 	pid_t pid = waitpid(t->child.pid, &status, WNOHANG);
-	size_t n = t->nlast;
+	const char *last = tail_text(&t->printed);
+	const char *sep = *last ? ": " : "";
 
-	while (n > 0 && strchr("\r\n ", t->last[n - 1]))
-		t->last[--n] = '\0';
 	if (pid != t->child.pid)
-		snprintf(t->why, sizeof t->why, "it closed its output%s%s",
-			 n ? ": " : "", t->last);
+		snprintf(t->why, sizeof t->why, "it closed its output%s%s", sep,
+			 last);
 	else if (WIFSIGNALED(status))
 		snprintf(t->why, sizeof t->why, "it was ended by signal %d%s%s",
-			 WTERMSIG(status), n ? ": " : "", t->last);
+			 WTERMSIG(status), sep, last);
 	else
 		snprintf(t->why, sizeof t->why, "it ended with code %d%s%s",
-			 WEXITSTATUS(status), n ? ": " : "", t->last);
+			 WEXITSTATUS(status), sep, last);
 }
 
 /* Asks, and waits: 0 with t->result, or -1 with t->why. */
@@ -312,8 +335,39 @@ static int on_permission(struct rpc *r, const struct rpc_ask *ask,
 	return 0;
 }
 
+/* The answer of the model. */
+static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct attempt *t = r->owner;
+	const cJSON *update = cJSON_GetObjectItemCaseSensitive(ask->params,
+							       "update");
+	const char *text = json_text(
+		cJSON_GetObjectItemCaseSensitive(update, "content"), "text",
+		"");
+
+	(void)e;
+	if (strcmp(json_text(update, "sessionUpdate", ""),
+		   "agent_message_chunk") == 0)
+		tail_add(&t->said, text, strlen(text));
+	return 0;
+}
+
 static const struct rpc_method methods[] = {
-	{"session/request_permission", true, on_permission}};
+	{"session/request_permission", true, on_permission},
+	{"session/update", false, on_update}};
+
+/* A turn that ended well and in which the agent said something. */
+static int judge_answer(struct attempt *t)
+{
+	const char *stop = json_text(t->result, "stopReason", "end_turn");
+	bool ended = strcmp(stop, "end_turn") == 0;
+	bool said = *tail_text(&t->said) != '\0';
+	char text[160];
+
+	text_printf(text, sizeof text, "%s%s", stop,
+		    ended && !said ? ", but the agent gave no answer" : "");
+	return acp_try_say("prompt", ended && said, text);
+}
 
 /* Gives it work, and looks at what it did. */
 static int work(struct attempt *t, const char *dir)
@@ -332,9 +386,7 @@ static int work(struct attempt *t, const char *dir)
 	buf_adds(&b, "}]}");
 	rc = ask(t, "session/prompt", b.p);
 	buf_fini(&b);
-	(void)acp_try_say("prompt", rc == 0,
-			  rc ? t->why
-			     : json_text(t->result, "stopReason", "end_turn"));
+	rc = rc ? acp_try_say("prompt", false, t->why) : judge_answer(t);
 	return acp_try_work_judge(&w) || rc ? -1 : 0;
 }
 
@@ -368,7 +420,7 @@ int acp_try_talk(const struct acp_try_talk *how)
 	if (child_start(&t.child, &spec, &e))
 		return acp_try_say("start", false, e.text);
 	buf_init(&t.out, OUT_MAX);
-	rpc_init(&t.rpc, methods, 1, &t.out, &t);
+	rpc_init(&t.rpc, methods, sizeof methods / sizeof *methods, &t.out, &t);
 	rc = acp_try_say("start", true, c->exec.argv[0]);
 	if (rc == 0)
 		rc = talk(&t, how);

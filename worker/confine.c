@@ -133,8 +133,7 @@ static void show(struct sandbox_paths *shown, const char *path)
 		shown->path[shown->n++] = path;
 }
 
-/* Certificates that the environment names, wherever they are. */
-static void show_certificates(struct sandbox_paths *shown)
+void confine_show_certificates(struct sandbox_paths *shown)
 {
 	const char *path;
 
@@ -154,7 +153,7 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 	for (int i = 0; i < r->sandbox.read.n; i++)
 		show(&p.shown, r->sandbox.read.path[i]);
 	show_media(r, &p.shown);
-	show_certificates(&p.shown);
+	confine_show_certificates(&p.shown);
 	return confine_self(r, &p, e);
 }
 
@@ -171,7 +170,7 @@ static int plan_commands(struct run *r, const char *dir, struct box_plan *p,
 	show(&p->shown, r->ask_socket);
 	p->workspace = dir;
 	show_media(r, &p->shown);
-	show_certificates(&p->shown);
+	confine_show_certificates(&p->shown);
 	programs_show(&p->shown, r->start->config, r->start->home, &r->lasting);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #define WORKER_CONFINE_H
 
 #include "base/err.h"
+#include "sandbox/spec.h"
 #include "worker/run.h"
 
 /*
@@ -30,6 +31,10 @@ int confine_commands(struct run *r, struct err *e);
 /* For tools that work in the agent's file, and no commands: the worker alone is
  * confined. `base` is a directory that they read, or NULL. */
 int confine_tools(struct run *r, const char *base, struct err *e);
+
+/* Lets commands read the certificates that the environment names, wherever they
+ * are. */
+void confine_show_certificates(struct sandbox_paths *shown);
 
 /* After the last command: ends what is left in the sandbox, and does not wait
  * for that. confine_end does. */

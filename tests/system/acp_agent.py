@@ -127,6 +127,9 @@ class Agent:
                 self.work(session, text)
             n = len((STATE / session).read_text().splitlines())
             steps = [{"say": "turn %d, " % n}, {"say": "you said " + text}]
+            steps = [{"say": "Reconnecting... 1/5\n"}, {"sleep": 60}] \
+                if "hang" in CAN else [] if "mute" in CAN else steps + [
+                {"stop": "refusal"}] if "refuse" in CAN else steps
         stop, after = "end_turn", []
         for step in steps:
             if "stop" in step:

@@ -62,7 +62,8 @@ def test_an_agent_that_works_is_told_so(home):
 
 def test_an_agent_that_only_answers_does_not_pass(home):
     for can, bad in (("idle", {"file", "command"}), ("no-file", {"file"}),
-                     ("no-command", {"command"})):
+                     ("no-command", {"command"}), ("mute", {"prompt"}),
+                     ("refuse", {"prompt"})):
         add(home, can, sys.executable, str(AGENT), can=can)
         got, err = steps(home, can, code=69)
         assert {s[0] for s in got if s[1] == "failed"} == bad, got
@@ -70,6 +71,21 @@ def test_an_agent_that_only_answers_does_not_pass(home):
         # the model is not asked, so nothing is claimed of its work
         r = home.skep("--json", "agent", "test", can, "--no-prompt")
         assert [s["step"] for s in r.lines][-1] == "session/new", r.out
+
+
+def test_what_an_agent_said_last_is_shown_if_it_does_not_end(home):
+    """codex tells so that it cannot reach its provider, and tries again."""
+    add(home, "a", sys.executable, str(AGENT), can="hang")
+    for limit in ("700ms", "5s", "40s"):  # as long as it takes to get there
+        r = home.skep("--json", "agent", "test", "a", "--timeout", limit,
+                      code=69, seconds=90)
+        prompt = [s for s in r.lines if s["step"] == "prompt"]
+        if prompt and "last words" in prompt[0]["detail"]:
+            break
+    [prompt] = prompt
+    assert prompt["result"] == "failed", r.out
+    assert prompt["detail"] == (
+        "it does not answer; its last words: Reconnecting... 1/5"), prompt
 
 
 def test_a_key_in_the_environment_is_a_login(home):
@@ -128,6 +144,15 @@ def test_what_is_missing_is_said_plainly(home):
     assert "does not answer" in r.lines[-1]["detail"], r.out
     home.skep("agent", "add", "other", "--driver", "script")
     assert "acp only" in home.refused(69, "agent", "test", "other")
+
+
+def test_private_certificates_can_be_read_in_the_trial(home):
+    ca = home.dir / "private-ca.pem"
+    ca.write_text("a certificate")
+    home.env["NODE_EXTRA_CA_CERTS"] = str(ca)
+    add(home, "a", "sh", "-c", "cat $NODE_EXTRA_CA_CERTS >&2; exit 4")
+    got, _ = steps(home, "a", code=69)
+    assert got[-1][2].endswith(": a certificate"), got
 
 
 def test_it_is_tried_in_the_sandbox_that_runs_have(home):
