@@ -127,11 +127,18 @@ int part_add(struct part *p, const char *text, size_t n, struct err *e)
 static int change(struct part *p, const struct part_change_new *c,
 		  struct err *e)
 {
-	struct part_set_in in = {p->pos,    p->idx,  c->state,   c->input,
-				 c->output, c->meta, clock_now()};
+	struct part_set_in in = {.pos = p->pos,
+				 .idx = p->idx,
+				 .kind = c->kind,
+				 .state = c->state,
+				 .input = c->input,
+				 .output = c->output,
+				 .meta = c->meta,
+				 .now = clock_now()};
 	int n;
 
-	if ((c->state && vocab_check("part.state", c->state, e)) ||
+	if ((c->kind && vocab_check("part.kind", c->kind, e)) ||
+	    (c->state && vocab_check("part.state", c->state, e)) ||
 	    grow_checked(p, e))
 		return -1;
 	n = sql_exec(p->writer->file->db, Q_PART_SET, &in, e);

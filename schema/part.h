@@ -54,9 +54,10 @@ int part_add(struct part *p, const char *text, size_t n, struct err *e);
 int part_flush(struct part *p, struct err *e);
 int64_t part_due_ns(const struct part *p); /* 0: nothing waits */
 
-/* Writes what waits and changes state, input, output, meta (NULL: as it is). A
- * final state (done, error, aborted) closes the row for good. */
+/* Writes what waits and changes kind, state, input, output, meta (NULL: as it
+ * is). A final state (done, error, aborted) closes the row for good. */
 struct part_change_new {
+	const char *kind; /* text and reasoning may become one another */
 	const char *state;
 	const char *input;
 	const char *output;

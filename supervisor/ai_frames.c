@@ -232,8 +232,10 @@ static bool is_final(const char *state)
 static void take_text(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
-	bool thought = strcmp(p->kind, "reasoning") == 0;
 	struct ai_part *open = find(f, item->seq, p->idx);
+	/* a text that turns out to be reasoning stays what the client began */
+	bool thought = open ? open->has_input
+			    : strcmp(p->kind, "reasoning") == 0;
 	char id[48];
 
 	part_id(item->seq, p->idx, id);

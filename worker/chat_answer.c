@@ -70,6 +70,34 @@ static int grow_call(struct chat *x, int i, const char *text, size_t n,
 	return c->args.n ? add(x, &x->calls[i], c->args.p, c->args.n, e) : 0;
 }
 
+static int change(struct part *p, const struct part_change_new *now,
+		  struct err *e)
+{
+	return part_set(p, now, e) < 0 ? -1 : 0;
+}
+
+/* The part of the text becomes that of the reasoning; the rest of the answer gets
+ * one of its own. */
+static int text_was_reasoning(struct chat *x, struct err *e)
+{
+	struct part_change_new now = {.kind = "reasoning",
+				      .state = x->reasoning_open ? "done"
+								 : NULL};
+
+	if (!x->text_open)
+		return 0;
+	if (change(&x->text, &now, e))
+		return -1;
+	if (x->reasoning_open)
+		part_close(&x->text);
+	else
+		x->reasoning = x->text;
+	x->reasoning_open = true;
+	x->text_open = false;
+	ledger_changed(&x->run->ledger);
+	return 0;
+}
+
 int chat_answer_grew(void *arg, enum chat_grows what, int call,
 		     const char *text, size_t n, struct err *e)
 {
@@ -81,6 +109,8 @@ int chat_answer_grew(void *arg, enum chat_grows what, int call,
 
 	if (what == CHAT_CALL)
 		return grow_call(x, call, text, n, e);
+	if (what == CHAT_THOUGHT)
+		return text_was_reasoning(x, e);
 	if (!*open && open_part(x, p, &new, e))
 		return -1;
 	*open = true;
@@ -150,12 +180,6 @@ static int keep_usage(struct chat *x, struct err *e)
 	x->tokens += u->input + u->output;
 	x->cost += cost;
 	return ledger_add(&x->run->ledger, &ev, 1, NULL, e);
-}
-
-static int change(struct part *p, const struct part_change_new *now,
-		  struct err *e)
-{
-	return part_set(p, now, e) < 0 ? -1 : 0;
 }
 
 static int set(struct part *p, const char *state, const char *output,

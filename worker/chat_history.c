@@ -88,7 +88,7 @@ static void take_parts(struct reading *r, struct chat_item *it,
 			it->text = it->text[0] ? arena_printf(r->a, "%s%s",
 							      it->text, p->text)
 					       : p->text;
-		if (own && strcmp(p->kind, "reasoning") == 0)
+		if (own && strcmp(p->kind, "reasoning") == 0 && !it->state.from)
 			chat_state_read(&it->state, p, r->a);
 		if (!own || !is_tool(p) || !p->input)
 			continue;

@@ -58,7 +58,8 @@ static int take_thoughts(struct chat_turn *t, const cJSON *item, struct err *e)
 /* The items of an answer that was not streamed, or only in part. */
 static int take_output(struct chat_turn *t, const cJSON *output, struct err *e)
 {
-	bool text = t->text.n > 0, calls = t->ncalls > 0, items = t->items;
+	bool text = t->think.state != THINK_START, calls = t->ncalls > 0;
+	bool items = t->items;
 	const cJSON *item;
 	int rc = 0, before = 0;
 

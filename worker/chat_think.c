@@ -1,128 +1,226 @@
 #include "worker/chat_think.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static const char *const tags[] = {"<think>", "<thinking>", "<thought>",
-				   "<reasoning>"};
+static const struct chat_think_tag tags[] = {
+#define THINK(open, close) {open, close},
+#include "worker/chat_think.def"
+#undef THINK
+};
 
 #define NTAGS (sizeof tags / sizeof *tags)
+
+/* Where a piece of text goes; it is borrowed for the call. */
+struct sink {
+	chat_think_fn *give;
+	void *arg;
+	struct err *e;
+};
+
+static int give(const struct sink *to, enum chat_think_gives what,
+		const char *text, size_t n)
+{
+	return n > 0 || what == THINK_IS_REASONING
+		       ? to->give(to->arg, what, text, n, to->e)
+		       : 0;
+}
+
+static int give_held(struct chat_think *t, enum chat_think_gives what,
+		     const struct sink *to)
+{
+	size_t n = t->n;
+
+	t->n = 0;
+	return give(to, what, t->held, n);
+}
 
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static int give_held(struct chat_think *t, bool reasoning, chat_think_fn *give,
-		     void *arg, struct err *e)
+const char *chat_think_close(const char *open)
 {
-	size_t n = t->n;
-
-	t->n = 0;
-	return n > 0 ? give(arg, reasoning, t->held, n, e) : 0;
+	for (size_t i = 0; open && i < NTAGS; i++)
+		if (strcmp(tags[i].open, open) == 0)
+			return tags[i].close;
+	return NULL;
 }
 
-/* What is held, from its first character that is no space. */
-static const char *held_tag(const struct chat_think *t, size_t *n)
-{
-	size_t i = 0;
+/* --- tags -------------------------------------------------------------- */
 
-	while (i < t->n && is_space(t->held[i]))
-		i++;
-	*n = t->n - i;
-	return t->held + i;
+enum match { MATCH_NO, MATCH_MAYBE, MATCH_OPEN, MATCH_CLOSE };
+
+static enum match match_one(const char *p, size_t n, const char *tag,
+			    enum match whole)
+{
+	if (strncmp(p, tag, n) != 0)
+		return MATCH_NO;
+	return n == strlen(tag) ? whole : MATCH_MAYBE;
 }
 
-/* 1: it is a tag; 0: it may become one; -1: it cannot. */
-static int match_open(struct chat_think *t)
+/* Of what these n > 0 bytes are the beginning, or the whole. */
+static enum match match(const char *p, size_t n,
+			const struct chat_think_tag **tag)
 {
-	size_t n;
-	const char *held = held_tag(t, &n);
-	int may = n == 0 ? 0 : -1;
+	enum match best = MATCH_NO;
 
-	for (size_t i = 0; i < NTAGS && n > 0; i++) {
-		if (strncmp(held, tags[i], n) != 0)
-			continue;
-		may = 0;
-		if (n == strlen(tags[i])) {
-			t->tag = tags[i];
-			return 1;
-		}
+	for (size_t i = 0; i < NTAGS; i++) {
+		enum match open = match_one(p, n, tags[i].open, MATCH_OPEN);
+		enum match close = match_one(p, n, tags[i].close, MATCH_CLOSE);
+		enum match is = open > close ? open : close;
+
+		if (is > MATCH_MAYBE)
+			*tag = &tags[i];
+		best = is > best ? is : best;
 	}
-	return t->n < sizeof t->held - 1 ? may : -1;
+	return best;
 }
 
-static int at_start(struct chat_think *t, char c, chat_think_fn *give,
-		    void *arg, struct err *e)
+static bool may_begin(char c)
 {
-	int is;
+	for (size_t i = 0; i < NTAGS; i++)
+		if (c == tags[i].open[0] || c == tags[i].close[0])
+			return true;
+	return false;
+}
+
+/* --- states ------------------------------------------------------------ */
+
+/* White space may stand before the opening tag. */
+static int at_start(struct chat_think *t, char c, const struct sink *to)
+{
+	size_t spaces = 0;
+	enum match is = MATCH_MAYBE;
 
 	t->held[t->n++] = c;
-	is = match_open(t);
-	if (is == 0)
-		return 0;
-	t->state = is > 0 ? THINK_INSIDE : THINK_TEXT;
-	if (is < 0)
-		return give_held(t, false, give, arg, e);
-	t->n = 0;
+	while (spaces < t->n && is_space(t->held[spaces]))
+		spaces++;
+	if (spaces < t->n)
+		is = match(t->held + spaces, t->n - spaces, &t->tag);
+	if (is == MATCH_OPEN || is == MATCH_CLOSE) { /* empty, if closed */
+		t->state = is == MATCH_OPEN ? THINK_INSIDE : THINK_BEHIND;
+		t->n = 0;
+	} else if (is == MATCH_NO || t->n == sizeof t->held) {
+		t->state = THINK_LOOKING;
+		t->before = c;
+		t->in_code = c == '`';
+		return give_held(t, THINK_GIVES_TEXT, to);
+	}
 	return 0;
 }
 
 /* What is held is always a beginning of the closing tag. */
-static int inside(struct chat_think *t, char c, chat_think_fn *give, void *arg,
-		  struct err *e)
+static int inside(struct chat_think *t, char c, const struct sink *to)
 {
-	char tag[CHAT_THINK_HELD];
-	int size = snprintf(tag, sizeof tag, "</%s", t->tag + 1);
+	const char *tag = t->tag->close;
 
-	if (tag[t->n] != c && t->n > 0 && give_held(t, true, give, arg, e))
+	if (tag[t->n] != c && give_held(t, THINK_GIVES_REASONING, to))
 		return -1;
 	if (tag[t->n] != c)
-		return give(arg, true, &c, 1, e);
+		return give(to, THINK_GIVES_REASONING, &c, 1);
 	t->held[t->n++] = c;
-	if (t->n < (size_t)size)
+	if (tag[t->n])
 		return 0;
 	t->n = 0;
 	t->state = THINK_BEHIND;
 	return 0;
 }
 
-/* How many bytes certainly belong to the reasoning: up to the next bracket. */
-static size_t plain(const struct chat_think *t, const char *p, size_t n)
+/* The text ends with what is held, which cannot become a tag. */
+static int pass_text(struct chat_think *t, const struct sink *to)
 {
-	const char *at = t->n == 0 ? memchr(p, '<', n) : p;
+	for (size_t i = 0; i < t->n; i++)
+		t->in_code ^= t->held[i] == '`';
+	t->before = t->held[t->n - 1];
+	return give_held(t, THINK_GIVES_TEXT, to);
+}
 
-	return at ? (size_t)(at - p) : n;
+static int looking(struct chat_think *t, char c, const struct sink *to)
+{
+	const struct chat_think_tag *tag = NULL;
+	bool quoted = t->in_code || t->before == '"' || t->before == '\'';
+	enum match is;
+
+	t->held[t->n++] = c;
+	is = match(t->held, t->n, &tag);
+	if (is == MATCH_CLOSE && !quoted) {
+		t->tag = tag;
+		t->n = 0;
+		t->state = THINK_BEHIND;
+		return give(to, THINK_IS_REASONING, "", 0);
+	}
+	if (is == MATCH_OPEN)
+		t->state = THINK_TEXT;
+	if (is != MATCH_NO)
+		return is == MATCH_MAYBE ? 0 : pass_text(t, to);
+	t->n--;
+	if (t->n > 0 && pass_text(t, to))
+		return -1;
+	t->held[t->n++] = c; /* may begin the next one */
+	return may_begin(c) ? 0 : pass_text(t, to);
+}
+
+/* --- all ----------------------------------------------------------------- */
+
+/* How many bytes certainly belong to what is given now. */
+static size_t plain(struct chat_think *t, const char *p, size_t n)
+{
+	size_t i = 0;
+
+	if (t->n > 0 || (t->state != THINK_INSIDE && t->state != THINK_LOOKING))
+		return 0;
+	for (; i < n && !may_begin(p[i]); i++)
+		t->in_code ^= p[i] == '`';
+	if (i > 0)
+		t->before = p[i - 1];
+	return i;
+}
+
+static int feed_one(struct chat_think *t, char c, const struct sink *to)
+{
+	if (t->state == THINK_START)
+		return at_start(t, c, to);
+	return t->state == THINK_INSIDE ? inside(t, c, to) : looking(t, c, to);
 }
 
 int chat_think_feed(struct chat_think *t, const char *text, size_t n,
-		    chat_think_fn *give, void *arg, struct err *e)
+		    chat_think_fn *fn, void *arg, struct err *e)
 {
+	struct sink to = {fn, arg, e};
+
 	while (n > 0 && t->state != THINK_TEXT) {
-		size_t sure = t->state == THINK_INSIDE ? plain(t, text, n) : 0;
+		size_t sure = plain(t, text, n);
 		int rc = 0;
 
-		if (sure > 0)
-			rc = give(arg, true, text, sure, e);
-		else if (t->state == THINK_START)
-			rc = at_start(t, *text, give, arg, e);
-		else if (t->state == THINK_INSIDE)
-			rc = inside(t, *text, give, arg, e);
-		else if (!is_space(*text))
+		if (t->state == THINK_BEHIND && !is_space(*text)) {
 			t->state = THINK_TEXT;
+			break;
+		}
+		if (sure > 0)
+			rc = give(&to,
+				  t->state == THINK_INSIDE
+					  ? THINK_GIVES_REASONING
+					  : THINK_GIVES_TEXT,
+				  text, sure);
+		else if (t->state != THINK_BEHIND)
+			rc = feed_one(t, *text, &to);
 		if (rc)
 			return -1;
-		if (t->state == THINK_TEXT && sure == 0 && t->tag)
-			break; /* this character is text */
 		sure = sure ? sure : 1;
 		text += sure;
 		n -= sure;
 	}
-	return n > 0 ? give(arg, false, text, n, e) : 0;
+	return give(&to, THINK_GIVES_TEXT, text, n);
 }
 
-int chat_think_end(struct chat_think *t, chat_think_fn *give, void *arg,
+int chat_think_end(struct chat_think *t, chat_think_fn *fn, void *arg,
 		   struct err *e)
 {
-	return give_held(t, t->state == THINK_INSIDE, give, arg, e);
+	struct sink to = {fn, arg, e};
+
+	return give_held(t,
+			 t->state == THINK_INSIDE ? THINK_GIVES_REASONING
+						  : THINK_GIVES_TEXT,
+			 &to);
 }

@@ -61,14 +61,28 @@ static int grow(struct chat_turn *t, enum chat_grows what, int call,
 	return t->grew(t->arg, what, call, text, n, e);
 }
 
-static int grow_thought(void *arg, bool reasoning, const char *text, size_t n,
-			struct err *e)
+/* There was only a closing tag: the text before it moves. */
+static int text_was_reasoning(struct chat_turn *t, struct err *e)
+{
+	if (t->text.n > 0 && buf_add(&t->reasoning, t->text.p, t->text.n))
+		return err_set(e, ERR_TOOBIG,
+			       "the model's answer is over %zu bytes",
+			       t->reasoning.max);
+	buf_clear(&t->text);
+	return t->grew ? t->grew(t->arg, CHAT_THOUGHT, -1, "", 0, e) : 0;
+}
+
+static int grow_thought(void *arg, enum chat_think_gives what, const char *text,
+			size_t n, struct err *e)
 {
 	struct chat_turn *t = arg;
 
-	if (reasoning && !t->field)
-		t->field = t->think.tag;
-	return grow(t, reasoning ? CHAT_REASONING : CHAT_TEXT, -1, text, n, e);
+	if (what != THINK_GIVES_TEXT && !t->field)
+		t->field = t->think.tag->open;
+	if (what == THINK_IS_REASONING)
+		return text_was_reasoning(t, e);
+	return grow(t, what == THINK_GIVES_TEXT ? CHAT_TEXT : CHAT_REASONING,
+		    -1, text, n, e);
 }
 
 /* The model's text may begin with its reasoning. */

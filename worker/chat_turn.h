@@ -31,7 +31,8 @@
 /* The reasoning is a part of the content, {"type": "thinking", …}. */
 #define CHAT_FIELD_PARTS "content.thinking"
 
-enum chat_grows { CHAT_TEXT, CHAT_REASONING, CHAT_CALL };
+/* CHAT_THOUGHT has no text: the text until now is reasoning. */
+enum chat_grows { CHAT_TEXT, CHAT_REASONING, CHAT_CALL, CHAT_THOUGHT };
 
 struct chat_call {
 	int64_t index; /* as the server counts; -1: it does not */

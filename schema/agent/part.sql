@@ -30,10 +30,11 @@ SELECT p.pos, p.idx,
   FROM part p WHERE p.pos = :pos AND p.idx = :idx
    AND p.state IN ('streaming','input','running','awaiting');
 
--- query part_set (pos i64, idx i64, state text, input json, output json,
---   meta json, now time)
+-- query part_set (pos i64, idx i64, kind text, state text, input json,
+--   output json, meta json, now time)
 -- NULL leaves a value as it is; meta is merged.
-UPDATE part SET state = coalesce(:state, state), input = coalesce(:input, input),
+UPDATE part SET kind = coalesce(:kind, kind), state = coalesce(:state, state),
+       input = coalesce(:input, input),
        output = coalesce(:output, output),
        meta = CASE WHEN :meta IS NULL THEN meta ELSE json_patch(meta, :meta) END,
        rev = rev + 1, updated_at = :now

@@ -29,6 +29,10 @@ static int grew(void *arg, enum chat_grows what, int call, const char *text,
 	if (memchr(text, 0, n) || (what == CHAT_CALL) != (call >= 0) ||
 	    call >= s->turn.ncalls)
 		abort();
+	if (what == CHAT_THOUGHT) {
+		s->reasoning += s->text;
+		s->text = 0;
+	}
 	s->text += what == CHAT_TEXT ? n : 0;
 	s->reasoning += what == CHAT_REASONING ? n : 0;
 	return 0;

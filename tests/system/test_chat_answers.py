@@ -256,6 +256,50 @@ def test_text_that_only_mentions_a_tag_stays_text(home):
     finish(d)
 
 
+def streamed(words, size):
+    return [chunk({"content": words[i:i + size]})
+            for i in range(0, len(words), size)] + [
+        chunk(finish="stop"), "[DONE]"]
+
+
+def said(home, agent):
+    return [p[:2] + p[3:4] for p in parts(home, agent)]
+
+
+def test_a_closing_tag_alone_makes_what_is_before_it_reasoning(home):
+    m = Mock(home, streamed("a < b\n</think>\n\nThe answer: </b>", 3),
+             text("more"))
+    d = chat(home, m, "t")
+    assert run(d, agent="t")["state"] == "succeeded"
+    assert said(home, "t") == [("reasoning", "done", "a < b\n"),
+                               ("text", "done", "The answer: </b>")]
+    assert run(d, "next", agent="t")["state"] == "succeeded"
+    assert m.messages()[1] == {"role": "assistant",
+                               "content": "The answer: </b>"}
+    # with a call the reasoning goes back, between both tags
+    m = Mock(home, [chunk({"content": "hm</think>"}), TOOL] + END, text("ok"))
+    d = chat(home, m, "c")
+    assert run(d, agent="c")["state"] == "succeeded"
+    assert m.messages()[1]["content"] == "<think>hm</think>\n", m.messages()
+    # nothing but reasoning, and reasoning in a member as well
+    words = "only this</think>"
+    m = Mock(home, [{"type": "response.output_text.delta", "delta": words[:12]},
+                    {"type": "response.output_text.delta", "delta": words[12:]},
+                    response(message("output_text", words))])
+    d = chat(home, m, "o", config={"api": "responses"})
+    assert run(d, agent="o")["state"] == "succeeded"
+    assert said(home, "o") == [("reasoning", "done", "only this"),
+                               ("text", "done", "")], said(home, "o")
+    m = Mock(home, thought("reasoning_content", "first") +
+             streamed("second</think>third", 4))
+    d = chat(home, m, "b")
+    assert run(d, agent="b")["state"] == "succeeded"
+    assert said(home, "b") == [
+        ("reasoning", "done", "first"), ("reasoning", "done", "second"),
+        ("text", "done", "third")], said(home, "b")
+    finish(d)
+
+
 def test_reasoning_items_of_the_responses_api_go_back_in_place(home):
     def think(n):
         return {"type": "reasoning", "id": "rs_%d" % n, "summary": [],

@@ -199,6 +199,36 @@ static void a_run_is_one_message_with_its_parts(void **state)
 	client_fini(&c);
 }
 
+static void a_text_that_becomes_reasoning_stays_what_it_was(void **state)
+{
+	struct part_new text = {.kind = "text", .text = "hm"};
+	struct part_change_new thought = {.kind = "reasoning"};
+	struct tail *t = follow();
+	struct client c;
+	struct writer w;
+	struct err e = {0};
+	struct part a;
+
+	(void)state;
+	client_init(&c);
+	ai_frames_start(&c.frames, "run_1");
+	test_writer_open(&w, &file, "s");
+	begin_part(&a, &w, say(&w, "message", "{\"role\":\"assistant\"}"),
+		   &text);
+	look(t, &c);
+	assert_int_equal(part_set(&a, &thought, &e), 0);
+	assert_true(part_add(&a, "m", 1, &e) >= 0);
+	change(&a, "done", NULL);
+	look(t, &c);
+	ai_frames_end(&c.frames, "succeeded", NULL);
+	assert_string_equal(c.types.p,
+			    "start start-step text-start text-delta "
+			    "text-delta text-end finish-step finish ");
+	part_close(&a);
+	tail_close(t);
+	client_fini(&c);
+}
+
 static void an_aborted_call_is_an_error_the_client_knows(void **state)
 {
 	struct part_new tool = {.kind = "tool", .name = "ls", .call_id = "c1"};
@@ -364,6 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_run_is_one_message_with_its_parts),
+		T(a_text_that_becomes_reasoning_stays_what_it_was),
 		T(an_aborted_call_is_an_error_the_client_knows),
 		T(plain_output_is_one_text),
 		T(a_question_waits_for_approval_until_it_is_answered),

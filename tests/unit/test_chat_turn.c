@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,121 @@ static void texts_and_thoughts_are_joined(void **state)
 	assert_int_equal(t.usage.cached, 1);
 	assert_true(t.over);
 	chat_turn_fini(&t);
+}
+
+static const char *const tags[][2] = {
+	{"<think>", "</think>"},
+	{"<thinking>", "</thinking>"},
+	{"<thought>", "</thought>"},
+	{"<reasoning>", "</reasoning>"},
+	{"<seed:think>", "</seed:think>"},
+	{"[THINK]", "[/THINK]"},
+	{"\u25c1think\u25b7", "\u25c1/think\u25b7"},
+	{"<|START_THINKING|>", "<|END_THINKING|>"},
+	{"<|begin_of_thought|>", "<|end_of_thought|>"},
+};
+
+/* The pieces that were told to grow must give the same as the whole. */
+struct shown {
+	struct buf text, reasoning;
+};
+
+static int show(void *arg, enum chat_grows what, int call, const char *text,
+		size_t n, struct err *e)
+{
+	struct shown *s = arg;
+
+	(void)call;
+	(void)e;
+	if (what == CHAT_THOUGHT) {
+		buf_add(&s->reasoning, s->text.p, s->text.n);
+		buf_clear(&s->text);
+	}
+	buf_add(what == CHAT_TEXT ? &s->text : &s->reasoning, text, n);
+	return 0;
+}
+
+static const char *text_of(const struct buf *b)
+{
+	return b->n ? b->p : "";
+}
+
+/* An answer in pieces of so many bytes. */
+static void answer(struct chat_turn *t, const char *text, size_t piece)
+{
+	struct shown s = {BUF_MAX(4096), BUF_MAX(4096)};
+	struct err e;
+
+	chat_turn_init(t);
+	t->grew = show;
+	t->arg = &s;
+	for (size_t i = 0, n = strlen(text); i < n; i += piece) {
+		char part[256];
+		cJSON *v;
+
+		snprintf(part, sizeof part, "%.*s", (int)piece, text + i);
+		v = cJSON_CreateString(part);
+		if (chat_turn_text(t, CHAT_TEXT, v, &e))
+			fail_msg("%s: %s", text, e.text);
+		cJSON_Delete(v);
+	}
+	chat_turn_finish(t, "stop");
+	assert_int_equal(chat_turn_end(t, 1, &e), 0);
+	assert_string_equal(text_of(&s.text), text_of(&t->text));
+	assert_string_equal(text_of(&s.reasoning), text_of(&t->reasoning));
+	buf_fini(&s.text);
+	buf_fini(&s.reasoning);
+}
+
+static void reasoning_may_stand_between_tags_or_before_the_last(void **state)
+{
+	struct chat_turn t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+		for (size_t piece = 1; piece < 9; piece++) {
+			char text[256];
+
+			for (int with = 0; with < 2; with++) {
+				snprintf(text, sizeof text,
+					 "%sa < b [c]</d>\n%s\n\nyes </b> %s",
+					 with ? tags[i][0] : "", tags[i][1],
+					 tags[i][1]);
+				answer(&t, text, piece);
+				assert_string_equal(text_of(&t.reasoning),
+						    "a < b [c]</d>\n");
+				snprintf(text, sizeof text, "yes </b> %s",
+					 tags[i][1]);
+				assert_string_equal(text_of(&t.text), text);
+				assert_string_equal(t.field, tags[i][0]);
+				chat_turn_fini(&t);
+			}
+		}
+	}
+}
+
+static void tags_that_are_only_mentioned_are_text(void **state)
+{
+	static const char *const texts[] = {"write `</think>` at the end",
+					    "```\n</think>\n```\ndone",
+					    "the word \"</think>\" is a tag",
+					    "the word '</think>' is a tag",
+					    "say <think>x</think> and </think>",
+					    "x </think",
+					    "x </thinker> y",
+					    "a << b <",
+					    "` <"};
+	struct chat_turn t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		for (size_t piece = 1; piece < 9; piece++) {
+			answer(&t, texts[i], piece);
+			assert_string_equal(text_of(&t.text), texts[i]);
+			assert_int_equal(t.reasoning.n, 0);
+			chat_turn_fini(&t);
+		}
+	}
 }
 
 static void calls_with_one_index_and_two_ids_are_two(void **state)
@@ -209,6 +325,9 @@ int main(void)
 			arguments_become_an_object_or_a_word_for_the_model),
 		cmocka_unit_test(an_error_in_the_stream_is_kept),
 		cmocka_unit_test(too_many_calls_are_refused),
+		cmocka_unit_test(
+			reasoning_may_stand_between_tags_or_before_the_last),
+		cmocka_unit_test(tags_that_are_only_mentioned_are_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
