@@ -27,11 +27,12 @@ struct chat {
 	int64_t turns;  /* requests that were answered, in this attempt */
 	int64_t tokens; /* of this attempt */
 	double cost;
-	bool no_encrypted; /* the model has no encrypted reasoning */
-	bool no_images;    /* it takes no pictures */
-	bool sent_images;  /* in the last request */
-	int compactions;   /* in a row */
-	size_t asked;      /* bytes of the last request */
+	bool no_encrypted;      /* the model has no encrypted reasoning */
+	unsigned refused_media; /* CHAT_MEDIA_BIT: it takes no such files */
+	unsigned sent_media;    /* in the last request */
+	size_t media_room;      /* bytes of files, in this request */
+	int compactions;        /* in a row */
+	size_t asked;           /* bytes of the last request */
 	double token_bytes; /* of requests so far, as the server counted; 0: none */
 	struct chat_turn turn;
 	int64_t pos; /* of the event of the answer; 0: none yet */

@@ -13,7 +13,7 @@
 static const char *const members[] = {
 	"endpoint", "api",     "model",       "key_file", "key_env",
 	"params",   "tools",   "exec",        "price",    "permissions",
-	"max_cost", "headers", "mcp_servers", "images",
+	"max_cost", "headers", "mcp_servers", "images",   "files",
 #define LIMIT(name, other, least, help) #name,
 #include "worker/chat_limits.def"
 #undef LIMIT
@@ -188,6 +188,7 @@ static int read_all(struct chat_config *c, const struct msg_start *s,
 	c->price_cached = number(price, "cached");
 	c->max_cost = number(v, "max_cost");
 	c->images = json_bool(v, "images", true);
+	c->files = json_bool(v, "files", true);
 	if (!c->model)
 		return err_set(e, ERR_INVALID,
 			       "chat: which model? skep agent "

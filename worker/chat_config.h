@@ -19,6 +19,7 @@
  *   "key_env":  "NAME"                of the supervisor's environment
  *   "headers":  {"X-Title": "skep"}   added to each request: headers.h
  *   "images":   false                 pictures are only named, not sent
+ *   "files":    false                 PDF documents and sound likewise
  *   "params":   {"temperature": 0}    added to each request as they are
  *   "tools":    ["read_file", …]      of worker/chat_tools.def; absent: all
  *   "exec":     true                  the tool exec too, in the sandbox
@@ -46,7 +47,7 @@ struct chat_config {
 	struct headers headers;
 	struct mcp_servers servers;
 	bool responses;
-	bool images;
+	bool images, files;
 	bool exec;
 	bool ruled; /* there are permissions */
 	struct permissions permissions;

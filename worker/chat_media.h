@@ -5,18 +5,43 @@
 #include "worker/run.h"
 
 /*
- * Attachments of a message, for the chat driver: pictures go into the request,
- * and the tools that read files may read every attachment that the run's prompt
- * names.
+ * Attachments of a message, for the chat driver: pictures, PDF documents and
+ * sound go into the request where the API has parts for them, and the tools that
+ * read files may read every attachment that the run's prompt names.
  */
+enum chat_media_kind {
+	CHAT_MEDIA_PICTURE,
+	CHAT_MEDIA_DOCUMENT,
+	CHAT_MEDIA_AUDIO,
+	CHAT_MEDIA_KINDS
+};
 
-/* The pictures that the text names, as parts of a message's content, each with a
- * comma before it; how many. */
-int chat_media_add(struct run *r, const char *text, bool responses,
-		   struct buf *out);
+/* In one request; base64 makes them a third longer. */
+#define CHAT_MEDIA_ROOM (40u << 20)
 
-/* 1: it is an attachment of this run, and out is what it holds; 0: it is none; -1:
- * it cannot be read. */
+#define CHAT_MEDIA_BIT(kind) (1u << (kind))
+#define CHAT_MEDIA_ALL       (CHAT_MEDIA_BIT(CHAT_MEDIA_KINDS) - 1)
+
+/* As in "the model takes no …". */
+const char *chat_media_name(enum chat_media_kind kind);
+
+/* The kinds that a server's error message is about, of those that were sent. */
+unsigned chat_media_blamed(unsigned sent, const char *why);
+
+struct chat_media_parts {
+	struct buf parts; /* of a message's content, each with a comma before */
+	struct buf notes; /* for the model: what is missing, and why */
+	unsigned sent;    /* bits of the kinds */
+	size_t room;      /* bytes of files that may still be sent */
+};
+
+/* The attachments that the text names, of the allowed kinds. The buffers of `to` are
+ * the caller's. */
+void chat_media_add(struct run *r, const char *text, bool responses,
+		    unsigned allowed, struct chat_media_parts *to);
+
+/* 1: it is an attachment of this run, and out is the text that it holds; 0: it
+ * is none; -1: it cannot be read, or is no text. */
 int chat_media_read(struct run *r, const char *path, struct buf *out,
 		    struct err *e);
 

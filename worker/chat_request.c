@@ -61,7 +61,7 @@ static bool returns_reasoning(const struct chat_history *h, int i)
 
 static bool is_tag(const struct chat_state *s)
 {
-	return s->field && s->field[0] == '<';
+	return chat_think_close(s->field) != NULL;
 }
 
 static bool in_parts(const struct chat_state *s)
@@ -77,8 +77,8 @@ static void add_content(struct buf *b, const struct chat_item *it,
 	struct buf text = BUF_MAX(2 * CHAT_TEXT_MAX);
 
 	if (s && is_tag(s)) {
-		buf_addf(&text, "%s%s</%s\n%s", s->field, thought, s->field + 1,
-			 it->text);
+		buf_addf(&text, "%s%s%s\n%s", s->field, thought,
+			 chat_think_close(s->field), it->text);
 		add_text(b, "content", text.p);
 	} else if (s && in_parts(s)) {
 		buf_adds(b, ",\"content\":[{\"type\":\"thinking\","
@@ -201,28 +201,44 @@ static void add_items(const struct chat *x, const struct chat_item *it,
 
 /* --- both ---------------------------------------------------------------- */
 
-/* A text, or a list of it and its pictures. */
+static unsigned media_kinds(const struct chat *x)
+{
+	unsigned kinds = CHAT_MEDIA_ALL & ~x->refused_media;
+
+	if (!x->config.images)
+		kinds &= ~CHAT_MEDIA_BIT(CHAT_MEDIA_PICTURE);
+	return x->config.files ? kinds
+			       : kinds & CHAT_MEDIA_BIT(CHAT_MEDIA_PICTURE);
+}
+
+/* A text, or a list of it and its files. */
 static void add_user(struct chat *x, const char *text, struct buf *b)
 {
 	bool responses = x->config.responses;
-	struct buf pictures = BUF_MAX(b->max);
-	int n = x->config.images && !x->no_images
-			? chat_media_add(x->run, text, responses, &pictures)
-			: 0;
+	struct chat_media_parts m = {.parts = BUF_MAX(b->max),
+				     .notes = BUF_MAX(64u << 10),
+				     .room = x->media_room};
+	struct buf all = BUF_MAX(b->max);
 
-	x->sent_images = x->sent_images || n > 0;
-	if (n == 0) {
-		add_message(b, "user", text);
+	chat_media_add(x->run, text, responses, media_kinds(x), &m);
+	x->media_room = m.room;
+	x->sent_media |= m.sent;
+	buf_adds(&all, text);
+	buf_add(&all, m.notes.p, m.notes.n);
+	if (m.parts.n == 0) {
+		add_message(b, "user", all.n ? all.p : "");
 	} else {
 		comma(b);
 		buf_addf(b, "{\"role\":\"user\",\"content\":[{\"type\":\"%s\"",
 			 responses ? "input_text" : "text");
-		add_text(b, "text", text);
+		add_text(b, "text", all.p);
 		buf_addc(b, '}');
-		buf_add(b, pictures.p, pictures.n);
+		buf_add(b, m.parts.p, m.parts.n);
 		buf_adds(b, "]}");
 	}
-	buf_fini(&pictures);
+	buf_fini(&all);
+	buf_fini(&m.parts);
+	buf_fini(&m.notes);
 }
 
 static void add_history(struct chat *x, const struct chat_history *h,
@@ -285,7 +301,8 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 	const struct chat_config *c = &x->config;
 	struct buf tools = BUF_MAX(1u << 20);
 
-	x->sent_images = false;
+	x->sent_media = 0;
+	x->media_room = CHAT_MEDIA_ROOM;
 	buf_addc(out, '{');
 	add_text(out, "model", c->model);
 	buf_adds(out, ",\"stream\":true");

@@ -10,6 +10,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "worker/chat_media.h"
 #include "worker/diagnose.h"
 #include "worker/workspace.h"
 
@@ -284,31 +285,35 @@ static bool is_too_long(const struct chat *x, const struct chat_history *h,
  * and the next step asks without it. */
 static bool asks_less(struct chat *x, const struct chat_result *r)
 {
-	bool *without = NULL;
+	unsigned blamed;
 
 	if (r->outcome != CHAT_REFUSED ||
 	    (r->status != 400 && r->status != 404 && r->status != 415 &&
 	     r->status != 422))
 		return false;
 	if (x->config.responses && !x->no_encrypted &&
-	    strcasestr(r->why, "encrypted"))
-		without = &x->no_encrypted;
-	else if (x->sent_images &&
-		 (strcasestr(r->why, "image") || strcasestr(r->why, "vision") ||
-		  strcasestr(r->why, "content type") ||
-		  strcasestr(r->why, "multimodal")))
-		without = &x->no_images;
-	if (without)
-		*without = true;
-	return without != NULL;
+	    strcasestr(r->why, "encrypted")) {
+		x->no_encrypted = true;
+		return true;
+	}
+	blamed = chat_media_blamed(x->sent_media, r->why);
+	x->refused_media |= blamed;
+	return blamed != 0;
 }
 
+/* Of the kinds that were in the request and will not be in the next one. */
 static int note_less(struct chat *x, struct err *e)
 {
-	return x->no_images ? ledger_addf(&x->run->ledger, "note", NULL, e,
-					  "{\"text\":\"the model takes no "
-					  "pictures; they are only named\"}")
-			    : 0;
+	unsigned now = x->sent_media & x->refused_media;
+
+	for (unsigned k = 0; k < CHAT_MEDIA_KINDS; k++)
+		if ((now & CHAT_MEDIA_BIT(k)) &&
+		    ledger_addf(&x->run->ledger, "note", NULL, e,
+				"{\"text\":\"the model takes no %s; the "
+				"request names the files\"}",
+				chat_media_name((enum chat_media_kind)k)))
+			return -1;
+	return 0;
 }
 
 static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)

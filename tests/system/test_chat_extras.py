@@ -108,6 +108,101 @@ def test_pictures_go_to_the_responses_api(home):
     finish(d)
 
 
+PDF = b"%PDF-1.7\n\x00\xff" + b"p" * 50
+WAV = b"RIFF\x10\0\0\0WAVEfmt " + b"w" * 50
+MP3 = b"ID3\x04" + b"m" * 50
+OGG = b"OggS\0" + b"o" * 50
+
+
+def ask_with_files(home, mock, agent, config=None):
+    d = chat(home, mock, agent, config=config)
+    d.call("PUT", "/v1/channels/t" + agent, {"kind": "tty", "config": {
+        "agent": agent}})
+    say(d, "t" + agent, "look", "m1", attachments=[
+        {"name": n, "base64": b64(data)} for n, data in (
+            ("a.pdf", PDF), ("b.wav", WAV), ("c.mp3", MP3), ("d.ogg", OGG))])
+    row = d.call("GET", "/v1/runs?agent=" + agent)["items"][0]
+    return d, d.until(row["id"])
+
+
+def path_of(words, name):
+    return re.search(r"(/\S+%s)\]" % re.escape(name), words).group(1)
+
+
+def test_documents_and_sound_reach_the_model(home):
+    def read(body):
+        words = body["messages"][-1]["content"][0]["text"]
+        return calls(("read_file", {"path": path_of(words, "a.pdf")}),
+                     ("read_file", {"path": path_of(words, "d.ogg")}))
+
+    m = Mock(home, read, text("done"))
+    d, row = ask_with_files(home, m, "f")
+    assert row["state"] == "succeeded", row
+    first, pdf, wav, mp3 = content(m, 0)
+    assert pdf["type"] == "file" and pdf["file"]["filename"].endswith(".pdf")
+    kind, data = pdf["file"]["file_data"].split(",")
+    assert kind == "data:application/pdf;base64", kind
+    assert base64.b64decode(data) == PDF
+    for part, data, form in ((wav, WAV, "wav"), (mp3, MP3, "mp3")):
+        assert part["type"] == "input_audio", part
+        assert part["input_audio"]["format"] == form, part
+        assert base64.b64decode(part["input_audio"]["data"]) == data
+    assert "not part of" not in first["text"], first
+    # what is no text says so instead of being garbled
+    r = m.results()
+    assert "not text" in r[0] and "application/pdf" in r[0], r
+    assert "not text" in r[1] and "OggS" not in r[1], r
+    finish(d)
+
+
+def test_documents_go_to_the_responses_api_and_sound_is_named(home):
+    done = [{"type": "response.completed", "response": {
+        "object": "response", "status": "completed", "output": [
+            {"type": "message", "content": [{"type": "output_text",
+                                             "text": "seen"}]}]}}]
+    m = Mock(home, done)
+    d, row = ask_with_files(home, m, "r", {"api": "responses"})
+    assert row["state"] == "succeeded", row
+    first, pdf = content(m)
+    assert pdf["type"] == "input_file" and pdf["filename"].endswith(".pdf")
+    kind, data = pdf["file_data"].split(",")
+    assert (kind, base64.b64decode(data)) == (
+        "data:application/pdf;base64", PDF)
+    notes = re.findall(r"\[(\S+) is not part of this message: ([^.]*)\.",
+                       first["text"])
+    assert [n[0][-4:] for n in notes] == [".wav", ".mp3"], first
+    assert {n[1] for n in notes} == {"this API takes no sound"}, first
+    finish(d)
+
+
+def test_a_model_that_takes_no_files_is_asked_without_them(home):
+    def no(what):
+        return {"status": 400, "body": {"error": {"message": what}}}
+
+    m = Mock(home, no("audio input is not supported"),
+             no("Invalid content part: file"), text("fine"))
+    d, row = ask_with_files(home, m, "n")
+    assert row["state"] == "succeeded", row
+    assert [p["type"] for p in content(m, 0)] == [
+        "text", "file", "input_audio", "input_audio"], content(m, 0)
+    assert [p["type"] for p in content(m, 1)] == ["text", "file"]
+    assert content(m, 2).count("is not part of this message") == 3, content(m, 2)
+    told = [b["text"] for _, k, b in d.events("n") if k == "note"]
+    assert ["sound" in told[0], "PDF" in told[1], len(told)] == [
+        True, True, 2], told
+    # a message that names no kind is about all of them; others are errors
+    m = Mock(home, no("unsupported content type"), text("fine"))
+    d, row = ask_with_files(home, m, "g")
+    assert row["state"] == "succeeded" and len(m.asked) == 2, row
+    m = Mock(home, no("the key is wrong"), text("fine"))
+    d, row = ask_with_files(home, m, "k")
+    assert row["state"] == "failed" and len(m.asked) == 1, row
+    m = Mock(home, text("fine"))
+    d, row = ask_with_files(home, m, "o", {"files": False})
+    assert content(m).count("you are not given such files") == 3, content(m)
+    finish(d)
+
+
 def test_a_model_without_eyes_is_asked_without_pictures(home):
     no = {"status": 400, "body": {"error": {
         "message": "This model does not support image input"}}}
