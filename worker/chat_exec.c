@@ -16,15 +16,60 @@
 #define NS_PER_MS  1000000
 #define READ_BYTES 16384
 
-/* Reads what there is; closes at its end. What is over the ceiling is left
- * out: buf_add does nothing then. */
-static void take(int *fd, struct buf *out)
+#define MARKS 256 /* bytes of what is added to the output */
+
+/* What a command prints: its beginning and its end. Of much output, the end is
+ * where the reason of a failure stands. */
+struct printed {
+	struct buf head, tail;
+	size_t half; /* bytes of each */
+	size_t left_out;
+};
+
+static void printed_init(struct printed *p, const struct chat_limits *l)
+{
+	size_t max = (size_t)l->tool_output;
+
+	*p = (struct printed){.half = (max > 4 * MARKS ? max - MARKS : max) /
+				      2};
+	buf_init(&p->head, p->half + 1);
+	buf_init(&p->tail, 2 * p->half + READ_BYTES + 1);
+}
+
+static void printed_add(struct printed *p, const char *bytes, size_t n)
+{
+	size_t room = p->half - p->head.n, first = n < room ? n : room;
+
+	buf_add(&p->head, bytes, first);
+	buf_add(&p->tail, bytes + first, n - first);
+	if (p->tail.n > 2 * p->half) {
+		p->left_out += p->tail.n - p->half;
+		buf_drop(&p->tail, p->tail.n - p->half);
+	}
+}
+
+static void printed_end(struct printed *p, struct buf *out)
+{
+	if (p->tail.n > p->half) {
+		p->left_out += p->tail.n - p->half;
+		buf_drop(&p->tail, p->tail.n - p->half);
+	}
+	buf_add(out, p->head.p, p->head.n);
+	if (p->left_out)
+		buf_addf(out, "\n[… %zu bytes left out …]\n", p->left_out);
+	buf_add(out, p->tail.p, p->tail.n);
+	buf_fini(&p->head);
+	buf_fini(&p->tail);
+}
+
+/* Reads what there is; closes at its end. */
+static void take(int *fd, struct printed *out)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(*fd, bytes, sizeof bytes);
 
 	if (n > 0)
-		(void)buf_add(out, bytes, (size_t)n);
+		printed_add(out, bytes, (size_t)n);
 	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	close(*fd);
@@ -32,7 +77,7 @@ static void take(int *fd, struct buf *out)
 }
 
 static int attend(struct run *r, struct child *c, int64_t until,
-		  struct buf *out, struct err *e)
+		  struct printed *out, struct err *e)
 {
 	while (r->child_status == RUN_NO_STATUS && clock_mono_ns() < until) {
 		struct pollfd p[2] = {{.fd = c->out, .events = POLLIN},
@@ -52,7 +97,7 @@ static int attend(struct run *r, struct child *c, int64_t until,
 	return 0;
 }
 
-static void drain(struct child *c, struct buf *out)
+static void drain(struct child *c, struct printed *out)
 {
 	int *fds[2] = {&c->out, &c->err};
 
@@ -68,7 +113,6 @@ static void say_status(struct run *r, bool late, int strays, struct buf *out)
 {
 	int status = r->child_status;
 
-	out->over = false;
 	if (out->n && out->p[out->n - 1] != '\n')
 		buf_addc(out, '\n');
 	if (strays > 0 && !late)
@@ -105,6 +149,7 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	struct child_spec spec = {.cwd = config.cwd,
 				  .ns = workspace_ns(r->workspace),
 				  .box = r->box};
+	struct printed printed;
 	struct child child;
 	struct err left;
 	int rc, strays;
@@ -125,15 +170,17 @@ int chat_exec(struct run *r, const struct chat_limits *l, const char *command,
 	r->child = child.pid;
 	close(child.in);
 	child.in = -1;
-	rc = attend(r, &child, until, out, e);
+	printed_init(&printed, l);
+	rc = attend(r, &child, until, &printed, e);
 	late = r->child_status == RUN_NO_STATUS;
 	strays = count_strays(r);
 	if (tree_end(0, r->child, &r->child_status, &left) && rc == 0) {
 		*e = left;
 		rc = -1;
 	}
-	drain(&child, out);
+	drain(&child, &printed);
 	child_close(&child);
+	printed_end(&printed, out);
 	say_status(r, late, strays, out);
 	r->child = 0;
 	return rc;

@@ -3,11 +3,12 @@ and in small ones; and the cost of long streams, in bytes written."""
 import json
 import os
 import pathlib
+import re
 import signal
 import sys
 
 import lib
-from chat_mock import Mock, chunk
+from chat_mock import Mock, calls, chunk
 from skepd_lib import Refused, finish, host
 from test_acp import AGENT
 from test_chat import chat
@@ -16,6 +17,8 @@ MIB = 1 << 20
 SIZES = (1, 64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, MIB, 16 * MIB, 64 * MIB)
 LINE_MAX = 16 * MIB    # of an ACP message
 ANSWER_MAX = 16 * MIB  # of an answer to the chat driver
+TOOL_MAX = 64 << 10    # of a tool's result in chat
+TERMINAL_MAX = 256 << 10
 PIECE = 4000
 
 STREAM = """
@@ -210,6 +213,60 @@ def test_answers_to_chat_of_every_size(home):
             else:
                 assert row["state"] == "failed" and "over" in row["detail"], row
                 assert all(s != "streaming" for s, _, _ in parts(home, "a", session))
+    finish(h)
+
+
+def test_outputs_of_commands_of_chat_of_every_size(home):
+    """The model gets the beginning and the end, 64 KiB together."""
+    def reply(body):
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return {"events": answer(1, 1)}
+        return calls(("exec", {"command": "head -c %s /dev/zero | tr '\\0' x"
+                               % last["content"]}))
+    m = Mock(home, reply)
+    h = chat(home, m, config={"exec": True})
+    for size in SIZES:
+        row = submit(h, "a", size, str(size))
+        assert row["state"] == "succeeded", (size, row)
+        result = m.results()[-1]
+        left_out = re.search(r"(\d+) bytes left out", result)
+        assert left_out or size <= TOOL_MAX, (size, result[:99])
+        assert result.count("x") + int(left_out.group(1) if left_out else 0) \
+            >= size, (size, result[-200:])
+        assert result.startswith("x") and len(result) <= TOOL_MAX, len(result)
+        assert result.endswith("x\n[exit code 0]"), (size, result[-99:])
+    finish(h)
+
+
+def test_outputs_of_terminals_of_every_size(home):
+    """The part of the tool has the last 256 KiB."""
+    state = home.dir / "state"
+    state.mkdir()
+    h = host(home)
+    h.agent("a", "acp", {"command": [sys.executable, str(AGENT)], "env": {
+        "ACP_STATE": str(state)}}, paths={"write": [str(state)]})
+    for size in SIZES:
+        row = submit(h, "a", size, json.dumps([
+            {"call": "terminal/create", "params": {
+                "command": "sh", "args": [
+                    "-c", "head -c %d /dev/zero | tr '\\0' x" % size]}},
+            {"update": {"sessionUpdate": "tool_call", "toolCallId": "c",
+                        "title": "sh", "kind": "execute",
+                        "status": "in_progress", "content": [
+                            {"type": "terminal", "terminalId": "term-1"}]}},
+            {"call": "terminal/wait_for_exit", "params": {
+                "terminalId": "$last"}},
+            {"update": {"sessionUpdate": "tool_call_update",
+                        "toolCallId": "c", "status": "completed"}}]))
+        assert row["state"] == "succeeded", (size, row)
+        (output,), = home.query(
+            home.agent_db("a"), "SELECT p.output FROM part p JOIN session s ON"
+            " s.id = p.pos >> 32 WHERE p.kind = 'tool' AND s.key = ?",
+            "s%d" % size)
+        [shown] = json.loads(output)["terminals"]
+        assert shown["output"] == "x" * min(size, TERMINAL_MAX), (
+            size, len(shown["output"]))
     finish(h)
 
 
