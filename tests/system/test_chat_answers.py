@@ -297,6 +297,11 @@ def test_a_closing_tag_alone_makes_what_is_before_it_reasoning(home):
     assert said(home, "b") == [
         ("reasoning", "done", "first"), ("reasoning", "done", "second"),
         ("text", "done", "third")], said(home, "b")
+    m = Mock(home, thought("reasoning_content", "first") + [
+        chunk({"content": "second</think>"}), TOOL] + END, text("ok"))
+    d = chat(home, m, "k")
+    assert run(d, agent="k")["state"] == "succeeded"
+    assert m.messages()[1]["reasoning_content"] == "first", m.messages()
     finish(d)
 
 
@@ -317,6 +322,7 @@ def test_reasoning_items_of_the_responses_api_go_back_in_place(home):
                      {"type": "response.output_item.done", "item": item}]
     done = [response(message("output_text", "done"))]
     for agent, first in (("s", streamed + [response(*output)]),
+                         ("n", streamed + [response()]),
                          ("w", {"body": response(*output)["response"]}),
                          ("e", [response(*output)])):
         m = Mock(home, first, done)
