@@ -1,6 +1,7 @@
 // The stock client of the AI SDK against skepd: node ai_client.mjs URL TOKEN.
 // Reads commands, one JSON object a line, and answers each with one:
 //   {"send": text, "id": message id, "chat": id}        the message it became
+//     … "trigger": word, "message": id           as regenerate() sends them
 //   {"resume": chat, "stop_after": n}    the message, "null", or after n chunks
 // and through a chat as a page has it, which sends answers by itself:
 //   {"say": text, "chat": id}                     the message, at the first pause
@@ -85,7 +86,7 @@ async function act(c) {
   if (c.send !== undefined)
     return collect(await transport.sendMessages({
       chatId: c.chat, trigger: c.trigger ?? 'submit-message',
-      messageId: undefined,
+      messageId: c.message,
       messages: [{ id: c.id, role: 'user',
                    parts: [{ type: 'text', text: c.send },
                            ...(c.files ?? [])] }],

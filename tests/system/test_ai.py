@@ -281,8 +281,16 @@ def test_regenerate_replaces_the_answer(home):
     assert len(both(c)) == 2
     # the page goes on from there
     c.ask(say=prompt("three"), chat="c")
-    assert [texts(m) for m in both(c) if m["role"] == "assistant"] == [
+    kept = both(c)
+    assert [texts(m) for m in kept if m["role"] == "assistant"] == [
         ["one"], ["three"]]
+    # a client whose messages have no ids names the answer alone
+    m = c.ask(send=prompt("four"), chat="c", message=kept[-1]["id"],
+              trigger="regenerate-message")
+    kept = rows(c)
+    assert [texts(m) for m in kept if m["role"] == "assistant"] == [
+        ["one"], ["four"]], kept
+    assert kept[-1]["id"] == m["id"], (kept, m)
 
 
 def test_regenerate_ends_the_run_in_flight(home):
