@@ -3,6 +3,7 @@ unit(test_migrate db)
 unit(test_rank db)
 unit(test_plans schema)
 unit(test_wal db)
+unit(test_wal_checkpoint db)
 unit(test_wal_processes db)
 unit(test_wal_race db)
 if(EXISTS /dev/shm) # a sync costs nothing there, so more is done

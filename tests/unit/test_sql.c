@@ -198,6 +198,9 @@ static void every_connection_has_the_pragmas(void **state)
 	assert_int_equal(number(db, "PRAGMA secure_delete"), 0);
 	assert_int_equal(number(db, "PRAGMA busy_timeout"), 30000);
 	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* FULL */
+	assert_int_equal(number(db, "PRAGMA wal_autocheckpoint"), 0);
+	assert_int_equal(number(db, "PRAGMA temp_store"), 2); /* MEMORY */
+	assert_true(number(db, "PRAGMA cache_spill") > 0);
 	arena_fini(&a);
 	sql_close(db);
 }
