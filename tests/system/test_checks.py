@@ -117,3 +117,38 @@ def test_tests_that_begin_first_are_tests(home):
     named = [line.split(" ", 1)[1] for line in slow if line[0] != "#"]
     assert len(named) > 50 and not set(named) - set(listed), \
         set(named) - set(listed)
+
+
+def opens(home, text, listed=""):
+    """What the check of opened files says of one line in skepd."""
+    tree = home.dir / "opens"
+    if not tree.exists():
+        (tree / "supervisor").mkdir(parents=True)
+        (tree / "tools").mkdir()
+        shutil.copy(ROOT / "tools" / "check_opens.sh", tree / "tools")
+        home.run("git", "init", "-q", tree)
+    (tree / "supervisor" / "x.c").write_text("int y;\n%s\n" % text)
+    (tree / "tools" / "opens.txt").write_text(listed)
+    return home.run(tree / "tools" / "check_opens.sh", code=None)
+
+
+def test_a_planted_open_fails_the_check(home):
+    for text in ("close(open(path, O_RDONLY));", "fd = openat(dir, path, 0);",
+                 'f = fopen(path, "re");', 'f = freopen(path, "r", stdin);',
+                 "fd = open64(path, 0);", "fd = creat(path, 0600);",
+                 "fd = syscall(SYS_openat2, dir, path, &how, sizeof how);",
+                 "uv_fs_open(loop, &req, path, 0, 0, NULL);"):
+        r = opens(home, text)
+        assert r.code == 1 and "supervisor/x.c: opens" in r.out, (text, r.out)
+        assert opens(home, text, "supervisor/x.c 1 logs\n").code == 0, text
+        r = opens(home, text + text, "supervisor/x.c 1 logs\n")
+        assert r.code == 1 and "in 2 places" in r.out, (text, r.out)
+    for text in ("fd = held_open(AT_FDCWD, path, 0);", "reopen(path);",
+                 "p->open(path);", "file_open(path);"):
+        assert opens(home, text).code == 0, text
+    assert "no supervisor/z.c" in opens(home, "", "supervisor/z.c 1 x\n").out
+
+
+def test_this_tree_opens_only_what_is_listed(home):
+    r = home.run(ROOT / "tools" / "check_opens.sh", code=None)
+    assert r.code == 0, r.out

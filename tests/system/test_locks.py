@@ -239,11 +239,20 @@ def test_no_command_costs_a_lock(home):
 def test_a_command_does_not_read_the_database_that_it_has_open(home):
     home.skep("agent", "add", "ann", "--driver", "script")
     home.skep("session", "append", "s", "hello", "--agent", "ann")
-    for path in (home.agent_db("ann"), str(home.agent_db("ann")) + "-shm"):
-        r = home.skep("artifact", "put", path, "x", "--agent", "ann", code=None)
-        assert r.code != 0, r.out
-    ((n,),) = home.query(home.agent_db("ann"), "SELECT count(*) FROM artifact")
-    assert n == 0, n
+    home.skep("vfs", "new", "ann:w")
+    other = home.dir / "other"
+    other.write_text(test_durable.JSONL)
+    own = home.agent_db("ann")
+    for words in (["artifact", "put", "@", "x", "--owner", "o", "--agent", "ann"],
+                  ["vfs", "put", "ann:w", "x", "@"],
+                  ["vfs", "import", "ann:w", "@", "x"],
+                  ["session", "import", "@", "--agent", "ann"]):
+        for path in (own, str(own) + "-shm"):
+            r = home.skep(*[path if w == "@" else w for w in words], code=None)
+            assert r.code != 0 and ("busy" in r.err or "in use" in r.err), \
+                (words, r.code, r.err)
+    assert home.query(own, "SELECT count(*) FROM artifact") == [(0,)]
+    home.skep("artifact", "put", other, "x", "--owner", "o", "--agent", "ann")
 
 
 for test in (test_no_route_costs_a_lock, test_no_command_costs_a_lock):
