@@ -52,9 +52,16 @@ def test_every_setting_with_every_wrong_value(home):
     assert n > 30, n
 
 
+TEXTS = [v for v in VALUES if isinstance(v, str)]
+
+# What a definition's own members may be, of VALUES; anything else is refused
+# by name.
+LEGAL = {"sandbox": [], "network": [], "limits": [{}], "paths": [{}],
+         "enabled": [True], "model": TEXTS, "prompt": TEXTS}
+
 # Members of definitions, by driver (docs/DRIVERS.md, docs/SANDBOX.md).
 COMMON = ["sandbox", "network", "limits", "paths", "path", "artifacts",
-          "bootstrap", "config", "keep_ms", "enabled"]
+          "bootstrap", "config", "keep_ms", "enabled", "model", "prompt"]
 CONFIG = {
     "exec": ["command", "shell", "env", "pass", "stdin", "context"],
     "chat": ["endpoint", "api", "key_file", "key_env", "headers", "params",
@@ -81,6 +88,11 @@ def test_every_member_of_a_definition_with_every_wrong_value(home):
                 status, answer = s.ask("PUT", "/v1/agents/g", d)
                 assert status == 200 or 400 <= status < 500, \
                     (driver, name, str(value)[:40], status, answer)
+                if name in LEGAL and value is not None and \
+                        (type(value), value) not in [(type(v), v)
+                                                     for v in LEGAL[name]]:
+                    assert status >= 400 and name in json.dumps(answer), \
+                        (driver, name, str(value)[:40], status, answer)
                 if status == 200 and n % 11 == 0:
                     taken.append((driver, name, value,
                                   s.post("/v1/runs", {
@@ -180,6 +192,9 @@ ANSWERS = {
         "inputTokens": 1, "outputTokens": 2}},
 }
 which, n = sys.argv[1], int(sys.argv[2])
+if which == "count":
+    print(json.dumps({k: len(list(places(v))) for k, v in ANSWERS.items()}))
+    sys.exit()
 next_id = 1000
 for line in sys.stdin:
     q = json.loads(line)
@@ -205,8 +220,12 @@ for line in sys.stdin:
             say(bad)
     result = ANSWERS.get(method, {})
     if which == method:
-        all_of = list(mutants(result))
-        result = all_of[n * len(all_of) // 8]
+        # each member missing, and every third wrong in one of the other ways
+        all_of, ways = list(mutants(result)), len(VALUES) + 1
+        count = len(all_of) // ways
+        at = n * ways + ways - 1 if n < count else \
+            3 * (n - count) * ways + n % (ways - 1)
+        result = all_of[at]
     say({"id": q["id"], "result": result})
 """
 
@@ -216,13 +235,15 @@ def test_acp_messages_with_every_wrong_value(home):
     script = home.path / "agent.py"
     script.write_text(ACP)
     runs = []
-    cases = [("updates", 0), ("requests", 0)] + [
-        (method, n) for method in ("initialize", "session/new",
-                                   "session/prompt") for n in range(8)]
+    counts = json.loads(home.run("python3", script, "count", "0").out)
+    cases = [("updates", 0), ("requests", 0), ("requests", 1)] + [
+        (method, n) for method, places in counts.items()
+        for n in range(places + (places + 2) // 3)]
     for i, (which, n) in enumerate(cases):
         s.agent("h%d" % i, driver="acp", paths={"read": [str(script)]}, config={
             "command": ["python3", str(script), which, str(n)],
-            "permissions": {"default": "deny"}})
+            "permissions": {"default": "allow" if (which, n) ==
+                            ("requests", 1) else "deny"}})
         runs.append((which, n, s.post("/v1/runs", {
             "agent": "h%d" % i, "prompt": "x", "run_timeout_ms": 60000},
             201)["id"]))

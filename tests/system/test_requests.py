@@ -174,6 +174,8 @@ def test_wrong_parameters_of_a_query_are_refused_by_name(home):
         for p in route.params_in("query"):
             for text in wrong_words(p["schema"]):
                 a.refused(route, p["name"], route.url(None, {p["name"]: text}))
+            if p["required"]:
+                a.refused(route, p["name"], route.url().partition("?")[0])
         a.refused(route, "no_such_parameter",
                   route.url(None, {"no_such_parameter": "1"}))
     assert a.sent > 200, a.sent

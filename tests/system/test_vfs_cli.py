@@ -284,6 +284,10 @@ def test_files_of_an_agent_are_not_setuid_on_the_host(home):
     for place in ("out", "got", "from-tar"):
         got = {n: mode(home.dir / place / n) for n in want}
         assert got == want, (place, got)
+    home.skep("vfs", "export", "a", home.dir / "x.sqlar")
+    got = {n: m & 0o7777 for n, m in home.query(
+        home.dir / "x.sqlar", "SELECT name, mode FROM sqlar")}
+    assert {n: got[n] for n in want} == want, got
     home.skep("vfs", "get", "a", "uid", home.dir / "one")
     assert mode(home.dir / "one") & 0o6000 == 0
     home.skep("vfs", "export", "a", home.dir / "kept", "--keep-setuid")
