@@ -345,11 +345,11 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 
 void box_end(struct box *b)
 {
-	space_end(&b->space);
 	files_end(&b->files);
 	if (b->workspace >= 0)
 		close(b->workspace);
 	b->workspace = -1;
+	space_end(&b->space);
 }
 
 void box_drop(struct box *b)

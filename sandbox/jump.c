@@ -12,11 +12,27 @@
 
 struct helper {
 	const struct jump *jump;
+	char *stack; /* for a child in our memory */
 	pid_t child; /* set by the helper, in memory that we share */
 	int sys;
 };
 
-static pid_t start_child(const struct jump *j)
+static int be_child(void *arg)
+{
+	const struct jump *j = arg;
+
+	j->fn(j->arg);
+	_exit(127);
+}
+
+/* The helper waits, and we for it, until the child has another memory. */
+static pid_t start_in_memory(const struct jump *j, char *stack)
+{
+	return clone(be_child, stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT,
+		     (void *)(uintptr_t)j);
+}
+
+static pid_t start_copy(const struct jump *j)
 {
 	struct clone_args args = {
 		.flags = j->flags | CLONE_PARENT | (j->pidfd ? CLONE_PIDFD : 0),
@@ -40,15 +56,19 @@ static int help(void *arg)
 
 	if ((j->user < 0 || setns(j->user, CLONE_NEWUSER) == 0) &&
 	    (j->pid < 0 || setns(j->pid, CLONE_NEWPID) == 0))
-		h->child = start_child(j);
+		h->child = j->execs ? start_in_memory(j, h->stack)
+				    : start_copy(j);
 	h->sys = errno;
 	_exit(0);
 }
 
 pid_t jump(const struct jump *j)
 {
-	_Alignas(16) char stack[STACK];
-	struct helper h = {.jump = j, .child = -1, .sys = EAGAIN};
+	_Alignas(16) char stack[STACK], more[STACK];
+	struct helper h = {.jump = j,
+			   .stack = more + sizeof more,
+			   .child = -1,
+			   .sys = EAGAIN};
 	pid_t pid = clone(help, stack + sizeof stack,
 			  CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &h);
 

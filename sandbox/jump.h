@@ -1,6 +1,7 @@
 #ifndef SANDBOX_JUMP_H
 #define SANDBOX_JUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -9,6 +10,7 @@
  * namespace, and one below a user namespace, can only be entered by a process
  * that forks afterwards. So a helper that shares our memory enters them, forks
  * a child of ours (CLONE_PARENT) and ends; no memory is copied for the helper.
+ * Nor is it for a child that executes a program: the caller waits for that.
  */
 struct jump {
 	int user;              /* entered first, -1: none */
@@ -17,6 +19,8 @@ struct jump {
 	void (*fn)(void *arg); /* in the child: system calls only, no return */
 	void *arg;
 	int *pidfd; /* gets a descriptor of the child; NULL: not wanted */
+	bool execs; /* the child only executes another program, or ends: it has
+		       our memory until then; without flags and pidfd */
 };
 
 /* The pid of the child, which is ours to wait for; -1 with errno. */

@@ -348,11 +348,10 @@ int space_make(struct space *s, const struct space_plan *p, struct err *e)
 	return finish(s, &plan, e);
 }
 
+/* The descriptors first: whoever has the last reference to a namespace takes it
+ * down, and that is to be init, beside us. */
 void space_end(struct space *s)
 {
-	if (s->init_fd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
-			      0);
 	shut(&s->tell);
 	shut(&s->go);
 	shut(&s->user);
@@ -361,6 +360,9 @@ void space_end(struct space *s)
 	shut(&s->ipc);
 	shut(&s->pid);
 	shut(&s->root);
+	if (s->init_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
+			      0);
 }
 
 void space_drop(struct space *s)
@@ -373,7 +375,11 @@ void space_drop(struct space *s)
 
 pid_t space_start(const struct space *s, void (*fn)(void *), void *arg)
 {
-	struct jump j = {.user = s->user, .pid = s->pid, .fn = fn, .arg = arg};
+	struct jump j = {.user = s->user,
+			 .pid = s->pid,
+			 .fn = fn,
+			 .arg = arg,
+			 .execs = true};
 
 	return jump(&j);
 }

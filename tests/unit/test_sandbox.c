@@ -1,6 +1,7 @@
 /* What definitions may say of sandboxes, what machines lack, and what the rules
  * and the filter refuse to a process of ours. */
 #include "sandbox/box.h"
+#include "sandbox/jump.h"
 #include "sandbox/plan.h"
 #include "sandbox/probe.h"
 
@@ -122,6 +123,31 @@ static void what_a_machine_lacks_is_said_with_what_helps(void **state)
 	assert_int_equal(sandbox_lacks(&old, NULL, &b), 1);
 	assert_non_null(strstr(b.p, "abstract sockets"));
 	buf_fini(&b);
+}
+
+static void put_seven(void *arg)
+{
+	*(int *)arg = 7;
+	_exit(0);
+}
+
+static void a_child_that_executes_is_given_no_copy_of_our_memory(void **state)
+{
+	for (int execs = 0; execs < 2; execs++) {
+		int n = 0, status = -1;
+		struct jump j = {.user = -1,
+				 .pid = -1,
+				 .fn = put_seven,
+				 .arg = &n,
+				 .execs = execs};
+		pid_t pid = jump(&j);
+
+		(void)state;
+		assert_true(pid > 0);
+		assert_int_equal(n, execs ? 7 : 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
 }
 
 /* Exit status of a process that runs fn in a box of its own. */
@@ -258,6 +284,8 @@ int main(void)
 		cmocka_unit_test(words_and_amounts_are_read),
 		cmocka_unit_test(a_slip_is_named),
 		cmocka_unit_test(what_a_machine_lacks_is_said_with_what_helps),
+		cmocka_unit_test(
+			a_child_that_executes_is_given_no_copy_of_our_memory),
 		cmocka_unit_test(a_plan_is_copied_with_its_texts),
 		cmocka_unit_test(a_process_reaches_its_own_file_and_no_other),
 	};
