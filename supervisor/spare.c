@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define FIRST_MS     20  /* after skepd came up */
-#define QUIET_MS     4   /* nothing started for so long: one may be made */
+#define QUIET_MS     4   /* nothing started for so long: the first is made */
+#define CALM_MS      25  /* and the others: whole short runs fit in */
 #define PAUSE_MS     100 /* after one that failed; doubles */
 #define PAUSE_MAX_MS 30000
 #define GONE_MS      2000  /* for those that are killed to be gone */
@@ -123,7 +124,22 @@ static bool missing(const struct sup *s)
 	return !s->stopping && s->spares.count < s->config.run_spares;
 }
 
-static void wait_for_quiet(struct sup *s, int64_t ms);
+static void on_refill(uv_timer_t *h);
+
+static void make_in(struct sup *s, int64_t ms)
+{
+	if (ms < s->spares.pause_ms)
+		ms = s->spares.pause_ms;
+	uv_timer_start(&s->spares.refill, on_refill, (uint64_t)ms, 0);
+}
+
+/* To make one takes a core for 2 ms, which a run that has just started needs
+ * too. As long as another spare is there, nobody waits for this one. */
+void spares_busy(struct sup *s)
+{
+	if (missing(s))
+		make_in(s, s->spares.count > 0 ? CALM_MS : QUIET_MS);
+}
 
 static void on_refill(uv_timer_t *h)
 {
@@ -131,21 +147,7 @@ static void on_refill(uv_timer_t *h)
 
 	if (missing(s))
 		make_one(s);
-	if (missing(s))
-		wait_for_quiet(s, QUIET_MS);
-}
-
-static void wait_for_quiet(struct sup *s, int64_t ms)
-{
-	if (ms < s->spares.pause_ms)
-		ms = s->spares.pause_ms;
-	uv_timer_start(&s->spares.refill, on_refill, (uint64_t)ms, 0);
-}
-
-void spares_busy(struct sup *s)
-{
-	if (missing(s))
-		wait_for_quiet(s, QUIET_MS);
+	spares_busy(s);
 }
 
 void spares_open(struct sup *s)
@@ -155,7 +157,7 @@ void spares_open(struct sup *s)
 	if (s->read_only)
 		return;
 	s->spares.litter = true; /* of a supervisor before us */
-	wait_for_quiet(s, FIRST_MS);
+	make_in(s, FIRST_MS);
 }
 
 /* --- what is heard of them -------------------------------------------- */
