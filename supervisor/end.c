@@ -202,9 +202,21 @@ static void check_times(struct live *l)
 	live_alarm(l, next - now);
 }
 
+/* It has said how it ended: that counts from now on. */
+static void take_word(struct live *l)
+{
+	struct err e;
+
+	if (l->word && sup_finish(l, &e))
+		log_error(LT("msg", "an end cannot be recorded"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
 void sup_alarm(struct live *l)
 {
-	if (l->state == RUN_ENDING) {
+	if (l->word) {
+		take_word(l);
+	} else if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
 			l->rung = RUNG_KILL;
 		if (!l->settling || sup_settle_late(l))
@@ -231,6 +243,7 @@ void sup_worker_exited(struct live *l)
 
 	if (!run_state_lives(l->state))
 		return; /* proven gone; dropped at the end of the step */
+	take_word(l);
 	if (l->state == RUN_ENDING) {
 		sup_prove(l);
 		return;

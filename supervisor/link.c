@@ -5,15 +5,14 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/proc.h"
-#include "ipc/reason.h"
 
 #include <string.h>
 
 /*
  * Messages of workers. Each is checked against its run's attempt and token. What
  * changes rows is acknowledged after the commit; hints change memory only and
- * are acknowledged at once. Nothing that a worker sends can do more than end
- * its own run.
+ * are acknowledged at once, and so is an end that is in the agent's file
+ * (finish.c). Nothing that a worker sends can do more than end its own run.
  */
 #define TURN_MESSAGES 256 /* taken in one turn; the rest waits for the next */
 
@@ -200,56 +199,17 @@ static int on_approval(struct live *l, struct ipc_from from,
 	return 0;
 }
 
-/* How the attempt ended by the worker's own word. */
-static enum run_verdict verdict_said(const struct live *l,
-				     const struct msg_finished *f)
-{
-	enum reason r = reason_from(f->reason);
-
-	if (!strcmp(f->outcome, "succeeded"))
-		return RUN_WILL_SUCCEED;
-	if (!strcmp(f->outcome, "cancelled"))
-		return RUN_WILL_CANCEL;
-	if (!strcmp(f->outcome, "timed_out"))
-		return RUN_WILL_TIME_OUT;
-	if (r == REASON_stopped || r == REASON_supervisor_lost)
-		return RUN_WILL_AGAIN; /* not its fault: counts for nothing */
-	return run_verdict_failed(r < REASONS && reason_again(r), l->attempt,
-				  l->max_attempts);
-}
-
 static int on_finished(struct live *l, struct ipc_from from,
 		       const struct msg *m, struct err *e)
 {
-	const struct msg_finished *f = &m->u.finished;
-	struct run_set_report_in report = {l->id, f->seq, f->exit_code,
-					   f->signal};
-	struct why why = {.reason = f->reason, .detail = f->detail};
+	bool at_once;
 
-	if (reason_from(f->reason) == REASONS)
-		return err_set(e, ERR_PROTOCOL, "%s is no reason", f->reason);
-	if (l->state == RUN_ENDING) {
+	if (sup_finished(l, &m->u.finished, &at_once, e))
+		return -1;
+	if (at_once)
+		ack(l->sup, from);
+	else
 		answer_later(l->sup, from, false);
-		return 0;
-	}
-	why.verdict = run_verdict_join(l->verdict, verdict_said(l, f));
-	if (why.verdict == l->verdict) { /* as was wished, and why */
-		why.reason = l->reason;
-		why.detail = l->detail;
-	}
-	if (step_begin(&l->sup->step, e) ||
-	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
-		return -1;
-	/* One that failed to commit its end tells so; then the file counts. */
-	l->settled = strcmp(f->reason, "database") != 0 &&
-		     strcmp(f->reason, "internal") != 0;
-	if (f->seq > l->last_seq)
-		l->last_seq = f->seq;
-	if (f->keep_ms != OPT_NONE)
-		l->keep_ms = f->keep_ms;
-	if (sup_move(l, RUN_EV_FINISH, &why, e))
-		return -1;
-	answer_later(l->sup, from, false);
 	return 0;
 }
 

@@ -77,6 +77,7 @@ static void free_when_closed(struct live *l)
 	free(l->session);
 	free(l->detail);
 	free(l->limits);
+	live_forget_word(l);
 	free(l);
 }
 

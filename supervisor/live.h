@@ -42,8 +42,9 @@ struct live {
 	char tree[ID_SIZE]; /* the run that its processes were started for */
 	char fit[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
 	int64_t keep_ms;    /* its worker wants to wait for the next run */
-	bool parked;        /* its tree is not its own any more */
-	bool handed;        /* its worker waits for its start message */
+	struct live_word *word; /* how it ended, until its worker is gone */
+	bool parked;            /* its tree is not its own any more */
+	bool handed;            /* its worker waits for its start message */
 
 	pid_t pid; /* 0: not known yet */
 	int64_t start_ticks;
@@ -109,6 +110,8 @@ void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd);
 
 /* Sets the alarm to go off in ms; replaces the one before. */
 void live_alarm(struct live *l, int64_t ms);
+
+void live_forget_word(struct live *l); /* finish.c */
 
 /* Why it is as it is; detail may be NULL, or what it has already. */
 void live_because(struct live *l, const char *reason, const char *detail);

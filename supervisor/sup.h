@@ -108,6 +108,12 @@ void sup_record_pid(struct live *l); /* in its rows */
 const char *sup_why_gone(const struct live *l);
 void sup_prove(struct live *l);
 
+/* finish.c: the worker's word that it is over; at_once: the answer needs no
+ * commit. sup_finish acts on the word that is kept in l->word. */
+int sup_finished(struct live *l, const struct msg_finished *f, bool *at_once,
+		 struct err *e);
+int sup_finish(struct live *l, struct err *e);
+
 /* in_place.c: stops all changes while the control plane's file is not at its
  * place: whether it is. */
 bool sup_in_place(struct sup *s);

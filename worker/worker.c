@@ -351,6 +351,7 @@ static void sweep_some(struct run *r)
 static int attempt(struct run *r, int gate)
 {
 	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
+	struct err ignored;
 	int status;
 
 	set_end(&end, REASON_internal, "");
@@ -368,6 +369,7 @@ static int attempt(struct run *r, int gate)
 	}
 	await_acknowledgement(r);
 	mark(MARK_end_acknowledged);
+	(void)fault_point(FAULT_worker_leaving, &ignored);
 	return status;
 }
 
