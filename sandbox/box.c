@@ -4,6 +4,7 @@
 #include "base/mark.h"
 #include "base/proc.h"
 #include "sandbox/probe.h"
+#include "sandbox/rules.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -26,120 +27,6 @@ static const int caps_kept[] = {
 
 /* --- making ------------------------------------------------------------ */
 
-static bool is_named(const struct sandbox_spec *s, const char *path)
-{
-	for (int i = 0; i < s->read.n; i++)
-		if (path_is_below(s->read.path[i], path))
-			return true;
-	for (int i = 0; i < s->write.n; i++)
-		if (path_is_below(s->write.path[i], path))
-			return true;
-	return false;
-}
-
-static void hide_all(struct files *f, const struct box_plan *p,
-		     const struct homes *h)
-{
-	if (p->space.hidden)
-		files_seal(f, p->space.hidden);
-	for (int i = 0; i < h->nkeys; i++)
-		if (!is_named(p->spec, h->key[i]))
-			files_seal(f, h->key[i]);
-	for (int i = 0; i < h->n; i++)
-		files_hide(f, h->dir[i]);
-}
-
-/* Covered by mounts, where there are namespaces. */
-static void seal_secrets(struct files *f, const struct box_plan *p)
-{
-	static const char *const paths[] = {
-#define SECRET(path) path,
-#include "sandbox/secrets.def"
-#undef SECRET
-	};
-
-	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-		if (geteuid() == 0 && !is_named(p->spec, paths[i]))
-			files_seal(f, paths[i]);
-}
-
-static int open_seen(const struct box *b, const char *path)
-{
-	char below[4200];
-
-	if (b->space.mnt < 0)
-		return open(path, O_PATH | O_CLOEXEC);
-	snprintf(below, sizeof below, ".%s", path);
-	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
-}
-
-static int allow_seen(struct files *f, const struct box *b, const char *path,
-		      enum files_may may, struct err *e)
-{
-	int fd = open_seen(b, path), rc;
-
-	if (fd < 0)
-		return 0;
-	rc = files_allow_fd(f, fd, may, e);
-	close(fd);
-	return rc;
-}
-
-/* What is mounted for the commands alone. */
-static int allow_own(struct files *f, const struct box *b, struct err *e)
-{
-	static const struct {
-		const char *path;
-		enum files_may may;
-	} own[] = {
-		{"/tmp", FILES_WRITE}, {"/dev/shm", FILES_WRITE},
-		{"/dev", FILES_LIST},  {"/dev/pts", FILES_DEVICE},
-		{"/proc", FILES_READ},
-#define COVER_DIR(path) {path, FILES_LIST},
-#define SEEN(path)      {path, FILES_READ},
-#include "sandbox/sockets.def"
-#undef COVER_DIR
-#undef SEEN
-	};
-
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (allow_seen(f, b, own[i].path, own[i].may, e))
-			return -1;
-	return 0;
-}
-
-/* Named paths may lie below a home, where the host's rule does not reach. */
-static int allow_homes(struct files *f, const struct box *b,
-		       const struct homes *h, struct err *e)
-{
-	for (int i = 0; b->space.mnt >= 0 && i < h->n; i++)
-		if (allow_seen(f, b, h->dir[i], FILES_LIST, e))
-			return -1;
-	return 0;
-}
-
-/* The workspace lies in what is hidden, as a rule: a rule of its own. */
-static int allow_all(struct files *f, const struct box_plan *p,
-		     const struct box *b, struct err *e)
-{
-	struct homes h;
-	int rc;
-
-	homes_list(&h, p->home);
-	hide_all(f, p, &h);
-	if (b->space.mnt < 0)
-		seal_secrets(f, p);
-	rc = files_allow_spec(f, p->spec, b->space.mnt >= 0, e);
-	if (rc == 0 && b->workspace >= 0)
-		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
-	for (int i = 0; rc == 0 && i < p->shown.n; i++)
-		rc = allow_seen(f, b, p->shown.path[i], FILES_READ, e);
-	if (rc == 0 && b->space.mnt >= 0)
-		rc = allow_own(f, b, e) || allow_homes(f, b, &h, e) ? -1 : 0;
-	f->nhidden = f->nsealed = 0;
-	return rc;
-}
-
 static int make_files(struct box *b, const struct box_plan *p, struct err *e)
 {
 	struct sandbox_offer o;
@@ -147,9 +34,7 @@ static int make_files(struct box *b, const struct box_plan *p, struct err *e)
 	sandbox_look(&o);
 	if (o.landlock == 0)
 		return 0;
-	return files_begin(&b->files, true, e) || allow_all(&b->files, p, b, e)
-		       ? -1
-		       : 0;
+	return rules_make(b->rules, RULES_COMMAND, p, b, &b->files, e);
 }
 
 static enum filter_for filter_of(const struct box *b,
@@ -233,20 +118,15 @@ static void make_space(struct box *b, const struct box_plan *p)
 			 LT("why", without.text));
 }
 
-/* A server of the workspace, which the worker ends, is not in the box: signals
- * stay free for it. */
 static int restrict_files(const struct box_plan *p, const struct box *b,
 			  struct err *e)
 {
 	struct files f;
-	int rc;
+	int rc = 0;
 
-	if (files_begin(&f, false, e))
+	if (rules_make(b->rules, RULES_WORKER, p, b, &f, e))
 		return e->code == ERR_UNSUPPORTED ? 0 : -1;
-	rc = allow_all(&f, p, b, e);
-	if (rc == 0)
-		rc = files_allow(&f, p->own, FILES_WRITE, e);
-	if (rc == 0 && files_enforce(&f))
+	if (files_enforce(&f))
 		rc = err_errno_set(e, "the worker's own rules for files");
 	files_end(&f);
 	return rc;
@@ -275,7 +155,7 @@ int box_self(const struct box_plan *p, struct err *e)
 	int rc;
 
 	if (p->workspace)
-		b.workspace = open_seen(&b, p->workspace);
+		b.workspace = rules_open_seen(&b, p->workspace);
 	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_HOST_PIDS, e)
 		     ? -1
 		     : 0;
@@ -324,6 +204,7 @@ void box_begin(struct box *b, const struct box_plan *p)
 
 	*b = (struct box)BOX_NONE;
 	space_begin(&b->space, &s);
+	b->rules = rules_begin(p);
 }
 
 int box_make(struct box *b, const struct box_plan *p, struct err *e)
@@ -333,18 +214,22 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 	make_space(b, p);
 	mark(MARK_namespaces_made);
 	if (p->workspace)
-		b->workspace = open_seen(b, p->workspace);
+		b->workspace = rules_open_seen(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
 	    restrict_worker(b, p, e)) {
 		box_drop(b);
 		return -1;
 	}
+	rules_end(b->rules);
+	b->rules = NULL;
 	mark(MARK_confined);
 	return 0;
 }
 
 void box_end(struct box *b)
 {
+	rules_end(b->rules);
+	b->rules = NULL;
 	files_end(&b->files);
 	if (b->workspace >= 0)
 		close(b->workspace);

@@ -29,6 +29,7 @@ struct box {
 	int workspace; /* O_PATH, as commands see it; -1 if it has no box */
 	int oom;       /* our score for want of memory; -1 */
 	int oom_score;
+	struct rules *rules; /* while they are made beside us; or NULL */
 };
 
 #define BOX_NONE                                               \
@@ -37,8 +38,9 @@ struct box {
 		.workspace = -1, .oom = -1                     \
 	}
 
-/* Starts making its namespaces in another process, beside the caller; box_make
- * with the same plan waits for them. Without it, *b must be BOX_NONE. */
+/* Starts making its namespaces in another process and its rules in a thread,
+ * beside the caller; box_make with the same plan waits for them. Without it, *b
+ * must be BOX_NONE. */
 void box_begin(struct box *b, const struct box_plan *p);
 
 /* Makes it, and puts the calling thread under rules that allow what the commands

@@ -188,10 +188,12 @@ static int allow_entries(struct files *f, const char *dir, enum files_may may,
 static int allow_below(struct files *f, const char *path, enum files_may may,
 		       bool host, struct err *e)
 {
-	struct waiting w = {.n = 0, .host = host};
+	struct waiting w; /* large: only what is used is written */
 	char dir[PATH_MAX];
 	int stand = stand_of(f, path, host), rc = 0;
 
+	w.n = 0;
+	w.host = host;
 	if (stand >= 0)
 		return stand ? 0 : allow_one(f, path, may, e);
 	snprintf(w.path[w.n++], PATH_MAX, "%s", path);
