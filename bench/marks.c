@@ -50,7 +50,7 @@ static int before(int m)
 	if (m == MARK_message_read)
 		return MARK_given;
 	if (m == MARK_worker_gone)
-		return MARK_worker_exits;
+		return MARK_end_acknowledged;
 	while (at > 0 && strcmp(mark_program((enum mark)at),
 				mark_program((enum mark)m)) != 0)
 		at--;
