@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bench/fleet.h"
 #include "bench/marks.h"
+#include "bench/turnaround_floor.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -173,8 +174,9 @@ static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
 		return 0;
 	bench_say(r, "An exec agent /bin/true in the default sandbox, one run "
 		     "after the other with 40 ms between them: from the "
-		     "request to the terminal row, "
-		     "as another process reads it.");
+		     "request to the terminal row, as another process reads "
+		     "it. Targets: p50 of 8 ms, and of 20 ms for 'skep run "
+		     "--wait'.");
 	say(r, res);
 	return 0;
 }
@@ -189,7 +191,9 @@ static int run(struct bench_run *r, struct err *e)
 		marks_end();
 		return -1;
 	}
-	rc = measure_all(r, &f, e);
+	rc = turnaround_floor(r, dir, e);
+	if (rc == 0)
+		rc = measure_all(r, &f, e);
 	fleet_stop(&f);
 	marks_end();
 	bench_dir_remove(r, dir);
