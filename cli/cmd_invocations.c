@@ -4,18 +4,21 @@
 #include <string.h>
 
 /* The live runs of each, judged, decide how it is; the rest are counted. */
-static int judge(struct cli *cli, struct invocation_row *row, struct err *e)
+static int judge(struct cli *cli, struct invocation_row *rows, int n,
+		 struct err *e)
 {
 	struct sql_rows it = sql_rows(cli->control, Q_RUN_LIST_LIVE, NULL);
 	struct run_row run;
 
-	invocation_judge(row, NULL);
-	while (row->live > 0 && sql_next(&it, &run)) {
-		if (!run.invocation ||
-		    strcmp(run.invocation, row->invocation) != 0)
+	for (int i = 0; i < n; i++)
+		invocation_judge(&rows[i], NULL);
+	while (sql_next(&it, &run)) {
+		if (!run.invocation)
 			continue;
 		run_judge_from_outside(&run, cli->supervised);
-		invocation_judge(row, &run);
+		for (int i = 0; i < n; i++)
+			if (!strcmp(run.invocation, rows[i].invocation))
+				invocation_judge(&rows[i], &run);
 	}
 	return sql_end(&it, e);
 }
@@ -28,18 +31,13 @@ static int invocations(struct cli *cli, struct err *e)
 	int n = sql_collect(cli->control, Q_INVOCATION_LIST, &in, (int)in.count,
 			    &rows, &cli->arena, e);
 
-	if (n < 0)
+	if (n < 0 || judge(cli, rows, n, e))
 		return -1;
 	t = table_new(&cli->out, &invocation_row_shape,
 		      "invocation sessions runs waiting live succeeded failed "
 		      "health severity created_at ended_at");
-	for (int i = 0; i < n; i++) {
-		if (judge(cli, &rows[i], e)) {
-			table_end(t);
-			return -1;
-		}
+	for (int i = 0; i < n; i++)
 		table_add(t, &rows[i]);
-	}
 	table_end(t);
 	return 0;
 }

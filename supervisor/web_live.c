@@ -126,7 +126,7 @@ static void judge_group(struct invocation_row *row, const struct run_row *live,
 			invocation_judge(row, &live[i]);
 }
 
-/* In a thread: an invocation may have very many runs. */
+/* In a thread: a page may have very many of them. */
 static int read_invocations(struct ask *q, struct buf *out, struct err *e)
 {
 	struct invocation_list_in in = {q->from ? q->from : "~", q->limit};

@@ -1,5 +1,6 @@
 unit(test_run_fsm supervisor)
 unit(test_web_routes supervisor)
+unit(test_invocations schema)
 unit(test_runs schema)
 unit(test_severity schema)
 unit(test_footprint supervisor)

@@ -279,17 +279,14 @@ SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
 
 -- query invocation_list (before text, count i64) -> invocation_row
 -- By name, from the last; before is the last name of the page before, or '~'.
-SELECT invocation, count(DISTINCT agent) AS agents,
-  count(DISTINCT agent || '/' || session) AS sessions, count(*) AS runs,
-  sum(state = 'queued') AS waiting, sum(ended_at IS NULL AND state <> 'queued')
-  AS live, sum(state = 'succeeded') AS succeeded, sum(state = 'failed') AS failed,
-  sum(state = 'cancelled') AS cancelled, sum(state = 'timed_out') AS timed_out,
-  min(created_at) AS created_at,
-  CASE WHEN count(*) = count(ended_at) THEN max(ended_at) END AS ended_at,
+SELECT name AS invocation, agents, sessions, runs, waiting,
+  runs - waiting - ended AS live, succeeded, failed, cancelled, timed_out,
+  (SELECT r.created_at FROM run r INDEXED BY run_invocation
+    WHERE r.invocation IS NOT NULL AND r.invocation = invocation.name
+    ORDER BY r.id LIMIT 1) AS created_at,
+  CASE WHEN ended = runs THEN ended_at END AS ended_at,
   NULL AS health, NULL AS severity, NULL AS tone
-  FROM run INDEXED BY run_invocation
- WHERE invocation IS NOT NULL AND invocation < :before
- GROUP BY invocation ORDER BY invocation DESC LIMIT :count;
+  FROM invocation WHERE name < :before ORDER BY name DESC LIMIT :count;
 
 -- query run_list_live -> run_row
 -- Everything that is not over: ps.

@@ -21,9 +21,10 @@ static struct temp dir;
 static const char *const growing[] = {
 	/* control plane */
 	"run", "run_input", "run_transition", "run_command", "run_tag",
-	"approval", "host_event", "delivery", "delivery_attempt", "inbound",
-	"message", "message_to", "conversation", "media", "media_use", "audit",
-	"agent_version", "migration_source",
+	"invocation", "invocation_session", "approval", "host_event",
+	"delivery", "delivery_attempt", "inbound", "message", "message_to",
+	"conversation", "media", "media_use", "audit", "agent_version",
+	"migration_source",
 	/* agent files */
 	"session", "event", "event_jump", "event_odd", "usage", "part",
 	"rewind", "snapshot", "outbox", "artifact", "artifact_content",
