@@ -157,10 +157,6 @@ int sql_end(struct sql_rows *it, struct err *e);
 
 int64_t sql_last_rowid(const struct sql *db);
 
-/* Inside a write transaction: gives at most so many free pages back to the
- * filesystem: how many, or -1. */
-int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e);
-
 /* How long the longest write transaction since sql_watch kept others out: as
  * the clock has it, and the work in it alone, which does not depend on what else
  * the machine does. */

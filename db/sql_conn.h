@@ -48,6 +48,7 @@ struct sql {
 	int log_frames;     /* in the log when we last committed */
 	int log_limit;      /* see sql_checkpoint_at */
 	int checkpoint_at;  /* frames from which the next checkpoint is due */
+	int bulks;          /* see sql_bulk_begin */
 	struct sql_hold held, began;
 	struct stmt stmts[];
 };

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -176,15 +175,20 @@ static int prepare_transactions(struct sql *db, struct err *e)
 	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "prepare", e);
 }
 
-/* Before the first table, or never. Asked first: setting it writes to the file
- * each time, and an open would cost two syncs. */
+#define INCREMENTAL 2 /* PRAGMA auto_vacuum */
+
+/* Before the first table, or never, except that sql_give_back_all may have died
+ * with another mode. Asked first: setting it writes to the file each time, and an
+ * open would cost two syncs. */
 static int set_auto_vacuum(struct sql *db, struct err *e)
 {
 	int64_t mode;
 
 	if (sql_script_i64(db, "PRAGMA auto_vacuum", &mode, e))
 		return -1;
-	return mode == 0 ? sql_run(db, "PRAGMA auto_vacuum=INCREMENTAL", e) : 0;
+	return mode == INCREMENTAL
+		       ? 0
+		       : sql_run(db, "PRAGMA auto_vacuum=INCREMENTAL", e);
 }
 
 /* In line: of processes that switch a new file to WAL at once, SQLite refuses
@@ -429,22 +433,6 @@ int64_t sql_memory_used(struct sql *db)
 		sum += now;
 	}
 	return sum;
-}
-
-int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e)
-{
-	int64_t before = 0, after = 0;
-	char text[64];
-
-	snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%" PRId64 ")",
-		 pages);
-	if (pages <= 0)
-		return 0;
-	if (sql_script_i64(db, "PRAGMA freelist_count", &before, e) ||
-	    sql_script(db, text, e) ||
-	    sql_script_i64(db, "PRAGMA freelist_count", &after, e))
-		return -1;
-	return before - after;
 }
 
 int sql_remake(struct sql *db, const char *name, struct err *e)

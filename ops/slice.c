@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "db/bulk.h"
 #include "db/checkpoint.h"
 
 #include <time.h>

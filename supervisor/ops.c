@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "db/bulk.h"
 #include "schema/control.h"
 #include "schema/registry.h"
 

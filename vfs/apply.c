@@ -380,9 +380,9 @@ int vfs_discard(struct vfs *v, struct err *e)
 	}
 	if (op_begin(v, e))
 		return -1;
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = op_end(v, discard_in(v, e), e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }
 
@@ -456,5 +456,8 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	deltas_fini(&a.d);
 	if (rc || op_begin(v, e))
 		return -1;
-	return op_end(v, settle_in(v, since, e), e);
+	sql_bulk_begin(v->db);
+	rc = op_end(v, settle_in(v, since, e), e);
+	sql_bulk_end(v->db);
+	return rc;
 }

@@ -204,8 +204,8 @@ int vfs_rollback_to(struct vfs *v, const char *name, struct err *e)
 
 	if (op_begin(v, e))
 		return -1;
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = op_end(v, rollback_in(v, name, e), e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }

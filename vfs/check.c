@@ -10,8 +10,17 @@
 #define MEND_SQL(name)  Q_VFS_MEND_##name
 #define MEND_CODE(name) 0 /* by a function, below */
 
+enum group { ALONE, INODES, NAMES, LINKS, CONTENTS, GROUPS };
+
+static const unsigned group_find[GROUPS] = {
+	[INODES] = Q_VFS_FIND_IN_INODES,
+	[NAMES] = Q_VFS_FIND_IN_NAMES,
+	[LINKS] = Q_VFS_FIND_IN_LINKS,
+	[CONTENTS] = Q_VFS_FIND_IN_CONTENTS,
+};
+
 enum {
-#define CHECK(name, how, words) CHECK_##name,
+#define CHECK(name, group, how, words) CHECK_##name,
 #include "vfs/check.def"
 #undef CHECK
 	CHECKS
@@ -19,10 +28,11 @@ enum {
 
 static const struct {
 	unsigned find, mend;
+	enum group group;
 	const char *words;
 } checks[CHECKS] = {
-#define CHECK(name, how, words) \
-	[CHECK_##name] = {Q_VFS_FIND_##name, MEND_##how(name), words},
+#define CHECK(name, group, how, words) \
+	[CHECK_##name] = {Q_VFS_FIND_##name, MEND_##how(name), group, words},
 #include "vfs/check.def"
 #undef CHECK
 };
@@ -30,6 +40,7 @@ static const struct {
 struct job {
 	struct sql *db;
 	struct vfs_check *c;
+	enum { UNKNOWN, CLEAN, DIRTY } groups[GROUPS];
 };
 
 static void tell(struct vfs_check *c, const char *words, int64_t n)
@@ -133,10 +144,29 @@ static int mend(struct sql *db, unsigned i, struct err *e)
 	return i == CHECK_ORPHAN ? each_namespace(db, orphans_reap, e) : 0;
 }
 
-static int check_one(struct job *j, unsigned i, struct err *e)
+/* 1 if all checks of the group would find nothing, 0, -1. Once something was
+ * found, and perhaps mended, each check looks by itself. */
+static int is_clean(struct job *j, enum group g, struct err *e)
 {
 	struct vfs_number n = {0};
 
+	if (g == ALONE || j->c->found)
+		return 0;
+	if (j->groups[g] == UNKNOWN) {
+		if (sql_get(j->db, group_find[g], NULL, &n, NULL, e) < 0)
+			return -1;
+		j->groups[g] = n.n ? DIRTY : CLEAN;
+	}
+	return j->groups[g] == CLEAN;
+}
+
+static int check_one(struct job *j, unsigned i, struct err *e)
+{
+	struct vfs_number n = {0};
+	int clean = is_clean(j, checks[i].group, e);
+
+	if (clean)
+		return clean < 0 ? -1 : 0;
 	if (sql_get(j->db, checks[i].find, NULL, &n, NULL, e) < 0)
 		return -1;
 	if (n.n == 0)
@@ -197,11 +227,15 @@ static int check_in(struct job *j, struct err *e)
 
 int vfs_check(struct sql *db, struct vfs_check *c, struct err *e)
 {
-	struct job j = {db, c};
+	struct job j = {.db = db, .c = c};
+	int rc;
 
 	c->found = c->mended = 0;
 	op_forget();
 	if (c->mend ? sql_enter(db, e) : sql_enter_read(db, e))
 		return -1;
-	return sql_leave(db, check_in(&j, e), e);
+	sql_bulk_begin(db);
+	rc = sql_leave(db, check_in(&j, e), e);
+	sql_bulk_end(db);
+	return rc;
 }

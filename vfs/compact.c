@@ -6,12 +6,12 @@
 #include "vfs/core.h"
 
 #include <lz4hc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLICE      64   /* contents between two commits */
 #define PAGES      1000 /* free pages given back between two commits */
+#define MANY       8000 /* free pages that are given back in one commit */
 #define HASH_BYTES 16   /* enough to tell equal candidates; bytes decide */
 
 struct seen {
@@ -172,23 +172,21 @@ static int join(struct work *w, struct err *e)
 	return sql_leave(w->v.db, join_in(w, e), e);
 }
 
-/* A few pages at a time, so that nobody waits long. */
+/* A few pages at a time, so that nobody waits long, unless they are so many that
+ * this would take much longer than all at once. */
 static int give_back(struct sql *db, struct err *e)
 {
 	struct sql_checkpoint_result r;
-	int64_t before = -1, left;
-	char text[64];
+	int64_t left, given = 1;
 
-	snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%d)", PAGES);
-	for (;;) {
-		if (sql_script_i64(db, "PRAGMA freelist_count", &left, e))
-			return -1;
-		if (left == 0 || left == before)
-			break;
-		before = left;
-		if (sql_script(db, text, e))
-			return -1;
-	}
+	if (sql_script_i64(db, "PRAGMA freelist_count", &left, e))
+		return -1;
+	if (left > MANY && sql_give_back_all(db, e))
+		return -1;
+	while (left <= MANY && given > 0)
+		given = sql_give_back(db, PAGES, e);
+	if (given < 0)
+		return -1;
 	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 1000, &r, e);
 }
 
@@ -212,6 +210,7 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 	w.v.work = malloc(VFS_CHUNK);
 	if (!w.v.chunk || !w.v.packed || !w.v.work)
 		abort();
+	sql_bulk_begin(db);
 	rc = bytes_of(db, &c->before, e);
 	if (rc == 0)
 		rc = sql_script_i64(db, "SELECT count(*) FROM vfs_blob",
@@ -224,6 +223,7 @@ int vfs_compact(struct sql *db, struct vfs_compact *c, struct err *e)
 		rc = give_back(db, e);
 	if (rc == 0)
 		rc = bytes_of(db, &c->after, e);
+	sql_bulk_end(db);
 	free(w.v.chunk);
 	free(w.v.packed);
 	free(w.v.work);

@@ -99,8 +99,8 @@ int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
 
 	if (!recursive)
 		return op_many(v, copy_in, &c, e);
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = op_many(v, copy_in, &c, e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/shape.h"
+#include "db/bulk.h"
 #include "db/sql.h"
 #include "schema/agent_queries.h"
 #include "vfs/hold.h"
@@ -92,11 +93,6 @@ int op_begin(struct vfs *v, struct err *e);
 int op_end(struct vfs *v, int rc, struct err *e);
 int op_look(struct vfs *v, struct err *e); /* part of op_begin */
 void op_forget(void); /* somebody changed rows without op_begin */
-/* Around a call on most of a namespace: with the usual cache it reads and writes
- * the pages of a large one several times. Enough for 100,000 small files. */
-#define BULK_CACHE_KIB 32768
-void op_grow_cache(struct vfs *v);
-void op_shrink_cache(struct vfs *v);
 /* Runs calls as one call: all of them or none, in a batch or not. */
 int op_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),

@@ -312,6 +312,18 @@ static int plan(struct diff *d, struct err *e)
 	return find_touched(d, since, e);
 }
 
+static void grow_caches(const struct diff *d, bool grow)
+{
+	const struct vfs *views[] = {d->a->v, d->b->v};
+
+	for (int i = 0; i < 2; i++) {
+		if (views[i] && grow)
+			sql_bulk_begin(views[i]->db);
+		else if (views[i])
+			sql_bulk_end(views[i]->db);
+	}
+}
+
 int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 	     void *arg, struct err *e)
 {
@@ -321,6 +333,7 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 	int rc = 0, there_a, there_b = -1;
 
 	buf_init(&d.path, 1 << 20);
+	grow_caches(&d, true);
 	there_a = side_attr(a, "", &ra, e);
 	if (there_a >= 0)
 		there_b = side_attr(b, "", &rb, e);
@@ -335,6 +348,7 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 		d.levels[d.depth - 1].remove_after = false;
 		pop(&d, &ignored);
 	}
+	grow_caches(&d, false);
 	free(d.levels);
 	hold_fini(&d.touched);
 	buf_fini(&d.path);

@@ -100,8 +100,8 @@ int vfs_fork(struct vfs *v, const char *name, struct err *e)
 
 	if (text_check_name("the namespace", name, e))
 		return -1;
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = fork_whole(v, name, e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 
 #define PART_NODES 4096
-#define CACHE_KIB  20480
-#define PART_BYTES ((int64_t)16 << 20) /* fits the cache */
+#define PART_BYTES ((int64_t)16 << 20) /* fits the cache of sql_bulk_begin */
 
 /* Calls inside go without savepoints, and a node is written once: a part is
  * kept or lost as a whole. */
@@ -45,7 +44,10 @@ int import_begin(struct import *im, struct vfs *v, struct vfs_port *port,
 {
 	*im = (struct import){.v = v, .port = port};
 	port->nodes = port->bytes = 0;
-	return sql_cache(v->db, CACHE_KIB, e) || begin_part(im, e) ? -1 : 0;
+	if (begin_part(im, e))
+		return -1;
+	sql_bulk_begin(v->db);
+	return 0;
 }
 
 /* Commits now and then, so that other writers get their turn. */
@@ -308,12 +310,10 @@ static int set_late(struct import *im, struct err *e)
 
 int import_end(struct import *im, int rc, struct err *e)
 {
-	struct err ignored;
-
 	if (rc == 0)
 		rc = set_late(im, e);
 	rc = end_part(im, rc, e);
-	sql_cache(im->v->db, SQL_CACHE_KIB, &ignored);
+	sql_bulk_end(im->v->db);
 	arena_fini(&im->mem);
 	free(im->dir);
 	free(im->late);

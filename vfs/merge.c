@@ -290,9 +290,9 @@ int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
 	p.base.v = &base;
 	if (open_parent(fork, &p.parent.v, e))
 		return -1;
-	op_grow_cache(fork);
+	sql_bulk_begin(fork->db);
 	rc = merge_both(&p, fork, e);
-	op_shrink_cache(fork);
+	sql_bulk_end(fork->db);
 	vfs_close(p.parent.v);
 	deltas_fini(&p.d);
 	return rc;

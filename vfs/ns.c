@@ -102,11 +102,11 @@ int vfs_destroy(struct sql *db, const char *name, struct err *e)
 		return -1;
 	rc = op_begin(v, e);
 	if (rc == 0) {
-		op_grow_cache(v);
+		sql_bulk_begin(v->db);
 		rc = destroy_in(v, e);
 		v->usage_changed = false;
 		rc = op_end(v, rc, e);
-		op_shrink_cache(v);
+		sql_bulk_end(v->db);
 	}
 	vfs_close(v);
 	return rc;

@@ -272,22 +272,6 @@ int op_end(struct vfs *v, int rc, struct err *e)
 	return rc;
 }
 
-void op_grow_cache(struct vfs *v)
-{
-	struct err ignored;
-
-	if (!v->inside)
-		sql_cache(v->db, BULK_CACHE_KIB, &ignored);
-}
-
-void op_shrink_cache(struct vfs *v)
-{
-	struct err ignored;
-
-	if (!v->inside)
-		sql_cache(v->db, SQL_CACHE_KIB, &ignored);
-}
-
 int op_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
 	    const void *arg, struct err *e)

@@ -71,9 +71,14 @@ static int snapshot_in(struct vfs *v, const char *name, struct err *e)
 
 int vfs_snapshot(struct vfs *v, const char *name, struct err *e)
 {
+	int rc;
+
 	if (text_check_name("the snapshot", name, e) || op_begin(v, e))
 		return -1;
-	return op_end(v, snapshot_in(v, name, e), e);
+	sql_bulk_begin(v->db); /* the first one reads a host directory in */
+	rc = op_end(v, snapshot_in(v, name, e), e);
+	sql_bulk_end(v->db);
+	return rc;
 }
 
 int snapshot_find(struct vfs *v, const char *name,
@@ -204,9 +209,9 @@ int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e)
 
 	if (op_begin(v, e))
 		return -1;
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = op_end(v, drop_named(v, name, e), e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }
 

@@ -224,11 +224,11 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 			       "a snapshot has no search index: use grep, or "
 			       "fork it");
 	vfs_end_read(v);
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = repeat(&u, follow_journal, e);
 	if (rc == 0 && u.all)
 		rc = repeat(&u, look_at_all, e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	buf_fini(&u.text);
 	return rc < 0 ? -1 : u.looked_at;
 }

@@ -113,6 +113,7 @@ int vfs_visit(struct vfs *v, const char *start, vfs_visit_fn *fn, void *arg,
 	int rc;
 
 	buf_init(&t.path, 1 << 20);
+	sql_bulk_begin(v->db);
 	rc = vfs_walk(v, start, VFS_FOLLOW, &a, e);
 	if (rc == 0)
 		rc = see(&t, slash ? slash + 1 : start, &a, e);
@@ -120,6 +121,7 @@ int vfs_visit(struct vfs *v, const char *start, vfs_visit_fn *fn, void *arg,
 		rc = next(&t, e);
 	while (t.depth)
 		pop(&t);
+	sql_bulk_end(v->db);
 	free(t.levels);
 	buf_fini(&t.path);
 	return rc;

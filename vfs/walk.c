@@ -94,9 +94,9 @@ int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e)
 
 	if (!recursive)
 		return op_many(v, remove_in, &r, e);
-	op_grow_cache(v);
+	sql_bulk_begin(v->db);
 	rc = op_many(v, remove_in, &r, e);
-	op_shrink_cache(v);
+	sql_bulk_end(v->db);
 	return rc;
 }
 

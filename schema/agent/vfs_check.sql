@@ -1,6 +1,50 @@
 -- What fsck looks for, and how it is mended: one pair for each row of
 -- vfs/check.def. Each finds in all namespaces of the file.
 
+-- What all checks of a group would find (not how much): 0 if nothing. The checks
+-- before those of a group have found nothing then.
+
+-- query vfs_find_in_inodes -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN vfs_blob AS b ON b.id =
+	i.blob WHERE i.id >> 40 NOT IN (SELECT id FROM vfs_ns) OR mode & 61440 NOT IN
+	(4096, 8192, 16384, 24576, 32768, 40960, 49152) OR mode & ~65535 OR (mode &
+	61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND 4095) OR (NOT
+	flags & 1 AND i.id IN (SELECT id FROM vfs_xattr)) OR (blob IS NOT NULL AND
+	b.id IS NULL) OR (below IS NOT NULL AND i.id NOT IN (SELECT id FROM
+	vfs_host)) OR (nlink = 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size
+	< 0 OR (mode & 61440 = 40960 AND size <> length(target)) OR (mode & 61440 =
+	32768 AND size < max(coalesce(b.raw, length(b.data), 0), coalesce((SELECT
+	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
+	vfs_blob AS b ON b.id = c.blob WHERE c.id = i.id), 0)));
+
+-- query vfs_find_in_names -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry AS d LEFT JOIN vfs_inode AS i ON i.id =
+	(d.dir & ~1099511627775) | d.ino LEFT JOIN vfs_inode AS p ON p.id = d.dir
+	WHERE length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN (x'2e', x'2e2e') OR
+	instr(d.name, x'2f') OR instr(d.name, x'00') OR i.id IS NULL OR p.id IS NULL
+	OR (p.mode & 61440) <> 16384 OR d.type <> i.mode >> 12 OR (d.type = 4 AND
+	(i.parent <> d.dir & 1099511627775 OR i.name <> d.name));
+
+-- Each node has as many names as it says, a directory one, and the number of
+-- nodes that have a name is that of those that should.
+-- query vfs_find_in_links -> vfs_number
+SELECT coalesce(sum(CASE WHEN t = 4 THEN c > 1 ELSE c <> i.nlink END OR i.id &
+	1099511627775 = 1), 0) + (coalesce(sum(i.nlink > 0), 0) <> (SELECT count(*)
+	FROM vfs_inode WHERE nlink > 0 AND id & 1099511627775 <> 1)) AS n FROM (SELECT (dir &
+	~1099511627775) | ino AS id, count(*) AS c, min(type) AS t FROM vfs_dentry
+	GROUP BY 1) AS d JOIN vfs_inode AS i ON i.id = d.id;
+
+-- Each blob is named as often as it says, as many blobs are named as there are,
+-- and as many are named several times as there are counters.
+-- query vfs_find_in_contents -> vfs_number
+SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
+	count(*) FROM vfs_blob)) + (coalesce(sum(c > 1), 0) <> (SELECT count(*) FROM
+	vfs_share)) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
+	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
+	r LEFT JOIN vfs_share AS s ON s.blob = r.b;
+
 -- query vfs_find_ns -> vfs_number
 SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
 	(SELECT id FROM vfs_ns);

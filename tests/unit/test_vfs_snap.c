@@ -2,7 +2,9 @@
 
 #include "db/sql.h"
 #include "schema/agent_queries.h"
+#include "vfs/check.h"
 #include "vfs/merge.h"
+#include "vfs/visit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -488,6 +490,41 @@ static void a_bulk_operation_moves_fewer_pages_than_the_file_has(void **state)
 	expect_fewer_pages("rm -r");
 }
 
+static int ignore(void *arg, const struct vfs_found *f, struct err *e)
+{
+	(void)arg, (void)f, (void)e;
+	return 0;
+}
+
+static void nothing_cached(void)
+{
+	struct err e;
+
+	ok(sql_script(t.db, "PRAGMA shrink_memory", &e), &e);
+	(void)sql_pages(t.db);
+}
+
+static void a_bulk_operation_reads_no_page_twice(void **state)
+{
+	struct vfs_compact compact = {0};
+	struct vfs_check check = {0};
+	struct err e;
+
+	(void)state;
+	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	put_scattered(6000, "a");
+	nothing_cached();
+	ok(vfs_visit(t.v, "", ignore, NULL, &e), &e);
+	expect_fewer_pages("a walk");
+	nothing_cached();
+	ok(vfs_check(t.db, &check, &e), &e);
+	assert_int_equal(check.found, 0);
+	expect_fewer_pages("fsck");
+	nothing_cached();
+	ok(vfs_compact(t.db, &compact, &e), &e);
+	expect_fewer_pages("compact");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -505,6 +542,7 @@ int main(void)
 		T(a_removed_namespace_leaves_nothing),
 		T(rows_of_an_older_snapshot_are_read_once),
 		T(a_bulk_operation_moves_fewer_pages_than_the_file_has),
+		T(a_bulk_operation_reads_no_page_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
