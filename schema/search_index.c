@@ -2,22 +2,26 @@
  * asks it. */
 #include "schema/search.h"
 
+#include "db/fts.h"
 #include "schema/event.h"
 #include "schema/search_text.h"
 
 #include <string.h>
 
 #define TEXT_MAX     ((size_t)4 << 20) /* of one event */
-#define BATCH_EVENTS 256               /* in a transaction */
+#define BATCH_EVENTS 1024              /* in a transaction */
+#define STEP_EVENTS  256               /* for a run that may have to go on */
 #define BATCH_BYTES  ((size_t)1 << 20)
 
 struct update {
 	struct sql *db;
 	int64_t lo, hi; /* sessions */
+	int batch;      /* events in a transaction */
 	int64_t open;   /* pos of the last growing event that was looked at */
 	struct buf text;
 	const struct index_watch *watch;
 	int looked_at;
+	struct fts_build build;
 };
 
 /* --- one event -------------------------------------------------------- */
@@ -95,13 +99,12 @@ static int index_again(struct update *u, int64_t pos, struct err *e)
 
 static int redo_dirty(struct update *u, struct err *e)
 {
-	struct search_dirty_list_in in = {event_pos(u->lo, 0),
-					  event_pos(u->hi, EVENT_SEQ_MAX),
-					  BATCH_EVENTS};
+	struct search_dirty_list_in in = {
+		event_pos(u->lo, 0), event_pos(u->hi, EVENT_SEQ_MAX), u->batch};
 	struct search_dirty_list_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(u->db, Q_SEARCH_DIRTY_LIST, &in, BATCH_EVENTS,
-			    &rows, &a, e);
+	int n = sql_collect(u->db, Q_SEARCH_DIRTY_LIST, &in, u->batch, &rows,
+			    &a, e);
 
 	for (int i = 0, bad = 0; i < n && !bad; i++) {
 		bad = index_again(u, rows[i].pos, e);
@@ -136,7 +139,7 @@ static int catch_up(struct update *u, struct err *e)
 				       event_pos(mark.session, EVENT_SEQ_MAX)};
 	it = sql_rows(u->db, Q_SEARCH_EVENTS, &in);
 	rc = 0;
-	while (!rc && n < BATCH_EVENTS && bytes < BATCH_BYTES &&
+	while (!rc && n < u->batch && bytes < BATCH_BYTES &&
 	       sql_next(&it, &row)) {
 		rc = index_event(u, row.pos, row.body, e);
 		last = row.pos;
@@ -156,11 +159,11 @@ static int catch_up(struct update *u, struct err *e)
 static int redo_open(struct update *u, struct err *e)
 {
 	struct search_open_list_in in = {
-		u->open, event_pos(u->hi, EVENT_SEQ_MAX), BATCH_EVENTS};
+		u->open, event_pos(u->hi, EVENT_SEQ_MAX), u->batch};
 	struct search_open_list_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(u->db, Q_SEARCH_OPEN_LIST, &in, BATCH_EVENTS, &rows,
-			    &a, e);
+	int n = sql_collect(u->db, Q_SEARCH_OPEN_LIST, &in, u->batch, &rows, &a,
+			    e);
 
 	for (int i = 0, bad = 0; i < n && !bad; i++) {
 		u->open = rows[i].pos;
@@ -180,7 +183,8 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 
 	do {
 		/* an index is made again from the events */
-		if (sql_enter_relaxed(u->db, e))
+		if (fts_build_batch(&u->build, e) ||
+		    sql_enter_relaxed(u->db, e))
 			return -1;
 		n = sql_leave(u->db, step(u, e), e);
 		if (n > 0 && u->watch)
@@ -194,6 +198,7 @@ int search_step(struct agent_file *f, int64_t session, struct err *e)
 	struct update u = {.db = f->db,
 			   .lo = session,
 			   .hi = session,
+			   .batch = STEP_EVENTS,
 			   .text = BUF_MAX(TEXT_MAX)};
 	int n;
 
@@ -215,13 +220,15 @@ int search_update(struct agent_file *f, int64_t session,
 		.db = f->db,
 		.lo = session ? session : 1,
 		.hi = session ? session : INT32_MAX,
+		.batch = BATCH_EVENTS,
 		.text = BUF_MAX(TEXT_MAX),
+		.build = {f->db, "search_text", 0},
 	};
 	int rc;
 
 	u.open = event_pos(u.lo, 0);
 	rc = repeat(&u, redo_dirty, e) || repeat(&u, catch_up, e) ||
-	     repeat(&u, redo_open, e);
+	     repeat(&u, redo_open, e) || fts_build_end(&u.build, e);
 	buf_fini(&u.text);
 	return rc ? -1 : u.looked_at;
 }

@@ -3,12 +3,13 @@
 #include "vfs/text.h"
 
 #include "base/text.h"
+#include "db/fts.h"
 #include "schema/search.h"
 
 #include <sys/stat.h>
 
-#define BATCH_FILES 256 /* in a transaction */
-#define BATCH_BYTES ((size_t)2 << 20)
+#define BATCH_FILES 1024 /* in a transaction */
+#define BATCH_BYTES ((size_t)1 << 20)
 #define HEAD        8000 /* bytes in which a NUL says that it is no text */
 
 struct update {
@@ -21,6 +22,7 @@ struct update {
 	int64_t from; /* id at which the walk over all goes on; 0: the first */
 	bool gone;    /* the walk over files that are no more is done */
 	const struct index_watch *watch;
+	struct fts_build build;
 };
 
 /* --- one file --------------------------------------------------------- */
@@ -202,7 +204,8 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 	do {
 		u->bytes = 0;
 		/* an index is made again from the files */
-		if (sql_enter_relaxed(u->v->db, e))
+		if (fts_build_batch(&u->build, e) ||
+		    sql_enter_relaxed(u->v->db, e))
 			return -1;
 		n = sql_leave(u->v->db, step(u, e), e);
 		if (n > 0 && u->watch)
@@ -216,6 +219,7 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 {
 	struct update u = {.v = v,
 			   .watch = watch,
+			   .build = {v->db, "vfs_text", 0},
 			   .text = BUF_MAX((size_t)VFS_TEXT_MAX + 1)};
 	int rc;
 
@@ -228,6 +232,8 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 	rc = repeat(&u, follow_journal, e);
 	if (rc == 0 && u.all)
 		rc = repeat(&u, look_at_all, e);
+	if (rc == 0)
+		rc = fts_build_end(&u.build, e);
 	sql_bulk_end(v->db);
 	buf_fini(&u.text);
 	return rc < 0 ? -1 : u.looked_at;

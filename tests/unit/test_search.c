@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -75,6 +76,25 @@ static void append(struct writer *w, const char *type, const char *body)
 					      .parent = WRITER_LEAF},
 			  &ref, &e))
 		fail_msg("%s", e.text);
+}
+
+static int64_t number(const char *text)
+{
+	struct err e = {0};
+	int64_t n;
+
+	if (sql_script_i64(file.db, text, &n, &e))
+		fail_msg("%s: %s", text, e.text);
+	return n;
+}
+
+/* FTS5's record of its segments: after a cookie of four bytes the number of
+ * levels and that of segments, each one byte if they are few. */
+static int64_t segments(void)
+{
+	return number("SELECT instr(x'000102030405060708090a0b0c0d0e0f', "
+		      "substr(block, 6, 1)) - 1 FROM search_text_data WHERE "
+		      "id = 10");
 }
 
 /* --- finding ---------------------------------------------------------- */
@@ -374,6 +394,45 @@ static void a_broken_index_can_be_made_anew(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+/* Each session is a batch of its own. */
+static void say_in_many_sessions(int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		struct writer w;
+		char key[16];
+
+		snprintf(key, sizeof key, "s%d", i);
+		test_writer_open(&w, &file, key);
+		test_say(&w, "a common word");
+	}
+}
+
+static void the_segments_of_a_large_update_are_merged_once(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	say_in_many_sessions(0, 60);
+	assert_int_equal(count("common"), 20);
+	assert_true(segments() <= 3);
+	assert_int_equal(number("SELECT v FROM search_text_config WHERE k = "
+				"'automerge'"),
+			 4);
+	/* a process that died while it collected them */
+	if (sql_script(file.db,
+		       "INSERT INTO search_text (search_text, rank) VALUES "
+		       "('automerge', 0), ('crisismerge', 1950)",
+		       &e) ||
+	    search_update(&file, 0, NULL, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(number("SELECT v FROM search_text_config WHERE k = "
+				"'automerge'"),
+			 4);
+	say_in_many_sessions(60, 63);
+	assert_int_equal(find((struct search){.query = "common", .count = 100}),
+			 63);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +448,7 @@ int main(void)
 		TEST(a_deleted_session_leaves_nothing_to_its_successor),
 		TEST(appending_does_not_touch_the_index),
 		TEST(a_broken_index_can_be_made_anew),
+		TEST(the_segments_of_a_large_update_are_merged_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
