@@ -89,6 +89,7 @@ class Outside:
             "HOST_FILE": made(home, self.dir / "host" / "file"),
             "NAMED_FILE": made(home, self.dir / "named" / "file"),
             "TMP_FILE": made(home, "/tmp/" + mark),
+            "TMP_NEW": "/tmp/%s.new" % mark,  # made by a run without a sandbox
             "SHM_FILE": made(home, "/dev/shm/" + mark),
             "SHM": 0x5ce90000 + os.getpid() % 60000,
             "OTHER_SKEP": self.dir / "host" / "skep.sock",
@@ -97,6 +98,8 @@ class Outside:
             "DISK": next((d for d in ("/dev/vda", "/dev/sda", "/dev/nvme0n1",
                                       "/dev/loop0") if os.path.exists(d)),
                          "/dev/none")}
+        home.undo.append(lambda: pathlib.Path(
+            self.know["TMP_NEW"]).unlink(missing_ok=True))
         for name in ("OTHER_SKEP", "TMP_SOCKET"):
             listening(home, socket.AF_UNIX, str(self.know[name]))
         listening(home, socket.AF_UNIX, "\0" + mark)
