@@ -344,3 +344,16 @@ def test_every_route_that_writes_syncs_before_it_replies(home):
     assert not bad, bad
     assert str(home.control) + "-wal" in t.wrote
     assert str(home.agent_db("a")) + "-wal" in t.wrote
+
+
+def test_calls_that_strace_splits_are_read_as_one(home):
+    """As it does when another thread makes a call meanwhile."""
+    (home.dir / "trace").write_text(
+        '7 mkdir("{0}/there", 0700 <unfinished ...>\n'
+        '8 mkdir("{0}/new/a", 0700 <unfinished ...>\n'
+        '7 <... mkdir resumed>) = -1 EEXIST (File exists)\n'
+        '8 <... mkdir resumed>) = 0\n'.format(home.dir))
+    t = trace_lib.Trace(home.dir / "trace", home.dir)
+    for _, call, over in t.read():
+        t.apply(call, over)
+    assert list(t.dirty) == ["%s/new/" % home.dir], t.dirty

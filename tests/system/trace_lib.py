@@ -8,6 +8,7 @@ import lib
 
 CALLS = ("pwrite64,pwritev,write,writev,sendmsg,sendto,fdatasync,fsync,syncfs,"
          "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,exit_group")
+UNFINISHED = "<unfinished ...>"
 LINE = re.compile(r"^(\d+) +(.*)$")
 PATH = re.compile(r"^\w+\((\d+)<([^>]*)>")
 NAMES = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -59,12 +60,12 @@ class Trace:
             if not m:
                 continue
             thread, call = int(m.group(1)), m.group(2)
-            if call.endswith("<unfinished ...>"):
-                self.open[thread] = call
+            if call.endswith(UNFINISHED):
+                self.open[thread] = call.removesuffix(UNFINISHED)
                 yield thread, call, False
             elif call.startswith("<... "):
                 begun = self.open.pop(thread, "")
-                yield thread, begun, True
+                yield thread, begun + call.partition(" resumed>")[2], True
             else:
                 yield thread, call, None
 
