@@ -148,6 +148,12 @@ static int read_tree(struct reader *r, FTS *fts, struct err *e)
 	return 0;
 }
 
+/* The order of the directory's index: else each name goes to another page. */
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
 int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		   struct err *e)
 {
@@ -163,7 +169,7 @@ int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 	if (!r.room)
 		abort();
 	r.root_n = strlen(full);
-	fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
 	rc = fts ? import_begin(&r.im, v, p, e) : err_errno_set(e, "%s", dir);
 	if (rc == 0)
 		rc = import_end(&r.im, read_tree(&r, fts, e), e);

@@ -1,6 +1,7 @@
 #include "tests/support/vfs_test.h"
 
 #include "db/sql.h"
+#include "schema/agent_queries.h"
 #include "vfs/check.h"
 #include "vfs/visit.h"
 
@@ -94,6 +95,8 @@ static const char *const plants[] = {
 	"UPDATE vfs_inode SET parent = 1 WHERE id & 1099511627775 = 3",
 	"UPDATE vfs_inode SET nlink = 7",
 	"UPDATE vfs_inode SET nlink = 0 WHERE id & 1099511627775 = 4",
+	("UPDATE vfs_inode SET nlink = 0 WHERE id & 1099511627775 = 4;"
+	 "DELETE FROM vfs_dentry WHERE name = x'66'"),
 	"INSERT INTO vfs_orphan SELECT id, 1, 1 FROM vfs_inode LIMIT 1",
 	"UPDATE vfs_share SET refs = refs + 1",
 	"DELETE FROM vfs_share",
@@ -144,6 +147,63 @@ static void every_planted_damage_is_found_and_mended(void **state)
 		shown = picture(t.v); /* everything can be read again */
 		free(shown);
 	}
+}
+
+static int64_t find(unsigned query)
+{
+	struct vfs_number n = {0};
+	struct err e;
+
+	ok(sql_get(t.db, query, NULL, &n, NULL, &e) < 0, &e);
+	return n.n;
+}
+
+#define ALONE(find)    find
+#define INODES(find)   Q_VFS_FIND_IN_INODES
+#define NAMES(find)    Q_VFS_FIND_IN_NAMES
+#define LINKS(find)    Q_VFS_FIND_IN_LINKS
+#define CONTENTS(find) Q_VFS_FIND_IN_CONTENTS
+
+static const struct {
+	unsigned find, group;
+	const char *words;
+} checks[] = {
+#define CHECK(name, group, how, words) \
+	{Q_VFS_FIND_##name, group(Q_VFS_FIND_##name), words},
+#include "vfs/check.def"
+#undef CHECK
+};
+
+/* The first check that finds something decides: those after it are not skipped. */
+static void no_check_that_finds_something_is_skipped(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof plants / sizeof plants[0]; i++) {
+		size_t k = 0;
+
+		vfs_test_end(&t);
+		vfs_test_begin(&t);
+		make_all();
+		ok(sql_script(t.db, plants[i], &e), &e);
+		while (k < sizeof checks / sizeof checks[0] &&
+		       find(checks[k].find) == 0)
+			k++;
+		if (k < sizeof checks / sizeof checks[0] &&
+		    find(checks[k].group) == 0)
+			fail_msg("%s is skipped: %s", checks[k].words,
+				 plants[i]);
+		damage(true); /* vfs_test_end wants a sound file */
+	}
+}
+
+static void no_group_of_a_sound_file_needs_a_second_look(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < sizeof checks / sizeof checks[0]; k++)
+		if (find(checks[k].group) != 0)
+			fail_msg("%s", checks[k].words);
 }
 
 static int go_on(void *arg, const struct vfs_found *f, struct err *e)
@@ -226,6 +286,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_sound_file_has_no_damage),
 		T(every_planted_damage_is_found_and_mended),
+		T(no_check_that_finds_something_is_skipped),
+		T(no_group_of_a_sound_file_needs_a_second_look),
 		T(a_directory_within_itself_is_told_not_followed),
 		T(a_node_without_a_name_is_found_again),
 		T(compacting_joins_equal_contents),
