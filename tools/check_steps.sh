@@ -50,9 +50,11 @@ step_fault() { run_ctest asan fault; }
 step_replay() { run_ctest asan fuzz; }
 
 # Tests of code that has threads, under ThreadSanitizer, which cannot map its
-# shadow where addresses are randomised too widely.
+# shadow where addresses are randomised too widely. It looks for races, which
+# need fewer steps than the comparisons that the unit tests make.
 step_threads() {
 	local quiet_aslr=
+	local -x VFS_MODEL_ROUNDS=6 VFS_THREADS_STEPS=100
 	setarch -R true 2>/dev/null && quiet_aslr="setarch -R"
 	build tsan -- threaded && run_ctest tsan threads
 }
