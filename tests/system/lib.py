@@ -35,7 +35,10 @@ class Result:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
-def eventually(check, seconds=30, what="it"):
+HANG = 240  # seconds after which a program hangs, under any load
+
+
+def eventually(check, seconds=60, what="it"):
     """Waits until check() is true, and gives what it gave."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -82,7 +85,7 @@ class Home:
                 "detect_leaks=0"
         return env
 
-    def run(self, *argv, input=None, code=0, env=None, cwd=None, seconds=60):
+    def run(self, *argv, input=None, code=0, env=None, cwd=None, seconds=HANG):
         """Runs a program to its end; its exit status must be `code` (None:
         any)."""
         if isinstance(input, str):

@@ -7,8 +7,8 @@
 A test is a function `test_...` in a file `test_*.py` here; its name is a
 sentence about behaviour, and it gets a lib.Home. It fails by any exception,
 and is skipped by lib.skip("why"). Each runs in a process of its own, with a
-time limit (a function's attribute `seconds`, or 120). Nothing that a test
-started lives on after it.
+time limit (a function's attribute `seconds`, at least 600), which only ends
+what hangs. Nothing that a test started lives on after it.
 
 Tests run beside each other, in any order and under any load. Those that
 slow.txt names begin first. Most tests wait, so --more N starts up to N more
@@ -31,6 +31,7 @@ sys.path.insert(0, str(HERE))
 import lib  # noqa: E402
 
 PASSED, FAILED, SKIPPED = 0, 1, 77
+LIMIT = 600  # seconds
 
 
 def load(path):
@@ -73,7 +74,7 @@ class Running:
         self.area, self.name, fn = test
         self.log = tempfile.TemporaryFile()
         self.began = time.monotonic()
-        self.limit = getattr(fn, "seconds", 120)
+        self.limit = max(getattr(fn, "seconds", 0), LIMIT)
         self.pid = os.fork()
         if self.pid == 0:
             os.setsid()

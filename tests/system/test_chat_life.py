@@ -174,17 +174,12 @@ def test_no_command_and_no_core_has_the_key(home):
 
 
 def test_a_cancel_is_seen_by_the_server_at_once(home):
-    m = Mock(home, [chunk({"content": "begun"}), 60, chunk({"content": "x"})])
-    d = chat(home, m, config={"idle_ms": 60000})
-    took = []
-    for _ in range(5):
+    m = Mock(home, [chunk({"content": "begun"}), 3600, chunk({"content": "x"})])
+    d = chat(home, m, config={"idle_ms": 3600000})
+    for n in range(2):  # the server would speak again after an hour
         ident = d.submit("a")
-        n = len(m.gone)
-        lib.eventually(lambda: len(parts(home)) > n, 30)
-        since = time.monotonic()
+        lib.eventually(lambda: len(parts(home)) > n)
         d.cancel(ident)
-        lib.eventually(lambda: len(m.gone) > n, 30, "the end of the transfer")
-        took.append(m.gone[n] - since)
+        lib.eventually(lambda: len(m.gone) > n, what="the end of the transfer")
         assert d.until(ident)["state"] == "cancelled"
-    assert min(took) < 1, took
     finish(d)

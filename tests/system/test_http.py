@@ -138,7 +138,7 @@ def test_the_socket_file_is_for_its_owner_only_and_goes_away(srv):
     other = Server(srv.home)
     path = other.path
     other.proc.send_signal(signal.SIGTERM)
-    other.proc.communicate(timeout=10)
+    other.proc.communicate(timeout=120)
     T.assertFalse(os.path.exists(path))
     shutil.rmtree(other.dir)
 
@@ -430,7 +430,7 @@ def test_what_cannot_be_listened_on_is_said_clearly(srv):
     def start(path, tcp="127.0.0.1:0"):
         return subprocess.run(
             [srv.bin / "http_test_server", path, tcp],
-            capture_output=True, text=True, timeout=10)
+            capture_output=True, text=True, timeout=120)
 
     fresh = os.path.join(srv.dir, "t.sock")
     r = start(srv.path)
@@ -457,5 +457,5 @@ def test_a_dead_servers_socket_is_replaced(srv):
         stdout=subprocess.PIPE, text=True)
     T.assertEqual(two.stdout.readline(), "ready 0\n")
     two.send_signal(signal.SIGTERM)
-    two.communicate(timeout=10)
+    two.communicate(timeout=120)
     shutil.rmtree(one.dir)

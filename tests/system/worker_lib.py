@@ -7,6 +7,8 @@ import subprocess
 import threading
 import time
 
+import lib
+
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -53,7 +55,7 @@ class Supervisor:
     def command(self, run, **message):
         self.say("%s %s" % (run, json.dumps(message)))
 
-    def wait(self, kind, seconds=60, **fields):
+    def wait(self, kind, seconds=lib.HANG, **fields):
         """The next message of this type (with these fields)."""
         end = time.monotonic() + seconds
         while True:
