@@ -100,6 +100,37 @@ static int64_t segments(void)
 
 /* --- finding ---------------------------------------------------------- */
 
+/* More matches than are ranked at once: page by page all of them come, each once,
+ * the newest first. The first event would be the best of all. */
+static void a_common_word_is_found_to_the_end(void **state)
+{
+	enum { ALL = SEARCH_WINDOW + 3 };
+	static bool seen[ALL + 1];
+	struct err e = {0};
+	struct writer w;
+	int found = 0, n;
+
+	(void)state;
+	test_writer_open(&w, &file, "chat");
+	assert_int_equal(sql_enter(file.db, &e), 0);
+	for (int i = 1; i <= ALL; i++)
+		append(&w, "message",
+		       i == 1 ? "{\"content\":\"word word word\"}"
+			      : "{\"content\":\"a longer text with word\"}");
+	assert_int_equal(sql_leave(file.db, 0, &e), 0);
+	memset(seen, 0, sizeof seen);
+	while ((n = find((struct search){
+			.query = "word", .count = 1000, .skip = found})) > 0) {
+		for (int i = 0; i < n; i++) {
+			assert_false(seen[hits[i].seq]);
+			seen[hits[i].seq] = true;
+		}
+		found += n;
+		assert_int_equal(seen[1], found > SEARCH_WINDOW);
+	}
+	assert_int_equal(found, ALL);
+}
+
 static void words_are_found_with_a_snippet_best_first(void **state)
 {
 	struct writer w;
@@ -438,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(words_are_found_with_a_snippet_best_first),
+		TEST(a_common_word_is_found_to_the_end),
 		TEST(whatever_a_person_types_works),
 		TEST(a_wrong_expression_is_explained),
 		TEST(filters_narrow_by_session_type_and_time),

@@ -218,11 +218,15 @@ static void what_a_fork_brings_back_is_found(void **state)
 static void a_journal_that_was_trimmed_is_no_harm(void **state)
 {
 	struct err e;
+	int64_t left;
 
 	(void)state;
 	put(t.v, "f", "apple");
+	put(t.v, "h", "cherry");
 	FINDS("apple", "f");
+	FINDS("cherry", "h");
 	put(t.v, "f", "pear");
+	ok(vfs_remove(t.v, "h", false, &e), &e);
 	put(t.v, "g", "plum");
 	ok(sql_script(t.db,
 		      "DELETE FROM vfs_journal WHERE seq < (SELECT max(seq)"
@@ -232,6 +236,11 @@ static void a_journal_that_was_trimmed_is_no_harm(void **state)
 	FINDS("pear", "f");
 	FINDS("apple", "");
 	FINDS("plum", "g");
+	/* nothing stays of a file that is gone */
+	ok(sql_script_i64(t.db, "SELECT count(*) FROM vfs_text_file", &left,
+			  &e),
+	   &e);
+	assert_int_equal(left, 2);
 }
 
 static void a_damaged_index_is_made_anew(void **state)
