@@ -1,7 +1,10 @@
 """The end of a run: what is in rows, what only in memory, and that none of it
 depends on who lives on."""
 import lib
-from skepd_lib import Host, faults_bin
+from skepd_lib import Host, QUICK, faults_bin
+
+# no sign of life is expected, and looked for, while a test lasts
+CALM = {"run": dict(QUICK["run"], heartbeat=60000)}
 
 
 def starts(h, agent, run):
@@ -26,7 +29,7 @@ def test_an_end_that_only_memory_had_is_found_in_the_file(home):
 
 
 def test_a_worker_that_has_ended_and_does_not_leave_is_shown(home):
-    h = Host(home, bin_dir=faults_bin())
+    h = Host(home, CALM, faults_bin())
     h.start(fault="skep-worker/worker_leaving:stall500")
     h.shell("a", "true")
     run = h.submit("a")
