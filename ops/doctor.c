@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/watchdog.h"
 #include "ops/readers.h"
 #include "schema/control.h"
@@ -45,11 +46,12 @@ void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
 			    .why = table[code].why,
 			    .fix = table[code].how,
 			    .fixable = table[code].fix != FIX_NONE};
-	char text[400];
+	char text[2 * PATH_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	if (vsnprintf(text, sizeof text, fmt, ap) >= (int)sizeof text)
+		text_mark_cut(text, sizeof text);
 	va_end(ap);
 	f.what = arena_text(&d->arena, text);
 	d->found(d->arg, code, &f);
@@ -133,7 +135,10 @@ void doctor_look(struct doctor *d)
 	doctor_lost(d);
 	check_watchdog(d);
 	doctor_files(d);
+	doctor_agents(d);
 	doctor_host(d);
+	if (!d->supervised)
+		doctor_cgroups(d);
 	if (d->control)
 		doctor_rows(d);
 	doctor_databases(d);

@@ -24,6 +24,7 @@ enum fix {
 	FIX_NONE,
 	FIX_MODE,
 	FIX_REMOVE,
+	FIX_CGROUP,
 	FIX_OWNER,
 	FIX_LEASE,
 	FIX_UNMOUNT,
@@ -82,6 +83,8 @@ void doctor_databases(struct doctor *d); /* doctor_state.c */
 void doctor_rows(struct doctor *d);      /* doctor_rows.c */
 void doctor_host(struct doctor *d);      /* doctor_host.c */
 void doctor_lost(struct doctor *d);      /* doctor_lost.c */
+void doctor_agents(struct doctor *d);    /* doctor_agents.c */
+void doctor_cgroups(struct doctor *d);   /* doctor_cgroups.c */
 void doctor_foreign(struct doctor *d);   /* doctor_foreign.c */
 
 #endif

@@ -147,6 +147,10 @@ int doctor_fix(struct doctor *d, enum finding_code code,
 		return fix_mode(f->subject, e);
 	case FIX_REMOVE:
 		return tree_remove(f->subject, e);
+	case FIX_CGROUP: /* the kernel refuses one that is in use */
+		return rmdir(f->subject) && errno != ENOENT
+			       ? err_errno_set(e, "%s", f->subject)
+			       : 0;
 	case FIX_OWNER:
 		return change_control(d, f->subject, clear_owner, e);
 	case FIX_LEASE:

@@ -1,5 +1,7 @@
 #include "sandbox/cgroup.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,14 +131,23 @@ static bool find_line(const char *file, const char *name,
 	return found;
 }
 
-static bool find_first(const char *name, char *out, size_t cap)
+void cgroup_prefix(const char *home, char out[CGROUP_PREFIX])
+{
+	char hash[HASH_HEX];
+
+	hash_of(home, strlen(home), hash);
+	snprintf(out, CGROUP_PREFIX, "skep-%.8s-", hash);
+}
+
+static bool find_first(const char *name, const char *prefix, char *out,
+		       size_t cap)
 {
 	char mount[PART], own[PART], probe[CGROUP_PATH];
 
 	if (!find_line("/proc/self/mounts", name, split_mount, mount) ||
 	    !find_line("/proc/self/cgroup", name, split_own, own) ||
-	    (size_t)snprintf(out, cap, "%s%s/skep-", mount,
-			     strcmp(own, "/") ? own : "") >= cap)
+	    (size_t)snprintf(out, cap, "%s%s/%s", mount,
+			     strcmp(own, "/") ? own : "", prefix) >= cap)
 		return false;
 	if ((size_t)snprintf(probe, sizeof probe, "%sprobe", out) >=
 	    sizeof probe)
@@ -229,12 +240,16 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS])
 
 /* --- finding --------------------------------------------------------------- */
 
-void cgroup_find(struct cgroup_place *p, const char *unified)
+void cgroup_find(struct cgroup_place *p, const char *unified, const char *home)
 {
+	char prefix[CGROUP_PREFIX];
+
+	cgroup_prefix(home, prefix);
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (!find_unified(unified, kinds[i].name, p->base[i],
 				  sizeof p->base[i]) &&
-		    !find_first(kinds[i].name, p->base[i], sizeof p->base[i]))
+		    !find_first(kinds[i].name, prefix, p->base[i],
+				sizeof p->base[i]))
 			p->base[i][0] = '\0';
 }
 

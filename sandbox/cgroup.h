@@ -31,6 +31,11 @@ enum cgroup_limit { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_LIMITS };
  * its own: a supervisor that is alone in one goes into this one below it. */
 #define CGROUP_LEAF "skepd"
 
+/* Names of cgroups begin with this: "skep-", eight digits of a hash of the home,
+ * "-". So each home knows its own. */
+#define CGROUP_PREFIX 16
+void cgroup_prefix(const char *home, char out[CGROUP_PREFIX]);
+
 struct cgroup_place { /* a run's directory is this and its id; "": none */
 	char base[CGROUP_LIMITS][CGROUP_PATH - 56];
 };
@@ -47,7 +52,12 @@ bool cgroup_unified(pid_t pid, char *out, size_t cap);
 
 /* `unified` is where runs have their cgroups of the second version, without the
  * id, or "". What cannot be had stays "". */
-void cgroup_find(struct cgroup_place *p, const char *unified);
+void cgroup_find(struct cgroup_place *p, const char *unified, const char *home);
+
+/* fn for every cgroup of both versions in which nobody is, and whose name begins
+ * with the prefix. */
+void cgroup_each_empty(const char *prefix,
+		       void (*fn)(void *arg, const char *dir), void *arg);
 
 /* Only looks: which of them a supervisor with this pid gives, or could give. */
 void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);

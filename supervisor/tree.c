@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/proc.h"
 #include "spawner/wire.h"
 
@@ -24,12 +23,12 @@
 
 static void find_unified(struct tree_place *p, const char *home)
 {
-	char dir[BASE_MAX - 16], probe[256], hash[HASH_HEX];
+	char dir[BASE_MAX - 16], probe[256], prefix[CGROUP_PREFIX];
 
 	if (!cgroup_unified(getpid(), dir, sizeof dir))
 		return;
-	hash_of(home, strlen(home), hash);
-	snprintf(p->base, sizeof p->base, "%s/skep-%.8s-", dir, hash);
+	cgroup_prefix(home, prefix);
+	snprintf(p->base, sizeof p->base, "%s/%s", dir, prefix);
 	tree_cgroup(p, "probe", probe);
 	if (mkdir(probe, 0755) && errno != EEXIST)
 		p->base[0] = '\0';
@@ -43,7 +42,7 @@ void tree_place_find(struct tree_place *p, const char *how, const char *home)
 	if (!strcmp(how, "off"))
 		return;
 	find_unified(p, home);
-	cgroup_find(&p->limits, p->base);
+	cgroup_find(&p->limits, p->base, home);
 }
 
 void tree_cgroup(const struct tree_place *p, const char *name, char *out)
@@ -222,18 +221,18 @@ void tree_forget(const struct tree_place *p, const char *name)
 	cgroup_forget(&p->limits, name);
 }
 
-void tree_each_cgroup(const struct tree_place *p,
-		      void (*fn)(void *arg, const char *name), void *arg)
+static void each_below(const char *base,
+		       void (*fn)(void *arg, const char *name), void *arg)
 {
-	char dir[sizeof p->base];
-	struct dirent *entry;
+	char dir[256];
+	const struct dirent *entry;
 	const char *prefix;
 	DIR *d;
 
-	if (!p->base[0])
+	if (!base[0])
 		return;
-	snprintf(dir, sizeof dir, "%s", p->base);
-	prefix = strrchr(p->base, '/') + 1;
+	snprintf(dir, sizeof dir, "%s", base);
+	prefix = strrchr(base, '/') + 1;
 	*strrchr(dir, '/') = '\0';
 	d = opendir(dir);
 	while (d && (entry = readdir(d)))
@@ -241,6 +240,16 @@ void tree_each_cgroup(const struct tree_place *p,
 			fn(arg, entry->d_name + strlen(prefix));
 	if (d)
 		closedir(d);
+}
+
+/* One may be in a tree of the first version only: it is the last to go. */
+void tree_each_cgroup(const struct tree_place *p,
+		      void (*fn)(void *arg, const char *name), void *arg)
+{
+	each_below(p->base, fn, arg);
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (strcmp(p->limits.base[i], p->base) != 0)
+			each_below(p->limits.base[i], fn, arg);
 }
 
 /* --- after a restart -------------------------------------------------- */

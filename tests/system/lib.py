@@ -201,9 +201,10 @@ class Home:
         name = "skep-%s-*" % hashlib.sha256(
             os.fsencode(self.path)).hexdigest()[:8]
         with open("/proc/self/mounts") as f:
-            mounts = [line.split()[1] for line in f if " cgroup2 " in line]
+            mounts = [line.split()[1] for line in f
+                      if line.split()[2] in ("cgroup", "cgroup2")]
         with open("/proc/self/cgroup") as f:
-            own = [line[3:].strip() for line in f if line.startswith("0::")]
+            own = {line.strip().split(":", 2)[2] for line in f}
         left = [p for m in mounts for o in own
                 for p in pathlib.Path(m + o).glob(name)]
         for _ in range(20):  # processes that were killed are still ending
