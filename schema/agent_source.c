@@ -42,6 +42,17 @@ static int refuse_default(const char *path, const cJSON *def, const char *name,
 		       path, name);
 }
 
+static int take_definition(const char *path, struct agent_row *row,
+			   const cJSON *def, struct arena *a, struct err *e)
+{
+	if (refuse_default(path, def, row->name, e) ||
+	    agent_check_members(path, def, row->spec, e))
+		return -1;
+	row->spec = "{}"; /* what the file no longer says is gone */
+	row->model = NULL;
+	return agent_from_json(row, path, def, a, e) ? -1 : 1;
+}
+
 static int read_definition(const char *path, struct agent_row *row,
 			   struct arena *a, struct err *e)
 {
@@ -51,12 +62,7 @@ static int read_definition(const char *path, struct agent_row *row,
 
 	if (rc > 0) {
 		def = json_parse_object(path, text.p, text.n, e);
-		row->spec = "{}"; /* what the file no longer says is gone */
-		row->model = NULL;
-		rc = def && !refuse_default(path, def, row->name, e) &&
-				     !agent_from_json(row, path, def, a, e)
-			     ? 1
-			     : -1;
+		rc = def ? take_definition(path, row, def, a, e) : -1;
 	}
 	cJSON_Delete(def);
 	buf_fini(&text);

@@ -149,7 +149,8 @@ def test_a_definition_in_files_is_seen_at_the_next_use(home):
     home.skep("agent", "add", "other", "--driver", "script")
     d = home.path / "agents" / "filed"
     d.mkdir()
-    (d / "agent.json").write_text('{"driver": "exec", "command": ["true"]}')
+    (d / "agent.json").write_text(
+        '{"driver": "exec", "config": {"command": ["true"]}}')
     (d / "prompt.md").write_text("Be kind.\n")
     rows = {r["name"]: r for r in home.skep("agent", "ls", "--json").lines}
     assert rows["filed"]["source"] == "file"
@@ -181,6 +182,34 @@ def test_a_broken_definition_file_is_named_and_the_others_are_listed(home):
     assert [x["name"] for x in r.lines] == ["good"]
     assert "agents/bad/agent.json" in r.err and "script|exec|acp|chat" in r.err
     assert "agents/bad/agent.json" in home.refused(65, "agent", "show", "bad")
+
+
+def test_an_unknown_member_in_a_file_is_refused_as_everywhere(home):
+    """By commands, runs and doctor, with the nearest name; the last good
+    definition stays. A member that is stored already is left alone."""
+    h = Host(home).start()
+    d = home.path / "agents" / "f"
+    d.mkdir()
+    good = {"driver": "script", "config": {"steps": [{"event": {
+        "type": "note"}}]}, "x-mine": 1}
+    (d / "agent.json").write_text(json.dumps(good))
+    assert h.until(h.submit("f"))["state"] == "succeeded"
+    (d / "agent.json").write_text(json.dumps(dict(good, netwrok="none")))
+    words = "agents/f/agent.json: unknown member 'netwrok'; did you mean " \
+        "'network'?"
+    assert words in home.refused(65, "run", "f", "x")
+    finish(h)
+    assert words in home.refused(65, "agent", "show", "f")
+    assert words in home.skep("agent", "ls").err
+    found, = [f for f in home.skep("doctor", "--json", "--quick", code=65).lines
+              if f["finding"] == "definition_bad"]
+    assert words in found["what"], found
+    rows = home.skep("agent", "ls", "--json").lines
+    assert [r["version"] for r in rows if r["name"] == "f"] == [1], rows
+    home.execute(home.control, "UPDATE agent SET spec = json_set(spec, "
+                 "'$.netwrok', 'none') WHERE name = 'f'")
+    shown = home.skep("agent", "show", "f", "--json").json
+    assert shown["spec"]["netwrok"] == "none", shown
 
 
 def test_a_secret_in_a_definition_is_refused(home):

@@ -234,7 +234,7 @@ static void what_a_file_no_longer_says_is_gone(void **state)
 
 	(void)state;
 	write_file("agent.json",
-		   "{\"driver\":\"exec\",\"model\":\"m\",\"x\":1}");
+		   "{\"driver\":\"exec\",\"model\":\"m\",\"x-a\":1}");
 	assert_int_equal(agents_sync(db, &home, "f", &e), 1);
 	assert_int_equal(agents_sync(db, &home, "f", &e), 0);
 	write_file("agent.json", "{\"driver\":\"exec\"}");
