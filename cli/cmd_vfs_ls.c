@@ -55,8 +55,9 @@ const struct command cmd_vfs_ls = {
 	.args = "WHERE [PATH]",
 	.help = "list a directory, or show a file",
 	.about = "WHERE is AGENT[:NAMESPACE[@SNAPSHOT]]; :NAMESPACE is one of "
-		 "the default agent. Paths start at the\nroot of the namespace "
-		 "and cannot leave it.",
+		 "the default agent. With --agent,\nWHERE is the namespace. "
+		 "Paths start at the root of the namespace and cannot leave "
+		 "it.",
 	.needs = VFS_NEEDS,
 	.run = run,
 };

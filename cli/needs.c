@@ -155,20 +155,23 @@ static int take_locator(struct cli *cli, const char **agent, struct err *e)
 	return 0;
 }
 
-/* AGENT[:NAMESPACE] as the first word; ":NAMESPACE" is the default agent's. */
+/* The first word is AGENT[:NAMESPACE]; ":NAMESPACE" is the default agent's. With
+ * --agent it is the namespace, and an agent before the colon must be that one. */
 static int take_word(struct cli *cli, const char **agent, struct err *e)
 {
 	struct args *a = &cli->args;
 	const char *word = a->words[0], *colon = strchr(word, ':');
-	size_t n = colon ? (size_t)(colon - word) : strlen(word);
+	size_t n = colon ? (size_t)(colon - word) : *agent ? 0 : strlen(word);
 
-	if (n && *agent)
+	if (n && *agent &&
+	    (strlen(*agent) != n || strncmp(*agent, word, n) != 0))
 		return err_set(e, ERR_USAGE,
-			       "the agent is named twice: %s and --agent %s",
-			       quoted(word).text, *agent);
+			       "--agent %s and another agent in %s: with "
+			       "--agent, this word is the namespace",
+			       *agent, quoted(word).text);
 	if (n)
 		*agent = arena_textn(&cli->arena, word, n);
-	cli->space = colon ? colon + 1 : NULL;
+	cli->space = colon ? colon + 1 : n ? NULL : word;
 	a->words++;
 	a->nwords--;
 	return 0;

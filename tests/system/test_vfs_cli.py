@@ -26,6 +26,22 @@ def test_names_of_any_bytes_can_be_said(home):
     home.refused(64, "vfs", "grep", "a", b"\xe9")
 
 
+def test_an_agent_is_named_before_the_namespace_or_by_an_option(home):
+    agent(home)
+    home.skep("agent", "add", "b", "--driver", "script")
+    home.skep("vfs", "new", "b:work")
+    home.skep("vfs", "put", "b:work", "f", input="text")
+    for words in (("b:work",), ("--agent", "b", "work"),
+                  ("--agent", "b", ":work"), ("--agent", "b", "b:work")):
+        assert home.skep("vfs", "cat", *words, "f").out == "text", words
+    home.skep("vfs", "put", "--agent", "b", "main", "g", input="main")
+    assert home.skep("vfs", "cat", "b", "g").out == "main"
+    assert "this word is the namespace" in home.refused(
+        64, "vfs", "cat", "--agent", "b", "a:work", "f")
+    assert "no namespace" in home.refused(66, "vfs", "cat", "--agent", "b",
+                                          "nowhere", "f")
+
+
 def test_a_file_can_go_to_standard_output(home):
     agent(home)
     home.skep("vfs", "put", "a", "f", input=b"\0bytes\xff")
