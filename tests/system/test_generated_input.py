@@ -316,3 +316,75 @@ def test_plugin_lines_with_every_wrong_value(home):
                    "a message of a plugin")
     assert s.get("/v1/health")["pid"] == pid
     s.stop()
+
+
+# A plugin whose answers are wrong, each in its own way: argv is what it answers
+# wrongly, the number of the wrong answer, and a file that the first life leaves.
+ANSWERING = ACP.split("SID = ")[0] + r"""
+import os
+WRONG = [{"result": v} for v in VALUES] + [{"error": v} for v in VALUES] + [
+    {"error": m} for m in mutants({"code": -1, "message": "m", "data": {}})] + [
+    {}, {"result": {}, "error": {}}]
+STATUS = WRONG + [{"result": m} for m in mutants({"delivery": "missing"})]
+which, n, mark = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+first, asked = not os.path.exists(mark), 0
+open(mark, "w").close()
+say({"id": 1, "method": "channel.register",
+     "params": {"name": "p", "version": "1", "resolves": which == "status"}})
+for line in sys.stdin:
+    q = json.loads(line)
+    good, wrong = {"id": q.get("id"), "result": {"ok": True}}, {}
+    if "method" not in q:
+        continue
+    if q["method"] == "channel.configure":
+        if first and which == "configure":
+            wrong = dict(WRONG[n % len(WRONG)], id=q["id"])
+            say(wrong)
+        # a line that is no answer at all is followed by one
+        if not wrong or not isinstance(wrong.get("error") or {}, dict):
+            say(good)
+        for m in STATUS if which == "status" else []:
+            say(dict(m, id=0))  # as answers to a ping
+    elif q["method"] == "channel.status" and "delivery" in q["params"]:
+        say(dict(STATUS[asked % len(STATUS)], id=q["id"]))
+        asked += 1
+    elif q["method"] == "channel.send":
+        if q["params"]["content"][0]["body"] != "lost":
+            say(good)
+    elif "id" in q:
+        say(good)
+"""
+
+
+def answering(s, home, name, which, n, **config):
+    status, answer = s.ask("PUT", "/v1/channels/" + name, {
+        "kind": "plugin", "config": dict({"backoff": 50}, **config),
+        "command": ["python3", "-SI", str(home.path / "answering.py"), which,
+                    str(n), str(home.dir / name)]})
+    assert status == 200, answer
+
+
+def test_plugins_that_answer_skepd_with_every_wrong_value(home):
+    """A wrong answer to channel.configure is taken or ends the plugin, one to
+    channel.status leaves the outcome open. The next good one counts."""
+    s = Skepd(home)
+    pid = s.proc.pid
+    (home.path / "answering.py").write_text(ANSWERING)
+    for n in range(0, 65, 5):  # every kind, of 65 in all
+        answering(s, home, "c%d" % n, "configure", n + n // 5 % 5)
+        s.post("/v1/deliveries", {"channel": "c%d" % n, "conversation": "c",
+                                  "body": {"text": "x"}})
+    answering(s, home, "s", "status", 0, timeout=300, attempts=1)
+    for i in range(80):
+        s.post("/v1/deliveries", {"channel": "s", "conversation": "c%d" % i,
+                                  "body": {"text": "lost" if i else "x"}})
+    states = lambda channel: [d["state"] for d in s.get(
+        "/v1/deliveries?limit=200&channel=" + channel)["items"]]
+    for n in range(0, 65, 5):
+        lib.eventually(lambda: states("c%d" % n) == ["delivered"], 30,
+                       "a message through c%d" % n)
+    lib.eventually(lambda: {"pending", "sending"}.isdisjoint(states("s")), 60,
+                   "an outcome of each")
+    assert states("s").count("delivered") == 1, states("s")
+    assert s.get("/v1/health")["pid"] == pid
+    s.stop()
