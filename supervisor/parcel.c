@@ -21,9 +21,10 @@ struct outcome outcome_of(enum delivery_event event, int64_t code,
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(o.detail, sizeof o.detail, fmt, ap);
+	if (vsnprintf(o.detail, sizeof o.detail, fmt, ap) >=
+	    (int)sizeof o.detail)
+		text_mark_cut(o.detail, sizeof o.detail);
 	va_end(ap);
-	text_end_whole(o.detail);
 	text_clean(o.detail); /* it may be in the receiver's words */
 	return o;
 }

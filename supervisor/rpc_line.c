@@ -16,6 +16,7 @@ static int bad(struct rpc_line *r, struct err *e, const char *why)
 static bool read_id(struct rpc_line *r, const cJSON *id)
 {
 	struct buf b = BUF_MAX(RPC_ID_MAX);
+	bool over;
 	char *end;
 
 	r->number = -1;
@@ -24,8 +25,11 @@ static bool read_id(struct rpc_line *r, const cJSON *id)
 	if (!cJSON_IsString(id) && !cJSON_IsNumber(id))
 		return false;
 	json_add(&b, id);
-	snprintf(r->id, sizeof r->id, "%s", b.over ? "" : b.p);
+	over = b.over ||
+	       snprintf(r->id, sizeof r->id, "%s", b.p) >= (int)sizeof r->id;
 	buf_fini(&b);
+	if (over)
+		return false;
 	if (cJSON_IsNumber(id) && id->valuedouble >= 0 &&
 	    id->valuedouble <= NUMBER_MAX)
 		r->number = (int64_t)id->valuedouble;

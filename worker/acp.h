@@ -1,6 +1,7 @@
 #ifndef WORKER_ACP_H
 #define WORKER_ACP_H
 
+#include "base/hash.h"
 #include "worker/acp_config.h"
 #include "worker/below.h"
 #include "worker/jsonrpc.h"
@@ -73,11 +74,11 @@ struct acp {
 	int terminal_last;             /* number */
 	int events;                    /* epoll: terminals and the MCP server */
 	struct acp_mcp *mcp;           /* NULL: none is offered */
-	bool consented;        /* a person has allowed what is done now */
-	char message[65];      /* id of the message that grows */
-	double cost;           /* of the session, as the agent counts */
-	struct buf login;      /* ways to log in, for a person */
-	const char *key_login; /* its method for an API key, or NULL */
+	bool consented;         /* a person has allowed what is done now */
+	char message[HASH_HEX]; /* of the id of the message that grows */
+	double cost;            /* of the session, as the agent counts */
+	struct buf login;       /* ways to log in, for a person */
+	const char *key_login;  /* its method for an API key, or NULL */
 };
 
 /* driver_acp.c: all of it, with the run's prompt as the first one. What the

@@ -33,7 +33,9 @@ __attribute__((format(printf, 3, 4))) static int finish(struct acp *x,
 	x->over = true;
 	x->end->reason = reason;
 	va_start(ap, fmt);
-	(void)vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap);
+	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
+	    (int)sizeof x->end->detail)
+		text_mark_cut(x->end->detail, sizeof x->end->detail);
 	va_end(ap);
 	return 0;
 }

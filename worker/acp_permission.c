@@ -241,7 +241,7 @@ static int put_question(struct acp *x, struct acp_question *q, struct err *e)
 				 .timeout_ms = x->config.ask_timeout_ms};
 	int rc = make_detail(q->call, q->options, &detail, e);
 
-	snprintf(title, sizeof title, "%s",
+	text_fit(title, sizeof title,
 		 q->call->title[0] ? q->call->title : q->call->kind);
 	if (rc == 0)
 		rc = make_key(x, q, title, detail.p, e);

@@ -1,5 +1,7 @@
 #include "worker/acp.h"
 
+#include "base/hash.h"
+#include "base/text.h"
 #include "schema/event_body.h"
 #include "schema/session.h"
 
@@ -62,13 +64,15 @@ static int take_title(struct acp *x, const cJSON *u, const char *as,
 	struct session_row row;
 	struct arena a = {0};
 	struct buf b = BUF_MAX(64u << 10);
+	char fit[TITLE_MAX + 1];
 	int rc = add_event(x, u, as, NULL, e);
 
 	if (rc == 0 && title[0])
 		rc = session_need(&j->file, j->writer.sid, &row, &a, e);
 	if (rc == 0 && title[0] && !row.title) {
 		buf_adds(&b, "{\"title\":");
-		json_add_string(&b, title, strnlen(title, TITLE_MAX));
+		text_fit(fit, sizeof fit, title);
+		json_add_string(&b, fit, strlen(fit));
 		buf_addc(&b, '}');
 		rc = session_patch(&j->file, j->writer.sid, b.p, 0, &row, &a,
 				   e);
@@ -97,14 +101,16 @@ static int take_chunk(struct acp *x, const cJSON *u, const char *as,
 	const cJSON *content = member(u, "content");
 	const char *text = json_text(content, "text", NULL);
 	const char *id = json_text(u, "messageId", "");
+	char of[HASH_HEX];
 
 	if (!text || strcmp(json_text(content, "type", "text"), "text") != 0)
 		return end_texts(x, NULL, e) ? -1
 					     : add_event(x, u, "raw", NULL, e);
-	if (strncmp(x->message, id, sizeof x->message - 1) != 0) {
+	hash_of(id, strlen(id), of);
+	if (strcmp(x->message, of) != 0) {
 		if (end_texts(x, NULL, e))
 			return -1;
-		snprintf(x->message, sizeof x->message, "%s", id);
+		memcpy(x->message, of, sizeof of);
 	}
 	if (!text[0])
 		return 0;

@@ -245,8 +245,8 @@ static void judge_transfer(struct transfer *x, CURLcode how,
 			 x->last ? "the server fell silent in its answer"
 				 : "the server did not answer in time");
 	else
-		snprintf(out->why, sizeof out->why, "%s: %s",
-			 x->http->config->url, curl_easy_strerror(how));
+		text_printf(out->why, sizeof out->why, "%s: %s",
+			    curl_easy_strerror(how), x->http->config->url);
 }
 
 /* A stream that ends without its end was cut off, whatever came before. */

@@ -35,9 +35,12 @@ static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
 		i = chat_turn_new_call(t, -1, e);
 	if (i < 0)
 		return -1;
-	snprintf(t->calls[i].id, sizeof t->calls[i].id, "%s", id);
-	snprintf(t->calls[i].name, sizeof t->calls[i].name, "%s",
-		 json_text(item, "name", ""));
+	if (chat_turn_keep_whole(t->calls[i].id, sizeof t->calls[i].id,
+				 "the id of a call", id, e) ||
+	    chat_turn_keep_whole(t->calls[i].name, sizeof t->calls[i].name,
+				 "the name of a tool",
+				 json_text(item, "name", ""), e))
+		return -1;
 	if (t->calls[i].args.n > 0)
 		return 0; /* it was streamed */
 	return chat_turn_add_args(t, i, member(item, "arguments"), e);

@@ -1,5 +1,6 @@
 #include "worker/chat.h"
 
+#include "base/text.h"
 #include "schema/artifact.h"
 #include "worker/chat_exec.h"
 #include "worker/chat_media.h"
@@ -162,10 +163,10 @@ static int permitted(struct chat *x, const struct chat_use *use,
 	add_path(&s, use->args, "path");
 	add_path(&s, use->args, "source");
 	add_path(&s, use->args, "destination");
-	snprintf(title, sizeof title, "%s %.150s", use->name,
-		 command    ? command
-		 : s.npaths ? s.paths[0]
-			    : "");
+	text_printf(title, sizeof title, "%s %s", use->name,
+		    command    ? command
+		    : s.npaths ? s.paths[0]
+			       : "");
 	switch (permissions_judge(&x->config.permissions, &s, &rule)) {
 	case PERMIT_ALLOW:
 		return 1;

@@ -168,14 +168,27 @@ static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 	return i;
 }
 
+int chat_turn_keep_whole(char *to, size_t cap, const char *what,
+			 const char *text, struct err *e)
+{
+	if (strlen(text) >= cap)
+		return err_set(e, ERR_TOOBIG,
+			       "the model's answer: %s is over %d bytes", what,
+			       CHAT_NAME - 1);
+	keep(to, cap, text);
+	return 0;
+}
+
 /* A name that comes in pieces grows until arguments begin; one that is said
  * again with every piece does not. */
-static void add_name(struct chat_call *c, const char *name)
+static int add_name(struct chat_call *c, const char *name, struct err *e)
 {
 	size_t n = strlen(c->name);
 
-	if (strcmp(c->name, name) != 0 && c->args.n == 0)
-		keep(c->name + n, sizeof c->name - n, name);
+	if (strcmp(c->name, name) == 0 || c->args.n > 0)
+		return 0;
+	return chat_turn_keep_whole(c->name + n, sizeof c->name - n,
+				    "the name of a tool", name, e);
 }
 
 int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
@@ -221,9 +234,12 @@ static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 
 	if (i < 0)
 		return -1;
-	if (id[0] && !t->calls[i].id[0])
-		keep(t->calls[i].id, sizeof t->calls[i].id, id);
-	add_name(&t->calls[i], name);
+	if (id[0] && !t->calls[i].id[0] &&
+	    chat_turn_keep_whole(t->calls[i].id, sizeof t->calls[i].id,
+				 "the id of a call", id, e))
+		return -1;
+	if (add_name(&t->calls[i], name, e))
+		return -1;
 	keep_extra(&t->calls[i].extra, d);
 	return chat_turn_add_args(t, i, member(f ? f : d, "arguments"), e);
 }
@@ -303,7 +319,8 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 		return 0;
 	/* the old shape has one call and no id: its pieces are one call */
 	if (t->ncalls > 0) {
-		add_name(&t->calls[0], json_text(old, "name", ""));
+		if (add_name(&t->calls[0], json_text(old, "name", ""), e))
+			return -1;
 		return chat_turn_add_args(t, 0, member(old, "arguments"), e);
 	}
 	return take_call(t, old, e);

@@ -34,10 +34,11 @@
 /* CHAT_THOUGHT has no text: the text until now is reasoning. */
 enum chat_grows { CHAT_TEXT, CHAT_REASONING, CHAT_CALL, CHAT_THOUGHT };
 
+#define CHAT_NAME 513 /* the server gets ids back as it gave them */
 struct chat_call {
 	int64_t index; /* as the server counts; -1: it does not */
-	char id[128];
-	char name[128];
+	char id[CHAT_NAME];
+	char name[CHAT_NAME];
 	struct buf args;
 	bool whole;   /* was given as an object */
 	cJSON *extra; /* extra_content, or NULL */
@@ -115,6 +116,8 @@ int chat_turn_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
 int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
 		       struct err *e);
 int chat_turn_new_call(struct chat_turn *t, int64_t index, struct err *e);
+int chat_turn_keep_whole(char *to, size_t cap, const char *what,
+			 const char *text, struct err *e); /* or ERR_TOOBIG */
 int chat_turn_call_by_id(const struct chat_turn *t, const char *id);
 void chat_turn_error(struct chat_turn *t, const cJSON *v);
 void chat_turn_usage(struct chat_turn *t, const cJSON *u);

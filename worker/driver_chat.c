@@ -31,7 +31,9 @@ int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 	x->over = true;
 	x->end->reason = reason;
 	va_start(ap, fmt);
-	vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap);
+	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
+	    (int)sizeof x->end->detail)
+		text_mark_cut(x->end->detail, sizeof x->end->detail);
 	va_end(ap);
 	return 0;
 }

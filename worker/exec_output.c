@@ -136,7 +136,7 @@ static int take_err(void *arg, const struct line *line, struct err *e)
 	struct exec_output *o = arg;
 
 	if (line->n > 0)
-		snprintf(o->last_err, sizeof o->last_err, "%.90s",
+		text_fit(o->last_err, sizeof o->last_err,
 			 quotedn(line->p, line->n).text);
 	return take(o, line, "stderr", e);
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "schema/branch.h"
 #include "schema/search.h"
 
@@ -127,7 +128,7 @@ static void add_usage(struct ledger *j, const struct usage_new *u)
 	j->spent.output_tokens += u->output;
 	j->spent.cost_micros += u->cost_nano / 1000;
 	if (u->model) {
-		snprintf(j->model, sizeof j->model, "%s", u->model);
+		text_fit(j->model, sizeof j->model, u->model);
 		j->spent.model = j->model;
 	}
 	m.u.usage = j->spent;

@@ -138,9 +138,14 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 		v++;
 	while (end > v && strchr(" \t\r\n", end[-1]))
 		end--;
-	if (end - v < ID_MAX)
+	if (end - v < ID_MAX) {
 		snprintf(x->http->session, ID_MAX, "%.*s", (int)(end - v), v);
-	return n;
+		return n;
+	}
+	x->failed = true;
+	err_set(&x->err, ERR_TOOBIG, "its Mcp-Session-Id is over %d bytes",
+		ID_MAX - 1);
+	return 0;
 }
 
 /* --- one request ---------------------------------------------------------- */
@@ -251,7 +256,7 @@ static int judge(struct transfer *x, const bool *done, struct err *e)
 	}
 	if (*done || (status >= 200 && status < 300))
 		return 0;
-	snprintf(said, sizeof said, "%s", x->body.n ? x->body.p : "");
+	text_fit(said, sizeof said, x->body.n ? x->body.p : "");
 	headers_hide(said, &x->http->spec->headers);
 	return err_set(e,
 		       status == 404 && x->http->session[0] ? ERR_NOTFOUND

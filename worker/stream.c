@@ -33,6 +33,10 @@ static int begin(struct stream *s, const char *name, const char *kind,
 	struct event_ref ref;
 	int i = find_free(s);
 
+	if (strlen(name) > STREAM_NAME)
+		return err_set(e, ERR_TOOBIG,
+			       "the name of a part is over %d bytes",
+			       STREAM_NAME);
 	if (i < 0) {
 		err_set(e, ERR_FULL, "more than %d texts grow at once",
 			STREAM_MAX);

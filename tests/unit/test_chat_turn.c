@@ -293,6 +293,41 @@ static void an_error_in_the_stream_is_kept(void **state)
 	chat_turn_fini(&t);
 }
 
+/* The server would get another id back than it gave. */
+static void an_id_that_is_too_long_is_an_error(void **state)
+{
+	static const char *const forms[] = {
+		CALL("{\"id\":\"@\"," FN("f", "{}") "}"),
+		CALL("{\"id\":\"a\"," FN("@", "{}") "}"),
+		"{\"object\":\"response\",\"output\":[{\"type\":"
+		"\"function_call\",\"call_id\":\"@\",\"name\":\"f\","
+		"\"arguments\":\"{}\"}]}"};
+	char id[CHAT_NAME + 1], line[2 * CHAT_NAME];
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		bool fits = i % 2;
+		const char *at;
+		struct chat_turn t;
+		struct err e;
+		int rc;
+
+		memset(id, 'x', sizeof id);
+		id[fits ? CHAT_NAME - 1 : CHAT_NAME] = '\0';
+		at = strchr(forms[i / 2], '@');
+		snprintf(line, sizeof line, "%.*s%s%s",
+			 (int)(at - forms[i / 2]), forms[i / 2], id, at + 1);
+		chat_turn_init(&t);
+		rc = chat_turn_data(&t, line, strlen(line), &e);
+		assert_int_equal(rc, fits ? 0 : -1);
+		if (!fits)
+			assert_int_equal(e.code, ERR_TOOBIG);
+		else
+			assert_int_equal(t.ncalls, 1);
+		chat_turn_fini(&t);
+	}
+}
+
 static void too_many_calls_are_refused(void **state)
 {
 	struct chat_turn t;
@@ -324,6 +359,7 @@ int main(void)
 		cmocka_unit_test(
 			arguments_become_an_object_or_a_word_for_the_model),
 		cmocka_unit_test(an_error_in_the_stream_is_kept),
+		cmocka_unit_test(an_id_that_is_too_long_is_an_error),
 		cmocka_unit_test(too_many_calls_are_refused),
 		cmocka_unit_test(
 			reasoning_may_stand_between_tags_or_before_the_last),

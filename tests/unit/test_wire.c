@@ -501,6 +501,13 @@ static void a_line_of_many_small_values_is_refused(void **state)
 			assert_int_equal(e.code, ERR_TOOBIG);
 		}
 	}
+	/* An answer could not name an id that is cut. */
+	buf_clear(&b);
+	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":\"");
+	for (int i = 0; i < RPC_ID_MAX; i++)
+		buf_addc(&b, 'x');
+	buf_adds(&b, "\"}");
+	assert_int_equal(rpc_line_read(&r, b.p, b.n, &e), -1);
 	/* Commas of a text count for nothing. */
 	buf_clear(&b);
 	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"");
