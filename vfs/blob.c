@@ -48,11 +48,60 @@ int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	return bad ? bad_blob(blob, e) : 0;
 }
 
+/* The connection's handle for blobs, at this one. It is part of the transaction
+ * that reads. */
+static int direct_at(struct vfs *v, int64_t blob)
+{
+	sqlite3 *conn = v->db->conn;
+
+	if (v->direct)
+		return sqlite3_blob_reopen(v->direct, blob);
+	return sqlite3_blob_open(conn, "main", "vfs_blob", "data", blob, 0,
+				 &v->direct);
+}
+
+void blob_end_direct(struct vfs *v)
+{
+	sqlite3_blob_close(v->direct);
+	v->direct = NULL;
+}
+
+/* A whole chunk, from the pages of the file to where it is wanted: a row would
+ * be copied once more. 1: it was read; 0: it is compressed. */
+static int read_direct(struct vfs *v, int64_t blob, void *p, struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct vfs_blob_shape_row row;
+	int found = sql_get(v->db, Q_VFS_BLOB_SHAPE, &key, &row, NULL, e), rc;
+
+	if (found < 0)
+		return -1;
+	if (!found || row.n > VFS_CHUNK)
+		return bad_blob(blob, e);
+	if (row.raw != OPT_NONE)
+		return 0;
+	rc = direct_at(v, blob);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_blob_read(v->direct, p, (int)row.n, 0);
+	if (rc != SQLITE_OK) {
+		blob_end_direct(v);
+		return sql_fail(v->db, rc, "vfs_blob", e);
+	}
+	memset((uint8_t *)p + row.n, 0, VFS_CHUNK - (size_t)row.n);
+	return 1;
+}
+
 int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
 		   struct err *e)
 {
 	size_t have;
 
+	if (off == 0 && n == VFS_CHUNK && v->reading) {
+		int done = read_direct(v, blob, p, e);
+
+		if (done)
+			return done < 0 ? -1 : 0;
+	}
 	if (off == 0 && n == VFS_CHUNK) {
 		if (blob_read(v, blob, p, &have, e))
 			return -1;

@@ -65,6 +65,7 @@ struct vfs {
 	struct hold_set orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
+	struct sqlite3_blob *direct;    /* blob.c; while it reads */
 };
 
 static inline int64_t id_of(const struct vfs *v, int64_t ino)

@@ -351,6 +351,7 @@ void vfs_end_read(struct vfs *v)
 	if (!v->reading)
 		return;
 	v->reading = false;
+	blob_end_direct(v);
 	sql_leave(v->db, 0, &ignored);
 }
 

@@ -74,7 +74,8 @@ int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	      struct err *e);
 int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
-		   struct err *e); /* past its end are zeros */
+		   struct err *e);   /* past its end are zeros */
+void blob_end_direct(struct vfs *v); /* before the transaction ends */
 int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
 	     struct err *e);
 int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,

@@ -192,6 +192,9 @@ VALUES (:id, :idx, :snap, :blob);
 -- query vfs_blob_get (vfs_key) -> vfs_blob_row
 SELECT id, raw, data FROM vfs_blob WHERE id = :id;
 
+-- query vfs_blob_shape (vfs_key) -> (raw opt, n i64)
+SELECT raw, length(data) AS n FROM vfs_blob WHERE id = :id;
+
 -- query vfs_blob_state (vfs_key) -> (raw opt, n i64, refs i64)
 SELECT raw, length(data) AS n,
 	coalesce((SELECT refs FROM vfs_share WHERE blob = :id), 1) AS refs
