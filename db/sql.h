@@ -119,12 +119,6 @@ int64_t sql_steps(struct sql *db);
 int64_t sql_pages(struct sql *db);
 #define SQL_CACHE_KIB 2000
 
-/* Reads through a mapping of the file from now on: for a connection that only
- * reads large blobs (db/sql_map.c says what that costs). What was read counts as
- * memory of the process until sql_map_drop, outside of transactions. */
-int sql_map(struct sql *db, struct err *e);
-void sql_map_drop(struct sql *db);
-
 /* Runs a query that yields no rows. Returns rows changed, or -1. */
 int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);
 

@@ -138,13 +138,14 @@ static unsigned how_many(int always)
 	return n < HELPERS_MAX ? (unsigned)n : HELPERS_MAX;
 }
 
-/* Signals are for the main thread. */
+/* Signals are for the main thread, except what a thread raises by reading. */
 static int start_thread(struct helpers *h)
 {
 	sigset_t all, before;
 	int rc;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* db/sql_map.c */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&h->threads[h->n], NULL, help, h);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

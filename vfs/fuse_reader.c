@@ -1,6 +1,7 @@
 #include "vfs/fuse_reader.h"
 
 #include "db/sql_conn.h"
+#include "db/sql_map.h"
 #include "vfs/core.h"
 #include "vfs/fuse_core.h"
 
@@ -10,7 +11,7 @@
 
 #define READ_MAX  (1 << 20)
 #define USES_MAX  256        /* requests in one transaction */
-#define BYTES_MAX (16 << 20) /* read until the mapping is dropped */
+#define BYTES_MAX (16 << 20) /* in one transaction: they count as memory */
 
 struct reader {
 	struct mnt *m;
@@ -18,7 +19,7 @@ struct reader {
 	struct vfs *v;
 	uint64_t epoch; /* of the mount, before the transaction began */
 	unsigned uses;  /* of the transaction */
-	size_t bytes;   /* read since the mapping was dropped */
+	size_t bytes;   /* read in the transaction */
 	int64_t noted;  /* whose time of access the mount knows */
 	char *room;
 };
@@ -50,6 +51,7 @@ void reader_close(struct reader *r)
 {
 	if (!r)
 		return;
+	reader_rest(r);
 	vfs_close(r->v);
 	sql_close(r->db);
 	free(r->room);
@@ -58,13 +60,39 @@ void reader_close(struct reader *r)
 
 void reader_rest(struct reader *r)
 {
-	if (!r)
+	if (!r || !r->v || !r->v->reading)
 		return;
 	vfs_end_read(r->v);
-	if (r->bytes < BYTES_MAX)
-		return;
-	sql_map_drop(r->db);
+	sql_map_end(r->db);
+}
+
+/* The file is mapped once the transaction sees something: op_look. */
+static bool begin(struct reader *r, uint64_t epoch)
+{
+	struct err ignored;
+
+	if (vfs_begin_read(r->v, &ignored))
+		return false;
+	if (op_look(r->v, &ignored)) {
+		vfs_end_read(r->v);
+		return false;
+	}
+	sql_map_begin(r->db);
+	r->epoch = epoch;
+	r->uses = 0;
 	r->bytes = 0;
+	r->noted = 0;
+	return true;
+}
+
+/* Whether what was read is what the file has. If not, the connection of the mount
+ * reads it again, and gives the error if there is one. */
+static bool is_sound(struct reader *r)
+{
+	if (!sql_map_failed())
+		return true;
+	reader_rest(r);
+	return false;
 }
 
 /* Call it with the lock. */
@@ -77,7 +105,6 @@ static bool is_changed(const struct mnt *m, int64_t ino)
  * transaction that is not older than the last commit. */
 static bool sees(struct reader *r, int64_t ino)
 {
-	struct err ignored;
 	uint64_t epoch;
 	bool changed;
 
@@ -89,13 +116,8 @@ static bool sees(struct reader *r, int64_t ino)
 		return false;
 	if (epoch != r->epoch || r->uses >= USES_MAX || r->bytes >= BYTES_MAX)
 		reader_rest(r);
-	if (!r->v->reading) {
-		if (vfs_begin_read(r->v, &ignored))
-			return false;
-		r->epoch = epoch;
-		r->uses = 0;
-		r->noted = 0;
-	}
+	if (!r->v->reading && !begin(r, epoch))
+		return false;
 	r->uses++;
 	return true;
 }
@@ -121,12 +143,13 @@ static bool read_content(struct reader *r, const struct fuse_in_header *in,
 	struct err ignored;
 	ssize_t got;
 
-	if (!sees(r, (int64_t)in->nodeid) ||
-	    node_get(r->v, (int64_t)in->nodeid, &node, &ignored))
+	if (!sees(r, (int64_t)in->nodeid))
 		return false;
-	got = data_read(r->v, &node, r->room, n, (int64_t)arg->offset,
-			&ignored);
-	if (got < 0)
+	got = node_get(r->v, (int64_t)in->nodeid, &node, &ignored)
+		      ? -1
+		      : data_read(r->v, &node, r->room, n, (int64_t)arg->offset,
+				  &ignored);
+	if (!is_sound(r) || got < 0)
 		return false;
 	r->bytes += (size_t)got;
 	note_access(r, &node);
@@ -137,17 +160,16 @@ static bool read_content(struct reader *r, const struct fuse_in_header *in,
 /* False if the mount has changed something meanwhile. The node is held before
  * the kernel knows of it, and can let it go. */
 static bool hold_found(struct reader *r, int64_t dir, const struct vfs_attr *a,
-		       struct fuse_entry_out *out)
+		       int64_t allocated, struct fuse_entry_out *out)
 {
 	struct mnt *m = r->m;
-	uint64_t blocks = ((uint64_t)vfs_allocated(r->v, a) + 511) / 512;
 	bool same;
 
 	mnt_lock(m);
 	same = m->epoch == r->epoch && !is_changed(m, dir) &&
 	       !is_changed(m, a->ino);
 	if (same) {
-		mnt_entry_out(m, a, blocks, out);
+		mnt_entry_out(m, a, ((uint64_t)allocated + 511) / 512, out);
 		vfs_hold(m->v, a->ino);
 	}
 	mnt_unlock(m);
@@ -159,18 +181,20 @@ static bool look_up(struct reader *r, const struct fuse_in_header *in,
 		    const char *name)
 {
 	struct fuse_entry_out out = {.entry_valid = (uint64_t)MNT_TIMEOUT};
-	int64_t dir = (int64_t)in->nodeid;
+	int64_t dir = (int64_t)in->nodeid, allocated = 0;
 	struct vfs_attr a;
 	struct err e;
+	int rc;
 
 	if (r->v->base || !sees(r, dir))
 		return false;
-	if (vfs_lookup(r->v, (struct vfs_at){dir, name}, &a, &e)) {
-		if (e.code != ERR_NOTFOUND)
-			return false;
-	} else if (!hold_found(r, dir, &a, &out)) {
+	rc = vfs_lookup(r->v, (struct vfs_at){dir, name}, &a, &e);
+	if (rc == 0)
+		allocated = vfs_allocated(r->v, &a);
+	if (!is_sound(r) || (rc && e.code != ERR_NOTFOUND))
 		return false;
-	}
+	if (rc == 0 && !hold_found(r, dir, &a, allocated, &out))
+		return false;
 	mnt_reply(r->m, in->unique, 0, &out, sizeof out);
 	return true;
 }
