@@ -1,4 +1,5 @@
 """Mounts beside each other: their ends, and who may have a namespace."""
+import ctypes
 import fcntl
 import os
 import signal
@@ -40,7 +41,32 @@ def test_a_mount_that_ends_late_leaves_its_successor_alone(home):
     assert home.skep("vfs", "cat", "a", "f").out == "first"
 
 
+def dead_mount(at):
+    """Somebody else's FUSE mount on a directory, whose server is gone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = os.open("/dev/fuse", os.O_RDWR)
+    options = "fd=%d,rootmode=40000,user_id=0,group_id=0" % fd
+    assert libc.mount(b"theirs", bytes(at), b"fuse.theirs", 0,
+                      options.encode()) == 0, os.strerror(ctypes.get_errno())
+    os.close(fd)
+
+
+def test_the_guardian_leaves_a_dead_mount_of_others_alone(home):
+    """Unmounting it would show the directory below to whoever writes there."""
+    agent(home)
+    at, first = mount(home)
+    copy = copy_of_mounts(home)
+    subprocess.run(["umount", at], check=True)
+    dead_mount(at)
+    copy.kill()
+    copy.wait()
+    assert first.wait(20) == 0
+    assert mounted(at)
+    subprocess.run(["umount", at], check=True)
+
+
 def test_an_unmount_reaches_the_copies_in_sandboxes(home):
+    """Of the command, and of the process that serves its workspace."""
     if os.geteuid() != 0:
         skip("a shared mount needs root")
     agent(home)
@@ -58,7 +84,7 @@ def test_an_unmount_reaches_the_copies_in_sandboxes(home):
     eventually(lambda: mounted(where), what="the mount")
     d = Host(home)
     d.start()
-    d.shell("b", "echo up; sleep 600")
+    d.shell("b", "echo up; sleep 600", workspace="vfs-only")
     run = d.submit("b")
     eventually(lambda: "up" in said(d, "b", run), what="the run")
     subprocess.run(["umount", where], check=True)
