@@ -347,8 +347,11 @@ int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	memset((char *)p + want, 0, len - want);
 	if (want == 0)
 		return 0;
-	if (open_content(v, n, e))
+	if (open_content(v, n, e)) {
+		if (e->code == ERR_NOTFOUND) /* the base itself is gone */
+			e->code = ERR_STALE;
 		return -1;
+	}
 	while (done < want && got > 0) {
 		got = pread(v->host.fd, (char *)p + done, want - done,
 			    off + (int64_t)done);

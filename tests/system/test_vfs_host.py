@@ -222,6 +222,17 @@ def test_the_host_may_win_and_what_is_gone_is_left_out(home):
     home.skep("vfs", "rm", "a:w", "d", "--recursive")
 
 
+def test_what_is_ours_is_found_when_the_base_is_gone(home):
+    base = scratch(home)
+    home.skep("vfs", "find", "a:w")
+    home.skep("vfs", "put", "a:w", "d/new", input="new")
+    shutil.rmtree(base)
+    assert "d/new" in home.skep("vfs", "grep", "a:w", "new").out
+    said = home.refused(65, "vfs", "export", "a:w", home.dir / "out")
+    assert "files were left out" in said, said
+    assert (home.dir / "out/d/new").read_text() == "new"
+
+
 def test_a_base_that_is_gone_is_shown_and_can_be_discarded(home):
     base = scratch(home)
     home.skep("vfs", "put", "a:w", "f", input="ours")
