@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "bench/stats.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -33,13 +34,13 @@ static const char fetch[] =
 	"-C \"$to\"; done\n";
 
 /* The status of waitpid, or -1. */
-static int run(char *const argv[])
+static int run(const char *const argv[])
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		execvp(argv[0], argv);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
@@ -53,7 +54,7 @@ static int run_make(const char *dir, const char *goal)
 
 	snprintf(src, sizeof src, "%s/src", dir);
 	return run(
-		(char *[]){"make", "-s", "-j2", "-C", src, (char *)goal, NULL});
+		(const char *[]){"make", "-s", "-j2", "-C", src, goal, NULL});
 }
 
 static int prepare(struct bench_run *r, const char *const dirs[2],
@@ -65,8 +66,8 @@ static int prepare(struct bench_run *r, const char *const dirs[2],
 
 	if (!realpath(dirs[0], full[0]) || !realpath(dirs[1], full[1]))
 		return err_errno_set(e, "%s", dirs[0]);
-	rc = run((char *[]){"sh", "-c", (char *)fetch, "sh", (char *)room,
-			    full[0], full[1], NULL});
+	rc = run((const char *[]){"sh", "-c", fetch, "sh", room, full[0],
+				  full[1], NULL});
 	bench_dir_remove(r, room);
 	return rc ? err_set(e, ERR_UNSUPPORTED,
 			    "the source package " PROJECT " cannot be fetched")
