@@ -1,9 +1,9 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "bench/stats.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>

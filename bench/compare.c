@@ -1,8 +1,8 @@
 /* skep-bench compare A.json B.json: what changed between two runs, and whether
  * the difference is more than chance. */
-#include "base/file.h"
-#include "base/json.h"
 #include "bench/frame.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
 
 #include <stdio.h>
 #include <string.h>

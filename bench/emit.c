@@ -1,6 +1,6 @@
 /* Results on stdout: for people, or one JSON object or CSV row a metric. */
-#include "base/json.h"
 #include "bench/frame.h"
+#include "lib/json/json.h"
 
 #include <stdio.h>
 #include <string.h>

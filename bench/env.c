@@ -1,6 +1,6 @@
-#include "base/file.h"
-#include "base/json.h"
 #include "bench/frame.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -1,8 +1,8 @@
 #ifndef BENCH_FRAME_H
 #define BENCH_FRAME_H
 
-#include "base/arena.h"
 #include "bench/bench.h"
+#include "lib/base/arena.h"
 
 /* What the files of the frame share: the state of a run, and what benchmarks
  * have said so far. Benchmarks themselves include bench/bench.h only. */

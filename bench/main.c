@@ -1,6 +1,6 @@
 /* skep-bench: options, and which benchmark to run. */
-#include "base/text.h"
 #include "bench/frame.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The progress bar and the clean end on Ctrl-C. */
-#include "base/clock.h"
-#include "base/text.h"
 #include "bench/frame.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 #include <math.h>
 #include <signal.h>

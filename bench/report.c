@@ -1,7 +1,7 @@
 /* The report: one HTML file with everything in it, no script, no network. */
-#include "base/clock.h"
-#include "base/file.h"
 #include "bench/frame.h"
+#include "lib/base/clock.h"
+#include "lib/os/file.h"
 
 #include <string.h>
 

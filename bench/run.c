@@ -1,6 +1,6 @@
 /* What a benchmark is told: its options and its place on the disk. */
-#include "base/text.h"
 #include "bench/frame.h"
+#include "lib/base/text.h"
 
 #include <ftw.h>
 #include <stdio.h>

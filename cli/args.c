@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
-#include "base/nearest.h"
-#include "base/text.h"
+#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <inttypes.h>
 #include <string.h>

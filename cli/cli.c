@@ -2,10 +2,10 @@
 
 #include "cli/migration_view.h"
 
-#include "base/file.h"
-#include "base/json.h"
-#include "base/text.h"
-#include "schema/session.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "schema/agent/transcript/session.h"
 
 #include <locale.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "base/arena.h"
-#include "base/config.h"
-#include "base/home.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "db/sql.h"
-#include "schema/agent_file.h"
+#include "lib/base/arena.h"
+#include "lib/db/sql.h"
+#include "schema/agent/agent_file.h"
+#include "schema/config.h"
 #include "schema/control_queries.h"
+#include "schema/home.h"
 
 struct http_client;
 
@@ -103,7 +103,7 @@ int cli_make_file(struct cli *cli, struct err *e);
 /* A command that failed leaves the registry's row as it was. */
 void cli_close(struct cli *cli, bool did_it);
 
-/* Help texts (cli/help.c). noun NULL: of skep itself. */
+/* Help texts (cli/help/help.c). noun NULL: of skep itself. */
 void help_skep(FILE *to);
 void help_noun(FILE *to, const char *noun);
 void help_command(FILE *to, const struct command *c);

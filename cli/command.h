@@ -1,7 +1,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
-#include "base/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 #include "cli/index_view.h"
 
-#include "base/clock.h"
+#include "lib/base/clock.h"
 
 #include <inttypes.h>
 

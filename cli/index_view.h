@@ -2,7 +2,7 @@
 #define CLI_INDEX_VIEW_H
 
 #include "cli/cli.h"
-#include "schema/search.h"
+#include "schema/agent/search/search.h"
 
 /*
  * Shows how far a search index is while it is brought up to date: a count on a

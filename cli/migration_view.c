@@ -1,6 +1,6 @@
 #include "cli/migration_view.h"
 
-#include "db/migrate.h"
+#include "lib/db/migrate.h"
 
 #include <stdbool.h>
 #include <stdio.h>

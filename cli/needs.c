@@ -1,15 +1,15 @@
 /* Opens what a command needs, and closes it. */
 #include "cli/cli.h"
 
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/text.h"
-#include "cli/daemon.h"
-#include "http/client.h"
-#include "schema/agents.h"
-#include "schema/control.h"
-#include "schema/locator.h"
-#include "schema/registry.h"
+#include "cli/host/daemon.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/http/client.h"
+#include "lib/os/file.h"
+#include "schema/agent/transcript/locator.h"
+#include "schema/control/agent.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
 
 #include <inttypes.h>
 #include <poll.h>

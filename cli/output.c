@@ -1,10 +1,10 @@
 #include "cli/output.h"
 
-#include "base/clock.h"
-#include "base/home.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "cli/terminal.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+#include "schema/home.h"
 
 #include <errno.h>
 #include <inttypes.h>

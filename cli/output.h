@@ -1,9 +1,9 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/shape.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/shape.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "cli/output.h"
 
-#include "base/clock.h"
-#include "base/text.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
 
 #include <inttypes.h>
 #include <unistd.h>

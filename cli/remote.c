@@ -1,7 +1,7 @@
 #include "cli/remote.h"
 
-#include "base/id.h"
-#include "base/text.h"
+#include "lib/base/id.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #ifndef CLI_REMOTE_H
 #define CLI_REMOTE_H
 
-#include "base/id.h"
-#include "base/json.h"
 #include "cli/cli.h"
+#include "lib/base/id.h"
+#include "lib/json/json.h"
 
 /* What the supervisor answers, printed or taken apart. */
 

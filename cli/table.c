@@ -1,7 +1,7 @@
 #include "cli/output.h"
 
-#include "base/arena.h"
-#include "base/json.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "cli/terminal.h"
 
-#include "base/buf.h"
-#include "base/text.h"
+#include "lib/base/buf.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What a word that is no command is answered with. */
 #include "cli/command.h"
 
-#include "base/nearest.h"
-#include "base/text.h"
+#include "lib/base/nearest.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <string.h>

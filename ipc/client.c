@@ -1,7 +1,7 @@
 #include "ipc/client.h"
 
-#include "base/clock.h"
 #include "ipc/client_impl.h"
+#include "lib/base/clock.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #ifndef IPC_CLIENT_H
 #define IPC_CLIENT_H
 
-#include "base/err.h"
 #include "ipc/message.h"
+#include "lib/base/err.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 #ifndef IPC_CLIENT_IMPL_H
 #define IPC_CLIENT_IMPL_H
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "ipc/client.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
 
 #include <pthread.h>
 #include <sys/un.h>

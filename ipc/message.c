@@ -1,7 +1,7 @@
 #include "ipc/message.h"
 
-#include "base/json.h"
-#include "base/text.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
 
 #include <assert.h>
 #include <inttypes.h>

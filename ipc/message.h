@@ -1,11 +1,11 @@
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/shape.h"
 #include "ipc/message.def"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/base/shape.h"
 
 #include <stddef.h>
 #include <stdint.h>

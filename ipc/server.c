@@ -1,7 +1,7 @@
 #include "ipc/server.h"
 
-#include "base/clock.h"
 #include "ipc/server_conn.h"
+#include "lib/base/clock.h"
 
 #include <assert.h>
 #include <errno.h>

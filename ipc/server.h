@@ -1,9 +1,9 @@
 #ifndef IPC_SERVER_H
 #define IPC_SERVER_H
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "ipc/message.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "ipc/server_conn.h"
 
-#include "base/clock.h"
 #include "ipc/message.h"
+#include "lib/base/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

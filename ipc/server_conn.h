@@ -1,8 +1,8 @@
 #ifndef IPC_SERVER_CONN_H
 #define IPC_SERVER_CONN_H
 
-#include "base/buf.h"
-#include "ipc/sp.h"
+#include "ipc/sp_frame.h"
+#include "lib/base/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

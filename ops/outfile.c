@@ -1,7 +1,7 @@
 #include "ops/outfile.h"
 
-#include "base/fault.h"
-#include "base/file.h"
+#include "lib/base/fault.h"
+#include "lib/os/file.h"
 #include "ops/workdir.h"
 
 #include <dirent.h>

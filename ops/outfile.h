@@ -1,7 +1,7 @@
 #ifndef OPS_OUTFILE_H
 #define OPS_OUTFILE_H
 
-#include "base/err.h"
+#include "lib/base/err.h"
 
 #include <limits.h>
 

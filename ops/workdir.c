@@ -1,7 +1,7 @@
 #include "ops/workdir.h"
 
-#include "base/file.h"
-#include "base/held.h"
+#include "lib/os/file.h"
+#include "lib/os/held.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #ifndef OPS_WORKDIR_H
 #define OPS_WORKDIR_H
 
-#include "base/err.h"
+#include "lib/base/err.h"
 
 #include <limits.h>
 

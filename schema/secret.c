@@ -1,6 +1,6 @@
 #include "schema/secret.h"
 
-#include "base/text.h"
+#include "lib/base/text.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #ifndef SCHEMA_SECRET_H
 #define SCHEMA_SECRET_H
 
-#include "base/json.h"
+#include "lib/json/json.h"
 
 /*
  * Secrets that are about to be stored: definitions are rows, are shown, and are

@@ -1,7 +1,7 @@
 #include "schema/vocab.h"
 
-#include "base/buf.h"
-#include "base/text.h"
+#include "lib/base/buf.h"
+#include "lib/base/text.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #ifndef SCHEMA_VOCAB_H
 #define SCHEMA_VOCAB_H
 
-#include "base/err.h"
+#include "lib/base/err.h"
 
 #include <stddef.h>
 

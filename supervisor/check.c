@@ -1,10 +1,10 @@
-#include "supervisor/skepd.h"
+#include "supervisor/daemon.h"
 
-#include "base/config.h"
-#include "base/home.h"
-#include "db/migrate.h"
-#include "http/server.h"
-#include "schema/control.h"
+#include "lib/db/migrate.h"
+#include "lib/http/server.h"
+#include "schema/config.h"
+#include "schema/control/control.h"
+#include "schema/home.h"
 
 static int check_schema(const struct home *home, struct err *e)
 {

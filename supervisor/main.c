@@ -1,8 +1,8 @@
 /* skepd: the supervisor. skepd [--home DIR] [--version] */
-#include "supervisor/skepd.h"
+#include "supervisor/daemon.h"
 
-#include "base/log.h"
-#include "base/mark.h"
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-# Plays supervisor for tests/system/test_worker.py.
+# Plays supervisor for tests/system/drivers/test_worker.py.
 add_executable(play_supervisor support/play_supervisor.c)
 target_link_libraries(play_supervisor PRIVATE ipc_server)
 
@@ -16,7 +16,7 @@ unit(test_sandbox sandbox)
 fuzz(fuzz_acp worker)
 unit(test_chat_turn worker_chat)
 fuzz(fuzz_chat_turn worker_chat)
-# What runs inside of sandboxes for tests/system/test_escape.py.
+# What runs inside of sandboxes for tests/system/sandbox/test_escape.py.
 add_executable(escape support/escape.c)
 target_link_libraries(escape PRIVATE strict)
 target_include_directories(escape PRIVATE ${PROJECT_SOURCE_DIR})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails if a file prints text into a fixed buffer, without a look at the result,
 in more places than tools/cuts.txt lists. Such a text is cut without a trace. Text
-for people is printed with text_printf or text_fit (base/text.h), which end a cut
+for people is printed with text_printf or text_fit (lib/base/text.h), which end a cut
 text in an ellipsis; names and ids are checked or sized from the input. The places that are
 listed print names of a known size, or paths below one.
    tools/check_cuts.py [--write]"""

@@ -3,7 +3,7 @@
 # allowed is in tools/legacy.txt. Tests, benchmarks and tools may do as they
 # like.   tools/check_legacy.sh [TREE]
 cd "${1:-$(dirname "$0")/..}" || exit 1
-find base db ipc http sandbox schema vfs ops worker spawner supervisor cli -type f \
+find lib ipc schema vfs ops worker supervisor cli -type f \
 	\( -name '*.c' -o -name '*.h' -o -name '*.def' \) 2>/dev/null |
 sort | xargs -r grep -nH '"' |
 awk -F: '

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fails if a file outside db/ opens files in a place that tools/opens.txt does not
+# Fails if a file outside lib/db/ opens files in a place that tools/opens.txt does not
 # list. Closing a descriptor of a database, or of its -shm, drops all locks that the
 # process has there; so each place is either known never to be given a database,
-# or opens with held_open (base/held.h).
+# or opens with held_open (lib/os/held.h).
 cd "$(dirname "$0")/.." || exit 1
 git ls-files -co --exclude-standard '*.c' |
-grep -vE '^(db|tests|tools|bench)/' |
+grep -vE '^(lib/db|tests|tools|bench)/' |
 xargs awk '
 	FNR == 1 { print FILENAME ":0" }
 	{

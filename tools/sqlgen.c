@@ -13,7 +13,7 @@
  *
  * PARAMS is a list (FIELD TYPE, ...), which makes struct NAME_in, or the name of
  * a row. ROW is the name of a row, or a list, which makes struct NAME_row. TYPE
- * is one of base/shape.h. A head may go on over several lines that start with
+ * is one of lib/base/shape.h. A head may go on over several lines that start with
  * "--". Every query is prepared against the migrated schema: a parameter or a
  * column that SQL and struct do not agree on, in name, order or type, stops the
  * build. So does a row or a field that no query uses.
@@ -446,8 +446,8 @@ static void write_header(FILE *out, const char *name)
 	fprintf(out, "_QUERIES_H\n#define SCHEMA_");
 	put_upper(out, name);
 	fprintf(out,
-		"_QUERIES_H\n\n#include \"base/shape.h\"\n"
-		"#include \"db/migrate.h\"\n\nenum %s_query {\n",
+		"_QUERIES_H\n\n#include \"lib/base/shape.h\"\n"
+		"#include \"lib/db/migrate.h\"\n\nenum %s_query {\n",
 		name);
 	for (int i = 0; i < nqueries; i++) {
 		fputs("\tQ_", out);

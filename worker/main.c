@@ -1,13 +1,13 @@
 /* skep-worker: executes one attempt of one run; started by the spawner, with
- * its start message on descriptor 0 (ipc/start.h). With --mount it serves the
- * workspace of such an attempt (worker/workspace.h); with --mcp it gives the
- * files of one to an agent (worker/mcp.h), with --try it tries an agent
- * (worker/acp_try.h). */
-#include "ipc/start.h"
-#include "worker/acp_try.h"
-#include "worker/mcp.h"
-#include "worker/worker.h"
-#include "worker/workspace.h"
+ * its start message on descriptor 0 (ipc/start_message.h). With --mount it serves the
+ * workspace of such an attempt (worker/workspace/workspace.h); with --mcp it gives the
+ * files of one to an agent (worker/mcp/mcp.h), with --try it tries an agent
+ * (worker/driver/acp/probe.h). */
+#include "ipc/start_message.h"
+#include "worker/driver/acp/probe.h"
+#include "worker/mcp/mcp.h"
+#include "worker/run/attempt.h"
+#include "worker/workspace/workspace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
-#include "base/clock.h"
-#include "schema/artifact.h"
+#include "lib/base/clock.h"
+#include "schema/agent/artifact.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

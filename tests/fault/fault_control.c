@@ -6,9 +6,9 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
-#include "schema/agents.h"
-#include "schema/control.h"
-#include "schema/registry.h"
+#include "schema/control/agent.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
-#include "base/id.h"
-#include "schema/fence.h"
+#include "lib/base/id.h"
+#include "schema/agent/transcript/fence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 
-#include "schema/tail.h"
+#include "schema/agent/transcript/tail.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -7,11 +7,11 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
-#include "base/file.h"
-#include "schema/branch.h"
-#include "schema/exchange.h"
-#include "schema/part.h"
-#include "schema/session.h"
+#include "lib/os/file.h"
+#include "schema/agent/transcript/branch.h"
+#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/part.h"
+#include "schema/agent/transcript/session.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -6,8 +6,8 @@
 #include "tests/support/fault_vfs.h"
 #include "tests/support/vfs_changes.h"
 
-#include "db/sql.h"
-#include "vfs/check.h"
+#include "lib/db/sql.h"
+#include "vfs/check/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Whatever an ACP agent says: what we say is exact, what it did is kept as JSON,
  * and the run comes to an end with a reason or goes on. */
-#include "worker/acp.h"
-#include "worker/workspace.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/workspace.h"
 
 #include <fcntl.h>
 #include <stdio.h>

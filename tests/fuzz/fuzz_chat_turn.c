@@ -4,8 +4,8 @@
  * what was told to grow is what is there; arguments are an object or an
  * error with words.
  */
-#include "base/sse.h"
-#include "worker/chat_turn.h"
+#include "lib/json/sse.h"
+#include "worker/driver/chat/turn.h"
 
 #include <stdint.h>
 #include <stdlib.h>

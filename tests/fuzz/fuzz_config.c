@@ -1,6 +1,6 @@
 /* A configuration is taken or refused with ERR_CONFIG; one that is taken can be
  * shown, and what is shown reads back as the same configuration. */
-#include "base/config.h"
+#include "schema/config.h"
 
 #include <assert.h>
 #include <stdint.h>

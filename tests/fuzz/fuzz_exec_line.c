@@ -1,6 +1,6 @@
-#include "base/json.h"
-#include "worker/exec_line.h"
-#include "worker/lines.h"
+#include "lib/json/json.h"
+#include "lib/json/lines.h"
+#include "worker/process/output_line.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #include "tests/support/temp.h"
 
-#include "schema/branch.h"
-#include "schema/exchange.h"
+#include "schema/agent/transcript/branch.h"
+#include "schema/agent/transcript/exchange.h"
 
 #include <stdint.h>
 #include <stdio.h>

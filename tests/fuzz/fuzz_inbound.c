@@ -3,15 +3,15 @@
  * its hash, and the files that are made of them stay where they belong. */
 #include "tests/support/temp.h"
 
-#include "base/hash.h"
-#include "base/text.h"
-#include "schema/blobs.h"
-#include "schema/channels.h"
-#include "schema/control.h"
-#include "schema/media_type.h"
-#include "supervisor/rpc_line.h"
-#include "supervisor/webhook_sign.h"
-#include "supervisor/wire.h"
+#include "lib/base/hash.h"
+#include "lib/base/text.h"
+#include "lib/json/rpc_line.h"
+#include "schema/control/channel/attachment.h"
+#include "schema/control/channel/channel.h"
+#include "schema/control/channel/media_type.h"
+#include "schema/control/control.h"
+#include "supervisor/channel/envelope.h"
+#include "supervisor/channel/webhook/signature.h"
 
 #include <stdlib.h>
 #include <string.h>

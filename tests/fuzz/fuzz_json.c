@@ -1,8 +1,8 @@
 /* What json_parse takes can be written and read again, and is then the same;
  * what it refuses is refused with a place. A string that json_add_string makes
  * of any bytes is JSON, and is those bytes if they were UTF-8. */
-#include "base/json.h"
-#include "base/text.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "worker/jsonrpc.h"
+#include "lib/json/jsonrpc.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A locator that is taken can be written, and what is written is read as the
  * same place. Event ids likewise. */
-#include "schema/event.h"
-#include "schema/locator.h"
+#include "schema/agent/transcript/event.h"
+#include "schema/agent/transcript/locator.h"
 
 #include <assert.h>
 #include <stdint.h>

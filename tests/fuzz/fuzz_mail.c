@@ -2,9 +2,9 @@
  * lines that end with CR LF and are not too long, and subject, text and file are
  * in it as they were. An address that is taken fits into a header and an SMTP
  * command, and is read from what we write as it was. */
-#include "base/base64.h"
-#include "base/text.h"
-#include "supervisor/mail_text.h"
+#include "lib/base/text.h"
+#include "lib/json/base64.h"
+#include "supervisor/channel/smtp/message.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Whatever an agent asks of its workspace's server: every answer is a message,
  * and nothing outside of the workspace is touched. */
-#include "worker/mcp.h"
+#include "worker/mcp/mcp.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* Whatever a model asks of tools that work in its agent's file: every answer is
  * a message, no call leaves a transaction open, and fsck finds no fault. */
 #include "tests/support/vfs_fuzz.h"
-#include "vfs/check.h"
-#include "vfs/path.h"
-#include "vfs/snap.h"
-#include "vfs/vfs.h"
-#include "worker/mcp.h"
+#include "vfs/check/check.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/snapshot/snapshot.h"
+#include "worker/mcp/mcp.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "ipc/message.h"
-#include "ipc/sp.h"
+#include "ipc/sp_frame.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/support/temp.h"
 
-#include "schema/session.h"
+#include "schema/agent/transcript/session.h"
 
 #include <stdint.h>
 #include <stdio.h>

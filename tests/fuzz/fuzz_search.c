@@ -6,10 +6,10 @@
  */
 #include "tests/support/temp.h"
 
-#include "base/text.h"
-#include "schema/agent_file.h"
-#include "schema/search.h"
-#include "schema/search_text.h"
+#include "lib/base/text.h"
+#include "schema/agent/agent_file.h"
+#include "schema/agent/search/search.h"
+#include "schema/agent/search/search_text.h"
 
 #include <assert.h>
 #include <stdint.h>

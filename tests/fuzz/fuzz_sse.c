@@ -2,7 +2,7 @@
  * Any bytes as an event stream: read whole or byte by byte they give the same
  * events, and an event that is written again is read as it was.
  */
-#include "base/sse.h"
+#include "lib/json/sse.h"
 
 #include <stdint.h>
 #include <stdlib.h>

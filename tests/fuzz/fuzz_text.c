@@ -1,7 +1,7 @@
 /* Amounts are whole, in range and never negative; names are one path component;
  * keys are printable UTF-8; a picture of any bytes is short printable UTF-8. */
-#include "base/id.h"
-#include "base/text.h"
+#include "lib/base/id.h"
+#include "lib/base/text.h"
 
 #include <assert.h>
 #include <stdint.h>

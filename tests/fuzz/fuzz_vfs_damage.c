@@ -3,18 +3,18 @@
  * is asked of it. */
 #include "tests/support/vfs_fuzz.h"
 
-#include "db/checkpoint.h"
-#include "db/sql.h"
+#include "lib/db/checkpoint.h"
+#include "lib/db/sql.h"
 #include "schema/agent_queries.h"
-#include "vfs/check.h"
-#include "vfs/diff.h"
-#include "vfs/grep.h"
-#include "vfs/journal.h"
-#include "vfs/path.h"
-#include "vfs/port.h"
-#include "vfs/snap.h"
-#include "vfs/vfs.h"
-#include "vfs/visit.h"
+#include "vfs/check/check.h"
+#include "vfs/core/journal.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/core/visit.h"
+#include "vfs/search/grep.h"
+#include "vfs/snapshot/diff.h"
+#include "vfs/snapshot/snapshot.h"
+#include "vfs/transfer/transfer.h"
 
 #include <assert.h>
 #include <stdlib.h>

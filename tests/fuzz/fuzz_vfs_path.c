@@ -1,8 +1,8 @@
 /* Any path is understood or refused with one sentence, never leads out of the
  * namespace, and what is written under it is read back under it. */
 #include "tests/support/vfs_fuzz.h"
-#include "vfs/path.h"
-#include "vfs/vfs.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
 
 #include <assert.h>
 #include <stdint.h>

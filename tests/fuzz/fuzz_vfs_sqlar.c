@@ -7,13 +7,13 @@
  * they are changes of rows, 4 bytes each: column, row, value. */
 #include "tests/support/vfs_fuzz.h"
 
-#include "base/buf.h"
-#include "db/sql.h"
+#include "lib/base/buf.h"
+#include "lib/db/sql.h"
 #include "schema/agent_queries.h"
-#include "vfs/check.h"
-#include "vfs/path.h"
-#include "vfs/port.h"
-#include "vfs/vfs.h"
+#include "vfs/check/check.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/transfer/transfer.h"
 
 #include <assert.h>
 #include <stdio.h>

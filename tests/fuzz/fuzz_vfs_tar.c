@@ -1,11 +1,11 @@
 /* Any bytes are an archive or are refused with one sentence; either way fsck
  * finds no fault afterwards, and nothing lies outside of the target. */
 #include "tests/support/vfs_fuzz.h"
-#include "vfs/check.h"
-#include "vfs/node.h"
-#include "vfs/path.h"
-#include "vfs/port.h"
-#include "vfs/vfs.h"
+#include "vfs/check/check.h"
+#include "vfs/core/node.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/transfer/transfer.h"
 
 #include <assert.h>
 #include <stdint.h>

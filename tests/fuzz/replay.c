@@ -1,7 +1,7 @@
 /* Runs a fuzz target over the files of its corpus, in builds without libFuzzer,
  * so that every past finding is a test from then on. */
-#include "base/buf.h"
-#include "base/file.h"
+#include "lib/base/buf.h"
+#include "lib/os/file.h"
 
 #include <dirent.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "tests/support/agent.h"
 
-#include "base/buf.h"
-#include "base/json.h"
-#include "schema/history.h"
-#include "schema/session.h"
+#include "lib/base/buf.h"
+#include "lib/json/json.h"
+#include "schema/agent/transcript/history.h"
+#include "schema/agent/transcript/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_AGENT_H
 #define TESTS_SUPPORT_AGENT_H
 
-#include "schema/writer.h"
+#include "schema/agent/transcript/writer.h"
 
 /* Agent files and transcripts for tests; whatever fails ends the test. */
 

@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_FAMILY_H
 #define TESTS_SUPPORT_FAMILY_H
 
-#include "db/migrate.h"
+#include "lib/db/migrate.h"
 
 /*
  * A small database with a past, for tests of opening: version 1 has parents

@@ -1,6 +1,6 @@
 #include "tests/support/fault_vfs.h"
 
-#include "bench/pass_vfs.h"
+#include "bench/load/pass_vfs.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * The client of http/ on the command line, for tests/system/test_http.py.
+ * The client of http/ on the command line, for tests/system/api/test_http.py.
  *
  *   http_client_probe UNIX_PATH call METHOD PATH [BODY]
  *   http_client_probe UNIX_PATH follow PATH [LAST_ID [STOP_AT]]
  */
-#include "http/client.h"
+#include "lib/http/client.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,17 +1,17 @@
 /*
  * A server of http/ with routes that show each thing it can do, for
- * tests/system/test_http.py and bench/.
+ * tests/system/api/test_http.py and bench/.
  *
  *   http_test_server UNIX_PATH [TCP_ADDRESS [TOKEN]]
  *
  * Prints "ready PORT" and ends on SIGTERM. Limits are small, so that tests see
  * them: 64 KiB of queue, a heartbeat every 200 ms, 1 s of stall.
  */
-#include "base/clock.h"
-#include "base/log.h"
-#include "http/auth.h"
-#include "http/openapi.h"
-#include "http/server.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/http/auth.h"
+#include "lib/http/openapi.h"
+#include "lib/http/server.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/auth.h"
+#include "lib/http/auth.h"
 
 static void now(void *app, const struct http_request *r,
 		struct http_reply *reply)

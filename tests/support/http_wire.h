@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_HTTP_WIRE_H
 #define TESTS_SUPPORT_HTTP_WIRE_H
 
-#include "http/conn.h"
+#include "lib/http/conn.h"
 
 /*
  * A connection of http/ without a socket, with a small application behind it:

@@ -1,6 +1,6 @@
 /*
  * LD_PRELOAD: records what the processes of a home do to its files, for
- * tests/system/power_lib.py, which makes what a power failure may leave of it.
+ * tests/system/support/power_lib.py, which makes what a power failure may leave of it.
  *
  * RECORD_TAPE names a file that all processes map, RECORD_ROOT the directory whose
  * files are recorded. Each call is made first and recorded then. A sync also

@@ -1,13 +1,13 @@
 #include "tests/support/vfs_changes.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "db/sql.h"
-#include "vfs/check.h"
-#include "vfs/core.h"
-#include "vfs/merge.h"
-#include "vfs/port.h"
-#include "vfs/text.h"
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/db/sql.h"
+#include "vfs/check/check.h"
+#include "vfs/core/core.h"
+#include "vfs/search/fts.h"
+#include "vfs/snapshot/merge.h"
+#include "vfs/transfer/transfer.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

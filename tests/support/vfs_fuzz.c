@@ -1,12 +1,12 @@
 #include "tests/support/vfs_fuzz.h"
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/file.h"
-#include "db/sql.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/db/sql.h"
+#include "lib/os/file.h"
 #include "schema/agent_queries.h"
-#include "vfs/path.h"
-#include "vfs/vfs.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
 
 #include <assert.h>
 #include <fcntl.h>

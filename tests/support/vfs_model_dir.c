@@ -1,8 +1,8 @@
 #include "tests/support/vfs_model.h"
 #include "tests/support/vfs_test.h"
 
-#include "base/buf.h"
-#include "base/hash.h"
+#include "lib/base/buf.h"
+#include "lib/base/hash.h"
 
 #include <dirent.h>
 #include <errno.h>

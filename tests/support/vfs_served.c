@@ -1,7 +1,7 @@
 #include "tests/support/vfs_served.h"
 
-#include "db/sql.h"
-#include "vfs/mount.h"
+#include "lib/db/sql.h"
+#include "vfs/fuse/mount.h"
 
 #include <setjmp.h>
 #include <signal.h>

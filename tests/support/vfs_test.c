@@ -1,10 +1,10 @@
 #include "tests/support/vfs_test.h"
 
-#include "base/buf.h"
-#include "base/hash.h"
-#include "db/sql.h"
+#include "lib/base/buf.h"
+#include "lib/base/hash.h"
+#include "lib/db/sql.h"
 #include "schema/agent_queries.h"
-#include "vfs/check.h"
+#include "vfs/check/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

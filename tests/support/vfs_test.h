@@ -3,10 +3,10 @@
 
 #include "tests/support/temp.h"
 
-#include "vfs/node.h"
-#include "vfs/path.h"
-#include "vfs/snap.h"
-#include "vfs/vfs.h"
+#include "vfs/core/node.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/snapshot/snapshot.h"
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
 #include "tests/support/temp.h"
 #include "tests/support/wal.h"
 
-#include "db/checkpoint.h"
-#include "db/sql_conn.h"
+#include "lib/db/checkpoint.h"
+#include "lib/db/sql_conn.h"
 
 #define FRAMES_MAX 400
 

@@ -4,7 +4,7 @@
   tests/system/run.py [--bin DIR] [-k WORD] [--jobs N] [--more N] [--list]
                       [FILE...]
 
-A test is a function `test_...` in a file `test_*.py` here; its name is a
+A test is a function `test_...` in a file `AREA/test_*.py` here; its name is a
 sentence about behaviour, and it gets a lib.Home. It fails by any exception,
 and is skipped by lib.skip("why"). Each runs in a process of its own, with a
 time limit (a function's attribute `seconds`, at least 600), which only ends
@@ -27,7 +27,8 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE))
+# tests may use what is in support/, and one another
+sys.path[:0] = [str(d) for d in sorted(HERE.iterdir()) if d.is_dir()]
 import lib  # noqa: E402
 
 PASSED, FAILED, SKIPPED = 0, 1, 77
@@ -187,7 +188,7 @@ def main():
     ap.add_argument("files", nargs="*", metavar="FILE")
     args = ap.parse_args()
     paths = ([pathlib.Path(f) for f in args.files] or
-             sorted(HERE.glob("test_*.py")))
+             sorted(HERE.glob("*/test_*.py")))
     tests = [t for p in paths for t in load(p)
              if not args.k or args.k in t[1] or args.k in t[0]]
     if args.list:

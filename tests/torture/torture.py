@@ -24,7 +24,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(ROOT / "tests" / "system")]
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "system" / "support")]
 import clients  # noqa: E402
 import lib  # noqa: E402
 from skepd_lib import Host, Refused  # noqa: E402

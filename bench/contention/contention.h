@@ -1,0 +1,90 @@
+#ifndef BENCH_CONTENTION_CONTENTION_H
+#define BENCH_CONTENTION_CONTENTION_H
+
+#include "bench/bench.h"
+#include "bench/contention/workload.h"
+#include "bench/suites/store.h"
+
+/*
+ * Several processes that write at once. A setting says who writes where and
+ * how; contention_measure forks the writers, lets them run for
+ * bench_seconds(r), checks what they wrote, and gives the outcome.
+ */
+enum layout {
+#define LAYOUT(name, what) LAYOUT_##name,
+#include "bench/contention/layouts.def"
+#undef LAYOUT
+	LAYOUTS
+};
+
+const char *layout_name(enum layout l);
+const char *layout_what(enum layout l);
+
+struct setting {
+	enum layout layout;
+	int processes;
+	struct workload work;
+	const char *pragmas; /* for every connection, or NULL */
+	bool retry; /* no busy_timeout: try again after a short sleep */
+};
+
+#define WRITERS_MAX  256
+#define TIMELINE_MAX 512
+
+struct moment {        /* one every TIMELINE_MS */
+	double events; /* committed since the last one */
+	double wal_mb;
+};
+
+#define TIMELINE_MS 20
+
+struct outcome {
+	double events_per_s;
+	struct histogram wait; /* ns of a commit, waiting included */
+	struct histogram other[OPERATIONS]; /* ns of what is no append */
+	double seconds;
+	double fairness; /* slowest writer / fastest */
+	int64_t starved; /* writers that committed nothing */
+	int64_t busy;    /* SQLITE_BUSY that a program got to see */
+	double wal_peak_mb;
+	double commits_per_sync; /* group commit: events a commit */
+	struct moment timeline[TIMELINE_MAX];
+	size_t moments;
+};
+
+int contention_measure(struct bench_run *r, const struct setting *s,
+		       struct outcome *out, struct err *e);
+
+/* --- shared between the files of it ------------------------------------ */
+
+struct writer_board { /* what one writer tells the others; shared memory */
+	struct histogram wait;
+	struct histogram other[OPERATIONS];
+	int64_t events;
+	int64_t busy;
+	struct err failed; /* code ERR_OK: it did not */
+};
+
+struct board {
+	_Atomic int ready; /* writers that have their file open */
+	_Atomic bool go;
+	_Atomic bool stop;
+	_Atomic int64_t events; /* of all, for the timeline */
+	int64_t commits;        /* of the one writer of a group */
+	struct writer_board writers[WRITERS_MAX];
+};
+
+/* Where writer i of a setting has its file, and its number-th session. */
+int contention_open(const struct setting *s, const char *dir, int writer,
+		    int64_t number, void **out, struct err *e);
+const struct store_kind *contention_kind(enum layout l);
+
+/* The processes; each ends by _exit. */
+void contention_write(const struct setting *s, struct board *b, const char *dir,
+		      int i);
+
+void group_client(const struct setting *s, struct board *b, int me, int fd);
+void group_writer(const struct setting *s, struct board *b, const int *fds,
+		  const char *dir);
+
+#endif

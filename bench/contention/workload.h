@@ -1,0 +1,41 @@
+#ifndef BENCH_CONTENTION_WORKLOAD_H
+#define BENCH_CONTENTION_WORKLOAD_H
+
+#include "bench/load/events.h"
+
+/* What one writer does: --workload FILE, a small JSON that workload_help shows.
+ */
+enum operation {
+#define OPERATION(name, what) OPERATION_##name,
+#include "bench/contention/operations.def"
+#undef OPERATION
+	OPERATIONS
+};
+
+const char *operation_name(enum operation o);
+
+struct workload {
+	struct event_sizes bytes; /* of an event */
+	int64_t batch;            /* events a commit */
+	int64_t think_us;         /* between two operations */
+	int64_t sessions;         /* that a writer works on in turn */
+	int64_t mix[OPERATIONS];  /* shares */
+};
+
+#define WORKLOAD_DEFAULT                                                     \
+	{                                                                    \
+		.batch = 1, .sessions = 1, .mix = { [OPERATION_append] = 1 } \
+	}
+
+int workload_load(const char *path, struct workload *out, struct err *e);
+/* Whether anything but appending is in it. */
+bool workload_is_mixed(const struct workload *w);
+
+/* Deals operations out in their shares, as evenly as can be. Zeroed: new. */
+struct dealer {
+	int64_t credit[OPERATIONS];
+};
+
+enum operation workload_deal(const struct workload *w, struct dealer *d);
+
+#endif

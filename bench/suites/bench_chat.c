@@ -1,0 +1,163 @@
+/* Many chat runs at once against a server that only streams: what is left of
+ * their time and memory is ours. */
+#include "bench/load/fleet.h"
+#include "bench/load/talker.h"
+#include "lib/base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#define WORDS    100 /* long enough that all talk at once */
+#define QUICK    5
+#define PAUSE_MS 100
+#define PATIENCE 600.0
+
+struct seen {
+	int words;
+	int64_t pss, at_once;
+	double skepd_mb;
+	int64_t p50, p99; /* ms, without the time of the stream */
+};
+
+static int make_agents(struct fleet *f, int port, struct err *e)
+{
+	for (int i = 0; i < f->agents; i++) {
+		char path[64], body[256];
+
+		snprintf(path, sizeof path, "/v1/agents/a%d", i);
+		snprintf(body, sizeof body,
+			 "{\"driver\":\"chat\",\"model\":\"none\",\"config\":{"
+			 "\"endpoint\":\"http://127.0.0.1:%d/v1\"}}",
+			 port);
+		if (host_call(&f->host, "PUT", path, body, NULL, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* Until all talk, or as many as will before the first is done. */
+static void await_all(struct bench_run *r, const struct talker *t, int n,
+		      struct seen *s)
+{
+	int64_t end = clock_mono_ns() + (int64_t)(PATIENCE * 1e9);
+	struct timespec pause = {0, 5000000};
+	int64_t now;
+
+	do {
+		(void)nanosleep(&pause, NULL);
+		now = talker_talking(t);
+		if (now < s->at_once)
+			break;
+		s->at_once = now;
+	} while (now < n && clock_mono_ns() < end && !bench_stopped(r));
+}
+
+/* A run's time from the request to its end, at a share of all. */
+static int whole_time(struct fleet *f, int n, double share, int64_t *ms,
+		      struct err *e)
+{
+	if (fleet_number(f, ms, e,
+			 "SELECT ended_at - created_at FROM run ORDER BY "
+			 "ended_at - created_at LIMIT 1 OFFSET %d",
+			 (int)(share * (n - 1))))
+		return -1;
+	return 0;
+}
+
+static int measure(struct bench_run *r, struct fleet *f, const struct talker *t,
+		   int n, struct seen *s, struct err *e)
+{
+	int64_t done = 0;
+	int rc;
+
+	for (int i = 0; i < n && !bench_stopped(r); i++)
+		if (fleet_submit(f, i, "talk", NULL, e))
+			return -1;
+	await_all(r, t, n, s);
+	s->pss = fleet_worker_pss(f, e);
+	s->skepd_mb = (double)host_rss(&f->host) / 1e6;
+	rc = s->pss < 0 ? -1
+			: fleet_until(f, r,
+				      "SELECT count(*) FROM run WHERE state = "
+				      "'succeeded'",
+				      n, PATIENCE, &done, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_TIMEOUT, "%" PRId64 " of %d runs succeeded",
+			     done, n);
+	if (rc < 0 || whole_time(f, n, 0.5, &s->p50, e) ||
+	    whole_time(f, n, 0.99, &s->p99, e))
+		return -1;
+	s->p50 -= (int64_t)s->words * PAUSE_MS;
+	s->p99 -= (int64_t)s->words * PAUSE_MS;
+	return 0;
+}
+
+static void state(struct bench_run *r, const struct seen *s)
+{
+	bench_say(r,
+		  "%" PRId64
+		  " streams at once, of %d words in %d ms. The times "
+		  "are those of a run from its\nrequest to its end without "
+		  "the stream: start, sandbox, libraries, commits.",
+		  s->at_once, s->words, s->words * PAUSE_MS);
+	bench_metric(r, &(struct bench_metric){.metric = "chat_streams",
+					       .unit = "",
+					       .value = (double)s->at_once});
+	bench_metric(r, &(struct bench_metric){.metric = "chat_own_ms_p50",
+					       .unit = "ms",
+					       .value = (double)s->p50,
+					       .less_is_better = true});
+	bench_metric(r, &(struct bench_metric){.metric = "chat_own_ms_p99",
+					       .unit = "ms",
+					       .value = (double)s->p99,
+					       .less_is_better = true});
+	bench_metric(r, &(struct bench_metric){.metric = "chat_worker_pss_kb",
+					       .unit = "KB",
+					       .value = (double)s->pss / 1024,
+					       .less_is_better = true});
+	bench_metric(r, &(struct bench_metric){.metric = "chat_supervisor_mb",
+					       .unit = "MB",
+					       .value = s->skepd_mb,
+					       .less_is_better = true});
+}
+
+static int run(struct bench_run *r, struct err *e)
+{
+	int n = (int)bench_option_i64(r, "runs", bench_is_quick(r) ? 4 : 100);
+	const char *dir = bench_dir(r, "chat");
+	struct seen s = {.words = bench_is_quick(r) ? QUICK : WORDS};
+	struct talker *t;
+	struct fleet f;
+	int rc;
+
+	if (talker_open(&t, s.words, PAUSE_MS, e))
+		return -1;
+	rc = fleet_start(&f, dir, n, n + 16, e);
+	if (rc == 0) {
+		rc = make_agents(&f, talker_port(t), e);
+		if (rc == 0)
+			rc = measure(r, &f, t, n, &s, e);
+		fleet_stop(&f);
+	}
+	talker_close(t);
+	bench_dir_remove(r, dir);
+	if (rc == 0)
+		state(r, &s);
+	return rc;
+}
+
+const struct bench bench_chat = {
+	.name = "chat",
+	.help = "chat runs at once, against a server that only streams",
+	.about = "Starts skepd, --runs agents and a run of each, all talking "
+		 "with a server of our own on loopback\nthat streams words. "
+		 "Reports the memory of a worker while they do, and what a run "
+		 "takes beside the\nstream.",
+	.options = (const struct bench_option[]){{"runs", "N",
+						  "how many at once; 100"},
+						 {0}},
+	.seconds = 1,
+	.rounds = 1,
+	.run = run,
+};

@@ -1,0 +1,60 @@
+#ifndef BENCH_SUITES_STORE_H
+#define BENCH_SUITES_STORE_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Somewhere to append the events of one session to: ours, the reference, the
+ * floor, peers. All get the same events and are read back and compared.
+ * One store is used by one process; several may have the same directory open.
+ */
+struct store_event {
+	const char *json;
+	size_t n;
+	const char *key; /* idempotency key, or NULL */
+};
+
+struct store_kind {
+	const char *name;
+	const char *what; /* a line for tables */
+	bool server;      /* it starts one: CPU time is not the append's */
+	/* `session` tells writers of one directory apart. Gives *out. */
+	int (*open)(void **out, const char *dir, const char *session,
+		    struct err *e);
+	/* n events, acknowledged together. */
+	int (*append)(void *store, const struct store_event *ev, size_t n,
+		      struct err *e);
+	/* Calls each(arg, …) for every event in order. */
+	int (*read)(void *store,
+		    int (*each)(void *arg, const char *json, size_t n),
+		    void *arg, struct err *e);
+	/* For workloads, or NULL: reads the last n; changes the session. */
+	int (*tail)(void *store, int n, struct err *e);
+	int (*patch)(void *store, const char *json, struct err *e);
+	/* Pragmas for the connection; NULL: it has none. */
+	int (*tune)(void *store, const char *pragmas, struct err *e);
+	void (*close)(void *store);
+};
+
+extern const struct store_kind store_reference;
+extern const struct store_kind store_floor;
+extern const struct store_kind store_ours;
+extern const struct store_kind store_ours_full; /* each append on the disk */
+extern const struct store_kind store_jsonl;
+/* These may not be here: ERR_UNSUPPORTED. */
+extern const struct store_kind store_redis;
+extern const struct store_kind store_postgres;
+extern const struct store_kind store_postgres_async;
+
+/* A literal SQLite connection for the stores that are plain SQLite. */
+struct sqlite3;
+int store_sqlite_open(struct sqlite3 **out, const char *dir, const char *name,
+		      const char *script, struct err *e);
+int store_sqlite_fail(struct sqlite3 *db, const char *what, struct err *e);
+
+#endif

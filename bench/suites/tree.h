@@ -1,0 +1,82 @@
+#ifndef BENCH_SUITES_TREE_H
+#define BENCH_SUITES_TREE_H
+
+#include "bench/bench.h"
+#include "lib/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Places that hold file trees, for the benchmarks vfs and fuse. A tree has
+ * directories "d0" to "d99" with files that stay, and "e0" to "e99" with what is
+ * made meanwhile; it is driven by path. One call is one commit unless it stands
+ * between begin and end.
+ */
+#define TREE_DIRS 100
+
+struct tree_kind {
+	const char *name;
+	int (*open)(void **out, const char *dir, struct err *e);
+	void (*close)(void *t);
+	int (*begin)(void *t, struct err *e);
+	int (*end)(void *t, struct err *e);
+	int (*mkdir)(void *t, const char *path, struct err *e);
+	int (*put)(void *t, const char *path, const void *p, size_t n,
+		   struct err *e); /* a new file */
+	int (*get)(void *t, const char *path, void *p, size_t n,
+		   struct err *e); /* all n bytes of it */
+	int (*stat)(void *t, const char *path, int64_t *size, struct err *e);
+	int (*list)(void *t, const char *path, int *n, struct err *e);
+	int (*patch)(void *t, const char *path, int64_t off, const void *p,
+		     size_t n, struct err *e);
+	int (*move)(void *t, const char *from, const char *to, struct err *e);
+	int (*remove)(void *t, const char *path, struct err *e);
+};
+
+extern const struct tree_kind tree_ours, tree_sqlite, tree_dir;
+
+/* One operation for a while. */
+struct tree_pass {
+	const char *metric;
+	double seconds;
+	int64_t max; /* times */
+	int64_t n;   /* out: times */
+	double us;   /* out: each */
+};
+
+/* One side of the comparison: a kind, or somebody who times itself. */
+struct tree_side {
+	const char *name;
+	const struct tree_kind *kind;
+	int (*timed)(struct tree_side *s, struct tree_pass *p, struct err *e);
+	void (*stop)(struct tree_side *s);
+	const char *dir;
+	/* the frame's */
+	void *tree;
+	int made; /* files made so far, so that names are new */
+};
+
+int tree_files(const struct bench_run *r); /* in a tree at the start */
+
+/* Makes a source tree, the same every time, in an empty directory. */
+int tree_make(const char *dir, int files, struct err *e);
+
+/* Makes s (name and dir are set) a side that is AgentFS's SDK, filled already.
+ * ERR_UNSUPPORTED says what is missing. */
+int tree_agentfs(struct tree_side *s, int files, struct err *e);
+
+/* Runs all operations on all sides in interleaved rounds; the first side is
+ * ours, the others what it is compared with. Metrics get `prefix`. */
+int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
+	       const char *prefix, struct err *e);
+
+/* States how an operation's results, ours first, stand to what is aimed at
+ * (tree_aims.def). */
+void tree_aims(struct bench_run *r, const char *metric,
+	       const struct bench_result *res, size_t n);
+/* One figure that may be `most` at the most. */
+void tree_limit(struct bench_run *r, const char *metric, const char *unit,
+		double value, double most);
+
+#endif

@@ -1,0 +1,191 @@
+#include "cli/agent/agent_edit.h"
+
+#include "lib/base/text.h"
+#include "schema/control/control.h"
+
+#include <string.h>
+
+static int add_text(cJSON *def, const char *name, const char *text,
+		    struct err *e)
+{
+	if (!text_is_utf8(text, strlen(text)))
+		return err_set(e, ERR_USAGE, "%s is not valid UTF-8", name);
+	cJSON_DeleteItemFromObjectCaseSensitive(def, name);
+	cJSON_AddStringToObject(def, name, text);
+	return 0;
+}
+
+static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *path = cli_flag(cli, "system")
+				   ? cli_option(cli, "system")
+				   : cli_option(cli, "prompt-file");
+	struct buf text = BUF_MAX(AGENT_TEXT_MAX);
+	int rc = 0;
+
+	if (path)
+		rc = cli_read(path, &text, e);
+	if (path && !rc && memchr(text.p, 0, text.n))
+		rc = err_set(e, ERR_INVALID, "%s has a NUL byte in it", path);
+	if (path && !rc)
+		rc = add_text(def, "prompt", text.p, e);
+	buf_fini(&text);
+	return rc;
+}
+
+/* The words after the name: what the driver shall execute. */
+static void add_command(struct cli *cli, cJSON *config)
+{
+	cJSON *list;
+
+	if (!cli_arg(cli, 1))
+		return;
+	list = cJSON_CreateArray();
+	for (int i = 1; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "command");
+	cJSON_DeleteItemFromObjectCaseSensitive(config, "shell");
+	cJSON_AddItemToObject(config, "command", list);
+}
+
+/* Options that are the driver's own settings. */
+static int add_settings(struct cli *cli, cJSON *config, struct err *e)
+{
+	static const char *const names[][2] = {{"endpoint", "endpoint"},
+					       {"key-file", "key_file"}};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (cli_flag(cli, names[i][0]) &&
+		    add_text(config, names[i][1], cli_option(cli, names[i][0]),
+			     e))
+			return -1;
+	return 0;
+}
+
+/* They go to "config", whose other members stay. */
+static int add_config(struct cli *cli, const struct agent_row *row, cJSON *def,
+		      struct err *e)
+{
+	cJSON *config = cJSON_DetachItemFromObjectCaseSensitive(def, "config");
+	cJSON *spec;
+
+	if (!cli_arg(cli, 1) && !cli_flag(cli, "endpoint") &&
+	    !cli_flag(cli, "key-file")) {
+		if (config)
+			cJSON_AddItemToObject(def, "config", config);
+		return 0;
+	}
+	spec = json_parse_object("definition", row->spec, strlen(row->spec), e);
+	if (!spec)
+		return -1;
+	if (!config)
+		config = cJSON_DetachItemFromObjectCaseSensitive(spec,
+								 "config");
+	cJSON_Delete(spec);
+	if (!cJSON_IsObject(config)) {
+		cJSON_Delete(config);
+		config = cJSON_CreateObject();
+	}
+	add_command(cli, config);
+	cJSON_AddItemToObject(def, "config", config);
+	return add_settings(cli, config, e);
+}
+
+static int apply_file(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	const char *path = cli_option(cli, "from");
+	struct buf text = BUF_MAX(4u * AGENT_TEXT_MAX);
+	cJSON *def = NULL;
+	int rc = path ? cli_read(path, &text, e) : 0;
+
+	if (path && !rc) {
+		def = json_parse_object(path, text.p, text.n, e);
+		rc = def && !agent_check_members(path, def, row->spec, e)
+			     ? agent_from_json(row, path, def, &cli->arena, e)
+			     : -1;
+	}
+	cJSON_Delete(def);
+	buf_fini(&text);
+	return rc;
+}
+
+/* The places that it lets an agent write to are there from then on; whoever
+ * names others sees to them himself. */
+static int use_preset(struct cli *cli, cJSON *def, struct err *e)
+{
+	const char *name = cli_option(cli, "preset");
+	bool own = cJSON_HasObjectItem(def, "paths");
+
+	acp_preset_apply(def, name);
+	return own ? 0 : acp_preset_make(name, e);
+}
+
+int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	static const char *const texts[] = {"driver", "workspace", "model",
+					    "prompt"};
+	cJSON *def = cJSON_CreateObject();
+	int rc = apply_file(cli, row, e);
+
+	for (size_t i = 0; !rc && i < sizeof texts / sizeof texts[0]; i++)
+		if (cli_flag(cli, texts[i]))
+			rc = add_text(def, texts[i], cli_option(cli, texts[i]),
+				      e);
+	if (!rc)
+		rc = add_prompt(cli, def, e);
+	if (!rc)
+		rc = agent_set_members(cli, row, def, e);
+	if (!rc)
+		rc = use_preset(cli, def, e);
+	if (!rc)
+		rc = add_config(cli, row, def, e);
+	if (!rc)
+		rc = agent_check_members("the definition", def, row->spec, e);
+	if (!rc)
+		rc = agent_from_json(row, "the definition", def, &cli->arena,
+				     e);
+	cJSON_Delete(def);
+	return rc;
+}
+
+const char *agent_url(struct cli *cli, const char *name, const char *rest)
+{
+	return arena_printf(&cli->arena, "/v1/agents/%s%s", name, rest);
+}
+
+static int store(struct cli *cli, void *arg, struct err *e)
+{
+	return agents_put(cli->control, arg, &cli->arena, e) < 0 ? -1 : 0;
+}
+
+int agent_store(struct cli *cli, struct agent_row *row, struct err *e)
+{
+	struct buf body = BUF_MAX(4u * AGENT_TEXT_MAX);
+	struct cli_act act = {.method = "PUT",
+			      .path = agent_url(cli, row->name, ""),
+			      .direct = store,
+			      .arg = row};
+	int rc;
+
+	agent_to_json(row, &body);
+	if (row->is_default) { /* no part of the definition, but of the ask */
+		body.n--;
+		buf_adds(&body, ",\"default\":true}");
+	}
+	act.body = body.p;
+	rc = buf_ok(&body, "the definition", e);
+	if (!rc)
+		rc = cli_act(cli, &act, e);
+	buf_fini(&body);
+	return rc;
+}
+
+int agent_print(struct cli *cli, const char *name, struct err *e)
+{
+	struct agent_row row;
+
+	if (agents_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	output_object(&cli->out, &agent_row_shape, &row);
+	return 0;
+}

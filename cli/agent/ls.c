@@ -1,0 +1,53 @@
+#include "cli/agent/agent_edit.h"
+
+#define PAGE 200
+
+/* Definitions in files are taken in first; a broken one is named and the list
+ * goes on. */
+static int take_files(struct cli *cli, struct err *e)
+{
+	struct buf bad = BUF_MAX(65536);
+	int rc = 0;
+
+	if (!cli->supervised)
+		rc = agents_sync_all(cli->control, &cli->home, &bad, e);
+	if (bad.n > 0) {
+		struct output o;
+
+		output_init(&o, stderr, false, true);
+		output_text(&o, bad.p, bad.n);
+	}
+	buf_fini(&bad);
+	return rc;
+}
+
+static int agent_ls(struct cli *cli, struct err *e)
+{
+	struct agent_list_in in = {.after = "", .count = PAGE};
+	struct agent_row *rows;
+	struct table *t;
+	int n;
+
+	if (take_files(cli, e))
+		return -1;
+	t = table_new(&cli->out, &agent_row_shape,
+		      "name driver workspace model version is_default "
+		      "is_enabled source updated_at");
+	do {
+		n = sql_collect(cli->control, Q_AGENT_LIST, &in, PAGE, &rows,
+				&cli->arena, e);
+		for (int i = 0; i < n; i++)
+			table_add(t, &rows[i]);
+		if (n > 0)
+			in.after = rows[n - 1].name;
+	} while (n == PAGE);
+	table_end(t);
+	return n < 0 ? -1 : 0;
+}
+
+const struct command cmd_agent_ls = {
+	.name = "agent ls",
+	.help = "list agents",
+	.needs = NEEDS_CONTROL_WRITE,
+	.run = agent_ls,
+};

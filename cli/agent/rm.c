@@ -1,0 +1,64 @@
+#include "cli/agent/agent_edit.h"
+
+#include "lib/os/file.h"
+#include "schema/control/agent_delete.h"
+
+struct removal {
+	const char *name;
+	bool purge;
+	const char *path; /* of the database, to be removed here */
+};
+
+static int remove_agent(struct cli *cli, void *arg, struct err *e)
+{
+	struct removal *r = arg;
+
+	if (!r->purge)
+		return agents_remove(cli->control, r->name, e);
+	return purge_rows(cli->control, r->name, &r->path, &cli->arena, e);
+}
+
+static int agent_rm(struct cli *cli, struct err *e)
+{
+	struct removal r = {.name = cli_arg(cli, 0),
+			    .purge = cli_flag(cli, "purge")};
+	struct cli_act act = {
+		.method = "DELETE",
+		.path = agent_url(cli, r.name, r.purge ? "?purge=true" : ""),
+		.direct = remove_agent,
+		.arg = &r};
+	struct home_path file = home_join(
+		&cli->home, HOME_AGENTS,
+		arena_printf(&cli->arena, "%s/agent.json", r.name));
+
+	if (!r.purge && file_exists(file.text))
+		return err_set(e, ERR_CONFLICT,
+			       "agent '%s' is defined by %s: remove that file "
+			       "first, or everything with --purge",
+			       r.name, file.text);
+	if (cli_act(cli, &act, e) ||
+	    (r.purge && !cli->supervised &&
+	     purge_files(&cli->home, r.name, r.path, e)))
+		return -1;
+	output_note(&cli->out,
+		    r.purge ? "removed %s and its data"
+			    : "removed %s; its data stays, --purge removes "
+			      "that too",
+		    r.name);
+	return 0;
+}
+
+const struct command cmd_agent_rm = {
+	.name = "agent rm",
+	.args = "NAME",
+	.help = "remove an agent's definition, and with --purge its data",
+	.about = "Versions stay, so that old runs can still say what they ran "
+		 "with.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options = (const struct option_spec[]){{"purge", NULL,
+						 "its database and files too",
+						 OPTION_FLAG},
+						{NULL, NULL, NULL,
+						 OPTION_FLAG}},
+	.run = agent_rm,
+};

@@ -1,0 +1,104 @@
+#include "cli/agent/agent_edit.h"
+
+#include "cli/remote.h"
+#include "lib/base/text.h"
+#include "lib/os/file.h"
+#include "schema/control/registry.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int move_file(struct cli *cli, void *name, struct err *e)
+{
+	return registry_move(cli->control, name, cli_option(cli, "file"), e);
+}
+
+/* A definition that lies in a file is changed there: the next use would put
+ * the file over what was set here. */
+static int refuse_files(struct cli *cli, const struct agent_row *row,
+			struct err *e)
+{
+	struct agent_row filed = *row;
+	struct buf mine = BUF_MAX(4u * AGENT_TEXT_MAX);
+	struct buf theirs = BUF_MAX(4u * AGENT_TEXT_MAX);
+	int rc = agent_read_files(&cli->home, row->name, &filed, &cli->arena,
+				  e);
+
+	if (rc > 0) {
+		agent_to_json(row, &mine);
+		agent_to_json(&filed, &theirs);
+		rc = strcmp(mine.p, theirs.p) == 0
+			     ? 0
+			     : err_set(e, ERR_CONFLICT,
+				       "agent '%s' is defined by files in %s: "
+				       "edit those",
+				       row->name,
+				       home_join(&cli->home, HOME_AGENTS,
+						 row->name)
+					       .text);
+	}
+	buf_fini(&mine);
+	buf_fini(&theirs);
+	return rc;
+}
+
+/* The supervisor may work in another directory than we. */
+static int set_file(struct cli *cli, void *name, struct err *e)
+{
+	const char *path = cli_option(cli, "file");
+	struct cli_act act = {.method = "POST",
+			      .path = agent_url(cli, name, "/move"),
+			      .direct = move_file,
+			      .arg = name};
+	char full[PATH_MAX];
+
+	if (!realpath(path, full))
+		return err_errno_set(e, "%s", quoted(path).text);
+	act.body = remote_text(cli, "path", full);
+	return cli_act(cli, &act, e);
+}
+
+static int agent_set(struct cli *cli, struct err *e)
+{
+	struct agent_row row;
+	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
+
+	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
+		return err_set(e, ERR_USAGE, "--enable or --disable, not both");
+	if (!cli->supervised &&
+	    agents_sync(cli->control, &cli->home, name, e) < 0)
+		return -1;
+	if (agents_get(cli->control, name, &row, &cli->arena, e) ||
+	    agent_edit(cli, &row, e) || refuse_files(cli, &row, e))
+		return -1;
+	row.source = "command";
+	row.is_default = row.is_default || cli_flag(cli, "default");
+	if ((cli_flag(cli, "file") && set_file(cli, name, e)) ||
+	    agent_store(cli, &row, e))
+		return -1;
+	return agent_print(cli, name, e);
+}
+
+const struct command cmd_agent_set = {
+	.name = "agent set",
+	.args = "NAME [COMMAND...]",
+	.help = "change an agent; each change makes a version",
+	.about = "An agent whose definition lies in agents/NAME/agent.json or "
+		 "prompt.md is changed by\nediting those files; the edit is "
+		 "seen at the next use.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			AGENT_EDIT_OPTIONS,
+			{"unset", "KEY", "take a member out of the definition",
+			 OPTION_MANY},
+			{"enable", NULL, "let it run", OPTION_FLAG},
+			{"disable", NULL, "let it start no run", OPTION_FLAG},
+			{"default", NULL, "make it the default agent",
+			 OPTION_FLAG},
+			{"file", "PATH", "its database was moved here",
+			 OPTION_FILE},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = agent_set,
+};

@@ -1,0 +1,199 @@
+#include "cli/agent/acp_preset.h"
+#include "cli/agent/agent_edit.h"
+#include "cli/remote.h"
+#include "lib/base/text.h"
+#include "lib/os/file.h"
+#include "lib/sandbox/spec.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS 180000
+
+#define TEST_STEP(F, S) F(S, text, step) F(S, text, result) F(S, text, detail)
+SHAPE_DECLARE(agent_test_step, TEST_STEP);
+SHAPE_DEFINE(agent_test_step, TEST_STEP);
+
+struct trial {
+	pid_t pid;
+	int in, out;
+};
+
+/* skep-worker stands beside skep. */
+static const char *program(struct cli *cli)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	while (n > 0 && path[n - 1] != '/')
+		n--;
+	return arena_printf(&cli->arena, "%.*sskep-worker", (int)n, path);
+}
+
+static int start(struct cli *cli, struct trial *t, struct err *e)
+{
+	const char *path = program(cli);
+	const char *ms = arena_printf(
+		&cli->arena, "%lld",
+		(long long)cli_number(cli, "timeout", TIMEOUT_MS));
+	int in[2], out[2];
+
+	if (pipe(in) || pipe(out))
+		return err_errno_set(e, "pipe");
+	t->pid = fork();
+	if (t->pid == 0) {
+		if (dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1) {
+			close(in[1]);
+			close(out[0]);
+			execl(path, path, "--try", ms, (char *)NULL);
+		}
+		dprintf(2, "skep: cannot start %s: %s\n", path,
+			strerror(errno));
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	t->in = in[1];
+	t->out = out[0];
+	return t->pid < 0 ? err_errno_set(e, "fork") : 0;
+}
+
+/* One line of the report, shown as it comes. */
+static int show_step(struct cli *cli, struct table *t, const char *line,
+		     struct err *e)
+{
+	cJSON *v = json_parse_object("report", line, strlen(line), e);
+	struct agent_test_step row = {0};
+
+	if (!v)
+		return -1;
+	remote_read(v, &agent_test_step_shape, &row);
+	row.step = arena_text(&cli->arena, row.step);
+	row.result = arena_text(&cli->arena, row.result);
+	row.detail = arena_text(&cli->arena, row.detail);
+	table_add(t, &row);
+	cJSON_Delete(v);
+	return 0;
+}
+
+static int show(struct cli *cli, struct trial *t, struct err *e)
+{
+	struct table *table = table_new(&cli->out, &agent_test_step_shape,
+					"step result detail");
+	FILE *f = fdopen(t->out, "r");
+	char *line = NULL;
+	size_t room = 0;
+	int rc = f ? 0 : err_errno_set(e, "skep-worker");
+
+	while (rc == 0 && getline(&line, &room, f) > 0)
+		rc = show_step(cli, table, line, e);
+	table_end(table);
+	free(line);
+	if (f)
+		(void)fclose(f);
+	return rc;
+}
+
+static int judge(const struct agent_row *row, const char *preset, int status,
+		 struct err *e)
+{
+	const char *needs = acp_preset_needs(preset);
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_set(e, ERR_UNAVAILABLE, "agent '%s' does not work yet%s%s",
+		       row->name, needs ? "; it needs " : "",
+		       needs ? needs : "");
+}
+
+/* What the trial is told: see worker/driver/acp/probe.h. The version of node is of no
+ * interest for a command that is not the preset's. */
+static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
+		      struct buf *b)
+{
+	const cJSON *config = cJSON_GetObjectItemCaseSensitive(spec, "config");
+
+	buf_adds(b, "{\"config\":");
+	if (config)
+		json_add(b, config);
+	else
+		buf_adds(b, "{}");
+	buf_adds(b, ",\"sandbox\":");
+	sandbox_spec_copy(spec, b);
+	buf_adds(b, ",\"home\":");
+	json_add_string(b, cli->home.root, strlen(cli->home.root));
+	buf_addf(b, ",\"node\":%d,\"prompt\":%s}",
+		 acp_preset_node(preset, config),
+		 cli_flag(cli, "no-prompt") ? "false" : "true");
+}
+
+static int try_agent(struct cli *cli, const struct agent_row *row,
+		     struct err *e)
+{
+	cJSON *spec = json_parse_object("definition", row->spec,
+					strlen(row->spec), e);
+	struct buf input = BUF_MAX(AGENT_TEXT_MAX);
+	const char *preset = arena_text(&cli->arena,
+					json_text(spec, "preset", NULL));
+	struct trial t = {.in = -1, .out = -1};
+	int status = 0, rc = spec ? 0 : -1;
+
+	add_input(cli, spec, preset, &input);
+	cJSON_Delete(spec);
+	if (rc == 0)
+		rc = start(cli, &t, e);
+	if (rc == 0) {
+		rc = file_write_fd(t.in, "skep-worker", input.p, input.n, e);
+		close(t.in);
+		if (show(cli, &t, e))
+			rc = -1;
+		if (waitpid(t.pid, &status, 0) < 0 && rc == 0)
+			rc = err_errno_set(e, "skep-worker");
+	}
+	buf_fini(&input);
+	return rc ? -1 : judge(row, preset, status, e);
+}
+
+static int agent_test(struct cli *cli, struct err *e)
+{
+	struct agent_row row;
+
+	if (agents_get(cli->control, cli_arg(cli, 0), &row, &cli->arena, e))
+		return -1;
+	if (strcmp(row.driver, "acp") != 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "agent '%s' has the driver %s: there is a test "
+			       "for acp only",
+			       row.name, row.driver);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return try_agent(cli, &row, e);
+}
+
+const struct command cmd_agent_test = {
+	.name = "agent test",
+	.args = "NAME",
+	.help = "test whether an agent starts and can work",
+	.about = "Starts the agent of the driver acp in an empty directory, "
+		 "inside of the sandbox that its runs have,\nasks it to write "
+		 "a file and to run a command, and looks whether it has. The "
+		 "test fails if\none of these is missing, and names what the "
+		 "agent needs (the program, the version of node, a login).\n"
+		 "One prompt is sent to the model, unless --no-prompt is "
+		 "given.",
+	.needs = NEEDS_CONTROL_READ,
+	.options = (const struct option_spec[]){{"timeout", "TIME",
+						 "give up after this (3m)",
+						 OPTION_MILLIS},
+						{"no-prompt", NULL,
+						 "only start the agent and "
+						 "open a session; ask no model",
+						 OPTION_FLAG},
+						{NULL, NULL, NULL,
+						 OPTION_FLAG}},
+	.run = agent_test,
+};

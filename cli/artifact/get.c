@@ -1,0 +1,87 @@
+#include "cli/artifact/artifact_args.h"
+
+#include "lib/base/text.h"
+#include "lib/os/newfile.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A terminal acts on bytes that are not text: they go to files and pipes. */
+static int check_terminal(const struct artifact_row *row, struct err *e)
+{
+	if (!isatty(STDOUT_FILENO) ||
+	    (row->mime && !strncmp(row->mime, "text/", 5)))
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "'%s' may not be text (%s): write it to a file with "
+		       "--output, or to a pipe",
+		       quoted(row->name).text, row->mime ? row->mime : "-");
+}
+
+static int to_terminal(struct cli *cli, const char *aid, struct err *e)
+{
+	struct artifact_reader *r;
+	struct blob piece;
+	int got;
+
+	if (artifact_reader_open(&r, cli->agent.db, aid, e))
+		return -1;
+	while ((got = artifact_read(r, &piece, e)) > 0)
+		output_text(&cli->out, piece.p, piece.n);
+	artifact_reader_close(r);
+	return got;
+}
+
+static int to_file(struct cli *cli, const char *aid, const char *path,
+		   struct err *e)
+{
+	struct newfile f;
+
+	if (newfile_open(&f, path, 0600, e))
+		return -1;
+	return newfile_end(
+		&f, artifact_get_fd(cli->agent.db, aid, f.fd, path, e), e);
+}
+
+static int get(struct cli *cli, struct err *e)
+{
+	const char *path = cli_option(cli, "output");
+	struct artifact_row row;
+
+	if (artifact_need(cli, &row, e))
+		return -1;
+	if (cli_flag(cli, "about")) {
+		output_object(&cli->out, &artifact_row_shape, &row);
+		return 0;
+	}
+	if (path && strcmp(path, "-") != 0) {
+		if (to_file(cli, row.aid, path, e))
+			return -1;
+		output_object(&cli->out, &artifact_row_shape, &row);
+		return 0;
+	}
+	if (check_terminal(&row, e))
+		return -1;
+	if (cli->out.width)
+		return to_terminal(cli, row.aid, e);
+	return artifact_get_fd(cli->agent.db, row.aid, STDOUT_FILENO,
+			       "standard output", e);
+}
+
+const struct command cmd_artifact_get = {
+	.name = "artifact get",
+	.args = "ARTIFACT",
+	.help = "write an artifact's bytes to stdout or a file",
+	.about = "ARTIFACT is an id (art_…), or a name together with --run or "
+		 "--owner. Size and SHA-256\nare checked at the end.",
+	.needs = NEEDS_AGENT_FILE,
+	.options =
+		(const struct option_spec[]){
+			ARTIFACT_KEY_OPTIONS,
+			{"output", "FILE", "write here instead of stdout",
+			 OPTION_FILE},
+			{"about", NULL, "what is known of it, not its bytes",
+			 OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = get,
+};

@@ -1,0 +1,28 @@
+#include "cli/artifact/artifact_args.h"
+
+#define SWEEP_CHUNKS 100000
+
+static int rm(struct cli *cli, struct err *e)
+{
+	struct artifact_row row;
+
+	/* space is freed here too: nobody else may come by for a long time */
+	if (artifact_need(cli, &row, e) ||
+	    artifact_delete(cli->agent.db, row.aid, e) < 0 ||
+	    artifact_sweep(cli->agent.db, 0, SWEEP_CHUNKS, e) < 0)
+		return -1;
+	cli_done_to(cli, "artifact.rm", row.aid);
+	output_note(&cli->out, "removed %s", row.aid);
+	return 0;
+}
+
+const struct command cmd_artifact_rm = {
+	.name = "artifact rm",
+	.args = "ARTIFACT",
+	.help = "remove an artifact",
+	.needs = NEEDS_AGENT_FILE,
+	.options = (const struct option_spec[]){ARTIFACT_KEY_OPTIONS,
+						{NULL, NULL, NULL,
+						 OPTION_FLAG}},
+	.run = rm,
+};

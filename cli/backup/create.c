@@ -1,0 +1,116 @@
+#include "cli/backup/backup_job.h"
+#include "cli/state/ops_cli.h"
+
+#include "lib/base/text.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A file that is gone already counts as removed. */
+static int drop(struct cli *cli, const struct backup_run_kept_row *old,
+		struct err *e)
+{
+	struct backup_run_row *rows;
+	int n = sql_collect(cli->control, Q_BACKUP_RUN_LIST,
+			    &(struct backup_run_list_in){1 << 20}, 1 << 20,
+			    &rows, &cli->arena, e);
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(rows[i].id, old->id) != 0)
+			continue;
+		(void)unlink(old->path);
+		rows[i].path = NULL;
+		rows[i].problem = "removed by the retention";
+		return ops_backup_note(cli, &rows[i], e);
+	}
+	return n < 0 ? -1 : 0;
+}
+
+/* Only what the schedule made; a person's backups are theirs. */
+static int retain(struct cli *cli, int64_t keep, struct err *e)
+{
+	struct backup_run_kept_row *rows;
+	int n = sql_collect(cli->control, Q_BACKUP_RUN_KEPT,
+			    &(struct backup_run_kept_in){"scheduled"}, 1 << 20,
+			    &rows, &cli->arena, e);
+
+	for (int64_t i = keep; i < n; i++)
+		if (drop(cli, &rows[i], e))
+			return -1;
+	return n < 0 ? -1 : 0;
+}
+
+static void say(struct cli *cli, const struct backup_run_row *row)
+{
+	char bytes[TEXT_HUMAN], ms[TEXT_HUMAN];
+
+	if (cli->out.json && row->path)
+		output_object(&cli->out, &backup_run_row_shape, row);
+	else if (row->path)
+		output_note(
+			&cli->out, "%s: %lld agents, %s, in %s", row->path,
+			(long long)row->agents,
+			text_human_bytes(row->bytes, bytes),
+			text_human_millis(row->ended_at - row->started_at, ms));
+}
+
+static int create(struct cli *cli, struct err *e)
+{
+	bool scheduled = cli_flag(cli, "scheduled");
+	struct ops_backup_ask want = {
+		.kind = scheduled ? "scheduled" : "manual",
+		.out = cli_arg(cli, 0),
+		.with_workspaces = cli_flag(cli, "with-workspaces") ||
+				   (scheduled && cli->config.backup_workspaces),
+		.zstd = cli_flag(cli, "zstd") ||
+			(scheduled && cli->config.backup_zstd),
+	};
+	struct backup_run_row row;
+
+	want.agents = ops_names(cli, "agents", &want.nagents, e);
+	if (!want.agents)
+		return -1;
+	if (want.out && !strcmp(want.out, "-") && isatty(STDOUT_FILENO))
+		return err_set(e, ERR_USAGE,
+			       "an archive is not for a terminal: name a file, "
+			       "or send it through a pipe");
+	ops_step_back();
+	if (ops_backup_make(cli, &want, &row, e) ||
+	    (scheduled && retain(cli, cli->config.backup_keep, e)))
+		return -1;
+	say(cli, &row);
+	return row.problem ? err_set(e, ERR_CORRUPT,
+				     "the backup was made, but lacks "
+				     "something: %s",
+				     row.problem)
+			   : 0;
+}
+
+const struct command cmd_backup_create = {
+	.name = "backup create",
+	.args = "[OUT]",
+	.help = "copy everything into one archive, while runs go on",
+	.about = "OUT is a file, a directory, or - for a pipe; without it the "
+		 "archive goes to backups/ in the\nhome. It holds compact "
+		 "copies of all databases as of one moment, the configuration, "
+		 "and\ndefinitions that lie in files; never credentials. It is "
+		 "a "
+		 "tar file, with a manifest and a\nseal at its end; other "
+		 "programs can read it too. The file has its name only when it "
+		 "is\nwhole and on the disk.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"agents", "NAMES",
+			 "of agents only these, separated by commas",
+			 OPTION_MANY},
+			{"with-workspaces", NULL,
+			 "directories in which runs work, too", OPTION_FLAG},
+			{"zstd", NULL, "compress it", OPTION_FLAG},
+			{"scheduled", NULL,
+			 "as skepd does it: by the configuration, with its "
+			 "retention",
+			 OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = create,
+};

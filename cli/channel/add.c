@@ -1,0 +1,134 @@
+#include "cli/channel/channel_cli.h"
+#include "lib/base/text.h"
+#include "lib/json/base64.h"
+#include "lib/os/file.h"
+#include "schema/control/channel/channel_delete.h"
+
+#include <string.h>
+
+#define SECRET_BYTES 32
+
+/* A webhook without a secret would be refused: it gets one. */
+static int make_secret(struct cli *cli, const cJSON *def, struct err *e)
+{
+	const char *name = json_text(cJSON_GetObjectItem(def, "config"),
+				     "secret_file", "");
+	unsigned char raw[SECRET_BYTES];
+	struct buf text = BUF_MAX(128);
+	struct home_path path;
+	int rc = 0;
+
+	if (!name[0])
+		name = arena_printf(&cli->arena, "channel-%s.secret",
+				    cli_arg(cli, 0));
+	path = home_join(&cli->home, HOME_CREDENTIALS, name);
+	if (file_exists(path.text))
+		return 0;
+	id_random(raw, sizeof raw);
+	buf_adds(&text, "whsec_");
+	base64_add(&text, raw, sizeof raw);
+	buf_addc(&text, '\n');
+	rc = file_write_atomic(path.text, text.p, text.n, 0600, e);
+	buf_fini(&text);
+	if (rc == 0)
+		output_note(&cli->out, "made the secret %s", path.text);
+	return rc;
+}
+
+static int refuse_known(struct cli *cli, const char *name, struct err *e)
+{
+	struct channel_row row;
+	struct err none;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, &none))
+		return 0;
+	if (channel_check_stays(&row, e))
+		return -1;
+	return err_set(e, ERR_CONFLICT,
+		       "there is a channel '%s' already; 'skep channel set' "
+		       "changes it",
+		       name);
+}
+
+/* Wrong settings must not leave a secret behind. */
+static int check_settings(struct cli *cli, const char *kind, const cJSON *def,
+			  struct err *e)
+{
+	struct buf b = BUF_MAX(CHANNEL_CONFIG_MAX);
+	struct channel_config parsed;
+	int rc;
+
+	json_add(&b, cJSON_GetObjectItem(def, "config"));
+	rc = buf_ok(&b, "the settings", e) ||
+			     channel_config_read(&parsed, kind, b.p,
+						 &cli->arena, e)
+		     ? -1
+		     : 0;
+	buf_fini(&b);
+	return rc;
+}
+
+static int channel_add(struct cli *cli, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	const char *kind = channel_kind(cli_arg(cli, 1));
+	cJSON *def;
+	int rc;
+
+	if (text_check_name("channel", name, e) ||
+	    text_check_word("KIND", CHANNEL_KINDS, kind, e) ||
+	    refuse_known(cli, name, e))
+		return -1;
+	if (!strcmp(kind, "plugin") && !cli_arg(cli, 2))
+		return err_set(e, ERR_USAGE,
+			       "a plugin needs its command: skep channel add "
+			       "%s plugin -- COMMAND...",
+			       name);
+	def = cJSON_CreateObject();
+	cJSON_AddStringToObject(def, "kind", kind);
+	if (cli_flag(cli, "disabled"))
+		cJSON_AddBoolToObject(def, "enabled", false);
+	channel_command(cli, 2, def);
+	rc = channel_settings(cli, def, e) || check_settings(cli, kind, def, e)
+		     ? -1
+		     : 0;
+	if (rc == 0 && !strcmp(kind, "webhook"))
+		rc = make_secret(cli, def, e);
+	if (rc == 0)
+		rc = channel_store(cli, name, def, e);
+	cJSON_Delete(def);
+	return rc ? -1 : channel_print(cli, name, e);
+}
+
+const struct command cmd_channel_add = {
+	.name = "channel add",
+	.args = "NAME KIND [COMMAND...]",
+	.help = "make a channel: file, webhook, smtp, tty or plugin",
+	.about = "A running supervisor uses it at once. COMMAND is what a "
+		 "plugin executes; put -- before\nit: skep channel add bot "
+		 "plugin -- python3 bot.py. Secrets are files in "
+		 "credentials/,\nnamed by secret_file and password_file; a "
+		 "webhook without one gets a new one.\nA webhook needs url to "
+		 "send, "
+		 "smtp needs server and from, a plugin its COMMAND; file and "
+		 "tty\nneed nothing: skep channel add log file.\nSettings, by "
+		 "kind of channel (*: of each), and their defaults:"
+#define DEFAULT_text(d)   ""
+#define DEFAULT_word(d)   " (" d ")"
+#define DEFAULT_int(d)    " (" #d ")"
+#define DEFAULT_millis(d) " (" #d " ms)"
+#define DEFAULT_bytes(d)  " (" #d " bytes)"
+#define SETTING(name_, type, def, min, max, words_, kinds_, help_) \
+	"\n  " #name_ "=" words_ "  [" kinds_ "] " help_ DEFAULT_##type(def)
+#include "schema/control/channel/channel_setting.def"
+#undef SETTING
+	,
+	.needs = NEEDS_CONTROL_MADE,
+	.options =
+		(const struct option_spec[]){
+			{"set", "KEY=VALUE",
+			 "a setting; VALUE is JSON or plain text", OPTION_MANY},
+			{"disabled", NULL, "do not use it yet", OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = channel_add,
+};

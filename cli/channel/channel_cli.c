@@ -1,0 +1,246 @@
+#include "cli/channel/channel_cli.h"
+
+#include "cli/agent/agent_edit.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/channel_delete.h"
+#include "schema/control/control.h"
+
+#include <ctype.h>
+#include <string.h>
+
+const char *url_text(struct cli *cli, const char *text)
+{
+	struct buf b = BUF_MAX(16384);
+	const char *out;
+
+	for (const char *p = text; *p; p++)
+		if (isalnum((unsigned char)*p) || strchr("-_.~", *p))
+			buf_addc(&b, *p);
+		else
+			buf_addf(&b, "%%%02X", (unsigned char)*p);
+	out = arena_text(&cli->arena, b.p);
+	buf_fini(&b);
+	return out;
+}
+
+void channel_judge_from_outside(const struct cli *cli, struct channel_row *row)
+{
+	if (cli->supervised ||
+	    (row->state && !strcmp(row->state, CHANNEL_REMOVING)))
+		return;
+	row->state = NULL;
+	row->pid = OPT_NONE;
+}
+
+int channel_print(struct cli *cli, const char *name, struct err *e)
+{
+	struct channel_row row;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, e))
+		return -1;
+	channel_judge_from_outside(cli, &row);
+	output_object(&cli->out, &channel_row_shape, &row);
+	return 0;
+}
+
+struct put {
+	const char *name;
+	const cJSON *def;
+};
+
+static int put_direct(struct cli *cli, void *arg, struct err *e)
+{
+	const struct put *p = arg;
+
+	return channels_put(cli->control, p->name, p->def, control_actor(), e);
+}
+
+int channel_store(struct cli *cli, const char *name, const cJSON *def,
+		  struct err *e)
+{
+	struct put put = {name, def};
+	struct buf body = BUF_MAX(CHANNEL_CONFIG_MAX * 2);
+	struct cli_act act = {
+		.method = "PUT",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s", name),
+		.direct = put_direct,
+		.arg = &put};
+	int rc;
+
+	json_add(&body, def);
+	act.body = body.p;
+	rc = buf_ok(&body, "the definition", e);
+	if (rc == 0)
+		rc = cli_act(cli, &act, e);
+	buf_fini(&body);
+	return rc;
+}
+
+static int switch_direct(struct cli *cli, void *arg, struct err *e)
+{
+	const char *verb = arg, *name = cli_arg(cli, 0);
+	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
+	struct channel_row row;
+
+	if (channels_get(cli->control, name, &row, &cli->arena, e) ||
+	    channel_check_stays(&row, e))
+		return -1;
+	if (verb[0] == 'e' || verb[0] == 'd')
+		in.is_enabled = verb[0] == 'e';
+	else
+		in.is_paused = verb[0] == 'p';
+	if (sql_exec(cli->control, Q_CHANNEL_SWITCH, &in, e) < 0)
+		return -1;
+	return control_audit(cli->control, NULL, "channel.switch", name, NULL,
+			     e);
+}
+
+/* What it says, if that is more than that it was done. */
+static int switch_supervised(struct cli *cli, const struct cli_act *act,
+			     const char *verb, struct err *e)
+{
+	cJSON *answer = remote_call(cli, act->method, act->path, NULL, e);
+	const char *note = json_text(answer, "note", verb);
+
+	if (!answer)
+		return -1;
+	if (strcmp(note, verb) != 0)
+		output_note(&cli->out, "%s: %s", cli_arg(cli, 0), note);
+	cJSON_Delete(answer);
+	return 0;
+}
+
+int channel_switch(struct cli *cli, const char *verb, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	struct cli_act act = {
+		.method = "POST",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s/%s", name,
+				     verb),
+		.direct = switch_direct,
+		.arg = arena_text(&cli->arena, verb),
+	};
+
+	if (cli->supervised ? switch_supervised(cli, &act, verb, e)
+			    : cli_act(cli, &act, e))
+		return -1;
+	return channel_print(cli, name, e);
+}
+
+const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
+		      const char *verb, struct err *e)
+{
+	const char *id = cli_arg(cli, 0);
+
+	if (id_is(kind, id))
+		return arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id,
+				    verb);
+	err_set(e, ERR_USAGE, "%s is not an id (%s_…)", quoted(id).text,
+		id_prefix(kind));
+	return NULL;
+}
+
+int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
+	       const char *verb, struct err *e)
+{
+	return remote_post(cli, verb_path(cli, kind, what, verb, e), "{}", e);
+}
+
+int print_messages(struct cli *cli, const char *path, struct err *e)
+{
+	cJSON *json = remote_call(cli, "POST", path, "{}", e);
+	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
+	struct message_row row;
+	struct table *t;
+	int n;
+
+	if (!json)
+		return -1;
+	t = table_new(&cli->out, &message_row_shape,
+		      "id sender room body created_at");
+	cJSON_ArrayForEach(item, items)
+	{
+		remote_read(item, &message_row_shape, &row);
+		table_add(t, &row);
+	}
+	table_end(t);
+	n = cJSON_GetArraySize(items);
+	cJSON_Delete(json);
+	return n;
+}
+
+int talker_arg(struct cli *cli, int i, struct talker *t, struct err *e)
+{
+	const char *word = cli_arg(cli, i), *slash = strchr(word, '/');
+
+	*t = (struct talker){word, cli_arg(cli, i + 1)};
+	if (slash && t->session)
+		return err_set(e, ERR_USAGE,
+			       "'%s' has a session, and '%s' is another: say "
+			       "one of them",
+			       word, t->session);
+	if (slash) {
+		t->agent = arena_printf(&cli->arena, "%.*s",
+					(int)(slash - word), word);
+		t->session = slash + 1;
+	}
+	return text_check_name("agent", t->agent, e);
+}
+
+int room_member(struct cli *cli, const char *method, struct err *e)
+{
+	const char *room = cli_arg(cli, 0), *session, *path;
+	struct talker t;
+	cJSON *done;
+
+	if (talker_arg(cli, 1, &t, e))
+		return -1;
+	session = t.session ? t.session : "main";
+	path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
+			    url_text(cli, room), t.agent,
+			    url_text(cli, session));
+	done = remote_call(cli, method, path, "{}", e);
+	if (!done)
+		return -1;
+	if (cli->out.json)
+		remote_done(cli, done);
+	else
+		output_note(&cli->out, "%s/%s, room %s: %s", t.agent, session,
+			    room, json_text(done, "note", "done"));
+	cJSON_Delete(done);
+	return 0;
+}
+
+int check_said(const struct buf *text, struct err *e)
+{
+	if (memchr(text->p, 0, text->n) || !text_is_utf8(text->p, text->n))
+		return err_set(e, ERR_INVALID,
+			       "the message is not UTF-8 text: attachments are "
+			       "for bytes");
+	return 0;
+}
+
+int channel_settings(struct cli *cli, cJSON *def, struct err *e)
+{
+	cJSON *config = cJSON_GetObjectItem(def, "config");
+	const char *pair;
+
+	if (!config)
+		config = cJSON_AddObjectToObject(def, "config");
+	for (int i = 0; (pair = cli_many(cli, "set", i)); i++)
+		if (cli_set_member(config, pair, e))
+			return -1;
+	return 0;
+}
+
+void channel_command(struct cli *cli, int first, cJSON *def)
+{
+	cJSON *list;
+
+	if (!cli_arg(cli, first))
+		return;
+	list = cJSON_AddArrayToObject(def, "command");
+	for (int i = first; cli_arg(cli, i); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(cli_arg(cli, i)));
+}

@@ -1,0 +1,76 @@
+#include "cli/channel/channel_cli.h"
+#include "schema/control/control.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void remove_log(struct cli *cli, const char *end)
+{
+	const char *file = arena_printf(&cli->arena, "channel-%s.log%s",
+					cli_arg(cli, 0), end);
+
+	unlink(home_join(&cli->home, HOME_LOGS, file).text);
+}
+
+static int remove_direct(struct cli *cli, void *arg, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	struct channel_row row;
+	int found = sql_get(cli->control, Q_CHANNEL_GET,
+			    &(struct channel_get_in){name}, &row, &cli->arena,
+			    e);
+
+	(void)arg;
+	if (found < 0 ||
+	    channels_remove(cli->control, name, control_actor(), e))
+		return -1;
+	if (found == 1 && !strcmp(row.kind, "plugin")) {
+		remove_log(cli, "");
+		remove_log(cli, ".1");
+	}
+	return 0;
+}
+
+static int channel_rm(struct cli *cli, struct err *e)
+{
+	const char *name = cli_arg(cli, 0);
+	struct cli_act act = {
+		.method = "DELETE",
+		.path = arena_printf(&cli->arena, "/v1/channels/%s", name),
+		.direct = remove_direct,
+	};
+	struct delivery_next_due_in due = {name};
+	struct delivery_next_due_row first;
+	struct channel_get_in key = {name};
+	struct channel_row row;
+	int left, waits = sql_get(cli->control, Q_DELIVERY_NEXT_DUE, &due,
+				  &first, NULL, e);
+
+	if (waits < 0 || cli_act(cli, &act, e))
+		return -1;
+	left = sql_get(cli->control, Q_CHANNEL_GET, &key, &row, &cli->arena, e);
+	if (left < 0)
+		return -1;
+	output_note(&cli->out,
+		    left ? "%s is being removed: 'skep channel show' has it "
+			   "until it is gone"
+			 : "removed %s",
+		    name);
+	if (waits)
+		output_note(&cli->out,
+			    "what waited on it becomes dead letters: skep "
+			    "delivery ls --channel %s --state dead",
+			    name);
+	return 0;
+}
+
+const struct command cmd_channel_rm = {
+	.name = "channel rm",
+	.args = "NAME",
+	.help = "remove a channel with its conversations",
+	.about = "Deliveries stay; those that wait become dead letters, which "
+		 "'skep delivery retry'\nbrings back once there is a channel "
+		 "of that name again.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.run = channel_rm,
+};

@@ -1,0 +1,121 @@
+#include "cli/channel/channel_cli.h"
+
+#include "lib/base/clock.h"
+#include "schema/control/channel/delivery.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define LOOK_MS 50
+
+static int send_test(struct cli *cli, struct id *id, struct err *e)
+{
+	const char *to = cli_option(cli, "to");
+	cJSON *ask = cJSON_CreateObject(), *body, *made;
+	struct buf b = BUF_MAX(65536);
+
+	cJSON_AddStringToObject(ask, "channel", cli_arg(cli, 0));
+	if (to)
+		cJSON_AddStringToObject(ask, "conversation", to);
+	body = cJSON_AddObjectToObject(ask, "body");
+	cJSON_AddStringToObject(body, "text",
+				cli_option(cli, "text")
+					? cli_option(cli, "text")
+					: "a test message from skep");
+	json_add(&b, ask);
+	made = remote_call(cli, "POST", "/v1/deliveries", b.p, e);
+	snprintf(id->text, sizeof id->text, "%s", json_text(made, "id", ""));
+	cJSON_Delete(made);
+	cJSON_Delete(ask);
+	buf_fini(&b);
+	return made ? 0 : -1;
+}
+
+/* Until it is over, or nobody knows, or the time is. */
+static int watch(struct cli *cli, const char *id, struct delivery_row *row,
+		 struct err *e)
+{
+	int64_t left = cli_number(cli, "wait", 10000);
+	int found;
+
+	do {
+		found = sql_get(cli->control, Q_DELIVERY_GET,
+				&(struct delivery_get_in){id}, row, &cli->arena,
+				e);
+		if (found != 1 ||
+		    !delivery_state_in_line(
+			    (enum delivery_state)delivery_state_from(
+				    row->state)))
+			break;
+		poll(NULL, 0, LOOK_MS);
+		left -= LOOK_MS;
+	} while (left > 0);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "delivery %s is gone", id);
+	return found < 0 ? -1 : 0;
+}
+
+/* Why it waits, if nobody has tried yet: how the channel is. */
+static const char *why(struct cli *cli, const struct delivery_row *row)
+{
+	struct channel_row c;
+	char until[CLOCK_TEXT];
+	struct err e;
+
+	if (row->detail)
+		return row->detail;
+	if (channels_get(cli->control, row->channel, &c, &cli->arena, &e))
+		return e.text[0] ? arena_text(&cli->arena, e.text) : "";
+	if (c.is_paused)
+		return "the channel is paused";
+	if (c.held_until != OPT_NONE && c.held_until > clock_now())
+		return arena_printf(&cli->arena,
+				    "its receiver wants to be left alone until "
+				    "%s: skep channel resume %s ends that",
+				    clock_text(c.held_until, until), c.name);
+	if (!strcmp(c.kind, "tty"))
+		return "nobody has come to ask for it";
+	if (!strcmp(c.kind, "webhook") && !strstr(c.config, "\"url\""))
+		return arena_printf(&cli->arena,
+				    "the channel has no url, so nothing goes "
+				    "out: skep channel set %s --set url=…",
+				    c.name);
+	if (!c.state || !strcmp(c.state, "ready"))
+		return "no answer yet";
+	return arena_printf(&cli->arena, "the channel is %s%s%s", c.state,
+			    c.trouble ? ": " : "", c.trouble ? c.trouble : "");
+}
+
+static int channel_test(struct cli *cli, struct err *e)
+{
+	struct delivery_row row;
+	struct id id;
+	bool waits;
+
+	if (send_test(cli, &id, e) || watch(cli, id.text, &row, e))
+		return -1;
+	output_object(&cli->out, &delivery_row_shape, &row);
+	if (!strcmp(row.state, "delivered"))
+		return 0;
+	waits = !strcmp(row.state, "pending");
+	return err_set(e, ERR_FAILED, "delivery %s is %s: %s%s%s", row.id,
+		       row.state, why(cli, &row),
+		       waits ? "; it stays in line: skep delivery dismiss "
+			     : "",
+		       waits ? row.id : "");
+}
+
+const struct command cmd_channel_test = {
+	.name = "channel test",
+	.args = "NAME",
+	.help = "send a message on a channel and say what became of it",
+	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"to", "PEER", "conversation, address", OPTION_TEXT},
+			{"text", "TEXT", "what is sent", OPTION_TEXT},
+			{"wait", "TIME", "how long at most (10s)",
+			 OPTION_MILLIS},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = channel_test,
+};

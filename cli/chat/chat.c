@@ -1,0 +1,195 @@
+#include "cli/channel/channel_cli.h"
+#include "cli/chat/chat_talk.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAIT_MS   500
+#define MISSED_MS 100
+
+struct chat {
+	struct talk_line line;
+	bool terminal; /* somebody sits there: a failure is said, and it goes on */
+};
+
+/* --- Ctrl-C stops the answer, not the chat ------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void catch_interrupts(const struct chat *c, bool on)
+{
+	struct sigaction sa = {.sa_handler = on ? on_interrupt : SIG_DFL};
+
+	interrupted = 0;
+	if (c->terminal)
+		sigaction(SIGINT, &sa, NULL);
+}
+
+static int cancel(struct chat *c, const char *run, struct err *e)
+{
+	struct cli *cli = c->line.cli;
+	const char *path = arena_printf(&cli->arena, "/v1/runs/%s/cancel", run);
+
+	interrupted = 0;
+	if (!run[0])
+		return 0;
+	output_note(&cli->out, "(stopping it)");
+	return cli_ask(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
+}
+
+/* --- one line and its answer ------------------------------------------ */
+
+static int await(struct chat *c, const struct talk_said *said, struct err *e)
+{
+	char run[ID_SIZE] = "";
+	bool mine = false;
+	int more = 1, got;
+
+	while (!mine) {
+		got = talk_hear(&c->line, WAIT_MS, said, &mine, e);
+		if (got < 0)
+			return -1;
+		if (got > 0)
+			continue;
+		if (more == 0) {
+			output_note(&c->line.cli->out, "(it says nothing)");
+			return 0;
+		}
+		more = talk_may_come(&c->line, said, run, e);
+		if (more < 0 || (interrupted && cancel(c, run, e)))
+			return -1;
+	}
+	return 0;
+}
+
+static int exchange(struct chat *c, const char *text, size_t n, struct err *e)
+{
+	struct buf line = BUF_MAX(64u << 20);
+	struct talk_said said;
+	int rc;
+
+	buf_add(&line, text, n);
+	rc = buf_ok(&line, "the line", e) || check_said(&line, e) ? -1 : 0;
+	if (rc == 0)
+		rc = talk_say(&c->line, line.p, &said, e);
+	catch_interrupts(c, true);
+	if (rc == 0)
+		rc = await(c, &said, e);
+	catch_interrupts(c, false);
+	buf_fini(&line);
+	return rc;
+}
+
+/* On a terminal a failed line is said, and the next one may do better. */
+static int forgive(const struct chat *c, int rc, const struct err *e)
+{
+	if (rc == 0 || !c->terminal || e->code == ERR_UNAVAILABLE ||
+	    ferror(c->line.cli->out.to))
+		return rc;
+	fprintf(stderr, "skep: %s\n", e->text);
+	return 0;
+}
+
+/* --- all of them ------------------------------------------------------ */
+
+static void prompt(const struct chat *c)
+{
+	if (!c->terminal)
+		return;
+	fputs("> ", c->line.cli->out.to);
+	fflush(c->line.cli->out.to);
+}
+
+static int converse(struct chat *c, struct err *e)
+{
+	struct talk_said none = {.id = {""}};
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rc = 0, more = 1;
+	bool mine;
+
+	/* What was missed; a conversation that is new has nothing. */
+	if (c->terminal)
+		while (talk_hear(&c->line, MISSED_MS, &none, &mine, e) > 0)
+			;
+	while (rc == 0) {
+		prompt(c);
+		n = getline(&line, &cap, stdin);
+		if (n < 0)
+			break;
+		if (n && line[n - 1] == '\n')
+			line[--n] = '\0';
+		if (n > 0)
+			rc = forgive(c, exchange(c, line, (size_t)n, e), e);
+	}
+	free(line);
+	if (rc == 0 && c->terminal)
+		fputc('\n', c->line.cli->out.to);
+	/* The last one is acknowledged; and what has come since is shown. */
+	while (rc == 0 && c->line.acked[0] && more > 0)
+		more = talk_hear(&c->line, 0, &none, &mine, e);
+	return rc || more < 0 ? -1 : 0;
+}
+
+static const char *user_name(void)
+{
+	const struct passwd *pw = getpwuid(getuid());
+
+	return pw ? pw->pw_name : "somebody";
+}
+
+static int chat(struct cli *cli, struct err *e)
+{
+	const char *session = cli_option(cli, "session");
+	const char *channel = cli_option(cli, "channel");
+	struct chat c = {
+		.line = {.cli = cli,
+			 .channel = channel ? channel : "local",
+			 .sender = user_name(),
+			 .agent = cli_arg(cli, 0),
+			 .slot = -1},
+		.terminal = isatty(0) && !cli->out.json,
+	};
+	int rc;
+
+	c.line.session = session ? session
+				 : arena_printf(&cli->arena, "chat/%s",
+						c.line.sender);
+	rc = talk_open(&c.line, e) || converse(&c, e) ? -1 : 0;
+	talk_close(&c.line);
+	return rc;
+}
+
+const struct command cmd_chat = {
+	.name = "chat",
+	.args = "NAME",
+	.help = "talk with an agent, line by line, in the terminal",
+	.about =
+		"Each line is a message and a run of the agent's session; its "
+		"answer is printed. What\ncould not be shown is shown the next "
+		"time. Ends with the input. Ctrl-C stops an answer;\nat the "
+		"prompt it ends the chat. A supervisor that is restarted is "
+		"waited for. On a terminal\na line that fails is said and the "
+		"chat goes on; otherwise it ends there. With --json each\n"
+		"answer is an object, for programs.",
+	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"session", "KEY", "go on in this session",
+			 OPTION_TEXT},
+			{"channel", "NAME", "a tty channel (local)",
+			 OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = chat,
+};

@@ -1,0 +1,251 @@
+#include "cli/chat/chat_talk.h"
+
+#include "cli/channel/channel_cli.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash.h"
+#include "lib/base/text.h"
+#include "schema/control/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SLOTS    64
+#define AWAY_MAX INT64_C(120000) /* ms that a supervisor may be away */
+#define AWAY_US  200000
+
+/* --- a conversation of our own ---------------------------------------- */
+
+/* A name in the abstract namespace: free again when we are gone, however. */
+static int take_name(const struct talk_line *t, const char *peer)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char hash[HASH_HEX];
+	const char *text = arena_printf(&t->cli->arena, "%s/%s/%s",
+					t->cli->home.root, t->channel, peer);
+	int n;
+
+	hash_of(text, strlen(text), hash);
+	n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1,
+		     "skep-chat-%.32s", hash);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&name,
+			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+					1 + (size_t)n)) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int take_slot(struct talk_line *t, struct err *e)
+{
+	const char *base = arena_printf(&t->cli->arena, "%s@%s/%s", t->sender,
+					t->agent, t->session);
+
+	t->slot = -1;
+	for (int i = 0; i < SLOTS && t->slot < 0; i++) {
+		t->peer = i == 0 ? base
+				 : arena_printf(&t->cli->arena, "%s#%d", base,
+						i + 1);
+		t->slot = take_name(t, t->peer);
+	}
+	if (t->slot < 0)
+		return err_set(e, ERR_BUSY,
+			       "%d chats are open in this session: --session "
+			       "begins another",
+			       SLOTS);
+	return 0;
+}
+
+static int check_channel(const struct talk_line *t, struct err *e)
+{
+	struct channel_row row;
+
+	if (channels_get(t->cli->control, t->channel, &row, &t->cli->arena, e))
+		return e->code != ERR_NOTFOUND
+			       ? -1
+			       : err_set(e, ERR_NOTFOUND,
+					 "there is no channel %s: 'skep "
+					 "channel "
+					 "add %s tty' makes it",
+					 t->channel, t->channel);
+	if (strcmp(row.kind, "tty") != 0)
+		return err_set(e, ERR_USAGE,
+			       "channel %s is a %s: a chat needs a tty channel",
+			       t->channel, row.kind);
+	if (!row.is_enabled)
+		return err_set(e, ERR_CONFLICT,
+			       "channel %s is disabled: 'skep channel enable "
+			       "%s' first",
+			       t->channel, t->channel);
+	return 0;
+}
+
+int talk_open(struct talk_line *t, struct err *e)
+{
+	const char *path = arena_printf(&t->cli->arena, "/v1/agents/%s",
+					t->agent);
+	cJSON *agent = remote_call(t->cli, "GET", path, NULL, e);
+
+	if (!agent)
+		return -1;
+	cJSON_Delete(agent);
+	if (text_check_key("session", t->session, 256, e) ||
+	    check_channel(t, e))
+		return -1;
+	return take_slot(t, e);
+}
+
+void talk_close(struct talk_line *t)
+{
+	if (t->slot >= 0)
+		close(t->slot);
+}
+
+/* --- asking, also over a restart -------------------------------------- */
+
+static int ask(struct talk_line *t, const char *method, const char *path,
+	       const char *body, struct buf *answer, struct err *e)
+{
+	int64_t end = clock_mono_ns() / 1000000 + AWAY_MAX;
+	int status;
+
+	for (;;) {
+		buf_clear(answer);
+		status = cli_ask(t->cli, method, path, body, answer, e);
+		if (status >= 0 || e->code != ERR_UNAVAILABLE ||
+		    clock_mono_ns() / 1000000 > end)
+			break;
+		if (!t->is_away)
+			fputs("skep: the supervisor is away, waiting for it\n",
+			      stderr);
+		t->is_away = true;
+		usleep(AWAY_US);
+	}
+	if (status >= 0)
+		t->is_away = false;
+	return status;
+}
+
+int talk_say(struct talk_line *t, const char *text, struct talk_said *said,
+	     struct err *e)
+{
+	const char *path = arena_printf(&t->cli->arena,
+					"/v1/channels/%s/messages", t->channel);
+	cJSON *o = cJSON_CreateObject(), *done = NULL;
+	struct buf b = BUF_MAX(64u << 20), answer = BUF_MAX(1u << 20);
+	int rc;
+
+	said->id = id_new(ID_MESSAGE);
+	cJSON_AddStringToObject(o, "id", said->id.text);
+	cJSON_AddStringToObject(o, "sender", t->sender);
+	cJSON_AddStringToObject(o, "conversation", t->peer);
+	cJSON_AddStringToObject(o, "text", text);
+	cJSON_AddStringToObject(o, "agent", t->agent);
+	cJSON_AddStringToObject(o, "session", t->session);
+	json_add(&b, o);
+	cJSON_Delete(o);
+	rc = buf_ok(&b, "the line", e);
+	if (rc == 0)
+		rc = ask(t, "POST", path, b.p, &answer, e) < 0 ? -1 : 0;
+	if (rc == 0)
+		done = json_parse_object("the supervisor's answer", answer.p,
+					 answer.n, e);
+	buf_fini(&b);
+	buf_fini(&answer);
+	if (!done)
+		return -1;
+	snprintf(said->inbound.text, sizeof said->inbound.text, "%s",
+		 json_text(done, "id", ""));
+	cJSON_Delete(done);
+	return 0;
+}
+
+/* --- hearing ---------------------------------------------------------- */
+
+static void print_message(struct talk_line *t, const cJSON *m, const char *json)
+{
+	struct output *o = &t->cli->out;
+	const char *text = json_text(m, "text", "");
+	const cJSON *a;
+
+	if (o->json) {
+		output_json(o, json);
+	} else {
+		output_text(o, text, strlen(text));
+		fputc('\n', o->to);
+	}
+	cJSON_ArrayForEach(a, cJSON_GetObjectItem(m, "attachments"))
+	{
+		output_note(o, "[attachment %s (%s, %lld bytes)]",
+			    quoted(json_text(a, "name", "")).text,
+			    quoted(json_text(a, "type", "")).text,
+			    (long long)json_i64(a, "size", 0));
+	}
+}
+
+int talk_hear(struct talk_line *t, int wait, const struct talk_said *said,
+	      bool *mine, struct err *e)
+{
+	struct buf answer = BUF_MAX(256u << 20);
+	const char *path = arena_printf(
+		&t->cli->arena,
+		"/v1/channels/%s/next?conversation=%s&wait=%d%s%s", t->channel,
+		url_text(t->cli, t->peer), wait, t->acked[0] ? "&ack=" : "",
+		t->acked);
+	int status = ask(t, "GET", path, NULL, &answer, e), rc = 0;
+	cJSON *m = NULL;
+
+	if (status >= 0)
+		t->acked[0] = '\0';
+	if (status >= 0 && status != 204) {
+		m = json_parse_object("message", answer.p, answer.n, e);
+		rc = m ? 1 : -1;
+	}
+	if (m) {
+		print_message(t, m, answer.p);
+		*mine = !strcmp(json_text(m, "reply_to", ""), said->id.text);
+		/* What nobody could read was not shown. */
+		if (output_end(&t->cli->out, e) || ferror(t->cli->out.to))
+			rc = -1;
+		else
+			snprintf(t->acked, sizeof t->acked, "%s",
+				 json_text(m, "id", ""));
+	}
+	cJSON_Delete(m);
+	buf_fini(&answer);
+	return status < 0 ? -1 : rc;
+}
+
+int talk_may_come(struct talk_line *t, const struct talk_said *said,
+		  char run[ID_SIZE], struct err *e)
+{
+	struct inbound_get_in key = {said->inbound.text};
+	struct inbound_row row;
+	struct run_row r;
+	struct cli *cli = t->cli;
+	int state;
+
+	run[0] = '\0';
+	if (sql_get(cli->control, Q_INBOUND_GET, &key, &row, &cli->arena, e) !=
+	    1)
+		return 1;
+	if (!strcmp(row.state, "dead"))
+		return err_set(e, ERR_FAILED, "nobody answers: %s", row.detail);
+	if (!row.run ||
+	    sql_get(cli->control, Q_RUN_GET, &(struct run_get_in){row.run}, &r,
+		    &cli->arena, e) != 1)
+		return 1;
+	snprintf(run, ID_SIZE, "%s", row.run);
+	state = run_state_from(r.state);
+	if (state < 0 || !run_state_is_over((enum run_state)state))
+		return 1;
+	if (state == RUN_SUCCEEDED)
+		return 0;
+	return err_set(e, ERR_FAILED, "the run %s %s: %s", r.id, r.state,
+		       r.detail ? r.detail : r.reason);
+}

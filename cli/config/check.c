@@ -1,0 +1,67 @@
+#include "cli/cli.h"
+
+#include "lib/json/json.h"
+
+#include <string.h>
+
+/* The warnings, a line each, as a JSON array. */
+static void add_warnings(struct buf *out, const char *lines)
+{
+	buf_addc(out, '[');
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		json_add_string(out, lines, n);
+		lines += n + (lines[n] == '\n');
+		buf_adds(out, *lines ? "," : "");
+	}
+	buf_addc(out, ']');
+}
+
+static void answer(struct cli *cli, const char *path)
+{
+	struct buf out = BUF_MAX(1u << 20);
+
+	if (cli->out.json) {
+		buf_adds(&out, "{\"path\":");
+		json_add_string(&out, path, strlen(path));
+		buf_addf(&out, ",\"exists\":%s,\"warnings\":",
+			 cli->config.from_file ? "true" : "false");
+		add_warnings(&out, cli->config.warnings.p);
+		buf_addc(&out, '}');
+		output_json(&cli->out, out.p);
+	} else {
+		output_text(&cli->out, cli->config.warnings.p,
+			    cli->config.warnings.n);
+		output_note(&cli->out, "%s: %s", path,
+			    !cli->config.from_file
+				    ? "there is none; the defaults are in force"
+			    : cli->config.warnings.n > 0 ? "ok, with warnings"
+							 : "ok");
+	}
+	buf_fini(&out);
+}
+
+static int config_check(struct cli *cli, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONFIG);
+	const char *file = cli_arg(cli, 0) ? cli_arg(cli, 0) : path.text;
+
+	if (config_load(&cli->config, file, e))
+		return -1;
+	if (cli_arg(cli, 0) && !cli->config.from_file)
+		return err_set(e, ERR_NOTFOUND, "there is no file %s", file);
+	answer(cli, file);
+	return 0;
+}
+
+const struct command cmd_config_check = {
+	.name = "config check",
+	.args = "[FILE]",
+	.help = "say whether skep.json, or another file, is right",
+	.about = "A file that is no JSON is reported with line and column, a "
+		 "wrong value with its\nkey; keys that nobody knows are "
+		 "warnings. No database is opened.",
+	.needs = NEEDS_HOME,
+	.run = config_check,
+};

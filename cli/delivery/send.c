@@ -1,0 +1,126 @@
+#include "cli/agent/agent_edit.h"
+#include "cli/channel/channel_cli.h"
+#include "cli/run/attachment.h"
+
+#include <string.h>
+
+#define TEXT_MAX ((size_t)8 << 20)
+#define FILE_MAX ((size_t)64 << 20)
+#define BODY_MAX ((size_t)1 << 30)
+
+/* What an argument says is not said by --set, too. */
+static int check_once(const cJSON *body, const char *member, const char *word,
+		      struct err *e)
+{
+	if (!cJSON_GetObjectItemCaseSensitive(body, member))
+		return 0;
+	return err_set(e, ERR_USAGE, "say %s, or --set %s=, not both", word,
+		       member);
+}
+
+static int add_text(struct cli *cli, cJSON *body, struct err *e)
+{
+	struct buf text = BUF_MAX(TEXT_MAX);
+	const char *word = cli_arg(cli, 1);
+	int rc = 0;
+
+	if (!word)
+		return 0;
+	if (check_once(body, "text", "TEXT", e))
+		return -1;
+	if (!strcmp(word, "-"))
+		rc = cli_read("-", &text, e);
+	else
+		buf_adds(&text, word);
+	if (rc == 0)
+		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
+			     ? -1
+			     : 0;
+	if (rc == 0)
+		cJSON_AddStringToObject(body, "text", text.p);
+	buf_fini(&text);
+	return rc;
+}
+
+static int add_file(cJSON *list, const char *path, struct err *e)
+{
+	struct buf text = BUF_MAX(FILE_MAX * 2);
+	int rc = attachment_add(path, &text, e);
+	cJSON *item = rc ? NULL : json_parse("attachment", text.p, text.n, e);
+
+	if (item)
+		cJSON_AddItemToArray(list, item);
+	buf_fini(&text);
+	return item ? 0 : -1;
+}
+
+static int fill(struct cli *cli, cJSON *ask, struct err *e)
+{
+	cJSON *body = cJSON_AddObjectToObject(ask, "body"), *list;
+	const char *word;
+
+	cJSON_AddStringToObject(ask, "channel", cli_arg(cli, 0));
+	if ((word = cli_option(cli, "to")))
+		cJSON_AddStringToObject(ask, "conversation", word);
+	if ((word = cli_option(cli, "key")))
+		cJSON_AddStringToObject(ask, "key", word);
+	for (int i = 0; (word = cli_many(cli, "set", i)); i++)
+		if (cli_set_member(body, word, e))
+			return -1;
+	if (add_text(cli, body, e))
+		return -1;
+	if (!cli_many(cli, "attach", 0))
+		return body->child ? 0
+				   : err_set(e, ERR_USAGE,
+					     "say TEXT, - for standard input, "
+					     "or --attach FILE");
+	if (check_once(body, "attachments", "--attach", e))
+		return -1;
+	list = cJSON_AddArrayToObject(body, "attachments");
+	for (int i = 0; (word = cli_many(cli, "attach", i)); i++)
+		if (add_file(list, word, e))
+			return -1;
+	return 0;
+}
+
+static int delivery_send(struct cli *cli, struct err *e)
+{
+	struct buf b = BUF_MAX(BODY_MAX);
+	cJSON *ask = cJSON_CreateObject();
+	int rc = fill(cli, ask, e);
+
+	if (rc == 0)
+		json_add(&b, ask);
+	if (rc == 0)
+		rc = buf_ok(&b, "the message", e) ||
+				     remote_post(cli, "/v1/deliveries", b.p, e)
+			     ? -1
+			     : 0;
+	cJSON_Delete(ask);
+	buf_fini(&b);
+	return rc;
+}
+
+const struct command cmd_delivery_send = {
+	.name = "delivery send",
+	.args = "CHANNEL [TEXT]",
+	.help = "send a message on a channel",
+	.about = "TEXT - reads it from standard input. It is durable when this "
+		 "is answered; 'skep\ndelivery show' has what became of it. "
+		 "'skep channel test' sends one and waits.",
+	.needs = NEEDS_SUPERVISOR,
+	.options =
+		(const struct option_spec[]){
+			{"to", "PEER", "conversation, address", OPTION_TEXT},
+			{"key", "KEY",
+			 "idempotency: the same key is accepted once",
+			 OPTION_TEXT},
+			{"attach", "FILE", "with this file; may be repeated",
+			 OPTION_MANY},
+			{"set", "KEY=VALUE",
+			 "another member of the message (subject=…); may be "
+			 "repeated",
+			 OPTION_MANY},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = delivery_send,
+};

@@ -1,0 +1,76 @@
+/*
+ * skep-docgen DIR: writes man pages, shell completions and the schema of the
+ * configuration into DIR. Run by the build, from the same tables that the
+ * programs read.
+ */
+#include "cli/command.h"
+#include "cli/help/complete.h"
+#include "cli/help/man.h"
+#include "schema/config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+static FILE *file(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	FILE *to;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	to = fopen(path, "we");
+	if (!to) {
+		perror(path);
+		exit(1);
+	}
+	return to;
+}
+
+static void done(FILE *to)
+{
+	if (fclose(to)) {
+		perror("docgen");
+		exit(1);
+	}
+}
+
+static void write_one(const char *dir, const char *name, void (*write)(FILE *))
+{
+	FILE *to = file(dir, name);
+
+	write(to);
+	done(to);
+}
+
+/* The JSON schema of skep.json, for editors. */
+static void write_schema(FILE *to)
+{
+	struct buf out = BUF_MAX(1u << 20);
+
+	config_schema(&out);
+	fputs(out.p, to);
+	buf_fini(&out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fputs("use: skep-docgen DIR\n", stderr);
+		return 64;
+	}
+	write_one(argv[1], "skep.1", man_skep);
+	write_one(argv[1], "skep.json.5", man_config);
+	write_one(argv[1], "skep.schema.json", write_schema);
+	write_one(argv[1], "skep.bash", complete_bash);
+	write_one(argv[1], "_skep", complete_zsh);
+	write_one(argv[1], "skep.fish", complete_fish);
+	for (int i = 0; nouns[i].name; i++) {
+		char name[64];
+		FILE *to;
+
+		snprintf(name, sizeof name, "skep-%s.1", nouns[i].name);
+		to = file(argv[1], name);
+		man_noun(to, nouns[i].name);
+		done(to);
+	}
+	return 0;
+}

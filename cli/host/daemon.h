@@ -1,0 +1,45 @@
+#ifndef CLI_HOST_DAEMON_H
+#define CLI_HOST_DAEMON_H
+
+#include "cli/cli.h"
+
+/* Starting and stopping the supervisor of a home. */
+
+/* Starts skepd under a watchdog and waits until it answers; its log is
+ * logs/skepd.log. A skepd that ends instead is an error with the last line that
+ * it wrote. */
+int daemon_up(struct cli *cli, struct err *e);
+
+/* Becomes skepd; returns only on failure. */
+int daemon_foreground(struct cli *cli, struct err *e);
+
+/* Asks it to go ("restart", "down", "down-now") and waits until it is gone. */
+int daemon_stop(struct cli *cli, const char *intent, struct err *e);
+
+/* Ends a watchdog that waits for its next start of skepd; false if none runs. */
+bool daemon_end_watchdog(struct cli *cli);
+
+/* ERR_MOVED, with what to do, if the supervisor of this home has lost a file of
+ * the control plane: it answers, but writes nothing more. */
+int daemon_in_place(struct cli *cli, struct err *e);
+
+/* Whether the supervisor that is installed now could take over from the running
+ * one: -1 with the reason, for a restart that would leave none. */
+int daemon_check(struct cli *cli, struct err *e);
+
+/* -1: no supervisor runs, with what is known about the last one. */
+int daemon_absent(struct cli *cli, struct err *e);
+
+/* -1: a supervisor runs that the control plane does not name. It has lost its
+ * file, and another one must not take its name. */
+int daemon_nameless(struct cli *cli, struct err *e);
+
+/* Whether one lives now: 1, 0, -1. A supervisor that is read-only, because it
+ * started on a full disk, is known by its pid only. */
+int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e);
+
+/* The same, with the control plane at hand. */
+int daemon_named(struct cli *cli, struct sql *db, struct supervisor_row *row,
+		 struct err *e);
+
+#endif

@@ -1,0 +1,83 @@
+/* Stopping the supervisor of a home. It is found by the lock of the home, not by
+ * the control plane: that one may be lost or damaged. */
+#include "cli/host/daemon.h"
+
+#include "cli/remote.h"
+#include "lib/http/client.h"
+#include "lib/os/process.h"
+#include "schema/watchdog_record.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+#define GONE_TRIES 1500 /* of POLL_MS */
+#define POLL_MS    10
+
+static void wait_gone(const struct process_mark *m)
+{
+	for (int i = 0; i < GONE_TRIES && process_is_alive(m); i++)
+		poll(NULL, 0, POLL_MS);
+}
+
+bool daemon_end_watchdog(struct cli *cli)
+{
+	struct watchdog_record r;
+
+	if (!watchdog_read(&cli->home, &r) || !r.alive)
+		return false;
+	kill((pid_t)r.watchdog.pid, SIGTERM);
+	wait_gone(&r.watchdog);
+	return true;
+}
+
+/* One that cannot be asked, or cannot record that it was asked, is signalled. A
+ * restart is refused instead: the next supervisor would not do better. */
+static int request_stop(struct cli *cli, const char *intent, pid_t holder,
+			struct err *e)
+{
+	cJSON *answer = remote_call(cli, "POST", "/v1/stop",
+				    remote_text(cli, "intent", intent), e);
+
+	cJSON_Delete(answer);
+	if (answer)
+		return 0;
+	if (strcmp(intent, "restart") == 0 || holder <= 0)
+		return -1;
+	return kill(holder, SIGTERM)
+		       ? err_errno_set(e, "cannot stop skepd, process %d",
+				       (int)holder)
+		       : 0;
+}
+
+/* It releases the lock a moment before it ends, and the watchdog ends after it.
+ * It may wait for its runs as long as they take. */
+static void wait_stopped(struct cli *cli, const struct process_mark *m)
+{
+	struct watchdog_record r;
+	struct err ignored;
+
+	while (m->pid ? process_is_alive(m)
+		      : home_is_locked(&cli->home, &ignored) == 1)
+		poll(NULL, 0, POLL_MS);
+	if (watchdog_read(&cli->home, &r))
+		wait_gone(&r.watchdog);
+}
+
+int daemon_stop(struct cli *cli, const char *intent, struct err *e)
+{
+	struct process_mark m = {.pid = 0};
+	pid_t holder = home_lock_holder(&cli->home);
+	struct err why;
+
+	if (home_is_locked(&cli->home, &why) != 1)
+		return daemon_end_watchdog(cli) ? 0 : daemon_absent(cli, e);
+	if (holder > 0 && !process_mark(holder, &m))
+		m.pid = 0;
+	if (request_stop(cli, intent, holder, e))
+		return -1;
+	wait_stopped(cli, &m);
+	http_client_close(cli->http);
+	cli->http = NULL;
+	return 0;
+}

@@ -1,0 +1,236 @@
+#include "cli/migrate/migrate_cli.h"
+#include "cli/state/ops_cli.h"
+
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "ops/doctor/doctor.h"
+#include "schema/control/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct patient {
+	struct cli *cli;
+	struct found {
+		enum finding_code code;
+		struct finding f;
+	} * all;
+	int n, cap;
+	const char *backup; /* made before anything was mended */
+};
+
+static void found(void *arg, enum finding_code code, struct finding *f)
+{
+	struct patient *p = arg;
+
+	if (p->n == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 64;
+		p->all = realloc(p->all, (size_t)p->cap * sizeof *p->all);
+		if (!p->all)
+			abort();
+	}
+	p->all[p->n++] = (struct found){code, *f};
+}
+
+static bool anything_to_fix(const struct patient *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (finding_fix(p->all[i].code) != FIX_NONE)
+			return true;
+	return false;
+}
+
+/* First a backup, unless there is nothing yet that could be copied. */
+static int save_first(struct cli *cli, const char **made, struct err *e)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+
+	if (!file_exists(path.text))
+		return 0;
+	if (cli_open_control(cli, e))
+		return err_wrap(e, "no backup can be made first");
+	*made = migrate_save_first(cli, e);
+	if (!*made)
+		return -1;
+	output_note(&cli->out, "a backup was made first: %s", *made);
+	return 0;
+}
+
+/* What was done, by finding and subject. */
+static int note_fixes(const struct patient *p, struct err *e)
+{
+	struct buf b = BUF_MAX(1u << 20);
+	int rc, n = 0;
+
+	buf_adds(&b, "{\"fixed\":[");
+	for (int i = 0; i < p->n; i++) {
+		const struct finding *f = &p->all[i].f;
+
+		if (!f->fixed || strcmp(f->fixed, "yes") != 0)
+			continue;
+		buf_addf(&b,
+			 "%s{\"finding\":\"%s\",\"subject\":", n++ ? "," : "",
+			 f->finding);
+		json_add_string(&b, f->subject, strlen(f->subject));
+		buf_addc(&b, '}');
+	}
+	buf_adds(&b, "]}");
+	rc = ops_audit(p->cli, "doctor.fix", NULL, b.over ? NULL : b.p, e);
+	buf_fini(&b);
+	return rc;
+}
+
+static int fix_all(struct patient *p, struct doctor *d, struct err *e)
+{
+	struct cli *cli = p->cli;
+	struct err ignored;
+
+	if (!anything_to_fix(p))
+		return 0;
+	if (!cli_flag(cli, "dangerously-skip-backup") &&
+	    save_first(cli, &p->backup, e))
+		return -1;
+	for (int i = 0; i < p->n; i++) {
+		struct found *x = &p->all[i];
+		struct err why;
+
+		if (finding_fix(x->code) == FIX_NONE)
+			continue;
+		x->f.fixed = doctor_fix(d, x->code, &x->f, &why)
+				     ? arena_text(&cli->arena, why.text)
+				     : "yes";
+	}
+	/* a control plane that cannot be opened was found, and takes no rows */
+	if (!cli->control && cli_open_control(cli, &ignored))
+		return 0;
+	return note_fixes(p, e);
+}
+
+static void nobody(void *arg, const struct migrate_piece *p)
+{
+	(void)arg;
+	(void)p;
+}
+
+/* Into a home that may have no state yet. */
+static int import(void *arg, const char *path, struct err *e)
+{
+	struct patient *p = arg;
+	struct cli *cli = p->cli;
+	struct migrate_host host = migrate_cli_host(cli);
+	struct migrate m = {.home = &cli->home,
+			    .host = &host,
+			    .root = path,
+			    .backup = p->backup,
+			    .tell = nobody};
+	int rc;
+
+	if (!cli->control && cli_make_control(cli, e))
+		return -1;
+	m.control = cli->control;
+	rc = migrate_apply(&m, e);
+	arena_fini(&m.arena);
+	return rc;
+}
+
+static enum output_style style_of(enum severity s)
+{
+	return s == SEVERITY_error     ? STYLE_BAD
+	       : s == SEVERITY_warning ? STYLE_HEAD
+				       : STYLE_DIM;
+}
+
+static void print(const struct patient *p)
+{
+	struct output *o = &p->cli->out;
+
+	for (int i = 0; i < p->n; i++) {
+		const struct finding *f = &p->all[i].f;
+		enum severity s = finding_severity(p->all[i].code);
+
+		if (o->json) {
+			output_object(o, &finding_shape, f);
+			continue;
+		}
+		output_label(o, style_of(s), f->severity, "%s: %s", f->subject,
+			     f->what);
+		output_note(o, "    why: %s", f->why);
+		output_note(o, "    %s: %s", f->fixable ? "--fix" : "you",
+			    f->fix);
+		if (f->fixed)
+			output_note(o, "    fixed: %s", f->fixed);
+	}
+}
+
+/* What is left, by the worst of it. */
+static int judge(const struct patient *p, struct err *e)
+{
+	int count[3] = {0};
+
+	for (int i = 0; i < p->n; i++)
+		if (!p->all[i].f.fixed || strcmp(p->all[i].f.fixed, "yes") != 0)
+			count[finding_severity(p->all[i].code)]++;
+	if (count[SEVERITY_error])
+		return err_set(e, ERR_CORRUPT, "%d errors, %d warnings",
+			       count[SEVERITY_error], count[SEVERITY_warning]);
+	if (count[SEVERITY_warning])
+		return err_set(e, ERR_FAILED, "%d warnings, no errors",
+			       count[SEVERITY_warning]);
+	output_note(&p->cli->out, "no errors, no warnings, %d hints",
+		    count[SEVERITY_info]);
+	return 0;
+}
+
+static int doctor(struct cli *cli, struct err *e)
+{
+	struct patient p = {.cli = cli};
+	struct ops_bar bar;
+	struct doctor d = {.home = &cli->home,
+			   .quick = cli_flag(cli, "quick"),
+			   .alone = cli_flag(cli, "no-import"),
+			   .found = found,
+			   .import = import,
+			   .arg = &p};
+	int rc = 0;
+
+	if (!file_exists(cli->home.root))
+		return err_set(e, ERR_NOTFOUND, "there is no skep home at %s",
+			       cli->home.root);
+	d.tell = ops_bar(&bar, cli, "looking at databases");
+	doctor_look(&d);
+	ops_bar_end(&bar);
+	if (cli_flag(cli, "fix"))
+		rc = fix_all(&p, &d, e);
+	print(&p);
+	if (!rc)
+		rc = judge(&p, e);
+	doctor_fini(&d);
+	free(p.all);
+	return rc;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.help = "look the home over: what is wrong, why it matters, what helps",
+	.about = "Looks at the configuration, rights of files, locks and their "
+		 "owners, mounts, sockets and\nprocesses that were left, the "
+		 "registry against the files, schemas, integrity, logs and "
+		 "their\nreaders, the disk, the clock, what this machine can "
+		 "do, "
+		 "and state of other programs that could\nbe imported. It "
+		 "changes nothing without --fix; with it, it makes a backup, "
+		 "verifies it, and then\ndoes what it says for each finding.\n"
+		 "The exit status is 0 without errors and warnings, 1 with "
+		 "warnings, 65 with errors.",
+	.needs = NEEDS_HOME,
+	.options =
+		(const struct option_spec[]){
+			{"fix", NULL, "mend what can be mended", OPTION_FLAG},
+			{"quick", NULL, "no integrity checks", OPTION_FLAG},
+			{"no-import", NULL,
+			 "leave state of other programs alone", OPTION_FLAG},
+			{"dangerously-skip-backup", NULL,
+			 "with --fix: make no backup first", OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = doctor,
+};

@@ -1,0 +1,138 @@
+#include "cli/cli.h"
+#include "lib/base/clock.h"
+#include "schema/agent/watch.h"
+
+#include <string.h>
+
+#define PAGE 256
+
+/* The host's own log. Read from the rows, so it does not mind a restart of the
+ * supervisor. */
+struct log {
+	const char *kind, *subject; /* only these; NULL: all */
+	int64_t after;
+};
+
+static bool is_wanted(const struct log *l, const struct host_event_row *row)
+{
+	return (!l->kind || !strcmp(l->kind, row->kind)) &&
+	       (!l->subject || strstr(row->subject, l->subject) ||
+		strstr(row->body, l->subject));
+}
+
+/* One line each, at once: what comes later must not change the widths. */
+static void print(struct cli *cli, const struct host_event_row *row)
+{
+	struct table *t;
+
+	if (!cli->out.json) {
+		char at[CLOCK_TEXT];
+		struct buf line = BUF_MAX(1 << 20);
+
+		buf_addf(&line, "%lld  %.19s  %s ", (long long)row->seq,
+			 clock_text(row->at, at), row->kind);
+		output_safe(&line, row->subject, strlen(row->subject), false);
+		buf_addc(&line, ' ');
+		output_safe(&line, row->body, strlen(row->body), false);
+		buf_addc(&line, '\n');
+		fwrite(line.p, 1, line.n, cli->out.to);
+		buf_fini(&line);
+		return;
+	}
+	t = table_new(&cli->out, &host_event_row_shape, "seq");
+	table_add(t, row);
+	table_end(t);
+}
+
+/* All that is there now. */
+static int read_all(struct cli *cli, struct log *l, struct err *e)
+{
+	int n = PAGE;
+
+	while (n == PAGE) {
+		struct host_event_list_in in = {l->after, PAGE};
+		struct host_event_row *rows;
+		struct arena a = {0};
+
+		n = sql_collect(cli->control, Q_HOST_EVENT_LIST, &in, PAGE,
+				&rows, &a, e);
+		for (int i = 0; i < n; i++) {
+			l->after = rows[i].seq;
+			if (is_wanted(l, &rows[i]))
+				print(cli, &rows[i]);
+		}
+		arena_fini(&a);
+	}
+	return n < 0 || output_end(&cli->out, e) ? -1 : 0;
+}
+
+static int follow(struct cli *cli, struct log *l, struct err *e)
+{
+	struct follow f;
+	int rc;
+
+	if (follow_open(&f, sql_path(cli->control), e))
+		return -1;
+	do
+		rc = read_all(cli, l, e);
+	while (rc == 0 && !ferror(cli->out.to) &&
+	       follow_wait(&f, 1000, e) >= 0);
+	follow_close(&f);
+	return rc;
+}
+
+/* Where to begin: behind --after, with the newest --limit, or now. */
+static int begin(struct cli *cli, struct log *l, struct err *e)
+{
+	struct host_event_bounds_row b;
+	int64_t limit = cli_number(cli, "limit", 100);
+
+	if (sql_get(cli->control, Q_HOST_EVENT_BOUNDS, NULL, &b, NULL, e) < 0)
+		return -1;
+	l->after = cli_number(cli, "after",
+			      b.last > limit ? b.last - limit : 0);
+	if (cli_flag(cli, "new"))
+		l->after = b.last;
+	return 0;
+}
+
+static int events(struct cli *cli, struct err *e)
+{
+	struct log l = {cli_option(cli, "kind"), cli_option(cli, "of"), 0};
+
+	if (begin(cli, &l, e))
+		return -1;
+	return cli_flag(cli, "follow") ? follow(cli, &l, e)
+				       : read_all(cli, &l, e);
+}
+
+const struct command cmd_events = {
+	.name = "events",
+	.help = "print what happened on this host, and with --follow what "
+		"comes",
+	.about = "Every change of runs, approvals, agents, channels, "
+		 "deliveries and inbound\n"
+		 "messages has a number; --after a number goes on behind it. "
+		 "The same is the\n"
+		 "stream /v1/events.",
+	.needs = NEEDS_CONTROL_READ,
+	.options =
+		(const struct option_spec[]){
+			{"follow", NULL, "until interrupted", OPTION_FLAG},
+			{"kind",
+			 "run|approval|agent|channel|delivery|deliveries|"
+			 "inbound",
+			 "only of this kind", OPTION_WORD},
+			{"of", "TEXT",
+			 "only what names this: an id, or a part of one",
+			 OPTION_TEXT},
+			{"after", "SEQ", "begin behind this one", OPTION_INT},
+			{"limit", "N",
+			 "without --after: how far to go back (100)",
+			 OPTION_COUNT},
+			{"new", NULL,
+			 "with --follow: only what comes from now on",
+			 OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = events,
+};

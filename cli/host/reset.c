@@ -1,0 +1,193 @@
+#include "cli/state/ops_cli.h"
+
+#include "lib/base/text.h"
+#include "lib/db/snapshot.h"
+#include "lib/os/file.h"
+#include "ops/backup/restore.h"
+#include "ops/maintain/audit_export.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Says yes, on a terminal or by --yes. */
+static int confirm(struct cli *cli, const char *what, struct err *e)
+{
+	char answer[16] = "";
+
+	if (cli_flag(cli, "yes"))
+		return 0;
+	if (!isatty(STDIN_FILENO))
+		return err_set(e, ERR_USAGE,
+			       "this removes %s for good: say --yes", what);
+	fprintf(stderr, "remove %s for good? [y/N] ", what);
+	if (fgets(answer, sizeof answer, stdin) && answer[0] == 'y')
+		return 0;
+	return err_set(e, ERR_CANCELED, "nothing was removed");
+}
+
+/* Nobody else may have it open; one that cannot be opened is nobody's. */
+static int refuse_open(const char *path, struct err *e)
+{
+	struct sql *db;
+	struct err none;
+	int rc;
+
+	if (!file_exists(path) || sql_open(&db, path, NULL, 0, &none))
+		return 0;
+	rc = db_alone(db, e);
+	sql_close(db);
+	return rc;
+}
+
+static int remove_file(struct cli *cli, const struct agent_database_row *row,
+		       void *arg, struct err *e)
+{
+	(void)cli;
+	(void)arg;
+	return refuse_open(row->path, e) || db_remove(row->path, e) ? -1 : 0;
+}
+
+static int forget(struct cli *cli, void *arg, struct err *e)
+{
+	return registry_forget(cli->control, arg, e) ||
+			       control_audit(cli->control, NULL, "reset.agent",
+					     arg, NULL, e)
+		       ? -1
+		       : 0;
+}
+
+static int reset_agent(struct cli *cli, const char *name, struct err *e)
+{
+	struct agent_database_row row;
+	struct cli_act act = {.direct = forget,
+			      .arg = arena_text(&cli->arena, name)};
+	int found;
+
+	if (text_check_name("agent", name, e) || cli_open_control(cli, e))
+		return -1;
+	found = registry_find(cli->control, name, &row, &cli->arena, e);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "agent '%s' has no data", name);
+	if (found < 0 ||
+	    confirm(cli,
+		    arena_printf(&cli->arena, "all data of agent %s", name),
+		    e) ||
+	    cli_act(cli, &act, e))
+		return -1;
+	return remove_file(cli, &row, NULL, e);
+}
+
+static int forget_one(struct cli *cli, const struct agent_database_row *row,
+		      void *arg, struct err *e)
+{
+	struct cli_act act = {.direct = forget,
+			      .arg = arena_text(&cli->arena, row->agent)};
+
+	(void)arg;
+	return remove_file(cli, row, NULL, e) || cli_act(cli, &act, e) ? -1 : 0;
+}
+
+static int reset_sessions(struct cli *cli, struct err *e)
+{
+	if (confirm(cli, "the sessions and all other data of every agent", e) ||
+	    cli_open_control(cli, e))
+		return -1;
+	return ops_each_file(cli, "removing", forget_one, NULL, e)
+		       ? -1
+		       : ops_audit(cli, "reset.sessions", NULL, NULL, e);
+}
+
+static int reset_config(struct cli *cli, struct err *e)
+{
+	struct home_path control = home_path(&cli->home, HOME_CONTROL_DB);
+	struct home_path path = home_path(&cli->home, HOME_CONFIG);
+
+	if (confirm(cli, path.text, e))
+		return -1;
+	if (unlink(path.text) && errno != ENOENT)
+		return err_errno_set(e, "%s", path.text);
+	if (!file_exists(control.text))
+		return 0;
+	return cli_open_control(cli, e)
+		       ? -1
+		       : ops_audit(cli, "reset.config", NULL, NULL, e);
+}
+
+static int reset_all(struct cli *cli, struct err *e)
+{
+	struct home_path control = home_path(&cli->home, HOME_CONTROL_DB);
+	struct home_path config = home_path(&cli->home, HOME_CONFIG);
+
+	if (confirm(cli, "the state of all agents, and the configuration", e))
+		return -1;
+	if (file_exists(control.text)) {
+		if (cli_open_control(cli, e) ||
+		    ops_audit(cli, "reset.all", NULL, NULL, e) ||
+		    ops_each_file(cli, "removing", remove_file, NULL, e) ||
+		    audit_keep(cli->control, &cli->home, e))
+			return -1;
+		sql_close(cli->control);
+		cli->control = NULL;
+		if (refuse_open(control.text, e) || db_remove(control.text, e))
+			return -1;
+	}
+	return unlink(config.text) && errno != ENOENT
+		       ? err_errno_set(e, "%s", config.text)
+		       : 0;
+}
+
+static int reset(struct cli *cli, struct err *e)
+{
+	const char *scope = cli_option(cli, "scope"), *name = cli_arg(cli, 0);
+	int rc;
+
+	if (!scope)
+		return err_set(e, ERR_USAGE,
+			       "say what: --scope config, sessions, agent NAME "
+			       "or all");
+	if (!strcmp(scope, "agent") != (name != NULL))
+		return err_set(e, ERR_USAGE,
+			       name ? "only --scope agent takes a name"
+				    : "which agent? --scope agent NAME");
+	if (restore_refuse_live(&cli->home, e))
+		return -1;
+	if (!strcmp(scope, "config"))
+		rc = reset_config(cli, e);
+	else if (!strcmp(scope, "sessions"))
+		rc = reset_sessions(cli, e);
+	else if (!strcmp(scope, "agent"))
+		rc = reset_agent(cli, name, e);
+	else
+		rc = reset_all(cli, e);
+	if (!rc)
+		output_note(&cli->out, "done");
+	return rc;
+}
+
+const struct command cmd_reset = {
+	.name = "reset",
+	.args = "[NAME]",
+	.help = "remove state for good: of one agent, of all, or the settings",
+	.about =
+		"config: skep.json. sessions: every agent's file; definitions "
+		"and the history of runs stay.\nagent NAME: that agent's file. "
+		"all: all files and the control plane. Databases go "
+		"with\ntheir "
+		"-wal and -shm. Credentials, backups and workspaces stay. It "
+		"is "
+		"refused while anybody\nworks in the home. Who did what, this "
+		"included, stays: in the control plane's\naudit log, and of "
+		"one that was removed in logs/" AUDIT_FILE ".",
+	.needs = NEEDS_HOME,
+	.options =
+		(const struct option_spec[]){
+			{"scope", "config|sessions|agent|all", "what to remove",
+			 OPTION_WORD},
+			{"yes", NULL, "do not ask", OPTION_FLAG},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = reset,
+};

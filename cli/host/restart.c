@@ -1,0 +1,18 @@
+#include "cli/host/daemon.h"
+
+static int restart(struct cli *cli, struct err *e)
+{
+	if (daemon_check(cli, e) || daemon_stop(cli, "restart", e))
+		return -1;
+	return daemon_up(cli, e);
+}
+
+const struct command cmd_restart = {
+	.name = "restart",
+	.help = "replace the supervisor; runs go on",
+	.about = "The configuration and the address to listen on are checked "
+		 "first. When the new\nsupervisor could not start, the old one "
+		 "keeps running.",
+	.needs = NEEDS_CONFIG,
+	.run = restart,
+};

@@ -1,0 +1,68 @@
+#include "cli/channel/channel_cli.h"
+#include "lib/base/clock.h"
+
+#include <unistd.h>
+
+#define WAIT_ONCE INT64_C(20000) /* ms; then it asks again */
+#define AWAY_US   200000
+
+static const char *path_of(struct cli *cli, const struct talker *t,
+			   const char *ack, int64_t wait)
+{
+	return arena_printf(
+		&cli->arena, "/v1/messages/%s/%s/receive?wait=%lld%s%s",
+		t->agent, url_text(cli, t->session ? t->session : "main"),
+		(long long)wait, ack ? "&ack=" : "",
+		ack ? url_text(cli, ack) : "");
+}
+
+/* A supervisor that is away may come back while there is time. */
+static int msg_receive(struct cli *cli, struct err *e)
+{
+	int64_t wait = cli_number(cli, "wait", 0), left = wait;
+	int64_t end = clock_mono_ns() / 1000000 + wait;
+	const char *ack = cli_option(cli, "ack");
+	struct talker t;
+	int n;
+
+	if (talker_arg(cli, 0, &t, e))
+		return -1;
+	for (;;) {
+		n = print_messages(cli,
+				   path_of(cli, &t, ack,
+					   left < WAIT_ONCE ? left : WAIT_ONCE),
+				   e);
+		if (n > 0 || wait == 0 ||
+		    (n < 0 && e->code != ERR_UNAVAILABLE && e->code != ERR_IO))
+			break;
+		if (n == 0)
+			ack = NULL;
+		else
+			usleep(AWAY_US);
+		left = end - clock_mono_ns() / 1000000;
+		if (left <= 0)
+			return n < 0 ? -1
+				     : err_set(e, ERR_TIMEOUT,
+					       "no message came");
+	}
+	return n < 0 ? -1 : 0;
+}
+
+const struct command cmd_msg_receive = {
+	.name = "msg receive",
+	.args = "AGENT [SESSION]",
+	.help = "print the oldest unread message; it is read with --ack",
+	.about = "A message stays unread until it is named as --ack, together "
+		 "with the question for the next\none: whoever dies in between "
+		 "gets it again. With --wait it is an error (75) if none "
+		 "comes.",
+	.needs = NEEDS_SUPERVISOR,
+	.options =
+		(const struct option_spec[]){
+			{"ack", "ID", "this one was dealt with: it is read now",
+			 OPTION_TEXT},
+			{"wait", "TIME", "wait for one as long as this",
+			 OPTION_MILLIS},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = msg_receive,
+};

@@ -1,0 +1,60 @@
+#include "cli/channel/channel_cli.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/mailbox.h"
+
+#include <string.h>
+
+static int msg_send(struct cli *cli, struct err *e)
+{
+	const char *to = cli_arg(cli, 0), *from = cli_option(cli, "from");
+	const char *key = cli_option(cli, "key");
+	struct buf text = BUF_MAX(MESSAGE_MAX + 1),
+		   b = BUF_MAX(MESSAGE_MAX * 7);
+	cJSON *o = cJSON_CreateObject();
+	int rc = 0;
+
+	if (!cli_flag(cli, "room") &&
+	    text_check_key("the address", to, 400, e)) {
+		cJSON_Delete(o);
+		return -1;
+	}
+	if (!strcmp(cli_arg(cli, 1), "-"))
+		rc = cli_read("-", &text, e);
+	else
+		buf_adds(&text, cli_arg(cli, 1));
+	cJSON_AddStringToObject(o, cli_flag(cli, "room") ? "room" : "to", to);
+	cJSON_AddStringToObject(o, "text", text.p);
+	if (from)
+		cJSON_AddStringToObject(o, "sender", from);
+	if (key)
+		cJSON_AddStringToObject(o, "key", key);
+	json_add(&b, o);
+	cJSON_Delete(o);
+	if (rc == 0)
+		rc = buf_ok(&text, "the message", e) || check_said(&text, e)
+			     ? -1
+			     : 0;
+	if (rc == 0)
+		rc = remote_post(cli, "/v1/messages", b.p, e);
+	buf_fini(&text);
+	buf_fini(&b);
+	return rc;
+}
+
+const struct command cmd_msg_send = {
+	.name = "msg send",
+	.args = "TO TEXT",
+	.help = "send a message to a session, or to everybody in a room",
+	.about = "TO is AGENT/SESSION, AGENT (its session main), or with "
+		 "--room the name of a room. TEXT -\nreads it from standard "
+		 "input.",
+	.needs = NEEDS_SUPERVISOR,
+	.options =
+		(const struct option_spec[]){
+			{"room", NULL, "TO is a room", OPTION_FLAG},
+			{"from", "AGENT/SESSION", "who says it", OPTION_TEXT},
+			{"key", "KEY", "idempotency: the same key is sent once",
+			 OPTION_TEXT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = msg_send,
+};

@@ -1,0 +1,223 @@
+#include "cli/run/event_view.h"
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "schema/agent/transcript/part.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PAGE     64
+#define VIEW_MAX (512u << 20)
+
+#define EVENT_VIEW(F, S)  \
+	F(S, i64, seq)    \
+	F(S, text, id)    \
+	F(S, text, type)  \
+	F(S, i64, parent) \
+	F(S, time, at) F(S, text, run) F(S, text, key) F(S, json, body)
+SHAPE_DECLARE(event_view, EVENT_VIEW);
+SHAPE_DEFINE(event_view, EVENT_VIEW);
+
+#define PART_VIEW(F, S)     \
+	F(S, i64, idx)      \
+	F(S, text, kind)    \
+	F(S, text, state)   \
+	F(S, text, name)    \
+	F(S, text, call_id) \
+	F(S, text, text) F(S, json, input) F(S, json, output) F(S, json, meta)
+SHAPE_DECLARE(part_view, PART_VIEW);
+SHAPE_DEFINE(part_view, PART_VIEW);
+
+static struct event_view view_of(const struct event *ev)
+{
+	return (struct event_view){ev->seq, ev->id,  ev->type, ev->parent,
+				   ev->at,  ev->run, ev->key,  ev->body};
+}
+
+static void add_event_json(struct buf *b, const struct event *ev,
+			   const struct part_row *parts, int n)
+{
+	struct event_view v = view_of(ev);
+
+	json_add_shape(b, &event_view_shape, &v);
+	b->n--; /* the members of the parts go inside */
+	buf_adds(b, ",\"parts\":[");
+	for (int i = 0; i < n; i++) {
+		const struct part_row *p = &parts[i];
+		struct part_view pv = {p->idx,   p->kind,    p->state,
+				       p->name,  p->call_id, p->text,
+				       p->input, p->output,  p->meta};
+
+		buf_adds(b, i ? "," : "");
+		json_add_shape(b, &part_view_shape, &pv);
+	}
+	buf_adds(b, "]}\n");
+}
+
+/* The text in a body: "content" or "text", else the JSON itself. */
+static void add_body(struct buf *b, const char *body)
+{
+	cJSON *v = cJSON_Parse(body);
+	const char *text = json_text(v, "content", json_text(v, "text", NULL));
+	bool only_role = cJSON_IsObject(v) && v->child && !v->child->next &&
+			 !strcmp(v->child->string, "role");
+
+	if (text)
+		output_safe(b, text, strlen(text), true);
+	else if (v && v->child && !only_role)
+		output_safe(b, body, strlen(body), false);
+	if ((text && *text) || (v && v->child && !only_role && !text))
+		buf_addc(b, '\n');
+	cJSON_Delete(v);
+}
+
+static void add_head(struct cli *cli, struct buf *b, const struct event *ev)
+{
+	cJSON *v = cJSON_Parse(ev->body);
+	const char *role = json_text(v, "role", NULL);
+	char at[CLOCK_TEXT];
+
+	clock_text(ev->at, at);
+	buf_addf(b, "%s%" PRId64 "  ", output_style(&cli->out, STYLE_HEAD),
+		 ev->seq);
+	output_safe(b, ev->type, strlen(ev->type), false);
+	if (role) {
+		buf_addc(b, ' ');
+		output_safe(b, role, strlen(role), false);
+	}
+	buf_addf(b, "%s  %s%.10s %.8s%s\n",
+		 output_style(&cli->out, STYLE_PLAIN),
+		 output_style(&cli->out, STYLE_DIM), at, at + 11,
+		 output_style(&cli->out, STYLE_PLAIN));
+	cJSON_Delete(v);
+}
+
+static void add_labelled(struct buf *b, const char *label, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "  %s ", label);
+	output_safe(b, text, strlen(text), false);
+	buf_addc(b, '\n');
+}
+
+static void add_part(struct buf *b, const struct part_row *p)
+{
+	if (strcmp(p->kind, "text") != 0 || strcmp(p->state, "done") != 0) {
+		buf_addf(b, "  [%s %s", p->kind, p->state);
+		if (p->name) {
+			buf_addc(b, ' ');
+			output_safe(b, p->name, strlen(p->name), false);
+		}
+		buf_adds(b, "]\n");
+	}
+	output_safe(b, p->text, strlen(p->text), true);
+	if (*p->text)
+		buf_addc(b, '\n');
+	add_labelled(b, "in ", p->input);
+	add_labelled(b, "out", p->output);
+}
+
+int event_print(struct cli *cli, const struct event *ev, struct err *e)
+{
+	struct buf b = BUF_MAX(VIEW_MAX);
+	struct part_row *parts = NULL;
+	struct arena a = {0};
+	int n = part_read(&cli->agent, event_pos(ev->session, ev->seq), &parts,
+			  &a, e);
+
+	if (n >= 0 && cli->out.json) {
+		add_event_json(&b, ev, parts, n);
+	} else if (n >= 0) {
+		add_head(cli, &b, ev);
+		add_body(&b, ev->body);
+		for (int i = 0; i < n; i++)
+			add_part(&b, &parts[i]);
+	}
+	fwrite(b.p, 1, b.n, cli->out.to);
+	buf_fini(&b);
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+static void print_part_json(struct buf *b, const struct tail_item *item)
+{
+	const struct tail_part *p = item->part;
+	struct part_view v = {p->idx,
+			      p->kind,
+			      p->state,
+			      p->name,
+			      p->call_id,
+			      p->text,
+			      item->has_values ? p->input : NULL,
+			      item->has_values ? p->output : NULL,
+			      item->has_values ? p->meta : NULL};
+
+	buf_addf(b, "{\"seq\":%" PRId64 ",\"from\":%" PRId64 ",\"part\":",
+		 item->seq, item->at);
+	json_add_shape(b, &part_view_shape, &v);
+	buf_adds(b, "}\n");
+}
+
+static void print_part_text(struct buf *b, const struct tail_item *item)
+{
+	const struct tail_part *p = item->part;
+	bool is_text = !strcmp(p->kind, "text");
+
+	if (item->is_new && !is_text) {
+		buf_addf(b, "  [%s", p->kind);
+		if (p->name) {
+			buf_addc(b, ' ');
+			output_safe(b, p->name, strlen(p->name), false);
+		}
+		buf_adds(b, "]\n");
+	}
+	output_safe(b, p->text, strlen(p->text), true);
+	if (!is_text && item->has_values) {
+		add_labelled(b, "in ", p->input);
+		add_labelled(b, "out", p->output);
+	}
+	if (is_text && !strcmp(p->state, "done"))
+		buf_addc(b, '\n');
+}
+
+void event_print_new(struct cli *cli, const struct tail_item *item)
+{
+	struct buf b = BUF_MAX(VIEW_MAX);
+
+	if (item->part && cli->out.json) {
+		print_part_json(&b, item);
+	} else if (item->part) {
+		print_part_text(&b, item);
+	} else if (cli->out.json) {
+		struct event_view v = view_of(item->event);
+
+		json_add_shape(&b, &event_view_shape, &v);
+		buf_addc(&b, '\n');
+	} else {
+		add_head(cli, &b, item->event);
+		add_body(&b, item->event->body);
+	}
+	fwrite(b.p, 1, b.n, cli->out.to);
+	buf_fini(&b);
+}
+
+int event_print_all(struct cli *cli, const struct history *h, int64_t after,
+		    struct err *e)
+{
+	struct arena a = {0};
+	struct page p = {.more = true};
+	int rc = 0;
+
+	while (!rc && p.more && !ferror(cli->out.to)) {
+		arena_reset(&a);
+		rc = history_forward(&cli->agent, h, after, PAGE, &p, &a, e);
+		for (int i = 0; !rc && i < p.count; i++)
+			rc = event_print(cli, &p.events[i], e);
+		if (!rc && p.count > 0)
+			after = p.events[p.count - 1].seq;
+	}
+	arena_fini(&a);
+	return rc;
+}

@@ -1,0 +1,175 @@
+#include "cli/run/run_view.h"
+
+#include "cli/run/event_view.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "schema/agent/watch.h"
+#include "schema/control/registry.h"
+#include "schema/control/run.h"
+#include "schema/control/severity.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define LOOK_AGAIN_MS 250 /* whether the run is over, or has begun */
+
+int run_view_get(struct cli *cli, const char *id, struct run_row *row,
+		 struct err *e)
+{
+	struct run_get_in key = {id};
+	int found = sql_get(cli->control, Q_RUN_GET, &key, row, &cli->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(id).text);
+	if (found > 0)
+		run_judge_from_outside(row, cli->supervised);
+	return found < 0 ? -1 : 0;
+}
+
+/* 1 if it is over, 0 if not. */
+static int is_over(struct cli *cli, const char *id, struct err *e)
+{
+	struct arena a = {0};
+	struct run_row row;
+	int found = sql_get(cli->control, Q_RUN_GET, &(struct run_get_in){id},
+			    &row, &a, e);
+
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no run %s",
+				quoted(id).text);
+	else if (found > 0)
+		found = run_state_is_over(
+			(enum run_state)run_state_from(row.state));
+	arena_fini(&a);
+	return found;
+}
+
+static int print_item(void *arg, const struct tail *t,
+		      const struct tail_item *item)
+{
+	(void)t;
+	event_print_new(arg, item);
+	return 0;
+}
+
+static int quiet_item(void *arg, const struct tail *t,
+		      const struct tail_item *item)
+{
+	(void)arg;
+	(void)t;
+	(void)item;
+	return 0;
+}
+
+/* Everything that is there now. */
+static int read_all(struct cli *cli, struct tail *t, bool quiet, struct err *e)
+{
+	int more;
+
+	do
+		more = tail_read(t, &cli->agent,
+				 quiet ? quiet_item : print_item, cli, e);
+	while (more > 0);
+	return more < 0 || output_end(&cli->out, e) ? -1 : 0;
+}
+
+/* The file comes with the agent's first run: 1 when it is open. */
+static int open_file(struct cli *cli, const char *agent, struct err *e)
+{
+	int found;
+
+	if (cli->agent.db)
+		return 1;
+	found = registry_find(cli->control, agent, &cli->file, &cli->arena, e);
+	if (found == 1 &&
+	    registry_open(&cli->file, SQL_READONLY, &cli->agent, e))
+		return -1;
+	return found;
+}
+
+/* Looks whether it is over before reading, so that nothing is missed. */
+static int read_to_end(struct cli *cli, const struct run_view *v,
+		       const char *agent, struct tail *t, struct err *e)
+{
+	struct follow f = {.fd = -1};
+	int over = 0, rc = 0;
+
+	while (rc == 0 && !over && !ferror(cli->out.to)) {
+		int open = open_file(cli, agent, e);
+
+		if (open == 1 && f.fd < 0 && v->follow)
+			rc = follow_open(&f, sql_path(cli->agent.db), e);
+		over = v->follow ? is_over(cli, v->id, e) : 1;
+		if (open < 0 || over < 0)
+			rc = -1;
+		if (rc == 0 && open == 1)
+			rc = read_all(cli, t, v->quiet, e);
+		if (rc || over)
+			break;
+		if (f.fd >= 0)
+			rc = follow_wait(&f, LOOK_AGAIN_MS, e) < 0 ? -1 : 0;
+		else
+			poll(NULL, 0, LOOK_AGAIN_MS);
+	}
+	if (f.fd >= 0)
+		follow_close(&f);
+	return rc;
+}
+
+/* Without a word about its events there is no need of its file, and none of a
+ * watch on it: the kernel takes 10 ms and more to close one. The row is looked at
+ * again after a sixteenth of the time that has passed. */
+static int wait_to_end(struct cli *cli, const char *id, struct err *e)
+{
+	int64_t began = clock_mono_ns(), ms;
+	int over;
+
+	while ((over = is_over(cli, id, e)) == 0) {
+		ms = (clock_mono_ns() - began) / 16000000;
+		poll(NULL, 0,
+		     ms < 1               ? 1
+		     : ms < LOOK_AGAIN_MS ? (int)ms
+					  : LOOK_AGAIN_MS);
+	}
+	return over < 0 ? -1 : 0;
+}
+
+int run_view_print(struct cli *cli, const struct run_view *v, struct err *e)
+{
+	struct tail_want want = {.run = v->id, .after = v->after};
+	struct run_row row;
+	struct tail *t;
+	int rc;
+
+	if (run_view_get(cli, v->id, &row, e))
+		return -1;
+	if (v->quiet && v->follow)
+		return wait_to_end(cli, v->id, e);
+	want.session = row.session;
+	if (tail_open(&t, &want, e))
+		return -1;
+	rc = read_to_end(cli, v, row.agent, t, e);
+	tail_close(t);
+	return rc;
+}
+
+int run_view_outcome(struct cli *cli, const char *id, struct err *e)
+{
+	static const struct {
+		const char *state;
+		enum err_code code;
+	} codes[] = {{"cancelled", ERR_CANCELED}, {"timed_out", ERR_TIMEOUT}};
+	enum err_code code = ERR_FAILED;
+	struct run_row row;
+
+	if (run_view_get(cli, id, &row, e))
+		return -1;
+	if (!strcmp(row.state, "succeeded"))
+		return 0;
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+		if (!strcmp(row.state, codes[i].state))
+			code = codes[i].code;
+	return err_set(e, code, "run %s %s: %s%s%s", id, row.state, row.reason,
+		       row.detail ? ", " : "", row.detail ? row.detail : "");
+}

@@ -1,0 +1,26 @@
+#ifndef CLI_RUN_RUN_VIEW_H
+#define CLI_RUN_RUN_VIEW_H
+
+#include "cli/cli.h"
+
+/* A run as commands see it: its row, and what it writes. */
+
+/* The row; ERR_NOTFOUND names the run. */
+int run_view_get(struct cli *cli, const char *id, struct run_row *row,
+		 struct err *e);
+
+/* Prints what the run wrote; with `follow` until it is over, across restarts of
+ * the supervisor; `quiet` waits and prints nothing. */
+struct run_view {
+	const char *id;
+	const char *after; /* cursor to begin behind, or NULL */
+	bool follow;
+	bool quiet;
+};
+
+int run_view_print(struct cli *cli, const struct run_view *v, struct err *e);
+
+/* 0 for a run that succeeded; otherwise -1 with its outcome and reason. */
+int run_view_outcome(struct cli *cli, const char *id, struct err *e);
+
+#endif

@@ -1,0 +1,87 @@
+#include "cli/run/run_view.h"
+#include "lib/json/json.h"
+#include "schema/control/channel/run_deliveries.h"
+
+#include <string.h>
+
+static int print_rows(struct cli *cli, unsigned query, const void *in,
+		      const struct shape *shape, const char *columns,
+		      struct err *e)
+{
+	struct sql_rows it = sql_rows(cli->control, query, in);
+	struct table *t = table_new(&cli->out, shape, columns);
+	void *row = arena_alloc(&cli->arena, shape->size);
+
+	while (sql_next(&it, row))
+		table_add(t, row);
+	table_end(t);
+	return sql_end(&it, e);
+}
+
+/* For people: what became of what it said. */
+static void tell_deliveries(struct cli *cli, const char *run, const char *list)
+{
+	struct err e = {0};
+	cJSON *items = json_parse("deliveries", list, strlen(list), &e);
+	const cJSON *d;
+
+	cJSON_ArrayForEach(d, items) output_note(
+		&cli->out, "it sent %s on %s: %s", json_text(d, "id", ""),
+		json_text(d, "channel", ""), json_text(d, "state", ""));
+	if (cJSON_GetArraySize(items) == RUN_DELIVERIES)
+		output_note(&cli->out,
+			    "all that it sent: skep delivery ls "
+			    "--run %s",
+			    run);
+	cJSON_Delete(items);
+}
+
+/* Without the agent's file the run is shown all the same: that may be just why
+ * somebody looks. */
+static const char *read_deliveries(struct cli *cli, struct run_row *row)
+{
+	const char *sent;
+	struct err e = {0};
+
+	if (run_deliveries_of(cli->control, row, &sent, &cli->arena, &e) == 0)
+		return sent;
+	row->deliveries_note = run_deliveries_note(&e, &cli->arena);
+	return NULL;
+}
+
+static int show_run(struct cli *cli, struct err *e)
+{
+	struct run_transition_list_in moves = {cli_arg(cli, 0)};
+	struct command_list_in commands_of = {cli_arg(cli, 0)};
+	struct run_row row;
+	const char *sent;
+
+	if (run_view_get(cli, cli_arg(cli, 0), &row, e))
+		return -1;
+	sent = read_deliveries(cli, &row);
+	if (cli->out.json)
+		row.deliveries = sent;
+	output_object(&cli->out, &run_row_shape, &row);
+	output_note(&cli->out, " ");
+	if (print_rows(cli, Q_RUN_TRANSITION_LIST, &moves,
+		       &run_transition_row_shape,
+		       "at attempt from_state to_state reason detail", e))
+		return -1;
+	if (print_rows(cli, Q_COMMAND_LIST, &commands_of, &command_row_shape,
+		       "id verb state by created_at done_at refusal", e))
+		return -1;
+	if (sent)
+		tell_deliveries(cli, row.id, sent);
+	return 0;
+}
+
+const struct command cmd_show = {
+	.name = "show",
+	.args = "RUN",
+	.help = "show a run, every move that it made, what it was told and "
+		"sent",
+	.about = "With --json: the run with its newest 20 deliveries, then its "
+		 "transitions and its\ncommands, an object a line.",
+	.needs = NEEDS_CONTROL_READ,
+	.run = show_run,
+};

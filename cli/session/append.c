@@ -1,0 +1,104 @@
+#include "cli/cli.h"
+
+#include "lib/json/json.h"
+#include "schema/agent/transcript/event_body.h"
+#include "schema/agent/transcript/session.h"
+#include "schema/agent/transcript/writer.h"
+
+#include <string.h>
+
+#define APPENDED(F, S) \
+	F(S, text, session) F(S, i64, seq) F(S, text, id) F(S, bool, repeated)
+SHAPE_DECLARE(appended, APPENDED);
+SHAPE_DEFINE(appended, APPENDED);
+
+/* The body that was given as JSON, or one that holds the text. */
+static int make_body(struct cli *cli, struct buf *body, struct err *e)
+{
+	const char *json = cli_option(cli, "body"), *text = cli_arg(cli, 1);
+	const char *role = cli_option(cli, "role");
+
+	if ((json != NULL) == (text != NULL))
+		return err_set(e, ERR_USAGE,
+			       "give TEXT or --body, one of them");
+	if (json && !strcmp(json, "-"))
+		return cli_read("-", body, e);
+	if (json) {
+		buf_adds(body, json);
+		return 0;
+	}
+	buf_adds(body, "{\"role\":");
+	json_add_string(body, role ? role : "user",
+			strlen(role ? role : "user"));
+	buf_adds(body, ",\"content\":");
+	json_add_string(body, text, strlen(text));
+	buf_addc(body, '}');
+	return 0;
+}
+
+static int check_body(struct cli *cli, const struct buf *body, struct err *e)
+{
+	const char *type = cli_option(cli, "type");
+
+	if (buf_ok(body, "the body", e))
+		return -1;
+	return event_body_check_text(type ? type : "message", body->p, body->n,
+				     e);
+}
+
+static int append(struct cli *cli, const char *body, struct err *e)
+{
+	const char *type = cli_option(cli, "type");
+	struct event_new ev = {.type = type ? type : "message",
+			       .body = body,
+			       .key = cli_option(cli, "key"),
+			       .parent = WRITER_LEAF};
+	struct appended out = {.session = cli_arg(cli, 0)};
+	struct event_ref ref;
+	struct event_id id;
+	struct writer w;
+
+	if (writer_open(&w, &cli->agent, cli_arg(cli, 0), NULL, e) ||
+	    writer_append(&w, &ev, &ref, e))
+		return -1;
+	id = event_id_of(w.sid, ref.seq);
+	out.seq = ref.seq;
+	out.id = id.text;
+	out.repeated = ref.repeated;
+	output_object(&cli->out, &appended_shape, &out);
+	return 0;
+}
+
+static int session_append(struct cli *cli, struct err *e)
+{
+	struct buf body = BUF_MAX(EVENT_BODY_MAX);
+	int rc = make_body(cli, &body, e);
+
+	if (!rc)
+		rc = check_body(cli, &body, e);
+	if (!rc)
+		rc = append(cli, body.p, e);
+	buf_fini(&body);
+	return rc;
+}
+
+const struct command cmd_session_append = {
+	.name = "session append",
+	.args = "SESSION [TEXT]",
+	.help = "add an event to a session, which is made if missing",
+	.about = "No run is started. With --key the same call again adds "
+		 "nothing and gives the first\nevent's number; other content "
+		 "under that key is a conflict.",
+	.needs = NEEDS_AGENT_MADE,
+	.options =
+		(const struct option_spec[]){
+			{"type", "TYPE", "type of the event (message)",
+			 OPTION_TEXT},
+			{"role", "ROLE", "whose message TEXT is (user)",
+			 OPTION_TEXT},
+			{"body", "JSON", "the whole body; '-' is stdin",
+			 OPTION_TEXT},
+			{"key", "KEY", "idempotency key", OPTION_TEXT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = session_append,
+};

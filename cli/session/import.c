@@ -1,0 +1,113 @@
+#include "cli/cli.h"
+
+#include "lib/base/text.h"
+#include "lib/os/held.h"
+#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define IMPORTED(F, S) F(S, text, session) F(S, text, sid) F(S, i64, events)
+SHAPE_DECLARE(imported, IMPORTED);
+SHAPE_DEFINE(imported, IMPORTED);
+
+struct source {
+	FILE *from;
+	const char *name;
+	char *line;
+	size_t cap;
+	int64_t bytes;
+	struct progress progress;
+};
+
+/* getline would take a line of any length into memory: this one stops. */
+static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
+{
+	struct source *s = ctx;
+	size_t used = 0;
+	int c;
+
+	while ((c = getc(s->from)) != EOF && c != '\n') {
+		if (used == EXCHANGE_LINE_MAX)
+			return err_set(e, ERR_TOOBIG, "a line is over %u bytes",
+				       EXCHANGE_LINE_MAX);
+		if (used == s->cap) {
+			s->cap = s->cap ? s->cap * 2 : 4096;
+			s->line = realloc(s->line, s->cap);
+			if (!s->line)
+				abort();
+		}
+		s->line[used++] = (char)c;
+	}
+	if (ferror(s->from))
+		return err_errno_set(e, "it cannot be read");
+	s->bytes += (int64_t)used + 1;
+	progress_at(&s->progress, s->bytes);
+	*text = s->line ? s->line : "";
+	*n = used;
+	return c != EOF || used > 0;
+}
+
+static int import(struct cli *cli, struct source *s, struct err *e)
+{
+	struct import_result r;
+	struct imported out;
+	struct stat st;
+	int rc;
+
+	progress_begin(&s->progress, &cli->out, "importing",
+		       fstat(fileno(s->from), &st) ? 0 : (int64_t)st.st_size);
+	rc = exchange_import(&cli->agent, cli_option(cli, "key"), next_line, s,
+			     &r, e);
+	progress_end(&s->progress);
+	if (rc) {
+		/* whatever is wrong is wrong in the data, not in the call */
+		e->code = e->code == ERR_USAGE ? ERR_INVALID : e->code;
+		return err_wrap(e, "%s", s->name);
+	}
+	cli_done_to(cli, "session.import", r.key);
+	out = (struct imported){r.key, r.sid, r.events};
+	output_object(&cli->out, &imported_shape, &out);
+	return 0;
+}
+
+static int session_import(struct cli *cli, struct err *e)
+{
+	const char *path = cli_arg(cli, 0), *key = cli_option(cli, "key");
+	bool is_stdin = !strcmp(path, "-");
+	struct source s = {.name = is_stdin ? "standard input" : path};
+	int rc;
+
+	if (key && text_check_key("--key", key, SESSION_KEY_MAX, e))
+		return -1;
+	if (!is_stdin && held_refuses(AT_FDCWD, path))
+		return err_set(e, ERR_INVALID, "%s is a database in use",
+			       quoted(path).text);
+	s.from = is_stdin ? stdin : fopen(path, "re");
+	if (!s.from)
+		return err_errno_set(e, "%s", quoted(path).text);
+	rc = import(cli, &s, e);
+	if (!is_stdin && fclose(s.from) && !rc)
+		rc = err_errno_set(e, "%s", path);
+	free(s.line);
+	return rc;
+}
+
+const struct command cmd_session_import = {
+	.name = "session import",
+	.args = "FILE",
+	.help = "make a session from JSON lines that 'export' wrote",
+	.about = "All or nothing: an error names the line, and nothing is "
+		 "changed. '-' is stdin.",
+	.needs = NEEDS_AGENT_MADE,
+	.options =
+		(const struct option_spec[]){{"key", "KEY",
+					      "name it so, not as in the file",
+					      OPTION_TEXT},
+					     {NULL, NULL, NULL, OPTION_FLAG}},
+	.run = session_import,
+};

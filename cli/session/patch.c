@@ -1,0 +1,46 @@
+#include "cli/cli.h"
+
+#include "schema/agent/transcript/session.h"
+
+#include <string.h>
+
+static int patch(struct cli *cli, struct err *e)
+{
+	const char *given = cli_arg(cli, 1);
+	struct buf text = BUF_MAX(SESSION_META_MAX);
+	struct session_row row;
+	int rc = 0;
+
+	if (!strcmp(given, "-"))
+		rc = cli_read("-", &text, e);
+	else
+		buf_adds(&text, given);
+	if (!rc && memchr(text.p, 0, text.n))
+		rc = err_set(e, ERR_INVALID, "the patch has a NUL byte in it");
+	if (!rc)
+		rc = buf_ok(&text, "the patch", e) ||
+		     session_patch(&cli->agent, cli_arg(cli, 0), text.p,
+				   cli_number(cli, "if-rev", 0), &row,
+				   &cli->arena, e);
+	buf_fini(&text);
+	if (rc)
+		return -1;
+	output_object(&cli->out, &session_row_shape, &row);
+	return 0;
+}
+
+const struct command cmd_session_patch = {
+	.name = "session patch",
+	.args = "SESSION PATCH",
+	.help = "merge JSON into a session's row",
+	.about = "PATCH is a JSON merge patch, '-' is stdin: title, model, "
+		 "status, kind, source, parent,\nephemeral, meta; null "
+		 "clears. Patches of different members both land.",
+	.needs = NEEDS_AGENT_FILE,
+	.options =
+		(const struct option_spec[]){
+			{"if-rev", "N", "only if the row has this revision",
+			 OPTION_INT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = patch,
+};

@@ -1,0 +1,37 @@
+#include "cli/cli.h"
+
+#include "lib/json/json.h"
+#include "schema/agent/transcript/session.h"
+
+#include <string.h>
+
+static int title(struct cli *cli, struct err *e)
+{
+	const char *text = cli_arg(cli, 1);
+	struct buf patch = BUF_MAX(SESSION_META_MAX);
+	struct session_row row;
+	int rc;
+
+	buf_adds(&patch, "{\"title\":");
+	if (text)
+		json_add_string(&patch, text, strlen(text));
+	else
+		buf_adds(&patch, "null");
+	buf_addc(&patch, '}');
+	rc = buf_ok(&patch, "the title", e) ||
+	     session_patch(&cli->agent, cli_arg(cli, 0), patch.p, 0, &row,
+			   &cli->arena, e);
+	buf_fini(&patch);
+	if (rc)
+		return -1;
+	output_object(&cli->out, &session_row_shape, &row);
+	return 0;
+}
+
+const struct command cmd_session_title = {
+	.name = "session title",
+	.args = "SESSION [TITLE]",
+	.help = "give a session a title, or take it away",
+	.needs = NEEDS_AGENT_FILE,
+	.run = title,
+};

@@ -1,0 +1,99 @@
+#include "cli/state/ops_cli.h"
+
+#include "lib/db/checkpoint.h"
+#include "schema/control/registry.h"
+
+#include <string.h>
+
+#define CHECKPOINTED(F, S)      \
+	F(S, text, database)    \
+	F(S, text, agent)       \
+	F(S, bool, busy)        \
+	F(S, i64, log_frames)   \
+	F(S, i64, checkpointed) \
+	F(S, text, path)
+SHAPE_DECLARE(checkpointed, CHECKPOINTED);
+SHAPE_DEFINE(checkpointed, CHECKPOINTED);
+
+#define WAIT_MS 1000
+
+static const char *const modes[] = {"full", "restart", "truncate"};
+
+struct job {
+	enum sql_checkpoint mode;
+	struct table *t;
+	bool busy;
+};
+
+static int checkpoint_one(struct job *j, const char *path, const char *agent,
+			  struct err *e)
+{
+	struct checkpointed row = {.database = agent ? "agent" : "control",
+				   .agent = agent,
+				   .path = path};
+	struct sql_checkpoint_result r = {0};
+	struct sql *db;
+	int rc;
+
+	if (sql_open(&db, path, NULL, 0, e))
+		return -1;
+	rc = sql_checkpoint(db, j->mode, WAIT_MS, &r, e);
+	sql_close(db);
+	if (rc)
+		return -1;
+	row.busy = r.busy;
+	row.log_frames = r.log_frames < 0 ? 0 : r.log_frames;
+	row.checkpointed = r.checkpointed < 0 ? 0 : r.checkpointed;
+	j->busy = j->busy || r.busy;
+	table_add(j->t, &row);
+	return 0;
+}
+
+static int checkpoint_file(struct cli *cli,
+			   const struct agent_database_row *row, void *arg,
+			   struct err *e)
+{
+	(void)cli;
+	return checkpoint_one(arg, row->path, row->agent, e);
+}
+
+static int checkpoint(struct cli *cli, struct err *e)
+{
+	const char *mode = cli_option(cli, "mode");
+	struct job j = {.mode = SQL_CHECKPOINT_TRUNCATE};
+	int rc;
+
+	for (size_t i = 0; mode && i < sizeof modes / sizeof modes[0]; i++)
+		if (!strcmp(mode, modes[i]))
+			j.mode = (enum sql_checkpoint)i;
+	j.t = table_new(&cli->out, &checkpointed_shape,
+			"database agent busy log_frames checkpointed");
+	rc = ops_each_file(cli, "checkpoints", checkpoint_file, &j, e);
+	if (!rc && !cli_option(cli, "only"))
+		rc = checkpoint_one(&j, sql_path(cli->control), NULL, e);
+	table_end(j.t);
+	if (!rc && j.busy)
+		output_note(&cli->out, "busy: somebody reads or writes; what "
+				       "could be copied was copied");
+	return rc ? -1
+		  : ops_audit(cli, "state.checkpoint", cli_option(cli, "only"),
+			      NULL, e);
+}
+
+const struct command cmd_state_checkpoint = {
+	.name = "state checkpoint",
+	.help = "copy the write-ahead logs into the files",
+	.about = "full copies the log, restart also lets the next writer begin "
+		 "at its start, truncate empties it.\nWriters wait meanwhile. "
+		 "A reader or a writer that is in the way is waited for, up to "
+		 "a second;\nthen the file is busy, and what could be copied "
+		 "was copied.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"mode", "full|restart|truncate",
+			 "what to do with the log (truncate)", OPTION_WORD},
+			{"only", "NAME", "only this agent's file", OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = checkpoint,
+};

@@ -1,0 +1,56 @@
+#ifndef CLI_STATE_OPS_CLI_H
+#define CLI_STATE_OPS_CLI_H
+
+#include "cli/cli.h"
+#include "ops/progress.h"
+
+/* What the commands of operators share. */
+
+/* A bar for work of ops/: begins with the first call, ends with ops_bar_end. */
+struct ops_bar {
+	const struct output *out;
+	const char *what;
+	struct progress p;
+	bool begun;
+};
+
+struct ops_tell ops_bar(struct ops_bar *b, const struct cli *cli,
+			const char *what);
+void ops_bar_end(struct ops_bar *b);
+
+/* Others come first: little weight on processor and disk. Not for who holds write
+ * locks: a holder that is kept from running keeps everybody waiting. */
+void ops_step_back(void);
+
+/* The row of a backup, by the supervisor if one runs. */
+int ops_backup_note(struct cli *cli, struct backup_run_row *row, struct err *e);
+
+/* An audit row, likewise. */
+int ops_audit(struct cli *cli, const char *act, const char *subject,
+	      const char *detail, struct err *e);
+
+/* Has the supervisor do a slice, again and again until nothing is left: how many
+ * rows in all, or -1. */
+int64_t ops_ask_slices(struct cli *cli, const char *path, const char *body,
+		       struct err *e);
+
+/* An archive to read, "-" is stdin; its size, or 0. The fd, or -1. */
+int ops_open_archive(const char *path, int64_t *size, struct err *e);
+
+/* A backup of the whole home before something is changed, of kind `kind`, into
+ * backups/: its path, or NULL. */
+const char *ops_backup(struct cli *cli, const char *kind, struct err *e);
+
+/* Calls fn for every agent's file that the registry has (--only NAME: for that
+ * one), with a bar. A file that fn fails on is told on stderr and does not end
+ * the walk; then the walk is -1, with the first reason. */
+typedef int ops_file(struct cli *cli, const struct agent_database_row *row,
+		     void *arg, struct err *e);
+int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
+		  struct err *e);
+
+/* Words of --agents "a,b c" as an array in the arena; *n of them. */
+const char *const *ops_names(struct cli *cli, const char *option, int *n,
+			     struct err *e);
+
+#endif

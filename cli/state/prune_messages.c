@@ -1,0 +1,80 @@
+#include "cli/state/prune_messages.h"
+
+#include "cli/remote.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "ops/maintain/slice.h"
+#include "schema/control/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* What came in stays at least as long as skepd would keep it: its row tells the
+ * same message when it comes again. */
+void prune_messages_begin(struct cli *cli, struct retire *r, int64_t before)
+{
+	int64_t keep = cli->config.channel_keep_inbound;
+	int64_t edge = clock_now() - keep;
+	struct retire_ask ask = {
+		.deliveries_before = before,
+		.inbound_before = !keep           ? 0
+				  : edge < before ? edge
+						  : before,
+		.dead_before = cli_flag(cli, "dead") ? before : 0,
+	};
+
+	retire_begin(r, &ask);
+}
+
+static int some_copied(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	return retire_some(arg, db, count, e);
+}
+
+int prune_messages_copied(struct retire *r, struct sql *copy, struct err *e)
+{
+	struct slice s = SLICE_BEGIN;
+
+	return slice_all(&s, copy, some_copied, r, e) < 0 ? -1 : 0;
+}
+
+/* Nobody may supervise meanwhile; the nested transaction asks that. */
+static int some_alone(struct sql *db, int64_t count, void *arg, struct err *e)
+{
+	if (control_enter_alone(db, e))
+		return -1;
+	return sql_leave(db, retire_some(arg, db, count, e), e);
+}
+
+static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
+{
+	struct buf body = BUF_MAX(4096);
+	int looked = 1;
+
+	json_add_shape(&body, &retire_ask_shape, &r->ask);
+	while (looked > 0) {
+		cJSON *said = remote_call(cli, "POST", "/v1/retire", body.p, e);
+
+		if (!said)
+			looked = -1;
+		else if (sscanf(json_text(said, "note", ""),
+				"%d %" SCNd64 " %" SCNd64 " %" SCNd64
+				" %" SCNd64,
+				&looked, &r->sum.deliveries, &r->sum.inbound,
+				&r->sum.messages, &r->sum.attachments) != 5)
+			looked = err_set(e, ERR_PROTOCOL,
+					 "skepd did not say how many went");
+		cJSON_Delete(said);
+	}
+	buf_fini(&body);
+	return looked;
+}
+
+int prune_messages(struct cli *cli, struct retire *r, struct err *e)
+{
+	struct slice s = SLICE_BEGIN;
+
+	if (cli->supervised)
+		return ask_slices(cli, r, e);
+	return slice_all(&s, cli->control, some_alone, r, e) < 0 ? -1 : 0;
+}

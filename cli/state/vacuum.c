@@ -1,0 +1,164 @@
+#include "cli/state/ops_cli.h"
+
+#include "lib/db/checkpoint.h"
+#include "lib/os/file.h"
+#include "lib/os/process.h"
+#include "ops/maintain/slice.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define WAIT_MS 1000
+
+#define VACUUMED(F, S)       \
+	F(S, text, database) \
+	F(S, text, agent)    \
+	F(S, i64, before)    \
+	F(S, i64, after)     \
+	F(S, i64, longest_ms)
+SHAPE_DECLARE(vacuumed, VACUUMED);
+SHAPE_DEFINE(vacuumed, VACUUMED);
+
+struct job {
+	bool incremental;
+	bool halfway; /* of the control plane only what can be had in slices */
+	struct table *t;
+};
+
+/* VACUUM keeps every writer out until it is done. */
+static int refuse_runs(struct cli *cli, const char *agent, struct err *e)
+{
+	struct run_open_row *rows;
+	int n = sql_collect(cli->control, Q_RUN_OPEN,
+			    &(struct run_open_in){agent}, 1 << 20, &rows,
+			    &cli->arena, e);
+
+	for (int i = 0; i < n; i++)
+		if (strcmp(rows[i].state, "queued") != 0)
+			return err_set(e, ERR_BUSY,
+				       "run %s of agent '%s' is %s and would "
+				       "have to wait: use --incremental, or "
+				       "try again when it is over",
+				       rows[i].id, agent, rows[i].state);
+	return n < 0 ? -1 : 0;
+}
+
+static int work(struct job *j, struct sql *db, struct vacuumed *v,
+		struct err *e)
+{
+	struct sql_checkpoint_result r;
+	struct slice s = SLICE_BEGIN;
+	int rc;
+
+	v->before = file_size(sql_path(db));
+	sql_watch(db);
+	if (j->incremental)
+		rc = slice_vacuum(&s, db, INT64_MAX, e) < 0 ? -1 : 0;
+	else
+		rc = sql_vacuum(db, e);
+	if (!rc)
+		rc = sql_checkpoint(db,
+				    j->incremental ? SQL_CHECKPOINT_FULL
+						   : SQL_CHECKPOINT_TRUNCATE,
+				    WAIT_MS, &r, e);
+	v->after = file_size(sql_path(db));
+	v->longest_ms = sql_longest(db).ns / 1000000;
+	return rc;
+}
+
+static int vacuum_file(struct cli *cli, const struct agent_database_row *row,
+		       void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct vacuumed v = {.database = "agent", .agent = row->agent};
+	struct agent_file f;
+	int rc;
+
+	if ((!j->incremental && refuse_runs(cli, row->agent, e)) ||
+	    registry_open(row, 0, &f, e))
+		return -1;
+	rc = work(j, f.db, &v, e);
+	agent_file_close(&f);
+	if (!rc)
+		table_add(j->t, &v);
+	return rc;
+}
+
+/* The file itself shrinks when its log is next moved into it. */
+static int bytes_in(struct sql *db, int64_t *out, struct err *e)
+{
+	int64_t size;
+
+	if (sql_script_i64(db, "PRAGMA page_count", out, e) ||
+	    sql_script_i64(db, "PRAGMA page_size", &size, e))
+		return -1;
+	*out *= size;
+	return 0;
+}
+
+/* The supervisor alone writes it, and has no time to write it anew. */
+static int vacuum_supervised(struct cli *cli, struct job *j, struct vacuumed *v,
+			     struct err *e)
+{
+	if (bytes_in(cli->control, &v->before, e) ||
+	    ops_ask_slices(cli, "/v1/vacuum", "{\"pages\":1000}", e) < 0 ||
+	    bytes_in(cli->control, &v->after, e))
+		return -1;
+	table_add(j->t, v);
+	j->halfway = !j->incremental;
+	return 0;
+}
+
+static int vacuum_control(struct cli *cli, struct job *j, struct err *e)
+{
+	struct vacuumed v = {.database = "control"};
+
+	if (cli->supervised)
+		return vacuum_supervised(cli, j, &v, e);
+	if (work(j, cli->control, &v, e))
+		return -1;
+	table_add(j->t, &v);
+	return 0;
+}
+
+static int vacuum(struct cli *cli, struct err *e)
+{
+	struct job j = {.incremental = cli_flag(cli, "incremental")};
+	int rc;
+
+	j.t = table_new(&cli->out, &vacuumed_shape,
+			"database agent before after longest_ms");
+	rc = ops_each_file(cli, "vacuum", vacuum_file, &j, e);
+	if (!rc && !cli_option(cli, "only"))
+		rc = vacuum_control(cli, &j, e);
+	table_end(j.t);
+	if (!rc && j.halfway)
+		output_note(
+			&cli->out,
+			"the supervisor gave back free pages of the control "
+			"plane; to have it written anew, 'skep down' first");
+	return rc ? -1
+		  : ops_audit(cli, "state.vacuum", cli_option(cli, "only"),
+			      j.incremental ? "{\"incremental\":true}" : NULL,
+			      e);
+}
+
+const struct command cmd_state_vacuum = {
+	.name = "state vacuum",
+	.help = "give the space of removed rows back to the filesystem",
+	.about = "Files are written anew, without holes; refused while a run "
+		 "of the agent would have to wait.\n--incremental gives back "
+		 "free pages in slices, also while runs write. While a "
+		 "supervisor runs, that is what is done\nto the control plane, "
+		 "which it alone writes.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options =
+		(const struct option_spec[]){
+			{"incremental", NULL, "in slices, beside runs",
+			 OPTION_FLAG},
+			{"only", "NAME", "only this agent's file", OPTION_NAME},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = vacuum,
+};

@@ -1,0 +1,31 @@
+#include "cli/cli.h"
+
+#include "lib/base/text.h"
+#include "schema/agent/search/vector_search.h"
+
+static int rm(struct cli *cli, struct err *e)
+{
+	struct near_put gone = {.session = cli_arg(cli, 0),
+				.model = cli_option(cli, "model")};
+
+	if (!gone.model)
+		return err_set(e, ERR_USAGE,
+			       "--model names what made the vector");
+	if (text_i64("SEQ", cli_arg(cli, 1), 1, INT32_MAX, &gone.seq, e) ||
+	    near_put(&cli->agent, &gone, e))
+		return -1;
+	output_note(&cli->out, "removed");
+	return 0;
+}
+
+const struct command cmd_vector_rm = {
+	.name = "vector rm",
+	.args = "SESSION SEQ",
+	.help = "take an event's embedding away",
+	.needs = NEEDS_AGENT_FILE,
+	.options =
+		(const struct option_spec[]){
+			{"model", "NAME", "what made the vector", OPTION_TEXT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = rm,
+};

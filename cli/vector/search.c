@@ -1,0 +1,98 @@
+#include "cli/cli.h"
+
+#include "schema/agent/search/vector_search.h"
+
+#include <string.h>
+
+#define INPUT_MAX (1u << 20)
+
+#define NEAR_VIEW(F, S)     \
+	F(S, text, session) \
+	F(S, i64, seq)      \
+	F(S, f64, score) F(S, text, type) F(S, time, at) F(S, text, text)
+SHAPE_DECLARE(near_view, NEAR_VIEW);
+SHAPE_DEFINE(near_view, NEAR_VIEW);
+
+static void print(struct cli *cli, const struct near_hit *hits, int n)
+{
+	bool json = cli->out.json;
+	struct table *t = table_new(
+		&cli->out, json ? &near_hit_shape : &near_view_shape,
+		json ? "session seq" : "session seq score type at text");
+
+	for (int i = 0; i < n; i++) {
+		const struct near_hit *h = &hits[i];
+		cJSON *body = cJSON_Parse(h->body);
+		const char *text = json_text(body, "content",
+					     json_text(body, "text", h->body));
+		struct near_view row = {h->session, h->seq, h->score,
+					h->type,    h->at,  text};
+
+		table_add(t, json ? (const void *)h : &row);
+		cJSON_Delete(body);
+	}
+	table_end(t);
+}
+
+static int ask(struct cli *cli, const cJSON *array, struct err *e)
+{
+	struct near ask = {.model = cli_option(cli, "model"),
+			   .metric = cli_option(cli, "metric"),
+			   .session = cli_option(cli, "session"),
+			   .hidden = cli_flag(cli, "hidden"),
+			   .k = cli_count(cli, "limit", 10)};
+	struct near_hit *hits;
+	int n;
+
+	if (near_parse(array, &ask.v, &ask.dim, &cli->arena, e))
+		return -1;
+	n = near_search(&cli->agent, &ask, &hits, &cli->arena, e);
+	if (n >= 0)
+		print(cli, hits, n);
+	return n < 0 ? -1 : 0;
+}
+
+static int search(struct cli *cli, struct err *e)
+{
+	const char *word = cli_arg(cli, 0);
+	struct buf b = BUF_MAX(INPUT_MAX);
+	cJSON *array = NULL;
+	int rc = 0;
+
+	if (!cli_option(cli, "model"))
+		return err_set(e, ERR_USAGE,
+			       "--model names what made the vector");
+	if (word && strcmp(word, "-") != 0)
+		buf_adds(&b, word);
+	else
+		rc = cli_read("-", &b, e);
+	if (rc == 0)
+		rc = buf_ok(&b, "the vector", e);
+	if (rc == 0 && !(array = json_parse("the vector", b.p, b.n, e)))
+		rc = -1;
+	if (rc == 0)
+		rc = ask(cli, array, e);
+	cJSON_Delete(array);
+	buf_fini(&b);
+	return rc;
+}
+
+const struct command cmd_vector_search = {
+	.name = "vector search",
+	.args = "[VECTOR]",
+	.help = "find the events nearest to a vector",
+	.about = "VECTOR is an array like [0.1,-2,…], from stdin without one. "
+		 "Every vector of the model is compared,\nso the answer is "
+		 "exact. What was rewound is not found.",
+	.needs = NEEDS_AGENT_FILE,
+	.options =
+		(const struct option_spec[]){
+			{"model", "NAME", "what made the vector", OPTION_TEXT},
+			{"metric", "cosine|dot", "what near means (cosine)",
+			 OPTION_WORD},
+			{"session", "KEY", "only in this session", OPTION_TEXT},
+			{"hidden", NULL, "also what was rewound", OPTION_FLAG},
+			{"limit", "N", "at most so many (10)", OPTION_COUNT},
+			{NULL, NULL, NULL, OPTION_FLAG}},
+	.run = search,
+};

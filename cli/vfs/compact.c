@@ -1,0 +1,45 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "vfs/check/check.h"
+
+#define COMPACTED(F, S)         \
+	F(S, i64, bytes_before) \
+	F(S, i64, bytes_after) F(S, i64, joined) F(S, i64, squeezed)
+SHAPE_DECLARE(vfs_compacted, COMPACTED);
+SHAPE_DEFINE(vfs_compacted, COMPACTED);
+
+static void tell(void *arg, int64_t done, int64_t total)
+{
+	struct progress *bar = arg;
+
+	bar->total = total;
+	progress_at(bar, done);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	struct progress bar;
+	struct vfs_compact c = {.tell = tell, .arg = &bar};
+	struct vfs_compacted said;
+	int rc;
+
+	progress_begin(&bar, &cli->out, "compacting", 0);
+	rc = vfs_compact(cli->agent.db, &c, e);
+	progress_end(&bar);
+	if (rc)
+		return -1;
+	said = (struct vfs_compacted){c.before, c.after, c.joined, c.squeezed};
+	output_object(&cli->out, &vfs_compacted_shape, &said);
+	return 0;
+}
+
+const struct command cmd_vfs_compact = {
+	.name = "vfs compact",
+	.args = "WHERE",
+	.help = "make an agent's file small: join, compress, give back",
+	.about = "Equal contents become one, contents are compressed harder, "
+		 "and free pages go back to the\nfilesystem, a little at a "
+		 "time.",
+	.needs = VFS_NEEDS,
+	.run = run,
+};

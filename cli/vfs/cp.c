@@ -1,0 +1,41 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "vfs/snapshot/merge.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static int cp_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *from = cli_arg(cli, 0), *to = cli_arg(cli, 1);
+	const char *name = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+	struct vfs_attr a;
+	struct err none;
+
+	if (vfs_walk(v, to, VFS_FOLLOW, &a, &none) == 0 && S_ISDIR(a.mode))
+		to = vfs_join(cli, to, name);
+	if (vfs_copy(v, from, to, cli_flag(cli, "recursive"), e))
+		return -1;
+	vfs_say(cli, v, "copied", from);
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, cp_in, e);
+}
+
+const struct command cmd_vfs_cp = {
+	.name = "vfs cp",
+	.args = "WHERE FROM TO",
+	.help = "copy a file, or a tree with --recursive",
+	.about = "Contents are shared until one of the two changes.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){{"recursive", NULL,
+						 "directories with all that "
+						 "is in them",
+						 OPTION_FLAG},
+						VFS_OPTIONS_END},
+	.letters = "r recursive",
+	.run = run,
+};

@@ -1,0 +1,120 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "vfs/snapshot/diff.h"
+
+#include <string.h>
+
+#define DELTA(F, S) F(S, text, change) F(S, text, path) F(S, text, text)
+SHAPE_DECLARE(vfs_delta_view, DELTA);
+SHAPE_DEFINE(vfs_delta_view, DELTA);
+
+struct show {
+	struct cli *cli;
+	struct side from, to;
+};
+
+static int show(void *arg, const struct vfs_delta *d, struct err *e)
+{
+	struct show *s = arg;
+	struct output *o = &s->cli->out;
+	struct buf text = BUF_MAX((size_t)256 << 20), path = BUF_MAX(1 << 20);
+	struct vfs_delta_view row = {vfs_delta_letter(d->kind), d->path, NULL};
+	int rc = 0;
+
+	if (cli_flag(s->cli, "text")) {
+		rc = vfs_diff_text(&s->from, &s->to, d, &text, e);
+		row.text = text.p;
+	}
+	if (rc == 0 && o->json) {
+		output_object(o, &vfs_delta_view_shape, &row);
+	} else if (rc == 0 && row.text) {
+		output_text(o, text.p, text.n);
+	} else if (rc == 0) {
+		output_safe(&path, d->path, strlen(d->path), false);
+		output_note(o, "%s %s", row.change, path.p);
+	}
+	buf_fini(&text);
+	buf_fini(&path);
+	return rc;
+}
+
+static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
+			 struct side *out, struct err *e)
+{
+	const char *full = arena_printf(&cli->arena, "%s@%s", vfs_name(v),
+					name);
+
+	return vfs_open(&out->v, cli->agent.db, full, "cli", e);
+}
+
+/* The side that a word names: a host directory if it has a '/', @SNAPSHOT of
+ * the namespace, or NAMESPACE[@SNAPSHOT]. Without a word: where it comes from.
+ */
+static int open_from(struct cli *cli, struct vfs *v, struct side *out,
+		     struct err *e)
+{
+	const char *word = cli_arg(cli, 0), *base = vfs_base(v);
+	struct err ignored;
+
+	if (!word && base)
+		word = base;
+	if (!word) {
+		if (open_snapshot(cli, v, VFS_FORK_POINT, out, e) == 0)
+			return 0;
+		return e->code != ERR_NOTFOUND
+			       ? -1
+			       : err_set(e, ERR_USAGE,
+					 "%s is neither a fork nor over a host "
+					 "directory: say what to compare it "
+					 "with, a snapshot, a namespace or a "
+					 "directory",
+					 vfs_name(v));
+	}
+	if (strchr(word, '/')) {
+		out->dir = word;
+		return 0;
+	}
+	if (word[0] == '@')
+		return open_snapshot(cli, v, word + 1, out, e);
+	if (vfs_open(&out->v, cli->agent.db, word, "cli", e) == 0)
+		return 0;
+	/* a snapshot may be named without its sign */
+	return e->code == ERR_NOTFOUND && !strchr(word, '@') &&
+			       !open_snapshot(cli, v, word, out, &ignored)
+		       ? 0
+		       : -1;
+}
+
+static int diff_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	struct show s = {.cli = cli, .to = {.v = v}};
+	int rc;
+
+	if (open_from(cli, v, &s.from, e))
+		return -1;
+	rc = vfs_diff(&s.from, &s.to, show, &s, e);
+	vfs_close(s.from.v);
+	return rc;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, diff_in, e);
+}
+
+const struct command cmd_vfs_diff = {
+	.name = "vfs diff",
+	.args = "WHERE [FROM]",
+	.help = "show what changed since a snapshot, a fork or a directory",
+	.about = "FROM is @SNAPSHOT, NAMESPACE[@SNAPSHOT], or a host directory "
+		 "(a word with a '/'). Without it,\na fork is compared with "
+		 "what it was forked from, and a namespace over a host "
+		 "directory with\nthat. A added, D removed, M changed, m mode "
+		 "or owner.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){{"text", NULL,
+						 "as unified text",
+						 OPTION_FLAG},
+						VFS_OPTIONS_END},
+	.run = run,
+};

@@ -1,0 +1,22 @@
+#include "cli/vfs/vfs_merge_cli.h"
+
+static int discard_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	if (vfs_discard(v, e))
+		return -1;
+	vfs_say(cli, v, "discarded", "all changes");
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, discard_in, e);
+}
+
+const struct command cmd_vfs_discard = {
+	.name = "vfs discard",
+	.args = "WHERE",
+	.help = "drop the changes of a fork, or over a host directory",
+	.needs = VFS_NEEDS,
+	.run = run,
+};

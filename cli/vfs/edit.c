@@ -1,0 +1,80 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "lib/base/text.h"
+
+#include <string.h>
+
+/* Replaces text that is there exactly once, or all of it with --all. */
+static int replace(const struct buf *in, const char *old, const char *new,
+		   bool all, struct buf *out)
+{
+	const char *p = in->p, *end = in->p + in->n, *hit;
+	size_t n = strlen(old);
+	int count = 0;
+
+	while ((hit = memmem(p, (size_t)(end - p), old, n)) &&
+	       (all || count == 0)) {
+		buf_add(out, p, (size_t)(hit - p));
+		buf_adds(out, new);
+		p = hit + n;
+		count++;
+	}
+	if (!all && hit)
+		count++; /* a second one: which was meant? */
+	buf_add(out, p, (size_t)(end - p));
+	return count;
+}
+
+static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *path = cli_arg(cli, 0), *old = cli_arg(cli, 1);
+	struct buf in = BUF_MAX((size_t)1 << 28),
+		   out = BUF_MAX((size_t)1 << 28);
+	struct vfs_attr a;
+	char etag[VFS_ETAG];
+	struct vfs_put how = {.if_etag = etag};
+	bool all = cli_flag(cli, "all");
+	int rc = vfs_read_file(v, path, &in, &a, e), n = 0;
+
+	if (rc == 0 && !*old)
+		rc = err_set(e, ERR_USAGE, "the text to replace is empty");
+	if (rc == 0) {
+		vfs_etag(&a, etag);
+		n = replace(&in, old, cli_arg(cli, 2), all, &out);
+		rc = buf_ok(&out, path, e);
+	}
+	if (rc == 0 && (n == 0 || (n > 1 && !all)))
+		rc = err_set(
+			e, n ? ERR_CONFLICT : ERR_NOTFOUND,
+			n ? "the text is in %s several times: give more of "
+			    "it, or --all"
+			  : "the text is not in %s",
+			quoted(path).text);
+	/* nobody's change in between is lost */
+	if (rc == 0)
+		rc = vfs_write_file(v, path, (struct blob){out.p, out.n}, &how,
+				    e);
+	if (rc == 0)
+		vfs_say(cli, v, "edited", path);
+	buf_fini(&in);
+	buf_fini(&out);
+	return rc;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, edit_in, e);
+}
+
+const struct command cmd_vfs_edit = {
+	.name = "vfs edit",
+	.args = "WHERE PATH OLD NEW",
+	.help = "replace a text in a file",
+	.about = "OLD must be there exactly once, unless --all is given. A "
+		 "change by others in between is noticed.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){{"all", NULL, "wherever it is",
+						 OPTION_FLAG},
+						VFS_OPTIONS_END},
+	.run = run,
+};

@@ -1,0 +1,97 @@
+#include "cli/vfs/vfs_port_cli.h"
+
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int export_tar(struct vfs *v, const char *to, struct vfs_port *p,
+		      struct err *e)
+{
+	int fd = STDOUT_FILENO, rc;
+
+	if (strcmp(to, "-") != 0)
+		fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	else if (isatty(fd))
+		return err_set(e, ERR_USAGE,
+			       "a tar is nothing for a terminal: write it to a "
+			       "file or a pipe");
+	if (fd < 0)
+		return err_errno_set(e, "%s", to);
+	rc = vfs_export_tar(v, fd, p, e);
+	if (fd != STDOUT_FILENO && close(fd) && rc == 0)
+		rc = err_errno_set(e, "%s", to);
+	return rc;
+}
+
+/* What a name says of its format. A packed tar is left to the packers. */
+static const struct {
+	const char *end, *kind;
+} endings[] = {
+	{".tar", "tar"},    {".sqlar", "sqlar"}, {".agentfs", "agentfs"},
+	{".db", "agentfs"}, {".tar.gz", NULL},   {".tgz", NULL},
+	{".tar.bz2", NULL}, {".tar.xz", NULL},   {".tar.zst", NULL},
+	{".tar.lz4", NULL}, {".zip", NULL},
+};
+
+static int guess(const char *to, const char **kind, struct err *e)
+{
+	*kind = !strcmp(to, "-") ? "tar" : "dir";
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+		size_t n = strlen(to), m = strlen(endings[i].end);
+
+		if (n < m || strcmp(to + n - m, endings[i].end) != 0)
+			continue;
+		*kind = endings[i].kind;
+		if (!*kind)
+			return err_set(e, ERR_USAGE,
+				       "%s: a packed archive is made by a pipe "
+				       "(export WHERE - | gzip > FILE); a "
+				       "directory of that name with --format "
+				       "dir",
+				       to);
+	}
+	return 0;
+}
+
+static int export_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *to = cli_arg(cli, 0), *kind = cli_option(cli, "format");
+	struct port_view view;
+	int rc;
+
+	if (!kind && guess(to, &kind, e))
+		return -1;
+	port_begin_export(cli, &view, v, cli_arg(cli, 1));
+	view.silent = !strcmp(to, "-");
+	if (!strcmp(kind, "dir"))
+		rc = vfs_export_dir(v, to, &view.port, e);
+	else if (!strcmp(kind, "sqlar"))
+		rc = vfs_export_sqlar(v, to, &view.port, e);
+	else if (!strcmp(kind, "agentfs"))
+		rc = vfs_export_agentfs(v, to, &view.port, e);
+	else
+		rc = export_tar(v, to, &view.port, e);
+	return port_end(cli, &view, rc);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, export_in, e);
+}
+
+const struct command cmd_vfs_export = {
+	.name = "vfs export",
+	.args = "WHERE TO [PATH]",
+	.help = "write a tree out: a directory, tar, sqlar or AgentFS file",
+	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar, "
+		 "NAME.agentfs and NAME.db (AgentFS)\nare files, others "
+		 "directories. Set-user-ID and set-group-ID of files, and "
+		 "device nodes, are left out.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){PORT_FORMAT, PORT_SETUID,
+						PORT_DEVICES, VFS_OPTIONS_END},
+	.run = run,
+};

@@ -1,0 +1,24 @@
+#include "cli/vfs/vfs_cli.h"
+
+static int fork_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	if (vfs_fork(v, cli_arg(cli, 0), e))
+		return -1;
+	vfs_say(cli, v, "forked as", cli_arg(cli, 0));
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, fork_in, e);
+}
+
+const struct command cmd_vfs_fork = {
+	.name = "vfs fork",
+	.args = "WHERE FORK",
+	.help = "make a namespace that starts as this one",
+	.about = "Contents are shared, not copied. A snapshot can be forked as "
+		 "well.",
+	.needs = VFS_NEEDS,
+	.run = run,
+};

@@ -1,0 +1,57 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "vfs/check/check.h"
+
+#define DAMAGE(F, S) F(S, text, damage) F(S, i64, count)
+SHAPE_DECLARE(vfs_damage, DAMAGE);
+SHAPE_DEFINE(vfs_damage, DAMAGE);
+
+#define CHECKED(F, S) F(S, i64, found) F(S, i64, mended)
+SHAPE_DECLARE(vfs_checked, CHECKED);
+SHAPE_DEFINE(vfs_checked, CHECKED);
+
+static void tell(void *arg, const char *what, int64_t count)
+{
+	struct cli *cli = arg;
+	struct vfs_damage row = {what, count};
+
+	if (cli->out.json)
+		output_object(&cli->out, &vfs_damage_shape, &row);
+	else
+		output_note(&cli->out, "%lld %s", (long long)count, what);
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	struct vfs_check c = {.mend = cli_flag(cli, "repair"),
+			      .deep = cli_flag(cli, "deep"),
+			      .tell = tell,
+			      .arg = cli};
+
+	if (vfs_check(cli->agent.db, &c, e))
+		return -1;
+	if (c.found && !c.mend)
+		return err_set(e, ERR_CORRUPT,
+			       "%lld faults were found; --repair mends them",
+			       (long long)c.found);
+	if (cli->out.json)
+		output_object(&cli->out, &vfs_checked_shape,
+			      &(struct vfs_checked){c.found, c.mended});
+	output_note(&cli->out, c.found ? "all faults are mended" : "no faults");
+	return 0;
+}
+
+const struct command cmd_vfs_fsck = {
+	.name = "vfs fsck",
+	.args = "WHERE",
+	.help = "find, and with --repair mend, what is broken",
+	.about = "Looks at all namespaces of the agent's file. What has lost "
+		 "its name is put into lost+found.",
+	.needs = VFS_NEEDS,
+	.options =
+		(const struct option_spec[]){
+			{"repair", NULL, "mend what is found", OPTION_FLAG},
+			{"deep", NULL, "read all contents, too", OPTION_FLAG},
+			VFS_OPTIONS_END},
+	.run = run,
+};

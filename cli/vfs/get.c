@@ -1,0 +1,101 @@
+#include "cli/vfs/vfs_port_cli.h"
+
+#include "lib/os/file.h"
+#include "lib/os/newfile.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE (1 << 20)
+
+static bool is_zeros(const char *p, size_t n)
+{
+	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
+}
+
+/* A piece of zeros stays a hole, except in a pipe. */
+static int put(const struct newfile *f, const char *p, size_t n, struct err *e)
+{
+	if (!f->tmp[0] || !is_zeros(p, n))
+		return file_write_fd(f->fd, f->path, p, n, e);
+	return lseek(f->fd, (off_t)n, SEEK_CUR) < 0
+		       ? err_errno_set(e, "%s", f->path)
+		       : 0;
+}
+
+static int copy(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
+		const struct newfile *f, struct err *e)
+{
+	char *room = arena_alloc(&cli->arena, PIECE);
+	int64_t off = 0;
+	ssize_t n;
+
+	while ((n = vfs_pread(v, a->ino, room, PIECE, off, e)) > 0) {
+		if (put(f, room, (size_t)n, e))
+			return -1;
+		off += n;
+	}
+	if (n == 0 && f->tmp[0] && ftruncate(f->fd, off))
+		return err_errno_set(e, "%s", f->path);
+	return (int)n;
+}
+
+static int get_to_output(struct cli *cli, struct vfs *v,
+			 const struct vfs_attr *a, struct err *e)
+{
+	const struct newfile out = {.fd = STDOUT_FILENO, .path = "output"};
+
+	(void)fflush(cli->out.to);
+	return copy(cli, v, a, &out, e);
+}
+
+static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
+		    const char *to, struct err *e)
+{
+	struct newfile f;
+
+	if (newfile_open(&f, to, a->mode & 0777, e))
+		return -1;
+	return newfile_end(&f, copy(cli, v, a, &f, e), e);
+}
+
+static int get_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *path = cli_arg(cli, 0), *to = cli_arg(cli, 1);
+	struct port_view view;
+	struct vfs_attr a;
+
+	if (vfs_walk(v, path, VFS_FOLLOW, &a, e))
+		return -1;
+	if (!to)
+		to = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	if (!strcmp(to, "-") && !S_ISDIR(a.mode))
+		return get_to_output(cli, v, &a, e);
+	if (S_ISDIR(a.mode)) {
+		port_begin_export(cli, &view, v, path);
+		return port_end(cli, &view,
+				vfs_export_dir(v, to, &view.port, e));
+	}
+	if (get_file(cli, v, &a, to, e))
+		return -1;
+	vfs_say(cli, v, "got", path);
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, get_in, e);
+}
+
+const struct command cmd_vfs_get = {
+	.name = "vfs get",
+	.args = "WHERE PATH [TO]",
+	.help = "copy a file or a directory to the host",
+	.about = "Without TO under its own name here; TO '-' is standard "
+		 "output.",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){PORT_SETUID, PORT_DEVICES,
+						VFS_OPTIONS_END},
+	.run = run,
+};

@@ -1,0 +1,38 @@
+#include "cli/vfs/vfs_cli.h"
+
+static int ln_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *target = cli_arg(cli, 0), *path = cli_arg(cli, 1);
+	struct vfs_place at;
+	struct vfs_attr a;
+
+	if (cli_flag(cli, "symbolic")) {
+		if (vfs_symlink(v, target, path, e))
+			return -1;
+	} else if (vfs_walk(v, target, VFS_NOFOLLOW, &a, e) ||
+		   vfs_walk_place(v, path, &at, e) ||
+		   vfs_link(v, a.ino, (struct vfs_at){at.dir, at.name}, &a,
+			    e)) {
+		return -1;
+	}
+	vfs_say(cli, v, "linked", path);
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, ln_in, e);
+}
+
+const struct command cmd_vfs_ln = {
+	.name = "vfs ln",
+	.args = "WHERE TARGET PATH",
+	.help = "make a hard link, or a symbolic one with --symbolic",
+	.needs = VFS_NEEDS,
+	.options = (const struct option_spec[]){{"symbolic", NULL,
+						 "TARGET is kept as it is",
+						 OPTION_FLAG},
+						VFS_OPTIONS_END},
+	.letters = "s symbolic",
+	.run = run,
+};

@@ -1,0 +1,42 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static int mv_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	const char *from = cli_arg(cli, 0), *to = cli_arg(cli, 1);
+	const char *name = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+	unsigned flags = cli_flag(cli, "no-replace") ? VFS_NOREPLACE
+			 : cli_flag(cli, "exchange") ? VFS_EXCHANGE
+						     : 0;
+	struct vfs_attr a;
+	struct err none;
+
+	if (!(flags & VFS_EXCHANGE) &&
+	    vfs_walk(v, to, VFS_FOLLOW, &a, &none) == 0 && S_ISDIR(a.mode))
+		to = vfs_join(cli, to, name);
+	if (vfs_move(v, from, to, flags, e))
+		return -1;
+	vfs_say(cli, v, "moved", from);
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, mv_in, e);
+}
+
+const struct command cmd_vfs_mv = {
+	.name = "vfs mv",
+	.args = "WHERE FROM TO",
+	.help = "move or rename; a directory at TO takes it in",
+	.needs = VFS_NEEDS,
+	.options =
+		(const struct option_spec[]){
+			{"no-replace", NULL, "fail if there is something",
+			 OPTION_FLAG},
+			{"exchange", NULL, "both change places", OPTION_FLAG},
+			VFS_OPTIONS_END},
+	.run = run,
+};

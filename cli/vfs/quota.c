@@ -1,0 +1,47 @@
+#include "cli/vfs/vfs_cli.h"
+
+#define QUOTA(F, S)           \
+	F(S, text, namespace) \
+	F(S, i64, bytes)      \
+	F(S, i64, max_bytes) F(S, i64, files) F(S, i64, max_files)
+SHAPE_DECLARE(vfs_quota_view, QUOTA);
+SHAPE_DEFINE(vfs_quota_view, QUOTA);
+
+static int quota_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	struct vfs_usage u;
+	struct vfs_quota_view view;
+
+	if (vfs_usage(v, &u, e))
+		return -1;
+	if (cli_flag(cli, "bytes") || cli_flag(cli, "files")) {
+		u.max_bytes = cli_number(cli, "bytes", u.max_bytes);
+		u.max_files = cli_number(cli, "files", u.max_files);
+		if (vfs_set_quota(v, u.max_bytes, u.max_files, e))
+			return -1;
+	}
+	view = (struct vfs_quota_view){vfs_name(v), u.bytes, u.max_bytes,
+				       u.files, u.max_files};
+	output_object(&cli->out, &vfs_quota_view_shape, &view);
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, quota_in, e);
+}
+
+const struct command cmd_vfs_quota = {
+	.name = "vfs quota",
+	.args = "WHERE",
+	.help = "show or set how much a namespace may hold",
+	.needs = VFS_NEEDS,
+	.options =
+		(const struct option_spec[]){
+			{"bytes", "BYTES", "limit of all file sizes, 0: none",
+			 OPTION_BYTES},
+			{"files", "N",
+			 "limit of files and directories, 0: none", OPTION_INT},
+			VFS_OPTIONS_END},
+	.run = run,
+};

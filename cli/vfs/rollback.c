@@ -1,0 +1,23 @@
+#include "cli/vfs/vfs_cli.h"
+
+static int rollback_in(struct cli *cli, struct vfs *v, struct err *e)
+{
+	if (vfs_rollback_to(v, cli_arg(cli, 0), e))
+		return -1;
+	vfs_say(cli, v, "went back to", cli_arg(cli, 0));
+	return 0;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	return vfs_cli(cli, rollback_in, e);
+}
+
+const struct command cmd_vfs_rollback = {
+	.name = "vfs rollback",
+	.args = "WHERE SNAPSHOT",
+	.help = "make a namespace what it was at a snapshot",
+	.about = "Snapshots that are newer are dropped.",
+	.needs = VFS_NEEDS,
+	.run = run,
+};

@@ -1,0 +1,19 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include "vfs/fuse/mount.h"
+
+static int run(struct cli *cli, struct err *e)
+{
+	if (vfs_unmount(cli_arg(cli, 0), e))
+		return -1;
+	output_note(&cli->out, "unmounted %s", cli_arg(cli, 0));
+	return 0;
+}
+
+const struct command cmd_vfs_umount = {
+	.name = "vfs umount",
+	.args = "DIR",
+	.help = "take a mount away, also one whose process is dead",
+	.needs = NEEDS_NOTHING,
+	.run = run,
+};

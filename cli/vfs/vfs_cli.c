@@ -1,0 +1,129 @@
+#include "cli/vfs/vfs_cli.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+SHAPE_DEFINE(vfs_file, VFS_FILE);
+SHAPE_DEFINE(vfs_done, VFS_DONE);
+
+int vfs_cli(struct cli *cli,
+	    int (*inner)(struct cli *, struct vfs *, struct err *),
+	    struct err *e)
+{
+	const char *name = cli->space && *cli->space ? cli->space : "main";
+	const char *who = arena_printf(&cli->arena, "cli:%d", (int)getpid());
+	struct vfs *v;
+	struct err why;
+	int rc;
+
+	rc = vfs_open(&v, cli->agent.db, name, who, e);
+	if (rc && e->code == ERR_NOTFOUND && !strcmp(name, "main")) {
+		/* another process may be as fast */
+		if (vfs_create(cli->agent.db, name, NULL, &why) &&
+		    why.code != ERR_CONFLICT) {
+			*e = why;
+			return -1;
+		}
+		rc = vfs_open(&v, cli->agent.db, name, who, e);
+	}
+	if (rc && e->code == ERR_NOTFOUND && !strchr(name, '@'))
+		return err_set(e, ERR_NOTFOUND,
+			       "%s has no namespace %s: skep vfs spaces %s "
+			       "lists them, skep vfs new %s:%s makes it",
+			       cli->agent_name, name, cli->agent_name,
+			       cli->agent_name, name);
+	if (rc)
+		return -1;
+	rc = inner(cli, v, e);
+	vfs_close(v);
+	return rc;
+}
+
+const char *vfs_type_name(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "directory";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "device";
+	default:
+		return "file";
+	}
+}
+
+static const char *mode_text(struct cli *cli, mode_t mode)
+{
+	static const char bits[] = "rwxrwxrwx";
+	char *out = arena_alloc(&cli->arena, 11);
+
+	out[0] = S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : '-';
+	for (int i = 0; i < 9; i++)
+		out[i + 1] = mode & (0400u >> i) ? bits[i] : '-';
+	if (mode & S_ISUID)
+		out[3] = mode & S_IXUSR ? 's' : 'S';
+	if (mode & S_ISGID)
+		out[6] = mode & S_IXGRP ? 's' : 'S';
+	if (mode & S_ISVTX)
+		out[9] = mode & S_IXOTH ? 't' : 'T';
+	return out;
+}
+
+int vfs_file_of(struct cli *cli, struct vfs *v, const char *path,
+		const struct vfs_attr *a, struct vfs_file *out, struct err *e)
+{
+	struct buf target = BUF_MAX(8192);
+
+	*out = (struct vfs_file){
+		.path = arena_text(&cli->arena, path),
+		.type = vfs_type_name(a->mode),
+		.mode = mode_text(cli, a->mode),
+		.links = a->nlink,
+		.uid = a->uid,
+		.gid = a->gid,
+		.size = a->size,
+		.modified_at = a->modified / 1000000,
+	};
+	if (!S_ISLNK(a->mode))
+		return 0;
+	if (vfs_readlink(v, a->ino, &target, e)) {
+		buf_fini(&target);
+		return -1;
+	}
+	out->target = arena_textn(&cli->arena, target.p, target.n);
+	buf_fini(&target);
+	return 0;
+}
+
+const char *vfs_join(struct cli *cli, const char *dir, const char *name)
+{
+	return arena_printf(
+		&cli->arena, "%s%s%s", dir,
+		*dir && *name && dir[strlen(dir) - 1] != '/' ? "/" : "", name);
+}
+
+void vfs_add_found(struct buf *b, const char *start, const char *path)
+{
+	buf_adds(b, start);
+	if (*start && *path && start[strlen(start) - 1] != '/')
+		buf_addc(b, '/');
+	buf_adds(b, path);
+}
+
+void vfs_say(struct cli *cli, const struct vfs *v, const char *done,
+	     const char *what)
+{
+	struct vfs_done said = {vfs_name(v), done, what};
+
+	if (cli->out.json)
+		output_object(&cli->out, &vfs_done_shape, &said);
+	else
+		output_note(&cli->out, "%s %s in %s", done, what, vfs_name(v));
+}

@@ -1,0 +1,57 @@
+#ifndef CLI_VFS_VFS_CLI_H
+#define CLI_VFS_VFS_CLI_H
+
+#include "cli/cli.h"
+#include "lib/base/shape.h"
+#include "vfs/core/path.h"
+#include "vfs/core/vfs.h"
+#include "vfs/core/visit.h"
+#include "vfs/snapshot/snapshot.h"
+
+/*
+ * What the commands of `skep vfs` share. The first word of each is
+ * AGENT[:NAMESPACE[@SNAPSHOT]]; without a namespace it is "main", which is
+ * made when it is first used.
+ */
+#define VFS_NEEDS (NEEDS_AGENT_MADE | NEEDS_AGENT_WORD)
+#define VFS_OPTIONS_END                       \
+	{                                     \
+		NULL, NULL, NULL, OPTION_FLAG \
+	}
+
+/* Opens the namespace, runs `inner`, closes it. */
+int vfs_cli(struct cli *cli,
+	    int (*inner)(struct cli *, struct vfs *, struct err *),
+	    struct err *e);
+
+#define VFS_FILE(F, S)          \
+	F(S, text, path)        \
+	F(S, text, type)        \
+	F(S, text, mode)        \
+	F(S, i64, links)        \
+	F(S, i64, uid)          \
+	F(S, i64, gid)          \
+	F(S, i64, size)         \
+	F(S, time, modified_at) \
+	F(S, text, target)
+SHAPE_DECLARE(vfs_file, VFS_FILE);
+
+/* What is shown of a node; texts are the command's. */
+int vfs_file_of(struct cli *cli, struct vfs *v, const char *path,
+		const struct vfs_attr *a, struct vfs_file *out, struct err *e);
+
+const char *vfs_type_name(mode_t mode); /* "file", "directory", … */
+
+/* "a/b" + "c"; either may be empty. In the command's memory. */
+const char *vfs_join(struct cli *cli, const char *dir, const char *name);
+/* What was found below `start`, as a path that other commands take. */
+void vfs_add_found(struct buf *b, const char *start, const char *path);
+
+#define VFS_DONE(F, S) F(S, text, namespace) F(S, text, done) F(S, text, what)
+SHAPE_DECLARE(vfs_done, VFS_DONE);
+
+/* "snapshot s1 of main", or the JSON of it. */
+void vfs_say(struct cli *cli, const struct vfs *v, const char *done,
+	     const char *what);
+
+#endif

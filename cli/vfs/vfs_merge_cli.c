@@ -1,0 +1,41 @@
+#include "cli/vfs/vfs_merge_cli.h"
+
+#include <string.h>
+
+#define MERGED(F, S) F(S, text, change) F(S, text, path) F(S, bool, conflict)
+SHAPE_DECLARE(vfs_merged_view, MERGED);
+SHAPE_DEFINE(vfs_merged_view, MERGED);
+
+static void tell(void *arg, const struct vfs_delta *d, bool conflict)
+{
+	struct cli *cli = arg;
+	struct vfs_merged_view row = {vfs_delta_letter(d->kind), d->path,
+				      conflict};
+	struct buf path = BUF_MAX(1 << 20);
+
+	if (cli->out.json) {
+		output_object(&cli->out, &vfs_merged_view_shape, &row);
+	} else {
+		output_safe(&path, d->path, strlen(d->path), false);
+		output_note(&cli->out, "%s %s%s", row.change, path.p,
+			    conflict ? "  (conflict)" : "");
+	}
+	buf_fini(&path);
+}
+
+int vfs_merge_cli(struct cli *cli, struct vfs *v,
+		  int (*merge)(struct vfs *, struct vfs_merge *, struct err *),
+		  struct err *e)
+{
+	const char *settle = cli_option(cli, "settle");
+	struct vfs_merge m = {.tell = tell, .arg = cli};
+
+	if (settle)
+		m.settle = !strcmp(settle, "fork") ? VFS_SETTLE_FORK
+						   : VFS_SETTLE_PARENT;
+	if (merge(v, &m, e))
+		return -1;
+	output_note(&cli->out, "%lld taken, %lld conflicts", (long long)m.taken,
+		    (long long)m.conflicts);
+	return 0;
+}

@@ -1,0 +1,41 @@
+#ifndef CLI_VFS_VFS_PORT_CLI_H
+#define CLI_VFS_VFS_PORT_CLI_H
+
+#include "cli/vfs/vfs_cli.h"
+#include "vfs/transfer/transfer.h"
+
+/* A bar while a tree is on its way, and a line at the end. */
+struct port_view {
+	struct vfs_port port;
+	struct progress bar;
+	bool silent; /* standard output is the tree itself */
+};
+
+/* How much there will be is found out only if somebody sees the bar. */
+void port_begin_import(struct cli *cli, struct port_view *view,
+		       const char *from, const char *path);
+void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
+		       const char *path);
+int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
+
+#define PORT_SETUID                                                   \
+	{                                                             \
+		"keep-setuid", NULL,                                  \
+			"keep set-user-ID and set-group-ID of files", \
+			OPTION_FLAG                                   \
+	}
+
+#define PORT_DEVICES                                                    \
+	{                                                               \
+		"devices", NULL, "write device nodes, too", OPTION_FLAG \
+	}
+
+#define PORT_FORMAT                                \
+	{                                          \
+		"format", "dir|tar|sqlar|agentfs", \
+			"what it is, if the name " \
+			"does not say it",         \
+			OPTION_WORD                \
+	}
+
+#endif

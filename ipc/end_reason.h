@@ -1,0 +1,22 @@
+#ifndef IPC_END_REASON_H
+#define IPC_END_REASON_H
+
+#include <stdbool.h>
+
+/* Why an attempt ended. The table is reason.def. */
+enum reason {
+#define REASON(code, outcome, again, word) REASON_##code,
+#include "ipc/end_reason.def"
+#undef REASON
+	REASONS
+};
+
+const char *reason_code(enum reason r);    /* "exit_code" */
+const char *reason_outcome(enum reason r); /* "failed" */
+const char *reason_word(enum reason r);    /* a sentence for people */
+bool reason_again(enum reason r);          /* is a retry worth it? */
+
+/* The reason with this code, or REASONS for a code that is not known. */
+enum reason reason_from(const char *code);
+
+#endif

@@ -1,0 +1,47 @@
+#ifndef LIB_BASE_ERR_H
+#define LIB_BASE_ERR_H
+
+#include <stdbool.h>
+
+/*
+ * One failure, held by whoever will report it. A function that can fail takes
+ * a `struct err *` last and returns 0, or -1 with *e filled; on success *e is
+ * left alone. The text stands by itself: show it to a person as it is, once,
+ * at an edge (CLI, HTTP, log, FUSE). Programmer errors are assert, not err.
+ */
+enum err_code {
+#define ERR(name, http, exit, sys, retry, word) ERR_##name,
+#include "lib/base/err.def"
+#undef ERR
+	ERR_COUNT
+};
+
+struct err {
+	enum err_code code;
+	char text[480];
+};
+
+/* Fills *e and returns -1, so a failing path is `return err_set(...)`. */
+int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the text already in *e. Returns -1. */
+int err_wrap(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "context: strerror(errno)", with the code that fits errno. Returns -1. */
+int err_errno_set(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+const char *err_name(enum err_code code); /* "NOTFOUND" */
+const char *err_word(enum err_code code); /* "there is no such thing" */
+int err_http_status(enum err_code code);
+int err_exit_status(enum err_code code);
+int err_errno(enum err_code code); /* for FUSE, positive */
+bool err_is_retryable(enum err_code code);
+
+/* The code whose name this is, or ERR_INTERNAL for a name that is not known. */
+enum err_code err_from_name(const char *name);
+enum err_code err_from_errno(int sys);
+
+#endif

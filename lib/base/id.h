@@ -1,0 +1,38 @@
+#ifndef LIB_BASE_ID_H
+#define LIB_BASE_ID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Ids: a prefix that says what kind, then 26 characters of base 32 (digits and
+ * lower-case letters without i, l, o, u). 128 bits: 48 of milliseconds, 20 of
+ * nanoseconds within it (moved up by one when a process asks twice in the same
+ * nanosecond), 60 random. So plain string comparison sorts ids by the moment
+ * at which they were made, within a process always, and between processes of
+ * one host whenever one id was made before the other was asked for. The time
+ * wraps in the year 10889.
+ */
+enum id_kind {
+#define ID(name, prefix) ID_##name,
+#include "lib/base/id.def"
+#undef ID
+	ID_KINDS
+};
+
+#define ID_BODY 26
+#define ID_SIZE (3 + 1 + ID_BODY + 1) /* with the NUL */
+
+struct id {
+	char text[ID_SIZE];
+};
+
+struct id id_new(enum id_kind kind);
+bool id_is(enum id_kind kind, const char *text); /* well-formed, right prefix */
+int64_t id_time(const char *text); /* milliseconds; -1 if not an id */
+const char *id_prefix(enum id_kind kind);
+
+/* n random bytes from the kernel, for tokens and secrets. */
+void id_random(void *out, unsigned n);
+
+#endif

@@ -1,0 +1,58 @@
+#ifndef LIB_BASE_LOG_H
+#define LIB_BASE_LOG_H
+
+#include <stdint.h>
+
+/*
+ * The log: one logfmt line per event, on stderr or in a file.
+ *
+ *   log_info(LT("msg", "worker started"), LT("run", id), LI("pid", pid));
+ *   ts=2026-11-16T03:16:00.123Z level=info prog=skepd msg="worker started" run=…
+ *
+ * Values are quoted and escaped, so that no value can forge a line. A line is
+ * one write(2): lines of several processes never mix. Never log secrets.
+ */
+enum log_level {
+	LOG_LEVEL_DEBUG,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_WARN,
+	LOG_LEVEL_ERROR
+};
+
+struct log_field {
+	const char *key;
+	const char *text; /* NULL: the number */
+	int64_t number;
+};
+
+static inline const char *log_or_dash(const char *text)
+{
+	return text ? text : "-";
+}
+
+#define LT(k, v)                                     \
+	{                                            \
+		.key = (k), .text = log_or_dash((v)) \
+	}
+#define LI(k, v)                                   \
+	{                                          \
+		.key = (k), .number = (int64_t)(v) \
+	}
+#define LOG_FIELDS_(...) ((const struct log_field[]){__VA_ARGS__, {.key = 0}})
+
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, LOG_FIELDS_(__VA_ARGS__))
+#define log_info(...)  log_write(LOG_LEVEL_INFO, LOG_FIELDS_(__VA_ARGS__))
+#define log_warn(...)  log_write(LOG_LEVEL_WARN, LOG_FIELDS_(__VA_ARGS__))
+#define log_error(...) log_write(LOG_LEVEL_ERROR, LOG_FIELDS_(__VA_ARGS__))
+
+/* prog is borrowed and stands in each line; below `least` nothing is written;
+ * fd -1 is stderr. */
+void log_setup(const char *prog, enum log_level least, int fd);
+
+/* "debug", "info", "warn", "error"; -1 for any other word. */
+int log_level_from(const char *word);
+
+/* Fields end with one whose key is NULL. */
+void log_write(enum log_level level, const struct log_field *fields);
+
+#endif

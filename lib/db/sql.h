@@ -1,0 +1,190 @@
+#ifndef LIB_DB_SQL_H
+#define LIB_DB_SQL_H
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/base/shape.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One SQLite connection and its statements. Queries live in .sql files and are
+ * named by number (tools/sqlgen.c makes the table, the structs and the enum);
+ * each is prepared at first use and kept. One thread per connection, except
+ * sql_interrupt. This header stands between everything and sqlite3.h.
+ */
+struct sql;
+
+struct sql_query {
+	const char *name;
+	const char *text;
+	const struct shape *in; /* struct whose fields the parameters are */
+	const unsigned char *in_map; /* field of `in` for each parameter */
+	unsigned nparams;
+	const struct shape *out; /* struct that a row fills, column by column */
+};
+
+struct sql_set { /* all queries of one kind of database */
+	const struct sql_query *queries;
+	unsigned count;
+};
+
+enum sql_flags {
+	SQL_CREATE = 1 << 0,   /* make the file, 0600, if it is not there */
+	SQL_READONLY = 1 << 1, /* never writes; the file must exist */
+	SQL_FULL = 1 << 2,     /* sql_enter_relaxed waits for the disk too */
+};
+
+/*
+ * Opens path with the pragmas that every connection has: WAL, busy_timeout
+ * 30 s, foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network filesystems.
+ * Borrows `set` for the life of *out; it may be NULL (scripts only).
+ */
+int sql_open(struct sql **out, const char *path, const struct sql_set *set,
+	     unsigned flags, struct err *e);
+void sql_close(struct sql *db); /* NULL is fine */
+const char *sql_path(const struct sql *db);
+
+/* -1 with the reason if no file can grow beside `path` (no space, a read-only
+ * filesystem, no permission), else 0. A database in such a place can be read
+ * with SQL_READONLY. */
+int sql_place_refuses(const char *path, struct err *e);
+
+/* Literal SQL of any number of statements: pragmas and migrations only. Outside
+ * of a transaction it waits its turn in the write queue. */
+int sql_script(struct sql *db, const char *text, struct err *e);
+
+/* The one number, or the one text, that a literal query yields. No row: 0, "". */
+int sql_script_i64(struct sql *db, const char *text, int64_t *out,
+		   struct err *e);
+int sql_script_text(struct sql *db, const char *text, struct arena *a,
+		    const char **out, struct err *e);
+
+/* Drops a table and makes it again from its own text, empty: so a damaged index
+ * goes too, and one place says what it is. `name` is one of ours. */
+int sql_remake(struct sql *db, const char *name, struct err *e);
+
+/*
+ * Transactions nest: the outermost sql_enter is BEGIN IMMEDIATE, its sql_leave
+ * is COMMIT if rc is 0 and nothing inside failed, else ROLLBACK. sql_leave
+ * returns rc, or -1 when the commit itself failed:
+ *
+ *   if (sql_enter(db, e)) return -1;
+ *   return sql_leave(db, steps(db, …, e), e);
+ *
+ * A committed transaction is on the disk when sql_leave returns, so its caller
+ * may acknowledge it. sql_enter_relaxed does not wait for the disk: for data
+ * that nobody has been promised yet, and that a later sql_enter or sql_sync
+ * covers. docs/OPERATIONS.md lists its users. The outermost call decides.
+ *
+ * sql_enter_read is for several reads of one moment; nothing may write in it.
+ */
+int sql_enter(struct sql *db, struct err *e);
+int sql_enter_relaxed(struct sql *db, struct err *e);
+int sql_enter_read(struct sql *db, struct err *e);
+int sql_leave(struct sql *db, int rc, struct err *e);
+bool sql_in_transaction(const struct sql *db);
+
+/* Waits until everything that this file's processes have committed is on the
+ * disk. Outside of write transactions. */
+int sql_sync(struct sql *db, struct err *e);
+
+/* Defers the wait for the disk: until it is called with false, sql_enter is
+ * sql_enter_relaxed. For several changes that are acknowledged together, after
+ * one sql_sync. Outside of transactions. */
+void sql_defer_sync(struct sql *db, bool defer);
+
+/* Deleted or replaced since the open (ERR_MOVED): "", "-wal", "-shm"; or NULL. */
+const char *sql_lost(struct sql *db);
+int sql_in_place(struct sql *db, struct err *e);
+
+/*
+ * Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
+ * outgrows it writes pages into the log early (cache_spill), and when it commits
+ * after changing such a page again, SQLite reads the log back to renew the
+ * checksums. With cache_spill=OFF memory would grow with the transaction (78 MB for
+ * a log of 70 MB, at the same CPU time), without
+ * a limit; so spilling is on, and who knows that a transaction is large makes
+ * room for it here.
+ */
+int sql_cache(struct sql *db, int kib, struct err *e);
+
+/* Steps of SQLite's virtual machine, of all kept statements, since the last
+ * call: a measure of work that does not depend on the machine. */
+int64_t sql_steps(struct sql *db);
+
+/* Pages read into the cache and written from it since the last call. */
+int64_t sql_pages(struct sql *db);
+#define SQL_CACHE_KIB 2000
+
+/* Runs a query that yields no rows. Returns rows changed, or -1. */
+int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);
+
+/* The first row, its texts and blobs copied to the arena: 1, or 0 if there is
+ * none, or -1. With a NULL arena the row may hold numbers only. */
+int sql_get(struct sql *db, unsigned query, const void *in, void *row,
+	    struct arena *a, struct err *e);
+
+/* All rows, at most max, as an array in the arena: how many, or -1. */
+int sql_collect(struct sql *db, unsigned query, const void *in, int max,
+		void *rows_out, struct arena *a, struct err *e);
+
+/*
+ * Walks rows:   struct sql_rows it = sql_rows(db, Q_RUN_LIVE, &key);
+ *               while (sql_next(&it, &row)) …
+ *               if (sql_end(&it, e)) return -1;
+ * `row` borrows from the statement until the next call on `it`. The first
+ * failure sticks and comes out of sql_end, which must always be called. Nothing
+ * that waits may happen inside: an open walk pins the WAL.
+ */
+struct sql_rows {
+	struct sql *db;
+	unsigned query;
+	int rc;
+};
+
+struct sql_rows sql_rows(struct sql *db, unsigned query, const void *in);
+bool sql_next(struct sql_rows *it, void *row);
+int sql_end(struct sql_rows *it, struct err *e);
+
+int64_t sql_last_rowid(const struct sql *db);
+
+/* How long the longest write transaction since sql_watch kept others out: as
+ * the clock has it, and the work in it alone, which does not depend on what else
+ * the machine does. */
+struct sql_hold {
+	int64_t ns;
+	int64_t cpu_ns;
+};
+
+void sql_watch(struct sql *db);
+struct sql_hold sql_longest(const struct sql *db);
+
+/* Inside a write transaction: a number that is the same as in our last one if
+ * nobody else has committed in between. What was read then is still true. (It
+ * may also move without need, after a rollback or a write outside sql_enter.) */
+uint32_t sql_generation(const struct sql *db);
+
+/* How many write transactions this connection itself has committed. */
+uint64_t sql_commits(const struct sql *db);
+
+/* From any thread: whatever runs ends with ERR_CANCELED. */
+void sql_interrupt(struct sql *db);
+
+/* When the last connection closes, SQLite copies the log into the file and waits
+ * for the disk. This makes closing leave a WAL of up to `bytes` as it is, for
+ * the next one to use: much cheaper for a file that is opened again soon. */
+void sql_keep_wal(struct sql *db, int64_t bytes);
+
+/* Prepares every query, so that a test proves them all against the schema. */
+int sql_check(struct sql *db, struct err *e);
+
+/* Bytes of memory that the connection holds: cache, schema, statements. */
+int64_t sql_memory_used(struct sql *db);
+
+/* VACUUM, first in the write queue. */
+int sql_vacuum(struct sql *db, struct err *e);
+
+#endif

@@ -1,0 +1,101 @@
+#ifndef LIB_DB_SQL_CONN_H
+#define LIB_DB_SQL_CONN_H
+
+#include "lib/db/sql.h"
+#include "lib/db/write_queue.h"
+
+#include <sqlite3.h>
+#include <sys/types.h>
+
+/* What the files of db/ share about a connection. Not for other folders,
+ * except vfs/, which reads and writes blobs through the raw handle. */
+
+struct stmt {
+	sqlite3_stmt *st; /* NULL until first used */
+	int rc;           /* why it could not be prepared */
+	bool busy;
+};
+
+struct sql {
+	sqlite3 *conn;
+	const struct sql_set *set;
+	char *path;
+	struct turn turn;
+	sqlite3_stmt *begin;
+	sqlite3_stmt *begin_read; /* NULL until first used */
+	sqlite3_stmt *commit;
+	int depth;   /* of sql_enter */
+	bool doomed; /* something inside failed: no commit */
+	bool writing;
+	uint32_t noticed; /* SQLite's count when our last transaction ended */
+	uint32_t generation; /* see sql_generation */
+	uint64_t commits;    /* see sql_commits */
+	bool readonly;
+	bool always_full;      /* opened with SQL_FULL */
+	bool deferred;         /* see sql_defer_sync */
+	bool full;             /* synchronous=FULL at the moment */
+	struct sql_companion { /* a file beside ours, when first seen */
+		dev_t dev;
+		ino_t ino; /* 0: not yet */
+	} log, index;
+	int64_t looked;     /* clock_mono_ns of the last sql_in_place */
+	int64_t lock_until; /* of the wait for SQLite's lock */
+	bool watched;       /* see sql_watch */
+	bool ranks;         /* see sql_rank */
+	bool in_turn;       /* began to write while first in the queue */
+	bool keeps_turn;    /* has not left the queue since */
+	bool log_grew;      /* we have committed since the last checkpoint */
+	int log_frames;     /* in the log when we last committed */
+	int log_limit;      /* see sql_checkpoint_at */
+	int checkpoint_at;  /* frames from which the next checkpoint is due */
+	int bulks;          /* see sql_bulk_begin */
+	struct sql_hold held, began;
+	struct stmt stmts[];
+};
+
+/* sqlite3_open_v2 with the default VFS; configures the library at first use.
+ * Every connection of skep is opened and closed here, and its file is registered
+ * in lib/os/held.h meanwhile. The log is written by SQLite alone: no layer of ours
+ * may delay, merge or reorder its writes. */
+int sql_connect(const char *path, int flags, sqlite3 **out);
+void sql_disconnect(sqlite3 *conn); /* NULL is fine */
+
+/* Closes without moving the WAL into the file: for one that we refuse. */
+void sql_close_as_is(struct sql *db);
+
+/* Literal SQL that does not write, or inside a transaction, or in the queue. */
+int sql_run(struct sql *db, const char *text, struct err *e);
+
+/* BEGIN IMMEDIATE, and COMMIT, by themselves. */
+int sql_begin(struct sql *db, struct err *e);
+int sql_commit(struct sql *db, struct err *e);
+
+/* lib/db/checkpoint.c */
+void log_watch(struct sql *db);         /* right after the open */
+bool log_is_long(const struct sql *db); /* a checkpoint is due */
+void log_after_commit(struct sql *db);  /* still first in the queue */
+void log_before_close(struct sql *db);
+void log_keep(struct sql *db); /* closing does not touch the log */
+
+struct stmt *sql_stmt(struct sql *db, unsigned query);
+
+/* Remembers which -wal and -shm the connection uses. */
+void sql_note_companions(struct sql *db);
+
+/* Whether log and index belong together, and the error if not. After the open,
+ * first in the queue. */
+bool sql_log_fits(struct sql *db);
+int sql_log_is_foreign(const struct sql *db, struct err *e); /* -1 */
+
+/* Sets synchronous to FULL or NORMAL. Outside of transactions. */
+int sql_set_full(struct sql *db, bool full, struct err *e);
+
+/* lib/db/sql_place.c: how to read a database whose place cannot be written; NULL if it can. The
+ * caller frees it. */
+char *sql_uri_without_writes(const char *path);
+
+/* The one place where SQLite's codes become ours. */
+bool sql_failed(int rc);
+int sql_fail(struct sql *db, int rc, const char *what, struct err *e);
+
+#endif

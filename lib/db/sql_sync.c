@@ -1,0 +1,158 @@
+/* When a commit is on the disk, and whether its file still has its name. */
+#include "lib/db/sql_conn.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define INDEX_REGION 32768 /* SQLite maps its index in regions of this size */
+
+int sql_set_full(struct sql *db, bool full, struct err *e)
+{
+	int rc;
+
+	assert(db->depth == 0 && "synchronous is fixed inside a transaction");
+	if (db->full == full)
+		return 0;
+	rc = sqlite3_exec(db->conn,
+			  full ? "PRAGMA synchronous=FULL"
+			       : "PRAGMA synchronous=NORMAL",
+			  NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return sql_fail(db, rc, "synchronous", e);
+	db->full = full;
+	return 0;
+}
+
+void sql_defer_sync(struct sql *db, bool defer)
+{
+	assert(db->depth == 0);
+	db->deferred = defer && !db->always_full;
+}
+
+/* Through SQLite's own descriptor of the log: that also writes the name of a
+ * new log to the disk. A checkpoint syncs what it copies, so frames that are no
+ * longer in the log are on the disk as well. */
+int sql_sync(struct sql *db, struct err *e)
+{
+	sqlite3_file *log = NULL;
+	int rc = sqlite3_file_control(db->conn, "main",
+				      SQLITE_FCNTL_JOURNAL_POINTER, &log);
+
+	assert(db->depth == 0 || !db->writing);
+	if (rc == SQLITE_OK && log && log->pMethods)
+		rc = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+	if (rc != SQLITE_OK)
+		return err_set(e, ERR_IO,
+			       "%s: the log cannot be written to the disk",
+			       db->path);
+	return sql_in_place(db, e);
+}
+
+/* When the last process that has a lost log open closes it, SQLite still copies
+ * it into the file. */
+static int moved(const struct sql *db, const char *suffix, struct err *e)
+{
+	return err_set(e, ERR_MOVED,
+		       "%s%s was deleted or replaced while it was in use: "
+		       "nothing more is written to it; %s",
+		       db->path, suffix,
+		       *suffix ? "'skep restart' (of an agent's file: the end "
+				 "of its runs) saves its content and makes a "
+				 "new one"
+			       : "stop skep, put the file back or restore a "
+				 "backup, and start it again");
+}
+
+/* Log and index are made at the first use and stay while any connection is
+ * open. Processes with different indexes do not see each other's locks. */
+static bool has_companion(const struct sql *db, const char *suffix,
+			  struct sql_companion *c)
+{
+	struct stat st;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s%s", db->path, suffix);
+	if (stat(path, &st))
+		return c->ino == 0;
+	if (c->ino == 0)
+		*c = (struct sql_companion){st.st_dev, st.st_ino};
+	return st.st_ino == c->ino && st.st_dev == c->dev;
+}
+
+void sql_note_companions(struct sql *db)
+{
+	(void)has_companion(db, "-wal", &db->log);
+	(void)has_companion(db, "-shm", &db->index);
+}
+
+/* Frames in the log, as the index that all processes share has it (mxFrame of
+ * SQLite's WalIndexHdr). The region is mapped since the first read. */
+static uint32_t frames_in_index(struct sql *db)
+{
+	sqlite3_file *file = NULL;
+	void volatile *index = NULL;
+
+	sqlite3_file_control(db->conn, "main", SQLITE_FCNTL_FILE_POINTER,
+			     &file);
+	if (!file || !file->pMethods || file->pMethods->iVersion < 2 ||
+	    file->pMethods->xShmMap(file, 0, INDEX_REGION, 0, &index) || !index)
+		return 0;
+	return ((uint32_t volatile *)index)[4];
+}
+
+static bool log_has_header(struct sql *db)
+{
+	sqlite3_file *log = NULL;
+	unsigned char head[4] = {0};
+
+	sqlite3_file_control(db->conn, "main", SQLITE_FCNTL_JOURNAL_POINTER,
+			     &log);
+	return log && log->pMethods &&
+	       log->pMethods->xRead(log, head, sizeof head, 0) == SQLITE_OK &&
+	       head[0] == 0x37 && head[1] == 0x7f;
+}
+
+/*
+ * A process that opens the database after its log was deleted gets a new log, but
+ * the index of those that still have the old one. It would append behind frames
+ * that are not there: the next recovery ignores that, and a checkpoint copies
+ * zeros.
+ */
+bool sql_log_fits(struct sql *db)
+{
+	return frames_in_index(db) == 0 || log_has_header(db) ||
+	       frames_in_index(db) == 0;
+}
+
+int sql_log_is_foreign(const struct sql *db, struct err *e)
+{
+	return err_set(e, ERR_MOVED,
+		       "%s-wal was deleted or replaced while the database was "
+		       "in use: it cannot be used before the processes that "
+		       "have the old one open have ended ('skep doctor' names "
+		       "them)",
+		       db->path);
+}
+
+/* No descriptor is opened: closing one would drop SQLite's locks. */
+const char *sql_lost(struct sql *db)
+{
+	int is_moved = 0;
+
+	sqlite3_file_control(db->conn, "main", SQLITE_FCNTL_HAS_MOVED,
+			     &is_moved);
+	if (is_moved)
+		return "";
+	if (!has_companion(db, "-wal", &db->log))
+		return "-wal";
+	return has_companion(db, "-shm", &db->index) ? NULL : "-shm";
+}
+
+int sql_in_place(struct sql *db, struct err *e)
+{
+	const char *lost = sql_lost(db);
+
+	return lost ? moved(db, lost, e) : 0;
+}

@@ -1,0 +1,160 @@
+#include "lib/db/write_queue.h"
+
+#include "lib/base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* SIGURG is ignored by default and used by nobody here; with a handler that
+ * does nothing it ends a blocking flock. */
+#define WAKE_SIGNAL SIGURG
+
+static void wake(int sig)
+{
+	(void)sig;
+}
+
+static void install_handler(void)
+{
+	struct sigaction sa = {.sa_handler = wake};
+
+	sigaction(WAKE_SIGNAL, &sa, NULL);
+}
+
+int turn_open(struct turn *t, const char *path, struct err *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	char copy[PATH_MAX];
+
+	t->fd = -1;
+	t->wait_ms = TURN_WAIT_MS;
+	atomic_init(&t->waiting, false);
+	atomic_init(&t->stop, false);
+	snprintf(copy, sizeof copy, "%s", path);
+	t->fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->fd < 0)
+		return err_errno_set(e, "%s", path);
+	pthread_once(&once, install_handler);
+	return 0;
+}
+
+void turn_close(struct turn *t)
+{
+	turn_leave(t); /* a child may have inherited the descriptor */
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}
+
+/* A timer that pokes this thread every so often from the time-out on, so that
+ * a poke which comes just before the flock does no harm. */
+static int start_timer(const struct turn *t, timer_t *timer)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID,
+			      .sigev_signo = WAKE_SIGNAL};
+	struct itimerspec when = {
+		.it_value = {t->wait_ms / 1000, t->wait_ms % 1000 * 1000000},
+		.it_interval = {0, 100000000},
+	};
+
+	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (timer_create(CLOCK_MONOTONIC, &ev, timer))
+		return -1;
+	if (timer_settime(*timer, 0, &when, NULL)) {
+		timer_delete(*timer);
+		return -1;
+	}
+	return 0;
+}
+
+/* Waits over signals that are not for us (they cost the place in the line);
+ * 0, or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
+static int wait_until(struct turn *t, int64_t end_ns)
+{
+	while (flock(t->fd, LOCK_EX)) {
+		if (errno != EINTR)
+			return -1;
+		if (atomic_load(&t->stop))
+			return -1;
+		if (clock_mono_ns() >= end_ns) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int wait_in_line(struct turn *t, const char *path, struct err *e)
+{
+	int64_t end = clock_mono_ns() + (int64_t)t->wait_ms * 1000000;
+	timer_t timer;
+	int rc, why;
+
+	if (start_timer(t, &timer))
+		return err_errno_set(e, "%s: timer", path);
+	t->waiter = pthread_self();
+	atomic_store(&t->waiting, true);
+	rc = wait_until(t, end);
+	why = errno;
+	atomic_store(&t->waiting, false);
+	timer_delete(timer);
+	if (rc == 0)
+		return 0;
+	if (why == EINTR)
+		return err_set(e, ERR_CANCELED,
+			       "%s: waiting to write was interrupted", path);
+	if (why == ETIMEDOUT)
+		return err_set(e, ERR_BUSY,
+			       "%s: another process has been writing for %d s",
+			       path, t->wait_ms / 1000);
+	errno = why;
+	return err_errno_set(e, "%s: waiting to write", path);
+}
+
+bool turn_try(struct turn *t)
+{
+	atomic_store(&t->stop, false);
+	return t->fd < 0 || flock(t->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int turn_take(struct turn *t, const char *path, struct err *e)
+{
+	if (turn_try(t))
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return err_errno_set(e, "%s: waiting to write", path);
+	return wait_in_line(t, path, e);
+}
+
+void turn_leave(struct turn *t)
+{
+	if (t->fd >= 0)
+		flock(t->fd, LOCK_UN);
+}
+
+bool turn_stopped(const struct turn *t)
+{
+	return atomic_load(&t->stop);
+}
+
+/* A signal that comes before the waiter sleeps is lost, so it is sent until
+ * the waiter has seen it. */
+void turn_interrupt(struct turn *t)
+{
+	const struct timespec pause = {0, 1000000};
+
+	atomic_store(&t->stop, true);
+	for (int i = 0; i < 100 && atomic_load(&t->waiting); i++) {
+		pthread_kill(t->waiter, WAKE_SIGNAL);
+		nanosleep(&pause, NULL);
+	}
+}

@@ -1,0 +1,144 @@
+/* From the head of a request to the decision whether it is taken: everything
+ * that can be said before its body is there. */
+#include <string.h>
+
+#include "lib/http/auth.h"
+#include "lib/http/conn.h"
+
+#define QUERY_MAX 32
+
+/* Who asks, and whether they may ask at all. */
+static int authenticate(struct conn *c, struct err *e)
+{
+	const struct http_config *cf = &c->core->config;
+	const char *token = http_bearer(
+		http_head_get(c->head, "Authorization"));
+	char hash[HASH_HEX];
+
+	if (c->is_unix) {
+		snprintf(c->subject.name, sizeof c->subject.name, "uid:%u",
+			 c->peer.uid);
+		c->subject.can = c->peer.can;
+		if (!c->peer.can)
+			return err_set(e, ERR_UNAUTHORIZED,
+				       "only the user who runs the supervisor "
+				       "may use this socket");
+		return 0;
+	}
+	if (!token || !cf->check)
+		return err_set(e, ERR_UNAUTHORIZED,
+			       "give a token: Authorization: Bearer TOKEN");
+	http_token_hash(token, hash);
+	if (cf->check(cf->app, hash, &c->subject, e))
+		return -1;
+	c->trusted = true;
+	return 0;
+}
+
+/* A browser sends Origin with what its pages ask for, and Host as it knows us:
+ * neither another site's page nor a name that was pointed at us gets in. */
+static int check_browser(const struct conn *c, struct err *e)
+{
+	const char *host = http_head_get(c->head, "Host");
+	const char *origin = http_head_get(c->head, "Origin");
+
+	if (c->is_unix)
+		return 0;
+	if (!http_host_is_ours(host, c->core->config.hosts))
+		return err_set(e, ERR_DENIED,
+			       "this server is not known by that Host name");
+	if (origin &&
+	    !http_origin_is_ours(origin, host, c->core->config.origins))
+		return err_set(e, ERR_DENIED,
+			       "pages of that Origin may not use this server");
+	return 0;
+}
+
+static int check_body(struct conn *c, struct err *e)
+{
+	size_t set = c->core->config.limits.body;
+	size_t own = http_route_body_max(&c->core->config.routes, c->route);
+	size_t max = own < set ? own : set;
+
+	buf_clear(&c->body);
+	c->body.max = max;
+	c->chunks = (struct http_chunks){0};
+	if ((uint64_t)c->head->length > max)
+		return err_set(
+			e, ERR_TOOBIG,
+			"the request's body may have at most %zu bytes%s", max,
+			own < set ? ""
+				  : ": http.body_max in skep.json sets it");
+	return 0;
+}
+
+/* Everything that can be said of a request before its body is there. */
+static int admit(struct conn *c, struct err *e)
+{
+	struct err lost = {0};
+	int found;
+
+	if (check_browser(c, e))
+		return -1;
+	found = http_route_find(&c->core->config.routes, c->head->method,
+				c->path, &c->arena, c->match, &lost);
+	c->route = found == 0 ? c->match->route : NULL;
+	if (!c->route || c->route->scope != HTTP_SCOPE_PUBLIC) {
+		if (authenticate(c, e))
+			return -1;
+	}
+	if (!c->route) {
+		*e = lost;
+		return -1;
+	}
+	if (c->route->scope != HTTP_SCOPE_PUBLIC &&
+	    !(c->subject.can & 1u << c->route->scope))
+		return err_set(e, ERR_DENIED,
+			       "this needs a token with the scope \"%s\"",
+			       http_scope_word(c->route->scope));
+	if (http_route_check_query(&c->core->config.routes, c->match, c->query,
+				   c->nquery, e))
+		return -1;
+	return check_body(c, e);
+}
+
+static int read_target(struct conn *c, struct err *e)
+{
+	char *query;
+	ssize_t n;
+
+	c->path = arena_text(&c->arena, c->head->target);
+	query = strchr(c->path, '?');
+	c->nquery = 0;
+	if (!query)
+		return 0;
+	*query++ = '\0';
+	c->query = arena_alloc(&c->arena, QUERY_MAX * sizeof *c->query);
+	n = http_query_parse(query, c->query, QUERY_MAX, e);
+	c->nquery = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? -1 : 0;
+}
+
+int conn_read_head(struct conn *c, size_t size, struct err *e)
+{
+	char *text = arena_textn(&c->arena, c->in.p, size);
+
+	buf_drop(&c->in, size);
+	c->head = arena_alloc(&c->arena, sizeof *c->head);
+	c->match = arena_alloc(&c->arena, sizeof *c->match);
+	c->path = text + size; /* an empty text, should the target be bad */
+	c->keep_alive = false; /* after a bad head no more is read */
+	if (http_head_parse(text, size, c->head, e))
+		return -1;
+	c->http_1_0 = c->head->http_1_0;
+	c->head_only = strcmp(c->head->method, "HEAD") == 0;
+	if (read_target(c, e) || admit(c, e)) {
+		c->keep_alive = c->head->keep_alive && !c->head->length &&
+				!c->head->chunked;
+		return -1;
+	}
+	c->keep_alive = c->head->keep_alive;
+	if (c->head->expect_continue && (c->head->length || c->head->chunked))
+		buf_adds(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+	return 0;
+}

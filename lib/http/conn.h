@@ -1,0 +1,132 @@
+#ifndef LIB_HTTP_CONN_H
+#define LIB_HTTP_CONN_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/http/metrics.h"
+#include "lib/http/parse.h"
+#include "lib/http/route.h"
+#include "lib/http/server.h"
+
+/*
+ * One connection without its socket: bytes come in by conn_input, bytes to send
+ * wait in `out`, and `wake` says that there is something to do. So all of HTTP
+ * is here and can be tested and fuzzed without a network; lib/http/server.c has the
+ * sockets. Private to http/.
+ *
+ *   HEAD ── head ──▶ BODY ── body ──▶ BUSY ── reply ──▶ HEAD (or LINGER)
+ *                                      └─ stream ─▶ STREAM ── end ──▶ HEAD …
+ */
+enum conn_state { CONN_HEAD, CONN_BODY, CONN_BUSY, CONN_STREAM, CONN_LINGER };
+
+struct conn;
+
+enum http_metric {
+#define METRIC(id, kind, name, label, help) HTTP_M_##id,
+#include "lib/http/http_metrics.def"
+#undef METRIC
+	HTTP_METRICS
+};
+
+extern const struct metric http_metric_table[HTTP_METRICS];
+
+/* What all connections of a server share. */
+struct conn_core {
+	struct http_config config;
+	struct metrics *metrics;
+	struct conn *conns;          /* all that are open */
+	struct http_stream *orphans; /* streams to tell that nobody listens */
+	struct buf scratch;
+	void (*wake)(struct conn *c, void *arg); /* c NULL: orphans */
+	/* Sends right now, all of it, if nothing waits; false: queue it. Or
+	 * NULL. */
+	bool (*send)(struct conn *c, const struct blob *parts, int n,
+		     void *arg);
+	void *wake_arg;
+};
+
+struct conn_peer { /* what is needed of a subject: there are thousands */
+	unsigned uid;
+	unsigned can;
+};
+
+struct conn {
+	struct conn_core *core;
+	struct conn *next, **link;
+	enum conn_state state;
+	bool is_unix;
+	bool trusted;   /* authenticated at least once: may take its time */
+	bool head_only; /* the request is HEAD */
+	bool http_1_0;
+	bool keep_alive;
+	bool kill;     /* close now, whatever is queued */
+	bool handling; /* inside of a handler, who may look at the request */
+	struct conn_peer peer; /* unix: who connected */
+	struct buf in;
+	struct buf body;
+	cJSON *json; /* the body, while its handler runs, if it is declared */
+	struct buf out;
+	size_t sent;        /* bytes of out that are gone already */
+	struct arena arena; /* of the request at hand */
+	struct http_head *head;
+	struct http_match *match;
+	struct http_pair *query;
+	size_t nquery;
+	struct http_subject subject;
+	char *path;
+	struct http_chunks chunks;
+	struct http_reply *reply;
+	struct http_stream *stream;
+	const struct http_route
+		*route;   /* of the request at hand, for the log */
+	int64_t since;    /* clock_mono_ns of the state's begin */
+	int64_t progress; /* … of the last byte sent or queued on empty */
+
+	/* For server.c */
+	void *wire;
+	bool shut;                        /* our side of the socket is closed */
+	struct conn *dirty, **dirty_link; /* those with something to do */
+};
+
+struct http_request {
+	const struct conn *c;
+};
+
+void conn_core_init(struct conn_core *k, const struct http_config *config);
+void conn_core_fini(struct conn_core *k);
+void conn_core_spent(struct conn_core *k, const char *route, int64_t ns);
+
+/* uid is that of a unix peer. */
+struct conn *conn_new(struct conn_core *k, bool is_unix, unsigned uid);
+
+/* The socket is closed: tells reply and stream, frees the connection. */
+void conn_free(struct conn *c);
+
+void conn_input(struct conn *c, const char *p, size_t n);
+
+/* n bytes of what conn_pending gives were sent. Then go on with what waited
+ * for room: a pipelined request, a stream's producer. */
+size_t conn_pending(const struct conn *c, const char **p);
+void conn_sent(struct conn *c, size_t n);
+void conn_resume(struct conn *c);
+
+/* Everything that was said is sent and nothing more will be read. */
+bool conn_is_done(const struct conn *c);
+
+void conn_tick(struct conn *c, int64_t now); /* time-outs, heartbeats */
+void conn_orphans_close(struct conn_core *k);
+
+/* admit.c: takes a head of `size` bytes off `in` and checks all of it: who asks,
+ * for what, how large. -1: answer with the error. */
+int conn_read_head(struct conn *c, size_t size, struct err *e);
+
+/* For reply.c */
+void conn_wake(struct conn *c);
+void conn_forget_request(struct conn *c); /* its memory; streams live long */
+void conn_answered(struct conn *c); /* on to the next request, or to the end */
+void conn_fail(struct conn *c, const struct err *e);
+void conn_write_head(struct conn *c, int status, const char *type,
+		     const char *extra);
+void conn_log(const struct conn *c, int status);
+
+#endif

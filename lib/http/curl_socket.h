@@ -1,0 +1,25 @@
+#ifndef LIB_HTTP_CURL_SOCKET_H
+#define LIB_HTTP_CURL_SOCKET_H
+
+#include <curl/curl.h>
+#include <uv.h>
+
+/*
+ * The sockets of a multi handle on a loop. libcurl forgets a socket with each
+ * transfer that is over and asks for it again with the next one; here it stays
+ * watched until it is closed, which saves two system calls a message.
+ */
+struct curl_sockets;
+
+struct curl_sockets *curl_sockets_new(CURLM *multi, uv_loop_t *loop);
+
+/* Before the transfer starts: its connections are opened and closed here. */
+void curl_sockets_use(struct curl_sockets *s, CURL *easy);
+
+/* Ends the connection of a transfer; nothing more goes through. */
+void curl_sockets_cut(struct curl_sockets *s, const CURL *easy);
+
+/* After curl_multi_cleanup; frees itself when the loop has let go. */
+void curl_sockets_close(struct curl_sockets *s);
+
+#endif

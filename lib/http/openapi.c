@@ -1,0 +1,282 @@
+#include "lib/http/openapi.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+
+/* One schema per field type, as json_add_field writes it. */
+static const char *const field_schema[] = {
+	[FIELD_i64] = "{\"type\":\"integer\"}",
+	[FIELD_opt] = "{\"type\":[\"integer\",\"null\"]}",
+	[FIELD_time] = "{\"type\":[\"integer\",\"null\"],"
+		       "\"description\":\"milliseconds since 1970\"}",
+	[FIELD_bool] = "{\"type\":\"boolean\"}",
+	[FIELD_f64] = "{\"type\":\"number\"}",
+	[FIELD_text] = "{\"type\":[\"string\",\"null\"]}",
+	[FIELD_json] = "{}",
+	[FIELD_blob] = "{\"type\":[\"integer\",\"null\"],"
+		       "\"description\":\"length in bytes\"}",
+};
+
+static void add_text(struct buf *out, const char *text)
+{
+	json_add_string(out, text, strlen(text));
+}
+
+static void add_ref(struct buf *out, const struct shape *s)
+{
+	if (s)
+		buf_addf(out, "{\"$ref\":\"#/components/schemas/%s\"}",
+			 s->name);
+	else
+		buf_adds(out, "{\"type\":\"object\"}");
+}
+
+static const char *place_word(enum http_place place)
+{
+	return place == HTTP_IN_PATH ? "path" : "query";
+}
+
+static void add_parameter(struct buf *out, bool *any,
+			  const struct http_input *in)
+{
+	buf_addf(out, "%s{\"name\":", *any ? "," : "");
+	add_text(out, in->name);
+	buf_addf(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":",
+		 place_word(in->in),
+		 in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH ? "true"
+								     : "false");
+	http_input_schema(out, in);
+	buf_addc(out, '}');
+	*any = true;
+}
+
+static void add_parameters(struct buf *out, const struct http_routes *t,
+			   const struct http_route *r)
+{
+	bool any = false;
+
+	buf_adds(out, ",\"parameters\":[");
+	for (size_t i = 0; i < t->ninputs; i++)
+		if (&t->rows[t->inputs[i].route] == r &&
+		    t->inputs[i].in != HTTP_IN_BODY)
+			add_parameter(out, &any, &t->inputs[i]);
+	if (r->gives == HTTP_GIVES_STREAM)
+		buf_addf(out,
+			 "%s{\"name\":\"Last-Event-ID\",\"in\":\"header\","
+			 "\"required\":false,\"schema\":"
+			 "{\"type\":\"string\"}}",
+			 any ? "," : "");
+	buf_addc(out, ']');
+}
+
+/* The members of the body in the order of the table. */
+struct body_rows {
+	const struct http_routes *t;
+	const struct http_route *r;
+	size_t at;
+};
+
+static const struct http_input *next_member(struct body_rows *b)
+{
+	while (b->at < b->t->ninputs) {
+		const struct http_input *in = &b->t->inputs[b->at++];
+
+		if (&b->t->rows[in->route] == b->r && in->in == HTTP_IN_BODY)
+			return in;
+	}
+	return NULL;
+}
+
+static void add_required(struct buf *out, struct body_rows rows)
+{
+	const struct http_input *in;
+	bool any = false;
+
+	buf_adds(out, ",\"required\":[");
+	while ((in = next_member(&rows))) {
+		if (in->need != HTTP_REQUIRED)
+			continue;
+		if (any)
+			buf_addc(out, ',');
+		add_text(out, in->name);
+		any = true;
+	}
+	buf_addc(out, ']');
+}
+
+static void add_body(struct buf *out, const struct http_routes *t,
+		     const struct http_route *r)
+{
+	struct body_rows rows = {t, r, 0};
+	const struct http_input *in;
+	bool any = false, open = false;
+
+	if (!next_member(&rows))
+		return;
+	rows.at = 0;
+	buf_adds(out, ",\"requestBody\":{\"content\":{\"application/json\":"
+		      "{\"schema\":{\"type\":\"object\",\"properties\":{");
+	while ((in = next_member(&rows))) {
+		if (strcmp(in->name, HTTP_OTHERS) == 0) {
+			open = true;
+			continue;
+		}
+		if (any)
+			buf_addc(out, ',');
+		add_text(out, in->name);
+		buf_addc(out, ':');
+		http_input_schema(out, in);
+		any = true;
+	}
+	buf_addc(out, '}');
+	add_required(out, (struct body_rows){t, r, 0});
+	buf_addf(out, ",\"additionalProperties\":%s}}}}",
+		 open ? "true" : "false");
+}
+
+static void add_content(struct buf *out, const struct http_route *r)
+{
+	switch (r->gives) {
+	case HTTP_GIVES_OBJECT:
+		buf_adds(out, "\"application/json\":{\"schema\":");
+		add_ref(out, r->shape);
+		buf_addc(out, '}');
+		break;
+	case HTTP_GIVES_LIST:
+		buf_adds(out, "\"application/json\":{\"schema\":{\"type\":"
+			      "\"object\",\"properties\":{\"items\":{\"type\":"
+			      "\"array\",\"items\":");
+		add_ref(out, r->shape);
+		buf_adds(out, "},\"next\":{\"type\":[\"string\",\"integer\","
+			      "\"null\"],\"description\":\"give it back to "
+			      "read on\"}}}}");
+		break;
+	case HTTP_GIVES_STREAM:
+		buf_adds(out, "\"text/event-stream\":{\"schema\":"
+			      "{\"type\":\"string\"}}");
+		break;
+	case HTTP_GIVES_TEXT:
+		buf_adds(out, "\"text/plain\":{\"schema\":"
+			      "{\"type\":\"string\"}}");
+		break;
+	case HTTP_GIVES_NOTHING:
+		break;
+	}
+}
+
+static void add_operation(struct buf *out, const struct http_routes *t,
+			  const struct http_route *r)
+{
+	buf_addc(out, '"');
+	for (const char *m = r->method; *m; m++)
+		buf_addc(out, (char)tolower((unsigned char)*m));
+	buf_adds(out, "\":{\"operationId\":");
+	add_text(out, r->name);
+	buf_adds(out, ",\"summary\":");
+	add_text(out, r->summary);
+	if (r->scope == HTTP_SCOPE_PUBLIC)
+		buf_adds(out, ",\"security\":[]");
+	else
+		buf_addf(out, ",\"security\":[{\"token\":[\"%s\"]}]",
+			 http_scope_word(r->scope));
+	add_parameters(out, t, r);
+	add_body(out, t, r);
+	buf_addf(out, ",\"responses\":{\"%s\":{\"description\":\"done\"",
+		 r->gives == HTTP_GIVES_NOTHING ? "204" : "200");
+	if (r->gives != HTTP_GIVES_NOTHING) {
+		buf_adds(out, ",\"content\":{");
+		add_content(out, r);
+		buf_addc(out, '}');
+	}
+	buf_adds(out, "},\"default\":{\"$ref\":"
+		      "\"#/components/responses/problem\"}}}");
+}
+
+/* A path's methods belong together, wherever they stand in the table. */
+static void add_paths(struct buf *out, const struct http_routes *t)
+{
+	bool any_path = false;
+
+	for (size_t i = 0; i < t->n; i++) {
+		bool seen = false, any = false;
+
+		for (size_t k = 0; k < i; k++)
+			seen |= strcmp(t->rows[k].path, t->rows[i].path) == 0;
+		if (seen)
+			continue;
+		buf_addc(out, any_path ? ',' : ' ');
+		any_path = true;
+		add_text(out, t->rows[i].path);
+		buf_adds(out, ":{");
+		for (size_t k = i; k < t->n; k++) {
+			if (strcmp(t->rows[k].path, t->rows[i].path) != 0)
+				continue;
+			if (any)
+				buf_addc(out, ',');
+			any = true;
+			add_operation(out, t, &t->rows[k]);
+		}
+		buf_addc(out, '}');
+	}
+}
+
+static void add_schema(struct buf *out, const struct shape *s)
+{
+	buf_addc(out, ',');
+	add_text(out, s->name);
+	buf_adds(out, ":{\"type\":\"object\",\"properties\":{");
+	for (size_t i = 0; i < s->nfields; i++) {
+		if (i)
+			buf_addc(out, ',');
+		add_text(out, s->fields[i].name);
+		buf_addf(out, ":%s", field_schema[s->fields[i].type]);
+	}
+	buf_adds(out, "}}");
+}
+
+static bool named_before(const struct http_routes *t, size_t at,
+			 const struct shape *s)
+{
+	for (size_t i = 0; i < at; i++)
+		if (t->rows[i].shape == s)
+			return true;
+	return false;
+}
+
+static void add_schemas(struct buf *out, const struct http_routes *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct shape *gives = t->rows[i].shape;
+
+		if (gives && !named_before(t, i, gives))
+			add_schema(out, gives);
+	}
+}
+
+static const char problem[] =
+	"\"problem\":{\"type\":\"object\",\"properties\":{"
+	"\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
+	"\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
+	"\"code\":{\"type\":\"string\"},\"retry\":{\"type\":\"boolean\"}}}";
+
+void openapi_write(struct buf *out, const struct http_routes *routes,
+		   const char *title, const char *version)
+{
+	buf_adds(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":");
+	add_text(out, title);
+	buf_adds(out, ",\"version\":");
+	add_text(out, version);
+	buf_adds(out, "},\"paths\":{");
+	add_paths(out, routes);
+	buf_adds(out, "},\"components\":{\"securitySchemes\":{\"token\":"
+		      "{\"type\":\"http\",\"scheme\":\"bearer\"}},"
+		      "\"responses\":{\"problem\":{\"description\":"
+		      "\"what went wrong\",\"content\":{"
+		      "\"application/problem+json\":{\"schema\":{\"$ref\":"
+		      "\"#/components/schemas/problem\"}}}}},\"schemas\":{");
+	buf_adds(out, problem);
+	add_schemas(out, routes);
+	buf_adds(out, "}}}\n");
+}

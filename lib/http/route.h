@@ -1,0 +1,85 @@
+#ifndef LIB_HTTP_ROUTE_H
+#define LIB_HTTP_ROUTE_H
+
+#include "lib/base/arena.h"
+#include "lib/base/shape.h"
+#include "lib/http/http.h"
+#include "lib/http/input.h"
+#include "lib/http/parse.h"
+
+/*
+ * The route table: one row says which requests a handler takes, who may send
+ * them, and what the OpenAPI document tells about it. The table is the
+ * caller's, const, and borrowed by server and document alike.
+ */
+typedef void http_handler(void *app, const struct http_request *r,
+			  struct http_reply *reply);
+
+enum http_gives {
+	HTTP_GIVES_OBJECT,
+	HTTP_GIVES_LIST,   /* {"items": [...], "next": cursor or null} */
+	HTTP_GIVES_STREAM, /* text/event-stream */
+	HTTP_GIVES_TEXT,
+	HTTP_GIVES_NOTHING
+};
+
+struct http_route {
+	const char *name;   /* operation id, metric label: "run_show" */
+	const char *method; /* HEAD is answered by GET's route */
+	const char *path;   /* "/v1/runs/{id}": a {name} is one segment */
+	enum http_scope scope;
+	http_handler *handle;
+	const char *summary;
+	const struct shape *takes; /* the body, or NULL */
+	enum http_gives gives;
+	const struct shape *shape; /* of the object or of an item, or NULL */
+};
+
+/* Without declared input (NULL) the handlers check requests themselves. */
+struct http_routes {
+	const struct http_route *rows;
+	size_t n;
+	const struct http_input *inputs;
+	size_t ninputs;
+};
+
+#define HTTP_PARAMS_MAX 8
+
+struct http_match {
+	const struct http_route *route;
+	size_t nparams;
+	struct http_pair params[HTTP_PARAMS_MAX];
+};
+
+/* Finds the route for a path that is still percent-encoded and has no query.
+ * Decoded parameters are taken from the arena. -1 with ERR_NOTFOUND, ERR_METHOD
+ * (the path is known, the method is not) or ERR_USAGE. */
+int http_route_find(const struct http_routes *t, const char *method,
+		    const char *path, struct arena *a, struct http_match *m,
+		    struct err *e);
+
+/* Checks the parameters of path and query: -1 with ERR_USAGE names the one that
+ * is unknown, given twice, missing or wrong. */
+int http_route_check_query(const struct http_routes *t,
+			   const struct http_match *m,
+			   const struct http_pair *query, size_t nquery,
+			   struct err *e);
+
+/* Checks the members of a body: -1 with ERR_INVALID or ERR_TOOBIG. */
+int http_route_check_body(const struct http_routes *t,
+			  const struct http_route *r, const cJSON *body,
+			  struct err *e);
+
+/* Whether the route declares members of its body; false: it reads raw bytes. */
+bool http_route_has_members(const struct http_routes *t,
+			    const struct http_route *r);
+
+/* The most bytes that a valid body can have; SIZE_MAX: not limited. */
+size_t http_route_body_max(const struct http_routes *t,
+			   const struct http_route *r);
+
+/* The methods that the path has, as an Allow header lists them. */
+void http_route_allow(const struct http_routes *t, const char *path,
+		      struct buf *out);
+
+#endif

@@ -1,0 +1,228 @@
+#include "lib/json/jsonrpc.h"
+
+#include "lib/base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void rpc_init(struct rpc *r, const struct rpc_method *methods, size_t n,
+	      struct buf *out, void *owner)
+{
+	*r = (struct rpc){
+		.methods = methods, .nmethods = n, .out = out, .owner = owner};
+	lines_init(&r->lines, RPC_LINE_MAX);
+}
+
+void rpc_fini(struct rpc *r)
+{
+	lines_fini(&r->lines);
+}
+
+int rpc_call(struct rpc *r, const char *method, const char *params,
+	     rpc_then *then, struct err *e)
+{
+	int i = 0;
+
+	while (i < RPC_CALLS && r->calls[i].id)
+		i++;
+	if (i == RPC_CALLS)
+		return err_set(e, ERR_FULL, "%d calls wait for their replies",
+			       RPC_CALLS);
+	r->calls[i].id = ++r->last;
+	r->calls[i].then = then;
+	buf_addf(r->out,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%" PRId64
+		 ",\"method\":\"%s\",\"params\":",
+		 r->last, method);
+	buf_adds(r->out, params);
+	buf_adds(r->out, "}\n");
+	return buf_ok(r->out, method, e);
+}
+
+void rpc_forget(struct rpc *r)
+{
+	memset(r->calls, 0, sizeof r->calls);
+}
+
+void rpc_notify(struct rpc *r, const char *method, const char *params)
+{
+	buf_addf(r->out,
+		 "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
+	buf_adds(r->out, params);
+	buf_adds(r->out, "}\n");
+}
+
+void rpc_answer(struct rpc *r, const char *id, const char *result)
+{
+	buf_adds(r->out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_adds(r->out, id);
+	buf_adds(r->out, ",\"result\":");
+	buf_adds(r->out, result);
+	buf_adds(r->out, "}\n");
+}
+
+void rpc_refuse(struct rpc *r, const char *id, enum rpc_code code,
+		const char *message)
+{
+	buf_adds(r->out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_adds(r->out, id);
+	buf_addf(r->out, ",\"error\":{\"code\":%d,\"message\":", (int)code);
+	json_add_string(r->out, message, strlen(message));
+	buf_adds(r->out, "}}\n");
+}
+
+static const struct rpc_method *find(const struct rpc *r, const char *name)
+{
+	for (size_t i = 0; i < r->nmethods; i++)
+		if (strcmp(r->methods[i].name, name) == 0)
+			return &r->methods[i];
+	return NULL;
+}
+
+static void refuse_unknown(struct rpc *r, const char *id, const char *name)
+{
+	struct buf why = BUF_MAX(256);
+
+	buf_addf(&why, "there is no method %s", quoted(name).text);
+	rpc_refuse(r, id, RPC_METHOD, why.p);
+	buf_fini(&why);
+}
+
+static int take_ask(struct rpc *r, const char *name, const cJSON *id,
+		    const cJSON *params, struct err *e)
+{
+	const struct rpc_method *m = find(r, name);
+	struct buf text = BUF_MAX(4096);
+	struct rpc_ask ask = {.params = params};
+	int rc = 0;
+
+	if (id)
+		json_add(&text, id);
+	if (text.over) { /* an id that cannot be said back */
+		buf_fini(&text);
+		return 0;
+	}
+	ask.id = id ? text.p : NULL;
+	if (!m && id)
+		refuse_unknown(r, text.p, name);
+	else if (m && m->answers == (id != NULL))
+		rc = m->take(r, &ask, e);
+	else if (m && id)
+		rpc_answer(r, text.p, "null");
+	buf_fini(&text);
+	return rc;
+}
+
+static int64_t reply_id(const cJSON *id)
+{
+	struct err ignored;
+	int64_t n = 0;
+
+	if (cJSON_IsNumber(id) && id->valuedouble > 0 &&
+	    id->valuedouble < 9007199254740992.0)
+		return (int64_t)id->valuedouble;
+	if (cJSON_IsString(id) &&
+	    text_i64("id", id->valuestring, 1, INT64_MAX, &n, &ignored) == 0)
+		return n;
+	return 0;
+}
+
+static int take_reply(struct rpc *r, int64_t id, const cJSON *result,
+		      const cJSON *error, struct err *e)
+{
+	static const cJSON nothing = {.type = cJSON_NULL};
+	struct rpc_reply reply = {
+		.result = result || error ? result : &nothing,
+		.code = json_i64(error, "code", RPC_INTERNAL),
+		.message = json_text(error, "message", "no reason given"),
+		.data = cJSON_GetObjectItemCaseSensitive(error, "data"),
+	};
+
+	if (cJSON_IsObject(error)) /* some send "error": null with a result */
+		reply.result = NULL;
+	for (int i = 0; i < RPC_CALLS; i++) {
+		if (r->calls[i].id != id)
+			continue;
+		r->calls[i].id = 0;
+		return r->calls[i].then(r, &reply, e);
+	}
+	return 0; /* a reply to nothing, or a second one */
+}
+
+static int take_message(struct rpc *r, const cJSON *v, bool *known,
+			struct err *e)
+{
+	const cJSON *id = cJSON_GetObjectItemCaseSensitive(v, "id");
+	const cJSON *result = cJSON_GetObjectItemCaseSensitive(v, "result");
+	const cJSON *error = cJSON_GetObjectItemCaseSensitive(v, "error");
+	const char *method = json_text(v, "method", NULL);
+
+	*known = true;
+	if (method)
+		return take_ask(r, method, id,
+				cJSON_GetObjectItemCaseSensitive(v, "params"),
+				e);
+	*known = reply_id(id) > 0 && (result || error);
+	return *known ? take_reply(r, reply_id(id), result, error, e) : 0;
+}
+
+/* A batch is a list of messages; nobody in this protocol sends one, but the
+ * standard has it. */
+static int take_value(struct rpc *r, const cJSON *v, bool *known, struct err *e)
+{
+	const cJSON *one;
+
+	if (!cJSON_IsArray(v))
+		return take_message(r, v, known, e);
+	cJSON_ArrayForEach(one, v)
+	{
+		if (take_message(r, one, known, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* No text of ours can hold a NUL, so a message with one is read as if it had
+ * U+FFFD there: what it asks must not be lost. */
+static cJSON *parse(const struct line *line)
+{
+	static const char nul[] = "\\u0000", other[] = "\\ufffd";
+	struct buf b = BUF_MAX(RPC_LINE_MAX);
+	struct err ignored;
+	char *at;
+	cJSON *v;
+
+	v = json_parse("line", line->p, line->n, &ignored);
+	if (v || !memmem(line->p, line->n, nul, sizeof nul - 1))
+		return v;
+	buf_add(&b, line->p, line->n);
+	while ((at = memmem(b.p, b.n, nul, sizeof nul - 1)))
+		memcpy(at, other, sizeof other - 1);
+	v = json_parse("line", b.p, b.n, &ignored);
+	buf_fini(&b);
+	return v;
+}
+
+static int take_line(void *arg, const struct line *line, struct err *e)
+{
+	struct rpc *r = arg;
+	bool known = false;
+	cJSON *v = NULL;
+	int rc = 0;
+
+	if (line->whole && line->n > 0 && strchr("{[", line->p[0]))
+		v = parse(line);
+	if (v)
+		rc = take_value(r, v, &known, e);
+	cJSON_Delete(v);
+	if (rc == 0 && !known && line->n > 0 && r->noise)
+		rc = r->noise(r, line->p, line->n, e);
+	return rc;
+}
+
+int rpc_feed(struct rpc *r, const char *p, size_t n, struct err *e)
+{
+	if (lines_add(&r->lines, p, n, take_line, r, e))
+		return -1;
+	return buf_ok(r->out, "what the other side has not read", e);
+}

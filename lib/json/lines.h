@@ -1,0 +1,38 @@
+#ifndef LIB_JSON_LINES_H
+#define LIB_JSON_LINES_H
+
+#include "lib/base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Bytes in, lines out. A line that is longer than `max` comes in pieces, so no
+ * output, however odd, needs more memory than that.
+ */
+struct lines {
+	struct buf part; /* of the line that has not ended yet */
+	size_t max;
+	bool inside; /* an earlier piece of this line has been given out */
+};
+
+struct line {
+	const char *p; /* without its newline */
+	size_t n;
+	bool whole; /* the line is all of this: not a piece of a longer one */
+	bool last;  /* the line ends here */
+};
+
+typedef int line_taker(void *arg, const struct line *line, struct err *e);
+
+void lines_init(struct lines *l, size_t max);
+void lines_fini(struct lines *l);
+
+/* Gives every line that is complete now to `take`, until it fails. */
+int lines_add(struct lines *l, const char *p, size_t n, line_taker *take,
+	      void *arg, struct err *e);
+
+/* The end of the stream ends the last line. */
+int lines_end(struct lines *l, line_taker *take, void *arg, struct err *e);
+
+#endif

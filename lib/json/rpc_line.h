@@ -1,0 +1,28 @@
+#ifndef LIB_JSON_RPC_LINE_H
+#define LIB_JSON_RPC_LINE_H
+
+#include "lib/base/err.h"
+#include "lib/json/json.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One line of JSON-RPC 2.0, taken apart: pure, so that it can be fuzzed. */
+#define RPC_ID_MAX 128
+
+struct rpc_line {
+	cJSON *json;         /* owns the rest */
+	const char *method;  /* NULL: it is an answer */
+	char id[RPC_ID_MAX]; /* as JSON text; "": none, a notification */
+	int64_t number;      /* the same as a number; -1 if it is none */
+	const cJSON *params; /* an object, or NULL */
+	const cJSON *result; /* of an answer, or NULL */
+	const cJSON *error;  /* likewise; an object */
+};
+
+/* ERR_INVALID: it is no such line; ERR_TOOBIG: too many values. The caller ends a good one by rpc_line_fini. */
+int rpc_line_read(struct rpc_line *r, const char *line, size_t n,
+		  struct err *e);
+void rpc_line_fini(struct rpc_line *r);
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef LIB_SANDBOX_ENTER_H
+#define LIB_SANDBOX_ENTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Starts a process in namespaces that the caller does not enter itself. A PID
+ * namespace, and one below a user namespace, can only be entered by a process
+ * that forks afterwards. So a helper that shares our memory enters them, forks
+ * a child of ours (CLONE_PARENT) and ends; no memory is copied for the helper.
+ * Nor is it for a child that executes a program: the caller waits for that.
+ */
+struct jump {
+	int user;              /* entered first, -1: none */
+	int pid;               /* the PID namespace, -1: none */
+	uint64_t flags;        /* new namespaces of the child, for clone3 */
+	void (*fn)(void *arg); /* in the child: system calls only, no return */
+	void *arg;
+	int *pidfd; /* gets a descriptor of the child; NULL: not wanted */
+	bool execs; /* the child only executes another program, or ends: it has
+		       our memory until then; without flags and pidfd */
+};
+
+/* The pid of the child, which is ours to wait for; -1 with errno. */
+pid_t jump(const struct jump *j);
+
+#endif

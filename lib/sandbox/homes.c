@@ -1,0 +1,58 @@
+#include "lib/sandbox/homes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const keys[] = {
+#define HIDDEN(name) name,
+#include "lib/sandbox/hidden.def"
+#undef HIDDEN
+};
+
+#define NKEYS (sizeof keys / sizeof *keys)
+_Static_assert(NKEYS <= KEYS_MAX, "room for lib/sandbox/hidden.def");
+
+bool path_is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
+bool homes_hold(const struct homes *h, const char *path)
+{
+	for (int i = 0; i < h->n; i++)
+		if (path_is_below(path, h->dir[i]))
+			return true;
+	return false;
+}
+
+/* A user of a service may have / for its home, or a directory of programs. */
+static bool is_personal(const char *home)
+{
+	static const char *const others[] = {
+#define PROGRAMS(path) path,
+#include "lib/sandbox/programs.def"
+#undef PROGRAMS
+	};
+
+	if (!home || home[0] != '/' || !home[1])
+		return false;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (path_is_below(home, others[i]) ||
+		    path_is_below(others[i], home))
+			return false;
+	return true;
+}
+
+void homes_list(struct homes *h, const char *home)
+{
+	*h = (struct homes){.dir = {"/home", "/root"}, .n = 2};
+	if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
+		return; /* no process can open a longer one */
+	if (is_personal(home) && !homes_hold(h, home))
+		h->dir[h->n++] = home;
+	for (size_t i = 0; i < NKEYS; i++)
+		snprintf(h->key[h->nkeys++], sizeof h->key[0], "%s/%s", home,
+			 keys[i]);
+}

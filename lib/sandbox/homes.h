@@ -1,0 +1,30 @@
+#ifndef LIB_SANDBOX_HOMES_H
+#define LIB_SANDBOX_HOMES_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/*
+ * Home directories of people: those of all users, and that of the commands. A
+ * command sees nothing of them but what its definition names. What is in
+ * lib/sandbox/hidden.def stays hidden even below a named path, unless it is named
+ * itself.
+ */
+#define HOMES_MAX 8
+#define KEYS_MAX  16
+
+struct homes {
+	const char *dir[HOMES_MAX]; /* borrowed */
+	int n;
+	char key[KEYS_MAX][PATH_MAX + 64];
+	int nkeys;
+};
+
+/* `home` is $HOME of the commands, or NULL. */
+void homes_list(struct homes *h, const char *home);
+
+/* The path itself, or one below it. */
+bool path_is_below(const char *path, const char *dir);
+bool homes_hold(const struct homes *h, const char *path);
+
+#endif

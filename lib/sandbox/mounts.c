@@ -1,0 +1,370 @@
+#include "lib/sandbox/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Directories up to the place, and an empty file there if it is for one. */
+static bool make_place(const char *path, bool dir)
+{
+	char part[PATH_MAX];
+	size_t n = 1, all = strlen(path);
+	int fd;
+
+	if (all >= sizeof part)
+		return false;
+	while (n < all) {
+		n += strcspn(path + n, "/");
+		memcpy(part, path, n);
+		part[n++] = '\0';
+		if (n <= all || dir) {
+			if (mkdir(part, 0755) && errno != EEXIST)
+				return false;
+		}
+	}
+	if (dir)
+		return true;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* What is put back into a directory of theirs would be theirs to write. */
+static bool take_trees(struct mounts *m)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+
+	for (int i = 0; i < m->plan->nkept; i++) {
+		m->at = m->plan->kept[i].path;
+		m->tree[i] = open_tree(AT_FDCWD, m->at,
+				       OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+					       AT_RECURSIVE);
+		if (m->tree[i] >= 0 && !m->plan->kept[i].write &&
+		    mount_setattr(m->tree[i], "", AT_EMPTY_PATH | AT_RECURSIVE,
+				  &read_only, sizeof read_only))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t mount_of(int fd, const char *path, int flags)
+{
+	struct statx st;
+
+	return statx(fd, path, flags, STATX_MNT_ID, &st) == 0 &&
+			       (st.stx_mask & STATX_MNT_ID)
+		       ? st.stx_mnt_id
+		       : 0;
+}
+
+/* A file in a directory that is kept too came back with it, when one cover lies
+ * below another: it cannot be put onto itself. */
+static bool is_back(int tree, const char *path)
+{
+	uint64_t there = mount_of(AT_FDCWD, path, AT_NO_AUTOMOUNT);
+
+	return there && there == mount_of(tree, "", AT_EMPTY_PATH);
+}
+
+/* Did the directory itself come back, below another cover? */
+static bool is_placed(const struct mounts *m, const char *dir)
+{
+	for (int i = 0; i < m->plan->nkept; i++)
+		if (m->placed[i] && strcmp(m->plan->kept[i].path, dir) == 0)
+			return true;
+	return false;
+}
+
+/* An empty directory over it, with what is kept below it put back. */
+static bool cover(struct mounts *m, const char *dir, const char *options)
+{
+	struct stat st;
+
+	m->at = dir;
+	if (is_placed(m, dir) || stat(dir, &st))
+		return true; /* kept, covered already, or not there */
+	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
+		return false;
+	for (int i = 0; i < m->plan->nkept; i++) {
+		const char *path = m->plan->kept[i].path;
+
+		m->at = path;
+		if (m->tree[i] < 0 || !path_is_below(path, dir) ||
+		    is_back(m->tree[i], path))
+			continue;
+		if (access(path, F_OK) &&
+		    (fstat(m->tree[i], &st) ||
+		     !make_place(path, S_ISDIR(st.st_mode))))
+			return false;
+		if (move_mount(m->tree[i], "", AT_FDCWD, path,
+			       MOVE_MOUNT_F_EMPTY_PATH))
+			return false;
+		m->placed[i] = true;
+	}
+	return true;
+}
+
+/* Landlock knows no modes, owners and attributes of files: to change these, and
+ * everything else, takes a mount that can be written. */
+static bool make_read_only(struct mounts *m)
+{
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+
+	m->at = "/";
+	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only,
+			     sizeof read_only) == 0;
+}
+
+/* What may be written and lies below no cover. */
+static bool place_written(struct mounts *m)
+{
+	for (int i = 0; i < m->plan->nkept; i++) {
+		m->at = m->plan->kept[i].path;
+		if (m->tree[i] >= 0 && m->plan->kept[i].write &&
+		    !m->placed[i] &&
+		    move_mount(m->tree[i], "", AT_FDCWD, m->at,
+			       MOVE_MOUNT_F_EMPTY_PATH))
+			return false;
+	}
+	return true;
+}
+
+#define EMPTY "mode=0755,size=64k"
+
+/* Nothing where there was a file or a directory, with what is kept below it. */
+static bool hide(struct mounts *m, const char *path)
+{
+	struct stat st;
+
+	m->at = path;
+	for (int i = 0; i < m->plan->nkept; i++)
+		if (strcmp(m->plan->kept[i].path, path) == 0)
+			return true;
+	if (stat(path, &st))
+		return true;
+	if (S_ISDIR(st.st_mode))
+		return cover(m, path, EMPTY);
+	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0;
+}
+
+static bool hide_services(struct mounts *m)
+{
+	static const char *const dirs[] = {
+#define COVER_DIR(path) path,
+#define SEEN(path)
+#include "lib/sandbox/sockets.def"
+#undef COVER_DIR
+#undef SEEN
+	};
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (!cover(m, dirs[i], EMPTY))
+			return false;
+	return true;
+}
+
+/* Others than root cannot read them anyway. */
+static bool hide_secrets(struct mounts *m)
+{
+	static const char *const paths[] = {
+#define SECRET(path) path,
+#include "lib/sandbox/secrets.def"
+#undef SECRET
+	};
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (geteuid() == 0 && !hide(m, paths[i]))
+			return false;
+	return true;
+}
+
+static bool hide_homes(struct mounts *m)
+{
+	const struct homes *h = m->plan->homes;
+
+	for (int i = 0; h && i < h->n; i++)
+		if (!cover(m, h->dir[i], EMPTY))
+			return false;
+	return true;
+}
+
+static bool hide_keys(struct mounts *m)
+{
+	const struct homes *h = m->plan->homes;
+
+	for (int i = 0; h && i < h->nkeys; i++)
+		if (!hide(m, h->key[i]))
+			return false;
+	return true;
+}
+
+/* --- /dev ----------------------------------------------------------------- */
+
+static const char *const devices[] = {
+#define DEVICE(path) path,
+#include "lib/sandbox/devices.def"
+#undef DEVICE
+};
+
+#define NDEVICES (sizeof devices / sizeof *devices)
+
+static bool put_devices(struct mounts *m, const int tree[NDEVICES])
+{
+	for (size_t i = 0; i < NDEVICES; i++) {
+		m->at = devices[i];
+		if (tree[i] >= 0 &&
+		    (!make_place(devices[i], false) ||
+		     move_mount(tree[i], "", AT_FDCWD, devices[i],
+				MOVE_MOUNT_F_EMPTY_PATH)))
+			return false;
+	}
+	return true;
+}
+
+/* Few devices, and pseudoterminals of the run's own. */
+static bool make_dev(struct mounts *m, const char *tmp)
+{
+	int tree[NDEVICES];
+
+	for (size_t i = 0; i < NDEVICES; i++)
+		tree[i] = open_tree(AT_FDCWD, devices[i],
+				    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (!cover(m, "/dev", EMPTY) || !put_devices(m, tree))
+		return false;
+	m->at = "/dev/pts";
+	if (mkdir("/dev/pts", 0755) ||
+	    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		  "newinstance,ptmxmode=0666,mode=0620"))
+		return false;
+	m->at = "/dev";
+	if ((mkdir("/dev/shm", 0755) && errno != EEXIST) ||
+	    symlink("pts/ptmx", "/dev/ptmx") ||
+	    symlink("/proc/self/fd", "/dev/fd") ||
+	    symlink("/proc/self/fd/0", "/dev/stdin") ||
+	    symlink("/proc/self/fd/1", "/dev/stdout") ||
+	    symlink("/proc/self/fd/2", "/dev/stderr"))
+		return false;
+	return cover(m, "/dev/shm", tmp);
+}
+
+/* --- sockets --------------------------------------------------------------- */
+
+#define SOCKETS_MAX 32768 /* bytes of their paths */
+
+/* Is it seen at all, when the rest is done? */
+static bool is_hidden(const struct mounts *m, const char *path)
+{
+	const struct space_plan *p = m->plan;
+
+	return path_is_below(path, "/run") || path_is_below(path, "/var/run") ||
+	       path_is_below(path, "/tmp") || path_is_below(path, "/dev") ||
+	       path_is_below(path, "/proc") ||
+	       (p->hidden && path_is_below(path, p->hidden)) ||
+	       (p->homes && homes_hold(p->homes, path));
+}
+
+static bool add_socket(struct mounts *m, char *list, size_t *used,
+		       const char *path)
+{
+	size_t n = strlen(path) + 1;
+
+	if (path[0] != '/' || is_hidden(m, path))
+		return true;
+	for (const char *p = list; *p; p += strlen(p) + 1)
+		if (strcmp(p, path) == 0)
+			return true;
+	if (*used + n >= SOCKETS_MAX) {
+		errno = E2BIG;
+		return false;
+	}
+	memcpy(list + *used, path, n);
+	*used += n;
+	return true;
+}
+
+/* "ffff…: 00000002 00000000 00010000 0001 01 20345 /path" */
+static const char *path_of(const char *line)
+{
+	for (int i = 0; i < 7; i++) {
+		line += strcspn(line, " ");
+		line += strspn(line, " ");
+	}
+	return line;
+}
+
+bool mounts_find_sockets(struct mounts *m)
+{
+	static char text[65536], list[SOCKETS_MAX];
+	int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
+	size_t n = 0, used = 0;
+	ssize_t got = 0;
+	bool done = fd >= 0;
+
+	m->at = "/proc/net/unix";
+	m->sockets = list;
+	while (done && (got = read(fd, text + n, sizeof text - 1 - n)) > 0) {
+		char *line = text, *end;
+
+		n += (size_t)got;
+		text[n] = '\0';
+		for (; done && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			done = add_socket(m, list, &used, path_of(line));
+		}
+		n -= (size_t)(line - text);
+		memmove(text, line, n);
+	}
+	if (fd >= 0)
+		close(fd);
+	return done && got == 0;
+}
+
+/* One in a place that the definition names is meant to be reached. */
+static bool hide_sockets(struct mounts *m)
+{
+	const struct space_plan *p = m->plan;
+	struct stat st;
+
+	for (const char *s = m->sockets; *s; s += strlen(s) + 1) {
+		bool kept = false;
+
+		for (int i = 0; i < p->nkept; i++)
+			kept = kept || path_is_below(s, p->kept[i].path);
+		m->at = s;
+		if (!kept && stat(s, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		    mount("/dev/null", s, NULL, MS_BIND, NULL))
+			return false;
+	}
+	return true;
+}
+
+/* A view of the run's own processes only. */
+static bool cover_proc(struct mounts *m)
+{
+	m->at = "/proc";
+	return m->plan->host_pids ||
+	       mount("proc", "/proc", "proc",
+		     MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, NULL) == 0;
+}
+
+bool mounts_make(struct mounts *m)
+{
+	const struct space_plan *p = m->plan;
+	char tmp[64];
+
+	snprintf(tmp, sizeof tmp, "mode=1777,size=%lld", (long long)p->tmp);
+	m->at = "/";
+	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL))
+		return false;
+	return take_trees(m) && make_read_only(m) && make_dev(m, tmp) &&
+	       hide_secrets(m) && hide_services(m) && cover(m, "/tmp", tmp) &&
+	       hide_homes(m) && (!p->hidden || cover(m, p->hidden, EMPTY)) &&
+	       place_written(m) && hide_keys(m) && hide_sockets(m) &&
+	       cover_proc(m);
+}

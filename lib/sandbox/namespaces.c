@@ -1,0 +1,397 @@
+#include "lib/sandbox/namespaces.h"
+
+#include "lib/sandbox/enter.h"
+#include "lib/sandbox/mounts.h"
+#include "lib/sandbox/plan.h"
+#include "lib/sandbox/prepared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INIT_NAME "skep-init"
+#define FEW       64 /* descriptors of a worker without a run are below it */
+
+/* Everything from fork to the end of the maker is beside threads that may hold
+ * any lock: system calls, and nothing that takes memory. */
+
+/* The user namespace, if it exists before, was entered by jump(). */
+static bool enter_workspace(const struct space_plan *p)
+{
+	return (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
+	       (p->root < 0 || (fchdir(p->root) == 0 && chroot(".") == 0));
+}
+
+static bool needs_users(const struct space_plan *p)
+{
+	return geteuid() != 0 && p->user < 0;
+}
+
+/* Those that were made before are entered. */
+static bool make_namespaces(const struct space_plan *p)
+{
+	if (p->ready.net >= 0)
+		return setns(p->ready.net, CLONE_NEWNET) == 0 &&
+		       setns(p->ready.ipc, CLONE_NEWIPC) == 0 &&
+		       unshare(CLONE_NEWNS) == 0;
+	return unshare(CLONE_NEWNS | CLONE_NEWIPC |
+		       (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)) == 0;
+}
+
+static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
+		 struct mounts *m)
+{
+	m->at = "the workspace's namespace";
+	if (!enter_workspace(p))
+		return false;
+	if (!mounts_find_sockets(m))
+		return false;
+	m->at = "namespaces";
+	if (!make_namespaces(p))
+		return false;
+	m->at = "user IDs";
+	if (uid != 0 && p->user < 0 && !ready_map_ids(uid, gid))
+		return false;
+	m->at = "loopback";
+	if (p->network != NETWORK_HOST && p->ready.net < 0 &&
+	    !ready_loopback_up())
+		return false;
+	return mounts_make(m);
+}
+
+/* --- the maker, which becomes init --------------------------------------- */
+
+/* What the maker says: "" for done, or what failed and why. */
+struct told {
+	int sys;
+	char at[200];
+};
+
+struct maker {
+	const struct space_plan *plan;
+	uid_t uid; /* of the caller */
+	gid_t gid;
+	int tell[2], go[2];
+	bool waits; /* for the plan, until the pipe says that it is there */
+};
+
+/* Children of an ignored SIGCHLD are reaped by the kernel. Nothing of ours is to
+ * be found in it: no descriptor, and no memory for those that look. */
+static void be_init(void) __attribute__((noreturn));
+
+static void be_init(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, INIT_NAME, 0, 0, 0);
+	(void)syscall(SYS_close_range, 0U, ~0U, 0U);
+	for (;;)
+		pause();
+}
+
+/* Of a spare worker it keeps nothing open, above all not the pipes by which that
+ * is told to start. */
+static bool await_plan(const struct maker *k)
+{
+	const struct ready *r = &k->plan->ready;
+	char c;
+
+	(void)prctl(PR_SET_NAME, INIT_NAME, 0, 0, 0);
+	for (int fd = 0; fd < FEW; fd++)
+		if (fd != r->net && fd != r->ipc && fd != k->tell[1] &&
+		    fd != k->go[0])
+			close(fd);
+	return read(k->go[0], &c, 1) == 1;
+}
+
+/* If the caller is gone before it says go, the pipe ends. */
+static void be_maker(void *arg)
+{
+	const struct maker *k = arg;
+	struct mounts m = {.plan = k->plan};
+	struct told t = {0};
+	char c;
+
+	close(k->go[1]);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (k->waits && !await_plan(k))
+		_exit(0);
+	if (!make(k->plan, k->uid, k->gid, &m)) {
+		t.sys = errno ? errno : EINVAL;
+		snprintf(t.at, sizeof t.at, "%s", m.at);
+	}
+	(void)!write(k->tell[1], &t, sizeof t);
+	if (read(k->go[0], &c, 1) == 1 && !k->plan->host_pids)
+		be_init();
+	_exit(0);
+}
+
+/* --- the caller ---------------------------------------------------------- */
+
+static int hold_one(pid_t pid, const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int hold(struct space *s, const struct space_plan *p, pid_t pid,
+		struct err *e)
+{
+	s->mnt = hold_one(pid, "ns/mnt");
+	s->ipc = hold_one(pid, "ns/ipc");
+	s->root = hold_one(pid, "root");
+	if (geteuid() != 0)
+		s->user = hold_one(pid, "ns/user");
+	if (p->network != NETWORK_HOST)
+		s->net = hold_one(pid, "ns/net");
+	if (!p->host_pids)
+		s->pid = hold_one(pid, "ns/pid");
+	if (s->mnt < 0 || s->ipc < 0 || s->root < 0 ||
+	    (geteuid() != 0 && s->user < 0) ||
+	    (p->network != NETWORK_HOST && s->net < 0) ||
+	    (!p->host_pids && s->pid < 0))
+		return err_errno_set(e, "the namespaces of the sandbox");
+	return 0;
+}
+
+/* What the maker says, and then its namespaces. */
+static int follow(struct space *s, const struct space_plan *p, pid_t pid,
+		  int hear, struct err *e)
+{
+	struct told t;
+	ssize_t n;
+
+	do
+		n = read(hear, &t, sizeof t);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof t)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the namespaces of the sandbox: no answer");
+	if (t.sys)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the namespaces of the sandbox: %s: %s", t.at,
+			       strerror(t.sys));
+	return hold(s, p, pid, e);
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Reaps a maker that is no init, or init when it is told to end. */
+static void end_maker(struct space *s)
+{
+	if (s->init_fd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
+			      0);
+		while (waitid(P_PIDFD, (id_t)s->init_fd, NULL, WEXITED) < 0 &&
+		       errno == EINTR)
+			;
+	}
+	shut(&s->init_fd);
+	s->init = 0;
+}
+
+static int start_maker(struct space *s, struct maker *k, struct err *e)
+{
+	const struct space_plan *p = k->plan;
+	struct jump j = {.user = p->user,
+			 .pid = -1,
+			 .flags = (needs_users(p) ? CLONE_NEWUSER : 0U) |
+				  (p->host_pids ? 0U : CLONE_NEWPID),
+			 .fn = be_maker,
+			 .arg = k,
+			 .pidfd = &s->init_fd};
+
+	s->init = jump(&j);
+	if (s->init >= 0)
+		return 0;
+	s->init = 0;
+	s->init_fd = -1;
+	return err_set(e, ERR_UNSUPPORTED, "a process in namespaces: %s",
+		       strerror(errno));
+}
+
+static int begin(struct space *s, const struct space_plan *p, bool waits,
+		 struct err *e)
+{
+	struct maker k = {.plan = p,
+			  .uid = geteuid(),
+			  .gid = getegid(),
+			  .tell = {-1, -1},
+			  .go = {-1, -1},
+			  .waits = waits};
+	int rc;
+
+	*s = (struct space)SPACE_NONE;
+	if (pipe2(k.tell, O_CLOEXEC) || pipe2(k.go, O_CLOEXEC))
+		rc = err_errno_set(e, "pipe");
+	else
+		rc = start_maker(s, &k, e);
+	shut(&k.tell[1]);
+	shut(&k.go[0]);
+	s->tell = k.tell[0];
+	s->go = k.go[1];
+	if (rc)
+		space_drop(s);
+	return rc;
+}
+
+static int finish(struct space *s, const struct space_plan *p, struct err *e)
+{
+	int rc = follow(s, p, s->init, s->tell, e);
+
+	if (rc == 0 && write(s->go, "", 1) != 1)
+		rc = err_errno_set(e, "the sandbox's init");
+	shut(&s->tell);
+	shut(&s->go);
+	if (rc)
+		space_drop(s);
+	else if (p->host_pids)
+		end_maker(s);
+	return rc;
+}
+
+/* --- before there is a plan ----------------------------------------------- */
+
+static struct {
+	struct space space;
+	struct plan_page *page; /* NULL: nothing is prepared */
+} prepared = {.space = SPACE_NONE};
+
+void space_prepare(void)
+{
+	struct plan_page *page = plan_page_new();
+	struct err ignored; /* space_make makes all of it then */
+	struct ready ready;
+
+	if (!page)
+		return;
+	page->plan = (struct space_plan){.user = -1, .mnt = -1, .root = -1};
+	if (ready_make(&ready)) {
+		page->plan.ready = ready;
+		page->plan.user = ready.user;
+		if (begin(&prepared.space, &page->plan, true, &ignored) == 0)
+			prepared.page = page;
+		ready_close(&ready);
+	}
+	if (!prepared.page)
+		plan_page_free(page);
+}
+
+pid_t space_prepared(void)
+{
+	return prepared.page ? prepared.space.init : 0;
+}
+
+void space_unprepare(void)
+{
+	if (prepared.page)
+		space_drop(&prepared.space);
+	plan_page_free(prepared.page);
+	prepared.page = NULL;
+}
+
+static bool fits_prepared(const struct space_plan *p)
+{
+	return prepared.page && p->network != NETWORK_HOST && p->user < 0 &&
+	       p->mnt < 0 && p->root < 0 && !p->host_pids;
+}
+
+void space_begin(struct space *s, const struct space_plan *p)
+{
+	struct space_plan plan = *p;
+	struct err ignored; /* space_make tries again, and says why */
+
+	if (fits_prepared(p) && plan_page_put(prepared.page, p) &&
+	    write(prepared.space.go, "", 1) == 1) {
+		*s = prepared.space;
+		plan_page_free(prepared.page);
+		prepared.page = NULL;
+		return;
+	}
+	space_unprepare();
+	plan.ready = (struct ready)READY_NONE;
+	(void)begin(s, &plan, false, &ignored);
+}
+
+int space_make(struct space *s, const struct space_plan *p, struct err *e)
+{
+	struct space_plan plan = *p;
+
+	plan.ready = (struct ready)READY_NONE;
+	if (s->init == 0)
+		space_begin(s, p);
+	if (s->init > 0 && finish(s, &plan, e) == 0)
+		return 0;
+	if (begin(s, &plan, false, e) == 0 && finish(s, &plan, e) == 0)
+		return 0;
+	plan.host_pids = true;
+	if (p->host_pids || begin(s, &plan, false, e))
+		return -1;
+	return finish(s, &plan, e);
+}
+
+/* The descriptors first: whoever has the last reference to a namespace takes it
+ * down, and that is to be init, beside us. */
+void space_end(struct space *s)
+{
+	shut(&s->tell);
+	shut(&s->go);
+	shut(&s->user);
+	shut(&s->mnt);
+	shut(&s->net);
+	shut(&s->ipc);
+	shut(&s->pid);
+	shut(&s->root);
+	if (s->init_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
+			      0);
+}
+
+void space_drop(struct space *s)
+{
+	space_end(s);
+	end_maker(s);
+}
+
+/* --- commands ------------------------------------------------------------ */
+
+pid_t space_start(const struct space *s, void (*fn)(void *), void *arg)
+{
+	struct jump j = {.user = s->user,
+			 .pid = s->pid,
+			 .fn = fn,
+			 .arg = arg,
+			 .execs = true};
+
+	return jump(&j);
+}
+
+/* setns to the root of another mount namespace leaves a chroot. */
+int space_enter(const struct space *s)
+{
+	if (s->mnt < 0)
+		return 0;
+	if ((s->ipc >= 0 && setns(s->ipc, CLONE_NEWIPC)) ||
+	    (s->net >= 0 && setns(s->net, CLONE_NEWNET)) ||
+	    setns(s->mnt, CLONE_NEWNS) || fchdir(s->root) || chroot("."))
+		return -1;
+	return 0;
+}

@@ -1,0 +1,82 @@
+#ifndef LIB_SANDBOX_NAMESPACES_H
+#define LIB_SANDBOX_NAMESPACES_H
+
+#include "lib/base/err.h"
+#include "lib/sandbox/homes.h"
+#include "lib/sandbox/prepared.h"
+#include "lib/sandbox/spec.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * The namespaces that the commands of a run live in: what is hidden is covered
+ * by an empty directory, /tmp and /dev/shm are their own, and the network is as
+ * much as was asked for. The process that makes them stays as the first process
+ * (init) of the PID namespace: orphans become its children and are reaped, and
+ * when it ends, the kernel ends all others. Where there is no PID namespace it
+ * ends as soon as the caller holds the others.
+ */
+#define SPACE_KEPT (SANDBOX_PATHS * 3 + 16)
+
+struct space_kept {
+	const char *path;
+	bool write;
+};
+
+struct space_plan {
+	int user, mnt, root;                /* entered first, -1: ours */
+	const char *hidden;                 /* skep's home, or NULL */
+	const struct homes *homes;          /* covered, or NULL */
+	struct space_kept kept[SPACE_KEPT]; /* seen even below what is covered;
+					       what holds another comes first */
+	int nkept;
+	enum sandbox_network network;
+	int64_t tmp;        /* bytes */
+	bool host_pids;     /* no PID namespace: for a machine that has none */
+	struct ready ready; /* set by space.c */
+};
+
+/* Descriptors for setns; -1: not needed. */
+struct space {
+	int user, mnt, net, ipc, pid, root;
+	pid_t init; /* 0: none */
+	int init_fd;
+	int tell, go; /* pipes with init, while it makes them */
+};
+
+#define SPACE_NONE                                                      \
+	{                                                               \
+		.user = -1, .mnt = -1, .net = -1, .ipc = -1, .pid = -1, \
+		.root = -1, .init_fd = -1, .tell = -1, .go = -1         \
+	}
+
+/* In a spare worker, before it has a run: starts the process that will make them
+ * and become init, with what does not depend on the plan (lib/sandbox/prepared.h).
+ * space_begin and space_make use it if the plan allows. */
+void space_prepare(void);
+pid_t space_prepared(void); /* that process; 0: none */
+void space_unprepare(void); /* ends it, if nothing has used it */
+
+/* Starts making them in another process, beside the caller. space_make with the
+ * same plan waits for it; it also works without this. */
+void space_begin(struct space *s, const struct space_plan *p);
+
+/* *s is SPACE_NONE, or what space_begin began. Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
+ * where it has no namespaces at all. */
+int space_make(struct space *s, const struct space_plan *p, struct err *e);
+
+/* Ends what is left in the PID namespace, and does not wait for it. */
+void space_end(struct space *s);
+
+/* The same, and returns when all of it is gone. */
+void space_drop(struct space *s);
+
+/* As fork, but the child runs fn, which does not return, in the PID namespace.
+ * The others are entered by space_enter. -1 with errno. */
+pid_t space_start(const struct space *s, void (*fn)(void *), void *arg);
+
+/* In that child. -1 with errno. System calls only. */
+int space_enter(const struct space *s);
+
+#endif

@@ -1,0 +1,54 @@
+#include "lib/sandbox/plan.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct plan_page *plan_page_new(void)
+{
+	void *at = mmap(NULL, sizeof(struct plan_page), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void plan_page_free(struct plan_page *page)
+{
+	if (page)
+		munmap(page, sizeof *page);
+}
+
+/* True with *text in the page, or NULL as it was. */
+static bool put(struct plan_page *page, const char **text)
+{
+	size_t n = *text ? strlen(*text) + 1 : 0;
+
+	if (n > sizeof page->text - page->used)
+		return false;
+	if (n > 0)
+		*text = memcpy(page->text + page->used, *text, n);
+	page->used += n;
+	return true;
+}
+
+bool plan_page_put(struct plan_page *page, const struct space_plan *p)
+{
+	struct space_plan *to = &page->plan;
+	struct ready ready = to->ready;
+	int user = to->user;
+	bool fits;
+
+	*to = *p;
+	to->user = user;
+	to->ready = ready;
+	page->used = 0;
+	fits = put(page, &to->hidden);
+	for (int i = 0; i < to->nkept; i++)
+		fits = fits && put(page, &to->kept[i].path);
+	if (!p->homes)
+		return fits;
+	page->homes = *p->homes;
+	to->homes = &page->homes;
+	for (int i = 0; i < page->homes.n; i++)
+		fits = fits && put(page, &page->homes.dir[i]);
+	return fits;
+}

@@ -1,0 +1,233 @@
+#include "lib/sandbox/rules.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define STACK_BYTES (512u << 10) /* files.c keeps paths on it */
+
+struct rules {
+	const struct box_plan *plan;
+	struct files made[RULES_KINDS];
+	int rc;
+	pthread_t thread;
+	bool running;
+};
+
+/* --- paths of the host --------------------------------------------------- */
+
+static bool is_named(const struct sandbox_spec *s, const char *path)
+{
+	for (int i = 0; i < s->read.n; i++)
+		if (path_is_below(s->read.path[i], path))
+			return true;
+	for (int i = 0; i < s->write.n; i++)
+		if (path_is_below(s->write.path[i], path))
+			return true;
+	return false;
+}
+
+static void hide_all(struct files *f, const struct box_plan *p,
+		     const struct homes *h)
+{
+	if (p->space.hidden)
+		files_seal(f, p->space.hidden);
+	for (int i = 0; i < h->nkeys; i++)
+		if (!is_named(p->spec, h->key[i]))
+			files_seal(f, h->key[i]);
+	for (int i = 0; i < h->n; i++)
+		files_hide(f, h->dir[i]);
+}
+
+/* Covered by mounts, where there are namespaces. */
+static void seal_secrets(struct files *f, const struct box_plan *p)
+{
+	static const char *const paths[] = {
+#define SECRET(path) path,
+#include "lib/sandbox/secrets.def"
+#undef SECRET
+	};
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (geteuid() == 0 && !is_named(p->spec, paths[i]))
+			files_seal(f, paths[i]);
+}
+
+static int allow_host(struct files *f, const struct box_plan *p, bool covered,
+		      struct err *e)
+{
+	struct homes h;
+	int rc;
+
+	homes_list(&h, p->home);
+	hide_all(f, p, &h);
+	if (!covered)
+		seal_secrets(f, p);
+	rc = files_allow_spec(f, p->spec, covered, e);
+	f->nhidden = f->nsealed = 0;
+	return rc;
+}
+
+/* A server of the workspace, which the worker ends, is not in the box: signals
+ * stay free for it. */
+static int begin(struct files *f, enum rules_for who, const struct box_plan *p,
+		 bool covered, struct err *e)
+{
+	if (files_begin(f, who == RULES_COMMAND, e) ||
+	    allow_host(f, p, covered, e))
+		return -1;
+	return who == RULES_WORKER ? files_allow(f, p->own, FILES_WRITE, e) : 0;
+}
+
+/* --- what the commands see ----------------------------------------------- */
+
+int rules_open_seen(const struct box *b, const char *path)
+{
+	char below[4200];
+
+	if (b->space.mnt < 0)
+		return open(path, O_PATH | O_CLOEXEC);
+	snprintf(below, sizeof below, ".%s", path);
+	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
+}
+
+static int allow_seen(struct files *f, const struct box *b, const char *path,
+		      enum files_may may, struct err *e)
+{
+	int fd = rules_open_seen(b, path), rc;
+
+	if (fd < 0)
+		return 0;
+	rc = files_allow_fd(f, fd, may, e);
+	close(fd);
+	return rc;
+}
+
+/* What is mounted for the commands alone. */
+static int allow_own(struct files *f, const struct box *b, struct err *e)
+{
+	static const struct {
+		const char *path;
+		enum files_may may;
+	} own[] = {
+		{"/tmp", FILES_WRITE}, {"/dev/shm", FILES_WRITE},
+		{"/dev", FILES_LIST},  {"/dev/pts", FILES_DEVICE},
+		{"/proc", FILES_READ},
+#define COVER_DIR(path) {path, FILES_LIST},
+#define SEEN(path)      {path, FILES_READ},
+#include "lib/sandbox/sockets.def"
+#undef COVER_DIR
+#undef SEEN
+	};
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (allow_seen(f, b, own[i].path, own[i].may, e))
+			return -1;
+	return 0;
+}
+
+/* Named paths may lie below a home, where the host's rule does not reach. */
+static int allow_homes(struct files *f, const struct box_plan *p,
+		       const struct box *b, struct err *e)
+{
+	struct homes h;
+
+	homes_list(&h, p->home);
+	for (int i = 0; i < h.n; i++)
+		if (allow_seen(f, b, h.dir[i], FILES_LIST, e))
+			return -1;
+	return 0;
+}
+
+/* The workspace lies in what is hidden, as a rule: a rule of its own. */
+static int finish(struct files *f, const struct box_plan *p,
+		  const struct box *b, struct err *e)
+{
+	int rc = 0;
+
+	if (b->workspace >= 0)
+		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
+	for (int i = 0; rc == 0 && i < p->shown.n; i++)
+		rc = allow_seen(f, b, p->shown.path[i], FILES_READ, e);
+	if (rc == 0 && b->space.mnt >= 0)
+		rc = allow_own(f, b, e) || allow_homes(f, p, b, e) ? -1 : 0;
+	return rc;
+}
+
+/* --- beside the caller --------------------------------------------------- */
+
+static void *make_host(void *arg)
+{
+	struct rules *r = arg;
+	struct err ignored; /* rules_make does it again, and reports it */
+
+	for (int i = 0; r->rc == 0 && i < RULES_KINDS; i++)
+		r->rc = begin(&r->made[i], (enum rules_for)i, r->plan, true,
+			      &ignored);
+	return NULL;
+}
+
+struct rules *rules_begin(const struct box_plan *p)
+{
+	struct rules *r = calloc(1, sizeof *r);
+	pthread_attr_t attr;
+
+	if (!r)
+		abort();
+	r->plan = p;
+	for (int i = 0; i < RULES_KINDS; i++)
+		r->made[i].ruleset = -1;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	r->running = pthread_create(&r->thread, &attr, make_host, r) == 0;
+	pthread_attr_destroy(&attr);
+	if (r->running)
+		return r;
+	free(r);
+	return NULL;
+}
+
+static void await(struct rules *r)
+{
+	if (r->running)
+		pthread_join(r->thread, NULL);
+	r->running = false;
+}
+
+void rules_end(struct rules *r)
+{
+	if (!r)
+		return;
+	await(r);
+	for (int i = 0; i < RULES_KINDS; i++)
+		files_end(&r->made[i]);
+	free(r);
+}
+
+/* Those of the thread take it that mounts cover what is hidden. */
+static bool take(struct rules *r, enum rules_for who, const struct box *b,
+		 struct files *out)
+{
+	if (!r || b->space.mnt < 0)
+		return false;
+	await(r);
+	if (r->rc || r->made[who].ruleset < 0)
+		return false;
+	*out = r->made[who];
+	r->made[who].ruleset = -1;
+	return true;
+}
+
+int rules_make(struct rules *r, enum rules_for who, const struct box_plan *p,
+	       const struct box *b, struct files *out, struct err *e)
+{
+	*out = (struct files){.ruleset = -1};
+	if ((take(r, who, b, out) ||
+	     begin(out, who, p, b->space.mnt >= 0, e) == 0) &&
+	    finish(out, p, b, e) == 0)
+		return 0;
+	files_end(out);
+	return -1;
+}

@@ -1,0 +1,333 @@
+#include "lib/sandbox/sandbox.h"
+
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+#include "lib/os/proc.h"
+#include "lib/sandbox/rules.h"
+#include "lib/sandbox/support.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What root may still do in a box: what is about files of its own. */
+static const int caps_kept[] = {
+	CAP_CHOWN,   CAP_DAC_OVERRIDE,     CAP_FOWNER, CAP_FSETID,
+	CAP_KILL,    CAP_SETGID,           CAP_SETUID, CAP_SETPCAP,
+	CAP_SETFCAP, CAP_NET_BIND_SERVICE,
+};
+
+/* --- making ------------------------------------------------------------ */
+
+static int make_files(struct box *b, const struct box_plan *p, struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (o.landlock == 0)
+		return 0;
+	return rules_make(b->rules, RULES_COMMAND, p, b, &b->files, e);
+}
+
+static enum filter_for filter_of(const struct box *b,
+				 enum sandbox_network network)
+{
+	if (b->space.mnt < 0)
+		return network == NETWORK_HOST ? FILTER_HOST_MOUNTS
+					       : FILTER_HOST_NETWORK;
+	return b->space.pid < 0 ? FILTER_HOST_PIDS : FILTER_COMMAND;
+}
+
+static int make_filter(struct box *b, enum sandbox_network network,
+		       struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (!o.filter)
+		return 0;
+	b->filter = filter_get(filter_of(b, network), e);
+	return b->filter ? 0 : -1;
+}
+
+/* Shorter paths first: one that holds another is put back before it. */
+static void keep(struct space_plan *s, const char *path, bool write)
+{
+	int i = s->nkept;
+
+	if (!path)
+		return;
+	assert(i < SPACE_KEPT);
+	for (; i > 0 && strlen(s->kept[i - 1].path) > strlen(path); i--)
+		s->kept[i] = s->kept[i - 1];
+	s->kept[i] = (struct space_kept){path, write};
+	s->nkept++;
+}
+
+/* homes must stay as long as the plan. */
+static struct space_plan plan_space(const struct box_plan *p,
+				    struct homes *homes)
+{
+	static const char *const seen[] = {
+#define COVER_DIR(path)
+#define SEEN(path) path,
+#include "lib/sandbox/sockets.def"
+#undef COVER_DIR
+#undef SEEN
+	};
+	struct space_plan s = p->space;
+	const struct sandbox_spec *spec = p->spec;
+
+	/* three lists, the workspace, and these: each has its place */
+	static_assert(SANDBOX_PATHS * 3 + 1 + sizeof seen / sizeof *seen <=
+			      SPACE_KEPT,
+		      "no path is left out");
+
+	homes_list(homes, p->home);
+	s.homes = homes;
+	s.network = spec->network;
+	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
+	keep(&s, p->workspace, true);
+	for (int i = 0; i < spec->write.n; i++)
+		keep(&s, spec->write.path[i], true);
+	for (int i = 0; i < spec->read.n; i++)
+		keep(&s, spec->read.path[i], false);
+	for (int i = 0; i < p->shown.n; i++)
+		keep(&s, p->shown.path[i], false);
+	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+		keep(&s, seen[i], false);
+	return s;
+}
+
+static void make_space(struct box *b, const struct box_plan *p)
+{
+	struct homes homes;
+	struct space_plan s = plan_space(p, &homes);
+	struct err without;
+
+	if (space_make(&b->space, &s, &without))
+		log_warn(LT("msg", "no namespaces for a sandbox"),
+			 LT("why", without.text));
+}
+
+static int restrict_files(const struct box_plan *p, const struct box *b,
+			  struct err *e)
+{
+	struct files f;
+	int rc = 0;
+
+	if (rules_make(b->rules, RULES_WORKER, p, b, &f, e))
+		return e->code == ERR_UNSUPPORTED ? 0 : -1;
+	if (files_enforce(&f))
+		rc = err_errno_set(e, "the worker's own rules for files");
+	files_end(&f);
+	return rc;
+}
+
+static int restrict_calls(enum filter_for who, struct err *e)
+{
+	const struct sock_fprog *filter;
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	if (!o.filter)
+		return 0;
+	filter = filter_get(who, e);
+	if (filter && filter_enforce(filter, true))
+		return err_errno_set(e, "the worker's own filter of calls");
+	return filter ? 0 : -1;
+}
+
+/* Only what programs need, and its own places: few rules, quickly made. */
+int box_self(const struct box_plan *p, struct err *e)
+{
+	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
+	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
+	struct box b = BOX_NONE;
+	int rc;
+
+	if (p->workspace)
+		b.workspace = rules_open_seen(&b, p->workspace);
+	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_HOST_PIDS, e)
+		     ? -1
+		     : 0;
+	box_drop(&b);
+	return rc;
+}
+
+/* Of those that it has: without root there are none, or those of a namespace. */
+static int keep_caps(uint64_t kept)
+{
+	struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct d[2];
+
+	if (syscall(SYS_capget, &h, d))
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		d[i].permitted &= (uint32_t)(kept >> (32 * i));
+		d[i].effective = d[i].permitted;
+		d[i].inheritable = 0;
+	}
+	return (int)syscall(SYS_capset, &h, d);
+}
+
+int box_server(const struct box_plan *p, struct err *e)
+{
+	struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_CORE, &none) ||
+	    keep_caps(UINT64_C(1) << CAP_DAC_OVERRIDE))
+		return err_errno_set(e, "giving up rights");
+	return box_self(p, e);
+}
+
+static int restrict_worker(const struct box *b, const struct box_plan *p,
+			   struct err *e)
+{
+	mark(MARK_rules_made);
+	return restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e) ? -1
+									   : 0;
+}
+
+void box_begin(struct box *b, const struct box_plan *p)
+{
+	struct homes homes;
+	struct space_plan s = plan_space(p, &homes);
+
+	*b = (struct box)BOX_NONE;
+	space_begin(&b->space, &s);
+	b->rules = rules_begin(p);
+}
+
+int box_make(struct box *b, const struct box_plan *p, struct err *e)
+{
+	b->limits = p->spec->limits;
+	b->oom = proc_oom_open(&b->oom_score);
+	make_space(b, p);
+	mark(MARK_namespaces_made);
+	if (p->workspace)
+		b->workspace = rules_open_seen(b, p->workspace);
+	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
+	    restrict_worker(b, p, e)) {
+		box_drop(b);
+		return -1;
+	}
+	rules_end(b->rules);
+	b->rules = NULL;
+	mark(MARK_confined);
+	return 0;
+}
+
+void box_end(struct box *b)
+{
+	rules_end(b->rules);
+	b->rules = NULL;
+	files_end(&b->files);
+	if (b->workspace >= 0)
+		close(b->workspace);
+	b->workspace = -1;
+	space_end(&b->space);
+}
+
+void box_drop(struct box *b)
+{
+	box_end(b);
+	space_drop(&b->space);
+	if (b->oom >= 0)
+		close(b->oom);
+	b->oom = -1;
+}
+
+pid_t box_start(const struct box *b, void (*fn)(void *), void *arg)
+{
+	pid_t pid;
+
+	if (b) /* inherited by the child, which cannot set it any more */
+		proc_oom_set(b->oom, PROC_OOM_COMMAND + b->oom_score);
+	pid = b && b->space.mnt >= 0 ? space_start(&b->space, fn, arg) : fork();
+	if (pid == 0) {
+		fn(arg);
+		_exit(127);
+	}
+	if (b)
+		proc_oom_set(b->oom, b->oom_score);
+	return pid;
+}
+
+/* --- in the child: system calls only ----------------------------------- */
+
+int box_enter_space(const struct box *b)
+{
+	return space_enter(&b->space);
+}
+
+/* Never higher than it is. */
+static int limit(int what, int64_t n)
+{
+	struct rlimit r = {(rlim_t)n, (rlim_t)n}, now;
+
+	if (n <= 0 || getrlimit((__rlimit_resource_t)what, &now))
+		return 0;
+	if (now.rlim_max < r.rlim_max)
+		r.rlim_max = now.rlim_max;
+	if (now.rlim_cur < r.rlim_cur)
+		r.rlim_cur = now.rlim_cur;
+	return setrlimit((__rlimit_resource_t)what, &r);
+}
+
+/* The kernel counts by user and user namespace, and does not count root: where
+ * there is no namespace of the run's own, everything that the user has counts,
+ * so only who asks for it gets that. */
+static int limit_pids(const struct box *b)
+{
+	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_said))
+		return 0;
+	return limit(RLIMIT_NPROC, b->limits.pids);
+}
+
+static int enforce_limits(const struct box *b)
+{
+	const struct sandbox_limits *l = &b->limits;
+	struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_CORE, &none) || limit(RLIMIT_FSIZE, l->file) ||
+	    limit(RLIMIT_NOFILE, l->files))
+		return -1;
+	return limit_pids(b);
+}
+
+static bool is_kept(int cap)
+{
+	for (size_t i = 0; i < sizeof caps_kept / sizeof *caps_kept; i++)
+		if (caps_kept[i] == cap)
+			return true;
+	return false;
+}
+
+/* Out of the bounding set: gone with the next exec. */
+static void drop_caps(void)
+{
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+		if (!is_kept(cap))
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+}
+
+int box_enforce(const struct box *b)
+{
+	if (enforce_limits(b))
+		return -1;
+	drop_caps();
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    (b->files.ruleset >= 0 && files_enforce(&b->files)) ||
+	    (b->filter && filter_enforce(b->filter, false)))
+		return -1;
+	return 0;
+}

@@ -1,0 +1,70 @@
+#ifndef LIB_SANDBOX_SPEC_H
+#define LIB_SANDBOX_SPEC_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What an agent's definition says of its sandbox:
+ *
+ *   "sandbox": "on"        no run without namespaces; other missing parts are
+ *                          reported
+ *              "partial"   what the machine offers; missing parts are reported
+ *              "required"  no run unless everything asked for can be had;
+ *              "off"       none
+ *   "network": "none"      a loopback interface of its own (also "loopback");
+ *              "host"      that of the machine: of the commands it starts
+ *   "limits":  {"memory": "512M", …}            lib/sandbox/limits.def
+ *   "paths":   {"read": ["/data"], "write": ["/var/cache/x"]}
+ *                          directories and files besides the workspace. Without
+ *                          "read" commands may read what the host has, but not
+ *                          skep's home and lib/sandbox/hidden.def; with it, only
+ *                          these and the programs' directories
+ */
+#define SANDBOX_MODES    "off|on|partial|required"
+#define SANDBOX_NETWORKS "host|loopback|none"
+#define SANDBOX_PATHS    64 /* of a kind, at most */
+
+/* In the order of SANDBOX_MODES. */
+enum sandbox_mode {
+	SANDBOX_OFF,
+	SANDBOX_ON,
+	SANDBOX_PARTIAL,
+	SANDBOX_REQUIRED
+};
+enum sandbox_network { NETWORK_HOST, NETWORK_LOOPBACK, NETWORK_NONE };
+
+struct sandbox_paths {
+	const char *path[SANDBOX_PATHS];
+	int n;
+};
+
+struct sandbox_limits { /* 0: none */
+#define LIMIT(name, kind, other, least, help) int64_t name;
+#include "lib/sandbox/limits.def"
+#undef LIMIT
+	/* Named by the definition; a default is held where it can be. */
+	bool pids_said, memory_said;
+};
+
+struct sandbox_spec {
+	enum sandbox_mode mode;
+	enum sandbox_network network;
+	struct sandbox_limits limits;
+	struct sandbox_paths read, write;
+};
+
+/* Reads the four members of a definition; others are not looked at, absent ones
+ * have their defaults. Texts are in a. ERR_INVALID names what is wrong. */
+int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
+		      struct arena *a, struct err *e);
+
+/* The members that there are, as one JSON object: what a worker is told. */
+void sandbox_spec_copy(const cJSON *definition, struct buf *out);
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef OPS_BACKUP_BACKUP_H
+#define OPS_BACKUP_BACKUP_H
+
+#include "ops/backup/manifest.h"
+#include "ops/progress.h"
+#include "schema/home.h"
+
+/*
+ * A backup of a home: one archive (ops/backup/archive_write.h) with a compact snapshot of each
+ * database, the configuration, definitions that lie in files, and workspaces if
+ * wanted. Credentials are never in it. Runs go on meanwhile.
+ *
+ * It is one cut: the control plane is copied first, the agents' files after it.
+ * A worker commits to its file before it tells the supervisor, so whatever the
+ * control plane acknowledges is in the agents' snapshots. These may be ahead of
+ * it; ops/backup/restore.h says what is made of that.
+ */
+struct backup_ask {
+	const struct home *home;
+	const char *id;            /* bak_… */
+	const char *const *agents; /* only these; NULL: all */
+	int nagents;
+	bool with_workspaces;
+	bool zstd;
+	int fd; /* where it goes; may be a pipe */
+	const char *name;
+	struct ops_tell tell; /* agents done, of how many */
+};
+
+struct backup_sum {
+	int64_t bytes;
+	int64_t files;
+	int64_t agents;
+	int64_t problems;   /* items that are not whole or not there */
+	char problem[1024]; /* the first one */
+	char sha256[65];
+};
+
+int backup_write(const struct backup_ask *ask, struct backup_sum *out,
+		 struct err *e);
+
+/*
+ * Opens every snapshot (integrity_check, foreign_key_check), compares all hashes
+ * and the seal. ERR_CORRUPT says what is wrong. `scratch` is a directory for one
+ * snapshot at a time. tell: bytes read, of `size` (0: unknown). What the backup
+ * itself said was amiss when it was made is counted in out->problems.
+ */
+struct verify_ask {
+	int fd;
+	const char *name;
+	const char *scratch;
+	int64_t size;
+	struct ops_tell tell;
+};
+
+int backup_verify(const struct verify_ask *ask, struct manifest *m,
+		  struct backup_sum *out, struct err *e);
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef OPS_BACKUP_CHECKSUM_H
+#define OPS_BACKUP_CHECKSUM_H
+
+#include "lib/base/err.h"
+
+#include <stddef.h>
+
+/*
+ * The last bytes of an archive: the SHA-256 of every byte before them, so that
+ * one flipped byte anywhere is found, also where tar itself would not look
+ * (padding, the end). The block is ignored by tar, and is a skippable frame for
+ * zstd, so the archive stays one that other programs can read.
+ */
+#define SEAL_BYTES 512
+
+/* The block for a hash of 64 hex digits. */
+void seal_make(char block[SEAL_BYTES], const char *hex);
+
+/* ERR_CORRUPT, naming `what`, unless it is exactly that block. */
+int seal_check(const char *block, size_t n, const char *hex, const char *what,
+	       struct err *e);
+
+#endif

@@ -1,0 +1,18 @@
+/* Cgroups of this home that a killed supervisor left. The next one removes those
+ * beside its own; it may be started elsewhere, or never. */
+#include "ops/doctor/doctor.h"
+
+#include "lib/sandbox/cgroup.h"
+
+static void found(void *arg, const char *dir)
+{
+	doctor_say(arg, FINDING_stale_cgroup, dir, "nobody is in it");
+}
+
+void doctor_cgroups(struct doctor *d)
+{
+	char prefix[CGROUP_PREFIX];
+
+	cgroup_prefix(d->home->root, prefix);
+	cgroup_each_empty(prefix, found, d);
+}

@@ -1,0 +1,115 @@
+/* State of other programs that could be imported: what `skep migrate` does, for
+ * the places where they usually keep it. */
+#include "ops/doctor/doctor.h"
+
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "ops/migrate/migrate.h"
+#include "ops/migrate/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REGISTRY_MAX (1u << 20)
+
+static const struct {
+	const char *program, *env, *below;
+} places[] = {
+#define PLACE(program, env, below) {program, env, below},
+#include "ops/migrate/locations.def"
+#undef PLACE
+};
+
+static void nobody(void *arg, const struct migrate_piece *p)
+{
+	(void)arg;
+	(void)p;
+}
+
+/* Places may be links to each other. */
+struct seen {
+	const char *paths[32];
+	int n;
+};
+
+static bool again(struct seen *s, struct doctor *d, const char *full)
+{
+	for (int i = 0; i < s->n; i++)
+		if (!strcmp(s->paths[i], full))
+			return true;
+	if (s->n < (int)(sizeof s->paths / sizeof s->paths[0]))
+		s->paths[s->n++] = arena_text(&d->arena, full);
+	return false;
+}
+
+/* A quick look does not read it. */
+static void look_at(struct doctor *d, struct seen *s, const char *program,
+		    const char *path)
+{
+	struct migrate m = {.home = d->home,
+			    .root = path,
+			    .control = d->control,
+			    .tell = nobody};
+	char full[PATH_MAX];
+	struct err why;
+
+	if (!realpath(path, full) || again(s, d, full))
+		return;
+	if (d->quick)
+		doctor_say(d, FINDING_foreign_state, full,
+			   "%s keeps its state there", program);
+	else if (migrate_plan(&m, &why) == 0 && m.sum.planned > 0)
+		doctor_say(d, FINDING_foreign_state, full,
+			   "%s keeps its state there; %" PRId64
+			   " pieces of it can be imported, %" PRId64
+			   " were before",
+			   program, m.sum.planned, m.sum.done);
+	arena_fini(&m.arena);
+}
+
+/* Workspaces may be anywhere; each has a path in the registry. */
+static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
+{
+	struct buf b = BUF_MAX(REGISTRY_MAX);
+	char path[PATH_MAX];
+	struct err ignored;
+	const cJSON *all, *w;
+	cJSON *v;
+
+	snprintf(path, sizeof path, "%s/.local/share/hiro/registry.json", home);
+	v = foreign_read(path, &b, &ignored) == 0
+		    ? json_parse_object(path, b.p, b.n, &ignored)
+		    : NULL;
+	all = foreign_pick(v, "workspaces");
+	cJSON_ArrayForEach(w, all)
+	{
+		const char *at = foreign_text(w, "path", NULL);
+
+		if (at)
+			look_at(d, s, "Hiro", at);
+	}
+	cJSON_Delete(v);
+	buf_fini(&b);
+}
+
+void doctor_foreign(struct doctor *d)
+{
+	const char *home = home_env("HOME");
+	struct seen seen = {0};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		const char *said = places[i].env ? home_env(places[i].env)
+						 : NULL;
+
+		snprintf(path, sizeof path, "%s/%s", home ? home : "",
+			 places[i].below);
+		if (said || home)
+			look_at(d, &seen, places[i].program,
+				said ? said : path);
+	}
+	if (home)
+		look_at_hiro(d, &seen, home);
+}

@@ -1,0 +1,60 @@
+#include "ops/maintain/dry_run.h"
+
+#include "lib/db/snapshot.h"
+#include "ops/maintain/slice.h"
+
+#define MS INT64_C(1000000)
+
+static int do_it(const struct agent_database_row *row, dry_deed *deed,
+		 void *arg, struct sql_hold *held, struct err *e)
+{
+	struct agent_file f;
+	int rc;
+
+	if (registry_open(row, 0, &f, e))
+		return -1;
+	sql_watch(f.db);
+	rc = deed(&f, 0, arg, e);
+	*held = sql_longest(f.db);
+	agent_file_close(&f);
+	return rc;
+}
+
+/* 1: done and taken back, 0: it takes longer. */
+static int try_it(const struct agent_database_row *row, int64_t ms,
+		  dry_deed *deed, void *arg, struct err *e)
+{
+	struct agent_file f;
+	struct err ignored;
+	int rc;
+
+	if (registry_open(row, 0, &f, e))
+		return -1;
+	rc = sql_enter(f.db, e);
+	if (!rc) {
+		rc = deed(&f, ms ? slice_clock() + ms * MS : 0, arg, e);
+		(void)sql_leave(f.db, -1, &ignored); /* never kept */
+	}
+	agent_file_close(&f);
+	if (rc && ms && e->code == ERR_TIMEOUT)
+		return 0;
+	return rc ? -1 : 1;
+}
+
+int dry_do(const struct workdir *dry, const struct agent_database_row *row,
+	   dry_deed *deed, void *arg, struct sql_hold *held, struct err *e)
+{
+	struct agent_database_row copy = *row;
+	int rc;
+
+	*held = (struct sql_hold){0};
+	if (dry->lock < 0)
+		return do_it(row, deed, arg, held, e);
+	rc = try_it(row, SLICE_MAX_MS - 2 * SLICE_AIM_MS, deed, arg, e);
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	copy.path = workdir_path(dry, "copy.sqlite");
+	if (db_remove(copy.path, e) || db_clone(row->path, copy.path, e))
+		return -1;
+	return try_it(&copy, 0, deed, arg, e) < 0 ? -1 : 0;
+}

@@ -1,0 +1,42 @@
+#include "ops/migrate/ignored.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+
+struct store {
+	const char *pattern, *why;
+};
+
+static const struct store files[] = {
+#define STORE_FILE(pattern, why) {pattern, why},
+#define STORE_TABLE(pattern, why)
+#include "ops/migrate/ignored.def"
+#undef STORE_FILE
+#undef STORE_TABLE
+};
+
+static const struct store tables[] = {
+#define STORE_FILE(pattern, why)
+#define STORE_TABLE(pattern, why) {pattern, why},
+#include "ops/migrate/ignored.def"
+#undef STORE_FILE
+#undef STORE_TABLE
+};
+
+static const char *find(const struct store *s, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fnmatch(s[i].pattern, name, 0) == 0)
+			return s[i].why;
+	return NULL;
+}
+
+const char *store_file_reason(const char *path)
+{
+	return find(files, sizeof files / sizeof files[0], path);
+}
+
+const char *store_table_reason(const char *name)
+{
+	return find(tables, sizeof tables / sizeof tables[0], name);
+}

@@ -1,0 +1,92 @@
+/* SQLite files, told apart by their tables; and what is not taken of them. */
+#include "ops/migrate/importer.h"
+
+#include "ops/migrate/ignored.h"
+
+#include <string.h>
+
+/* What is in it, and in none of the tables that were taken (a list that ends
+ * with NULL; a name before which stands '-' is known and has nothing in it). */
+void import_list_rest(struct migrate *m, struct sql *db,
+		      const char *const *taken)
+{
+	struct err ignored;
+	cJSON *tables = foreign_tables(db, &ignored);
+	const cJSON *t;
+
+	cJSON_ArrayForEach(t, tables)
+	{
+		const char *why = store_table_reason(t->valuestring);
+		bool known = false;
+		int64_t n;
+
+		for (const char *const *k = taken; *k; k++)
+			known = known || !strcmp(*k, t->valuestring);
+		n = known ? 0 : foreign_count(db, t->valuestring);
+		if (n != 0)
+			migrate_unknown(m, t->valuestring, n < 0 ? 0 : n,
+					n < 0 ? "it cannot be read"
+					: why ? why
+					      : "no importer takes this table");
+	}
+	cJSON_Delete(tables);
+}
+
+int import_agentfs(struct migrate *m, struct sql *db, struct err *e)
+{
+	static const char *const taken[] = {
+		"fs_inode",  "fs_dentry",   "fs_data",           "fs_symlink",
+		"fs_config", "fs_whiteout", "fs_overlay_config", NULL};
+
+	if (!foreign_has(db, "fs_inode") || !foreign_has(db, "fs_data"))
+		return 0;
+	if (migrate_space(m, path_stem(&m->arena, m->file->path),
+			  foreign_count(db, "fs_dentry"), e))
+		return -1;
+	import_list_rest(m, db, taken);
+	return 1;
+}
+
+/* A store of one of the programs of which nothing is taken. */
+static int import_known(struct migrate *m, struct sql *db, struct err *e)
+{
+	static const char *const none[] = {NULL};
+	cJSON *tables = foreign_tables(db, e);
+	bool known = false;
+	const cJSON *t;
+
+	cJSON_ArrayForEach(t, tables)
+		known = known || store_table_reason(t->valuestring);
+	cJSON_Delete(tables);
+	if (known)
+		import_list_rest(m, db, none);
+	return known;
+}
+
+typedef int database_fn(struct migrate *m, struct sql *db, struct err *e);
+
+int import_database(struct migrate *m, struct err *e)
+{
+	static database_fn *const all[] = {
+		import_agentfs,        import_openclaw_agent,
+		import_openclaw_state, import_lion,
+		import_grida,          import_hiro_data,
+		import_hiro_workspace, import_langgraph,
+		import_known,
+	};
+	struct sql *db;
+	struct err why;
+	int got = 0;
+
+	if (foreign_open(&db, m->file->path, m->work.path, &m->file->mark,
+			 &why)) {
+		m->file->claimed = true;
+		migrate_unknown(m, NULL, 0, why.text);
+		return 0;
+	}
+	for (size_t i = 0; got == 0 && i < sizeof all / sizeof all[0]; i++)
+		got = all[i](m, db, e);
+	m->file->claimed = got != 0;
+	sql_close(db);
+	return got < 0 ? -1 : 0;
+}

@@ -1,0 +1,116 @@
+/* Grida: sessions.db, chats of messages of parts. */
+#include "ops/migrate/importer.h"
+
+#include <string.h>
+
+/* Columns that change while the message stays what it is: with them, a session
+ * that grew would look like another one. */
+static void drop_marks(cJSON *row)
+{
+	static const char *const marks[] = {"updated_at", "hidden_at"};
+
+	for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(row, marks[i]);
+}
+
+static cJSON *parts_of(struct sql *db, const char *message, struct err *e)
+{
+	cJSON *rows = foreign_rows(db, "chat_parts", "message_id", message,
+				   "\"index\", rowid", e);
+	cJSON *out;
+	const cJSON *r;
+
+	if (!rows) /* before they were numbered */
+		rows = foreign_rows(db, "chat_parts", "message_id", message,
+				    "rowid", e);
+	if (!rows)
+		return NULL;
+	out = cJSON_CreateArray();
+	cJSON_ArrayForEach(r, rows)
+	{
+		const cJSON *data = foreign_pick(r, "data_json|data");
+
+		cJSON_AddItemToArray(out, data ? foreign_value(data)
+					       : cJSON_Duplicate(r, true));
+	}
+	cJSON_Delete(rows);
+	return out;
+}
+
+/* NULL, or why not all could be read. */
+static const char *give_messages(struct migrate *m, struct sql *db,
+				 const char *session)
+{
+	const char *broken = NULL;
+	struct err why;
+	cJSON *rows = foreign_rows(db, "chat_messages", "session_id", session,
+				   "created_at, rowid", &why);
+	const char *seen = ""; /* the last one that no rewind has hidden */
+	cJSON *r;
+
+	cJSON_ArrayForEach(r, rows)
+	{
+		cJSON *parts = parts_of(db, foreign_text(r, "id", ""), &why);
+		bool hidden = foreign_pick(r, "hidden_at");
+
+		if (!parts)
+			broken = arena_text(&m->arena, why.text);
+		drop_marks(r);
+		migrate_message_row(m, r, parts, hidden ? NULL : seen);
+		if (!hidden)
+			seen = foreign_text(r, "id", seen);
+		cJSON_Delete(parts);
+	}
+	cJSON_Delete(rows);
+	return rows ? broken : arena_text(&m->arena, why.text);
+}
+
+static int one_session(struct migrate *m, struct sql *db, const cJSON *r,
+		       struct err *e)
+{
+	cJSON *model = foreign_value(foreign_pick(r, "model_json"));
+	struct session_piece p = {
+		.importer = "grida",
+		.agent = arena_text(&m->arena, foreign_text(r, "agent", NULL)),
+		.key = foreign_id(r, "id", &m->arena),
+		.title = arena_text(&m->arena, foreign_text(r, "title", NULL)),
+		.model = arena_text(
+			&m->arena,
+			foreign_text(model, "id|model|modelId",
+				     foreign_text(r, "model", NULL))),
+		.created_at = foreign_time(foreign_pick(r, "created_at")),
+		.archived = foreign_pick(r, "archived_at"),
+		.row = r,
+	};
+	int rc;
+
+	p.part = p.key;
+	rc = migrate_session(m, &p, e);
+	if (rc > 0)
+		rc = migrate_session_end(m, give_messages(m, db, p.key), e);
+	cJSON_Delete(model);
+	return rc;
+}
+
+int import_grida(struct migrate *m, struct sql *db, struct err *e)
+{
+	static const char *const taken[] = {"chat_sessions", "chat_messages",
+					    "chat_parts", NULL};
+	struct err why;
+	cJSON *rows;
+	const cJSON *r;
+	int rc = 0;
+
+	if (!foreign_has(db, "chat_sessions") ||
+	    !foreign_has(db, "chat_messages"))
+		return 0;
+	rows = foreign_rows(db, "chat_sessions", NULL, NULL, "rowid", &why);
+	if (!rows)
+		migrate_unknown(m, "chat_sessions", 0, why.text);
+	cJSON_ArrayForEach(r, rows) rc = rc < 0 ? rc : one_session(m, db, r, e);
+	cJSON_Delete(rows);
+	if (rc < 0)
+		return -1;
+	import_list_rest(m, db, taken);
+	return 1;
+}

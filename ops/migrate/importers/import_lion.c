@@ -1,0 +1,322 @@
+/*
+ * Lion: state.db, whose branches are orders over one pool of messages; run
+ * directories, whose branches have their messages with them; teams, whose members
+ * write to each other.
+ */
+#include "ops/migrate/importer.h"
+
+#include <string.h>
+
+/* --- state.db ----------------------------------------------------------------------- */
+
+static const cJSON *first_row(cJSON *rows)
+{
+	return cJSON_GetArrayItem(rows, 0);
+}
+
+static void give_one(struct migrate *m, struct sql *db, const char *id,
+		     const char **broken)
+{
+	struct err e;
+	cJSON *found = foreign_rows(db, "messages", "id", id, "rowid", &e);
+	const cJSON *row = first_row(found);
+
+	if (row)
+		migrate_message_row(m, row, foreign_pick(row, "content"), NULL);
+	else
+		*broken = "a message of its progression is not there";
+	cJSON_Delete(found);
+}
+
+static const char *give_progression(struct migrate *m, struct sql *db,
+				    const char *id)
+{
+	struct err e;
+	cJSON *rows = foreign_rows(db, "progressions", "id", id, "rowid", &e);
+	cJSON *order = foreign_value(
+		foreign_pick(first_row(rows), "collection|order"));
+	const char *broken = cJSON_IsArray(order)
+				     ? NULL
+				     : "its progression cannot be read";
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, order)
+	{
+		if (cJSON_IsString(v))
+			give_one(m, db, v->valuestring, &broken);
+	}
+	cJSON_Delete(order);
+	cJSON_Delete(rows);
+	return broken;
+}
+
+static int one_branch(struct migrate *m, struct sql *db, const cJSON *r,
+		      struct err *e)
+{
+	struct session_piece p = {
+		.importer = "lion",
+		.key = foreign_id(r, "id", &m->arena),
+		.title = arena_text(&m->arena, foreign_text(r, "name", NULL)),
+		.model = arena_text(&m->arena, foreign_text(r, "model", NULL)),
+		.created_at = foreign_time(foreign_pick(r, "created_at")),
+		.row = r,
+	};
+	int rc;
+
+	p.part = p.key;
+	rc = migrate_session(m, &p, e);
+	if (rc > 0)
+		rc = migrate_session_end(
+			m,
+			give_progression(m, db,
+					 foreign_text(r, "progression_id", "")),
+			e);
+	return rc;
+}
+
+/* A session whose branches were taken has nothing more to say. */
+static bool has_branches(const cJSON *branches, const cJSON *session)
+{
+	const char *id = foreign_text(session, "id", "");
+	const cJSON *b;
+
+	cJSON_ArrayForEach(b, branches)
+	{
+		if (!strcmp(foreign_text(b, "session_id", ""), id))
+			return true;
+	}
+	return false;
+}
+
+static int one_team_rows(struct migrate *m, struct sql *db, const cJSON *t,
+			 struct err *e)
+{
+	const char *id = foreign_id(t, "id", &m->arena);
+	struct session_piece p = {
+		.importer = "lion",
+		.part = arena_printf(&m->arena, "team/%s", id),
+		.title = arena_text(&m->arena, foreign_text(t, "name", NULL)),
+		.created_at = foreign_time(foreign_pick(t, "created_at")),
+		.row = t,
+	};
+	struct err why;
+	cJSON *rows, *r;
+	int rc;
+
+	p.key = p.part;
+	rc = migrate_session(m, &p, e);
+	if (rc <= 0)
+		return rc;
+	rows = foreign_rows(db, "team_messages", "team_id", id,
+			    "created_at, rowid", &why);
+	cJSON_ArrayForEach(r, rows)
+	{
+		cJSON_DeleteItemFromObjectCaseSensitive(r, "read_by");
+		migrate_message_row(m, r, foreign_pick(r, "content"), NULL);
+	}
+	cJSON_Delete(rows);
+	return migrate_session_end(m, rows ? NULL : why.text, e);
+}
+
+typedef int row_fn(struct migrate *m, struct sql *db, const cJSON *r,
+		   struct err *e);
+
+/* Each row of the table, except sessions that `branches` stand for. */
+static int each_row(struct migrate *m, struct sql *db, const char *table,
+		    const cJSON *branches, row_fn *fn, struct err *e)
+{
+	struct err why;
+	cJSON *rows = foreign_has(db, table) ? foreign_rows(db, table, NULL,
+							    NULL, "rowid", &why)
+					     : cJSON_CreateArray();
+	const cJSON *r;
+	int rc = 0;
+
+	if (!rows)
+		migrate_unknown(m, table, 0, why.text);
+	cJSON_ArrayForEach(r, rows)
+	{
+		if (rc >= 0 && !has_branches(branches, r))
+			rc = fn(m, db, r, e);
+	}
+	cJSON_Delete(rows);
+	return rc < 0 ? -1 : 0;
+}
+
+int import_lion(struct migrate *m, struct sql *db, struct err *e)
+{
+	static const char *const taken[] = {
+		"progressions", "messages",      "branches",
+		"sessions",     "message_types", "schema_meta",
+		"teams",        "team_messages", NULL};
+	cJSON *branches;
+	struct err ignored;
+	int rc;
+
+	if (!foreign_has(db, "progressions") || !foreign_has(db, "messages"))
+		return 0;
+	branches = foreign_has(db, "branches")
+			   ? foreign_rows(db, "branches", NULL, NULL, "rowid",
+					  &ignored)
+			   : NULL;
+	rc = each_row(m, db, "branches", NULL, one_branch, e) ||
+	     each_row(m, db, "sessions", branches, one_branch, e) ||
+	     each_row(m, db, "teams", NULL, one_team_rows, e);
+	cJSON_Delete(branches);
+	if (rc)
+		return -1;
+	import_list_rest(m, db, taken);
+	return 1;
+}
+
+/* --- run directories -------------------------------------------------------------------- */
+
+static cJSON *read_json(const char *path)
+{
+	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct err ignored;
+	cJSON *v = NULL;
+
+	if (foreign_read(path, &b, &ignored) == 0)
+		v = json_parse_object(path, b.p, b.n, &ignored);
+	buf_fini(&b);
+	return v;
+}
+
+static const cJSON *by_id(const cJSON *list, const char *id)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (!strcmp(foreign_text(v, "id", ""), id))
+			return v;
+	}
+	return NULL;
+}
+
+static void give_plain(struct migrate *m, const cJSON *v)
+{
+	migrate_message_row(m, v, foreign_pick(v, "content"), NULL);
+}
+
+/* {"collections": […], "progression": {"order": [id, …]}}, or just the list. */
+static const char *give_pile(struct migrate *m, const cJSON *pile,
+			     const cJSON *list)
+{
+	const cJSON *order = foreign_pick(foreign_pick(pile, "progression"),
+					  "order|collection");
+	const cJSON *all = cJSON_IsArray(order) && order->child ? order : list;
+	const char *broken = NULL;
+	const cJSON *v, *found;
+
+	cJSON_ArrayForEach(v, all)
+	{
+		found = cJSON_IsString(v) ? by_id(list, v->valuestring) : v;
+		if (found)
+			give_plain(m, found);
+		else
+			broken = "a message of its progression is not there";
+	}
+	return broken;
+}
+
+/* A copy of it in state.db counts as the source: there it goes on. */
+static bool in_state_db(struct migrate *m, const char *id)
+{
+	const char *path = arena_printf(&m->arena, "%s/state.db",
+					path_dir(&m->arena, m->file->path, 3));
+
+	return by_id(import_aside(m, path, "branches"), id);
+}
+
+static int take_branch(struct migrate *m, const cJSON *root, const cJSON *pile,
+		       const cJSON *list, struct err *e)
+{
+	const char *path = m->file->path;
+	const char *run = path_above(&m->arena, path, 1);
+	const char *about = arena_printf(&m->arena, "%s/run.json",
+					 path_dir(&m->arena, path, 1));
+	cJSON *manifest = read_json(about);
+	struct session_piece p = {
+		.importer = "lion",
+		.key = arena_printf(&m->arena, "%s/%s", run,
+				    path_stem(&m->arena, path)),
+		.title = arena_text(
+			&m->arena,
+			foreign_text(root, "name",
+				     foreign_text(manifest, "kind", NULL))),
+		.model = arena_text(&m->arena,
+				    foreign_text(manifest, "model", NULL)),
+		.created_at = foreign_time(foreign_pick(root, "created_at")),
+		.row = manifest,
+	};
+	int rc;
+
+	if (in_state_db(m, foreign_text(root, "id", ""))) {
+		migrate_unknown(m, NULL, cJSON_GetArraySize(list),
+				"state.db has this branch: it is taken from "
+				"there");
+		cJSON_Delete(manifest);
+		return 0;
+	}
+	rc = migrate_session(m, &p, e);
+	if (rc > 0)
+		rc = migrate_session_end(m, give_pile(m, pile, list), e);
+	cJSON_Delete(manifest);
+	return rc < 0 ? -1 : 0;
+}
+
+/* runs/ID/branches/NAME.json */
+int import_lion_branch(struct migrate *m, struct err *e)
+{
+	const cJSON *pile, *list;
+	cJSON *root;
+	int rc = 0;
+
+	if (strcmp(path_above(&m->arena, m->file->path, 0), "branches") != 0)
+		return 0;
+	root = read_json(m->file->path);
+	list = pile = foreign_pick(root, "messages");
+	if (cJSON_IsObject(pile))
+		list = foreign_pick(pile, "collections|pile|items");
+	if (cJSON_IsArray(list))
+		rc = take_branch(m, root, pile, list, e) ? -1 : 1;
+	cJSON_Delete(root);
+	return rc;
+}
+
+/* teams/ID.json; who has read what changes, and stays out. */
+int import_lion_team(struct migrate *m, struct err *e)
+{
+	struct session_piece p = {.importer = "lion"};
+	cJSON *root, *list, *v;
+	int rc;
+
+	if (strcmp(path_above(&m->arena, m->file->path, 0), "teams") != 0)
+		return 0;
+	root = read_json(m->file->path);
+	list = cJSON_DetachItemFromObjectCaseSensitive(root, "messages");
+	if (!cJSON_IsArray(list)) {
+		cJSON_Delete(list);
+		cJSON_Delete(root);
+		return 0;
+	}
+	p.key = arena_printf(&m->arena, "team/%s",
+			     path_stem(&m->arena, m->file->path));
+	p.title = arena_text(&m->arena, foreign_text(root, "name", NULL));
+	p.created_at = foreign_time(foreign_pick(root, "created_at"));
+	p.row = root;
+	rc = migrate_session(m, &p, e);
+	if (rc > 0) {
+		cJSON_ArrayForEach(v, list)
+		{
+			cJSON_DeleteItemFromObjectCaseSensitive(v, "read_by");
+			give_plain(m, v);
+		}
+		rc = migrate_session_end(m, NULL, e);
+	}
+	cJSON_Delete(list);
+	cJSON_Delete(root);
+	return rc < 0 ? -1 : 1;
+}

@@ -1,0 +1,56 @@
+/* A migration as a whole: its row says when, from where, and what came of it. */
+#include "ops/migrate/migrate.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/id.h"
+#include "lib/base/text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+static void finish(struct migration_run_row *row, const struct migrate_sum *sum,
+		   int rc)
+{
+	row->state = rc ? "failed" : sum->failed ? "partial" : "done";
+	row->sources = sum->pieces;
+	row->imported = sum->imported;
+	row->skipped = sum->done;
+	row->warnings = sum->failed + sum->unknown;
+	row->ended_at = clock_now();
+}
+
+int migrate_apply(struct migrate *m, struct err *e)
+{
+	struct migration_run_row row = {.importer = "any",
+					.state = "running",
+					.backup_path = m->backup,
+					.started_at = clock_now(),
+					.ended_at = OPT_NONE};
+	char full[PATH_MAX];
+	struct err ignored;
+	int rc;
+
+	if (!realpath(m->root, full))
+		return err_errno_set(e, "%s", quoted(m->root).text);
+	row.source = full;
+	row.id = arena_text(&m->arena, id_new(ID_MIGRATION).text);
+	if (m->host->run(m->host->arg, &row, e))
+		return -1;
+	m->run = row.id;
+	rc = fault_point(FAULT_migration_begun, e) || migrate_plan(m, e) ||
+			     fault_point(FAULT_migration_done, e)
+		     ? -1
+		     : 0;
+	finish(&row, &m->sum, rc);
+	/* what went wrong first is what is told */
+	if (m->host->run(m->host->arg, &row, rc ? &ignored : e))
+		return -1;
+	if (!rc && m->sum.failed)
+		return err_set(
+			e, ERR_FAILED,
+			"%lld pieces were not taken whole; their sources "
+			"are kept",
+			(long long)m->sum.failed);
+	return rc;
+}

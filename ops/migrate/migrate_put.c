@@ -1,0 +1,175 @@
+/* Pieces that are no sessions: definitions, credentials, artifacts, workspaces. */
+#include "ops/migrate/migrate_take.h"
+
+#include "lib/base/hash.h"
+#include "lib/os/file.h"
+#include "schema/agent/artifact.h"
+#include "schema/control/agent.h"
+#include "schema/secret.h"
+#include "vfs/core/vfs.h"
+#include "vfs/transfer/transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- definitions ---------------------------------------------------------------- */
+
+static int take_agent(struct migrate *m, void *arg, struct agent_file *f,
+		      struct migrate_piece *p, struct err *e)
+{
+	const char *name = strchr(p->target, ' ') + 1;
+	int made;
+
+	(void)f;
+	p->records = 1;
+	if (!m->run) {
+		p->added = 1;
+		return secret_check(name, arg, e);
+	}
+	made = m->host->agent(m->host->arg, name, arg, e);
+	p->added = made > 0;
+	return made < 0 ? -1 : 0;
+}
+
+int migrate_agent(struct migrate *m, const char *importer, const char *part,
+		  const char *name, const cJSON *def, struct err *e)
+{
+	struct piece_ask ask = {
+		.importer = importer,
+		.part = part,
+		.target = arena_printf(&m->arena, "agent %s",
+				       migrate_agent_name(m, name)),
+		.take = take_agent,
+		.arg = (void *)(uintptr_t)def,
+	};
+
+	return migrate_piece(m, &ask, e);
+}
+
+/* --- credentials: files, and files they stay --------------------------------------- */
+
+static int take_credential(struct migrate *m, void *arg, struct agent_file *f,
+			   struct migrate_piece *p, struct err *e)
+{
+	struct home_path to = home_join(m->home, HOME_CREDENTIALS, arg);
+	struct buf b = BUF_MAX(FOREIGN_MAX), old = BUF_MAX(FOREIGN_MAX);
+	bool there = file_exists(to.text);
+	int rc = foreign_read(m->file->path, &b, e);
+
+	(void)f;
+	p->records = 1;
+	p->added = !there;
+	if (!rc && there)
+		rc = file_read(to.text, &old, e);
+	if (!rc && there && (old.n != b.n || memcmp(old.p, b.p, b.n) != 0))
+		rc = err_set(e, ERR_CONFLICT,
+			     "%s is there already, and differs", to.text);
+	if (!rc && m->run && !there)
+		rc = file_write_atomic(to.text, b.p, b.n, 0600, e);
+	buf_fini(&b);
+	buf_fini(&old);
+	return rc;
+}
+
+int migrate_credential(struct migrate *m, const char *name, struct err *e)
+{
+	const char *fit = migrate_agent_name(m, name);
+	struct piece_ask ask = {
+		.importer = "credential",
+		.target = arena_printf(&m->arena, "credentials/%s", fit),
+		.take = take_credential,
+		.arg = arena_text(&m->arena, fit),
+	};
+
+	m->file->claimed = true;
+	return migrate_piece(m, &ask, e);
+}
+
+/* --- artifacts -------------------------------------------------------------------- */
+
+static int take_artifact(struct migrate *m, void *arg, struct agent_file *f,
+			 struct migrate_piece *p, struct err *e)
+{
+	const struct artifact_key *key = arg;
+	struct artifact_about about = {0};
+	struct buf b = BUF_MAX(FOREIGN_MAX);
+	struct artifact_row row;
+	char sha256[HASH_HEX];
+	int rc = 0, found;
+
+	p->records = p->added = 1;
+	if (!f)
+		return 0;
+	rc = foreign_read(m->file->path, &b, e);
+	found = rc ? -1 : artifact_find(f->db, key, &row, &m->arena, e);
+	hash_of(b.p, b.n, sha256);
+	if (found > 0 && !strcmp(row.sha256, sha256))
+		p->added = 0;
+	else if (found >= 0)
+		rc = artifact_put(f->db, key, &about, (struct blob){b.p, b.n},
+				  NULL, e);
+	buf_fini(&b);
+	return found < 0 ? -1 : rc;
+}
+
+int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
+		     const char *kind, const char *name, struct err *e)
+{
+	struct artifact_key key = artifact_key_named(importer, kind, name);
+	struct piece_ask ask = {
+		.importer = importer,
+		.agent = migrate_agent_name(m, agent),
+		.take = take_artifact,
+		.arg = &key,
+	};
+
+	ask.target = arena_printf(&m->arena, "%s artifact %s/%s/%s", ask.agent,
+				  importer, kind, name);
+	m->file->claimed = true;
+	return migrate_piece(m, &ask, e);
+}
+
+/* --- workspaces -------------------------------------------------------------------- */
+
+struct space {
+	const char *name;
+	int64_t entries;
+};
+
+static int take_space(struct migrate *m, void *arg, struct agent_file *f,
+		      struct migrate_piece *p, struct err *e)
+{
+	const struct space *s = arg;
+	struct vfs_port port = {.path = ""};
+	struct err known;
+	struct vfs *v = NULL;
+	int rc;
+
+	p->records = s->entries;
+	if (!f)
+		return 0;
+	/* there already: an import goes over what is there, and doubles nothing */
+	(void)vfs_create(f->db, s->name, NULL, &known);
+	rc = vfs_open(&v, f->db, s->name, "migrate", e) ||
+	     vfs_import_agentfs(v, workdir_path(&m->work, FOREIGN_COPY), &port,
+				e);
+	vfs_close(v);
+	p->added = port.nodes;
+	return rc ? -1 : 0;
+}
+
+int migrate_space(struct migrate *m, const char *name, int64_t entries,
+		  struct err *e)
+{
+	struct space space = {
+		arena_text(&m->arena, migrate_agent_name(m, name)), entries};
+	struct piece_ask ask = {
+		.importer = "agentfs",
+		.agent = migrate_agent_name(m, NULL),
+		.take = take_space,
+		.arg = &space,
+	};
+
+	ask.target = arena_printf(&m->arena, "%s:%s", ask.agent, space.name);
+	return migrate_piece(m, &ask, e);
+}

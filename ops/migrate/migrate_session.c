@@ -1,0 +1,321 @@
+/* Sessions: events of another program become lines that schema/agent/transcript/exchange.h
+ * knows, and go in together. */
+#include "ops/migrate/migrate_take.h"
+
+#include "lib/base/fault.h"
+#include "lib/base/text.h"
+#include "schema/agent/transcript/event.h"
+#include "schema/agent/transcript/exchange.h"
+#include "schema/agent/transcript/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The session that is being read. */
+struct migrate_session {
+	struct session_piece p;
+	struct migrate_piece piece;
+	struct buf lines;
+	size_t at;        /* of the next line to be imported */
+	const char **ids; /* of the events, for who names them as parent */
+	int64_t n, cap, before;
+	int64_t *slots; /* number of the event that has the id, by its hash */
+	size_t nslots;
+	struct arena arena;
+};
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, ",\"%s\":", name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* What is known of it beyond the columns, as far as a session's meta holds it.
+ * Whatever is too long stands as its length. */
+static void add_row(struct buf *b, const cJSON *row)
+{
+	struct buf text = BUF_MAX(SESSION_META_MAX / 2);
+
+	json_add(&text, row);
+	buf_adds(b, ",\"row\":");
+	if (text.over)
+		buf_adds(b, "\"too large\"");
+	else
+		buf_add(b, text.p, text.n);
+	buf_fini(&text);
+}
+
+static void add_head(struct migrate *m, struct migrate_session *s)
+{
+	struct buf *b = &s->lines;
+
+	buf_adds(b,
+		 "{\"record\":\"session\",\"version\":1,\"kind\":\"import\"");
+	add_text(b, "key", s->p.key);
+	add_text(b, "title", s->p.title);
+	add_text(b, "model", s->p.model);
+	add_text(b, "source", s->p.importer);
+	add_text(b, "status", s->p.archived ? "archived" : NULL);
+	if (s->p.created_at)
+		buf_addf(b, ",\"created_at\":%" PRId64, s->p.created_at);
+	buf_adds(b, ",\"meta\":{\"import\":{\"version\":1");
+	add_text(b, "path", s->piece.path);
+	add_text(b, "sha256", m->file->mark.sha256);
+	if (s->p.row)
+		add_row(b, s->p.row);
+	buf_adds(b, "}}}\n");
+}
+
+static void session_free(struct migrate *m)
+{
+	if (!m->session)
+		return;
+	buf_fini(&m->session->lines);
+	arena_fini(&m->session->arena);
+	free(m->session->ids);
+	free(m->session->slots);
+	free(m->session);
+	m->session = NULL;
+}
+
+/* Keys are text of one line and bounded; names of files need not be. */
+static const char *fit_key(struct migrate *m, const char *key)
+{
+	size_t n = strlen(key), at = 0;
+	char *fit;
+
+	if (n > SESSION_KEY_MAX)
+		n = SESSION_KEY_MAX;
+	fit = arena_textn(&m->arena, *key ? key : "unnamed", *key ? n : 7);
+	while (fit[at]) {
+		size_t len = text_utf8_char(fit + at, strlen(fit + at));
+
+		if (len == 0 || (unsigned char)fit[at] < ' ' || fit[at] == 127)
+			fit[at] = '_';
+		at += len ? len : 1;
+	}
+	return fit;
+}
+
+int migrate_session(struct migrate *m, const struct session_piece *p,
+		    struct err *e)
+{
+	struct migrate_session *s = calloc(1, sizeof *s);
+	int done;
+
+	if (!s)
+		abort();
+	m->session = s;
+	s->p = *p;
+	s->p.agent = migrate_agent_name(m, p->agent);
+	s->p.key = fit_key(m, p->key);
+	buf_init(&s->lines, FOREIGN_MAX);
+	s->piece = migrate_piece_of(
+		m, p->importer, p->part,
+		arena_printf(&m->arena, "%s/%s", s->p.agent, s->p.key));
+	done = migrate_was_done(m, &s->piece, e);
+	s->before = s->piece.records;
+	if (done == 0) {
+		add_head(m, s);
+		return 1;
+	}
+	session_free(m);
+	return done < 0 ? -1 : 0;
+}
+
+/* --- events --------------------------------------------------------------------- */
+
+static size_t slot_of(const struct migrate_session *s, const char *id)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	size_t i;
+
+	for (const char *c = id; *c; c++)
+		h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+	i = (size_t)h & (s->nslots - 1);
+	while (s->slots[i] && strcmp(s->ids[s->slots[i] - 1], id) != 0)
+		i = (i + 1) & (s->nslots - 1);
+	return i;
+}
+
+/* Half of the slots stay free. An id that comes again is the later event's. */
+static void remember(struct migrate_session *s, const char *id)
+{
+	if (s->n == s->cap) {
+		s->cap = s->cap ? 2 * s->cap : 64;
+		s->nslots = 2 * (size_t)s->cap;
+		s->ids = realloc(s->ids, (size_t)s->cap * sizeof *s->ids);
+		free(s->slots);
+		s->slots = calloc(s->nslots, sizeof *s->slots);
+		if (!s->ids || !s->slots)
+			abort();
+		for (int64_t i = 0; i < s->n; i++)
+			if (s->ids[i])
+				s->slots[slot_of(s, s->ids[i])] = i + 1;
+	}
+	s->ids[s->n++] = arena_text(&s->arena, id);
+	if (id)
+		s->slots[slot_of(s, id)] = s->n;
+}
+
+static int64_t number_of(const struct migrate_session *s, const char *id)
+{
+	return id && s->n ? s->slots[slot_of(s, id)] : 0;
+}
+
+bool migrate_id_fits(const char *id)
+{
+	struct err ignored;
+
+	return id && text_check_key("id", id, EVENT_KEY_MAX, &ignored) == 0;
+}
+
+static void add_usage(struct buf *b, const struct foreign_usage *u)
+{
+	if (!u->input && !u->output && !u->cached && !u->cost_nano)
+		return;
+	buf_addf(b,
+		 ",\"usage\":{\"input\":%" PRId64 ",\"output\":%" PRId64
+		 ",\"cached\":%" PRId64 ",\"cost_nano\":%" PRId64,
+		 u->input, u->output, u->cached, u->cost_nano);
+	add_text(b, "model", u->model);
+	buf_addc(b, '}');
+}
+
+void migrate_event(struct migrate *m, const struct foreign_event *ev)
+{
+	struct migrate_session *s = m->session;
+	const char *id = migrate_id_fits(ev->id) ? ev->id : NULL;
+	int64_t parent = number_of(s, ev->parent);
+	struct buf *b = &s->lines;
+
+	remember(s, id);
+	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, s->n);
+	add_text(b, "type", ev->type);
+	add_text(b, "id", id);
+	if (parent > 0 || (ev->parent && !*ev->parent))
+		buf_addf(b, ",\"parent\":%" PRId64, parent);
+	if (ev->at > 0)
+		buf_addf(b, ",\"at\":%" PRId64, ev->at);
+	add_usage(b, &ev->usage);
+	buf_adds(b, ",\"body\":");
+	json_add(b, ev->body);
+	buf_adds(b, "}\n");
+}
+
+/* --- taking them ------------------------------------------------------------------ */
+
+static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
+{
+	struct migrate_session *s = ctx;
+	const char *from = s->lines.p + s->at;
+
+	(void)e;
+	if (s->at >= s->lines.n)
+		return 0;
+	*text = from;
+	*n = strcspn(from, "\n");
+	s->at += *n + 1;
+	return 1;
+}
+
+static int take(struct migrate *m, struct migrate_session *s, struct err *e)
+{
+	struct import_result r;
+	struct agent_file f;
+	int rc;
+
+	if (m->file->blocked)
+		return err_set(e, ERR_BUSY, "%s", m->file->blocked);
+	if (buf_ok(&s->lines, s->piece.path, e))
+		return -1;
+	if (!m->run) {
+		s->piece.added = s->n > s->before ? s->n - s->before : 0;
+		return 0;
+	}
+	if (migrate_open_agent(m, s->p.agent, &f, e))
+		return -1;
+	rc = exchange_continue(&f, s->p.key, next_line, s, &r, e);
+	s->piece.added = r.added;
+	/* a session without events is one too, when it is new */
+	if (!rc && s->n == 0 && s->before == 0)
+		s->piece.state = "imported";
+	agent_file_close(&f);
+	return rc ? -1 : fault_point(FAULT_migration_piece, e);
+}
+
+int migrate_session_end(struct migrate *m, const char *broken, struct err *e)
+{
+	struct migrate_session *s = m->session;
+	struct err why;
+	int rc;
+
+	s->piece.records = s->n;
+	s->piece.warning = arena_text(&m->arena, broken);
+	rc = migrate_settle(m, &s->piece, take(m, s, &why) ? why.text : NULL,
+			    e);
+	session_free(m);
+	return rc;
+}
+
+/* --- messages ------------------------------------------------------------------- */
+
+cJSON *migrate_message(const cJSON *row, const char *role, const cJSON *content)
+{
+	cJSON *body = cJSON_CreateObject(), *rest = cJSON_CreateObject();
+	const cJSON *v;
+
+	cJSON_AddStringToObject(body, "role", role);
+	cJSON_AddItemToObject(body, "content", foreign_value(content));
+	cJSON_ArrayForEach(v, row)
+	{
+		if (v != content && !cJSON_IsNull(v) && v->string &&
+		    strcmp(v->string, "role") != 0)
+			cJSON_AddItemToObject(rest, v->string,
+					      cJSON_Duplicate(v, true));
+	}
+	cJSON_AddItemToObject(body, "imported", rest);
+	return body;
+}
+
+/* Who speaks, in the words that models know. */
+static const char *role_of(const cJSON *row)
+{
+	static const char *const words[][2] = {
+		{"agent", "assistant"}, {"character", "assistant"},
+		{"ai", "assistant"},    {"bot", "assistant"},
+		{"human", "user"},      {"owner", "user"}};
+	const char *role = foreign_text(
+		row, "role|sender_type|sender_role|sender|from|author", NULL);
+
+	for (size_t i = 0; role && i < sizeof words / sizeof words[0]; i++)
+		if (!strcmp(words[i][0], role))
+			return words[i][1];
+	return role;
+}
+
+void migrate_message_row(struct migrate *m, const cJSON *row,
+			 const cJSON *content, const char *parent)
+{
+	const char *role = role_of(row);
+	const char *id = foreign_id(row, "external_id|id|message_id|uuid",
+				    &m->arena);
+	struct foreign_event ev = {
+		.id = *id ? id : NULL,
+		.parent = parent,
+		.type = role && content ? "message" : "raw",
+		.at = foreign_time(foreign_pick(
+			row, "created_at|createdAt|time_created|timestamp|ts|"
+			     "at|time")),
+		.body = row,
+	};
+	cJSON *body = NULL;
+
+	if (role && content)
+		ev.body = body = migrate_message(row, role, content);
+	migrate_event(m, &ev);
+	cJSON_Delete(body);
+}

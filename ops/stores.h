@@ -1,9 +1,0 @@
-#ifndef OPS_STORES_H
-#define OPS_STORES_H
-
-/* Why a file or a table of another program is not taken, by stores.def; NULL:
- * nobody knows it. */
-const char *store_file_reason(const char *path);
-const char *store_table_reason(const char *name);
-
-#endif

@@ -1,0 +1,199 @@
+#include "schema/agent/media.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIGITS   16  /* of the SHA-256, in a directory's name */
+#define NAME_FIT 200 /* longer last parts get the artifact's id instead */
+#define LIST_MAX 1000
+
+/* `kind` of an attachment's key: its message, and whether it is a thumbnail. */
+struct kind {
+	char text[32];
+};
+
+static struct kind kind_of(int64_t seq, bool is_thumbnail)
+{
+	struct kind k;
+
+	snprintf(k.text, sizeof k.text, "%" PRId64 "%s", seq,
+		 is_thumbnail ? ".thumb" : "");
+	return k;
+}
+
+int media_put(struct sql *db, const struct media_ref *ref, const char *mime,
+	      struct blob bytes, struct id *aid, struct err *e)
+{
+	struct kind kind = kind_of(ref->seq, ref->is_thumbnail);
+	struct artifact_key key = {"media", ref->sid, kind.text, ref->path};
+
+	return artifact_put(db, &key, &(struct artifact_about){.mime = mime},
+			    bytes, aid, e);
+}
+
+int media_find(struct sql *db, const struct media_ref *ref,
+	       struct artifact_row *row, struct arena *a, struct err *e)
+{
+	struct kind kind = kind_of(ref->seq, ref->is_thumbnail);
+	struct artifact_key key = {"media", ref->sid, kind.text, ref->path};
+
+	return artifact_find(db, &key, row, a, e);
+}
+
+int media_list(struct sql *db, const char *sid, int64_t seq,
+	       struct artifact_row **rows, struct arena *a, struct err *e)
+{
+	struct kind kind = kind_of(seq, false);
+
+	return artifact_list(db,
+			     &(struct artifact_filter){.class = "media",
+						       .owner = sid,
+						       .kind = kind.text,
+						       .count = LIST_MAX},
+			     rows, a, e);
+}
+
+/* --- files on demand -------------------------------------------------- */
+
+static const char *file_name(const struct artifact_row *row)
+{
+	const char *slash = strrchr(row->name, '/');
+	const char *last = slash ? slash + 1 : row->name;
+
+	if (*last == '\0' || *last == '.' || strlen(last) > NAME_FIT)
+		return row->aid;
+	return last;
+}
+
+/* A file that is there has the right content, since its directory names it;
+ * the length is compared because a power cut can leave an empty one. Its time
+ * is when it was last asked for. */
+static bool is_there(const char *path, int64_t size)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size == size && utimensat(AT_FDCWD, path, NULL, 0) == 0;
+}
+
+static int fill_and_rename(struct sql *db, const char *aid, const char *temp,
+			   const char *path, int fd, struct err *e)
+{
+	int rc = artifact_get_fd(db, aid, fd, temp, e);
+
+	if (close(fd) && rc == 0)
+		rc = err_errno_set(e, "%s", temp);
+	if (rc == 0 && rename(temp, path))
+		rc = err_errno_set(e, "%s", path);
+	if (rc)
+		unlink(temp);
+	return rc;
+}
+
+static int make_file(struct sql *db, const char *aid, const char *dir,
+		     const char *path, struct err *e)
+{
+	char temp[PATH_MAX];
+	int fd;
+
+	if (snprintf(temp, sizeof temp, "%s/.new-XXXXXX", dir) >=
+	    (int)sizeof temp)
+		return err_set(e, ERR_TOOBIG, "the path %s is too long", dir);
+	/* A sweep may remove the empty directory in between. */
+	for (int tries = 0; tries < 3; tries++) {
+		if (file_make_dir(dir, 0700, e))
+			return -1;
+		fd = mkostemp(temp, O_CLOEXEC);
+		if (fd >= 0)
+			return fill_and_rename(db, aid, temp, path, fd, e);
+		if (errno != ENOENT)
+			break;
+	}
+	return err_errno_set(e, "cannot make a file in %s", dir);
+}
+
+int media_materialise(struct sql *db, const char *aid, const char *dir,
+		      const char **path, struct arena *a, struct err *e)
+{
+	struct artifact_row row;
+	const char *sub, *full;
+	int found = artifact_get(db, aid, &row, a, e);
+
+	if (found <= 0)
+		return found < 0 ? -1
+				 : err_set(e, ERR_NOTFOUND,
+					   "there is no artifact '%s'",
+					   quoted(aid).text);
+	sub = arena_printf(a, "%s/%.*s", dir, DIGITS, row.sha256);
+	full = arena_printf(a, "%s/%s", sub, file_name(&row));
+	if (!is_there(full, row.size) && make_file(db, aid, sub, full, e))
+		return -1;
+	*path = full;
+	return 0;
+}
+
+/* --- sweeping --------------------------------------------------------- */
+
+/* Directories of artifacts, and of messages and runs (blobs.h). */
+static bool is_ours(const char *name)
+{
+	return (strlen(name) == DIGITS &&
+		strspn(name, "0123456789abcdef") == DIGITS) ||
+	       id_is(ID_INBOUND, name) || id_is(ID_DELIVERY, name) ||
+	       id_is(ID_RUN, name);
+}
+
+static int64_t age_of(int at, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return -1;
+	return clock_now() - (st.st_mtim.tv_sec * INT64_C(1000) +
+			      st.st_mtim.tv_nsec / 1000000);
+}
+
+static int sweep_dir(int top, const char *name, int64_t age)
+{
+	int at = openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = at < 0 ? NULL : fdopendir(at);
+	int gone = 0;
+
+	if (!d) {
+		if (at >= 0)
+			close(at);
+		return 0;
+	}
+	for (struct dirent *f; (f = readdir(d)) != NULL;)
+		if (age_of(at, f->d_name) >= age &&
+		    unlinkat(at, f->d_name, 0) == 0)
+			gone++;
+	closedir(d);
+	unlinkat(top, name, AT_REMOVEDIR); /* stays if it is not empty */
+	return gone;
+}
+
+int media_sweep(const char *dir, int64_t age, struct err *e)
+{
+	DIR *d = opendir(dir);
+	int gone = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_errno_set(e, "%s", dir);
+	for (struct dirent *f; (f = readdir(d)) != NULL;)
+		if (is_ours(f->d_name))
+			gone += sweep_dir(dirfd(d), f->d_name, age);
+	closedir(d);
+	return gone;
+}

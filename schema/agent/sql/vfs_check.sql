@@ -1,0 +1,417 @@
+-- What fsck looks for, and how it is mended: one pair for each row of
+-- vfs/check/check.def. Each finds in all namespaces of the file.
+
+-- What all checks of a group would find (not how much): 0 if nothing. The checks
+-- before those of a group have found nothing then.
+
+-- query vfs_find_in_inodes -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN vfs_blob AS b ON b.id =
+	i.blob WHERE i.id >> 40 NOT IN (SELECT id FROM vfs_ns) OR mode & 61440 NOT IN
+	(4096, 8192, 16384, 24576, 32768, 40960, 49152) OR mode & ~65535 OR (mode &
+	61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND 4095) OR (NOT
+	flags & 1 AND i.id IN (SELECT id FROM vfs_xattr)) OR (blob IS NOT NULL AND
+	b.id IS NULL) OR (below IS NOT NULL AND i.id NOT IN (SELECT id FROM
+	vfs_host)) OR (nlink = 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size
+	< 0 OR (mode & 61440 = 40960 AND size <> length(target)) OR (mode & 61440 =
+	32768 AND size < max(coalesce(b.raw, length(b.data), 0), coalesce((SELECT
+	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
+	vfs_blob AS b ON b.id = c.blob WHERE c.id = i.id), 0)));
+
+-- query vfs_find_in_names -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry AS d LEFT JOIN vfs_inode AS i ON i.id =
+	(d.dir & ~1099511627775) | d.ino LEFT JOIN vfs_inode AS p ON p.id = d.dir
+	WHERE length(d.name) NOT BETWEEN 1 AND 255 OR d.name IN (x'2e', x'2e2e') OR
+	instr(d.name, x'2f') OR instr(d.name, x'00') OR i.id IS NULL OR p.id IS NULL
+	OR (p.mode & 61440) <> 16384 OR d.type <> i.mode >> 12 OR (d.type = 4 AND
+	(i.parent <> d.dir & 1099511627775 OR i.name <> d.name));
+
+-- Each node has as many names as it says, a directory one, and the number of
+-- nodes that have a name is that of those that should.
+-- query vfs_find_in_links -> vfs_number
+SELECT coalesce(sum(CASE WHEN t = 4 THEN c > 1 ELSE c <> i.nlink END OR i.id &
+	1099511627775 = 1), 0) + (coalesce(sum(i.nlink > 0), 0) <> (SELECT count(*)
+	FROM vfs_inode WHERE nlink > 0 AND id & 1099511627775 <> 1)) AS n FROM (SELECT (dir &
+	~1099511627775) | ino AS id, count(*) AS c, min(type) AS t FROM vfs_dentry
+	GROUP BY 1) AS d JOIN vfs_inode AS i ON i.id = d.id;
+
+-- Each blob is named as often as it says, as many blobs are named as there are,
+-- and as many are named several times as there are counters.
+-- query vfs_find_in_contents -> vfs_number
+SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
+	count(*) FROM vfs_blob)) + (coalesce(sum(c > 1), 0) <> (SELECT count(*) FROM
+	vfs_share)) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
+	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
+	r LEFT JOIN vfs_share AS s ON s.blob = r.b;
+
+-- query vfs_find_ns -> vfs_number
+SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
+	(SELECT id FROM vfs_ns);
+
+-- query vfs_mend_ns
+INSERT INTO vfs_ns (id, name, made_at)
+SELECT id >> 40, 'lost-' || (id >> 40), min(born) FROM vfs_inode WHERE id >>
+	40 NOT IN (SELECT id FROM vfs_ns) GROUP BY 1;
+
+-- query vfs_find_root -> vfs_number
+SELECT count(*) AS n FROM vfs_ns WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
+	WHERE vfs_inode.id = (vfs_ns.id << 40) | 1);
+
+-- query vfs_mend_root
+INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
+	changed, born, rdev, flags, parent, name)
+SELECT (id << 40) | 1, 16877, 2, 0, 0, 0, made_at, made_at, made_at, made_at,
+	0, 0, 1, x'' FROM vfs_ns
+WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE vfs_inode.id = (vfs_ns.id <<
+	40) | 1);
+
+-- Types are files, directories, links, fifos, sockets and devices.
+-- query vfs_find_type -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 NOT IN (4096, 8192,
+	16384, 24576, 32768, 40960, 49152) OR mode & ~65535;
+
+-- query vfs_mend_type
+UPDATE vfs_inode SET mode = CASE WHEN id IN (SELECT dir FROM vfs_dentry) THEN
+	16832 WHEN target IS NOT NULL THEN 41471 ELSE 33152 END
+WHERE mode & 61440 NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152) OR
+	mode & ~65535;
+
+-- query vfs_find_target -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE mode & 61440 = 40960 AND
+	coalesce(length(target), 0) NOT BETWEEN 1 AND 4095;
+
+-- query vfs_mend_target
+-- A link to nowhere can be told only as a file.
+UPDATE vfs_inode SET mode = 33152, size = 0, target = NULL
+WHERE mode & 61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND
+	4095;
+
+-- query vfs_find_name -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255
+	OR name IN (x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
+
+-- query vfs_mend_name
+DELETE FROM vfs_dentry WHERE length(name) NOT BETWEEN 1 AND 255 OR name IN
+	(x'2e', x'2e2e') OR instr(name, x'2f') OR instr(name, x'00');
+
+-- query vfs_find_dentry_node -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
+	WHERE id = (dir & ~1099511627775) | ino);
+
+-- query vfs_mend_dentry_node
+DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
+	(dir & ~1099511627775) | ino);
+
+-- query vfs_find_dentry_dir -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode
+	WHERE id = dir AND (mode & 61440) = 16384);
+
+-- query vfs_mend_dentry_dir
+DELETE FROM vfs_dentry WHERE NOT EXISTS (SELECT 1 FROM vfs_inode WHERE id =
+	dir AND (mode & 61440) = 16384);
+
+-- query vfs_find_dentry_type -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir
+	& ~1099511627775) | d.ino WHERE d.type <> i.mode >> 12;
+
+-- query vfs_mend_dentry_type
+UPDATE vfs_dentry SET type = (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir
+	& ~1099511627775) | ino)
+WHERE type <> (SELECT mode >> 12 FROM vfs_inode WHERE id = (dir &
+	~1099511627775) | ino);
+
+-- A directory has one name, and its root none.
+-- query vfs_find_dir_names -> vfs_number
+SELECT (SELECT count(*) FROM (SELECT 1 FROM vfs_dentry WHERE type = 4 AND ino
+	<> 1 GROUP BY (dir & ~1099511627775) | ino HAVING count(*) > 1)) + (SELECT
+	count(*) FROM vfs_dentry WHERE ino = 1) AS n;
+
+-- query vfs_mend_dir_names
+-- The name that the directory itself knows stays.
+DELETE FROM vfs_dentry WHERE ino = 1 OR (dir, name) IN (SELECT dir, name FROM
+	(SELECT d.dir, d.name, row_number() OVER (PARTITION BY d.dir &
+	~1099511627775, d.ino ORDER BY i.parent <> d.dir & 1099511627775, i.name <>
+	d.name, d.dir, d.name) AS k FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id
+	= (d.dir & ~1099511627775) | d.ino WHERE d.type = 4) WHERE k > 1);
+
+-- query vfs_find_chunk_node -> vfs_number
+SELECT count(*) AS n FROM vfs_chunk WHERE id NOT IN (SELECT id FROM vfs_inode);
+
+-- query vfs_mend_chunk_node
+DELETE FROM vfs_chunk WHERE id NOT IN (SELECT id FROM vfs_inode);
+
+-- query vfs_find_xattr_node -> vfs_number
+SELECT count(*) AS n FROM vfs_xattr WHERE id NOT IN (SELECT id FROM vfs_inode);
+
+-- query vfs_mend_xattr_node
+DELETE FROM vfs_xattr WHERE id NOT IN (SELECT id FROM vfs_inode);
+
+-- query vfs_find_xattr_flag -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE NOT flags & 1 AND id IN (SELECT id
+	FROM vfs_xattr);
+
+-- query vfs_mend_xattr_flag
+UPDATE vfs_inode SET flags = flags | 1 WHERE NOT flags & 1 AND id IN (SELECT
+	id FROM vfs_xattr);
+
+-- query vfs_find_undo_inode -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_inode WHERE snap NOT IN (SELECT id FROM
+	vfs_snap);
+
+-- query vfs_mend_undo_inode
+DELETE FROM vfs_undo_inode WHERE snap NOT IN (SELECT id FROM vfs_snap);
+
+-- query vfs_find_undo_dentry -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_dentry WHERE snap NOT IN (SELECT id FROM
+	vfs_snap);
+
+-- query vfs_mend_undo_dentry
+DELETE FROM vfs_undo_dentry WHERE snap NOT IN (SELECT id FROM vfs_snap);
+
+-- query vfs_find_undo_chunk -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_chunk WHERE snap NOT IN (SELECT id FROM
+	vfs_snap);
+
+-- query vfs_mend_undo_chunk
+DELETE FROM vfs_undo_chunk WHERE snap NOT IN (SELECT id FROM vfs_snap);
+
+-- query vfs_find_undo_xattr -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_xattr WHERE snap NOT IN (SELECT id FROM
+	vfs_snap);
+
+-- query vfs_mend_undo_xattr
+DELETE FROM vfs_undo_xattr WHERE snap NOT IN (SELECT id FROM vfs_snap);
+
+-- query vfs_find_snap_ns -> vfs_number
+SELECT count(*) AS n FROM vfs_snap WHERE ns NOT IN (SELECT id FROM vfs_ns);
+
+-- query vfs_mend_snap_ns
+DELETE FROM vfs_snap WHERE ns NOT IN (SELECT id FROM vfs_ns);
+
+-- query vfs_find_snap_newest -> vfs_number
+SELECT count(*) AS n FROM vfs_ns WHERE snap <> coalesce((SELECT max(id) FROM
+	vfs_snap WHERE ns = vfs_ns.id), 0);
+
+-- query vfs_mend_snap_newest
+UPDATE vfs_ns SET snap = coalesce((SELECT max(id) FROM vfs_snap WHERE ns =
+	vfs_ns.id), 0),
+	next_ino = coalesce((SELECT next_ino FROM vfs_snap WHERE ns = vfs_ns.id ORDER
+	BY id DESC LIMIT 1), 0)
+WHERE snap <> coalesce((SELECT max(id) FROM vfs_snap WHERE ns = vfs_ns.id), 0);
+
+-- query vfs_find_inode_blob -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE blob IS NOT NULL AND blob NOT IN
+	(SELECT id FROM vfs_blob);
+
+-- query vfs_mend_inode_blob
+UPDATE vfs_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
+	(SELECT id FROM vfs_blob);
+
+-- query vfs_find_chunk_blob -> vfs_number
+SELECT count(*) AS n FROM vfs_chunk WHERE blob NOT IN (SELECT id FROM
+	vfs_blob);
+
+-- query vfs_mend_chunk_blob
+DELETE FROM vfs_chunk WHERE blob NOT IN (SELECT id FROM vfs_blob);
+
+-- query vfs_find_undo_inode_blob -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_inode WHERE blob IS NOT NULL AND blob NOT
+	IN (SELECT id FROM vfs_blob);
+
+-- query vfs_mend_undo_inode_blob
+UPDATE vfs_undo_inode SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
+	(SELECT id FROM vfs_blob);
+
+-- query vfs_find_undo_chunk_blob -> vfs_number
+SELECT count(*) AS n FROM vfs_undo_chunk WHERE blob IS NOT NULL AND blob NOT
+	IN (SELECT id FROM vfs_blob);
+
+-- query vfs_mend_undo_chunk_blob
+UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
+	(SELECT id FROM vfs_blob);
+
+-- query vfs_find_host -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE below IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_host);
+
+-- query vfs_mend_host
+UPDATE vfs_inode SET below = NULL WHERE below IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_host);
+
+-- No content lies past the end of its file.
+-- query vfs_find_size -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i WHERE size < 0 OR (mode & 61440 =
+	40960 AND size <> length(target)) OR (mode & 61440 = 32768 AND size < max(
+	coalesce((SELECT coalesce(raw, length(data)) FROM vfs_blob AS b WHERE b.id =
+	i.blob), 0), coalesce((SELECT max(c.idx * 65536 + coalesce(raw,
+	length(data))) FROM vfs_chunk AS c JOIN vfs_blob AS b ON b.id = c.blob WHERE
+	c.id = i.id), 0)));
+
+-- query vfs_mend_size
+UPDATE vfs_inode AS i SET size = CASE mode & 61440 WHEN 40960 THEN
+	length(target) WHEN 32768 THEN max(size, 0, coalesce((SELECT coalesce(raw,
+	length(data)) FROM vfs_blob AS b WHERE b.id = i.blob), 0), coalesce((SELECT
+	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
+	vfs_blob AS b ON b.id = c.blob WHERE c.id = i.id), 0)) ELSE max(size, 0) END
+WHERE size < 0 OR mode & 61440 IN (32768, 40960);
+
+-- query vfs_find_nameless -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i WHERE nlink > 0 AND id &
+	1099511627775 <> 1 AND id NOT IN (SELECT (dir & ~1099511627775) | ino FROM
+	vfs_dentry);
+
+-- query vfs_find_cycle -> vfs_number
+SELECT count(*) AS n FROM (WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1
+	FROM vfs_ns UNION SELECT (d.dir & ~1099511627775) | d.ino FROM reach AS r
+	JOIN vfs_dentry AS d ON d.dir = r.id) SELECT id FROM vfs_inode WHERE nlink >
+	0 AND (mode & 61440) = 16384 AND id NOT IN (SELECT id FROM reach));
+
+-- query vfs_find_dir_parent -> vfs_number
+SELECT count(*) AS n FROM vfs_dentry AS d JOIN vfs_inode AS i ON i.id = (d.dir
+	& ~1099511627775) | d.ino WHERE d.type = 4 AND (i.parent <> d.dir &
+	1099511627775 OR i.name <> d.name);
+
+-- query vfs_mend_dir_parent
+UPDATE vfs_inode SET parent = d.dir & 1099511627775, name = d.name FROM
+	vfs_dentry AS d
+WHERE vfs_inode.id = (d.dir & ~1099511627775) | d.ino AND d.type = 4 AND
+	(vfs_inode.parent <> d.dir & 1099511627775 OR vfs_inode.name <> d.name);
+
+-- query vfs_find_file_links -> vfs_number
+SELECT count(*) AS n FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*)
+	AS c FROM vfs_dentry WHERE type <> 4 GROUP BY 1) AS n JOIN vfs_inode AS i ON
+	i.id = n.id WHERE i.nlink <> n.c;
+
+-- query vfs_mend_file_links
+UPDATE vfs_inode SET nlink = n.c
+FROM (SELECT (dir & ~1099511627775) | ino AS id, count(*) AS c FROM vfs_dentry
+	WHERE type <> 4 GROUP BY 1) AS n
+WHERE vfs_inode.id = n.id AND vfs_inode.nlink <> n.c;
+
+-- query vfs_find_dir_links -> vfs_number
+SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN (SELECT dir, count(*) AS c
+	FROM vfs_dentry WHERE type = 4 GROUP BY dir) AS n ON n.dir = i.id WHERE
+	(i.mode & 61440) = 16384 AND i.nlink > 0 AND NOT i.flags & 2 AND i.nlink <> 2
+	+ coalesce(n.c, 0);
+
+-- query vfs_mend_dir_links
+UPDATE vfs_inode SET nlink = 2 + (SELECT count(*) FROM vfs_dentry WHERE dir =
+	vfs_inode.id AND type = 4)
+WHERE (mode & 61440) = 16384 AND nlink > 0 AND NOT flags & 2;
+
+-- query vfs_find_orphan -> vfs_number
+SELECT count(*) AS n FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id
+	FROM vfs_orphan);
+
+-- query vfs_mend_orphan
+INSERT INTO vfs_orphan (id, pid, start)
+SELECT id, 0, 1 FROM vfs_inode WHERE nlink = 0 AND id NOT IN (SELECT id FROM
+	vfs_orphan);
+
+-- query vfs_find_orphan_named -> vfs_number
+SELECT count(*) AS n FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode
+	WHERE nlink = 0);
+
+-- query vfs_mend_orphan_named
+DELETE FROM vfs_orphan WHERE id NOT IN (SELECT id FROM vfs_inode WHERE nlink =
+	0);
+
+-- query vfs_find_share -> vfs_number
+SELECT count(*) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
+	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
+	r LEFT JOIN vfs_share AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
+
+-- query vfs_mend_share
+INSERT OR REPLACE INTO vfs_share (blob, refs)
+SELECT b, count(*) FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob
+	FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b;
+
+-- query vfs_find_share_one -> vfs_number
+SELECT count(*) AS n FROM vfs_share WHERE refs < 2 OR blob NOT IN (SELECT b
+	FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+
+-- query vfs_mend_share_one
+DELETE FROM vfs_share WHERE refs < 2 OR blob NOT IN (SELECT b FROM (SELECT
+	blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+
+-- query vfs_find_blob_unused -> vfs_number
+SELECT count(*) AS n FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob
+	AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+
+-- query vfs_mend_blob_unused
+DELETE FROM vfs_blob WHERE id NOT IN (SELECT b FROM (SELECT blob AS b FROM
+	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
+	UNION ALL SELECT blob FROM vfs_undo_inode
+	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
+
+-- query vfs_find_usage -> vfs_number
+SELECT count(*) AS n FROM vfs_ns WHERE (max_bytes OR max_files) AND
+	(used_bytes <> (SELECT coalesce(sum(size), 0) FROM vfs_inode WHERE
+	vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4) OR used_files <>
+	(SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 = vfs_ns.id AND
+	NOT flags & 4));
+
+-- query vfs_mend_usage
+UPDATE vfs_ns SET used_bytes = (SELECT coalesce(sum(size), 0) FROM vfs_inode
+	WHERE vfs_inode.id >> 40 = vfs_ns.id AND NOT flags & 4),
+	used_files = (SELECT count(*) FROM vfs_inode WHERE vfs_inode.id >> 40 =
+	vfs_ns.id AND NOT flags & 4)
+WHERE max_bytes OR max_files;
+
+-- query vfs_nameless (vfs_key) -> vfs_number
+SELECT id AS n FROM vfs_inode
+WHERE nlink > 0 AND id & 1099511627775 <> 1
+	AND id NOT IN (SELECT (dir & ~1099511627775) | ino FROM vfs_dentry)
+	AND id >> 40 = :id
+LIMIT 500;
+
+-- query vfs_cycle_dir -> vfs_number
+-- A directory that cannot be reached: its name is taken away.
+WITH RECURSIVE reach(id) AS (SELECT (id << 40) | 1 FROM vfs_ns
+	UNION SELECT (d.dir & ~1099511627775) | d.ino
+	FROM reach AS r JOIN vfs_dentry AS d ON d.dir = r.id)
+SELECT min(id) AS n FROM vfs_inode
+WHERE nlink > 0 AND (mode & 61440) = 16384
+	AND id NOT IN (SELECT id FROM reach)
+HAVING min(id) IS NOT NULL;
+
+-- query vfs_cycle_cut (vfs_key)
+DELETE FROM vfs_dentry WHERE (dir & ~1099511627775) | ino = :id;
+
+-- query vfs_blob_next (vfs_key) -> vfs_number
+SELECT id AS n FROM vfs_blob WHERE id > :id ORDER BY id LIMIT 1;
+
+-- Equal contents become one: pairs of old and new first, then all who name
+-- them. The pairs are in the table only while that is going on.
+-- query vfs_join_add (old i64, new i64)
+INSERT INTO vfs_join (old, new) VALUES (:old, :new);
+
+-- query vfs_join_inodes
+UPDATE vfs_inode SET blob = j.new FROM vfs_join AS j
+WHERE vfs_inode.blob = j.old;
+
+-- query vfs_join_chunks
+UPDATE vfs_chunk SET blob = j.new FROM vfs_join AS j
+WHERE vfs_chunk.blob = j.old;
+
+-- query vfs_join_undo_inodes
+UPDATE vfs_undo_inode SET blob = j.new FROM vfs_join AS j
+WHERE vfs_undo_inode.blob = j.old;
+
+-- query vfs_join_undo_chunks
+UPDATE vfs_undo_chunk SET blob = j.new FROM vfs_join AS j
+WHERE vfs_undo_chunk.blob = j.old;
+
+-- query vfs_join_clear
+DELETE FROM vfs_join;

@@ -1,0 +1,335 @@
+#include "schema/config.h"
+
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CONFIG_MAX_BYTES (1u << 20)
+
+enum kind { KIND_int, KIND_bool, KIND_text, KIND_millis, KIND_bytes };
+
+static const struct key {
+	const char *section;
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	int64_t min;
+	int64_t max;
+	const char *values;
+	const char *help;
+} keys[] = {
+
+#define CONFIG(section, key, kind, def, min, max, values, help)        \
+	{                                                              \
+		#section,    #key,                                     \
+		KIND_##kind, offsetof(struct config, section##_##key), \
+		min,         max,                                      \
+		values,      help},
+#include "schema/config.def"
+#undef CONFIG
+};
+
+#define NKEYS (sizeof keys / sizeof keys[0])
+
+void config_defaults(struct config *c)
+{
+	*c = (struct config){
+
+#define CONFIG(section, key, kind, def, min, max, values, help) \
+	.section##_##key = def,
+#include "schema/config.def"
+#undef CONFIG
+		.warnings = BUF_MAX(65536),
+	};
+}
+
+void config_fini(struct config *c)
+{
+	arena_fini(&c->arena);
+	buf_fini(&c->warnings);
+}
+
+static const struct key *find_key(const char *section, const char *name)
+{
+	for (size_t i = 0; i < NKEYS; i++)
+		if (!strcmp(keys[i].section, section) &&
+		    !strcmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
+static bool is_section(const char *name)
+{
+	for (size_t i = 0; i < NKEYS; i++)
+		if (!strcmp(keys[i].section, name))
+			return true;
+	return false;
+}
+
+/* Is word one of "a|b|c"? An empty list allows every word. */
+static bool is_allowed(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (!*list)
+		return true;
+	if (strchr(word, '|'))
+		return false; /* two words of the list are not one */
+	for (const char *at = list; at; at = strchr(at, '|')) {
+		at += *at == '|';
+		if (!strncmp(at, word, n) && (at[n] == '|' || !at[n]))
+			return true;
+	}
+	return false;
+}
+
+static int set_text(struct config *c, const struct key *k, const cJSON *v,
+		    struct err *e)
+{
+	const char **to = (const char **)(void *)((char *)c + k->offset);
+
+	if (!cJSON_IsString(v))
+		return err_set(e, ERR_CONFIG, "%s.%s must be a string",
+			       k->section, k->name);
+	if (!is_allowed(k->values, v->valuestring))
+		return err_set(e, ERR_CONFIG, "%s.%s is '%s'; it must be %s",
+			       k->section, k->name, quoted(v->valuestring).text,
+			       k->values);
+	*to = arena_text(&c->arena, v->valuestring);
+	return 0;
+}
+
+static int number_of(const struct key *k, const cJSON *v, int64_t *out,
+		     struct err *e)
+{
+	if (cJSON_IsNumber(v) && v->valuedouble == floor(v->valuedouble) &&
+	    fabs(v->valuedouble) < 9e15) {
+		*out = (int64_t)v->valuedouble;
+		return 0;
+	}
+	if (cJSON_IsString(v) && k->kind == KIND_millis)
+		return text_millis("value", v->valuestring, out, e);
+	if (cJSON_IsString(v) && k->kind == KIND_bytes)
+		return text_bytes("value", v->valuestring, out, e);
+	return err_set(e, ERR_CONFIG, "expected a whole number%s",
+		       k->kind == KIND_millis  ? " of ms or a text like \"30s\""
+		       : k->kind == KIND_bytes ? " or a text like \"64k\""
+					       : "");
+}
+
+static int set_number(struct config *c, const struct key *k, const cJSON *v,
+		      struct err *e)
+{
+	int64_t n = 0;
+
+	if (number_of(k, v, &n, e)) {
+		e->code = ERR_CONFIG;
+		return err_wrap(e, "%s.%s", k->section, k->name);
+	}
+	if (n < k->min || n > k->max)
+		return err_set(e, ERR_CONFIG,
+			       "%s.%s is %" PRId64
+			       "; it must be between %" PRId64 " and %" PRId64,
+			       k->section, k->name, n, k->min, k->max);
+	*(int64_t *)(void *)((char *)c + k->offset) = n;
+	return 0;
+}
+
+static int set_value(struct config *c, const struct key *k, const cJSON *v,
+		     struct err *e)
+{
+	if (k->kind == KIND_text)
+		return set_text(c, k, v, e);
+	if (k->kind != KIND_bool)
+		return set_number(c, k, v, e);
+	if (!cJSON_IsBool(v))
+		return err_set(e, ERR_CONFIG, "%s.%s must be true or false",
+			       k->section, k->name);
+	*(bool *)((char *)c + k->offset) = cJSON_IsTrue(v);
+	return 0;
+}
+
+/* Of two values a reader of the file sees one, and the program might take the
+ * other. */
+static int check_once(const cJSON *member, const char *section, struct err *e)
+{
+	for (const cJSON *v = member->next; v; v = v->next)
+		if (!strcmp(v->string, member->string))
+			return err_set(e, ERR_CONFIG,
+				       "%s%s%s is there twice: keep one of "
+				       "them",
+				       section, *section ? "." : "",
+				       quoted(v->string).text);
+	return 0;
+}
+
+static int read_section(struct config *c, const cJSON *section, struct err *e)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, section)
+	{
+		const struct key *k = find_key(section->string, v->string);
+
+		if (check_once(v, section->string, e))
+			return -1;
+		if (!k)
+			buf_addf(&c->warnings, "unknown key %s.%s\n",
+				 section->string, quoted(v->string).text);
+		else if (set_value(c, k, v, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_root(struct config *c, const cJSON *root, struct err *e)
+{
+	const cJSON *section;
+
+	cJSON_ArrayForEach(section, root)
+	{
+		if (check_once(section, "", e))
+			return -1;
+		if (!strcmp(section->string, "$schema"))
+			continue;
+		if (!is_section(section->string)) {
+			buf_addf(&c->warnings, "unknown section %s\n",
+				 quoted(section->string).text);
+			continue;
+		}
+		if (!cJSON_IsObject(section))
+			return err_set(e, ERR_CONFIG, "%s must be an object",
+				       section->string);
+		if (read_section(c, section, e))
+			return -1;
+	}
+	return 0;
+}
+
+int config_parse(struct config *c, const char *what, const char *text, size_t n,
+		 struct err *e)
+{
+	cJSON *root = json_parse_object(what, text, n, e);
+	int rc;
+
+	if (!root) {
+		e->code = ERR_CONFIG;
+		return -1;
+	}
+	rc = read_root(c, root, e);
+	cJSON_Delete(root);
+	return rc ? err_wrap(e, "%s", what) : 0;
+}
+
+int config_load(struct config *c, const char *path, struct err *e)
+{
+	struct buf text = BUF_MAX(CONFIG_MAX_BYTES);
+	struct stat st;
+	int rc = 0;
+
+	config_defaults(c);
+	if (!file_exists(path) && lstat(path, &st)) /* a link is not nothing */
+		return 0;
+	c->from_file = true;
+	if (file_read(path, &text, e)) {
+		e->code = e->code == ERR_TOOBIG ? ERR_CONFIG : e->code;
+		rc = -1;
+	} else {
+		rc = config_parse(c, path, text.p, text.n, e);
+	}
+	buf_fini(&text);
+	return rc;
+}
+
+static void show_value(const struct config *c, const struct key *k,
+		       struct buf *out)
+{
+	const char *at = (const char *)c + k->offset;
+
+	if (k->kind == KIND_text) {
+		const char *text = *(const char *const *)(const void *)at;
+
+		json_add_string(out, text, strlen(text));
+	} else if (k->kind == KIND_bool) {
+		buf_adds(out, *(const bool *)at ? "true" : "false");
+	} else {
+		buf_addf(out, "%" PRId64, *(const int64_t *)(const void *)at);
+	}
+}
+
+/* Walks the table as sections of keys; `member` writes one key's value. */
+static void write_sections(const struct config *c, struct buf *out,
+			   const char *open, const char *close,
+			   void (*member)(const struct config *,
+					  const struct key *, struct buf *))
+{
+	for (size_t i = 0; i < NKEYS; i++) {
+		bool first = i == 0 ||
+			     strcmp(keys[i].section, keys[i - 1].section) != 0;
+
+		if (first && i > 0)
+			buf_addf(out, "\n  }%s,", close);
+		if (first)
+			buf_addf(out, "\n  \"%s\": %s{", keys[i].section, open);
+		buf_addf(out, "%s\n    \"%s\": ", first ? "" : ",",
+			 keys[i].name);
+		member(c, &keys[i], out);
+	}
+	buf_addf(out, "\n  }%s", close);
+}
+
+void config_show(const struct config *c, struct buf *out)
+{
+	buf_addc(out, '{');
+	write_sections(c, out, "", "", show_value);
+	buf_adds(out, "\n}\n");
+}
+
+static void schema_of(const struct config *c, const struct key *k,
+		      struct buf *out)
+{
+	static const char *const types[] = {
+		[KIND_int] = "\"integer\"",
+		[KIND_bool] = "\"boolean\"",
+		[KIND_text] = "\"string\"",
+		[KIND_millis] = "[\"integer\", \"string\"]",
+		[KIND_bytes] = "[\"integer\", \"string\"]",
+	};
+
+	buf_addf(out, "{\"type\": %s, \"default\": ", types[k->kind]);
+	show_value(c, k, out);
+	if (k->kind != KIND_text && k->kind != KIND_bool)
+		buf_addf(out,
+			 ", \"minimum\": %" PRId64 ", \"maximum\": %" PRId64,
+			 k->min, k->max);
+	if (*k->values) {
+		buf_adds(out, ", \"enum\": [\"");
+		for (const char *p = k->values; *p; p++)
+			*p == '|' ? buf_adds(out, "\", \"") : buf_addc(out, *p);
+		buf_adds(out, "\"]");
+	}
+	buf_adds(out, ", \"description\": ");
+	json_add_string(out, k->help, strlen(k->help));
+	buf_addc(out, '}');
+}
+
+void config_schema(struct buf *out)
+{
+	struct config c;
+
+	config_defaults(&c);
+	buf_adds(out, "{\n \"$schema\": "
+		      "\"https://json-schema.org/draft/2020-12/schema\",\n"
+		      " \"title\": \"skep.json\",\n \"type\": \"object\",\n"
+		      " \"properties\": {");
+	write_sections(&c, out, "{\"type\": \"object\", \"properties\": ", "}",
+		       schema_of);
+	buf_adds(out, "\n }\n}\n");
+	config_fini(&c);
+}

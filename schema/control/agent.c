@@ -1,0 +1,195 @@
+#include "schema/control/agent.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/hash.h"
+#include "lib/base/text.h"
+#include "schema/control/control.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define DEFINITION_MAX (4u * AGENT_TEXT_MAX)
+
+int agents_get(struct sql *db, const char *name, struct agent_row *row,
+	       struct arena *a, struct err *e)
+{
+	int found = sql_get(db, Q_AGENT_GET,
+			    &(struct agent_get_in){.name = name}, row, a, e);
+
+	if (found < 0)
+		return -1;
+	return found ? 0
+		     : err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
+			       quoted(name).text);
+}
+
+int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,
+		       struct err *e)
+{
+	int found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, row, a, e);
+
+	if (found < 0)
+		return -1;
+	return found ? 0
+		     : err_set(e, ERR_NOTFOUND,
+			       "there is no default agent: name one with "
+			       "--agent, or make one the default with 'skep "
+			       "agent set NAME --default'");
+}
+
+static int add_version(struct sql *db, const struct agent_row *row,
+		       const char *definition, struct err *e)
+{
+	struct agent_version_row v = {.agent = row->name,
+				      .version = row->version,
+				      .definition = definition,
+				      .digest = row->digest,
+				      .source = row->source,
+				      .created_at = row->updated_at};
+
+	return sql_exec(db, Q_AGENT_VERSION_ADD, &v, e) < 0 ? -1 : 0;
+}
+
+static int audit_put(struct sql *db, const struct agent_row *row, bool is_new,
+		     struct err *e)
+{
+	char detail[160];
+
+	snprintf(detail, sizeof detail,
+		 "{\"version\":%" PRId64 ",\"digest\":\"%s\","
+		 "\"source\":\"%s\"}",
+		 row->version, row->digest, row->source);
+	return control_audit(db, NULL, is_new ? "agent.add" : "agent.set",
+			     row->name, detail, e);
+}
+
+/* Only one agent can be the default: who asks for it, or the first one. */
+static int choose_default(struct sql *db, struct agent_row *row, bool is_new,
+			  struct err *e)
+{
+	struct arena a = {0};
+	struct agent_row other;
+	int found = 1;
+
+	if (is_new && !row->is_default) {
+		found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &other, &a, e);
+		row->is_default = found == 0;
+		arena_fini(&a);
+	}
+	if (found < 0)
+		return -1;
+	if (row->is_default && sql_exec(db, Q_AGENT_CLEAR_DEFAULT, NULL, e) < 0)
+		return -1;
+	return 0;
+}
+
+static int put(struct sql *db, struct agent_row *row, const char *definition,
+	       struct arena *a, struct err *e)
+{
+	struct agent_version_last_row last;
+	struct agent_row old = {.name = NULL};
+	int found = sql_get(db, Q_AGENT_GET,
+			    &(struct agent_get_in){.name = row->name}, &old, a,
+			    e);
+
+	if (found < 0 ||
+	    sql_get(db, Q_AGENT_VERSION_LAST,
+		    &(struct agent_version_last_in){.agent = row->name}, &last,
+		    NULL, e) < 0)
+		return -1;
+	row->version = last.version + 1;
+	row->updated_at = clock_now();
+	row->created_at = found ? old.created_at : row->updated_at;
+	row->is_default = row->is_default || old.is_default;
+	if (choose_default(db, row, !found, e) ||
+	    sql_exec(db, Q_AGENT_PUT, row, e) < 0 ||
+	    add_version(db, row, definition, e) ||
+	    audit_put(db, row, !found, e))
+		return -1;
+	return 1;
+}
+
+/* Looks before it takes the write lock: at most uses nothing has changed. Who
+ * is quicker meanwhile writes the same, or a version of its own. */
+static int is_stored(struct sql *db, struct agent_row *row, struct arena *a,
+		     struct err *e)
+{
+	struct agent_row old;
+	int found = sql_get(db, Q_AGENT_GET,
+			    &(struct agent_get_in){.name = row->name}, &old, a,
+			    e);
+
+	if (found <= 0 || strcmp(old.digest, row->digest) != 0)
+		return found < 0 ? -1 : 0;
+	old.is_default = old.is_default || row->is_default;
+	*row = old;
+	return 1;
+}
+
+int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
+	       struct err *e)
+{
+	struct buf definition = BUF_MAX(DEFINITION_MAX);
+	char *digest = arena_alloc(a, HASH_HEX);
+	int rc = -1;
+
+	agent_to_json(row, &definition);
+	hash_of(definition.p, definition.n, digest);
+	row->digest = digest;
+	if (!text_check_name("agent", row->name, e) &&
+	    !buf_ok(&definition, "the definition", e))
+		rc = is_stored(db, row, a, e);
+	if (rc == 0)
+		rc = control_enter_alone(db, e)
+			     ? -1
+			     : sql_leave(db, put(db, row, definition.p, a, e),
+					 e);
+	else if (rc > 0)
+		rc = row->is_default ? agents_set_default(db, row->name, e) : 0;
+	buf_fini(&definition);
+	return rc;
+}
+
+static int set_default(struct sql *db, struct agent_row *row, struct err *e)
+{
+	row->is_default = true;
+	if (sql_exec(db, Q_AGENT_CLEAR_DEFAULT, NULL, e) < 0 ||
+	    sql_exec(db, Q_AGENT_PUT, row, e) < 0)
+		return -1;
+	return control_audit(db, NULL, "agent.default", row->name, NULL, e);
+}
+
+int agents_set_default(struct sql *db, const char *name, struct err *e)
+{
+	struct agent_row row;
+	struct arena a = {0};
+	int rc = agents_get(db, name, &row, &a, e);
+
+	if (!rc && !row.is_default)
+		rc = control_enter_alone(db, e)
+			     ? -1
+			     : sql_leave(db, set_default(db, &row, e), e);
+	arena_fini(&a);
+	return rc;
+}
+
+static int remove_row(struct sql *db, const char *name, struct err *e)
+{
+	if (sql_exec(db, Q_AGENT_DELETE,
+		     &(struct agent_delete_in){.name = name}, e) < 0)
+		return -1;
+	return control_audit(db, NULL, "agent.rm", name, NULL, e);
+}
+
+/* Looks first: inside a caller's transaction, a refusal must not undo it. */
+int agents_remove(struct sql *db, const char *name, struct err *e)
+{
+	struct agent_row row;
+	struct arena a = {0};
+	int rc = agents_get(db, name, &row, &a, e);
+
+	arena_fini(&a);
+	if (rc || control_enter_alone(db, e))
+		return -1;
+	return sql_leave(db, remove_row(db, name, e), e);
+}

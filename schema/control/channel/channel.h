@@ -1,0 +1,80 @@
+#ifndef SCHEMA_CONTROL_CHANNEL_CHANNEL_H
+#define SCHEMA_CONTROL_CHANNEL_CHANNEL_H
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/db/sql.h"
+#include "lib/json/json.h"
+#include "schema/control_queries.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Channels, and who talks with whom on them. Rows are filled from the arena
+ * given; verbs that write are meant for the caller's transaction.
+ */
+#define CHANNEL_KINDS      "file|webhook|smtp|tty|plugin"
+#define CHANNEL_CONFIG_MAX (64u << 10)
+#define CHANNEL_KEY_MAX    512 /* bytes of a peer, a sender, a platform's id */
+
+typedef const char *setting_text;
+typedef const char *setting_word;
+typedef int64_t setting_int;
+typedef int64_t setting_millis;
+typedef int64_t setting_bytes;
+
+struct channel_config {
+#define SETTING(name, type, def, min, max, words, kinds, help) \
+	setting_##type name;
+#include "schema/control/channel/channel_setting.def"
+#undef SETTING
+};
+
+/* Reads the JSON of a channel of this kind; ERR_INVALID names the member. */
+int channel_config_read(struct channel_config *c, const char *kind,
+			const char *json, struct arena *a, struct err *e);
+
+/* ERR_INVALID if a setting or a word of the command looks like a secret: both
+ * are shown. Either may be NULL. The same for a URL with a name in it. */
+int channel_check_secrets(const cJSON *config, const cJSON *command,
+			  struct err *e);
+int channel_check_url(const char *what, const char *url, struct err *e);
+
+/* One of CHANNEL_KINDS, which may go by another name. */
+const char *channel_kind(const char *word);
+
+/* {"kind", "enabled", "command", "config"}: makes the channel, or changes what
+ * is given of the one that is there. The kind of a channel stays. */
+int channels_put(struct sql *db, const char *name, const cJSON *def,
+		 const char *by, struct err *e);
+int channels_get(struct sql *db, const char *name, struct channel_row *row,
+		 struct arena *a, struct err *e); /* ERR_NOTFOUND names it */
+/* At once, for who has nobody else to serve (schema/control/channel/channel_delete.h). */
+int channels_remove(struct sql *db, const char *name, const char *by,
+		    struct err *e);
+
+/* Owner, default agent and default channel of a new home; once. */
+int channels_seed(struct sql *db, struct err *e);
+
+/* Who speaks, where. */
+struct talk {
+	const char *channel;
+	const char *peer;   /* the platform's name of the conversation */
+	const char *sender; /* "" for what goes out */
+	const char *kind;   /* direct, group */
+	const char *title;  /* or NULL */
+	const char *agent;  /* of the channel's configuration, or "" */
+};
+
+/* The row of the conversation, made if it is not there and bound by bindings,
+ * the channel's agent, or the default agent. row->agent NULL: nobody answers. */
+int conversation_open(struct sql *db, const struct talk *t, int64_t now,
+		      struct conversation_row *row, struct arena *a,
+		      struct err *e);
+
+/* Binds a peer ("*": all) to an agent, also where there is a conversation. */
+int binding_set(struct sql *db, const struct binding_row *b, const char *by,
+		struct err *e);
+
+#endif

@@ -1,0 +1,231 @@
+#include "schema/control/channel/channel.h"
+
+#include "lib/base/text.h"
+#include "schema/control/channel/mail_address.h"
+#include "schema/vocab.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TYPE_text, TYPE_word, TYPE_int, TYPE_millis, TYPE_bytes };
+
+struct setting {
+	const char *name;
+	int type;
+	size_t offset;
+	const char *text; /* the default of texts and words */
+	int64_t number;   /* and of the others */
+	int64_t min, max;
+	const char *words;
+	const char *kinds;
+};
+
+#define DEFAULT_text(v)   .text = (v)
+#define DEFAULT_word(v)   .text = (v)
+#define DEFAULT_int(v)    .number = (v)
+#define DEFAULT_millis(v) .number = (v)
+#define DEFAULT_bytes(v)  .number = (v)
+
+static const struct setting settings[] = {
+#define SETTING(name_, type_, def_, min_, max_, words_, kinds_, help) \
+	{.name = #name_,                                              \
+	 .type = TYPE_##type_,                                        \
+	 .offset = offsetof(struct channel_config, name_),            \
+	 DEFAULT_##type_(def_),                                       \
+	 .min = (min_),                                               \
+	 .max = (max_),                                               \
+	 .words = (words_),                                           \
+	 .kinds = (kinds_)},
+#include "schema/control/channel/channel_setting.def"
+#undef SETTING
+};
+
+#define NSETTINGS (sizeof settings / sizeof settings[0])
+
+static bool is_number(const struct setting *s)
+{
+	return s->type != TYPE_text && s->type != TYPE_word;
+}
+
+static bool fits(const struct setting *s, const char *kind)
+{
+	return !strcmp(s->kinds, "*") || strstr(s->kinds, kind) != NULL;
+}
+
+static int read_number(const struct setting *s, const cJSON *v, int64_t *out,
+		       struct err *e)
+{
+	int rc = 0;
+
+	if (cJSON_IsNumber(v))
+		*out = (int64_t)v->valuedouble;
+	else if (cJSON_IsString(v) && s->type == TYPE_millis)
+		rc = text_millis(s->name, v->valuestring, out, e);
+	else if (cJSON_IsString(v) && s->type == TYPE_bytes)
+		rc = text_bytes(s->name, v->valuestring, out, e);
+	else if (cJSON_IsString(v))
+		rc = text_i64(s->name, v->valuestring, s->min, s->max, out, e);
+	else
+		return err_set(e, ERR_INVALID, "%s is a number", s->name);
+	if (rc == 0 && (*out < s->min || *out > s->max))
+		return err_set(e, ERR_INVALID, "%s goes from %lld to %lld",
+			       s->name, (long long)s->min, (long long)s->max);
+	return rc;
+}
+
+static int read_text(const struct setting *s, const cJSON *v, const char **out,
+		     struct arena *a, struct err *e)
+{
+	if (!cJSON_IsString(v))
+		return err_set(e, ERR_INVALID, "%s is a text", s->name);
+	if (s->type == TYPE_word)
+		return text_check_word(s->name, s->words, v->valuestring, e) ||
+				       !(*out = arena_text(a, v->valuestring))
+			       ? -1
+			       : 0;
+	if (v->valuestring[0] &&
+	    text_check_key(s->name, v->valuestring, (size_t)s->max, e))
+		return -1;
+	*out = arena_text(a, v->valuestring);
+	return 0;
+}
+
+static const struct setting *find(const char *name)
+{
+	for (size_t i = 0; i < NSETTINGS; i++)
+		if (!strcmp(settings[i].name, name))
+			return &settings[i];
+	return NULL;
+}
+
+static void set_defaults(struct channel_config *c)
+{
+	for (size_t i = 0; i < NSETTINGS; i++) {
+		void *at = (char *)c + settings[i].offset;
+
+		if (is_number(&settings[i]))
+			*(int64_t *)at = settings[i].number;
+		else
+			*(const char **)at = settings[i].text;
+	}
+}
+
+static int no_setting(const char *kind, const char *name, struct err *e)
+{
+	struct buf known = BUF_MAX(200);
+
+	for (size_t i = 0; i < NSETTINGS; i++)
+		if (fits(&settings[i], kind))
+			buf_addf(&known, " %s", settings[i].name);
+	err_set(e, ERR_INVALID, "a %s channel has no setting %s; it has%s",
+		kind, quoted(name).text, known.p);
+	buf_fini(&known);
+	return -1;
+}
+
+static int set_one(struct channel_config *c, const char *kind, const cJSON *v,
+		   struct arena *a, struct err *e)
+{
+	const struct setting *s = find(v->string);
+	void *at;
+
+	if (!s || !fits(s, kind)) {
+		if (!strcmp(kind, "plugin"))
+			return 0; /* its own */
+		return no_setting(kind, v->string, e);
+	}
+	if (cJSON_IsNull(v))
+		return 0;
+	at = (char *)c + s->offset;
+	return is_number(s) ? read_number(s, v, at, e)
+			    : read_text(s, v, at, a, e);
+}
+
+/* The file of a secret is in credentials/, whatever is written. */
+static int check_file(const char *what, const char *name, struct err *e)
+{
+	if (name[0] && (strchr(name, '/') || name[0] == '.'))
+		return err_set(e, ERR_INVALID,
+			       "%s is the name of a file in credentials/, not "
+			       "%s",
+			       what, quoted(name).text);
+	return 0;
+}
+
+/* SCHEME://HOST…, of these schemes, without a user and password. */
+static int check_url(const char *what, const char *url, const char *schemes,
+		     struct err *e)
+{
+	const char *host = strstr(url, "://");
+	char scheme[16];
+	struct err ignored;
+
+	if (!url[0])
+		return 0;
+	snprintf(scheme, sizeof scheme, "%.*s", host ? (int)(host - url) : 0,
+		 url);
+	if (text_check_word("scheme", schemes, scheme, &ignored))
+		return err_set(e, ERR_INVALID,
+			       "%s is SCHEME://HOST, and SCHEME is one of %s",
+			       what, schemes);
+	if (!strcspn(host + 3, "/?#") || strpbrk(url, " \t\\"))
+		return err_set(e, ERR_INVALID,
+			       "%s has no host, or a space in it", what);
+	return channel_check_url(what, url, e);
+}
+
+static int check_mail(const struct channel_config *c, struct arena *a,
+		      struct err *e)
+{
+	struct mail_address m;
+
+	if (!c->server[0] || !c->from[0])
+		return err_set(e, ERR_INVALID,
+			       "an smtp channel needs server and from");
+	if (mail_address_read(&m, "from", c->from, a, e))
+		return -1;
+	return c->to[0] ? mail_address_read(&m, "to", c->to, a, e) : 0;
+}
+
+/* Another order would hide messages from those who ask for their own. */
+static int check_order(const struct channel_config *c, struct err *e)
+{
+	if (strcmp(c->order, "conversation") != 0)
+		return err_set(e, ERR_INVALID,
+			       "order is conversation on a tty channel, not "
+			       "%s: each conversation is asked for its next "
+			       "message",
+			       c->order);
+	return 0;
+}
+
+int channel_config_read(struct channel_config *c, const char *kind,
+			const char *json, struct arena *a, struct err *e)
+{
+	cJSON *root = json_parse_object("config", json, strlen(json), e);
+	const cJSON *v;
+	int rc = root ? 0 : -1;
+
+	set_defaults(c);
+	cJSON_ArrayForEach(v, root)
+	{
+		if (rc == 0)
+			rc = set_one(c, kind, v, a, e);
+	}
+	cJSON_Delete(root);
+	if (rc || check_file("secret_file", c->secret_file, e) ||
+	    check_file("password_file", c->password_file, e))
+		return -1;
+	if (c->path[0] && c->path[0] != '/')
+		return err_set(e, ERR_INVALID, "path is absolute, not %s",
+			       quoted(c->path).text);
+	if ((!strcmp(kind, "smtp") && check_mail(c, a, e)) ||
+	    (!strcmp(kind, "tty") && check_order(c, e)))
+		return -1;
+	if (check_url("url", c->url, "https|http", e) ||
+	    check_url("proxy", c->proxy, "http|https|socks5h", e) ||
+	    check_url("server", c->server, "smtp|smtps", e))
+		return -1;
+	return 0;
+}

@@ -1,0 +1,255 @@
+#include "schema/control/channel/channel_delete.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/delivery.h"
+#include "schema/control/control.h"
+#include "schema/control_queries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define UNDER_WAY 100000 /* rows at most: channels have a room each */
+
+int channel_remove_begin(struct sql *db, const char *name, const char *by,
+			 struct err *e)
+{
+	int n = sql_exec(db, Q_CHANNEL_MARK_REMOVING,
+			 &(struct channel_mark_removing_in){name, clock_now()},
+			 e);
+
+	if (n == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
+			       quoted(name).text);
+	if (n < 0)
+		return -1;
+	return control_audit(db, by, "channel.rm", name, NULL, e);
+}
+
+/* --- what was to go out ----------------------------------------------- */
+
+static int bury(struct sql *db, const char *name,
+		const struct delivery_left_row *row, struct err *e)
+{
+	static const char why[] = "the channel was removed";
+	int64_t now = clock_now();
+	struct host_event_delivery_in told = {
+		.at = now,
+		.id = row->id,
+		.agent = row->agent,
+		.channel = name,
+		.state = "dead",
+		.attempt = row->attempts,
+		.code = OPT_NONE,
+		.detail = why,
+	};
+
+	if (sql_exec(db, Q_DELIVERY_LEFT_BURY,
+		     &(struct delivery_left_bury_in){row->seq, why, now},
+		     e) < 0)
+		return -1;
+	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
+}
+
+/* Up to `count` of those that wait behind the first of a line: how many. */
+static int bury_behind(struct sql *db, const char *name, const char *line,
+		       int64_t count, struct err *e)
+{
+	struct delivery_left_behind_in in = {line, name, count};
+	struct delivery_left_row *rows;
+	struct arena a = {0};
+	int n = line && count > 0 ? sql_collect(db, Q_DELIVERY_LEFT_BEHIND, &in,
+						(int)count, &rows, &a, e)
+				  : 0;
+
+	for (int i = 0; i < n; i++)
+		if (bury(db, name, &rows[i], e))
+			n = -1;
+	arena_fini(&a);
+	return n;
+}
+
+/* Some of what waits: how many. The first of a line goes last: by it the others
+ * are found. */
+static int bury_some(struct sql *db, const char *name, int64_t count,
+		     struct err *e)
+{
+	struct delivery_left_first_in in = {name, count};
+	struct delivery_left_row *rows;
+	struct arena a = {0};
+	int64_t left = count;
+	int n = sql_collect(db, Q_DELIVERY_LEFT_FIRST, &in, (int)count, &rows,
+			    &a, e);
+
+	for (int i = 0; i < n && left > 0; i++) {
+		int behind = bury_behind(db, name, rows[i].line, left, e);
+
+		left -= behind;
+		if (behind < 0 || (left > 0 && bury(db, name, &rows[i], e)))
+			n = -1;
+		left -= left > 0;
+	}
+	arena_fini(&a);
+	return n < 0 ? -1 : (int)(count - left);
+}
+
+/* What is on its way: 1 if something is, whose lines end here too. */
+static int bury_after(struct removal *r, struct sql *db, const char *name,
+		      int64_t count, struct err *e)
+{
+	struct delivery_left_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_DELIVERY_LEFT_SENDING,
+			    &(struct delivery_left_sending_in){name, UNDER_WAY},
+			    UNDER_WAY, &rows, &a, e);
+	int buried = 0;
+
+	for (int i = 0; i < n && buried == 0; i++)
+		buried = bury_behind(db, name, rows[i].line, count, e);
+	arena_fini(&a);
+	r->waits = n > 0 && buried == 0;
+	if (n > 0) /* it may become unknown */
+		r->held = 0;
+	return n < 0 || buried < 0 ? -1 : n > 0;
+}
+
+/* Nobody knows whether they came, and another channel of this name must not send
+ * them unasked: from here on they wait for a person. */
+static int hold_some(struct removal *r, struct sql *db, const char *name,
+		     int64_t count, struct err *e)
+{
+	struct delivery_left_unknown_in in = {name, r->held, count};
+	struct delivery_left_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_DELIVERY_LEFT_UNKNOWN, &in, (int)count, &rows,
+			    &a, e);
+	int rc = n;
+
+	for (int i = 0; i < n && rc >= 0; i++) {
+		rc = sql_exec(db, Q_DELIVERY_LEFT_HOLD,
+			      &(struct delivery_left_hold_in){rows[i].seq}, e);
+		if (rc >= 0 && rows[i].is_first)
+			rc = sql_exec(
+				db, Q_DELIVERY_PROMOTE,
+				&(struct delivery_promote_in){rows[i].line}, e);
+		r->held = rows[i].seq;
+	}
+	arena_fini(&a);
+	return rc < 0 ? -1 : n;
+}
+
+/* --- conversations ---------------------------------------------------- */
+
+/* Some deliveries of a conversation; the conversation itself after the last. */
+static int remove_talk(struct removal *r, struct sql *db,
+		       const struct conversation_first_row *talk, int64_t count,
+		       struct err *e)
+{
+	struct delivery_said_next_in next = {talk->id, 0, count};
+	struct delivery_said_next_row found;
+
+	if (strcmp(r->talk, talk->id) != 0) {
+		snprintf(r->talk, sizeof r->talk, "%s", talk->id);
+		r->seq = 0;
+	}
+	next.after = r->seq;
+	if (sql_get(db, Q_DELIVERY_SAID_NEXT, &next, &found, NULL, e) < 0)
+		return -1;
+	if (found.n > 0 &&
+	    sql_exec(db, Q_DELIVERY_KEEP_ADDRESS,
+		     &(struct delivery_keep_address_in){talk->id, talk->address,
+							r->seq, found.last},
+		     e) < 0)
+		return -1;
+	r->seq = found.last;
+	if (found.n < count &&
+	    sql_exec(db, Q_CONVERSATION_DELETE,
+		     &(struct conversation_delete_in){talk->id}, e) < 0)
+		return -1;
+	return (int)found.n + 1;
+}
+
+static int remove_talks(struct removal *r, struct sql *db, const char *name,
+			int64_t count, struct err *e)
+{
+	struct conversation_first_row talk;
+	struct arena a = {0};
+	int n = sql_get(db, Q_CONVERSATION_FIRST,
+			&(struct conversation_first_in){name}, &talk, &a, e);
+
+	if (n == 1)
+		n = remove_talk(r, db, &talk, count, e);
+	arena_fini(&a);
+	return n;
+}
+
+static int remove_row(struct removal *r, struct sql *db, const char *name,
+		      struct err *e)
+{
+	struct channel_row row;
+	struct arena a = {0};
+	int n = sql_get(db, Q_CHANNEL_GET, &(struct channel_get_in){name}, &row,
+			&a, e);
+
+	r->had_log = n == 1 && !strcmp(row.kind, "plugin");
+	if (n >= 0)
+		n = sql_exec(db, Q_CHANNEL_DELETE,
+			     &(struct channel_delete_in){name}, e);
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+int channel_remove_some(struct removal *r, struct sql *db, const char *name,
+			int64_t count, struct err *e)
+{
+	int n = sql_exec(db, Q_INBOUND_REMOVE,
+			 &(struct inbound_remove_in){name, count}, e);
+
+	r->waits = false;
+	if (n == 0)
+		n = hold_some(r, db, name, count, e);
+	if (n == 0)
+		n = bury_some(db, name, count, e);
+	if (n == 0)
+		n = bury_after(r, db, name, count, e);
+	if (n == 0)
+		n = remove_talks(r, db, name, count, e);
+	return n == 0 ? remove_row(r, db, name, e) : n;
+}
+
+int channel_remove_lost(struct sql *db, const char *name, struct err *e)
+{
+	struct delivery_left_row *rows;
+	struct delivery_row row;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_DELIVERY_LEFT_SENDING,
+			    &(struct delivery_left_sending_in){name, UNDER_WAY},
+			    UNDER_WAY, &rows, &a, e);
+	int rc = n;
+
+	for (int i = 0; i < n && rc >= 0; i++) {
+		struct delivery_end d;
+
+		rc = sql_get(db, Q_DELIVERY_GET,
+			     &(struct delivery_get_in){rows[i].id}, &row, &a,
+			     e);
+		if (rc < 0)
+			break;
+		d = delivery_end_of(&row);
+		d.event = DELIVERY_EV_LOSE;
+		d.detail = "skepd died while it was on its way";
+		rc = delivery_settle(db, &d, clock_now(), e);
+	}
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+int channel_check_stays(const struct channel_row *row, struct err *e)
+{
+	if (!row->state || strcmp(row->state, CHANNEL_REMOVING) != 0)
+		return 0;
+	return err_set(e, ERR_BUSY,
+		       "channel %s is being removed; when it is gone there may "
+		       "be another of that name",
+		       row->name);
+}

@@ -1,0 +1,400 @@
+#include "schema/control/channel/delivery.h"
+
+#include "lib/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WAITS, FLIES, ASKS, OVER };
+
+static const struct {
+	const char *word;
+	int kind;
+} states[DELIVERY_STATES] = {
+#define DELIVERY_STATE(name, word, kind) [DELIVERY_##name] = {word, kind},
+#define DELIVERY_MOVE(from, event, to)
+#include "schema/control/channel/delivery_fsm.def"
+#undef DELIVERY_STATE
+#undef DELIVERY_MOVE
+};
+
+static const struct delivery_step moves[DELIVERY_STATES][DELIVERY_EVENTS] = {
+#define DELIVERY_STATE(name, word, kind)
+#define DELIVERY_MOVE(from, event, to) \
+	[DELIVERY_##from][DELIVERY_EV_##event] = {true, DELIVERY_##to},
+#include "schema/control/channel/delivery_fsm.def"
+#undef DELIVERY_STATE
+#undef DELIVERY_MOVE
+};
+
+struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e)
+{
+	return moves[s][e];
+}
+
+const char *delivery_state_word(enum delivery_state s)
+{
+	return states[s].word;
+}
+
+int delivery_state_from(const char *word)
+{
+	for (int i = 0; word && i < DELIVERY_STATES; i++)
+		if (!strcmp(states[i].word, word))
+			return i;
+	return -1;
+}
+
+bool delivery_state_is_over(enum delivery_state s)
+{
+	return states[s].kind == OVER;
+}
+
+bool delivery_state_in_line(enum delivery_state s)
+{
+	return states[s].kind == WAITS || states[s].kind == FLIES;
+}
+
+int64_t delivery_backoff(int64_t n, int64_t first, int64_t max, uint32_t random)
+{
+	int64_t wait = first;
+
+	while (--n > 0 && wait < max)
+		wait *= 2;
+	if (wait > max)
+		wait = max;
+	return wait / 2 + wait / 2 * (int64_t)(random % 1024) / 1023;
+}
+
+/* --- new ones --------------------------------------------------------- */
+
+int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,
+		 struct id *id, struct err *e)
+{
+	struct delivery_insert_in row = {
+		.channel = d->channel,
+		.conversation = d->conversation,
+		.line = d->line,
+		.source = d->source,
+		.agent = d->agent,
+		.session = d->session,
+		.reply_to = d->reply_to,
+		.body = d->body,
+		.resend_of = d->resend_of,
+		.expires_at = d->max_age_ms == OPT_NONE ? OPT_NONE
+							: now + d->max_age_ms,
+		.now = now,
+	};
+
+	*id = id_new(ID_DELIVERY);
+	row.id = id->text;
+	return sql_exec(db, Q_DELIVERY_INSERT, &row, e);
+}
+
+int delivery_resend(struct sql *db, const char *id, int64_t now,
+		    struct id *made, struct err *e)
+{
+	struct delivery_row row;
+	struct arena a = {0};
+	int found = sql_get(db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
+			    &row, &a, e);
+
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no delivery %s",
+				quoted(id).text);
+	if (found == 1)
+		found = delivery_add(
+			db,
+			&(struct delivery_new){.channel = row.channel,
+					       .conversation = row.conversation,
+					       .line = row.line,
+					       .agent = row.agent,
+					       .session = row.session,
+					       .reply_to = row.reply_to,
+					       .body = row.body,
+					       .resend_of = row.id,
+					       .max_age_ms = OPT_NONE},
+			now, made, e);
+	if (found >= 0)
+		found = sql_exec(db, Q_MEDIA_USE_COPY,
+				 &(struct media_use_copy_in){id, made->text},
+				 e);
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+/* --- moves ------------------------------------------------------------ */
+
+static int tell(struct sql *db, const struct delivery_end *d, const char *state,
+		int64_t now, struct err *e)
+{
+	struct host_event_delivery_in told = {
+		.at = now,
+		.id = d->id,
+		.agent = d->agent,
+		.channel = d->channel,
+		.state = state,
+		.attempt = d->attempts,
+		.code = d->code,
+		.detail = d->detail,
+	};
+
+	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
+}
+
+/* Attempts that did not succeed are kept one by one. */
+static int note_attempt(struct sql *db, const struct delivery_end *d,
+			const char *state, int64_t now, struct err *e)
+{
+	struct delivery_attempt_add_in row = {
+		.id = d->attempt_id,
+		.delivery = d->seq,
+		.n = d->attempts,
+		.outcome = state,
+		.code = d->code,
+		.detail = d->detail,
+		.started_at = d->started_at,
+		.ended_at = now,
+	};
+
+	if (!d->attempt_id || d->from != DELIVERY_SENDING ||
+	    d->event == DELIVERY_EV_ACK)
+		return 0;
+	return sql_exec(db, Q_DELIVERY_ATTEMPT_ADD, &row, e) < 0 ? -1 : 0;
+}
+
+/* Others wait for it, also while it is found out what became of it. */
+static bool stays_in_line(const struct delivery_step *st,
+			  enum delivery_event event)
+{
+	return delivery_state_in_line(st->to) || event == DELIVERY_EV_LOSE;
+}
+
+/* Where it stands before the move. What is on its way is the head, always; the
+ * others are rare, and looked at. */
+static int place_of(struct sql *db, const struct delivery_end *d,
+		    struct delivery_place_row *at, struct err *e)
+{
+	*at = (struct delivery_place_row){true, true};
+	if (d->from == DELIVERY_SENDING)
+		return 0;
+	return sql_get(db, Q_DELIVERY_PLACE,
+		       &(struct delivery_place_in){d->seq}, at, NULL, e) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Whether it is the head once it is in line: as it was, or if nobody else is. */
+static int becomes_head(struct sql *db, const struct delivery_end *d,
+			const struct delivery_place_row *at, struct err *e)
+{
+	struct delivery_line_busy_row busy = {0};
+
+	if (at->in_line)
+		return at->is_head;
+	if (d->line && sql_get(db, Q_DELIVERY_LINE_BUSY,
+			       &(struct delivery_line_busy_in){d->line}, &busy,
+			       NULL, e) < 0)
+		return -1;
+	return busy.n == 0;
+}
+
+static int move(struct sql *db, const struct delivery_end *d,
+		const struct delivery_step *st, int64_t now, struct err *e)
+{
+	struct delivery_move_in in = {
+		.seq = d->seq,
+		.from_state = delivery_state_word(d->from),
+		.to_state = delivery_state_word(st->to),
+		.attempt_id = d->attempt_id,
+		.due_at = d->due_at,
+		.in_line = stays_in_line(st, d->event),
+		.code = d->code,
+		.detail = d->detail,
+		.ref = d->ref,
+		.done_at = delivery_state_is_over(st->to) ? now : OPT_NONE,
+	};
+	struct delivery_place_row at;
+	int head = 0, n;
+
+	if (place_of(db, d, &at, e))
+		return -1;
+	if (in.in_line)
+		head = becomes_head(db, d, &at, e);
+	if (head < 0)
+		return -1;
+	in.is_head = head == 1;
+	n = sql_exec(db, Q_DELIVERY_MOVE, &in, e);
+	if (n <= 0 || in.in_line || !at.is_head || !d->line)
+		return n;
+	return sql_exec(db, Q_DELIVERY_PROMOTE,
+			&(struct delivery_promote_in){d->line}, e) < 0
+		       ? -1
+		       : n;
+}
+
+int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
+		    struct err *e)
+{
+	struct delivery_step st = delivery_fsm(d->from, d->event);
+	const char *word = delivery_state_word(st.to);
+	int n;
+
+	assert(st.allowed);
+	n = move(db, d, &st, now, e);
+	if (n <= 0)
+		return n;
+	if (note_attempt(db, d, word, now, e) ||
+	    (d->event != DELIVERY_EV_KEEP && tell(db, d, word, now, e)))
+		return -1;
+	return 1;
+}
+
+struct delivery_end delivery_end_of(const struct delivery_row *row)
+{
+	return (struct delivery_end){
+		.seq = row->seq,
+		.id = row->id,
+		.channel = row->channel,
+		.line = row->line,
+		.agent = row->agent,
+		.attempt_id = row->attempt_id,
+		.attempts = row->attempts,
+		.started_at = row->sent_at,
+		.from = (enum delivery_state)delivery_state_from(row->state),
+		.due_at = OPT_NONE,
+		.code = row->code,
+		.detail = row->detail,
+	};
+}
+
+/* Why not, and what helps. */
+static int not_wanted(const struct delivery_row *row, enum delivery_event what,
+		      struct err *e)
+{
+	bool over = !strcmp(row->state, "delivered");
+
+	if (what == DELIVERY_EV_DISMISS && !strcmp(row->state, "dismissed"))
+		return err_set(e, ERR_CONFLICT,
+			       "delivery %s is dismissed already", row->id);
+	return err_set(e, ERR_CONFLICT, "delivery %s is %s: %s", row->id,
+		       row->state,
+		       over ? "resend sends it once more, as a new one"
+			    : "wait for what becomes of this attempt");
+}
+
+/* The last word is the person's; why it had not come is kept. */
+static const char *dismissed(const struct delivery_row *row, struct arena *a)
+{
+	bool stuck = !strcmp(row->state, "dead") ||
+		     !strcmp(row->state, "unknown");
+
+	if (!stuck || !row->detail)
+		return "a person dismissed it";
+	return arena_printf(a, "a person dismissed it; it was %s: %s",
+			    row->state, row->detail);
+}
+
+int delivery_want(struct sql *db, const char *id, enum delivery_event what,
+		  int64_t now, struct delivery_row *row, struct arena *a,
+		  struct err *e)
+{
+	struct delivery_end d;
+	int rc = sql_get(db, Q_DELIVERY_GET, &(struct delivery_get_in){id}, row,
+			 a, e);
+
+	if (rc == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no delivery %s",
+			       quoted(id).text);
+	if (rc < 0)
+		return -1;
+	d = delivery_end_of(row);
+	d.event = what;
+	if (!delivery_fsm(d.from, what).allowed)
+		return not_wanted(row, what, e);
+	if (what == DELIVERY_EV_DISMISS)
+		d.detail = dismissed(row, a);
+	if (what == DELIVERY_EV_RETRY) {
+		d.due_at = now;
+		d.code = OPT_NONE;
+		d.detail = "a person wants it sent again";
+		if (sql_exec(db, Q_DELIVERY_RENEW,
+			     &(struct delivery_renew_in){row->seq}, e) < 0)
+			return -1;
+		if (d.from == DELIVERY_PENDING && !row->is_head)
+			return 0; /* it goes when its turn comes */
+	}
+	return delivery_settle(db, &d, now, e) < 0 ? -1 : 0;
+}
+
+/* --- claims ----------------------------------------------------------- */
+
+static int expire(struct sql *db, const struct delivery_take *t,
+		  const struct delivery_claim_row *r, struct err *e)
+{
+	struct delivery_end d = {
+		.seq = r->seq,
+		.id = r->id,
+		.channel = t->channel,
+		.line = r->line,
+		.agent = r->agent,
+		.attempts = r->attempts,
+		.from = DELIVERY_PENDING,
+		.event = DELIVERY_EV_EXPIRE,
+		.started_at = OPT_NONE,
+		.due_at = OPT_NONE,
+		.code = OPT_NONE,
+		.detail = "too old",
+	};
+
+	return delivery_settle(db, &d, t->now, e);
+}
+
+static int ready(struct sql *db, const struct delivery_take *t,
+		 struct delivery_claim_row **found, struct arena *a,
+		 struct err *e)
+{
+	struct delivery_ready_to_in to = {t->channel, t->conversation, t->now,
+					  t->max};
+	struct delivery_ready_in any = {t->channel, t->now, t->max};
+
+	if (t->conversation)
+		return sql_collect(db, Q_DELIVERY_READY_TO, &to, t->max, found,
+				   a, e);
+	return sql_collect(db, Q_DELIVERY_READY, &any, t->max, found, a, e);
+}
+
+int delivery_take(struct sql *db, const struct delivery_take *t,
+		  struct delivery_taken **rows, struct arena *a, struct err *e)
+{
+	struct delivery_claim_row *found;
+	int got = ready(db, t, &found, a, e), n = 0;
+
+	if (got <= 0)
+		return got;
+	*rows = arena_alloc(a, (size_t)got * sizeof **rows);
+	for (int i = 0; i < got; i++) {
+		struct delivery_taken *k = &(*rows)[n];
+		struct delivery_claim_in claim;
+
+		if (found[i].expires_at != OPT_NONE &&
+		    found[i].expires_at <= t->now) {
+			if (expire(db, t, &found[i], e) < 0)
+				return -1;
+			continue;
+		}
+		k->row = found[i];
+		k->attempt = id_new(ID_ATTEMPT);
+		claim = (struct delivery_claim_in){
+			.seq = k->row.seq,
+			.attempt_id = k->attempt.text,
+			.epoch = t->epoch,
+			.lease_until = t->now + t->lease_ms,
+			.now = t->now,
+		};
+		if (sql_exec(db, Q_DELIVERY_CLAIM, &claim, e) < 0)
+			return -1;
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,122 @@
+#ifndef SCHEMA_CONTROL_CHANNEL_DELIVERY_H
+#define SCHEMA_CONTROL_CHANNEL_DELIVERY_H
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/base/id.h"
+#include "lib/db/sql.h"
+#include "schema/control_queries.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The durable queue to the outside (delivery_fsm.def is the life of a row).
+ * Every verb is meant to be called inside the caller's transaction and leaves
+ * row, line, ledger of attempts and host event in step. Texts handed in are
+ * borrowed; texts of rows live in the arena.
+ *
+ * Order: rows with the same line go out one after the other. One of those in
+ * line is its head, and may go; the next one becomes it when the head is over,
+ * or only a person can say whether it came (KEEP).
+ */
+enum delivery_state {
+#define DELIVERY_STATE(name, word, kind) DELIVERY_##name,
+#define DELIVERY_MOVE(from, event, to)
+#include "schema/control/channel/delivery_fsm.def"
+#undef DELIVERY_STATE
+#undef DELIVERY_MOVE
+	DELIVERY_STATES
+};
+
+enum delivery_event {
+	DELIVERY_EV_CLAIM,
+	DELIVERY_EV_ACK,
+	DELIVERY_EV_FAIL,
+	DELIVERY_EV_REFUSE,
+	DELIVERY_EV_EXPIRE,
+	DELIVERY_EV_LOSE,
+	DELIVERY_EV_KEEP,
+	DELIVERY_EV_RETRY,
+	DELIVERY_EV_DISMISS,
+	DELIVERY_EVENTS
+};
+
+struct delivery_step {
+	bool allowed;
+	enum delivery_state to;
+};
+
+struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e);
+const char *delivery_state_word(enum delivery_state s);
+int delivery_state_from(const char *word);          /* -1: no such state */
+bool delivery_state_is_over(enum delivery_state s); /* goes on by nobody */
+bool delivery_state_in_line(enum delivery_state s); /* waits, or under way */
+
+/* How long to wait before attempt n + 1: doubles from `first` up to `max`, and
+ * between half of it and all of it by chance. */
+int64_t delivery_backoff(int64_t n, int64_t first, int64_t max,
+			 uint32_t random);
+
+struct delivery_new {
+	const char *channel;
+	const char *conversation; /* or NULL */
+	const char *line;         /* order; NULL: none */
+	const char *source;       /* of an outbox row; NULL: none */
+	const char *agent, *session, *reply_to;
+	const char *body; /* JSON */
+	const char *resend_of;
+	int64_t max_age_ms; /* OPT_NONE: never too old */
+};
+
+/* 1 and its id; 0 if the source is known: nothing is added; -1. */
+int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,
+		 struct id *id, struct err *e);
+
+/* Takes up to `max` that may be sent now, oldest first: how many, or -1. What
+ * is too old ends as dead instead. `rows` is an array in the arena. */
+struct delivery_take {
+	const char *channel;
+	const char *conversation; /* of this one only, or NULL */
+	int64_t epoch, lease_ms, now;
+	int max;
+};
+
+struct delivery_taken {
+	struct delivery_claim_row row;
+	struct id attempt;
+};
+
+int delivery_take(struct sql *db, const struct delivery_take *t,
+		  struct delivery_taken **rows, struct arena *a, struct err *e);
+
+/* What became of an attempt, or what somebody wants. */
+struct delivery_end {
+	int64_t seq;
+	const char *id, *channel, *line, *agent;
+	const char *attempt_id; /* NULL: whichever it was */
+	int64_t attempts;
+	int64_t started_at; /* of the attempt; OPT_NONE: none was made */
+	enum delivery_state from;
+	enum delivery_event event;
+	int64_t due_at; /* back to pending only; else OPT_NONE */
+	int64_t code;   /* or OPT_NONE */
+	const char *detail, *ref;
+};
+
+/* 1; 0 if the row has moved on meanwhile: nothing is changed; -1. */
+int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
+		    struct err *e);
+
+struct delivery_end delivery_end_of(const struct delivery_row *row);
+
+/* By an operator. ERR_NOTFOUND; ERR_CONFLICT names the state. */
+int delivery_want(struct sql *db, const char *id, enum delivery_event what,
+		  int64_t now, struct delivery_row *row, struct arena *a,
+		  struct err *e);
+
+/* A new delivery of the same message, with a key of its own. */
+int delivery_resend(struct sql *db, const char *id, int64_t now,
+		    struct id *made, struct err *e);
+
+#endif

@@ -1,0 +1,178 @@
+#include "schema/control/channel/retention.h"
+
+#include "lib/base/arena.h"
+#include "schema/control/channel/delivery.h"
+#include "schema/control_queries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ATTACHMENTS_MAX 1000 /* of one message */
+
+SHAPE_DEFINE(retire_ask, RETIRE_ASK);
+SHAPE_DEFINE(retired, RETIRED);
+
+void retire_begin(struct retire *r, const struct retire_ask *ask)
+{
+	*r = (struct retire){.ask = *ask};
+}
+
+/* The attachments go with the last message that has them. */
+static int drop_attachments(struct retire *r, struct sql *db, const char *owner,
+			    struct err *e)
+{
+	struct media_use_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_MEDIA_USE_LIST,
+			    &(struct media_use_list_in){owner}, ATTACHMENTS_MAX,
+			    &rows, &a, e);
+	int rc = n < 0 ? -1 : 0;
+
+	if (n > 0)
+		rc = sql_exec(db, Q_MEDIA_USE_DELETE,
+			      &(struct media_use_delete_in){owner}, e);
+	for (int i = 0; rc >= 0 && i < n; i++) {
+		rc = sql_exec(db, Q_MEDIA_DELETE_UNUSED,
+			      &(struct media_delete_unused_in){rows[i].media},
+			      e);
+		r->sum.attachments += rc > 0;
+		r->bytes += rc > 0 ? rows[i].size : 0;
+	}
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+/* --- what went out ---------------------------------------------------- */
+
+static bool is_old(const struct retire *r, const struct retire_out_row *row)
+{
+	int64_t before = r->ask.deliveries_before;
+
+	if (!strcmp(row->state, "dead"))
+		before = r->ask.dead_before;
+	else if (strcmp(row->state, "delivered") != 0 &&
+		 strcmp(row->state, "dismissed") != 0)
+		return false;
+	return row->done_at != OPT_NONE && row->done_at < before;
+}
+
+static int drop_out(struct retire *r, struct sql *db,
+		    const struct retire_out_row *row, struct err *e)
+{
+	int n = sql_exec(db, Q_RETIRE_OUT_DELETE,
+			 &(struct retire_out_delete_in){row->seq}, e);
+
+	if (n <= 0)
+		return n;
+	r->sum.deliveries++;
+	return drop_attachments(r, db, row->id, e);
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Rows are in the order in which they were made, so a batch that is all too young
+ * is the end; one that has the wrong date, from a clock that was, is not. */
+static int walk_out(struct retire *r, struct sql *db, int64_t count,
+		    struct err *e)
+{
+	struct retire_out_in in = {r->seq, count};
+	int64_t before = latest(r->ask.deliveries_before, r->ask.dead_before);
+	struct retire_out_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_RETIRE_OUT, &in, (int)count, &rows, &a, e);
+	int rc = n < 0 ? -1 : 0, young = 0;
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		r->seq = rows[i].seq;
+		young += rows[i].created_at >= before;
+		if (is_old(r, &rows[i]))
+			rc = drop_out(r, db, &rows[i], e);
+	}
+	arena_fini(&a);
+	return rc ? -1 : young == n ? 0 : n;
+}
+
+/* --- what came in ----------------------------------------------------- */
+
+static int drop_in(struct retire *r, struct sql *db,
+		   const struct retire_in_row *row, struct err *e)
+{
+	int n = sql_exec(db, Q_RETIRE_IN_DELETE,
+			 &(struct retire_in_delete_in){row->id}, e);
+
+	if (n <= 0)
+		return n;
+	r->sum.inbound++;
+	return drop_attachments(r, db, row->id, e);
+}
+
+static int walk_in(struct retire *r, struct sql *db, int64_t count,
+		   struct err *e)
+{
+	struct retire_in_in in = {r->id, count};
+	struct retire_in_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_RETIRE_IN, &in, (int)count, &rows, &a, e);
+	int rc = n < 0 ? -1 : 0, young = 0;
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		bool old = rows[i].received_at < r->ask.inbound_before;
+
+		snprintf(r->id, sizeof r->id, "%s", rows[i].id);
+		young += !old;
+		if (old && (!rows[i].is_dead ||
+			    rows[i].received_at < r->ask.dead_before))
+			rc = drop_in(r, db, &rows[i], e);
+	}
+	arena_fini(&a);
+	return rc ? -1 : young == n ? 0 : n;
+}
+
+/* --- between sessions ------------------------------------------------- */
+
+static int walk_between(struct retire *r, struct sql *db, int64_t count,
+			struct err *e)
+{
+	struct retire_message_in in = {r->id, count};
+	int64_t before = r->ask.deliveries_before;
+	struct retire_message_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_RETIRE_MESSAGE, &in, (int)count, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0, young = 0;
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		struct retire_message_delete_in gone = {rows[i].id};
+		bool old = rows[i].read_at != OPT_NONE &&
+			   rows[i].read_at < before;
+
+		snprintf(r->id, sizeof r->id, "%s", rows[i].id);
+		young += rows[i].created_at >= before;
+		if (old)
+			rc = sql_exec(db, Q_RETIRE_MESSAGE_DELETE, &gone, e);
+		r->sum.messages += rc > 0;
+		rc = rc < 0 ? -1 : 0;
+	}
+	arena_fini(&a);
+	return rc ? -1 : young == n ? 0 : n;
+}
+
+int retire_some(struct retire *r, struct sql *control, int64_t count,
+		struct err *e)
+{
+	int (*const walks[])(struct retire *, struct sql *, int64_t,
+			     struct err *) = {walk_out, walk_in, walk_between};
+	int n = 0;
+
+	while (n == 0 && r->at < (int)(sizeof walks / sizeof walks[0])) {
+		n = walks[r->at](r, control, count, e);
+		if (n == 0) {
+			r->at++;
+			r->id[0] = '\0';
+		}
+	}
+	return n;
+}

@@ -1,0 +1,470 @@
+#include "schema/control/run.h"
+
+#include "lib/base/hash.h"
+#include "lib/base/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WAITS, LIVES, OVER };
+
+static const struct {
+	const char *word;
+	int kind;
+} states[RUN_STATES] = {
+#define RUN_STATE(name, word, kind) [RUN_##name] = {word, kind},
+#include "schema/control/run_state.def"
+#undef RUN_STATE
+};
+
+static const char *const verdicts[RUN_VERDICTS] = {
+	[RUN_WILL_SUCCEED] = "succeeded", [RUN_WILL_FAIL] = "failed",
+	[RUN_WILL_CANCEL] = "cancelled",  [RUN_WILL_TIME_OUT] = "timed_out",
+	[RUN_WILL_AGAIN] = "again",
+};
+
+#define RUN_REASON(code, word) const char run_because_##code[] = #code;
+#include "schema/control/run_reason.def"
+#undef RUN_REASON
+
+const char *run_state_word(enum run_state s)
+{
+	return states[s].word;
+}
+
+int run_state_from(const char *word)
+{
+	for (int i = 0; word && i < RUN_STATES; i++)
+		if (!strcmp(states[i].word, word))
+			return i;
+	return -1;
+}
+
+bool run_state_is_over(enum run_state s)
+{
+	return states[s].kind == OVER;
+}
+
+bool run_state_lives(enum run_state s)
+{
+	return states[s].kind == LIVES;
+}
+
+const char *run_verdict_word(enum run_verdict v)
+{
+	return verdicts[v];
+}
+
+enum run_verdict run_verdict_from(const char *word)
+{
+	for (int i = 1; word && i < RUN_VERDICTS; i++)
+		if (!strcmp(verdicts[i], word))
+			return (enum run_verdict)i;
+	return RUN_NO_VERDICT;
+}
+
+int run_reason_seed(struct sql *db, const char *code, const char *word,
+		    struct err *e)
+{
+	struct reason_put_in in = {.code = code, .word = word};
+
+	return sql_exec(db, Q_REASON_PUT, &in, e) < 0 ? -1 : 0;
+}
+
+int run_reasons_seed(struct sql *db, struct err *e)
+{
+	static const char *const all[][2] = {
+#define RUN_REASON(code, word) {#code, word},
+#include "schema/control/run_reason.def"
+#undef RUN_REASON
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (run_reason_seed(db, all[i][0], all[i][1], e))
+			return -1;
+	return 0;
+}
+
+static int add_transition(struct sql *db, const struct run_move_ask *m,
+			  const char *from, struct err *e)
+{
+	struct run_transition_add_in row = {
+		.run = m->id,
+		.attempt = m->attempt,
+		.from_state = from,
+		.to_state = run_state_word(m->to),
+		.reason = m->reason,
+		.detail = m->detail,
+		.at = m->now,
+	};
+	struct host_event_run_in told = {
+		.at = m->now,
+		.run = m->id,
+		.agent = m->agent,
+		.session = m->session,
+		.from_state = from,
+		.to_state = row.to_state,
+		.reason = m->reason,
+		.attempt = m->attempt,
+	};
+
+	if (sql_exec(db, Q_RUN_TRANSITION_ADD, &row, e) < 0)
+		return -1;
+	return sql_exec(db, Q_HOST_EVENT_RUN, &told, e) < 0 ? -1 : 0;
+}
+
+/* --- enqueue ---------------------------------------------------------- */
+
+/* What makes two requests with one key the same request. */
+static void digest_of(const struct run_ask *ask, char out[HASH_HEX])
+{
+	struct hash *h = hash_new();
+	const char *parts[] = {ask->prompt, ask->session, ask->options,
+			       ask->parent};
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		const char *p = parts[i] ? parts[i] : "";
+
+		hash_add(h, p, strlen(p) + 1);
+	}
+	hash_end(h, out);
+}
+
+/* 1 if the key names a run that is there already. */
+static int find_by_key(struct sql *db, const struct run_ask *ask,
+		       const char *digest, struct run_made *out, struct err *e)
+{
+	struct run_by_key_in key = {.agent = ask->agent,
+				    .idem_key = ask->idem_key};
+	struct run_by_key_row row;
+	struct arena a = {0};
+	int found;
+
+	if (!ask->idem_key)
+		return 0;
+	found = sql_get(db, Q_RUN_BY_KEY, &key, &row, &a, e);
+	if (found == 1 && strcmp(row.idem_digest, digest) != 0)
+		found = err_set(e, ERR_CONFLICT,
+				"the idempotency key %s was used for another "
+				"request (%s)",
+				quoted(ask->idem_key).text, row.id);
+	else if (found == 1)
+		snprintf(out->id.text, sizeof out->id.text, "%s", row.id);
+	arena_fini(&a);
+	return found;
+}
+
+static int check_ask(const struct run_ask *ask, struct err *e)
+{
+	if (text_check_name("agent", ask->agent, e) ||
+	    (ask->session && text_check_key("session", ask->session, 256, e)) ||
+	    (ask->idem_key &&
+	     text_check_key("idempotency key", ask->idem_key, 256, e)) ||
+	    (ask->invocation &&
+	     text_check_key("invocation", ask->invocation, 256, e)))
+		return -1;
+	if (ask->priority < -100 || ask->priority > 100)
+		return err_set(e, ERR_INVALID,
+			       "priority goes from -100 to 100");
+	if (ask->max_attempts < 1 || ask->max_attempts > 100)
+		return err_set(e, ERR_INVALID, "attempts go from 1 to 100");
+	if (strlen(ask->prompt) > RUN_PROMPT_MAX)
+		return err_set(e, ERR_TOOBIG,
+			       "the prompt has %zu bytes; at most %u are "
+			       "allowed, and more can be attached",
+			       strlen(ask->prompt), RUN_PROMPT_MAX);
+	if (!text_is_utf8(ask->prompt, strlen(ask->prompt)))
+		return err_set(e, ERR_INVALID, "the prompt is not UTF-8");
+	return 0;
+}
+
+/* How deep it is below its parent, and whose invocation it shares. */
+static int take_parent(struct sql *db, const struct run_ask *ask,
+		       int64_t *depth, const char **invocation, struct arena *a,
+		       struct err *e)
+{
+	struct run_row row;
+	int found;
+
+	*depth = 0;
+	if (!ask->parent)
+		return 0;
+	found = sql_get(db, Q_RUN_GET, &(struct run_get_in){ask->parent}, &row,
+			a, e);
+	if (found == 1) {
+		*depth = row.depth + 1;
+		if (!*invocation)
+			*invocation = row.invocation;
+	}
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no parent run %s",
+				quoted(ask->parent).text);
+	else if (found == 1 && *depth > ask->max_depth)
+		found = err_set(e, ERR_INVALID,
+				"runs may start runs only %lld deep",
+				(long long)ask->max_depth);
+	else if (found == 1 &&
+		 run_state_is_over((enum run_state)run_state_from(row.state)))
+		found = err_set(e, ERR_CONFLICT, "the parent run %s is over",
+				row.id);
+	return found < 0 ? -1 : 0;
+}
+
+/* Where the new run stands in its session, by the policy. */
+static int stand_in_line(struct sql *db, const struct run_ask *ask,
+			 struct run_insert_in *row, struct run_made *out,
+			 struct err *e)
+{
+	struct run_line_state_in key = {row->agent, row->session};
+	struct run_line_state_row line;
+	struct arena a = {0};
+	int rc = 0;
+
+	if (sql_get(db, Q_RUN_LINE_STATE, &key, &line, &a, e) < 0) {
+		rc = -1;
+	} else if (line.waiting > 0 && !strcmp(row->policy, "reject")) {
+		rc = err_set(e, ERR_CONFLICT,
+			     "run_in_flight: session %s of %s "
+			     "is busy with %s",
+			     quoted(row->session).text, row->agent, line.head);
+	} else if (line.waiting >= ask->max_line) {
+		rc = err_set(e, ERR_RATELIMIT,
+			     "session %s of %s has %lld runs "
+			     "waiting already",
+			     quoted(row->session).text, row->agent,
+			     (long long)line.waiting);
+	} else if (line.waiting > 0 && !strcmp(row->policy, "interrupt")) {
+		row->line = line.first - 1;
+		if (line.head)
+			snprintf(out->interrupt, sizeof out->interrupt, "%s",
+				 line.head);
+	} else {
+		row->line = line.last + 1;
+		row->is_head = line.waiting == 0;
+	}
+	arena_fini(&a);
+	return rc;
+}
+
+static int insert_run(struct sql *db, const struct run_ask *ask,
+		      const struct run_insert_in *row, struct err *e)
+{
+	struct run_input_put_in input = {
+		.run = row->id,
+		.prompt = ask->prompt,
+		.options = ask->options ? ask->options : "{}",
+	};
+	struct run_move_ask made = {
+		.id = row->id,
+		.agent = row->agent,
+		.session = row->session,
+		.to = RUN_QUEUED,
+		.reason = row->reason,
+		.now = row->now,
+	};
+
+	if (sql_exec(db, Q_RUN_INSERT, row, e) < 0 ||
+	    sql_exec(db, Q_RUN_INPUT_PUT, &input, e) < 0)
+		return -1;
+	return add_transition(db, &made, NULL, e);
+}
+
+int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
+		struct run_made *out, struct err *e)
+{
+	struct id id = id_new(ID_RUN);
+	char digest[HASH_HEX];
+	struct run_insert_in row = {
+		.id = id.text,
+		.agent = ask->agent,
+		.session = ask->session ? ask->session : id.text,
+		.reason = run_because_accepted,
+		.priority = ask->priority,
+		.line = OPT_NONE,
+		.due_at = ask->delay_ms > 0 ? now + ask->delay_ms : OPT_NONE,
+		.expires_at = ask->queue_timeout_ms == OPT_NONE
+				      ? OPT_NONE
+				      : now + ask->queue_timeout_ms,
+		.max_attempts = ask->max_attempts,
+		.backoff_ms = ask->backoff_ms,
+		.run_timeout_ms = ask->run_timeout_ms,
+		.idle_timeout_ms = ask->idle_timeout_ms,
+		.grace_ms = ask->grace_ms,
+		.policy = ask->policy ? ask->policy : "queue",
+		.parent = ask->parent,
+		.retry_of = ask->retry_of,
+		.idem_key = ask->idem_key,
+		.idem_digest = digest,
+		.tags = ask->tags ? ask->tags : "[]",
+		.submitted_by = ask->by,
+		.invocation = ask->invocation,
+		.now = now,
+	};
+	struct arena a = {0};
+	int known, rc;
+
+	*out = (struct run_made){.id = id};
+	if (check_ask(ask, e))
+		return -1;
+	digest_of(ask, digest);
+	known = find_by_key(db, ask, digest, out, e);
+	if (known != 0)
+		return known < 0 ? -1 : 0;
+	rc = take_parent(db, ask, &row.depth, &row.invocation, &a, e);
+	if (rc == 0 && row.due_at == OPT_NONE)
+		rc = stand_in_line(db, ask, &row, out, e);
+	if (rc == 0)
+		rc = insert_run(db, ask, &row, e);
+	out->is_new = rc == 0;
+	arena_fini(&a);
+	return rc;
+}
+
+/* --- claim ------------------------------------------------------------ */
+
+void run_pick_begin(struct run_pick *p)
+{
+	p->priority = 101;
+	p->open = false;
+}
+
+static void begin_round(struct run_pick *p)
+{
+	snprintf(p->began, sizeof p->began, "%s", p->agent);
+	p->wrapped = p->took = false;
+	p->open = true;
+}
+
+/* A round of the next priority below: 1, or 0 when there is none. */
+static int open_round(struct sql *db, struct run_pick *p, struct err *e)
+{
+	struct run_top_priority_in in = {.below = p->priority};
+	struct run_top_priority_row row;
+	int found = sql_get(db, Q_RUN_TOP_PRIORITY, &in, &row, NULL, e);
+
+	if (found != 1)
+		return found;
+	p->priority = row.priority;
+	begin_round(p);
+	return 1;
+}
+
+/* Nobody is left in this round; another one if it was of use. */
+static void end_round(struct run_pick *p)
+{
+	snprintf(p->agent, sizeof p->agent, "%s", p->began);
+	if (p->took)
+		begin_round(p);
+	else
+		p->open = false;
+}
+
+int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
+		  struct arena *a, struct err *e)
+{
+	for (;;) {
+		int found = p->open ? 1 : open_round(db, p, e);
+		struct run_next_in in = {p->priority, p->agent};
+
+		if (found != 1)
+			return found;
+		found = sql_get(db, Q_RUN_NEXT, &in, out, a, e);
+		if (found < 0)
+			return -1;
+		if (found == 0 && !p->wrapped) {
+			p->wrapped = true;
+			p->agent[0] = '\0';
+		} else if (found == 0 ||
+			   (p->wrapped && strcmp(out->agent, p->began) > 0)) {
+			end_round(p);
+		} else {
+			snprintf(p->agent, sizeof p->agent, "%s", out->agent);
+			return 1;
+		}
+	}
+}
+
+/* --- moves ------------------------------------------------------------ */
+
+static int after_move(struct sql *db, const struct run_move_ask *m,
+		      struct err *e)
+{
+	struct run_close_in close = {m->id, m->now};
+	struct run_promote_in line = {m->agent, m->session};
+	struct command_late_in late = {m->id, m->now};
+	struct approval_withdraw_in withdraw = {m->id, m->now};
+	struct run_wait_again_in wait = {m->id, m->due_at};
+	struct command_reset_in reset = {m->id, m->now};
+
+	if (m->to == RUN_QUEUED)
+		return sql_exec(db, Q_RUN_WAIT_AGAIN, &wait, e) < 0 ||
+				       sql_exec(db, Q_COMMAND_RESET, &reset,
+						e) < 0
+			       ? -1
+			       : 0;
+	if (!run_state_is_over(m->to))
+		return 0;
+	if (sql_exec(db, Q_RUN_CLOSE, &close, e) < 0 ||
+	    sql_exec(db, Q_RUN_PROMOTE, &line, e) < 0 ||
+	    sql_exec(db, Q_COMMAND_LATE, &late, e) < 0 ||
+	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0)
+		return -1;
+	return 0;
+}
+
+int run_move(struct sql *db, const struct run_move_ask *m, struct err *e)
+{
+	struct run_set_state_in set = {
+		.id = m->id,
+		.from_state = run_state_word(m->from),
+		.to_state = run_state_word(m->to),
+		.verdict = run_verdict_word(m->verdict),
+		.reason = m->reason,
+		.detail = m->detail,
+	};
+	int n = sql_exec(db, Q_RUN_SET_STATE, &set, e);
+
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return err_set(e, ERR_CONFLICT, "run %s is not %s any more",
+			       m->id, set.from_state);
+	if (m->from != m->to && add_transition(db, m, set.from_state, e))
+		return -1;
+	return after_move(db, m, e);
+}
+
+/* A delayed run comes into its session's line when it is due. */
+static int join_line(struct sql *db, const struct run_due_row *row,
+		     int64_t *place, struct arena *a, struct err *e)
+{
+	struct run_line_state_in key = {row->agent, row->session};
+	struct run_line_state_row line;
+
+	if (row->line != OPT_NONE)
+		return 0;
+	if (sql_get(db, Q_RUN_LINE_STATE, &key, &line, a, e) < 0)
+		return -1;
+	*place = line.last + 1;
+	return 0;
+}
+
+int run_wake(struct sql *db, int64_t now, struct arena *a, struct err *e)
+{
+	struct run_due_in due = {now};
+	struct run_due_row *rows;
+	int n = sql_collect(db, Q_RUN_DUE, &due, 100, &rows, a, e);
+
+	for (int i = 0; i < n; i++) {
+		struct run_make_ready_in ready = {rows[i].id, rows[i].line};
+		struct run_promote_in line = {rows[i].agent, rows[i].session};
+
+		if (join_line(db, &rows[i], &ready.line, a, e))
+			return -1;
+		if (sql_exec(db, Q_RUN_MAKE_READY, &ready, e) < 0 ||
+		    sql_exec(db, Q_RUN_PROMOTE, &line, e) < 0)
+			return -1;
+	}
+	return n;
+}

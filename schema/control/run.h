@@ -1,0 +1,129 @@
+#ifndef SCHEMA_CONTROL_RUN_H
+#define SCHEMA_CONTROL_RUN_H
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "lib/base/id.h"
+#include "lib/db/sql.h"
+#include "schema/control_queries.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The life of runs in the control plane: the small interface behind which
+ * another database may stand. Every verb is meant to be called inside the
+ * caller's transaction (sql_enter), and leaves row, transition and host event
+ * in step. Texts handed in are borrowed; texts of rows live in the arena.
+ */
+#define RUN_PROMPT_MAX  (1u << 20) /* bytes */
+#define RUN_OPTIONS_MAX (2u << 20)
+#define RUN_KEY_MAX     256 /* of a session, invocation, idempotency key */
+
+enum run_state {
+#define RUN_STATE(name, word, kind) RUN_##name,
+#include "schema/control/run_state.def"
+#undef RUN_STATE
+	RUN_STATES
+};
+
+enum run_verdict {
+	RUN_NO_VERDICT,
+	RUN_WILL_SUCCEED,
+	RUN_WILL_FAIL,
+	RUN_WILL_CANCEL,
+	RUN_WILL_TIME_OUT,
+	RUN_WILL_AGAIN, /* back to the queue */
+	RUN_VERDICTS
+};
+
+const char *run_state_word(enum run_state s);
+int run_state_from(const char *word); /* -1: no such state */
+bool run_state_is_over(enum run_state s);
+bool run_state_lives(enum run_state s); /* has, or may have, a process */
+const char *run_verdict_word(enum run_verdict v); /* NULL for none */
+enum run_verdict run_verdict_from(const char *word);
+
+/* Codes of run_reason.def, as constants that cannot be misspelt. */
+#define RUN_REASON(code, word) extern const char run_because_##code[];
+#include "schema/control/run_reason.def"
+#undef RUN_REASON
+
+/* Puts the supervisor's reasons into the table, at start; then further ones. */
+int run_reasons_seed(struct sql *db, struct err *e);
+int run_reason_seed(struct sql *db, const char *code, const char *word,
+		    struct err *e);
+
+/* What is asked for. NULL and OPT_NONE mean: not given. */
+struct run_ask {
+	const char *agent;
+	const char *session; /* NULL: one of its own */
+	const char *prompt;
+	const char *options;     /* JSON object or NULL */
+	const char *attachments; /* JSON array or NULL; skepd stores them */
+	const char *policy;      /* queue, reject, interrupt */
+	const char *parent;
+	const char *retry_of;
+	const char *idem_key;
+	const char *tags;       /* JSON array or NULL */
+	const char *invocation; /* what it belongs to; NULL: as its parent */
+	const char *by;
+	int64_t priority;
+	int64_t delay_ms;         /* 0: at once */
+	int64_t queue_timeout_ms; /* OPT_NONE: waits for ever */
+	int64_t run_timeout_ms;
+	int64_t idle_timeout_ms;
+	int64_t grace_ms;
+	int64_t max_attempts;
+	int64_t backoff_ms;
+	int64_t max_depth; /* of parents above it */
+	int64_t max_line;  /* runs that a session may have waiting */
+};
+
+struct run_made {
+	struct id id;
+	bool is_new;             /* false: the idempotency key was known */
+	char interrupt[ID_SIZE]; /* the run that gives way, or "" */
+};
+
+/* ERR_INVALID, ERR_CONFLICT (policy reject, or the key with other content),
+ * ERR_NOTFOUND (parent), ERR_RATELIMIT (the line is full). */
+int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
+		struct run_made *out, struct err *e);
+
+/* The next run that may start, fairly: highest priority first, agents in turn
+ * within it. The caller keeps *p from one scheduling to the next, so that turns
+ * go on where they were, and sets `took` when the run was started; one that is
+ * left alone is not offered again this time. 1, 0 if there is none, -1. */
+struct run_pick {
+	char agent[65];   /* whose turn it was; "" at first */
+	char began[65];   /* where this round of agents began */
+	int64_t priority; /* being looked at */
+	bool open;        /* in a round */
+	bool wrapped;     /* past the last agent in it */
+	bool took;        /* some run of the round was started */
+};
+
+void run_pick_begin(struct run_pick *p); /* keeps whose turn it was */
+int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
+		  struct arena *a, struct err *e);
+
+/* One move: compare and set, transition, host event. ERR_CONFLICT if the run
+ * is not in `from`. A move to a final state also closes the row and lets the
+ * next run of the session stand first; a move to QUEUED waits until due_at. */
+struct run_move_ask {
+	const char *id, *agent, *session;
+	int64_t attempt;
+	enum run_state from, to;
+	enum run_verdict verdict;
+	const char *reason, *detail;
+	int64_t due_at; /* to QUEUED only */
+	int64_t now;
+};
+
+int run_move(struct sql *db, const struct run_move_ask *m, struct err *e);
+
+/* Delayed and backed-off runs whose time has come: how many, or -1. */
+int run_wake(struct sql *db, int64_t now, struct arena *a, struct err *e);
+
+#endif

@@ -1,0 +1,187 @@
+#include "schema/control/severity.h"
+
+#include "lib/os/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define X(word) #word,
+static const char *const outcomes[] = {SEVERITY_OUTCOMES(X)};
+static const char *const healths[] = {SEVERITY_HEALTHS(X)};
+static const char *const deliveries[] = {SEVERITY_DELIVERIES(X)};
+static const char *const levels[] = {SEVERITY_LEVELS(X)};
+#undef X
+
+enum dimension { DIMENSION_outcome, DIMENSION_health, DIMENSION_delivery };
+
+#define VALUE_outcome(word)  OUTCOME_##word
+#define VALUE_health(word)   HEALTH_##word
+#define VALUE_delivery(word) DELIVERY_##word
+
+static const struct {
+	enum dimension dimension;
+	unsigned value;
+	struct severity_row result;
+} rules[] = {
+#define X(dimension, word, level, tone) \
+	{DIMENSION_##dimension,         \
+	 VALUE_##dimension(word),       \
+	 {SEVERITY_##level, #tone}},
+	SEVERITY_RULES(X)
+#undef X
+};
+
+struct severity_row severity_of(enum outcome outcome, enum health health,
+				enum delivery delivery)
+{
+	const unsigned values[] = {
+		[DIMENSION_outcome] = outcome,
+		[DIMENSION_health] = health,
+		[DIMENSION_delivery] = delivery,
+	};
+
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+		if (values[rules[i].dimension] == rules[i].value)
+			return rules[i].result;
+	return (struct severity_row){SEVERITY_neutral, "neutral"};
+}
+
+const char *severity_word(enum severity s)
+{
+	return levels[s];
+}
+
+int severity_from(const char *word)
+{
+	for (int i = 0; word && i < SEVERITIES; i++)
+		if (!strcmp(levels[i], word))
+			return i;
+	return -1;
+}
+
+static int health_from(const char *word)
+{
+	int i = 0;
+
+	while (i < HEALTHS && strcmp(healths[i], word) != 0)
+		i++;
+	return i;
+}
+
+const char *outcome_word(enum outcome o)
+{
+	return outcomes[o];
+}
+
+const char *health_word(enum health h)
+{
+	return healths[h];
+}
+
+const char *delivery_word(enum delivery d)
+{
+	return deliveries[d];
+}
+
+/* --- runs ------------------------------------------------------------- */
+
+static enum outcome run_outcome(enum run_state state)
+{
+	switch ((int)state) {
+	case RUN_SUCCEEDED:
+		return OUTCOME_succeeded;
+	case RUN_FAILED:
+		return OUTCOME_failed;
+	case RUN_CANCELLED:
+		return OUTCOME_cancelled;
+	case RUN_TIMED_OUT:
+		return OUTCOME_timed_out;
+	default:
+		return OUTCOME_none;
+	}
+}
+
+enum health run_health(enum run_state state, const struct run_signs *s)
+{
+	if (!run_state_lives(state))
+		return HEALTH_ok;
+	if (!s->has_worker)
+		return state == RUN_ENDING && s->supervised
+			       ? HEALTH_running /* the proof is under way */
+			       : HEALTH_process_dead;
+	if (!s->supervised)
+		return HEALTH_orphaned;
+	if (s->silent)
+		return HEALTH_stalled;
+	return s->waits || state == RUN_PAUSED ? HEALTH_idle : HEALTH_running;
+}
+
+static enum delivery run_delivery(enum run_state state, const char *reason,
+				  bool contract)
+{
+	if (!strcmp(reason, "artifact_missing"))
+		return DELIVERY_missing;
+	return contract && state == RUN_SUCCEEDED ? DELIVERY_passed
+						  : DELIVERY_not_expected;
+}
+
+void run_judge(struct run_row *row, const struct run_signs *s)
+{
+	enum run_state state = (enum run_state)run_state_from(row->state);
+	enum health health = run_health(state, s);
+	enum delivery delivery = run_delivery(state, row->reason,
+					      row->delivery != NULL);
+	struct severity_row r = severity_of(run_outcome(state), health,
+					    delivery);
+
+	row->health = health_word(health);
+	row->delivery = delivery_word(delivery);
+	row->severity = severity_word(r.severity);
+	row->tone = r.tone;
+}
+
+/* Runs that are over count by their number, so only live ones are needed. */
+static void judge_counts(struct invocation_row *row)
+{
+	enum outcome worst = row->failed      ? OUTCOME_failed
+			     : row->timed_out ? OUTCOME_timed_out
+			     : row->ended_at != OPT_NONE && row->succeeded
+				     ? OUTCOME_succeeded
+				     : OUTCOME_none;
+	struct severity_row r = severity_of(worst, HEALTH_ok,
+					    DELIVERY_not_expected);
+
+	row->health = health_word(HEALTH_ok);
+	row->severity = severity_word(r.severity);
+	row->tone = r.tone;
+}
+
+void invocation_judge(struct invocation_row *row, const struct run_row *run)
+{
+	if (!row->severity)
+		judge_counts(row);
+	if (!run)
+		return;
+	if (!strcmp(row->health, health_word(HEALTH_ok)) ||
+	    health_from(run->health) > health_from(row->health))
+		row->health = run->health;
+	if (severity_from(run->severity) > severity_from(row->severity)) {
+		row->severity = run->severity;
+		row->tone = run->tone;
+	}
+}
+
+void run_judge_from_outside(struct run_row *row, bool supervised)
+{
+	struct process_mark m = {.pid = row->pid,
+				 .start_ticks = row->start_ticks};
+	/* a supervisor is about to make the one that it has not noted yet */
+	struct run_signs s = {.supervised = supervised,
+			      .has_worker = supervised};
+
+	if (row->pid != OPT_NONE && row->boot_id) {
+		(void)snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
+		s.has_worker = process_is_alive(&m);
+	}
+	run_judge(row, &s);
+}

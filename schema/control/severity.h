@@ -1,0 +1,76 @@
+#ifndef SCHEMA_CONTROL_SEVERITY_H
+#define SCHEMA_CONTROL_SEVERITY_H
+
+#include "schema/control/run.h"
+#include "schema/control/severity.def"
+
+#include <stdbool.h>
+
+/*
+ * Lifecycle × health × delivery → severity: pure functions over severity.def.
+ * Nothing of this is stored; it follows from the row and from what is seen of
+ * the process. Words are constants.
+ */
+enum outcome {
+#define X(word) OUTCOME_##word,
+	SEVERITY_OUTCOMES(X)
+#undef X
+		OUTCOMES
+};
+
+enum health {
+#define X(word) HEALTH_##word,
+	SEVERITY_HEALTHS(X)
+#undef X
+		HEALTHS
+};
+
+enum delivery {
+#define X(word) DELIVERY_##word,
+	SEVERITY_DELIVERIES(X)
+#undef X
+		DELIVERIES
+};
+
+enum severity {
+#define X(word) SEVERITY_##word,
+	SEVERITY_LEVELS(X)
+#undef X
+		SEVERITIES
+};
+
+struct severity_row {
+	enum severity severity;
+	const char *tone;
+};
+
+struct severity_row severity_of(enum outcome outcome, enum health health,
+				enum delivery delivery);
+const char *severity_word(enum severity s);
+int severity_from(const char *word); /* -1: no such word */
+const char *outcome_word(enum outcome o);
+const char *health_word(enum health h);
+const char *delivery_word(enum delivery d);
+
+/* What is seen of a run beside its row. */
+struct run_signs {
+	bool supervised; /* a supervisor is there */
+	bool has_worker; /* its worker's process lives, or is being made */
+	bool silent;     /* and was not heard of for too long */
+	bool waits;      /* for an answer or a message */
+};
+
+enum health run_health(enum run_state state, const struct run_signs *s);
+
+/* Sets health, delivery, severity and tone of a row as it was read; its
+ * `delivery` says then whether the agent had to leave files behind. */
+void run_judge(struct run_row *row, const struct run_signs *s);
+
+/* Takes one of its live runs, judged, into the group's row, which is as bad as
+ * its worst run; run NULL: none of them lives. */
+void invocation_judge(struct invocation_row *row, const struct run_row *run);
+
+/* The same for whoever sees only rows and processes: looks for the worker. */
+void run_judge_from_outside(struct run_row *row, bool supervised);
+
+#endif

@@ -1,0 +1,342 @@
+-- Runs: the queue, the moves, the lists.
+
+-- query reason_put (code text, word text)
+INSERT INTO reason (code, word) VALUES (:code, :word)
+ON CONFLICT (code) DO UPDATE SET word = excluded.word
+WHERE word <> excluded.word;
+
+-- query run_insert (id text, agent text, session text, reason text,
+--   priority i64, line opt, is_head bool, due_at time, expires_at time,
+--   max_attempts i64, backoff_ms i64, run_timeout_ms opt, idle_timeout_ms opt,
+--   grace_ms i64, policy text, parent text, depth i64, retry_of text,
+--   idem_key text, idem_digest text, tags json, submitted_by text,
+--   invocation text, now time)
+INSERT INTO run (id, agent, session, state, reason, priority, line, is_head,
+  due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
+  idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
+  idem_digest, tags, submitted_by, invocation, created_at)
+VALUES (:id, :agent, :session, 'queued', :reason, :priority, :line, :is_head,
+  :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
+  :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
+  :idem_digest, :tags, :submitted_by, :invocation, :now);
+
+-- query run_input_put (run text, prompt text, options json)
+INSERT INTO run_input (run, prompt, options) VALUES (:run, :prompt, :options);
+
+-- query run_input_get (run text) -> (prompt text, options json)
+SELECT prompt, options FROM run_input WHERE run = :run;
+
+-- query run_by_key (agent text, idem_key text) -> (id text, idem_digest text)
+SELECT id, idem_digest FROM run WHERE agent = :agent AND idem_key = :idem_key;
+
+-- query run_line_state (agent text, session text) -> (waiting i64, first i64,
+--   last i64, head text)
+-- How many runs stand in a session's line, from where to where, and its head.
+SELECT count(*) AS waiting, coalesce(min(line), 0) AS first,
+       coalesce(max(line), 0) AS last,
+       max(CASE WHEN is_head = 1 THEN id END) AS head
+  FROM run WHERE agent = :agent AND session = :session AND line IS NOT NULL;
+
+-- query run_promote (agent text, session text)
+-- The first in line becomes the head, if nobody is.
+UPDATE run SET is_head = 1 WHERE id =
+ (SELECT id FROM run WHERE agent = :agent AND session = :session
+     AND line IS NOT NULL ORDER BY line LIMIT 1)
+ AND NOT EXISTS (SELECT 1 FROM run WHERE agent = :agent AND session = :session
+     AND line IS NOT NULL AND is_head = 1);
+
+-- query run_top_priority (below i64) -> (priority i64)
+SELECT priority FROM run
+ WHERE state = 'queued' AND is_head = 1 AND due_at IS NULL AND priority < :below
+ ORDER BY priority DESC LIMIT 1;
+
+-- query run_next (priority i64, agent text) -> (id text, agent text)
+-- The oldest startable run of the first agent after this one.
+SELECT id, agent FROM run
+ WHERE state = 'queued' AND is_head = 1 AND due_at IS NULL
+   AND priority = :priority AND agent > :agent
+ ORDER BY agent, id LIMIT 1;
+
+-- query run_due (now time) -> (id text, agent text, session text, line opt)
+SELECT id, agent, session, line FROM run
+ WHERE state = 'queued' AND due_at IS NOT NULL AND due_at <= :now
+ ORDER BY due_at LIMIT 100;
+
+-- query run_make_ready (id text, line i64)
+UPDATE run SET due_at = NULL, line = :line WHERE id = :id AND state = 'queued';
+
+-- query run_expired (now time) -> (id text)
+SELECT id FROM run
+ WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= :now
+ ORDER BY expires_at LIMIT 100;
+
+-- query run_next_alarm -> (at time)
+-- When the clock itself will change something.
+SELECT min(at) AS at FROM
+ (SELECT min(due_at) AS at FROM run WHERE state = 'queued' AND due_at IS NOT NULL
+  UNION ALL
+  SELECT min(expires_at) FROM run WHERE state = 'queued' AND expires_at IS NOT NULL
+  UNION ALL
+  SELECT min(expires_at) FROM approval INDEXED BY approval_expiry
+   WHERE state = 'open' AND expires_at IS NOT NULL);
+
+-- query run_set_state (id text, from_state text, to_state text, verdict text,
+--   reason text, detail text)
+-- Compare and set: changes no row when the run has meanwhile moved on.
+UPDATE run SET state = :to_state, verdict = :verdict, reason = :reason,
+  detail = :detail
+ WHERE id = :id AND state = :from_state;
+
+-- query run_set_attempt (id text, attempt i64, token_hash text,
+--   heartbeat_ms i64, agent_version i64, now time)
+UPDATE run SET attempt = :attempt, token_hash = :token_hash,
+  heartbeat_ms = :heartbeat_ms,
+  agent_version = :agent_version, started_at = :now, pid = NULL,
+  start_ticks = NULL, boot_id = NULL, cgroup = NULL, exit_code = NULL,
+  signal = NULL
+ WHERE id = :id;
+
+-- query run_uncount (id text)
+-- An attempt that never came to life is none.
+UPDATE run SET attempt = attempt - 1 WHERE id = :id AND attempt > 0;
+
+-- query run_grant (id text)
+-- An attempt that the host ended is not the run's fault: it may have another.
+UPDATE run SET max_attempts = max_attempts + 1 WHERE id = :id;
+
+-- query run_stillborn (run text) -> (count i64)
+-- How often the run was put back because no worker came to life.
+SELECT count(*) AS count FROM run_transition
+ WHERE run = :run AND from_state = 'ending' AND to_state = 'queued'
+   AND reason IN ('spawn_failed','start_timeout');
+
+-- query run_set_worker (id text, attempt i64, pid i64, start_ticks i64,
+--   boot_id text, cgroup text)
+UPDATE run SET pid = :pid, start_ticks = :start_ticks, boot_id = :boot_id,
+  cgroup = :cgroup
+ WHERE id = :id AND attempt = :attempt;
+
+-- query run_set_report (id text, last_seq i64, exit_code opt, signal opt)
+UPDATE run SET last_seq = max(last_seq, :last_seq), exit_code = :exit_code,
+  signal = :signal
+ WHERE id = :id;
+
+-- query run_set_last_seq (id text, last_seq i64)
+UPDATE run SET last_seq = max(last_seq, :last_seq) WHERE id = :id;
+
+-- query run_set_usage (id text, last_seq i64, input_tokens i64,
+--   output_tokens i64, cost_micros i64)
+UPDATE run SET last_seq = max(last_seq, :last_seq),
+  input_tokens = :input_tokens, output_tokens = :output_tokens,
+  cost_micros = :cost_micros
+ WHERE id = :id;
+
+-- query run_close (id text, now time)
+-- After the move to a final state: out of the line, no worker, no token.
+UPDATE run SET line = NULL, is_head = 0, due_at = NULL, pid = NULL,
+  start_ticks = NULL, boot_id = NULL, cgroup = NULL, token_hash = NULL,
+  ended_at = :now
+ WHERE id = :id;
+
+-- query run_wait_again (id text, due_at time)
+-- After the move back to queued: keeps its place at the head of the session.
+UPDATE run SET due_at = :due_at, pid = NULL, start_ticks = NULL, boot_id = NULL,
+  token_hash = NULL
+ WHERE id = :id;
+
+-- query run_transition_add (run text, attempt i64, from_state text,
+--   to_state text, reason text, detail text, at time)
+INSERT INTO run_transition (run, attempt, from_state, to_state, reason, detail, at)
+VALUES (:run, :attempt, :from_state, :to_state, :reason, :detail, :at);
+
+-- row run_transition_row (id i64, run text, attempt i64, from_state text,
+--   to_state text, reason text, detail text, at time)
+
+-- query run_transition_list (run text) -> run_transition_row
+SELECT id, run, attempt, from_state, to_state, reason, detail, at
+  FROM run_transition WHERE run = :run ORDER BY id;
+
+-- row run_row (id text, agent text, agent_version i64, session text, state text,
+--   verdict text, reason text, detail text, priority i64, due_at time,
+--   expires_at time, attempt i64, max_attempts i64, backoff_ms i64,
+--   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, policy text,
+--   parent text, depth i64, retry_of text, idem_key text, tags json,
+--   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
+--   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
+--   signal opt, created_at time, started_at time, ended_at time,
+--   invocation text, health text, delivery text, severity text, tone text,
+--   deliveries json, deliveries_note text)
+-- The last six are no columns: run_judge (schema/control/severity.h) sets the first
+-- four; what is read as delivery says whether the agent's version has a contract.
+-- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
+-- deliveries_note says why they cannot be read.
+
+-- query run_get (id text) -> run_row
+SELECT id, agent, agent_version, session, state, verdict, reason, detail,
+  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
+  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
+  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
+  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
+  FROM run WHERE id = :id;
+
+-- row run_filter (agent text, session text, state text, tag text,
+--   invocation text, before text, count i64)
+-- query run_ids (run_filter) -> (id text)
+-- Lists give ids, newest first; the rows follow one by one (schema/control/lists.h).
+-- before is the last id of the page before, or '~'. Each set of filters has its
+-- own statement, which names its index, so that no list scans the history.
+SELECT id FROM run WHERE id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_agent (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent
+ WHERE agent = :agent
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_session (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session
+ WHERE agent = :agent AND session = :session
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_ended
+ WHERE ended_at IS NOT NULL AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_agent_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent_ended
+ WHERE ended_at IS NOT NULL AND agent = :agent AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_session_ended (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session_ended
+ WHERE ended_at IS NOT NULL AND agent = :agent AND session = :session
+   AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_queued
+ WHERE state = 'queued'
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_agent_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_agent_queued
+ WHERE state = 'queued' AND agent = :agent
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_session_queued (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_session_queued
+ WHERE state = 'queued' AND agent = :agent AND session = :session
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_active (run_filter) -> (id text)
+-- Runs that have a process: no more than run.max, whatever the filters are.
+SELECT id FROM run INDEXED BY run_active
+ WHERE state IN ('starting','running','paused','stopping','ending')
+   AND state = :state AND (:agent IS NULL OR agent = :agent)
+   AND (:session IS NULL OR session = :session)
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_invocation (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_invocation
+ WHERE invocation IS NOT NULL AND invocation = :invocation
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_invocation_state (run_filter) -> (id text)
+SELECT id AS id FROM run INDEXED BY run_invocation_state
+ WHERE invocation IS NOT NULL AND invocation = :invocation
+   AND state = :state
+   AND id < :before ORDER BY id DESC LIMIT :count;
+
+-- query run_ids_tag (run_filter) -> (id text)
+SELECT run AS id FROM run_tag
+ WHERE tag = :tag AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_agent (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_agent
+ WHERE tag = :tag AND agent = :agent
+   AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_state (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_state
+ WHERE tag = :tag AND state = :state
+   AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- query run_ids_tag_agent_state (run_filter) -> (id text)
+SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
+ WHERE tag = :tag AND agent = :agent AND state = :state
+   AND run < :before ORDER BY run DESC LIMIT :count;
+
+-- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
+--   waiting i64, live i64, succeeded i64, failed i64, cancelled i64,
+--   timed_out i64, created_at time, ended_at time, health text, severity text,
+--   tone text)
+-- The last three are those of its worst run, set by invocation_judge.
+
+-- query invocation_list (before text, count i64) -> invocation_row
+-- By name, from the last; before is the last name of the page before, or '~'.
+SELECT name AS invocation, agents, sessions, runs, waiting,
+  runs - waiting - ended AS live, succeeded, failed, cancelled, timed_out,
+  (SELECT r.created_at FROM run r INDEXED BY run_invocation
+    WHERE r.invocation IS NOT NULL AND r.invocation = invocation.name
+    ORDER BY r.id LIMIT 1) AS created_at,
+  CASE WHEN ended = runs THEN ended_at END AS ended_at,
+  NULL AS health, NULL AS severity, NULL AS tone
+  FROM invocation WHERE name < :before ORDER BY name DESC LIMIT :count;
+
+-- query run_list_live -> run_row
+-- Everything that is not over: ps.
+SELECT id, agent, agent_version, session, state, verdict, reason, detail,
+  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
+  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
+  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
+  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
+  started_at, ended_at, invocation, NULL AS health,
+  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS deliveries_note
+  FROM run INDEXED BY run_active
+ WHERE state IN ('starting','running','paused','stopping','ending')
+ ORDER BY id;
+
+-- row run_active_row (id text, agent text, session text, state text,
+--   verdict text, attempt i64, max_attempts i64, backoff_ms i64,
+--   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
+--   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
+--   last_seq i64, started_at time, reason text, detail text)
+
+-- query run_active -> run_active_row
+SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
+  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
+  FROM run INDEXED BY run_active
+ WHERE state IN ('starting','running','paused','stopping','ending')
+ ORDER BY id;
+
+-- query run_active_get (id text) -> run_active_row
+SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
+  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
+  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
+  FROM run WHERE id = :id;
+
+-- query run_descendants (parent text) -> (id text)
+-- Open runs below this one. The walk goes from open children up to their
+-- ancestors: a run may have had any number of children that are over.
+WITH RECURSIVE above (id, parent) AS
+ (SELECT id, parent FROM run INDEXED BY run_open_child
+   WHERE parent IS NOT NULL AND ended_at IS NULL
+  UNION
+  SELECT above.id, run.parent FROM above JOIN run ON run.id = above.parent
+   WHERE above.parent <> :parent AND run.parent IS NOT NULL)
+SELECT id FROM above WHERE parent = :parent ORDER BY id;
+
+-- query run_waiting -> (in_line i64, delayed i64)
+-- Runs that are not over, from the small indexes; delayed ones are in no line.
+SELECT (SELECT count(*) FROM run WHERE line IS NOT NULL) AS in_line,
+  (SELECT count(*) FROM run WHERE state = 'queued' AND due_at IS NOT NULL
+      AND line IS NULL) AS delayed;

@@ -1,0 +1,56 @@
+#ifndef SCHEMA_CONTROL_STATS_H
+#define SCHEMA_CONTROL_STATS_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/shape.h"
+#include "lib/db/sql.h"
+
+/*
+ * What a database holds, for people and monitors: sizes, the pragmas of a
+ * connection, rows of each table, and how many rows have which status. Works on
+ * files of either kind, also read-only; the words that are counted are in
+ * stats.def. Texts are in the arena.
+ */
+#define PRAGMAS(F, S)            \
+	F(S, text, journal_mode) \
+	F(S, text, synchronous)  \
+	F(S, i64, busy_timeout)  \
+	F(S, bool, foreign_keys) F(S, bool, secure_delete)
+SHAPE_DECLARE(pragmas, PRAGMAS);
+
+#define STATS(F, S)                                                       \
+	F(S, text, database) /* "control", "agent" */                     \
+	F(S, text, process)  /* whose connection the pragmas are of */    \
+	F(S, text, agent)    /* whose; NULL for the control plane */      \
+	F(S, text, path)                                                  \
+	F(S, i64, bytes)                                                  \
+	F(S, i64, wal_bytes)                                              \
+	F(S, i64, free_bytes)                                             \
+	F(S, i64, schema_version)                                         \
+	PRAGMAS(F, S)                                                     \
+	F(S, json, rows)                                                  \
+	F(S, json, statuses)                                              \
+	F(S, json, langgraph) /* agent files; NULL else */                \
+	F(S, json, readers)   /* who reads it now; the caller fills it */ \
+	F(S, text, problem)   /* why nothing can be told, or NULL */
+SHAPE_DECLARE(stats, STATS);
+
+/* What this connection is set to, now. */
+int stats_pragmas(struct sql *db, struct pragmas *out, struct arena *a,
+		  struct err *e);
+
+/* The same as JSON, added to b: how a process tells of its connections. */
+int stats_add_pragmas(struct sql *db, struct buf *b, struct err *e);
+
+/* Overwrites the pragmas in s. */
+void stats_set_pragmas(struct stats *s, const struct pragmas *p);
+
+/* Fills all but process, agent, readers and problem. */
+int stats_read(struct sql *db, const char *database, struct stats *out,
+	       struct arena *a, struct err *e);
+
+/* Sizes only, for a file that could not be opened. */
+void stats_sizes(const char *path, struct stats *out);
+
+#endif

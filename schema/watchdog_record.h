@@ -1,0 +1,32 @@
+#ifndef SCHEMA_WATCHDOG_RECORD_H
+#define SCHEMA_WATCHDOG_RECORD_H
+
+#include "lib/base/err.h"
+#include "lib/os/process.h"
+#include "schema/home.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The record of the process that restarts skepd (skep-watchdog), in
+ * run/watchdog. The watchdog writes it; skepd, `skep status` and doctor
+ * read it. An orderly stop removes it. One that stays behind names a watchdog
+ * that was killed or gave up.
+ */
+struct watchdog_record {
+	struct process_mark watchdog;
+	bool alive;       /* set by watchdog_read */
+	int64_t restarts; /* since `skep up` */
+	int64_t ended_at; /* the last unexpected end of skepd; 0: none */
+	int64_t next_at;  /* the next start; 0: skepd runs, or none is due */
+	char cause[160];  /* of that end: "signal 11 (Segmentation fault)" */
+};
+
+/* False when there is no record that can be read. */
+bool watchdog_read(const struct home *h, struct watchdog_record *out);
+int watchdog_write(const struct home *h, const struct watchdog_record *r,
+		   struct err *e);
+void watchdog_remove(const struct home *h);
+
+#endif

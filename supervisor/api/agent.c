@@ -1,0 +1,267 @@
+/* Agents, approvals, tokens: what exists beside runs. */
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/http/auth.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/list.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+static int read_agents(struct ask *q, struct buf *out, struct err *e)
+{
+	struct agent_list_in in = {q->from ? q->from : "", q->limit};
+	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_AGENT_LIST, &in);
+	struct agent_row row;
+	char last[72] = "";
+	int64_t n = 0;
+
+	list_begin(out);
+	for (; sql_next(&it, &row); n++) {
+		list_item(out, &agent_row_shape, &row);
+		snprintf(last, sizeof last, "%s", row.name);
+	}
+	list_end(out, n == q->limit ? last : NULL);
+	return sql_end(&it, e);
+}
+
+void route_agents(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r))
+		return;
+	q->from = ask_query(q, r, "after");
+	ask_read(q, read_agents);
+}
+
+static int read_agent(struct ask *q, struct buf *out, struct err *e)
+{
+	struct agent_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_AGENT_GET,
+			    &(struct agent_get_in){q->key}, &row, &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no agent %s",
+			       quoted(q->key).text);
+	if (found > 0)
+		json_add_shape(out, &agent_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_agent_show(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->key = ask_param(q, r, "name");
+	ask_read(q, read_agent);
+}
+
+void route_agent_put(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->key = ask_param(q, r, "name");
+	q->read = read_agent;
+	ask_verb(q,
+		 sup_agent_put(q->web->sup, q->key, http_body(r).p, q->by,
+			       ask_done(q), &e),
+		 &e);
+}
+
+void route_agent_delete(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	const char *name = http_param(r, "name");
+	struct err e = {0};
+	int rc;
+
+	if (http_query_flag(r, "purge")) {
+		agent_files_close(&q->web->files); /* our readers go first */
+		rc = sup_agent_purge(q->web->sup, name, q->by, ask_done(q), &e);
+	} else {
+		rc = sup_agent_delete(q->web->sup, name, q->by, ask_done(q),
+				      &e);
+	}
+	ask_verb(q, rc, &e);
+}
+
+void route_agent_move(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_path body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_path_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_agent_move(q->web->sup, http_param(r, "name"),
+				    body.path, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+static int read_file(struct ask *q, struct buf *out, struct err *e)
+{
+	struct agent_database_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+			    &(struct agent_database_get_in){q->key}, &row,
+			    &q->arena, e);
+
+	if (found > 0)
+		json_add_shape(out, &agent_database_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_agent_file(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->key = ask_param(q, r, "name");
+	q->read = read_file;
+	ask_verb(q, sup_agent_file(q->web->sup, q->key, ask_done(q), &e), &e);
+}
+
+static int read_approvals(struct ask *q, struct buf *out, struct err *e)
+{
+	static const struct web_lists list = {LISTS_APPROVALS,
+					      &approval_row_shape, "id", NULL};
+	struct approval_filter filter = {.state = q->filter[0],
+					 .run = q->filter[1],
+					 .before = q->from,
+					 .count = q->limit};
+
+	return web_lists(q, &list, &filter, out, e);
+}
+
+void route_approvals(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r) || ask_before(q, r, ID_APPROVAL))
+		return;
+	q->filter[0] = ask_query(q, r, "state");
+	q->filter[1] = ask_query(q, r, "run");
+	ask_read(q, read_approvals);
+}
+
+static int read_approval(struct ask *q, struct buf *out, struct err *e)
+{
+	struct approval_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_APPROVAL_GET,
+			    &(struct approval_get_in){q->key}, &row, &q->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no approval %s",
+			       quoted(q->key).text);
+	if (found > 0)
+		json_add_shape(out, &approval_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_approval_show(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->key = ask_param(q, r, "id");
+	ask_read(q, read_approval);
+}
+
+void route_approval_answer(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_answer body = {0};
+	struct err e = {0};
+	int rc;
+
+	q->key = ask_param(q, r, "id");
+	q->read = read_approval;
+	rc = web_body(r, &web_answer_shape, &body, &q->arena, &e);
+	if (!rc)
+		rc = sup_answer(q->web->sup, q->key,
+				&(struct sup_answer){body.allow, body.note,
+						     body.choice, q->by},
+				ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+static int read_tokens(struct ask *q, struct buf *out, struct err *e)
+{
+	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_API_TOKEN_LIST,
+				      NULL);
+	struct api_token_row row;
+
+	list_begin(out);
+	while (sql_next(&it, &row)) {
+		struct web_token t = {.id = row.id,
+				      .name = row.name,
+				      .scopes = row.scopes,
+				      .created_at = row.created_at,
+				      .expires_at = row.expires_at};
+
+		list_item(out, &web_token_shape, &t);
+	}
+	list_end(out, NULL);
+	return sql_end(&it, e);
+}
+
+void route_tokens(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	ask_read(ask_new(app, r, reply), read_tokens);
+}
+
+/* The token itself is nowhere but in this answer. */
+static int read_new_token(struct ask *q, struct buf *out, struct err *e)
+{
+	struct web_token_made made = {.name = q->key, .token = q->from};
+
+	(void)e;
+	json_add_shape(out, &web_token_made_shape, &made);
+	return 0;
+}
+
+void route_token_add(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_token_new body = {.scopes = "[\"read\"]"};
+	char token[HTTP_TOKEN_SIZE], hash[HASH_HEX];
+	struct err e = {0};
+	int rc = web_body(r, &web_token_new_shape, &body, &q->arena, &e);
+
+	if (!rc) {
+		http_token_new(token);
+		http_token_hash(token, hash);
+		q->key = body.name;
+		q->from = arena_text(&q->arena, token);
+		q->read = read_new_token;
+		q->status = 201;
+		rc = sup_token_add(q->web->sup, body.name, hash, body.scopes,
+				   ask_done(q), &e);
+	}
+	ask_verb(q, rc, &e);
+}
+
+void route_token_delete(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_token_delete(q->web->sup, http_param(r, "name"),
+				  ask_done(q), &e),
+		 &e);
+}

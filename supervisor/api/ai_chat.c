@@ -1,0 +1,339 @@
+/*
+ * The AI SDK's chat: a message starts a run in the session named by the chat's
+ * id, and the answer is that run's UI message stream. A client that comes back
+ * gets the stream of the run in flight from its first frame, or 204; its rows
+ * are at /v1/sessions/…/messages. A run that asks somebody ends the stream, and
+ * the assistant's message with the answers in it goes on with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "supervisor/api/ai_request.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/api/stream/ai_frames.h"
+#include "supervisor/api/stream/stream.h"
+
+#define GRACE_MS 20000 /* a run that has just ended can still be replayed */
+
+static void send_frame(void *arg, const struct buf *frame)
+{
+	follower_send(arg, NULL, NULL, frame);
+}
+
+static int on_item(void *arg, const struct tail *t,
+		   const struct tail_item *item)
+{
+	struct follower *f = arg;
+
+	(void)t;
+	ai_frames_item(f->own, item);
+	return !follower_has_room(f);
+}
+
+static void send_done(struct follower *f, const struct run_row *row)
+{
+	struct buf b = BUF_MAX(16);
+
+	ai_frames_end(f->own, row->state,
+		      row->detail ? row->detail : row->reason);
+	buf_adds(&b, "[DONE]");
+	follower_send(f, NULL, NULL, &b);
+	buf_fini(&b);
+}
+
+static void send_pause(struct follower *f)
+{
+	struct buf b = BUF_MAX(4096);
+
+	tail_cursor(f->tail, &b);
+	ai_frames_pause(f->own, b.p);
+	buf_clear(&b);
+	buf_adds(&b, "[DONE]");
+	follower_send(f, NULL, NULL, &b);
+	buf_fini(&b);
+}
+
+/* Whether somebody is asked. To be looked at before the transcript, where the
+ * question is by then. */
+static bool waits(struct follower *f)
+{
+	struct approval_open_count_in in = {f->run};
+	struct approval_open_count_row row = {0};
+	struct err ignored; /* the next look will tell */
+	struct arena a = {0};
+	bool asked = sql_get(sup_db(f->web->sup), Q_APPROVAL_OPEN_COUNT, &in,
+			     &row, &a, &ignored) == 1 &&
+		     row.n > 0;
+
+	arena_fini(&a);
+	return asked;
+}
+
+static int look_at_chat(struct follower *f, struct err *e)
+{
+	const struct ai_frames *frames = f->own;
+	bool pause = waits(f);
+	struct agent_file *file;
+	struct arena a = {0};
+	struct run_row row;
+	int found = follower_run(f, &row, &a, e);
+	bool over = found > 0 &&
+		    run_state_is_over(
+			    (enum run_state)run_state_from(row.state));
+	int rc = found < 0
+			 ? -1
+			 : agent_files_get(&f->web->files, sup_db(f->web->sup),
+					   f->agent, &file, e);
+
+	ai_frames_start(f->own, f->run);
+	while (rc > 0 && follower_has_room(f))
+		rc = tail_read(f->tail, file, on_item, f, e);
+	pause = pause && frames->answers == 0;
+	if (over && rc == 0)
+		send_done(f, &row);
+	else if (pause && rc == 0)
+		send_pause(f);
+	arena_fini(&a);
+	return rc < 0 ? -1 : (over || pause) && rc == 0;
+}
+
+static void free_frames(struct follower *f)
+{
+	ai_frames_fini(f->own);
+	free(f->own);
+}
+
+static const struct follower_ops chat_ops = {look_at_chat, free_frames};
+
+/* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
+ * in q->from it goes on, and q->limit answers are new. */
+static int give_stream(struct ask *q, struct buf *out, struct err *e)
+{
+	struct tail_want want = {q->key, q->id, q->from};
+	struct ai_frames *frames;
+	struct follower *f;
+	struct tail *t;
+
+	(void)out;
+	if (tail_open(&t, &want, e))
+		return -1;
+	http_reply_header(q->reply, "x-vercel-ai-ui-message-stream", "v1");
+	f = follower_new(q, &chat_ops, q->id);
+	f->tail = t;
+	f->agent = strdup(q->filter[0]);
+	f->own = frames = calloc(1, sizeof *frames);
+	if (!frames)
+		abort();
+	ai_frames_init(frames, send_frame, f);
+	frames->goes_on = q->from != NULL;
+	frames->answers = q->from ? q->limit : 0;
+	return 0;
+}
+
+/* The run in flight, or one that ended a moment ago; else nothing to resume. */
+static int resume(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_filter in = {.agent = q->filter[0],
+				.before = "~",
+				.session = q->key,
+				.count = 1};
+	struct run_ids_session_row last = {0};
+	struct run_line_state_row line = {0};
+	struct sql *db = sup_db(q->web->sup);
+	struct run_row row = {0};
+
+	if (sql_get(db, Q_RUN_LINE_STATE,
+		    &(struct run_line_state_in){q->filter[0], q->key}, &line,
+		    &q->arena, e) < 0 ||
+	    sql_get(db, Q_RUN_IDS_SESSION, &in, &last, &q->arena, e) < 0 ||
+	    (last.id && sql_get(db, Q_RUN_GET, &last, &row, &q->arena, e) < 0))
+		return -1;
+	q->id = line.head;
+	if (!q->id && row.id && row.ended_at != OPT_NONE &&
+	    row.ended_at + GRACE_MS > clock_now())
+		q->id = row.id;
+	if (q->id)
+		return give_stream(q, out, e);
+	http_reply_empty(q->reply, 204);
+	q->reply = NULL;
+	return 0;
+}
+
+void route_ai_resume(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->filter[0] = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "id");
+	ask_read(q, resume);
+}
+
+/* --- answers ---------------------------------------------------------- */
+
+#define ANSWERS_MAX 64
+
+struct answers {
+	int n;
+	struct {
+		const char *id; /* of the approval */
+		struct sup_answer as;
+	} one[ANSWERS_MAX];
+};
+
+static bool is_answer(const cJSON *part)
+{
+	return strcmp(json_text(part, "state", ""), "approval-responded") == 0;
+}
+
+static bool has_answers(const cJSON *message)
+{
+	const cJSON *p;
+
+	cJSON_ArrayForEach(p,
+			   cJSON_GetObjectItemCaseSensitive(message, "parts"))
+	{
+		if (is_answer(p))
+			return true;
+	}
+	return false;
+}
+
+/* One that has its answer, from elsewhere or from this message before, is left
+ * as it is: the stream tells what became of it. */
+static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
+		       struct err *e)
+{
+	const cJSON *said = cJSON_GetObjectItemCaseSensitive(part, "approval");
+	const char *key = json_text(said, "id", "");
+	struct approval_find_in in = {q->id, key};
+	struct approval_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_APPROVAL_FIND, &in, &row,
+			    &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "run %s has not asked %s",
+			       q->id, quoted(key).text);
+	if (found < 0 || strcmp(row.state, "open") != 0)
+		return found < 0 ? -1 : 0;
+	if (all->n == ANSWERS_MAX)
+		return err_set(e, ERR_TOOBIG, "more than %d answers at once",
+			       ANSWERS_MAX);
+	all->one[all->n].id = row.id;
+	all->one[all->n++].as = (struct sup_answer){
+		.allow = cJSON_IsTrue(
+			cJSON_GetObjectItemCaseSensitive(said, "approved")),
+		.note = arena_text(&q->arena, json_text(said, "reason", NULL)),
+		.by = q->by,
+	};
+	return 0;
+}
+
+/* The message is the run's, and its place is what the client has of it. */
+static int find_message(struct ask *q, const cJSON *last, struct err *e)
+{
+	const cJSON *ours = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(last, "metadata"), AI_OURS);
+	struct run_row row;
+	int found;
+
+	q->id = arena_text(&q->arena, json_text(last, "id", ""));
+	found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			&(struct run_get_in){q->id}, &row, &q->arena, e);
+	if (found < 0)
+		return -1;
+	if (found == 0 || strcmp(row.agent, q->filter[0]) != 0 ||
+	    strcmp(row.session, q->key) != 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "the last of \"messages\" is not of a run of "
+			       "this chat: its id was %s",
+			       quoted(q->id).text);
+	q->from = arena_text(&q->arena, json_text(ours, AI_CURSOR, NULL));
+	if (!q->from)
+		q->from = arena_printf(&q->arena, "%lld",
+				       (long long)row.last_seq);
+	return 0;
+}
+
+/* A verb says what it was about: the approval. */
+static int go_on(struct ask *q, struct buf *out, struct err *e)
+{
+	q->id = q->filter[1];
+	return give_stream(q, out, e);
+}
+
+static int answer(struct ask *q, const cJSON *last,
+		  const struct http_request *r, struct err *e)
+{
+	struct answers all = {0};
+	const cJSON *p;
+
+	if (!(http_subject(r)->can & HTTP_CAN(APPROVE)))
+		return err_set(e, ERR_DENIED,
+			       "this needs a token with the scope \"%s\"",
+			       http_scope_word(HTTP_SCOPE_APPROVE));
+	if (find_message(q, last, e))
+		return -1;
+	cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(last, "parts"))
+	{
+		if (is_answer(p) && take_answer(q, p, &all, e))
+			return -1;
+	}
+	q->filter[1] = q->id;
+	q->limit = all.n;
+	for (int i = 0; i < all.n; i++) {
+		struct sup_done done = {0};
+
+		if (i == all.n - 1)
+			done = ask_done(q);
+		if (sup_answer(q->web->sup, all.one[i].id, &all.one[i].as, done,
+			       e))
+			return -1;
+	}
+	q->read = go_on;
+	if (all.n == 0)
+		ask_read(q, go_on);
+	return 0;
+}
+
+static const cJSON *last_message(const cJSON *body)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(body, "messages");
+
+	return cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
+}
+
+static int submit(struct ask *q, const cJSON *body, const cJSON *last,
+		  struct err *e)
+{
+	struct ai_wanted w = {.ask = sup_ask(q->web->sup)};
+	int rc = ai_read_ask(q, body, last, &w, e);
+
+	if (rc == 0)
+		rc = sup_submit(q->web->sup, &w.ask, ask_done(q), e);
+	ai_wanted_free(&w);
+	return rc;
+}
+
+void route_ai_chat(void *app, const struct http_request *r,
+		   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+	cJSON *body = http_body_json(r, &e);
+	const cJSON *last = last_message(body);
+	int rc = body ? 0 : -1;
+
+	q->filter[0] = ask_param(q, r, "agent");
+	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
+	q->read = give_stream;
+	if (!rc && !q->key)
+		rc = err_set(&e, ERR_INVALID, "\"id\" names the chat");
+	if (!rc)
+		rc = has_answers(last) ? answer(q, last, r, &e)
+				       : submit(q, body, last, &e);
+	cJSON_Delete(body);
+	ask_verb(q, rc, &e);
+}

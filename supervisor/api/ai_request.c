@@ -1,0 +1,245 @@
+/*
+ * What a message of an AI SDK chat asks for. The session has the earlier messages,
+ * so the last one is enough: its texts are the prompt, its files attachments. Its
+ * id makes the request idempotent: sent again, it is the same run. A message that
+ * is regenerated, or edited and sent again, is a new run that takes the place of
+ * the old one: the session is rewound to before it.
+ */
+#include "supervisor/api/ai_request.h"
+
+#include <string.h>
+
+#include "lib/base/text.h"
+
+#define PROMPT_BYTES (8u << 20)
+#define FILES_BYTES  (64u << 20)
+#define AGAIN_MAX    1000 /* runs of one message */
+
+static const cJSON *member(const cJSON *v, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(v, name);
+}
+
+static bool is_type(const cJSON *part, const char *type)
+{
+	return strcmp(json_text(part, "type", ""), type) == 0;
+}
+
+/* --- texts and files ---------------------------------------------------- */
+
+static void add_line(struct buf *out, const char *text)
+{
+	if (out->n)
+		buf_addc(out, '\n');
+	buf_adds(out, text);
+}
+
+/* data:TYPE;base64,DATA becomes an attachment. */
+static int add_data(const cJSON *part, const char *url, cJSON *attachments,
+		    struct err *e)
+{
+	const char *data = strstr(url, ";base64,");
+	const char *name = json_text(part, "filename", "file");
+	cJSON *a;
+
+	if (!data)
+		return err_set(e, ERR_INVALID,
+			       "a data URL of a file must be in base64");
+	a = cJSON_CreateObject();
+	cJSON_AddStringToObject(a, "name", name);
+	cJSON_AddStringToObject(
+		a, "type",
+		json_text(part, "mediaType", "application/octet-stream"));
+	cJSON_AddStringToObject(a, "base64", data + strlen(";base64,"));
+	cJSON_AddItemToArray(attachments, a);
+	return 0;
+}
+
+/* A file elsewhere is named; whether the agent may get it is the sandbox's. */
+static int add_file(const cJSON *part, struct buf *prompt, cJSON *attachments,
+		    struct err *e)
+{
+	const char *url = json_text(part, "url", "");
+
+	if (strncmp(url, "data:", 5) == 0)
+		return add_data(part, url, attachments, e);
+	if (!url[0])
+		return err_set(e, ERR_INVALID, "a file part has no \"url\"");
+	add_line(prompt, "[file ");
+	buf_addf(prompt, "%s: %s]",
+		 quoted(json_text(part, "filename", "file")).text, url);
+	return 0;
+}
+
+static int read_parts(const cJSON *message, struct buf *prompt,
+		      cJSON *attachments, struct err *e)
+{
+	const cJSON *p;
+
+	cJSON_ArrayForEach(p, member(message, "parts"))
+	{
+		if (is_type(p, "text"))
+			add_line(prompt, json_text(p, "text", ""));
+		else if (is_type(p, "file") &&
+			 add_file(p, prompt, attachments, e))
+			return -1;
+	}
+	return buf_ok(prompt, "the message", e);
+}
+
+/* --- which run it is ---------------------------------------------------- */
+
+/* "ai:CHAT:ID"; its later runs have "ai2:CHAT:ID" and so on. */
+static const char *key_of(struct ask *q, const char *id, int n)
+{
+	return n == 1 ? arena_printf(&q->arena, "ai:%s:%s", q->key, id)
+		      : arena_printf(&q->arena, "ai%d:%s:%s", n, q->key, id);
+}
+
+const char *ai_message_id(const char *chat, const char *key)
+{
+	size_t n = strlen(chat);
+
+	if (!key || strncmp(key, "ai", 2) != 0)
+		return NULL;
+	key += 2;
+	key += strspn(key, "0123456789");
+	if (*key++ != ':' || strncmp(key, chat, n) != 0 || key[n] != ':')
+		return NULL;
+	return key + n + 1;
+}
+
+/* The newest run of the message: how many there are. */
+static int find_runs(struct ask *q, const char *id, const char **run,
+		     struct err *e)
+{
+	int n = 0;
+
+	*run = NULL;
+	while (n < AGAIN_MAX) {
+		struct run_by_key_in in = {q->filter[0], key_of(q, id, n + 1)};
+		struct run_by_key_row row;
+		int found = sql_get(sup_db(q->web->sup), Q_RUN_BY_KEY, &in,
+				    &row, &q->arena, e);
+
+		if (found < 0)
+			return -1;
+		if (found == 0)
+			break;
+		*run = row.id;
+		n++;
+	}
+	return n;
+}
+
+/* A run of this chat by its id, which is that of the assistant's message. */
+static int is_run(struct ask *q, const char *id, struct err *e)
+{
+	struct run_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			    &(struct run_get_in){id}, &row, &q->arena, e);
+
+	return found <= 0 ? found
+			  : strcmp(row.agent, q->filter[0]) == 0 &&
+				    strcmp(row.session, q->key) == 0;
+}
+
+/* --- the request -------------------------------------------------------- */
+
+/* Whether the client wants another answer, or has edited the message. */
+static bool asks_again(const cJSON *body, const char *id)
+{
+	const char *trigger = json_text(body, "trigger", "");
+	const char *message = json_text(body, "messageId", NULL);
+
+	return strcmp(trigger, "regenerate-message") == 0 ||
+	       (message && id && strcmp(message, id) == 0);
+}
+
+/* The run that this one replaces, or NULL. */
+static int find_replaced(struct ask *q, const cJSON *body, const char *newest,
+			 const char **replaced, struct err *e)
+{
+	const char *named = json_text(body, "messageId", NULL);
+	int is = named ? is_run(q, named, e) : 0;
+
+	*replaced = is > 0 ? arena_text(&q->arena, named) : newest;
+	return is < 0 ? -1 : 0;
+}
+
+/* The key is also that of the message in the transcript, which so keeps the
+ * client's id. */
+static void add_options(struct ask *q, struct run_ask *ask,
+			const char *replaced)
+{
+	struct buf b = BUF_MAX(4096);
+
+	if (ask->idem_key) {
+		buf_adds(&b, "{\"prompt_key\":");
+		json_add_string(&b, ask->idem_key, strlen(ask->idem_key));
+	}
+	if (replaced)
+		buf_addf(&b, "%c\"replaces\":\"%s\"", b.n ? ',' : '{',
+			 replaced);
+	if (b.n) {
+		buf_addc(&b, '}');
+		ask->options = arena_text(&q->arena, b.p);
+	}
+	buf_fini(&b);
+}
+
+static int finish(struct ask *q, const cJSON *body, const char *id,
+		  struct ai_wanted *out, struct err *e)
+{
+	const char *newest = NULL, *replaced = NULL;
+	int n = id ? find_runs(q, id, &newest, e) : 0;
+
+	if (n < 0)
+		return -1;
+	if (asks_again(body, id)) {
+		if (find_replaced(q, body, newest, &replaced, e))
+			return -1;
+		out->ask.policy = "interrupt";
+	}
+	if (id)
+		out->ask.idem_key = key_of(q, id,
+					   replaced || n == 0 ? n + 1 : n);
+	out->ask.prompt = out->prompt.p;
+	add_options(q, &out->ask, replaced);
+	return 0;
+}
+
+int ai_read_ask(struct ask *q, const cJSON *body, const cJSON *last,
+		struct ai_wanted *out, struct err *e)
+{
+	const char *id = arena_text(&q->arena, json_text(last, "id", NULL));
+	cJSON *files = cJSON_CreateArray();
+	int rc = 0, n;
+
+	buf_init(&out->prompt, PROMPT_BYTES);
+	buf_init(&out->files, FILES_BYTES);
+	if (strcmp(json_text(last, "role", ""), "user") == 0)
+		rc = read_parts(last, &out->prompt, files, e);
+	n = cJSON_GetArraySize(files);
+	if (n > 0)
+		json_add(&out->files, files);
+	cJSON_Delete(files);
+	if (rc || buf_ok(&out->files, "the files of the message", e))
+		return -1;
+	if (out->prompt.n == 0 && n == 0)
+		return err_set(e, ERR_INVALID,
+			       "the last of \"messages\" must be a user's, "
+			       "with text or files, or the assistant's, with "
+			       "answers to approvals");
+	out->ask.agent = q->filter[0];
+	out->ask.session = q->key;
+	out->ask.by = q->by;
+	out->ask.attachments = n > 0 ? out->files.p : NULL;
+	return finish(q, body, id, out, e);
+}
+
+void ai_wanted_free(struct ai_wanted *w)
+{
+	buf_fini(&w->prompt);
+	buf_fini(&w->files);
+}

@@ -1,0 +1,24 @@
+#ifndef SUPERVISOR_API_AI_REQUEST_H
+#define SUPERVISOR_API_AI_REQUEST_H
+
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+/* The request of an AI SDK chat, read. Private to web_*.c. */
+struct ai_wanted {
+	struct run_ask ask;
+	struct buf prompt;
+	struct buf files; /* ask.attachments */
+};
+
+/* q->key is the chat, q->filter[0] the agent; out->ask has the defaults, and
+ * borrows from out. */
+int ai_read_ask(struct ask *q, const cJSON *body, const cJSON *last,
+		struct ai_wanted *out, struct err *e);
+void ai_wanted_free(struct ai_wanted *w);
+
+/* The client's id of the message whose prompt has this key; NULL: it is none of
+ * the chat. */
+const char *ai_message_id(const char *chat, const char *key);
+
+#endif

@@ -1,0 +1,187 @@
+#include "supervisor/api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/http/auth.h"
+#include "supervisor/api/mailbox_wait.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/api/stream/stream.h"
+#include "supervisor/api/stream/stream_shared.h"
+
+#define TICK_MS   1000
+#define NAMES_MAX 32
+
+/* Bits of a JSON list of scope words. */
+static unsigned scopes_of(const char *json)
+{
+	struct err ignored;
+	cJSON *list = json_parse("scopes", json, strlen(json), &ignored);
+	const cJSON *v;
+	unsigned can = 0;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		int scope = cJSON_IsString(v) ? http_scope_from(v->valuestring)
+					      : -1;
+
+		if (scope > HTTP_SCOPE_PUBLIC)
+			can |= 1u << scope;
+	}
+	cJSON_Delete(list);
+	return can;
+}
+
+/* Rows of this turn may not be committed yet; then neither will be what this
+ * request does, and it is told so. */
+static int check_token(void *app, const char *hash, struct http_subject *who,
+		       struct err *e)
+{
+	struct web *w = app;
+	struct api_token_row row;
+	struct arena a = {0};
+	int found = sql_get(sup_db(w->sup), Q_API_TOKEN_FIND,
+			    &(struct api_token_find_in){hash, clock_now()},
+			    &row, &a, e);
+
+	if (found > 0 && http_token_equal(row.hash, hash)) {
+		snprintf(who->name, sizeof who->name, "%s", row.name);
+		who->can = scopes_of(row.scopes);
+	} else if (found >= 0) {
+		found = err_set(e, ERR_UNAUTHORIZED, "that token is not known");
+	}
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+/* Words of a text, NULL-ended; the caller frees list[0] and the list. */
+static const char **words_of(const char *text)
+{
+	const char **list = calloc(NAMES_MAX + 1, sizeof *list);
+	char *copy = strdup(text), *rest = copy, *word;
+	size_t n = 0;
+
+	if (!list || !copy)
+		abort();
+	while (n < NAMES_MAX && (word = strsep(&rest, " ")))
+		if (*word)
+			list[n++] = word;
+	if (n == 0)
+		free(copy);
+	else if (list[0] != copy) /* leading spaces */
+		list[0] = memmove(copy, list[0], strlen(list[0]) + 1);
+	return list;
+}
+
+static void free_words(const char **list)
+{
+	if (list)
+		free((void *)(uintptr_t)list[0]);
+	free(list);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct web *w = t->data;
+
+	followers_poll(w);
+	topics_poll(w);
+	agent_files_sweep(&w->files);
+}
+
+static void on_soon(uv_timer_t *t)
+{
+	topics_poll(t->data);
+}
+
+void web_soon(struct web *w)
+{
+	if (!w->stopped && !uv_is_active((uv_handle_t *)&w->soon))
+		uv_timer_start(&w->soon, on_soon, 1, 0);
+}
+
+static struct http_limits limits_of(const struct config *c)
+{
+	return (struct http_limits){
+		.head = (size_t)c->http_head_max,
+		.body = (size_t)c->http_body_max,
+		.queue = (size_t)c->http_unread_max,
+		.conns = (unsigned)c->http_connections,
+		.login_ms = (unsigned)c->http_login_timeout,
+		.request_ms = (unsigned)c->http_request_timeout,
+		.idle_ms = (unsigned)c->http_idle_timeout,
+		.stall_ms = (unsigned)c->http_stall_timeout,
+		.beat_ms = (unsigned)c->http_heartbeat,
+	};
+}
+
+static int open_server(struct web *w, struct err *e)
+{
+	const struct config *c = sup_config(w->sup);
+	struct home_path path = home_path(sup_home(w->sup), HOME_HTTP_SOCKET);
+	struct http_config config = {
+		.unix_path = path.text,
+		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
+		.routes = web_routes,
+		.check = check_token,
+		.limits = limits_of(c),
+		.app = w,
+	};
+
+	w->hosts = words_of(c->http_hosts);
+	w->origins = words_of(c->http_origins);
+	config.hosts = w->hosts;
+	config.origins = w->origins;
+	return http_server_open(&w->server, w->loop, &config, e);
+}
+
+int web_open(struct web **out, struct sup *sup, uv_loop_t *loop, struct err *e)
+{
+	struct web *w = calloc(1, sizeof *w);
+
+	if (!w)
+		abort();
+	w->sup = sup;
+	w->loop = loop;
+	if (web_counts_open(&w->counts, sup, e) || open_server(w, e)) {
+		w->stopped = true;
+		mail_stop(w);
+		web_close(w);
+		return -1;
+	}
+	uv_timer_init(loop, &w->timer);
+	uv_timer_init(loop, &w->soon);
+	w->timer.data = w->soon.data = w;
+	uv_timer_start(&w->timer, on_tick, TICK_MS, TICK_MS);
+	*out = w;
+	return 0;
+}
+
+void web_stop(struct web *w)
+{
+	if (w->stopped)
+		return;
+	w->stopped = true;
+	uv_close((uv_handle_t *)&w->timer, NULL);
+	uv_close((uv_handle_t *)&w->soon, NULL);
+	http_server_stop(w->server);
+}
+
+void web_close(struct web *w)
+{
+	if (!w)
+		return;
+	http_server_close(w->server);
+	topics_close(w);
+	web_counts_close(&w->counts);
+	agent_files_close(&w->files);
+	free_words(w->hosts);
+	free_words(w->origins);
+	free(w);
+}
+
+int web_port(const struct web *w)
+{
+	return http_server_port(w->server);
+}

@@ -1,0 +1,268 @@
+/* Deliveries, inbound messages, attachments. */
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/run_deliveries.h"
+#include "schema/control/cursor.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/list.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/channel/inbound.h"
+
+enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };
+
+static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
+{
+	struct delivery_filter in = {.channel = q->filter[BY_CHANNEL],
+				     .state = q->filter[BY_STATE],
+				     .conversation = q->filter[BY_TALK],
+				     .agent = q->filter[BY_AGENT],
+				     .session = q->filter[BY_SESSION],
+				     .count = q->limit};
+	static const struct web_lists list = {LISTS_DELIVERIES,
+					      &delivery_row_shape, "id", NULL};
+	const char *run = q->filter[BY_RUN];
+
+	if (page_before_delivery(q->db, q->from, &in.before, e))
+		return -1;
+	if (run && run_sources(q->db, run, &in.sources, &q->arena, e))
+		return -1;
+	return web_lists(q, &list, &in, out, e);
+}
+
+static struct ask *list_ask(void *app, const struct http_request *r,
+			    struct http_reply *reply)
+{
+	static const char *const filters[] = {
+		[BY_CHANNEL] = "channel",   [BY_STATE] = "state",
+		[BY_TALK] = "conversation", [BY_AGENT] = "agent",
+		[BY_SESSION] = "session",   [BY_RUN] = "run"};
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r))
+		return NULL;
+	q->from = ask_query(q, r, "before");
+	for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
+		q->filter[i] = ask_query(q, r, filters[i]);
+	return q;
+}
+
+/* The backlog may be long, and what a run sent is in its agent's file. */
+static bool is_long(const struct ask *q)
+{
+	const char *state = q->filter[BY_STATE];
+
+	return q->filter[BY_RUN] || (state && (!strcmp(state, "pending") ||
+					       !strcmp(state, "sending") ||
+					       !strcmp(state, "unknown")));
+}
+
+void route_deliveries(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = list_ask(app, r, reply);
+
+	if (q && is_long(q))
+		ask_read_aside(q, read_deliveries);
+	else if (q)
+		ask_read(q, read_deliveries);
+}
+
+static int read_stats(struct ask *q, struct buf *out, struct err *e)
+{
+	struct delivery_stats_in in = {clock_now()};
+
+	return web_list(q, Q_DELIVERY_STATS, &in, out, e);
+}
+
+/* To count them all is to read them all. */
+void route_delivery_stats(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	ask_read_aside(ask_new(app, r, reply), read_stats);
+}
+
+static int find_delivery(struct ask *q, struct delivery_row *row, struct err *e)
+{
+	int found = sql_get(sup_db(q->web->sup), Q_DELIVERY_GET,
+			    &(struct delivery_get_in){q->id}, row, &q->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no delivery %s",
+			       quoted(q->id).text);
+	return found < 0 ? -1 : 0;
+}
+
+static int read_delivery(struct ask *q, struct buf *out, struct err *e)
+{
+	struct delivery_row row;
+
+	if (find_delivery(q, &row, e))
+		return -1;
+	json_add_shape(out, &delivery_row_shape, &row);
+	return 0;
+}
+
+static void read_by_id(void *app, const struct http_request *r,
+		       struct http_reply *reply,
+		       int (*read)(struct ask *, struct buf *, struct err *))
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read);
+}
+
+void route_delivery_show(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	read_by_id(app, r, reply, read_delivery);
+}
+
+static int read_attempts(struct ask *q, struct buf *out, struct err *e)
+{
+	struct delivery_attempt_list_in in;
+	struct delivery_row row;
+
+	if (find_delivery(q, &row, e))
+		return -1;
+	in.delivery = row.seq;
+	return web_list(q, Q_DELIVERY_ATTEMPT_LIST, &in, out, e);
+}
+
+void route_delivery_attempts(void *app, const struct http_request *r,
+			     struct http_reply *reply)
+{
+	read_by_id(app, r, reply, read_attempts);
+}
+
+void route_delivery_verb(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_delivery_verb(q->web->sup, http_param(r, "id"),
+				   http_param(r, "verb"), q->by, ask_done(q),
+				   &e),
+		 &e);
+}
+
+void route_delivery_post(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_post body = {.body = NULL};
+	struct err e = {0};
+	int rc = web_body(r, &web_post_shape, &body, &q->arena, &e);
+
+	if (rc == 0)
+		rc = sup_post(q->web->sup,
+			      &(struct sup_letter){body.channel,
+						   body.conversation, body.body,
+						   body.key},
+			      ask_done(q), &e);
+	q->read = NULL;
+	ask_verb(q, rc, &e);
+}
+
+/* --- inbound ---------------------------------------------------------- */
+
+static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
+{
+	static const struct web_lists list = {LISTS_INBOUND, &inbound_row_shape,
+					      "id", NULL};
+	struct inbound_filter in = {.channel = q->filter[BY_CHANNEL],
+				    .state = q->filter[BY_STATE],
+				    .conversation = q->filter[BY_TALK],
+				    .count = q->limit};
+
+	if (page_before(ID_INBOUND, q->from, &in.before, e))
+		return -1;
+	return web_lists(q, &list, &in, out, e);
+}
+
+void route_inbounds(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = list_ask(app, r, reply);
+
+	if (q)
+		ask_read(q, read_inbounds);
+}
+
+static int read_inbound(struct ask *q, struct buf *out, struct err *e)
+{
+	struct inbound_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_INBOUND_GET,
+			    &(struct inbound_get_in){q->id}, &row, &q->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no message %s",
+			       quoted(q->id).text);
+	if (found == 1)
+		json_add_shape(out, &inbound_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_inbound_show(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	read_by_id(app, r, reply, read_inbound);
+}
+
+void route_inbound_verb(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	const char *verb = http_param(r, "verb");
+	struct sup *s = q->web->sup;
+	struct err e = {0};
+	int rc = !strcmp(verb, "retry")
+			 ? inbound_retry(s, http_param(r, "id"), q->by,
+					 ask_done(q), &e)
+			 : inbound_dismiss(s, http_param(r, "id"), q->by,
+					   ask_done(q), &e);
+
+	ask_verb(q, rc, &e);
+}
+
+/* --- attachments ------------------------------------------------------ */
+
+/* Bytes from anybody: a browser must not take them for a page of ours. */
+static int read_media(struct ask *q, struct buf *out, struct err *e)
+{
+	struct sql *db = sup_db(q->web->sup);
+	struct media_bytes_row bytes;
+	struct media_row row;
+	int found = sql_get(db, Q_MEDIA_GET, &(struct media_get_in){q->id},
+			    &row, &q->arena, e);
+
+	(void)out;
+	if (found == 1)
+		found = sql_get(db, Q_MEDIA_BYTES,
+				&(struct media_bytes_in){q->id}, &bytes,
+				&q->arena, e);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no attachment %s",
+			       quoted(q->id).text);
+	if (found < 0)
+		return -1;
+	http_reply_header(q->reply, "X-Content-Type-Options", "nosniff");
+	http_reply_header(q->reply, "Content-Disposition", "attachment");
+	http_reply_bytes(q->reply, 200, "application/octet-stream",
+			 bytes.bytes.p, bytes.bytes.n);
+	q->reply = NULL;
+	return 0;
+}
+
+void route_media(void *app, const struct http_request *r,
+		 struct http_reply *reply)
+{
+	read_by_id(app, r, reply, read_media);
+}

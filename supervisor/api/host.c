@@ -1,0 +1,223 @@
+/* The host as a whole: health, stopping, metrics, the document. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/http/openapi.h"
+#include "lib/os/file.h"
+#include "schema/control/stats.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/metrics.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/core/full_disk.h"
+
+#define PAGE 200
+
+const struct metric web_metric_table[WEB_METRICS] = {
+#define METRIC(id, kind, name, label, help) \
+	[WEB_M_##id] = {name, help, label, METRIC_##kind},
+#include "supervisor/api/metrics.def"
+#undef METRIC
+};
+
+static int read_health(struct ask *q, struct buf *out, struct err *e)
+{
+	struct sup_status s = {0};
+	struct disk disk = disk_look(sup_home(q->web->sup));
+	struct buf pragmas = BUF_MAX(4096);
+	struct web_health h;
+	int rc = stats_add_pragmas(sup_db(q->web->sup), &pragmas, e);
+
+	sup_status_get(q->web->sup, &s);
+	h = (struct web_health){.version = s.version,
+				.pid = s.pid,
+				.epoch = s.epoch,
+				.started_at = s.started_at,
+				.live = s.live,
+				.idle = s.idle,
+				.queued = s.queued,
+				.workers_connected = s.workers_connected,
+				.spares = s.spares,
+				.stopping = s.stopping,
+				.listen = s.listen,
+				.read_only = s.read_only,
+				.disk = disk.state,
+				.disk_free = disk.free,
+				.restarts = s.restarts,
+				.restarted_at = s.restarted_at,
+				.restart_cause = s.restart_cause,
+				.lost = *s.lost.text ? s.lost.text : NULL,
+				.pragmas = pragmas.p};
+	if (rc == 0)
+		json_add_shape(out, &web_health_shape, &h);
+	buf_fini(&pragmas);
+	return rc;
+}
+
+void route_health(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	ask_read(ask_new(app, r, reply), read_health);
+}
+
+void route_stop(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_intent body = {.intent = "down"};
+	struct err e = {0};
+	int rc = web_body(r, &web_intent_shape, &body, &q->arena, &e);
+
+	if (!rc && strcmp(body.intent, "restart") == 0)
+		rc = sup_may_restart(q->web->sup, &e);
+	if (!rc)
+		rc = sup_stop(q->web->sup, body.intent, q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_openapi(void *app, const struct http_request *r,
+		   struct http_reply *reply)
+{
+	struct buf b = BUF_MAX(1 << 20);
+
+	(void)app;
+	(void)r;
+	openapi_write(&b, &web_routes, "skep", SKEP_VERSION);
+	http_reply_json(reply, 200, b.p, b.n);
+	buf_fini(&b);
+}
+
+/* Counters follow the host's log, so that they count what was committed. */
+static void count(struct metrics *m, const struct host_event_states_row *row)
+{
+	static const struct {
+		const char *kind;
+		size_t metric;
+	} counted[] = {
+		{"run", WEB_M_MOVES},
+		{"approval", WEB_M_APPROVALS},
+		{"delivery", WEB_M_DELIVERIES},
+		{"inbound", WEB_M_INBOUND},
+	};
+
+	for (size_t i = 0; row->state && i < sizeof counted / sizeof *counted;
+	     i++)
+		if (!strcmp(row->kind, counted[i].kind))
+			metrics_add(m, counted[i].metric, row->state, 1);
+}
+
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct web_counts *c = arg;
+	struct sql *db = sup_db(c->sup);
+	struct err e = {0};
+	int n = PAGE;
+
+	c->asked = false;
+	while (!failed && n == PAGE) {
+		struct host_event_states_in in = {c->seq, PAGE};
+		struct sql_rows it = sql_rows(db, Q_HOST_EVENT_STATES, &in);
+		struct host_event_states_row row;
+
+		for (n = 0; sql_next(&it, &row); n++) {
+			count(c->metrics, &row);
+			c->seq = row.seq;
+		}
+		if (sql_end(&it, &e))
+			return;
+	}
+}
+
+static void on_news(void *arg)
+{
+	struct web_counts *c = arg;
+
+	if (!c->asked)
+		sup_after(c->sup, on_turn, c);
+	c->asked = true;
+}
+
+int web_counts_open(struct web_counts *c, struct sup *sup, struct err *e)
+{
+	struct host_event_bounds_row bounds;
+
+	if (sql_get(sup_db(sup), Q_HOST_EVENT_BOUNDS, NULL, &bounds, NULL, e) <
+	    0)
+		return -1;
+	*c = (struct web_counts){.sup = sup, .seq = bounds.last};
+	c->metrics = metrics_new(web_metric_table, WEB_METRICS);
+	c->watch = sup_watch(sup, NULL, on_news, c);
+	return 0;
+}
+
+void web_counts_close(struct web_counts *c)
+{
+	sup_unwatch(c->watch);
+	c->watch = NULL;
+	metrics_free(c->metrics);
+	c->metrics = NULL;
+}
+
+static int64_t resident_bytes(void)
+{
+	struct buf b = BUF_MAX(4096);
+	struct err ignored;
+	int64_t pages = 0;
+	char *second;
+
+	if (file_read("/proc/self/statm", &b, &ignored) == 0 &&
+	    (second = strchr(b.p, ' ')))
+		pages = strtoll(second, NULL, 10);
+	buf_fini(&b);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n - 3; /* ".", ".." and the directory itself */
+}
+
+static void set(struct web *w, size_t id, int64_t value)
+{
+	metrics_set(w->counts.metrics, id, NULL, (double)value);
+}
+
+/* Gauges are looked at when somebody asks. */
+static int read_metrics(struct ask *q, struct buf *out, struct err *e)
+{
+	struct web *w = q->web;
+	struct sup_status s = {0};
+
+	(void)e;
+	sup_status_get(w->sup, &s);
+	set(w, WEB_M_LIVE, s.live);
+	set(w, WEB_M_QUEUED, s.queued);
+	set(w, WEB_M_WORKERS, s.workers_connected);
+	set(w, WEB_M_SPARES, s.spares);
+	set(w, WEB_M_FOLLOWERS, w->nfollowers);
+	set(w, WEB_M_EPOCH, s.epoch);
+	set(w, WEB_M_STARTED, s.started_at / 1000);
+	set(w, WEB_M_MEMORY, resident_bytes());
+	set(w, WEB_M_FDS, open_fds());
+	metrics_write(w->counts.metrics, out);
+	metrics_write(http_server_metrics(w->server), out);
+	http_reply_bytes(q->reply, 200, "text/plain; version=0.0.4", out->p,
+			 out->n);
+	q->reply = NULL;
+	return 0;
+}
+
+void route_metrics(void *app, const struct http_request *r,
+		   struct http_reply *reply)
+{
+	ask_read(ask_new(app, r, reply), read_metrics);
+}

@@ -1,0 +1,29 @@
+#ifndef SUPERVISOR_API_LIST_H
+#define SUPERVISOR_API_LIST_H
+
+#include "schema/control/lists.h"
+#include "supervisor/api/request.h"
+
+/* Lists of rows, as the shape of their query says. */
+
+/* All rows of a query of the control plane. */
+int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
+	     struct err *e);
+
+/* The same for a page of q->limit rows: when it is full, `next` is the field
+ * `cursor` of its last row, or the fields, joined by dots. */
+int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
+	     struct buf *out, struct err *e);
+
+/* The same for a list of schema/control/lists.h; `each` may change a row (or is NULL). */
+struct web_lists {
+	enum lists_kind kind;
+	const struct shape *shape; /* of its rows */
+	const char *cursor;
+	void (*each)(struct ask *q, void *row);
+};
+
+int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
+	      struct buf *out, struct err *e);
+
+#endif

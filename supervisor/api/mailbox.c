@@ -1,0 +1,202 @@
+/* Messages between sessions. */
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/mailbox.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/list.h"
+#include "supervisor/api/mailbox_wait.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/core/supervisor.h"
+
+static int send_message(struct ask *q, const struct web_letter *l,
+			struct err *e)
+{
+	struct sup *s = q->web->sup;
+	struct message_new m = {
+		.source = l->key,
+		.sender = l->sender ? l->sender : q->by,
+		.room = l->room,
+		.body = l->text ? l->text : "",
+	};
+	struct id id;
+	int made;
+
+	if ((l->to &&
+	     (message_address(l->to, &m.agent, &m.session, &q->arena, e) ||
+	      mail_check_agent(s, m.agent, e))) ||
+	    (l->key && text_check_key("key", l->key, 256, e)) ||
+	    text_check_key("sender", m.sender, 512, e) ||
+	    step_begin(&s->step, e))
+		return -1;
+	made = message_send(s->db, &m, &id, e);
+	if (made >= 0)
+		step_then(&s->step, mail_news, s);
+	if (made >= 0)
+		sup_done_later(s, ask_done(q), id.text, made == 1,
+			       made ? "sent" : "known");
+	return made < 0 ? -1 : 0;
+}
+
+void route_message_send(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_letter body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_letter_shape, &body, &q->arena, &e);
+
+	if (rc == 0)
+		rc = send_message(q, &body, &e);
+	ask_verb(q, rc, &e);
+}
+
+static int read_messages(struct ask *q, struct buf *out, struct err *e)
+{
+	struct message_filter in = {q->key, q->filter[0], q->from, q->limit};
+
+	return web_page(q, in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
+			&in, "id", out, e);
+}
+
+void route_message_list(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r) || ask_before(q, r, ID_MESSAGE))
+		return;
+	q->key = ask_param(q, r, "agent");
+	q->filter[0] = ask_query(q, r, "session");
+	ask_read(q, read_messages);
+}
+
+/* What was marked in the transaction is what is answered after it. */
+struct collected {
+	struct ask *ask;
+	struct message_row *rows;
+	int n;
+};
+
+static void answer(void *arg, const struct err *failed)
+{
+	struct collected *c = arg;
+
+	if (failed)
+		ask_fail(c->ask, failed);
+	else
+		mail_give(c->ask, c->n, c->rows);
+}
+
+void route_message_collect(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct sup *s = q->web->sup;
+	struct collected *c = arena_alloc(&q->arena, sizeof *c);
+	struct err e = {0};
+
+	if (ask_limit(q, r))
+		return;
+	*c = (struct collected){q, NULL, -1};
+	if (step_begin(&s->step, &e) == 0)
+		c->n = message_collect(s->db, http_param(r, "agent"),
+				       http_param(r, "session"), (int)q->limit,
+				       &c->rows, &q->arena, &e);
+	if (c->n < 0)
+		ask_fail(q, &e);
+	else
+		step_then(&s->step, answer, c);
+}
+
+static void acknowledged(void *arg, const struct err *failed)
+{
+	struct ask *q = arg;
+
+	if (failed)
+		ask_fail(q, failed);
+	else
+		mail_receive(q);
+}
+
+void route_message_receive(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct sup *s = q->web->sup;
+	const char *ack = ask_query(q, r, "ack");
+	struct err e = {0};
+	int rc;
+
+	q->id = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "session");
+	q->limit = 0;
+	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
+			    &e);
+	if (rc == 0)
+		rc = step_begin(&s->step, &e);
+	if (rc == 0 && ack)
+		rc = message_ack(s->db, q->id, q->key, ack, &e);
+	if (rc)
+		ask_fail(q, &e);
+	else
+		step_then(&s->step, acknowledged, q);
+}
+
+/* --- rooms ------------------------------------------------------------ */
+
+static int read_rooms(struct ask *q, struct buf *out, struct err *e)
+{
+	struct room_list_in in = {q->filter[0]};
+
+	return web_list(q, Q_ROOM_LIST, &in, out, e);
+}
+
+void route_rooms(void *app, const struct http_request *r,
+		 struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->filter[0] = ask_query(q, r, "room");
+	ask_read_aside(q, read_rooms); /* unread messages are counted */
+}
+
+static void member(void *app, const struct http_request *r,
+		   struct http_reply *reply, bool join)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct sup *s = q->web->sup;
+	struct room_join_in in = {http_param(r, "room"), http_param(r, "agent"),
+				  http_param(r, "session"), clock_now()};
+	struct room_leave_in out = {in.room, in.agent, in.session};
+	struct err e = {0};
+	int n = -1;
+
+	if (text_check_name("room", in.room, &e) == 0 &&
+	    text_check_name("agent", in.agent, &e) == 0 &&
+	    text_check_key("session", in.session, 256, &e) == 0 &&
+	    (!join || mail_check_agent(s, in.agent, &e) == 0) &&
+	    step_begin(&s->step, &e) == 0)
+		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
+			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
+	if (n >= 0)
+		sup_done_later(s, ask_done(q), in.room, n > 0,
+			       n == 0 ? "it was so already"
+			       : join ? "joined"
+				      : "left");
+	ask_verb(q, n < 0 ? -1 : 0, &e);
+}
+
+void route_room_join(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	member(app, r, reply, true);
+}
+
+void route_room_leave(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	member(app, r, reply, false);
+}

@@ -1,0 +1,110 @@
+#include "supervisor/api/mailbox_wait.h"
+
+#include "schema/control/channel/mailbox.h"
+#include "supervisor/core/supervisor.h"
+
+#include <string.h>
+
+struct mail_wait {
+	struct mail_wait *next;
+	struct ask *ask;  /* in whose arena it is */
+	int64_t until_ms; /* uv_now */
+};
+
+int mail_check_agent(struct sup *s, const char *agent, struct err *e)
+{
+	struct agent_row row;
+	struct arena a = {0};
+	int found = sup_agent_read(s, agent, &row, &a, e);
+
+	arena_fini(&a);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no agent %s", agent);
+	return found < 0 ? -1 : 0;
+}
+
+void mail_give(struct ask *q, int n, const struct message_row *rows)
+{
+	struct buf out = BUF_MAX(64u << 20);
+
+	list_begin(&out);
+	for (int i = 0; i < n; i++)
+		list_item(&out, &message_row_shape, &rows[i]);
+	list_end(&out, NULL);
+	http_reply_json(q->reply, 200, out.p, out.n);
+	buf_fini(&out);
+	ask_free(q);
+}
+
+/* True if it was answered. */
+static bool try_give(struct ask *q)
+{
+	struct message_row *row;
+	struct err e;
+	int n = message_receive(sup_db(q->web->sup), q->id, q->key, &row,
+				&q->arena, &e);
+
+	if (n < 0)
+		ask_fail(q, &e);
+	else if (n > 0)
+		mail_give(q, n, row);
+	return n != 0;
+}
+
+void mail_receive(struct ask *q)
+{
+	struct web *w = q->web;
+	struct mail_wait *m;
+
+	if (try_give(q))
+		return;
+	if (q->limit == 0 || w->stopped) {
+		mail_give(q, 0, NULL);
+		return;
+	}
+	m = arena_alloc(&q->arena, sizeof *m);
+	*m = (struct mail_wait){w->mail, q,
+				(int64_t)uv_now(&w->sup->loop) + q->limit};
+	w->mail = m;
+}
+
+void mail_news(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+	struct mail_wait **at = &s->web->mail;
+
+	while (!failed && *at) {
+		struct mail_wait *m = *at, *next = m->next;
+
+		if (try_give(m->ask))
+			*at = next;
+		else
+			at = &m->next;
+	}
+}
+
+static void end_waits(struct web *w, int64_t now)
+{
+	struct mail_wait **at = &w->mail;
+
+	while (*at) {
+		struct mail_wait *m = *at;
+
+		if (m->until_ms > now) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		mail_give(m->ask, 0, NULL);
+	}
+}
+
+void mail_tick(struct web *w)
+{
+	end_waits(w, (int64_t)uv_now(&w->sup->loop));
+}
+
+void mail_stop(struct web *w)
+{
+	end_waits(w, INT64_MAX);
+}

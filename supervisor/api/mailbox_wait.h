@@ -1,0 +1,26 @@
+#ifndef SUPERVISOR_API_MAILBOX_WAIT_H
+#define SUPERVISOR_API_MAILBOX_WAIT_H
+
+#include "supervisor/api/request.h"
+
+/* Whoever waits for a message to his session. Only a message that stays unread
+ * until it is acknowledged is waited for: one that comes when the asker is gone
+ * is not lost. */
+#define MAIL_WAIT_MAX 60000 /* ms; then one asks again */
+
+/* ERR_NOTFOUND: a message to such an agent would wait for ever. */
+int mail_check_agent(struct sup *s, const char *agent, struct err *e);
+
+/* Answers with the rows, and frees. */
+void mail_give(struct ask *q, int n, const struct message_row *rows);
+
+/* Gives the oldest unread message to q->id, q->key, now or within q->limit ms. */
+void mail_receive(struct ask *q);
+
+/* Something was sent; after the commit (of a step: arg is the sup). */
+void mail_news(void *arg, const struct err *failed);
+
+void mail_tick(struct web *w);
+void mail_stop(struct web *w); /* nobody waits any more */
+
+#endif

@@ -1,0 +1,163 @@
+/* What runs now, and runs that belong together: how they are. */
+#include "supervisor/api/ps.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "schema/control/severity.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+#define LIVE_MAX 100000
+
+void web_judge(struct sup *s, struct run_row *row)
+{
+	struct run_signs signs = {.supervised = true};
+	struct sup_live live;
+
+	if (sup_live_get(s, row->id, &live)) {
+		signs.has_worker = !live.exited;
+		signs.silent = live.silent;
+		signs.waits = !strcmp(live.phase, "waiting");
+	}
+	run_judge(row, &signs);
+}
+
+static struct web_live live_of(struct ask *q, const struct run_row *row)
+{
+	struct sup_live live = {0};
+	struct sup_tree tree = {0};
+	int64_t now = clock_now();
+	struct web_live v = {.id = row->id,
+			     .agent = row->agent,
+			     .session = row->session,
+			     .state = row->state,
+			     .age_ms = now - row->created_at,
+			     .attempt = row->attempt,
+			     .events = row->last_seq,
+			     .heard_ms = OPT_NONE,
+			     .pid = row->pid,
+			     .rss = OPT_NONE,
+			     .processes = OPT_NONE,
+			     .health = row->health,
+			     .severity = row->severity,
+			     .tone = row->tone};
+
+	if (sup_live_get(q->web->sup, row->id, &live)) {
+		v.phase = live.phase;
+		v.connected = live.connected;
+		if (live.last_seq > v.events)
+			v.events = live.last_seq;
+		if (live.heard_at)
+			v.heard_ms = now - live.heard_at;
+	}
+	if (q->flag) {
+		sup_tree_get(q->web->sup, row->id, &tree);
+		v.rss = tree.rss;
+		v.processes = tree.processes;
+	}
+	return v;
+}
+
+/* No run, but somebody who has its memory: under the name of its last one. */
+static void add_idle(struct ask *q, struct buf *out)
+{
+	int64_t now = clock_now();
+	struct sup_idle idle;
+
+	for (int64_t i = 0; sup_idle_get(q->web->sup, i, q->flag, &idle); i++) {
+		struct web_live v = {.id = idle.run,
+				     .agent = idle.agent,
+				     .session = idle.session,
+				     .state = "idle",
+				     .phase = "idle",
+				     .age_ms = now - idle.since,
+				     .heard_ms = OPT_NONE,
+				     .connected = idle.connected,
+				     .pid = idle.pid,
+				     .rss = OPT_NONE,
+				     .processes = OPT_NONE};
+
+		if (q->flag) {
+			v.rss = idle.tree.rss;
+			v.processes = idle.tree.processes;
+		}
+		list_item(out, &web_live_shape, &v);
+	}
+}
+
+static int read_live(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row *rows;
+	int n = sql_collect(sup_db(q->web->sup), Q_RUN_LIST_LIVE, NULL, 100000,
+			    &rows, &q->arena, e);
+
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		struct web_live v;
+
+		web_judge(q->web->sup, &rows[i]);
+		v = live_of(q, &rows[i]);
+		list_item(out, &web_live_shape, &v);
+	}
+	add_idle(q, out);
+	list_end(out, NULL);
+	return n < 0 ? -1 : 0;
+}
+
+void route_live(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->flag = http_query_flag(r, "memory");
+	ask_read(q, read_live);
+}
+
+/* --- invocations ------------------------------------------------------- */
+
+static void judge_group(struct invocation_row *row, const struct run_row *live,
+			int n)
+{
+	invocation_judge(row, NULL);
+	for (int i = 0; i < n && row->live > 0; i++)
+		if (live[i].invocation &&
+		    !strcmp(live[i].invocation, row->invocation))
+			invocation_judge(row, &live[i]);
+}
+
+/* In a thread: a page may have very many of them. */
+static int read_invocations(struct ask *q, struct buf *out, struct err *e)
+{
+	struct invocation_list_in in = {q->from ? q->from : "~", q->limit};
+	struct invocation_row *rows;
+	int n = sql_collect(q->db, Q_INVOCATION_LIST, &in, (int)q->limit, &rows,
+			    &q->arena, e);
+
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		judge_group(&rows[i], q->live, q->nlive);
+		list_item(out, &invocation_row_shape, &rows[i]);
+	}
+	list_end(out, n == q->limit ? rows[n - 1].invocation : NULL);
+	return n < 0 ? -1 : 0;
+}
+
+void route_invocations(void *app, const struct http_request *r,
+		       struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	if (ask_limit(q, r))
+		return;
+	q->from = ask_query(q, r, "before");
+	q->nlive = sql_collect(q->db, Q_RUN_LIST_LIVE, NULL, LIVE_MAX, &q->live,
+			       &q->arena, &e);
+	for (int i = 0; i < q->nlive; i++)
+		web_judge(q->web->sup, &q->live[i]);
+	if (q->nlive < 0)
+		ask_fail(q, &e);
+	else
+		ask_read_aside(q, read_invocations);
+}

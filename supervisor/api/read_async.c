@@ -1,0 +1,64 @@
+/* Reads that may have to look at very many rows, in a thread: skepd's loop has
+ * everybody else to serve meanwhile. */
+#include <stdlib.h>
+
+#include "schema/control/control.h"
+#include "supervisor/api/request.h"
+
+struct aside {
+	uv_work_t work;
+	struct ask *q;
+	struct buf out;
+	struct err err;
+	int rc;
+};
+
+static void work(uv_work_t *w)
+{
+	struct aside *a = w->data;
+	struct ask *q = a->q;
+
+	a->rc = control_open(&q->db, sup_home(q->web->sup), SQL_READONLY,
+			     &a->err);
+	if (a->rc)
+		return;
+	a->rc = q->read(q, &a->out, &a->err);
+	sql_close(q->db);
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct aside *a = w->data;
+
+	if (status)
+		a->rc = err_set(&a->err, ERR_CANCELED, "it was cancelled");
+	ask_answer(a->q, a->rc, &a->out, &a->err);
+	buf_fini(&a->out);
+	free(a);
+}
+
+/* After the commit, so that who has just changed something sees it. */
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct ask *q = arg;
+	struct aside *a;
+
+	if (failed) {
+		ask_fail(q, failed);
+		return;
+	}
+	a = calloc(1, sizeof *a);
+	if (!a)
+		abort();
+	a->q = q;
+	a->work.data = a;
+	buf_init(&a->out, ASK_ANSWER_MAX);
+	uv_queue_work(q->web->loop, &a->work, work, done);
+}
+
+void ask_read_aside(struct ask *q,
+		    int (*read)(struct ask *q, struct buf *out, struct err *e))
+{
+	q->read = read;
+	sup_after(q->web->sup, on_turn, q);
+}

@@ -1,0 +1,325 @@
+/* Runs: lists, asking for one, and what can be done to one. */
+#include <string.h>
+
+#include "lib/base/mark.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/run_deliveries.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/list.h"
+#include "supervisor/api/ps.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
+
+static void judge(struct ask *q, void *row)
+{
+	web_judge(q->web->sup, row);
+}
+
+static int read_runs(struct ask *q, struct buf *out, struct err *e)
+{
+	static const struct web_lists list = {LISTS_RUNS, &run_row_shape, "id",
+					      judge};
+	struct run_filter filter = {.agent = q->filter[BY_AGENT],
+				    .session = q->filter[BY_SESSION],
+				    .state = q->filter[BY_STATE],
+				    .tag = q->filter[BY_TAG],
+				    .invocation = q->filter[BY_INVOCATION],
+				    .before = q->from,
+				    .count = q->limit};
+
+	return web_lists(q, &list, &filter, out, e);
+}
+
+void route_runs(void *app, const struct http_request *r,
+		struct http_reply *reply)
+{
+	static const char *const names[] = {"agent", "session", "state", "tag",
+					    "invocation"};
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r) || ask_before(q, r, ID_RUN))
+		return;
+	for (int i = 0; i <= BY_INVOCATION; i++)
+		q->filter[i] = ask_query(q, r, names[i]);
+	ask_read(q, read_runs);
+}
+
+static int get_run(struct ask *q, struct run_row *row, struct err *e)
+{
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			    &(struct run_get_in){q->id}, row, &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(q->id).text);
+	if (found > 0)
+		web_judge(q->web->sup, row);
+	return found < 0 ? -1 : 0;
+}
+
+static int read_run(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+
+	if (get_run(q, &row, e))
+		return -1;
+	json_add_shape(out, &run_row_shape, &row);
+	return 0;
+}
+
+/* A client looks at one run: its agent's file is at hand. If it is not, that may
+ * be just why somebody looks. */
+static void add_deliveries(struct ask *q, struct run_row *row)
+{
+	struct sql *db = sup_db(q->web->sup);
+	struct agent_file *file;
+	struct err e = {0};
+	int found = agent_files_get(&q->web->files, db, row->agent, &file, &e);
+
+	row->deliveries = "[]";
+	if (found > 0)
+		found = run_deliveries(db, file, row->id, &row->deliveries,
+				       &q->arena, &e);
+	else if (found == 0 && row->last_seq > 0)
+		found = err_set(&e, ERR_NOTFOUND,
+				"the file of agent %s is not there",
+				row->agent);
+	if (found >= 0)
+		return;
+	row->deliveries = NULL;
+	row->deliveries_note = run_deliveries_note(&e, &q->arena);
+}
+
+/* With what it sent. */
+static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+
+	if (get_run(q, &row, e))
+		return -1;
+	add_deliveries(q, &row);
+	json_add_shape(out, &run_row_shape, &row);
+	return 0;
+}
+
+void route_run_show(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_run_shown);
+}
+
+static int read_input(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_input_get_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_INPUT_GET,
+			    &(struct run_input_get_in){q->id}, &row, &q->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(q->id).text);
+	if (found > 0)
+		json_add_shape(out, &run_input_get_row_shape, &row);
+	return found < 0 ? -1 : 0;
+}
+
+void route_run_input(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_input);
+}
+
+/* All rows of a query whose only parameter is the run; the run must be there. */
+static int read_rows_of_run(struct ask *q, unsigned query, struct buf *out,
+			    struct err *e)
+{
+	struct sql *db = sup_db(q->web->sup);
+	struct run_get_in key = {q->id};
+	union {
+		struct run_transition_row move;
+		struct command_row command;
+	} row;
+	const struct shape *shape = query == Q_COMMAND_LIST
+					    ? &command_row_shape
+					    : &run_transition_row_shape;
+	struct sql_rows it;
+
+	if (read_run(q, out, e))
+		return -1;
+	buf_clear(out);
+	it = sql_rows(db, query, &key);
+	list_begin(out);
+	while (sql_next(&it, &row))
+		list_item(out, shape, &row);
+	list_end(out, NULL);
+	return sql_end(&it, e);
+}
+
+static int read_transitions(struct ask *q, struct buf *out, struct err *e)
+{
+	return read_rows_of_run(q, Q_RUN_TRANSITION_LIST, out, e);
+}
+
+void route_run_transitions(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_transitions);
+}
+
+static int read_commands(struct ask *q, struct buf *out, struct err *e)
+{
+	return read_rows_of_run(q, Q_COMMAND_LIST, out, e);
+}
+
+void route_run_commands(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->id = ask_param(q, r, "id");
+	ask_read(q, read_commands);
+}
+
+static void put(int64_t *to, int64_t value)
+{
+	if (value != OPT_NONE)
+		*to = value;
+}
+
+/* What the body says over the host's defaults. */
+static struct run_ask run_ask_of(const struct sup *s,
+				 const struct web_run_new *n, const char *by)
+{
+	struct run_ask ask = sup_ask(s);
+
+	ask.agent = n->agent;
+	ask.session = n->session;
+	ask.prompt = n->prompt;
+	ask.options = n->options;
+	ask.attachments = n->attachments;
+	ask.policy = n->policy ? n->policy : ask.policy;
+	ask.parent = n->parent;
+	ask.idem_key = n->idem_key;
+	ask.tags = n->tags;
+	ask.invocation = n->invocation;
+	ask.by = by;
+	put(&ask.priority, n->priority);
+	put(&ask.delay_ms, n->delay_ms);
+	put(&ask.queue_timeout_ms, n->queue_timeout_ms);
+	put(&ask.run_timeout_ms, n->run_timeout_ms);
+	put(&ask.idle_timeout_ms, n->idle_timeout_ms);
+	put(&ask.grace_ms, n->grace_ms);
+	put(&ask.max_attempts, n->max_attempts);
+	put(&ask.backoff_ms, n->backoff_ms);
+	return ask;
+}
+
+static const struct web_run_new nothing_said = {
+	.priority = OPT_NONE,
+	.delay_ms = OPT_NONE,
+	.queue_timeout_ms = OPT_NONE,
+	.run_timeout_ms = OPT_NONE,
+	.idle_timeout_ms = OPT_NONE,
+	.grace_ms = OPT_NONE,
+	.max_attempts = OPT_NONE,
+	.backoff_ms = OPT_NONE,
+};
+
+void route_run_submit(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	const char *key = http_header(r, "Idempotency-Key");
+	struct web_run_new n = nothing_said;
+	struct run_ask ask;
+	struct err e = {0};
+
+	mark(MARK_request);
+	if (web_body(r, &web_run_new_shape, &n, &q->arena, &e)) {
+		ask_fail(q, &e);
+		return;
+	}
+	if (key && !n.idem_key)
+		n.idem_key = key;
+	ask = run_ask_of(q->web->sup, &n, q->by);
+	q->status = 201;
+	q->read = read_run;
+	ask_verb(q, sup_submit(q->web->sup, &ask, ask_done(q), &e), &e);
+}
+
+void route_run_retry(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->status = 201;
+	q->read = read_run;
+	ask_verb(q,
+		 sup_retry(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
+			   &e),
+		 &e);
+}
+
+void route_run_cancel(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_why why = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_why_shape, &why, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_cancel(q->web->sup, http_param(r, "id"), why.reason,
+				q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}
+
+void route_run_pause(void *app, const struct http_request *r,
+		     struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_pause(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
+			   &e),
+		 &e);
+}
+
+void route_run_resume(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	ask_verb(q,
+		 sup_resume(q->web->sup, http_param(r, "id"), q->by,
+			    ask_done(q), &e),
+		 &e);
+}
+
+void route_run_send(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct web_text body = {0};
+	struct err e = {0};
+	int rc = web_body(r, &web_text_shape, &body, &q->arena, &e);
+
+	if (!rc)
+		rc = sup_send(q->web->sup, http_param(r, "id"), body.text,
+			      q->by, ask_done(q), &e);
+	ask_verb(q, rc, &e);
+}

@@ -1,0 +1,285 @@
+/* Sessions of agents, read from their files. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "schema/agent/transcript/history.h"
+#include "schema/agent/transcript/part.h"
+#include "schema/agent/transcript/session.h"
+#include "supervisor/api/ai_request.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+#define PAGE     200
+#define MESSAGES 1000 /* that a client gets unless it asks for fewer */
+
+enum { AGENT, STATUS, KIND, PREFIX };
+
+/* The file of the agent in q->filter[AGENT]: 1, 0 if it has none, -1. A thread
+ * opens its own. */
+static int file_of(struct ask *q, struct agent_file **file, struct err *e)
+{
+	return agent_files_get(q->own ? q->own : &q->web->files, q->db,
+			       q->filter[AGENT], file, e);
+}
+
+/* For reads in a thread. */
+static int with_own_files(struct ask *q, struct buf *out, struct err *e,
+			  int (*read)(struct ask *, struct buf *, struct err *))
+{
+	struct agent_files own = {0};
+	int rc;
+
+	q->own = &own;
+	rc = read(q, out, e);
+	agent_files_close(&own);
+	q->own = NULL;
+	return rc;
+}
+
+static int read_sessions(struct ask *q, struct buf *out, struct err *e)
+{
+	struct session_filter filter = {.status = q->filter[STATUS],
+					.kind = q->filter[KIND],
+					.prefix = q->filter[PREFIX],
+					.all = q->flag,
+					.count = (int)q->limit};
+	struct session_item *rows = NULL;
+	struct agent_file *file;
+	char next[24] = "";
+	int n;
+
+	if (q->from &&
+	    text_i64("before", q->from, 0, INT64_MAX, &filter.before, e))
+		return -1;
+	n = file_of(q, &file, e);
+	if (n > 0)
+		n = session_list(file, &filter, &rows, &q->arena, e);
+	list_begin(out);
+	for (int i = 0; i < n; i++) {
+		list_item(out, &session_item_shape, &rows[i]);
+		snprintf(next, sizeof next, "%" PRId64, rows[i].id);
+	}
+	list_end(out, n == q->limit ? next : NULL);
+	return n < 0 ? -1 : 0;
+}
+
+static int read_sessions_aside(struct ask *q, struct buf *out, struct err *e)
+{
+	return with_own_files(q, out, e, read_sessions);
+}
+
+void route_sessions(void *app, const struct http_request *r,
+		    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	if (ask_limit(q, r))
+		return;
+	q->filter[AGENT] = ask_param(q, r, "agent");
+	q->filter[STATUS] = ask_query(q, r, "status");
+	q->filter[KIND] = ask_query(q, r, "kind");
+	q->filter[PREFIX] = ask_query(q, r, "prefix");
+	q->from = ask_query(q, r, "before");
+	q->flag = http_query_flag(r, "all");
+	if (q->filter[PREFIX]) /* all that match are sorted */
+		ask_read_aside(q, read_sessions_aside);
+	else
+		ask_read(q, read_sessions);
+}
+
+static int need_session(struct ask *q, struct agent_file **file,
+			struct session_row *row, struct err *e)
+{
+	int found = file_of(q, file, e);
+
+	if (found > 0)
+		found = session_get(*file, q->key, row, &q->arena, e);
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "agent %s has no session %s",
+			       quoted(q->filter[AGENT]).text,
+			       quoted(q->key).text);
+	return found < 0 ? -1 : 0;
+}
+
+static int read_session(struct ask *q, struct buf *out, struct err *e)
+{
+	struct session_row row;
+	struct agent_file *file;
+
+	if (need_session(q, &file, &row, e))
+		return -1;
+	json_add_shape(out, &session_row_shape, &row);
+	return 0;
+}
+
+void route_session_show(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+
+	q->filter[AGENT] = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "key");
+	ask_read(q, read_session);
+}
+
+/* A session as the AI SDK's client keeps it. What one run answered is one
+ * message, whose id is the run's, as in its stream. */
+struct chat {
+	const char *chat; /* the session's key */
+	struct buf *out;
+	struct agent_file *file;
+	struct arena *arena;
+	char run[ID_SIZE]; /* of the message that is open, or "" */
+	bool any_part;
+};
+
+static void end_message(struct chat *c)
+{
+	if (c->run[0])
+		buf_adds(c->out, "]}");
+	c->run[0] = '\0';
+}
+
+static void begin_message(struct chat *c, const char *id, const char *role)
+{
+	end_message(c);
+	if (c->out->p[c->out->n - 1] != '[')
+		buf_addc(c->out, ',');
+	buf_adds(c->out, "{\"id\":");
+	json_add_string(c->out, id, strlen(id));
+	buf_addf(c->out, ",\"role\":\"%s\",\"parts\":[", role);
+	c->any_part = false;
+}
+
+static void add_text_part(struct chat *c, const char *text)
+{
+	if (c->any_part)
+		buf_addc(c->out, ',');
+	c->any_part = true;
+	buf_adds(c->out, "{\"type\":\"text\",\"text\":");
+	json_add_string(c->out, text, strlen(text));
+	buf_adds(c->out, ",\"state\":\"done\"}");
+}
+
+static int add_parts(struct chat *c, const struct event *ev, struct err *e)
+{
+	struct buf b = BUF_MAX(64u << 20);
+	struct part_row *rows;
+	int n = part_read(c->file, event_pos(ev->session, ev->seq), &rows,
+			  c->arena, e);
+
+	if (n > 0) {
+		part_ui_json(rows, n, &b); /* with brackets */
+		if (c->any_part)
+			buf_addc(c->out, ',');
+		buf_add(c->out, b.p + 1, b.n - 2);
+		c->any_part = true;
+	}
+	buf_fini(&b);
+	return n;
+}
+
+static int add_message(struct chat *c, const struct event *ev, struct err *e)
+{
+	struct err ignored;
+	cJSON *body = json_parse_object("body", ev->body, strlen(ev->body),
+					&ignored);
+	const char *role = json_text(body, "role", "assistant");
+	const char *text = json_text(body, "text",
+				     json_text(body, "content", NULL));
+	int n;
+
+	if (strcmp(role, "assistant") != 0) {
+		const char *own = ai_message_id(c->chat, ev->key);
+
+		begin_message(c, own ? own : ev->id, role);
+		snprintf(c->run, sizeof c->run, "-");
+	} else if (strcmp(c->run, ev->run ? ev->run : ev->id) != 0) {
+		begin_message(c, ev->run ? ev->run : ev->id, "assistant");
+		snprintf(c->run, sizeof c->run, "%s",
+			 ev->run ? ev->run : ev->id);
+	}
+	n = add_parts(c, ev, e);
+	if (n == 0 && text)
+		add_text_part(c, text);
+	cJSON_Delete(body);
+	return n < 0 ? -1 : 0;
+}
+
+/* The newest events that are messages, at most q->limit, oldest first. *before is
+ * the seq of the first, 0 if there are no older ones. */
+static int collect_messages(struct ask *q, const struct history *h,
+			    struct chat *c, struct event **out, int64_t *before,
+			    struct err *e)
+{
+	struct event *list = arena_alloc(&q->arena,
+					 (size_t)q->limit * sizeof *list);
+	struct page page = {.more = true};
+	int64_t n = 0;
+
+	while (page.more && n < q->limit) {
+		if (history_backward(c->file, h, *before, PAGE, &page,
+				     &q->arena, e))
+			return -1;
+		for (int i = 0; i < page.count && n < q->limit; i++) {
+			*before = page.events[i].seq;
+			page.more |= i + 1 < page.count;
+			if (strcmp(page.events[i].type, "message") == 0)
+				list[q->limit - ++n] = page.events[i];
+		}
+	}
+	if (!page.more)
+		*before = 0;
+	*out = list + q->limit - n;
+	return (int)n;
+}
+
+static int read_messages(struct ask *q, struct buf *out, struct err *e)
+{
+	struct chat c = {.out = out, .arena = &q->arena, .chat = q->key};
+	struct session_row row;
+	struct event *events;
+	struct history h;
+	int64_t before = 0;
+	char next[24];
+	int n;
+
+	if ((q->from &&
+	     text_i64("before", q->from, 1, INT64_MAX, &before, e)) ||
+	    need_session(q, &c.file, &row, e) ||
+	    history_load(c.file, row.id, HISTORY_PATH, &h, &q->arena, e))
+		return -1;
+	n = collect_messages(q, &h, &c, &events, &before, e);
+	list_begin(out);
+	for (int i = 0; i < n; i++)
+		if (add_message(&c, &events[i], e))
+			return -1;
+	end_message(&c);
+	snprintf(next, sizeof next, "%" PRId64, before);
+	list_end(out, before ? next : NULL);
+	return n < 0 ? -1 : 0;
+}
+
+static int read_messages_aside(struct ask *q, struct buf *out, struct err *e)
+{
+	return with_own_files(q, out, e, read_messages);
+}
+
+void route_session_messages(void *app, const struct http_request *r,
+			    struct http_reply *reply)
+{
+	struct ask *q = ask_new(app, r, reply);
+	struct err e = {0};
+
+	q->limit = MESSAGES;
+	if (http_query_i64(r, "limit", (int64_t[]){1, MESSAGES}, &q->limit,
+			   &e)) {
+		ask_fail(q, &e);
+		return;
+	}
+	q->filter[AGENT] = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "key");
+	q->from = ask_query(q, r, "before");
+	ask_read_aside(q, read_messages_aside);
+}

@@ -1,0 +1,396 @@
+#include "supervisor/api/stream/ai_frames.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/json/json.h"
+
+#define FRAME_MAX ((size_t)128 << 20)
+
+void ai_frames_init(struct ai_frames *f,
+		    void (*send)(void *arg, const struct buf *frame), void *arg)
+{
+	*f = (struct ai_frames){.send = send, .arg = arg};
+	buf_init(&f->frame, FRAME_MAX);
+}
+
+void ai_frames_fini(struct ai_frames *f)
+{
+	free(f->open);
+	buf_fini(&f->frame);
+}
+
+static void begin(struct ai_frames *f, const char *type)
+{
+	buf_clear(&f->frame);
+	buf_addf(&f->frame, "{\"type\":\"%s\"", type);
+}
+
+static void text(struct ai_frames *f, const char *name, const char *value)
+{
+	buf_addf(&f->frame, ",\"%s\":", name);
+	json_add_string(&f->frame, value, strlen(value));
+}
+
+static void json(struct ai_frames *f, const char *name, const char *value)
+{
+	buf_addf(&f->frame, ",\"%s\":", name);
+	json_add_stored(&f->frame, value);
+}
+
+static void end(struct ai_frames *f)
+{
+	buf_addc(&f->frame, '}');
+	f->send(f->arg, &f->frame);
+}
+
+/* An id for a part that is the same each time the stream is made. */
+static const char *part_id(int64_t seq, int64_t idx, char out[48])
+{
+	snprintf(out, 48, "%" PRId64 "-%" PRId64, seq, idx);
+	return out;
+}
+
+static struct ai_part *find(struct ai_frames *f, int64_t seq, int64_t idx)
+{
+	for (size_t i = 0; i < f->nopen; i++)
+		if (f->open[i].seq == seq && f->open[i].idx == idx)
+			return &f->open[i];
+	return NULL;
+}
+
+static struct ai_part *add(struct ai_frames *f, int64_t seq, int64_t idx)
+{
+	if (f->nopen == f->cap) {
+		f->cap = f->cap ? f->cap * 2 : 4;
+		f->open = realloc(f->open, f->cap * sizeof *f->open);
+		if (!f->open)
+			abort();
+	}
+	f->open[f->nopen] = (struct ai_part){.seq = seq, .idx = idx};
+	return &f->open[f->nopen++];
+}
+
+static void drop(struct ai_frames *f, struct ai_part *p)
+{
+	*p = f->open[--f->nopen];
+}
+
+void ai_frames_start(struct ai_frames *f, const char *run)
+{
+	if (f->started)
+		return;
+	f->started = true;
+	begin(f, "start");
+	text(f, "messageId", run);
+	end(f);
+	if (f->goes_on)
+		return;
+	begin(f, "start-step");
+	end(f);
+}
+
+static void block(struct ai_frames *f, const char *type, const char *id)
+{
+	begin(f, type);
+	text(f, "id", id);
+	end(f);
+}
+
+static void delta(struct ai_frames *f, const char *type, const char *id,
+		  const char *more)
+{
+	begin(f, type);
+	text(f, "id", id);
+	text(f, "delta", more);
+	end(f);
+}
+
+/* Plain output of a driver is one text that goes on until the next message.
+ * Events alone decide that, not the growth of parts: when that is seen depends
+ * on when one looks, and every look has to give the same message. */
+static void end_output(struct ai_frames *f)
+{
+	char id[48];
+
+	if (f->output)
+		block(f, "text-end", part_id(f->output, -1, id));
+	f->output = 0;
+}
+
+static void add_output(struct ai_frames *f, int64_t seq, const char *line)
+{
+	char id[48];
+
+	if (!f->output) {
+		f->output = seq;
+		block(f, "text-start", part_id(seq, -1, id));
+	}
+	delta(f, "text-delta", part_id(f->output, -1, id), line);
+	delta(f, "text-delta", id, "\n");
+}
+
+static void whole_text(struct ai_frames *f, int64_t seq, const char *value)
+{
+	char id[48];
+
+	block(f, "text-start", part_id(seq, 0, id));
+	delta(f, "text-delta", id, value);
+	block(f, "text-end", id);
+}
+
+static void approval(struct ai_frames *f, const char *type, const char *key)
+{
+	struct buf id = BUF_MAX(4096);
+
+	buf_addf(&id, "approval:%s", key);
+	begin(f, type);
+	text(f, "toolCallId", id.p);
+	buf_fini(&id);
+}
+
+static void new_step(struct ai_frames *f)
+{
+	begin(f, "finish-step");
+	end(f);
+	begin(f, "start-step");
+	end(f);
+}
+
+/* A question to people is a call of a tool that waits for approval; the answer
+ * is its output. The approval's id is the question's key. Questions have a step
+ * of their own: the client sends answers when all calls of the last step have
+ * their end, and the call that a question is about has none yet. */
+static void take_approval(struct ai_frames *f, const struct event *ev,
+			  const cJSON *body)
+{
+	const char *key = json_text(body, "key", NULL);
+	const char *state = json_text(body, "state", "");
+
+	if (key && !strcmp(state, "asked")) {
+		if (!f->asked)
+			new_step(f);
+		approval(f, "tool-input-start", key);
+		text(f, "toolName", "approval");
+		json(f, "dynamic", "true");
+		end(f);
+		approval(f, "tool-input-available", key);
+		text(f, "toolName", "approval");
+		json(f, "dynamic", "true");
+		json(f, "input", ev->body);
+		end(f);
+		approval(f, "tool-approval-request", key);
+		text(f, "approvalId", key);
+		end(f);
+	} else if (key && !strcmp(state, "answered")) {
+		bool allow = !strcmp(json_text(body, "decision", ""), "allow");
+
+		approval(f,
+			 allow ? "tool-output-available" : "tool-output-denied",
+			 key);
+		if (allow) {
+			json(f, "output", ev->body);
+			json(f, "dynamic", "true");
+		}
+		end(f);
+		if (f->answers > 0)
+			f->answers--;
+	}
+}
+
+static void take_event(struct ai_frames *f, const struct event *ev)
+{
+	struct err ignored;
+	cJSON *body = json_parse_object("body", ev->body, strlen(ev->body),
+					&ignored);
+	const char *words = json_text(body, "text",
+				      json_text(body, "content", NULL));
+
+	if (strcmp(ev->type, "output") == 0) {
+		if (words)
+			add_output(f, ev->seq, words);
+	} else if (strcmp(ev->type, "message") == 0) {
+		end_output(f);
+		if (words &&
+		    !strcmp(json_text(body, "role", "assistant"), "assistant"))
+			whole_text(f, ev->seq, words);
+	} else if (strcmp(ev->type, "approval") == 0) {
+		take_approval(f, ev, body);
+	}
+	f->asked = strcmp(ev->type, "approval") == 0 &&
+		   strcmp(json_text(body, "state", ""), "asked") == 0;
+	cJSON_Delete(body);
+}
+
+static bool is_final(const char *state)
+{
+	return !strcmp(state, "done") || !strcmp(state, "error") ||
+	       !strcmp(state, "aborted");
+}
+
+static void take_text(struct ai_frames *f, const struct tail_item *item)
+{
+	const struct tail_part *p = item->part;
+	struct ai_part *open = find(f, item->seq, p->idx);
+	/* a text that turns out to be reasoning stays what the client began */
+	bool thought = open ? open->has_input
+			    : strcmp(p->kind, "reasoning") == 0;
+	char id[48];
+
+	part_id(item->seq, p->idx, id);
+	if (!open) {
+		open = add(f, item->seq, p->idx);
+		open->has_input = thought;
+		block(f, thought ? "reasoning-start" : "text-start", id);
+	}
+	if (p->text && p->text[0])
+		delta(f, thought ? "reasoning-delta" : "text-delta", id,
+		      p->text);
+	if (is_final(p->state)) {
+		block(f, thought ? "reasoning-end" : "text-end", id);
+		drop(f, open);
+	}
+}
+
+static void tool(struct ai_frames *f, const char *type,
+		 const struct tail_item *item)
+{
+	char id[48];
+
+	begin(f, type);
+	text(f, "toolCallId",
+	     item->part->call_id ? item->part->call_id
+				 : part_id(item->seq, item->part->idx, id));
+}
+
+static void tool_input(struct ai_frames *f, const struct tail_item *item)
+{
+	tool(f, "tool-input-available", item);
+	text(f, "toolName", item->part->name ? item->part->name : "tool");
+	json(f, "dynamic", "true");
+	json(f, "input", item->part->input ? item->part->input : "{}");
+	end(f);
+}
+
+static void tool_output(struct ai_frames *f, const struct tail_item *item)
+{
+	const char *output = item->part->output;
+
+	if (strcmp(item->part->state, "done") == 0) {
+		tool(f, "tool-output-available", item);
+		json(f, "output", output ? output : "null");
+	} else {
+		tool(f, "tool-output-error", item);
+		text(f, "errorText", output ? output : item->part->state);
+	}
+	json(f, "dynamic", "true");
+	end(f);
+}
+
+static void take_tool(struct ai_frames *f, const struct tail_item *item)
+{
+	const struct tail_part *p = item->part;
+	struct ai_part *open = find(f, item->seq, p->idx);
+
+	if (!open) {
+		open = add(f, item->seq, p->idx);
+		tool(f, "tool-input-start", item);
+		text(f, "toolName", p->name ? p->name : "tool");
+		json(f, "dynamic", "true");
+		end(f);
+	}
+	if (!open->has_input && strcmp(p->state, "streaming") != 0) {
+		open->has_input = true;
+		tool_input(f, item);
+	}
+	if (is_final(p->state)) {
+		tool_output(f, item);
+		drop(f, open);
+	}
+}
+
+static void take_file(struct ai_frames *f, const struct tail_part *p)
+{
+	struct err ignored;
+	cJSON *meta = json_parse_object("meta", p->meta, strlen(p->meta),
+					&ignored);
+
+	if (is_final(p->state)) {
+		begin(f, "file");
+		text(f, "mediaType",
+		     json_text(meta, "mediaType", "application/octet-stream"));
+		text(f, "url", json_text(meta, "url", p->text));
+		end(f);
+	}
+	cJSON_Delete(meta);
+}
+
+static void take_data(struct ai_frames *f, const struct tail_item *item)
+{
+	struct buf type = BUF_MAX(4096);
+	char id[48];
+
+	buf_addf(&type, "data-%s",
+		 item->part->name ? item->part->name : "value");
+	buf_clear(&f->frame);
+	buf_adds(&f->frame, "{\"type\":");
+	json_add_string(&f->frame, type.p, type.n);
+	text(f, "id", part_id(item->seq, item->part->idx, id));
+	json(f, "data", item->part->output ? item->part->output : "null");
+	end(f);
+	buf_fini(&type);
+}
+
+void ai_frames_item(struct ai_frames *f, const struct tail_item *item)
+{
+	const char *kind;
+
+	if (item->event) {
+		take_event(f, item->event);
+		return;
+	}
+	kind = item->part->kind;
+	if (!strcmp(kind, "text") || !strcmp(kind, "reasoning"))
+		take_text(f, item);
+	else if (!strcmp(kind, "tool"))
+		take_tool(f, item);
+	else if (!strcmp(kind, "file"))
+		take_file(f, item->part);
+	else
+		take_data(f, item);
+}
+
+void ai_frames_pause(struct ai_frames *f, const char *cursor)
+{
+	end_output(f);
+	begin(f, "finish-step");
+	end(f);
+	begin(f, "finish");
+	text(f, "finishReason", "tool-calls");
+	buf_adds(&f->frame,
+		 ",\"messageMetadata\":{\"" AI_OURS "\":{\"" AI_CURSOR "\":");
+	json_add_string(&f->frame, cursor, strlen(cursor));
+	buf_adds(&f->frame, "}}");
+	end(f);
+}
+
+void ai_frames_end(struct ai_frames *f, const char *state, const char *why)
+{
+	end_output(f);
+	if (!strcmp(state, "cancelled")) {
+		begin(f, "abort");
+		text(f, "reason", why ? why : state);
+		end(f);
+		return;
+	}
+	begin(f, "finish-step");
+	end(f);
+	if (strcmp(state, "succeeded") != 0) {
+		begin(f, "error");
+		text(f, "errorText", why ? why : state);
+		end(f);
+	}
+	begin(f, "finish");
+	end(f);
+}

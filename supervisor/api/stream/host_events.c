@@ -1,0 +1,135 @@
+/* The host's own log, as a page or a stream with a cursor that lasts. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/api/stream/stream.h"
+
+#define PAGE 100
+
+static int bounds_of(struct web *w, struct host_event_bounds_row *b,
+		     struct err *e)
+{
+	return sql_get(sup_db(w->sup), Q_HOST_EVENT_BOUNDS, NULL, b, NULL, e) <
+			       0
+		       ? -1
+		       : 0;
+}
+
+/* What lies before the oldest row is gone: whoever has not seen it must look at
+ * everything anew. A cursor ahead of us is from another home, or another life. */
+static int tell_gap(struct follower *f, struct err *e)
+{
+	struct host_event_bounds_row b;
+	struct buf data = BUF_MAX(256);
+	char id[24];
+
+	if (bounds_of(f->web, &b, e))
+		return -1;
+	if (f->seq <= b.last && (b.first == 0 || f->seq + 1 >= b.first))
+		return 0;
+	buf_addf(&data,
+		 "{\"after\":%" PRId64 ",\"first\":%" PRId64
+		 ",\"last\":%" PRId64 "}",
+		 f->seq, b.first, b.last);
+	f->seq = b.first && f->seq < b.first ? b.first - 1 : b.last;
+	snprintf(id, sizeof id, "%" PRId64, f->seq);
+	follower_send(f, id, "resync_required", &data);
+	buf_fini(&data);
+	return 0;
+}
+
+static void send_row(struct follower *f, const struct host_event_row *row)
+{
+	struct buf data = BUF_MAX(1 << 20);
+	char id[24];
+
+	json_add_shape(&data, &host_event_row_shape, row);
+	snprintf(id, sizeof id, "%" PRId64, row->seq);
+	follower_send(f, id, row->kind, &data);
+	f->seq = row->seq;
+	buf_fini(&data);
+}
+
+static int look_at_host(struct follower *f, struct err *e)
+{
+	struct arena a = {0};
+	int n = PAGE;
+
+	if (tell_gap(f, e))
+		return -1;
+	while (n == PAGE && follower_has_room(f)) {
+		struct host_event_list_in in = {f->seq, PAGE};
+		struct host_event_row *rows;
+
+		arena_reset(&a);
+		n = sql_collect(sup_db(f->web->sup), Q_HOST_EVENT_LIST, &in,
+				PAGE, &rows, &a, e);
+		for (int i = 0; i < n; i++)
+			send_row(f, &rows[i]);
+	}
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+static const struct follower_ops host_ops = {look_at_host, NULL};
+
+/* The first frame of a stream without a cursor gives one. */
+static void tell_ready(struct follower *f)
+{
+	struct buf data = BUF_MAX(64);
+	char id[24];
+
+	snprintf(id, sizeof id, "%" PRId64, f->seq);
+	buf_addf(&data, "{\"seq\":%" PRId64 "}", f->seq);
+	follower_send(f, id, "ready", &data);
+	buf_fini(&data);
+}
+
+static int give_page(struct ask *q, int64_t after, struct buf *out,
+		     struct err *e)
+{
+	struct host_event_list_in in = {after, q->limit};
+	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_HOST_EVENT_LIST,
+				      &in);
+	struct host_event_row row;
+	char next[24] = "";
+	int64_t n = 0;
+
+	list_begin(out);
+	for (; sql_next(&it, &row); n++) {
+		list_item(out, &host_event_row_shape, &row);
+		snprintf(next, sizeof next, "%" PRId64, row.seq);
+	}
+	list_end(out, n == q->limit ? next : NULL);
+	return sql_end(&it, e);
+}
+
+static int give_log(struct ask *q, struct buf *out, struct err *e)
+{
+	struct host_event_bounds_row b;
+	int64_t after = q->flag ? -1 : 0;
+	struct follower *f;
+
+	if (q->from && text_i64("the cursor", q->from, 0, INT64_MAX, &after, e))
+		return -1;
+	if (!q->flag)
+		return give_page(q, after, out, e);
+	if (bounds_of(q->web, &b, e))
+		return -1;
+	f = follower_new(q, &host_ops, NULL);
+	f->seq = after < 0 ? b.last : after;
+	if (after < 0)
+		tell_ready(f);
+	return 0;
+}
+
+void route_events(void *app, const struct http_request *r,
+		  struct http_reply *reply)
+{
+	struct ask *q = ask_reader(app, r, reply);
+
+	if (q)
+		ask_read(q, give_log);
+}

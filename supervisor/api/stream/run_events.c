@@ -1,0 +1,203 @@
+/* What runs and sessions tell: a page as JSON, or a stream. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "schema/agent/transcript/session.h"
+#include "supervisor/api/routes.h"
+#include "supervisor/api/stream/stream_shared.h"
+
+static void add_member(struct buf *b, const char *name, const char *text)
+{
+	buf_addf(b, ",\"%s\":", name);
+	if (text)
+		json_add_string(b, text, strlen(text));
+	else
+		buf_adds(b, "null");
+}
+
+static void add_json(struct buf *b, const char *name, const char *json)
+{
+	buf_addf(b, ",\"%s\":", name);
+	json_add_stored(b, json ? json : "null");
+}
+
+void topic_event_json(struct buf *b, const struct event *ev)
+{
+	buf_addf(b, "{\"seq\":%" PRId64, ev->seq);
+	add_member(b, "id", ev->id);
+	add_member(b, "type", ev->type);
+	add_member(b, "run", ev->run);
+	add_member(b, "key", ev->key);
+	buf_addf(b, ",\"parent\":%" PRId64 ",\"at\":%" PRId64, ev->parent,
+		 ev->at);
+	add_json(b, "body", ev->body);
+}
+
+void topic_part_json(struct buf *b, const struct tail_item *item)
+{
+	const struct tail_part *p = item->part;
+
+	buf_addf(b, "{\"seq\":%" PRId64 ",\"idx\":%" PRId64, item->seq, p->idx);
+	add_member(b, "kind", p->kind);
+	add_member(b, "state", p->state);
+	if (item->is_new || item->has_values) {
+		add_member(b, "name", p->name);
+		add_member(b, "call_id", p->call_id);
+		add_json(b, "input", p->input);
+		add_json(b, "output", p->output);
+		add_json(b, "meta", p->meta);
+	}
+	buf_addf(b, ",\"rev\":%" PRId64 ",\"at\":%" PRId64, p->rev, item->at);
+	add_member(b, "text", p->text);
+	buf_addc(b, '}');
+}
+
+/* A page of JSON: events, each with its parts. */
+struct pager {
+	struct buf *out;
+	int64_t left;
+	int64_t last;
+	bool open; /* an event whose parts follow */
+	bool parts;
+};
+
+static void close_event(struct pager *p)
+{
+	if (p->open)
+		buf_adds(p->out, p->parts ? "]}" : "}");
+	p->open = p->parts = false;
+}
+
+static int page_item(void *arg, const struct tail *t,
+		     const struct tail_item *item)
+{
+	struct pager *p = arg;
+
+	(void)t;
+	if (item->event) {
+		if (p->left == 0)
+			return 1;
+		close_event(p);
+		if (p->out->p[p->out->n - 1] != '[')
+			buf_addc(p->out, ',');
+		topic_event_json(p->out, item->event);
+		p->open = true;
+		p->last = item->seq;
+		p->left--;
+	} else if (p->open && item->seq == p->last) {
+		buf_adds(p->out, p->parts ? "," : ",\"parts\":[");
+		p->parts = true;
+		topic_part_json(p->out, item);
+	}
+	return 0;
+}
+
+static int read_page(struct ask *q, struct buf *out, struct err *e)
+{
+	struct tail_want want = {q->key, q->id, q->from};
+	struct pager p = {.out = out, .left = q->limit};
+	struct agent_file *file;
+	struct tail *t;
+	char next[24];
+	int rc;
+
+	if (tail_open(&t, &want, e))
+		return -1;
+	rc = agent_files_get(&q->web->files, sup_db(q->web->sup), q->filter[0],
+			     &file, e);
+	list_begin(out);
+	while (rc > 0 && p.left > 0)
+		rc = tail_read(t, file, page_item, &p, e);
+	close_event(&p);
+	snprintf(next, sizeof next, "%" PRId64, p.last);
+	list_end(out, p.left == 0 ? next : NULL);
+	tail_close(t);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Page or stream of the session q->key of agent q->filter[0], only the run
+ * q->id if it is set. */
+static int give(struct ask *q, struct buf *out, struct err *e)
+{
+	struct topic_want want = {.agent = q->filter[0],
+				  .session = q->key,
+				  .run = q->id,
+				  .after = q->from,
+				  .until_idle = q->filter[1] != NULL};
+
+	if (!q->flag)
+		return read_page(q, out, e);
+	if (topic_follow(q->web, &want, q->reply, e))
+		return -1;
+	q->reply = NULL;
+	return 0;
+}
+
+static int give_run_events(struct ask *q, struct buf *out, struct err *e)
+{
+	struct run_row row;
+	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+			    &(struct run_get_in){q->id}, &row, &q->arena, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(q->id).text);
+	q->filter[0] = row.agent;
+	q->key = row.session;
+	return found < 0 ? -1 : give(q, out, e);
+}
+
+/* There is such a session, or a run that will make it. */
+static int need_session(struct ask *q, struct err *e)
+{
+	struct run_line_state_row line = {0};
+	struct session_row row;
+	struct agent_file *file;
+	struct sql *db = sup_db(q->web->sup);
+	int found = agent_files_get(&q->web->files, db, q->filter[0], &file, e);
+
+	if (found > 0)
+		found = session_get(file, q->key, &row, &q->arena, e);
+	if (found > 0 && row.key)
+		q->key = row.key;
+	if (found)
+		return found < 0 ? -1 : 0;
+	if (sql_get(db, Q_RUN_LINE_STATE,
+		    &(struct run_line_state_in){q->filter[0], q->key}, &line,
+		    &q->arena, e) < 0)
+		return -1;
+	if (line.waiting == 0)
+		return err_set(e, ERR_NOTFOUND, "agent %s has no session %s",
+			       quoted(q->filter[0]).text, quoted(q->key).text);
+	return 0;
+}
+
+static int give_session_events(struct ask *q, struct buf *out, struct err *e)
+{
+	return need_session(q, e) ? -1 : give(q, out, e);
+}
+
+void route_run_events(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct ask *q = ask_reader(app, r, reply);
+
+	if (!q)
+		return;
+	q->id = ask_param(q, r, "id");
+	ask_read(q, give_run_events);
+}
+
+void route_session_events(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	struct ask *q = ask_reader(app, r, reply);
+
+	if (!q)
+		return;
+	q->filter[0] = ask_param(q, r, "agent");
+	q->key = ask_param(q, r, "key");
+	q->filter[1] = ask_query(q, r, "until");
+	ask_read(q, give_session_events);
+}

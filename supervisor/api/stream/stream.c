@@ -1,0 +1,185 @@
+#include "supervisor/api/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+
+#define POLLS 100 /* followers looked at by one tick of the timer */
+
+static void link_in(struct follower *f)
+{
+	struct web *w = f->web;
+
+	if (w->followers) {
+		f->next = w->followers;
+		f->before = w->followers->before;
+		f->before->next = f->next->before = f;
+	} else {
+		f->next = f->before = f;
+		w->followers = f;
+	}
+	w->nfollowers++;
+	w->nprivate++;
+}
+
+static void take_out(struct follower *f)
+{
+	struct web *w = f->web;
+
+	if (w->followers == f)
+		w->followers = f->next == f ? NULL : f->next;
+	f->next->before = f->before;
+	f->before->next = f->next;
+	w->nfollowers--;
+	w->nprivate--;
+}
+
+static void follower_free(struct follower *f)
+{
+	if (f->ops->free)
+		f->ops->free(f);
+	tail_close(f->tail);
+	free(f->agent);
+	free(f);
+}
+
+/* The client is gone, or the stream is complete. */
+static void let_go(struct follower *f)
+{
+	sup_unwatch(f->watch);
+	sup_unwatch(f->run_watch);
+	take_out(f);
+	f->gone = true;
+	if (!f->asked)
+		follower_free(f);
+}
+
+static void on_closed(void *arg)
+{
+	let_go(arg);
+}
+
+/* What is told once a stream has begun can no longer be an HTTP error. */
+static void fail(struct follower *f, const struct err *e)
+{
+	struct buf b = BUF_MAX(4096);
+
+	log_warn(LT("msg", "stream failed"), LT("why", e->text));
+	buf_addf(&b, "{\"code\":\"%s\",\"detail\":", err_name(e->code));
+	json_add_string(&b, e->text, strlen(e->text));
+	buf_addc(&b, '}');
+	follower_send(f, NULL, "error", &b);
+	buf_fini(&b);
+	http_stream_end(f->stream);
+	let_go(f);
+}
+
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct follower *f = arg;
+	struct err e = {0};
+	int rc;
+
+	f->asked = false;
+	if (f->gone) {
+		follower_free(f);
+		return;
+	}
+	if (failed)
+		return; /* the next commit, or the timer, comes */
+	rc = f->ops->look(f, &e);
+	if (rc < 0) {
+		fail(f, &e);
+	} else if (rc > 0) {
+		http_stream_end(f->stream);
+		let_go(f);
+	}
+}
+
+void follower_look(struct follower *f)
+{
+	if (f->asked)
+		return;
+	f->asked = true;
+	sup_after(f->web->sup, on_turn, f);
+}
+
+static void on_news(void *arg)
+{
+	follower_look(arg);
+}
+
+static void on_writable(void *arg)
+{
+	follower_look(arg);
+}
+
+struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
+			      const char *run)
+{
+	static const struct http_stream_ops stream_ops = {on_writable,
+							  on_closed};
+	struct follower *f = calloc(1, sizeof *f);
+
+	if (!f)
+		abort();
+	f->web = q->web;
+	f->ops = ops;
+	link_in(f);
+	if (run)
+		snprintf(f->run, sizeof f->run, "%s", run);
+	f->watch = sup_watch(f->web->sup, NULL, on_news, f);
+	f->stream = http_reply_stream(q->reply, &stream_ops, f);
+	q->reply = NULL;
+	follower_look(f);
+	return f;
+}
+
+/* Only a live run can be watched, so it is done anew whenever its state or its
+ * attempt has changed. */
+static void watch_run(struct follower *f, const struct run_row *row)
+{
+	int64_t now = row->attempt * RUN_STATES + run_state_from(row->state);
+
+	if (f->run_watch && f->watched == now)
+		return;
+	sup_unwatch(f->run_watch);
+	f->run_watch = sup_watch(f->web->sup, row->id, on_news, f);
+	f->watched = now;
+}
+
+int follower_run(struct follower *f, struct run_row *row, struct arena *a,
+		 struct err *e)
+{
+	struct sql *db = sup_db(f->web->sup);
+	int found = sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a,
+			    e);
+
+	if (found > 0)
+		watch_run(f, row);
+	return found;
+}
+
+int follower_send(struct follower *f, const char *id, const char *event,
+		  const struct buf *data)
+{
+	struct sse_event ev = {
+		.id = id, .event = event, .data = data->p, .n = data->n};
+
+	return http_stream_send(f->stream, &ev);
+}
+
+bool follower_has_room(struct follower *f)
+{
+	return http_stream_room(f->stream) > 0;
+}
+
+/* Rows are truth and hints may be lost: everybody gets a look in turn. */
+void followers_poll(struct web *w)
+{
+	for (int i = 0; i < POLLS && i < w->nprivate; i++) {
+		follower_look(w->followers);
+		w->followers = w->followers->next;
+	}
+}

@@ -1,0 +1,247 @@
+/* Changes to sessions, and the thread that makes them (web_edit.h). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "schema/agent/transcript/branch.h"
+#include "schema/agent/transcript/session.h"
+#include "supervisor/api/body.h"
+#include "supervisor/api/write_async.h"
+#include "supervisor/core/operator.h"
+
+/* --- the changes, in the thread ---------------------------------------- */
+
+static int show(struct edit *ed, const struct session_row *row)
+{
+	json_add_shape(&ed->out, &session_row_shape, row);
+	return 0;
+}
+
+static int show_now(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct session_row row;
+
+	if (session_need(f, ed->q->key, &row, &ed->q->arena, e))
+		return -1;
+	return show(ed, &row);
+}
+
+static int patch(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct session_row row;
+
+	if (session_patch(f, ed->q->key, ed->body, ed->rev, &row, &ed->q->arena,
+			  e))
+		return -1;
+	return show(ed, &row);
+}
+
+/* PUT: a session that is not there is made first. */
+static int put(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct session_new n = {.key = ed->q->key};
+	struct session_row row;
+
+	if (session_ensure(f, &n, &row, &ed->q->arena, e) < 0)
+		return -1;
+	return patch(ed, f, e);
+}
+
+static int delete (struct edit *ed, struct agent_file *f, struct err *e)
+{
+	if (show_now(ed, f, e))
+		return -1;
+	return session_delete(f, ed->q->key, e);
+}
+
+static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	struct fork_new n = {.from = ed->q->key,
+			     .at = ed->fork.at,
+			     .key = ed->fork.key,
+			     .title = ed->fork.title,
+			     .copy = ed->fork.copy};
+	struct session_row row;
+
+	if (session_fork(f, &n, &row, &ed->q->arena, e))
+		return -1;
+	return show(ed, &row);
+}
+
+static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	if (session_rewind(f, ed->q->key, ed->to.seq, e))
+		return -1;
+	return show_now(ed, f, e);
+}
+
+static int restore(struct edit *ed, struct agent_file *f, struct err *e)
+{
+	if (session_restore(f, ed->q->key, e))
+		return -1;
+	return show_now(ed, f, e);
+}
+
+/* --- on the loop -------------------------------------------------------- */
+
+static void edit_free(struct edit *ed)
+{
+	buf_fini(&ed->out);
+	free(ed);
+}
+
+static void note_deletion(const struct ask *q)
+{
+	struct sup_done nobody = {0};
+	struct err e;
+	char subject[700];
+
+	snprintf(subject, sizeof subject, "%s/%s", q->filter[0], q->key);
+	if (sup_audit(q->web->sup, "session.rm", subject, NULL, q->by, nobody,
+		      &e))
+		log_warn(LT("msg", "no audit row"), LT("error", e.text));
+}
+
+void edit_answer(struct edit *ed)
+{
+	struct ask *q = ed->q;
+
+	if (ed->rc) {
+		ask_fail(q, &ed->err);
+	} else {
+		if (ed->change == delete)
+			note_deletion(q);
+		http_reply_json(q->reply, 200, ed->out.p, ed->out.n);
+		ask_free(q);
+	}
+	edit_free(ed);
+}
+
+static void on_turn(void *arg, const struct err *failed)
+{
+	struct edit *ed = arg;
+	struct ask *q = ed->q;
+	struct agent_database_row row;
+	struct err e = {0};
+	int found = failed ? -1
+			   : sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+				     &(struct agent_database_get_in){
+					     q->filter[0]},
+				     &row, &q->arena, &e);
+
+	if (found > 0) {
+		ed->path = row.path;
+		edit_queue(ed);
+		return;
+	}
+	if (found == 0 && q->key)
+		err_set(&e, ERR_NOTFOUND, "agent %s has no session %s",
+			quoted(q->filter[0]).text, quoted(q->key).text);
+	else if (found == 0)
+		err_set(&e, ERR_NOTFOUND, "agent %s has no data yet",
+			quoted(q->filter[0]).text);
+	ask_fail(q, failed ? failed : &e);
+	edit_free(ed);
+}
+
+struct edit *edit_new(void *app, const struct http_request *r,
+		      struct http_reply *reply)
+{
+	struct edit *ed = calloc(1, sizeof *ed);
+	struct ask *q = ask_new(app, r, reply);
+
+	if (!ed)
+		abort();
+	ed->q = q;
+	buf_init(&ed->out, 8 << 20);
+	q->filter[0] = ask_param(q, r, "agent");
+	ed->body = arena_text(&q->arena, http_body(r).p);
+	return ed;
+}
+
+struct edit *edit_session(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	struct edit *ed = edit_new(app, r, reply);
+
+	ed->q->key = ask_param(ed->q, r, "key");
+	return ed;
+}
+
+void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
+{
+	if (rc) {
+		ask_fail(ed->q, e);
+		edit_free(ed);
+		return;
+	}
+	ed->change = change;
+	sup_after(ed->q->web->sup, on_turn, ed);
+}
+
+/* If-Match holds the revision that the change was made from. */
+static int read_rev(struct edit *ed, const struct http_request *r,
+		    struct err *e)
+{
+	const char *match = http_header(r, "If-Match");
+	char text[32];
+
+	if (!match)
+		return 0;
+	if (match[0] == '"')
+		match++;
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(match, "\""), match);
+	return text_i64("If-Match", text, 1, INT64_MAX, &ed->rev, e);
+}
+
+void route_session_patch(void *app, const struct http_request *r,
+			 struct http_reply *reply)
+{
+	struct edit *ed = edit_session(app, r, reply);
+	struct err e = {0};
+
+	edit_go(ed, read_rev(ed, r, &e), &e, patch);
+}
+
+void route_session_put(void *app, const struct http_request *r,
+		       struct http_reply *reply)
+{
+	struct edit *ed = edit_session(app, r, reply);
+	struct err e = {0};
+
+	edit_go(ed, read_rev(ed, r, &e), &e, put);
+}
+
+void route_session_delete(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	edit_go(edit_session(app, r, reply), 0, NULL, delete);
+}
+
+void route_session_fork(void *app, const struct http_request *r,
+			struct http_reply *reply)
+{
+	struct edit *ed = edit_session(app, r, reply);
+	struct err e = {0};
+	int rc = web_body(r, &web_fork_shape, &ed->fork, &ed->q->arena, &e);
+
+	edit_go(ed, rc, &e, fork_it);
+}
+
+void route_session_rewind(void *app, const struct http_request *r,
+			  struct http_reply *reply)
+{
+	struct edit *ed = edit_session(app, r, reply);
+	struct err e = {0};
+	int rc = web_body(r, &web_seq_shape, &ed->to, &ed->q->arena, &e);
+
+	edit_go(ed, rc, &e, rewind_it);
+}
+
+void route_session_restore(void *app, const struct http_request *r,
+			   struct http_reply *reply)
+{
+	edit_go(edit_session(app, r, reply), 0, NULL, restore);
+}

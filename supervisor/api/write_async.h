@@ -1,0 +1,53 @@
+#ifndef SUPERVISOR_API_WRITE_ASYNC_H
+#define SUPERVISOR_API_WRITE_ASYNC_H
+
+#include "schema/agent/search/vector_search.h"
+#include "supervisor/api/request.h"
+#include "supervisor/api/routes.h"
+
+/*
+ * A request that works on an agent's file and may take its time: a run may hold
+ * the write lock, and a search reads much. So a thread does it, with a
+ * connection of its own, and the loop goes on. Private to web_*.c.
+ *
+ * Changes of one file that come while a thread works on it wait, and are then
+ * done together: each in its own transaction, with one wait for the disk before
+ * the first is answered (web_edit_batch.c).
+ */
+struct edit;
+
+/* Fills ed->out with the answer, in the thread. */
+typedef int edit_fn(struct edit *ed, struct agent_file *f, struct err *e);
+
+struct edit {
+	struct edit *next; /* of the same batch */
+	bool reads_only;   /* not in a batch: it may take long */
+	struct ask *q;     /* .filter[0] agent, .key session, or NULL */
+	const char *path;  /* of the file */
+	const char *body;  /* of the request */
+	int64_t rev;       /* If-Match; 0: any */
+	struct web_fork fork;
+	struct web_seq to;
+	struct web_vector vector;
+	struct web_near near;
+	edit_fn *change;
+	struct buf out;
+	struct err err;
+	int rc;
+};
+
+struct edit *edit_session(void *app, const struct http_request *r,
+			  struct http_reply *reply);
+
+/* Of an agent; of no session. */
+struct edit *edit_new(void *app, const struct http_request *r,
+		      struct http_reply *reply);
+
+/* Goes on with `change`, or answers with *e if rc is not 0. */
+void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change);
+
+/* Runs ed->change in a thread, then calls edit_answer on the loop. */
+void edit_queue(struct edit *ed);
+void edit_answer(struct edit *ed); /* with ed->rc; frees it */
+
+#endif

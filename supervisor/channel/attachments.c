@@ -1,0 +1,163 @@
+#include "supervisor/channel/channel.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "schema/agent/media.h"
+#include "schema/agent/transcript/event.h"
+#include "schema/control/channel/attachment.h"
+
+#include <stdlib.h>
+
+#define SWEEP_TICKS 8
+#define SWEEP_ROWS  100
+#define OWNERS_MAX  100000
+
+/* --- limits ----------------------------------------------------------- */
+
+int channel_media_count(struct sup *s, struct err *e)
+{
+	struct media_total_row total = {0};
+	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
+
+	s->channels->media.bytes = total.bytes;
+	s->channels->media.stale = found < 0;
+	return found < 0 ? -1 : 0;
+}
+
+int channel_media_open(struct sup *s, struct err *e)
+{
+	return channel_media_count(s, e);
+}
+
+int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+		   struct err *e)
+{
+	struct channels *k = s->channels;
+	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
+	int64_t room;
+
+	if (k->media.stale && channel_media_count(s, e))
+		return -1;
+	l.room = room = s->config.channel_media_total - k->media.bytes;
+	if (c) {
+		l.one = c->config.media_max;
+		l.all = c->config.media_sum;
+	}
+	if (attachments_store(s->db, body, &l, e))
+		return -1;
+	k->media.bytes += room - l.room;
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------ */
+
+struct sweep {
+	uv_work_t work;
+	struct home_path dir;
+	int64_t age;
+};
+
+static void sweep_files(uv_work_t *w)
+{
+	struct sweep *p = w->data;
+	struct err e;
+
+	if (media_sweep(p->dir.text, p->age, &e) < 0)
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+}
+
+static void swept(uv_work_t *w, int status)
+{
+	(void)status;
+	free(w->data);
+}
+
+/* What a run has before it is in use, however long the run takes. */
+static int keep_files(struct sup *s, const char *dir, struct err *e)
+{
+	struct media_in_use_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_MEDIA_IN_USE, NULL, OWNERS_MAX, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0;
+
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = attachments_materialise(s->db, rows[i].owner, dir, e);
+	arena_fini(&a);
+	return rc;
+}
+
+static void sweep(struct sup *s)
+{
+	struct channels *k = s->channels;
+	int64_t now = (int64_t)uv_now(&s->loop);
+	struct sweep *p = calloc(1, sizeof *p);
+	struct err e;
+
+	if (!p)
+		abort();
+	p->work.data = p;
+	p->dir = home_path(&s->home, HOME_MEDIA);
+	p->age = s->config.channel_media_age;
+	if (now >= k->media.kept_ms) {
+		k->media.kept_ms = now + p->age / 4;
+		if (keep_files(s, p->dir.text, &e))
+			log_warn(LT("msg", "attachments"), LT("error", e.text));
+	}
+	uv_queue_work(&s->loop, &p->work, sweep_files, swept);
+}
+
+/* --- rows ------------------------------------------------------------- */
+
+/* One slice of a table: the rows after the cursor up to the last of the next so
+ * many. How many were removed; the cursor is "" when the table is done. */
+static int sweep_slice(struct sup *s, unsigned next, unsigned remove,
+		       char cursor[ID_SIZE], struct err *e)
+{
+	struct media_next_in in = {cursor, SWEEP_ROWS};
+	struct media_next_row row = {0};
+	struct arena a = {0};
+	int n = sql_get(s->db, next, &in, &row, &a, e) < 0 ? -1 : 0;
+
+	if (n == 0 && row.last)
+		n = sql_exec(s->db, remove,
+			     &(struct media_sweep_in){cursor, row.last}, e);
+	snprintf(cursor, ID_SIZE, "%s", n >= 0 && row.last ? row.last : "");
+	arena_fini(&a);
+	return n;
+}
+
+/* Attachments whose last message is gone: first their uses, then their bytes, a
+ * slice of one table at a time. */
+static void sweep_rows(struct sup *s)
+{
+	struct channel_media *m = &s->channels->media;
+	struct err e;
+	int n = -1;
+
+	if (!m->sweeping)
+		m->sweep = false; /* asked for meanwhile: once more */
+	m->sweeping = true;
+	if (step_begin(&s->step, &e) == 0)
+		n = m->in_bytes ? sweep_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
+					      m->cursor, &e)
+				: sweep_slice(s, Q_MEDIA_USE_NEXT,
+					      Q_MEDIA_USE_SWEEP, m->cursor, &e);
+	if (n < 0)
+		log_warn(LT("msg", "attachments"), LT("error", e.text));
+	m->stale |= m->in_bytes && n > 0;
+	if (m->cursor[0])
+		return;
+	m->sweeping = !m->in_bytes && n >= 0;
+	m->in_bytes = m->sweeping;
+}
+
+void channel_media_tick(struct sup *s)
+{
+	const struct channel_media *m = &s->channels->media;
+
+	if (s->ticks % SWEEP_TICKS == 0)
+		sweep(s);
+	if ((m->sweep || m->sweeping) && s->channels->sick_until <= clock_now())
+		sweep_rows(s);
+}

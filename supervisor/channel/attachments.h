@@ -1,0 +1,36 @@
+#ifndef SUPERVISOR_CHANNEL_ATTACHMENTS_H
+#define SUPERVISOR_CHANNEL_ATTACHMENTS_H
+
+#include "lib/base/err.h"
+#include "lib/base/id.h"
+#include "lib/json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Attachments of messages: their limits, their files, and their end. */
+
+struct sup;
+struct channel;
+
+struct channel_media {
+	int64_t bytes;   /* of all of them */
+	bool stale;      /* a step was rolled back: they are to be counted */
+	int64_t kept_ms; /* uv_now at which files in use are touched */
+	bool sweep;      /* messages are gone: a sweep is due */
+	bool sweeping;   /* one is under way … */
+	bool in_bytes;   /* … in the second of its two tables … */
+	char cursor[ID_SIZE]; /* … after this row */
+};
+
+int channel_media_open(struct sup *s, struct err *e);
+int channel_media_count(struct sup *s, struct err *e); /* their bytes, anew */
+void channel_media_tick(struct sup *s);
+
+/* Stores the attachments of a message, within the limits of the channel (NULL:
+ * it is not there). ERR_TOOBIG, ERR_QUOTA and what else attachments_store says;
+ * then nothing is stored. */
+int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+		   struct err *e);
+
+#endif

@@ -1,0 +1,395 @@
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/http/curl_loop.h"
+#include "supervisor/channel/outbox.h"
+#include "supervisor/channel/plugin/log.h"
+#include "supervisor/channel/plugin/plugin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIDY_TICKS 4 /* a second */
+#define LEAVE_MS   1000
+#define REST_MS    5
+
+static const struct channel_ops *const kinds[] = {
+	&channel_file, &channel_webhook, &channel_smtp,
+	&channel_tty,  &channel_plugin,
+};
+
+static const struct channel_ops *ops_of(const char *kind)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (!strcmp(kinds[i]->kind, kind))
+			return kinds[i];
+	return NULL;
+}
+
+static struct channel *find_any(struct sup *s, const char *name)
+{
+	struct channel *c = s->channels ? s->channels->first : NULL;
+
+	while (c && strcmp(c->name, name) != 0)
+		c = c->next;
+	return c;
+}
+
+struct channel *channel_find(struct sup *s, const char *name)
+{
+	struct channel *c = find_any(s, name);
+
+	return c && !c->leaving ? c : NULL;
+}
+
+void channel_look(struct sup *s, const char *name)
+{
+	struct channel *c = channel_find(s, name);
+
+	if (c)
+		c->look = true;
+	else if (s->channels)
+		s->channels->orphans = true;
+}
+
+static int tell(struct channel *c, const char *what, const char *detail,
+		struct err *e)
+{
+	struct host_event_channel_in in = {clock_now(), c->name, what, detail};
+
+	c->sup->host_changed = true;
+	return sql_exec(c->sup->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
+}
+
+/* For people who ask how it is; the log has every one of them. */
+void channel_trouble(struct channel *c, const char *text)
+{
+	struct channel_trouble_in in = {c->name, text, clock_now()};
+	struct err e;
+
+	log_warn(LT("msg", "channel"), LT("channel", c->name),
+		 LT("trouble", text));
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
+	    tell(c, "trouble", text, &e))
+		log_error(LT("msg", "trouble cannot be written"),
+			  LT("error", e.text));
+}
+
+void channel_state(struct channel *c, const char *state, int64_t pid,
+		   bool started)
+{
+	struct channel_state_in in = {c->name, state, pid ? pid : OPT_NONE,
+				      started};
+	struct err e;
+
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_STATE, &in, &e) < 0)
+		log_error(LT("msg", "a channel's state cannot be written"),
+			  LT("error", e.text));
+	c->sup->host_changed = true;
+}
+
+void channel_pause(struct channel *c, const char *why)
+{
+	struct channel_switch_in in = {c->name, OPT_NONE, true, clock_now()};
+	struct err e;
+
+	if (c->paused)
+		return;
+	c->paused = true;
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0 ||
+	    tell(c, "pause", why, &e))
+		log_error(LT("msg", "a channel cannot be paused"),
+			  LT("error", e.text));
+	channel_trouble(c, why);
+}
+
+/* What was wrong is mended. */
+void channel_well(struct channel *c)
+{
+	struct channel_trouble_in in = {c->name, NULL, OPT_NONE};
+	struct err e;
+
+	if (step_begin(&c->sup->step, &e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0)
+		log_error(LT("msg", "trouble cannot be written"),
+			  LT("error", e.text));
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static void close_channel(struct channel *c)
+{
+	struct channel **at = &c->sup->channels->first;
+
+	while (*at != c)
+		at = &(*at)->next;
+	c->ops->close(c);
+	channel_state(c, NULL, 0, false);
+	*at = c->next;
+	for (struct parcel *p = c->sup->channels->done; p; p = p->next)
+		if (p->channel == c)
+			p->channel = NULL;
+	arena_fini(&c->arena);
+	free(c);
+}
+
+static int read_row(struct channel *c, const struct channel_row *row,
+		    struct err *e)
+{
+	c->name = arena_text(&c->arena, row->name);
+	c->id = arena_text(&c->arena, row->id);
+	c->json = arena_text(&c->arena, row->config);
+	c->command = arena_text(&c->arena, row->command);
+	c->updated_at = row->updated_at;
+	c->paused = row->is_paused;
+	c->hold_told = row->held_until == OPT_NONE ? 0 : row->held_until;
+	if (channel_config_read(&c->config, row->kind, row->config, &c->arena,
+				e))
+		return -1;
+	c->idempotent = !strcmp(c->config.idempotent, "auto")
+				? c->ops->idempotent
+				: !strcmp(c->config.idempotent, "yes");
+	return 0;
+}
+
+static void open_channel(struct sup *s, const struct channel_row *row)
+{
+	struct channel *c = calloc(1, sizeof *c);
+	struct err e;
+
+	if (!c)
+		abort();
+	c->sup = s;
+	c->ops = ops_of(row->kind);
+	c->look = c->resolve = true;
+	c->next_due = c->ask_at = OPT_NONE;
+	c->next = s->channels->first;
+	s->channels->first = c;
+	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
+		if (c->ops != &channel_plugin) {
+			channel_state(c, "ready", 0, false);
+			if (row->trouble)
+				channel_well(c);
+		}
+		return;
+	}
+	channel_trouble(c, e.text);
+	channel_state(c, "failed", 0, false);
+	s->channels->first = c->next;
+	arena_fini(&c->arena);
+	free(c);
+}
+
+/* Nobody finds it any more; closed at once, or when the answers are there to
+ * what is under way, or a second later. True: at once. */
+static bool leave(struct channel *c)
+{
+	if (c->inflight == 0 || c->ops->pull) {
+		close_channel(c);
+		return true;
+	}
+	if (!c->leaving) {
+		c->leaving = true;
+		c->gone_ms = (int64_t)uv_now(&c->sup->loop) + LEAVE_MS;
+	}
+	return false;
+}
+
+/* Opened, closed, or opened anew, as the row says; the switch alone is no
+ * reason to end a plugin. */
+static void follow(struct sup *s, const struct channel_row *row)
+{
+	struct channel *c = find_any(s, row->name);
+	bool same = c && !strcmp(c->json, row->config) &&
+		    !strcmp(c->id, row->id) &&
+		    !strcmp(c->command ? c->command : "",
+			    row->command ? row->command : "");
+
+	if (c && (!row->is_enabled || !same)) {
+		if (!leave(c))
+			return; /* this is done again when it is gone */
+		c = NULL;
+	}
+	if (c) {
+		c->leaving = false; /* it was wanted again in time */
+		c->paused = row->is_paused;
+		if (row->held_until == OPT_NONE)
+			c->hold_until = 0;
+		c->look = true;
+	} else if (row->is_enabled) {
+		open_channel(s, row);
+	}
+}
+
+void channel_reload(struct sup *s, const char *name)
+{
+	struct channel *c = find_any(s, name);
+	struct channel_row row;
+	struct arena a = {0};
+	struct err e;
+	int found = sql_get(s->db, Q_CHANNEL_GET,
+			    &(struct channel_get_in){name}, &row, &a, &e);
+
+	if (found == 1)
+		follow(s, &row);
+	else if (found == 0 && c)
+		(void)leave(c);
+	else if (found < 0)
+		log_error(LT("msg", "a channel cannot be read"),
+			  LT("error", e.text));
+	s->channels->media.sweep |= found == 0; /* its messages went with it */
+	s->channels->orphans |= found == 0;
+	arena_fini(&a);
+}
+
+/* One that has all its answers, or no more time: its row says what follows. */
+static void see_off(struct sup *s)
+{
+	int64_t now = (int64_t)uv_now(&s->loop);
+	struct channel *next;
+	char name[80];
+
+	for (struct channel *c = s->channels->first; c; c = next) {
+		next = c->next;
+		if (!c->leaving || (c->inflight > 0 && now < c->gone_ms))
+			continue;
+		snprintf(name, sizeof name, "%s", c->name);
+		close_channel(c);
+		channel_reload(s, name);
+		next = s->channels->first;
+	}
+}
+
+void channels_on_due(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+	int64_t now = clock_now();
+
+	s->channels->due_at = OPT_NONE;
+	for (struct channel *c = s->channels->first; c; c = c->next)
+		if (c->hold_until <= now || c->next_due <= now)
+			c->look = true;
+}
+
+static void on_rest(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+
+	s->channels->tidy = s->channels->orphans = true;
+}
+
+void channels_rest(struct sup *s)
+{
+	if (!s->channels->closing)
+		uv_timer_start(&s->channels->rest, on_rest, REST_MS, 0);
+}
+
+int channels_open(struct sup *s, struct err *e)
+{
+	struct channels *k = calloc(1, sizeof *k);
+	struct channel_row *rows;
+	struct arena a = {0};
+	int n;
+
+	if (!k)
+		abort();
+	s->channels = k;
+	k->done_end = &k->done;
+	k->due_at = OPT_NONE;
+	k->recovering = k->media.sweep = k->orphans = true;
+	uv_timer_init(&s->loop, &k->due);
+	uv_timer_init(&s->loop, &k->rest);
+	uv_timer_init(&s->loop, &k->look);
+	k->due.data = k->rest.data = k->look.data = s;
+	k->web = curl_loop_new(&s->loop);
+	k->mail = curl_loop_new(&s->loop);
+	if (s->read_only)
+		return 0;
+	if (outbox_open(s, e) || channel_media_open(s, e))
+		return -1;
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_CHANNEL_FORGET_STATES, NULL, e) < 0)
+		return -1;
+	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
+	if (n >= 0)
+		plugin_leave_strays(s, rows, n);
+	for (int i = 0; i < n; i++)
+		if (rows[i].is_enabled)
+			open_channel(s, &rows[i]);
+	for (struct channel *c = k->first; c; c = c->next)
+		c->hold_until = c->hold_told; /* somebody else's, before us */
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+void channels_leave(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k) {
+		uv_stop(&s->loop);
+		return;
+	}
+	k->going = true;
+	k->gone_ms = (int64_t)uv_now(&s->loop) + LEAVE_MS;
+	parcels_left(s);
+}
+
+void channels_stop(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k)
+		return;
+	k->closing = true;
+	while (k->first)
+		close_channel(k->first);
+	plugin_leave_all(s);
+	plugin_logs_close(s);
+	curl_loop_close(k->web);
+	curl_loop_close(k->mail); /* says what became of mails */
+	parcels_last(s);
+	outbox_close(s);
+	uv_close((uv_handle_t *)&k->due, NULL);
+	uv_close((uv_handle_t *)&k->rest, NULL);
+	uv_close((uv_handle_t *)&k->look, NULL);
+}
+
+void channels_free(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	while (k && k->done) {
+		struct parcel *p = k->done;
+
+		k->done = p->next;
+		parcel_free(p);
+	}
+	free(k);
+	s->channels = NULL;
+}
+
+void channels_tick(struct sup *s)
+{
+	int64_t now = clock_now();
+	struct channel *next;
+
+	for (struct channel *c = s->channels->first; c; c = next) {
+		next = c->next;
+		parcels_ask_again(c, now);
+		c->look |= c->hold_told && c->hold_told <= now;
+		if (c->ops->tick)
+			c->ops->tick(c);
+	}
+	see_off(s);
+	if (s->ticks % TIDY_TICKS == 0)
+		s->channels->tidy = true;
+	channel_media_tick(s);
+	outbox_tick(s);
+	parcels_left(s);
+}

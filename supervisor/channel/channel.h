@@ -1,0 +1,139 @@
+#ifndef SUPERVISOR_CHANNEL_CHANNEL_H
+#define SUPERVISOR_CHANNEL_CHANNEL_H
+
+#include "lib/base/arena.h"
+#include "lib/base/id.h"
+#include "schema/control/channel/channel.h"
+#include "schema/control/channel/delivery.h"
+#include "supervisor/channel/attachments.h"
+#include "supervisor/core/supervisor.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+/*
+ * Channels, inside skepd. Rows are truth: a channel here is a row of `channel`
+ * that is enabled, and a parcel is a row of `delivery` that was claimed.
+ *
+ * The way out. A worker wrote an outbox row (outbox.c takes it over into
+ * `delivery`, once). parcel.c claims what is due, as many at a time as the
+ * channel has room for: attempt id and lease are on the disk before the effect
+ * of the step hands the parcels to the channel's kind. The kind sends them and
+ * calls parcel_done, exactly once each; outcomes are gathered and settled in
+ * the next step, all in one commit. So a delivery costs two shares of a commit.
+ *
+ * The way in. inbound.c writes the message, its conversation and the run that
+ * it becomes in one step; only after it the platform is told that we have it.
+ *
+ * When skepd dies in between, the next one finds `sending` rows of an older
+ * epoch: they are `unknown`. A channel that is idempotent sends them again with
+ * the same key; one that can say (ops->ask) is asked; others wait for a person.
+ * Until that is decided those behind it in its line wait.
+ *
+ * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
+ * (curl_loop.h), files are written in one, plugins are processes with pipes. A channel
+ * has its own room, rate and hold, so one that is dead delays no other.
+ */
+struct channel;
+struct channels;
+struct parcel; /* parcel.h */
+
+/* A kind of channel. All calls are made on the loop. */
+struct channel_ops {
+	const char *kind;
+	bool idempotent;
+	int (*open)(struct channel *c, struct err *e);
+	/* Parcels under way are given back by parcel_done (LOSE) before it
+	 * returns; handles may close later and must not touch the channel. */
+	void (*close)(struct channel *c);
+	bool (*ready)(const struct channel *c);
+	/* For kinds whose receivers come and ask: hands out what is due. The
+	 * others' parcels are claimed for them. Or NULL. */
+	int (*pull)(struct channel *c, struct err *e);
+	void (*send)(struct channel *c, struct parcel *p);
+	void (*sent_all)(struct channel *c); /* after a batch; or NULL */
+	/* What became of it? False: it cannot say. Else parcel_done: ACK, FAIL
+	 * (it never came) or LOSE (nobody knows). Or NULL. */
+	bool (*ask)(struct channel *c, struct parcel *p);
+	bool (*wake)(struct channel *c); /* it waits: not any more; or NULL */
+	void (*tick)(struct channel *c); /* four times a second; or NULL */
+};
+
+extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
+	channel_tty, channel_plugin;
+
+struct channel {
+	struct channel *next;
+	struct sup *sup;
+	const struct channel_ops *ops;
+	struct arena arena;
+	struct channel_config config;
+	const char *name, *id, *json, *command;
+	int64_t updated_at;
+	bool paused;
+	bool idempotent;
+	bool look;       /* something may be due */
+	bool resolve;    /* unknown ones are to be looked at */
+	bool leaving;    /* closed once what is under way is answered, or … */
+	int64_t gone_ms; /* … at this uv_now */
+	int64_t resolved_to; /* seq up to which that was done */
+	int64_t ask_at;      /* clock: ask again; OPT_NONE: nobody to ask for */
+	int64_t asked;       /* how often in vain */
+	int64_t hold_until;  /* clock: nothing is sent before */
+	int64_t hold_told;   /* the same, as its row has it; 0: none */
+	int64_t next_due;    /* clock; OPT_NONE: nothing waits */
+	int64_t tokens;      /* of the rate, in thousandths */
+	int64_t refilled_ms; /* monotonic; 0: it begins full */
+	int inflight;
+	int64_t delivered, failed; /* by outcomes that are being settled */
+	void *own;                 /* the kind's */
+};
+
+struct channels {
+	struct channel *first;
+	struct parcel *done; /* outcomes to be settled */
+	struct parcel **done_end;
+	int64_t moved; /* that were settled, since the start */
+	uv_timer_t due;
+	int64_t due_at; /* when it goes off; OPT_NONE: it does not */
+	uv_timer_t rest;
+	struct curl_loop *web, *mail;
+	struct outbox *outbox;
+	struct leaving *leaving;       /* plugins on their way out */
+	uv_timer_t look;               /* at them, while there are any */
+	int64_t walk_ms, walk_wait_ms; /* plugin_leave.c */
+	struct plugin_log *logs; /* of those that live, and those that leave */
+	int64_t sick_until;      /* clock; after a failure of the database */
+	bool recovering;         /* rows of an older epoch are left */
+	bool tidy;               /* leases and ages are to be looked at … */
+	bool orphans; /* … and what waits for a channel that is gone */
+	struct channel_media media;
+	bool going;      /* claims nothing more */
+	int64_t gone_ms; /* uv_now at which the loop ends anyway */
+	bool closing;
+};
+
+/* channels.c */
+int channels_open(struct sup *s, struct err *e);
+/* Claims no more, and ends the loop when the answers are there to what is under
+ * way, or a second later: what is cut off is unknown, and may be sent twice. */
+void channels_leave(struct sup *s);
+void channels_stop(struct sup *s); /* before the loop ends */
+void channels_free(struct sup *s); /* after it */
+void channels_tick(struct sup *s);
+
+struct channel *channel_find(struct sup *s, const char *name);
+/* The row has changed, is new or is gone. After the commit. */
+void channel_reload(struct sup *s, const char *name);
+/* More is to be tidied up than in one step; others have their turn before. */
+void channels_rest(struct sup *s);
+void channel_look(struct sup *s, const char *name); /* something may be due */
+void channels_on_due(uv_timer_t *t);
+void channel_trouble(struct channel *c, const char *text);
+/* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
+void channel_state(struct channel *c, const char *state, int64_t pid,
+		   bool started);
+void channel_pause(struct channel *c, const char *why);
+void channel_well(struct channel *c);
+
+#endif

@@ -1,0 +1,151 @@
+#include "supervisor/channel/delete.h"
+
+#include "supervisor/channel/plugin/plugin.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "schema/control/channel/channel_delete.h"
+
+#include <stdlib.h>
+
+#define STEP     16
+#define AT_LEAST 16      /* steps: most channels go at once, on any machine */
+#define SLICE_NS 4000000 /* of one turn of the loop … */
+#define PAUSE_MS 12      /* … and then others have theirs */
+#define SICK_MS  1000    /* after a failure */
+
+struct removing {
+	uv_timer_t timer;
+	struct removal at;
+};
+
+/* A step that was rolled back has brought the rows back. */
+static void sliced(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+
+	if (failed)
+		s->removing->at = (struct removal){0};
+}
+
+struct gone {
+	struct sup *sup;
+	const char *name;
+	bool with_log;
+};
+
+static void follow(void *arg, const struct err *failed)
+{
+	const struct gone *g = arg;
+
+	if (failed || g->sup->channels->closing)
+		return;
+	channel_reload(g->sup, g->name);
+	if (g->with_log)
+		plugin_leave_log(g->sup, g->name);
+}
+
+static int tell(struct sup *s, const char *name, const char *what,
+		struct err *e)
+{
+	struct host_event_channel_in in = {clock_now(), name, what, NULL};
+	struct gone *g = step_alloc(&s->step, sizeof *g);
+
+	*g = (struct gone){s, step_text(&s->step, name),
+			   s->removing->at.had_log};
+	s->host_changed = true;
+	step_then(&s->step, follow, g);
+	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
+}
+
+/* In a step: 1; 0: it is gone; -1. */
+static int slice(struct sup *s, const char *name, struct err *e)
+{
+	int64_t until = clock_mono_ns() + SLICE_NS;
+	struct removal *at = &s->removing->at;
+	int n = 1;
+
+	step_then(&s->step, sliced, s);
+	s->host_changed = true;
+	at->waits = at->had_log = false;
+	for (int i = 0;
+	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
+	     i++)
+		n = channel_remove_some(at, s->db, name, STEP, e);
+	if (n == 0 && tell(s, name, "removed", e))
+		return -1;
+	return n > 0 ? 1 : n;
+}
+
+static int go_on(struct sup *s, struct err *e)
+{
+	struct channel_removing_row row;
+	struct arena a = {0};
+	int n = sql_get(s->db, Q_CHANNEL_REMOVING, NULL, &row, &a, e);
+
+	if (n == 1 && step_begin(&s->step, e))
+		n = -1;
+	if (n == 1)
+		n = slice(s, row.name, e) < 0 ? -1 : 1;
+	arena_fini(&a);
+	return n;
+}
+
+static void on_time(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+	struct err e;
+	int n = go_on(s, &e);
+
+	if (n < 0)
+		log_error(LT("msg", "a channel cannot be removed"),
+			  LT("error", e.text));
+	if (n != 0)
+		uv_timer_start(t, on_time, n > 0 ? PAUSE_MS : SICK_MS, 0);
+}
+
+int sup_channel_delete(struct sup *s, const char *name, const char *by,
+		       struct sup_done done, struct err *e)
+{
+	int left;
+
+	if (step_begin(&s->step, e) || channel_remove_begin(s->db, name, by, e))
+		return -1;
+	left = slice(s, name, e);
+	if (left < 0 || (left && tell(s, name, CHANNEL_REMOVING, e)))
+		return -1;
+	if (left)
+		uv_timer_start(&s->removing->timer, on_time, PAUSE_MS, 0);
+	sup_done_later(s, done, name, true,
+		       left ? "it is being removed" : "removed");
+	return 0;
+}
+
+int removing_open(struct sup *s, struct err *e)
+{
+	struct removing *r = calloc(1, sizeof *r);
+
+	(void)e;
+	if (!r)
+		abort();
+	s->removing = r;
+	uv_timer_init(&s->loop, &r->timer);
+	r->timer.data = s;
+	uv_timer_start(&r->timer, on_time, PAUSE_MS, 0);
+	uv_unref((uv_handle_t *)&r->timer);
+	return 0;
+}
+
+static void closed(uv_handle_t *h)
+{
+	struct sup *s = h->data;
+
+	free(s->removing);
+	s->removing = NULL;
+}
+
+void removing_close(struct sup *s)
+{
+	if (s->removing)
+		uv_close((uv_handle_t *)&s->removing->timer, closed);
+}

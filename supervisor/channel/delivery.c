@@ -1,0 +1,275 @@
+/* A parcel, and what became of it: from outcomes back to rows. */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX (64u << 20)
+
+struct outcome outcome_of(enum delivery_event event, int64_t code,
+			  int64_t retry_ms, const char *fmt, ...)
+{
+	struct outcome o = {.event = event, .code = code, .retry_ms = retry_ms};
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vsnprintf(o.detail, sizeof o.detail, fmt, ap) >=
+	    (int)sizeof o.detail)
+		text_mark_cut(o.detail, sizeof o.detail);
+	va_end(ap);
+	text_clean(o.detail); /* it may be in the receiver's words */
+	return o;
+}
+
+struct parcel *parcel_new(struct channel *c,
+			  const struct delivery_claim_row *row)
+{
+	struct parcel *p = calloc(1, sizeof *p);
+	const struct shape *shape = &delivery_claim_row_shape;
+
+	if (!p)
+		abort();
+	p->channel = c;
+	p->to = arena_text(&p->arena, c->name);
+	p->row = *row;
+	for (size_t i = 0; i < shape->nfields; i++) {
+		const struct field *f = &shape->fields[i];
+		const char **text = field_out(f, &p->row);
+
+		if (f->type == FIELD_text || f->type == FIELD_json)
+			*text = arena_text(&p->arena, *text);
+	}
+	buf_init(&p->body, BODY_MAX);
+	return p;
+}
+
+void parcel_free(struct parcel *p)
+{
+	buf_fini(&p->body);
+	arena_fini(&p->arena);
+	free(p);
+}
+
+/* --- outcomes --------------------------------------------------------- */
+
+void parcel_settle(struct sup *s, struct parcel *p)
+{
+	struct channels *k = s->channels;
+
+	p->next = NULL;
+	*k->done_end = p;
+	k->done_end = &p->next;
+}
+
+void parcel_done(struct parcel *p, const struct outcome *o)
+{
+	struct err e;
+
+	(void)fault_point(FAULT_delivery_answered, &e);
+	p->out = *o;
+	if (!p->asking)
+		p->channel->inflight--;
+	parcel_settle(p->channel->sup, p);
+}
+
+int64_t parcel_next_try(const struct channel *c, int64_t attempts,
+			int64_t expires_at, int64_t now)
+{
+	uint32_t random;
+	int64_t at;
+
+	if (c->ops->pull)
+		return now; /* who comes and asks sets the pace */
+	if (attempts >= c->config.attempts)
+		return OPT_NONE;
+	id_random(&random, sizeof random);
+	at = now + delivery_backoff(attempts, c->config.backoff,
+				    c->config.backoff_max, random);
+	return expires_at != OPT_NONE && at >= expires_at ? OPT_NONE : at;
+}
+
+/* The same after an outcome: the receiver may have asked for more time. */
+static int64_t next_try(const struct parcel *p, const struct delivery_end *d,
+			int64_t now)
+{
+	int64_t at = parcel_next_try(p->channel, d->attempts, p->row.expires_at,
+				     now);
+	int64_t asked = now + p->out.retry_ms;
+
+	if (at == OPT_NONE || p->out.retry_ms < 0 || asked <= at)
+		return at;
+	return p->row.expires_at != OPT_NONE && asked >= p->row.expires_at
+		       ? OPT_NONE
+		       : asked;
+}
+
+static struct delivery_end end_of(const struct parcel *p)
+{
+	return (struct delivery_end){
+		.seq = p->row.seq,
+		.id = p->row.id,
+		.channel = p->to,
+		.line = p->row.line,
+		.agent = p->row.agent,
+		.attempt_id = p->attempt.text[0] ? p->attempt.text : NULL,
+		.attempts = p->row.attempts + !p->asking,
+		.started_at = p->sent_at,
+		.from = p->asking ? DELIVERY_UNKNOWN : DELIVERY_SENDING,
+		.event = p->out.event,
+		.due_at = OPT_NONE,
+		.code = p->out.code,
+		.detail = p->out.detail[0] ? p->out.detail : NULL,
+		.ref = p->out.ref[0] ? p->out.ref : NULL,
+	};
+}
+
+/* Told once, not for each of those that were on their way. */
+static void hold(struct channel *c, const struct outcome *o, int64_t now)
+{
+	char text[96];
+
+	if (c->hold_until <= now) {
+		snprintf(text, sizeof text,
+			 "the receiver wants to be left alone for %lld s",
+			 (long long)(o->retry_ms / 1000));
+		channel_trouble(c, text);
+	}
+	if (now + o->retry_ms > c->hold_until)
+		c->hold_until = now + o->retry_ms;
+}
+
+static void count(struct channel *c, const struct outcome *o, int64_t now)
+{
+	if (o->event == DELIVERY_EV_ACK)
+		c->delivered++;
+	else
+		c->failed++;
+	if (o->retry_ms > 0)
+		hold(c, o, now);
+}
+
+/* Asked for, and it is as unknown as before: nobody waits for it any longer. */
+static void still_unknown(struct channel *c, const struct parcel *p,
+			  struct delivery_end *d, int64_t now)
+{
+	if (d->event == DELIVERY_EV_ACK || d->event == DELIVERY_EV_FAIL) {
+		if (c)
+			c->asked = 0;
+		return;
+	}
+	if (c)
+		parcel_unsaid(c, now);
+	d->event = DELIVERY_EV_KEEP;
+	d->code = p->code;
+	d->detail = p->why;
+}
+
+/* Back into the line, until its next attempt; or it had its last. */
+static void fails(struct channel *c, const struct parcel *p,
+		  struct delivery_end *d, int64_t now)
+{
+	d->due_at = c && !p->out.no_try ? next_try(p, d, now) : now;
+	if (d->due_at == OPT_NONE)
+		d->event = DELIVERY_EV_EXPIRE;
+}
+
+static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
+{
+	struct channel *c = p->channel;
+	struct delivery_end d = end_of(p);
+	int n;
+
+	if (c)
+		c->look = true; /* there is room, or it waits again */
+	if (c && !p->asking)
+		count(c, &p->out, now);
+	if (p->asking)
+		still_unknown(c, p, &d, now);
+	if (d.event == DELIVERY_EV_FAIL)
+		fails(c, p, &d, now);
+	n = delivery_settle(s->db, &d, now, e);
+	if (n == 0 && d.from == DELIVERY_SENDING &&
+	    d.event == DELIVERY_EV_ACK) { /* after its lease, but it came */
+		d.from = DELIVERY_UNKNOWN;
+		n = delivery_settle(s->db, &d, now, e);
+	}
+	if (n > 0 && d.event == DELIVERY_EV_LOSE && c)
+		parcels_look_again(c, p->row.seq);
+	return n < 0 ? -1 : 0;
+}
+
+static int write_counts(struct sup *s, struct err *e)
+{
+	for (struct channel *c = s->channels->first; c; c = c->next) {
+		struct channel_count_in in = {c->name, c->delivered, c->failed,
+					      0};
+
+		if (c->delivered + c->failed == 0)
+			continue;
+		if (sql_exec(s->db, Q_CHANNEL_COUNT, &in, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* They are counted once, also if they are settled twice because a commit
+ * failed. */
+static void forget_counts(struct sup *s)
+{
+	for (struct channel *c = s->channels->first; c; c = c->next)
+		c->delivered = c->failed = 0;
+}
+
+/* After the commit; if it failed they are settled again. */
+static void settled(void *arg, const struct err *failed)
+{
+	struct parcel *list = arg;
+
+	while (list) {
+		struct parcel *p = list;
+
+		list = p->next;
+		if (!failed || !p->channel) {
+			parcel_free(p);
+			continue;
+		}
+		parcel_settle(p->channel->sup, p);
+	}
+}
+
+int parcels_settle(struct sup *s, int budget, struct err *e)
+{
+	struct channels *k = s->channels;
+	struct parcel *first = k->done, *last = NULL;
+	int64_t now = clock_now();
+	int n = 0;
+
+	if (!first)
+		return 0;
+	if (step_begin(&s->step, e) || fault_point(FAULT_delivery_settling, e))
+		return -1;
+	forget_counts(s);
+	for (struct parcel *p = first; p && n < budget; p = p->next, n++) {
+		if (settle(s, p, now, e))
+			return -1;
+		last = p;
+	}
+	if (write_counts(s, e))
+		return -1;
+	k->done = last->next;
+	if (!k->done)
+		k->done_end = &k->done;
+	last->next = NULL;
+	k->moved += n;
+	s->host_changed = true;
+	step_then(&s->step, settled, first);
+	return n;
+}

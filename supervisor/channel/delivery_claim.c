@@ -1,0 +1,233 @@
+/* From rows to parcels: what is due is claimed, and leaves after the commit. */
+#include "supervisor/channel/delivery_events.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+
+#define TOKEN    1000  /* a token of the rate */
+#define SLACK_MS 10000 /* a lease outlives what a kind gives an attempt */
+
+struct batch {
+	struct channel *channel; /* what is under way keeps it from closing */
+	struct parcel *first;
+};
+
+/* Claimed for a channel that leaves: not one byte has left. */
+static void give_back(struct sup *s, struct parcel *p)
+{
+	p->channel = NULL;
+	p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+			    "the channel was closed");
+	parcel_settle(s, p);
+}
+
+/* Its conversation went with a former channel of this name: without it the
+ * message would go to nobody, or to somebody else. */
+static bool is_astray(const struct parcel *p)
+{
+	return p->row.conversation && !p->row.peer;
+}
+
+static void send_one(struct channel *c, struct parcel *p)
+{
+	struct outcome lost;
+
+	if (!is_astray(p)) {
+		c->ops->send(c, p);
+		return;
+	}
+	lost = outcome_of(
+		DELIVERY_EV_REFUSE, OPT_NONE, -1,
+		"its conversation went with the channel that was "
+		"removed%s",
+		p->row.conversation[0] == '{' ? ": retry opens it again" : "");
+	parcel_done(p, &lost);
+}
+
+/* The claim is on the disk: now, and not before, they leave. The same commit may
+ * have switched the channel off, which then waits for what it has under way: so
+ * each of them is sent, or counts as under way no more. */
+static void send_batch(void *arg, const struct err *failed)
+{
+	struct batch *b = arg;
+	struct channel *c = b->channel;
+	bool go = !failed && !c->leaving;
+	struct err e;
+
+	if (go)
+		(void)fault_point(FAULT_delivery_claimed, &e);
+	for (struct parcel *p = b->first, *next; p; p = next) {
+		next = p->next;
+		p->next = NULL;
+		if (go) {
+			send_one(c, p);
+			continue;
+		}
+		c->inflight--;
+		if (failed) /* the row was never changed */
+			parcel_free(p);
+		else
+			give_back(c->sup, p);
+	}
+	if (go) {
+		if (c->ops->sent_all)
+			c->ops->sent_all(c);
+		(void)fault_point(FAULT_delivery_sent, &e);
+	}
+}
+
+static struct parcel *parcels_of(struct channel *c,
+				 const struct delivery_taken *rows, int n,
+				 int64_t now)
+{
+	struct parcel *first = NULL, **end = &first;
+
+	for (int i = 0; i < n; i++) {
+		struct parcel *p = parcel_new(c, &rows[i].row);
+
+		p->attempt = rows[i].attempt;
+		p->sent_at = now;
+		p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
+		*end = p;
+		end = &p->next;
+	}
+	c->inflight += n;
+	return first;
+}
+
+/* How many may leave now. */
+static int room(struct channel *c, int budget, int64_t now)
+{
+	int64_t n = c->config.inflight - c->inflight, rate = c->config.rate;
+	int64_t ms = clock_mono_ns() / 1000000; /* time is not set back here */
+
+	if (c->paused || c->hold_until > now || !c->ops->ready(c))
+		return 0;
+	if (rate > 0) {
+		c->tokens += (ms - c->refilled_ms) * rate;
+		if (c->tokens > rate * TOKEN)
+			c->tokens = rate * TOKEN;
+		c->refilled_ms = ms;
+		if (n > c->tokens / TOKEN)
+			n = c->tokens / TOKEN;
+	}
+	return (int)(n < budget ? n : budget);
+}
+
+/* When to look again, if nothing else makes us. */
+static int set_next(struct channel *c, int64_t now, struct err *e)
+{
+	struct delivery_next_due_row row = {OPT_NONE};
+	int found = sql_get(c->sup->db, Q_DELIVERY_NEXT_DUE,
+			    &(struct delivery_next_due_in){c->name}, &row, NULL,
+			    e);
+
+	c->next_due = found == 1 ? row.due_at : OPT_NONE;
+	if (c->next_due != OPT_NONE && c->next_due <= now) /* no tokens left */
+		c->next_due = now + 1 +
+			      (c->config.rate ? TOKEN / c->config.rate : 0);
+	return found < 0 ? -1 : 0;
+}
+
+static int claim(struct channel *c, int max, int64_t now, struct err *e)
+{
+	struct sup *s = c->sup;
+	struct delivery_take t = {
+		.channel = c->name,
+		.epoch = s->epoch,
+		.lease_ms = c->config.timeout + SLACK_MS,
+		.now = now,
+		.max = max,
+	};
+	struct delivery_taken *rows;
+	struct arena a = {0};
+	struct batch *b;
+	int n = -1;
+
+	if (step_begin(&s->step, e) == 0)
+		n = delivery_take(s->db, &t, &rows, &a, e);
+	if (n > 0 && parcels_tell_claimed(c, rows, n, now, e))
+		n = -1;
+	if (n > 0) {
+		b = step_alloc(&s->step, sizeof *b);
+		*b = (struct batch){c, parcels_of(c, rows, n, now)};
+		if (c->config.rate)
+			c->tokens -= (int64_t)n * TOKEN;
+		step_then(&s->step, send_batch, b);
+	}
+	arena_fini(&a);
+	return n;
+}
+
+/* The row says how long it is held: for people, and for the next skepd. */
+static int note_hold(struct channel *c, int64_t now, struct err *e)
+{
+	int64_t until = c->hold_until > now ? c->hold_until : 0;
+	struct channel_hold_in in = {c->name, until ? until : OPT_NONE};
+
+	if (until == c->hold_told)
+		return 0;
+	if (step_begin(&c->sup->step, e) ||
+	    sql_exec(c->sup->db, Q_CHANNEL_HOLD, &in, e) < 0)
+		return -1;
+	c->hold_told = until;
+	return 0;
+}
+
+int parcels_claim(struct channel *c, int budget, struct err *e)
+{
+	int64_t now = clock_now();
+	int max, n;
+
+	if (note_hold(c, now, e))
+		return -1;
+
+	if (c->ops->pull) {
+		c->look = false;
+		return c->ops->pull(c, e);
+	}
+	max = room(c, budget, now);
+	if (max <= 0) {
+		bool rated = c->config.rate > 0 && !c->paused &&
+			     c->inflight < c->config.inflight;
+
+		/* With the hold over, or a token there, the timer comes. */
+		if (rated || c->hold_until > now) {
+			c->look = false;
+			return set_next(c, now, e);
+		}
+		return 0;
+	}
+	n = claim(c, max, now, e);
+	if (n < max && n >= 0) {
+		c->look = false;
+		if (set_next(c, now, e))
+			return -1;
+	}
+	return n;
+}
+
+struct parcel *parcel_pull(struct channel *c, const char *conversation,
+			   struct err *e)
+{
+	struct sup *s = c->sup;
+	struct delivery_take t = {
+		.channel = c->name,
+		.conversation = conversation,
+		.epoch = s->epoch,
+		.lease_ms = c->config.timeout + SLACK_MS,
+		.now = clock_now(),
+		.max = 1,
+	};
+	struct delivery_taken *rows;
+	struct parcel *p = NULL;
+	struct arena a = {0};
+
+	if (!c->paused && step_begin(&s->step, e) == 0 &&
+	    delivery_take(s->db, &t, &rows, &a, e) == 1 &&
+	    parcels_tell_claimed(c, rows, 1, t.now, e) == 0) {
+		p = parcels_of(c, rows, 1, t.now);
+	}
+	arena_fini(&a);
+	return p;
+}

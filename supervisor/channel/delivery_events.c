@@ -1,0 +1,54 @@
+#include "supervisor/channel/delivery_events.h"
+
+#include "lib/json/json.h"
+
+#define BODY_MAX (1u << 20)
+
+int parcel_tell_new(struct sup *s, const struct delivery_new *d, const char *id,
+		    int64_t now, struct err *e)
+{
+	struct arena a = {0};
+	struct host_event_delivery_in told = {
+		.at = now,
+		.id = id,
+		.agent = d->agent,
+		.channel = d->channel,
+		.state = delivery_state_word(DELIVERY_PENDING),
+		.code = OPT_NONE,
+		.detail = d->resend_of
+				  ? arena_printf(&a, "again, as a new one: %s",
+						 d->resend_of)
+				  : "queued",
+	};
+	int n = sql_exec(s->db, Q_HOST_EVENT_DELIVERY, &told, e);
+
+	arena_fini(&a);
+	s->host_changed = true;
+	return n < 0 ? -1 : 0;
+}
+
+int parcels_tell_claimed(struct channel *c, const struct delivery_taken *rows,
+			 int n, int64_t now, struct err *e)
+{
+	struct buf body = BUF_MAX(BODY_MAX);
+	struct host_event_add_in told = {
+		.at = now, .kind = "deliveries", .subject = c->name};
+	int rc;
+
+	buf_addf(&body, "{\"state\":\"%s\",\"ids\":[",
+		 delivery_state_word(DELIVERY_SENDING));
+	for (int i = 0; i < n; i++) {
+		buf_adds(&body, i ? ",\"" : "\"");
+		buf_adds(&body, rows[i].row.id);
+		buf_addc(&body, '"');
+	}
+	buf_adds(&body, "]}");
+	told.body = body.p;
+	rc = buf_ok(&body, "the claims", e);
+	if (rc == 0)
+		rc = sql_exec(c->sup->db, Q_HOST_EVENT_ADD, &told, e) < 0 ? -1
+									  : 0;
+	c->sup->host_changed = true;
+	buf_fini(&body);
+	return rc;
+}

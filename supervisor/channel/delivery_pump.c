@@ -1,0 +1,120 @@
+/* What deliveries do in a turn of the loop, and when they need the next one. */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+
+#include <limits.h>
+
+#define SICK_MS 1000 /* after a failure of the database */
+
+static int step(struct sup *s, int budget, struct err *e)
+{
+	struct channels *k = s->channels;
+	int n = parcels_settle(s, budget, e);
+
+	if (n < 0)
+		return -1;
+	budget -= n;
+	if (k->recovering)
+		return parcels_recover(s, e) < 0 ? -1 : 0;
+	if ((k->tidy && parcels_tidy(s, e) < 0) ||
+	    (k->orphans && parcels_orphans(s, e) < 0))
+		return -1;
+	for (struct channel *c = k->first; c && budget > 0 && !k->going;
+	     c = c->next) {
+		if (c->leaving)
+			continue;
+		if (parcels_resolve(c, e) < 0)
+			return -1;
+		if (!c->look)
+			continue;
+		n = parcels_claim(c, budget, e);
+		if (n < 0)
+			return -1;
+		budget -= n;
+	}
+	return 0;
+}
+
+void parcels_last(struct sup *s)
+{
+	struct err e;
+
+	if (parcels_settle(s, INT_MAX, &e) < 0)
+		log_error(LT("msg", "deliveries cannot be settled"),
+			  LT("error", e.text));
+}
+
+/* A failure makes the step fail as a whole, by the error of its commit: memory
+ * then follows the rows. */
+void parcels_step(struct sup *s)
+{
+	struct channels *k = s->channels;
+	struct err e;
+
+	if (!k || k->closing || k->sick_until > clock_now())
+		return;
+	if (step(s, (int)s->config.channel_batch, &e)) {
+		log_error(LT("msg", "deliveries cannot be moved"),
+			  LT("error", e.text));
+		k->sick_until = clock_now() + SICK_MS;
+	}
+	parcels_due(s);
+	parcels_left(s);
+}
+
+/* At once would be in the same turn of the loop, and so for ever. */
+void parcels_rolled_back(struct sup *s)
+{
+	struct channels *k = s->channels;
+
+	if (!k)
+		return;
+	k->sick_until = clock_now() + SICK_MS;
+	k->recovering = k->tidy = k->orphans = true;
+	k->media.stale = true; /* attachments that were stored are not */
+	for (struct channel *c = k->first; c; c = c->next) {
+		c->look = c->resolve = true;
+		c->resolved_to = c->hold_told = 0;
+	}
+}
+
+void parcels_left(struct sup *s)
+{
+	struct channels *k = s->channels;
+	bool busy = k->done != NULL;
+
+	if (!k->going)
+		return;
+	for (struct channel *c = k->first; c; c = c->next)
+		busy |= !c->ops->pull && c->inflight > 0;
+	if (!busy || (int64_t)uv_now(&s->loop) >= k->gone_ms)
+		uv_stop(&s->loop);
+}
+
+void parcels_due(struct sup *s)
+{
+	struct channels *k = s->channels;
+	int64_t now = clock_now(), at = OPT_NONE;
+
+	for (struct channel *c = k->first; c; c = c->next) {
+		int64_t due = c->next_due;
+
+		if (due == OPT_NONE || c->paused || c->leaving ||
+		    !c->ops->ready(c))
+			continue;
+		if (due < c->hold_until)
+			due = c->hold_until;
+		if (at == OPT_NONE || due < at)
+			at = due;
+	}
+	if (at == k->due_at || k->closing)
+		return;
+	k->due_at = at;
+	if (at == OPT_NONE)
+		uv_timer_stop(&k->due);
+	else
+		uv_timer_start(&k->due, channels_on_due,
+			       at > now ? (uint64_t)(at - now) : 1, 0);
+}

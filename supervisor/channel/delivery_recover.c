@@ -1,0 +1,204 @@
+/* What nobody knows: deliveries that left, and of which no word came back. */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+
+#include <stdio.h>
+
+#define RECOVER_ROWS 500 /* in one step */
+#define TIDY_ROWS    200 /* in one turn of the loop */
+
+/* Asks the channel. False: it cannot say. */
+static bool ask(struct channel *c, const struct delivery_row *row)
+{
+	struct delivery_claim_row claim = {
+		.seq = row->seq,
+		.id = row->id,
+		.conversation = row->conversation,
+		.line = row->line,
+		.agent = row->agent,
+		.body = row->body,
+		.attempts = row->attempts,
+		.expires_at = row->expires_at,
+	};
+	struct parcel *p;
+
+	if (!c->ops->ask)
+		return false;
+	p = parcel_new(c, &claim);
+	p->asking = true;
+	if (row->attempt_id) /* an answer about another one counts for nothing */
+		snprintf(p->attempt.text, sizeof p->attempt.text, "%s",
+			 row->attempt_id);
+	p->code = row->code;
+	p->why = arena_text(&p->arena, row->detail);
+	p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
+	if (c->ops->ask(c, p))
+		return true;
+	parcel_free(p);
+	return false;
+}
+
+/* An unknown one: sent again if that is harmless, as often and as fast as one
+ * that failed; else the channel is asked. One that was tried as often as it may
+ * be stays for a person, and so does one of which nobody can say anything: then
+ * those behind it in its line go on. */
+static int resolve_row(struct channel *c, const struct delivery_row *row,
+		       int64_t now, struct err *e)
+{
+	struct delivery_end d = delivery_end_of(row);
+
+	d.event = DELIVERY_EV_KEEP;
+	if (c->idempotent)
+		d.due_at = parcel_next_try(c, row->attempts, row->expires_at,
+					   now);
+	if (d.due_at != OPT_NONE) {
+		d.event = DELIVERY_EV_FAIL;
+		d.detail = "sent again with the same key";
+	} else if (!c->idempotent && ask(c, row)) {
+		return 0;
+	} else if (!row->in_line) {
+		return 0; /* nobody waits for it */
+	}
+	c->look = true;
+	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
+}
+
+void parcel_unsaid(struct channel *c, int64_t now)
+{
+	uint32_t random;
+
+	if (c->ask_at != OPT_NONE)
+		return;
+	id_random(&random, sizeof random);
+	c->ask_at = now + delivery_backoff(++c->asked, c->config.backoff,
+					   c->config.backoff_max, random);
+}
+
+void parcels_ask_again(struct channel *c, int64_t now)
+{
+	if (c->ask_at == OPT_NONE || c->ask_at > now)
+		return;
+	c->ask_at = OPT_NONE;
+	parcels_look_again(c, 1);
+}
+
+void parcels_look_again(struct channel *c, int64_t seq)
+{
+	c->look = c->resolve = true;
+	if (c->resolved_to >= seq)
+		c->resolved_to = seq - 1;
+}
+
+int parcels_resolve(struct channel *c, struct err *e)
+{
+	struct delivery_unknown_in in = {c->resolved_to, c->name, RECOVER_ROWS};
+	struct delivery_row *rows;
+	struct arena a = {0};
+	int64_t now = clock_now();
+	int n;
+
+	if (!c->resolve || !c->ops->ready(c))
+		return 0;
+	n = step_begin(&c->sup->step, e)
+		    ? -1
+		    : sql_collect(c->sup->db, Q_DELIVERY_UNKNOWN, &in,
+				  RECOVER_ROWS, &rows, &a, e);
+	for (int i = 0; i < n; i++) {
+		c->resolved_to = rows[i].seq;
+		if (resolve_row(c, &rows[i], now, e)) {
+			n = -1;
+			break;
+		}
+	}
+	if (n >= 0)
+		c->resolve = n == RECOVER_ROWS;
+	arena_fini(&a);
+	return n;
+}
+
+/* Each of them meets the same end. */
+static int end_all(struct sup *s, const struct delivery_row *rows, int n,
+		   enum delivery_event event, const char *why, struct err *e)
+{
+	int64_t now = clock_now();
+
+	for (int i = 0; i < n; i++) {
+		struct delivery_end d = delivery_end_of(&rows[i]);
+		struct channel *c = channel_find(s, rows[i].channel);
+
+		d.event = event;
+		d.detail = why;
+		if (delivery_settle(s->db, &d, now, e) < 0)
+			return -1;
+		if (c)
+			parcels_look_again(c, rows[i].seq);
+		s->host_changed = true;
+	}
+	return 0;
+}
+
+/* What another skepd had on its way: it left, and nobody knows. */
+int parcels_recover(struct sup *s, struct err *e)
+{
+	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
+	struct delivery_row *rows;
+	struct arena a = {0};
+	int n = step_begin(&s->step, e)
+			? -1
+			: sql_collect(s->db, Q_DELIVERY_LOST, &in, RECOVER_ROWS,
+				      &rows, &a, e);
+
+	if (n > 0 && end_all(s, rows, n, DELIVERY_EV_LOSE,
+			     "skepd died while it was on its way", e))
+		n = -1;
+	arena_fini(&a);
+	if (n >= 0)
+		s->channels->recovering = n == RECOVER_ROWS;
+	return n;
+}
+
+/* Read first: most of the time there is nothing, and then no commit. */
+int parcels_tidy(struct sup *s, struct err *e)
+{
+	int64_t now = clock_now();
+	struct delivery_overdue_in overdue = {now, TIDY_ROWS};
+	struct delivery_too_old_in too_old = {now, TIDY_ROWS};
+	struct delivery_row *late, *old;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_DELIVERY_OVERDUE, &overdue, TIDY_ROWS,
+			    &late, &a, e);
+	int m = n < 0 ? -1
+		      : sql_collect(s->db, Q_DELIVERY_TOO_OLD, &too_old,
+				    TIDY_ROWS, &old, &a, e);
+
+	if (n + m > 0 &&
+	    (step_begin(&s->step, e) ||
+	     end_all(s, late, n, DELIVERY_EV_LOSE, "no answer came", e) ||
+	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
+		m = -1;
+	arena_fini(&a);
+	s->channels->tidy = m < 0;
+	if (n == TIDY_ROWS || m == TIDY_ROWS)
+		channels_rest(s);
+	return m < 0 ? -1 : n + m;
+}
+
+int parcels_orphans(struct sup *s, struct err *e)
+{
+	struct delivery_orphan_in in = {TIDY_ROWS};
+	struct delivery_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_DELIVERY_ORPHAN, &in, TIDY_ROWS, &rows, &a,
+			    e);
+
+	if (n > 0 &&
+	    (step_begin(&s->step, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
+						"the channel was removed", e)))
+		n = -1;
+	arena_fini(&a);
+	s->channels->orphans = n < 0;
+	if (n > 0) /* the next of their lines come to the front */
+		channels_rest(s);
+	return n;
+}

@@ -1,0 +1,343 @@
+/*
+ * file: each message is a line of JSON, on the disk before it counts as
+ * delivered. Written in a thread, all that was claimed together at once. When a
+ * crash leaves it open whether a line came, the file itself says so.
+ */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/os/file.h"
+#include "supervisor/channel/envelope.h"
+#include "supervisor/channel/file/rotating_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_START  "{\"id\":\"" /* as wire_data begins */
+#define BATCH_MAX   (256u << 20)
+#define PATIENCE_MS 2000 /* a thread is held as long; there are few */
+
+/* Work for a thread: lines to write, or lines to look for. It sees the file and
+ * the text; the parcels are the loop's. */
+struct task {
+	uv_work_t work;
+	struct task *next;       /* of those whose channel was closed */
+	struct channel *channel; /* NULL: it was closed meanwhile */
+	struct arena arena;
+	struct line_file file;
+	struct buf text;            /* lines to write, or … */
+	struct line_wanted *wanted; /* … to look for */
+	size_t n;
+	struct parcel *first;
+	struct parcel **end;
+	int rc;
+	bool unknown;
+	struct err err;
+};
+
+/* One task at a time has a thread: there are few. */
+struct sink {
+	char *path;
+	struct task *next; /* lines, being gathered */
+	struct task *asks; /* questions, being gathered */
+	struct task *busy; /* in its thread */
+	bool looked;       /* the last one was a question */
+};
+
+/* Writes that go on though their channel was closed. The loop's. */
+static struct task *left;
+
+/* --- in the thread ---------------------------------------------------- */
+
+static void append(uv_work_t *w)
+{
+	struct task *t = w->data;
+	struct blob lines = {t->text.p, t->text.n};
+
+	t->rc = buf_ok(&t->text, "the batch", &t->err)
+			? -1
+			: line_file_append(&t->file, lines, &t->unknown,
+					   &t->err);
+}
+
+static void look(uv_work_t *w)
+{
+	struct task *t = w->data;
+
+	t->rc = line_file_find(&t->file, t->wanted, t->n, &t->err);
+}
+
+/* --- on the loop ------------------------------------------------------ */
+
+static void run_next(struct channel *c);
+
+static void hand_in(struct task *t)
+{
+	struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
+	struct parcel *next;
+
+	if (t->rc)
+		o = outcome_of(t->unknown ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
+			       OPT_NONE, -1, "%s", t->err.text);
+	for (struct parcel *p = t->first; p; p = next) {
+		next = p->next;
+		parcel_done(p, &o);
+	}
+}
+
+static void answer_all(const struct task *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1,
+					      "%s", "");
+
+		if (!t->wanted[i].found && t->rc)
+			o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
+				       t->err.text);
+		else if (!t->wanted[i].found)
+			o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+				       "the file does not have it");
+		parcel_done(t->wanted[i].owner, &o);
+	}
+}
+
+static void task_free(struct task *t)
+{
+	buf_fini(&t->text);
+	arena_fini(&t->arena);
+	free(t);
+}
+
+static void forget(const struct task *t)
+{
+	struct task **at = &left;
+
+	while (*at && *at != t)
+		at = &(*at)->next;
+	if (*at)
+		*at = t->next;
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct task *t = w->data;
+	struct channel *c = t->channel;
+	struct sink *k;
+
+	(void)status;
+	if (c) {
+		k = c->own;
+		k->busy = NULL;
+		if (t->wanted)
+			answer_all(t);
+		else
+			hand_in(t);
+		run_next(c);
+	}
+	forget(t);
+	task_free(t);
+}
+
+static struct task *task_new(struct channel *c)
+{
+	struct sink *k = c->own;
+	struct task *t = calloc(1, sizeof *t);
+
+	if (!t)
+		abort();
+	t->work.data = t;
+	t->channel = c;
+	t->file = (struct line_file){
+		.path = arena_text(&t->arena, k->path),
+		.start = LINE_START "dlv_",
+		.rotate = c->config.rotate,
+		.keep = c->config.keep,
+		.patience_ms = PATIENCE_MS,
+	};
+	t->end = &t->first;
+	buf_init(&t->text, BATCH_MAX);
+	return t;
+}
+
+static void add_parcel(struct task *t, struct parcel *p)
+{
+	p->next = NULL;
+	*t->end = p;
+	t->end = &p->next;
+	t->n++;
+}
+
+static void begin_look(struct channel *c, struct task *t)
+{
+	size_t i = 0;
+
+	t->wanted = arena_alloc(&t->arena, t->n * sizeof *t->wanted);
+	for (struct parcel *p = t->first; p; p = p->next)
+		t->wanted[i++] = (struct line_wanted){
+			.start = arena_printf(&t->arena, LINE_START "%s\"",
+					      p->row.id),
+			.owner = p,
+		};
+	uv_queue_work(&c->sup->loop, &t->work, look, done);
+}
+
+/* In turn, if there is both to write and to look for. */
+static void run_next(struct channel *c)
+{
+	struct sink *k = c->own;
+
+	if (k->busy || (!k->asks && !k->next))
+		return;
+	k->looked = k->asks && !(k->looked && k->next);
+	if (k->looked) {
+		k->busy = k->asks;
+		k->asks = NULL;
+		begin_look(c, k->busy);
+		return;
+	}
+	k->busy = k->next;
+	k->next = NULL;
+	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
+}
+
+static void add(struct channel *c, struct parcel *p)
+{
+	struct sink *k = c->own;
+
+	if (!k->next)
+		k->next = task_new(c);
+	add_parcel(k->next, p);
+	buf_add(&k->next->text, p->body.p, p->body.n);
+}
+
+static void sink_send(struct channel *c, struct parcel *p)
+{
+	struct outcome o;
+	struct err e;
+
+	if (wire_data(p, false, &p->body, &e) == 0 &&
+	    buf_addc(&p->body, '\n') == 0) {
+		add(c, p);
+		return;
+	}
+	o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
+	parcel_done(p, &o);
+}
+
+/* --- what became of one ----------------------------------------------- */
+
+static bool has_parcel(const struct task *t, const char *id)
+{
+	for (const struct parcel *p = t ? t->first : NULL; p; p = p->next)
+		if (!strcmp(p->row.id, id))
+			return true;
+	return false;
+}
+
+/* May it be written yet? Its lease ran out while it waits for its turn, or its
+ * channel was closed over it. */
+static bool in_hand(const struct sink *k, const char *id)
+{
+	for (const struct task *t = left; t; t = t->next)
+		if (!strcmp(t->file.path, k->path))
+			return true;
+	return has_parcel(k->next, id) ||
+	       (k->busy && !k->busy->wanted && has_parcel(k->busy, id));
+}
+
+static bool sink_ask(struct channel *c, struct parcel *p)
+{
+	struct sink *k = c->own;
+	struct outcome o;
+
+	if (in_hand(k, p->row.id)) {
+		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+			       "it is still being written");
+		parcel_done(p, &o);
+		return true;
+	}
+	if (!k->asks)
+		k->asks = task_new(c);
+	add_parcel(k->asks, p);
+	return true;
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static int sink_open(struct channel *c, struct err *e)
+{
+	struct sink *k = calloc(1, sizeof *k);
+	struct home_path own = home_join(
+		&c->sup->home, HOME_LOGS,
+		arena_printf(&c->arena, "channel-%s.jsonl", c->name));
+
+	(void)e;
+	if (!k)
+		abort();
+	k->path = strdup(c->config.path[0] ? c->config.path : own.text);
+	c->own = k;
+	return 0;
+}
+
+static void give_back(struct task *t, enum delivery_event event)
+{
+	struct outcome o = outcome_of(event, OPT_NONE, -1,
+				      "the channel was closed");
+	struct parcel *next;
+
+	for (struct parcel *p = t->first; p; p = next) {
+		next = p->next;
+		parcel_done(p, &o);
+	}
+	t->first = NULL;
+	t->channel = NULL;
+}
+
+static void drop(struct task *t, enum delivery_event event)
+{
+	if (!t)
+		return;
+	give_back(t, event);
+	task_free(t);
+}
+
+/* A write that has begun goes on; whether it succeeds, nobody will hear. */
+static void leave_busy(struct task *t)
+{
+	bool begun = uv_cancel((uv_req_t *)&t->work) != 0;
+
+	give_back(t, begun || t->wanted ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL);
+	if (!begun || t->wanted)
+		return;
+	t->next = left;
+	left = t;
+}
+
+static void sink_close(struct channel *c)
+{
+	struct sink *k = c->own;
+
+	if (k->busy)
+		leave_busy(k->busy);
+	drop(k->asks, DELIVERY_EV_LOSE);
+	drop(k->next, DELIVERY_EV_FAIL);
+	free(k->path);
+	free(k);
+}
+
+static bool sink_ready(const struct channel *c)
+{
+	(void)c;
+	return true;
+}
+
+const struct channel_ops channel_file = {
+	.kind = "file",
+	.open = sink_open,
+	.close = sink_close,
+	.ready = sink_ready,
+	.send = sink_send,
+	.sent_all = run_next,
+	.ask = sink_ask,
+	.tick = run_next, /* begins what was asked */
+};

@@ -1,0 +1,367 @@
+#include "supervisor/channel/file/rotating_log.h"
+
+#include "lib/base/clock.h"
+#include "lib/os/file.h"
+#include "lib/os/held.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOK_MS 10
+#define PIECE   (1u << 20)
+
+/* --- the lock --------------------------------------------------------- */
+
+static int open_plain(const struct line_file *f, struct err *e)
+{
+	struct stat st;
+	int fd;
+
+	if (held_refuses(AT_FDCWD, f->path))
+		return err_set(e, ERR_INVALID, "%s is a database in use",
+			       f->path);
+	fd = open(f->path,
+		  O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+			  O_NONBLOCK | O_NOCTTY,
+		  0600);
+	if (fd < 0 && errno == ELOOP)
+		return err_set(e, ERR_INVALID,
+			       "%s is a symbolic link: set path to the file "
+			       "itself",
+			       f->path);
+	if (fd < 0)
+		return err_errno_set(e, "%s", f->path);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return err_set(e, ERR_INVALID, "%s is no plain file", f->path);
+}
+
+static int lock(const struct line_file *f, int fd, int how, struct err *e)
+{
+	int64_t until = clock_mono_ns() + f->patience_ms * 1000000;
+
+	while (flock(fd, how | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_errno_set(e, "%s", f->path);
+		if (clock_mono_ns() >= until)
+			return err_set(e, ERR_BUSY,
+				       "%s is locked by another process",
+				       f->path);
+		poll(NULL, 0, LOOK_MS);
+	}
+	return 0;
+}
+
+/* Is it still the one that the path names? */
+static bool is_there(const char *path, int fd)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Another may rotate while we wait: then its successor is wanted. */
+static int open_locked(const struct line_file *f, struct err *e)
+{
+	for (;;) {
+		int fd = open_plain(f, e);
+
+		if (fd < 0)
+			return -1;
+		if (lock(f, fd, LOCK_EX, e)) {
+			close(fd);
+			return -1;
+		}
+		if (is_there(f->path, fd))
+			return fd;
+		close(fd);
+	}
+}
+
+/* --- rotating --------------------------------------------------------- */
+
+static void former(const struct line_file *f, int64_t i, char out[PATH_MAX])
+{
+	if (i == 0)
+		snprintf(out, PATH_MAX, "%s", f->path);
+	else
+		snprintf(out, PATH_MAX, "%s.%lld", f->path, (long long)i);
+}
+
+/* False: it could not be done, and no file was lost. */
+static bool shift(const struct line_file *f)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	for (int64_t i = f->keep; i >= 1; i--) {
+		former(f, i - 1, from);
+		former(f, i, to);
+		if (rename(from, to) && errno != ENOENT)
+			return false;
+	}
+	for (int64_t i = f->keep + 1;; i++) { /* more were kept before */
+		former(f, i, to);
+		if (unlink(to))
+			return true;
+	}
+}
+
+/* --- appending -------------------------------------------------------- */
+
+/* Where the last line begins that has no end; `size` if all have one. */
+static int64_t open_line(int fd, int64_t size)
+{
+	char piece[4096];
+
+	for (int64_t end = size; end > 0;) {
+		size_t n = end < (int64_t)sizeof piece ? (size_t)end
+						       : sizeof piece;
+		const char *at;
+
+		if (pread(fd, piece, n, end - (int64_t)n) != (ssize_t)n)
+			return -1;
+		at = memrchr(piece, '\n', n);
+		if (at)
+			return end - (int64_t)n + (at - piece) + 1;
+		end -= (int64_t)n;
+	}
+	return 0;
+}
+
+/* Makes the file end with a whole line; gives its size then. */
+static int mend(const struct line_file *f, int fd, int64_t *size, struct err *e)
+{
+	size_t n = strlen(f->start);
+	char head[64] = "";
+	struct stat st;
+	int64_t at;
+
+	if (fstat(fd, &st))
+		return err_errno_set(e, "%s", f->path);
+	at = open_line(fd, st.st_size);
+	if (at < 0)
+		return err_errno_set(e, "%s", f->path);
+	*size = st.st_size;
+	if (at == st.st_size)
+		return 0;
+	if (n < sizeof head && pread(fd, head, n, at) >= 0 &&
+	    !strncmp(head, f->start, strlen(head))) {
+		*size = at;
+		return ftruncate(fd, at) ? err_errno_set(e, "%s", f->path) : 0;
+	}
+	*size = st.st_size + 1;
+	return file_write_fd(fd, f->path, "\n", 1, e);
+}
+
+static int write_lines(const struct line_file *f, int fd, struct blob lines,
+		       struct err *e)
+{
+	if (file_write_fd(fd, f->path, lines.p, lines.n, e))
+		return -1;
+	return fdatasync(fd) ? err_errno_set(e, "%s", f->path) : 0;
+}
+
+/* An opened and locked file that has room; its size. */
+static int prepare(const struct line_file *f, int64_t *size, struct err *e)
+{
+	int fd = open_locked(f, e);
+
+	if (fd >= 0 && mend(f, fd, size, e) == 0) {
+		if (*size < f->rotate || !shift(f))
+			return fd;
+		close(fd); /* and let others have what is no longer it */
+		fd = open_locked(f, e);
+		if (fd >= 0 && mend(f, fd, size, e) == 0)
+			return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int line_file_append(const struct line_file *f, struct blob lines,
+		     bool *unknown, struct err *e)
+{
+	int64_t size = 0;
+	int fd = prepare(f, &size, e), rc;
+
+	*unknown = false;
+	if (fd < 0)
+		return -1;
+	rc = write_lines(f, fd, lines, e);
+	if (rc == 0 && size == 0) /* it is new: its name is to stay, too */
+		rc = file_sync_parent(f->path, e);
+	if (rc && ftruncate(fd, size)) /* else some would come twice */
+		*unknown = true;
+	close(fd);
+	return rc;
+}
+
+/* --- looking ---------------------------------------------------------- */
+
+struct hunt {
+	struct line_wanted *wanted; /* by start */
+	size_t n, left;             /* left: not found yet */
+	size_t longest;             /* start */
+	char *piece, *more;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct line_wanted *x = a, *y = b;
+
+	return strcmp(x->start, y->start);
+}
+
+/* From `at`, where a line begins that is longer than its piece: has it an end? */
+static int is_whole(int fd, int64_t at, char *more)
+{
+	char last = 0;
+
+	for (;; at += PIECE) {
+		ssize_t n = pread(fd, more, PIECE, at);
+		const char *end = n > 0 ? memchr(more, '\n', (size_t)n) : NULL;
+
+		if (end > more)
+			last = end[-1];
+		if (end || n <= 0)
+			return n < 0 ? -1 : end && last == '}';
+		last = more[n - 1];
+	}
+}
+
+/* The one that the line at `at` is, or NULL; the first of equal ones. */
+static struct line_wanted *match(const struct hunt *h, const char *at, size_t n)
+{
+	size_t low = 0, high = h->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const char *start = h->wanted[mid].start;
+		size_t len = strlen(start);
+
+		if (memcmp(start, at, len < n ? len : n) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == h->n || strlen(h->wanted[low].start) > n ||
+	    memcmp(h->wanted[low].start, at, strlen(h->wanted[low].start)) != 0)
+		return NULL;
+	return &h->wanted[low];
+}
+
+static void mark(struct hunt *h, struct line_wanted *w)
+{
+	const struct line_wanted *end = h->wanted + h->n;
+
+	for (const char *start = w->start;
+	     w < end && !w->found && !strcmp(w->start, start); w++) {
+		w->found = true;
+		h->left--;
+	}
+}
+
+/* A line that starts as ours do, at `at` of a piece that is at `base`. */
+static int try_line(struct hunt *h, int fd, int64_t base, const char *at,
+		    size_t n)
+{
+	struct line_wanted *w = match(h, at, n);
+	const char *end = memchr(at, '\n', n);
+	int whole;
+
+	if (!w || w->found)
+		return 0;
+	whole = end ? end[-1] == '}'
+		    : is_whole(fd, base + (at - h->piece), h->more);
+	if (whole == 1)
+		mark(h, w);
+	return whole < 0 ? -1 : 0;
+}
+
+static int search_piece(const struct line_file *f, struct hunt *h, int fd,
+			int64_t base, size_t n)
+{
+	const char *at = h->piece, *end = at + n;
+	size_t len = strlen(f->start);
+
+	for (; h->left > 0; at++) {
+		at = memmem(at, (size_t)(end - at), f->start, len);
+		if (!at)
+			return 0;
+		if ((at == h->piece ? base == 0 : at[-1] == '\n') &&
+		    try_line(h, fd, base, at, (size_t)(end - at)))
+			return -1;
+	}
+	return 0;
+}
+
+/* Pieces overlap, so that no start is torn. */
+static int search(const struct line_file *f, struct hunt *h, int fd)
+{
+	int64_t base = 0;
+
+	while (h->left > 0) {
+		ssize_t n = pread(fd, h->piece, PIECE, base);
+
+		if (n < 0 || search_piece(f, h, fd, base, (size_t)n))
+			return -1;
+		if (n < (ssize_t)PIECE)
+			return 0;
+		base += n - (ssize_t)h->longest - 1;
+	}
+	return 0;
+}
+
+/* Not while somebody writes: it may be just this line. */
+static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
+		     struct err *e)
+{
+	char path[PATH_MAX];
+	int fd, rc = -1;
+
+	former(f, i, path);
+	fd = held_open(AT_FDCWD, path,
+		       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_errno_set(e, "%s", path);
+	if (lock(f, fd, LOCK_SH, e) == 0) {
+		rc = search(f, h, fd);
+		if (rc)
+			err_errno_set(e, "%s", path);
+	}
+	close(fd);
+	return rc;
+}
+
+int line_file_find(const struct line_file *f, struct line_wanted *wanted,
+		   size_t n, struct err *e)
+{
+	struct hunt h = {wanted, n, n, 0, malloc(PIECE), malloc(PIECE)};
+	int rc = 0;
+
+	if (!h.piece || !h.more)
+		abort();
+	qsort(wanted, n, sizeof *wanted, by_start);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(wanted[i].start);
+
+		wanted[i].found = false;
+		h.longest = len > h.longest ? len : h.longest;
+	}
+	for (int64_t i = 0; i <= f->keep && h.left > 0 && rc == 0; i++)
+		rc = look_into(f, i, &h, e);
+	free(h.piece);
+	free(h.more);
+	return rc;
+}

@@ -1,0 +1,395 @@
+#include "supervisor/channel/inbound.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "schema/control/channel/attachment.h"
+#include "schema/control/control.h"
+#include "supervisor/channel/lookup.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct taking {
+	struct sup *sup;
+	const struct arrival *arrival;
+	struct channel *channel;
+	struct conversation_row conversation;
+	struct inbound_row row;
+	struct id id;
+	struct arena arena;
+	bool attached; /* it has attachments */
+	char run[ID_SIZE];
+	char reason[32], detail[300];
+};
+
+/* --- the turn that it becomes ----------------------------------------- */
+
+static int add_attachments(struct taking *t, struct buf *prompt, struct err *e)
+{
+	struct home_path dir = home_path(&t->sup->home, HOME_MEDIA);
+	int n = attachments_add_lines(t->sup->db, t->row.id, dir.text, prompt,
+				      &t->arena, e);
+
+	t->attached = n > 0;
+	return n < 0 ? -1 : 0;
+}
+
+static int make_prompt(struct taking *t, struct buf *prompt, struct err *e)
+{
+	cJSON *body = json_parse("body", t->row.body, strlen(t->row.body), e);
+	int rc;
+
+	if (!body)
+		return -1;
+	if (!strcmp(t->conversation.kind, "group"))
+		buf_addf(prompt, "%s: ", t->row.sender);
+	buf_adds(prompt, json_text(body, "text", ""));
+	rc = add_attachments(t, prompt, e);
+	cJSON_Delete(body);
+	return rc ? -1 : buf_ok(prompt, "the message", e);
+}
+
+static const char *make_options(struct taking *t)
+{
+	struct buf b = BUF_MAX(16384);
+	const char *out;
+
+	buf_addf(&b,
+		 "{\"reply\":{\"channel\":\"%s\",\"conversation\":\"%s\","
+		 "\"reply_to\":",
+		 t->row.channel, t->conversation.id);
+	json_add_string(&b, t->row.external_id, strlen(t->row.external_id));
+	buf_addc(&b, '}');
+	if (t->attached)
+		buf_addf(&b, ",\"media\":\"%s\"", t->row.id);
+	buf_addc(&b, '}');
+	out = arena_text(&t->arena, b.p);
+	buf_fini(&b);
+	return out;
+}
+
+/* The run's id, which the key finds again in the same transaction. */
+static int find_run(struct taking *t, struct err *e)
+{
+	struct run_by_key_in key = {t->conversation.agent, t->row.id};
+	struct run_by_key_row row;
+	int found = sql_get(t->sup->db, Q_RUN_BY_KEY, &key, &row, &t->arena, e);
+
+	if (found == 1)
+		snprintf(t->run, sizeof t->run, "%s", row.id);
+	return found < 0 ? -1 : 0;
+}
+
+/* -1 with why it cannot be: the message is dead then. */
+static int submit(struct taking *t, struct err *e)
+{
+	struct run_ask ask = sup_ask(t->sup);
+	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
+	int rc;
+
+	if (!t->conversation.agent)
+		return err_set(e, ERR_NOTFOUND,
+			       "no agent is bound to it, and there is no "
+			       "default agent");
+	rc = make_prompt(t, &prompt, e);
+	ask.agent = t->conversation.agent;
+	ask.session = t->conversation.session;
+	ask.prompt = prompt.p;
+	ask.options = make_options(t);
+	ask.idem_key = t->row.id;
+	ask.by = arena_printf(&t->arena, "channel:%s", t->row.channel);
+	if (rc == 0)
+		rc = sup_submit(t->sup, &ask, (struct sup_done){0}, e);
+	buf_fini(&prompt);
+	return rc ? -1 : find_run(t, e);
+}
+
+static void bury(struct taking *t, const struct err *why)
+{
+	snprintf(t->reason, sizeof t->reason, "%s", err_name(why->code));
+	for (char *p = t->reason; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	text_fit(t->detail, sizeof t->detail, why->text);
+	t->row.state = "dead";
+	t->row.reason = t->reason;
+	t->row.detail = t->detail;
+	log_warn(LT("msg", "an inbound message is dead"), LT("id", t->row.id),
+		 LT("channel", t->row.channel), LT("why", why->text));
+}
+
+/* What the message leads to; the database failing is the step's failure. */
+static int act_on(struct taking *t, struct err *e)
+{
+	struct err why;
+	struct inbound_set_in set;
+
+	if (!strcmp(t->row.kind, "message")) {
+		t->row.state = "queued";
+		if (submit(t, &why))
+			bury(t, &why);
+	}
+	set = (struct inbound_set_in){
+		.id = t->row.id,
+		.state = t->row.state,
+		.reason = t->row.reason,
+		.detail = t->row.detail,
+		.run = t->run[0] ? t->run : NULL,
+		.conversation = t->row.conversation,
+	};
+	return sql_exec(t->sup->db, Q_INBOUND_SET, &set, e) < 0 ? -1 : 0;
+}
+
+static int tell(struct taking *t, struct err *e)
+{
+	struct host_event_inbound_in told = {
+		.at = clock_now(),
+		.id = t->row.id,
+		.agent = t->conversation.agent,
+		.channel = t->row.channel,
+		.state = t->row.state,
+		.run = t->run[0] ? t->run : NULL,
+		.reason = t->row.reason,
+	};
+
+	t->sup->host_changed = true;
+	return sql_exec(t->sup->db, Q_HOST_EVENT_INBOUND, &told, e) < 0 ? -1
+									: 0;
+}
+
+/* --- a new one -------------------------------------------------------- */
+
+/* A message may say who shall answer, and in which session. */
+static int rebind(struct taking *t, struct err *e)
+{
+	const struct arrival *m = t->arrival;
+	struct conversation_row *c = &t->conversation;
+	struct conversation_bind_in bind = {
+		c->id, m->agent ? m->agent : c->agent,
+		m->session ? m->session : c->session};
+
+	if (!bind.agent || (c->agent && !strcmp(c->agent, bind.agent) &&
+			    !strcmp(c->session, bind.session)))
+		return 0;
+	c->agent = bind.agent;
+	c->session = bind.session;
+	return sql_exec(t->sup->db, Q_CONVERSATION_BIND, &bind, e) < 0 ? -1 : 0;
+}
+
+static int open_conversation(struct taking *t, struct err *e)
+{
+	const struct arrival *m = t->arrival;
+	struct talk talk = {
+		.channel = t->row.channel,
+		.peer = m->peer,
+		.sender = m->sender,
+		.kind = m->kind,
+		.title = m->title,
+		.agent = m->agent ? m->agent : t->channel->config.agent,
+	};
+	struct conversation_touch_in touch = {.inbound = true,
+					      .now = t->row.received_at};
+
+	if (conversation_open(t->sup->db, &talk, t->row.received_at,
+			      &t->conversation, &t->arena, e) ||
+	    rebind(t, e))
+		return -1;
+	touch.id = t->row.conversation = t->conversation.id;
+	/* Events and requests are nothing that somebody said. */
+	if (strcmp(m->type, "message") != 0)
+		return 0;
+	return sql_exec(t->sup->db, Q_CONVERSATION_TOUCH, &touch, e) < 0 ? -1
+									 : 0;
+}
+
+/* Attachments become rows before the body is stored without them. */
+static int store(struct taking *t, struct err *e)
+{
+	cJSON *body = t->arrival->body;
+	struct buf text = BUF_MAX(16u << 20);
+	int rc = channel_attach(t->sup, t->channel, body, e);
+
+	json_add(&text, body);
+	if (rc == 0)
+		rc = buf_ok(&text, "the message", e);
+	t->row.body = arena_text(&t->arena, text.p);
+	buf_fini(&text);
+	if (rc || open_conversation(t, e) ||
+	    sql_exec(t->sup->db, Q_INBOUND_ADD, &t->row, e) < 0 ||
+	    attachments_use(t->sup->db, t->row.id, body, e))
+		return -1;
+	return sql_exec(t->sup->db, Q_CHANNEL_COUNT,
+			&(struct channel_count_in){t->row.channel, 0, 0, 1},
+			e) < 0
+		       ? -1
+		       : 0;
+}
+
+static int take_new(struct taking *t, struct err *e)
+{
+	const struct arrival *m = t->arrival;
+
+	t->id = id_new(ID_INBOUND);
+	t->row.id = t->id.text;
+	t->row.sender = m->sender;
+	t->row.kind = m->type;
+	t->row.state = "noted";
+	t->row.received_at = clock_now();
+	if (!t->row.external_id)
+		t->row.external_id = t->row.id;
+	if (store(t, e) || act_on(t, e))
+		return -1;
+	if (!strcmp(m->type, "request") &&
+	    rpc_answer(t->sup, t->row.channel, t->conversation.id, m, e))
+		return -1;
+	return tell(t, e) || fault_point(FAULT_inbound_storing, e) ? -1 : 0;
+}
+
+static void stored(void *arg, const struct err *failed)
+{
+	struct err e;
+
+	(void)arg;
+	if (!failed)
+		(void)fault_point(FAULT_inbound_stored, &e);
+}
+
+/* Whoever brings it must not take it for wrong, and forget it. */
+static int not_now(struct sup *s, const char *channel, struct err *e)
+{
+	(void)channel_closed(s, channel, e);
+	if (e->code == ERR_CONFLICT)
+		e->code = ERR_BUSY;
+	return -1;
+}
+
+int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
+		 struct sup_done done, struct err *e)
+{
+	struct taking t = {.sup = s, .arrival = m};
+	struct inbound_row known;
+	int found = 0;
+
+	if (s->stopping)
+		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
+	t.channel = channel_taking(s, channel);
+	if (!t.channel)
+		return not_now(s, channel, e);
+	t.row.channel = t.channel->name;
+	t.row.external_id = m->external_id;
+	if (step_begin(&s->step, e))
+		return -1;
+	if (m->external_id)
+		found = sql_get(
+			s->db, Q_INBOUND_FIND,
+			&(struct inbound_find_in){channel, m->external_id},
+			&known, &t.arena, e);
+	if (found == 0)
+		found = take_new(&t, e) ? -1 : 0;
+	if (found < 0) /* bytes that were stored for it are nobody's */
+		s->channels->media.sweep = true;
+	if (found >= 0) {
+		step_then(&s->step, stored, NULL);
+		sup_done_later(s, done, found ? known.id : t.row.id, found == 0,
+			       found ? known.state : t.row.state);
+	}
+	arena_fini(&t.arena);
+	return found < 0 ? -1 : 0;
+}
+
+/* --- dead ones -------------------------------------------------------- */
+
+static int read_dead(struct taking *t, const char *id, struct err *e)
+{
+	int found = sql_get(t->sup->db, Q_INBOUND_GET,
+			    &(struct inbound_get_in){id}, &t->row, &t->arena,
+			    e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no message %s",
+			       quoted(id).text);
+	if (found == 1 && strcmp(t->row.state, "dead") != 0)
+		return err_set(e, ERR_CONFLICT, "message %s is %s, not dead",
+			       t->row.id, t->row.state);
+	return found < 0 ? -1 : 0;
+}
+
+/* Bound anew if whoever was to answer is not there: somebody may have seen to
+ * it meanwhile. */
+static int find_conversation(struct taking *t, struct err *e)
+{
+	struct conversation_get_in key = {t->row.conversation};
+	struct conversation_row *c = &t->conversation;
+	struct talk talk;
+	int found = t->row.conversation
+			    ? sql_get(t->sup->db, Q_CONVERSATION_GET, &key, c,
+				      &t->arena, e)
+			    : 0;
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "its conversation is gone");
+	t->channel = found == 1 ? channel_taking(t->sup, t->row.channel) : NULL;
+	if (found == 1 && !t->channel)
+		return channel_closed(t->sup, t->row.channel, e);
+	if (found < 0)
+		return -1;
+	talk = (struct talk){
+		.channel = t->row.channel,
+		.peer = c->peer,
+		.sender = t->row.sender,
+		.kind = c->kind,
+		.title = c->title,
+		.agent = t->channel->config.agent,
+	};
+	if (conversation_open(t->sup->db, &talk, clock_now(), c, &t->arena, e))
+		return -1;
+	t->row.conversation = c->id;
+	return 0;
+}
+
+int inbound_retry(struct sup *s, const char *id, const char *by,
+		  struct sup_done done, struct err *e)
+{
+	struct taking t = {.sup = s};
+	int rc = step_begin(&s->step, e);
+
+	if (rc == 0)
+		rc = read_dead(&t, id, e) || find_conversation(&t, e);
+	t.row.reason = t.row.detail = NULL;
+	if (rc == 0)
+		rc = act_on(&t, e) || tell(&t, e) ||
+		     control_audit(s->db, by, "inbound.retry", id, NULL, e);
+	if (rc == 0)
+		sup_done_later(s, done, id, !strcmp(t.row.state, "queued"),
+			       t.row.detail ? t.row.detail : t.row.state);
+	arena_fini(&t.arena);
+	return rc ? -1 : 0;
+}
+
+int inbound_dismiss(struct sup *s, const char *id, const char *by,
+		    struct sup_done done, struct err *e)
+{
+	struct taking t = {.sup = s};
+	int rc = step_begin(&s->step, e);
+
+	if (rc == 0)
+		rc = read_dead(&t, id, e);
+	t.row.state = "dismissed";
+	if (rc == 0)
+		rc = sql_exec(s->db, Q_INBOUND_SET,
+			      &(struct inbound_set_in){
+				      .id = id,
+				      .state = t.row.state,
+				      .reason = t.row.reason,
+				      .detail = t.row.detail,
+			      },
+			      e) < 0 ||
+		     tell(&t, e) ||
+		     control_audit(s->db, by, "inbound.dismiss", id, NULL, e);
+	if (rc == 0)
+		sup_done_later(s, done, id, true, "dismissed");
+	arena_fini(&t.arena);
+	return rc ? -1 : 0;
+}

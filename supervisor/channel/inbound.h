@@ -1,0 +1,31 @@
+#ifndef SUPERVISOR_CHANNEL_INBOUND_H
+#define SUPERVISOR_CHANNEL_INBOUND_H
+
+#include "supervisor/channel/envelope.h"
+#include "supervisor/core/commands.h"
+
+/*
+ * The way in. One step writes the message, its conversation and the run that it
+ * becomes; `done` is called after the commit, and only then may the platform be
+ * told. A message whose id is known adds nothing and is told the same. One that
+ * nobody can answer is kept as dead, with the reason, and told as taken: to send
+ * it again would not help.
+ *
+ * done's result: id of the inbound row, changed false if it was known, and the
+ * row's state as the note.
+ */
+int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
+		 struct sup_done done, struct err *e);
+
+/* A dead one again: it becomes a run, or is dead once more. */
+int inbound_retry(struct sup *s, const char *id, const char *by,
+		  struct sup_done done, struct err *e);
+int inbound_dismiss(struct sup *s, const char *id, const char *by,
+		    struct sup_done done, struct err *e);
+
+/* rpc.c: answers a device's request (channels.list, messages.history) with a
+ * delivery to whoever asked. */
+int rpc_answer(struct sup *s, const char *channel, const char *conversation,
+	       const struct arrival *m, struct err *e);
+
+#endif

@@ -1,0 +1,355 @@
+/*
+ * Taking over what workers want sent. An outbox row becomes a delivery, or a
+ * message to another session, exactly once: the agent's file is read in a
+ * thread, rows are written under their source (agent, number, moment) which is
+ * unique, and only when that is committed the file is marked, in a thread
+ * again. Whoever dies in between, the rows are read again and known.
+ *
+ * A worker's message says which file to look at, and so does the end of each
+ * run; at start every registered file is looked at, in the background. One that
+ * could not be read, or whose rows could not be kept, is looked at again after
+ * a wait that grows to a minute.
+ */
+#include "supervisor/channel/outbox.h"
+#include "supervisor/channel/channel.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/os/file.h"
+#include "schema/agent/agent_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX  256
+#define AGENT_MAX 72
+#define WAIT_MS   1000 /* after a failure; doubles with each further one … */
+#define WAITS_MAX 6    /* … so often */
+
+struct want { /* a file that is to be looked at */
+	struct want *next;
+	char agent[AGENT_MAX];
+	int failures;   /* of the looks before, one after the other */
+	int64_t due_ms; /* uv_now */
+};
+
+struct outbox {
+	struct want *first;
+	struct want **end;
+	struct job *job;         /* one at a time */
+	char scanned[AGENT_MAX]; /* of the look at all files: up to here */
+	bool scanning;
+	bool closing;
+};
+
+struct row {
+	struct outbox_row box;
+	const char *session;
+};
+
+struct job {
+	uv_work_t work;
+	struct sup *sup; /* NULL: nobody waits any more */
+	char agent[AGENT_MAX];
+	int failures; /* before this one */
+	char *path;
+	struct arena arena;
+	struct row rows[ROWS_MAX];
+	int n;      /* rows read */
+	bool mark;  /* mark them, instead of reading */
+	bool write; /* there is something to mark */
+	int rc;
+	struct err err;
+};
+
+/* --- in a thread ------------------------------------------------------ */
+
+static int read_rows(struct job *j, struct agent_file *f, struct err *e)
+{
+	struct outbox_waiting_in in = {0, ROWS_MAX};
+	struct outbox_row *rows;
+	int n = sql_collect(f->db, Q_OUTBOX_WAITING, &in, ROWS_MAX, &rows,
+			    &j->arena, e);
+
+	for (int i = 0; i < n; i++) {
+		struct session_by_id_in key = {rows[i].pos >> 32};
+		struct session_row session;
+		int found = sql_get(f->db, Q_SESSION_BY_ID, &key, &session,
+				    &j->arena, e);
+
+		if (found < 0)
+			return -1;
+		j->rows[i].box = rows[i];
+		j->rows[i].session = found ? session.key : NULL;
+	}
+	j->n = n < 0 ? 0 : n;
+	return n < 0 ? -1 : 0;
+}
+
+static int mark_rows(struct job *j, struct agent_file *f, struct err *e)
+{
+	int rc = 0;
+
+	if (sql_enter(f->db, e))
+		return -1;
+	for (int i = 0; i < j->n && rc == 0; i++) {
+		struct outbox_taken_in in = {j->rows[i].box.id, clock_now()};
+
+		rc = sql_exec(f->db, Q_OUTBOX_TAKEN, &in, e) < 0 ? -1 : 0;
+	}
+	return sql_leave(f->db, rc, e);
+}
+
+static int look(struct job *j, struct err *e)
+{
+	struct agent_file f;
+	int rc;
+
+	if (!file_exists(j->path))
+		return 0;
+	if (!j->mark && fault_point(FAULT_outbox_reading, e))
+		return -1;
+	if (agent_file_open(&f, j->path, j->agent, 0, e))
+		return -1;
+	rc = j->mark ? mark_rows(j, &f, e) : read_rows(j, &f, e);
+	sql_keep_wal(f.db, 256 << 10);
+	agent_file_close(&f);
+	return rc;
+}
+
+static void work(uv_work_t *w)
+{
+	struct job *j = w->data;
+
+	j->rc = look(j, &j->err);
+}
+
+/* --- on the loop ------------------------------------------------------ */
+
+static void job_free(struct job *j)
+{
+	arena_fini(&j->arena);
+	free(j->path);
+	free(j);
+}
+
+static void next_job(struct sup *s);
+static void add_want(struct sup *s, const char *agent, int failures);
+
+enum over { ALL_TAKEN, MORE, FAILED };
+
+static void job_over(struct sup *s, enum over how)
+{
+	struct outbox *o = s->channels->outbox;
+	struct job *j = o->job;
+
+	o->job = NULL;
+	if (how != ALL_TAKEN)
+		add_want(s, j->agent, how == FAILED ? j->failures + 1 : 0);
+	job_free(j);
+	next_job(s);
+}
+
+static void done(uv_work_t *w, int status);
+
+/* After the commit of the deliveries: now the file may forget. */
+static void mark_now(void *arg, const struct err *failed)
+{
+	struct job *j = arg;
+	struct sup *s = j->sup;
+	struct err e;
+
+	if (!s) {
+		job_free(j);
+		return;
+	}
+	if (failed || fault_point(FAULT_outbox_took, &e)) {
+		log_warn(LT("msg", "an outbox is looked at again"),
+			 LT("agent", j->agent),
+			 LT("error", failed ? failed->text : e.text));
+		job_over(s, FAILED);
+		return;
+	}
+	j->mark = true;
+	uv_queue_work(&s->loop, &j->work, work, done);
+}
+
+static void take_rows(struct sup *s, struct job *j)
+{
+	struct err e;
+	int rc = step_begin(&s->step, &e);
+
+	for (int i = 0; i < j->n && rc == 0; i++) {
+		struct letter l = {j->agent, j->rows[i].session,
+				   j->rows[i].box};
+
+		rc = outbox_take_row(s, &l, &e);
+	}
+	if (rc) {
+		log_error(LT("msg", "an outbox cannot be taken over"),
+			  LT("agent", j->agent), LT("error", e.text));
+		job_over(s, FAILED);
+		return;
+	}
+	s->host_changed = true;
+	step_then(&s->step, mark_now, j);
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct job *j = w->data;
+	struct sup *s = j->sup;
+
+	(void)status;
+	if (!s) {
+		job_free(j);
+		return;
+	}
+	if (j->rc)
+		log_warn(LT("msg", "an outbox cannot be read"),
+			 LT("agent", j->agent), LT("error", j->err.text));
+	if (j->rc)
+		job_over(s, FAILED);
+	else if (j->mark || j->n == 0)
+		job_over(s, j->n == ROWS_MAX ? MORE : ALL_TAKEN);
+	else
+		take_rows(s, j);
+}
+
+/* --- which files ------------------------------------------------------ */
+
+static void start_job(struct sup *s, const char *agent, const char *path,
+		      int failures)
+{
+	struct job *j = calloc(1, sizeof *j);
+
+	if (!j)
+		abort();
+	j->sup = s;
+	j->work.data = j;
+	j->failures = failures;
+	snprintf(j->agent, sizeof j->agent, "%s", agent);
+	j->path = strdup(path);
+	s->channels->outbox->job = j;
+	uv_queue_work(&s->loop, &j->work, work, done);
+}
+
+/* The first that is due. */
+static struct want *take_want(struct outbox *o, int64_t now)
+{
+	struct want **at = &o->first, *w;
+
+	while (*at && (*at)->due_ms > now)
+		at = &(*at)->next;
+	w = *at;
+	if (w) {
+		*at = w->next;
+		if (o->end == &w->next)
+			o->end = at;
+	}
+	return w;
+}
+
+/* Hints first, then the next file of the look at all. */
+static void next_job(struct sup *s)
+{
+	struct outbox *o = s->channels->outbox;
+	struct want *w;
+
+	while (!o->closing && !o->job &&
+	       (w = take_want(o, (int64_t)uv_now(&s->loop)))) {
+		struct agent_database_get_in key = {w->agent};
+		struct agent_database_row row;
+		struct arena a = {0};
+		struct err e;
+
+		if (sql_get(s->db, Q_AGENT_DATABASE_GET, &key, &row, &a, &e) ==
+		    1)
+			start_job(s, row.agent, row.path, w->failures);
+		arena_fini(&a);
+		free(w);
+	}
+	while (!o->closing && !o->job && o->scanning) {
+		struct agent_database_after_in key = {o->scanned};
+		struct agent_database_row row;
+		struct arena a = {0};
+		struct err e;
+
+		o->scanning = sql_get(s->db, Q_AGENT_DATABASE_AFTER, &key, &row,
+				      &a, &e) == 1;
+		if (o->scanning) {
+			snprintf(o->scanned, sizeof o->scanned, "%s",
+				 row.agent);
+			start_job(s, row.agent, row.path, 0);
+		}
+		arena_fini(&a);
+	}
+}
+
+static void add_want(struct sup *s, const char *agent, int failures)
+{
+	struct outbox *o = s->channels->outbox;
+	int doubled = failures < WAITS_MAX ? failures : WAITS_MAX;
+	struct want *w;
+
+	for (w = o->first; w; w = w->next)
+		if (!strcmp(w->agent, agent))
+			return;
+	w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	snprintf(w->agent, sizeof w->agent, "%s", agent);
+	w->failures = failures;
+	if (failures)
+		w->due_ms = (int64_t)uv_now(&s->loop) +
+			    ((int64_t)WAIT_MS << (doubled - 1));
+	*o->end = w;
+	o->end = &w->next;
+}
+
+void outbox_look(struct sup *s, const char *agent)
+{
+	struct outbox *o = s->channels ? s->channels->outbox : NULL;
+
+	if (!o || o->closing)
+		return;
+	add_want(s, agent, 0);
+	next_job(s);
+}
+
+void outbox_tick(struct sup *s)
+{
+	if (s->channels->outbox)
+		next_job(s);
+}
+
+int outbox_open(struct sup *s, struct err *e)
+{
+	struct outbox *o = calloc(1, sizeof *o);
+
+	(void)e;
+	if (!o)
+		abort();
+	o->end = &o->first;
+	o->scanning = true;
+	s->channels->outbox = o;
+	next_job(s);
+	return 0;
+}
+
+void outbox_close(struct sup *s)
+{
+	struct outbox *o = s->channels->outbox;
+	struct want *w;
+
+	if (!o)
+		return;
+	while ((w = take_want(o, INT64_MAX)))
+		free(w);
+	if (o->job)
+		o->job->sup = NULL; /* frees itself */
+	free(o);
+	s->channels->outbox = NULL;
+}

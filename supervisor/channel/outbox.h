@@ -1,0 +1,21 @@
+#ifndef SUPERVISOR_CHANNEL_OUTBOX_H
+#define SUPERVISOR_CHANNEL_OUTBOX_H
+
+#include "schema/agent_queries.h"
+#include "supervisor/core/supervisor.h"
+
+/* outbox.c: takes over what the agent's file has. A hint: any number of times. */
+void outbox_look(struct sup *s, const char *agent);
+void outbox_tick(struct sup *s); /* what failed is tried again */
+int outbox_open(struct sup *s, struct err *e);
+void outbox_close(struct sup *s);
+
+/* outbox_route.c: in the step. */
+struct letter {
+	const char *agent, *session;
+	struct outbox_row box;
+};
+
+int outbox_take_row(struct sup *s, const struct letter *r, struct err *e);
+
+#endif

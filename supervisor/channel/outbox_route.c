@@ -1,0 +1,270 @@
+/* Where an outbox row goes: a delivery on a channel, or a message to another
+ * session. */
+#include "supervisor/channel/delivery_events.h"
+#include "supervisor/channel/outbox.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "schema/agent/transcript/event.h"
+#include "schema/control/channel/attachment.h"
+#include "schema/control/channel/mailbox.h"
+#include "schema/control/channel/run_deliveries.h"
+#include "supervisor/api/mailbox_wait.h"
+#include "supervisor/channel/lookup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char went[] =
+	"its conversation went with a channel that was removed, and whom it "
+	"was for is not known any more";
+
+/* A peer of a channel that there is; else it goes by the channel alone. */
+static int open_peer(struct sup *s, const struct letter *r, const char *peer,
+		     struct delivery_new *d, struct arena *a, struct err *e)
+{
+	struct talk t = {.channel = d->channel,
+			 .peer = peer,
+			 .sender = "",
+			 .kind = "direct",
+			 .agent = r->agent};
+	struct conversation_row conv;
+	struct channel_row row;
+	int found = sql_get(s->db, Q_CHANNEL_GET,
+			    &(struct channel_get_in){d->channel}, &row, a, e);
+
+	if (found != 1)
+		return found;
+	if (conversation_open(s->db, &t, clock_now(), &conv, a, e))
+		return -1;
+	d->conversation = conv.id;
+	return 0;
+}
+
+/* The conversation that the target or the session means: 1; 0: none; -1. */
+static int find_talk(struct sup *s, const struct letter *r, const cJSON *target,
+		     struct conversation_row *conv, struct arena *a,
+		     struct err *e)
+{
+	const char *peer = json_text(target, "conversation", NULL);
+	struct conversation_route_in key = {r->agent, r->session};
+
+	if (peer && id_is(ID_CONVERSATION, peer))
+		return sql_get(s->db, Q_CONVERSATION_GET,
+			       &(struct conversation_get_in){peer}, conv, a, e);
+	if (json_text(target, "channel", NULL) || !r->session)
+		return 0;
+	return sql_get(s->db, Q_CONVERSATION_ROUTE, &key, conv, a, e);
+}
+
+/* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
+ * Neither: where the session was last spoken to from, else the default. 0; 1:
+ * whom it was for is not known any more; -1. */
+static int find_way(struct sup *s, const struct letter *r, const cJSON *target,
+		    struct delivery_new *d, struct arena *a, struct err *e)
+{
+	const char *channel = json_text(target, "channel", NULL);
+	const char *peer = json_text(target, "conversation", NULL);
+	struct conversation_row conv;
+	struct channel_row row;
+	int found = find_talk(s, r, target, &conv, a, e);
+
+	if (found == 1) {
+		d->channel = conv.channel;
+		d->conversation = conv.id;
+		return 0;
+	}
+	if (found == 0 && peer && id_is(ID_CONVERSATION, peer)) {
+		d->channel = channel ? channel : "none";
+		d->conversation = peer; /* so that nobody else is sent it */
+		return 1;
+	}
+	if (found == 0 && !channel)
+		found = sql_get(s->db, Q_CHANNEL_GET_DEFAULT, NULL, &row, a, e);
+	if (found < 0)
+		return -1;
+	d->channel = channel ? channel : found ? row.name : "none";
+	return channel && peer ? open_peer(s, r, peer, d, a, e) : 0;
+}
+
+/* A dead letter says why. */
+static int bury(struct sup *s, const char *id, const char *why, struct err *e)
+{
+	struct delivery_row row;
+	struct delivery_end d;
+	struct arena a = {0};
+	int rc = sql_get(s->db, Q_DELIVERY_GET, &(struct delivery_get_in){id},
+			 &row, &a, e);
+
+	if (rc == 1) {
+		d = delivery_end_of(&row);
+		d.event = DELIVERY_EV_EXPIRE;
+		d.detail = why;
+		rc = delivery_settle(s->db, &d, clock_now(), e);
+	}
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+/* A channel that does not exist: to be tried again when it does. One that is
+ * disabled lets it wait. */
+static int bury_lost(struct sup *s, const char *id, const char *channel,
+		     struct err *e)
+{
+	struct channel_row known;
+	struct arena a = {0};
+	int rc = sql_get(s->db, Q_CHANNEL_GET,
+			 &(struct channel_get_in){channel}, &known, &a, e);
+
+	if (rc == 0)
+		rc = bury(s, id,
+			  arena_printf(&a, "there is no channel %s", channel),
+			  e);
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+/* With its attachments; those that cannot be kept are named in the message.
+ * `why_dead`: it is so at once. */
+static int put_delivery(struct sup *s, const struct channel *c,
+			struct delivery_new *d, const char *why_dead,
+			struct err *e)
+{
+	cJSON *body = json_parse("body", d->body, strlen(d->body), e);
+	struct buf text = BUF_MAX(EVENT_BODY_MAX);
+	int64_t now = clock_now();
+	struct err why;
+	struct id id;
+	int rc;
+
+	if (!body)
+		return -1;
+	if (channel_attach(s, c, body, &why)) {
+		cJSON_DeleteItemFromObject(body, "attachments");
+		cJSON_AddStringToObject(body, "attachments_refused", why.text);
+	}
+	json_add(&text, body);
+	d->body = text.p;
+	rc = delivery_add(s->db, d, now, &id, e);
+	if (rc > 0)
+		rc = attachments_use(s->db, id.text, body, e) ||
+				     parcel_tell_new(s, d, id.text, now, e) ||
+				     (why_dead ? bury(s, id.text, why_dead, e)
+					       : !c && bury_lost(s, id.text,
+								 d->channel, e))
+			     ? -1
+			     : 0;
+	cJSON_Delete(body);
+	buf_fini(&text);
+	d->body = NULL;
+	return rc;
+}
+
+static int add_delivery(struct sup *s, const struct letter *r,
+			const cJSON *target, const char *source, struct err *e)
+{
+	struct delivery_new d = {
+		.source = source,
+		.agent = r->agent,
+		.session = r->session,
+		.reply_to = json_text(target, "reply_to", NULL),
+		.body = r->box.body};
+	struct channel *c;
+	struct arena a = {0};
+	int rc = find_way(s, r, target, &d, &a, e);
+	const char *why = rc == 1 ? went : NULL;
+
+	c = rc >= 0 ? channel_find(s, d.channel) : NULL;
+	if (c)
+		c->look = true;
+	if (rc >= 0)
+		rc = channel_fill(s, &d, &a, e);
+	if (rc == 0)
+		rc = put_delivery(s, c, &d, why, e);
+	if (rc == 0 && d.conversation)
+		rc = sql_exec(s->db, Q_CONVERSATION_TOUCH,
+			      &(struct conversation_touch_in){
+				      d.conversation, false, clock_now()},
+			      e) < 0
+			     ? -1
+			     : 0;
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What no session can be given is a dead letter too, for people to see. */
+static int bury_message(struct sup *s, const struct letter *r,
+			const char *source, const char *why, struct err *e)
+{
+	struct delivery_new d = {.source = source,
+				 .channel = "none",
+				 .agent = r->agent,
+				 .session = r->session,
+				 .body = r->box.body,
+				 .max_age_ms = OPT_NONE};
+	int64_t now = clock_now();
+	struct id id;
+	int made = delivery_add(s->db, &d, now, &id, e);
+
+	log_warn(LT("msg", "a message between sessions is dead"),
+		 LT("agent", r->agent), LT("why", why));
+	if (made <= 0)
+		return made;
+	return parcel_tell_new(s, &d, id.text, now, e) ||
+			       bury(s, id.text, why, e)
+		       ? -1
+		       : 0;
+}
+
+static int add_message(struct sup *s, const struct letter *r,
+		       const cJSON *target, const char *source, struct err *e)
+{
+	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
+	struct arena a = {0};
+	struct message_new m = {
+		.source = source,
+		.sender = arena_printf(&a, "%s/%s", r->agent,
+				       r->session ? r->session : ""),
+		.agent = json_text(target, "agent", NULL),
+		.session = json_text(target, "session", "main"),
+		.room = json_text(target, "room", NULL),
+		.body = json_text(body, "text", r->box.body),
+	};
+	struct err why = {0};
+	struct id id;
+	int rc = -1;
+
+	if (body &&
+	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0))
+		rc = message_send(s->db, &m, &id, &why);
+	if (rc >= 0)
+		step_then(&s->step, mail_news, s);
+	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||
+			  why.code == ERR_USAGE || why.code == ERR_CONFLICT))
+		rc = bury_message(s, r, source, why.text, e);
+	else if (body)
+		*e = why;
+	cJSON_Delete(body);
+	arena_fini(&a);
+	return rc < 0 ? -1 : 0;
+}
+
+int outbox_take_row(struct sup *s, const struct letter *r, struct err *e)
+{
+	cJSON *target = json_parse_object("target", r->box.target,
+					  strlen(r->box.target), e);
+	char source[DELIVERY_SOURCE];
+	bool between;
+	int rc;
+
+	if (!target) /* the agent's mistake: there is nowhere to send it */
+		target = cJSON_CreateObject();
+	delivery_source(source, r->agent, r->box.id, r->box.created_at);
+	between = !cJSON_GetObjectItem(target, "channel") &&
+		  (cJSON_GetObjectItem(target, "agent") ||
+		   cJSON_GetObjectItem(target, "room"));
+	rc = between ? add_message(s, r, target, source, e)
+		     : add_delivery(s, r, target, source, e);
+	cJSON_Delete(target);
+	return rc;
+}

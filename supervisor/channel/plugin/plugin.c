@@ -1,0 +1,289 @@
+#include "supervisor/channel/plugin/plugin.h"
+
+#include "ipc/plugin_shim.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/os/proc.h"
+#include "supervisor/channel/plugin/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define START_MS      10000 /* to register, and to take its configuration */
+#define WELL_TIMEOUTS 4   /* ready for so long: former failures are forgotten */
+#define FORGIVE       240 /* ticks: a minute */
+#define NOTES_MAX     30  /* lines in our log in that time */
+
+int64_t plugin_now(const struct plugin *p)
+{
+	return (int64_t)uv_now(&p->channel->sup->loop);
+}
+
+void plugin_set_state(struct plugin *p, enum plugin_state state)
+{
+	static const char *const words[] = {
+		[PLUGIN_WAITING] = "waiting",
+		[PLUGIN_ENDING] = "ending",
+		[PLUGIN_STARTED] = "starting",
+		[PLUGIN_CONFIGURING] = "starting",
+		[PLUGIN_READY] = "ready",
+	};
+
+	p->state = state;
+	channel_state(p->channel, words[state], p->pid,
+		      state == PLUGIN_STARTED);
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static void start(struct plugin *p)
+{
+	struct err e;
+
+	p->serial++;
+	p->state = PLUGIN_STARTED;
+	if (plugin_start(p, &e)) {
+		plugin_fail(p, "%s", e.text);
+		return;
+	}
+	p->at_ms = plugin_now(p) + START_MS;
+}
+
+void plugin_started(struct plugin *p, pid_t pid)
+{
+	struct channel *c = p->channel;
+
+	p->pid = pid;
+	plugin_set_state(p, PLUGIN_STARTED);
+	plugin_pipe_listen(p);
+	plugin_log_note(c->sup, c->name, "process %d started", (int)p->pid);
+	log_info(LT("msg", "plugin started"), LT("channel", c->name),
+		 LI("pid", p->pid));
+}
+
+static void give_back(struct plugin *p, const char *why)
+{
+	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1, "%s",
+				      why);
+
+	while (p->waiting) {
+		struct parcel *parcel = p->waiting;
+
+		p->waiting = parcel->next;
+		parcel_done(parcel, &o);
+	}
+}
+
+static void begin_end(struct plugin *p)
+{
+	plugin_leave(p->channel->sup, p->channel->name, &p->tree, 0);
+	plugin_told_close(p);
+	plugin_pipe_close(p);
+	plugin_set_state(p, PLUGIN_ENDING);
+}
+
+void plugin_fail(struct plugin *p, const char *fmt, ...)
+{
+	char why[400];
+	va_list ap;
+	int n;
+
+	if (p->state == PLUGIN_ENDING)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(why, sizeof why, fmt, ap);
+	va_end(ap);
+	if (n >= (int)sizeof why)
+		text_mark_cut(why, sizeof why);
+	restart_failed(&p->restart, plugin_now(p),
+		       WELL_TIMEOUTS * p->channel->config.timeout);
+	give_back(p, why);
+	begin_end(p);
+	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
+	channel_trouble(p->channel, why);
+}
+
+/* Its process is over: says how. */
+void plugin_ended(struct plugin *p, int status)
+{
+	p->pid = 0;
+	if (WIFSIGNALED(status))
+		plugin_fail(p, "it died by signal %d (%s)", WTERMSIG(status),
+			    strsignal(WTERMSIG(status)));
+	else
+		plugin_fail(p, "it ended with status %d", WEXITSTATUS(status));
+}
+
+/* Most of the time since it dies: then the warden says how, in a moment. */
+void plugin_hung_up(struct plugin *p)
+{
+	plugin_pipe_close(p);
+	p->at_ms = plugin_now(p) + START_MS;
+}
+
+static bool lives(const struct plugin *p)
+{
+	struct proc_stat st;
+
+	return proc_stat(p->pid, &st) == 0 && st.state != 'Z' &&
+	       st.state != 'X';
+}
+
+/* Proof before the next start. */
+static void look_at_end(struct plugin *p)
+{
+	uint32_t random;
+
+	if (plugin_is_leaving(p->channel))
+		return;
+	p->pid = 0;
+	id_random(&random, sizeof random);
+	p->at_ms = plugin_now(p) + restart_wait(&p->restart, random);
+	plugin_set_state(p, PLUGIN_WAITING);
+}
+
+void plugin_is_stuck(struct plugin *p, pid_t pid, const char *why)
+{
+	p->pid = pid;
+	plugin_set_state(p, PLUGIN_ENDING);
+	channel_trouble(p->channel, why);
+}
+
+static void look_at_life(struct plugin *p)
+{
+	int64_t now = plugin_now(p), limit = p->channel->config.timeout;
+
+	if (p->out < 0) {
+		if (lives(p) || now >= p->at_ms)
+			plugin_fail(p, "it closed its output");
+	} else if (p->state == PLUGIN_STARTED && now >= p->at_ms) {
+		plugin_fail(p, "it did not register within %d s",
+			    START_MS / 1000);
+	} else if (p->state == PLUGIN_CONFIGURING && now >= p->at_ms) {
+		plugin_fail(p,
+			    "it did not answer channel.configure within "
+			    "%d s",
+			    START_MS / 1000);
+	} else if (p->pinged && now - p->heard_ms > 2 * limit) {
+		plugin_fail(p, "it does not answer");
+	} else if (!p->pinged && now - p->heard_ms > limit &&
+		   p->state == PLUGIN_READY) {
+		p->pinged = true;
+		plugin_ping(p);
+	}
+}
+
+static void late_parcels(struct plugin *p)
+{
+	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+				      "the plugin did not answer in time");
+	struct parcel **at = &p->waiting;
+
+	while (*at) {
+		struct parcel *parcel = *at;
+
+		if (parcel->late_ms > plugin_now(p)) {
+			at = &parcel->next;
+			continue;
+		}
+		*at = parcel->next;
+		parcel_done(parcel, &o);
+	}
+}
+
+/* Once a minute: a word out of place now and then is no nonsense. */
+static void forgive(struct plugin *p)
+{
+	if (p->notes > NOTES_MAX)
+		log_warn(LT("msg", "a plugin says too much to be logged"),
+			 LT("channel", p->channel->name),
+			 LI("left_out", p->notes - NOTES_MAX));
+	p->notes = p->bad_lines = 0;
+}
+
+bool plugin_may_note(struct plugin *p)
+{
+	return ++p->notes <= NOTES_MAX;
+}
+
+/* --- as a channel ----------------------------------------------------- */
+
+static void tick(struct channel *c)
+{
+	struct plugin *p = c->own;
+
+	plugin_pipe_tick(p);
+	late_parcels(p);
+	if (c->sup->ticks % FORGIVE == 0)
+		forgive(p);
+	if (p->state == PLUGIN_ENDING)
+		look_at_end(p);
+	if (p->state == PLUGIN_WAITING) {
+		if (plugin_now(p) >= p->at_ms)
+			start(p);
+	} else if (p->state != PLUGIN_ENDING) {
+		look_at_life(p);
+	}
+}
+
+static int open_plugin(struct channel *c, struct err *e)
+{
+	struct plugin *p = calloc(1, sizeof *p);
+
+	(void)e;
+	if (!p)
+		abort();
+	p->channel = c;
+	plugin_tree_init(&p->tree, c->sup->home.root, c->id);
+	plugin_pipe_init(p);
+	c->own = p;
+	if (plugin_is_leaving(c))
+		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
+	else
+		start(p);
+	return 0;
+}
+
+static void close_plugin(struct channel *c)
+{
+	struct plugin *p = c->own;
+
+	p->state = PLUGIN_ENDING; /* a pipe that is broken is no failure now */
+	plugin_stop_word(p);
+	(void)plugin_flush(p);
+	give_back(p, "the channel was closed");
+	plugin_leave(c->sup, c->name, &p->tree, WARDEN_STOP_S * 1000);
+	plugin_pipe_fini(p);
+	free(p);
+}
+
+static bool ready(const struct channel *c)
+{
+	const struct plugin *p = c->own;
+
+	return p->state == PLUGIN_READY && p->in >= 0 && plugin_has_room(p);
+}
+
+static bool wake(struct channel *c)
+{
+	struct plugin *p = c->own;
+
+	if (p->state != PLUGIN_WAITING)
+		return false;
+	p->at_ms = 0; /* by the next tick */
+	return true;
+}
+
+const struct channel_ops channel_plugin = {
+	.kind = "plugin",
+	.open = open_plugin,
+	.close = close_plugin,
+	.ready = ready,
+	.send = plugin_send,
+	.ask = plugin_ask,
+	.wake = wake,
+	.tick = tick,
+};

@@ -1,0 +1,284 @@
+/* What a plugin asks of skepd: docs/CHANNELS.md. */
+#include "supervisor/channel/plugin/plugin.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "supervisor/channel/inbound.h"
+#include "supervisor/channel/lookup.h"
+#include "supervisor/channel/plugin/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_FOUND      (-32601)
+#define BAD_PARAMS     (-32602)
+#define INTERNAL_ERROR (-32603)
+#define CURSOR_MAX     (64u << 10)
+
+/* --- messages that it brings ------------------------------------------ */
+
+struct receipt { /* for a message that is being committed */
+	struct sup *sup;
+	char *channel, *id, *ref;
+	int64_t serial;
+};
+
+static void receipt_free(struct receipt *r)
+{
+	free(r->channel);
+	free(r->id);
+	free(r->ref);
+	free(r);
+}
+
+static char *copy(const char *text)
+{
+	char *out = text ? strdup(text) : NULL;
+
+	if (text && !out)
+		abort();
+	return out;
+}
+
+static struct receipt *receipt_new(const struct plugin *p, const char *id,
+				   const char *ref)
+{
+	struct receipt *r = calloc(1, sizeof *r);
+
+	if (!r)
+		abort();
+	*r = (struct receipt){p->channel->sup, copy(p->channel->name), copy(id),
+			      copy(ref), p->serial};
+	return r;
+}
+
+/* Who is to be told; NULL: it is not there any more. */
+static struct plugin *who_asked(const struct receipt *r)
+{
+	struct channel *c = channel_taking(r->sup, r->channel);
+	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
+
+	return p && p->serial == r->serial && p->in >= 0 ? p : NULL;
+}
+
+/* Committed: now it may be told. */
+static void received(void *arg, const struct sup_result *result)
+{
+	struct receipt *r = arg;
+	struct plugin *p = who_asked(r);
+	struct buf b = BUF_MAX(1024);
+
+	if (p) {
+		buf_addf(&b, "{\"ok\":true,\"id\":\"%s\",\"duplicate\":%s}",
+			 result->id.text, result->changed ? "false" : "true");
+		if (result->failed)
+			plugin_refuse(p, r->id, INTERNAL_ERROR,
+				      result->failed->text);
+		else if (r->id)
+			plugin_answer(p, r->id, b.p);
+		else
+			plugin_tell(p, "message.received", r->ref,
+				    result->id.text);
+	}
+	buf_fini(&b);
+	receipt_free(r);
+}
+
+static int on_receive(struct plugin *p, const char *id, const cJSON *params,
+		      struct err *e)
+{
+	struct receipt *r;
+	struct arrival m;
+
+	if (p->state != PLUGIN_READY && p->state != PLUGIN_CONFIGURING)
+		return err_set(e, ERR_CONFLICT, "register first");
+	if (arrival_read(&m, params, e))
+		return -1;
+	if (arrival_from_outside(&m, e)) {
+		arrival_fini(&m);
+		return -1;
+	}
+	r = receipt_new(p, id, m.external_id ? m.external_id : "");
+	if (inbound_take(r->sup, r->channel, &m, (struct sup_done){received, r},
+			 e)) {
+		receipt_free(r);
+		arrival_fini(&m);
+		return -1;
+	}
+	arrival_fini(&m);
+	return 0;
+}
+
+/* --- what else it says ------------------------------------------------ */
+
+/* Is the member, if it is there, as it should be? */
+static bool is_fine(const cJSON *params, const char *name,
+		    cJSON_bool (*is)(const cJSON *))
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(params, name);
+
+	return !v || is(v);
+}
+
+static int on_register(struct plugin *p, const char *id, const cJSON *params,
+		       struct err *e)
+{
+	struct channel *c = p->channel;
+
+	if (p->state != PLUGIN_STARTED)
+		return err_set(e, ERR_CONFLICT, "it is registered already");
+	if (!json_text(params, "name", "")[0] ||
+	    !is_fine(params, "version", cJSON_IsString) ||
+	    !is_fine(params, "idempotent", cJSON_IsBool) ||
+	    !is_fine(params, "resolves", cJSON_IsBool))
+		return err_set(e, ERR_INVALID,
+			       "channel.register has a name and a version, "
+			       "which are texts, and says whether it is "
+			       "idempotent and resolves: true or false");
+	if (!strcmp(c->config.idempotent, "auto"))
+		c->idempotent = json_bool(params, "idempotent", false);
+	p->resolves = json_bool(params, "resolves", false);
+	log_info(LT("msg", "plugin registered"), LT("channel", c->name),
+		 LT("name", json_text(params, "name", "-")),
+		 LT("version", json_text(params, "version", "-")));
+	if (id)
+		plugin_answer(p, id, "{\"ok\":true}");
+	if (p->state == PLUGIN_STARTED) /* and did not fail over the answer */
+		plugin_configure(p);
+	return 0;
+}
+
+/* Committed: only now may it forget what came before. */
+static void cursor_kept(void *arg, const struct err *failed)
+{
+	struct receipt *r = arg;
+	struct plugin *p = who_asked(r);
+
+	if (p && failed)
+		plugin_refuse(p, r->id, INTERNAL_ERROR, failed->text);
+	else if (p && r->id)
+		plugin_answer(p, r->id, "{\"ok\":true}");
+	receipt_free(r);
+}
+
+static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
+		       struct err *e)
+{
+	struct channel *c = p->channel;
+	struct buf b = BUF_MAX(CURSOR_MAX);
+	struct channel_cursor_in in = {c->name, NULL, clock_now()};
+	int rc;
+
+	json_add(&b, data);
+	in.cursor = b.p;
+	rc = buf_ok(&b, "the cursor", e);
+	if (rc == 0 && (step_begin(&c->sup->step, e) ||
+			sql_exec(c->sup->db, Q_CHANNEL_CURSOR, &in, e) < 0))
+		rc = -1;
+	if (rc == 0)
+		step_then(&c->sup->step, cursor_kept, receipt_new(p, id, NULL));
+	buf_fini(&b);
+	return rc;
+}
+
+static int on_event(struct plugin *p, const char *id, const cJSON *params,
+		    struct err *e)
+{
+	const char *event = json_text(params, "event", NULL);
+	const cJSON *data = cJSON_GetObjectItem(params, "data");
+
+	if (!event || (data && !cJSON_IsObject(data)))
+		return err_set(e, ERR_INVALID,
+			       "an event has a name and an object");
+	if (!strcmp(event, "cursor") && data)
+		return keep_cursor(p, id, data, e);
+	if (plugin_may_note(p))
+		log_info(LT("msg", "plugin event"),
+			 LT("channel", p->channel->name),
+			 LT("event", quoted(event).text));
+	if (id)
+		plugin_answer(p, id, "{\"ok\":true}");
+	return 0;
+}
+
+static int on_status(struct plugin *p, const char *id, const cJSON *params,
+		     struct err *e)
+{
+	const char *status = json_text(params, "status", "");
+
+	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
+		return err_set(e, ERR_INVALID, "a status is ok or error");
+	if (status[0] == 'o')
+		channel_well(p->channel);
+	else if (plugin_may_note(p))
+		channel_trouble(p->channel, quoted(json_text(params, "detail",
+							     "it has trouble"))
+						    .text);
+	if (id)
+		plugin_answer(p, id, "{\"ok\":true}");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*call)(struct plugin *p, const char *id, const cJSON *params,
+		    struct err *e);
+} methods[] = {
+	{"channel.register", on_register},
+	{"channel.receive", on_receive},
+	{"channel.event", on_event},
+	{"channel.status", on_status},
+};
+
+#define METHODS (sizeof methods / sizeof methods[0])
+
+/* A registration that is wrong is why it will be ended: people must know. */
+static void note_refusal(struct plugin *p, const struct rpc_line *r,
+			 const struct err *e)
+{
+	if (!plugin_may_note(p))
+		return;
+	if (p->state == PLUGIN_STARTED) {
+		channel_trouble(p->channel, e->text);
+		return;
+	}
+	if (!r->id[0]) /* nobody is told; whoever writes it looks there */
+		plugin_log_note(p->channel->sup, p->channel->name,
+				"a notice %s is refused: %s",
+				quoted(r->method).text, e->text);
+	log_warn(LT("msg", "a plugin's message is refused"),
+		 LT("channel", p->channel->name),
+		 LT("method", quoted(r->method).text), LT("error", e->text));
+}
+
+/* Whose fault it is: a plugin forgets a message that is wrong, and brings one
+ * again that came while we could not take it. */
+static int code_of(const struct err *e)
+{
+	return err_is_retryable(e->code) || err_http_status(e->code) >= 500
+		       ? INTERNAL_ERROR
+		       : BAD_PARAMS;
+}
+
+void plugin_request(struct plugin *p, const struct rpc_line *r)
+{
+	const char *reply = r->id[0] ? r->id : NULL;
+	struct err e;
+	int code = NOT_FOUND, rc = -1;
+	size_t i = 0;
+
+	while (i < METHODS && strcmp(methods[i].name, r->method) != 0)
+		i++;
+	if (i < METHODS) {
+		rc = methods[i].call(p, reply, r->params, &e);
+		code = rc ? code_of(&e) : 0;
+	} else {
+		err_set(&e, ERR_NOTFOUND, "there is no method %s",
+			quoted(r->method).text);
+	}
+	if (rc) {
+		note_refusal(p, r, &e);
+		plugin_refuse(p, reply, code, e.text);
+	}
+}

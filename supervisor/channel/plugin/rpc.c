@@ -1,0 +1,113 @@
+/* A plugin's lines: its requests are passed on, its answers become outcomes. */
+#include "supervisor/channel/plugin/plugin.h"
+
+#include "lib/json/rpc_line.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BAD_LINES_MAX 100
+#define RETRY_MAX_MS  86400000
+
+static struct parcel *take_parcel(struct plugin *p, int64_t number)
+{
+	for (struct parcel **at = &p->waiting; *at; at = &(*at)->next) {
+		struct parcel *parcel = *at;
+
+		if ((intptr_t)parcel->own != number)
+			continue;
+		*at = parcel->next;
+		return parcel;
+	}
+	return NULL;
+}
+
+/* Whoever says years by mistake does not stop its channel for years. */
+static int64_t retry_after(const cJSON *data)
+{
+	int64_t ms = json_i64(data, "retry_after_ms", -1);
+
+	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
+}
+
+static struct outcome outcome_said(const struct rpc_line *r, bool asked)
+{
+	const cJSON *data = cJSON_GetObjectItem(r->error, "data");
+	const char *said = json_text(r->result, "delivery", "unknown"), *ref;
+	struct outcome o;
+
+	if (r->error && !asked)
+		return outcome_of(
+			json_bool(data, "permanent", false) ? DELIVERY_EV_REFUSE
+							    : DELIVERY_EV_FAIL,
+			json_i64(r->error, "code", 0), retry_after(data), "%s",
+			json_text(r->error, "message", ""));
+	if (asked)
+		return outcome_of(!strcmp(said, "delivered") ? DELIVERY_EV_ACK
+				  : !strcmp(said, "missing") ? DELIVERY_EV_FAIL
+							     : DELIVERY_EV_LOSE,
+				  OPT_NONE, -1, "the plugin says: %.20s", said);
+	o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
+	ref = json_text(r->result, "id", "");
+	if (strlen(ref) < sizeof o.ref) /* half an id is none */
+		memcpy(o.ref, ref, strlen(ref) + 1);
+	return o;
+}
+
+static void on_configured(struct plugin *p, const struct rpc_line *r)
+{
+	if (r->error) {
+		plugin_fail(p, "it refuses its configuration: %s",
+			    json_text(r->error, "message", ""));
+		return;
+	}
+	restart_well(&p->restart, plugin_now(p));
+	plugin_set_state(p, PLUGIN_READY);
+	channel_well(p->channel); /* the log has what it was */
+	p->channel->look = p->channel->resolve = true;
+	p->channel->resolved_to = 0;
+}
+
+static void on_answer(struct plugin *p, const struct rpc_line *r)
+{
+	struct parcel *parcel;
+	struct outcome o;
+
+	if (r->number == PLUGIN_PING_ID)
+		return;
+	if (p->state == PLUGIN_CONFIGURING && r->number == p->next_id) {
+		on_configured(p, r);
+		return;
+	}
+	parcel = take_parcel(p, r->number);
+	if (!parcel)
+		return; /* it was given up meanwhile */
+	o = outcome_said(r, parcel->asking);
+	parcel_done(parcel, &o);
+}
+
+static void bad_line(struct plugin *p, const char *why)
+{
+	if (p->bad_lines++ == 0)
+		channel_trouble(p->channel, why);
+	if (p->bad_lines > BAD_LINES_MAX)
+		plugin_fail(p, "it talks nonsense: %s", why);
+}
+
+void plugin_line(struct plugin *p, const char *line, size_t n)
+{
+	struct rpc_line r;
+	struct err e;
+
+	if (n == 0)
+		return;
+	if (rpc_line_read(&r, line, n, &e)) {
+		bad_line(p, e.text);
+		return;
+	}
+	if (r.method)
+		plugin_request(p, &r);
+	else
+		on_answer(p, &r);
+	rpc_line_fini(&r);
+}

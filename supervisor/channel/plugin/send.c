@@ -1,0 +1,159 @@
+/* What skepd says to a plugin: docs/CHANNELS.md. */
+#include "supervisor/channel/plugin/plugin.h"
+
+#include "lib/json/json.h"
+#include "supervisor/channel/envelope.h"
+
+#include <string.h>
+
+static void begin(struct plugin *p, int64_t id, const char *method)
+{
+	buf_adds(&p->outbox, "{\"jsonrpc\":\"2.0\",");
+	if (id >= 0)
+		buf_addf(&p->outbox, "\"id\":%lld,", (long long)id);
+	buf_addf(&p->outbox, "\"method\":\"%s\",\"params\":", method);
+}
+
+/* An outbox that is over its ceiling is a plugin that does not read. */
+static bool end(struct plugin *p)
+{
+	buf_adds(&p->outbox, "}\n");
+	if (p->outbox.over) {
+		plugin_fail(p, "it does not read what it is sent");
+		return false;
+	}
+	return plugin_flush(p);
+}
+
+static void add_or_null(struct buf *b, const char *json)
+{
+	buf_adds(b, json ? json : "null");
+}
+
+/* As the row has it now: what it kept before it was started again is there. */
+static void add_cursor(struct plugin *p)
+{
+	const struct channel *c = p->channel;
+	struct channel_row row = {0};
+	struct arena a = {0};
+	struct err e;
+
+	if (channels_get(c->sup->db, c->name, &row, &a, &e))
+		row.cursor = NULL; /* it was removed just now */
+	add_or_null(&p->outbox, row.cursor);
+	arena_fini(&a);
+}
+
+void plugin_configure(struct plugin *p)
+{
+	const struct channel *c = p->channel;
+	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
+
+	begin(p, ++p->next_id, "channel.configure");
+	buf_adds(&p->outbox, "{\"name\":");
+	json_add_string(&p->outbox, c->name, strlen(c->name));
+	buf_adds(&p->outbox, ",\"config\":");
+	add_or_null(&p->outbox, c->json);
+	buf_adds(&p->outbox, ",\"cursor\":");
+	add_cursor(p);
+	buf_adds(&p->outbox, ",\"media_dir\":");
+	json_add_string(&p->outbox, media.text, strlen(media.text));
+	buf_addc(&p->outbox, '}');
+	if (end(p))
+		plugin_set_state(p, PLUGIN_CONFIGURING);
+}
+
+void plugin_ping(struct plugin *p)
+{
+	begin(p, PLUGIN_PING_ID, "channel.status");
+	buf_adds(&p->outbox, "{}");
+	end(p);
+}
+
+void plugin_stop_word(struct plugin *p)
+{
+	if (p->in < 0)
+		return;
+	begin(p, -1, "channel.stop");
+	buf_adds(&p->outbox, "{}}\n");
+}
+
+static void wait_for(struct plugin *p, struct parcel *parcel)
+{
+	parcel->own = (void *)(intptr_t)p->next_id;
+	parcel->next = p->waiting;
+	p->waiting = parcel;
+}
+
+void plugin_send(struct channel *c, struct parcel *parcel)
+{
+	struct plugin *p = c->own;
+	struct outcome o;
+	struct err e;
+
+	if (wire_envelope(parcel, &parcel->body, &e)) {
+		o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
+		parcel_done(parcel, &o);
+		return;
+	}
+	if (p->state != PLUGIN_READY || p->in < 0) { /* it went meanwhile */
+		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+			       "the plugin is not there");
+		parcel_done(parcel, &o);
+		return;
+	}
+	if (!plugin_takes(p, parcel->body.n)) { /* it may well read, slowly */
+		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+			       "the plugin has not read what it was sent");
+		parcel_done(parcel, &o);
+		return;
+	}
+	begin(p, ++p->next_id, "channel.send");
+	buf_add(&p->outbox, parcel->body.p, parcel->body.n);
+	wait_for(p, parcel);
+	end(p);
+}
+
+bool plugin_ask(struct channel *c, struct parcel *parcel)
+{
+	struct plugin *p = c->own;
+
+	if (!p->resolves || p->state != PLUGIN_READY || p->in < 0)
+		return false;
+	begin(p, ++p->next_id, "channel.status");
+	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", parcel->row.id);
+	wait_for(p, parcel);
+	end(p);
+	return true;
+}
+
+/* id is JSON text of a request of theirs. */
+void plugin_answer(struct plugin *p, const char *id, const char *result)
+{
+	buf_addf(&p->outbox, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s", id,
+		 result);
+	end(p);
+}
+
+void plugin_refuse(struct plugin *p, const char *id, int code, const char *why)
+{
+	if (!id)
+		return;
+	buf_addf(&p->outbox,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,"
+		 "\"message\":",
+		 id, code);
+	json_add_string(&p->outbox, why, strlen(why));
+	buf_addc(&p->outbox, '}');
+	end(p);
+}
+
+void plugin_tell(struct plugin *p, const char *event, const char *ref,
+		 const char *id)
+{
+	begin(p, -1, "channel.event");
+	buf_addf(&p->outbox, "{\"event\":\"%s\",\"data\":{\"ref_id\":", event);
+	json_add_string(&p->outbox, ref, strlen(ref));
+	buf_addf(&p->outbox, ",\"id\":\"%s\"}}", id);
+	end(p);
+}

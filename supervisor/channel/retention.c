@@ -1,0 +1,182 @@
+#include "supervisor/channel/retention.h"
+
+#include "supervisor/channel/channel.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "schema/control/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP     16
+#define SLICE_NS 4000000 /* of one turn of the loop … */
+#define PAUSE_MS 20      /* … and then others have theirs */
+#define LOOK_MS  (10 * 60000)
+#define LEAST_MS 1000
+#define PARTS    8 /* of the shortest time to keep: how late it may be */
+
+struct retiring {
+	uv_timer_t timer;
+	struct retire walk; /* its own */
+	bool walking;
+	struct retire asked; /* a command's */
+	int64_t bytes;       /* of attachments that are gone */
+};
+
+static int64_t edge(int64_t keep, int64_t now)
+{
+	return keep ? now - keep : 0;
+}
+
+static struct retire_ask ask_of(const struct config *c, int64_t now)
+{
+	return (struct retire_ask){
+		.deliveries_before = edge(c->channel_keep, now),
+		.inbound_before = edge(c->channel_keep_inbound, now),
+		.dead_before = edge(c->channel_keep_dead, now),
+	};
+}
+
+/* Until the next walk: what is kept for long need not go to the minute. */
+static int64_t wait_of(const struct config *c)
+{
+	const int64_t keeps[] = {c->channel_keep, c->channel_keep_inbound,
+				 c->channel_keep_dead};
+	int64_t wait = LOOK_MS;
+
+	for (size_t i = 0; i < sizeof keeps / sizeof keeps[0]; i++)
+		if (keeps[i] && keeps[i] / PARTS < wait)
+			wait = keeps[i] / PARTS;
+	return wait < LEAST_MS ? LEAST_MS : wait;
+}
+
+/* After the commit. A step that was rolled back has brought the rows back: the
+ * walk begins anew. */
+static void walked(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+	struct retiring *w = s->retiring;
+
+	if (failed) {
+		w->walking = false;
+		w->asked = (struct retire){0};
+	} else
+		s->channels->media.bytes -= w->bytes;
+	w->bytes = 0;
+}
+
+/* How many rows it looked at in one turn; 0: over; -1. */
+static int slice(struct sup *s, struct retire *r, struct err *e)
+{
+	int64_t until = clock_mono_ns() + SLICE_NS;
+	int64_t bytes = r->bytes;
+	int n, sum = 0;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	step_then(&s->step, walked, s);
+	do {
+		n = retire_some(r, s->db, STEP, e);
+		sum += n;
+	} while (n > 0 && clock_mono_ns() < until);
+	s->retiring->bytes += r->bytes - bytes;
+	return n < 0 ? -1 : sum;
+}
+
+static int note(struct sup *s, const struct retired *sum, struct err *e)
+{
+	struct buf detail = BUF_MAX(512);
+	int rc;
+
+	if (sum->deliveries + sum->inbound + sum->messages == 0)
+		return 0;
+	log_info(LT("msg", "old messages were removed"),
+		 LI("deliveries", sum->deliveries), LI("inbound", sum->inbound),
+		 LI("messages", sum->messages),
+		 LI("attachments", sum->attachments));
+	json_add_shape(&detail, &retired_shape, sum);
+	rc = control_audit(s->db, "skepd", "message.retire", NULL, detail.p, e);
+	buf_fini(&detail);
+	return rc;
+}
+
+static void on_time(uv_timer_t *t)
+{
+	struct sup *s = t->data;
+	struct retiring *w = s->retiring;
+	struct retire_ask ask = ask_of(&s->config, clock_now());
+	struct err e;
+	int n;
+
+	if (!w->walking)
+		retire_begin(&w->walk, &ask);
+	w->walking = true;
+	n = slice(s, &w->walk, &e);
+	if (n == 0 && note(s, &w->walk.sum, &e))
+		n = -1;
+	if (n < 0)
+		log_error(LT("msg", "old messages cannot be removed"),
+			  LT("error", e.text));
+	w->walking = n > 0;
+	uv_timer_start(t, on_time,
+		       n > 0 ? PAUSE_MS : (uint64_t)wait_of(&s->config), 0);
+}
+
+int retiring_open(struct sup *s, struct err *e)
+{
+	struct retiring *w = calloc(1, sizeof *w);
+
+	(void)e;
+	if (!w)
+		abort();
+	s->retiring = w;
+	uv_timer_init(&s->loop, &w->timer);
+	w->timer.data = s;
+	uv_timer_start(&w->timer, on_time, LEAST_MS, 0);
+	uv_unref((uv_handle_t *)&w->timer);
+	return 0;
+}
+
+static void closed(uv_handle_t *h)
+{
+	struct sup *s = h->data;
+
+	free(s->retiring);
+	s->retiring = NULL;
+}
+
+void retiring_close(struct sup *s)
+{
+	if (s->retiring)
+		uv_close((uv_handle_t *)&s->retiring->timer, closed);
+}
+
+/* --- for a command ---------------------------------------------------- */
+
+int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
+	       struct sup_done done, struct err *e)
+{
+	struct retire *r = &s->retiring->asked;
+	struct retired *sum = &r->sum;
+	char text[128];
+	int n;
+
+	control_set_actor(by);
+	if (memcmp(&r->ask, ask, sizeof *ask) != 0)
+		retire_begin(r, ask);
+	n = slice(s, r, e);
+	if (n < 0)
+		return -1;
+	snprintf(text, sizeof text,
+		 "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, n,
+		 sum->deliveries, sum->inbound, sum->messages,
+		 sum->attachments);
+	sup_done_later(s, done, "messages", n > 0, step_text(&s->step, text));
+	if (n == 0)
+		*r = (struct retire){0};
+	return 0;
+}

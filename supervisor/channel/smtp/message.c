@@ -1,0 +1,230 @@
+#include "supervisor/channel/smtp/message.h"
+
+#include "lib/base/text.h"
+#include "lib/json/base64.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define LINE_BYTES 57 /* of base 64: 76 characters */
+#define LINE_CHARS 76
+#define WORD_FRAME 12 /* =?utf-8?B??= */
+#define TYPE_MAX   120
+#define FILE_BYTES 250 /* of a name: a line of less than 998 characters */
+#define OCTETS     "application/octet-stream"
+
+/* --- headers ---------------------------------------------------------- */
+
+/* Can stand as it is, on a line that has `before` characters already? */
+static bool is_plain(const char *value, size_t before)
+{
+	size_t n = strlen(value);
+
+	for (size_t i = 0; i < n; i++)
+		if (value[i] < 32 || value[i] > 126)
+			return false;
+	return before + n <= LINE_CHARS && !strstr(value, "=?");
+}
+
+/* How many bytes of whole characters fit into `room`. */
+static size_t whole_chars(const char *p, size_t n, size_t room)
+{
+	size_t used = 0, size;
+
+	while (used < n && (size = text_utf8_char(p + used, n - used)) > 0 &&
+	       used + size <= room)
+		used += size;
+	return used ? used : n < room ? n : room;
+}
+
+/* As words of RFC 2047, each on a line of its own but the first: so none has more
+ * than 75 characters. */
+static void add_encoded(struct buf *b, const char *value, size_t before)
+{
+	size_t n = strlen(value);
+
+	for (size_t i = 0; i < n;) {
+		size_t room = (LINE_CHARS - before - WORD_FRAME) / 4 * 3;
+		size_t take = whole_chars(value + i, n - i, room);
+
+		buf_adds(b, i ? "\r\n =?utf-8?B?" : "=?utf-8?B?");
+		base64_add(b, value + i, take);
+		buf_adds(b, "?=");
+		i += take;
+		before = 1;
+	}
+}
+
+/* Control characters are worth a space: a line break would begin a header. */
+static void add_words(struct buf *b, const char *value, size_t before)
+{
+	struct buf clean = BUF_MAX(strlen(value) + 2);
+
+	for (const char *p = value; *p; p++)
+		buf_addc(&clean,
+			 (unsigned char)*p < 32 || *p == 127 ? ' ' : *p);
+	if (clean.n && is_plain(clean.p, before))
+		buf_adds(b, clean.p);
+	else if (clean.n)
+		add_encoded(b, clean.p, before);
+	buf_fini(&clean);
+}
+
+static void add_header(struct buf *b, const char *name, const char *value)
+{
+	buf_addf(b, "%s: ", name);
+	add_words(b, value, strlen(name) + 2);
+	buf_adds(b, "\r\n");
+}
+
+/* An address that is not ASCII stands as it is: whoever takes it (SMTPUTF8)
+ * takes such headers too. */
+static void add_address(struct buf *b, const char *name,
+			const struct mail_address *m)
+{
+	size_t before = b->n;
+	bool fits;
+
+	buf_addf(b, "%s: ", name);
+	if (!m->name[0]) {
+		buf_addf(b, "%s\r\n", m->address);
+		return;
+	}
+	if (is_plain(m->name, strlen(name) + 4) && !strpbrk(m->name, "\"\\"))
+		buf_addf(b, "\"%s\"", m->name);
+	else
+		add_encoded(b, m->name, strlen(name) + 2);
+	/* on a line of its own only if it must */
+	fits = b->n - before + strlen(m->address) + 3 <= LINE_CHARS;
+	buf_addf(b, "%s <%s>\r\n", fits ? "" : "\r\n", m->address);
+}
+
+static bool is_message_id(const char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		if (text[i] <= 32 || text[i] > 126)
+			return false;
+	return n > 4 && n < 250 && text[0] == '<' && strchr(text, '@') &&
+	       strcspn(text + 1, "<>") == n - 2 && text[n - 1] == '>';
+}
+
+void mail_add_head(struct buf *b, const struct mail_head *h)
+{
+	time_t at = (time_t)(h->at / 1000);
+	bool answers = h->reply_to && is_message_id(h->reply_to);
+	char date[64];
+	struct tm tm;
+
+	gmtime_r(&at, &tm);
+	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &tm);
+	add_header(b, "Date", date);
+	add_address(b, "From", &h->from);
+	add_address(b, "To", &h->to);
+	add_header(b, "Subject", h->subject);
+	buf_addf(b, "Message-ID: <%s@%s>\r\n", h->id, h->from.domain);
+	if (answers)
+		buf_addf(b, "In-Reply-To: %s\r\nReferences: %s\r\n",
+			 h->reply_to, h->reply_to);
+	/* RFC 3834: no holiday notice is wanted. */
+	buf_addf(b, "Auto-Submitted: auto-%s\r\nMIME-Version: 1.0\r\n",
+		 answers ? "replied" : "generated");
+}
+
+/* --- content ---------------------------------------------------------- */
+
+void mail_add_multipart(struct buf *b, const char *boundary)
+{
+	buf_addf(b, "Content-Type: multipart/mixed; boundary=\"%s\"\r\n\r\n",
+		 boundary);
+}
+
+void mail_add_boundary(struct buf *b, const char *boundary, bool last)
+{
+	buf_addf(b, "--%s%s\r\n", boundary, last ? "--" : "");
+}
+
+static void add_bytes(struct buf *b, struct blob bytes)
+{
+	const char *p = bytes.p;
+
+	buf_adds(b, "Content-Transfer-Encoding: base64\r\n\r\n");
+	for (size_t i = 0; i < bytes.n; i += LINE_BYTES) {
+		base64_add(b, p + i,
+			   bytes.n - i < LINE_BYTES ? bytes.n - i : LINE_BYTES);
+		buf_adds(b, "\r\n");
+	}
+}
+
+/* Lines of text end with CR LF before they are encoded (RFC 2045). */
+void mail_add_text(struct buf *b, const char *text)
+{
+	struct buf lines = BUF_MAX(2 * strlen(text) + 2);
+
+	for (const char *p = text; *p; p++) {
+		if (*p == '\n' && (p == text || p[-1] != '\r'))
+			buf_addc(&lines, '\r');
+		buf_addc(&lines, *p);
+	}
+	buf_adds(b, "Content-Type: text/plain; charset=utf-8\r\n");
+	add_bytes(b, (struct blob){lines.p, lines.n});
+	buf_fini(&lines);
+}
+
+static bool is_token(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)p[i]) && !strchr("!#$&^_.+-", p[i]))
+			return false;
+	return n > 0;
+}
+
+/* TYPE/SUBTYPE, maybe with parameters. A mail within a mail may not be base 64,
+ * and a part is no place for further parts. */
+static const char *safe_type(const char *type)
+{
+	size_t n = strcspn(type, "/"), end = strcspn(type, "; ");
+
+	if (!type[n] || end < n || !is_token(type, n) ||
+	    !is_token(type + n + 1, end - n - 1) ||
+	    !strncasecmp(type, "multipart/", 10) ||
+	    !strncasecmp(type, "message/", 8) || strlen(type) > TYPE_MAX)
+		return OCTETS;
+	for (const char *p = type; *p; p++)
+		if (*p < 32 || *p > 126)
+			return OCTETS;
+	return type;
+}
+
+/* As it is in quotes, or in the words of RFC 2231. */
+static void add_name(struct buf *b, const char *name)
+{
+	size_t n = whole_chars(name, strlen(name), FILE_BYTES);
+
+	if (is_plain(name, sizeof " filename=\"\"") && !strpbrk(name, "\"\\")) {
+		buf_addf(b, "\r\n filename=\"%s\"", name);
+		return;
+	}
+	buf_adds(b, "\r\n filename*=utf-8''");
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)name[i] < 32)
+			buf_addc(b, '_');
+		else if (isalnum((unsigned char)name[i]) ||
+			 strchr("._-", name[i]))
+			buf_addc(b, name[i]);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)name[i]);
+}
+
+void mail_add_file(struct buf *b, const char *name, const char *type,
+		   struct blob bytes)
+{
+	buf_addf(b, "Content-Type: %s\r\nContent-Disposition: attachment;",
+		 safe_type(type));
+	add_name(b, name && name[0] ? name : "attachment");
+	buf_adds(b, "\r\n");
+	add_bytes(b, bytes);
+}

@@ -1,0 +1,394 @@
+/*
+ * smtp: each message is a mail, through libcurl. The conversation is the
+ * address. A mail that was sent and not acknowledged stays `unknown`: SMTP
+ * cannot say, and most servers would deliver it twice.
+ */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+#include "lib/http/curl_loop.h"
+#include "lib/json/json.h"
+#include "supervisor/channel/secret_file.h"
+#include "supervisor/channel/smtp/message.h"
+
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAIL_MAX     (64u << 20)
+#define ANSWER_KEPT  160 /* bytes of what the server said, for people */
+#define PASSWORD_MAX 4096
+
+/* Under way it belongs to libcurl's thread, and may outlive its channel. */
+struct mail {
+	struct transfer transfer; /* first: it is found by it */
+	struct mail *next;
+	struct channel *channel; /* NULL: it was closed meanwhile */
+	struct parcel *parcel;
+	struct sup *sup;
+	struct parcel *later; /* the row again, once its channel was closed */
+	struct curl_slist *to;
+	struct buf text;
+	_Atomic size_t sent;
+	char answer[ANSWER_KEPT]; /* the server's last refusal */
+	char error[CURL_ERROR_SIZE];
+};
+
+struct mailer {
+	struct mail_address from;
+	struct secret_file password; /* path NULL: none */
+	struct mail *busy;
+};
+
+/* --- in the thread ---------------------------------------------------- */
+
+static size_t give(char *to, size_t size, size_t n, void *arg)
+{
+	struct mail *m = arg;
+	size_t sent = m->sent, left = m->text.n - sent;
+	size_t take = size * n < left ? size * n : left;
+
+	memcpy(to, m->text.p + sent, take);
+	m->sent = sent + take;
+	return take;
+}
+
+/* A line of the server's. */
+static size_t on_line(char *line, size_t size, size_t n, void *arg)
+{
+	struct mail *m = arg;
+	size_t keep = n * size;
+
+	if (keep > 0 && (line[0] == '4' || line[0] == '5')) {
+		while (keep > 0 && (unsigned char)line[keep - 1] <= 32)
+			keep--;
+		snprintf(m->answer, sizeof m->answer, "%.*s", (int)keep, line);
+	}
+	return n * size;
+}
+
+/* --- the mail --------------------------------------------------------- */
+
+static int add_file(struct sql *db, const struct media_use_row *m,
+		    struct buf *b, struct err *e)
+{
+	struct media_bytes_row row;
+	struct arena a = {0};
+	int found = sql_get(db, Q_MEDIA_BYTES,
+			    &(struct media_bytes_in){m->media}, &row, &a, e);
+
+	if (found == 1)
+		mail_add_file(b, m->name, m->mime, row.bytes);
+	arena_fini(&a);
+	return found == 0  ? err_set(e, ERR_NOTFOUND, "attachment %s is gone",
+				     m->media)
+	       : found < 0 ? -1
+			   : 0;
+}
+
+/* The text alone, or with attachments as a message of several parts. */
+static int add_content(struct sql *db, const char *id, const char *text,
+		       struct buf *b, struct err *e)
+{
+	struct media_use_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(db, Q_MEDIA_USE_LIST,
+			    &(struct media_use_list_in){id}, 1000, &rows, &a,
+			    e);
+	int rc = n < 0 ? -1 : 0;
+
+	if (n > 0) {
+		mail_add_multipart(b, id);
+		mail_add_boundary(b, id, false);
+	}
+	mail_add_text(b, text);
+	for (int i = 0; i < n && rc == 0; i++) {
+		mail_add_boundary(b, id, false);
+		rc = add_file(db, &rows[i], b, e);
+	}
+	if (n > 0)
+		mail_add_boundary(b, id, true);
+	arena_fini(&a);
+	return rc;
+}
+
+static int write_mail(struct mail *m, const struct mail_address *to,
+		      struct err *e)
+{
+	const struct channel *c = m->channel;
+	const struct parcel *p = m->parcel;
+	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
+	struct mail_head head = {
+		.from = ((struct mailer *)c->own)->from,
+		.to = *to,
+		.id = p->row.id,
+		.reply_to = p->row.reply_to,
+		.at = clock_now(),
+	};
+	int rc;
+
+	if (!body)
+		return -1;
+	head.subject = json_text(body, "subject", c->config.subject);
+	mail_add_head(&m->text, &head);
+	rc = add_content(c->sup->db, p->row.id, json_text(body, "text", ""),
+			 &m->text, e);
+	cJSON_Delete(body);
+	return rc ? -1 : buf_ok(&m->text, "the mail", e);
+}
+
+/* --- sending ---------------------------------------------------------- */
+
+static void mail_free(struct mail *m)
+{
+	curl_slist_free_all(m->to);
+	curl_easy_cleanup(m->transfer.easy);
+	buf_fini(&m->text);
+	free(m);
+}
+
+static void take_busy(struct mailer *k, const struct mail *m)
+{
+	struct mail **at = &k->busy;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+}
+
+/* 4yz is for later, 5yz for ever; without an answer after the text, who knows.
+ * A login that fails is no fault of the message: somebody may mend it. */
+static struct outcome outcome(const struct mail *m, CURLcode code)
+{
+	enum delivery_event event = DELIVERY_EV_FAIL;
+	const char *why = m->answer[0]  ? m->answer
+			  : m->error[0] ? m->error
+					: curl_easy_strerror(code);
+	long status = 0;
+
+	curl_easy_getinfo(m->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+	if (code == CURLE_OK)
+		return outcome_of(DELIVERY_EV_ACK, status, -1, "%s", "");
+	if (code == CURLE_LOGIN_DENIED)
+		return outcome_of(event, status, -1, "login: %s", why);
+	if (status >= 500)
+		event = DELIVERY_EV_REFUSE;
+	else if (m->sent == m->text.n && status < 400)
+		event = DELIVERY_EV_LOSE;
+	return outcome_of(event, status >= 400 ? status : OPT_NONE, -1, "%s",
+			  why);
+}
+
+/* Its channel was closed, and it is unknown. Now that libcurl has let go of it,
+ * what it did says whether it may be sent again. */
+static void settle_late(struct mail *m, const struct outcome *o, CURLcode code)
+{
+	struct parcel *p = m->later;
+
+	p->out = *o;
+	if (code == CURLE_ABORTED_BY_CALLBACK && o->event == DELIVERY_EV_FAIL)
+		p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
+				    "the channel was closed before it left");
+	if (o->event == DELIVERY_EV_REFUSE) /* it will be so again */
+		p->out.event = DELIVERY_EV_FAIL;
+	parcel_settle(m->sup, p);
+}
+
+static void on_done(struct transfer *t, CURLcode code)
+{
+	struct mail *m = (struct mail *)t;
+	struct outcome o = outcome(m, code);
+
+	if (m->channel) {
+		take_busy(m->channel->own, m);
+		parcel_done(m->parcel, &o);
+	} else {
+		settle_late(m, &o, code);
+	}
+	mail_free(m);
+}
+
+/* Read for each mail: it may have been changed. */
+static int log_in(struct mail *m, struct err *e)
+{
+	struct mailer *k = m->channel->own;
+	struct buf password = BUF_MAX(PASSWORD_MAX);
+	CURL *easy = m->transfer.easy;
+	int rc = 0;
+
+	if (k->password.path)
+		rc = secret_file_read(&k->password, &password, e);
+	if (rc == 0) {
+		curl_easy_setopt(easy, CURLOPT_USERNAME,
+				 m->channel->config.user);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD,
+				 password.p ? password.p : "");
+	}
+	if (password.p)
+		OPENSSL_cleanse(password.p, password.n);
+	buf_fini(&password);
+	return rc;
+}
+
+static int start(struct mail *m, struct err *e)
+{
+	const struct channel_config *c = &m->channel->config;
+	const struct mailer *k = m->channel->own;
+	CURL *easy = m->transfer.easy;
+
+	if (c->user[0] && log_in(m, e))
+		return -1;
+	curl_easy_setopt(easy, CURLOPT_URL, c->server);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not the environment's */
+	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, k->from.address);
+	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
+	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
+	curl_easy_setopt(easy, CURLOPT_READDATA, m);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_line);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, m);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, m->error);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)c->timeout);
+	/* One that STARTTLS made safe is used again without a look at whom
+	 * this channel trusts. */
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	if (c->user[0] || !strcmp(c->tls, "required"))
+		curl_easy_setopt(easy, CURLOPT_USE_SSL, (long)CURLUSESSL_ALL);
+	if (c->ca_file[0])
+		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+	m->transfer.done = on_done;
+	m->transfer.alone = true;
+	return curl_loop_start(m->channel->sup->channels->mail, &m->transfer,
+			       e);
+}
+
+/* REFUSE: the message itself is at fault. */
+static enum delivery_event try(struct mail *m, struct err *e)
+{
+	const struct parcel *p = m->parcel;
+	const char *text = p->row.peer ? p->row.peer : m->channel->config.to;
+	enum delivery_event event = DELIVERY_EV_REFUSE;
+	struct mail_address to;
+	struct arena a = {0};
+
+	if (!text[0])
+		err_set(e, ERR_INVALID,
+			"there is no address: the message has no conversation, "
+			"and the channel no setting to");
+	else if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
+		 write_mail(m, &to, e) == 0) {
+		m->to = curl_slist_append(NULL, to.address);
+		event = start(m, e) ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK;
+	}
+	arena_fini(&a);
+	return event;
+}
+
+static void mail_send(struct channel *c, struct parcel *p)
+{
+	struct mailer *k = c->own;
+	struct mail *m = calloc(1, sizeof *m);
+	enum delivery_event event;
+	struct outcome o;
+	struct err e;
+
+	if (!m || !(m->transfer.easy = curl_easy_init()))
+		abort();
+	m->channel = c;
+	m->sup = c->sup;
+	m->parcel = p;
+	buf_init(&m->text, MAIL_MAX);
+	event = try(m, &e);
+	if (event == DELIVERY_EV_ACK) {
+		m->next = k->busy;
+		k->busy = m;
+		return;
+	}
+	mail_free(m);
+	o = outcome_of(event, OPT_NONE, -1, "%s", e.text);
+	parcel_done(p, &o);
+}
+
+/* --- life ------------------------------------------------------------- */
+
+static int open_password(struct channel *c, struct mailer *k, struct err *e)
+{
+	struct home_path path = home_join(&c->sup->home, HOME_CREDENTIALS,
+					  c->config.password_file);
+	struct buf text = BUF_MAX(PASSWORD_MAX);
+	int rc;
+
+	k->password.path = arena_text(&c->arena, path.text);
+	rc = secret_file_read(&k->password, &text, e);
+	if (text.p)
+		OPENSSL_cleanse(text.p, text.n);
+	buf_fini(&text);
+	return rc ? err_wrap(e,
+			     "put the password into its file, then 'skep "
+			     "channel enable %s'",
+			     c->name)
+		  : 0;
+}
+
+static int mail_open(struct channel *c, struct err *e)
+{
+	struct mailer *k = calloc(1, sizeof *k);
+
+	if (!k)
+		abort();
+	if (mail_address_read(&k->from, "from", c->config.from, &c->arena, e) ||
+	    (c->config.password_file[0] && open_password(c, k, e))) {
+		free(k);
+		return -1;
+	}
+	c->own = k;
+	return 0;
+}
+
+/* The row once more, as that of one that is unknown. */
+static struct parcel *copy_of(struct channel *c, const struct parcel *p)
+{
+	struct delivery_claim_row row = p->row;
+	struct parcel *copy;
+
+	row.body = NULL;
+	row.attempts++; /* this one */
+	copy = parcel_new(c, &row);
+	copy->asking = true;
+	copy->channel = NULL;
+	return copy;
+}
+
+/* Until libcurl has let go of it nobody knows what leaves. */
+static void mail_close(struct channel *c)
+{
+	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+				      "the channel was closed");
+	struct mailer *k = c->own;
+
+	while (k->busy) {
+		struct mail *m = k->busy;
+
+		take_busy(k, m);
+		m->channel = NULL;
+		m->later = copy_of(c, m->parcel);
+		curl_loop_drop(c->sup->channels->mail, &m->transfer);
+		parcel_done(m->parcel, &o);
+	}
+	free(k);
+}
+
+static bool mail_ready(const struct channel *c)
+{
+	(void)c;
+	return true;
+}
+
+const struct channel_ops channel_smtp = {
+	.kind = "smtp",
+	.open = mail_open,
+	.close = mail_close,
+	.ready = mail_ready,
+	.send = mail_send,
+};

@@ -1,0 +1,210 @@
+/*
+ * tty: for programs that come and ask, such as skep chat. A request waits until
+ * its conversation has something to say; the next one says that it was shown.
+ * Whoever goes away without a word gets it again, with the same id.
+ */
+#include "supervisor/channel/tty.h"
+
+#include "lib/base/clock.h"
+#include "supervisor/channel/envelope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct waiter {
+	struct waiter *next;
+	char conversation[ID_SIZE];
+	int64_t until_ms; /* uv_now */
+	tty_answer *answer;
+	void *arg;
+};
+
+struct tty {
+	struct waiter *waiters;
+	struct parcel *shown; /* not yet acknowledged */
+};
+
+static int tty_open(struct channel *c, struct err *e)
+{
+	struct delivery_line_up_in in = {c->name};
+
+	if (step_begin(&c->sup->step, e) ||
+	    sql_exec(c->sup->db, Q_DELIVERY_LINE_UP, &in, e) < 0)
+		return -1;
+	c->own = calloc(1, sizeof(struct tty));
+	if (!c->own)
+		abort();
+	return 0;
+}
+
+static void answer(struct waiter *w, const char *json)
+{
+	w->answer(w->arg, json);
+	free(w);
+}
+
+static void end_parcel(struct tty *t, struct parcel *p, enum delivery_event how,
+		       const char *why)
+{
+	struct outcome o = outcome_of(how, OPT_NONE, -1, "%s", why);
+	struct parcel **at = &t->shown;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	parcel_done(p, &o);
+}
+
+static void tty_close(struct channel *c)
+{
+	struct tty *t = c->own;
+
+	while (t->waiters) {
+		struct waiter *w = t->waiters;
+
+		t->waiters = w->next;
+		answer(w, NULL);
+	}
+	while (t->shown)
+		end_parcel(t, t->shown, DELIVERY_EV_LOSE,
+			   "the channel was closed");
+	free(t);
+}
+
+static bool tty_ready(const struct channel *c)
+{
+	(void)c;
+	return true;
+}
+
+/* --- handing out ------------------------------------------------------ */
+
+struct shown {
+	struct waiter *waiter;
+	struct sup *sup;
+	const char *name;
+	struct parcel *parcel;
+};
+
+/* After the commit of the claim. */
+static void show(void *arg, const struct err *failed)
+{
+	struct shown *s = arg;
+	struct parcel *p = s->parcel;
+	struct channel *c = channel_find(s->sup, s->name);
+	struct tty *t;
+	struct err e;
+
+	if (c != p->channel)
+		c = NULL; /* opened anew meanwhile: its lease runs out */
+	t = c ? c->own : NULL;
+	if (!failed && t && wire_data(p, true, &p->body, &e) == 0) {
+		p->next = t->shown;
+		t->shown = p;
+		answer(s->waiter, p->body.p);
+		return;
+	}
+	answer(s->waiter, NULL);
+	if (failed && c)
+		c->inflight--;
+	parcel_free(p);
+}
+
+/* Nothing is there for it: it goes, or waits on. */
+static struct waiter **pass(struct waiter **at, int64_t now)
+{
+	struct waiter *w = *at;
+
+	if (w->until_ms > now)
+		return &w->next;
+	*at = w->next;
+	answer(w, NULL);
+	return at;
+}
+
+static int tty_pull(struct channel *c, struct err *e)
+{
+	struct tty *t = c->own;
+	struct waiter **at = &t->waiters;
+	int64_t now = (int64_t)uv_now(&c->sup->loop);
+	int n = 0;
+
+	while (*at) {
+		struct waiter *w = *at;
+		struct err why = {0};
+		struct parcel *p = parcel_pull(c, w->conversation, &why);
+		struct shown *s;
+
+		if (!p && why.code != ERR_OK) {
+			*e = why;
+			return -1;
+		}
+		if (!p) {
+			at = pass(at, now);
+			continue;
+		}
+		*at = w->next;
+		s = step_alloc(&c->sup->step, sizeof *s);
+		*s = (struct shown){w, c->sup,
+				    step_text(&c->sup->step, c->name), p};
+		step_then(&c->sup->step, show, s);
+		n++;
+	}
+	return n;
+}
+
+static void tty_tick(struct channel *c)
+{
+	struct tty *t = c->own;
+	int64_t now = (int64_t)uv_now(&c->sup->loop);
+	struct waiter **at = &t->waiters;
+	struct parcel *next;
+
+	while (*at)
+		at = pass(at, now);
+	for (struct parcel *p = t->shown; p; p = next) {
+		next = p->next;
+		if (p->late_ms <= now)
+			end_parcel(t, p, DELIVERY_EV_LOSE,
+				   "whoever asked did not say that it came");
+	}
+}
+
+void tty_wait(struct channel *c, const char *conversation, int64_t ms,
+	      tty_answer *fn, void *arg)
+{
+	struct tty *t = c->own;
+	struct waiter *w = calloc(1, sizeof *w);
+
+	if (!w)
+		abort();
+	snprintf(w->conversation, sizeof w->conversation, "%s", conversation);
+	w->until_ms = (int64_t)uv_now(&c->sup->loop) + ms;
+	w->answer = fn;
+	w->arg = arg;
+	w->next = t->waiters;
+	t->waiters = w;
+	c->look = true;
+}
+
+bool tty_ack(struct channel *c, const char *delivery)
+{
+	struct tty *t = c->own;
+
+	for (struct parcel *p = t->shown; p; p = p->next)
+		if (!strcmp(p->row.id, delivery)) {
+			end_parcel(t, p, DELIVERY_EV_ACK, "");
+			return true;
+		}
+	return false;
+}
+
+const struct channel_ops channel_tty = {
+	.kind = "tty",
+	.idempotent = true,
+	.open = tty_open,
+	.close = tty_close,
+	.ready = tty_ready,
+	.pull = tty_pull,
+	.tick = tty_tick,
+};

@@ -1,0 +1,216 @@
+#include "supervisor/channel/webhook/post.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AGENT_NAME  "skep/" SKEP_VERSION
+#define AFTER_MAX   86400 /* seconds that a receiver may hold its channel */
+#define BODY_MAX    (64u << 20)
+#define BODY_KEPT   (64u << 10) /* a larger one is freed after its message */
+#define ANSWER_ROOM 1024L       /* the least that libcurl takes */
+#define ANSWER_READ (16u << 10) /* for the sake of the connection */
+
+/* What an HTTP status means for the message. */
+static enum delivery_event event_of(long status)
+{
+	static const long again[] = {408, 409, 423, 425, 429};
+
+	if (status >= 200 && status < 300)
+		return DELIVERY_EV_ACK;
+	for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
+		if (status == again[i])
+			return DELIVERY_EV_FAIL;
+	if (status >= 500 && status != 501 && status != 505)
+		return DELIVERY_EV_FAIL;
+	return DELIVERY_EV_REFUSE;
+}
+
+/* --- in the thread ---------------------------------------------------- */
+
+/* The status is known. What is short is read to its end, so that the connection
+ * is used again; another may have no end. */
+static size_t on_answer(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct post *p = arg;
+	size_t room = sizeof p->answer - 1 - p->answered;
+	size_t take = n * size < room ? n * size : room;
+
+	for (size_t i = 0; i < take; i++)
+		p->answer[p->answered++] = (unsigned char)bytes[i] < 32
+						   ? ' '
+						   : bytes[i];
+	p->answer[p->answered] = '\0';
+	p->read += n * size;
+	return p->read > ANSWER_READ ? CURL_WRITEFUNC_ERROR : n * size;
+}
+
+/* May the receiver have something of it? What a proxy was told before the request
+ * was begun does not count. */
+static bool has_left(const struct post *p)
+{
+	long sent = 0;
+
+	curl_easy_getinfo(p->transfer.easy, CURLINFO_REQUEST_SIZE, &sent);
+	return p->asked && sent > 0;
+}
+
+/* libcurl would send it again by itself when a connection that it used before
+ * ends without an answer. Whether it is sent again is ours to decide. */
+static int before_request(void *arg, char *to, char *from, int to_port,
+			  int from_port)
+{
+	struct post *p = arg;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	if (has_left(p))
+		return CURL_PREREQFUNC_ABORT;
+	p->asked = true;
+	return CURL_PREREQFUNC_OK;
+}
+
+/* --- the request ------------------------------------------------------ */
+
+void post_header(struct post *p, enum post_part i, const char *name,
+		 const char *value)
+{
+	struct buf *b = &p->text[i];
+
+	buf_clear(b);
+	buf_adds(b, name);
+	buf_adds(b, value);
+}
+
+void post_init(struct post *p, const struct channel_config *config)
+{
+	CURL *easy = p->transfer.easy = curl_easy_init();
+
+	p->url = curl_url();
+	if (!easy || !p->url)
+		abort();
+	buf_init(&p->body, BODY_MAX);
+	for (int i = 0; i < POST_PARTS; i++) {
+		buf_init(&p->text[i], 2048);
+		p->headers[i].next = i + 1 < POST_PARTS ? &p->headers[i + 1]
+							: NULL;
+	}
+	post_header(p, POST_TYPE, "content-type: ", "application/json");
+	post_header(p, POST_EXPECT, "expect:", "");
+	curl_url_set(p->url, CURLUPART_URL, config->url, 0);
+	curl_easy_setopt(easy, CURLOPT_CURLU, p->url);
+	curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, p->headers);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)config->timeout);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, AGENT_NAME);
+	/* Answers are a line or nothing: the usual 16 KB would be taken from
+	 * the heap and given back with each. */
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, ANSWER_ROOM);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, p);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_request);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, p);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, p->error);
+	/* Settings alone say which way it goes: the environment is that of
+	 * whoever started skepd. */
+	curl_easy_setopt(easy, CURLOPT_PROXY, config->proxy);
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+	if (config->ca_file[0])
+		curl_easy_setopt(easy, CURLOPT_CAINFO, config->ca_file);
+}
+
+void post_fini(struct post *p)
+{
+	curl_easy_cleanup(p->transfer.easy);
+	curl_url_cleanup(p->url);
+	for (int i = 0; i < POST_PARTS; i++)
+		buf_fini(&p->text[i]);
+	buf_fini(&p->body);
+}
+
+void post_rest(struct post *p)
+{
+	if (p->body.n > BODY_KEPT)
+		buf_fini(&p->body);
+}
+
+int post_start(struct post *p, struct curl_loop *loop, struct err *e)
+{
+	CURL *easy = p->transfer.easy;
+
+	for (int i = 0; i < POST_PARTS; i++)
+		p->headers[i].data = p->text[i].p;
+	p->answered = p->read = 0;
+	p->answer[0] = p->error[0] = '\0';
+	p->asked = false;
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, p->body.p);
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			 (curl_off_t)p->body.n);
+	return curl_loop_start(loop, &p->transfer, e);
+}
+
+/* --- its outcome ------------------------------------------------------ */
+
+/* What libcurl says when there is no answer. */
+static struct outcome no_answer(const struct post *p, CURLcode code)
+{
+	const char *why = p->error[0] ? p->error : curl_easy_strerror(code);
+
+	if (code == CURLE_ABORTED_BY_CALLBACK)
+		why = "the connection ended without an answer";
+	return outcome_of(has_left(p) ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
+			  OPT_NONE, -1, "%s", why);
+}
+
+/* A refusal in words: the receiver's, or what its status says. */
+static struct outcome refusal(const struct post *p, enum delivery_event event,
+			      long status)
+{
+	char *to = NULL;
+
+	curl_easy_getinfo(p->transfer.easy, CURLINFO_REDIRECT_URL, &to);
+	if (to)
+		return outcome_of(event, status, -1,
+				  "it has moved, and redirects are not "
+				  "followed: set url to %s",
+				  to);
+	if (!p->answer[0])
+		return outcome_of(event, status, -1, "HTTP status %ld", status);
+	return outcome_of(event, status, -1, "%s", p->answer);
+}
+
+/* Whoever answered by mistake with years does not stop the channel for years. */
+static int64_t hold_of(const struct post *p)
+{
+	curl_off_t after = 0;
+
+	curl_easy_getinfo(p->transfer.easy, CURLINFO_RETRY_AFTER, &after);
+	if (after <= 0)
+		return -1;
+	return (after < AFTER_MAX ? after : AFTER_MAX) * 1000;
+}
+
+static struct outcome an_answer(const struct post *p, long status)
+{
+	enum delivery_event event = event_of(status);
+	struct outcome o;
+
+	if (event == DELIVERY_EV_ACK)
+		return outcome_of(event, status, -1, "%s", "");
+	o = refusal(p, event, status);
+	if (event == DELIVERY_EV_FAIL)
+		o.retry_ms = hold_of(p);
+	return o;
+}
+
+struct outcome post_outcome(const struct post *p, CURLcode code)
+{
+	long status = 0;
+
+	curl_easy_getinfo(p->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+	/* A status is an answer, whatever became of the rest of it. */
+	return status >= 200 ? an_answer(p, status) : no_answer(p, code);
+}

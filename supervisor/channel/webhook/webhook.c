@@ -1,0 +1,238 @@
+/*
+ * webhook: each message is a POST of JSON, signed per the Standard Webhooks
+ * specification. webhook-id is the delivery's id, the same in every attempt, so
+ * a receiver that keeps ids gets each message once.
+ */
+#include "supervisor/channel/delivery.h"
+
+#include "lib/base/clock.h"
+#include "supervisor/channel/envelope.h"
+#include "supervisor/channel/webhook/post.h"
+#include "supervisor/channel/webhook/receive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HTTP_GONE 410
+
+/* A POST under way may outlive its channel. */
+struct hook {
+	struct post post;         /* first: it is found by its transfer */
+	struct hook *next, *prev; /* at rest: next only */
+	struct channel *channel;  /* NULL: it was closed meanwhile */
+	struct parcel *parcel;
+};
+
+struct webhook {
+	struct secret_file secret;
+	struct webhook_keys *keys; /* as last read */
+	bool broken;               /* what is in the file now is no secret */
+	struct hook *rest;
+	struct hook *busy;
+};
+
+static struct hook *hook_new(struct channel *c)
+{
+	struct hook *h = calloc(1, sizeof *h);
+
+	if (!h)
+		abort();
+	h->channel = c;
+	post_init(&h->post, &c->config);
+	return h;
+}
+
+static void hook_free(struct hook *h)
+{
+	post_fini(&h->post);
+	free(h);
+}
+
+static void add_busy(struct webhook *w, struct hook *h)
+{
+	h->prev = NULL;
+	h->next = w->busy;
+	if (w->busy)
+		w->busy->prev = h;
+	w->busy = h;
+}
+
+static void take_busy(struct webhook *w, struct hook *h)
+{
+	if (h->prev)
+		h->prev->next = h->next;
+	else
+		w->busy = h->next;
+	if (h->next)
+		h->next->prev = h->prev;
+}
+
+/* --- sending ---------------------------------------------------------- */
+
+/* 410: it does not want messages any more, none at all. They wait for a person,
+ * this one too. */
+static void stop_sending(struct channel *c, struct outcome *o)
+{
+	o->event = DELIVERY_EV_FAIL;
+	o->no_try = true;
+	channel_pause(c, "the receiver is gone (HTTP status 410): set url, "
+			 "then 'skep channel resume'");
+}
+
+static void on_done(struct transfer *t, CURLcode code)
+{
+	struct hook *h = (struct hook *)t;
+	struct channel *c = h->channel;
+	struct webhook *w = c ? c->own : NULL;
+	struct outcome o;
+
+	if (!c) {
+		hook_free(h);
+		return;
+	}
+	o = post_outcome(&h->post, code);
+	if (o.code == HTTP_GONE)
+		stop_sending(c, &o);
+	take_busy(w, h);
+	post_rest(&h->post);
+	h->next = w->rest;
+	w->rest = h;
+	parcel_done(h->parcel, &o);
+}
+
+static int make_body(struct buf *b, const struct parcel *p, struct err *e)
+{
+	char at[CLOCK_TEXT];
+
+	buf_clear(b);
+	buf_adds(b, "{\"type\":\"message\",\"timestamp\":\"");
+	buf_adds(b, clock_text(p->row.created_at, at));
+	buf_adds(b, "\",\"data\":");
+	if (wire_data(p, true, b, e))
+		return -1;
+	buf_addc(b, '}');
+	return buf_ok(b, "the message", e);
+}
+
+static int make_headers(struct hook *h, const struct parcel *p, struct err *e)
+{
+	struct post *post = &h->post;
+	int64_t now = clock_now() / 1000;
+	char when[24];
+
+	snprintf(when, sizeof when, "%lld", (long long)now);
+	post_header(post, POST_IDENT, "webhook-id: ", p->row.id);
+	post_header(post, POST_WHEN, "webhook-timestamp: ", when);
+	post_header(post, POST_SIGNATURE, "webhook-signature: ", "");
+	return webhook_sign(webhook_keys_of(h->channel), p->row.id, now,
+			    (struct blob){post->body.p, post->body.n},
+			    &post->text[POST_SIGNATURE], e);
+}
+
+static int start(struct hook *h, struct parcel *p, struct err *e)
+{
+	if (make_body(&h->post.body, p, e) || make_headers(h, p, e))
+		return -1;
+	h->parcel = p;
+	h->post.transfer.done = on_done;
+	return post_start(&h->post, h->channel->sup->channels->web, e);
+}
+
+static void hook_send(struct channel *c, struct parcel *p)
+{
+	struct webhook *w = c->own;
+	struct hook *h = w->rest;
+	struct outcome o;
+	struct err e;
+
+	if (h)
+		w->rest = h->next;
+	else
+		h = hook_new(c);
+	if (start(h, p, &e) == 0) {
+		add_busy(w, h);
+		return;
+	}
+	hook_free(h);
+	o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1, "%s", e.text);
+	parcel_done(p, &o);
+}
+
+/* --- life ------------------------------------------------------------- */
+
+/* The file is looked at again and again, so a secret is changed without a gap.
+ * While it is broken, what was read before goes on. */
+struct webhook_keys *webhook_keys_of(struct channel *c)
+{
+	struct webhook *w = c->own;
+	struct webhook_keys *keys;
+	struct err e;
+
+	if (!secret_file_changed(&w->secret))
+		return w->keys;
+	if (webhook_keys_read(&w->secret, &keys, &e)) {
+		if (!w->broken)
+			channel_trouble(c, e.text);
+		w->broken = true;
+		return w->keys;
+	}
+	webhook_keys_free(w->keys);
+	w->keys = keys;
+	if (w->broken)
+		channel_well(c);
+	w->broken = false;
+	return keys;
+}
+
+static int hook_open(struct channel *c, struct err *e)
+{
+	struct webhook *w = calloc(1, sizeof *w);
+
+	if (!w)
+		abort();
+	w->secret.path = webhook_secret(c->sup, c->name, &c->config, &c->arena);
+	c->own = w;
+	if (webhook_keys_read(&w->secret, &w->keys, e) == 0)
+		return 0;
+	free(w);
+	return err_wrap(e,
+			"put whsec_ and base 64 of a secret into its file, "
+			"then 'skep channel enable %s'",
+			c->name);
+}
+
+/* What is under way is given up; its memory goes when libcurl lets go of it. */
+static void hook_close(struct channel *c)
+{
+	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
+				      "the channel was closed");
+	struct webhook *w = c->own;
+	struct hook *h;
+
+	while ((h = w->busy)) {
+		take_busy(w, h);
+		h->channel = NULL;
+		curl_loop_drop(c->sup->channels->web, &h->post.transfer);
+		parcel_done(h->parcel, &o);
+	}
+	while ((h = w->rest)) {
+		w->rest = h->next;
+		hook_free(h);
+	}
+	webhook_keys_free(w->keys);
+	free(w);
+}
+
+static bool hook_ready(const struct channel *c)
+{
+	return c->config.url[0] != '\0';
+}
+
+const struct channel_ops channel_webhook = {
+	.kind = "webhook",
+	.idempotent = true,
+	.open = hook_open,
+	.close = hook_close,
+	.ready = hook_ready,
+	.send = hook_send,
+};

@@ -1,0 +1,226 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/db/migrate.h"
+#include "lib/json/json.h"
+#include "schema/agent/agent_file.h"
+#include "schema/control/agent.h"
+#include "schema/control/agent_delete.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Agents as the supervisor sees them: a definition that lies in files is read
+ * again whenever it is used, so that an edit is seen by the next run and nothing
+ * has to be looked through at start.
+ */
+static int tell_host(struct sup *s, const char *name, const char *what,
+		     struct err *e)
+{
+	struct buf body = BUF_MAX(128);
+	struct host_event_add_in in = {
+		.at = clock_now(),
+		.kind = "agent",
+		.subject = name,
+		.agent = name,
+	};
+	int rc;
+
+	buf_addf(&body, "{\"change\":\"%s\"}", what);
+	in.body = body.p;
+	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
+	buf_fini(&body);
+	s->host_changed = true;
+	return rc < 0 ? -1 : 0;
+}
+
+int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,
+		   struct arena *a, struct err *e)
+{
+	struct agent_get_in key = {name};
+	int changed;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	control_set_actor("skepd");
+	changed = agents_sync(s->db, &s->home, name, e);
+	if (changed < 0 || (changed == 1 && tell_host(s, name, "changed", e)))
+		return -1;
+	return sql_get(s->db, Q_AGENT_GET, &key, out, a, e);
+}
+
+/* What the definition does not say goes back to its default. */
+static int define(struct sup *s, const char *name, const cJSON *def,
+		  struct arena *a, struct err *e)
+{
+	struct agent_row row = {.name = name,
+				.workspace = "disk",
+				.is_enabled = true,
+				.spec = "{}",
+				.source = "command"};
+	struct agent_row old = {0};
+	int changed;
+
+	if (text_check_name("agent", name, e) ||
+	    sql_get(s->db, Q_AGENT_GET, &(struct agent_get_in){name}, &old, a,
+		    e) < 0 ||
+	    agent_check_members("the definition", def, old.spec, e) ||
+	    agent_from_json(&row, "the definition", def, a, e))
+		return -1;
+	if (!row.driver)
+		return err_set(e, ERR_INVALID,
+			       "agent '%s' needs a driver, one of %s", name,
+			       AGENT_DRIVERS);
+	if (step_begin(&s->step, e))
+		return -1;
+	changed = agents_put(s->db, &row, a, e);
+	if (changed == 1)
+		warm_evict_all(s, name);
+	if (changed == 1)
+		changed = tell_host(s, name,
+				    row.version > 1 ? "changed" : "added", e);
+	return changed < 0 ? -1 : 0;
+}
+
+int sup_agent_put(struct sup *s, const char *name, const char *definition,
+		  const char *by, struct sup_done done, struct err *e)
+{
+	struct arena a = {0};
+	cJSON *def = json_parse_object("the definition", definition,
+				       strlen(definition), e);
+	int rc = -1;
+
+	control_set_actor(by);
+	if (def)
+		rc = define(s, name, def, &a, e);
+	cJSON_Delete(def);
+	arena_fini(&a);
+	if (rc)
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+static int has_no_runs(struct sup *s, const char *name, struct err *e)
+{
+	if (live_count_agent(&s->lives, name) == 0 && warm_evict_now(s, name))
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "agent %s has live runs: wait for their end, or cancel "
+		       "them",
+		       quoted(name).text);
+}
+
+int sup_agent_delete(struct sup *s, const char *name, const char *by,
+		     struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (has_no_runs(s, name, e) || step_begin(&s->step, e) ||
+	    agents_remove(s->db, name, e) || tell_host(s, name, "deleted", e))
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+struct purge {
+	struct sup *sup;
+	struct sup_done done;
+	const char *agent, *path;
+};
+
+static void remove_files(void *arg, const struct err *failed)
+{
+	struct purge *p = arg;
+	struct sup_result r = {.failed = failed, .changed = true};
+	struct err e;
+
+	snprintf(r.id.text, sizeof r.id.text, "%s", p->agent);
+	if (!failed && purge_files(&p->sup->home, p->agent, p->path, &e))
+		r.failed = &e;
+	if (p->done.call)
+		p->done.call(p->done.arg, &r);
+}
+
+int sup_agent_purge(struct sup *s, const char *name, const char *by,
+		    struct sup_done done, struct err *e)
+{
+	struct purge *p = step_alloc(&s->step, sizeof *p);
+
+	control_set_actor(by);
+	*p = (struct purge){
+		.sup = s, .done = done, .agent = step_text(&s->step, name)};
+	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	    step_begin(&s->step, e) ||
+	    purge_rows(s->db, name, &p->path, &s->step.arena, e) ||
+	    tell_host(s, name, "deleted", e))
+		return -1;
+	step_then(&s->step, remove_files, p);
+	return 0;
+}
+
+int sup_agent_move(struct sup *s, const char *name, const char *path,
+		   const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!path || path[0] != '/')
+		return err_set(e, ERR_INVALID,
+			       "\"path\" says where the file is, from /");
+	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
+	    step_begin(&s->step, e) || registry_move(s->db, name, path, e) ||
+	    tell_host(s, name, "moved", e))
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+/* A file of an older program is brought to this one's schema by opening it. */
+static int bring_forward(struct sup *s, struct agent_database_row *row,
+			 struct err *e)
+{
+	struct agent_file f;
+
+	if (row->schema_version >= agent_schema.version)
+		return 0;
+	if (registry_open(row, 0, &f, e))
+		return -1;
+	agent_file_close(&f);
+	row->schema_version = agent_schema.version;
+	return registry_seen(s->db, row, e);
+}
+
+int sup_agent_database(struct sup *s, const char *name,
+		       struct agent_database_row *out, struct arena *a,
+		       struct err *e)
+{
+	if (step_begin(&s->step, e) ||
+	    registry_make(s->db, &s->home, name, out, a, e))
+		return -1;
+	return bring_forward(s, out, e);
+}
+
+int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
+		   struct err *e)
+{
+	struct agent_database_row file;
+	struct agent_row row;
+	struct arena a = {0};
+	int found = text_check_name("agent", name, e)
+			    ? -1
+			    : sup_agent_read(s, name, &row, &a, e);
+
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
+				name);
+	if (found > 0)
+		found = sup_agent_database(s, name, &file, &a, e);
+	arena_fini(&a);
+	if (found < 0)
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}

@@ -1,0 +1,157 @@
+#include "supervisor/core/clock_change.h"
+#include "supervisor/channel/channel.h"
+#include "supervisor/run/idle.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "schema/control/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEP_MS 1000 /* less is drift, and left alone */
+#define SCOPE   "skepd"
+#define KEY     "clock"
+
+static bool is_step(int64_t by)
+{
+	return by >= STEP_MS || by <= -STEP_MS;
+}
+
+static int move_rows(struct sql *db, int64_t by, struct err *e)
+{
+	static const unsigned queries[] = {
+		Q_CLOCK_MOVE_RUNS,       Q_CLOCK_MOVE_APPROVALS,
+		Q_CLOCK_MOVE_DELIVERIES, Q_CLOCK_MOVE_CHANNELS,
+		Q_CLOCK_MOVE_LEASES,     Q_CLOCK_MOVE_WARM,
+		Q_CLOCK_MOVE_KV,
+	};
+	struct clock_move_runs_in in = {by};
+
+	for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
+		if (sql_exec(db, queries[i], &in, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int keep_offset(struct sup *s, int64_t offset, struct err *e)
+{
+	char value[96];
+
+	snprintf(value, sizeof value, "%s %" PRId64, s->boot_id, offset);
+	return control_kv_put(s->db, SCOPE, KEY, value, OPT_NONE, e);
+}
+
+/* The offset of the former supervisor of this boot, or `other`. */
+static int64_t former_offset(struct sup *s, int64_t other)
+{
+	char boot[64];
+	const char *value;
+	struct arena a = {0};
+	int64_t offset;
+	struct err ignored;
+
+	if (control_kv_get(s->db, SCOPE, KEY, &a, &value, &ignored) != 1 ||
+	    sscanf(value, "%63s %" SCNd64, boot, &offset) != 2 ||
+	    strcmp(boot, s->boot_id) != 0)
+		offset = other;
+	arena_fini(&a);
+	return offset;
+}
+
+static int follow(struct sup *s, int64_t offset, struct err *e)
+{
+	int64_t by = offset - former_offset(s, offset);
+
+	if (is_step(by)) {
+		log_warn(LT("msg", "the system's clock was set"),
+			 LI("by_ms", by));
+		if (move_rows(s->db, by, e))
+			return -1;
+	}
+	return keep_offset(s, offset, e);
+}
+
+int steady_open(struct sup *s, struct err *e)
+{
+	int64_t offset = clock_offset();
+
+	clock_hold(offset);
+	if (sql_enter(s->db, e))
+		return -1;
+	return sql_leave(s->db, follow(s, offset, e), e);
+}
+
+static void move_one(int64_t *deadline, int64_t by)
+{
+	if (*deadline != OPT_NONE && *deadline != 0)
+		*deadline += by;
+}
+
+static void move_channels(struct channels *k, int64_t by)
+{
+	k->sick_until += by;
+	move_one(&k->due_at, by);
+	for (struct channel *c = k->first; c; c = c->next) {
+		move_one(&c->ask_at, by);
+		move_one(&c->hold_until, by);
+		move_one(&c->hold_told, by);
+		move_one(&c->next_due, by);
+	}
+}
+
+/* Deadlines that are in memory only, or there too. */
+static void move_memory(struct sup *s, int64_t by)
+{
+	for (struct warm *w = s->warms.first; w; w = w->next) {
+		w->since += by;
+		w->until += by;
+	}
+	for (int i = 0; i < KEEPER_CHORES; i++)
+		if (s->keeper.next[i])
+			s->keeper.next[i] += by;
+	if (s->channels)
+		move_channels(s->channels, by);
+	s->alarm_stale = s->schedule = true;
+}
+
+struct undo {
+	struct sup *sup;
+	int64_t offset, by;
+};
+
+static void committed(void *arg, const struct err *failed)
+{
+	struct undo *u = arg;
+
+	if (!failed)
+		return;
+	clock_hold(u->offset);
+	move_memory(u->sup, -u->by);
+}
+
+void steady_check(struct sup *s)
+{
+	int64_t before = clock_held(), offset = clock_offset();
+	int64_t by = offset - before;
+	struct undo *u;
+	struct err e;
+
+	if (!is_step(by))
+		return;
+	log_warn(LT("msg", "the system's clock was set"), LI("by_ms", by));
+	if (step_begin(&s->step, &e) || move_rows(s->db, by, &e)) {
+		log_error(LT("msg", "deadlines cannot be moved"),
+			  LT("error", e.text));
+		return;
+	}
+	clock_hold(offset);
+	move_memory(s, by);
+	if (keep_offset(s, offset, &e))
+		log_error(LT("msg", "the clock cannot be recorded"),
+			  LT("error", e.text));
+	u = step_alloc(&s->step, sizeof *u);
+	*u = (struct undo){s, before, by};
+	step_then(&s->step, committed, u);
+}

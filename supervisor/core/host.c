@@ -1,0 +1,237 @@
+#include "supervisor/channel/channel.h"
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/os/sd_notify.h"
+#include "schema/control/control.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* --- reading ---------------------------------------------------------- */
+
+struct sql *sup_db(struct sup *s)
+{
+	return s->db;
+}
+
+const struct config *sup_config(const struct sup *s)
+{
+	return &s->config;
+}
+
+const struct home *sup_home(const struct sup *s)
+{
+	return &s->home;
+}
+
+bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
+{
+	const struct live *l = live_find(&s->lives, run);
+	int64_t ago;
+
+	if (!l)
+		return false;
+	ago = (int64_t)uv_now(&s->loop) - l->heard_ms;
+	*out = (struct sup_live){
+		.last_seq = l->last_seq,
+		.rev = l->rev,
+		.heard_at = l->connected ? clock_now() - ago : 0,
+		.phase = l->phase,
+		.connected = l->connected,
+		.exited = l->exited,
+		.silent = ago > 3 * l->heartbeat_ms,
+	};
+	return true;
+}
+
+void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out)
+{
+	const struct live *l = live_find(&s->lives, run);
+	struct tree t;
+
+	*out = (struct sup_tree){0};
+	if (!l)
+		return;
+	t = live_tree(l);
+	out->processes = tree_count(&s->place, &t, &out->rss);
+}
+
+bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out)
+{
+	const struct warm *w = s->warms.first;
+	struct tree t;
+
+	while (w && n-- > 0)
+		w = w->next;
+	if (!w)
+		return false;
+	*out = (struct sup_idle){
+		.run = w->run,
+		.agent = w->agent,
+		.session = w->session,
+		.pid = w->pid,
+		.since = w->since,
+		.connected = w->is_waiting,
+	};
+	t = warm_tree(w);
+	if (memory)
+		out->tree.processes = tree_count(&s->place, &t, &out->tree.rss);
+	return true;
+}
+
+static void count_connected(struct live *l, void *arg)
+{
+	*(int64_t *)arg += l->connected;
+}
+
+void sup_status_get(struct sup *s, struct sup_status *out)
+{
+	struct run_waiting_row row = {0};
+	struct err e;
+
+	*out = (struct sup_status){
+		.pid = getpid(),
+		.epoch = s->epoch,
+		.started_at = s->started_at,
+		.live = s->lives.count,
+		.idle = s->warms.count,
+		.spares = spares_ready(s),
+		.version = SKEP_VERSION,
+		.stopping = s->stopping,
+		.read_only = s->read_only,
+		.listen = s->config.http_listen,
+		.restarts = s->watchdog.restarts,
+		.restarted_at = OPT_NONE,
+	};
+	if (s->read_only || sql_in_place(s->db, &out->lost) == 0)
+		out->lost.text[0] = '\0';
+	if (s->watchdog.restarts > 0) {
+		out->restarted_at = s->watchdog.ended_at;
+		out->restart_cause = s->watchdog.cause;
+	}
+	live_each(&s->lives, count_connected, &out->workers_connected);
+	if (sql_get(s->db, Q_RUN_WAITING, NULL, &row, NULL, &e) < 0)
+		log_error(LT("msg", "runs cannot be counted"),
+			  LT("error", e.text));
+	out->queued = row.in_line + row.delayed - s->lives.count;
+}
+
+/* --- tokens ----------------------------------------------------------- */
+
+int sup_token_add(struct sup *s, const char *name, const char *hash,
+		  const char *scopes, struct sup_done done, struct err *e)
+{
+	struct id id = id_new(ID_TOKEN);
+	struct api_token_row row = {
+		.id = id.text,
+		.name = name,
+		.hash = hash,
+		.scopes = scopes,
+		.created_at = clock_now(),
+		.expires_at = OPT_NONE,
+	};
+	struct api_token_named_in key = {name};
+	struct api_token_named_row known;
+	int found;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	found = sql_get(s->db, Q_API_TOKEN_NAMED, &key, &known, NULL, e);
+	if (found == 1 && known.n > 0)
+		return err_set(e, ERR_CONFLICT, "there is a token %s", name);
+	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0 ||
+	    control_audit(s->db, "skepd", "token.add", name, NULL, e))
+		return -1;
+	sup_done_later(s, done, id.text, true, NULL);
+	return 0;
+}
+
+int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
+		     struct err *e)
+{
+	struct api_token_delete_in key = {name};
+	int n;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	n = sql_exec(s->db, Q_API_TOKEN_DELETE, &key, e);
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no token %s", name);
+	if (control_audit(s->db, "skepd", "token.delete", name, NULL, e))
+		return -1;
+	sup_done_later(s, done, name, true, NULL);
+	return 0;
+}
+
+/* --- going down ------------------------------------------------------- */
+
+static void stop_one(struct live *l, void *arg)
+{
+	sup_stop_live(l, arg);
+}
+
+/* After the commit, so that whoever asked has its answer. */
+static void end_loop(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+
+	if (failed)
+		return;
+	s->ended = true;
+	channels_leave(s);
+}
+
+void sup_maybe_end(struct sup *s)
+{
+	if (s->stopping && s->lives.count == 0 && s->warms.count == 0 &&
+	    !s->ended)
+		step_then(&s->step, end_loop, s);
+}
+
+int sup_stop(struct sup *s, const char *intent, const char *by,
+	     struct sup_done done, struct err *e)
+{
+	struct handoff_put_in row = {
+		.intent = intent,
+		.by = by,
+		.at = clock_now(),
+		.active = s->lives.count,
+	};
+	char *copy;
+
+	if (strcmp(intent, "restart") != 0 && strcmp(intent, "down") != 0 &&
+	    strcmp(intent, "down-now") != 0)
+		return err_set(e, ERR_USAGE,
+			       "skepd can restart, go down or go down-now");
+	if (!s->read_only)
+		(void)sup_in_place(s);
+	if (s->step.refused) { /* nothing can be recorded, and nothing lost */
+		s->stopping = true;
+		sup_done_later(s, done, intent, true, intent);
+		step_then(&s->step, end_loop, s);
+		return 0;
+	}
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
+		return -1;
+	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
+		return -1;
+	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
+		 LI("active", s->lives.count));
+	notify("STOPPING=1");
+	s->stopping = true;
+	sup_done_later(s, done, intent, true, intent);
+	copy = step_text(&s->step, by);
+	if (!strcmp(intent, "restart"))
+		step_then(&s->step, end_loop, s);
+	else
+		warm_evict_all(s, NULL);
+	if (!strcmp(intent, "down-now"))
+		live_each(&s->lives, stop_one, copy);
+	sup_maybe_end(s);
+	return 0;
+}

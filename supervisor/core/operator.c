@@ -1,0 +1,257 @@
+#include "supervisor/core/operator.h"
+#include "supervisor/channel/channel.h"
+
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/db/bulk.h"
+#include "schema/control/control.h"
+#include "schema/control/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SLICE_MAX 1000    /* rows or pages, in one turn of the loop … */
+#define SLICE_NS  5000000 /* … and no longer than this, after each few: */
+#define STEP      8
+
+/*
+ * What operators' commands have skepd write for them while it runs, since it
+ * alone writes the control plane. The work itself is theirs (ops/).
+ */
+int sup_backup_note(struct sup *s, const struct backup_run_row *row,
+		    const char *by, struct sup_done done, struct err *e)
+{
+	bool over = row->ended_at != OPT_NONE;
+
+	control_set_actor(by);
+	if (!id_is(ID_BACKUP, row->id ? row->id : ""))
+		return err_set(e, ERR_INVALID, "\"id\" is no id of a backup");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_BACKUP_RUN_PUT, row, e) < 0 ||
+	    (over &&
+	     control_audit(s->db, NULL, "backup.create", row->id, NULL, e)))
+		return -1;
+	sup_done_later(s, done, row->id, true, NULL);
+	return 0;
+}
+
+int sup_migration_run(struct sup *s, const struct migration_run_row *row,
+		      const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
+	    !row->importer || !row->state)
+		return err_set(e, ERR_INVALID,
+			       "\"id\" is no id of a migration, or \"source\", "
+			       "\"importer\" or \"state\" is missing");
+	if (step_begin(&s->step, e) || control_migration(s->db, row, e))
+		return -1;
+	sup_done_later(s, done, row->id, true, NULL);
+	return 0;
+}
+
+/* Looks first: a statement that fails undoes the whole step. */
+static int needs_migration(struct sup *s, const char *id, struct err *e)
+{
+	struct migration_run_known_row row;
+	struct arena a = {0};
+	int found = sql_get(s->db, Q_MIGRATION_RUN_KNOWN,
+			    &(struct migration_run_known_in){id}, &row, &a, e);
+
+	arena_fini(&a);
+	if (found == 0)
+		err_set(e, ERR_NOTFOUND, "\"run\": there is no migration %s",
+			id);
+	return found > 0 ? 0 : -1;
+}
+
+int sup_migration_source(struct sup *s, const struct migration_source_row *row,
+			 const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!row->path || !row->target || !row->sha256 || !row->run ||
+	    !row->importer || !row->state)
+		return err_set(e, ERR_INVALID,
+			       "\"path\", \"target\", \"sha256\", \"run\", "
+			       "\"importer\" and \"state\" are needed");
+	if (needs_migration(s, row->run, e) || step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
+		return -1;
+	sup_done_later(s, done, row->run, true, NULL);
+	return 0;
+}
+
+int sup_migration_removed(struct sup *s,
+			  const struct migration_source_removed_in *in,
+			  const char *by, struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!in->file || !in->removed)
+		return err_set(e, ERR_INVALID,
+			       "\"file\" and \"removed\" are needed");
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
+		return -1;
+	sup_done_later(s, done, "sources", true, NULL);
+	return 0;
+}
+
+int sup_audit(struct sup *s, const char *act, const char *subject,
+	      const char *detail, const char *by, struct sup_done done,
+	      struct err *e)
+{
+	control_set_actor(by);
+	if (!act || text_check_key("act", act, 64, e))
+		return act ? -1 : err_set(e, ERR_INVALID, "\"act\" is missing");
+	if (step_begin(&s->step, e) ||
+	    control_audit(s->db, NULL, act, subject, detail, e))
+		return -1;
+	sup_done_later(s, done, subject ? subject : act, true, NULL);
+	return 0;
+}
+
+/* --- a slice at a time: the command asks again until nothing is left ---- */
+
+/* Steps until `max` or the time of one turn is used up: the loop has others to
+ * serve. */
+static int slice(struct sup *s, int64_t max,
+		 int (*step)(struct sql *db, int64_t count, const void *arg,
+			     struct err *e),
+		 const void *arg, struct err *e)
+{
+	int64_t until = clock_mono_ns() + SLICE_NS;
+	int n = 1, sum = 0;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	while (n > 0 && sum < max && clock_mono_ns() < until) {
+		n = step(s->db, max - sum < STEP ? max - sum : STEP, arg, e);
+		sum += n;
+	}
+	return n < 0 ? -1 : sum;
+}
+
+static int tell(struct sup *s, const char *what, int n, struct sup_done done)
+{
+	char note[32];
+
+	if (n < 0)
+		return -1;
+	snprintf(note, sizeof note, "%d", n);
+	sup_done_later(s, done, what, n > 0, step_text(&s->step, note));
+	return 0;
+}
+
+static int prune_some(struct sql *db, int64_t count, const void *arg,
+		      struct err *e)
+{
+	struct prune_runs_in in = *(const struct prune_runs_in *)arg;
+
+	in.count = count;
+	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
+}
+
+int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
+	      struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
+		return err_set(e, ERR_INVALID,
+			       "\"edge\" is the first id that stays, \"count\" "
+			       "is 1 to %d",
+			       SLICE_MAX);
+	s->channels->media.sweep = true; /* of attachments they had */
+	return tell(s, "runs", slice(s, ask->count, prune_some, ask, e), done);
+}
+
+static int vacuum_some(struct sql *db, int64_t count, const void *arg,
+		       struct err *e)
+{
+	(void)arg;
+	return (int)sql_give_back(db, count, e);
+}
+
+int sup_vacuum(struct sup *s, int64_t pages, const char *by,
+	       struct sup_done done, struct err *e)
+{
+	control_set_actor(by);
+	if (pages < 1 || pages > SLICE_MAX)
+		return err_set(e, ERR_INVALID, "\"pages\" is 1 to %d",
+			       SLICE_MAX);
+	return tell(s, "pages", slice(s, pages, vacuum_some, NULL, e), done);
+}
+
+/* --- another file for an agent ----------------------------------------- */
+
+struct swap {
+	struct sup_done done;
+	struct agent_database_row row;
+	const char *path, *before;
+};
+
+static void swap_files(void *arg, const struct err *failed)
+{
+	struct swap *w = arg;
+	struct sup_result r = {.failed = failed, .changed = true};
+	struct err e;
+
+	if (!failed && registry_swap_files(&w->row, w->path, w->before, &e)) {
+		log_error(LT("msg", "an agent's file cannot be replaced"),
+			  LT("agent", w->row.agent), LT("error", e.text));
+		r.failed = &e;
+	}
+	if (w->done.call)
+		w->done.call(w->done.arg, &r);
+}
+
+/* Beside the agent's file and nowhere else: what is asked for by HTTP must not
+ * move files about. */
+static int check_place(const char *path, const char *file, struct err *e)
+{
+	const char *slash = strrchr(file, '/');
+	size_t n = slash ? (size_t)(slash - file) + 1 : 0;
+
+	if (path && !strncmp(path, file, n) && !strchr(path + n, '/') &&
+	    !strncmp(path + n, "restore-", 8))
+		return 0;
+	return err_set(e, ERR_INVALID,
+		       "\"path\" must be a restored file in %.*s", (int)n,
+		       file);
+}
+
+int sup_agent_restore(struct sup *s, const char *name, const char *path,
+		      const char *by, struct sup_done done, struct err *e)
+{
+	struct swap *w = step_alloc(&s->step, sizeof *w);
+	struct arena a = {0};
+	int rc, found;
+
+	control_set_actor(by);
+	if (live_count_agent(&s->lives, name) > 0 || !warm_evict_now(s, name))
+		return err_set(e, ERR_BUSY,
+			       "agent %s has live runs: wait for their end, or "
+			       "cancel them",
+			       quoted(name).text);
+	found = registry_find(s->db, name, &w->row, &a, e);
+	rc = found < 0 ? -1
+	     : found   ? check_place(path, w->row.path, e)
+		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no file here",
+				 quoted(name).text);
+	if (!rc)
+		rc = step_begin(&s->step, e) ||
+		     registry_swap(s->db, name, path, &w->row, &a, e) ||
+		     control_audit(s->db, NULL, "agent.restore", name, NULL, e);
+	if (!rc) {
+		w->done = done;
+		w->row.agent = step_text(&s->step, w->row.agent);
+		w->row.path = step_text(&s->step, w->row.path);
+		w->path = step_text(&s->step, path);
+		w->before = registry_before(path, &s->step.arena);
+		step_then(&s->step, swap_files, w);
+	}
+	arena_fini(&a);
+	return rc ? -1 : 0;
+}

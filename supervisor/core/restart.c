@@ -1,0 +1,26 @@
+#include "supervisor/core/restart.h"
+
+#include "schema/control/channel/delivery.h"
+
+#define COUNT_MAX 30 /* the wait is at its longest long before */
+
+void restart_well(struct restart *r, int64_t now)
+{
+	r->well_since = now;
+}
+
+void restart_failed(struct restart *r, int64_t now, int64_t well_ms)
+{
+	if (r->well_since && now - r->well_since > well_ms)
+		r->failures = 0;
+	if (r->failures < COUNT_MAX)
+		r->failures++;
+	r->well_since = 0;
+}
+
+int64_t restart_wait(const struct restart *r, uint32_t random)
+{
+	return r->failures ? delivery_backoff(r->failures, RESTART_FIRST_MS,
+					      RESTART_MAX_MS, random)
+			   : 0;
+}

@@ -1,0 +1,129 @@
+#include "supervisor/core/txn.h"
+
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+
+struct effect {
+	step_effect *call;
+	void *arg;
+	struct effect *next;
+};
+
+static void on_prepare(uv_prepare_t *h)
+{
+	step_end(h->data);
+}
+
+static void on_check(uv_check_t *h)
+{
+	step_end(h->data);
+}
+
+void step_init(struct step *s, uv_loop_t *loop, struct sql *db,
+	       struct step_calls calls)
+{
+	*s = (struct step){.db = db, .calls = calls};
+	s->end = &s->first;
+	uv_prepare_init(loop, &s->before_poll);
+	uv_check_init(loop, &s->after_poll);
+	s->before_poll.data = s->after_poll.data = s;
+	uv_prepare_start(&s->before_poll, on_prepare);
+	uv_check_start(&s->after_poll, on_check);
+	uv_unref((uv_handle_t *)&s->before_poll);
+	uv_unref((uv_handle_t *)&s->after_poll);
+}
+
+void step_close(struct step *s)
+{
+	step_end(s);
+	uv_close((uv_handle_t *)&s->before_poll, NULL);
+	uv_close((uv_handle_t *)&s->after_poll, NULL);
+	arena_fini(&s->arena);
+}
+
+void step_refuse(struct step *s, const struct err *why)
+{
+	s->refused = why != NULL;
+	if (why)
+		s->why = *why;
+}
+
+int step_begin(struct step *s, struct err *e)
+{
+	if (s->open)
+		return 0;
+	if (s->refused) {
+		*e = s->why;
+		return -1;
+	}
+	if (sql_enter(s->db, e))
+		return -1;
+	s->open = true;
+	return 0;
+}
+
+void step_then(struct step *s, step_effect *effect, void *arg)
+{
+	struct effect *f = arena_alloc(&s->arena, sizeof *f);
+
+	f->call = effect;
+	f->arg = arg;
+	*s->end = f;
+	s->end = &f->next;
+}
+
+void *step_alloc(struct step *s, size_t n)
+{
+	return arena_alloc(&s->arena, n);
+}
+
+char *step_text(struct step *s, const char *text)
+{
+	return arena_text(&s->arena, text);
+}
+
+/* 0 if what the step changed is on disk. */
+static int commit(struct step *s, struct err *e)
+{
+	int rc;
+
+	if (!s->open)
+		return 0;
+	s->open = false;
+	s->commits++;
+	rc = fault_point(FAULT_step_before_commit, e);
+	rc = sql_leave(s->db, rc, e);
+	if (rc == 0)
+		rc = fault_point(FAULT_step_after_commit, e);
+	return rc;
+}
+
+static void let_go(struct step *s, const struct err *failed)
+{
+	struct effect *f = s->first;
+
+	s->first = NULL;
+	s->end = &s->first;
+	for (; f; f = f->next)
+		f->call(f->arg, failed);
+}
+
+void step_end(struct step *s)
+{
+	struct err e;
+	int rc;
+
+	for (;;) {
+		s->calls.before(s->calls.arg);
+		if (!s->open && !s->first)
+			break;
+		rc = commit(s, &e);
+		if (rc)
+			log_error(LT("msg", "a step could not be committed"),
+				  LT("error", e.text));
+		let_go(s, rc ? &e : NULL);
+		if (rc)
+			s->calls.failed(s->calls.arg, &e);
+	}
+	arena_reset(&s->arena);
+}

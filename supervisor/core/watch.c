@@ -1,0 +1,114 @@
+#include "supervisor/core/supervisor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Who wants to hear of news. A watch hangs at its live run, or at the host; when
+ * the run is over it is told once more and hangs nowhere. News are gathered
+ * into one call at the end of the turn.
+ */
+struct live_watch {
+	struct live_watch *next;
+	struct live_watch **at; /* what points to us; NULL: nothing does */
+	struct sup *sup;
+	void (*fn)(void *arg);
+	void *arg;
+	bool told; /* a call is on its way */
+	bool dead;
+};
+
+struct sup_watch {
+	struct live_watch w;
+};
+
+static void unlink_watch(struct live_watch *w)
+{
+	if (!w->at)
+		return;
+	*w->at = w->next;
+	if (w->next)
+		w->next->at = w->at;
+	w->at = NULL;
+}
+
+static void link_watch(struct live_watch *w, struct live_watch **list)
+{
+	w->next = *list;
+	w->at = list;
+	if (w->next)
+		w->next->at = &w->next;
+	*list = w;
+}
+
+struct sup_watch *sup_watch(struct sup *s, const char *run,
+			    void (*fn)(void *arg), void *arg)
+{
+	struct sup_watch *w = calloc(1, sizeof *w);
+	struct live *l = run ? live_find(&s->lives, run) : NULL;
+
+	if (!w)
+		abort();
+	w->w.sup = s;
+	w->w.fn = fn;
+	w->w.arg = arg;
+	link_watch(&w->w, l ? &l->watches : &s->host_watches);
+	return w;
+}
+
+void sup_unwatch(struct sup_watch *w)
+{
+	if (!w)
+		return;
+	unlink_watch(&w->w);
+	w->w.dead = true;
+	if (!w->w.told)
+		free(w);
+}
+
+static void tell(void *arg, const struct err *failed)
+{
+	struct live_watch *w = arg;
+
+	(void)failed; /* a hint: whoever looks finds what is there */
+	w->told = false;
+	if (w->dead)
+		free(w);
+	else
+		w->fn(w->arg);
+}
+
+static void tell_all(struct live_watch *w)
+{
+	for (; w; w = w->next) {
+		if (w->told)
+			continue;
+		w->told = true;
+		step_then(&w->sup->step, tell, w);
+	}
+}
+
+void sup_notify(struct live *l)
+{
+	tell_all(l->watches);
+}
+
+void sup_notify_host(struct sup *s)
+{
+	if (!s->host_changed)
+		return;
+	s->host_changed = false;
+	tell_all(s->host_watches);
+}
+
+/* The watches move to the host: a run that is tried again is news there. */
+void sup_watch_orphan(struct live *l)
+{
+	tell_all(l->watches);
+	while (l->watches) {
+		struct live_watch *w = l->watches;
+
+		unlink_watch(w);
+		link_watch(w, &l->sup->host_watches);
+	}
+}

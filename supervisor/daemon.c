@@ -1,0 +1,449 @@
+#include "supervisor/daemon.h"
+
+#include "ipc/end_reason.h"
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/os/proc.h"
+#include "lib/os/process.h"
+#include "lib/os/sd_notify.h"
+#include "schema/control/control.h"
+#include "supervisor/api/api.h"
+#include "supervisor/api/mailbox_wait.h"
+#include "supervisor/channel/delete.h"
+#include "supervisor/channel/delivery.h"
+#include "supervisor/channel/retention.h"
+#include "supervisor/core/clock_change.h"
+#include "supervisor/core/full_disk.h"
+#include "supervisor/core/memory_trim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TICK_MS      250 /* a dead listener is found after a few of these */
+#define TRIM_TICKS   240
+#define TRIM_MAX     2000 /* rows of the host's log, at a time */
+#define SWEEP_MAX    500  /* values that have expired, at a time */
+#define SHRINK_TICKS 12
+#define LOCK_TRIES   20
+#define LOCK_MS      50
+
+/* A worker costs a connection and a pidfd; while it starts, what it is told. No
+ * more than needed: libwebsockets has a table with room for each. */
+static void raise_limits(const struct config *c)
+{
+	rlim_t want = (rlim_t)(c->run_max * 3 + c->http_connections + 1024);
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+		r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+/* --- the loop's own events -------------------------------------------- */
+
+static void before_commit(void *arg)
+{
+	struct sup *s = arg;
+
+	if (s->step.refused)
+		return;
+	parcels_step(s);
+	sup_schedule(s);
+	sup_queue_alarm(s);
+	sup_notify_host(s);
+}
+
+/* A bounded number of rows; if there are more, the next tick goes on. */
+static void trim_host_log(struct sup *s)
+{
+	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
+	struct kv_sweep_in expired = {clock_now(), SWEEP_MAX};
+	struct err e;
+	int n = -1;
+
+	if (step_begin(&s->step, &e) == 0)
+		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
+	s->trimming = n == TRIM_MAX;
+	if (n < 0 || sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
+		log_warn(LT("msg", "the host's log cannot be trimmed"),
+			 LT("error", e.text));
+}
+
+static void end_with_space(struct sup *s)
+{
+	if (s->stopping || !disk_has_space(&s->home))
+		return;
+	log_info(LT("msg", "the disk has free space: restarting"));
+	s->again = true;
+	uv_stop(&s->loop);
+}
+
+static void on_tick(uv_timer_t *h)
+{
+	struct sup *s = h->data;
+	struct err e;
+
+	notify("WATCHDOG=1");
+	if (s->read_only) {
+		end_with_space(s);
+		return;
+	}
+	if (!sup_in_place(s))
+		return;
+	steady_check(s);
+	if (ipc_server_check(s->ipc, &e) < 0)
+		log_error(LT("msg", "workers cannot connect"),
+			  LT("error", e.text));
+	if (s->ticks == 0)
+		sup_sandbox_say(s);
+	spares_tidy(s);
+	footprint_cache(&s->cache, s->db, s->channels->moved);
+	if (s->ticks % SHRINK_TICKS == 0) {
+		footprint_shrink();
+		disk_reserve(&s->home);
+	}
+	channels_tick(s);
+	if (s->web)
+		mail_tick(s->web);
+	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
+		trim_host_log(s);
+	if (!s->stopping)
+		keeper_tick(&s->keeper);
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+	struct sup *s = h->data;
+	struct sup_done nobody = {0};
+	struct err e;
+
+	/* The second one does not wait for anybody. */
+	if (s->stopping || signum == SIGTERM) {
+		if (sup_stop(s, "restart", "signal", nobody, &e) == 0)
+			return;
+	} else if (sup_stop(s, "down", "signal", nobody, &e) == 0) {
+		return;
+	}
+	log_error(LT("msg", "cannot stop in order"), LT("error", e.text));
+	uv_stop(&s->loop);
+}
+
+static void start_timer(struct sup *s, uv_timer_t *t)
+{
+	uv_timer_init(&s->loop, t);
+	t->data = s;
+}
+
+static void start_handles(struct sup *s)
+{
+	static const int numbers[] = {SIGTERM, SIGINT};
+
+	start_timer(s, &s->alarm);
+	start_timer(s, &s->retry);
+	start_timer(s, &s->tick);
+	uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		uv_signal_init(&s->loop, &s->signals[i]);
+		s->signals[i].data = s;
+		uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+	}
+}
+
+/* --- start ------------------------------------------------------------ */
+
+static int open_log(const struct skepd_options *o, const struct config *c,
+		    struct err *e)
+{
+	int fd = -1;
+
+	if (o->log) {
+		fd = open(o->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+			  0600);
+		if (fd < 0)
+			return err_errno_set(e, "%s", o->log);
+	}
+	log_setup("skepd", (enum log_level)log_level_from(c->log_level), fd);
+	return 0;
+}
+
+static int seed_reasons(struct sup *s, struct err *e)
+{
+	if (run_reasons_seed(s->db, e))
+		return -1;
+	for (int r = 0; r < REASONS; r++)
+		if (run_reason_seed(s->db, reason_code((enum reason)r),
+				    reason_word((enum reason)r), e))
+			return -1;
+	return 0;
+}
+
+/* A planned restart is over once the next skepd is here. */
+static int take_handoff(struct sup *s, struct err *e)
+{
+	struct handoff_get_row row;
+	struct arena a = {0};
+	int found = sql_get(s->db, Q_HANDOFF_GET, NULL, &row, &a, e);
+
+	if (found == 1) {
+		log_info(LT("msg", "after a planned stop"),
+			 LT("intent", row.intent), LT("by", row.by),
+			 LI("active", row.active));
+		found = sql_exec(s->db, Q_HANDOFF_CLEAR, NULL, e);
+	}
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+static int open_database(struct sup *s, struct err *e)
+{
+	if (s->read_only)
+		return control_open(&s->db, &s->home, SQL_READONLY, e);
+	if (control_open(&s->db, &s->home, SQL_CREATE, e))
+		return -1;
+	footprint_cache(&s->cache, s->db, 0);
+	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
+	    fault_point(FAULT_lock_taken, e) || steady_open(s, e) ||
+	    sql_enter(s->db, e))
+		return -1;
+	return sql_leave(s->db,
+			 seed_reasons(s, e) || take_handoff(s, e) ||
+					 channels_seed(s->db, e)
+				 ? -1
+				 : 0,
+			 e);
+}
+
+/* What answers requests, and nothing that starts or ends a run. */
+static int start_reading(struct sup *s, struct err *e)
+{
+	struct err why;
+
+	s->spawn.fd = -1;
+	disk_refuse(&s->home, &why);
+	step_refuse(&s->step, &why);
+	if (channels_open(s, e) || retiring_open(s, e) || removing_open(s, e) ||
+	    web_open(&s->web, s, &s->loop, e))
+		return -1;
+	return 0;
+}
+
+static int start(struct sup *s, struct err *e)
+{
+	struct spawn_calls spawner = {s, sup_spawn_told, sup_spawn_lost};
+	struct step_calls step = {s, before_commit, sup_step_failed};
+
+	uv_loop_init(&s->loop);
+	start_handles(s);
+	step_init(&s->step, &s->loop, s->db, step);
+	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
+	keeper_init(&s->keeper, &s->home, &s->config, s->db);
+	spares_open(s);
+	if (s->read_only)
+		return start_reading(s, e);
+	/* Before anything that has threads. */
+	if (spawn_open(&s->spawn, &s->loop, spawner, e))
+		return -1;
+	s->place.spawner = s->spawn.pid;
+	if (sup_recover(s, e) || channels_open(s, e) || retiring_open(s, e) ||
+	    removing_open(s, e) || sup_link_open(s, e) ||
+	    web_open(&s->web, s, &s->loop, e))
+		return -1;
+	return 0;
+}
+
+/* --- end -------------------------------------------------------------- */
+
+static void forget(struct live *l, void *arg)
+{
+	(void)arg;
+	live_drop(l);
+}
+
+static void close_handles(struct sup *s)
+{
+	uv_timer_t *timers[] = {&s->alarm, &s->retry, &s->tick};
+
+	for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
+		uv_close((uv_handle_t *)timers[i], NULL);
+	for (size_t i = 0; i < sizeof s->signals / sizeof s->signals[0]; i++)
+		uv_close((uv_handle_t *)&s->signals[i], NULL);
+}
+
+static void stop(struct sup *s)
+{
+	struct err e;
+
+	s->stopping = true; /* nothing starts any more, whyever we go */
+	channels_stop(s);
+	if (s->web)
+		web_stop(s->web);
+	keeper_close(&s->keeper);
+	retiring_close(s);
+	removing_close(s);
+	spawn_close(&s->spawn);
+	spares_close(s);
+	sup_link_close(s);
+	live_each(&s->lives, forget, NULL);
+	warm_forget_all(s);
+	step_close(&s->step);
+	close_handles(s);
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	web_close(s->web);
+	channels_free(s);
+	uv_loop_close(&s->loop);
+	if (!s->read_only && control_unlock(s->db, &e))
+		log_warn(LT("msg", "the lock stays"), LT("error", e.text));
+}
+
+/* What the watchdog that started us knows of those before us. */
+static void read_watchdog(struct sup *s)
+{
+	struct watchdog_record r;
+
+	if (!watchdog_read(&s->home, &r) || !r.alive ||
+	    r.watchdog.pid != getppid())
+		return;
+	s->watchdog = r;
+	if (r.restarts > 0)
+		log_warn(LT("msg", "restarted by the watchdog"),
+			 LI("restarts", r.restarts), LT("cause", r.cause));
+}
+
+static void run_loop(struct sup *s)
+{
+	s->started_at = clock_now();
+	log_info(LT("msg", "ready"), LT("home", s->home.root),
+		 LI("epoch", s->epoch), LI("adopted", s->lives.count));
+	notify("READY=1");
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	log_info(LT("msg", "going"), LI("live", s->lives.count));
+}
+
+/* ERR_BUSY with its pid, if the control plane names the other supervisor. */
+static int name_owner(const struct home *home, struct err *e)
+{
+	struct supervisor_row row;
+	struct arena a = {0};
+	struct err ignored;
+	struct sql *db;
+	int alive;
+
+	if (control_open(&db, home, SQL_READONLY, &ignored))
+		return 0;
+	alive = control_supervisor(db, &row, &a, &ignored);
+	sql_close(db);
+	if (alive > 0)
+		err_set(e, ERR_BUSY,
+			"a supervisor (skepd, pid %lld) runs for this home",
+			(long long)row.pid);
+	arena_fini(&a);
+	return alive > 0 ? -1 : 0;
+}
+
+/* One that is about to exit has the lock a moment longer than its row. */
+static int take_home(const struct home *home, struct err *e)
+{
+	int fd = home_make(home, e) ? -1 : home_lock(home, e);
+
+	for (int i = 0; fd < 0 && e->code == ERR_BUSY && i < LOCK_TRIES; i++) {
+		if (name_owner(home, e))
+			return -1;
+		poll(NULL, 0, LOCK_MS);
+		fd = home_lock(home, e);
+	}
+	return fd;
+}
+
+static int prepare(struct sup *s, const struct skepd_options *o, struct err *e)
+{
+	struct home_path path;
+
+	snprintf(s->boot_id, sizeof s->boot_id, "%s", process_self().boot_id);
+	if (home_find(&s->home, o->home, e))
+		return -1;
+	path = home_path(&s->home, HOME_CONFIG);
+	if (config_load(&s->config, path.text, e) || open_log(o, &s->config, e))
+		return -1;
+	read_watchdog(s);
+	raise_limits(&s->config);
+	proc_oom_score(PROC_OOM_SUPERVISOR);
+	s->home_lock = take_home(&s->home, e);
+	return s->home_lock < 0 ? -1 : 0;
+}
+
+static int serve(struct sup *s, struct err *e)
+{
+	int rc = open_database(s, e);
+
+	if (rc == 0) {
+		rc = start(s, e);
+		if (rc == 0)
+			run_loop(s);
+		stop(s);
+	}
+	sql_close(s->db);
+	s->db = NULL;
+	return rc;
+}
+
+/* A new object with what `prepare` found; the former one is closed. */
+static void renew(struct sup *s)
+{
+	struct sup was = *s;
+
+	*s = (struct sup){.home = was.home,
+			  .home_lock = was.home_lock,
+			  .config = was.config,
+			  .watchdog = was.watchdog};
+	memcpy(s->boot_id, was.boot_id, sizeof s->boot_id);
+}
+
+/* Gives up the reserve if there is too little space to start, and then starts
+ * without writing. */
+static int serve_somehow(struct sup *s, struct err *e)
+{
+	int rc = serve(s, e);
+
+	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
+		log_error(LT("msg", "the disk is full: changes will fail"),
+			  LT("error", e->text));
+		renew(s);
+		rc = serve(s, e);
+	}
+	if (rc && e->code == ERR_FULL) {
+		log_error(LT("msg", "the disk is full: skepd is read-only"),
+			  LT("error", e->text));
+		renew(s);
+		s->read_only = true;
+		rc = serve(s, e);
+	}
+	return rc == 0 && s->again ? 1 : rc;
+}
+
+int skepd_run(const struct skepd_options *o, struct err *e)
+{
+	struct sup *s = calloc(1, sizeof *s);
+	int rc;
+
+	if (!s)
+		abort();
+	footprint_limit();
+	signal(SIGPIPE, SIG_IGN);
+	rc = prepare(s, o, e);
+	if (rc == 0) {
+		rc = serve_somehow(s, e);
+		close(s->home_lock);
+	}
+	config_fini(&s->config);
+	free(s);
+	return rc;
+}

@@ -1,0 +1,204 @@
+#include "supervisor/run/active.h"
+
+#include "lib/base/mark.h"
+#include "lib/base/text.h"
+#include "lib/os/process.h"
+#include "supervisor/core/supervisor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DETAIL_MAX 1024 /* as of the message `finished` */
+
+static size_t bucket_of(const char *id)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *id; id++)
+		h = (h ^ (unsigned char)*id) * 1099511628211u;
+	return (h ^ h >> 32) % LIVE_BUCKETS;
+}
+
+static void copy(char *out, size_t cap, const char *text)
+{
+	snprintf(out, cap, "%s", text ? text : "");
+}
+
+static void on_alarm(uv_timer_t *h)
+{
+	sup_alarm(h->data);
+}
+
+void live_phase(struct live *l, const char *phase)
+{
+	copy(l->phase, sizeof l->phase, phase);
+}
+
+struct live *live_new(struct sup *s, const struct run_active_row *row)
+{
+	struct live *l = calloc(1, sizeof *l);
+	struct live **bucket = &s->lives.buckets[bucket_of(row->id)];
+
+	if (!l || !(l->session = strdup(row->session)))
+		abort();
+	l->sup = s;
+	copy(l->id, sizeof l->id, row->id);
+	copy(l->tree, sizeof l->tree, row->id);
+	copy(l->agent, sizeof l->agent, row->agent);
+	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
+	copy(l->cgroup, sizeof l->cgroup, row->cgroup ? row->cgroup : row->id);
+	live_phase(l, "starting");
+	l->attempt = row->attempt;
+	l->max_attempts = row->max_attempts;
+	l->backoff_ms = row->backoff_ms;
+	l->grace_ms = row->grace_ms;
+	l->run_timeout_ms = row->run_timeout_ms;
+	l->idle_timeout_ms = row->idle_timeout_ms;
+	l->heartbeat_ms = row->heartbeat_ms;
+	l->state = (enum run_state)run_state_from(row->state);
+	l->verdict = run_verdict_from(row->verdict);
+	l->last_seq = row->last_seq;
+	l->pidfd = l->start_fd = l->gate = l->exit_status = -1;
+	l->began_ms = l->heard_ms = l->wrote_ms = (int64_t)uv_now(&s->loop);
+	uv_timer_init(&s->loop, &l->alarm);
+	l->alarm.data = l;
+	l->handles = 1;
+	l->next = *bucket;
+	*bucket = l;
+	s->lives.count++;
+	return l;
+}
+
+static void free_when_closed(struct live *l)
+{
+	if (--l->handles > 0 || !l->dropped)
+		return;
+	free(l->session);
+	free(l->detail);
+	free(l->limits);
+	live_forget_word(l);
+	free(l);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	free_when_closed(h->data);
+}
+
+void live_drop(struct live *l)
+{
+	struct live **at = &l->sup->lives.buckets[bucket_of(l->id)];
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	l->sup->lives.count--;
+	l->dropped = true;
+	sup_watch_orphan(l);
+	if (l->start_fd >= 0)
+		close(l->start_fd);
+	if (l->gate >= 0)
+		close(l->gate);
+	uv_close((uv_handle_t *)&l->alarm, on_closed);
+	if (l->has_poll)
+		uv_close((uv_handle_t *)&l->poll, on_closed);
+	if (l->pidfd >= 0)
+		close(l->pidfd);
+}
+
+struct live *live_find(struct live_table *t, const char *id)
+{
+	struct live *l = t->buckets[bucket_of(id)];
+
+	while (l && strcmp(l->id, id) != 0)
+		l = l->next;
+	return l;
+}
+
+void live_each(struct live_table *t, void (*fn)(struct live *l, void *arg),
+	       void *arg)
+{
+	for (size_t i = 0; i < LIVE_BUCKETS; i++)
+		for (struct live *l = t->buckets[i], *next; l; l = next) {
+			next = l->next;
+			fn(l, arg);
+		}
+}
+
+int64_t live_count_agent(struct live_table *t, const char *agent)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < LIVE_BUCKETS; i++)
+		for (struct live *l = t->buckets[i]; l; l = l->next)
+			n += !strcmp(l->agent, agent);
+	return n;
+}
+
+static void on_pidfd(uv_poll_t *h, int status, int events)
+{
+	struct live *l = h->data;
+
+	(void)status;
+	(void)events;
+	uv_poll_stop(h);
+	mark(MARK_worker_gone);
+	l->exited = true;
+	sup_worker_exited(l);
+}
+
+void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)
+{
+	l->pid = pid;
+	l->start_ticks = start_ticks;
+	if (l->pidfd >= 0) {
+		if (pidfd >= 0)
+			close(pidfd);
+		return;
+	}
+	l->pidfd = pidfd >= 0 ? pidfd : process_pidfd(pid, start_ticks);
+	if (l->pidfd < 0) {
+		l->exited = true;
+		return;
+	}
+	uv_poll_init(&l->sup->loop, &l->poll, l->pidfd);
+	l->poll.data = l;
+	l->has_poll = true;
+	l->handles++;
+	uv_poll_start(&l->poll, UV_READABLE, on_pidfd);
+}
+
+void live_alarm(struct live *l, int64_t ms)
+{
+	uv_timer_start(&l->alarm, (uv_timer_cb)on_alarm,
+		       ms > 0 ? (uint64_t)ms : 0, 0);
+}
+
+void live_because(struct live *l, const char *reason, const char *detail)
+{
+	char more_text[DETAIL_MAX + 1], *more = NULL;
+
+	if (detail && detail[0]) {
+		text_fit(more_text, sizeof more_text, detail);
+		more = strdup(more_text);
+		if (!more)
+			abort();
+	}
+
+	free(l->detail);
+	l->detail = more;
+	if (reason != l->reason)
+		copy(l->reason, sizeof l->reason, reason);
+}
+
+struct tree live_tree(const struct live *l)
+{
+	return (struct tree){
+		.run = l->tree,
+		.cgroup = l->cgroup,
+		.worker = l->pid,
+		.start_ticks = l->start_ticks,
+		.in_cgroup = l->in_cgroup,
+	};
+}

@@ -1,0 +1,247 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+
+#include <string.h>
+
+/*
+ * Questions to people. A question is a row before the worker hears that it was
+ * taken; an answer is a row and a command in one commit, so that it is given
+ * once and reaches the worker, or the worker of a later attempt, whatever dies.
+ */
+static int log_host(struct sup *s, const char *id, const char *agent,
+		    const char *state, struct err *e)
+{
+	struct buf body = BUF_MAX(256);
+	struct host_event_add_in in = {
+		.at = clock_now(),
+		.kind = "approval",
+		.subject = id,
+		.agent = agent,
+	};
+	int rc;
+
+	buf_addf(&body, "{\"state\":\"%s\"}", state);
+	in.body = body.p;
+	rc = sql_exec(s->db, Q_HOST_EVENT_ADD, &in, e);
+	buf_fini(&body);
+	s->host_changed = true;
+	return rc < 0 ? -1 : 0;
+}
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* The command that carries the answer to the worker. */
+static int send_answer(struct sup *s, const struct approval_row *row,
+		       const struct sup_answer *answer, struct err *e)
+{
+	struct buf body = BUF_MAX(16384);
+	struct command_add_in in = {
+		.run = row->run,
+		.verb = "answer",
+		.by = answer->by,
+		.now = clock_now(),
+	};
+	struct live *l = live_find(&s->lives, row->run);
+	int rc;
+
+	add_text(&body, "key", row->key);
+	add_text(&body, "decision", answer->allow ? "allow" : "deny");
+	add_text(&body, "note", answer->note);
+	add_text(&body, "choice", answer->choice);
+	buf_addc(&body, '}');
+	in.body = body.p;
+	rc = buf_ok(&body, "the note", e);
+	if (rc == 0)
+		rc = sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
+	buf_fini(&body);
+	if (rc == 0 && l)
+		sup_act(l, RUN_DO_COMMAND);
+	return rc;
+}
+
+static bool is_allowed(const struct approval_row *row)
+{
+	return !strcmp(row->state, "allowed") ||
+	       (!strcmp(row->state, "expired") &&
+		!strcmp(row->fallback, "allow"));
+}
+
+static int add_approval(struct live *l, const struct msg_approval *m,
+			struct err *e)
+{
+	struct id id = id_new(ID_APPROVAL);
+	int64_t now = clock_now();
+	struct approval_row row = {
+		.id = id.text,
+		.run = l->id,
+		.agent = l->agent,
+		.key = m->key,
+		.title = m->title,
+		.detail = m->detail,
+		.state = "open",
+		.fallback = m->fallback ? m->fallback : "deny",
+		.expires_at = m->timeout_ms == OPT_NONE ? OPT_NONE
+							: now + m->timeout_ms,
+		.asked_at = now,
+		.answered_at = OPT_NONE,
+	};
+
+	if (sql_exec(l->sup->db, Q_APPROVAL_ADD, &row, e) < 0)
+		return -1;
+	l->sup->alarm_stale = true;
+	return log_host(l->sup, id.text, l->agent, "open", e);
+}
+
+int sup_approval_asked(struct live *l, const struct msg_approval *m,
+		       struct err *e)
+{
+	struct approval_find_in key = {l->id, m->key};
+	struct approval_row row;
+	struct arena a = {0};
+	int found;
+
+	if (step_begin(&l->sup->step, e))
+		return -1;
+	found = sql_get(l->sup->db, Q_APPROVAL_FIND, &key, &row, &a, e);
+	if (found == 0)
+		found = add_approval(l, m, e);
+	else if (found == 1 && strcmp(row.state, "open") != 0)
+		/* Asked again by an attempt that has not heard the answer. */
+		found = send_answer(
+			l->sup, &row,
+			&(struct sup_answer){
+				is_allowed(&row), row.note, row.choice,
+				row.answered_by ? row.answered_by : "skepd"},
+			e);
+	arena_fini(&a);
+	return found < 0 ? -1 : 0;
+}
+
+static int decide(struct sup *s, const struct approval_row *row,
+		  const char *state, const struct sup_answer *answer,
+		  struct err *e)
+{
+	struct approval_answer_in in = {
+		.id = row->id,
+		.state = state,
+		.by = answer->by,
+		.note = answer->note,
+		.choice = answer->choice,
+		.now = clock_now(),
+	};
+	int n = sql_exec(s->db, Q_APPROVAL_ANSWER, &in, e);
+
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return err_set(e, ERR_CONFLICT, "it is %s already%s%s",
+			       row->state, row->answered_by ? ", by " : "",
+			       row->answered_by ? row->answered_by : "");
+	if (log_host(s, row->id, row->agent, state, e))
+		return -1;
+	return send_answer(s, row, answer, e);
+}
+
+void sup_approvals_expire(struct sup *s)
+{
+	struct approval_due_in in = {clock_now()};
+	struct approval_row *rows;
+	struct arena a = {0};
+	struct err e;
+	int n = sql_collect(s->db, Q_APPROVAL_DUE, &in, 100, &rows, &a, &e);
+
+	for (int i = 0; i >= 0 && i < n; i++) {
+		struct sup_answer answer = {
+			.allow = !strcmp(rows[i].fallback, "allow"),
+			.by = "skepd"};
+
+		if (decide(s, &rows[i], "expired", &answer, &e))
+			n = -1;
+	}
+	if (n < 0)
+		log_error(LT("msg", "approvals cannot expire"),
+			  LT("error", e.text));
+	arena_fini(&a);
+}
+
+/* The option of the question, by its id; NULL: there is none. */
+static const cJSON *find_option(const cJSON *detail, const char *id)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o,
+			   cJSON_GetObjectItemCaseSensitive(detail, "options"))
+	{
+		if (strcmp(json_text(o, "optionId", ""), id) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* An option is what the one who asks offered ("optionId"), and its "kind", if
+ * there is one, begins with allow or reject. */
+static int check_choice(const struct approval_row *row,
+			const struct sup_answer *answer, struct err *e)
+{
+	const char *text = row->detail ? row->detail : "{}", *kind;
+	const cJSON *option;
+	cJSON *detail;
+	int rc = 0;
+
+	if (!answer->choice)
+		return 0;
+	detail = json_parse("detail", text, strlen(text), e);
+	if (!detail)
+		return -1;
+	option = find_option(detail, answer->choice);
+	kind = json_text(option, "kind", "");
+	if (!option)
+		rc = err_set(e, ERR_INVALID,
+			     "the question has no option %s; 'skep approvals "
+			     "show' lists them",
+			     quoted(answer->choice).text);
+	else if (kind[0] && (strncmp(kind, "allow", 5) == 0) != answer->allow)
+		rc = err_set(e, ERR_INVALID, "option %s means %s",
+			     quoted(answer->choice).text,
+			     answer->allow ? "deny" : "allow");
+	cJSON_Delete(detail);
+	return rc;
+}
+
+int sup_answer(struct sup *s, const char *approval,
+	       const struct sup_answer *answer, struct sup_done done,
+	       struct err *e)
+{
+	struct approval_get_in key = {approval};
+	struct approval_row row;
+	struct arena a = {0};
+	int rc;
+
+	if (step_begin(&s->step, e))
+		return -1;
+	rc = sql_get(s->db, Q_APPROVAL_GET, &key, &row, &a, e);
+	if (rc == 0)
+		rc = err_set(e, ERR_NOTFOUND, "there is no approval %s",
+			     approval);
+	else if (rc == 1)
+		rc = check_choice(&row, answer, e);
+	if (rc == 0)
+		rc = decide(s, &row, answer->allow ? "allowed" : "denied",
+			    answer, e);
+	arena_fini(&a);
+	if (rc)
+		return -1;
+	sup_done_later(s, done, approval, true, NULL);
+	return 0;
+}

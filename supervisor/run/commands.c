@@ -1,0 +1,379 @@
+#include "supervisor/core/supervisor.h"
+#include "supervisor/run/attachments.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DESCENDANTS_MAX 100000
+
+/* --- answers after the commit ----------------------------------------- */
+
+struct pending {
+	struct sup_done done;
+	struct sup_result result;
+};
+
+static void call_done(void *arg, const struct err *failed)
+{
+	struct pending *p = arg;
+
+	p->result.failed = failed;
+	if (p->done.call)
+		p->done.call(p->done.arg, &p->result);
+}
+
+void sup_done_later(struct sup *s, struct sup_done done, const char *id,
+		    bool changed, const char *note)
+{
+	struct pending *p = step_alloc(&s->step, sizeof *p);
+
+	p->done = done;
+	p->result.changed = changed;
+	p->result.note = step_text(&s->step, note);
+	snprintf(p->result.id.text, sizeof p->result.id.text, "%s", id);
+	step_then(&s->step, call_done, p);
+}
+
+void sup_after(struct sup *s, void (*fn)(void *arg, const struct err *failed),
+	       void *arg)
+{
+	step_then(&s->step, fn, arg);
+}
+
+/* --- submit ----------------------------------------------------------- */
+
+static int64_t or_none(int64_t ms)
+{
+	return ms > 0 ? ms : OPT_NONE;
+}
+
+struct run_ask sup_ask(const struct sup *s)
+{
+	const struct config *c = &s->config;
+
+	return (struct run_ask){
+		.by = "skepd",
+		.queue_timeout_ms = or_none(c->run_queue_timeout),
+		.run_timeout_ms = or_none(c->run_timeout),
+		.idle_timeout_ms = or_none(c->run_idle_timeout),
+		.grace_ms = c->run_grace,
+		.max_attempts = c->run_attempts,
+		.backoff_ms = c->run_backoff,
+		.max_depth = c->run_depth_max,
+		.max_line = c->run_line_max,
+	};
+}
+
+static int cancel_run(struct sup *s, const char *id, const char *reason,
+		      const char *detail, const char *by, struct err *e);
+
+int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
+	       struct err *e)
+{
+	struct run_ask full = *ask;
+	struct agent_row agent;
+	struct run_made made;
+	struct arena a = {0};
+	int found;
+
+	if (s->stopping)
+		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
+	if (text_check_name("agent", ask->agent, e) || step_begin(&s->step, e))
+		return -1;
+	found = sup_agent_read(s, ask->agent, &agent, &a, e);
+	if (found == 0)
+		found = err_set(e, ERR_NOTFOUND, "there is no agent %s",
+				ask->agent);
+	else if (found == 1 && !agent.is_enabled)
+		found = err_set(e, ERR_CONFLICT, "agent %s is disabled",
+				ask->agent);
+	if (found < 0 || run_attach_store(s, ask, &full.options, &a, e) ||
+	    run_enqueue(s->db, &full, clock_now(), &made, e) ||
+	    (made.is_new && run_attach_use(s, made.id.text, full.options, e)))
+		found = -1;
+	arena_fini(&a);
+	if (found < 0)
+		return -1;
+	if (made.interrupt[0] &&
+	    cancel_run(s, made.interrupt, run_because_interrupted, NULL,
+		       ask->by, e) < 0)
+		return -1;
+	s->schedule = s->alarm_stale = s->host_changed = true;
+	sup_done_later(s, done, made.id.text, made.is_new,
+		       made.is_new ? "accepted" : "known");
+	return 0;
+}
+
+static int find_run(struct sup *s, const char *id, struct run_row *row,
+		    struct arena *a, struct err *e)
+{
+	struct run_get_in key = {id};
+	int found = sql_get(s->db, Q_RUN_GET, &key, row, a, e);
+
+	if (found == 0)
+		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+			       quoted(id).text);
+	return found < 0 ? -1 : 0;
+}
+
+static int retry_row(struct sup *s, const struct run_row *row, const char *by,
+		     struct arena *a, struct sup_done done, struct err *e)
+{
+	struct run_input_get_in key = {row->id};
+	struct run_input_get_row input;
+	struct run_ask ask = sup_ask(s);
+
+	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
+		return err_set(e, ERR_CONFLICT, "run %s is %s, not over",
+			       row->id, row->state);
+	if (sql_get(s->db, Q_RUN_INPUT_GET, &key, &input, a, e) != 1)
+		return err_set(e, ERR_NOTFOUND, "the input of %s is gone",
+			       row->id);
+	ask.agent = row->agent;
+	ask.session = row->session;
+	ask.prompt = input.prompt;
+	ask.options = input.options;
+	ask.tags = row->tags;
+	ask.invocation = row->invocation;
+	ask.retry_of = row->id;
+	ask.by = by;
+	ask.priority = row->priority;
+	ask.run_timeout_ms = row->run_timeout_ms;
+	ask.idle_timeout_ms = row->idle_timeout_ms;
+	ask.grace_ms = row->grace_ms;
+	ask.max_attempts = row->max_attempts;
+	ask.backoff_ms = row->backoff_ms;
+	return sup_submit(s, &ask, done, e);
+}
+
+int sup_retry(struct sup *s, const char *run, const char *by,
+	      struct sup_done done, struct err *e)
+{
+	struct arena a = {0};
+	struct run_row row;
+	int rc = find_run(s, run, &row, &a, e);
+
+	if (rc == 0)
+		rc = retry_row(s, &row, by, &a, done, e);
+	arena_fini(&a);
+	return rc;
+}
+
+/* --- commands --------------------------------------------------------- */
+
+static int add_command(struct sup *s, const char *run, const char *verb,
+		       const char *body, const char *by, struct err *e)
+{
+	struct command_add_in in = {
+		.run = run,
+		.verb = verb,
+		.body = body,
+		.by = by,
+		.now = clock_now(),
+	};
+
+	return sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
+}
+
+static int text_body(struct buf *b, const char *key, const char *text)
+{
+	buf_addf(b, "{\"%s\":", key);
+	json_add_string(b, text, strlen(text));
+	return buf_addc(b, '}');
+}
+
+/* A wish to end that becomes the verdict, whatever state the run lives in. */
+static int end_live(struct live *l, const struct why *why, const char *verb,
+		    const char *by, struct err *e)
+{
+	enum run_event event = why->verdict == RUN_WILL_AGAIN ? RUN_EV_STOP
+							      : RUN_EV_CANCEL;
+	bool told = l->state == RUN_STOPPING || l->state == RUN_ENDING;
+	struct buf body = BUF_MAX(1024);
+	int rc = 0;
+
+	text_body(&body, "reason", why->detail ? why->detail : why->reason);
+	if (!told)
+		rc = add_command(l->sup, l->id, verb, body.p, by, e);
+	if (rc == 0)
+		rc = sup_move(l, event, why, e);
+	buf_fini(&body);
+	return rc;
+}
+
+/* 1, or 0 if it is being ended already. */
+static int cancel_live(struct live *l, const char *reason, const char *detail,
+		       const char *by, struct err *e)
+{
+	struct why why = {.reason = reason, .detail = detail};
+
+	why.verdict = run_verdict_wish(l->verdict, RUN_WILL_CANCEL);
+	if (why.verdict == l->verdict)
+		return 0;
+	return end_live(l, &why, "cancel", by, e) ? -1 : 1;
+}
+
+static int cancel_one(struct sup *s, const char *id, const char *reason,
+		      const char *detail, const char *by, struct err *e)
+{
+	struct live *l = live_find(&s->lives, id);
+	struct why why = {.reason = reason, .detail = detail};
+	struct arena a = {0};
+	struct run_row row;
+	int rc = find_run(s, id, &row, &a, e);
+
+	if (rc == 0 && l)
+		rc = cancel_live(l, reason, detail, by, e);
+	else if (rc == 0 && !strcmp(row.state, "queued"))
+		rc = sup_move_queued(s, &row, RUN_EV_CANCEL, &why, e) ? -1 : 1;
+	arena_fini(&a);
+	return rc;
+}
+
+/* The run, and everything that it started: 1, or 0 if it was over or being
+ * ended already, or -1. */
+static int cancel_run(struct sup *s, const char *id, const char *reason,
+		      const char *detail, const char *by, struct err *e)
+{
+	struct run_descendants_in key = {id};
+	struct run_descendants_row *rows;
+	struct arena a = {0};
+	int changed = cancel_one(s, id, reason, detail, by, e), n = 0;
+
+	if (changed >= 0)
+		n = sql_collect(s->db, Q_RUN_DESCENDANTS, &key, DESCENDANTS_MAX,
+				&rows, &a, e);
+	for (int i = 0; i >= 0 && i < n; i++)
+		if (cancel_one(s, rows[i].id, run_because_parent_cancelled, id,
+			       by, e) < 0)
+			n = -1;
+	arena_fini(&a);
+	return changed < 0 || n < 0 ? -1 : changed;
+}
+
+/* Its last run is over, but what it kept can still be ended. */
+static const char *cancel_idle(struct sup *s, const char *run)
+{
+	struct warm *w = warm_find(s, run);
+
+	if (!w)
+		return "it is over or being ended already";
+	warm_evict(w);
+	return "it was over; the agent that it kept is being ended";
+}
+
+int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
+	       struct sup_done done, struct err *e)
+{
+	int changed;
+
+	if (why && text_check_key("reason", why, 200, e))
+		return -1;
+	if (step_begin(&s->step, e))
+		return -1;
+	changed = cancel_run(s, run, "cancelled", why, by, e);
+	if (changed < 0)
+		return -1;
+	sup_done_later(s, done, run, changed == 1,
+		       changed ? "it is being cancelled" : cancel_idle(s, run));
+	return 0;
+}
+
+void sup_stop_live(struct live *l, const char *by)
+{
+	struct why why = {.reason = "stopped", .verdict = RUN_WILL_AGAIN};
+	struct err e;
+
+	if (l->verdict == RUN_NO_VERDICT)
+		end_live(l, &why, "stop", by, &e);
+}
+
+/* A live run that can still be told something. */
+static struct live *reachable(struct sup *s, const char *run, struct err *e)
+{
+	struct live *l = live_find(&s->lives, run);
+	struct arena a = {0};
+	struct run_row row;
+
+	if (!l) {
+		if (find_run(s, run, &row, &a, e) == 0)
+			err_set(e, ERR_CONFLICT, "run %s is %s", run,
+				row.state);
+	} else if (l->state == RUN_STOPPING || l->state == RUN_ENDING) {
+		err_set(e, ERR_CONFLICT, "run %s is being ended", run);
+		l = NULL;
+	}
+	arena_fini(&a);
+	return l;
+}
+
+static int hold(struct sup *s, const char *run, bool pause, const char *by,
+		struct sup_done done, struct err *e)
+{
+	struct why why = {.reason = pause ? run_because_paused
+					  : run_because_resumed};
+	struct live *l = reachable(s, run, e);
+	struct command_drop_in drop = {run, pause ? "resume" : "pause",
+				       clock_now()};
+	enum run_state wanted = pause ? RUN_PAUSED : RUN_RUNNING;
+
+	if (!l)
+		return -1;
+	if (l->state == wanted) {
+		sup_done_later(s, done, run, false, run_state_word(wanted));
+		return 0;
+	}
+	if (!run_fsm(l->state, pause ? RUN_EV_PAUSE : RUN_EV_RESUME).allowed)
+		return err_set(e, ERR_CONFLICT, "run %s is %s", run,
+			       run_state_word(l->state));
+	if (step_begin(&s->step, e) ||
+	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
+	    add_command(s, run, pause ? "pause" : "resume", "{}", by, e) ||
+	    sup_move(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
+		return -1;
+	sup_done_later(s, done, run, true, run_state_word(wanted));
+	return 0;
+}
+
+int sup_pause(struct sup *s, const char *run, const char *by,
+	      struct sup_done done, struct err *e)
+{
+	return hold(s, run, true, by, done, e);
+}
+
+int sup_resume(struct sup *s, const char *run, const char *by,
+	       struct sup_done done, struct err *e)
+{
+	return hold(s, run, false, by, done, e);
+}
+
+int sup_send(struct sup *s, const char *run, const char *text, const char *by,
+	     struct sup_done done, struct err *e)
+{
+	struct live *l = reachable(s, run, e);
+	struct buf body = BUF_MAX(SUP_SEND_MAX * 6 + 64);
+	int rc = -1;
+
+	if (!l)
+		return -1;
+	if (!text[0] || strlen(text) > SUP_SEND_MAX ||
+	    !text_is_utf8(text, strlen(text)))
+		return err_set(e, ERR_INVALID,
+			       "a message has 1 to %d bytes of "
+			       "UTF-8",
+			       SUP_SEND_MAX);
+	text_body(&body, "text", text);
+	if (step_begin(&s->step, e) == 0)
+		rc = add_command(s, run, "message", body.p, by, e);
+	buf_fini(&body);
+	if (rc)
+		return -1;
+	sup_act(l, RUN_DO_COMMAND);
+	sup_done_later(s, done, run, true, "on its way");
+	return 0;
+}

@@ -1,0 +1,191 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+#include "lib/json/json.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- what follows a move, once it is committed ------------------------ */
+
+struct act {
+	struct sup *sup;
+	char id[ID_SIZE];
+	enum run_act act;
+};
+
+/*
+ * The worker is made while the commit is under way, and waits at a gate: until
+ * that opens it has done nothing that anybody could see. If the commit fails, or
+ * we die, the gate closes and it goes.
+ */
+void sup_spawn_early(struct live *l)
+{
+	struct spawn_ask ask = {.attempt = l->attempt};
+	int gate[2] = {-1, -1};
+
+	if (pipe2(gate, O_CLOEXEC))
+		return; /* then after the commit */
+	snprintf(ask.run, sizeof ask.run, "%s", l->id);
+	tree_cgroup(&l->sup->place, l->id, ask.cgroup);
+	if (l->limits)
+		memcpy(ask.limits, l->limits, sizeof ask.limits);
+	free(l->limits);
+	l->limits = NULL;
+	spawn_ask(&l->sup->spawn, &ask, l->start_fd, gate[0]);
+	l->start_fd = -1;
+	l->gate = gate[1];
+}
+
+/* The worker exits without having done anything. */
+static void close_gate(struct live *l)
+{
+	if (l->gate >= 0)
+		close(l->gate);
+	l->gate = -1;
+}
+
+static void let_worker_begin(struct live *l)
+{
+	if (l->handed)
+		warm_hand_over(l);
+	else if (l->gate < 0)
+		sup_spawn_early(l);
+	if (l->gate >= 0) {
+		(void)!write(l->gate, "", 1);
+		mark(MARK_gate_open);
+		close_gate(l);
+	}
+	live_alarm(l, l->sup->config.run_start_timeout);
+}
+
+static void begin_ladder(struct live *l)
+{
+	l->rung = RUNG_ASKED;
+	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
+	sup_deliver(l);
+	live_alarm(l, l->grace_ms);
+}
+
+static void settle(struct live *l)
+{
+	struct sup *s = l->sup;
+
+	if (!l->parked)
+		tree_forget(&s->place, l->cgroup);
+	live_drop(l);
+	s->schedule = s->alarm_stale = true;
+	sup_maybe_end(s);
+}
+
+static void do_act(void *arg, const struct err *failed)
+{
+	const struct act *act = arg;
+	struct live *l = live_find(&act->sup->lives, act->id);
+
+	if (failed && l && act->act == RUN_DO_SPAWN)
+		close_gate(l);
+	if (failed || !l)
+		return;
+	sup_notify(l);
+	switch (act->act) {
+	case RUN_DO_SPAWN:
+		let_worker_begin(l);
+		break;
+	case RUN_DO_COMMAND:
+		sup_deliver(l);
+		break;
+	case RUN_DO_LADDER:
+		begin_ladder(l);
+		break;
+	case RUN_DO_PROVE:
+		sup_prove(l);
+		break;
+	case RUN_DO_SETTLE:
+		settle(l);
+		break;
+	case RUN_DO_NOTHING:
+	case RUN_ACT_COUNT:
+		break;
+	}
+}
+
+void sup_act(struct live *l, enum run_act act)
+{
+	struct act *a = step_alloc(&l->sup->step, sizeof *a);
+
+	a->sup = l->sup;
+	a->act = act;
+	memcpy(a->id, l->id, sizeof a->id);
+	l->sup->host_changed = true;
+	step_then(&l->sup->step, do_act, a);
+}
+
+/* --- commands --------------------------------------------------------- */
+
+static int command_msg(const struct live *l, const struct command_row *c,
+		       const cJSON *body, struct msg *m)
+{
+	const char *text = json_text(body, "text", "");
+	const char *by = json_text(body, "by", c->by);
+
+	*m = (struct msg){0};
+	if (!strcmp(c->verb, "cancel")) {
+		m->type = MSG_TYPE_CANCEL;
+		m->u.cancel.reason = json_text(body, "reason", "cancelled");
+		m->u.cancel.grace_ms = l->grace_ms;
+	} else if (!strcmp(c->verb, "answer")) {
+		m->type = MSG_TYPE_ANSWER;
+		m->u.answer.key = json_text(body, "key", "");
+		m->u.answer.decision = json_text(body, "decision", "deny");
+		m->u.answer.by = by;
+		m->u.answer.note = json_text(body, "note", NULL);
+		m->u.answer.choice = json_text(body, "choice", NULL);
+	} else if (!strcmp(c->verb, "message")) {
+		m->type = MSG_TYPE_MESSAGE;
+		m->u.message.text = text;
+		m->u.message.by = by;
+	} else if (!strcmp(c->verb, "stop")) {
+		m->type = MSG_TYPE_STOP;
+		m->u.stop.reason = json_text(body, "reason", "stopped");
+	} else {
+		m->type = !strcmp(c->verb, "pause") ? MSG_TYPE_PAUSE
+						    : MSG_TYPE_RESUME;
+	}
+	m->u.id = c->id;
+	return 0;
+}
+
+void sup_deliver(struct live *l)
+{
+	struct command_next_in key = {l->id, l->last_command};
+	struct sup *s = l->sup;
+	struct command_row row;
+	struct arena a = {0};
+	struct msg m;
+	struct err e;
+	cJSON *body;
+	int found;
+
+	if (!l->is_waiting)
+		return;
+	found = sql_get(s->db, Q_COMMAND_NEXT, &key, &row, &a, &e);
+	if (found == 1) {
+		body = json_parse_object("command", row.body, strlen(row.body),
+					 &e);
+		command_msg(l, &row, body, &m);
+		l->is_waiting = false;
+		l->last_command = row.id;
+		if (ipc_server_answer(s->ipc, l->waiting, &m, &e))
+			found = -1;
+		cJSON_Delete(body);
+	}
+	if (found < 0)
+		log_error(LT("msg", "a command cannot be given"),
+			  LT("run", l->id), LT("error", e.text));
+	arena_fini(&a);
+}

@@ -1,0 +1,139 @@
+#include "supervisor/core/supervisor.h"
+
+#include "ipc/end_reason.h"
+#include "lib/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A worker's word that its attempt is over. It has committed the end to the
+ * agent's file by then, all that it started has ended, and it leaves as soon as
+ * it is answered. So the answer does not wait for the disk: the word is kept in
+ * memory until the process is gone, and the end of the run is one commit. If we
+ * die before that, the file says the same (settle.c).
+ */
+#define LEAVES_MS 100 /* after that the row says that it is ending */
+
+struct live_word {
+	enum run_verdict verdict;
+	int64_t seq, exit_code, signal;
+	bool in_file;
+	char reason[64];
+	char *detail; /* or NULL */
+};
+
+static char *copy(const char *text)
+{
+	char *out = text ? strdup(text) : NULL;
+
+	if (text && !out)
+		abort();
+	return out;
+}
+
+/* How the attempt ended by the worker's own word. */
+static enum run_verdict verdict_said(const struct live *l,
+				     const struct msg_finished *f)
+{
+	enum reason r = reason_from(f->reason);
+
+	if (!strcmp(f->outcome, "succeeded"))
+		return RUN_WILL_SUCCEED;
+	if (!strcmp(f->outcome, "cancelled"))
+		return RUN_WILL_CANCEL;
+	if (!strcmp(f->outcome, "timed_out"))
+		return RUN_WILL_TIME_OUT;
+	if (r == REASON_stopped || r == REASON_supervisor_lost)
+		return RUN_WILL_AGAIN; /* not its fault: counts for nothing */
+	return run_verdict_failed(r < REASONS && reason_again(r), l->attempt,
+				  l->max_attempts);
+}
+
+/* One that failed to commit its end tells so, or was not allowed to. */
+static bool is_in_file(const char *reason)
+{
+	enum reason r = reason_from(reason);
+
+	return r != REASON_database && r != REASON_internal &&
+	       r != REASON_stale && r != REASON_refused;
+}
+
+static struct live_word *word_new(const struct live *l,
+				  const struct msg_finished *f)
+{
+	struct live_word *w = calloc(1, sizeof *w);
+
+	if (!w)
+		abort();
+	*w = (struct live_word){.verdict = verdict_said(l, f),
+				.seq = f->seq,
+				.exit_code = f->exit_code,
+				.signal = f->signal,
+				.in_file = is_in_file(f->reason),
+				.detail = copy(f->detail)};
+	snprintf(w->reason, sizeof w->reason, "%s", f->reason);
+	return w;
+}
+
+void live_forget_word(struct live *l)
+{
+	if (l->word)
+		free(l->word->detail);
+	free(l->word);
+	l->word = NULL;
+}
+
+static int finish(struct live *l, struct err *e)
+{
+	const struct live_word *w = l->word;
+	struct run_set_report_in report = {l->id, w->seq, w->exit_code,
+					   w->signal};
+	struct why why = {.reason = w->reason, .detail = w->detail};
+
+	why.verdict = run_verdict_join(l->verdict, w->verdict);
+	if (why.verdict == l->verdict) { /* as was wished, and why */
+		why.reason = l->reason;
+		why.detail = l->detail;
+	}
+	if (step_begin(&l->sup->step, e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
+		return -1;
+	l->settled = w->in_file; /* else what is in the file counts */
+	if (w->seq > l->last_seq)
+		l->last_seq = w->seq;
+	return sup_move(l, RUN_EV_FINISH, &why, e);
+}
+
+int sup_finish(struct live *l, struct err *e)
+{
+	int rc = finish(l, e);
+
+	live_forget_word(l);
+	return rc;
+}
+
+/* Whether it goes away by itself, which we shall see. */
+static bool leaves(const struct live *l, const struct msg_finished *f)
+{
+	return f->keep_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
+}
+
+int sup_finished(struct live *l, const struct msg_finished *f, bool *at_once,
+		 struct err *e)
+{
+	*at_once = false;
+	if (reason_from(f->reason) == REASONS)
+		return err_set(e, ERR_PROTOCOL, "%s is no reason", f->reason);
+	if (l->state == RUN_ENDING)
+		return 0;
+	live_forget_word(l);
+	l->word = word_new(l, f);
+	if (f->keep_ms != OPT_NONE)
+		l->keep_ms = f->keep_ms;
+	if (!leaves(l, f) || !l->word->in_file)
+		return sup_finish(l, e);
+	*at_once = true;
+	live_alarm(l, LEAVES_MS);
+	return 0;
+}

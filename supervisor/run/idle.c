@@ -1,0 +1,261 @@
+#include "supervisor/core/supervisor.h"
+
+#include "ipc/start_message.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/os/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ID_WIDTH ((int)ID_SIZE - 1)
+
+struct warm *warm_find(struct sup *s, const char *run)
+{
+	struct warm *w = s->warms.first;
+
+	while (w && strcmp(w->run, run) != 0)
+		w = w->next;
+	return w;
+}
+
+static struct warm *find_session(struct sup *s, const char *agent,
+				 const char *session)
+{
+	struct warm *w = s->warms.first;
+
+	while (w && (strcmp(w->agent, agent) || strcmp(w->session, session)))
+		w = w->next;
+	return w;
+}
+
+int64_t warm_count_agent(struct sup *s, const char *agent)
+{
+	int64_t n = 0;
+
+	for (struct warm *w = s->warms.first; w; w = w->next)
+		n += !strcmp(w->agent, agent);
+	return n;
+}
+
+struct tree warm_tree(const struct warm *w)
+{
+	return (struct tree){
+		.run = w->name,
+		.cgroup = w->cgroup,
+		.worker = w->pid,
+		.start_ticks = w->start_ticks,
+		.in_cgroup = w->in_cgroup,
+	};
+}
+
+/* --- from a run to nobody --------------------------------------------- */
+
+static int put_row(const struct live *l, int64_t since, int64_t until,
+		   struct err *e)
+{
+	struct warm_put_in row = {
+		.tree = l->tree,
+		.run = l->id,
+		.agent = l->agent,
+		.session = l->session,
+		.fit = l->fit,
+		.attempt = l->attempt,
+		.token_hash = l->token_hash,
+		.pid = l->pid,
+		.start_ticks = l->start_ticks,
+		.boot_id = l->sup->boot_id,
+		.cgroup = l->cgroup,
+		.idle_since = since,
+		.until = until,
+	};
+
+	if (step_begin(&l->sup->step, e))
+		return -1;
+	return sql_exec(l->sup->db, Q_WARM_PUT, &row, e) < 0 ? -1 : 0;
+}
+
+static bool may_park(const struct live *l)
+{
+	const struct sup *s = l->sup;
+
+	return l->keep_ms > 0 && l->fit[0] && l->pidfd >= 0 &&
+	       l->verdict == RUN_WILL_SUCCEED && !s->stopping &&
+	       s->config.run_idle_max > 0;
+}
+
+bool warm_park(struct live *l)
+{
+	struct sup *s = l->sup;
+	int64_t now = clock_now(), until = now + l->keep_ms;
+	struct warm_row row = {
+		.tree = l->tree,
+		.run = l->id,
+		.agent = l->agent,
+		.session = l->session,
+		.fit = l->fit,
+		.attempt = l->attempt,
+		.token_hash = l->token_hash,
+		.pid = l->pid,
+		.start_ticks = l->start_ticks,
+		.cgroup = l->cgroup,
+		.idle_since = now,
+		.until = until,
+	};
+	struct warm *w;
+	struct err e;
+
+	if (!may_park(l))
+		return false;
+	if (put_row(l, now, until, &e)) {
+		log_error(LT("msg", "an idle worker cannot be kept"),
+			  LT("run", l->id), LT("error", e.text));
+		return false;
+	}
+	if (s->warms.count >= s->config.run_idle_max)
+		warm_evict_oldest(s, NULL);
+	w = warm_new(s, &row, fcntl(l->pidfd, F_DUPFD_CLOEXEC, 3));
+	w->in_cgroup = l->in_cgroup;
+	w->waiting = l->waiting;
+	w->is_waiting = l->is_waiting;
+	w->last_command = l->last_command;
+	l->parked = true;
+	return true;
+}
+
+/* --- from nobody to a run --------------------------------------------- */
+
+/* One that is idle gives its place; it is free when its processes are gone. */
+static bool is_room(struct sup *s, const char *agent, int64_t limit)
+{
+	int64_t of_agent = live_count_agent(&s->lives, agent);
+
+	if (of_agent + warm_count_agent(s, agent) >= limit) {
+		warm_evict_oldest(s, agent);
+		return false;
+	}
+	if (s->lives.count + s->warms.count >= s->config.run_max) {
+		warm_evict_oldest(s, NULL);
+		return false;
+	}
+	return true;
+}
+
+int warm_place(struct sup *s, const struct run_active_row *run, const char *fit,
+	       int64_t agent_limit, struct warm **out)
+{
+	struct warm *w = find_session(s, run->agent, run->session);
+
+	if (!w)
+		return is_room(s, run->agent, agent_limit) ? 0 : -1;
+	if (w->leaving)
+		return -1;
+	if (strcmp(w->fit, fit) != 0) {
+		warm_evict(w);
+		return -1;
+	}
+	if (!w->is_waiting) { /* after our restart it needs a moment */
+		if (!w->wanted)
+			warm_alarm(w, s->config.run_start_timeout);
+		w->wanted = true;
+		return -1;
+	}
+	*out = w;
+	return 1;
+}
+
+int warm_take(struct warm *w, struct live *l, struct err *e)
+{
+	struct sandbox_delete_in box = {w->run};
+
+	snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, w->name);
+	snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH, w->cgroup);
+	l->in_cgroup = w->in_cgroup;
+	live_watch_pid(l, w->pid, w->start_ticks,
+		       fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
+	if (put_row(l, OPT_NONE, w->until, e) ||
+	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &box, e) < 0)
+		return -1;
+	sup_record_pid(l);
+	l->waiting = w->waiting;
+	l->is_waiting = w->is_waiting;
+	l->last_command = w->last_command;
+	l->handed = true;
+	warm_drop(w);
+	return 0;
+}
+
+/* It is told once. If that goes wrong it does not come back as this run's, its
+ * time to start passes, and another worker is made. */
+void warm_hand_over(struct live *l)
+{
+	struct msg m = {.type = MSG_TYPE_NEXT};
+	struct buf b = BUF_MAX(MSG_MAX_BYTES);
+	struct err e;
+	int rc = file_read_fd(l->start_fd, "the start message", &b, &e);
+
+	close(l->start_fd);
+	l->start_fd = -1;
+	m.u.next.id = l->last_command + 1;
+	m.u.next.start = b.p;
+	l->is_waiting = false;
+	if (rc == 0)
+		rc = ipc_server_answer(l->sup->ipc, l->waiting, &m, &e);
+	if (rc)
+		log_warn(LT("msg", "an idle worker cannot be told"),
+			 LT("run", l->id), LT("error", e.text));
+	buf_fini(&b);
+}
+
+int warm_end_run(struct live *l, struct err *e)
+{
+	struct warm_delete_in key = {l->tree};
+
+	if (l->parked || !strcmp(l->tree, l->id))
+		return 0;
+	return sql_exec(l->sup->db, Q_WARM_DELETE, &key, e) < 0 ? -1 : 0;
+}
+
+void warm_adopt(struct live *l)
+{
+	struct warm_of_run_in key = {l->id};
+	struct warm_row row;
+	struct arena a = {0};
+	struct err e;
+
+	if (sql_get(l->sup->db, Q_WARM_OF_RUN, &key, &row, &a, &e) == 1) {
+		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, row.tree);
+		snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH,
+			 row.cgroup ? row.cgroup : row.tree);
+		snprintf(l->fit, sizeof l->fit, "%s", row.fit);
+	}
+	arena_fini(&a);
+}
+
+/* --- while it waits --------------------------------------------------- */
+
+void warm_heard(struct warm *w, struct ipc_from from, const struct msg *m)
+{
+	struct msg begin = {.type = MSG_TYPE_BEGIN,
+			    .u.begin.supervisor = SKEP_VERSION};
+	struct msg ack = {.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE};
+	struct err e;
+
+	if (m->type == MSG_TYPE_READY) {
+		w->waiting = from;
+		w->is_waiting = true;
+		w->last_command = m->u.ready.last;
+		if (w->wanted)
+			w->sup->schedule = true;
+		return;
+	}
+	if (m->type == MSG_TYPE_HELLO)
+		w->is_waiting = false;
+	if (ipc_server_answer(w->sup->ipc, from,
+			      m->type == MSG_TYPE_HELLO ? &begin : &ack, &e))
+		log_warn(LT("msg", "an idle worker cannot be answered"),
+			 LT("error", e.text));
+}

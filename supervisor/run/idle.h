@@ -1,0 +1,113 @@
+#ifndef SUPERVISOR_RUN_IDLE_H
+#define SUPERVISOR_RUN_IDLE_H
+
+#include "ipc/server.h"
+#include "lib/base/hash.h"
+#include "lib/base/id.h"
+#include "schema/control/run.h"
+#include "supervisor/run/processes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/*
+ * Workers between two runs. A run is over when no process of it is left; one
+ * whose worker keeps its agent for the session's next prompt ends by giving the
+ * tree away: a row (warm_worker) and a `struct warm` have it from then on, and
+ * whoever has a tree ends it. The next run of the session takes it over with
+ * the same commit that makes it `starting`, if it would tell a new worker the
+ * very same. Otherwise, and when its place is wanted, its time is up, or its
+ * agent has changed, the idle tree is ended, with proof, as that of a run is.
+ *
+ * A tree keeps the name of the run that it was started for: its cgroup and its
+ * processes' environment bear that. A run in a tree that was another's has the
+ * row too (idle_since NULL), so that it is found again after a crash.
+ */
+struct live;
+struct sup;
+
+struct warm {
+	struct warm *next;
+	struct sup *sup;
+	char name[ID_SIZE]; /* of the tree */
+	char cgroup[ID_SIZE];
+	char run[ID_SIZE]; /* that it worked for last */
+	char agent[65];
+	char *session;
+	char fit[HASH_HEX];
+	char token_hash[HASH_HEX];
+	int64_t attempt;
+	pid_t pid;
+	int64_t start_ticks;
+	int pidfd; /* -1: it is gone */
+	bool in_cgroup;
+	int64_t since, until; /* clock_now */
+
+	struct ipc_from waiting; /* the request that takes a command */
+	bool is_waiting;
+	int64_t last_command;
+	bool wanted;    /* a run waits for its voice */
+	bool leaving;   /* it was told to go, or has gone */
+	bool killed;    /* SIGKILL was sent */
+	unsigned looks; /* for the proof */
+
+	uv_timer_t alarm;
+	uv_poll_t poll;
+	bool has_poll;
+	int handles; /* still open */
+};
+
+struct warm_table {
+	struct warm *first; /* oldest first */
+	int64_t count;
+};
+
+/* A run that is done leaves its tree, if its worker wants that and may: true,
+ * and the tree is not the run's any more. In the step. */
+bool warm_park(struct live *l);
+
+/* Where the next run of this session goes: 1 into *out, 0 into a worker of its
+ * own, -1 nowhere yet (something is being ended for it). */
+int warm_place(struct sup *s, const struct run_active_row *run, const char *fit,
+	       int64_t agent_limit, struct warm **out);
+
+/* Gives the tree to a run that starts, in the step; w is gone. After the commit
+ * warm_hand_over gives the worker what it shall do. */
+int warm_take(struct warm *w, struct live *l, struct err *e);
+void warm_hand_over(struct live *l);
+
+/* A run in a tree that was another's ends with it, in the step. */
+int warm_end_run(struct live *l, struct err *e);
+
+/* The tree in which a run that is adopted works, from its row. */
+void warm_adopt(struct live *l);
+
+struct warm *warm_find(struct sup *s, const char *run);
+
+/* Messages of an idle worker: rows do not change, so it hears at once. */
+void warm_heard(struct warm *w, struct ipc_from from, const struct msg *m);
+
+/* Ends one; the oldest, all of an agent (NULL: of any). */
+void warm_evict(struct warm *w);
+void warm_evict_oldest(struct sup *s, const char *agent);
+void warm_evict_all(struct sup *s, const char *agent);
+
+/* The same, and waits a little: whether nobody is left. For changes of an
+ * agent's files. */
+bool warm_evict_now(struct sup *s, const char *agent);
+
+int64_t warm_count_agent(struct sup *s, const char *agent);
+struct tree warm_tree(const struct warm *w);
+
+/* Inside: one from its row, watched by pidfd (taken; -1: it is gone); without
+ * what happens to it; looks again in ms. */
+struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd);
+void warm_drop(struct warm *w);
+void warm_alarm(struct warm *w, int64_t ms);
+
+/* Reads the idle ones from their rows; forgets them (their processes live on). */
+int warm_recover(struct sup *s, struct err *e);
+void warm_forget_all(struct sup *s);
+
+#endif

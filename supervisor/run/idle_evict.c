@@ -1,0 +1,261 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/os/process.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * How idle workers go: SIGTERM to the worker, which ends its tree; after the
+ * grace time SIGKILL to all; then proof, and the row goes.
+ */
+#define LOOK_MS     10
+#define NOW_MS      2000 /* that a verb waits for it */
+#define NS_PER_MS   1000000
+#define AFTER_GRACE 1000 /* the worker's own time for the mount */
+
+static void free_when_closed(uv_handle_t *h)
+{
+	struct warm *w = h->data;
+
+	if (--w->handles > 0)
+		return;
+	free(w->session);
+	free(w);
+}
+
+void warm_drop(struct warm *w)
+{
+	struct warm **at = &w->sup->warms.first;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	w->sup->warms.count--;
+	uv_close((uv_handle_t *)&w->alarm, free_when_closed);
+	if (w->has_poll)
+		uv_close((uv_handle_t *)&w->poll, free_when_closed);
+	if (w->pidfd >= 0)
+		close(w->pidfd);
+	w->pidfd = -1;
+}
+
+/* --- proof ------------------------------------------------------------ */
+
+static void drop_rows(struct warm *w)
+{
+	struct warm_delete_in key = {w->name};
+	struct sandbox_delete_in box = {w->run};
+	struct sup *s = w->sup;
+	struct err e;
+
+	if (step_begin(&s->step, &e) ||
+	    sql_exec(s->db, Q_WARM_DELETE, &key, &e) < 0 ||
+	    sql_exec(s->db, Q_SANDBOX_DELETE, &box, &e) < 0)
+		log_error(LT("msg", "the row of an idle worker stays"),
+			  LT("run", w->run), LT("error", e.text));
+}
+
+static void kill_all(struct warm *w)
+{
+	struct tree t = warm_tree(w);
+
+	tree_signal_all(&w->sup->place, &t, SIGKILL);
+	w->killed = true;
+}
+
+/* The worker is gone, or killed: is everybody? True: w is no more. */
+static bool prove(struct warm *w)
+{
+	struct tree t = warm_tree(w);
+	struct sup *s = w->sup;
+
+	if (tree_count(&s->place, &t, NULL) > 0) {
+		kill_all(w);
+		w->looks++;
+		warm_alarm(w, w->looks < 50 ? LOOK_MS : LOOK_MS * LOOK_MS);
+		return false;
+	}
+	log_info(LT("msg", "an idle worker is gone"), LT("run", w->run),
+		 LT("agent", w->agent));
+	drop_rows(w);
+	tree_forget(&s->place, w->cgroup);
+	warm_drop(w);
+	s->schedule = s->host_changed = true;
+	sup_maybe_end(s);
+	return true;
+}
+
+static void on_pidfd(uv_poll_t *h, int status, int events)
+{
+	struct warm *w = h->data;
+
+	(void)status;
+	(void)events;
+	uv_poll_stop(h);
+	w->leaving = true;
+	(void)prove(w);
+}
+
+static void on_alarm(uv_timer_t *h)
+{
+	struct warm *w = h->data;
+
+	if (w->leaving)
+		(void)prove(w);
+	else if (clock_now() >= w->until || (w->wanted && !w->is_waiting))
+		warm_evict(w);
+	else
+		warm_alarm(w, w->until - clock_now());
+}
+
+void warm_alarm(struct warm *w, int64_t ms)
+{
+	uv_timer_start(&w->alarm, (uv_timer_cb)on_alarm,
+		       ms > 0 ? (uint64_t)ms : 0, 0);
+}
+
+/* --- eviction --------------------------------------------------------- */
+
+void warm_evict(struct warm *w)
+{
+	if (w->leaving)
+		return;
+	w->leaving = true;
+	if (w->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
+	warm_alarm(w,
+		   w->pidfd < 0 ? 0 : w->sup->config.run_grace + AFTER_GRACE);
+}
+
+void warm_evict_oldest(struct sup *s, const char *agent)
+{
+	struct warm *w = s->warms.first;
+
+	while (w && (w->leaving || (agent && strcmp(w->agent, agent) != 0)))
+		w = w->next;
+	if (w)
+		warm_evict(w);
+}
+
+void warm_evict_all(struct sup *s, const char *agent)
+{
+	for (struct warm *w = s->warms.first; w; w = w->next)
+		if (!agent || !strcmp(w->agent, agent))
+			warm_evict(w);
+}
+
+bool warm_evict_now(struct sup *s, const char *agent)
+{
+	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
+	struct timespec nap = {.tv_nsec = NS_PER_MS};
+
+	for (struct warm *w = s->warms.first; w; w = w->next)
+		if (!strcmp(w->agent, agent)) {
+			w->leaving = true;
+			kill_all(w);
+		}
+	while (warm_count_agent(s, agent) > 0 && clock_mono_ns() < until) {
+		struct warm *w = s->warms.first;
+
+		while (strcmp(w->agent, agent) != 0)
+			w = w->next;
+		if (!prove(w))
+			(void)nanosleep(&nap, NULL);
+	}
+	return warm_count_agent(s, agent) == 0;
+}
+
+/* --- the table -------------------------------------------------------- */
+
+static void watch(struct warm *w, int pidfd)
+{
+	w->pidfd = pidfd;
+	if (pidfd < 0) {
+		w->leaving = true;
+		warm_alarm(w, 0);
+		return;
+	}
+	uv_poll_init(&w->sup->loop, &w->poll, pidfd);
+	w->poll.data = w;
+	w->has_poll = true;
+	w->handles++;
+	uv_poll_start(&w->poll, UV_READABLE, on_pidfd);
+	warm_alarm(w, w->until - clock_now());
+}
+
+struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd)
+{
+	struct warm *w = calloc(1, sizeof *w), **at = &s->warms.first;
+
+	if (!w || !(w->session = strdup(row->session)))
+		abort();
+	w->sup = s;
+	snprintf(w->name, sizeof w->name, "%s", row->tree);
+	snprintf(w->cgroup, sizeof w->cgroup, "%s",
+		 row->cgroup ? row->cgroup : row->tree);
+	snprintf(w->run, sizeof w->run, "%s", row->run);
+	snprintf(w->agent, sizeof w->agent, "%s", row->agent);
+	snprintf(w->fit, sizeof w->fit, "%s", row->fit);
+	snprintf(w->token_hash, sizeof w->token_hash, "%s", row->token_hash);
+	w->attempt = row->attempt;
+	w->pid = (pid_t)row->pid;
+	w->start_ticks = row->start_ticks;
+	w->since = row->idle_since;
+	w->until = row->until;
+	uv_timer_init(&s->loop, &w->alarm);
+	w->alarm.data = w;
+	w->handles = 1;
+	while (*at)
+		at = &(*at)->next;
+	*at = w;
+	s->warms.count++;
+	watch(w, pidfd);
+	return w;
+}
+
+/* A worker at a run is that run's; the others are idle, or were at a run that
+ * ended without us. */
+static void adopt(struct sup *s, const struct warm_row *row)
+{
+	bool same_boot = !strcmp(row->boot_id, s->boot_id);
+	struct warm *w;
+
+	if (live_find(&s->lives, row->run))
+		return;
+	w = warm_new(s, row,
+		     same_boot
+			     ? process_pidfd((pid_t)row->pid, row->start_ticks)
+			     : -1);
+	w->in_cgroup = tree_has_cgroup(&s->place, w->cgroup);
+	log_info(LT("msg", w->leaving ? "an idle worker has gone"
+				      : "adopted an idle worker"),
+		 LT("run", w->run), LI("pid", w->pid));
+	if (row->idle_since == OPT_NONE || s->config.run_idle_max == 0)
+		warm_evict(w);
+}
+
+int warm_recover(struct sup *s, struct err *e)
+{
+	struct warm_row *rows;
+	struct arena a = {0};
+	int n = sql_collect(s->db, Q_WARM_LIST, NULL, 1000000, &rows, &a, e);
+
+	for (int i = 0; i < n; i++)
+		adopt(s, &rows[i]);
+	arena_fini(&a);
+	return n < 0 ? -1 : 0;
+}
+
+void warm_forget_all(struct sup *s)
+{
+	while (s->warms.first)
+		warm_drop(s->warms.first);
+}

@@ -1,0 +1,329 @@
+#include "supervisor/channel/channel.h"
+#include "supervisor/channel/outbox.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/hash.h"
+#include "lib/base/log.h"
+#include "lib/os/proc.h"
+
+#include <string.h>
+
+/*
+ * Messages of workers. Each is checked against its run's attempt and token. What
+ * changes rows is acknowledged after the commit; hints change memory only and
+ * are acknowledged at once, and so is an end that is in the agent's file
+ * (finish.c). Nothing that a worker sends can do more than end its own run.
+ */
+#define TURN_MESSAGES 256 /* taken in one turn; the rest waits for the next */
+
+/* --- answers ---------------------------------------------------------- */
+
+static void answer(struct sup *s, struct ipc_from to, const struct msg *m)
+{
+	struct err e;
+
+	if (ipc_server_answer(s->ipc, to, m, &e))
+		log_warn(LT("msg", "a worker cannot be answered"),
+			 LT("error", e.text));
+}
+
+static void refuse(struct sup *s, struct ipc_from to, const char *why)
+{
+	struct msg m = {.type = MSG_TYPE_REFUSE, .u.refuse.why = why};
+
+	answer(s, to, &m);
+}
+
+static void ack(struct sup *s, struct ipc_from to)
+{
+	struct msg m = {.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE};
+
+	answer(s, to, &m);
+}
+
+struct later {
+	struct sup *sup;
+	struct ipc_from to;
+	bool begin;
+};
+
+/* After a failed commit the worker hears nothing, and asks again later. */
+static void answer_now(void *arg, const struct err *failed)
+{
+	const struct later *l = arg;
+	struct msg begin = {.type = MSG_TYPE_BEGIN,
+			    .u.begin.supervisor = SKEP_VERSION};
+
+	if (failed)
+		ipc_server_drop(l->sup->ipc, l->to);
+	else if (l->begin)
+		answer(l->sup, l->to, &begin);
+	else
+		ack(l->sup, l->to);
+}
+
+static void answer_later(struct sup *s, struct ipc_from to, bool begin)
+{
+	struct later *l = step_alloc(&s->step, sizeof *l);
+
+	*l = (struct later){s, to, begin};
+	step_then(&s->step, answer_now, l);
+}
+
+/* --- reports ---------------------------------------------------------- */
+
+static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
+		    struct err *e)
+{
+	struct why why = {.reason = run_because_hello};
+	struct ipc_peer peer;
+
+	/* The kernel's word on who it is, not the worker's. */
+	if (l->pid > 0 && !ipc_server_peer(l->sup->ipc, from, &peer) &&
+	    peer.pid != l->pid)
+		return err_set(e, ERR_DENIED,
+			       "another process (%d) has the "
+			       "token of %s",
+			       (int)peer.pid, l->id);
+	l->connected = true;
+	l->is_waiting = false;
+	live_phase(l, "running"); /* the next heartbeat may know better */
+	if (l->state != RUN_STARTING) {
+		outbox_look(l->sup, l->agent); /* hints were lost */
+		why.reason = l->reason;
+		why.detail = l->detail;
+	}
+	(void)m;
+	if (sup_move(l, RUN_EV_HELLO, &why, e))
+		return -1;
+	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
+		live_alarm(l, l->heartbeat_ms);
+	answer_later(l->sup, from, true);
+	return 0;
+}
+
+static int on_ready(struct live *l, struct ipc_from from, const struct msg *m,
+		    struct err *e)
+{
+	(void)e;
+	l->waiting = from;
+	l->is_waiting = true;
+	l->last_command = m->u.ready.last;
+	sup_act(l, RUN_DO_COMMAND);
+	return 0;
+}
+
+static int on_event(struct live *l, struct ipc_from from, const struct msg *m,
+		    struct err *e)
+{
+	(void)e;
+	l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+	l->last_seq = m->u.event.seq;
+	l->rev = m->u.event.rev;
+	ack(l->sup, from);
+	sup_notify(l);
+	return 0;
+}
+
+static int on_heartbeat(struct live *l, struct ipc_from from,
+			const struct msg *m, struct err *e)
+{
+	(void)e;
+	if (m->u.heartbeat.seq > l->last_seq) {
+		l->last_seq = m->u.heartbeat.seq;
+		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+		sup_notify(l);
+	}
+	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
+	    !strcmp(m->u.heartbeat.phase, "paused"))
+		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
+	live_phase(l, m->u.heartbeat.phase);
+	ack(l->sup, from);
+	return 0;
+}
+
+static int on_usage(struct live *l, struct ipc_from from, const struct msg *m,
+		    struct err *e)
+{
+	struct run_set_usage_in in = {
+		.id = l->id,
+		.last_seq = l->last_seq,
+		.input_tokens = m->u.usage.input_tokens,
+		.output_tokens = m->u.usage.output_tokens,
+		.cost_micros = m->u.usage.cost_micros,
+	};
+
+	if (step_begin(&l->sup->step, e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_USAGE, &in, e) < 0)
+		return -1;
+	answer_later(l->sup, from, false);
+	return 0;
+}
+
+static int on_outbox(struct live *l, struct ipc_from from, const struct msg *m,
+		     struct err *e)
+{
+	(void)m;
+	(void)e;
+	outbox_look(l->sup, l->agent);
+	ack(l->sup, from);
+	return 0;
+}
+
+static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
+		      struct err *e)
+{
+	struct command_done_in in = {
+		.id = m->u.applied.id,
+		.run = l->id,
+		.refusal = m->u.applied.refusal,
+		.now = clock_now(),
+	};
+
+	if (step_begin(&l->sup->step, e) ||
+	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
+		return -1;
+	if (!strcmp(l->phase, "waiting"))
+		live_phase(l, "running");
+	answer_later(l->sup, from, false);
+	return 0;
+}
+
+static int on_approval(struct live *l, struct ipc_from from,
+		       const struct msg *m, struct err *e)
+{
+	if (sup_approval_asked(l, &m->u.approval, e))
+		return -1;
+	live_phase(l, "waiting");
+	answer_later(l->sup, from, false);
+	return 0;
+}
+
+static int on_finished(struct live *l, struct ipc_from from,
+		       const struct msg *m, struct err *e)
+{
+	bool at_once;
+
+	if (sup_finished(l, &m->u.finished, &at_once, e))
+		return -1;
+	if (at_once)
+		ack(l->sup, from);
+	else
+		answer_later(l->sup, from, false);
+	return 0;
+}
+
+/* --- receiving -------------------------------------------------------- */
+
+typedef int on_message(struct live *l, struct ipc_from from,
+		       const struct msg *m, struct err *e);
+
+static on_message *const handlers[MSG_TYPES] = {
+	[MSG_TYPE_HELLO] = on_hello,       [MSG_TYPE_READY] = on_ready,
+	[MSG_TYPE_EVENT] = on_event,       [MSG_TYPE_HEARTBEAT] = on_heartbeat,
+	[MSG_TYPE_USAGE] = on_usage,       [MSG_TYPE_OUTBOX] = on_outbox,
+	[MSG_TYPE_APPLIED] = on_applied,   [MSG_TYPE_APPROVAL] = on_approval,
+	[MSG_TYPE_FINISHED] = on_finished,
+};
+
+static bool is_token(const char *token, const char *token_hash)
+{
+	char hash[HASH_HEX];
+
+	hash_of(token, strlen(token), hash);
+	return strcmp(hash, token_hash) == 0;
+}
+
+/* The live run that the sender proves to be the worker of, or NULL. */
+static struct live *who_is(struct sup *s, const struct msg_who *who)
+{
+	struct live *l = live_find(&s->lives, who->run);
+
+	return l && l->attempt == who->attempt &&
+			       is_token(who->token, l->token_hash)
+		       ? l
+		       : NULL;
+}
+
+/* Or the idle worker that it proves to be. */
+static struct warm *which_idle(struct sup *s, const struct msg_who *who)
+{
+	struct warm *w = warm_find(s, who->run);
+
+	return w && !w->leaving && w->attempt == who->attempt &&
+			       is_token(who->token, w->token_hash)
+		       ? w
+		       : NULL;
+}
+
+static void take(struct sup *s, struct ipc_from from, const struct msg *m)
+{
+	struct live *l = who_is(s, &m->u.who);
+	struct warm *w = l ? NULL : which_idle(s, &m->u.who);
+	struct err e;
+
+	if (w) {
+		warm_heard(w, from, m);
+		return;
+	}
+	if (!l) {
+		refuse(s, from, "this attempt is over, or never was");
+		return;
+	}
+	l->heard_ms = (int64_t)uv_now(&s->loop);
+	l->from = from;
+	if (handlers[m->type](l, from, m, &e) == 0)
+		return;
+	log_warn(LT("msg", "a worker's message was refused"), LT("run", l->id),
+		 LT("type", msg_name(m->type)), LT("error", e.text));
+	ipc_server_drop(s->ipc, from);
+}
+
+static void on_readable(uv_poll_t *h, int status, int events)
+{
+	struct sup *s = h->data;
+	struct arena a = {0};
+
+	(void)status;
+	(void)events;
+	for (int i = 0; i < TURN_MESSAGES; i++) {
+		struct ipc_from from;
+		struct msg m;
+		struct err e;
+		int got;
+
+		arena_reset(&a);
+		got = ipc_server_receive(s->ipc, &a, &from, &m, &e);
+		if (got == 0)
+			break;
+		if (got < 0) {
+			log_warn(LT("msg", "a connection was dropped"),
+				 LT("error", e.text));
+			ipc_server_drop(s->ipc, from);
+		} else {
+			take(s, from, &m);
+		}
+	}
+	arena_fini(&a);
+}
+
+int sup_link_open(struct sup *s, struct err *e)
+{
+	struct home_path path = home_path(&s->home, HOME_IPC_SOCKET);
+
+	if (ipc_server_open(&s->ipc, path.text, e))
+		return -1;
+	uv_poll_init(&s->loop, &s->ipc_poll, ipc_server_fd(s->ipc));
+	s->ipc_poll.data = s;
+	uv_poll_start(&s->ipc_poll, UV_READABLE, on_readable);
+	return 0;
+}
+
+void sup_link_close(struct sup *s)
+{
+	if (!s->ipc)
+		return;
+	uv_close((uv_handle_t *)&s->ipc_poll, NULL);
+	ipc_server_close(s->ipc);
+	s->ipc = NULL;
+}

@@ -1,0 +1,344 @@
+#include "supervisor/run/prefork.h"
+
+#include "lib/base/id.h"
+#include "lib/base/log.h"
+#include "supervisor/core/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIRST_MS     20  /* after skepd came up */
+#define QUIET_MS     4   /* nothing started for so long: the first is made */
+#define CALM_MS      25  /* and the others: whole short runs fit in */
+#define PAUSE_MS     100 /* after one that failed; doubles */
+#define PAUSE_MAX_MS 30000
+#define GONE_MS      2000  /* for those that are killed to be gone */
+#define MESSAGE_MAX  60000 /* what surely fits into an empty pipe */
+
+struct spare {
+	struct spare *next;
+	char id[ID_SIZE];
+	int start, gate; /* our ends: the message, and the word to begin */
+	pid_t pid;       /* 0: the spawner has not said yet */
+	int64_t start_ticks;
+	int pidfd;
+	bool in_cgroup;
+};
+
+/* --- the list --------------------------------------------------------- */
+
+static struct spare **place_of(struct spares *all, const struct spare *one)
+{
+	struct spare **at = &all->first;
+
+	while (*at != one)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Takes it out of the list; what it holds stays open. */
+static void unlink_spare(struct spares *all, struct spare *one)
+{
+	*place_of(all, one) = one->next;
+	all->count--;
+}
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* With its pipe closed it goes by itself. */
+static void drop(struct sup *s, struct spare *one)
+{
+	unlink_spare(&s->spares, one);
+	close_end(&one->start);
+	close_end(&one->gate);
+	close_end(&one->pidfd);
+	s->spares.litter = true;
+	free(one);
+}
+
+static struct spare *find(struct spares *all, const char *id)
+{
+	struct spare *one = all->first;
+
+	while (one && strcmp(one->id, id) != 0)
+		one = one->next;
+	return one;
+}
+
+/* --- making them ------------------------------------------------------ */
+
+/* Both pipes, or neither. */
+static bool make_pipes(int start[2], int gate[2])
+{
+	if (pipe2(start, O_CLOEXEC))
+		return false;
+	if (pipe2(gate, O_CLOEXEC) == 0)
+		return true;
+	close(start[0]);
+	close(start[1]);
+	return false;
+}
+
+static void make_one(struct sup *s)
+{
+	struct spare **end = &s->spares.first;
+	struct spare *one = calloc(1, sizeof *one);
+	struct spawn_ask ask = {0};
+	int start[2], gate[2];
+
+	if (!one)
+		abort();
+	if (!make_pipes(start, gate)) {
+		free(one);
+		return; /* there are runs that need descriptors more */
+	}
+	(void)fcntl(start[1], F_SETFL, O_NONBLOCK);
+	*one = (struct spare){.start = start[1], .gate = gate[1], .pidfd = -1};
+	snprintf(one->id, sizeof one->id, "%s", id_new(ID_SPARE).text);
+	while (*end)
+		end = &(*end)->next;
+	*end = one;
+	s->spares.count++;
+	snprintf(ask.run, sizeof ask.run, "%s", one->id);
+	tree_cgroup(&s->place, one->id, ask.cgroup);
+	(void)cgroup_plan(&s->place.limits,
+			  &(struct sandbox_limits){.pids = 1, .memory = 1},
+			  one->id, ask.limits);
+	spawn_ask(&s->spawn, &ask, start[0], gate[0]);
+}
+
+static bool missing(const struct sup *s)
+{
+	return !s->stopping && s->spares.count < s->config.run_spares;
+}
+
+static void on_refill(uv_timer_t *h);
+
+static void make_in(struct sup *s, int64_t ms)
+{
+	if (ms < s->spares.pause_ms)
+		ms = s->spares.pause_ms;
+	uv_timer_start(&s->spares.refill, on_refill, (uint64_t)ms, 0);
+}
+
+/* To make one takes a core for 2 ms, which a run that has just started needs
+ * too. As long as another spare is there, nobody waits for this one. */
+void spares_busy(struct sup *s)
+{
+	if (missing(s))
+		make_in(s, s->spares.count > 0 ? CALM_MS : QUIET_MS);
+}
+
+static void on_refill(uv_timer_t *h)
+{
+	struct sup *s = h->data;
+
+	if (missing(s))
+		make_one(s);
+	spares_busy(s);
+}
+
+void spares_open(struct sup *s)
+{
+	uv_timer_init(&s->loop, &s->spares.refill);
+	s->spares.refill.data = s;
+	if (s->read_only)
+		return;
+	s->spares.litter = true; /* of a supervisor before us */
+	make_in(s, FIRST_MS);
+}
+
+/* --- what is heard of them -------------------------------------------- */
+
+/* Whatever makes them die must not make us fork for ever. */
+static void slow_down(struct spares *all)
+{
+	all->pause_ms = all->pause_ms ? all->pause_ms * 2 : PAUSE_MS;
+	if (all->pause_ms > PAUSE_MAX_MS)
+		all->pause_ms = PAUSE_MAX_MS;
+}
+
+static void failed(struct sup *s, struct spare *one)
+{
+	drop(s, one);
+	slow_down(&s->spares);
+	spares_busy(s);
+}
+
+/* One that the spawner had not yet told of may be what it died of. */
+void spares_drop(struct sup *s)
+{
+	bool unborn = false;
+
+	while (s->spares.first) {
+		unborn = unborn || s->spares.first->pid == 0;
+		drop(s, s->spares.first);
+	}
+	if (unborn)
+		slow_down(&s->spares);
+	spares_busy(s);
+}
+
+void spares_told(struct sup *s, const struct spawn_told *t, int pidfd)
+{
+	struct spare *one = find(&s->spares, t->run);
+
+	if (!one) { /* dropped meanwhile: its pipe is closed */
+		close_end(&pidfd);
+	} else if (t->kind == SPAWN_FAILED) {
+		log_warn(LT("msg", "no spare worker could be made"),
+			 LT("error", strerror(t->status)));
+		failed(s, one);
+	} else {
+		one->pid = t->pid;
+		one->start_ticks = t->start_ticks;
+		one->pidfd = pidfd;
+		one->in_cgroup = t->in_cgroup;
+	}
+}
+
+int64_t spares_ready(const struct sup *s)
+{
+	int64_t n = 0;
+
+	for (const struct spare *one = s->spares.first; one; one = one->next)
+		n += one->pidfd >= 0;
+	return n;
+}
+
+bool spares_exited(struct sup *s, pid_t pid)
+{
+	struct spare *one = s->spares.first;
+
+	while (one && one->pid != pid)
+		one = one->next;
+	if (one)
+		failed(s, one);
+	return one != NULL;
+}
+
+/* --- giving one away -------------------------------------------------- */
+
+/* The message is in the pipe as a whole, or the spare is of no use. */
+static bool tell(struct spare *one, const struct buf *start)
+{
+	ssize_t n;
+
+	do
+		n = write(one->start, start->p, start->n);
+	while (n < 0 && errno == EINTR);
+	close_end(&one->start);
+	return n == (ssize_t)start->n;
+}
+
+static void become_worker(struct live *l, struct spare *one)
+{
+	snprintf(l->cgroup, sizeof l->cgroup, "%s", one->id);
+	l->in_cgroup = one->in_cgroup;
+	l->gate = one->gate;
+	live_watch_pid(l, one->pid, one->start_ticks, one->pidfd);
+	free(one);
+}
+
+bool spares_give(struct live *l, const struct buf *start)
+{
+	struct spares *all = &l->sup->spares;
+	struct spare *one, *next;
+
+	if (start->n > MESSAGE_MAX)
+		return false;
+	for (one = all->first; one; one = next) {
+		next = one->next;
+		if (one->pidfd < 0)
+			continue;
+		if (!tell(one, start)) {
+			failed(l->sup, one);
+			continue;
+		}
+		unlink_spare(all, one);
+		all->pause_ms = 0;
+		become_worker(l, one);
+		return true;
+	}
+	return false;
+}
+
+/* --- what is left of them --------------------------------------------- */
+
+struct tidy {
+	struct sup *sup;
+	const char *name;
+	bool in_use;
+	bool left;
+};
+
+static void compare(struct live *l, void *arg)
+{
+	struct tidy *t = arg;
+
+	t->in_use = t->in_use || !strcmp(l->cgroup, t->name);
+}
+
+static void remove_unused(void *arg, const char *name)
+{
+	struct tidy *t = arg;
+
+	if (!id_is(ID_SPARE, name) || find(&t->sup->spares, name))
+		return;
+	t->name = name;
+	t->in_use = false;
+	live_each(&t->sup->lives, compare, t);
+	for (struct warm *w = t->sup->warms.first; w; w = w->next)
+		t->in_use = t->in_use || !strcmp(w->cgroup, name);
+	if (t->in_use)
+		return;
+	tree_forget(&t->sup->place, name);
+	t->left = t->left || tree_has_cgroup(&t->sup->place, name);
+}
+
+void spares_tidy(struct sup *s)
+{
+	struct tidy t = {.sup = s};
+
+	if (!s->spares.litter)
+		return;
+	tree_each_cgroup(&s->place, remove_unused, &t);
+	s->spares.litter = t.left;
+}
+
+/* They have nothing to lose, and nobody shall see them after us. */
+static void end_one(const struct spare *one)
+{
+	struct pollfd over = {.fd = one->pidfd, .events = POLLIN};
+
+	if (one->pidfd < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, one->pidfd, SIGKILL, NULL, 0);
+	(void)poll(&over, 1, GONE_MS);
+}
+
+void spares_close(struct sup *s)
+{
+	uv_close((uv_handle_t *)&s->spares.refill, NULL);
+	while (s->spares.first) {
+		end_one(s->spares.first);
+		drop(s, s->spares.first);
+	}
+	for (int ms = 0; ms < GONE_MS && s->spares.litter; ms++) {
+		spares_tidy(s);
+		if (s->spares.litter)
+			usleep(1000);
+	}
+}

@@ -1,0 +1,63 @@
+#ifndef SUPERVISOR_RUN_PREFORK_H
+#define SUPERVISOR_RUN_PREFORK_H
+
+#include "ipc/spawn.h"
+#include "lib/base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/*
+ * Spares: a few workers that are forked, set up and waiting for a run, so that
+ * its start costs neither fork nor cgroup nor fresh memory, and its process is
+ * in the row from the first commit on.
+ *
+ * A spare is a worker like any other, but its start message is a pipe into
+ * which nothing was written yet. Whoever takes it writes the message and closes
+ * the pipe; then it waits at its gate (worker/run/attempt.h) as every worker does. A
+ * spare that was not taken has done nothing: when we go, however we go, the pipe
+ * closes without a message, and so does the spare. It is no run's, in no row and
+ * never adopted.
+ *
+ * They are made when nothing has started for a moment, so that under a steady
+ * load they cost nothing; then workers are forked as they are needed.
+ */
+struct sup;
+struct live;
+
+struct spares {
+	struct spare *first; /* the oldest */
+	int64_t count;
+	uv_timer_t refill;
+	int64_t pause_ms; /* before the next is made, when the last ones failed */
+	bool litter;      /* a cgroup of a spare may be left */
+};
+
+void spares_open(struct sup *s);
+/* After the spawner: ends them, and waits until they are gone. */
+void spares_close(struct sup *s);
+
+/* Gives the live run a spare for its worker, and the spare its start message:
+ * true; or false, there is none that could take it, and nothing was changed. */
+bool spares_give(struct live *l, const struct buf *start);
+
+/* How many could take a run now. */
+int64_t spares_ready(const struct sup *s);
+
+/* A run starts: whoever is to be made has to wait. */
+void spares_busy(struct sup *s);
+
+/* What the spawner says of one, by its id; the pidfd is taken. */
+void spares_told(struct sup *s, const struct spawn_told *t, int pidfd);
+
+/* A child of the spawner ended: was it a spare? */
+bool spares_exited(struct sup *s, pid_t pid);
+
+/* The spawner is gone, or the rows are read again: none is kept. */
+void spares_drop(struct sup *s);
+
+/* Removes cgroups of spares that are over; every now and then. */
+void spares_tidy(struct sup *s);
+
+#endif

@@ -1,0 +1,289 @@
+#include "supervisor/run/processes.h"
+
+#include "ipc/spawn.h"
+#include "lib/base/buf.h"
+#include "lib/os/file.h"
+#include "lib/os/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CGROUP_FILE_MAX (1u << 20)
+#define BASE_MAX        210 /* of a name's room, the id needs 40 */
+
+/* --- cgroups ---------------------------------------------------------- */
+
+static void find_unified(struct tree_place *p, const char *home)
+{
+	char dir[BASE_MAX - 16], probe[256], prefix[CGROUP_PREFIX];
+
+	if (!cgroup_unified(getpid(), dir, sizeof dir))
+		return;
+	cgroup_prefix(home, prefix);
+	snprintf(p->base, sizeof p->base, "%s/%s", dir, prefix);
+	tree_cgroup(p, "probe", probe);
+	if (mkdir(probe, 0755) && errno != EEXIST)
+		p->base[0] = '\0';
+	else
+		rmdir(probe);
+}
+
+void tree_place_find(struct tree_place *p, const char *how, const char *home)
+{
+	*p = (struct tree_place){0};
+	if (!strcmp(how, "off"))
+		return;
+	find_unified(p, home);
+	cgroup_find(&p->limits, p->base, home);
+}
+
+void tree_cgroup(const struct tree_place *p, const char *name, char *out)
+{
+	out[0] = '\0';
+	if (p->base[0])
+		snprintf(out, 256, "%.*s%.40s", BASE_MAX, p->base, name);
+}
+
+bool tree_has_cgroup(const struct tree_place *p, const char *name)
+{
+	char dir[256];
+
+	tree_cgroup(p, name, dir);
+	return dir[0] && access(dir, F_OK) == 0;
+}
+
+static const char *cgroup_of(const struct tree *t)
+{
+	return t->cgroup ? t->cgroup : t->run;
+}
+
+static int cgroup_read(const struct tree_place *p, const struct tree *t,
+		       const char *name, struct buf *b)
+{
+	char dir[256], path[300];
+	struct err e;
+
+	tree_cgroup(p, cgroup_of(t), dir);
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return file_read(path, b, &e);
+}
+
+static bool cgroup_kill(const struct tree_place *p, const struct tree *t)
+{
+	char dir[256], path[300];
+	bool done;
+	int fd;
+
+	tree_cgroup(p, cgroup_of(t), dir);
+	snprintf(path, sizeof path, "%s/cgroup.kill", dir);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	done = write(fd, "1", 1) == 1;
+	close(fd);
+	return done;
+}
+
+/* --- who belongs to the run ------------------------------------------- */
+
+struct walk {
+	const struct tree_place *place;
+	const struct tree *tree;
+	bool worker_lives;
+	int found;
+	int64_t pages;
+	int sig; /* 0: only count */
+};
+
+static bool belongs(const struct walk *w, pid_t pid, struct proc_stat *st)
+{
+	char marker[SPAWN_RUN];
+
+	if (pid == w->place->spawner || proc_stat(pid, st) ||
+	    st->state == 'Z' || st->state == 'X')
+		return false;
+	if (pid == w->tree->worker)
+		return st->start_ticks == w->tree->start_ticks;
+	if (w->worker_lives && st->session == w->tree->worker)
+		return true;
+	if (proc_env(pid, SPAWN_MARKER, marker, sizeof marker))
+		return !strcmp(marker, w->tree->run);
+	return w->place->spawner > 0 && st->parent == w->place->spawner;
+}
+
+static void signal_one(const struct walk *w, pid_t pid,
+		       const struct proc_stat *seen)
+{
+	int fd = proc_hold(pid, seen);
+
+	if (fd < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, fd, w->sig, NULL, 0);
+	close(fd);
+}
+
+static bool visit(void *arg, pid_t pid)
+{
+	struct walk *w = arg;
+	struct proc_stat st;
+
+	if (!belongs(w, pid, &st))
+		return true;
+	w->found++;
+	w->pages += st.rss_pages;
+	if (w->sig)
+		signal_one(w, pid, &st);
+	return true;
+}
+
+/* Members of the cgroup are the run's by the kernel's word. */
+static void walk_cgroup(struct walk *w)
+{
+	struct buf b = BUF_MAX(CGROUP_FILE_MAX);
+	char *save = NULL, *line;
+
+	if (!cgroup_read(w->place, w->tree, "cgroup.procs", &b)) {
+		for (line = strtok_r(b.p, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save)) {
+			pid_t pid = (pid_t)strtol(line, NULL, 10);
+			struct proc_stat st;
+
+			if (proc_stat(pid, &st) || st.state == 'Z')
+				continue;
+			w->found++;
+			w->pages += st.rss_pages;
+			if (w->sig)
+				signal_one(w, pid, &st);
+		}
+	}
+	buf_fini(&b);
+}
+
+static struct walk walk(const struct tree_place *p, const struct tree *t,
+			int sig)
+{
+	struct walk w = {.place = p, .tree = t, .sig = sig};
+	struct proc_stat st;
+
+	w.worker_lives = t->worker > 0 && !proc_stat(t->worker, &st) &&
+			 st.start_ticks == t->start_ticks && st.state != 'Z';
+	if (t->in_cgroup)
+		walk_cgroup(&w);
+	else
+		proc_each(visit, &w);
+	return w;
+}
+
+int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
+{
+	struct walk w;
+
+	if (t->in_cgroup && !rss) {
+		struct buf b = BUF_MAX(4096);
+		bool empty = !cgroup_read(p, t, "cgroup.events", &b) &&
+			     strstr(b.p, "populated 0");
+
+		buf_fini(&b);
+		if (empty)
+			return 0;
+	}
+	w = walk(p, t, 0);
+	if (rss)
+		*rss = w.pages * sysconf(_SC_PAGESIZE);
+	return w.found;
+}
+
+int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)
+{
+	struct walk w;
+
+	if (sig == SIGKILL && t->in_cgroup && cgroup_kill(p, t))
+		return 1;
+	w = walk(p, t, sig);
+	return w.found;
+}
+
+void tree_forget(const struct tree_place *p, const char *name)
+{
+	char dir[256];
+
+	tree_cgroup(p, name, dir);
+	if (dir[0])
+		rmdir(dir);
+	cgroup_forget(&p->limits, name);
+}
+
+static void each_below(const char *base,
+		       void (*fn)(void *arg, const char *name), void *arg)
+{
+	char dir[256];
+	const struct dirent *entry;
+	const char *prefix;
+	DIR *d;
+
+	if (!base[0])
+		return;
+	snprintf(dir, sizeof dir, "%s", base);
+	prefix = strrchr(base, '/') + 1;
+	*strrchr(dir, '/') = '\0';
+	d = opendir(dir);
+	while (d && (entry = readdir(d)))
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)))
+			fn(arg, entry->d_name + strlen(prefix));
+	if (d)
+		closedir(d);
+}
+
+/* One may be in a tree of the first version only: it is the last to go. */
+void tree_each_cgroup(const struct tree_place *p,
+		      void (*fn)(void *arg, const char *name), void *arg)
+{
+	each_below(p->base, fn, arg);
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (strcmp(p->limits.base[i], p->base) != 0)
+			each_below(p->limits.base[i], fn, arg);
+}
+
+/* --- after a restart -------------------------------------------------- */
+
+struct search {
+	const struct tree_place *place;
+	const char *run;
+	pid_t found;
+};
+
+/* The worker leads a session of its own; what it starts may do so too, but has
+ * a marked parent. */
+static bool look(void *arg, pid_t pid)
+{
+	struct search *s = arg;
+	char marker[SPAWN_RUN];
+	struct proc_stat st;
+
+	if (pid == s->place->spawner || proc_stat(pid, &st) ||
+	    st.session != pid || st.state == 'Z' ||
+	    !proc_env(pid, SPAWN_MARKER, marker, sizeof marker) ||
+	    strcmp(marker, s->run) != 0)
+		return true;
+	if (proc_env(st.parent, SPAWN_MARKER, marker, sizeof marker) &&
+	    !strcmp(marker, s->run))
+		return true;
+	s->found = pid;
+	return false;
+}
+
+pid_t tree_find_worker(const struct tree_place *p, const char *run)
+{
+	struct search s = {.place = p, .run = run};
+
+	proc_each(look, &s);
+	return s.found;
+}

@@ -1,0 +1,268 @@
+#include "supervisor/channel/channel.h"
+#include "supervisor/channel/outbox.h"
+
+#include "ipc/end_reason.h"
+#include "ipc/mcp_socket.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/os/file.h"
+#include "schema/agent/agent_file.h"
+#include "schema/agent/transcript/fence.h"
+#include "schema/agent/transcript/part.h"
+#include "schema/agent/transcript/writer.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * After a worker died without a report: what it committed counts. Its file is
+ * opened in a thread (another run of the agent may hold the write lock) and
+ * fenced (schema/agent/transcript/fence.h). If the end of the attempt is there, that is how it
+ * ended; else its open parts are closed as aborted and, when it will not be
+ * tried again, its end is written. The tree is gone by now, so nothing else
+ * writes for the run.
+ *
+ * A run is tried again only after its file was read: it may have ended. If the
+ * file cannot be read, that is repeated, and the run fails in the end. A run
+ * that is over in any case does not wait for its file.
+ */
+#define SETTLE_MS    15000
+#define SETTLE_TRIES 10
+#define RETRY_MS     1000
+
+struct job {
+	uv_work_t work;
+	struct sup *sup;
+	char id[ID_SIZE];
+	char agent[65];
+	char *session;
+	char *path;
+	int64_t attempt, epoch;
+	bool again;
+	char status[16]; /* to be written */
+	char reason[64];
+	struct run_ending found;
+	bool began; /* the attempt is in the file, or may be */
+	struct err err;
+	int rc;
+};
+
+static int write_end(struct job *j, struct agent_file *f, struct err *e)
+{
+	struct writer_run who = {j->id, j->attempt, j->epoch};
+	struct event_new last = {.type = "run_finished", .parent = WRITER_LEAF};
+	struct event_ref ref;
+	struct writer w;
+	char body[160], key[96];
+
+	if (writer_open(&w, f, j->session, &who, e) ||
+	    part_abort_open(&w, j->reason, e) < 0)
+		return -1;
+	if (j->again)
+		return run_abandon(f, j->id, j->reason, e);
+	if (part_abort_awaiting(&w, j->reason, e) < 0)
+		return -1;
+	snprintf(body, sizeof body,
+		 "{\"outcome\":\"%s\",\"reason\":\"%s\",\"by\":\"skepd\"}",
+		 j->status, j->reason);
+	snprintf(key, sizeof key, "%s/%lld/end", j->id, (long long)j->attempt);
+	last.body = body;
+	last.key = key;
+	return writer_end_run(&w, &last, j->status, j->reason, &ref, e);
+}
+
+static int settle_open(struct job *j, struct agent_file *f, struct err *e)
+{
+	if (run_fence(f, j->id, j->attempt, &j->found, e))
+		return -1;
+	j->began = j->found.began;
+	if (!j->found.began || j->found.ended)
+		return 0;
+	if (write_end(j, f, e))
+		return -1;
+	return run_last_seq(f, j->id, &j->found.last_seq, e);
+}
+
+static int settle_file(struct job *j, struct err *e)
+{
+	struct agent_file f;
+	int rc;
+
+	if (!file_exists(j->path))
+		return 0;
+	j->began = true; /* until the file says no */
+	if (fault_point(FAULT_settle_file, e) ||
+	    agent_file_open(&f, j->path, j->agent, 0, e))
+		return -1;
+	rc = settle_open(j, &f, e);
+	agent_file_close(&f);
+	return rc;
+}
+
+static void remove_sockets(const char *path)
+{
+	char *dir = strdup(path);
+
+	if (!dir)
+		abort();
+	ask_socket_sweep(dirname(dir));
+	free(dir);
+}
+
+static void work(uv_work_t *w)
+{
+	struct job *j = w->data;
+
+	remove_sockets(j->path);
+	j->rc = settle_file(j, &j->err);
+}
+
+/* What the file says counts more than what was guessed. */
+static void take_found(struct live *l, const struct job *j)
+{
+	enum run_verdict said = run_verdict_from(j->found.status);
+	enum reason r = reason_from(j->found.reason);
+
+	if (r == REASONS)
+		return;
+	if (said == RUN_NO_VERDICT || said == RUN_WILL_FAIL)
+		said = run_verdict_failed(reason_again(r), l->attempt,
+					  l->max_attempts);
+	if (said == RUN_WILL_SUCCEED || l->verdict == RUN_WILL_FAIL ||
+	    l->verdict == RUN_WILL_AGAIN) {
+		l->verdict = said;
+		live_because(l, j->found.reason, NULL);
+	}
+}
+
+/* Messages of the worker may have told the same number; the row has it only from
+ * here. */
+static void take_last_seq(struct live *l, int64_t seq)
+{
+	struct run_set_last_seq_in in = {l->id, seq};
+	struct err e;
+
+	if (seq == 0)
+		return;
+	if (seq > l->last_seq)
+		l->last_seq = seq;
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
+		log_error(LT("msg", "the last event cannot be recorded"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+/* It was taken for one that never came to life, and did so all the same: it
+ * counts, and if it was the last, the file has to have its end. */
+static void take_begun(struct live *l)
+{
+	l->verdict = run_verdict_failed(true, l->attempt, l->max_attempts);
+	live_because(l, run_because_worker_died, l->detail);
+	l->settled = l->verdict == RUN_WILL_AGAIN;
+}
+
+/* Without what the file says, a run must not be tried again. */
+static void read_again(struct live *l, const struct err *e)
+{
+	char why[sizeof e->text + 32];
+
+	l->settled = false;
+	if (++l->settle_tries < SETTLE_TRIES) {
+		live_alarm(l, RETRY_MS);
+		return;
+	}
+	snprintf(why, sizeof why, "its file cannot be read: %s", e->text);
+	l->verdict = RUN_WILL_FAIL;
+	live_because(l, l->reason, why);
+	l->settled = true;
+	sup_prove(l);
+}
+
+static void take_result(struct live *l, const struct job *j)
+{
+	l->settling = false;
+	l->settled = true;
+	if (j->rc && l->verdict == RUN_WILL_AGAIN) {
+		read_again(l, &j->err);
+		return;
+	}
+	take_last_seq(l, j->found.last_seq);
+	if (j->found.ended)
+		take_found(l, j);
+	else if (j->began && l->verdict == RUN_WILL_AGAIN &&
+		 sup_stillborn(l, l->reason))
+		take_begun(l);
+	sup_prove(l);
+}
+
+static void done(uv_work_t *w, int status)
+{
+	struct job *j = w->data;
+	struct live *l = live_find(&j->sup->lives, j->id);
+
+	if (status == UV_ECANCELED)
+		j->rc = err_set(&j->err, ERR_CANCELED, "it was cancelled");
+	if (j->rc)
+		log_warn(LT("msg", "an agent's file cannot be settled"),
+			 LT("run", j->id), LT("error", j->err.text));
+	outbox_look(j->sup, j->agent); /* its last words may be there */
+	if (l && l->settling && l->attempt == j->attempt)
+		take_result(l, j);
+	free(j->session);
+	free(j->path);
+	free(j);
+}
+
+bool sup_settle_late(struct live *l)
+{
+	log_warn(LT("msg", "an agent's file could not be settled in time"),
+		 LT("run", l->id), LT("agent", l->agent));
+	if (l->verdict == RUN_WILL_AGAIN) {
+		live_alarm(l, SETTLE_MS);
+		return false;
+	}
+	l->settling = false;
+	l->settled = true;
+	return true;
+}
+
+void sup_settle(struct live *l)
+{
+	struct agent_database_get_in key = {l->agent};
+	struct agent_database_row row;
+	struct job *j = calloc(1, sizeof *j);
+	struct arena a = {0};
+	struct err e;
+
+	if (!j)
+		abort();
+	if (l->settling || sql_get(l->sup->db, Q_AGENT_DATABASE_GET, &key, &row,
+				   &a, &e) != 1) {
+		free(j);
+		if (!l->settling) {
+			l->settled = true;
+			sup_prove(l);
+		}
+		arena_fini(&a);
+		return;
+	}
+	l->settling = true;
+	j->sup = l->sup;
+	j->work.data = j;
+	memcpy(j->id, l->id, sizeof j->id);
+	memcpy(j->agent, l->agent, sizeof j->agent);
+	j->session = strdup(l->session);
+	j->path = strdup(row.path);
+	j->attempt = l->attempt;
+	j->epoch = row.epoch;
+	j->again = l->verdict == RUN_WILL_AGAIN;
+	if (!j->again)
+		snprintf(j->status, sizeof j->status, "%s",
+			 run_verdict_word(l->verdict));
+	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
+	arena_fini(&a);
+	live_alarm(l, SETTLE_MS);
+	uv_queue_work(&l->sup->loop, &j->work, work, done);
+}

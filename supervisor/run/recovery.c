@@ -1,0 +1,135 @@
+#include "supervisor/channel/delivery.h"
+
+#include "ipc/end_reason.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/os/proc.h"
+
+#include <string.h>
+
+/*
+ * Reading the active runs from their rows: at start, and again when a commit
+ * failed and memory may be ahead of the rows. Each run is adopted, if its worker
+ * lives, or settled; once.
+ */
+#define RETRY_MS 200
+
+static void drop(struct live *l, void *arg)
+{
+	struct sup *s = arg;
+
+	/* It will dial again and say what was not acknowledged. */
+	if (l->connected && s->ipc)
+		ipc_server_drop(s->ipc, l->from);
+	live_drop(l);
+}
+
+/* A worker that was asked for, and nobody wrote down whether it came. */
+static void find_unknown(struct live *l)
+{
+	pid_t pid = tree_find_worker(&l->sup->place, l->id);
+	struct proc_stat st;
+
+	if (pid <= 0 || proc_stat(pid, &st)) {
+		l->exited = true;
+		return;
+	}
+	live_watch_pid(l, pid, st.start_ticks, -1);
+}
+
+static void adopt(struct sup *s, const struct run_active_row *row)
+{
+	struct live *l = live_new(s, row);
+	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
+
+	if (l->state != RUN_STARTING)
+		live_phase(l, "adopted"); /* until its worker says hello */
+	live_because(l, row->reason, row->detail);
+	l->no_status = true;
+	warm_adopt(l);
+	l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
+	if (row->pid == OPT_NONE)
+		find_unknown(l);
+	else if (same_boot)
+		live_watch_pid(l, (pid_t)row->pid, row->start_ticks, -1);
+	else
+		l->exited = true;
+	log_info(LT("msg", l->exited ? "an active run has no worker"
+				     : "adopted a worker"),
+		 LT("run", l->id), LT("state", run_state_word(l->state)),
+		 LI("pid", l->pid));
+	if (l->state == RUN_ENDING)
+		sup_act(l, RUN_DO_PROVE);
+	else if (l->exited)
+		sup_die(l,
+			row->pid != OPT_NONE && !same_boot
+				? run_because_host_restarted
+			: row->pid == OPT_NONE ? run_because_spawn_failed
+					       : sup_why_gone(l),
+			NULL);
+	else if (l->state == RUN_STOPPING)
+		sup_act(l, RUN_DO_LADDER);
+	else
+		live_alarm(l, l->state == RUN_STARTING
+				      ? s->config.run_start_timeout
+				      : l->heartbeat_ms);
+}
+
+/* What a supervisor that was killed left behind: the cgroup of a run that is
+ * not live goes, if nobody is in it. */
+static void sweep_cgroup(void *arg, const char *name)
+{
+	struct sup *s = arg;
+
+	if (!id_is(ID_SPARE, name) && !live_find(&s->lives, name))
+		tree_forget(&s->place, name);
+}
+
+int sup_recover(struct sup *s, struct err *e)
+{
+	struct run_active_row *rows;
+	struct arena a = {0};
+	int n;
+
+	if (fault_point(FAULT_recover, e))
+		return -1;
+	n = sql_collect(s->db, Q_RUN_ACTIVE, NULL, 1000000, &rows, &a, e);
+	for (int i = 0; i < n; i++)
+		adopt(s, &rows[i]);
+	arena_fini(&a);
+	if (n >= 0 && warm_recover(s, e))
+		n = -1;
+	if (n >= 0)
+		tree_each_cgroup(&s->place, sweep_cgroup, s);
+	s->schedule = s->alarm_stale = true;
+	return n < 0 ? -1 : 0;
+}
+
+static void on_retry(uv_timer_t *h)
+{
+	struct sup *s = h->data;
+	struct err e;
+
+	live_each(&s->lives, drop, s);
+	warm_forget_all(s);
+	/* What it was asked for is done or never will be, before we look. */
+	spawn_restart(&s->spawn);
+	if (sup_recover(s, &e)) {
+		log_error(LT("msg", "the rows cannot be read again"),
+			  LT("error", e.text));
+		uv_timer_start(h, on_retry, RETRY_MS, 0);
+		return;
+	}
+	/* A stop may have waited for runs that were never committed. */
+	sup_maybe_end(s);
+}
+
+void sup_step_failed(void *arg, const struct err *failed)
+{
+	struct sup *s = arg;
+
+	if (failed && failed->code == ERR_MOVED && !sup_in_place(s))
+		return;
+	parcels_rolled_back(s);
+	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
+}

@@ -1,0 +1,57 @@
+#ifndef SUPERVISOR_RUN_RUN_FSM_H
+#define SUPERVISOR_RUN_RUN_FSM_H
+
+#include "schema/control/run.h"
+#include "supervisor/run/run_fsm.def"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Pure functions over run_fsm.def: no rows, no processes, no time. */
+
+enum run_event {
+#define X(name) RUN_EV_##name,
+	RUN_EVENTS(X)
+#undef X
+		RUN_EVENT_COUNT
+};
+
+enum run_act {
+#define X(name) RUN_DO_##name,
+	RUN_ACTS(X)
+#undef X
+		RUN_ACT_COUNT
+};
+
+struct run_step {
+	bool allowed;
+	enum run_state to;
+	enum run_act act;
+};
+
+/* What `event` does to a run in `state`; not allowed: nothing happens. */
+struct run_step run_fsm(enum run_state state, enum run_event event);
+const char *run_event_name(enum run_event event);
+
+/* The event that says that the tree is gone, by what was decided before. */
+enum run_event run_gone_event(enum run_verdict verdict);
+
+/*
+ * What the end shall be. `asked` is what somebody wanted (RUN_NO_VERDICT:
+ * nobody asked), `said` is how the attempt ended by itself. A run that came to
+ * its end before the wish reached it has succeeded; a wish wins over failure.
+ */
+enum run_verdict run_verdict_join(enum run_verdict asked,
+				  enum run_verdict said);
+
+/* A failure that may go better next time, seen with the number of attempts. */
+enum run_verdict run_verdict_failed(bool worth_it, int64_t attempt,
+				    int64_t max_attempts);
+
+/* A new wish on top of an older one: a cancel overrules a retry. */
+enum run_verdict run_verdict_wish(enum run_verdict old, enum run_verdict wish);
+
+/* How long to wait before the attempt after this one, in ms. */
+int64_t run_backoff(int64_t base_ms, int64_t attempt);
+
+#endif

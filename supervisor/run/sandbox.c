@@ -1,0 +1,113 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/sandbox/support.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
+						 [CGROUP_CPU] = "cpu",
+						 [CGROUP_PIDS] = "pids"};
+
+static void add_limits(const struct live *l, struct buf *out)
+{
+	char before = '{';
+
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		if (!l->limits[i].dir[0])
+			continue;
+		buf_addf(out, "%c\"%s\":%" PRId64, before, names[i],
+			 l->limits[i].max);
+		before = ',';
+	}
+	buf_adds(out, before == '{' ? "{}" : "}");
+}
+
+int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+		     struct err *e)
+{
+	static const char *const modes[] = {
+		[SANDBOX_OFF] = "off",
+		[SANDBOX_ON] = "on",
+		[SANDBOX_PARTIAL] = "partial",
+		[SANDBOX_REQUIRED] = "required",
+	};
+	static const char *const nets[] = {"host", "loopback", "none"};
+	struct buf limits = BUF_MAX(512);
+	struct sandbox_put_in in = {
+		.run = l->id,
+		.agent = l->agent,
+		.attempt = l->attempt,
+		.mode = modes[spec->mode],
+		.network = nets[spec->network],
+		.now = clock_now(),
+	};
+	int rc;
+
+	if (spec->mode == SANDBOX_OFF)
+		return 0;
+	l->limits = calloc(CGROUP_LIMITS, sizeof *l->limits);
+	if (!l->limits)
+		abort();
+	(void)cgroup_plan(&l->sup->place.limits, &spec->limits, l->id,
+			  l->limits);
+	add_limits(l, &limits);
+	in.limits = limits.p;
+	rc = sql_exec(l->sup->db, Q_SANDBOX_PUT, &in, e) < 0 ? -1 : 0;
+	buf_fini(&limits);
+	return rc;
+}
+
+int sup_sandbox_drop(struct live *l, struct err *e)
+{
+	struct sandbox_delete_in key = {l->id};
+
+	if (l->parked) /* it stays as long as there is somebody in it */
+		return 0;
+	return sql_exec(l->sup->db, Q_SANDBOX_DELETE, &key, e) < 0 ? -1 : 0;
+}
+
+/* Without root, processes are counted by a resource limit as well. */
+int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
+		       struct err *e)
+{
+	struct cgroup_ask ask[CGROUP_LIMITS];
+
+	if (spec->mode == SANDBOX_OFF ||
+	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))
+		return 0;
+	for (int i = 0; i < CGROUP_LIMITS; i++)
+		if (ask[i].max > 0 && !ask[i].dir[0] &&
+		    (i != CGROUP_PIDS || geteuid() == 0))
+			return err_set(e, ERR_NOTALLOWED,
+				       "limits.%s cannot be enforced: there is "
+				       "no cgroup for it (see skep doctor); "
+				       "remove the limit, or run skepd where "
+				       "cgroups are delegated to it",
+				       names[i]);
+	return 0;
+}
+
+void sup_sandbox_say(struct sup *s)
+{
+	struct sandbox_offer o;
+	struct buf b = BUF_MAX(4096);
+	int n;
+
+	sandbox_probe(&o);
+	n = sandbox_lacks(&o, NULL, &b);
+	for (int i = 0; i < CGROUP_LIMITS; i++) {
+		if (s->place.limits.base[i][0])
+			continue;
+		buf_addf(&b, "limits.%s: no cgroup that holds it\n", names[i]);
+		n++;
+	}
+	if (n > 0)
+		log_warn(LT("msg", "sandboxes will have gaps"),
+			 LT("lacks", b.p));
+	buf_fini(&b);
+}

@@ -1,0 +1,123 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+
+#include <string.h>
+
+/* A workspace in the agent's file has one mount, and these drivers need it. */
+static bool needs_mount(const struct agent_row *a)
+{
+	return strcmp(a->workspace, "disk") != 0 &&
+	       (!strcmp(a->driver, "exec") || !strcmp(a->driver, "acp"));
+}
+
+/* How many runs of the agent may live at once: its own word, or the host's. */
+static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
+{
+	struct agent_get_in key = {agent};
+	struct agent_row row;
+	struct err e;
+	cJSON *spec;
+	int64_t limit = s->config.run_per_agent;
+
+	if (sql_get(s->db, Q_AGENT_GET, &key, &row, a, &e) != 1)
+		return limit;
+	spec = json_parse_object("spec", row.spec, strlen(row.spec), &e);
+	limit = json_i64(cJSON_GetObjectItem(spec, "limits"), "runs", limit);
+	cJSON_Delete(spec);
+	return limit > 1 && needs_mount(&row) ? 1 : limit;
+}
+
+static int schedule(struct sup *s, struct arena *a, struct err *e)
+{
+	struct run_next_row next;
+	int64_t limit;
+	int found;
+
+	run_pick_begin(&s->pick);
+	while (s->lives.count < s->config.run_max) {
+		found = run_pick_next(s->db, &s->pick, &next, a, e);
+		if (found != 1)
+			return found;
+		limit = agent_limit(s, next.agent, a);
+		if (live_count_agent(&s->lives, next.agent) >= limit)
+			continue;
+		found = sup_start_run(s, next.id, limit, e);
+		if (found < 0)
+			return -1;
+		s->pick.took = s->pick.took || found == 0;
+	}
+	return 0;
+}
+
+void sup_schedule(struct sup *s)
+{
+	struct arena a = {0};
+	struct err e;
+
+	if (!s->schedule || s->stopping)
+		return;
+	s->schedule = false;
+	if (schedule(s, &a, &e) < 0)
+		log_error(LT("msg", "the queue cannot be served"),
+			  LT("error", e.text));
+	arena_fini(&a);
+}
+
+/* --- what the clock changes ------------------------------------------- */
+
+static int expire(struct sup *s, int64_t now, struct arena *a, struct err *e)
+{
+	struct why why = {.reason = run_because_queue_timeout};
+	struct run_expired_in in = {now};
+	struct run_expired_row *ids;
+	int n = sql_collect(s->db, Q_RUN_EXPIRED, &in, 100, &ids, a, e);
+
+	for (int i = 0; i < n; i++) {
+		struct run_get_in key = {ids[i].id};
+		struct run_row row;
+
+		if (sql_get(s->db, Q_RUN_GET, &key, &row, a, e) < 0 ||
+		    sup_move_queued(s, &row, RUN_EV_EXPIRE, &why, e))
+			return -1;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static void on_alarm(uv_timer_t *h)
+{
+	struct sup *s = h->data;
+	int64_t now = clock_now();
+	struct arena a = {0};
+	struct err e;
+
+	if (step_begin(&s->step, &e) || run_wake(s->db, now, &a, &e) < 0 ||
+	    expire(s, now, &a, &e))
+		log_error(LT("msg", "the queue cannot be woken"),
+			  LT("error", e.text));
+	sup_approvals_expire(s);
+	s->schedule = s->alarm_stale = true;
+	arena_fini(&a);
+}
+
+void sup_queue_alarm(struct sup *s)
+{
+	struct run_next_alarm_row row = {OPT_NONE};
+	int64_t wait;
+	struct err e;
+
+	if (!s->alarm_stale)
+		return;
+	s->alarm_stale = false;
+	if (sql_get(s->db, Q_RUN_NEXT_ALARM, NULL, &row, NULL, &e) < 0)
+		log_error(LT("msg", "no alarm can be set"),
+			  LT("error", e.text));
+	if (row.at == OPT_NONE) {
+		uv_timer_stop(&s->alarm);
+		return;
+	}
+	wait = row.at - clock_now();
+	uv_timer_start(&s->alarm, on_alarm, wait > 0 ? (uint64_t)wait : 0, 0);
+}

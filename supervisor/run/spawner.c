@@ -1,0 +1,272 @@
+#include "supervisor/run/spawner.h"
+
+#include "lib/base/log.h"
+#include "lib/os/proc.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct spawn_wait { /* an ask that the socket has no room for yet */
+	struct spawn_ask ask;
+	int fds[SPAWN_PASSED]; /* start message, gate */
+	int nfds;
+	struct spawn_wait *next;
+};
+
+static void wait_free(struct spawn_wait *w)
+{
+	for (int i = 0; i < w->nfds; i++)
+		close(w->fds[i]);
+	free(w);
+}
+
+#define ROOM 31 /* placeholder that spawner writes the run's id over */
+static char placeholder[] = SPAWN_MARKER "=...............................";
+
+/* Our environment with a marker that has room for any run. */
+static char **marked_env(void)
+{
+	size_t n = 0, k = 0;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = calloc(n + 2, sizeof *env);
+	if (!env)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], SPAWN_MARKER "=",
+			    sizeof SPAWN_MARKER) != 0)
+			env[k++] = environ[i];
+	env[k] = placeholder;
+	return env;
+}
+
+void spawn_path(const char *program, char *out, size_t cap)
+{
+	ssize_t n = readlink("/proc/self/exe", out, cap - 32);
+
+	while (n > 0 && out[n - 1] != '/')
+		n--;
+	snprintf(out + n, cap - (size_t)n, "%s", program);
+}
+
+static int run_spawner(int fd, pid_t *pid, struct err *e)
+{
+	char path[4096], room[] = SPAWN_TITLE, **env = marked_env();
+	char *argv[] = {path, room, NULL};
+	posix_spawn_file_actions_t actions;
+	int rc;
+
+	static_assert(sizeof placeholder == sizeof SPAWN_MARKER + 1 + ROOM,
+		      "the marker has room for a run's id");
+	static_assert(ROOM == SPAWN_RUN - 1, "as much as the wire has");
+	spawn_path(SPAWN_PROGRAM, path, sizeof path);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_FD);
+	rc = posix_spawn(pid, path, &actions, NULL, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	free(env);
+	errno = rc;
+	return rc ? err_errno_set(e, "cannot start %s", path) : 0;
+}
+
+/* --- hearing ---------------------------------------------------------- */
+
+/* 1 a packet, 0 nothing more, -1 the end. */
+static int hear(int sock, struct spawn_told *t, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {t, sizeof *t};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof control};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	*fd = -1;
+	n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n != (ssize_t)sizeof *t)
+		return -1;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof *fd);
+	t->run[SPAWN_RUN - 1] = '\0';
+	return 1;
+}
+
+static void free_handle(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void drop_socket(struct spawn *s)
+{
+	uv_poll_stop(s->poll);
+	uv_close((uv_handle_t *)s->poll, free_handle);
+	close(s->fd);
+	s->fd = -1;
+	if (s->pid > 0) {
+		kill(s->pid, SIGKILL); /* ours, and not yet waited for */
+		waitpid(s->pid, NULL, 0);
+	}
+	s->pid = 0;
+}
+
+static int start(struct spawn *s, struct err *e);
+
+/* Asks that were not sent never will be. */
+static void drop_waiting(struct spawn *s)
+{
+	while (s->first) {
+		struct spawn_wait *w = s->first;
+
+		s->first = w->next;
+		wait_free(w);
+	}
+	s->end = &s->first;
+}
+
+void spawn_restart(struct spawn *s)
+{
+	struct err e;
+
+	drop_waiting(s);
+	if (s->fd >= 0)
+		drop_socket(s);
+	log_warn(LT("msg", "the spawner is gone; starting another"));
+	if (start(s, &e))
+		log_error(LT("msg", "no spawner"), LT("error", e.text));
+	s->calls.lost(s->calls.arg);
+}
+
+static void flush(struct spawn *s);
+
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+	struct spawn *s = h->data;
+	struct spawn_told t;
+	int fd, got = 1;
+
+	while (status == 0 && (events & UV_READABLE) && got == 1) {
+		got = hear(s->fd, &t, &fd);
+		if (got == 1)
+			s->calls.told(s->calls.arg, &t, fd);
+	}
+	if (got < 0 || status)
+		spawn_restart(s);
+	else if (events & UV_WRITABLE)
+		flush(s);
+}
+
+/* --- asking ----------------------------------------------------------- */
+
+/* False when there is no room. */
+static bool send_ask(int sock, const struct spawn_wait *w)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
+	} control = {.room = {0}};
+	size_t n = (size_t)w->nfds * sizeof(int);
+	struct spawn_ask copy = w->ask;
+	struct iovec iov = {&copy, sizeof copy};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = CMSG_SPACE(n)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n);
+	memcpy(CMSG_DATA(c), w->fds, n);
+	return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	       (errno != EAGAIN && errno != EINTR && errno != ENOBUFS);
+}
+
+static void flush(struct spawn *s)
+{
+	while (s->fd >= 0 && s->first && send_ask(s->fd, s->first)) {
+		struct spawn_wait *w = s->first;
+
+		s->first = w->next;
+		if (!s->first)
+			s->end = &s->first;
+		wait_free(w);
+	}
+	if (s->fd >= 0)
+		uv_poll_start(s->poll,
+			      UV_READABLE | (s->first ? UV_WRITABLE : 0),
+			      on_poll);
+}
+
+void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
+	       int gate_fd)
+{
+	struct spawn_wait *w = calloc(1, sizeof *w);
+	bool waiting = s->first != NULL;
+
+	if (!w)
+		abort();
+	w->ask = *ask;
+	w->fds[w->nfds++] = start_fd;
+	if (gate_fd >= 0)
+		w->fds[w->nfds++] = gate_fd;
+	*s->end = w;
+	s->end = &w->next;
+	if (!waiting)
+		flush(s);
+}
+
+static int start(struct spawn *s, struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return err_errno_set(e, "no socket for the spawner");
+	if (run_spawner(pair[1], &s->pid, e)) {
+		close(pair[0]);
+		close(pair[1]);
+		return -1;
+	}
+	close(pair[1]);
+	s->fd = pair[0];
+	s->poll = calloc(1, sizeof *s->poll);
+	if (!s->poll)
+		abort();
+	uv_poll_init(s->loop, s->poll, s->fd);
+	s->poll->data = s;
+	flush(s);
+	return 0;
+}
+
+int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
+	       struct err *e)
+{
+	*s = (struct spawn){.loop = loop, .calls = calls, .fd = -1};
+	s->end = &s->first;
+	return start(s, e);
+}
+
+void spawn_close(struct spawn *s)
+{
+	drop_waiting(s);
+	if (s->fd >= 0)
+		drop_socket(s);
+}

@@ -1,0 +1,48 @@
+#ifndef SUPERVISOR_RUN_SPAWNER_H
+#define SUPERVISOR_RUN_SPAWNER_H
+
+#include "ipc/spawn.h"
+#include "lib/base/err.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+/*
+ * skepd's end of the spawner: starts it, asks it for workers, hears of them. If
+ * the spawner dies another one takes its place; whoever had asked is told
+ * FAILED (lost), and has to see for himself whether a worker was started.
+ */
+struct spawn_calls {
+	void *arg;
+	/* STARTED, FAILED or EXITED. The pidfd, or -1, becomes the callee's. */
+	void (*told)(void *arg, const struct spawn_told *t, int pidfd);
+	/* The spawner is gone: of asks under way nothing more will be heard. */
+	void (*lost)(void *arg);
+};
+
+struct spawn {
+	uv_loop_t *loop;
+	uv_poll_t *poll;
+	int fd;
+	pid_t pid;
+	struct spawn_calls calls;
+	struct spawn_wait *first;
+	struct spawn_wait **end;
+};
+
+/* Where a program of ours is: beside this one. */
+void spawn_path(const char *program, char *out, size_t cap);
+
+int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
+	       struct err *e);
+
+void spawn_close(struct spawn *s); /* ends it; workers live on */
+
+/* Ends it and starts another: it hangs. Calls lost. */
+void spawn_restart(struct spawn *s);
+
+/* Takes both. gate_fd -1: the worker does not wait. */
+void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
+	       int gate_fd);
+
+#endif

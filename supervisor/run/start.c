@@ -1,0 +1,395 @@
+#include "supervisor/core/supervisor.h"
+#include "supervisor/run/attachments.h"
+
+#include "ipc/start_message.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash.h"
+#include "lib/base/id.h"
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "lib/sandbox/spec.h"
+#include "schema/control/channel/attachment.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A claimed run: what its worker will be told, and its first move. */
+#define CONFIG_MAX (1u << 20)
+#define TOKEN_HEX  65
+
+struct claim {
+	struct sup *sup;
+	struct run_active_row run;
+	struct run_input_get_row input;
+	struct agent_row agent;
+	struct agent_database_row file;
+	char token[TOKEN_HEX];
+	char token_hash[HASH_HEX];
+	char fit[HASH_HEX];
+	const char *config;
+	const char *artifacts; /* what it has to leave behind, or NULL */
+	const char *bootstrap; /* what makes its workspace ready, or NULL */
+	const char *reply;     /* where its answer goes, or NULL */
+	const char *media; /* the message whose attachments it has, or NULL */
+	const char *prompt_key; /* of the user's message, or NULL */
+	const char *replaces;   /* a run of the session, or NULL */
+	const char *workspace;
+	const char *sandbox;
+	struct sandbox_spec spec;
+	struct arena arena;
+};
+
+static void make_token(struct claim *c)
+{
+	unsigned char raw[32];
+
+	id_random(raw, sizeof raw);
+	for (size_t i = 0; i < sizeof raw; i++)
+		snprintf(c->token + 2 * i, 3, "%02x", raw[i]);
+	hash_of(c->token, strlen(c->token), c->token_hash);
+}
+
+/* An object as text; NULL if it is none, or too long. */
+static const char *text_of(struct claim *c, const cJSON *v)
+{
+	struct buf b = BUF_MAX(65536);
+	const char *out;
+
+	if (cJSON_IsObject(v))
+		json_add(&b, v);
+	out = b.n && !b.over ? arena_text(&c->arena, b.p) : NULL;
+	buf_fini(&b);
+	return out;
+}
+
+/* The agent's driver configuration; members that the run gives come first. */
+static int make_config(struct claim *c, const cJSON *spec, struct err *e)
+{
+	const char *text = c->input.options;
+	cJSON *options = json_parse_object("options", text, strlen(text), e);
+	cJSON *config = cJSON_Duplicate(cJSON_GetObjectItem(spec, "config"),
+					true);
+	const cJSON *own, *item;
+	struct buf b = BUF_MAX(CONFIG_MAX);
+
+	if (!options)
+		return -1;
+	if (!config)
+		config = cJSON_CreateObject();
+	own = cJSON_GetObjectItem(options, "config");
+	cJSON_ArrayForEach(item, own)
+	{
+		cJSON_DeleteItemFromObjectCaseSensitive(config, item->string);
+		cJSON_AddItemToObject(config, item->string,
+				      cJSON_Duplicate(item, true));
+	}
+	json_add(&b, config);
+	c->config = arena_text(&c->arena, b.p);
+	c->reply = text_of(c, cJSON_GetObjectItem(options, "reply"));
+	c->media = arena_text(&c->arena, json_text(options, "media", ""));
+	if (!id_is(ID_INBOUND, c->media))
+		c->media = NULL;
+	if (cJSON_GetObjectItemCaseSensitive(options, "attachments"))
+		c->media = c->run.id;
+	c->prompt_key = arena_text(&c->arena,
+				   json_text(options, "prompt_key", NULL));
+	c->replaces = arena_text(&c->arena,
+				 json_text(options, "replaces", NULL));
+	cJSON_Delete(options);
+	cJSON_Delete(config);
+	if (buf_ok(&b, "the driver's configuration", e)) {
+		buf_fini(&b);
+		return -1;
+	}
+	buf_fini(&b);
+	return 0;
+}
+
+/* The agent's contract, and what its workspace needs; see worker/run/contract.h
+ * and worker/workspace/bootstrap.h. */
+static void make_contract(struct claim *c, const cJSON *spec)
+{
+	c->artifacts = text_of(
+		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
+	c->bootstrap = text_of(
+		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
+}
+
+/* The files that were made of the message's attachments are the run's own. It
+ * may have waited for long: they are made again if they were swept. */
+static int add_media(struct claim *c, cJSON *spec, struct err *e)
+{
+	struct home_path all = home_path(&c->sup->home, HOME_MEDIA);
+	cJSON *paths = cJSON_GetObjectItemCaseSensitive(spec, "paths");
+	cJSON *write = cJSON_GetObjectItemCaseSensitive(paths, "write");
+	struct home_path dir;
+
+	if (!c->media)
+		return 0;
+	dir = home_join(&c->sup->home, HOME_MEDIA, c->media);
+	if (!paths)
+		paths = cJSON_AddObjectToObject(spec, "paths");
+	if (!write)
+		write = cJSON_AddArrayToObject(paths, "write");
+	cJSON_AddItemToArray(write, cJSON_CreateString(dir.text));
+	if (c->media == c->run.id)
+		return run_attach_prompt(c->sup, c->run.id, &c->input.prompt,
+					 &c->arena, e);
+	return attachments_materialise(c->sup->db, c->media, all.text, e);
+}
+
+/* What the definition says of it, as it stands; an agent that says nothing has
+ * the defaults. */
+static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
+{
+	struct buf b = BUF_MAX(65536);
+	int rc;
+
+	if (add_media(c, spec, e) ||
+	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
+	    sup_sandbox_refuse(c->sup, &c->spec, e))
+		return -1;
+	sandbox_spec_copy(spec, &b);
+	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
+	c->sandbox = rc ? NULL : arena_text(&c->arena, b.p);
+	buf_fini(&b);
+	return rc;
+}
+
+/* Where the run works: said by the agent, or a directory beside its file. */
+static int make_workspace(struct claim *c, const cJSON *spec, struct err *e)
+{
+	const char *path = json_text(spec, "path", NULL);
+	struct home_path own;
+
+	if (!path) {
+		own = home_join(
+			&c->sup->home, HOME_AGENTS,
+			arena_printf(&c->arena, "%s/workspace", c->agent.name));
+		path = own.text;
+		if (file_make_dir(path, 0700, e))
+			return -1;
+	}
+	c->workspace = arena_text(&c->arena, path);
+	return 0;
+}
+
+/* A digest of all that is not the run's own. A worker that was told the same is
+ * as good as a new one, unless its sandbox shows it attachments of a prompt. */
+static int make_fit(struct claim *c, const struct msg_start *start,
+		    struct err *e)
+{
+	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
+	struct msg m = {.type = MSG_TYPE_START, .u.start = *start};
+	struct buf b = BUF_MAX(MSG_MAX_BYTES);
+
+	if (c->media || strstr(start->prompt, media.text))
+		return 0;
+	m.u.start.run = m.u.start.token = m.u.start.prompt = "";
+	m.u.start.attempt = m.u.start.grace_ms = 0;
+	m.u.start.schema_version = 0; /* of a file that its first run makes */
+	m.u.start.prompt_key = m.u.start.reply = NULL;
+	m.u.start.run_timeout_ms = m.u.start.idle_timeout_ms = OPT_NONE;
+	if (msg_encode(&m, &b, e)) {
+		buf_fini(&b);
+		return -1;
+	}
+	hash_of(b.p, b.n, c->fit);
+	buf_fini(&b);
+	return 0;
+}
+
+static int make_start(struct claim *c, struct buf *out, struct err *e)
+{
+	const struct config *conf = &c->sup->config;
+	struct home_path socket = home_path(&c->sup->home, HOME_IPC_SOCKET);
+	struct msg_start m = {
+		.run = c->run.id,
+		.attempt = c->run.attempt,
+		.token = c->token,
+		.agent = c->run.agent,
+		.session = c->run.session,
+		.agent_db = c->file.path,
+		.schema_version = c->file.schema_version,
+		.epoch = c->file.epoch,
+		.driver = c->agent.driver,
+		.config = c->config,
+		.prompt = c->input.prompt,
+		.prompt_key = c->prompt_key,
+		.replaces = c->replaces,
+		.model = c->agent.model,
+		.system = c->agent.prompt,
+		.workspace_mode = c->agent.workspace,
+		.workspace = c->workspace,
+		.artifacts = c->artifacts,
+		.bootstrap = c->bootstrap,
+		.reply = c->reply,
+		.sandbox = c->sandbox,
+		.home = c->sup->home.root,
+		.socket = socket.text,
+		.on_supervisor_loss = conf->run_on_supervisor_loss,
+		.synchronous = conf->agent_synchronous,
+		.heartbeat_ms = conf->run_heartbeat,
+		.grace_ms = c->run.grace_ms,
+		.run_timeout_ms = c->run.run_timeout_ms,
+		.idle_timeout_ms = c->run.idle_timeout_ms,
+		.output_max = OPT_NONE,
+		.diagnostics = conf->agent_diagnostics
+				       ? conf->agent_diagnostics_rows
+				       : 0,
+	};
+
+	return make_fit(c, &m, e) ? -1 : start_encode(&m, out, e);
+}
+
+/* Everything that the worker needs; *reject says why it can never be had. */
+static int prepare(struct claim *c, const char **reject, struct err *e)
+{
+	struct sup *s = c->sup;
+	struct run_input_get_in key = {c->run.id};
+	cJSON *spec;
+	int rc;
+
+	*reject = run_because_agent_broken;
+	rc = sup_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
+	if (rc == 0 || (rc == 1 && !c->agent.is_enabled)) {
+		*reject = run_because_agent_missing;
+		return err_set(e, ERR_NOTFOUND, "agent %s is gone or disabled",
+			       c->run.agent);
+	}
+	if (rc < 0 ||
+	    sql_get(s->db, Q_RUN_INPUT_GET, &key, &c->input, &c->arena, e) <
+		    0 ||
+	    sup_agent_database(s, c->run.agent, &c->file, &c->arena, e))
+		return -1;
+	spec = json_parse_object("spec", c->agent.spec, strlen(c->agent.spec),
+				 e);
+	if (!spec)
+		return -1;
+	rc = make_config(c, spec, e) || make_workspace(c, spec, e) ||
+			     make_sandbox(c, spec, e)
+		     ? -1
+		     : 0;
+	if (!rc)
+		make_contract(c, spec);
+	cJSON_Delete(spec);
+	return rc;
+}
+
+static int reject(struct sup *s, const char *id, const char *reason,
+		  const char *detail, struct arena *a, struct err *e)
+{
+	struct why why = {.reason = reason, .detail = detail};
+	struct run_get_in key = {id};
+	struct run_row row;
+
+	if (sql_get(s->db, Q_RUN_GET, &key, &row, a, e) != 1)
+		return -1;
+	log_warn(LT("msg", "a run cannot start"), LT("run", id),
+		 LT("why", detail));
+	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
+}
+
+static bool has_limits_at_start(const struct live *l)
+{
+	for (int i = 0; l->limits && i < CGROUP_LIMITS; i++)
+		if (l->limits[i].dir[0] && !l->limits[i].late)
+			return true;
+	return false;
+}
+
+/* Unless it has one: a spare, which is in its cgroup already, without limits of
+ * memory and CPU; or one that is made for it. */
+static int find_worker(struct live *l, const struct buf *start, struct err *e)
+{
+	bool given = !l->handed && !has_limits_at_start(l) &&
+		     spares_give(l, start);
+
+	spares_busy(l->sup);
+	if (given) {
+		sup_record_pid(l);
+		return 0;
+	}
+	l->start_fd = start_text_to_fd(start, e);
+	if (l->start_fd < 0)
+		return -1;
+	if (!l->handed)
+		sup_spawn_early(l);
+	return 0;
+}
+
+/* Into w, or into a worker of its own. */
+static int launch(struct claim *c, const struct buf *start, struct warm *w,
+		  struct err *e)
+{
+	struct why why = {.reason = run_because_claimed};
+	struct run_set_attempt_in set = {
+		.id = c->run.id,
+		.attempt = c->run.attempt,
+		.token_hash = c->token_hash,
+		.heartbeat_ms = c->sup->config.run_heartbeat,
+		.agent_version = c->agent.version,
+		.now = clock_now(),
+	};
+	struct live *l;
+
+	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
+		return -1;
+	c->run.token_hash = c->token_hash;
+	c->run.cgroup = NULL; /* of the attempt before */
+	c->run.heartbeat_ms = set.heartbeat_ms;
+	l = live_new(c->sup, &c->run);
+	memcpy(l->fit, c->fit, sizeof l->fit);
+	if (sup_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
+	    sup_move(l, RUN_EV_START, &why, e) || find_worker(l, start, e)) {
+		live_drop(l);
+		return -1;
+	}
+	mark(MARK_given);
+	return 0;
+}
+
+/* Where it goes decides whether it goes now. */
+static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
+		 struct err *e)
+{
+	struct warm *w = NULL;
+
+	if (warm_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0)
+		return 1;
+	return launch(c, start, w, e);
+}
+
+int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
+		  struct err *e)
+{
+	struct claim c = {.sup = s};
+	struct run_active_get_in key = {id};
+	struct buf start = BUF_MAX(MSG_MAX_BYTES);
+	const char *why;
+	struct err bad;
+	int rc = -1;
+
+	mark(MARK_claimed);
+	if (step_begin(&s->step, e) ||
+	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
+		arena_fini(&c.arena);
+		return -1;
+	}
+	c.run.attempt++;
+	make_token(&c);
+	if (prepare(&c, &why, &bad)) {
+		rc = reject(s, id, why, bad.text, &c.arena, e);
+	} else if (make_start(&c, &start, &bad)) {
+		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,
+			    e);
+	} else {
+		rc = place(&c, &start, agent_limit, e);
+	}
+	buf_fini(&start);
+	arena_fini(&c.arena);
+	return rc;
+}

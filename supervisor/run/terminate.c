@@ -1,0 +1,363 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/os/proc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * How runs come to their end: the ladder from a request to SIGKILL, and the
+ * proof that nobody is left, without which no run is over.
+ */
+#define TERM_TO_KILL_MS 100
+#define SILENCE_BEATS   6 /* missed signs of life before a worker is given up */
+#define BACKSTOP_MS     2000 /* after the worker's own time-outs and exit */
+
+static void describe_exit(int status, bool short_of_memory, char *out,
+			  size_t cap)
+{
+	if (status == -1)
+		snprintf(out, cap, "how is not known");
+	else if (WIFSIGNALED(status))
+		snprintf(out, cap, "signal %d (%s)%s", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)),
+			 short_of_memory ? ": the kernel ended it for want of "
+					   "memory (limits.memory)"
+					 : "");
+	else
+		snprintf(out, cap, "exit code %d", WEXITSTATUS(status));
+}
+
+/* --- proof ------------------------------------------------------------ */
+
+/* Looks again soon, then less often, for as long as it takes. */
+static void look_again(struct live *l)
+{
+	int64_t wait = 2 + (int64_t)l->proofs * (int64_t)l->proofs;
+
+	l->proofs++;
+	live_alarm(l, wait < 500 ? wait : 500);
+}
+
+/* An attempt in which nothing was done is none: the next one has its number.
+ * One that was ended with the host costs the run nothing either. */
+static void make_up_for(struct live *l)
+{
+	struct run_uncount_in in = {l->id};
+	bool stillborn = sup_stillborn(l, l->reason);
+	struct err e;
+
+	if (!stillborn && strcmp(l->reason, "stopped") != 0 &&
+	    strcmp(l->reason, "supervisor_lost") != 0)
+		return;
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, stillborn ? Q_RUN_UNCOUNT : Q_RUN_GRANT, &in,
+		     &e) < 0)
+		log_error(LT("msg", "an attempt cannot be taken back"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+static void proven(struct live *l)
+{
+	struct why why = {.reason = l->reason, .detail = l->detail};
+	enum run_event event = run_gone_event(l->verdict);
+
+	if (event == RUN_EV_GONE_AGAIN) {
+		why.verdict = RUN_NO_VERDICT;
+		make_up_for(l);
+	}
+	sup_must_move(l, event, &why);
+}
+
+void sup_prove(struct live *l)
+{
+	struct tree t = live_tree(l);
+	struct err e;
+
+	if (l->state != RUN_ENDING)
+		return;
+	if (l->pid > 0 && !l->exited && l->rung != RUNG_KILL) {
+		if (warm_park(l)) {
+			proven(l);
+			return;
+		}
+		/* It said that it is over: let it go by itself. */
+		if (l->keep_ms > 0 && l->pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
+				0);
+		l->rung = RUNG_TERM;
+		live_alarm(l, BACKSTOP_MS);
+		return;
+	}
+	if (fault_point(FAULT_end_before_proof, &e)) {
+		look_again(l);
+		return;
+	}
+	if (tree_count(&l->sup->place, &t, NULL) > 0) {
+		tree_signal_all(&l->sup->place, &t, SIGKILL);
+		look_again(l);
+		return;
+	}
+	if (!l->settled) {
+		sup_settle(l);
+		return;
+	}
+	uv_timer_stop(&l->alarm);
+	proven(l);
+}
+
+/* --- the ladder ------------------------------------------------------- */
+
+static void climb(struct live *l)
+{
+	struct tree t = live_tree(l);
+
+	if (l->rung == RUNG_ASKED) {
+		l->rung = RUNG_TERM;
+		tree_signal_all(&l->sup->place, &t, SIGTERM);
+		live_alarm(l, TERM_TO_KILL_MS);
+		return;
+	}
+	l->rung = RUNG_KILL;
+	tree_signal_all(&l->sup->place, &t, SIGKILL);
+	look_again(l);
+	if (l->pid == 0) /* then nobody can start it any more, and we look */
+		spawn_restart(&l->sup->spawn);
+}
+
+/* Ends a tree that has lost its right to go on. */
+static void kill_now(struct live *l, const char *reason)
+{
+	struct tree t = live_tree(l);
+
+	l->rung = RUNG_KILL;
+	tree_signal_all(&l->sup->place, &t, SIGKILL);
+	if (l->pid == 0)
+		spawn_restart(&l->sup->spawn);
+	sup_die(l, reason, NULL);
+}
+
+/*
+ * A worker that was not heard of in time may have spoken all the same: when we
+ * stood still, or the whole machine, its words wait to be read. So its time is
+ * over only when we have listened once more.
+ */
+static void give_up(struct live *l, const char *reason)
+{
+	if (l->doubted) {
+		kill_now(l, reason);
+		return;
+	}
+	l->doubted = true;
+	live_alarm(l, l->heartbeat_ms);
+}
+
+/* The moment, as uv_now, at which a limit that the worker keeps itself is so
+ * far behind that it cannot be trusted to; OPT_NONE: there is none. */
+static int64_t backstop(const struct live *l, int64_t since, int64_t limit)
+{
+	return limit == OPT_NONE ? OPT_NONE
+				 : since + limit + l->grace_ms + BACKSTOP_MS;
+}
+
+static void check_times(struct live *l)
+{
+	struct {
+		int64_t at;
+		const char *reason;
+	} ends[] = {
+		{backstop(l, l->began_ms, l->run_timeout_ms), "run_timeout"},
+		{backstop(l, l->wrote_ms, l->idle_timeout_ms), "idle_timeout"},
+	};
+	int64_t now = (int64_t)uv_now(&l->sup->loop);
+	int64_t next = l->heard_ms + l->heartbeat_ms * SILENCE_BEATS;
+
+	if (l->state == RUN_STARTING || now >= next) {
+		give_up(l, l->state == RUN_STARTING
+				   ? run_because_start_timeout
+				   : run_because_worker_silent);
+		return;
+	}
+	l->doubted = false;
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		struct why late = {.reason = ends[i].reason,
+				   .verdict = RUN_WILL_TIME_OUT};
+
+		if (ends[i].at == OPT_NONE)
+			continue;
+		if (now >= ends[i].at) {
+			sup_must_move(l, RUN_EV_TIMEOUT, &late);
+			return;
+		}
+		if (ends[i].at < next)
+			next = ends[i].at;
+	}
+	live_alarm(l, next - now);
+}
+
+/* It has said how it ended: that counts from now on. */
+static void take_word(struct live *l)
+{
+	struct err e;
+
+	if (l->word && sup_finish(l, &e))
+		log_error(LT("msg", "an end cannot be recorded"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+void sup_alarm(struct live *l)
+{
+	if (l->word) {
+		take_word(l);
+	} else if (l->state == RUN_ENDING) {
+		if (!l->exited && l->pid > 0)
+			l->rung = RUNG_KILL;
+		if (!l->settling || sup_settle_late(l))
+			sup_prove(l);
+	} else if (l->exited) {
+		sup_worker_exited(l);
+	} else if (l->state == RUN_STOPPING) {
+		climb(l);
+	} else {
+		check_times(l);
+	}
+}
+
+/* --- what is heard of processes --------------------------------------- */
+
+/* The spawner tells how it ended a moment after the kernel tells that it did;
+ * of a worker that was adopted nobody does. */
+#define STATUS_WAIT_MS 50
+
+void sup_worker_exited(struct live *l)
+{
+	char how[128];
+	bool oom;
+
+	if (!run_state_lives(l->state))
+		return; /* proven gone; dropped at the end of the step */
+	take_word(l);
+	if (l->state == RUN_ENDING) {
+		sup_prove(l);
+		return;
+	}
+	if (l->exit_status == -1 && !l->no_status) {
+		l->no_status = true; /* waits only once */
+		live_alarm(l, STATUS_WAIT_MS);
+		return;
+	}
+	oom = cgroup_oom(&l->sup->place.limits, l->cgroup) > 0;
+	describe_exit(l->exit_status, oom, how, sizeof how);
+	log_info(LT("msg", "a worker died"), LT("run", l->id),
+		 LI("pid", l->pid), LT("how", how));
+	sup_die(l, sup_why_gone(l), how);
+}
+
+/* One that has not said hello may never have begun; its file will tell. */
+const char *sup_why_gone(const struct live *l)
+{
+	return l->state == RUN_STARTING ? run_because_spawn_failed
+					: run_because_worker_died;
+}
+
+/* The number of the worker's process belongs to the row. */
+void sup_record_pid(struct live *l)
+{
+	struct run_set_worker_in in = {
+		.id = l->id,
+		.attempt = l->attempt,
+		.pid = l->pid,
+		.start_ticks = l->start_ticks,
+		.boot_id = l->sup->boot_id,
+		.cgroup = strcmp(l->cgroup, l->id) ? l->cgroup : NULL,
+	};
+	struct sandbox_set_pid_in box = {l->id, l->pid, clock_now()};
+	struct err e;
+
+	if (step_begin(&l->sup->step, &e) ||
+	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0 ||
+	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &box, &e) < 0)
+		log_error(LT("msg", "a pid cannot be written"),
+			  LT("run", l->id), LT("error", e.text));
+}
+
+static void note_exit(struct live *l, void *arg)
+{
+	const struct spawn_told *t = arg;
+
+	if (l->pid != t->pid)
+		return;
+	l->exit_status = t->status;
+	if (l->exited)
+		sup_worker_exited(l);
+}
+
+void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
+{
+	struct sup *s = arg;
+	struct live *l = live_find(&s->lives, t->run);
+	char why[128];
+
+	if (t->kind == SPAWN_EXITED) {
+		struct spawn_told copy = *t;
+
+		if (!spares_exited(s, t->pid))
+			live_each(&s->lives, note_exit, &copy);
+		return;
+	}
+	if (id_is(ID_SPARE, t->run)) {
+		spares_told(s, t, pidfd);
+		return;
+	}
+	if (!l || l->attempt != t->attempt) {
+		/* Nobody waits for it: its run was given up meanwhile. */
+		if (pidfd >= 0) {
+			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+			close(pidfd);
+		}
+		return;
+	}
+	if (t->kind == SPAWN_FAILED) {
+		snprintf(why, sizeof why, "%s", strerror(t->status));
+		l->exited = true;
+		sup_die(l, run_because_spawn_failed, why);
+		return;
+	}
+	l->in_cgroup = t->in_cgroup;
+	live_watch_pid(l, t->pid, t->start_ticks, pidfd);
+	sup_record_pid(l);
+}
+
+static void look_for_worker(struct live *l, void *arg)
+{
+	struct sup *s = arg;
+	struct proc_stat st;
+	pid_t pid;
+
+	if (l->pid != 0 || l->start_fd >= 0)
+		return;
+	pid = tree_find_worker(&s->place, l->id);
+	if (pid > 0 && !proc_stat(pid, &st)) {
+		l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
+		live_watch_pid(l, pid, st.start_ticks, -1);
+		sup_record_pid(l);
+	} else {
+		sup_die(l, run_because_spawn_failed, "the spawner died");
+	}
+}
+
+void sup_spawn_lost(void *arg)
+{
+	struct sup *s = arg;
+
+	s->place.spawner = s->spawn.pid;
+	spares_drop(s);
+	live_each(&s->lives, look_for_worker, s);
+}

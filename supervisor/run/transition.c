@@ -1,0 +1,141 @@
+#include "supervisor/core/supervisor.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+
+#include <string.h>
+
+/* The words that stand with the run from now on. */
+static void remember(struct live *l, const struct why *why)
+{
+	live_because(l, why->reason, why->detail);
+	if (why->verdict != RUN_NO_VERDICT)
+		l->verdict = why->verdict;
+}
+
+static int64_t due_after(const struct live *l)
+{
+	return clock_now() + run_backoff(l->backoff_ms, l->attempt);
+}
+
+static void mark_ended(void *arg, const struct err *failed)
+{
+	(void)arg;
+	(void)failed;
+	mark(MARK_ended);
+}
+
+int sup_move(struct live *l, enum run_event event, const struct why *why,
+	     struct err *e)
+{
+	struct run_step st = run_fsm(l->state, event);
+	struct run_move_ask ask = {
+		.id = l->id,
+		.agent = l->agent,
+		.session = l->session,
+		.attempt = l->attempt,
+		.from = l->state,
+		.to = st.to,
+		.now = clock_now(),
+		.due_at = OPT_NONE,
+	};
+
+	if (!st.allowed)
+		return err_set(e, ERR_CONFLICT, "run %s is %s", l->id,
+			       run_state_word(l->state));
+	if (step_begin(&l->sup->step, e))
+		return -1;
+	remember(l, why);
+	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
+		l->verdict = RUN_NO_VERDICT;
+	if (st.to == RUN_QUEUED) {
+		l->verdict = RUN_NO_VERDICT;
+		ask.due_at = due_after(l);
+	}
+	ask.verdict = l->verdict;
+	ask.reason = l->reason;
+	ask.detail = l->detail;
+	if (run_move(l->sup->db, &ask, e))
+		return -1;
+	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
+	    (sup_sandbox_drop(l, e) || warm_end_run(l, e)))
+		return -1;
+	l->state = st.to;
+	if (mark_file && run_state_is_over(st.to))
+		step_then(&l->sup->step, mark_ended, NULL);
+	sup_act(l, st.act);
+	return 0;
+}
+
+void sup_must_move(struct live *l, enum run_event event, const struct why *why)
+{
+	struct err e;
+
+	if (sup_move(l, event, why, &e))
+		log_error(LT("msg", "a move failed"), LT("run", l->id),
+			  LT("event", run_event_name(event)),
+			  LT("error", e.text));
+}
+
+int sup_move_queued(struct sup *s, const struct run_row *row,
+		    enum run_event event, const struct why *why, struct err *e)
+{
+	enum run_state from = (enum run_state)run_state_from(row->state);
+	struct run_step st = run_fsm(from, event);
+	struct run_move_ask ask = {
+		.id = row->id,
+		.agent = row->agent,
+		.session = row->session,
+		.attempt = row->attempt,
+		.from = from,
+		.to = st.to,
+		.reason = why->reason,
+		.detail = why->detail,
+		.now = clock_now(),
+		.due_at = OPT_NONE,
+	};
+
+	if (!st.allowed)
+		return err_set(e, ERR_CONFLICT, "run %s is %s", row->id,
+			       row->state);
+	if (step_begin(&s->step, e))
+		return -1;
+	s->schedule = s->alarm_stale = s->host_changed = true;
+	return run_move(s->db, &ask, e);
+}
+
+/* How often a run whose worker did not come to life is put back. */
+#define STILLBORN_MAX 3
+
+bool sup_stillborn(struct live *l, const char *reason)
+{
+	struct run_stillborn_in in = {l->id};
+	struct run_stillborn_row row = {0};
+	struct err e;
+
+	return (!strcmp(reason, run_because_spawn_failed) ||
+		!strcmp(reason, run_because_start_timeout)) &&
+	       sql_get(l->sup->db, Q_RUN_STILLBORN, &in, &row, NULL, &e) == 1 &&
+	       row.count < STILLBORN_MAX;
+}
+
+void sup_die(struct live *l, const char *reason, const char *detail)
+{
+	struct why why = {.reason = reason, .detail = detail};
+	enum run_verdict said = sup_stillborn(l, reason)
+					? RUN_WILL_AGAIN
+					: run_verdict_failed(true, l->attempt,
+							     l->max_attempts);
+
+	if (l->state == RUN_ENDING) { /* the verdict stands */
+		sup_prove(l);
+		return;
+	}
+	why.verdict = run_verdict_join(l->verdict, said);
+	if (l->verdict != RUN_NO_VERDICT) {
+		why.reason = l->reason; /* of the wish that it end */
+		why.detail = l->detail;
+	}
+	sup_must_move(l, RUN_EV_DIE, &why);
+}

@@ -1,0 +1,215 @@
+#include "lib/base/clock.h"
+#include "lib/db/write_queue.h"
+#include "tests/support/temp.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+static const char *path;
+
+static void open_turn(struct turn *t)
+{
+	struct err e;
+
+	if (turn_open(t, path, &e))
+		fail_msg("%s", e.text);
+}
+
+static void a_turn_is_taken_and_left_at_will(void **state)
+{
+	struct turn t;
+	struct err e;
+
+	(void)state;
+	open_turn(&t);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(turn_take(&t, path, &e), 0);
+		turn_leave(&t);
+	}
+	turn_close(&t);
+}
+
+static void waiting_ends_with_busy(void **state)
+{
+	struct turn holder, other;
+	int64_t before;
+	struct err e;
+
+	(void)state;
+	open_turn(&holder);
+	open_turn(&other);
+	other.wait_ms = 150;
+	assert_int_equal(turn_take(&holder, path, &e), 0);
+	before = clock_mono_ns();
+	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_true(clock_mono_ns() - before >= 150 * 1000000);
+	turn_leave(&holder);
+	assert_int_equal(turn_take(&other, path, &e), 0);
+	turn_close(&other);
+	turn_close(&holder);
+}
+
+static void *interrupt_soon(void *arg)
+{
+	usleep(50000);
+	turn_interrupt(arg);
+	return NULL;
+}
+
+static void an_interrupt_ends_the_wait(void **state)
+{
+	struct turn holder, other;
+	pthread_t thread;
+	struct err e;
+
+	(void)state;
+	open_turn(&holder);
+	open_turn(&other);
+	assert_int_equal(turn_take(&holder, path, &e), 0);
+	pthread_create(&thread, NULL, interrupt_soon, &other);
+	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(e.code, ERR_CANCELED);
+	pthread_join(thread, NULL);
+	turn_leave(&holder);
+	assert_int_equal(turn_take(&other, path, &e), 0);
+	turn_close(&other);
+	turn_close(&holder);
+}
+
+static void *signal_soon(void *arg)
+{
+	usleep(30000);
+	pthread_kill(*(pthread_t *)arg, SIGURG);
+	return NULL;
+}
+
+static void a_signal_of_others_does_not_end_the_wait(void **state)
+{
+	struct turn holder, other;
+	pthread_t me = pthread_self(), thread;
+	struct err e;
+
+	(void)state;
+	open_turn(&holder);
+	open_turn(&other);
+	other.wait_ms = 200;
+	assert_int_equal(turn_take(&holder, path, &e), 0);
+	pthread_create(&thread, NULL, signal_soon, &me);
+	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	pthread_join(thread, NULL);
+	turn_close(&other);
+	turn_close(&holder);
+}
+
+static void a_process_that_dies_leaves_the_line(void **state)
+{
+	struct turn t;
+	struct err e;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		open_turn(&t);
+		if (turn_take(&t, path, &e))
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	open_turn(&t);
+	t.wait_ms = 1000;
+	assert_int_equal(turn_take(&t, path, &e), 0);
+	turn_close(&t);
+}
+
+/* Each takes turns of about 50 µs as fast as it can, for a second. */
+static void take_turns(volatile int64_t *turns)
+{
+	int64_t end = clock_mono_ns() + 1000000000;
+	struct turn t;
+	struct err e;
+
+	open_turn(&t);
+	while (clock_mono_ns() < end) {
+		int64_t until;
+
+		if (turn_take(&t, path, &e))
+			_exit(1);
+		for (until = clock_mono_ns() + 50000; clock_mono_ns() < until;)
+			;
+		turn_leave(&t);
+		(*turns)++;
+	}
+	_exit(0);
+}
+
+static bool fair_among(int n)
+{
+	int64_t *turns = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int64_t least = INT64_MAX, most = 0;
+
+	for (int i = 0; i < n; i++)
+		if (fork() == 0)
+			take_turns(&turns[i]);
+	for (int i = 0; i < n; i++) {
+		int status;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < n; i++) {
+		least = turns[i] < least ? turns[i] : least;
+		most = turns[i] > most ? turns[i] : most;
+	}
+	printf("%d writers: %ld to %ld turns\n", n, (long)least, (long)most);
+	munmap(turns, 4096);
+	return least * 2 >= most;
+}
+
+/* Others on the machine have a say in a second; not in three of them. */
+static bool fair_once(int n)
+{
+	return fair_among(n) || fair_among(n) || fair_among(n);
+}
+
+static void nobody_gets_twice_the_turns_of_another(void **state)
+{
+	(void)state;
+	assert_true(fair_once(2));
+	assert_true(fair_once(4));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_turn_is_taken_and_left_at_will),
+		cmocka_unit_test(waiting_ends_with_busy),
+		cmocka_unit_test(an_interrupt_ends_the_wait),
+		cmocka_unit_test(a_signal_of_others_does_not_end_the_wait),
+		cmocka_unit_test(a_process_that_dies_leaves_the_line),
+		cmocka_unit_test(nobody_gets_twice_the_turns_of_another),
+	};
+	char file[4096];
+	int bad;
+
+	temp_make(&dir);
+	snprintf(file, sizeof file, "%s", temp_join(&dir, "x.sqlite"));
+	path = file;
+	bad = cmocka_run_group_tests(tests, NULL, NULL);
+	temp_remove(&dir);
+	return bad;
+}

@@ -1,0 +1,245 @@
+#include "tests/support/agent.h"
+#include "tests/support/temp.h"
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/os/file.h"
+#include "schema/agent/cache.h"
+#include "schema/agent/diagnostics.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+static struct agent_file file;
+static struct arena mem;
+
+static int begin(void **state)
+{
+	(void)state;
+	temp_make(&dir);
+	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	clock_set(-1);
+	test_integrity(&file);
+	agent_file_close(&file);
+	arena_fini(&mem);
+	mem = (struct arena){0};
+	temp_remove(&dir);
+	return 0;
+}
+
+static void put(const char *scope, const char *key, const char *value,
+		int64_t ttl)
+{
+	struct err e = {0};
+
+	if (cache_put(file.db, scope, key, (struct blob){value, strlen(value)},
+		      ttl, &e))
+		fail_msg("%s", e.text);
+}
+
+/* The value as text, or NULL. */
+static const char *get(const char *scope, const char *key)
+{
+	struct blob b;
+	struct err e = {0};
+	int n = cache_get(file.db, scope, key, &b, &mem, &e);
+
+	if (n < 0)
+		fail_msg("%s", e.text);
+	return n ? arena_textn(&mem, b.p, b.n) : NULL;
+}
+
+static void what_has_expired_is_never_returned(void **state)
+{
+	(void)state;
+	clock_set(1000000);
+	put("web", "a", "short", 500);
+	put("web", "b", "for good", 0);
+	assert_string_equal(get("web", "a"), "short");
+	clock_set(1000499);
+	assert_string_equal(get("web", "a"), "short");
+	clock_set(1000500);
+	assert_null(get("web", "a"));
+	assert_string_equal(get("web", "b"), "for good");
+	put("web", "a", "again", 500);
+	assert_string_equal(get("web", "a"), "again");
+}
+
+static void scopes_do_not_see_each_other(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("one", "k", "1", 0);
+	put("two", "k", "2", 0);
+	put("two", "l", "3", 0);
+	assert_string_equal(get("one", "k"), "1");
+	assert_string_equal(get("two", "k"), "2");
+	assert_int_equal(cache_clear(file.db, "two", &e), 2);
+	assert_null(get("two", "k"));
+	assert_string_equal(get("one", "k"), "1");
+	assert_int_equal(cache_delete(file.db, "one", "k", &e), 1);
+	assert_int_equal(cache_delete(file.db, "one", "k", &e), 0);
+}
+
+static void a_sweep_frees_the_expired_only_and_is_bounded(void **state)
+{
+	struct err e;
+	char key[16];
+
+	(void)state;
+	clock_set(1000000);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(key, sizeof key, "%d", i);
+		put("s", key, "v", i % 2 ? 10 : 0);
+	}
+	assert_int_equal(cache_sweep(file.db, 10000, &e), 0);
+	clock_set(1000010);
+	assert_int_equal(cache_sweep(file.db, 300, &e), 300);
+	assert_int_equal(cache_sweep(file.db, 10000, &e), 200);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM cache"), 500);
+}
+
+static void values_are_bytes_and_too_much_is_refused(void **state)
+{
+	struct blob odd = {"\0\xff\0", 3}, empty = {NULL, 0}, back;
+	struct blob large = {"", CACHE_VALUE_MAX + 1};
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(cache_put(file.db, "s", "odd", odd, 0, &e), 0);
+	assert_int_equal(cache_get(file.db, "s", "odd", &back, &mem, &e), 1);
+	assert_int_equal(back.n, 3);
+	assert_memory_equal(back.p, odd.p, 3);
+	assert_int_equal(cache_put(file.db, "s", "empty", empty, 0, &e), 0);
+	assert_int_equal(cache_get(file.db, "s", "empty", &back, &mem, &e), 1);
+	assert_int_equal(back.n, 0);
+	assert_int_equal(cache_put(file.db, "s", "k", large, 0, &e), -1);
+	assert_int_equal(e.code, ERR_TOOBIG);
+	assert_int_equal(cache_put(file.db, "", "k", odd, 0, &e), -1);
+	assert_int_equal(cache_put(file.db, "s", "k", odd, INT64_MAX, &e), -1);
+}
+
+/* --- diagnostics ------------------------------------------------------ */
+
+static int add(const char *area, const char *body)
+{
+	struct err e = {0};
+	int n = diagnostics_add(file.db, 0, area, "run_1", body, &e);
+
+	if (n < 0)
+		fail_msg("%s", e.text);
+	return n;
+}
+
+static void diagnostics_are_off_until_somebody_wants_them(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(add("tts", "hello"), 0);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
+			 0);
+	assert_int_equal(diagnostics_set(file.db, 10, &e), 0);
+	assert_int_equal(add("tts", "hello"), 1);
+	assert_int_equal(diagnostics_set(file.db, 0, &e), 0);
+	assert_int_equal(add("tts", "hello"), 0);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
+			 0);
+	assert_int_equal(diagnostics_set(file.db, -1, &e), -1);
+	assert_int_equal(diagnostics_add(file.db, 9, "tts", NULL, "{}", &e), 0);
+}
+
+static void a_file_that_says_nothing_keeps_what_the_host_wants(void **state)
+{
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(
+			diagnostics_add(file.db, 4, "tts", NULL, "{}", &e), 1);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
+			 4);
+}
+
+static void only_the_newest_are_kept_and_long_ones_are_cut(void **state)
+{
+	static char body[DIAGNOSTICS_BODY_MAX + 100];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(diagnostics_set(file.db, 5, &e), 0);
+	memset(body, 'x', sizeof body - 1);
+	memcpy(body + DIAGNOSTICS_BODY_MAX - 1, "\xc3\xa9", 2);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(add("tts", body), 1);
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
+			 5);
+	assert_int_equal(test_number(&file, "SELECT min(id) FROM diagnostic"),
+			 16);
+	assert_int_equal(test_number(&file, "SELECT length(CAST(body AS BLOB)) "
+					    "FROM diagnostic WHERE is_cut"),
+			 DIAGNOSTICS_BODY_MAX - 1);
+}
+
+static void an_export_has_every_record_as_a_line_of_json(void **state)
+{
+	const char *path = temp_join(&dir, "out");
+	int fd = open(path, O_RDWR | O_CREAT, 0600), lines = 0;
+	struct buf b = BUF_MAX(1 << 20);
+	struct err e = {0};
+	char body[32];
+
+	(void)state;
+	assert_int_equal(diagnostics_set(file.db, 1000, &e), 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(body, sizeof body, "say \"%d\"\n", i);
+		add(i % 3 ? "tts" : "mcp", body);
+	}
+	assert_int_equal(diagnostics_export(file.db, "tts", fd, &e), 200);
+	assert_int_equal(diagnostics_export(file.db, NULL, fd, &e), 300);
+	close(fd);
+	assert_int_equal(file_read(path, &b, &e), 0);
+	for (char *p = b.p, *nl; (nl = strchr(p, '\n')) != NULL; p = nl + 1) {
+		cJSON *v = json_parse_object("line", p, (size_t)(nl - p), &e);
+
+		if (!v)
+			fail_msg("%s", e.text);
+		assert_int_equal(strncmp(json_text(v, "body", ""), "say \"", 5),
+				 0);
+		cJSON_Delete(v);
+		lines++;
+	}
+	assert_int_equal(lines, 500);
+	buf_fini(&b);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_has_expired_is_never_returned),
+		TEST(scopes_do_not_see_each_other),
+		TEST(a_sweep_frees_the_expired_only_and_is_bounded),
+		TEST(values_are_bytes_and_too_much_is_refused),
+		TEST(diagnostics_are_off_until_somebody_wants_them),
+		TEST(a_file_that_says_nothing_keeps_what_the_host_wants),
+		TEST(only_the_newest_are_kept_and_long_ones_are_cut),
+		TEST(an_export_has_every_record_as_a_line_of_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+#include "tests/support/temp.h"
+
+#include "lib/base/clock.h"
+#include "lib/os/process.h"
+#include "schema/control/control.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+static struct home home;
+static struct sql *db;
+static struct err e;
+
+static int set_up(void **state)
+{
+	(void)state;
+	temp_make(&dir);
+	snprintf(home.root, sizeof home.root, "%s/home", dir.path);
+	e = (struct err){0};
+	if (control_open(&db, &home, SQL_CREATE, &e))
+		fail_msg("%s", e.text);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	clock_set(-1);
+	sql_close(db);
+	temp_remove(&dir);
+	return 0;
+}
+
+/* In a process of its own: become the supervisor and end or stay. */
+static pid_t lock_in_child(bool stay)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct sql *mine;
+		int64_t epoch;
+
+		if (control_open(&mine, &home, 0, &e) ||
+		    control_lock(mine, "test", &epoch, &e))
+			_exit(1);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(2);
+		if (stay)
+			pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void a_home_that_is_not_there_is_named(void **state)
+{
+	struct home none;
+	struct sql *other;
+
+	(void)state;
+	snprintf(none.root, sizeof none.root, "%s/none", dir.path);
+	assert_int_equal(control_open(&other, &none, 0, &e), -1);
+	assert_int_equal(e.code, ERR_NOTFOUND);
+	assert_non_null(strstr(e.text, none.root));
+	assert_int_equal(access(none.root, F_OK), -1);
+}
+
+static void a_second_supervisor_is_refused_by_name(void **state)
+{
+	pid_t pid = lock_in_child(true);
+	char word[32];
+	int64_t epoch;
+
+	(void)state;
+	snprintf(word, sizeof word, "pid %d", (int)pid);
+	assert_int_equal(control_lock(db, "me", &epoch, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_non_null(strstr(e.text, word));
+	assert_int_equal(control_enter_alone(db, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_false(sql_in_transaction(db));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void a_dead_supervisor_is_followed_and_the_epoch_counts(void **state)
+{
+	pid_t pid = lock_in_child(false);
+	struct supervisor_row row;
+	struct arena a = {0};
+	int64_t epoch;
+
+	(void)state;
+	waitpid(pid, NULL, 0);
+	assert_int_equal(control_supervisor(db, &row, &a, &e), 0);
+	assert_int_equal(control_lock(db, "me", &epoch, &e), 0);
+	assert_int_equal(epoch, 2);
+	assert_int_equal(control_supervisor(db, &row, &a, &e), 1);
+	assert_int_equal(row.pid, getpid());
+	assert_int_equal(control_unlock(db, &e), 0);
+	assert_int_equal(control_supervisor(db, &row, &a, &e), 0);
+	assert_int_equal(control_lock(db, "me", &epoch, &e), 0);
+	assert_int_equal(epoch, 3);
+	arena_fini(&a);
+}
+
+static int version_of(const char *path)
+{
+	struct sql *file;
+	int64_t v = -1;
+
+	assert_int_equal(sql_open(&file, path, NULL, SQL_READONLY, &e), 0);
+	assert_int_equal(sql_script_i64(file, "PRAGMA user_version", &v, &e),
+			 0);
+	sql_close(file);
+	return (int)v;
+}
+
+/* The lock's row says that a child of ours, of an older program, lives. */
+static void be_led_by_an_older_one(const char *path, pid_t pid)
+{
+	struct db_schema first = control_schema;
+	struct process_mark m;
+	struct sql *old;
+	char put[256];
+
+	first.version = 1;
+	first.ncolumns = 0;
+	assert_int_equal(db_open(&old, path, &first, SQL_CREATE, &e), 0);
+	assert_true(process_mark(pid, &m));
+	snprintf(put, sizeof put,
+		 "INSERT INTO supervisor (id, pid, start_ticks, boot_id, "
+		 "program, epoch, since) VALUES (1, %lld, %lld, '%s', '0', 1, "
+		 "1)",
+		 (long long)m.pid, (long long)m.start_ticks, m.boot_id);
+	assert_int_equal(sql_script(old, put, &e), 0);
+	sql_close(old);
+}
+
+static void nobody_migrates_under_an_older_supervisor(void **state)
+{
+	struct home_path path = home_path(&home, HOME_CONTROL_DB);
+	struct sql *newer;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		alarm(20); /* not for ever when the test fails */
+		pause();
+		_exit(0);
+	}
+	sql_close(db);
+	db = NULL;
+	unlink(path.text);
+	be_led_by_an_older_one(path.text, pid);
+	assert_int_equal(control_open(&newer, &home, SQL_CREATE, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_non_null(strstr(e.text, "skep down"));
+	assert_int_equal(version_of(path.text), 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(control_open(&db, &home, SQL_CREATE, &e), 0);
+	assert_int_equal(version_of(path.text), control_schema.version);
+}
+
+static void the_supervisor_itself_may_write(void **state)
+{
+	int64_t epoch;
+
+	(void)state;
+	assert_int_equal(control_lock(db, "me", &epoch, &e), 0);
+	assert_int_equal(control_enter_alone(db, &e), 0);
+	assert_int_equal(sql_leave(db,
+				   control_audit(db, NULL, "test.act", "x",
+						 "{\"n\":1}", &e),
+				   &e),
+			 0);
+}
+
+static void an_audit_row_must_be_json(void **state)
+{
+	(void)state;
+	assert_int_equal(control_audit(db, NULL, "a", NULL, "{oops", &e), -1);
+	assert_int_equal(e.code, ERR_INVALID);
+}
+
+static void small_values_expire_and_large_ones_are_refused(void **state)
+{
+	struct arena a = {0};
+	const char *value = NULL;
+	static char large[70000];
+
+	(void)state;
+	clock_set(1000);
+	assert_int_equal(control_kv_put(db, "s", "k", "v", 2000, &e), 0);
+	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 1);
+	assert_string_equal(value, "v");
+	clock_set(2000);
+	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 0);
+	assert_int_equal(control_kv_put(db, "s", "k", "w", OPT_NONE, &e), 0);
+	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 1);
+	assert_int_equal(control_kv_put(db, "s", "k", NULL, OPT_NONE, &e), 0);
+	assert_int_equal(control_kv_get(db, "s", "k", &a, &value, &e), 0);
+	memset(large, 'x', sizeof large - 1);
+	assert_int_equal(control_kv_put(db, "s", "k", large, OPT_NONE, &e), -1);
+	assert_int_equal(e.code, ERR_TOOBIG);
+	assert_int_equal(control_kv_put(db, "s\n", "k", "v", OPT_NONE, &e), -1);
+	arena_fini(&a);
+}
+
+static void a_lease_is_held_by_one_until_it_runs_out(void **state)
+{
+	(void)state;
+	clock_set(1000);
+	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
+	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 0);
+	clock_set(1400);
+	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
+	clock_set(1899);
+	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 0);
+	clock_set(1900);
+	assert_int_equal(control_lease(db, "sweep", "b", 500, &e), 2);
+	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 0);
+	assert_int_equal(control_lease_release(db, "sweep", "a", &e), 0);
+	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 0);
+	assert_int_equal(control_lease_release(db, "sweep", "b", &e), 0);
+	assert_int_equal(control_lease(db, "sweep", "a", 500, &e), 1);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(a_home_that_is_not_there_is_named),
+		T(a_second_supervisor_is_refused_by_name),
+		T(a_dead_supervisor_is_followed_and_the_epoch_counts),
+		T(nobody_migrates_under_an_older_supervisor),
+		T(the_supervisor_itself_may_write),
+		T(an_audit_row_must_be_json),
+		T(small_values_expire_and_large_ones_are_refused),
+		T(a_lease_is_held_by_one_until_it_runs_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

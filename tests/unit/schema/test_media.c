@@ -1,0 +1,176 @@
+#include "tests/support/agent.h"
+#include "tests/support/temp.h"
+
+#include "lib/os/file.h"
+#include "schema/agent/media.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+static struct agent_file file;
+static struct arena mem;
+
+static int begin(void **state)
+{
+	(void)state;
+	temp_make(&dir);
+	test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	test_integrity(&file);
+	agent_file_close(&file);
+	arena_fini(&mem);
+	mem = (struct arena){0};
+	temp_remove(&dir);
+	return 0;
+}
+
+static struct blob text(const char *s)
+{
+	return (struct blob){s, strlen(s)};
+}
+
+static struct id put(struct artifact_key key, struct blob bytes)
+{
+	struct err e = {0};
+	struct id aid;
+
+	if (artifact_put(file.db, &key, NULL, bytes, &aid, &e))
+		fail_msg("%s", e.text);
+	return aid;
+}
+
+static void an_attachment_is_served_by_message_and_path(void **state)
+{
+	struct media_ref ref = {"ses_1", 7, "photos/cat.jpg", false};
+	struct media_ref thumb = {"ses_1", 7, "photos/cat.jpg", true};
+	struct artifact_row *rows, row;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(
+		media_put(file.db, &ref, "image/jpeg", text("large"), NULL, &e),
+		0);
+	assert_int_equal(media_put(file.db, &thumb, "image/jpeg", text("tiny"),
+				   NULL, &e),
+			 0);
+	assert_int_equal(media_list(file.db, "ses_1", 7, &rows, &mem, &e), 1);
+	assert_string_equal(rows[0].name, "photos/cat.jpg");
+	assert_int_equal(rows[0].size, 5);
+	assert_int_equal(media_find(file.db, &thumb, &row, &mem, &e), 1);
+	assert_int_equal(row.size, 4);
+	assert_string_not_equal(row.aid, rows[0].aid);
+	assert_int_equal(media_list(file.db, "ses_1", 8, &rows, &mem, &e), 0);
+	ref.path = "../cat.jpg";
+	assert_int_equal(media_put(file.db, &ref, NULL, text("x"), NULL, &e),
+			 -1);
+}
+
+static void attachments_go_with_their_session(void **state)
+{
+	struct media_ref ref = {.seq = 1, .path = "a.txt"};
+	struct writer w;
+	struct err e;
+
+	(void)state;
+	test_writer_open(&w, &file, "chat");
+	test_say(&w, "look");
+	ref.sid = w.sid;
+	assert_int_equal(media_put(file.db, &ref, NULL, text("x"), NULL, &e),
+			 0);
+	test_sql(&file, "DELETE FROM event; DELETE FROM session");
+	assert_int_equal(test_number(&file, "SELECT count(*) FROM artifact"),
+			 0);
+	assert_int_equal(artifact_sweep(file.db, 0, 10, &e), 1);
+}
+
+static const char *content_of(const char *path)
+{
+	struct buf b = BUF_MAX(1 << 20);
+	struct err e = {0};
+	const char *out;
+
+	if (file_read(path, &b, &e))
+		fail_msg("%s", e.text);
+	out = arena_text(&mem, b.p);
+	buf_fini(&b);
+	return out;
+}
+
+static void a_path_is_made_on_demand_and_swept(void **state)
+{
+	struct artifact_key key = {"media", "ses_1", "1", "notes/a b.txt"};
+	const char *top = temp_join(&dir, "media/tmp");
+	struct id aid = put(key, text("one"));
+	const char *path, *again, *newer;
+	struct stat st;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(media_sweep(top, 0, &e), 0);
+	assert_int_equal(
+		media_materialise(file.db, aid.text, top, &path, &mem, &e), 0);
+	assert_string_equal(content_of(path), "one");
+	assert_string_equal(strrchr(path, '/'), "/a b.txt");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(
+		media_materialise(file.db, aid.text, top, &again, &mem, &e), 0);
+	assert_string_equal(path, again);
+	put(key, text("two"));
+	assert_int_equal(
+		media_materialise(file.db, aid.text, top, &newer, &mem, &e), 0);
+	assert_string_equal(content_of(newer), "two");
+	assert_int_equal(media_sweep(top, 60000, &e), 0);
+	assert_int_equal(media_sweep(top, 0, &e), 2);
+	assert_int_equal(access(newer, F_OK), -1);
+	assert_int_equal(
+		media_materialise(file.db, aid.text, top, &newer, &mem, &e), 0);
+	assert_string_equal(content_of(newer), "two");
+}
+
+static void half_a_file_is_never_taken_for_the_whole(void **state)
+{
+	struct artifact_key key = {"media", "ses_1", "1", "a"};
+	struct id aid = put(key, text("whole"));
+	const char *path;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(
+		media_materialise(file.db, aid.text, dir.path, &path, &mem, &e),
+		0);
+	assert_int_equal(truncate(path, 2), 0);
+	assert_int_equal(
+		media_materialise(file.db, aid.text, dir.path, &path, &mem, &e),
+		0);
+	assert_string_equal(content_of(path), "whole");
+	assert_int_equal(media_materialise(file.db, "art_none", dir.path, &path,
+					   &mem, &e),
+			 -1);
+	assert_int_equal(e.code, ERR_NOTFOUND);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_attachment_is_served_by_message_and_path),
+		TEST(attachments_go_with_their_session),
+		TEST(a_path_is_made_on_demand_and_swept),
+		TEST(half_a_file_is_never_taken_for_the_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* One commit per turn, effects after it: supervisor/core/txn.h. */
+#include "supervisor/core/txn.h"
+
+#include "schema/control/control.h"
+#include "tests/support/temp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct temp dir;
+static struct sql *db, *other;
+static uv_loop_t loop;
+static struct step step;
+static char seen[256];
+static int failures, again;
+
+static void note(const char *word)
+{
+	size_t n = strlen(seen);
+
+	snprintf(seen + n, sizeof seen - n, "%s ", word);
+}
+
+static void before(void *arg)
+{
+	(void)arg;
+}
+
+static void failed(void *arg, const struct err *e)
+{
+	(void)arg;
+	assert_non_null(e);
+	failures++;
+}
+
+static int set_up(void **state)
+{
+	struct home home;
+	struct err e;
+
+	(void)state;
+	temp_make(&dir);
+	assert_int_equal(home_find(&home, temp_join(&dir, "home"), &e), 0);
+	assert_int_equal(control_open(&db, &home, SQL_CREATE, &e), 0);
+	assert_int_equal(control_open(&other, &home, SQL_READONLY, &e), 0);
+	uv_loop_init(&loop);
+	step_init(&step, &loop, db, (struct step_calls){NULL, before, failed});
+	seen[0] = '\0';
+	failures = again = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	step_close(&step);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	uv_loop_close(&loop);
+	sql_close(db);
+	sql_close(other);
+	temp_remove(&dir);
+	return 0;
+}
+
+static void put(const char *key)
+{
+	struct kv_put_in in = {"t", key, "v", OPT_NONE, 1};
+	struct err e;
+
+	assert_int_equal(step_begin(&step, &e), 0);
+	assert_true(sql_exec(db, Q_KV_PUT, &in, &e) >= 0);
+}
+
+/* What somebody else can see. */
+static int64_t rows_seen(void)
+{
+	int64_t n;
+	struct err e;
+
+	assert_int_equal(
+		sql_script_i64(other, "SELECT count(*) FROM kv", &n, &e), 0);
+	return n;
+}
+
+static void say(void *arg, const struct err *e)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "%s%s:%d", (const char *)arg, e ? "!" : "",
+		 (int)rows_seen());
+	note(text);
+}
+
+static char a[] = "a", b[] = "b";
+
+static void effects_come_after_one_commit_in_order(void **state)
+{
+	(void)state;
+	put("one");
+	step_then(&step, say, a);
+	put("two");
+	step_then(&step, say, b);
+	assert_string_equal(seen, "");
+	assert_int_equal(rows_seen(), 0);
+	step_end(&step);
+	assert_string_equal(seen, "a:2 b:2 ");
+	assert_int_equal(step.commits, 1);
+}
+
+static void change_again(void *arg, const struct err *e)
+{
+	(void)arg;
+	assert_null(e);
+	if (again++ == 0) {
+		put("three");
+		step_then(&step, say, a);
+	}
+}
+
+static void what_an_effect_changes_is_committed_too(void **state)
+{
+	(void)state;
+	put("one");
+	step_then(&step, change_again, NULL);
+	step_end(&step);
+	assert_string_equal(seen, "a:2 ");
+	assert_int_equal(step.commits, 2);
+}
+
+static void an_effect_without_a_change_costs_no_commit(void **state)
+{
+	(void)state;
+	step_then(&step, say, a);
+	step_end(&step);
+	assert_string_equal(seen, "a:0 ");
+	assert_int_equal(step.commits, 0);
+}
+
+static void a_failed_statement_takes_the_whole_step_back(void **state)
+{
+	struct kv_put_in bad = {"t", "two", NULL, OPT_NONE, 1};
+	struct err e;
+
+	(void)state;
+	put("one");
+	step_then(&step, say, a);
+	assert_int_equal(sql_exec(db, Q_KV_PUT, &bad, &e), -1);
+	step_then(&step, say, b);
+	step_end(&step);
+	assert_string_equal(seen, "a!:0 b!:0 ");
+	assert_int_equal(failures, 1);
+	put("three");
+	step_end(&step);
+	assert_int_equal(rows_seen(), 1);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+	put("from the loop");
+	step_then(&step, say, a);
+	uv_close((uv_handle_t *)t, NULL);
+}
+
+static void the_loop_ends_the_step_before_it_waits(void **state)
+{
+	uv_timer_t t;
+
+	(void)state;
+	uv_timer_init(&loop, &t);
+	uv_timer_start(&t, on_timer, 0, 0);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	assert_string_equal(seen, "a:1 ");
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(effects_come_after_one_commit_in_order),
+		T(what_an_effect_changes_is_committed_too),
+		T(an_effect_without_a_change_costs_no_commit),
+		T(a_failed_statement_takes_the_whole_step_back),
+		T(the_loop_ends_the_step_before_it_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

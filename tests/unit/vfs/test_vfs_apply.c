@@ -1,0 +1,128 @@
+/* A namespace's changes go to the host directory below it. */
+#include "tests/support/vfs_test.h"
+
+#include "lib/os/file.h"
+#include "vfs/snapshot/merge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct vfs_test t;
+
+static void ok(int rc, const struct err *e)
+{
+	if (rc)
+		fail_msg("%s", e->text);
+}
+
+static void host(const char *name, const char *text)
+{
+	char path[4096];
+	struct err e;
+
+	snprintf(path, sizeof path, "%s/host/%s", t.dir.path, name);
+	ok(file_write_atomic(path, text, strlen(text), 0644, &e), &e);
+}
+
+static void expect_host(const char *name, const char *text)
+{
+	struct buf b = BUF_MAX(1000);
+	char path[4096];
+	struct err e;
+
+	snprintf(path, sizeof path, "%s/host/%s", t.dir.path, name);
+	ok(file_read(path, &b, &e), &e);
+	assert_string_equal(b.p, text);
+	buf_fini(&b);
+}
+
+/* Over host/, which has the files f and g and an empty directory d. */
+static struct vfs *scratch(const char *who)
+{
+	struct vfs *v;
+	struct err e;
+
+	ok(vfs_open(&v, t.db, "w", who, &e), &e);
+	return v;
+}
+
+static int setup(void **state)
+{
+	struct err e;
+
+	(void)state;
+	vfs_test_begin(&t);
+	mkdir(temp_join(&t.dir, "host"), 0755);
+	mkdir(temp_join(&t.dir, "host/d"), 0755);
+	host("f", "f");
+	host("g", "g");
+	ok(vfs_create(t.db, "w", temp_join(&t.dir, "host"), &e), &e);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vfs_test_end(&t);
+	return 0;
+}
+
+static void a_file_takes_the_place_of_a_directory_and_back(void **state)
+{
+	struct vfs *v = scratch("test");
+	struct vfs_merge m = {0};
+	struct err e;
+
+	(void)state;
+	ok(vfs_remove(v, "d", true, &e), &e);
+	put(v, "d", "a file");
+	ok(vfs_remove(v, "f", false, &e), &e);
+	put(v, "f/g/h", "below");
+	ok(vfs_apply(v, &m, &e), &e);
+	assert_int_equal(m.conflicts, 0);
+	expect_host("d", "a file");
+	expect_host("f/g/h", "below");
+	vfs_close(v);
+}
+
+static void write_beside(void *arg, const struct vfs_delta *d, bool conflict)
+{
+	(void)conflict;
+	if (!strcmp(d->path, "f"))
+		put(arg, "late", "written meanwhile");
+}
+
+static void what_others_write_meanwhile_is_not_dropped(void **state)
+{
+	struct vfs *v = scratch("one"), *other = scratch("two");
+	struct vfs_merge m = {.tell = write_beside, .arg = other};
+	struct err e;
+
+	(void)state;
+	put(v, "f", "changed");
+	assert_int_equal(vfs_apply(v, &m, &e), -1);
+	assert_int_equal(e.code, ERR_STALE);
+	expect_host("f", "changed");
+	expect(v, "late", "written meanwhile");
+	m.tell = NULL;
+	ok(vfs_apply(v, &m, &e), &e);
+	expect_host("late", "written meanwhile");
+	vfs_close(other);
+	vfs_close(v);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_file_takes_the_place_of_a_directory_and_back),
+		T(what_others_write_meanwhile_is_not_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+#include "vfs/core/core.h"
+
+#include "lib/db/sql_conn.h"
+
+#include <assert.h>
+#include <lz4.h>
+#include <string.h>
+
+/* Below this many bytes LZ4 saves no page; above, it must save an eighth. */
+#define SQUEEZE_MIN 256
+
+static int bad_blob(int64_t blob, struct err *e)
+{
+	return err_set(e, ERR_CORRUPT,
+		       "content %lld is damaged or missing: run fsck",
+		       (long long)blob);
+}
+
+static int unpack(const struct vfs_blob_row *row, uint8_t *out, size_t *n)
+{
+	int got;
+
+	if (row->raw == OPT_NONE) {
+		if (row->data.n > VFS_CHUNK)
+			return -1;
+		if (row->data.n)
+			memcpy(out, row->data.p, row->data.n);
+		*n = row->data.n;
+		return 0;
+	}
+	got = LZ4_decompress_safe(row->data.p, (char *)out, (int)row->data.n,
+				  VFS_CHUNK);
+	*n = (size_t)row->raw;
+	return got >= 0 && got == row->raw ? 0 : -1;
+}
+
+int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
+	      struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct sql_rows it = sql_rows(v->db, Q_VFS_BLOB_GET, &key);
+	struct vfs_blob_row row;
+	bool found = sql_next(&it, &row);
+	int bad = found ? unpack(&row, out, n) : -1;
+
+	if (sql_end(&it, e))
+		return -1;
+	return bad ? bad_blob(blob, e) : 0;
+}
+
+/* The connection's handle for blobs, at this one. It is part of the transaction
+ * that reads. */
+static int direct_at(struct vfs *v, int64_t blob)
+{
+	sqlite3 *conn = v->db->conn;
+
+	if (v->direct)
+		return sqlite3_blob_reopen(v->direct, blob);
+	return sqlite3_blob_open(conn, "main", "vfs_blob", "data", blob, 0,
+				 &v->direct);
+}
+
+void blob_end_direct(struct vfs *v)
+{
+	sqlite3_blob_close(v->direct);
+	v->direct = NULL;
+}
+
+/* A whole chunk, from the pages of the file to where it is wanted: a row would
+ * be copied once more. 1: it was read; 0: it is compressed. */
+static int read_direct(struct vfs *v, int64_t blob, void *p, struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct vfs_blob_shape_row row;
+	int found = sql_get(v->db, Q_VFS_BLOB_SHAPE, &key, &row, NULL, e), rc;
+
+	if (found < 0)
+		return -1;
+	if (!found || row.n > VFS_CHUNK)
+		return bad_blob(blob, e);
+	if (row.raw != OPT_NONE)
+		return 0;
+	rc = direct_at(v, blob);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_blob_read(v->direct, p, (int)row.n, 0);
+	if (rc != SQLITE_OK) {
+		blob_end_direct(v);
+		return sql_fail(v->db, rc, "vfs_blob", e);
+	}
+	memset((uint8_t *)p + row.n, 0, VFS_CHUNK - (size_t)row.n);
+	return 1;
+}
+
+int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
+		   struct err *e)
+{
+	size_t have;
+
+	if (off == 0 && n == VFS_CHUNK && v->reading) {
+		int done = read_direct(v, blob, p, e);
+
+		if (done)
+			return done < 0 ? -1 : 0;
+	}
+	if (off == 0 && n == VFS_CHUNK) {
+		if (blob_read(v, blob, p, &have, e))
+			return -1;
+		memset((uint8_t *)p + have, 0, n - have);
+		return 0;
+	}
+	if (blob_read(v, blob, v->chunk, &have, e))
+		return -1;
+	have = have > off ? have - off : 0;
+	have = have < n ? have : n;
+	memcpy(p, v->chunk + off, have);
+	memset((uint8_t *)p + have, 0, n - have);
+	return 0;
+}
+
+/* Compressed where it pays; the result borrows p or v->packed. */
+static struct vfs_blob_row pack(struct vfs *v, const void *p, size_t n,
+				bool squeeze)
+{
+	struct vfs_blob_row row = {.raw = OPT_NONE, .data = {p, n}};
+	int got;
+
+	if (!squeeze || n < SQUEEZE_MIN)
+		return row;
+	got = LZ4_compress_default(p, (char *)v->packed, (int)n,
+				   (int)(n - n / 8));
+	if (got > 0) {
+		row.raw = (int64_t)n;
+		row.data = (struct blob){v->packed, (size_t)got};
+	}
+	return row;
+}
+
+int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
+	     struct err *e)
+{
+	struct vfs_blob_row row = pack(v, p, n, squeeze);
+
+	if (sql_exec(v->db, Q_VFS_BLOB_ADD, &row, e) < 0)
+		return -1;
+	*out = sql_last_rowid(v->db);
+	return 0;
+}
+
+int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
+		 bool squeeze, struct err *e)
+{
+	struct vfs_blob_row row = pack(v, p, n, squeeze);
+
+	row.id = blob;
+	return sql_exec(v->db, Q_VFS_BLOB_SET, &row, e) < 0 ? -1 : 0;
+}
+
+int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
+	       struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct vfs_blob_state_row row;
+	int found = sql_get(v->db, Q_VFS_BLOB_STATE, &key, &row, NULL, e);
+
+	if (found <= 0)
+		return found < 0 ? -1 : bad_blob(blob, e);
+	out->shared = row.refs > 1;
+	out->plain = row.raw == OPT_NONE;
+	out->stored = (size_t)row.n;
+	return 0;
+}
+
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e)
+{
+	sqlite3_blob *h = NULL;
+	int rc = sqlite3_blob_open(v->db->conn, "main", "vfs_blob", "data",
+				   blob, 1, &h);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_blob_write(h, p, (int)n, (int)off);
+	sqlite3_blob_close(h);
+	return rc == SQLITE_OK ? 0 : sql_fail(v->db, rc, "vfs_blob", e);
+}
+
+/* How many rows name the blob, as far as that is written down: 0 for one. */
+static int refs_of(struct vfs *v, int64_t blob, int64_t *refs, struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	struct vfs_number row = {0};
+
+	if (sql_get(v->db, Q_VFS_SHARE_GET, &key, &row, NULL, e) < 0)
+		return -1;
+	*refs = row.n;
+	return 0;
+}
+
+int blob_ref(struct vfs *v, int64_t blob, struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+
+	return sql_exec(v->db, Q_VFS_SHARE_ADD, &key, e) < 0 ? -1 : 0;
+}
+
+int blob_let_go(struct vfs *v, int64_t blob, struct err *e)
+{
+	struct vfs_key key = {.id = blob};
+	int64_t refs;
+	int gone;
+
+	assert(blob > 0);
+	gone = sql_exec(v->db, Q_VFS_BLOB_DROP_SINGLE, &key, e);
+	if (gone)
+		return gone < 0 ? -1 : 0;
+	if (refs_of(v, blob, &refs, e))
+		return -1;
+	return sql_exec(v->db, refs > 2 ? Q_VFS_SHARE_SUB : Q_VFS_SHARE_DROP,
+			&key, e) < 0
+		       ? -1
+		       : 0;
+}

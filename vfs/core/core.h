@@ -1,0 +1,196 @@
+#ifndef VFS_CORE_CORE_H
+#define VFS_CORE_CORE_H
+
+#include "lib/base/err.h"
+#include "lib/base/shape.h"
+#include "lib/db/bulk.h"
+#include "lib/db/sql.h"
+#include "schema/agent_queries.h"
+#include "vfs/core/journal.h"
+#include "vfs/core/node.h"
+#include "vfs/core/node_cache.h"
+#include "vfs/core/node_refs.h"
+#include "vfs/core/rows.h"
+#include "vfs/core/vfs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * What the files of this folder share: the namespace, and op_*, the frame of
+ * every call (a transaction, or a savepoint in a batch). Rows are changed in
+ * rows.h only.
+ */
+struct vfs {
+	struct sql *db;
+	int64_t ns;   /* namespace id */
+	int64_t snap; /* the snapshot that is open, 0: the live tree */
+	int64_t snap_next_ino;
+	char *name, *who, *base;
+	int base_fd; /* the host directory, opened at first use; -1 */
+	struct {
+		int64_t ino; /* 0: none is open */
+		int fd;
+		int64_t size, modified; /* when it was first seen */
+		int64_t hino;
+		char *path;
+	} host;       /* the host file that was read last */
+	bool batch;   /* the transaction belongs to the caller */
+	bool inside;  /* a call that is made of calls is under way */
+	bool reading; /* vfs_begin_read is open */
+	/* Good within a write transaction: */
+	uint32_t generation;   /* of the file, when this was read */
+	int64_t keep;          /* newest snapshot: changes are kept for it */
+	int64_t keep_next_ino; /* nodes from this number on are newer than it */
+	int64_t next_ino;
+	struct vfs_usage usage;
+	bool quota, usage_changed;
+	struct vfs_usage usage_before; /* at the start of a call in a batch */
+	bool lost;                     /* SQLite has rolled the batch back */
+	/* A mount: calls in a batch have no savepoints of their own. One that
+	 * fails after it has changed something takes the batch with it. */
+	bool coarse;
+	/* A mount: the nodes that the open batch has changed so far, which
+	 * other connections do not see yet. */
+	bool tracks;
+	struct hold_set changed;
+	int changes_before;
+	uint64_t memo_before;
+	struct memo memo;
+	int64_t last_written; /* node of the last journal row, if a write */
+	int64_t last_said;    /* node of the last journal row */
+	int64_t last_journal; /* number of that row */
+	struct hold_set held;
+	struct hold_set orphans; /* nameless nodes that this process holds: 1,
+				  * or 2 when a row says so */
+	uint8_t *chunk, *packed, *work; /* room for one chunk each */
+	struct sqlite3_blob *direct;    /* blob.c; while it reads */
+};
+
+static inline int64_t id_of(const struct vfs *v, int64_t ino)
+{
+	return (v->ns << NS_SHIFT) | ino;
+}
+
+static inline struct vfs_range range_of(int64_t ns)
+{
+	return (struct vfs_range){.lo = ns << NS_SHIFT,
+				  .hi = (ns + 1) << NS_SHIFT};
+}
+
+static inline struct blob blob_text(const char *text)
+{
+	return (struct blob){text, strlen(text)};
+}
+
+/* vfs_open without looking for orphans: inside any transaction. */
+int vfs_attach(struct vfs **out, struct sql *db, const char *name,
+	       const char *who, struct err *e);
+
+/* Every public call that writes: if (op_begin(v, e)) return -1;
+ * return op_end(v, inner(...), e); op_end gives rc back, or -1. */
+int op_begin(struct vfs *v, struct err *e);
+int op_end(struct vfs *v, int rc, struct err *e);
+int op_look(struct vfs *v, struct err *e); /* part of op_begin */
+void op_forget(void); /* somebody changed rows without op_begin */
+/* Runs calls as one call: all of them or none, in a batch or not. */
+int op_many(struct vfs *v,
+	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
+	    const void *arg, struct err *e);
+/* The same for calls that read: op_read, op_read_end. */
+int op_read(struct vfs *v, struct err *e);
+int op_read_end(struct vfs *v, int rc);
+
+/* tree.c */
+int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
+		struct err *e);
+int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
+	      struct node *n, struct err *e);
+int node_remove(struct vfs *v, struct vfs_at at, struct node *n, bool want_dir,
+		struct err *e);
+int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs,
+		struct err *e);
+int one_link_less(struct vfs *v, struct node *n, struct err *e);
+void node_place(struct node *n, struct vfs_at at);
+int name_check(const char *name, struct err *e);
+
+int xattr_drop_all(struct vfs *v, struct node *n, struct err *e);
+
+/* orphan.c: nodes that outlive their last name. */
+int orphan_held(struct vfs *v, int64_t ino, struct err *e); /* 1, 0, -1 */
+int orphans_write(struct vfs *v, struct err *e);            /* at commit */
+int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
+void orphans_let_go(struct vfs *v);             /* all of ours */
+
+/* data.c */
+ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
+		  int64_t off, struct err *e);
+int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
+	       int64_t off, struct err *e); /* saves the node, too */
+int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
+int data_drop(struct vfs *v, struct node *n, struct err *e);
+
+/* ns.c: checks the quota and counts; negative numbers give back. */
+int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
+/* The node is about to have this size. */
+int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e);
+
+/* journal.c: part of the transaction that makes the change. */
+int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
+		struct err *e);
+int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
+		 struct err *e); /* one row for a run of writes */
+int journal_times(struct vfs *v, const struct node *n,
+		  struct err *e); /* part of the change before, if of n */
+
+int quota_recount(struct vfs *v, struct err *e);
+int ns_add_root(struct vfs *v, struct err *e);
+int ns_check_free(struct sql *db, const char *name, struct err *e);
+
+/* snap.c, back.c */
+int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);
+int snapshot_drop(struct vfs *v, int64_t snap, struct err *e);
+int snapshot_find(struct vfs *v, const char *name,
+		  struct vfs_snap_find_row *out, struct err *e);
+/* The first rows of a namespace that are kept under a snapshot. */
+struct vfs_undo_page undo_page(int64_t ns, int64_t snap);
+int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
+		       struct err *e);
+int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
+
+/* walk.c: what a damaged file may hold. -1. */
+int within_itself(int64_t dir, struct err *e);
+
+/* merge.c: a copy of a node with its attributes, contents shared. */
+int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
+	      struct vfs_at at, struct err *e);
+
+/* host.c: namespaces with a host directory below. */
+int host_root(struct vfs *v, struct node *root, struct err *e);
+int host_fill(struct vfs *v, struct node *dir, struct err *e);
+int host_fill_all(struct vfs *v, struct err *e);
+void host_close(struct vfs *v);
+/* Still as the host file was when it was first seen, at its place: 1, 0, -1. */
+int host_is_clean(struct vfs *v, const struct node *n, const char *path,
+		  struct err *e);
+#define HOST_DIR (-1) /* instead of a size: it was a directory */
+int host_open_parent(struct vfs *v, const char *path, const char **name,
+		     struct err *e); /* an fd of the directory */
+/* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
+ * The path of *out is not set. */
+int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+	      struct err *e);
+int host_open(struct vfs *v, const char *path, int flags, struct err *e);
+/* host_print.c: called before each change of a node's content or attributes. */
+int host_keep_print(struct vfs *v, const struct node *n, struct err *e);
+/* Is the host file what it was before the first change? 1, 0 if it is not or
+ * nothing is known, -1. */
+int host_print_same(struct vfs *v, int64_t ino, const char *path,
+		    struct err *e);
+int host_reset(struct vfs *v, struct err *e); /* as if never looked into */
+int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
+	      int64_t off, struct err *e); /* zeros past what shows through */
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef VFS_CORE_JOURNAL_H
+#define VFS_CORE_JOURNAL_H
+
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+
+#include <stdint.h>
+
+/*
+ * Who did what in a namespace, in order, written in the transaction that did
+ * it. Writes to one file that follow each other in one batch are one row, and
+ * times that are set right after a change of the same file are part of it. Only
+ * the newest VFS_JOURNAL_KEEP rows are kept, over all namespaces.
+ */
+struct vfs;
+
+#define VFS_JOURNAL_KEEP 100000
+
+enum vfs_op {
+#define VFS_OP(name, number) VFS_OP_##name = (number),
+#include "vfs/core/journal.def"
+#undef VFS_OP
+};
+
+struct vfs_change {
+	int64_t seq;
+	enum vfs_op op;
+	int64_t dir; /* where, as far as the change has a place */
+	const char *name;
+	int64_t ino;
+	const char *who;
+	int64_t at; /* nanoseconds since 1970 */
+};
+
+/* Up to max rows after seq, oldest first, as an array in the arena: how many,
+ * or -1. Follow a namespace by asking again with the last seq. */
+int vfs_changes(struct vfs *v, int64_t seq, int max, struct vfs_change **out,
+		struct arena *a, struct err *e);
+int vfs_last_change(struct vfs *v, int64_t *seq, struct err *e);
+
+const char *vfs_op_name(enum vfs_op op);
+
+#endif

@@ -1,0 +1,124 @@
+#include "vfs/core/node_refs.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Open addressing with linear probing; removal moves later keys back, so that
+ * no marks are left behind. */
+
+static size_t slot_of(const struct hold_set *s, int64_t ino)
+{
+	return (size_t)((uint64_t)ino * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
+	       (s->cap - 1);
+}
+
+static size_t find(const struct hold_set *s, int64_t ino)
+{
+	size_t i = slot_of(s, ino);
+
+	while (s->key[i] && s->key[i] != ino)
+		i = (i + 1) & (s->cap - 1);
+	return i;
+}
+
+void hold_fini(struct hold_set *s)
+{
+	free(s->key);
+	free(s->count);
+	*s = (struct hold_set){0};
+}
+
+static void grow(struct hold_set *s)
+{
+	struct hold_set old = *s;
+
+	s->cap = old.cap ? old.cap * 2 : 64;
+	s->key = calloc(s->cap, sizeof *s->key);
+	s->count = calloc(s->cap, sizeof *s->count);
+	if (!s->key || !s->count)
+		abort();
+	for (size_t i = 0; i < old.cap; i++) {
+		size_t to;
+
+		if (!old.key[i])
+			continue;
+		to = find(s, old.key[i]);
+		s->key[to] = old.key[i];
+		s->count[to] = old.count[i];
+	}
+	hold_fini(&old);
+}
+
+uint64_t hold_count(const struct hold_set *s, int64_t ino)
+{
+	size_t i;
+
+	if (!s->n)
+		return 0;
+	i = find(s, ino);
+	return s->key[i] ? s->count[i] : 0;
+}
+
+void hold_add(struct hold_set *s, int64_t ino, uint64_t by)
+{
+	size_t i;
+
+	assert(ino > 0);
+	if (s->n * 4 >= s->cap * 3)
+		grow(s);
+	i = find(s, ino);
+	if (!s->key[i]) {
+		s->key[i] = ino;
+		s->count[i] = 0;
+		s->n++;
+	}
+	s->count[i] += by;
+}
+
+static void take_out(struct hold_set *s, size_t gap)
+{
+	size_t i = gap;
+
+	s->n--;
+	for (;;) {
+		size_t home;
+
+		i = (i + 1) & (s->cap - 1);
+		if (!s->key[i])
+			break;
+		home = slot_of(s, s->key[i]);
+		/* may it move to the gap: is home not between gap and i? */
+		if (((i - home) & (s->cap - 1)) < ((i - gap) & (s->cap - 1)))
+			continue;
+		s->key[gap] = s->key[i];
+		s->count[gap] = s->count[i];
+		gap = i;
+	}
+	s->key[gap] = 0;
+}
+
+uint64_t hold_sub(struct hold_set *s, int64_t ino, uint64_t by)
+{
+	size_t i;
+
+	if (!s->n)
+		return 0;
+	i = find(s, ino);
+	if (!s->key[i])
+		return 0;
+	if (s->count[i] > by)
+		return s->count[i] -= by;
+	take_out(s, i);
+	return 0;
+}
+
+int64_t hold_next(const struct hold_set *s, size_t *i)
+{
+	while (*i < s->cap) {
+		int64_t key = s->key[(*i)++];
+
+		if (key)
+			return key;
+	}
+	return 0;
+}

@@ -1,0 +1,182 @@
+#include "lib/os/process.h"
+#include "vfs/core/core.h"
+
+#include <unistd.h>
+
+/*
+ * A node that somebody holds open outlives its last name. A row in vfs_orphan
+ * says who holds it, so that whoever opens the namespace after a crash can let
+ * it go. Long-lived holders (mounts) are in vfs_holder, so that other
+ * processes leave the nodes that they unlink to them.
+ */
+
+/* Start time of a process in clock ticks since boot; 0 if there is none. */
+static int64_t start_of(int64_t pid)
+{
+	struct process_mark m;
+
+	return process_mark(pid, &m) ? m.start_ticks : 0;
+}
+
+/* A killed process that its parent has not reaped holds nothing. */
+static bool is_alive(const struct vfs_owner *o)
+{
+	struct process_mark m;
+
+	return process_mark(o->pid, &m) && m.start_ticks == o->start &&
+	       process_is_alive(&m);
+}
+
+static int say_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
+		      struct err *e)
+{
+	holder.id = id_of(v, ino);
+	return sql_exec(v->db, Q_VFS_ORPHAN_ADD, &holder, e) < 0 ? -1 : 0;
+}
+
+/* Another process that may have the node open: 1, 0, -1. */
+static int other_holder(struct vfs *v, struct vfs_owner *out, struct err *e)
+{
+	struct vfs_key key = {.id = v->ns};
+	struct sql_rows it = sql_rows(v->db, Q_VFS_HOLDER_LIST, &key);
+	bool found = false;
+
+	while (!found && sql_next(&it, out))
+		found = out->pid != getpid() && is_alive(out);
+	return sql_end(&it, e) ? -1 : found;
+}
+
+int orphan_held(struct vfs *v, int64_t ino, struct err *e)
+{
+	struct vfs_owner other;
+	int found;
+
+	if (hold_count(&v->held, ino)) {
+		if (!hold_count(&v->orphans, ino))
+			hold_add(&v->orphans, ino, 1);
+		return 1;
+	}
+	found = other_holder(v, &other, e);
+	if (found > 0 && say_orphan(v, ino, other, e))
+		return -1;
+	return found;
+}
+
+int orphans_write(struct vfs *v, struct err *e)
+{
+	struct vfs_owner me = {.pid = getpid()};
+	int64_t ino;
+
+	if (v->orphans.n == 0)
+		return 0;
+	me.start = start_of(me.pid);
+	for (size_t i = 0; (ino = hold_next(&v->orphans, &i));) {
+		if (hold_count(&v->orphans, ino) > 1)
+			continue;
+		if (say_orphan(v, ino, me, e))
+			return -1;
+		hold_add(&v->orphans, ino, 1);
+	}
+	return 0;
+}
+
+static int drop_in(struct vfs *v, int64_t ino, bool has_row, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, ino)};
+	struct node n;
+	int found = node_find(v, ino, &n, e);
+
+	if (found < 0)
+		return -1;
+	/* after a rollback the node may have its name back */
+	if (found && n.nlink == 0 && node_drop(v, &n, e))
+		return -1;
+	if (!has_row)
+		return 0;
+	return sql_exec(v->db, Q_VFS_ORPHAN_DROP, &key, e) < 0 ? -1 : 0;
+}
+
+static int orphan_drop(struct vfs *v, int64_t ino, bool has_row, struct err *e)
+{
+	if (op_begin(v, e))
+		return -1;
+	return op_end(v, drop_in(v, ino, has_row, e), e);
+}
+
+void vfs_hold(struct vfs *v, int64_t ino)
+{
+	hold_add(&v->held, ino, 1);
+}
+
+void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
+{
+	struct err ignored;
+	uint64_t known;
+
+	if (hold_sub(&v->held, ino, times))
+		return;
+	known = hold_count(&v->orphans, ino);
+	if (!known)
+		return;
+	hold_sub(&v->orphans, ino, 2);
+	/* what fails here stays an orphan and is found later */
+	orphan_drop(v, ino, known > 1, &ignored);
+}
+
+void orphans_let_go(struct vfs *v)
+{
+	struct err ignored;
+	int64_t ino;
+
+	for (size_t i = 0; (ino = hold_next(&v->orphans, &i));)
+		orphan_drop(v, ino, true, &ignored);
+}
+
+int orphans_reap(struct vfs *v, struct err *e)
+{
+	struct vfs_range range = range_of(v->ns);
+	struct arena mem = {0};
+	struct vfs_owner *rows;
+	int n, rc = 0;
+
+	if (v->snap)
+		return 0;
+	n = sql_collect(v->db, Q_VFS_ORPHAN_LIST, &range, 10000, &rows, &mem,
+			e);
+	for (int i = 0; rc == 0 && i < n; i++)
+		if (!is_alive(&rows[i]))
+			rc = orphan_drop(v, rows[i].id & INO_MASK, true, e);
+	arena_fini(&mem);
+	return n < 0 ? -1 : rc;
+}
+
+static int claim(struct vfs *v, int64_t *other, struct err *e)
+{
+	struct vfs_owner me = {.id = v->ns, .pid = getpid()}, holder;
+	int taken = other_holder(v, &holder, e);
+
+	if (taken) {
+		*other = taken < 0 ? 0 : holder.pid;
+		return taken;
+	}
+	me.start = start_of(me.pid);
+	return sql_exec(v->db, Q_VFS_HOLDER_ADD, &me, e) < 0 ? -1 : 0;
+}
+
+int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e)
+{
+	int taken;
+
+	if (sql_enter(v->db, e))
+		return -1;
+	taken = claim(v, other, e);
+	return sql_leave(v->db, taken < 0 ? -1 : 0, e) ? -1 : taken;
+}
+
+void vfs_holder_end(struct vfs *v)
+{
+	struct vfs_owner me = {.id = v->ns, .pid = getpid()};
+	struct err ignored;
+
+	sql_exec(v->db, Q_VFS_HOLDER_DROP, &me, &ignored);
+}

@@ -1,0 +1,96 @@
+#ifndef VFS_CORE_ROWS_H
+#define VFS_CORE_ROWS_H
+
+#include "lib/base/err.h"
+#include "lib/base/shape.h"
+#include "vfs/core/node.h"
+#include "vfs/core/vfs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The only layer that changes rows of the tree. It copies what a snapshot
+ * still needs into the undo tables first, so that nothing above it has to know
+ * about snapshots; and it reads either the live tree or a snapshot. Call it
+ * inside a transaction.
+ */
+#define NS_SHIFT 40
+#define INO_MASK ((INT64_C(1) << NS_SHIFT) - 1)
+
+/* Flags of a node. */
+enum {
+	NODE_XATTR = 1,  /* it has attributes */
+	NODE_UNSEEN = 2, /* a directory whose host side was not read in yet */
+	NODE_HOSTS = 4,  /* as the host has it: in no quota until it changes */
+};
+
+/* A node in memory: its row, with the name copied. */
+struct node {
+	int64_t ino, nlink, uid, gid, size, rdev, flags, parent;
+	int64_t accessed, modified, changed, born;
+	int64_t mode;
+	int64_t blob;  /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
+	int64_t below; /* OPT_NONE: no host file */
+	char name[VFS_NAME_MAX + 1];
+};
+
+/* rows.c. *_find: 1, 0 if it is not there, -1. *_get: 0, or -1. */
+int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
+int ino_peek(struct vfs *v, int64_t *out, struct err *e); /* the next number */
+int node_add(struct vfs *v, struct node *n, const char *target,
+	     struct err *e); /* gives it a number */
+int node_keep(struct vfs *v, const struct node *n,
+	      struct err *e); /* before the first change */
+int node_save(struct vfs *v, const struct node *n, struct err *e);
+int node_store(struct vfs *v, const struct node *n,
+	       struct err *e); /* node_save at once, for memo.h */
+int node_drop(struct vfs *v, struct node *n, struct err *e); /* with content */
+void node_touch(struct node *n,
+		bool content); /* changed, or modified as well */
+void node_attr(const struct node *n, struct vfs_attr *out);
+
+int node_child(struct vfs *v, struct vfs_at at, struct node *out,
+	       struct err *e); /* 1, 0, -1 */
+int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
+	       struct err *e); /* 1, 0, -1; type may be NULL */
+int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
+	       struct err *e); /* the name must be free */
+int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
+		struct err *e);
+int dentry_any(struct vfs *v, int64_t dir, struct err *e); /* 1, 0, -1 */
+
+/* blob is OPT_NONE where there is no chunk. Chunk 0 is in the node's row: it
+ * changes *n, which the caller saves, and is kept by node_keep. */
+int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
+	      struct err *e);
+int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
+		struct err *e); /* before blob changes where it lies */
+int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
+	      struct err *e); /* lets the old blob go */
+
+/* blob.c: contents and how many rows name them. */
+int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
+	      struct err *e);
+int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
+		   struct err *e);   /* past its end are zeros */
+void blob_end_direct(struct vfs *v); /* before the transaction ends */
+int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
+	     struct err *e);
+int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
+		 bool squeeze, struct err *e);
+struct blob_state {
+	bool shared;   /* several rows name it: it may not change */
+	bool plain;    /* not compressed: bytes can change in place */
+	size_t stored; /* bytes, as they are stored */
+};
+
+int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
+	       struct err *e);
+int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
+	       struct err *e); /* plain, within what is stored */
+int blob_ref(struct vfs *v, int64_t blob, struct err *e);
+int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
+
+#endif

@@ -1,0 +1,362 @@
+#include "vfs/core/core.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/db/sql_conn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Opening a namespace, and the frame of every call on it. */
+
+/* The handle that was the last one of this process to write. What it knows is
+ * still true if no other process has committed since. */
+static _Atomic(const struct vfs *) last_in;
+
+void op_forget(void)
+{
+	atomic_store(&last_in, NULL);
+}
+
+static char *copy(const char *text)
+{
+	char *p = text ? strdup(text) : NULL;
+
+	if (text && !p)
+		abort();
+	return p;
+}
+
+static int find_snapshot(struct vfs *v, const char *name, struct err *e)
+{
+	struct vfs_snap_find_in key = {.ns = v->ns, .name = name};
+	struct vfs_snap_find_row row;
+	int found = sql_get(v->db, Q_VFS_SNAP_FIND, &key, &row, NULL, e);
+
+	if (found < 0)
+		return -1;
+	if (!found)
+		return err_set(e, ERR_NOTFOUND,
+			       "namespace %s has no snapshot %s", v->name,
+			       quoted(name).text);
+	v->snap = row.id;
+	v->snap_next_ino = row.next_ino;
+	return 0;
+}
+
+static int find_namespace(struct vfs *v, const char *name, struct err *e)
+{
+	const char *at = name ? strchr(name, '@') : NULL;
+	struct arena mem = {0};
+	struct vfs_key key = {.text = "main"};
+	struct vfs_ns_row row;
+	int found;
+
+	if (name && *name && at != name)
+		key.text = arena_textn(&mem, name,
+				       at ? (size_t)(at - name) : strlen(name));
+	found = sql_get(v->db, Q_VFS_NS_FIND, &key, &row, &mem, e);
+	if (found == 0)
+		err_set(e, ERR_NOTFOUND, "%s has no namespace %s",
+			sql_path(v->db), quoted(key.text).text);
+	if (found > 0) {
+		v->ns = row.id;
+		v->name = copy(row.name);
+		v->base = copy(row.base);
+	}
+	arena_fini(&mem);
+	if (found <= 0)
+		return -1;
+	return at ? find_snapshot(v, at + 1, e) : 0;
+}
+
+int vfs_attach(struct vfs **out, struct sql *db, const char *name,
+	       const char *who, struct err *e)
+{
+	struct vfs *v = calloc(1, sizeof *v);
+
+	if (!v)
+		abort();
+	v->db = db;
+	v->base_fd = -1;
+	v->who = copy(who);
+	v->chunk = malloc(VFS_CHUNK);
+	v->packed = malloc(VFS_CHUNK);
+	v->work = malloc(VFS_CHUNK);
+	if (!v->chunk || !v->packed || !v->work)
+		abort();
+	if (find_namespace(v, name, e)) {
+		vfs_close(v);
+		return -1;
+	}
+	*out = v;
+	return 0;
+}
+
+int vfs_open(struct vfs **out, struct sql *db, const char *name,
+	     const char *who, struct err *e)
+{
+	if (vfs_attach(out, db, name, who, e))
+		return -1;
+	if (orphans_reap(*out, e) == 0)
+		return 0;
+	vfs_close(*out);
+	return -1;
+}
+
+void vfs_close(struct vfs *v)
+{
+	if (!v)
+		return;
+	if (v->batch)
+		vfs_rollback(v);
+	vfs_end_read(v);
+	orphans_let_go(v);
+	op_forget(); /* its address may come again */
+	host_close(v);
+	hold_fini(&v->held);
+	hold_fini(&v->orphans);
+	hold_fini(&v->changed);
+	memo_fini(&v->memo);
+	free(v->name);
+	free(v->who);
+	free(v->base);
+	free(v->chunk);
+	free(v->packed);
+	free(v->work);
+	free(v);
+}
+
+const char *vfs_name(const struct vfs *v)
+{
+	return v->name;
+}
+
+const char *vfs_base(const struct vfs *v)
+{
+	return v->base;
+}
+
+bool vfs_is_readonly(const struct vfs *v)
+{
+	return v->snap != 0;
+}
+
+bool vfs_in_batch(const struct vfs *v)
+{
+	return v->batch;
+}
+
+/* What others may have changed since the last transaction. */
+int op_look(struct vfs *v, struct err *e)
+{
+	struct vfs_key key = {.id = v->ns};
+	struct vfs_ns_now_row row;
+	int found = sql_get(v->db, Q_VFS_NS_NOW, &key, &row, NULL, e);
+
+	if (found < 0)
+		return -1;
+	if (!found)
+		return err_set(e, ERR_NOTFOUND, "namespace %s was removed",
+			       v->name);
+	v->keep = row.snap;
+	v->keep_next_ino = row.next_ino;
+	v->next_ino = 0;
+	v->quota = row.max_bytes || row.max_files;
+	v->usage = (struct vfs_usage){row.used_bytes, row.used_files,
+				      row.max_bytes, row.max_files};
+	v->usage_changed = false;
+	v->generation = sql_generation(v->db);
+	memo_clear(v);
+	return 0;
+}
+
+static int enter(struct vfs *v, struct err *e)
+{
+	if (v->snap)
+		return err_set(e, ERR_READONLY,
+			       "a snapshot of %s does not change: fork it, and "
+			       "change the fork",
+			       v->name);
+	vfs_end_read(v);
+	if (sql_enter(v->db, e))
+		return -1;
+	v->last_written = v->last_said = 0;
+	if (atomic_exchange(&last_in, v) == v &&
+	    v->generation == sql_generation(v->db))
+		return 0;
+	if (op_look(v, e))
+		return sql_leave(v->db, -1, e);
+	return 0;
+}
+
+static int leave(struct vfs *v, int rc, struct err *e)
+{
+	if (rc == 0 && v->usage_changed) {
+		struct vfs_ns_use_in use = {v->ns, v->usage.bytes,
+					    v->usage.files};
+
+		if (sql_exec(v->db, Q_VFS_NS_USE, &use, e) < 0)
+			rc = -1;
+	}
+	v->usage_changed = false;
+	if (rc == 0)
+		rc = memo_write(v, e);
+	if (rc == 0)
+		rc = orphans_write(v, e);
+	rc = sql_leave(v->db, rc, e);
+	if (rc < 0) { /* what it knows is not so */
+		op_forget();
+		memo_clear(v);
+	}
+	return rc;
+}
+
+int op_begin(struct vfs *v, struct err *e)
+{
+	if (v->inside)
+		return 0;
+	if (!v->batch)
+		return enter(v, e);
+	if (v->lost)
+		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
+	v->usage_before = v->usage;
+	v->changes_before = sqlite3_total_changes(v->db->conn);
+	v->memo_before = v->memo.changes;
+	if (v->coarse)
+		return 0;
+	return sql_exec(v->db, Q_VFS_PART_BEGIN, NULL, e) < 0 ? -1 : 0;
+}
+
+/* A call inside a batch failed: take it back alone. When SQLite has already
+ * rolled everything back (disk full, for one), the batch is lost. */
+static void undo_part(struct vfs *v)
+{
+	struct err ignored;
+
+	v->usage = v->usage_before;
+	v->next_ino = 0;
+	v->last_written = v->last_said = 0;
+	if (v->coarse && !sqlite3_get_autocommit(v->db->conn)) {
+		/* it had changed something: then nothing can be kept */
+		v->lost = sqlite3_total_changes(v->db->conn) !=
+				  v->changes_before ||
+			  v->memo.changes != v->memo_before;
+		v->db->doomed = v->db->doomed && v->lost;
+		return;
+	}
+	if (sqlite3_get_autocommit(v->db->conn) ||
+	    sql_exec(v->db, Q_VFS_PART_UNDO, NULL, &ignored) < 0 ||
+	    sql_exec(v->db, Q_VFS_PART_KEEP, NULL, &ignored) < 0)
+		v->lost = true;
+	else
+		v->db->doomed = false;
+}
+
+int op_end(struct vfs *v, int rc, struct err *e)
+{
+	if (v->inside)
+		return rc;
+	if (!v->batch)
+		return leave(v, rc, e);
+	if (rc == 0 && !v->coarse)
+		rc = sql_exec(v->db, Q_VFS_PART_KEEP, NULL, e) < 0 ? -1 : 0;
+	if (rc < 0)
+		undo_part(v);
+	return rc;
+}
+
+int op_many(struct vfs *v,
+	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
+	    const void *arg, struct err *e)
+{
+	bool outer = v->inside;
+	int rc;
+
+	if (op_begin(v, e))
+		return -1;
+	v->inside = true;
+	rc = inner(v, arg, e);
+	v->inside = outer;
+	return op_end(v, rc, e);
+}
+
+int op_read(struct vfs *v, struct err *e)
+{
+	if (v->batch || v->reading || v->inside)
+		return 0;
+	return sql_enter_read(v->db, e);
+}
+
+int op_read_end(struct vfs *v, int rc)
+{
+	struct err ignored;
+
+	if (!v->batch && !v->reading && !v->inside)
+		sql_leave(v->db, 0, &ignored);
+	return rc;
+}
+
+int vfs_begin(struct vfs *v, struct err *e)
+{
+	assert(!v->batch);
+	if (enter(v, e))
+		return -1;
+	v->batch = true;
+	v->lost = false;
+	return 0;
+}
+
+int vfs_commit(struct vfs *v, struct err *e)
+{
+	assert(v->batch);
+	v->batch = false;
+	if (v->lost)
+		return leave(
+			v,
+			err_set(e, ERR_IO, "%s: the batch was lost", v->name),
+			e);
+	return leave(v, 0, e);
+}
+
+void vfs_rollback(struct vfs *v)
+{
+	struct err ignored;
+
+	assert(v->batch);
+	v->batch = false;
+	leave(v, -1, &ignored);
+}
+
+int vfs_begin_read(struct vfs *v, struct err *e)
+{
+	if (v->batch || v->reading || v->inside)
+		return 0;
+	if (sql_enter_read(v->db, e))
+		return -1;
+	v->reading = true;
+	return 0;
+}
+
+void vfs_end_read(struct vfs *v)
+{
+	struct err ignored;
+
+	if (!v->reading)
+		return;
+	v->reading = false;
+	blob_end_direct(v);
+	sql_leave(v->db, 0, &ignored);
+}
+
+int vfs_sync(struct vfs *v, struct err *e)
+{
+	assert(!v->batch);
+	return sql_sync(v->db, e);
+}

@@ -1,0 +1,163 @@
+#include "vfs/core/core.h"
+
+#include "lib/base/text.h"
+
+#include <string.h>
+
+/* Walks the attributes of a node; there are few, so finding one is a walk. */
+static int each(struct vfs *v, const struct node *n, const char *name,
+		struct buf *out, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, n->ino), .snap = v->snap};
+	struct vfs_xattr_row row;
+	struct sql_rows it;
+	int found = 0;
+
+	if (!(n->flags & NODE_XATTR))
+		return 0;
+	it = sql_rows(v->db, v->snap ? Q_VFS_XATTR_LIST_AT : Q_VFS_XATTR_LIST,
+		      &key);
+	while (sql_next(&it, &row)) {
+		if (!name) {
+			buf_add(out, row.name.p, row.name.n);
+			buf_addc(out, '\0');
+		} else if (row.name.n == strlen(name) &&
+			   !memcmp(row.name.p, name, row.name.n)) {
+			found = 1;
+			if (out)
+				buf_add(out, row.value.p, row.value.n);
+		}
+	}
+	return sql_end(&it, e) ? -1 : found;
+}
+
+static int no_attr(const char *name, struct err *e)
+{
+	return err_set(e, ERR_NOATTR, "there is no attribute %s",
+		       quoted(name).text);
+}
+
+static int get_in(struct vfs *v, int64_t ino, const char *name, struct buf *out,
+		  struct err *e)
+{
+	struct node n;
+	int found;
+
+	if (node_get(v, ino, &n, e))
+		return -1;
+	found = each(v, &n, name, out, e);
+	if (found < 0)
+		return -1;
+	if (name && !found)
+		return no_attr(name, e);
+	return buf_ok(out, "the attributes", e);
+}
+
+int vfs_getxattr(struct vfs *v, int64_t ino, const char *name, struct buf *out,
+		 struct err *e)
+{
+	if (op_read(v, e))
+		return -1;
+	return op_read_end(v, get_in(v, ino, name, out, e));
+}
+
+int vfs_listxattr(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
+{
+	if (op_read(v, e))
+		return -1;
+	return op_read_end(v, get_in(v, ino, NULL, out, e));
+}
+
+static int change(struct vfs *v, struct node *n, const char *name,
+		  const struct blob *value, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, n->ino),
+			      .snap = v->keep,
+			      .name = blob_text(name)};
+
+	if (node_keep(v, n, e) || host_keep_print(v, n, e))
+		return -1;
+	if (v->keep && n->ino < v->keep_next_ino &&
+	    sql_exec(v->db, Q_VFS_UNDO_XATTR, &key, e) < 0)
+		return -1;
+	if (value)
+		key.value = value->p ? *value : (struct blob){"", 0};
+	if (sql_exec(v->db, value ? Q_VFS_XATTR_PUT : Q_VFS_XATTR_DROP, &key,
+		     e) < 0)
+		return -1;
+	if (value)
+		n->flags |= NODE_XATTR;
+	node_touch(n, false);
+	if (node_save(v, n, e))
+		return -1;
+	return journal_node(v, VFS_OP_attr, n, e);
+}
+
+static int set_in(struct vfs *v, int64_t ino, const char *name,
+		  struct blob value, int flags, struct err *e)
+{
+	struct node n;
+	int found;
+
+	if (node_get(v, ino, &n, e))
+		return -1;
+	found = each(v, &n, name, NULL, e);
+	if (found < 0)
+		return -1;
+	if (found && flags & VFS_XATTR_CREATE)
+		return err_set(e, ERR_CONFLICT, "attribute %s is there already",
+			       quoted(name).text);
+	if (!found && flags & VFS_XATTR_REPLACE)
+		return no_attr(name, e);
+	return change(v, &n, name, &value, e);
+}
+
+int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
+		 struct blob value, int flags, struct err *e)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > VFS_NAME_MAX)
+		return err_set(e, n ? ERR_LONGNAME : ERR_USAGE,
+			       "the name of an attribute has 1 to %d bytes",
+			       VFS_NAME_MAX);
+	if (value.n > VFS_XATTR_MAX)
+		return err_set(e, ERR_TOOBIG,
+			       "an attribute has at most %d bytes",
+			       VFS_XATTR_MAX);
+	if (op_begin(v, e))
+		return -1;
+	return op_end(v, set_in(v, ino, name, value, flags, e), e);
+}
+
+static int rm_in(struct vfs *v, int64_t ino, const char *name, struct err *e)
+{
+	struct node n;
+	int found;
+
+	if (node_get(v, ino, &n, e))
+		return -1;
+	found = each(v, &n, name, NULL, e);
+	if (found <= 0)
+		return found < 0 ? -1 : no_attr(name, e);
+	return change(v, &n, name, NULL, e);
+}
+
+int vfs_rmxattr(struct vfs *v, int64_t ino, const char *name, struct err *e)
+{
+	if (op_begin(v, e))
+		return -1;
+	return op_end(v, rm_in(v, ino, name, e), e);
+}
+
+int xattr_drop_all(struct vfs *v, struct node *n, struct err *e)
+{
+	struct vfs_key key = {.id = id_of(v, n->ino), .snap = v->keep};
+
+	if (!(n->flags & NODE_XATTR))
+		return 0;
+	if (v->keep && n->ino < v->keep_next_ino &&
+	    sql_exec(v->db, Q_VFS_UNDO_XATTRS, &key, e) < 0)
+		return -1;
+	return sql_exec(v->db, Q_VFS_XATTR_DROP_ALL, &key, e) < 0 ? -1 : 0;
+}

@@ -1,0 +1,44 @@
+#include "vfs/fuse/busy_poll.h"
+
+#include "lib/base/clock.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#define LOOK_NS   200000 /* at most, for each request */
+#define SOON_NS   400000 /* what a request that came soon took, sleep included */
+#define QUICK_MIN 4
+#define BUSY_NS   100000 /* a yield that takes longer: others have work */
+#define BREAK     64     /* requests until it is tried again */
+
+bool patience_look(struct patience *p, int fd)
+{
+	struct pollfd ask = {.fd = fd, .events = POLLIN};
+	int64_t now = clock_mono_ns();
+
+	p->since = now;
+	if (p->quick < QUICK_MIN)
+		return false;
+	while (now - p->since < LOOK_NS) {
+		int64_t before = now;
+
+		if (poll(&ask, 1, 0) > 0)
+			return true;
+		sched_yield();
+		now = clock_mono_ns();
+		if (now - before > BUSY_NS) {
+			p->quick = -BREAK;
+			return false;
+		}
+	}
+	p->quick = 0;
+	return false;
+}
+
+void patience_met(struct patience *p)
+{
+	if (clock_mono_ns() - p->since > SOON_NS)
+		p->quick = p->quick < 0 ? p->quick : 0;
+	else if (p->quick < QUICK_MIN)
+		p->quick++;
+}

@@ -1,0 +1,49 @@
+#ifndef VFS_SNAPSHOT_DIFF_H
+#define VFS_SNAPSHOT_DIFF_H
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "vfs/snapshot/diff_source.h"
+
+/*
+ * What differs between two sides, in the order of names: a directory that is
+ * only on one side comes before (added) or after (removed) what is in it, so
+ * that the list can be carried out as it stands. Times do not count.
+ *
+ * Between a namespace and one of its snapshots, or two of them, only
+ * directories in which something changed are looked into.
+ */
+enum vfs_delta_kind {
+	VFS_ADDED,
+	VFS_REMOVED,
+	VFS_CHANGED, /* content */
+	VFS_MODE,    /* mode, owner or attributes only */
+	VFS_UNMERGED /* the host had it and has lost it; the namespace has it */
+};
+
+struct vfs_delta {
+	enum vfs_delta_kind kind;
+	const char *path;
+	struct vfs_attr a, b; /* before and after, as far as they are there */
+};
+
+typedef int vfs_delta_fn(void *arg, const struct vfs_delta *d, struct err *e);
+
+/* Calls fn for every difference; stops when it returns other than 0. */
+int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
+	     void *arg, struct err *e);
+
+/* One difference as unified text, in the way of `git diff --no-index`. */
+int vfs_diff_text(const struct side *a, const struct side *b,
+		  const struct vfs_delta *d, struct buf *out, struct err *e);
+
+/* All that has changed since a snapshot, or "": since the host directory below,
+ * as text of at most max bytes, which says at its end if it was cut. ERR_NOTFOUND
+ * if there is no such snapshot, or nothing below. */
+int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
+		   struct buf *out, struct err *e);
+
+/* "A", "D", "M", "m", "U" */
+const char *vfs_delta_letter(enum vfs_delta_kind kind);
+
+#endif

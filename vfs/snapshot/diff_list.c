@@ -1,0 +1,29 @@
+#include "vfs/snapshot/diff_list.h"
+
+#include <stdlib.h>
+
+int deltas_add(void *deltas, const struct vfs_delta *d, struct err *e)
+{
+	struct deltas *l = deltas;
+
+	(void)e;
+	if (l->n == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 64;
+		l->list = realloc(l->list, l->cap * sizeof *l->list);
+		l->verdict = realloc(l->verdict, l->cap * sizeof *l->verdict);
+		if (!l->list || !l->verdict)
+			abort();
+	}
+	l->list[l->n] = *d;
+	l->verdict[l->n] = 0;
+	l->list[l->n++].path = arena_text(&l->mem, d->path);
+	return 0;
+}
+
+void deltas_fini(struct deltas *d)
+{
+	arena_fini(&d->mem);
+	free(d->list);
+	free(d->verdict);
+	*d = (struct deltas){0};
+}

@@ -1,0 +1,50 @@
+#ifndef VFS_SNAPSHOT_DIFF_SOURCE_H
+#define VFS_SNAPSHOT_DIFF_SOURCE_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "vfs/core/node.h"
+
+#include <stdint.h>
+
+/*
+ * One side of a comparison: what a struct vfs shows (live or a snapshot), or a
+ * directory of the host. Paths are relative to its root, "" is the root.
+ */
+struct vfs;
+
+struct side {
+	struct vfs *v;   /* borrowed; NULL: the host */
+	const char *dir; /* borrowed; of the host */
+};
+
+/* Entries of a directory in byte order, in the arena: how many, or -1. */
+struct side_entry {
+	const char *name;
+	struct vfs_attr attr; /* .ino is the host's on the host */
+};
+
+int side_list(const struct side *s, const char *path, int64_t ino,
+	      struct side_entry **out, struct arena *a, struct err *e);
+
+/* 1, 0 if it is not there, -1. Links are not followed. */
+int side_attr(const struct side *s, const char *path, struct vfs_attr *out,
+	      struct err *e);
+
+/* All of a file's bytes, or a link's target, added to out. */
+int side_content(const struct side *s, const char *path,
+		 const struct vfs_attr *a, struct buf *out, struct err *e);
+
+/* Whether extended attributes, and so ACLs, are the same: 1, 0, -1. */
+int side_same_xattrs(const struct side *a, const struct side *b,
+		     const char *path, const struct vfs_attr *aa,
+		     const struct vfs_attr *ab, struct err *e);
+
+/* Whether contents are the same: 1, 0, -1. Types and sizes are equal already.
+ * Contents that both sides share are not read. */
+int side_same(const struct side *a, const struct side *b, const char *path,
+	      const struct vfs_attr *aa, const struct vfs_attr *ab,
+	      struct err *e);
+
+#endif

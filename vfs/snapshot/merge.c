@@ -1,0 +1,299 @@
+#include "vfs/snapshot/merge.h"
+
+#include "lib/base/text.h"
+#include "vfs/core/core.h"
+#include "vfs/core/path.h"
+#include "vfs/core/xattr_list.h"
+#include "vfs/snapshot/diff_list.h"
+#include "vfs/snapshot/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct plan {
+	struct deltas d;
+	struct side base, fork, parent;
+	struct vfs_merge *m;
+};
+
+/* Whether two sides have the same at a path: 1, 0, -1. Directories are the
+ * same when both are directories; what is in them has lines of its own. */
+static int same_at(const struct side *a, const struct side *b, const char *path,
+		   struct err *e)
+{
+	struct vfs_attr x, y;
+	int same, ha = side_attr(a, path, &x, e);
+	int hb = ha < 0 ? -1 : side_attr(b, path, &y, e);
+
+	if (ha < 0 || hb < 0)
+		return -1;
+	if (!ha || !hb)
+		return ha == hb;
+	if ((x.mode & S_IFMT) != (y.mode & S_IFMT))
+		return 0;
+	if (S_ISDIR(x.mode))
+		return 1;
+	if (x.mode != y.mode || x.size != y.size || x.uid != y.uid ||
+	    x.gid != y.gid)
+		return 0;
+	same = side_same_xattrs(a, b, path, &x, &y, e);
+	return same > 0 ? side_same(a, b, path, &x, &y, e) : same;
+}
+
+/* A copy of a node in another namespace of the same file, contents shared,
+ * without attributes. */
+static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
+		      struct vfs_at at, struct err *e)
+{
+	struct vfs_clone_chunks_in chunks = {.id = id_of(from, n->ino)};
+	struct buf target = BUF_MAX(8192);
+	struct vfs_new new = {.mode = (mode_t)n->mode,
+			      .uid = (uint32_t)n->uid,
+			      .gid = (uint32_t)n->gid,
+			      .rdev = (uint64_t)n->rdev};
+	struct vfs_key key = {0};
+	struct node made;
+	int rc = 0;
+
+	if (S_ISLNK(n->mode)) {
+		rc = vfs_readlink(from, n->ino, &target, e);
+		new.target = target.p;
+	}
+	if (rc == 0)
+		rc = node_make(to, at, &new, &made, e);
+	buf_fini(&target);
+	if (rc)
+		return -1;
+	if (S_ISREG(n->mode)) {
+		if (quota_take(to, n->size, 0, e))
+			return -1;
+		made.size = n->size;
+		made.blob = n->blob;
+	}
+	made.mode = n->mode;
+	made.gid = n->gid;
+	made.modified = n->modified;
+	if (node_save(to, &made, e))
+		return -1;
+	if (made.blob != OPT_NONE && blob_ref(to, made.blob, e))
+		return -1;
+	if (!S_ISREG(n->mode) || n->size <= VFS_CHUNK)
+		return 0;
+	chunks.to = key.id = id_of(to, made.ino);
+	if (sql_exec(to->db, Q_VFS_CLONE_CHUNKS, &chunks, e) < 0)
+		return -1;
+	return sql_exec(to->db, Q_VFS_CLONE_SHARE, &key, e) < 0 ? -1 : 0;
+}
+
+static int copy_xattrs(struct vfs *from, const struct node *n, struct vfs *to,
+		       int64_t ino, struct err *e)
+{
+	struct buf list = BUF_MAX((size_t)16 << 20);
+	int rc = xattrs_of_node(from, n, false, &list, e);
+
+	if (rc == 0)
+		rc = xattrs_to_node(to, ino, &list, e);
+	buf_fini(&list);
+	return rc;
+}
+
+int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
+	      struct vfs_at at, struct err *e)
+{
+	struct node made;
+
+	if (node_clone(from, n, to, at, e))
+		return -1;
+	if (!(n->flags & NODE_XATTR))
+		return 0;
+	return node_lookup(to, at, &made, e) ||
+			       copy_xattrs(from, n, to, made.ino, e)
+		       ? -1
+		       : 0;
+}
+
+static int set_meta(struct plan *p, const char *path,
+		    const struct vfs_attr *want, struct err *e)
+{
+	struct vfs *to = p->parent.v;
+	struct node n;
+	struct vfs_set set = {.what = VFS_SET_MODE | VFS_SET_UID | VFS_SET_GID,
+			      .mode = want->mode & 07777,
+			      .uid = want->uid,
+			      .gid = want->gid};
+	struct vfs_attr a;
+
+	if (vfs_walk(to, path, VFS_NOFOLLOW, &a, e) ||
+	    vfs_setattr(to, a.ino, &set, &a, e) ||
+	    node_get(p->fork.v, want->ino, &n, e))
+		return -1;
+	return copy_xattrs(p->fork.v, &n, to, a.ino, e);
+}
+
+/* What is at the path goes; a directory only if nothing is left in it. */
+static int clear_path(struct vfs *to, const char *path, bool keep_dir,
+		      struct err *e)
+{
+	struct vfs_attr a;
+	struct side s = {.v = to};
+	int there = side_attr(&s, path, &a, e);
+
+	if (there <= 0)
+		return there;
+	if (S_ISDIR(a.mode) && keep_dir)
+		return 0;
+	return vfs_remove(to, path, false, e);
+}
+
+static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
+{
+	struct vfs *to = p->parent.v, *from = p->fork.v;
+	bool dir = S_ISDIR(d->b.mode);
+	struct vfs_place at;
+	struct node n;
+
+	if (d->kind == VFS_REMOVED)
+		return clear_path(to, d->path, false, e);
+	if (d->kind == VFS_MODE)
+		return set_meta(p, d->path, &d->b, e);
+	if (clear_path(to, d->path, dir, e) ||
+	    vfs_walk_place(to, d->path, &at, e) ||
+	    node_get(from, d->b.ino, &n, e))
+		return -1;
+	if (n.below != OPT_NONE)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s still is in the host directory: apply the "
+			       "parent first",
+			       quoted(d->path).text);
+	if (dir && vfs_mkdir(to, d->path, d->b.mode & 07777, true, e))
+		return -1;
+	return dir ? set_meta(p, d->path, &d->b, e)
+		   : node_copy(from, &n, to, (struct vfs_at){at.dir, at.name},
+			       e);
+}
+
+/* 1: take it, 0: nothing to do, -1. Counts conflicts. */
+static int judge(struct plan *p, const struct vfs_delta *d, struct err *e)
+{
+	int untouched = same_at(&p->base, &p->parent, d->path, e);
+	int agreed = untouched ? untouched
+			       : same_at(&p->fork, &p->parent, d->path, e);
+
+	if (untouched < 0 || agreed < 0)
+		return -1;
+	if (untouched)
+		return 1;
+	if (agreed && !S_ISDIR(d->b.mode))
+		return 0;
+	if (agreed)
+		return 1;
+	p->m->conflicts++;
+	if (p->m->tell)
+		p->m->tell(p->m->arg, d, true);
+	return p->m->settle == VFS_SETTLE_FORK;
+}
+
+/* Everything is judged before anything is taken. */
+static int carry_out(struct plan *p, struct err *e)
+{
+	for (size_t i = 0; i < p->d.n; i++) {
+		p->d.verdict[i] = judge(p, &p->d.list[i], e);
+		if (p->d.verdict[i] < 0)
+			return -1;
+	}
+	if (p->m->conflicts && p->m->settle == VFS_SETTLE_NOT)
+		return err_set(e, ERR_CONFLICT,
+			       "%lld paths changed on both sides; nothing was "
+			       "merged",
+			       (long long)p->m->conflicts);
+	for (size_t i = 0; i < p->d.n; i++) {
+		if (!p->d.verdict[i])
+			continue;
+		if (take(p, &p->d.list[i], e))
+			return -1;
+		p->m->taken++;
+		if (p->m->tell)
+			p->m->tell(p->m->arg, &p->d.list[i], false);
+	}
+	return 0;
+}
+
+static int merge_in(struct vfs *parent, struct plan *p, struct err *e)
+{
+	struct vfs *fork = p->fork.v;
+	struct vfs_at at = {0, fork->name};
+
+	if (vfs_diff(&p->base, &p->fork, deltas_add, &p->d, e) ||
+	    carry_out(p, e))
+		return -1;
+	/* from here on the fork counts as forked from what it now is */
+	if (snapshot_drop(fork, p->base.v->snap, e) ||
+	    snapshot_add(fork, VFS_FORK_POINT, true, e))
+		return -1;
+	return journal_add(parent, VFS_OP_merge, at, 0, e);
+}
+
+static int open_parent(struct vfs *fork, struct vfs **out, struct err *e)
+{
+	struct vfs_key key = {.text = fork->name};
+	struct arena mem = {0};
+	struct vfs_ns_row *rows, self = {0};
+	const char *name = NULL;
+	int n, rc;
+
+	rc = sql_get(fork->db, Q_VFS_NS_FIND, &key, &self, &mem, e);
+	n = rc < 0 ? -1
+		   : sql_collect(fork->db, Q_VFS_NS_LIST, NULL, INT32_MAX,
+				 &rows, &mem, e);
+	for (int i = 0; i < n; i++)
+		if (rows[i].id == self.parent)
+			name = rows[i].name;
+	if (n >= 0 && !name)
+		err_set(e, ERR_NOTFOUND, "%s is no fork, or its parent is gone",
+			fork->name);
+	rc = name ? vfs_open(out, fork->db, name, fork->who, e) : -1;
+	arena_fini(&mem);
+	return rc;
+}
+
+/* Fork and parent are in the one transaction of their connection. */
+static int merge_both(struct plan *p, struct vfs *fork, struct err *e)
+{
+	struct vfs *parent = p->parent.v;
+	int rc;
+
+	if (op_begin(parent, e))
+		return -1;
+	fork->inside = p->base.v->inside = parent->inside = true;
+	rc = op_look(fork, e);
+	if (rc == 0)
+		rc = merge_in(parent, p, e);
+	fork->inside = parent->inside = false;
+	return op_end(parent, rc, e);
+}
+
+int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
+{
+	struct plan p = {.m = m, .fork = {.v = fork}};
+	struct vfs base = *fork;
+	struct vfs_snap_find_row point;
+	int rc;
+
+	m->taken = m->conflicts = 0;
+	if (fork->snap)
+		return err_set(e, ERR_READONLY, "a snapshot cannot be merged");
+	if (snapshot_find(fork, VFS_FORK_POINT, &point, e))
+		return err_set(e, ERR_USAGE, "%s is not a fork", fork->name);
+	base.snap = point.id;
+	base.snap_next_ino = point.next_ino;
+	p.base.v = &base;
+	if (open_parent(fork, &p.parent.v, e))
+		return -1;
+	sql_bulk_begin(fork->db);
+	rc = merge_both(&p, fork, e);
+	sql_bulk_end(fork->db);
+	vfs_close(p.parent.v);
+	deltas_fini(&p.d);
+	return rc;
+}

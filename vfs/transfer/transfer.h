@@ -1,0 +1,94 @@
+#ifndef VFS_TRANSFER_TRANSFER_H
+#define VFS_TRANSFER_TRANSFER_H
+
+#include "lib/base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * Trees into a namespace and out of it. A tree that goes in comes out the
+ * same: modes, owners, times, links of both kinds, empty directories, fifos,
+ * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for owners, hard
+ * links and what is neither file, directory nor link; AgentFS none for
+ * attributes.) Set-id bits of files come out only with keep_setuid, device nodes
+ * only with devices.
+ *
+ * An import goes over what is there: files are replaced, directories joined. A
+ * directory in the place of something else is refused (ERR_ISDIR), unless it is
+ * to be replaced with all that it holds.
+ * It is committed in portions; one that fails leaves those before it. What a
+ * stream names outside of the target is refused.
+ */
+struct vfs;
+
+struct vfs_port {
+	const char *path; /* where in the namespace; "" is its root */
+	bool replace;     /* directories, too */
+	bool keep_setuid; /* out: see vfs_mode_out */
+	bool devices;     /* out: also device nodes, to a directory or tar */
+	/* Called often with what was done so far. May be NULL. */
+	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
+	void *arg;
+	int64_t nodes, bytes; /* out */
+	int64_t lost; /* out: files that the host directory below has lost */
+	int64_t left_out; /* out: device nodes */
+};
+
+/* As root a device node gives its owner the device. One that an agent made is
+ * left out, and counted, unless it is asked for. */
+static inline bool vfs_leaves_out(struct vfs_port *p, mode_t mode)
+{
+	if (p->devices || !(S_ISCHR(mode) || S_ISBLK(mode)))
+		return false;
+	p->left_out++;
+	return true;
+}
+
+/* A file that an agent made must not run as its owner or group on the host, so
+ * it has no set-id bits there unless they are asked for. */
+static inline mode_t vfs_mode_out(mode_t mode, bool keep_setuid)
+{
+	return keep_setuid || S_ISDIR(mode)
+		       ? mode
+		       : mode & ~(mode_t)(S_ISUID | S_ISGID);
+}
+
+static inline void vfs_port_tell(const struct vfs_port *p)
+{
+	if (p->tell)
+		p->tell(p->arg, p->nodes, p->bytes);
+}
+
+/* The end of an export: files that were left out are a failure. */
+static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
+{
+	if (!p->lost)
+		return 0;
+	return err_set(e, ERR_CONFLICT,
+		       "%lld files were left out: the host directory below has "
+		       "removed or changed them (see vfs diff)",
+		       (long long)p->lost);
+}
+
+int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+		   struct err *e);
+int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
+		   struct err *e); /* makes it; files there are not replaced */
+
+/* Any tar that libarchive reads, compressed or not, from a file or a pipe. */
+int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
+int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
+
+/* SQLite files: https://sqlite.org/sqlar.html, and AgentFS. */
+int vfs_import_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+		     struct err *e);
+int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
+		     struct err *e); /* a new file */
+int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+		       struct err *e);
+int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
+		       struct err *e); /* a new file */
+
+#endif

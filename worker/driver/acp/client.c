@@ -1,0 +1,413 @@
+#include "worker/driver/acp/acp.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "worker/workspace/workspace.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROTOCOL   1
+#define NS_PER_MS  1000000
+#define PARAMS_MAX (4u << 20)
+#define PROMPT_MAX (60u << 20) /* with its attachments */
+#define QUIET_MS   50          /* of silence: it has said what it had to say */
+#define LINGER_MS  1000        /* and it has no longer than this for it */
+
+static int open_session(struct acp *x, struct err *e);
+static int set_up(struct acp *x, struct err *e);
+
+static const cJSON *member(const cJSON *v, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(v, name);
+}
+
+__attribute__((format(printf, 3, 4))) static int finish(struct acp *x,
+							enum reason reason,
+							const char *fmt, ...)
+{
+	va_list ap;
+
+	x->over = true;
+	x->end->reason = reason;
+	va_start(ap, fmt);
+	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
+	    (int)sizeof x->end->detail)
+		text_mark_cut(x->end->detail, sizeof x->end->detail);
+	va_end(ap);
+	return 0;
+}
+
+/* Calls with params that were made in b, and frees it. */
+static int call(struct acp *x, const char *method, struct buf *b,
+		rpc_then *then, struct err *e)
+{
+	int rc = buf_ok(b, method, e);
+
+	if (rc == 0)
+		rc = rpc_call(&x->rpc, method, b->p, then, e);
+	buf_fini(b);
+	return rc;
+}
+
+static void add_member(struct buf *b, const char *name, const char *text)
+{
+	buf_addf(b, "%c\"%s\":", b->n > 1 ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* A call that failed ends the run. An agent that asks for a login says how. */
+static int refused(struct acp *x, const char *method,
+		   const struct rpc_reply *reply)
+{
+	const char *more = json_text(reply->data, "details",
+				     json_text(reply->data, "message", NULL));
+
+	if (cJSON_IsString(reply->data))
+		more = reply->data->valuestring;
+	if (reply->code == RPC_AUTH)
+		return finish(x, REASON_login,
+			      "the agent wants a login first: %.300s",
+			      x->login.n ? x->login.p
+					 : quoted(reply->message).text);
+	return finish(x, REASON_agent_refused, "%s: %s%s%s", method,
+		      quoted(reply->message).text, more ? ": " : "",
+		      more ? quoted(more).text : "");
+}
+
+static enum reason reason_of_stop(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum reason reason;
+	} stops[] = {
+#define STOP(word, reason) {#word, REASON_##reason},
+#include "worker/driver/acp/stop.def"
+#undef STOP
+	};
+
+	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+		if (strcmp(stops[i].word, word) == 0)
+			return stops[i].reason;
+	return REASON_completed; /* it came to an end, whatever it calls it */
+}
+
+static int prompt(struct acp *x, struct err *e);
+
+static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
+		       struct err *e)
+{
+	struct acp *x = r->owner;
+	const char *stop = json_text(reply->result, "stopReason", "end_turn");
+	enum reason reason = reason_of_stop(stop);
+
+	x->prompted = false;
+	if (!reply->result)
+		return refused(x, "session/prompt", reply);
+	if (acp_usage(x, reply->result, e) ||
+	    stream_end_all(&x->talk.output.stream, "done", e))
+		return -1;
+	if (reason == REASON_completed && x->prompts && !run_ending(x->run))
+		return prompt(x, e);
+	if (strcmp(stop, "end_turn") != 0)
+		return finish(x, reason, "the agent says: %s",
+			      quoted(stop).text);
+	finish(x, reason, "%s", "");
+	if (x->config.keep_ms > 0) { /* it will not be drained by its end */
+		x->over = false;
+		x->done_at = x->heard_at = clock_mono_ns();
+	}
+	return 0;
+}
+
+static int prompt(struct acp *x, struct err *e)
+{
+	struct buf b = BUF_MAX(PROMPT_MAX);
+	struct acp_prompt *p = x->prompts;
+
+	x->prompts = p->next;
+	x->prompted = true;
+	add_member(&b, "sessionId", x->session);
+	buf_adds(&b, ",\"prompt\":");
+	acp_add_blocks(x, p->text, &b);
+	buf_addc(&b, '}');
+	return call(x, "session/prompt", &b, on_prompted, e);
+}
+
+static int on_option(struct rpc *r, const struct rpc_reply *reply,
+		     struct err *e)
+{
+	struct acp *x = r->owner;
+
+	if (!reply->result)
+		return refused(x, "session/set_config_option", reply);
+	x->next_option++;
+	return set_up(x, e);
+}
+
+static int set_option(struct acp *x, const struct acp_option *o, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	add_member(&b, "sessionId", x->session);
+	add_member(&b, "configId", o->id);
+	if (o->value[0] != '"')
+		add_member(&b, "type", "boolean");
+	buf_addf(&b, ",\"value\":%s}", o->value);
+	return call(x, "session/set_config_option", &b, on_option, e);
+}
+
+static int on_mode(struct rpc *r, const struct rpc_reply *reply, struct err *e)
+{
+	struct acp *x = r->owner;
+
+	if (!reply->result)
+		return refused(x, "session/set_mode", reply);
+	return set_up(x, e);
+}
+
+static int set_mode(struct acp *x, const char *mode, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	x->config.mode = NULL; /* once */
+	add_member(&b, "sessionId", x->session);
+	add_member(&b, "modeId", mode);
+	buf_addc(&b, '}');
+	return call(x, "session/set_mode", &b, on_mode, e);
+}
+
+/* What the definition wants of a session, one after the other; then the prompt. */
+static int set_up(struct acp *x, struct err *e)
+{
+	if (x->config.mode)
+		return set_mode(x, x->config.mode, e);
+	if (x->next_option < x->config.noptions)
+		return set_option(x, &x->config.options[x->next_option], e);
+	return prompt(x, e);
+}
+
+/* The agent has a session. Its number is on record before anything is asked. */
+static int begun(struct acp *x, const cJSON *result, struct err *e)
+{
+	const cJSON *modes = member(result, "modes");
+	const char *mode = json_text(modes, "currentModeId", "");
+
+	x->replaying = false;
+	if (x->config.mode && strcmp(mode, x->config.mode) == 0)
+		x->config.mode = NULL;
+	if (acp_session_keep(x, e))
+		return -1;
+	return set_up(x, e);
+}
+
+static rpc_then on_authenticated;
+
+static int log_in(struct acp *x, const char *method, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	add_member(&b, "methodId", method);
+	buf_addc(&b, '}');
+	return call(x, "authenticate", &b, on_authenticated, e);
+}
+
+/* An agent that wants a login gets the key that it was given, once. */
+static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
+{
+	struct acp *x = r->owner;
+	const char *id = json_text(reply->result, "sessionId", NULL);
+	const char *method = x->key_login;
+
+	x->key_login = NULL;
+	if (!reply->result && reply->code == RPC_AUTH && method)
+		return log_in(x, method, e);
+	if (!reply->result)
+		return refused(x, "session/new", reply);
+	if (!id || !id[0])
+		return finish(x, REASON_agent_protocol,
+			      "session/new: the answer has no sessionId");
+	x->session = arena_text(&x->run->lasting, id);
+	x->cost = 0;
+	return begun(x, reply->result, e);
+}
+
+static void add_place(struct acp *x, struct buf *b)
+{
+	add_member(b, "cwd", x->run->workspace->dir);
+	buf_adds(b, ",\"mcpServers\":");
+	acp_add_servers(x, b);
+	buf_addc(b, '}');
+}
+
+static int new_session(struct acp *x, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	add_place(x, &b);
+	return call(x, "session/new", &b, on_new, e);
+}
+
+/* One that is gone, or cannot be read any more, is no reason to fail. */
+static int on_continued(struct rpc *r, const struct rpc_reply *reply,
+			struct err *e)
+{
+	struct acp *x = r->owner;
+
+	if (reply->result)
+		return begun(x, reply->result, e);
+	x->replaying = false;
+	x->session = NULL;
+	if (reply->code == RPC_AUTH)
+		return refused(x, "session/load", reply);
+	if (ledger_addf(&x->run->ledger, "note", NULL, e,
+			"{\"text\":\"the agent cannot go on with its earlier "
+			"session and begins a new one\"}"))
+		return -1;
+	return new_session(x, e);
+}
+
+static int open_session(struct acp *x, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+	const char *id;
+
+	if (acp_session_find(x, &id, e))
+		return -1;
+	if (!id || (!x->can_load && !x->can_resume))
+		return new_session(x, e);
+	x->session = arena_text(&x->run->lasting, id);
+	x->replaying = true;
+	add_member(&b, "sessionId", id);
+	add_place(x, &b);
+	return call(x, x->can_resume ? "session/resume" : "session/load", &b,
+		    on_continued, e);
+}
+
+static int on_authenticated(struct rpc *r, const struct rpc_reply *reply,
+			    struct err *e)
+{
+	struct acp *x = r->owner;
+
+	if (!reply->result)
+		return refused(x, "authenticate", reply);
+	return open_session(x, e);
+}
+
+static void note_logins(struct acp *x, const cJSON *methods)
+{
+	const cJSON *m;
+
+	buf_init(&x->login, 2000);
+	cJSON_ArrayForEach(m, methods)
+	{
+		buf_addf(&x->login, "%s%s (\"auth\": \"%s\")",
+			 x->login.n ? ", " : "",
+			 quoted(json_text(m, "name", "a login")).text,
+			 quoted(json_text(m, "id", "")).text);
+	}
+}
+
+static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
+			  struct err *e)
+{
+	struct acp *x = r->owner;
+	const cJSON *can = member(reply->result, "agentCapabilities");
+	const cJSON *resume = member(member(can, "sessionCapabilities"),
+				     "resume");
+	const cJSON *takes = member(can, "promptCapabilities");
+	int64_t version = json_i64(reply->result, "protocolVersion", -1);
+
+	if (!reply->result)
+		return refused(x, "initialize", reply);
+	if (version != PROTOCOL)
+		return finish(x, REASON_agent_protocol,
+			      "the agent speaks version %" PRId64
+			      " of the protocol; skep speaks %d",
+			      version, PROTOCOL);
+	x->can_load = json_bool(can, "loadSession", false);
+	x->can_resume = cJSON_IsObject(resume);
+	x->can_mcp_http = json_bool(member(can, "mcpCapabilities"), "http",
+				    false);
+	x->can_image = json_bool(takes, "image", false);
+	x->can_audio = json_bool(takes, "audio", false);
+	note_logins(x, member(reply->result, "authMethods"));
+	x->key_login = arena_text(
+		&x->run->lasting,
+		acp_key_login(&x->config,
+			      member(reply->result, "authMethods")));
+	return x->config.auth ? log_in(x, x->config.auth, e)
+			      : open_session(x, e);
+}
+
+int acp_begin(struct acp *x, struct err *e)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	buf_addf(&b,
+		 "{\"protocolVersion\":%d,\"clientCapabilities\":{\"fs\":"
+		 "{\"readTextFile\":true,\"writeTextFile\":true},"
+		 "\"terminal\":true,\"session\":{\"configOptions\":"
+		 "{\"boolean\":{}}}},\"clientInfo\":{\"name\":\"skep\","
+		 "\"title\":\"skep\",\"version\":\"%s\"}}",
+		 PROTOCOL, SKEP_VERSION);
+	return call(x, "initialize", &b, on_initialized, e);
+}
+
+/* Its session may be another one by now: ours was rewound, or ran elsewhere. */
+int acp_again(struct acp *x, struct err *e)
+{
+	const char *id;
+
+	if (acp_session_find(x, &id, e))
+		return -1;
+	if (!id || !x->session || strcmp(id, x->session) != 0)
+		return open_session(x, e);
+	x->config.mode = NULL; /* it has all that was wanted */
+	x->next_option = x->config.noptions;
+	return prompt(x, e);
+}
+
+int acp_go_on(struct acp *x, int64_t *ms, struct err *e)
+{
+	int64_t now = clock_mono_ns(), left;
+
+	if (x->done_at == 0)
+		return 0;
+	if (x->prompts && !run_ending(x->run)) {
+		x->done_at = 0;
+		return prompt(x, e);
+	}
+	left = QUIET_MS - (now - x->heard_at) / NS_PER_MS;
+	x->over = left <= 0 || run_ending(x->run) ||
+		  now - x->done_at > (int64_t)LINGER_MS * NS_PER_MS;
+	*ms = left < *ms ? left : *ms;
+	return 0;
+}
+
+void acp_add_prompt(struct acp *x, const char *text)
+{
+	struct acp_prompt **at = &x->prompts;
+	struct acp_prompt *p = arena_alloc(&x->run->arena, sizeof *p);
+
+	while (*at)
+		at = &(*at)->next;
+	p->text = arena_text(&x->run->arena, text);
+	*at = p;
+}
+
+void acp_cancel(struct acp *x)
+{
+	struct buf b = BUF_MAX(PARAMS_MAX);
+
+	if (!x->cancelling && x->prompted) {
+		add_member(&b, "sessionId", x->session);
+		buf_addc(&b, '}');
+		rpc_notify(&x->rpc, "session/cancel", b.p);
+	}
+	acp_drop_questions(x);
+	x->cancelling = true;
+	buf_fini(&b);
+}

@@ -1,0 +1,271 @@
+/*
+ * acp: an agent that speaks the Agent Client Protocol on its stdio. The run's
+ * prompt is one turn of it, each later message another one; the run ends with
+ * the last turn, and the agent with it or, if it shall be kept, later. When the run shall end, the agent is asked to cancel its turn
+ * and has half of the grace time to say so; the rest is for its processes.
+ */
+#include "lib/base/clock.h"
+#include "lib/os/process_tree.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/driver/acp/mcp_permission.h"
+#include "worker/run/diagnose.h"
+#include "worker/workspace/workspace.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000
+
+static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct acp *x = r->owner;
+	const cJSON *u = cJSON_GetObjectItemCaseSensitive(ask->params,
+							  "update");
+
+	return x->replaying || !cJSON_IsObject(u) ? 0 : acp_update(x, u, e);
+}
+
+static const struct rpc_method methods[] = {
+	{"session/update", false, on_update},
+	{"session/request_permission", true, acp_on_permission},
+	{"fs/read_text_file", true, acp_on_read},
+	{"fs/write_text_file", true, acp_on_write},
+	{"terminal/create", true, acp_on_terminal_create},
+	{"terminal/output", true, acp_on_terminal_output},
+	{"terminal/wait_for_exit", true, acp_on_terminal_wait},
+	{"terminal/kill", true, acp_on_terminal_kill},
+	{"terminal/release", true, acp_on_terminal_release},
+};
+
+/* Something on stdout that is no message: agents should not, but some do. A
+ * message over the limit comes in pieces of that size. */
+static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
+{
+	struct acp *x = r->owner;
+
+	if (n == RPC_LINE_MAX && p[0] == '{' &&
+	    ledger_addf(&x->run->ledger, "error", NULL, e,
+			"{\"text\":\"a message of the agent is over the limit "
+			"of %u bytes: it was not handled, and its bytes are "
+			"kept as output\"}",
+			RPC_LINE_MAX))
+		return -1;
+	diagnose_line(x->run, "no JSON-RPC", p, n);
+	return exec_output_add(&x->talk.output, true, p, n, e) ||
+			       exec_output_add(&x->talk.output, true, "\n", 1,
+					       e)
+		       ? -1
+		       : 0;
+}
+
+static int heard(void *arg, const char *p, size_t n, struct err *e)
+{
+	struct acp *x = arg;
+	int rc = rpc_feed(&x->rpc, p, n, e);
+
+	x->heard_at = clock_mono_ns();
+	talk_write(&x->talk);
+	return rc;
+}
+
+/* Until the last turn is over, the agent is gone, or has had its time. */
+static int serve(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	int64_t grace = r->start->grace_ms, until = 0;
+	char why[CONTROL_WHY];
+
+	while (!x->over && r->child_status == RUN_NO_STATUS) {
+		int64_t ms = 60000;
+
+		if (acp_go_on(x, &ms, e))
+			return -1;
+		if (x->over)
+			break;
+		if (run_ending(r) && !x->cancelling) {
+			(void)control_reason(&r->control, why, &grace);
+			until = clock_mono_ns() + grace * NS_PER_MS / 2;
+			acp_cancel(x);
+			talk_write(&x->talk);
+		}
+		if (x->cancelling)
+			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
+		if (x->cancelling && (ms <= 0 || !x->prompted))
+			break;
+		if (talk_poll(&x->talk, x->events, ms, e) ||
+		    acp_mcp_look(x, e) || acp_give_answers(x, e))
+			return -1;
+		acp_terminals_look(x);
+		talk_write(&x->talk);
+	}
+	return 0;
+}
+
+static int end_tree(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	int64_t grace = r->start->grace_ms;
+	char why[CONTROL_WHY];
+
+	if (run_ending(r)) {
+		(void)control_reason(&r->control, why, &grace);
+		grace /= 2;
+	}
+	talk_close_input(&x->talk);
+	return tree_end(grace, r->child, &r->child_status, e);
+}
+
+/* Serves an agent that was told something, and sees to its end; or lets it
+ * stay. */
+static int live(struct acp *x, struct err *e)
+{
+	struct run *r = x->run;
+	struct err left;
+	int rc;
+	bool died;
+
+	talk_write(&x->talk);
+	rc = serve(x, e);
+	if (rc == 0 && acp_may_stay(x))
+		return acp_stay(x, e);
+	x->over = x->over || x->done_at; /* it may go after its last turn */
+	died = r->child_status != RUN_NO_STATUS && !x->over;
+	if (end_tree(x, &left) && rc == 0) {
+		*e = left;
+		rc = -1;
+	}
+	if (rc || talk_drain(&x->talk, e) ||
+	    acp_close_calls(x, run_ending(r) ? "aborted" : "done", e) ||
+	    (x->session && acp_session_keep(x, e)))
+		return -1;
+	if (run_ending(r) && !(x->over && x->end->reason == REASON_completed))
+		return err_set(e, ERR_CANCELED, "the agent was ended");
+	if (died && !x->over) {
+		talk_judge(&x->talk, r->child_status, x->end);
+		if (x->end->reason == REASON_completed)
+			x->end->reason = REASON_agent_protocol;
+	}
+	return 0;
+}
+
+static int start(struct acp *x, struct err *e)
+{
+	struct exec_config *c = &x->config.exec;
+	struct run *r = x->run;
+	struct child_spec spec;
+
+	if (acp_mcp_open(x, e) || workspace_open(r, e) ||
+	    acp_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
+			    e))
+		return -1;
+	spec = (struct child_spec){c->argv, c->env, c->cwd,
+				   workspace_ns(r->workspace), r->box};
+	if (!talk_start(&x->talk, &spec, x->end))
+		return 0;
+	return acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
+			       acp_begin(x, e)
+		       ? -1
+		       : live(x, e);
+}
+
+int acp_watch(struct acp *x, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	return epoll_ctl(x->events, EPOLL_CTL_ADD, fd, &ev);
+}
+
+void acp_init(struct acp *x, struct run *r, struct run_end *end)
+{
+	*x = (struct acp){.run = r, .end = end, .below.fd = -1};
+	x->events = epoll_create1(EPOLL_CLOEXEC);
+	talk_init(&x->talk, r);
+	x->talk.heard = heard;
+	x->talk.arg = x;
+	rpc_init(&x->rpc, methods, sizeof methods / sizeof *methods,
+		 &x->talk.input, x);
+	x->rpc.noise = on_noise;
+	buf_init(&x->login, 0);
+	acp_add_prompt(x, r->start->prompt);
+}
+
+void acp_fini(struct acp *x)
+{
+	acp_drop_questions(x);
+	acp_mcp_close(x);
+	close(x->events);
+	below_close(&x->below);
+	rpc_fini(&x->rpc);
+	talk_fini(&x->talk);
+	buf_fini(&x->login);
+}
+
+static int go_on(struct acp *x, struct run_end *end, struct err *e)
+{
+	return acp_take_up(x, end, e) ? -1 : live(x, e);
+}
+
+/* Messages are taken from the very beginning: they wait for their turn. */
+static int acp_run(struct run *r, struct run_end *end, struct err *e)
+{
+	struct acp *x = r->held;
+	struct err left;
+	int rc;
+
+	r->held = NULL;
+	if (x) {
+		r->state = x;
+		rc = go_on(x, end, e);
+	} else {
+		r->state = x = arena_alloc(&r->lasting, sizeof *x);
+		acp_init(x, r, end);
+		rc = start(x, e);
+	}
+	if (acp_terminals_end(x, &left) && rc == 0) {
+		*e = left;
+		rc = -1;
+	}
+	r->state = NULL;
+	r->held = x;
+	if (rc == 0 && x->stays)
+		r->keep_ms = x->config.keep_ms;
+	return rc;
+}
+
+static void acp_release(struct run *r)
+{
+	struct acp *x = r->held;
+
+	r->held = NULL;
+	tree_unspare(x->talk.child.pid);
+	acp_fini(x);
+}
+
+static int acp_takes(struct run *r, struct err *e)
+{
+	struct acp *x = r->state;
+
+	if (!x || x->over)
+		return err_set(e, ERR_CONFLICT, "the agent has no turn left");
+	return 0;
+}
+
+static void acp_told(struct run *r, const struct msg *m)
+{
+	struct acp *x = r->state;
+
+	if (x && m->type == MSG_TYPE_MESSAGE)
+		acp_add_prompt(x, m->u.message.text);
+	else if (x && m->type == MSG_TYPE_ANSWER)
+		acp_told_answer(x, &m->u.answer);
+}
+
+const struct driver driver_acp = {
+	.name = "acp",
+	.commands = true,
+	.run = acp_run,
+	.release = acp_release,
+	.takes = acp_takes,
+	.told = acp_told,
+};

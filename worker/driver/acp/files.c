@@ -1,0 +1,100 @@
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/workspace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int acp_files_begin(struct acp *x, struct err *e)
+{
+	x->below = (struct below){.fd = workspace_dir(x->run->workspace),
+				  .dir = x->run->workspace->dir};
+	return x->below.fd < 0 ? err_set(e, ERR_UNSUPPORTED,
+					 "the workspace %s cannot be opened",
+					 x->below.dir)
+			       : 0;
+}
+
+static void refuse(struct rpc *r, const struct rpc_ask *ask,
+		   const struct err *e)
+{
+	rpc_refuse(r, ask->id,
+		   e->code == ERR_NOTFOUND ? RPC_NOT_FOUND
+		   : e->code == ERR_INVALID || e->code == ERR_DENIED
+			   ? RPC_PARAMS
+			   : RPC_INTERNAL,
+		   e->text);
+}
+
+/* The path within the workspace; NULL: the request was refused, or waits. */
+static const char *path_of(struct acp *x, const struct rpc_ask *ask,
+			   const char *kind,
+			   int (*then)(struct rpc *, const struct rpc_ask *,
+				       struct err *))
+{
+	const char *path = json_text(ask->params, "path", NULL), *within;
+	struct permission_subject s = {.kind = kind, .title = ""};
+	struct err e;
+
+	if (!path || !path[0]) {
+		rpc_refuse(&x->rpc, ask->id, RPC_PARAMS, "path is needed");
+		return NULL;
+	}
+	within = below_path(&x->below, path, &e);
+	if (!within) {
+		refuse(&x->rpc, ask, &e);
+		return NULL;
+	}
+	acp_add_path(x, &s, within);
+	return acp_permit(x, ask, &s, then) ? within : NULL;
+}
+
+/* A file that is not there reads as empty: agents that are about to make one
+ * look first, and some take an error for the end of the world. */
+int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct acp *x = r->owner;
+	const char *path = path_of(x, ask, "read", acp_on_read);
+	struct buf text = BUF_MAX(BELOW_FILE_MAX);
+	struct buf answer = BUF_MAX(4 * BELOW_FILE_MAX);
+	struct err why;
+
+	(void)e;
+	if (!path)
+		return 0;
+	if (below_read(&x->below, path, &text, &why) &&
+	    why.code != ERR_NOTFOUND) {
+		refuse(r, ask, &why);
+	} else {
+		below_cut_lines(&text, json_i64(ask->params, "line", 1),
+				json_i64(ask->params, "limit", 0));
+		buf_adds(&answer, "{\"content\":");
+		json_add_string(&answer, text.p, text.n);
+		buf_addc(&answer, '}');
+		rpc_answer(r, ask->id, answer.p);
+	}
+	buf_fini(&text);
+	buf_fini(&answer);
+	return 0;
+}
+
+int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct acp *x = r->owner;
+	const char *text = json_text(ask->params, "content", NULL);
+	const char *path;
+	struct err why;
+
+	(void)e;
+	if (!text) {
+		rpc_refuse(r, ask->id, RPC_PARAMS, "content is needed");
+		return 0;
+	}
+	path = path_of(x, ask, "edit", acp_on_write);
+	if (!path)
+		return 0;
+	if (below_write(&x->below, path, text, strlen(text), &why))
+		refuse(r, ask, &why);
+	else
+		rpc_answer(r, ask->id, "{}");
+	return 0;
+}

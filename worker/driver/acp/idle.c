@@ -1,0 +1,71 @@
+#include "lib/os/process_tree.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One that was stopped in a pause, or still waits for a person, is not idle. */
+bool acp_may_stay(const struct acp *x)
+{
+	struct run *r = x->run;
+
+	return x->config.keep_ms > 0 && x->done_at &&
+	       x->end->reason == REASON_completed && !run_ending(r) &&
+	       !r->paused && !x->questions && x->talk.child.in >= 0 &&
+	       r->child_status == RUN_NO_STATUS;
+}
+
+/* A mount commits what was written at its end, or when it is asked to. */
+static int sync_workspace(struct acp *x, struct err *e)
+{
+	int fd, rc;
+
+	if (strcmp(x->run->start->workspace_mode, "disk") == 0)
+		return 0;
+	fd = openat(x->below.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno_set(e, "the workspace");
+	rc = fsync(fd);
+	if (rc)
+		err_errno_set(e, "the workspace");
+	close(fd);
+	return rc;
+}
+
+int acp_stay(struct acp *x, struct err *e)
+{
+	if (exec_output_end(&x->talk.output, "done", e) ||
+	    acp_close_calls(x, "done", e) || acp_session_keep(x, e) ||
+	    sync_workspace(x, e))
+		return -1;
+	tree_spare(x->talk.child.pid);
+	x->stays = true;
+	return 0;
+}
+
+/* What the agent said in between waits in its pipes, and is this run's. */
+int acp_take_up(struct acp *x, struct run_end *end, struct err *e)
+{
+	struct run *r = x->run;
+
+	tree_unspare(x->talk.child.pid);
+	x->end = end;
+	x->over = x->cancelling = x->stays = false;
+	x->done_at = 0;
+	x->prompts = NULL;
+	x->calls = NULL;
+	x->answers = NULL;
+	x->next_option = 0;
+	x->message[0] = '\0';
+	exec_output_fini(&x->talk.output);
+	exec_output_init(&x->talk.output, r);
+	acp_add_prompt(x, r->start->prompt);
+	return acp_config_read(&x->config, r->start, r->workspace->dir,
+			       &r->arena, e) ||
+			       acp_permissions_begin(x, e) || acp_again(x, e)
+		       ? -1
+		       : 0;
+}

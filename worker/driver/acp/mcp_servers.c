@@ -1,0 +1,115 @@
+/* The MCP servers that an agent is told of: the workspace, and the user's own. The
+ * agent starts them, where it runs itself. */
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/workspace.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_text(struct buf *b, const char *before, const char *text)
+{
+	buf_adds(b, before);
+	json_add_string(b, text, strlen(text));
+}
+
+static void add_workspace(struct acp *x, struct buf *b)
+{
+	char program[PATH_MAX];
+	struct err ignored; /* without it the agent has its own tools */
+
+	if (!x->config.mcp || !x->mcp || workspace_program(program, &ignored))
+		return;
+	add_text(b, "{\"name\":\"skep\",\"command\":", program);
+	add_text(b, ",\"args\":[\"--mcp\",", x->run->workspace->dir);
+	add_text(b, ",", x->run->ask_socket);
+	buf_adds(b, "],\"env\":[]}");
+}
+
+static void add_pair(struct buf *b, const char *name, size_t n,
+		     const char *value)
+{
+	buf_addf(b, "%s{\"name\":", b->p[b->n - 1] == '[' ? "" : ",");
+	json_add_string(b, name, n);
+	add_text(b, ",\"value\":", value);
+	buf_addc(b, '}');
+}
+
+/* The protocol wants a path from the root. What is not found here may be there
+ * in the sandbox. */
+static const char *full_path(const struct exec_config *c, char out[PATH_MAX])
+{
+	const char *path = "/usr/local/bin:/usr/bin:/bin", *name = c->argv[0];
+
+	for (char *const *v = c->env; *v; v++)
+		if (strncmp(*v, "PATH=", 5) == 0)
+			path = *v + 5;
+	while (!strchr(name, '/') && *path) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(out, PATH_MAX, "%.*s/%s", (int)n, path, name);
+		if (access(out, X_OK) == 0)
+			return out;
+		path += n + (path[n] == ':');
+	}
+	return name;
+}
+
+static void add_command(struct buf *b, const struct mcp_server *s)
+{
+	char path[PATH_MAX];
+
+	add_text(b, "{\"name\":", s->name);
+	add_text(b, ",\"command\":", full_path(&s->exec, path));
+	buf_adds(b, ",\"args\":[");
+	for (int i = 1; s->exec.argv[i]; i++)
+		add_text(b, i > 1 ? "," : "", s->exec.argv[i]);
+	buf_adds(b, "],\"env\":[");
+	for (char **v = s->own_env; *v; v++)
+		add_pair(b, *v, strcspn(*v, "="), strchr(*v, '=') + 1);
+	buf_adds(b, "]}");
+}
+
+static void add_url(struct buf *b, const struct mcp_server *s)
+{
+	add_text(b, "{\"type\":\"http\",\"name\":", s->name);
+	add_text(b, ",\"url\":", s->url);
+	buf_adds(b, ",\"headers\":[");
+	for (int i = 0; i < s->headers.n; i++)
+		add_pair(b, s->headers.list[i].name,
+			 strlen(s->headers.list[i].name),
+			 s->headers.list[i].value);
+	buf_adds(b, "]}");
+}
+
+static void note_left_out(struct acp *x, const struct mcp_server *s)
+{
+	struct err ignored; /* a note */
+
+	(void)ledger_addf(&x->run->ledger, "note", NULL, &ignored,
+			  "{\"text\":\"the agent takes no MCP servers with a "
+			  "url: it has no %s\"}",
+			  s->name);
+}
+
+void acp_add_servers(struct acp *x, struct buf *out)
+{
+	buf_addc(out, '[');
+	add_workspace(x, out);
+	for (int i = 0; i < x->config.servers.n; i++) {
+		const struct mcp_server *s = &x->config.servers.list[i];
+
+		if (s->url && !x->can_mcp_http) {
+			note_left_out(x, s);
+			continue;
+		}
+		if (out->p[out->n - 1] != '[')
+			buf_addc(out, ',');
+		if (s->url)
+			add_url(out, s);
+		else
+			add_command(out, s);
+	}
+	buf_addc(out, ']');
+}

@@ -1,0 +1,547 @@
+#include "lib/base/hash.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "schema/agent/transcript/session.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/driver/acp/mcp_permission.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DETAIL_MAX (60u << 10) /* of a question; a message may hold 64 KiB */
+#define TITLE_MAX  1000
+#define ASKED_MAX  1000 /* times that a run may ask the very same */
+
+/*
+ * A question is named by what it is about, not by the agent's number for it: an
+ * attempt that comes after a crash and wants the same gets the answer that was
+ * given. But an answer is used once. That it was is committed before the agent
+ * hears it; the same question after that is a new one, with the next number.
+ */
+struct acp_question {
+	struct acp_question *next;
+	const char *id; /* of the request, as JSON; NULL: of the MCP server */
+	char key[64];
+	struct acp_call
+		*call; /* of the agent, or made for what it wants of us */
+	cJSON *options;
+	int (*then)(struct rpc *, const struct rpc_ask *, struct err *);
+	cJSON *params; /* for `then` */
+	int64_t peer;  /* of the MCP server */
+};
+
+struct acp_answer {
+	struct acp_answer *next;
+	const char *key;
+	const char *choice; /* or NULL */
+	bool allow;
+};
+
+static const cJSON *member(const cJSON *v, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(v, name);
+}
+
+int acp_permissions_begin(struct acp *x, struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	struct arena *a = &x->run->arena;
+	struct grant_row *rows;
+	int n = session_grants(&j->file, j->writer.session, &rows, a, e);
+
+	for (int i = 0; i < n; i++)
+		permissions_grant(&x->config.permissions,
+				  strcmp(rows[i].decision, "deny") == 0
+					  ? PERMIT_DENY
+					  : PERMIT_ALLOW,
+				  rows[i].tool, rows[i].pattern, a);
+	if (n < 0)
+		return -1;
+	if (part_abort_awaiting(&j->writer, "the agent that asked is gone", e) <
+	    0)
+		return -1;
+	return 0;
+}
+
+/* --- answering -------------------------------------------------------- */
+
+static const cJSON *option_of_kind(const cJSON *options, const char *kind)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o, options)
+	{
+		if (json_text(o, "optionId", NULL) &&
+		    strcmp(json_text(o, "kind", ""), kind) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* The one chosen, or the least that means the same. */
+static const cJSON *pick(const cJSON *options, bool allow, const char *choice)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o, options)
+	{
+		if (choice && strcmp(json_text(o, "optionId", ""), choice) == 0)
+			return o;
+	}
+	o = option_of_kind(options, allow ? "allow_once" : "reject_once");
+	return o ? o
+		 : option_of_kind(options,
+				  allow ? "allow_always" : "reject_always");
+}
+
+static void answer(struct acp *x, const char *id, const cJSON *option)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	const char *chosen = json_text(option, "optionId", NULL);
+
+	buf_addf(&b, "{\"outcome\":{\"outcome\":\"%s\"",
+		 chosen ? "selected" : "cancelled");
+	if (chosen) {
+		buf_adds(&b, ",\"optionId\":");
+		json_add_string(&b, chosen, strlen(chosen));
+	}
+	buf_adds(&b, "}}");
+	rpc_answer(&x->rpc, id, b.p);
+	buf_fini(&b);
+}
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* An event of type approval; `body` is closed and freed here. */
+static int add_event(struct acp *x, const char *key, struct buf *body,
+		     struct err *e)
+{
+	struct event_new ev = {
+		.type = "approval", .key = key, .parent = WRITER_LEAF};
+	int rc;
+
+	buf_addc(body, '}');
+	ev.body = body->p;
+	rc = buf_ok(body, "an approval", e);
+	if (rc == 0)
+		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	buf_fini(body);
+	return rc;
+}
+
+static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
+		      const char *rule, struct err *e)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+
+	add_text(&b, "state", "ruled");
+	add_text(&b, "decision", allow ? "allow" : "deny");
+	add_text(&b, "rule", rule ? rule : "the default");
+	add_text(&b, "call_id", c->id);
+	add_text(&b, "title", c->title);
+	return add_event(x, NULL, &b, e);
+}
+
+static int by_rule(struct acp *x, const struct rpc_ask *ask, struct acp_call *c,
+		   enum permit permit, const char *rule, struct err *e)
+{
+	bool allow = permit == PERMIT_ALLOW;
+
+	if (note_ruled(x, c, allow, rule, e))
+		return -1;
+	c->allowed = allow;
+	answer(x, ask->id, pick(member(ask->params, "options"), allow, NULL));
+	return 0;
+}
+
+/* --- asking ----------------------------------------------------------- */
+
+static void add_json(struct buf *b, const char *name, const char *json)
+{
+	if (json)
+		buf_addf(b, ",\"%s\":%s", name, json);
+}
+
+/* What a person should see; the largest things stay out where it is too much. */
+static int make_detail(const struct acp_call *c, const cJSON *options,
+		       struct buf *b, struct err *e)
+{
+	struct buf list = BUF_MAX(DETAIL_MAX);
+	int rc;
+
+	json_add(&list, options);
+	for (int less = 0; less < 3; less++) {
+		buf_clear(b);
+		b->over = false;
+		add_text(b, "kind", c->kind);
+		if (less < 2)
+			add_json(b, "input", c->input);
+		if (less < 1)
+			add_json(b, "content", c->content);
+		if (less < 2)
+			add_json(b, "locations", c->locations);
+		add_json(b, "options", list.p);
+		buf_addc(b, '}');
+		if (!b->over)
+			break;
+	}
+	rc = buf_ok(&list, "the options", e);
+	buf_fini(&list);
+	return rc ? -1 : buf_ok(b, "the question", e);
+}
+
+static int make_key(struct acp *x, struct acp_question *q, const char *title,
+		    const char *detail, struct err *e)
+{
+	struct hash *h = hash_new();
+	char hex[HASH_HEX], used[160];
+	int found = 1;
+
+	hash_add(h, title, strlen(title) + 1);
+	hash_add(h, detail, strlen(detail));
+	hash_end(h, hex);
+	for (int n = 1; found == 1 && n <= ASKED_MAX; n++) {
+		snprintf(q->key, sizeof q->key, "permit-%.24s-%d", hex, n);
+		snprintf(used, sizeof used, "used:%s:%s", x->run->start->run,
+			 q->key);
+		found = writer_has_key(&x->run->ledger.writer, used, e);
+	}
+	if (found == 1)
+		return err_set(e, ERR_FULL, "the agent asks the same for ever");
+	return found;
+}
+
+/* A person's time does not count as idle. */
+static void set_phase(struct acp *x)
+{
+	if (!x->run->paused)
+		atomic_store(&x->run->phase,
+			     x->questions ? RUN_WAITING : RUN_RUNNING);
+}
+
+/* Asked by the agent; else by us, before we do what it wants. */
+static bool is_agents(const struct acp_question *q)
+{
+	return q->id && !q->then;
+}
+
+static int put_question(struct acp *x, struct acp_question *q, struct err *e)
+{
+	struct buf detail = BUF_MAX(DETAIL_MAX);
+	char title[TITLE_MAX + 1];
+	struct msg_approval m = {.key = q->key,
+				 .title = title,
+				 .fallback = "deny",
+				 .timeout_ms = x->config.ask_timeout_ms};
+	int rc = make_detail(q->call, q->options, &detail, e);
+
+	text_fit(title, sizeof title,
+		 q->call->title[0] ? q->call->title : q->call->kind);
+	if (rc == 0)
+		rc = make_key(x, q, title, detail.p, e);
+	m.detail = detail.p;
+	if (rc == 0)
+		rc = run_question(x->run, &m, e);
+	if (rc == 0 && is_agents(q))
+		rc = acp_set_call(x, q->call, "awaiting", e);
+	buf_fini(&detail);
+	return rc;
+}
+
+static int ask_person(struct acp *x, const struct acp_question *question,
+		      struct err *e)
+{
+	struct acp_question *q = arena_copy(&x->run->arena, question,
+					    sizeof *question);
+
+	q->id = arena_text(&x->run->arena, question->id);
+	q->next = x->questions;
+	x->questions = q;
+	set_phase(x);
+	return put_question(x, q, e);
+}
+
+int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct acp *x = r->owner;
+	const cJSON *call = member(ask->params, "toolCall");
+	struct permission_subject s;
+	struct acp_call *c;
+	const char *rule;
+	enum permit permit;
+
+	if (!cJSON_IsObject(call) ||
+	    !cJSON_IsArray(member(ask->params, "options"))) {
+		rpc_refuse(r, ask->id, RPC_PARAMS,
+			   "toolCall and options are needed");
+		return 0;
+	}
+	if (acp_see_call(x, call, &c, e))
+		return -1;
+	if (x->cancelling) {
+		answer(x, ask->id, NULL);
+		return 0;
+	}
+	acp_subject(x, c, &s);
+	permit = permissions_judge(&x->config.permissions, &s, &rule);
+	if (permit != PERMIT_ASK)
+		return by_rule(x, ask, c, permit, rule, e);
+	return ask_person(
+		x,
+		&(struct acp_question){
+			.id = ask->id,
+			.call = c,
+			.options = cJSON_Duplicate(
+				member(ask->params, "options"), true)},
+		e);
+}
+
+/* --- what the agent wants of us ---------------------------------------- */
+
+static cJSON *own_options(void)
+{
+	static const char text[] =
+		"[{\"optionId\":\"allow\",\"name\":\"Allow\","
+		"\"kind\":\"allow_once\"},"
+		"{\"optionId\":\"always\",\"name\":\"Always allow\","
+		"\"kind\":\"allow_always\"},"
+		"{\"optionId\":\"reject\",\"name\":\"Reject\","
+		"\"kind\":\"reject_once\"}]";
+
+	return cJSON_Parse(text);
+}
+
+/* A call that is in no update of the agent: for the question alone. */
+static struct acp_call *make_call(struct acp *x,
+				  const struct permission_subject *s,
+				  const char *name, const cJSON *input)
+{
+	struct arena *a = &x->run->arena;
+	struct acp_call *c = arena_alloc(a, sizeof *c);
+	const char *about = s->command  ? s->command
+			    : s->npaths ? s->paths[0]
+					: "";
+	struct buf in = BUF_MAX(DETAIL_MAX), where = BUF_MAX(DETAIL_MAX);
+
+	json_add(&in, input);
+	buf_addc(&where, '[');
+	for (int i = 0; i < s->npaths; i++) {
+		buf_adds(&where, i ? ",{\"path\":" : "{\"path\":");
+		json_add_string(&where, s->paths[i], strlen(s->paths[i]));
+		buf_addc(&where, '}');
+	}
+	buf_addc(&where, ']');
+	*c = (struct acp_call){
+		.title = arena_printf(a, "%s %.200s", name, about),
+		.kind = arena_text(a, s->kind),
+		.input = in.n && !in.over ? arena_text(a, in.p) : NULL,
+		.locations = where.over ? NULL : arena_text(a, where.p)};
+	buf_fini(&in);
+	buf_fini(&where);
+	return c;
+}
+
+static void deny_text(char out[200], const char *rule)
+{
+	if (rule)
+		snprintf(out, 200, "the rule %s denies it", quoted(rule).text);
+	else
+		snprintf(out, 200, "the definition's permissions deny it");
+}
+
+bool acp_permit(struct acp *x, const struct rpc_ask *ask,
+		const struct permission_subject *s,
+		int (*then)(struct rpc *, const struct rpc_ask *, struct err *))
+{
+	struct acp_question q = {.id = ask->id, .then = then};
+	const char *rule;
+	enum permit permit;
+	char why[200];
+	struct err e;
+
+	if (x->consented)
+		return true;
+	permit = acp_judge(x, s, &rule);
+	if (permit == PERMIT_ALLOW)
+		return true;
+	q.call = make_call(x, s, s->kind, ask->params);
+	deny_text(why, rule);
+	if (permit == PERMIT_DENY) {
+		(void)note_ruled(x, q.call, false, rule, &e);
+		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, why);
+		return false;
+	}
+	q.options = own_options();
+	q.params = cJSON_Duplicate(ask->params, true);
+	if (ask_person(x, &q, &e))
+		log_warn(LT("msg", "a question cannot be asked"),
+			 LT("why", e.text));
+	return false;
+}
+
+int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
+		    struct err *e)
+{
+	struct acp_question q = {.peer = peer};
+	struct permission_subject s = {
+		.kind = json_text(asked, "kind", "other"),
+		.title = json_text(asked, "tool", "")};
+	enum permit permit;
+	const cJSON *path;
+	const char *rule;
+	char why[200];
+
+	cJSON_ArrayForEach(path, member(asked, "paths"))
+	{
+		acp_add_path(x, &s, cJSON_GetStringValue(path));
+	}
+	permit = x->cancelling ? PERMIT_DENY : acp_judge(x, &s, &rule);
+	if (permit == PERMIT_ALLOW) {
+		acp_mcp_answer(x, peer, true, NULL);
+		return 0;
+	}
+	q.call = make_call(x, &s, s.title, member(asked, "input"));
+	if (permit == PERMIT_ASK) {
+		q.options = own_options();
+		return ask_person(x, &q, e);
+	}
+	deny_text(why, x->cancelling ? NULL : rule);
+	acp_mcp_answer(x, peer, false, why);
+	return x->cancelling ? 0 : note_ruled(x, q.call, false, rule, e);
+}
+
+/* --- the answer of a person ------------------------------------------- */
+
+/* Found later, in acp_give_answers: here nothing may fail. */
+void acp_told_answer(struct acp *x, const struct msg_answer *m)
+{
+	struct arena *a = &x->run->arena;
+	struct acp_answer *one = arena_alloc(a, sizeof *one);
+
+	*one = (struct acp_answer){.next = x->answers,
+				   .key = arena_text(a, m->key),
+				   .choice = arena_text(a, m->choice),
+				   .allow = strcmp(m->decision, "allow") == 0};
+	x->answers = one;
+}
+
+static struct acp_question *take_question(struct acp *x, const char *key)
+{
+	struct acp_question **at = &x->questions, *q;
+
+	while (*at && strcmp((*at)->key, key) != 0)
+		at = &(*at)->next;
+	q = *at;
+	if (q)
+		*at = q->next;
+	return q;
+}
+
+/* "Always" is for this session and this very thing; forks do not have it. */
+static int keep_grant(struct acp *x, const struct acp_question *q,
+		      const cJSON *option, struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	struct arena *a = &x->run->arena;
+	const char *kind = json_text(option, "kind", "");
+	bool allow = strcmp(kind, "allow_always") == 0;
+	struct permission_subject s;
+	const char *pattern;
+
+	if (!allow && strcmp(kind, "reject_always") != 0)
+		return 0;
+	acp_subject(x, q->call, &s);
+	pattern = permission_pattern(&s, a);
+	if (!pattern)
+		return 0;
+	permissions_grant(&x->config.permissions,
+			  allow ? PERMIT_ALLOW : PERMIT_DENY, q->call->kind,
+			  pattern, a);
+	return session_grant(&j->file, j->writer.session, q->call->kind,
+			     pattern, allow ? "allow" : "deny", e);
+}
+
+/* To whoever asked; option NULL: nobody answers any more. */
+static int deliver(struct acp *x, struct acp_question *q, const cJSON *option,
+		   struct err *e)
+{
+	bool allow = strncmp(json_text(option, "kind", ""), "allow", 5) == 0;
+	int rc = 0;
+
+	q->call->allowed = allow;
+	if (is_agents(q)) {
+		answer(x, q->id, option);
+	} else if (!q->then) {
+		acp_mcp_answer(x, q->peer, allow, "it was not permitted");
+	} else if (allow) {
+		x->consented = true;
+		rc = q->then(&x->rpc, &(struct rpc_ask){q->id, q->params}, e);
+		x->consented = false;
+	} else {
+		rpc_refuse(&x->rpc, q->id, RPC_INTERNAL,
+			   "it was not permitted");
+	}
+	return rc;
+}
+
+static void free_question(struct acp_question *q)
+{
+	cJSON_Delete(q->options);
+	cJSON_Delete(q->params);
+}
+
+static int give(struct acp *x, struct acp_question *q,
+		const struct acp_answer *a, struct err *e)
+{
+	const cJSON *option = pick(q->options, a->allow, a->choice);
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[160];
+
+	snprintf(key, sizeof key, "used:%s:%s", x->run->start->run, q->key);
+	add_text(&b, "state", "used");
+	add_text(&b, "key", q->key);
+	add_text(&b, "option", json_text(option, "optionId", NULL));
+	if (add_event(x, key, &b, e) || keep_grant(x, q, option, e) ||
+	    (is_agents(q) && acp_set_call(x, q->call, "running", e)))
+		return -1;
+	return deliver(x, q, option, e);
+}
+
+int acp_give_answers(struct acp *x, struct err *e)
+{
+	int rc = 0;
+
+	while (x->answers && rc == 0) {
+		const struct acp_answer *a = x->answers;
+		struct acp_question *q = take_question(x, a->key);
+
+		x->answers = a->next;
+		if (!q)
+			continue; /* not asked, or not any more */
+		rc = give(x, q, a, e);
+		free_question(q);
+		set_phase(x);
+		talk_write(&x->talk);
+	}
+	return rc;
+}
+
+void acp_drop_questions(struct acp *x)
+{
+	struct err ignored;
+
+	while (x->questions) {
+		struct acp_question *q = x->questions;
+
+		x->questions = q->next;
+		(void)deliver(x, q, NULL, &ignored);
+		free_question(q);
+	}
+	set_phase(x);
+}

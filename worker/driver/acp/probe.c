@@ -1,0 +1,195 @@
+#include "worker/driver/acp/probe.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/os/file.h"
+#include "lib/os/process_tree.h"
+#include "lib/sandbox/support.h"
+#include "worker/process/confine.h"
+#include "worker/process/programs.h"
+#include "worker/workspace/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000
+#define INPUT_MAX (1u << 20)
+#define GRACE_MS  500
+
+struct trial {
+	const cJSON *input;
+	struct acp_config config;
+	struct sandbox_spec spec;
+	struct box box;
+	struct arena arena;
+	const char *dir;
+	int64_t until; /* clock_mono_ns */
+};
+
+/* --- the sandbox ------------------------------------------------------ */
+
+/* What a run would say of it. Limits are skepd's to set. */
+static int judge_box(struct trial *t)
+{
+	struct sandbox_offer o;
+	struct buf b = BUF_MAX(4096);
+	struct err e;
+	int rc, lacks;
+
+	sandbox_look(&o);
+	o.namespaces = t->box.space.mnt >= 0;
+	o.pids = t->box.space.pid >= 0;
+	lacks = sandbox_lacks(&o, &t->spec, &b);
+	while (b.n > 0 && b.p[b.n - 1] == '\n')
+		b.p[--b.n] = '\0';
+	if (sandbox_accept(&o, &t->spec, &b, &e))
+		rc = acp_try_say("sandbox", false, e.text);
+	else
+		rc = acp_try_say("sandbox", true,
+				 lacks ? b.p : "all that was asked for");
+	buf_fini(&b);
+	return rc;
+}
+
+static int make_box(struct trial *t)
+{
+	const cJSON *spec = cJSON_GetObjectItemCaseSensitive(t->input,
+							     "sandbox");
+	struct box_plan plan = {
+		.spec = &t->spec,
+		.space = {.user = -1,
+			  .mnt = -1,
+			  .root = -1,
+			  .hidden = json_text(t->input, "home", NULL)},
+		.workspace = t->dir,
+		.home = getenv("HOME"),
+		.own = t->dir,
+	};
+	struct buf config = BUF_MAX(INPUT_MAX);
+	struct err e;
+
+	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
+	confine_show_certificates(&plan.shown);
+	programs_show(&plan.shown, config.n ? config.p : NULL,
+		      plan.space.hidden, &t->arena);
+	buf_fini(&config);
+	if (sandbox_spec_read(&t->spec, spec, &t->arena, &e))
+		return acp_try_say("sandbox", false, e.text);
+	if (t->spec.mode == SANDBOX_OFF)
+		return acp_try_say("sandbox", true, "off");
+	t->box = (struct box)BOX_NONE;
+	if (box_make(&t->box, &plan, &e)) {
+		t->spec.mode = SANDBOX_OFF;
+		return acp_try_say("sandbox", false, e.text);
+	}
+	tree_has_init(t->box.space.init);
+	return judge_box(t);
+}
+
+/* --- the trial -------------------------------------------------------- */
+
+static int try_all(struct trial *t)
+{
+	const struct box *box;
+	struct err e;
+	int rc;
+
+	if (make_box(t))
+		return -1;
+	box = t->spec.mode == SANDBOX_OFF ? NULL : &t->box;
+	rc = acp_try_talk(
+		&(struct acp_try_talk){&t->config, box, t->until,
+				       json_bool(t->input, "prompt", true)});
+	if (rc) /* may be why; one that works with an older one is fine */
+		(void)acp_try_node(&t->config, box,
+				   json_i64(t->input, "node", 0));
+	if (tree_end(GRACE_MS, 0, &(int){0}, &e))
+		rc = acp_try_say("end", false, e.text);
+	tree_has_init(0);
+	if (box)
+		box_drop(&t->box);
+	return rc;
+}
+
+/* The sandbox holds for whoever makes it, and for good: so a process of its own
+ * does all that. As a reaper it ends whatever the agent leaves. */
+static int try_apart(struct trial *t)
+{
+	pid_t pid = fork();
+	sigset_t child;
+	int status = 0;
+	struct err e;
+
+	if (pid == 0) {
+		sigemptyset(&child);
+		sigaddset(&child, SIGCHLD);
+		sigprocmask(SIG_BLOCK, &child, NULL);
+		_exit(tree_own(&e) || try_all(t) ? 1 : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		err_errno_set(&e, "fork");
+		return acp_try_say("start", false, e.text);
+	}
+	if (WIFSIGNALED(status))
+		return acp_try_say("start", false, "the trial was killed");
+	return status ? -1 : 0;
+}
+
+/* In an empty directory, which is removed again. */
+static int try_in(struct trial *t)
+{
+	char dir[] = "/tmp/skep-try-XXXXXX";
+	struct below place = {.dir = dir};
+	struct buf config = BUF_MAX(INPUT_MAX);
+	struct msg_start s = {.run = "run_test",
+			      .attempt = 1,
+			      .agent = "test",
+			      .session = "test"};
+	struct err e;
+	int rc;
+
+	if (!mkdtemp(dir)) {
+		err_errno_set(&e, "%s", dir);
+		return acp_try_say("start", false, e.text);
+	}
+	json_add(&config, cJSON_GetObjectItemCaseSensitive(t->input, "config"));
+	s.config = config.n ? config.p : "{}";
+	t->dir = dir;
+	rc = acp_config_read(&t->config, &s, dir, &t->arena, &e);
+	rc = rc ? acp_try_say("settings", false, e.text) : try_apart(t);
+	place.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	below_empty(&place);
+	below_close(&place);
+	(void)rmdir(dir);
+	buf_fini(&config);
+	return rc;
+}
+
+int acp_try(const char *timeout_ms)
+{
+	struct trial t = {0};
+	struct buf text = BUF_MAX(INPUT_MAX);
+	struct err e = {0};
+	cJSON *input = NULL;
+	int64_t ms;
+	int rc;
+
+	if (text_i64("the timeout", timeout_ms, 1, INT32_MAX, &ms, &e))
+		return err_exit_status(e.code);
+	t.until = clock_mono_ns() + ms * NS_PER_MS;
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (file_read_fd(STDIN_FILENO, "the settings", &text, &e) == 0)
+		input = json_parse_object("the settings", text.p, text.n, &e);
+	t.input = input;
+	rc = input ? try_in(&t) : acp_try_say("settings", false, e.text);
+	cJSON_Delete(input);
+	buf_fini(&text);
+	arena_fini(&t.arena);
+	return rc ? err_exit_status(ERR_UNAVAILABLE) : 0;
+}

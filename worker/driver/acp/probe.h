@@ -1,0 +1,50 @@
+#ifndef WORKER_DRIVER_ACP_PROBE_H
+#define WORKER_DRIVER_ACP_PROBE_H
+
+#include "lib/sandbox/sandbox.h"
+#include "worker/driver/acp/config.h"
+
+/*
+ * Does an ACP agent work? Starts it in an empty directory, inside of the sandbox
+ * that a run of it would have, says initialize and session/new, asks it to write
+ * a file and to run a command, looks whether it has, and prints what came of each
+ * step as a line of JSON {"step", "result", "detail"} on stdout; result is ok or
+ * failed, and detail is for a person. On stdin is an object:
+ *
+ *   "config"   the driver's
+ *   "sandbox"  as a worker is told (lib/sandbox/spec.h)
+ *   "home"     skep's own directory, which is hidden
+ *   "node"     the least version of node that the agent needs, or nothing
+ *   "prompt"   false: no model is asked, so nothing is written or run
+ *
+ * Returns an exit status: 0 when all is well.
+ */
+int acp_try(const char *timeout_ms);
+
+/* acp_try_talk.c: -1 when it was no good. */
+int acp_try_say(const char *step, bool ok, const char *detail);
+struct acp_try_talk {
+	const struct acp_config *config;
+	const struct box *box;
+	int64_t until; /* clock_mono_ns */
+	bool prompts;
+};
+
+int acp_try_talk(const struct acp_try_talk *how);
+
+/* acp_try_work.c: what the agent is asked to do, and whether it did it. */
+struct acp_try_work {
+	const char *dir;
+	char word[16], input[16];
+	char prompt[1024];
+};
+
+int acp_try_work_begin(struct acp_try_work *w, const char *dir, struct err *e);
+int acp_try_work_judge(const struct acp_try_work *w);
+
+/* acp_try_node.c: of an agent that fails: is there a node of this version? 0:
+ * it needs none. */
+int acp_try_node(const struct acp_config *c, const struct box *box,
+		 int64_t least);
+
+#endif

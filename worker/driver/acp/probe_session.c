@@ -1,0 +1,432 @@
+/* What is said to an agent that is tried, and what came of it. */
+#include "worker/driver/acp/probe.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+#include "lib/json/jsonrpc.h"
+#include "worker/process/child.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_MS  1000000
+#define OUT_MAX    (1u << 20)
+#define LAST_BYTES 400
+#define LOOK_MS    200 /* whether it still lives */
+
+/* The end of a text that comes in pieces. */
+struct tail {
+	char text[LAST_BYTES + 1];
+	size_t n;
+};
+
+struct attempt {
+	struct child child;
+	struct rpc rpc;
+	struct buf out;
+	int64_t until; /* clock_mono_ns */
+	bool replied;
+	char session[256];
+	cJSON *result; /* NULL: refused */
+	int64_t code;
+	char why[512];
+	struct tail printed; /* on stderr */
+	struct tail said;    /* in the conversation */
+	char key_login[64];  /* as acp_key_login says; may be empty */
+};
+
+int acp_try_say(const char *step, bool ok, const char *detail)
+{
+	struct buf b = BUF_MAX(64u << 10);
+
+	buf_addf(&b, "{\"step\":\"%s\",\"result\":\"%s\",\"detail\":", step,
+		 ok ? "ok" : "failed");
+	json_add_string(&b, detail, strlen(detail));
+	printf("%s}\n", b.p);
+	(void)fflush(stdout);
+	buf_fini(&b);
+	return ok ? 0 : -1;
+}
+
+static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
+{
+	struct attempt *t = r->owner;
+	const char *more = cJSON_GetStringValue(reply->data);
+
+	(void)e;
+	t->replied = true;
+	cJSON_Delete(t->result);
+	t->result = reply->result ? cJSON_Duplicate(reply->result, true) : NULL;
+	t->code = reply->code;
+	if (!more)
+		more = json_text(reply->data, "details", NULL);
+	text_printf(t->why, sizeof t->why, "%s%s%s",
+		    quoted(reply->message).text, more ? ": " : "",
+		    more ? more : "");
+	return 0;
+}
+
+static void tail_add(struct tail *t, const char *p, size_t n)
+{
+	if (n > LAST_BYTES) {
+		p += n - LAST_BYTES;
+		n = LAST_BYTES;
+	}
+	if (t->n + n > LAST_BYTES) {
+		size_t drop = t->n + n - LAST_BYTES;
+
+		memmove(t->text, t->text + drop, t->n - drop);
+		t->n -= drop;
+	}
+	memcpy(t->text + t->n, p, n);
+	t->n += n;
+	t->text[t->n] = '\0';
+}
+
+/* Without white space at its end. */
+static const char *tail_text(struct tail *t)
+{
+	while (t->n > 0 && strchr("\r\n\t ", t->text[t->n - 1]))
+		t->text[--t->n] = '\0';
+	return t->text;
+}
+
+/* -1 at the end of the stream. */
+static int take(struct attempt *t, int fd, struct err *e)
+{
+	char bytes[8192];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	if (fd == t->child.err)
+		tail_add(&t->printed, bytes, (size_t)n);
+	else
+		(void)rpc_feed(&t->rpc, bytes, (size_t)n, e);
+	return 0;
+}
+
+static void write_some(struct attempt *t)
+{
+	ssize_t n = t->out.n ? write(t->child.in, t->out.p, t->out.n) : 0;
+
+	if (n > 0)
+		buf_drop(&t->out, (size_t)n);
+	else if (n < 0 && errno == EPIPE)
+		buf_clear(&t->out); /* nobody reads it */
+}
+
+/* What it started may live on with its output. */
+static bool is_dead(const struct attempt *t)
+{
+	siginfo_t i = {0};
+
+	return waitid(P_PID, (id_t)t->child.pid, &i,
+		      WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       i.si_pid != 0;
+}
+
+/* Takes what there is, and waits for it no longer than so. -1: it is gone. */
+static int hear(struct attempt *t, int ms)
+{
+	bool dead = is_dead(t); /* then all that it said is there */
+	struct pollfd p[3] = {
+		{.fd = t->child.out, .events = POLLIN},
+		{.fd = t->child.err, .events = POLLIN},
+		{.fd = t->out.n ? t->child.in : -1, .events = POLLOUT},
+	};
+	struct err ignored;
+	int n = poll(p, 3, dead ? 0 : ms);
+
+	if (n <= 0)
+		return dead || (n < 0 && errno != EINTR) ? -1 : 0;
+	if (p[2].revents)
+		write_some(t);
+	if (p[1].revents && take(t, t->child.err, &ignored))
+		t->child.err = -1;
+	return p[0].revents ? take(t, t->child.out, &ignored) : 0;
+}
+
+/* An agent that retries a request to its provider says so here, if at all. */
+static void explain_silence(struct attempt *t)
+{
+	const char *said = tail_text(&t->said);
+	const char *printed = tail_text(&t->printed);
+
+	text_printf(t->why, sizeof t->why, "it does not answer%s%s",
+		    *said || *printed ? "; its last words: " : "",
+		    *said ? said : printed);
+}
+
+/* Until the reply is there: 0; -1: it went away, or time is up. */
+static int await(struct attempt *t)
+{
+	while (!t->replied) {
+		int64_t ms = (t->until - clock_mono_ns()) / NS_PER_MS;
+
+		if (ms <= 0) {
+			explain_silence(t);
+			return -1;
+		}
+		if (hear(t, ms < LOOK_MS ? (int)ms : LOOK_MS))
+			break;
+	}
+	return t->replied ? 0 : -1;
+}
+
+/* Why it went away, as well as one can tell. */
+static void explain_end(struct attempt *t)
+{
+	int status = 0;
+	pid_t pid = waitpid(t->child.pid, &status, WNOHANG);
+	const char *last = tail_text(&t->printed);
+	const char *sep = *last ? ": " : "";
+
+	if (pid != t->child.pid)
+		snprintf(t->why, sizeof t->why, "it closed its output%s%s", sep,
+			 last);
+	else if (WIFSIGNALED(status))
+		snprintf(t->why, sizeof t->why, "it was ended by signal %d%s%s",
+			 WTERMSIG(status), sep, last);
+	else
+		snprintf(t->why, sizeof t->why, "it ended with code %d%s%s",
+			 WEXITSTATUS(status), sep, last);
+}
+
+/* Asks, and waits: 0 with t->result, or -1 with t->why. */
+static int ask(struct attempt *t, const char *method, const char *params)
+{
+	struct err e;
+
+	t->replied = false;
+	t->code = 0;
+	t->why[0] = '\0';
+	if (rpc_call(&t->rpc, method, params, on_reply, &e))
+		return -1;
+	if (await(t)) {
+		if (!t->why[0]) {
+			usleep(100000); /* it may not be dead just yet */
+			explain_end(t);
+		}
+		return -1;
+	}
+	return t->result ? 0 : -1;
+}
+
+static void add_logins(struct buf *b, const cJSON *methods)
+{
+	const cJSON *m;
+
+	cJSON_ArrayForEach(m, methods)
+	{
+		const char *about = json_text(m, "description", NULL);
+
+		buf_addf(b, "%s%s (\"auth\": \"%s\"%s%s)", b->n ? "; " : "",
+			 quoted(json_text(m, "name", "?")).text,
+			 quoted(json_text(m, "id", "")).text, about ? ", " : "",
+			 about ? quoted(about).text : "");
+	}
+}
+
+static int hello(struct attempt *t, const struct acp_config *c,
+		 struct buf *logins)
+{
+	const cJSON *info, *can, *methods;
+	const char *login;
+	int64_t version;
+	char text[512];
+
+	if (ask(t, "initialize",
+		"{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{"
+		"\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":"
+		"false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
+		"\"" SKEP_VERSION "\"}}"))
+		return acp_try_say("initialize", false, t->why);
+	version = json_i64(t->result, "protocolVersion", -1);
+	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
+	can = cJSON_GetObjectItemCaseSensitive(t->result, "agentCapabilities");
+	text_printf(text, sizeof text, "%s %s, protocol %" PRId64 "%s",
+		    json_text(info, "name", "an agent"),
+		    json_text(info, "version", ""), version,
+		    json_bool(can, "loadSession", false)
+			    ? ", can go on with a session"
+			    : "");
+	methods = cJSON_GetObjectItemCaseSensitive(t->result, "authMethods");
+	add_logins(logins, methods);
+	login = acp_key_login(c, methods);
+	snprintf(t->key_login, sizeof t->key_login, "%s", login ? login : "");
+	if (version != 1)
+		snprintf(text, sizeof text,
+			 "it speaks version %" PRId64
+			 " of the protocol; skep speaks 1",
+			 version);
+	return acp_try_say("initialize", version == 1, text);
+}
+
+static int log_in(struct attempt *t, const char *method)
+{
+	struct buf b = BUF_MAX(4096);
+	int rc;
+
+	buf_adds(&b, "{\"methodId\":");
+	json_add_string(&b, method, strlen(method));
+	buf_addc(&b, '}');
+	rc = ask(t, "authenticate", b.p);
+	buf_fini(&b);
+	return acp_try_say("authenticate", rc == 0, rc ? t->why : method);
+}
+
+static int session(struct attempt *t, const char *dir, const char *logins)
+{
+	struct buf b = BUF_MAX(64u << 10), text = BUF_MAX(64u << 10);
+	int rc;
+
+	buf_adds(&b, "{\"cwd\":");
+	json_add_string(&b, dir, strlen(dir));
+	buf_adds(&b, ",\"mcpServers\":[]}");
+	rc = ask(t, "session/new", b.p);
+	if (rc && t->code == RPC_AUTH && t->key_login[0] &&
+	    log_in(t, t->key_login) == 0)
+		rc = ask(t, "session/new", b.p);
+	if (rc == 0)
+		buf_adds(&text, "a session was made");
+	else if (t->code == RPC_AUTH)
+		buf_addf(&text, "it wants a login first: %s",
+			 logins[0] ? logins : t->why);
+	else
+		buf_adds(&text, t->why);
+	snprintf(t->session, sizeof t->session, "%s",
+		 json_text(t->result, "sessionId", ""));
+	rc = acp_try_say("session/new", rc == 0, text.p);
+	buf_fini(&b);
+	buf_fini(&text);
+	return rc;
+}
+
+/* The agent may do what it was asked to, once. */
+static int on_permission(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
+{
+	const cJSON *options = cJSON_GetObjectItemCaseSensitive(ask->params,
+								"options");
+	const char *id = json_text(cJSON_GetArrayItem(options, 0), "optionId",
+				   "");
+	struct buf b = BUF_MAX(4096);
+	const cJSON *o;
+
+	(void)e;
+	cJSON_ArrayForEach(o, options)
+	{
+		if (strcmp(json_text(o, "kind", ""), "allow_once") == 0)
+			id = json_text(o, "optionId", "");
+	}
+	buf_adds(&b, "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":");
+	json_add_string(&b, id, strlen(id));
+	buf_adds(&b, "}}");
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+/* The answer of the model. */
+static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct attempt *t = r->owner;
+	const cJSON *update = cJSON_GetObjectItemCaseSensitive(ask->params,
+							       "update");
+	const char *text = json_text(
+		cJSON_GetObjectItemCaseSensitive(update, "content"), "text",
+		"");
+
+	(void)e;
+	if (strcmp(json_text(update, "sessionUpdate", ""),
+		   "agent_message_chunk") == 0)
+		tail_add(&t->said, text, strlen(text));
+	return 0;
+}
+
+static const struct rpc_method methods[] = {
+	{"session/request_permission", true, on_permission},
+	{"session/update", false, on_update}};
+
+/* A turn that ended well and in which the agent said something. */
+static int judge_answer(struct attempt *t)
+{
+	const char *stop = json_text(t->result, "stopReason", "end_turn");
+	bool ended = strcmp(stop, "end_turn") == 0;
+	bool said = *tail_text(&t->said) != '\0';
+	char text[160];
+
+	text_printf(text, sizeof text, "%s%s", stop,
+		    ended && !said ? ", but the agent gave no answer" : "");
+	return acp_try_say("prompt", ended && said, text);
+}
+
+/* Gives it work, and looks at what it did. */
+static int work(struct attempt *t, const char *dir)
+{
+	struct buf b = BUF_MAX(64u << 10);
+	struct acp_try_work w;
+	struct err e;
+	int rc;
+
+	if (acp_try_work_begin(&w, dir, &e))
+		return acp_try_say("prompt", false, e.text);
+	buf_adds(&b, "{\"sessionId\":");
+	json_add_string(&b, t->session, strlen(t->session));
+	buf_adds(&b, ",\"prompt\":[{\"type\":\"text\",\"text\":");
+	json_add_string(&b, w.prompt, strlen(w.prompt));
+	buf_adds(&b, "}]}");
+	rc = ask(t, "session/prompt", b.p);
+	buf_fini(&b);
+	rc = rc ? acp_try_say("prompt", false, t->why) : judge_answer(t);
+	return acp_try_work_judge(&w) || rc ? -1 : 0;
+}
+
+static int talk(struct attempt *t, const struct acp_try_talk *how)
+{
+	const struct acp_config *c = how->config;
+	struct buf logins = BUF_MAX(64u << 10);
+	int rc = hello(t, c, &logins);
+
+	if (rc == 0 && c->auth)
+		rc = log_in(t, c->auth);
+	if (rc == 0)
+		rc = session(t, c->exec.cwd, logins.p);
+	if (rc == 0 && how->prompts)
+		rc = work(t, c->exec.cwd);
+	buf_fini(&logins);
+	return rc;
+}
+
+int acp_try_talk(const struct acp_try_talk *how)
+{
+	const struct acp_config *c = how->config;
+	struct child_spec spec = {.argv = c->exec.argv,
+				  .env = c->exec.env,
+				  .cwd = c->exec.cwd,
+				  .box = how->box};
+	struct attempt t = {.until = how->until};
+	struct err e;
+	int rc;
+
+	if (child_start(&t.child, &spec, &e))
+		return acp_try_say("start", false, e.text);
+	buf_init(&t.out, OUT_MAX);
+	rpc_init(&t.rpc, methods, sizeof methods / sizeof *methods, &t.out, &t);
+	rc = acp_try_say("start", true, c->exec.argv[0]);
+	if (rc == 0)
+		rc = talk(&t, how);
+	child_close(&t.child);
+	cJSON_Delete(t.result);
+	rpc_fini(&t.rpc);
+	buf_fini(&t.out);
+	return rc;
+}

@@ -1,0 +1,55 @@
+#include "lib/json/base64.h"
+#include "lib/os/file.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/media.h"
+
+#include <string.h>
+
+/* Larger ones, and those beyond, are only named in the text. */
+#define BLOCK_BYTES (5u << 20)
+#define BLOCKS_MAX  8
+
+/* "image" or "audio", if the agent takes such blocks; or NULL. */
+static const char *kind_of(const struct acp *x, const char *type)
+{
+	if (x->can_image && strncmp(type, "image/", 6) == 0)
+		return "image";
+	if (x->can_audio && strncmp(type, "audio/", 6) == 0)
+		return "audio";
+	return NULL;
+}
+
+/* Whether there was one. What cannot be read is named all the same. */
+static bool add_block(const struct acp *x, const struct media *m,
+		      struct buf *out)
+{
+	const char *kind = kind_of(x, m->type);
+	struct buf bytes = BUF_MAX(BLOCK_BYTES);
+	struct err ignored;
+	bool good = kind && file_read(m->path, &bytes, &ignored) == 0;
+
+	if (good) {
+		buf_addf(out, ",{\"type\":\"%s\",\"mimeType\":", kind);
+		json_add_string(out, m->type, strlen(m->type));
+		buf_adds(out, ",\"data\":\"");
+		base64_add(out, bytes.p, bytes.n);
+		buf_adds(out, "\"}");
+	}
+	buf_fini(&bytes);
+	return good;
+}
+
+void acp_add_blocks(struct acp *x, const char *text, struct buf *out)
+{
+	struct run *r = x->run;
+	const char *at = text;
+	struct media m;
+	int n = 0;
+
+	buf_adds(out, "[{\"type\":\"text\",\"text\":");
+	json_add_string(out, text, strlen(text));
+	buf_addc(out, '}');
+	while (n < BLOCKS_MAX && media_next(r->start->home, &at, &r->arena, &m))
+		n += add_block(x, &m, out);
+	buf_addc(out, ']');
+}

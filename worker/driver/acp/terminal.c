@@ -1,0 +1,446 @@
+#include "lib/base/text.h"
+#include "lib/os/process_tree.h"
+#include "worker/driver/acp/acp.h"
+#include "worker/workspace/workspace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TERMINALS_MAX 32
+#define ARGS_MAX      4096
+#define OUTPUT_KEPT   (1u << 20) /* unless the agent wants another limit */
+#define OUTPUT_MAX    (8u << 20)
+#define OUTPUT_SHOWN  (256u << 10) /* in the part of a tool call */
+#define READ_BYTES    (64u << 10)
+#define READS_MAX     16
+#define WAITS_MAX     8
+
+struct acp_terminal {
+	struct acp_terminal *next;
+	char id[32];
+	const char *command; /* as a line, for people */
+	struct child child;
+	struct tree_watch watch;
+	struct buf output; /* the last `limit` bytes */
+	size_t limit;
+	bool truncated;
+	const char *waits[WAITS_MAX]; /* ids of requests for its end */
+	int nwaits;
+};
+
+/* --- their output ----------------------------------------------------- */
+
+/* Keeps the end of it, from a whole character on. */
+static void keep_end(struct acp_terminal *t)
+{
+	size_t over = t->output.n > t->limit ? t->output.n - t->limit : 0;
+
+	if (!over)
+		return;
+	while (over < t->output.n && (t->output.p[over] & 0xc0) == 0x80)
+		over++;
+	buf_drop(&t->output, over);
+	t->truncated = true;
+}
+
+/* A command that never stops saying something must not keep us. */
+static void read_stream(struct acp_terminal *t, int *fd)
+{
+	ssize_t n = 1;
+
+	for (int i = 0; i < READS_MAX && *fd >= 0 && n > 0; i++) {
+		char *room = buf_room(&t->output, READ_BYTES);
+
+		n = read(*fd, room, READ_BYTES);
+		if (n > 0)
+			buf_grew(&t->output, (size_t)n);
+		keep_end(t);
+	}
+	if (*fd >= 0 && n <= 0 && !(n < 0 && errno == EAGAIN)) {
+		close(*fd); /* leaves epoll by that */
+		*fd = -1;
+	}
+}
+
+static void add_status(struct buf *b, const struct acp_terminal *t)
+{
+	int status = t->watch.status;
+
+	if (WIFSIGNALED(status))
+		buf_addf(b, "{\"exitCode\":null,\"signal\":\"SIG%s\"}",
+			 sigabbrev_np(WTERMSIG(status)));
+	else
+		buf_addf(b, "{\"exitCode\":%d,\"signal\":null}",
+			 WEXITSTATUS(status));
+}
+
+static void answer_waits(struct acp *x, struct acp_terminal *t)
+{
+	struct buf b = BUF_MAX(256);
+
+	add_status(&b, t);
+	for (int i = 0; i < t->nwaits; i++)
+		rpc_answer(&x->rpc, t->waits[i], b.p);
+	t->nwaits = 0;
+	buf_fini(&b);
+}
+
+void acp_terminals_look(struct acp *x)
+{
+	for (struct acp_terminal *t = x->terminals; t; t = t->next) {
+		bool ended = t->watch.ended; /* before what it said last */
+
+		read_stream(t, &t->child.out);
+		read_stream(t, &t->child.err);
+		if (ended && t->nwaits)
+			answer_waits(x, t);
+	}
+}
+
+/* --- starting --------------------------------------------------------- */
+
+static int words_of(struct acp *x, const char *command, const cJSON *args,
+		    char ***argv)
+{
+	struct arena *a = &x->run->arena;
+	int n = cJSON_GetArraySize(args), i = 0;
+	const cJSON *v;
+
+	if (n > ARGS_MAX)
+		return -1;
+	*argv = arena_alloc(a, (size_t)(n + 2) * sizeof **argv);
+	(*argv)[i++] = arena_text(a, command);
+	cJSON_ArrayForEach(v, args)
+	{
+		if (!cJSON_IsString(v))
+			return -1;
+		(*argv)[i++] = arena_text(a, v->valuestring);
+	}
+	return 0;
+}
+
+/* The agent's own environment, with the request's on top. */
+static int env_of(struct acp *x, const cJSON *list, char ***env)
+{
+	struct arena *a = &x->run->arena;
+	char **own = x->config.exec.env;
+	int n = cJSON_GetArraySize(list), i = 0;
+	const cJSON *v;
+
+	if (n > ARGS_MAX)
+		return -1;
+	for (int k = 0; own[k]; k++)
+		n++;
+	*env = arena_alloc(a, (size_t)(n + 1) * sizeof **env);
+	cJSON_ArrayForEach(v, list)
+	{
+		const char *name = json_text(v, "name", NULL);
+		const char *value = json_text(v, "value", NULL);
+
+		if (!name || !name[0] || strchr(name, '=') || !value)
+			return -1;
+		(*env)[i++] = arena_printf(a, "%s=%s", name, value);
+	}
+	for (int k = 0; own[k]; k++)
+		(*env)[i++] = own[k]; /* the first to set a name wins */
+	return 0;
+}
+
+static const char *line_of(struct acp *x, char *const *argv)
+{
+	struct buf b = BUF_MAX(64u << 10);
+	const char *line;
+
+	for (int i = 0; argv[i]; i++)
+		buf_addf(&b, "%s%s", i ? " " : "", argv[i]);
+	line = arena_text(&x->run->arena, b.over ? argv[0] : b.p);
+	buf_fini(&b);
+	return line;
+}
+
+static int start(struct acp *x, struct acp_terminal *t,
+		 const struct child_spec *spec, struct err *e)
+{
+	if (child_start(&t->child, spec, e))
+		return -1;
+	close(t->child.in); /* nobody types */
+	t->child.in = -1;
+	tree_watch(&t->watch, t->child.pid);
+	if (acp_watch(x, t->child.out) || acp_watch(x, t->child.err))
+		return err_errno_set(e, "epoll");
+	return 0;
+}
+
+static int count(const struct acp *x)
+{
+	int n = 0;
+
+	for (const struct acp_terminal *t = x->terminals; t; t = t->next)
+		n++;
+	return n;
+}
+
+static void add_terminal(struct acp *x, const struct rpc_ask *ask,
+			 const struct child_spec *spec, const char *line)
+{
+	struct acp_terminal *t = arena_alloc(&x->run->arena, sizeof *t);
+	int64_t limit = json_i64(ask->params, "outputByteLimit", OUTPUT_KEPT);
+	char answer[64];
+	struct err e;
+
+	*t = (struct acp_terminal){.command = line,
+				   .limit = limit < 0 ? OUTPUT_KEPT
+					    : limit > OUTPUT_MAX
+						    ? OUTPUT_MAX
+						    : (size_t)limit};
+	buf_init(&t->output, OUTPUT_MAX + 2 * READ_BYTES);
+	if (start(x, t, spec, &e)) {
+		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, e.text);
+		buf_fini(&t->output);
+		return;
+	}
+	snprintf(t->id, sizeof t->id, "term-%d", ++x->terminal_last);
+	t->next = x->terminals;
+	x->terminals = t;
+	snprintf(answer, sizeof answer, "{\"terminalId\":\"%s\"}", t->id);
+	rpc_answer(&x->rpc, ask->id, answer);
+}
+
+int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
+			   struct err *e)
+{
+	struct acp *x = r->owner;
+	const cJSON *p = ask->params;
+	const char *command = json_text(p, "command", "");
+	char **argv, **env;
+	struct child_spec spec = {
+		.cwd = json_text(p, "cwd", x->run->workspace->dir),
+		.ns = workspace_ns(x->run->workspace),
+		.box = x->run->box};
+	struct permission_subject s = {.kind = "execute", .title = ""};
+
+	(void)e;
+	if (!command[0] || spec.cwd[0] != '/' ||
+	    words_of(x, command, cJSON_GetObjectItem(p, "args"), &argv) ||
+	    env_of(x, cJSON_GetObjectItem(p, "env"), &env)) {
+		rpc_refuse(r, ask->id, RPC_PARAMS,
+			   "command, args, env or cwd is not right");
+		return 0;
+	}
+	spec.argv = argv;
+	spec.env = env;
+	s.command = line_of(x, argv);
+	if (!acp_permit(x, ask, &s, acp_on_terminal_create))
+		return 0;
+	if (count(x) >= TERMINALS_MAX)
+		rpc_refuse(r, ask->id, RPC_INTERNAL,
+			   "there are too many terminals: release some");
+	else
+		add_terminal(x, ask, &spec, s.command);
+	return 0;
+}
+
+/* --- the other requests ----------------------------------------------- */
+
+/* NULL: the request was refused. */
+static struct acp_terminal *find(struct acp *x, const struct rpc_ask *ask)
+{
+	const char *id = json_text(ask->params, "terminalId", "");
+	struct acp_terminal *t = x->terminals;
+
+	while (t && strcmp(t->id, id) != 0)
+		t = t->next;
+	if (!t)
+		rpc_refuse(&x->rpc, ask->id, RPC_NOT_FOUND,
+			   "there is no such terminal");
+	return t;
+}
+
+static void add_output(struct buf *b, const struct acp_terminal *t)
+{
+	buf_adds(b, "\"output\":");
+	json_add_string(b, t->output.p, t->output.n);
+	buf_addf(b, ",\"truncated\":%s", t->truncated ? "true" : "false");
+	if (t->watch.ended) {
+		buf_adds(b, ",\"exitStatus\":");
+		add_status(b, t);
+	}
+	buf_addc(b, '}');
+}
+
+int acp_on_terminal_output(struct rpc *r, const struct rpc_ask *ask,
+			   struct err *e)
+{
+	struct acp *x = r->owner;
+	struct acp_terminal *t = find(x, ask);
+	struct buf b = BUF_MAX(8 * OUTPUT_MAX);
+
+	(void)e;
+	if (!t)
+		return 0;
+	acp_terminals_look(x);
+	buf_addc(&b, '{');
+	add_output(&b, t);
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
+{
+	struct acp *x = r->owner;
+	struct acp_terminal *t = find(x, ask);
+
+	(void)e;
+	if (!t)
+		return 0;
+	if (t->nwaits == WAITS_MAX) {
+		rpc_refuse(r, ask->id, RPC_INTERNAL, "too many wait for it");
+		return 0;
+	}
+	t->waits[t->nwaits++] = arena_text(&x->run->arena, ask->id);
+	acp_terminals_look(x);
+	return 0;
+}
+
+/* The whole group: a command in a shell is more than the shell. It is ours as
+ * long as its leader was not reaped. */
+static void kill_group(const struct acp_terminal *t)
+{
+	if (!t->watch.ended)
+		(void)kill(-t->child.pid, SIGKILL);
+}
+
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
+{
+	struct acp_terminal *t = find(r->owner, ask);
+
+	(void)e;
+	if (!t)
+		return 0;
+	kill_group(t);
+	rpc_answer(r, ask->id, "{}");
+	return 0;
+}
+
+/* What there was to see goes to the transcript. */
+static int note_result(struct acp *x, const struct acp_terminal *t,
+		       struct err *e)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	struct event_new ev = {.type = "tool_result", .parent = WRITER_LEAF};
+	int rc;
+
+	buf_addf(&b, "{\"terminal\":\"%s\",\"command\":", t->id);
+	json_add_string(&b, t->command, strlen(t->command));
+	buf_addc(&b, ',');
+	add_output(&b, t);
+	if (b.over) { /* bytes that are six each in JSON */
+		buf_clear(&b);
+		b.over = false;
+		buf_addf(&b, "{\"terminal\":\"%s\",\"truncated\":true}", t->id);
+	}
+	ev.body = b.p;
+	rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	buf_fini(&b);
+	return rc;
+}
+
+/* What a tool call shows of its terminal: the end of the output, and how the
+ * command ended. */
+static void add_shown(struct buf *b, const struct acp_terminal *t)
+{
+	size_t skip = t->output.n > OUTPUT_SHOWN ? t->output.n - OUTPUT_SHOWN
+						 : 0;
+
+	while (skip < t->output.n && (t->output.p[skip] & 0xc0) == 0x80)
+		skip++;
+	buf_adds(b, "{\"terminalId\":");
+	json_add_string(b, t->id, strlen(t->id));
+	buf_adds(b, ",\"output\":");
+	json_add_string(b, t->output.p + skip, t->output.n - skip);
+	buf_addf(b, ",\"truncated\":%s",
+		 t->truncated || skip > 0 ? "true" : "false");
+	if (t->watch.ended) {
+		buf_adds(b, ",\"exitStatus\":");
+		add_status(b, t);
+	}
+	buf_addc(b, '}');
+}
+
+static void keep_shown(struct acp *x, const struct acp_terminal *t)
+{
+	struct acp_released *r = arena_alloc(&x->run->arena, sizeof *r);
+	struct buf b = BUF_MAX(8 * OUTPUT_SHOWN);
+
+	add_shown(&b, t);
+	*r = (struct acp_released){x->released,
+				   arena_text(&x->run->arena, t->id),
+				   arena_text(&x->run->arena, b.p)};
+	x->released = r;
+	buf_fini(&b);
+}
+
+bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out)
+{
+	acp_terminals_look(x);
+	for (const struct acp_terminal *t = x->terminals; t; t = t->next)
+		if (strcmp(t->id, id) == 0) {
+			add_shown(out, t);
+			return true;
+		}
+	for (const struct acp_released *r = x->released; r; r = r->next)
+		if (strcmp(r->id, id) == 0) {
+			buf_adds(out, r->shown);
+			return true;
+		}
+	return false;
+}
+
+static int release(struct acp *x, struct acp_terminal *t, struct err *e)
+{
+	struct acp_terminal **at = &x->terminals;
+	int rc;
+
+	acp_terminals_look(x);
+	kill_group(t);
+	rc = note_result(x, t, e);
+	keep_shown(x, t);
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	tree_forget(&t->watch);
+	child_close(&t->child);
+	buf_fini(&t->output);
+	return rc;
+}
+
+int acp_on_terminal_release(struct rpc *r, const struct rpc_ask *ask,
+			    struct err *e)
+{
+	struct acp_terminal *t = find(r->owner, ask);
+
+	if (!t)
+		return 0;
+	if (release(r->owner, t, e))
+		return -1;
+	rpc_answer(r, ask->id, "{}");
+	return 0;
+}
+
+int acp_terminals_end(struct acp *x, struct err *e)
+{
+	int rc = 0;
+
+	while (x->terminals)
+		if (release(x, x->terminals, rc ? &(struct err){0} : e))
+			rc = -1;
+	return rc;
+}

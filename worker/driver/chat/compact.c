@@ -1,0 +1,158 @@
+#include "worker/driver/chat/chat.h"
+
+#include "schema/agent/transcript/branch.h"
+
+#include <string.h>
+
+#define COMPACTIONS 4            /* in a row, without an answer in between */
+#define SUMMARY_MAX (32u << 10)  /* bytes */
+#define SHOWN_MAX   (192u << 10) /* of what is to be summed up */
+#define SHOWN_LEAST 1024
+#define LINE_MAX_   2000
+#define TOKEN_BYTES 4.0 /* in most languages, with JSON around */
+
+static size_t size_of(const struct chat_item *it)
+{
+	size_t n = strlen(it->text) + 64;
+
+	for (int i = 0; i < it->ncalls; i++) {
+		const struct chat_past_call *c = &it->calls[i];
+
+		n += strlen(c->input) + 128;
+		n += c->output ? strlen(c->output) : 0;
+	}
+	return n;
+}
+
+/* How many of the oldest items go: half of what there is, by size; the last one
+ * stays. */
+static int how_many(const struct chat_history *h)
+{
+	size_t all = 0, gone = 0;
+	int n = 0;
+
+	for (int i = 0; i < h->n; i++)
+		all += size_of(&h->items[i]);
+	while (n < h->n - 1 && gone * 2 < all)
+		gone += size_of(&h->items[n++]);
+	return n;
+}
+
+/* A guess that the server's own count corrects. One that is wrong costs a
+ * summary, or a request that the server refuses. */
+static int64_t tokens_of(const struct chat *x, size_t bytes)
+{
+	double each = x->token_bytes > 0 ? x->token_bytes : TOKEN_BYTES;
+
+	return (int64_t)((double)bytes / each);
+}
+
+/* Within reason: some servers leave out what they had in their cache. */
+void chat_learn_tokens(struct chat *x, int64_t tokens)
+{
+	double each = tokens > 0 ? (double)x->asked / (double)tokens : 0;
+
+	if (each >= TOKEN_BYTES / 4 && each <= TOKEN_BYTES * 2)
+		x->token_bytes = each;
+}
+
+bool chat_is_too_long(const struct chat *x, const struct chat_history *h,
+		      size_t bytes, int64_t *tokens)
+{
+	const struct chat_limits *l = &x->config.limits;
+
+	*tokens = tokens_of(x, bytes);
+	return l->context > 0 && how_many(h) > 0 &&
+	       x->compactions<COMPACTIONS && * tokens + l->max_output_tokens> l
+		       ->context;
+}
+
+static void add_item(struct buf *b, const struct chat_item *it)
+{
+	buf_addf(b, "%s: %.*s\n", it->by_user ? "User" : "Assistant", LINE_MAX_,
+		 it->text);
+	for (int i = 0; i < it->ncalls; i++)
+		buf_addf(b, "Tool %s %.*s\n", it->calls[i].name, 200,
+			 it->calls[i].input);
+}
+
+/* What is left when no model can be asked: the beginning of each. */
+static void add_short(struct buf *b, const struct chat_history *h, int n)
+{
+	if (h->summary)
+		buf_addf(b, "%.8000s\n", h->summary);
+	for (int i = 0; i < n && b->n < SUMMARY_MAX - 1024; i++)
+		buf_addf(b, "%s: %.300s\n",
+			 h->items[i].by_user ? "User" : "Assistant",
+			 h->items[i].text);
+}
+
+/* Half of what it takes: there are tools and an answer, too. */
+static size_t room(const struct chat *x)
+{
+	double bytes = (double)x->config.limits.context / 2 * TOKEN_BYTES;
+
+	return bytes <= 0 || bytes > SHOWN_MAX ? SHOWN_MAX
+	       : bytes < SHOWN_LEAST           ? SHOWN_LEAST
+					       : (size_t)bytes;
+}
+
+/* Asks the model itself, without tools, about a text that surely fits. */
+static int ask_model(struct chat *x, const struct chat_history *h, int n,
+		     struct buf *out, struct err *e)
+{
+	struct chat_item one = {.by_user = true};
+	struct chat_history alone = {.items = &one, .n = 1};
+	struct buf shown = BUF_MAX(room(x)), body = BUF_MAX(1u << 20);
+	struct chat_result result = {0};
+	struct chat_turn turn;
+	int rc;
+
+	buf_adds(&shown, "Sum up this conversation for yourself, so that you "
+			 "can go on without it: the task, what was found "
+			 "and decided, what is done and what is open.\n\n");
+	if (h->summary)
+		buf_addf(&shown, "Before: %.8000s\n", h->summary);
+	for (int i = 0; i < n; i++)
+		add_item(&shown, &h->items[i]);
+	one.text = shown.p;
+	chat_turn_init(&turn);
+	rc = chat_request(x, &alone, &body, e);
+	if (rc == 0)
+		rc = chat_http_ask(x->http,
+				   &(struct chat_ask){.run = x->run,
+						      .body = &body,
+						      .turn = &turn},
+				   &result, e);
+	if (rc == 0 && result.outcome == CHAT_ANSWERED)
+		buf_add(out, turn.text.p,
+			turn.text.n < SUMMARY_MAX ? turn.text.n : SUMMARY_MAX);
+	chat_turn_fini(&turn);
+	buf_fini(&shown);
+	buf_fini(&body);
+	return rc;
+}
+
+int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
+		 struct err *e)
+{
+	struct buf summary = BUF_MAX(2 * SUMMARY_MAX);
+	struct compaction_new c = {.tokens_before = tokens_of(x, x->asked),
+				   .tokens_after = OPT_NONE};
+	struct event_ref ref;
+	int n = how_many(h), rc;
+
+	if (n == 0 || x->compactions++ >= COMPACTIONS)
+		return chat_end(x, REASON_context_full, "%s", why);
+	rc = ask_model(x, h, n, &summary, e);
+	if (rc == 0 && summary.n == 0)
+		add_short(&summary, h, n);
+	if (rc == 0) {
+		c.upto = h->items[n].seq - 1;
+		c.summary = summary.p;
+		rc = session_compact(&x->run->ledger.writer, &c, &ref, e);
+		ledger_changed(&x->run->ledger);
+	}
+	buf_fini(&summary);
+	return rc;
+}

@@ -1,0 +1,230 @@
+#include "worker/driver/chat/config.h"
+
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+#include "schema/home.h"
+#include "worker/process/command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const members[] = {
+	"endpoint", "api",     "model",       "key_file", "key_env",
+	"params",   "tools",   "exec",        "price",    "permissions",
+	"max_cost", "headers", "mcp_servers", "images",   "files",
+#define LIMIT(name, other, least, help) #name,
+#include "worker/driver/chat/limits.def"
+#undef LIMIT
+	NULL};
+
+static const struct {
+	const char *name;
+	int64_t other, least;
+	size_t offset;
+} limits[] = {
+#define LIMIT(name, other, least, help) \
+	{#name, other, least, offsetof(struct chat_limits, name)},
+#include "worker/driver/chat/limits.def"
+#undef LIMIT
+};
+
+static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
+{
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		const cJSON *m = cJSON_GetObjectItemCaseSensitive(
+			v, limits[i].name);
+		int64_t *to = (int64_t *)(void *)((char *)&c->limits +
+						  limits[i].offset);
+
+		*to = limits[i].other;
+		if (!m)
+			continue;
+		if (!cJSON_IsNumber(m) ||
+		    m->valuedouble < (double)limits[i].least ||
+		    m->valuedouble > 1e15)
+			return err_set(e, ERR_INVALID,
+				       "chat: %s is a number from %lld on",
+				       limits[i].name,
+				       (long long)limits[i].least);
+		*to = (int64_t)m->valuedouble;
+	}
+	return 0;
+}
+
+/* Without a user and a password. */
+static const char *name_source(const struct chat_config *c, struct arena *a)
+{
+	const char *host = strstr(c->url, "://") + 3;
+	size_t n = strcspn(host, "/?#");
+	const char *at = memchr(host, '@', n);
+
+	if (at) {
+		n -= (size_t)(at + 1 - host);
+		host = at + 1;
+	}
+	return arena_printf(a, "%s %.*s %s",
+			    c->responses ? "responses" : "chat", (int)n, host,
+			    c->model);
+}
+
+/* The base, the whole address, or with a slash at its end. */
+static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
+		    struct err *e)
+{
+	const char *base = json_text(v, "endpoint", NULL);
+	const char *api = json_text(v, "api", "chat");
+	const char *end;
+	size_t n;
+
+	if (!base || (strncmp(base, "http://", 7) != 0 &&
+		      strncmp(base, "https://", 8) != 0))
+		return err_set(e, ERR_INVALID,
+			       "chat: endpoint is the address of a server, as "
+			       "https://host/v1");
+	c->responses = strcmp(api, "responses") == 0;
+	if (!c->responses && strcmp(api, "chat") != 0)
+		return err_set(e, ERR_INVALID,
+			       "chat: api is chat or responses");
+	end = c->responses ? "/responses" : "/chat/completions";
+	n = strlen(base);
+	while (n > 0 && base[n - 1] == '/')
+		n--;
+	c->url = n > strlen(end) && strncmp(base + n - strlen(end), end,
+					    strlen(end)) == 0
+			 ? arena_textn(a, base, n)
+			 : arena_printf(a, "%.*s%s", (int)n, base, end);
+	c->from = name_source(c, a);
+	return 0;
+}
+
+static int read_key(struct chat_config *c, const cJSON *v, const char *home,
+		    struct err *e)
+{
+	const char *file = json_text(v, "key_file", NULL);
+	const char *name = json_text(v, "key_env", NULL);
+	const char *value = name ? home_env(name) : NULL;
+
+	if (file)
+		return secret_read(&c->key, file, home, e) ? err_wrap(e, "chat")
+							   : 0;
+	if (name && !value)
+		return err_set(e, ERR_INVALID,
+			       "chat: %s is not in the environment of skepd",
+			       quoted(name).text);
+	c->key = value ? strdup(value) : NULL;
+	return 0;
+}
+
+static int read_headers(struct chat_config *c, const cJSON *v, const char *home,
+			struct arena *a, struct err *e)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, "headers");
+
+	return headers_read(&c->headers, m, home, a, e) ? err_wrap(e, "chat")
+							: 0;
+}
+
+static double number(const cJSON *v, const char *name)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, name);
+
+	return cJSON_IsNumber(m) && m->valuedouble > 0 ? m->valuedouble : 0;
+}
+
+static int read_tools(struct chat_config *c, const cJSON *v, struct arena *a,
+		      struct err *e)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(v, "tools");
+	const cJSON *m;
+
+	c->exec = json_bool(v, "exec", false);
+	if (!list)
+		return 0;
+	if (!cJSON_IsArray(list))
+		return err_set(e, ERR_INVALID, "chat: tools is a list");
+	c->tools = arena_alloc(a, (size_t)(cJSON_GetArraySize(list) + 1) *
+					  sizeof *c->tools);
+	cJSON_ArrayForEach(m, list)
+	{
+		if (!cJSON_IsString(m))
+			return err_set(e, ERR_INVALID,
+				       "chat: tools holds something that is "
+				       "not a name");
+		c->tools[c->ntools++] = arena_text(a, m->valuestring);
+	}
+	return 0;
+}
+
+static int read_params(struct chat_config *c, const cJSON *v, struct arena *a,
+		       struct err *e)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, "params");
+	struct buf b = BUF_MAX(65536);
+	int rc;
+
+	if (!m)
+		return 0;
+	if (!cJSON_IsObject(m))
+		return err_set(e, ERR_INVALID, "chat: params is an object");
+	json_add(&b, m);
+	rc = buf_ok(&b, "params", e);
+	c->params = rc ? NULL : arena_text(a, b.p);
+	buf_fini(&b);
+	return rc;
+}
+
+static int read_all(struct chat_config *c, const struct msg_start *s,
+		    const cJSON *v, struct arena *a, struct err *e)
+{
+	const cJSON *price = cJSON_GetObjectItemCaseSensitive(v, "price");
+
+	c->model = arena_text(a, json_text(v, "model", s->model));
+	c->system = s->system;
+	c->ruled = cJSON_HasObjectItem(v, "permissions");
+	c->price_input = number(price, "input");
+	c->price_output = number(price, "output");
+	c->price_cached = number(price, "cached");
+	c->max_cost = number(v, "max_cost");
+	c->images = json_bool(v, "images", true);
+	c->files = json_bool(v, "files", true);
+	if (!c->model)
+		return err_set(e, ERR_INVALID,
+			       "chat: which model? skep agent "
+			       "set NAME --model MODEL");
+	return exec_config_members("chat", members, v, e) ||
+			       read_url(c, v, a, e) || read_limits(c, v, e) ||
+			       read_tools(c, v, a, e) ||
+			       read_params(c, v, a, e) ||
+			       permissions_read(&c->permissions, v, a, e) ||
+			       read_headers(c, v, s->home, a, e) ||
+			       mcp_servers_read(&c->servers, v, s, a, e) ||
+			       read_key(c, v, s->home, e)
+		       ? -1
+		       : 0;
+}
+
+int chat_config_read(struct chat_config *c, const struct msg_start *s,
+		     struct arena *a, struct err *e)
+{
+	const char *text = s->config ? s->config : "{}";
+	cJSON *v = json_parse_object("chat", text, strlen(text), e);
+	int rc;
+
+	*c = (struct chat_config){0};
+	if (!v)
+		return -1;
+	rc = read_all(c, s, v, a, e);
+	cJSON_Delete(v);
+	return rc;
+}
+
+void chat_config_forget(struct chat_config *c)
+{
+	if (!c->key)
+		return;
+	explicit_bzero(c->key, strlen(c->key));
+	free(c->key);
+	c->key = NULL;
+}

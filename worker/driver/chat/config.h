@@ -1,0 +1,63 @@
+#ifndef WORKER_DRIVER_CHAT_CONFIG_H
+#define WORKER_DRIVER_CHAT_CONFIG_H
+
+#include "ipc/start_message.h"
+#include "lib/base/arena.h"
+#include "lib/base/err.h"
+#include "worker/driver/headers.h"
+#include "worker/driver/mcp_servers.h"
+#include "worker/driver/permission.h"
+
+/*
+ * The configuration of the chat driver:
+ *
+ *   "endpoint": "https://host/v1"     the base of an OpenAI-compatible server
+ *   "api":      "chat" | "responses"  chat completions, or the Responses API
+ *   "model":    "name"                instead of the agent's own
+ *   "key_file": "name"                in credentials/, or a path from the root;
+ *                                     only its owner may read it
+ *   "key_env":  "NAME"                of the supervisor's environment
+ *   "headers":  {"X-Title": "skep"}   added to each request: headers.h
+ *   "images":   false                 pictures are only named, not sent
+ *   "files":    false                 PDF documents and sound likewise
+ *   "params":   {"temperature": 0}    added to each request as they are
+ *   "tools":    ["read_file", …]      of worker/driver/chat/tools.def; absent: all
+ *   "exec":     true                  the tool exec too, in the sandbox
+ *   "mcp_servers": {…}                worker/driver/mcp_servers.h
+ *   "permissions": …                  worker/driver/permission.h
+ *   "price":    {"input": 1.25, "cached": 0.1, "output": 10}
+ *                                     dollars for a million tokens
+ *   and the limits of chat_limits.def
+ */
+struct chat_limits {
+#define LIMIT(name, other, least, help) int64_t name;
+#include "worker/driver/chat/limits.def"
+#undef LIMIT
+};
+
+struct chat_config {
+	const char *url;
+	const char *from; /* api, host and model: whose reasoning it is */
+	const char *model;
+	const char *system; /* or NULL */
+	const char *params; /* JSON object, or NULL */
+	char *key;          /* or NULL; chat_config_forget wipes it */
+	const char **tools; /* NULL: all */
+	int ntools;
+	struct headers headers;
+	struct mcp_servers servers;
+	bool responses;
+	bool images, files;
+	bool exec;
+	bool ruled; /* there are permissions */
+	struct permissions permissions;
+	struct chat_limits limits;
+	double price_input, price_cached, price_output, max_cost;
+};
+
+/* All in a, but the key. ERR_INVALID names the member that is wrong. */
+int chat_config_read(struct chat_config *c, const struct msg_start *s,
+		     struct arena *a, struct err *e);
+void chat_config_forget(struct chat_config *c);
+
+#endif

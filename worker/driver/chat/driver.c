@@ -1,0 +1,456 @@
+/*
+ * chat: an agent of our own. The conversation is read from the transcript, the
+ * model asked, its answer committed, its tools run, and so on until it calls
+ * none. Every step begins with what is committed, so an attempt that follows
+ * one that died goes on where that one stopped: an answer that was cut off is
+ * asked for again, and a tool without a result is run again if that does no
+ * harm (worker/driver/chat/tools.def), else the model is told.
+ */
+#include "worker/driver/chat/chat.h"
+
+#include "lib/base/id.h"
+#include "lib/base/text.h"
+#include "worker/driver/chat/media.h"
+#include "worker/run/diagnose.h"
+#include "worker/workspace/workspace.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REQUEST_MAX (64u << 20)
+#define BACKOFF_MAX 60000
+
+int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
+{
+	va_list ap;
+
+	x->over = true;
+	x->end->reason = reason;
+	va_start(ap, fmt);
+	if (vsnprintf(x->end->detail, sizeof x->end->detail, fmt, ap) >=
+	    (int)sizeof x->end->detail)
+		text_mark_cut(x->end->detail, sizeof x->end->detail);
+	va_end(ap);
+	return 0;
+}
+
+/* --- the answer ---------------------------------------------------------- */
+
+/* What the server asks for, or twice as long each time; never all at once. */
+static int64_t back_off(const struct chat *x, const struct chat_result *r,
+			int64_t nth)
+{
+	int64_t ms = x->config.limits.backoff_ms;
+	unsigned dice;
+
+	id_random(&dice, sizeof dice);
+	for (int64_t i = 0; i < nth && ms < BACKOFF_MAX; i++)
+		ms *= 2;
+	ms = ms / 2 + (int64_t)(dice % (unsigned)(ms / 2 + 1));
+	if (r->wait_ms > 0)
+		ms = r->wait_ms + (int64_t)(dice % 250);
+	return ms;
+}
+
+static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
+		     int64_t ms, struct err *e)
+{
+	struct buf why = BUF_MAX(4096);
+	int rc;
+
+	json_add_string(&why, r->why, strlen(r->why));
+	rc = ledger_addf(&x->run->ledger, "status", NULL, e,
+			 "{\"retry\":%" PRId64 ",\"wait_ms\":%" PRId64
+			 ",\"why\":%s}",
+			 nth + 1, ms, why.p);
+	buf_fini(&why);
+	return rc;
+}
+
+static int try_once(struct chat *x, const struct buf *body,
+		    struct chat_result *r, struct err *e)
+{
+	struct chat_ask ask = {.run = x->run,
+			       .body = body,
+			       .turn = &x->turn,
+			       .flush = chat_answer_flush,
+			       .arg = x};
+	struct err why;
+	int rc;
+
+	chat_answer_begin(x);
+	rc = chat_http_ask(x->http, &ask, r, e);
+	if (rc == 0 && r->outcome == CHAT_ANSWERED &&
+	    chat_turn_end(&x->turn, x->turns + 1, &why)) {
+		r->outcome = CHAT_AGAIN;
+		text_fit(r->why, sizeof r->why, why.text);
+	}
+	if (rc)
+		(void)chat_answer_drop(x, "the request was aborted", &why);
+	else if (r->outcome != CHAT_ANSWERED)
+		rc = chat_answer_drop(x, r->why, e);
+	return rc;
+}
+
+static int ask(struct chat *x, const struct buf *body, struct chat_result *r,
+	       struct err *e)
+{
+	int64_t max = x->config.limits.retries, ms;
+
+	for (int64_t i = 0;; i++) {
+		if (try_once(x, body, r, e))
+			return -1;
+		if (r->outcome != CHAT_AGAIN || i == max)
+			return 0;
+		ms = back_off(x, r, i);
+		if (say_again(x, r, i, ms, e) || run_wait(x->run, ms, e))
+			return -1;
+	}
+}
+
+/* --- tools --------------------------------------------------------------- */
+
+/* The text of a failure is the result; only the end of the run is not. */
+static int use_tool(struct chat *x, const struct chat_use *use,
+		    struct buf *text, bool *failed, struct err *e)
+{
+	struct err why;
+
+	*failed = chat_tool_run(x, use, text, &why) != 0;
+	if (!*failed)
+		return 0;
+	if (run_ending(x->run) || why.code == ERR_CANCELED ||
+	    why.code == ERR_STALE) {
+		*e = why;
+		return -1;
+	}
+	buf_clear(text);
+	text->over = false;
+	buf_adds(text, why.text);
+	return 0;
+}
+
+static int call(struct chat *x, int i, struct err *e)
+{
+	const struct chat_call *c = &x->turn.calls[i];
+	struct chat_use use = {
+		.id = c->id, .name = c->name, .part = &x->calls[i]};
+	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+	struct err why;
+	cJSON *args = chat_call_args(c, &why);
+	bool failed = !args;
+	int rc = 0;
+
+	use.args = args;
+	if (args)
+		rc = use_tool(x, &use, &text, &failed, e);
+	else
+		buf_adds(&text, why.text);
+	if (rc == 0)
+		rc = chat_answer_result(x, i, &text, failed, e);
+	cJSON_Delete(args);
+	buf_fini(&text);
+	return rc;
+}
+
+/* The calls from this one on were not begun when the run was ended. */
+static void skip_rest(struct chat *x, int i)
+{
+	struct buf text = BUF_MAX(256);
+	struct err ignored; /* they are closed with the run */
+
+	buf_adds(&text, "The tool was not run: the run was ended before.");
+	for (; i < x->turn.ncalls; i++)
+		if (x->turn.calls[i].name[0])
+			(void)chat_answer_result(x, i, &text, true, &ignored);
+	buf_fini(&text);
+}
+
+static int call_all(struct chat *x, struct err *e)
+{
+	for (int i = 0; i < x->turn.ncalls; i++) {
+		int rc = run_wait(x->run, 0, e);
+
+		if (rc == 0 && x->turn.calls[i].name[0])
+			rc = call(x, i, e) ? 1 : 0;
+		if (rc == 0)
+			continue;
+		if (run_ending(x->run))
+			skip_rest(x, rc > 0 ? i + 1 : i);
+		return -1;
+	}
+	return 0;
+}
+
+/* A call of an attempt that died: its result becomes an event. */
+static int call_again(struct chat *x, const struct chat_past_call *c,
+		      struct err *e)
+{
+	struct buf text = BUF_MAX(MCP_TEXT_MAX), body = BUF_MAX(EVENT_BODY_MAX);
+	struct chat_use use = {.id = c->id, .name = c->name};
+	struct event_new ev = {.type = "tool_result", .parent = WRITER_LEAF};
+	struct err why;
+	cJSON *args = json_parse_object("input", c->input, strlen(c->input),
+					&why);
+	bool failed = true;
+	int rc = 0;
+
+	use.args = args;
+	if (args && (c->not_run || chat_tool_again(c->name)))
+		rc = use_tool(x, &use, &text, &failed, e);
+	else
+		buf_adds(&text, "The tool was interrupted, and nobody knows "
+				"whether it was done: look before you go on.");
+	buf_adds(&body, "{\"call_id\":");
+	json_add_string(&body, c->id, strlen(c->id));
+	buf_addf(&body, ",\"failed\":%s,\"text\":", failed ? "true" : "false");
+	json_add_string(&body, text.p, text.n);
+	buf_addc(&body, '}');
+	ev.body = body.p;
+	if (rc == 0)
+		rc = buf_ok(&body, "a result", e);
+	if (rc == 0)
+		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	cJSON_Delete(args);
+	buf_fini(&text);
+	buf_fini(&body);
+	return rc;
+}
+
+static int settle(struct chat *x, const struct chat_item *it, struct err *e)
+{
+	for (int i = 0; i < it->ncalls; i++)
+		if (!it->calls[i].output && call_again(x, &it->calls[i], e))
+			return -1;
+	return 0;
+}
+
+/* --- a turn -------------------------------------------------------------- */
+
+static int judge_answer(struct chat *x, struct err *e)
+{
+	const char *finish = x->turn.finish;
+
+	x->turns++;
+	x->compactions = 0;
+	chat_learn_tokens(x, x->turn.usage.input);
+	if (strcmp(finish, "tool_calls") == 0)
+		return call_all(x, e);
+	if (strcmp(finish, "length") == 0)
+		return chat_end(x, REASON_max_tokens,
+				"the model's answer was cut off at its limit");
+	if (strcmp(finish, "refusal") == 0)
+		return chat_end(x, REASON_refusal, "the model refused%s%s",
+				x->turn.text.n ? ": " : "",
+				quoted(x->turn.text.p).text);
+	return 0; /* the next look at the history ends the run */
+}
+
+static int over_limit(struct chat *x)
+{
+	const struct chat_limits *l = &x->config.limits;
+
+	if (x->turns >= l->max_turns)
+		return chat_end(x, REASON_max_turns,
+				"%" PRId64 " requests, and still no end",
+				x->turns);
+	if (l->max_tokens > 0 && x->tokens >= l->max_tokens)
+		return chat_end(x, REASON_max_tokens,
+				"%" PRId64 " tokens were used", x->tokens);
+	if (x->config.max_cost > 0 && x->cost >= x->config.max_cost)
+		return chat_end(x, REASON_max_cost, "$%.4f were spent",
+				x->cost);
+	return 0;
+}
+
+/* Known before the server says it. */
+static bool is_too_long(const struct chat *x, const struct chat_history *h,
+			struct chat_result *r)
+{
+	int64_t tokens;
+
+	if (!chat_is_too_long(x, h, x->asked, &tokens))
+		return false;
+	r->outcome = CHAT_OVERFLOW;
+	snprintf(r->why, sizeof r->why,
+		 "the conversation has about %" PRId64 " tokens, and the model "
+		 "takes %" PRId64,
+		 tokens, x->config.limits.context);
+	return true;
+}
+
+/* Something in the request that this model does not take can be left out: true,
+ * and the next step asks without it. */
+static bool asks_less(struct chat *x, const struct chat_result *r)
+{
+	unsigned blamed;
+
+	if (r->outcome != CHAT_REFUSED ||
+	    (r->status != 400 && r->status != 404 && r->status != 415 &&
+	     r->status != 422))
+		return false;
+	if (x->config.responses && !x->no_encrypted &&
+	    strcasestr(r->why, "encrypted")) {
+		x->no_encrypted = true;
+		return true;
+	}
+	blamed = chat_media_blamed(x->sent_media, r->why);
+	x->refused_media |= blamed;
+	return blamed != 0;
+}
+
+/* Of the kinds that were in the request and will not be in the next one. */
+static int note_less(struct chat *x, struct err *e)
+{
+	unsigned now = x->sent_media & x->refused_media;
+
+	for (unsigned k = 0; k < CHAT_MEDIA_KINDS; k++)
+		if ((now & CHAT_MEDIA_BIT(k)) &&
+		    ledger_addf(&x->run->ledger, "note", NULL, e,
+				"{\"text\":\"the model takes no %s; the "
+				"request names the files\"}",
+				chat_media_name((enum chat_media_kind)k)))
+			return -1;
+	return 0;
+}
+
+static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
+{
+	struct buf body = BUF_MAX(REQUEST_MAX);
+	struct chat_result r = {0};
+	int rc = chat_request(x, h, &body, e);
+	bool too_long = false;
+
+	x->asked = body.n;
+	if (rc == 0)
+		too_long = is_too_long(x, h, &r);
+	if (rc == 0 && !too_long)
+		rc = ask(x, &body, &r, e);
+	buf_fini(&body);
+	if (rc)
+		return -1;
+	if (r.outcome == CHAT_OVERFLOW)
+		return chat_compact(x, h, r.why, e);
+	if (asks_less(x, &r))
+		return note_less(x, e);
+	if (r.outcome == CHAT_REFUSED)
+		return chat_end(x,
+				r.status == 401 || r.status == 403
+					? REASON_login
+					: REASON_agent_refused,
+				"%s", r.why);
+	if (r.outcome == CHAT_AGAIN)
+		return chat_end(x, REASON_server_failed, "%s", r.why);
+	rc = chat_answer_keep(x, e);
+	if (rc == 0)
+		rc = judge_answer(x, e);
+	chat_answer_end(x);
+	return rc;
+}
+
+/* What the transcript asks for next: a result, a turn, or nothing more. */
+static int step(struct chat *x, struct arena *a, struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	struct chat_history h;
+	const struct chat_item *open, *last;
+
+	if (chat_history_load(&h, &j->file, j->writer.session,
+			      x->run->start->run, a, e))
+		return -1;
+	open = chat_history_unsettled(&h);
+	if (open)
+		return settle(x, open, e);
+	last = h.n ? &h.items[h.n - 1] : NULL;
+	if (last && last->of_run && !last->by_user && last->ncalls == 0)
+		return chat_end(x, REASON_completed, "%s", "");
+	over_limit(x);
+	return x->over ? 0 : one_turn(x, &h, e);
+}
+
+static int loop(struct chat *x, struct err *e)
+{
+	struct arena a = {0};
+	int rc = 0;
+
+	while (rc == 0 && !x->over) {
+		arena_reset(&a);
+		rc = run_wait(x->run, 0, e); /* stands still in a pause */
+		if (rc == 0)
+			rc = step(x, &a, e);
+	}
+	arena_fini(&a);
+	return rc;
+}
+
+/* --- the driver ---------------------------------------------------------- */
+
+/* The key is read before the worker shuts itself out of skep's home. */
+static int open_all(struct chat *x, struct err *e)
+{
+	struct run *r = x->run;
+
+	if (part_abort_awaiting(&r->ledger.writer,
+				"the worker that asked is gone", e) < 0 ||
+	    chat_config_read(&x->config, r->start, &r->arena, e) ||
+	    chat_http_open(&x->http, &x->config, e) ||
+	    workspace_open_tools(r, x->config.exec || x->config.servers.n > 0,
+				 store_vfs, e))
+		return -1;
+	if (!r->workspace->store.kind)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the workspace %s cannot be opened",
+			       r->workspace->dir);
+	mcp_init(&x->files, &r->workspace->store);
+	return chat_mcp_open(&x->servers, r, &x->config.servers,
+			     x->config.limits.mcp_timeout_ms, e);
+}
+
+static int chat_run(struct run *r, struct run_end *end, struct err *e)
+{
+	struct chat *x = arena_alloc(&r->arena, sizeof *x);
+	int rc;
+
+	*x = (struct chat){.run = r, .end = end};
+	chat_turn_init(&x->turn);
+	r->state = x;
+	rc = open_all(x, e);
+	if (rc == 0)
+		rc = loop(x, e);
+	r->state = NULL;
+	chat_answer_end(x);
+	chat_turn_fini(&x->turn);
+	chat_http_close(x->http);
+	chat_mcp_close(x->servers);
+	chat_config_forget(&x->config);
+	if (x->files.store)
+		mcp_fini(&x->files);
+	return rc;
+}
+
+/* A message is an event by then, and the next look at the history finds it. */
+static int chat_takes(struct run *r, struct err *e)
+{
+	if (r->state)
+		return 0;
+	return err_set(e, ERR_CONFLICT, "the run has not begun, or is over");
+}
+
+static void chat_told(struct run *r, const struct msg *m)
+{
+	(void)r;
+	(void)m;
+}
+
+const struct driver driver_chat = {
+	.name = "chat",
+	.commands = true,
+	.pauses_itself = true,
+	.run = chat_run,
+	.takes = chat_takes,
+	.told = chat_told,
+};

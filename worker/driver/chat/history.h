@@ -1,0 +1,49 @@
+#ifndef WORKER_DRIVER_CHAT_HISTORY_H
+#define WORKER_DRIVER_CHAT_HISTORY_H
+
+#include "lib/base/arena.h"
+#include "schema/agent/transcript/history.h"
+#include "worker/driver/chat/reasoning_state.h"
+
+/*
+ * The conversation as a model is shown it, read from the transcript: what is not
+ * committed does not exist. An answer of the assistant that was cut off is left
+ * out; a call whose result nobody knows has no output.
+ *
+ * The assistant's answer is an event `message` with a body {"turn": n} and parts:
+ * reasoning, text, and a part of kind tool for each call, whose input is there
+ * when the whole answer is, and whose output when the tool has run. A result
+ * that is found after the worker died is an event `tool_result`.
+ */
+struct chat_past_call {
+	const char *id, *name, *input;
+	const char *output; /* NULL: not known */
+	bool not_run;       /* it never began: it waited for permission */
+	struct chat_state state;
+};
+
+struct chat_item {
+	bool by_user;
+	bool of_run; /* of the run that asks */
+	int64_t seq;
+	const char *text; /* may be "" */
+	struct chat_past_call *calls;
+	int ncalls;
+	struct chat_state state;
+};
+
+struct chat_history {
+	const char *summary; /* of what came before, or NULL */
+	struct chat_item *items;
+	int n, cap;
+};
+
+/* All in a. */
+int chat_history_load(struct chat_history *h, struct agent_file *f,
+		      int64_t session, const char *run, struct arena *a,
+		      struct err *e);
+
+/* The last item of this run with a call that has no output, or NULL. */
+struct chat_item *chat_history_unsettled(const struct chat_history *h);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef WORKER_DRIVER_CHAT_REASONING_STATE_H
+#define WORKER_DRIVER_CHAT_REASONING_STATE_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "schema/agent/transcript/part.h"
+#include "worker/driver/chat/turn.h"
+
+/*
+ * Reasoning that a provider needs to get back, as it is kept in the transcript:
+ * the meta of the reasoning's part, and of the part of each call. `from` says
+ * which model of which server made it; another one cannot use it.
+ */
+struct chat_state {
+	const char *from;      /* NULL: there is none */
+	const char *reasoning; /* the text, or NULL */
+	const char *field;     /* chat_turn.h, or NULL */
+	const char *list;      /* member that details is for, or NULL */
+	const char *details;   /* JSON */
+	const char *extra;     /* JSON, or NULL */
+	struct chat_state_item {
+		int64_t before; /* the call with this number */
+		const char *json;
+	} * items;
+	int nitems;
+};
+
+/* The meta of the reasoning's part, and of a call's; nothing where there is
+ * nothing to keep. */
+void chat_state_write(const struct chat_turn *t, const char *from,
+		      struct buf *out);
+void chat_state_write_call(const struct chat_call *c, const char *from,
+			   struct buf *out);
+
+/* All in a. */
+void chat_state_read(struct chat_state *s, const struct part_row *p,
+		     struct arena *a);
+
+#endif

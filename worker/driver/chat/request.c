@@ -1,0 +1,334 @@
+#include "worker/driver/chat/chat.h"
+
+#include "worker/driver/chat/media.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define UNKNOWN "The tool was interrupted; nobody knows whether it was done."
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	buf_addf(b, "%s\"%s\":", b->p[b->n - 1] == '{' ? "" : ",", name);
+	json_add_string(b, text, strlen(text));
+}
+
+static void comma(struct buf *b)
+{
+	if (b->p[b->n - 1] != '[')
+		buf_addc(b, ',');
+}
+
+static void add_message(struct buf *b, const char *role, const char *text)
+{
+	comma(b);
+	buf_addc(b, '{');
+	add_text(b, "role", role);
+	add_text(b, "content", text);
+	buf_addc(b, '}');
+}
+
+static void add_json(struct buf *b, const char *name, const char *json)
+{
+	buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",", name,
+		 json);
+}
+
+/* The reasoning of another model is of no use to this one. */
+static bool is_own(const struct chat *x, const struct chat_state *s)
+{
+	return s->from && strcmp(s->from, x->config.from) == 0;
+}
+
+/* --- chat completions --------------------------------------------------- */
+
+/* Whether the text of the reasoning goes back: that of the turn under way, and
+ * that of turns with tools, which DeepSeek and Moonshot insist on. A turn is
+ * what is between two messages of the user. */
+static bool returns_reasoning(const struct chat_history *h, int i)
+{
+	int first = i, last = i;
+	bool tools = false;
+
+	while (first > 0 && !h->items[first - 1].by_user)
+		first--;
+	while (last < h->n && !h->items[last].by_user)
+		tools = h->items[last++].ncalls > 0 || tools;
+	for (int k = first; k < i; k++)
+		tools = h->items[k].ncalls > 0 || tools;
+	return tools || last == h->n;
+}
+
+static bool is_tag(const struct chat_state *s)
+{
+	return chat_think_close(s->field) != NULL;
+}
+
+static bool in_parts(const struct chat_state *s)
+{
+	return s->field && strcmp(s->field, CHAT_FIELD_PARTS) == 0;
+}
+
+/* The content with the reasoning in it, where it was there. */
+static void add_content(struct buf *b, const struct chat_item *it,
+			const struct chat_state *s)
+{
+	const char *thought = s && s->reasoning ? s->reasoning : "";
+	struct buf text = BUF_MAX(2 * CHAT_TEXT_MAX);
+
+	if (s && is_tag(s)) {
+		buf_addf(&text, "%s%s%s\n%s", s->field, thought,
+			 chat_think_close(s->field), it->text);
+		add_text(b, "content", text.p);
+	} else if (s && in_parts(s)) {
+		buf_adds(b, ",\"content\":[{\"type\":\"thinking\","
+			    "\"thinking\":[{\"type\":\"text\"");
+		add_text(b, "text", thought);
+		buf_adds(b, "}]},{\"type\":\"text\"");
+		add_text(b, "text", it->text);
+		buf_adds(b, "}]");
+	} else if (it->text[0] || it->ncalls == 0) {
+		add_text(b, "content", it->text);
+	} else {
+		buf_adds(b, ",\"content\":null");
+	}
+	buf_fini(&text);
+}
+
+static void add_state(struct buf *b, const struct chat_state *s, bool texts)
+{
+	if (texts && s->field && !is_tag(s) && !in_parts(s) && !s->details)
+		add_text(b, s->field, s->reasoning ? s->reasoning : "");
+	if (s->list && s->details)
+		add_json(b, s->list, s->details);
+	if (s->extra)
+		add_json(b, "extra_content", s->extra);
+}
+
+static void add_calls(const struct chat *x, const struct chat_item *it,
+		      struct buf *b)
+{
+	buf_adds(b, ",\"tool_calls\":[");
+	for (int i = 0; i < it->ncalls; i++) {
+		comma(b);
+		buf_addc(b, '{');
+		add_text(b, "id", it->calls[i].id);
+		buf_adds(b, ",\"type\":\"function\",\"function\":{");
+		add_text(b, "name", it->calls[i].name);
+		add_text(b, "arguments", it->calls[i].input);
+		buf_addc(b, '}');
+		if (it->calls[i].state.extra && is_own(x, &it->calls[i].state))
+			add_json(b, "extra_content", it->calls[i].state.extra);
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ']');
+}
+
+static void add_assistant(const struct chat *x, const struct chat_history *h,
+			  int n, struct buf *b)
+{
+	const struct chat_item *it = &h->items[n];
+	bool own = is_own(x, &it->state),
+	     texts = own && returns_reasoning(h, n);
+
+	if (!it->text[0] && it->ncalls == 0)
+		return; /* an empty answer; servers reject empty messages */
+	comma(b);
+	buf_addc(b, '{');
+	add_text(b, "role", "assistant");
+	add_content(b, it, texts ? &it->state : NULL);
+	if (own)
+		add_state(b, &it->state, texts);
+	if (it->ncalls > 0)
+		add_calls(x, it, b);
+	buf_addc(b, '}');
+	for (int i = 0; i < it->ncalls; i++) {
+		const char *text = it->calls[i].output;
+
+		buf_adds(b, ",{");
+		add_text(b, "role", "tool");
+		add_text(b, "tool_call_id", it->calls[i].id);
+		add_text(b, "content", text ? text : UNKNOWN);
+		buf_addc(b, '}');
+	}
+}
+
+/* --- the Responses API --------------------------------------------------- */
+
+/* Reasoning items stand where they stood: before the same call. Those of an
+ * answer without text and calls have nothing to stand before. */
+static void add_reasoning(struct buf *b, const struct chat_state *s,
+			  int64_t call, bool last)
+{
+	for (int i = 0; i < s->nitems; i++) {
+		if (s->items[i].before != call &&
+		    !(last && s->items[i].before > call))
+			continue;
+		comma(b);
+		buf_adds(b, s->items[i].json);
+	}
+}
+
+static void add_items(const struct chat *x, const struct chat_item *it,
+		      struct buf *b)
+{
+	bool own = is_own(x, &it->state);
+
+	if (!it->text[0] && it->ncalls == 0)
+		return;
+	if (own)
+		add_reasoning(b, &it->state, 0, it->ncalls <= 1);
+	if (it->text[0])
+		add_message(b, "assistant", it->text);
+	for (int i = 0; i < it->ncalls; i++) {
+		const struct chat_past_call *c = &it->calls[i];
+
+		if (own && i > 0)
+			add_reasoning(b, &it->state, i, i == it->ncalls - 1);
+		comma(b);
+		buf_addc(b, '{');
+		add_text(b, "type", "function_call");
+		add_text(b, "call_id", c->id);
+		add_text(b, "name", c->name);
+		add_text(b, "arguments", c->input);
+		buf_adds(b, "},{");
+		add_text(b, "type", "function_call_output");
+		add_text(b, "call_id", c->id);
+		add_text(b, "output", c->output ? c->output : UNKNOWN);
+		buf_addc(b, '}');
+	}
+}
+
+/* --- both ---------------------------------------------------------------- */
+
+static unsigned media_kinds(const struct chat *x)
+{
+	unsigned kinds = CHAT_MEDIA_ALL & ~x->refused_media;
+
+	if (!x->config.images)
+		kinds &= ~CHAT_MEDIA_BIT(CHAT_MEDIA_PICTURE);
+	return x->config.files ? kinds
+			       : kinds & CHAT_MEDIA_BIT(CHAT_MEDIA_PICTURE);
+}
+
+/* A text, or a list of it and its files. */
+static void add_user(struct chat *x, const char *text, struct buf *b)
+{
+	bool responses = x->config.responses;
+	struct chat_media_parts m = {.parts = BUF_MAX(b->max),
+				     .notes = BUF_MAX(64u << 10),
+				     .room = x->media_room};
+	struct buf all = BUF_MAX(b->max);
+
+	chat_media_add(x->run, text, responses, media_kinds(x), &m);
+	x->media_room = m.room;
+	x->sent_media |= m.sent;
+	buf_adds(&all, text);
+	buf_add(&all, m.notes.p, m.notes.n);
+	if (m.parts.n == 0) {
+		add_message(b, "user", all.n ? all.p : "");
+	} else {
+		comma(b);
+		buf_addf(b, "{\"role\":\"user\",\"content\":[{\"type\":\"%s\"",
+			 responses ? "input_text" : "text");
+		add_text(b, "text", all.p);
+		buf_addc(b, '}');
+		buf_add(b, m.parts.p, m.parts.n);
+		buf_adds(b, "]}");
+	}
+	buf_fini(&all);
+	buf_fini(&m.parts);
+	buf_fini(&m.notes);
+}
+
+static void add_history(struct chat *x, const struct chat_history *h,
+			struct buf *b)
+{
+	if (x->config.system && !x->config.responses)
+		add_message(b, "system", x->config.system);
+	if (h->summary) {
+		struct buf text = BUF_MAX(1u << 20);
+
+		buf_addf(&text, "What happened before, in short:\n%s",
+			 h->summary);
+		add_message(b, "user", text.p);
+		buf_fini(&text);
+	}
+	for (int i = 0; i < h->n; i++) {
+		if (h->items[i].by_user)
+			add_user(x, h->items[i].text, b);
+		else if (x->config.responses)
+			add_items(x, &h->items[i], b);
+		else
+			add_assistant(x, h, i, b);
+	}
+}
+
+/* Members that are ours stay ours. */
+static int add_params(const struct chat *x, struct buf *b, struct err *e)
+{
+	static const char *const ours[] = {"model",  "stream", "messages",
+					   "input",  "tools",  "instructions",
+					   "include"};
+	const char *text = x->config.params;
+	cJSON *v = text ? json_parse_object("params", text, strlen(text), e)
+			: NULL;
+	const cJSON *m;
+
+	if (text && !v)
+		return -1;
+	cJSON_ArrayForEach(m, v)
+	{
+		size_t i = 0;
+
+		while (i < sizeof ours / sizeof *ours &&
+		       strcmp(ours[i], m->string) != 0)
+			i++;
+		if (i < sizeof ours / sizeof *ours)
+			continue;
+		buf_addc(b, ',');
+		json_add_string(b, m->string, strlen(m->string));
+		buf_addc(b, ':');
+		json_add(b, m);
+	}
+	cJSON_Delete(v);
+	return 0;
+}
+
+int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
+		 struct err *e)
+{
+	const struct chat_config *c = &x->config;
+	struct buf tools = BUF_MAX(1u << 20);
+
+	x->sent_media = 0;
+	x->media_room = CHAT_MEDIA_ROOM;
+	buf_addc(out, '{');
+	add_text(out, "model", c->model);
+	buf_adds(out, ",\"stream\":true");
+	if (c->responses) {
+		buf_adds(out, ",\"store\":false");
+		if (!x->no_encrypted)
+			buf_adds(out, ",\"include\":[\"reasoning."
+				      "encrypted_content\"]");
+		if (c->system)
+			add_text(out, "instructions", c->system);
+	} else {
+		buf_adds(out, ",\"stream_options\":{\"include_usage\":true}");
+	}
+	if (c->limits.max_output_tokens > 0)
+		buf_addf(out, ",\"%s\":%" PRId64,
+			 c->responses ? "max_output_tokens" : "max_tokens",
+			 c->limits.max_output_tokens);
+	chat_tools_list(x, &tools);
+	if (tools.n > 2)
+		buf_addf(out, ",\"tools\":%s", tools.p);
+	buf_fini(&tools);
+	buf_addf(out, ",\"%s\":[", c->responses ? "input" : "messages");
+	add_history(x, h, out);
+	buf_addc(out, ']');
+	if (add_params(x, out, e))
+		return -1;
+	buf_addc(out, '}');
+	return buf_ok(out, "the request", e);
+}

@@ -1,0 +1,149 @@
+/* Answers of the Responses API. */
+#include "worker/driver/chat/turn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const cJSON *member(const cJSON *v, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(v, name);
+}
+
+static bool is_type(const cJSON *v, const char *type)
+{
+	return strcmp(json_text(v, "type", ""), type) == 0;
+}
+
+/* A reasoning item goes back to the server as it came, before the same call. */
+static void keep_item(struct chat_turn *t, const cJSON *item, int before)
+{
+	cJSON *kept = cJSON_CreateObject();
+
+	if (!t->items)
+		t->items = cJSON_CreateArray();
+	cJSON_AddNumberToObject(kept, "before", before);
+	cJSON_AddItemToObject(kept, "item", cJSON_Duplicate(item, true));
+	cJSON_AddItemToArray(t->items, kept);
+}
+
+static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
+{
+	const char *id = json_text(item, "call_id", "");
+	int i = id[0] ? chat_turn_call_by_id(t, id) : -1;
+
+	if (i < 0)
+		i = chat_turn_new_call(t, -1, e);
+	if (i < 0)
+		return -1;
+	if (chat_turn_keep_whole(t->calls[i].id, sizeof t->calls[i].id,
+				 "the id of a call", id, e) ||
+	    chat_turn_keep_whole(t->calls[i].name, sizeof t->calls[i].name,
+				 "the name of a tool",
+				 json_text(item, "name", ""), e))
+		return -1;
+	if (t->calls[i].args.n > 0)
+		return 0; /* it was streamed */
+	return chat_turn_add_args(t, i, member(item, "arguments"), e);
+}
+
+/* Summaries, or the reasoning itself where the server gives it. */
+static int take_thoughts(struct chat_turn *t, const cJSON *item, struct err *e)
+{
+	if (t->reasoning.n > 0)
+		return 0; /* it was streamed */
+	return chat_turn_text(t, CHAT_REASONING, member(item, "summary"), e) ||
+			       chat_turn_text(t, CHAT_REASONING,
+					      member(item, "content"), e)
+		       ? -1
+		       : 0;
+}
+
+/* The items of an answer that was not streamed, or only in part. */
+static int take_output(struct chat_turn *t, const cJSON *output, struct err *e)
+{
+	bool text = t->think.state != THINK_START, calls = t->ncalls > 0;
+	bool items = t->items;
+	const cJSON *item;
+	int rc = 0, before = 0;
+
+	cJSON_ArrayForEach(item, output)
+	{
+		if (is_type(item, "reasoning") && !items)
+			keep_item(t, item, before);
+		if (is_type(item, "reasoning"))
+			rc |= take_thoughts(t, item, e);
+		else if (is_type(item, "message") && !text)
+			rc |= chat_turn_text(t, CHAT_TEXT,
+					     member(item, "content"), e);
+		else if (is_type(item, "function_call") && !calls)
+			rc |= take_call(t, item, e);
+		before += is_type(item, "function_call");
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
+
+int chat_turn_response(struct chat_turn *t, const cJSON *r, struct err *e)
+{
+	const cJSON *why = member(r, "incomplete_details");
+	const cJSON *error = member(r, "error");
+
+	snprintf(t->model, sizeof t->model, "%s",
+		 json_text(r, "model", t->model));
+	chat_turn_usage(t, member(r, "usage"));
+	if (cJSON_IsObject(error))
+		chat_turn_error(t, error);
+	chat_turn_finish(t, json_text(why, "reason", ""));
+	if (!t->finish[0] &&
+	    strcmp(json_text(r, "status", ""), "completed") == 0)
+		chat_turn_finish(t, "stop");
+	return take_output(t, member(r, "output"), e);
+}
+
+static int take_item(struct chat_turn *t, const cJSON *item, bool done,
+		     struct err *e)
+{
+	if (is_type(item, "function_call"))
+		return take_call(t, item, e);
+	if (!done || !is_type(item, "reasoning"))
+		return 0;
+	keep_item(t, item, t->ncalls);
+	return take_thoughts(t, item, e);
+}
+
+static int take_delta(struct chat_turn *t, const char *type, const cJSON *delta,
+		      struct err *e)
+{
+	if (strcmp(type, "response.refusal.delta") == 0)
+		chat_turn_finish(t, "refusal");
+	if (strcmp(type, "response.refusal.delta") == 0 ||
+	    strcmp(type, "response.output_text.delta") == 0)
+		return chat_turn_text(t, CHAT_TEXT, delta, e);
+	if (strncmp(type, "response.reasoning", 18) == 0)
+		return chat_turn_text(t, CHAT_REASONING, delta, e);
+	if (strcmp(type, "response.function_call_arguments.delta") == 0 &&
+	    t->ncalls > 0)
+		return chat_turn_add_args(t, t->ncalls - 1, delta, e);
+	return 0;
+}
+
+int chat_turn_typed(struct chat_turn *t, const char *type, const cJSON *v,
+		    struct err *e)
+{
+	const cJSON *response = member(v, "response");
+	bool done = strcmp(type, "response.output_item.done") == 0;
+
+	if (strstr(type, ".delta"))
+		return take_delta(t, type, member(v, "delta"), e);
+	if (done || strcmp(type, "response.output_item.added") == 0)
+		return take_item(t, member(v, "item"), done, e);
+	if (strcmp(type, "error") == 0)
+		chat_turn_error(t, v);
+	if (!cJSON_IsObject(response))
+		return 0;
+	t->over = strcmp(type, "response.completed") == 0 ||
+		  strcmp(type, "response.incomplete") == 0 ||
+		  strcmp(type, "response.failed") == 0;
+	return t->over ? chat_turn_response(t, response, e) : 0;
+}

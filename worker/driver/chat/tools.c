@@ -1,0 +1,272 @@
+#include "worker/driver/chat/chat.h"
+
+#include "lib/base/text.h"
+#include "schema/agent/artifact.h"
+#include "worker/driver/chat/exec.h"
+#include "worker/driver/chat/media.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct class
+{
+	const char *name, *kind;
+	bool again;
+} classes[] = {
+#define CHAT_TOOL(name, kind, again) {#name, #kind, again},
+#include "worker/driver/chat/tools.def"
+#undef CHAT_TOOL
+};
+
+static const struct class *class_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (strcmp(classes[i].name, name) == 0)
+			return &classes[i];
+	return NULL;
+}
+
+bool chat_tool_again(const char *name)
+{
+	const struct class *c = class_of(name);
+
+	return c && c->again;
+}
+
+/* --- which there are ----------------------------------------------------- */
+
+static const struct mcp_about own[] = {
+	{"put_artifact",
+	 "Keep a text as an artifact of this run, under a relative path.",
+	 "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
+	 "\"content\":{\"type\":\"string\"}},"
+	 "\"required\":[\"name\",\"content\"]}",
+	 false},
+	{"exec",
+	 "Run a command with /bin/sh in the workspace, and give what it prints "
+	 "and its exit code.",
+	 "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
+	 "\"string\"}},\"required\":[\"command\"]}",
+	 true},
+};
+
+static bool may_use(const struct chat *x, const char *name)
+{
+	const struct chat_config *c = &x->config;
+
+	if (strcmp(name, "exec") == 0 && !c->exec)
+		return false;
+	if (!c->tools)
+		return true;
+	for (int i = 0; i < c->ntools; i++)
+		if (strcmp(c->tools[i], name) == 0)
+			return true;
+	return strcmp(name, "exec") == 0;
+}
+
+struct listing {
+	const struct chat *x;
+	struct buf *out;
+};
+
+static void list_one(void *arg, const struct mcp_about *t)
+{
+	const struct listing *l = arg;
+	bool nested = !l->x->config.responses;
+
+	if (!may_use(l->x, t->name))
+		return;
+	buf_addf(l->out,
+		 "%s{\"type\":\"function\",%s\"name\":\"%s\","
+		 "\"description\":",
+		 l->out->p[l->out->n - 1] == '[' ? "" : ",",
+		 nested ? "\"function\":{" : "", t->name);
+	json_add_string(l->out, t->text, strlen(t->text));
+	buf_addf(l->out, ",\"parameters\":%s}%s", t->schema, nested ? "}" : "");
+}
+
+void chat_tools_list(const struct chat *x, struct buf *out)
+{
+	struct listing l = {x, out};
+	const struct chat_mcp_tool *tool;
+
+	buf_addc(out, '[');
+	mcp_each(list_one, &l);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		list_one(&l, &own[i]);
+	for (int i = 0; (tool = chat_mcp_nth(x->servers, i)); i++)
+		list_one(&l, &(struct mcp_about){tool->name, tool->about,
+						 tool->schema, !tool->reads});
+	buf_addc(out, ']');
+}
+
+/* --- whether it may ------------------------------------------------------ */
+
+static void add_path(struct permission_subject *s, const cJSON *args,
+		     const char *name)
+{
+	const char *path = json_text(args, name, NULL);
+
+	if (path && s->npaths < PERMISSION_PATHS)
+		s->paths[s->npaths++] = path;
+}
+
+/* The transcript says that the call has not begun until it may. */
+static int set_state(struct chat *x, const struct chat_use *use,
+		     const char *state, struct err *e)
+{
+	if (!use->part)
+		return 0;
+	if (part_set(use->part, &(struct part_change_new){.state = state}, e) <
+	    0)
+		return -1;
+	ledger_changed(&x->run->ledger);
+	return 0;
+}
+
+static int ask(struct chat *x, const struct chat_use *use, const char *title,
+	       struct err *e)
+{
+	struct buf detail = BUF_MAX(65536);
+	struct msg_approval q = {
+		.key = use->id, .title = title, .timeout_ms = OPT_NONE};
+	int rc;
+
+	buf_adds(&detail, "{\"tool\":");
+	json_add_string(&detail, use->name, strlen(use->name));
+	buf_adds(&detail, ",\"arguments\":");
+	json_add(&detail, use->args);
+	buf_addc(&detail, '}');
+	q.detail = detail.over ? NULL : detail.p;
+	rc = set_state(x, use, "awaiting", e);
+	if (rc == 0)
+		rc = run_ask(x->run, &q, e);
+	if (rc > 0 && set_state(x, use, "running", e))
+		rc = -1;
+	buf_fini(&detail);
+	return rc;
+}
+
+/* 1: yes; 0: no, *e is for the model; -1: the run ends. */
+static int permitted(struct chat *x, const struct chat_use *use,
+		     const struct class *c, struct err *e)
+{
+	const char *command = json_text(use->args, "command", NULL);
+	struct permission_subject s = {
+		.kind = c->kind, .title = use->name, .command = command};
+	char title[200];
+	const char *rule;
+	int yes = 1;
+
+	if (!x->config.ruled)
+		return 1;
+	add_path(&s, use->args, "path");
+	add_path(&s, use->args, "source");
+	add_path(&s, use->args, "destination");
+	text_printf(title, sizeof title, "%s %s", use->name,
+		    command    ? command
+		    : s.npaths ? s.paths[0]
+			       : "");
+	switch (permissions_judge(&x->config.permissions, &s, &rule)) {
+	case PERMIT_ALLOW:
+		return 1;
+	case PERMIT_ASK:
+		yes = ask(x, use, title, e);
+		break;
+	case PERMIT_DENY:
+		yes = 0;
+		break;
+	}
+	if (yes == 0)
+		err_set(e, ERR_DENIED, "%s was not permitted", use->name);
+	return yes;
+}
+
+/* --- doing it ------------------------------------------------------------ */
+
+static int put_artifact(struct chat *x, const cJSON *args, struct buf *text,
+			struct err *e)
+{
+	const char *name = json_text(args, "name", NULL);
+	const char *content = json_text(args, "content", NULL);
+	struct artifact_key key;
+	struct artifact_about about = {.mime = "text/plain"};
+
+	if (!name || !content)
+		return err_set(e, ERR_INVALID,
+			       "put_artifact needs name and content");
+	key = artifact_key_run(x->run->start->run, name);
+	if (artifact_put(x->run->ledger.file.db, &key, &about,
+			 (struct blob){content, strlen(content)}, NULL, e))
+		return -1;
+	buf_addf(text, "Kept as %s", name);
+	return 0;
+}
+
+/* Attachments are outside of the workspace; the tools that read a file may read
+ * them by the path that the prompt has. */
+static int read_attachment(struct chat *x, const struct chat_use *use,
+			   struct buf *text, struct err *e)
+{
+	const char *path = json_text(use->args, "path", "");
+
+	if (path[0] != '/' || (strcmp(use->name, "read_file") != 0 &&
+			       strcmp(use->name, "read_text_file") != 0))
+		return 0;
+	return chat_media_read(x->run, path, text, e);
+}
+
+static int run_it(struct chat *x, const struct chat_use *use, struct buf *text,
+		  struct err *e)
+{
+	int read = read_attachment(x, use, text, e);
+
+	if (read)
+		return read < 0 ? -1 : 0;
+	if (strcmp(use->name, "put_artifact") == 0)
+		return put_artifact(x, use->args, text, e);
+	if (strcmp(use->name, "exec") == 0)
+		return chat_exec(x->run, &x->config.limits,
+				 json_text(use->args, "command", ""), text, e);
+	return mcp_call(&x->files, use->name, use->args, text, e);
+}
+
+/* The beginning and the end are what matters. */
+static void cut(struct buf *text, size_t max)
+{
+	struct buf b = BUF_MAX(MCP_TEXT_MAX);
+	size_t half = max / 2;
+
+	if (text->n <= max)
+		return;
+	buf_add(&b, text->p, half);
+	buf_addf(&b, "\n[… %zu bytes left out …]\n", text->n - 2 * half);
+	buf_add(&b, text->p + text->n - half, half);
+	buf_clear(text);
+	buf_add(text, b.p, b.n);
+	buf_fini(&b);
+}
+
+int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
+		  struct err *e)
+{
+	static const struct class server_reads = {NULL, "read", true};
+	static const struct class server_other = {NULL, "other", false};
+	const struct chat_mcp_tool *tool = chat_mcp_find(x->servers, use->name);
+	const struct class *c = class_of(use->name);
+	int yes;
+
+	if (tool)
+		c = tool->reads ? &server_reads : &server_other;
+	if (!c || !may_use(x, use->name))
+		return err_set(e, ERR_NOTFOUND, "there is no tool %.100s",
+			       use->name);
+	yes = permitted(x, use, c, e);
+	/* after a power failure the next attempt knows that it was called */
+	if (yes <= 0 || (!c->again && ledger_sync(&x->run->ledger, e)) ||
+	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)
+		  : run_it(x, use, text, e)))
+		return -1;
+	cut(text, (size_t)x->config.limits.tool_output);
+	return 0;
+}

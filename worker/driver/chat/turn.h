@@ -1,0 +1,133 @@
+#ifndef WORKER_DRIVER_CHAT_TURN_H
+#define WORKER_DRIVER_CHAT_TURN_H
+
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/json/json.h"
+#include "worker/driver/chat/think_tag.h"
+
+#include <stdint.h>
+
+/*
+ * One answer of a model, put together from the pieces that a server streams, or
+ * from a whole one. Servers differ: calls come by index, by id or by neither,
+ * whole or in pieces, with arguments as text or as an object, in the old shape
+ * (function_call) or in that of the Responses API. Whatever is given, the result
+ * is an answer that can be acted on, or an error that the server sent.
+ *
+ * What grows is told to `grew` as it comes, so that it can be shown.
+ *
+ * Reasoning comes as a text, of which `field` names the member, and as state
+ * that the server needs to get back as it was: `details` (OpenRouter, LiteLLM),
+ * `items` (the Responses API), `extra` (Google's signatures, of the message and
+ * of each call).
+ */
+#define CHAT_CALLS    64
+#define CHAT_TEXT_MAX (16u << 20)
+#define CHAT_ARGS_MAX (8u << 20)
+#define CHAT_DETAILS  256
+
+/* The reasoning is a part of the content, {"type": "thinking", …}. */
+#define CHAT_FIELD_PARTS "content.thinking"
+
+/* CHAT_THOUGHT has no text: the text until now is reasoning. */
+enum chat_grows { CHAT_TEXT, CHAT_REASONING, CHAT_CALL, CHAT_THOUGHT };
+
+#define CHAT_NAME 513 /* the server gets ids back as it gave them */
+struct chat_call {
+	int64_t index; /* as the server counts; -1: it does not */
+	char id[CHAT_NAME];
+	char name[CHAT_NAME];
+	struct buf args;
+	bool whole;   /* was given as an object */
+	cJSON *extra; /* extra_content, or NULL */
+};
+
+/* One element of a list of reasoning whose text streams. */
+struct chat_detail {
+	cJSON *v;           /* without the text */
+	const char *member; /* that the text is for, or NULL */
+	struct buf text;
+};
+
+struct chat_usage {
+	int64_t input, output, cached, reasoning;
+	double cost; /* in dollars, where the server says; else 0 */
+};
+
+struct chat_turn {
+	struct buf text, reasoning;
+	struct chat_call calls[CHAT_CALLS];
+	int ncalls;
+	char finish[32];
+	char model[128];
+	struct chat_usage usage;
+	struct buf error; /* what the server says that went wrong */
+	char error_code[64];
+	bool over;       /* [DONE], or its equal */
+	size_t replaced; /* characters that were invalid, now U+FFFD */
+	struct chat_think think;
+	const char *field; /* of the reasoning's text: a member of the message,
+			    * a tag as "<think>", or CHAT_FIELD_PARTS; or NULL */
+	const char *list;  /* the member that details is of, or NULL */
+	struct chat_detail *details;
+	int ndetails;
+	cJSON *items; /* [{"before": calls, "item": {…}}], or NULL */
+	cJSON *extra; /* extra_content of the message, or NULL */
+
+	/* call is its number, -1 for text. -1 stops. */
+	int (*grew)(void *arg, enum chat_grows what, int call, const char *text,
+		    size_t n, struct err *e);
+	void *arg;
+};
+
+void chat_turn_init(struct chat_turn *t);
+void chat_turn_fini(struct chat_turn *t);
+
+/* The data of one event of the stream. ERR_PROTOCOL: it is not JSON; ERR_TOOBIG:
+ * over a ceiling; or what grew says. */
+int chat_turn_data(struct chat_turn *t, const char *data, size_t n,
+		   struct err *e);
+
+/* One object of the stream, or a whole answer. */
+int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e);
+
+/* At the end: ids that are missing are made ("call_TURN_N"), and the word that
+ * says why it ended is one of stop, tool_calls, length, refusal. ERR_PROTOCOL
+ * if nothing came at all; an answer that the server ended may be empty. */
+int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e);
+
+/* The details as the list that the server takes back; NULL: there are none. The
+ * caller frees it. */
+cJSON *chat_turn_details(const struct chat_turn *t);
+
+/* chat_responses.c: an event, and a whole answer, of the Responses API. */
+int chat_turn_typed(struct chat_turn *t, const char *type, const cJSON *v,
+		    struct err *e);
+int chat_turn_response(struct chat_turn *t, const cJSON *r, struct err *e);
+
+/* chat_reasoning.c: what a message says of the model's reasoning. */
+int chat_turn_reasoning(struct chat_turn *t, const cJSON *m, struct err *e);
+
+/* For these: text that came, calls, and why it ended. */
+int chat_turn_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
+		   struct err *e);
+int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
+		       struct err *e);
+int chat_turn_new_call(struct chat_turn *t, int64_t index, struct err *e);
+int chat_turn_keep_whole(char *to, size_t cap, const char *what,
+			 const char *text, struct err *e); /* or ERR_TOOBIG */
+int chat_turn_call_by_id(const struct chat_turn *t, const char *id);
+void chat_turn_error(struct chat_turn *t, const cJSON *v);
+void chat_turn_usage(struct chat_turn *t, const cJSON *u);
+void chat_turn_finish(struct chat_turn *t, const char *word);
+
+/* How many calls have a name; the others are nobody's. */
+int chat_turn_calls(const struct chat_turn *t);
+
+/* The arguments of a call as an object that the caller frees; NULL with
+ * ERR_INVALID, in words that the model can use. */
+cJSON *chat_call_args(const struct chat_call *c, struct err *e);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * exec: any command. The prompt goes to its stdin, its output becomes events
+ * (worker/process/output_line.h), its end the end of the run. When the run shall end it
+ * gets SIGTERM, and as long as the grace time lasts what it still says is kept.
+ */
+#include "lib/base/clock.h"
+#include "lib/base/mark.h"
+#include "lib/json/json.h"
+#include "lib/os/process_tree.h"
+#include "schema/agent/transcript/history.h"
+#include "worker/driver/driver.h"
+#include "worker/process/command.h"
+#include "worker/process/orphans.h"
+#include "worker/process/subprocess.h"
+#include "worker/workspace/workspace.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#define NS_PER_MS  1000000
+#define INPUT_MANY (4u << 20) /* that the command has not read yet */
+
+struct exec {
+	struct run *run;
+	struct exec_config config;
+	struct talk talk;
+	bool told_to_end;
+	int64_t kill_at; /* clock_mono_ns, when told_to_end */
+};
+
+/* Earlier messages of the session, oldest first. */
+static int add_context(struct exec *x, struct buf *b, struct err *e)
+{
+	struct ledger *j = &x->run->ledger;
+	struct arena a = {0};
+	struct history h;
+	struct page page = {0};
+	int rc;
+
+	rc = history_load(&j->file, j->writer.session, HISTORY_MODEL, &h, &a,
+			  e);
+	if (rc == 0 && x->config.context > 0)
+		rc = history_backward(&j->file, &h, 0,
+				      (int)x->config.context + 2, &page, &a, e);
+	buf_adds(b, ",\"context\":[");
+	for (int i = page.count - 1, n = 0; i >= 0 && rc == 0; i--) {
+		const struct event *ev = &page.events[i];
+
+		if (strcmp(ev->type, "message") != 0 ||
+		    (ev->run && strcmp(ev->run, x->run->start->run) == 0))
+			continue;
+		buf_addf(b, "%s{\"seq\":%" PRId64 ",\"body\":", n++ ? "," : "",
+			 ev->seq);
+		json_add_stored(b, ev->body);
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ']');
+	arena_fini(&a);
+	return rc;
+}
+
+static void add_member(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, ",\"%s\":", name);
+	json_add_string(b, text, strlen(text));
+}
+
+static int prompt_line(struct exec *x, struct err *e)
+{
+	const struct msg_start *s = x->run->start;
+	struct buf *b = &x->talk.input;
+
+	buf_adds(b, "{\"type\":\"prompt\"");
+	add_member(b, "run", s->run);
+	buf_addf(b, ",\"attempt\":%" PRId64, s->attempt);
+	add_member(b, "agent", s->agent);
+	add_member(b, "session", s->session);
+	add_member(b, "workspace", x->config.cwd);
+	add_member(b, "prompt", s->prompt);
+	if (add_context(x, b, e))
+		return -1;
+	buf_adds(b, "}\n");
+	return buf_ok(b, "prompt", e);
+}
+
+static int first_input(struct exec *x, struct err *e)
+{
+	x->talk.input_ends = x->config.in != STDIN_LINES;
+	if (x->config.in == STDIN_TEXT)
+		buf_adds(&x->talk.input, x->run->start->prompt);
+	else if (x->config.in != STDIN_NONE)
+		return prompt_line(x, e);
+	return buf_ok(&x->talk.input, "prompt", e);
+}
+
+static int heard(void *arg, const char *p, size_t n, struct err *e)
+{
+	struct exec *x = arg;
+
+	return exec_output_add(&x->talk.output, false, p, n, e);
+}
+
+/* SIGTERM, once; the tree is killed after the grace time. */
+static void tell_to_end(struct exec *x)
+{
+	int64_t grace = x->run->start->grace_ms;
+	char why[CONTROL_WHY];
+
+	if (x->told_to_end || !run_ending(x->run))
+		return;
+	(void)control_reason(&x->run->control, why, &grace);
+	x->told_to_end = true;
+	x->kill_at = clock_mono_ns() + grace * NS_PER_MS;
+	talk_close_input(&x->talk);
+	tree_signal(SIGTERM);
+	tree_signal(SIGCONT); /* it may be paused */
+}
+
+static int64_t wait_ms(const struct exec *x)
+{
+	int64_t left = (x->kill_at - clock_mono_ns()) / NS_PER_MS + 1;
+
+	return !x->told_to_end ? 60000 : left > 0 ? left : 0;
+}
+
+static bool over(const struct exec *x)
+{
+	return x->run->child_status != RUN_NO_STATUS ||
+	       (x->told_to_end && clock_mono_ns() >= x->kill_at);
+}
+
+/* A paused command writes nothing, but what is in the pipe is taken. */
+static int serve(struct exec *x, struct err *e)
+{
+	while (!over(x)) {
+		if (talk_poll(&x->talk, -1, wait_ms(x), e))
+			return -1;
+		tell_to_end(x);
+	}
+	return 0;
+}
+
+/* From the start of the command until nothing of it is left. */
+static int live(struct exec *x, struct run_end *end, struct err *e)
+{
+	struct run *r = x->run;
+	struct err left;
+	int rc;
+
+	talk_write(&x->talk);
+	mark(MARK_command_started);
+	rc = serve(x, e);
+	mark(MARK_command_ended);
+	strays_say(r);
+	/* One that was told to end has had its time. */
+	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
+		     &r->child_status, &left) &&
+	    rc == 0) {
+		*e = left;
+		rc = -1;
+	}
+	mark(MARK_tree_ended);
+	if (rc || talk_drain(&x->talk, e))
+		return -1;
+	if (run_ending(r))
+		return err_set(e, ERR_CANCELED, "the command was ended");
+	talk_judge(&x->talk, r->child_status, end);
+	return 0;
+}
+
+static int command(struct exec *x, struct run_end *end, struct err *e)
+{
+	struct child_spec spec = {x->config.argv, x->config.env, x->config.cwd,
+				  workspace_ns(x->run->workspace), x->run->box};
+
+	if (first_input(x, e))
+		return -1;
+	return talk_start(&x->talk, &spec, end) ? live(x, end, e) : 0;
+}
+
+static int exec_run(struct run *r, struct run_end *end, struct err *e)
+{
+	struct exec *x = arena_alloc(&r->arena, sizeof *x);
+	int rc;
+
+	*x = (struct exec){.run = r};
+	if (workspace_open(r, e) ||
+	    exec_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
+			     e))
+		return -1;
+	talk_init(&x->talk, r);
+	x->talk.heard = heard;
+	x->talk.arg = x;
+	r->state = x;
+	mark(MARK_workspace_open);
+	rc = command(x, end, e);
+	talk_fini(&x->talk);
+	r->state = NULL;
+	return rc;
+}
+
+static int exec_takes(struct run *r, struct err *e)
+{
+	struct exec *x = r->state;
+
+	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
+		return err_set(e, ERR_CONFLICT,
+			       "the command does not read messages on its "
+			       "input");
+	if (x->talk.input.n > INPUT_MANY)
+		return err_set(e, ERR_BUSY,
+			       "the command has not read its input for long");
+	return 0;
+}
+
+static void exec_told(struct run *r, const struct msg *m)
+{
+	struct exec *x = r->state;
+	struct err ignored; /* it was decoded: it encodes */
+
+	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
+		return;
+	if (msg_encode(m, &x->talk.input, &ignored) == 0)
+		buf_addc(&x->talk.input, '\n');
+	talk_write(&x->talk);
+}
+
+const struct driver driver_exec = {
+	.name = "exec",
+	.commands = true,
+	.plain_box = true,
+	.run = exec_run,
+	.takes = exec_takes,
+	.told = exec_told,
+};

@@ -1,0 +1,140 @@
+#include "lib/json/json.h"
+#include "worker/mcp/mcp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define INPUT_MAX  (32u << 10) /* arguments that a person should see */
+#define ANSWER_MAX 8192
+
+/* What a rule is matched with; worker/driver/acp/mcp_permission.h has the protocol. */
+static const struct kind {
+	const char *tool, *kind;
+} kinds[] = {
+#define CHAT_TOOL(name, kind, again) {#name, #kind},
+#include "worker/driver/chat/tools.def"
+#undef CHAT_TOOL
+};
+
+static const char *kind_of(const char *tool)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i].tool, tool) == 0)
+			return kinds[i].kind;
+	return "other";
+}
+
+/* A path may be longer than an address holds. */
+int mcp_ask_open(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char *copy = strdup(path);
+	int dir = copy ? open(dirname(copy), O_PATH | O_CLOEXEC) : -1;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const char *slash = strrchr(path, '/');
+
+	snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%.60s", dir,
+		 slash ? slash + 1 : path);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at)) {
+		int sys = errno;
+
+		close(fd);
+		fd = -1;
+		errno = sys;
+	}
+	if (dir >= 0)
+		close(dir);
+	free(copy);
+	return fd;
+}
+
+static void add_path(struct buf *b, const cJSON *v)
+{
+	const char *path = cJSON_GetStringValue(v);
+
+	if (!path)
+		return;
+	if (b->p[b->n - 1] != '[')
+		buf_addc(b, ',');
+	json_add_string(b, path, strlen(path));
+}
+
+static void add_paths(struct buf *b, const cJSON *args)
+{
+	static const char *const names[] = {"path", "source", "destination"};
+	const cJSON *v;
+
+	buf_adds(b, ",\"paths\":[");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		add_path(b, cJSON_GetObjectItemCaseSensitive(args, names[i]));
+	cJSON_ArrayForEach(v, cJSON_GetObjectItemCaseSensitive(args, "paths"))
+	{
+		add_path(b, v);
+	}
+	buf_addc(b, ']');
+}
+
+static int write_question(int fd, const char *tool, const cJSON *args)
+{
+	struct buf b = BUF_MAX(2 * INPUT_MAX), input = BUF_MAX(INPUT_MAX);
+	bool sent;
+
+	buf_addf(&b, "{\"tool\":\"%s\",\"kind\":\"%s\"", tool, kind_of(tool));
+	add_paths(&b, args);
+	json_add(&input, args);
+	if (input.n && !input.over)
+		buf_addf(&b, ",\"input\":%s", input.p);
+	buf_adds(&b, "}\n");
+	sent = !b.over && send(fd, b.p, b.n, MSG_NOSIGNAL) == (ssize_t)b.n;
+	buf_fini(&b);
+	buf_fini(&input);
+	return sent ? 0 : -1;
+}
+
+/* A line; it takes as long as a person does. */
+static int read_answer(int fd, char out[ANSWER_MAX])
+{
+	size_t n = 0;
+
+	while (n < ANSWER_MAX - 1) {
+		ssize_t got = read(fd, out + n, ANSWER_MAX - 1 - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		n += (size_t)got;
+		out[n] = '\0';
+		if (out[n - 1] == '\n')
+			return 0;
+	}
+	return -1;
+}
+
+int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e)
+{
+	char text[ANSWER_MAX];
+	struct err bad;
+	cJSON *v;
+	bool allow;
+
+	if (write_question(fd, tool, args) || read_answer(fd, text))
+		return err_set(e, ERR_DENIED,
+			       "%s: the worker that decides about it does not "
+			       "answer",
+			       tool);
+	v = json_parse_object("an answer", text, strlen(text), &bad);
+	allow = json_bool(v, "allow", false);
+	if (!allow)
+		err_set(e, ERR_DENIED, "%s: %.300s", tool,
+			json_text(v, "why", "it was not permitted"));
+	cJSON_Delete(v);
+	return allow ? 0 : -1;
+}

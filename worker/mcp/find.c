@@ -1,0 +1,214 @@
+/* The tools that look at everything below a directory. */
+#include "lib/base/text.h"
+#include "worker/mcp/mcp.h"
+
+#include <fnmatch.h>
+#include <regex.h>
+#include <string.h>
+
+#define FOUND_MAX  20000 /* entries or lines in one answer */
+#define LINE_SHOWN 400   /* bytes of a line that was found */
+
+struct find {
+	struct mcp *mcp;
+	struct buf *out;
+	const char *start;
+	const char *pattern;
+	const cJSON *exclude;
+	regex_t regex;
+	int found;
+};
+
+/* By the name, or by the path, as with src and a pattern behind it. */
+static bool fits(const char *pattern, const struct below_item *item)
+{
+	return fnmatch(pattern, item->name, 0) == 0 ||
+	       fnmatch(pattern, item->path, 0) == 0;
+}
+
+static bool is_excluded(const struct find *f, const struct below_item *item)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, f->exclude)
+	{
+		if (cJSON_IsString(v) && fits(v->valuestring, item))
+			return true;
+	}
+	return false;
+}
+
+static int enough(struct find *f, struct err *e)
+{
+	if (f->found++ < FOUND_MAX)
+		return 0;
+	return err_set(e, ERR_TOOBIG,
+		       "there are more than %d: look in a smaller place",
+		       FOUND_MAX);
+}
+
+static const char *begin(struct mcp *m, const cJSON *args, struct find *f,
+			 struct buf *out, struct err *e)
+{
+	*f = (struct find){.mcp = m,
+			   .out = out,
+			   .pattern = json_text(args, "pattern", "*"),
+			   .exclude = cJSON_GetObjectItemCaseSensitive(
+				   args, "excludePatterns")};
+	f->start = below_path(&m->store->below, json_text(args, "path", "."),
+			      e);
+	return f->start;
+}
+
+static void add_path(const struct find *f, const struct below_item *item)
+{
+	if (strcmp(f->start, ".") != 0)
+		buf_addf(f->out, "%s/", f->start);
+	buf_adds(f->out, item->path);
+}
+
+/* --- directory_tree --------------------------------------------------- */
+
+static int tree_one(void *arg, const struct below_item *item, struct err *e)
+{
+	struct find *f = arg;
+
+	if (item->leaving) {
+		buf_adds(f->out, "]}");
+		return 0;
+	}
+	if (is_excluded(f, item))
+		return BELOW_SKIP;
+	if (enough(f, e))
+		return -1;
+	/* what is before it in its directory may have been left out */
+	if (f->out->p[f->out->n - 1] == '}')
+		buf_addc(f->out, ',');
+	buf_adds(f->out, "{\"name\":");
+	json_add_string(f->out, item->name, strlen(item->name));
+	buf_addf(f->out, ",\"type\":\"%s\"%s",
+		 item->is_dir ? "directory" : "file",
+		 item->is_dir ? ",\"children\":[" : "}");
+	return 0;
+}
+
+int mcp_tree(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
+{
+	struct find f;
+
+	if (!begin(m, args, &f, out, e))
+		return -1;
+	buf_addc(out, '[');
+	if (m->store->kind->walk(m->store, f.start, tree_one, &f, e))
+		return -1;
+	buf_addc(out, ']');
+	return 0;
+}
+
+/* --- search_files ----------------------------------------------------- */
+
+static int search_one(void *arg, const struct below_item *item, struct err *e)
+{
+	struct find *f = arg;
+
+	if (item->leaving)
+		return 0;
+	if (is_excluded(f, item))
+		return BELOW_SKIP;
+	if (!fits(f->pattern, item))
+		return 0;
+	if (enough(f, e))
+		return -1;
+	if (f->out->n)
+		buf_addc(f->out, '\n');
+	add_path(f, item);
+	return 0;
+}
+
+int mcp_search(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
+{
+	struct find f;
+
+	if (!begin(m, args, &f, out, e) ||
+	    m->store->kind->walk(m->store, f.start, search_one, &f, e))
+		return -1;
+	if (out->n == 0)
+		buf_adds(out, "No matches found");
+	return 0;
+}
+
+/* --- grep ------------------------------------------------------------- */
+
+static int grep_line(struct find *f, const struct below_item *item, int line,
+		     const char *text, struct err *e)
+{
+	if (regexec(&f->regex, text, 0, NULL, 0) != 0)
+		return 0;
+	if (enough(f, e))
+		return -1;
+	if (f->out->n)
+		buf_addc(f->out, '\n');
+	add_path(f, item);
+	buf_addf(f->out, ":%d:%.*s", line, LINE_SHOWN, text);
+	return 0;
+}
+
+/* A file with a NUL is no text. One that cannot be read is passed over. */
+static int grep_file(struct find *f, const struct below_item *item,
+		     struct err *e)
+{
+	struct buf text = BUF_MAX(BELOW_FILE_MAX), path = BUF_MAX(1 << 16);
+	struct err ignored;
+	int rc = 0, line = 1;
+	char *at, *end;
+
+	buf_addf(&path, "%s/%s", f->start, item->path);
+	if (store_read(f->mcp->store, path.p, &text, &ignored) ||
+	    memchr(text.p, '\0', text.n))
+		buf_clear(&text);
+	for (at = text.p; rc == 0 && *at; at = end + 1, line++) {
+		end = strchr(at, '\n');
+		if (end)
+			*end = '\0';
+		rc = grep_line(f, item, line, at, e);
+		if (!end)
+			break;
+	}
+	buf_fini(&text);
+	buf_fini(&path);
+	return rc;
+}
+
+static int grep_one(void *arg, const struct below_item *item, struct err *e)
+{
+	struct find *f = arg;
+
+	if (item->leaving || !item->is_file)
+		return 0;
+	if (f->pattern && !fits(f->pattern, item))
+		return 0;
+	return grep_file(f, item, e);
+}
+
+int mcp_grep(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
+{
+	bool fold = json_bool(args, "ignoreCase", false);
+	struct find f;
+	char why[128];
+	int rc;
+
+	if (!begin(m, args, &f, out, e))
+		return -1;
+	rc = regcomp(&f.regex, f.pattern,
+		     REG_EXTENDED | REG_NOSUB | (fold ? REG_ICASE : 0));
+	if (rc) {
+		regerror(rc, &f.regex, why, sizeof why);
+		return err_set(e, ERR_INVALID, "the pattern: %s", why);
+	}
+	f.pattern = json_text(args, "include", NULL);
+	rc = m->store->kind->walk(m->store, f.start, grep_one, &f, e);
+	regfree(&f.regex);
+	if (rc == 0 && out->n == 0)
+		buf_adds(out, "No matches found");
+	return rc;
+}

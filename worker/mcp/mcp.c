@@ -1,0 +1,318 @@
+#include "worker/mcp/mcp.h"
+
+#include "lib/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEWEST     "2025-06-18"
+#define OUT_MAX    (64u << 20)
+#define READ_BYTES (64u << 10)
+
+enum { READS = false, CHANGES = true };
+
+static const struct tool {
+	const char *name;
+	mcp_tool *run;
+	bool changes;
+	const char *args;
+	const char *about;
+} tools[] = {
+#define TOOL(name, fn, changes, args, about) \
+	{#name, mcp_##fn, changes, args, about},
+#include "worker/mcp/tools.def"
+#undef TOOL
+};
+
+/* How an argument of a type is described, and what it must be. */
+static const struct type {
+	const char *word;
+	const char *schema;
+	cJSON_bool (*is)(const cJSON *v);
+} types[] = {
+	{"string", "{\"type\":\"string\"}", cJSON_IsString},
+	{"number", "{\"type\":\"number\"}", cJSON_IsNumber},
+	{"boolean", "{\"type\":\"boolean\"}", cJSON_IsBool},
+	{"strings", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
+	 cJSON_IsArray},
+	{"edits",
+	 "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+	 "\"oldText\":{\"type\":\"string\"},\"newText\":{\"type\":\"string\"}},"
+	 "\"required\":[\"oldText\",\"newText\"]}}",
+	 cJSON_IsArray},
+};
+
+struct arg {
+	char name[32];
+	char type[16];
+	bool needed;
+};
+
+/* The next argument of a list, or false; *at moves on. */
+static bool next_arg(const char **at, struct arg *a)
+{
+	size_t n = strcspn(*at, ":"), t;
+
+	if (!**at)
+		return false;
+	t = strcspn(*at + n + 1, "! ");
+	snprintf(a->name, sizeof a->name, "%.*s", (int)n, *at);
+	snprintf(a->type, sizeof a->type, "%.*s", (int)t, *at + n + 1);
+	*at += n + 1 + t;
+	a->needed = **at == '!';
+	*at += strspn(*at, "! ");
+	return true;
+}
+
+static const struct type *type_of(const struct arg *a)
+{
+	size_t i = 0;
+
+	while (strcmp(types[i].word, a->type) != 0)
+		i++; /* the table above is complete: a test asks for all */
+	return &types[i];
+}
+
+static void add_schema(struct buf *b, const char *args)
+{
+	struct buf needed = BUF_MAX(1024);
+	const char *at = args;
+	struct arg a;
+
+	buf_adds(b, "{\"type\":\"object\",\"properties\":{");
+	while (next_arg(&at, &a)) {
+		buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",",
+			 a.name, type_of(&a)->schema);
+		if (a.needed)
+			buf_addf(&needed, "%s\"%s\"", needed.n ? "," : "",
+				 a.name);
+	}
+	buf_addf(b, "},\"required\":[%s]}", needed.p);
+	buf_fini(&needed);
+}
+
+void mcp_each(void (*fn)(void *arg, const struct mcp_about *about), void *arg)
+{
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+		struct buf schema = BUF_MAX(65536);
+
+		add_schema(&schema, tools[i].args);
+		fn(arg, &(struct mcp_about){tools[i].name, tools[i].about,
+					    schema.p, tools[i].changes});
+		buf_fini(&schema);
+	}
+}
+
+static void list_one(void *arg, const struct mcp_about *about)
+{
+	struct buf *b = arg;
+
+	buf_addf(b, "%s{\"name\":\"%s\",\"description\":",
+		 b->p[b->n - 1] == '[' ? "" : ",", about->name);
+	json_add_string(b, about->text, strlen(about->text));
+	buf_addf(b,
+		 ",\"inputSchema\":%s,\"annotations\":{\"readOnlyHint\":%s}}",
+		 about->schema, about->changes ? "false" : "true");
+}
+
+static int on_list(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	struct buf b = BUF_MAX(1 << 20);
+
+	(void)e;
+	buf_adds(&b, "{\"tools\":[");
+	mcp_each(list_one, &b);
+	buf_adds(&b, "]}");
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+static int check_args(const struct tool *t, const cJSON *args, struct err *e)
+{
+	const char *at = t->args;
+	struct arg a;
+
+	while (next_arg(&at, &a)) {
+		const cJSON *v = cJSON_GetObjectItemCaseSensitive(args, a.name);
+
+		if ((!v || cJSON_IsNull(v)) && !a.needed)
+			continue;
+		if (!v || !type_of(&a)->is(v))
+			return err_set(e, ERR_INVALID,
+				       "%s needs %s, of the type %s", t->name,
+				       a.name, a.type);
+	}
+	return 0;
+}
+
+/* A tool that failed is an answer too: the agent reads why. */
+static void answer(struct rpc *r, const char *id, const struct buf *text,
+		   bool failed)
+{
+	struct buf b = BUF_MAX(8 * MCP_TEXT_MAX);
+
+	buf_adds(&b, "{\"content\":[{\"type\":\"text\",\"text\":");
+	json_add_string(&b, text->p, text->n);
+	buf_addf(&b, "}],\"isError\":%s}", failed ? "true" : "false");
+	rpc_answer(r, id, b.p);
+	buf_fini(&b);
+}
+
+static const struct tool *find_tool(const char *name)
+{
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+		if (strcmp(tools[i].name, name) == 0)
+			return &tools[i];
+	return NULL;
+}
+
+static int run(struct mcp *m, const struct tool *t, const cJSON *args,
+	       struct buf *out, struct err *e)
+{
+	const struct store_kind *k = m->store->kind;
+
+	if (k->begin(m->store, t->changes, e))
+		return -1;
+	return k->end(m->store, t->changes, t->run(m, args, out, e), e);
+}
+
+int mcp_call(struct mcp *m, const char *name, const cJSON *args,
+	     struct buf *out, struct err *e)
+{
+	const struct tool *t = find_tool(name);
+
+	if (!t)
+		return err_set(e, ERR_NOTFOUND, "there is no tool %s",
+			       quoted(name).text);
+	return check_args(t, args, e) || run(m, t, args, out, e)
+		       ? -1
+		       : buf_ok(out, "the answer", e);
+}
+
+static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	const char *name = json_text(ask->params, "name", "");
+	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
+							     "arguments");
+	struct buf text = BUF_MAX(MCP_TEXT_MAX);
+	struct mcp *m = r->owner;
+	struct err why;
+	int rc;
+
+	(void)e;
+	if (!find_tool(name)) {
+		rpc_refuse(r, ask->id, RPC_PARAMS, "there is no such tool");
+		return 0;
+	}
+	rc = m->ask >= 0 && mcp_ask(m->ask, name, args, &why)
+		     ? -1
+		     : mcp_call(m, name, args, &text, &why);
+	if (rc) {
+		buf_clear(&text);
+		text.over = false;
+		buf_adds(&text, why.text);
+	}
+	answer(r, ask->id, &text, rc != 0);
+	buf_fini(&text);
+	return 0;
+}
+
+/* Nothing that we do depends on the version: the client's is fine. */
+static int on_initialize(struct rpc *r, const struct rpc_ask *ask,
+			 struct err *e)
+{
+	const char *version = json_text(ask->params, "protocolVersion", NEWEST);
+	struct buf b = BUF_MAX(4096);
+
+	(void)e;
+	buf_adds(&b, "{\"protocolVersion\":");
+	json_add_string(&b, version, strnlen(version, 64));
+	buf_addf(&b,
+		 ",\"capabilities\":{\"tools\":{}},\"serverInfo\":{"
+		 "\"name\":\"skep\",\"version\":\"%s\"}}",
+		 SKEP_VERSION);
+	rpc_answer(r, ask->id, b.p);
+	buf_fini(&b);
+	return 0;
+}
+
+static int on_ping(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+{
+	(void)e;
+	rpc_answer(r, ask->id, "{}");
+	return 0;
+}
+
+static const struct rpc_method methods[] = {
+	{"initialize", true, on_initialize},
+	{"ping", true, on_ping},
+	{"tools/list", true, on_list},
+	{"tools/call", true, on_call},
+};
+
+void mcp_init(struct mcp *m, struct store *store)
+{
+	*m = (struct mcp){.store = store, .ask = -1};
+	buf_init(&m->out, OUT_MAX);
+	rpc_init(&m->rpc, methods, sizeof methods / sizeof *methods, &m->out,
+		 m);
+}
+
+void mcp_fini(struct mcp *m)
+{
+	rpc_fini(&m->rpc);
+	buf_fini(&m->out);
+}
+
+int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e)
+{
+	return rpc_feed(&m->rpc, p, n, e);
+}
+
+static int write_out(struct mcp *m)
+{
+	while (m->out.n > 0) {
+		ssize_t n = write(STDOUT_FILENO, m->out.p, m->out.n);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		buf_drop(&m->out, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+int mcp_serve(const char *dir, const char *ask)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int worker = ask ? mcp_ask_open(ask) : -1;
+	char bytes[READ_BYTES];
+	struct err e = {0};
+	struct store store;
+	struct mcp m;
+	ssize_t n;
+
+	if (fd < 0 || (ask && worker < 0)) {
+		fprintf(stderr, "skep-worker: %s: %s\n", fd < 0 ? dir : ask,
+			strerror(errno));
+		return err_exit_status(ERR_NOTFOUND);
+	}
+	store_dir(&store, dir, fd);
+	mcp_init(&m, &store);
+	m.ask = worker;
+	do
+		n = read(STDIN_FILENO, bytes, sizeof bytes);
+	while ((n < 0 && errno == EINTR) ||
+	       (n > 0 && mcp_feed(&m, bytes, (size_t)n, &e) == 0 &&
+		write_out(&m) == 0));
+	mcp_fini(&m);
+	if (worker >= 0)
+		close(worker);
+	store_close(&store);
+	if (e.code != ERR_OK)
+		fprintf(stderr, "skep-worker: %s\n", e.text);
+	return err_exit_status(e.code);
+}

@@ -1,0 +1,260 @@
+#include "worker/process/confine.h"
+
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+#include "lib/json/json.h"
+#include "lib/os/process_tree.h"
+#include "lib/sandbox/cgroup.h"
+#include "lib/sandbox/support.h"
+#include "worker/driver/driver.h"
+#include "worker/process/command.h"
+#include "worker/process/disk_limit.h"
+#include "worker/process/oom.h"
+#include "worker/process/programs.h"
+#include "worker/workspace/media.h"
+#include "worker/workspace/workspace.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct confine {
+	struct box_plan plan;
+	struct box box;
+};
+
+static int read_spec(struct run *r, struct err *e)
+{
+	const char *text = r->start->sandbox;
+	cJSON *v;
+	int rc;
+
+	r->sandbox.mode = SANDBOX_OFF;
+	if (!text)
+		return 0;
+	v = json_parse_object("sandbox", text, strlen(text), e);
+	if (!v)
+		return -1;
+	rc = sandbox_spec_read(&r->sandbox, v, &r->arena, e);
+	cJSON_Delete(v);
+	return rc;
+}
+
+static int say(struct run *r, const struct buf *lacks, struct err *e)
+{
+	struct buf b = BUF_MAX(8192);
+	int rc;
+
+	log_info(LT("msg", "a sandbox with gaps"), LT("run", r->start->run),
+		 LT("lacks", lacks->p));
+	json_add_string(&b, lacks->p, lacks->n - 1);
+	rc = ledger_addf(&r->ledger, "status", NULL, e,
+			 "{\"sandbox\":\"on\",\"lacks\":%s}", b.p);
+	buf_fini(&b);
+	return rc;
+}
+
+static int check_offer(struct run *r, const struct sandbox_offer *o,
+		       struct err *e)
+{
+	struct buf lacks = BUF_MAX(4096);
+	int rc;
+
+	(void)sandbox_lacks(o, &r->sandbox, &lacks);
+	rc = sandbox_accept(o, &r->sandbox, &lacks, e);
+	if (rc == 0 && lacks.n > 0)
+		rc = say(r, &lacks, e);
+	buf_fini(&lacks);
+	return rc;
+}
+
+static struct box_plan plan_of(struct run *r)
+{
+	const struct msg_start *s = r->start;
+	char *own = arena_text(&r->arena, s->agent_db);
+
+	return (struct box_plan){
+		.spec = &r->sandbox,
+		.space = {.user = -1, .mnt = -1, .root = -1, .hidden = s->home},
+		.home = getenv("HOME"),
+		.own = dirname(own),
+	};
+}
+
+/* A run is shown those attachments that its prompt names. */
+static void show_media(struct run *r, struct sandbox_paths *shown)
+{
+	const char *at = r->start->prompt;
+	struct media m;
+
+	while (shown->n < SANDBOX_PATHS &&
+	       media_next(r->start->home, &at, &r->arena, &m))
+		shown->path[shown->n++] = m.path;
+}
+
+/* The worker without commands: nobody is to be put into namespaces. */
+static int confine_self(struct run *r, const struct box_plan *p, struct err *e)
+{
+	struct sandbox_offer o;
+
+	sandbox_look(&o);
+	o.namespaces = o.pids = true;
+	return check_offer(r, &o, e) || box_self(p, e) ? -1 : 0;
+}
+
+int confine_run(struct run *r, struct err *e)
+{
+	struct box_plan p;
+
+	if (read_spec(r, e))
+		return -1;
+	if (r->workspace) { /* of the run before, taken over */
+		disk_begin(r);
+		memory_begin(r);
+	}
+	if (r->sandbox.mode == SANDBOX_OFF && space_prepared()) {
+		space_unprepare();
+		tree_has_init(0);
+	}
+	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
+		return 0;
+	p = plan_of(r);
+	if (strcmp(r->start->workspace_mode, "disk") == 0)
+		p.workspace = r->start->workspace;
+	return confine_self(r, &p, e);
+}
+
+static void show(struct sandbox_paths *shown, const char *path)
+{
+	if (path && shown->n < SANDBOX_PATHS)
+		shown->path[shown->n++] = path;
+}
+
+void confine_show_certificates(struct sandbox_paths *shown)
+{
+	const char *path;
+
+	for (size_t i = 0; (path = exec_config_certificates(i)); i++)
+		show(shown, path[0] && access(path, R_OK) == 0 ? path : NULL);
+}
+
+int confine_tools(struct run *r, const char *base, struct err *e)
+{
+	struct box_plan p = plan_of(r);
+	char names[PATH_MAX]; /* of servers: a link to anywhere, often */
+
+	if (r->sandbox.mode == SANDBOX_OFF)
+		return 0;
+	show(&p.shown, base);
+	show(&p.shown, realpath("/etc/resolv.conf", names));
+	for (int i = 0; i < r->sandbox.read.n; i++)
+		show(&p.shown, r->sandbox.read.path[i]);
+	show_media(r, &p.shown);
+	confine_show_certificates(&p.shown);
+	return confine_self(r, &p, e);
+}
+
+/* An agent starts our program, to have the workspace. */
+static int plan_commands(struct run *r, const char *dir, struct box_plan *p,
+			 struct err *e)
+{
+	char program[PATH_MAX];
+
+	*p = plan_of(r);
+	if (workspace_program(program, e))
+		return -1;
+	show(&p->shown, arena_text(&r->lasting, program));
+	show(&p->shown, r->ask_socket);
+	p->workspace = dir;
+	show_media(r, &p->shown);
+	confine_show_certificates(&p->shown);
+	programs_show(&p->shown, r->start->config, r->start->home, &r->lasting);
+	return 0;
+}
+
+static struct confine *new_confine(struct run *r)
+{
+	struct confine *c = arena_alloc(&r->lasting, sizeof *c);
+
+	*c = (struct confine){.box = BOX_NONE};
+	return c;
+}
+
+void confine_begin(struct run *r)
+{
+	struct err ignored; /* confine_commands tries again and reports it */
+	struct confine *c;
+
+	if (!workspace_is_host(r) || read_spec(r, &ignored) ||
+	    r->sandbox.mode == SANDBOX_OFF)
+		return;
+	c = new_confine(r);
+	if (plan_commands(r, workspace_host_dir(r), &c->plan, &ignored))
+		return;
+	cgroup_limit_late(&r->sandbox.limits);
+	box_begin(&c->box, &c->plan);
+	tree_has_init(c->box.space.init);
+	r->making = c;
+}
+
+/* What confine_begin has begun, or the same from the start. */
+static struct confine *plan_now(struct run *r, struct err *e)
+{
+	const struct workspace *w = r->workspace;
+	struct confine *c = r->making;
+
+	if (c)
+		return c;
+	c = new_confine(r);
+	if (plan_commands(r, w->dir, &c->plan, e))
+		return NULL;
+	c->plan.space.user = w->ns.user;
+	c->plan.space.mnt = w->ns.mnt;
+	c->plan.space.root = w->ns.root;
+	cgroup_limit_late(&r->sandbox.limits);
+	return c;
+}
+
+int confine_commands(struct run *r, struct err *e)
+{
+	struct sandbox_offer o;
+	struct confine *c;
+
+	if (r->sandbox.mode == SANDBOX_OFF)
+		return 0;
+	c = plan_now(r, e);
+	r->making = NULL;
+	if (!c)
+		return -1;
+	mark(MARK_cgroup_limited);
+	memory_begin(r);
+	if (box_make(&c->box, &c->plan, e))
+		return -1;
+	r->box = &c->box;
+	tree_has_init(r->box->space.init);
+	sandbox_look(&o);
+	o.namespaces = r->box->space.mnt >= 0;
+	o.pids = r->box->space.pid >= 0;
+	return check_offer(r, &o, e);
+}
+
+void confine_let_go(struct run *r)
+{
+	if (r->box)
+		box_end(r->box);
+}
+
+void confine_end(struct run *r)
+{
+	space_unprepare();
+	tree_has_init(0);
+	if (r->making)
+		box_drop(&r->making->box);
+	if (r->box)
+		box_drop(r->box);
+	r->making = NULL;
+	r->box = NULL;
+}

@@ -1,0 +1,61 @@
+#include "worker/process/oom.h"
+
+#include "lib/sandbox/cgroup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((int64_t)1 << 20)
+
+struct memory {
+	int count;    /* cgroup_oom_open */
+	int64_t seen; /* of those that were ended */
+};
+
+void memory_begin(struct run *r)
+{
+	const char *dir = getenv(CGROUP_MEMORY_DIR);
+
+	if (r->sandbox.limits.memory == 0 || !dir)
+		return;
+	if (!r->memory) {
+		r->memory = arena_alloc(&r->lasting, sizeof *r->memory);
+		r->memory->count = cgroup_oom_open(dir);
+	}
+	r->memory->seen = cgroup_oom_read(r->memory->count);
+}
+
+bool memory_was_short(struct run *r)
+{
+	struct memory *m = r->memory;
+	int64_t now = m ? cgroup_oom_read(m->count) : 0;
+	bool more = m && now > m->seen;
+
+	if (more)
+		m->seen = now;
+	return more;
+}
+
+/* Ends that follow from the death of a process. */
+static bool by_death(enum reason reason)
+{
+	return reason == REASON_signal || reason == REASON_exit_code ||
+	       reason == REASON_exit_temporary ||
+	       reason == REASON_agent_protocol;
+}
+
+void memory_judge(struct run *r, struct run_end *end)
+{
+	char how[sizeof end->detail];
+
+	if (!by_death(end->reason) || !memory_was_short(r))
+		return;
+	end->reason = REASON_memory;
+	memcpy(how, end->detail, sizeof how);
+	snprintf(end->detail, sizeof end->detail,
+		 "the kernel ended a process of the run, which took more than "
+		 "limits.memory (%" PRId64 " MiB): %.300s",
+		 r->sandbox.limits.memory / MIB, how);
+}

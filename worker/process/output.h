@@ -1,0 +1,41 @@
+#ifndef WORKER_PROCESS_OUTPUT_H
+#define WORKER_PROCESS_OUTPUT_H
+
+#include "worker/process/output_line.h"
+#include "worker/run/run.h"
+#include "worker/run/stream.h"
+
+/*
+ * Carries a command's output to the transcript. Lines that came together are
+ * committed together. Beyond `max` bytes output is counted and dropped; the
+ * transcript then says how much.
+ */
+#define EXEC_BATCH    128
+#define EXEC_LINE_MAX (64u << 10)
+#define EXEC_LAST     160
+
+struct exec_output {
+	struct run *run; /* borrowed */
+	struct stream stream;
+	struct lines out, err;
+	struct arena arena; /* of the events that wait */
+	struct event_new events[EXEC_BATCH];
+	size_t waiting;
+	int64_t kept, dropped, max;
+	char last_err[EXEC_LAST]; /* for the reason of a failure */
+};
+
+void exec_output_init(struct exec_output *o, struct run *r);
+void exec_output_fini(struct exec_output *o);
+
+/* Takes n bytes of stdout or stderr. */
+int exec_output_add(struct exec_output *o, bool is_err, const char *p, size_t n,
+		    struct err *e);
+
+/* Commits what waits, and growing parts that are due: see stream_flush. */
+int exec_output_commit(struct exec_output *o, int64_t *wait_ms, struct err *e);
+
+/* The end of both streams. `state` is what parts that still grow become. */
+int exec_output_end(struct exec_output *o, const char *state, struct err *e);
+
+#endif

@@ -1,0 +1,475 @@
+#include "worker/run/attempt.h"
+
+#include "lib/base/fault.h"
+#include "lib/base/log.h"
+#include "lib/base/mark.h"
+#include "lib/base/text.h"
+#include "lib/json/json.h"
+#include "lib/os/process_tree.h"
+#include "lib/sandbox/namespaces.h"
+#include "schema/agent/gc.h"
+#include "schema/agent/transcript/part.h"
+#include "worker/driver/driver.h"
+#include "worker/process/confine.h"
+#include "worker/process/oom.h"
+#include "worker/run/contract.h"
+#include "worker/run/diagnose.h"
+#include "worker/run/idle.h"
+#include "worker/run/prefault.h"
+#include "worker/run/reply.h"
+#include "worker/workspace/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FLUSH_MS      3000 /* for the last report, when a supervisor is there */
+#define FLUSH_AWAY_MS 500  /* and when none is: the row will be found */
+#define SWEEP_AGE_MS  600000
+#define SWEEP_MAX     64
+
+/* Our own session and group, nothing inherited but the log. */
+static int settle_in(struct err *e)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return err_errno_set(e, "/dev/null");
+	if (dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return err_errno_set(e, "/dev/null");
+	if (null > 2)
+		close(null);
+	(void)setsid(); /* fails only if we lead one already */
+	return tree_own(e);
+}
+
+/* First the agent's system prompt, if the session does not have it, and the
+ * user's message, once for all attempts; then that we begin. */
+static int commit_start(struct run *r, struct err *e)
+{
+	const struct msg_start *s = r->start;
+	struct buf prompt = BUF_MAX(EVENT_BODY_MAX), begun = BUF_MAX(4096);
+	struct event_new ev[2] = {
+		{.type = "message", .parent = WRITER_LEAF},
+		{.type = "run_started", .parent = WRITER_LEAF},
+	};
+	int rc;
+
+	buf_adds(&prompt, "{\"role\":\"user\",\"content\":");
+	json_add_string(&prompt, s->prompt, strlen(s->prompt));
+	buf_addc(&prompt, '}');
+	buf_addf(&begun,
+		 "{\"run\":\"%s\",\"attempt\":%" PRId64 ",\"driver\":", s->run,
+		 s->attempt);
+	json_add_string(&begun, s->driver, strlen(s->driver));
+	buf_addf(&begun, ",\"pid\":%d}", (int)getpid());
+	ev[0].body = prompt.p;
+	ev[0].key = s->prompt_key
+			    ? s->prompt_key
+			    : arena_printf(&r->arena, "prompt:%s", s->run);
+	ev[1].body = begun.p;
+	rc = buf_ok(&prompt, "prompt", e);
+	if (rc == 0 && s->system && s->system[0])
+		rc = ledger_system(&r->ledger, s->system, e);
+	if (rc == 0)
+		rc = ledger_add(&r->ledger, ev, 2, NULL, e);
+	buf_fini(&prompt);
+	buf_fini(&begun);
+	return rc;
+}
+
+static enum reason reason_of(const struct err *e)
+{
+	switch ((int)e->code) {
+	case ERR_STALE:
+		return REASON_stale;
+	case ERR_VERSION:
+		return REASON_schema_version;
+	case ERR_INVALID:
+	case ERR_USAGE:
+		return REASON_bad_config;
+	case ERR_NOTALLOWED:
+		return REASON_sandbox;
+	case ERR_UNSUPPORTED:
+		return REASON_workspace;
+	case ERR_IO:
+	case ERR_FULL:
+	case ERR_BUSY:
+	case ERR_CORRUPT:
+	case ERR_READONLY:
+	case ERR_NOTFOUND:
+	case ERR_DENIED:
+		return REASON_database;
+	default:
+		return REASON_driver_error;
+	}
+}
+
+static void set_end(struct run_end *end, enum reason reason, const char *detail)
+{
+	end->reason = reason;
+	text_fit(end->detail, sizeof end->detail, detail);
+}
+
+static int drive(struct run *r, struct run_end *end, struct err *e)
+{
+	int rc;
+
+	r->driver = driver_find(r->start->driver, e);
+	if (!r->driver)
+		return -1;
+	if (run_ending(r))
+		return err_set(e, ERR_CANCELED, "it never began");
+	if (confine_run(r, e))
+		return -1;
+	control_guard(&r->control, r->ledger.file.db);
+	atomic_store(&r->phase, RUN_RUNNING);
+	rc = r->driver->run(r, end, e);
+	control_guard(&r->control, NULL);
+	return rc;
+}
+
+/* Nothing was done and nobody waits: so this needs no farewell. */
+static void wait_at_gate(int *gate)
+{
+	char go;
+
+	if (*gate < 0)
+		return;
+	while (read(*gate, &go, 1) != 1)
+		if (errno != EINTR)
+			_exit(0);
+	close(*gate);
+	*gate = -1;
+}
+
+/* What a spare has prepared goes into it, or is given up. A kept worker has its
+ * sandbox. */
+static void begin_sandbox(struct run *r)
+{
+	struct err ignored; /* drive() reports it */
+	const struct driver *d = driver_find(r->start->driver, &ignored);
+
+	if (r->workspace)
+		return;
+	if (d && d->commands)
+		tree_has_init(space_prepared());
+	else
+		space_unprepare();
+	if (d && d->plain_box)
+		confine_begin(r);
+}
+
+/* Opens the file and drives, until there is an end. */
+static void work(struct run *r, int gate, struct run_end *end)
+{
+	struct err e = {0};
+	int rc = fault_point(FAULT_worker_before_open, &e);
+
+	begin_sandbox(r);
+	if (r->start->schema_version == 0) /* the file would be made */
+		wait_at_gate(&gate);
+	if (rc == 0)
+		rc = ledger_open(&r->ledger, r->start, r->link, &e);
+	mark(MARK_file_open);
+	wait_at_gate(&gate);
+	mark(MARK_gate_passed);
+	if (rc == 0)
+		rc = ledger_begin(&r->ledger, r->start, &e);
+	if (rc == 0)
+		rc = commit_start(r, &e);
+	mark(MARK_start_committed);
+	if (rc == 0)
+		diagnose_begin(r);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_started, &e);
+	if (rc == 0)
+		rc = drive(r, end, &e);
+	if (rc)
+		set_end(end, reason_of(&e), e.text);
+}
+
+/* Whether the driver alone decided about the end. */
+static bool is_own(const struct run_end *end)
+{
+	const char *outcome = reason_outcome(end->reason);
+
+	return end->reason != REASON_memory &&
+	       (!strcmp(outcome, "failed") || !strcmp(outcome, "succeeded"));
+}
+
+/* Somebody's wish comes before what the driver made of it, unless it was done
+ * by then. Nothing may be left running, or the run has not ended. */
+static int conclude(struct run *r, struct run_end *end, struct err *e)
+{
+	int64_t grace = r->start->grace_ms;
+	char why[CONTROL_WHY];
+
+	atomic_store(&r->phase, RUN_ENDING);
+	if (run_ending(r) && end->reason != REASON_completed) {
+		set_end(end, control_reason(&r->control, why, &grace), why);
+		end->exit_code = end->signal = OPT_NONE;
+	}
+	memory_judge(r, end);
+	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
+		set_end(end, REASON_mount_lost, WORKSPACE_LOST);
+	if (run_ending(r) || end->reason != REASON_completed)
+		r->keep_ms = 0;
+	if (r->keep_ms == 0 && r->held)
+		r->driver->release(r);
+	return tree_end(run_ending(r) ? 0 : grace, r->child, &r->child_status,
+			e);
+}
+
+static int commit_end(struct run *r, const struct run_end *end, struct err *e)
+{
+	struct event_new ev = {.parent = WRITER_LEAF};
+	struct buf b = BUF_MAX(8192);
+	int rc;
+
+	ev.type = end->reason == REASON_cancelled ? "cancelled"
+						  : "run_finished";
+	buf_addf(&b, "{\"run\":\"%s\",\"attempt\":%" PRId64, r->start->run,
+		 r->start->attempt);
+	buf_addf(&b, ",\"outcome\":\"%s\",\"reason\":\"%s\"",
+		 reason_outcome(end->reason), reason_code(end->reason));
+	if (end->detail[0]) {
+		buf_adds(&b, ",\"detail\":");
+		json_add_string(&b, end->detail, strlen(end->detail));
+	}
+	if (end->exit_code != OPT_NONE)
+		buf_addf(&b, ",\"exit_code\":%" PRId64, end->exit_code);
+	if (end->signal != OPT_NONE)
+		buf_addf(&b, ",\"signal\":%" PRId64, end->signal);
+	buf_addc(&b, '}');
+	ev.body = b.p;
+	rc = reply_make(r, end, &ev, e);
+	if (rc == 0 && end->reason != REASON_completed)
+		rc = part_abort_rest(&r->ledger.writer, r->ledger.first,
+				     reason_code(end->reason), e);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_before_end, e);
+	if (rc == 0)
+		rc = ledger_end(&r->ledger, &ev, end->reason, e);
+	if (rc == 0)
+		rc = fault_point(FAULT_worker_ended, e);
+	buf_fini(&b);
+	return rc;
+}
+
+static void report_end(struct run *r, const struct run_end *end)
+{
+	struct msg m = {.type = MSG_TYPE_FINISHED};
+	struct err e;
+
+	m.u.finished = (struct msg_finished){
+		.outcome = reason_outcome(end->reason),
+		.reason = reason_code(end->reason),
+		.detail = end->detail[0] ? end->detail : NULL,
+		.seq = atomic_load(&r->ledger.seq),
+		.exit_code = end->exit_code,
+		.signal = end->signal,
+		.keep_ms = r->keep_ms > 0 ? r->keep_ms : OPT_NONE,
+	};
+	(void)ipc_client_report(r->link, &m, &e);
+}
+
+/* Until the supervisor has acknowledged the end. */
+static void await_acknowledgement(struct run *r)
+{
+	struct err ignored; /* the supervisor finds the row */
+
+	(void)ipc_client_flush(r->link,
+			       ipc_client_connected(r->link) ? FLUSH_MS
+							     : FLUSH_AWAY_MS,
+			       &ignored);
+}
+
+/* Ends the processes, keeps what the run has to leave behind, and gives the
+ * workspace back, in this order; or keeps that for the session's next run. */
+static int wind_up(struct run *r, struct run_end *end, struct err *e)
+{
+	struct err why;
+	int rc = conclude(r, end, e);
+
+	if (rc == 0 && contract_settle(r, end, &why))
+		set_end(end, reason_of(&why), why.text);
+	if (r->keep_ms > 0 && rc == 0 && end->reason == REASON_completed)
+		return 0;
+	if (park_leave(r, r->start->grace_ms, &why) && rc == 0) {
+		*e = why;
+		rc = -1;
+	}
+	confine_let_go(r);
+	return rc;
+}
+
+/* The end is committed before it is told. If it cannot be, what is told is
+ * that, and the exit status says so too. */
+static int finish(struct run *r, struct run_end *end)
+{
+	struct err e = {0};
+	int rc = wind_up(r, end, &e);
+
+	if (rc)
+		set_end(end, REASON_internal, e.text);
+	else if (!r->ledger.open)
+		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
+	else if (end->reason != REASON_stale && end->reason != REASON_refused)
+		rc = commit_end(r, end, &e);
+	mark(MARK_end_committed);
+	if (rc && r->ledger.open)
+		set_end(end, reason_of(&e), e.text);
+	if (rc) {
+		log_error(LT("msg", "the end was not committed"),
+			  LT("run", r->start->run), LT("why", e.text));
+		r->keep_ms = 0;
+	}
+	report_end(r, end);
+	return rc ? err_exit_status(e.code) : 0;
+}
+
+/* A little at the end of each run: no agent's file fills up with what nobody
+ * can see. What is wrong with it is not this run's trouble. */
+static void sweep_some(struct run *r)
+{
+	struct swept swept;
+	struct err e;
+
+	if (r->ledger.open &&
+	    agent_sweep(&r->ledger.file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
+		log_warn(LT("msg", "sweep"), LT("why", e.text));
+}
+
+static int attempt(struct run *r, int gate)
+{
+	struct run_end end = {.exit_code = OPT_NONE, .signal = OPT_NONE};
+	struct err ignored;
+	int status;
+
+	set_end(&end, REASON_internal, "");
+	work(r, gate, &end);
+	status = finish(r, &end);
+	diagnose_end(r, &end);
+	sweep_some(r);
+	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),
+		 LI("attempt", r->start->attempt),
+		 LT("reason", reason_code(end.reason)), LI("status", status));
+	if (r->keep_ms == 0) { /* while the supervisor commits */
+		ledger_close(&r->ledger);
+		confine_end(r);
+		mark(MARK_closed);
+	}
+	await_acknowledgement(r);
+	mark(MARK_end_acknowledged);
+	(void)fault_point(FAULT_worker_leaving, &ignored);
+	return status;
+}
+
+/* What is left is memory, descriptors and the link's thread: the kernel takes
+ * them back faster than we could. A build that looks for leaks goes on. */
+static void leave_at_once(int status)
+{
+#ifndef SKEP_FAULTS
+	_exit(status);
+#else
+	(void)status;
+#endif
+}
+
+/* The run that it was started for, and those that follow it. */
+static int attempts(const struct msg_start *start, int gate, struct err *e)
+{
+	struct err ignored; /* the supervisor sees what is left */
+	struct run r;
+	int status;
+
+	if (run_open(&r, start, e))
+		return err_exit_status(e->code);
+	do {
+		status = attempt(&r, gate);
+		gate = -1;
+	} while (park(&r));
+	if (r.held)
+		(void)park_leave(&r, r.start->grace_ms, &ignored);
+	else if (!r.ledger.open && !r.box)
+		leave_at_once(status);
+	run_close(&r);
+	return status;
+}
+
+/* Becomes the program that has the driver; the message is given once more, for
+ * what it was read from may be a pipe. Returns only if that fails. */
+static int become(const char *driver, const struct msg_start *start,
+		  struct err *e)
+{
+	char path[PATH_MAX], *argv[] = {path, NULL};
+	size_t n;
+	int fd;
+
+	if (workspace_program(path, e))
+		return -1;
+	n = strlen(path);
+	if ((size_t)snprintf(path + n, sizeof path - n, "-%s", driver) >=
+	    sizeof path - n)
+		return err_set(e, ERR_IO, "a path is too long");
+	fd = start_to_fd(start, e);
+	if (fd < 0)
+		return -1;
+	if (dup2(fd, START_FD) == START_FD)
+		execv(path, argv);
+	return err_errno_set(e, "%s", path);
+}
+
+/* A spare that is not needed has done nothing, and needs no farewell either. */
+static int await_start(int fd, bool gated, struct arena *a,
+		       struct msg_start *start, struct err *e)
+{
+	struct stat st;
+
+	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		space_prepare(); /* first: it is a fork */
+		prefault();
+	}
+	if (start_from_fd(fd, a, start, e) == 0)
+		return 0;
+	if (gated && e->code == ERR_CANCELED)
+		_exit(0);
+	return -1;
+}
+
+int worker_main(int start_fd, int gate_fd, worker_named *named)
+{
+	struct msg_start start = {0};
+	struct arena a = {0};
+	struct err e = {0};
+	int status;
+
+	log_setup("skep-worker", LOG_LEVEL_WARN, -1);
+	mallopt(M_ARENA_MAX, 1); /* the link's thread needs none of its own */
+	(void)await_start(start_fd, gate_fd >= 0, &a, &start, &e);
+	mark(MARK_message_read);
+	if (e.code == ERR_OK && named)
+		named(start.run);
+	if (e.code == ERR_OK && driver_program(start.driver)) {
+		space_unprepare();
+		wait_at_gate(&gate_fd);
+		(void)become(driver_program(start.driver), &start, &e);
+	}
+	if (e.code != ERR_OK || settle_in(&e))
+		status = err_exit_status(e.code);
+	else
+		status = attempts(&start, gate_fd, &e);
+	if (e.code != ERR_OK)
+		log_error(LT("msg", "the worker cannot start"),
+			  LT("why", e.text));
+	arena_fini(&a);
+	return status;
+}

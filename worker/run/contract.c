@@ -1,0 +1,128 @@
+#include "worker/run/contract.h"
+
+#include "lib/json/json.h"
+#include "schema/agent/artifact.h"
+#include "worker/workspace/workspace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATHS_MAX 256
+
+static int add_piece(void *arg, const void *p, size_t n, struct err *e)
+{
+	return artifact_write(arg, p, n, e);
+}
+
+/* A file that is there becomes an artifact; one that is not is no error yet. */
+static int keep_one(struct run *r, struct store *s, const char *path,
+		    struct err *e)
+{
+	struct artifact_key key = artifact_key_run(r->start->run, path);
+	struct artifact_about about = {0};
+	struct artifact_writer *w;
+	struct id aid;
+	int rc;
+
+	if (artifact_writer_open(&w, r->ledger.file.db, &key, &about, e))
+		return -1;
+	rc = s->kind->pieces(s, path, add_piece, w, e);
+	if (rc == 0)
+		rc = artifact_commit(w, &aid, e);
+	else if (e->code == ERR_NOTFOUND)
+		rc = 0;
+	else
+		err_wrap(e, "artifact");
+	artifact_writer_close(w);
+	return rc;
+}
+
+static int keep_list(struct run *r, struct store *s, const cJSON *list,
+		     struct err *e)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (!cJSON_IsString(v))
+			return err_set(e, ERR_INVALID,
+				       "artifacts: a path is not a text");
+		if (s->kind && keep_one(r, s, v->valuestring, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_required(struct run *r, const cJSON *list, struct err *e)
+{
+	const char *paths[PATHS_MAX];
+	size_t n = 0;
+	const cJSON *v;
+
+	cJSON_ArrayForEach(v, list)
+	{
+		if (n == PATHS_MAX)
+			return err_set(e, ERR_INVALID,
+				       "artifacts: more than %d are required",
+				       PATHS_MAX);
+		paths[n++] = v->valuestring;
+	}
+	return artifact_check_contract(r->ledger.file.db, r->start->run, paths,
+				       n, e);
+}
+
+/* A driver that needed no workspace may still have been given a directory. */
+static void open_given(struct run *r, struct store *s)
+{
+	const struct msg_start *m = r->start;
+	int fd = -1;
+
+	if (m->workspace && strcmp(m->workspace_mode, "disk") == 0)
+		fd = open(m->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		store_dir(s, "", fd);
+}
+
+static int settle(struct run *r, const cJSON *contract, struct err *e)
+{
+	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
+	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
+								 "required");
+	struct store given = {0}, *s = &given;
+	int rc;
+
+	if (r->workspace)
+		s = &r->workspace->store;
+	else
+		open_given(r, s);
+	rc = keep_list(r, s, keep, e);
+	if (!rc)
+		rc = keep_list(r, s, required, e);
+	store_close(&given);
+	return rc ? rc : check_required(r, required, e);
+}
+
+int contract_settle(struct run *r, struct run_end *end, struct err *e)
+{
+	const char *text = r->start->artifacts;
+	cJSON *contract;
+	int rc;
+
+	if (!text || !r->ledger.open || end->reason == REASON_stale ||
+	    end->reason == REASON_refused)
+		return 0;
+	contract = json_parse_object("artifacts", text, strlen(text), e);
+	if (!contract)
+		return -1;
+	rc = settle(r, contract, e);
+	cJSON_Delete(contract);
+	/* a run that ended badly keeps its own reason */
+	if (rc && end->reason == REASON_completed &&
+	    (e->code == ERR_INVALID || e->code == ERR_DENIED)) {
+		end->reason = REASON_artifact_missing;
+		snprintf(end->detail, sizeof end->detail, "%s", e->text);
+	}
+	return rc && end->reason == REASON_completed ? -1 : 0;
+}

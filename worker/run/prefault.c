@@ -1,0 +1,64 @@
+#include "worker/run/prefault.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14; an older one refuses, which is well */
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define HEAP_ROOM   (320u << 10) /* what opening a file and a first commit take */
+#define STACK_ROOM  (64u << 10)
+#define MAPPING_MAX (8ul << 20) /* more is room that somebody reserved */
+
+/* Memory that the heap keeps when it is free. */
+static void touch_heap(void)
+{
+	char *room;
+
+	mallopt(M_MMAP_THRESHOLD, 2 * HEAP_ROOM);
+	mallopt(M_TRIM_THRESHOLD, 4 * HEAP_ROOM);
+	room = malloc(HEAP_ROOM);
+	if (room)
+		explicit_bzero(room, HEAP_ROOM);
+	free(room);
+}
+
+/* A line of /proc/self/maps: what is ours to write is copied, programs are
+ * mapped. */
+static void touch_mapping(const char *line)
+{
+	unsigned long begin, end;
+	char perms[8];
+	void *at;
+
+	if (sscanf(line, "%lx-%lx %7s", &begin, &end, perms) != 3 ||
+	    perms[0] != 'r')
+		return;
+	if (strstr(line, "[stack]") && end - begin > STACK_ROOM)
+		begin = end - STACK_ROOM;
+	if (end - begin > MAPPING_MAX)
+		return;
+	at = (void *)(uintptr_t)begin; /* NOLINT(performance-no-int-to-ptr) */
+	if (perms[1] == 'w' && perms[3] == 'p')
+		(void)madvise(at, end - begin, MADV_POPULATE_WRITE);
+	else if (perms[2] == 'x')
+		(void)madvise(at, end - begin, MADV_POPULATE_READ);
+}
+
+void prefault(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[4500];
+
+	while (f && fgets(line, sizeof line, f))
+		touch_mapping(line);
+	if (f)
+		(void)fclose(f);
+	touch_heap();
+}

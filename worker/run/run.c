@@ -1,0 +1,316 @@
+#include "worker/run/run.h"
+
+#include "lib/base/buf.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/os/process_tree.h"
+#include "worker/driver/driver.h"
+#include "worker/process/disk_limit.h"
+#include "worker/workspace/workspace.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define NS_PER_MS      1000000
+#define INDEX_AFTER_MS 200 /* of waiting */
+
+bool run_ending(struct run *r)
+{
+	return control_ending(&r->control);
+}
+
+void run_read_signals(struct run *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGTERM)
+			control_end(&r->control, REASON_stopped,
+				    "the worker got SIGTERM");
+		else
+			tree_reap(r->child, &r->child_status);
+	}
+	if (!run_ending(r) && r->workspace && workspace_is_lost(r->workspace))
+		control_end(&r->control, REASON_mount_lost, WORKSPACE_LOST);
+}
+
+static void tell_applied(struct run *r, int64_t id, const char *refusal)
+{
+	struct msg m = {.type = MSG_TYPE_APPLIED};
+	struct err ignored; /* the row stays pending, and comes again */
+
+	m.u.applied.id = id;
+	m.u.applied.refusal = refusal;
+	(void)ipc_client_report(r->link, &m, &ignored);
+}
+
+static int set_paused(struct run *r, bool paused, struct err *e)
+{
+	int64_t now = clock_mono_ns();
+
+	if (r->paused == paused)
+		return 0;
+	r->paused = paused;
+	if (!r->driver->pauses_itself)
+		tree_signal(paused ? SIGSTOP : SIGCONT);
+	if (paused)
+		r->paused_since = now;
+	else if (r->deadline)
+		r->deadline += now - r->paused_since;
+	atomic_store(&r->phase, paused ? RUN_PAUSED : RUN_RUNNING);
+	return ledger_addf(&r->ledger, "status", NULL, e, "{\"phase\":\"%s\"}",
+			   paused ? "paused" : "running");
+}
+
+static void add_text(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
+	json_add_string(b, text, strlen(text));
+}
+
+/* Commits an event {names: texts} under a key that makes a repeat harmless. It is
+ * on the disk before the supervisor learns of it: a command that was confirmed is
+ * not sent again, and a question is shown to a person. */
+static int commit_texts(struct run *r, const char *type, const char *key,
+			struct buf *body, struct err *e)
+{
+	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
+
+	buf_addc(body, '}');
+	ev.body = body->p; /* which that may have moved */
+	if (buf_ok(body, type, e))
+		return -1;
+	return ledger_add(&r->ledger, &ev, 1, NULL, e) ||
+			       ledger_sync(&r->ledger, e)
+		       ? -1
+		       : 0;
+}
+
+static int take_message(struct run *r, const struct msg *m, struct err *e)
+{
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[64];
+	int rc;
+
+	snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
+	add_text(&b, "text", m->u.message.text);
+	add_text(&b, "by", m->u.message.by);
+	rc = commit_texts(r, "steer", key, &b, e);
+	buf_fini(&b);
+	if (rc == 0)
+		r->driver->told(r, m);
+	return rc;
+}
+
+static int take_answer(struct run *r, const struct msg *m, struct err *e)
+{
+	const struct msg_answer *a = &m->u.answer;
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[256];
+	int rc;
+
+	snprintf(key, sizeof key, "answer:%s:%s", r->start->run, a->key);
+	add_text(&b, "state", "answered");
+	add_text(&b, "key", a->key);
+	add_text(&b, "decision", a->decision);
+	add_text(&b, "by", a->by);
+	add_text(&b, "note", a->note);
+	add_text(&b, "choice", a->choice);
+	rc = commit_texts(r, "approval", key, &b, e);
+	buf_fini(&b);
+	if (rc)
+		return -1;
+	if (r->asking && strcmp(r->asking, a->key) == 0) {
+		r->answered = true;
+		r->allowed = strcmp(a->decision, "allow") == 0;
+	} else if (r->driver->told) {
+		r->driver->told(r, m);
+	}
+	return 0;
+}
+
+static int carry_out(struct run *r, const struct msg *m, struct err *e)
+{
+	struct err why;
+
+	if (m->type == MSG_TYPE_PAUSE || m->type == MSG_TYPE_RESUME) {
+		if (set_paused(r, m->type == MSG_TYPE_PAUSE, e))
+			return -1;
+	} else if (m->type == MSG_TYPE_ANSWER) {
+		if (take_answer(r, m, e))
+			return -1;
+	} else if (!r->driver->takes || r->driver->takes(r, &why)) {
+		tell_applied(r, m->u.id,
+			     r->driver->takes
+				     ? why.text
+				     : "this driver takes no messages");
+		return 0;
+	} else if (take_message(r, m, e)) {
+		return -1;
+	}
+	tell_applied(r, m->u.id, NULL);
+	return 0;
+}
+
+static int attend(struct run *r, struct err *e)
+{
+	struct arena a = {0};
+	struct msg m;
+	int rc = 0;
+
+	run_read_signals(r);
+	control_quiet(&r->control);
+	while (rc == 0 && !run_ending(r) && control_next(&r->control, &a, &m))
+		rc = carry_out(r, &m, e);
+	arena_fini(&a);
+	return rc;
+}
+
+/* Nothing happens in a pause, or while a person thinks. */
+static bool may_idle(struct run *r)
+{
+	int phase = atomic_load(&r->phase);
+
+	return r->idle_ms == 0 || phase == RUN_PAUSED || phase == RUN_WAITING;
+}
+
+static void check_deadlines(struct run *r)
+{
+	int64_t now = clock_mono_ns();
+
+	disk_look(r);
+	if (r->deadline && !r->paused && now >= r->deadline)
+		control_end(&r->control, REASON_run_timeout,
+			    "the run's time is up");
+	if (!may_idle(r) &&
+	    now - atomic_load(&r->ledger.touched) >= r->idle_ms * NS_PER_MS)
+		control_end(&r->control, REASON_idle_timeout,
+			    "nothing was committed for too long");
+}
+
+static int64_t until_deadline(struct run *r, int64_t ms)
+{
+	int64_t now = clock_mono_ns(), left;
+
+	if (run_ending(r))
+		return ms;
+	ms = disk_wait(r, ms);
+	if (r->deadline && !r->paused) {
+		left = (r->deadline - now) / NS_PER_MS + 1;
+		ms = left < ms ? left : ms;
+	}
+	if (!may_idle(r)) {
+		left = r->idle_ms -
+		       (now - atomic_load(&r->ledger.touched)) / NS_PER_MS + 1;
+		ms = left < ms ? left : ms;
+	}
+	return ms > 0 ? ms : 0;
+}
+
+/* Waits as poll does. A wait that lasts is used to bring the search index of the
+ * session up to date, a batch at a time; without it, the first search does all
+ * of that while a person waits. */
+static int poll_and_index(struct run *r, struct pollfd *fds, unsigned n,
+			  int64_t ms)
+{
+	int64_t end = clock_mono_ns() + ms * NS_PER_MS;
+	int rc = poll(fds, n, (int)(ms < INDEX_AFTER_MS ? ms : INDEX_AFTER_MS));
+
+	while (rc == 0 && ms > INDEX_AFTER_MS && ledger_index(&r->ledger) > 0)
+		rc = poll(fds, n, 0);
+	ms = (end - clock_mono_ns()) / NS_PER_MS;
+	if (rc == 0 && ms > 0)
+		rc = poll(fds, n, (int)ms);
+	return rc;
+}
+
+int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
+	     struct err *e)
+{
+	struct pollfd all[RUN_POLL_MAX + 2];
+
+	assert(n <= RUN_POLL_MAX);
+	if (n > 0)
+		memcpy(all, fds, n * sizeof *fds);
+	all[n] = (struct pollfd){.fd = r->control.fd, .events = POLLIN};
+	all[n + 1] = (struct pollfd){.fd = r->signals, .events = POLLIN};
+	ms = until_deadline(r, ms < 60000 ? ms : 60000);
+	if (poll_and_index(r, all, n + 2, ms) < 0 && errno != EINTR)
+		return err_errno_set(e, "poll");
+	if (n > 0)
+		memcpy(fds, all, n * sizeof *fds);
+	check_deadlines(r);
+	return all[n].revents || all[n + 1].revents ? attend(r, e) : 0;
+}
+
+static int ended(struct err *e)
+{
+	return err_set(e, ERR_CANCELED, "the run was asked to end");
+}
+
+int run_wait(struct run *r, int64_t ms, struct err *e)
+{
+	int64_t left = ms * NS_PER_MS;
+
+	for (;;) {
+		int64_t since = clock_mono_ns();
+		bool paused = r->paused;
+
+		if (run_ending(r))
+			return ended(e);
+		if (!paused && left <= 0)
+			return 0;
+		if (run_poll(r, NULL, 0,
+			     paused ? 60000
+				    : (left + NS_PER_MS - 1) / NS_PER_MS,
+			     e))
+			return -1;
+		if (!paused)
+			left -= clock_mono_ns() - since;
+	}
+}
+
+int run_question(struct run *r, const struct msg_approval *q, struct err *e)
+{
+	struct msg m = {.type = MSG_TYPE_APPROVAL, .u.approval = *q};
+	struct buf b = BUF_MAX(EVENT_BODY_MAX);
+	char key[256];
+	int rc;
+
+	snprintf(key, sizeof key, "question:%s:%s", r->start->run, q->key);
+	add_text(&b, "state", "asked");
+	add_text(&b, "key", q->key);
+	add_text(&b, "title", q->title);
+	if (q->detail)
+		buf_addf(&b, ",\"detail\":%s", q->detail);
+	rc = commit_texts(r, "approval", key, &b, e);
+	buf_fini(&b);
+	return rc ? -1 : ipc_client_report(r->link, &m, e);
+}
+
+int run_ask(struct run *r, const struct msg_approval *q, struct err *e)
+{
+	int rc = run_question(r, q, e);
+
+	r->asking = q->key;
+	r->answered = false;
+	if (!r->paused)
+		atomic_store(&r->phase, RUN_WAITING);
+	while (rc == 0 && !(r->answered && !r->paused)) {
+		if (run_ending(r))
+			rc = ended(e);
+		else
+			rc = run_poll(r, NULL, 0, 60000, e);
+	}
+	r->asking = NULL;
+	atomic_store(&r->phase, RUN_RUNNING);
+	return rc ? -1 : r->allowed;
+}

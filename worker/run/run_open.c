@@ -1,0 +1,152 @@
+#include "worker/run/run.h"
+
+#include "lib/base/clock.h"
+#include "lib/os/process.h"
+#include "worker/process/confine.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define NS_PER_MS     1000000
+#define LOST_AFTER_MS 2000
+#define QUIET_MS      20 /* the first commit is not to wait for our hello */
+
+static void on_command(void *arg, const struct msg *m)
+{
+	struct run *r = arg;
+
+	control_command(&r->control, m);
+}
+
+static void on_refused(void *arg, const char *why)
+{
+	struct run *r = arg;
+
+	control_end(&r->control, REASON_refused, why);
+}
+
+static void on_lost(void *arg)
+{
+	struct run *r = arg;
+
+	if (strcmp(r->start->on_supervisor_loss, "stop") == 0)
+		control_end(&r->control, REASON_supervisor_lost,
+			    "no supervisor for two seconds");
+}
+
+static void on_heartbeat(void *arg, struct msg_heartbeat *out)
+{
+	static const char *const words[] = {
+		[RUN_STARTING] = "starting", [RUN_RUNNING] = "running",
+		[RUN_WAITING] = "waiting",   [RUN_PAUSED] = "paused",
+		[RUN_ENDING] = "ending",     [RUN_IDLE] = "idle",
+	};
+	struct run *r = arg;
+
+	out->phase = words[atomic_load(&r->phase)];
+	out->seq = atomic_load(&r->ledger.seq);
+}
+
+static struct msg_hello hello_of(const struct msg_start *s)
+{
+	return (struct msg_hello){.run = s->run,
+				  .attempt = s->attempt,
+				  .token = s->token,
+				  .pid = getpid(),
+				  .started = process_self().start_ticks,
+				  .build = SKEP_VERSION};
+}
+
+static int open_link(struct run *r, struct err *e)
+{
+	const struct msg_start *s = r->start;
+	struct ipc_client_config config = {
+		.path = s->socket,
+		.hello = hello_of(s),
+		.heartbeat_ms = s->heartbeat_ms > 0 ? s->heartbeat_ms : 5000,
+		.lost_after_ms = LOST_AFTER_MS,
+		.quiet_ms = QUIET_MS,
+		.calls = {r, on_command, on_refused, on_lost, on_heartbeat},
+	};
+
+	return ipc_client_open(&r->link, &config, e);
+}
+
+/* Blocked before the link's thread starts, so that they come to us alone. */
+static int catch_signals(struct run *r, struct err *e)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ours, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	r->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? err_errno_set(e, "signalfd") : 0;
+}
+
+/* What is new with every run of the process. */
+static void begin(struct run *r, const struct msg_start *start)
+{
+	r->start = start;
+	r->began = clock_mono_ns();
+	r->deadline = r->idle_ms = 0;
+	if (start->run_timeout_ms != OPT_NONE)
+		r->deadline = r->began + start->run_timeout_ms * NS_PER_MS;
+	if (start->idle_timeout_ms != OPT_NONE)
+		r->idle_ms = start->idle_timeout_ms;
+	atomic_store(&r->phase, RUN_STARTING);
+}
+
+int run_open(struct run *r, const struct msg_start *start, struct err *e)
+{
+	*r = (struct run){.signals = -1, .child_status = RUN_NO_STATUS};
+	begin(r, start);
+	if (control_init(&r->control, e))
+		return -1;
+	if (catch_signals(r, e) || open_link(r, e)) {
+		run_close(r);
+		return -1;
+	}
+	return 0;
+}
+
+void run_close(struct run *r)
+{
+	ipc_client_close(r->link);
+	confine_end(r);
+	ledger_close(&r->ledger);
+	control_fini(&r->control);
+	if (r->signals >= 0)
+		close(r->signals);
+	arena_fini(&r->arena);
+	arena_fini(&r->lasting);
+}
+
+int run_renew(struct run *r, const char *json, struct err *e)
+{
+	struct msg_hello hello;
+	struct msg m;
+
+	arena_reset(&r->arena);
+	if (msg_decode(json, strlen(json), SIDE_SUPERVISOR, &r->arena, &m, e))
+		return -1;
+	if (m.type != MSG_TYPE_START)
+		return err_set(e, ERR_PROTOCOL, "%s is no start",
+			       msg_name(m.type));
+	r->own = m.u.start;
+	r->ledger = (struct ledger){0};
+	r->disk = NULL;
+	r->records = 0;
+	r->keep_ms = 0;
+	control_reset(&r->control);
+	begin(r, &r->own);
+	hello = hello_of(r->start);
+	ipc_client_again(r->link, &hello);
+	return 0;
+}

@@ -1,0 +1,301 @@
+/*
+ * skep-spawner: the process that starts workers. It is small, has one thread
+ * and takes no memory as it goes, so that forking it costs the same at the
+ * thousandth worker as at the first. It ends with skepd (by signal of the
+ * kernel, so that no worker can appear after skepd is gone); workers live on.
+ *
+ * As child subreaper it inherits what a dying worker leaves behind.
+ */
+#include "ipc/spawn.h"
+
+#include "lib/base/err.h"
+#include "lib/base/fault.h"
+#include "lib/base/id.h"
+#include "lib/base/mark.h"
+#include "lib/os/proc.h"
+#include "lib/sandbox/seccomp.h"
+#include "worker/run/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *marker; /* where the environment says SPAWN_MARKER=… */
+static char *title;  /* what ps shows */
+static size_t title_room;
+
+#define GATE_FD     3 /* of a worker that waits */
+#define WORKER_NAME "skep-worker"
+static char worker_name[] = WORKER_NAME;
+
+/* --- packets ---------------------------------------------------------- */
+
+/* Sends a packet, with a descriptor unless fd is -1. skepd being gone is seen
+ * by the next receive. */
+static void tell(const struct spawn_told *t, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct spawn_told copy = *t;
+	struct iovec iov = {&copy, sizeof copy};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		memset(&control, 0, sizeof control);
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof control;
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	while (sendmsg(SPAWN_FD, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+/* The next ask and the descriptors that came with it, or -1. False: the end. */
+static bool hear(struct spawn_ask *ask, int fds[SPAWN_PASSED])
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
+	} control;
+	struct iovec iov = {ask, sizeof *ask};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof control};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	for (int i = 0; i < SPAWN_PASSED; i++)
+		fds[i] = -1;
+	do
+		n = recvmsg(SPAWN_FD, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof *ask)
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	return true;
+}
+
+/* --- the worker ------------------------------------------------------- */
+
+/* A cgroup of its own, if one can be had: its directory, or -1. */
+static int make_cgroup(const char *dir)
+{
+	if (!dir[0] || (mkdir(dir, 0755) && errno != EEXIST))
+		return -1;
+	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/*
+ * fork(2) into a cgroup. To move a process there afterwards would wait for all
+ * CPUs, for milliseconds. The C library keeps the thread's id at an address
+ * that the kernel knows too; the child's has to be put there, as fork does.
+ * -1 with ENOSYS where the kernel cannot do it.
+ */
+static pid_t fork_into(int cgroup)
+{
+	int *tid = NULL;
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP | CLONE_CHILD_SETTID |
+			 CLONE_CHILD_CLEARTID,
+		.exit_signal = SIGCHLD,
+		.cgroup = (unsigned)cgroup,
+	};
+
+	errno = ENOSYS;
+	if (cgroup < 0 || prctl(PR_GET_TID_ADDRESS, &tid) || !tid)
+		return -1;
+	args.child_tid = (uint64_t)(uintptr_t)tid;
+	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* Who we are, to whoever looks: in the environment and in ps. A spare learns it
+ * later than others. */
+static void take_name(const char *run)
+{
+	snprintf(marker, SPAWN_RUN, "%s", run);
+	memset(title, 0, title_room);
+	snprintf(title, title_room, "%s %s", WORKER_NAME, run);
+}
+
+static void child(const struct spawn_ask *ask, const int *fds)
+	__attribute__((noreturn));
+
+/* The worker is this very program: nothing has to be loaded, and most of it is
+ * warm. What it must not see of us is closed; what names it is changed. */
+static void child(const struct spawn_ask *ask, const int *fds)
+{
+	sigset_t none;
+
+	setsid();
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, WORKER_NAME);
+	proc_oom_score(PROC_OOM_WORKER);
+	program_invocation_short_name = worker_name;
+	take_name(ask->run);
+	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
+		_exit(71);
+	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
+	cgroup_join(ask->limits, ask->cgroup);
+	/* skepd finds and removes what a spare leaves by its unified cgroup */
+	if (ask->cgroup[0] && id_is(ID_SPARE, ask->run))
+		cgroup_enter_early();
+	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
+}
+
+static pid_t start_worker(const struct spawn_ask *ask, const int *fds,
+			  struct spawn_told *told)
+{
+	int cgroup = make_cgroup(ask->cgroup);
+	pid_t pid;
+
+	cgroup_set(ask->limits);
+	/* Before the fork: the child is marked from its first moment. */
+	snprintf(marker, SPAWN_RUN, "%s", ask->run);
+	pid = fork_into(cgroup);
+	told->in_cgroup = pid > 0;
+	if (pid < 0)
+		pid = fork();
+	if (pid == 0)
+		child(ask, fds);
+	if (pid < 0)
+		told->status = errno;
+	if (cgroup >= 0)
+		close(cgroup);
+	return pid;
+}
+
+static void spawn(const struct spawn_ask *ask, const int *fds)
+{
+	struct spawn_told told = {.kind = SPAWN_FAILED,
+				  .attempt = ask->attempt};
+	struct proc_stat st = {0};
+	struct err e;
+	int pidfd = -1;
+	pid_t pid = -1;
+
+	memcpy(told.run, ask->run, sizeof told.run);
+	if (fds[0] < 0)
+		told.status = EBADF;
+	else if (fault_point(FAULT_spawner_before_fork, &e))
+		told.status = EAGAIN;
+	else
+		pid = start_worker(ask, fds, &told);
+	if (pid > 0) {
+		/* Not reaped yet, so the number is still its own. */
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		proc_stat(pid, &st);
+		told.kind = SPAWN_STARTED;
+		told.pid = pid;
+		told.start_ticks = st.start_ticks;
+		if (fault_point(FAULT_spawner_after_fork, &e))
+			_exit(70);
+	}
+	tell(&told, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
+static void reap(void)
+{
+	struct spawn_told told = {.kind = SPAWN_EXITED};
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		told.pid = pid;
+		told.status = status;
+		tell(&told, -1);
+	}
+}
+
+/* --- the loop --------------------------------------------------------- */
+
+static void close_passed(const int *fds)
+{
+	for (int i = 0; i < SPAWN_PASSED; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* Compiled once, and every worker has it. One that cannot be had is the trouble
+ * of those that want it. */
+static void prepare_filters(void)
+{
+	struct err e;
+
+	for (int i = 0; i <= FILTER_HOST_PIDS; i++)
+		(void)filter_get((enum filter_for)i, &e);
+}
+
+static void set_up(int argc, char **argv)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	marker = getenv(SPAWN_MARKER);
+	if (argc != 2 || !marker || strlen(marker) != SPAWN_RUN - 1) {
+		fprintf(stderr, "%s is started by skepd only\n", SPAWN_PROGRAM);
+		exit(64);
+	}
+	title = argv[0];
+	title_room = (size_t)(argv[1] + strlen(argv[1]) + 1 - argv[0]);
+	memset(argv[1], 0, strlen(argv[1]));
+	prepare_filters();
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd fds[2] = {{.fd = SPAWN_FD, .events = POLLIN},
+				{.events = POLLIN}};
+	struct signalfd_siginfo drop;
+	struct spawn_ask ask;
+	sigset_t mask;
+	int passed[SPAWN_PASSED];
+
+	set_up(argc, argv);
+	mark_open();
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	signal(SIGINT, SIG_IGN); /* a terminal's; skepd decides */
+	fds[1].fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	fcntl(SPAWN_FD, F_SETFD, FD_CLOEXEC);
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return 71;
+		if (fds[0].revents) {
+			if (!hear(&ask, passed))
+				return 0;
+			spawn(&ask, passed);
+			close_passed(passed);
+		}
+		if (fds[1].revents) {
+			while (read(fds[1].fd, &drop, sizeof drop) > 0)
+				;
+			reap();
+		}
+	}
+}

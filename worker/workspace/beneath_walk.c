@@ -1,0 +1,151 @@
+#include "worker/workspace/beneath.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 128
+#define NAMES_MAX 100000 /* in one directory */
+
+/* A directory on the way: its names, sorted, and how far we are. */
+struct level {
+	struct dirent **names;
+	int n, at;
+	size_t path; /* bytes of the walk's path that name it */
+};
+
+struct walk {
+	int start;
+	char path[PATH_MAX];
+	struct level levels[DEPTH_MAX];
+	int depth; /* levels in use */
+};
+
+static int is_name(const struct dirent *d)
+{
+	return strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* One that cannot be read is empty: it is shown, and what is beside it too. */
+static void enter(struct walk *w)
+{
+	struct below start = {.fd = w->start, .dir = ""};
+	struct level *l = &w->levels[w->depth++];
+	struct err ignored;
+	int fd = below_open(&start, w->path[0] ? w->path : ".",
+			    O_RDONLY | O_DIRECTORY, 0, &ignored);
+	char self[64];
+
+	*l = (struct level){.path = strlen(w->path)};
+	if (fd < 0)
+		return;
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	l->n = scandir(self, &l->names, is_name, by_name);
+	close(fd);
+	if (l->n < 0)
+		l->n = 0;
+}
+
+static void leave(struct walk *w)
+{
+	struct level *l = &w->levels[--w->depth];
+
+	for (int i = 0; i < l->n; i++)
+		free(l->names[i]);
+	free(l->names);
+}
+
+static void look(const struct walk *w, struct below_item *item)
+{
+	struct stat st;
+
+	if (fstatat(w->start, w->path, &st, AT_SYMLINK_NOFOLLOW))
+		return; /* gone meanwhile */
+	item->is_dir = S_ISDIR(st.st_mode);
+	item->is_file = S_ISREG(st.st_mode);
+}
+
+/* The next name of the innermost directory, or the end of that directory. */
+static int step(struct walk *w, below_fn *fn, void *arg, struct err *e)
+{
+	struct level *l = &w->levels[w->depth - 1];
+	struct below_item item = {.path = w->path, .depth = w->depth - 1};
+	const char *name;
+	int rc;
+
+	if (l->at == l->n || l->at == NAMES_MAX) {
+		w->path[l->path] = '\0';
+		leave(w);
+		item.depth = w->depth - 1;
+		item.is_dir = item.leaving = true;
+		item.name = strrchr(w->path, '/');
+		item.name = item.name ? item.name + 1 : w->path;
+		return w->depth > 0 ? fn(arg, &item, e) < 0 ? -1 : 0 : 0;
+	}
+	item.first = l->at == 0;
+	name = l->names[l->at++]->d_name;
+	w->path[l->path] = '\0';
+	rc = snprintf(w->path + l->path, sizeof w->path - l->path, "%s%s",
+		      l->path ? "/" : "", name);
+	if (rc < 0 || (size_t)rc >= sizeof w->path - l->path)
+		return 0;
+	item.name = name;
+	look(w, &item);
+	rc = fn(arg, &item, e);
+	if (rc == 0 && item.is_dir && w->depth < DEPTH_MAX)
+		enter(w);
+	return rc < 0 ? -1 : 0;
+}
+
+int below_walk(const struct below *b, const char *start, below_fn *fn,
+	       void *arg, struct err *e)
+{
+	struct walk *w;
+	int fd = below_open(b, start, O_RDONLY | O_DIRECTORY, 0, e), rc = 0;
+
+	if (fd < 0)
+		return -1;
+	w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	w->start = fd;
+	enter(w);
+	while (w->depth > 0 && rc == 0)
+		rc = step(w, fn, arg, e);
+	while (w->depth > 0)
+		leave(w);
+	free(w);
+	close(fd);
+	return rc;
+}
+
+static int drop(void *arg, const struct below_item *item, struct err *e)
+{
+	const struct below *b = arg;
+
+	(void)e;
+	if (!item->is_dir)
+		(void)unlinkat(b->fd, item->path, 0);
+	else if (item->leaving)
+		(void)unlinkat(b->fd, item->path, AT_REMOVEDIR);
+	return 0;
+}
+
+void below_empty(const struct below *b)
+{
+	struct below copy = *b;
+	struct err ignored;
+
+	(void)below_walk(b, ".", drop, &copy, &ignored);
+}

@@ -1,0 +1,336 @@
+#include "worker/workspace/workspace.h"
+
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+#include "lib/os/process_tree.h"
+#include "worker/process/confine.h"
+#include "worker/process/disk_limit.h"
+#include "worker/workspace/bootstrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000
+#define READY_MS  10000
+#define END_MS    5000 /* for the last commit of the mount */
+#define SERVER    "skep-worker"
+
+/* Beside the program that we are: the spawner forks workers without exec. */
+int workspace_program(char out[PATH_MAX], struct err *e)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n < 0)
+		return err_errno_set(e, "/proc/self/exe");
+	self[n] = '\0';
+	n = snprintf(out, PATH_MAX, "%s/%s", dirname(self), SERVER);
+	return n < PATH_MAX ? 0 : err_set(e, ERR_IO, "a path is too long");
+}
+
+/* Commands see all that is below; a directory of theirs is covered instead. */
+static int check_base(const char *base, const char *home, struct err *e)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+	size_t n;
+
+	if (!home || !realpath(base, a) || !realpath(home, b))
+		return 0;
+	n = strcmp(a, "/") ? strlen(a) : 0;
+	if (strncmp(a, b, n) != 0 || (b[n] && b[n] != '/'))
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED,
+		       "the directory below the workspace, %s, holds skep's "
+		       "home, which no run may see: give the agent another "
+		       "path, or skep another home (SKEP_HOME)",
+		       base);
+}
+
+/* The host directory below a namespace, or NULL. */
+static int find_base(const struct workspace *w, const char **base,
+		     struct err *e)
+{
+	const struct msg_start *s = w->run->start;
+
+	*base = NULL;
+	if (strcmp(s->workspace_mode, "vfs-scratch") != 0)
+		return 0;
+	*base = s->workspace;
+	return *base ? check_base(*base, s->home, e)
+		     : err_set(e, ERR_UNSUPPORTED,
+			       "vfs-scratch needs a directory below it");
+}
+
+static int64_t budget(const struct run *r)
+{
+	return r->sandbox.mode == SANDBOX_OFF ? 0 : r->sandbox.limits.disk;
+}
+
+static int start_server(struct workspace *w, struct err *e)
+{
+	const struct msg_start *s = w->run->start;
+	struct arena *a = &w->run->arena;
+	const char *base;
+	char path[PATH_MAX];
+	char *env[] = {NULL}, *argv[7] = {0};
+	struct child_spec spec = {.argv = argv, .env = env, .cwd = "/"};
+
+	if (find_base(w, &base, e) || workspace_program(path, e))
+		return -1;
+	argv[0] = path;
+	argv[1] = arena_text(a, "--mount");
+	argv[2] = arena_text(a, s->agent_db);
+	argv[3] = arena_text(a, s->agent);
+	argv[4] = arena_text(a, base ? base : "");
+	argv[5] = arena_printf(a, "%" PRId64, budget(w->run));
+	if (child_start(&w->mount, &spec, e))
+		return -1;
+	tree_spare(w->mount.pid);
+	return 0;
+}
+
+/* "ready", or a sentence. */
+static int judge(const char *said, struct err *e)
+{
+	if (strcmp(said, "ready\n") == 0)
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED, "%.*s", (int)strcspn(said, "\n"),
+		       said);
+}
+
+static int await_ready(struct workspace *w, struct err *e)
+{
+	int64_t until = clock_mono_ns() + (int64_t)READY_MS * NS_PER_MS;
+	char said[512] = "";
+	size_t n = 0;
+
+	while (!strchr(said, '\n') && n < sizeof said - 1) {
+		struct pollfd p = {.fd = w->mount.out, .events = POLLIN};
+		int64_t left = (until - clock_mono_ns()) / NS_PER_MS;
+		ssize_t got;
+
+		if (run_ending(w->run))
+			return err_set(e, ERR_CANCELED, "it never began");
+		if (left <= 0)
+			return err_set(e, ERR_UNSUPPORTED,
+				       "the workspace was not mounted in time");
+		if (run_poll(w->run, &p, 1, left, e))
+			return -1;
+		got = p.revents ? read(p.fd, said + n, sizeof said - 1 - n) : 0;
+		if (p.revents && got <= 0)
+			break;
+		n += (size_t)got;
+		said[n] = '\0';
+	}
+	/* It says why it cannot: without a word, it was killed. */
+	w->lost = !said[0];
+	return w->lost ? err_set(e, ERR_IO, "the mount's process died")
+		       : judge(said, e);
+}
+
+static int open_proc(const char *name, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int enter_able(struct workspace *w, struct err *e)
+{
+	w->ns.mnt = open_proc("ns/mnt", w->mount.pid);
+	w->ns.root = open_proc("root", w->mount.pid);
+	if (geteuid() != 0)
+		w->ns.user = open_proc("ns/user", w->mount.pid);
+	if (w->ns.mnt < 0 || w->ns.root < 0 ||
+	    (geteuid() != 0 && w->ns.user < 0))
+		return err_errno_set(e, "namespace of the workspace");
+	return 0;
+}
+
+bool workspace_is_host(const struct run *r)
+{
+	return strcmp(r->start->workspace_mode, "disk") == 0;
+}
+
+const char *workspace_host_dir(struct run *r)
+{
+	return r->start->workspace
+		       ? arena_text(&r->lasting, r->start->workspace)
+		       : "/";
+}
+
+static struct workspace *new_workspace(struct run *r)
+{
+	struct workspace *w = arena_alloc(&r->lasting, sizeof *w);
+
+	*w = (struct workspace){.run = r,
+				.dir = WORKSPACE_MOUNT,
+				.mount = {.in = -1, .out = -1, .err = -1},
+				.ns = {.user = -1, .mnt = -1, .root = -1}};
+	if (workspace_is_host(r))
+		w->dir = workspace_host_dir(r);
+	r->workspace = w;
+	return w;
+}
+
+static bool is_disk(const struct workspace *w)
+{
+	return workspace_is_host(w->run);
+}
+
+static int make_mount(struct workspace *w, struct err *e)
+{
+	if (is_disk(w))
+		return 0;
+	if (start_server(w, e) || await_ready(w, e))
+		return -1;
+	w->served = true;
+	return enter_able(w, e);
+}
+
+/* With a directory that commands can work in. */
+static int settle(struct workspace *w, struct err *e)
+{
+	int fd;
+
+	if (confine_commands(w->run, e))
+		return -1;
+	disk_begin(w->run);
+	fd = workspace_dir(w);
+	if (fd >= 0)
+		store_dir(&w->store, w->dir, fd);
+	return bootstrap_run(w->run, e);
+}
+
+int workspace_open(struct run *r, struct err *e)
+{
+	struct workspace *w = new_workspace(r);
+
+	return make_mount(w, e) ? -1 : settle(w, e);
+}
+
+/* Without one. */
+static int settle_tools(struct workspace *w, workspace_opener *open,
+			struct err *e)
+{
+	struct run *r = w->run;
+	struct store_plan p = {.db = r->ledger.file.db, .max = budget(r)};
+	const char *base;
+
+	if (find_base(w, &base, e))
+		return -1;
+	p.base = base;
+	if (open(&w->store, w->dir, &p, e))
+		return -1;
+	disk_begin(r);
+	return confine_tools(r, base, e) ? -1 : bootstrap_run(r, e);
+}
+
+static int say_lack(struct workspace *w, struct err *e)
+{
+	struct buf why = BUF_MAX(4096);
+	int rc;
+
+	json_add_string(&why, w->lacks, strlen(w->lacks));
+	rc = ledger_addf(&w->run->ledger, "status", NULL, e,
+			 "{\"workspace\":\"%s\",\"commands\":false,"
+			 "\"lacks\":%s}",
+			 w->run->start->workspace_mode, why.p);
+	buf_fini(&why);
+	return rc;
+}
+
+int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
+			 struct err *e)
+{
+	struct workspace *w = new_workspace(r);
+
+	commands = commands || bootstrap_commands(r);
+	if (is_disk(w))
+		return settle(w, e);
+	if (!commands)
+		return settle_tools(w, open, e);
+	if (make_mount(w, e) == 0)
+		return settle(w, e);
+	if (e->code != ERR_UNSUPPORTED)
+		return -1;
+	w->lacks = arena_text(&r->arena, e->text);
+	return workspace_close(w, e) || say_lack(w, e)
+		       ? -1
+		       : settle_tools(w, open, e);
+}
+
+int workspace_commands(const struct workspace *w, struct err *e)
+{
+	if (is_disk(w) || w->mount.pid)
+		return 0;
+	return err_set(e, ERR_UNSUPPORTED,
+		       "no command can run here, because the workspace cannot "
+		       "be mounted: %s",
+		       w->lacks ? w->lacks : "nobody asked for it");
+}
+
+int workspace_dir(const struct workspace *w)
+{
+	char path[PATH_MAX];
+
+	if (w->run->box && w->run->box->workspace >= 0)
+		return fcntl(w->run->box->workspace, F_DUPFD_CLOEXEC, 3);
+	if (w->mount.pid) /* into its mount namespace */
+		snprintf(path, sizeof path, "/proc/%d/root%s",
+			 (int)w->mount.pid, w->dir);
+	else
+		snprintf(path, sizeof path, "%s", w->dir);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+const struct child_ns *workspace_ns(const struct workspace *w)
+{
+	return w->mount.pid ? &w->ns : NULL;
+}
+
+bool workspace_is_lost(const struct workspace *w)
+{
+	siginfo_t how = {0};
+
+	if (!w->mount.pid || !w->served)
+		return w->lost;
+	/* Not a child any more: it was reaped with others. */
+	return waitid(P_PID, (id_t)w->mount.pid, &how,
+		      WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	       how.si_pid != 0;
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int workspace_close(struct workspace *w, struct err *e)
+{
+	int status, rc = 0;
+
+	store_close(&w->store);
+	shut(&w->ns.user);
+	shut(&w->ns.mnt);
+	shut(&w->ns.root);
+	child_close(&w->mount);
+	if (w->mount.pid) {
+		tree_unspare(w->mount.pid);
+		rc = tree_end(END_MS, 0, &status, e);
+	}
+	w->mount.pid = 0;
+	return rc;
+}
