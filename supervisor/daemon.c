@@ -52,18 +52,18 @@ static void raise_limits(const struct config *c)
 
 static void before_commit(void *arg)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	if (s->step.refused)
 		return;
 	parcels_step(s);
-	sup_schedule(s);
-	sup_queue_alarm(s);
-	sup_notify_host(s);
+	schedule_runs(s);
+	queue_set_alarm(s);
+	notify_host_watchers(s);
 }
 
 /* A bounded number of rows; if there are more, the next tick goes on. */
-static void trim_host_log(struct sup *s)
+static void trim_host_log(struct supervisor *s)
 {
 	struct host_event_trim_in in = {s->config.run_host_events, TRIM_MAX};
 	struct kv_sweep_in expired = {clock_now(), SWEEP_MAX};
@@ -78,7 +78,7 @@ static void trim_host_log(struct sup *s)
 			 LT("error", e.text));
 }
 
-static void end_with_space(struct sup *s)
+static void end_with_space(struct supervisor *s)
 {
 	if (s->stopping || !disk_has_space(&s->home))
 		return;
@@ -89,7 +89,7 @@ static void end_with_space(struct sup *s)
 
 static void on_tick(uv_timer_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 	struct err e;
 
 	notify("WATCHDOG=1");
@@ -97,14 +97,14 @@ static void on_tick(uv_timer_t *h)
 		end_with_space(s);
 		return;
 	}
-	if (!sup_in_place(s))
+	if (!control_file_in_place(s))
 		return;
 	steady_check(s);
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
 			  LT("error", e.text));
 	if (s->ticks == 0)
-		sup_sandbox_say(s);
+		run_sandbox_log_missing(s);
 	spares_tidy(s);
 	footprint_cache(&s->cache, s->db, s->channels->moved);
 	if (s->ticks % SHRINK_TICKS == 0) {
@@ -122,28 +122,28 @@ static void on_tick(uv_timer_t *h)
 
 static void on_signal(uv_signal_t *h, int signum)
 {
-	struct sup *s = h->data;
-	struct sup_done nobody = {0};
+	struct supervisor *s = h->data;
+	struct completion nobody = {0};
 	struct err e;
 
 	/* The second one does not wait for anybody. */
 	if (s->stopping || signum == SIGTERM) {
-		if (sup_stop(s, "restart", "signal", nobody, &e) == 0)
+		if (supervisor_stop(s, "restart", "signal", nobody, &e) == 0)
 			return;
-	} else if (sup_stop(s, "down", "signal", nobody, &e) == 0) {
+	} else if (supervisor_stop(s, "down", "signal", nobody, &e) == 0) {
 		return;
 	}
 	log_error(LT("msg", "cannot stop in order"), LT("error", e.text));
 	uv_stop(&s->loop);
 }
 
-static void start_timer(struct sup *s, uv_timer_t *t)
+static void start_timer(struct supervisor *s, uv_timer_t *t)
 {
 	uv_timer_init(&s->loop, t);
 	t->data = s;
 }
 
-static void start_handles(struct sup *s)
+static void start_handles(struct supervisor *s)
 {
 	static const int numbers[] = {SIGTERM, SIGINT};
 
@@ -175,7 +175,7 @@ static int open_log(const struct skepd_options *o, const struct config *c,
 	return 0;
 }
 
-static int seed_reasons(struct sup *s, struct err *e)
+static int seed_reasons(struct supervisor *s, struct err *e)
 {
 	if (run_reasons_seed(s->db, e))
 		return -1;
@@ -187,7 +187,7 @@ static int seed_reasons(struct sup *s, struct err *e)
 }
 
 /* A planned restart is over once the next skepd is here. */
-static int take_handoff(struct sup *s, struct err *e)
+static int take_handoff(struct supervisor *s, struct err *e)
 {
 	struct handoff_get_row row;
 	struct arena a = {0};
@@ -203,7 +203,7 @@ static int take_handoff(struct sup *s, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int open_database(struct sup *s, struct err *e)
+static int open_database(struct supervisor *s, struct err *e)
 {
 	if (s->read_only)
 		return control_open(&s->db, &s->home, SQL_READONLY, e);
@@ -223,7 +223,7 @@ static int open_database(struct sup *s, struct err *e)
 }
 
 /* What answers requests, and nothing that starts or ends a run. */
-static int start_reading(struct sup *s, struct err *e)
+static int start_reading(struct supervisor *s, struct err *e)
 {
 	struct err why;
 
@@ -236,10 +236,10 @@ static int start_reading(struct sup *s, struct err *e)
 	return 0;
 }
 
-static int start(struct sup *s, struct err *e)
+static int start(struct supervisor *s, struct err *e)
 {
-	struct spawn_calls spawner = {s, sup_spawn_told, sup_spawn_lost};
-	struct step_calls step = {s, before_commit, sup_step_failed};
+	struct spawn_calls spawner = {s, on_spawn_event, on_spawner_lost};
+	struct step_calls step = {s, before_commit, on_txn_failed};
 
 	uv_loop_init(&s->loop);
 	start_handles(s);
@@ -253,8 +253,8 @@ static int start(struct sup *s, struct err *e)
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->place.spawner = s->spawn.pid;
-	if (sup_recover(s, e) || channels_open(s, e) || retiring_open(s, e) ||
-	    removing_open(s, e) || sup_link_open(s, e) ||
+	if (recover_runs(s, e) || channels_open(s, e) || retiring_open(s, e) ||
+	    removing_open(s, e) || messages_open(s, e) ||
 	    web_open(&s->web, s, &s->loop, e))
 		return -1;
 	return 0;
@@ -268,7 +268,7 @@ static void forget(struct live *l, void *arg)
 	live_drop(l);
 }
 
-static void close_handles(struct sup *s)
+static void close_handles(struct supervisor *s)
 {
 	uv_timer_t *timers[] = {&s->alarm, &s->retry, &s->tick};
 
@@ -278,7 +278,7 @@ static void close_handles(struct sup *s)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
 }
 
-static void stop(struct sup *s)
+static void stop(struct supervisor *s)
 {
 	struct err e;
 
@@ -291,7 +291,7 @@ static void stop(struct sup *s)
 	removing_close(s);
 	spawn_close(&s->spawn);
 	spares_close(s);
-	sup_link_close(s);
+	messages_close(s);
 	live_each(&s->lives, forget, NULL);
 	warm_forget_all(s);
 	step_close(&s->step);
@@ -305,7 +305,7 @@ static void stop(struct sup *s)
 }
 
 /* What the watchdog that started us knows of those before us. */
-static void read_watchdog(struct sup *s)
+static void read_watchdog(struct supervisor *s)
 {
 	struct watchdog_record r;
 
@@ -318,7 +318,7 @@ static void read_watchdog(struct sup *s)
 			 LI("restarts", r.restarts), LT("cause", r.cause));
 }
 
-static void run_loop(struct sup *s)
+static void run_loop(struct supervisor *s)
 {
 	s->started_at = clock_now();
 	log_info(LT("msg", "ready"), LT("home", s->home.root),
@@ -363,7 +363,8 @@ static int take_home(const struct home *home, struct err *e)
 	return fd;
 }
 
-static int prepare(struct sup *s, const struct skepd_options *o, struct err *e)
+static int prepare(struct supervisor *s, const struct skepd_options *o,
+		   struct err *e)
 {
 	struct home_path path;
 
@@ -380,7 +381,7 @@ static int prepare(struct sup *s, const struct skepd_options *o, struct err *e)
 	return s->home_lock < 0 ? -1 : 0;
 }
 
-static int serve(struct sup *s, struct err *e)
+static int serve(struct supervisor *s, struct err *e)
 {
 	int rc = open_database(s, e);
 
@@ -396,20 +397,20 @@ static int serve(struct sup *s, struct err *e)
 }
 
 /* A new object with what `prepare` found; the former one is closed. */
-static void renew(struct sup *s)
+static void renew(struct supervisor *s)
 {
-	struct sup was = *s;
+	struct supervisor was = *s;
 
-	*s = (struct sup){.home = was.home,
-			  .home_lock = was.home_lock,
-			  .config = was.config,
-			  .watchdog = was.watchdog};
+	*s = (struct supervisor){.home = was.home,
+				 .home_lock = was.home_lock,
+				 .config = was.config,
+				 .watchdog = was.watchdog};
 	memcpy(s->boot_id, was.boot_id, sizeof s->boot_id);
 }
 
 /* Gives up the reserve if there is too little space to start, and then starts
  * without writing. */
-static int serve_somehow(struct sup *s, struct err *e)
+static int serve_somehow(struct supervisor *s, struct err *e)
 {
 	int rc = serve(s, e);
 
@@ -431,7 +432,7 @@ static int serve_somehow(struct sup *s, struct err *e)
 
 int skepd_run(const struct skepd_options *o, struct err *e)
 {
-	struct sup *s = calloc(1, sizeof *s);
+	struct supervisor *s = calloc(1, sizeof *s);
 	int rc;
 
 	if (!s)

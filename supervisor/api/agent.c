@@ -12,7 +12,8 @@
 static int read_agents(struct ask *q, struct buf *out, struct err *e)
 {
 	struct agent_list_in in = {q->from ? q->from : "", q->limit};
-	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_AGENT_LIST, &in);
+	struct sql_rows it = sql_rows(supervisor_db(q->web->sup), Q_AGENT_LIST,
+				      &in);
 	struct agent_row row;
 	char last[72] = "";
 	int64_t n = 0;
@@ -40,7 +41,7 @@ void route_agents(void *app, const struct http_request *r,
 static int read_agent(struct ask *q, struct buf *out, struct err *e)
 {
 	struct agent_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_AGENT_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_AGENT_GET,
 			    &(struct agent_get_in){q->key}, &row, &q->arena, e);
 
 	if (found == 0)
@@ -69,8 +70,8 @@ void route_agent_put(void *app, const struct http_request *r,
 	q->key = ask_param(q, r, "name");
 	q->read = read_agent;
 	ask_verb(q,
-		 sup_agent_put(q->web->sup, q->key, http_body(r).p, q->by,
-			       ask_done(q), &e),
+		 supervisor_agent_put(q->web->sup, q->key, http_body(r).p,
+				      q->by, ask_done(q), &e),
 		 &e);
 }
 
@@ -84,10 +85,11 @@ void route_agent_delete(void *app, const struct http_request *r,
 
 	if (http_query_flag(r, "purge")) {
 		agent_files_close(&q->web->files); /* our readers go first */
-		rc = sup_agent_purge(q->web->sup, name, q->by, ask_done(q), &e);
+		rc = supervisor_agent_delete_all(q->web->sup, name, q->by,
+						 ask_done(q), &e);
 	} else {
-		rc = sup_agent_delete(q->web->sup, name, q->by, ask_done(q),
-				      &e);
+		rc = supervisor_agent_delete(q->web->sup, name, q->by,
+					     ask_done(q), &e);
 	}
 	ask_verb(q, rc, &e);
 }
@@ -101,15 +103,15 @@ void route_agent_move(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_path_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_agent_move(q->web->sup, http_param(r, "name"),
-				    body.path, q->by, ask_done(q), &e);
+		rc = supervisor_agent_move(q->web->sup, http_param(r, "name"),
+					   body.path, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
 static int read_file(struct ask *q, struct buf *out, struct err *e)
 {
 	struct agent_database_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_AGENT_DATABASE_GET,
 			    &(struct agent_database_get_in){q->key}, &row,
 			    &q->arena, e);
 
@@ -126,7 +128,8 @@ void route_agent_file(void *app, const struct http_request *r,
 
 	q->key = ask_param(q, r, "name");
 	q->read = read_file;
-	ask_verb(q, sup_agent_file(q->web->sup, q->key, ask_done(q), &e), &e);
+	ask_verb(q, supervisor_agent_file(q->web->sup, q->key, ask_done(q), &e),
+		 &e);
 }
 
 static int read_approvals(struct ask *q, struct buf *out, struct err *e)
@@ -156,7 +159,7 @@ void route_approvals(void *app, const struct http_request *r,
 static int read_approval(struct ask *q, struct buf *out, struct err *e)
 {
 	struct approval_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_APPROVAL_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_APPROVAL_GET,
 			    &(struct approval_get_in){q->key}, &row, &q->arena,
 			    e);
 
@@ -189,17 +192,18 @@ void route_approval_answer(void *app, const struct http_request *r,
 	q->read = read_approval;
 	rc = web_body(r, &web_answer_shape, &body, &q->arena, &e);
 	if (!rc)
-		rc = sup_answer(q->web->sup, q->key,
-				&(struct sup_answer){body.allow, body.note,
-						     body.choice, q->by},
-				ask_done(q), &e);
+		rc = supervisor_answer(
+			q->web->sup, q->key,
+			&(struct supervisor_answer){body.allow, body.note,
+						    body.choice, q->by},
+			ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
 static int read_tokens(struct ask *q, struct buf *out, struct err *e)
 {
-	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_API_TOKEN_LIST,
-				      NULL);
+	struct sql_rows it = sql_rows(supervisor_db(q->web->sup),
+				      Q_API_TOKEN_LIST, NULL);
 	struct api_token_row row;
 
 	list_begin(out);
@@ -248,8 +252,8 @@ void route_token_add(void *app, const struct http_request *r,
 		q->from = arena_text(&q->arena, token);
 		q->read = read_new_token;
 		q->status = 201;
-		rc = sup_token_add(q->web->sup, body.name, hash, body.scopes,
-				   ask_done(q), &e);
+		rc = supervisor_token_add(q->web->sup, body.name, hash,
+					  body.scopes, ask_done(q), &e);
 	}
 	ask_verb(q, rc, &e);
 }
@@ -261,7 +265,7 @@ void route_token_delete(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_token_delete(q->web->sup, http_param(r, "name"),
-				  ask_done(q), &e),
+		 supervisor_token_delete(q->web->sup, http_param(r, "name"),
+					 ask_done(q), &e),
 		 &e);
 }

@@ -63,8 +63,8 @@ static bool waits(struct follower *f)
 	struct approval_open_count_row row = {0};
 	struct err ignored; /* the next look will tell */
 	struct arena a = {0};
-	bool asked = sql_get(sup_db(f->web->sup), Q_APPROVAL_OPEN_COUNT, &in,
-			     &row, &a, &ignored) == 1 &&
+	bool asked = sql_get(supervisor_db(f->web->sup), Q_APPROVAL_OPEN_COUNT,
+			     &in, &row, &a, &ignored) == 1 &&
 		     row.n > 0;
 
 	arena_fini(&a);
@@ -82,10 +82,10 @@ static int look_at_chat(struct follower *f, struct err *e)
 	bool over = found > 0 &&
 		    run_state_is_over(
 			    (enum run_state)run_state_from(row.state));
-	int rc = found < 0
-			 ? -1
-			 : agent_files_get(&f->web->files, sup_db(f->web->sup),
-					   f->agent, &file, e);
+	int rc = found < 0 ? -1
+			   : agent_files_get(&f->web->files,
+					     supervisor_db(f->web->sup),
+					     f->agent, &file, e);
 
 	ai_frames_start(f->own, f->run);
 	while (rc > 0 && follower_has_room(f))
@@ -141,7 +141,7 @@ static int resume(struct ask *q, struct buf *out, struct err *e)
 				.count = 1};
 	struct run_ids_session_row last = {0};
 	struct run_line_state_row line = {0};
-	struct sql *db = sup_db(q->web->sup);
+	struct sql *db = supervisor_db(q->web->sup);
 	struct run_row row = {0};
 
 	if (sql_get(db, Q_RUN_LINE_STATE,
@@ -179,7 +179,7 @@ struct answers {
 	int n;
 	struct {
 		const char *id; /* of the approval */
-		struct sup_answer as;
+		struct supervisor_answer as;
 	} one[ANSWERS_MAX];
 };
 
@@ -210,8 +210,8 @@ static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
 	const char *key = json_text(said, "id", "");
 	struct approval_find_in in = {q->id, key};
 	struct approval_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_APPROVAL_FIND, &in, &row,
-			    &q->arena, e);
+	int found = sql_get(supervisor_db(q->web->sup), Q_APPROVAL_FIND, &in,
+			    &row, &q->arena, e);
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "run %s has not asked %s",
@@ -222,7 +222,7 @@ static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
 		return err_set(e, ERR_TOOBIG, "more than %d answers at once",
 			       ANSWERS_MAX);
 	all->one[all->n].id = row.id;
-	all->one[all->n++].as = (struct sup_answer){
+	all->one[all->n++].as = (struct supervisor_answer){
 		.allow = cJSON_IsTrue(
 			cJSON_GetObjectItemCaseSensitive(said, "approved")),
 		.note = arena_text(&q->arena, json_text(said, "reason", NULL)),
@@ -240,7 +240,7 @@ static int find_message(struct ask *q, const cJSON *last, struct err *e)
 	int found;
 
 	q->id = arena_text(&q->arena, json_text(last, "id", ""));
-	found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+	found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
 			&(struct run_get_in){q->id}, &row, &q->arena, e);
 	if (found < 0)
 		return -1;
@@ -284,12 +284,12 @@ static int answer(struct ask *q, const cJSON *last,
 	q->filter[1] = q->id;
 	q->limit = all.n;
 	for (int i = 0; i < all.n; i++) {
-		struct sup_done done = {0};
+		struct completion done = {0};
 
 		if (i == all.n - 1)
 			done = ask_done(q);
-		if (sup_answer(q->web->sup, all.one[i].id, &all.one[i].as, done,
-			       e))
+		if (supervisor_answer(q->web->sup, all.one[i].id,
+				      &all.one[i].as, done, e))
 			return -1;
 	}
 	q->read = go_on;
@@ -308,11 +308,11 @@ static const cJSON *last_message(const cJSON *body)
 static int submit(struct ask *q, const cJSON *body, const cJSON *last,
 		  struct err *e)
 {
-	struct ai_wanted w = {.ask = sup_ask(q->web->sup)};
+	struct ai_wanted w = {.ask = supervisor_run_defaults(q->web->sup)};
 	int rc = ai_read_ask(q, body, last, &w, e);
 
 	if (rc == 0)
-		rc = sup_submit(q->web->sup, &w.ask, ask_done(q), e);
+		rc = supervisor_submit_run(q->web->sup, &w.ask, ask_done(q), e);
 	ai_wanted_free(&w);
 	return rc;
 }

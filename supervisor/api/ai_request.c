@@ -119,8 +119,8 @@ static int find_runs(struct ask *q, const char *id, const char **run,
 	while (n < AGAIN_MAX) {
 		struct run_by_key_in in = {q->filter[0], key_of(q, id, n + 1)};
 		struct run_by_key_row row;
-		int found = sql_get(sup_db(q->web->sup), Q_RUN_BY_KEY, &in,
-				    &row, &q->arena, e);
+		int found = sql_get(supervisor_db(q->web->sup), Q_RUN_BY_KEY,
+				    &in, &row, &q->arena, e);
 
 		if (found < 0)
 			return -1;
@@ -136,7 +136,7 @@ static int find_runs(struct ask *q, const char *id, const char **run,
 static int is_run(struct ask *q, const char *id, struct err *e)
 {
 	struct run_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
 			    &(struct run_get_in){id}, &row, &q->arena, e);
 
 	return found <= 0 ? found

@@ -41,7 +41,7 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 	struct web *w = app;
 	struct api_token_row row;
 	struct arena a = {0};
-	int found = sql_get(sup_db(w->sup), Q_API_TOKEN_FIND,
+	int found = sql_get(supervisor_db(w->sup), Q_API_TOKEN_FIND,
 			    &(struct api_token_find_in){hash, clock_now()},
 			    &row, &a, e);
 
@@ -118,8 +118,9 @@ static struct http_limits limits_of(const struct config *c)
 
 static int open_server(struct web *w, struct err *e)
 {
-	const struct config *c = sup_config(w->sup);
-	struct home_path path = home_path(sup_home(w->sup), HOME_HTTP_SOCKET);
+	const struct config *c = supervisor_config(w->sup);
+	struct home_path path = home_path(supervisor_home(w->sup),
+					  HOME_HTTP_SOCKET);
 	struct http_config config = {
 		.unix_path = path.text,
 		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
@@ -136,7 +137,8 @@ static int open_server(struct web *w, struct err *e)
 	return http_server_open(&w->server, w->loop, &config, e);
 }
 
-int web_open(struct web **out, struct sup *sup, uv_loop_t *loop, struct err *e)
+int web_open(struct web **out, struct supervisor *sup, uv_loop_t *loop,
+	     struct err *e)
 {
 	struct web *w = calloc(1, sizeof *w);
 

@@ -14,7 +14,8 @@
 struct web;
 
 /* Borrows sup for good. */
-int web_open(struct web **out, struct sup *sup, uv_loop_t *loop, struct err *e);
+int web_open(struct web **out, struct supervisor *sup, uv_loop_t *loop,
+	     struct err *e);
 
 /* No more requests; streams are cut, so that followers come again. Before the
  * loop ends; then web_close frees. */

@@ -30,7 +30,8 @@ static int read_channel(struct ask *q, struct buf *out, struct err *e)
 {
 	struct channel_row row;
 
-	if (channels_get(sup_db(q->web->sup), q->key, &row, &q->arena, e))
+	if (channels_get(supervisor_db(q->web->sup), q->key, &row, &q->arena,
+			 e))
 		return -1;
 	json_add_shape(out, &channel_row_shape, &row);
 	return 0;
@@ -54,8 +55,8 @@ void route_channel_put(void *app, const struct http_request *r,
 	q->key = ask_param(q, r, "name");
 	q->read = read_channel;
 	ask_verb(q,
-		 sup_channel_put(q->web->sup, q->key, http_body(r).p, q->by,
-				 ask_done(q), &e),
+		 supervisor_channel_put(q->web->sup, q->key, http_body(r).p,
+					q->by, ask_done(q), &e),
 		 &e);
 }
 
@@ -66,8 +67,8 @@ void route_channel_delete(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_channel_delete(q->web->sup, http_param(r, "name"), q->by,
-				    ask_done(q), &e),
+		 supervisor_channel_delete(q->web->sup, http_param(r, "name"),
+					   q->by, ask_done(q), &e),
 		 &e);
 }
 
@@ -78,9 +79,9 @@ void route_channel_switch(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_channel_switch(q->web->sup, http_param(r, "name"),
-				    http_param(r, "verb"), q->by, ask_done(q),
-				    &e),
+		 supervisor_channel_switch(q->web->sup, http_param(r, "name"),
+					   http_param(r, "verb"), q->by,
+					   ask_done(q), &e),
 		 &e);
 }
 
@@ -115,10 +116,10 @@ static void set_binding(void *app, const struct http_request *r,
 
 	b.channel = ask_param(q, r, "name");
 	if (rc == 0)
-		rc = put ? sup_binding_put(q->web->sup, &b, q->by, ask_done(q),
-					   &e)
-			 : sup_binding_delete(q->web->sup, &b, q->by,
-					      ask_done(q), &e);
+		rc = put ? supervisor_binding_put(q->web->sup, &b, q->by,
+						  ask_done(q), &e)
+			 : supervisor_binding_delete(q->web->sup, &b, q->by,
+						     ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -230,8 +231,8 @@ static int find_conversation(struct ask *q, struct channel *c, const char *peer,
 			     struct conversation_row *row, struct err *e)
 {
 	struct conversation_find_in key = {c->name, peer, ""};
-	int found = sql_get(sup_db(q->web->sup), Q_CONVERSATION_FIND, &key, row,
-			    &q->arena, e);
+	int found = sql_get(supervisor_db(q->web->sup), Q_CONVERSATION_FIND,
+			    &key, row, &q->arena, e);
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no conversation %s",

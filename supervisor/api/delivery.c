@@ -86,7 +86,7 @@ void route_delivery_stats(void *app, const struct http_request *r,
 
 static int find_delivery(struct ask *q, struct delivery_row *row, struct err *e)
 {
-	int found = sql_get(sup_db(q->web->sup), Q_DELIVERY_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_DELIVERY_GET,
 			    &(struct delivery_get_in){q->id}, row, &q->arena,
 			    e);
 
@@ -146,9 +146,9 @@ void route_delivery_verb(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_delivery_verb(q->web->sup, http_param(r, "id"),
-				   http_param(r, "verb"), q->by, ask_done(q),
-				   &e),
+		 supervisor_delivery_verb(q->web->sup, http_param(r, "id"),
+					  http_param(r, "verb"), q->by,
+					  ask_done(q), &e),
 		 &e);
 }
 
@@ -161,11 +161,11 @@ void route_delivery_post(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_post_shape, &body, &q->arena, &e);
 
 	if (rc == 0)
-		rc = sup_post(q->web->sup,
-			      &(struct sup_letter){body.channel,
-						   body.conversation, body.body,
-						   body.key},
-			      ask_done(q), &e);
+		rc = supervisor_post_message(
+			q->web->sup,
+			&(struct post_request){body.channel, body.conversation,
+					       body.body, body.key},
+			ask_done(q), &e);
 	q->read = NULL;
 	ask_verb(q, rc, &e);
 }
@@ -198,7 +198,7 @@ void route_inbounds(void *app, const struct http_request *r,
 static int read_inbound(struct ask *q, struct buf *out, struct err *e)
 {
 	struct inbound_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_INBOUND_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_INBOUND_GET,
 			    &(struct inbound_get_in){q->id}, &row, &q->arena,
 			    e);
 
@@ -221,7 +221,7 @@ void route_inbound_verb(void *app, const struct http_request *r,
 {
 	struct ask *q = ask_new(app, r, reply);
 	const char *verb = http_param(r, "verb");
-	struct sup *s = q->web->sup;
+	struct supervisor *s = q->web->sup;
 	struct err e = {0};
 	int rc = !strcmp(verb, "retry")
 			 ? inbound_retry(s, http_param(r, "id"), q->by,
@@ -237,7 +237,7 @@ void route_inbound_verb(void *app, const struct http_request *r,
 /* Bytes from anybody: a browser must not take them for a page of ours. */
 static int read_media(struct ask *q, struct buf *out, struct err *e)
 {
-	struct sql *db = sup_db(q->web->sup);
+	struct sql *db = supervisor_db(q->web->sup);
 	struct media_bytes_row bytes;
 	struct media_row row;
 	int found = sql_get(db, Q_MEDIA_GET, &(struct media_get_in){q->id},

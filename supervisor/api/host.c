@@ -24,13 +24,13 @@ const struct metric web_metric_table[WEB_METRICS] = {
 
 static int read_health(struct ask *q, struct buf *out, struct err *e)
 {
-	struct sup_status s = {0};
-	struct disk disk = disk_look(sup_home(q->web->sup));
+	struct supervisor_status s = {0};
+	struct disk disk = disk_look(supervisor_home(q->web->sup));
 	struct buf pragmas = BUF_MAX(4096);
 	struct web_health h;
-	int rc = stats_add_pragmas(sup_db(q->web->sup), &pragmas, e);
+	int rc = stats_add_pragmas(supervisor_db(q->web->sup), &pragmas, e);
 
-	sup_status_get(q->web->sup, &s);
+	supervisor_status_get(q->web->sup, &s);
 	h = (struct web_health){.version = s.version,
 				.pid = s.pid,
 				.epoch = s.epoch,
@@ -71,9 +71,10 @@ void route_stop(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_intent_shape, &body, &q->arena, &e);
 
 	if (!rc && strcmp(body.intent, "restart") == 0)
-		rc = sup_may_restart(q->web->sup, &e);
+		rc = supervisor_may_restart(q->web->sup, &e);
 	if (!rc)
-		rc = sup_stop(q->web->sup, body.intent, q->by, ask_done(q), &e);
+		rc = supervisor_stop(q->web->sup, body.intent, q->by,
+				     ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -111,7 +112,7 @@ static void count(struct metrics *m, const struct host_event_states_row *row)
 static void on_turn(void *arg, const struct err *failed)
 {
 	struct web_counts *c = arg;
-	struct sql *db = sup_db(c->sup);
+	struct sql *db = supervisor_db(c->sup);
 	struct err e = {0};
 	int n = PAGE;
 
@@ -135,26 +136,26 @@ static void on_news(void *arg)
 	struct web_counts *c = arg;
 
 	if (!c->asked)
-		sup_after(c->sup, on_turn, c);
+		supervisor_after(c->sup, on_turn, c);
 	c->asked = true;
 }
 
-int web_counts_open(struct web_counts *c, struct sup *sup, struct err *e)
+int web_counts_open(struct web_counts *c, struct supervisor *sup, struct err *e)
 {
 	struct host_event_bounds_row bounds;
 
-	if (sql_get(sup_db(sup), Q_HOST_EVENT_BOUNDS, NULL, &bounds, NULL, e) <
-	    0)
+	if (sql_get(supervisor_db(sup), Q_HOST_EVENT_BOUNDS, NULL, &bounds,
+		    NULL, e) < 0)
 		return -1;
 	*c = (struct web_counts){.sup = sup, .seq = bounds.last};
 	c->metrics = metrics_new(web_metric_table, WEB_METRICS);
-	c->watch = sup_watch(sup, NULL, on_news, c);
+	c->watch = supervisor_watch(sup, NULL, on_news, c);
 	return 0;
 }
 
 void web_counts_close(struct web_counts *c)
 {
-	sup_unwatch(c->watch);
+	supervisor_unwatch(c->watch);
 	c->watch = NULL;
 	metrics_free(c->metrics);
 	c->metrics = NULL;
@@ -195,10 +196,10 @@ static void set(struct web *w, size_t id, int64_t value)
 static int read_metrics(struct ask *q, struct buf *out, struct err *e)
 {
 	struct web *w = q->web;
-	struct sup_status s = {0};
+	struct supervisor_status s = {0};
 
 	(void)e;
-	sup_status_get(w->sup, &s);
+	supervisor_status_get(w->sup, &s);
 	set(w, WEB_M_LIVE, s.live);
 	set(w, WEB_M_QUEUED, s.queued);
 	set(w, WEB_M_WORKERS, s.workers_connected);

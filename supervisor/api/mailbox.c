@@ -14,7 +14,7 @@
 static int send_message(struct ask *q, const struct web_letter *l,
 			struct err *e)
 {
-	struct sup *s = q->web->sup;
+	struct supervisor *s = q->web->sup;
 	struct message_new m = {
 		.source = l->key,
 		.sender = l->sender ? l->sender : q->by,
@@ -35,7 +35,7 @@ static int send_message(struct ask *q, const struct web_letter *l,
 	if (made >= 0)
 		step_then(&s->step, mail_news, s);
 	if (made >= 0)
-		sup_done_later(s, ask_done(q), id.text, made == 1,
+		complete_later(s, ask_done(q), id.text, made == 1,
 			       made ? "sent" : "known");
 	return made < 0 ? -1 : 0;
 }
@@ -94,7 +94,7 @@ void route_message_collect(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
-	struct sup *s = q->web->sup;
+	struct supervisor *s = q->web->sup;
 	struct collected *c = arena_alloc(&q->arena, sizeof *c);
 	struct err e = {0};
 
@@ -125,7 +125,7 @@ void route_message_receive(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
 	struct ask *q = ask_new(app, r, reply);
-	struct sup *s = q->web->sup;
+	struct supervisor *s = q->web->sup;
 	const char *ack = ask_query(q, r, "ack");
 	struct err e = {0};
 	int rc;
@@ -167,7 +167,7 @@ static void member(void *app, const struct http_request *r,
 		   struct http_reply *reply, bool join)
 {
 	struct ask *q = ask_new(app, r, reply);
-	struct sup *s = q->web->sup;
+	struct supervisor *s = q->web->sup;
 	struct room_join_in in = {http_param(r, "room"), http_param(r, "agent"),
 				  http_param(r, "session"), clock_now()};
 	struct room_leave_in out = {in.room, in.agent, in.session};
@@ -182,7 +182,7 @@ static void member(void *app, const struct http_request *r,
 		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
 	if (n >= 0)
-		sup_done_later(s, ask_done(q), in.room, n > 0,
+		complete_later(s, ask_done(q), in.room, n > 0,
 			       n == 0 ? "it was so already"
 			       : join ? "joined"
 				      : "left");

@@ -11,11 +11,11 @@ struct mail_wait {
 	int64_t until_ms; /* uv_now */
 };
 
-int mail_check_agent(struct sup *s, const char *agent, struct err *e)
+int mail_check_agent(struct supervisor *s, const char *agent, struct err *e)
 {
 	struct agent_row row;
 	struct arena a = {0};
-	int found = sup_agent_read(s, agent, &row, &a, e);
+	int found = supervisor_agent_read(s, agent, &row, &a, e);
 
 	arena_fini(&a);
 	if (found == 0)
@@ -41,7 +41,7 @@ static bool try_give(struct ask *q)
 {
 	struct message_row *row;
 	struct err e;
-	int n = message_receive(sup_db(q->web->sup), q->id, q->key, &row,
+	int n = message_receive(supervisor_db(q->web->sup), q->id, q->key, &row,
 				&q->arena, &e);
 
 	if (n < 0)
@@ -70,7 +70,7 @@ void mail_receive(struct ask *q)
 
 void mail_news(void *arg, const struct err *failed)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 	struct mail_wait **at = &s->web->mail;
 
 	while (!failed && *at) {

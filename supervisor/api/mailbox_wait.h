@@ -9,7 +9,7 @@
 #define MAIL_WAIT_MAX 60000 /* ms; then one asks again */
 
 /* ERR_NOTFOUND: a message to such an agent would wait for ever. */
-int mail_check_agent(struct sup *s, const char *agent, struct err *e);
+int mail_check_agent(struct supervisor *s, const char *agent, struct err *e);
 
 /* Answers with the rows, and frees. */
 void mail_give(struct ask *q, int n, const struct message_row *rows);

@@ -15,14 +15,15 @@ enum web_metric {
 extern const struct metric web_metric_table[WEB_METRICS];
 
 struct web_counts {
-	struct sup *sup;
+	struct supervisor *sup;
 	struct metrics *metrics;
-	struct sup_watch *watch;
+	struct supervisor_watch *watch;
 	int64_t seq; /* of the host's log, counted up to here */
 	bool asked;
 };
 
-int web_counts_open(struct web_counts *c, struct sup *sup, struct err *e);
+int web_counts_open(struct web_counts *c, struct supervisor *sup,
+		    struct err *e);
 void web_counts_close(struct web_counts *c);
 
 #endif

@@ -14,7 +14,8 @@ void route_backup_note(void *app, const struct http_request *r,
 	int rc = web_body(r, &backup_run_row_shape, &row, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_backup_note(q->web->sup, &row, q->by, ask_done(q), &e);
+		rc = supervisor_backup_note(q->web->sup, &row, q->by,
+					    ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -27,8 +28,8 @@ void route_migration_run(void *app, const struct http_request *r,
 	int rc = web_body(r, &migration_run_row_shape, &row, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_migration_run(q->web->sup, &row, q->by, ask_done(q),
-				       &e);
+		rc = supervisor_migration_run(q->web->sup, &row, q->by,
+					      ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -41,8 +42,8 @@ void route_migration_source(void *app, const struct http_request *r,
 	int rc = web_body(r, &migration_source_row_shape, &row, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_migration_source(q->web->sup, &row, q->by, ask_done(q),
-					  &e);
+		rc = supervisor_migration_source(q->web->sup, &row, q->by,
+						 ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -56,8 +57,8 @@ void route_migration_removed(void *app, const struct http_request *r,
 			  &q->arena, &e);
 
 	if (!rc)
-		rc = sup_migration_removed(q->web->sup, &body, q->by,
-					   ask_done(q), &e);
+		rc = supervisor_migration_removed(q->web->sup, &body, q->by,
+						  ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -70,8 +71,8 @@ void route_audit_add(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_audit_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_audit(q->web->sup, body.act, body.subject, body.detail,
-			       q->by, ask_done(q), &e);
+		rc = supervisor_audit(q->web->sup, body.act, body.subject,
+				      body.detail, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -84,7 +85,8 @@ void route_prune(void *app, const struct http_request *r,
 	int rc = web_body(r, &prune_runs_in_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_prune(q->web->sup, &body, q->by, ask_done(q), &e);
+		rc = supervisor_prune(q->web->sup, &body, q->by, ask_done(q),
+				      &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -97,7 +99,8 @@ void route_retire(void *app, const struct http_request *r,
 	int rc = web_body(r, &retire_ask_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_retire(q->web->sup, &body, q->by, ask_done(q), &e);
+		rc = supervisor_prune_messages(q->web->sup, &body, q->by,
+					       ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -110,8 +113,8 @@ void route_vacuum(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_pages_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_vacuum(q->web->sup, body.pages, q->by, ask_done(q),
-				&e);
+		rc = supervisor_vacuum(q->web->sup, body.pages, q->by,
+				       ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -126,8 +129,9 @@ void route_agent_restore(void *app, const struct http_request *r,
 
 	if (!rc) {
 		agent_files_close(&q->web->files);
-		rc = sup_agent_restore(q->web->sup, http_param(r, "name"),
-				       body.path, q->by, ask_done(q), &e);
+		rc = supervisor_agent_restore(q->web->sup,
+					      http_param(r, "name"), body.path,
+					      q->by, ask_done(q), &e);
 	}
 	ask_verb(q, rc, &e);
 }

@@ -10,12 +10,12 @@
 
 #define LIVE_MAX 100000
 
-void web_judge(struct sup *s, struct run_row *row)
+void web_judge(struct supervisor *s, struct run_row *row)
 {
 	struct run_signs signs = {.supervised = true};
-	struct sup_live live;
+	struct run_activity live;
 
-	if (sup_live_get(s, row->id, &live)) {
+	if (supervisor_run_activity(s, row->id, &live)) {
 		signs.has_worker = !live.exited;
 		signs.silent = live.silent;
 		signs.waits = !strcmp(live.phase, "waiting");
@@ -25,8 +25,8 @@ void web_judge(struct sup *s, struct run_row *row)
 
 static struct web_live live_of(struct ask *q, const struct run_row *row)
 {
-	struct sup_live live = {0};
-	struct sup_tree tree = {0};
+	struct run_activity live = {0};
+	struct run_memory tree = {0};
 	int64_t now = clock_now();
 	struct web_live v = {.id = row->id,
 			     .agent = row->agent,
@@ -43,7 +43,7 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 			     .severity = row->severity,
 			     .tone = row->tone};
 
-	if (sup_live_get(q->web->sup, row->id, &live)) {
+	if (supervisor_run_activity(q->web->sup, row->id, &live)) {
 		v.phase = live.phase;
 		v.connected = live.connected;
 		if (live.last_seq > v.events)
@@ -52,7 +52,7 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 			v.heard_ms = now - live.heard_at;
 	}
 	if (q->flag) {
-		sup_tree_get(q->web->sup, row->id, &tree);
+		supervisor_run_memory(q->web->sup, row->id, &tree);
 		v.rss = tree.rss;
 		v.processes = tree.processes;
 	}
@@ -63,9 +63,10 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 static void add_idle(struct ask *q, struct buf *out)
 {
 	int64_t now = clock_now();
-	struct sup_idle idle;
+	struct idle_worker_info idle;
 
-	for (int64_t i = 0; sup_idle_get(q->web->sup, i, q->flag, &idle); i++) {
+	for (int64_t i = 0;
+	     supervisor_idle_worker(q->web->sup, i, q->flag, &idle); i++) {
 		struct web_live v = {.id = idle.run,
 				     .agent = idle.agent,
 				     .session = idle.session,
@@ -89,8 +90,8 @@ static void add_idle(struct ask *q, struct buf *out)
 static int read_live(struct ask *q, struct buf *out, struct err *e)
 {
 	struct run_row *rows;
-	int n = sql_collect(sup_db(q->web->sup), Q_RUN_LIST_LIVE, NULL, 100000,
-			    &rows, &q->arena, e);
+	int n = sql_collect(supervisor_db(q->web->sup), Q_RUN_LIST_LIVE, NULL,
+			    100000, &rows, &q->arena, e);
 
 	list_begin(out);
 	for (int i = 0; i < n; i++) {

@@ -18,7 +18,7 @@ static void work(uv_work_t *w)
 	struct aside *a = w->data;
 	struct ask *q = a->q;
 
-	a->rc = control_open(&q->db, sup_home(q->web->sup), SQL_READONLY,
+	a->rc = control_open(&q->db, supervisor_home(q->web->sup), SQL_READONLY,
 			     &a->err);
 	if (a->rc)
 		return;
@@ -60,5 +60,5 @@ void ask_read_aside(struct ask *q,
 		    int (*read)(struct ask *q, struct buf *out, struct err *e))
 {
 	q->read = read;
-	sup_after(q->web->sup, on_turn, q);
+	supervisor_after(q->web->sup, on_turn, q);
 }

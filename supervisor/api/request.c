@@ -15,7 +15,7 @@ struct ask *ask_new(struct web *w, const struct http_request *r,
 		abort();
 	q->web = w;
 	q->reply = reply;
-	q->db = sup_db(w->sup);
+	q->db = supervisor_db(w->sup);
 	q->by = arena_printf(&q->arena, "http:%s", http_subject(r)->name);
 	return q;
 }
@@ -134,10 +134,10 @@ void ask_read(struct ask *q,
 	      int (*read)(struct ask *q, struct buf *out, struct err *e))
 {
 	q->read = read;
-	sup_after(q->web->sup, on_turn, q);
+	supervisor_after(q->web->sup, on_turn, q);
 }
 
-static void on_done(void *arg, const struct sup_result *r)
+static void on_done(void *arg, const struct command_result *r)
 {
 	struct ask *q = arg;
 	struct buf out = BUF_MAX(8192);
@@ -167,9 +167,9 @@ static void on_done(void *arg, const struct sup_result *r)
 	ask_free(q);
 }
 
-struct sup_done ask_done(struct ask *q)
+struct completion ask_done(struct ask *q)
 {
-	return (struct sup_done){on_done, q};
+	return (struct completion){on_done, q};
 }
 
 void ask_verb(struct ask *q, int rc, const struct err *e)

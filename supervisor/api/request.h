@@ -14,7 +14,7 @@
  * and answered after the commit. Private to the supervisor's web_*.c.
  */
 struct web {
-	struct sup *sup;
+	struct supervisor *sup;
 	uv_loop_t *loop;
 	struct http_server *server;
 	struct agent_files files;
@@ -94,7 +94,7 @@ void ask_fail(struct ask *q, const struct err *e);
 
 /* What a verb of the supervisor calls after the commit: q->read if it is set,
  * with q->id the id that the verb was about, else {"id", "changed", "note"}. */
-struct sup_done ask_done(struct ask *q);
+struct completion ask_done(struct ask *q);
 
 /* For verbs: fails the ask if rc is -1. */
 void ask_verb(struct ask *q, int rc, const struct err *e);

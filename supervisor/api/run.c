@@ -48,7 +48,7 @@ void route_runs(void *app, const struct http_request *r,
 
 static int get_run(struct ask *q, struct run_row *row, struct err *e)
 {
-	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
 			    &(struct run_get_in){q->id}, row, &q->arena, e);
 
 	if (found == 0)
@@ -73,7 +73,7 @@ static int read_run(struct ask *q, struct buf *out, struct err *e)
  * be just why somebody looks. */
 static void add_deliveries(struct ask *q, struct run_row *row)
 {
-	struct sql *db = sup_db(q->web->sup);
+	struct sql *db = supervisor_db(q->web->sup);
 	struct agent_file *file;
 	struct err e = {0};
 	int found = agent_files_get(&q->web->files, db, row->agent, &file, &e);
@@ -116,7 +116,7 @@ void route_run_show(void *app, const struct http_request *r,
 static int read_input(struct ask *q, struct buf *out, struct err *e)
 {
 	struct run_input_get_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_RUN_INPUT_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_INPUT_GET,
 			    &(struct run_input_get_in){q->id}, &row, &q->arena,
 			    e);
 
@@ -141,7 +141,7 @@ void route_run_input(void *app, const struct http_request *r,
 static int read_rows_of_run(struct ask *q, unsigned query, struct buf *out,
 			    struct err *e)
 {
-	struct sql *db = sup_db(q->web->sup);
+	struct sql *db = supervisor_db(q->web->sup);
 	struct run_get_in key = {q->id};
 	union {
 		struct run_transition_row move;
@@ -198,10 +198,10 @@ static void put(int64_t *to, int64_t value)
 }
 
 /* What the body says over the host's defaults. */
-static struct run_ask run_ask_of(const struct sup *s,
+static struct run_ask run_ask_of(const struct supervisor *s,
 				 const struct web_run_new *n, const char *by)
 {
-	struct run_ask ask = sup_ask(s);
+	struct run_ask ask = supervisor_run_defaults(s);
 
 	ask.agent = n->agent;
 	ask.session = n->session;
@@ -255,7 +255,8 @@ void route_run_submit(void *app, const struct http_request *r,
 	ask = run_ask_of(q->web->sup, &n, q->by);
 	q->status = 201;
 	q->read = read_run;
-	ask_verb(q, sup_submit(q->web->sup, &ask, ask_done(q), &e), &e);
+	ask_verb(q, supervisor_submit_run(q->web->sup, &ask, ask_done(q), &e),
+		 &e);
 }
 
 void route_run_retry(void *app, const struct http_request *r,
@@ -267,8 +268,8 @@ void route_run_retry(void *app, const struct http_request *r,
 	q->status = 201;
 	q->read = read_run;
 	ask_verb(q,
-		 sup_retry(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
-			   &e),
+		 supervisor_retry_run(q->web->sup, http_param(r, "id"), q->by,
+				      ask_done(q), &e),
 		 &e);
 }
 
@@ -281,8 +282,8 @@ void route_run_cancel(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_why_shape, &why, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_cancel(q->web->sup, http_param(r, "id"), why.reason,
-				q->by, ask_done(q), &e);
+		rc = supervisor_cancel_run(q->web->sup, http_param(r, "id"),
+					   why.reason, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }
 
@@ -293,8 +294,8 @@ void route_run_pause(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_pause(q->web->sup, http_param(r, "id"), q->by, ask_done(q),
-			   &e),
+		 supervisor_pause_run(q->web->sup, http_param(r, "id"), q->by,
+				      ask_done(q), &e),
 		 &e);
 }
 
@@ -305,8 +306,8 @@ void route_run_resume(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	ask_verb(q,
-		 sup_resume(q->web->sup, http_param(r, "id"), q->by,
-			    ask_done(q), &e),
+		 supervisor_resume_run(q->web->sup, http_param(r, "id"), q->by,
+				       ask_done(q), &e),
 		 &e);
 }
 
@@ -319,7 +320,7 @@ void route_run_send(void *app, const struct http_request *r,
 	int rc = web_body(r, &web_text_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = sup_send(q->web->sup, http_param(r, "id"), body.text,
-			      q->by, ask_done(q), &e);
+		rc = supervisor_send_to_run(q->web->sup, http_param(r, "id"),
+					    body.text, q->by, ask_done(q), &e);
 	ask_verb(q, rc, &e);
 }

@@ -94,13 +94,13 @@ static void edit_free(struct edit *ed)
 
 static void note_deletion(const struct ask *q)
 {
-	struct sup_done nobody = {0};
+	struct completion nobody = {0};
 	struct err e;
 	char subject[700];
 
 	snprintf(subject, sizeof subject, "%s/%s", q->filter[0], q->key);
-	if (sup_audit(q->web->sup, "session.rm", subject, NULL, q->by, nobody,
-		      &e))
+	if (supervisor_audit(q->web->sup, "session.rm", subject, NULL, q->by,
+			     nobody, &e))
 		log_warn(LT("msg", "no audit row"), LT("error", e.text));
 }
 
@@ -126,7 +126,8 @@ static void on_turn(void *arg, const struct err *failed)
 	struct agent_database_row row;
 	struct err e = {0};
 	int found = failed ? -1
-			   : sql_get(sup_db(q->web->sup), Q_AGENT_DATABASE_GET,
+			   : sql_get(supervisor_db(q->web->sup),
+				     Q_AGENT_DATABASE_GET,
 				     &(struct agent_database_get_in){
 					     q->filter[0]},
 				     &row, &q->arena, &e);
@@ -178,7 +179,7 @@ void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
 		return;
 	}
 	ed->change = change;
-	sup_after(ed->q->web->sup, on_turn, ed);
+	supervisor_after(ed->q->web->sup, on_turn, ed);
 }
 
 /* If-Match holds the revision that the change was made from. */

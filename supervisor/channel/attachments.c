@@ -14,7 +14,7 @@
 
 /* --- limits ----------------------------------------------------------- */
 
-int channel_media_count(struct sup *s, struct err *e)
+int channel_media_count(struct supervisor *s, struct err *e)
 {
 	struct media_total_row total = {0};
 	int found = sql_get(s->db, Q_MEDIA_TOTAL, NULL, &total, NULL, e);
@@ -24,12 +24,12 @@ int channel_media_count(struct sup *s, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-int channel_media_open(struct sup *s, struct err *e)
+int channel_media_open(struct supervisor *s, struct err *e)
 {
 	return channel_media_count(s, e);
 }
 
-int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		   struct err *e)
 {
 	struct channels *k = s->channels;
@@ -73,7 +73,7 @@ static void swept(uv_work_t *w, int status)
 }
 
 /* What a run has before it is in use, however long the run takes. */
-static int keep_files(struct sup *s, const char *dir, struct err *e)
+static int keep_files(struct supervisor *s, const char *dir, struct err *e)
 {
 	struct media_in_use_row *rows;
 	struct arena a = {0};
@@ -87,7 +87,7 @@ static int keep_files(struct sup *s, const char *dir, struct err *e)
 	return rc;
 }
 
-static void sweep(struct sup *s)
+static void sweep(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	int64_t now = (int64_t)uv_now(&s->loop);
@@ -111,7 +111,7 @@ static void sweep(struct sup *s)
 
 /* One slice of a table: the rows after the cursor up to the last of the next so
  * many. How many were removed; the cursor is "" when the table is done. */
-static int sweep_slice(struct sup *s, unsigned next, unsigned remove,
+static int sweep_slice(struct supervisor *s, unsigned next, unsigned remove,
 		       char cursor[ID_SIZE], struct err *e)
 {
 	struct media_next_in in = {cursor, SWEEP_ROWS};
@@ -129,7 +129,7 @@ static int sweep_slice(struct sup *s, unsigned next, unsigned remove,
 
 /* Attachments whose last message is gone: first their uses, then their bytes, a
  * slice of one table at a time. */
-static void sweep_rows(struct sup *s)
+static void sweep_rows(struct supervisor *s)
 {
 	struct channel_media *m = &s->channels->media;
 	struct err e;
@@ -152,7 +152,7 @@ static void sweep_rows(struct sup *s)
 	m->in_bytes = m->sweeping;
 }
 
-void channel_media_tick(struct sup *s)
+void channel_media_tick(struct supervisor *s)
 {
 	const struct channel_media *m = &s->channels->media;
 

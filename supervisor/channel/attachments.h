@@ -10,7 +10,7 @@
 
 /* Attachments of messages: their limits, their files, and their end. */
 
-struct sup;
+struct supervisor;
 struct channel;
 
 struct channel_media {
@@ -23,14 +23,15 @@ struct channel_media {
 	char cursor[ID_SIZE]; /* … after this row */
 };
 
-int channel_media_open(struct sup *s, struct err *e);
-int channel_media_count(struct sup *s, struct err *e); /* their bytes, anew */
-void channel_media_tick(struct sup *s);
+int channel_media_open(struct supervisor *s, struct err *e);
+int channel_media_count(struct supervisor *s,
+			struct err *e); /* their bytes, anew */
+void channel_media_tick(struct supervisor *s);
 
 /* Stores the attachments of a message, within the limits of the channel (NULL:
  * it is not there). ERR_TOOBIG, ERR_QUOTA and what else attachments_store says;
  * then nothing is stored. */
-int channel_attach(struct sup *s, const struct channel *c, cJSON *body,
+int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		   struct err *e);
 
 #endif

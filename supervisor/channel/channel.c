@@ -28,7 +28,7 @@ static const struct channel_ops *ops_of(const char *kind)
 	return NULL;
 }
 
-static struct channel *find_any(struct sup *s, const char *name)
+static struct channel *find_any(struct supervisor *s, const char *name)
 {
 	struct channel *c = s->channels ? s->channels->first : NULL;
 
@@ -37,14 +37,14 @@ static struct channel *find_any(struct sup *s, const char *name)
 	return c;
 }
 
-struct channel *channel_find(struct sup *s, const char *name)
+struct channel *channel_find(struct supervisor *s, const char *name)
 {
 	struct channel *c = find_any(s, name);
 
 	return c && !c->leaving ? c : NULL;
 }
 
-void channel_look(struct sup *s, const char *name)
+void channel_look(struct supervisor *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
 
@@ -157,7 +157,7 @@ static int read_row(struct channel *c, const struct channel_row *row,
 	return 0;
 }
 
-static void open_channel(struct sup *s, const struct channel_row *row)
+static void open_channel(struct supervisor *s, const struct channel_row *row)
 {
 	struct channel *c = calloc(1, sizeof *c);
 	struct err e;
@@ -202,7 +202,7 @@ static bool leave(struct channel *c)
 
 /* Opened, closed, or opened anew, as the row says; the switch alone is no
  * reason to end a plugin. */
-static void follow(struct sup *s, const struct channel_row *row)
+static void follow(struct supervisor *s, const struct channel_row *row)
 {
 	struct channel *c = find_any(s, row->name);
 	bool same = c && !strcmp(c->json, row->config) &&
@@ -226,7 +226,7 @@ static void follow(struct sup *s, const struct channel_row *row)
 	}
 }
 
-void channel_reload(struct sup *s, const char *name)
+void channel_reload(struct supervisor *s, const char *name)
 {
 	struct channel *c = find_any(s, name);
 	struct channel_row row;
@@ -248,7 +248,7 @@ void channel_reload(struct sup *s, const char *name)
 }
 
 /* One that has all its answers, or no more time: its row says what follows. */
-static void see_off(struct sup *s)
+static void see_off(struct supervisor *s)
 {
 	int64_t now = (int64_t)uv_now(&s->loop);
 	struct channel *next;
@@ -267,7 +267,7 @@ static void see_off(struct sup *s)
 
 void channels_on_due(uv_timer_t *t)
 {
-	struct sup *s = t->data;
+	struct supervisor *s = t->data;
 	int64_t now = clock_now();
 
 	s->channels->due_at = OPT_NONE;
@@ -278,18 +278,18 @@ void channels_on_due(uv_timer_t *t)
 
 static void on_rest(uv_timer_t *t)
 {
-	struct sup *s = t->data;
+	struct supervisor *s = t->data;
 
 	s->channels->tidy = s->channels->orphans = true;
 }
 
-void channels_rest(struct sup *s)
+void channels_rest(struct supervisor *s)
 {
 	if (!s->channels->closing)
 		uv_timer_start(&s->channels->rest, on_rest, REST_MS, 0);
 }
 
-int channels_open(struct sup *s, struct err *e)
+int channels_open(struct supervisor *s, struct err *e)
 {
 	struct channels *k = calloc(1, sizeof *k);
 	struct channel_row *rows;
@@ -327,7 +327,7 @@ int channels_open(struct sup *s, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-void channels_leave(struct sup *s)
+void channels_leave(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -340,7 +340,7 @@ void channels_leave(struct sup *s)
 	parcels_left(s);
 }
 
-void channels_stop(struct sup *s)
+void channels_stop(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -360,7 +360,7 @@ void channels_stop(struct sup *s)
 	uv_close((uv_handle_t *)&k->look, NULL);
 }
 
-void channels_free(struct sup *s)
+void channels_free(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -374,7 +374,7 @@ void channels_free(struct sup *s)
 	s->channels = NULL;
 }
 
-void channels_tick(struct sup *s)
+void channels_tick(struct supervisor *s)
 {
 	int64_t now = clock_now();
 	struct channel *next;

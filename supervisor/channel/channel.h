@@ -64,7 +64,7 @@ extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
 
 struct channel {
 	struct channel *next;
-	struct sup *sup;
+	struct supervisor *sup;
 	const struct channel_ops *ops;
 	struct arena arena;
 	struct channel_config config;
@@ -114,20 +114,21 @@ struct channels {
 };
 
 /* channels.c */
-int channels_open(struct sup *s, struct err *e);
+int channels_open(struct supervisor *s, struct err *e);
 /* Claims no more, and ends the loop when the answers are there to what is under
  * way, or a second later: what is cut off is unknown, and may be sent twice. */
-void channels_leave(struct sup *s);
-void channels_stop(struct sup *s); /* before the loop ends */
-void channels_free(struct sup *s); /* after it */
-void channels_tick(struct sup *s);
+void channels_leave(struct supervisor *s);
+void channels_stop(struct supervisor *s); /* before the loop ends */
+void channels_free(struct supervisor *s); /* after it */
+void channels_tick(struct supervisor *s);
 
-struct channel *channel_find(struct sup *s, const char *name);
+struct channel *channel_find(struct supervisor *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */
-void channel_reload(struct sup *s, const char *name);
+void channel_reload(struct supervisor *s, const char *name);
 /* More is to be tidied up than in one step; others have their turn before. */
-void channels_rest(struct sup *s);
-void channel_look(struct sup *s, const char *name); /* something may be due */
+void channels_rest(struct supervisor *s);
+void channel_look(struct supervisor *s,
+		  const char *name); /* something may be due */
 void channels_on_due(uv_timer_t *t);
 void channel_trouble(struct channel *c, const char *text);
 /* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */

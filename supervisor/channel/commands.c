@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct reload {
-	struct sup *sup;
+	struct supervisor *sup;
 	const char *name;
 };
 
@@ -26,18 +26,18 @@ static void reload(void *arg, const struct err *failed)
 }
 
 /* After the commit the channel is what its row says; then who asked is told. */
-static void changed(struct sup *s, const char *name, struct sup_done done,
-		    bool really, const char *note)
+static void changed(struct supervisor *s, const char *name,
+		    struct completion done, bool really, const char *note)
 {
 	struct reload *r = step_alloc(&s->step, sizeof *r);
 
 	*r = (struct reload){s, step_text(&s->step, name)};
 	s->host_changed = true;
 	step_then(&s->step, reload, r);
-	sup_done_later(s, done, name, really, note);
+	complete_later(s, done, name, really, note);
 }
 
-static int tell(struct sup *s, const char *name, const char *what,
+static int tell(struct supervisor *s, const char *name, const char *what,
 		struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
@@ -45,8 +45,9 @@ static int tell(struct sup *s, const char *name, const char *what,
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-int sup_channel_put(struct sup *s, const char *name, const char *definition,
-		    const char *by, struct sup_done done, struct err *e)
+int supervisor_channel_put(struct supervisor *s, const char *name,
+			   const char *definition, const char *by,
+			   struct completion done, struct err *e)
 {
 	cJSON *def = json_parse_object("channel", definition,
 				       strlen(definition), e);
@@ -62,7 +63,7 @@ int sup_channel_put(struct sup *s, const char *name, const char *definition,
 	return rc;
 }
 
-static int set_default(struct sup *s, const char *name, struct err *e)
+static int set_default(struct supervisor *s, const char *name, struct err *e)
 {
 	if (sql_exec(s->db, Q_CHANNEL_CLEAR_DEFAULT, NULL, e) < 0)
 		return -1;
@@ -71,15 +72,16 @@ static int set_default(struct sup *s, const char *name, struct err *e)
 }
 
 /* Somebody who enables what is enabled has mended it, and wants it now. */
-static bool wake(struct sup *s, const char *name)
+static bool wake(struct supervisor *s, const char *name)
 {
 	struct channel *c = channel_find(s, name);
 
 	return c && c->ops->wake && c->ops->wake(c);
 }
 
-int sup_channel_switch(struct sup *s, const char *name, const char *verb,
-		       const char *by, struct sup_done done, struct err *e)
+int supervisor_channel_switch(struct supervisor *s, const char *name,
+			      const char *verb, const char *by,
+			      struct completion done, struct err *e)
 {
 	static const char verbs[] = "enable|disable|pause|resume|default";
 	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
@@ -116,8 +118,9 @@ int sup_channel_switch(struct sup *s, const char *name, const char *verb,
 	return 0;
 }
 
-int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
-		    struct sup_done done, struct err *e)
+int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
+			   const char *by, struct completion done,
+			   struct err *e)
 {
 	struct channel_row channel;
 	struct agent_row agent;
@@ -139,12 +142,13 @@ int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
 	arena_fini(&a);
 	if (rc || binding_set(s->db, b, by, e))
 		return -1;
-	sup_done_later(s, done, b->channel, true, "bound");
+	complete_later(s, done, b->channel, true, "bound");
 	return 0;
 }
 
-int sup_binding_delete(struct sup *s, const struct binding_row *b,
-		       const char *by, struct sup_done done, struct err *e)
+int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
+			      const char *by, struct completion done,
+			      struct err *e)
 {
 	struct binding_delete_in in = {b->channel, b->peer, b->kind};
 	int n;
@@ -155,7 +159,7 @@ int sup_binding_delete(struct sup *s, const struct binding_row *b,
 	if (n < 0 ||
 	    control_audit(s->db, by, "channel.unbind", b->channel, NULL, e))
 		return -1;
-	sup_done_later(s, done, b->channel, n > 0,
+	complete_later(s, done, b->channel, n > 0,
 		       n > 0 ? "unbound" : "there was no such binding");
 	return 0;
 }
@@ -164,8 +168,8 @@ int sup_binding_delete(struct sup *s, const struct binding_row *b,
 
 /* What was posted with this key: 1, and its id, if it is the same; 0: nothing;
  * -1: something else. */
-static int posted(struct sup *s, const struct delivery_new *d, struct id *id,
-		  struct arena *a, struct err *e)
+static int posted(struct supervisor *s, const struct delivery_new *d,
+		  struct id *id, struct arena *a, struct err *e)
 {
 	struct delivery_by_source_in in = {d->source};
 	struct delivery_by_source_row row;
@@ -187,7 +191,7 @@ static int posted(struct sup *s, const struct delivery_new *d, struct id *id,
 	return 1;
 }
 
-static int add_posted(struct sup *s, const struct delivery_new *d,
+static int add_posted(struct supervisor *s, const struct delivery_new *d,
 		      const cJSON *body, struct id *id, struct err *e)
 {
 	int64_t now = clock_now();
@@ -203,8 +207,9 @@ static int add_posted(struct sup *s, const struct delivery_new *d,
 }
 
 /* 1: it is new; 0: it was posted before. */
-static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
-		cJSON *body, struct id *id, struct err *e)
+static int post(struct supervisor *s, struct channel *c,
+		const struct post_request *l, cJSON *body, struct id *id,
+		struct err *e)
 {
 	struct talk talk = {.channel = c->name,
 			    .peer = l->peer,
@@ -240,8 +245,8 @@ static int post(struct sup *s, struct channel *c, const struct sup_letter *l,
 	return rc;
 }
 
-int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
-	     struct err *e)
+int supervisor_post_message(struct supervisor *s, const struct post_request *l,
+			    struct completion done, struct err *e)
 {
 	struct channel *c = channel_taking(s, l->channel);
 	cJSON *json;
@@ -264,13 +269,13 @@ int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
 	rc = json ? post(s, c, l, json, &id, e) : -1;
 	cJSON_Delete(json);
 	if (rc >= 0)
-		sup_done_later(s, done, id.text, rc == 1,
+		complete_later(s, done, id.text, rc == 1,
 			       rc == 1 ? "accepted" : "it was posted before");
 	return rc < 0 ? -1 : 0;
 }
 
 /* The conversation of an address, opened again. */
-static int open_again(struct sup *s, const struct delivery_row *row,
+static int open_again(struct supervisor *s, const struct delivery_row *row,
 		      const char *agent, struct conversation_row *talk,
 		      struct arena *a, struct err *e)
 {
@@ -292,7 +297,8 @@ static int open_again(struct sup *s, const struct delivery_row *row,
 
 /* One whose conversation went with a former channel (delivery_keep_address):
  * the channel that has the name now opens it again. */
-static int reopen(struct sup *s, const char *id, struct arena *a, struct err *e)
+static int reopen(struct supervisor *s, const char *id, struct arena *a,
+		  struct err *e)
 {
 	struct channel_config config;
 	struct conversation_row talk;
@@ -320,7 +326,7 @@ static int reopen(struct sup *s, const char *id, struct arena *a, struct err *e)
 		       : 0;
 }
 
-static int resend(struct sup *s, const char *id, struct id *made,
+static int resend(struct supervisor *s, const char *id, struct id *made,
 		  struct delivery_row *row, struct arena *a, struct err *e)
 {
 	struct delivery_new d = {.resend_of = id};
@@ -334,8 +340,9 @@ static int resend(struct sup *s, const char *id, struct id *made,
 	return parcel_tell_new(s, &d, made->text, clock_now(), e);
 }
 
-int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
-		      const char *by, struct sup_done done, struct err *e)
+int supervisor_delivery_verb(struct supervisor *s, const char *id,
+			     const char *verb, const char *by,
+			     struct completion done, struct err *e)
 {
 	struct delivery_row row;
 	struct arena a = {0};
@@ -362,7 +369,7 @@ int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
 	if (rc == 0) {
 		channel_look(s, row.channel);
 		s->host_changed = true;
-		sup_done_later(s, done, made.text, true,
+		complete_later(s, done, made.text, true,
 			       verb[0] == 'd' ? "dismissed" : "pending");
 	}
 	arena_fini(&a);

@@ -22,14 +22,14 @@ struct removing {
 /* A step that was rolled back has brought the rows back. */
 static void sliced(void *arg, const struct err *failed)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	if (failed)
 		s->removing->at = (struct removal){0};
 }
 
 struct gone {
-	struct sup *sup;
+	struct supervisor *sup;
 	const char *name;
 	bool with_log;
 };
@@ -45,7 +45,7 @@ static void follow(void *arg, const struct err *failed)
 		plugin_leave_log(g->sup, g->name);
 }
 
-static int tell(struct sup *s, const char *name, const char *what,
+static int tell(struct supervisor *s, const char *name, const char *what,
 		struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
@@ -59,7 +59,7 @@ static int tell(struct sup *s, const char *name, const char *what,
 }
 
 /* In a step: 1; 0: it is gone; -1. */
-static int slice(struct sup *s, const char *name, struct err *e)
+static int slice(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
 	struct removal *at = &s->removing->at;
@@ -77,7 +77,7 @@ static int slice(struct sup *s, const char *name, struct err *e)
 	return n > 0 ? 1 : n;
 }
 
-static int go_on(struct sup *s, struct err *e)
+static int go_on(struct supervisor *s, struct err *e)
 {
 	struct channel_removing_row row;
 	struct arena a = {0};
@@ -93,7 +93,7 @@ static int go_on(struct sup *s, struct err *e)
 
 static void on_time(uv_timer_t *t)
 {
-	struct sup *s = t->data;
+	struct supervisor *s = t->data;
 	struct err e;
 	int n = go_on(s, &e);
 
@@ -104,8 +104,9 @@ static void on_time(uv_timer_t *t)
 		uv_timer_start(t, on_time, n > 0 ? PAUSE_MS : SICK_MS, 0);
 }
 
-int sup_channel_delete(struct sup *s, const char *name, const char *by,
-		       struct sup_done done, struct err *e)
+int supervisor_channel_delete(struct supervisor *s, const char *name,
+			      const char *by, struct completion done,
+			      struct err *e)
 {
 	int left;
 
@@ -116,12 +117,12 @@ int sup_channel_delete(struct sup *s, const char *name, const char *by,
 		return -1;
 	if (left)
 		uv_timer_start(&s->removing->timer, on_time, PAUSE_MS, 0);
-	sup_done_later(s, done, name, true,
+	complete_later(s, done, name, true,
 		       left ? "it is being removed" : "removed");
 	return 0;
 }
 
-int removing_open(struct sup *s, struct err *e)
+int removing_open(struct supervisor *s, struct err *e)
 {
 	struct removing *r = calloc(1, sizeof *r);
 
@@ -138,13 +139,13 @@ int removing_open(struct sup *s, struct err *e)
 
 static void closed(uv_handle_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 
 	free(s->removing);
 	s->removing = NULL;
 }
 
-void removing_close(struct sup *s)
+void removing_close(struct supervisor *s)
 {
 	if (s->removing)
 		uv_close((uv_handle_t *)&s->removing->timer, closed);

@@ -9,7 +9,7 @@
  * pauses between them, so that nobody waits. What another skepd has left is
  * gone on with.
  */
-int removing_open(struct sup *s, struct err *e);
-void removing_close(struct sup *s);
+int removing_open(struct supervisor *s, struct err *e);
+void removing_close(struct supervisor *s);
 
 #endif

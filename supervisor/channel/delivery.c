@@ -60,7 +60,7 @@ void parcel_free(struct parcel *p)
 
 /* --- outcomes --------------------------------------------------------- */
 
-void parcel_settle(struct sup *s, struct parcel *p)
+void parcel_settle(struct supervisor *s, struct parcel *p)
 {
 	struct channels *k = s->channels;
 
@@ -181,7 +181,8 @@ static void fails(struct channel *c, const struct parcel *p,
 		d->event = DELIVERY_EV_EXPIRE;
 }
 
-static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
+static int settle(struct supervisor *s, struct parcel *p, int64_t now,
+		  struct err *e)
 {
 	struct channel *c = p->channel;
 	struct delivery_end d = end_of(p);
@@ -206,7 +207,7 @@ static int settle(struct sup *s, struct parcel *p, int64_t now, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int write_counts(struct sup *s, struct err *e)
+static int write_counts(struct supervisor *s, struct err *e)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next) {
 		struct channel_count_in in = {c->name, c->delivered, c->failed,
@@ -222,7 +223,7 @@ static int write_counts(struct sup *s, struct err *e)
 
 /* They are counted once, also if they are settled twice because a commit
  * failed. */
-static void forget_counts(struct sup *s)
+static void forget_counts(struct supervisor *s)
 {
 	for (struct channel *c = s->channels->first; c; c = c->next)
 		c->delivered = c->failed = 0;
@@ -245,7 +246,7 @@ static void settled(void *arg, const struct err *failed)
 	}
 }
 
-int parcels_settle(struct sup *s, int budget, struct err *e)
+int parcels_settle(struct supervisor *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
 	struct parcel *first = k->done, *last = NULL;

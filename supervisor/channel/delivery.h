@@ -36,12 +36,12 @@ struct parcel *parcel_new(struct channel *c,
 			  const struct delivery_claim_row *row);
 void parcel_free(struct parcel *p);
 void parcel_done(struct parcel *p, const struct outcome *o);
-void parcel_settle(struct sup *s, struct parcel *p); /* takes it */
+void parcel_settle(struct supervisor *s, struct parcel *p); /* takes it */
 /* When the next attempt may be made after so many; OPT_NONE: none may be. */
 int64_t parcel_next_try(const struct channel *c, int64_t attempts,
 			int64_t expires_at, int64_t now);
 /* Up to `budget` outcomes; how many, or -1. */
-int parcels_settle(struct sup *s, int budget, struct err *e);
+int parcels_settle(struct supervisor *s, int budget, struct err *e);
 __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 	enum delivery_event event, int64_t code, int64_t retry_ms,
 	const char *fmt, ...);
@@ -53,20 +53,22 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 			   struct err *e);
 
 /* parcel_step.c */
-void parcels_step(struct sup *s); /* before a commit: settles and claims */
-void parcels_last(struct sup *s); /* settles what is left, at the end */
-void parcels_due(struct sup *s);  /* sets the timer */
+void parcels_step(
+	struct supervisor *s); /* before a commit: settles and claims */
+void parcels_last(struct supervisor *s); /* settles what is left, at the end */
+void parcels_due(struct supervisor *s);  /* sets the timer */
 /* A step was rolled back: what was thought done is not. Looks again, later. */
-void parcels_rolled_back(struct sup *s);
+void parcels_rolled_back(struct supervisor *s);
 void parcels_left(
-	struct sup *s); /* ends the loop if that is wanted and may be */
+	struct supervisor *s); /* ends the loop if that is wanted and may be */
 
 /* parcel_resolve.c: rows of an older skepd become unknown; unknown ones of a
  * channel are sent again, or asked about. A lease that ran out is taken back,
  * and what is too old ends, wherever it waits. -1, or how many were looked at. */
-int parcels_recover(struct sup *s, struct err *e);
-int parcels_tidy(struct sup *s, struct err *e);
-int parcels_orphans(struct sup *s, struct err *e); /* of a removed channel */
+int parcels_recover(struct supervisor *s, struct err *e);
+int parcels_tidy(struct supervisor *s, struct err *e);
+int parcels_orphans(struct supervisor *s,
+		    struct err *e); /* of a removed channel */
 /* The row `seq` became unknown, or made room in its line. */
 void parcels_look_again(struct channel *c, int64_t seq);
 int parcels_resolve(struct channel *c, struct err *e);

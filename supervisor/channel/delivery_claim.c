@@ -13,7 +13,7 @@ struct batch {
 };
 
 /* Claimed for a channel that leaves: not one byte has left. */
-static void give_back(struct sup *s, struct parcel *p)
+static void give_back(struct supervisor *s, struct parcel *p)
 {
 	p->channel = NULL;
 	p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
@@ -131,7 +131,7 @@ static int set_next(struct channel *c, int64_t now, struct err *e)
 
 static int claim(struct channel *c, int max, int64_t now, struct err *e)
 {
-	struct sup *s = c->sup;
+	struct supervisor *s = c->sup;
 	struct delivery_take t = {
 		.channel = c->name,
 		.epoch = s->epoch,
@@ -210,7 +210,7 @@ int parcels_claim(struct channel *c, int budget, struct err *e)
 struct parcel *parcel_pull(struct channel *c, const char *conversation,
 			   struct err *e)
 {
-	struct sup *s = c->sup;
+	struct supervisor *s = c->sup;
 	struct delivery_take t = {
 		.channel = c->name,
 		.conversation = conversation,

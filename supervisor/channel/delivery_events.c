@@ -4,8 +4,8 @@
 
 #define BODY_MAX (1u << 20)
 
-int parcel_tell_new(struct sup *s, const struct delivery_new *d, const char *id,
-		    int64_t now, struct err *e)
+int parcel_tell_new(struct supervisor *s, const struct delivery_new *d,
+		    const char *id, int64_t now, struct err *e)
 {
 	struct arena a = {0};
 	struct host_event_delivery_in told = {

@@ -8,7 +8,7 @@
 
 #define SICK_MS 1000 /* after a failure of the database */
 
-static int step(struct sup *s, int budget, struct err *e)
+static int step(struct supervisor *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
 	int n = parcels_settle(s, budget, e);
@@ -37,7 +37,7 @@ static int step(struct sup *s, int budget, struct err *e)
 	return 0;
 }
 
-void parcels_last(struct sup *s)
+void parcels_last(struct supervisor *s)
 {
 	struct err e;
 
@@ -48,7 +48,7 @@ void parcels_last(struct sup *s)
 
 /* A failure makes the step fail as a whole, by the error of its commit: memory
  * then follows the rows. */
-void parcels_step(struct sup *s)
+void parcels_step(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	struct err e;
@@ -65,7 +65,7 @@ void parcels_step(struct sup *s)
 }
 
 /* At once would be in the same turn of the loop, and so for ever. */
-void parcels_rolled_back(struct sup *s)
+void parcels_rolled_back(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -80,7 +80,7 @@ void parcels_rolled_back(struct sup *s)
 	}
 }
 
-void parcels_left(struct sup *s)
+void parcels_left(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	bool busy = k->done != NULL;
@@ -93,7 +93,7 @@ void parcels_left(struct sup *s)
 		uv_stop(&s->loop);
 }
 
-void parcels_due(struct sup *s)
+void parcels_due(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	int64_t now = clock_now(), at = OPT_NONE;

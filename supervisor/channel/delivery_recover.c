@@ -118,7 +118,7 @@ int parcels_resolve(struct channel *c, struct err *e)
 }
 
 /* Each of them meets the same end. */
-static int end_all(struct sup *s, const struct delivery_row *rows, int n,
+static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 		   enum delivery_event event, const char *why, struct err *e)
 {
 	int64_t now = clock_now();
@@ -139,7 +139,7 @@ static int end_all(struct sup *s, const struct delivery_row *rows, int n,
 }
 
 /* What another skepd had on its way: it left, and nobody knows. */
-int parcels_recover(struct sup *s, struct err *e)
+int parcels_recover(struct supervisor *s, struct err *e)
 {
 	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
 	struct delivery_row *rows;
@@ -159,7 +159,7 @@ int parcels_recover(struct sup *s, struct err *e)
 }
 
 /* Read first: most of the time there is nothing, and then no commit. */
-int parcels_tidy(struct sup *s, struct err *e)
+int parcels_tidy(struct supervisor *s, struct err *e)
 {
 	int64_t now = clock_now();
 	struct delivery_overdue_in overdue = {now, TIDY_ROWS};
@@ -184,7 +184,7 @@ int parcels_tidy(struct sup *s, struct err *e)
 	return m < 0 ? -1 : n + m;
 }
 
-int parcels_orphans(struct sup *s, struct err *e)
+int parcels_orphans(struct supervisor *s, struct err *e)
 {
 	struct delivery_orphan_in in = {TIDY_ROWS};
 	struct delivery_row *rows;

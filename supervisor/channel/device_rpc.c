@@ -22,8 +22,8 @@
 #define ROW_BYTES     4096         /* what a message has beside its text */
 #define WHOLE_MAX     9007199254740992.0
 
-typedef int rpc_method(struct sup *s, const char *channel, const cJSON *params,
-		       cJSON *data, struct err *e);
+typedef int rpc_method(struct supervisor *s, const char *channel,
+		       const cJSON *params, cJSON *data, struct err *e);
 
 static void add_time(cJSON *o, const char *name, int64_t at)
 {
@@ -32,7 +32,7 @@ static void add_time(cJSON *o, const char *name, int64_t at)
 	cJSON_AddStringToObject(o, name, clock_text(at, text));
 }
 
-static int channels_list(struct sup *s, const char *channel,
+static int channels_list(struct supervisor *s, const char *channel,
 			 const cJSON *params, cJSON *data, struct err *e)
 {
 	struct conversation_filter in = {channel, INT64_MAX, "~", HISTORY_MAX};
@@ -97,7 +97,7 @@ static const char *peer_of(const cJSON *params, struct arena *a)
 	return json_text(params, "channel_id", "");
 }
 
-static int read_after(struct sup *s, const cJSON *params, int64_t *at,
+static int read_after(struct supervisor *s, const cJSON *params, int64_t *at,
 		      struct err *e)
 {
 	const cJSON *v = cJSON_GetObjectItem(params, "after");
@@ -117,7 +117,7 @@ static int read_after(struct sup *s, const cJSON *params, int64_t *at,
 }
 
 /* As many as fit into an answer; `truncated` says that there are more. */
-static int add_history(struct sup *s, const struct history_filter *in,
+static int add_history(struct supervisor *s, const struct history_filter *in,
 		       cJSON *data, struct err *e)
 {
 	struct sql_rows it = sql_rows(s->db,
@@ -144,7 +144,7 @@ static int add_history(struct sup *s, const struct history_filter *in,
 	return sql_end(&it, e);
 }
 
-static int messages_history(struct sup *s, const char *channel,
+static int messages_history(struct supervisor *s, const char *channel,
 			    const cJSON *params, cJSON *data, struct err *e)
 {
 	int64_t limit = json_i64(params, "limit", 50);
@@ -189,7 +189,7 @@ static void refuse(cJSON *answer, const char *code, const char *text)
 	cJSON_AddStringToObject(error, "message", text);
 }
 
-static void call(struct sup *s, const char *channel, const cJSON *ask,
+static void call(struct supervisor *s, const char *channel, const cJSON *ask,
 		 cJSON *answer)
 {
 	const char *name = json_text(ask, "method", "");
@@ -217,8 +217,8 @@ static void call(struct sup *s, const char *channel, const cJSON *ask,
 	refuse(answer, "method_not_found", "Unknown method");
 }
 
-int rpc_answer(struct sup *s, const char *channel, const char *conversation,
-	       const struct arrival *m, struct err *e)
+int rpc_answer(struct supervisor *s, const char *channel,
+	       const char *conversation, const struct arrival *m, struct err *e)
 {
 	const char *text = json_text(m->body, "text", "");
 	cJSON *ask = json_parse("request", text, strlen(text), e);

@@ -153,7 +153,7 @@ static const char *content_type(const char *mime)
 static int add_item(const struct parcel *p, const struct media_use_row *m,
 		    struct buf *out, struct arena *a, struct err *e)
 {
-	struct sup *s = p->channel->sup;
+	struct supervisor *s = p->channel->sup;
 	struct home_path dir = home_path(&s->home, HOME_MEDIA);
 	const char *path;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct taking {
-	struct sup *sup;
+	struct supervisor *sup;
 	const struct arrival *arrival;
 	struct channel *channel;
 	struct conversation_row conversation;
@@ -86,7 +86,7 @@ static int find_run(struct taking *t, struct err *e)
 /* -1 with why it cannot be: the message is dead then. */
 static int submit(struct taking *t, struct err *e)
 {
-	struct run_ask ask = sup_ask(t->sup);
+	struct run_ask ask = supervisor_run_defaults(t->sup);
 	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
 	int rc;
 
@@ -102,7 +102,8 @@ static int submit(struct taking *t, struct err *e)
 	ask.idem_key = t->row.id;
 	ask.by = arena_printf(&t->arena, "channel:%s", t->row.channel);
 	if (rc == 0)
-		rc = sup_submit(t->sup, &ask, (struct sup_done){0}, e);
+		rc = supervisor_submit_run(t->sup, &ask, (struct completion){0},
+					   e);
 	buf_fini(&prompt);
 	return rc ? -1 : find_run(t, e);
 }
@@ -257,7 +258,7 @@ static void stored(void *arg, const struct err *failed)
 }
 
 /* Whoever brings it must not take it for wrong, and forget it. */
-static int not_now(struct sup *s, const char *channel, struct err *e)
+static int not_now(struct supervisor *s, const char *channel, struct err *e)
 {
 	(void)channel_closed(s, channel, e);
 	if (e->code == ERR_CONFLICT)
@@ -265,8 +266,8 @@ static int not_now(struct sup *s, const char *channel, struct err *e)
 	return -1;
 }
 
-int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
-		 struct sup_done done, struct err *e)
+int inbound_take(struct supervisor *s, const char *channel,
+		 const struct arrival *m, struct completion done, struct err *e)
 {
 	struct taking t = {.sup = s, .arrival = m};
 	struct inbound_row known;
@@ -292,7 +293,7 @@ int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
 		s->channels->media.sweep = true;
 	if (found >= 0) {
 		step_then(&s->step, stored, NULL);
-		sup_done_later(s, done, found ? known.id : t.row.id, found == 0,
+		complete_later(s, done, found ? known.id : t.row.id, found == 0,
 			       found ? known.state : t.row.state);
 	}
 	arena_fini(&t.arena);
@@ -349,8 +350,8 @@ static int find_conversation(struct taking *t, struct err *e)
 	return 0;
 }
 
-int inbound_retry(struct sup *s, const char *id, const char *by,
-		  struct sup_done done, struct err *e)
+int inbound_retry(struct supervisor *s, const char *id, const char *by,
+		  struct completion done, struct err *e)
 {
 	struct taking t = {.sup = s};
 	int rc = step_begin(&s->step, e);
@@ -362,14 +363,14 @@ int inbound_retry(struct sup *s, const char *id, const char *by,
 		rc = act_on(&t, e) || tell(&t, e) ||
 		     control_audit(s->db, by, "inbound.retry", id, NULL, e);
 	if (rc == 0)
-		sup_done_later(s, done, id, !strcmp(t.row.state, "queued"),
+		complete_later(s, done, id, !strcmp(t.row.state, "queued"),
 			       t.row.detail ? t.row.detail : t.row.state);
 	arena_fini(&t.arena);
 	return rc ? -1 : 0;
 }
 
-int inbound_dismiss(struct sup *s, const char *id, const char *by,
-		    struct sup_done done, struct err *e)
+int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
+		    struct completion done, struct err *e)
 {
 	struct taking t = {.sup = s};
 	int rc = step_begin(&s->step, e);
@@ -389,7 +390,7 @@ int inbound_dismiss(struct sup *s, const char *id, const char *by,
 		     tell(&t, e) ||
 		     control_audit(s->db, by, "inbound.dismiss", id, NULL, e);
 	if (rc == 0)
-		sup_done_later(s, done, id, true, "dismissed");
+		complete_later(s, done, id, true, "dismissed");
 	arena_fini(&t.arena);
 	return rc ? -1 : 0;
 }

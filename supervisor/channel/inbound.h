@@ -14,18 +14,20 @@
  * done's result: id of the inbound row, changed false if it was known, and the
  * row's state as the note.
  */
-int inbound_take(struct sup *s, const char *channel, const struct arrival *m,
-		 struct sup_done done, struct err *e);
+int inbound_take(struct supervisor *s, const char *channel,
+		 const struct arrival *m, struct completion done,
+		 struct err *e);
 
 /* A dead one again: it becomes a run, or is dead once more. */
-int inbound_retry(struct sup *s, const char *id, const char *by,
-		  struct sup_done done, struct err *e);
-int inbound_dismiss(struct sup *s, const char *id, const char *by,
-		    struct sup_done done, struct err *e);
+int inbound_retry(struct supervisor *s, const char *id, const char *by,
+		  struct completion done, struct err *e);
+int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
+		    struct completion done, struct err *e);
 
 /* rpc.c: answers a device's request (channels.list, messages.history) with a
  * delivery to whoever asked. */
-int rpc_answer(struct sup *s, const char *channel, const char *conversation,
-	       const struct arrival *m, struct err *e);
+int rpc_answer(struct supervisor *s, const char *channel,
+	       const char *conversation, const struct arrival *m,
+	       struct err *e);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct channel *channel_taking(struct sup *s, const char *name)
+struct channel *channel_taking(struct supervisor *s, const char *name)
 {
 	struct channel *c = s->channels ? s->channels->first : NULL;
 	struct channel_row row;
@@ -20,7 +20,7 @@ struct channel *channel_taking(struct sup *s, const char *name)
 	return c;
 }
 
-int channel_closed(struct sup *s, const char *name, struct err *e)
+int channel_closed(struct supervisor *s, const char *name, struct err *e)
 {
 	struct channel_row row;
 	struct arena a = {0};
@@ -42,7 +42,7 @@ int channel_closed(struct sup *s, const char *name, struct err *e)
 	return rc;
 }
 
-int channel_settings(struct sup *s, const char *name,
+int channel_settings(struct supervisor *s, const char *name,
 		     struct channel_config *out, struct arena *a, struct err *e)
 {
 	const struct channel *c = channel_find(s, name);
@@ -62,7 +62,7 @@ int channel_settings(struct sup *s, const char *name,
 	return found;
 }
 
-int channel_fill(struct sup *s, struct delivery_new *d, struct arena *a,
+int channel_fill(struct supervisor *s, struct delivery_new *d, struct arena *a,
 		 struct err *e)
 {
 	struct channel_config config;

@@ -10,21 +10,21 @@
  */
 
 /* One that takes messages: it is open, or leaves to be opened anew. Or NULL. */
-struct channel *channel_taking(struct sup *s, const char *name);
+struct channel *channel_taking(struct supervisor *s, const char *name);
 
 /* Why there is none that takes messages: -1. ERR_NOTFOUND; ERR_BUSY if that is
  * soon over; ERR_CONFLICT if a person has to do something. */
-int channel_closed(struct sup *s, const char *name, struct err *e);
+int channel_closed(struct supervisor *s, const char *name, struct err *e);
 
 /* Its settings: 1; 0: there are none that can be read; -1. Texts live in the
  * arena, or as long as the channel is open. */
-int channel_settings(struct sup *s, const char *name,
+int channel_settings(struct supervisor *s, const char *name,
 		     struct channel_config *out, struct arena *a,
 		     struct err *e);
 
 /* Line and age of a delivery that is to be, as its channel's settings say:
  * `order` is what goes out one after the other, and `age` how long it may. */
-int channel_fill(struct sup *s, struct delivery_new *d, struct arena *a,
+int channel_fill(struct supervisor *s, struct delivery_new *d, struct arena *a,
 		 struct err *e);
 
 #endif

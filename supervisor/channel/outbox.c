@@ -51,7 +51,7 @@ struct row {
 
 struct job {
 	uv_work_t work;
-	struct sup *sup; /* NULL: nobody waits any more */
+	struct supervisor *sup; /* NULL: nobody waits any more */
 	char agent[AGENT_MAX];
 	int failures; /* before this one */
 	char *path;
@@ -135,12 +135,12 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-static void next_job(struct sup *s);
-static void add_want(struct sup *s, const char *agent, int failures);
+static void next_job(struct supervisor *s);
+static void add_want(struct supervisor *s, const char *agent, int failures);
 
 enum over { ALL_TAKEN, MORE, FAILED };
 
-static void job_over(struct sup *s, enum over how)
+static void job_over(struct supervisor *s, enum over how)
 {
 	struct outbox *o = s->channels->outbox;
 	struct job *j = o->job;
@@ -158,7 +158,7 @@ static void done(uv_work_t *w, int status);
 static void mark_now(void *arg, const struct err *failed)
 {
 	struct job *j = arg;
-	struct sup *s = j->sup;
+	struct supervisor *s = j->sup;
 	struct err e;
 
 	if (!s) {
@@ -176,7 +176,7 @@ static void mark_now(void *arg, const struct err *failed)
 	uv_queue_work(&s->loop, &j->work, work, done);
 }
 
-static void take_rows(struct sup *s, struct job *j)
+static void take_rows(struct supervisor *s, struct job *j)
 {
 	struct err e;
 	int rc = step_begin(&s->step, &e);
@@ -200,7 +200,7 @@ static void take_rows(struct sup *s, struct job *j)
 static void done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
-	struct sup *s = j->sup;
+	struct supervisor *s = j->sup;
 
 	(void)status;
 	if (!s) {
@@ -220,7 +220,7 @@ static void done(uv_work_t *w, int status)
 
 /* --- which files ------------------------------------------------------ */
 
-static void start_job(struct sup *s, const char *agent, const char *path,
+static void start_job(struct supervisor *s, const char *agent, const char *path,
 		      int failures)
 {
 	struct job *j = calloc(1, sizeof *j);
@@ -253,7 +253,7 @@ static struct want *take_want(struct outbox *o, int64_t now)
 }
 
 /* Hints first, then the next file of the look at all. */
-static void next_job(struct sup *s)
+static void next_job(struct supervisor *s)
 {
 	struct outbox *o = s->channels->outbox;
 	struct want *w;
@@ -288,7 +288,7 @@ static void next_job(struct sup *s)
 	}
 }
 
-static void add_want(struct sup *s, const char *agent, int failures)
+static void add_want(struct supervisor *s, const char *agent, int failures)
 {
 	struct outbox *o = s->channels->outbox;
 	int doubled = failures < WAITS_MAX ? failures : WAITS_MAX;
@@ -309,7 +309,7 @@ static void add_want(struct sup *s, const char *agent, int failures)
 	o->end = &w->next;
 }
 
-void outbox_look(struct sup *s, const char *agent)
+void outbox_look(struct supervisor *s, const char *agent)
 {
 	struct outbox *o = s->channels ? s->channels->outbox : NULL;
 
@@ -319,13 +319,13 @@ void outbox_look(struct sup *s, const char *agent)
 	next_job(s);
 }
 
-void outbox_tick(struct sup *s)
+void outbox_tick(struct supervisor *s)
 {
 	if (s->channels->outbox)
 		next_job(s);
 }
 
-int outbox_open(struct sup *s, struct err *e)
+int outbox_open(struct supervisor *s, struct err *e)
 {
 	struct outbox *o = calloc(1, sizeof *o);
 
@@ -339,7 +339,7 @@ int outbox_open(struct sup *s, struct err *e)
 	return 0;
 }
 
-void outbox_close(struct sup *s)
+void outbox_close(struct supervisor *s)
 {
 	struct outbox *o = s->channels->outbox;
 	struct want *w;

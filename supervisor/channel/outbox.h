@@ -5,10 +5,10 @@
 #include "supervisor/core/supervisor.h"
 
 /* outbox.c: takes over what the agent's file has. A hint: any number of times. */
-void outbox_look(struct sup *s, const char *agent);
-void outbox_tick(struct sup *s); /* what failed is tried again */
-int outbox_open(struct sup *s, struct err *e);
-void outbox_close(struct sup *s);
+void outbox_look(struct supervisor *s, const char *agent);
+void outbox_tick(struct supervisor *s); /* what failed is tried again */
+int outbox_open(struct supervisor *s, struct err *e);
+void outbox_close(struct supervisor *s);
 
 /* outbox_route.c: in the step. */
 struct letter {
@@ -16,6 +16,7 @@ struct letter {
 	struct outbox_row box;
 };
 
-int outbox_take_row(struct sup *s, const struct letter *r, struct err *e);
+int outbox_take_row(struct supervisor *s, const struct letter *r,
+		    struct err *e);
 
 #endif

@@ -20,8 +20,9 @@ static const char went[] =
 	"was for is not known any more";
 
 /* A peer of a channel that there is; else it goes by the channel alone. */
-static int open_peer(struct sup *s, const struct letter *r, const char *peer,
-		     struct delivery_new *d, struct arena *a, struct err *e)
+static int open_peer(struct supervisor *s, const struct letter *r,
+		     const char *peer, struct delivery_new *d, struct arena *a,
+		     struct err *e)
 {
 	struct talk t = {.channel = d->channel,
 			 .peer = peer,
@@ -42,9 +43,9 @@ static int open_peer(struct sup *s, const struct letter *r, const char *peer,
 }
 
 /* The conversation that the target or the session means: 1; 0: none; -1. */
-static int find_talk(struct sup *s, const struct letter *r, const cJSON *target,
-		     struct conversation_row *conv, struct arena *a,
-		     struct err *e)
+static int find_talk(struct supervisor *s, const struct letter *r,
+		     const cJSON *target, struct conversation_row *conv,
+		     struct arena *a, struct err *e)
 {
 	const char *peer = json_text(target, "conversation", NULL);
 	struct conversation_route_in key = {r->agent, r->session};
@@ -60,8 +61,9 @@ static int find_talk(struct sup *s, const struct letter *r, const cJSON *target,
 /* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
  * Neither: where the session was last spoken to from, else the default. 0; 1:
  * whom it was for is not known any more; -1. */
-static int find_way(struct sup *s, const struct letter *r, const cJSON *target,
-		    struct delivery_new *d, struct arena *a, struct err *e)
+static int find_way(struct supervisor *s, const struct letter *r,
+		    const cJSON *target, struct delivery_new *d,
+		    struct arena *a, struct err *e)
 {
 	const char *channel = json_text(target, "channel", NULL);
 	const char *peer = json_text(target, "conversation", NULL);
@@ -88,7 +90,8 @@ static int find_way(struct sup *s, const struct letter *r, const cJSON *target,
 }
 
 /* A dead letter says why. */
-static int bury(struct sup *s, const char *id, const char *why, struct err *e)
+static int bury(struct supervisor *s, const char *id, const char *why,
+		struct err *e)
 {
 	struct delivery_row row;
 	struct delivery_end d;
@@ -108,7 +111,7 @@ static int bury(struct sup *s, const char *id, const char *why, struct err *e)
 
 /* A channel that does not exist: to be tried again when it does. One that is
  * disabled lets it wait. */
-static int bury_lost(struct sup *s, const char *id, const char *channel,
+static int bury_lost(struct supervisor *s, const char *id, const char *channel,
 		     struct err *e)
 {
 	struct channel_row known;
@@ -126,7 +129,7 @@ static int bury_lost(struct sup *s, const char *id, const char *channel,
 
 /* With its attachments; those that cannot be kept are named in the message.
  * `why_dead`: it is so at once. */
-static int put_delivery(struct sup *s, const struct channel *c,
+static int put_delivery(struct supervisor *s, const struct channel *c,
 			struct delivery_new *d, const char *why_dead,
 			struct err *e)
 {
@@ -160,7 +163,7 @@ static int put_delivery(struct sup *s, const struct channel *c,
 	return rc;
 }
 
-static int add_delivery(struct sup *s, const struct letter *r,
+static int add_delivery(struct supervisor *s, const struct letter *r,
 			const cJSON *target, const char *source, struct err *e)
 {
 	struct delivery_new d = {
@@ -193,7 +196,7 @@ static int add_delivery(struct sup *s, const struct letter *r,
 }
 
 /* What no session can be given is a dead letter too, for people to see. */
-static int bury_message(struct sup *s, const struct letter *r,
+static int bury_message(struct supervisor *s, const struct letter *r,
 			const char *source, const char *why, struct err *e)
 {
 	struct delivery_new d = {.source = source,
@@ -216,7 +219,7 @@ static int bury_message(struct sup *s, const struct letter *r,
 		       : 0;
 }
 
-static int add_message(struct sup *s, const struct letter *r,
+static int add_message(struct supervisor *s, const struct letter *r,
 		       const cJSON *target, const char *source, struct err *e)
 {
 	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
@@ -249,7 +252,7 @@ static int add_message(struct sup *s, const struct letter *r,
 	return rc < 0 ? -1 : 0;
 }
 
-int outbox_take_row(struct sup *s, const struct letter *r, struct err *e)
+int outbox_take_row(struct supervisor *s, const struct letter *r, struct err *e)
 {
 	cJSON *target = json_parse_object("target", r->box.target,
 					  strlen(r->box.target), e);

@@ -58,7 +58,7 @@ static int64_t wait_of(const struct config *c)
  * walk begins anew. */
 static void walked(void *arg, const struct err *failed)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 	struct retiring *w = s->retiring;
 
 	if (failed) {
@@ -70,7 +70,7 @@ static void walked(void *arg, const struct err *failed)
 }
 
 /* How many rows it looked at in one turn; 0: over; -1. */
-static int slice(struct sup *s, struct retire *r, struct err *e)
+static int slice(struct supervisor *s, struct retire *r, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
 	int64_t bytes = r->bytes;
@@ -87,7 +87,7 @@ static int slice(struct sup *s, struct retire *r, struct err *e)
 	return n < 0 ? -1 : sum;
 }
 
-static int note(struct sup *s, const struct retired *sum, struct err *e)
+static int note(struct supervisor *s, const struct retired *sum, struct err *e)
 {
 	struct buf detail = BUF_MAX(512);
 	int rc;
@@ -106,7 +106,7 @@ static int note(struct sup *s, const struct retired *sum, struct err *e)
 
 static void on_time(uv_timer_t *t)
 {
-	struct sup *s = t->data;
+	struct supervisor *s = t->data;
 	struct retiring *w = s->retiring;
 	struct retire_ask ask = ask_of(&s->config, clock_now());
 	struct err e;
@@ -126,7 +126,7 @@ static void on_time(uv_timer_t *t)
 		       n > 0 ? PAUSE_MS : (uint64_t)wait_of(&s->config), 0);
 }
 
-int retiring_open(struct sup *s, struct err *e)
+int retiring_open(struct supervisor *s, struct err *e)
 {
 	struct retiring *w = calloc(1, sizeof *w);
 
@@ -143,13 +143,13 @@ int retiring_open(struct sup *s, struct err *e)
 
 static void closed(uv_handle_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 
 	free(s->retiring);
 	s->retiring = NULL;
 }
 
-void retiring_close(struct sup *s)
+void retiring_close(struct supervisor *s)
 {
 	if (s->retiring)
 		uv_close((uv_handle_t *)&s->retiring->timer, closed);
@@ -157,8 +157,9 @@ void retiring_close(struct sup *s)
 
 /* --- for a command ---------------------------------------------------- */
 
-int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
-	       struct sup_done done, struct err *e)
+int supervisor_prune_messages(struct supervisor *s,
+			      const struct retire_ask *ask, const char *by,
+			      struct completion done, struct err *e)
 {
 	struct retire *r = &s->retiring->asked;
 	struct retired *sum = &r->sum;
@@ -175,7 +176,7 @@ int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
 		 "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, n,
 		 sum->deliveries, sum->inbound, sum->messages,
 		 sum->attachments);
-	sup_done_later(s, done, "messages", n > 0, step_text(&s->step, text));
+	complete_later(s, done, "messages", n > 0, step_text(&s->step, text));
 	if (n == 0)
 		*r = (struct retire){0};
 	return 0;

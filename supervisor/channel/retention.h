@@ -10,13 +10,14 @@
  * a few milliseconds with pauses between them, so that nobody waits. What a walk
  * has removed is told in the audit log.
  */
-int retiring_open(struct sup *s, struct err *e);
-void retiring_close(struct sup *s);
+int retiring_open(struct supervisor *s, struct err *e);
+void retiring_close(struct supervisor *s);
 
 /* A slice of a walk that a command asks for, again with the same `ask` until it
  * is over. The note has how many rows were looked at (0: it is over), and how
  * many deliveries, inbound messages and attachments are gone so far. */
-int sup_retire(struct sup *s, const struct retire_ask *ask, const char *by,
-	       struct sup_done done, struct err *e);
+int supervisor_prune_messages(struct supervisor *s,
+			      const struct retire_ask *ask, const char *by,
+			      struct completion done, struct err *e);
 
 #endif

@@ -81,7 +81,7 @@ static bool tty_ready(const struct channel *c)
 
 struct shown {
 	struct waiter *waiter;
-	struct sup *sup;
+	struct supervisor *sup;
 	const char *name;
 	struct parcel *parcel;
 };

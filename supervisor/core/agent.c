@@ -19,7 +19,7 @@
  * again whenever it is used, so that an edit is seen by the next run and nothing
  * has to be looked through at start.
  */
-static int tell_host(struct sup *s, const char *name, const char *what,
+static int tell_host(struct supervisor *s, const char *name, const char *what,
 		     struct err *e)
 {
 	struct buf body = BUF_MAX(128);
@@ -39,8 +39,8 @@ static int tell_host(struct sup *s, const char *name, const char *what,
 	return rc < 0 ? -1 : 0;
 }
 
-int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,
-		   struct arena *a, struct err *e)
+int supervisor_agent_read(struct supervisor *s, const char *name,
+			  struct agent_row *out, struct arena *a, struct err *e)
 {
 	struct agent_get_in key = {name};
 	int changed;
@@ -55,7 +55,7 @@ int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,
 }
 
 /* What the definition does not say goes back to its default. */
-static int define(struct sup *s, const char *name, const cJSON *def,
+static int define(struct supervisor *s, const char *name, const cJSON *def,
 		  struct arena *a, struct err *e)
 {
 	struct agent_row row = {.name = name,
@@ -87,8 +87,9 @@ static int define(struct sup *s, const char *name, const cJSON *def,
 	return changed < 0 ? -1 : 0;
 }
 
-int sup_agent_put(struct sup *s, const char *name, const char *definition,
-		  const char *by, struct sup_done done, struct err *e)
+int supervisor_agent_put(struct supervisor *s, const char *name,
+			 const char *definition, const char *by,
+			 struct completion done, struct err *e)
 {
 	struct arena a = {0};
 	cJSON *def = json_parse_object("the definition", definition,
@@ -102,11 +103,11 @@ int sup_agent_put(struct sup *s, const char *name, const char *definition,
 	arena_fini(&a);
 	if (rc)
 		return -1;
-	sup_done_later(s, done, name, true, NULL);
+	complete_later(s, done, name, true, NULL);
 	return 0;
 }
 
-static int has_no_runs(struct sup *s, const char *name, struct err *e)
+static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 {
 	if (live_count_agent(&s->lives, name) == 0 && warm_evict_now(s, name))
 		return 0;
@@ -116,27 +117,28 @@ static int has_no_runs(struct sup *s, const char *name, struct err *e)
 		       quoted(name).text);
 }
 
-int sup_agent_delete(struct sup *s, const char *name, const char *by,
-		     struct sup_done done, struct err *e)
+int supervisor_agent_delete(struct supervisor *s, const char *name,
+			    const char *by, struct completion done,
+			    struct err *e)
 {
 	control_set_actor(by);
 	if (has_no_runs(s, name, e) || step_begin(&s->step, e) ||
 	    agents_remove(s->db, name, e) || tell_host(s, name, "deleted", e))
 		return -1;
-	sup_done_later(s, done, name, true, NULL);
+	complete_later(s, done, name, true, NULL);
 	return 0;
 }
 
 struct purge {
-	struct sup *sup;
-	struct sup_done done;
+	struct supervisor *sup;
+	struct completion done;
 	const char *agent, *path;
 };
 
 static void remove_files(void *arg, const struct err *failed)
 {
 	struct purge *p = arg;
-	struct sup_result r = {.failed = failed, .changed = true};
+	struct command_result r = {.failed = failed, .changed = true};
 	struct err e;
 
 	snprintf(r.id.text, sizeof r.id.text, "%s", p->agent);
@@ -146,8 +148,9 @@ static void remove_files(void *arg, const struct err *failed)
 		p->done.call(p->done.arg, &r);
 }
 
-int sup_agent_purge(struct sup *s, const char *name, const char *by,
-		    struct sup_done done, struct err *e)
+int supervisor_agent_delete_all(struct supervisor *s, const char *name,
+				const char *by, struct completion done,
+				struct err *e)
 {
 	struct purge *p = step_alloc(&s->step, sizeof *p);
 
@@ -163,8 +166,9 @@ int sup_agent_purge(struct sup *s, const char *name, const char *by,
 	return 0;
 }
 
-int sup_agent_move(struct sup *s, const char *name, const char *path,
-		   const char *by, struct sup_done done, struct err *e)
+int supervisor_agent_move(struct supervisor *s, const char *name,
+			  const char *path, const char *by,
+			  struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!path || path[0] != '/')
@@ -174,12 +178,12 @@ int sup_agent_move(struct sup *s, const char *name, const char *path,
 	    step_begin(&s->step, e) || registry_move(s->db, name, path, e) ||
 	    tell_host(s, name, "moved", e))
 		return -1;
-	sup_done_later(s, done, name, true, NULL);
+	complete_later(s, done, name, true, NULL);
 	return 0;
 }
 
 /* A file of an older program is brought to this one's schema by opening it. */
-static int bring_forward(struct sup *s, struct agent_database_row *row,
+static int bring_forward(struct supervisor *s, struct agent_database_row *row,
 			 struct err *e)
 {
 	struct agent_file f;
@@ -193,9 +197,9 @@ static int bring_forward(struct sup *s, struct agent_database_row *row,
 	return registry_seen(s->db, row, e);
 }
 
-int sup_agent_database(struct sup *s, const char *name,
-		       struct agent_database_row *out, struct arena *a,
-		       struct err *e)
+int supervisor_agent_database(struct supervisor *s, const char *name,
+			      struct agent_database_row *out, struct arena *a,
+			      struct err *e)
 {
 	if (step_begin(&s->step, e) ||
 	    registry_make(s->db, &s->home, name, out, a, e))
@@ -203,24 +207,24 @@ int sup_agent_database(struct sup *s, const char *name,
 	return bring_forward(s, out, e);
 }
 
-int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
-		   struct err *e)
+int supervisor_agent_file(struct supervisor *s, const char *name,
+			  struct completion done, struct err *e)
 {
 	struct agent_database_row file;
 	struct agent_row row;
 	struct arena a = {0};
 	int found = text_check_name("agent", name, e)
 			    ? -1
-			    : sup_agent_read(s, name, &row, &a, e);
+			    : supervisor_agent_read(s, name, &row, &a, e);
 
 	if (found == 0)
 		found = err_set(e, ERR_NOTFOUND, "there is no agent '%s'",
 				name);
 	if (found > 0)
-		found = sup_agent_database(s, name, &file, &a, e);
+		found = supervisor_agent_database(s, name, &file, &a, e);
 	arena_fini(&a);
 	if (found < 0)
 		return -1;
-	sup_done_later(s, done, name, true, NULL);
+	complete_later(s, done, name, true, NULL);
 	return 0;
 }

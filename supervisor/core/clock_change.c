@@ -35,7 +35,7 @@ static int move_rows(struct sql *db, int64_t by, struct err *e)
 	return 0;
 }
 
-static int keep_offset(struct sup *s, int64_t offset, struct err *e)
+static int keep_offset(struct supervisor *s, int64_t offset, struct err *e)
 {
 	char value[96];
 
@@ -44,7 +44,7 @@ static int keep_offset(struct sup *s, int64_t offset, struct err *e)
 }
 
 /* The offset of the former supervisor of this boot, or `other`. */
-static int64_t former_offset(struct sup *s, int64_t other)
+static int64_t former_offset(struct supervisor *s, int64_t other)
 {
 	char boot[64];
 	const char *value;
@@ -60,7 +60,7 @@ static int64_t former_offset(struct sup *s, int64_t other)
 	return offset;
 }
 
-static int follow(struct sup *s, int64_t offset, struct err *e)
+static int follow(struct supervisor *s, int64_t offset, struct err *e)
 {
 	int64_t by = offset - former_offset(s, offset);
 
@@ -73,7 +73,7 @@ static int follow(struct sup *s, int64_t offset, struct err *e)
 	return keep_offset(s, offset, e);
 }
 
-int steady_open(struct sup *s, struct err *e)
+int steady_open(struct supervisor *s, struct err *e)
 {
 	int64_t offset = clock_offset();
 
@@ -102,7 +102,7 @@ static void move_channels(struct channels *k, int64_t by)
 }
 
 /* Deadlines that are in memory only, or there too. */
-static void move_memory(struct sup *s, int64_t by)
+static void move_memory(struct supervisor *s, int64_t by)
 {
 	for (struct warm *w = s->warms.first; w; w = w->next) {
 		w->since += by;
@@ -117,7 +117,7 @@ static void move_memory(struct sup *s, int64_t by)
 }
 
 struct undo {
-	struct sup *sup;
+	struct supervisor *sup;
 	int64_t offset, by;
 };
 
@@ -131,7 +131,7 @@ static void committed(void *arg, const struct err *failed)
 	move_memory(u->sup, -u->by);
 }
 
-void steady_check(struct sup *s)
+void steady_check(struct supervisor *s)
 {
 	int64_t before = clock_held(), offset = clock_offset();
 	int64_t by = offset - before;

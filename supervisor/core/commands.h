@@ -22,17 +22,17 @@
  * commit of this turn; only then may the outside be told. Texts are borrowed
  * for the time of the call.
  */
-struct sup;
+struct supervisor;
 
-struct sup_result {
+struct command_result {
 	const struct err *failed; /* NULL: committed; else nothing happened */
 	struct id id;             /* run or approval that it was about */
 	bool changed;             /* false: it was so already (or too late) */
 	const char *note;         /* a word for people, or NULL */
 };
 
-struct sup_done {
-	void (*call)(void *arg, const struct sup_result *r); /* or NULL */
+struct completion {
+	void (*call)(void *arg, const struct command_result *r); /* or NULL */
 	void *arg;
 };
 
@@ -40,14 +40,17 @@ struct sup_done {
 
 /* Calls fn after the commit of this turn; failed is NULL if it went well. So
  * a reader never shows what a crash could take back: read rows in fn. */
-void sup_after(struct sup *s, void (*fn)(void *arg, const struct err *failed),
-	       void *arg);
-struct sql *sup_db(struct sup *s); /* reads, from inside sup_after's fn only */
-const struct config *sup_config(const struct sup *s);
-const struct home *sup_home(const struct sup *s);
+void supervisor_after(struct supervisor *s,
+		      void (*fn)(void *arg, const struct err *failed),
+		      void *arg);
+struct sql *supervisor_db(
+	struct supervisor
+		*s); /* reads, from inside supervisor_after's fn only */
+const struct config *supervisor_config(const struct supervisor *s);
+const struct home *supervisor_home(const struct supervisor *s);
 
 /* What is known of a live run beside its row; false if it is not live. */
-struct sup_live {
+struct run_activity {
 	int64_t last_seq, rev; /* newest hint */
 	int64_t heard_at;      /* last message of the worker; 0: never */
 	const char *phase;     /* "starting", "running", "adopted", … */
@@ -56,28 +59,31 @@ struct sup_live {
 	bool silent; /* missed some signs of life already */
 };
 
-bool sup_live_get(struct sup *s, const char *run, struct sup_live *out);
+bool supervisor_run_activity(struct supervisor *s, const char *run,
+			     struct run_activity *out);
 
 /* Memory of the run's processes in bytes, and how many there are. Reads /proc:
  * for a person who looks, not for every request. */
-struct sup_tree {
+struct run_memory {
 	int64_t rss, processes;
 };
 
-void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out);
+void supervisor_run_memory(struct supervisor *s, const char *run,
+			   struct run_memory *out);
 
 /* Workers that wait for the next run of their session, oldest first: the n-th,
  * from 0. */
-struct sup_idle {
+struct idle_worker_info {
 	const char *run, *agent, *session; /* of its last one */
 	int64_t pid, since;
 	bool connected;
-	struct sup_tree tree; /* only with memory */
+	struct run_memory tree; /* only with memory */
 };
 
-bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out);
+bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
+			    struct idle_worker_info *out);
 
-struct sup_status {
+struct supervisor_status {
 	int64_t pid, epoch, started_at, live, idle, queued, workers_connected;
 	int64_t spares; /* workers that wait for a run */
 	const char *version;
@@ -92,38 +98,41 @@ struct sup_status {
 	struct err lost;
 };
 
-void sup_status_get(struct sup *s, struct sup_status *out);
+void supervisor_status_get(struct supervisor *s, struct supervisor_status *out);
 
 /* --- watching --------------------------------------------------------- */
 
 /* fn is called after commits and hints that may be news for the watcher of a
  * run (NULL: of the host's log). It is a hint: read rows. Not called from
- * inside sup_watch. */
-struct sup_watch;
+ * inside supervisor_watch. */
+struct supervisor_watch;
 
-struct sup_watch *sup_watch(struct sup *s, const char *run,
-			    void (*fn)(void *arg), void *arg);
-void sup_unwatch(struct sup_watch *w); /* also from inside fn; NULL is fine */
+struct supervisor_watch *supervisor_watch(struct supervisor *s, const char *run,
+					  void (*fn)(void *arg), void *arg);
+void supervisor_unwatch(
+	struct supervisor_watch *w); /* also from inside fn; NULL is fine */
 
 /* --- runs ------------------------------------------------------------- */
 
 /* An ask with the host's defaults; fill in the rest. */
-struct run_ask sup_ask(const struct sup *s);
-int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
-	       struct err *e);
-int sup_retry(struct sup *s, const char *run, const char *by,
-	      struct sup_done done, struct err *e);
-int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
-	       struct sup_done done, struct err *e);
-int sup_pause(struct sup *s, const char *run, const char *by,
-	      struct sup_done done, struct err *e);
-int sup_resume(struct sup *s, const char *run, const char *by,
-	       struct sup_done done, struct err *e);
-#define SUP_SEND_MAX 262144 /* bytes of a message to a running worker */
-int sup_send(struct sup *s, const char *run, const char *text, const char *by,
-	     struct sup_done done, struct err *e);
+struct run_ask supervisor_run_defaults(const struct supervisor *s);
+int supervisor_submit_run(struct supervisor *s, const struct run_ask *ask,
+			  struct completion done, struct err *e);
+int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
+			 struct completion done, struct err *e);
+int supervisor_cancel_run(struct supervisor *s, const char *run,
+			  const char *why, const char *by,
+			  struct completion done, struct err *e);
+int supervisor_pause_run(struct supervisor *s, const char *run, const char *by,
+			 struct completion done, struct err *e);
+int supervisor_resume_run(struct supervisor *s, const char *run, const char *by,
+			  struct completion done, struct err *e);
+#define RUN_SEND_MAX 262144 /* bytes of a message to a running worker */
+int supervisor_send_to_run(struct supervisor *s, const char *run,
+			   const char *text, const char *by,
+			   struct completion done, struct err *e);
 
-struct sup_answer {
+struct supervisor_answer {
 	bool allow;
 	const char *note;
 	const char *choice; /* an optionId of the question's detail, or NULL */
@@ -132,65 +141,77 @@ struct sup_answer {
 
 /* ERR_CONFLICT, naming the first answer, when there is one. ERR_INVALID for a
  * choice that there is not, or that means the other answer. */
-int sup_answer(struct sup *s, const char *approval,
-	       const struct sup_answer *answer, struct sup_done done,
-	       struct err *e);
+int supervisor_answer(struct supervisor *s, const char *approval,
+		      const struct supervisor_answer *answer,
+		      struct completion done, struct err *e);
 
 /* --- agents and the host ---------------------------------------------- */
 
 /* definition: {"driver":…, "workspace":…, "model":…, "prompt":…, …} */
-int sup_agent_put(struct sup *s, const char *name, const char *definition,
-		  const char *by, struct sup_done done, struct err *e);
-int sup_agent_delete(struct sup *s, const char *name, const char *by,
-		     struct sup_done done, struct err *e);
+int supervisor_agent_put(struct supervisor *s, const char *name,
+			 const char *definition, const char *by,
+			 struct completion done, struct err *e);
+int supervisor_agent_delete(struct supervisor *s, const char *name,
+			    const char *by, struct completion done,
+			    struct err *e);
 /* With its database and the files that define it. */
-int sup_agent_purge(struct sup *s, const char *name, const char *by,
-		    struct sup_done done, struct err *e);
+int supervisor_agent_delete_all(struct supervisor *s, const char *name,
+				const char *by, struct completion done,
+				struct err *e);
 /* Its database is at `path` now. */
-int sup_agent_move(struct sup *s, const char *name, const char *path,
-		   const char *by, struct sup_done done, struct err *e);
+int supervisor_agent_move(struct supervisor *s, const char *name,
+			  const char *path, const char *by,
+			  struct completion done, struct err *e);
 /* Makes the agent's database if there is none yet. */
-int sup_agent_file(struct sup *s, const char *name, struct sup_done done,
-		   struct err *e);
+int supervisor_agent_file(struct supervisor *s, const char *name,
+			  struct completion done, struct err *e);
 
 /* --- channels --------------------------------------------------------- */
 
 /* definition: {"kind", "enabled", "command", "config"} */
-int sup_channel_put(struct sup *s, const char *name, const char *definition,
-		    const char *by, struct sup_done done, struct err *e);
-int sup_channel_delete(struct sup *s, const char *name, const char *by,
-		       struct sup_done done, struct err *e);
+int supervisor_channel_put(struct supervisor *s, const char *name,
+			   const char *definition, const char *by,
+			   struct completion done, struct err *e);
+int supervisor_channel_delete(struct supervisor *s, const char *name,
+			      const char *by, struct completion done,
+			      struct err *e);
 /* enable, disable, pause, resume, default */
-int sup_channel_switch(struct sup *s, const char *name, const char *verb,
-		       const char *by, struct sup_done done, struct err *e);
-int sup_binding_put(struct sup *s, const struct binding_row *b, const char *by,
-		    struct sup_done done, struct err *e);
-int sup_binding_delete(struct sup *s, const struct binding_row *b,
-		       const char *by, struct sup_done done, struct err *e);
+int supervisor_channel_switch(struct supervisor *s, const char *name,
+			      const char *verb, const char *by,
+			      struct completion done, struct err *e);
+int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
+			   const char *by, struct completion done,
+			   struct err *e);
+int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
+			      const char *by, struct completion done,
+			      struct err *e);
 
 /* A message of ours to somebody; the conversation is made if need be. With a
  * key it is accepted once, however often it is posted. */
-struct sup_letter {
+struct post_request {
 	const char *channel, *peer, *body, *key; /* peer, key: NULL for none */
 };
-int sup_post(struct sup *s, const struct sup_letter *l, struct sup_done done,
-	     struct err *e);
+int supervisor_post_message(struct supervisor *s, const struct post_request *l,
+			    struct completion done, struct err *e);
 
 /* retry, dismiss, resend */
-int sup_delivery_verb(struct sup *s, const char *id, const char *verb,
-		      const char *by, struct sup_done done, struct err *e);
+int supervisor_delivery_verb(struct supervisor *s, const char *id,
+			     const char *verb, const char *by,
+			     struct completion done, struct err *e);
 
 /* scopes: a JSON array of words. The caller makes the token and its hash. */
-int sup_token_add(struct sup *s, const char *name, const char *hash,
-		  const char *scopes, struct sup_done done, struct err *e);
-int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
-		     struct err *e);
+int supervisor_token_add(struct supervisor *s, const char *name,
+			 const char *hash, const char *scopes,
+			 struct completion done, struct err *e);
+int supervisor_token_delete(struct supervisor *s, const char *name,
+			    struct completion done, struct err *e);
 
 /* "restart": go, workers live on. "down": start nothing more, go when the last
  * run is over. "down-now": stop workers (their runs wait for the next start),
  * then go. */
-int sup_may_restart(struct sup *s, struct err *e); /* else nothing is left */
-int sup_stop(struct sup *s, const char *intent, const char *by,
-	     struct sup_done done, struct err *e);
+int supervisor_may_restart(struct supervisor *s,
+			   struct err *e); /* else nothing is left */
+int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
+		    struct completion done, struct err *e);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Commits that were acknowledged are only in the log that our descriptor has. */
-static void save_log(struct sup *s)
+static void save_log(struct supervisor *s)
 {
 	struct err e;
 
@@ -23,7 +23,7 @@ static void save_log(struct sup *s)
  * supervisor starts with an empty control plane while our runs are alive. If the
  * file comes back to its place (mv), work goes on.
  */
-bool sup_in_place(struct sup *s)
+bool control_file_in_place(struct supervisor *s)
 {
 	struct err e;
 	bool in_place = sql_in_place(s->db, &e) == 0;
@@ -42,13 +42,13 @@ bool sup_in_place(struct sup *s)
 	}
 	log_info(LT("msg", "the control plane is in its place again"));
 	step_refuse(&s->step, NULL);
-	sup_step_failed(s, NULL); /* reads the rows again */
+	on_txn_failed(s, NULL); /* reads the rows again */
 	return true;
 }
 
 /* A new supervisor would take whatever has the name now, or an empty file. Log
  * and index are made anew without a loss. */
-int sup_may_restart(struct sup *s, struct err *e)
+int supervisor_may_restart(struct supervisor *s, struct err *e)
 {
 	const char *lost = s->read_only ? NULL : sql_lost(s->db);
 

@@ -11,22 +11,23 @@
 
 /* --- reading ---------------------------------------------------------- */
 
-struct sql *sup_db(struct sup *s)
+struct sql *supervisor_db(struct supervisor *s)
 {
 	return s->db;
 }
 
-const struct config *sup_config(const struct sup *s)
+const struct config *supervisor_config(const struct supervisor *s)
 {
 	return &s->config;
 }
 
-const struct home *sup_home(const struct sup *s)
+const struct home *supervisor_home(const struct supervisor *s)
 {
 	return &s->home;
 }
 
-bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
+bool supervisor_run_activity(struct supervisor *s, const char *run,
+			     struct run_activity *out)
 {
 	const struct live *l = live_find(&s->lives, run);
 	int64_t ago;
@@ -34,7 +35,7 @@ bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
 	if (!l)
 		return false;
 	ago = (int64_t)uv_now(&s->loop) - l->heard_ms;
-	*out = (struct sup_live){
+	*out = (struct run_activity){
 		.last_seq = l->last_seq,
 		.rev = l->rev,
 		.heard_at = l->connected ? clock_now() - ago : 0,
@@ -46,19 +47,21 @@ bool sup_live_get(struct sup *s, const char *run, struct sup_live *out)
 	return true;
 }
 
-void sup_tree_get(struct sup *s, const char *run, struct sup_tree *out)
+void supervisor_run_memory(struct supervisor *s, const char *run,
+			   struct run_memory *out)
 {
 	const struct live *l = live_find(&s->lives, run);
 	struct tree t;
 
-	*out = (struct sup_tree){0};
+	*out = (struct run_memory){0};
 	if (!l)
 		return;
 	t = live_tree(l);
 	out->processes = tree_count(&s->place, &t, &out->rss);
 }
 
-bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out)
+bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
+			    struct idle_worker_info *out)
 {
 	const struct warm *w = s->warms.first;
 	struct tree t;
@@ -67,7 +70,7 @@ bool sup_idle_get(struct sup *s, int64_t n, bool memory, struct sup_idle *out)
 		w = w->next;
 	if (!w)
 		return false;
-	*out = (struct sup_idle){
+	*out = (struct idle_worker_info){
 		.run = w->run,
 		.agent = w->agent,
 		.session = w->session,
@@ -86,12 +89,12 @@ static void count_connected(struct live *l, void *arg)
 	*(int64_t *)arg += l->connected;
 }
 
-void sup_status_get(struct sup *s, struct sup_status *out)
+void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 {
 	struct run_waiting_row row = {0};
 	struct err e;
 
-	*out = (struct sup_status){
+	*out = (struct supervisor_status){
 		.pid = getpid(),
 		.epoch = s->epoch,
 		.started_at = s->started_at,
@@ -120,8 +123,9 @@ void sup_status_get(struct sup *s, struct sup_status *out)
 
 /* --- tokens ----------------------------------------------------------- */
 
-int sup_token_add(struct sup *s, const char *name, const char *hash,
-		  const char *scopes, struct sup_done done, struct err *e)
+int supervisor_token_add(struct supervisor *s, const char *name,
+			 const char *hash, const char *scopes,
+			 struct completion done, struct err *e)
 {
 	struct id id = id_new(ID_TOKEN);
 	struct api_token_row row = {
@@ -144,12 +148,12 @@ int sup_token_add(struct sup *s, const char *name, const char *hash,
 	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0 ||
 	    control_audit(s->db, "skepd", "token.add", name, NULL, e))
 		return -1;
-	sup_done_later(s, done, id.text, true, NULL);
+	complete_later(s, done, id.text, true, NULL);
 	return 0;
 }
 
-int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
-		     struct err *e)
+int supervisor_token_delete(struct supervisor *s, const char *name,
+			    struct completion done, struct err *e)
 {
 	struct api_token_delete_in key = {name};
 	int n;
@@ -163,7 +167,7 @@ int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
 		return err_set(e, ERR_NOTFOUND, "there is no token %s", name);
 	if (control_audit(s->db, "skepd", "token.delete", name, NULL, e))
 		return -1;
-	sup_done_later(s, done, name, true, NULL);
+	complete_later(s, done, name, true, NULL);
 	return 0;
 }
 
@@ -171,13 +175,13 @@ int sup_token_delete(struct sup *s, const char *name, struct sup_done done,
 
 static void stop_one(struct live *l, void *arg)
 {
-	sup_stop_live(l, arg);
+	active_run_stop(l, arg);
 }
 
 /* After the commit, so that whoever asked has its answer. */
 static void end_loop(void *arg, const struct err *failed)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	if (failed)
 		return;
@@ -185,15 +189,15 @@ static void end_loop(void *arg, const struct err *failed)
 	channels_leave(s);
 }
 
-void sup_maybe_end(struct sup *s)
+void end_if_done(struct supervisor *s)
 {
 	if (s->stopping && s->lives.count == 0 && s->warms.count == 0 &&
 	    !s->ended)
 		step_then(&s->step, end_loop, s);
 }
 
-int sup_stop(struct sup *s, const char *intent, const char *by,
-	     struct sup_done done, struct err *e)
+int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
+		    struct completion done, struct err *e)
 {
 	struct handoff_put_in row = {
 		.intent = intent,
@@ -208,10 +212,10 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 		return err_set(e, ERR_USAGE,
 			       "skepd can restart, go down or go down-now");
 	if (!s->read_only)
-		(void)sup_in_place(s);
+		(void)control_file_in_place(s);
 	if (s->step.refused) { /* nothing can be recorded, and nothing lost */
 		s->stopping = true;
-		sup_done_later(s, done, intent, true, intent);
+		complete_later(s, done, intent, true, intent);
 		step_then(&s->step, end_loop, s);
 		return 0;
 	}
@@ -224,7 +228,7 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 		 LI("active", s->lives.count));
 	notify("STOPPING=1");
 	s->stopping = true;
-	sup_done_later(s, done, intent, true, intent);
+	complete_later(s, done, intent, true, intent);
 	copy = step_text(&s->step, by);
 	if (!strcmp(intent, "restart"))
 		step_then(&s->step, end_loop, s);
@@ -232,6 +236,6 @@ int sup_stop(struct sup *s, const char *intent, const char *by,
 		warm_evict_all(s, NULL);
 	if (!strcmp(intent, "down-now"))
 		live_each(&s->lives, stop_one, copy);
-	sup_maybe_end(s);
+	end_if_done(s);
 	return 0;
 }

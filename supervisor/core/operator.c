@@ -21,8 +21,9 @@
  * What operators' commands have skepd write for them while it runs, since it
  * alone writes the control plane. The work itself is theirs (ops/).
  */
-int sup_backup_note(struct sup *s, const struct backup_run_row *row,
-		    const char *by, struct sup_done done, struct err *e)
+int supervisor_backup_note(struct supervisor *s,
+			   const struct backup_run_row *row, const char *by,
+			   struct completion done, struct err *e)
 {
 	bool over = row->ended_at != OPT_NONE;
 
@@ -34,12 +35,14 @@ int sup_backup_note(struct sup *s, const struct backup_run_row *row,
 	    (over &&
 	     control_audit(s->db, NULL, "backup.create", row->id, NULL, e)))
 		return -1;
-	sup_done_later(s, done, row->id, true, NULL);
+	complete_later(s, done, row->id, true, NULL);
 	return 0;
 }
 
-int sup_migration_run(struct sup *s, const struct migration_run_row *row,
-		      const char *by, struct sup_done done, struct err *e)
+int supervisor_migration_run(struct supervisor *s,
+			     const struct migration_run_row *row,
+			     const char *by, struct completion done,
+			     struct err *e)
 {
 	control_set_actor(by);
 	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
@@ -49,12 +52,12 @@ int sup_migration_run(struct sup *s, const struct migration_run_row *row,
 			       "\"importer\" or \"state\" is missing");
 	if (step_begin(&s->step, e) || control_migration(s->db, row, e))
 		return -1;
-	sup_done_later(s, done, row->id, true, NULL);
+	complete_later(s, done, row->id, true, NULL);
 	return 0;
 }
 
 /* Looks first: a statement that fails undoes the whole step. */
-static int needs_migration(struct sup *s, const char *id, struct err *e)
+static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 {
 	struct migration_run_known_row row;
 	struct arena a = {0};
@@ -68,8 +71,10 @@ static int needs_migration(struct sup *s, const char *id, struct err *e)
 	return found > 0 ? 0 : -1;
 }
 
-int sup_migration_source(struct sup *s, const struct migration_source_row *row,
-			 const char *by, struct sup_done done, struct err *e)
+int supervisor_migration_source(struct supervisor *s,
+				const struct migration_source_row *row,
+				const char *by, struct completion done,
+				struct err *e)
 {
 	control_set_actor(by);
 	if (!row->path || !row->target || !row->sha256 || !row->run ||
@@ -80,13 +85,14 @@ int sup_migration_source(struct sup *s, const struct migration_source_row *row,
 	if (needs_migration(s, row->run, e) || step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
 		return -1;
-	sup_done_later(s, done, row->run, true, NULL);
+	complete_later(s, done, row->run, true, NULL);
 	return 0;
 }
 
-int sup_migration_removed(struct sup *s,
-			  const struct migration_source_removed_in *in,
-			  const char *by, struct sup_done done, struct err *e)
+int supervisor_migration_removed(struct supervisor *s,
+				 const struct migration_source_removed_in *in,
+				 const char *by, struct completion done,
+				 struct err *e)
 {
 	control_set_actor(by);
 	if (!in->file || !in->removed)
@@ -95,13 +101,13 @@ int sup_migration_removed(struct sup *s,
 	if (step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
 		return -1;
-	sup_done_later(s, done, "sources", true, NULL);
+	complete_later(s, done, "sources", true, NULL);
 	return 0;
 }
 
-int sup_audit(struct sup *s, const char *act, const char *subject,
-	      const char *detail, const char *by, struct sup_done done,
-	      struct err *e)
+int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
+		     const char *detail, const char *by, struct completion done,
+		     struct err *e)
 {
 	control_set_actor(by);
 	if (!act || text_check_key("act", act, 64, e))
@@ -109,7 +115,7 @@ int sup_audit(struct sup *s, const char *act, const char *subject,
 	if (step_begin(&s->step, e) ||
 	    control_audit(s->db, NULL, act, subject, detail, e))
 		return -1;
-	sup_done_later(s, done, subject ? subject : act, true, NULL);
+	complete_later(s, done, subject ? subject : act, true, NULL);
 	return 0;
 }
 
@@ -117,7 +123,7 @@ int sup_audit(struct sup *s, const char *act, const char *subject,
 
 /* Steps until `max` or the time of one turn is used up: the loop has others to
  * serve. */
-static int slice(struct sup *s, int64_t max,
+static int slice(struct supervisor *s, int64_t max,
 		 int (*step)(struct sql *db, int64_t count, const void *arg,
 			     struct err *e),
 		 const void *arg, struct err *e)
@@ -134,14 +140,15 @@ static int slice(struct sup *s, int64_t max,
 	return n < 0 ? -1 : sum;
 }
 
-static int tell(struct sup *s, const char *what, int n, struct sup_done done)
+static int tell(struct supervisor *s, const char *what, int n,
+		struct completion done)
 {
 	char note[32];
 
 	if (n < 0)
 		return -1;
 	snprintf(note, sizeof note, "%d", n);
-	sup_done_later(s, done, what, n > 0, step_text(&s->step, note));
+	complete_later(s, done, what, n > 0, step_text(&s->step, note));
 	return 0;
 }
 
@@ -154,8 +161,8 @@ static int prune_some(struct sql *db, int64_t count, const void *arg,
 	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
 }
 
-int sup_prune(struct sup *s, const struct prune_runs_in *ask, const char *by,
-	      struct sup_done done, struct err *e)
+int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
+		     const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
@@ -174,8 +181,8 @@ static int vacuum_some(struct sql *db, int64_t count, const void *arg,
 	return (int)sql_give_back(db, count, e);
 }
 
-int sup_vacuum(struct sup *s, int64_t pages, const char *by,
-	       struct sup_done done, struct err *e)
+int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
+		      struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (pages < 1 || pages > SLICE_MAX)
@@ -187,7 +194,7 @@ int sup_vacuum(struct sup *s, int64_t pages, const char *by,
 /* --- another file for an agent ----------------------------------------- */
 
 struct swap {
-	struct sup_done done;
+	struct completion done;
 	struct agent_database_row row;
 	const char *path, *before;
 };
@@ -195,7 +202,7 @@ struct swap {
 static void swap_files(void *arg, const struct err *failed)
 {
 	struct swap *w = arg;
-	struct sup_result r = {.failed = failed, .changed = true};
+	struct command_result r = {.failed = failed, .changed = true};
 	struct err e;
 
 	if (!failed && registry_swap_files(&w->row, w->path, w->before, &e)) {
@@ -222,8 +229,9 @@ static int check_place(const char *path, const char *file, struct err *e)
 		       file);
 }
 
-int sup_agent_restore(struct sup *s, const char *name, const char *path,
-		      const char *by, struct sup_done done, struct err *e)
+int supervisor_agent_restore(struct supervisor *s, const char *name,
+			     const char *path, const char *by,
+			     struct completion done, struct err *e)
 {
 	struct swap *w = step_alloc(&s->step, sizeof *w);
 	struct arena a = {0};

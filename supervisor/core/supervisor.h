@@ -27,7 +27,7 @@
  *   act.c      what follows after a commit   recover.c  at start, after errors
  *   verbs.c    what the outside may ask      approve.c  questions to people
  */
-struct sup {
+struct supervisor {
 	uv_loop_t loop;
 	struct home home;
 	int home_lock; /* see home_lock */
@@ -76,100 +76,105 @@ struct why {
 
 /* move.c: the event's row of the table, in the step. ERR_CONFLICT if it has
  * none in the run's state; then nothing is changed. */
-int sup_move(struct live *l, enum run_event event, const struct why *why,
-	     struct err *e);
+int transition_apply(struct live *l, enum run_event event,
+		     const struct why *why, struct err *e);
 
 /* The same for a run that waits in the queue. */
-int sup_move_queued(struct sup *s, const struct run_row *row,
-		    enum run_event event, const struct why *why, struct err *e);
+int transition_apply_queued(struct supervisor *s, const struct run_row *row,
+			    enum run_event event, const struct why *why,
+			    struct err *e);
 
 /* A move that cannot be refused; a failure of the database ends the step. */
-void sup_must_move(struct live *l, enum run_event event, const struct why *why);
+void transition_must_apply(struct live *l, enum run_event event,
+			   const struct why *why);
 
 /* The worker is over, or must be ended: retry or end is decided here. */
-void sup_die(struct live *l, const char *reason, const char *detail);
+void transition_worker_gone(struct live *l, const char *reason,
+			    const char *detail);
 
 /* Is this the reason of a worker that never came to life? Then the attempt will
  * not count, unless the agent's file has it, or there were too many of them. */
-bool sup_stillborn(struct live *l, const char *reason);
+bool worker_never_started(struct live *l, const char *reason);
 
 /* verbs.c: calls done after the commit. */
-void sup_done_later(struct sup *s, struct sup_done done, const char *id,
-		    bool changed, const char *note);
-void sup_stop_live(struct live *l, const char *by); /* to be run again */
+void complete_later(struct supervisor *s, struct completion done,
+		    const char *id, bool changed, const char *note);
+void active_run_stop(struct live *l, const char *by); /* to be run again */
 
 /* act.c */
-void sup_act(struct live *l, enum run_act act); /* after the commit */
-void sup_spawn_early(struct live *l);           /* before it */
-void sup_deliver(struct live *l);               /* the next pending command */
-void sup_alarm(struct live *l);
-void sup_worker_exited(struct live *l);
-void sup_record_pid(struct live *l); /* in its rows */
-const char *sup_why_gone(const struct live *l);
-void sup_prove(struct live *l);
+void effect_apply(struct live *l, enum run_act act); /* after the commit */
+void spawn_before_commit(struct live *l);            /* before it */
+void command_deliver(struct live *l); /* the next pending command */
+void active_run_on_alarm(struct live *l);
+void active_run_on_exit(struct live *l);
+void record_worker_pid(struct live *l); /* in its rows */
+const char *exit_reason_of(const struct live *l);
+void exit_verify(struct live *l);
 
 /* finish.c: the worker's word that it is over; at_once: the answer needs no
- * commit. sup_finish acts on the word that is kept in l->word. */
-int sup_finished(struct live *l, const struct msg_finished *f, bool *at_once,
-		 struct err *e);
-int sup_finish(struct live *l, struct err *e);
+ * commit. supervisor_finish acts on the word that is kept in l->word. */
+int supervisor_finished(struct live *l, const struct msg_finished *f,
+			bool *at_once, struct err *e);
+int supervisor_finish(struct live *l, struct err *e);
 
 /* in_place.c: stops all changes while the control plane's file is not at its
  * place: whether it is. */
-bool sup_in_place(struct sup *s);
+bool control_file_in_place(struct supervisor *s);
 
-/* settle.c: reads what a dead worker committed, in a thread; then sup_settled. */
-void sup_settle(struct live *l);
-bool sup_settle_late(struct live *l); /* whether it goes on without it */
+/* settle.c: reads what a dead worker committed, in a thread; then reconcile_done. */
+void reconcile_begin(struct live *l);
+bool reconcile_is_late(struct live *l); /* whether it goes on without it */
 
 /* sched.c */
-void sup_schedule(struct sup *s);
-void sup_queue_alarm(struct sup *s);
+void schedule_runs(struct supervisor *s);
+void queue_set_alarm(struct supervisor *s);
 
 /* sandboxes.c: rows of those that there are, and what the host can offer. */
-int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+int run_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 		     struct err *e);
-int sup_sandbox_drop(struct live *l, struct err *e);
+int run_sandbox_drop(struct live *l, struct err *e);
 /* ERR_NOTALLOWED: it names a limit that cannot be enforced here. */
-int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
+int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
 		       struct err *e);
-void sup_sandbox_say(struct sup *s); /* to the log, what is missing */
+void run_sandbox_log_missing(
+	struct supervisor *s); /* to the log, what is missing */
 
 /* start.c: makes a queued run live and starting: 0. 1: it must wait until what
  * is idle has made room. */
-int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
-		  struct err *e);
+int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
+		     struct err *e);
 
 /* agents.c: the definition as its files say now; 1, 0: no such agent, -1. */
-int sup_agent_read(struct sup *s, const char *name, struct agent_row *out,
-		   struct arena *a, struct err *e);
-int sup_agent_database(struct sup *s, const char *name,
-		       struct agent_database_row *out, struct arena *a,
-		       struct err *e);
+int supervisor_agent_read(struct supervisor *s, const char *name,
+			  struct agent_row *out, struct arena *a,
+			  struct err *e);
+int supervisor_agent_database(struct supervisor *s, const char *name,
+			      struct agent_database_row *out, struct arena *a,
+			      struct err *e);
 
 /* link.c */
-int sup_link_open(struct sup *s, struct err *e);
-void sup_link_close(struct sup *s);
+int messages_open(struct supervisor *s, struct err *e);
+void messages_close(struct supervisor *s);
 
 /* watch.c */
-void sup_notify(struct live *l);       /* news of this run */
-void sup_notify_host(struct sup *s);   /* news in the host's log */
-void sup_watch_orphan(struct live *l); /* the run is not live any more */
+void notify_run_watchers(struct live *l);        /* news of this run */
+void notify_host_watchers(struct supervisor *s); /* news in the host's log */
+void watch_orphan(struct live *l); /* the run is not live any more */
 
 /* recover.c */
-int sup_recover(struct sup *s, struct err *e);
-void sup_step_failed(void *arg, const struct err *failed);
+int recover_runs(struct supervisor *s, struct err *e);
+void on_txn_failed(void *arg, const struct err *failed);
 
 /* spawn events */
-void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd);
-void sup_spawn_lost(void *arg);
+void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
+void on_spawner_lost(void *arg);
 
 /* approve.c */
-int sup_approval_asked(struct live *l, const struct msg_approval *m,
-		       struct err *e);
-void sup_approvals_expire(struct sup *s);
+int approval_on_request(struct live *l, const struct msg_approval *m,
+			struct err *e);
+void approvals_expire(struct supervisor *s);
 
 /* stop.c */
-void sup_maybe_end(struct sup *s); /* the last run may be over */
+void end_if_done(struct supervisor *s); /* the last run may be over */
 
 #endif

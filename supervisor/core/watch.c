@@ -11,14 +11,14 @@
 struct live_watch {
 	struct live_watch *next;
 	struct live_watch **at; /* what points to us; NULL: nothing does */
-	struct sup *sup;
+	struct supervisor *sup;
 	void (*fn)(void *arg);
 	void *arg;
 	bool told; /* a call is on its way */
 	bool dead;
 };
 
-struct sup_watch {
+struct supervisor_watch {
 	struct live_watch w;
 };
 
@@ -41,10 +41,10 @@ static void link_watch(struct live_watch *w, struct live_watch **list)
 	*list = w;
 }
 
-struct sup_watch *sup_watch(struct sup *s, const char *run,
-			    void (*fn)(void *arg), void *arg)
+struct supervisor_watch *supervisor_watch(struct supervisor *s, const char *run,
+					  void (*fn)(void *arg), void *arg)
 {
-	struct sup_watch *w = calloc(1, sizeof *w);
+	struct supervisor_watch *w = calloc(1, sizeof *w);
 	struct live *l = run ? live_find(&s->lives, run) : NULL;
 
 	if (!w)
@@ -56,7 +56,7 @@ struct sup_watch *sup_watch(struct sup *s, const char *run,
 	return w;
 }
 
-void sup_unwatch(struct sup_watch *w)
+void supervisor_unwatch(struct supervisor_watch *w)
 {
 	if (!w)
 		return;
@@ -88,12 +88,12 @@ static void tell_all(struct live_watch *w)
 	}
 }
 
-void sup_notify(struct live *l)
+void notify_run_watchers(struct live *l)
 {
 	tell_all(l->watches);
 }
 
-void sup_notify_host(struct sup *s)
+void notify_host_watchers(struct supervisor *s)
 {
 	if (!s->host_changed)
 		return;
@@ -102,7 +102,7 @@ void sup_notify_host(struct sup *s)
 }
 
 /* The watches move to the host: a run that is tried again is news there. */
-void sup_watch_orphan(struct live *l)
+void watch_orphan(struct live *l)
 {
 	tell_all(l->watches);
 	while (l->watches) {

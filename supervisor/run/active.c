@@ -27,7 +27,7 @@ static void copy(char *out, size_t cap, const char *text)
 
 static void on_alarm(uv_timer_t *h)
 {
-	sup_alarm(h->data);
+	active_run_on_alarm(h->data);
 }
 
 void live_phase(struct live *l, const char *phase)
@@ -35,7 +35,7 @@ void live_phase(struct live *l, const char *phase)
 	copy(l->phase, sizeof l->phase, phase);
 }
 
-struct live *live_new(struct sup *s, const struct run_active_row *row)
+struct live *live_new(struct supervisor *s, const struct run_active_row *row)
 {
 	struct live *l = calloc(1, sizeof *l);
 	struct live **bucket = &s->lives.buckets[bucket_of(row->id)];
@@ -95,7 +95,7 @@ void live_drop(struct live *l)
 	*at = l->next;
 	l->sup->lives.count--;
 	l->dropped = true;
-	sup_watch_orphan(l);
+	watch_orphan(l);
 	if (l->start_fd >= 0)
 		close(l->start_fd);
 	if (l->gate >= 0)
@@ -145,7 +145,7 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 	uv_poll_stop(h);
 	mark(MARK_worker_gone);
 	l->exited = true;
-	sup_worker_exited(l);
+	active_run_on_exit(l);
 }
 
 void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)

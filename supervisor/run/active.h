@@ -16,7 +16,7 @@
  * rows are the truth; all of this can be read again from them. A live holds
  * handles of the loop, so it is freed a moment after live_drop.
  */
-struct sup;
+struct supervisor;
 
 enum live_rung { /* of the ladder that ends a tree */
 		 RUNG_NONE,
@@ -27,7 +27,7 @@ enum live_rung { /* of the ladder that ends a tree */
 
 struct live {
 	struct live *next; /* in its bucket */
-	struct sup *sup;
+	struct supervisor *sup;
 	char id[ID_SIZE];
 	char agent[65];
 	char *session;
@@ -92,7 +92,7 @@ struct live_table {
 };
 
 /* Makes one from its row, with no process known; state is as stored. */
-struct live *live_new(struct sup *s, const struct run_active_row *row);
+struct live *live_new(struct supervisor *s, const struct run_active_row *row);
 void live_phase(struct live *l, const char *phase);
 
 /* Takes it out of the table; memory goes when the loop lets go of it. */

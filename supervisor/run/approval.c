@@ -13,7 +13,7 @@
  * taken; an answer is a row and a command in one commit, so that it is given
  * once and reaches the worker, or the worker of a later attempt, whatever dies.
  */
-static int log_host(struct sup *s, const char *id, const char *agent,
+static int log_host(struct supervisor *s, const char *id, const char *agent,
 		    const char *state, struct err *e)
 {
 	struct buf body = BUF_MAX(256);
@@ -42,8 +42,8 @@ static void add_text(struct buf *b, const char *name, const char *text)
 }
 
 /* The command that carries the answer to the worker. */
-static int send_answer(struct sup *s, const struct approval_row *row,
-		       const struct sup_answer *answer, struct err *e)
+static int send_answer(struct supervisor *s, const struct approval_row *row,
+		       const struct supervisor_answer *answer, struct err *e)
 {
 	struct buf body = BUF_MAX(16384);
 	struct command_add_in in = {
@@ -66,7 +66,7 @@ static int send_answer(struct sup *s, const struct approval_row *row,
 		rc = sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
 	buf_fini(&body);
 	if (rc == 0 && l)
-		sup_act(l, RUN_DO_COMMAND);
+		effect_apply(l, RUN_DO_COMMAND);
 	return rc;
 }
 
@@ -103,8 +103,8 @@ static int add_approval(struct live *l, const struct msg_approval *m,
 	return log_host(l->sup, id.text, l->agent, "open", e);
 }
 
-int sup_approval_asked(struct live *l, const struct msg_approval *m,
-		       struct err *e)
+int approval_on_request(struct live *l, const struct msg_approval *m,
+			struct err *e)
 {
 	struct approval_find_in key = {l->id, m->key};
 	struct approval_row row;
@@ -120,7 +120,7 @@ int sup_approval_asked(struct live *l, const struct msg_approval *m,
 		/* Asked again by an attempt that has not heard the answer. */
 		found = send_answer(
 			l->sup, &row,
-			&(struct sup_answer){
+			&(struct supervisor_answer){
 				is_allowed(&row), row.note, row.choice,
 				row.answered_by ? row.answered_by : "skepd"},
 			e);
@@ -128,8 +128,8 @@ int sup_approval_asked(struct live *l, const struct msg_approval *m,
 	return found < 0 ? -1 : 0;
 }
 
-static int decide(struct sup *s, const struct approval_row *row,
-		  const char *state, const struct sup_answer *answer,
+static int decide(struct supervisor *s, const struct approval_row *row,
+		  const char *state, const struct supervisor_answer *answer,
 		  struct err *e)
 {
 	struct approval_answer_in in = {
@@ -153,7 +153,7 @@ static int decide(struct sup *s, const struct approval_row *row,
 	return send_answer(s, row, answer, e);
 }
 
-void sup_approvals_expire(struct sup *s)
+void approvals_expire(struct supervisor *s)
 {
 	struct approval_due_in in = {clock_now()};
 	struct approval_row *rows;
@@ -162,7 +162,7 @@ void sup_approvals_expire(struct sup *s)
 	int n = sql_collect(s->db, Q_APPROVAL_DUE, &in, 100, &rows, &a, &e);
 
 	for (int i = 0; i >= 0 && i < n; i++) {
-		struct sup_answer answer = {
+		struct supervisor_answer answer = {
 			.allow = !strcmp(rows[i].fallback, "allow"),
 			.by = "skepd"};
 
@@ -192,7 +192,7 @@ static const cJSON *find_option(const cJSON *detail, const char *id)
 /* An option is what the one who asks offered ("optionId"), and its "kind", if
  * there is one, begins with allow or reject. */
 static int check_choice(const struct approval_row *row,
-			const struct sup_answer *answer, struct err *e)
+			const struct supervisor_answer *answer, struct err *e)
 {
 	const char *text = row->detail ? row->detail : "{}", *kind;
 	const cJSON *option;
@@ -219,9 +219,9 @@ static int check_choice(const struct approval_row *row,
 	return rc;
 }
 
-int sup_answer(struct sup *s, const char *approval,
-	       const struct sup_answer *answer, struct sup_done done,
-	       struct err *e)
+int supervisor_answer(struct supervisor *s, const char *approval,
+		      const struct supervisor_answer *answer,
+		      struct completion done, struct err *e)
 {
 	struct approval_get_in key = {approval};
 	struct approval_row row;
@@ -242,6 +242,6 @@ int sup_answer(struct sup *s, const char *approval,
 	arena_fini(&a);
 	if (rc)
 		return -1;
-	sup_done_later(s, done, approval, true, NULL);
+	complete_later(s, done, approval, true, NULL);
 	return 0;
 }

@@ -27,7 +27,7 @@ static cJSON *merge(const struct run_ask *ask, struct err *e)
 	return options;
 }
 
-int run_attach_store(struct sup *s, const struct run_ask *ask,
+int run_attach_store(struct supervisor *s, const struct run_ask *ask,
 		     const char **options, struct arena *a, struct err *e)
 {
 	struct buf b = BUF_MAX(RUN_OPTIONS_MAX);
@@ -53,7 +53,7 @@ int run_attach_store(struct sup *s, const struct run_ask *ask,
 	return rc;
 }
 
-int run_attach_use(struct sup *s, const char *run, const char *options,
+int run_attach_use(struct supervisor *s, const char *run, const char *options,
 		   struct err *e)
 {
 	cJSON *v;
@@ -67,8 +67,8 @@ int run_attach_use(struct sup *s, const char *run, const char *options,
 	return rc;
 }
 
-int run_attach_prompt(struct sup *s, const char *run, const char **prompt,
-		      struct arena *a, struct err *e)
+int run_attach_prompt(struct supervisor *s, const char *run,
+		      const char **prompt, struct arena *a, struct err *e)
 {
 	struct home_path dir = home_path(&s->home, HOME_MEDIA);
 	struct buf b = BUF_MAX(RUN_PROMPT_MAX * 2);

@@ -10,19 +10,19 @@
  * the run starts they become files, and its prompt names them, as that of a
  * message from a channel does.
  */
-struct sup;
+struct supervisor;
 
 /* Stores ask->attachments. *options is ask->options with the list in it, or as
  * it was if there is none. In the arena. */
-int run_attach_store(struct sup *s, const struct run_ask *ask,
+int run_attach_store(struct supervisor *s, const struct run_ask *ask,
 		     const char **options, struct arena *a, struct err *e);
 
 /* Records that the run uses them. */
-int run_attach_use(struct sup *s, const char *run, const char *options,
+int run_attach_use(struct supervisor *s, const char *run, const char *options,
 		   struct err *e);
 
 /* Makes the files and adds a line for each to the prompt. */
-int run_attach_prompt(struct sup *s, const char *run, const char **prompt,
-		      struct arena *a, struct err *e);
+int run_attach_prompt(struct supervisor *s, const char *run,
+		      const char **prompt, struct arena *a, struct err *e);
 
 #endif

@@ -14,8 +14,8 @@
 /* --- answers after the commit ----------------------------------------- */
 
 struct pending {
-	struct sup_done done;
-	struct sup_result result;
+	struct completion done;
+	struct command_result result;
 };
 
 static void call_done(void *arg, const struct err *failed)
@@ -27,8 +27,8 @@ static void call_done(void *arg, const struct err *failed)
 		p->done.call(p->done.arg, &p->result);
 }
 
-void sup_done_later(struct sup *s, struct sup_done done, const char *id,
-		    bool changed, const char *note)
+void complete_later(struct supervisor *s, struct completion done,
+		    const char *id, bool changed, const char *note)
 {
 	struct pending *p = step_alloc(&s->step, sizeof *p);
 
@@ -39,8 +39,9 @@ void sup_done_later(struct sup *s, struct sup_done done, const char *id,
 	step_then(&s->step, call_done, p);
 }
 
-void sup_after(struct sup *s, void (*fn)(void *arg, const struct err *failed),
-	       void *arg)
+void supervisor_after(struct supervisor *s,
+		      void (*fn)(void *arg, const struct err *failed),
+		      void *arg)
 {
 	step_then(&s->step, fn, arg);
 }
@@ -52,7 +53,7 @@ static int64_t or_none(int64_t ms)
 	return ms > 0 ? ms : OPT_NONE;
 }
 
-struct run_ask sup_ask(const struct sup *s)
+struct run_ask supervisor_run_defaults(const struct supervisor *s)
 {
 	const struct config *c = &s->config;
 
@@ -69,11 +70,11 @@ struct run_ask sup_ask(const struct sup *s)
 	};
 }
 
-static int cancel_run(struct sup *s, const char *id, const char *reason,
+static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e);
 
-int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
-	       struct err *e)
+int supervisor_submit_run(struct supervisor *s, const struct run_ask *ask,
+			  struct completion done, struct err *e)
 {
 	struct run_ask full = *ask;
 	struct agent_row agent;
@@ -85,7 +86,7 @@ int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
 	if (text_check_name("agent", ask->agent, e) || step_begin(&s->step, e))
 		return -1;
-	found = sup_agent_read(s, ask->agent, &agent, &a, e);
+	found = supervisor_agent_read(s, ask->agent, &agent, &a, e);
 	if (found == 0)
 		found = err_set(e, ERR_NOTFOUND, "there is no agent %s",
 				ask->agent);
@@ -104,12 +105,12 @@ int sup_submit(struct sup *s, const struct run_ask *ask, struct sup_done done,
 		       ask->by, e) < 0)
 		return -1;
 	s->schedule = s->alarm_stale = s->host_changed = true;
-	sup_done_later(s, done, made.id.text, made.is_new,
+	complete_later(s, done, made.id.text, made.is_new,
 		       made.is_new ? "accepted" : "known");
 	return 0;
 }
 
-static int find_run(struct sup *s, const char *id, struct run_row *row,
+static int find_run(struct supervisor *s, const char *id, struct run_row *row,
 		    struct arena *a, struct err *e)
 {
 	struct run_get_in key = {id};
@@ -121,12 +122,13 @@ static int find_run(struct sup *s, const char *id, struct run_row *row,
 	return found < 0 ? -1 : 0;
 }
 
-static int retry_row(struct sup *s, const struct run_row *row, const char *by,
-		     struct arena *a, struct sup_done done, struct err *e)
+static int retry_row(struct supervisor *s, const struct run_row *row,
+		     const char *by, struct arena *a, struct completion done,
+		     struct err *e)
 {
 	struct run_input_get_in key = {row->id};
 	struct run_input_get_row input;
-	struct run_ask ask = sup_ask(s);
+	struct run_ask ask = supervisor_run_defaults(s);
 
 	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
 		return err_set(e, ERR_CONFLICT, "run %s is %s, not over",
@@ -148,11 +150,11 @@ static int retry_row(struct sup *s, const struct run_row *row, const char *by,
 	ask.grace_ms = row->grace_ms;
 	ask.max_attempts = row->max_attempts;
 	ask.backoff_ms = row->backoff_ms;
-	return sup_submit(s, &ask, done, e);
+	return supervisor_submit_run(s, &ask, done, e);
 }
 
-int sup_retry(struct sup *s, const char *run, const char *by,
-	      struct sup_done done, struct err *e)
+int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
+			 struct completion done, struct err *e)
 {
 	struct arena a = {0};
 	struct run_row row;
@@ -166,7 +168,7 @@ int sup_retry(struct sup *s, const char *run, const char *by,
 
 /* --- commands --------------------------------------------------------- */
 
-static int add_command(struct sup *s, const char *run, const char *verb,
+static int add_command(struct supervisor *s, const char *run, const char *verb,
 		       const char *body, const char *by, struct err *e)
 {
 	struct command_add_in in = {
@@ -201,7 +203,7 @@ static int end_live(struct live *l, const struct why *why, const char *verb,
 	if (!told)
 		rc = add_command(l->sup, l->id, verb, body.p, by, e);
 	if (rc == 0)
-		rc = sup_move(l, event, why, e);
+		rc = transition_apply(l, event, why, e);
 	buf_fini(&body);
 	return rc;
 }
@@ -218,7 +220,7 @@ static int cancel_live(struct live *l, const char *reason, const char *detail,
 	return end_live(l, &why, "cancel", by, e) ? -1 : 1;
 }
 
-static int cancel_one(struct sup *s, const char *id, const char *reason,
+static int cancel_one(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
 	struct live *l = live_find(&s->lives, id);
@@ -230,14 +232,16 @@ static int cancel_one(struct sup *s, const char *id, const char *reason,
 	if (rc == 0 && l)
 		rc = cancel_live(l, reason, detail, by, e);
 	else if (rc == 0 && !strcmp(row.state, "queued"))
-		rc = sup_move_queued(s, &row, RUN_EV_CANCEL, &why, e) ? -1 : 1;
+		rc = transition_apply_queued(s, &row, RUN_EV_CANCEL, &why, e)
+			     ? -1
+			     : 1;
 	arena_fini(&a);
 	return rc;
 }
 
 /* The run, and everything that it started: 1, or 0 if it was over or being
  * ended already, or -1. */
-static int cancel_run(struct sup *s, const char *id, const char *reason,
+static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
 	struct run_descendants_in key = {id};
@@ -257,7 +261,7 @@ static int cancel_run(struct sup *s, const char *id, const char *reason,
 }
 
 /* Its last run is over, but what it kept can still be ended. */
-static const char *cancel_idle(struct sup *s, const char *run)
+static const char *cancel_idle(struct supervisor *s, const char *run)
 {
 	struct warm *w = warm_find(s, run);
 
@@ -267,8 +271,9 @@ static const char *cancel_idle(struct sup *s, const char *run)
 	return "it was over; the agent that it kept is being ended";
 }
 
-int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
-	       struct sup_done done, struct err *e)
+int supervisor_cancel_run(struct supervisor *s, const char *run,
+			  const char *why, const char *by,
+			  struct completion done, struct err *e)
 {
 	int changed;
 
@@ -279,12 +284,12 @@ int sup_cancel(struct sup *s, const char *run, const char *why, const char *by,
 	changed = cancel_run(s, run, "cancelled", why, by, e);
 	if (changed < 0)
 		return -1;
-	sup_done_later(s, done, run, changed == 1,
+	complete_later(s, done, run, changed == 1,
 		       changed ? "it is being cancelled" : cancel_idle(s, run));
 	return 0;
 }
 
-void sup_stop_live(struct live *l, const char *by)
+void active_run_stop(struct live *l, const char *by)
 {
 	struct why why = {.reason = "stopped", .verdict = RUN_WILL_AGAIN};
 	struct err e;
@@ -294,7 +299,8 @@ void sup_stop_live(struct live *l, const char *by)
 }
 
 /* A live run that can still be told something. */
-static struct live *reachable(struct sup *s, const char *run, struct err *e)
+static struct live *reachable(struct supervisor *s, const char *run,
+			      struct err *e)
 {
 	struct live *l = live_find(&s->lives, run);
 	struct arena a = {0};
@@ -312,8 +318,8 @@ static struct live *reachable(struct sup *s, const char *run, struct err *e)
 	return l;
 }
 
-static int hold(struct sup *s, const char *run, bool pause, const char *by,
-		struct sup_done done, struct err *e)
+static int hold(struct supervisor *s, const char *run, bool pause,
+		const char *by, struct completion done, struct err *e)
 {
 	struct why why = {.reason = pause ? run_because_paused
 					  : run_because_resumed};
@@ -325,7 +331,7 @@ static int hold(struct sup *s, const char *run, bool pause, const char *by,
 	if (!l)
 		return -1;
 	if (l->state == wanted) {
-		sup_done_later(s, done, run, false, run_state_word(wanted));
+		complete_later(s, done, run, false, run_state_word(wanted));
 		return 0;
 	}
 	if (!run_fsm(l->state, pause ? RUN_EV_PAUSE : RUN_EV_RESUME).allowed)
@@ -334,46 +340,47 @@ static int hold(struct sup *s, const char *run, bool pause, const char *by,
 	if (step_begin(&s->step, e) ||
 	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
 	    add_command(s, run, pause ? "pause" : "resume", "{}", by, e) ||
-	    sup_move(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
+	    transition_apply(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
 		return -1;
-	sup_done_later(s, done, run, true, run_state_word(wanted));
+	complete_later(s, done, run, true, run_state_word(wanted));
 	return 0;
 }
 
-int sup_pause(struct sup *s, const char *run, const char *by,
-	      struct sup_done done, struct err *e)
+int supervisor_pause_run(struct supervisor *s, const char *run, const char *by,
+			 struct completion done, struct err *e)
 {
 	return hold(s, run, true, by, done, e);
 }
 
-int sup_resume(struct sup *s, const char *run, const char *by,
-	       struct sup_done done, struct err *e)
+int supervisor_resume_run(struct supervisor *s, const char *run, const char *by,
+			  struct completion done, struct err *e)
 {
 	return hold(s, run, false, by, done, e);
 }
 
-int sup_send(struct sup *s, const char *run, const char *text, const char *by,
-	     struct sup_done done, struct err *e)
+int supervisor_send_to_run(struct supervisor *s, const char *run,
+			   const char *text, const char *by,
+			   struct completion done, struct err *e)
 {
 	struct live *l = reachable(s, run, e);
-	struct buf body = BUF_MAX(SUP_SEND_MAX * 6 + 64);
+	struct buf body = BUF_MAX(RUN_SEND_MAX * 6 + 64);
 	int rc = -1;
 
 	if (!l)
 		return -1;
-	if (!text[0] || strlen(text) > SUP_SEND_MAX ||
+	if (!text[0] || strlen(text) > RUN_SEND_MAX ||
 	    !text_is_utf8(text, strlen(text)))
 		return err_set(e, ERR_INVALID,
 			       "a message has 1 to %d bytes of "
 			       "UTF-8",
-			       SUP_SEND_MAX);
+			       RUN_SEND_MAX);
 	text_body(&body, "text", text);
 	if (step_begin(&s->step, e) == 0)
 		rc = add_command(s, run, "message", body.p, by, e);
 	buf_fini(&body);
 	if (rc)
 		return -1;
-	sup_act(l, RUN_DO_COMMAND);
-	sup_done_later(s, done, run, true, "on its way");
+	effect_apply(l, RUN_DO_COMMAND);
+	complete_later(s, done, run, true, "on its way");
 	return 0;
 }

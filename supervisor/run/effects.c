@@ -13,7 +13,7 @@
 /* --- what follows a move, once it is committed ------------------------ */
 
 struct act {
-	struct sup *sup;
+	struct supervisor *sup;
 	char id[ID_SIZE];
 	enum run_act act;
 };
@@ -23,7 +23,7 @@ struct act {
  * that opens it has done nothing that anybody could see. If the commit fails, or
  * we die, the gate closes and it goes.
  */
-void sup_spawn_early(struct live *l)
+void spawn_before_commit(struct live *l)
 {
 	struct spawn_ask ask = {.attempt = l->attempt};
 	int gate[2] = {-1, -1};
@@ -54,7 +54,7 @@ static void let_worker_begin(struct live *l)
 	if (l->handed)
 		warm_hand_over(l);
 	else if (l->gate < 0)
-		sup_spawn_early(l);
+		spawn_before_commit(l);
 	if (l->gate >= 0) {
 		(void)!write(l->gate, "", 1);
 		mark(MARK_gate_open);
@@ -67,19 +67,19 @@ static void begin_ladder(struct live *l)
 {
 	l->rung = RUNG_ASKED;
 	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
-	sup_deliver(l);
+	command_deliver(l);
 	live_alarm(l, l->grace_ms);
 }
 
 static void settle(struct live *l)
 {
-	struct sup *s = l->sup;
+	struct supervisor *s = l->sup;
 
 	if (!l->parked)
 		tree_forget(&s->place, l->cgroup);
 	live_drop(l);
 	s->schedule = s->alarm_stale = true;
-	sup_maybe_end(s);
+	end_if_done(s);
 }
 
 static void do_act(void *arg, const struct err *failed)
@@ -91,19 +91,19 @@ static void do_act(void *arg, const struct err *failed)
 		close_gate(l);
 	if (failed || !l)
 		return;
-	sup_notify(l);
+	notify_run_watchers(l);
 	switch (act->act) {
 	case RUN_DO_SPAWN:
 		let_worker_begin(l);
 		break;
 	case RUN_DO_COMMAND:
-		sup_deliver(l);
+		command_deliver(l);
 		break;
 	case RUN_DO_LADDER:
 		begin_ladder(l);
 		break;
 	case RUN_DO_PROVE:
-		sup_prove(l);
+		exit_verify(l);
 		break;
 	case RUN_DO_SETTLE:
 		settle(l);
@@ -114,7 +114,7 @@ static void do_act(void *arg, const struct err *failed)
 	}
 }
 
-void sup_act(struct live *l, enum run_act act)
+void effect_apply(struct live *l, enum run_act act)
 {
 	struct act *a = step_alloc(&l->sup->step, sizeof *a);
 
@@ -160,10 +160,10 @@ static int command_msg(const struct live *l, const struct command_row *c,
 	return 0;
 }
 
-void sup_deliver(struct live *l)
+void command_deliver(struct live *l)
 {
 	struct command_next_in key = {l->id, l->last_command};
-	struct sup *s = l->sup;
+	struct supervisor *s = l->sup;
 	struct command_row row;
 	struct arena a = {0};
 	struct msg m;

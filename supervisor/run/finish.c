@@ -102,10 +102,10 @@ static int finish(struct live *l, struct err *e)
 	l->settled = w->in_file; /* else what is in the file counts */
 	if (w->seq > l->last_seq)
 		l->last_seq = w->seq;
-	return sup_move(l, RUN_EV_FINISH, &why, e);
+	return transition_apply(l, RUN_EV_FINISH, &why, e);
 }
 
-int sup_finish(struct live *l, struct err *e)
+int supervisor_finish(struct live *l, struct err *e)
 {
 	int rc = finish(l, e);
 
@@ -119,8 +119,8 @@ static bool leaves(const struct live *l, const struct msg_finished *f)
 	return f->keep_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
 }
 
-int sup_finished(struct live *l, const struct msg_finished *f, bool *at_once,
-		 struct err *e)
+int supervisor_finished(struct live *l, const struct msg_finished *f,
+			bool *at_once, struct err *e)
 {
 	*at_once = false;
 	if (reason_from(f->reason) == REASONS)
@@ -132,7 +132,7 @@ int sup_finished(struct live *l, const struct msg_finished *f, bool *at_once,
 	if (f->keep_ms != OPT_NONE)
 		l->keep_ms = f->keep_ms;
 	if (!leaves(l, f) || !l->word->in_file)
-		return sup_finish(l, e);
+		return supervisor_finish(l, e);
 	*at_once = true;
 	live_alarm(l, LEAVES_MS);
 	return 0;

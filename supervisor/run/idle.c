@@ -13,7 +13,7 @@
 
 #define ID_WIDTH ((int)ID_SIZE - 1)
 
-struct warm *warm_find(struct sup *s, const char *run)
+struct warm *warm_find(struct supervisor *s, const char *run)
 {
 	struct warm *w = s->warms.first;
 
@@ -22,7 +22,7 @@ struct warm *warm_find(struct sup *s, const char *run)
 	return w;
 }
 
-static struct warm *find_session(struct sup *s, const char *agent,
+static struct warm *find_session(struct supervisor *s, const char *agent,
 				 const char *session)
 {
 	struct warm *w = s->warms.first;
@@ -32,7 +32,7 @@ static struct warm *find_session(struct sup *s, const char *agent,
 	return w;
 }
 
-int64_t warm_count_agent(struct sup *s, const char *agent)
+int64_t warm_count_agent(struct supervisor *s, const char *agent)
 {
 	int64_t n = 0;
 
@@ -80,7 +80,7 @@ static int put_row(const struct live *l, int64_t since, int64_t until,
 
 static bool may_park(const struct live *l)
 {
-	const struct sup *s = l->sup;
+	const struct supervisor *s = l->sup;
 
 	return l->keep_ms > 0 && l->fit[0] && l->pidfd >= 0 &&
 	       l->verdict == RUN_WILL_SUCCEED && !s->stopping &&
@@ -89,7 +89,7 @@ static bool may_park(const struct live *l)
 
 bool warm_park(struct live *l)
 {
-	struct sup *s = l->sup;
+	struct supervisor *s = l->sup;
 	int64_t now = clock_now(), until = now + l->keep_ms;
 	struct warm_row row = {
 		.tree = l->tree,
@@ -129,7 +129,7 @@ bool warm_park(struct live *l)
 /* --- from nobody to a run --------------------------------------------- */
 
 /* One that is idle gives its place; it is free when its processes are gone. */
-static bool is_room(struct sup *s, const char *agent, int64_t limit)
+static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 {
 	int64_t of_agent = live_count_agent(&s->lives, agent);
 
@@ -144,8 +144,8 @@ static bool is_room(struct sup *s, const char *agent, int64_t limit)
 	return true;
 }
 
-int warm_place(struct sup *s, const struct run_active_row *run, const char *fit,
-	       int64_t agent_limit, struct warm **out)
+int warm_place(struct supervisor *s, const struct run_active_row *run,
+	       const char *fit, int64_t agent_limit, struct warm **out)
 {
 	struct warm *w = find_session(s, run->agent, run->session);
 
@@ -179,7 +179,7 @@ int warm_take(struct warm *w, struct live *l, struct err *e)
 	if (put_row(l, OPT_NONE, w->until, e) ||
 	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &box, e) < 0)
 		return -1;
-	sup_record_pid(l);
+	record_worker_pid(l);
 	l->waiting = w->waiting;
 	l->is_waiting = w->is_waiting;
 	l->last_command = w->last_command;

@@ -25,11 +25,11 @@
  * row too (idle_since NULL), so that it is found again after a crash.
  */
 struct live;
-struct sup;
+struct supervisor;
 
 struct warm {
 	struct warm *next;
-	struct sup *sup;
+	struct supervisor *sup;
 	char name[ID_SIZE]; /* of the tree */
 	char cgroup[ID_SIZE];
 	char run[ID_SIZE]; /* that it worked for last */
@@ -69,8 +69,8 @@ bool warm_park(struct live *l);
 
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
  * own, -1 nowhere yet (something is being ended for it). */
-int warm_place(struct sup *s, const struct run_active_row *run, const char *fit,
-	       int64_t agent_limit, struct warm **out);
+int warm_place(struct supervisor *s, const struct run_active_row *run,
+	       const char *fit, int64_t agent_limit, struct warm **out);
 
 /* Gives the tree to a run that starts, in the step; w is gone. After the commit
  * warm_hand_over gives the worker what it shall do. */
@@ -83,31 +83,32 @@ int warm_end_run(struct live *l, struct err *e);
 /* The tree in which a run that is adopted works, from its row. */
 void warm_adopt(struct live *l);
 
-struct warm *warm_find(struct sup *s, const char *run);
+struct warm *warm_find(struct supervisor *s, const char *run);
 
 /* Messages of an idle worker: rows do not change, so it hears at once. */
 void warm_heard(struct warm *w, struct ipc_from from, const struct msg *m);
 
 /* Ends one; the oldest, all of an agent (NULL: of any). */
 void warm_evict(struct warm *w);
-void warm_evict_oldest(struct sup *s, const char *agent);
-void warm_evict_all(struct sup *s, const char *agent);
+void warm_evict_oldest(struct supervisor *s, const char *agent);
+void warm_evict_all(struct supervisor *s, const char *agent);
 
 /* The same, and waits a little: whether nobody is left. For changes of an
  * agent's files. */
-bool warm_evict_now(struct sup *s, const char *agent);
+bool warm_evict_now(struct supervisor *s, const char *agent);
 
-int64_t warm_count_agent(struct sup *s, const char *agent);
+int64_t warm_count_agent(struct supervisor *s, const char *agent);
 struct tree warm_tree(const struct warm *w);
 
 /* Inside: one from its row, watched by pidfd (taken; -1: it is gone); without
  * what happens to it; looks again in ms. */
-struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd);
+struct warm *warm_new(struct supervisor *s, const struct warm_row *row,
+		      int pidfd);
 void warm_drop(struct warm *w);
 void warm_alarm(struct warm *w, int64_t ms);
 
 /* Reads the idle ones from their rows; forgets them (their processes live on). */
-int warm_recover(struct sup *s, struct err *e);
-void warm_forget_all(struct sup *s);
+int warm_recover(struct supervisor *s, struct err *e);
+void warm_forget_all(struct supervisor *s);
 
 #endif

@@ -53,7 +53,7 @@ static void drop_rows(struct warm *w)
 {
 	struct warm_delete_in key = {w->name};
 	struct sandbox_delete_in box = {w->run};
-	struct sup *s = w->sup;
+	struct supervisor *s = w->sup;
 	struct err e;
 
 	if (step_begin(&s->step, &e) ||
@@ -75,7 +75,7 @@ static void kill_all(struct warm *w)
 static bool prove(struct warm *w)
 {
 	struct tree t = warm_tree(w);
-	struct sup *s = w->sup;
+	struct supervisor *s = w->sup;
 
 	if (tree_count(&s->place, &t, NULL) > 0) {
 		kill_all(w);
@@ -89,7 +89,7 @@ static bool prove(struct warm *w)
 	tree_forget(&s->place, w->cgroup);
 	warm_drop(w);
 	s->schedule = s->host_changed = true;
-	sup_maybe_end(s);
+	end_if_done(s);
 	return true;
 }
 
@@ -135,7 +135,7 @@ void warm_evict(struct warm *w)
 		   w->pidfd < 0 ? 0 : w->sup->config.run_grace + AFTER_GRACE);
 }
 
-void warm_evict_oldest(struct sup *s, const char *agent)
+void warm_evict_oldest(struct supervisor *s, const char *agent)
 {
 	struct warm *w = s->warms.first;
 
@@ -145,14 +145,14 @@ void warm_evict_oldest(struct sup *s, const char *agent)
 		warm_evict(w);
 }
 
-void warm_evict_all(struct sup *s, const char *agent)
+void warm_evict_all(struct supervisor *s, const char *agent)
 {
 	for (struct warm *w = s->warms.first; w; w = w->next)
 		if (!agent || !strcmp(w->agent, agent))
 			warm_evict(w);
 }
 
-bool warm_evict_now(struct sup *s, const char *agent)
+bool warm_evict_now(struct supervisor *s, const char *agent)
 {
 	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
 	struct timespec nap = {.tv_nsec = NS_PER_MS};
@@ -191,7 +191,8 @@ static void watch(struct warm *w, int pidfd)
 	warm_alarm(w, w->until - clock_now());
 }
 
-struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd)
+struct warm *warm_new(struct supervisor *s, const struct warm_row *row,
+		      int pidfd)
 {
 	struct warm *w = calloc(1, sizeof *w), **at = &s->warms.first;
 
@@ -223,7 +224,7 @@ struct warm *warm_new(struct sup *s, const struct warm_row *row, int pidfd)
 
 /* A worker at a run is that run's; the others are idle, or were at a run that
  * ended without us. */
-static void adopt(struct sup *s, const struct warm_row *row)
+static void adopt(struct supervisor *s, const struct warm_row *row)
 {
 	bool same_boot = !strcmp(row->boot_id, s->boot_id);
 	struct warm *w;
@@ -242,7 +243,7 @@ static void adopt(struct sup *s, const struct warm_row *row)
 		warm_evict(w);
 }
 
-int warm_recover(struct sup *s, struct err *e)
+int warm_recover(struct supervisor *s, struct err *e)
 {
 	struct warm_row *rows;
 	struct arena a = {0};
@@ -254,7 +255,7 @@ int warm_recover(struct sup *s, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-void warm_forget_all(struct sup *s)
+void warm_forget_all(struct supervisor *s)
 {
 	while (s->warms.first)
 		warm_drop(s->warms.first);

@@ -18,7 +18,8 @@
 
 /* --- answers ---------------------------------------------------------- */
 
-static void answer(struct sup *s, struct ipc_from to, const struct msg *m)
+static void answer(struct supervisor *s, struct ipc_from to,
+		   const struct msg *m)
 {
 	struct err e;
 
@@ -27,14 +28,14 @@ static void answer(struct sup *s, struct ipc_from to, const struct msg *m)
 			 LT("error", e.text));
 }
 
-static void refuse(struct sup *s, struct ipc_from to, const char *why)
+static void refuse(struct supervisor *s, struct ipc_from to, const char *why)
 {
 	struct msg m = {.type = MSG_TYPE_REFUSE, .u.refuse.why = why};
 
 	answer(s, to, &m);
 }
 
-static void ack(struct sup *s, struct ipc_from to)
+static void ack(struct supervisor *s, struct ipc_from to)
 {
 	struct msg m = {.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE};
 
@@ -42,7 +43,7 @@ static void ack(struct sup *s, struct ipc_from to)
 }
 
 struct later {
-	struct sup *sup;
+	struct supervisor *sup;
 	struct ipc_from to;
 	bool begin;
 };
@@ -62,7 +63,7 @@ static void answer_now(void *arg, const struct err *failed)
 		ack(l->sup, l->to);
 }
 
-static void answer_later(struct sup *s, struct ipc_from to, bool begin)
+static void answer_later(struct supervisor *s, struct ipc_from to, bool begin)
 {
 	struct later *l = step_alloc(&s->step, sizeof *l);
 
@@ -94,7 +95,7 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 		why.detail = l->detail;
 	}
 	(void)m;
-	if (sup_move(l, RUN_EV_HELLO, &why, e))
+	if (transition_apply(l, RUN_EV_HELLO, &why, e))
 		return -1;
 	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
 		live_alarm(l, l->heartbeat_ms);
@@ -109,7 +110,7 @@ static int on_ready(struct live *l, struct ipc_from from, const struct msg *m,
 	l->waiting = from;
 	l->is_waiting = true;
 	l->last_command = m->u.ready.last;
-	sup_act(l, RUN_DO_COMMAND);
+	effect_apply(l, RUN_DO_COMMAND);
 	return 0;
 }
 
@@ -121,7 +122,7 @@ static int on_event(struct live *l, struct ipc_from from, const struct msg *m,
 	l->last_seq = m->u.event.seq;
 	l->rev = m->u.event.rev;
 	ack(l->sup, from);
-	sup_notify(l);
+	notify_run_watchers(l);
 	return 0;
 }
 
@@ -132,7 +133,7 @@ static int on_heartbeat(struct live *l, struct ipc_from from,
 	if (m->u.heartbeat.seq > l->last_seq) {
 		l->last_seq = m->u.heartbeat.seq;
 		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
-		sup_notify(l);
+		notify_run_watchers(l);
 	}
 	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
 	    !strcmp(m->u.heartbeat.phase, "paused"))
@@ -192,7 +193,7 @@ static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
 static int on_approval(struct live *l, struct ipc_from from,
 		       const struct msg *m, struct err *e)
 {
-	if (sup_approval_asked(l, &m->u.approval, e))
+	if (approval_on_request(l, &m->u.approval, e))
 		return -1;
 	live_phase(l, "waiting");
 	answer_later(l->sup, from, false);
@@ -204,7 +205,7 @@ static int on_finished(struct live *l, struct ipc_from from,
 {
 	bool at_once;
 
-	if (sup_finished(l, &m->u.finished, &at_once, e))
+	if (supervisor_finished(l, &m->u.finished, &at_once, e))
 		return -1;
 	if (at_once)
 		ack(l->sup, from);
@@ -235,7 +236,7 @@ static bool is_token(const char *token, const char *token_hash)
 }
 
 /* The live run that the sender proves to be the worker of, or NULL. */
-static struct live *who_is(struct sup *s, const struct msg_who *who)
+static struct live *who_is(struct supervisor *s, const struct msg_who *who)
 {
 	struct live *l = live_find(&s->lives, who->run);
 
@@ -246,7 +247,7 @@ static struct live *who_is(struct sup *s, const struct msg_who *who)
 }
 
 /* Or the idle worker that it proves to be. */
-static struct warm *which_idle(struct sup *s, const struct msg_who *who)
+static struct warm *which_idle(struct supervisor *s, const struct msg_who *who)
 {
 	struct warm *w = warm_find(s, who->run);
 
@@ -256,7 +257,8 @@ static struct warm *which_idle(struct sup *s, const struct msg_who *who)
 		       : NULL;
 }
 
-static void take(struct sup *s, struct ipc_from from, const struct msg *m)
+static void take(struct supervisor *s, struct ipc_from from,
+		 const struct msg *m)
 {
 	struct live *l = who_is(s, &m->u.who);
 	struct warm *w = l ? NULL : which_idle(s, &m->u.who);
@@ -281,7 +283,7 @@ static void take(struct sup *s, struct ipc_from from, const struct msg *m)
 
 static void on_readable(uv_poll_t *h, int status, int events)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 	struct arena a = {0};
 
 	(void)status;
@@ -307,7 +309,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
 	arena_fini(&a);
 }
 
-int sup_link_open(struct sup *s, struct err *e)
+int messages_open(struct supervisor *s, struct err *e)
 {
 	struct home_path path = home_path(&s->home, HOME_IPC_SOCKET);
 
@@ -319,7 +321,7 @@ int sup_link_open(struct sup *s, struct err *e)
 	return 0;
 }
 
-void sup_link_close(struct sup *s)
+void messages_close(struct supervisor *s)
 {
 	if (!s->ipc)
 		return;

@@ -58,7 +58,7 @@ static void close_end(int *fd)
 }
 
 /* With its pipe closed it goes by itself. */
-static void drop(struct sup *s, struct spare *one)
+static void drop(struct supervisor *s, struct spare *one)
 {
 	unlink_spare(&s->spares, one);
 	close_end(&one->start);
@@ -91,7 +91,7 @@ static bool make_pipes(int start[2], int gate[2])
 	return false;
 }
 
-static void make_one(struct sup *s)
+static void make_one(struct supervisor *s)
 {
 	struct spare **end = &s->spares.first;
 	struct spare *one = calloc(1, sizeof *one);
@@ -119,14 +119,14 @@ static void make_one(struct sup *s)
 	spawn_ask(&s->spawn, &ask, start[0], gate[0]);
 }
 
-static bool missing(const struct sup *s)
+static bool missing(const struct supervisor *s)
 {
 	return !s->stopping && s->spares.count < s->config.run_spares;
 }
 
 static void on_refill(uv_timer_t *h);
 
-static void make_in(struct sup *s, int64_t ms)
+static void make_in(struct supervisor *s, int64_t ms)
 {
 	if (ms < s->spares.pause_ms)
 		ms = s->spares.pause_ms;
@@ -135,7 +135,7 @@ static void make_in(struct sup *s, int64_t ms)
 
 /* To make one takes a core for 2 ms, which a run that has just started needs
  * too. As long as another spare is there, nobody waits for this one. */
-void spares_busy(struct sup *s)
+void spares_busy(struct supervisor *s)
 {
 	if (missing(s))
 		make_in(s, s->spares.count > 0 ? CALM_MS : QUIET_MS);
@@ -143,14 +143,14 @@ void spares_busy(struct sup *s)
 
 static void on_refill(uv_timer_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 
 	if (missing(s))
 		make_one(s);
 	spares_busy(s);
 }
 
-void spares_open(struct sup *s)
+void spares_open(struct supervisor *s)
 {
 	uv_timer_init(&s->loop, &s->spares.refill);
 	s->spares.refill.data = s;
@@ -170,7 +170,7 @@ static void slow_down(struct spares *all)
 		all->pause_ms = PAUSE_MAX_MS;
 }
 
-static void failed(struct sup *s, struct spare *one)
+static void failed(struct supervisor *s, struct spare *one)
 {
 	drop(s, one);
 	slow_down(&s->spares);
@@ -178,7 +178,7 @@ static void failed(struct sup *s, struct spare *one)
 }
 
 /* One that the spawner had not yet told of may be what it died of. */
-void spares_drop(struct sup *s)
+void spares_drop(struct supervisor *s)
 {
 	bool unborn = false;
 
@@ -191,7 +191,7 @@ void spares_drop(struct sup *s)
 	spares_busy(s);
 }
 
-void spares_told(struct sup *s, const struct spawn_told *t, int pidfd)
+void spares_told(struct supervisor *s, const struct spawn_told *t, int pidfd)
 {
 	struct spare *one = find(&s->spares, t->run);
 
@@ -209,7 +209,7 @@ void spares_told(struct sup *s, const struct spawn_told *t, int pidfd)
 	}
 }
 
-int64_t spares_ready(const struct sup *s)
+int64_t spares_ready(const struct supervisor *s)
 {
 	int64_t n = 0;
 
@@ -218,7 +218,7 @@ int64_t spares_ready(const struct sup *s)
 	return n;
 }
 
-bool spares_exited(struct sup *s, pid_t pid)
+bool spares_exited(struct supervisor *s, pid_t pid)
 {
 	struct spare *one = s->spares.first;
 
@@ -278,7 +278,7 @@ bool spares_give(struct live *l, const struct buf *start)
 /* --- what is left of them --------------------------------------------- */
 
 struct tidy {
-	struct sup *sup;
+	struct supervisor *sup;
 	const char *name;
 	bool in_use;
 	bool left;
@@ -308,7 +308,7 @@ static void remove_unused(void *arg, const char *name)
 	t->left = t->left || tree_has_cgroup(&t->sup->place, name);
 }
 
-void spares_tidy(struct sup *s)
+void spares_tidy(struct supervisor *s)
 {
 	struct tidy t = {.sup = s};
 
@@ -329,7 +329,7 @@ static void end_one(const struct spare *one)
 	(void)poll(&over, 1, GONE_MS);
 }
 
-void spares_close(struct sup *s)
+void spares_close(struct supervisor *s)
 {
 	uv_close((uv_handle_t *)&s->spares.refill, NULL);
 	while (s->spares.first) {

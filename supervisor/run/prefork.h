@@ -23,7 +23,7 @@
  * They are made when nothing has started for a moment, so that under a steady
  * load they cost nothing; then workers are forked as they are needed.
  */
-struct sup;
+struct supervisor;
 struct live;
 
 struct spares {
@@ -34,30 +34,30 @@ struct spares {
 	bool litter;      /* a cgroup of a spare may be left */
 };
 
-void spares_open(struct sup *s);
+void spares_open(struct supervisor *s);
 /* After the spawner: ends them, and waits until they are gone. */
-void spares_close(struct sup *s);
+void spares_close(struct supervisor *s);
 
 /* Gives the live run a spare for its worker, and the spare its start message:
  * true; or false, there is none that could take it, and nothing was changed. */
 bool spares_give(struct live *l, const struct buf *start);
 
 /* How many could take a run now. */
-int64_t spares_ready(const struct sup *s);
+int64_t spares_ready(const struct supervisor *s);
 
 /* A run starts: whoever is to be made has to wait. */
-void spares_busy(struct sup *s);
+void spares_busy(struct supervisor *s);
 
 /* What the spawner says of one, by its id; the pidfd is taken. */
-void spares_told(struct sup *s, const struct spawn_told *t, int pidfd);
+void spares_told(struct supervisor *s, const struct spawn_told *t, int pidfd);
 
 /* A child of the spawner ended: was it a spare? */
-bool spares_exited(struct sup *s, pid_t pid);
+bool spares_exited(struct supervisor *s, pid_t pid);
 
 /* The spawner is gone, or the rows are read again: none is kept. */
-void spares_drop(struct sup *s);
+void spares_drop(struct supervisor *s);
 
 /* Removes cgroups of spares that are over; every now and then. */
-void spares_tidy(struct sup *s);
+void spares_tidy(struct supervisor *s);
 
 #endif

@@ -34,7 +34,7 @@
 
 struct job {
 	uv_work_t work;
-	struct sup *sup;
+	struct supervisor *sup;
 	char id[ID_SIZE];
 	char agent[65];
 	char *session;
@@ -177,7 +177,7 @@ static void read_again(struct live *l, const struct err *e)
 	l->verdict = RUN_WILL_FAIL;
 	live_because(l, l->reason, why);
 	l->settled = true;
-	sup_prove(l);
+	exit_verify(l);
 }
 
 static void take_result(struct live *l, const struct job *j)
@@ -192,9 +192,9 @@ static void take_result(struct live *l, const struct job *j)
 	if (j->found.ended)
 		take_found(l, j);
 	else if (j->began && l->verdict == RUN_WILL_AGAIN &&
-		 sup_stillborn(l, l->reason))
+		 worker_never_started(l, l->reason))
 		take_begun(l);
-	sup_prove(l);
+	exit_verify(l);
 }
 
 static void done(uv_work_t *w, int status)
@@ -215,7 +215,7 @@ static void done(uv_work_t *w, int status)
 	free(j);
 }
 
-bool sup_settle_late(struct live *l)
+bool reconcile_is_late(struct live *l)
 {
 	log_warn(LT("msg", "an agent's file could not be settled in time"),
 		 LT("run", l->id), LT("agent", l->agent));
@@ -228,7 +228,7 @@ bool sup_settle_late(struct live *l)
 	return true;
 }
 
-void sup_settle(struct live *l)
+void reconcile_begin(struct live *l)
 {
 	struct agent_database_get_in key = {l->agent};
 	struct agent_database_row row;
@@ -243,7 +243,7 @@ void sup_settle(struct live *l)
 		free(j);
 		if (!l->settling) {
 			l->settled = true;
-			sup_prove(l);
+			exit_verify(l);
 		}
 		arena_fini(&a);
 		return;

@@ -16,7 +16,7 @@
 
 static void drop(struct live *l, void *arg)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	/* It will dial again and say what was not acknowledged. */
 	if (l->connected && s->ipc)
@@ -37,7 +37,7 @@ static void find_unknown(struct live *l)
 	live_watch_pid(l, pid, st.start_ticks, -1);
 }
 
-static void adopt(struct sup *s, const struct run_active_row *row)
+static void adopt(struct supervisor *s, const struct run_active_row *row)
 {
 	struct live *l = live_new(s, row);
 	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
@@ -59,16 +59,17 @@ static void adopt(struct sup *s, const struct run_active_row *row)
 		 LT("run", l->id), LT("state", run_state_word(l->state)),
 		 LI("pid", l->pid));
 	if (l->state == RUN_ENDING)
-		sup_act(l, RUN_DO_PROVE);
+		effect_apply(l, RUN_DO_PROVE);
 	else if (l->exited)
-		sup_die(l,
-			row->pid != OPT_NONE && !same_boot
-				? run_because_host_restarted
-			: row->pid == OPT_NONE ? run_because_spawn_failed
-					       : sup_why_gone(l),
-			NULL);
+		transition_worker_gone(l,
+				       row->pid != OPT_NONE && !same_boot
+					       ? run_because_host_restarted
+				       : row->pid == OPT_NONE
+					       ? run_because_spawn_failed
+					       : exit_reason_of(l),
+				       NULL);
 	else if (l->state == RUN_STOPPING)
-		sup_act(l, RUN_DO_LADDER);
+		effect_apply(l, RUN_DO_LADDER);
 	else
 		live_alarm(l, l->state == RUN_STARTING
 				      ? s->config.run_start_timeout
@@ -79,13 +80,13 @@ static void adopt(struct sup *s, const struct run_active_row *row)
  * not live goes, if nobody is in it. */
 static void sweep_cgroup(void *arg, const char *name)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	if (!id_is(ID_SPARE, name) && !live_find(&s->lives, name))
 		tree_forget(&s->place, name);
 }
 
-int sup_recover(struct sup *s, struct err *e)
+int recover_runs(struct supervisor *s, struct err *e)
 {
 	struct run_active_row *rows;
 	struct arena a = {0};
@@ -107,28 +108,28 @@ int sup_recover(struct sup *s, struct err *e)
 
 static void on_retry(uv_timer_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 	struct err e;
 
 	live_each(&s->lives, drop, s);
 	warm_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
-	if (sup_recover(s, &e)) {
+	if (recover_runs(s, &e)) {
 		log_error(LT("msg", "the rows cannot be read again"),
 			  LT("error", e.text));
 		uv_timer_start(h, on_retry, RETRY_MS, 0);
 		return;
 	}
 	/* A stop may have waited for runs that were never committed. */
-	sup_maybe_end(s);
+	end_if_done(s);
 }
 
-void sup_step_failed(void *arg, const struct err *failed)
+void on_txn_failed(void *arg, const struct err *failed)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
-	if (failed && failed->code == ERR_MOVED && !sup_in_place(s))
+	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
 		return;
 	parcels_rolled_back(s);
 	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);

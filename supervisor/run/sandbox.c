@@ -27,7 +27,7 @@ static void add_limits(const struct live *l, struct buf *out)
 	buf_adds(out, before == '{' ? "{}" : "}");
 }
 
-int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+int run_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 		     struct err *e)
 {
 	static const char *const modes[] = {
@@ -62,7 +62,7 @@ int sup_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 	return rc;
 }
 
-int sup_sandbox_drop(struct live *l, struct err *e)
+int run_sandbox_drop(struct live *l, struct err *e)
 {
 	struct sandbox_delete_in key = {l->id};
 
@@ -72,7 +72,7 @@ int sup_sandbox_drop(struct live *l, struct err *e)
 }
 
 /* Without root, processes are counted by a resource limit as well. */
-int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
+int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
 		       struct err *e)
 {
 	struct cgroup_ask ask[CGROUP_LIMITS];
@@ -92,7 +92,7 @@ int sup_sandbox_refuse(struct sup *s, const struct sandbox_spec *spec,
 	return 0;
 }
 
-void sup_sandbox_say(struct sup *s)
+void run_sandbox_log_missing(struct supervisor *s)
 {
 	struct sandbox_offer o;
 	struct buf b = BUF_MAX(4096);

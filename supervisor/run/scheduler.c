@@ -14,7 +14,8 @@ static bool needs_mount(const struct agent_row *a)
 }
 
 /* How many runs of the agent may live at once: its own word, or the host's. */
-static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
+static int64_t agent_limit(struct supervisor *s, const char *agent,
+			   struct arena *a)
 {
 	struct agent_get_in key = {agent};
 	struct agent_row row;
@@ -30,7 +31,7 @@ static int64_t agent_limit(struct sup *s, const char *agent, struct arena *a)
 	return limit > 1 && needs_mount(&row) ? 1 : limit;
 }
 
-static int schedule(struct sup *s, struct arena *a, struct err *e)
+static int schedule(struct supervisor *s, struct arena *a, struct err *e)
 {
 	struct run_next_row next;
 	int64_t limit;
@@ -44,7 +45,7 @@ static int schedule(struct sup *s, struct arena *a, struct err *e)
 		limit = agent_limit(s, next.agent, a);
 		if (live_count_agent(&s->lives, next.agent) >= limit)
 			continue;
-		found = sup_start_run(s, next.id, limit, e);
+		found = start_queued_run(s, next.id, limit, e);
 		if (found < 0)
 			return -1;
 		s->pick.took = s->pick.took || found == 0;
@@ -52,7 +53,7 @@ static int schedule(struct sup *s, struct arena *a, struct err *e)
 	return 0;
 }
 
-void sup_schedule(struct sup *s)
+void schedule_runs(struct supervisor *s)
 {
 	struct arena a = {0};
 	struct err e;
@@ -68,7 +69,8 @@ void sup_schedule(struct sup *s)
 
 /* --- what the clock changes ------------------------------------------- */
 
-static int expire(struct sup *s, int64_t now, struct arena *a, struct err *e)
+static int expire(struct supervisor *s, int64_t now, struct arena *a,
+		  struct err *e)
 {
 	struct why why = {.reason = run_because_queue_timeout};
 	struct run_expired_in in = {now};
@@ -80,7 +82,7 @@ static int expire(struct sup *s, int64_t now, struct arena *a, struct err *e)
 		struct run_row row;
 
 		if (sql_get(s->db, Q_RUN_GET, &key, &row, a, e) < 0 ||
-		    sup_move_queued(s, &row, RUN_EV_EXPIRE, &why, e))
+		    transition_apply_queued(s, &row, RUN_EV_EXPIRE, &why, e))
 			return -1;
 	}
 	return n < 0 ? -1 : 0;
@@ -88,7 +90,7 @@ static int expire(struct sup *s, int64_t now, struct arena *a, struct err *e)
 
 static void on_alarm(uv_timer_t *h)
 {
-	struct sup *s = h->data;
+	struct supervisor *s = h->data;
 	int64_t now = clock_now();
 	struct arena a = {0};
 	struct err e;
@@ -97,12 +99,12 @@ static void on_alarm(uv_timer_t *h)
 	    expire(s, now, &a, &e))
 		log_error(LT("msg", "the queue cannot be woken"),
 			  LT("error", e.text));
-	sup_approvals_expire(s);
+	approvals_expire(s);
 	s->schedule = s->alarm_stale = true;
 	arena_fini(&a);
 }
 
-void sup_queue_alarm(struct sup *s)
+void queue_set_alarm(struct supervisor *s)
 {
 	struct run_next_alarm_row row = {OPT_NONE};
 	int64_t wait;

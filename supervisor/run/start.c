@@ -21,7 +21,7 @@
 #define TOKEN_HEX  65
 
 struct claim {
-	struct sup *sup;
+	struct supervisor *sup;
 	struct run_active_row run;
 	struct run_input_get_row input;
 	struct agent_row agent;
@@ -150,7 +150,7 @@ static int make_sandbox(struct claim *c, cJSON *spec, struct err *e)
 
 	if (add_media(c, spec, e) ||
 	    sandbox_spec_read(&c->spec, spec, &c->arena, e) ||
-	    sup_sandbox_refuse(c->sup, &c->spec, e))
+	    run_sandbox_refuse(c->sup, &c->spec, e))
 		return -1;
 	sandbox_spec_copy(spec, &b);
 	rc = buf_ok(&b, "sandbox, limits and paths of the definition", e);
@@ -248,13 +248,13 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 /* Everything that the worker needs; *reject says why it can never be had. */
 static int prepare(struct claim *c, const char **reject, struct err *e)
 {
-	struct sup *s = c->sup;
+	struct supervisor *s = c->sup;
 	struct run_input_get_in key = {c->run.id};
 	cJSON *spec;
 	int rc;
 
 	*reject = run_because_agent_broken;
-	rc = sup_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
+	rc = supervisor_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
 	if (rc == 0 || (rc == 1 && !c->agent.is_enabled)) {
 		*reject = run_because_agent_missing;
 		return err_set(e, ERR_NOTFOUND, "agent %s is gone or disabled",
@@ -263,7 +263,7 @@ static int prepare(struct claim *c, const char **reject, struct err *e)
 	if (rc < 0 ||
 	    sql_get(s->db, Q_RUN_INPUT_GET, &key, &c->input, &c->arena, e) <
 		    0 ||
-	    sup_agent_database(s, c->run.agent, &c->file, &c->arena, e))
+	    supervisor_agent_database(s, c->run.agent, &c->file, &c->arena, e))
 		return -1;
 	spec = json_parse_object("spec", c->agent.spec, strlen(c->agent.spec),
 				 e);
@@ -279,7 +279,7 @@ static int prepare(struct claim *c, const char **reject, struct err *e)
 	return rc;
 }
 
-static int reject(struct sup *s, const char *id, const char *reason,
+static int reject(struct supervisor *s, const char *id, const char *reason,
 		  const char *detail, struct arena *a, struct err *e)
 {
 	struct why why = {.reason = reason, .detail = detail};
@@ -290,7 +290,7 @@ static int reject(struct sup *s, const char *id, const char *reason,
 		return -1;
 	log_warn(LT("msg", "a run cannot start"), LT("run", id),
 		 LT("why", detail));
-	return sup_move_queued(s, &row, RUN_EV_REJECT, &why, e);
+	return transition_apply_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
 static bool has_limits_at_start(const struct live *l)
@@ -310,14 +310,14 @@ static int find_worker(struct live *l, const struct buf *start, struct err *e)
 
 	spares_busy(l->sup);
 	if (given) {
-		sup_record_pid(l);
+		record_worker_pid(l);
 		return 0;
 	}
 	l->start_fd = start_text_to_fd(start, e);
 	if (l->start_fd < 0)
 		return -1;
 	if (!l->handed)
-		sup_spawn_early(l);
+		spawn_before_commit(l);
 	return 0;
 }
 
@@ -343,8 +343,9 @@ static int launch(struct claim *c, const struct buf *start, struct warm *w,
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = live_new(c->sup, &c->run);
 	memcpy(l->fit, c->fit, sizeof l->fit);
-	if (sup_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
-	    sup_move(l, RUN_EV_START, &why, e) || find_worker(l, start, e)) {
+	if (run_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
+	    transition_apply(l, RUN_EV_START, &why, e) ||
+	    find_worker(l, start, e)) {
 		live_drop(l);
 		return -1;
 	}
@@ -363,8 +364,8 @@ static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
 	return launch(c, start, w, e);
 }
 
-int sup_start_run(struct sup *s, const char *id, int64_t agent_limit,
-		  struct err *e)
+int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
+		     struct err *e)
 {
 	struct claim c = {.sup = s};
 	struct run_active_get_in key = {id};

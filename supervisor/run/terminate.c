@@ -51,7 +51,7 @@ static void look_again(struct live *l)
 static void make_up_for(struct live *l)
 {
 	struct run_uncount_in in = {l->id};
-	bool stillborn = sup_stillborn(l, l->reason);
+	bool stillborn = worker_never_started(l, l->reason);
 	struct err e;
 
 	if (!stillborn && strcmp(l->reason, "stopped") != 0 &&
@@ -73,10 +73,10 @@ static void proven(struct live *l)
 		why.verdict = RUN_NO_VERDICT;
 		make_up_for(l);
 	}
-	sup_must_move(l, event, &why);
+	transition_must_apply(l, event, &why);
 }
 
-void sup_prove(struct live *l)
+void exit_verify(struct live *l)
 {
 	struct tree t = live_tree(l);
 	struct err e;
@@ -106,7 +106,7 @@ void sup_prove(struct live *l)
 		return;
 	}
 	if (!l->settled) {
-		sup_settle(l);
+		reconcile_begin(l);
 		return;
 	}
 	uv_timer_stop(&l->alarm);
@@ -141,7 +141,7 @@ static void kill_now(struct live *l, const char *reason)
 	tree_signal_all(&l->sup->place, &t, SIGKILL);
 	if (l->pid == 0)
 		spawn_restart(&l->sup->spawn);
-	sup_die(l, reason, NULL);
+	transition_worker_gone(l, reason, NULL);
 }
 
 /*
@@ -193,7 +193,7 @@ static void check_times(struct live *l)
 		if (ends[i].at == OPT_NONE)
 			continue;
 		if (now >= ends[i].at) {
-			sup_must_move(l, RUN_EV_TIMEOUT, &late);
+			transition_must_apply(l, RUN_EV_TIMEOUT, &late);
 			return;
 		}
 		if (ends[i].at < next)
@@ -207,22 +207,22 @@ static void take_word(struct live *l)
 {
 	struct err e;
 
-	if (l->word && sup_finish(l, &e))
+	if (l->word && supervisor_finish(l, &e))
 		log_error(LT("msg", "an end cannot be recorded"),
 			  LT("run", l->id), LT("error", e.text));
 }
 
-void sup_alarm(struct live *l)
+void active_run_on_alarm(struct live *l)
 {
 	if (l->word) {
 		take_word(l);
 	} else if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
 			l->rung = RUNG_KILL;
-		if (!l->settling || sup_settle_late(l))
-			sup_prove(l);
+		if (!l->settling || reconcile_is_late(l))
+			exit_verify(l);
 	} else if (l->exited) {
-		sup_worker_exited(l);
+		active_run_on_exit(l);
 	} else if (l->state == RUN_STOPPING) {
 		climb(l);
 	} else {
@@ -236,7 +236,7 @@ void sup_alarm(struct live *l)
  * of a worker that was adopted nobody does. */
 #define STATUS_WAIT_MS 50
 
-void sup_worker_exited(struct live *l)
+void active_run_on_exit(struct live *l)
 {
 	char how[128];
 	bool oom;
@@ -245,7 +245,7 @@ void sup_worker_exited(struct live *l)
 		return; /* proven gone; dropped at the end of the step */
 	take_word(l);
 	if (l->state == RUN_ENDING) {
-		sup_prove(l);
+		exit_verify(l);
 		return;
 	}
 	if (l->exit_status == -1 && !l->no_status) {
@@ -257,18 +257,18 @@ void sup_worker_exited(struct live *l)
 	describe_exit(l->exit_status, oom, how, sizeof how);
 	log_info(LT("msg", "a worker died"), LT("run", l->id),
 		 LI("pid", l->pid), LT("how", how));
-	sup_die(l, sup_why_gone(l), how);
+	transition_worker_gone(l, exit_reason_of(l), how);
 }
 
 /* One that has not said hello may never have begun; its file will tell. */
-const char *sup_why_gone(const struct live *l)
+const char *exit_reason_of(const struct live *l)
 {
 	return l->state == RUN_STARTING ? run_because_spawn_failed
 					: run_because_worker_died;
 }
 
 /* The number of the worker's process belongs to the row. */
-void sup_record_pid(struct live *l)
+void record_worker_pid(struct live *l)
 {
 	struct run_set_worker_in in = {
 		.id = l->id,
@@ -296,12 +296,12 @@ static void note_exit(struct live *l, void *arg)
 		return;
 	l->exit_status = t->status;
 	if (l->exited)
-		sup_worker_exited(l);
+		active_run_on_exit(l);
 }
 
-void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
+void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 	struct live *l = live_find(&s->lives, t->run);
 	char why[128];
 
@@ -327,17 +327,17 @@ void sup_spawn_told(void *arg, const struct spawn_told *t, int pidfd)
 	if (t->kind == SPAWN_FAILED) {
 		snprintf(why, sizeof why, "%s", strerror(t->status));
 		l->exited = true;
-		sup_die(l, run_because_spawn_failed, why);
+		transition_worker_gone(l, run_because_spawn_failed, why);
 		return;
 	}
 	l->in_cgroup = t->in_cgroup;
 	live_watch_pid(l, t->pid, t->start_ticks, pidfd);
-	sup_record_pid(l);
+	record_worker_pid(l);
 }
 
 static void look_for_worker(struct live *l, void *arg)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 	struct proc_stat st;
 	pid_t pid;
 
@@ -347,15 +347,16 @@ static void look_for_worker(struct live *l, void *arg)
 	if (pid > 0 && !proc_stat(pid, &st)) {
 		l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
 		live_watch_pid(l, pid, st.start_ticks, -1);
-		sup_record_pid(l);
+		record_worker_pid(l);
 	} else {
-		sup_die(l, run_because_spawn_failed, "the spawner died");
+		transition_worker_gone(l, run_because_spawn_failed,
+				       "the spawner died");
 	}
 }
 
-void sup_spawn_lost(void *arg)
+void on_spawner_lost(void *arg)
 {
-	struct sup *s = arg;
+	struct supervisor *s = arg;
 
 	s->place.spawner = s->spawn.pid;
 	spares_drop(s);

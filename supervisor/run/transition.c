@@ -26,8 +26,8 @@ static void mark_ended(void *arg, const struct err *failed)
 	mark(MARK_ended);
 }
 
-int sup_move(struct live *l, enum run_event event, const struct why *why,
-	     struct err *e)
+int transition_apply(struct live *l, enum run_event event,
+		     const struct why *why, struct err *e)
 {
 	struct run_step st = run_fsm(l->state, event);
 	struct run_move_ask ask = {
@@ -59,27 +59,29 @@ int sup_move(struct live *l, enum run_event event, const struct why *why,
 	if (run_move(l->sup->db, &ask, e))
 		return -1;
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
-	    (sup_sandbox_drop(l, e) || warm_end_run(l, e)))
+	    (run_sandbox_drop(l, e) || warm_end_run(l, e)))
 		return -1;
 	l->state = st.to;
 	if (mark_file && run_state_is_over(st.to))
 		step_then(&l->sup->step, mark_ended, NULL);
-	sup_act(l, st.act);
+	effect_apply(l, st.act);
 	return 0;
 }
 
-void sup_must_move(struct live *l, enum run_event event, const struct why *why)
+void transition_must_apply(struct live *l, enum run_event event,
+			   const struct why *why)
 {
 	struct err e;
 
-	if (sup_move(l, event, why, &e))
+	if (transition_apply(l, event, why, &e))
 		log_error(LT("msg", "a move failed"), LT("run", l->id),
 			  LT("event", run_event_name(event)),
 			  LT("error", e.text));
 }
 
-int sup_move_queued(struct sup *s, const struct run_row *row,
-		    enum run_event event, const struct why *why, struct err *e)
+int transition_apply_queued(struct supervisor *s, const struct run_row *row,
+			    enum run_event event, const struct why *why,
+			    struct err *e)
 {
 	enum run_state from = (enum run_state)run_state_from(row->state);
 	struct run_step st = run_fsm(from, event);
@@ -108,7 +110,7 @@ int sup_move_queued(struct sup *s, const struct run_row *row,
 /* How often a run whose worker did not come to life is put back. */
 #define STILLBORN_MAX 3
 
-bool sup_stillborn(struct live *l, const char *reason)
+bool worker_never_started(struct live *l, const char *reason)
 {
 	struct run_stillborn_in in = {l->id};
 	struct run_stillborn_row row = {0};
@@ -120,16 +122,17 @@ bool sup_stillborn(struct live *l, const char *reason)
 	       row.count < STILLBORN_MAX;
 }
 
-void sup_die(struct live *l, const char *reason, const char *detail)
+void transition_worker_gone(struct live *l, const char *reason,
+			    const char *detail)
 {
 	struct why why = {.reason = reason, .detail = detail};
-	enum run_verdict said = sup_stillborn(l, reason)
+	enum run_verdict said = worker_never_started(l, reason)
 					? RUN_WILL_AGAIN
 					: run_verdict_failed(true, l->attempt,
 							     l->max_attempts);
 
 	if (l->state == RUN_ENDING) { /* the verdict stands */
-		sup_prove(l);
+		exit_verify(l);
 		return;
 	}
 	why.verdict = run_verdict_join(l->verdict, said);
@@ -137,5 +140,5 @@ void sup_die(struct live *l, const char *reason, const char *detail)
 		why.reason = l->reason; /* of the wish that it end */
 		why.detail = l->detail;
 	}
-	sup_must_move(l, RUN_EV_DIE, &why);
+	transition_must_apply(l, RUN_EV_DIE, &why);
 }

@@ -11,8 +11,8 @@
 static int bounds_of(struct web *w, struct host_event_bounds_row *b,
 		     struct err *e)
 {
-	return sql_get(sup_db(w->sup), Q_HOST_EVENT_BOUNDS, NULL, b, NULL, e) <
-			       0
+	return sql_get(supervisor_db(w->sup), Q_HOST_EVENT_BOUNDS, NULL, b,
+		       NULL, e) < 0
 		       ? -1
 		       : 0;
 }
@@ -64,8 +64,8 @@ static int look_at_host(struct follower *f, struct err *e)
 		struct host_event_row *rows;
 
 		arena_reset(&a);
-		n = sql_collect(sup_db(f->web->sup), Q_HOST_EVENT_LIST, &in,
-				PAGE, &rows, &a, e);
+		n = sql_collect(supervisor_db(f->web->sup), Q_HOST_EVENT_LIST,
+				&in, PAGE, &rows, &a, e);
 		for (int i = 0; i < n; i++)
 			send_row(f, &rows[i]);
 	}
@@ -91,8 +91,8 @@ static int give_page(struct ask *q, int64_t after, struct buf *out,
 		     struct err *e)
 {
 	struct host_event_list_in in = {after, q->limit};
-	struct sql_rows it = sql_rows(sup_db(q->web->sup), Q_HOST_EVENT_LIST,
-				      &in);
+	struct sql_rows it = sql_rows(supervisor_db(q->web->sup),
+				      Q_HOST_EVENT_LIST, &in);
 	struct host_event_row row;
 	char next[24] = "";
 	int64_t n = 0;

@@ -104,8 +104,8 @@ static int read_page(struct ask *q, struct buf *out, struct err *e)
 
 	if (tail_open(&t, &want, e))
 		return -1;
-	rc = agent_files_get(&q->web->files, sup_db(q->web->sup), q->filter[0],
-			     &file, e);
+	rc = agent_files_get(&q->web->files, supervisor_db(q->web->sup),
+			     q->filter[0], &file, e);
 	list_begin(out);
 	while (rc > 0 && p.left > 0)
 		rc = tail_read(t, file, page_item, &p, e);
@@ -137,7 +137,7 @@ static int give(struct ask *q, struct buf *out, struct err *e)
 static int give_run_events(struct ask *q, struct buf *out, struct err *e)
 {
 	struct run_row row;
-	int found = sql_get(sup_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
 			    &(struct run_get_in){q->id}, &row, &q->arena, e);
 
 	if (found == 0)
@@ -154,7 +154,7 @@ static int need_session(struct ask *q, struct err *e)
 	struct run_line_state_row line = {0};
 	struct session_row row;
 	struct agent_file *file;
-	struct sql *db = sup_db(q->web->sup);
+	struct sql *db = supervisor_db(q->web->sup);
 	int found = agent_files_get(&q->web->files, db, q->filter[0], &file, e);
 
 	if (found > 0)

@@ -47,8 +47,8 @@ static void follower_free(struct follower *f)
 /* The client is gone, or the stream is complete. */
 static void let_go(struct follower *f)
 {
-	sup_unwatch(f->watch);
-	sup_unwatch(f->run_watch);
+	supervisor_unwatch(f->watch);
+	supervisor_unwatch(f->run_watch);
 	take_out(f);
 	f->gone = true;
 	if (!f->asked)
@@ -102,7 +102,7 @@ void follower_look(struct follower *f)
 	if (f->asked)
 		return;
 	f->asked = true;
-	sup_after(f->web->sup, on_turn, f);
+	supervisor_after(f->web->sup, on_turn, f);
 }
 
 static void on_news(void *arg)
@@ -129,7 +129,7 @@ struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
 	link_in(f);
 	if (run)
 		snprintf(f->run, sizeof f->run, "%s", run);
-	f->watch = sup_watch(f->web->sup, NULL, on_news, f);
+	f->watch = supervisor_watch(f->web->sup, NULL, on_news, f);
 	f->stream = http_reply_stream(q->reply, &stream_ops, f);
 	q->reply = NULL;
 	follower_look(f);
@@ -144,15 +144,15 @@ static void watch_run(struct follower *f, const struct run_row *row)
 
 	if (f->run_watch && f->watched == now)
 		return;
-	sup_unwatch(f->run_watch);
-	f->run_watch = sup_watch(f->web->sup, row->id, on_news, f);
+	supervisor_unwatch(f->run_watch);
+	f->run_watch = supervisor_watch(f->web->sup, row->id, on_news, f);
 	f->watched = now;
 }
 
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 		 struct err *e)
 {
-	struct sql *db = sup_db(f->web->sup);
+	struct sql *db = supervisor_db(f->web->sup);
 	int found = sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a,
 			    e);
 

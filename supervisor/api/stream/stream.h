@@ -24,9 +24,9 @@ struct follower {
 	struct http_stream *stream;
 	const struct follower_ops *ops;
 	struct follower *next, *before; /* ring */
-	struct sup_watch *watch;
-	struct sup_watch *run_watch; /* of the run at hand */
-	int64_t watched;             /* in what state and attempt of it */
+	struct supervisor_watch *watch;
+	struct supervisor_watch *run_watch; /* of the run at hand */
+	int64_t watched; /* in what state and attempt of it */
 	char *agent;
 	char run[ID_SIZE]; /* whose stream it is, or "" */
 	struct tail *tail;

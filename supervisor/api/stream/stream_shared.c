@@ -32,8 +32,8 @@ static void topic_free(struct topic *t)
 	t->next->before = t->before;
 	t->before->next = t->next;
 	w->ntopics--;
-	sup_unwatch(t->host_watch);
-	sup_unwatch(t->run_watch);
+	supervisor_unwatch(t->host_watch);
+	supervisor_unwatch(t->run_watch);
 	tail_close(t->tail);
 	buf_fini(&t->cursor);
 	buf_fini(&t->batch);
@@ -56,7 +56,7 @@ static void topic_look(struct topic *t)
 	if (t->asked)
 		return;
 	t->asked = true;
-	sup_after(t->web->sup, on_turn, t);
+	supervisor_after(t->web->sup, on_turn, t);
 }
 
 static void on_news(void *arg)
@@ -73,8 +73,8 @@ static void watch_run(struct topic *t, const struct run_row *row)
 	if (t->run_watch && t->watched_in == now &&
 	    strcmp(t->watched, row->id) == 0)
 		return;
-	sup_unwatch(t->run_watch);
-	t->run_watch = sup_watch(t->web->sup, row->id, on_news, t);
+	supervisor_unwatch(t->run_watch);
+	t->run_watch = supervisor_watch(t->web->sup, row->id, on_news, t);
 	t->watched_in = now;
 	snprintf(t->watched, sizeof t->watched, "%s", row->id);
 }
@@ -91,7 +91,7 @@ static void add_member(struct buf *b, const char *name, const char *text)
 static void write_status(struct topic *t, const struct run_row *row)
 {
 	struct buf *b = &t->status;
-	struct sup_live live = {0};
+	struct run_activity live = {0};
 
 	buf_clear(b);
 	buf_addf(b, "{\"state\":\"%s\"", row ? row->state : "idle");
@@ -100,7 +100,7 @@ static void write_status(struct topic *t, const struct run_row *row)
 		buf_addf(b, ",\"attempt\":%" PRId64, row->attempt);
 		add_member(b, "reason", row->reason);
 		add_member(b, "detail", row->detail);
-		if (sup_live_get(t->web->sup, row->id, &live))
+		if (supervisor_run_activity(t->web->sup, row->id, &live))
 			add_member(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
@@ -119,7 +119,7 @@ static void write_status(struct topic *t, const struct run_row *row)
  * all that it ever will. */
 static int read_status(struct topic *t, struct err *e)
 {
-	struct sql *db = sup_db(t->web->sup);
+	struct sql *db = supervisor_db(t->web->sup);
 	struct run_get_in in = {t->run};
 	struct run_line_state_row line = {0};
 	struct arena a = {0};
@@ -176,8 +176,8 @@ static void on_turn(void *arg, const struct err *failed)
 	if (failed)
 		return; /* the next commit, or the timer, comes */
 	if (read_status(t, &e) ||
-	    agent_files_get(&w->files, sup_db(w->sup), t->agent, &file, &e) <
-		    0 ||
+	    agent_files_get(&w->files, supervisor_db(w->sup), t->agent, &file,
+			    &e) < 0 ||
 	    subs_serve(t, file, &e))
 		fail(t, &e);
 	if (!t->abreast && !t->behind && !t->asked)
@@ -236,7 +236,7 @@ static struct topic *topic_of(struct web *w, const struct topic_want *want)
 	buf_init(&t->told, 128 << 10);
 	buf_init(&t->data, (size_t)256 << 20);
 	topic_link(t);
-	t->host_watch = sup_watch(w->sup, NULL, on_news, t);
+	t->host_watch = supervisor_watch(w->sup, NULL, on_news, t);
 	return t;
 }
 

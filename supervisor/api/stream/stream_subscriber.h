@@ -31,7 +31,7 @@ struct topic {
 	struct buf status; /* as it is told */
 	uint64_t status_digest;
 	struct buf data; /* of the item at hand */
-	struct sup_watch *host_watch, *run_watch;
+	struct supervisor_watch *host_watch, *run_watch;
 	char watched[ID_SIZE];
 	int64_t watched_in; /* state and attempt */
 	bool over;          /* nothing more will come */

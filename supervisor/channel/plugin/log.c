@@ -18,7 +18,7 @@
 
 struct plugin_log {
 	struct plugin_log *next;
-	struct sup *sup;
+	struct supervisor *sup;
 	uv_poll_t poll;
 	uv_timer_t timer; /* goes while it is not read */
 	int fd;
@@ -31,7 +31,7 @@ struct plugin_log {
 
 /* --- the file --------------------------------------------------------- */
 
-struct home_path plugin_log_path(const struct sup *s, const char *name)
+struct home_path plugin_log_path(const struct supervisor *s, const char *name)
 {
 	char file[128];
 
@@ -70,7 +70,8 @@ static bool ends_within_a_line(const char *path)
 	return last != '\n';
 }
 
-void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
+void plugin_log_note(struct supervisor *s, const char *name, const char *fmt,
+		     ...)
 {
 	struct home_path path = plugin_log_path(s, name);
 	struct buf b = BUF_MAX(1024);
@@ -155,7 +156,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
 	}
 }
 
-int plugin_log_open(struct sup *s, const char *name, struct err *e)
+int plugin_log_open(struct supervisor *s, const char *name, struct err *e)
 {
 	struct plugin_log *l;
 	int fds[2];
@@ -179,7 +180,7 @@ int plugin_log_open(struct sup *s, const char *name, struct err *e)
 	return fds[1];
 }
 
-void plugin_log_forget(struct sup *s, const char *name)
+void plugin_log_forget(struct supervisor *s, const char *name)
 {
 	struct home_path path = plugin_log_path(s, name);
 	char former[sizeof path + 8];
@@ -191,7 +192,7 @@ void plugin_log_forget(struct sup *s, const char *name)
 	unlink(former);
 }
 
-void plugin_logs_take(struct sup *s)
+void plugin_logs_take(struct supervisor *s)
 {
 	bool ended;
 
@@ -199,7 +200,7 @@ void plugin_logs_take(struct sup *s)
 		(void)take_some(l, &ended);
 }
 
-void plugin_logs_close(struct sup *s)
+void plugin_logs_close(struct supervisor *s)
 {
 	while (s->channels->logs) {
 		struct plugin_log *l = s->channels->logs;

@@ -12,15 +12,16 @@
 #define PLUGIN_LOG_MAX  (4 << 20)
 #define PLUGIN_LOG_RATE (1 << 20)
 
-struct home_path plugin_log_path(const struct sup *s, const char *name);
+struct home_path plugin_log_path(const struct supervisor *s, const char *name);
 /* The end to write to, for the plugin; -1. */
-int plugin_log_open(struct sup *s, const char *name, struct err *e);
+int plugin_log_open(struct supervisor *s, const char *name, struct err *e);
 /* A line of ours among those of the plugin; it ends one that is unfinished. */
-void plugin_log_note(struct sup *s, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void plugin_log_note(struct supervisor *s, const char *name, const char *fmt,
+		     ...) __attribute__((format(printf, 3, 4)));
 /* The channel is gone, and its tree: the files go too. */
-void plugin_log_forget(struct sup *s, const char *name);
-void plugin_logs_take(struct sup *s);  /* what is there, without the loop */
-void plugin_logs_close(struct sup *s); /* skepd goes */
+void plugin_log_forget(struct supervisor *s, const char *name);
+void plugin_logs_take(
+	struct supervisor *s); /* what is there, without the loop */
+void plugin_logs_close(struct supervisor *s); /* skepd goes */
 
 #endif

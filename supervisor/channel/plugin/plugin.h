@@ -113,15 +113,17 @@ void plugin_request(struct plugin *p, const struct rpc_line *r);
 
 /* plugin_leave.c: sees the end of a tree, which it takes, in its own time:
  * SIGTERM after stop_ms, SIGKILL later. What does not end is told. */
-void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
+void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms);
 /* The channel was removed: its log goes, when its tree has. */
-void plugin_leave_log(struct sup *s, const char *name);
+void plugin_leave_log(struct supervisor *s, const char *name);
 /* Is there a former plugin of the channel? Then the next one has to wait. */
 bool plugin_is_leaving(const struct channel *c);
 /* Processes that a former skepd left: before any of these n channels is open. */
-void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n);
-void plugin_leave_all(struct sup *s); /* waits for them: skepd goes itself */
-void plugin_on_look(uv_timer_t *t);   /* of those that leave */
+void plugin_leave_strays(struct supervisor *s, const struct channel_row *rows,
+			 int n);
+void plugin_leave_all(
+	struct supervisor *s);      /* waits for them: skepd goes itself */
+void plugin_on_look(uv_timer_t *t); /* of those that leave */
 
 #endif

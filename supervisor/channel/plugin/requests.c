@@ -19,7 +19,7 @@
 /* --- messages that it brings ------------------------------------------ */
 
 struct receipt { /* for a message that is being committed */
-	struct sup *sup;
+	struct supervisor *sup;
 	char *channel, *id, *ref;
 	int64_t serial;
 };
@@ -63,7 +63,7 @@ static struct plugin *who_asked(const struct receipt *r)
 }
 
 /* Committed: now it may be told. */
-static void received(void *arg, const struct sup_result *result)
+static void received(void *arg, const struct command_result *result)
 {
 	struct receipt *r = arg;
 	struct plugin *p = who_asked(r);
@@ -100,8 +100,8 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 		return -1;
 	}
 	r = receipt_new(p, id, m.external_id ? m.external_id : "");
-	if (inbound_take(r->sup, r->channel, &m, (struct sup_done){received, r},
-			 e)) {
+	if (inbound_take(r->sup, r->channel, &m,
+			 (struct completion){received, r}, e)) {
 		receipt_free(r);
 		arrival_fini(&m);
 		return -1;

@@ -23,7 +23,7 @@
 
 struct leaving {
 	struct leaving *next;
-	struct sup *sup;
+	struct supervisor *sup;
 	char name[NAME_SIZE]; /* of the channel; "": nobody waits for its end */
 	struct plugin_tree tree;
 	int64_t term_ms, kill_ms; /* uv_now */
@@ -32,7 +32,7 @@ struct leaving {
 	pid_t told;               /* this one does not end: people know */
 };
 
-static int64_t now_ms(const struct sup *s)
+static int64_t now_ms(const struct supervisor *s)
 {
 	return (int64_t)uv_now(&s->loop);
 }
@@ -52,13 +52,13 @@ static void drop(struct leaving *l)
 
 /* Who has just come loose is looked for at once, and then less and less often:
  * each look costs time for every process of the machine. */
-static void walk_soon(struct sup *s)
+static void walk_soon(struct supervisor *s)
 {
 	s->channels->walk_ms = now_ms(s);
 	s->channels->walk_wait_ms = LOOK_MS;
 }
 
-static struct leaving *add(struct sup *s, const char *name,
+static struct leaving *add(struct supervisor *s, const char *name,
 			   struct plugin_tree *t, int64_t stop_ms)
 {
 	struct leaving *l = calloc(1, sizeof *l);
@@ -93,7 +93,7 @@ static int word_for(struct leaving *l)
 }
 
 /* By way of the wardens, which costs little. Returns those who need a look. */
-static struct plugin_tree *look_at_wardens(struct sup *s)
+static struct plugin_tree *look_at_wardens(struct supervisor *s)
 {
 	struct leaving *l, *next = s->channels->leaving;
 	struct plugin_tree *loose = NULL;
@@ -161,7 +161,7 @@ static void tell_of_stuck(struct leaving *l)
 		plugin_log_note(l->sup, l->name, "%s", why);
 }
 
-static void walk(struct sup *s, struct plugin_tree *loose)
+static void walk(struct supervisor *s, struct plugin_tree *loose)
 {
 	struct channels *k = s->channels;
 	struct leaving *l, *next = k->leaving;
@@ -185,7 +185,7 @@ static void walk(struct sup *s, struct plugin_tree *loose)
 	}
 }
 
-static void look(struct sup *s)
+static void look(struct supervisor *s)
 {
 	struct plugin_tree *loose = look_at_wardens(s);
 
@@ -200,7 +200,7 @@ void plugin_on_look(uv_timer_t *t)
 	look(t->data);
 }
 
-void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
+void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms)
 {
 	if (t->warden || t->loose) {
@@ -212,7 +212,7 @@ void plugin_leave(struct sup *s, const char *name, struct plugin_tree *t,
 	t->loose = false;
 }
 
-void plugin_leave_log(struct sup *s, const char *name)
+void plugin_leave_log(struct supervisor *s, const char *name)
 {
 	bool later = false;
 
@@ -239,7 +239,7 @@ bool plugin_is_leaving(const struct channel *c)
 /* --- those of a former skepd ------------------------------------------ */
 
 struct search {
-	struct sup *sup;
+	struct supervisor *sup;
 	const struct channel_row *rows;
 	int n;
 };
@@ -286,7 +286,8 @@ static bool visit(void *arg, pid_t pid)
 	return true;
 }
 
-void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n)
+void plugin_leave_strays(struct supervisor *s, const struct channel_row *rows,
+			 int n)
 {
 	while (n > 0 && strcmp(rows[n - 1].kind, channel_plugin.kind) != 0)
 		n--;
@@ -297,7 +298,7 @@ void plugin_leave_strays(struct sup *s, const struct channel_row *rows, int n)
 
 /* They have the same time as with any other end. Whoever the kernel holds is
  * left to his warden. */
-void plugin_leave_all(struct sup *s)
+void plugin_leave_all(struct supervisor *s)
 {
 	int64_t until = 0;
 

@@ -25,7 +25,7 @@ struct mail {
 	struct mail *next;
 	struct channel *channel; /* NULL: it was closed meanwhile */
 	struct parcel *parcel;
-	struct sup *sup;
+	struct supervisor *sup;
 	struct parcel *later; /* the row again, once its channel was closed */
 	struct curl_slist *to;
 	struct buf text;

@@ -6,7 +6,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
-const char *webhook_secret(const struct sup *s, const char *name,
+const char *webhook_secret(const struct supervisor *s, const char *name,
 			   const struct channel_config *config, struct arena *a)
 {
 	const char *file = config->secret_file;
@@ -33,7 +33,7 @@ int webhook_keys_read(struct secret_file *f, struct webhook_keys **out,
 }
 
 /* The keys of a webhook that is there and not open; NULL: there is none. */
-static struct webhook_keys *closed_keys(struct sup *s, const char *name,
+static struct webhook_keys *closed_keys(struct supervisor *s, const char *name,
 					struct webhook_claim *claim,
 					struct arena *a)
 {
@@ -52,7 +52,7 @@ static struct webhook_keys *closed_keys(struct sup *s, const char *name,
 	return webhook_keys_read(&file, &keys, &e) ? NULL : keys;
 }
 
-static int admit_closed(struct sup *s, const char *name,
+static int admit_closed(struct supervisor *s, const char *name,
 			struct webhook_claim *claim, struct err *e)
 {
 	struct arena a = {0};
@@ -68,8 +68,8 @@ static int admit_closed(struct sup *s, const char *name,
 		       name);
 }
 
-int webhook_admit(struct sup *s, const char *name, struct webhook_claim *claim,
-		  struct err *e)
+int webhook_admit(struct supervisor *s, const char *name,
+		  struct webhook_claim *claim, struct err *e)
 {
 	struct channel *c = channel_find(s, name);
 

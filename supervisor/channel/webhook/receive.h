@@ -8,7 +8,7 @@
 /* The keys of a webhook channel, and who has one. */
 
 /* Where its secret is, and what is in it now. */
-const char *webhook_secret(const struct sup *s, const char *name,
+const char *webhook_secret(const struct supervisor *s, const char *name,
 			   const struct channel_config *config,
 			   struct arena *a);
 int webhook_keys_read(struct secret_file *f, struct webhook_keys **out,
@@ -20,7 +20,7 @@ struct webhook_keys *webhook_keys_of(struct channel *c);
 /* Whether it is the message of a friend: ERR_UNAUTHORIZED, in the same words
  * whether or not there is such a channel; ERR_BUSY to a friend of one that is
  * closed. */
-int webhook_admit(struct sup *s, const char *name, struct webhook_claim *claim,
-		  struct err *e);
+int webhook_admit(struct supervisor *s, const char *name,
+		  struct webhook_claim *claim, struct err *e);
 
 #endif
