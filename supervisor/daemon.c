@@ -54,7 +54,7 @@ static void before_commit(void *arg)
 {
 	struct supervisor *s = arg;
 
-	if (s->step.refused)
+	if (s->txn.refused)
 		return;
 	parcels_step(s);
 	schedule_runs(s);
@@ -70,7 +70,7 @@ static void trim_host_log(struct supervisor *s)
 	struct err e;
 	int n = -1;
 
-	if (step_begin(&s->step, &e) == 0)
+	if (txn_begin(&s->txn, &e) == 0)
 		n = sql_exec(s->db, Q_HOST_EVENT_TRIM, &in, &e);
 	s->trimming = n == TRIM_MAX;
 	if (n < 0 || sql_exec(s->db, Q_KV_SWEEP, &expired, &e) < 0)
@@ -229,7 +229,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 
 	s->spawn.fd = -1;
 	disk_refuse(&s->home, &why);
-	step_refuse(&s->step, &why);
+	txn_refuse(&s->txn, &why);
 	if (channels_open(s, e) || retiring_open(s, e) || removing_open(s, e) ||
 	    web_open(&s->web, s, &s->loop, e))
 		return -1;
@@ -239,11 +239,11 @@ static int start_reading(struct supervisor *s, struct err *e)
 static int start(struct supervisor *s, struct err *e)
 {
 	struct spawn_calls spawner = {s, on_spawn_event, on_spawner_lost};
-	struct step_calls step = {s, before_commit, on_txn_failed};
+	struct txn_calls step = {s, before_commit, on_txn_failed};
 
 	uv_loop_init(&s->loop);
 	start_handles(s);
-	step_init(&s->step, &s->loop, s->db, step);
+	txn_init(&s->txn, &s->loop, s->db, step);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	keeper_init(&s->keeper, &s->home, &s->config, s->db);
 	spares_open(s);
@@ -294,7 +294,7 @@ static void stop(struct supervisor *s)
 	messages_close(s);
 	live_each(&s->lives, forget, NULL);
 	warm_forget_all(s);
-	step_close(&s->step);
+	txn_close(&s->txn);
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	web_close(s->web);

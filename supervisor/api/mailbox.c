@@ -28,12 +28,11 @@ static int send_message(struct ask *q, const struct web_letter *l,
 	     (message_address(l->to, &m.agent, &m.session, &q->arena, e) ||
 	      mail_check_agent(s, m.agent, e))) ||
 	    (l->key && text_check_key("key", l->key, 256, e)) ||
-	    text_check_key("sender", m.sender, 512, e) ||
-	    step_begin(&s->step, e))
+	    text_check_key("sender", m.sender, 512, e) || txn_begin(&s->txn, e))
 		return -1;
 	made = message_send(s->db, &m, &id, e);
 	if (made >= 0)
-		step_then(&s->step, mail_news, s);
+		txn_on_commit(&s->txn, mail_news, s);
 	if (made >= 0)
 		complete_later(s, ask_done(q), id.text, made == 1,
 			       made ? "sent" : "known");
@@ -101,14 +100,14 @@ void route_message_collect(void *app, const struct http_request *r,
 	if (ask_limit(q, r))
 		return;
 	*c = (struct collected){q, NULL, -1};
-	if (step_begin(&s->step, &e) == 0)
+	if (txn_begin(&s->txn, &e) == 0)
 		c->n = message_collect(s->db, http_param(r, "agent"),
 				       http_param(r, "session"), (int)q->limit,
 				       &c->rows, &q->arena, &e);
 	if (c->n < 0)
 		ask_fail(q, &e);
 	else
-		step_then(&s->step, answer, c);
+		txn_on_commit(&s->txn, answer, c);
 }
 
 static void acknowledged(void *arg, const struct err *failed)
@@ -136,13 +135,13 @@ void route_message_receive(void *app, const struct http_request *r,
 	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
 			    &e);
 	if (rc == 0)
-		rc = step_begin(&s->step, &e);
+		rc = txn_begin(&s->txn, &e);
 	if (rc == 0 && ack)
 		rc = message_ack(s->db, q->id, q->key, ack, &e);
 	if (rc)
 		ask_fail(q, &e);
 	else
-		step_then(&s->step, acknowledged, q);
+		txn_on_commit(&s->txn, acknowledged, q);
 }
 
 /* --- rooms ------------------------------------------------------------ */
@@ -178,7 +177,7 @@ static void member(void *app, const struct http_request *r,
 	    text_check_name("agent", in.agent, &e) == 0 &&
 	    text_check_key("session", in.session, 256, &e) == 0 &&
 	    (!join || mail_check_agent(s, in.agent, &e) == 0) &&
-	    step_begin(&s->step, &e) == 0)
+	    txn_begin(&s->txn, &e) == 0)
 		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
 	if (n >= 0)

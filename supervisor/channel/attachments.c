@@ -138,7 +138,7 @@ static void sweep_rows(struct supervisor *s)
 	if (!m->sweeping)
 		m->sweep = false; /* asked for meanwhile: once more */
 	m->sweeping = true;
-	if (step_begin(&s->step, &e) == 0)
+	if (txn_begin(&s->txn, &e) == 0)
 		n = m->in_bytes ? sweep_slice(s, Q_MEDIA_NEXT, Q_MEDIA_SWEEP,
 					      m->cursor, &e)
 				: sweep_slice(s, Q_MEDIA_USE_NEXT,

@@ -14,12 +14,12 @@ struct supervisor;
 struct channel;
 
 struct channel_media {
-	int64_t bytes;   /* of all of them */
-	bool stale;      /* a step was rolled back: they are to be counted */
-	int64_t kept_ms; /* uv_now at which files in use are touched */
-	bool sweep;      /* messages are gone: a sweep is due */
-	bool sweeping;   /* one is under way … */
-	bool in_bytes;   /* … in the second of its two tables … */
+	int64_t bytes; /* of all of them */
+	bool stale; /* a transaction was rolled back: they are to be counted */
+	int64_t kept_ms;      /* uv_now at which files in use are touched */
+	bool sweep;           /* messages are gone: a sweep is due */
+	bool sweeping;        /* one is under way … */
+	bool in_bytes;        /* … in the second of its two tables … */
 	char cursor[ID_SIZE]; /* … after this row */
 };
 

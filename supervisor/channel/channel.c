@@ -71,7 +71,7 @@ void channel_trouble(struct channel *c, const char *text)
 
 	log_warn(LT("msg", "channel"), LT("channel", c->name),
 		 LT("trouble", text));
-	if (step_begin(&c->sup->step, &e) ||
+	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
 	    tell(c, "trouble", text, &e))
 		log_error(LT("msg", "trouble cannot be written"),
@@ -85,7 +85,7 @@ void channel_state(struct channel *c, const char *state, int64_t pid,
 				      started};
 	struct err e;
 
-	if (step_begin(&c->sup->step, &e) ||
+	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_STATE, &in, &e) < 0)
 		log_error(LT("msg", "a channel's state cannot be written"),
 			  LT("error", e.text));
@@ -100,7 +100,7 @@ void channel_pause(struct channel *c, const char *why)
 	if (c->paused)
 		return;
 	c->paused = true;
-	if (step_begin(&c->sup->step, &e) ||
+	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0 ||
 	    tell(c, "pause", why, &e))
 		log_error(LT("msg", "a channel cannot be paused"),
@@ -114,7 +114,7 @@ void channel_well(struct channel *c)
 	struct channel_trouble_in in = {c->name, NULL, OPT_NONE};
 	struct err e;
 
-	if (step_begin(&c->sup->step, &e) ||
+	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0)
 		log_error(LT("msg", "trouble cannot be written"),
 			  LT("error", e.text));
@@ -312,7 +312,7 @@ int channels_open(struct supervisor *s, struct err *e)
 		return 0;
 	if (outbox_open(s, e) || channel_media_open(s, e))
 		return -1;
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_CHANNEL_FORGET_STATES, NULL, e) < 0)
 		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);

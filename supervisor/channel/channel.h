@@ -23,7 +23,7 @@
  * the next step, all in one commit. So a delivery costs two shares of a commit.
  *
  * The way in. inbound.c writes the message, its conversation and the run that
- * it becomes in one step; only after it the platform is told that we have it.
+ * it becomes in one transaction; only after it the platform is told that we have it.
  *
  * When skepd dies in between, the next one finds `sending` rows of an older
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
@@ -125,7 +125,7 @@ void channels_tick(struct supervisor *s);
 struct channel *channel_find(struct supervisor *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct supervisor *s, const char *name);
-/* More is to be tidied up than in one step; others have their turn before. */
+/* More is to be tidied up than in one transaction; others have their turn before. */
 void channels_rest(struct supervisor *s);
 void channel_look(struct supervisor *s,
 		  const char *name); /* something may be due */

@@ -29,11 +29,11 @@ static void reload(void *arg, const struct err *failed)
 static void changed(struct supervisor *s, const char *name,
 		    struct completion done, bool really, const char *note)
 {
-	struct reload *r = step_alloc(&s->step, sizeof *r);
+	struct reload *r = txn_alloc(&s->txn, sizeof *r);
 
-	*r = (struct reload){s, step_text(&s->step, name)};
+	*r = (struct reload){s, txn_text(&s->txn, name)};
 	s->host_changed = true;
-	step_then(&s->step, reload, r);
+	txn_on_commit(&s->txn, reload, r);
 	complete_later(s, done, name, really, note);
 }
 
@@ -54,7 +54,7 @@ int supervisor_channel_put(struct supervisor *s, const char *name,
 	int rc = def ? 0 : -1;
 
 	if (rc == 0 &&
-	    (step_begin(&s->step, e) || channels_put(s->db, name, def, by, e) ||
+	    (txn_begin(&s->txn, e) || channels_put(s->db, name, def, by, e) ||
 	     tell(s, name, "put", e)))
 		rc = -1;
 	cJSON_Delete(def);
@@ -89,7 +89,7 @@ int supervisor_channel_switch(struct supervisor *s, const char *name,
 	struct arena a = {0};
 	int n;
 
-	if (text_check_word("verb", verbs, verb, e) || step_begin(&s->step, e))
+	if (text_check_word("verb", verbs, verb, e) || txn_begin(&s->txn, e))
 		return -1;
 	n = channels_get(s->db, name, &row, &a, e) ||
 	    channel_check_stays(&row, e);
@@ -132,7 +132,7 @@ int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
 	    text_check_word("kind", "any|direct|group", b->kind, e) ||
 	    text_check_word("threads", "conversation|sender", b->threads, e) ||
 	    (b->session && text_check_key("session", b->session, 256, e)) ||
-	    step_begin(&s->step, e))
+	    txn_begin(&s->txn, e))
 		return -1;
 	rc = channels_get(s->db, b->channel, &channel, &a, e);
 	if (rc == 0)
@@ -153,7 +153,7 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 	struct binding_delete_in in = {b->channel, b->peer, b->kind};
 	int n;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	n = sql_exec(s->db, Q_BINDING_DELETE, &in, e);
 	if (n < 0 ||
@@ -263,7 +263,7 @@ int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 	if ((l->peer &&
 	     text_check_key("conversation", l->peer, CHANNEL_KEY_MAX, e)) ||
 	    (l->key && text_check_key("key", l->key, 256, e)) ||
-	    step_begin(&s->step, e))
+	    txn_begin(&s->txn, e))
 		return -1;
 	json = json_parse_object("body", l->body, strlen(l->body), e);
 	rc = json ? post(s, c, l, json, &id, e) : -1;
@@ -350,8 +350,7 @@ int supervisor_delivery_verb(struct supervisor *s, const char *id,
 	int rc;
 
 	if (text_check_word("verb", "retry|dismiss|resend", verb, e) ||
-	    step_begin(&s->step, e) ||
-	    (verb[0] == 'r' && reopen(s, id, &a, e))) {
+	    txn_begin(&s->txn, e) || (verb[0] == 'r' && reopen(s, id, &a, e))) {
 		arena_fini(&a);
 		return -1;
 	}

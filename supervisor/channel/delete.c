@@ -19,7 +19,7 @@ struct removing {
 	struct removal at;
 };
 
-/* A step that was rolled back has brought the rows back. */
+/* A transaction that was rolled back has brought the rows back. */
 static void sliced(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
@@ -49,23 +49,22 @@ static int tell(struct supervisor *s, const char *name, const char *what,
 		struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
-	struct gone *g = step_alloc(&s->step, sizeof *g);
+	struct gone *g = txn_alloc(&s->txn, sizeof *g);
 
-	*g = (struct gone){s, step_text(&s->step, name),
-			   s->removing->at.had_log};
+	*g = (struct gone){s, txn_text(&s->txn, name), s->removing->at.had_log};
 	s->host_changed = true;
-	step_then(&s->step, follow, g);
+	txn_on_commit(&s->txn, follow, g);
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-/* In a step: 1; 0: it is gone; -1. */
+/* In a transaction: 1; 0: it is gone; -1. */
 static int slice(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
 	struct removal *at = &s->removing->at;
 	int n = 1;
 
-	step_then(&s->step, sliced, s);
+	txn_on_commit(&s->txn, sliced, s);
 	s->host_changed = true;
 	at->waits = at->had_log = false;
 	for (int i = 0;
@@ -83,7 +82,7 @@ static int go_on(struct supervisor *s, struct err *e)
 	struct arena a = {0};
 	int n = sql_get(s->db, Q_CHANNEL_REMOVING, NULL, &row, &a, e);
 
-	if (n == 1 && step_begin(&s->step, e))
+	if (n == 1 && txn_begin(&s->txn, e))
 		n = -1;
 	if (n == 1)
 		n = slice(s, row.name, e) < 0 ? -1 : 1;
@@ -110,7 +109,7 @@ int supervisor_channel_delete(struct supervisor *s, const char *name,
 {
 	int left;
 
-	if (step_begin(&s->step, e) || channel_remove_begin(s->db, name, by, e))
+	if (txn_begin(&s->txn, e) || channel_remove_begin(s->db, name, by, e))
 		return -1;
 	left = slice(s, name, e);
 	if (left < 0 || (left && tell(s, name, CHANNEL_REMOVING, e)))

@@ -255,7 +255,7 @@ int parcels_settle(struct supervisor *s, int budget, struct err *e)
 
 	if (!first)
 		return 0;
-	if (step_begin(&s->step, e) || fault_point(FAULT_delivery_settling, e))
+	if (txn_begin(&s->txn, e) || fault_point(FAULT_delivery_settling, e))
 		return -1;
 	forget_counts(s);
 	for (struct parcel *p = first; p && n < budget; p = p->next, n++) {
@@ -271,6 +271,6 @@ int parcels_settle(struct supervisor *s, int budget, struct err *e)
 	last->next = NULL;
 	k->moved += n;
 	s->host_changed = true;
-	step_then(&s->step, settled, first);
+	txn_on_commit(&s->txn, settled, first);
 	return n;
 }

@@ -57,7 +57,7 @@ void parcels_step(
 	struct supervisor *s); /* before a commit: settles and claims */
 void parcels_last(struct supervisor *s); /* settles what is left, at the end */
 void parcels_due(struct supervisor *s);  /* sets the timer */
-/* A step was rolled back: what was thought done is not. Looks again, later. */
+/* A transaction was rolled back: what was thought done is not. Looks again, later. */
 void parcels_rolled_back(struct supervisor *s);
 void parcels_left(
 	struct supervisor *s); /* ends the loop if that is wanted and may be */

@@ -144,16 +144,16 @@ static int claim(struct channel *c, int max, int64_t now, struct err *e)
 	struct batch *b;
 	int n = -1;
 
-	if (step_begin(&s->step, e) == 0)
+	if (txn_begin(&s->txn, e) == 0)
 		n = delivery_take(s->db, &t, &rows, &a, e);
 	if (n > 0 && parcels_tell_claimed(c, rows, n, now, e))
 		n = -1;
 	if (n > 0) {
-		b = step_alloc(&s->step, sizeof *b);
+		b = txn_alloc(&s->txn, sizeof *b);
 		*b = (struct batch){c, parcels_of(c, rows, n, now)};
 		if (c->config.rate)
 			c->tokens -= (int64_t)n * TOKEN;
-		step_then(&s->step, send_batch, b);
+		txn_on_commit(&s->txn, send_batch, b);
 	}
 	arena_fini(&a);
 	return n;
@@ -167,7 +167,7 @@ static int note_hold(struct channel *c, int64_t now, struct err *e)
 
 	if (until == c->hold_told)
 		return 0;
-	if (step_begin(&c->sup->step, e) ||
+	if (txn_begin(&c->sup->txn, e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_HOLD, &in, e) < 0)
 		return -1;
 	c->hold_told = until;
@@ -223,7 +223,7 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 	struct parcel *p = NULL;
 	struct arena a = {0};
 
-	if (!c->paused && step_begin(&s->step, e) == 0 &&
+	if (!c->paused && txn_begin(&s->txn, e) == 0 &&
 	    delivery_take(s->db, &t, &rows, &a, e) == 1 &&
 	    parcels_tell_claimed(c, rows, 1, t.now, e) == 0) {
 		p = parcels_of(c, rows, 1, t.now);

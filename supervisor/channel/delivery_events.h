@@ -5,7 +5,7 @@
 
 /* What followers of /v1/events hear of a delivery before its first outcome; the
  * outcomes themselves are told where the row moves (schema/control/channel/delivery.h). Called
- * in the step. */
+ * in the transaction. */
 int parcel_tell_new(struct supervisor *s, const struct delivery_new *d,
 		    const char *id, int64_t now, struct err *e);
 /* One event for all claims of a commit: there may be thousands a second. */

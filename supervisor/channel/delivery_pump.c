@@ -46,7 +46,7 @@ void parcels_last(struct supervisor *s)
 			  LT("error", e.text));
 }
 
-/* A failure makes the step fail as a whole, by the error of its commit: memory
+/* A failure makes the transaction fail as a whole, by the error of its commit: memory
  * then follows the rows. */
 void parcels_step(struct supervisor *s)
 {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define RECOVER_ROWS 500 /* in one step */
+#define RECOVER_ROWS 500 /* in one transaction */
 #define TIDY_ROWS    200 /* in one turn of the loop */
 
 /* Asks the channel. False: it cannot say. */
@@ -100,7 +100,7 @@ int parcels_resolve(struct channel *c, struct err *e)
 
 	if (!c->resolve || !c->ops->ready(c))
 		return 0;
-	n = step_begin(&c->sup->step, e)
+	n = txn_begin(&c->sup->txn, e)
 		    ? -1
 		    : sql_collect(c->sup->db, Q_DELIVERY_UNKNOWN, &in,
 				  RECOVER_ROWS, &rows, &a, e);
@@ -144,10 +144,9 @@ int parcels_recover(struct supervisor *s, struct err *e)
 	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
 	struct delivery_row *rows;
 	struct arena a = {0};
-	int n = step_begin(&s->step, e)
-			? -1
-			: sql_collect(s->db, Q_DELIVERY_LOST, &in, RECOVER_ROWS,
-				      &rows, &a, e);
+	int n = txn_begin(&s->txn, e) ? -1
+				      : sql_collect(s->db, Q_DELIVERY_LOST, &in,
+						    RECOVER_ROWS, &rows, &a, e);
 
 	if (n > 0 && end_all(s, rows, n, DELIVERY_EV_LOSE,
 			     "skepd died while it was on its way", e))
@@ -173,7 +172,7 @@ int parcels_tidy(struct supervisor *s, struct err *e)
 				    TIDY_ROWS, &old, &a, e);
 
 	if (n + m > 0 &&
-	    (step_begin(&s->step, e) ||
+	    (txn_begin(&s->txn, e) ||
 	     end_all(s, late, n, DELIVERY_EV_LOSE, "no answer came", e) ||
 	     end_all(s, old, m, DELIVERY_EV_EXPIRE, "too old", e)))
 		m = -1;
@@ -193,8 +192,8 @@ int parcels_orphans(struct supervisor *s, struct err *e)
 			    e);
 
 	if (n > 0 &&
-	    (step_begin(&s->step, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
-						"the channel was removed", e)))
+	    (txn_begin(&s->txn, e) || end_all(s, rows, n, DELIVERY_EV_EXPIRE,
+					      "the channel was removed", e)))
 		n = -1;
 	arena_fini(&a);
 	s->channels->orphans = n < 0;

@@ -121,7 +121,7 @@ static void bury(struct taking *t, const struct err *why)
 		 LT("channel", t->row.channel), LT("why", why->text));
 }
 
-/* What the message leads to; the database failing is the step's failure. */
+/* What the message leads to; the database failing is the transaction's failure. */
 static int act_on(struct taking *t, struct err *e)
 {
 	struct err why;
@@ -280,7 +280,7 @@ int inbound_take(struct supervisor *s, const char *channel,
 		return not_now(s, channel, e);
 	t.row.channel = t.channel->name;
 	t.row.external_id = m->external_id;
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	if (m->external_id)
 		found = sql_get(
@@ -292,7 +292,7 @@ int inbound_take(struct supervisor *s, const char *channel,
 	if (found < 0) /* bytes that were stored for it are nobody's */
 		s->channels->media.sweep = true;
 	if (found >= 0) {
-		step_then(&s->step, stored, NULL);
+		txn_on_commit(&s->txn, stored, NULL);
 		complete_later(s, done, found ? known.id : t.row.id, found == 0,
 			       found ? known.state : t.row.state);
 	}
@@ -354,7 +354,7 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		  struct completion done, struct err *e)
 {
 	struct taking t = {.sup = s};
-	int rc = step_begin(&s->step, e);
+	int rc = txn_begin(&s->txn, e);
 
 	if (rc == 0)
 		rc = read_dead(&t, id, e) || find_conversation(&t, e);
@@ -373,7 +373,7 @@ int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e)
 {
 	struct taking t = {.sup = s};
-	int rc = step_begin(&s->step, e);
+	int rc = txn_begin(&s->txn, e);
 
 	if (rc == 0)
 		rc = read_dead(&t, id, e);

@@ -179,7 +179,7 @@ static void mark_now(void *arg, const struct err *failed)
 static void take_rows(struct supervisor *s, struct job *j)
 {
 	struct err e;
-	int rc = step_begin(&s->step, &e);
+	int rc = txn_begin(&s->txn, &e);
 
 	for (int i = 0; i < j->n && rc == 0; i++) {
 		struct letter l = {j->agent, j->rows[i].session,
@@ -194,7 +194,7 @@ static void take_rows(struct supervisor *s, struct job *j)
 		return;
 	}
 	s->host_changed = true;
-	step_then(&s->step, mark_now, j);
+	txn_on_commit(&s->txn, mark_now, j);
 }
 
 static void done(uv_work_t *w, int status)

@@ -10,7 +10,7 @@ void outbox_tick(struct supervisor *s); /* what failed is tried again */
 int outbox_open(struct supervisor *s, struct err *e);
 void outbox_close(struct supervisor *s);
 
-/* outbox_route.c: in the step. */
+/* outbox_route.c: in the transaction. */
 struct letter {
 	const char *agent, *session;
 	struct outbox_row box;

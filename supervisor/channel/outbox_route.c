@@ -241,7 +241,7 @@ static int add_message(struct supervisor *s, const struct letter *r,
 	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0))
 		rc = message_send(s->db, &m, &id, &why);
 	if (rc >= 0)
-		step_then(&s->step, mail_news, s);
+		txn_on_commit(&s->txn, mail_news, s);
 	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||
 			  why.code == ERR_USAGE || why.code == ERR_CONFLICT))
 		rc = bury_message(s, r, source, why.text, e);

@@ -54,7 +54,7 @@ static int64_t wait_of(const struct config *c)
 	return wait < LEAST_MS ? LEAST_MS : wait;
 }
 
-/* After the commit. A step that was rolled back has brought the rows back: the
+/* After the commit. A transaction that was rolled back has brought the rows back: the
  * walk begins anew. */
 static void walked(void *arg, const struct err *failed)
 {
@@ -76,9 +76,9 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 	int64_t bytes = r->bytes;
 	int n, sum = 0;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
-	step_then(&s->step, walked, s);
+	txn_on_commit(&s->txn, walked, s);
 	do {
 		n = retire_some(r, s->db, STEP, e);
 		sum += n;
@@ -176,7 +176,7 @@ int supervisor_prune_messages(struct supervisor *s,
 		 "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, n,
 		 sum->deliveries, sum->inbound, sum->messages,
 		 sum->attachments);
-	complete_later(s, done, "messages", n > 0, step_text(&s->step, text));
+	complete_later(s, done, "messages", n > 0, txn_text(&s->txn, text));
 	if (n == 0)
 		*r = (struct retire){0};
 	return 0;

@@ -28,7 +28,7 @@ static int tty_open(struct channel *c, struct err *e)
 {
 	struct delivery_line_up_in in = {c->name};
 
-	if (step_begin(&c->sup->step, e) ||
+	if (txn_begin(&c->sup->txn, e) ||
 	    sql_exec(c->sup->db, Q_DELIVERY_LINE_UP, &in, e) < 0)
 		return -1;
 	c->own = calloc(1, sizeof(struct tty));
@@ -144,10 +144,10 @@ static int tty_pull(struct channel *c, struct err *e)
 			continue;
 		}
 		*at = w->next;
-		s = step_alloc(&c->sup->step, sizeof *s);
-		*s = (struct shown){w, c->sup,
-				    step_text(&c->sup->step, c->name), p};
-		step_then(&c->sup->step, show, s);
+		s = txn_alloc(&c->sup->txn, sizeof *s);
+		*s = (struct shown){w, c->sup, txn_text(&c->sup->txn, c->name),
+				    p};
+		txn_on_commit(&c->sup->txn, show, s);
 		n++;
 	}
 	return n;

@@ -45,7 +45,7 @@ int supervisor_agent_read(struct supervisor *s, const char *name,
 	struct agent_get_in key = {name};
 	int changed;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	control_set_actor("skepd");
 	changed = agents_sync(s->db, &s->home, name, e);
@@ -76,7 +76,7 @@ static int define(struct supervisor *s, const char *name, const cJSON *def,
 		return err_set(e, ERR_INVALID,
 			       "agent '%s' needs a driver, one of %s", name,
 			       AGENT_DRIVERS);
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
 	if (changed == 1)
@@ -122,7 +122,7 @@ int supervisor_agent_delete(struct supervisor *s, const char *name,
 			    struct err *e)
 {
 	control_set_actor(by);
-	if (has_no_runs(s, name, e) || step_begin(&s->step, e) ||
+	if (has_no_runs(s, name, e) || txn_begin(&s->txn, e) ||
 	    agents_remove(s->db, name, e) || tell_host(s, name, "deleted", e))
 		return -1;
 	complete_later(s, done, name, true, NULL);
@@ -152,17 +152,17 @@ int supervisor_agent_delete_all(struct supervisor *s, const char *name,
 				const char *by, struct completion done,
 				struct err *e)
 {
-	struct purge *p = step_alloc(&s->step, sizeof *p);
+	struct purge *p = txn_alloc(&s->txn, sizeof *p);
 
 	control_set_actor(by);
 	*p = (struct purge){
-		.sup = s, .done = done, .agent = step_text(&s->step, name)};
+		.sup = s, .done = done, .agent = txn_text(&s->txn, name)};
 	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
-	    step_begin(&s->step, e) ||
-	    purge_rows(s->db, name, &p->path, &s->step.arena, e) ||
+	    txn_begin(&s->txn, e) ||
+	    purge_rows(s->db, name, &p->path, &s->txn.arena, e) ||
 	    tell_host(s, name, "deleted", e))
 		return -1;
-	step_then(&s->step, remove_files, p);
+	txn_on_commit(&s->txn, remove_files, p);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ int supervisor_agent_move(struct supervisor *s, const char *name,
 		return err_set(e, ERR_INVALID,
 			       "\"path\" says where the file is, from /");
 	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
-	    step_begin(&s->step, e) || registry_move(s->db, name, path, e) ||
+	    txn_begin(&s->txn, e) || registry_move(s->db, name, path, e) ||
 	    tell_host(s, name, "moved", e))
 		return -1;
 	complete_later(s, done, name, true, NULL);
@@ -201,7 +201,7 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 			      struct agent_database_row *out, struct arena *a,
 			      struct err *e)
 {
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    registry_make(s->db, &s->home, name, out, a, e))
 		return -1;
 	return bring_forward(s, out, e);

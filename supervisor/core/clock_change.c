@@ -141,7 +141,7 @@ void steady_check(struct supervisor *s)
 	if (!is_step(by))
 		return;
 	log_warn(LT("msg", "the system's clock was set"), LI("by_ms", by));
-	if (step_begin(&s->step, &e) || move_rows(s->db, by, &e)) {
+	if (txn_begin(&s->txn, &e) || move_rows(s->db, by, &e)) {
 		log_error(LT("msg", "deadlines cannot be moved"),
 			  LT("error", e.text));
 		return;
@@ -151,7 +151,7 @@ void steady_check(struct supervisor *s)
 	if (keep_offset(s, offset, &e))
 		log_error(LT("msg", "the clock cannot be recorded"),
 			  LT("error", e.text));
-	u = step_alloc(&s->step, sizeof *u);
+	u = txn_alloc(&s->txn, sizeof *u);
 	*u = (struct undo){s, before, by};
-	step_then(&s->step, committed, u);
+	txn_on_commit(&s->txn, committed, u);
 }

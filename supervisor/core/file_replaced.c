@@ -29,19 +29,19 @@ bool control_file_in_place(struct supervisor *s)
 	bool in_place = sql_in_place(s->db, &e) == 0;
 	const char *lost;
 
-	if (in_place == !s->step.refused)
+	if (in_place == !s->txn.refused)
 		return in_place;
 	if (!in_place) {
 		log_error(LT("msg", "the control plane is not in its place"),
 			  LT("error", e.text));
-		step_refuse(&s->step, &e);
+		txn_refuse(&s->txn, &e);
 		lost = sql_lost(s->db);
 		if (lost && strcmp(lost, "-wal") == 0)
 			save_log(s);
 		return false;
 	}
 	log_info(LT("msg", "the control plane is in its place again"));
-	step_refuse(&s->step, NULL);
+	txn_refuse(&s->txn, NULL);
 	on_txn_failed(s, NULL); /* reads the rows again */
 	return true;
 }

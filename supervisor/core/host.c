@@ -140,7 +140,7 @@ int supervisor_token_add(struct supervisor *s, const char *name,
 	struct api_token_named_row known;
 	int found;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	found = sql_get(s->db, Q_API_TOKEN_NAMED, &key, &known, NULL, e);
 	if (found == 1 && known.n > 0)
@@ -158,7 +158,7 @@ int supervisor_token_delete(struct supervisor *s, const char *name,
 	struct api_token_delete_in key = {name};
 	int n;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	n = sql_exec(s->db, Q_API_TOKEN_DELETE, &key, e);
 	if (n < 0)
@@ -193,7 +193,7 @@ void end_if_done(struct supervisor *s)
 {
 	if (s->stopping && s->lives.count == 0 && s->warms.count == 0 &&
 	    !s->ended)
-		step_then(&s->step, end_loop, s);
+		txn_on_commit(&s->txn, end_loop, s);
 }
 
 int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
@@ -213,13 +213,13 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 			       "skepd can restart, go down or go down-now");
 	if (!s->read_only)
 		(void)control_file_in_place(s);
-	if (s->step.refused) { /* nothing can be recorded, and nothing lost */
+	if (s->txn.refused) { /* nothing can be recorded, and nothing lost */
 		s->stopping = true;
 		complete_later(s, done, intent, true, intent);
-		step_then(&s->step, end_loop, s);
+		txn_on_commit(&s->txn, end_loop, s);
 		return 0;
 	}
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
 		return -1;
 	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
@@ -229,9 +229,9 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 	notify("STOPPING=1");
 	s->stopping = true;
 	complete_later(s, done, intent, true, intent);
-	copy = step_text(&s->step, by);
+	copy = txn_text(&s->txn, by);
 	if (!strcmp(intent, "restart"))
-		step_then(&s->step, end_loop, s);
+		txn_on_commit(&s->txn, end_loop, s);
 	else
 		warm_evict_all(s, NULL);
 	if (!strcmp(intent, "down-now"))

@@ -30,7 +30,7 @@ int supervisor_backup_note(struct supervisor *s,
 	control_set_actor(by);
 	if (!id_is(ID_BACKUP, row->id ? row->id : ""))
 		return err_set(e, ERR_INVALID, "\"id\" is no id of a backup");
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_BACKUP_RUN_PUT, row, e) < 0 ||
 	    (over &&
 	     control_audit(s->db, NULL, "backup.create", row->id, NULL, e)))
@@ -50,13 +50,13 @@ int supervisor_migration_run(struct supervisor *s,
 		return err_set(e, ERR_INVALID,
 			       "\"id\" is no id of a migration, or \"source\", "
 			       "\"importer\" or \"state\" is missing");
-	if (step_begin(&s->step, e) || control_migration(s->db, row, e))
+	if (txn_begin(&s->txn, e) || control_migration(s->db, row, e))
 		return -1;
 	complete_later(s, done, row->id, true, NULL);
 	return 0;
 }
 
-/* Looks first: a statement that fails undoes the whole step. */
+/* Looks first: a statement that fails undoes the whole transaction. */
 static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 {
 	struct migration_run_known_row row;
@@ -82,7 +82,7 @@ int supervisor_migration_source(struct supervisor *s,
 		return err_set(e, ERR_INVALID,
 			       "\"path\", \"target\", \"sha256\", \"run\", "
 			       "\"importer\" and \"state\" are needed");
-	if (needs_migration(s, row->run, e) || step_begin(&s->step, e) ||
+	if (needs_migration(s, row->run, e) || txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
 		return -1;
 	complete_later(s, done, row->run, true, NULL);
@@ -98,7 +98,7 @@ int supervisor_migration_removed(struct supervisor *s,
 	if (!in->file || !in->removed)
 		return err_set(e, ERR_INVALID,
 			       "\"file\" and \"removed\" are needed");
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
 		return -1;
 	complete_later(s, done, "sources", true, NULL);
@@ -112,7 +112,7 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 	control_set_actor(by);
 	if (!act || text_check_key("act", act, 64, e))
 		return act ? -1 : err_set(e, ERR_INVALID, "\"act\" is missing");
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    control_audit(s->db, NULL, act, subject, detail, e))
 		return -1;
 	complete_later(s, done, subject ? subject : act, true, NULL);
@@ -131,7 +131,7 @@ static int slice(struct supervisor *s, int64_t max,
 	int64_t until = clock_mono_ns() + SLICE_NS;
 	int n = 1, sum = 0;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	while (n > 0 && sum < max && clock_mono_ns() < until) {
 		n = step(s->db, max - sum < STEP ? max - sum : STEP, arg, e);
@@ -148,7 +148,7 @@ static int tell(struct supervisor *s, const char *what, int n,
 	if (n < 0)
 		return -1;
 	snprintf(note, sizeof note, "%d", n);
-	complete_later(s, done, what, n > 0, step_text(&s->step, note));
+	complete_later(s, done, what, n > 0, txn_text(&s->txn, note));
 	return 0;
 }
 
@@ -233,7 +233,7 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 			     const char *path, const char *by,
 			     struct completion done, struct err *e)
 {
-	struct swap *w = step_alloc(&s->step, sizeof *w);
+	struct swap *w = txn_alloc(&s->txn, sizeof *w);
 	struct arena a = {0};
 	int rc, found;
 
@@ -249,16 +249,16 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no file here",
 				 quoted(name).text);
 	if (!rc)
-		rc = step_begin(&s->step, e) ||
+		rc = txn_begin(&s->txn, e) ||
 		     registry_swap(s->db, name, path, &w->row, &a, e) ||
 		     control_audit(s->db, NULL, "agent.restore", name, NULL, e);
 	if (!rc) {
 		w->done = done;
-		w->row.agent = step_text(&s->step, w->row.agent);
-		w->row.path = step_text(&s->step, w->row.path);
-		w->path = step_text(&s->step, path);
-		w->before = registry_before(path, &s->step.arena);
-		step_then(&s->step, swap_files, w);
+		w->row.agent = txn_text(&s->txn, w->row.agent);
+		w->row.path = txn_text(&s->txn, w->row.path);
+		w->path = txn_text(&s->txn, path);
+		w->before = registry_before(path, &s->txn.arena);
+		txn_on_commit(&s->txn, swap_files, w);
 	}
 	arena_fini(&a);
 	return rc ? -1 : 0;

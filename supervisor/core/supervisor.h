@@ -34,7 +34,7 @@ struct supervisor {
 	struct config config;
 	struct watchdog_record watchdog; /* all 0 without one */
 	struct sql *db;
-	struct step step;
+	struct txn txn;
 	struct ipc_server *ipc;
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
@@ -74,7 +74,7 @@ struct why {
 	enum run_verdict verdict;
 };
 
-/* move.c: the event's row of the table, in the step. ERR_CONFLICT if it has
+/* move.c: the event's row of the table, in the transaction. ERR_CONFLICT if it has
  * none in the run's state; then nothing is changed. */
 int transition_apply(struct live *l, enum run_event event,
 		     const struct why *why, struct err *e);
@@ -84,7 +84,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 			    enum run_event event, const struct why *why,
 			    struct err *e);
 
-/* A move that cannot be refused; a failure of the database ends the step. */
+/* A move that cannot be refused; a failure of the database ends the transaction. */
 void transition_must_apply(struct live *l, enum run_event event,
 			   const struct why *why);
 

@@ -4,25 +4,25 @@
 #include "lib/base/log.h"
 
 struct effect {
-	step_effect *call;
+	txn_effect *call;
 	void *arg;
 	struct effect *next;
 };
 
 static void on_prepare(uv_prepare_t *h)
 {
-	step_end(h->data);
+	txn_end(h->data);
 }
 
 static void on_check(uv_check_t *h)
 {
-	step_end(h->data);
+	txn_end(h->data);
 }
 
-void step_init(struct step *s, uv_loop_t *loop, struct sql *db,
-	       struct step_calls calls)
+void txn_init(struct txn *s, uv_loop_t *loop, struct sql *db,
+	      struct txn_calls calls)
 {
-	*s = (struct step){.db = db, .calls = calls};
+	*s = (struct txn){.db = db, .calls = calls};
 	s->end = &s->first;
 	uv_prepare_init(loop, &s->before_poll);
 	uv_check_init(loop, &s->after_poll);
@@ -33,22 +33,22 @@ void step_init(struct step *s, uv_loop_t *loop, struct sql *db,
 	uv_unref((uv_handle_t *)&s->after_poll);
 }
 
-void step_close(struct step *s)
+void txn_close(struct txn *s)
 {
-	step_end(s);
+	txn_end(s);
 	uv_close((uv_handle_t *)&s->before_poll, NULL);
 	uv_close((uv_handle_t *)&s->after_poll, NULL);
 	arena_fini(&s->arena);
 }
 
-void step_refuse(struct step *s, const struct err *why)
+void txn_refuse(struct txn *s, const struct err *why)
 {
 	s->refused = why != NULL;
 	if (why)
 		s->why = *why;
 }
 
-int step_begin(struct step *s, struct err *e)
+int txn_begin(struct txn *s, struct err *e)
 {
 	if (s->open)
 		return 0;
@@ -62,7 +62,7 @@ int step_begin(struct step *s, struct err *e)
 	return 0;
 }
 
-void step_then(struct step *s, step_effect *effect, void *arg)
+void txn_on_commit(struct txn *s, txn_effect *effect, void *arg)
 {
 	struct effect *f = arena_alloc(&s->arena, sizeof *f);
 
@@ -72,18 +72,18 @@ void step_then(struct step *s, step_effect *effect, void *arg)
 	s->end = &f->next;
 }
 
-void *step_alloc(struct step *s, size_t n)
+void *txn_alloc(struct txn *s, size_t n)
 {
 	return arena_alloc(&s->arena, n);
 }
 
-char *step_text(struct step *s, const char *text)
+char *txn_text(struct txn *s, const char *text)
 {
 	return arena_text(&s->arena, text);
 }
 
-/* 0 if what the step changed is on disk. */
-static int commit(struct step *s, struct err *e)
+/* 0 if what the transaction changed is on disk. */
+static int commit(struct txn *s, struct err *e)
 {
 	int rc;
 
@@ -98,7 +98,7 @@ static int commit(struct step *s, struct err *e)
 	return rc;
 }
 
-static void let_go(struct step *s, const struct err *failed)
+static void let_go(struct txn *s, const struct err *failed)
 {
 	struct effect *f = s->first;
 
@@ -108,7 +108,7 @@ static void let_go(struct step *s, const struct err *failed)
 		f->call(f->arg, failed);
 }
 
-void step_end(struct step *s)
+void txn_end(struct txn *s)
 {
 	struct err e;
 	int rc;

@@ -18,15 +18,15 @@
  * If the commit fails, every effect is told so instead, and then `failed` is
  * called: what is in memory may be ahead of the rows and has to be read again.
  */
-typedef void step_effect(void *arg, const struct err *failed);
+typedef void txn_effect(void *arg, const struct err *failed);
 
-struct step_calls {
+struct txn_calls {
 	void *arg;
 	void (*before)(void *arg); /* a commit; may make further changes */
-	step_effect *failed;
+	txn_effect *failed;
 };
 
-struct step {
+struct txn {
 	struct sql *db;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
@@ -34,31 +34,31 @@ struct step {
 	struct arena arena;
 	struct effect *first;
 	struct effect **end;
-	struct step_calls calls;
+	struct txn_calls calls;
 	int64_t commits;
-	bool refused; /* see step_refuse */
+	bool refused; /* see txn_refuse */
 	struct err why;
 };
 
-void step_init(struct step *s, uv_loop_t *loop, struct sql *db,
-	       struct step_calls calls);
-void step_close(struct step *s); /* commits what is open; stops the handles */
+void txn_init(struct txn *s, uv_loop_t *loop, struct sql *db,
+	      struct txn_calls calls);
+void txn_close(struct txn *s); /* commits what is open; stops the handles */
 
 /* No change is begun any more, for this reason; NULL: they are again. */
-void step_refuse(struct step *s, const struct err *why);
+void txn_refuse(struct txn *s, const struct err *why);
 
 /* Before the first change of a handler. Again in the same step: nothing. */
-int step_begin(struct step *s, struct err *e);
+int txn_begin(struct txn *s, struct err *e);
 
 /* Keeps effect(arg) for after the commit. Without a change, it is called at the
- * end of the step all the same. Effects are called in order. */
-void step_then(struct step *s, step_effect *effect, void *arg);
+ * end of the transaction all the same. Effects are called in order. */
+void txn_on_commit(struct txn *s, txn_effect *effect, void *arg);
 
 /* Memory that lives until the effects have been called. */
-void *step_alloc(struct step *s, size_t n);
-char *step_text(struct step *s, const char *text);
+void *txn_alloc(struct txn *s, size_t n);
+char *txn_text(struct txn *s, const char *text);
 
 /* Commits, lets effects go, and again for what these changed. */
-void step_end(struct step *s);
+void txn_end(struct txn *s);
 
 #endif

@@ -84,7 +84,7 @@ static void tell_all(struct live_watch *w)
 		if (w->told)
 			continue;
 		w->told = true;
-		step_then(&w->sup->step, tell, w);
+		txn_on_commit(&w->sup->txn, tell, w);
 	}
 }
 

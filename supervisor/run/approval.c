@@ -111,7 +111,7 @@ int approval_on_request(struct live *l, const struct msg_approval *m,
 	struct arena a = {0};
 	int found;
 
-	if (step_begin(&l->sup->step, e))
+	if (txn_begin(&l->sup->txn, e))
 		return -1;
 	found = sql_get(l->sup->db, Q_APPROVAL_FIND, &key, &row, &a, e);
 	if (found == 0)
@@ -228,7 +228,7 @@ int supervisor_answer(struct supervisor *s, const char *approval,
 	struct arena a = {0};
 	int rc;
 
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	rc = sql_get(s->db, Q_APPROVAL_GET, &key, &row, &a, e);
 	if (rc == 0)

@@ -30,20 +30,20 @@ static void call_done(void *arg, const struct err *failed)
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note)
 {
-	struct pending *p = step_alloc(&s->step, sizeof *p);
+	struct pending *p = txn_alloc(&s->txn, sizeof *p);
 
 	p->done = done;
 	p->result.changed = changed;
-	p->result.note = step_text(&s->step, note);
+	p->result.note = txn_text(&s->txn, note);
 	snprintf(p->result.id.text, sizeof p->result.id.text, "%s", id);
-	step_then(&s->step, call_done, p);
+	txn_on_commit(&s->txn, call_done, p);
 }
 
 void supervisor_after(struct supervisor *s,
 		      void (*fn)(void *arg, const struct err *failed),
 		      void *arg)
 {
-	step_then(&s->step, fn, arg);
+	txn_on_commit(&s->txn, fn, arg);
 }
 
 /* --- submit ----------------------------------------------------------- */
@@ -84,7 +84,7 @@ int supervisor_submit_run(struct supervisor *s, const struct run_ask *ask,
 
 	if (s->stopping)
 		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
-	if (text_check_name("agent", ask->agent, e) || step_begin(&s->step, e))
+	if (text_check_name("agent", ask->agent, e) || txn_begin(&s->txn, e))
 		return -1;
 	found = supervisor_agent_read(s, ask->agent, &agent, &a, e);
 	if (found == 0)
@@ -279,7 +279,7 @@ int supervisor_cancel_run(struct supervisor *s, const char *run,
 
 	if (why && text_check_key("reason", why, 200, e))
 		return -1;
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	changed = cancel_run(s, run, "cancelled", why, by, e);
 	if (changed < 0)
@@ -337,7 +337,7 @@ static int hold(struct supervisor *s, const char *run, bool pause,
 	if (!run_fsm(l->state, pause ? RUN_EV_PAUSE : RUN_EV_RESUME).allowed)
 		return err_set(e, ERR_CONFLICT, "run %s is %s", run,
 			       run_state_word(l->state));
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_COMMAND_DROP, &drop, e) < 0 ||
 	    add_command(s, run, pause ? "pause" : "resume", "{}", by, e) ||
 	    transition_apply(l, pause ? RUN_EV_PAUSE : RUN_EV_RESUME, &why, e))
@@ -375,7 +375,7 @@ int supervisor_send_to_run(struct supervisor *s, const char *run,
 			       "UTF-8",
 			       RUN_SEND_MAX);
 	text_body(&body, "text", text);
-	if (step_begin(&s->step, e) == 0)
+	if (txn_begin(&s->txn, e) == 0)
 		rc = add_command(s, run, "message", body.p, by, e);
 	buf_fini(&body);
 	if (rc)

@@ -116,13 +116,13 @@ static void do_act(void *arg, const struct err *failed)
 
 void effect_apply(struct live *l, enum run_act act)
 {
-	struct act *a = step_alloc(&l->sup->step, sizeof *a);
+	struct act *a = txn_alloc(&l->sup->txn, sizeof *a);
 
 	a->sup = l->sup;
 	a->act = act;
 	memcpy(a->id, l->id, sizeof a->id);
 	l->sup->host_changed = true;
-	step_then(&l->sup->step, do_act, a);
+	txn_on_commit(&l->sup->txn, do_act, a);
 }
 
 /* --- commands --------------------------------------------------------- */

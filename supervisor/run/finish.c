@@ -96,7 +96,7 @@ static int finish(struct live *l, struct err *e)
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}
-	if (step_begin(&l->sup->step, e) ||
+	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
 		return -1;
 	l->settled = w->in_file; /* else what is in the file counts */

@@ -73,7 +73,7 @@ static int put_row(const struct live *l, int64_t since, int64_t until,
 		.until = until,
 	};
 
-	if (step_begin(&l->sup->step, e))
+	if (txn_begin(&l->sup->txn, e))
 		return -1;
 	return sql_exec(l->sup->db, Q_WARM_PUT, &row, e) < 0 ? -1 : 0;
 }

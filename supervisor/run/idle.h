@@ -64,7 +64,7 @@ struct warm_table {
 };
 
 /* A run that is done leaves its tree, if its worker wants that and may: true,
- * and the tree is not the run's any more. In the step. */
+ * and the tree is not the run's any more. In the transaction. */
 bool warm_park(struct live *l);
 
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
@@ -72,12 +72,12 @@ bool warm_park(struct live *l);
 int warm_place(struct supervisor *s, const struct run_active_row *run,
 	       const char *fit, int64_t agent_limit, struct warm **out);
 
-/* Gives the tree to a run that starts, in the step; w is gone. After the commit
+/* Gives the tree to a run that starts, in the transaction; w is gone. After the commit
  * warm_hand_over gives the worker what it shall do. */
 int warm_take(struct warm *w, struct live *l, struct err *e);
 void warm_hand_over(struct live *l);
 
-/* A run in a tree that was another's ends with it, in the step. */
+/* A run in a tree that was another's ends with it, in the transaction. */
 int warm_end_run(struct live *l, struct err *e);
 
 /* The tree in which a run that is adopted works, from its row. */

@@ -56,7 +56,7 @@ static void drop_rows(struct warm *w)
 	struct supervisor *s = w->sup;
 	struct err e;
 
-	if (step_begin(&s->step, &e) ||
+	if (txn_begin(&s->txn, &e) ||
 	    sql_exec(s->db, Q_WARM_DELETE, &key, &e) < 0 ||
 	    sql_exec(s->db, Q_SANDBOX_DELETE, &box, &e) < 0)
 		log_error(LT("msg", "the row of an idle worker stays"),

@@ -65,10 +65,10 @@ static void answer_now(void *arg, const struct err *failed)
 
 static void answer_later(struct supervisor *s, struct ipc_from to, bool begin)
 {
-	struct later *l = step_alloc(&s->step, sizeof *l);
+	struct later *l = txn_alloc(&s->txn, sizeof *l);
 
 	*l = (struct later){s, to, begin};
-	step_then(&s->step, answer_now, l);
+	txn_on_commit(&s->txn, answer_now, l);
 }
 
 /* --- reports ---------------------------------------------------------- */
@@ -154,7 +154,7 @@ static int on_usage(struct live *l, struct ipc_from from, const struct msg *m,
 		.cost_micros = m->u.usage.cost_micros,
 	};
 
-	if (step_begin(&l->sup->step, e) ||
+	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_USAGE, &in, e) < 0)
 		return -1;
 	answer_later(l->sup, from, false);
@@ -181,7 +181,7 @@ static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
 		.now = clock_now(),
 	};
 
-	if (step_begin(&l->sup->step, e) ||
+	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
 		return -1;
 	if (!strcmp(l->phase, "waiting"))

@@ -148,7 +148,7 @@ static void take_last_seq(struct live *l, int64_t seq)
 		return;
 	if (seq > l->last_seq)
 		l->last_seq = seq;
-	if (step_begin(&l->sup->step, &e) ||
+	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_LAST_SEQ, &in, &e) < 0)
 		log_error(LT("msg", "the last event cannot be recorded"),
 			  LT("run", l->id), LT("error", e.text));

@@ -95,7 +95,7 @@ static void on_alarm(uv_timer_t *h)
 	struct arena a = {0};
 	struct err e;
 
-	if (step_begin(&s->step, &e) || run_wake(s->db, now, &a, &e) < 0 ||
+	if (txn_begin(&s->txn, &e) || run_wake(s->db, now, &a, &e) < 0 ||
 	    expire(s, now, &a, &e))
 		log_error(LT("msg", "the queue cannot be woken"),
 			  LT("error", e.text));

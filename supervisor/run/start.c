@@ -375,7 +375,7 @@ int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
 	int rc = -1;
 
 	mark(MARK_claimed);
-	if (step_begin(&s->step, e) ||
+	if (txn_begin(&s->txn, e) ||
 	    sql_get(s->db, Q_RUN_ACTIVE_GET, &key, &c.run, &c.arena, e) != 1) {
 		arena_fini(&c.arena);
 		return -1;

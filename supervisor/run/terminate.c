@@ -57,7 +57,7 @@ static void make_up_for(struct live *l)
 	if (!stillborn && strcmp(l->reason, "stopped") != 0 &&
 	    strcmp(l->reason, "supervisor_lost") != 0)
 		return;
-	if (step_begin(&l->sup->step, &e) ||
+	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, stillborn ? Q_RUN_UNCOUNT : Q_RUN_GRANT, &in,
 		     &e) < 0)
 		log_error(LT("msg", "an attempt cannot be taken back"),
@@ -242,7 +242,7 @@ void active_run_on_exit(struct live *l)
 	bool oom;
 
 	if (!run_state_lives(l->state))
-		return; /* proven gone; dropped at the end of the step */
+		return; /* proven gone; dropped at the end of the transaction */
 	take_word(l);
 	if (l->state == RUN_ENDING) {
 		exit_verify(l);
@@ -281,7 +281,7 @@ void record_worker_pid(struct live *l)
 	struct sandbox_set_pid_in box = {l->id, l->pid, clock_now()};
 	struct err e;
 
-	if (step_begin(&l->sup->step, &e) ||
+	if (txn_begin(&l->sup->txn, &e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_WORKER, &in, &e) < 0 ||
 	    sql_exec(l->sup->db, Q_SANDBOX_SET_PID, &box, &e) < 0)
 		log_error(LT("msg", "a pid cannot be written"),

@@ -44,7 +44,7 @@ int transition_apply(struct live *l, enum run_event event,
 	if (!st.allowed)
 		return err_set(e, ERR_CONFLICT, "run %s is %s", l->id,
 			       run_state_word(l->state));
-	if (step_begin(&l->sup->step, e))
+	if (txn_begin(&l->sup->txn, e))
 		return -1;
 	remember(l, why);
 	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
@@ -63,7 +63,7 @@ int transition_apply(struct live *l, enum run_event event,
 		return -1;
 	l->state = st.to;
 	if (mark_file && run_state_is_over(st.to))
-		step_then(&l->sup->step, mark_ended, NULL);
+		txn_on_commit(&l->sup->txn, mark_ended, NULL);
 	effect_apply(l, st.act);
 	return 0;
 }
@@ -101,7 +101,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 	if (!st.allowed)
 		return err_set(e, ERR_CONFLICT, "run %s is %s", row->id,
 			       row->state);
-	if (step_begin(&s->step, e))
+	if (txn_begin(&s->txn, e))
 		return -1;
 	s->schedule = s->alarm_stale = s->host_changed = true;
 	return run_move(s->db, &ask, e);

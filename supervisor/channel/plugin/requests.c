@@ -173,11 +173,12 @@ static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
 	json_add(&b, data);
 	in.cursor = b.p;
 	rc = buf_ok(&b, "the cursor", e);
-	if (rc == 0 && (step_begin(&c->sup->step, e) ||
+	if (rc == 0 && (txn_begin(&c->sup->txn, e) ||
 			sql_exec(c->sup->db, Q_CHANNEL_CURSOR, &in, e) < 0))
 		rc = -1;
 	if (rc == 0)
-		step_then(&c->sup->step, cursor_kept, receipt_new(p, id, NULL));
+		txn_on_commit(&c->sup->txn, cursor_kept,
+			      receipt_new(p, id, NULL));
 	buf_fini(&b);
 	return rc;
 }

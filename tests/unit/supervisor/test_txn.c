@@ -15,7 +15,7 @@
 static struct temp dir;
 static struct sql *db, *other;
 static uv_loop_t loop;
-static struct step step;
+static struct txn txn;
 static char seen[256];
 static int failures, again;
 
@@ -49,7 +49,7 @@ static int set_up(void **state)
 	assert_int_equal(control_open(&db, &home, SQL_CREATE, &e), 0);
 	assert_int_equal(control_open(&other, &home, SQL_READONLY, &e), 0);
 	uv_loop_init(&loop);
-	step_init(&step, &loop, db, (struct step_calls){NULL, before, failed});
+	txn_init(&txn, &loop, db, (struct txn_calls){NULL, before, failed});
 	seen[0] = '\0';
 	failures = again = 0;
 	return 0;
@@ -58,7 +58,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	step_close(&step);
+	txn_close(&txn);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
 	sql_close(db);
@@ -72,7 +72,7 @@ static void put(const char *key)
 	struct kv_put_in in = {"t", key, "v", OPT_NONE, 1};
 	struct err e;
 
-	assert_int_equal(step_begin(&step, &e), 0);
+	assert_int_equal(txn_begin(&txn, &e), 0);
 	assert_true(sql_exec(db, Q_KV_PUT, &in, &e) >= 0);
 }
 
@@ -102,14 +102,14 @@ static void effects_come_after_one_commit_in_order(void **state)
 {
 	(void)state;
 	put("one");
-	step_then(&step, say, a);
+	txn_on_commit(&txn, say, a);
 	put("two");
-	step_then(&step, say, b);
+	txn_on_commit(&txn, say, b);
 	assert_string_equal(seen, "");
 	assert_int_equal(rows_seen(), 0);
-	step_end(&step);
+	txn_end(&txn);
 	assert_string_equal(seen, "a:2 b:2 ");
-	assert_int_equal(step.commits, 1);
+	assert_int_equal(txn.commits, 1);
 }
 
 static void change_again(void *arg, const struct err *e)
@@ -118,7 +118,7 @@ static void change_again(void *arg, const struct err *e)
 	assert_null(e);
 	if (again++ == 0) {
 		put("three");
-		step_then(&step, say, a);
+		txn_on_commit(&txn, say, a);
 	}
 }
 
@@ -126,19 +126,19 @@ static void what_an_effect_changes_is_committed_too(void **state)
 {
 	(void)state;
 	put("one");
-	step_then(&step, change_again, NULL);
-	step_end(&step);
+	txn_on_commit(&txn, change_again, NULL);
+	txn_end(&txn);
 	assert_string_equal(seen, "a:2 ");
-	assert_int_equal(step.commits, 2);
+	assert_int_equal(txn.commits, 2);
 }
 
 static void an_effect_without_a_change_costs_no_commit(void **state)
 {
 	(void)state;
-	step_then(&step, say, a);
-	step_end(&step);
+	txn_on_commit(&txn, say, a);
+	txn_end(&txn);
 	assert_string_equal(seen, "a:0 ");
-	assert_int_equal(step.commits, 0);
+	assert_int_equal(txn.commits, 0);
 }
 
 static void a_failed_statement_takes_the_whole_step_back(void **state)
@@ -148,21 +148,21 @@ static void a_failed_statement_takes_the_whole_step_back(void **state)
 
 	(void)state;
 	put("one");
-	step_then(&step, say, a);
+	txn_on_commit(&txn, say, a);
 	assert_int_equal(sql_exec(db, Q_KV_PUT, &bad, &e), -1);
-	step_then(&step, say, b);
-	step_end(&step);
+	txn_on_commit(&txn, say, b);
+	txn_end(&txn);
 	assert_string_equal(seen, "a!:0 b!:0 ");
 	assert_int_equal(failures, 1);
 	put("three");
-	step_end(&step);
+	txn_end(&txn);
 	assert_int_equal(rows_seen(), 1);
 }
 
 static void on_timer(uv_timer_t *t)
 {
 	put("from the loop");
-	step_then(&step, say, a);
+	txn_on_commit(&txn, say, a);
 	uv_close((uv_handle_t *)t, NULL);
 }
 
