@@ -262,10 +262,10 @@ static int start(struct supervisor *s, struct err *e)
 
 /* --- end -------------------------------------------------------------- */
 
-static void forget(struct live *l, void *arg)
+static void forget(struct active_run *l, void *arg)
 {
 	(void)arg;
-	live_drop(l);
+	active_run_drop(l);
 }
 
 static void close_handles(struct supervisor *s)
@@ -292,7 +292,7 @@ static void stop(struct supervisor *s)
 	spawn_close(&s->spawn);
 	spares_close(s);
 	messages_close(s);
-	live_each(&s->lives, forget, NULL);
+	active_run_each(&s->active, forget, NULL);
 	warm_forget_all(s);
 	txn_close(&s->txn);
 	close_handles(s);
@@ -322,10 +322,10 @@ static void run_loop(struct supervisor *s)
 {
 	s->started_at = clock_now();
 	log_info(LT("msg", "ready"), LT("home", s->home.root),
-		 LI("epoch", s->epoch), LI("adopted", s->lives.count));
+		 LI("epoch", s->epoch), LI("adopted", s->active.count));
 	notify("READY=1");
 	uv_run(&s->loop, UV_RUN_DEFAULT);
-	log_info(LT("msg", "going"), LI("live", s->lives.count));
+	log_info(LT("msg", "going"), LI("live", s->active.count));
 }
 
 /* ERR_BUSY with its pid, if the control plane names the other supervisor. */

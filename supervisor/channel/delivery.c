@@ -230,7 +230,7 @@ static void forget_counts(struct supervisor *s)
 }
 
 /* After the commit; if it failed they are settled again. */
-static void settled(void *arg, const struct err *failed)
+static void reconciled(void *arg, const struct err *failed)
 {
 	struct parcel *list = arg;
 
@@ -271,6 +271,6 @@ int parcels_settle(struct supervisor *s, int budget, struct err *e)
 	last->next = NULL;
 	k->moved += n;
 	s->host_changed = true;
-	txn_on_commit(&s->txn, settled, first);
+	txn_on_commit(&s->txn, reconciled, first);
 	return n;
 }

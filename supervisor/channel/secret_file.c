@@ -25,8 +25,8 @@ int secret_file_read(struct secret_file *f, struct buf *out, struct err *e)
 
 	f->looked_at = now;
 	f->seen = (struct stat){0};
-	f->settled = stat(f->path, &f->seen) == 0 &&
-		     now - ms_of(f->seen.st_ctim) > SETTLE_MS;
+	f->reconciled = stat(f->path, &f->seen) == 0 &&
+			now - ms_of(f->seen.st_ctim) > SETTLE_MS;
 	if (file_read(f->path, out, e))
 		return -1;
 	while (out->n && out->p[out->n - 1] == '\n')
@@ -43,5 +43,5 @@ bool secret_file_changed(struct secret_file *f)
 		return false;
 	f->looked_at = now;
 	(void)stat(f->path, &st);
-	return !f->settled || !same(&st, &f->seen);
+	return !f->reconciled || !same(&st, &f->seen);
 }

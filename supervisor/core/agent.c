@@ -109,7 +109,8 @@ int supervisor_agent_put(struct supervisor *s, const char *name,
 
 static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 {
-	if (live_count_agent(&s->lives, name) == 0 && warm_evict_now(s, name))
+	if (active_run_count_agent(&s->active, name) == 0 &&
+	    warm_evict_now(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
 		       "agent %s has live runs: wait for their end, or cancel "

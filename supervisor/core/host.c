@@ -29,7 +29,7 @@ const struct home *supervisor_home(const struct supervisor *s)
 bool supervisor_run_activity(struct supervisor *s, const char *run,
 			     struct run_activity *out)
 {
-	const struct live *l = live_find(&s->lives, run);
+	const struct active_run *l = active_run_find(&s->active, run);
 	int64_t ago;
 
 	if (!l)
@@ -50,13 +50,13 @@ bool supervisor_run_activity(struct supervisor *s, const char *run,
 void supervisor_run_memory(struct supervisor *s, const char *run,
 			   struct run_memory *out)
 {
-	const struct live *l = live_find(&s->lives, run);
+	const struct active_run *l = active_run_find(&s->active, run);
 	struct tree t;
 
 	*out = (struct run_memory){0};
 	if (!l)
 		return;
-	t = live_tree(l);
+	t = active_run_tree(l);
 	out->processes = tree_count(&s->place, &t, &out->rss);
 }
 
@@ -84,7 +84,7 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 	return true;
 }
 
-static void count_connected(struct live *l, void *arg)
+static void count_connected(struct active_run *l, void *arg)
 {
 	*(int64_t *)arg += l->connected;
 }
@@ -98,7 +98,7 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 		.pid = getpid(),
 		.epoch = s->epoch,
 		.started_at = s->started_at,
-		.live = s->lives.count,
+		.live = s->active.count,
 		.idle = s->warms.count,
 		.spares = spares_ready(s),
 		.version = SKEP_VERSION,
@@ -114,11 +114,11 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 		out->restarted_at = s->watchdog.ended_at;
 		out->restart_cause = s->watchdog.cause;
 	}
-	live_each(&s->lives, count_connected, &out->workers_connected);
+	active_run_each(&s->active, count_connected, &out->workers_connected);
 	if (sql_get(s->db, Q_RUN_WAITING, NULL, &row, NULL, &e) < 0)
 		log_error(LT("msg", "runs cannot be counted"),
 			  LT("error", e.text));
-	out->queued = row.in_line + row.delayed - s->lives.count;
+	out->queued = row.in_line + row.delayed - s->active.count;
 }
 
 /* --- tokens ----------------------------------------------------------- */
@@ -173,7 +173,7 @@ int supervisor_token_delete(struct supervisor *s, const char *name,
 
 /* --- going down ------------------------------------------------------- */
 
-static void stop_one(struct live *l, void *arg)
+static void stop_one(struct active_run *l, void *arg)
 {
 	active_run_stop(l, arg);
 }
@@ -191,7 +191,7 @@ static void end_loop(void *arg, const struct err *failed)
 
 void end_if_done(struct supervisor *s)
 {
-	if (s->stopping && s->lives.count == 0 && s->warms.count == 0 &&
+	if (s->stopping && s->active.count == 0 && s->warms.count == 0 &&
 	    !s->ended)
 		txn_on_commit(&s->txn, end_loop, s);
 }
@@ -203,7 +203,7 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 		.intent = intent,
 		.by = by,
 		.at = clock_now(),
-		.active = s->lives.count,
+		.active = s->active.count,
 	};
 	char *copy;
 
@@ -225,7 +225,7 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
 		return -1;
 	log_info(LT("msg", "asked to go"), LT("intent", intent), LT("by", by),
-		 LI("active", s->lives.count));
+		 LI("active", s->active.count));
 	notify("STOPPING=1");
 	s->stopping = true;
 	complete_later(s, done, intent, true, intent);
@@ -235,7 +235,7 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 	else
 		warm_evict_all(s, NULL);
 	if (!strcmp(intent, "down-now"))
-		live_each(&s->lives, stop_one, copy);
+		active_run_each(&s->active, stop_one, copy);
 	end_if_done(s);
 	return 0;
 }

@@ -238,7 +238,8 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 	int rc, found;
 
 	control_set_actor(by);
-	if (live_count_agent(&s->lives, name) > 0 || !warm_evict_now(s, name))
+	if (active_run_count_agent(&s->active, name) > 0 ||
+	    !warm_evict_now(s, name))
 		return err_set(e, ERR_BUSY,
 			       "agent %s has live runs: wait for their end, or "
 			       "cancel them",

@@ -45,10 +45,10 @@ struct supervisor {
 	struct removing *removing;
 	struct channels *channels;
 	struct tree_place place;
-	struct live_table lives;
+	struct active_runs active;
 	struct warm_table warms;
 	struct run_pick pick;
-	struct live_watch *host_watches;
+	struct run_watch *host_watches;
 	uv_timer_t alarm; /* the queue's next moment */
 	uv_timer_t tick;  /* every second */
 	uv_timer_t retry; /* reading the rows again after a failure */
@@ -76,7 +76,7 @@ struct why {
 
 /* move.c: the event's row of the table, in the transaction. ERR_CONFLICT if it has
  * none in the run's state; then nothing is changed. */
-int transition_apply(struct live *l, enum run_event event,
+int transition_apply(struct active_run *l, enum run_event event,
 		     const struct why *why, struct err *e);
 
 /* The same for a run that waits in the queue. */
@@ -85,54 +85,57 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 			    struct err *e);
 
 /* A move that cannot be refused; a failure of the database ends the transaction. */
-void transition_must_apply(struct live *l, enum run_event event,
+void transition_must_apply(struct active_run *l, enum run_event event,
 			   const struct why *why);
 
 /* The worker is over, or must be ended: retry or end is decided here. */
-void transition_worker_gone(struct live *l, const char *reason,
+void transition_worker_gone(struct active_run *l, const char *reason,
 			    const char *detail);
 
 /* Is this the reason of a worker that never came to life? Then the attempt will
  * not count, unless the agent's file has it, or there were too many of them. */
-bool worker_never_started(struct live *l, const char *reason);
+bool worker_never_started(struct active_run *l, const char *reason);
 
 /* verbs.c: calls done after the commit. */
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note);
-void active_run_stop(struct live *l, const char *by); /* to be run again */
+void active_run_stop(struct active_run *l,
+		     const char *by); /* to be run again */
 
 /* act.c */
-void effect_apply(struct live *l, enum run_act act); /* after the commit */
-void spawn_before_commit(struct live *l);            /* before it */
-void command_deliver(struct live *l); /* the next pending command */
-void active_run_on_alarm(struct live *l);
-void active_run_on_exit(struct live *l);
-void record_worker_pid(struct live *l); /* in its rows */
-const char *exit_reason_of(const struct live *l);
-void exit_verify(struct live *l);
+void effect_apply(struct active_run *l,
+		  enum run_effect act);         /* after the commit */
+void spawn_before_commit(struct active_run *l); /* before it */
+void command_deliver(struct active_run *l);     /* the next pending command */
+void active_run_on_alarm(struct active_run *l);
+void active_run_on_exit(struct active_run *l);
+void record_worker_pid(struct active_run *l); /* in its rows */
+const char *exit_reason_of(const struct active_run *l);
+void exit_verify(struct active_run *l);
 
 /* finish.c: the worker's word that it is over; at_once: the answer needs no
  * commit. supervisor_finish acts on the word that is kept in l->word. */
-int supervisor_finished(struct live *l, const struct msg_finished *f,
+int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 			bool *at_once, struct err *e);
-int supervisor_finish(struct live *l, struct err *e);
+int supervisor_finish(struct active_run *l, struct err *e);
 
 /* in_place.c: stops all changes while the control plane's file is not at its
  * place: whether it is. */
 bool control_file_in_place(struct supervisor *s);
 
 /* settle.c: reads what a dead worker committed, in a thread; then reconcile_done. */
-void reconcile_begin(struct live *l);
-bool reconcile_is_late(struct live *l); /* whether it goes on without it */
+void reconcile_begin(struct active_run *l);
+bool reconcile_is_late(
+	struct active_run *l); /* whether it goes on without it */
 
 /* sched.c */
 void schedule_runs(struct supervisor *s);
 void queue_set_alarm(struct supervisor *s);
 
 /* sandboxes.c: rows of those that there are, and what the host can offer. */
-int run_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,
 		     struct err *e);
-int run_sandbox_drop(struct live *l, struct err *e);
+int run_sandbox_drop(struct active_run *l, struct err *e);
 /* ERR_NOTALLOWED: it names a limit that cannot be enforced here. */
 int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
 		       struct err *e);
@@ -157,9 +160,9 @@ int messages_open(struct supervisor *s, struct err *e);
 void messages_close(struct supervisor *s);
 
 /* watch.c */
-void notify_run_watchers(struct live *l);        /* news of this run */
+void notify_run_watchers(struct active_run *l);  /* news of this run */
 void notify_host_watchers(struct supervisor *s); /* news in the host's log */
-void watch_orphan(struct live *l); /* the run is not live any more */
+void watch_orphan(struct active_run *l); /* the run is not live any more */
 
 /* recover.c */
 int recover_runs(struct supervisor *s, struct err *e);
@@ -170,7 +173,7 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
 void on_spawner_lost(void *arg);
 
 /* approve.c */
-int approval_on_request(struct live *l, const struct msg_approval *m,
+int approval_on_request(struct active_run *l, const struct msg_approval *m,
 			struct err *e);
 void approvals_expire(struct supervisor *s);
 

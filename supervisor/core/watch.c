@@ -8,9 +8,9 @@
  * the run is over it is told once more and hangs nowhere. News are gathered
  * into one call at the end of the turn.
  */
-struct live_watch {
-	struct live_watch *next;
-	struct live_watch **at; /* what points to us; NULL: nothing does */
+struct run_watch {
+	struct run_watch *next;
+	struct run_watch **at; /* what points to us; NULL: nothing does */
 	struct supervisor *sup;
 	void (*fn)(void *arg);
 	void *arg;
@@ -19,10 +19,10 @@ struct live_watch {
 };
 
 struct supervisor_watch {
-	struct live_watch w;
+	struct run_watch w;
 };
 
-static void unlink_watch(struct live_watch *w)
+static void unlink_watch(struct run_watch *w)
 {
 	if (!w->at)
 		return;
@@ -32,7 +32,7 @@ static void unlink_watch(struct live_watch *w)
 	w->at = NULL;
 }
 
-static void link_watch(struct live_watch *w, struct live_watch **list)
+static void link_watch(struct run_watch *w, struct run_watch **list)
 {
 	w->next = *list;
 	w->at = list;
@@ -45,7 +45,7 @@ struct supervisor_watch *supervisor_watch(struct supervisor *s, const char *run,
 					  void (*fn)(void *arg), void *arg)
 {
 	struct supervisor_watch *w = calloc(1, sizeof *w);
-	struct live *l = run ? live_find(&s->lives, run) : NULL;
+	struct active_run *l = run ? active_run_find(&s->active, run) : NULL;
 
 	if (!w)
 		abort();
@@ -68,7 +68,7 @@ void supervisor_unwatch(struct supervisor_watch *w)
 
 static void tell(void *arg, const struct err *failed)
 {
-	struct live_watch *w = arg;
+	struct run_watch *w = arg;
 
 	(void)failed; /* a hint: whoever looks finds what is there */
 	w->told = false;
@@ -78,7 +78,7 @@ static void tell(void *arg, const struct err *failed)
 		w->fn(w->arg);
 }
 
-static void tell_all(struct live_watch *w)
+static void tell_all(struct run_watch *w)
 {
 	for (; w; w = w->next) {
 		if (w->told)
@@ -88,7 +88,7 @@ static void tell_all(struct live_watch *w)
 	}
 }
 
-void notify_run_watchers(struct live *l)
+void notify_run_watchers(struct active_run *l)
 {
 	tell_all(l->watches);
 }
@@ -102,11 +102,11 @@ void notify_host_watchers(struct supervisor *s)
 }
 
 /* The watches move to the host: a run that is tried again is news there. */
-void watch_orphan(struct live *l)
+void watch_orphan(struct active_run *l)
 {
 	tell_all(l->watches);
 	while (l->watches) {
-		struct live_watch *w = l->watches;
+		struct run_watch *w = l->watches;
 
 		unlink_watch(w);
 		link_watch(w, &l->sup->host_watches);

@@ -17,7 +17,7 @@ static size_t bucket_of(const char *id)
 
 	for (; *id; id++)
 		h = (h ^ (unsigned char)*id) * 1099511628211u;
-	return (h ^ h >> 32) % LIVE_BUCKETS;
+	return (h ^ h >> 32) % ACTIVE_BUCKETS;
 }
 
 static void copy(char *out, size_t cap, const char *text)
@@ -30,15 +30,16 @@ static void on_alarm(uv_timer_t *h)
 	active_run_on_alarm(h->data);
 }
 
-void live_phase(struct live *l, const char *phase)
+void active_run_set_phase(struct active_run *l, const char *phase)
 {
 	copy(l->phase, sizeof l->phase, phase);
 }
 
-struct live *live_new(struct supervisor *s, const struct run_active_row *row)
+struct active_run *active_run_new(struct supervisor *s,
+				  const struct run_active_row *row)
 {
-	struct live *l = calloc(1, sizeof *l);
-	struct live **bucket = &s->lives.buckets[bucket_of(row->id)];
+	struct active_run *l = calloc(1, sizeof *l);
+	struct active_run **bucket = &s->active.buckets[bucket_of(row->id)];
 
 	if (!l || !(l->session = strdup(row->session)))
 		abort();
@@ -48,7 +49,7 @@ struct live *live_new(struct supervisor *s, const struct run_active_row *row)
 	copy(l->agent, sizeof l->agent, row->agent);
 	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
 	copy(l->cgroup, sizeof l->cgroup, row->cgroup ? row->cgroup : row->id);
-	live_phase(l, "starting");
+	active_run_set_phase(l, "starting");
 	l->attempt = row->attempt;
 	l->max_attempts = row->max_attempts;
 	l->backoff_ms = row->backoff_ms;
@@ -66,11 +67,11 @@ struct live *live_new(struct supervisor *s, const struct run_active_row *row)
 	l->handles = 1;
 	l->next = *bucket;
 	*bucket = l;
-	s->lives.count++;
+	s->active.count++;
 	return l;
 }
 
-static void free_when_closed(struct live *l)
+static void free_when_closed(struct active_run *l)
 {
 	if (--l->handles > 0 || !l->dropped)
 		return;
@@ -86,14 +87,14 @@ static void on_closed(uv_handle_t *h)
 	free_when_closed(h->data);
 }
 
-void live_drop(struct live *l)
+void active_run_drop(struct active_run *l)
 {
-	struct live **at = &l->sup->lives.buckets[bucket_of(l->id)];
+	struct active_run **at = &l->sup->active.buckets[bucket_of(l->id)];
 
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	l->sup->lives.count--;
+	l->sup->active.count--;
 	l->dropped = true;
 	watch_orphan(l);
 	if (l->start_fd >= 0)
@@ -107,38 +108,38 @@ void live_drop(struct live *l)
 		close(l->pidfd);
 }
 
-struct live *live_find(struct live_table *t, const char *id)
+struct active_run *active_run_find(struct active_runs *t, const char *id)
 {
-	struct live *l = t->buckets[bucket_of(id)];
+	struct active_run *l = t->buckets[bucket_of(id)];
 
 	while (l && strcmp(l->id, id) != 0)
 		l = l->next;
 	return l;
 }
 
-void live_each(struct live_table *t, void (*fn)(struct live *l, void *arg),
-	       void *arg)
+void active_run_each(struct active_runs *t,
+		     void (*fn)(struct active_run *l, void *arg), void *arg)
 {
-	for (size_t i = 0; i < LIVE_BUCKETS; i++)
-		for (struct live *l = t->buckets[i], *next; l; l = next) {
+	for (size_t i = 0; i < ACTIVE_BUCKETS; i++)
+		for (struct active_run *l = t->buckets[i], *next; l; l = next) {
 			next = l->next;
 			fn(l, arg);
 		}
 }
 
-int64_t live_count_agent(struct live_table *t, const char *agent)
+int64_t active_run_count_agent(struct active_runs *t, const char *agent)
 {
 	int64_t n = 0;
 
-	for (size_t i = 0; i < LIVE_BUCKETS; i++)
-		for (struct live *l = t->buckets[i]; l; l = l->next)
+	for (size_t i = 0; i < ACTIVE_BUCKETS; i++)
+		for (struct active_run *l = t->buckets[i]; l; l = l->next)
 			n += !strcmp(l->agent, agent);
 	return n;
 }
 
 static void on_pidfd(uv_poll_t *h, int status, int events)
 {
-	struct live *l = h->data;
+	struct active_run *l = h->data;
 
 	(void)status;
 	(void)events;
@@ -148,7 +149,8 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 	active_run_on_exit(l);
 }
 
-void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)
+void active_run_watch_pid(struct active_run *l, pid_t pid, int64_t start_ticks,
+			  int pidfd)
 {
 	l->pid = pid;
 	l->start_ticks = start_ticks;
@@ -169,13 +171,14 @@ void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd)
 	uv_poll_start(&l->poll, UV_READABLE, on_pidfd);
 }
 
-void live_alarm(struct live *l, int64_t ms)
+void active_run_set_alarm(struct active_run *l, int64_t ms)
 {
 	uv_timer_start(&l->alarm, (uv_timer_cb)on_alarm,
 		       ms > 0 ? (uint64_t)ms : 0, 0);
 }
 
-void live_because(struct live *l, const char *reason, const char *detail)
+void active_run_set_reason(struct active_run *l, const char *reason,
+			   const char *detail)
 {
 	char more_text[DETAIL_MAX + 1], *more = NULL;
 
@@ -192,7 +195,7 @@ void live_because(struct live *l, const char *reason, const char *detail)
 		copy(l->reason, sizeof l->reason, reason);
 }
 
-struct tree live_tree(const struct live *l)
+struct tree active_run_tree(const struct active_run *l)
 {
 	return (struct tree){
 		.run = l->tree,

@@ -14,19 +14,19 @@
 /*
  * The runs that have a worker, or may have one: what skepd keeps in memory. The
  * rows are the truth; all of this can be read again from them. A live holds
- * handles of the loop, so it is freed a moment after live_drop.
+ * handles of the loop, so it is freed a moment after active_run_drop.
  */
 struct supervisor;
 
-enum live_rung { /* of the ladder that ends a tree */
-		 RUNG_NONE,
-		 RUNG_ASKED, /* the worker was told; it has its grace time */
-		 RUNG_TERM,  /* SIGTERM was sent to all */
-		 RUNG_KILL,  /* SIGKILL was sent; again until nobody is left */
+enum escalation { /* of the ladder that ends a tree */
+		  ESCALATE_NONE,
+		  ESCALATE_ASKED, /* the worker was told; it has its grace time */
+		  ESCALATE_TERM, /* SIGTERM was sent to all */
+		  ESCALATE_KILL, /* SIGKILL was sent; again until nobody is left */
 };
 
-struct live {
-	struct live *next; /* in its bucket */
+struct active_run {
+	struct active_run *next; /* in its bucket */
 	struct supervisor *sup;
 	char id[ID_SIZE];
 	char agent[65];
@@ -53,12 +53,12 @@ struct live {
 	char cgroup[ID_SIZE]; /* its name: the run's id, or a spare's */
 	bool exited;          /* the worker's process is over */
 	bool no_status;       /* nobody will tell how it ended */
-	bool settling;        /* its file is being read */
-	bool settled;
-	int settle_tries; /* that failed */
-	int exit_status;  /* as waitpid gives it; -1: not known */
-	int start_fd;     /* start message until the spawner has it; -1 */
-	int gate;         /* where its worker waits for the commit; -1 */
+	bool reconciling;     /* its file is being read */
+	bool reconciled;
+	int reconcile_tries; /* that failed */
+	int exit_status;     /* as waitpid gives it; -1: not known */
+	int start_fd;        /* start message until the spawner has it; -1 */
+	int gate;            /* where its worker waits for the commit; -1 */
 	struct cgroup_ask *limits; /* until the spawner has them; or NULL */
 
 	struct ipc_from from;    /* of its last message */
@@ -67,55 +67,58 @@ struct live {
 	int64_t last_command;
 	bool connected;
 	int64_t heard_ms; /* uv_now of the last message */
-	bool doubted;     /* its time is over, and we listen once more */
+	bool suspect;     /* its time is over, and we listen once more */
 	int64_t wrote_ms; /* uv_now when there was last something new */
 	char phase[16];
 	int64_t last_seq, rev;
 
-	enum live_rung rung;
-	int64_t asked_ms; /* uv_now when it was told to end */
-	int64_t began_ms; /* uv_now when the attempt began */
-	unsigned proofs;  /* how often the tree was looked at */
+	enum escalation stage;
+	int64_t asked_ms;     /* uv_now when it was told to end */
+	int64_t began_ms;     /* uv_now when the attempt began */
+	unsigned exit_checks; /* how often the tree was looked at */
 	uv_timer_t alarm;
 	uv_poll_t poll;
 	bool has_poll;
 	int handles; /* still open */
 	bool dropped;
-	struct live_watch *watches;
+	struct run_watch *watches;
 };
 
-#define LIVE_BUCKETS 4096
+#define ACTIVE_BUCKETS 4096
 
-struct live_table {
-	struct live *buckets[LIVE_BUCKETS];
+struct active_runs {
+	struct active_run *buckets[ACTIVE_BUCKETS];
 	int64_t count;
 };
 
 /* Makes one from its row, with no process known; state is as stored. */
-struct live *live_new(struct supervisor *s, const struct run_active_row *row);
-void live_phase(struct live *l, const char *phase);
+struct active_run *active_run_new(struct supervisor *s,
+				  const struct run_active_row *row);
+void active_run_set_phase(struct active_run *l, const char *phase);
 
 /* Takes it out of the table; memory goes when the loop lets go of it. */
-void live_drop(struct live *l);
-struct live *live_find(struct live_table *t, const char *id);
+void active_run_drop(struct active_run *l);
+struct active_run *active_run_find(struct active_runs *t, const char *id);
 
 /* Calls fn for each; fn may drop the one it is given. */
-void live_each(struct live_table *t, void (*fn)(struct live *l, void *arg),
-	       void *arg);
-int64_t live_count_agent(struct live_table *t, const char *agent);
+void active_run_each(struct active_runs *t,
+		     void (*fn)(struct active_run *l, void *arg), void *arg);
+int64_t active_run_count_agent(struct active_runs *t, const char *agent);
 
 /* Takes pidfd (or -1: opens one, checking that it is the process meant), and
  * watches it. A process that is over already is `exited` at once. */
-void live_watch_pid(struct live *l, pid_t pid, int64_t start_ticks, int pidfd);
+void active_run_watch_pid(struct active_run *l, pid_t pid, int64_t start_ticks,
+			  int pidfd);
 
 /* Sets the alarm to go off in ms; replaces the one before. */
-void live_alarm(struct live *l, int64_t ms);
+void active_run_set_alarm(struct active_run *l, int64_t ms);
 
-void live_forget_word(struct live *l); /* finish.c */
+void live_forget_word(struct active_run *l); /* finish.c */
 
 /* Why it is as it is; detail may be NULL, or what it has already. */
-void live_because(struct live *l, const char *reason, const char *detail);
+void active_run_set_reason(struct active_run *l, const char *reason,
+			   const char *detail);
 
-struct tree live_tree(const struct live *l);
+struct tree active_run_tree(const struct active_run *l);
 
 #endif

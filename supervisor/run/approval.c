@@ -52,7 +52,7 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 		.by = answer->by,
 		.now = clock_now(),
 	};
-	struct live *l = live_find(&s->lives, row->run);
+	struct active_run *l = active_run_find(&s->active, row->run);
 	int rc;
 
 	add_text(&body, "key", row->key);
@@ -66,7 +66,7 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 		rc = sql_exec(s->db, Q_COMMAND_ADD, &in, e) < 0 ? -1 : 0;
 	buf_fini(&body);
 	if (rc == 0 && l)
-		effect_apply(l, RUN_DO_COMMAND);
+		effect_apply(l, RUN_EFFECT_COMMAND);
 	return rc;
 }
 
@@ -77,7 +77,7 @@ static bool is_allowed(const struct approval_row *row)
 		!strcmp(row->fallback, "allow"));
 }
 
-static int add_approval(struct live *l, const struct msg_approval *m,
+static int add_approval(struct active_run *l, const struct msg_approval *m,
 			struct err *e)
 {
 	struct id id = id_new(ID_APPROVAL);
@@ -103,7 +103,7 @@ static int add_approval(struct live *l, const struct msg_approval *m,
 	return log_host(l->sup, id.text, l->agent, "open", e);
 }
 
-int approval_on_request(struct live *l, const struct msg_approval *m,
+int approval_on_request(struct active_run *l, const struct msg_approval *m,
 			struct err *e)
 {
 	struct approval_find_in key = {l->id, m->key};

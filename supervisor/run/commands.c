@@ -190,8 +190,8 @@ static int text_body(struct buf *b, const char *key, const char *text)
 }
 
 /* A wish to end that becomes the verdict, whatever state the run lives in. */
-static int end_live(struct live *l, const struct why *why, const char *verb,
-		    const char *by, struct err *e)
+static int end_live(struct active_run *l, const struct why *why,
+		    const char *verb, const char *by, struct err *e)
 {
 	enum run_event event = why->verdict == RUN_WILL_AGAIN ? RUN_EV_STOP
 							      : RUN_EV_CANCEL;
@@ -209,8 +209,8 @@ static int end_live(struct live *l, const struct why *why, const char *verb,
 }
 
 /* 1, or 0 if it is being ended already. */
-static int cancel_live(struct live *l, const char *reason, const char *detail,
-		       const char *by, struct err *e)
+static int cancel_live(struct active_run *l, const char *reason,
+		       const char *detail, const char *by, struct err *e)
 {
 	struct why why = {.reason = reason, .detail = detail};
 
@@ -223,7 +223,7 @@ static int cancel_live(struct live *l, const char *reason, const char *detail,
 static int cancel_one(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e)
 {
-	struct live *l = live_find(&s->lives, id);
+	struct active_run *l = active_run_find(&s->active, id);
 	struct why why = {.reason = reason, .detail = detail};
 	struct arena a = {0};
 	struct run_row row;
@@ -289,7 +289,7 @@ int supervisor_cancel_run(struct supervisor *s, const char *run,
 	return 0;
 }
 
-void active_run_stop(struct live *l, const char *by)
+void active_run_stop(struct active_run *l, const char *by)
 {
 	struct why why = {.reason = "stopped", .verdict = RUN_WILL_AGAIN};
 	struct err e;
@@ -299,10 +299,10 @@ void active_run_stop(struct live *l, const char *by)
 }
 
 /* A live run that can still be told something. */
-static struct live *reachable(struct supervisor *s, const char *run,
-			      struct err *e)
+static struct active_run *reachable(struct supervisor *s, const char *run,
+				    struct err *e)
 {
-	struct live *l = live_find(&s->lives, run);
+	struct active_run *l = active_run_find(&s->active, run);
 	struct arena a = {0};
 	struct run_row row;
 
@@ -323,7 +323,7 @@ static int hold(struct supervisor *s, const char *run, bool pause,
 {
 	struct why why = {.reason = pause ? run_because_paused
 					  : run_because_resumed};
-	struct live *l = reachable(s, run, e);
+	struct active_run *l = reachable(s, run, e);
 	struct command_drop_in drop = {run, pause ? "resume" : "pause",
 				       clock_now()};
 	enum run_state wanted = pause ? RUN_PAUSED : RUN_RUNNING;
@@ -362,7 +362,7 @@ int supervisor_send_to_run(struct supervisor *s, const char *run,
 			   const char *text, const char *by,
 			   struct completion done, struct err *e)
 {
-	struct live *l = reachable(s, run, e);
+	struct active_run *l = reachable(s, run, e);
 	struct buf body = BUF_MAX(RUN_SEND_MAX * 6 + 64);
 	int rc = -1;
 
@@ -380,7 +380,7 @@ int supervisor_send_to_run(struct supervisor *s, const char *run,
 	buf_fini(&body);
 	if (rc)
 		return -1;
-	effect_apply(l, RUN_DO_COMMAND);
+	effect_apply(l, RUN_EFFECT_COMMAND);
 	complete_later(s, done, run, true, "on its way");
 	return 0;
 }

@@ -15,7 +15,7 @@
 struct act {
 	struct supervisor *sup;
 	char id[ID_SIZE];
-	enum run_act act;
+	enum run_effect act;
 };
 
 /*
@@ -23,7 +23,7 @@ struct act {
  * that opens it has done nothing that anybody could see. If the commit fails, or
  * we die, the gate closes and it goes.
  */
-void spawn_before_commit(struct live *l)
+void spawn_before_commit(struct active_run *l)
 {
 	struct spawn_ask ask = {.attempt = l->attempt};
 	int gate[2] = {-1, -1};
@@ -42,14 +42,14 @@ void spawn_before_commit(struct live *l)
 }
 
 /* The worker exits without having done anything. */
-static void close_gate(struct live *l)
+static void close_gate(struct active_run *l)
 {
 	if (l->gate >= 0)
 		close(l->gate);
 	l->gate = -1;
 }
 
-static void let_worker_begin(struct live *l)
+static void let_worker_begin(struct active_run *l)
 {
 	if (l->handed)
 		warm_hand_over(l);
@@ -60,24 +60,24 @@ static void let_worker_begin(struct live *l)
 		mark(MARK_gate_open);
 		close_gate(l);
 	}
-	live_alarm(l, l->sup->config.run_start_timeout);
+	active_run_set_alarm(l, l->sup->config.run_start_timeout);
 }
 
-static void begin_ladder(struct live *l)
+static void begin_escalation(struct active_run *l)
 {
-	l->rung = RUNG_ASKED;
+	l->stage = ESCALATE_ASKED;
 	l->asked_ms = (int64_t)uv_now(&l->sup->loop);
 	command_deliver(l);
-	live_alarm(l, l->grace_ms);
+	active_run_set_alarm(l, l->grace_ms);
 }
 
-static void settle(struct live *l)
+static void settle(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 
 	if (!l->parked)
 		tree_forget(&s->place, l->cgroup);
-	live_drop(l);
+	active_run_drop(l);
 	s->schedule = s->alarm_stale = true;
 	end_if_done(s);
 }
@@ -85,36 +85,36 @@ static void settle(struct live *l)
 static void do_act(void *arg, const struct err *failed)
 {
 	const struct act *act = arg;
-	struct live *l = live_find(&act->sup->lives, act->id);
+	struct active_run *l = active_run_find(&act->sup->active, act->id);
 
-	if (failed && l && act->act == RUN_DO_SPAWN)
+	if (failed && l && act->act == RUN_EFFECT_SPAWN)
 		close_gate(l);
 	if (failed || !l)
 		return;
 	notify_run_watchers(l);
 	switch (act->act) {
-	case RUN_DO_SPAWN:
+	case RUN_EFFECT_SPAWN:
 		let_worker_begin(l);
 		break;
-	case RUN_DO_COMMAND:
+	case RUN_EFFECT_COMMAND:
 		command_deliver(l);
 		break;
-	case RUN_DO_LADDER:
-		begin_ladder(l);
+	case RUN_EFFECT_ESCALATE:
+		begin_escalation(l);
 		break;
-	case RUN_DO_PROVE:
+	case RUN_EFFECT_VERIFY_EXIT:
 		exit_verify(l);
 		break;
-	case RUN_DO_SETTLE:
+	case RUN_EFFECT_RELEASE:
 		settle(l);
 		break;
-	case RUN_DO_NOTHING:
+	case RUN_EFFECT_NOTHING:
 	case RUN_ACT_COUNT:
 		break;
 	}
 }
 
-void effect_apply(struct live *l, enum run_act act)
+void effect_apply(struct active_run *l, enum run_effect act)
 {
 	struct act *a = txn_alloc(&l->sup->txn, sizeof *a);
 
@@ -127,7 +127,7 @@ void effect_apply(struct live *l, enum run_act act)
 
 /* --- commands --------------------------------------------------------- */
 
-static int command_msg(const struct live *l, const struct command_row *c,
+static int command_msg(const struct active_run *l, const struct command_row *c,
 		       const cJSON *body, struct msg *m)
 {
 	const char *text = json_text(body, "text", "");
@@ -160,7 +160,7 @@ static int command_msg(const struct live *l, const struct command_row *c,
 	return 0;
 }
 
-void command_deliver(struct live *l)
+void command_deliver(struct active_run *l)
 {
 	struct command_next_in key = {l->id, l->last_command};
 	struct supervisor *s = l->sup;

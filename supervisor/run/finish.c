@@ -33,7 +33,7 @@ static char *copy(const char *text)
 }
 
 /* How the attempt ended by the worker's own word. */
-static enum run_verdict verdict_said(const struct live *l,
+static enum run_verdict verdict_said(const struct active_run *l,
 				     const struct msg_finished *f)
 {
 	enum reason r = reason_from(f->reason);
@@ -59,7 +59,7 @@ static bool is_in_file(const char *reason)
 	       r != REASON_stale && r != REASON_refused;
 }
 
-static struct live_word *word_new(const struct live *l,
+static struct live_word *word_new(const struct active_run *l,
 				  const struct msg_finished *f)
 {
 	struct live_word *w = calloc(1, sizeof *w);
@@ -76,7 +76,7 @@ static struct live_word *word_new(const struct live *l,
 	return w;
 }
 
-void live_forget_word(struct live *l)
+void live_forget_word(struct active_run *l)
 {
 	if (l->word)
 		free(l->word->detail);
@@ -84,7 +84,7 @@ void live_forget_word(struct live *l)
 	l->word = NULL;
 }
 
-static int finish(struct live *l, struct err *e)
+static int finish(struct active_run *l, struct err *e)
 {
 	const struct live_word *w = l->word;
 	struct run_set_report_in report = {l->id, w->seq, w->exit_code,
@@ -99,13 +99,13 @@ static int finish(struct live *l, struct err *e)
 	if (txn_begin(&l->sup->txn, e) ||
 	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
 		return -1;
-	l->settled = w->in_file; /* else what is in the file counts */
+	l->reconciled = w->in_file; /* else what is in the file counts */
 	if (w->seq > l->last_seq)
 		l->last_seq = w->seq;
 	return transition_apply(l, RUN_EV_FINISH, &why, e);
 }
 
-int supervisor_finish(struct live *l, struct err *e)
+int supervisor_finish(struct active_run *l, struct err *e)
 {
 	int rc = finish(l, e);
 
@@ -114,12 +114,12 @@ int supervisor_finish(struct live *l, struct err *e)
 }
 
 /* Whether it goes away by itself, which we shall see. */
-static bool leaves(const struct live *l, const struct msg_finished *f)
+static bool leaves(const struct active_run *l, const struct msg_finished *f)
 {
 	return f->keep_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
 }
 
-int supervisor_finished(struct live *l, const struct msg_finished *f,
+int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 			bool *at_once, struct err *e)
 {
 	*at_once = false;
@@ -134,6 +134,6 @@ int supervisor_finished(struct live *l, const struct msg_finished *f,
 	if (!leaves(l, f) || !l->word->in_file)
 		return supervisor_finish(l, e);
 	*at_once = true;
-	live_alarm(l, LEAVES_MS);
+	active_run_set_alarm(l, LEAVES_MS);
 	return 0;
 }

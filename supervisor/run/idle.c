@@ -54,7 +54,7 @@ struct tree warm_tree(const struct warm *w)
 
 /* --- from a run to nobody --------------------------------------------- */
 
-static int put_row(const struct live *l, int64_t since, int64_t until,
+static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		   struct err *e)
 {
 	struct warm_put_in row = {
@@ -78,7 +78,7 @@ static int put_row(const struct live *l, int64_t since, int64_t until,
 	return sql_exec(l->sup->db, Q_WARM_PUT, &row, e) < 0 ? -1 : 0;
 }
 
-static bool may_park(const struct live *l)
+static bool may_park(const struct active_run *l)
 {
 	const struct supervisor *s = l->sup;
 
@@ -87,7 +87,7 @@ static bool may_park(const struct live *l)
 	       s->config.run_idle_max > 0;
 }
 
-bool warm_park(struct live *l)
+bool warm_park(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 	int64_t now = clock_now(), until = now + l->keep_ms;
@@ -131,13 +131,13 @@ bool warm_park(struct live *l)
 /* One that is idle gives its place; it is free when its processes are gone. */
 static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 {
-	int64_t of_agent = live_count_agent(&s->lives, agent);
+	int64_t of_agent = active_run_count_agent(&s->active, agent);
 
 	if (of_agent + warm_count_agent(s, agent) >= limit) {
 		warm_evict_oldest(s, agent);
 		return false;
 	}
-	if (s->lives.count + s->warms.count >= s->config.run_max) {
+	if (s->active.count + s->warms.count >= s->config.run_max) {
 		warm_evict_oldest(s, NULL);
 		return false;
 	}
@@ -167,15 +167,15 @@ int warm_place(struct supervisor *s, const struct run_active_row *run,
 	return 1;
 }
 
-int warm_take(struct warm *w, struct live *l, struct err *e)
+int warm_take(struct warm *w, struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in box = {w->run};
 
 	snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, w->name);
 	snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH, w->cgroup);
 	l->in_cgroup = w->in_cgroup;
-	live_watch_pid(l, w->pid, w->start_ticks,
-		       fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
+	active_run_watch_pid(l, w->pid, w->start_ticks,
+			     fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
 	if (put_row(l, OPT_NONE, w->until, e) ||
 	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &box, e) < 0)
 		return -1;
@@ -190,7 +190,7 @@ int warm_take(struct warm *w, struct live *l, struct err *e)
 
 /* It is told once. If that goes wrong it does not come back as this run's, its
  * time to start passes, and another worker is made. */
-void warm_hand_over(struct live *l)
+void warm_hand_over(struct active_run *l)
 {
 	struct msg m = {.type = MSG_TYPE_NEXT};
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
@@ -210,7 +210,7 @@ void warm_hand_over(struct live *l)
 	buf_fini(&b);
 }
 
-int warm_end_run(struct live *l, struct err *e)
+int warm_end_run(struct active_run *l, struct err *e)
 {
 	struct warm_delete_in key = {l->tree};
 
@@ -219,7 +219,7 @@ int warm_end_run(struct live *l, struct err *e)
 	return sql_exec(l->sup->db, Q_WARM_DELETE, &key, e) < 0 ? -1 : 0;
 }
 
-void warm_adopt(struct live *l)
+void warm_adopt(struct active_run *l)
 {
 	struct warm_of_run_in key = {l->id};
 	struct warm_row row;

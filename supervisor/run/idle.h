@@ -24,7 +24,7 @@
  * processes' environment bear that. A run in a tree that was another's has the
  * row too (idle_since NULL), so that it is found again after a crash.
  */
-struct live;
+struct active_run;
 struct supervisor;
 
 struct warm {
@@ -65,7 +65,7 @@ struct warm_table {
 
 /* A run that is done leaves its tree, if its worker wants that and may: true,
  * and the tree is not the run's any more. In the transaction. */
-bool warm_park(struct live *l);
+bool warm_park(struct active_run *l);
 
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
  * own, -1 nowhere yet (something is being ended for it). */
@@ -74,14 +74,14 @@ int warm_place(struct supervisor *s, const struct run_active_row *run,
 
 /* Gives the tree to a run that starts, in the transaction; w is gone. After the commit
  * warm_hand_over gives the worker what it shall do. */
-int warm_take(struct warm *w, struct live *l, struct err *e);
-void warm_hand_over(struct live *l);
+int warm_take(struct warm *w, struct active_run *l, struct err *e);
+void warm_hand_over(struct active_run *l);
 
 /* A run in a tree that was another's ends with it, in the transaction. */
-int warm_end_run(struct live *l, struct err *e);
+int warm_end_run(struct active_run *l, struct err *e);
 
 /* The tree in which a run that is adopted works, from its row. */
-void warm_adopt(struct live *l);
+void warm_adopt(struct active_run *l);
 
 struct warm *warm_find(struct supervisor *s, const char *run);
 

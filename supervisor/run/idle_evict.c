@@ -229,7 +229,7 @@ static void adopt(struct supervisor *s, const struct warm_row *row)
 	bool same_boot = !strcmp(row->boot_id, s->boot_id);
 	struct warm *w;
 
-	if (live_find(&s->lives, row->run))
+	if (active_run_find(&s->active, row->run))
 		return;
 	w = warm_new(s, row,
 		     same_boot

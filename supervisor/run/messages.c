@@ -73,8 +73,8 @@ static void answer_later(struct supervisor *s, struct ipc_from to, bool begin)
 
 /* --- reports ---------------------------------------------------------- */
 
-static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
-		    struct err *e)
+static int on_hello(struct active_run *l, struct ipc_from from,
+		    const struct msg *m, struct err *e)
 {
 	struct why why = {.reason = run_because_hello};
 	struct ipc_peer peer;
@@ -88,7 +88,8 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 			       (int)peer.pid, l->id);
 	l->connected = true;
 	l->is_waiting = false;
-	live_phase(l, "running"); /* the next heartbeat may know better */
+	active_run_set_phase(
+		l, "running"); /* the next heartbeat may know better */
 	if (l->state != RUN_STARTING) {
 		outbox_look(l->sup, l->agent); /* hints were lost */
 		why.reason = l->reason;
@@ -98,24 +99,24 @@ static int on_hello(struct live *l, struct ipc_from from, const struct msg *m,
 	if (transition_apply(l, RUN_EV_HELLO, &why, e))
 		return -1;
 	if (l->state == RUN_RUNNING || l->state == RUN_PAUSED)
-		live_alarm(l, l->heartbeat_ms);
+		active_run_set_alarm(l, l->heartbeat_ms);
 	answer_later(l->sup, from, true);
 	return 0;
 }
 
-static int on_ready(struct live *l, struct ipc_from from, const struct msg *m,
-		    struct err *e)
+static int on_ready(struct active_run *l, struct ipc_from from,
+		    const struct msg *m, struct err *e)
 {
 	(void)e;
 	l->waiting = from;
 	l->is_waiting = true;
 	l->last_command = m->u.ready.last;
-	effect_apply(l, RUN_DO_COMMAND);
+	effect_apply(l, RUN_EFFECT_COMMAND);
 	return 0;
 }
 
-static int on_event(struct live *l, struct ipc_from from, const struct msg *m,
-		    struct err *e)
+static int on_event(struct active_run *l, struct ipc_from from,
+		    const struct msg *m, struct err *e)
 {
 	(void)e;
 	l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
@@ -126,7 +127,7 @@ static int on_event(struct live *l, struct ipc_from from, const struct msg *m,
 	return 0;
 }
 
-static int on_heartbeat(struct live *l, struct ipc_from from,
+static int on_heartbeat(struct active_run *l, struct ipc_from from,
 			const struct msg *m, struct err *e)
 {
 	(void)e;
@@ -138,13 +139,13 @@ static int on_heartbeat(struct live *l, struct ipc_from from,
 	if (!strcmp(m->u.heartbeat.phase, "waiting") ||
 	    !strcmp(m->u.heartbeat.phase, "paused"))
 		l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
-	live_phase(l, m->u.heartbeat.phase);
+	active_run_set_phase(l, m->u.heartbeat.phase);
 	ack(l->sup, from);
 	return 0;
 }
 
-static int on_usage(struct live *l, struct ipc_from from, const struct msg *m,
-		    struct err *e)
+static int on_usage(struct active_run *l, struct ipc_from from,
+		    const struct msg *m, struct err *e)
 {
 	struct run_set_usage_in in = {
 		.id = l->id,
@@ -161,8 +162,8 @@ static int on_usage(struct live *l, struct ipc_from from, const struct msg *m,
 	return 0;
 }
 
-static int on_outbox(struct live *l, struct ipc_from from, const struct msg *m,
-		     struct err *e)
+static int on_outbox(struct active_run *l, struct ipc_from from,
+		     const struct msg *m, struct err *e)
 {
 	(void)m;
 	(void)e;
@@ -171,8 +172,8 @@ static int on_outbox(struct live *l, struct ipc_from from, const struct msg *m,
 	return 0;
 }
 
-static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
-		      struct err *e)
+static int on_applied(struct active_run *l, struct ipc_from from,
+		      const struct msg *m, struct err *e)
 {
 	struct command_done_in in = {
 		.id = m->u.applied.id,
@@ -185,22 +186,22 @@ static int on_applied(struct live *l, struct ipc_from from, const struct msg *m,
 	    sql_exec(l->sup->db, Q_COMMAND_DONE, &in, e) < 0)
 		return -1;
 	if (!strcmp(l->phase, "waiting"))
-		live_phase(l, "running");
+		active_run_set_phase(l, "running");
 	answer_later(l->sup, from, false);
 	return 0;
 }
 
-static int on_approval(struct live *l, struct ipc_from from,
+static int on_approval(struct active_run *l, struct ipc_from from,
 		       const struct msg *m, struct err *e)
 {
 	if (approval_on_request(l, &m->u.approval, e))
 		return -1;
-	live_phase(l, "waiting");
+	active_run_set_phase(l, "waiting");
 	answer_later(l->sup, from, false);
 	return 0;
 }
 
-static int on_finished(struct live *l, struct ipc_from from,
+static int on_finished(struct active_run *l, struct ipc_from from,
 		       const struct msg *m, struct err *e)
 {
 	bool at_once;
@@ -216,7 +217,7 @@ static int on_finished(struct live *l, struct ipc_from from,
 
 /* --- receiving -------------------------------------------------------- */
 
-typedef int on_message(struct live *l, struct ipc_from from,
+typedef int on_message(struct active_run *l, struct ipc_from from,
 		       const struct msg *m, struct err *e);
 
 static on_message *const handlers[MSG_TYPES] = {
@@ -236,9 +237,10 @@ static bool is_token(const char *token, const char *token_hash)
 }
 
 /* The live run that the sender proves to be the worker of, or NULL. */
-static struct live *who_is(struct supervisor *s, const struct msg_who *who)
+static struct active_run *who_is(struct supervisor *s,
+				 const struct msg_who *who)
 {
-	struct live *l = live_find(&s->lives, who->run);
+	struct active_run *l = active_run_find(&s->active, who->run);
 
 	return l && l->attempt == who->attempt &&
 			       is_token(who->token, l->token_hash)
@@ -260,7 +262,7 @@ static struct warm *which_idle(struct supervisor *s, const struct msg_who *who)
 static void take(struct supervisor *s, struct ipc_from from,
 		 const struct msg *m)
 {
-	struct live *l = who_is(s, &m->u.who);
+	struct active_run *l = who_is(s, &m->u.who);
 	struct warm *w = l ? NULL : which_idle(s, &m->u.who);
 	struct err e;
 

@@ -243,16 +243,16 @@ static bool tell(struct spare *one, const struct buf *start)
 	return n == (ssize_t)start->n;
 }
 
-static void become_worker(struct live *l, struct spare *one)
+static void become_worker(struct active_run *l, struct spare *one)
 {
 	snprintf(l->cgroup, sizeof l->cgroup, "%s", one->id);
 	l->in_cgroup = one->in_cgroup;
 	l->gate = one->gate;
-	live_watch_pid(l, one->pid, one->start_ticks, one->pidfd);
+	active_run_watch_pid(l, one->pid, one->start_ticks, one->pidfd);
 	free(one);
 }
 
-bool spares_give(struct live *l, const struct buf *start)
+bool spares_give(struct active_run *l, const struct buf *start)
 {
 	struct spares *all = &l->sup->spares;
 	struct spare *one, *next;
@@ -284,7 +284,7 @@ struct tidy {
 	bool left;
 };
 
-static void compare(struct live *l, void *arg)
+static void compare(struct active_run *l, void *arg)
 {
 	struct tidy *t = arg;
 
@@ -299,7 +299,7 @@ static void remove_unused(void *arg, const char *name)
 		return;
 	t->name = name;
 	t->in_use = false;
-	live_each(&t->sup->lives, compare, t);
+	active_run_each(&t->sup->active, compare, t);
 	for (struct warm *w = t->sup->warms.first; w; w = w->next)
 		t->in_use = t->in_use || !strcmp(w->cgroup, name);
 	if (t->in_use)

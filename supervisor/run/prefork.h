@@ -24,7 +24,7 @@
  * load they cost nothing; then workers are forked as they are needed.
  */
 struct supervisor;
-struct live;
+struct active_run;
 
 struct spares {
 	struct spare *first; /* the oldest */
@@ -40,7 +40,7 @@ void spares_close(struct supervisor *s);
 
 /* Gives the live run a spare for its worker, and the spare its start message:
  * true; or false, there is none that could take it, and nothing was changed. */
-bool spares_give(struct live *l, const struct buf *start);
+bool spares_give(struct active_run *l, const struct buf *start);
 
 /* How many could take a run now. */
 int64_t spares_ready(const struct supervisor *s);

@@ -120,7 +120,7 @@ static void work(uv_work_t *w)
 }
 
 /* What the file says counts more than what was guessed. */
-static void take_found(struct live *l, const struct job *j)
+static void take_found(struct active_run *l, const struct job *j)
 {
 	enum run_verdict said = run_verdict_from(j->found.status);
 	enum reason r = reason_from(j->found.reason);
@@ -133,13 +133,13 @@ static void take_found(struct live *l, const struct job *j)
 	if (said == RUN_WILL_SUCCEED || l->verdict == RUN_WILL_FAIL ||
 	    l->verdict == RUN_WILL_AGAIN) {
 		l->verdict = said;
-		live_because(l, j->found.reason, NULL);
+		active_run_set_reason(l, j->found.reason, NULL);
 	}
 }
 
 /* Messages of the worker may have told the same number; the row has it only from
  * here. */
-static void take_last_seq(struct live *l, int64_t seq)
+static void take_last_seq(struct active_run *l, int64_t seq)
 {
 	struct run_set_last_seq_in in = {l->id, seq};
 	struct err e;
@@ -156,34 +156,34 @@ static void take_last_seq(struct live *l, int64_t seq)
 
 /* It was taken for one that never came to life, and did so all the same: it
  * counts, and if it was the last, the file has to have its end. */
-static void take_begun(struct live *l)
+static void take_begun(struct active_run *l)
 {
 	l->verdict = run_verdict_failed(true, l->attempt, l->max_attempts);
-	live_because(l, run_because_worker_died, l->detail);
-	l->settled = l->verdict == RUN_WILL_AGAIN;
+	active_run_set_reason(l, run_because_worker_died, l->detail);
+	l->reconciled = l->verdict == RUN_WILL_AGAIN;
 }
 
 /* Without what the file says, a run must not be tried again. */
-static void read_again(struct live *l, const struct err *e)
+static void read_again(struct active_run *l, const struct err *e)
 {
 	char why[sizeof e->text + 32];
 
-	l->settled = false;
-	if (++l->settle_tries < SETTLE_TRIES) {
-		live_alarm(l, RETRY_MS);
+	l->reconciled = false;
+	if (++l->reconcile_tries < SETTLE_TRIES) {
+		active_run_set_alarm(l, RETRY_MS);
 		return;
 	}
 	snprintf(why, sizeof why, "its file cannot be read: %s", e->text);
 	l->verdict = RUN_WILL_FAIL;
-	live_because(l, l->reason, why);
-	l->settled = true;
+	active_run_set_reason(l, l->reason, why);
+	l->reconciled = true;
 	exit_verify(l);
 }
 
-static void take_result(struct live *l, const struct job *j)
+static void take_result(struct active_run *l, const struct job *j)
 {
-	l->settling = false;
-	l->settled = true;
+	l->reconciling = false;
+	l->reconciled = true;
 	if (j->rc && l->verdict == RUN_WILL_AGAIN) {
 		read_again(l, &j->err);
 		return;
@@ -200,7 +200,7 @@ static void take_result(struct live *l, const struct job *j)
 static void done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
-	struct live *l = live_find(&j->sup->lives, j->id);
+	struct active_run *l = active_run_find(&j->sup->active, j->id);
 
 	if (status == UV_ECANCELED)
 		j->rc = err_set(&j->err, ERR_CANCELED, "it was cancelled");
@@ -208,27 +208,27 @@ static void done(uv_work_t *w, int status)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
 	outbox_look(j->sup, j->agent); /* its last words may be there */
-	if (l && l->settling && l->attempt == j->attempt)
+	if (l && l->reconciling && l->attempt == j->attempt)
 		take_result(l, j);
 	free(j->session);
 	free(j->path);
 	free(j);
 }
 
-bool reconcile_is_late(struct live *l)
+bool reconcile_is_late(struct active_run *l)
 {
 	log_warn(LT("msg", "an agent's file could not be settled in time"),
 		 LT("run", l->id), LT("agent", l->agent));
 	if (l->verdict == RUN_WILL_AGAIN) {
-		live_alarm(l, SETTLE_MS);
+		active_run_set_alarm(l, SETTLE_MS);
 		return false;
 	}
-	l->settling = false;
-	l->settled = true;
+	l->reconciling = false;
+	l->reconciled = true;
 	return true;
 }
 
-void reconcile_begin(struct live *l)
+void reconcile_begin(struct active_run *l)
 {
 	struct agent_database_get_in key = {l->agent};
 	struct agent_database_row row;
@@ -238,17 +238,17 @@ void reconcile_begin(struct live *l)
 
 	if (!j)
 		abort();
-	if (l->settling || sql_get(l->sup->db, Q_AGENT_DATABASE_GET, &key, &row,
-				   &a, &e) != 1) {
+	if (l->reconciling || sql_get(l->sup->db, Q_AGENT_DATABASE_GET, &key,
+				      &row, &a, &e) != 1) {
 		free(j);
-		if (!l->settling) {
-			l->settled = true;
+		if (!l->reconciling) {
+			l->reconciled = true;
 			exit_verify(l);
 		}
 		arena_fini(&a);
 		return;
 	}
-	l->settling = true;
+	l->reconciling = true;
 	j->sup = l->sup;
 	j->work.data = j;
 	memcpy(j->id, l->id, sizeof j->id);
@@ -263,6 +263,6 @@ void reconcile_begin(struct live *l)
 			 run_verdict_word(l->verdict));
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
-	live_alarm(l, SETTLE_MS);
+	active_run_set_alarm(l, SETTLE_MS);
 	uv_queue_work(&l->sup->loop, &j->work, work, done);
 }

@@ -14,18 +14,18 @@
  */
 #define RETRY_MS 200
 
-static void drop(struct live *l, void *arg)
+static void drop(struct active_run *l, void *arg)
 {
 	struct supervisor *s = arg;
 
 	/* It will dial again and say what was not acknowledged. */
 	if (l->connected && s->ipc)
 		ipc_server_drop(s->ipc, l->from);
-	live_drop(l);
+	active_run_drop(l);
 }
 
 /* A worker that was asked for, and nobody wrote down whether it came. */
-static void find_unknown(struct live *l)
+static void find_unknown(struct active_run *l)
 {
 	pid_t pid = tree_find_worker(&l->sup->place, l->id);
 	struct proc_stat st;
@@ -34,24 +34,25 @@ static void find_unknown(struct live *l)
 		l->exited = true;
 		return;
 	}
-	live_watch_pid(l, pid, st.start_ticks, -1);
+	active_run_watch_pid(l, pid, st.start_ticks, -1);
 }
 
 static void adopt(struct supervisor *s, const struct run_active_row *row)
 {
-	struct live *l = live_new(s, row);
+	struct active_run *l = active_run_new(s, row);
 	bool same_boot = row->boot_id && !strcmp(row->boot_id, s->boot_id);
 
 	if (l->state != RUN_STARTING)
-		live_phase(l, "adopted"); /* until its worker says hello */
-	live_because(l, row->reason, row->detail);
+		active_run_set_phase(
+			l, "adopted"); /* until its worker says hello */
+	active_run_set_reason(l, row->reason, row->detail);
 	l->no_status = true;
 	warm_adopt(l);
 	l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
 	if (row->pid == OPT_NONE)
 		find_unknown(l);
 	else if (same_boot)
-		live_watch_pid(l, (pid_t)row->pid, row->start_ticks, -1);
+		active_run_watch_pid(l, (pid_t)row->pid, row->start_ticks, -1);
 	else
 		l->exited = true;
 	log_info(LT("msg", l->exited ? "an active run has no worker"
@@ -59,7 +60,7 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 		 LT("run", l->id), LT("state", run_state_word(l->state)),
 		 LI("pid", l->pid));
 	if (l->state == RUN_ENDING)
-		effect_apply(l, RUN_DO_PROVE);
+		effect_apply(l, RUN_EFFECT_VERIFY_EXIT);
 	else if (l->exited)
 		transition_worker_gone(l,
 				       row->pid != OPT_NONE && !same_boot
@@ -69,11 +70,11 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 					       : exit_reason_of(l),
 				       NULL);
 	else if (l->state == RUN_STOPPING)
-		effect_apply(l, RUN_DO_LADDER);
+		effect_apply(l, RUN_EFFECT_ESCALATE);
 	else
-		live_alarm(l, l->state == RUN_STARTING
-				      ? s->config.run_start_timeout
-				      : l->heartbeat_ms);
+		active_run_set_alarm(l, l->state == RUN_STARTING
+						? s->config.run_start_timeout
+						: l->heartbeat_ms);
 }
 
 /* What a supervisor that was killed left behind: the cgroup of a run that is
@@ -82,7 +83,7 @@ static void sweep_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
 
-	if (!id_is(ID_SPARE, name) && !live_find(&s->lives, name))
+	if (!id_is(ID_SPARE, name) && !active_run_find(&s->active, name))
 		tree_forget(&s->place, name);
 }
 
@@ -111,7 +112,7 @@ static void on_retry(uv_timer_t *h)
 	struct supervisor *s = h->data;
 	struct err e;
 
-	live_each(&s->lives, drop, s);
+	active_run_each(&s->active, drop, s);
 	warm_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);

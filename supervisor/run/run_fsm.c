@@ -1,7 +1,7 @@
 #include "supervisor/run/run_fsm.h"
 
 #define X(from, event, to, act) \
-	[RUN_##from][RUN_EV_##event] = {true, RUN_##to, RUN_DO_##act},
+	[RUN_##from][RUN_EV_##event] = {true, RUN_##to, RUN_EFFECT_##act},
 static const struct run_step moves[RUN_STATES][RUN_EVENT_COUNT] = {
 	RUN_MOVES(X)};
 #undef X

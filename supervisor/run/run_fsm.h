@@ -16,8 +16,8 @@ enum run_event {
 		RUN_EVENT_COUNT
 };
 
-enum run_act {
-#define X(name) RUN_DO_##name,
+enum run_effect {
+#define X(name) RUN_EFFECT_##name,
 	RUN_ACTS(X)
 #undef X
 		RUN_ACT_COUNT
@@ -26,7 +26,7 @@ enum run_act {
 struct run_step {
 	bool allowed;
 	enum run_state to;
-	enum run_act act;
+	enum run_effect act;
 };
 
 /* What `event` does to a run in `state`; not allowed: nothing happens. */

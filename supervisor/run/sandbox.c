@@ -13,7 +13,7 @@ static const char *const names[CGROUP_LIMITS] = {[CGROUP_MEMORY] = "memory",
 						 [CGROUP_CPU] = "cpu",
 						 [CGROUP_PIDS] = "pids"};
 
-static void add_limits(const struct live *l, struct buf *out)
+static void add_limits(const struct active_run *l, struct buf *out)
 {
 	char before = '{';
 
@@ -27,7 +27,7 @@ static void add_limits(const struct live *l, struct buf *out)
 	buf_adds(out, before == '{' ? "{}" : "}");
 }
 
-int run_sandbox_make(struct live *l, const struct sandbox_spec *spec,
+int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,
 		     struct err *e)
 {
 	static const char *const modes[] = {
@@ -62,7 +62,7 @@ int run_sandbox_make(struct live *l, const struct sandbox_spec *spec,
 	return rc;
 }
 
-int run_sandbox_drop(struct live *l, struct err *e)
+int run_sandbox_drop(struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in key = {l->id};
 

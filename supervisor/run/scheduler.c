@@ -38,12 +38,12 @@ static int schedule(struct supervisor *s, struct arena *a, struct err *e)
 	int found;
 
 	run_pick_begin(&s->pick);
-	while (s->lives.count < s->config.run_max) {
+	while (s->active.count < s->config.run_max) {
 		found = run_pick_next(s->db, &s->pick, &next, a, e);
 		if (found != 1)
 			return found;
 		limit = agent_limit(s, next.agent, a);
-		if (live_count_agent(&s->lives, next.agent) >= limit)
+		if (active_run_count_agent(&s->active, next.agent) >= limit)
 			continue;
 		found = start_queued_run(s, next.id, limit, e);
 		if (found < 0)

@@ -293,7 +293,7 @@ static int reject(struct supervisor *s, const char *id, const char *reason,
 	return transition_apply_queued(s, &row, RUN_EV_REJECT, &why, e);
 }
 
-static bool has_limits_at_start(const struct live *l)
+static bool has_limits_at_start(const struct active_run *l)
 {
 	for (int i = 0; l->limits && i < CGROUP_LIMITS; i++)
 		if (l->limits[i].dir[0] && !l->limits[i].late)
@@ -303,7 +303,8 @@ static bool has_limits_at_start(const struct live *l)
 
 /* Unless it has one: a spare, which is in its cgroup already, without limits of
  * memory and CPU; or one that is made for it. */
-static int find_worker(struct live *l, const struct buf *start, struct err *e)
+static int find_worker(struct active_run *l, const struct buf *start,
+		       struct err *e)
 {
 	bool given = !l->handed && !has_limits_at_start(l) &&
 		     spares_give(l, start);
@@ -334,19 +335,19 @@ static int launch(struct claim *c, const struct buf *start, struct warm *w,
 		.agent_version = c->agent.version,
 		.now = clock_now(),
 	};
-	struct live *l;
+	struct active_run *l;
 
 	if (sql_exec(c->sup->db, Q_RUN_SET_ATTEMPT, &set, e) < 0)
 		return -1;
 	c->run.token_hash = c->token_hash;
 	c->run.cgroup = NULL; /* of the attempt before */
 	c->run.heartbeat_ms = set.heartbeat_ms;
-	l = live_new(c->sup, &c->run);
+	l = active_run_new(c->sup, &c->run);
 	memcpy(l->fit, c->fit, sizeof l->fit);
 	if (run_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
 	    transition_apply(l, RUN_EV_START, &why, e) ||
 	    find_worker(l, start, e)) {
-		live_drop(l);
+		active_run_drop(l);
 		return -1;
 	}
 	mark(MARK_given);

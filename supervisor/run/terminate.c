@@ -38,17 +38,17 @@ static void describe_exit(int status, bool short_of_memory, char *out,
 /* --- proof ------------------------------------------------------------ */
 
 /* Looks again soon, then less often, for as long as it takes. */
-static void look_again(struct live *l)
+static void look_again(struct active_run *l)
 {
-	int64_t wait = 2 + (int64_t)l->proofs * (int64_t)l->proofs;
+	int64_t wait = 2 + (int64_t)l->exit_checks * (int64_t)l->exit_checks;
 
-	l->proofs++;
-	live_alarm(l, wait < 500 ? wait : 500);
+	l->exit_checks++;
+	active_run_set_alarm(l, wait < 500 ? wait : 500);
 }
 
 /* An attempt in which nothing was done is none: the next one has its number.
  * One that was ended with the host costs the run nothing either. */
-static void make_up_for(struct live *l)
+static void make_up_for(struct active_run *l)
 {
 	struct run_uncount_in in = {l->id};
 	bool stillborn = worker_never_started(l, l->reason);
@@ -64,7 +64,7 @@ static void make_up_for(struct live *l)
 			  LT("run", l->id), LT("error", e.text));
 }
 
-static void proven(struct live *l)
+static void proven(struct active_run *l)
 {
 	struct why why = {.reason = l->reason, .detail = l->detail};
 	enum run_event event = run_gone_event(l->verdict);
@@ -76,14 +76,14 @@ static void proven(struct live *l)
 	transition_must_apply(l, event, &why);
 }
 
-void exit_verify(struct live *l)
+void exit_verify(struct active_run *l)
 {
-	struct tree t = live_tree(l);
+	struct tree t = active_run_tree(l);
 	struct err e;
 
 	if (l->state != RUN_ENDING)
 		return;
-	if (l->pid > 0 && !l->exited && l->rung != RUNG_KILL) {
+	if (l->pid > 0 && !l->exited && l->stage != ESCALATE_KILL) {
 		if (warm_park(l)) {
 			proven(l);
 			return;
@@ -92,8 +92,8 @@ void exit_verify(struct live *l)
 		if (l->keep_ms > 0 && l->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
 				0);
-		l->rung = RUNG_TERM;
-		live_alarm(l, BACKSTOP_MS);
+		l->stage = ESCALATE_TERM;
+		active_run_set_alarm(l, BACKSTOP_MS);
 		return;
 	}
 	if (fault_point(FAULT_end_before_proof, &e)) {
@@ -105,7 +105,7 @@ void exit_verify(struct live *l)
 		look_again(l);
 		return;
 	}
-	if (!l->settled) {
+	if (!l->reconciled) {
 		reconcile_begin(l);
 		return;
 	}
@@ -115,17 +115,17 @@ void exit_verify(struct live *l)
 
 /* --- the ladder ------------------------------------------------------- */
 
-static void climb(struct live *l)
+static void escalate(struct active_run *l)
 {
-	struct tree t = live_tree(l);
+	struct tree t = active_run_tree(l);
 
-	if (l->rung == RUNG_ASKED) {
-		l->rung = RUNG_TERM;
+	if (l->stage == ESCALATE_ASKED) {
+		l->stage = ESCALATE_TERM;
 		tree_signal_all(&l->sup->place, &t, SIGTERM);
-		live_alarm(l, TERM_TO_KILL_MS);
+		active_run_set_alarm(l, TERM_TO_KILL_MS);
 		return;
 	}
-	l->rung = RUNG_KILL;
+	l->stage = ESCALATE_KILL;
 	tree_signal_all(&l->sup->place, &t, SIGKILL);
 	look_again(l);
 	if (l->pid == 0) /* then nobody can start it any more, and we look */
@@ -133,11 +133,11 @@ static void climb(struct live *l)
 }
 
 /* Ends a tree that has lost its right to go on. */
-static void kill_now(struct live *l, const char *reason)
+static void kill_now(struct active_run *l, const char *reason)
 {
-	struct tree t = live_tree(l);
+	struct tree t = active_run_tree(l);
 
-	l->rung = RUNG_KILL;
+	l->stage = ESCALATE_KILL;
 	tree_signal_all(&l->sup->place, &t, SIGKILL);
 	if (l->pid == 0)
 		spawn_restart(&l->sup->spawn);
@@ -149,25 +149,26 @@ static void kill_now(struct live *l, const char *reason)
  * stood still, or the whole machine, its words wait to be read. So its time is
  * over only when we have listened once more.
  */
-static void give_up(struct live *l, const char *reason)
+static void give_up(struct active_run *l, const char *reason)
 {
-	if (l->doubted) {
+	if (l->suspect) {
 		kill_now(l, reason);
 		return;
 	}
-	l->doubted = true;
-	live_alarm(l, l->heartbeat_ms);
+	l->suspect = true;
+	active_run_set_alarm(l, l->heartbeat_ms);
 }
 
 /* The moment, as uv_now, at which a limit that the worker keeps itself is so
  * far behind that it cannot be trusted to; OPT_NONE: there is none. */
-static int64_t backstop(const struct live *l, int64_t since, int64_t limit)
+static int64_t backstop(const struct active_run *l, int64_t since,
+			int64_t limit)
 {
 	return limit == OPT_NONE ? OPT_NONE
 				 : since + limit + l->grace_ms + BACKSTOP_MS;
 }
 
-static void check_times(struct live *l)
+static void check_times(struct active_run *l)
 {
 	struct {
 		int64_t at;
@@ -185,7 +186,7 @@ static void check_times(struct live *l)
 				   : run_because_worker_silent);
 		return;
 	}
-	l->doubted = false;
+	l->suspect = false;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
 		struct why late = {.reason = ends[i].reason,
 				   .verdict = RUN_WILL_TIME_OUT};
@@ -199,11 +200,11 @@ static void check_times(struct live *l)
 		if (ends[i].at < next)
 			next = ends[i].at;
 	}
-	live_alarm(l, next - now);
+	active_run_set_alarm(l, next - now);
 }
 
 /* It has said how it ended: that counts from now on. */
-static void take_word(struct live *l)
+static void take_word(struct active_run *l)
 {
 	struct err e;
 
@@ -212,19 +213,19 @@ static void take_word(struct live *l)
 			  LT("run", l->id), LT("error", e.text));
 }
 
-void active_run_on_alarm(struct live *l)
+void active_run_on_alarm(struct active_run *l)
 {
 	if (l->word) {
 		take_word(l);
 	} else if (l->state == RUN_ENDING) {
 		if (!l->exited && l->pid > 0)
-			l->rung = RUNG_KILL;
-		if (!l->settling || reconcile_is_late(l))
+			l->stage = ESCALATE_KILL;
+		if (!l->reconciling || reconcile_is_late(l))
 			exit_verify(l);
 	} else if (l->exited) {
 		active_run_on_exit(l);
 	} else if (l->state == RUN_STOPPING) {
-		climb(l);
+		escalate(l);
 	} else {
 		check_times(l);
 	}
@@ -236,7 +237,7 @@ void active_run_on_alarm(struct live *l)
  * of a worker that was adopted nobody does. */
 #define STATUS_WAIT_MS 50
 
-void active_run_on_exit(struct live *l)
+void active_run_on_exit(struct active_run *l)
 {
 	char how[128];
 	bool oom;
@@ -250,7 +251,7 @@ void active_run_on_exit(struct live *l)
 	}
 	if (l->exit_status == -1 && !l->no_status) {
 		l->no_status = true; /* waits only once */
-		live_alarm(l, STATUS_WAIT_MS);
+		active_run_set_alarm(l, STATUS_WAIT_MS);
 		return;
 	}
 	oom = cgroup_oom(&l->sup->place.limits, l->cgroup) > 0;
@@ -261,14 +262,14 @@ void active_run_on_exit(struct live *l)
 }
 
 /* One that has not said hello may never have begun; its file will tell. */
-const char *exit_reason_of(const struct live *l)
+const char *exit_reason_of(const struct active_run *l)
 {
 	return l->state == RUN_STARTING ? run_because_spawn_failed
 					: run_because_worker_died;
 }
 
 /* The number of the worker's process belongs to the row. */
-void record_worker_pid(struct live *l)
+void record_worker_pid(struct active_run *l)
 {
 	struct run_set_worker_in in = {
 		.id = l->id,
@@ -288,7 +289,7 @@ void record_worker_pid(struct live *l)
 			  LT("run", l->id), LT("error", e.text));
 }
 
-static void note_exit(struct live *l, void *arg)
+static void note_exit(struct active_run *l, void *arg)
 {
 	const struct spawn_told *t = arg;
 
@@ -302,14 +303,14 @@ static void note_exit(struct live *l, void *arg)
 void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 {
 	struct supervisor *s = arg;
-	struct live *l = live_find(&s->lives, t->run);
+	struct active_run *l = active_run_find(&s->active, t->run);
 	char why[128];
 
 	if (t->kind == SPAWN_EXITED) {
 		struct spawn_told copy = *t;
 
 		if (!spares_exited(s, t->pid))
-			live_each(&s->lives, note_exit, &copy);
+			active_run_each(&s->active, note_exit, &copy);
 		return;
 	}
 	if (id_is(ID_SPARE, t->run)) {
@@ -331,11 +332,11 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 		return;
 	}
 	l->in_cgroup = t->in_cgroup;
-	live_watch_pid(l, t->pid, t->start_ticks, pidfd);
+	active_run_watch_pid(l, t->pid, t->start_ticks, pidfd);
 	record_worker_pid(l);
 }
 
-static void look_for_worker(struct live *l, void *arg)
+static void look_for_worker(struct active_run *l, void *arg)
 {
 	struct supervisor *s = arg;
 	struct proc_stat st;
@@ -346,7 +347,7 @@ static void look_for_worker(struct live *l, void *arg)
 	pid = tree_find_worker(&s->place, l->id);
 	if (pid > 0 && !proc_stat(pid, &st)) {
 		l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
-		live_watch_pid(l, pid, st.start_ticks, -1);
+		active_run_watch_pid(l, pid, st.start_ticks, -1);
 		record_worker_pid(l);
 	} else {
 		transition_worker_gone(l, run_because_spawn_failed,
@@ -360,5 +361,5 @@ void on_spawner_lost(void *arg)
 
 	s->place.spawner = s->spawn.pid;
 	spares_drop(s);
-	live_each(&s->lives, look_for_worker, s);
+	active_run_each(&s->active, look_for_worker, s);
 }

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* The words that stand with the run from now on. */
-static void remember(struct live *l, const struct why *why)
+static void remember(struct active_run *l, const struct why *why)
 {
-	live_because(l, why->reason, why->detail);
+	active_run_set_reason(l, why->reason, why->detail);
 	if (why->verdict != RUN_NO_VERDICT)
 		l->verdict = why->verdict;
 }
 
-static int64_t due_after(const struct live *l)
+static int64_t due_after(const struct active_run *l)
 {
 	return clock_now() + run_backoff(l->backoff_ms, l->attempt);
 }
@@ -26,7 +26,7 @@ static void mark_ended(void *arg, const struct err *failed)
 	mark(MARK_ended);
 }
 
-int transition_apply(struct live *l, enum run_event event,
+int transition_apply(struct active_run *l, enum run_event event,
 		     const struct why *why, struct err *e)
 {
 	struct run_step st = run_fsm(l->state, event);
@@ -68,7 +68,7 @@ int transition_apply(struct live *l, enum run_event event,
 	return 0;
 }
 
-void transition_must_apply(struct live *l, enum run_event event,
+void transition_must_apply(struct active_run *l, enum run_event event,
 			   const struct why *why)
 {
 	struct err e;
@@ -110,7 +110,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 /* How often a run whose worker did not come to life is put back. */
 #define STILLBORN_MAX 3
 
-bool worker_never_started(struct live *l, const char *reason)
+bool worker_never_started(struct active_run *l, const char *reason)
 {
 	struct run_stillborn_in in = {l->id};
 	struct run_stillborn_row row = {0};
@@ -122,7 +122,7 @@ bool worker_never_started(struct live *l, const char *reason)
 	       row.count < STILLBORN_MAX;
 }
 
-void transition_worker_gone(struct live *l, const char *reason,
+void transition_worker_gone(struct active_run *l, const char *reason,
 			    const char *detail)
 {
 	struct why why = {.reason = reason, .detail = detail};

@@ -59,7 +59,7 @@ static void a_dead_worker_never_leaves_a_run_hanging(void **state)
 				continue;
 			assert_true(m.allowed);
 			assert_int_equal(m.to, RUN_ENDING);
-			assert_int_equal(m.act, RUN_DO_PROVE);
+			assert_int_equal(m.act, RUN_EFFECT_VERIFY_EXIT);
 		}
 }
 
@@ -71,7 +71,7 @@ static void every_verdict_leads_out_of_ending(void **state)
 			RUN_ENDING, run_gone_event((enum run_verdict)v));
 
 		assert_true(m.allowed);
-		assert_int_equal(m.act, RUN_DO_SETTLE);
+		assert_int_equal(m.act, RUN_EFFECT_RELEASE);
 		assert_int_equal(m.to == RUN_QUEUED, v == RUN_WILL_AGAIN);
 	}
 }
