@@ -112,8 +112,8 @@ static void on_tick(uv_timer_t *h)
 		disk_reserve(&s->home);
 	}
 	channels_tick(s);
-	if (s->web)
-		mail_tick(s->web);
+	if (s->api)
+		mail_tick(s->api);
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
 		trim_host_log(s);
 	if (!s->stopping)
@@ -231,7 +231,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 	disk_refuse(&s->home, &why);
 	txn_refuse(&s->txn, &why);
 	if (channels_open(s, e) || retiring_open(s, e) || removing_open(s, e) ||
-	    web_open(&s->web, s, &s->loop, e))
+	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -255,7 +255,7 @@ static int start(struct supervisor *s, struct err *e)
 	s->place.spawner = s->spawn.pid;
 	if (recover_runs(s, e) || channels_open(s, e) || retiring_open(s, e) ||
 	    removing_open(s, e) || messages_open(s, e) ||
-	    web_open(&s->web, s, &s->loop, e))
+	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -284,8 +284,8 @@ static void stop(struct supervisor *s)
 
 	s->stopping = true; /* nothing starts any more, whyever we go */
 	channels_stop(s);
-	if (s->web)
-		web_stop(s->web);
+	if (s->api)
+		api_stop(s->api);
 	keeper_close(&s->keeper);
 	retiring_close(s);
 	removing_close(s);
@@ -297,7 +297,7 @@ static void stop(struct supervisor *s)
 	txn_close(&s->txn);
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
-	web_close(s->web);
+	api_close(s->api);
 	channels_free(s);
 	uv_loop_close(&s->loop);
 	if (!s->read_only && control_unlock(s->db, &e))

@@ -1,5 +1,5 @@
 unit(test_run_fsm supervisor)
-unit(test_web_routes supervisor)
+unit(test_routes supervisor)
 unit(test_invocations schema)
 unit(test_runs schema)
 unit(test_severity schema)

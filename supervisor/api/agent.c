@@ -9,10 +9,10 @@
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
 
-static int read_agents(struct ask *q, struct buf *out, struct err *e)
+static int read_agents(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct agent_list_in in = {q->from ? q->from : "", q->limit};
-	struct sql_rows it = sql_rows(supervisor_db(q->web->sup), Q_AGENT_LIST,
+	struct sql_rows it = sql_rows(supervisor_db(q->api->sup), Q_AGENT_LIST,
 				      &in);
 	struct agent_row row;
 	char last[72] = "";
@@ -30,18 +30,18 @@ static int read_agents(struct ask *q, struct buf *out, struct err *e)
 void route_agents(void *app, const struct http_request *r,
 		  struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
-	q->from = ask_query(q, r, "after");
-	ask_read(q, read_agents);
+	q->from = request_query(q, r, "after");
+	request_read(q, read_agents);
 }
 
-static int read_agent(struct ask *q, struct buf *out, struct err *e)
+static int read_agent(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct agent_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_AGENT_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_AGENT_GET,
 			    &(struct agent_get_in){q->key}, &row, &q->arena, e);
 
 	if (found == 0)
@@ -55,63 +55,65 @@ static int read_agent(struct ask *q, struct buf *out, struct err *e)
 void route_agent_show(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->key = ask_param(q, r, "name");
-	ask_read(q, read_agent);
+	q->key = request_param(q, r, "name");
+	request_read(q, read_agent);
 }
 
 void route_agent_put(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = ask_param(q, r, "name");
+	q->key = request_param(q, r, "name");
 	q->read = read_agent;
-	ask_verb(q,
-		 supervisor_agent_put(q->web->sup, q->key, http_body(r).p,
-				      q->by, ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_agent_put(q->api->sup, q->key,
+					     http_body(r).p, q->by,
+					     request_done(q), &e),
+			&e);
 }
 
 void route_agent_delete(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	const char *name = http_param(r, "name");
 	struct err e = {0};
 	int rc;
 
 	if (http_query_flag(r, "purge")) {
-		agent_files_close(&q->web->files); /* our readers go first */
-		rc = supervisor_agent_delete_all(q->web->sup, name, q->by,
-						 ask_done(q), &e);
+		agent_files_close(&q->api->files); /* our readers go first */
+		rc = supervisor_agent_delete_all(q->api->sup, name, q->by,
+						 request_done(q), &e);
 	} else {
-		rc = supervisor_agent_delete(q->web->sup, name, q->by,
-					     ask_done(q), &e);
+		rc = supervisor_agent_delete(q->api->sup, name, q->by,
+					     request_done(q), &e);
 	}
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }
 
 void route_agent_move(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_path body = {0};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_path body = {0};
 	struct err e = {0};
-	int rc = web_body(r, &web_path_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_path_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = supervisor_agent_move(q->web->sup, http_param(r, "name"),
-					   body.path, q->by, ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = supervisor_agent_move(q->api->sup, http_param(r, "name"),
+					   body.path, q->by, request_done(q),
+					   &e);
+	request_command(q, rc, &e);
 }
 
-static int read_file(struct ask *q, struct buf *out, struct err *e)
+static int read_file(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct agent_database_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_AGENT_DATABASE_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_AGENT_DATABASE_GET,
 			    &(struct agent_database_get_in){q->key}, &row,
 			    &q->arena, e);
 
@@ -123,43 +125,45 @@ static int read_file(struct ask *q, struct buf *out, struct err *e)
 void route_agent_file(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = ask_param(q, r, "name");
+	q->key = request_param(q, r, "name");
 	q->read = read_file;
-	ask_verb(q, supervisor_agent_file(q->web->sup, q->key, ask_done(q), &e),
-		 &e);
+	request_command(
+		q,
+		supervisor_agent_file(q->api->sup, q->key, request_done(q), &e),
+		&e);
 }
 
-static int read_approvals(struct ask *q, struct buf *out, struct err *e)
+static int read_approvals(struct api_request *q, struct buf *out, struct err *e)
 {
-	static const struct web_lists list = {LISTS_APPROVALS,
+	static const struct api_lists list = {LISTS_APPROVALS,
 					      &approval_row_shape, "id", NULL};
 	struct approval_filter filter = {.state = q->filter[0],
 					 .run = q->filter[1],
 					 .before = q->from,
 					 .count = q->limit};
 
-	return web_lists(q, &list, &filter, out, e);
+	return api_lists(q, &list, &filter, out, e);
 }
 
 void route_approvals(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r) || ask_before(q, r, ID_APPROVAL))
+	if (request_limit(q, r) || request_before(q, r, ID_APPROVAL))
 		return;
-	q->filter[0] = ask_query(q, r, "state");
-	q->filter[1] = ask_query(q, r, "run");
-	ask_read(q, read_approvals);
+	q->filter[0] = request_query(q, r, "state");
+	q->filter[1] = request_query(q, r, "run");
+	request_read(q, read_approvals);
 }
 
-static int read_approval(struct ask *q, struct buf *out, struct err *e)
+static int read_approval(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct approval_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_APPROVAL_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_APPROVAL_GET,
 			    &(struct approval_get_in){q->key}, &row, &q->arena,
 			    e);
 
@@ -174,47 +178,47 @@ static int read_approval(struct ask *q, struct buf *out, struct err *e)
 void route_approval_show(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->key = ask_param(q, r, "id");
-	ask_read(q, read_approval);
+	q->key = request_param(q, r, "id");
+	request_read(q, read_approval);
 }
 
 void route_approval_answer(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_answer body = {0};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_answer body = {0};
 	struct err e = {0};
 	int rc;
 
-	q->key = ask_param(q, r, "id");
+	q->key = request_param(q, r, "id");
 	q->read = read_approval;
-	rc = web_body(r, &web_answer_shape, &body, &q->arena, &e);
+	rc = api_body(r, &api_answer_shape, &body, &q->arena, &e);
 	if (!rc)
 		rc = supervisor_answer(
-			q->web->sup, q->key,
+			q->api->sup, q->key,
 			&(struct supervisor_answer){body.allow, body.note,
 						    body.choice, q->by},
-			ask_done(q), &e);
-	ask_verb(q, rc, &e);
+			request_done(q), &e);
+	request_command(q, rc, &e);
 }
 
-static int read_tokens(struct ask *q, struct buf *out, struct err *e)
+static int read_tokens(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct sql_rows it = sql_rows(supervisor_db(q->web->sup),
+	struct sql_rows it = sql_rows(supervisor_db(q->api->sup),
 				      Q_API_TOKEN_LIST, NULL);
 	struct api_token_row row;
 
 	list_begin(out);
 	while (sql_next(&it, &row)) {
-		struct web_token t = {.id = row.id,
+		struct api_token t = {.id = row.id,
 				      .name = row.name,
 				      .scopes = row.scopes,
 				      .created_at = row.created_at,
 				      .expires_at = row.expires_at};
 
-		list_item(out, &web_token_shape, &t);
+		list_item(out, &api_token_shape, &t);
 	}
 	list_end(out, NULL);
 	return sql_end(&it, e);
@@ -223,27 +227,27 @@ static int read_tokens(struct ask *q, struct buf *out, struct err *e)
 void route_tokens(void *app, const struct http_request *r,
 		  struct http_reply *reply)
 {
-	ask_read(ask_new(app, r, reply), read_tokens);
+	request_read(request_new(app, r, reply), read_tokens);
 }
 
 /* The token itself is nowhere but in this answer. */
-static int read_new_token(struct ask *q, struct buf *out, struct err *e)
+static int read_new_token(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct web_token_made made = {.name = q->key, .token = q->from};
+	struct api_token_made made = {.name = q->key, .token = q->from};
 
 	(void)e;
-	json_add_shape(out, &web_token_made_shape, &made);
+	json_add_shape(out, &api_token_made_shape, &made);
 	return 0;
 }
 
 void route_token_add(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_token_new body = {.scopes = "[\"read\"]"};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_token_new body = {.scopes = "[\"read\"]"};
 	char token[HTTP_TOKEN_SIZE], hash[HASH_HEX];
 	struct err e = {0};
-	int rc = web_body(r, &web_token_new_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_token_new_shape, &body, &q->arena, &e);
 
 	if (!rc) {
 		http_token_new(token);
@@ -252,20 +256,21 @@ void route_token_add(void *app, const struct http_request *r,
 		q->from = arena_text(&q->arena, token);
 		q->read = read_new_token;
 		q->status = 201;
-		rc = supervisor_token_add(q->web->sup, body.name, hash,
-					  body.scopes, ask_done(q), &e);
+		rc = supervisor_token_add(q->api->sup, body.name, hash,
+					  body.scopes, request_done(q), &e);
 	}
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }
 
 void route_token_delete(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_token_delete(q->web->sup, http_param(r, "name"),
-					 ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_token_delete(q->api->sup,
+						http_param(r, "name"),
+						request_done(q), &e),
+			&e);
 }

@@ -63,7 +63,7 @@ static bool waits(struct follower *f)
 	struct approval_open_count_row row = {0};
 	struct err ignored; /* the next look will tell */
 	struct arena a = {0};
-	bool asked = sql_get(supervisor_db(f->web->sup), Q_APPROVAL_OPEN_COUNT,
+	bool asked = sql_get(supervisor_db(f->api->sup), Q_APPROVAL_OPEN_COUNT,
 			     &in, &row, &a, &ignored) == 1 &&
 		     row.n > 0;
 
@@ -83,8 +83,8 @@ static int look_at_chat(struct follower *f, struct err *e)
 		    run_state_is_over(
 			    (enum run_state)run_state_from(row.state));
 	int rc = found < 0 ? -1
-			   : agent_files_get(&f->web->files,
-					     supervisor_db(f->web->sup),
+			   : agent_files_get(&f->api->files,
+					     supervisor_db(f->api->sup),
 					     f->agent, &file, e);
 
 	ai_frames_start(f->own, f->run);
@@ -109,7 +109,7 @@ static const struct follower_ops chat_ops = {look_at_chat, free_frames};
 
 /* q->id is the run, q->key the session, q->filter[0] the agent. With a cursor
  * in q->from it goes on, and q->limit answers are new. */
-static int give_stream(struct ask *q, struct buf *out, struct err *e)
+static int give_stream(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct tail_want want = {q->key, q->id, q->from};
 	struct ai_frames *frames;
@@ -133,7 +133,7 @@ static int give_stream(struct ask *q, struct buf *out, struct err *e)
 }
 
 /* The run in flight, or one that ended a moment ago; else nothing to resume. */
-static int resume(struct ask *q, struct buf *out, struct err *e)
+static int resume(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_filter in = {.agent = q->filter[0],
 				.before = "~",
@@ -141,7 +141,7 @@ static int resume(struct ask *q, struct buf *out, struct err *e)
 				.count = 1};
 	struct run_ids_session_row last = {0};
 	struct run_line_state_row line = {0};
-	struct sql *db = supervisor_db(q->web->sup);
+	struct sql *db = supervisor_db(q->api->sup);
 	struct run_row row = {0};
 
 	if (sql_get(db, Q_RUN_LINE_STATE,
@@ -164,11 +164,11 @@ static int resume(struct ask *q, struct buf *out, struct err *e)
 void route_ai_resume(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->filter[0] = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "id");
-	ask_read(q, resume);
+	q->filter[0] = request_param(q, r, "agent");
+	q->key = request_param(q, r, "id");
+	request_read(q, resume);
 }
 
 /* --- answers ---------------------------------------------------------- */
@@ -203,14 +203,14 @@ static bool has_answers(const cJSON *message)
 
 /* One that has its answer, from elsewhere or from this message before, is left
  * as it is: the stream tells what became of it. */
-static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
-		       struct err *e)
+static int take_answer(struct api_request *q, const cJSON *part,
+		       struct answers *all, struct err *e)
 {
 	const cJSON *said = cJSON_GetObjectItemCaseSensitive(part, "approval");
 	const char *key = json_text(said, "id", "");
 	struct approval_find_in in = {q->id, key};
 	struct approval_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_APPROVAL_FIND, &in,
+	int found = sql_get(supervisor_db(q->api->sup), Q_APPROVAL_FIND, &in,
 			    &row, &q->arena, e);
 
 	if (found == 0)
@@ -232,7 +232,7 @@ static int take_answer(struct ask *q, const cJSON *part, struct answers *all,
 }
 
 /* The message is the run's, and its place is what the client has of it. */
-static int find_message(struct ask *q, const cJSON *last, struct err *e)
+static int find_message(struct api_request *q, const cJSON *last, struct err *e)
 {
 	const cJSON *ours = cJSON_GetObjectItemCaseSensitive(
 		cJSON_GetObjectItemCaseSensitive(last, "metadata"), AI_OURS);
@@ -240,7 +240,7 @@ static int find_message(struct ask *q, const cJSON *last, struct err *e)
 	int found;
 
 	q->id = arena_text(&q->arena, json_text(last, "id", ""));
-	found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
+	found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
 			&(struct run_get_in){q->id}, &row, &q->arena, e);
 	if (found < 0)
 		return -1;
@@ -258,13 +258,13 @@ static int find_message(struct ask *q, const cJSON *last, struct err *e)
 }
 
 /* A verb says what it was about: the approval. */
-static int go_on(struct ask *q, struct buf *out, struct err *e)
+static int go_on(struct api_request *q, struct buf *out, struct err *e)
 {
 	q->id = q->filter[1];
 	return give_stream(q, out, e);
 }
 
-static int answer(struct ask *q, const cJSON *last,
+static int answer(struct api_request *q, const cJSON *last,
 		  const struct http_request *r, struct err *e)
 {
 	struct answers all = {0};
@@ -287,14 +287,14 @@ static int answer(struct ask *q, const cJSON *last,
 		struct completion done = {0};
 
 		if (i == all.n - 1)
-			done = ask_done(q);
-		if (supervisor_answer(q->web->sup, all.one[i].id,
+			done = request_done(q);
+		if (supervisor_answer(q->api->sup, all.one[i].id,
 				      &all.one[i].as, done, e))
 			return -1;
 	}
 	q->read = go_on;
 	if (all.n == 0)
-		ask_read(q, go_on);
+		request_read(q, go_on);
 	return 0;
 }
 
@@ -305,14 +305,15 @@ static const cJSON *last_message(const cJSON *body)
 	return cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
 }
 
-static int submit(struct ask *q, const cJSON *body, const cJSON *last,
+static int submit(struct api_request *q, const cJSON *body, const cJSON *last,
 		  struct err *e)
 {
-	struct ai_wanted w = {.ask = supervisor_run_defaults(q->web->sup)};
+	struct ai_wanted w = {.ask = supervisor_run_defaults(q->api->sup)};
 	int rc = ai_read_ask(q, body, last, &w, e);
 
 	if (rc == 0)
-		rc = supervisor_submit_run(q->web->sup, &w.ask, ask_done(q), e);
+		rc = supervisor_submit_run(q->api->sup, &w.ask, request_done(q),
+					   e);
 	ai_wanted_free(&w);
 	return rc;
 }
@@ -320,13 +321,13 @@ static int submit(struct ask *q, const cJSON *body, const cJSON *last,
 void route_ai_chat(void *app, const struct http_request *r,
 		   struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 	cJSON *body = http_body_json(r, &e);
 	const cJSON *last = last_message(body);
 	int rc = body ? 0 : -1;
 
-	q->filter[0] = ask_param(q, r, "agent");
+	q->filter[0] = request_param(q, r, "agent");
 	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
 	q->read = give_stream;
 	if (!rc && !q->key)
@@ -335,5 +336,5 @@ void route_ai_chat(void *app, const struct http_request *r,
 		rc = has_answers(last) ? answer(q, last, r, &e)
 				       : submit(q, body, last, &e);
 	cJSON_Delete(body);
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }

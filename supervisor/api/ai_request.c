@@ -90,7 +90,7 @@ static int read_parts(const cJSON *message, struct buf *prompt,
 /* --- which run it is ---------------------------------------------------- */
 
 /* "ai:CHAT:ID"; its later runs have "ai2:CHAT:ID" and so on. */
-static const char *key_of(struct ask *q, const char *id, int n)
+static const char *key_of(struct api_request *q, const char *id, int n)
 {
 	return n == 1 ? arena_printf(&q->arena, "ai:%s:%s", q->key, id)
 		      : arena_printf(&q->arena, "ai%d:%s:%s", n, q->key, id);
@@ -110,7 +110,7 @@ const char *ai_message_id(const char *chat, const char *key)
 }
 
 /* The newest run of the message: how many there are. */
-static int find_runs(struct ask *q, const char *id, const char **run,
+static int find_runs(struct api_request *q, const char *id, const char **run,
 		     struct err *e)
 {
 	int n = 0;
@@ -119,7 +119,7 @@ static int find_runs(struct ask *q, const char *id, const char **run,
 	while (n < AGAIN_MAX) {
 		struct run_by_key_in in = {q->filter[0], key_of(q, id, n + 1)};
 		struct run_by_key_row row;
-		int found = sql_get(supervisor_db(q->web->sup), Q_RUN_BY_KEY,
+		int found = sql_get(supervisor_db(q->api->sup), Q_RUN_BY_KEY,
 				    &in, &row, &q->arena, e);
 
 		if (found < 0)
@@ -133,10 +133,10 @@ static int find_runs(struct ask *q, const char *id, const char **run,
 }
 
 /* A run of this chat by its id, which is that of the assistant's message. */
-static int is_run(struct ask *q, const char *id, struct err *e)
+static int is_run(struct api_request *q, const char *id, struct err *e)
 {
 	struct run_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
 			    &(struct run_get_in){id}, &row, &q->arena, e);
 
 	return found <= 0 ? found
@@ -157,8 +157,9 @@ static bool asks_again(const cJSON *body, const char *id)
 }
 
 /* The run that this one replaces, or NULL. */
-static int find_replaced(struct ask *q, const cJSON *body, const char *newest,
-			 const char **replaced, struct err *e)
+static int find_replaced(struct api_request *q, const cJSON *body,
+			 const char *newest, const char **replaced,
+			 struct err *e)
 {
 	const char *named = json_text(body, "messageId", NULL);
 	int is = named ? is_run(q, named, e) : 0;
@@ -169,7 +170,7 @@ static int find_replaced(struct ask *q, const cJSON *body, const char *newest,
 
 /* The key is also that of the message in the transcript, which so keeps the
  * client's id. */
-static void add_options(struct ask *q, struct run_ask *ask,
+static void add_options(struct api_request *q, struct run_ask *ask,
 			const char *replaced)
 {
 	struct buf b = BUF_MAX(4096);
@@ -188,7 +189,7 @@ static void add_options(struct ask *q, struct run_ask *ask,
 	buf_fini(&b);
 }
 
-static int finish(struct ask *q, const cJSON *body, const char *id,
+static int finish(struct api_request *q, const cJSON *body, const char *id,
 		  struct ai_wanted *out, struct err *e)
 {
 	const char *newest = NULL, *replaced = NULL;
@@ -209,7 +210,7 @@ static int finish(struct ask *q, const cJSON *body, const char *id,
 	return 0;
 }
 
-int ai_read_ask(struct ask *q, const cJSON *body, const cJSON *last,
+int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
 		struct ai_wanted *out, struct err *e)
 {
 	const char *id = arena_text(&q->arena, json_text(last, "id", NULL));

@@ -13,7 +13,7 @@ struct ai_wanted {
 
 /* q->key is the chat, q->filter[0] the agent; out->ask has the defaults, and
  * borrows from out. */
-int ai_read_ask(struct ask *q, const cJSON *body, const cJSON *last,
+int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
 		struct ai_wanted *out, struct err *e);
 void ai_wanted_free(struct ai_wanted *w);
 

@@ -38,7 +38,7 @@ static unsigned scopes_of(const char *json)
 static int check_token(void *app, const char *hash, struct http_subject *who,
 		       struct err *e)
 {
-	struct web *w = app;
+	struct api *w = app;
 	struct api_token_row row;
 	struct arena a = {0};
 	int found = sql_get(supervisor_db(w->sup), Q_API_TOKEN_FIND,
@@ -83,7 +83,7 @@ static void free_words(const char **list)
 
 static void on_tick(uv_timer_t *t)
 {
-	struct web *w = t->data;
+	struct api *w = t->data;
 
 	followers_poll(w);
 	topics_poll(w);
@@ -95,7 +95,7 @@ static void on_soon(uv_timer_t *t)
 	topics_poll(t->data);
 }
 
-void web_soon(struct web *w)
+void api_look_soon(struct api *w)
 {
 	if (!w->stopped && !uv_is_active((uv_handle_t *)&w->soon))
 		uv_timer_start(&w->soon, on_soon, 1, 0);
@@ -116,7 +116,7 @@ static struct http_limits limits_of(const struct config *c)
 	};
 }
 
-static int open_server(struct web *w, struct err *e)
+static int open_server(struct api *w, struct err *e)
 {
 	const struct config *c = supervisor_config(w->sup);
 	struct home_path path = home_path(supervisor_home(w->sup),
@@ -124,7 +124,7 @@ static int open_server(struct web *w, struct err *e)
 	struct http_config config = {
 		.unix_path = path.text,
 		.tcp_address = c->http_listen[0] ? c->http_listen : NULL,
-		.routes = web_routes,
+		.routes = api_routes,
 		.check = check_token,
 		.limits = limits_of(c),
 		.app = w,
@@ -137,19 +137,19 @@ static int open_server(struct web *w, struct err *e)
 	return http_server_open(&w->server, w->loop, &config, e);
 }
 
-int web_open(struct web **out, struct supervisor *sup, uv_loop_t *loop,
+int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	     struct err *e)
 {
-	struct web *w = calloc(1, sizeof *w);
+	struct api *w = calloc(1, sizeof *w);
 
 	if (!w)
 		abort();
 	w->sup = sup;
 	w->loop = loop;
-	if (web_counts_open(&w->counts, sup, e) || open_server(w, e)) {
+	if (api_counts_open(&w->counts, sup, e) || open_server(w, e)) {
 		w->stopped = true;
 		mail_stop(w);
-		web_close(w);
+		api_close(w);
 		return -1;
 	}
 	uv_timer_init(loop, &w->timer);
@@ -160,7 +160,7 @@ int web_open(struct web **out, struct supervisor *sup, uv_loop_t *loop,
 	return 0;
 }
 
-void web_stop(struct web *w)
+void api_stop(struct api *w)
 {
 	if (w->stopped)
 		return;
@@ -170,20 +170,20 @@ void web_stop(struct web *w)
 	http_server_stop(w->server);
 }
 
-void web_close(struct web *w)
+void api_close(struct api *w)
 {
 	if (!w)
 		return;
 	http_server_close(w->server);
 	topics_close(w);
-	web_counts_close(&w->counts);
+	api_counts_close(&w->counts);
 	agent_files_close(&w->files);
 	free_words(w->hosts);
 	free_words(w->origins);
 	free(w);
 }
 
-int web_port(const struct web *w)
+int api_port(const struct api *w)
 {
 	return http_server_port(w->server);
 }

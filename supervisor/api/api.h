@@ -11,17 +11,17 @@
  * the rows of agent files. It asks, it never decides. On the unix socket of the
  * home, and on TCP if the configuration says so.
  */
-struct web;
+struct api;
 
 /* Borrows sup for good. */
-int web_open(struct web **out, struct supervisor *sup, uv_loop_t *loop,
+int api_open(struct api **out, struct supervisor *sup, uv_loop_t *loop,
 	     struct err *e);
 
 /* No more requests; streams are cut, so that followers come again. Before the
- * loop ends; then web_close frees. */
-void web_stop(struct web *w);
-void web_close(struct web *w); /* NULL is fine */
+ * loop ends; then api_close frees. */
+void api_stop(struct api *w);
+void api_close(struct api *w); /* NULL is fine */
 
-int web_port(const struct web *w); /* of TCP; 0: none */
+int api_port(const struct api *w); /* of TCP; 0: none */
 
 #endif

@@ -76,7 +76,7 @@ static int take(const cJSON *v, const struct field *f, void *at,
 	return wrong(f->name, "left out", e);
 }
 
-int web_body(const struct http_request *r, const struct shape *s, void *obj,
+int api_body(const struct http_request *r, const struct shape *s, void *obj,
 	     struct arena *a, struct err *e)
 {
 	const cJSON *v;

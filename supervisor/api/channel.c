@@ -15,22 +15,22 @@
 #define WAIT_MAX       60000
 #define CLOSED_SECONDS "60" /* until who finds a channel closed comes again */
 
-static int read_channels(struct ask *q, struct buf *out, struct err *e)
+static int read_channels(struct api_request *q, struct buf *out, struct err *e)
 {
-	return web_list(q, Q_CHANNEL_LIST, NULL, out, e);
+	return api_list(q, Q_CHANNEL_LIST, NULL, out, e);
 }
 
 void route_channels(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	ask_read(ask_new(app, r, reply), read_channels);
+	request_read(request_new(app, r, reply), read_channels);
 }
 
-static int read_channel(struct ask *q, struct buf *out, struct err *e)
+static int read_channel(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct channel_row row;
 
-	if (channels_get(supervisor_db(q->web->sup), q->key, &row, &q->arena,
+	if (channels_get(supervisor_db(q->api->sup), q->key, &row, &q->arena,
 			 e))
 		return -1;
 	json_add_shape(out, &channel_row_shape, &row);
@@ -40,87 +40,90 @@ static int read_channel(struct ask *q, struct buf *out, struct err *e)
 void route_channel_show(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->key = ask_param(q, r, "name");
-	ask_read(q, read_channel);
+	q->key = request_param(q, r, "name");
+	request_read(q, read_channel);
 }
 
 void route_channel_put(void *app, const struct http_request *r,
 		       struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	q->key = ask_param(q, r, "name");
+	q->key = request_param(q, r, "name");
 	q->read = read_channel;
-	ask_verb(q,
-		 supervisor_channel_put(q->web->sup, q->key, http_body(r).p,
-					q->by, ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_channel_put(q->api->sup, q->key,
+					       http_body(r).p, q->by,
+					       request_done(q), &e),
+			&e);
 }
 
 void route_channel_delete(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_channel_delete(q->web->sup, http_param(r, "name"),
-					   q->by, ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_channel_delete(q->api->sup,
+						  http_param(r, "name"), q->by,
+						  request_done(q), &e),
+			&e);
 }
 
 void route_channel_switch(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_channel_switch(q->web->sup, http_param(r, "name"),
-					   http_param(r, "verb"), q->by,
-					   ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_channel_switch(q->api->sup,
+						  http_param(r, "name"),
+						  http_param(r, "verb"), q->by,
+						  request_done(q), &e),
+			&e);
 }
 
 /* --- bindings and conversations --------------------------------------- */
 
-static int read_bindings(struct ask *q, struct buf *out, struct err *e)
+static int read_bindings(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct binding_list_in in = {q->key};
 
-	return web_list(q, Q_BINDING_LIST, &in, out, e);
+	return api_list(q, Q_BINDING_LIST, &in, out, e);
 }
 
 void route_bindings(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->key = ask_param(q, r, "name");
-	ask_read(q, read_bindings);
+	q->key = request_param(q, r, "name");
+	request_read(q, read_bindings);
 }
 
 static void set_binding(void *app, const struct http_request *r,
 			struct http_reply *reply, bool put)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct binding_row b = {.peer = "*",
 				.kind = "any",
 				.agent = "",
 				.threads = "conversation"};
 	struct err e = {0};
-	int rc = web_body(r, &binding_row_shape, &b, &q->arena, &e);
+	int rc = api_body(r, &binding_row_shape, &b, &q->arena, &e);
 
-	b.channel = ask_param(q, r, "name");
+	b.channel = request_param(q, r, "name");
 	if (rc == 0)
-		rc = put ? supervisor_binding_put(q->web->sup, &b, q->by,
-						  ask_done(q), &e)
-			 : supervisor_binding_delete(q->web->sup, &b, q->by,
-						     ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = put ? supervisor_binding_put(q->api->sup, &b, q->by,
+						  request_done(q), &e)
+			 : supervisor_binding_delete(q->api->sup, &b, q->by,
+						     request_done(q), &e);
+	request_command(q, rc, &e);
 }
 
 void route_binding_put(void *app, const struct http_request *r,
@@ -135,9 +138,10 @@ void route_binding_delete(void *app, const struct http_request *r,
 	set_binding(app, r, reply, false);
 }
 
-static int read_conversations(struct ask *q, struct buf *out, struct err *e)
+static int read_conversations(struct api_request *q, struct buf *out,
+			      struct err *e)
 {
-	static const struct web_lists list = {LISTS_CONVERSATIONS,
+	static const struct api_lists list = {LISTS_CONVERSATIONS,
 					      &conversation_row_shape,
 					      "last_message_at id", NULL};
 	struct conversation_filter in = {.channel = q->filter[0],
@@ -145,25 +149,25 @@ static int read_conversations(struct ask *q, struct buf *out, struct err *e)
 
 	if (page_before_conversation(q->db, q->from, &in, &q->arena, e))
 		return -1;
-	return web_lists(q, &list, &in, out, e);
+	return api_lists(q, &list, &in, out, e);
 }
 
 void route_conversations(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
-	q->from = ask_query(q, r, "before");
-	q->filter[0] = ask_query(q, r, "channel");
-	ask_read(q, read_conversations);
+	q->from = request_query(q, r, "before");
+	q->filter[0] = request_query(q, r, "channel");
+	request_read(q, read_conversations);
 }
 
 /* --- coming in -------------------------------------------------------- */
 
 /* `id` is the signed one, of a message from outside; NULL: from one of us. */
-static void take(struct ask *q, const char *channel, const char *id,
+static void take(struct api_request *q, const char *channel, const char *id,
 		 struct blob text)
 {
 	struct err e = {0};
@@ -176,8 +180,9 @@ static void take(struct ask *q, const char *channel, const char *id,
 	if (rc == 0 && !m.external_id)
 		m.external_id = id;
 	if (rc == 0)
-		rc = inbound_take(q->web->sup, channel, &m, ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = inbound_take(q->api->sup, channel, &m, request_done(q),
+				  &e);
+	request_command(q, rc, &e);
 	arrival_fini(&m);
 	cJSON_Delete(json);
 }
@@ -186,15 +191,16 @@ static void take(struct ask *q, const char *channel, const char *id,
 void route_channel_message(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	take(ask_new(app, r, reply), http_param(r, "name"), NULL, http_body(r));
+	take(request_new(app, r, reply), http_param(r, "name"), NULL,
+	     http_body(r));
 }
 
 /* From anywhere: the signature says that it is a friend. */
 void route_channel_in(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	const char *name = ask_param(q, r, "name");
+	struct api_request *q = request_new(app, r, reply);
+	const char *name = request_param(q, r, "name");
 	struct webhook_claim claim = {
 		.id = http_header_once(r, "webhook-id"),
 		.timestamp = http_header_once(r, "webhook-timestamp"),
@@ -205,33 +211,34 @@ void route_channel_in(void *app, const struct http_request *r,
 	struct err e = {0};
 
 	q->by = arena_printf(&q->arena, "channel:%s", name);
-	if (webhook_admit(q->web->sup, name, &claim, &e) == 0) {
+	if (webhook_admit(q->api->sup, name, &claim, &e) == 0) {
 		take(q, name, claim.id, claim.body);
 		return;
 	}
 	if (e.code == ERR_BUSY)
 		http_reply_header(reply, "Retry-After", CLOSED_SECONDS);
-	ask_fail(q, &e);
+	request_fail(q, &e);
 }
 
 /* --- coming to ask ---------------------------------------------------- */
 
 static void show(void *arg, const char *json)
 {
-	struct ask *q = arg;
+	struct api_request *q = arg;
 
 	if (json)
 		http_reply_json(q->reply, 200, json, strlen(json));
 	else
 		http_reply_empty(q->reply, 204);
-	ask_free(q);
+	request_free(q);
 }
 
-static int find_conversation(struct ask *q, struct channel *c, const char *peer,
-			     struct conversation_row *row, struct err *e)
+static int find_conversation(struct api_request *q, struct channel *c,
+			     const char *peer, struct conversation_row *row,
+			     struct err *e)
 {
 	struct conversation_find_in key = {c->name, peer, ""};
-	int found = sql_get(supervisor_db(q->web->sup), Q_CONVERSATION_FIND,
+	int found = sql_get(supervisor_db(q->api->sup), Q_CONVERSATION_FIND,
 			    &key, row, &q->arena, e);
 
 	if (found == 0)
@@ -243,8 +250,8 @@ static int find_conversation(struct ask *q, struct channel *c, const char *peer,
 void route_channel_next(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct channel *c = channel_find(q->web->sup, http_param(r, "name"));
+	struct api_request *q = request_new(app, r, reply);
+	struct channel *c = channel_find(q->api->sup, http_param(r, "name"));
 	const char *peer = http_query(r, "conversation");
 	const char *ack = http_query(r, "ack");
 	int64_t wait = 20000;
@@ -261,7 +268,7 @@ void route_channel_next(void *app, const struct http_request *r,
 				    &e) ||
 		     find_conversation(q, c, peer, &row, &e);
 	if (rc) {
-		ask_fail(q, &e);
+		request_fail(q, &e);
 		return;
 	}
 	if (ack)

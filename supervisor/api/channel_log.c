@@ -46,7 +46,7 @@ static int read_both(const char *path, struct buf *b, struct err *e)
 }
 
 /* In a thread: they may be large. q->id is the path. */
-static int read_log(struct ask *q, struct buf *out, struct err *e)
+static int read_log(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct buf b = BUF_MAX(BOTH_MAX);
 	struct channel_row row;
@@ -68,12 +68,12 @@ static int read_log(struct ask *q, struct buf *out, struct err *e)
 void route_channel_log(void *app, const struct http_request *r,
 		       struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
-	q->key = ask_param(q, r, "name");
+	q->key = request_param(q, r, "name");
 	q->id = arena_text(&q->arena,
-			   plugin_log_path(q->web->sup, q->key).text);
-	ask_read_aside(q, read_log);
+			   plugin_log_path(q->api->sup, q->key).text);
+	request_read_async(q, read_log);
 }

@@ -13,7 +13,8 @@
 
 enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };
 
-static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
+static int read_deliveries(struct api_request *q, struct buf *out,
+			   struct err *e)
 {
 	struct delivery_filter in = {.channel = q->filter[BY_CHANNEL],
 				     .state = q->filter[BY_STATE],
@@ -21,7 +22,7 @@ static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 				     .agent = q->filter[BY_AGENT],
 				     .session = q->filter[BY_SESSION],
 				     .count = q->limit};
-	static const struct web_lists list = {LISTS_DELIVERIES,
+	static const struct api_lists list = {LISTS_DELIVERIES,
 					      &delivery_row_shape, "id", NULL};
 	const char *run = q->filter[BY_RUN];
 
@@ -29,28 +30,28 @@ static int read_deliveries(struct ask *q, struct buf *out, struct err *e)
 		return -1;
 	if (run && run_sources(q->db, run, &in.sources, &q->arena, e))
 		return -1;
-	return web_lists(q, &list, &in, out, e);
+	return api_lists(q, &list, &in, out, e);
 }
 
-static struct ask *list_ask(void *app, const struct http_request *r,
-			    struct http_reply *reply)
+static struct api_request *list_ask(void *app, const struct http_request *r,
+				    struct http_reply *reply)
 {
 	static const char *const filters[] = {
 		[BY_CHANNEL] = "channel",   [BY_STATE] = "state",
 		[BY_TALK] = "conversation", [BY_AGENT] = "agent",
 		[BY_SESSION] = "session",   [BY_RUN] = "run"};
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return NULL;
-	q->from = ask_query(q, r, "before");
+	q->from = request_query(q, r, "before");
 	for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-		q->filter[i] = ask_query(q, r, filters[i]);
+		q->filter[i] = request_query(q, r, filters[i]);
 	return q;
 }
 
 /* The backlog may be long, and what a run sent is in its agent's file. */
-static bool is_long(const struct ask *q)
+static bool is_long(const struct api_request *q)
 {
 	const char *state = q->filter[BY_STATE];
 
@@ -62,31 +63,32 @@ static bool is_long(const struct ask *q)
 void route_deliveries(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = list_ask(app, r, reply);
+	struct api_request *q = list_ask(app, r, reply);
 
 	if (q && is_long(q))
-		ask_read_aside(q, read_deliveries);
+		request_read_async(q, read_deliveries);
 	else if (q)
-		ask_read(q, read_deliveries);
+		request_read(q, read_deliveries);
 }
 
-static int read_stats(struct ask *q, struct buf *out, struct err *e)
+static int read_stats(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct delivery_stats_in in = {clock_now()};
 
-	return web_list(q, Q_DELIVERY_STATS, &in, out, e);
+	return api_list(q, Q_DELIVERY_STATS, &in, out, e);
 }
 
 /* To count them all is to read them all. */
 void route_delivery_stats(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	ask_read_aside(ask_new(app, r, reply), read_stats);
+	request_read_async(request_new(app, r, reply), read_stats);
 }
 
-static int find_delivery(struct ask *q, struct delivery_row *row, struct err *e)
+static int find_delivery(struct api_request *q, struct delivery_row *row,
+			 struct err *e)
 {
-	int found = sql_get(supervisor_db(q->web->sup), Q_DELIVERY_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_DELIVERY_GET,
 			    &(struct delivery_get_in){q->id}, row, &q->arena,
 			    e);
 
@@ -96,7 +98,7 @@ static int find_delivery(struct ask *q, struct delivery_row *row, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int read_delivery(struct ask *q, struct buf *out, struct err *e)
+static int read_delivery(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct delivery_row row;
 
@@ -108,12 +110,13 @@ static int read_delivery(struct ask *q, struct buf *out, struct err *e)
 
 static void read_by_id(void *app, const struct http_request *r,
 		       struct http_reply *reply,
-		       int (*read)(struct ask *, struct buf *, struct err *))
+		       int (*read)(struct api_request *, struct buf *,
+				   struct err *))
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->id = ask_param(q, r, "id");
-	ask_read(q, read);
+	q->id = request_param(q, r, "id");
+	request_read(q, read);
 }
 
 void route_delivery_show(void *app, const struct http_request *r,
@@ -122,7 +125,7 @@ void route_delivery_show(void *app, const struct http_request *r,
 	read_by_id(app, r, reply, read_delivery);
 }
 
-static int read_attempts(struct ask *q, struct buf *out, struct err *e)
+static int read_attempts(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct delivery_attempt_list_in in;
 	struct delivery_row row;
@@ -130,7 +133,7 @@ static int read_attempts(struct ask *q, struct buf *out, struct err *e)
 	if (find_delivery(q, &row, e))
 		return -1;
 	in.delivery = row.seq;
-	return web_list(q, Q_DELIVERY_ATTEMPT_LIST, &in, out, e);
+	return api_list(q, Q_DELIVERY_ATTEMPT_LIST, &in, out, e);
 }
 
 void route_delivery_attempts(void *app, const struct http_request *r,
@@ -142,39 +145,40 @@ void route_delivery_attempts(void *app, const struct http_request *r,
 void route_delivery_verb(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_delivery_verb(q->web->sup, http_param(r, "id"),
-					  http_param(r, "verb"), q->by,
-					  ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_delivery_verb(q->api->sup,
+						 http_param(r, "id"),
+						 http_param(r, "verb"), q->by,
+						 request_done(q), &e),
+			&e);
 }
 
 void route_delivery_post(void *app, const struct http_request *r,
 			 struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_post body = {.body = NULL};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_post body = {.body = NULL};
 	struct err e = {0};
-	int rc = web_body(r, &web_post_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_post_shape, &body, &q->arena, &e);
 
 	if (rc == 0)
 		rc = supervisor_post_message(
-			q->web->sup,
+			q->api->sup,
 			&(struct post_request){body.channel, body.conversation,
 					       body.body, body.key},
-			ask_done(q), &e);
+			request_done(q), &e);
 	q->read = NULL;
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }
 
 /* --- inbound ---------------------------------------------------------- */
 
-static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
+static int read_inbounds(struct api_request *q, struct buf *out, struct err *e)
 {
-	static const struct web_lists list = {LISTS_INBOUND, &inbound_row_shape,
+	static const struct api_lists list = {LISTS_INBOUND, &inbound_row_shape,
 					      "id", NULL};
 	struct inbound_filter in = {.channel = q->filter[BY_CHANNEL],
 				    .state = q->filter[BY_STATE],
@@ -183,22 +187,22 @@ static int read_inbounds(struct ask *q, struct buf *out, struct err *e)
 
 	if (page_before(ID_INBOUND, q->from, &in.before, e))
 		return -1;
-	return web_lists(q, &list, &in, out, e);
+	return api_lists(q, &list, &in, out, e);
 }
 
 void route_inbounds(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	struct ask *q = list_ask(app, r, reply);
+	struct api_request *q = list_ask(app, r, reply);
 
 	if (q)
-		ask_read(q, read_inbounds);
+		request_read(q, read_inbounds);
 }
 
-static int read_inbound(struct ask *q, struct buf *out, struct err *e)
+static int read_inbound(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct inbound_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_INBOUND_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_INBOUND_GET,
 			    &(struct inbound_get_in){q->id}, &row, &q->arena,
 			    e);
 
@@ -219,25 +223,25 @@ void route_inbound_show(void *app, const struct http_request *r,
 void route_inbound_verb(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	const char *verb = http_param(r, "verb");
-	struct supervisor *s = q->web->sup;
+	struct supervisor *s = q->api->sup;
 	struct err e = {0};
 	int rc = !strcmp(verb, "retry")
 			 ? inbound_retry(s, http_param(r, "id"), q->by,
-					 ask_done(q), &e)
+					 request_done(q), &e)
 			 : inbound_dismiss(s, http_param(r, "id"), q->by,
-					   ask_done(q), &e);
+					   request_done(q), &e);
 
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }
 
 /* --- attachments ------------------------------------------------------ */
 
 /* Bytes from anybody: a browser must not take them for a page of ours. */
-static int read_media(struct ask *q, struct buf *out, struct err *e)
+static int read_media(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct sql *db = supervisor_db(q->web->sup);
+	struct sql *db = supervisor_db(q->api->sup);
 	struct media_bytes_row bytes;
 	struct media_row row;
 	int found = sql_get(db, Q_MEDIA_GET, &(struct media_get_in){q->id},

@@ -15,23 +15,23 @@
 
 #define PAGE 200
 
-const struct metric web_metric_table[WEB_METRICS] = {
+const struct metric api_metric_table[API_METRICS] = {
 #define METRIC(id, kind, name, label, help) \
-	[WEB_M_##id] = {name, help, label, METRIC_##kind},
+	[API_M_##id] = {name, help, label, METRIC_##kind},
 #include "supervisor/api/metrics.def"
 #undef METRIC
 };
 
-static int read_health(struct ask *q, struct buf *out, struct err *e)
+static int read_health(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct supervisor_status s = {0};
-	struct disk disk = disk_look(supervisor_home(q->web->sup));
+	struct disk disk = disk_look(supervisor_home(q->api->sup));
 	struct buf pragmas = BUF_MAX(4096);
-	struct web_health h;
-	int rc = stats_add_pragmas(supervisor_db(q->web->sup), &pragmas, e);
+	struct api_health h;
+	int rc = stats_add_pragmas(supervisor_db(q->api->sup), &pragmas, e);
 
-	supervisor_status_get(q->web->sup, &s);
-	h = (struct web_health){.version = s.version,
+	supervisor_status_get(q->api->sup, &s);
+	h = (struct api_health){.version = s.version,
 				.pid = s.pid,
 				.epoch = s.epoch,
 				.started_at = s.started_at,
@@ -51,7 +51,7 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 				.lost = *s.lost.text ? s.lost.text : NULL,
 				.pragmas = pragmas.p};
 	if (rc == 0)
-		json_add_shape(out, &web_health_shape, &h);
+		json_add_shape(out, &api_health_shape, &h);
 	buf_fini(&pragmas);
 	return rc;
 }
@@ -59,23 +59,23 @@ static int read_health(struct ask *q, struct buf *out, struct err *e)
 void route_health(void *app, const struct http_request *r,
 		  struct http_reply *reply)
 {
-	ask_read(ask_new(app, r, reply), read_health);
+	request_read(request_new(app, r, reply), read_health);
 }
 
 void route_stop(void *app, const struct http_request *r,
 		struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_intent body = {.intent = "down"};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_intent body = {.intent = "down"};
 	struct err e = {0};
-	int rc = web_body(r, &web_intent_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_intent_shape, &body, &q->arena, &e);
 
 	if (!rc && strcmp(body.intent, "restart") == 0)
-		rc = supervisor_may_restart(q->web->sup, &e);
+		rc = supervisor_may_restart(q->api->sup, &e);
 	if (!rc)
-		rc = supervisor_stop(q->web->sup, body.intent, q->by,
-				     ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = supervisor_stop(q->api->sup, body.intent, q->by,
+				     request_done(q), &e);
+	request_command(q, rc, &e);
 }
 
 void route_openapi(void *app, const struct http_request *r,
@@ -85,7 +85,7 @@ void route_openapi(void *app, const struct http_request *r,
 
 	(void)app;
 	(void)r;
-	openapi_write(&b, &web_routes, "skep", SKEP_VERSION);
+	openapi_write(&b, &api_routes, "skep", SKEP_VERSION);
 	http_reply_json(reply, 200, b.p, b.n);
 	buf_fini(&b);
 }
@@ -97,10 +97,10 @@ static void count(struct metrics *m, const struct host_event_states_row *row)
 		const char *kind;
 		size_t metric;
 	} counted[] = {
-		{"run", WEB_M_MOVES},
-		{"approval", WEB_M_APPROVALS},
-		{"delivery", WEB_M_DELIVERIES},
-		{"inbound", WEB_M_INBOUND},
+		{"run", API_M_MOVES},
+		{"approval", API_M_APPROVALS},
+		{"delivery", API_M_DELIVERIES},
+		{"inbound", API_M_INBOUND},
 	};
 
 	for (size_t i = 0; row->state && i < sizeof counted / sizeof *counted;
@@ -111,7 +111,7 @@ static void count(struct metrics *m, const struct host_event_states_row *row)
 
 static void on_turn(void *arg, const struct err *failed)
 {
-	struct web_counts *c = arg;
+	struct api_counts *c = arg;
 	struct sql *db = supervisor_db(c->sup);
 	struct err e = {0};
 	int n = PAGE;
@@ -133,27 +133,27 @@ static void on_turn(void *arg, const struct err *failed)
 
 static void on_news(void *arg)
 {
-	struct web_counts *c = arg;
+	struct api_counts *c = arg;
 
 	if (!c->asked)
 		supervisor_after(c->sup, on_turn, c);
 	c->asked = true;
 }
 
-int web_counts_open(struct web_counts *c, struct supervisor *sup, struct err *e)
+int api_counts_open(struct api_counts *c, struct supervisor *sup, struct err *e)
 {
 	struct host_event_bounds_row bounds;
 
 	if (sql_get(supervisor_db(sup), Q_HOST_EVENT_BOUNDS, NULL, &bounds,
 		    NULL, e) < 0)
 		return -1;
-	*c = (struct web_counts){.sup = sup, .seq = bounds.last};
-	c->metrics = metrics_new(web_metric_table, WEB_METRICS);
+	*c = (struct api_counts){.sup = sup, .seq = bounds.last};
+	c->metrics = metrics_new(api_metric_table, API_METRICS);
 	c->watch = supervisor_watch(sup, NULL, on_news, c);
 	return 0;
 }
 
-void web_counts_close(struct web_counts *c)
+void api_counts_close(struct api_counts *c)
 {
 	supervisor_unwatch(c->watch);
 	c->watch = NULL;
@@ -187,28 +187,28 @@ static int open_fds(void)
 	return n - 3; /* ".", ".." and the directory itself */
 }
 
-static void set(struct web *w, size_t id, int64_t value)
+static void set(struct api *w, size_t id, int64_t value)
 {
 	metrics_set(w->counts.metrics, id, NULL, (double)value);
 }
 
 /* Gauges are looked at when somebody asks. */
-static int read_metrics(struct ask *q, struct buf *out, struct err *e)
+static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 {
-	struct web *w = q->web;
+	struct api *w = q->api;
 	struct supervisor_status s = {0};
 
 	(void)e;
 	supervisor_status_get(w->sup, &s);
-	set(w, WEB_M_LIVE, s.live);
-	set(w, WEB_M_QUEUED, s.queued);
-	set(w, WEB_M_WORKERS, s.workers_connected);
-	set(w, WEB_M_SPARES, s.spares);
-	set(w, WEB_M_FOLLOWERS, w->nfollowers);
-	set(w, WEB_M_EPOCH, s.epoch);
-	set(w, WEB_M_STARTED, s.started_at / 1000);
-	set(w, WEB_M_MEMORY, resident_bytes());
-	set(w, WEB_M_FDS, open_fds());
+	set(w, API_M_LIVE, s.live);
+	set(w, API_M_QUEUED, s.queued);
+	set(w, API_M_WORKERS, s.workers_connected);
+	set(w, API_M_SPARES, s.spares);
+	set(w, API_M_FOLLOWERS, w->nfollowers);
+	set(w, API_M_EPOCH, s.epoch);
+	set(w, API_M_STARTED, s.started_at / 1000);
+	set(w, API_M_MEMORY, resident_bytes());
+	set(w, API_M_FDS, open_fds());
 	metrics_write(w->counts.metrics, out);
 	metrics_write(http_server_metrics(w->server), out);
 	http_reply_bytes(q->reply, 200, "text/plain; version=0.0.4", out->p,
@@ -220,5 +220,5 @@ static int read_metrics(struct ask *q, struct buf *out, struct err *e)
 void route_metrics(void *app, const struct http_request *r,
 		   struct http_reply *reply)
 {
-	ask_read(ask_new(app, r, reply), read_metrics);
+	request_read(request_new(app, r, reply), read_metrics);
 }

@@ -27,8 +27,8 @@ static void keep_cursor(struct buf *b, const struct shape *s, const char *names,
 	}
 }
 
-int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
-	     struct buf *out, struct err *e)
+int api_page(struct api_request *q, unsigned query, const void *in,
+	     const char *cursor, struct buf *out, struct err *e)
 {
 	const struct shape *shape = control_schema.queries->queries[query].out;
 	struct sql_rows it = sql_rows(q->db, query, in);
@@ -47,8 +47,8 @@ int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
 	return sql_end(&it, e);
 }
 
-int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
-	      struct buf *out, struct err *e)
+int api_lists(struct api_request *q, const struct api_lists *l,
+	      const void *filter, struct buf *out, struct err *e)
 {
 	void *row = arena_alloc(&q->arena, l->shape->size);
 	struct buf last = BUF_MAX(1024);
@@ -69,8 +69,8 @@ int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
 	return lists_close(&it, e);
 }
 
-int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
-	     struct err *e)
+int api_list(struct api_request *q, unsigned query, const void *in,
+	     struct buf *out, struct err *e)
 {
-	return web_page(q, query, in, NULL, out, e);
+	return api_page(q, query, in, NULL, out, e);
 }

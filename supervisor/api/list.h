@@ -7,23 +7,23 @@
 /* Lists of rows, as the shape of their query says. */
 
 /* All rows of a query of the control plane. */
-int web_list(struct ask *q, unsigned query, const void *in, struct buf *out,
-	     struct err *e);
+int api_list(struct api_request *q, unsigned query, const void *in,
+	     struct buf *out, struct err *e);
 
 /* The same for a page of q->limit rows: when it is full, `next` is the field
  * `cursor` of its last row, or the fields, joined by dots. */
-int web_page(struct ask *q, unsigned query, const void *in, const char *cursor,
-	     struct buf *out, struct err *e);
+int api_page(struct api_request *q, unsigned query, const void *in,
+	     const char *cursor, struct buf *out, struct err *e);
 
 /* The same for a list of schema/control/lists.h; `each` may change a row (or is NULL). */
-struct web_lists {
+struct api_lists {
 	enum lists_kind kind;
 	const struct shape *shape; /* of its rows */
 	const char *cursor;
-	void (*each)(struct ask *q, void *row);
+	void (*each)(struct api_request *q, void *row);
 };
 
-int web_lists(struct ask *q, const struct web_lists *l, const void *filter,
-	      struct buf *out, struct err *e);
+int api_lists(struct api_request *q, const struct api_lists *l,
+	      const void *filter, struct buf *out, struct err *e);
 
 #endif

@@ -11,10 +11,10 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/core/supervisor.h"
 
-static int send_message(struct ask *q, const struct web_letter *l,
+static int send_message(struct api_request *q, const struct api_letter *l,
 			struct err *e)
 {
-	struct supervisor *s = q->web->sup;
+	struct supervisor *s = q->api->sup;
 	struct message_new m = {
 		.source = l->key,
 		.sender = l->sender ? l->sender : q->by,
@@ -34,7 +34,7 @@ static int send_message(struct ask *q, const struct web_letter *l,
 	if (made >= 0)
 		txn_on_commit(&s->txn, mail_news, s);
 	if (made >= 0)
-		complete_later(s, ask_done(q), id.text, made == 1,
+		complete_later(s, request_done(q), id.text, made == 1,
 			       made ? "sent" : "known");
 	return made < 0 ? -1 : 0;
 }
@@ -42,39 +42,39 @@ static int send_message(struct ask *q, const struct web_letter *l,
 void route_message_send(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_letter body = {0};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_letter body = {0};
 	struct err e = {0};
-	int rc = web_body(r, &web_letter_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_letter_shape, &body, &q->arena, &e);
 
 	if (rc == 0)
 		rc = send_message(q, &body, &e);
-	ask_verb(q, rc, &e);
+	request_command(q, rc, &e);
 }
 
-static int read_messages(struct ask *q, struct buf *out, struct err *e)
+static int read_messages(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct message_filter in = {q->key, q->filter[0], q->from, q->limit};
 
-	return web_page(q, in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
+	return api_page(q, in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
 			&in, "id", out, e);
 }
 
 void route_message_list(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r) || ask_before(q, r, ID_MESSAGE))
+	if (request_limit(q, r) || request_before(q, r, ID_MESSAGE))
 		return;
-	q->key = ask_param(q, r, "agent");
-	q->filter[0] = ask_query(q, r, "session");
-	ask_read(q, read_messages);
+	q->key = request_param(q, r, "agent");
+	q->filter[0] = request_query(q, r, "session");
+	request_read(q, read_messages);
 }
 
 /* What was marked in the transaction is what is answered after it. */
 struct collected {
-	struct ask *ask;
+	struct api_request *ask;
 	struct message_row *rows;
 	int n;
 };
@@ -84,7 +84,7 @@ static void answer(void *arg, const struct err *failed)
 	struct collected *c = arg;
 
 	if (failed)
-		ask_fail(c->ask, failed);
+		request_fail(c->ask, failed);
 	else
 		mail_give(c->ask, c->n, c->rows);
 }
@@ -92,12 +92,12 @@ static void answer(void *arg, const struct err *failed)
 void route_message_collect(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct supervisor *s = q->web->sup;
+	struct api_request *q = request_new(app, r, reply);
+	struct supervisor *s = q->api->sup;
 	struct collected *c = arena_alloc(&q->arena, sizeof *c);
 	struct err e = {0};
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
 	*c = (struct collected){q, NULL, -1};
 	if (txn_begin(&s->txn, &e) == 0)
@@ -105,17 +105,17 @@ void route_message_collect(void *app, const struct http_request *r,
 				       http_param(r, "session"), (int)q->limit,
 				       &c->rows, &q->arena, &e);
 	if (c->n < 0)
-		ask_fail(q, &e);
+		request_fail(q, &e);
 	else
 		txn_on_commit(&s->txn, answer, c);
 }
 
 static void acknowledged(void *arg, const struct err *failed)
 {
-	struct ask *q = arg;
+	struct api_request *q = arg;
 
 	if (failed)
-		ask_fail(q, failed);
+		request_fail(q, failed);
 	else
 		mail_receive(q);
 }
@@ -123,14 +123,14 @@ static void acknowledged(void *arg, const struct err *failed)
 void route_message_receive(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct supervisor *s = q->web->sup;
-	const char *ack = ask_query(q, r, "ack");
+	struct api_request *q = request_new(app, r, reply);
+	struct supervisor *s = q->api->sup;
+	const char *ack = request_query(q, r, "ack");
 	struct err e = {0};
 	int rc;
 
-	q->id = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "session");
+	q->id = request_param(q, r, "agent");
+	q->key = request_param(q, r, "session");
 	q->limit = 0;
 	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
 			    &e);
@@ -139,34 +139,34 @@ void route_message_receive(void *app, const struct http_request *r,
 	if (rc == 0 && ack)
 		rc = message_ack(s->db, q->id, q->key, ack, &e);
 	if (rc)
-		ask_fail(q, &e);
+		request_fail(q, &e);
 	else
 		txn_on_commit(&s->txn, acknowledged, q);
 }
 
 /* --- rooms ------------------------------------------------------------ */
 
-static int read_rooms(struct ask *q, struct buf *out, struct err *e)
+static int read_rooms(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct room_list_in in = {q->filter[0]};
 
-	return web_list(q, Q_ROOM_LIST, &in, out, e);
+	return api_list(q, Q_ROOM_LIST, &in, out, e);
 }
 
 void route_rooms(void *app, const struct http_request *r,
 		 struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->filter[0] = ask_query(q, r, "room");
-	ask_read_aside(q, read_rooms); /* unread messages are counted */
+	q->filter[0] = request_query(q, r, "room");
+	request_read_async(q, read_rooms); /* unread messages are counted */
 }
 
 static void member(void *app, const struct http_request *r,
 		   struct http_reply *reply, bool join)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct supervisor *s = q->web->sup;
+	struct api_request *q = request_new(app, r, reply);
+	struct supervisor *s = q->api->sup;
 	struct room_join_in in = {http_param(r, "room"), http_param(r, "agent"),
 				  http_param(r, "session"), clock_now()};
 	struct room_leave_in out = {in.room, in.agent, in.session};
@@ -181,11 +181,11 @@ static void member(void *app, const struct http_request *r,
 		n = join ? sql_exec(s->db, Q_ROOM_JOIN, &in, &e)
 			 : sql_exec(s->db, Q_ROOM_LEAVE, &out, &e);
 	if (n >= 0)
-		complete_later(s, ask_done(q), in.room, n > 0,
+		complete_later(s, request_done(q), in.room, n > 0,
 			       n == 0 ? "it was so already"
 			       : join ? "joined"
 				      : "left");
-	ask_verb(q, n < 0 ? -1 : 0, &e);
+	request_command(q, n < 0 ? -1 : 0, &e);
 }
 
 void route_room_join(void *app, const struct http_request *r,

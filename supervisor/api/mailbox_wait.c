@@ -7,8 +7,8 @@
 
 struct mail_wait {
 	struct mail_wait *next;
-	struct ask *ask;  /* in whose arena it is */
-	int64_t until_ms; /* uv_now */
+	struct api_request *ask; /* in whose arena it is */
+	int64_t until_ms;        /* uv_now */
 };
 
 int mail_check_agent(struct supervisor *s, const char *agent, struct err *e)
@@ -23,7 +23,7 @@ int mail_check_agent(struct supervisor *s, const char *agent, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-void mail_give(struct ask *q, int n, const struct message_row *rows)
+void mail_give(struct api_request *q, int n, const struct message_row *rows)
 {
 	struct buf out = BUF_MAX(64u << 20);
 
@@ -33,27 +33,27 @@ void mail_give(struct ask *q, int n, const struct message_row *rows)
 	list_end(&out, NULL);
 	http_reply_json(q->reply, 200, out.p, out.n);
 	buf_fini(&out);
-	ask_free(q);
+	request_free(q);
 }
 
 /* True if it was answered. */
-static bool try_give(struct ask *q)
+static bool try_give(struct api_request *q)
 {
 	struct message_row *row;
 	struct err e;
-	int n = message_receive(supervisor_db(q->web->sup), q->id, q->key, &row,
+	int n = message_receive(supervisor_db(q->api->sup), q->id, q->key, &row,
 				&q->arena, &e);
 
 	if (n < 0)
-		ask_fail(q, &e);
+		request_fail(q, &e);
 	else if (n > 0)
 		mail_give(q, n, row);
 	return n != 0;
 }
 
-void mail_receive(struct ask *q)
+void mail_receive(struct api_request *q)
 {
-	struct web *w = q->web;
+	struct api *w = q->api;
 	struct mail_wait *m;
 
 	if (try_give(q))
@@ -71,7 +71,7 @@ void mail_receive(struct ask *q)
 void mail_news(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
-	struct mail_wait **at = &s->web->mail;
+	struct mail_wait **at = &s->api->mail;
 
 	while (!failed && *at) {
 		struct mail_wait *m = *at, *next = m->next;
@@ -83,7 +83,7 @@ void mail_news(void *arg, const struct err *failed)
 	}
 }
 
-static void end_waits(struct web *w, int64_t now)
+static void end_waits(struct api *w, int64_t now)
 {
 	struct mail_wait **at = &w->mail;
 
@@ -99,12 +99,12 @@ static void end_waits(struct web *w, int64_t now)
 	}
 }
 
-void mail_tick(struct web *w)
+void mail_tick(struct api *w)
 {
 	end_waits(w, (int64_t)uv_now(&w->sup->loop));
 }
 
-void mail_stop(struct web *w)
+void mail_stop(struct api *w)
 {
 	end_waits(w, INT64_MAX);
 }

@@ -12,15 +12,15 @@
 int mail_check_agent(struct supervisor *s, const char *agent, struct err *e);
 
 /* Answers with the rows, and frees. */
-void mail_give(struct ask *q, int n, const struct message_row *rows);
+void mail_give(struct api_request *q, int n, const struct message_row *rows);
 
 /* Gives the oldest unread message to q->id, q->key, now or within q->limit ms. */
-void mail_receive(struct ask *q);
+void mail_receive(struct api_request *q);
 
 /* Something was sent; after the commit (of a step: arg is the sup). */
 void mail_news(void *arg, const struct err *failed);
 
-void mail_tick(struct web *w);
-void mail_stop(struct web *w); /* nobody waits any more */
+void mail_tick(struct api *w);
+void mail_stop(struct api *w); /* nobody waits any more */
 
 #endif

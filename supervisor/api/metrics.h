@@ -5,16 +5,16 @@
 #include "supervisor/core/commands.h"
 
 /* What is counted since start: it follows the host's log. */
-enum web_metric {
-#define METRIC(id, kind, name, label, help) WEB_M_##id,
+enum api_metric {
+#define METRIC(id, kind, name, label, help) API_M_##id,
 #include "supervisor/api/metrics.def"
 #undef METRIC
-	WEB_METRICS
+	API_METRICS
 };
 
-extern const struct metric web_metric_table[WEB_METRICS];
+extern const struct metric api_metric_table[API_METRICS];
 
-struct web_counts {
+struct api_counts {
 	struct supervisor *sup;
 	struct metrics *metrics;
 	struct supervisor_watch *watch;
@@ -22,8 +22,8 @@ struct web_counts {
 	bool asked;
 };
 
-int web_counts_open(struct web_counts *c, struct supervisor *sup,
+int api_counts_open(struct api_counts *c, struct supervisor *sup,
 		    struct err *e);
-void web_counts_close(struct web_counts *c);
+void api_counts_close(struct api_counts *c);
 
 #endif

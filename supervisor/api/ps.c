@@ -10,7 +10,7 @@
 
 #define LIVE_MAX 100000
 
-void web_judge(struct supervisor *s, struct run_row *row)
+void api_judge(struct supervisor *s, struct run_row *row)
 {
 	struct run_signs signs = {.supervised = true};
 	struct run_activity live;
@@ -23,12 +23,12 @@ void web_judge(struct supervisor *s, struct run_row *row)
 	run_judge(row, &signs);
 }
 
-static struct web_live live_of(struct ask *q, const struct run_row *row)
+static struct api_live live_of(struct api_request *q, const struct run_row *row)
 {
 	struct run_activity live = {0};
 	struct run_memory tree = {0};
 	int64_t now = clock_now();
-	struct web_live v = {.id = row->id,
+	struct api_live v = {.id = row->id,
 			     .agent = row->agent,
 			     .session = row->session,
 			     .state = row->state,
@@ -43,7 +43,7 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 			     .severity = row->severity,
 			     .tone = row->tone};
 
-	if (supervisor_run_activity(q->web->sup, row->id, &live)) {
+	if (supervisor_run_activity(q->api->sup, row->id, &live)) {
 		v.phase = live.phase;
 		v.connected = live.connected;
 		if (live.last_seq > v.events)
@@ -52,7 +52,7 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 			v.heard_ms = now - live.heard_at;
 	}
 	if (q->flag) {
-		supervisor_run_memory(q->web->sup, row->id, &tree);
+		supervisor_run_memory(q->api->sup, row->id, &tree);
 		v.rss = tree.rss;
 		v.processes = tree.processes;
 	}
@@ -60,14 +60,14 @@ static struct web_live live_of(struct ask *q, const struct run_row *row)
 }
 
 /* No run, but somebody who has its memory: under the name of its last one. */
-static void add_idle(struct ask *q, struct buf *out)
+static void add_idle(struct api_request *q, struct buf *out)
 {
 	int64_t now = clock_now();
 	struct idle_worker_info idle;
 
 	for (int64_t i = 0;
-	     supervisor_idle_worker(q->web->sup, i, q->flag, &idle); i++) {
-		struct web_live v = {.id = idle.run,
+	     supervisor_idle_worker(q->api->sup, i, q->flag, &idle); i++) {
+		struct api_live v = {.id = idle.run,
 				     .agent = idle.agent,
 				     .session = idle.session,
 				     .state = "idle",
@@ -83,23 +83,23 @@ static void add_idle(struct ask *q, struct buf *out)
 			v.rss = idle.tree.rss;
 			v.processes = idle.tree.processes;
 		}
-		list_item(out, &web_live_shape, &v);
+		list_item(out, &api_live_shape, &v);
 	}
 }
 
-static int read_live(struct ask *q, struct buf *out, struct err *e)
+static int read_live(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row *rows;
-	int n = sql_collect(supervisor_db(q->web->sup), Q_RUN_LIST_LIVE, NULL,
+	int n = sql_collect(supervisor_db(q->api->sup), Q_RUN_LIST_LIVE, NULL,
 			    100000, &rows, &q->arena, e);
 
 	list_begin(out);
 	for (int i = 0; i < n; i++) {
-		struct web_live v;
+		struct api_live v;
 
-		web_judge(q->web->sup, &rows[i]);
+		api_judge(q->api->sup, &rows[i]);
 		v = live_of(q, &rows[i]);
-		list_item(out, &web_live_shape, &v);
+		list_item(out, &api_live_shape, &v);
 	}
 	add_idle(q, out);
 	list_end(out, NULL);
@@ -109,10 +109,10 @@ static int read_live(struct ask *q, struct buf *out, struct err *e)
 void route_live(void *app, const struct http_request *r,
 		struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
 	q->flag = http_query_flag(r, "memory");
-	ask_read(q, read_live);
+	request_read(q, read_live);
 }
 
 /* --- invocations ------------------------------------------------------- */
@@ -128,7 +128,8 @@ static void judge_group(struct invocation_row *row, const struct run_row *live,
 }
 
 /* In a thread: a page may have very many of them. */
-static int read_invocations(struct ask *q, struct buf *out, struct err *e)
+static int read_invocations(struct api_request *q, struct buf *out,
+			    struct err *e)
 {
 	struct invocation_list_in in = {q->from ? q->from : "~", q->limit};
 	struct invocation_row *rows;
@@ -147,18 +148,18 @@ static int read_invocations(struct ask *q, struct buf *out, struct err *e)
 void route_invocations(void *app, const struct http_request *r,
 		       struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
-	q->from = ask_query(q, r, "before");
+	q->from = request_query(q, r, "before");
 	q->nlive = sql_collect(q->db, Q_RUN_LIST_LIVE, NULL, LIVE_MAX, &q->live,
 			       &q->arena, &e);
 	for (int i = 0; i < q->nlive; i++)
-		web_judge(q->web->sup, &q->live[i]);
+		api_judge(q->api->sup, &q->live[i]);
 	if (q->nlive < 0)
-		ask_fail(q, &e);
+		request_fail(q, &e);
 	else
-		ask_read_aside(q, read_invocations);
+		request_read_async(q, read_invocations);
 }

@@ -7,7 +7,7 @@
 
 struct aside {
 	uv_work_t work;
-	struct ask *q;
+	struct api_request *q;
 	struct buf out;
 	struct err err;
 	int rc;
@@ -16,9 +16,9 @@ struct aside {
 static void work(uv_work_t *w)
 {
 	struct aside *a = w->data;
-	struct ask *q = a->q;
+	struct api_request *q = a->q;
 
-	a->rc = control_open(&q->db, supervisor_home(q->web->sup), SQL_READONLY,
+	a->rc = control_open(&q->db, supervisor_home(q->api->sup), SQL_READONLY,
 			     &a->err);
 	if (a->rc)
 		return;
@@ -32,7 +32,7 @@ static void done(uv_work_t *w, int status)
 
 	if (status)
 		a->rc = err_set(&a->err, ERR_CANCELED, "it was cancelled");
-	ask_answer(a->q, a->rc, &a->out, &a->err);
+	request_answer(a->q, a->rc, &a->out, &a->err);
 	buf_fini(&a->out);
 	free(a);
 }
@@ -40,11 +40,11 @@ static void done(uv_work_t *w, int status)
 /* After the commit, so that who has just changed something sees it. */
 static void on_turn(void *arg, const struct err *failed)
 {
-	struct ask *q = arg;
+	struct api_request *q = arg;
 	struct aside *a;
 
 	if (failed) {
-		ask_fail(q, failed);
+		request_fail(q, failed);
 		return;
 	}
 	a = calloc(1, sizeof *a);
@@ -52,13 +52,14 @@ static void on_turn(void *arg, const struct err *failed)
 		abort();
 	a->q = q;
 	a->work.data = a;
-	buf_init(&a->out, ASK_ANSWER_MAX);
-	uv_queue_work(q->web->loop, &a->work, work, done);
+	buf_init(&a->out, REQUEST_ANSWER_MAX);
+	uv_queue_work(q->api->loop, &a->work, work, done);
 }
 
-void ask_read_aside(struct ask *q,
-		    int (*read)(struct ask *q, struct buf *out, struct err *e))
+void request_read_async(struct api_request *q,
+			int (*read)(struct api_request *q, struct buf *out,
+				    struct err *e))
 {
 	q->read = read;
-	supervisor_after(q->web->sup, on_turn, q);
+	supervisor_after(q->api->sup, on_turn, q);
 }

@@ -13,16 +13,16 @@
  * One request on its way through a turn: what it asks for is read or changed,
  * and answered after the commit. Private to the supervisor's web_*.c.
  */
-struct web {
+struct api {
 	struct supervisor *sup;
 	uv_loop_t *loop;
 	struct http_server *server;
 	struct agent_files files;
-	struct web_counts counts;
-	struct follower *followers; /* a ring: web_stream.c */
-	struct topic *topics;       /* a ring: web_topic.c */
-	struct edit_batch *batches; /* at work: web_edit_batch.c */
-	struct mail_wait *mail;     /* who waits for a message: web_mail.c */
+	struct api_counts counts;
+	struct follower *followers; /* a ring: stream.c */
+	struct topic *topics;       /* a ring: topic.c */
+	struct edit_batch *batches; /* at work: edit_batch.c */
+	struct mail_wait *mail;     /* who waits for a message: mail.c */
 	int64_t nfollowers, nprivate, ntopics;
 	uv_timer_t timer; /* looks that nobody asked for */
 	uv_timer_t soon;  /* looks that go on after others had their turn */
@@ -30,12 +30,12 @@ struct web {
 	bool stopped;
 };
 
-void web_soon(struct web *w); /* topics look again after a breath */
+void api_look_soon(struct api *w); /* topics look again after a breath */
 
-#define ASK_ANSWER_MAX ((size_t)64 << 20)
+#define REQUEST_ANSWER_MAX ((size_t)64 << 20)
 
-struct ask {
-	struct web *web;
+struct api_request {
+	struct api *api;
 	struct http_reply *reply;
 	struct sql *db; /* that it reads */
 	struct arena arena;
@@ -50,54 +50,58 @@ struct ask {
 	int nlive;
 	bool flag;
 	int status; /* of the answer, if all goes well; 0: 200 */
-	int (*read)(struct ask *q, struct buf *out, struct err *e);
+	int (*read)(struct api_request *q, struct buf *out, struct err *e);
 };
 
-struct ask *ask_new(struct web *w, const struct http_request *r,
-		    struct http_reply *reply);
-void ask_free(struct ask *q);
+struct api_request *request_new(struct api *w, const struct http_request *r,
+				struct http_reply *reply);
+void request_free(struct api_request *q);
 
 /* Copies that live as long as the ask; NULL if absent. */
-const char *ask_param(struct ask *q, const struct http_request *r,
-		      const char *name);
-const char *ask_query(struct ask *q, const struct http_request *r,
-		      const char *name);
+const char *request_param(struct api_request *q, const struct http_request *r,
+			  const char *name);
+const char *request_query(struct api_request *q, const struct http_request *r,
+			  const char *name);
 
 /* Reads the query's limit (1 to 1000, else 100): -1 has been answered. */
-int ask_limit(struct ask *q, const struct http_request *r);
+int request_limit(struct api_request *q, const struct http_request *r);
 
 /* Reads the query's `before` into q->from, as a list takes it that goes by its
  * ids (schema/control/cursor.h): -1 has been answered. */
-int ask_before(struct ask *q, const struct http_request *r, enum id_kind kind);
+int request_before(struct api_request *q, const struct http_request *r,
+		   enum id_kind kind);
 
 /* For routes that give a page or a stream: limit, flag (a stream is wanted) and
  * from (Last-Event-ID, or ?after=) are read. NULL has been answered. */
-struct ask *ask_reader(struct web *w, const struct http_request *r,
-		       struct http_reply *reply);
+struct api_request *request_reader(struct api *w, const struct http_request *r,
+				   struct http_reply *reply);
 
 /* After the commit of this turn q->read fills the answer. It may also take the
  * reply for itself, and set q->reply to NULL. */
-void ask_read(struct ask *q,
-	      int (*read)(struct ask *q, struct buf *out, struct err *e));
+void request_read(struct api_request *q,
+		  int (*read)(struct api_request *q, struct buf *out,
+			      struct err *e));
 
 /* The same for what may have to look at very many rows: a thread reads them,
- * with a connection of its own (q->db; web_aside.c). The read may use nothing
+ * with a connection of its own (q->db; aside.c). The read may use nothing
  * but the ask and its database. */
-void ask_read_aside(struct ask *q,
-		    int (*read)(struct ask *q, struct buf *out, struct err *e));
+void request_read_async(struct api_request *q,
+			int (*read)(struct api_request *q, struct buf *out,
+				    struct err *e));
 
 /* Answers, if rc is 0, else fails; frees. */
-void ask_answer(struct ask *q, int rc, struct buf *out, struct err *e);
+void request_answer(struct api_request *q, int rc, struct buf *out,
+		    struct err *e);
 
 /* Answers with the error and frees. */
-void ask_fail(struct ask *q, const struct err *e);
+void request_fail(struct api_request *q, const struct err *e);
 
 /* What a verb of the supervisor calls after the commit: q->read if it is set,
  * with q->id the id that the verb was about, else {"id", "changed", "note"}. */
-struct completion ask_done(struct ask *q);
+struct completion request_done(struct api_request *q);
 
 /* For verbs: fails the ask if rc is -1. */
-void ask_verb(struct ask *q, int rc, const struct err *e);
+void request_command(struct api_request *q, int rc, const struct err *e);
 
 /* {"items":[ … ],"next": …}: a comma before each item but the first. */
 void list_begin(struct buf *out);

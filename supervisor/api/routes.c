@@ -13,31 +13,31 @@
 #include "schema/vocab.h"
 #include "supervisor/core/commands.h"
 
-SHAPE_DEFINE(web_channel, WEB_CHANNEL);
-SHAPE_DEFINE(web_message, WEB_MESSAGE);
-SHAPE_DEFINE(web_post, WEB_POST);
-SHAPE_DEFINE(web_letter, WEB_LETTER);
-SHAPE_DEFINE(web_health, WEB_HEALTH);
-SHAPE_DEFINE(web_done, WEB_DONE);
-SHAPE_DEFINE(web_why, WEB_WHY);
-SHAPE_DEFINE(web_text, WEB_TEXT);
-SHAPE_DEFINE(web_line, WEB_LINE);
-SHAPE_DEFINE(web_answer, WEB_ANSWER);
-SHAPE_DEFINE(web_intent, WEB_INTENT);
-SHAPE_DEFINE(web_agent, WEB_AGENT);
-SHAPE_DEFINE(web_run_new, WEB_RUN_NEW);
-SHAPE_DEFINE(web_live, WEB_LIVE);
-SHAPE_DEFINE(web_token, WEB_TOKEN);
-SHAPE_DEFINE(web_session, WEB_SESSION);
-SHAPE_DEFINE(web_fork, WEB_FORK);
-SHAPE_DEFINE(web_seq, WEB_SEQ);
-SHAPE_DEFINE(web_vector, WEB_VECTOR);
-SHAPE_DEFINE(web_near, WEB_NEAR);
-SHAPE_DEFINE(web_audit, WEB_AUDIT);
-SHAPE_DEFINE(web_path, WEB_PATH);
-SHAPE_DEFINE(web_pages, WEB_PAGES);
-SHAPE_DEFINE(web_token_new, WEB_TOKEN_NEW);
-SHAPE_DEFINE(web_token_made, WEB_TOKEN_MADE);
+SHAPE_DEFINE(api_channel, API_CHANNEL);
+SHAPE_DEFINE(api_message, API_MESSAGE);
+SHAPE_DEFINE(api_post, API_POST);
+SHAPE_DEFINE(api_letter, API_LETTER);
+SHAPE_DEFINE(api_health, API_HEALTH);
+SHAPE_DEFINE(api_done, API_DONE);
+SHAPE_DEFINE(api_why, API_WHY);
+SHAPE_DEFINE(api_text, API_TEXT);
+SHAPE_DEFINE(api_line, API_LINE);
+SHAPE_DEFINE(api_answer, API_ANSWER);
+SHAPE_DEFINE(api_intent, API_INTENT);
+SHAPE_DEFINE(api_agent, API_AGENT);
+SHAPE_DEFINE(api_run_new, API_RUN_NEW);
+SHAPE_DEFINE(api_live, API_LIVE);
+SHAPE_DEFINE(api_token, API_TOKEN);
+SHAPE_DEFINE(api_session, API_SESSION);
+SHAPE_DEFINE(api_fork, API_FORK);
+SHAPE_DEFINE(api_seq, API_SEQ);
+SHAPE_DEFINE(api_vector, API_VECTOR);
+SHAPE_DEFINE(api_near, API_NEAR);
+SHAPE_DEFINE(api_audit, API_AUDIT);
+SHAPE_DEFINE(api_path, API_PATH);
+SHAPE_DEFINE(api_pages, API_PAGES);
+SHAPE_DEFINE(api_token_new, API_TOKEN_NEW);
+SHAPE_DEFINE(api_token_made, API_TOKEN_MADE);
 
 static const struct http_route rows[] = {
 #define ROUTE(name_, method_, path_, scope_, takes_, gives_, of, text) \
@@ -63,11 +63,11 @@ static const struct http_route rows[] = {
 
 static const struct http_input inputs[] = {
 #define INPUT(route_, in_, name_, of_, need_) \
-	{WEB_ROUTE_##route_, HTTP_IN_##in_, name_, &type_##of_, HTTP_##need_},
+	{API_ROUTE_##route_, HTTP_IN_##in_, name_, &type_##of_, HTTP_##need_},
 #include "supervisor/api/inputs.def"
 #undef INPUT
 };
 
-const struct http_routes web_routes = {rows, sizeof rows / sizeof rows[0],
+const struct http_routes api_routes = {rows, sizeof rows / sizeof rows[0],
 				       inputs,
 				       sizeof inputs / sizeof inputs[0]};

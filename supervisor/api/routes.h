@@ -10,17 +10,17 @@
 #include "supervisor/api/routes.def"
 #undef ROUTE
 
-enum web_route {
+enum api_route {
 #define ROUTE(name, method, path, scope, takes, gives, of, summary) \
-	WEB_ROUTE_##name,
+	API_ROUTE_##name,
 #include "supervisor/api/routes.def"
 #undef ROUTE
-	WEB_ROUTES
+	API_ROUTES
 };
 
-extern const struct http_routes web_routes;
+extern const struct http_routes api_routes;
 
-#define WEB_HEALTH(F, S)             \
+#define API_HEALTH(F, S)             \
 	F(S, text, version)          \
 	F(S, i64, pid)               \
 	F(S, i64, epoch)             \
@@ -38,16 +38,16 @@ extern const struct http_routes web_routes;
 	F(S, i64, restarts)          \
 	F(S, time, restarted_at)     \
 	F(S, text, restart_cause) F(S, text, lost) F(S, json, pragmas)
-#define WEB_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
-#define WEB_WHY(F, S)    F(S, text, reason)
-#define WEB_TEXT(F, S)   F(S, text, text)
-#define WEB_LINE(F, S)   F(S, text, line)
-#define WEB_ANSWER(F, S) F(S, bool, allow) F(S, text, note) F(S, text, choice)
-#define WEB_INTENT(F, S) F(S, text, intent)
-#define WEB_AGENT(F, S)    \
+#define API_DONE(F, S)   F(S, text, id) F(S, bool, changed) F(S, text, note)
+#define API_WHY(F, S)    F(S, text, reason)
+#define API_TEXT(F, S)   F(S, text, text)
+#define API_LINE(F, S)   F(S, text, line)
+#define API_ANSWER(F, S) F(S, bool, allow) F(S, text, note) F(S, text, choice)
+#define API_INTENT(F, S) F(S, text, intent)
+#define API_AGENT(F, S)    \
 	F(S, text, driver) \
 	F(S, text, workspace) F(S, text, model) F(S, text, prompt)
-#define WEB_RUN_NEW(F, S)           \
+#define API_RUN_NEW(F, S)           \
 	F(S, text, agent)           \
 	F(S, text, session)         \
 	F(S, text, prompt)          \
@@ -64,7 +64,7 @@ extern const struct http_routes web_routes;
 	F(S, opt, run_timeout_ms)   \
 	F(S, opt, idle_timeout_ms)  \
 	F(S, opt, grace_ms) F(S, opt, max_attempts) F(S, opt, backoff_ms)
-#define WEB_LIVE(F, S)        \
+#define API_LIVE(F, S)        \
 	F(S, text, id)        \
 	F(S, text, agent)     \
 	F(S, text, session)   \
@@ -80,37 +80,37 @@ extern const struct http_routes web_routes;
 	F(S, opt, processes)  \
 	F(S, text, health)    \
 	F(S, text, severity) F(S, text, tone)
-#define WEB_TOKEN(F, S)  \
+#define API_TOKEN(F, S)  \
 	F(S, text, id)   \
 	F(S, text, name) \
 	F(S, json, scopes) F(S, time, created_at) F(S, time, expires_at)
-#define WEB_SESSION(F, S)  \
+#define API_SESSION(F, S)  \
 	F(S, text, title)  \
 	F(S, text, model)  \
 	F(S, text, status) \
 	F(S, text, kind)   \
 	F(S, text, source) \
 	F(S, text, parent) F(S, bool, ephemeral) F(S, json, meta)
-#define WEB_FORK(F, S) \
+#define API_FORK(F, S) \
 	F(S, text, key) F(S, i64, at) F(S, text, title) F(S, bool, copy)
-#define WEB_SEQ(F, S)    F(S, opt, seq)
-#define WEB_VECTOR(F, S) F(S, i64, seq) F(S, text, model) F(S, json, vector)
-#define WEB_NEAR(F, S)      \
+#define API_SEQ(F, S)    F(S, opt, seq)
+#define API_VECTOR(F, S) F(S, i64, seq) F(S, text, model) F(S, json, vector)
+#define API_NEAR(F, S)      \
 	F(S, text, model)   \
 	F(S, json, vector)  \
 	F(S, text, metric)  \
 	F(S, text, session) \
 	F(S, bool, hidden) F(S, i64, limit)
-#define WEB_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
-#define WEB_AUDIT(F, S)      F(S, text, act) F(S, text, subject) F(S, json, detail)
-#define WEB_PATH(F, S)       F(S, text, path)
-#define WEB_PAGES(F, S)      F(S, i64, pages)
-#define WEB_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
+#define API_TOKEN_NEW(F, S)  F(S, text, name) F(S, json, scopes)
+#define API_AUDIT(F, S)      F(S, text, act) F(S, text, subject) F(S, json, detail)
+#define API_PATH(F, S)       F(S, text, path)
+#define API_PAGES(F, S)      F(S, i64, pages)
+#define API_TOKEN_MADE(F, S) F(S, text, name) F(S, text, token)
 
-#define WEB_CHANNEL(F, S) \
+#define API_CHANNEL(F, S) \
 	F(S, text, kind)  \
 	F(S, bool, enabled) F(S, json, command) F(S, json, config)
-#define WEB_MESSAGE(F, S)        \
+#define API_MESSAGE(F, S)        \
 	F(S, text, id)           \
 	F(S, text, sender)       \
 	F(S, text, conversation) \
@@ -118,40 +118,40 @@ extern const struct http_routes web_routes;
 	F(S, text, title)        \
 	F(S, text, text)         \
 	F(S, json, attachments) F(S, text, agent) F(S, text, session)
-#define WEB_POST(F, S)           \
+#define API_POST(F, S)           \
 	F(S, text, channel)      \
 	F(S, text, conversation) \
 	F(S, json, body) F(S, text, key)
-#define WEB_LETTER(F, S)   \
+#define API_LETTER(F, S)   \
 	F(S, text, to)     \
 	F(S, text, room)   \
 	F(S, text, sender) \
 	F(S, text, text) F(S, text, key)
 
-SHAPE_DECLARE(web_channel, WEB_CHANNEL);
-SHAPE_DECLARE(web_message, WEB_MESSAGE);
-SHAPE_DECLARE(web_post, WEB_POST);
-SHAPE_DECLARE(web_letter, WEB_LETTER);
-SHAPE_DECLARE(web_health, WEB_HEALTH);
-SHAPE_DECLARE(web_done, WEB_DONE);
-SHAPE_DECLARE(web_why, WEB_WHY);
-SHAPE_DECLARE(web_text, WEB_TEXT);
-SHAPE_DECLARE(web_line, WEB_LINE);
-SHAPE_DECLARE(web_answer, WEB_ANSWER);
-SHAPE_DECLARE(web_intent, WEB_INTENT);
-SHAPE_DECLARE(web_agent, WEB_AGENT);
-SHAPE_DECLARE(web_run_new, WEB_RUN_NEW);
-SHAPE_DECLARE(web_live, WEB_LIVE);
-SHAPE_DECLARE(web_token, WEB_TOKEN);
-SHAPE_DECLARE(web_session, WEB_SESSION);
-SHAPE_DECLARE(web_fork, WEB_FORK);
-SHAPE_DECLARE(web_seq, WEB_SEQ);
-SHAPE_DECLARE(web_vector, WEB_VECTOR);
-SHAPE_DECLARE(web_near, WEB_NEAR);
-SHAPE_DECLARE(web_audit, WEB_AUDIT);
-SHAPE_DECLARE(web_path, WEB_PATH);
-SHAPE_DECLARE(web_pages, WEB_PAGES);
-SHAPE_DECLARE(web_token_new, WEB_TOKEN_NEW);
-SHAPE_DECLARE(web_token_made, WEB_TOKEN_MADE);
+SHAPE_DECLARE(api_channel, API_CHANNEL);
+SHAPE_DECLARE(api_message, API_MESSAGE);
+SHAPE_DECLARE(api_post, API_POST);
+SHAPE_DECLARE(api_letter, API_LETTER);
+SHAPE_DECLARE(api_health, API_HEALTH);
+SHAPE_DECLARE(api_done, API_DONE);
+SHAPE_DECLARE(api_why, API_WHY);
+SHAPE_DECLARE(api_text, API_TEXT);
+SHAPE_DECLARE(api_line, API_LINE);
+SHAPE_DECLARE(api_answer, API_ANSWER);
+SHAPE_DECLARE(api_intent, API_INTENT);
+SHAPE_DECLARE(api_agent, API_AGENT);
+SHAPE_DECLARE(api_run_new, API_RUN_NEW);
+SHAPE_DECLARE(api_live, API_LIVE);
+SHAPE_DECLARE(api_token, API_TOKEN);
+SHAPE_DECLARE(api_session, API_SESSION);
+SHAPE_DECLARE(api_fork, API_FORK);
+SHAPE_DECLARE(api_seq, API_SEQ);
+SHAPE_DECLARE(api_vector, API_VECTOR);
+SHAPE_DECLARE(api_near, API_NEAR);
+SHAPE_DECLARE(api_audit, API_AUDIT);
+SHAPE_DECLARE(api_path, API_PATH);
+SHAPE_DECLARE(api_pages, API_PAGES);
+SHAPE_DECLARE(api_token_new, API_TOKEN_NEW);
+SHAPE_DECLARE(api_token_made, API_TOKEN_MADE);
 
 #endif

@@ -12,14 +12,14 @@
 
 enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
-static void judge(struct ask *q, void *row)
+static void judge(struct api_request *q, void *row)
 {
-	web_judge(q->web->sup, row);
+	api_judge(q->api->sup, row);
 }
 
-static int read_runs(struct ask *q, struct buf *out, struct err *e)
+static int read_runs(struct api_request *q, struct buf *out, struct err *e)
 {
-	static const struct web_lists list = {LISTS_RUNS, &run_row_shape, "id",
+	static const struct api_lists list = {LISTS_RUNS, &run_row_shape, "id",
 					      judge};
 	struct run_filter filter = {.agent = q->filter[BY_AGENT],
 				    .session = q->filter[BY_SESSION],
@@ -29,7 +29,7 @@ static int read_runs(struct ask *q, struct buf *out, struct err *e)
 				    .before = q->from,
 				    .count = q->limit};
 
-	return web_lists(q, &list, &filter, out, e);
+	return api_lists(q, &list, &filter, out, e);
 }
 
 void route_runs(void *app, const struct http_request *r,
@@ -37,29 +37,29 @@ void route_runs(void *app, const struct http_request *r,
 {
 	static const char *const names[] = {"agent", "session", "state", "tag",
 					    "invocation"};
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r) || ask_before(q, r, ID_RUN))
+	if (request_limit(q, r) || request_before(q, r, ID_RUN))
 		return;
 	for (int i = 0; i <= BY_INVOCATION; i++)
-		q->filter[i] = ask_query(q, r, names[i]);
-	ask_read(q, read_runs);
+		q->filter[i] = request_query(q, r, names[i]);
+	request_read(q, read_runs);
 }
 
-static int get_run(struct ask *q, struct run_row *row, struct err *e)
+static int get_run(struct api_request *q, struct run_row *row, struct err *e)
 {
-	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
 			    &(struct run_get_in){q->id}, row, &q->arena, e);
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "there is no run %s",
 			       quoted(q->id).text);
 	if (found > 0)
-		web_judge(q->web->sup, row);
+		api_judge(q->api->sup, row);
 	return found < 0 ? -1 : 0;
 }
 
-static int read_run(struct ask *q, struct buf *out, struct err *e)
+static int read_run(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row row;
 
@@ -71,12 +71,12 @@ static int read_run(struct ask *q, struct buf *out, struct err *e)
 
 /* A client looks at one run: its agent's file is at hand. If it is not, that may
  * be just why somebody looks. */
-static void add_deliveries(struct ask *q, struct run_row *row)
+static void add_deliveries(struct api_request *q, struct run_row *row)
 {
-	struct sql *db = supervisor_db(q->web->sup);
+	struct sql *db = supervisor_db(q->api->sup);
 	struct agent_file *file;
 	struct err e = {0};
-	int found = agent_files_get(&q->web->files, db, row->agent, &file, &e);
+	int found = agent_files_get(&q->api->files, db, row->agent, &file, &e);
 
 	row->deliveries = "[]";
 	if (found > 0)
@@ -93,7 +93,7 @@ static void add_deliveries(struct ask *q, struct run_row *row)
 }
 
 /* With what it sent. */
-static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
+static int read_run_shown(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row row;
 
@@ -107,16 +107,16 @@ static int read_run_shown(struct ask *q, struct buf *out, struct err *e)
 void route_run_show(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->id = ask_param(q, r, "id");
-	ask_read(q, read_run_shown);
+	q->id = request_param(q, r, "id");
+	request_read(q, read_run_shown);
 }
 
-static int read_input(struct ask *q, struct buf *out, struct err *e)
+static int read_input(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_input_get_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_INPUT_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_RUN_INPUT_GET,
 			    &(struct run_input_get_in){q->id}, &row, &q->arena,
 			    e);
 
@@ -131,17 +131,17 @@ static int read_input(struct ask *q, struct buf *out, struct err *e)
 void route_run_input(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->id = ask_param(q, r, "id");
-	ask_read(q, read_input);
+	q->id = request_param(q, r, "id");
+	request_read(q, read_input);
 }
 
 /* All rows of a query whose only parameter is the run; the run must be there. */
-static int read_rows_of_run(struct ask *q, unsigned query, struct buf *out,
-			    struct err *e)
+static int read_rows_of_run(struct api_request *q, unsigned query,
+			    struct buf *out, struct err *e)
 {
-	struct sql *db = supervisor_db(q->web->sup);
+	struct sql *db = supervisor_db(q->api->sup);
 	struct run_get_in key = {q->id};
 	union {
 		struct run_transition_row move;
@@ -163,7 +163,8 @@ static int read_rows_of_run(struct ask *q, unsigned query, struct buf *out,
 	return sql_end(&it, e);
 }
 
-static int read_transitions(struct ask *q, struct buf *out, struct err *e)
+static int read_transitions(struct api_request *q, struct buf *out,
+			    struct err *e)
 {
 	return read_rows_of_run(q, Q_RUN_TRANSITION_LIST, out, e);
 }
@@ -171,13 +172,13 @@ static int read_transitions(struct ask *q, struct buf *out, struct err *e)
 void route_run_transitions(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->id = ask_param(q, r, "id");
-	ask_read(q, read_transitions);
+	q->id = request_param(q, r, "id");
+	request_read(q, read_transitions);
 }
 
-static int read_commands(struct ask *q, struct buf *out, struct err *e)
+static int read_commands(struct api_request *q, struct buf *out, struct err *e)
 {
 	return read_rows_of_run(q, Q_COMMAND_LIST, out, e);
 }
@@ -185,10 +186,10 @@ static int read_commands(struct ask *q, struct buf *out, struct err *e)
 void route_run_commands(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->id = ask_param(q, r, "id");
-	ask_read(q, read_commands);
+	q->id = request_param(q, r, "id");
+	request_read(q, read_commands);
 }
 
 static void put(int64_t *to, int64_t value)
@@ -199,7 +200,7 @@ static void put(int64_t *to, int64_t value)
 
 /* What the body says over the host's defaults. */
 static struct run_ask run_ask_of(const struct supervisor *s,
-				 const struct web_run_new *n, const char *by)
+				 const struct api_run_new *n, const char *by)
 {
 	struct run_ask ask = supervisor_run_defaults(s);
 
@@ -225,7 +226,7 @@ static struct run_ask run_ask_of(const struct supervisor *s,
 	return ask;
 }
 
-static const struct web_run_new nothing_said = {
+static const struct api_run_new nothing_said = {
 	.priority = OPT_NONE,
 	.delay_ms = OPT_NONE,
 	.queue_timeout_ms = OPT_NONE,
@@ -239,88 +240,92 @@ static const struct web_run_new nothing_said = {
 void route_run_submit(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	const char *key = http_header(r, "Idempotency-Key");
-	struct web_run_new n = nothing_said;
+	struct api_run_new n = nothing_said;
 	struct run_ask ask;
 	struct err e = {0};
 
 	mark(MARK_request);
-	if (web_body(r, &web_run_new_shape, &n, &q->arena, &e)) {
-		ask_fail(q, &e);
+	if (api_body(r, &api_run_new_shape, &n, &q->arena, &e)) {
+		request_fail(q, &e);
 		return;
 	}
 	if (key && !n.idem_key)
 		n.idem_key = key;
-	ask = run_ask_of(q->web->sup, &n, q->by);
+	ask = run_ask_of(q->api->sup, &n, q->by);
 	q->status = 201;
 	q->read = read_run;
-	ask_verb(q, supervisor_submit_run(q->web->sup, &ask, ask_done(q), &e),
-		 &e);
+	request_command(
+		q,
+		supervisor_submit_run(q->api->sup, &ask, request_done(q), &e),
+		&e);
 }
 
 void route_run_retry(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	q->status = 201;
 	q->read = read_run;
-	ask_verb(q,
-		 supervisor_retry_run(q->web->sup, http_param(r, "id"), q->by,
-				      ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_retry_run(q->api->sup, http_param(r, "id"),
+					     q->by, request_done(q), &e),
+			&e);
 }
 
 void route_run_cancel(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_why why = {0};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_why why = {0};
 	struct err e = {0};
-	int rc = web_body(r, &web_why_shape, &why, &q->arena, &e);
+	int rc = api_body(r, &api_why_shape, &why, &q->arena, &e);
 
 	if (!rc)
-		rc = supervisor_cancel_run(q->web->sup, http_param(r, "id"),
-					   why.reason, q->by, ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = supervisor_cancel_run(q->api->sup, http_param(r, "id"),
+					   why.reason, q->by, request_done(q),
+					   &e);
+	request_command(q, rc, &e);
 }
 
 void route_run_pause(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_pause_run(q->web->sup, http_param(r, "id"), q->by,
-				      ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_pause_run(q->api->sup, http_param(r, "id"),
+					     q->by, request_done(q), &e),
+			&e);
 }
 
 void route_run_resume(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
-	ask_verb(q,
-		 supervisor_resume_run(q->web->sup, http_param(r, "id"), q->by,
-				       ask_done(q), &e),
-		 &e);
+	request_command(q,
+			supervisor_resume_run(q->api->sup, http_param(r, "id"),
+					      q->by, request_done(q), &e),
+			&e);
 }
 
 void route_run_send(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
-	struct web_text body = {0};
+	struct api_request *q = request_new(app, r, reply);
+	struct api_text body = {0};
 	struct err e = {0};
-	int rc = web_body(r, &web_text_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &api_text_shape, &body, &q->arena, &e);
 
 	if (!rc)
-		rc = supervisor_send_to_run(q->web->sup, http_param(r, "id"),
-					    body.text, q->by, ask_done(q), &e);
-	ask_verb(q, rc, &e);
+		rc = supervisor_send_to_run(q->api->sup, http_param(r, "id"),
+					    body.text, q->by, request_done(q),
+					    &e);
+	request_command(q, rc, &e);
 }

@@ -17,15 +17,17 @@ enum { AGENT, STATUS, KIND, PREFIX };
 
 /* The file of the agent in q->filter[AGENT]: 1, 0 if it has none, -1. A thread
  * opens its own. */
-static int file_of(struct ask *q, struct agent_file **file, struct err *e)
+static int file_of(struct api_request *q, struct agent_file **file,
+		   struct err *e)
 {
-	return agent_files_get(q->own ? q->own : &q->web->files, q->db,
+	return agent_files_get(q->own ? q->own : &q->api->files, q->db,
 			       q->filter[AGENT], file, e);
 }
 
 /* For reads in a thread. */
-static int with_own_files(struct ask *q, struct buf *out, struct err *e,
-			  int (*read)(struct ask *, struct buf *, struct err *))
+static int with_own_files(struct api_request *q, struct buf *out, struct err *e,
+			  int (*read)(struct api_request *, struct buf *,
+				      struct err *))
 {
 	struct agent_files own = {0};
 	int rc;
@@ -37,7 +39,7 @@ static int with_own_files(struct ask *q, struct buf *out, struct err *e,
 	return rc;
 }
 
-static int read_sessions(struct ask *q, struct buf *out, struct err *e)
+static int read_sessions(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct session_filter filter = {.status = q->filter[STATUS],
 					.kind = q->filter[KIND],
@@ -64,7 +66,8 @@ static int read_sessions(struct ask *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int read_sessions_aside(struct ask *q, struct buf *out, struct err *e)
+static int read_sessions_aside(struct api_request *q, struct buf *out,
+			       struct err *e)
 {
 	return with_own_files(q, out, e, read_sessions);
 }
@@ -72,23 +75,23 @@ static int read_sessions_aside(struct ask *q, struct buf *out, struct err *e)
 void route_sessions(void *app, const struct http_request *r,
 		    struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	if (ask_limit(q, r))
+	if (request_limit(q, r))
 		return;
-	q->filter[AGENT] = ask_param(q, r, "agent");
-	q->filter[STATUS] = ask_query(q, r, "status");
-	q->filter[KIND] = ask_query(q, r, "kind");
-	q->filter[PREFIX] = ask_query(q, r, "prefix");
-	q->from = ask_query(q, r, "before");
+	q->filter[AGENT] = request_param(q, r, "agent");
+	q->filter[STATUS] = request_query(q, r, "status");
+	q->filter[KIND] = request_query(q, r, "kind");
+	q->filter[PREFIX] = request_query(q, r, "prefix");
+	q->from = request_query(q, r, "before");
 	q->flag = http_query_flag(r, "all");
 	if (q->filter[PREFIX]) /* all that match are sorted */
-		ask_read_aside(q, read_sessions_aside);
+		request_read_async(q, read_sessions_aside);
 	else
-		ask_read(q, read_sessions);
+		request_read(q, read_sessions);
 }
 
-static int need_session(struct ask *q, struct agent_file **file,
+static int need_session(struct api_request *q, struct agent_file **file,
 			struct session_row *row, struct err *e)
 {
 	int found = file_of(q, file, e);
@@ -102,7 +105,7 @@ static int need_session(struct ask *q, struct agent_file **file,
 	return found < 0 ? -1 : 0;
 }
 
-static int read_session(struct ask *q, struct buf *out, struct err *e)
+static int read_session(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct session_row row;
 	struct agent_file *file;
@@ -116,11 +119,11 @@ static int read_session(struct ask *q, struct buf *out, struct err *e)
 void route_session_show(void *app, const struct http_request *r,
 			struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
-	q->filter[AGENT] = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "key");
-	ask_read(q, read_session);
+	q->filter[AGENT] = request_param(q, r, "agent");
+	q->key = request_param(q, r, "key");
+	request_read(q, read_session);
 }
 
 /* A session as the AI SDK's client keeps it. What one run answered is one
@@ -209,7 +212,7 @@ static int add_message(struct chat *c, const struct event *ev, struct err *e)
 
 /* The newest events that are messages, at most q->limit, oldest first. *before is
  * the seq of the first, 0 if there are no older ones. */
-static int collect_messages(struct ask *q, const struct history *h,
+static int collect_messages(struct api_request *q, const struct history *h,
 			    struct chat *c, struct event **out, int64_t *before,
 			    struct err *e)
 {
@@ -235,7 +238,7 @@ static int collect_messages(struct ask *q, const struct history *h,
 	return (int)n;
 }
 
-static int read_messages(struct ask *q, struct buf *out, struct err *e)
+static int read_messages(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct chat c = {.out = out, .arena = &q->arena, .chat = q->key};
 	struct session_row row;
@@ -261,7 +264,8 @@ static int read_messages(struct ask *q, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int read_messages_aside(struct ask *q, struct buf *out, struct err *e)
+static int read_messages_aside(struct api_request *q, struct buf *out,
+			       struct err *e)
 {
 	return with_own_files(q, out, e, read_messages);
 }
@@ -269,17 +273,17 @@ static int read_messages_aside(struct ask *q, struct buf *out, struct err *e)
 void route_session_messages(void *app, const struct http_request *r,
 			    struct http_reply *reply)
 {
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 	struct err e = {0};
 
 	q->limit = MESSAGES;
 	if (http_query_i64(r, "limit", (int64_t[]){1, MESSAGES}, &q->limit,
 			   &e)) {
-		ask_fail(q, &e);
+		request_fail(q, &e);
 		return;
 	}
-	q->filter[AGENT] = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "key");
-	q->from = ask_query(q, r, "before");
-	ask_read_aside(q, read_messages_aside);
+	q->filter[AGENT] = request_param(q, r, "agent");
+	q->key = request_param(q, r, "key");
+	q->from = request_query(q, r, "before");
+	request_read_async(q, read_messages_aside);
 }

@@ -28,7 +28,7 @@ static int put(struct edit *ed, struct agent_file *f, struct err *e)
 	    near_put(f, &p, e))
 		return -1;
 	ed->vector.vector = NULL; /* who sent it knows it */
-	json_add_shape(&ed->out, &web_vector_shape, &ed->vector);
+	json_add_shape(&ed->out, &api_vector_shape, &ed->vector);
 	return 0;
 }
 
@@ -37,7 +37,7 @@ void route_vector_put(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
-	int rc = web_body(r, &web_vector_shape, &ed->vector, &ed->q->arena, &e);
+	int rc = api_body(r, &api_vector_shape, &ed->vector, &ed->q->arena, &e);
 
 	edit_go(ed, rc, &e, put);
 }
@@ -66,7 +66,7 @@ void route_vector_search(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_new(app, r, reply);
 	struct err e = {0};
-	int rc = web_body(r, &web_near_shape, &ed->near, &ed->q->arena, &e);
+	int rc = api_body(r, &api_near_shape, &ed->near, &ed->q->arena, &e);
 
 	ed->reads_only = true;
 	edit_go(ed, rc, &e, search);

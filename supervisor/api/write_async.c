@@ -1,4 +1,4 @@
-/* Changes to sessions, and the thread that makes them (web_edit.h). */
+/* Changes to sessions, and the thread that makes them (edit.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,29 +92,29 @@ static void edit_free(struct edit *ed)
 	free(ed);
 }
 
-static void note_deletion(const struct ask *q)
+static void note_deletion(const struct api_request *q)
 {
 	struct completion nobody = {0};
 	struct err e;
 	char subject[700];
 
 	snprintf(subject, sizeof subject, "%s/%s", q->filter[0], q->key);
-	if (supervisor_audit(q->web->sup, "session.rm", subject, NULL, q->by,
+	if (supervisor_audit(q->api->sup, "session.rm", subject, NULL, q->by,
 			     nobody, &e))
 		log_warn(LT("msg", "no audit row"), LT("error", e.text));
 }
 
 void edit_answer(struct edit *ed)
 {
-	struct ask *q = ed->q;
+	struct api_request *q = ed->q;
 
 	if (ed->rc) {
-		ask_fail(q, &ed->err);
+		request_fail(q, &ed->err);
 	} else {
 		if (ed->change == delete)
 			note_deletion(q);
 		http_reply_json(q->reply, 200, ed->out.p, ed->out.n);
-		ask_free(q);
+		request_free(q);
 	}
 	edit_free(ed);
 }
@@ -122,11 +122,11 @@ void edit_answer(struct edit *ed)
 static void on_turn(void *arg, const struct err *failed)
 {
 	struct edit *ed = arg;
-	struct ask *q = ed->q;
+	struct api_request *q = ed->q;
 	struct agent_database_row row;
 	struct err e = {0};
 	int found = failed ? -1
-			   : sql_get(supervisor_db(q->web->sup),
+			   : sql_get(supervisor_db(q->api->sup),
 				     Q_AGENT_DATABASE_GET,
 				     &(struct agent_database_get_in){
 					     q->filter[0]},
@@ -143,7 +143,7 @@ static void on_turn(void *arg, const struct err *failed)
 	else if (found == 0)
 		err_set(&e, ERR_NOTFOUND, "agent %s has no data yet",
 			quoted(q->filter[0]).text);
-	ask_fail(q, failed ? failed : &e);
+	request_fail(q, failed ? failed : &e);
 	edit_free(ed);
 }
 
@@ -151,13 +151,13 @@ struct edit *edit_new(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
 	struct edit *ed = calloc(1, sizeof *ed);
-	struct ask *q = ask_new(app, r, reply);
+	struct api_request *q = request_new(app, r, reply);
 
 	if (!ed)
 		abort();
 	ed->q = q;
 	buf_init(&ed->out, 8 << 20);
-	q->filter[0] = ask_param(q, r, "agent");
+	q->filter[0] = request_param(q, r, "agent");
 	ed->body = arena_text(&q->arena, http_body(r).p);
 	return ed;
 }
@@ -167,19 +167,19 @@ struct edit *edit_session(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_new(app, r, reply);
 
-	ed->q->key = ask_param(ed->q, r, "key");
+	ed->q->key = request_param(ed->q, r, "key");
 	return ed;
 }
 
 void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
 {
 	if (rc) {
-		ask_fail(ed->q, e);
+		request_fail(ed->q, e);
 		edit_free(ed);
 		return;
 	}
 	ed->change = change;
-	supervisor_after(ed->q->web->sup, on_turn, ed);
+	supervisor_after(ed->q->api->sup, on_turn, ed);
 }
 
 /* If-Match holds the revision that the change was made from. */
@@ -226,7 +226,7 @@ void route_session_fork(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
-	int rc = web_body(r, &web_fork_shape, &ed->fork, &ed->q->arena, &e);
+	int rc = api_body(r, &api_fork_shape, &ed->fork, &ed->q->arena, &e);
 
 	edit_go(ed, rc, &e, fork_it);
 }
@@ -236,7 +236,7 @@ void route_session_rewind(void *app, const struct http_request *r,
 {
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
-	int rc = web_body(r, &web_seq_shape, &ed->to, &ed->q->arena, &e);
+	int rc = api_body(r, &api_seq_shape, &ed->to, &ed->q->arena, &e);
 
 	edit_go(ed, rc, &e, rewind_it);
 }

@@ -12,7 +12,7 @@
  *
  * Changes of one file that come while a thread works on it wait, and are then
  * done together: each in its own transaction, with one wait for the disk before
- * the first is answered (web_edit_batch.c).
+ * the first is answered (edit_batch.c).
  */
 struct edit;
 
@@ -20,16 +20,16 @@ struct edit;
 typedef int edit_fn(struct edit *ed, struct agent_file *f, struct err *e);
 
 struct edit {
-	struct edit *next; /* of the same batch */
-	bool reads_only;   /* not in a batch: it may take long */
-	struct ask *q;     /* .filter[0] agent, .key session, or NULL */
-	const char *path;  /* of the file */
-	const char *body;  /* of the request */
-	int64_t rev;       /* If-Match; 0: any */
-	struct web_fork fork;
-	struct web_seq to;
-	struct web_vector vector;
-	struct web_near near;
+	struct edit *next;     /* of the same batch */
+	bool reads_only;       /* not in a batch: it may take long */
+	struct api_request *q; /* .filter[0] agent, .key session, or NULL */
+	const char *path;      /* of the file */
+	const char *body;      /* of the request */
+	int64_t rev;           /* If-Match; 0: any */
+	struct api_fork fork;
+	struct api_seq to;
+	struct api_vector vector;
+	struct api_near near;
 	edit_fn *change;
 	struct buf out;
 	struct err err;

@@ -9,7 +9,7 @@
 struct edit_batch {
 	uv_work_t work;
 	struct edit_batch *next; /* of the others at work */
-	struct web *web;
+	struct api *api;
 	char *agent, *path;
 	struct edit *now;  /* at work in the thread */
 	struct edit *then; /* the next ones */
@@ -58,7 +58,7 @@ static void work(uv_work_t *w)
 
 static void batch_free(struct edit_batch *b)
 {
-	struct edit_batch **at = &b->web->batches;
+	struct edit_batch **at = &b->api->batches;
 
 	while (*at && *at != b)
 		at = &(*at)->next;
@@ -86,7 +86,7 @@ static void done(uv_work_t *w, int status)
 	b->then = NULL;
 	b->end = &b->then;
 	if (b->now)
-		uv_queue_work(b->web->loop, &b->work, work, done);
+		uv_queue_work(b->api->loop, &b->work, work, done);
 	else
 		batch_free(b);
 }
@@ -99,7 +99,7 @@ static struct edit_batch *batch_new(const struct edit *ed)
 		abort();
 	b->work.data = b;
 	b->end = &b->then;
-	b->web = ed->q->web;
+	b->api = ed->q->api;
 	b->changes = !ed->reads_only;
 	b->agent = strdup(ed->q->filter[0]);
 	b->path = strdup(ed->path);
@@ -111,7 +111,7 @@ static struct edit_batch *batch_new(const struct edit *ed)
 /* The batch that works on the same file, or NULL. */
 static struct edit_batch *find_batch(const struct edit *ed)
 {
-	struct edit_batch *b = ed->q->web->batches;
+	struct edit_batch *b = ed->q->api->batches;
 
 	while (b && (!b->changes || strcmp(b->path, ed->path) != 0 ||
 		     strcmp(b->agent, ed->q->filter[0]) != 0))
@@ -121,7 +121,7 @@ static struct edit_batch *find_batch(const struct edit *ed)
 
 void edit_queue(struct edit *ed)
 {
-	struct web *web = ed->q->web;
+	struct api *web = ed->q->api;
 	struct edit_batch *b = ed->reads_only ? NULL : find_batch(ed);
 
 	ed->next = NULL;

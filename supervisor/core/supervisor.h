@@ -39,7 +39,7 @@ struct supervisor {
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
 	struct spares spares;
-	struct web *web;
+	struct api *api;
 	struct keeper keeper;
 	struct retiring *retiring;
 	struct removing *removing;

@@ -8,7 +8,7 @@
 
 #define PAGE 100
 
-static int bounds_of(struct web *w, struct host_event_bounds_row *b,
+static int bounds_of(struct api *w, struct host_event_bounds_row *b,
 		     struct err *e)
 {
 	return sql_get(supervisor_db(w->sup), Q_HOST_EVENT_BOUNDS, NULL, b,
@@ -25,7 +25,7 @@ static int tell_gap(struct follower *f, struct err *e)
 	struct buf data = BUF_MAX(256);
 	char id[24];
 
-	if (bounds_of(f->web, &b, e))
+	if (bounds_of(f->api, &b, e))
 		return -1;
 	if (f->seq <= b.last && (b.first == 0 || f->seq + 1 >= b.first))
 		return 0;
@@ -64,7 +64,7 @@ static int look_at_host(struct follower *f, struct err *e)
 		struct host_event_row *rows;
 
 		arena_reset(&a);
-		n = sql_collect(supervisor_db(f->web->sup), Q_HOST_EVENT_LIST,
+		n = sql_collect(supervisor_db(f->api->sup), Q_HOST_EVENT_LIST,
 				&in, PAGE, &rows, &a, e);
 		for (int i = 0; i < n; i++)
 			send_row(f, &rows[i]);
@@ -87,11 +87,11 @@ static void tell_ready(struct follower *f)
 	buf_fini(&data);
 }
 
-static int give_page(struct ask *q, int64_t after, struct buf *out,
+static int give_page(struct api_request *q, int64_t after, struct buf *out,
 		     struct err *e)
 {
 	struct host_event_list_in in = {after, q->limit};
-	struct sql_rows it = sql_rows(supervisor_db(q->web->sup),
+	struct sql_rows it = sql_rows(supervisor_db(q->api->sup),
 				      Q_HOST_EVENT_LIST, &in);
 	struct host_event_row row;
 	char next[24] = "";
@@ -106,7 +106,7 @@ static int give_page(struct ask *q, int64_t after, struct buf *out,
 	return sql_end(&it, e);
 }
 
-static int give_log(struct ask *q, struct buf *out, struct err *e)
+static int give_log(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct host_event_bounds_row b;
 	int64_t after = q->flag ? -1 : 0;
@@ -116,7 +116,7 @@ static int give_log(struct ask *q, struct buf *out, struct err *e)
 		return -1;
 	if (!q->flag)
 		return give_page(q, after, out, e);
-	if (bounds_of(q->web, &b, e))
+	if (bounds_of(q->api, &b, e))
 		return -1;
 	f = follower_new(q, &host_ops, NULL);
 	f->seq = after < 0 ? b.last : after;
@@ -128,8 +128,8 @@ static int give_log(struct ask *q, struct buf *out, struct err *e)
 void route_events(void *app, const struct http_request *r,
 		  struct http_reply *reply)
 {
-	struct ask *q = ask_reader(app, r, reply);
+	struct api_request *q = request_reader(app, r, reply);
 
 	if (q)
-		ask_read(q, give_log);
+		request_read(q, give_log);
 }

@@ -93,7 +93,7 @@ static int page_item(void *arg, const struct tail *t,
 	return 0;
 }
 
-static int read_page(struct ask *q, struct buf *out, struct err *e)
+static int read_page(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct tail_want want = {q->key, q->id, q->from};
 	struct pager p = {.out = out, .left = q->limit};
@@ -104,7 +104,7 @@ static int read_page(struct ask *q, struct buf *out, struct err *e)
 
 	if (tail_open(&t, &want, e))
 		return -1;
-	rc = agent_files_get(&q->web->files, supervisor_db(q->web->sup),
+	rc = agent_files_get(&q->api->files, supervisor_db(q->api->sup),
 			     q->filter[0], &file, e);
 	list_begin(out);
 	while (rc > 0 && p.left > 0)
@@ -118,7 +118,7 @@ static int read_page(struct ask *q, struct buf *out, struct err *e)
 
 /* Page or stream of the session q->key of agent q->filter[0], only the run
  * q->id if it is set. */
-static int give(struct ask *q, struct buf *out, struct err *e)
+static int give(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct topic_want want = {.agent = q->filter[0],
 				  .session = q->key,
@@ -128,16 +128,17 @@ static int give(struct ask *q, struct buf *out, struct err *e)
 
 	if (!q->flag)
 		return read_page(q, out, e);
-	if (topic_follow(q->web, &want, q->reply, e))
+	if (topic_follow(q->api, &want, q->reply, e))
 		return -1;
 	q->reply = NULL;
 	return 0;
 }
 
-static int give_run_events(struct ask *q, struct buf *out, struct err *e)
+static int give_run_events(struct api_request *q, struct buf *out,
+			   struct err *e)
 {
 	struct run_row row;
-	int found = sql_get(supervisor_db(q->web->sup), Q_RUN_GET,
+	int found = sql_get(supervisor_db(q->api->sup), Q_RUN_GET,
 			    &(struct run_get_in){q->id}, &row, &q->arena, e);
 
 	if (found == 0)
@@ -149,13 +150,13 @@ static int give_run_events(struct ask *q, struct buf *out, struct err *e)
 }
 
 /* There is such a session, or a run that will make it. */
-static int need_session(struct ask *q, struct err *e)
+static int need_session(struct api_request *q, struct err *e)
 {
 	struct run_line_state_row line = {0};
 	struct session_row row;
 	struct agent_file *file;
-	struct sql *db = supervisor_db(q->web->sup);
-	int found = agent_files_get(&q->web->files, db, q->filter[0], &file, e);
+	struct sql *db = supervisor_db(q->api->sup);
+	int found = agent_files_get(&q->api->files, db, q->filter[0], &file, e);
 
 	if (found > 0)
 		found = session_get(file, q->key, &row, &q->arena, e);
@@ -173,7 +174,8 @@ static int need_session(struct ask *q, struct err *e)
 	return 0;
 }
 
-static int give_session_events(struct ask *q, struct buf *out, struct err *e)
+static int give_session_events(struct api_request *q, struct buf *out,
+			       struct err *e)
 {
 	return need_session(q, e) ? -1 : give(q, out, e);
 }
@@ -181,23 +183,23 @@ static int give_session_events(struct ask *q, struct buf *out, struct err *e)
 void route_run_events(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	struct ask *q = ask_reader(app, r, reply);
+	struct api_request *q = request_reader(app, r, reply);
 
 	if (!q)
 		return;
-	q->id = ask_param(q, r, "id");
-	ask_read(q, give_run_events);
+	q->id = request_param(q, r, "id");
+	request_read(q, give_run_events);
 }
 
 void route_session_events(void *app, const struct http_request *r,
 			  struct http_reply *reply)
 {
-	struct ask *q = ask_reader(app, r, reply);
+	struct api_request *q = request_reader(app, r, reply);
 
 	if (!q)
 		return;
-	q->filter[0] = ask_param(q, r, "agent");
-	q->key = ask_param(q, r, "key");
-	q->filter[1] = ask_query(q, r, "until");
-	ask_read(q, give_session_events);
+	q->filter[0] = request_param(q, r, "agent");
+	q->key = request_param(q, r, "key");
+	q->filter[1] = request_query(q, r, "until");
+	request_read(q, give_session_events);
 }

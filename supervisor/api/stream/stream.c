@@ -9,7 +9,7 @@
 
 static void link_in(struct follower *f)
 {
-	struct web *w = f->web;
+	struct api *w = f->api;
 
 	if (w->followers) {
 		f->next = w->followers;
@@ -25,7 +25,7 @@ static void link_in(struct follower *f)
 
 static void take_out(struct follower *f)
 {
-	struct web *w = f->web;
+	struct api *w = f->api;
 
 	if (w->followers == f)
 		w->followers = f->next == f ? NULL : f->next;
@@ -102,7 +102,7 @@ void follower_look(struct follower *f)
 	if (f->asked)
 		return;
 	f->asked = true;
-	supervisor_after(f->web->sup, on_turn, f);
+	supervisor_after(f->api->sup, on_turn, f);
 }
 
 static void on_news(void *arg)
@@ -115,8 +115,8 @@ static void on_writable(void *arg)
 	follower_look(arg);
 }
 
-struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
-			      const char *run)
+struct follower *follower_new(struct api_request *q,
+			      const struct follower_ops *ops, const char *run)
 {
 	static const struct http_stream_ops stream_ops = {on_writable,
 							  on_closed};
@@ -124,12 +124,12 @@ struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
 
 	if (!f)
 		abort();
-	f->web = q->web;
+	f->api = q->api;
 	f->ops = ops;
 	link_in(f);
 	if (run)
 		snprintf(f->run, sizeof f->run, "%s", run);
-	f->watch = supervisor_watch(f->web->sup, NULL, on_news, f);
+	f->watch = supervisor_watch(f->api->sup, NULL, on_news, f);
 	f->stream = http_reply_stream(q->reply, &stream_ops, f);
 	q->reply = NULL;
 	follower_look(f);
@@ -145,14 +145,14 @@ static void watch_run(struct follower *f, const struct run_row *row)
 	if (f->run_watch && f->watched == now)
 		return;
 	supervisor_unwatch(f->run_watch);
-	f->run_watch = supervisor_watch(f->web->sup, row->id, on_news, f);
+	f->run_watch = supervisor_watch(f->api->sup, row->id, on_news, f);
 	f->watched = now;
 }
 
 int follower_run(struct follower *f, struct run_row *row, struct arena *a,
 		 struct err *e)
 {
-	struct sql *db = supervisor_db(f->web->sup);
+	struct sql *db = supervisor_db(f->api->sup);
 	int found = sql_get(db, Q_RUN_GET, &(struct run_get_in){f->run}, row, a,
 			    e);
 
@@ -176,7 +176,7 @@ bool follower_has_room(struct follower *f)
 }
 
 /* Rows are truth and hints may be lost: everybody gets a look in turn. */
-void followers_poll(struct web *w)
+void followers_poll(struct api *w)
 {
 	for (int i = 0; i < POLLS && i < w->nprivate; i++) {
 		follower_look(w->followers);

@@ -6,7 +6,7 @@
 
 /*
  * Streams of which each client has its own: the host's log, chats. (Runs and
- * sessions are topics: web_topic.h.) A follower reads rows, so what it sends is
+ * sessions are topics: topic.h.) A follower reads rows, so what it sends is
  * committed, and a message that got lost delays it and loses nothing. It looks
  * after commits and hints about its subject, when the client has room again,
  * and now and then all the same. What a look sends is decided by its ops.
@@ -20,7 +20,7 @@ struct follower_ops {
 };
 
 struct follower {
-	struct web *web;
+	struct api *api;
 	struct http_stream *stream;
 	const struct follower_ops *ops;
 	struct follower *next, *before; /* ring */
@@ -38,8 +38,8 @@ struct follower {
 
 /* A follower of q's reply, which it takes; nothing is sent yet. It watches the
  * host's log, and the run once there is one (follower_run). */
-struct follower *follower_new(struct ask *q, const struct follower_ops *ops,
-			      const char *run);
+struct follower *follower_new(struct api_request *q,
+			      const struct follower_ops *ops, const char *run);
 void follower_look(struct follower *f); /* soon */
 
 /* The run's row: 1, 0, -1. */
@@ -51,6 +51,6 @@ int follower_send(struct follower *f, const char *id, const char *event,
 		  const struct buf *data);
 bool follower_has_room(struct follower *f);
 
-void followers_poll(struct web *w); /* by the timer: some of them look */
+void followers_poll(struct api *w); /* by the timer: some of them look */
 
 #endif

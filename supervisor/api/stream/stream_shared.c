@@ -10,7 +10,7 @@
 
 static void topic_link(struct topic *t)
 {
-	struct web *w = t->web;
+	struct api *w = t->api;
 
 	if (w->topics) {
 		t->next = w->topics;
@@ -25,7 +25,7 @@ static void topic_link(struct topic *t)
 
 static void topic_free(struct topic *t)
 {
-	struct web *w = t->web;
+	struct api *w = t->api;
 
 	if (w->topics == t)
 		w->topics = t->next == t ? NULL : t->next;
@@ -56,7 +56,7 @@ static void topic_look(struct topic *t)
 	if (t->asked)
 		return;
 	t->asked = true;
-	supervisor_after(t->web->sup, on_turn, t);
+	supervisor_after(t->api->sup, on_turn, t);
 }
 
 static void on_news(void *arg)
@@ -74,7 +74,7 @@ static void watch_run(struct topic *t, const struct run_row *row)
 	    strcmp(t->watched, row->id) == 0)
 		return;
 	supervisor_unwatch(t->run_watch);
-	t->run_watch = supervisor_watch(t->web->sup, row->id, on_news, t);
+	t->run_watch = supervisor_watch(t->api->sup, row->id, on_news, t);
 	t->watched_in = now;
 	snprintf(t->watched, sizeof t->watched, "%s", row->id);
 }
@@ -100,7 +100,7 @@ static void write_status(struct topic *t, const struct run_row *row)
 		buf_addf(b, ",\"attempt\":%" PRId64, row->attempt);
 		add_member(b, "reason", row->reason);
 		add_member(b, "detail", row->detail);
-		if (supervisor_run_activity(t->web->sup, row->id, &live))
+		if (supervisor_run_activity(t->api->sup, row->id, &live))
 			add_member(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
@@ -119,7 +119,7 @@ static void write_status(struct topic *t, const struct run_row *row)
  * all that it ever will. */
 static int read_status(struct topic *t, struct err *e)
 {
-	struct sql *db = supervisor_db(t->web->sup);
+	struct sql *db = supervisor_db(t->api->sup);
 	struct run_get_in in = {t->run};
 	struct run_line_state_row line = {0};
 	struct arena a = {0};
@@ -168,7 +168,7 @@ static void fail(struct topic *t, const struct err *e)
 static void on_turn(void *arg, const struct err *failed)
 {
 	struct topic *t = arg;
-	struct web *w = t->web;
+	struct api *w = t->api;
 	struct agent_file *file = NULL;
 	struct err e = {0};
 
@@ -183,7 +183,7 @@ static void on_turn(void *arg, const struct err *failed)
 	if (!t->abreast && !t->behind && !t->asked)
 		topic_free(t);
 	else if (t->again)
-		web_soon(w);
+		api_look_soon(w);
 }
 
 /* --- coming and going --------------------------------------------------- */
@@ -215,7 +215,7 @@ static bool is_of(const struct topic *t, const struct topic_want *want)
 	       (!t->run || strcmp(t->run, want->run) == 0);
 }
 
-static struct topic *topic_of(struct web *w, const struct topic_want *want)
+static struct topic *topic_of(struct api *w, const struct topic_want *want)
 {
 	struct topic *t = w->topics;
 
@@ -225,7 +225,7 @@ static struct topic *topic_of(struct web *w, const struct topic_want *want)
 	t = calloc(1, sizeof *t);
 	if (!t)
 		abort();
-	t->web = w;
+	t->api = w;
 	t->agent = strdup(want->agent);
 	t->session = strdup(want->session);
 	t->run = want->run ? strdup(want->run) : NULL;
@@ -240,7 +240,7 @@ static struct topic *topic_of(struct web *w, const struct topic_want *want)
 	return t;
 }
 
-int topic_follow(struct web *w, const struct topic_want *want,
+int topic_follow(struct api *w, const struct topic_want *want,
 		 struct http_reply *reply, struct err *e)
 {
 	static const struct http_stream_ops ops = {on_writable, on_closed};
@@ -263,13 +263,13 @@ int topic_follow(struct web *w, const struct topic_want *want,
 	return 0;
 }
 
-void topics_close(struct web *w)
+void topics_close(struct api *w)
 {
 	while (w->topics)
 		topic_free(w->topics);
 }
 
-void topics_poll(struct web *w)
+void topics_poll(struct api *w)
 {
 	for (int i = 0; i < POLLS && i < w->ntopics; i++) {
 		topic_look(w->topics);

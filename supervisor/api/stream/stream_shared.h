@@ -26,13 +26,13 @@ struct topic_want {
 };
 
 /* Turns the reply into such a stream. -1: nothing was begun (ERR_USAGE). */
-int topic_follow(struct web *w, const struct topic_want *want,
+int topic_follow(struct api *w, const struct topic_want *want,
 		 struct http_reply *reply, struct err *e);
 
-void topics_poll(struct web *w);  /* by the timer: some of them look */
-void topics_close(struct web *w); /* at the end, when all streams are cut */
+void topics_poll(struct api *w);  /* by the timer: some of them look */
+void topics_close(struct api *w); /* at the end, when all streams are cut */
 
-/* JSON of what is told: web_follow.c. The event is left without its brace. */
+/* JSON of what is told: follow.c. The event is left without its brace. */
 void topic_event_json(struct buf *b, const struct event *ev);
 void topic_part_json(struct buf *b, const struct tail_item *item);
 

@@ -46,7 +46,7 @@ void sub_free(struct sub *s)
 {
 	sub_unlink(s);
 	tail_close(s->tail);
-	s->topic->web->nfollowers--;
+	s->topic->api->nfollowers--;
 	free(s);
 }
 

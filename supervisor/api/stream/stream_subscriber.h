@@ -3,7 +3,7 @@
 
 #include "supervisor/api/stream/stream_shared.h"
 
-/* The inside of a topic: web_topic.c says when to look, web_sub.c what its
+/* The inside of a topic: topic.c says when to look, sub.c what its
  * followers are then told. */
 struct sub {
 	struct topic *topic;
@@ -15,7 +15,7 @@ struct sub {
 };
 
 struct topic {
-	struct web *web;
+	struct api *api;
 	struct topic *next, *before; /* ring */
 	char *agent;
 	char *session;

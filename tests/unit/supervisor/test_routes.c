@@ -11,8 +11,8 @@
 static const struct http_input *find(size_t route, enum http_place in,
 				     const char *name, size_t n)
 {
-	for (size_t i = 0; i < web_routes.ninputs; i++) {
-		const struct http_input *row = &web_routes.inputs[i];
+	for (size_t i = 0; i < api_routes.ninputs; i++) {
+		const struct http_input *row = &api_routes.inputs[i];
 
 		if (row->route == route && row->in == in &&
 		    strlen(row->name) == n && !memcmp(row->name, name, n))
@@ -24,12 +24,12 @@ static const struct http_input *find(size_t route, enum http_place in,
 static void every_parameter_of_a_path_is_declared(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < web_routes.n; i++) {
-		const char *p = web_routes.rows[i].path;
+	for (size_t i = 0; i < api_routes.n; i++) {
+		const char *p = api_routes.rows[i].path;
 
 		for (; (p = strchr(p, '{')); p++)
 			if (!find(i, HTTP_IN_PATH, p + 1, strcspn(p + 1, "}")))
-				fail_msg("%s: %s", web_routes.rows[i].name, p);
+				fail_msg("%s: %s", api_routes.rows[i].name, p);
 	}
 }
 
@@ -38,9 +38,9 @@ static void every_declared_input_is_used_once(void **state)
 	char place[96];
 
 	(void)state;
-	for (size_t i = 0; i < web_routes.ninputs; i++) {
-		const struct http_input *in = &web_routes.inputs[i];
-		const struct http_route *r = &web_routes.rows[in->route];
+	for (size_t i = 0; i < api_routes.ninputs; i++) {
+		const struct http_input *in = &api_routes.inputs[i];
+		const struct http_route *r = &api_routes.rows[in->route];
 
 		snprintf(place, sizeof place, "{%s}", in->name);
 		if (in->in == HTTP_IN_PATH && !strstr(r->path, place))
@@ -57,8 +57,8 @@ static void every_declared_input_is_used_once(void **state)
 static void every_shape_that_a_route_reads_is_declared(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < web_routes.n; i++) {
-		const struct http_route *r = &web_routes.rows[i];
+	for (size_t i = 0; i < api_routes.n; i++) {
+		const struct http_route *r = &api_routes.rows[i];
 		bool any = false;
 
 		for (size_t k = 0; r->takes && k < r->takes->nfields; k++)
