@@ -43,15 +43,15 @@ static uint64_t handled(int abi)
 }
 
 /* Writing makes no devices, and asks devices nothing. */
-static uint64_t rights(const struct files *f, enum files_may may)
+static uint64_t rights(const struct landlock *f, enum landlock_access may)
 {
 	uint64_t all = handled(f->abi);
 
-	if (may == FILES_LIST)
+	if (may == LANDLOCK_LIST)
 		return LANDLOCK_ACCESS_FS_READ_DIR;
-	if (may == FILES_READ)
+	if (may == LANDLOCK_READ)
 		return READING;
-	if (may == FILES_DEVICE)
+	if (may == LANDLOCK_DEVICE)
 		return all & (LANDLOCK_ACCESS_FS_READ_FILE |
 			      LANDLOCK_ACCESS_FS_READ_DIR |
 			      LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE |
@@ -60,14 +60,14 @@ static uint64_t rights(const struct files *f, enum files_may may)
 				 LANDLOCK_ACCESS_FS_MAKE_BLOCK | FS_IOCTL_DEV);
 }
 
-int files_begin(struct files *f, bool alone, struct err *e)
+int landlock_begin(struct landlock *f, bool alone, struct err *e)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset_attr attr = {0};
 	size_t size = offsetof(struct ruleset_attr, net);
 
-	*f = (struct files){.ruleset = -1};
+	*f = (struct landlock){.ruleset = -1};
 	if (abi <= 0)
 		return err_set(e, ERR_UNSUPPORTED, "there is no Landlock");
 	f->abi = (int)abi;
@@ -80,26 +80,27 @@ int files_begin(struct files *f, bool alone, struct err *e)
 	return f->ruleset < 0 ? err_errno_set(e, "landlock_create_ruleset") : 0;
 }
 
-void files_end(struct files *f)
+void landlock_end(struct landlock *f)
 {
 	if (f->ruleset >= 0)
 		close(f->ruleset);
 	f->ruleset = -1;
 }
 
-void files_seal(struct files *f, const char *path)
+void landlock_seal(struct landlock *f, const char *path)
 {
 	assert(f->nsealed < (int)(sizeof f->sealed / sizeof *f->sealed));
 	f->sealed[f->nsealed++] = path;
 }
 
-void files_hide(struct files *f, const char *path)
+void landlock_hide(struct landlock *f, const char *path)
 {
 	assert(f->nhidden < (int)(sizeof f->hidden / sizeof *f->hidden));
 	f->hidden[f->nhidden++] = path;
 }
 
-int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e)
+int landlock_allow_fd(struct landlock *f, int fd, enum landlock_access may,
+		      struct err *e)
 {
 	struct landlock_path_beneath_attr rule = {
 		.allowed_access = rights(f, may), .parent_fd = fd};
@@ -115,14 +116,14 @@ int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e)
 	return 0;
 }
 
-static int allow_one(struct files *f, const char *path, enum files_may may,
-		     struct err *e)
+static int allow_one(struct landlock *f, const char *path,
+		     enum landlock_access may, struct err *e)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC), rc;
 
 	if (fd < 0)
 		return 0; /* not there, or not ours: nothing to allow */
-	rc = files_allow_fd(f, fd, may, e);
+	rc = landlock_allow_fd(f, fd, may, e);
 	close(fd);
 	return rc;
 }
@@ -142,7 +143,7 @@ static int against(const char *const *list, int n, const char *path)
 }
 
 /* Hidden paths matter to the rule for the host alone. */
-static int stand_of(const struct files *f, const char *path, bool host)
+static int stand_of(const struct landlock *f, const char *path, bool host)
 {
 	int sealed = against(f->sealed, f->nsealed, path);
 	int hidden = host ? against(f->hidden, f->nhidden, path) : 0;
@@ -157,8 +158,9 @@ struct waiting {
 	bool host;
 };
 
-static int allow_entries(struct files *f, const char *dir, enum files_may may,
-			 struct waiting *w, struct err *e)
+static int allow_entries(struct landlock *f, const char *dir,
+			 enum landlock_access may, struct waiting *w,
+			 struct err *e)
 {
 	char path[PATH_MAX];
 	DIR *d = opendir(dir);
@@ -185,8 +187,8 @@ static int allow_entries(struct files *f, const char *dir, enum files_may may,
 	return rc;
 }
 
-static int allow_below(struct files *f, const char *path, enum files_may may,
-		       bool host, struct err *e)
+static int allow_below(struct landlock *f, const char *path,
+		       enum landlock_access may, bool host, struct err *e)
 {
 	struct waiting w; /* large: only what is used is written */
 	char dir[PATH_MAX];
@@ -204,8 +206,8 @@ static int allow_below(struct files *f, const char *path, enum files_may may,
 	return rc;
 }
 
-int files_allow(struct files *f, const char *path, enum files_may may,
-		struct err *e)
+int landlock_allow(struct landlock *f, const char *path,
+		   enum landlock_access may, struct err *e)
 {
 	return allow_below(f, path, may, false, e);
 }
@@ -214,23 +216,23 @@ int files_allow(struct files *f, const char *path, enum files_may may,
  * everywhere. Elsewhere directories that hold a hidden path, / too, cannot be
  * listed, since a rule for / holds for everything below it. Devices have rules
  * of their own. */
-static int allow_host(struct files *f, bool covered, struct err *e)
+static int allow_host(struct landlock *f, bool covered, struct err *e)
 {
 	int before = f->nhidden, rc;
 
-	files_hide(f, "/dev");
-	files_hide(f, "/tmp");
+	landlock_hide(f, "/dev");
+	landlock_hide(f, "/tmp");
 	if (covered)
-		files_hide(f, "/run");
-	rc = covered ? allow_one(f, "/", FILES_LIST, e) : 0;
+		landlock_hide(f, "/run");
+	rc = covered ? allow_one(f, "/", LANDLOCK_LIST, e) : 0;
 	if (rc == 0)
-		rc = allow_below(f, "/", FILES_READ, true, e);
+		rc = allow_below(f, "/", LANDLOCK_READ, true, e);
 	f->nhidden = before;
 	return rc;
 }
 
-int files_allow_spec(struct files *f, const struct sandbox_spec *s,
-		     bool covered, struct err *e)
+int landlock_allow_spec(struct landlock *f, const struct sandbox_spec *s,
+			bool covered, struct err *e)
 {
 	static const char *const programs[] = {
 #define PROGRAMS(path) path,
@@ -247,21 +249,21 @@ int files_allow_spec(struct files *f, const struct sandbox_spec *s,
 	if (s->read.n == 0 && allow_host(f, covered, e))
 		return -1;
 	for (size_t i = 0; s->read.n > 0 && i < nprograms; i++)
-		if (files_allow(f, programs[i], FILES_READ, e))
+		if (landlock_allow(f, programs[i], LANDLOCK_READ, e))
 			return -1;
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-		if (files_allow(f, devices[i], FILES_DEVICE, e))
+		if (landlock_allow(f, devices[i], LANDLOCK_DEVICE, e))
 			return -1;
 	for (int i = 0; i < s->read.n; i++)
-		if (files_allow(f, s->read.path[i], FILES_READ, e))
+		if (landlock_allow(f, s->read.path[i], LANDLOCK_READ, e))
 			return -1;
 	for (int i = 0; i < s->write.n; i++)
-		if (files_allow(f, s->write.path[i], FILES_WRITE, e))
+		if (landlock_allow(f, s->write.path[i], LANDLOCK_WRITE, e))
 			return -1;
 	return 0;
 }
 
-int files_enforce(const struct files *f)
+int landlock_enforce(const struct landlock *f)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;

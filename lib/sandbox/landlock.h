@@ -14,9 +14,14 @@
  */
 #define SECRETS_MAX 32 /* of the system (secrets.def), and skep's home */
 
-enum files_may { FILES_LIST, FILES_READ, FILES_WRITE, FILES_DEVICE };
+enum landlock_access {
+	LANDLOCK_LIST,
+	LANDLOCK_READ,
+	LANDLOCK_WRITE,
+	LANDLOCK_DEVICE
+};
 
-struct files {
+struct landlock {
 	int ruleset;
 	int abi;
 	const char *sealed[KEYS_MAX + SECRETS_MAX]; /* not by any rule above */
@@ -26,27 +31,28 @@ struct files {
 };
 
 /* `alone`: no signals to, and no abstract sockets of, processes outside. */
-int files_begin(struct files *f, bool alone, struct err *e);
-void files_end(struct files *f);
+int landlock_begin(struct landlock *f, bool alone, struct err *e);
+void landlock_end(struct landlock *f);
 
 /* Takes a path out of every rule that is added later, or only out of that for
  * the host; borrowed. */
-void files_seal(struct files *f, const char *path);
-void files_hide(struct files *f, const char *path);
+void landlock_seal(struct landlock *f, const char *path);
+void landlock_hide(struct landlock *f, const char *path);
 
 /* Allows a file, or a directory with all below it; of a directory that holds
  * something hidden everything else that is in it now. A path that is not there
  * is no error. */
-int files_allow(struct files *f, const char *path, enum files_may may,
-		struct err *e);
-int files_allow_fd(struct files *f, int fd, enum files_may may, struct err *e);
+int landlock_allow(struct landlock *f, const char *path,
+		   enum landlock_access may, struct err *e);
+int landlock_allow_fd(struct landlock *f, int fd, enum landlock_access may,
+		      struct err *e);
 
 /* Programs, devices, and what the definition says. `covered`: /tmp and /dev/shm
  * are not the host's, so nobody has to look through those. */
-int files_allow_spec(struct files *f, const struct sandbox_spec *s,
-		     bool covered, struct err *e);
+int landlock_allow_spec(struct landlock *f, const struct sandbox_spec *s,
+			bool covered, struct err *e);
 
 /* From now on this thread, and what it starts. System calls only. */
-int files_enforce(const struct files *f);
+int landlock_enforce(const struct landlock *f);
 
 #endif

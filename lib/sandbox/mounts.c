@@ -260,7 +260,7 @@ static bool make_dev(struct mounts *m, const char *tmp)
 /* Is it seen at all, when the rest is done? */
 static bool is_hidden(const struct mounts *m, const char *path)
 {
-	const struct space_plan *p = m->plan;
+	const struct namespaces_plan *p = m->plan;
 
 	return path_is_below(path, "/run") || path_is_below(path, "/var/run") ||
 	       path_is_below(path, "/tmp") || path_is_below(path, "/dev") ||
@@ -328,7 +328,7 @@ bool mounts_find_sockets(struct mounts *m)
 /* One in a place that the definition names is meant to be reached. */
 static bool hide_sockets(struct mounts *m)
 {
-	const struct space_plan *p = m->plan;
+	const struct namespaces_plan *p = m->plan;
 	struct stat st;
 
 	for (const char *s = m->sockets; *s; s += strlen(s) + 1) {
@@ -355,7 +355,7 @@ static bool cover_proc(struct mounts *m)
 
 bool mounts_make(struct mounts *m)
 {
-	const struct space_plan *p = m->plan;
+	const struct namespaces_plan *p = m->plan;
 	char tmp[64];
 
 	snprintf(tmp, sizeof tmp, "mode=1777,size=%lld", (long long)p->tmp);

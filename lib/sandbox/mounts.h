@@ -11,9 +11,9 @@
  * that takes memory.
  */
 struct mounts {
-	const struct space_plan *plan;
-	int tree[SPACE_KEPT]; /* of what is kept, taken before it is covered */
-	bool placed[SPACE_KEPT];
+	const struct namespaces_plan *plan;
+	int tree[NAMESPACES_KEPT]; /* of what is kept, taken before it is covered */
+	bool placed[NAMESPACES_KEPT];
 	const char *at; /* what was being done */
 	char *sockets;  /* paths, one after the other, and "" */
 };

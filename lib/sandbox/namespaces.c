@@ -23,19 +23,19 @@
  * any lock: system calls, and nothing that takes memory. */
 
 /* The user namespace, if it exists before, was entered by jump(). */
-static bool enter_workspace(const struct space_plan *p)
+static bool enter_workspace(const struct namespaces_plan *p)
 {
 	return (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
 	       (p->root < 0 || (fchdir(p->root) == 0 && chroot(".") == 0));
 }
 
-static bool needs_users(const struct space_plan *p)
+static bool needs_users(const struct namespaces_plan *p)
 {
 	return geteuid() != 0 && p->user < 0;
 }
 
 /* Those that were made before are entered. */
-static bool make_namespaces(const struct space_plan *p)
+static bool make_namespaces(const struct namespaces_plan *p)
 {
 	if (p->ready.net >= 0)
 		return setns(p->ready.net, CLONE_NEWNET) == 0 &&
@@ -45,7 +45,7 @@ static bool make_namespaces(const struct space_plan *p)
 		       (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)) == 0;
 }
 
-static bool make(const struct space_plan *p, uid_t uid, gid_t gid,
+static bool make(const struct namespaces_plan *p, uid_t uid, gid_t gid,
 		 struct mounts *m)
 {
 	m->at = "the workspace's namespace";
@@ -75,7 +75,7 @@ struct told {
 };
 
 struct maker {
-	const struct space_plan *plan;
+	const struct namespaces_plan *plan;
 	uid_t uid; /* of the caller */
 	gid_t gid;
 	int tell[2], go[2];
@@ -147,8 +147,8 @@ static int hold_one(pid_t pid, const char *what)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int hold(struct space *s, const struct space_plan *p, pid_t pid,
-		struct err *e)
+static int hold(struct namespaces *s, const struct namespaces_plan *p,
+		pid_t pid, struct err *e)
 {
 	s->mnt = hold_one(pid, "ns/mnt");
 	s->ipc = hold_one(pid, "ns/ipc");
@@ -168,8 +168,8 @@ static int hold(struct space *s, const struct space_plan *p, pid_t pid,
 }
 
 /* What the maker says, and then its namespaces. */
-static int follow(struct space *s, const struct space_plan *p, pid_t pid,
-		  int hear, struct err *e)
+static int follow(struct namespaces *s, const struct namespaces_plan *p,
+		  pid_t pid, int hear, struct err *e)
 {
 	struct told t;
 	ssize_t n;
@@ -195,7 +195,7 @@ static void shut(int *fd)
 }
 
 /* Reaps a maker that is no init, or init when it is told to end. */
-static void end_maker(struct space *s)
+static void end_maker(struct namespaces *s)
 {
 	if (s->init_fd >= 0) {
 		(void)syscall(SYS_pidfd_send_signal, s->init_fd, SIGKILL, NULL,
@@ -208,9 +208,9 @@ static void end_maker(struct space *s)
 	s->init = 0;
 }
 
-static int start_maker(struct space *s, struct maker *k, struct err *e)
+static int start_maker(struct namespaces *s, struct maker *k, struct err *e)
 {
-	const struct space_plan *p = k->plan;
+	const struct namespaces_plan *p = k->plan;
 	struct jump j = {.user = p->user,
 			 .pid = -1,
 			 .flags = (needs_users(p) ? CLONE_NEWUSER : 0U) |
@@ -228,8 +228,8 @@ static int start_maker(struct space *s, struct maker *k, struct err *e)
 		       strerror(errno));
 }
 
-static int begin(struct space *s, const struct space_plan *p, bool waits,
-		 struct err *e)
+static int begin(struct namespaces *s, const struct namespaces_plan *p,
+		 bool waits, struct err *e)
 {
 	struct maker k = {.plan = p,
 			  .uid = geteuid(),
@@ -239,7 +239,7 @@ static int begin(struct space *s, const struct space_plan *p, bool waits,
 			  .waits = waits};
 	int rc;
 
-	*s = (struct space)SPACE_NONE;
+	*s = (struct namespaces)NAMESPACES_NONE;
 	if (pipe2(k.tell, O_CLOEXEC) || pipe2(k.go, O_CLOEXEC))
 		rc = err_errno_set(e, "pipe");
 	else
@@ -249,11 +249,12 @@ static int begin(struct space *s, const struct space_plan *p, bool waits,
 	s->tell = k.tell[0];
 	s->go = k.go[1];
 	if (rc)
-		space_drop(s);
+		namespaces_drop(s);
 	return rc;
 }
 
-static int finish(struct space *s, const struct space_plan *p, struct err *e)
+static int finish(struct namespaces *s, const struct namespaces_plan *p,
+		  struct err *e)
 {
 	int rc = follow(s, p, s->init, s->tell, e);
 
@@ -262,7 +263,7 @@ static int finish(struct space *s, const struct space_plan *p, struct err *e)
 	shut(&s->tell);
 	shut(&s->go);
 	if (rc)
-		space_drop(s);
+		namespaces_drop(s);
 	else if (p->host_pids)
 		end_maker(s);
 	return rc;
@@ -271,19 +272,20 @@ static int finish(struct space *s, const struct space_plan *p, struct err *e)
 /* --- before there is a plan ----------------------------------------------- */
 
 static struct {
-	struct space space;
+	struct namespaces space;
 	struct plan_page *page; /* NULL: nothing is prepared */
-} prepared = {.space = SPACE_NONE};
+} prepared = {.space = NAMESPACES_NONE};
 
-void space_prepare(void)
+void namespaces_prepare(void)
 {
 	struct plan_page *page = plan_page_new();
-	struct err ignored; /* space_make makes all of it then */
+	struct err ignored; /* namespaces_make makes all of it then */
 	struct ready ready;
 
 	if (!page)
 		return;
-	page->plan = (struct space_plan){.user = -1, .mnt = -1, .root = -1};
+	page->plan = (struct namespaces_plan){
+		.user = -1, .mnt = -1, .root = -1};
 	if (ready_make(&ready)) {
 		page->plan.ready = ready;
 		page->plan.user = ready.user;
@@ -295,29 +297,29 @@ void space_prepare(void)
 		plan_page_free(page);
 }
 
-pid_t space_prepared(void)
+pid_t namespaces_prepared(void)
 {
 	return prepared.page ? prepared.space.init : 0;
 }
 
-void space_unprepare(void)
+void namespaces_unprepare(void)
 {
 	if (prepared.page)
-		space_drop(&prepared.space);
+		namespaces_drop(&prepared.space);
 	plan_page_free(prepared.page);
 	prepared.page = NULL;
 }
 
-static bool fits_prepared(const struct space_plan *p)
+static bool fits_prepared(const struct namespaces_plan *p)
 {
 	return prepared.page && p->network != NETWORK_HOST && p->user < 0 &&
 	       p->mnt < 0 && p->root < 0 && !p->host_pids;
 }
 
-void space_begin(struct space *s, const struct space_plan *p)
+void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p)
 {
-	struct space_plan plan = *p;
-	struct err ignored; /* space_make tries again, and says why */
+	struct namespaces_plan plan = *p;
+	struct err ignored; /* namespaces_make tries again, and says why */
 
 	if (fits_prepared(p) && plan_page_put(prepared.page, p) &&
 	    write(prepared.space.go, "", 1) == 1) {
@@ -326,18 +328,19 @@ void space_begin(struct space *s, const struct space_plan *p)
 		prepared.page = NULL;
 		return;
 	}
-	space_unprepare();
+	namespaces_unprepare();
 	plan.ready = (struct ready)READY_NONE;
 	(void)begin(s, &plan, false, &ignored);
 }
 
-int space_make(struct space *s, const struct space_plan *p, struct err *e)
+int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
+		    struct err *e)
 {
-	struct space_plan plan = *p;
+	struct namespaces_plan plan = *p;
 
 	plan.ready = (struct ready)READY_NONE;
 	if (s->init == 0)
-		space_begin(s, p);
+		namespaces_begin(s, p);
 	if (s->init > 0 && finish(s, &plan, e) == 0)
 		return 0;
 	if (begin(s, &plan, false, e) == 0 && finish(s, &plan, e) == 0)
@@ -350,7 +353,7 @@ int space_make(struct space *s, const struct space_plan *p, struct err *e)
 
 /* The descriptors first: whoever has the last reference to a namespace takes it
  * down, and that is to be init, beside us. */
-void space_end(struct space *s)
+void namespaces_end(struct namespaces *s)
 {
 	shut(&s->tell);
 	shut(&s->go);
@@ -365,15 +368,16 @@ void space_end(struct space *s)
 			      0);
 }
 
-void space_drop(struct space *s)
+void namespaces_drop(struct namespaces *s)
 {
-	space_end(s);
+	namespaces_end(s);
 	end_maker(s);
 }
 
 /* --- commands ------------------------------------------------------------ */
 
-pid_t space_start(const struct space *s, void (*fn)(void *), void *arg)
+pid_t namespaces_start(const struct namespaces *s, void (*fn)(void *),
+		       void *arg)
 {
 	struct jump j = {.user = s->user,
 			 .pid = s->pid,
@@ -385,7 +389,7 @@ pid_t space_start(const struct space *s, void (*fn)(void *), void *arg)
 }
 
 /* setns to the root of another mount namespace leaves a chroot. */
-int space_enter(const struct space *s)
+int namespaces_enter(const struct namespaces *s)
 {
 	if (s->mnt < 0)
 		return 0;

@@ -17,18 +17,19 @@
  * when it ends, the kernel ends all others. Where there is no PID namespace it
  * ends as soon as the caller holds the others.
  */
-#define SPACE_KEPT (SANDBOX_PATHS * 3 + 16)
+#define NAMESPACES_KEPT (SANDBOX_PATHS * 3 + 16)
 
-struct space_kept {
+struct namespaces_kept {
 	const char *path;
 	bool write;
 };
 
-struct space_plan {
-	int user, mnt, root;                /* entered first, -1: ours */
-	const char *hidden;                 /* skep's home, or NULL */
-	const struct homes *homes;          /* covered, or NULL */
-	struct space_kept kept[SPACE_KEPT]; /* seen even below what is covered;
+struct namespaces_plan {
+	int user, mnt, root;       /* entered first, -1: ours */
+	const char *hidden;        /* skep's home, or NULL */
+	const struct homes *homes; /* covered, or NULL */
+	struct namespaces_kept
+		kept[NAMESPACES_KEPT]; /* seen even below what is covered;
 					       what holds another comes first */
 	int nkept;
 	enum sandbox_network network;
@@ -38,14 +39,14 @@ struct space_plan {
 };
 
 /* Descriptors for setns; -1: not needed. */
-struct space {
+struct namespaces {
 	int user, mnt, net, ipc, pid, root;
 	pid_t init; /* 0: none */
 	int init_fd;
 	int tell, go; /* pipes with init, while it makes them */
 };
 
-#define SPACE_NONE                                                      \
+#define NAMESPACES_NONE                                                 \
 	{                                                               \
 		.user = -1, .mnt = -1, .net = -1, .ipc = -1, .pid = -1, \
 		.root = -1, .init_fd = -1, .tell = -1, .go = -1         \
@@ -53,30 +54,32 @@ struct space {
 
 /* In a spare worker, before it has a run: starts the process that will make them
  * and become init, with what does not depend on the plan (lib/sandbox/prepared.h).
- * space_begin and space_make use it if the plan allows. */
-void space_prepare(void);
-pid_t space_prepared(void); /* that process; 0: none */
-void space_unprepare(void); /* ends it, if nothing has used it */
+ * namespaces_begin and namespaces_make use it if the plan allows. */
+void namespaces_prepare(void);
+pid_t namespaces_prepared(void); /* that process; 0: none */
+void namespaces_unprepare(void); /* ends it, if nothing has used it */
 
-/* Starts making them in another process, beside the caller. space_make with the
+/* Starts making them in another process, beside the caller. namespaces_make with the
  * same plan waits for it; it also works without this. */
-void space_begin(struct space *s, const struct space_plan *p);
+void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p);
 
-/* *s is SPACE_NONE, or what space_begin began. Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
+/* *s is NAMESPACES_NONE, or what namespaces_begin began. Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
  * where it has no namespaces at all. */
-int space_make(struct space *s, const struct space_plan *p, struct err *e);
+int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
+		    struct err *e);
 
 /* Ends what is left in the PID namespace, and does not wait for it. */
-void space_end(struct space *s);
+void namespaces_end(struct namespaces *s);
 
 /* The same, and returns when all of it is gone. */
-void space_drop(struct space *s);
+void namespaces_drop(struct namespaces *s);
 
 /* As fork, but the child runs fn, which does not return, in the PID namespace.
- * The others are entered by space_enter. -1 with errno. */
-pid_t space_start(const struct space *s, void (*fn)(void *), void *arg);
+ * The others are entered by namespaces_enter. -1 with errno. */
+pid_t namespaces_start(const struct namespaces *s, void (*fn)(void *),
+		       void *arg);
 
 /* In that child. -1 with errno. System calls only. */
-int space_enter(const struct space *s);
+int namespaces_enter(const struct namespaces *s);
 
 #endif

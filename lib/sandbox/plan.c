@@ -30,9 +30,9 @@ static bool put(struct plan_page *page, const char **text)
 	return true;
 }
 
-bool plan_page_put(struct plan_page *page, const struct space_plan *p)
+bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p)
 {
-	struct space_plan *to = &page->plan;
+	struct namespaces_plan *to = &page->plan;
 	struct ready ready = to->ready;
 	int user = to->user;
 	bool fits;

@@ -8,7 +8,7 @@
 #define PLAN_TEXT 65536
 
 struct plan_page {
-	struct space_plan plan;
+	struct namespaces_plan plan;
 	struct homes homes;
 	size_t used;
 	char text[PLAN_TEXT];
@@ -19,6 +19,6 @@ void plan_page_free(struct plan_page *page);
 
 /* Copies the plan into the page; user and ready of the page stay. False if it
  * does not fit. */
-bool plan_page_put(struct plan_page *page, const struct space_plan *p);
+bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p);
 
 #endif

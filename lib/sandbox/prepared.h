@@ -18,7 +18,7 @@ struct ready {
 		.user = -1, .net = -1, .ipc = -1 \
 	}
 
-/* False: none, and space_make makes them. */
+/* False: none, and namespaces_make makes them. */
 bool ready_make(struct ready *out);
 void ready_close(struct ready *r);
 

@@ -9,8 +9,8 @@
 #define STACK_BYTES (512u << 10) /* files.c keeps paths on it */
 
 struct rules {
-	const struct box_plan *plan;
-	struct files made[RULES_KINDS];
+	const struct sandbox_plan *plan;
+	struct landlock made[RULES_KINDS];
 	int rc;
 	pthread_t thread;
 	bool running;
@@ -29,20 +29,20 @@ static bool is_named(const struct sandbox_spec *s, const char *path)
 	return false;
 }
 
-static void hide_all(struct files *f, const struct box_plan *p,
+static void hide_all(struct landlock *f, const struct sandbox_plan *p,
 		     const struct homes *h)
 {
 	if (p->space.hidden)
-		files_seal(f, p->space.hidden);
+		landlock_seal(f, p->space.hidden);
 	for (int i = 0; i < h->nkeys; i++)
 		if (!is_named(p->spec, h->key[i]))
-			files_seal(f, h->key[i]);
+			landlock_seal(f, h->key[i]);
 	for (int i = 0; i < h->n; i++)
-		files_hide(f, h->dir[i]);
+		landlock_hide(f, h->dir[i]);
 }
 
 /* Covered by mounts, where there are namespaces. */
-static void seal_secrets(struct files *f, const struct box_plan *p)
+static void seal_secrets(struct landlock *f, const struct sandbox_plan *p)
 {
 	static const char *const paths[] = {
 #define SECRET(path) path,
@@ -52,11 +52,11 @@ static void seal_secrets(struct files *f, const struct box_plan *p)
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (geteuid() == 0 && !is_named(p->spec, paths[i]))
-			files_seal(f, paths[i]);
+			landlock_seal(f, paths[i]);
 }
 
-static int allow_host(struct files *f, const struct box_plan *p, bool covered,
-		      struct err *e)
+static int allow_host(struct landlock *f, const struct sandbox_plan *p,
+		      bool covered, struct err *e)
 {
 	struct homes h;
 	int rc;
@@ -65,25 +65,27 @@ static int allow_host(struct files *f, const struct box_plan *p, bool covered,
 	hide_all(f, p, &h);
 	if (!covered)
 		seal_secrets(f, p);
-	rc = files_allow_spec(f, p->spec, covered, e);
+	rc = landlock_allow_spec(f, p->spec, covered, e);
 	f->nhidden = f->nsealed = 0;
 	return rc;
 }
 
 /* A server of the workspace, which the worker ends, is not in the box: signals
  * stay free for it. */
-static int begin(struct files *f, enum rules_for who, const struct box_plan *p,
-		 bool covered, struct err *e)
+static int begin(struct landlock *f, enum rules_for who,
+		 const struct sandbox_plan *p, bool covered, struct err *e)
 {
-	if (files_begin(f, who == RULES_COMMAND, e) ||
+	if (landlock_begin(f, who == RULES_COMMAND, e) ||
 	    allow_host(f, p, covered, e))
 		return -1;
-	return who == RULES_WORKER ? files_allow(f, p->own, FILES_WRITE, e) : 0;
+	return who == RULES_WORKER
+		       ? landlock_allow(f, p->own, LANDLOCK_WRITE, e)
+		       : 0;
 }
 
 /* --- what the commands see ----------------------------------------------- */
 
-int rules_open_seen(const struct box *b, const char *path)
+int rules_open_seen(const struct sandbox *b, const char *path)
 {
 	char below[4200];
 
@@ -93,30 +95,30 @@ int rules_open_seen(const struct box *b, const char *path)
 	return openat(b->space.root, below, O_PATH | O_CLOEXEC);
 }
 
-static int allow_seen(struct files *f, const struct box *b, const char *path,
-		      enum files_may may, struct err *e)
+static int allow_seen(struct landlock *f, const struct sandbox *b,
+		      const char *path, enum landlock_access may, struct err *e)
 {
 	int fd = rules_open_seen(b, path), rc;
 
 	if (fd < 0)
 		return 0;
-	rc = files_allow_fd(f, fd, may, e);
+	rc = landlock_allow_fd(f, fd, may, e);
 	close(fd);
 	return rc;
 }
 
 /* What is mounted for the commands alone. */
-static int allow_own(struct files *f, const struct box *b, struct err *e)
+static int allow_own(struct landlock *f, const struct sandbox *b, struct err *e)
 {
 	static const struct {
 		const char *path;
-		enum files_may may;
+		enum landlock_access may;
 	} own[] = {
-		{"/tmp", FILES_WRITE}, {"/dev/shm", FILES_WRITE},
-		{"/dev", FILES_LIST},  {"/dev/pts", FILES_DEVICE},
-		{"/proc", FILES_READ},
-#define COVER_DIR(path) {path, FILES_LIST},
-#define SEEN(path)      {path, FILES_READ},
+		{"/tmp", LANDLOCK_WRITE}, {"/dev/shm", LANDLOCK_WRITE},
+		{"/dev", LANDLOCK_LIST},  {"/dev/pts", LANDLOCK_DEVICE},
+		{"/proc", LANDLOCK_READ},
+#define COVER_DIR(path) {path, LANDLOCK_LIST},
+#define SEEN(path)      {path, LANDLOCK_READ},
 #include "lib/sandbox/sockets.def"
 #undef COVER_DIR
 #undef SEEN
@@ -129,28 +131,28 @@ static int allow_own(struct files *f, const struct box *b, struct err *e)
 }
 
 /* Named paths may lie below a home, where the host's rule does not reach. */
-static int allow_homes(struct files *f, const struct box_plan *p,
-		       const struct box *b, struct err *e)
+static int allow_homes(struct landlock *f, const struct sandbox_plan *p,
+		       const struct sandbox *b, struct err *e)
 {
 	struct homes h;
 
 	homes_list(&h, p->home);
 	for (int i = 0; i < h.n; i++)
-		if (allow_seen(f, b, h.dir[i], FILES_LIST, e))
+		if (allow_seen(f, b, h.dir[i], LANDLOCK_LIST, e))
 			return -1;
 	return 0;
 }
 
 /* The workspace lies in what is hidden, as a rule: a rule of its own. */
-static int finish(struct files *f, const struct box_plan *p,
-		  const struct box *b, struct err *e)
+static int finish(struct landlock *f, const struct sandbox_plan *p,
+		  const struct sandbox *b, struct err *e)
 {
 	int rc = 0;
 
 	if (b->workspace >= 0)
-		rc = files_allow_fd(f, b->workspace, FILES_WRITE, e);
+		rc = landlock_allow_fd(f, b->workspace, LANDLOCK_WRITE, e);
 	for (int i = 0; rc == 0 && i < p->shown.n; i++)
-		rc = allow_seen(f, b, p->shown.path[i], FILES_READ, e);
+		rc = allow_seen(f, b, p->shown.path[i], LANDLOCK_READ, e);
 	if (rc == 0 && b->space.mnt >= 0)
 		rc = allow_own(f, b, e) || allow_homes(f, p, b, e) ? -1 : 0;
 	return rc;
@@ -169,7 +171,7 @@ static void *make_host(void *arg)
 	return NULL;
 }
 
-struct rules *rules_begin(const struct box_plan *p)
+struct rules *rules_begin(const struct sandbox_plan *p)
 {
 	struct rules *r = calloc(1, sizeof *r);
 	pthread_attr_t attr;
@@ -202,13 +204,13 @@ void rules_end(struct rules *r)
 		return;
 	await(r);
 	for (int i = 0; i < RULES_KINDS; i++)
-		files_end(&r->made[i]);
+		landlock_end(&r->made[i]);
 	free(r);
 }
 
 /* Those of the thread take it that mounts cover what is hidden. */
-static bool take(struct rules *r, enum rules_for who, const struct box *b,
-		 struct files *out)
+static bool take(struct rules *r, enum rules_for who, const struct sandbox *b,
+		 struct landlock *out)
 {
 	if (!r || b->space.mnt < 0)
 		return false;
@@ -220,14 +222,15 @@ static bool take(struct rules *r, enum rules_for who, const struct box *b,
 	return true;
 }
 
-int rules_make(struct rules *r, enum rules_for who, const struct box_plan *p,
-	       const struct box *b, struct files *out, struct err *e)
+int rules_make(struct rules *r, enum rules_for who,
+	       const struct sandbox_plan *p, const struct sandbox *b,
+	       struct landlock *out, struct err *e)
 {
-	*out = (struct files){.ruleset = -1};
+	*out = (struct landlock){.ruleset = -1};
 	if ((take(r, who, b, out) ||
 	     begin(out, who, p, b->space.mnt >= 0, e) == 0) &&
 	    finish(out, p, b, e) == 0)
 		return 0;
-	files_end(out);
+	landlock_end(out);
 	return -1;
 }

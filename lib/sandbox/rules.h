@@ -12,17 +12,18 @@
 enum rules_for { RULES_COMMAND, RULES_WORKER, RULES_KINDS };
 
 /* Starts the thread; NULL: there is none. The plan must stay as it is. */
-struct rules *rules_begin(const struct box_plan *p);
+struct rules *rules_begin(const struct sandbox_plan *p);
 
 /* Waits for the thread and drops what nobody has taken. NULL is fine. */
 void rules_end(struct rules *r);
 
 /* *out is a ruleset for a box whose namespaces are made. r, or NULL, is of the
  * same plan. ERR_UNSUPPORTED where there is no Landlock. */
-int rules_make(struct rules *r, enum rules_for who, const struct box_plan *p,
-	       const struct box *b, struct files *out, struct err *e);
+int rules_make(struct rules *r, enum rules_for who,
+	       const struct sandbox_plan *p, const struct sandbox *b,
+	       struct landlock *out, struct err *e);
 
 /* A path as the commands of the box see it; O_PATH, -1 with errno. */
-int rules_open_seen(const struct box *b, const char *path);
+int rules_open_seen(const struct sandbox *b, const char *path);
 
 #endif

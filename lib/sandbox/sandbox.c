@@ -27,7 +27,8 @@ static const int caps_kept[] = {
 
 /* --- making ------------------------------------------------------------ */
 
-static int make_files(struct box *b, const struct box_plan *p, struct err *e)
+static int make_files(struct sandbox *b, const struct sandbox_plan *p,
+		      struct err *e)
 {
 	struct sandbox_offer o;
 
@@ -37,16 +38,16 @@ static int make_files(struct box *b, const struct box_plan *p, struct err *e)
 	return rules_make(b->rules, RULES_COMMAND, p, b, &b->files, e);
 }
 
-static enum filter_for filter_of(const struct box *b,
-				 enum sandbox_network network)
+static enum seccomp_for filter_of(const struct sandbox *b,
+				  enum sandbox_network network)
 {
 	if (b->space.mnt < 0)
-		return network == NETWORK_HOST ? FILTER_HOST_MOUNTS
-					       : FILTER_HOST_NETWORK;
-	return b->space.pid < 0 ? FILTER_HOST_PIDS : FILTER_COMMAND;
+		return network == NETWORK_HOST ? SECCOMP_FOR_HOST_MOUNTS
+					       : SECCOMP_FOR_HOST_NETWORK;
+	return b->space.pid < 0 ? SECCOMP_FOR_HOST_PIDS : SECCOMP_FOR_COMMAND;
 }
 
-static int make_filter(struct box *b, enum sandbox_network network,
+static int make_filter(struct sandbox *b, enum sandbox_network network,
 		       struct err *e)
 {
 	struct sandbox_offer o;
@@ -54,27 +55,27 @@ static int make_filter(struct box *b, enum sandbox_network network,
 	sandbox_look(&o);
 	if (!o.filter)
 		return 0;
-	b->filter = filter_get(filter_of(b, network), e);
+	b->filter = seccomp_get(filter_of(b, network), e);
 	return b->filter ? 0 : -1;
 }
 
 /* Shorter paths first: one that holds another is put back before it. */
-static void keep(struct space_plan *s, const char *path, bool write)
+static void keep(struct namespaces_plan *s, const char *path, bool write)
 {
 	int i = s->nkept;
 
 	if (!path)
 		return;
-	assert(i < SPACE_KEPT);
+	assert(i < NAMESPACES_KEPT);
 	for (; i > 0 && strlen(s->kept[i - 1].path) > strlen(path); i--)
 		s->kept[i] = s->kept[i - 1];
-	s->kept[i] = (struct space_kept){path, write};
+	s->kept[i] = (struct namespaces_kept){path, write};
 	s->nkept++;
 }
 
 /* homes must stay as long as the plan. */
-static struct space_plan plan_space(const struct box_plan *p,
-				    struct homes *homes)
+static struct namespaces_plan plan_space(const struct sandbox_plan *p,
+					 struct homes *homes)
 {
 	static const char *const seen[] = {
 #define COVER_DIR(path)
@@ -83,12 +84,12 @@ static struct space_plan plan_space(const struct box_plan *p,
 #undef COVER_DIR
 #undef SEEN
 	};
-	struct space_plan s = p->space;
+	struct namespaces_plan s = p->space;
 	const struct sandbox_spec *spec = p->spec;
 
 	/* three lists, the workspace, and these: each has its place */
 	static_assert(SANDBOX_PATHS * 3 + 1 + sizeof seen / sizeof *seen <=
-			      SPACE_KEPT,
+			      NAMESPACES_KEPT,
 		      "no path is left out");
 
 	homes_list(homes, p->home);
@@ -107,32 +108,32 @@ static struct space_plan plan_space(const struct box_plan *p,
 	return s;
 }
 
-static void make_space(struct box *b, const struct box_plan *p)
+static void make_space(struct sandbox *b, const struct sandbox_plan *p)
 {
 	struct homes homes;
-	struct space_plan s = plan_space(p, &homes);
+	struct namespaces_plan s = plan_space(p, &homes);
 	struct err without;
 
-	if (space_make(&b->space, &s, &without))
+	if (namespaces_make(&b->space, &s, &without))
 		log_warn(LT("msg", "no namespaces for a sandbox"),
 			 LT("why", without.text));
 }
 
-static int restrict_files(const struct box_plan *p, const struct box *b,
+static int restrict_files(const struct sandbox_plan *p, const struct sandbox *b,
 			  struct err *e)
 {
-	struct files f;
+	struct landlock f;
 	int rc = 0;
 
 	if (rules_make(b->rules, RULES_WORKER, p, b, &f, e))
 		return e->code == ERR_UNSUPPORTED ? 0 : -1;
-	if (files_enforce(&f))
+	if (landlock_enforce(&f))
 		rc = err_errno_set(e, "the worker's own rules for files");
-	files_end(&f);
+	landlock_end(&f);
 	return rc;
 }
 
-static int restrict_calls(enum filter_for who, struct err *e)
+static int restrict_calls(enum seccomp_for who, struct err *e)
 {
 	const struct sock_fprog *filter;
 	struct sandbox_offer o;
@@ -140,26 +141,28 @@ static int restrict_calls(enum filter_for who, struct err *e)
 	sandbox_look(&o);
 	if (!o.filter)
 		return 0;
-	filter = filter_get(who, e);
-	if (filter && filter_enforce(filter, true))
+	filter = seccomp_get(who, e);
+	if (filter && seccomp_enforce(filter, true))
 		return err_errno_set(e, "the worker's own filter of calls");
 	return filter ? 0 : -1;
 }
 
 /* Only what programs need, and its own places: few rules, quickly made. */
-int box_self(const struct box_plan *p, struct err *e)
+int sandbox_self(const struct sandbox_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
-	struct box_plan plan = {.spec = &few, .own = p->own, .shown = p->shown};
-	struct box b = BOX_NONE;
+	struct sandbox_plan plan = {
+		.spec = &few, .own = p->own, .shown = p->shown};
+	struct sandbox b = BOX_NONE;
 	int rc;
 
 	if (p->workspace)
 		b.workspace = rules_open_seen(&b, p->workspace);
-	rc = restrict_files(&plan, &b, e) || restrict_calls(FILTER_HOST_PIDS, e)
+	rc = restrict_files(&plan, &b, e) ||
+			     restrict_calls(SECCOMP_FOR_HOST_PIDS, e)
 		     ? -1
 		     : 0;
-	box_drop(&b);
+	sandbox_drop(&b);
 	return rc;
 }
 
@@ -179,35 +182,36 @@ static int keep_caps(uint64_t kept)
 	return (int)syscall(SYS_capset, &h, d);
 }
 
-int box_server(const struct box_plan *p, struct err *e)
+int sandbox_server(const struct sandbox_plan *p, struct err *e)
 {
 	struct rlimit none = {0, 0};
 
 	if (setrlimit(RLIMIT_CORE, &none) ||
 	    keep_caps(UINT64_C(1) << CAP_DAC_OVERRIDE))
 		return err_errno_set(e, "giving up rights");
-	return box_self(p, e);
+	return sandbox_self(p, e);
 }
 
-static int restrict_worker(const struct box *b, const struct box_plan *p,
-			   struct err *e)
+static int restrict_worker(const struct sandbox *b,
+			   const struct sandbox_plan *p, struct err *e)
 {
 	mark(MARK_rules_made);
-	return restrict_files(p, b, e) || restrict_calls(FILTER_WORKER, e) ? -1
-									   : 0;
+	return restrict_files(p, b, e) || restrict_calls(SECCOMP_FOR_WORKER, e)
+		       ? -1
+		       : 0;
 }
 
-void box_begin(struct box *b, const struct box_plan *p)
+void sandbox_begin(struct sandbox *b, const struct sandbox_plan *p)
 {
 	struct homes homes;
-	struct space_plan s = plan_space(p, &homes);
+	struct namespaces_plan s = plan_space(p, &homes);
 
-	*b = (struct box)BOX_NONE;
-	space_begin(&b->space, &s);
+	*b = (struct sandbox)BOX_NONE;
+	namespaces_begin(&b->space, &s);
 	b->rules = rules_begin(p);
 }
 
-int box_make(struct box *b, const struct box_plan *p, struct err *e)
+int sandbox_make(struct sandbox *b, const struct sandbox_plan *p, struct err *e)
 {
 	b->limits = p->spec->limits;
 	b->oom = proc_oom_open(&b->oom_score);
@@ -217,7 +221,7 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 		b->workspace = rules_open_seen(b, p->workspace);
 	if (make_files(b, p, e) || make_filter(b, p->spec->network, e) ||
 	    restrict_worker(b, p, e)) {
-		box_drop(b);
+		sandbox_drop(b);
 		return -1;
 	}
 	rules_end(b->rules);
@@ -226,33 +230,34 @@ int box_make(struct box *b, const struct box_plan *p, struct err *e)
 	return 0;
 }
 
-void box_end(struct box *b)
+void sandbox_end(struct sandbox *b)
 {
 	rules_end(b->rules);
 	b->rules = NULL;
-	files_end(&b->files);
+	landlock_end(&b->files);
 	if (b->workspace >= 0)
 		close(b->workspace);
 	b->workspace = -1;
-	space_end(&b->space);
+	namespaces_end(&b->space);
 }
 
-void box_drop(struct box *b)
+void sandbox_drop(struct sandbox *b)
 {
-	box_end(b);
-	space_drop(&b->space);
+	sandbox_end(b);
+	namespaces_drop(&b->space);
 	if (b->oom >= 0)
 		close(b->oom);
 	b->oom = -1;
 }
 
-pid_t box_start(const struct box *b, void (*fn)(void *), void *arg)
+pid_t sandbox_start(const struct sandbox *b, void (*fn)(void *), void *arg)
 {
 	pid_t pid;
 
 	if (b) /* inherited by the child, which cannot set it any more */
 		proc_oom_set(b->oom, PROC_OOM_COMMAND + b->oom_score);
-	pid = b && b->space.mnt >= 0 ? space_start(&b->space, fn, arg) : fork();
+	pid = b && b->space.mnt >= 0 ? namespaces_start(&b->space, fn, arg)
+				     : fork();
 	if (pid == 0) {
 		fn(arg);
 		_exit(127);
@@ -264,9 +269,9 @@ pid_t box_start(const struct box *b, void (*fn)(void *), void *arg)
 
 /* --- in the child: system calls only ----------------------------------- */
 
-int box_enter_space(const struct box *b)
+int sandbox_enter_namespaces(const struct sandbox *b)
 {
-	return space_enter(&b->space);
+	return namespaces_enter(&b->space);
 }
 
 /* Never higher than it is. */
@@ -286,14 +291,14 @@ static int limit(int what, int64_t n)
 /* The kernel counts by user and user namespace, and does not count root: where
  * there is no namespace of the run's own, everything that the user has counts,
  * so only who asks for it gets that. */
-static int limit_pids(const struct box *b)
+static int limit_pids(const struct sandbox *b)
 {
 	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_said))
 		return 0;
 	return limit(RLIMIT_NPROC, b->limits.pids);
 }
 
-static int enforce_limits(const struct box *b)
+static int enforce_limits(const struct sandbox *b)
 {
 	const struct sandbox_limits *l = &b->limits;
 	struct rlimit none = {0, 0};
@@ -320,14 +325,14 @@ static void drop_caps(void)
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
-int box_enforce(const struct box *b)
+int sandbox_enforce(const struct sandbox *b)
 {
 	if (enforce_limits(b))
 		return -1;
 	drop_caps();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    (b->files.ruleset >= 0 && files_enforce(&b->files)) ||
-	    (b->filter && filter_enforce(b->filter, false)))
+	    (b->files.ruleset >= 0 && landlock_enforce(&b->files)) ||
+	    (b->filter && seccomp_enforce(b->filter, false)))
 		return -1;
 	return 0;
 }

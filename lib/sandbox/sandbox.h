@@ -12,18 +12,18 @@
  * by system calls alone. What the machine does not offer is left out; who must
  * have it asks sandbox_lacks before.
  */
-struct box_plan {
+struct sandbox_plan {
 	const struct sandbox_spec *spec; /* borrowed, as all texts are */
-	struct space_plan space;         /* without kept and limits */
+	struct namespaces_plan space;    /* without kept and limits */
 	const char *workspace;           /* as commands see it */
 	struct sandbox_paths shown;      /* read even if they are hidden */
 	const char *home;                /* $HOME of the commands, or NULL */
 	const char *own;                 /* directory of the agent's file */
 };
 
-struct box {
-	struct space space; /* .mnt -1: none */
-	struct files files; /* .ruleset -1: none */
+struct sandbox {
+	struct namespaces space; /* .mnt -1: none */
+	struct landlock files;   /* .ruleset -1: none */
 	const struct sock_fprog *filter;
 	struct sandbox_limits limits;
 	int workspace; /* O_PATH, as commands see it; -1 if it has no box */
@@ -32,37 +32,38 @@ struct box {
 	struct rules *rules; /* while they are made beside us; or NULL */
 };
 
-#define BOX_NONE                                               \
-	{                                                      \
-		.space = SPACE_NONE, .files = {.ruleset = -1}, \
-		.workspace = -1, .oom = -1                     \
+#define BOX_NONE                                                    \
+	{                                                           \
+		.space = NAMESPACES_NONE, .files = {.ruleset = -1}, \
+		.workspace = -1, .oom = -1                          \
 	}
 
 /* Starts making its namespaces in another process and its rules in a thread,
- * beside the caller; box_make with the same plan waits for them. Without it, *b
+ * beside the caller; sandbox_make with the same plan waits for them. Without it, *b
  * must be BOX_NONE. */
-void box_begin(struct box *b, const struct box_plan *p);
+void sandbox_begin(struct sandbox *b, const struct sandbox_plan *p);
 
 /* Makes it, and puts the calling thread under rules that allow what the commands
  * may and the agent's own file: a worker needs no more. */
-int box_make(struct box *b, const struct box_plan *p, struct err *e);
+int sandbox_make(struct sandbox *b, const struct sandbox_plan *p,
+		 struct err *e);
 
-/* Ends what is left in it and does not wait for it; box_drop does. */
-void box_end(struct box *b);
-void box_drop(struct box *b);
+/* Ends what is left in it and does not wait for it; sandbox_drop does. */
+void sandbox_end(struct sandbox *b);
+void sandbox_drop(struct sandbox *b);
 
 /* For a worker that starts no command: rules and a filter for itself alone. */
-int box_self(const struct box_plan *p, struct err *e);
+int sandbox_self(const struct sandbox_plan *p, struct err *e);
 
 /* The same for a process that serves a workspace, and has done all that took
  * rights: it keeps those to read and write files, and has no core. */
-int box_server(const struct box_plan *p, struct err *e);
+int sandbox_server(const struct sandbox_plan *p, struct err *e);
 
 /* As fork, but the child runs fn, which does not return. b NULL: no box. */
-pid_t box_start(const struct box *b, void (*fn)(void *), void *arg);
+pid_t sandbox_start(const struct sandbox *b, void (*fn)(void *), void *arg);
 
 /* In the child, in this order; -1 with errno. */
-int box_enter_space(const struct box *b);
-int box_enforce(const struct box *b);
+int sandbox_enter_namespaces(const struct sandbox *b);
+int sandbox_enforce(const struct sandbox *b);
 
 #endif

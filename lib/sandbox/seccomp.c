@@ -26,13 +26,13 @@
 
 static const struct call {
 	int nr;
-	enum filter_for from; /* and those after it */
-	int pid;              /* the argument that may be 0; ANY: none */
+	enum seccomp_for from; /* and those after it */
+	int pid;               /* the argument that may be 0; ANY: none */
 } calls[] = {
-#define CALL(name)          {SCMP_SYS(name), FILTER_WORKER, ANY},
-#define CALL_COMMAND(name)  {SCMP_SYS(name), FILTER_COMMAND, ANY},
-#define CALL_PIDS(name, at) {SCMP_SYS(name), FILTER_HOST_PIDS, at},
-#define CALL_HOST(name)     {SCMP_SYS(name), FILTER_HOST_MOUNTS, ANY},
+#define CALL(name)          {SCMP_SYS(name), SECCOMP_FOR_WORKER, ANY},
+#define CALL_COMMAND(name)  {SCMP_SYS(name), SECCOMP_FOR_COMMAND, ANY},
+#define CALL_PIDS(name, at) {SCMP_SYS(name), SECCOMP_FOR_HOST_PIDS, at},
+#define CALL_HOST(name)     {SCMP_SYS(name), SECCOMP_FOR_HOST_MOUNTS, ANY},
 #include "lib/sandbox/syscalls.def"
 #undef CALL
 #undef CALL_COMMAND
@@ -91,15 +91,15 @@ static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
 
 /* Only sockets that are the network namespace's, or files: others reach the
  * hypervisor, hardware, or rarely used parts of the kernel. */
-static bool may_have(enum filter_for who, unsigned family)
+static bool may_have(enum seccomp_for who, unsigned family)
 {
 	switch (family) {
 	case AF_UNIX: /* a filter cannot see whose socket connect names */
-		return who < FILTER_HOST_MOUNTS;
+		return who < SECCOMP_FOR_HOST_MOUNTS;
 	case AF_INET:
 	case AF_INET6:
 	case AF_NETLINK:
-		return who < FILTER_HOST_NETWORK;
+		return who < SECCOMP_FOR_HOST_NETWORK;
 	default:
 		return false;
 	}
@@ -107,7 +107,7 @@ static bool may_have(enum filter_for who, unsigned family)
 
 /* libseccomp refuses the whole call to 32-bit programs that use socketcall,
  * which has its arguments in memory. */
-static int refuse_families(scmp_filter_ctx ctx, enum filter_for who)
+static int refuse_families(scmp_filter_ctx ctx, enum seccomp_for who)
 {
 	int rc = 0;
 
@@ -169,7 +169,7 @@ static int refuse_set_id(scmp_filter_ctx ctx)
 	return rc;
 }
 
-static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
+static int add_rules(scmp_filter_ctx ctx, enum seccomp_for who)
 {
 	int rc = 0;
 
@@ -184,11 +184,11 @@ static int add_rules(scmp_filter_ctx ctx, enum filter_for who)
 	if (rc == 0)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
 				      SCMP_SYS(io_uring_setup), 0);
-	if (rc == 0 && who >= FILTER_COMMAND)
+	if (rc == 0 && who >= SECCOMP_FOR_COMMAND)
 		rc = refuse_spaces(ctx) || refuse_families(ctx, who) ? -1 : 0;
-	if (rc == 0 && who >= FILTER_HOST_PIDS)
+	if (rc == 0 && who >= SECCOMP_FOR_HOST_PIDS)
 		rc = refuse_users(ctx);
-	if (rc == 0 && who >= FILTER_HOST_MOUNTS)
+	if (rc == 0 && who >= SECCOMP_FOR_HOST_MOUNTS)
 		rc = refuse_set_id(ctx);
 	return rc;
 }
@@ -214,9 +214,9 @@ static int compile(scmp_filter_ctx ctx, struct sock_fprog *out)
 	return rc;
 }
 
-const struct sock_fprog *filter_get(enum filter_for who, struct err *e)
+const struct sock_fprog *seccomp_get(enum seccomp_for who, struct err *e)
 {
-	static struct sock_fprog made[FILTERS];
+	static struct sock_fprog made[SECCOMP_KINDS];
 	scmp_filter_ctx ctx;
 	int rc = -1;
 
@@ -240,7 +240,7 @@ const struct sock_fprog *filter_get(enum filter_for who, struct err *e)
 	return &made[who];
 }
 
-int filter_enforce(const struct sock_fprog *program, bool all_threads)
+int seccomp_enforce(const struct sock_fprog *program, bool all_threads)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -1;

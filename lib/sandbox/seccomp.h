@@ -13,20 +13,20 @@
  * mounts or the network with the host. Each kind refuses what those before it
  * do.
  */
-enum filter_for {
-	FILTER_WORKER,
-	FILTER_COMMAND,
-	FILTER_HOST_PIDS,
-	FILTER_HOST_MOUNTS,  /* no namespaces, network "host" */
-	FILTER_HOST_NETWORK, /* no namespaces, network "none" */
-	FILTERS
+enum seccomp_for {
+	SECCOMP_FOR_WORKER,
+	SECCOMP_FOR_COMMAND,
+	SECCOMP_FOR_HOST_PIDS,
+	SECCOMP_FOR_HOST_MOUNTS,  /* no namespaces, network "host" */
+	SECCOMP_FOR_HOST_NETWORK, /* no namespaces, network "none" */
+	SECCOMP_KINDS
 };
 
 /* NULL with ERR_UNSUPPORTED. The program belongs to the process. */
-const struct sock_fprog *filter_get(enum filter_for who, struct err *e);
+const struct sock_fprog *seccomp_get(enum seccomp_for who, struct err *e);
 
 /* From now on, for all threads or this one only, and what they start; needs
  * no_new_privs. System calls only. */
-int filter_enforce(const struct sock_fprog *program, bool all_threads);
+int seccomp_enforce(const struct sock_fprog *program, bool all_threads);
 
 #endif

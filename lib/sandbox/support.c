@@ -26,18 +26,18 @@ void sandbox_look(struct sandbox_offer *o)
 
 void sandbox_probe(struct sandbox_offer *o)
 {
-	const struct space_plan p = {.user = -1,
-				     .mnt = -1,
-				     .root = -1,
-				     .network = NETWORK_LOOPBACK,
-				     .tmp = 65536};
-	struct space s = SPACE_NONE;
+	const struct namespaces_plan p = {.user = -1,
+					  .mnt = -1,
+					  .root = -1,
+					  .network = NETWORK_LOOPBACK,
+					  .tmp = 65536};
+	struct namespaces s = NAMESPACES_NONE;
 	struct err e;
 
 	sandbox_look(o);
-	o->namespaces = space_make(&s, &p, &e) == 0;
+	o->namespaces = namespaces_make(&s, &p, &e) == 0;
 	o->pids = o->namespaces && s.pid >= 0;
-	space_drop(&s);
+	namespaces_drop(&s);
 }
 
 int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,

@@ -131,7 +131,7 @@ int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
 
 /* --- workspaces -------------------------------------------------------------------- */
 
-struct space {
+struct namespaces {
 	const char *name;
 	int64_t entries;
 };
@@ -139,7 +139,7 @@ struct space {
 static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 		      struct migrate_piece *p, struct err *e)
 {
-	const struct space *s = arg;
+	const struct namespaces *s = arg;
 	struct vfs_port port = {.path = ""};
 	struct err known;
 	struct vfs *v = NULL;
@@ -161,7 +161,7 @@ static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 int migrate_space(struct migrate *m, const char *name, int64_t entries,
 		  struct err *e)
 {
-	struct space space = {
+	struct namespaces space = {
 		arena_text(&m->arena, migrate_agent_name(m, name)), entries};
 	struct piece_ask ask = {
 		.importer = "agentfs",

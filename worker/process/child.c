@@ -95,7 +95,7 @@ static bool enter(const struct child_spec *spec)
 	const struct child_ns *ns = spec->ns;
 
 	if (spec->box && spec->box->space.mnt >= 0)
-		return box_enter_space(spec->box) == 0;
+		return sandbox_enter_namespaces(spec->box) == 0;
 	return !ns ||
 	       ((ns->user < 0 || setns(ns->user, CLONE_NEWUSER) == 0) &&
 		(ns->mnt < 0 || setns(ns->mnt, CLONE_NEWNS) == 0) &&
@@ -105,7 +105,7 @@ static bool enter(const struct child_spec *spec)
 static void turn_into(const struct child_spec *spec, const char *path,
 		      struct failure *f)
 {
-	if (spec->box && box_enforce(spec->box))
+	if (spec->box && sandbox_enforce(spec->box))
 		return;
 	f->step = STEP_EXEC;
 	(void)execve(path, spec->argv, spec->env);
@@ -140,7 +140,7 @@ static void become(void *arg)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (is_orphan(b))
 		_exit(127);
-	if (!spec->box) /* else box_start has done it */
+	if (!spec->box) /* else sandbox_start has done it */
 		proc_oom_score(PROC_OOM_COMMAND);
 	sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -246,7 +246,7 @@ static int start(struct child *c, const struct child_spec *spec,
 			  .tell = p->fd[3][1],
 			  .parent = getpid()};
 	struct failure f;
-	pid_t pid = box_start(spec->box, become, &b);
+	pid_t pid = sandbox_start(spec->box, become, &b);
 	ssize_t n;
 
 	if (pid < 0)

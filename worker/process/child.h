@@ -31,7 +31,7 @@ struct child_spec {
 	char *const *env;
 	const char *cwd;           /* in the namespace entered */
 	const struct child_ns *ns; /* NULL: none */
-	const struct box *box;     /* NULL: none; its namespaces go before ns */
+	const struct sandbox *box; /* NULL: none; its namespaces go before ns */
 };
 
 /*

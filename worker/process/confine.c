@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 struct confine {
-	struct box_plan plan;
-	struct box box;
+	struct sandbox_plan plan;
+	struct sandbox box;
 };
 
 static int read_spec(struct run *r, struct err *e)
@@ -71,12 +71,12 @@ static int check_offer(struct run *r, const struct sandbox_offer *o,
 	return rc;
 }
 
-static struct box_plan plan_of(struct run *r)
+static struct sandbox_plan plan_of(struct run *r)
 {
 	const struct msg_start *s = r->start;
 	char *own = arena_text(&r->arena, s->agent_db);
 
-	return (struct box_plan){
+	return (struct sandbox_plan){
 		.spec = &r->sandbox,
 		.space = {.user = -1, .mnt = -1, .root = -1, .hidden = s->home},
 		.home = getenv("HOME"),
@@ -96,18 +96,19 @@ static void show_media(struct run *r, struct sandbox_paths *shown)
 }
 
 /* The worker without commands: nobody is to be put into namespaces. */
-static int confine_self(struct run *r, const struct box_plan *p, struct err *e)
+static int confine_self(struct run *r, const struct sandbox_plan *p,
+			struct err *e)
 {
 	struct sandbox_offer o;
 
 	sandbox_look(&o);
 	o.namespaces = o.pids = true;
-	return check_offer(r, &o, e) || box_self(p, e) ? -1 : 0;
+	return check_offer(r, &o, e) || sandbox_self(p, e) ? -1 : 0;
 }
 
 int confine_run(struct run *r, struct err *e)
 {
-	struct box_plan p;
+	struct sandbox_plan p;
 
 	if (read_spec(r, e))
 		return -1;
@@ -115,8 +116,8 @@ int confine_run(struct run *r, struct err *e)
 		disk_begin(r);
 		memory_begin(r);
 	}
-	if (r->sandbox.mode == SANDBOX_OFF && space_prepared()) {
-		space_unprepare();
+	if (r->sandbox.mode == SANDBOX_OFF && namespaces_prepared()) {
+		namespaces_unprepare();
 		tree_has_init(0);
 	}
 	if (r->sandbox.mode == SANDBOX_OFF || r->driver->commands)
@@ -143,7 +144,7 @@ void confine_show_certificates(struct sandbox_paths *shown)
 
 int confine_tools(struct run *r, const char *base, struct err *e)
 {
-	struct box_plan p = plan_of(r);
+	struct sandbox_plan p = plan_of(r);
 	char names[PATH_MAX]; /* of servers: a link to anywhere, often */
 
 	if (r->sandbox.mode == SANDBOX_OFF)
@@ -158,7 +159,7 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 }
 
 /* An agent starts our program, to have the workspace. */
-static int plan_commands(struct run *r, const char *dir, struct box_plan *p,
+static int plan_commands(struct run *r, const char *dir, struct sandbox_plan *p,
 			 struct err *e)
 {
 	char program[PATH_MAX];
@@ -195,7 +196,7 @@ void confine_begin(struct run *r)
 	if (plan_commands(r, workspace_host_dir(r), &c->plan, &ignored))
 		return;
 	cgroup_limit_late(&r->sandbox.limits);
-	box_begin(&c->box, &c->plan);
+	sandbox_begin(&c->box, &c->plan);
 	tree_has_init(c->box.space.init);
 	r->making = c;
 }
@@ -231,7 +232,7 @@ int confine_commands(struct run *r, struct err *e)
 		return -1;
 	mark(MARK_cgroup_limited);
 	memory_begin(r);
-	if (box_make(&c->box, &c->plan, e))
+	if (sandbox_make(&c->box, &c->plan, e))
 		return -1;
 	r->box = &c->box;
 	tree_has_init(r->box->space.init);
@@ -244,17 +245,17 @@ int confine_commands(struct run *r, struct err *e)
 void confine_let_go(struct run *r)
 {
 	if (r->box)
-		box_end(r->box);
+		sandbox_end(r->box);
 }
 
 void confine_end(struct run *r)
 {
-	space_unprepare();
+	namespaces_unprepare();
 	tree_has_init(0);
 	if (r->making)
-		box_drop(&r->making->box);
+		sandbox_drop(&r->making->box);
 	if (r->box)
-		box_drop(r->box);
+		sandbox_drop(r->box);
 	r->making = NULL;
 	r->box = NULL;
 }

@@ -160,9 +160,9 @@ static void begin_sandbox(struct run *r)
 	if (r->workspace)
 		return;
 	if (d && d->commands)
-		tree_has_init(space_prepared());
+		tree_has_init(namespaces_prepared());
 	else
-		space_unprepare();
+		namespaces_unprepare();
 	if (d && d->plain_box)
 		confine_begin(r);
 }
@@ -435,7 +435,7 @@ static int await_start(int fd, bool gated, struct arena *a,
 	struct stat st;
 
 	if (gated && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
-		space_prepare(); /* first: it is a fork */
+		namespaces_prepare(); /* first: it is a fork */
 		prefault();
 	}
 	if (start_from_fd(fd, a, start, e) == 0)
@@ -459,7 +459,7 @@ int worker_main(int start_fd, int gate_fd, worker_named *named)
 	if (e.code == ERR_OK && named)
 		named(start.run);
 	if (e.code == ERR_OK && driver_program(start.driver)) {
-		space_unprepare();
+		namespaces_unprepare();
 		wait_at_gate(&gate_fd);
 		(void)become(driver_program(start.driver), &start, &e);
 	}

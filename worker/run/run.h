@@ -38,7 +38,7 @@ struct run {
 	void *state;                 /* the driver's */
 	struct workspace *workspace; /* NULL: no driver has asked for it */
 	struct sandbox_spec sandbox; /* what is wanted */
-	struct box *box;             /* of its commands; NULL: none */
+	struct sandbox *box;         /* of its commands; NULL: none */
 	struct confine *making;      /* begun, and not yet box; NULL: none */
 	const char *ask_socket;      /* seen in the box; NULL: none */
 	struct disk *disk;           /* what it may write; NULL: anything */

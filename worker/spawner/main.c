@@ -247,8 +247,8 @@ static void prepare_filters(void)
 {
 	struct err e;
 
-	for (int i = 0; i <= FILTER_HOST_PIDS; i++)
-		(void)filter_get((enum filter_for)i, &e);
+	for (int i = 0; i <= SECCOMP_FOR_HOST_PIDS; i++)
+		(void)seccomp_get((enum seccomp_for)i, &e);
 }
 
 static void set_up(int argc, char **argv)

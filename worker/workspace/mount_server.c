@@ -88,11 +88,11 @@ struct needs {
 static int give_up(void *arg, struct err *e)
 {
 	const struct needs *n = arg;
-	struct box_plan p = {.own = n->own};
+	struct sandbox_plan p = {.own = n->own};
 
 	if (n->base[0])
 		p.shown.path[p.shown.n++] = n->base;
-	return box_server(&p, e);
+	return sandbox_server(&p, e);
 }
 
 static void say_ready(void *arg)

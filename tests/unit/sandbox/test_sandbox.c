@@ -151,8 +151,9 @@ static void a_child_that_executes_is_given_no_copy_of_our_memory(void **state)
 }
 
 /* Exit status of a process that runs fn in a box of its own. */
-static int boxed(int (*box)(const struct box_plan *, struct err *),
-		 const struct box_plan *p, int (*fn)(const char *), char *dir)
+static int boxed(int (*box)(const struct sandbox_plan *, struct err *),
+		 const struct sandbox_plan *p, int (*fn)(const char *),
+		 char *dir)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -224,7 +225,7 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 {
 	char dir[] = "/tmp/skep-unit-XXXXXX", cmd[128];
 	char own[64], other[64], below[64];
-	struct box_plan p = {.own = own};
+	struct sandbox_plan p = {.own = own};
 	struct sandbox_offer o;
 
 	(void)state;
@@ -237,9 +238,9 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 	make(dir, "below", below);
 	assert_true(opens(other, "secret", O_WRONLY | O_CREAT));
 	assert_true(opens(below, "file", O_WRONLY | O_CREAT));
-	assert_int_equal(boxed(box_self, &p, tries, dir), 0);
+	assert_int_equal(boxed(sandbox_self, &p, tries, dir), 0);
 	p.shown.path[p.shown.n++] = below;
-	assert_int_equal(boxed(box_server, &p, serves, dir), 0);
+	assert_int_equal(boxed(sandbox_server, &p, serves, dir), 0);
 	snprintf(cmd, sizeof cmd, "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0); // NOLINT(cert-env33-c)
 }
@@ -251,11 +252,11 @@ static void a_plan_is_copied_with_its_texts(void **state)
 	char hidden[] = "/h", path[] = "/w", home[] = "/home/x";
 	static char text[PLAN_TEXT];
 	struct homes homes = {.dir = {home}, .n = 1};
-	struct space_plan p = {.user = -1,
-			       .hidden = hidden,
-			       .homes = &homes,
-			       .kept = {{path, true}},
-			       .nkept = 1};
+	struct namespaces_plan p = {.user = -1,
+				    .hidden = hidden,
+				    .homes = &homes,
+				    .kept = {{path, true}},
+				    .nkept = 1};
 	struct plan_page *page = plan_page_new();
 
 	(void)state;

@@ -26,7 +26,7 @@ struct trial {
 	const cJSON *input;
 	struct acp_config config;
 	struct sandbox_spec spec;
-	struct box box;
+	struct sandbox box;
 	struct arena arena;
 	const char *dir;
 	int64_t until; /* clock_mono_ns */
@@ -61,7 +61,7 @@ static int make_box(struct trial *t)
 {
 	const cJSON *spec = cJSON_GetObjectItemCaseSensitive(t->input,
 							     "sandbox");
-	struct box_plan plan = {
+	struct sandbox_plan plan = {
 		.spec = &t->spec,
 		.space = {.user = -1,
 			  .mnt = -1,
@@ -83,8 +83,8 @@ static int make_box(struct trial *t)
 		return acp_try_say("sandbox", false, e.text);
 	if (t->spec.mode == SANDBOX_OFF)
 		return acp_try_say("sandbox", true, "off");
-	t->box = (struct box)BOX_NONE;
-	if (box_make(&t->box, &plan, &e)) {
+	t->box = (struct sandbox)BOX_NONE;
+	if (sandbox_make(&t->box, &plan, &e)) {
 		t->spec.mode = SANDBOX_OFF;
 		return acp_try_say("sandbox", false, e.text);
 	}
@@ -96,7 +96,7 @@ static int make_box(struct trial *t)
 
 static int try_all(struct trial *t)
 {
-	const struct box *box;
+	const struct sandbox *box;
 	struct err e;
 	int rc;
 
@@ -113,7 +113,7 @@ static int try_all(struct trial *t)
 		rc = acp_try_say("end", false, e.text);
 	tree_has_init(0);
 	if (box)
-		box_drop(&t->box);
+		sandbox_drop(&t->box);
 	return rc;
 }
 

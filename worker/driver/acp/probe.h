@@ -25,7 +25,7 @@ int acp_try(const char *timeout_ms);
 int acp_try_say(const char *step, bool ok, const char *detail);
 struct acp_try_talk {
 	const struct acp_config *config;
-	const struct box *box;
+	const struct sandbox *box;
 	int64_t until; /* clock_mono_ns */
 	bool prompts;
 };
@@ -44,7 +44,7 @@ int acp_try_work_judge(const struct acp_try_work *w);
 
 /* acp_try_node.c: of an agent that fails: is there a node of this version? 0:
  * it needs none. */
-int acp_try_node(const struct acp_config *c, const struct box *box,
+int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 		 int64_t least);
 
 #endif

@@ -26,7 +26,7 @@ static void read_all(const struct child *c, char *out, size_t room)
 	(void)waitpid(c->pid, NULL, 0);
 }
 
-int acp_try_node(const struct acp_config *c, const struct box *box,
+int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 		 int64_t least)
 {
 	char name[] = "node", flag[] = "--version", said[64], text[256];
