@@ -293,7 +293,7 @@ static void stop(struct supervisor *s)
 	spares_close(s);
 	messages_close(s);
 	active_run_each(&s->active, forget, NULL);
-	warm_forget_all(s);
+	idle_forget_all(s);
 	txn_close(&s->txn);
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);

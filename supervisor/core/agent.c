@@ -80,7 +80,7 @@ static int define(struct supervisor *s, const char *name, const cJSON *def,
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
 	if (changed == 1)
-		warm_evict_all(s, name);
+		idle_evict_all(s, name);
 	if (changed == 1)
 		changed = tell_host(s, name,
 				    row.version > 1 ? "changed" : "added", e);
@@ -110,7 +110,7 @@ int supervisor_agent_put(struct supervisor *s, const char *name,
 static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 {
 	if (active_run_count_agent(&s->active, name) == 0 &&
-	    warm_evict_now(s, name))
+	    idle_evict_now(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
 		       "agent %s has live runs: wait for their end, or cancel "

@@ -24,7 +24,7 @@ static int move_rows(struct sql *db, int64_t by, struct err *e)
 	static const unsigned queries[] = {
 		Q_CLOCK_MOVE_RUNS,       Q_CLOCK_MOVE_APPROVALS,
 		Q_CLOCK_MOVE_DELIVERIES, Q_CLOCK_MOVE_CHANNELS,
-		Q_CLOCK_MOVE_LEASES,     Q_CLOCK_MOVE_WARM,
+		Q_CLOCK_MOVE_LEASES,     Q_CLOCK_MOVE_IDLE,
 		Q_CLOCK_MOVE_KV,
 	};
 	struct clock_move_runs_in in = {by};
@@ -104,7 +104,7 @@ static void move_channels(struct channels *k, int64_t by)
 /* Deadlines that are in memory only, or there too. */
 static void move_memory(struct supervisor *s, int64_t by)
 {
-	for (struct warm *w = s->warms.first; w; w = w->next) {
+	for (struct idle_worker *w = s->idle.first; w; w = w->next) {
 		w->since += by;
 		w->until += by;
 	}

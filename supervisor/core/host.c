@@ -63,7 +63,7 @@ void supervisor_run_memory(struct supervisor *s, const char *run,
 bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 			    struct idle_worker_info *out)
 {
-	const struct warm *w = s->warms.first;
+	const struct idle_worker *w = s->idle.first;
 	struct tree t;
 
 	while (w && n-- > 0)
@@ -78,7 +78,7 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 		.since = w->since,
 		.connected = w->is_waiting,
 	};
-	t = warm_tree(w);
+	t = idle_tree(w);
 	if (memory)
 		out->tree.processes = tree_count(&s->place, &t, &out->tree.rss);
 	return true;
@@ -99,7 +99,7 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 		.epoch = s->epoch,
 		.started_at = s->started_at,
 		.live = s->active.count,
-		.idle = s->warms.count,
+		.idle = s->idle.count,
 		.spares = spares_ready(s),
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
@@ -191,7 +191,7 @@ static void end_loop(void *arg, const struct err *failed)
 
 void end_if_done(struct supervisor *s)
 {
-	if (s->stopping && s->active.count == 0 && s->warms.count == 0 &&
+	if (s->stopping && s->active.count == 0 && s->idle.count == 0 &&
 	    !s->ended)
 		txn_on_commit(&s->txn, end_loop, s);
 }
@@ -233,7 +233,7 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 	if (!strcmp(intent, "restart"))
 		txn_on_commit(&s->txn, end_loop, s);
 	else
-		warm_evict_all(s, NULL);
+		idle_evict_all(s, NULL);
 	if (!strcmp(intent, "down-now"))
 		active_run_each(&s->active, stop_one, copy);
 	end_if_done(s);

@@ -239,7 +239,7 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 
 	control_set_actor(by);
 	if (active_run_count_agent(&s->active, name) > 0 ||
-	    !warm_evict_now(s, name))
+	    !idle_evict_now(s, name))
 		return err_set(e, ERR_BUSY,
 			       "agent %s has live runs: wait for their end, or "
 			       "cancel them",

@@ -46,7 +46,7 @@ struct supervisor {
 	struct channels *channels;
 	struct tree_place place;
 	struct active_runs active;
-	struct warm_table warms;
+	struct idle_workers idle;
 	struct run_pick pick;
 	struct run_watch *host_watches;
 	uv_timer_t alarm; /* the queue's next moment */

@@ -43,7 +43,7 @@ struct active_run {
 	char fit[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
 	int64_t keep_ms;    /* its worker wants to wait for the next run */
 	struct live_word *word; /* how it ended, until its worker is gone */
-	bool parked;            /* its tree is not its own any more */
+	bool gave_tree_away;    /* its tree is not its own any more */
 	bool handed;            /* its worker waits for its start message */
 
 	pid_t pid; /* 0: not known yet */

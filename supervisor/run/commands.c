@@ -263,11 +263,11 @@ static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 /* Its last run is over, but what it kept can still be ended. */
 static const char *cancel_idle(struct supervisor *s, const char *run)
 {
-	struct warm *w = warm_find(s, run);
+	struct idle_worker *w = idle_find(s, run);
 
 	if (!w)
 		return "it is over or being ended already";
-	warm_evict(w);
+	idle_evict(w);
 	return "it was over; the agent that it kept is being ended";
 }
 

@@ -52,7 +52,7 @@ static void close_gate(struct active_run *l)
 static void let_worker_begin(struct active_run *l)
 {
 	if (l->handed)
-		warm_hand_over(l);
+		idle_send_run(l);
 	else if (l->gate < 0)
 		spawn_before_commit(l);
 	if (l->gate >= 0) {
@@ -75,7 +75,7 @@ static void settle(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 
-	if (!l->parked)
+	if (!l->gave_tree_away)
 		tree_forget(&s->place, l->cgroup);
 	active_run_drop(l);
 	s->schedule = s->alarm_stale = true;

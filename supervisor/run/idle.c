@@ -13,35 +13,35 @@
 
 #define ID_WIDTH ((int)ID_SIZE - 1)
 
-struct warm *warm_find(struct supervisor *s, const char *run)
+struct idle_worker *idle_find(struct supervisor *s, const char *run)
 {
-	struct warm *w = s->warms.first;
+	struct idle_worker *w = s->idle.first;
 
 	while (w && strcmp(w->run, run) != 0)
 		w = w->next;
 	return w;
 }
 
-static struct warm *find_session(struct supervisor *s, const char *agent,
-				 const char *session)
+static struct idle_worker *find_session(struct supervisor *s, const char *agent,
+					const char *session)
 {
-	struct warm *w = s->warms.first;
+	struct idle_worker *w = s->idle.first;
 
 	while (w && (strcmp(w->agent, agent) || strcmp(w->session, session)))
 		w = w->next;
 	return w;
 }
 
-int64_t warm_count_agent(struct supervisor *s, const char *agent)
+int64_t idle_count_agent(struct supervisor *s, const char *agent)
 {
 	int64_t n = 0;
 
-	for (struct warm *w = s->warms.first; w; w = w->next)
+	for (struct idle_worker *w = s->idle.first; w; w = w->next)
 		n += !strcmp(w->agent, agent);
 	return n;
 }
 
-struct tree warm_tree(const struct warm *w)
+struct tree idle_tree(const struct idle_worker *w)
 {
 	return (struct tree){
 		.run = w->name,
@@ -57,7 +57,7 @@ struct tree warm_tree(const struct warm *w)
 static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		   struct err *e)
 {
-	struct warm_put_in row = {
+	struct idle_put_in row = {
 		.tree = l->tree,
 		.run = l->id,
 		.agent = l->agent,
@@ -75,7 +75,7 @@ static int put_row(const struct active_run *l, int64_t since, int64_t until,
 
 	if (txn_begin(&l->sup->txn, e))
 		return -1;
-	return sql_exec(l->sup->db, Q_WARM_PUT, &row, e) < 0 ? -1 : 0;
+	return sql_exec(l->sup->db, Q_IDLE_PUT, &row, e) < 0 ? -1 : 0;
 }
 
 static bool may_park(const struct active_run *l)
@@ -87,11 +87,11 @@ static bool may_park(const struct active_run *l)
 	       s->config.run_idle_max > 0;
 }
 
-bool warm_park(struct active_run *l)
+bool idle_keep(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 	int64_t now = clock_now(), until = now + l->keep_ms;
-	struct warm_row row = {
+	struct idle_worker_row row = {
 		.tree = l->tree,
 		.run = l->id,
 		.agent = l->agent,
@@ -105,7 +105,7 @@ bool warm_park(struct active_run *l)
 		.idle_since = now,
 		.until = until,
 	};
-	struct warm *w;
+	struct idle_worker *w;
 	struct err e;
 
 	if (!may_park(l))
@@ -115,14 +115,14 @@ bool warm_park(struct active_run *l)
 			  LT("run", l->id), LT("error", e.text));
 		return false;
 	}
-	if (s->warms.count >= s->config.run_idle_max)
-		warm_evict_oldest(s, NULL);
-	w = warm_new(s, &row, fcntl(l->pidfd, F_DUPFD_CLOEXEC, 3));
+	if (s->idle.count >= s->config.run_idle_max)
+		idle_evict_oldest(s, NULL);
+	w = idle_new(s, &row, fcntl(l->pidfd, F_DUPFD_CLOEXEC, 3));
 	w->in_cgroup = l->in_cgroup;
 	w->waiting = l->waiting;
 	w->is_waiting = l->is_waiting;
 	w->last_command = l->last_command;
-	l->parked = true;
+	l->gave_tree_away = true;
 	return true;
 }
 
@@ -133,33 +133,34 @@ static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 {
 	int64_t of_agent = active_run_count_agent(&s->active, agent);
 
-	if (of_agent + warm_count_agent(s, agent) >= limit) {
-		warm_evict_oldest(s, agent);
+	if (of_agent + idle_count_agent(s, agent) >= limit) {
+		idle_evict_oldest(s, agent);
 		return false;
 	}
-	if (s->active.count + s->warms.count >= s->config.run_max) {
-		warm_evict_oldest(s, NULL);
+	if (s->active.count + s->idle.count >= s->config.run_max) {
+		idle_evict_oldest(s, NULL);
 		return false;
 	}
 	return true;
 }
 
-int warm_place(struct supervisor *s, const struct run_active_row *run,
-	       const char *fit, int64_t agent_limit, struct warm **out)
+int idle_find_place(struct supervisor *s, const struct run_active_row *run,
+		    const char *fit, int64_t agent_limit,
+		    struct idle_worker **out)
 {
-	struct warm *w = find_session(s, run->agent, run->session);
+	struct idle_worker *w = find_session(s, run->agent, run->session);
 
 	if (!w)
 		return is_room(s, run->agent, agent_limit) ? 0 : -1;
 	if (w->leaving)
 		return -1;
 	if (strcmp(w->fit, fit) != 0) {
-		warm_evict(w);
+		idle_evict(w);
 		return -1;
 	}
 	if (!w->is_waiting) { /* after our restart it needs a moment */
 		if (!w->wanted)
-			warm_alarm(w, s->config.run_start_timeout);
+			idle_set_alarm(w, s->config.run_start_timeout);
 		w->wanted = true;
 		return -1;
 	}
@@ -167,7 +168,7 @@ int warm_place(struct supervisor *s, const struct run_active_row *run,
 	return 1;
 }
 
-int warm_take(struct warm *w, struct active_run *l, struct err *e)
+int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 {
 	struct sandbox_delete_in box = {w->run};
 
@@ -184,13 +185,13 @@ int warm_take(struct warm *w, struct active_run *l, struct err *e)
 	l->is_waiting = w->is_waiting;
 	l->last_command = w->last_command;
 	l->handed = true;
-	warm_drop(w);
+	idle_drop(w);
 	return 0;
 }
 
 /* It is told once. If that goes wrong it does not come back as this run's, its
  * time to start passes, and another worker is made. */
-void warm_hand_over(struct active_run *l)
+void idle_send_run(struct active_run *l)
 {
 	struct msg m = {.type = MSG_TYPE_NEXT};
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
@@ -210,23 +211,23 @@ void warm_hand_over(struct active_run *l)
 	buf_fini(&b);
 }
 
-int warm_end_run(struct active_run *l, struct err *e)
+int idle_end_run(struct active_run *l, struct err *e)
 {
-	struct warm_delete_in key = {l->tree};
+	struct idle_delete_in key = {l->tree};
 
-	if (l->parked || !strcmp(l->tree, l->id))
+	if (l->gave_tree_away || !strcmp(l->tree, l->id))
 		return 0;
-	return sql_exec(l->sup->db, Q_WARM_DELETE, &key, e) < 0 ? -1 : 0;
+	return sql_exec(l->sup->db, Q_IDLE_DELETE, &key, e) < 0 ? -1 : 0;
 }
 
-void warm_adopt(struct active_run *l)
+void idle_adopt(struct active_run *l)
 {
-	struct warm_of_run_in key = {l->id};
-	struct warm_row row;
+	struct idle_of_run_in key = {l->id};
+	struct idle_worker_row row;
 	struct arena a = {0};
 	struct err e;
 
-	if (sql_get(l->sup->db, Q_WARM_OF_RUN, &key, &row, &a, &e) == 1) {
+	if (sql_get(l->sup->db, Q_IDLE_OF_RUN, &key, &row, &a, &e) == 1) {
 		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, row.tree);
 		snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH,
 			 row.cgroup ? row.cgroup : row.tree);
@@ -237,7 +238,8 @@ void warm_adopt(struct active_run *l)
 
 /* --- while it waits --------------------------------------------------- */
 
-void warm_heard(struct warm *w, struct ipc_from from, const struct msg *m)
+void idle_on_message(struct idle_worker *w, struct ipc_from from,
+		     const struct msg *m)
 {
 	struct msg begin = {.type = MSG_TYPE_BEGIN,
 			    .u.begin.supervisor = SKEP_VERSION};

@@ -14,7 +14,7 @@
 /*
  * Workers between two runs. A run is over when no process of it is left; one
  * whose worker keeps its agent for the session's next prompt ends by giving the
- * tree away: a row (warm_worker) and a `struct warm` have it from then on, and
+ * tree away: a row (warm_worker) and a `struct idle_worker` have it from then on, and
  * whoever has a tree ends it. The next run of the session takes it over with
  * the same commit that makes it `starting`, if it would tell a new worker the
  * very same. Otherwise, and when its place is wanted, its time is up, or its
@@ -27,8 +27,8 @@
 struct active_run;
 struct supervisor;
 
-struct warm {
-	struct warm *next;
+struct idle_worker {
+	struct idle_worker *next;
 	struct supervisor *sup;
 	char name[ID_SIZE]; /* of the tree */
 	char cgroup[ID_SIZE];
@@ -58,57 +58,59 @@ struct warm {
 	int handles; /* still open */
 };
 
-struct warm_table {
-	struct warm *first; /* oldest first */
+struct idle_workers {
+	struct idle_worker *first; /* oldest first */
 	int64_t count;
 };
 
 /* A run that is done leaves its tree, if its worker wants that and may: true,
  * and the tree is not the run's any more. In the transaction. */
-bool warm_park(struct active_run *l);
+bool idle_keep(struct active_run *l);
 
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
  * own, -1 nowhere yet (something is being ended for it). */
-int warm_place(struct supervisor *s, const struct run_active_row *run,
-	       const char *fit, int64_t agent_limit, struct warm **out);
+int idle_find_place(struct supervisor *s, const struct run_active_row *run,
+		    const char *fit, int64_t agent_limit,
+		    struct idle_worker **out);
 
 /* Gives the tree to a run that starts, in the transaction; w is gone. After the commit
- * warm_hand_over gives the worker what it shall do. */
-int warm_take(struct warm *w, struct active_run *l, struct err *e);
-void warm_hand_over(struct active_run *l);
+ * idle_send_run gives the worker what it shall do. */
+int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e);
+void idle_send_run(struct active_run *l);
 
 /* A run in a tree that was another's ends with it, in the transaction. */
-int warm_end_run(struct active_run *l, struct err *e);
+int idle_end_run(struct active_run *l, struct err *e);
 
 /* The tree in which a run that is adopted works, from its row. */
-void warm_adopt(struct active_run *l);
+void idle_adopt(struct active_run *l);
 
-struct warm *warm_find(struct supervisor *s, const char *run);
+struct idle_worker *idle_find(struct supervisor *s, const char *run);
 
 /* Messages of an idle worker: rows do not change, so it hears at once. */
-void warm_heard(struct warm *w, struct ipc_from from, const struct msg *m);
+void idle_on_message(struct idle_worker *w, struct ipc_from from,
+		     const struct msg *m);
 
 /* Ends one; the oldest, all of an agent (NULL: of any). */
-void warm_evict(struct warm *w);
-void warm_evict_oldest(struct supervisor *s, const char *agent);
-void warm_evict_all(struct supervisor *s, const char *agent);
+void idle_evict(struct idle_worker *w);
+void idle_evict_oldest(struct supervisor *s, const char *agent);
+void idle_evict_all(struct supervisor *s, const char *agent);
 
 /* The same, and waits a little: whether nobody is left. For changes of an
  * agent's files. */
-bool warm_evict_now(struct supervisor *s, const char *agent);
+bool idle_evict_now(struct supervisor *s, const char *agent);
 
-int64_t warm_count_agent(struct supervisor *s, const char *agent);
-struct tree warm_tree(const struct warm *w);
+int64_t idle_count_agent(struct supervisor *s, const char *agent);
+struct tree idle_tree(const struct idle_worker *w);
 
 /* Inside: one from its row, watched by pidfd (taken; -1: it is gone); without
  * what happens to it; looks again in ms. */
-struct warm *warm_new(struct supervisor *s, const struct warm_row *row,
-		      int pidfd);
-void warm_drop(struct warm *w);
-void warm_alarm(struct warm *w, int64_t ms);
+struct idle_worker *idle_new(struct supervisor *s,
+			     const struct idle_worker_row *row, int pidfd);
+void idle_drop(struct idle_worker *w);
+void idle_set_alarm(struct idle_worker *w, int64_t ms);
 
 /* Reads the idle ones from their rows; forgets them (their processes live on). */
-int warm_recover(struct supervisor *s, struct err *e);
-void warm_forget_all(struct supervisor *s);
+int idle_recover(struct supervisor *s, struct err *e);
+void idle_forget_all(struct supervisor *s);
 
 #endif

@@ -23,7 +23,7 @@
 
 static void free_when_closed(uv_handle_t *h)
 {
-	struct warm *w = h->data;
+	struct idle_worker *w = h->data;
 
 	if (--w->handles > 0)
 		return;
@@ -31,14 +31,14 @@ static void free_when_closed(uv_handle_t *h)
 	free(w);
 }
 
-void warm_drop(struct warm *w)
+void idle_drop(struct idle_worker *w)
 {
-	struct warm **at = &w->sup->warms.first;
+	struct idle_worker **at = &w->sup->idle.first;
 
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	w->sup->warms.count--;
+	w->sup->idle.count--;
 	uv_close((uv_handle_t *)&w->alarm, free_when_closed);
 	if (w->has_poll)
 		uv_close((uv_handle_t *)&w->poll, free_when_closed);
@@ -49,45 +49,45 @@ void warm_drop(struct warm *w)
 
 /* --- proof ------------------------------------------------------------ */
 
-static void drop_rows(struct warm *w)
+static void drop_rows(struct idle_worker *w)
 {
-	struct warm_delete_in key = {w->name};
+	struct idle_delete_in key = {w->name};
 	struct sandbox_delete_in box = {w->run};
 	struct supervisor *s = w->sup;
 	struct err e;
 
 	if (txn_begin(&s->txn, &e) ||
-	    sql_exec(s->db, Q_WARM_DELETE, &key, &e) < 0 ||
+	    sql_exec(s->db, Q_IDLE_DELETE, &key, &e) < 0 ||
 	    sql_exec(s->db, Q_SANDBOX_DELETE, &box, &e) < 0)
 		log_error(LT("msg", "the row of an idle worker stays"),
 			  LT("run", w->run), LT("error", e.text));
 }
 
-static void kill_all(struct warm *w)
+static void kill_all(struct idle_worker *w)
 {
-	struct tree t = warm_tree(w);
+	struct tree t = idle_tree(w);
 
 	tree_signal_all(&w->sup->place, &t, SIGKILL);
 	w->killed = true;
 }
 
 /* The worker is gone, or killed: is everybody? True: w is no more. */
-static bool prove(struct warm *w)
+static bool prove(struct idle_worker *w)
 {
-	struct tree t = warm_tree(w);
+	struct tree t = idle_tree(w);
 	struct supervisor *s = w->sup;
 
 	if (tree_count(&s->place, &t, NULL) > 0) {
 		kill_all(w);
 		w->looks++;
-		warm_alarm(w, w->looks < 50 ? LOOK_MS : LOOK_MS * LOOK_MS);
+		idle_set_alarm(w, w->looks < 50 ? LOOK_MS : LOOK_MS * LOOK_MS);
 		return false;
 	}
 	log_info(LT("msg", "an idle worker is gone"), LT("run", w->run),
 		 LT("agent", w->agent));
 	drop_rows(w);
 	tree_forget(&s->place, w->cgroup);
-	warm_drop(w);
+	idle_drop(w);
 	s->schedule = s->host_changed = true;
 	end_if_done(s);
 	return true;
@@ -95,7 +95,7 @@ static bool prove(struct warm *w)
 
 static void on_pidfd(uv_poll_t *h, int status, int events)
 {
-	struct warm *w = h->data;
+	struct idle_worker *w = h->data;
 
 	(void)status;
 	(void)events;
@@ -106,17 +106,17 @@ static void on_pidfd(uv_poll_t *h, int status, int events)
 
 static void on_alarm(uv_timer_t *h)
 {
-	struct warm *w = h->data;
+	struct idle_worker *w = h->data;
 
 	if (w->leaving)
 		(void)prove(w);
 	else if (clock_now() >= w->until || (w->wanted && !w->is_waiting))
-		warm_evict(w);
+		idle_evict(w);
 	else
-		warm_alarm(w, w->until - clock_now());
+		idle_set_alarm(w, w->until - clock_now());
 }
 
-void warm_alarm(struct warm *w, int64_t ms)
+void idle_set_alarm(struct idle_worker *w, int64_t ms)
 {
 	uv_timer_start(&w->alarm, (uv_timer_cb)on_alarm,
 		       ms > 0 ? (uint64_t)ms : 0, 0);
@@ -124,63 +124,63 @@ void warm_alarm(struct warm *w, int64_t ms)
 
 /* --- eviction --------------------------------------------------------- */
 
-void warm_evict(struct warm *w)
+void idle_evict(struct idle_worker *w)
 {
 	if (w->leaving)
 		return;
 	w->leaving = true;
 	if (w->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, w->pidfd, SIGTERM, NULL, 0);
-	warm_alarm(w,
-		   w->pidfd < 0 ? 0 : w->sup->config.run_grace + AFTER_GRACE);
+	idle_set_alarm(
+		w, w->pidfd < 0 ? 0 : w->sup->config.run_grace + AFTER_GRACE);
 }
 
-void warm_evict_oldest(struct supervisor *s, const char *agent)
+void idle_evict_oldest(struct supervisor *s, const char *agent)
 {
-	struct warm *w = s->warms.first;
+	struct idle_worker *w = s->idle.first;
 
 	while (w && (w->leaving || (agent && strcmp(w->agent, agent) != 0)))
 		w = w->next;
 	if (w)
-		warm_evict(w);
+		idle_evict(w);
 }
 
-void warm_evict_all(struct supervisor *s, const char *agent)
+void idle_evict_all(struct supervisor *s, const char *agent)
 {
-	for (struct warm *w = s->warms.first; w; w = w->next)
+	for (struct idle_worker *w = s->idle.first; w; w = w->next)
 		if (!agent || !strcmp(w->agent, agent))
-			warm_evict(w);
+			idle_evict(w);
 }
 
-bool warm_evict_now(struct supervisor *s, const char *agent)
+bool idle_evict_now(struct supervisor *s, const char *agent)
 {
 	int64_t until = clock_mono_ns() + (int64_t)NOW_MS * NS_PER_MS;
 	struct timespec nap = {.tv_nsec = NS_PER_MS};
 
-	for (struct warm *w = s->warms.first; w; w = w->next)
+	for (struct idle_worker *w = s->idle.first; w; w = w->next)
 		if (!strcmp(w->agent, agent)) {
 			w->leaving = true;
 			kill_all(w);
 		}
-	while (warm_count_agent(s, agent) > 0 && clock_mono_ns() < until) {
-		struct warm *w = s->warms.first;
+	while (idle_count_agent(s, agent) > 0 && clock_mono_ns() < until) {
+		struct idle_worker *w = s->idle.first;
 
 		while (strcmp(w->agent, agent) != 0)
 			w = w->next;
 		if (!prove(w))
 			(void)nanosleep(&nap, NULL);
 	}
-	return warm_count_agent(s, agent) == 0;
+	return idle_count_agent(s, agent) == 0;
 }
 
 /* --- the table -------------------------------------------------------- */
 
-static void watch(struct warm *w, int pidfd)
+static void watch(struct idle_worker *w, int pidfd)
 {
 	w->pidfd = pidfd;
 	if (pidfd < 0) {
 		w->leaving = true;
-		warm_alarm(w, 0);
+		idle_set_alarm(w, 0);
 		return;
 	}
 	uv_poll_init(&w->sup->loop, &w->poll, pidfd);
@@ -188,13 +188,13 @@ static void watch(struct warm *w, int pidfd)
 	w->has_poll = true;
 	w->handles++;
 	uv_poll_start(&w->poll, UV_READABLE, on_pidfd);
-	warm_alarm(w, w->until - clock_now());
+	idle_set_alarm(w, w->until - clock_now());
 }
 
-struct warm *warm_new(struct supervisor *s, const struct warm_row *row,
-		      int pidfd)
+struct idle_worker *idle_new(struct supervisor *s,
+			     const struct idle_worker_row *row, int pidfd)
 {
-	struct warm *w = calloc(1, sizeof *w), **at = &s->warms.first;
+	struct idle_worker *w = calloc(1, sizeof *w), **at = &s->idle.first;
 
 	if (!w || !(w->session = strdup(row->session)))
 		abort();
@@ -217,21 +217,21 @@ struct warm *warm_new(struct supervisor *s, const struct warm_row *row,
 	while (*at)
 		at = &(*at)->next;
 	*at = w;
-	s->warms.count++;
+	s->idle.count++;
 	watch(w, pidfd);
 	return w;
 }
 
 /* A worker at a run is that run's; the others are idle, or were at a run that
  * ended without us. */
-static void adopt(struct supervisor *s, const struct warm_row *row)
+static void adopt(struct supervisor *s, const struct idle_worker_row *row)
 {
 	bool same_boot = !strcmp(row->boot_id, s->boot_id);
-	struct warm *w;
+	struct idle_worker *w;
 
 	if (active_run_find(&s->active, row->run))
 		return;
-	w = warm_new(s, row,
+	w = idle_new(s, row,
 		     same_boot
 			     ? process_pidfd((pid_t)row->pid, row->start_ticks)
 			     : -1);
@@ -240,14 +240,14 @@ static void adopt(struct supervisor *s, const struct warm_row *row)
 				      : "adopted an idle worker"),
 		 LT("run", w->run), LI("pid", w->pid));
 	if (row->idle_since == OPT_NONE || s->config.run_idle_max == 0)
-		warm_evict(w);
+		idle_evict(w);
 }
 
-int warm_recover(struct supervisor *s, struct err *e)
+int idle_recover(struct supervisor *s, struct err *e)
 {
-	struct warm_row *rows;
+	struct idle_worker_row *rows;
 	struct arena a = {0};
-	int n = sql_collect(s->db, Q_WARM_LIST, NULL, 1000000, &rows, &a, e);
+	int n = sql_collect(s->db, Q_IDLE_LIST, NULL, 1000000, &rows, &a, e);
 
 	for (int i = 0; i < n; i++)
 		adopt(s, &rows[i]);
@@ -255,8 +255,8 @@ int warm_recover(struct supervisor *s, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-void warm_forget_all(struct supervisor *s)
+void idle_forget_all(struct supervisor *s)
 {
-	while (s->warms.first)
-		warm_drop(s->warms.first);
+	while (s->idle.first)
+		idle_drop(s->idle.first);
 }

@@ -249,9 +249,10 @@ static struct active_run *who_is(struct supervisor *s,
 }
 
 /* Or the idle worker that it proves to be. */
-static struct warm *which_idle(struct supervisor *s, const struct msg_who *who)
+static struct idle_worker *which_idle(struct supervisor *s,
+				      const struct msg_who *who)
 {
-	struct warm *w = warm_find(s, who->run);
+	struct idle_worker *w = idle_find(s, who->run);
 
 	return w && !w->leaving && w->attempt == who->attempt &&
 			       is_token(who->token, w->token_hash)
@@ -263,11 +264,11 @@ static void take(struct supervisor *s, struct ipc_from from,
 		 const struct msg *m)
 {
 	struct active_run *l = who_is(s, &m->u.who);
-	struct warm *w = l ? NULL : which_idle(s, &m->u.who);
+	struct idle_worker *w = l ? NULL : which_idle(s, &m->u.who);
 	struct err e;
 
 	if (w) {
-		warm_heard(w, from, m);
+		idle_on_message(w, from, m);
 		return;
 	}
 	if (!l) {

@@ -300,7 +300,7 @@ static void remove_unused(void *arg, const char *name)
 	t->name = name;
 	t->in_use = false;
 	active_run_each(&t->sup->active, compare, t);
-	for (struct warm *w = t->sup->warms.first; w; w = w->next)
+	for (struct idle_worker *w = t->sup->idle.first; w; w = w->next)
 		t->in_use = t->in_use || !strcmp(w->cgroup, name);
 	if (t->in_use)
 		return;

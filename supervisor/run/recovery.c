@@ -47,7 +47,7 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 			l, "adopted"); /* until its worker says hello */
 	active_run_set_reason(l, row->reason, row->detail);
 	l->no_status = true;
-	warm_adopt(l);
+	idle_adopt(l);
 	l->in_cgroup = tree_has_cgroup(&s->place, l->cgroup);
 	if (row->pid == OPT_NONE)
 		find_unknown(l);
@@ -99,7 +99,7 @@ int recover_runs(struct supervisor *s, struct err *e)
 	for (int i = 0; i < n; i++)
 		adopt(s, &rows[i]);
 	arena_fini(&a);
-	if (n >= 0 && warm_recover(s, e))
+	if (n >= 0 && idle_recover(s, e))
 		n = -1;
 	if (n >= 0)
 		tree_each_cgroup(&s->place, sweep_cgroup, s);
@@ -113,7 +113,7 @@ static void on_retry(uv_timer_t *h)
 	struct err e;
 
 	active_run_each(&s->active, drop, s);
-	warm_forget_all(s);
+	idle_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);
 	if (recover_runs(s, &e)) {

@@ -323,8 +323,8 @@ static int find_worker(struct active_run *l, const struct buf *start,
 }
 
 /* Into w, or into a worker of its own. */
-static int launch(struct claim *c, const struct buf *start, struct warm *w,
-		  struct err *e)
+static int launch(struct claim *c, const struct buf *start,
+		  struct idle_worker *w, struct err *e)
 {
 	struct why why = {.reason = run_because_claimed};
 	struct run_set_attempt_in set = {
@@ -344,7 +344,7 @@ static int launch(struct claim *c, const struct buf *start, struct warm *w,
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = active_run_new(c->sup, &c->run);
 	memcpy(l->fit, c->fit, sizeof l->fit);
-	if (run_sandbox_make(l, &c->spec, e) || (w && warm_take(w, l, e)) ||
+	if (run_sandbox_make(l, &c->spec, e) || (w && idle_assign(w, l, e)) ||
 	    transition_apply(l, RUN_EV_START, &why, e) ||
 	    find_worker(l, start, e)) {
 		active_run_drop(l);
@@ -358,9 +358,9 @@ static int launch(struct claim *c, const struct buf *start, struct warm *w,
 static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
 		 struct err *e)
 {
-	struct warm *w = NULL;
+	struct idle_worker *w = NULL;
 
-	if (warm_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0)
+	if (idle_find_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0)
 		return 1;
 	return launch(c, start, w, e);
 }

@@ -84,7 +84,7 @@ void exit_verify(struct active_run *l)
 	if (l->state != RUN_ENDING)
 		return;
 	if (l->pid > 0 && !l->exited && l->stage != ESCALATE_KILL) {
-		if (warm_park(l)) {
+		if (idle_keep(l)) {
 			proven(l);
 			return;
 		}

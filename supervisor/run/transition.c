@@ -59,7 +59,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 	if (run_move(l->sup->db, &ask, e))
 		return -1;
 	if ((run_state_is_over(st.to) || st.to == RUN_QUEUED) &&
-	    (run_sandbox_drop(l, e) || warm_end_run(l, e)))
+	    (run_sandbox_drop(l, e) || idle_end_run(l, e)))
 		return -1;
 	l->state = st.to;
 	if (mark_file && run_state_is_over(st.to))

@@ -303,7 +303,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 		set_end(end, reason_of(&why), why.text);
 	if (r->keep_ms > 0 && rc == 0 && end->reason == REASON_completed)
 		return 0;
-	if (park_leave(r, r->start->grace_ms, &why) && rc == 0) {
+	if (idle_end(r, r->start->grace_ms, &why) && rc == 0) {
 		*e = why;
 		rc = -1;
 	}
@@ -396,9 +396,9 @@ static int attempts(const struct msg_start *start, int gate, struct err *e)
 	do {
 		status = attempt(&r, gate);
 		gate = -1;
-	} while (park(&r));
+	} while (idle_wait(&r));
 	if (r.held)
-		(void)park_leave(&r, r.start->grace_ms, &ignored);
+		(void)idle_end(&r, r.start->grace_ms, &ignored);
 	else if (!r.ledger.open && !r.box)
 		leave_at_once(status);
 	run_close(&r);

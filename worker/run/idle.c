@@ -29,7 +29,7 @@ static int take_next(struct run *r)
 	return rc;
 }
 
-bool park(struct run *r)
+bool idle_wait(struct run *r)
 {
 	int64_t until = clock_mono_ns() + (r->keep_ms + SPARE_MS) * NS_PER_MS;
 	int64_t left = 1;
@@ -55,7 +55,7 @@ bool park(struct run *r)
 	return next > 0;
 }
 
-int park_leave(struct run *r, int64_t grace_ms, struct err *e)
+int idle_end(struct run *r, int64_t grace_ms, struct err *e)
 {
 	struct err why;
 	int rc;

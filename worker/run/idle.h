@@ -13,9 +13,9 @@
  */
 
 /* After a run that kept something: true, and r is the next run. */
-bool park(struct run *r);
+bool idle_wait(struct run *r);
 
 /* Ends what was kept, and gives the workspace back. */
-int park_leave(struct run *r, int64_t grace_ms, struct err *e);
+int idle_end(struct run *r, int64_t grace_ms, struct err *e);
 
 #endif

@@ -20,7 +20,7 @@ UPDATE channel SET held_until = held_until + :by WHERE held_until IS NOT NULL;
 -- query clock_move_leases (by i64)
 UPDATE lease SET expires_at = expires_at + :by;
 
--- query clock_move_warm (by i64)
+-- query clock_move_idle (by i64)
 UPDATE warm_worker SET idle_since = idle_since + :by, until = until + :by;
 
 -- query clock_move_kv (by i64)
