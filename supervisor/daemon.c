@@ -105,7 +105,7 @@ static void on_tick(uv_timer_t *h)
 			  LT("error", e.text));
 	if (s->ticks == 0)
 		run_sandbox_log_missing(s);
-	spares_tidy(s);
+	prefork_remove_cgroups(s);
 	footprint_cache(&s->cache, s->db, s->channels->moved);
 	if (s->ticks % SHRINK_TICKS == 0) {
 		footprint_shrink();
@@ -246,7 +246,7 @@ static int start(struct supervisor *s, struct err *e)
 	txn_init(&s->txn, &s->loop, s->db, step);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	keeper_init(&s->keeper, &s->home, &s->config, s->db);
-	spares_open(s);
+	prefork_open(s);
 	if (s->read_only)
 		return start_reading(s, e);
 	/* Before anything that has threads. */
@@ -290,7 +290,7 @@ static void stop(struct supervisor *s)
 	retiring_close(s);
 	removing_close(s);
 	spawn_close(&s->spawn);
-	spares_close(s);
+	prefork_close(s);
 	messages_close(s);
 	active_run_each(&s->active, forget, NULL);
 	idle_forget_all(s);

@@ -38,7 +38,7 @@ struct supervisor {
 	struct ipc_server *ipc;
 	uv_poll_t ipc_poll;
 	struct spawn spawn;
-	struct spares spares;
+	struct prefork_pool prefork;
 	struct api *api;
 	struct keeper keeper;
 	struct retiring *retiring;

@@ -22,8 +22,8 @@
 #define GONE_MS      2000  /* for those that are killed to be gone */
 #define MESSAGE_MAX  60000 /* what surely fits into an empty pipe */
 
-struct spare {
-	struct spare *next;
+struct preforked {
+	struct preforked *next;
 	char id[ID_SIZE];
 	int start, gate; /* our ends: the message, and the word to begin */
 	pid_t pid;       /* 0: the spawner has not said yet */
@@ -34,9 +34,10 @@ struct spare {
 
 /* --- the list --------------------------------------------------------- */
 
-static struct spare **place_of(struct spares *all, const struct spare *one)
+static struct preforked **place_of(struct prefork_pool *all,
+				   const struct preforked *one)
 {
-	struct spare **at = &all->first;
+	struct preforked **at = &all->first;
 
 	while (*at != one)
 		at = &(*at)->next;
@@ -44,7 +45,7 @@ static struct spare **place_of(struct spares *all, const struct spare *one)
 }
 
 /* Takes it out of the list; what it holds stays open. */
-static void unlink_spare(struct spares *all, struct spare *one)
+static void unlink_preforked(struct prefork_pool *all, struct preforked *one)
 {
 	*place_of(all, one) = one->next;
 	all->count--;
@@ -58,19 +59,19 @@ static void close_end(int *fd)
 }
 
 /* With its pipe closed it goes by itself. */
-static void drop(struct supervisor *s, struct spare *one)
+static void drop(struct supervisor *s, struct preforked *one)
 {
-	unlink_spare(&s->spares, one);
+	unlink_preforked(&s->prefork, one);
 	close_end(&one->start);
 	close_end(&one->gate);
 	close_end(&one->pidfd);
-	s->spares.litter = true;
+	s->prefork.litter = true;
 	free(one);
 }
 
-static struct spare *find(struct spares *all, const char *id)
+static struct preforked *find(struct prefork_pool *all, const char *id)
 {
-	struct spare *one = all->first;
+	struct preforked *one = all->first;
 
 	while (one && strcmp(one->id, id) != 0)
 		one = one->next;
@@ -93,8 +94,8 @@ static bool make_pipes(int start[2], int gate[2])
 
 static void make_one(struct supervisor *s)
 {
-	struct spare **end = &s->spares.first;
-	struct spare *one = calloc(1, sizeof *one);
+	struct preforked **end = &s->prefork.first;
+	struct preforked *one = calloc(1, sizeof *one);
 	struct spawn_ask ask = {0};
 	int start[2], gate[2];
 
@@ -105,12 +106,13 @@ static void make_one(struct supervisor *s)
 		return; /* there are runs that need descriptors more */
 	}
 	(void)fcntl(start[1], F_SETFL, O_NONBLOCK);
-	*one = (struct spare){.start = start[1], .gate = gate[1], .pidfd = -1};
-	snprintf(one->id, sizeof one->id, "%s", id_new(ID_SPARE).text);
+	*one = (struct preforked){
+		.start = start[1], .gate = gate[1], .pidfd = -1};
+	snprintf(one->id, sizeof one->id, "%s", id_new(ID_PREFORK).text);
 	while (*end)
 		end = &(*end)->next;
 	*end = one;
-	s->spares.count++;
+	s->prefork.count++;
 	snprintf(ask.run, sizeof ask.run, "%s", one->id);
 	tree_cgroup(&s->place, one->id, ask.cgroup);
 	(void)cgroup_plan(&s->place.limits,
@@ -121,24 +123,24 @@ static void make_one(struct supervisor *s)
 
 static bool missing(const struct supervisor *s)
 {
-	return !s->stopping && s->spares.count < s->config.run_spares;
+	return !s->stopping && s->prefork.count < s->config.run_spares;
 }
 
 static void on_refill(uv_timer_t *h);
 
 static void make_in(struct supervisor *s, int64_t ms)
 {
-	if (ms < s->spares.pause_ms)
-		ms = s->spares.pause_ms;
-	uv_timer_start(&s->spares.refill, on_refill, (uint64_t)ms, 0);
+	if (ms < s->prefork.pause_ms)
+		ms = s->prefork.pause_ms;
+	uv_timer_start(&s->prefork.refill, on_refill, (uint64_t)ms, 0);
 }
 
 /* To make one takes a core for 2 ms, which a run that has just started needs
  * too. As long as another spare is there, nobody waits for this one. */
-void spares_busy(struct supervisor *s)
+void prefork_busy(struct supervisor *s)
 {
 	if (missing(s))
-		make_in(s, s->spares.count > 0 ? CALM_MS : QUIET_MS);
+		make_in(s, s->prefork.count > 0 ? CALM_MS : QUIET_MS);
 }
 
 static void on_refill(uv_timer_t *h)
@@ -147,53 +149,54 @@ static void on_refill(uv_timer_t *h)
 
 	if (missing(s))
 		make_one(s);
-	spares_busy(s);
+	prefork_busy(s);
 }
 
-void spares_open(struct supervisor *s)
+void prefork_open(struct supervisor *s)
 {
-	uv_timer_init(&s->loop, &s->spares.refill);
-	s->spares.refill.data = s;
+	uv_timer_init(&s->loop, &s->prefork.refill);
+	s->prefork.refill.data = s;
 	if (s->read_only)
 		return;
-	s->spares.litter = true; /* of a supervisor before us */
+	s->prefork.litter = true; /* of a supervisor before us */
 	make_in(s, FIRST_MS);
 }
 
 /* --- what is heard of them -------------------------------------------- */
 
 /* Whatever makes them die must not make us fork for ever. */
-static void slow_down(struct spares *all)
+static void slow_down(struct prefork_pool *all)
 {
 	all->pause_ms = all->pause_ms ? all->pause_ms * 2 : PAUSE_MS;
 	if (all->pause_ms > PAUSE_MAX_MS)
 		all->pause_ms = PAUSE_MAX_MS;
 }
 
-static void failed(struct supervisor *s, struct spare *one)
+static void failed(struct supervisor *s, struct preforked *one)
 {
 	drop(s, one);
-	slow_down(&s->spares);
-	spares_busy(s);
+	slow_down(&s->prefork);
+	prefork_busy(s);
 }
 
 /* One that the spawner had not yet told of may be what it died of. */
-void spares_drop(struct supervisor *s)
+void prefork_drop(struct supervisor *s)
 {
 	bool unborn = false;
 
-	while (s->spares.first) {
-		unborn = unborn || s->spares.first->pid == 0;
-		drop(s, s->spares.first);
+	while (s->prefork.first) {
+		unborn = unborn || s->prefork.first->pid == 0;
+		drop(s, s->prefork.first);
 	}
 	if (unborn)
-		slow_down(&s->spares);
-	spares_busy(s);
+		slow_down(&s->prefork);
+	prefork_busy(s);
 }
 
-void spares_told(struct supervisor *s, const struct spawn_told *t, int pidfd)
+void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+			    int pidfd)
 {
-	struct spare *one = find(&s->spares, t->run);
+	struct preforked *one = find(&s->prefork, t->run);
 
 	if (!one) { /* dropped meanwhile: its pipe is closed */
 		close_end(&pidfd);
@@ -209,18 +212,19 @@ void spares_told(struct supervisor *s, const struct spawn_told *t, int pidfd)
 	}
 }
 
-int64_t spares_ready(const struct supervisor *s)
+int64_t prefork_ready(const struct supervisor *s)
 {
 	int64_t n = 0;
 
-	for (const struct spare *one = s->spares.first; one; one = one->next)
+	for (const struct preforked *one = s->prefork.first; one;
+	     one = one->next)
 		n += one->pidfd >= 0;
 	return n;
 }
 
-bool spares_exited(struct supervisor *s, pid_t pid)
+bool prefork_on_exit(struct supervisor *s, pid_t pid)
 {
-	struct spare *one = s->spares.first;
+	struct preforked *one = s->prefork.first;
 
 	while (one && one->pid != pid)
 		one = one->next;
@@ -232,7 +236,7 @@ bool spares_exited(struct supervisor *s, pid_t pid)
 /* --- giving one away -------------------------------------------------- */
 
 /* The message is in the pipe as a whole, or the spare is of no use. */
-static bool tell(struct spare *one, const struct buf *start)
+static bool tell(struct preforked *one, const struct buf *start)
 {
 	ssize_t n;
 
@@ -243,7 +247,7 @@ static bool tell(struct spare *one, const struct buf *start)
 	return n == (ssize_t)start->n;
 }
 
-static void become_worker(struct active_run *l, struct spare *one)
+static void become_worker(struct active_run *l, struct preforked *one)
 {
 	snprintf(l->cgroup, sizeof l->cgroup, "%s", one->id);
 	l->in_cgroup = one->in_cgroup;
@@ -252,10 +256,10 @@ static void become_worker(struct active_run *l, struct spare *one)
 	free(one);
 }
 
-bool spares_give(struct active_run *l, const struct buf *start)
+bool prefork_give(struct active_run *l, const struct buf *start)
 {
-	struct spares *all = &l->sup->spares;
-	struct spare *one, *next;
+	struct prefork_pool *all = &l->sup->prefork;
+	struct preforked *one, *next;
 
 	if (start->n > MESSAGE_MAX)
 		return false;
@@ -267,7 +271,7 @@ bool spares_give(struct active_run *l, const struct buf *start)
 			failed(l->sup, one);
 			continue;
 		}
-		unlink_spare(all, one);
+		unlink_preforked(all, one);
 		all->pause_ms = 0;
 		become_worker(l, one);
 		return true;
@@ -295,7 +299,7 @@ static void remove_unused(void *arg, const char *name)
 {
 	struct tidy *t = arg;
 
-	if (!id_is(ID_SPARE, name) || find(&t->sup->spares, name))
+	if (!id_is(ID_PREFORK, name) || find(&t->sup->prefork, name))
 		return;
 	t->name = name;
 	t->in_use = false;
@@ -308,18 +312,18 @@ static void remove_unused(void *arg, const char *name)
 	t->left = t->left || tree_has_cgroup(&t->sup->place, name);
 }
 
-void spares_tidy(struct supervisor *s)
+void prefork_remove_cgroups(struct supervisor *s)
 {
 	struct tidy t = {.sup = s};
 
-	if (!s->spares.litter)
+	if (!s->prefork.litter)
 		return;
 	tree_each_cgroup(&s->place, remove_unused, &t);
-	s->spares.litter = t.left;
+	s->prefork.litter = t.left;
 }
 
 /* They have nothing to lose, and nobody shall see them after us. */
-static void end_one(const struct spare *one)
+static void end_one(const struct preforked *one)
 {
 	struct pollfd over = {.fd = one->pidfd, .events = POLLIN};
 
@@ -329,16 +333,16 @@ static void end_one(const struct spare *one)
 	(void)poll(&over, 1, GONE_MS);
 }
 
-void spares_close(struct supervisor *s)
+void prefork_close(struct supervisor *s)
 {
-	uv_close((uv_handle_t *)&s->spares.refill, NULL);
-	while (s->spares.first) {
-		end_one(s->spares.first);
-		drop(s, s->spares.first);
+	uv_close((uv_handle_t *)&s->prefork.refill, NULL);
+	while (s->prefork.first) {
+		end_one(s->prefork.first);
+		drop(s, s->prefork.first);
 	}
-	for (int ms = 0; ms < GONE_MS && s->spares.litter; ms++) {
-		spares_tidy(s);
-		if (s->spares.litter)
+	for (int ms = 0; ms < GONE_MS && s->prefork.litter; ms++) {
+		prefork_remove_cgroups(s);
+		if (s->prefork.litter)
 			usleep(1000);
 	}
 }

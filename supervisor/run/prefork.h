@@ -26,38 +26,39 @@
 struct supervisor;
 struct active_run;
 
-struct spares {
-	struct spare *first; /* the oldest */
+struct prefork_pool {
+	struct preforked *first; /* the oldest */
 	int64_t count;
 	uv_timer_t refill;
 	int64_t pause_ms; /* before the next is made, when the last ones failed */
 	bool litter;      /* a cgroup of a spare may be left */
 };
 
-void spares_open(struct supervisor *s);
+void prefork_open(struct supervisor *s);
 /* After the spawner: ends them, and waits until they are gone. */
-void spares_close(struct supervisor *s);
+void prefork_close(struct supervisor *s);
 
 /* Gives the live run a spare for its worker, and the spare its start message:
  * true; or false, there is none that could take it, and nothing was changed. */
-bool spares_give(struct active_run *l, const struct buf *start);
+bool prefork_give(struct active_run *l, const struct buf *start);
 
 /* How many could take a run now. */
-int64_t spares_ready(const struct supervisor *s);
+int64_t prefork_ready(const struct supervisor *s);
 
 /* A run starts: whoever is to be made has to wait. */
-void spares_busy(struct supervisor *s);
+void prefork_busy(struct supervisor *s);
 
 /* What the spawner says of one, by its id; the pidfd is taken. */
-void spares_told(struct supervisor *s, const struct spawn_told *t, int pidfd);
+void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+			    int pidfd);
 
 /* A child of the spawner ended: was it a spare? */
-bool spares_exited(struct supervisor *s, pid_t pid);
+bool prefork_on_exit(struct supervisor *s, pid_t pid);
 
 /* The spawner is gone, or the rows are read again: none is kept. */
-void spares_drop(struct supervisor *s);
+void prefork_drop(struct supervisor *s);
 
 /* Removes cgroups of spares that are over; every now and then. */
-void spares_tidy(struct supervisor *s);
+void prefork_remove_cgroups(struct supervisor *s);
 
 #endif

@@ -83,7 +83,7 @@ static void sweep_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
 
-	if (!id_is(ID_SPARE, name) && !active_run_find(&s->active, name))
+	if (!id_is(ID_PREFORK, name) && !active_run_find(&s->active, name))
 		tree_forget(&s->place, name);
 }
 

@@ -307,9 +307,9 @@ static int find_worker(struct active_run *l, const struct buf *start,
 		       struct err *e)
 {
 	bool given = !l->handed && !has_limits_at_start(l) &&
-		     spares_give(l, start);
+		     prefork_give(l, start);
 
-	spares_busy(l->sup);
+	prefork_busy(l->sup);
 	if (given) {
 		record_worker_pid(l);
 		return 0;

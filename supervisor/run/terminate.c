@@ -309,12 +309,12 @@ void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd)
 	if (t->kind == SPAWN_EXITED) {
 		struct spawn_told copy = *t;
 
-		if (!spares_exited(s, t->pid))
+		if (!prefork_on_exit(s, t->pid))
 			active_run_each(&s->active, note_exit, &copy);
 		return;
 	}
-	if (id_is(ID_SPARE, t->run)) {
-		spares_told(s, t, pidfd);
+	if (id_is(ID_PREFORK, t->run)) {
+		prefork_on_spawn_event(s, t, pidfd);
 		return;
 	}
 	if (!l || l->attempt != t->attempt) {
@@ -360,6 +360,6 @@ void on_spawner_lost(void *arg)
 	struct supervisor *s = arg;
 
 	s->place.spawner = s->spawn.pid;
-	spares_drop(s);
+	prefork_drop(s);
 	active_run_each(&s->active, look_for_worker, s);
 }

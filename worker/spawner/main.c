@@ -161,7 +161,7 @@ static void child(const struct spawn_ask *ask, const int *fds)
 	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
 	cgroup_join(ask->limits, ask->cgroup);
 	/* skepd finds and removes what a spare leaves by its unified cgroup */
-	if (ask->cgroup[0] && id_is(ID_SPARE, ask->run))
+	if (ask->cgroup[0] && id_is(ID_PREFORK, ask->run))
 		cgroup_enter_early();
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
