@@ -56,7 +56,7 @@ static void before_commit(void *arg)
 
 	if (s->txn.refused)
 		return;
-	parcels_step(s);
+	inflight_before_commit(s);
 	schedule_runs(s);
 	queue_set_alarm(s);
 	notify_host_watchers(s);

@@ -131,7 +131,7 @@ static void close_channel(struct channel *c)
 	c->ops->close(c);
 	channel_state(c, NULL, 0, false);
 	*at = c->next;
-	for (struct parcel *p = c->sup->channels->done; p; p = p->next)
+	for (struct inflight *p = c->sup->channels->done; p; p = p->next)
 		if (p->channel == c)
 			p->channel = NULL;
 	arena_fini(&c->arena);
@@ -337,7 +337,7 @@ void channels_leave(struct supervisor *s)
 	}
 	k->going = true;
 	k->gone_ms = (int64_t)uv_now(&s->loop) + LEAVE_MS;
-	parcels_left(s);
+	inflight_end_if_none(s);
 }
 
 void channels_stop(struct supervisor *s)
@@ -353,7 +353,7 @@ void channels_stop(struct supervisor *s)
 	plugin_logs_close(s);
 	curl_loop_close(k->web);
 	curl_loop_close(k->mail); /* says what became of mails */
-	parcels_last(s);
+	inflight_record_last(s);
 	outbox_close(s);
 	uv_close((uv_handle_t *)&k->due, NULL);
 	uv_close((uv_handle_t *)&k->rest, NULL);
@@ -365,10 +365,10 @@ void channels_free(struct supervisor *s)
 	struct channels *k = s->channels;
 
 	while (k && k->done) {
-		struct parcel *p = k->done;
+		struct inflight *p = k->done;
 
 		k->done = p->next;
-		parcel_free(p);
+		inflight_free(p);
 	}
 	free(k);
 	s->channels = NULL;
@@ -381,7 +381,7 @@ void channels_tick(struct supervisor *s)
 
 	for (struct channel *c = s->channels->first; c; c = next) {
 		next = c->next;
-		parcels_ask_again(c, now);
+		inflight_ask_again(c, now);
 		c->look |= c->hold_told && c->hold_told <= now;
 		if (c->ops->tick)
 			c->ops->tick(c);
@@ -391,5 +391,5 @@ void channels_tick(struct supervisor *s)
 		s->channels->tidy = true;
 	channel_media_tick(s);
 	outbox_tick(s);
-	parcels_left(s);
+	inflight_end_if_none(s);
 }

@@ -13,13 +13,13 @@
 
 /*
  * Channels, inside skepd. Rows are truth: a channel here is a row of `channel`
- * that is enabled, and a parcel is a row of `delivery` that was claimed.
+ * that is enabled, and a claimed delivery is a row of `delivery` that was claimed.
  *
  * The way out. A worker wrote an outbox row (outbox.c takes it over into
- * `delivery`, once). parcel.c claims what is due, as many at a time as the
+ * `delivery`, once). delivery.c claims what is due, as many at a time as the
  * channel has room for: attempt id and lease are on the disk before the effect
- * of the step hands the parcels to the channel's kind. The kind sends them and
- * calls parcel_done, exactly once each; outcomes are gathered and settled in
+ * of the step hands the deliveries to the channel's kind. The kind sends them and
+ * calls inflight_done, exactly once each; outcomes are gathered and settled in
  * the next step, all in one commit. So a delivery costs two shares of a commit.
  *
  * The way in. inbound.c writes the message, its conversation and the run that
@@ -36,25 +36,25 @@
  */
 struct channel;
 struct channels;
-struct parcel; /* parcel.h */
+struct inflight; /* delivery.h */
 
 /* A kind of channel. All calls are made on the loop. */
 struct channel_ops {
 	const char *kind;
 	bool idempotent;
 	int (*open)(struct channel *c, struct err *e);
-	/* Parcels under way are given back by parcel_done (LOSE) before it
+	/* Deliveries under way are given back by inflight_done (LOSE) before it
 	 * returns; handles may close later and must not touch the channel. */
 	void (*close)(struct channel *c);
 	bool (*ready)(const struct channel *c);
 	/* For kinds whose receivers come and ask: hands out what is due. The
-	 * others' parcels are claimed for them. Or NULL. */
+	 * others' deliveries are claimed for them. Or NULL. */
 	int (*pull)(struct channel *c, struct err *e);
-	void (*send)(struct channel *c, struct parcel *p);
+	void (*send)(struct channel *c, struct inflight *p);
 	void (*sent_all)(struct channel *c); /* after a batch; or NULL */
-	/* What became of it? False: it cannot say. Else parcel_done: ACK, FAIL
+	/* What became of it? False: it cannot say. Else inflight_done: ACK, FAIL
 	 * (it never came) or LOSE (nobody knows). Or NULL. */
-	bool (*ask)(struct channel *c, struct parcel *p);
+	bool (*ask)(struct channel *c, struct inflight *p);
 	bool (*wake)(struct channel *c); /* it waits: not any more; or NULL */
 	void (*tick)(struct channel *c); /* four times a second; or NULL */
 };
@@ -91,8 +91,8 @@ struct channel {
 
 struct channels {
 	struct channel *first;
-	struct parcel *done; /* outcomes to be settled */
-	struct parcel **done_end;
+	struct inflight *done; /* outcomes to be settled */
+	struct inflight **done_end;
 	int64_t moved; /* that were settled, since the start */
 	uv_timer_t due;
 	int64_t due_at; /* when it goes off; OPT_NONE: it does not */

@@ -199,7 +199,7 @@ static int add_posted(struct supervisor *s, const struct delivery_new *d,
 
 	if (delivery_add(s->db, d, now, id, e) < 0 ||
 	    attachments_use(s->db, id->text, body, e) ||
-	    parcel_tell_new(s, d, id->text, now, e))
+	    delivery_event_new(s, d, id->text, now, e))
 		return -1;
 	if (!d->conversation)
 		return 0;
@@ -337,7 +337,7 @@ static int resend(struct supervisor *s, const char *id, struct id *made,
 		return -1;
 	d.channel = row->channel;
 	d.agent = row->agent;
-	return parcel_tell_new(s, &d, made->text, clock_now(), e);
+	return delivery_event_new(s, &d, made->text, clock_now(), e);
 }
 
 int supervisor_delivery_verb(struct supervisor *s, const char *id,

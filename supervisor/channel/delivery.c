@@ -1,4 +1,4 @@
-/* A parcel, and what became of it: from outcomes back to rows. */
+/* A claimed delivery, and what became of it: from outcomes back to rows. */
 #include "supervisor/channel/delivery.h"
 
 #include "lib/base/clock.h"
@@ -29,10 +29,10 @@ struct outcome outcome_of(enum delivery_event event, int64_t code,
 	return o;
 }
 
-struct parcel *parcel_new(struct channel *c,
-			  const struct delivery_claim_row *row)
+struct inflight *inflight_new(struct channel *c,
+			      const struct delivery_claim_row *row)
 {
-	struct parcel *p = calloc(1, sizeof *p);
+	struct inflight *p = calloc(1, sizeof *p);
 	const struct shape *shape = &delivery_claim_row_shape;
 
 	if (!p)
@@ -51,7 +51,7 @@ struct parcel *parcel_new(struct channel *c,
 	return p;
 }
 
-void parcel_free(struct parcel *p)
+void inflight_free(struct inflight *p)
 {
 	buf_fini(&p->body);
 	arena_fini(&p->arena);
@@ -60,7 +60,7 @@ void parcel_free(struct parcel *p)
 
 /* --- outcomes --------------------------------------------------------- */
 
-void parcel_settle(struct supervisor *s, struct parcel *p)
+void inflight_record_outcome(struct supervisor *s, struct inflight *p)
 {
 	struct channels *k = s->channels;
 
@@ -69,7 +69,7 @@ void parcel_settle(struct supervisor *s, struct parcel *p)
 	k->done_end = &p->next;
 }
 
-void parcel_done(struct parcel *p, const struct outcome *o)
+void inflight_done(struct inflight *p, const struct outcome *o)
 {
 	struct err e;
 
@@ -77,11 +77,11 @@ void parcel_done(struct parcel *p, const struct outcome *o)
 	p->out = *o;
 	if (!p->asking)
 		p->channel->inflight--;
-	parcel_settle(p->channel->sup, p);
+	inflight_record_outcome(p->channel->sup, p);
 }
 
-int64_t parcel_next_try(const struct channel *c, int64_t attempts,
-			int64_t expires_at, int64_t now)
+int64_t inflight_next_try(const struct channel *c, int64_t attempts,
+			  int64_t expires_at, int64_t now)
 {
 	uint32_t random;
 	int64_t at;
@@ -97,11 +97,11 @@ int64_t parcel_next_try(const struct channel *c, int64_t attempts,
 }
 
 /* The same after an outcome: the receiver may have asked for more time. */
-static int64_t next_try(const struct parcel *p, const struct delivery_end *d,
+static int64_t next_try(const struct inflight *p, const struct delivery_end *d,
 			int64_t now)
 {
-	int64_t at = parcel_next_try(p->channel, d->attempts, p->row.expires_at,
-				     now);
+	int64_t at = inflight_next_try(p->channel, d->attempts,
+				       p->row.expires_at, now);
 	int64_t asked = now + p->out.retry_ms;
 
 	if (at == OPT_NONE || p->out.retry_ms < 0 || asked <= at)
@@ -111,7 +111,7 @@ static int64_t next_try(const struct parcel *p, const struct delivery_end *d,
 		       : asked;
 }
 
-static struct delivery_end end_of(const struct parcel *p)
+static struct delivery_end end_of(const struct inflight *p)
 {
 	return (struct delivery_end){
 		.seq = p->row.seq,
@@ -157,7 +157,7 @@ static void count(struct channel *c, const struct outcome *o, int64_t now)
 }
 
 /* Asked for, and it is as unknown as before: nobody waits for it any longer. */
-static void still_unknown(struct channel *c, const struct parcel *p,
+static void still_unknown(struct channel *c, const struct inflight *p,
 			  struct delivery_end *d, int64_t now)
 {
 	if (d->event == DELIVERY_EV_ACK || d->event == DELIVERY_EV_FAIL) {
@@ -166,14 +166,14 @@ static void still_unknown(struct channel *c, const struct parcel *p,
 		return;
 	}
 	if (c)
-		parcel_unsaid(c, now);
+		inflight_not_answered(c, now);
 	d->event = DELIVERY_EV_KEEP;
 	d->code = p->code;
 	d->detail = p->why;
 }
 
 /* Back into the line, until its next attempt; or it had its last. */
-static void fails(struct channel *c, const struct parcel *p,
+static void fails(struct channel *c, const struct inflight *p,
 		  struct delivery_end *d, int64_t now)
 {
 	d->due_at = c && !p->out.no_try ? next_try(p, d, now) : now;
@@ -181,7 +181,7 @@ static void fails(struct channel *c, const struct parcel *p,
 		d->event = DELIVERY_EV_EXPIRE;
 }
 
-static int settle(struct supervisor *s, struct parcel *p, int64_t now,
+static int settle(struct supervisor *s, struct inflight *p, int64_t now,
 		  struct err *e)
 {
 	struct channel *c = p->channel;
@@ -203,7 +203,7 @@ static int settle(struct supervisor *s, struct parcel *p, int64_t now,
 		n = delivery_settle(s->db, &d, now, e);
 	}
 	if (n > 0 && d.event == DELIVERY_EV_LOSE && c)
-		parcels_look_again(c, p->row.seq);
+		inflight_look_again(c, p->row.seq);
 	return n < 0 ? -1 : 0;
 }
 
@@ -232,24 +232,24 @@ static void forget_counts(struct supervisor *s)
 /* After the commit; if it failed they are settled again. */
 static void reconciled(void *arg, const struct err *failed)
 {
-	struct parcel *list = arg;
+	struct inflight *list = arg;
 
 	while (list) {
-		struct parcel *p = list;
+		struct inflight *p = list;
 
 		list = p->next;
 		if (!failed || !p->channel) {
-			parcel_free(p);
+			inflight_free(p);
 			continue;
 		}
-		parcel_settle(p->channel->sup, p);
+		inflight_record_outcome(p->channel->sup, p);
 	}
 }
 
-int parcels_settle(struct supervisor *s, int budget, struct err *e)
+int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
-	struct parcel *first = k->done, *last = NULL;
+	struct inflight *first = k->done, *last = NULL;
 	int64_t now = clock_now();
 	int n = 0;
 
@@ -258,7 +258,7 @@ int parcels_settle(struct supervisor *s, int budget, struct err *e)
 	if (txn_begin(&s->txn, e) || fault_point(FAULT_delivery_settling, e))
 		return -1;
 	forget_counts(s);
-	for (struct parcel *p = first; p && n < budget; p = p->next, n++) {
+	for (struct inflight *p = first; p && n < budget; p = p->next, n++) {
 		if (settle(s, p, now, e))
 			return -1;
 		last = p;

@@ -1,4 +1,4 @@
-/* From rows to parcels: what is due is claimed, and leaves after the commit. */
+/* From rows to deliveries: what is due is claimed, and leaves after the commit. */
 #include "supervisor/channel/delivery_events.h"
 
 #include "lib/base/clock.h"
@@ -9,26 +9,26 @@
 
 struct batch {
 	struct channel *channel; /* what is under way keeps it from closing */
-	struct parcel *first;
+	struct inflight *first;
 };
 
 /* Claimed for a channel that leaves: not one byte has left. */
-static void give_back(struct supervisor *s, struct parcel *p)
+static void give_back(struct supervisor *s, struct inflight *p)
 {
 	p->channel = NULL;
 	p->out = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			    "the channel was closed");
-	parcel_settle(s, p);
+	inflight_record_outcome(s, p);
 }
 
 /* Its conversation went with a former channel of this name: without it the
  * message would go to nobody, or to somebody else. */
-static bool is_astray(const struct parcel *p)
+static bool is_astray(const struct inflight *p)
 {
 	return p->row.conversation && !p->row.peer;
 }
 
-static void send_one(struct channel *c, struct parcel *p)
+static void send_one(struct channel *c, struct inflight *p)
 {
 	struct outcome lost;
 
@@ -41,7 +41,7 @@ static void send_one(struct channel *c, struct parcel *p)
 		"its conversation went with the channel that was "
 		"removed%s",
 		p->row.conversation[0] == '{' ? ": retry opens it again" : "");
-	parcel_done(p, &lost);
+	inflight_done(p, &lost);
 }
 
 /* The claim is on the disk: now, and not before, they leave. The same commit may
@@ -56,7 +56,7 @@ static void send_batch(void *arg, const struct err *failed)
 
 	if (go)
 		(void)fault_point(FAULT_delivery_claimed, &e);
-	for (struct parcel *p = b->first, *next; p; p = next) {
+	for (struct inflight *p = b->first, *next; p; p = next) {
 		next = p->next;
 		p->next = NULL;
 		if (go) {
@@ -65,7 +65,7 @@ static void send_batch(void *arg, const struct err *failed)
 		}
 		c->inflight--;
 		if (failed) /* the row was never changed */
-			parcel_free(p);
+			inflight_free(p);
 		else
 			give_back(c->sup, p);
 	}
@@ -76,14 +76,14 @@ static void send_batch(void *arg, const struct err *failed)
 	}
 }
 
-static struct parcel *parcels_of(struct channel *c,
-				 const struct delivery_taken *rows, int n,
-				 int64_t now)
+static struct inflight *inflight_of(struct channel *c,
+				    const struct delivery_taken *rows, int n,
+				    int64_t now)
 {
-	struct parcel *first = NULL, **end = &first;
+	struct inflight *first = NULL, **end = &first;
 
 	for (int i = 0; i < n; i++) {
-		struct parcel *p = parcel_new(c, &rows[i].row);
+		struct inflight *p = inflight_new(c, &rows[i].row);
 
 		p->attempt = rows[i].attempt;
 		p->sent_at = now;
@@ -146,11 +146,11 @@ static int claim(struct channel *c, int max, int64_t now, struct err *e)
 
 	if (txn_begin(&s->txn, e) == 0)
 		n = delivery_take(s->db, &t, &rows, &a, e);
-	if (n > 0 && parcels_tell_claimed(c, rows, n, now, e))
+	if (n > 0 && delivery_event_claimed(c, rows, n, now, e))
 		n = -1;
 	if (n > 0) {
 		b = txn_alloc(&s->txn, sizeof *b);
-		*b = (struct batch){c, parcels_of(c, rows, n, now)};
+		*b = (struct batch){c, inflight_of(c, rows, n, now)};
 		if (c->config.rate)
 			c->tokens -= (int64_t)n * TOKEN;
 		txn_on_commit(&s->txn, send_batch, b);
@@ -174,7 +174,7 @@ static int note_hold(struct channel *c, int64_t now, struct err *e)
 	return 0;
 }
 
-int parcels_claim(struct channel *c, int budget, struct err *e)
+int inflight_claim(struct channel *c, int budget, struct err *e)
 {
 	int64_t now = clock_now();
 	int max, n;
@@ -207,8 +207,8 @@ int parcels_claim(struct channel *c, int budget, struct err *e)
 	return n;
 }
 
-struct parcel *parcel_pull(struct channel *c, const char *conversation,
-			   struct err *e)
+struct inflight *inflight_pull(struct channel *c, const char *conversation,
+			       struct err *e)
 {
 	struct supervisor *s = c->sup;
 	struct delivery_take t = {
@@ -220,13 +220,13 @@ struct parcel *parcel_pull(struct channel *c, const char *conversation,
 		.max = 1,
 	};
 	struct delivery_taken *rows;
-	struct parcel *p = NULL;
+	struct inflight *p = NULL;
 	struct arena a = {0};
 
 	if (!c->paused && txn_begin(&s->txn, e) == 0 &&
 	    delivery_take(s->db, &t, &rows, &a, e) == 1 &&
-	    parcels_tell_claimed(c, rows, 1, t.now, e) == 0) {
-		p = parcels_of(c, rows, 1, t.now);
+	    delivery_event_claimed(c, rows, 1, t.now, e) == 0) {
+		p = inflight_of(c, rows, 1, t.now);
 	}
 	arena_fini(&a);
 	return p;

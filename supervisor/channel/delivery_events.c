@@ -4,8 +4,8 @@
 
 #define BODY_MAX (1u << 20)
 
-int parcel_tell_new(struct supervisor *s, const struct delivery_new *d,
-		    const char *id, int64_t now, struct err *e)
+int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
+		       const char *id, int64_t now, struct err *e)
 {
 	struct arena a = {0};
 	struct host_event_delivery_in told = {
@@ -27,8 +27,8 @@ int parcel_tell_new(struct supervisor *s, const struct delivery_new *d,
 	return n < 0 ? -1 : 0;
 }
 
-int parcels_tell_claimed(struct channel *c, const struct delivery_taken *rows,
-			 int n, int64_t now, struct err *e)
+int delivery_event_claimed(struct channel *c, const struct delivery_taken *rows,
+			   int n, int64_t now, struct err *e)
 {
 	struct buf body = BUF_MAX(BODY_MAX);
 	struct host_event_add_in told = {

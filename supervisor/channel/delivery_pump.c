@@ -11,25 +11,25 @@
 static int step(struct supervisor *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
-	int n = parcels_settle(s, budget, e);
+	int n = inflight_record_outcomes(s, budget, e);
 
 	if (n < 0)
 		return -1;
 	budget -= n;
 	if (k->recovering)
-		return parcels_recover(s, e) < 0 ? -1 : 0;
-	if ((k->tidy && parcels_tidy(s, e) < 0) ||
-	    (k->orphans && parcels_orphans(s, e) < 0))
+		return inflight_recover(s, e) < 0 ? -1 : 0;
+	if ((k->tidy && inflight_expire(s, e) < 0) ||
+	    (k->orphans && inflight_fail_orphans(s, e) < 0))
 		return -1;
 	for (struct channel *c = k->first; c && budget > 0 && !k->going;
 	     c = c->next) {
 		if (c->leaving)
 			continue;
-		if (parcels_resolve(c, e) < 0)
+		if (inflight_resolve_unknown(c, e) < 0)
 			return -1;
 		if (!c->look)
 			continue;
-		n = parcels_claim(c, budget, e);
+		n = inflight_claim(c, budget, e);
 		if (n < 0)
 			return -1;
 		budget -= n;
@@ -37,18 +37,18 @@ static int step(struct supervisor *s, int budget, struct err *e)
 	return 0;
 }
 
-void parcels_last(struct supervisor *s)
+void inflight_record_last(struct supervisor *s)
 {
 	struct err e;
 
-	if (parcels_settle(s, INT_MAX, &e) < 0)
+	if (inflight_record_outcomes(s, INT_MAX, &e) < 0)
 		log_error(LT("msg", "deliveries cannot be settled"),
 			  LT("error", e.text));
 }
 
 /* A failure makes the transaction fail as a whole, by the error of its commit: memory
  * then follows the rows. */
-void parcels_step(struct supervisor *s)
+void inflight_before_commit(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	struct err e;
@@ -60,12 +60,12 @@ void parcels_step(struct supervisor *s)
 			  LT("error", e.text));
 		k->sick_until = clock_now() + SICK_MS;
 	}
-	parcels_due(s);
-	parcels_left(s);
+	inflight_set_timer(s);
+	inflight_end_if_none(s);
 }
 
 /* At once would be in the same turn of the loop, and so for ever. */
-void parcels_rolled_back(struct supervisor *s)
+void inflight_rolled_back(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 
@@ -80,7 +80,7 @@ void parcels_rolled_back(struct supervisor *s)
 	}
 }
 
-void parcels_left(struct supervisor *s)
+void inflight_end_if_none(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	bool busy = k->done != NULL;
@@ -93,7 +93,7 @@ void parcels_left(struct supervisor *s)
 		uv_stop(&s->loop);
 }
 
-void parcels_due(struct supervisor *s)
+void inflight_set_timer(struct supervisor *s)
 {
 	struct channels *k = s->channels;
 	int64_t now = clock_now(), at = OPT_NONE;

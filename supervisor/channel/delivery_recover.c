@@ -21,11 +21,11 @@ static bool ask(struct channel *c, const struct delivery_row *row)
 		.attempts = row->attempts,
 		.expires_at = row->expires_at,
 	};
-	struct parcel *p;
+	struct inflight *p;
 
 	if (!c->ops->ask)
 		return false;
-	p = parcel_new(c, &claim);
+	p = inflight_new(c, &claim);
 	p->asking = true;
 	if (row->attempt_id) /* an answer about another one counts for nothing */
 		snprintf(p->attempt.text, sizeof p->attempt.text, "%s",
@@ -35,7 +35,7 @@ static bool ask(struct channel *c, const struct delivery_row *row)
 	p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
 	if (c->ops->ask(c, p))
 		return true;
-	parcel_free(p);
+	inflight_free(p);
 	return false;
 }
 
@@ -50,8 +50,8 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 
 	d.event = DELIVERY_EV_KEEP;
 	if (c->idempotent)
-		d.due_at = parcel_next_try(c, row->attempts, row->expires_at,
-					   now);
+		d.due_at = inflight_next_try(c, row->attempts, row->expires_at,
+					     now);
 	if (d.due_at != OPT_NONE) {
 		d.event = DELIVERY_EV_FAIL;
 		d.detail = "sent again with the same key";
@@ -64,7 +64,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 	return delivery_settle(c->sup->db, &d, now, e) < 0 ? -1 : 0;
 }
 
-void parcel_unsaid(struct channel *c, int64_t now)
+void inflight_not_answered(struct channel *c, int64_t now)
 {
 	uint32_t random;
 
@@ -75,22 +75,22 @@ void parcel_unsaid(struct channel *c, int64_t now)
 					   c->config.backoff_max, random);
 }
 
-void parcels_ask_again(struct channel *c, int64_t now)
+void inflight_ask_again(struct channel *c, int64_t now)
 {
 	if (c->ask_at == OPT_NONE || c->ask_at > now)
 		return;
 	c->ask_at = OPT_NONE;
-	parcels_look_again(c, 1);
+	inflight_look_again(c, 1);
 }
 
-void parcels_look_again(struct channel *c, int64_t seq)
+void inflight_look_again(struct channel *c, int64_t seq)
 {
 	c->look = c->resolve = true;
 	if (c->resolved_to >= seq)
 		c->resolved_to = seq - 1;
 }
 
-int parcels_resolve(struct channel *c, struct err *e)
+int inflight_resolve_unknown(struct channel *c, struct err *e)
 {
 	struct delivery_unknown_in in = {c->resolved_to, c->name, RECOVER_ROWS};
 	struct delivery_row *rows;
@@ -132,14 +132,14 @@ static int end_all(struct supervisor *s, const struct delivery_row *rows, int n,
 		if (delivery_settle(s->db, &d, now, e) < 0)
 			return -1;
 		if (c)
-			parcels_look_again(c, rows[i].seq);
+			inflight_look_again(c, rows[i].seq);
 		s->host_changed = true;
 	}
 	return 0;
 }
 
 /* What another skepd had on its way: it left, and nobody knows. */
-int parcels_recover(struct supervisor *s, struct err *e)
+int inflight_recover(struct supervisor *s, struct err *e)
 {
 	struct delivery_lost_in in = {s->epoch, RECOVER_ROWS};
 	struct delivery_row *rows;
@@ -158,7 +158,7 @@ int parcels_recover(struct supervisor *s, struct err *e)
 }
 
 /* Read first: most of the time there is nothing, and then no commit. */
-int parcels_tidy(struct supervisor *s, struct err *e)
+int inflight_expire(struct supervisor *s, struct err *e)
 {
 	int64_t now = clock_now();
 	struct delivery_overdue_in overdue = {now, TIDY_ROWS};
@@ -183,7 +183,7 @@ int parcels_tidy(struct supervisor *s, struct err *e)
 	return m < 0 ? -1 : n + m;
 }
 
-int parcels_orphans(struct supervisor *s, struct err *e)
+int inflight_fail_orphans(struct supervisor *s, struct err *e)
 {
 	struct delivery_orphan_in in = {TIDY_ROWS};
 	struct delivery_row *rows;

@@ -244,7 +244,7 @@ int rpc_answer(struct supervisor *s, const char *channel,
 	if (rc == 0)
 		rc = channel_fill(s, &d, &a, e) ||
 				     delivery_add(s->db, &d, now, &id, e) < 0 ||
-				     parcel_tell_new(s, &d, id.text, now, e)
+				     delivery_event_new(s, &d, id.text, now, e)
 			     ? -1
 			     : 0;
 	channel_look(s, channel);

@@ -40,10 +40,10 @@ int envelope_check(const cJSON *json, struct err *e);
 
 /* What is known of a delivery: {"id", "channel", "conversation", …, "text"}.
  * With `inline_media` the bytes of attachments are in it. */
-int wire_data(const struct parcel *p, bool inline_media, struct buf *out,
+int wire_data(const struct inflight *p, bool inline_media, struct buf *out,
 	      struct err *e);
 
 /* The same as an envelope; large attachments are paths of files. */
-int wire_envelope(const struct parcel *p, struct buf *out, struct err *e);
+int wire_envelope(const struct inflight *p, struct buf *out, struct err *e);
 
 #endif

@@ -42,8 +42,8 @@ static int add_bytes(struct sql *db, const char *media, struct buf *out,
 	return 0;
 }
 
-static int add_inline(const struct parcel *p, struct buf *out, struct arena *a,
-		      struct err *e)
+static int add_inline(const struct inflight *p, struct buf *out,
+		      struct arena *a, struct err *e)
 {
 	struct sql *db = p->channel->sup->db;
 	struct media_use_row *rows;
@@ -86,7 +86,7 @@ static void add_body(const cJSON *body, bool attachments, struct buf *out)
 }
 
 /* Members in front of those of the body. */
-static void add_head(const struct parcel *p, struct buf *out)
+static void add_head(const struct inflight *p, struct buf *out)
 {
 	const struct delivery_claim_row *r = &p->row;
 
@@ -116,7 +116,7 @@ static bool add_as_is(const char *body, struct buf *out)
 	return true;
 }
 
-int wire_data(const struct parcel *p, bool inline_media, struct buf *out,
+int wire_data(const struct inflight *p, bool inline_media, struct buf *out,
 	      struct err *e)
 {
 	const char *text = p->row.body;
@@ -150,7 +150,7 @@ static const char *content_type(const char *mime)
 	return strncmp(mime, "video/", 6) ? "file" : "video";
 }
 
-static int add_item(const struct parcel *p, const struct media_use_row *m,
+static int add_item(const struct inflight *p, const struct media_use_row *m,
 		    struct buf *out, struct arena *a, struct err *e)
 {
 	struct supervisor *s = p->channel->sup;
@@ -172,7 +172,7 @@ static int add_item(const struct parcel *p, const struct media_use_row *m,
 	return 0;
 }
 
-static int add_content(const struct parcel *p, const cJSON *body,
+static int add_content(const struct inflight *p, const cJSON *body,
 		       struct buf *out, struct err *e)
 {
 	const char *text = json_text(body, "text", "");
@@ -194,7 +194,7 @@ static int add_content(const struct parcel *p, const cJSON *body,
 	return rc;
 }
 
-static void add_routing(const struct parcel *p, struct buf *out)
+static void add_routing(const struct inflight *p, struct buf *out)
 {
 	const struct delivery_claim_row *r = &p->row;
 	struct buf from = BUF_MAX(256);
@@ -217,7 +217,7 @@ static void add_routing(const struct parcel *p, struct buf *out)
 	buf_fini(&from);
 }
 
-int wire_envelope(const struct parcel *p, struct buf *out, struct err *e)
+int wire_envelope(const struct inflight *p, struct buf *out, struct err *e)
 {
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
 	const cJSON *event = cJSON_GetObjectItem(body, "event");

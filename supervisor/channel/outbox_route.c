@@ -151,7 +151,8 @@ static int put_delivery(struct supervisor *s, const struct channel *c,
 	rc = delivery_add(s->db, d, now, &id, e);
 	if (rc > 0)
 		rc = attachments_use(s->db, id.text, body, e) ||
-				     parcel_tell_new(s, d, id.text, now, e) ||
+				     delivery_event_new(s, d, id.text, now,
+							e) ||
 				     (why_dead ? bury(s, id.text, why_dead, e)
 					       : !c && bury_lost(s, id.text,
 								 d->channel, e))
@@ -213,7 +214,7 @@ static int bury_message(struct supervisor *s, const struct letter *r,
 		 LT("agent", r->agent), LT("why", why));
 	if (made <= 0)
 		return made;
-	return parcel_tell_new(s, &d, id.text, now, e) ||
+	return delivery_event_new(s, &d, id.text, now, e) ||
 			       bury(s, id.text, why, e)
 		       ? -1
 		       : 0;

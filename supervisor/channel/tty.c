@@ -21,7 +21,7 @@ struct waiter {
 
 struct tty {
 	struct waiter *waiters;
-	struct parcel *shown; /* not yet acknowledged */
+	struct inflight *shown; /* not yet acknowledged */
 };
 
 static int tty_open(struct channel *c, struct err *e)
@@ -43,16 +43,16 @@ static void answer(struct waiter *w, const char *json)
 	free(w);
 }
 
-static void end_parcel(struct tty *t, struct parcel *p, enum delivery_event how,
-		       const char *why)
+static void end_inflight(struct tty *t, struct inflight *p,
+			 enum delivery_event how, const char *why)
 {
 	struct outcome o = outcome_of(how, OPT_NONE, -1, "%s", why);
-	struct parcel **at = &t->shown;
+	struct inflight **at = &t->shown;
 
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	parcel_done(p, &o);
+	inflight_done(p, &o);
 }
 
 static void tty_close(struct channel *c)
@@ -66,8 +66,8 @@ static void tty_close(struct channel *c)
 		answer(w, NULL);
 	}
 	while (t->shown)
-		end_parcel(t, t->shown, DELIVERY_EV_LOSE,
-			   "the channel was closed");
+		end_inflight(t, t->shown, DELIVERY_EV_LOSE,
+			     "the channel was closed");
 	free(t);
 }
 
@@ -83,14 +83,14 @@ struct shown {
 	struct waiter *waiter;
 	struct supervisor *sup;
 	const char *name;
-	struct parcel *parcel;
+	struct inflight *delivery;
 };
 
 /* After the commit of the claim. */
 static void show(void *arg, const struct err *failed)
 {
 	struct shown *s = arg;
-	struct parcel *p = s->parcel;
+	struct inflight *p = s->delivery;
 	struct channel *c = channel_find(s->sup, s->name);
 	struct tty *t;
 	struct err e;
@@ -107,7 +107,7 @@ static void show(void *arg, const struct err *failed)
 	answer(s->waiter, NULL);
 	if (failed && c)
 		c->inflight--;
-	parcel_free(p);
+	inflight_free(p);
 }
 
 /* Nothing is there for it: it goes, or waits on. */
@@ -132,7 +132,7 @@ static int tty_pull(struct channel *c, struct err *e)
 	while (*at) {
 		struct waiter *w = *at;
 		struct err why = {0};
-		struct parcel *p = parcel_pull(c, w->conversation, &why);
+		struct inflight *p = inflight_pull(c, w->conversation, &why);
 		struct shown *s;
 
 		if (!p && why.code != ERR_OK) {
@@ -158,15 +158,15 @@ static void tty_tick(struct channel *c)
 	struct tty *t = c->own;
 	int64_t now = (int64_t)uv_now(&c->sup->loop);
 	struct waiter **at = &t->waiters;
-	struct parcel *next;
+	struct inflight *next;
 
 	while (*at)
 		at = pass(at, now);
-	for (struct parcel *p = t->shown; p; p = next) {
+	for (struct inflight *p = t->shown; p; p = next) {
 		next = p->next;
 		if (p->late_ms <= now)
-			end_parcel(t, p, DELIVERY_EV_LOSE,
-				   "whoever asked did not say that it came");
+			end_inflight(t, p, DELIVERY_EV_LOSE,
+				     "whoever asked did not say that it came");
 	}
 }
 
@@ -191,9 +191,9 @@ bool tty_ack(struct channel *c, const char *delivery)
 {
 	struct tty *t = c->own;
 
-	for (struct parcel *p = t->shown; p; p = p->next)
+	for (struct inflight *p = t->shown; p; p = p->next)
 		if (!strcmp(p->row.id, delivery)) {
-			end_parcel(t, p, DELIVERY_EV_ACK, "");
+			end_inflight(t, p, DELIVERY_EV_ACK, "");
 			return true;
 		}
 	return false;

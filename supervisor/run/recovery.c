@@ -132,6 +132,6 @@ void on_txn_failed(void *arg, const struct err *failed)
 
 	if (failed && failed->code == ERR_MOVED && !control_file_in_place(s))
 		return;
-	parcels_rolled_back(s);
+	inflight_rolled_back(s);
 	uv_timer_start(&s->retry, on_retry, RETRY_MS, 0);
 }

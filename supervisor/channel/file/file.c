@@ -18,7 +18,7 @@
 #define PATIENCE_MS 2000 /* a thread is held as long; there are few */
 
 /* Work for a thread: lines to write, or lines to look for. It sees the file and
- * the text; the parcels are the loop's. */
+ * the text; the deliveries are the loop's. */
 struct task {
 	uv_work_t work;
 	struct task *next;       /* of those whose channel was closed */
@@ -28,8 +28,8 @@ struct task {
 	struct buf text;            /* lines to write, or … */
 	struct line_wanted *wanted; /* … to look for */
 	size_t n;
-	struct parcel *first;
-	struct parcel **end;
+	struct inflight *first;
+	struct inflight **end;
 	int rc;
 	bool unknown;
 	struct err err;
@@ -74,14 +74,14 @@ static void run_next(struct channel *c);
 static void hand_in(struct task *t)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_ACK, OPT_NONE, -1, "%s", "");
-	struct parcel *next;
+	struct inflight *next;
 
 	if (t->rc)
 		o = outcome_of(t->unknown ? DELIVERY_EV_LOSE : DELIVERY_EV_FAIL,
 			       OPT_NONE, -1, "%s", t->err.text);
-	for (struct parcel *p = t->first; p; p = next) {
+	for (struct inflight *p = t->first; p; p = next) {
 		next = p->next;
-		parcel_done(p, &o);
+		inflight_done(p, &o);
 	}
 }
 
@@ -97,7 +97,7 @@ static void answer_all(const struct task *t)
 		else if (!t->wanted[i].found)
 			o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 				       "the file does not have it");
-		parcel_done(t->wanted[i].owner, &o);
+		inflight_done(t->wanted[i].owner, &o);
 	}
 }
 
@@ -159,7 +159,7 @@ static struct task *task_new(struct channel *c)
 	return t;
 }
 
-static void add_parcel(struct task *t, struct parcel *p)
+static void add_inflight(struct task *t, struct inflight *p)
 {
 	p->next = NULL;
 	*t->end = p;
@@ -172,7 +172,7 @@ static void begin_look(struct channel *c, struct task *t)
 	size_t i = 0;
 
 	t->wanted = arena_alloc(&t->arena, t->n * sizeof *t->wanted);
-	for (struct parcel *p = t->first; p; p = p->next)
+	for (struct inflight *p = t->first; p; p = p->next)
 		t->wanted[i++] = (struct line_wanted){
 			.start = arena_printf(&t->arena, LINE_START "%s\"",
 					      p->row.id),
@@ -200,17 +200,17 @@ static void run_next(struct channel *c)
 	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
 }
 
-static void add(struct channel *c, struct parcel *p)
+static void add(struct channel *c, struct inflight *p)
 {
 	struct sink *k = c->own;
 
 	if (!k->next)
 		k->next = task_new(c);
-	add_parcel(k->next, p);
+	add_inflight(k->next, p);
 	buf_add(&k->next->text, p->body.p, p->body.n);
 }
 
-static void sink_send(struct channel *c, struct parcel *p)
+static void sink_send(struct channel *c, struct inflight *p)
 {
 	struct outcome o;
 	struct err e;
@@ -221,14 +221,14 @@ static void sink_send(struct channel *c, struct parcel *p)
 		return;
 	}
 	o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
-	parcel_done(p, &o);
+	inflight_done(p, &o);
 }
 
 /* --- what became of one ----------------------------------------------- */
 
-static bool has_parcel(const struct task *t, const char *id)
+static bool has_inflight(const struct task *t, const char *id)
 {
-	for (const struct parcel *p = t ? t->first : NULL; p; p = p->next)
+	for (const struct inflight *p = t ? t->first : NULL; p; p = p->next)
 		if (!strcmp(p->row.id, id))
 			return true;
 	return false;
@@ -241,11 +241,11 @@ static bool in_hand(const struct sink *k, const char *id)
 	for (const struct task *t = left; t; t = t->next)
 		if (!strcmp(t->file.path, k->path))
 			return true;
-	return has_parcel(k->next, id) ||
-	       (k->busy && !k->busy->wanted && has_parcel(k->busy, id));
+	return has_inflight(k->next, id) ||
+	       (k->busy && !k->busy->wanted && has_inflight(k->busy, id));
 }
 
-static bool sink_ask(struct channel *c, struct parcel *p)
+static bool sink_ask(struct channel *c, struct inflight *p)
 {
 	struct sink *k = c->own;
 	struct outcome o;
@@ -253,12 +253,12 @@ static bool sink_ask(struct channel *c, struct parcel *p)
 	if (in_hand(k, p->row.id)) {
 		o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
 			       "it is still being written");
-		parcel_done(p, &o);
+		inflight_done(p, &o);
 		return true;
 	}
 	if (!k->asks)
 		k->asks = task_new(c);
-	add_parcel(k->asks, p);
+	add_inflight(k->asks, p);
 	return true;
 }
 
@@ -283,11 +283,11 @@ static void give_back(struct task *t, enum delivery_event event)
 {
 	struct outcome o = outcome_of(event, OPT_NONE, -1,
 				      "the channel was closed");
-	struct parcel *next;
+	struct inflight *next;
 
-	for (struct parcel *p = t->first; p; p = next) {
+	for (struct inflight *p = t->first; p; p = next) {
 		next = p->next;
-		parcel_done(p, &o);
+		inflight_done(p, &o);
 	}
 	t->first = NULL;
 	t->channel = NULL;

@@ -70,10 +70,10 @@ static void give_back(struct plugin *p, const char *why)
 				      why);
 
 	while (p->waiting) {
-		struct parcel *parcel = p->waiting;
+		struct inflight *delivery = p->waiting;
 
-		p->waiting = parcel->next;
-		parcel_done(parcel, &o);
+		p->waiting = delivery->next;
+		inflight_done(delivery, &o);
 	}
 }
 
@@ -176,21 +176,21 @@ static void look_at_life(struct plugin *p)
 	}
 }
 
-static void late_parcels(struct plugin *p)
+static void late_inflight(struct plugin *p)
 {
 	struct outcome o = outcome_of(DELIVERY_EV_LOSE, OPT_NONE, -1,
 				      "the plugin did not answer in time");
-	struct parcel **at = &p->waiting;
+	struct inflight **at = &p->waiting;
 
 	while (*at) {
-		struct parcel *parcel = *at;
+		struct inflight *delivery = *at;
 
-		if (parcel->late_ms > plugin_now(p)) {
-			at = &parcel->next;
+		if (delivery->late_ms > plugin_now(p)) {
+			at = &delivery->next;
 			continue;
 		}
-		*at = parcel->next;
-		parcel_done(parcel, &o);
+		*at = delivery->next;
+		inflight_done(delivery, &o);
 	}
 }
 
@@ -216,7 +216,7 @@ static void tick(struct channel *c)
 	struct plugin *p = c->own;
 
 	plugin_pipe_tick(p);
-	late_parcels(p);
+	late_inflight(p);
 	if (c->sup->ticks % FORGIVE == 0)
 		forgive(p);
 	if (p->state == PLUGIN_ENDING)

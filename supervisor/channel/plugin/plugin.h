@@ -51,7 +51,7 @@ struct plugin {
 	bool quiet;       /* it floods: not read before the next tick */
 
 	/* what was said */
-	struct parcel *waiting; /* sent, not answered */
+	struct inflight *waiting; /* sent, not answered */
 	int64_t next_id;
 	int bad_lines, notes; /* for a while; then forgiven */
 	bool pinged;
@@ -99,8 +99,8 @@ bool plugin_takes(const struct plugin *p, size_t n); /* so many bytes more */
 void plugin_configure(struct plugin *p);
 void plugin_ping(struct plugin *p);
 void plugin_stop_word(struct plugin *p);
-void plugin_send(struct channel *c, struct parcel *parcel);
-bool plugin_ask(struct channel *c, struct parcel *parcel);
+void plugin_send(struct channel *c, struct inflight *delivery);
+bool plugin_ask(struct channel *c, struct inflight *delivery);
 /* Of a request of its own; id is the JSON text of it, NULL: it wants none. */
 void plugin_answer(struct plugin *p, const char *id, const char *result);
 void plugin_refuse(struct plugin *p, const char *id, int code, const char *why);

@@ -9,15 +9,15 @@
 #define BAD_LINES_MAX 100
 #define RETRY_MAX_MS  86400000
 
-static struct parcel *take_parcel(struct plugin *p, int64_t number)
+static struct inflight *take_inflight(struct plugin *p, int64_t number)
 {
-	for (struct parcel **at = &p->waiting; *at; at = &(*at)->next) {
-		struct parcel *parcel = *at;
+	for (struct inflight **at = &p->waiting; *at; at = &(*at)->next) {
+		struct inflight *delivery = *at;
 
-		if ((intptr_t)parcel->own != number)
+		if ((intptr_t)delivery->own != number)
 			continue;
-		*at = parcel->next;
-		return parcel;
+		*at = delivery->next;
+		return delivery;
 	}
 	return NULL;
 }
@@ -70,7 +70,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 
 static void on_answer(struct plugin *p, const struct rpc_line *r)
 {
-	struct parcel *parcel;
+	struct inflight *delivery;
 	struct outcome o;
 
 	if (r->number == PLUGIN_PING_ID)
@@ -79,11 +79,11 @@ static void on_answer(struct plugin *p, const struct rpc_line *r)
 		on_configured(p, r);
 		return;
 	}
-	parcel = take_parcel(p, r->number);
-	if (!parcel)
+	delivery = take_inflight(p, r->number);
+	if (!delivery)
 		return; /* it was given up meanwhile */
-	o = outcome_said(r, parcel->asking);
-	parcel_done(parcel, &o);
+	o = outcome_said(r, delivery->asking);
+	inflight_done(delivery, &o);
 }
 
 static void bad_line(struct plugin *p, const char *why)

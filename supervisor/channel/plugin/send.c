@@ -78,51 +78,51 @@ void plugin_stop_word(struct plugin *p)
 	buf_adds(&p->outbox, "{}}\n");
 }
 
-static void wait_for(struct plugin *p, struct parcel *parcel)
+static void wait_for(struct plugin *p, struct inflight *delivery)
 {
-	parcel->own = (void *)(intptr_t)p->next_id;
-	parcel->next = p->waiting;
-	p->waiting = parcel;
+	delivery->own = (void *)(intptr_t)p->next_id;
+	delivery->next = p->waiting;
+	p->waiting = delivery;
 }
 
-void plugin_send(struct channel *c, struct parcel *parcel)
+void plugin_send(struct channel *c, struct inflight *delivery)
 {
 	struct plugin *p = c->own;
 	struct outcome o;
 	struct err e;
 
-	if (wire_envelope(parcel, &parcel->body, &e)) {
+	if (wire_envelope(delivery, &delivery->body, &e)) {
 		o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
-		parcel_done(parcel, &o);
+		inflight_done(delivery, &o);
 		return;
 	}
 	if (p->state != PLUGIN_READY || p->in < 0) { /* it went meanwhile */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin is not there");
-		parcel_done(parcel, &o);
+		inflight_done(delivery, &o);
 		return;
 	}
-	if (!plugin_takes(p, parcel->body.n)) { /* it may well read, slowly */
+	if (!plugin_takes(p, delivery->body.n)) { /* it may well read, slowly */
 		o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1,
 			       "the plugin has not read what it was sent");
-		parcel_done(parcel, &o);
+		inflight_done(delivery, &o);
 		return;
 	}
 	begin(p, ++p->next_id, "channel.send");
-	buf_add(&p->outbox, parcel->body.p, parcel->body.n);
-	wait_for(p, parcel);
+	buf_add(&p->outbox, delivery->body.p, delivery->body.n);
+	wait_for(p, delivery);
 	end(p);
 }
 
-bool plugin_ask(struct channel *c, struct parcel *parcel)
+bool plugin_ask(struct channel *c, struct inflight *delivery)
 {
 	struct plugin *p = c->own;
 
 	if (!p->resolves || p->state != PLUGIN_READY || p->in < 0)
 		return false;
 	begin(p, ++p->next_id, "channel.status");
-	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", parcel->row.id);
-	wait_for(p, parcel);
+	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", delivery->row.id);
+	wait_for(p, delivery);
 	end(p);
 	return true;
 }

@@ -24,9 +24,9 @@ struct mail {
 	struct transfer transfer; /* first: it is found by it */
 	struct mail *next;
 	struct channel *channel; /* NULL: it was closed meanwhile */
-	struct parcel *parcel;
+	struct inflight *delivery;
 	struct supervisor *sup;
-	struct parcel *later; /* the row again, once its channel was closed */
+	struct inflight *later; /* the row again, once its channel was closed */
 	struct curl_slist *to;
 	struct buf text;
 	_Atomic size_t sent;
@@ -116,7 +116,7 @@ static int write_mail(struct mail *m, const struct mail_address *to,
 		      struct err *e)
 {
 	const struct channel *c = m->channel;
-	const struct parcel *p = m->parcel;
+	const struct inflight *p = m->delivery;
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
 	struct mail_head head = {
 		.from = ((struct mailer *)c->own)->from,
@@ -183,7 +183,7 @@ static struct outcome outcome(const struct mail *m, CURLcode code)
  * what it did says whether it may be sent again. */
 static void settle_late(struct mail *m, const struct outcome *o, CURLcode code)
 {
-	struct parcel *p = m->later;
+	struct inflight *p = m->later;
 
 	p->out = *o;
 	if (code == CURLE_ABORTED_BY_CALLBACK && o->event == DELIVERY_EV_FAIL)
@@ -191,7 +191,7 @@ static void settle_late(struct mail *m, const struct outcome *o, CURLcode code)
 				    "the channel was closed before it left");
 	if (o->event == DELIVERY_EV_REFUSE) /* it will be so again */
 		p->out.event = DELIVERY_EV_FAIL;
-	parcel_settle(m->sup, p);
+	inflight_record_outcome(m->sup, p);
 }
 
 static void on_done(struct transfer *t, CURLcode code)
@@ -201,7 +201,7 @@ static void on_done(struct transfer *t, CURLcode code)
 
 	if (m->channel) {
 		take_busy(m->channel->own, m);
-		parcel_done(m->parcel, &o);
+		inflight_done(m->delivery, &o);
 	} else {
 		settle_late(m, &o, code);
 	}
@@ -266,7 +266,7 @@ static int start(struct mail *m, struct err *e)
 /* REFUSE: the message itself is at fault. */
 static enum delivery_event try(struct mail *m, struct err *e)
 {
-	const struct parcel *p = m->parcel;
+	const struct inflight *p = m->delivery;
 	const char *text = p->row.peer ? p->row.peer : m->channel->config.to;
 	enum delivery_event event = DELIVERY_EV_REFUSE;
 	struct mail_address to;
@@ -285,7 +285,7 @@ static enum delivery_event try(struct mail *m, struct err *e)
 	return event;
 }
 
-static void mail_send(struct channel *c, struct parcel *p)
+static void mail_send(struct channel *c, struct inflight *p)
 {
 	struct mailer *k = c->own;
 	struct mail *m = calloc(1, sizeof *m);
@@ -297,7 +297,7 @@ static void mail_send(struct channel *c, struct parcel *p)
 		abort();
 	m->channel = c;
 	m->sup = c->sup;
-	m->parcel = p;
+	m->delivery = p;
 	buf_init(&m->text, MAIL_MAX);
 	event = try(m, &e);
 	if (event == DELIVERY_EV_ACK) {
@@ -307,7 +307,7 @@ static void mail_send(struct channel *c, struct parcel *p)
 	}
 	mail_free(m);
 	o = outcome_of(event, OPT_NONE, -1, "%s", e.text);
-	parcel_done(p, &o);
+	inflight_done(p, &o);
 }
 
 /* --- life ------------------------------------------------------------- */
@@ -347,14 +347,14 @@ static int mail_open(struct channel *c, struct err *e)
 }
 
 /* The row once more, as that of one that is unknown. */
-static struct parcel *copy_of(struct channel *c, const struct parcel *p)
+static struct inflight *copy_of(struct channel *c, const struct inflight *p)
 {
 	struct delivery_claim_row row = p->row;
-	struct parcel *copy;
+	struct inflight *copy;
 
 	row.body = NULL;
 	row.attempts++; /* this one */
-	copy = parcel_new(c, &row);
+	copy = inflight_new(c, &row);
 	copy->asking = true;
 	copy->channel = NULL;
 	return copy;
@@ -372,9 +372,9 @@ static void mail_close(struct channel *c)
 
 		take_busy(k, m);
 		m->channel = NULL;
-		m->later = copy_of(c, m->parcel);
+		m->later = copy_of(c, m->delivery);
 		curl_loop_drop(c->sup->channels->mail, &m->transfer);
-		parcel_done(m->parcel, &o);
+		inflight_done(m->delivery, &o);
 	}
 	free(k);
 }

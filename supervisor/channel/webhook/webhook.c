@@ -20,7 +20,7 @@ struct hook {
 	struct post post;         /* first: it is found by its transfer */
 	struct hook *next, *prev; /* at rest: next only */
 	struct channel *channel;  /* NULL: it was closed meanwhile */
-	struct parcel *parcel;
+	struct inflight *delivery;
 };
 
 struct webhook {
@@ -97,10 +97,10 @@ static void on_done(struct transfer *t, CURLcode code)
 	post_rest(&h->post);
 	h->next = w->rest;
 	w->rest = h;
-	parcel_done(h->parcel, &o);
+	inflight_done(h->delivery, &o);
 }
 
-static int make_body(struct buf *b, const struct parcel *p, struct err *e)
+static int make_body(struct buf *b, const struct inflight *p, struct err *e)
 {
 	char at[CLOCK_TEXT];
 
@@ -114,7 +114,7 @@ static int make_body(struct buf *b, const struct parcel *p, struct err *e)
 	return buf_ok(b, "the message", e);
 }
 
-static int make_headers(struct hook *h, const struct parcel *p, struct err *e)
+static int make_headers(struct hook *h, const struct inflight *p, struct err *e)
 {
 	struct post *post = &h->post;
 	int64_t now = clock_now() / 1000;
@@ -129,16 +129,16 @@ static int make_headers(struct hook *h, const struct parcel *p, struct err *e)
 			    &post->text[POST_SIGNATURE], e);
 }
 
-static int start(struct hook *h, struct parcel *p, struct err *e)
+static int start(struct hook *h, struct inflight *p, struct err *e)
 {
 	if (make_body(&h->post.body, p, e) || make_headers(h, p, e))
 		return -1;
-	h->parcel = p;
+	h->delivery = p;
 	h->post.transfer.done = on_done;
 	return post_start(&h->post, h->channel->sup->channels->web, e);
 }
 
-static void hook_send(struct channel *c, struct parcel *p)
+static void hook_send(struct channel *c, struct inflight *p)
 {
 	struct webhook *w = c->own;
 	struct hook *h = w->rest;
@@ -155,7 +155,7 @@ static void hook_send(struct channel *c, struct parcel *p)
 	}
 	hook_free(h);
 	o = outcome_of(DELIVERY_EV_FAIL, OPT_NONE, -1, "%s", e.text);
-	parcel_done(p, &o);
+	inflight_done(p, &o);
 }
 
 /* --- life ------------------------------------------------------------- */
@@ -213,7 +213,7 @@ static void hook_close(struct channel *c)
 		take_busy(w, h);
 		h->channel = NULL;
 		curl_loop_drop(c->sup->channels->web, &h->post.transfer);
-		parcel_done(h->parcel, &o);
+		inflight_done(h->delivery, &o);
 	}
 	while ((h = w->rest)) {
 		w->rest = h->next;
