@@ -230,8 +230,8 @@ static int start_reading(struct supervisor *s, struct err *e)
 	s->spawn.fd = -1;
 	disk_refuse(&s->home, &why);
 	txn_refuse(&s->txn, &why);
-	if (channels_open(s, e) || retiring_open(s, e) || removing_open(s, e) ||
-	    api_open(&s->api, s, &s->loop, e))
+	if (channels_open(s, e) || retention_open(s, e) ||
+	    channel_delete_open(s, e) || api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
 }
@@ -253,8 +253,8 @@ static int start(struct supervisor *s, struct err *e)
 	if (spawn_open(&s->spawn, &s->loop, spawner, e))
 		return -1;
 	s->place.spawner = s->spawn.pid;
-	if (recover_runs(s, e) || channels_open(s, e) || retiring_open(s, e) ||
-	    removing_open(s, e) || messages_open(s, e) ||
+	if (recover_runs(s, e) || channels_open(s, e) || retention_open(s, e) ||
+	    channel_delete_open(s, e) || messages_open(s, e) ||
 	    api_open(&s->api, s, &s->loop, e))
 		return -1;
 	return 0;
@@ -287,8 +287,8 @@ static void stop(struct supervisor *s)
 	if (s->api)
 		api_stop(s->api);
 	keeper_close(&s->keeper);
-	retiring_close(s);
-	removing_close(s);
+	retention_close(s);
+	channel_delete_close(s);
 	spawn_close(&s->spawn);
 	prefork_close(s);
 	messages_close(s);

@@ -172,18 +172,18 @@ static void take(struct api_request *q, const char *channel, const char *id,
 {
 	struct err e = {0};
 	cJSON *json = json_parse_object("message", text.p, text.n, &e);
-	struct arrival m = {0};
-	int rc = json ? arrival_read(&m, json, &e) : -1;
+	struct inbound_message m = {0};
+	int rc = json ? inbound_message_read(&m, json, &e) : -1;
 
 	if (rc == 0 && id)
-		rc = arrival_from_outside(&m, &e);
+		rc = inbound_message_from_outside(&m, &e);
 	if (rc == 0 && !m.external_id)
 		m.external_id = id;
 	if (rc == 0)
 		rc = inbound_take(q->api->sup, channel, &m, request_done(q),
 				  &e);
 	request_command(q, rc, &e);
-	arrival_fini(&m);
+	inbound_message_fini(&m);
 	cJSON_Delete(json);
 }
 

@@ -211,11 +211,11 @@ static int post(struct supervisor *s, struct channel *c,
 		const struct post_request *l, cJSON *body, struct id *id,
 		struct err *e)
 {
-	struct talk talk = {.channel = c->name,
-			    .peer = l->peer,
-			    .sender = "",
-			    .kind = "direct",
-			    .agent = c->config.agent};
+	struct conversation_key talk = {.channel = c->name,
+					.peer = l->peer,
+					.sender = "",
+					.kind = "direct",
+					.agent = c->config.agent};
 	struct delivery_new d = {.channel = c->name};
 	struct buf text = BUF_MAX(16u << 20);
 	struct conversation_row row;
@@ -248,7 +248,7 @@ static int post(struct supervisor *s, struct channel *c,
 int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 			    struct completion done, struct err *e)
 {
-	struct channel *c = channel_taking(s, l->channel);
+	struct channel *c = channel_accepting(s, l->channel);
 	cJSON *json;
 	struct id id;
 	int rc;
@@ -281,7 +281,7 @@ static int open_again(struct supervisor *s, const struct delivery_row *row,
 {
 	cJSON *address = json_parse_object("conversation", row->conversation,
 					   strlen(row->conversation), e);
-	struct talk t = {
+	struct conversation_key t = {
 		.channel = row->channel,
 		.peer = json_text(address, "peer", ""),
 		.sender = json_text(address, "thread", ""),

@@ -14,7 +14,7 @@
 #define PAUSE_MS 12      /* … and then others have theirs */
 #define SICK_MS  1000    /* after a failure */
 
-struct removing {
+struct channel_delete_job {
 	uv_timer_t timer;
 	struct removal at;
 };
@@ -25,7 +25,7 @@ static void sliced(void *arg, const struct err *failed)
 	struct supervisor *s = arg;
 
 	if (failed)
-		s->removing->at = (struct removal){0};
+		s->channel_delete->at = (struct removal){0};
 }
 
 struct gone {
@@ -51,7 +51,8 @@ static int tell(struct supervisor *s, const char *name, const char *what,
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
 	struct gone *g = txn_alloc(&s->txn, sizeof *g);
 
-	*g = (struct gone){s, txn_text(&s->txn, name), s->removing->at.had_log};
+	*g = (struct gone){s, txn_text(&s->txn, name),
+			   s->channel_delete->at.had_log};
 	s->host_changed = true;
 	txn_on_commit(&s->txn, follow, g);
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
@@ -61,7 +62,7 @@ static int tell(struct supervisor *s, const char *name, const char *what,
 static int slice(struct supervisor *s, const char *name, struct err *e)
 {
 	int64_t until = clock_mono_ns() + SLICE_NS;
-	struct removal *at = &s->removing->at;
+	struct removal *at = &s->channel_delete->at;
 	int n = 1;
 
 	txn_on_commit(&s->txn, sliced, s);
@@ -115,20 +116,20 @@ int supervisor_channel_delete(struct supervisor *s, const char *name,
 	if (left < 0 || (left && tell(s, name, CHANNEL_REMOVING, e)))
 		return -1;
 	if (left)
-		uv_timer_start(&s->removing->timer, on_time, PAUSE_MS, 0);
+		uv_timer_start(&s->channel_delete->timer, on_time, PAUSE_MS, 0);
 	complete_later(s, done, name, true,
 		       left ? "it is being removed" : "removed");
 	return 0;
 }
 
-int removing_open(struct supervisor *s, struct err *e)
+int channel_delete_open(struct supervisor *s, struct err *e)
 {
-	struct removing *r = calloc(1, sizeof *r);
+	struct channel_delete_job *r = calloc(1, sizeof *r);
 
 	(void)e;
 	if (!r)
 		abort();
-	s->removing = r;
+	s->channel_delete = r;
 	uv_timer_init(&s->loop, &r->timer);
 	r->timer.data = s;
 	uv_timer_start(&r->timer, on_time, PAUSE_MS, 0);
@@ -140,12 +141,12 @@ static void closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
-	free(s->removing);
-	s->removing = NULL;
+	free(s->channel_delete);
+	s->channel_delete = NULL;
 }
 
-void removing_close(struct supervisor *s)
+void channel_delete_close(struct supervisor *s)
 {
-	if (s->removing)
-		uv_close((uv_handle_t *)&s->removing->timer, closed);
+	if (s->channel_delete)
+		uv_close((uv_handle_t *)&s->channel_delete->timer, closed);
 }

@@ -9,7 +9,7 @@
  * pauses between them, so that nobody waits. What another skepd has left is
  * gone on with.
  */
-int removing_open(struct supervisor *s, struct err *e);
-void removing_close(struct supervisor *s);
+int channel_delete_open(struct supervisor *s, struct err *e);
+void channel_delete_close(struct supervisor *s);
 
 #endif

@@ -218,7 +218,8 @@ static void call(struct supervisor *s, const char *channel, const cJSON *ask,
 }
 
 int rpc_answer(struct supervisor *s, const char *channel,
-	       const char *conversation, const struct arrival *m, struct err *e)
+	       const char *conversation, const struct inbound_message *m,
+	       struct err *e)
 {
 	const char *text = json_text(m->body, "text", "");
 	cJSON *ask = json_parse("request", text, strlen(text), e);

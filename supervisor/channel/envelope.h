@@ -14,7 +14,7 @@
 
 /* One message that came in, before it is a row. Texts point into the JSON that
  * it was read from. */
-struct arrival {
+struct inbound_message {
 	const char *external_id; /* the platform's; NULL: it has none */
 	const char *peer;        /* conversation */
 	const char *sender;
@@ -28,22 +28,24 @@ struct arrival {
 };
 
 /* Reads an envelope or a plain message. ERR_INVALID says what is wrong. */
-int arrival_read(struct arrival *out, const cJSON *json, struct err *e);
-void arrival_fini(struct arrival *m);
+int inbound_message_read(struct inbound_message *out, const cJSON *json,
+			 struct err *e);
+void inbound_message_fini(struct inbound_message *m);
 
 /* Whoever may start runs names agent and session; a platform or a plugin, whose
  * messages anybody wrote, does not: ERR_INVALID. */
-int arrival_from_outside(const struct arrival *m, struct err *e);
+int inbound_message_from_outside(const struct inbound_message *m,
+				 struct err *e);
 
 /* Is it a whole, valid envelope? */
 int envelope_check(const cJSON *json, struct err *e);
 
 /* What is known of a delivery: {"id", "channel", "conversation", …, "text"}.
  * With `inline_media` the bytes of attachments are in it. */
-int wire_data(const struct inflight *p, bool inline_media, struct buf *out,
-	      struct err *e);
+int envelope_write_data(const struct inflight *p, bool inline_media,
+			struct buf *out, struct err *e);
 
 /* The same as an envelope; large attachments are paths of files. */
-int wire_envelope(const struct inflight *p, struct buf *out, struct err *e);
+int envelope_write(const struct inflight *p, struct buf *out, struct err *e);
 
 #endif

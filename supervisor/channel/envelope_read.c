@@ -205,7 +205,8 @@ static cJSON *body_of(const cJSON *content)
 	return body;
 }
 
-static int read_envelope(struct arrival *m, const cJSON *json, struct err *e)
+static int read_envelope(struct inbound_message *m, const cJSON *json,
+			 struct err *e)
 {
 	const cJSON *r = cJSON_GetObjectItem(json, "routing");
 	const cJSON *meta = cJSON_GetObjectItem(r, "metadata");
@@ -247,7 +248,8 @@ static int check_texts(const cJSON *json, struct err *e)
 	return 0;
 }
 
-static int read_plain(struct arrival *m, const cJSON *json, struct err *e)
+static int read_plain(struct inbound_message *m, const cJSON *json,
+		      struct err *e)
 {
 	static const char *const kept[] = {"text", "attachments", "meta"};
 
@@ -275,7 +277,7 @@ static int read_plain(struct arrival *m, const cJSON *json, struct err *e)
 	return 0;
 }
 
-static int check_said(const struct arrival *m, struct err *e)
+static int check_said(const struct inbound_message *m, struct err *e)
 {
 	if (!strcmp(m->type, "message") && !has_text(m->body, "text") &&
 	    cJSON_GetArraySize(cJSON_GetObjectItem(m->body, "attachments")) ==
@@ -285,7 +287,7 @@ static int check_said(const struct arrival *m, struct err *e)
 	return 0;
 }
 
-static int check_keys(const struct arrival *m, struct err *e)
+static int check_keys(const struct inbound_message *m, struct err *e)
 {
 	if (!m->sender || !m->peer)
 		return err_set(e, ERR_INVALID,
@@ -313,7 +315,8 @@ static const cJSON *unwrap(const cJSON *json)
 		       : NULL;
 }
 
-static int read_ours(struct arrival *m, const cJSON *data, struct err *e)
+static int read_ours(struct inbound_message *m, const cJSON *data,
+		     struct err *e)
 {
 	if (read_plain(m, data, e))
 		return -1;
@@ -323,12 +326,13 @@ static int read_ours(struct arrival *m, const cJSON *data, struct err *e)
 	return 0;
 }
 
-int arrival_read(struct arrival *out, const cJSON *json, struct err *e)
+int inbound_message_read(struct inbound_message *out, const cJSON *json,
+			 struct err *e)
 {
 	const cJSON *ours = unwrap(json);
 	int rc;
 
-	*out = (struct arrival){0};
+	*out = (struct inbound_message){0};
 	if (!cJSON_IsObject(json))
 		return err_set(e, ERR_INVALID, "a message is a JSON object");
 	rc = cJSON_GetObjectItemCaseSensitive(json, "message_type")
@@ -338,11 +342,11 @@ int arrival_read(struct arrival *out, const cJSON *json, struct err *e)
 	if (rc == 0)
 		rc = check_keys(out, e) || check_said(out, e) ? -1 : 0;
 	if (rc)
-		arrival_fini(out);
+		inbound_message_fini(out);
 	return rc;
 }
 
-int arrival_from_outside(const struct arrival *m, struct err *e)
+int inbound_message_from_outside(const struct inbound_message *m, struct err *e)
 {
 	if (m->agent || m->session)
 		return err_set(e, ERR_INVALID,
@@ -352,7 +356,7 @@ int arrival_from_outside(const struct arrival *m, struct err *e)
 	return 0;
 }
 
-void arrival_fini(struct arrival *m)
+void inbound_message_fini(struct inbound_message *m)
 {
 	cJSON_Delete(m->body);
 	m->body = NULL;

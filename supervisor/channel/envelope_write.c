@@ -116,8 +116,8 @@ static bool add_as_is(const char *body, struct buf *out)
 	return true;
 }
 
-int wire_data(const struct inflight *p, bool inline_media, struct buf *out,
-	      struct err *e)
+int envelope_write_data(const struct inflight *p, bool inline_media,
+			struct buf *out, struct err *e)
 {
 	const char *text = p->row.body;
 	struct arena a = {0};
@@ -217,7 +217,7 @@ static void add_routing(const struct inflight *p, struct buf *out)
 	buf_fini(&from);
 }
 
-int wire_envelope(const struct inflight *p, struct buf *out, struct err *e)
+int envelope_write(const struct inflight *p, struct buf *out, struct err *e)
 {
 	cJSON *body = json_parse("body", p->row.body, strlen(p->row.body), e);
 	const cJSON *event = cJSON_GetObjectItem(body, "event");

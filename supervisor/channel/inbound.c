@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-struct taking {
+struct inbound_ctx {
 	struct supervisor *sup;
-	const struct arrival *arrival;
+	const struct inbound_message *arrival;
 	struct channel *channel;
 	struct conversation_row conversation;
 	struct inbound_row row;
@@ -27,7 +27,8 @@ struct taking {
 
 /* --- the turn that it becomes ----------------------------------------- */
 
-static int add_attachments(struct taking *t, struct buf *prompt, struct err *e)
+static int add_attachments(struct inbound_ctx *t, struct buf *prompt,
+			   struct err *e)
 {
 	struct home_path dir = home_path(&t->sup->home, HOME_MEDIA);
 	int n = attachments_add_lines(t->sup->db, t->row.id, dir.text, prompt,
@@ -37,7 +38,7 @@ static int add_attachments(struct taking *t, struct buf *prompt, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int make_prompt(struct taking *t, struct buf *prompt, struct err *e)
+static int make_prompt(struct inbound_ctx *t, struct buf *prompt, struct err *e)
 {
 	cJSON *body = json_parse("body", t->row.body, strlen(t->row.body), e);
 	int rc;
@@ -52,7 +53,7 @@ static int make_prompt(struct taking *t, struct buf *prompt, struct err *e)
 	return rc ? -1 : buf_ok(prompt, "the message", e);
 }
 
-static const char *make_options(struct taking *t)
+static const char *make_options(struct inbound_ctx *t)
 {
 	struct buf b = BUF_MAX(16384);
 	const char *out;
@@ -72,7 +73,7 @@ static const char *make_options(struct taking *t)
 }
 
 /* The run's id, which the key finds again in the same transaction. */
-static int find_run(struct taking *t, struct err *e)
+static int find_run(struct inbound_ctx *t, struct err *e)
 {
 	struct run_by_key_in key = {t->conversation.agent, t->row.id};
 	struct run_by_key_row row;
@@ -84,7 +85,7 @@ static int find_run(struct taking *t, struct err *e)
 }
 
 /* -1 with why it cannot be: the message is dead then. */
-static int submit(struct taking *t, struct err *e)
+static int submit(struct inbound_ctx *t, struct err *e)
 {
 	struct run_ask ask = supervisor_run_defaults(t->sup);
 	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
@@ -108,7 +109,7 @@ static int submit(struct taking *t, struct err *e)
 	return rc ? -1 : find_run(t, e);
 }
 
-static void bury(struct taking *t, const struct err *why)
+static void dead_letter(struct inbound_ctx *t, const struct err *why)
 {
 	snprintf(t->reason, sizeof t->reason, "%s", err_name(why->code));
 	for (char *p = t->reason; *p; p++)
@@ -122,7 +123,7 @@ static void bury(struct taking *t, const struct err *why)
 }
 
 /* What the message leads to; the database failing is the transaction's failure. */
-static int act_on(struct taking *t, struct err *e)
+static int act_on(struct inbound_ctx *t, struct err *e)
 {
 	struct err why;
 	struct inbound_set_in set;
@@ -130,7 +131,7 @@ static int act_on(struct taking *t, struct err *e)
 	if (!strcmp(t->row.kind, "message")) {
 		t->row.state = "queued";
 		if (submit(t, &why))
-			bury(t, &why);
+			dead_letter(t, &why);
 	}
 	set = (struct inbound_set_in){
 		.id = t->row.id,
@@ -143,7 +144,7 @@ static int act_on(struct taking *t, struct err *e)
 	return sql_exec(t->sup->db, Q_INBOUND_SET, &set, e) < 0 ? -1 : 0;
 }
 
-static int tell(struct taking *t, struct err *e)
+static int tell(struct inbound_ctx *t, struct err *e)
 {
 	struct host_event_inbound_in told = {
 		.at = clock_now(),
@@ -163,9 +164,9 @@ static int tell(struct taking *t, struct err *e)
 /* --- a new one -------------------------------------------------------- */
 
 /* A message may say who shall answer, and in which session. */
-static int rebind(struct taking *t, struct err *e)
+static int rebind(struct inbound_ctx *t, struct err *e)
 {
-	const struct arrival *m = t->arrival;
+	const struct inbound_message *m = t->arrival;
 	struct conversation_row *c = &t->conversation;
 	struct conversation_bind_in bind = {
 		c->id, m->agent ? m->agent : c->agent,
@@ -179,10 +180,10 @@ static int rebind(struct taking *t, struct err *e)
 	return sql_exec(t->sup->db, Q_CONVERSATION_BIND, &bind, e) < 0 ? -1 : 0;
 }
 
-static int open_conversation(struct taking *t, struct err *e)
+static int open_conversation(struct inbound_ctx *t, struct err *e)
 {
-	const struct arrival *m = t->arrival;
-	struct talk talk = {
+	const struct inbound_message *m = t->arrival;
+	struct conversation_key talk = {
 		.channel = t->row.channel,
 		.peer = m->peer,
 		.sender = m->sender,
@@ -206,7 +207,7 @@ static int open_conversation(struct taking *t, struct err *e)
 }
 
 /* Attachments become rows before the body is stored without them. */
-static int store(struct taking *t, struct err *e)
+static int store(struct inbound_ctx *t, struct err *e)
 {
 	cJSON *body = t->arrival->body;
 	struct buf text = BUF_MAX(16u << 20);
@@ -228,9 +229,9 @@ static int store(struct taking *t, struct err *e)
 		       : 0;
 }
 
-static int take_new(struct taking *t, struct err *e)
+static int take_new(struct inbound_ctx *t, struct err *e)
 {
-	const struct arrival *m = t->arrival;
+	const struct inbound_message *m = t->arrival;
 
 	t->id = id_new(ID_INBOUND);
 	t->row.id = t->id.text;
@@ -267,15 +268,16 @@ static int not_now(struct supervisor *s, const char *channel, struct err *e)
 }
 
 int inbound_take(struct supervisor *s, const char *channel,
-		 const struct arrival *m, struct completion done, struct err *e)
+		 const struct inbound_message *m, struct completion done,
+		 struct err *e)
 {
-	struct taking t = {.sup = s, .arrival = m};
+	struct inbound_ctx t = {.sup = s, .arrival = m};
 	struct inbound_row known;
 	int found = 0;
 
 	if (s->stopping)
 		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
-	t.channel = channel_taking(s, channel);
+	t.channel = channel_accepting(s, channel);
 	if (!t.channel)
 		return not_now(s, channel, e);
 	t.row.channel = t.channel->name;
@@ -302,7 +304,7 @@ int inbound_take(struct supervisor *s, const char *channel,
 
 /* --- dead ones -------------------------------------------------------- */
 
-static int read_dead(struct taking *t, const char *id, struct err *e)
+static int read_dead(struct inbound_ctx *t, const char *id, struct err *e)
 {
 	int found = sql_get(t->sup->db, Q_INBOUND_GET,
 			    &(struct inbound_get_in){id}, &t->row, &t->arena,
@@ -319,11 +321,11 @@ static int read_dead(struct taking *t, const char *id, struct err *e)
 
 /* Bound anew if whoever was to answer is not there: somebody may have seen to
  * it meanwhile. */
-static int find_conversation(struct taking *t, struct err *e)
+static int find_conversation(struct inbound_ctx *t, struct err *e)
 {
 	struct conversation_get_in key = {t->row.conversation};
 	struct conversation_row *c = &t->conversation;
-	struct talk talk;
+	struct conversation_key talk;
 	int found = t->row.conversation
 			    ? sql_get(t->sup->db, Q_CONVERSATION_GET, &key, c,
 				      &t->arena, e)
@@ -331,12 +333,13 @@ static int find_conversation(struct taking *t, struct err *e)
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND, "its conversation is gone");
-	t->channel = found == 1 ? channel_taking(t->sup, t->row.channel) : NULL;
+	t->channel = found == 1 ? channel_accepting(t->sup, t->row.channel)
+				: NULL;
 	if (found == 1 && !t->channel)
 		return channel_closed(t->sup, t->row.channel, e);
 	if (found < 0)
 		return -1;
-	talk = (struct talk){
+	talk = (struct conversation_key){
 		.channel = t->row.channel,
 		.peer = c->peer,
 		.sender = t->row.sender,
@@ -353,7 +356,7 @@ static int find_conversation(struct taking *t, struct err *e)
 int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		  struct completion done, struct err *e)
 {
-	struct taking t = {.sup = s};
+	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
 
 	if (rc == 0)
@@ -372,7 +375,7 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e)
 {
-	struct taking t = {.sup = s};
+	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
 
 	if (rc == 0)

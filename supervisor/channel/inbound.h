@@ -15,7 +15,7 @@
  * row's state as the note.
  */
 int inbound_take(struct supervisor *s, const char *channel,
-		 const struct arrival *m, struct completion done,
+		 const struct inbound_message *m, struct completion done,
 		 struct err *e);
 
 /* A dead one again: it becomes a run, or is dead once more. */
@@ -27,7 +27,7 @@ int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 /* rpc.c: answers a device's request (channels.list, messages.history) with a
  * delivery to whoever asked. */
 int rpc_answer(struct supervisor *s, const char *channel,
-	       const char *conversation, const struct arrival *m,
+	       const char *conversation, const struct inbound_message *m,
 	       struct err *e);
 
 #endif

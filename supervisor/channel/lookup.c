@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-struct channel *channel_taking(struct supervisor *s, const char *name)
+struct channel *channel_accepting(struct supervisor *s, const char *name)
 {
 	struct channel *c = s->channels ? s->channels->first : NULL;
 	struct channel_row row;

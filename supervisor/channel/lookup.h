@@ -10,7 +10,7 @@
  */
 
 /* One that takes messages: it is open, or leaves to be opened anew. Or NULL. */
-struct channel *channel_taking(struct supervisor *s, const char *name);
+struct channel *channel_accepting(struct supervisor *s, const char *name);
 
 /* Why there is none that takes messages: -1. ERR_NOTFOUND; ERR_BUSY if that is
  * soon over; ERR_CONFLICT if a person has to do something. */

@@ -182,8 +182,8 @@ static void take_rows(struct supervisor *s, struct job *j)
 	int rc = txn_begin(&s->txn, &e);
 
 	for (int i = 0; i < j->n && rc == 0; i++) {
-		struct letter l = {j->agent, j->rows[i].session,
-				   j->rows[i].box};
+		struct outbox_entry l = {j->agent, j->rows[i].session,
+					 j->rows[i].box};
 
 		rc = outbox_take_row(s, &l, &e);
 	}

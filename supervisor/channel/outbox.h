@@ -11,12 +11,12 @@ int outbox_open(struct supervisor *s, struct err *e);
 void outbox_close(struct supervisor *s);
 
 /* outbox_route.c: in the transaction. */
-struct letter {
+struct outbox_entry {
 	const char *agent, *session;
 	struct outbox_row box;
 };
 
-int outbox_take_row(struct supervisor *s, const struct letter *r,
+int outbox_take_row(struct supervisor *s, const struct outbox_entry *r,
 		    struct err *e);
 
 #endif

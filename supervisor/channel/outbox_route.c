@@ -20,15 +20,15 @@ static const char went[] =
 	"was for is not known any more";
 
 /* A peer of a channel that there is; else it goes by the channel alone. */
-static int open_peer(struct supervisor *s, const struct letter *r,
+static int open_peer(struct supervisor *s, const struct outbox_entry *r,
 		     const char *peer, struct delivery_new *d, struct arena *a,
 		     struct err *e)
 {
-	struct talk t = {.channel = d->channel,
-			 .peer = peer,
-			 .sender = "",
-			 .kind = "direct",
-			 .agent = r->agent};
+	struct conversation_key t = {.channel = d->channel,
+				     .peer = peer,
+				     .sender = "",
+				     .kind = "direct",
+				     .agent = r->agent};
 	struct conversation_row conv;
 	struct channel_row row;
 	int found = sql_get(s->db, Q_CHANNEL_GET,
@@ -43,7 +43,7 @@ static int open_peer(struct supervisor *s, const struct letter *r,
 }
 
 /* The conversation that the target or the session means: 1; 0: none; -1. */
-static int find_talk(struct supervisor *s, const struct letter *r,
+static int find_talk(struct supervisor *s, const struct outbox_entry *r,
 		     const cJSON *target, struct conversation_row *conv,
 		     struct arena *a, struct err *e)
 {
@@ -61,7 +61,7 @@ static int find_talk(struct supervisor *s, const struct letter *r,
 /* {"channel", "conversation"}: there. {"agent", "session"}: to that session.
  * Neither: where the session was last spoken to from, else the default. 0; 1:
  * whom it was for is not known any more; -1. */
-static int find_way(struct supervisor *s, const struct letter *r,
+static int find_way(struct supervisor *s, const struct outbox_entry *r,
 		    const cJSON *target, struct delivery_new *d,
 		    struct arena *a, struct err *e)
 {
@@ -90,8 +90,8 @@ static int find_way(struct supervisor *s, const struct letter *r,
 }
 
 /* A dead letter says why. */
-static int bury(struct supervisor *s, const char *id, const char *why,
-		struct err *e)
+static int dead_letter(struct supervisor *s, const char *id, const char *why,
+		       struct err *e)
 {
 	struct delivery_row row;
 	struct delivery_end d;
@@ -111,8 +111,8 @@ static int bury(struct supervisor *s, const char *id, const char *why,
 
 /* A channel that does not exist: to be tried again when it does. One that is
  * disabled lets it wait. */
-static int bury_lost(struct supervisor *s, const char *id, const char *channel,
-		     struct err *e)
+static int dead_letter_lost(struct supervisor *s, const char *id,
+			    const char *channel, struct err *e)
 {
 	struct channel_row known;
 	struct arena a = {0};
@@ -120,9 +120,9 @@ static int bury_lost(struct supervisor *s, const char *id, const char *channel,
 			 &(struct channel_get_in){channel}, &known, &a, e);
 
 	if (rc == 0)
-		rc = bury(s, id,
-			  arena_printf(&a, "there is no channel %s", channel),
-			  e);
+		rc = dead_letter(
+			s, id,
+			arena_printf(&a, "there is no channel %s", channel), e);
 	arena_fini(&a);
 	return rc < 0 ? -1 : 0;
 }
@@ -153,9 +153,11 @@ static int put_delivery(struct supervisor *s, const struct channel *c,
 		rc = attachments_use(s->db, id.text, body, e) ||
 				     delivery_event_new(s, d, id.text, now,
 							e) ||
-				     (why_dead ? bury(s, id.text, why_dead, e)
-					       : !c && bury_lost(s, id.text,
-								 d->channel, e))
+				     (why_dead ? dead_letter(s, id.text,
+							     why_dead, e)
+					       : !c && dead_letter_lost(
+							       s, id.text,
+							       d->channel, e))
 			     ? -1
 			     : 0;
 	cJSON_Delete(body);
@@ -164,7 +166,7 @@ static int put_delivery(struct supervisor *s, const struct channel *c,
 	return rc;
 }
 
-static int add_delivery(struct supervisor *s, const struct letter *r,
+static int add_delivery(struct supervisor *s, const struct outbox_entry *r,
 			const cJSON *target, const char *source, struct err *e)
 {
 	struct delivery_new d = {
@@ -197,8 +199,9 @@ static int add_delivery(struct supervisor *s, const struct letter *r,
 }
 
 /* What no session can be given is a dead letter too, for people to see. */
-static int bury_message(struct supervisor *s, const struct letter *r,
-			const char *source, const char *why, struct err *e)
+static int dead_letter_message(struct supervisor *s,
+			       const struct outbox_entry *r, const char *source,
+			       const char *why, struct err *e)
 {
 	struct delivery_new d = {.source = source,
 				 .channel = "none",
@@ -215,12 +218,12 @@ static int bury_message(struct supervisor *s, const struct letter *r,
 	if (made <= 0)
 		return made;
 	return delivery_event_new(s, &d, id.text, now, e) ||
-			       bury(s, id.text, why, e)
+			       dead_letter(s, id.text, why, e)
 		       ? -1
 		       : 0;
 }
 
-static int add_message(struct supervisor *s, const struct letter *r,
+static int add_message(struct supervisor *s, const struct outbox_entry *r,
 		       const cJSON *target, const char *source, struct err *e)
 {
 	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
@@ -245,7 +248,7 @@ static int add_message(struct supervisor *s, const struct letter *r,
 		txn_on_commit(&s->txn, mail_news, s);
 	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||
 			  why.code == ERR_USAGE || why.code == ERR_CONFLICT))
-		rc = bury_message(s, r, source, why.text, e);
+		rc = dead_letter_message(s, r, source, why.text, e);
 	else if (body)
 		*e = why;
 	cJSON_Delete(body);
@@ -253,7 +256,8 @@ static int add_message(struct supervisor *s, const struct letter *r,
 	return rc < 0 ? -1 : 0;
 }
 
-int outbox_take_row(struct supervisor *s, const struct letter *r, struct err *e)
+int outbox_take_row(struct supervisor *s, const struct outbox_entry *r,
+		    struct err *e)
 {
 	cJSON *target = json_parse_object("target", r->box.target,
 					  strlen(r->box.target), e);

@@ -19,7 +19,7 @@
 #define LEAST_MS 1000
 #define PARTS    8 /* of the shortest time to keep: how late it may be */
 
-struct retiring {
+struct retention {
 	uv_timer_t timer;
 	struct retire walk; /* its own */
 	bool walking;
@@ -59,7 +59,7 @@ static int64_t wait_of(const struct config *c)
 static void walked(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
-	struct retiring *w = s->retiring;
+	struct retention *w = s->retention;
 
 	if (failed) {
 		w->walking = false;
@@ -83,7 +83,7 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 		n = retire_some(r, s->db, STEP, e);
 		sum += n;
 	} while (n > 0 && clock_mono_ns() < until);
-	s->retiring->bytes += r->bytes - bytes;
+	s->retention->bytes += r->bytes - bytes;
 	return n < 0 ? -1 : sum;
 }
 
@@ -107,7 +107,7 @@ static int note(struct supervisor *s, const struct retired *sum, struct err *e)
 static void on_time(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
-	struct retiring *w = s->retiring;
+	struct retention *w = s->retention;
 	struct retire_ask ask = ask_of(&s->config, clock_now());
 	struct err e;
 	int n;
@@ -126,14 +126,14 @@ static void on_time(uv_timer_t *t)
 		       n > 0 ? PAUSE_MS : (uint64_t)wait_of(&s->config), 0);
 }
 
-int retiring_open(struct supervisor *s, struct err *e)
+int retention_open(struct supervisor *s, struct err *e)
 {
-	struct retiring *w = calloc(1, sizeof *w);
+	struct retention *w = calloc(1, sizeof *w);
 
 	(void)e;
 	if (!w)
 		abort();
-	s->retiring = w;
+	s->retention = w;
 	uv_timer_init(&s->loop, &w->timer);
 	w->timer.data = s;
 	uv_timer_start(&w->timer, on_time, LEAST_MS, 0);
@@ -145,14 +145,14 @@ static void closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
-	free(s->retiring);
-	s->retiring = NULL;
+	free(s->retention);
+	s->retention = NULL;
 }
 
-void retiring_close(struct supervisor *s)
+void retention_close(struct supervisor *s)
 {
-	if (s->retiring)
-		uv_close((uv_handle_t *)&s->retiring->timer, closed);
+	if (s->retention)
+		uv_close((uv_handle_t *)&s->retention->timer, closed);
 }
 
 /* --- for a command ---------------------------------------------------- */
@@ -161,7 +161,7 @@ int supervisor_prune_messages(struct supervisor *s,
 			      const struct retire_ask *ask, const char *by,
 			      struct completion done, struct err *e)
 {
-	struct retire *r = &s->retiring->asked;
+	struct retire *r = &s->retention->asked;
 	struct retired *sum = &r->sum;
 	char text[128];
 	int n;

@@ -10,8 +10,8 @@
  * a few milliseconds with pauses between them, so that nobody waits. What a walk
  * has removed is told in the audit log.
  */
-int retiring_open(struct supervisor *s, struct err *e);
-void retiring_close(struct supervisor *s);
+int retention_open(struct supervisor *s, struct err *e);
+void retention_close(struct supervisor *s);
 
 /* A slice of a walk that a command asks for, again with the same `ask` until it
  * is over. The note has how many rows were looked at (0: it is over), and how

@@ -98,7 +98,7 @@ static void show(void *arg, const struct err *failed)
 	if (c != p->channel)
 		c = NULL; /* opened anew meanwhile: its lease runs out */
 	t = c ? c->own : NULL;
-	if (!failed && t && wire_data(p, true, &p->body, &e) == 0) {
+	if (!failed && t && envelope_write_data(p, true, &p->body, &e) == 0) {
 		p->next = t->shown;
 		t->shown = p;
 		answer(s->waiter, p->body.p);

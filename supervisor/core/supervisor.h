@@ -41,8 +41,8 @@ struct supervisor {
 	struct prefork_pool prefork;
 	struct api *api;
 	struct keeper keeper;
-	struct retiring *retiring;
-	struct removing *removing;
+	struct retention *retention;
+	struct channel_delete_job *channel_delete;
 	struct channels *channels;
 	struct tree_place place;
 	struct active_runs active;

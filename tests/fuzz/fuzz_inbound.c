@@ -76,11 +76,13 @@ static void check_file(const struct media_use_row *m, struct arena *a)
 	       st.st_size == m->size);
 }
 
-static void store(const struct arrival *m, const char *id, struct arena *a)
+static void store(const struct inbound_message *m, const char *id,
+		  struct arena *a)
 {
 	struct media_limits limits = {256, 512, 4096};
-	struct talk talk = {"local", m->peer,  m->sender,
-			    m->kind, m->title, m->agent ? m->agent : ""};
+	struct conversation_key talk = {"local",   m->peer,
+					m->sender, m->kind,
+					m->title,  m->agent ? m->agent : ""};
 	struct inbound_row row = {.id = id,
 				  .channel = "local",
 				  .external_id = m->external_id,
@@ -118,7 +120,7 @@ static void store(const struct arrival *m, const char *id, struct arena *a)
 }
 
 /* In a transaction that is taken back. */
-static void check_stored(const struct arrival *m)
+static void check_stored(const struct inbound_message *m)
 {
 	struct id id = id_new(ID_INBOUND);
 	struct arena a = {0};
@@ -133,18 +135,19 @@ static void check_stored(const struct arrival *m)
 
 static void check_message(const cJSON *json)
 {
-	struct arrival m;
+	struct inbound_message m;
 	struct err e;
 
-	if (arrival_read(&m, json, &e))
+	if (inbound_message_read(&m, json, &e))
 		return;
 	demand(text_check_key("peer", m.peer, CHANNEL_KEY_MAX, &e) == 0);
 	demand(text_check_key("sender", m.sender, CHANNEL_KEY_MAX, &e) == 0);
 	demand(cJSON_IsObject(m.body) && m.type && m.kind);
 	demand(strcmp(m.type, "request") != 0 || m.request);
-	demand((m.agent || m.session) == (arrival_from_outside(&m, &e) == -1));
+	demand((m.agent || m.session) ==
+	       (inbound_message_from_outside(&m, &e) == -1));
 	check_stored(&m);
-	arrival_fini(&m);
+	inbound_message_fini(&m);
 	demand(m.body == NULL);
 }
 

@@ -253,7 +253,7 @@ int channels_seed(struct sql *db, struct err *e)
 
 /* Whose word the binding is: 2 a person's, 1 nobody's but that there is a
  * default agent, 0 there is none. */
-static int find_binding(struct sql *db, const struct talk *t,
+static int find_binding(struct sql *db, const struct conversation_key *t,
 			struct binding_row *b, struct arena *a, struct err *e)
 {
 	struct binding_find_in key = {t->channel, t->peer, t->kind};
@@ -272,7 +272,7 @@ static int find_binding(struct sql *db, const struct talk *t,
 	return found;
 }
 
-static int add_conversation(struct sql *db, const struct talk *t,
+static int add_conversation(struct sql *db, const struct conversation_key *t,
 			    const char *thread, const struct binding_row *b,
 			    int64_t now, struct err *e)
 {
@@ -328,9 +328,9 @@ static int refill(struct sql *db, struct conversation_row *row,
 	return sql_exec(db, Q_CONVERSATION_BIND, &set, e) < 0 ? -1 : 0;
 }
 
-int conversation_open(struct sql *db, const struct talk *t, int64_t now,
-		      struct conversation_row *row, struct arena *a,
-		      struct err *e)
+int conversation_open(struct sql *db, const struct conversation_key *t,
+		      int64_t now, struct conversation_row *row,
+		      struct arena *a, struct err *e)
 {
 	struct conversation_find_in key = {t->channel, t->peer, ""};
 	struct binding_row b;

@@ -58,7 +58,7 @@ int channels_remove(struct sql *db, const char *name, const char *by,
 int channels_seed(struct sql *db, struct err *e);
 
 /* Who speaks, where. */
-struct talk {
+struct conversation_key {
 	const char *channel;
 	const char *peer;   /* the platform's name of the conversation */
 	const char *sender; /* "" for what goes out */
@@ -69,9 +69,9 @@ struct talk {
 
 /* The row of the conversation, made if it is not there and bound by bindings,
  * the channel's agent, or the default agent. row->agent NULL: nobody answers. */
-int conversation_open(struct sql *db, const struct talk *t, int64_t now,
-		      struct conversation_row *row, struct arena *a,
-		      struct err *e);
+int conversation_open(struct sql *db, const struct conversation_key *t,
+		      int64_t now, struct conversation_row *row,
+		      struct arena *a, struct err *e);
 
 /* Binds a peer ("*": all) to an agent, also where there is a conversation. */
 int binding_set(struct sql *db, const struct binding_row *b, const char *by,

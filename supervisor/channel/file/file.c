@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_START  "{\"id\":\"" /* as wire_data begins */
+#define LINE_START  "{\"id\":\"" /* as envelope_write_data begins */
 #define BATCH_MAX   (256u << 20)
 #define PATIENCE_MS 2000 /* a thread is held as long; there are few */
 
@@ -215,7 +215,7 @@ static void sink_send(struct channel *c, struct inflight *p)
 	struct outcome o;
 	struct err e;
 
-	if (wire_data(p, false, &p->body, &e) == 0 &&
+	if (envelope_write_data(p, false, &p->body, &e) == 0 &&
 	    buf_addc(&p->body, '\n') == 0) {
 		add(c, p);
 		return;

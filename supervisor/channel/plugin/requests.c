@@ -56,7 +56,7 @@ static struct receipt *receipt_new(const struct plugin *p, const char *id,
 /* Who is to be told; NULL: it is not there any more. */
 static struct plugin *who_asked(const struct receipt *r)
 {
-	struct channel *c = channel_taking(r->sup, r->channel);
+	struct channel *c = channel_accepting(r->sup, r->channel);
 	struct plugin *p = c && c->ops == &channel_plugin ? c->own : NULL;
 
 	return p && p->serial == r->serial && p->in >= 0 ? p : NULL;
@@ -89,24 +89,24 @@ static int on_receive(struct plugin *p, const char *id, const cJSON *params,
 		      struct err *e)
 {
 	struct receipt *r;
-	struct arrival m;
+	struct inbound_message m;
 
 	if (p->state != PLUGIN_READY && p->state != PLUGIN_CONFIGURING)
 		return err_set(e, ERR_CONFLICT, "register first");
-	if (arrival_read(&m, params, e))
+	if (inbound_message_read(&m, params, e))
 		return -1;
-	if (arrival_from_outside(&m, e)) {
-		arrival_fini(&m);
+	if (inbound_message_from_outside(&m, e)) {
+		inbound_message_fini(&m);
 		return -1;
 	}
 	r = receipt_new(p, id, m.external_id ? m.external_id : "");
 	if (inbound_take(r->sup, r->channel, &m,
 			 (struct completion){received, r}, e)) {
 		receipt_free(r);
-		arrival_fini(&m);
+		inbound_message_fini(&m);
 		return -1;
 	}
-	arrival_fini(&m);
+	inbound_message_fini(&m);
 	return 0;
 }
 

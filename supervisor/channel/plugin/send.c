@@ -91,7 +91,7 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 	struct outcome o;
 	struct err e;
 
-	if (wire_envelope(delivery, &delivery->body, &e)) {
+	if (envelope_write(delivery, &delivery->body, &e)) {
 		o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
 		inflight_done(delivery, &o);
 		return;

@@ -108,7 +108,7 @@ static int make_body(struct buf *b, const struct inflight *p, struct err *e)
 	buf_adds(b, "{\"type\":\"message\",\"timestamp\":\"");
 	buf_adds(b, clock_text(p->row.created_at, at));
 	buf_adds(b, "\",\"data\":");
-	if (wire_data(p, true, b, e))
+	if (envelope_write_data(p, true, b, e))
 		return -1;
 	buf_addc(b, '}');
 	return buf_ok(b, "the message", e);

@@ -183,7 +183,7 @@ static void a_channel_keeps_its_kind_and_what_is_not_said(void **state)
 static struct conversation_row talk(const char *peer, const char *sender,
 				    const char *kind)
 {
-	struct talk t = {"c", peer, sender, kind, NULL, "fallback"};
+	struct conversation_key t = {"c", peer, sender, kind, NULL, "fallback"};
 	struct conversation_row row;
 	struct err e = {0};
 

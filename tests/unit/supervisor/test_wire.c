@@ -382,12 +382,12 @@ static void valid_envelopes_are_taken_and_invalid_ones_refused(void **state)
 static void an_envelope_says_who_speaks_where(void **state)
 {
 	cJSON *json = parse(valid[1]);
-	struct arrival m;
+	struct inbound_message m;
 	struct err e = {0};
 	const cJSON *file;
 
 	(void)state;
-	assert_int_equal(arrival_read(&m, json, &e), 0);
+	assert_int_equal(inbound_message_read(&m, json, &e), 0);
 	assert_string_equal(m.external_id, "m-1");
 	assert_string_equal(m.sender, "phone");
 	assert_string_equal(m.peer, "7");
@@ -396,7 +396,7 @@ static void an_envelope_says_who_speaks_where(void **state)
 				  0);
 	assert_string_equal(json_text(file, "base64", ""), "UklGRg==");
 	assert_string_equal(json_text(file, "type", ""), "audio/m4a");
-	arrival_fini(&m);
+	inbound_message_fini(&m);
 	cJSON_Delete(json);
 }
 
@@ -411,18 +411,18 @@ static void a_plain_message_needs_someone_and_something(void **state)
 		"{\"sender\":\"a\",\"text\":\"hi\",\"agent\":\"no/name\"}",
 	};
 	cJSON *json = parse("{\"sender\":\"a\",\"text\":\"hi\"}");
-	struct arrival m;
+	struct inbound_message m;
 	struct err e = {0};
 
 	(void)state;
-	assert_int_equal(arrival_read(&m, json, &e), 0);
+	assert_int_equal(inbound_message_read(&m, json, &e), 0);
 	assert_string_equal(m.peer, "a");
 	assert_null(m.external_id);
-	arrival_fini(&m);
+	inbound_message_fini(&m);
 	cJSON_Delete(json);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		json = parse(bad[i]);
-		if (arrival_read(&m, json, &e) == 0)
+		if (inbound_message_read(&m, json, &e) == 0)
 			fail_msg("taken: %s", bad[i]);
 		cJSON_Delete(json);
 	}
