@@ -37,15 +37,16 @@ static void demand(bool holds)
 
 static void clean(const char *dir)
 {
-	struct below b = {.fd = open(dir, O_RDONLY | O_DIRECTORY), .dir = dir};
+	struct beneath b = {.fd = open(dir, O_RDONLY | O_DIRECTORY),
+			    .dir = dir};
 
-	below_empty(&b);
-	below_close(&b);
+	beneath_empty(&b);
+	beneath_close(&b);
 }
 
 static void clean_all(void)
 {
-	ledger_close(&run.ledger);
+	transcript_close(&run.transcript);
 	clean(top);
 	(void)rmdir(top);
 }
@@ -60,9 +61,9 @@ static void set_up(struct err *e)
 	start.workspace = work;
 	start.output_max = start.run_timeout_ms = OPT_NONE;
 	run.start = &start;
-	demand(control_init(&run.control, e) == 0);
-	demand(ledger_open(&run.ledger, &start, NULL, e) == 0);
-	demand(ledger_begin(&run.ledger, &start, e) == 0);
+	demand(commands_init(&run.commands, e) == 0);
+	demand(transcript_open(&run.transcript, &start, NULL, e) == 0);
+	demand(transcript_begin(&run.transcript, &start, e) == 0);
 	(void)atexit(clean_all);
 }
 
@@ -91,18 +92,18 @@ static void talk_to(struct acp *x, const uint8_t *data, size_t size)
 	demand(acp_begin(x, &e) == 0);
 	demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
 	if (x->over && x->end->reason == REASON_completed) { /* the next run */
-		demand(exec_output_end(&x->talk.output, "done", &e) == 0);
+		demand(exec_output_end(&x->subprocess.output, "done", &e) == 0);
 		demand(acp_close_calls(x, "done", &e) == 0);
 		demand(acp_take_up(x, x->end, &e) == 0);
 		demand(rpc_feed(&x->rpc, (const char *)data, size, &e) == 0);
 	}
 	acp_cancel(x);
 	demand(acp_terminals_end(x, &e) == 0);
-	demand(stream_end_all(&x->talk.output.stream, "done", &e) == 0);
+	demand(stream_end_all(&x->subprocess.output.stream, "done", &e) == 0);
 	demand(acp_close_calls(x, "aborted", &e) == 0);
 	lines_init(&sent, 64u << 20);
-	demand(lines_add(&sent, x->talk.input.p, x->talk.input.n, check_line,
-			 NULL, &e) == 0);
+	demand(lines_add(&sent, x->subprocess.input.p, x->subprocess.input.n,
+			 check_line, NULL, &e) == 0);
 	lines_fini(&sent);
 }
 

@@ -25,11 +25,11 @@ static void demand(bool holds)
 
 static void clean(void)
 {
-	struct below b = {.fd = open(root, O_RDONLY | O_DIRECTORY),
-			  .dir = root};
+	struct beneath b = {.fd = open(root, O_RDONLY | O_DIRECTORY),
+			    .dir = root};
 
-	below_empty(&b);
-	below_close(&b);
+	beneath_empty(&b);
+	beneath_close(&b);
 }
 
 static void clean_all(void)
@@ -78,21 +78,21 @@ static int check_line(void *arg, const struct line *line, struct err *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct store store;
+	struct files store;
 	struct lines sent;
 	struct mcp m;
 	struct err e;
 
 	if (!root[0])
 		set_up();
-	store_dir(&store, root, open(root, O_RDONLY | O_DIRECTORY));
+	files_dir(&store, root, open(root, O_RDONLY | O_DIRECTORY));
 	mcp_init(&m, &store);
 	demand(mcp_feed(&m, (const char *)data, size, &e) == 0);
 	lines_init(&sent, 64u << 20);
 	demand(lines_add(&sent, m.out.p, m.out.n, check_line, NULL, &e) == 0);
 	lines_fini(&sent);
 	mcp_fini(&m);
-	store_close(&store);
+	files_close(&store);
 	check_canary();
 	clean();
 	return 0;

@@ -50,7 +50,7 @@ static void clean(struct vfs *v)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct store store;
+	static struct files store;
 	static struct sql *db;
 	struct vfs_check c = {.deep = true};
 	struct lines sent;
@@ -59,8 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!db) {
 		vfs_close(fuzz_space(&db));
-		demand(store_vfs(&store, "/mnt/workspace",
-				 &(struct store_plan){.db = db}, &e) == 0);
+		demand(files_vfs(&store, "/mnt/workspace",
+				 &(struct files_plan){.db = db}, &e) == 0);
 		demand(vfs_set_quota(store.vfs, 1 << 24, 1000, &e) == 0);
 	}
 	mcp_init(&m, &store);

@@ -24,7 +24,7 @@
 struct exec {
 	struct run *run;
 	struct exec_config config;
-	struct talk talk;
+	struct subprocess subprocess;
 	bool told_to_end;
 	int64_t kill_at; /* clock_mono_ns, when told_to_end */
 };
@@ -32,7 +32,7 @@ struct exec {
 /* Earlier messages of the session, oldest first. */
 static int add_context(struct exec *x, struct buf *b, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct arena a = {0};
 	struct history h;
 	struct page page = {0};
@@ -71,7 +71,7 @@ static void add_member(struct buf *b, const char *name, const char *text)
 static int prompt_line(struct exec *x, struct err *e)
 {
 	const struct msg_start *s = x->run->start;
-	struct buf *b = &x->talk.input;
+	struct buf *b = &x->subprocess.input;
 
 	buf_adds(b, "{\"type\":\"prompt\"");
 	add_member(b, "run", s->run);
@@ -88,33 +88,33 @@ static int prompt_line(struct exec *x, struct err *e)
 
 static int first_input(struct exec *x, struct err *e)
 {
-	x->talk.input_ends = x->config.in != STDIN_LINES;
+	x->subprocess.input_ends = x->config.in != STDIN_LINES;
 	if (x->config.in == STDIN_TEXT)
-		buf_adds(&x->talk.input, x->run->start->prompt);
+		buf_adds(&x->subprocess.input, x->run->start->prompt);
 	else if (x->config.in != STDIN_NONE)
 		return prompt_line(x, e);
-	return buf_ok(&x->talk.input, "prompt", e);
+	return buf_ok(&x->subprocess.input, "prompt", e);
 }
 
 static int heard(void *arg, const char *p, size_t n, struct err *e)
 {
 	struct exec *x = arg;
 
-	return exec_output_add(&x->talk.output, false, p, n, e);
+	return exec_output_add(&x->subprocess.output, false, p, n, e);
 }
 
 /* SIGTERM, once; the tree is killed after the grace time. */
 static void tell_to_end(struct exec *x)
 {
 	int64_t grace = x->run->start->grace_ms;
-	char why[CONTROL_WHY];
+	char why[COMMANDS_WHY];
 
 	if (x->told_to_end || !run_ending(x->run))
 		return;
-	(void)control_reason(&x->run->control, why, &grace);
+	(void)commands_reason(&x->run->commands, why, &grace);
 	x->told_to_end = true;
 	x->kill_at = clock_mono_ns() + grace * NS_PER_MS;
-	talk_close_input(&x->talk);
+	subprocess_close_input(&x->subprocess);
 	tree_signal(SIGTERM);
 	tree_signal(SIGCONT); /* it may be paused */
 }
@@ -136,7 +136,7 @@ static bool over(const struct exec *x)
 static int serve(struct exec *x, struct err *e)
 {
 	while (!over(x)) {
-		if (talk_poll(&x->talk, -1, wait_ms(x), e))
+		if (subprocess_poll(&x->subprocess, -1, wait_ms(x), e))
 			return -1;
 		tell_to_end(x);
 	}
@@ -150,11 +150,11 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 	struct err left;
 	int rc;
 
-	talk_write(&x->talk);
+	subprocess_write(&x->subprocess);
 	mark(MARK_command_started);
 	rc = serve(x, e);
 	mark(MARK_command_ended);
-	strays_say(r);
+	orphans_say(r);
 	/* One that was told to end has had its time. */
 	if (tree_end(x->told_to_end ? 0 : r->start->grace_ms, r->child,
 		     &r->child_status, &left) &&
@@ -163,11 +163,11 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 		rc = -1;
 	}
 	mark(MARK_tree_ended);
-	if (rc || talk_drain(&x->talk, e))
+	if (rc || subprocess_drain(&x->subprocess, e))
 		return -1;
 	if (run_ending(r))
 		return err_set(e, ERR_CANCELED, "the command was ended");
-	talk_judge(&x->talk, r->child_status, end);
+	subprocess_outcome(&x->subprocess, r->child_status, end);
 	return 0;
 }
 
@@ -178,7 +178,8 @@ static int command(struct exec *x, struct run_end *end, struct err *e)
 
 	if (first_input(x, e))
 		return -1;
-	return talk_start(&x->talk, &spec, end) ? live(x, end, e) : 0;
+	return subprocess_start(&x->subprocess, &spec, end) ? live(x, end, e)
+							    : 0;
 }
 
 static int exec_run(struct run *r, struct run_end *end, struct err *e)
@@ -191,13 +192,13 @@ static int exec_run(struct run *r, struct run_end *end, struct err *e)
 	    exec_config_read(&x->config, r->start, r->workspace->dir, &r->arena,
 			     e))
 		return -1;
-	talk_init(&x->talk, r);
-	x->talk.heard = heard;
-	x->talk.arg = x;
+	subprocess_init(&x->subprocess, r);
+	x->subprocess.heard = heard;
+	x->subprocess.arg = x;
 	r->state = x;
 	mark(MARK_workspace_open);
 	rc = command(x, end, e);
-	talk_fini(&x->talk);
+	subprocess_fini(&x->subprocess);
 	r->state = NULL;
 	return rc;
 }
@@ -206,11 +207,11 @@ static int exec_takes(struct run *r, struct err *e)
 {
 	struct exec *x = r->state;
 
-	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
+	if (!x || x->subprocess.child.in < 0 || x->subprocess.input_ends)
 		return err_set(e, ERR_CONFLICT,
 			       "the command does not read messages on its "
 			       "input");
-	if (x->talk.input.n > INPUT_MANY)
+	if (x->subprocess.input.n > INPUT_MANY)
 		return err_set(e, ERR_BUSY,
 			       "the command has not read its input for long");
 	return 0;
@@ -221,11 +222,11 @@ static void exec_told(struct run *r, const struct msg *m)
 	struct exec *x = r->state;
 	struct err ignored; /* it was decoded: it encodes */
 
-	if (!x || x->talk.child.in < 0 || x->talk.input_ends)
+	if (!x || x->subprocess.child.in < 0 || x->subprocess.input_ends)
 		return;
-	if (msg_encode(m, &x->talk.input, &ignored) == 0)
-		buf_addc(&x->talk.input, '\n');
-	talk_write(&x->talk);
+	if (msg_encode(m, &x->subprocess.input, &ignored) == 0)
+		buf_addc(&x->subprocess.input, '\n');
+	subprocess_write(&x->subprocess);
 }
 
 const struct driver driver_exec = {

@@ -107,7 +107,7 @@ static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 				    : batch < left ? batch
 						   : left);
 
-		rc = ledger_add(&s->run->ledger, evs, n, NULL, e);
+		rc = transcript_add(&s->run->transcript, evs, n, NULL, e);
 		left -= (int64_t)n;
 		if (rc == 0)
 			rc = keep_pace(s, &due, left > 0 ? every : 0, e);
@@ -180,7 +180,7 @@ static const char *member(struct script *s, const cJSON *v, const char *name)
 static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 		   struct err *e)
 {
-	struct ledger *j = &s->run->ledger;
+	struct transcript *j = &s->run->transcript;
 	struct event_new ev = {.type = "message",
 			       .body = "{\"role\":\"assistant\"}",
 			       .parent = WRITER_LEAF};
@@ -195,10 +195,10 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 	struct event_ref ref;
 	int rc;
 
-	if (ledger_add(j, &ev, 1, &ref, e) ||
+	if (transcript_add(j, &ev, 1, &ref, e) ||
 	    part_open(&part, &j->writer, ref.pos, &call, e))
 		return -1;
-	ledger_changed(j);
+	transcript_changed(j);
 	rc = run_wait(s->run, number(step, "ms", 0, INT32_MAX), e);
 	if (rc) {
 		struct err ignored; /* the first reason counts */
@@ -209,7 +209,7 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 	} else if (part_set(&part, &done, e) < 0) {
 		rc = -1;
 	}
-	ledger_changed(j);
+	transcript_changed(j);
 	part_close(&part);
 	return rc;
 }
@@ -255,7 +255,7 @@ static int do_extra(struct script *s, const cJSON *step, const cJSON *v,
 	}
 	cJSON_AddStringToObject(as, "type", usage ? "usage" : "message");
 	event_of(s, as, &a, &x);
-	rc = ledger_add(&s->run->ledger, &x.event, 1, NULL, e);
+	rc = transcript_add(&s->run->transcript, &x.event, 1, NULL, e);
 	cJSON_Delete(as);
 	arena_fini(&a);
 	return rc;
@@ -277,9 +277,9 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 	}
 	if (rc == 0) {
 		json_add_string(&b, s->heard.p, s->heard.n);
-		rc = ledger_addf(&s->run->ledger, "message", NULL, e,
-				 "{\"role\":\"assistant\",\"content\":%s}",
-				 b.p);
+		rc = transcript_addf(&s->run->transcript, "message", NULL, e,
+				     "{\"role\":\"assistant\",\"content\":%s}",
+				     b.p);
 	}
 	buf_clear(&s->heard);
 	buf_fini(&b);
@@ -388,7 +388,7 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 	int rc = v ? 0 : -1;
 
 	*s = (struct script){.run = r,
-			     .stream.ledger = &r->ledger,
+			     .stream.transcript = &r->transcript,
 			     .end = end,
 			     .began = clock_mono_ns(),
 			     .heard = BUF_MAX(MSG_MAX_BYTES)};

@@ -11,7 +11,7 @@
 static const char *path_of(struct mcp *m, const cJSON *args, const char *name,
 			   struct err *e)
 {
-	return below_path(&m->store->below, json_text(args, name, "."), e);
+	return beneath_path(&m->store->beneath, json_text(args, name, "."), e);
 }
 
 /* Only so many lines at the end. */
@@ -40,10 +40,10 @@ int mcp_read(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 		return -1;
 	if (head >= 0 && tail >= 0)
 		return err_set(e, ERR_INVALID, "give head or tail, not both");
-	if (store_read(m->store, path, out, e))
+	if (files_read(m->store, path, out, e))
 		return -1;
 	if (head >= 0)
-		below_cut_lines(out, head > 0 ? 1 : INT64_MAX, head);
+		beneath_cut_lines(out, head > 0 ? 1 : INT64_MAX, head);
 	if (tail >= 0)
 		cut_tail(out, tail);
 	return 0;
@@ -60,8 +60,8 @@ int mcp_read_many(struct mcp *m, const cJSON *args, struct buf *out,
 		const char *name = cJSON_GetStringValue(v), *path;
 		struct buf text = BUF_MAX(MCP_TEXT_MAX);
 
-		path = name ? below_path(&m->store->below, name, e) : NULL;
-		if (path && store_read(m->store, path, &text, e) == 0) {
+		path = name ? beneath_path(&m->store->beneath, name, e) : NULL;
+		if (path && files_read(m->store, path, &text, e) == 0) {
 			buf_addf(out, "%s:\n", name);
 			buf_add(out, text.p, text.n);
 		} else {
@@ -75,13 +75,13 @@ int mcp_read_many(struct mcp *m, const cJSON *args, struct buf *out,
 }
 
 static int write_text(struct mcp *m, const char *path, const char *text,
-		      size_t n, enum store_put how, struct err *e)
+		      size_t n, enum files_put how, struct err *e)
 {
 	return m->store->kind->put(m->store, path, (struct blob){text, n}, how,
 				   e);
 }
 
-static int put(struct mcp *m, const cJSON *args, enum store_put how,
+static int put(struct mcp *m, const cJSON *args, enum files_put how,
 	       struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
@@ -90,25 +90,25 @@ static int put(struct mcp *m, const cJSON *args, enum store_put how,
 	if (!path || write_text(m, path, text, strlen(text), how, e))
 		return -1;
 	buf_addf(out, "%s %zu bytes to %s",
-		 how == STORE_APPEND ? "Added" : "Wrote", strlen(text), path);
+		 how == FILES_APPEND ? "Added" : "Wrote", strlen(text), path);
 	return 0;
 }
 
 int mcp_write(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, STORE_REPLACE, out, e);
+	return put(m, args, FILES_REPLACE, out, e);
 }
 
 int mcp_append(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, STORE_APPEND, out, e);
+	return put(m, args, FILES_APPEND, out, e);
 }
 
 /* Replaces the one place where `from` stands. */
 static int replace(struct buf *text, const char *from, const char *to,
 		   struct err *e)
 {
-	struct buf after = BUF_MAX(BELOW_FILE_MAX);
+	struct buf after = BUF_MAX(BENEATH_FILE_MAX);
 	const char *at = from[0] ? strstr(text->p, from) : NULL;
 	int rc;
 
@@ -153,8 +153,9 @@ static int edit_text(const cJSON *edits, struct buf *text, struct err *e)
 int mcp_edit(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
-	struct buf old = BUF_MAX(BELOW_FILE_MAX), new = BUF_MAX(BELOW_FILE_MAX);
-	int rc = path ? store_read(m->store, path, &old, e) : -1;
+	struct buf old = BUF_MAX(BENEATH_FILE_MAX),
+		   new = BUF_MAX(BENEATH_FILE_MAX);
+	int rc = path ? files_read(m->store, path, &old, e) : -1;
 
 	if (rc == 0) {
 		buf_add(&new, old.p, old.n);
@@ -162,7 +163,7 @@ int mcp_edit(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 			       &new, e);
 	}
 	if (rc == 0 && !json_bool(args, "dryRun", false))
-		rc = write_text(m, path, new.p, new.n, STORE_REPLACE, e);
+		rc = write_text(m, path, new.p, new.n, FILES_REPLACE, e);
 	if (rc == 0)
 		udiff(&(struct udiff){.path = path,
 				      .a = old.p,
@@ -186,7 +187,7 @@ int mcp_make_dir(struct mcp *m, const cJSON *args, struct buf *out,
 	return 0;
 }
 
-static int list_one(void *arg, const struct below_item *item, struct err *e)
+static int list_one(void *arg, const struct beneath_item *item, struct err *e)
 {
 	struct buf *out = arg;
 
@@ -194,7 +195,7 @@ static int list_one(void *arg, const struct below_item *item, struct err *e)
 	if (!item->leaving)
 		buf_addf(out, "%s%s %s", out->n ? "\n" : "",
 			 item->is_dir ? "[DIR]" : "[FILE]", item->name);
-	return BELOW_SKIP;
+	return BENEATH_SKIP;
 }
 
 int mcp_list(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
@@ -231,7 +232,7 @@ static void add_time(struct buf *out, const char *name,
 int mcp_info(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
-	struct store_info st;
+	struct files_info st;
 
 	if (!path || m->store->kind->info(m->store, path, &st, e))
 		return -1;
@@ -250,7 +251,7 @@ int mcp_allowed(struct mcp *m, const cJSON *args, struct buf *out,
 {
 	(void)args;
 	(void)e;
-	buf_addf(out, "Allowed directories:\n%s", m->store->below.dir);
+	buf_addf(out, "Allowed directories:\n%s", m->store->beneath.dir);
 	return 0;
 }
 

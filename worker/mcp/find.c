@@ -20,13 +20,13 @@ struct find {
 };
 
 /* By the name, or by the path, as with src and a pattern behind it. */
-static bool fits(const char *pattern, const struct below_item *item)
+static bool fits(const char *pattern, const struct beneath_item *item)
 {
 	return fnmatch(pattern, item->name, 0) == 0 ||
 	       fnmatch(pattern, item->path, 0) == 0;
 }
 
-static bool is_excluded(const struct find *f, const struct below_item *item)
+static bool is_excluded(const struct find *f, const struct beneath_item *item)
 {
 	const cJSON *v;
 
@@ -55,12 +55,12 @@ static const char *begin(struct mcp *m, const cJSON *args, struct find *f,
 			   .pattern = json_text(args, "pattern", "*"),
 			   .exclude = cJSON_GetObjectItemCaseSensitive(
 				   args, "excludePatterns")};
-	f->start = below_path(&m->store->below, json_text(args, "path", "."),
-			      e);
+	f->start = beneath_path(&m->store->beneath,
+				json_text(args, "path", "."), e);
 	return f->start;
 }
 
-static void add_path(const struct find *f, const struct below_item *item)
+static void add_path(const struct find *f, const struct beneath_item *item)
 {
 	if (strcmp(f->start, ".") != 0)
 		buf_addf(f->out, "%s/", f->start);
@@ -69,7 +69,7 @@ static void add_path(const struct find *f, const struct below_item *item)
 
 /* --- directory_tree --------------------------------------------------- */
 
-static int tree_one(void *arg, const struct below_item *item, struct err *e)
+static int tree_one(void *arg, const struct beneath_item *item, struct err *e)
 {
 	struct find *f = arg;
 
@@ -78,7 +78,7 @@ static int tree_one(void *arg, const struct below_item *item, struct err *e)
 		return 0;
 	}
 	if (is_excluded(f, item))
-		return BELOW_SKIP;
+		return BENEATH_SKIP;
 	if (enough(f, e))
 		return -1;
 	/* what is before it in its directory may have been left out */
@@ -107,14 +107,14 @@ int mcp_tree(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 
 /* --- search_files ----------------------------------------------------- */
 
-static int search_one(void *arg, const struct below_item *item, struct err *e)
+static int search_one(void *arg, const struct beneath_item *item, struct err *e)
 {
 	struct find *f = arg;
 
 	if (item->leaving)
 		return 0;
 	if (is_excluded(f, item))
-		return BELOW_SKIP;
+		return BENEATH_SKIP;
 	if (!fits(f->pattern, item))
 		return 0;
 	if (enough(f, e))
@@ -139,7 +139,7 @@ int mcp_search(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 
 /* --- grep ------------------------------------------------------------- */
 
-static int grep_line(struct find *f, const struct below_item *item, int line,
+static int grep_line(struct find *f, const struct beneath_item *item, int line,
 		     const char *text, struct err *e)
 {
 	if (regexec(&f->regex, text, 0, NULL, 0) != 0)
@@ -154,16 +154,16 @@ static int grep_line(struct find *f, const struct below_item *item, int line,
 }
 
 /* A file with a NUL is no text. One that cannot be read is passed over. */
-static int grep_file(struct find *f, const struct below_item *item,
+static int grep_file(struct find *f, const struct beneath_item *item,
 		     struct err *e)
 {
-	struct buf text = BUF_MAX(BELOW_FILE_MAX), path = BUF_MAX(1 << 16);
+	struct buf text = BUF_MAX(BENEATH_FILE_MAX), path = BUF_MAX(1 << 16);
 	struct err ignored;
 	int rc = 0, line = 1;
 	char *at, *end;
 
 	buf_addf(&path, "%s/%s", f->start, item->path);
-	if (store_read(f->mcp->store, path.p, &text, &ignored) ||
+	if (files_read(f->mcp->store, path.p, &text, &ignored) ||
 	    memchr(text.p, '\0', text.n))
 		buf_clear(&text);
 	for (at = text.p; rc == 0 && *at; at = end + 1, line++) {
@@ -179,7 +179,7 @@ static int grep_file(struct find *f, const struct below_item *item,
 	return rc;
 }
 
-static int grep_one(void *arg, const struct below_item *item, struct err *e)
+static int grep_one(void *arg, const struct beneath_item *item, struct err *e)
 {
 	struct find *f = arg;
 

@@ -173,7 +173,7 @@ static const struct tool *find_tool(const char *name)
 static int run(struct mcp *m, const struct tool *t, const cJSON *args,
 	       struct buf *out, struct err *e)
 {
-	const struct store_kind *k = m->store->kind;
+	const struct files_kind *k = m->store->kind;
 
 	if (k->begin(m->store, t->changes, e))
 		return -1;
@@ -254,7 +254,7 @@ static const struct rpc_method methods[] = {
 	{"tools/call", true, on_call},
 };
 
-void mcp_init(struct mcp *m, struct store *store)
+void mcp_init(struct mcp *m, struct files *store)
 {
 	*m = (struct mcp){.store = store, .ask = -1};
 	buf_init(&m->out, OUT_MAX);
@@ -291,7 +291,7 @@ int mcp_serve(const char *dir, const char *ask)
 	int worker = ask ? mcp_ask_open(ask) : -1;
 	char bytes[READ_BYTES];
 	struct err e = {0};
-	struct store store;
+	struct files store;
 	struct mcp m;
 	ssize_t n;
 
@@ -300,7 +300,7 @@ int mcp_serve(const char *dir, const char *ask)
 			strerror(errno));
 		return err_exit_status(ERR_NOTFOUND);
 	}
-	store_dir(&store, dir, fd);
+	files_dir(&store, dir, fd);
 	mcp_init(&m, &store);
 	m.ask = worker;
 	do
@@ -311,7 +311,7 @@ int mcp_serve(const char *dir, const char *ask)
 	mcp_fini(&m);
 	if (worker >= 0)
 		close(worker);
-	store_close(&store);
+	files_close(&store);
 	if (e.code != ERR_OK)
 		fprintf(stderr, "skep-worker: %s\n", e.text);
 	return err_exit_status(e.code);

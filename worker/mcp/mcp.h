@@ -14,13 +14,13 @@
 #define MCP_TEXT_MAX (4u << 20) /* of a tool's answer */
 
 struct mcp {
-	struct store *store; /* borrowed */
+	struct files *store; /* borrowed */
 	int ask;             /* socket of the worker that decides; -1: none */
 	struct rpc rpc;
 	struct buf out; /* to be written */
 };
 
-void mcp_init(struct mcp *m, struct store *store);
+void mcp_init(struct mcp *m, struct files *store);
 void mcp_fini(struct mcp *m);
 
 /* Takes what came from the agent; the answers are in m->out. */

@@ -51,8 +51,8 @@ static int say(struct run *r, const struct buf *lacks, struct err *e)
 	log_info(LT("msg", "a sandbox with gaps"), LT("run", r->start->run),
 		 LT("lacks", lacks->p));
 	json_add_string(&b, lacks->p, lacks->n - 1);
-	rc = ledger_addf(&r->ledger, "status", NULL, e,
-			 "{\"sandbox\":\"on\",\"lacks\":%s}", b.p);
+	rc = transcript_addf(&r->transcript, "status", NULL, e,
+			     "{\"sandbox\":\"on\",\"lacks\":%s}", b.p);
 	buf_fini(&b);
 	return rc;
 }

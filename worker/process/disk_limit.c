@@ -237,7 +237,7 @@ static void end(struct run *r, int64_t added)
 		 "it may (limits.disk is %" PRId64 " MiB), or the disk is "
 		 "nearly full",
 		 added / MIB, r->disk->max / MIB);
-	control_end(&r->control, REASON_disk, why);
+	commands_end(&r->commands, REASON_disk, why);
 	tree_signal(SIGKILL); /* time to say goodbye is time to write more */
 }
 

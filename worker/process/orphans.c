@@ -46,7 +46,7 @@ static void add(void *arg, pid_t pid)
 	json_add_string(l->out, name, strlen(name));
 }
 
-int strays_list(struct buf *out)
+int orphans_list(struct buf *out)
 {
 	struct list l = {.out = out};
 
@@ -56,17 +56,18 @@ int strays_list(struct buf *out)
 	return l.n;
 }
 
-void strays_say(struct run *r)
+void orphans_say(struct run *r)
 {
 	struct buf names = BUF_MAX(4096);
 	struct err ignored;
 	int n;
 
 	if (!run_ending(r) && !tree_reap(r->child, &r->child_status) &&
-	    r->child_status != RUN_NO_STATUS && (n = strays_list(&names)) > 0)
-		(void)ledger_addf(&r->ledger, "status", NULL, &ignored,
-				  "{\"left\":%s,\"text\":\"the command left %d "
-				  "process%s running: ended with the run\"}",
-				  names.p, n, n == 1 ? "" : "es");
+	    r->child_status != RUN_NO_STATUS && (n = orphans_list(&names)) > 0)
+		(void)transcript_addf(
+			&r->transcript, "status", NULL, &ignored,
+			"{\"left\":%s,\"text\":\"the command left %d "
+			"process%s running: ended with the run\"}",
+			names.p, n, n == 1 ? "" : "es");
 	buf_fini(&names);
 }

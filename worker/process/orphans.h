@@ -10,10 +10,10 @@
  */
 
 /* Their names as a list in JSON: how many there are. */
-int strays_list(struct buf *out);
+int orphans_list(struct buf *out);
 
 /* An event, if the run's command has ended by itself and left some. A failure is not worth
  * more than the end of the run. */
-void strays_say(struct run *r);
+void orphans_say(struct run *r);
 
 #endif

@@ -15,7 +15,7 @@ void exec_output_init(struct exec_output *o, struct run *r)
 	int64_t max = r->start->output_max;
 
 	*o = (struct exec_output){.run = r,
-				  .stream.ledger = &r->ledger,
+				  .stream.transcript = &r->transcript,
 				  .max = max == OPT_NONE ? OUTPUT_MAX : max};
 	lines_init(&o->out, EXEC_LINE_MAX);
 	lines_init(&o->err, EXEC_LINE_MAX);
@@ -35,7 +35,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 {
 	struct event_new odd = {.type = "error", .parent = WRITER_LEAF};
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	int rc = ledger_add(&o->run->ledger, ev, 1, NULL, e);
+	int rc = transcript_add(&o->run->transcript, ev, 1, NULL, e);
 
 	if (rc == 0 || e->code != ERR_CONFLICT)
 		return rc;
@@ -43,7 +43,7 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 	json_add_string(&b, e->text, strlen(e->text));
 	buf_addc(&b, '}');
 	odd.body = b.p;
-	rc = ledger_add(&o->run->ledger, &odd, 1, NULL, e);
+	rc = transcript_add(&o->run->transcript, &odd, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }
@@ -51,7 +51,8 @@ static int commit_one(struct exec_output *o, const struct event_new *ev,
 /* Commits what waits; the arena stays. */
 static int write_out(struct exec_output *o, struct err *e)
 {
-	int rc = ledger_add(&o->run->ledger, o->events, o->waiting, NULL, e);
+	int rc = transcript_add(&o->run->transcript, o->events, o->waiting,
+				NULL, e);
 
 	if (rc && e->code == ERR_CONFLICT) {
 		rc = 0;
@@ -92,8 +93,9 @@ static int take_other(struct exec_output *o, const struct exec_line *x,
 		*e = clash;
 		return -1;
 	}
-	return ledger_addf(&o->run->ledger, "error", NULL, e,
-			   "{\"text\":\"a question that cannot be asked\"}");
+	return transcript_addf(
+		&o->run->transcript, "error", NULL, e,
+		"{\"text\":\"a question that cannot be asked\"}");
 }
 
 /* It looks like an event, and is taken as text: somebody may wonder why. */
@@ -164,9 +166,10 @@ int exec_output_end(struct exec_output *o, const char *state, struct err *e)
 	if (o->dropped == 0)
 		return 0;
 	diagnose_output(o->run, o->kept, o->dropped);
-	return ledger_addf(&o->run->ledger, "note", NULL, e,
-			   "{\"text\":\"%" PRId64 " bytes of output were over "
-			   "the limit of %" PRId64 " and are not kept\","
-			   "\"dropped\":%" PRId64 "}",
-			   o->dropped, o->max, o->dropped);
+	return transcript_addf(&o->run->transcript, "note", NULL, e,
+			       "{\"text\":\"%" PRId64
+			       " bytes of output were over "
+			       "the limit of %" PRId64 " and are not kept\","
+			       "\"dropped\":%" PRId64 "}",
+			       o->dropped, o->max, o->dropped);
 }

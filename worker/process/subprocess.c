@@ -14,22 +14,23 @@
 #define READ_BYTES  (64u << 10)
 #define EX_TEMPFAIL 75
 
-void talk_init(struct talk *t, struct run *r)
+void subprocess_init(struct subprocess *t, struct run *r)
 {
-	*t = (struct talk){.run = r, .child = {.in = -1, .out = -1, .err = -1}};
-	buf_init(&t->input, TALK_INPUT_MAX);
+	*t = (struct subprocess){.run = r,
+				 .child = {.in = -1, .out = -1, .err = -1}};
+	buf_init(&t->input, SUBPROCESS_INPUT_MAX);
 	exec_output_init(&t->output, r);
 }
 
-void talk_fini(struct talk *t)
+void subprocess_fini(struct subprocess *t)
 {
 	child_close(&t->child);
 	exec_output_fini(&t->output);
 	buf_fini(&t->input);
 }
 
-int talk_start(struct talk *t, const struct child_spec *spec,
-	       struct run_end *end)
+int subprocess_start(struct subprocess *t, const struct child_spec *spec,
+		     struct run_end *end)
 {
 	struct err e;
 
@@ -47,7 +48,7 @@ int talk_start(struct talk *t, const struct child_spec *spec,
 	return 0;
 }
 
-void talk_close_input(struct talk *t)
+void subprocess_close_input(struct subprocess *t)
 {
 	if (t->child.in >= 0)
 		close(t->child.in);
@@ -55,7 +56,7 @@ void talk_close_input(struct talk *t)
 	buf_clear(&t->input);
 }
 
-void talk_write(struct talk *t)
+void subprocess_write(struct subprocess *t)
 {
 	ssize_t n;
 
@@ -63,17 +64,18 @@ void talk_write(struct talk *t)
 		return;
 	n = t->input.n ? write(t->child.in, t->input.p, t->input.n) : 0;
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		talk_close_input(t); /* it does not listen, which it may */
+		subprocess_close_input(
+			t); /* it does not listen, which it may */
 		return;
 	}
 	if (n > 0)
 		buf_drop(&t->input, (size_t)n);
 	if (t->input.n == 0 && t->input_ends)
-		talk_close_input(t);
+		subprocess_close_input(t);
 }
 
 /* One read of one stream; closes it at its end. */
-static int read_output(struct talk *t, int *fd, struct err *e)
+static int read_output(struct subprocess *t, int *fd, struct err *e)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(*fd, bytes, sizeof bytes);
@@ -89,7 +91,7 @@ static int read_output(struct talk *t, int *fd, struct err *e)
 	return 0;
 }
 
-int talk_poll(struct talk *t, int more, int64_t ms, struct err *e)
+int subprocess_poll(struct subprocess *t, int more, int64_t ms, struct err *e)
 {
 	struct pollfd p[4] = {
 		{.fd = t->child.out, .events = POLLIN},
@@ -106,11 +108,11 @@ int talk_poll(struct talk *t, int more, int64_t ms, struct err *e)
 	if (p[1].revents && read_output(t, &t->child.err, e))
 		return -1;
 	if (p[2].revents)
-		talk_write(t);
+		subprocess_write(t);
 	return 0;
 }
 
-int talk_drain(struct talk *t, struct err *e)
+int subprocess_drain(struct subprocess *t, struct err *e)
 {
 	int *fds[2] = {&t->child.out, &t->child.err};
 
@@ -125,7 +127,8 @@ int talk_drain(struct talk *t, struct err *e)
 			       run_ending(t->run) ? "aborted" : "done", e);
 }
 
-void talk_judge(const struct talk *t, int status, struct run_end *end)
+void subprocess_outcome(const struct subprocess *t, int status,
+			struct run_end *end)
 {
 	const char *last = t->output.last_err;
 

@@ -11,9 +11,9 @@
  * says on stderr to the transcript. Its memory is the driver's; the process is
  * the tree's.
  */
-#define TALK_INPUT_MAX (64u << 20) /* that the command has not read yet */
+#define SUBPROCESS_INPUT_MAX (64u << 20) /* that the command has not read yet */
 
-struct talk {
+struct subprocess {
 	struct run *run; /* borrowed */
 	struct child child;
 	struct buf input;
@@ -23,25 +23,27 @@ struct talk {
 	void *arg;
 };
 
-void talk_init(struct talk *t, struct run *r);
-void talk_fini(struct talk *t);
+void subprocess_init(struct subprocess *t, struct run *r);
+void subprocess_fini(struct subprocess *t);
 
 /* Starts the command: 1. 0: it cannot be started, *end says why. */
-int talk_start(struct talk *t, const struct child_spec *spec,
-	       struct run_end *end);
+int subprocess_start(struct subprocess *t, const struct child_spec *spec,
+		     struct run_end *end);
 
-void talk_write(struct talk *t); /* as much as the command takes now */
-void talk_close_input(struct talk *t);
+void subprocess_write(
+	struct subprocess *t); /* as much as the command takes now */
+void subprocess_close_input(struct subprocess *t);
 
 /* Commits what is due, waits for at most ms for the command, for what is
  * wanted of the run, or for `more` (-1: nothing more), and reads and writes. */
-int talk_poll(struct talk *t, int more, int64_t ms, struct err *e);
+int subprocess_poll(struct subprocess *t, int more, int64_t ms, struct err *e);
 
 /* After the tree is gone: takes what is still in the pipes, and ends texts that
  * grow as done, or aborted when the run was asked to end. */
-int talk_drain(struct talk *t, struct err *e);
+int subprocess_drain(struct subprocess *t, struct err *e);
 
 /* What the status of the command that has ended means for the run. */
-void talk_judge(const struct talk *t, int status, struct run_end *end);
+void subprocess_outcome(const struct subprocess *t, int status,
+			struct run_end *end);
 
 #endif

@@ -77,9 +77,9 @@ static int commit_start(struct run *r, struct err *e)
 	ev[1].body = begun.p;
 	rc = buf_ok(&prompt, "prompt", e);
 	if (rc == 0 && s->system && s->system[0])
-		rc = ledger_system(&r->ledger, s->system, e);
+		rc = transcript_system(&r->transcript, s->system, e);
 	if (rc == 0)
-		rc = ledger_add(&r->ledger, ev, 2, NULL, e);
+		rc = transcript_add(&r->transcript, ev, 2, NULL, e);
 	buf_fini(&prompt);
 	buf_fini(&begun);
 	return rc;
@@ -129,10 +129,10 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 		return err_set(e, ERR_CANCELED, "it never began");
 	if (confine_run(r, e))
 		return -1;
-	control_guard(&r->control, r->ledger.file.db);
+	commands_guard(&r->commands, r->transcript.file.db);
 	atomic_store(&r->phase, RUN_RUNNING);
 	rc = r->driver->run(r, end, e);
-	control_guard(&r->control, NULL);
+	commands_guard(&r->commands, NULL);
 	return rc;
 }
 
@@ -177,12 +177,12 @@ static void work(struct run *r, int gate, struct run_end *end)
 	if (r->start->schema_version == 0) /* the file would be made */
 		wait_at_gate(&gate);
 	if (rc == 0)
-		rc = ledger_open(&r->ledger, r->start, r->link, &e);
+		rc = transcript_open(&r->transcript, r->start, r->link, &e);
 	mark(MARK_file_open);
 	wait_at_gate(&gate);
 	mark(MARK_gate_passed);
 	if (rc == 0)
-		rc = ledger_begin(&r->ledger, r->start, &e);
+		rc = transcript_begin(&r->transcript, r->start, &e);
 	if (rc == 0)
 		rc = commit_start(r, &e);
 	mark(MARK_start_committed);
@@ -210,11 +210,11 @@ static bool is_own(const struct run_end *end)
 static int conclude(struct run *r, struct run_end *end, struct err *e)
 {
 	int64_t grace = r->start->grace_ms;
-	char why[CONTROL_WHY];
+	char why[COMMANDS_WHY];
 
 	atomic_store(&r->phase, RUN_ENDING);
 	if (run_ending(r) && end->reason != REASON_completed) {
-		set_end(end, control_reason(&r->control, why, &grace), why);
+		set_end(end, commands_reason(&r->commands, why, &grace), why);
 		end->exit_code = end->signal = OPT_NONE;
 	}
 	memory_judge(r, end);
@@ -252,12 +252,12 @@ static int commit_end(struct run *r, const struct run_end *end, struct err *e)
 	ev.body = b.p;
 	rc = reply_make(r, end, &ev, e);
 	if (rc == 0 && end->reason != REASON_completed)
-		rc = part_abort_rest(&r->ledger.writer, r->ledger.first,
+		rc = part_abort_rest(&r->transcript.writer, r->transcript.first,
 				     reason_code(end->reason), e);
 	if (rc == 0)
 		rc = fault_point(FAULT_worker_before_end, e);
 	if (rc == 0)
-		rc = ledger_end(&r->ledger, &ev, end->reason, e);
+		rc = transcript_end(&r->transcript, &ev, end->reason, e);
 	if (rc == 0)
 		rc = fault_point(FAULT_worker_ended, e);
 	buf_fini(&b);
@@ -273,7 +273,7 @@ static void report_end(struct run *r, const struct run_end *end)
 		.outcome = reason_outcome(end->reason),
 		.reason = reason_code(end->reason),
 		.detail = end->detail[0] ? end->detail : NULL,
-		.seq = atomic_load(&r->ledger.seq),
+		.seq = atomic_load(&r->transcript.seq),
 		.exit_code = end->exit_code,
 		.signal = end->signal,
 		.keep_ms = r->keep_ms > 0 ? r->keep_ms : OPT_NONE,
@@ -320,12 +320,12 @@ static int finish(struct run *r, struct run_end *end)
 
 	if (rc)
 		set_end(end, REASON_internal, e.text);
-	else if (!r->ledger.open)
+	else if (!r->transcript.open)
 		rc = err_set(&e, ERR_IO, "%.400s", end->detail);
 	else if (end->reason != REASON_stale && end->reason != REASON_refused)
 		rc = commit_end(r, end, &e);
 	mark(MARK_end_committed);
-	if (rc && r->ledger.open)
+	if (rc && r->transcript.open)
 		set_end(end, reason_of(&e), e.text);
 	if (rc) {
 		log_error(LT("msg", "the end was not committed"),
@@ -343,8 +343,8 @@ static void sweep_some(struct run *r)
 	struct swept swept;
 	struct err e;
 
-	if (r->ledger.open &&
-	    agent_sweep(&r->ledger.file, SWEEP_AGE_MS, SWEEP_MAX, &swept, &e))
+	if (r->transcript.open && agent_sweep(&r->transcript.file, SWEEP_AGE_MS,
+					      SWEEP_MAX, &swept, &e))
 		log_warn(LT("msg", "sweep"), LT("why", e.text));
 }
 
@@ -363,7 +363,7 @@ static int attempt(struct run *r, int gate)
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));
 	if (r->keep_ms == 0) { /* while the supervisor commits */
-		ledger_close(&r->ledger);
+		transcript_close(&r->transcript);
 		confine_end(r);
 		mark(MARK_closed);
 	}
@@ -399,7 +399,7 @@ static int attempts(const struct msg_start *start, int gate, struct err *e)
 	} while (idle_wait(&r));
 	if (r.held)
 		(void)idle_end(&r, r.start->grace_ms, &ignored);
-	else if (!r.ledger.open && !r.box)
+	else if (!r.transcript.open && !r.box)
 		leave_at_once(status);
 	run_close(&r);
 	return status;

@@ -10,31 +10,31 @@
 #include <unistd.h>
 
 /* A command that waits, as JSON: it must outlive the thread's copy. */
-struct control_note {
-	struct control_note *next;
+struct commands_note {
+	struct commands_note *next;
 	size_t n;
 	char json[];
 };
 
-int control_init(struct control *c, struct err *e)
+int commands_init(struct commands *c, struct err *e)
 {
-	*c = (struct control){.grace_ms = -1};
+	*c = (struct commands){.grace_ms = -1};
 	pthread_mutex_init(&c->lock, NULL);
 	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return c->fd < 0 ? err_errno_set(e, "eventfd") : 0;
 }
 
-static void drop_notes(struct control *c)
+static void drop_notes(struct commands *c)
 {
 	while (c->notes) {
-		struct control_note *next = c->notes->next;
+		struct commands_note *next = c->notes->next;
 
 		free(c->notes);
 		c->notes = next;
 	}
 }
 
-void control_reset(struct control *c)
+void commands_reset(struct commands *c)
 {
 	pthread_mutex_lock(&c->lock);
 	drop_notes(c);
@@ -43,7 +43,7 @@ void control_reset(struct control *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void control_fini(struct control *c)
+void commands_fini(struct commands *c)
 {
 	drop_notes(c);
 	if (c->fd >= 0)
@@ -51,7 +51,7 @@ void control_fini(struct control *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-static void wake(struct control *c)
+static void wake(struct commands *c)
 {
 	uint64_t one = 1;
 
@@ -59,7 +59,7 @@ static void wake(struct control *c)
 }
 
 /* With the lock. */
-static void end(struct control *c, enum reason reason, const char *why)
+static void end(struct commands *c, enum reason reason, const char *why)
 {
 	if (c->ending)
 		return;
@@ -70,7 +70,7 @@ static void end(struct control *c, enum reason reason, const char *why)
 		sql_interrupt(c->db);
 }
 
-void control_end(struct control *c, enum reason reason, const char *why)
+void commands_end(struct commands *c, enum reason reason, const char *why)
 {
 	pthread_mutex_lock(&c->lock);
 	end(c, reason, why);
@@ -78,17 +78,17 @@ void control_end(struct control *c, enum reason reason, const char *why)
 	wake(c);
 }
 
-static struct control_note *note_of(const struct msg *m)
+static struct commands_note *note_of(const struct msg *m)
 {
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
-	struct control_note *n = NULL;
+	struct commands_note *n = NULL;
 	struct err e;
 
 	if (msg_encode(m, &b, &e) == 0) { /* it was decoded: always */
 		n = malloc(sizeof *n + b.n);
 		if (!n)
 			abort();
-		*n = (struct control_note){.n = b.n};
+		*n = (struct commands_note){.n = b.n};
 		memcpy(n->json, b.p, b.n);
 	}
 	buf_fini(&b);
@@ -96,16 +96,16 @@ static struct control_note *note_of(const struct msg *m)
 }
 
 /* With the lock. */
-static void add_note(struct control *c, const struct msg *m)
+static void add_note(struct commands *c, const struct msg *m)
 {
-	struct control_note **at = &c->notes;
+	struct commands_note **at = &c->notes;
 
 	while (*at)
 		at = &(*at)->next;
 	*at = note_of(m);
 }
 
-void control_command(struct control *c, const struct msg *m)
+void commands_command(struct commands *c, const struct msg *m)
 {
 	pthread_mutex_lock(&c->lock);
 	if (m->type == MSG_TYPE_CANCEL) {
@@ -121,14 +121,14 @@ void control_command(struct control *c, const struct msg *m)
 	wake(c);
 }
 
-void control_guard(struct control *c, struct sql *db)
+void commands_guard(struct commands *c, struct sql *db)
 {
 	pthread_mutex_lock(&c->lock);
 	c->db = db;
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool control_ending(struct control *c)
+bool commands_ending(struct commands *c)
 {
 	bool ending;
 
@@ -138,7 +138,7 @@ bool control_ending(struct control *c)
 	return ending;
 }
 
-enum reason control_reason(struct control *c, char *why, int64_t *grace_ms)
+enum reason commands_reason(struct commands *c, char *why, int64_t *grace_ms)
 {
 	enum reason reason;
 
@@ -146,14 +146,14 @@ enum reason control_reason(struct control *c, char *why, int64_t *grace_ms)
 	reason = c->reason;
 	if (c->grace_ms >= 0)
 		*grace_ms = c->grace_ms;
-	snprintf(why, CONTROL_WHY, "%s", c->why);
+	snprintf(why, COMMANDS_WHY, "%s", c->why);
 	pthread_mutex_unlock(&c->lock);
 	return reason;
 }
 
-int control_next(struct control *c, struct arena *a, struct msg *m)
+int commands_next(struct commands *c, struct arena *a, struct msg *m)
 {
-	struct control_note *n;
+	struct commands_note *n;
 	struct err e;
 	int rc;
 
@@ -169,7 +169,7 @@ int control_next(struct control *c, struct arena *a, struct msg *m)
 	return rc == 0;
 }
 
-void control_quiet(struct control *c)
+void commands_quiet(struct commands *c)
 {
 	uint64_t count;
 

@@ -17,7 +17,7 @@ static int add_piece(void *arg, const void *p, size_t n, struct err *e)
 }
 
 /* A file that is there becomes an artifact; one that is not is no error yet. */
-static int keep_one(struct run *r, struct store *s, const char *path,
+static int keep_one(struct run *r, struct files *s, const char *path,
 		    struct err *e)
 {
 	struct artifact_key key = artifact_key_run(r->start->run, path);
@@ -26,7 +26,7 @@ static int keep_one(struct run *r, struct store *s, const char *path,
 	struct id aid;
 	int rc;
 
-	if (artifact_writer_open(&w, r->ledger.file.db, &key, &about, e))
+	if (artifact_writer_open(&w, r->transcript.file.db, &key, &about, e))
 		return -1;
 	rc = s->kind->pieces(s, path, add_piece, w, e);
 	if (rc == 0)
@@ -39,7 +39,7 @@ static int keep_one(struct run *r, struct store *s, const char *path,
 	return rc;
 }
 
-static int keep_list(struct run *r, struct store *s, const cJSON *list,
+static int keep_list(struct run *r, struct files *s, const cJSON *list,
 		     struct err *e)
 {
 	const cJSON *v;
@@ -69,12 +69,12 @@ static int check_required(struct run *r, const cJSON *list, struct err *e)
 				       PATHS_MAX);
 		paths[n++] = v->valuestring;
 	}
-	return artifact_check_contract(r->ledger.file.db, r->start->run, paths,
-				       n, e);
+	return artifact_check_contract(r->transcript.file.db, r->start->run,
+				       paths, n, e);
 }
 
 /* A driver that needed no workspace may still have been given a directory. */
-static void open_given(struct run *r, struct store *s)
+static void open_given(struct run *r, struct files *s)
 {
 	const struct msg_start *m = r->start;
 	int fd = -1;
@@ -82,7 +82,7 @@ static void open_given(struct run *r, struct store *s)
 	if (m->workspace && strcmp(m->workspace_mode, "disk") == 0)
 		fd = open(m->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
-		store_dir(s, "", fd);
+		files_dir(s, "", fd);
 }
 
 static int settle(struct run *r, const cJSON *contract, struct err *e)
@@ -90,7 +90,7 @@ static int settle(struct run *r, const cJSON *contract, struct err *e)
 	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
 								 "required");
-	struct store given = {0}, *s = &given;
+	struct files given = {0}, *s = &given;
 	int rc;
 
 	if (r->workspace)
@@ -100,7 +100,7 @@ static int settle(struct run *r, const cJSON *contract, struct err *e)
 	rc = keep_list(r, s, keep, e);
 	if (!rc)
 		rc = keep_list(r, s, required, e);
-	store_close(&given);
+	files_close(&given);
 	return rc ? rc : check_required(r, required, e);
 }
 
@@ -110,7 +110,7 @@ int contract_settle(struct run *r, struct run_end *end, struct err *e)
 	cJSON *contract;
 	int rc;
 
-	if (!text || !r->ledger.open || end->reason == REASON_stale ||
+	if (!text || !r->transcript.open || end->reason == REASON_stale ||
 	    end->reason == REASON_refused)
 		return 0;
 	contract = json_parse_object("artifacts", text, strlen(text), e);

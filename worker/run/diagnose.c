@@ -30,9 +30,9 @@ static void add(struct run *r, const char *area, struct buf *b)
 {
 	struct err e;
 
-	if (r->records > 0 && r->ledger.open && !b->over) {
+	if (r->records > 0 && r->transcript.open && !b->over) {
 		r->records--;
-		if (diagnostics_add(r->ledger.file.db, kept(r), area,
+		if (diagnostics_add(r->transcript.file.db, kept(r), area,
 				    r->start->run, b->p, &e) < 0)
 			log_warn(LT("msg", "diagnostics"), LT("why", e.text));
 	}
@@ -49,7 +49,7 @@ void diagnose_begin(struct run *r)
 {
 	const struct msg_start *s = r->start;
 	struct buf b = BUF_MAX(DIAGNOSTICS_BODY_MAX);
-	struct sql *db = r->ledger.file.db;
+	struct sql *db = r->transcript.file.db;
 	int64_t rows;
 	struct err e;
 
@@ -153,7 +153,7 @@ void diagnose_end(struct run *r, const struct run_end *end)
 		 ",\"cpu_ms\":%" PRId64 ",\"rss_kb\":%ld,\"commands_cpu_ms\":"
 		 "%" PRId64 ",\"commands_rss_kb\":%ld}",
 		 (clock_mono_ns() - r->began) / NS_PER_MS,
-		 atomic_load(&r->ledger.rev), cpu_ms(&self), self.ru_maxrss,
+		 atomic_load(&r->transcript.rev), cpu_ms(&self), self.ru_maxrss,
 		 cpu_ms(&below), below.ru_maxrss);
 	add(r, "end", &b);
 }

@@ -18,8 +18,8 @@ static int take_next(struct run *r)
 	struct msg m;
 	int rc = 0;
 
-	control_quiet(&r->control);
-	while (rc == 0 && control_next(&r->control, &a, &m))
+	commands_quiet(&r->commands);
+	while (rc == 0 && commands_next(&r->commands, &a, &m))
 		if (m.type == MSG_TYPE_NEXT)
 			rc = run_renew(r, m.u.next.start, &e) ? -1 : 1;
 	if (rc < 0)
@@ -37,12 +37,12 @@ bool idle_wait(struct run *r)
 
 	if (r->keep_ms == 0)
 		return false;
-	ledger_close(&r->ledger);
+	transcript_close(&r->transcript);
 	atomic_store(&r->phase, RUN_IDLE);
 	while (next == 0 && left > 0 && r->child_status == RUN_NO_STATUS &&
 	       !run_ending(r)) {
 		struct pollfd p[2] = {
-			{.fd = r->control.fd, .events = POLLIN},
+			{.fd = r->commands.fd, .events = POLLIN},
 			{.fd = r->signals, .events = POLLIN},
 		};
 

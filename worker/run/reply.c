@@ -57,8 +57,8 @@ static bool read_event(const struct answer_events_row *row, struct buf *said,
 /* What it said last, else what it printed, into `said`. */
 static int find_answer(struct run *r, struct buf *said, struct err *e)
 {
-	struct writer *w = &r->ledger.writer;
-	struct answer_events_in in = {w->session << 32 | r->ledger.first,
+	struct writer *w = &r->transcript.writer;
+	struct answer_events_in in = {w->session << 32 | r->transcript.first,
 				      w->session << 32 | w->tail, w->run};
 	struct sql *db = w->file->db;
 	struct sql_rows it = sql_rows(db, Q_ANSWER_EVENTS, &in);

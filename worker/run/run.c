@@ -22,7 +22,7 @@
 
 bool run_ending(struct run *r)
 {
-	return control_ending(&r->control);
+	return commands_ending(&r->commands);
 }
 
 void run_read_signals(struct run *r)
@@ -31,13 +31,13 @@ void run_read_signals(struct run *r)
 
 	while (read(r->signals, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == SIGTERM)
-			control_end(&r->control, REASON_stopped,
-				    "the worker got SIGTERM");
+			commands_end(&r->commands, REASON_stopped,
+				     "the worker got SIGTERM");
 		else
 			tree_reap(r->child, &r->child_status);
 	}
 	if (!run_ending(r) && r->workspace && workspace_is_lost(r->workspace))
-		control_end(&r->control, REASON_mount_lost, WORKSPACE_LOST);
+		commands_end(&r->commands, REASON_mount_lost, WORKSPACE_LOST);
 }
 
 static void tell_applied(struct run *r, int64_t id, const char *refusal)
@@ -64,8 +64,9 @@ static int set_paused(struct run *r, bool paused, struct err *e)
 	else if (r->deadline)
 		r->deadline += now - r->paused_since;
 	atomic_store(&r->phase, paused ? RUN_PAUSED : RUN_RUNNING);
-	return ledger_addf(&r->ledger, "status", NULL, e, "{\"phase\":\"%s\"}",
-			   paused ? "paused" : "running");
+	return transcript_addf(&r->transcript, "status", NULL, e,
+			       "{\"phase\":\"%s\"}",
+			       paused ? "paused" : "running");
 }
 
 static void add_text(struct buf *b, const char *name, const char *text)
@@ -88,8 +89,8 @@ static int commit_texts(struct run *r, const char *type, const char *key,
 	ev.body = body->p; /* which that may have moved */
 	if (buf_ok(body, type, e))
 		return -1;
-	return ledger_add(&r->ledger, &ev, 1, NULL, e) ||
-			       ledger_sync(&r->ledger, e)
+	return transcript_add(&r->transcript, &ev, 1, NULL, e) ||
+			       transcript_sync(&r->transcript, e)
 		       ? -1
 		       : 0;
 }
@@ -167,8 +168,8 @@ static int attend(struct run *r, struct err *e)
 	int rc = 0;
 
 	run_read_signals(r);
-	control_quiet(&r->control);
-	while (rc == 0 && !run_ending(r) && control_next(&r->control, &a, &m))
+	commands_quiet(&r->commands);
+	while (rc == 0 && !run_ending(r) && commands_next(&r->commands, &a, &m))
 		rc = carry_out(r, &m, e);
 	arena_fini(&a);
 	return rc;
@@ -188,12 +189,12 @@ static void check_deadlines(struct run *r)
 
 	disk_look(r);
 	if (r->deadline && !r->paused && now >= r->deadline)
-		control_end(&r->control, REASON_run_timeout,
-			    "the run's time is up");
+		commands_end(&r->commands, REASON_run_timeout,
+			     "the run's time is up");
 	if (!may_idle(r) &&
-	    now - atomic_load(&r->ledger.touched) >= r->idle_ms * NS_PER_MS)
-		control_end(&r->control, REASON_idle_timeout,
-			    "nothing was committed for too long");
+	    now - atomic_load(&r->transcript.touched) >= r->idle_ms * NS_PER_MS)
+		commands_end(&r->commands, REASON_idle_timeout,
+			     "nothing was committed for too long");
 }
 
 static int64_t until_deadline(struct run *r, int64_t ms)
@@ -209,7 +210,8 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 	}
 	if (!may_idle(r)) {
 		left = r->idle_ms -
-		       (now - atomic_load(&r->ledger.touched)) / NS_PER_MS + 1;
+		       (now - atomic_load(&r->transcript.touched)) / NS_PER_MS +
+		       1;
 		ms = left < ms ? left : ms;
 	}
 	return ms > 0 ? ms : 0;
@@ -224,7 +226,8 @@ static int poll_and_index(struct run *r, struct pollfd *fds, unsigned n,
 	int64_t end = clock_mono_ns() + ms * NS_PER_MS;
 	int rc = poll(fds, n, (int)(ms < INDEX_AFTER_MS ? ms : INDEX_AFTER_MS));
 
-	while (rc == 0 && ms > INDEX_AFTER_MS && ledger_index(&r->ledger) > 0)
+	while (rc == 0 && ms > INDEX_AFTER_MS &&
+	       transcript_index(&r->transcript) > 0)
 		rc = poll(fds, n, 0);
 	ms = (end - clock_mono_ns()) / NS_PER_MS;
 	if (rc == 0 && ms > 0)
@@ -240,7 +243,7 @@ int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
 	assert(n <= RUN_POLL_MAX);
 	if (n > 0)
 		memcpy(all, fds, n * sizeof *fds);
-	all[n] = (struct pollfd){.fd = r->control.fd, .events = POLLIN};
+	all[n] = (struct pollfd){.fd = r->commands.fd, .events = POLLIN};
 	all[n + 1] = (struct pollfd){.fd = r->signals, .events = POLLIN};
 	ms = until_deadline(r, ms < 60000 ? ms : 60000);
 	if (poll_and_index(r, all, n + 2, ms) < 0 && errno != EINTR)

@@ -47,8 +47,8 @@ struct run {
 	struct arena lasting;        /* lives as long as the process */
 	void *held;      /* the driver's, from an earlier run; or NULL */
 	int64_t keep_ms; /* how long it may be held for the next; 0: not */
-	struct control control;
-	struct ledger ledger;
+	struct commands commands;
+	struct transcript transcript;
 	struct ipc_client *link;
 	int signals;      /* signalfd: SIGTERM, SIGCHLD */
 	pid_t child;      /* whose end child_status shall tell, or 0 */

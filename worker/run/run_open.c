@@ -17,14 +17,14 @@ static void on_command(void *arg, const struct msg *m)
 {
 	struct run *r = arg;
 
-	control_command(&r->control, m);
+	commands_command(&r->commands, m);
 }
 
 static void on_refused(void *arg, const char *why)
 {
 	struct run *r = arg;
 
-	control_end(&r->control, REASON_refused, why);
+	commands_end(&r->commands, REASON_refused, why);
 }
 
 static void on_lost(void *arg)
@@ -32,8 +32,8 @@ static void on_lost(void *arg)
 	struct run *r = arg;
 
 	if (strcmp(r->start->on_supervisor_loss, "stop") == 0)
-		control_end(&r->control, REASON_supervisor_lost,
-			    "no supervisor for two seconds");
+		commands_end(&r->commands, REASON_supervisor_lost,
+			     "no supervisor for two seconds");
 }
 
 static void on_heartbeat(void *arg, struct msg_heartbeat *out)
@@ -46,7 +46,7 @@ static void on_heartbeat(void *arg, struct msg_heartbeat *out)
 	struct run *r = arg;
 
 	out->phase = words[atomic_load(&r->phase)];
-	out->seq = atomic_load(&r->ledger.seq);
+	out->seq = atomic_load(&r->transcript.seq);
 }
 
 static struct msg_hello hello_of(const struct msg_start *s)
@@ -107,7 +107,7 @@ int run_open(struct run *r, const struct msg_start *start, struct err *e)
 {
 	*r = (struct run){.signals = -1, .child_status = RUN_NO_STATUS};
 	begin(r, start);
-	if (control_init(&r->control, e))
+	if (commands_init(&r->commands, e))
 		return -1;
 	if (catch_signals(r, e) || open_link(r, e)) {
 		run_close(r);
@@ -120,8 +120,8 @@ void run_close(struct run *r)
 {
 	ipc_client_close(r->link);
 	confine_end(r);
-	ledger_close(&r->ledger);
-	control_fini(&r->control);
+	transcript_close(&r->transcript);
+	commands_fini(&r->commands);
 	if (r->signals >= 0)
 		close(r->signals);
 	arena_fini(&r->arena);
@@ -140,11 +140,11 @@ int run_renew(struct run *r, const char *json, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "%s is no start",
 			       msg_name(m.type));
 	r->own = m.u.start;
-	r->ledger = (struct ledger){0};
+	r->transcript = (struct transcript){0};
 	r->disk = NULL;
 	r->records = 0;
 	r->keep_ms = 0;
-	control_reset(&r->control);
+	commands_reset(&r->commands);
 	begin(r, &r->own);
 	hello = hello_of(r->start);
 	ipc_client_again(r->link, &hello);

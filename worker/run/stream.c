@@ -42,8 +42,9 @@ static int begin(struct stream *s, const char *name, const char *kind,
 			STREAM_MAX);
 		return -1;
 	}
-	if (ledger_add(s->ledger, &ev, 1, &ref, e) ||
-	    part_open(&s->slots[i].part, &s->ledger->writer, ref.pos, &part, e))
+	if (transcript_add(s->transcript, &ev, 1, &ref, e) ||
+	    part_open(&s->slots[i].part, &s->transcript->writer, ref.pos, &part,
+		      e))
 		return -1;
 	s->slots[i].open = true;
 	snprintf(s->slots[i].name, sizeof s->slots[i].name, "%s", name);
@@ -61,7 +62,7 @@ int stream_add(struct stream *s, const char *name, const char *kind,
 		return -1;
 	rc = part_add(&s->slots[i].part, text, strlen(text), e);
 	if (rc > 0)
-		ledger_changed(s->ledger);
+		transcript_changed(s->transcript);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -72,7 +73,7 @@ static int end(struct stream *s, int i, const char *state, struct err *e)
 
 	part_close(&s->slots[i].part);
 	s->slots[i].open = false;
-	ledger_changed(s->ledger);
+	transcript_changed(s->transcript);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -109,7 +110,7 @@ int stream_flush(struct stream *s, int64_t *wait_ms, struct err *e)
 		}
 		if (part_flush(&s->slots[i].part, e) < 0)
 			return -1;
-		ledger_changed(s->ledger);
+		transcript_changed(s->transcript);
 	}
 	return 0;
 }

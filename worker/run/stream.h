@@ -13,7 +13,7 @@
 #define STREAM_NAME 64
 
 struct stream {
-	struct ledger *ledger; /* borrowed */
+	struct transcript *transcript; /* borrowed */
 	struct {
 		char name[STREAM_NAME + 1];
 		struct part part;

@@ -19,7 +19,8 @@
 #define WAL_KEPT (256 << 10)
 
 /* A file that the registry has no schema of yet is made by its first run. */
-static int open_file(struct ledger *j, const struct msg_start *s, struct err *e)
+static int open_file(struct transcript *j, const struct msg_start *s,
+		     struct err *e)
 {
 	unsigned flags = strcmp(s->synchronous, "full") == 0 ? SQL_FULL : 0;
 	char dir[PATH_MAX];
@@ -35,7 +36,7 @@ static int open_file(struct ledger *j, const struct msg_start *s, struct err *e)
 
 /* Hides what the run `replaces` added, and all after it; once, before the first
  * event of this run. */
-static int rewind_before(struct ledger *j, const struct msg_start *s,
+static int rewind_before(struct transcript *j, const struct msg_start *s,
 			 struct err *e)
 {
 	struct run_before_row before;
@@ -57,7 +58,7 @@ static int rewind_before(struct ledger *j, const struct msg_start *s,
 	return own < 0 || old < 0 ? -1 : 0;
 }
 
-static int open_session(struct ledger *j, const struct msg_start *s,
+static int open_session(struct transcript *j, const struct msg_start *s,
 			struct err *e)
 {
 	struct writer_run run = {
@@ -74,14 +75,15 @@ static int open_session(struct ledger *j, const struct msg_start *s,
 	return 0;
 }
 
-int ledger_open(struct ledger *j, const struct msg_start *s,
-		struct ipc_client *link, struct err *e)
+int transcript_open(struct transcript *j, const struct msg_start *s,
+		    struct ipc_client *link, struct err *e)
 {
 	j->link = link;
 	return open_file(j, s, e);
 }
 
-int ledger_begin(struct ledger *j, const struct msg_start *s, struct err *e)
+int transcript_begin(struct transcript *j, const struct msg_start *s,
+		     struct err *e)
 {
 	if (open_session(j, s, e)) {
 		agent_file_close(&j->file);
@@ -92,7 +94,7 @@ int ledger_begin(struct ledger *j, const struct msg_start *s, struct err *e)
 	return 0;
 }
 
-void ledger_close(struct ledger *j)
+void transcript_close(struct transcript *j)
 {
 	if (j->open) {
 		sql_keep_wal(j->file.db, WAL_KEPT);
@@ -102,7 +104,7 @@ void ledger_close(struct ledger *j)
 }
 
 /* A hint: if it cannot be given, the row is found without it. */
-static void hint(struct ledger *j, const struct msg *m)
+static void hint(struct transcript *j, const struct msg *m)
 {
 	struct err ignored;
 
@@ -110,7 +112,7 @@ static void hint(struct ledger *j, const struct msg *m)
 		(void)ipc_client_report(j->link, m, &ignored);
 }
 
-void ledger_changed(struct ledger *j)
+void transcript_changed(struct transcript *j)
 {
 	struct msg m = {.type = MSG_TYPE_EVENT};
 
@@ -120,7 +122,7 @@ void ledger_changed(struct ledger *j)
 	hint(j, &m);
 }
 
-static void add_usage(struct ledger *j, const struct usage_new *u)
+static void add_usage(struct transcript *j, const struct usage_new *u)
 {
 	struct msg m = {.type = MSG_TYPE_USAGE};
 
@@ -135,7 +137,7 @@ static void add_usage(struct ledger *j, const struct usage_new *u)
 	hint(j, &m);
 }
 
-static void tell_extras(struct ledger *j, const struct event_new *ev,
+static void tell_extras(struct transcript *j, const struct event_new *ev,
 			const struct event_ref *ref)
 {
 	struct msg m = {.type = MSG_TYPE_OUTBOX};
@@ -150,17 +152,17 @@ static void tell_extras(struct ledger *j, const struct event_new *ev,
 	}
 }
 
-static void tell(struct ledger *j, const struct event_new *ev, size_t n,
+static void tell(struct transcript *j, const struct event_new *ev, size_t n,
 		 const struct event_ref *refs)
 {
 	for (size_t i = 0; i < n; i++)
 		tell_extras(j, &ev[i], &refs[i]);
 	atomic_store(&j->seq, j->writer.tail);
-	ledger_changed(j);
+	transcript_changed(j);
 }
 
-int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
-	       struct event_ref *refs, struct err *e)
+int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
+		   struct event_ref *refs, struct err *e)
 {
 	struct event_ref *own = NULL;
 	int rc;
@@ -182,12 +184,12 @@ int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
 	return rc;
 }
 
-int ledger_sync(struct ledger *j, struct err *e)
+int transcript_sync(struct transcript *j, struct err *e)
 {
 	return sql_sync(j->file.db, e);
 }
 
-int ledger_system(struct ledger *j, const char *text, struct err *e)
+int transcript_system(struct transcript *j, const char *text, struct err *e)
 {
 	struct event_new ev = {.type = "system"};
 	struct event_ref ref;
@@ -199,8 +201,8 @@ int ledger_system(struct ledger *j, const char *text, struct err *e)
 	return 0;
 }
 
-int ledger_addf(struct ledger *j, const char *type, const char *key,
-		struct err *e, const char *fmt, ...)
+int transcript_addf(struct transcript *j, const char *type, const char *key,
+		    struct err *e, const char *fmt, ...)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	struct event_new ev = {.type = type, .key = key, .parent = WRITER_LEAF};
@@ -213,12 +215,12 @@ int ledger_addf(struct ledger *j, const char *type, const char *key,
 	ev.body = b.p;
 	rc = buf_ok(&b, type, e);
 	if (rc == 0)
-		rc = ledger_add(j, &ev, 1, NULL, e);
+		rc = transcript_add(j, &ev, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }
 
-int ledger_index(struct ledger *j)
+int transcript_index(struct transcript *j)
 {
 	int64_t seq = atomic_load(&j->seq);
 	struct err e;
@@ -236,8 +238,8 @@ int ledger_index(struct ledger *j)
 	return n > 0;
 }
 
-int ledger_end(struct ledger *j, const struct event_new *last,
-	       enum reason reason, struct err *e)
+int transcript_end(struct transcript *j, const struct event_new *last,
+		   enum reason reason, struct err *e)
 {
 	struct event_ref ref;
 

@@ -15,7 +15,7 @@
  * is lost costs time only. Used by the working thread alone, but for the
  * numbers that the link's thread reads.
  */
-struct ledger {
+struct transcript {
 	struct agent_file file;
 	struct writer writer;
 	struct ipc_client *link; /* borrowed; NULL: nobody wants hints */
@@ -31,41 +31,42 @@ struct ledger {
 };
 
 /* Opens the file, and changes nothing in it (one that is not there is made). */
-int ledger_open(struct ledger *j, const struct msg_start *s,
-		struct ipc_client *link, struct err *e);
+int transcript_open(struct transcript *j, const struct msg_start *s,
+		    struct ipc_client *link, struct err *e);
 
 /* Then the session for this attempt, and closes as aborted what an earlier
  * attempt left half done. If it fails, the file is closed again. */
-int ledger_begin(struct ledger *j, const struct msg_start *s, struct err *e);
-void ledger_close(struct ledger *j);
+int transcript_begin(struct transcript *j, const struct msg_start *s,
+		     struct err *e);
+void transcript_close(struct transcript *j);
 
 /* Commits n events together. With refs NULL nobody wants to know where. */
-int ledger_add(struct ledger *j, const struct event_new *ev, size_t n,
-	       struct event_ref *refs, struct err *e);
+int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
+		   struct event_ref *refs, struct err *e);
 
 /* Waits until everything committed so far is on the disk. For what precedes an
  * effect that a person or another program sees: a question, the confirmation of
  * a command, a tool call that must not be repeated. */
-int ledger_sync(struct ledger *j, struct err *e);
+int transcript_sync(struct transcript *j, struct err *e);
 
 /* The agent's system prompt, as an event before what is said under it. The same
  * one as the session has already adds nothing. */
-int ledger_system(struct ledger *j, const char *text, struct err *e);
+int transcript_system(struct transcript *j, const char *text, struct err *e);
 
 /* One event whose body is made by printf. */
-int ledger_addf(struct ledger *j, const char *type, const char *key,
-		struct err *e, const char *fmt, ...)
+int transcript_addf(struct transcript *j, const char *type, const char *key,
+		    struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* To be called after a change of a part: tells the supervisor. */
-void ledger_changed(struct ledger *j);
+void transcript_changed(struct transcript *j);
 
 /* One batch of the session's search index, if that is behind: 1 if there may be
  * more, 0 otherwise. A failure is logged, and the next search does the work. */
-int ledger_index(struct ledger *j);
+int transcript_index(struct transcript *j);
 
 /* The last event and the status of the run, on the disk. */
-int ledger_end(struct ledger *j, const struct event_new *last,
-	       enum reason reason, struct err *e);
+int transcript_end(struct transcript *j, const struct event_new *last,
+		   enum reason reason, struct err *e);
 
 #endif

@@ -14,14 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void below_close(struct below *b)
+void beneath_close(struct beneath *b)
 {
 	if (b->fd >= 0)
 		close(b->fd);
 	b->fd = -1;
 }
 
-int below_failed(const char *path, struct err *e)
+int beneath_failed(const char *path, struct err *e)
 {
 	if (errno == EXDEV || errno == ELOOP)
 		return err_set(e, ERR_DENIED, "%s leads out of the workspace",
@@ -32,13 +32,14 @@ int below_failed(const char *path, struct err *e)
 	return err_errno_set(e, "%s", quoted(path).text);
 }
 
-int below_not_plain(const char *path, struct err *e)
+int beneath_not_plain(const char *path, struct err *e)
 {
 	return err_set(e, ERR_INVALID, "%s is not a plain file",
 		       quoted(path).text);
 }
 
-const char *below_path(const struct below *b, const char *path, struct err *e)
+const char *beneath_path(const struct beneath *b, const char *path,
+			 struct err *e)
 {
 	size_t n = strlen(b->dir);
 
@@ -59,8 +60,8 @@ const char *below_path(const struct below *b, const char *path, struct err *e)
 	return *path ? path : ".";
 }
 
-int below_open(const struct below *b, const char *path, int flags, mode_t mode,
-	       struct err *e)
+int beneath_open(const struct beneath *b, const char *path, int flags,
+		 mode_t mode, struct err *e)
 {
 	struct open_how how = {
 		.flags = (unsigned)flags | O_CLOEXEC |
@@ -74,11 +75,11 @@ int below_open(const struct below *b, const char *path, int flags, mode_t mode,
 		return err_set(e, ERR_BUSY, "%s is a database in use",
 			       quoted(path).text);
 	fd = (int)syscall(SYS_openat2, b->fd, path, &how, sizeof how);
-	return fd < 0 ? below_failed(path, e) : fd;
+	return fd < 0 ? beneath_failed(path, e) : fd;
 }
 
 /* The directory of a path, which is there. */
-static int open_parent(const struct below *b, const char *path,
+static int open_parent(const struct beneath *b, const char *path,
 		       const char **name, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
@@ -92,10 +93,10 @@ static int open_parent(const struct below *b, const char *path,
 		return err_set(e, ERR_INVALID, "the path is too long");
 	if (slash)
 		snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-	return below_open(b, dir, O_PATH | O_DIRECTORY, 0, e);
+	return beneath_open(b, dir, O_PATH | O_DIRECTORY, 0, e);
 }
 
-static int make_one(const struct below *b, const char *path, struct err *e)
+static int make_one(const struct beneath *b, const char *path, struct err *e)
 {
 	const char *name;
 	int parent = open_parent(b, path, &name, e), rc;
@@ -104,7 +105,7 @@ static int make_one(const struct below *b, const char *path, struct err *e)
 		return -1;
 	rc = mkdirat(parent, name, 0777);
 	close(parent);
-	return rc && errno != EEXIST ? below_failed(path, e) : 0;
+	return rc && errno != EEXIST ? beneath_failed(path, e) : 0;
 }
 
 static bool ends_in_dots(const char *path)
@@ -116,7 +117,7 @@ static bool ends_in_dots(const char *path)
 }
 
 /* Makes the first n bytes of the path, directory by directory. */
-static int make_dirs(const struct below *b, const char *path, size_t n,
+static int make_dirs(const struct beneath *b, const char *path, size_t n,
 		     struct err *e)
 {
 	char part[PATH_MAX];
@@ -135,7 +136,7 @@ static int make_dirs(const struct below *b, const char *path, size_t n,
 	return 0;
 }
 
-int below_make_dir(const struct below *b, const char *path, struct err *e)
+int beneath_make_dir(const struct beneath *b, const char *path, struct err *e)
 {
 	size_t n = strlen(path);
 
@@ -145,14 +146,14 @@ int below_make_dir(const struct below *b, const char *path, struct err *e)
 		n--;
 	if (make_dirs(b, path, n, e))
 		return -1;
-	fd = below_open(b, path, O_PATH | O_DIRECTORY, 0, e);
+	fd = beneath_open(b, path, O_PATH | O_DIRECTORY, 0, e);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? -1 : 0; /* a file may be there */
 }
 
-int below_parent(const struct below *b, const char *path, bool make,
-		 const char **name, struct err *e)
+int beneath_parent(const struct beneath *b, const char *path, bool make,
+		   const char **name, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -166,16 +167,16 @@ static int read_all(int fd, const char *path, struct buf *out, struct err *e)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return below_failed(path, e);
+		return beneath_failed(path, e);
 	if (!S_ISREG(st.st_mode))
-		return below_not_plain(path, e);
+		return beneath_not_plain(path, e);
 	return file_read_fd(fd, quoted(path).text, out, e);
 }
 
-int below_read(const struct below *b, const char *path, struct buf *out,
-	       struct err *e)
+int beneath_read(const struct beneath *b, const char *path, struct buf *out,
+		 struct err *e)
 {
-	int fd = below_open(b, path, O_RDONLY, 0, e), rc;
+	int fd = beneath_open(b, path, O_RDONLY, 0, e), rc;
 
 	if (fd < 0)
 		return -1;
@@ -184,35 +185,35 @@ int below_read(const struct below *b, const char *path, struct buf *out,
 	return rc;
 }
 
-int below_put(const struct below *b, const char *path, int flags,
-	      const struct blob *what, struct err *e)
+int beneath_put(const struct beneath *b, const char *path, int flags,
+		const struct blob *what, struct err *e)
 {
 	const char *name;
-	int fd = below_parent(b, path, true, &name, e), rc;
+	int fd = beneath_parent(b, path, true, &name, e), rc;
 
 	if (fd < 0)
 		return -1;
 	close(fd);
-	fd = below_open(b, path, O_WRONLY | O_CREAT | flags, 0666, e);
+	fd = beneath_open(b, path, O_WRONLY | O_CREAT | flags, 0666, e);
 	if (fd < 0)
 		return -1;
 	rc = file_write_fd(fd, quoted(path).text, what->p, what->n, e);
-	return close(fd) && rc == 0 ? below_failed(path, e) : rc;
+	return close(fd) && rc == 0 ? beneath_failed(path, e) : rc;
 }
 
-int below_write(const struct below *b, const char *path, const void *p,
-		size_t n, struct err *e)
+int beneath_write(const struct beneath *b, const char *path, const void *p,
+		  size_t n, struct err *e)
 {
-	return below_put(b, path, O_TRUNC, &(struct blob){p, n}, e);
+	return beneath_put(b, path, O_TRUNC, &(struct blob){p, n}, e);
 }
 
-int below_append(const struct below *b, const char *path, const void *p,
-		 size_t n, struct err *e)
+int beneath_append(const struct beneath *b, const char *path, const void *p,
+		   size_t n, struct err *e)
 {
-	return below_put(b, path, O_APPEND, &(struct blob){p, n}, e);
+	return beneath_put(b, path, O_APPEND, &(struct blob){p, n}, e);
 }
 
-void below_cut_lines(struct buf *text, int64_t line, int64_t limit)
+void beneath_cut_lines(struct buf *text, int64_t line, int64_t limit)
 {
 	const char *at = text->p, *end = text->p + text->n;
 

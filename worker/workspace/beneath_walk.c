@@ -40,11 +40,11 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 /* One that cannot be read is empty: it is shown, and what is beside it too. */
 static void enter(struct walk *w)
 {
-	struct below start = {.fd = w->start, .dir = ""};
+	struct beneath start = {.fd = w->start, .dir = ""};
 	struct level *l = &w->levels[w->depth++];
 	struct err ignored;
-	int fd = below_open(&start, w->path[0] ? w->path : ".",
-			    O_RDONLY | O_DIRECTORY, 0, &ignored);
+	int fd = beneath_open(&start, w->path[0] ? w->path : ".",
+			      O_RDONLY | O_DIRECTORY, 0, &ignored);
 	char self[64];
 
 	*l = (struct level){.path = strlen(w->path)};
@@ -66,7 +66,7 @@ static void leave(struct walk *w)
 	free(l->names);
 }
 
-static void look(const struct walk *w, struct below_item *item)
+static void look(const struct walk *w, struct beneath_item *item)
 {
 	struct stat st;
 
@@ -77,10 +77,10 @@ static void look(const struct walk *w, struct below_item *item)
 }
 
 /* The next name of the innermost directory, or the end of that directory. */
-static int step(struct walk *w, below_fn *fn, void *arg, struct err *e)
+static int step(struct walk *w, beneath_fn *fn, void *arg, struct err *e)
 {
 	struct level *l = &w->levels[w->depth - 1];
-	struct below_item item = {.path = w->path, .depth = w->depth - 1};
+	struct beneath_item item = {.path = w->path, .depth = w->depth - 1};
 	const char *name;
 	int rc;
 
@@ -108,11 +108,11 @@ static int step(struct walk *w, below_fn *fn, void *arg, struct err *e)
 	return rc < 0 ? -1 : 0;
 }
 
-int below_walk(const struct below *b, const char *start, below_fn *fn,
-	       void *arg, struct err *e)
+int beneath_walk(const struct beneath *b, const char *start, beneath_fn *fn,
+		 void *arg, struct err *e)
 {
 	struct walk *w;
-	int fd = below_open(b, start, O_RDONLY | O_DIRECTORY, 0, e), rc = 0;
+	int fd = beneath_open(b, start, O_RDONLY | O_DIRECTORY, 0, e), rc = 0;
 
 	if (fd < 0)
 		return -1;
@@ -130,9 +130,9 @@ int below_walk(const struct below *b, const char *start, below_fn *fn,
 	return rc;
 }
 
-static int drop(void *arg, const struct below_item *item, struct err *e)
+static int drop(void *arg, const struct beneath_item *item, struct err *e)
 {
-	const struct below *b = arg;
+	const struct beneath *b = arg;
 
 	(void)e;
 	if (!item->is_dir)
@@ -142,10 +142,10 @@ static int drop(void *arg, const struct below_item *item, struct err *e)
 	return 0;
 }
 
-void below_empty(const struct below *b)
+void beneath_empty(const struct beneath *b)
 {
-	struct below copy = *b;
+	struct beneath copy = *b;
 	struct err ignored;
 
-	(void)below_walk(b, ".", drop, &copy, &ignored);
+	(void)beneath_walk(b, ".", drop, &copy, &ignored);
 }

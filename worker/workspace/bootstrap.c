@@ -37,8 +37,8 @@ static int place_of(struct run *r, const char **out, struct err *e)
 		*out = arena_printf(&r->arena, "disk:%s", real);
 		return 0;
 	}
-	if (sql_get(r->ledger.file.db, Q_WORKSPACE_BORN, &key, &ns, NULL, e) <
-	    0)
+	if (sql_get(r->transcript.file.db, Q_WORKSPACE_BORN, &key, &ns, NULL,
+		    e) < 0)
 		return -1;
 	*out = arena_printf(&r->arena, "%s:main:%lld:%s", mode,
 			    (long long)ns.made_at, real);
@@ -59,7 +59,8 @@ static int mark(struct run *r, const char *place, const char *state,
 		.changed_at = clock_now(),
 	};
 
-	return sql_exec(r->ledger.file.db, Q_WORKSPACE_MARK_PUT, &row, e) < 0
+	return sql_exec(r->transcript.file.db, Q_WORKSPACE_MARK_PUT, &row, e) <
+			       0
 		       ? -1
 		       : 0;
 }
@@ -79,8 +80,8 @@ static int look(struct run *r, const char *place, struct err *e)
 	struct workspace_mark_get_in key = {place};
 	struct workspace_mark_get_row row;
 	struct arena mem = {0};
-	int found = sql_get(r->ledger.file.db, Q_WORKSPACE_MARK_GET, &key, &row,
-			    &mem, e);
+	int found = sql_get(r->transcript.file.db, Q_WORKSPACE_MARK_GET, &key,
+			    &row, &mem, e);
 	int rc = found;
 
 	if (found > 0 && strcmp(row.state, "done") == 0)
@@ -95,7 +96,7 @@ static int look(struct run *r, const char *place, struct err *e)
 
 static int claim(struct run *r, const char *place, struct err *e)
 {
-	struct sql *db = r->ledger.file.db;
+	struct sql *db = r->transcript.file.db;
 	int rc;
 
 	for (;;) {
@@ -192,9 +193,9 @@ static int run_command(struct run *r, const cJSON *spec, struct err *e)
 	return rc;
 }
 
-static int write_file(struct store *s, const cJSON *file, struct err *e)
+static int write_file(struct files *s, const cJSON *file, struct err *e)
 {
-	const char *path = below_path(&s->below, file->string, e);
+	const char *path = beneath_path(&s->beneath, file->string, e);
 	const char *text = cJSON_GetStringValue(file);
 
 	if (!path)
@@ -202,10 +203,10 @@ static int write_file(struct store *s, const cJSON *file, struct err *e)
 	if (!text)
 		return err_set(e, ERR_INVALID, "%s is no text", file->string);
 	return s->kind->put(s, path, (struct blob){text, strlen(text)},
-			    STORE_NEW, e);
+			    FILES_NEW, e);
 }
 
-static int write_files(struct store *s, const cJSON *files, struct err *e)
+static int write_files(struct files *s, const cJSON *files, struct err *e)
 {
 	const cJSON *file;
 	int rc;
@@ -250,7 +251,7 @@ static int once(struct run *r, const cJSON *spec, struct err *e)
 		return mine;
 	if (make_ready(r, spec, e) == 0)
 		return mark(r, key.place, "done", e);
-	sql_exec(r->ledger.file.db, Q_WORKSPACE_MARK_DROP, &key, &ignored);
+	sql_exec(r->transcript.file.db, Q_WORKSPACE_MARK_DROP, &key, &ignored);
 	return -1;
 }
 

@@ -17,9 +17,9 @@
 
 /* --- one call ------------------------------------------------------------ */
 
-static int open_root(struct store *s, struct err *e)
+static int open_root(struct files *s, struct err *e)
 {
-	return below_open(&s->below, ".", O_RDONLY | O_DIRECTORY, 0, e);
+	return beneath_open(&s->beneath, ".", O_RDONLY | O_DIRECTORY, 0, e);
 }
 
 /* What a file system says that does not know the verb: an attribute like any
@@ -32,7 +32,7 @@ static bool is_mount(int root)
 	       (errno != ENODATA && errno != ENOTSUP);
 }
 
-static int begin(struct store *s, bool changes, struct err *e)
+static int begin(struct files *s, bool changes, struct err *e)
 {
 	(void)s;
 	(void)changes;
@@ -42,7 +42,7 @@ static int begin(struct store *s, bool changes, struct err *e)
 
 /* A mount commits a little later, unless it is asked to: the result of a tool
  * must not be older than what it did. */
-static int end(struct store *s, bool changes, int rc, struct err *e)
+static int end(struct files *s, bool changes, int rc, struct err *e)
 {
 	int root = rc == 0 && changes ? open_root(s, e) : -1;
 
@@ -56,7 +56,7 @@ static int end(struct store *s, bool changes, int rc, struct err *e)
 
 /* --- files --------------------------------------------------------------- */
 
-static int read_pieces(int fd, const char *path, store_sink *fn, void *arg,
+static int read_pieces(int fd, const char *path, files_sink *fn, void *arg,
 		       struct err *e)
 {
 	char bytes[PIECE];
@@ -67,41 +67,41 @@ static int read_pieces(int fd, const char *path, store_sink *fn, void *arg,
 		if (n > 0 && fn(arg, bytes, (size_t)n, e))
 			return -1;
 	} while (n > 0 || (n < 0 && errno == EINTR));
-	return n < 0 ? below_failed(path, e) : 0;
+	return n < 0 ? beneath_failed(path, e) : 0;
 }
 
-static int pieces(struct store *s, const char *path, store_sink *fn, void *arg,
+static int pieces(struct files *s, const char *path, files_sink *fn, void *arg,
 		  struct err *e)
 {
-	int fd = below_open(&s->below, path, O_RDONLY, 0, e), rc;
+	int fd = beneath_open(&s->beneath, path, O_RDONLY, 0, e), rc;
 	struct stat st;
 
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st))
-		rc = below_failed(path, e);
+		rc = beneath_failed(path, e);
 	else if (!S_ISREG(st.st_mode))
-		rc = below_not_plain(path, e);
+		rc = beneath_not_plain(path, e);
 	else
 		rc = read_pieces(fd, path, fn, arg, e);
 	close(fd);
 	return rc;
 }
 
-static int put(struct store *s, const char *path, struct blob what,
-	       enum store_put how, struct err *e)
+static int put(struct files *s, const char *path, struct blob what,
+	       enum files_put how, struct err *e)
 {
-	static const int flags[] = {[STORE_REPLACE] = O_TRUNC,
-				    [STORE_APPEND] = O_APPEND,
-				    [STORE_NEW] = O_EXCL};
-	int rc = below_put(&s->below, path, flags[how], &what, e);
+	static const int flags[] = {[FILES_REPLACE] = O_TRUNC,
+				    [FILES_APPEND] = O_APPEND,
+				    [FILES_NEW] = O_EXCL};
+	int rc = beneath_put(&s->beneath, path, flags[how], &what, e);
 
-	return rc && how == STORE_NEW && e->code == ERR_CONFLICT ? 0 : rc;
+	return rc && how == FILES_NEW && e->code == ERR_CONFLICT ? 0 : rc;
 }
 
-static int make_dir(struct store *s, const char *path, struct err *e)
+static int make_dir(struct files *s, const char *path, struct err *e)
 {
-	return below_make_dir(&s->below, path, e);
+	return beneath_make_dir(&s->beneath, path, e);
 }
 
 static int cannot_move(const char *from, const char *to, struct err *e)
@@ -112,11 +112,11 @@ static int cannot_move(const char *from, const char *to, struct err *e)
 
 /* Both directories are opened without leaving the workspace; the names in them
  * are not looked through. Nothing is made for what is not there. */
-static int move(struct store *s, const char *from, const char *to,
+static int move(struct files *s, const char *from, const char *to,
 		struct err *e)
 {
 	const char *name = NULL, *new = NULL;
-	int a = below_parent(&s->below, from, false, &name, e), b = -1, rc;
+	int a = beneath_parent(&s->beneath, from, false, &name, e), b = -1, rc;
 	struct stat st;
 
 	if (a < 0)
@@ -125,7 +125,7 @@ static int move(struct store *s, const char *from, const char *to,
 		     ? cannot_move(from, to, e)
 		     : 0;
 	if (rc == 0)
-		b = below_parent(&s->below, to, true, &new, e);
+		b = beneath_parent(&s->beneath, to, true, &new, e);
 	if (b < 0)
 		rc = -1;
 	else if (renameat2(a, name, b, new, RENAME_NOREPLACE))
@@ -136,10 +136,10 @@ static int move(struct store *s, const char *from, const char *to,
 	return rc;
 }
 
-static int drop(struct store *s, const char *path, struct err *e)
+static int drop(struct files *s, const char *path, struct err *e)
 {
 	const char *name;
-	int dir = below_parent(&s->below, path, false, &name, e), rc;
+	int dir = beneath_parent(&s->beneath, path, false, &name, e), rc;
 
 	if (dir < 0)
 		return -1;
@@ -152,19 +152,19 @@ static int drop(struct store *s, const char *path, struct err *e)
 	return rc;
 }
 
-static int info(struct store *s, const char *path, struct store_info *out,
+static int info(struct files *s, const char *path, struct files_info *out,
 		struct err *e)
 {
 	struct stat st;
-	int fd = below_open(&s->below, path, O_PATH, 0, e), rc;
+	int fd = beneath_open(&s->beneath, path, O_PATH, 0, e), rc;
 
 	if (fd < 0)
 		return -1;
 	rc = fstat(fd, &st);
 	close(fd);
 	if (rc)
-		return below_failed(path, e);
-	*out = (struct store_info){.mode = st.st_mode,
+		return beneath_failed(path, e);
+	*out = (struct files_info){.mode = st.st_mode,
 				   .size = st.st_size,
 				   .modified = st.st_mtim,
 				   .accessed = st.st_atim,
@@ -172,16 +172,16 @@ static int info(struct store *s, const char *path, struct store_info *out,
 	return 0;
 }
 
-static int walk(struct store *s, const char *start, below_fn *fn, void *arg,
+static int walk(struct files *s, const char *start, beneath_fn *fn, void *arg,
 		struct err *e)
 {
-	return below_walk(&s->below, start, fn, arg, e);
+	return beneath_walk(&s->beneath, start, fn, arg, e);
 }
 
 /* --- snapshots ----------------------------------------------------------- */
 
 /* The root of a mount, with what was written before committed. */
-static int open_mount(struct store *s, struct err *e)
+static int open_mount(struct files *s, struct err *e)
 {
 	int root = open_root(s, e);
 
@@ -197,7 +197,7 @@ static int open_mount(struct store *s, struct err *e)
 		       "snapshots");
 }
 
-static int snapshot(struct store *s, const char *name, struct err *e)
+static int snapshot(struct files *s, const char *name, struct err *e)
 {
 	int root = open_mount(s, e), rc;
 
@@ -216,14 +216,14 @@ static int read_diff(int root, const char *name, struct buf *out, struct err *e)
 	ssize_t n = room ? fgetxattr(root, name, room, XATTR_SIZE_MAX) : 0;
 
 	if (n < 0 && errno == ENOENT)
-		return err_set(e, ERR_NOTFOUND, STORE_NO_SNAPSHOT);
+		return err_set(e, ERR_NOTFOUND, FILES_NO_SNAPSHOT);
 	if (n < 0)
 		return err_errno_set(e, "diff");
 	buf_grew(out, (size_t)n);
 	return 0;
 }
 
-static int diff(struct store *s, const char *from, struct buf *out,
+static int diff(struct files *s, const char *from, struct buf *out,
 		struct err *e)
 {
 	struct buf name = BUF_MAX(XATTR_NAME_MAX);
@@ -240,12 +240,12 @@ static int diff(struct store *s, const char *from, struct buf *out,
 	return rc;
 }
 
-static void close_dir(struct store *s)
+static void close_dir(struct files *s)
 {
-	below_close(&s->below);
+	beneath_close(&s->beneath);
 }
 
-static const struct store_kind kind = {
+static const struct files_kind kind = {
 	.begin = begin,
 	.end = end,
 	.pieces = pieces,
@@ -260,14 +260,14 @@ static const struct store_kind kind = {
 	.close = close_dir,
 };
 
-void store_dir(struct store *s, const char *dir, int fd)
+void files_dir(struct files *s, const char *dir, int fd)
 {
-	*s = (struct store){.kind = &kind, .below = {.fd = fd, .dir = dir}};
+	*s = (struct files){.kind = &kind, .beneath = {.fd = fd, .dir = dir}};
 }
 
 /* --- of any kind --------------------------------------------------------- */
 
-void store_close(struct store *s)
+void files_close(struct files *s)
 {
 	if (s->kind)
 		s->kind->close(s);
@@ -282,7 +282,7 @@ static int add_piece(void *arg, const void *p, size_t n, struct err *e)
 	return buf_ok(out, "the file", e);
 }
 
-int store_read(struct store *s, const char *path, struct buf *out,
+int files_read(struct files *s, const char *path, struct buf *out,
 	       struct err *e)
 {
 	return s->kind->pieces(s, path, add_piece, out, e);

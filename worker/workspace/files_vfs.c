@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #define PIECE     (1u << 20)
-#define DEPTH_MAX 128 /* as below_walk */
+#define DEPTH_MAX 128 /* as beneath_walk */
 #define NS_PER_S  1000000000
 #define MODE_FILE 0666
 #define MODE_DIR  0777
@@ -28,17 +28,17 @@ static int failed(const char *path, struct err *e)
 	    e->code == ERR_CORRUPT || e->code == ERR_BUSY)
 		return -1;
 	errno = err_errno(e->code);
-	return below_failed(path, e);
+	return beneath_failed(path, e);
 }
 
 /* --- one call ------------------------------------------------------------ */
 
-static int begin(struct store *s, bool changes, struct err *e)
+static int begin(struct files *s, bool changes, struct err *e)
 {
 	return changes ? vfs_begin(s->vfs, e) : vfs_begin_read(s->vfs, e);
 }
 
-static int end(struct store *s, bool changes, int rc, struct err *e)
+static int end(struct files *s, bool changes, int rc, struct err *e)
 {
 	if (!changes)
 		vfs_end_read(s->vfs);
@@ -51,7 +51,7 @@ static int end(struct store *s, bool changes, int rc, struct err *e)
 
 /* --- files --------------------------------------------------------------- */
 
-static int pieces(struct store *s, const char *path, store_sink *fn, void *arg,
+static int pieces(struct files *s, const char *path, files_sink *fn, void *arg,
 		  struct err *e)
 {
 	struct vfs_attr a;
@@ -62,7 +62,7 @@ static int pieces(struct store *s, const char *path, store_sink *fn, void *arg,
 	if (vfs_walk(s->vfs, path, VFS_FOLLOW, &a, e))
 		return failed(path, e);
 	if (!S_ISREG(a.mode))
-		return below_not_plain(path, e);
+		return beneath_not_plain(path, e);
 	room = malloc(PIECE);
 	if (!room)
 		abort();
@@ -79,7 +79,7 @@ static int pieces(struct store *s, const char *path, store_sink *fn, void *arg,
 }
 
 /* The first n bytes of the path, directory by directory. */
-static int make_dirs(struct store *s, const char *path, size_t n, struct err *e)
+static int make_dirs(struct files *s, const char *path, size_t n, struct err *e)
 {
 	mode_t mode = MODE_DIR & ~s->mask;
 	struct vfs_attr a;
@@ -105,7 +105,7 @@ static int make_dirs(struct store *s, const char *path, size_t n, struct err *e)
 	return 0;
 }
 
-static int make_parents(struct store *s, const char *path, struct err *e)
+static int make_parents(struct files *s, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -123,22 +123,22 @@ static int place(const char *path, struct err *e)
 	return err_set(e, ERR_INVALID, "%s names no file", quoted(path).text);
 }
 
-static int put(struct store *s, const char *path, struct blob what,
-	       enum store_put how, struct err *e)
+static int put(struct files *s, const char *path, struct blob what,
+	       enum files_put how, struct err *e)
 {
 	struct vfs_put p = {.mode = MODE_FILE & ~s->mask,
-			    .append = how == STORE_APPEND};
+			    .append = how == FILES_APPEND};
 	struct vfs_attr a;
 
 	if (place(path, e) || make_parents(s, path, e))
 		return -1;
-	if (how == STORE_NEW &&
+	if (how == FILES_NEW &&
 	    vfs_walk(s->vfs, path, VFS_NOFOLLOW, &a, e) == 0)
 		return 0;
 	return vfs_write_file(s->vfs, path, what, &p, e) ? failed(path, e) : 0;
 }
 
-static int make_dir(struct store *s, const char *path, struct err *e)
+static int make_dir(struct files *s, const char *path, struct err *e)
 {
 	size_t n = strlen(path);
 
@@ -154,7 +154,7 @@ static int cannot_move(const char *from, const char *to, struct err *e)
 			     quoted(to).text);
 }
 
-static int move(struct store *s, const char *from, const char *to,
+static int move(struct files *s, const char *from, const char *to,
 		struct err *e)
 {
 	struct vfs_attr a;
@@ -171,7 +171,7 @@ static int move(struct store *s, const char *from, const char *to,
 		       : 0;
 }
 
-static int drop(struct store *s, const char *path, struct err *e)
+static int drop(struct files *s, const char *path, struct err *e)
 {
 	if (place(path, e))
 		return -1;
@@ -189,14 +189,14 @@ static struct timespec time_of(int64_t ns)
 				 .tv_nsec = ns % NS_PER_S};
 }
 
-static int info(struct store *s, const char *path, struct store_info *out,
+static int info(struct files *s, const char *path, struct files_info *out,
 		struct err *e)
 {
 	struct vfs_attr a;
 
 	if (vfs_walk(s->vfs, path, VFS_FOLLOW, &a, e))
 		return failed(path, e);
-	*out = (struct store_info){.mode = a.mode,
+	*out = (struct files_info){.mode = a.mode,
 				   .size = a.size,
 				   .modified = time_of(a.modified),
 				   .accessed = time_of(a.accessed),
@@ -207,7 +207,7 @@ static int info(struct store *s, const char *path, struct store_info *out,
 /* --- everything below ---------------------------------------------------- */
 
 struct walk {
-	below_fn *fn;
+	beneath_fn *fn;
 	void *arg;
 	int open;        /* directories that were entered, without the start */
 	struct buf path; /* of the innermost of them */
@@ -218,11 +218,12 @@ static int leave_to(struct walk *w, int depth, struct err *e)
 {
 	while (w->open > depth) {
 		char *slash = strrchr(w->path.p, '/');
-		struct below_item item = {.path = w->path.p,
-					  .name = slash ? slash + 1 : w->path.p,
-					  .depth = w->open - 1,
-					  .is_dir = true,
-					  .leaving = true};
+		struct beneath_item item = {.path = w->path.p,
+					    .name = slash ? slash + 1
+							  : w->path.p,
+					    .depth = w->open - 1,
+					    .is_dir = true,
+					    .leaving = true};
 
 		if (w->fn(w->arg, &item, e) < 0)
 			return -1;
@@ -237,11 +238,11 @@ static int leave_to(struct walk *w, int depth, struct err *e)
 static int see(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct walk *w = arg;
-	struct below_item item = {.path = f->path,
-				  .name = f->name,
-				  .depth = f->depth - 1,
-				  .is_dir = S_ISDIR(f->attr.mode),
-				  .is_file = S_ISREG(f->attr.mode)};
+	struct beneath_item item = {.path = f->path,
+				    .name = f->name,
+				    .depth = f->depth - 1,
+				    .is_dir = S_ISDIR(f->attr.mode),
+				    .is_file = S_ISREG(f->attr.mode)};
 	int rc;
 
 	if (f->depth == 0)
@@ -260,7 +261,7 @@ static int see(void *arg, const struct vfs_found *f, struct err *e)
 	return f->depth >= DEPTH_MAX;
 }
 
-static int walk(struct store *s, const char *start, below_fn *fn, void *arg,
+static int walk(struct files *s, const char *start, beneath_fn *fn, void *arg,
 		struct err *e)
 {
 	struct walk w = {.fn = fn, .arg = arg};
@@ -271,7 +272,7 @@ static int walk(struct store *s, const char *start, below_fn *fn, void *arg,
 		return failed(start, e);
 	if (!S_ISDIR(a.mode)) {
 		errno = ENOTDIR;
-		return below_failed(start, e);
+		return beneath_failed(start, e);
 	}
 	buf_init(&w.path, 1 << 20);
 	rc = vfs_visit(s->vfs, start, see, &w, e);
@@ -283,7 +284,7 @@ static int walk(struct store *s, const char *start, below_fn *fn, void *arg,
 
 /* --- snapshots ----------------------------------------------------------- */
 
-static int snapshot(struct store *s, const char *name, struct err *e)
+static int snapshot(struct files *s, const char *name, struct err *e)
 {
 	size_t n = strlen(name);
 	int rc = n == 0 || n > NAME_MAX
@@ -296,23 +297,23 @@ static int snapshot(struct store *s, const char *name, struct err *e)
 	return err_errno_set(e, "snapshot %s", quoted(name).text);
 }
 
-static int diff(struct store *s, const char *from, struct buf *out,
+static int diff(struct files *s, const char *from, struct buf *out,
 		struct err *e)
 {
 	if (vfs_diff_since(s->vfs, from, XATTR_SIZE_MAX - 1, out, e) == 0)
 		return 0;
 	return e->code == ERR_NOTFOUND
-		       ? err_set(e, ERR_NOTFOUND, STORE_NO_SNAPSHOT)
+		       ? err_set(e, ERR_NOTFOUND, FILES_NO_SNAPSHOT)
 		       : -1;
 }
 
-static void close_vfs(struct store *s)
+static void close_vfs(struct files *s)
 {
 	vfs_close(s->vfs);
 	s->vfs = NULL;
 }
 
-static const struct store_kind kind = {
+static const struct files_kind kind = {
 	.begin = begin,
 	.end = end,
 	.pieces = pieces,
@@ -329,7 +330,7 @@ static const struct store_kind kind = {
 
 /* --- opening ------------------------------------------------------------- */
 
-static int make_main(const struct store_plan *p, bool *made, struct err *e)
+static int make_main(const struct files_plan *p, bool *made, struct err *e)
 {
 	*made = vfs_create(p->db, "main", p->base, e) == 0;
 	return *made || e->code == ERR_CONFLICT ? 0 : -1;
@@ -361,7 +362,7 @@ static int over_other(const struct vfs *v, const char *base, struct err *e)
 }
 
 /* One that is over another directory is made again if it holds nothing. */
-static int move_main(struct vfs **v, const struct store_plan *p, bool *made,
+static int move_main(struct vfs **v, const struct files_plan *p, bool *made,
 		     struct err *e)
 {
 	int untouched = is_over(*v, p->base) ? 0 : vfs_is_untouched(*v, e);
@@ -380,7 +381,7 @@ static int move_main(struct vfs **v, const struct store_plan *p, bool *made,
 
 /* Only what is all its own has a quota: over a directory the growth of the file
  * is watched instead (worker/process/disk_limit.h). */
-int store_main(struct vfs **v, const struct store_plan *p, struct err *e)
+int files_main(struct vfs **v, const struct files_plan *p, struct err *e)
 {
 	bool made;
 
@@ -393,18 +394,18 @@ int store_main(struct vfs **v, const struct store_plan *p, struct err *e)
 	return -1;
 }
 
-int store_vfs(struct store *s, const char *dir, const struct store_plan *p,
+int files_vfs(struct files *s, const char *dir, const struct files_plan *p,
 	      struct err *e)
 {
 	struct vfs *v;
 	mode_t mask;
 
-	if (store_main(&v, p, e))
+	if (files_main(&v, p, e))
 		return -1;
 	mask = umask(0);
 	(void)umask(mask);
-	*s = (struct store){.kind = &kind,
-			    .below = {.fd = -1, .dir = dir},
+	*s = (struct files){.kind = &kind,
+			    .beneath = {.fd = -1, .dir = dir},
 			    .vfs = v,
 			    .mask = mask};
 	return 0;

@@ -109,12 +109,12 @@ static int serve(struct sql *db, struct needs *n, struct err *e)
 				      .mounted = give_up,
 				      .ready = say_ready,
 				      .arg = n};
-	struct store_plan p = {
+	struct files_plan p = {
 		.db = db, .base = n->base[0] ? n->base : NULL, .max = n->max};
 	struct vfs *v;
 	int rc;
 
-	if (store_main(&v, &p, e))
+	if (files_main(&v, &p, e))
 		return -1;
 	rc = vfs_mount(v, &o, e);
 	vfs_close(v);

@@ -208,7 +208,7 @@ static int settle(struct workspace *w, struct err *e)
 	disk_begin(w->run);
 	fd = workspace_dir(w);
 	if (fd >= 0)
-		store_dir(&w->store, w->dir, fd);
+		files_dir(&w->store, w->dir, fd);
 	return bootstrap_run(w->run, e);
 }
 
@@ -224,7 +224,7 @@ static int settle_tools(struct workspace *w, workspace_opener *open,
 			struct err *e)
 {
 	struct run *r = w->run;
-	struct store_plan p = {.db = r->ledger.file.db, .max = budget(r)};
+	struct files_plan p = {.db = r->transcript.file.db, .max = budget(r)};
 	const char *base;
 
 	if (find_base(w, &base, e))
@@ -242,10 +242,10 @@ static int say_lack(struct workspace *w, struct err *e)
 	int rc;
 
 	json_add_string(&why, w->lacks, strlen(w->lacks));
-	rc = ledger_addf(&w->run->ledger, "status", NULL, e,
-			 "{\"workspace\":\"%s\",\"commands\":false,"
-			 "\"lacks\":%s}",
-			 w->run->start->workspace_mode, why.p);
+	rc = transcript_addf(&w->run->transcript, "status", NULL, e,
+			     "{\"workspace\":\"%s\",\"commands\":false,"
+			     "\"lacks\":%s}",
+			     w->run->start->workspace_mode, why.p);
 	buf_fini(&why);
 	return rc;
 }
@@ -322,7 +322,7 @@ int workspace_close(struct workspace *w, struct err *e)
 {
 	int status, rc = 0;
 
-	store_close(&w->store);
+	files_close(&w->store);
 	shut(&w->ns.user);
 	shut(&w->ns.mnt);
 	shut(&w->ns.root);

@@ -34,7 +34,7 @@ struct workspace {
 	bool served;        /* the mount was there */
 	bool lost;          /* its process died before that */
 	struct child_ns ns;
-	struct store store; /* its files, for us; .kind NULL: not to be had */
+	struct files store; /* its files, for us; .kind NULL: not to be had */
 	const char *lacks;  /* why there is no mount where one was wanted */
 };
 
@@ -45,9 +45,9 @@ int workspace_open(struct run *r, struct err *e);
 
 /* The same for a driver with tools of its own. In the vfs modes there is a mount
  * only for `commands`, and where none can be had the tools still work: `open`
- * (store_vfs, which not every program has) gives them the namespace. */
-typedef int workspace_opener(struct store *s, const char *dir,
-			     const struct store_plan *p, struct err *e);
+ * (files_vfs, which not every program has) gives them the namespace. */
+typedef int workspace_opener(struct files *s, const char *dir,
+			     const struct files_plan *p, struct err *e);
 int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
 			 struct err *e);
 

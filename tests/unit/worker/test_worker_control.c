@@ -7,26 +7,26 @@
 
 #include <cmocka.h>
 
-static struct control control;
+static struct commands commands;
 
 static int set_up(void **state)
 {
 	struct err e;
 
 	(void)state;
-	return control_init(&control, &e);
+	return commands_init(&commands, &e);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	control_fini(&control);
+	commands_fini(&commands);
 	return 0;
 }
 
 static bool readable(void)
 {
-	struct pollfd p = {.fd = control.fd, .events = POLLIN};
+	struct pollfd p = {.fd = commands.fd, .events = POLLIN};
 
 	return poll(&p, 1, 0) == 1;
 }
@@ -42,15 +42,15 @@ static struct msg cancel(const char *why)
 static void the_first_reason_to_end_stays(void **state)
 {
 	struct msg m = cancel("first");
-	char why[CONTROL_WHY];
+	char why[COMMANDS_WHY];
 	int64_t grace = 5;
 
 	(void)state;
-	assert_false(control_ending(&control));
-	control_command(&control, &m);
-	control_end(&control, REASON_run_timeout, "second");
-	assert_true(control_ending(&control));
-	assert_int_equal(control_reason(&control, why, &grace),
+	assert_false(commands_ending(&commands));
+	commands_command(&commands, &m);
+	commands_end(&commands, REASON_run_timeout, "second");
+	assert_true(commands_ending(&commands));
+	assert_int_equal(commands_reason(&commands, why, &grace),
 			 REASON_cancelled);
 	assert_string_equal(why, "first");
 	assert_int_equal(grace, 70);
@@ -64,18 +64,18 @@ static void commands_wait_in_order_and_outlive_their_sender(void **state)
 
 	(void)state;
 	m.u.message = (struct msg_message){.id = 1, .text = text};
-	control_command(&control, &m);
+	commands_command(&commands, &m);
 	memcpy(text, "two", 3);
 	m.u.message.id = 2;
-	control_command(&control, &m);
+	commands_command(&commands, &m);
 	assert_true(readable());
-	control_quiet(&control);
+	commands_quiet(&commands);
 	assert_false(readable());
-	assert_int_equal(control_next(&control, &a, &got), 1);
+	assert_int_equal(commands_next(&commands, &a, &got), 1);
 	assert_string_equal(got.u.message.text, "one");
-	assert_int_equal(control_next(&control, &a, &got), 1);
+	assert_int_equal(commands_next(&commands, &a, &got), 1);
 	assert_string_equal(got.u.message.text, "two");
-	assert_int_equal(control_next(&control, &a, &got), 0);
+	assert_int_equal(commands_next(&commands, &a, &got), 0);
 	arena_fini(&a);
 }
 
@@ -84,7 +84,7 @@ static void nothing_that_waits_is_lost_with_the_run(void **state)
 	struct msg m = {.type = MSG_TYPE_PAUSE, .u.id = 4};
 
 	(void)state;
-	control_command(&control, &m); /* and tear_down frees it: see ASan */
+	commands_command(&commands, &m); /* and tear_down frees it: see ASan */
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

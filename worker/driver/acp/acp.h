@@ -46,7 +46,7 @@ struct acp_released {
 struct acp {
 	struct run *run; /* borrowed */
 	struct acp_config config;
-	struct talk talk;
+	struct subprocess subprocess;
 	struct rpc rpc;
 	struct run_end *end;
 	bool over;           /* *end is filled */
@@ -68,7 +68,7 @@ struct acp {
 	struct acp_call *calls;         /* newest first */
 	struct acp_question *questions; /* that wait for a person */
 	struct acp_answer *answers;     /* that the agent has not got yet */
-	struct below below;             /* the workspace */
+	struct beneath beneath;         /* the workspace */
 	struct acp_terminal *terminals;
 	struct acp_released *released; /* newest first */
 	int terminal_last;             /* number */
@@ -82,7 +82,7 @@ struct acp {
 };
 
 /* driver_acp.c: all of it, with the run's prompt as the first one. What the
- * agent says goes to x->rpc; what is for it is in x->talk.input. */
+ * agent says goes to x->rpc; what is for it is in x->subprocess.input. */
 void acp_init(struct acp *x, struct run *r, struct run_end *end);
 void acp_fini(struct acp *x);
 

@@ -107,7 +107,7 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 	if (!reply->result)
 		return refused(x, "session/prompt", reply);
 	if (acp_usage(x, reply->result, e) ||
-	    stream_end_all(&x->talk.output.stream, "done", e))
+	    stream_end_all(&x->subprocess.output.stream, "done", e))
 		return -1;
 	if (reason == REASON_completed && x->prompts && !run_ending(x->run))
 		return prompt(x, e);
@@ -262,9 +262,10 @@ static int on_continued(struct rpc *r, const struct rpc_reply *reply,
 	x->session = NULL;
 	if (reply->code == RPC_AUTH)
 		return refused(x, "session/load", reply);
-	if (ledger_addf(&x->run->ledger, "note", NULL, e,
-			"{\"text\":\"the agent cannot go on with its earlier "
-			"session and begins a new one\"}"))
+	if (transcript_addf(
+		    &x->run->transcript, "note", NULL, e,
+		    "{\"text\":\"the agent cannot go on with its earlier "
+		    "session and begins a new one\"}"))
 		return -1;
 	return new_session(x, e);
 }

@@ -45,16 +45,17 @@ static int on_noise(struct rpc *r, const char *p, size_t n, struct err *e)
 	struct acp *x = r->owner;
 
 	if (n == RPC_LINE_MAX && p[0] == '{' &&
-	    ledger_addf(&x->run->ledger, "error", NULL, e,
-			"{\"text\":\"a message of the agent is over the limit "
-			"of %u bytes: it was not handled, and its bytes are "
-			"kept as output\"}",
-			RPC_LINE_MAX))
+	    transcript_addf(
+		    &x->run->transcript, "error", NULL, e,
+		    "{\"text\":\"a message of the agent is over the limit "
+		    "of %u bytes: it was not handled, and its bytes are "
+		    "kept as output\"}",
+		    RPC_LINE_MAX))
 		return -1;
 	diagnose_line(x->run, "no JSON-RPC", p, n);
-	return exec_output_add(&x->talk.output, true, p, n, e) ||
-			       exec_output_add(&x->talk.output, true, "\n", 1,
-					       e)
+	return exec_output_add(&x->subprocess.output, true, p, n, e) ||
+			       exec_output_add(&x->subprocess.output, true,
+					       "\n", 1, e)
 		       ? -1
 		       : 0;
 }
@@ -65,7 +66,7 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 	int rc = rpc_feed(&x->rpc, p, n, e);
 
 	x->heard_at = clock_mono_ns();
-	talk_write(&x->talk);
+	subprocess_write(&x->subprocess);
 	return rc;
 }
 
@@ -74,7 +75,7 @@ static int serve(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	int64_t grace = r->start->grace_ms, until = 0;
-	char why[CONTROL_WHY];
+	char why[COMMANDS_WHY];
 
 	while (!x->over && r->child_status == RUN_NO_STATUS) {
 		int64_t ms = 60000;
@@ -84,20 +85,20 @@ static int serve(struct acp *x, struct err *e)
 		if (x->over)
 			break;
 		if (run_ending(r) && !x->cancelling) {
-			(void)control_reason(&r->control, why, &grace);
+			(void)commands_reason(&r->commands, why, &grace);
 			until = clock_mono_ns() + grace * NS_PER_MS / 2;
 			acp_cancel(x);
-			talk_write(&x->talk);
+			subprocess_write(&x->subprocess);
 		}
 		if (x->cancelling)
 			ms = (until - clock_mono_ns()) / NS_PER_MS + 1;
 		if (x->cancelling && (ms <= 0 || !x->prompted))
 			break;
-		if (talk_poll(&x->talk, x->events, ms, e) ||
+		if (subprocess_poll(&x->subprocess, x->events, ms, e) ||
 		    acp_mcp_look(x, e) || acp_give_answers(x, e))
 			return -1;
 		acp_terminals_look(x);
-		talk_write(&x->talk);
+		subprocess_write(&x->subprocess);
 	}
 	return 0;
 }
@@ -106,13 +107,13 @@ static int end_tree(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	int64_t grace = r->start->grace_ms;
-	char why[CONTROL_WHY];
+	char why[COMMANDS_WHY];
 
 	if (run_ending(r)) {
-		(void)control_reason(&r->control, why, &grace);
+		(void)commands_reason(&r->commands, why, &grace);
 		grace /= 2;
 	}
-	talk_close_input(&x->talk);
+	subprocess_close_input(&x->subprocess);
 	return tree_end(grace, r->child, &r->child_status, e);
 }
 
@@ -125,7 +126,7 @@ static int live(struct acp *x, struct err *e)
 	int rc;
 	bool died;
 
-	talk_write(&x->talk);
+	subprocess_write(&x->subprocess);
 	rc = serve(x, e);
 	if (rc == 0 && acp_may_stay(x))
 		return acp_stay(x, e);
@@ -135,14 +136,14 @@ static int live(struct acp *x, struct err *e)
 		*e = left;
 		rc = -1;
 	}
-	if (rc || talk_drain(&x->talk, e) ||
+	if (rc || subprocess_drain(&x->subprocess, e) ||
 	    acp_close_calls(x, run_ending(r) ? "aborted" : "done", e) ||
 	    (x->session && acp_session_keep(x, e)))
 		return -1;
 	if (run_ending(r) && !(x->over && x->end->reason == REASON_completed))
 		return err_set(e, ERR_CANCELED, "the agent was ended");
 	if (died && !x->over) {
-		talk_judge(&x->talk, r->child_status, x->end);
+		subprocess_outcome(&x->subprocess, r->child_status, x->end);
 		if (x->end->reason == REASON_completed)
 			x->end->reason = REASON_agent_protocol;
 	}
@@ -161,7 +162,7 @@ static int start(struct acp *x, struct err *e)
 		return -1;
 	spec = (struct child_spec){c->argv, c->env, c->cwd,
 				   workspace_ns(r->workspace), r->box};
-	if (!talk_start(&x->talk, &spec, x->end))
+	if (!subprocess_start(&x->subprocess, &spec, x->end))
 		return 0;
 	return acp_permissions_begin(x, e) || acp_files_begin(x, e) ||
 			       acp_begin(x, e)
@@ -178,13 +179,13 @@ int acp_watch(struct acp *x, int fd)
 
 void acp_init(struct acp *x, struct run *r, struct run_end *end)
 {
-	*x = (struct acp){.run = r, .end = end, .below.fd = -1};
+	*x = (struct acp){.run = r, .end = end, .beneath.fd = -1};
 	x->events = epoll_create1(EPOLL_CLOEXEC);
-	talk_init(&x->talk, r);
-	x->talk.heard = heard;
-	x->talk.arg = x;
+	subprocess_init(&x->subprocess, r);
+	x->subprocess.heard = heard;
+	x->subprocess.arg = x;
 	rpc_init(&x->rpc, methods, sizeof methods / sizeof *methods,
-		 &x->talk.input, x);
+		 &x->subprocess.input, x);
 	x->rpc.noise = on_noise;
 	buf_init(&x->login, 0);
 	acp_add_prompt(x, r->start->prompt);
@@ -195,9 +196,9 @@ void acp_fini(struct acp *x)
 	acp_drop_questions(x);
 	acp_mcp_close(x);
 	close(x->events);
-	below_close(&x->below);
+	beneath_close(&x->beneath);
 	rpc_fini(&x->rpc);
-	talk_fini(&x->talk);
+	subprocess_fini(&x->subprocess);
 	buf_fini(&x->login);
 }
 
@@ -238,7 +239,7 @@ static void acp_release(struct run *r)
 	struct acp *x = r->held;
 
 	r->held = NULL;
-	tree_unspare(x->talk.child.pid);
+	tree_unspare(x->subprocess.child.pid);
 	acp_fini(x);
 }
 

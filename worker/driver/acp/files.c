@@ -6,12 +6,12 @@
 
 int acp_files_begin(struct acp *x, struct err *e)
 {
-	x->below = (struct below){.fd = workspace_dir(x->run->workspace),
-				  .dir = x->run->workspace->dir};
-	return x->below.fd < 0 ? err_set(e, ERR_UNSUPPORTED,
-					 "the workspace %s cannot be opened",
-					 x->below.dir)
-			       : 0;
+	x->beneath = (struct beneath){.fd = workspace_dir(x->run->workspace),
+				      .dir = x->run->workspace->dir};
+	return x->beneath.fd < 0 ? err_set(e, ERR_UNSUPPORTED,
+					   "the workspace %s cannot be opened",
+					   x->beneath.dir)
+				 : 0;
 }
 
 static void refuse(struct rpc *r, const struct rpc_ask *ask,
@@ -39,7 +39,7 @@ static const char *path_of(struct acp *x, const struct rpc_ask *ask,
 		rpc_refuse(&x->rpc, ask->id, RPC_PARAMS, "path is needed");
 		return NULL;
 	}
-	within = below_path(&x->below, path, &e);
+	within = beneath_path(&x->beneath, path, &e);
 	if (!within) {
 		refuse(&x->rpc, ask, &e);
 		return NULL;
@@ -54,19 +54,19 @@ int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 {
 	struct acp *x = r->owner;
 	const char *path = path_of(x, ask, "read", acp_on_read);
-	struct buf text = BUF_MAX(BELOW_FILE_MAX);
-	struct buf answer = BUF_MAX(4 * BELOW_FILE_MAX);
+	struct buf text = BUF_MAX(BENEATH_FILE_MAX);
+	struct buf answer = BUF_MAX(4 * BENEATH_FILE_MAX);
 	struct err why;
 
 	(void)e;
 	if (!path)
 		return 0;
-	if (below_read(&x->below, path, &text, &why) &&
+	if (beneath_read(&x->beneath, path, &text, &why) &&
 	    why.code != ERR_NOTFOUND) {
 		refuse(r, ask, &why);
 	} else {
-		below_cut_lines(&text, json_i64(ask->params, "line", 1),
-				json_i64(ask->params, "limit", 0));
+		beneath_cut_lines(&text, json_i64(ask->params, "line", 1),
+				  json_i64(ask->params, "limit", 0));
 		buf_adds(&answer, "{\"content\":");
 		json_add_string(&answer, text.p, text.n);
 		buf_addc(&answer, '}');
@@ -92,7 +92,7 @@ int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 	path = path_of(x, ask, "edit", acp_on_write);
 	if (!path)
 		return 0;
-	if (below_write(&x->below, path, text, strlen(text), &why))
+	if (beneath_write(&x->beneath, path, text, strlen(text), &why))
 		refuse(r, ask, &why);
 	else
 		rpc_answer(r, ask->id, "{}");

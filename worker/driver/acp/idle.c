@@ -14,7 +14,7 @@ bool acp_may_stay(const struct acp *x)
 
 	return x->config.keep_ms > 0 && x->done_at &&
 	       x->end->reason == REASON_completed && !run_ending(r) &&
-	       !r->paused && !x->questions && x->talk.child.in >= 0 &&
+	       !r->paused && !x->questions && x->subprocess.child.in >= 0 &&
 	       r->child_status == RUN_NO_STATUS;
 }
 
@@ -25,7 +25,7 @@ static int sync_workspace(struct acp *x, struct err *e)
 
 	if (strcmp(x->run->start->workspace_mode, "disk") == 0)
 		return 0;
-	fd = openat(x->below.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(x->beneath.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno_set(e, "the workspace");
 	rc = fsync(fd);
@@ -37,11 +37,11 @@ static int sync_workspace(struct acp *x, struct err *e)
 
 int acp_stay(struct acp *x, struct err *e)
 {
-	if (exec_output_end(&x->talk.output, "done", e) ||
+	if (exec_output_end(&x->subprocess.output, "done", e) ||
 	    acp_close_calls(x, "done", e) || acp_session_keep(x, e) ||
 	    sync_workspace(x, e))
 		return -1;
-	tree_spare(x->talk.child.pid);
+	tree_spare(x->subprocess.child.pid);
 	x->stays = true;
 	return 0;
 }
@@ -51,7 +51,7 @@ int acp_take_up(struct acp *x, struct run_end *end, struct err *e)
 {
 	struct run *r = x->run;
 
-	tree_unspare(x->talk.child.pid);
+	tree_unspare(x->subprocess.child.pid);
 	x->end = end;
 	x->over = x->cancelling = x->stays = false;
 	x->done_at = 0;
@@ -60,8 +60,8 @@ int acp_take_up(struct acp *x, struct run_end *end, struct err *e)
 	x->answers = NULL;
 	x->next_option = 0;
 	x->message[0] = '\0';
-	exec_output_fini(&x->talk.output);
-	exec_output_init(&x->talk.output, r);
+	exec_output_fini(&x->subprocess.output);
+	exec_output_init(&x->subprocess.output, r);
 	acp_add_prompt(x, r->start->prompt);
 	return acp_config_read(&x->config, r->start, r->workspace->dir,
 			       &r->arena, e) ||

@@ -87,10 +87,11 @@ static void note_left_out(struct acp *x, const struct mcp_server *s)
 {
 	struct err ignored; /* a note */
 
-	(void)ledger_addf(&x->run->ledger, "note", NULL, &ignored,
-			  "{\"text\":\"the agent takes no MCP servers with a "
-			  "url: it has no %s\"}",
-			  s->name);
+	(void)transcript_addf(
+		&x->run->transcript, "note", NULL, &ignored,
+		"{\"text\":\"the agent takes no MCP servers with a "
+		"url: it has no %s\"}",
+		s->name);
 }
 
 void acp_add_servers(struct acp *x, struct buf *out)

@@ -44,7 +44,7 @@ static const cJSON *member(const cJSON *v, const char *name)
 
 int acp_permissions_begin(struct acp *x, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct arena *a = &x->run->arena;
 	struct grant_row *rows;
 	int n = session_grants(&j->file, j->writer.session, &rows, a, e);
@@ -130,7 +130,7 @@ static int add_event(struct acp *x, const char *key, struct buf *body,
 	ev.body = body->p;
 	rc = buf_ok(body, "an approval", e);
 	if (rc == 0)
-		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+		rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 	buf_fini(body);
 	return rc;
 }
@@ -210,7 +210,7 @@ static int make_key(struct acp *x, struct acp_question *q, const char *title,
 		snprintf(q->key, sizeof q->key, "permit-%.24s-%d", hex, n);
 		snprintf(used, sizeof used, "used:%s:%s", x->run->start->run,
 			 q->key);
-		found = writer_has_key(&x->run->ledger.writer, used, e);
+		found = writer_has_key(&x->run->transcript.writer, used, e);
 	}
 	if (found == 1)
 		return err_set(e, ERR_FULL, "the agent asks the same for ever");
@@ -447,7 +447,7 @@ static struct acp_question *take_question(struct acp *x, const char *key)
 static int keep_grant(struct acp *x, const struct acp_question *q,
 		      const cJSON *option, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct arena *a = &x->run->arena;
 	const char *kind = json_text(option, "kind", "");
 	bool allow = strcmp(kind, "allow_always") == 0;
@@ -527,7 +527,7 @@ int acp_give_answers(struct acp *x, struct err *e)
 		rc = give(x, q, a, e);
 		free_question(q);
 		set_phase(x);
-		talk_write(&x->talk);
+		subprocess_write(&x->subprocess);
 	}
 	return rc;
 }

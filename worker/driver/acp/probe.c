@@ -145,7 +145,7 @@ static int try_apart(struct trial *t)
 static int try_in(struct trial *t)
 {
 	char dir[] = "/tmp/skep-try-XXXXXX";
-	struct below place = {.dir = dir};
+	struct beneath place = {.dir = dir};
 	struct buf config = BUF_MAX(INPUT_MAX);
 	struct msg_start s = {.run = "run_test",
 			      .attempt = 1,
@@ -164,8 +164,8 @@ static int try_in(struct trial *t)
 	rc = acp_config_read(&t->config, &s, dir, &t->arena, &e);
 	rc = rc ? acp_try_say("settings", false, e.text) : try_apart(t);
 	place.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	below_empty(&place);
-	below_close(&place);
+	beneath_empty(&place);
+	beneath_close(&place);
 	(void)rmdir(dir);
 	buf_fini(&config);
 	return rc;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Is the event at seq, of this very session, still part of what is shown? */
-static int is_shown(struct ledger *j, int64_t seq, struct arena *a,
+static int is_shown(struct transcript *j, int64_t seq, struct arena *a,
 		    struct err *e)
 {
 	int64_t session = j->writer.session;
@@ -26,7 +26,7 @@ static int is_shown(struct ledger *j, int64_t seq, struct arena *a,
 static int read_kept(struct acp *x, const char *meta, const char **id,
 		     struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct arena *a = &x->run->arena;
 	cJSON *v = json_parse_object("meta", meta, strlen(meta), e);
 	const cJSON *kept = cJSON_GetObjectItemCaseSensitive(v, "acp");
@@ -46,7 +46,7 @@ static int read_kept(struct acp *x, const char *meta, const char **id,
 
 int acp_session_find(struct acp *x, const char **id, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct arena a = {0};
 	struct session_row row;
 	int rc = session_need(&j->file, j->writer.sid, &row, &a, e);
@@ -60,7 +60,7 @@ int acp_session_find(struct acp *x, const char **id, struct err *e)
 
 int acp_session_keep(struct acp *x, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct buf b = BUF_MAX(64u << 10);
 	struct arena a = {0};
 	struct session_row row;

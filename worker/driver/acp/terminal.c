@@ -348,7 +348,7 @@ static int note_result(struct acp *x, const struct acp_terminal *t,
 		buf_addf(&b, "{\"terminal\":\"%s\",\"truncated\":true}", t->id);
 	}
 	ev.body = b.p;
-	rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }

@@ -44,7 +44,7 @@ static int add_event(struct acp *x, const cJSON *u, const char *type,
 	ev.body = b.p;
 	rc = buf_ok(&b, type, e);
 	if (rc == 0)
-		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+		rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 	buf_fini(&b);
 	return rc;
 }
@@ -59,7 +59,7 @@ static int take_event(struct acp *x, const cJSON *u, const char *as,
 static int take_title(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	const char *title = json_text(u, "title", "");
 	struct session_row row;
 	struct arena a = {0};
@@ -89,8 +89,8 @@ static int end_texts(struct acp *x, const char *but, struct err *e)
 
 	for (int i = 0; i < 2; i++)
 		if (!but || strcmp(but, kinds[i]) != 0)
-			if (stream_end(&x->talk.output.stream, kinds[i], "done",
-				       e))
+			if (stream_end(&x->subprocess.output.stream, kinds[i],
+				       "done", e))
 				return -1;
 	return 0;
 }
@@ -114,9 +114,9 @@ static int take_chunk(struct acp *x, const cJSON *u, const char *as,
 	}
 	if (!text[0])
 		return 0;
-	return end_texts(x, as, e)
-		       ? -1
-		       : stream_add(&x->talk.output.stream, as, as, text, e);
+	return end_texts(x, as, e) ? -1
+				   : stream_add(&x->subprocess.output.stream,
+						as, as, text, e);
 }
 
 static struct acp_call *find_call(struct acp *x, const char *id)
@@ -265,7 +265,7 @@ static void close_call(struct acp_call *c)
 static int open_call(struct acp *x, const cJSON *u, const char *id,
 		     const struct part_change_new *now, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct acp_call *c = arena_alloc(&x->run->arena, sizeof *c);
 	const char *title = json_text(u, "title", json_text(u, "kind", "tool"));
 	struct part_new new = {.kind = "tool",
@@ -280,7 +280,7 @@ static int open_call(struct acp *x, const cJSON *u, const char *id,
 			       .parent = WRITER_LEAF};
 	struct event_ref ref;
 
-	if (ledger_add(j, &ev, 1, &ref, e) ||
+	if (transcript_add(j, &ev, 1, &ref, e) ||
 	    part_open(&c->part, &j->writer, ref.pos, &new, e))
 		return -1;
 	c->id = arena_text(&x->run->arena, id);
@@ -341,7 +341,7 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 {
 	if (change_call(c, &(struct part_change_new){.state = state}, e))
 		return -1;
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return 0;
 }
 
@@ -402,7 +402,7 @@ int acp_close_calls(struct acp *x, const char *state, struct err *e)
 		if (part_set(&c->part, &now, e) < 0)
 			return -1;
 		close_call(c);
-		ledger_changed(&x->run->ledger);
+		transcript_changed(&x->run->transcript);
 	}
 	return 0;
 }

@@ -23,7 +23,7 @@ void chat_answer_begin(struct chat *x)
 static int open_part(struct chat *x, struct part *p, const struct part_new *new,
 		     struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct event_new ev = {.type = "message", .parent = WRITER_LEAF};
 	struct event_ref ref;
 	char body[96];
@@ -32,7 +32,7 @@ static int open_part(struct chat *x, struct part *p, const struct part_new *new,
 		 "{\"role\":\"assistant\",\"turn\":%" PRId64 "}", x->turns + 1);
 	ev.body = body;
 	if (!x->pos) {
-		if (ledger_add(j, &ev, 1, &ref, e))
+		if (transcript_add(j, &ev, 1, &ref, e))
 			return -1;
 		x->pos = ref.pos;
 	}
@@ -45,7 +45,7 @@ static int add(struct chat *x, struct part *p, const char *text, size_t n,
 	int rc = part_add(p, text, n, e);
 
 	if (rc > 0)
-		ledger_changed(&x->run->ledger);
+		transcript_changed(&x->run->transcript);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -94,7 +94,7 @@ static int text_was_reasoning(struct chat *x, struct err *e)
 		x->reasoning = x->text;
 	x->reasoning_open = true;
 	x->text_open = false;
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int flush_one(struct chat *x, struct part *p, int64_t *ms, struct err *e)
 	}
 	if (part_flush(p, e) < 0)
 		return -1;
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int keep_usage(struct chat *x, struct err *e)
 	ev.body = body;
 	x->tokens += u->input + u->output;
 	x->cost += cost;
-	return ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+	return transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 }
 
 static int set(struct part *p, const char *state, const char *output,
@@ -266,10 +266,10 @@ static int note_replaced(struct chat *x, struct err *e)
 {
 	if (x->turn.replaced == 0)
 		return 0;
-	return ledger_addf(&x->run->ledger, "note", NULL, e,
-			   "{\"text\":\"the server sent %zu invalid "
-			   "characters; they were replaced by U+FFFD\"}",
-			   x->turn.replaced);
+	return transcript_addf(&x->run->transcript, "note", NULL, e,
+			       "{\"text\":\"the server sent %zu invalid "
+			       "characters; they were replaced by U+FFFD\"}",
+			       x->turn.replaced);
 }
 
 int chat_answer_keep(struct chat *x, struct err *e)
@@ -285,7 +285,7 @@ int chat_answer_keep(struct chat *x, struct err *e)
 		     ? -1
 		     : 0;
 	buf_fini(&state);
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return rc;
 }
 
@@ -318,7 +318,7 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 	buf_addc(&b, '}');
 	rc = set(&x->calls[call], failed ? "error" : "done", b.p, e);
 	buf_fini(&b);
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return rc;
 }
 

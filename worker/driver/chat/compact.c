@@ -150,8 +150,8 @@ int chat_compact(struct chat *x, const struct chat_history *h, const char *why,
 	if (rc == 0) {
 		c.upto = h->items[n].seq - 1;
 		c.summary = summary.p;
-		rc = session_compact(&x->run->ledger.writer, &c, &ref, e);
-		ledger_changed(&x->run->ledger);
+		rc = session_compact(&x->run->transcript.writer, &c, &ref, e);
+		transcript_changed(&x->run->transcript);
 	}
 	buf_fini(&summary);
 	return rc;

@@ -63,10 +63,10 @@ static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
 	int rc;
 
 	json_add_string(&why, r->why, strlen(r->why));
-	rc = ledger_addf(&x->run->ledger, "status", NULL, e,
-			 "{\"retry\":%" PRId64 ",\"wait_ms\":%" PRId64
-			 ",\"why\":%s}",
-			 nth + 1, ms, why.p);
+	rc = transcript_addf(&x->run->transcript, "status", NULL, e,
+			     "{\"retry\":%" PRId64 ",\"wait_ms\":%" PRId64
+			     ",\"why\":%s}",
+			     nth + 1, ms, why.p);
 	buf_fini(&why);
 	return rc;
 }
@@ -214,7 +214,7 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 	if (rc == 0)
 		rc = buf_ok(&body, "a result", e);
 	if (rc == 0)
-		rc = ledger_add(&x->run->ledger, &ev, 1, NULL, e);
+		rc = transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 	cJSON_Delete(args);
 	buf_fini(&text);
 	buf_fini(&body);
@@ -310,10 +310,10 @@ static int note_less(struct chat *x, struct err *e)
 
 	for (unsigned k = 0; k < CHAT_MEDIA_KINDS; k++)
 		if ((now & CHAT_MEDIA_BIT(k)) &&
-		    ledger_addf(&x->run->ledger, "note", NULL, e,
-				"{\"text\":\"the model takes no %s; the "
-				"request names the files\"}",
-				chat_media_name((enum chat_media_kind)k)))
+		    transcript_addf(&x->run->transcript, "note", NULL, e,
+				    "{\"text\":\"the model takes no %s; the "
+				    "request names the files\"}",
+				    chat_media_name((enum chat_media_kind)k)))
 			return -1;
 	return 0;
 }
@@ -355,7 +355,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 /* What the transcript asks for next: a result, a turn, or nothing more. */
 static int step(struct chat *x, struct arena *a, struct err *e)
 {
-	struct ledger *j = &x->run->ledger;
+	struct transcript *j = &x->run->transcript;
 	struct chat_history h;
 	const struct chat_item *open, *last;
 
@@ -394,12 +394,12 @@ static int open_all(struct chat *x, struct err *e)
 {
 	struct run *r = x->run;
 
-	if (part_abort_awaiting(&r->ledger.writer,
+	if (part_abort_awaiting(&r->transcript.writer,
 				"the worker that asked is gone", e) < 0 ||
 	    chat_config_read(&x->config, r->start, &r->arena, e) ||
 	    chat_http_open(&x->http, &x->config, e) ||
 	    workspace_open_tools(r, x->config.exec || x->config.servers.n > 0,
-				 store_vfs, e))
+				 files_vfs, e))
 		return -1;
 	if (!r->workspace->store.kind)
 		return err_set(e, ERR_UNSUPPORTED,

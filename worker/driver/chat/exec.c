@@ -135,7 +135,7 @@ static int count_strays(struct run *r)
 	int n = 0;
 
 	if (!tree_reap(r->child, &r->child_status))
-		n = strays_list(&names);
+		n = orphans_list(&names);
 	buf_fini(&names);
 	return n;
 }

@@ -339,7 +339,8 @@ static int note_failure(struct run *r, const struct mcp_server *spec,
 	buf_addf(&text, "the MCP server %s is not available: %s", spec->name,
 		 why->text);
 	json_add_string(&b, text.p, text.n);
-	rc = ledger_addf(&r->ledger, "note", NULL, e, "{\"text\":%s}", b.p);
+	rc = transcript_addf(&r->transcript, "note", NULL, e, "{\"text\":%s}",
+			     b.p);
 	buf_fini(&text);
 	buf_fini(&b);
 	return rc;

@@ -120,7 +120,7 @@ static int set_state(struct chat *x, const struct chat_use *use,
 	if (part_set(use->part, &(struct part_change_new){.state = state}, e) <
 	    0)
 		return -1;
-	ledger_changed(&x->run->ledger);
+	transcript_changed(&x->run->transcript);
 	return 0;
 }
 
@@ -196,7 +196,7 @@ static int put_artifact(struct chat *x, const cJSON *args, struct buf *text,
 		return err_set(e, ERR_INVALID,
 			       "put_artifact needs name and content");
 	key = artifact_key_run(x->run->start->run, name);
-	if (artifact_put(x->run->ledger.file.db, &key, &about,
+	if (artifact_put(x->run->transcript.file.db, &key, &about,
 			 (struct blob){content, strlen(content)}, NULL, e))
 		return -1;
 	buf_addf(text, "Kept as %s", name);
@@ -263,7 +263,8 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 			       use->name);
 	yes = permitted(x, use, c, e);
 	/* after a power failure the next attempt knows that it was called */
-	if (yes <= 0 || (!c->again && ledger_sync(&x->run->ledger, e)) ||
+	if (yes <= 0 ||
+	    (!c->again && transcript_sync(&x->run->transcript, e)) ||
 	    (tool ? chat_mcp_call(x->servers, tool, use->args, text, e)
 		  : run_it(x, use, text, e)))
 		return -1;
