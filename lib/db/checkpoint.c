@@ -86,7 +86,7 @@ static int copy(struct sql *db, enum sql_checkpoint mode,
 	sqlite3_busy_handler(db->conn, NULL, NULL);
 	rc = sqlite3_wal_checkpoint_v2(db->conn, "main", modes[mode],
 				       &out->log_frames, &out->checkpointed);
-	sqlite3_busy_timeout(db->conn, TURN_WAIT_MS);
+	sqlite3_busy_timeout(db->conn, WRITE_QUEUE_WAIT_MS);
 	db->log_grew = false;
 	db->checkpoint_at = db->log_frames + db->log_limit / 4 + 1;
 	out->busy = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
@@ -142,12 +142,12 @@ static int try_once(struct sql *db, enum sql_checkpoint mode,
 {
 	int rc;
 
-	if (turn_take(&db->turn, db->path, e))
+	if (write_queue_enter(&db->queue, db->path, e))
 		return -1;
 	db->in_turn = true;
 	rc = copy_in_turn(db, mode, out, e);
 	db->in_turn = false;
-	turn_leave(&db->turn);
+	write_queue_leave(&db->queue);
 	return rc;
 }
 
@@ -155,14 +155,14 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode, int wait_ms,
 		   struct sql_checkpoint_result *out, struct err *e)
 {
 	int64_t end = clock_mono_ns() + wait_ms * INT64_C(1000000);
-	int usual = db->turn.wait_ms, rc;
+	int usual = db->queue.wait_ms, rc;
 
 	assert(db->depth == 0);
 	for (;;) {
 		*out = (struct sql_checkpoint_result){0};
-		db->turn.wait_ms = wait_ms < PAUSE_MS ? PAUSE_MS : wait_ms;
+		db->queue.wait_ms = wait_ms < PAUSE_MS ? PAUSE_MS : wait_ms;
 		rc = try_once(db, mode, out, e);
-		db->turn.wait_ms = usual;
+		db->queue.wait_ms = usual;
 		if (rc && e->code == ERR_BUSY) {
 			out->busy = true;
 			rc = 0;
@@ -181,10 +181,10 @@ int sql_save_log(struct sql *db, struct err *e)
 	int rc;
 
 	assert(db->depth == 0);
-	if (turn_take(&db->turn, db->path, e))
+	if (write_queue_enter(&db->queue, db->path, e))
 		return -1;
 	rc = copy(db, SQL_CHECKPOINT_FULL, &r);
-	turn_leave(&db->turn);
+	write_queue_leave(&db->queue);
 	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "checkpoint", e);
 }
 
@@ -218,7 +218,7 @@ void log_before_close(struct sql *db)
 		(void)sql_save_log(db, &e);
 	else if (db->depth == 0 && log_is_long(db))
 		(void)sql_checkpoint(db, SQL_CHECKPOINT_FULL, 0, &ignored, &e);
-	if (!db->keeps_turn && !turn_try(&db->turn))
+	if (!db->keeps_turn && !write_queue_try(&db->queue))
 		log_keep(db);
 }
 

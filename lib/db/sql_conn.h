@@ -20,7 +20,7 @@ struct sql {
 	sqlite3 *conn;
 	const struct sql_set *set;
 	char *path;
-	struct turn turn;
+	struct write_queue queue;
 	sqlite3_stmt *begin;
 	sqlite3_stmt *begin_read; /* NULL until first used */
 	sqlite3_stmt *commit;

@@ -197,15 +197,15 @@ static int set_up_writing(struct sql *db, struct err *e)
 {
 	int bad;
 
-	if (turn_open(&db->turn, db->path, e) ||
-	    turn_take(&db->turn, db->path, e))
+	if (write_queue_open(&db->queue, db->path, e) ||
+	    write_queue_enter(&db->queue, db->path, e))
 		return -1;
 	db->in_turn = true;
 	bad = set_auto_vacuum(db, e) || sql_run(db, write_pragmas, e) ||
 	      (!sql_log_fits(db) && sql_log_is_foreign(db, e));
 	sql_note_companions(db);
 	db->in_turn = false;
-	turn_leave(&db->turn);
+	write_queue_leave(&db->queue);
 	return bad ? -1 : 0;
 }
 
@@ -277,7 +277,7 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	if (!db)
 		abort();
 	db->set = set;
-	db->turn.fd = -1;
+	db->queue.fd = -1;
 	db->readonly = flags & SQL_READONLY;
 	db->always_full = flags & SQL_FULL;
 	db->full = true; /* as the pragmas say */
@@ -303,7 +303,7 @@ void sql_close(struct sql *db)
 	sqlite3_finalize(db->begin_read);
 	sqlite3_finalize(db->commit);
 	sql_disconnect(db->conn);
-	turn_close(&db->turn);
+	write_queue_close(&db->queue);
 	free(db->path);
 	free(db);
 }
@@ -332,13 +332,14 @@ int sql_script(struct sql *db, const char *text, struct err *e)
 
 	if (db->depth > 0)
 		return sql_run(db, text, e);
-	if (sql_set_full(db, true, e) || turn_take(&db->turn, db->path, e))
+	if (sql_set_full(db, true, e) ||
+	    write_queue_enter(&db->queue, db->path, e))
 		return -1;
 	db->in_turn = true;
 	rc = sql_in_place(db, e) ? -1 : sql_run(db, text, e);
 	log_after_commit(db);
 	db->in_turn = false;
-	turn_leave(&db->turn);
+	write_queue_leave(&db->queue);
 	return rc;
 }
 
@@ -416,7 +417,7 @@ uint32_t sql_generation(const struct sql *db)
 void sql_interrupt(struct sql *db)
 {
 	sqlite3_interrupt(db->conn);
-	turn_interrupt(&db->turn);
+	write_queue_interrupt(&db->queue);
 }
 
 int64_t sql_memory_used(struct sql *db)

@@ -43,8 +43,9 @@ static int wait_for_lock(void *arg, int count)
 
 	if (count == 0)
 		db->lock_until = clock_mono_ns() +
-				 (int64_t)db->turn.wait_ms * 1000000;
-	if (turn_stopped(&db->turn) || clock_mono_ns() >= db->lock_until)
+				 (int64_t)db->queue.wait_ms * 1000000;
+	if (write_queue_stopped(&db->queue) ||
+	    clock_mono_ns() >= db->lock_until)
 		return 0;
 	usleep(us);
 	return 1;
@@ -56,8 +57,8 @@ int sql_begin(struct sql *db, struct err *e)
 
 	sqlite3_busy_handler(db->conn, wait_for_lock, db);
 	bad = step_once(db, db->begin, "begin", e);
-	sqlite3_busy_timeout(db->conn, TURN_WAIT_MS);
-	if (bad && e->code == ERR_BUSY && turn_stopped(&db->turn))
+	sqlite3_busy_timeout(db->conn, WRITE_QUEUE_WAIT_MS);
+	if (bad && e->code == ERR_BUSY && write_queue_stopped(&db->queue))
 		return err_set(e, ERR_CANCELED,
 			       "%s: waiting to write was interrupted",
 			       db->path);
@@ -115,16 +116,16 @@ static int enter(struct sql *db, bool full, struct err *e)
 		return -1;
 	if (sql_set_full(db, full, e))
 		return -1;
-	if (turn_take(&db->turn, db->path, e))
+	if (write_queue_enter(&db->queue, db->path, e))
 		return -1;
 	if (sql_begin(db, e)) {
-		turn_leave(&db->turn);
+		write_queue_leave(&db->queue);
 		return -1;
 	}
 	db->in_turn = true;
 	db->keeps_turn = !db->full || log_is_long(db);
 	if (!db->keeps_turn)
-		turn_leave(&db->turn);
+		write_queue_leave(&db->queue);
 	if (db->watched)
 		db->began = clocks();
 	db->depth = 1;
@@ -212,7 +213,7 @@ static void end_writing(struct sql *db)
 	if (db->watched)
 		note_hold(db);
 	if (db->keeps_turn)
-		turn_leave(&db->turn);
+		write_queue_leave(&db->queue);
 	db->in_turn = db->keeps_turn = false;
 }
 

@@ -30,13 +30,13 @@ static void install_handler(void)
 	sigaction(WAKE_SIGNAL, &sa, NULL);
 }
 
-int turn_open(struct turn *t, const char *path, struct err *e)
+int write_queue_open(struct write_queue *t, const char *path, struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char copy[PATH_MAX];
 
 	t->fd = -1;
-	t->wait_ms = TURN_WAIT_MS;
+	t->wait_ms = WRITE_QUEUE_WAIT_MS;
 	atomic_init(&t->waiting, false);
 	atomic_init(&t->stop, false);
 	snprintf(copy, sizeof copy, "%s", path);
@@ -47,9 +47,9 @@ int turn_open(struct turn *t, const char *path, struct err *e)
 	return 0;
 }
 
-void turn_close(struct turn *t)
+void write_queue_close(struct write_queue *t)
 {
-	turn_leave(t); /* a child may have inherited the descriptor */
+	write_queue_leave(t); /* a child may have inherited the descriptor */
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
@@ -57,7 +57,7 @@ void turn_close(struct turn *t)
 
 /* A timer that pokes this thread every so often from the time-out on, so that
  * a poke which comes just before the flock does no harm. */
-static int start_timer(const struct turn *t, timer_t *timer)
+static int start_timer(const struct write_queue *t, timer_t *timer)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID,
 			      .sigev_signo = WAKE_SIGNAL};
@@ -78,7 +78,7 @@ static int start_timer(const struct turn *t, timer_t *timer)
 
 /* Waits over signals that are not for us (they cost the place in the line);
  * 0, or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
-static int wait_until(struct turn *t, int64_t end_ns)
+static int wait_until(struct write_queue *t, int64_t end_ns)
 {
 	while (flock(t->fd, LOCK_EX)) {
 		if (errno != EINTR)
@@ -93,7 +93,7 @@ static int wait_until(struct turn *t, int64_t end_ns)
 	return 0;
 }
 
-static int wait_in_line(struct turn *t, const char *path, struct err *e)
+static int wait_in_line(struct write_queue *t, const char *path, struct err *e)
 {
 	int64_t end = clock_mono_ns() + (int64_t)t->wait_ms * 1000000;
 	timer_t timer;
@@ -120,35 +120,35 @@ static int wait_in_line(struct turn *t, const char *path, struct err *e)
 	return err_errno_set(e, "%s: waiting to write", path);
 }
 
-bool turn_try(struct turn *t)
+bool write_queue_try(struct write_queue *t)
 {
 	atomic_store(&t->stop, false);
 	return t->fd < 0 || flock(t->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int turn_take(struct turn *t, const char *path, struct err *e)
+int write_queue_enter(struct write_queue *t, const char *path, struct err *e)
 {
-	if (turn_try(t))
+	if (write_queue_try(t))
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_errno_set(e, "%s: waiting to write", path);
 	return wait_in_line(t, path, e);
 }
 
-void turn_leave(struct turn *t)
+void write_queue_leave(struct write_queue *t)
 {
 	if (t->fd >= 0)
 		flock(t->fd, LOCK_UN);
 }
 
-bool turn_stopped(const struct turn *t)
+bool write_queue_stopped(const struct write_queue *t)
 {
 	return atomic_load(&t->stop);
 }
 
 /* A signal that comes before the waiter sleeps is lost, so it is sent until
  * the waiter has seen it. */
-void turn_interrupt(struct turn *t)
+void write_queue_interrupt(struct write_queue *t)
 {
 	const struct timespec pause = {0, 1000000};
 

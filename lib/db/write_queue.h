@@ -14,7 +14,7 @@
  * that dies leaves the line by itself. Processes that know nothing of it
  * (LangGraph, the sqlite3 shell) still meet us at SQLite's lock, as ever.
  */
-struct turn {
+struct write_queue {
 	int fd; /* -1: no line is kept (read-only connections) */
 	int wait_ms;
 	_Atomic bool waiting;
@@ -22,17 +22,18 @@ struct turn {
 	pthread_t waiter;
 };
 
-#define TURN_WAIT_MS 30000 /* like busy_timeout */
+#define WRITE_QUEUE_WAIT_MS 30000 /* like busy_timeout */
 
-int turn_open(struct turn *t, const char *path, struct err *e);
-void turn_close(struct turn *t);
+int write_queue_open(struct write_queue *t, const char *path, struct err *e);
+void write_queue_close(struct write_queue *t);
 
-/* ERR_BUSY after wait_ms (TURN_WAIT_MS unless a test changes it), ERR_CANCELED after turn_interrupt. */
-int turn_take(struct turn *t, const char *path, struct err *e);
-bool turn_try(struct turn *t); /* takes it if nobody has it */
-void turn_leave(struct turn *t);
+/* ERR_BUSY after wait_ms (WRITE_QUEUE_WAIT_MS unless a test changes it), ERR_CANCELED after write_queue_interrupt. */
+int write_queue_enter(struct write_queue *t, const char *path, struct err *e);
+bool write_queue_try(struct write_queue *t); /* takes it if nobody has it */
+void write_queue_leave(struct write_queue *t);
 
-void turn_interrupt(struct turn *t);     /* from any thread */
-bool turn_stopped(const struct turn *t); /* interrupted since turn_take */
+void write_queue_interrupt(struct write_queue *t); /* from any thread */
+bool write_queue_stopped(
+	const struct write_queue *t); /* interrupted since write_queue_enter */
 
 #endif

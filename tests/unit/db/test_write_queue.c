@@ -19,31 +19,31 @@
 static struct temp dir;
 static const char *path;
 
-static void open_turn(struct turn *t)
+static void open_turn(struct write_queue *t)
 {
 	struct err e;
 
-	if (turn_open(t, path, &e))
+	if (write_queue_open(t, path, &e))
 		fail_msg("%s", e.text);
 }
 
 static void a_turn_is_taken_and_left_at_will(void **state)
 {
-	struct turn t;
+	struct write_queue t;
 	struct err e;
 
 	(void)state;
 	open_turn(&t);
 	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(turn_take(&t, path, &e), 0);
-		turn_leave(&t);
+		assert_int_equal(write_queue_enter(&t, path, &e), 0);
+		write_queue_leave(&t);
 	}
-	turn_close(&t);
+	write_queue_close(&t);
 }
 
 static void waiting_ends_with_busy(void **state)
 {
-	struct turn holder, other;
+	struct write_queue holder, other;
 	int64_t before;
 	struct err e;
 
@@ -51,42 +51,42 @@ static void waiting_ends_with_busy(void **state)
 	open_turn(&holder);
 	open_turn(&other);
 	other.wait_ms = 150;
-	assert_int_equal(turn_take(&holder, path, &e), 0);
+	assert_int_equal(write_queue_enter(&holder, path, &e), 0);
 	before = clock_mono_ns();
-	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(write_queue_enter(&other, path, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);
 	assert_true(clock_mono_ns() - before >= 150 * 1000000);
-	turn_leave(&holder);
-	assert_int_equal(turn_take(&other, path, &e), 0);
-	turn_close(&other);
-	turn_close(&holder);
+	write_queue_leave(&holder);
+	assert_int_equal(write_queue_enter(&other, path, &e), 0);
+	write_queue_close(&other);
+	write_queue_close(&holder);
 }
 
 static void *interrupt_soon(void *arg)
 {
 	usleep(50000);
-	turn_interrupt(arg);
+	write_queue_interrupt(arg);
 	return NULL;
 }
 
 static void an_interrupt_ends_the_wait(void **state)
 {
-	struct turn holder, other;
+	struct write_queue holder, other;
 	pthread_t thread;
 	struct err e;
 
 	(void)state;
 	open_turn(&holder);
 	open_turn(&other);
-	assert_int_equal(turn_take(&holder, path, &e), 0);
+	assert_int_equal(write_queue_enter(&holder, path, &e), 0);
 	pthread_create(&thread, NULL, interrupt_soon, &other);
-	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(write_queue_enter(&other, path, &e), -1);
 	assert_int_equal(e.code, ERR_CANCELED);
 	pthread_join(thread, NULL);
-	turn_leave(&holder);
-	assert_int_equal(turn_take(&other, path, &e), 0);
-	turn_close(&other);
-	turn_close(&holder);
+	write_queue_leave(&holder);
+	assert_int_equal(write_queue_enter(&other, path, &e), 0);
+	write_queue_close(&other);
+	write_queue_close(&holder);
 }
 
 static void *signal_soon(void *arg)
@@ -98,7 +98,7 @@ static void *signal_soon(void *arg)
 
 static void a_signal_of_others_does_not_end_the_wait(void **state)
 {
-	struct turn holder, other;
+	struct write_queue holder, other;
 	pthread_t me = pthread_self(), thread;
 	struct err e;
 
@@ -106,51 +106,51 @@ static void a_signal_of_others_does_not_end_the_wait(void **state)
 	open_turn(&holder);
 	open_turn(&other);
 	other.wait_ms = 200;
-	assert_int_equal(turn_take(&holder, path, &e), 0);
+	assert_int_equal(write_queue_enter(&holder, path, &e), 0);
 	pthread_create(&thread, NULL, signal_soon, &me);
-	assert_int_equal(turn_take(&other, path, &e), -1);
+	assert_int_equal(write_queue_enter(&other, path, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);
 	pthread_join(thread, NULL);
-	turn_close(&other);
-	turn_close(&holder);
+	write_queue_close(&other);
+	write_queue_close(&holder);
 }
 
 static void a_process_that_dies_leaves_the_line(void **state)
 {
-	struct turn t;
+	struct write_queue t;
 	struct err e;
 	pid_t pid = fork();
 
 	(void)state;
 	if (pid == 0) {
 		open_turn(&t);
-		if (turn_take(&t, path, &e))
+		if (write_queue_enter(&t, path, &e))
 			_exit(1);
 		kill(getpid(), SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	open_turn(&t);
 	t.wait_ms = 1000;
-	assert_int_equal(turn_take(&t, path, &e), 0);
-	turn_close(&t);
+	assert_int_equal(write_queue_enter(&t, path, &e), 0);
+	write_queue_close(&t);
 }
 
 /* Each takes turns of about 50 µs as fast as it can, for a second. */
 static void take_turns(volatile int64_t *turns)
 {
 	int64_t end = clock_mono_ns() + 1000000000;
-	struct turn t;
+	struct write_queue t;
 	struct err e;
 
 	open_turn(&t);
 	while (clock_mono_ns() < end) {
 		int64_t until;
 
-		if (turn_take(&t, path, &e))
+		if (write_queue_enter(&t, path, &e))
 			_exit(1);
 		for (until = clock_mono_ns() + 50000; clock_mono_ns() < until;)
 			;
-		turn_leave(&t);
+		write_queue_leave(&t);
 		(*turns)++;
 	}
 	_exit(0);
