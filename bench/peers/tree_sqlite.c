@@ -149,12 +149,12 @@ static int end(void *tree, struct err *e)
 	return done(t, COMMIT, e);
 }
 
-static int op_begin(struct plain *t, struct err *e)
+static int tx_begin(struct plain *t, struct err *e)
 {
 	return t->batch ? 0 : done(t, BEGIN, e);
 }
 
-static int op_end(struct plain *t, struct err *e)
+static int tx_end(struct plain *t, struct err *e)
 {
 	return t->batch ? 0 : done(t, COMMIT, e);
 }
@@ -220,8 +220,8 @@ static int add(struct plain *t, const char *path, int mode, const void *p,
 
 static int make_dir(void *tree, const char *path, struct err *e)
 {
-	return op_begin(tree, e) || add(tree, path, 16877, NULL, 0, e) ||
-			       op_end(tree, e)
+	return tx_begin(tree, e) || add(tree, path, 16877, NULL, 0, e) ||
+			       tx_end(tree, e)
 		       ? -1
 		       : 0;
 }
@@ -229,8 +229,8 @@ static int make_dir(void *tree, const char *path, struct err *e)
 static int put(void *tree, const char *path, const void *p, size_t n,
 	       struct err *e)
 {
-	return op_begin(tree, e) || add(tree, path, 33188, p, n, e) ||
-			       op_end(tree, e)
+	return tx_begin(tree, e) || add(tree, path, 33188, p, n, e) ||
+			       tx_end(tree, e)
 		       ? -1
 		       : 0;
 }
@@ -324,7 +324,7 @@ static int patch(void *tree, const char *path, int64_t off, const void *p,
 	struct plain *t = tree;
 	int64_t ino, blob;
 
-	if (op_begin(t, e))
+	if (tx_begin(t, e))
 		return -1;
 	ino = find(t, path);
 	blob = chunk_at(t, ino, off / 65536);
@@ -343,7 +343,7 @@ static int patch(void *tree, const char *path, int64_t off, const void *p,
 	}
 	with(t, TOUCH, now());
 	sqlite3_bind_int64(t->st[TOUCH], 2, ino);
-	return done(t, TOUCH, e) || op_end(t, e) ? -1 : 0;
+	return done(t, TOUCH, e) || tx_end(t, e) ? -1 : 0;
 }
 
 static int drop_name(struct plain *t, int64_t dir, const char *name,
@@ -380,8 +380,8 @@ static int move_in(struct plain *t, const char *from, const char *to,
 static int move_file(void *tree, const char *from, const char *to,
 		     struct err *e)
 {
-	return op_begin(tree, e) || move_in(tree, from, to, e) ||
-			       op_end(tree, e)
+	return tx_begin(tree, e) || move_in(tree, from, to, e) ||
+			       tx_end(tree, e)
 		       ? -1
 		       : 0;
 }
@@ -406,7 +406,7 @@ static int remove_in(struct plain *t, const char *path, struct err *e)
 
 static int remove_file(void *tree, const char *path, struct err *e)
 {
-	return op_begin(tree, e) || remove_in(tree, path, e) || op_end(tree, e)
+	return tx_begin(tree, e) || remove_in(tree, path, e) || tx_end(tree, e)
 		       ? -1
 		       : 0;
 }

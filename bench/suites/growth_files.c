@@ -326,7 +326,8 @@ static int change(struct growth_world *w, struct err *e)
 	return growth_change_some(w, w->v, e);
 }
 
-static int ignore_delta(void *arg, const struct vfs_delta *d, struct err *e)
+static int ignore_delta(void *arg, const struct vfs_difference *d,
+			struct err *e)
 {
 	(void)arg, (void)d, (void)e;
 	return 0;
@@ -334,7 +335,7 @@ static int ignore_delta(void *arg, const struct vfs_delta *d, struct err *e)
 
 static int diff(struct growth_world *w, struct err *e)
 {
-	struct side before = {0}, now = {.v = w->v};
+	struct diff_source before = {0}, now = {.v = w->v};
 	int rc = vfs_open(&before.v, w->file.db, "main@s", "bench", e);
 
 	if (rc == 0)

@@ -131,7 +131,8 @@ int growth_scratch_change(struct growth_world *w, struct err *e)
 	return growth_change_some(w, w->other, e);
 }
 
-static int ignore_delta(void *arg, const struct vfs_delta *d, struct err *e)
+static int ignore_delta(void *arg, const struct vfs_difference *d,
+			struct err *e)
 {
 	(void)arg, (void)d, (void)e;
 	return 0;
@@ -139,7 +140,8 @@ static int ignore_delta(void *arg, const struct vfs_delta *d, struct err *e)
 
 int growth_scratch_diff(struct growth_world *w, struct err *e)
 {
-	struct side host = {.dir = vfs_base(w->other)}, ours = {.v = w->other};
+	struct diff_source host = {.dir = vfs_base(w->other)},
+			   ours = {.v = w->other};
 
 	return vfs_diff(&host, &ours, ignore_delta, NULL, e);
 }

@@ -5,20 +5,21 @@
 #include <string.h>
 
 #define DELTA(F, S) F(S, text, change) F(S, text, path) F(S, text, text)
-SHAPE_DECLARE(vfs_delta_view, DELTA);
-SHAPE_DEFINE(vfs_delta_view, DELTA);
+SHAPE_DECLARE(vfs_difference_view, DELTA);
+SHAPE_DEFINE(vfs_difference_view, DELTA);
 
 struct show {
 	struct cli *cli;
-	struct side from, to;
+	struct diff_source from, to;
 };
 
-static int show(void *arg, const struct vfs_delta *d, struct err *e)
+static int show(void *arg, const struct vfs_difference *d, struct err *e)
 {
 	struct show *s = arg;
 	struct output *o = &s->cli->out;
 	struct buf text = BUF_MAX((size_t)256 << 20), path = BUF_MAX(1 << 20);
-	struct vfs_delta_view row = {vfs_delta_letter(d->kind), d->path, NULL};
+	struct vfs_difference_view row = {vfs_difference_letter(d->kind),
+					  d->path, NULL};
 	int rc = 0;
 
 	if (cli_flag(s->cli, "text")) {
@@ -26,7 +27,7 @@ static int show(void *arg, const struct vfs_delta *d, struct err *e)
 		row.text = text.p;
 	}
 	if (rc == 0 && o->json) {
-		output_object(o, &vfs_delta_view_shape, &row);
+		output_object(o, &vfs_difference_view_shape, &row);
 	} else if (rc == 0 && row.text) {
 		output_text(o, text.p, text.n);
 	} else if (rc == 0) {
@@ -39,7 +40,7 @@ static int show(void *arg, const struct vfs_delta *d, struct err *e)
 }
 
 static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
-			 struct side *out, struct err *e)
+			 struct diff_source *out, struct err *e)
 {
 	const char *full = arena_printf(&cli->arena, "%s@%s", vfs_name(v),
 					name);
@@ -50,7 +51,7 @@ static int open_snapshot(struct cli *cli, struct vfs *v, const char *name,
 /* The side that a word names: a host directory if it has a '/', @SNAPSHOT of
  * the namespace, or NAMESPACE[@SNAPSHOT]. Without a word: where it comes from.
  */
-static int open_from(struct cli *cli, struct vfs *v, struct side *out,
+static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		     struct err *e)
 {
 	const char *word = cli_arg(cli, 0), *base = vfs_base(v);

@@ -6,10 +6,10 @@
 SHAPE_DECLARE(vfs_merged_view, MERGED);
 SHAPE_DEFINE(vfs_merged_view, MERGED);
 
-static void tell(void *arg, const struct vfs_delta *d, bool conflict)
+static void tell(void *arg, const struct vfs_difference *d, bool conflict)
 {
 	struct cli *cli = arg;
-	struct vfs_merged_view row = {vfs_delta_letter(d->kind), d->path,
+	struct vfs_merged_view row = {vfs_difference_letter(d->kind), d->path,
 				      conflict};
 	struct buf path = BUF_MAX(1 << 20);
 

@@ -202,9 +202,9 @@ static int do_mount(struct vfs_test *t, struct err *e)
 {
 	int rc;
 
-	t->v->coarse = true;
+	t->v->batch_atomic = true;
 	rc = do_batch(t, e);
-	t->v->coarse = false;
+	t->v->batch_atomic = false;
 	return rc;
 }
 

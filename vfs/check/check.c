@@ -105,7 +105,7 @@ static int each_namespace(struct sql *db,
 		if (rc)
 			break;
 		v->inside = true;
-		rc = op_look(v, e);
+		rc = tx_look(v, e);
 		if (rc == 0)
 			rc = fn(v, e);
 		v->inside = false;
@@ -231,7 +231,7 @@ int vfs_check(struct sql *db, struct vfs_check *c, struct err *e)
 	int rc;
 
 	c->found = c->mended = 0;
-	op_forget();
+	tx_forget();
 	if (c->mend ? sql_enter(db, e) : sql_enter_read(db, e))
 		return -1;
 	sql_bulk_begin(db);

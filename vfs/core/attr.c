@@ -55,7 +55,7 @@ static int setattr_in(struct vfs *v, int64_t ino, const struct vfs_set *set,
 	if (size && data_truncate(v, n, set->size, e))
 		return -1;
 	if (set->what & (VFS_SET_MODE | VFS_SET_UID | VFS_SET_GID) &&
-	    host_keep_print(v, n, e))
+	    lower_keep_fingerprint(v, n, e))
 		return -1;
 	set_fields(n, set);
 	if (node_save(v, n, e))
@@ -70,9 +70,9 @@ int vfs_setattr(struct vfs *v, int64_t ino, const struct vfs_set *set,
 {
 	struct node n;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	if (op_end(v, setattr_in(v, ino, set, &n, e), e))
+	if (tx_end(v, setattr_in(v, ino, set, &n, e), e))
 		return -1;
 	node_attr(&n, out);
 	return 0;
@@ -92,9 +92,9 @@ static int set_accessed_in(struct vfs *v, int64_t ino, int64_t at,
 
 int vfs_set_accessed(struct vfs *v, int64_t ino, int64_t at, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, set_accessed_in(v, ino, at, e), e);
+	return tx_end(v, set_accessed_in(v, ino, at, e), e);
 }
 
 static int readlink_in(struct vfs *v, int64_t ino, struct buf *out,
@@ -120,9 +120,9 @@ static int readlink_in(struct vfs *v, int64_t ino, struct buf *out,
 
 int vfs_readlink(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 {
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, readlink_in(v, ino, out, e));
+	return tx_read_end(v, readlink_in(v, ino, out, e));
 }
 
 static void add_entry(struct vfs_dir *d, size_t *cap,
@@ -164,9 +164,9 @@ int vfs_readdir(struct vfs *v, int64_t dir, struct vfs_dir *out, struct err *e)
 	int rc;
 
 	*out = (struct vfs_dir){0};
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	rc = op_read_end(v, readdir_in(v, dir, out, e));
+	rc = tx_read_end(v, readdir_in(v, dir, out, e));
 	if (rc)
 		vfs_dir_fini(out);
 	return rc;

@@ -47,8 +47,8 @@ static int read_part(struct vfs *v, const struct node *n, struct part at,
 	if (blob != OPT_NONE)
 		return blob_read_part(v, blob, out, at.n, at.off, e);
 	if (n->below != OPT_NONE)
-		return host_read(v, n, out, at.n,
-				 at.idx * VFS_CHUNK + (int64_t)at.off, e);
+		return lower_read(v, n, out, at.n,
+				  at.idx * VFS_CHUNK + (int64_t)at.off, e);
 	memset(out, 0, at.n);
 	return 0;
 }
@@ -91,11 +91,11 @@ ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 	struct node node;
 	ssize_t got = -1;
 
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
 	if (!node_get(v, ino, &node, e))
 		got = data_read(v, &node, p, n, off, e);
-	op_read_end(v, 0);
+	tx_read_end(v, 0);
 	return got;
 }
 
@@ -214,9 +214,9 @@ int vfs_pwrite(struct vfs *v, int64_t ino, const void *p, size_t n, int64_t off,
 {
 	if (n == 0)
 		return 0;
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, write_node(v, ino, p, n, off, e), e);
+	return tx_end(v, write_node(v, ino, p, n, off, e), e);
 }
 
 /* Lets all chunks from idx on go. */

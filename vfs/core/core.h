@@ -50,19 +50,19 @@ struct vfs {
 	bool lost;                     /* SQLite has rolled the batch back */
 	/* A mount: calls in a batch have no savepoints of their own. One that
 	 * fails after it has changed something takes the batch with it. */
-	bool coarse;
+	bool batch_atomic;
 	/* A mount: the nodes that the open batch has changed so far, which
 	 * other connections do not see yet. */
 	bool tracks;
-	struct hold_set changed;
+	struct node_refs changed;
 	int changes_before;
-	uint64_t memo_before;
-	struct memo memo;
+	uint64_t node_cache_before;
+	struct node_cache node_cache;
 	int64_t last_written; /* node of the last journal row, if a write */
 	int64_t last_said;    /* node of the last journal row */
 	int64_t last_journal; /* number of that row */
-	struct hold_set held;
-	struct hold_set orphans; /* nameless nodes that this process holds: 1,
+	struct node_refs held;
+	struct node_refs orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
 	struct sqlite3_blob *direct;    /* blob.c; while it reads */
@@ -88,19 +88,19 @@ static inline struct blob blob_text(const char *text)
 int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 	       const char *who, struct err *e);
 
-/* Every public call that writes: if (op_begin(v, e)) return -1;
- * return op_end(v, inner(...), e); op_end gives rc back, or -1. */
-int op_begin(struct vfs *v, struct err *e);
-int op_end(struct vfs *v, int rc, struct err *e);
-int op_look(struct vfs *v, struct err *e); /* part of op_begin */
-void op_forget(void); /* somebody changed rows without op_begin */
+/* Every public call that writes: if (tx_begin(v, e)) return -1;
+ * return tx_end(v, inner(...), e); tx_end gives rc back, or -1. */
+int tx_begin(struct vfs *v, struct err *e);
+int tx_end(struct vfs *v, int rc, struct err *e);
+int tx_look(struct vfs *v, struct err *e); /* part of tx_begin */
+void tx_forget(void); /* somebody changed rows without tx_begin */
 /* Runs calls as one call: all of them or none, in a batch or not. */
-int op_many(struct vfs *v,
+int tx_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
 	    const void *arg, struct err *e);
-/* The same for calls that read: op_read, op_read_end. */
-int op_read(struct vfs *v, struct err *e);
-int op_read_end(struct vfs *v, int rc);
+/* The same for calls that read: tx_read, tx_read_end. */
+int tx_read(struct vfs *v, struct err *e);
+int tx_read_end(struct vfs *v, int rc);
 
 /* tree.c */
 int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
@@ -168,29 +168,29 @@ int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
 	      struct vfs_at at, struct err *e);
 
 /* host.c: namespaces with a host directory below. */
-int host_root(struct vfs *v, struct node *root, struct err *e);
-int host_fill(struct vfs *v, struct node *dir, struct err *e);
-int host_fill_all(struct vfs *v, struct err *e);
-void host_close(struct vfs *v);
+int lower_root(struct vfs *v, struct node *root, struct err *e);
+int lower_fill(struct vfs *v, struct node *dir, struct err *e);
+int lower_fill_all(struct vfs *v, struct err *e);
+void lower_close(struct vfs *v);
 /* Still as the host file was when it was first seen, at its place: 1, 0, -1. */
-int host_is_clean(struct vfs *v, const struct node *n, const char *path,
-		  struct err *e);
+int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
+		   struct err *e);
 #define HOST_DIR (-1) /* instead of a size: it was a directory */
-int host_open_parent(struct vfs *v, const char *path, const char **name,
-		     struct err *e); /* an fd of the directory */
+int lower_open_parent(struct vfs *v, const char *path, const char **name,
+		      struct err *e); /* an fd of the directory */
 /* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
  * The path of *out is not set. */
-int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
-	      struct err *e);
-int host_open(struct vfs *v, const char *path, int flags, struct err *e);
+int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+	       struct err *e);
+int lower_open(struct vfs *v, const char *path, int flags, struct err *e);
 /* host_print.c: called before each change of a node's content or attributes. */
-int host_keep_print(struct vfs *v, const struct node *n, struct err *e);
+int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e);
 /* Is the host file what it was before the first change? 1, 0 if it is not or
  * nothing is known, -1. */
-int host_print_same(struct vfs *v, int64_t ino, const char *path,
-		    struct err *e);
-int host_reset(struct vfs *v, struct err *e); /* as if never looked into */
-int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
-	      int64_t off, struct err *e); /* zeros past what shows through */
+int lower_fingerprint_same(struct vfs *v, int64_t ino, const char *path,
+			   struct err *e);
+int lower_reset(struct vfs *v, struct err *e); /* as if never looked into */
+int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
+	       int64_t off, struct err *e); /* zeros past what shows through */
 
 #endif

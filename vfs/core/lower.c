@@ -36,7 +36,7 @@ static int base_fd(struct vfs *v, struct err *e)
 	return 0;
 }
 
-int host_open(struct vfs *v, const char *path, int flags, struct err *e)
+int lower_open(struct vfs *v, const char *path, int flags, struct err *e)
 {
 	struct open_how how = {
 		.flags = (uint32_t)(flags | O_CLOEXEC | O_NOFOLLOW),
@@ -60,8 +60,8 @@ int host_open(struct vfs *v, const char *path, int flags, struct err *e)
 }
 
 /* What is known of the node's host file; path in the arena. */
-static int host_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
-		    struct arena *a, struct err *e)
+static int lower_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
+		     struct arena *a, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino)};
 	int found = sql_get(v->db, Q_VFS_HOST_GET, &key, out, a, e);
@@ -74,8 +74,8 @@ static int host_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
 				   (long long)ino);
 }
 
-static int host_add(struct vfs *v, int64_t ino, const char *path,
-		    const struct stat *st, struct err *e)
+static int lower_add(struct vfs *v, int64_t ino, const char *path,
+		     const struct stat *st, struct err *e)
 {
 	struct vfs_host_row row = {.id = id_of(v, ino),
 				   .path = blob_text(path),
@@ -87,7 +87,7 @@ static int host_add(struct vfs *v, int64_t ino, const char *path,
 	return sql_exec(v->db, Q_VFS_HOST_ADD, &row, e) < 0 ? -1 : 0;
 }
 
-int host_root(struct vfs *v, struct node *root, struct err *e)
+int lower_root(struct vfs *v, struct node *root, struct err *e)
 {
 	struct stat st;
 
@@ -102,7 +102,7 @@ int host_root(struct vfs *v, struct node *root, struct err *e)
 	root->flags |= NODE_UNSEEN;
 	if (node_save(v, root, e))
 		return -1;
-	return host_add(v, root->ino, "", &st, e);
+	return lower_add(v, root->ino, "", &st, e);
 }
 
 static struct node node_of(const struct stat *st, int64_t dir, const char *name)
@@ -179,7 +179,7 @@ static int fill_one(struct vfs *v, struct node *dir, int fd, const char *path,
 		return -1;
 	dir->nlink += S_ISDIR(node.mode);
 	if (S_ISDIR(node.mode) || S_ISREG(node.mode))
-		return host_add(v, node.ino, full, &st, e);
+		return lower_add(v, node.ino, full, &st, e);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ static bool is_gone(const struct err *e)
 static int fill_from(struct vfs *v, struct node *dir, const char *path,
 		     struct err *e)
 {
-	int fd = host_open(v, path, O_DIRECTORY, e);
+	int fd = lower_open(v, path, O_DIRECTORY, e);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int rc = 0;
@@ -226,7 +226,7 @@ static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 		return 0;
 	v->keep = 0; /* seeing is no change */
 	dir->flags &= ~NODE_UNSEEN;
-	if (!host_get(v, dir->ino, &host, &mem, e))
+	if (!lower_get(v, dir->ino, &host, &mem, e))
 		rc = fill_from(v, dir,
 			       arena_textn(&mem, host.path.p, host.path.n), e);
 	if (rc == 0)
@@ -237,7 +237,7 @@ static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 }
 
 /* Called in the middle of reads, too: then the reader steps aside. */
-int host_fill(struct vfs *v, struct node *dir, struct err *e)
+int lower_fill(struct vfs *v, struct node *dir, struct err *e)
 {
 	bool was_reading = v->reading;
 	int rc;
@@ -245,16 +245,16 @@ int host_fill(struct vfs *v, struct node *dir, struct err *e)
 	if (v->db->writing && sql_in_transaction(v->db))
 		return fill_in(v, dir, e);
 	v->reading = false;
-	if (sql_leave(v->db, 0, e) || op_begin(v, e))
+	if (sql_leave(v->db, 0, e) || tx_begin(v, e))
 		return -1;
-	rc = op_end(v, fill_in(v, dir, e), e);
+	rc = tx_end(v, fill_in(v, dir, e), e);
 	if (sql_enter_read(v->db, e))
 		return -1;
 	v->reading = was_reading;
 	return rc;
 }
 
-int host_fill_all(struct vfs *v, struct err *e)
+int lower_fill_all(struct vfs *v, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);
 	struct vfs_number id;
@@ -286,7 +286,7 @@ static bool is_same(struct vfs *v)
 	    nanos_of(st.st_mtim) != v->host.modified)
 		return false;
 	if ((int64_t)st.st_ino != v->host.hino &&
-	    host_print_same(v, v->host.ino, v->host.path, &ignored) <= 0)
+	    lower_fingerprint_same(v, v->host.ino, v->host.path, &ignored) <= 0)
 		return false;
 	v->host.hino = (int64_t)st.st_ino; /* no need to compare it again */
 	return true;
@@ -301,7 +301,7 @@ static void close_content(struct vfs *v)
 	v->host.ino = 0;
 }
 
-void host_close(struct vfs *v)
+void lower_close(struct vfs *v)
 {
 	close_content(v);
 	if (v->base_fd >= 0)
@@ -318,11 +318,11 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 	if (v->host.ino == n->ino)
 		return 0;
 	close_content(v);
-	if (!host_get(v, n->ino, &host, &mem, e)) {
+	if (!lower_get(v, n->ino, &host, &mem, e)) {
 		v->host.path = strndup(host.path.p, host.path.n);
 		if (!v->host.path)
 			abort();
-		fd = host_open(v, v->host.path, O_NONBLOCK, e);
+		fd = lower_open(v, v->host.path, O_NONBLOCK, e);
 	}
 	arena_fini(&mem);
 	if (fd < 0)
@@ -335,8 +335,8 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 	return 0;
 }
 
-int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
-	      int64_t off, struct err *e)
+int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
+	       int64_t off, struct err *e)
 {
 	size_t want = 0, done = 0;
 	ssize_t got = 1;
@@ -367,8 +367,8 @@ int host_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	return 0;
 }
 
-int host_is_clean(struct vfs *v, const struct node *n, const char *path,
-		  struct err *e)
+int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
+		   struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino)};
 	struct vfs_number chunk;
@@ -383,7 +383,7 @@ int host_is_clean(struct vfs *v, const struct node *n, const char *path,
 	chunks = sql_get(v->db, Q_VFS_CHUNK_FROM, &key, &chunk, NULL, e);
 	if (chunks)
 		return chunks < 0 ? -1 : 0;
-	if (host_get(v, n->ino, &host, &mem, e))
+	if (lower_get(v, n->ino, &host, &mem, e))
 		same = -1;
 	else
 		same = host.size == n->size && host.path.n == strlen(path) &&
@@ -392,8 +392,8 @@ int host_is_clean(struct vfs *v, const struct node *n, const char *path,
 	return same;
 }
 
-int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
-	      struct err *e)
+int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+	       struct err *e)
 {
 	struct vfs_range r = range_of(v->ns);
 	struct vfs_host_at_in key = {r.lo, r.hi, blob_text(path)};
@@ -404,8 +404,8 @@ int host_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
 	return found;
 }
 
-int host_open_parent(struct vfs *v, const char *path, const char **name,
-		     struct err *e)
+int lower_open_parent(struct vfs *v, const char *path, const char **name,
+		      struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[8192];
@@ -413,10 +413,10 @@ int host_open_parent(struct vfs *v, const char *path, const char **name,
 	*name = slash ? slash + 1 : path;
 	snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0,
 		 path);
-	return host_open(v, dir, O_DIRECTORY, e);
+	return lower_open(v, dir, O_DIRECTORY, e);
 }
 
-int host_reset(struct vfs *v, struct err *e)
+int lower_reset(struct vfs *v, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);
 
@@ -426,6 +426,6 @@ int host_reset(struct vfs *v, struct err *e)
 	v->next_ino = 0;
 	if (range_drop(v, &range, e))
 		return -1;
-	host_close(v);
+	lower_close(v);
 	return ns_add_root(v, e);
 }

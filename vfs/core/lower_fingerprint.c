@@ -26,7 +26,7 @@ static int hash_xattrs(struct vfs *v, const char *path, struct hash *h,
 	struct buf list = BUF_MAX((size_t)16 << 20);
 	const char *name;
 	char full[PATH_MAX];
-	int dir = host_open_parent(v, path, &name, e);
+	int dir = lower_open_parent(v, path, &name, e);
 	int rc;
 
 	if (dir < 0)
@@ -74,7 +74,7 @@ static int print_open(struct vfs *v, const char *path, int fd,
 static int print_of(struct vfs *v, const char *path, struct stat *st,
 		    char out[HASH_HEX], struct err *e)
 {
-	int fd = host_open(v, path, O_NONBLOCK, e);
+	int fd = lower_open(v, path, O_NONBLOCK, e);
 	int rc;
 
 	if (fd < 0)
@@ -108,7 +108,7 @@ static int keep_print(struct vfs *v, const struct node *n,
 	return sql_exec(v->db, Q_VFS_HOST_PRINT_SET, &in, e) < 0 ? -1 : 0;
 }
 
-int host_keep_print(struct vfs *v, const struct node *n, struct err *e)
+int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino)};
 	struct vfs_host_print_row known;
@@ -127,7 +127,8 @@ int host_keep_print(struct vfs *v, const struct node *n, struct err *e)
 	return rc < 0 ? -1 : 0;
 }
 
-int host_print_same(struct vfs *v, int64_t ino, const char *path, struct err *e)
+int lower_fingerprint_same(struct vfs *v, int64_t ino, const char *path,
+			   struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino)};
 	struct vfs_host_print_row known;

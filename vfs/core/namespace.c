@@ -29,7 +29,7 @@ int ns_add_root(struct vfs *v, struct err *e)
 
 	if (node_add(v, &root, NULL, e))
 		return -1;
-	return v->base ? host_root(v, &root, e) : 0;
+	return v->base ? lower_root(v, &root, e) : 0;
 }
 
 int ns_check_free(struct sql *db, const char *name, struct err *e)
@@ -100,12 +100,12 @@ int vfs_destroy(struct sql *db, const char *name, struct err *e)
 	if (text_check_name("the namespace", name, e) ||
 	    vfs_open(&v, db, name, "destroy", e))
 		return -1;
-	rc = op_begin(v, e);
+	rc = tx_begin(v, e);
 	if (rc == 0) {
 		sql_bulk_begin(v->db);
 		rc = destroy_in(v, e);
 		v->usage_changed = false;
-		rc = op_end(v, rc, e);
+		rc = tx_end(v, rc, e);
 		sql_bulk_end(v->db);
 	}
 	vfs_close(v);
@@ -117,7 +117,7 @@ static int untouched_in(struct vfs *v, struct err *e)
 	struct node root;
 	int any;
 
-	if (op_look(v, e) || node_get(v, VFS_ROOT, &root, e))
+	if (tx_look(v, e) || node_get(v, VFS_ROOT, &root, e))
 		return -1;
 	if (v->keep || (v->base && !(root.flags & NODE_UNSEEN)))
 		return 0;
@@ -127,9 +127,9 @@ static int untouched_in(struct vfs *v, struct err *e)
 
 int vfs_is_untouched(struct vfs *v, struct err *e)
 {
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, untouched_in(v, e));
+	return tx_read_end(v, untouched_in(v, e));
 }
 
 static int over(const char *what, int64_t max, struct err *e)
@@ -158,7 +158,7 @@ int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e)
 {
 	bool hosts = n->flags & NODE_HOSTS;
 
-	if (hosts && host_keep_print(v, n, e))
+	if (hosts && lower_keep_fingerprint(v, n, e))
 		return -1;
 	if (hosts ? quota_take(v, size, 1, e)
 		  : size != n->size && quota_take(v, size - n->size, 0, e))
@@ -197,9 +197,9 @@ static int usage_in(struct vfs *v, struct vfs_usage *out, struct err *e)
 
 int vfs_usage(struct vfs *v, struct vfs_usage *out, struct err *e)
 {
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, usage_in(v, out, e));
+	return tx_read_end(v, usage_in(v, out, e));
 }
 
 int quota_recount(struct vfs *v, struct err *e)
@@ -233,7 +233,7 @@ int vfs_set_quota(struct vfs *v, int64_t max_bytes, int64_t max_files,
 {
 	if (max_bytes < 0 || max_files < 0)
 		return err_set(e, ERR_USAGE, "a quota is 0 (none) or more");
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, quota_in(v, max_bytes, max_files, e), e);
+	return tx_end(v, quota_in(v, max_bytes, max_files, e), e);
 }

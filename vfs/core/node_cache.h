@@ -11,20 +11,20 @@
 /*
  * Nodes that the batch of a mount has met: read once, and written once, when
  * the batch ends. Only rows.c looks here, and only inside a batch that is kept
- * or lost as a whole (v->coarse). What is clean stays for the next batch, as
+ * or lost as a whole (v->batch_atomic). What is clean stays for the next batch, as
  * long as nobody else writes.
  *
- * A place for each number modulo MEMO_SLOTS; who comes later takes it. And the
+ * A place for each number modulo NODE_CACHE_SLOTS; who comes later takes it. And the
  * last name that was looked for in vain: most often it is made next.
  */
-#define MEMO_SLOTS 1024
+#define NODE_CACHE_SLOTS 1024
 
 struct vfs;
 struct node;
 
-struct memo {
+struct node_cache {
 	struct node *nodes; /* NULL until first used */
-	enum { MEMO_FREE, MEMO_CLEAN, MEMO_DIRTY } * state;
+	enum { NODE_CACHE_FREE, NODE_CACHE_CLEAN, NODE_CACHE_DIRTY } * state;
 	uint64_t changes; /* so far: what a failed call may have left behind */
 	struct {
 		int64_t dir; /* 0: none */
@@ -32,15 +32,18 @@ struct memo {
 	} missing;
 };
 
-bool memo_on(const struct vfs *v);
-const struct node *memo_find(const struct vfs *v, int64_t ino); /* or NULL */
+bool node_cache_on(const struct vfs *v);
+const struct node *node_cache_find(const struct vfs *v,
+				   int64_t ino); /* or NULL */
 /* Copies it. If it is dirty, it differs from its row. */
-int memo_put(struct vfs *v, const struct node *n, bool dirty, struct err *e);
-bool memo_is_missing(const struct vfs *v, struct vfs_at at);
-void memo_missing(struct vfs *v, struct vfs_at at);
-void memo_drop(struct vfs *v, int64_t ino);
-int memo_write(struct vfs *v, struct err *e); /* what is dirty; it is clean */
-void memo_clear(struct vfs *v);
-void memo_fini(struct memo *m);
+int node_cache_put(struct vfs *v, const struct node *n, bool dirty,
+		   struct err *e);
+bool node_cache_is_missing(const struct vfs *v, struct vfs_at at);
+void node_cache_missing(struct vfs *v, struct vfs_at at);
+void node_cache_drop(struct vfs *v, int64_t ino);
+int node_cache_write(struct vfs *v,
+		     struct err *e); /* what is dirty; it is clean */
+void node_cache_clear(struct vfs *v);
+void node_cache_fini(struct node_cache *m);
 
 #endif

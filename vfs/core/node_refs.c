@@ -6,13 +6,13 @@
 /* Open addressing with linear probing; removal moves later keys back, so that
  * no marks are left behind. */
 
-static size_t slot_of(const struct hold_set *s, int64_t ino)
+static size_t slot_of(const struct node_refs *s, int64_t ino)
 {
 	return (size_t)((uint64_t)ino * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
 	       (s->cap - 1);
 }
 
-static size_t find(const struct hold_set *s, int64_t ino)
+static size_t find(const struct node_refs *s, int64_t ino)
 {
 	size_t i = slot_of(s, ino);
 
@@ -21,16 +21,16 @@ static size_t find(const struct hold_set *s, int64_t ino)
 	return i;
 }
 
-void hold_fini(struct hold_set *s)
+void node_refs_fini(struct node_refs *s)
 {
 	free(s->key);
 	free(s->count);
-	*s = (struct hold_set){0};
+	*s = (struct node_refs){0};
 }
 
-static void grow(struct hold_set *s)
+static void grow(struct node_refs *s)
 {
-	struct hold_set old = *s;
+	struct node_refs old = *s;
 
 	s->cap = old.cap ? old.cap * 2 : 64;
 	s->key = calloc(s->cap, sizeof *s->key);
@@ -46,10 +46,10 @@ static void grow(struct hold_set *s)
 		s->key[to] = old.key[i];
 		s->count[to] = old.count[i];
 	}
-	hold_fini(&old);
+	node_refs_fini(&old);
 }
 
-uint64_t hold_count(const struct hold_set *s, int64_t ino)
+uint64_t node_refs_count(const struct node_refs *s, int64_t ino)
 {
 	size_t i;
 
@@ -59,7 +59,7 @@ uint64_t hold_count(const struct hold_set *s, int64_t ino)
 	return s->key[i] ? s->count[i] : 0;
 }
 
-void hold_add(struct hold_set *s, int64_t ino, uint64_t by)
+void node_refs_add(struct node_refs *s, int64_t ino, uint64_t by)
 {
 	size_t i;
 
@@ -75,7 +75,7 @@ void hold_add(struct hold_set *s, int64_t ino, uint64_t by)
 	s->count[i] += by;
 }
 
-static void take_out(struct hold_set *s, size_t gap)
+static void take_out(struct node_refs *s, size_t gap)
 {
 	size_t i = gap;
 
@@ -97,7 +97,7 @@ static void take_out(struct hold_set *s, size_t gap)
 	s->key[gap] = 0;
 }
 
-uint64_t hold_sub(struct hold_set *s, int64_t ino, uint64_t by)
+uint64_t node_refs_sub(struct node_refs *s, int64_t ino, uint64_t by)
 {
 	size_t i;
 
@@ -112,7 +112,7 @@ uint64_t hold_sub(struct hold_set *s, int64_t ino, uint64_t by)
 	return 0;
 }
 
-int64_t hold_next(const struct hold_set *s, size_t *i)
+int64_t node_refs_next(const struct node_refs *s, size_t *i)
 {
 	while (*i < s->cap) {
 		int64_t key = s->key[(*i)++];

@@ -51,9 +51,9 @@ int orphan_held(struct vfs *v, int64_t ino, struct err *e)
 	struct vfs_owner other;
 	int found;
 
-	if (hold_count(&v->held, ino)) {
-		if (!hold_count(&v->orphans, ino))
-			hold_add(&v->orphans, ino, 1);
+	if (node_refs_count(&v->held, ino)) {
+		if (!node_refs_count(&v->orphans, ino))
+			node_refs_add(&v->orphans, ino, 1);
 		return 1;
 	}
 	found = other_holder(v, &other, e);
@@ -70,12 +70,12 @@ int orphans_write(struct vfs *v, struct err *e)
 	if (v->orphans.n == 0)
 		return 0;
 	me.start = start_of(me.pid);
-	for (size_t i = 0; (ino = hold_next(&v->orphans, &i));) {
-		if (hold_count(&v->orphans, ino) > 1)
+	for (size_t i = 0; (ino = node_refs_next(&v->orphans, &i));) {
+		if (node_refs_count(&v->orphans, ino) > 1)
 			continue;
 		if (say_orphan(v, ino, me, e))
 			return -1;
-		hold_add(&v->orphans, ino, 1);
+		node_refs_add(&v->orphans, ino, 1);
 	}
 	return 0;
 }
@@ -98,14 +98,14 @@ static int drop_in(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 
 static int orphan_drop(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, drop_in(v, ino, has_row, e), e);
+	return tx_end(v, drop_in(v, ino, has_row, e), e);
 }
 
 void vfs_hold(struct vfs *v, int64_t ino)
 {
-	hold_add(&v->held, ino, 1);
+	node_refs_add(&v->held, ino, 1);
 }
 
 void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
@@ -113,12 +113,12 @@ void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
 	struct err ignored;
 	uint64_t known;
 
-	if (hold_sub(&v->held, ino, times))
+	if (node_refs_sub(&v->held, ino, times))
 		return;
-	known = hold_count(&v->orphans, ino);
+	known = node_refs_count(&v->orphans, ino);
 	if (!known)
 		return;
-	hold_sub(&v->orphans, ino, 2);
+	node_refs_sub(&v->orphans, ino, 2);
 	/* what fails here stays an orphan and is found later */
 	orphan_drop(v, ino, known > 1, &ignored);
 }
@@ -128,7 +128,7 @@ void orphans_let_go(struct vfs *v)
 	struct err ignored;
 	int64_t ino;
 
-	for (size_t i = 0; (ino = hold_next(&v->orphans, &i));)
+	for (size_t i = 0; (ino = node_refs_next(&v->orphans, &i));)
 		orphan_drop(v, ino, true, &ignored);
 }
 

@@ -185,9 +185,9 @@ static int walk(struct vfs *v, const char *path, unsigned follow,
 	buf_adds(&w->rest, path);
 	rc = buf_ok(&w->rest, "the path", e);
 	if (rc == 0)
-		rc = op_read(v, e);
+		rc = tx_read(v, e);
 	if (rc == 0)
-		rc = op_read_end(v, walk_in(w, follow, e));
+		rc = tx_read_end(v, walk_in(w, follow, e));
 	buf_fini(&w->rest);
 	return rc ? err_wrap(e, "%s", quoted(path).text) : 0;
 }
@@ -373,7 +373,7 @@ int vfs_write_file(struct vfs *v, const char *path, struct blob data,
 	static const struct vfs_put plain;
 	struct job j = {.path = path, .data = data, .put = put ? put : &plain};
 
-	return op_many(v, write_in, &j, e);
+	return tx_many(v, write_in, &j, e);
 }
 
 static int mkdir_in(struct vfs *v, const void *arg, struct err *e)
@@ -402,7 +402,7 @@ int vfs_mkdir(struct vfs *v, const char *path, mode_t mode, bool parents,
 {
 	struct job j = {.path = path, .mode = mode, .parents = parents};
 
-	return op_many(v, mkdir_in, &j, e);
+	return tx_many(v, mkdir_in, &j, e);
 }
 
 int vfs_symlink(struct vfs *v, const char *target, const char *path,
@@ -437,5 +437,5 @@ int vfs_move(struct vfs *v, const char *from, const char *to, unsigned flags,
 {
 	struct job j = {.path = from, .to = to, .flags = flags};
 
-	return op_many(v, move_in, &j, e);
+	return tx_many(v, move_in, &j, e);
 }

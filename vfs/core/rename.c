@@ -187,7 +187,7 @@ int vfs_rename(struct vfs *v, struct vfs_at from, struct vfs_at to,
 	if (flags & ~(VFS_NOREPLACE | VFS_EXCHANGE) ||
 	    flags == (VFS_NOREPLACE | VFS_EXCHANGE))
 		return err_set(e, ERR_USAGE, "these flags do not go together");
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, rename_in(v, &m, flags, e), e);
+	return tx_end(v, rename_in(v, &m, flags, e), e);
 }

@@ -16,8 +16,8 @@ static bool is_old(const struct vfs *v, int64_t ino)
 /* Before every change of a node's row, names or contents. */
 static void track(struct vfs *v, int64_t ino)
 {
-	if (v->tracks && !hold_count(&v->changed, ino))
-		hold_add(&v->changed, ino, 1);
+	if (v->tracks && !node_refs_count(&v->changed, ino))
+		node_refs_add(&v->changed, ino, 1);
 }
 
 static void node_from_row(const struct vfs_inode_row *row, struct node *out)
@@ -47,7 +47,8 @@ static void node_from_row(const struct vfs_inode_row *row, struct node *out)
 int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino), .snap = v->snap};
-	const struct node *known = memo_on(v) ? memo_find(v, ino) : NULL;
+	const struct node *known = node_cache_on(v) ? node_cache_find(v, ino)
+						    : NULL;
 	struct sql_rows it;
 	struct vfs_inode_row row;
 	bool found;
@@ -64,7 +65,7 @@ int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 		node_from_row(&row, out);
 	if (sql_end(&it, e))
 		return -1;
-	if (found && memo_on(v) && memo_put(v, out, false, e))
+	if (found && node_cache_on(v) && node_cache_put(v, out, false, e))
 		return -1;
 	return found;
 }
@@ -148,13 +149,14 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 	};
 	if (sql_exec(v->db, Q_VFS_INODE_ADD, &row, e) < 0)
 		return -1;
-	return memo_on(v) ? memo_put(v, n, false, e) : 0;
+	return node_cache_on(v) ? node_cache_put(v, n, false, e) : 0;
 }
 
 int node_save(struct vfs *v, const struct node *n, struct err *e)
 {
 	track(v, n->ino);
-	return memo_on(v) ? memo_put(v, n, true, e) : node_store(v, n, e);
+	return node_cache_on(v) ? node_cache_put(v, n, true, e)
+				: node_store(v, n, e);
 }
 
 int node_store(struct vfs *v, const struct node *n, struct err *e)
@@ -188,7 +190,7 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 		return -1;
 	if (!(n->flags & NODE_HOSTS) && quota_take(v, -n->size, -1, e))
 		return -1;
-	memo_drop(v, n->ino);
+	node_cache_drop(v, n->ino);
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;
 }
 
@@ -228,7 +230,7 @@ int node_child(struct vfs *v, struct vfs_at at, struct node *out, struct err *e)
 	int64_t ino;
 	int found;
 
-	if (v->snap || memo_on(v)) {
+	if (v->snap || node_cache_on(v)) {
 		found = dentry_get(v, at, &ino, NULL, e);
 		return found > 0 ? (node_get(v, ino, out, e) ? -1 : 1) : found;
 	}
@@ -248,12 +250,12 @@ int dentry_get(struct vfs *v, struct vfs_at at, int64_t *ino, unsigned *type,
 	struct vfs_dentry_get_row row = {0};
 	int found = 0;
 
-	if (!memo_on(v) || !memo_is_missing(v, at))
+	if (!node_cache_on(v) || !node_cache_is_missing(v, at))
 		found = sql_get(v->db,
 				v->snap ? Q_VFS_DENTRY_AT : Q_VFS_DENTRY_GET,
 				&key, &row, NULL, e);
-	if (found == 0 && memo_on(v))
-		memo_missing(v, at);
+	if (found == 0 && node_cache_on(v))
+		node_cache_missing(v, at);
 	*ino = row.ino;
 	if (type)
 		*type = (unsigned)row.type;
@@ -282,7 +284,7 @@ int dentry_put(struct vfs *v, struct vfs_at at, const struct node *n,
 			      .ino = n->ino,
 			      .type = n->mode >> 12};
 
-	v->memo.missing.dir = 0;
+	v->node_cache.missing.dir = 0;
 	track(v, at.dir);
 	if (dentry_keep(v, at, 0, 0, e))
 		return -1;

@@ -81,10 +81,10 @@ int64_t vfs_seek(struct vfs *v, int64_t ino, int64_t off, bool data,
 {
 	int64_t at;
 
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
 	at = seek_in(v, ino, off, data, e);
-	op_read_end(v, 0);
+	tx_read_end(v, 0);
 	return at;
 }
 
@@ -97,7 +97,7 @@ int64_t vfs_allocated(struct vfs *v, const struct vfs_attr *a)
 	int64_t bytes;
 
 	if (!S_ISREG(a->mode) || v->snap || a->size == 0 ||
-	    op_read(v, &ignored))
+	    tx_read(v, &ignored))
 		return a->size;
 	if (node_find(v, a->ino, &n, &ignored) <= 0 || n.below != OPT_NONE ||
 	    (a->size > VFS_CHUNK &&
@@ -105,7 +105,7 @@ int64_t vfs_allocated(struct vfs *v, const struct vfs_attr *a)
 		bytes = a->size;
 	else
 		bytes = (row.n + (n.blob != OPT_NONE)) * VFS_CHUNK;
-	op_read_end(v, 0);
+	tx_read_end(v, 0);
 	return bytes < a->size ? bytes : a->size;
 }
 
@@ -178,7 +178,7 @@ int vfs_punch(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 {
 	int64_t args[] = {ino, off, len};
 
-	return op_many(v, punch_in, args, e);
+	return tx_many(v, punch_in, args, e);
 }
 
 /* --- copies ---------------------------------------------------------------- */
@@ -309,5 +309,5 @@ ssize_t vfs_copy_range(struct vfs *v, struct vfs_span from, struct vfs_span to,
 	if (from.off < 0 || to.off < 0 ||
 	    to.off > VFS_SIZE_MAX - (int64_t)COPY_MAX)
 		return err_set(e, ERR_TOOBIG, "the file would be too large");
-	return op_many(v, copy_in, &p, e) ? -1 : (ssize_t)r.done;
+	return tx_many(v, copy_in, &p, e) ? -1 : (ssize_t)r.done;
 }

@@ -19,7 +19,7 @@
  * still true if no other process has committed since. */
 static _Atomic(const struct vfs *) last_in;
 
-void op_forget(void)
+void tx_forget(void)
 {
 	atomic_store(&last_in, NULL);
 }
@@ -118,12 +118,12 @@ void vfs_close(struct vfs *v)
 		vfs_rollback(v);
 	vfs_end_read(v);
 	orphans_let_go(v);
-	op_forget(); /* its address may come again */
-	host_close(v);
-	hold_fini(&v->held);
-	hold_fini(&v->orphans);
-	hold_fini(&v->changed);
-	memo_fini(&v->memo);
+	tx_forget(); /* its address may come again */
+	lower_close(v);
+	node_refs_fini(&v->held);
+	node_refs_fini(&v->orphans);
+	node_refs_fini(&v->changed);
+	node_cache_fini(&v->node_cache);
 	free(v->name);
 	free(v->who);
 	free(v->base);
@@ -154,7 +154,7 @@ bool vfs_in_batch(const struct vfs *v)
 }
 
 /* What others may have changed since the last transaction. */
-int op_look(struct vfs *v, struct err *e)
+int tx_look(struct vfs *v, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
 	struct vfs_ns_now_row row;
@@ -173,7 +173,7 @@ int op_look(struct vfs *v, struct err *e)
 				      row.max_bytes, row.max_files};
 	v->usage_changed = false;
 	v->generation = sql_generation(v->db);
-	memo_clear(v);
+	node_cache_clear(v);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ static int enter(struct vfs *v, struct err *e)
 	if (atomic_exchange(&last_in, v) == v &&
 	    v->generation == sql_generation(v->db))
 		return 0;
-	if (op_look(v, e))
+	if (tx_look(v, e))
 		return sql_leave(v->db, -1, e);
 	return 0;
 }
@@ -207,18 +207,18 @@ static int leave(struct vfs *v, int rc, struct err *e)
 	}
 	v->usage_changed = false;
 	if (rc == 0)
-		rc = memo_write(v, e);
+		rc = node_cache_write(v, e);
 	if (rc == 0)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
 	if (rc < 0) { /* what it knows is not so */
-		op_forget();
-		memo_clear(v);
+		tx_forget();
+		node_cache_clear(v);
 	}
 	return rc;
 }
 
-int op_begin(struct vfs *v, struct err *e)
+int tx_begin(struct vfs *v, struct err *e)
 {
 	if (v->inside)
 		return 0;
@@ -228,8 +228,8 @@ int op_begin(struct vfs *v, struct err *e)
 		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
 	v->usage_before = v->usage;
 	v->changes_before = sqlite3_total_changes(v->db->conn);
-	v->memo_before = v->memo.changes;
-	if (v->coarse)
+	v->node_cache_before = v->node_cache.changes;
+	if (v->batch_atomic)
 		return 0;
 	return sql_exec(v->db, Q_VFS_PART_BEGIN, NULL, e) < 0 ? -1 : 0;
 }
@@ -243,11 +243,11 @@ static void undo_part(struct vfs *v)
 	v->usage = v->usage_before;
 	v->next_ino = 0;
 	v->last_written = v->last_said = 0;
-	if (v->coarse && !sqlite3_get_autocommit(v->db->conn)) {
+	if (v->batch_atomic && !sqlite3_get_autocommit(v->db->conn)) {
 		/* it had changed something: then nothing can be kept */
 		v->lost = sqlite3_total_changes(v->db->conn) !=
 				  v->changes_before ||
-			  v->memo.changes != v->memo_before;
+			  v->node_cache.changes != v->node_cache_before;
 		v->db->doomed = v->db->doomed && v->lost;
 		return;
 	}
@@ -259,42 +259,42 @@ static void undo_part(struct vfs *v)
 		v->db->doomed = false;
 }
 
-int op_end(struct vfs *v, int rc, struct err *e)
+int tx_end(struct vfs *v, int rc, struct err *e)
 {
 	if (v->inside)
 		return rc;
 	if (!v->batch)
 		return leave(v, rc, e);
-	if (rc == 0 && !v->coarse)
+	if (rc == 0 && !v->batch_atomic)
 		rc = sql_exec(v->db, Q_VFS_PART_KEEP, NULL, e) < 0 ? -1 : 0;
 	if (rc < 0)
 		undo_part(v);
 	return rc;
 }
 
-int op_many(struct vfs *v,
+int tx_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
 	    const void *arg, struct err *e)
 {
 	bool outer = v->inside;
 	int rc;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
 	v->inside = true;
 	rc = inner(v, arg, e);
 	v->inside = outer;
-	return op_end(v, rc, e);
+	return tx_end(v, rc, e);
 }
 
-int op_read(struct vfs *v, struct err *e)
+int tx_read(struct vfs *v, struct err *e)
 {
 	if (v->batch || v->reading || v->inside)
 		return 0;
 	return sql_enter_read(v->db, e);
 }
 
-int op_read_end(struct vfs *v, int rc)
+int tx_read_end(struct vfs *v, int rc)
 {
 	struct err ignored;
 

@@ -41,7 +41,7 @@ int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 	if (!S_ISDIR(out->mode))
 		return err_set(e, ERR_NOTDIR, "%s is not a directory",
 			       quoted(out->name).text);
-	return out->flags & NODE_UNSEEN ? host_fill(v, out, e) : 0;
+	return out->flags & NODE_UNSEEN ? lower_fill(v, out, e) : 0;
 }
 
 int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
@@ -73,9 +73,9 @@ int vfs_lookup(struct vfs *v, struct vfs_at at, struct vfs_attr *out,
 {
 	struct node n;
 
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	if (op_read_end(v, node_lookup(v, at, &n, e)))
+	if (tx_read_end(v, node_lookup(v, at, &n, e)))
 		return -1;
 	node_attr(&n, out);
 	return 0;
@@ -85,9 +85,9 @@ int vfs_getattr(struct vfs *v, int64_t ino, struct vfs_attr *out, struct err *e)
 {
 	struct node n;
 
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	if (op_read_end(v, node_get(v, ino, &n, e)))
+	if (tx_read_end(v, node_get(v, ino, &n, e)))
 		return -1;
 	node_attr(&n, out);
 	return 0;
@@ -97,9 +97,9 @@ int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e)
 {
 	struct node n;
 
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	if (op_read_end(v, node_get(v, dir, &n, e)))
+	if (tx_read_end(v, node_get(v, dir, &n, e)))
 		return -1;
 	*out = n.parent;
 	return 0;
@@ -185,9 +185,9 @@ int vfs_make(struct vfs *v, struct vfs_at at, const struct vfs_new *n,
 {
 	struct node node;
 
-	if (check_new(n, e) || op_begin(v, e))
+	if (check_new(n, e) || tx_begin(v, e))
 		return -1;
-	if (op_end(v, node_make(v, at, n, &node, e), e))
+	if (tx_end(v, node_make(v, at, n, &node, e), e))
 		return -1;
 	node_attr(&node, out);
 	return 0;
@@ -216,9 +216,9 @@ int vfs_make_nameless(struct vfs *v, const struct vfs_new *n,
 {
 	struct node node;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	if (op_end(v, nameless_in(v, n, &node, e), e))
+	if (tx_end(v, nameless_in(v, n, &node, e), e))
 		return -1;
 	node_attr(&node, out);
 	return 0;
@@ -236,7 +236,7 @@ static int link_in(struct vfs *v, int64_t ino, struct vfs_at at, struct node *n,
 			       "a directory cannot have two names");
 	if (n->nlink == 0) {
 		/* the kernel asks only for a file that never had a name */
-		if (!hold_count(&v->held, n->ino))
+		if (!node_refs_count(&v->held, n->ino))
 			return not_found(at, e);
 		node_place(n, at);
 	}
@@ -254,9 +254,9 @@ int vfs_link(struct vfs *v, int64_t ino, struct vfs_at at, struct vfs_attr *out,
 {
 	struct node n;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	if (op_end(v, link_in(v, ino, at, &n, e), e))
+	if (tx_end(v, link_in(v, ino, at, &n, e), e))
 		return -1;
 	node_attr(&n, out);
 	return 0;
@@ -330,14 +330,14 @@ static int remove_in(struct vfs *v, struct vfs_at at, bool want_dir,
 
 int vfs_unlink(struct vfs *v, struct vfs_at at, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, remove_in(v, at, false, e), e);
+	return tx_end(v, remove_in(v, at, false, e), e);
 }
 
 int vfs_rmdir(struct vfs *v, struct vfs_at at, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, remove_in(v, at, true, e), e);
+	return tx_end(v, remove_in(v, at, true, e), e);
 }

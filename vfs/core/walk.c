@@ -93,9 +93,9 @@ int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e)
 	int rc;
 
 	if (!recursive)
-		return op_many(v, remove_in, &r, e);
+		return tx_many(v, remove_in, &r, e);
 	sql_bulk_begin(v->db);
-	rc = op_many(v, remove_in, &r, e);
+	rc = tx_many(v, remove_in, &r, e);
 	sql_bulk_end(v->db);
 	return rc;
 }
@@ -152,7 +152,7 @@ static int path_in(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 int vfs_path_of(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 {
 	buf_clear(out);
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, path_in(v, ino, out, e));
+	return tx_read_end(v, path_in(v, ino, out, e));
 }

@@ -56,16 +56,16 @@ static int get_in(struct vfs *v, int64_t ino, const char *name, struct buf *out,
 int vfs_getxattr(struct vfs *v, int64_t ino, const char *name, struct buf *out,
 		 struct err *e)
 {
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, get_in(v, ino, name, out, e));
+	return tx_read_end(v, get_in(v, ino, name, out, e));
 }
 
 int vfs_listxattr(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 {
-	if (op_read(v, e))
+	if (tx_read(v, e))
 		return -1;
-	return op_read_end(v, get_in(v, ino, NULL, out, e));
+	return tx_read_end(v, get_in(v, ino, NULL, out, e));
 }
 
 static int change(struct vfs *v, struct node *n, const char *name,
@@ -75,7 +75,7 @@ static int change(struct vfs *v, struct node *n, const char *name,
 			      .snap = v->keep,
 			      .name = blob_text(name)};
 
-	if (node_keep(v, n, e) || host_keep_print(v, n, e))
+	if (node_keep(v, n, e) || lower_keep_fingerprint(v, n, e))
 		return -1;
 	if (v->keep && n->ino < v->keep_next_ino &&
 	    sql_exec(v->db, Q_VFS_UNDO_XATTR, &key, e) < 0)
@@ -125,9 +125,9 @@ int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
 		return err_set(e, ERR_TOOBIG,
 			       "an attribute has at most %d bytes",
 			       VFS_XATTR_MAX);
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, set_in(v, ino, name, value, flags, e), e);
+	return tx_end(v, set_in(v, ino, name, value, flags, e), e);
 }
 
 static int rm_in(struct vfs *v, int64_t ino, const char *name, struct err *e)
@@ -145,9 +145,9 @@ static int rm_in(struct vfs *v, int64_t ino, const char *name, struct err *e)
 
 int vfs_rmxattr(struct vfs *v, int64_t ino, const char *name, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, rm_in(v, ino, name, e), e);
+	return tx_end(v, rm_in(v, ino, name, e), e);
 }
 
 int xattr_drop_all(struct vfs *v, struct node *n, struct err *e)

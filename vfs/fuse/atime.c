@@ -14,7 +14,7 @@
 
 static bool is_new(const struct mnt *m, int64_t ino)
 {
-	return !vfs_is_readonly(m->v) && !hold_count(&m->accessed, ino);
+	return !vfs_is_readonly(m->v) && !node_refs_count(&m->accessed, ino);
 }
 
 void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a)
@@ -24,7 +24,8 @@ void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a)
 		     now - a->accessed >= DAY_NS;
 
 	if (is_new(m, a->ino))
-		hold_add(&m->accessed, a->ino, stale ? (uint64_t)now : RECENT);
+		node_refs_add(&m->accessed, a->ino,
+			      stale ? (uint64_t)now : RECENT);
 }
 
 void mnt_accessed(struct mnt *m, int64_t ino)
@@ -38,7 +39,7 @@ void mnt_accessed(struct mnt *m, int64_t ino)
 
 int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a)
 {
-	uint64_t at = hold_count(&m->accessed, a->ino);
+	uint64_t at = node_refs_count(&m->accessed, a->ino);
 
 	return at > RECENT ? (int64_t)at : a->accessed;
 }
@@ -50,12 +51,12 @@ static int store(struct mnt *m, int64_t ino, uint64_t at, struct err *e)
 
 void mnt_access_changed(struct mnt *m, int64_t ino, bool keep)
 {
-	uint64_t at = hold_count(&m->accessed, ino);
+	uint64_t at = node_refs_count(&m->accessed, ino);
 	struct err ignored;
 
 	if (!at)
 		return;
-	hold_sub(&m->accessed, ino, at);
+	node_refs_sub(&m->accessed, ino, at);
 	if (keep)
 		(void)store(m, ino, at, &ignored);
 }
@@ -65,9 +66,9 @@ int mnt_access_write(struct mnt *m, struct err *e)
 	int64_t ino;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && (ino = hold_next(&m->accessed, &i));)
-		rc = store(m, ino, hold_count(&m->accessed, ino), e);
-	hold_fini(&m->accessed);
+	for (size_t i = 0; rc == 0 && (ino = node_refs_next(&m->accessed, &i));)
+		rc = store(m, ino, node_refs_count(&m->accessed, ino), e);
+	node_refs_fini(&m->accessed);
 	return rc;
 }
 

@@ -11,7 +11,7 @@
 #define BUSY_NS   100000 /* a yield that takes longer: others have work */
 #define BREAK     64     /* requests until it is tried again */
 
-bool patience_look(struct patience *p, int fd)
+bool busy_poll_look(struct busy_poll *p, int fd)
 {
 	struct pollfd ask = {.fd = fd, .events = POLLIN};
 	int64_t now = clock_mono_ns();
@@ -35,7 +35,7 @@ bool patience_look(struct patience *p, int fd)
 	return false;
 }
 
-void patience_met(struct patience *p)
+void busy_poll_met(struct busy_poll *p)
 {
 	if (clock_mono_ns() - p->since > SOON_NS)
 		p->quick = p->quick < 0 ? p->quick : 0;

@@ -11,13 +11,13 @@
  * stays awake for a moment after each; as soon as somebody else wants the
  * processor, or nothing comes, it sleeps as it would have.
  */
-struct patience {
+struct busy_poll {
 	int quick; /* requests in a row that came soon; below 0: a break */
 	int64_t since;
 };
 
 /* Before waiting for fd: true when there is something to read already. */
-bool patience_look(struct patience *p, int fd);
-void patience_met(struct patience *p); /* a request has come */
+bool busy_poll_look(struct busy_poll *p, int fd);
+void busy_poll_met(struct busy_poll *p); /* a request has come */
 
 #endif

@@ -30,17 +30,17 @@ struct mnt {
 	struct fuse_session *se;
 	struct notify *notify;
 	struct helpers *helpers;
-	unsigned changes;         /* in the open batch */
-	unsigned reads;           /* in the open read transaction */
-	int64_t batch_since;      /* clock_mono_ns() */
-	struct alarm *alarm;      /* set while a batch is open */
-	int64_t seen;             /* journal rows up to here are known */
-	char who[32];             /* us, in the journal */
-	uint64_t init_unique;     /* the request whose answer gets more flags */
-	uint32_t init_flags;      /* that libfuse does not know */
-	bool kill_set_id;         /* this request takes set-id bits away */
-	bool awaits_forget;       /* a write over the quota: fuse_data.c */
-	struct hold_set accessed; /* fuse_atime.c */
+	unsigned changes;     /* in the open batch */
+	unsigned reads;       /* in the open read transaction */
+	int64_t batch_since;  /* clock_mono_ns() */
+	struct alarm *alarm;  /* set while a batch is open */
+	int64_t seen;         /* journal rows up to here are known */
+	char who[32];         /* us, in the journal */
+	uint64_t init_unique; /* the request whose answer gets more flags */
+	uint32_t init_flags;  /* that libfuse does not know */
+	bool kill_set_id;     /* this request takes set-id bits away */
+	bool awaits_forget;   /* a write over the quota: fuse_data.c */
+	struct node_refs accessed; /* fuse_atime.c */
 	struct cookie_book cookies;
 	const char *dir; /* of a person's mount; NULL: of a run's */
 	int heard;       /* signals that were obeyed */

@@ -66,14 +66,14 @@ void reader_rest(struct reader *r)
 	sql_map_end(r->db);
 }
 
-/* The file is mapped once the transaction sees something: op_look. */
+/* The file is mapped once the transaction sees something: tx_look. */
 static bool begin(struct reader *r, uint64_t epoch)
 {
 	struct err ignored;
 
 	if (vfs_begin_read(r->v, &ignored))
 		return false;
-	if (op_look(r->v, &ignored)) {
+	if (tx_look(r->v, &ignored)) {
 		vfs_end_read(r->v);
 		return false;
 	}
@@ -98,7 +98,7 @@ static bool is_sound(struct reader *r)
 /* Call it with the lock. */
 static bool is_changed(const struct mnt *m, int64_t ino)
 {
-	return hold_count(&m->v->changed, ino) > 0;
+	return node_refs_count(&m->v->changed, ino) > 0;
 }
 
 /* Whether this connection sees the node as the mount does. If so, it is in a
@@ -159,8 +159,9 @@ static bool read_content(struct reader *r, const struct fuse_in_header *in,
 
 /* False if the mount has changed something meanwhile. The node is held before
  * the kernel knows of it, and can let it go. */
-static bool hold_found(struct reader *r, int64_t dir, const struct vfs_attr *a,
-		       int64_t allocated, struct fuse_entry_out *out)
+static bool node_refs_found(struct reader *r, int64_t dir,
+			    const struct vfs_attr *a, int64_t allocated,
+			    struct fuse_entry_out *out)
 {
 	struct mnt *m = r->m;
 	bool same;
@@ -193,7 +194,7 @@ static bool look_up(struct reader *r, const struct fuse_in_header *in,
 		allocated = vfs_allocated(r->v, &a);
 	if (!is_sound(r) || (rc && e.code != ERR_NOTFOUND))
 		return false;
-	if (rc == 0 && !hold_found(r, dir, &a, allocated, &out))
+	if (rc == 0 && !node_refs_found(r, dir, &a, allocated, &out))
 		return false;
 	mnt_reply(r->m, in->unique, 0, &out, sizeof out);
 	return true;

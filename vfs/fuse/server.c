@@ -32,13 +32,13 @@
 /* Everything that the kernel may know is told to be forgotten. */
 static void forget_all(struct mnt *m)
 {
-	struct hold_set *held = &m->v->held;
+	struct node_refs *held = &m->v->held;
 	struct node n;
 	struct err e;
 	int64_t ino;
 
 	notify_node(m->notify, VFS_ROOT);
-	for (size_t i = 0; (ino = hold_next(held, &i));) {
+	for (size_t i = 0; (ino = node_refs_next(held, &i));) {
 		notify_node(m->notify, ino);
 		if (node_find(m->v, ino, &n, &e) > 0)
 			notify_entry(m->notify, n.parent, n.name);
@@ -72,7 +72,8 @@ static void tell_content(struct mnt *m, int64_t ino)
 	int64_t off;
 	ssize_t got;
 
-	if (!hold_count(&m->v->held, ino) || node_find(m->v, ino, &n, &e) <= 0)
+	if (!node_refs_count(&m->v->held, ino) ||
+	    node_find(m->v, ino, &n, &e) <= 0)
 		return;
 	if (n.nlink > 1)
 		mnt_forget_names(m, ino);
@@ -93,9 +94,11 @@ static void tell(struct mnt *m, const struct vfs_change *c)
 		return;
 	case VFS_OP_remove:
 		/* the remover left the node to us: it goes when it is let go */
-		if (hold_count(&m->v->held, c->ino))
-			hold_add(&m->v->orphans, c->ino,
-				 hold_count(&m->v->orphans, c->ino) ? 0 : 2);
+		if (node_refs_count(&m->v->held, c->ino))
+			node_refs_add(&m->v->orphans, c->ino,
+				      node_refs_count(&m->v->orphans, c->ino)
+					      ? 0
+					      : 2);
 		break;
 	case VFS_OP_snapshot:
 		return;
@@ -163,7 +166,7 @@ int mnt_read(struct mnt *m, fuse_req_t req)
 /* The batch has ended: other connections see what this one does. */
 static void published(struct mnt *m)
 {
-	hold_fini(&m->v->changed);
+	node_refs_fini(&m->v->changed);
 	m->epoch++;
 }
 
@@ -206,7 +209,7 @@ void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times)
 {
 	struct err ignored;
 
-	if (hold_count(&m->v->orphans, ino)) /* the end of its removal */
+	if (node_refs_count(&m->v->orphans, ino)) /* the end of its removal */
 		(void)mnt_begin(m, &ignored);
 	vfs_let_go(m->v, ino, times);
 }
@@ -260,12 +263,12 @@ static void settle(struct mnt *m, bool idle)
 }
 
 /* False when the wait is over. The alarm ends it when a batch is due. */
-static bool await(struct mnt *m, struct server *s, struct patience *p)
+static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
 {
 	int ms;
 
 	if (!helpers_awake(m->helpers) &&
-	    patience_look(p, fuse_session_fd(m->se)))
+	    busy_poll_look(p, fuse_session_fd(m->se)))
 		return true;
 	mnt_lock(m);
 	ms = s->reader || m->v->reading ? READ_MS : LOOK_MS;
@@ -356,7 +359,7 @@ static bool must_end(struct mnt *m)
 
 static void serve(struct mnt *m, struct server *s)
 {
-	struct patience patience = {0};
+	struct busy_poll patience = {0};
 	unsigned waited = 0; /* reads in a row that were there at once */
 	int got = 0;
 
@@ -370,7 +373,7 @@ static void serve(struct mnt *m, struct server *s)
 			got = server_take(s);
 		}
 		if (got > 0) {
-			patience_met(&patience);
+			busy_poll_met(&patience);
 			get_help(m, s, &waited);
 			server_answer(s);
 		}
@@ -483,7 +486,7 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	int rc;
 
 	/* reading a host file that changed fails in the middle of a write */
-	v->coarse = !v->base;
+	v->batch_atomic = !v->base;
 	v->tracks = true;
 	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
 	free(v->who);

@@ -75,7 +75,7 @@ static int search_text(struct search *s, const char *path, struct err *e)
 static int look(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct search *s = arg;
-	struct side side = {.v = s->v};
+	struct diff_source side = {.v = s->v};
 	size_t head;
 
 	if (!S_ISREG(f->attr.mode) || f->attr.size == 0 ||
@@ -83,7 +83,7 @@ static int look(void *arg, const struct vfs_found *f, struct err *e)
 	    (s->g->glob && !vfs_glob(s->g->glob, f)))
 		return 0;
 	buf_clear(&s->text);
-	if (side_content(&side, f->path, &f->attr, &s->text, e))
+	if (diff_source_content(&side, f->path, &f->attr, &s->text, e))
 		return e->code == ERR_STALE ? 0 : -1; /* the host's, and gone */
 	head = s->text.n < 8000 ? s->text.n : 8000;
 	if (memchr(s->text.p, '\0', head))

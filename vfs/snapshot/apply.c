@@ -24,8 +24,8 @@
 
 struct apply {
 	struct vfs *v;
-	struct side host, ours;
-	struct deltas d;
+	struct diff_source host, ours;
+	struct diff_list d;
 	struct vfs_merge *m;
 	/* The name that new things have first. It is the same in each try, so
 	 * that one that was killed leaves nothing that the next does not use. */
@@ -37,7 +37,7 @@ struct apply {
 
 /* Is our node untouched, so that what differs is the host's doing? A node of
  * the host is born with its change time. */
-static int is_ours_clean(struct apply *a, const struct vfs_delta *d,
+static int is_ours_clean(struct apply *a, const struct vfs_difference *d,
 			 struct node *n, struct err *e)
 {
 	int clean;
@@ -48,7 +48,7 @@ static int is_ours_clean(struct apply *a, const struct vfs_delta *d,
 		return -1;
 	if (n->changed != n->born)
 		return 0;
-	clean = host_is_clean(a->v, n, d->path, e);
+	clean = lower_is_clean(a->v, n, d->path, e);
 	return clean ? clean
 		     : !S_ISREG(n->mode) && !S_ISDIR(n->mode) &&
 			       n->flags & NODE_HOSTS;
@@ -56,7 +56,7 @@ static int is_ours_clean(struct apply *a, const struct vfs_delta *d,
 
 enum { LEAVE, TAKE, CONFLICT }; /* verdicts */
 
-static int conflict(struct apply *a, const struct vfs_delta *d)
+static int conflict(struct apply *a, const struct vfs_difference *d)
 {
 	a->m->conflicts++;
 	if (a->m->tell)
@@ -74,8 +74,8 @@ static bool is_below_lost(const struct apply *a, const char *path)
 }
 
 /* The host does not have the path. */
-static int judge_missing(struct apply *a, const struct vfs_delta *d, bool was,
-			 const struct vfs_host_row *seen)
+static int judge_missing(struct apply *a, const struct vfs_difference *d,
+			 bool was, const struct vfs_host_row *seen)
 {
 	if (was && seen->size == HOST_DIR && S_ISDIR(d->b.mode)) {
 		if (!is_below_lost(a, d->path))
@@ -90,9 +90,9 @@ static int judge_missing(struct apply *a, const struct vfs_delta *d, bool was,
 
 /* The host file is not what the namespace first saw: 1, 0, -1. When only the
  * change time differs, the file itself decides. */
-static int host_changed(struct apply *a, const struct vfs_delta *d,
-			const struct node *n, const struct vfs_host_row *seen,
-			struct err *e)
+static int lower_changed(struct apply *a, const struct vfs_difference *d,
+			 const struct node *n, const struct vfs_host_row *seen,
+			 struct err *e)
 {
 	int same;
 
@@ -101,22 +101,22 @@ static int host_changed(struct apply *a, const struct vfs_delta *d,
 	if (!d->b.mode || (seen->id & INO_MASK) != n->ino ||
 	    d->a.changed == n->born)
 		return 0;
-	same = host_print_same(a->v, n->ino, d->path, e);
+	same = lower_fingerprint_same(a->v, n->ino, d->path, e);
 	return same < 0 ? -1 : !same;
 }
 
 /* apply makes none: who wants it exports it. */
-static bool is_device(const struct vfs_delta *d)
+static bool is_device(const struct vfs_difference *d)
 {
 	return d->kind != VFS_REMOVED &&
 	       (S_ISCHR(d->b.mode) || S_ISBLK(d->b.mode));
 }
 
-static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
+static int judge(struct apply *a, const struct vfs_difference *d, struct err *e)
 {
 	struct vfs_host_row seen;
 	struct node n;
-	int was = host_seen(a->v, d->path, &seen, e);
+	int was = lower_seen(a->v, d->path, &seen, e);
 	int clean = was < 0 ? -1 : is_ours_clean(a, d, &n, e);
 
 	if (was < 0 || clean < 0)
@@ -130,7 +130,7 @@ static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
 	if (clean)
 		return LEAVE; /* the host changed, we did not */
 	if (S_ISREG(d->a.mode) && was) {
-		int changed = host_changed(a, d, &n, &seen, e);
+		int changed = lower_changed(a, d, &n, &seen, e);
 
 		if (changed)
 			return changed < 0 ? -1 : conflict(a, d);
@@ -144,7 +144,7 @@ static int judge(struct apply *a, const struct vfs_delta *d, struct err *e)
  * in conflict if something in it is. */
 static void judge_lost(struct apply *a, size_t i)
 {
-	const struct vfs_delta *d = &a->d.list[i];
+	const struct vfs_difference *d = &a->d.list[i];
 	size_t n = strlen(d->path);
 
 	if (d->kind != VFS_UNMERGED || !S_ISDIR(d->b.mode))
@@ -160,7 +160,7 @@ static void judge_lost(struct apply *a, size_t i)
 	}
 }
 
-static int copy_out(struct apply *a, const struct vfs_delta *d, int fd,
+static int copy_out(struct apply *a, const struct vfs_difference *d, int fd,
 		    struct err *e)
 {
 	char *room = malloc(1 << 20);
@@ -192,7 +192,7 @@ static int own(int dir, const char *name, const struct vfs_attr *want)
 
 /* Attributes of the namespace's node; after `own`, since a change of the mode
  * changes an ACL. */
-static int set_xattrs(struct apply *a, const struct vfs_delta *d, int dir,
+static int set_xattrs(struct apply *a, const struct vfs_difference *d, int dir,
 		      const char *name, struct err *e)
 {
 	struct buf list = BUF_MAX((size_t)16 << 20);
@@ -211,7 +211,7 @@ static int set_xattrs(struct apply *a, const struct vfs_delta *d, int dir,
 	return rc;
 }
 
-static int dress(struct apply *a, const struct vfs_delta *d, int dir,
+static int dress(struct apply *a, const struct vfs_difference *d, int dir,
 		 const char *name, struct err *e)
 {
 	if (own(dir, name, &d->b))
@@ -219,7 +219,7 @@ static int dress(struct apply *a, const struct vfs_delta *d, int dir,
 	return set_xattrs(a, d, dir, name, e);
 }
 
-static int make_file(struct apply *a, const struct vfs_delta *d, int dir,
+static int make_file(struct apply *a, const struct vfs_difference *d, int dir,
 		     struct err *e)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -239,7 +239,7 @@ static int make_file(struct apply *a, const struct vfs_delta *d, int dir,
 	return rc;
 }
 
-static int make_link(struct apply *a, const struct vfs_delta *d, int dir,
+static int make_link(struct apply *a, const struct vfs_difference *d, int dir,
 		     struct err *e)
 {
 	struct buf target = BUF_MAX(8192);
@@ -251,7 +251,7 @@ static int make_link(struct apply *a, const struct vfs_delta *d, int dir,
 	return rc;
 }
 
-static int make_other(struct apply *a, const struct vfs_delta *d, int dir,
+static int make_other(struct apply *a, const struct vfs_difference *d, int dir,
 		      struct err *e)
 {
 	if (S_ISDIR(d->b.mode) ? mkdirat(dir, a->beside, 0700)
@@ -267,7 +267,7 @@ static void remove_beside(struct apply *a, int dir)
 }
 
 /* Made beside its place, complete, and then put there at one stroke. */
-static int put(struct apply *a, const struct vfs_delta *d, int dir,
+static int put(struct apply *a, const struct vfs_difference *d, int dir,
 	       const char *name, struct err *e)
 {
 	int rc;
@@ -288,10 +288,10 @@ static int put(struct apply *a, const struct vfs_delta *d, int dir,
 	return rc;
 }
 
-static int take(struct apply *a, const struct vfs_delta *d, struct err *e)
+static int take(struct apply *a, const struct vfs_difference *d, struct err *e)
 {
 	const char *name;
-	int dir = host_open_parent(a->v, d->path, &name, e);
+	int dir = lower_open_parent(a->v, d->path, &name, e);
 	int rc = 0;
 
 	if (dir < 0)
@@ -358,7 +358,7 @@ static int discard_in(struct vfs *v, struct err *e)
 {
 	struct vfs_at at = {0, ""};
 
-	if (host_reset(v, e) || quota_recount(v, e))
+	if (lower_reset(v, e) || quota_recount(v, e))
 		return -1;
 	return journal_add(v, VFS_OP_rollback, at, 0, e);
 }
@@ -378,10 +378,10 @@ int vfs_discard(struct vfs *v, struct err *e)
 				       v->name);
 		return vfs_rollback_to(v, VFS_FORK_POINT, e);
 	}
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db);
-	rc = op_end(v, discard_in(v, e), e);
+	rc = tx_end(v, discard_in(v, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }
@@ -448,16 +448,16 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	a.base_lost = access(v->base, F_OK) && errno == ENOENT;
 	if (vfs_last_change(v, &since, e))
 		return -1;
-	rc = vfs_diff(&a.host, &a.ours, deltas_add, &a.d, e);
+	rc = vfs_diff(&a.host, &a.ours, diff_list_add, &a.d, e);
 	if (rc == 0)
 		rc = carry_out(&a, e);
 	if (rc == 0 && m->taken > 0)
 		rc = sync_host(v->base, e);
-	deltas_fini(&a.d);
-	if (rc || op_begin(v, e))
+	diff_list_fini(&a.d);
+	if (rc || tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db);
-	rc = op_end(v, settle_in(v, since, e), e);
+	rc = tx_end(v, settle_in(v, since, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }

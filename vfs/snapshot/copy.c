@@ -98,9 +98,9 @@ int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
 	int rc;
 
 	if (!recursive)
-		return op_many(v, copy_in, &c, e);
+		return tx_many(v, copy_in, &c, e);
 	sql_bulk_begin(v->db);
-	rc = op_many(v, copy_in, &c, e);
+	rc = tx_many(v, copy_in, &c, e);
 	sql_bulk_end(v->db);
 	return rc;
 }

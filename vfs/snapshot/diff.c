@@ -12,24 +12,24 @@
 
 /* A pair of directories that is being compared, on a stack of our own. */
 struct level {
-	struct side_entry *a, *b;
+	struct diff_source_entry *a, *b;
 	int64_t a_ino, b_ino; /* in a namespace; 0: none */
 	int na, nb, ia, ib;
 	size_t path_n;
 	struct arena mem;
-	struct vfs_delta after; /* removal of the directory itself */
+	struct vfs_difference after; /* removal of the directory itself */
 	bool remove_after;
 };
 
 struct diff {
-	const struct side *a, *b;
-	vfs_delta_fn *fn;
+	const struct diff_source *a, *b;
+	vfs_difference_fn *fn;
 	void *arg;
 	struct buf path;
 	struct level *levels;
 	size_t depth, cap;
-	bool prune;              /* `touched` says where to look */
-	struct hold_set touched; /* directories, with all above them */
+	bool prune;               /* `touched` says where to look */
+	struct node_refs touched; /* directories, with all above them */
 };
 
 static const struct vfs_attr *dir_or_null(const struct vfs_attr *a)
@@ -67,11 +67,11 @@ static int push(struct diff *d, const struct vfs_attr *a,
 	l = &d->levels[d->depth++];
 	*l = (struct level){
 		.path_n = d->path.n, .a_ino = a_ino, .b_ino = b_ino};
-	if (a &&
-	    (l->na = side_list(d->a, d->path.p, a->ino, &l->a, &l->mem, e)) < 0)
+	if (a && (l->na = diff_source_list(d->a, d->path.p, a->ino, &l->a,
+					   &l->mem, e)) < 0)
 		return -1;
-	if (b &&
-	    (l->nb = side_list(d->b, d->path.p, b->ino, &l->b, &l->mem, e)) < 0)
+	if (b && (l->nb = diff_source_list(d->b, d->path.p, b->ino, &l->b,
+					   &l->mem, e)) < 0)
 		return -1;
 	return 0;
 }
@@ -92,11 +92,11 @@ static int pop(struct diff *d, struct err *e)
 	return rc;
 }
 
-static int tell(struct diff *d, enum vfs_delta_kind kind,
+static int tell(struct diff *d, enum vfs_difference_kind kind,
 		const struct vfs_attr *a, const struct vfs_attr *b,
 		struct err *e)
 {
-	struct vfs_delta delta = {.kind = kind, .path = d->path.p};
+	struct vfs_difference delta = {.kind = kind, .path = d->path.p};
 
 	if (a)
 		delta.a = *a;
@@ -112,12 +112,12 @@ static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 	if (push(d, a, NULL, e))
 		return -1;
 	d->levels[d->depth - 1].remove_after = true;
-	d->levels[d->depth - 1].after = (struct vfs_delta){.kind = VFS_REMOVED,
-							   .a = *a};
+	d->levels[d->depth - 1].after = (struct vfs_difference){
+		.kind = VFS_REMOVED, .a = *a};
 	return 0;
 }
 
-static int added_as(struct diff *d, enum vfs_delta_kind kind,
+static int added_as(struct diff *d, enum vfs_difference_kind kind,
 		    const struct vfs_attr *b, struct err *e)
 {
 	int rc = tell(d, kind, NULL, b, e);
@@ -137,7 +137,7 @@ static bool over_host(const struct diff *d)
 static int was_on_host(const struct diff *d, bool dir, struct err *e)
 {
 	struct vfs_host_row row;
-	int was = over_host(d) ? host_seen(d->b->v, d->path.p, &row, e) : 0;
+	int was = over_host(d) ? lower_seen(d->b->v, d->path.p, &row, e) : 0;
 
 	return was > 0 ? dir == (row.size == HOST_DIR) : was;
 }
@@ -161,7 +161,7 @@ static int is_clean(const struct diff *d, const struct vfs_attr *b,
 		return 0;
 	if (node_get(d->b->v, b->ino, &n, e))
 		return -1;
-	return host_is_clean(d->b->v, &n, d->path.p, e);
+	return lower_is_clean(d->b->v, &n, d->path.p, e);
 }
 
 /* The same node in the same state: nothing to read. */
@@ -177,9 +177,9 @@ static int same_meta(const struct diff *d, const struct vfs_attr *a,
 {
 	if (a->mode != b->mode || a->uid != b->uid || a->gid != b->gid)
 		return 0;
-	return same_node(d, a, b)
-		       ? 1
-		       : side_same_xattrs(d->a, d->b, d->path.p, a, b, e);
+	return same_node(d, a, b) ? 1
+				  : diff_source_same_xattrs(d->a, d->b,
+							    d->path.p, a, b, e);
 }
 
 static int same_content(const struct diff *d, const struct vfs_attr *a,
@@ -187,8 +187,9 @@ static int same_content(const struct diff *d, const struct vfs_attr *a,
 {
 	if (S_ISDIR(a->mode) || same_node(d, a, b))
 		return 1;
-	return a->size == b->size ? side_same(d->a, d->b, d->path.p, a, b, e)
-				  : 0;
+	return a->size == b->size
+		       ? diff_source_same(d->a, d->b, d->path.p, a, b, e)
+		       : 0;
 }
 
 static int both(struct diff *d, const struct vfs_attr *a,
@@ -208,13 +209,13 @@ static int both(struct diff *d, const struct vfs_attr *a,
 			return rc;
 	}
 	if (clean || !S_ISDIR(a->mode) ||
-	    (d->prune && !hold_count(&d->touched, b->ino)))
+	    (d->prune && !node_refs_count(&d->touched, b->ino)))
 		return 0;
 	return push(d, a, b, e);
 }
 
-static int compare(struct diff *d, const struct side_entry *a,
-		   const struct side_entry *b, struct err *e)
+static int compare(struct diff *d, const struct diff_source_entry *a,
+		   const struct diff_source_entry *b, struct err *e)
 {
 	int rc;
 
@@ -236,8 +237,8 @@ static int compare(struct diff *d, const struct side_entry *a,
 static int step(struct diff *d, struct err *e)
 {
 	struct level *l = &d->levels[d->depth - 1];
-	const struct side_entry *a = l->ia < l->na ? &l->a[l->ia] : NULL;
-	const struct side_entry *b = l->ib < l->nb ? &l->b[l->ib] : NULL;
+	const struct diff_source_entry *a = l->ia < l->na ? &l->a[l->ia] : NULL;
+	const struct diff_source_entry *b = l->ib < l->nb ? &l->b[l->ib] : NULL;
 	int order = a && b ? strcmp(a->name, b->name) : a ? -1 : 1;
 
 	if (!a && !b)
@@ -260,13 +261,13 @@ static int step(struct diff *d, struct err *e)
 /* Directories that the undo tables name, in a view, with all above them. */
 static int touch_up(struct diff *d, struct vfs *v, int64_t dir, struct err *e)
 {
-	while (!hold_count(&d->touched, dir)) {
+	while (!node_refs_count(&d->touched, dir)) {
 		struct node n;
 		int found = node_find(v, dir, &n, e);
 
 		if (found <= 0)
 			return found;
-		hold_add(&d->touched, dir, 1);
+		node_refs_add(&d->touched, dir, 1);
 		if (dir == VFS_ROOT)
 			break;
 		dir = n.parent;
@@ -324,8 +325,8 @@ static void grow_caches(const struct diff *d, bool grow)
 	}
 }
 
-int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
-	     void *arg, struct err *e)
+int vfs_diff(const struct diff_source *a, const struct diff_source *b,
+	     vfs_difference_fn *fn, void *arg, struct err *e)
 {
 	struct diff d = {.a = a, .b = b, .fn = fn, .arg = arg};
 	struct vfs_attr ra, rb;
@@ -334,9 +335,9 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 
 	buf_init(&d.path, 1 << 20);
 	grow_caches(&d, true);
-	there_a = side_attr(a, "", &ra, e);
+	there_a = diff_source_attr(a, "", &ra, e);
 	if (there_a >= 0)
-		there_b = side_attr(b, "", &rb, e);
+		there_b = diff_source_attr(b, "", &rb, e);
 	if (there_b < 0 || plan(&d, e))
 		rc = -1;
 	if (rc == 0)
@@ -350,26 +351,27 @@ int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
 	}
 	grow_caches(&d, false);
 	free(d.levels);
-	hold_fini(&d.touched);
+	node_refs_fini(&d.touched);
 	buf_fini(&d.path);
 	return rc;
 }
 
-const char *vfs_delta_letter(enum vfs_delta_kind kind)
+const char *vfs_difference_letter(enum vfs_difference_kind kind)
 {
 	static const char *const letters[] = {"A", "D", "M", "m", "U"};
 
 	return letters[kind];
 }
 
-static int text_of(const struct side *s, const struct vfs_delta *d,
+static int text_of(const struct diff_source *s, const struct vfs_difference *d,
 		   const struct vfs_attr *a, struct buf *out, struct err *e)
 {
-	return a->mode ? side_content(s, d->path, a, out, e) : 0;
+	return a->mode ? diff_source_content(s, d->path, a, out, e) : 0;
 }
 
-int vfs_diff_text(const struct side *a, const struct side *b,
-		  const struct vfs_delta *d, struct buf *out, struct err *e)
+int vfs_diff_text(const struct diff_source *a, const struct diff_source *b,
+		  const struct vfs_difference *d, struct buf *out,
+		  struct err *e)
 {
 	struct buf x = BUF_MAX(TEXT_MAX), y = BUF_MAX(TEXT_MAX);
 	int rc = -1;

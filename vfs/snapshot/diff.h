@@ -13,7 +13,7 @@
  * Between a namespace and one of its snapshots, or two of them, only
  * directories in which something changed are looked into.
  */
-enum vfs_delta_kind {
+enum vfs_difference_kind {
 	VFS_ADDED,
 	VFS_REMOVED,
 	VFS_CHANGED, /* content */
@@ -21,21 +21,23 @@ enum vfs_delta_kind {
 	VFS_UNMERGED /* the host had it and has lost it; the namespace has it */
 };
 
-struct vfs_delta {
-	enum vfs_delta_kind kind;
+struct vfs_difference {
+	enum vfs_difference_kind kind;
 	const char *path;
 	struct vfs_attr a, b; /* before and after, as far as they are there */
 };
 
-typedef int vfs_delta_fn(void *arg, const struct vfs_delta *d, struct err *e);
+typedef int vfs_difference_fn(void *arg, const struct vfs_difference *d,
+			      struct err *e);
 
 /* Calls fn for every difference; stops when it returns other than 0. */
-int vfs_diff(const struct side *a, const struct side *b, vfs_delta_fn *fn,
-	     void *arg, struct err *e);
+int vfs_diff(const struct diff_source *a, const struct diff_source *b,
+	     vfs_difference_fn *fn, void *arg, struct err *e);
 
 /* One difference as unified text, in the way of `git diff --no-index`. */
-int vfs_diff_text(const struct side *a, const struct side *b,
-		  const struct vfs_delta *d, struct buf *out, struct err *e);
+int vfs_diff_text(const struct diff_source *a, const struct diff_source *b,
+		  const struct vfs_difference *d, struct buf *out,
+		  struct err *e);
 
 /* All that has changed since a snapshot, or "": since the host directory below,
  * as text of at most max bytes, which says at its end if it was cut. ERR_NOTFOUND
@@ -44,6 +46,6 @@ int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
 		   struct buf *out, struct err *e);
 
 /* "A", "D", "M", "m", "U" */
-const char *vfs_delta_letter(enum vfs_delta_kind kind);
+const char *vfs_difference_letter(enum vfs_difference_kind kind);
 
 #endif

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-int deltas_add(void *deltas, const struct vfs_delta *d, struct err *e)
+int diff_list_add(void *deltas, const struct vfs_difference *d, struct err *e)
 {
-	struct deltas *l = deltas;
+	struct diff_list *l = deltas;
 
 	(void)e;
 	if (l->n == l->cap) {
@@ -20,10 +20,10 @@ int deltas_add(void *deltas, const struct vfs_delta *d, struct err *e)
 	return 0;
 }
 
-void deltas_fini(struct deltas *d)
+void diff_list_fini(struct diff_list *d)
 {
 	arena_fini(&d->mem);
 	free(d->list);
 	free(d->verdict);
-	*d = (struct deltas){0};
+	*d = (struct diff_list){0};
 }

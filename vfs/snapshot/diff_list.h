@@ -6,14 +6,14 @@
 
 /* Differences kept in memory, so that all can be judged before the first one
  * is carried out. An all-zero struct is empty. */
-struct deltas {
+struct diff_list {
 	struct arena mem;
-	struct vfs_delta *list;
+	struct vfs_difference *list;
 	int *verdict; /* of each: 1 to take it, 0 to leave it */
 	size_t n, cap;
 };
 
-int deltas_add(void *deltas, const struct vfs_delta *d, struct err *e);
-void deltas_fini(struct deltas *d);
+int diff_list_add(void *deltas, const struct vfs_difference *d, struct err *e);
+void diff_list_fini(struct diff_list *d);
 
 #endif

@@ -6,11 +6,11 @@
 #define CUT "\n(the rest is left out)\n"
 
 struct differ {
-	struct side a, b;
+	struct diff_source a, b;
 	struct buf text;
 };
 
-static int add_delta(void *arg, const struct vfs_delta *d, struct err *e)
+static int add_delta(void *arg, const struct vfs_difference *d, struct err *e)
 {
 	struct differ *x = arg;
 

@@ -34,15 +34,16 @@ static void attr_of(const struct stat *st, struct vfs_attr *out)
 	};
 }
 
-static void full_path(const struct side *s, const char *path, struct buf *out)
+static void full_path(const struct diff_source *s, const char *path,
+		      struct buf *out)
 {
 	buf_adds(out, s->dir);
 	if (*path)
 		buf_addf(out, "/%s", path);
 }
 
-static int host_attr(const struct side *s, const char *path,
-		     struct vfs_attr *out, struct err *e)
+static int lower_attr(const struct diff_source *s, const char *path,
+		      struct vfs_attr *out, struct err *e)
 {
 	struct buf full = BUF_MAX(1 << 20);
 	struct stat st;
@@ -60,13 +61,13 @@ static int host_attr(const struct side *s, const char *path,
 	return rc;
 }
 
-int side_attr(const struct side *s, const char *path, struct vfs_attr *out,
-	      struct err *e)
+int diff_source_attr(const struct diff_source *s, const char *path,
+		     struct vfs_attr *out, struct err *e)
 {
 	struct err why;
 
 	if (!s->v)
-		return host_attr(s, path, out, e);
+		return lower_attr(s, path, out, e);
 	if (!vfs_walk(s->v, path, VFS_NOFOLLOW, out, &why))
 		return 1;
 	if (why.code == ERR_NOTFOUND || why.code == ERR_NOTDIR)
@@ -77,13 +78,13 @@ int side_attr(const struct side *s, const char *path, struct vfs_attr *out,
 
 static int by_name(const void *a, const void *b)
 {
-	const struct side_entry *x = a, *y = b;
+	const struct diff_source_entry *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static void add(struct side_entry **list, size_t *n, size_t *cap,
-		struct side_entry entry)
+static void add(struct diff_source_entry **list, size_t *n, size_t *cap,
+		struct diff_source_entry entry)
 {
 	if (*n == *cap) {
 		*cap = *cap ? *cap * 2 : 64;
@@ -94,8 +95,8 @@ static void add(struct side_entry **list, size_t *n, size_t *cap,
 	(*list)[(*n)++] = entry;
 }
 
-static int host_list(const char *dir, struct side_entry **list, size_t *n,
-		     struct arena *a, struct err *e)
+static int lower_list(const char *dir, struct diff_source_entry **list,
+		      size_t *n, struct arena *a, struct err *e)
 {
 	DIR *d = opendir(dir);
 	struct dirent *en;
@@ -104,7 +105,8 @@ static int host_list(const char *dir, struct side_entry **list, size_t *n,
 	if (!d)
 		return err_errno_set(e, "%s", dir);
 	while ((en = readdir(d))) {
-		struct side_entry one = {.name = arena_text(a, en->d_name)};
+		struct diff_source_entry one = {
+			.name = arena_text(a, en->d_name)};
 		struct stat st;
 
 		if (!strcmp(en->d_name, ".") || !strcmp(en->d_name, "..") ||
@@ -117,7 +119,7 @@ static int host_list(const char *dir, struct side_entry **list, size_t *n,
 	return 0;
 }
 
-static int vfs_list(struct vfs *v, int64_t ino, struct side_entry **list,
+static int vfs_list(struct vfs *v, int64_t ino, struct diff_source_entry **list,
 		    size_t *n, struct arena *a, struct err *e)
 {
 	struct vfs_dir d;
@@ -126,7 +128,7 @@ static int vfs_list(struct vfs *v, int64_t ino, struct side_entry **list,
 	if (vfs_readdir(v, ino, &d, e))
 		return -1;
 	for (size_t i = 0; i < d.n; i++) {
-		struct side_entry one = {
+		struct diff_source_entry one = {
 			.name = arena_text(a, d.entries[i].name)};
 		struct err gone;
 
@@ -137,11 +139,12 @@ static int vfs_list(struct vfs *v, int64_t ino, struct side_entry **list,
 	return 0;
 }
 
-int side_list(const struct side *s, const char *path, int64_t ino,
-	      struct side_entry **out, struct arena *a, struct err *e)
+int diff_source_list(const struct diff_source *s, const char *path, int64_t ino,
+		     struct diff_source_entry **out, struct arena *a,
+		     struct err *e)
 {
 	struct buf full = BUF_MAX(1 << 20);
-	struct side_entry *list = NULL;
+	struct diff_source_entry *list = NULL;
 	size_t n = 0;
 	int rc;
 
@@ -149,7 +152,7 @@ int side_list(const struct side *s, const char *path, int64_t ino,
 		rc = vfs_list(s->v, ino, &list, &n, a, e);
 	} else {
 		full_path(s, path, &full);
-		rc = host_list(full.p, &list, &n, a, e);
+		rc = lower_list(full.p, &list, &n, a, e);
 		buf_fini(&full);
 	}
 	if (n)
@@ -160,7 +163,7 @@ int side_list(const struct side *s, const char *path, int64_t ino,
 }
 
 /* An open content that is read in pieces: fd of the host, or -1. */
-static ssize_t read_piece(const struct side *s, int fd,
+static ssize_t read_piece(const struct diff_source *s, int fd,
 			  const struct vfs_attr *a, char *p, int64_t off,
 			  struct err *e)
 {
@@ -172,7 +175,8 @@ static ssize_t read_piece(const struct side *s, int fd,
 	return n < 0 ? err_errno_set(e, "cannot read a file in %s", s->dir) : n;
 }
 
-static int open_host(const struct side *s, const char *path, struct err *e)
+static int open_host(const struct diff_source *s, const char *path,
+		     struct err *e)
 {
 	struct buf full = BUF_MAX(1 << 20);
 	int fd;
@@ -187,13 +191,13 @@ static int open_host(const struct side *s, const char *path, struct err *e)
 	return fd;
 }
 
-static void close_host(const struct side *s, int fd)
+static void close_host(const struct diff_source *s, int fd)
 {
 	if (!s->v && fd >= 0)
 		close(fd);
 }
 
-static int link_content(const struct side *s, const char *path,
+static int link_content(const struct diff_source *s, const char *path,
 			const struct vfs_attr *a, struct buf *out,
 			struct err *e)
 {
@@ -213,8 +217,9 @@ static int link_content(const struct side *s, const char *path,
 	return n < 0 ? -1 : 0;
 }
 
-int side_content(const struct side *s, const char *path,
-		 const struct vfs_attr *a, struct buf *out, struct err *e)
+int diff_source_content(const struct diff_source *s, const char *path,
+			const struct vfs_attr *a, struct buf *out,
+			struct err *e)
 {
 	int64_t off = 0;
 	ssize_t n = 0;
@@ -243,7 +248,7 @@ int side_content(const struct side *s, const char *path,
 }
 
 /* Both have the same blobs in the same places, so nothing has to be read. */
-static int share_all(const struct side *a, const struct side *b,
+static int share_all(const struct diff_source *a, const struct diff_source *b,
 		     const struct vfs_attr *aa, const struct vfs_attr *ab,
 		     struct err *e)
 {
@@ -267,7 +272,7 @@ static int share_all(const struct side *a, const struct side *b,
 	return 1;
 }
 
-static int same_bytes(const struct side *a, const struct side *b,
+static int same_bytes(const struct diff_source *a, const struct diff_source *b,
 		      const char *path, const struct vfs_attr *aa,
 		      const struct vfs_attr *ab, struct err *e)
 {
@@ -298,7 +303,7 @@ static int same_bytes(const struct side *a, const struct side *b,
 	return same;
 }
 
-static int same_link(const struct side *a, const struct side *b,
+static int same_link(const struct diff_source *a, const struct diff_source *b,
 		     const char *path, const struct vfs_attr *aa,
 		     const struct vfs_attr *ab, struct err *e)
 {
@@ -313,7 +318,7 @@ static int same_link(const struct side *a, const struct side *b,
 	return same;
 }
 
-static int xattrs_at(const struct side *s, const char *path,
+static int xattrs_at(const struct diff_source *s, const char *path,
 		     const struct vfs_attr *a, bool portable, struct buf *out,
 		     struct err *e)
 {
@@ -331,9 +336,10 @@ static int xattrs_at(const struct side *s, const char *path,
 	return rc;
 }
 
-int side_same_xattrs(const struct side *a, const struct side *b,
-		     const char *path, const struct vfs_attr *aa,
-		     const struct vfs_attr *ab, struct err *e)
+int diff_source_same_xattrs(const struct diff_source *a,
+			    const struct diff_source *b, const char *path,
+			    const struct vfs_attr *aa,
+			    const struct vfs_attr *ab, struct err *e)
 {
 	struct buf x = BUF_MAX(XATTRS_MAX), y = BUF_MAX(XATTRS_MAX);
 	bool portable = !a->v || !b->v;
@@ -349,9 +355,9 @@ int side_same_xattrs(const struct side *a, const struct side *b,
 	return same;
 }
 
-int side_same(const struct side *a, const struct side *b, const char *path,
-	      const struct vfs_attr *aa, const struct vfs_attr *ab,
-	      struct err *e)
+int diff_source_same(const struct diff_source *a, const struct diff_source *b,
+		     const char *path, const struct vfs_attr *aa,
+		     const struct vfs_attr *ab, struct err *e)
 {
 	int shared;
 

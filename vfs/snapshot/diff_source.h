@@ -14,37 +14,40 @@
  */
 struct vfs;
 
-struct side {
+struct diff_source {
 	struct vfs *v;   /* borrowed; NULL: the host */
 	const char *dir; /* borrowed; of the host */
 };
 
 /* Entries of a directory in byte order, in the arena: how many, or -1. */
-struct side_entry {
+struct diff_source_entry {
 	const char *name;
 	struct vfs_attr attr; /* .ino is the host's on the host */
 };
 
-int side_list(const struct side *s, const char *path, int64_t ino,
-	      struct side_entry **out, struct arena *a, struct err *e);
+int diff_source_list(const struct diff_source *s, const char *path, int64_t ino,
+		     struct diff_source_entry **out, struct arena *a,
+		     struct err *e);
 
 /* 1, 0 if it is not there, -1. Links are not followed. */
-int side_attr(const struct side *s, const char *path, struct vfs_attr *out,
-	      struct err *e);
+int diff_source_attr(const struct diff_source *s, const char *path,
+		     struct vfs_attr *out, struct err *e);
 
 /* All of a file's bytes, or a link's target, added to out. */
-int side_content(const struct side *s, const char *path,
-		 const struct vfs_attr *a, struct buf *out, struct err *e);
+int diff_source_content(const struct diff_source *s, const char *path,
+			const struct vfs_attr *a, struct buf *out,
+			struct err *e);
 
 /* Whether extended attributes, and so ACLs, are the same: 1, 0, -1. */
-int side_same_xattrs(const struct side *a, const struct side *b,
-		     const char *path, const struct vfs_attr *aa,
-		     const struct vfs_attr *ab, struct err *e);
+int diff_source_same_xattrs(const struct diff_source *a,
+			    const struct diff_source *b, const char *path,
+			    const struct vfs_attr *aa,
+			    const struct vfs_attr *ab, struct err *e);
 
 /* Whether contents are the same: 1, 0, -1. Types and sizes are equal already.
  * Contents that both sides share are not read. */
-int side_same(const struct side *a, const struct side *b, const char *path,
-	      const struct vfs_attr *aa, const struct vfs_attr *ab,
-	      struct err *e);
+int diff_source_same(const struct diff_source *a, const struct diff_source *b,
+		     const char *path, const struct vfs_attr *aa,
+		     const struct vfs_attr *ab, struct err *e);
 
 #endif

@@ -36,9 +36,9 @@ static int hide(struct vfs *v, const char *name, struct err *e)
 
 int vfs_snapshot_hide(struct vfs *v, const char *name, struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, hide(v, name, e), e);
+	return tx_end(v, hide(v, name, e), e);
 }
 
 /* What the snapshot kept is what an older one needs as well, as far as that one
@@ -176,7 +176,7 @@ static int drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
 int vfs_snapshot_drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
 			   struct err *e)
 {
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
-	return op_end(v, drop_some(v, d, count, e), e) ? -1 : d->more;
+	return tx_end(v, drop_some(v, d, count, e), e) ? -1 : d->more;
 }

@@ -72,7 +72,7 @@ static int fork_in(struct vfs *v, const char *name, struct err *e)
 				    .made_at = clock_now_ns()};
 
 	if (ns_check_free(v->db, name, e) ||
-	    (!v->snap && host_fill_all(v, e)) ||
+	    (!v->snap && lower_fill_all(v, e)) ||
 	    sql_exec(v->db, Q_VFS_NS_ADD, &row, e) < 0)
 		return -1;
 	child.ns = sql_last_rowid(v->db);
@@ -84,9 +84,9 @@ static int fork_in(struct vfs *v, const char *name, struct err *e)
 static int fork_whole(struct vfs *v, const char *name, struct err *e)
 {
 	if (!v->snap) {
-		if (op_begin(v, e))
+		if (tx_begin(v, e))
 			return -1;
-		return op_end(v, fork_in(v, name, e), e);
+		return tx_end(v, fork_in(v, name, e), e);
 	}
 	vfs_end_read(v);
 	if (sql_enter(v->db, e))

@@ -12,19 +12,19 @@
 #include <sys/stat.h>
 
 struct plan {
-	struct deltas d;
-	struct side base, fork, parent;
+	struct diff_list d;
+	struct diff_source base, fork, parent;
 	struct vfs_merge *m;
 };
 
 /* Whether two sides have the same at a path: 1, 0, -1. Directories are the
  * same when both are directories; what is in them has lines of its own. */
-static int same_at(const struct side *a, const struct side *b, const char *path,
-		   struct err *e)
+static int same_at(const struct diff_source *a, const struct diff_source *b,
+		   const char *path, struct err *e)
 {
 	struct vfs_attr x, y;
-	int same, ha = side_attr(a, path, &x, e);
-	int hb = ha < 0 ? -1 : side_attr(b, path, &y, e);
+	int same, ha = diff_source_attr(a, path, &x, e);
+	int hb = ha < 0 ? -1 : diff_source_attr(b, path, &y, e);
 
 	if (ha < 0 || hb < 0)
 		return -1;
@@ -37,8 +37,8 @@ static int same_at(const struct side *a, const struct side *b, const char *path,
 	if (x.mode != y.mode || x.size != y.size || x.uid != y.uid ||
 	    x.gid != y.gid)
 		return 0;
-	same = side_same_xattrs(a, b, path, &x, &y, e);
-	return same > 0 ? side_same(a, b, path, &x, &y, e) : same;
+	same = diff_source_same_xattrs(a, b, path, &x, &y, e);
+	return same > 0 ? diff_source_same(a, b, path, &x, &y, e) : same;
 }
 
 /* A copy of a node in another namespace of the same file, contents shared,
@@ -136,8 +136,8 @@ static int clear_path(struct vfs *to, const char *path, bool keep_dir,
 		      struct err *e)
 {
 	struct vfs_attr a;
-	struct side s = {.v = to};
-	int there = side_attr(&s, path, &a, e);
+	struct diff_source s = {.v = to};
+	int there = diff_source_attr(&s, path, &a, e);
 
 	if (there <= 0)
 		return there;
@@ -146,7 +146,7 @@ static int clear_path(struct vfs *to, const char *path, bool keep_dir,
 	return vfs_remove(to, path, false, e);
 }
 
-static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
+static int take(struct plan *p, const struct vfs_difference *d, struct err *e)
 {
 	struct vfs *to = p->parent.v, *from = p->fork.v;
 	bool dir = S_ISDIR(d->b.mode);
@@ -174,7 +174,7 @@ static int take(struct plan *p, const struct vfs_delta *d, struct err *e)
 }
 
 /* 1: take it, 0: nothing to do, -1. Counts conflicts. */
-static int judge(struct plan *p, const struct vfs_delta *d, struct err *e)
+static int judge(struct plan *p, const struct vfs_difference *d, struct err *e)
 {
 	int untouched = same_at(&p->base, &p->parent, d->path, e);
 	int agreed = untouched ? untouched
@@ -224,7 +224,7 @@ static int merge_in(struct vfs *parent, struct plan *p, struct err *e)
 	struct vfs *fork = p->fork.v;
 	struct vfs_at at = {0, fork->name};
 
-	if (vfs_diff(&p->base, &p->fork, deltas_add, &p->d, e) ||
+	if (vfs_diff(&p->base, &p->fork, diff_list_add, &p->d, e) ||
 	    carry_out(p, e))
 		return -1;
 	/* from here on the fork counts as forked from what it now is */
@@ -263,14 +263,14 @@ static int merge_both(struct plan *p, struct vfs *fork, struct err *e)
 	struct vfs *parent = p->parent.v;
 	int rc;
 
-	if (op_begin(parent, e))
+	if (tx_begin(parent, e))
 		return -1;
 	fork->inside = p->base.v->inside = parent->inside = true;
-	rc = op_look(fork, e);
+	rc = tx_look(fork, e);
 	if (rc == 0)
 		rc = merge_in(parent, p, e);
 	fork->inside = parent->inside = false;
-	return op_end(parent, rc, e);
+	return tx_end(parent, rc, e);
 }
 
 int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
@@ -294,6 +294,6 @@ int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e)
 	rc = merge_both(&p, fork, e);
 	sql_bulk_end(fork->db);
 	vfs_close(p.parent.v);
-	deltas_fini(&p.d);
+	diff_list_fini(&p.d);
 	return rc;
 }

@@ -24,7 +24,7 @@ enum vfs_settle { VFS_SETTLE_NOT, VFS_SETTLE_PARENT, VFS_SETTLE_FORK };
 struct vfs_merge {
 	enum vfs_settle settle;
 	/* Each path that was taken over, or is in conflict; may be NULL. */
-	void (*tell)(void *arg, const struct vfs_delta *d, bool conflict);
+	void (*tell)(void *arg, const struct vfs_difference *d, bool conflict);
 	void *arg;
 	int64_t taken, conflicts; /* out */
 };

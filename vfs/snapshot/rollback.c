@@ -202,10 +202,10 @@ int vfs_rollback_to(struct vfs *v, const char *name, struct err *e)
 {
 	int rc;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db);
-	rc = op_end(v, rollback_in(v, name, e), e);
+	rc = tx_end(v, rollback_in(v, name, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }

@@ -54,7 +54,7 @@ int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e)
 				 : err_set(e, ERR_CONFLICT,
 					   "there is a snapshot %s already",
 					   name);
-	if (host_fill_all(v, e) || ino_peek(v, &row.next_ino, e) ||
+	if (lower_fill_all(v, e) || ino_peek(v, &row.next_ino, e) ||
 	    sql_exec(v->db, Q_VFS_SNAP_ADD, &row, e) < 0)
 		return -1;
 	return snapshot_is_newest(v, sql_last_rowid(v->db), row.next_ino, e);
@@ -73,10 +73,10 @@ int vfs_snapshot(struct vfs *v, const char *name, struct err *e)
 {
 	int rc;
 
-	if (text_check_name("the snapshot", name, e) || op_begin(v, e))
+	if (text_check_name("the snapshot", name, e) || tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db); /* the first one reads a host directory in */
-	rc = op_end(v, snapshot_in(v, name, e), e);
+	rc = tx_end(v, snapshot_in(v, name, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }
@@ -207,10 +207,10 @@ int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e)
 {
 	int rc;
 
-	if (op_begin(v, e))
+	if (tx_begin(v, e))
 		return -1;
 	sql_bulk_begin(v->db);
-	rc = op_end(v, drop_named(v, name, e), e);
+	rc = tx_end(v, drop_named(v, name, e), e);
 	sql_bulk_end(v->db);
 	return rc;
 }

@@ -110,7 +110,7 @@ struct writer {
 	struct sql *db;
 	int64_t *dirs; /* numbers of the directories above, by depth */
 	size_t cap;
-	struct hold_set seen; /* nodes that have several names */
+	struct node_refs seen; /* nodes that have several names */
 	char room[VFS_CHUNK];
 };
 
@@ -204,7 +204,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	const struct vfs_attr *a = &f->attr;
 	int64_t ino = f->depth ? a->ino : VFS_ROOT;
 	bool again = a->nlink > 1 && !S_ISDIR(a->mode) &&
-		     hold_count(&w->seen, ino);
+		     node_refs_count(&w->seen, ino);
 	int rc = 0;
 
 	if (f->depth == 0 && !S_ISDIR(a->mode))
@@ -213,7 +213,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	if (S_ISDIR(a->mode))
 		enter(w, f->depth, ino);
 	else if (a->nlink > 1)
-		hold_add(&w->seen, ino, 1);
+		node_refs_add(&w->seen, ino, 1);
 	if (!again)
 		rc = add_node(w, a, ino, e);
 	if (rc == 0 && f->depth)
@@ -260,7 +260,7 @@ int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 		if (rc)
 			unlink(file);
 	}
-	hold_fini(&w->seen);
+	node_refs_fini(&w->seen);
 	free(w->dirs);
 	free(w);
 	return rc;

@@ -28,7 +28,7 @@ struct writer {
 	struct vfs_port *p;
 	int root;
 	char *room;
-	struct hold_set links; /* node -> its first path */
+	struct node_refs links; /* node -> its first path */
 	struct arena mem;
 	struct late *late;
 	size_t nlate, cap;
@@ -193,8 +193,8 @@ static int put_at(struct writer *w, int dir, const char *name,
 		  const struct vfs_found *f, struct err *e)
 {
 	const struct vfs_attr *a = &f->attr;
-	const char *first = (const char *)(uintptr_t)hold_count(&w->links,
-								a->ino);
+	const char *first = (const char *)(uintptr_t)node_refs_count(&w->links,
+								     a->ino);
 	int rc;
 
 	if (S_ISDIR(a->mode))
@@ -203,8 +203,8 @@ static int put_at(struct writer *w, int dir, const char *name,
 		return linkat(w->root, first, dir, name, 0) ? cannot(f->path, e)
 							    : 0;
 	if (a->nlink > 1)
-		hold_add(&w->links, a->ino,
-			 (uintptr_t)arena_text(&w->mem, f->path));
+		node_refs_add(&w->links, a->ino,
+			      (uintptr_t)arena_text(&w->mem, f->path));
 	if (S_ISREG(a->mode))
 		rc = put_file(w, dir, name, f, e);
 	else if (S_ISLNK(a->mode))
@@ -282,7 +282,7 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		if (w.root >= 0)
 			close(w.root);
 	}
-	hold_fini(&w.links);
+	node_refs_fini(&w.links);
 	arena_fini(&w.mem);
 	free(w.late);
 	free(w.room);

@@ -58,7 +58,7 @@ static void squeeze(struct sqlar_put *row, struct buf *plain, char **packed)
 static int put(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct writer *w = arg;
-	struct side s = {.v = w->v};
+	struct diff_source s = {.v = w->v};
 	struct buf content = BUF_MAX(CONTENT_MAX);
 	struct sqlar_put row = {
 		.name = f->path,
@@ -70,7 +70,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	if (!*f->path || (!S_ISDIR(f->attr.mode) && !S_ISREG(f->attr.mode) &&
 			  !S_ISLNK(f->attr.mode)))
 		return 0; /* it has no place for others */
-	rc = side_content(&s, f->path, &f->attr, &content, e);
+	rc = diff_source_content(&s, f->path, &f->attr, &content, e);
 	if (rc == 0 && S_ISREG(f->attr.mode))
 		squeeze(&row, &content, &packed);
 	if (rc == 0 && S_ISLNK(f->attr.mode)) {

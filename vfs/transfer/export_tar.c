@@ -19,7 +19,7 @@ struct writer {
 	struct archive *a;
 	char *room;
 	/* The first path of each node that has several. */
-	struct hold_set links;
+	struct node_refs links;
 	struct arena mem;
 };
 
@@ -80,15 +80,15 @@ static int fill(struct writer *w, struct archive_entry *en,
 	libarchive.entry_set_size(en, S_ISREG(a->mode) ? a->size : 0);
 	if (S_ISLNK(a->mode))
 		return add_target(w, en, a->ino, e);
-	first = (const char *)(uintptr_t)hold_count(&w->links, a->ino);
+	first = (const char *)(uintptr_t)node_refs_count(&w->links, a->ino);
 	if (first) {
 		libarchive.entry_set_hardlink(en, first);
 		libarchive.entry_set_size(en, 0);
 		return 0;
 	}
 	if (!S_ISDIR(a->mode) && a->nlink > 1)
-		hold_add(&w->links, a->ino,
-			 (uintptr_t)arena_text(&w->mem, f->path));
+		node_refs_add(&w->links, a->ino,
+			      (uintptr_t)arena_text(&w->mem, f->path));
 	return add_xattrs(w, en, a->ino, e);
 }
 
@@ -178,7 +178,7 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 	if (rc == 0)
 		rc = vfs_port_end(p, e);
 	libarchive.write_free(w.a);
-	hold_fini(&w.links);
+	node_refs_fini(&w.links);
 	arena_fini(&w.mem);
 	free(w.room);
 	return rc;

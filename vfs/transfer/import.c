@@ -18,7 +18,7 @@ static int begin_part(struct import *im, struct err *e)
 	im->pending = im->pending_bytes = 0;
 	if (vfs_begin(im->v, e))
 		return -1;
-	im->v->inside = im->v->coarse = true;
+	im->v->inside = im->v->batch_atomic = true;
 	return 0;
 }
 
@@ -34,8 +34,9 @@ static int end_part(struct import *im, int rc, struct err *e)
 		vfs_rollback(v);
 	else
 		rc = vfs_commit(v, e);
-	v->coarse = false;
-	memo_clear(v); /* who changes nodes from now on does not tell it */
+	v->batch_atomic = false;
+	node_cache_clear(
+		v); /* who changes nodes from now on does not tell it */
 	return rc;
 }
 

@@ -101,7 +101,7 @@ struct agentfs {
 	bool fine; /* times have nanoseconds */
 	struct dir *dirs;
 	size_t n, cap;
-	struct hold_set seen; /* their node -> our number */
+	struct node_refs seen; /* their node -> our number */
 };
 
 static void add_dir(struct agentfs *a, int64_t ino, const char *path)
@@ -187,7 +187,7 @@ static int take(struct agentfs *a, const struct agentfs_node *n,
 		.path = path,
 		.attr = attr_of(n),
 		.target = target,
-		.same_as = (int64_t)hold_count(&a->seen, n->ino),
+		.same_as = (int64_t)node_refs_count(&a->seen, n->ino),
 	};
 	bool dir = S_ISDIR(item.attr.mode);
 	int64_t ino;
@@ -202,7 +202,7 @@ static int take(struct agentfs *a, const struct agentfs_node *n,
 		return -1;
 	if (item.same_as)
 		return 0;
-	hold_add(&a->seen, n->ino, (uint64_t)ino);
+	node_refs_add(&a->seen, n->ino, (uint64_t)ino);
 	if (dir)
 		add_dir(a, n->ino, path);
 	if (S_ISREG(item.attr.mode) && take_content(a, n, ino, e))
@@ -323,7 +323,7 @@ int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 	while (a.n)
 		free(a.dirs[--a.n].path);
 	free(a.dirs);
-	hold_fini(&a.seen);
+	node_refs_fini(&a.seen);
 	sql_close(a.db);
 	return rc ? import_wrong(file, e) : 0;
 }

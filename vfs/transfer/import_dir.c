@@ -20,8 +20,8 @@ struct reader {
 	struct import im;
 	size_t root_n; /* length of the path of the directory itself */
 	char *room;
-	char names[65536];     /* of a file's attributes */
-	struct hold_set links; /* host inode -> our number, of linked files */
+	char names[65536];      /* of a file's attributes */
+	struct node_refs links; /* host inode -> our number, of linked files */
 };
 
 /* The attributes that a list names; path is not a link. */
@@ -94,8 +94,8 @@ static struct import_item item_of(struct reader *r, const FTSENT *f,
 	while (*item.path == '/')
 		item.path++;
 	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1)
-		item.same_as = (int64_t)hold_count(&r->links,
-						   (int64_t)st->st_ino);
+		item.same_as = (int64_t)node_refs_count(&r->links,
+							(int64_t)st->st_ino);
 	return item;
 }
 
@@ -118,7 +118,7 @@ static int take(struct reader *r, const FTSENT *f, struct err *e)
 	if (item.same_as)
 		return 0;
 	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1)
-		hold_add(&r->links, (int64_t)st->st_ino, (uint64_t)ino);
+		node_refs_add(&r->links, (int64_t)st->st_ino, (uint64_t)ino);
 	if (S_ISREG(st->st_mode)
 		    ? read_file(r, f->fts_accpath, ino, e)
 		    : read_other(r, f->fts_accpath, st->st_mode, ino, e))
@@ -175,7 +175,7 @@ int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		rc = import_end(&r.im, read_tree(&r, fts, e), e);
 	if (fts)
 		fts_close(fts);
-	hold_fini(&r.links);
+	node_refs_fini(&r.links);
 	free(r.room);
 	free(full);
 	return rc;

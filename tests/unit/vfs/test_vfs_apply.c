@@ -89,7 +89,8 @@ static void a_file_takes_the_place_of_a_directory_and_back(void **state)
 	vfs_close(v);
 }
 
-static void write_beside(void *arg, const struct vfs_delta *d, bool conflict)
+static void write_beside(void *arg, const struct vfs_difference *d,
+			 bool conflict)
 {
 	(void)conflict;
 	if (!strcmp(d->path, "f"))

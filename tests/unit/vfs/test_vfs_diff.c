@@ -37,14 +37,15 @@ static void ok(int rc, const struct err *e)
 		fail_msg("%s", e->text);
 }
 
-static int note(void *arg, const struct vfs_delta *d, struct err *e)
+static int note(void *arg, const struct vfs_difference *d, struct err *e)
 {
 	(void)e;
-	buf_addf(arg, "%s %s\n", vfs_delta_letter(d->kind), d->path);
+	buf_addf(arg, "%s %s\n", vfs_difference_letter(d->kind), d->path);
 	return 0;
 }
 
-static void expect_diff(struct side a, struct side b, const char *want)
+static void expect_diff(struct diff_source a, struct diff_source b,
+			const char *want)
 {
 	struct buf got = BUF_MAX(1 << 20);
 	struct err e;
@@ -103,9 +104,11 @@ static void a_snapshot_and_now_differ_by_what_was_done(void **state)
 	make_some();
 	ok(vfs_snapshot(t.v, "s", &e), &e);
 	old = open_ns("main@s");
-	expect_diff((struct side){.v = old}, (struct side){.v = t.v}, "");
+	expect_diff((struct diff_source){.v = old},
+		    (struct diff_source){.v = t.v}, "");
 	change_some(t.v);
-	expect_diff((struct side){.v = old}, (struct side){.v = t.v}, sorted);
+	expect_diff((struct diff_source){.v = old},
+		    (struct diff_source){.v = t.v}, sorted);
 	vfs_close(old);
 }
 
@@ -124,8 +127,8 @@ static void a_change_under_a_second_name_is_seen(void **state)
 	ok(vfs_snapshot(t.v, "s", &e), &e);
 	put(t.v, "a/one", "changed");
 	old = open_ns("main@s");
-	expect_diff((struct side){.v = old}, (struct side){.v = t.v},
-		    "M a/one\nM d/link\n");
+	expect_diff((struct diff_source){.v = old},
+		    (struct diff_source){.v = t.v}, "M a/one\nM d/link\n");
 	vfs_close(old);
 }
 
@@ -139,14 +142,16 @@ static void forks_and_host_directories_can_be_compared(void **state)
 	make_some();
 	ok(vfs_fork(t.v, "twin", &e), &e);
 	fork = open_ns("twin");
-	expect_diff((struct side){.v = t.v}, (struct side){.v = fork}, "");
+	expect_diff((struct diff_source){.v = t.v},
+		    (struct diff_source){.v = fork}, "");
 	change_some(fork);
-	expect_diff((struct side){.v = t.v}, (struct side){.v = fork}, sorted);
+	expect_diff((struct diff_source){.v = t.v},
+		    (struct diff_source){.v = fork}, sorted);
 	assert_int_equal(mkdir(dir, 0755), 0);
 	ok(file_write_atomic(temp_join(&t.dir, "host/x"), "x", 1, 0644, &e),
 	   &e);
-	expect_diff((struct side){.dir = temp_join(&t.dir, "host")},
-		    (struct side){.v = t.v},
+	expect_diff((struct diff_source){.dir = temp_join(&t.dir, "host")},
+		    (struct diff_source){.v = t.v},
 		    "A a\nA a/one\nA a/two\nA b\nA b/c\nA b/c/three\nA d\n"
 		    "A d/four\nD x\n");
 	vfs_close(fork);
@@ -170,8 +175,8 @@ static void a_fork_is_merged_where_the_parent_stood_still(void **state)
 	expect(t.v, "a/new/deep", "5");
 	expect(t.v, "parent-only", "p");
 	expect_missing(t.v, "b");
-	expect_diff((struct side){.v = t.v}, (struct side){.v = fork},
-		    "D parent-only\n");
+	expect_diff((struct diff_source){.v = t.v},
+		    (struct diff_source){.v = fork}, "D parent-only\n");
 	put(fork, "again", "x");
 	ok(vfs_merge(fork, &m, &e), &e);
 	assert_int_equal(m.taken, 1);
@@ -180,7 +185,8 @@ static void a_fork_is_merged_where_the_parent_stood_still(void **state)
 	vfs_close(fork);
 }
 
-static void note_conflict(void *arg, const struct vfs_delta *d, bool conflict)
+static void note_conflict(void *arg, const struct vfs_difference *d,
+			  bool conflict)
 {
 	if (conflict)
 		buf_addf(arg, "%s\n", d->path);
@@ -272,8 +278,9 @@ static void a_scratch_namespace_never_writes_to_its_host(void **state)
 	expect_host("d/change", "before");
 	expect_host("d/gone", "x");
 	assert_int_equal(access(temp_join(&t.dir, "host/d/new"), F_OK), -1);
-	expect_diff((struct side){.dir = temp_join(&t.dir, "host")},
-		    (struct side){.v = v}, "M d/change\nD d/gone\nA d/new\n");
+	expect_diff((struct diff_source){.dir = temp_join(&t.dir, "host")},
+		    (struct diff_source){.v = v},
+		    "M d/change\nD d/gone\nA d/new\n");
 	vfs_close(v);
 }
 

@@ -27,11 +27,11 @@ static int teardown(void **state)
 }
 
 /* Requests that came soon, whatever the machine does meanwhile. */
-static void meet(struct patience *p, int times)
+static void meet(struct busy_poll *p, int times)
 {
 	for (int i = 0; i < times; i++) {
 		p->since = INT64_MAX;
-		patience_met(p);
+		busy_poll_met(p);
 	}
 }
 
@@ -42,50 +42,50 @@ static void put_request(void)
 
 static void nobody_is_waited_for_who_did_not_come_quickly_before(void **state)
 {
-	struct patience p = {0};
+	struct busy_poll p = {0};
 
 	(void)state;
 	put_request();
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 	meet(&p, 3);
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 	p.since = clock_mono_ns() - INT64_C(1000000000);
-	patience_met(&p); /* that one was slow: it begins anew */
+	busy_poll_met(&p); /* that one was slow: it begins anew */
 	meet(&p, 3);
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 }
 
 static void a_request_after_quick_ones_is_seen_without_sleep(void **state)
 {
-	struct patience p = {0};
+	struct busy_poll p = {0};
 
 	(void)state;
 	meet(&p, 4);
 	put_request();
-	assert_true(patience_look(&p, ends[0]));
+	assert_true(busy_poll_look(&p, ends[0]));
 }
 
 static void where_none_comes_it_is_not_tried_again_at_once(void **state)
 {
-	struct patience p = {0};
+	struct busy_poll p = {0};
 
 	(void)state;
 	meet(&p, 100);
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 	put_request();
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 }
 
 static void a_break_ends_after_some_requests(void **state)
 {
-	struct patience p = {.quick = -64};
+	struct busy_poll p = {.quick = -64};
 
 	(void)state;
 	put_request();
 	meet(&p, 64 + 3);
-	assert_false(patience_look(&p, ends[0]));
+	assert_false(busy_poll_look(&p, ends[0]));
 	meet(&p, 1);
-	assert_true(patience_look(&p, ends[0]));
+	assert_true(busy_poll_look(&p, ends[0]));
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -30,7 +30,7 @@ static int setup(void **state)
 
 	(void)state;
 	vfs_test_begin(&t);
-	t.v->coarse = true;
+	t.v->batch_atomic = true;
 	other_db = vfs_test_connect(&t);
 	ok(vfs_open(&other, other_db, "main", "other", &e), &e);
 	return 0;
@@ -106,7 +106,8 @@ static void what_a_batch_did_is_there_for_it_and_then_for_all(void **state)
 	ok(vfs_rename(t.v, (struct vfs_at){VFS_ROOT, "first"},
 		      (struct vfs_at){dir, "moved"}, 0, &e),
 	   &e);
-	for (int i = 0; i < 2 * MEMO_SLOTS; i++) { /* more than it can hold */
+	for (int i = 0; i < 2 * NODE_CACHE_SLOTS;
+	     i++) { /* more than it can hold */
 		snprintf(name, sizeof name, "f%d", i);
 		set_mode(t.v, make(name, S_IFREG | 0644), 0400);
 	}
@@ -207,11 +208,11 @@ static void a_call_that_fails_halfway_takes_its_batch_with_it(void **state)
 	stat_of(other, "one");
 	begin();
 	make("two", S_IFREG | 0644);
-	ok(op_begin(t.v, &e), &e);
+	ok(tx_begin(t.v, &e), &e);
 	ok(node_get(t.v, VFS_ROOT, &root, &e), &e);
 	root.mode = S_IFDIR | 0711;
 	ok(node_save(t.v, &root, &e), &e);
-	op_end(t.v, err_set(&e, ERR_IO, "planted"), &e);
+	tx_end(t.v, err_set(&e, ERR_IO, "planted"), &e);
 	assert_int_equal(vfs_commit(t.v, &e), -1);
 	expect_missing(other, "two");
 	assert_int_equal(mode_of(other, VFS_ROOT), 0755);
