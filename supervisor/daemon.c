@@ -106,9 +106,9 @@ static void on_tick(uv_timer_t *h)
 	if (s->ticks == 0)
 		run_sandbox_log_missing(s);
 	prefork_remove_cgroups(s);
-	footprint_cache(&s->cache, s->db, s->channels->moved);
+	memory_cache(&s->cache, s->db, s->channels->moved);
 	if (s->ticks % SHRINK_TICKS == 0) {
-		footprint_shrink();
+		memory_trim();
 		disk_reserve(&s->home);
 	}
 	channels_tick(s);
@@ -117,7 +117,7 @@ static void on_tick(uv_timer_t *h)
 	if (++s->ticks % TRIM_TICKS == 0 || s->trimming)
 		trim_host_log(s);
 	if (!s->stopping)
-		keeper_tick(&s->keeper);
+		jobs_tick(&s->jobs);
 }
 
 static void on_signal(uv_signal_t *h, int signum)
@@ -209,7 +209,7 @@ static int open_database(struct supervisor *s, struct err *e)
 		return control_open(&s->db, &s->home, SQL_READONLY, e);
 	if (control_open(&s->db, &s->home, SQL_CREATE, e))
 		return -1;
-	footprint_cache(&s->cache, s->db, 0);
+	memory_cache(&s->cache, s->db, 0);
 	if (control_lock(s->db, SKEP_VERSION, &s->epoch, e) ||
 	    fault_point(FAULT_lock_taken, e) || steady_open(s, e) ||
 	    sql_enter(s->db, e))
@@ -245,7 +245,7 @@ static int start(struct supervisor *s, struct err *e)
 	start_handles(s);
 	txn_init(&s->txn, &s->loop, s->db, step);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
-	keeper_init(&s->keeper, &s->home, &s->config, s->db);
+	jobs_init(&s->jobs, &s->home, &s->config, s->db);
 	prefork_open(s);
 	if (s->read_only)
 		return start_reading(s, e);
@@ -286,7 +286,7 @@ static void stop(struct supervisor *s)
 	channels_stop(s);
 	if (s->api)
 		api_stop(s->api);
-	keeper_close(&s->keeper);
+	jobs_close(&s->jobs);
 	retention_close(s);
 	channel_delete_close(s);
 	spawn_close(&s->spawn);
@@ -437,7 +437,7 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 
 	if (!s)
 		abort();
-	footprint_limit();
+	memory_configure();
 	signal(SIGPIPE, SIG_IGN);
 	rc = prepare(s, o, e);
 	if (rc == 0) {

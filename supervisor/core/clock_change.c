@@ -108,9 +108,9 @@ static void move_memory(struct supervisor *s, int64_t by)
 		w->since += by;
 		w->until += by;
 	}
-	for (int i = 0; i < KEEPER_CHORES; i++)
-		if (s->keeper.next[i])
-			s->keeper.next[i] += by;
+	for (int i = 0; i < JOB_KINDS; i++)
+		if (s->jobs.next[i])
+			s->jobs.next[i] += by;
 	if (s->channels)
 		move_channels(s->channels, by);
 	s->alarm_stale = s->schedule = true;

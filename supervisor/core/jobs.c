@@ -15,46 +15,46 @@
 #define AGAIN_MS 60000 /* after one that failed */
 #define WORDS    4
 
-static const struct chore {
+static const struct job_kind {
 	const char *name;
 	const char *words[WORDS]; /* of the command */
 	size_t every;             /* where in the configuration */
-} chores[KEEPER_CHORES] = {
+} jobs[JOB_KINDS] = {
 	{"backup",
 	 {"backup", "create", "--scheduled", NULL},
 	 offsetof(struct config, backup_every)},
 	{"tend", {"state", "tend", NULL}, offsetof(struct config, state_tend)},
 };
 
-static int64_t every(const struct keeper *k, int chore)
+static int64_t every(const struct jobs *k, int job)
 {
 	const char *c = (const char *)k->config;
 
-	return *(const config_millis *)(const void *)(c + chores[chore].every);
+	return *(const config_millis *)(const void *)(c + jobs[job].every);
 }
 
-void keeper_init(struct keeper *k, const struct home *home,
-		 const struct config *config, struct sql *db)
+void jobs_init(struct jobs *k, const struct home *home,
+	       const struct config *config, struct sql *db)
 {
-	*k = (struct keeper){.home = home, .config = config, .db = db};
+	*k = (struct jobs){.home = home, .config = config, .db = db};
 }
 
 /* A backup is due by when the last one began, also over a restart. */
-static int64_t first_time(struct keeper *k, int chore)
+static int64_t first_time(struct jobs *k, int job)
 {
 	struct backup_last_row last = {.at = OPT_NONE};
 	struct err e;
 
-	if (strcmp(chores[chore].name, "backup") != 0)
-		return clock_now() + every(k, chore);
+	if (strcmp(jobs[job].name, "backup") != 0)
+		return clock_now() + every(k, job);
 	if (sql_get(k->db, Q_BACKUP_LAST, &(struct backup_last_in){"scheduled"},
 		    &last, NULL, &e) < 0 ||
 	    last.at == OPT_NONE)
 		return clock_now();
-	return last.at + every(k, chore);
+	return last.at + every(k, job);
 }
 
-static void start(struct keeper *k, int chore)
+static void start(struct jobs *k, int job)
 {
 	char path[4096], home[PATH_MAX];
 	char *argv[WORDS + 4] = {path, (char[]){"--home"}, home};
@@ -66,26 +66,24 @@ static void start(struct keeper *k, int chore)
 		n--;
 	snprintf(path + (n > 0 ? n : 0), 8, "skep");
 	snprintf(home, sizeof home, "%s", k->home->root);
-	for (int i = 0; chores[chore].words[i]; i++) {
-		snprintf(words[i], sizeof words[i], "%s",
-			 chores[chore].words[i]);
+	for (int i = 0; jobs[job].words[i]; i++) {
+		snprintf(words[i], sizeof words[i], "%s", jobs[job].words[i]);
 		argv[count++] = words[i];
 	}
 	rc = posix_spawn(&k->child, path, NULL, NULL, argv, environ);
-	k->chore = chore;
-	k->next[chore] = clock_now() + every(k, chore);
+	k->job = job;
+	k->next[job] = clock_now() + every(k, job);
 	if (rc) {
 		k->child = 0;
-		log_error(LT("msg", "a chore cannot be started"),
-			  LT("chore", chores[chore].name),
-			  LT("error", strerror(rc)));
+		log_error(LT("msg", "a job cannot be started"),
+			  LT("job", jobs[job].name), LT("error", strerror(rc)));
 	} else {
-		log_info(LT("msg", "a chore began"),
-			 LT("chore", chores[chore].name), LI("pid", k->child));
+		log_info(LT("msg", "a job began"), LT("job", jobs[job].name),
+			 LI("pid", k->child));
 	}
 }
 
-static void reap(struct keeper *k)
+static void reap(struct jobs *k)
 {
 	int64_t again = clock_now() + AGAIN_MS;
 	int status;
@@ -94,23 +92,22 @@ static void reap(struct keeper *k)
 		return;
 	k->child = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		log_info(LT("msg", "a chore is done"),
-			 LT("chore", chores[k->chore].name));
+		log_info(LT("msg", "a job is done"),
+			 LT("job", jobs[k->job].name));
 		return;
 	}
-	log_warn(LT("msg", "a chore failed"),
-		 LT("chore", chores[k->chore].name),
+	log_warn(LT("msg", "a job failed"), LT("job", jobs[k->job].name),
 		 LI("status", WIFEXITED(status) ? WEXITSTATUS(status)
 						: -WTERMSIG(status)));
-	if (again < k->next[k->chore])
-		k->next[k->chore] = again;
+	if (again < k->next[k->job])
+		k->next[k->job] = again;
 }
 
-void keeper_tick(struct keeper *k)
+void jobs_tick(struct jobs *k)
 {
 	if (k->child)
 		reap(k);
-	for (int i = 0; !k->child && i < KEEPER_CHORES; i++) {
+	for (int i = 0; !k->child && i < JOB_KINDS; i++) {
 		if (every(k, i) == 0)
 			continue;
 		if (k->next[i] == 0)
@@ -120,7 +117,7 @@ void keeper_tick(struct keeper *k)
 	}
 }
 
-void keeper_close(struct keeper *k)
+void jobs_close(struct jobs *k)
 {
 	if (!k->child)
 		return;

@@ -19,7 +19,7 @@
 /* Memory is given back. The threads beside the loop share an arena: with one for
  * all, the loop and libcurl's thread wait for each other at every message, and
  * more would be memory that rests. */
-void footprint_limit(void)
+void memory_configure(void)
 {
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
@@ -66,13 +66,13 @@ static void give_back_files(void)
 		(void)fclose(f);
 }
 
-void footprint_shrink(void)
+void memory_trim(void)
 {
 	malloc_trim(0);
 	give_back_files();
 }
 
-void footprint_cache(struct footprint_cache *c, struct sql *db, int64_t moved)
+void memory_cache(struct memory_cache *c, struct sql *db, int64_t moved)
 {
 	bool busy = moved - c->moved > BUSY_MOVES;
 	int kib;

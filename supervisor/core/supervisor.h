@@ -40,7 +40,7 @@ struct supervisor {
 	struct spawn spawn;
 	struct prefork_pool prefork;
 	struct api *api;
-	struct keeper keeper;
+	struct jobs jobs;
 	struct retention *retention;
 	struct channel_delete_job *channel_delete;
 	struct channels *channels;
@@ -64,7 +64,7 @@ struct supervisor {
 	bool ended;        /* the loop is to end */
 	int64_t ticks;
 	bool trimming; /* the host's log has more rows to remove */
-	struct footprint_cache cache;
+	struct memory_cache cache;
 };
 
 /* Why a run moves. verdict: what its end shall be, if that is new. */

@@ -13,14 +13,14 @@
 
 static struct temp dir;
 static struct sql *db;
-static struct footprint_cache cache;
+static struct memory_cache cache;
 
 static int64_t kib_after(int64_t moved)
 {
 	int64_t pages = 0;
 	struct err e;
 
-	footprint_cache(&cache, db, moved);
+	memory_cache(&cache, db, moved);
 	assert_int_equal(sql_script_i64(db, "PRAGMA cache_size", &pages, &e),
 			 0);
 	return -pages;
