@@ -85,8 +85,8 @@ void cli_done_to(struct cli *cli, const char *act, const char *what);
 
 /* Asks the supervisor over its socket; the answer's body is added to `answer`
  * (may be NULL). The HTTP status, or -1 with the error that it had. */
-int cli_ask(struct cli *cli, const char *method, const char *path,
-	    const char *body, struct buf *answer, struct err *e);
+int cli_call(struct cli *cli, const char *method, const char *path,
+	     const char *body, struct buf *answer, struct err *e);
 
 /* Opens what the command needs (cli/needs.c). */
 int cli_open(struct cli *cli, struct err *e);

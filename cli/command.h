@@ -25,7 +25,7 @@ enum command_needs {
 	NEEDS_AGENT_MADE = 1 << 6,    /* the same; a missing file is made */
 	NEEDS_AGENT_MAYBE = 1 << 7,   /* the same; cli->agent.db is NULL if the
 				       * agent has no file yet */
-	NEEDS_SUPERVISOR = 1 << 8,    /* one must run: cli_ask works */
+	NEEDS_SUPERVISOR = 1 << 8,    /* one must run: cli_call works */
 	NEEDS_AGENT_WORD = 1 << 9,    /* the first word is AGENT[:NAMESPACE], or
 				       * with --agent NAMESPACE; cli_arg(0) is
 				       * the word after it */

@@ -212,7 +212,7 @@ int cli_make_file(struct cli *cli, struct err *e)
 		return registry_make(cli->control, &cli->home, cli->agent_name,
 				     &cli->file, &cli->arena, e);
 	snprintf(path, sizeof path, "/v1/agents/%s/file", cli->agent_name);
-	if (cli_ask(cli, "POST", path, NULL, NULL, e) < 0)
+	if (cli_call(cli, "POST", path, NULL, NULL, e) < 0)
 		return -1;
 	found = registry_find(cli->control, cli->agent_name, &cli->file,
 			      &cli->arena, e);

@@ -14,7 +14,7 @@ cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 	struct buf answer = BUF_MAX(ANSWER_MAX);
 	cJSON *json = NULL;
 
-	if (cli_ask(cli, method, path, body, &answer, e) >= 0)
+	if (cli_call(cli, method, path, body, &answer, e) >= 0)
 		json = json_parse_object("the supervisor's answer", answer.p,
 					 answer.n, e);
 	buf_fini(&answer);

@@ -5,8 +5,8 @@
 #include "lib/http/client.h"
 #include "schema/control/control.h"
 
-int cli_ask(struct cli *cli, const char *method, const char *path,
-	    const char *body, struct buf *answer, struct err *e)
+int cli_call(struct cli *cli, const char *method, const char *path,
+	     const char *body, struct buf *answer, struct err *e)
 {
 	struct home_path socket = home_path(&cli->home, HOME_HTTP_SOCKET);
 	struct http_target target = {.unix_path = socket.text,
@@ -25,8 +25,8 @@ int cli_act(struct cli *cli, const struct cli_act *act, struct err *e)
 			       "for %s: 'skep down' first",
 			       cli->home.root);
 	if (cli->supervised)
-		return cli_ask(cli, act->method, act->path, act->body, NULL,
-			       e) < 0
+		return cli_call(cli, act->method, act->path, act->body, NULL,
+				e) < 0
 			       ? -1
 			       : 0;
 	if (control_enter_alone(cli->control, e))

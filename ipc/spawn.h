@@ -22,11 +22,11 @@
 /* Its one argument: as long as what ps shall show of a worker. */
 #define SPAWN_TITLE "skep-worker run_00000000000000000000000000"
 
-struct spawn_ask {
+struct spawn_send {
 	int64_t attempt;
 	char run[SPAWN_RUN];
 	char cgroup[256]; /* directory to make for it, or "" */
-	struct cgroup_ask limits[CGROUP_LIMITS];
+	struct cgroup_limits limits[CGROUP_LIMITS];
 };
 
 enum spawn_kind { SPAWN_STARTED, SPAWN_FAILED, SPAWN_EXITED };

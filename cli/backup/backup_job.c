@@ -52,7 +52,7 @@ static void name_us(struct backup_run_row *row, struct arena *a)
 	row->ended_at = OPT_NONE;
 }
 
-static int write_file(struct backup_ask *ask, const char *path,
+static int write_file(struct backup_options *ask, const char *path,
 		      struct backup_sum *sum, struct err *e)
 {
 	struct outfile f;
@@ -84,15 +84,15 @@ static void finish(struct backup_run_row *row, int rc,
 		row->path = NULL;
 }
 
-int ops_backup_make(struct cli *cli, const struct ops_backup_ask *want,
+int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 		    struct backup_run_row *row, struct err *e)
 {
 	bool pipe = want->out && !strcmp(want->out, "-");
-	struct backup_ask ask = {.home = &cli->home,
-				 .agents = want->agents,
-				 .nagents = want->nagents,
-				 .with_workspaces = want->with_workspaces,
-				 .zstd = want->zstd};
+	struct backup_options ask = {.home = &cli->home,
+				     .agents = want->agents,
+				     .nagents = want->nagents,
+				     .with_workspaces = want->with_workspaces,
+				     .zstd = want->zstd};
 	struct backup_sum sum = {0};
 	struct ops_bar bar;
 	struct id id = id_new(ID_BACKUP);
@@ -119,7 +119,7 @@ int ops_backup_make(struct cli *cli, const struct ops_backup_ask *want,
 
 const char *ops_backup(struct cli *cli, const char *kind, struct err *e)
 {
-	struct ops_backup_ask want = {.kind = kind};
+	struct backup_job_options want = {.kind = kind};
 	struct backup_run_row row;
 
 	return ops_backup_make(cli, &want, &row, e) ? NULL : row.path;

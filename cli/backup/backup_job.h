@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-struct ops_backup_ask {
+struct backup_job_options {
 	const char *kind; /* manual, scheduled, safety */
 	const char *out;  /* a file, a directory, "-"; NULL: backups/ */
 	const char *const *agents;
@@ -13,7 +13,7 @@ struct ops_backup_ask {
 
 /* Makes it, with progress, and keeps its row; *row's texts live as long as the
  * command. A backup that lacks something is done, and row->problem says what. */
-int ops_backup_make(struct cli *cli, const struct ops_backup_ask *want,
+int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 		    struct backup_run_row *row, struct err *e);
 
 #endif

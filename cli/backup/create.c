@@ -57,7 +57,7 @@ static void say(struct cli *cli, const struct backup_run_row *row)
 static int create(struct cli *cli, struct err *e)
 {
 	bool scheduled = cli_flag(cli, "scheduled");
-	struct ops_backup_ask want = {
+	struct backup_job_options want = {
 		.kind = scheduled ? "scheduled" : "manual",
 		.out = cli_arg(cli, 0),
 		.with_workspaces = cli_flag(cli, "with-workspaces") ||

@@ -99,7 +99,7 @@ static int swap_in(struct cli *cli, struct swap *w, struct err *e)
 	return rc;
 }
 
-static int check_options(struct cli *cli, const struct restore_ask *ask,
+static int check_options(struct cli *cli, const struct restore_options *ask,
 			 struct err *e)
 {
 	if (ask->nagents != 1)
@@ -143,7 +143,7 @@ static int introduce(struct cli *cli, const struct swap *w,
 	return cli_make_file(cli, e);
 }
 
-static int activate(struct cli *cli, struct restore_ask *ask,
+static int activate(struct cli *cli, struct restore_options *ask,
 		    struct restore_sum *out, struct err *e)
 {
 	struct swap w = {.agent = ask->agents[0]};
@@ -177,7 +177,7 @@ static int activate(struct cli *cli, struct restore_ask *ask,
 static int restore(struct cli *cli, struct err *e)
 {
 	struct home target = cli->home;
-	struct restore_ask ask = {.name = cli_arg(cli, 0), .home = &target};
+	struct restore_options ask = {.name = cli_arg(cli, 0), .home = &target};
 	struct restore_sum sum;
 	struct ops_bar bar;
 	int rc;

@@ -32,7 +32,7 @@ static void print(struct cli *cli, const struct manifest *m,
 static int verify(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *tmp = home_env("TMPDIR");
-	struct verify_ask ask = {.name = path};
+	struct verify_options ask = {.name = path};
 	struct workdir w = {.lock = -1};
 	struct backup_sum sum;
 	struct ops_bar bar;

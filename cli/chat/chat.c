@@ -44,7 +44,7 @@ static int cancel(struct chat *c, const char *run, struct err *e)
 	if (!run[0])
 		return 0;
 	output_note(&cli->out, "(stopping it)");
-	return cli_ask(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
+	return cli_call(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
 }
 
 /* --- one line and its answer ------------------------------------------ */

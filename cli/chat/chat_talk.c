@@ -116,7 +116,7 @@ static int ask(struct talk_line *t, const char *method, const char *path,
 
 	for (;;) {
 		buf_clear(answer);
-		status = cli_ask(t->cli, method, path, body, answer, e);
+		status = cli_call(t->cli, method, path, body, answer, e);
 		if (status >= 0 || e->code != ERR_UNAVAILABLE ||
 		    clock_mono_ns() / 1000000 > end)
 			break;

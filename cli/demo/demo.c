@@ -109,8 +109,8 @@ static int cancel_some(struct demo *d, struct err *e)
 			continue;
 		snprintf(path, sizeof path, "/v1/runs/%s/cancel",
 			 d->runs[i].id);
-		if (demo_ask(d, "POST", path, "{\"reason\":\"the demo\"}", NULL,
-			     e) < 0)
+		if (demo_call(d, "POST", path, "{\"reason\":\"the demo\"}",
+			      NULL, e) < 0)
 			return -1;
 		n++;
 	}
@@ -176,7 +176,7 @@ static int count_adopted(struct demo *d)
 	cJSON *v = NULL;
 	int n = 0;
 
-	if (demo_ask(d, "GET", "/v1/health", NULL, &answer, &ignored) > 0)
+	if (demo_call(d, "GET", "/v1/health", NULL, &answer, &ignored) > 0)
 		v = cJSON_ParseWithLength(answer.p, answer.n);
 	n = (int)json_i64(v, "live", 0);
 	cJSON_Delete(v);

@@ -87,8 +87,8 @@ const char *demo_workspace(int agent);
 int demo_start(struct demo *d, struct err *e);
 int demo_kill_supervisor(struct demo *d, struct err *e);
 int demo_stop(struct demo *d, struct err *e);
-int demo_ask(struct demo *d, const char *method, const char *path,
-	     const char *body, struct buf *answer, struct err *e);
+int demo_call(struct demo *d, const char *method, const char *path,
+	      const char *body, struct buf *answer, struct err *e);
 int demo_make_agents(struct demo *d, struct err *e);
 int demo_submit(struct demo *d, struct err *e);
 int demo_look(struct demo *d, struct err *e); /* reads the runs' states */

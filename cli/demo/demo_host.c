@@ -57,7 +57,7 @@ static int wait_ready(struct demo *d, struct err *e)
 	for (;;) {
 		struct err ignored;
 
-		if (demo_ask(d, "GET", "/v1/health", NULL, NULL, &ignored) > 0)
+		if (demo_call(d, "GET", "/v1/health", NULL, NULL, &ignored) > 0)
 			return 0;
 		if (waitpid(d->skepd, NULL, WNOHANG) == d->skepd) {
 			d->skepd = 0;
@@ -106,8 +106,8 @@ int demo_stop(struct demo *d, struct err *e)
 
 	if (d->skepd <= 0)
 		return 0;
-	if (demo_ask(d, "POST", "/v1/stop", "{\"intent\":\"down-now\"}", NULL,
-		     e) < 0)
+	if (demo_call(d, "POST", "/v1/stop", "{\"intent\":\"down-now\"}", NULL,
+		      e) < 0)
 		kill(d->skepd, SIGTERM);
 	while (waitpid(d->skepd, NULL, WNOHANG) == 0) {
 		if (clock_mono_ns() > end) {
@@ -122,8 +122,8 @@ int demo_stop(struct demo *d, struct err *e)
 	return 0;
 }
 
-int demo_ask(struct demo *d, const char *method, const char *path,
-	     const char *body, struct buf *answer, struct err *e)
+int demo_call(struct demo *d, const char *method, const char *path,
+	      const char *body, struct buf *answer, struct err *e)
 {
 	return http_client_call(d->http, method, path, body, answer, e);
 }
@@ -139,7 +139,7 @@ int demo_make_agents(struct demo *d, struct err *e)
 			 "{\"driver\":\"%s\",\"workspace\":\"%s\"%s%s}",
 			 a->driver, demo_workspace(i), *a->config ? "," : "",
 			 a->config);
-		if (demo_ask(d, "PUT", path, definition, NULL, e) < 0)
+		if (demo_call(d, "PUT", path, definition, NULL, e) < 0)
 			return err_wrap(e, "agent %s", a->name);
 	}
 	return 0;
@@ -160,7 +160,7 @@ static int submit_one(struct demo *d, struct demo_run *r, struct buf *b,
 		 a->name, r->session);
 	json_add_string(b, a->prompt, strlen(a->prompt));
 	buf_addc(b, '}');
-	rc = demo_ask(d, "POST", "/v1/runs", b->p, &answer, e);
+	rc = demo_call(d, "POST", "/v1/runs", b->p, &answer, e);
 	run = rc < 0 ? NULL : json_parse_object("run", answer.p, answer.n, e);
 	if (run)
 		snprintf(r->id, sizeof r->id, "%s", json_text(run, "id", ""));
@@ -231,7 +231,7 @@ static int look_at(struct demo *d, const char *path,
 	cJSON *v = NULL, *row;
 	bool got = false;
 
-	if (demo_ask(d, "GET", path, NULL, &answer, e) > 0)
+	if (demo_call(d, "GET", path, NULL, &answer, e) > 0)
 		v = json_parse_object(path, answer.p, answer.n, e);
 	got = v != NULL;
 	cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(v, "items"))

@@ -195,7 +195,7 @@ static int wait_up(struct cli *cli, pid_t pid, const char *log, off_t from,
 	for (int i = 1; i <= UP_TRIES; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return say_why(log, from, status, e);
-		if (cli_ask(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
+		if (cli_call(cli, "GET", "/v1/health", NULL, NULL, &why) >= 0)
 			return 0;
 		if (i % LOOK_TRIES == 0 && show_migration(log, from, shown))
 			i = 0;

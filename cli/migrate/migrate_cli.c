@@ -39,7 +39,7 @@ void migrate_view_end(struct migrate_view *v, const struct migrate *m)
 const char *migrate_save_first(struct cli *cli, struct err *e)
 {
 	const char *path = ops_backup(cli, "safety", e);
-	struct verify_ask ask = {.name = path};
+	struct verify_options ask = {.name = path};
 	struct workdir w = {.lock = -1};
 	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
 	struct backup_sum sum;

@@ -81,8 +81,8 @@ static int agent_file_row(void *arg, const char *agent,
 	if (!cli->supervised)
 		return registry_make(cli->control, &cli->home, agent, row, a,
 				     e);
-	if (cli_ask(cli, "POST", agent_url(cli, agent, "/file"), NULL, NULL,
-		    e) < 0)
+	if (cli_call(cli, "POST", agent_url(cli, agent, "/file"), NULL, NULL,
+		     e) < 0)
 		return -1;
 	found = registry_find(cli->control, agent, row, a, e);
 	return found > 0   ? 0

@@ -28,7 +28,7 @@ static int null_one(struct agent_file *f, int64_t until, void *arg,
 		    struct err *e)
 {
 	struct job *j = arg;
-	struct prune_ask ask = {.before = j->before, .until = until};
+	struct prune_options ask = {.before = j->before, .until = until};
 
 	j->events = prune_content(f, &ask, e);
 	return j->events < 0 ? -1 : 0;

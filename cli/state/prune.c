@@ -21,7 +21,7 @@
 #define KEEP_N    100
 
 struct job {
-	struct prune_ask ask;
+	struct prune_options ask;
 	struct workdir dry; /* not open: it is the deed */
 	struct table *t;
 	struct pruned one, sum;

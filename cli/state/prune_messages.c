@@ -15,7 +15,7 @@ void prune_messages_begin(struct cli *cli, struct retire *r, int64_t before)
 {
 	int64_t keep = cli->config.channel_keep_inbound;
 	int64_t edge = clock_now() - keep;
-	struct retire_ask ask = {
+	struct retention_options ask = {
 		.deliveries_before = before,
 		.inbound_before = !keep           ? 0
 				  : edge < before ? edge
@@ -51,7 +51,7 @@ static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
 	struct buf body = BUF_MAX(4096);
 	int looked = 1;
 
-	json_add_shape(&body, &retire_ask_shape, &r->ask);
+	json_add_shape(&body, &retention_options_shape, &r->ask);
 	while (looked > 0) {
 		cJSON *said = remote_call(cli, "POST", "/v1/retire", body.p, e);
 

@@ -93,7 +93,7 @@ static int take_ask(struct rpc *r, const char *name, const cJSON *id,
 {
 	const struct rpc_method *m = find(r, name);
 	struct buf text = BUF_MAX(4096);
-	struct rpc_ask ask = {.params = params};
+	struct rpc_request ask = {.params = params};
 	int rc = 0;
 
 	if (id)

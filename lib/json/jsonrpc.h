@@ -34,7 +34,7 @@ enum rpc_code {
 struct rpc;
 
 /* A request, or with id NULL a notification. */
-struct rpc_ask {
+struct rpc_request {
 	const char *id; /* as JSON */
 	const cJSON *params;
 };
@@ -42,7 +42,8 @@ struct rpc_ask {
 struct rpc_method {
 	const char *name;
 	bool answers; /* a request; as a notification it is left alone */
-	int (*take)(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+	int (*take)(struct rpc *r, const struct rpc_request *ask,
+		    struct err *e);
 };
 
 struct rpc_reply {

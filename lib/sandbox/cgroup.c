@@ -260,7 +260,7 @@ static void dir_of(const struct cgroup_place *p, int i, const char *run,
 }
 
 bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
-		 const char *run, struct cgroup_ask out[CGROUP_LIMITS])
+		 const char *run, struct cgroup_limits out[CGROUP_LIMITS])
 {
 	const int64_t max[CGROUP_LIMITS] = {l->memory, l->cpu, l->pids};
 	bool all = true;
@@ -270,7 +270,7 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 			     : i == CGROUP_MEMORY ? l->memory_said
 						  : true;
 
-		out[i] = (struct cgroup_ask){
+		out[i] = (struct cgroup_limits){
 			.max = max[i], .late = i == CGROUP_PIDS || !named};
 		if (max[i] > 0 && p->base[i][0])
 			dir_of(p, i, run, out[i].dir);
@@ -282,7 +282,7 @@ bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
 	return all;
 }
 
-void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
+void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS])
 {
 	char text[64];
 
@@ -303,7 +303,7 @@ void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS])
 	}
 }
 
-void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own)
+void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS], const char *own)
 {
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (ask[i].dir[0] && !ask[i].late &&

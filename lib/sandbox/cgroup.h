@@ -40,7 +40,7 @@ struct cgroup_place { /* a run's directory is this and its id; "": none */
 	char base[CGROUP_LIMITS][CGROUP_PATH - 56];
 };
 
-struct cgroup_ask {
+struct cgroup_limits {
 	char dir[CGROUP_PATH]; /* "": no limit */
 	int64_t max;
 	bool late;
@@ -65,14 +65,15 @@ void cgroup_look(pid_t pid, bool has[CGROUP_LIMITS]);
 /* What of the limits is to be had where; whether all that are asked for are. A
  * default that nobody holds is left out. */
 bool cgroup_plan(const struct cgroup_place *p, const struct sandbox_limits *l,
-		 const char *run, struct cgroup_ask out[CGROUP_LIMITS]);
+		 const char *run, struct cgroup_limits out[CGROUP_LIMITS]);
 
 /* Before the process is there: makes the directories and sets the limits. */
-void cgroup_set(const struct cgroup_ask ask[CGROUP_LIMITS]);
+void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS]);
 
 /* In the process: goes into those that it is not born in (`own`), and notes where
  * the limit of processes is to be. */
-void cgroup_join(const struct cgroup_ask ask[CGROUP_LIMITS], const char *own);
+void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS],
+		 const char *own);
 
 /* In a spare worker, before it has a run: enters the cgroups of the late limits,
  * which are set afterwards. Writing to cgroup.procs waits for an RCU grace period

@@ -19,7 +19,7 @@
 #define AGENTS_MAX (1 << 20)
 
 struct job {
-	const struct backup_ask *ask;
+	const struct backup_options *ask;
 	struct backup_sum *sum;
 	struct pack *pack;
 	struct buf manifest;
@@ -215,7 +215,7 @@ static int add_workspace(struct job *j, const char *agent, struct err *e)
 
 /* --- the whole -------------------------------------------------------- */
 
-static bool wanted(const struct backup_ask *a, const char *agent)
+static bool wanted(const struct backup_options *a, const char *agent)
 {
 	for (int i = 0; i < a->nagents; i++)
 		if (!strcmp(a->agents[i], agent))
@@ -310,7 +310,7 @@ static int write_all(struct job *j, struct err *e)
 	return 0;
 }
 
-int backup_write(const struct backup_ask *ask, struct backup_sum *out,
+int backup_write(const struct backup_options *ask, struct backup_sum *out,
 		 struct err *e)
 {
 	struct home_path dir = home_path(ask->home, HOME_BACKUPS);

@@ -15,7 +15,7 @@
  * control plane acknowledges is in the agents' snapshots. These may be ahead of
  * it; ops/backup/restore.h says what is made of that.
  */
-struct backup_ask {
+struct backup_options {
 	const struct home *home;
 	const char *id;            /* bak_… */
 	const char *const *agents; /* only these; NULL: all */
@@ -36,7 +36,7 @@ struct backup_sum {
 	char sha256[65];
 };
 
-int backup_write(const struct backup_ask *ask, struct backup_sum *out,
+int backup_write(const struct backup_options *ask, struct backup_sum *out,
 		 struct err *e);
 
 /*
@@ -45,7 +45,7 @@ int backup_write(const struct backup_ask *ask, struct backup_sum *out,
  * snapshot at a time. tell: bytes read, of `size` (0: unknown). What the backup
  * itself said was amiss when it was made is counted in out->problems.
  */
-struct verify_ask {
+struct verify_options {
 	int fd;
 	const char *name;
 	const char *scratch;
@@ -53,7 +53,7 @@ struct verify_ask {
 	struct ops_tell tell;
 };
 
-int backup_verify(const struct verify_ask *ask, struct manifest *m,
+int backup_verify(const struct verify_options *ask, struct manifest *m,
 		  struct backup_sum *out, struct err *e);
 
 #endif

@@ -26,7 +26,7 @@ struct seen {
 };
 
 struct job {
-	const struct extract_ask *ask;
+	const struct extract_options *ask;
 	struct unpack *u;
 	struct arena arena;
 	struct seen *first, **end;
@@ -55,7 +55,7 @@ static bool in_workspace(const char *path)
 }
 
 /* Whether the item stays once it was checked. */
-static bool stays(const struct extract_ask *ask, const char *path)
+static bool stays(const struct extract_options *ask, const char *path)
 {
 	if (!ask->keep || ask->nagents == 0 || strncmp(path, "agents/", 7) != 0)
 		return ask->keep;
@@ -283,7 +283,7 @@ static int read_all(struct job *j, struct manifest *m, struct backup_sum *out,
 	return 0;
 }
 
-int extract(const struct extract_ask *ask, struct manifest *m,
+int extract(const struct extract_options *ask, struct manifest *m,
 	    struct backup_sum *out, struct err *e)
 {
 	struct job j = {.ask = ask};
@@ -306,14 +306,14 @@ int extract(const struct extract_ask *ask, struct manifest *m,
 	return rc;
 }
 
-int backup_verify(const struct verify_ask *ask, struct manifest *m,
+int backup_verify(const struct verify_options *ask, struct manifest *m,
 		  struct backup_sum *out, struct err *e)
 {
-	struct extract_ask to = {.fd = ask->fd,
-				 .name = ask->name,
-				 .dir = ask->scratch,
-				 .size = ask->size,
-				 .tell = ask->tell};
+	struct extract_options to = {.fd = ask->fd,
+				     .name = ask->name,
+				     .dir = ask->scratch,
+				     .size = ask->size,
+				     .tell = ask->tell};
 
 	return extract(&to, m, out, e);
 }

@@ -9,7 +9,7 @@
  * bytes. Only when this returns 0 is what lies in the directory a backup; else
  * ERR_CORRUPT says what is wrong with it. It is not yet on the disk.
  */
-struct extract_ask {
+struct extract_options {
 	int fd;
 	const char *name;
 	const char *dir;
@@ -20,7 +20,7 @@ struct extract_ask {
 	struct ops_tell tell;
 };
 
-int extract(const struct extract_ask *ask, struct manifest *m,
+int extract(const struct extract_options *ask, struct manifest *m,
 	    struct backup_sum *out, struct err *e);
 
 #endif

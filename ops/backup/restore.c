@@ -190,7 +190,7 @@ static int all_on_disk(const char *dir, struct err *e)
 	return rc;
 }
 
-static int put_in_place(const struct restore_ask *ask, struct workdir *w,
+static int put_in_place(const struct restore_options *ask, struct workdir *w,
 			struct restore_sum *out, struct arena *a, struct err *e)
 {
 	const char *root = ask->home->root;
@@ -218,18 +218,18 @@ static int put_in_place(const struct restore_ask *ask, struct workdir *w,
 	return tree_sync(root, e) || tree_sync(dirname(parent), e) ? -1 : 0;
 }
 
-static int unpack_into(const struct restore_ask *ask, const char *dir,
+static int unpack_into(const struct restore_options *ask, const char *dir,
 		       struct manifest *m, struct restore_sum *out,
 		       struct arena *a, struct err *e)
 {
-	struct extract_ask x = {.fd = ask->fd,
-				.name = ask->name,
-				.dir = dir,
-				.keep = true,
-				.agents = ask->agents,
-				.nagents = ask->nagents,
-				.size = ask->size,
-				.tell = ask->tell};
+	struct extract_options x = {.fd = ask->fd,
+				    .name = ask->name,
+				    .dir = dir,
+				    .keep = true,
+				    .agents = ask->agents,
+				    .nagents = ask->nagents,
+				    .size = ask->size,
+				    .tell = ask->tell};
 	struct backup_sum sum;
 
 	if (extract(&x, m, &sum, e))
@@ -245,7 +245,7 @@ static int unpack_into(const struct restore_ask *ask, const char *dir,
 	return -1;
 }
 
-static int check_agents(const struct restore_ask *ask, const char *dir,
+static int check_agents(const struct restore_options *ask, const char *dir,
 			struct err *e)
 {
 	for (int i = 0; i < ask->nagents; i++) {
@@ -261,7 +261,7 @@ static int check_agents(const struct restore_ask *ask, const char *dir,
 	return 0;
 }
 
-static int fill(const struct restore_ask *ask, struct workdir *w,
+static int fill(const struct restore_options *ask, struct workdir *w,
 		struct restore_sum *out, struct arena *a, struct err *e)
 {
 	struct home staged;
@@ -277,7 +277,7 @@ static int fill(const struct restore_ask *ask, struct workdir *w,
 	return rc ? -1 : 0;
 }
 
-int restore_home(const struct restore_ask *ask, struct restore_sum *out,
+int restore_home(const struct restore_options *ask, struct restore_sum *out,
 		 struct arena *a, struct err *e)
 {
 	struct workdir w = {.lock = -1};
@@ -332,7 +332,7 @@ static int move_definition(struct workdir *w, const char *agent, const char *to,
 }
 
 /* All that the archive has of the agent, into the work directory or in place. */
-static int take_agent(const struct restore_ask *ask, struct workdir *w,
+static int take_agent(const struct restore_options *ask, struct workdir *w,
 		      const char *to, struct agent_row *definition,
 		      struct restore_sum *out, struct arena *a, struct err *e)
 {
@@ -360,7 +360,7 @@ static int take_agent(const struct restore_ask *ask, struct workdir *w,
 	return rc ? -1 : 0;
 }
 
-int restore_agent(const struct restore_ask *ask, const char *to,
+int restore_agent(const struct restore_options *ask, const char *to,
 		  struct agent_row *definition, struct restore_sum *out,
 		  struct arena *a, struct err *e)
 {

@@ -11,7 +11,7 @@
  * one rename. A home that was there before stays beside it, whole: the way back.
  * Its credentials, backups and logs move along into the new one.
  */
-struct restore_ask {
+struct restore_options {
 	int fd;
 	const char *name;
 	int64_t size; /* of the archive; 0: unknown */
@@ -39,7 +39,7 @@ SHAPE_DECLARE(restore_sum, RESTORE_SUM);
 
 /* ERR_BUSY while a supervisor or a worker of the target lives. Texts of *out
  * are in the arena. */
-int restore_home(const struct restore_ask *ask, struct restore_sum *out,
+int restore_home(const struct restore_options *ask, struct restore_sum *out,
 		 struct arena *a, struct err *e);
 
 /*
@@ -48,7 +48,7 @@ int restore_home(const struct restore_ask *ask, struct restore_sum *out,
  * `definition` (NULL: not wanted) also how the backup defines the agent, and what
  * of that lies in files comes to the directory of `to`, where there is none yet.
  */
-int restore_agent(const struct restore_ask *ask, const char *to,
+int restore_agent(const struct restore_options *ask, const char *to,
 		  struct agent_row *definition, struct restore_sum *out,
 		  struct arena *a, struct err *e);
 

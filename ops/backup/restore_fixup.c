@@ -118,7 +118,7 @@ static int move(struct job *j, const char *agent,
 		const struct run_open_row *run, enum run_state to,
 		enum run_verdict verdict, struct err *e)
 {
-	struct run_move_ask m = {
+	struct run_transition m = {
 		.id = run->id,
 		.agent = agent,
 		.session = run->session,

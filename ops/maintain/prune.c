@@ -19,7 +19,7 @@ SHAPE_DEFINE(pruned, PRUNED);
 
 struct job {
 	struct agent_file *file;
-	const struct prune_ask *ask;
+	const struct prune_options *ask;
 	struct pruned *out;
 	struct slice slice;
 	int64_t id, lo; /* of the session at hand */
@@ -27,7 +27,7 @@ struct job {
 
 /* --- gather: those that go are buried ----------------------------------- */
 
-static bool is_busy(const struct prune_ask *ask, const char *key)
+static bool is_busy(const struct prune_options *ask, const char *key)
 {
 	for (int i = 0; i < ask->nbusy; i++)
 		if (!strcmp(ask->busy[i], key))
@@ -196,7 +196,7 @@ static int prune_spaces(struct job *j, struct err *e)
 
 /* --- the whole ------------------------------------------------------------ */
 
-int prune_agent(struct agent_file *f, const struct prune_ask *ask,
+int prune_agent(struct agent_file *f, const struct prune_options *ask,
 		struct pruned *out, struct err *e)
 {
 	struct job j = {
@@ -266,7 +266,7 @@ static int null_some(struct sql *db, int64_t count, void *arg, struct err *e)
 	return n < 0 || sql_exec(db, Q_NULL_PARTS, &parts, e) < 0 ? -1 : n;
 }
 
-int64_t prune_content(struct agent_file *f, const struct prune_ask *ask,
+int64_t prune_content(struct agent_file *f, const struct prune_options *ask,
 		      struct err *e)
 {
 	struct nulling w = {0, ask->before, true};

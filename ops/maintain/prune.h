@@ -12,7 +12,7 @@
  *
  * A dry run does the very same in a transaction that is rolled back (ops/maintain/dry_run.h).
  */
-struct prune_ask {
+struct prune_options {
 	int64_t before; /* what was last alive before this moment may go */
 	int64_t keep;   /* of sessions, and of runs, the newest stay */
 	const char *const *busy; /* sessions that have waiting runs */
@@ -37,7 +37,7 @@ struct prune_ask {
 	F(S, i64, longest_cpu_ms) /* of it, at work */
 SHAPE_DECLARE(pruned, PRUNED);
 
-int prune_agent(struct agent_file *f, const struct prune_ask *ask,
+int prune_agent(struct agent_file *f, const struct prune_options *ask,
 		struct pruned *out, struct err *e);
 
 /* One slice of at most `count` runs that are over, inside the caller's
@@ -50,7 +50,7 @@ int prune_edge(struct sql *control, int64_t keep, char edge[64], struct err *e);
 
 /* Empties what old events say, and keeps that they happened: types, times,
  * parents, usage. How many events. */
-int64_t prune_content(struct agent_file *f, const struct prune_ask *ask,
+int64_t prune_content(struct agent_file *f, const struct prune_options *ask,
 		      struct err *e);
 
 #endif

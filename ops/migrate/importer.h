@@ -74,7 +74,7 @@ void migrate_message_row(struct migrate *m, const cJSON *row,
  * (agent NULL: without one), it says how many records there were and how many
  * came in now. In a plan it is called with neither, to count.
  */
-struct piece_ask {
+struct item_options {
 	const char *importer, *part, *target;
 	const char *agent;
 	int (*take)(struct migrate *m, void *arg, struct agent_file *f,
@@ -82,7 +82,7 @@ struct piece_ask {
 	void *arg;
 };
 
-int migrate_piece(struct migrate *m, const struct piece_ask *ask,
+int migrate_piece(struct migrate *m, const struct item_options *ask,
 		  struct err *e);
 
 /* A file of AgentFS becomes a workspace. */

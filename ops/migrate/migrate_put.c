@@ -34,7 +34,7 @@ static int take_agent(struct migrate *m, void *arg, struct agent_file *f,
 int migrate_agent(struct migrate *m, const char *importer, const char *part,
 		  const char *name, const cJSON *def, struct err *e)
 {
-	struct piece_ask ask = {
+	struct item_options ask = {
 		.importer = importer,
 		.part = part,
 		.target = arena_printf(&m->arena, "agent %s",
@@ -74,7 +74,7 @@ static int take_credential(struct migrate *m, void *arg, struct agent_file *f,
 int migrate_credential(struct migrate *m, const char *name, struct err *e)
 {
 	const char *fit = migrate_agent_name(m, name);
-	struct piece_ask ask = {
+	struct item_options ask = {
 		.importer = "credential",
 		.target = arena_printf(&m->arena, "credentials/%s", fit),
 		.take = take_credential,
@@ -116,7 +116,7 @@ int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
 		     const char *kind, const char *name, struct err *e)
 {
 	struct artifact_key key = artifact_key_named(importer, kind, name);
-	struct piece_ask ask = {
+	struct item_options ask = {
 		.importer = importer,
 		.agent = migrate_agent_name(m, agent),
 		.take = take_artifact,
@@ -163,7 +163,7 @@ int migrate_space(struct migrate *m, const char *name, int64_t entries,
 {
 	struct namespaces space = {
 		arena_text(&m->arena, migrate_agent_name(m, name)), entries};
-	struct piece_ask ask = {
+	struct item_options ask = {
 		.importer = "agentfs",
 		.agent = migrate_agent_name(m, NULL),
 		.take = take_space,

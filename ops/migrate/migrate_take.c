@@ -141,7 +141,7 @@ int migrate_open_agent(struct migrate *m, const char *name,
 	return rc ? -1 : 0;
 }
 
-static int take(struct migrate *m, const struct piece_ask *ask,
+static int take(struct migrate *m, const struct item_options *ask,
 		struct migrate_piece *p, struct err *e)
 {
 	struct agent_file f = {0};
@@ -158,7 +158,8 @@ static int take(struct migrate *m, const struct piece_ask *ask,
 	return rc;
 }
 
-int migrate_piece(struct migrate *m, const struct piece_ask *ask, struct err *e)
+int migrate_piece(struct migrate *m, const struct item_options *ask,
+		  struct err *e)
 {
 	struct migrate_piece p = migrate_piece_of(m, ask->importer, ask->part,
 						  ask->target);

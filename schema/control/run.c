@@ -86,7 +86,7 @@ int run_reasons_seed(struct sql *db, struct err *e)
 	return 0;
 }
 
-static int add_transition(struct sql *db, const struct run_move_ask *m,
+static int add_transition(struct sql *db, const struct run_transition *m,
 			  const char *from, struct err *e)
 {
 	struct run_transition_add_in row = {
@@ -117,7 +117,7 @@ static int add_transition(struct sql *db, const struct run_move_ask *m,
 /* --- enqueue ---------------------------------------------------------- */
 
 /* What makes two requests with one key the same request. */
-static void digest_of(const struct run_ask *ask, char out[HASH_HEX])
+static void digest_of(const struct run_request *ask, char out[HASH_HEX])
 {
 	struct hash *h = hash_new();
 	const char *parts[] = {ask->prompt, ask->session, ask->options,
@@ -132,7 +132,7 @@ static void digest_of(const struct run_ask *ask, char out[HASH_HEX])
 }
 
 /* 1 if the key names a run that is there already. */
-static int find_by_key(struct sql *db, const struct run_ask *ask,
+static int find_by_key(struct sql *db, const struct run_request *ask,
 		       const char *digest, struct run_made *out, struct err *e)
 {
 	struct run_by_key_in key = {.agent = ask->agent,
@@ -155,7 +155,7 @@ static int find_by_key(struct sql *db, const struct run_ask *ask,
 	return found;
 }
 
-static int check_ask(const struct run_ask *ask, struct err *e)
+static int check_ask(const struct run_request *ask, struct err *e)
 {
 	if (text_check_name("agent", ask->agent, e) ||
 	    (ask->session && text_check_key("session", ask->session, 256, e)) ||
@@ -180,7 +180,7 @@ static int check_ask(const struct run_ask *ask, struct err *e)
 }
 
 /* How deep it is below its parent, and whose invocation it shares. */
-static int take_parent(struct sql *db, const struct run_ask *ask,
+static int take_parent(struct sql *db, const struct run_request *ask,
 		       int64_t *depth, const char **invocation, struct arena *a,
 		       struct err *e)
 {
@@ -212,7 +212,7 @@ static int take_parent(struct sql *db, const struct run_ask *ask,
 }
 
 /* Where the new run stands in its session, by the policy. */
-static int stand_in_line(struct sql *db, const struct run_ask *ask,
+static int stand_in_line(struct sql *db, const struct run_request *ask,
 			 struct run_insert_in *row, struct run_made *out,
 			 struct err *e)
 {
@@ -247,7 +247,7 @@ static int stand_in_line(struct sql *db, const struct run_ask *ask,
 	return rc;
 }
 
-static int insert_run(struct sql *db, const struct run_ask *ask,
+static int insert_run(struct sql *db, const struct run_request *ask,
 		      const struct run_insert_in *row, struct err *e)
 {
 	struct run_input_put_in input = {
@@ -255,7 +255,7 @@ static int insert_run(struct sql *db, const struct run_ask *ask,
 		.prompt = ask->prompt,
 		.options = ask->options ? ask->options : "{}",
 	};
-	struct run_move_ask made = {
+	struct run_transition made = {
 		.id = row->id,
 		.agent = row->agent,
 		.session = row->session,
@@ -270,7 +270,7 @@ static int insert_run(struct sql *db, const struct run_ask *ask,
 	return add_transition(db, &made, NULL, e);
 }
 
-int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
+int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		struct run_made *out, struct err *e)
 {
 	struct id id = id_new(ID_RUN);
@@ -387,7 +387,7 @@ int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
 
 /* --- moves ------------------------------------------------------------ */
 
-static int after_move(struct sql *db, const struct run_move_ask *m,
+static int after_move(struct sql *db, const struct run_transition *m,
 		      struct err *e)
 {
 	struct run_close_in close = {m->id, m->now};
@@ -413,7 +413,7 @@ static int after_move(struct sql *db, const struct run_move_ask *m,
 	return 0;
 }
 
-int run_move(struct sql *db, const struct run_move_ask *m, struct err *e)
+int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 {
 	struct run_set_state_in set = {
 		.id = m->id,

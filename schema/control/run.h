@@ -55,7 +55,7 @@ int run_reason_seed(struct sql *db, const char *code, const char *word,
 		    struct err *e);
 
 /* What is asked for. NULL and OPT_NONE mean: not given. */
-struct run_ask {
+struct run_request {
 	const char *agent;
 	const char *session; /* NULL: one of its own */
 	const char *prompt;
@@ -88,7 +88,7 @@ struct run_made {
 
 /* ERR_INVALID, ERR_CONFLICT (policy reject, or the key with other content),
  * ERR_NOTFOUND (parent), ERR_RATELIMIT (the line is full). */
-int run_enqueue(struct sql *db, const struct run_ask *ask, int64_t now,
+int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		struct run_made *out, struct err *e);
 
 /* The next run that may start, fairly: highest priority first, agents in turn
@@ -111,7 +111,7 @@ int run_pick_next(struct sql *db, struct run_pick *p, struct run_next_row *out,
 /* One move: compare and set, transition, host event. ERR_CONFLICT if the run
  * is not in `from`. A move to a final state also closes the row and lets the
  * next run of the session stand first; a move to QUEUED waits until due_at. */
-struct run_move_ask {
+struct run_transition {
 	const char *id, *agent, *session;
 	int64_t attempt;
 	enum run_state from, to;
@@ -121,7 +121,7 @@ struct run_move_ask {
 	int64_t now;
 };
 
-int run_move(struct sql *db, const struct run_move_ask *m, struct err *e);
+int run_move(struct sql *db, const struct run_transition *m, struct err *e);
 
 /* Delayed and backed-off runs whose time has come: how many, or -1. */
 int run_wake(struct sql *db, int64_t now, struct arena *a, struct err *e);

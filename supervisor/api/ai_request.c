@@ -170,7 +170,7 @@ static int find_replaced(struct api_request *q, const cJSON *body,
 
 /* The key is also that of the message in the transcript, which so keeps the
  * client's id. */
-static void add_options(struct api_request *q, struct run_ask *ask,
+static void add_options(struct api_request *q, struct run_request *ask,
 			const char *replaced)
 {
 	struct buf b = BUF_MAX(4096);

@@ -6,7 +6,7 @@
 
 /* The request of an AI SDK chat, read. Private to web_*.c. */
 struct ai_wanted {
-	struct run_ask ask;
+	struct run_request ask;
 	struct buf prompt;
 	struct buf files; /* ask.attachments */
 };

@@ -94,9 +94,9 @@ void route_retire(void *app, const struct http_request *r,
 		  struct http_reply *reply)
 {
 	struct api_request *q = request_new(app, r, reply);
-	struct retire_ask body = {0};
+	struct retention_options body = {0};
 	struct err e = {0};
-	int rc = api_body(r, &retire_ask_shape, &body, &q->arena, &e);
+	int rc = api_body(r, &retention_options_shape, &body, &q->arena, &e);
 
 	if (!rc)
 		rc = supervisor_prune_messages(q->api->sup, &body, q->by,

@@ -199,10 +199,11 @@ static void put(int64_t *to, int64_t value)
 }
 
 /* What the body says over the host's defaults. */
-static struct run_ask run_ask_of(const struct supervisor *s,
-				 const struct api_run_new *n, const char *by)
+static struct run_request run_request_of(const struct supervisor *s,
+					 const struct api_run_new *n,
+					 const char *by)
 {
-	struct run_ask ask = supervisor_run_defaults(s);
+	struct run_request ask = supervisor_run_defaults(s);
 
 	ask.agent = n->agent;
 	ask.session = n->session;
@@ -243,7 +244,7 @@ void route_run_submit(void *app, const struct http_request *r,
 	struct api_request *q = request_new(app, r, reply);
 	const char *key = http_header(r, "Idempotency-Key");
 	struct api_run_new n = nothing_said;
-	struct run_ask ask;
+	struct run_request ask;
 	struct err e = {0};
 
 	mark(MARK_request);
@@ -253,7 +254,7 @@ void route_run_submit(void *app, const struct http_request *r,
 	}
 	if (key && !n.idem_key)
 		n.idem_key = key;
-	ask = run_ask_of(q->api->sup, &n, q->by);
+	ask = run_request_of(q->api->sup, &n, q->by);
 	q->status = 201;
 	q->read = read_run;
 	request_command(

@@ -87,7 +87,7 @@ static int find_run(struct inbound_ctx *t, struct err *e)
 /* -1 with why it cannot be: the message is dead then. */
 static int submit(struct inbound_ctx *t, struct err *e)
 {
-	struct run_ask ask = supervisor_run_defaults(t->sup);
+	struct run_request ask = supervisor_run_defaults(t->sup);
 	struct buf prompt = BUF_MAX(RUN_PROMPT_MAX);
 	int rc;
 

@@ -32,9 +32,9 @@ static int64_t edge(int64_t keep, int64_t now)
 	return keep ? now - keep : 0;
 }
 
-static struct retire_ask ask_of(const struct config *c, int64_t now)
+static struct retention_options ask_of(const struct config *c, int64_t now)
 {
-	return (struct retire_ask){
+	return (struct retention_options){
 		.deliveries_before = edge(c->channel_keep, now),
 		.inbound_before = edge(c->channel_keep_inbound, now),
 		.dead_before = edge(c->channel_keep_dead, now),
@@ -108,7 +108,7 @@ static void on_time(uv_timer_t *t)
 {
 	struct supervisor *s = t->data;
 	struct retention *w = s->retention;
-	struct retire_ask ask = ask_of(&s->config, clock_now());
+	struct retention_options ask = ask_of(&s->config, clock_now());
 	struct err e;
 	int n;
 
@@ -158,8 +158,9 @@ void retention_close(struct supervisor *s)
 /* --- for a command ---------------------------------------------------- */
 
 int supervisor_prune_messages(struct supervisor *s,
-			      const struct retire_ask *ask, const char *by,
-			      struct completion done, struct err *e)
+			      const struct retention_options *ask,
+			      const char *by, struct completion done,
+			      struct err *e)
 {
 	struct retire *r = &s->retention->asked;
 	struct retired *sum = &r->sum;

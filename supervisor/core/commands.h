@@ -115,8 +115,8 @@ void supervisor_unwatch(
 /* --- runs ------------------------------------------------------------- */
 
 /* An ask with the host's defaults; fill in the rest. */
-struct run_ask supervisor_run_defaults(const struct supervisor *s);
-int supervisor_submit_run(struct supervisor *s, const struct run_ask *ask,
+struct run_request supervisor_run_defaults(const struct supervisor *s);
+int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
 			  struct completion done, struct err *e);
 int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
 			 struct completion done, struct err *e);

@@ -59,7 +59,7 @@ struct active_run {
 	int exit_status;     /* as waitpid gives it; -1: not known */
 	int start_fd;        /* start message until the spawner has it; -1 */
 	int gate;            /* where its worker waits for the commit; -1 */
-	struct cgroup_ask *limits; /* until the spawner has them; or NULL */
+	struct cgroup_limits *limits; /* until the spawner has them; or NULL */
 
 	struct ipc_from from;    /* of its last message */
 	struct ipc_from waiting; /* the request that takes a command */

@@ -9,7 +9,7 @@
 #define LIST "attachments"
 
 /* ask->options as an object, with ask->attachments in it. */
-static cJSON *merge(const struct run_ask *ask, struct err *e)
+static cJSON *merge(const struct run_request *ask, struct err *e)
 {
 	const char *text = ask->options ? ask->options : "{}";
 	cJSON *options = json_parse_object("options", text, strlen(text), e);
@@ -27,7 +27,7 @@ static cJSON *merge(const struct run_ask *ask, struct err *e)
 	return options;
 }
 
-int run_attach_store(struct supervisor *s, const struct run_ask *ask,
+int run_attach_store(struct supervisor *s, const struct run_request *ask,
 		     const char **options, struct arena *a, struct err *e)
 {
 	struct buf b = BUF_MAX(RUN_OPTIONS_MAX);

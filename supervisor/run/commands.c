@@ -53,11 +53,11 @@ static int64_t or_none(int64_t ms)
 	return ms > 0 ? ms : OPT_NONE;
 }
 
-struct run_ask supervisor_run_defaults(const struct supervisor *s)
+struct run_request supervisor_run_defaults(const struct supervisor *s)
 {
 	const struct config *c = &s->config;
 
-	return (struct run_ask){
+	return (struct run_request){
 		.by = "skepd",
 		.queue_timeout_ms = or_none(c->run_queue_timeout),
 		.run_timeout_ms = or_none(c->run_timeout),
@@ -73,10 +73,10 @@ struct run_ask supervisor_run_defaults(const struct supervisor *s)
 static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e);
 
-int supervisor_submit_run(struct supervisor *s, const struct run_ask *ask,
+int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
 			  struct completion done, struct err *e)
 {
-	struct run_ask full = *ask;
+	struct run_request full = *ask;
 	struct agent_row agent;
 	struct run_made made;
 	struct arena a = {0};
@@ -128,7 +128,7 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 {
 	struct run_input_get_in key = {row->id};
 	struct run_input_get_row input;
-	struct run_ask ask = supervisor_run_defaults(s);
+	struct run_request ask = supervisor_run_defaults(s);
 
 	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
 		return err_set(e, ERR_CONFLICT, "run %s is %s, not over",

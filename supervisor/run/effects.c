@@ -25,7 +25,7 @@ struct act {
  */
 void spawn_before_commit(struct active_run *l)
 {
-	struct spawn_ask ask = {.attempt = l->attempt};
+	struct spawn_send ask = {.attempt = l->attempt};
 	int gate[2] = {-1, -1};
 
 	if (pipe2(gate, O_CLOEXEC))
@@ -36,7 +36,7 @@ void spawn_before_commit(struct active_run *l)
 		memcpy(ask.limits, l->limits, sizeof ask.limits);
 	free(l->limits);
 	l->limits = NULL;
-	spawn_ask(&l->sup->spawn, &ask, l->start_fd, gate[0]);
+	spawn_send(&l->sup->spawn, &ask, l->start_fd, gate[0]);
 	l->start_fd = -1;
 	l->gate = gate[1];
 }

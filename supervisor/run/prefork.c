@@ -96,7 +96,7 @@ static void make_one(struct supervisor *s)
 {
 	struct preforked **end = &s->prefork.first;
 	struct preforked *one = calloc(1, sizeof *one);
-	struct spawn_ask ask = {0};
+	struct spawn_send ask = {0};
 	int start[2], gate[2];
 
 	if (!one)
@@ -118,7 +118,7 @@ static void make_one(struct supervisor *s)
 	(void)cgroup_plan(&s->place.limits,
 			  &(struct sandbox_limits){.pids = 1, .memory = 1},
 			  one->id, ask.limits);
-	spawn_ask(&s->spawn, &ask, start[0], gate[0]);
+	spawn_send(&s->spawn, &ask, start[0], gate[0]);
 }
 
 static bool missing(const struct supervisor *s)

@@ -75,7 +75,7 @@ int run_sandbox_drop(struct active_run *l, struct err *e)
 int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
 		       struct err *e)
 {
-	struct cgroup_ask ask[CGROUP_LIMITS];
+	struct cgroup_limits ask[CGROUP_LIMITS];
 
 	if (spec->mode == SANDBOX_OFF ||
 	    cgroup_plan(&s->place.limits, &spec->limits, "", ask))

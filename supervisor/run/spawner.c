@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct spawn_wait { /* an ask that the socket has no room for yet */
-	struct spawn_ask ask;
+	struct spawn_send ask;
 	int fds[SPAWN_PASSED]; /* start message, gate */
 	int nfds;
 	struct spawn_wait *next;
@@ -184,7 +184,7 @@ static bool send_ask(int sock, const struct spawn_wait *w)
 		char room[CMSG_SPACE(SPAWN_PASSED * sizeof(int))];
 	} control = {.room = {0}};
 	size_t n = (size_t)w->nfds * sizeof(int);
-	struct spawn_ask copy = w->ask;
+	struct spawn_send copy = w->ask;
 	struct iovec iov = {&copy, sizeof copy};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -216,8 +216,8 @@ static void flush(struct spawn *s)
 			      on_poll);
 }
 
-void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
-	       int gate_fd)
+void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
+		int gate_fd)
 {
 	struct spawn_wait *w = calloc(1, sizeof *w);
 	bool waiting = s->first != NULL;

@@ -42,7 +42,7 @@ void spawn_close(struct spawn *s); /* ends it; workers live on */
 void spawn_restart(struct spawn *s);
 
 /* Takes both. gate_fd -1: the worker does not wait. */
-void spawn_ask(struct spawn *s, const struct spawn_ask *ask, int start_fd,
-	       int gate_fd);
+void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
+		int gate_fd);
 
 #endif

@@ -30,7 +30,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 		     const struct why *why, struct err *e)
 {
 	struct run_step st = run_fsm(l->state, event);
-	struct run_move_ask ask = {
+	struct run_transition ask = {
 		.id = l->id,
 		.agent = l->agent,
 		.session = l->session,
@@ -85,7 +85,7 @@ int transition_apply_queued(struct supervisor *s, const struct run_row *row,
 {
 	enum run_state from = (enum run_state)run_state_from(row->state);
 	struct run_step st = run_fsm(from, event);
-	struct run_move_ask ask = {
+	struct run_transition ask = {
 		.id = row->id,
 		.agent = row->agent,
 		.session = row->session,

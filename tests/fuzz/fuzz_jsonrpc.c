@@ -16,7 +16,7 @@ static void demand(bool holds)
 		abort();
 }
 
-static int take_ask(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int take_ask(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct heard *h = r->owner;
 

@@ -118,7 +118,7 @@ static void list_one(void *arg, const struct mcp_about *about)
 		 about->schema, about->changes ? "false" : "true");
 }
 
-static int on_list(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_list(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct buf b = BUF_MAX(1 << 20);
 
@@ -193,7 +193,7 @@ int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 		       : buf_ok(out, "the answer", e);
 }
 
-static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	const char *name = json_text(ask->params, "name", "");
 	const cJSON *args = cJSON_GetObjectItemCaseSensitive(ask->params,
@@ -222,7 +222,7 @@ static int on_call(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 }
 
 /* Nothing that we do depends on the version: the client's is fine. */
-static int on_initialize(struct rpc *r, const struct rpc_ask *ask,
+static int on_initialize(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
 	const char *version = json_text(ask->params, "protocolVersion", NEWEST);
@@ -240,7 +240,7 @@ static int on_initialize(struct rpc *r, const struct rpc_ask *ask,
 	return 0;
 }
 
-static int on_ping(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_ping(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	(void)e;
 	rpc_answer(r, ask->id, "{}");

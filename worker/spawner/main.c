@@ -70,7 +70,7 @@ static void tell(const struct spawn_told *t, int fd)
 }
 
 /* The next ask and the descriptors that came with it, or -1. False: the end. */
-static bool hear(struct spawn_ask *ask, int fds[SPAWN_PASSED])
+static bool hear(struct spawn_send *ask, int fds[SPAWN_PASSED])
 {
 	union {
 		struct cmsghdr align;
@@ -139,12 +139,12 @@ static void take_name(const char *run)
 	snprintf(title, title_room, "%s %s", WORKER_NAME, run);
 }
 
-static void child(const struct spawn_ask *ask, const int *fds)
+static void child(const struct spawn_send *ask, const int *fds)
 	__attribute__((noreturn));
 
 /* The worker is this very program: nothing has to be loaded, and most of it is
  * warm. What it must not see of us is closed; what names it is changed. */
-static void child(const struct spawn_ask *ask, const int *fds)
+static void child(const struct spawn_send *ask, const int *fds)
 {
 	sigset_t none;
 
@@ -166,7 +166,7 @@ static void child(const struct spawn_ask *ask, const int *fds)
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
 
-static pid_t start_worker(const struct spawn_ask *ask, const int *fds,
+static pid_t start_worker(const struct spawn_send *ask, const int *fds,
 			  struct spawn_told *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
@@ -188,7 +188,7 @@ static pid_t start_worker(const struct spawn_ask *ask, const int *fds,
 	return pid;
 }
 
-static void spawn(const struct spawn_ask *ask, const int *fds)
+static void spawn(const struct spawn_send *ask, const int *fds)
 {
 	struct spawn_told told = {.kind = SPAWN_FAILED,
 				  .attempt = ask->attempt};
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 	struct pollfd fds[2] = {{.fd = SPAWN_FD, .events = POLLIN},
 				{.events = POLLIN}};
 	struct signalfd_siginfo drop;
-	struct spawn_ask ask;
+	struct spawn_send ask;
 	sigset_t mask;
 	int passed[SPAWN_PASSED];
 

@@ -119,7 +119,7 @@ int import_threads(struct migrate *m, struct sql *db,
 	cJSON_ArrayForEach(n, names)
 	{
 		struct thread t = {db, n->valuestring};
-		struct piece_ask ask = {
+		struct item_options ask = {
 			.importer = "langgraph",
 			.agent = migrate_agent_name(
 				m, agent_of ? agent_of(m, t.name) : NULL),

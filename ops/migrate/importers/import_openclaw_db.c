@@ -278,11 +278,11 @@ static int all_bytes(struct migrate *m, struct sql *db, const char *agent,
 	for (size_t i = 0; i < sizeof artifacts / sizeof artifacts[0]; i++) {
 		struct table_take t = {db, artifacts[i].table, &artifacts[i],
 				       NULL};
-		struct piece_ask ask = {.importer = "openclaw",
-					.part = t.table,
-					.agent = agent,
-					.take = take_table,
-					.arg = &t};
+		struct item_options ask = {.importer = "openclaw",
+					   .part = t.table,
+					   .agent = agent,
+					   .take = take_table,
+					   .arg = &t};
 
 		ask.target = arena_printf(&m->arena, "%s artifacts %s", agent,
 					  t.table);
@@ -306,10 +306,10 @@ static int all_spaces(struct migrate *m, struct sql *db, const char *agent,
 	cJSON_ArrayForEach(n, names)
 	{
 		struct table_take t = {db, "vfs_entries", NULL, n->valuestring};
-		struct piece_ask ask = {.importer = "openclaw",
-					.agent = agent,
-					.take = take_table,
-					.arg = &t};
+		struct item_options ask = {.importer = "openclaw",
+					   .agent = agent,
+					   .take = take_table,
+					   .arg = &t};
 
 		ask.part = arena_printf(&m->arena, "vfs_entries/%s",
 					n->valuestring);

@@ -9,10 +9,10 @@
 
 #define ATTACHMENTS_MAX 1000 /* of one message */
 
-SHAPE_DEFINE(retire_ask, RETIRE_ASK);
+SHAPE_DEFINE(retention_options, RETENTION_OPTIONS);
 SHAPE_DEFINE(retired, RETIRED);
 
-void retire_begin(struct retire *r, const struct retire_ask *ask)
+void retire_begin(struct retire *r, const struct retention_options *ask)
 {
 	*r = (struct retire){.ask = *ask};
 }

@@ -17,12 +17,12 @@
  * A walk goes from the oldest row to the first that is too young, a few rows at
  * a time and inside the caller's transaction; where it stands is kept here.
  */
-#define RETIRE_ASK(F, S)                                               \
+#define RETENTION_OPTIONS(F, S)                                        \
 	F(S, i64, deliveries_before) /* their end; 0: all stay; that \
 					of messages between sessions too */ \
 	F(S, i64, inbound_before)    /* their arrival; likewise */     \
 	F(S, i64, dead_before)       /* dead ones of both; likewise */
-SHAPE_DECLARE(retire_ask, RETIRE_ASK);
+SHAPE_DECLARE(retention_options, RETENTION_OPTIONS);
 
 #define RETIRED(F, S)                                           \
 	F(S, i64, deliveries)                                   \
@@ -32,7 +32,7 @@ SHAPE_DECLARE(retire_ask, RETIRE_ASK);
 SHAPE_DECLARE(retired, RETIRED);
 
 struct retire {
-	struct retire_ask ask;
+	struct retention_options ask;
 	struct retired sum;
 	int64_t bytes; /* of the attachments that it removed */
 	int at;        /* which of its walks it is at */
@@ -40,7 +40,7 @@ struct retire {
 	char id[64];   /* of the other message, likewise */
 };
 
-void retire_begin(struct retire *r, const struct retire_ask *ask);
+void retire_begin(struct retire *r, const struct retention_options *ask);
 
 /* Looks at up to `count` rows, and removes those that may go: how many it has
  * looked at; 0: the walk is over; -1. */

@@ -15,7 +15,7 @@ struct side {
 	int64_t code; /* of the last reply; 0: a result */
 };
 
-static int echo(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int echo(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct buf b = BUF_MAX(4096);
 
@@ -26,14 +26,14 @@ static int echo(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 	return 0;
 }
 
-static int fatal(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int fatal(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	(void)r;
 	(void)ask;
 	return err_set(e, ERR_IO, "the disk is gone");
 }
 
-static int note(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int note(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct side *s = r->owner;
 

@@ -40,9 +40,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct run_ask ask(const char *agent, const char *session)
+static struct run_request ask(const char *agent, const char *session)
 {
-	return (struct run_ask){
+	return (struct run_request){
 		.agent = agent,
 		.session = session,
 		.prompt = "do it",
@@ -58,7 +58,7 @@ static struct run_ask ask(const char *agent, const char *session)
 	};
 }
 
-static struct run_made put(const struct run_ask *a)
+static struct run_made put(const struct run_request *a)
 {
 	struct run_made made;
 
@@ -69,7 +69,7 @@ static struct run_made put(const struct run_ask *a)
 
 static struct id put_one(const char *agent, const char *session)
 {
-	struct run_ask a = ask(agent, session);
+	struct run_request a = ask(agent, session);
 
 	return put(&a).id;
 }
@@ -87,7 +87,7 @@ static struct run_row get(const char *id)
 static int move(const char *id, enum run_state to)
 {
 	struct run_row row = get(id);
-	struct run_move_ask m = {
+	struct run_transition m = {
 		.id = id,
 		.agent = row.agent,
 		.session = row.session,
@@ -136,7 +136,7 @@ static void agents_take_turns_whoever_came_first(void **state)
 
 static void a_higher_priority_goes_first(void **state)
 {
-	struct run_ask high = ask("z", NULL);
+	struct run_request high = ask("z", NULL);
 	struct run_pick p = {.agent = ""};
 
 	(void)state;
@@ -188,7 +188,7 @@ static void a_session_runs_one_at_a_time_in_order(void **state)
 
 static void a_full_line_and_the_policy_reject_turn_a_run_away(void **state)
 {
-	struct run_ask a = ask("a", "s");
+	struct run_request a = ask("a", "s");
 	struct run_made made;
 
 	(void)state;
@@ -207,7 +207,7 @@ static void a_full_line_and_the_policy_reject_turn_a_run_away(void **state)
 static void an_interrupting_run_stands_first_and_names_who_gives_way(
 	void **state)
 {
-	struct run_ask a = ask("a", "s");
+	struct run_request a = ask("a", "s");
 	struct id one = put(&a).id, two = put(&a).id;
 	struct run_made urgent;
 	struct run_pick p = {.agent = ""};
@@ -227,7 +227,7 @@ static void an_interrupting_run_stands_first_and_names_who_gives_way(
 static void a_known_key_gives_the_first_run_and_other_content_a_conflict(
 	void **state)
 {
-	struct run_ask a = ask("a", NULL);
+	struct run_request a = ask("a", NULL);
 	struct run_made one, two;
 
 	(void)state;
@@ -244,7 +244,7 @@ static void a_known_key_gives_the_first_run_and_other_content_a_conflict(
 
 static void runs_start_runs_only_so_deep(void **state)
 {
-	struct run_ask a = ask("a", NULL);
+	struct run_request a = ask("a", NULL);
 	struct id parent = put(&a).id;
 	struct run_made made;
 
@@ -264,7 +264,7 @@ static void runs_start_runs_only_so_deep(void **state)
 
 static void a_delayed_run_holds_nobody_up_and_comes_when_it_is_due(void **state)
 {
-	struct run_ask a = ask("a", "s");
+	struct run_request a = ask("a", "s");
 	struct run_next_alarm_row at;
 	struct run_pick p = {.agent = ""};
 	struct id late;
@@ -302,7 +302,7 @@ static void a_run_that_goes_back_keeps_its_place_until_it_is_due(void **state)
 static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
 {
 	struct id one = put_one("a", NULL);
-	struct run_move_ask m = {
+	struct run_transition m = {
 		.id = one.text,
 		.agent = "a",
 		.session = one.text,
@@ -328,7 +328,7 @@ static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
 static void a_reason_that_nobody_knows_is_refused(void **state)
 {
 	struct id one = put_one("a", NULL);
-	struct run_move_ask m = {
+	struct run_transition m = {
 		.id = one.text,
 		.agent = "a",
 		.session = one.text,

@@ -124,7 +124,8 @@ int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 /* acp_permission.c: session/request_permission is answered by a rule, or is a
  * durable question whose answer reaches the agent once. */
 int acp_permissions_begin(struct acp *x, struct err *e);
-int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
+		      struct err *e);
 void acp_told_answer(struct acp *x, const struct msg_answer *m);
 int acp_give_answers(struct acp *x, struct err *e);
 void acp_drop_questions(struct acp *x); /* nobody waits any more */
@@ -132,9 +133,9 @@ void acp_drop_questions(struct acp *x); /* nobody waits any more */
 /* A request of the agent that we carry out ourselves. True: go on. False: it was
  * refused, or a person is asked, and `then` takes it again if that one allows
  * it. */
-bool acp_permit(struct acp *x, const struct rpc_ask *ask,
+bool acp_permit(struct acp *x, const struct rpc_request *ask,
 		const struct permission_subject *s,
-		int (*then)(struct rpc *, const struct rpc_ask *,
+		int (*then)(struct rpc *, const struct rpc_request *,
 			    struct err *));
 
 /* The same for a tool of the MCP server; see worker/driver/acp/mcp_permission.h. */
@@ -158,20 +159,20 @@ void acp_add_path(struct acp *x, struct permission_subject *s,
 
 /* acp_files.c: fs/read_text_file and fs/write_text_file, in the workspace. */
 int acp_files_begin(struct acp *x, struct err *e);
-int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e);
-int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e);
+int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e);
+int acp_on_write(struct rpc *r, const struct rpc_request *ask, struct err *e);
 
 /* acp_terminal.c: terminal/…, commands that run where the agent runs. Their end
  * and their last output stand in the transcript. */
-int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e);
-int acp_on_terminal_output(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e);
-int acp_on_terminal_wait(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e);
-int acp_on_terminal_kill(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e);
-int acp_on_terminal_release(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
 			    struct err *e);
 void acp_terminals_look(
 	struct acp *x); /* reads what they said; who has ended? */

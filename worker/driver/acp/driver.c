@@ -17,7 +17,8 @@
 
 #define NS_PER_MS 1000000
 
-static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_update(struct rpc *r, const struct rpc_request *ask,
+		     struct err *e)
 {
 	struct acp *x = r->owner;
 	const cJSON *u = cJSON_GetObjectItemCaseSensitive(ask->params,

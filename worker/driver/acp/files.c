@@ -14,7 +14,7 @@ int acp_files_begin(struct acp *x, struct err *e)
 				 : 0;
 }
 
-static void refuse(struct rpc *r, const struct rpc_ask *ask,
+static void refuse(struct rpc *r, const struct rpc_request *ask,
 		   const struct err *e)
 {
 	rpc_refuse(r, ask->id,
@@ -26,9 +26,9 @@ static void refuse(struct rpc *r, const struct rpc_ask *ask,
 }
 
 /* The path within the workspace; NULL: the request was refused, or waits. */
-static const char *path_of(struct acp *x, const struct rpc_ask *ask,
+static const char *path_of(struct acp *x, const struct rpc_request *ask,
 			   const char *kind,
-			   int (*then)(struct rpc *, const struct rpc_ask *,
+			   int (*then)(struct rpc *, const struct rpc_request *,
 				       struct err *))
 {
 	const char *path = json_text(ask->params, "path", NULL), *within;
@@ -50,7 +50,7 @@ static const char *path_of(struct acp *x, const struct rpc_ask *ask,
 
 /* A file that is not there reads as empty: agents that are about to make one
  * look first, and some take an error for the end of the world. */
-int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct acp *x = r->owner;
 	const char *path = path_of(x, ask, "read", acp_on_read);
@@ -77,7 +77,7 @@ int acp_on_read(struct rpc *r, const struct rpc_ask *ask, struct err *e)
 	return 0;
 }
 
-int acp_on_write(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+int acp_on_write(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	struct acp *x = r->owner;
 	const char *text = json_text(ask->params, "content", NULL);

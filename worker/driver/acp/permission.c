@@ -25,7 +25,7 @@ struct acp_question {
 	struct acp_call
 		*call; /* of the agent, or made for what it wants of us */
 	cJSON *options;
-	int (*then)(struct rpc *, const struct rpc_ask *, struct err *);
+	int (*then)(struct rpc *, const struct rpc_request *, struct err *);
 	cJSON *params; /* for `then` */
 	int64_t peer;  /* of the MCP server */
 };
@@ -148,8 +148,9 @@ static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
 	return add_event(x, NULL, &b, e);
 }
 
-static int by_rule(struct acp *x, const struct rpc_ask *ask, struct acp_call *c,
-		   enum permit permit, const char *rule, struct err *e)
+static int by_rule(struct acp *x, const struct rpc_request *ask,
+		   struct acp_call *c, enum permit permit, const char *rule,
+		   struct err *e)
 {
 	bool allow = permit == PERMIT_ALLOW;
 
@@ -267,7 +268,8 @@ static int ask_person(struct acp *x, const struct acp_question *question,
 	return put_question(x, q, e);
 }
 
-int acp_on_permission(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
+		      struct err *e)
 {
 	struct acp *x = r->owner;
 	const cJSON *call = member(ask->params, "toolCall");
@@ -355,9 +357,10 @@ static void deny_text(char out[200], const char *rule)
 		snprintf(out, 200, "the definition's permissions deny it");
 }
 
-bool acp_permit(struct acp *x, const struct rpc_ask *ask,
+bool acp_permit(struct acp *x, const struct rpc_request *ask,
 		const struct permission_subject *s,
-		int (*then)(struct rpc *, const struct rpc_ask *, struct err *))
+		int (*then)(struct rpc *, const struct rpc_request *,
+			    struct err *))
 {
 	struct acp_question q = {.id = ask->id, .then = then};
 	const char *rule;
@@ -481,7 +484,8 @@ static int deliver(struct acp *x, struct acp_question *q, const cJSON *option,
 		acp_mcp_answer(x, q->peer, allow, "it was not permitted");
 	} else if (allow) {
 		x->consented = true;
-		rc = q->then(&x->rpc, &(struct rpc_ask){q->id, q->params}, e);
+		rc = q->then(&x->rpc, &(struct rpc_request){q->id, q->params},
+			     e);
 		x->consented = false;
 	} else {
 		rpc_refuse(&x->rpc, q->id, RPC_INTERNAL,

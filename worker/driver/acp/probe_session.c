@@ -311,7 +311,7 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 }
 
 /* The agent may do what it was asked to, once. */
-static int on_permission(struct rpc *r, const struct rpc_ask *ask,
+static int on_permission(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
 	const cJSON *options = cJSON_GetObjectItemCaseSensitive(ask->params,
@@ -336,7 +336,8 @@ static int on_permission(struct rpc *r, const struct rpc_ask *ask,
 }
 
 /* The answer of the model. */
-static int on_update(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_update(struct rpc *r, const struct rpc_request *ask,
+		     struct err *e)
 {
 	struct attempt *t = r->owner;
 	const cJSON *update = cJSON_GetObjectItemCaseSensitive(ask->params,

@@ -185,7 +185,7 @@ static int count(const struct acp *x)
 	return n;
 }
 
-static void add_terminal(struct acp *x, const struct rpc_ask *ask,
+static void add_terminal(struct acp *x, const struct rpc_request *ask,
 			 const struct child_spec *spec, const char *line)
 {
 	struct acp_terminal *t = arena_alloc(&x->run->arena, sizeof *t);
@@ -211,7 +211,7 @@ static void add_terminal(struct acp *x, const struct rpc_ask *ask,
 	rpc_answer(&x->rpc, ask->id, answer);
 }
 
-int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e)
 {
 	struct acp *x = r->owner;
@@ -248,7 +248,7 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_ask *ask,
 /* --- the other requests ----------------------------------------------- */
 
 /* NULL: the request was refused. */
-static struct acp_terminal *find(struct acp *x, const struct rpc_ask *ask)
+static struct acp_terminal *find(struct acp *x, const struct rpc_request *ask)
 {
 	const char *id = json_text(ask->params, "terminalId", "");
 	struct acp_terminal *t = x->terminals;
@@ -273,7 +273,7 @@ static void add_output(struct buf *b, const struct acp_terminal *t)
 	buf_addc(b, '}');
 }
 
-int acp_on_terminal_output(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e)
 {
 	struct acp *x = r->owner;
@@ -291,7 +291,7 @@ int acp_on_terminal_output(struct rpc *r, const struct rpc_ask *ask,
 	return 0;
 }
 
-int acp_on_terminal_wait(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
 	struct acp *x = r->owner;
@@ -317,7 +317,7 @@ static void kill_group(const struct acp_terminal *t)
 		(void)kill(-t->child.pid, SIGKILL);
 }
 
-int acp_on_terminal_kill(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
 	struct acp_terminal *t = find(r->owner, ask);
@@ -422,7 +422,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 	return rc;
 }
 
-int acp_on_terminal_release(struct rpc *r, const struct rpc_ask *ask,
+int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
 			    struct err *e)
 {
 	struct acp_terminal *t = find(r->owner, ask);

@@ -119,11 +119,11 @@ static int ask_model(struct chat *x, const struct chat_history *h, int n,
 	chat_turn_init(&turn);
 	rc = chat_request(x, &alone, &body, e);
 	if (rc == 0)
-		rc = chat_http_ask(x->http,
-				   &(struct chat_ask){.run = x->run,
-						      .body = &body,
-						      .turn = &turn},
-				   &result, e);
+		rc = chat_http_exchange(x->http,
+					&(struct chat_exchange){.run = x->run,
+								.body = &body,
+								.turn = &turn},
+					&result, e);
 	if (rc == 0 && result.outcome == CHAT_ANSWERED)
 		buf_add(out, turn.text.p,
 			turn.text.n < SUMMARY_MAX ? turn.text.n : SUMMARY_MAX);

@@ -74,16 +74,16 @@ static int say_again(struct chat *x, const struct chat_result *r, int64_t nth,
 static int try_once(struct chat *x, const struct buf *body,
 		    struct chat_result *r, struct err *e)
 {
-	struct chat_ask ask = {.run = x->run,
-			       .body = body,
-			       .turn = &x->turn,
-			       .flush = chat_answer_flush,
-			       .arg = x};
+	struct chat_exchange ask = {.run = x->run,
+				    .body = body,
+				    .turn = &x->turn,
+				    .flush = chat_answer_flush,
+				    .arg = x};
 	struct err why;
 	int rc;
 
 	chat_answer_begin(x);
-	rc = chat_http_ask(x->http, &ask, r, e);
+	rc = chat_http_exchange(x->http, &ask, r, e);
 	if (rc == 0 && r->outcome == CHAT_ANSWERED &&
 	    chat_turn_end(&x->turn, x->turns + 1, &why)) {
 		r->outcome = CHAT_AGAIN;

@@ -24,7 +24,7 @@ struct chat_http {
 /* One request on its way. */
 struct transfer {
 	struct chat_http *http;
-	const struct chat_ask *ask;
+	const struct chat_exchange *ask;
 	CURL *easy;
 	struct chat_turn *turn;
 	struct sse_parser sse;
@@ -313,8 +313,8 @@ static void set_options(struct transfer *x, const struct buf *body)
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "skep/" SKEP_VERSION);
 }
 
-int chat_http_ask(struct chat_http *h, const struct chat_ask *ask,
-		  struct chat_result *out, struct err *e)
+int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
+		       struct chat_result *out, struct err *e)
 {
 	struct transfer x = {.http = h,
 			     .ask = ask,

@@ -33,7 +33,7 @@ void chat_http_close(struct chat_http *h); /* NULL is fine */
 /* `flush`, if not NULL, is called while it waits and lowers *ms to the time
  * until it wants to be called again. -1: the run ends (ERR_CANCELED), or it
  * failed here. */
-struct chat_ask {
+struct chat_exchange {
 	struct run *run;
 	const struct buf *body;
 	struct chat_turn *turn;
@@ -41,7 +41,7 @@ struct chat_ask {
 	void *arg;
 };
 
-int chat_http_ask(struct chat_http *h, const struct chat_ask *ask,
-		  struct chat_result *out, struct err *e);
+int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
+		       struct chat_result *out, struct err *e);
 
 #endif

@@ -62,7 +62,7 @@ static int on_reply(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return 0;
 }
 
-static int on_ping(struct rpc *r, const struct rpc_ask *ask, struct err *e)
+static int on_ping(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
 	(void)e;
 	rpc_answer(r, ask->id, "{}");
