@@ -4,15 +4,15 @@
 #include <stdint.h>
 
 /*
- * skep-warden PARENT BRAND COMMAND…: the process below which a plugin runs. As child
+ * skep-plugin-shim PARENT BRAND COMMAND…: the process below which a plugin runs. As child
  * subreaper it inherits every descendant of the command, also one that left its
  * session and emptied its environment: they are ended by it, and its own end is
  * the proof that none is left. It ends with PARENT (skepd), and its tree with it.
  * Should it be killed itself, the command is killed too, and others are found by
  * their BRAND (lib/os/proc.h).
  *
- * The command has the warden's own stdin, stdout, stderr, directory and
- * environment; nothing passes through the warden. It is told by signal:
+ * The command has the shim's own stdin, stdout, stderr, directory and
+ * environment; nothing passes through the shim. It is told by signal:
  *
  *   SIGTERM   passed on to all below it
  *   SIGQUIT   ends all below it by force
@@ -20,21 +20,21 @@
  *             while the first, and later the second
  *
  * and goes by itself when nobody is left. What it has to say is a packet each
- * on WARDEN_FD: REFUSED, or STARTED and later ENDED. Its exit status is 0 if
+ * on SHIM_FD: REFUSED, or STARTED and later ENDED. Its exit status is 0 if
  * nobody was left below it.
  */
-#define WARDEN_PROGRAM  "skep-warden"
-#define WARDEN_FD       3
-#define WARDEN_STOP_S   1    /* from the end of stdin to SIGTERM */
-#define WARDEN_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
+#define SHIM_PROGRAM  "skep-plugin-shim"
+#define SHIM_FD       3
+#define SHIM_STOP_S   1    /* from the end of stdin to SIGTERM */
+#define SHIM_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
 
 /* In the environment that skepd gives it, with the value that SPAWN_MARKER has
  * in those of its tree: so both are found, and can be told apart. */
-#define WARDEN_MARKER "SKEP_WARDEN_ID"
+#define SHIM_MARKER "SKEP_PLUGIN_SHIM"
 
-enum warden_kind { WARDEN_STARTED, WARDEN_REFUSED, WARDEN_ENDED };
+enum shim_event_kind { SHIM_STARTED, SHIM_REFUSED, SHIM_ENDED };
 
-struct warden_told {
+struct shim_event {
 	int32_t kind;
 	int32_t value; /* pid; errno; status as waitpid gives it */
 };

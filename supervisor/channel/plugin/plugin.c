@@ -117,7 +117,7 @@ void plugin_ended(struct plugin *p, int status)
 		plugin_fail(p, "it ended with status %d", WEXITSTATUS(status));
 }
 
-/* Most of the time since it dies: then the warden says how, in a moment. */
+/* Most of the time since it dies: then the shim says how, in a moment. */
 void plugin_hung_up(struct plugin *p)
 {
 	plugin_pipe_close(p);
@@ -255,7 +255,7 @@ static void close_plugin(struct channel *c)
 	plugin_stop_word(p);
 	(void)plugin_flush(p);
 	give_back(p, "the channel was closed");
-	plugin_leave(c->sup, c->name, &p->tree, WARDEN_STOP_S * 1000);
+	plugin_leave(c->sup, c->name, &p->tree, SHIM_STOP_S * 1000);
 	plugin_pipe_fini(p);
 	free(p);
 }

@@ -13,7 +13,7 @@
  * (it is started again, later and later), hang (it is replaced), flood (its
  * pipes fill up), talk nonsense or fork (its tree is ended with it). There are
  * never two: before a start every process of the one before is proven gone.
- * Between skepd and the plugin is a warden (ipc/plugin_shim.h), who says how it
+ * Between skepd and the plugin is a shim (ipc/plugin_shim.h), who says how it
  * goes and sees to the tree; the pipes are the plugin's own.
  *
  *   WAITING ──time──▶ STARTED ──register──▶ CONFIGURING ──answer──▶ READY
@@ -41,7 +41,7 @@ struct plugin {
 	/* its pipes */
 	uv_poll_t *in_poll, *out_poll, *told_poll;
 	int in, out; /* its stdin and stdout, our ends; -1 */
-	int told;    /* by the warden; -1 */
+	int told;    /* by the shim; -1 */
 	struct buf inbox, outbox;
 	size_t scanned;   /* of the inbox: no line ends there */
 	size_t written;   /* of the outbox */
@@ -72,11 +72,11 @@ void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
 bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
 
-/* plugin_start.c: the warden, with the pipes open. It says what became of the
+/* plugin_start.c: the shim, with the pipes open. It says what became of the
  * plugin. */
 int plugin_start(struct plugin *p, struct err *e);
 
-/* plugin_told.c: what the warden says. */
+/* plugin_told.c: what the shim says. */
 void plugin_told_open(struct plugin *p, int fd); /* takes it */
 void plugin_told_close(struct plugin *p);
 

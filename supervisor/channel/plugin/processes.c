@@ -66,9 +66,9 @@ void plugin_tree_fini(struct plugin_tree *t)
 	t->held = -1;
 }
 
-/* --- by way of the warden --------------------------------------------- */
+/* --- by way of the shim --------------------------------------------- */
 
-/* Between fork and exec a child of the warden looks like it; it has become the
+/* Between fork and exec a child of the shim looks like it; it has become the
  * plugin then, whom our words would not end. */
 static bool still_holds(const struct plugin_tree *t)
 {
@@ -76,26 +76,26 @@ static bool still_holds(const struct plugin_tree *t)
 	char mark[PLUGIN_MARK];
 
 	return poll(&ended, 1, 0) == 0 &&
-	       proc_env(t->warden, WARDEN_MARKER, mark, sizeof mark) &&
+	       proc_env(t->shim, SHIM_MARKER, mark, sizeof mark) &&
 	       !strcmp(mark, t->mark);
 }
 
-bool plugin_tree_has_warden(struct plugin_tree *t)
+bool plugin_tree_has_shim(struct plugin_tree *t)
 {
 	int status = 0;
 	pid_t pid;
 
-	if (t->warden && t->held >= 0) {
+	if (t->shim && t->held >= 0) {
 		if (still_holds(t))
 			return true;
 		plugin_tree_fini(t);
-		t->warden = 0;
+		t->shim = 0;
 		t->loose = true; /* nobody told us how it went */
-	} else if (t->warden) {
-		pid = waitpid(t->warden, &status, WNOHANG);
+	} else if (t->shim) {
+		pid = waitpid(t->shim, &status, WNOHANG);
 		if (pid == 0)
 			return true;
-		t->warden = 0;
+		t->shim = 0;
 		t->loose = pid < 0 || status != 0;
 	}
 	return false;
@@ -106,13 +106,13 @@ static void say(const struct plugin_tree *t, int sig)
 	if (t->held >= 0)
 		syscall(SYS_pidfd_send_signal, t->held, sig, NULL, 0);
 	else
-		kill(t->warden, sig); /* not waited for: it is its number */
+		kill(t->shim, sig); /* not waited for: it is its number */
 }
 
-/* A warden is never killed: those below it would be lost. */
+/* A shim is never killed: those below it would be lost. */
 void plugin_tree_signal(const struct plugin_tree *t, int sig)
 {
-	if (!t->warden)
+	if (!t->shim)
 		return;
 	say(t, sig == SIGKILL ? SIGQUIT : sig);
 	say(t, SIGCONT); /* should it be stopped */
@@ -132,9 +132,9 @@ bool plugin_tree_found(struct plugin_tree *t, pid_t pid)
 	if (fd < 0)
 		return false;
 	t->one = pid;
-	if (proc_env(pid, WARDEN_MARKER, mark, sizeof mark) && t->held < 0 &&
-	    !t->warden) {
-		t->warden = pid;
+	if (proc_env(pid, SHIM_MARKER, mark, sizeof mark) && t->held < 0 &&
+	    !t->shim) {
+		t->shim = pid;
 		t->held = fd;
 		return true;
 	}
@@ -152,7 +152,7 @@ static bool visit(void *arg, pid_t pid)
 	uint64_t brand = proc_brand(pid);
 	char mark[PLUGIN_MARK] = "";
 
-	if (!proc_env(pid, WARDEN_MARKER, mark, sizeof mark))
+	if (!proc_env(pid, SHIM_MARKER, mark, sizeof mark))
 		(void)proc_env(pid, SPAWN_MARKER, mark, sizeof mark);
 	for (struct plugin_tree *t = arg; t; t = t->next)
 		if (t->brand == brand || !strcmp(t->mark, mark))

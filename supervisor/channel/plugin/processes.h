@@ -8,12 +8,12 @@
 #include <sys/types.h>
 
 /*
- * All processes of a plugin. They are below its warden (ipc/plugin_shim.h), which
+ * All processes of a plugin. They are below its shim (ipc/plugin_shim.h), which
  * ends them when it is told to, and goes when none is left: that is the proof,
- * and nobody has to look through /proc. A warden that a former skepd left is on
+ * and nobody has to look through /proc. A shim that a former skepd left is on
  * its way out; it is found by its mark, once, and then held by a pidfd. Those
- * whose warden was killed, or gave up, are found by their mark, or by the brand
- * that the warden gave them.
+ * whose shim was killed, or gave up, are found by their mark, or by the brand
+ * that the shim gave them.
  *
  * Mark and brand tell the home as well as the channel: a home that was restored
  * beside the first one has channels with the same ids, and other plugins.
@@ -24,9 +24,9 @@ struct plugin_tree {
 	struct plugin_tree *next; /* in one look through /proc */
 	char mark[PLUGIN_MARK];   /* CHANNEL@HOME */
 	uint64_t brand;
-	pid_t warden; /* 0: none is known */
-	int held;     /* its pidfd, if it is no child of ours; -1 */
-	bool loose;  /* there may be some below no warden: look through /proc */
+	pid_t shim;  /* 0: none is known */
+	int held;    /* its pidfd, if it is no child of ours; -1 */
+	bool loose;  /* there may be some below no shim: look through /proc */
 	int sig;     /* for the next look: to all that it finds; 0: nothing */
 	pid_t one;   /* of those that the last look found; 0: it found none */
 	bool denied; /* that one is not ours to end */
@@ -39,15 +39,15 @@ bool plugin_tree_of_mark(struct plugin_tree *t, const char *home,
 			 const char *mark);
 void plugin_tree_fini(struct plugin_tree *t);
 
-/* Does its warden live? One that has ended was waited for; one that could not
+/* Does its shim live? One that has ended was waited for; one that could not
  * prove that nobody is left makes the tree loose. */
-bool plugin_tree_has_warden(struct plugin_tree *t);
+bool plugin_tree_has_shim(struct plugin_tree *t);
 
-/* SIGTERM or SIGKILL for all of them, by way of the warden. */
+/* SIGTERM or SIGKILL for all of them, by way of the shim. */
 void plugin_tree_signal(const struct plugin_tree *t, int sig);
 
 /* One look through /proc for all these trees, which are loose: whoever is left
- * of one gets its `sig`. A warden among them is held. */
+ * of one gets its `sig`. A shim among them is held. */
 void plugin_trees_look(struct plugin_tree *first);
 
 /* A process that was found to be of the tree. False: it has ended. */

@@ -1,4 +1,4 @@
-/* What the warden of a plugin says of it. */
+/* What the shim of a plugin says of it. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
@@ -23,7 +23,7 @@ static void refused(struct plugin *p, int sys)
 static void on_told(uv_poll_t *h, int status, int events)
 {
 	struct plugin *p = h->data;
-	struct warden_told t;
+	struct shim_event t;
 	ssize_t n = read(p->told, &t, sizeof t);
 
 	(void)status;
@@ -31,10 +31,10 @@ static void on_told(uv_poll_t *h, int status, int events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != sizeof t)
-		plugin_fail(p, "its warden is gone");
-	else if (t.kind == WARDEN_STARTED)
+		plugin_fail(p, "its shim is gone");
+	else if (t.kind == SHIM_STARTED)
 		plugin_started(p, t.value);
-	else if (t.kind == WARDEN_REFUSED)
+	else if (t.kind == SHIM_REFUSED)
 		refused(p, t.value);
 	else
 		plugin_ended(p, t.value);

@@ -1,5 +1,5 @@
 /*
- * skep-warden: one per plugin, between skepd and it (warden.h). It is as small
+ * skep-plugin-shim: one per plugin, between skepd and it (shim.h). It is as small
  * as a process can be, and sleeps until a child ends or a signal comes.
  */
 #include "ipc/plugin_shim.h"
@@ -23,11 +23,11 @@
 #define NO_STATUS (-1)
 
 /* Nobody listens when skepd is gone. */
-static void tell(enum warden_kind kind, int value)
+static void tell(enum shim_event_kind kind, int value)
 {
-	struct warden_told t = {(int32_t)kind, value};
+	struct shim_event t = {(int32_t)kind, value};
 
-	(void)!write(WARDEN_FD, &t, sizeof t);
+	(void)!write(SHIM_FD, &t, sizeof t);
 }
 
 /* --- the command ------------------------------------------------------ */
@@ -56,15 +56,15 @@ static void execute(char **argv)
 	errno = worth;
 }
 
-/* Leads a session of its own, and is killed should the warden be. */
-static void become(char **argv, int said, pid_t warden)
+/* Leads a session of its own, and is killed should the shim be. */
+static void become(char **argv, int said, pid_t shim)
 {
 	sigset_t none;
 	int sys;
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != warden)
+	if (getppid() != shim)
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -78,7 +78,7 @@ static void become(char **argv, int said, pid_t warden)
 /* Its pid; -1 with errno. */
 static pid_t start(char **argv)
 {
-	pid_t warden = getpid(), pid;
+	pid_t shim = getpid(), pid;
 	int said[2], sys = 0;
 	ssize_t n = 0;
 
@@ -86,7 +86,7 @@ static pid_t start(char **argv)
 		return -1;
 	pid = fork();
 	if (pid == 0)
-		become(argv, said[1], warden);
+		become(argv, said[1], shim);
 	close(said[1]);
 	if (pid > 0) /* closed by the exec, or with why there is none */
 		n = read(said[0], &sys, sizeof sys);
@@ -107,7 +107,7 @@ static bool look(pid_t command, int *status)
 	bool empty = tree_reap(command, status);
 
 	if (!known && *status != NO_STATUS)
-		tell(WARDEN_ENDED, *status);
+		tell(SHIM_ENDED, *status);
 	return empty;
 }
 
@@ -119,7 +119,7 @@ static int end_all(int64_t grace_ms)
 
 	if (tree_end(grace_ms, 0, &status, &e) == 0)
 		return 0;
-	fprintf(stderr, "%s: %s\n", WARDEN_PROGRAM, e.text);
+	fprintf(stderr, "%s: %s\n", SHIM_PROGRAM, e.text);
 	return 1;
 }
 
@@ -140,9 +140,9 @@ static int watch(pid_t command, pid_t skepd)
 		} else if (sig == SIGQUIT) {
 			return end_all(0);
 		} else if (sig == SIGHUP && getppid() != skepd) {
-			alarm(WARDEN_STOP_S);
+			alarm(SHIM_STOP_S);
 		} else if (sig == SIGALRM) {
-			return end_all(WARDEN_GRACE_MS);
+			return end_all(SHIM_GRACE_MS);
 		}
 	}
 	return 0;
@@ -161,17 +161,16 @@ static void let_go_of_pipes(void)
 
 static bool set_up(int argc, char **argv)
 {
-	const char *mark = getenv(WARDEN_MARKER);
+	const char *mark = getenv(SHIM_MARKER);
 	sigset_t all;
 
 	if (argc < 4 || !mark) {
-		fprintf(stderr, "%s is started by skepd only\n",
-			WARDEN_PROGRAM);
+		fprintf(stderr, "%s is started by skepd only\n", SHIM_PROGRAM);
 		exit(64);
 	}
 	setenv(SPAWN_MARKER, mark, 1);
-	unsetenv(WARDEN_MARKER);
-	fcntl(WARDEN_FD, F_SETFD, FD_CLOEXEC);
+	unsetenv(SHIM_MARKER);
+	fcntl(SHIM_FD, F_SETFD, FD_CLOEXEC);
 	(void)proc_take_brand(strtoull(argv[2], NULL, 10));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
@@ -190,10 +189,10 @@ int main(int argc, char **argv)
 	if (tree_own(&e) == 0)
 		command = start(argv + 3);
 	if (command < 0) {
-		tell(WARDEN_REFUSED, errno);
+		tell(SHIM_REFUSED, errno);
 		return 0;
 	}
 	let_go_of_pipes();
-	tell(WARDEN_STARTED, command);
+	tell(SHIM_STARTED, command);
 	return watch(command, skepd);
 }

@@ -69,7 +69,7 @@ static struct leaving *add(struct supervisor *s, const char *name,
 	l->tree = *t;
 	snprintf(l->name, sizeof l->name, "%s", name);
 	l->term_ms = now_ms(s) + stop_ms;
-	l->kill_ms = l->term_ms + WARDEN_GRACE_MS;
+	l->kill_ms = l->term_ms + SHIM_GRACE_MS;
 	l->next = s->channels->leaving;
 	s->channels->leaving = l;
 	walk_soon(s);
@@ -92,8 +92,8 @@ static int word_for(struct leaving *l)
 	return SIGTERM;
 }
 
-/* By way of the wardens, which costs little. Returns those who need a look. */
-static struct plugin_tree *look_at_wardens(struct supervisor *s)
+/* By way of the shims, which costs little. Returns those who need a look. */
+static struct plugin_tree *look_at_shims(struct supervisor *s)
 {
 	struct leaving *l, *next = s->channels->leaving;
 	struct plugin_tree *loose = NULL;
@@ -102,7 +102,7 @@ static struct plugin_tree *look_at_wardens(struct supervisor *s)
 		bool was_loose = l->tree.loose;
 
 		next = l->next;
-		if (plugin_tree_has_warden(&l->tree)) {
+		if (plugin_tree_has_shim(&l->tree)) {
 			int sig = word_for(l);
 
 			if (sig)
@@ -167,7 +167,7 @@ static void walk(struct supervisor *s, struct plugin_tree *loose)
 	struct leaving *l, *next = k->leaving;
 
 	for (l = k->leaving; l; l = l->next)
-		if (l->tree.loose && !l->tree.warden)
+		if (l->tree.loose && !l->tree.shim)
 			l->tree.sig = word_for(l);
 	plugin_trees_look(loose);
 	k->walk_ms = now_ms(s) + k->walk_wait_ms;
@@ -176,7 +176,7 @@ static void walk(struct supervisor *s, struct plugin_tree *loose)
 		k->walk_wait_ms = WALK_MAX_MS;
 	while ((l = next)) {
 		next = l->next;
-		if (!l->tree.loose || l->tree.warden)
+		if (!l->tree.loose || l->tree.shim)
 			continue;
 		if (!l->tree.one)
 			drop(l);
@@ -187,7 +187,7 @@ static void walk(struct supervisor *s, struct plugin_tree *loose)
 
 static void look(struct supervisor *s)
 {
-	struct plugin_tree *loose = look_at_wardens(s);
+	struct plugin_tree *loose = look_at_shims(s);
 
 	if (loose && now_ms(s) >= s->channels->walk_ms)
 		walk(s, loose);
@@ -203,11 +203,11 @@ void plugin_on_look(uv_timer_t *t)
 void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms)
 {
-	if (t->warden || t->loose) {
+	if (t->shim || t->loose) {
 		add(s, name, t, stop_ms);
 		look(s); /* so that a word that is due is said now */
 	}
-	t->warden = 0;
+	t->shim = 0;
 	t->held = -1;
 	t->loose = false;
 }
@@ -249,7 +249,7 @@ static bool find_mark(const struct search *f, pid_t pid, struct plugin_tree *t)
 {
 	char mark[PLUGIN_MARK];
 
-	return (proc_env(pid, WARDEN_MARKER, mark, sizeof mark) ||
+	return (proc_env(pid, SHIM_MARKER, mark, sizeof mark) ||
 		proc_env(pid, SPAWN_MARKER, mark, sizeof mark)) &&
 	       plugin_tree_of_mark(t, f->sup->home.root, mark);
 }
@@ -297,7 +297,7 @@ void plugin_leave_strays(struct supervisor *s, const struct channel_row *rows,
 /* --- with skepd itself ------------------------------------------------ */
 
 /* They have the same time as with any other end. Whoever the kernel holds is
- * left to his warden. */
+ * left to his shim. */
 void plugin_leave_all(struct supervisor *s)
 {
 	int64_t until = 0;

@@ -19,7 +19,7 @@
 /* Is it a variable that is not passed on? */
 static bool is_ours(const char *variable)
 {
-	static const char *const names[] = {SPAWN_MARKER "=", WARDEN_MARKER "=",
+	static const char *const names[] = {SPAWN_MARKER "=", SHIM_MARKER "=",
 					    "SKEP_HOME=",     "SKEP_CHANNEL=",
 					    "NOTIFY_SOCKET=", "WATCHDOG_"};
 
@@ -42,13 +42,13 @@ static char **marked_env(const struct plugin *p, struct arena *a)
 	for (size_t i = 0; i < n; i++)
 		if (!is_ours(environ[i]))
 			env[k++] = environ[i];
-	env[k++] = arena_printf(a, WARDEN_MARKER "=%s", p->tree.mark);
+	env[k++] = arena_printf(a, SHIM_MARKER "=%s", p->tree.mark);
 	env[k++] = arena_printf(a, "SKEP_HOME=%s", c->sup->home.root);
 	env[k] = arena_printf(a, "SKEP_CHANNEL=%s", c->name);
 	return env;
 }
 
-/* The warden's command: itself, what it has to know, and the plugin's. */
+/* The shim's command: itself, what it has to know, and the plugin's. */
 static char **words(const struct plugin *p, struct arena *a)
 {
 	const struct channel *c = p->channel;
@@ -61,7 +61,7 @@ static char **words(const struct plugin *p, struct arena *a)
 	const cJSON *v;
 	int n = 3;
 
-	spawn_path(WARDEN_PROGRAM, path, sizeof path);
+	spawn_path(SHIM_PROGRAM, path, sizeof path);
 	argv[0] = arena_text(a, path);
 	argv[1] = arena_printf(a, "%d", (int)getpid());
 	argv[2] = arena_printf(a, "%" PRIu64, p->tree.brand);
@@ -76,7 +76,7 @@ static char **words(const struct plugin *p, struct arena *a)
 
 /* fds: its stdin, stdout and stderr, and what it tells us by. posix_spawn shares our memory until the
  * exec, so it costs the same however large we are. */
-static int spawn(struct plugin *p, const int fds[WARDEN_FD + 1], struct err *e)
+static int spawn(struct plugin *p, const int fds[SHIM_FD + 1], struct err *e)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -88,9 +88,9 @@ static int spawn(struct plugin *p, const int fds[WARDEN_FD + 1], struct err *e)
 	sigemptyset(&none);
 	sigfillset(&reset);
 	posix_spawn_file_actions_init(&actions);
-	for (int i = 0; i <= WARDEN_FD; i++)
+	for (int i = 0; i <= SHIM_FD; i++)
 		posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	posix_spawn_file_actions_addclosefrom_np(&actions, WARDEN_FD + 1);
+	posix_spawn_file_actions_addclosefrom_np(&actions, SHIM_FD + 1);
 	posix_spawn_file_actions_addchdir_np(&actions,
 					     p->channel->sup->home.root);
 	posix_spawnattr_init(&attr);
@@ -99,7 +99,7 @@ static int spawn(struct plugin *p, const int fds[WARDEN_FD + 1], struct err *e)
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
 						POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);
-	rc = posix_spawn(&p->tree.warden, argv[0], &actions, &attr, argv,
+	rc = posix_spawn(&p->tree.shim, argv[0], &actions, &attr, argv,
 			 marked_env(p, &a));
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
@@ -130,7 +130,7 @@ int plugin_start(struct plugin *p, struct err *e)
 					   e)) >= 0)
 		rc = spawn(p, (int[]){fds[0], fds[3], fds[6], fds[5]}, e);
 	if (rc) {
-		p->tree.warden = 0;
+		p->tree.shim = 0;
 		close_all(fds, 7);
 		return -1;
 	}

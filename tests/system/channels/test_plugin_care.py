@@ -11,7 +11,7 @@ import time
 import lib
 from channel_lib import deliveries
 from plugin_lib import (Bad, nobody_left, plugin, processes, show, trouble,
-                        until, warden)
+                        until, shim)
 from skepd_lib import QUICK, Host, Refused, faults_bin, host
 
 PUT = r'''
@@ -67,11 +67,11 @@ def test_every_word_of_a_command_is_passed_on(home):
     h.down()
 
 
-def test_a_warden_minds_the_end_of_skepd_and_no_other_word(home):
+def test_a_shim_minds_the_end_of_skepd_and_no_other_word(home):
     h = host(home)
     well(h, "p")
     row = until(h, "p", "ready")
-    os.kill(warden(row["id"]), signal.SIGHUP)
+    os.kill(shim(row["id"]), signal.SIGHUP)
     time.sleep(1.5)  # it would have ended it after a second
     assert show(h, "p")["pid"] == row["pid"] and processes(h, "p")
     h.down()

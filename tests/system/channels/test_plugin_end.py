@@ -9,7 +9,7 @@ import time
 
 import lib
 from plugin_lib import (SCRIPT, Bad, marked, nobody_left, plugin, show, until,
-                        warden)
+                        shim)
 from skepd_lib import Host, host
 
 
@@ -60,7 +60,7 @@ def test_many_that_do_not_listen_cost_the_next_skepd_little(home):
     for name in names:
         until(h, name, "ready")
     for name in names:  # they are not ended but by the next skepd
-        os.kill(warden(show(h, name)["id"]), signal.SIGSTOP)
+        os.kill(shim(show(h, name)["id"]), signal.SIGSTOP)
     h.kill()
     h.start()
     began, had = time.monotonic(), ticks(h.process.pid)
@@ -84,7 +84,7 @@ def test_many_that_do_not_listen_cost_the_next_skepd_little(home):
     nobody_left(home)
 
 
-# It has a child that its warden and skepd may not end, and ends itself.
+# It has a child that its shim and skepd may not end, and ends itself.
 HELD = r'''
 import os, sys
 if not os.path.exists(sys.argv[1]):
@@ -124,7 +124,7 @@ def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
     assert "another user" in row["trouble"], row
     assert (row["state"], row["pid"], row["starts"]) == ("ending", pid, 1), row
     said = home.skep("channel", "logs", "held").out
-    assert "skep-warden: 1 process does not end after SIGKILL" in said, said
+    assert "skep-plugin-shim: 1 process does not end after SIGKILL" in said, said
     began, had = time.monotonic(), ticks(h.process.pid)
     time.sleep(3)
     share = ((ticks(h.process.pid) - had) / os.sysconf("SC_CLK_TCK") /

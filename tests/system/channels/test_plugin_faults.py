@@ -10,7 +10,7 @@ import time
 import lib
 from channel_lib import deliveries, post
 from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
-                        processes, show, trouble, until, warden)
+                        processes, show, trouble, until, shim)
 from skepd_lib import Refused, host
 
 def replaced(home, mode, words, good_first=True, **config):
@@ -169,7 +169,7 @@ def test_no_two_over_the_death_of_skepd(home):
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
     old = marked(b.channel)
     assert len(old) == 2, "it, and a daemon"
-    os.kill(warden(b.channel), signal.SIGSTOP)  # who would end them
+    os.kill(shim(b.channel), signal.SIGSTOP)  # who would end them
     b.h.kill()
     assert set(marked(b.channel)) == set(old), "they do not listen"
     row = home.skep("channel", "show", "bad", "--json").json
@@ -184,7 +184,7 @@ def test_no_two_over_the_death_of_skepd(home):
 def test_what_a_removed_channel_left_is_ended_by_the_next_skepd(home):
     b = Bad(home, "stubborn")
     lib.eventually(lambda: b.notes("sent"), 30, "its message")
-    os.kill(warden(b.channel), signal.SIGSTOP)  # who would end them
+    os.kill(shim(b.channel), signal.SIGSTOP)  # who would end them
     b.h.call("DELETE", "/v1/channels/bad")
     b.h.kill()
     assert marked(b.channel)

@@ -7,7 +7,7 @@ import signal
 import time
 
 import lib
-from plugin_lib import Bad, delivered, trouble, until, warden
+from plugin_lib import Bad, delivered, trouble, until, shim
 
 
 SLEEP = os.path.realpath("/bin/sleep")
@@ -31,14 +31,14 @@ def gone(*pids):
 
 
 class Escape(Bad):
-    """A plugin with an escaped process, and its warden."""
+    """A plugin with an escaped process, and its shim."""
 
     def __init__(self, home, mode="escape", **more):
         home.undo.append(self.end_them)  # done after the end of skepd
         super().__init__(home, mode, message=False, **more)
         row = until(self.h, "bad", "ready")
         self.pid = row["pid"]
-        self.warden = warden(self.channel)
+        self.shim = shim(self.channel)
         self.escaped = int(self.notes("escaped")[0])
         lib.eventually(self.is_a_stranger, 30, "the escape")
 
@@ -55,10 +55,10 @@ class Escape(Bad):
         assert (place / "cgroup").read_text() == pathlib.Path(
             "/proc/%d/cgroup" % self.h.process.pid).read_text()
         return (not (place / "environ").read_bytes() and
-                mine["parent"] == self.warden)
+                mine["parent"] == self.shim)
 
     def all_gone(self):
-        gone(self.escaped, self.pid, self.warden)
+        gone(self.escaped, self.pid, self.shim)
 
 
 def test_it_goes_when_the_channel_is_disabled(home):
@@ -82,7 +82,7 @@ def test_it_goes_when_skepd_goes(home):
     e = Escape(home)
     home.skep("down")
     e.h.process.wait(60)
-    assert not lives(e.escaped) and not lives(e.pid) and not lives(e.warden)
+    assert not lives(e.escaped) and not lives(e.pid) and not lives(e.shim)
     e.ends_well()
 
 
@@ -126,9 +126,9 @@ def test_there_are_never_two_when_skepd_is_killed_and_comes_back(home):
     e.ends_well()
 
 
-def test_the_next_skepd_wakes_a_warden_that_was_stopped(home):
+def test_the_next_skepd_wakes_a_shim_that_was_stopped(home):
     e = Escape(home)
-    os.kill(e.warden, signal.SIGSTOP)
+    os.kill(e.shim, signal.SIGSTOP)
     e.h.kill()
     assert lives(e.escaped)
     e.be_good()
@@ -138,20 +138,20 @@ def test_the_next_skepd_wakes_a_warden_that_was_stopped(home):
     e.ends_well()
 
 
-def test_it_goes_when_the_warden_is_killed(home):
+def test_it_goes_when_the_shim_is_killed(home):
     e = Escape(home)
-    os.kill(e.warden, signal.SIGKILL)
-    trouble(e.h, "bad", "its warden is gone")
+    os.kill(e.shim, signal.SIGKILL)
+    trouble(e.h, "bad", "its shim is gone")
     e.all_gone()
     e.be_good()
     until(e.h, "bad", "ready")
     e.ends_well()
 
 
-def test_the_next_skepd_ends_it_when_the_warden_and_skepd_are_killed(home):
+def test_the_next_skepd_ends_it_when_the_shim_and_skepd_are_killed(home):
     e = Escape(home)
     os.kill(e.h.process.pid, signal.SIGSTOP)  # it cannot see the other's end
-    os.kill(e.warden, signal.SIGKILL)
+    os.kill(e.shim, signal.SIGKILL)
     e.h.kill()
     gone(e.pid)
     assert lives(e.escaped), "nobody is there to end it"
@@ -165,7 +165,7 @@ def test_the_next_skepd_ends_it_when_the_warden_and_skepd_are_killed(home):
 def test_one_that_runs_away_is_caught(home):
     e = Bad(home, "run away", message=False)
     until(e.h, "bad", "ready")
-    mine = warden(e.channel)
+    mine = shim(e.channel)
 
     lib.eventually(lambda: len(e.notes("runs")) > 20, 30, "its run")
     before = len(e.notes("runs"))
@@ -182,12 +182,12 @@ def test_one_that_runs_away_is_caught(home):
 def test_the_plugin_has_its_pipes_for_itself(home):
     e = Escape(home)
     for fd in (0, 1):
-        assert os.readlink("/proc/%d/fd/%d" % (e.warden, fd)) == "/dev/null"
+        assert os.readlink("/proc/%d/fd/%d" % (e.shim, fd)) == "/dev/null"
         assert os.readlink("/proc/%d/fd/%d" % (e.pid, fd)).startswith("pipe:")
     assert sorted(os.listdir("/proc/%d/fd" % e.pid)) == ["0", "1", "2", "3"]
     assert os.readlink("/proc/%d/fd/3" % e.pid).endswith("/lock")
     env = pathlib.Path("/proc/%d/environ" % e.pid).read_text()
-    assert "SKEP_CHANNEL=bad" in env and "SKEP_WARDEN_ID" not in env
+    assert "SKEP_CHANNEL=bad" in env and "SKEP_PLUGIN_SHIM" not in env
     assert os.readlink("/proc/%d/cwd" % e.pid) == str(home.path)
     assert stat(e.pid)["session"] == e.pid
     e.ends_well()

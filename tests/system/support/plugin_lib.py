@@ -35,9 +35,9 @@ def marked(ident, variable="SKEP_RUN_ID"):
     return found
 
 
-def warden(ident):
+def shim(ident):
     """The process below which the plugin of a channel's id runs."""
-    [pid] = marked(ident, "SKEP_WARDEN_ID")
+    [pid] = marked(ident, "SKEP_PLUGIN_SHIM")
     return pid
 
 
