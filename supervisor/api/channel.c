@@ -8,6 +8,7 @@
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
+#include "supervisor/channel/commands.h"
 #include "supervisor/channel/inbound.h"
 #include "supervisor/channel/tty.h"
 #include "supervisor/channel/webhook/receive.h"

@@ -9,6 +9,7 @@
 #include "supervisor/api/list.h"
 #include "supervisor/api/request.h"
 #include "supervisor/api/routes.h"
+#include "supervisor/channel/commands.h"
 #include "supervisor/channel/inbound.h"
 
 enum { BY_CHANNEL, BY_STATE, BY_TALK, BY_AGENT, BY_SESSION, BY_RUN };

@@ -1,5 +1,6 @@
 #include "supervisor/channel/delete.h"
 
+#include "supervisor/channel/commands.h"
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "lib/base/clock.h"

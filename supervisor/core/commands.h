@@ -166,39 +166,6 @@ int supervisor_agent_move(struct supervisor *s, const char *name,
 int supervisor_agent_file(struct supervisor *s, const char *name,
 			  struct completion done, struct err *e);
 
-/* --- channels --------------------------------------------------------- */
-
-/* definition: {"kind", "enabled", "command", "config"} */
-int supervisor_channel_put(struct supervisor *s, const char *name,
-			   const char *definition, const char *by,
-			   struct completion done, struct err *e);
-int supervisor_channel_delete(struct supervisor *s, const char *name,
-			      const char *by, struct completion done,
-			      struct err *e);
-/* enable, disable, pause, resume, default */
-int supervisor_channel_switch(struct supervisor *s, const char *name,
-			      const char *verb, const char *by,
-			      struct completion done, struct err *e);
-int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
-			   const char *by, struct completion done,
-			   struct err *e);
-int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
-			      const char *by, struct completion done,
-			      struct err *e);
-
-/* A message of ours to somebody; the conversation is made if need be. With a
- * key it is accepted once, however often it is posted. */
-struct post_request {
-	const char *channel, *peer, *body, *key; /* peer, key: NULL for none */
-};
-int supervisor_post_message(struct supervisor *s, const struct post_request *l,
-			    struct completion done, struct err *e);
-
-/* retry, dismiss, resend */
-int supervisor_delivery_verb(struct supervisor *s, const char *id,
-			     const char *verb, const char *by,
-			     struct completion done, struct err *e);
-
 /* scopes: a JSON array of words. The caller makes the token and its hash. */
 int supervisor_token_add(struct supervisor *s, const char *name,
 			 const char *hash, const char *scopes,
