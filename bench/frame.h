@@ -104,7 +104,7 @@ void plot_figure(const struct bench_plot *p, struct buf *out);
 void plot_file(const struct bench_plot *p, struct buf *out); /* a whole SVG */
 void html_text(struct buf *out, const char *text);
 
-/* compare.c, peers.c: commands that measure nothing. */
+/* compare.c, bench/peers/peers.c: commands that measure nothing. */
 int compare_command(int argc, char **argv, struct err *e);
 int peers_command(int argc, char **argv, struct err *e);
 bool peer_on_path(const char *program);

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* Why an attempt ended. The table is reason.def. */
+/* Why an attempt ended. The table is end_reason.def. */
 enum reason {
 #define REASON(code, outcome, again, word) REASON_##code,
 #include "ipc/end_reason.def"

@@ -11,7 +11,7 @@
 
 /*
  * The supervisor's end of the link: one listening socket for all workers, which
- * speaks nng's REP protocol (sp.h). Nothing here blocks, and there are no
+ * speaks nng's REP protocol (sp_frame.h). Nothing here blocks, and there are no
  * threads. Each message has an address; an answer may be sent to it at once,
  * hours later, or never, and in any order. A worker that went away loses its
  * answer and asks again when it is back.

@@ -35,7 +35,7 @@ struct namespaces_plan {
 	enum sandbox_network network;
 	int64_t tmp;        /* bytes */
 	bool host_pids;     /* no PID namespace: for a machine that has none */
-	struct ready ready; /* set by space.c */
+	struct ready ready; /* set by namespaces.c */
 };
 
 /* Descriptors for setns; -1: not needed. */

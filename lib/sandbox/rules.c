@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STACK_BYTES (512u << 10) /* files.c keeps paths on it */
+#define STACK_BYTES (512u << 10) /* landlock.c keeps paths on it */
 
 struct rules {
 	const struct sandbox_plan *plan;

@@ -31,7 +31,7 @@
  * Until that is decided those behind it in its line wait.
  *
  * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
- * (curl_loop.h), files are written in one, plugins are processes with pipes. A channel
+ * (lib/http/curl_loop.h), files are written in one, plugins are processes with pipes. A channel
  * has its own room, rate and hold, so one that is dead delays no other.
  */
 struct channel;
@@ -99,9 +99,10 @@ struct channels {
 	uv_timer_t rest;
 	struct curl_loop *web, *mail;
 	struct outbox *outbox;
-	struct leaving *leaving;       /* plugins on their way out */
-	uv_timer_t look;               /* at them, while there are any */
-	int64_t walk_ms, walk_wait_ms; /* plugin_leave.c */
+	struct leaving *leaving; /* plugins on their way out */
+	uv_timer_t look;         /* at them, while there are any */
+	int64_t walk_ms,
+		walk_wait_ms;    /* supervisor/channel/plugin/shutdown.c */
 	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */
@@ -113,7 +114,7 @@ struct channels {
 	bool closing;
 };
 
-/* channels.c */
+/* channel.c */
 int channels_open(struct supervisor *s, struct err *e);
 /* Claims no more, and ends the loop when the answers are there to what is under
  * way, or a second later: what is cut off is unknown, and may be sent twice. */

@@ -24,7 +24,7 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e);
 
-/* rpc.c: answers a device's request (channels.list, messages.history) with a
+/* device_rpc.c: answers a device's request (channels.list, messages.history) with a
  * delivery to whoever asked. */
 int rpc_answer(struct supervisor *s, const char *channel,
 	       const char *conversation, const struct inbound_message *m,

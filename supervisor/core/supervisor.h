@@ -20,12 +20,8 @@
 
 /*
  * The inside of skepd: one object, one loop, one writer of skep.sqlite. Private
- * to supervisor/; everybody else has api.h.
- *
- *   link.c     messages of workers           sched.c    who starts next
- *   move.c     events change rows            start.c    what a worker is told
- *   act.c      what follows after a commit   recover.c  at start, after errors
- *   verbs.c    what the outside may ask      approve.c  questions to people
+ * to supervisor/; other callers use commands.h. The functions below are in
+ * supervisor/run/, one file for each comment, unless the comment names another.
  */
 struct supervisor {
 	uv_loop_t loop;
@@ -59,7 +55,7 @@ struct supervisor {
 	bool alarm_stale;  /* the queue's next moment may have changed */
 	bool host_changed; /* the host's log has news */
 	bool stopping;     /* starts nothing more */
-	bool read_only;    /* there was no space to start: see disk.h */
+	bool read_only;    /* there was no space to start: see full_disk.h */
 	bool again;        /* there is space now */
 	bool ended;        /* the loop is to end */
 	int64_t ticks;
@@ -74,7 +70,7 @@ struct why {
 	enum run_verdict verdict;
 };
 
-/* move.c: the event's row of the table, in the transaction. ERR_CONFLICT if it has
+/* run/transition.c: the event's row of the table, in the transaction. ERR_CONFLICT if it has
  * none in the run's state; then nothing is changed. */
 int transition_apply(struct active_run *l, enum run_event event,
 		     const struct why *why, struct err *e);
@@ -96,13 +92,13 @@ void transition_worker_gone(struct active_run *l, const char *reason,
  * not count, unless the agent's file has it, or there were too many of them. */
 bool worker_never_started(struct active_run *l, const char *reason);
 
-/* verbs.c: calls done after the commit. */
+/* run/commands.c: calls done after the commit. */
 void complete_later(struct supervisor *s, struct completion done,
 		    const char *id, bool changed, const char *note);
 void active_run_stop(struct active_run *l,
 		     const char *by); /* to be run again */
 
-/* act.c */
+/* run/effects.c */
 void effect_apply(struct active_run *l,
 		  enum run_effect act);         /* after the commit */
 void spawn_before_commit(struct active_run *l); /* before it */
@@ -113,26 +109,26 @@ void record_worker_pid(struct active_run *l); /* in its rows */
 const char *exit_reason_of(const struct active_run *l);
 void exit_verify(struct active_run *l);
 
-/* finish.c: the worker's word that it is over; at_once: the answer needs no
+/* run/finish.c: the worker's word that it is over; at_once: the answer needs no
  * commit. supervisor_finish acts on the word that is kept in l->word. */
 int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 			bool *at_once, struct err *e);
 int supervisor_finish(struct active_run *l, struct err *e);
 
-/* in_place.c: stops all changes while the control plane's file is not at its
+/* file_replaced.c: stops all changes while the control plane's file is not at its
  * place: whether it is. */
 bool control_file_in_place(struct supervisor *s);
 
-/* settle.c: reads what a dead worker committed, in a thread; then reconcile_done. */
+/* run/reconcile.c: reads what a dead worker committed, in a thread; then reconcile_done. */
 void reconcile_begin(struct active_run *l);
 bool reconcile_is_late(
 	struct active_run *l); /* whether it goes on without it */
 
-/* sched.c */
+/* run/scheduler.c */
 void schedule_runs(struct supervisor *s);
 void queue_set_alarm(struct supervisor *s);
 
-/* sandboxes.c: rows of those that there are, and what the host can offer. */
+/* run/sandbox.c: rows of those that there are, and what the host can offer. */
 int run_sandbox_make(struct active_run *l, const struct sandbox_spec *spec,
 		     struct err *e);
 int run_sandbox_drop(struct active_run *l, struct err *e);
@@ -142,12 +138,12 @@ int run_sandbox_refuse(struct supervisor *s, const struct sandbox_spec *spec,
 void run_sandbox_log_missing(
 	struct supervisor *s); /* to the log, what is missing */
 
-/* start.c: makes a queued run live and starting: 0. 1: it must wait until what
+/* run/start.c: makes a queued run live and starting: 0. 1: it must wait until what
  * is idle has made room. */
 int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
 		     struct err *e);
 
-/* agents.c: the definition as its files say now; 1, 0: no such agent, -1. */
+/* agent.c: the definition as its files say now; 1, 0: no such agent, -1. */
 int supervisor_agent_read(struct supervisor *s, const char *name,
 			  struct agent_row *out, struct arena *a,
 			  struct err *e);
@@ -155,7 +151,7 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 			      struct agent_database_row *out, struct arena *a,
 			      struct err *e);
 
-/* link.c */
+/* run/messages.c */
 int messages_open(struct supervisor *s, struct err *e);
 void messages_close(struct supervisor *s);
 
@@ -164,7 +160,7 @@ void notify_run_watchers(struct active_run *l);  /* news of this run */
 void notify_host_watchers(struct supervisor *s); /* news in the host's log */
 void watch_orphan(struct active_run *l); /* the run is not live any more */
 
-/* recover.c */
+/* run/recovery.c */
 int recover_runs(struct supervisor *s, struct err *e);
 void on_txn_failed(void *arg, const struct err *failed);
 
@@ -172,7 +168,7 @@ void on_txn_failed(void *arg, const struct err *failed);
 void on_spawn_event(void *arg, const struct spawn_told *t, int pidfd);
 void on_spawner_lost(void *arg);
 
-/* approve.c */
+/* run/approval.c */
 int approval_on_request(struct active_run *l, const struct msg_approval *m,
 			struct err *e);
 void approvals_expire(struct supervisor *s);

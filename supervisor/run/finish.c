@@ -11,7 +11,7 @@
  * agent's file by then, all that it started has ended, and it leaves as soon as
  * it is answered. So the answer does not wait for the disk: the word is kept in
  * memory until the process is gone, and the end of the run is one commit. If we
- * die before that, the file says the same (settle.c).
+ * die before that, the file says the same (reconcile.c).
  */
 #define LEAVES_MS 100 /* after that the row says that it is ending */
 

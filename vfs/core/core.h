@@ -124,7 +124,7 @@ int orphans_write(struct vfs *v, struct err *e);            /* at commit */
 int orphans_reap(struct vfs *v, struct err *e); /* of dead processes */
 void orphans_let_go(struct vfs *v);             /* all of ours */
 
-/* data.c */
+/* content.c */
 ssize_t data_read(struct vfs *v, const struct node *n, void *p, size_t len,
 		  int64_t off, struct err *e);
 int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
@@ -132,7 +132,7 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
 
-/* ns.c: checks the quota and counts; negative numbers give back. */
+/* namespace.c: checks the quota and counts; negative numbers give back. */
 int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
 /* The node is about to have this size. */
 int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e);
@@ -149,7 +149,7 @@ int quota_recount(struct vfs *v, struct err *e);
 int ns_add_root(struct vfs *v, struct err *e);
 int ns_check_free(struct sql *db, const char *name, struct err *e);
 
-/* snap.c, back.c */
+/* vfs/snapshot/snapshot.c, vfs/snapshot/rollback.c */
 int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e);
 int snapshot_drop(struct vfs *v, int64_t snap, struct err *e);
 int snapshot_find(struct vfs *v, const char *name,
@@ -163,11 +163,11 @@ int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
 /* walk.c: what a damaged file may hold. -1. */
 int within_itself(int64_t dir, struct err *e);
 
-/* merge.c: a copy of a node with its attributes, contents shared. */
+/* vfs/snapshot/merge.c: a copy of a node with its attributes, contents shared. */
 int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
 	      struct vfs_at at, struct err *e);
 
-/* host.c: namespaces with a host directory below. */
+/* lower.c: namespaces with a host directory below. */
 int lower_root(struct vfs *v, struct node *root, struct err *e);
 int lower_fill(struct vfs *v, struct node *dir, struct err *e);
 int lower_fill_all(struct vfs *v, struct err *e);
@@ -183,7 +183,7 @@ int lower_open_parent(struct vfs *v, const char *path, const char **name,
 int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
 	       struct err *e);
 int lower_open(struct vfs *v, const char *path, int flags, struct err *e);
-/* host_print.c: called before each change of a node's content or attributes. */
+/* lower_fingerprint.c: called before each change of a node's content or attributes. */
 int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e);
 /* Is the host file what it was before the first change? 1, 0 if it is not or
  * nothing is known, -1. */

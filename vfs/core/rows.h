@@ -45,7 +45,7 @@ int node_keep(struct vfs *v, const struct node *n,
 	      struct err *e); /* before the first change */
 int node_save(struct vfs *v, const struct node *n, struct err *e);
 int node_store(struct vfs *v, const struct node *n,
-	       struct err *e); /* node_save at once, for memo.h */
+	       struct err *e); /* node_save at once, for node_cache.h */
 int node_drop(struct vfs *v, struct node *n, struct err *e); /* with content */
 void node_touch(struct node *n,
 		bool content); /* changed, or modified as well */

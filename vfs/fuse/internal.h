@@ -39,8 +39,8 @@ struct mnt {
 	uint64_t init_unique; /* the request whose answer gets more flags */
 	uint32_t init_flags;  /* that libfuse does not know */
 	bool kill_set_id;     /* this request takes set-id bits away */
-	bool awaits_forget;   /* a write over the quota: fuse_data.c */
-	struct node_refs accessed; /* fuse_atime.c */
+	bool awaits_forget;   /* a write over the quota: ops_data.c */
+	struct node_refs accessed; /* atime.c */
 	struct cookie_book cookies;
 	const char *dir; /* of a person's mount; NULL: of a run's */
 	int heard;       /* signals that were obeyed */
@@ -97,7 +97,7 @@ void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
 
-/* fuse_atime.c: after a read, if the attributes are known or not; the time to show; before a write (keep) or a
+/* atime.c: after a read, if the attributes are known or not; the time to show; before a write (keep) or a
  * change of the time; all of them to the batch, and whether it is time to. */
 void mnt_accessed(struct mnt *m, int64_t ino);
 void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a);
@@ -110,7 +110,7 @@ bool mnt_access_full(const struct mnt *m);
 #define MNT_TIMEOUT 86400.0
 #define MNT_BLKSIZE 65536
 
-/* fuse_wire.c: how requests and answers travel. */
+/* io.c: how requests and answers travel. */
 extern const struct fuse_custom_io mnt_io;
 void mnt_init(void *arg, struct fuse_conn_info *conn);
 /* Requests that libfuse does not know; false if it is none of them. */

@@ -82,7 +82,7 @@ void mnt_init(void *arg, struct fuse_conn_info *conn)
 				  FUSE_CAP_SPLICE_MOVE |
 				  FUSE_CAP_ATOMIC_O_TRUNC);
 	conn->max_write = 1 << 20;
-	conn->max_readahead = 4 << 20; /* see fuse_mount.c */
+	conn->max_readahead = 4 << 20; /* see mountpoint.c */
 	conn->max_background = 64;
 	conn->time_gran = 1;
 }

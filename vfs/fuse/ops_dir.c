@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 /*
- * Directories as lists. The offset of an entry is a cookie (cookie.h): the
+ * Directories as lists. The offset of an entry is a cookie (vfs/core/cookie.h): the
  * kernel may continue from any offset in any handle, also after it has dropped
  * the listing that it had cached. A handle reads the directory once, when it is
  * rewound or first needed.

@@ -19,7 +19,7 @@
  *            "none"   end of file at once
  *   "context": 20     how many earlier messages of the session the prompt holds
  *
- * The environment has nothing but "env", "pass", what exec_env.def passes on
+ * The environment has nothing but "env", "pass", what environment.def passes on
  * and SKEP_RUN_ID, SKEP_ATTEMPT, SKEP_AGENT, SKEP_SESSION, SKEP_WORKSPACE.
  */
 enum exec_stdin { STDIN_LINES, STDIN_ONCE, STDIN_TEXT, STDIN_NONE };
@@ -46,7 +46,7 @@ int exec_config_command(struct exec_config *c, const cJSON *v,
 			const struct msg_start *s, struct arena *a,
 			struct err *e);
 
-/* Adds what acp_env.def names and the worker's own environment has, unless env
+/* Adds what worker/driver/acp/env.def names and the worker's own environment has, unless env
  * has it already. */
 int exec_config_network(struct exec_config *c, struct arena *a, struct err *e);
 

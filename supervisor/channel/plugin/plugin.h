@@ -72,15 +72,15 @@ void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
 bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
 
-/* plugin_start.c: the shim, with the pipes open. It says what became of the
+/* start.c: the shim, with the pipes open. It says what became of the
  * plugin. */
 int plugin_start(struct plugin *p, struct err *e);
 
-/* plugin_told.c: what the shim says. */
+/* shim_events.c: what the shim says. */
 void plugin_told_open(struct plugin *p, int fd); /* takes it */
 void plugin_told_close(struct plugin *p);
 
-/* plugin_pipe.c: lines both ways; neither is waited for. */
+/* pipes.c: lines both ways; neither is waited for. */
 void plugin_pipe_init(struct plugin *p);
 void plugin_pipe_fini(struct plugin *p);
 void plugin_pipe_open(struct plugin *p, int in, int out); /* takes both */
@@ -95,7 +95,7 @@ bool plugin_flush(struct plugin *p);
 bool plugin_has_room(const struct plugin *p); /* it reads what it is sent */
 bool plugin_takes(const struct plugin *p, size_t n); /* so many bytes more */
 
-/* plugin_say.c: what it is told. */
+/* send.c: what it is told. */
 void plugin_configure(struct plugin *p);
 void plugin_ping(struct plugin *p);
 void plugin_stop_word(struct plugin *p);
@@ -107,11 +107,11 @@ void plugin_refuse(struct plugin *p, const char *id, int code, const char *why);
 void plugin_tell(struct plugin *p, const char *event, const char *ref,
 		 const char *id);
 
-/* plugin_rpc.c, plugin_ask.c: what it says. */
+/* rpc.c, requests.c: what it says. */
 void plugin_line(struct plugin *p, const char *line, size_t n);
 void plugin_request(struct plugin *p, const struct rpc_line *r);
 
-/* plugin_leave.c: sees the end of a tree, which it takes, in its own time:
+/* shutdown.c: sees the end of a tree, which it takes, in its own time:
  * SIGTERM after stop_ms, SIGKILL later. What does not end is told. */
 void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms);

@@ -14,7 +14,7 @@ const char *webhook_secret(const struct supervisor *s, const char *name,
 int webhook_keys_read(struct secret_file *f, struct webhook_keys **out,
 		      struct err *e);
 
-/* channel_webhook.c: of an open one; good until the loop is let go. */
+/* webhook.c: of an open one; good until the loop is let go. */
 struct webhook_keys *webhook_keys_of(struct channel *c);
 
 /* Whether it is the message of a friend: ERR_UNAUTHORIZED, in the same words

@@ -10,8 +10,8 @@
 /*
  * The client's side of the Agent Client Protocol, version 1: one agent process,
  * one session of its own, one or more prompts of a run, or of several runs. acp_begin says
- * initialize, and each reply leads to the next call (acp_client.c); what the
- * agent tells goes to the transcript (acp_update.c). Nothing here waits: the
+ * initialize, and each reply leads to the next call (client.c); what the
+ * agent tells goes to the transcript (update.c). Nothing here waits: the
  * driver feeds and writes, until `over`.
  *
  * Which of the agent's sessions continues ours is kept in our session's meta,
@@ -81,18 +81,18 @@ struct acp {
 	const char *key_login;  /* its method for an API key, or NULL */
 };
 
-/* driver_acp.c: all of it, with the run's prompt as the first one. What the
+/* driver.c: all of it, with the run's prompt as the first one. What the
  * agent says goes to x->rpc; what is for it is in x->subprocess.input. */
 void acp_init(struct acp *x, struct run *r, struct run_end *end);
 void acp_fini(struct acp *x);
 
-/* acp_keep.c: the agent stays where it is when its run is over, if it may, and
+/* idle.c: the agent stays where it is when its run is over, if it may, and
  * takes up the prompt of the session's next one. */
 bool acp_may_stay(const struct acp *x);
 int acp_stay(struct acp *x, struct err *e);
 int acp_take_up(struct acp *x, struct run_end *end, struct err *e);
 
-/* acp_client.c */
+/* client.c */
 int acp_begin(struct acp *x, struct err *e);
 int acp_again(struct acp *x, struct err *e); /* of one that has stayed */
 void acp_add_prompt(struct acp *x, const char *text);
@@ -102,14 +102,14 @@ void acp_add_prompt(struct acp *x, const char *text);
 int acp_go_on(struct acp *x, int64_t *ms, struct err *e);
 void acp_cancel(struct acp *x); /* tells the agent, once */
 
-/* acp_servers.c: the MCP servers of a session, as an array. */
+/* mcp_servers.c: the MCP servers of a session, as an array. */
 void acp_add_servers(struct acp *x, struct buf *out);
 
-/* acp_prompt.c: the text, and the attachments that it names and the agent takes,
+/* prompt.c: the text, and the attachments that it names and the agent takes,
  * as an array of content blocks. */
 void acp_add_blocks(struct acp *x, const char *text, struct buf *out);
 
-/* acp_update.c: one "update" of session/update; raw or refined, it is kept.
+/* update.c: one "update" of session/update; raw or refined, it is kept.
  * Then the end of the turn: calls that are still open get this state. */
 int acp_update(struct acp *x, const cJSON *update, struct err *e);
 int acp_usage(struct acp *x, const cJSON *reply, struct err *e);
@@ -121,7 +121,7 @@ int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
 int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
 		 struct err *e);
 
-/* acp_permission.c: session/request_permission is answered by a rule, or is a
+/* permission.c: session/request_permission is answered by a rule, or is a
  * durable question whose answer reaches the agent once. */
 int acp_permissions_begin(struct acp *x, struct err *e);
 int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
@@ -142,7 +142,7 @@ bool acp_permit(struct acp *x, const struct rpc_request *ask,
 int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 		    struct err *e);
 
-/* acp_subject.c: what a call is about, for the rules. */
+/* subject.c: what a call is about, for the rules. */
 void acp_subject(struct acp *x, const struct acp_call *c,
 		 struct permission_subject *s);
 
@@ -157,12 +157,12 @@ enum permit acp_judge(struct acp *x, const struct permission_subject *s,
 void acp_add_path(struct acp *x, struct permission_subject *s,
 		  const char *path);
 
-/* acp_files.c: fs/read_text_file and fs/write_text_file, in the workspace. */
+/* files.c: fs/read_text_file and fs/write_text_file, in the workspace. */
 int acp_files_begin(struct acp *x, struct err *e);
 int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e);
 int acp_on_write(struct rpc *r, const struct rpc_request *ask, struct err *e);
 
-/* acp_terminal.c: terminal/…, commands that run where the agent runs. Their end
+/* terminal.c: terminal/…, commands that run where the agent runs. Their end
  * and their last output stand in the transcript. */
 int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e);
@@ -180,7 +180,7 @@ void acp_terminals_look(
 bool acp_terminal_shown(struct acp *x, const char *id, struct buf *out);
 int acp_terminals_end(struct acp *x, struct err *e); /* releases all */
 
-/* acp_session.c: the agent's session that continues ours (NULL: there is none,
+/* session.c: the agent's session that continues ours (NULL: there is none,
  * or ours was forked or rewound since); and keeping it. */
 int acp_session_find(struct acp *x, const char **id, struct err *e);
 int acp_session_keep(struct acp *x, struct err *e);

@@ -21,7 +21,7 @@
  */
 int acp_try(const char *timeout_ms);
 
-/* acp_try_talk.c: -1 when it was no good. */
+/* probe_session.c: -1 when it was no good. */
 int acp_try_say(const char *step, bool ok, const char *detail);
 struct acp_try_talk {
 	const struct acp_config *config;
@@ -32,7 +32,7 @@ struct acp_try_talk {
 
 int acp_try_talk(const struct acp_try_talk *how);
 
-/* acp_try_work.c: what the agent is asked to do, and whether it did it. */
+/* probe_work.c: what the agent is asked to do, and whether it did it. */
 struct acp_try_work {
 	const char *dir;
 	char word[16], input[16];
@@ -42,7 +42,7 @@ struct acp_try_work {
 int acp_try_work_begin(struct acp_try_work *w, const char *dir, struct err *e);
 int acp_try_work_judge(const struct acp_try_work *w);
 
-/* acp_try_node.c: of an agent that fails: is there a node of this version? 0:
+/* probe_node.c: of an agent that fails: is there a node of this version? 0:
  * it needs none. */
 int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 		 int64_t least);

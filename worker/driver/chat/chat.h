@@ -11,9 +11,9 @@
 #include "worker/mcp/mcp.h"
 
 /*
- * The chat driver's inside: a loop of requests and tools (driver_chat.c), the
- * request (chat_request.c), the answer as parts of an event (chat_answer.c),
- * the tools (chat_tools.c), and making room (chat_compact.c). Everything that a
+ * The chat driver's inside: a loop of requests and tools (driver.c), the
+ * request (request.c), the answer as parts of an event (answer.c),
+ * the tools (tools.c), and making room (compact.c). Everything that a
  * later attempt needs is in the transcript.
  */
 struct chat {
@@ -46,11 +46,11 @@ struct chat {
 int chat_end(struct chat *x, enum reason reason, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* --- chat_request.c: appended to out ---------------------------------- */
+/* --- request.c: appended to out ---------------------------------- */
 int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 		 struct err *e);
 
-/* --- chat_answer.c ----------------------------------------------------- */
+/* --- answer.c ----------------------------------------------------- */
 void chat_answer_begin(struct chat *x); /* x->turn is fresh */
 int chat_answer_grew(void *arg, enum chat_grows what, int call,
 		     const char *text, size_t n, struct err *e);
@@ -63,7 +63,7 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 		       bool failed, struct err *e);
 void chat_answer_end(struct chat *x); /* frees memory only */
 
-/* --- chat_tools.c ------------------------------------------------------ */
+/* --- tools.c ------------------------------------------------------ */
 struct chat_use {
 	const char *id, *name;
 	const cJSON *args; /* an object */
@@ -81,7 +81,7 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 /* May it be done once more, when nobody knows whether it was? */
 bool chat_tool_again(const char *name);
 
-/* --- chat_compact.c ------------------------------------------------------ */
+/* --- compact.c ------------------------------------------------------ */
 
 /* Is a request of so many bytes more than the model takes, as far as we know,
  * and can something be done about it? *tokens is how many they may be. */

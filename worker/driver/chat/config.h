@@ -17,7 +17,7 @@
  *   "key_file": "name"                in credentials/, or a path from the root;
  *                                     only its owner may read it
  *   "key_env":  "NAME"                of the supervisor's environment
- *   "headers":  {"X-Title": "skep"}   added to each request: headers.h
+ *   "headers":  {"X-Title": "skep"}   added to each request: worker/driver/headers.h
  *   "images":   false                 pictures are only named, not sent
  *   "files":    false                 PDF documents and sound likewise
  *   "params":   {"temperature": 0}    added to each request as they are
@@ -27,7 +27,7 @@
  *   "permissions": …                  worker/driver/permission.h
  *   "price":    {"input": 1.25, "cached": 0.1, "output": 10}
  *                                     dollars for a million tokens
- *   and the limits of chat_limits.def
+ *   and the limits of limits.def
  */
 struct chat_limits {
 #define LIMIT(name, other, least, help) int64_t name;

@@ -14,7 +14,7 @@
 struct chat_state {
 	const char *from;      /* NULL: there is none */
 	const char *reasoning; /* the text, or NULL */
-	const char *field;     /* chat_turn.h, or NULL */
+	const char *field;     /* turn.h, or NULL */
 	const char *list;      /* member that details is for, or NULL */
 	const char *details;   /* JSON */
 	const char *extra;     /* JSON, or NULL */

@@ -8,7 +8,7 @@
 /*
  * Some servers send the reasoning of a model inside of its text, between a tag
  * at the very beginning and its counterpart: <think>…</think> and the like
- * (chat_think.def). This separates them while the text streams; a tag may be
+ * (think_tag.def). This separates them while the text streams; a tag may be
  * split over any number of pieces.
  *
  * Where the server's template has the opening tag, the model writes only the

@@ -102,12 +102,12 @@ int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e);
  * caller frees it. */
 cJSON *chat_turn_details(const struct chat_turn *t);
 
-/* chat_responses.c: an event, and a whole answer, of the Responses API. */
+/* responses.c: an event, and a whole answer, of the Responses API. */
 int chat_turn_typed(struct chat_turn *t, const char *type, const cJSON *v,
 		    struct err *e);
 int chat_turn_response(struct chat_turn *t, const cJSON *r, struct err *e);
 
-/* chat_reasoning.c: what a message says of the model's reasoning. */
+/* reasoning.c: what a message says of the model's reasoning. */
 int chat_turn_reasoning(struct chat_turn *t, const cJSON *m, struct err *e);
 
 /* For these: text that came, calls, and why it ended. */
