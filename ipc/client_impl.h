@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <sys/un.h>
 
-/* Inside of the link's worker end: client.c has what callers do, client_thread.c what
- * the thread does. */
+/* Inside of the link's worker end: client.c has what callers do,
+ * client_thread.c what the thread does. */
 #define NS_PER_MS 1000000
 
 struct report {

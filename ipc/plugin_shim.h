@@ -4,12 +4,12 @@
 #include <stdint.h>
 
 /*
- * skep-plugin-shim PARENT BRAND COMMAND…: the process below which a plugin runs. As child
- * subreaper it inherits every descendant of the command, also one that left its
- * session and emptied its environment: they are ended by it, and its own end is
- * the proof that none is left. It ends with PARENT (skepd), and its tree with it.
- * Should it be killed itself, the command is killed too, and others are found by
- * their BRAND (lib/os/proc.h).
+ * skep-plugin-shim PARENT BRAND COMMAND…: the process below which a plugin
+ * runs. As child subreaper it inherits every descendant of the command, also
+ * one that left its session and emptied its environment: they are ended by it,
+ * and its own end is the proof that none is left. It ends with PARENT (skepd),
+ * and its tree with it. Should it be killed itself, the command is killed too,
+ * and others are found by their BRAND (lib/os/proc.h).
  *
  * The command has the shim's own stdin, stdout, stderr, directory and
  * environment; nothing passes through the shim. It is told by signal:

@@ -8,10 +8,10 @@
 /*
  * Between skepd and its spawner: a SOCK_SEQPACKET pair, one struct a packet,
  * both sides of one build. skepd sends asks, each with the start message of the
- * worker (ipc/start_message.h) as a passed descriptor, and after it the gate at which
- * the worker waits (worker/run/attempt.h), or none. The spawner answers each with
- * STARTED (and the worker's pidfd as a passed descriptor) or FAILED, and tells
- * of every child that ended. It ends when skepd does.
+ * worker (ipc/start_message.h) as a passed descriptor, and after it the gate at
+ * which the worker waits (worker/run/attempt.h), or none. The spawner answers
+ * each with STARTED (and the worker's pidfd as a passed descriptor) or FAILED,
+ * and tells of every child that ended. It ends when skepd does.
  */
 #define SPAWN_FD      3 /* the spawner's end */
 #define SPAWN_RUN     32

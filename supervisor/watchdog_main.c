@@ -6,8 +6,8 @@
  * order (exit status 0), was told to stop, cannot start for a reason that a
  * restart does not change, or never became ready at all; the exit status is
  * skepd's. SIGTERM, SIGINT and SIGHUP are passed on. skepd reports its state by
- * the protocol of systemd (lib/os/sd_notify.h), on a socket of ours. Workers go on while
- * skepd is away, and the next one adopts them.
+ * the protocol of systemd (lib/os/sd_notify.h), on a socket of ours. Workers go
+ * on while skepd is away, and the next one adopts them.
  */
 #include "lib/base/clock.h"
 #include "lib/base/log.h"

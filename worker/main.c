@@ -1,8 +1,8 @@
 /* skep-worker: executes one attempt of one run; started by the spawner, with
- * its start message on descriptor 0 (ipc/start_message.h). With --mount it serves the
- * workspace of such an attempt (worker/workspace/workspace.h); with --mcp it gives the
- * files of one to an agent (worker/mcp/mcp.h), with --try it tries an agent
- * (worker/driver/acp/probe.h). */
+ * its start message on descriptor 0 (ipc/start_message.h). With --mount it
+ * serves the workspace of such an attempt (worker/workspace/workspace.h); with
+ * --mcp it gives the files of one to an agent (worker/mcp/mcp.h), with --try it
+ * tries an agent (worker/driver/acp/probe.h). */
 #include "ipc/start_message.h"
 #include "worker/driver/acp/probe.h"
 #include "worker/mcp/mcp.h"

@@ -4,10 +4,10 @@
 #include <sqlite3.h>
 
 /*
- * A SQLite VFS that passes every call on to the default one, for VFSes that count
- * calls or make them fail. They copy pass_methods, replace some of the functions, and
- * call those of pass_methods from there. Not for skep itself, which uses
- * SQLite's own VFS.
+ * A SQLite VFS that passes every call on to the default one, for VFSes that
+ * count calls or make them fail. They copy pass_methods, replace some of the
+ * functions, and call those of pass_methods from there. Not for skep itself,
+ * which uses SQLite's own VFS.
  */
 struct pass_file {
 	sqlite3_file base;

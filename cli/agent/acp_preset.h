@@ -8,8 +8,8 @@
 #define ACP_PRESETS "codex|claude|gemini|opencode|copilot|qwen|goose|kilo"
 
 /* Adds what the preset says to an agent's definition, where it says nothing
- * itself: driver, preset, command, pass, env and keep_ms of its config, and the paths
- * that it writes to, for the sandbox. */
+ * itself: driver, preset, command, pass, env and keep_ms of its config, and the
+ * paths that it writes to, for the sandbox. */
 void acp_preset_apply(cJSON *def, const char *name);
 
 /* Makes the places in the home directory that the preset lets it write to: in the

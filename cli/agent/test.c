@@ -111,8 +111,8 @@ static int judge(const struct agent_row *row, const char *preset, int status,
 		       needs ? needs : "");
 }
 
-/* What the trial is told: see worker/driver/acp/probe.h. The version of node is of no
- * interest for a command that is not the preset's. */
+/* What the trial is told: see worker/driver/acp/probe.h. The version of node is
+ * of no interest for a command that is not the preset's. */
 static void add_input(struct cli *cli, const cJSON *spec, const char *preset,
 		      struct buf *b)
 {

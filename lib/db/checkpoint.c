@@ -1,12 +1,13 @@
 /*
  * Checkpoints: when the log is copied into the file, and why that is safe.
  *
- * SQLite 3.7.0 to 3.51.2 has a race (its "WAL-reset bug"). A checkpoint that does
- * not hold the write lock reads how long the log is; if all of that has been
- * copied before, a writer may reset the log now; the checkpoint then takes its old
- * length for that of the new log, and marks frames as copied that were not. A
- * PASSIVE checkpoint never holds the write lock, which includes SQLite's automatic
- * ones. The other modes wait for it, but fall back to PASSIVE when the wait fails.
+ * SQLite 3.7.0 to 3.51.2 has a race (its "WAL-reset bug"). A checkpoint that
+ * does not hold the write lock reads how long the log is; if all of that has
+ * been copied before, a writer may reset the log now; the checkpoint then takes
+ * its old length for that of the new log, and marks frames as copied that were
+ * not. A PASSIVE checkpoint never holds the write lock, which includes SQLite's
+ * automatic ones. The other modes wait for it, but fall back to PASSIVE when
+ * the wait fails.
  *
  * So every checkpoint of skep is one of the other modes and runs
  * - first in the write queue (lib/db/write_queue.h), where no other process of skep can begin

@@ -6,12 +6,14 @@
 /*
  * A checkpoint copies the log into the file. FULL copies, RESTART also lets the
  * next writer begin at the start of the log, TRUNCATE empties the log. It runs
- * first in the write queue and with SQLite's write lock; lib/db/checkpoint.c says why.
- * A reader or a writer that is in the way is waited for in pauses outside of the
- * queue, wait_ms in all (0: one try); then `busy`, and what could be copied was.
+ * first in the write queue and with SQLite's write lock; lib/db/checkpoint.c
+ * says why. A reader or a writer that is in the way is waited for in pauses
+ * outside of the queue, wait_ms in all (0: one try); then `busy`, and what
+ * could be copied was.
  *
- * Without it, a commit that finds the log long is followed by a checkpoint (FULL,
- * one try, and again after a quarter more). sql_checkpoint_at says how long.
+ * Without it, a commit that finds the log long is followed by a checkpoint
+ * (FULL, one try, and again after a quarter more). sql_checkpoint_at says how
+ * long.
  */
 enum sql_checkpoint {
 	SQL_CHECKPOINT_FULL,

@@ -38,9 +38,10 @@ enum sql_flags {
 };
 
 /*
- * Opens path with the pragmas that every connection has: WAL, busy_timeout
- * 30 s, foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network filesystems.
- * Borrows `set` for the life of *out; it may be NULL (scripts only).
+ * Opens path with the pragmas that every connection has: WAL, busy_timeout 30
+ * s, foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network
+ * filesystems. Borrows `set` for the life of *out; it may be NULL (scripts
+ * only).
  */
 int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	     unsigned flags, struct err *e);

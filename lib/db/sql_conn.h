@@ -90,8 +90,8 @@ int sql_log_is_foreign(const struct sql *db, struct err *e); /* -1 */
 /* Sets synchronous to FULL or NORMAL. Outside of transactions. */
 int sql_set_full(struct sql *db, bool full, struct err *e);
 
-/* lib/db/sql_place.c: how to read a database whose place cannot be written; NULL if it can. The
- * caller frees it. */
+/* lib/db/sql_place.c: how to read a database whose place cannot be written;
+ * NULL if it can. The caller frees it. */
 char *sql_uri_without_writes(const char *path);
 
 /* The one place where SQLite's codes become ours. */

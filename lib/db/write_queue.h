@@ -27,7 +27,8 @@ struct write_queue {
 int write_queue_open(struct write_queue *t, const char *path, struct err *e);
 void write_queue_close(struct write_queue *t);
 
-/* ERR_BUSY after wait_ms (WRITE_QUEUE_WAIT_MS unless a test changes it), ERR_CANCELED after write_queue_interrupt. */
+/* ERR_BUSY after wait_ms (WRITE_QUEUE_WAIT_MS unless a test changes it),
+ * ERR_CANCELED after write_queue_interrupt. */
 int write_queue_enter(struct write_queue *t, const char *path, struct err *e);
 bool write_queue_try(struct write_queue *t); /* takes it if nobody has it */
 void write_queue_leave(struct write_queue *t);

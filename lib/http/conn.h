@@ -116,8 +116,8 @@ bool conn_is_done(const struct conn *c);
 void conn_tick(struct conn *c, int64_t now); /* time-outs, heartbeats */
 void conn_orphans_close(struct conn_core *k);
 
-/* authorize.c: takes a head of `size` bytes off `in` and checks all of it: who asks,
- * for what, how large. -1: answer with the error. */
+/* authorize.c: takes a head of `size` bytes off `in` and checks all of it: who
+ * asks, for what, how large. -1: answer with the error. */
 int conn_read_head(struct conn *c, size_t size, struct err *e);
 
 /* For reply.c */

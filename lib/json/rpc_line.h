@@ -20,7 +20,8 @@ struct rpc_line {
 	const cJSON *error;  /* likewise; an object */
 };
 
-/* ERR_INVALID: it is no such line; ERR_TOOBIG: too many values. The caller ends a good one by rpc_line_fini. */
+/* ERR_INVALID: it is no such line; ERR_TOOBIG: too many values. The caller ends
+ * a good one by rpc_line_fini. */
 int rpc_line_read(struct rpc_line *r, const char *line, size_t n,
 		  struct err *e);
 void rpc_line_fini(struct rpc_line *r);

@@ -59,12 +59,13 @@ void namespaces_prepare(void);
 pid_t namespaces_prepared(void); /* that process; 0: none */
 void namespaces_unprepare(void); /* ends it, if nothing has used it */
 
-/* Starts making them in another process, beside the caller. namespaces_make with the
- * same plan waits for it; it also works without this. */
+/* Starts making them in another process, beside the caller. namespaces_make
+ * with the same plan waits for it; it also works without this. */
 void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p);
 
-/* *s is NAMESPACES_NONE, or what namespaces_begin began. Without a PID namespace where the machine has none for us; ERR_UNSUPPORTED
- * where it has no namespaces at all. */
+/* *s is NAMESPACES_NONE, or what namespaces_begin began. Without a PID
+ * namespace where the machine has none for us; ERR_UNSUPPORTED where it has no
+ * namespaces at all. */
 int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
 		    struct err *e);
 

@@ -8,9 +8,10 @@
 #include <sys/types.h>
 
 /*
- * An archive of ops/backup/archive_write.h, read from front to back; a pipe will do. What comes
- * out is to be trusted only when unpack_end has found the seal to be right.
- * Paths that lead out of the target (absolute, "..") are refused as damage.
+ * An archive of ops/backup/archive_write.h, read from front to back; a pipe
+ * will do. What comes out is to be trusted only when unpack_end has found the
+ * seal to be right. Paths that lead out of the target (absolute, "..") are
+ * refused as damage.
  */
 struct unpack;
 

@@ -6,9 +6,9 @@
 #include "schema/home.h"
 
 /*
- * A backup of a home: one archive (ops/backup/archive_write.h) with a compact snapshot of each
- * database, the configuration, definitions that lie in files, and workspaces if
- * wanted. Credentials are never in it. Runs go on meanwhile.
+ * A backup of a home: one archive (ops/backup/archive_write.h) with a compact
+ * snapshot of each database, the configuration, definitions that lie in files,
+ * and workspaces if wanted. Credentials are never in it. Runs go on meanwhile.
  *
  * It is one cut: the control plane is copied first, the agents' files after it.
  * A worker commits to its file before it tells the supervisor, so whatever the

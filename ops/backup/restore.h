@@ -6,10 +6,11 @@
 
 /*
  * A backup becomes a home again. Everything is unpacked beside the target,
- * checked (ops/backup/extract.h), brought forward to the schema of this program and
- * made fit to live (ops/backup/restore_fixup.h); only then does it take the target's place, by
- * one rename. A home that was there before stays beside it, whole: the way back.
- * Its credentials, backups and logs move along into the new one.
+ * checked (ops/backup/extract.h), brought forward to the schema of this program
+ * and made fit to live (ops/backup/restore_fixup.h); only then does it take the
+ * target's place, by one rename. A home that was there before stays beside it,
+ * whole: the way back. Its credentials, backups and logs move along into the
+ * new one.
  */
 struct restore_options {
 	int fd;

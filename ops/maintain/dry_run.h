@@ -5,10 +5,10 @@
 #include "schema/control/registry.h"
 
 /*
- * A deed on an agent's file, or a dry run: the deed itself in a transaction that
- * is rolled back. That is done in the file, as long as a slice may last
- * (ops/maintain/slice.h); what takes longer is done the same way to a copy with the same
- * pages, where it keeps nobody waiting.
+ * A deed on an agent's file, or a dry run: the deed itself in a transaction
+ * that is rolled back. That is done in the file, as long as a slice may last
+ * (ops/maintain/slice.h); what takes longer is done the same way to a copy with
+ * the same pages, where it keeps nobody waiting.
  */
 
 /* ERR_TIMEOUT when `until` (slice_clock; 0: never) is over. */

@@ -5,12 +5,14 @@
 #include "schema/agent/agent_file.h"
 
 /*
- * Removing what is old, in slices (ops/maintain/slice.h), while runs go on. Of a file:
- * sessions with all their events, what their runs made, snapshots of workspaces;
- * of the control plane: runs and messages (schema/control/channel/retention.h) that are over. Nothing that is running or waiting
- * is ever taken. Killed anywhere, the next call finishes the work.
+ * Removing what is old, in slices (ops/maintain/slice.h), while runs go on. Of
+ * a file: sessions with all their events, what their runs made, snapshots of
+ * workspaces; of the control plane: runs and messages
+ * (schema/control/channel/retention.h) that are over. Nothing that is running
+ * or waiting is ever taken. Killed anywhere, the next call finishes the work.
  *
- * A dry run does the very same in a transaction that is rolled back (ops/maintain/dry_run.h).
+ * A dry run does the very same in a transaction that is rolled back
+ * (ops/maintain/dry_run.h).
  */
 struct prune_options {
 	int64_t before; /* what was last alive before this moment may go */

@@ -1,5 +1,5 @@
-/* Sessions: events of another program become lines that schema/agent/transcript/exchange.h
- * knows, and go in together. */
+/* Sessions: events of another program become lines that
+ * schema/agent/transcript/exchange.h knows, and go in together. */
 #include "ops/migrate/migrate_take.h"
 
 #include "lib/base/fault.h"

@@ -1,4 +1,5 @@
-/* Reading, listing and sweeping of artifacts; schema/agent/artifact.c writes them. */
+/* Reading, listing and sweeping of artifacts; schema/agent/artifact.c writes
+ * them. */
 #include "schema/agent/artifact.h"
 
 #include "lib/base/clock.h"

@@ -145,7 +145,8 @@ int media_materialise(struct sql *db, const char *aid, const char *dir,
 
 /* --- sweeping --------------------------------------------------------- */
 
-/* Directories of artifacts, and of messages and runs (schema/control/channel/attachment.h). */
+/* Directories of artifacts, and of messages and runs
+ * (schema/control/channel/attachment.h). */
 static bool is_ours(const char *name)
 {
 	return (strlen(name) == DIGITS &&

@@ -25,7 +25,8 @@ void follow_close(struct follow *f);
 /* Reads what fd has; true if some of it was about our database. */
 bool follow_drain(struct follow *f);
 
-/* 1 after a commit, or an echo of one; 0 when the time is over, -1. Negative: without limit. */
+/* 1 after a commit, or an echo of one; 0 when the time is over, -1. Negative:
+ * without limit. */
 int follow_wait(struct follow *f, int timeout_ms, struct err *e);
 
 #endif

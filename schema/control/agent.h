@@ -28,9 +28,9 @@ int agent_from_json(struct agent_row *row, const char *what, const cJSON *def,
 		    struct arena *a, struct err *e);
 
 /* ERR_INVALID names the first member of `def` that no definition has
- * (schema/control/agent_member.def) and what was probably meant. null is accepted: it
- * removes a member. So are members of `stored`, a spec or NULL: versions before
- * this check accepted any name. */
+ * (schema/control/agent_member.def) and what was probably meant. null is
+ * accepted: it removes a member. So are members of `stored`, a spec or NULL:
+ * versions before this check accepted any name. */
 int agent_check_members(const char *what, const cJSON *def, const char *stored,
 			struct err *e);
 

@@ -9,9 +9,9 @@
 
 /*
  * Lists of the control plane, newest first, for commands and routes alike. The
- * filter is the struct of the list's queries (run_filter, delivery_filter, …); a
- * member that is NULL does not filter. schema/control/lists.def says which filters go
- * together: each of these sets has an index, any other is ERR_USAGE.
+ * filter is the struct of the list's queries (run_filter, delivery_filter, …);
+ * a member that is NULL does not filter. schema/control/lists.def says which
+ * filters go together: each of these sets has an index, any other is ERR_USAGE.
  *
  *   struct lists it;
  *   if (lists_open(&it, db, LISTS_RUNS, &filter, e)) return -1;

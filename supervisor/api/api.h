@@ -7,9 +7,9 @@
 #include <uv.h>
 
 /*
- * The HTTP interface of skepd: routes over supervisor/core/commands.h, event streams over
- * the rows of agent files. It asks, it never decides. On the unix socket of the
- * home, and on TCP if the configuration says so.
+ * The HTTP interface of skepd: routes over supervisor/core/commands.h, event
+ * streams over the rows of agent files. It asks, it never decides. On the unix
+ * socket of the home, and on TCP if the configuration says so.
  */
 struct api;
 

@@ -15,7 +15,8 @@ int api_list(struct api_request *q, unsigned query, const void *in,
 int api_page(struct api_request *q, unsigned query, const void *in,
 	     const char *cursor, struct buf *out, struct err *e);
 
-/* The same for a list of schema/control/lists.h; `each` may change a row (or is NULL). */
+/* The same for a list of schema/control/lists.h; `each` may change a row (or is
+ * NULL). */
 struct api_lists {
 	enum lists_kind kind;
 	const struct shape *shape; /* of its rows */

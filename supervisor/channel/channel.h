@@ -13,17 +13,20 @@
 
 /*
  * Channels, inside skepd. Rows are truth: a channel here is a row of `channel`
- * that is enabled, and a claimed delivery is a row of `delivery` that was claimed.
+ * that is enabled, and a claimed delivery is a row of `delivery` that was
+ * claimed.
  *
  * The way out. A worker wrote an outbox row (outbox.c takes it over into
  * `delivery`, once). delivery.c claims what is due, as many at a time as the
  * channel has room for: attempt id and lease are on the disk before the effect
- * of the step hands the deliveries to the channel's kind. The kind sends them and
- * calls inflight_done, exactly once each; outcomes are gathered and settled in
- * the next step, all in one commit. So a delivery costs two shares of a commit.
+ * of the step hands the deliveries to the channel's kind. The kind sends them
+ * and calls inflight_done, exactly once each; outcomes are gathered and settled
+ * in the next step, all in one commit. So a delivery costs two shares of a
+ * commit.
  *
  * The way in. inbound.c writes the message, its conversation and the run that
- * it becomes in one transaction; only after it the platform is told that we have it.
+ * it becomes in one transaction; only after it the platform is told that we
+ * have it.
  *
  * When skepd dies in between, the next one finds `sending` rows of an older
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
@@ -31,8 +34,9 @@
  * Until that is decided those behind it in its line wait.
  *
  * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
- * (lib/http/curl_loop.h), files are written in one, plugins are processes with pipes. A channel
- * has its own room, rate and hold, so one that is dead delays no other.
+ * (lib/http/curl_loop.h), files are written in one, plugins are processes with
+ * pipes. A channel has its own room, rate and hold, so one that is dead delays
+ * no other.
  */
 struct channel;
 struct channels;
@@ -126,7 +130,8 @@ void channels_tick(struct supervisor *s);
 struct channel *channel_find(struct supervisor *s, const char *name);
 /* The row has changed, is new or is gone. After the commit. */
 void channel_reload(struct supervisor *s, const char *name);
-/* More is to be tidied up than in one transaction; others have their turn before. */
+/* More is to be tidied up than in one transaction; others have their turn
+ * before. */
 void channels_rest(struct supervisor *s);
 void channel_look(struct supervisor *s,
 		  const char *name); /* something may be due */

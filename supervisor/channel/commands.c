@@ -1,4 +1,5 @@
-/* What the outside may ask of channels and deliveries (supervisor/core/commands.h). */
+/* What the outside may ask of channels and deliveries
+ * (supervisor/core/commands.h). */
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/delivery_events.h"
 #include "supervisor/channel/lookup.h"

@@ -59,7 +59,8 @@ void inflight_before_commit(
 void inflight_record_last(
 	struct supervisor *s); /* settles what is left, at the end */
 void inflight_set_timer(struct supervisor *s); /* sets the timer */
-/* A transaction was rolled back: what was thought done is not. Looks again, later. */
+/* A transaction was rolled back: what was thought done is not. Looks again,
+ * later. */
 void inflight_rolled_back(struct supervisor *s);
 void inflight_end_if_none(
 	struct supervisor *s); /* ends the loop if that is wanted and may be */

@@ -4,8 +4,8 @@
 #include "supervisor/channel/delivery.h"
 
 /* What followers of /v1/events hear of a delivery before its first outcome; the
- * outcomes themselves are told where the row moves (schema/control/channel/delivery.h). Called
- * in the transaction. */
+ * outcomes themselves are told where the row moves
+ * (schema/control/channel/delivery.h). Called in the transaction. */
 int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		       const char *id, int64_t now, struct err *e);
 /* One event for all claims of a commit: there may be thousands a second. */

@@ -46,8 +46,8 @@ void inflight_record_last(struct supervisor *s)
 			  LT("error", e.text));
 }
 
-/* A failure makes the transaction fail as a whole, by the error of its commit: memory
- * then follows the rows. */
+/* A failure makes the transaction fail as a whole, by the error of its commit:
+ * memory then follows the rows. */
 void inflight_before_commit(struct supervisor *s)
 {
 	struct channels *k = s->channels;

@@ -54,8 +54,8 @@ static int64_t wait_of(const struct config *c)
 	return wait < LEAST_MS ? LEAST_MS : wait;
 }
 
-/* After the commit. A transaction that was rolled back has brought the rows back: the
- * walk begins anew. */
+/* After the commit. A transaction that was rolled back has brought the rows
+ * back: the walk begins anew. */
 static void walked(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;

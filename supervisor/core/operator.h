@@ -5,8 +5,9 @@
 
 /*
  * What operators' commands have skepd write for them while it runs, since it
- * alone writes the control plane: a backup's row; an audit row; a slice of a prune or a vacuum; a restored file,
- * beside the agent's own, that takes its place (its runs must be over).
+ * alone writes the control plane: a backup's row; an audit row; a slice of a
+ * prune or a vacuum; a restored file, beside the agent's own, that takes its
+ * place (its runs must be over).
  */
 int supervisor_backup_note(struct supervisor *s,
 			   const struct backup_run_row *row, const char *by,

@@ -70,8 +70,8 @@ struct why {
 	enum run_verdict verdict;
 };
 
-/* run/transition.c: the event's row of the table, in the transaction. ERR_CONFLICT if it has
- * none in the run's state; then nothing is changed. */
+/* run/transition.c: the event's row of the table, in the transaction.
+ * ERR_CONFLICT if it has none in the run's state; then nothing is changed. */
 int transition_apply(struct active_run *l, enum run_event event,
 		     const struct why *why, struct err *e);
 
@@ -119,7 +119,8 @@ int supervisor_finish(struct active_run *l, struct err *e);
  * place: whether it is. */
 bool control_file_in_place(struct supervisor *s);
 
-/* run/reconcile.c: reads what a dead worker committed, in a thread; then reconcile_done. */
+/* run/reconcile.c: reads what a dead worker committed, in a thread; then
+ * reconcile_done. */
 void reconcile_begin(struct active_run *l);
 bool reconcile_is_late(
 	struct active_run *l); /* whether it goes on without it */

@@ -14,11 +14,12 @@
 /*
  * Workers between two runs. A run is over when no process of it is left; one
  * whose worker keeps its agent for the session's next prompt ends by giving the
- * tree away: a row (warm_worker) and a `struct idle_worker` have it from then on, and
- * whoever has a tree ends it. The next run of the session takes it over with
- * the same commit that makes it `starting`, if it would tell a new worker the
- * very same. Otherwise, and when its place is wanted, its time is up, or its
- * agent has changed, the idle tree is ended, with proof, as that of a run is.
+ * tree away: a row (warm_worker) and a `struct idle_worker` have it from then
+ * on, and whoever has a tree ends it. The next run of the session takes it over
+ * with the same commit that makes it `starting`, if it would tell a new worker
+ * the very same. Otherwise, and when its place is wanted, its time is up, or
+ * its agent has changed, the idle tree is ended, with proof, as that of a run
+ * is.
  *
  * A tree keeps the name of the run that it was started for: its cgroup and its
  * processes' environment bear that. A run in a tree that was another's has the
@@ -73,8 +74,8 @@ int idle_find_place(struct supervisor *s, const struct run_active_row *run,
 		    const char *fit, int64_t agent_limit,
 		    struct idle_worker **out);
 
-/* Gives the tree to a run that starts, in the transaction; w is gone. After the commit
- * idle_send_run gives the worker what it shall do. */
+/* Gives the tree to a run that starts, in the transaction; w is gone. After the
+ * commit idle_send_run gives the worker what it shall do. */
 int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e);
 void idle_send_run(struct active_run *l);
 

@@ -15,10 +15,10 @@
  *
  * A spare is a worker like any other, but its start message is a pipe into
  * which nothing was written yet. Whoever takes it writes the message and closes
- * the pipe; then it waits at its gate (worker/run/attempt.h) as every worker does. A
- * spare that was not taken has done nothing: when we go, however we go, the pipe
- * closes without a message, and so does the spare. It is no run's, in no row and
- * never adopted.
+ * the pipe; then it waits at its gate (worker/run/attempt.h) as every worker
+ * does. A spare that was not taken has done nothing: when we go, however we go,
+ * the pipe closes without a message, and so does the spare. It is no run's, in
+ * no row and never adopted.
  *
  * They are made when nothing has started for a moment, so that under a steady
  * load they cost nothing; then workers are forked as they are needed.

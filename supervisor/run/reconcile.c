@@ -19,10 +19,10 @@
 /*
  * After a worker died without a report: what it committed counts. Its file is
  * opened in a thread (another run of the agent may hold the write lock) and
- * fenced (schema/agent/transcript/fence.h). If the end of the attempt is there, that is how it
- * ended; else its open parts are closed as aborted and, when it will not be
- * tried again, its end is written. The tree is gone by now, so nothing else
- * writes for the run.
+ * fenced (schema/agent/transcript/fence.h). If the end of the attempt is there,
+ * that is how it ended; else its open parts are closed as aborted and, when it
+ * will not be tried again, its end is written. The tree is gone by now, so
+ * nothing else writes for the run.
  *
  * A run is tried again only after its file was read: it may have ended. If the
  * file cannot be read, that is repeated, and the run fails in the end. A run

@@ -1,7 +1,8 @@
 /*
  * Runs inside of a sandbox and tries to get out of it, in every way that
  * escape.def lists: prints a line for each, "name outcome errno". What it needs
- * to know of the outside is in its environment (tests/system/sandbox/test_escape.py).
+ * to know of the outside is in its environment
+ * (tests/system/sandbox/test_escape.py).
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,13 +1,14 @@
 /*
  * LD_PRELOAD: records what the processes of a home do to its files, for
- * tests/system/support/power_lib.py, which makes what a power failure may leave of it.
+ * tests/system/support/power_lib.py, which makes what a power failure may leave
+ * of it.
  *
- * RECORD_TAPE names a file that all processes map, RECORD_ROOT the directory whose
- * files are recorded. Each call is made first and recorded then. A sync also
- * records where the tape ended when it began: it covers the calls before that.
- * Writes through descriptors that were not opened here (inherited, passed) and
- * through mappings are not recorded; SQLite's -shm is left out, since recovery
- * never reads it.
+ * RECORD_TAPE names a file that all processes map, RECORD_ROOT the directory
+ * whose files are recorded. Each call is made first and recorded then. A sync
+ * also records where the tape ended when it began: it covers the calls before
+ * that. Writes through descriptors that were not opened here (inherited,
+ * passed) and through mappings are not recorded; SQLite's -shm is left out,
+ * since recovery never reads it.
  */
 #include <errno.h>
 #include <fcntl.h>

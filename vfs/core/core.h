@@ -183,7 +183,8 @@ int lower_open_parent(struct vfs *v, const char *path, const char **name,
 int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
 	       struct err *e);
 int lower_open(struct vfs *v, const char *path, int flags, struct err *e);
-/* lower_fingerprint.c: called before each change of a node's content or attributes. */
+/* lower_fingerprint.c: called before each change of a node's content or
+ * attributes. */
 int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e);
 /* Is the host file what it was before the first change? 1, 0 if it is not or
  * nothing is known, -1. */

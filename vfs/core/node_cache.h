@@ -11,11 +11,11 @@
 /*
  * Nodes that the batch of a mount has met: read once, and written once, when
  * the batch ends. Only rows.c looks here, and only inside a batch that is kept
- * or lost as a whole (v->batch_atomic). What is clean stays for the next batch, as
- * long as nobody else writes.
+ * or lost as a whole (v->batch_atomic). What is clean stays for the next batch,
+ * as long as nobody else writes.
  *
- * A place for each number modulo NODE_CACHE_SLOTS; who comes later takes it. And the
- * last name that was looked for in vain: most often it is made next.
+ * A place for each number modulo NODE_CACHE_SLOTS; who comes later takes it.
+ * And the last name that was looked for in vain: most often it is made next.
  */
 #define NODE_CACHE_SLOTS 1024
 

@@ -97,8 +97,9 @@ void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
 
-/* atime.c: after a read, if the attributes are known or not; the time to show; before a write (keep) or a
- * change of the time; all of them to the batch, and whether it is time to. */
+/* atime.c: after a read, if the attributes are known or not; the time to show;
+ * before a write (keep) or a change of the time; all of them to the batch, and
+ * whether it is time to. */
 void mnt_accessed(struct mnt *m, int64_t ino);
 void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a);
 int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a);

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 /*
- * Trees into a namespace and out of it. A tree that goes in comes out the
- * same: modes, owners, times, links of both kinds, empty directories, fifos,
- * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for owners, hard
- * links and what is neither file, directory nor link; AgentFS none for
- * attributes.) Set-id bits of files come out only with keep_setuid, device nodes
- * only with devices.
+ * Trees into a namespace and out of it. A tree that goes in comes out the same:
+ * modes, owners, times, links of both kinds, empty directories, fifos,
+ * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for
+ * owners, hard links and what is neither file, directory nor link; AgentFS none
+ * for attributes.) Set-id bits of files come out only with keep_setuid, device
+ * nodes only with devices.
  *
  * An import goes over what is there: files are replaced, directories joined. A
  * directory in the place of something else is refused (ERR_ISDIR), unless it is

@@ -1,7 +1,8 @@
 /*
  * exec: any command. The prompt goes to its stdin, its output becomes events
- * (worker/process/output_line.h), its end the end of the run. When the run shall end it
- * gets SIGTERM, and as long as the grace time lasts what it still says is kept.
+ * (worker/process/output_line.h), its end the end of the run. When the run
+ * shall end it gets SIGTERM, and as long as the grace time lasts what it still
+ * says is kept.
  */
 #include "lib/base/clock.h"
 #include "lib/base/mark.h"

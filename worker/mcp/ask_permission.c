@@ -14,7 +14,8 @@
 #define INPUT_MAX  (32u << 10) /* arguments that a person should see */
 #define ANSWER_MAX 8192
 
-/* What a rule is matched with; worker/driver/acp/mcp_permission.h has the protocol. */
+/* What a rule is matched with; worker/driver/acp/mcp_permission.h has the
+ * protocol. */
 static const struct kind {
 	const char *tool, *kind;
 } kinds[] = {

@@ -30,8 +30,8 @@ int mcp_feed(struct mcp *m, const char *p, size_t n, struct err *e);
  * what is permitted, or NULL. Returns an exit status. */
 int mcp_serve(const char *dir, const char *ask);
 
-/* ask_permission.c: connects to the worker; -1 with errno. Then asks before a tool is
- * run, and waits for the answer. ERR_DENIED is for the agent. */
+/* ask_permission.c: connects to the worker; -1 with errno. Then asks before a
+ * tool is run, and waits for the answer. ERR_DENIED is for the agent. */
 int mcp_ask_open(const char *path);
 int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e);
 

@@ -46,8 +46,8 @@ int exec_config_command(struct exec_config *c, const cJSON *v,
 			const struct msg_start *s, struct arena *a,
 			struct err *e);
 
-/* Adds what worker/driver/acp/env.def names and the worker's own environment has, unless env
- * has it already. */
+/* Adds what worker/driver/acp/env.def names and the worker's own environment
+ * has, unless env has it already. */
 int exec_config_network(struct exec_config *c, struct arena *a, struct err *e);
 
 /* Its files and directories of certificates: the n-th, NULL when there are no

@@ -12,8 +12,8 @@
 /* Their names as a list in JSON: how many there are. */
 int orphans_list(struct buf *out);
 
-/* An event, if the run's command has ended by itself and left some. A failure is not worth
- * more than the end of the run. */
+/* An event, if the run's command has ended by itself and left some. A failure
+ * is not worth more than the end of the run. */
 void orphans_say(struct run *r);
 
 #endif

@@ -7,7 +7,8 @@
 /*
  * Texts that grow: messages of the assistant whose parts stream in, several at
  * a time, told apart by a name that the driver gives them. Each is one event
- * with one part; chunks are gathered and committed together (schema/agent/transcript/part.h).
+ * with one part; chunks are gathered and committed together
+ * (schema/agent/transcript/part.h).
  */
 #define STREAM_MAX  16
 #define STREAM_NAME 64

@@ -1,5 +1,6 @@
 /* LangGraph's checkpoints: an agent file holds them in tables of the same names
- * (schema/langgraph/langgraph.h), so they are copied as they are, thread by thread. */
+ * (schema/langgraph/langgraph.h), so they are copied as they are, thread by
+ * thread. */
 #include "ops/migrate/importer.h"
 
 #include "schema/langgraph/langgraph.h"

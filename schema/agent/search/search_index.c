@@ -1,5 +1,5 @@
-/* Keeping the full-text index in step with the transcripts; schema/agent/search/search.c
- * asks it. */
+/* Keeping the full-text index in step with the transcripts;
+ * schema/agent/search/search.c asks it. */
 #include "schema/agent/search/search.h"
 
 #include "lib/db/fts.h"

@@ -7,7 +7,8 @@
 
 /*
  * Embeddings as people and programs give and ask for them: by session and
- * number, as JSON, and only what a session shows (schema/agent/search/vector.h compares).
+ * number, as JSON, and only what a session shows (schema/agent/search/vector.h
+ * compares).
  */
 
 /* The numbers of a JSON array, in the arena. ERR_INVALID names the first that

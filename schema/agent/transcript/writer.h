@@ -73,8 +73,9 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 		const struct writer_run *run, struct err *e);
 
 /*
- * Appends; on the disk when it returns. ERR_CONFLICT: the key was used for other content. ERR_STALE: the run
- * was given to somebody else. ERR_NOTFOUND: the session or parent is gone.
+ * Appends; on the disk when it returns. ERR_CONFLICT: the key was used for
+ * other content. ERR_STALE: the run was given to somebody else. ERR_NOTFOUND:
+ * the session or parent is gone.
  */
 int writer_append(struct writer *w, const struct event_new *ev,
 		  struct event_ref *out, struct err *e);

@@ -10,8 +10,8 @@
 
 /*
  * Attachments of messages, in the control plane: the row is the truth, by hash;
- * a file is made on demand and swept (schema/agent/media.h has the sweep). (What runs
- * make is in the agent's file: schema/agent/artifact.h.)
+ * a file is made on demand and swept (schema/agent/media.h has the sweep).
+ * (What runs make is in the agent's file: schema/agent/artifact.h.)
  */
 
 /* Stores bytes, or finds those that are there already. */

@@ -32,7 +32,8 @@ int topic_follow(struct api *w, const struct topic_want *want,
 void topics_poll(struct api *w);  /* by the timer: some of them look */
 void topics_close(struct api *w); /* at the end, when all streams are cut */
 
-/* JSON of what is told: schema/agent/watch.c. The event is left without its brace. */
+/* JSON of what is told: schema/agent/watch.c. The event is left without its
+ * brace. */
 void topic_event_json(struct buf *b, const struct event *ev);
 void topic_part_json(struct buf *b, const struct tail_item *item);
 

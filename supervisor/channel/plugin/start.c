@@ -74,8 +74,9 @@ static char **words(const struct plugin *p, struct arena *a)
 	return argv;
 }
 
-/* fds: its stdin, stdout and stderr, and what it tells us by. posix_spawn shares our memory until the
- * exec, so it costs the same however large we are. */
+/* fds: its stdin, stdout and stderr, and what it tells us by. posix_spawn
+ * shares our memory until the exec, so it costs the same however large we
+ * are. */
 static int spawn(struct plugin *p, const int fds[SHIM_FD + 1], struct err *e)
 {
 	posix_spawn_file_actions_t actions;

@@ -1,4 +1,5 @@
-/* The queue to the outside: schema/control/channel/delivery_fsm.def and schema/control/channel/delivery.h. */
+/* The queue to the outside: schema/control/channel/delivery_fsm.def and
+ * schema/control/channel/delivery.h. */
 #include "tests/support/temp.h"
 
 #include "lib/base/clock.h"

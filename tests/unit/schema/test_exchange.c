@@ -1,4 +1,5 @@
-/* JSON lines out and in: schema/agent/transcript/exchange.h; locators: schema/agent/transcript/locator.h. */
+/* JSON lines out and in: schema/agent/transcript/exchange.h; locators:
+ * schema/agent/transcript/locator.h. */
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 

@@ -1,4 +1,5 @@
-/* Parts that grow: schema/agent/transcript/part.h; and following them: schema/agent/watch.h. */
+/* Parts that grow: schema/agent/transcript/part.h; and following them:
+ * schema/agent/watch.h. */
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 

@@ -1,4 +1,5 @@
-/* Appending and reading: schema/agent/transcript/writer.h, schema/agent/transcript/history.h. */
+/* Appending and reading: schema/agent/transcript/writer.h,
+ * schema/agent/transcript/history.h. */
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 

@@ -1,4 +1,5 @@
-/* What a run wrote, as the AI SDK's client reads it: supervisor/api/stream/ai_frames.h. */
+/* What a run wrote, as the AI SDK's client reads it:
+ * supervisor/api/stream/ai_frames.h. */
 #include "tests/support/agent.h"
 #include "tests/support/temp.h"
 

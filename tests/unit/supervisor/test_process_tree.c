@@ -1,5 +1,5 @@
-/* The processes of a run, seen from outside: supervisor/run/processes.h. Each test is
- * run with a cgroup, where one can be had, and without. */
+/* The processes of a run, seen from outside: supervisor/run/processes.h. Each
+ * test is run with a cgroup, where one can be had, and without. */
 #include "supervisor/run/processes.h"
 
 #include "lib/os/proc.h"

@@ -9,10 +9,10 @@
 
 /*
  * The client's side of the Agent Client Protocol, version 1: one agent process,
- * one session of its own, one or more prompts of a run, or of several runs. acp_begin says
- * initialize, and each reply leads to the next call (client.c); what the
- * agent tells goes to the transcript (update.c). Nothing here waits: the
- * driver feeds and writes, until `over`.
+ * one session of its own, one or more prompts of a run, or of several runs.
+ * acp_begin says initialize, and each reply leads to the next call (client.c);
+ * what the agent tells goes to the transcript (update.c). Nothing here waits:
+ * the driver feeds and writes, until `over`.
  *
  * Which of the agent's sessions continues ours is kept in our session's meta,
  * so that a later run, in another process, takes it up again.

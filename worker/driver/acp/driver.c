@@ -1,8 +1,9 @@
 /*
  * acp: an agent that speaks the Agent Client Protocol on its stdio. The run's
  * prompt is one turn of it, each later message another one; the run ends with
- * the last turn, and the agent with it or, if it shall be kept, later. When the run shall end, the agent is asked to cancel its turn
- * and has half of the grace time to say so; the rest is for its processes.
+ * the last turn, and the agent with it or, if it shall be kept, later. When the
+ * run shall end, the agent is asked to cancel its turn and has half of the
+ * grace time to say so; the rest is for its processes.
  */
 #include "lib/base/clock.h"
 #include "lib/os/process_tree.h"

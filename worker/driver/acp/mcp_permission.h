@@ -5,9 +5,9 @@
 #include "worker/driver/acp/acp.h"
 
 /*
- * The worker's end of the workspace's MCP server (worker/mcp/mcp.h), which the agent
- * starts in the sandbox. Before a tool runs, the server asks here, by a socket
- * beside the agent's file, a line of JSON each way:
+ * The worker's end of the workspace's MCP server (worker/mcp/mcp.h), which the
+ * agent starts in the sandbox. Before a tool runs, the server asks here, by a
+ * socket beside the agent's file, a line of JSON each way:
  *
  *   {"tool":"write_file","kind":"edit","paths":["a"],"input":{…}}
  *   {"allow":true}   {"allow":false,"why":"…"}

@@ -17,7 +17,8 @@ struct mcp_http;
 int mcp_http_open(struct mcp_http **out, const struct mcp_server *spec,
 		  struct err *e);
 
-/* Ends the session on the server, waiting for it for half a second. NULL is fine. */
+/* Ends the session on the server, waiting for it for half a second. NULL is
+ * fine. */
 void mcp_http_close(struct mcp_http *h, struct run *r);
 
 /* Forgets the session: the next message begins another. */

@@ -35,8 +35,8 @@ struct chat_media_parts {
 	size_t room;      /* bytes of files that may still be sent */
 };
 
-/* The attachments that the text names, of the allowed kinds. The buffers of `to` are
- * the caller's. */
+/* The attachments that the text names, of the allowed kinds. The buffers of
+ * `to` are the caller's. */
 void chat_media_add(struct run *r, const char *text, bool responses,
 		    unsigned allowed, struct chat_media_parts *to);
 
