@@ -39,6 +39,8 @@ class Escape(Bad):
         row = until(self.h, "bad", "ready")
         self.pid = row["pid"]
         self.shim = shim(self.channel)
+        # the escaped process writes it, after the plugin is ready maybe
+        lib.eventually(lambda: self.notes("escaped"), 30, "its pid")
         self.escaped = int(self.notes("escaped")[0])
         lib.eventually(self.is_a_stranger, 30, "the escape")
 
