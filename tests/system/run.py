@@ -195,6 +195,9 @@ def main():
         for area, name, _ in tests:
             print(area, name)
         return 0
+    # A shell starts background jobs with both ignored, and so would tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     bin_dir = pathlib.Path(args.bin).resolve()
     if not (bin_dir / "skep").exists():
         print("there is no skep in %s: build first" % bin_dir)
