@@ -87,7 +87,8 @@ def test_a_killed_skepd_is_restarted_and_runs_go_on(home):
             home.skep("show", run, "--json").lines[0]), what="the run's end")
     assert row["attempt"] == 1, row
     home.skep("down")
-    assert not exists(watchdog) and not exists(third["pid"])
+    assert not exists(third["pid"])
+    lib.eventually(lambda: not exists(watchdog), what="the watchdog's end")
     assert not (home.path / "run" / "watchdog").exists()
     home.refused(69, "status")
 
