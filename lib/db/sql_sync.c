@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define INDEX_REGION 32768 /* SQLite maps its index in regions of this size */
@@ -87,8 +88,27 @@ void sql_note_companions(struct sql *db)
 	(void)has_companion(db, "-shm", &db->index);
 }
 
+/* Whether SQLite has the log open, which is so since the first read. Without it,
+ * SQLite would not unmap an index that we let it map. */
+static bool has_log(struct sql *db)
+{
+	sqlite3_stmt *st = NULL;
+	struct err ignored;
+	int64_t version;
+	bool has;
+
+	if (sql_script_i64(db, "PRAGMA schema_version", &version, &ignored))
+		return false;
+	has = sqlite3_prepare_v2(db->conn, "PRAGMA journal_mode", -1, &st,
+				 NULL) == SQLITE_OK &&
+	      sqlite3_step(st) == SQLITE_ROW &&
+	      !strcmp((const char *)sqlite3_column_text(st, 0), "wal");
+	sqlite3_finalize(st);
+	return has;
+}
+
 /* Frames in the log, as the index that all processes share has it (mxFrame of
- * SQLite's WalIndexHdr). The region is mapped since the first read. */
+ * SQLite's WalIndexHdr). */
 static uint32_t frames_in_index(struct sql *db)
 {
 	sqlite3_file *file = NULL;
@@ -122,7 +142,7 @@ static bool log_has_header(struct sql *db)
  */
 bool sql_log_fits(struct sql *db)
 {
-	return frames_in_index(db) == 0 || log_has_header(db) ||
+	return !has_log(db) || frames_in_index(db) == 0 || log_has_header(db) ||
 	       frames_in_index(db) == 0;
 }
 
