@@ -12,16 +12,16 @@
  * and others are found by their BRAND (lib/os/proc.h).
  *
  * The command has the shim's own stdin, stdout, stderr, directory and
- * environment; nothing passes through the shim. It is told by signal:
+ * environment; nothing passes through the shim. Signals control it:
  *
  *   SIGTERM   passed on to all below it
  *   SIGQUIT   ends all below it by force
  *   SIGHUP    (from the kernel: skepd is gone, and stdin at its end) after a
  *             while the first, and later the second
  *
- * and goes by itself when nobody is left. What it has to say is a packet each
- * on SHIM_FD: REFUSED, or STARTED and later ENDED. Its exit status is 0 if
- * nobody was left below it.
+ * It exits when no process is left below it. It reports each event as a packet
+ * on SHIM_FD: REFUSED, or STARTED and later ENDED. The exit status is 0 if no
+ * process was left.
  */
 #define SHIM_PROGRAM  "skep-plugin-shim"
 #define SHIM_FD       3

@@ -174,7 +174,7 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode, int wait_ms,
 	}
 }
 
-/* Without a commit of its own: none is possible any more. For the same reason no
+/* Without a commit of its own: none is possible now. For the same reason no
  * writer can reset the log meanwhile. */
 int sql_save_log(struct sql *db, struct err *e)
 {

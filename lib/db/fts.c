@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define FEW_BATCHES 6    /* FTS5 merges these by itself */
+#define FEW_BATCHES 6    /* FTS5 merges these without help */
 #define ROUND       900  /* batches of one or two segments */
 #define ROOM        1950 /* segments; FTS5 fails with 2000 */
 #define PAGES       1000 /* of merged index in a transaction */

@@ -7,15 +7,15 @@
 #include <stdatomic.h>
 
 /*
- * Writers of one file stand in line. SQLite's own wait for the write lock is
+ * Writers of one file wait in a queue. SQLite's own wait for the write lock is
  * polling with sleeps, and a process that commits often keeps others out for
  * seconds. So each writer first takes a flock(2) on the directory of the file,
- * where the kernel wakes waiters in the order in which they came; a process
- * that dies leaves the line by itself. Processes that know nothing of it
- * (LangGraph, the sqlite3 shell) still meet us at SQLite's lock, as ever.
+ * where the kernel wakes waiters in the order in which they came; the kernel
+ * releases the lock of a process that dies. Processes without the queue
+ * (LangGraph, the sqlite3 shell) compete for SQLite's own lock as usual.
  */
 struct write_queue {
-	int fd; /* -1: no line is kept (read-only connections) */
+	int fd; /* -1: no queue (read-only connections) */
 	int wait_ms;
 	_Atomic bool waiting;
 	_Atomic bool stop;
@@ -30,7 +30,7 @@ void write_queue_close(struct write_queue *t);
 /* ERR_BUSY after wait_ms (WRITE_QUEUE_WAIT_MS unless a test changes it),
  * ERR_CANCELED after write_queue_interrupt. */
 int write_queue_enter(struct write_queue *t, const char *path, struct err *e);
-bool write_queue_try(struct write_queue *t); /* takes it if nobody has it */
+bool write_queue_try(struct write_queue *t); /* enters if it is free */
 void write_queue_leave(struct write_queue *t);
 
 void write_queue_interrupt(struct write_queue *t); /* from any thread */
