@@ -76,8 +76,9 @@ while not os.path.exists("go"):
 for _ in range({forks}):
     os.fork()
 kept = []
-while True:
+while len(kept) < {most}:
     kept.append(bytearray(b"x" * (1 << 20)))
+time.sleep(60)
 """
 
 
@@ -85,9 +86,9 @@ def workspace(d, name):
     return d.home.path / "agents" / name / "workspace"
 
 
-def hog(d, name, under=(), forks=0):
-    d.agent(name, "exec", {"command": [*under, "python3", "-c",
-                                      HOG.replace("{forks}", str(forks))],
+def hog(d, name, under=(), forks=0, most=1000):
+    program = HOG.replace("{forks}", str(forks)).replace("{most}", str(most))
+    d.agent(name, "exec", {"command": [*under, "python3", "-c", program],
                            "stdin": "none"},
             limits={"memory": "96M"}, paths={"read": []})
     if "limits.memory: no cgroup" in d.log():
@@ -118,7 +119,9 @@ def test_a_run_that_took_too_much_memory_says_so(home):
 
 def test_a_worker_that_was_ended_for_memory_says_so(home):
     d = Host(home).start()
-    run = hog(d, "a", forks=3)  # so that the worker is the largest
+    # Eight processes that together take too much, none of which comes near the
+    # score that the worker gets below.
+    run = hog(d, "a", forks=3, most=24)
     with open("/proc/%d/oom_score_adj" % d.get(run)["pid"], "w") as f:
         f.write("1000")
     go(d, "a")
