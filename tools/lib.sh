@@ -50,6 +50,7 @@ build() {
 		shift
 	done
 	[[ $# -gt 0 ]] && shift
+	mkdir -p build
 	cmake --preset "$preset" "${options[@]}" >"build/$preset.configure" 2>&1 || {
 		cat "build/$preset.configure"
 		return 1

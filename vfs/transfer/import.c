@@ -107,13 +107,15 @@ static int stays_inside(struct import *im, const char *path, size_t n,
 	return 0;
 }
 
-/* The directory that a path is in, made if it is missing. */
+/* The directory that a path is in, made if it is missing. If it comes from the
+ * lower directory, its names are read first: make_way finds only rows. */
 static int parent_of(struct import *im, const char *path, const char **name,
 		     int64_t *dir, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
 	struct vfs_attr a;
+	struct node parent;
 	char *text;
 
 	*name = slash ? slash + 1 : path;
@@ -125,7 +127,8 @@ static int parent_of(struct import *im, const char *path, const char **name,
 	text = arena_textn(&im->mem, path, n);
 	if (stays_inside(im, path, n, e) ||
 	    (n && vfs_mkdir(im->v, text, 0755, true, e)) ||
-	    vfs_walk(im->v, text, VFS_FOLLOW, &a, e))
+	    vfs_walk(im->v, text, VFS_FOLLOW, &a, e) ||
+	    dir_get(im->v, a.ino, &parent, e))
 		return -1;
 	free(im->dir);
 	im->dir = strdup(text);

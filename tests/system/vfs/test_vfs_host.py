@@ -272,3 +272,30 @@ def test_a_scratch_workspace_starts_after_a_discard(home):
     home.skep("vfs", "apply", "a")
     assert outcome(old) == "succeeded" and (new / "changed").exists()
     finish(d)
+
+
+def tree(path):
+    return {str(p.relative_to(path)): p.read_text() if p.is_file() else None
+            for p in path.rglob("*")}
+
+
+def test_an_import_joins_directories_of_the_host(home):
+    agent(home)
+    base, new = home.dir / "base", home.dir / "new"
+    for path in (base / "d/e", new / "d/e"):
+        path.mkdir(parents=True)
+        (path / path.parts[-3]).write_text("only here")
+        (path.parent / "both").write_text(path.parts[-3])
+    home.run("tar", "-C", new, "-cf", home.dir / "new.tar", ".")
+    home.run("tar", "-C", new, "-cf", home.dir / "files.tar", "d/e/new",
+             "d/both")
+    want = home.dir / "want"
+    shutil.copytree(base, want)
+    shutil.copytree(new, want, dirs_exist_ok=True)
+    for n, source in enumerate(("new", "new.tar", "files.tar")):
+        where = "a:n%d" % n
+        home.skep("vfs", "new", where, "--base", base)
+        home.skep("vfs", "import", where, home.dir / source)
+        out = home.dir / ("out%d" % n)
+        home.skep("vfs", "export", where, out)
+        assert tree(out) == tree(want), (source, tree(out))
