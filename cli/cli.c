@@ -192,7 +192,7 @@ static bool is_answered(const struct cli *cli)
 	return a->version || a->help;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_command(struct cli *cli, struct err *e)
 {
 	const struct args *a = &cli->args;
 	int rc;
@@ -225,7 +225,7 @@ int cli_main(int argc, char **argv)
 	output_init(&cli.out, stdout, args_option(&cli.args, "json") != NULL,
 		    args_option(&cli.args, "no-color") != NULL);
 	if (!rc)
-		rc = run(&cli, &e);
+		rc = run_command(&cli, &e);
 	if (rc)
 		rc = report(&cli, &e);
 	arena_fini(&cli.arena);

@@ -8,7 +8,7 @@
 
 #define EVERY_MS 1000
 
-static void show(const struct db_migrating *m)
+static void print_progress(const struct db_migrating *m)
 {
 	bool terminal = isatty(STDERR_FILENO);
 
@@ -24,5 +24,5 @@ static void show(const struct db_migrating *m)
 
 void migration_view_begin(void)
 {
-	db_watch_migrations(show, EVERY_MS);
+	db_watch_migrations(print_progress, EVERY_MS);
 }

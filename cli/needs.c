@@ -223,7 +223,7 @@ int cli_make_file(struct cli *cli, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int open_file(struct cli *cli, struct err *e)
+static int open_agent_file(struct cli *cli, struct err *e)
 {
 	struct err ignored;
 
@@ -258,7 +258,7 @@ static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 			       "by its first run",
 			       cli->agent_name);
 	}
-	return open_file(cli, e);
+	return open_agent_file(cli, e);
 }
 
 int cli_open(struct cli *cli, struct err *e)

@@ -159,7 +159,7 @@ static void fit_widths(struct table *t)
 	}
 }
 
-static void settle(struct table *t)
+static void print_kept_rows(struct table *t)
 {
 	if (t->settled)
 		return;
@@ -179,7 +179,7 @@ static void settle(struct table *t)
 	arena_reset(&t->arena);
 }
 
-static void add_json(struct table *t, const void *row)
+static void print_json_row(struct table *t, const void *row)
 {
 	struct buf b = BUF_MAX(1u << 30);
 
@@ -194,7 +194,7 @@ void table_add(struct table *t, const void *row)
 	char **cells;
 
 	if (t->o->json) {
-		add_json(t, row);
+		print_json_row(t, row);
 		return;
 	}
 	cells = arena_alloc(&t->arena, (size_t)t->ncolumns * sizeof *cells);
@@ -210,13 +210,13 @@ void table_add(struct table *t, const void *row)
 	}
 	t->cells[t->nrows++] = cells;
 	if (t->nrows == SETTLE_ROWS)
-		settle(t);
+		print_kept_rows(t);
 }
 
 void table_end(struct table *t)
 {
 	if (!t->o->json && (t->nrows > 0 || t->o->width))
-		settle(t);
+		print_kept_rows(t);
 	arena_fini(&t->arena);
 	buf_fini(&t->line);
 	free(t);

@@ -24,7 +24,7 @@ static const struct preset {
 #undef PRESET
 };
 
-static const struct preset *find(const char *name)
+static const struct preset *find_preset(const char *name)
 {
 	for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
 		if (name && strcmp(presets[i].name, name) == 0)
@@ -34,7 +34,7 @@ static const struct preset *find(const char *name)
 
 const char *acp_preset_needs(const char *name)
 {
-	const struct preset *p = find(name);
+	const struct preset *p = find_preset(name);
 
 	return p ? p->needs : NULL;
 }
@@ -120,7 +120,7 @@ static int make_place(const char *home, const char *name, size_t n,
 
 int acp_preset_make(const char *name, struct err *e)
 {
-	const struct preset *p = find(name);
+	const struct preset *p = find_preset(name);
 	const char *home = getenv("HOME"), *at = p ? p->writes : "";
 
 	if (!home || home[0] != '/')
@@ -137,7 +137,7 @@ int acp_preset_make(const char *name, struct err *e)
 
 int acp_preset_node(const char *name, const cJSON *config)
 {
-	const struct preset *p = find(name);
+	const struct preset *p = find_preset(name);
 	const char *first = cJSON_GetStringValue(cJSON_GetArrayItem(
 		cJSON_GetObjectItemCaseSensitive(config, "command"), 0));
 	size_t n = p ? strcspn(p->command, " ") : 0;
@@ -150,7 +150,7 @@ int acp_preset_node(const char *name, const cJSON *config)
 
 void acp_preset_apply(cJSON *def, const char *name)
 {
-	const struct preset *p = find(name);
+	const struct preset *p = find_preset(name);
 	cJSON *config = cJSON_GetObjectItemCaseSensitive(def, "config");
 
 	if (!p)

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static int add_text(cJSON *def, const char *name, const char *text,
-		    struct err *e)
+static int set_text_member(cJSON *def, const char *name, const char *text,
+			   struct err *e)
 {
 	if (!text_is_utf8(text, strlen(text)))
 		return err_set(e, ERR_USAGE, "%s is not valid UTF-8", name);
@@ -28,7 +28,7 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 	if (path && !rc && memchr(text.p, 0, text.n))
 		rc = err_set(e, ERR_INVALID, "%s has a NUL byte in it", path);
 	if (path && !rc)
-		rc = add_text(def, "prompt", text.p, e);
+		rc = set_text_member(def, "prompt", text.p, e);
 	buf_fini(&text);
 	return rc;
 }
@@ -56,8 +56,8 @@ static int add_settings(struct cli *cli, cJSON *config, struct err *e)
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (cli_flag(cli, names[i][0]) &&
-		    add_text(config, names[i][1], cli_option(cli, names[i][0]),
-			     e))
+		    set_text_member(config, names[i][1],
+				    cli_option(cli, names[i][0]), e))
 			return -1;
 	return 0;
 }
@@ -129,8 +129,8 @@ int agent_edit(struct cli *cli, struct agent_row *row, struct err *e)
 
 	for (size_t i = 0; !rc && i < sizeof texts / sizeof texts[0]; i++)
 		if (cli_flag(cli, texts[i]))
-			rc = add_text(def, texts[i], cli_option(cli, texts[i]),
-				      e);
+			rc = set_text_member(def, texts[i],
+					     cli_option(cli, texts[i]), e);
 	if (!rc)
 		rc = add_prompt(cli, def, e);
 	if (!rc)

@@ -43,7 +43,7 @@ static cJSON *read_pair(const char *pair, char key[KEY_SIZE], struct err *e)
 	return value_of(key, value + 1, e);
 }
 
-static void put(cJSON *obj, const char *name, cJSON *v)
+static void set_member(cJSON *obj, const char *name, cJSON *v)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(obj, name);
 	cJSON_AddItemToObject(obj, name, v);
@@ -55,7 +55,7 @@ int cli_set_member(cJSON *def, const char *pair, struct err *e)
 	cJSON *v = read_pair(pair, key, e);
 
 	if (v)
-		put(def, key, v);
+		set_member(def, key, v);
 	return v ? 0 : -1;
 }
 
@@ -109,7 +109,7 @@ static int begin_with_stored(cJSON *def, const char *spec, const char *name,
 	v = cJSON_DetachItemFromObjectCaseSensitive(all, name);
 	cJSON_Delete(all);
 	if (v)
-		put(def, name, v);
+		set_member(def, name, v);
 	return 0;
 }
 
@@ -139,9 +139,9 @@ static int set_path(cJSON *def, const char *spec, const char *full, cJSON *v,
 		return -1;
 	}
 	if (v)
-		put(obj, name, v);
+		set_member(obj, name, v);
 	else if (obj == def) /* null removes a stored member */
-		put(obj, name, cJSON_CreateNull());
+		set_member(obj, name, cJSON_CreateNull());
 	else
 		cJSON_DeleteItemFromObjectCaseSensitive(obj, name);
 	return 0;
@@ -161,7 +161,7 @@ static bool is_stored(const char *spec, const char *name)
 static int unset(cJSON *def, const char *spec, const char *name, struct err *e)
 {
 	if (is_stored(spec, name)) {
-		put(def, name, cJSON_CreateNull());
+		set_member(def, name, cJSON_CreateNull());
 		return 0;
 	}
 	return set_path(def, spec, name, NULL, e);

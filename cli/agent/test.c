@@ -35,7 +35,7 @@ static const char *program(struct cli *cli)
 	return arena_printf(&cli->arena, "%.*sskep-worker", (int)n, path);
 }
 
-static int start(struct cli *cli, struct trial *t, struct err *e)
+static int start_trial(struct cli *cli, struct trial *t, struct err *e)
 {
 	const char *path = program(cli);
 	const char *ms = arena_printf(
@@ -81,7 +81,7 @@ static int show_step(struct cli *cli, struct table *t, const char *line,
 	return 0;
 }
 
-static int show(struct cli *cli, struct trial *t, struct err *e)
+static int print_trial(struct cli *cli, struct trial *t, struct err *e)
 {
 	struct table *table = table_new(&cli->out, &agent_test_step_shape,
 					"step result detail");
@@ -99,8 +99,8 @@ static int show(struct cli *cli, struct trial *t, struct err *e)
 	return rc;
 }
 
-static int judge(const struct agent_row *row, const char *preset, int status,
-		 struct err *e)
+static int check_trial_status(const struct agent_row *row, const char *preset,
+			      int status, struct err *e)
 {
 	const char *needs = acp_preset_needs(preset);
 
@@ -146,17 +146,17 @@ static int try_agent(struct cli *cli, const struct agent_row *row,
 	add_input(cli, spec, preset, &input);
 	cJSON_Delete(spec);
 	if (rc == 0)
-		rc = start(cli, &t, e);
+		rc = start_trial(cli, &t, e);
 	if (rc == 0) {
 		rc = file_write_fd(t.in, "skep-worker", input.p, input.n, e);
 		close(t.in);
-		if (show(cli, &t, e))
+		if (print_trial(cli, &t, e))
 			rc = -1;
 		if (waitpid(t.pid, &status, 0) < 0 && rc == 0)
 			rc = err_errno_set(e, "skep-worker");
 	}
 	buf_fini(&input);
-	return rc ? -1 : judge(row, preset, status, e);
+	return rc ? -1 : check_trial_status(row, preset, status, e);
 }
 
 static int agent_test(struct cli *cli, struct err *e)

@@ -43,7 +43,7 @@ static int to_file(struct cli *cli, const char *aid, const char *path,
 		&f, artifact_get_fd(cli->agent.db, aid, f.fd, path, e), e);
 }
 
-static int get(struct cli *cli, struct err *e)
+static int run_artifact_get(struct cli *cli, struct err *e)
 {
 	const char *path = cli_option(cli, "output");
 	struct artifact_row row;
@@ -83,5 +83,5 @@ const struct command cmd_artifact_get = {
 			{"about", NULL, "what is known of it, not its bytes",
 			 OPTION_FLAG},
 			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = get,
+	.run = run_artifact_get,
 };

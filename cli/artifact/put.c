@@ -63,7 +63,7 @@ static int store(struct cli *cli, const struct artifact_key *key, int fd,
 	return 0;
 }
 
-static int put(struct cli *cli, struct err *e)
+static int run_artifact_put(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 0), *name = cli_arg(cli, 1);
 	const char *last = strrchr(path, '/');
@@ -103,5 +103,5 @@ const struct command cmd_artifact_put = {
 			{"meta", "JSON", "an object to keep with it",
 			 OPTION_TEXT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = put,
+	.run = run_artifact_put,
 };

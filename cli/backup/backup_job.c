@@ -67,9 +67,9 @@ static int write_file(struct backup_options *ask, const char *path,
 	return rc;
 }
 
-static void finish(struct backup_run_row *row, int rc,
-		   const struct backup_sum *sum, const struct err *e,
-		   struct arena *a)
+static void set_backup_outcome(struct backup_run_row *row, int rc,
+			       const struct backup_sum *sum,
+			       const struct err *e, struct arena *a)
 {
 	row->ended_at = clock_now();
 	row->state = rc ? "failed" : sum->problems ? "partial" : "done";
@@ -112,7 +112,7 @@ int ops_backup_make(struct cli *cli, const struct backup_job_options *want,
 	rc = pipe ? backup_write(&ask, &sum, e)
 		  : write_file(&ask, row->path, &sum, e);
 	ops_bar_end(&bar);
-	finish(row, rc, &sum, e, &cli->arena);
+	set_backup_outcome(row, rc, &sum, e, &cli->arena);
 	/* what went wrong first is what is told */
 	return ops_backup_note(cli, row, rc ? &ignored : e) || rc ? -1 : 0;
 }

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /* A file that is gone already counts as removed. */
-static int drop(struct cli *cli, const struct backup_run_kept_row *old,
-		struct err *e)
+static int delete_backup_file(struct cli *cli,
+			      const struct backup_run_kept_row *old,
+			      struct err *e)
 {
 	struct backup_run_row *rows;
 	int n = sql_collect(cli->control, Q_BACKUP_RUN_LIST,
@@ -35,12 +36,12 @@ static int retain(struct cli *cli, int64_t keep, struct err *e)
 			    &rows, &cli->arena, e);
 
 	for (int64_t i = keep; i < n; i++)
-		if (drop(cli, &rows[i], e))
+		if (delete_backup_file(cli, &rows[i], e))
 			return -1;
 	return n < 0 ? -1 : 0;
 }
 
-static void say(struct cli *cli, const struct backup_run_row *row)
+static void print_backup(struct cli *cli, const struct backup_run_row *row)
 {
 	char bytes[TEXT_HUMAN], ms[TEXT_HUMAN];
 
@@ -78,7 +79,7 @@ static int create(struct cli *cli, struct err *e)
 	if (ops_backup_make(cli, &want, &row, e) ||
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;
-	say(cli, &row);
+	print_backup(cli, &row);
 	return row.problem ? err_set(e, ERR_CORRUPT,
 				     "the backup was made, but lacks "
 				     "something: %s",

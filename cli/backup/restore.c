@@ -15,7 +15,7 @@
 
 #define BUSY_TRIES 30 /* half a second each */
 
-static void say(struct cli *cli, const struct restore_sum *s)
+static void print_restore_summary(struct cli *cli, const struct restore_sum *s)
 {
 	char when[CLOCK_TEXT];
 
@@ -197,7 +197,7 @@ static int restore(struct cli *cli, struct err *e)
 	ops_bar_end(&bar);
 	close(ask.fd);
 	if (!rc)
-		say(cli, &sum);
+		print_restore_summary(cli, &sum);
 	return rc;
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print(struct cli *cli, const struct manifest *m,
-		  const struct backup_sum *sum)
+static void print_manifest(struct cli *cli, const struct manifest *m,
+			   const struct backup_sum *sum)
 {
 	struct table *t;
 	char bytes[TEXT_HUMAN];
@@ -53,7 +53,7 @@ static int verify(struct cli *cli, struct err *e)
 	close(ask.fd);
 	if (rc)
 		return -1;
-	print(cli, &m, &sum);
+	print_manifest(cli, &m, &sum);
 	if (sum.problems)
 		rc = err_set(e, ERR_CORRUPT,
 			     "the archive is as it was made, but lacked "

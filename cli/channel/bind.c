@@ -1,6 +1,6 @@
 #include "cli/channel/channel_cli.h"
 
-static void add(cJSON *o, const char *name, const char *text)
+static void add_optional_text(cJSON *o, const char *name, const char *text)
 {
 	if (text)
 		cJSON_AddStringToObject(o, name, text);
@@ -17,11 +17,11 @@ static int channel_bind(struct cli *cli, struct err *e)
 	if (!undo && !cli_arg(cli, 1))
 		return err_set(e, ERR_USAGE, "which agent shall answer?");
 	o = cJSON_CreateObject();
-	add(o, "agent", cli_arg(cli, 1));
-	add(o, "peer", cli_option(cli, "peer"));
-	add(o, "kind", cli_option(cli, "kind"));
-	add(o, "session", cli_option(cli, "session"));
-	add(o, "threads", cli_option(cli, "threads"));
+	add_optional_text(o, "agent", cli_arg(cli, 1));
+	add_optional_text(o, "peer", cli_option(cli, "peer"));
+	add_optional_text(o, "kind", cli_option(cli, "kind"));
+	add_optional_text(o, "session", cli_option(cli, "session"));
+	add_optional_text(o, "threads", cli_option(cli, "threads"));
 	json_add(&b, o);
 	cJSON_Delete(o);
 	done = remote_call(cli, undo ? "DELETE" : "PUT", path, b.p, e);

@@ -73,7 +73,7 @@ static bool wait_a_little(const struct cli *cli)
 }
 
 /* Until interrupted; over rotations. fd -1: it is not there yet. */
-static int follow(struct cli *cli, const char *path, int fd, struct err *e)
+static int follow_log(struct cli *cli, const char *path, int fd, struct err *e)
 {
 	struct buf b = BUF_MAX(LOG_MAX);
 	int rc = 0;
@@ -141,7 +141,7 @@ static int channel_logs(struct cli *cli, struct err *e)
 			 arena_printf(&cli->arena, "channel-%s.log", name));
 	rc = print_end(cli, path.text, &fd, e);
 	if (rc == 0 && cli_flag(cli, "follow"))
-		return follow(cli, path.text, fd, e);
+		return follow_log(cli, path.text, fd, e);
 	if (fd >= 0)
 		close(fd);
 	return rc;

@@ -3,7 +3,7 @@
 #include "schema/control/cursor.h"
 #include "schema/control/lists.h"
 
-static int list(struct cli *cli, struct err *e)
+static int list_conversations(struct cli *cli, struct err *e)
 {
 	struct page page = page_begin(cli, 100);
 	struct conversation_filter in = {
@@ -38,7 +38,7 @@ static int channel_talks(struct cli *cli, struct err *e)
 
 	if (name && channels_get(cli->control, name, &row, &cli->arena, e))
 		return -1;
-	return list(cli, e);
+	return list_conversations(cli, e);
 }
 
 const struct command cmd_channel_talks = {

@@ -32,8 +32,8 @@ static int send_test(struct cli *cli, struct id *id, struct err *e)
 }
 
 /* Until it is over, or nobody knows, or the time is. */
-static int watch(struct cli *cli, const char *id, struct delivery_row *row,
-		 struct err *e)
+static int wait_for_delivery(struct cli *cli, const char *id,
+			     struct delivery_row *row, struct err *e)
 {
 	int64_t left = cli_number(cli, "wait", 10000);
 	int found;
@@ -92,7 +92,7 @@ static int channel_test(struct cli *cli, struct err *e)
 	struct id id;
 	bool waits;
 
-	if (send_test(cli, &id, e) || watch(cli, id.text, &row, e))
+	if (send_test(cli, &id, e) || wait_for_delivery(cli, id.text, &row, e))
 		return -1;
 	output_object(&cli->out, &delivery_row_shape, &row);
 	if (!strcmp(row.state, "delivered"))

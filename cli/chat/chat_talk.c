@@ -108,8 +108,9 @@ void talk_close(struct talk_line *t)
 
 /* --- asking, also over a restart -------------------------------------- */
 
-static int ask(struct talk_line *t, const char *method, const char *path,
-	       const char *body, struct buf *answer, struct err *e)
+static int request_with_retry(struct talk_line *t, const char *method,
+			      const char *path, const char *body,
+			      struct buf *answer, struct err *e)
 {
 	int64_t end = clock_mono_ns() / 1000000 + AWAY_MAX;
 	int status;
@@ -151,7 +152,9 @@ int talk_say(struct talk_line *t, const char *text, struct talk_said *said,
 	cJSON_Delete(o);
 	rc = buf_ok(&b, "the line", e);
 	if (rc == 0)
-		rc = ask(t, "POST", path, b.p, &answer, e) < 0 ? -1 : 0;
+		rc = request_with_retry(t, "POST", path, b.p, &answer, e) < 0
+			     ? -1
+			     : 0;
 	if (rc == 0)
 		done = json_parse_object("the supervisor's answer", answer.p,
 					 answer.n, e);
@@ -197,7 +200,8 @@ int talk_hear(struct talk_line *t, int wait, const struct talk_said *said,
 		"/v1/channels/%s/next?conversation=%s&wait=%d%s%s", t->channel,
 		url_text(t->cli, t->peer), wait, t->acked[0] ? "&ack=" : "",
 		t->acked);
-	int status = ask(t, "GET", path, NULL, &answer, e), rc = 0;
+	int status = request_with_retry(t, "GET", path, NULL, &answer, e),
+	    rc = 0;
 	cJSON *m = NULL;
 
 	if (status >= 0)

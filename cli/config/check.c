@@ -18,7 +18,7 @@ static void add_warnings(struct buf *out, const char *lines)
 	buf_addc(out, ']');
 }
 
-static void answer(struct cli *cli, const char *path)
+static void print_check_result(struct cli *cli, const char *path)
 {
 	struct buf out = BUF_MAX(1u << 20);
 
@@ -51,7 +51,7 @@ static int config_check(struct cli *cli, struct err *e)
 		return -1;
 	if (cli_arg(cli, 0) && !cli->config.from_file)
 		return err_set(e, ERR_NOTFOUND, "there is no file %s", file);
-	answer(cli, file);
+	print_check_result(cli, file);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static int check_once(const cJSON *body, const char *member, const char *word,
 		       member);
 }
 
-static int add_text(struct cli *cli, cJSON *body, struct err *e)
+static int add_message_text(struct cli *cli, cJSON *body, struct err *e)
 {
 	struct buf text = BUF_MAX(TEXT_MAX);
 	const char *word = cli_arg(cli, 1);
@@ -42,7 +42,7 @@ static int add_text(struct cli *cli, cJSON *body, struct err *e)
 	return rc;
 }
 
-static int add_file(cJSON *list, const char *path, struct err *e)
+static int add_attachment(cJSON *list, const char *path, struct err *e)
 {
 	struct buf text = BUF_MAX(FILE_MAX * 2);
 	int rc = attachment_add(path, &text, e);
@@ -54,7 +54,7 @@ static int add_file(cJSON *list, const char *path, struct err *e)
 	return item ? 0 : -1;
 }
 
-static int fill(struct cli *cli, cJSON *ask, struct err *e)
+static int fill_send_request(struct cli *cli, cJSON *ask, struct err *e)
 {
 	cJSON *body = cJSON_AddObjectToObject(ask, "body"), *list;
 	const char *word;
@@ -67,7 +67,7 @@ static int fill(struct cli *cli, cJSON *ask, struct err *e)
 	for (int i = 0; (word = cli_many(cli, "set", i)); i++)
 		if (cli_set_member(body, word, e))
 			return -1;
-	if (add_text(cli, body, e))
+	if (add_message_text(cli, body, e))
 		return -1;
 	if (!cli_many(cli, "attach", 0))
 		return body->child ? 0
@@ -78,7 +78,7 @@ static int fill(struct cli *cli, cJSON *ask, struct err *e)
 		return -1;
 	list = cJSON_AddArrayToObject(body, "attachments");
 	for (int i = 0; (word = cli_many(cli, "attach", i)); i++)
-		if (add_file(list, word, e))
+		if (add_attachment(list, word, e))
 			return -1;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int delivery_send(struct cli *cli, struct err *e)
 {
 	struct buf b = BUF_MAX(BODY_MAX);
 	cJSON *ask = cJSON_CreateObject();
-	int rc = fill(cli, ask, e);
+	int rc = fill_send_request(cli, ask, e);
 
 	if (rc == 0)
 		json_add(&b, ask);

@@ -55,8 +55,8 @@ const char *demo_workspace(int agent)
 		       : "disk";
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int kind,
+			struct FTW *at)
 {
 	(void)st;
 	(void)kind;
@@ -257,7 +257,7 @@ static int demo(struct cli *cli, struct err *e)
 	if (rc || d->keep)
 		fprintf(stderr, "the home of the demo is %s\n", d->home.root);
 	else
-		nftw(d->home.root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		nftw(d->home.root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	return rc;
 }
 

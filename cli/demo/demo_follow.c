@@ -9,7 +9,7 @@
 
 /* Frames named "event" come once per event; those of growing parts are not
  * counted. */
-static int on_event(void *arg, const struct sse_event *ev)
+static int count_event(void *arg, const struct sse_event *ev)
 {
 	struct demo_follower *f = arg;
 	cJSON *v;
@@ -37,7 +37,7 @@ static bool must_quit(void *arg)
 	return atomic_load(&f->quit);
 }
 
-static void *follow(void *arg)
+static void *follow_transcript(void *arg)
 {
 	struct demo_follower *f = arg;
 	struct http_client *c;
@@ -54,7 +54,7 @@ static void *follow(void *arg)
 	f->failed = http_client_follow(
 		c,
 		&(struct http_follow){.path = path,
-				      .on_event = on_event,
+				      .on_event = count_event,
 				      .quit = must_quit,
 				      .arg = f},
 		&f->err);
@@ -69,7 +69,7 @@ int demo_follow_begin(struct demo *d, const struct demo_run *r, struct err *e)
 	snprintf(f->socket, sizeof f->socket, "%s",
 		 home_path(&d->home, HOME_HTTP_SOCKET).text);
 	snprintf(f->run, sizeof f->run, "%s", r->id);
-	if (pthread_create(&f->thread, NULL, follow, f))
+	if (pthread_create(&f->thread, NULL, follow_transcript, f))
 		return err_set(e, ERR_BUSY, "cannot start a thread");
 	return 0;
 }

@@ -224,8 +224,9 @@ static void note_live(struct demo *d, const cJSON *row)
 		r->last_seq = events;
 }
 
-static int look_at(struct demo *d, const char *path,
-		   void (*note)(struct demo *, const cJSON *), struct err *e)
+static int for_each_item(struct demo *d, const char *path,
+			 void (*note)(struct demo *, const cJSON *),
+			 struct err *e)
 {
 	struct buf answer = BUF_MAX(16u << 20);
 	cJSON *v = NULL, *row;
@@ -246,8 +247,8 @@ int demo_look(struct demo *d, struct err *e)
 	char path[64];
 
 	snprintf(path, sizeof path, "/v1/runs?limit=%d", d->nruns);
-	return look_at(d, path, note_row, e) ||
-			       look_at(d, "/v1/live", note_live, e)
+	return for_each_item(d, path, note_row, e) ||
+			       for_each_item(d, "/v1/live", note_live, e)
 		       ? -1
 		       : 0;
 }

@@ -3,7 +3,7 @@
 #include "lib/base/text.h"
 #include "schema/agent/diagnostics.h"
 
-static int keep(struct cli *cli, struct err *e)
+static int diagnostic_keep(struct cli *cli, struct err *e)
 {
 	int64_t rows;
 
@@ -28,5 +28,5 @@ const struct command cmd_diagnostic_keep = {
 		 "Workers then\nrecord what they started, lines that they "
 		 "could not read, what was left out, and how\nthe run ended.",
 	.needs = NEEDS_AGENT_MADE,
-	.run = keep,
+	.run = diagnostic_keep,
 };

@@ -7,7 +7,7 @@ SHAPE_DECLARE(command_view, COMMAND_VIEW);
 SHAPE_DEFINE(command_view, COMMAND_VIEW);
 
 /* For programs: every command, an object a line. */
-static int list(struct cli *cli)
+static int list_commands(struct cli *cli)
 {
 	for (int i = 0; commands[i]; i++) {
 		struct command_view v = {commands[i]->name, commands[i]->args,
@@ -26,7 +26,7 @@ static int help(struct cli *cli, struct err *e)
 	int n = 1;
 
 	if (cli->out.json)
-		return list(cli);
+		return list_commands(cli);
 	for (; n < 3 && cli_arg(cli, n - 1); n++)
 		argv[n] = cli->args.words[n - 1];
 	argv[n] = want;

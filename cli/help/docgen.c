@@ -25,7 +25,7 @@ static FILE *file(const char *dir, const char *name)
 	return to;
 }
 
-static void done(FILE *to)
+static void close_output(FILE *to)
 {
 	if (fclose(to)) {
 		perror("docgen");
@@ -38,7 +38,7 @@ static void write_one(const char *dir, const char *name, void (*write)(FILE *))
 	FILE *to = file(dir, name);
 
 	write(to);
-	done(to);
+	close_output(to);
 }
 
 /* The JSON schema of skep.json, for editors. */
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof name, "skep-%s.1", nouns[i].name);
 		to = file(argv[1], name);
 		man_noun(to, nouns[i].name);
-		done(to);
+		close_output(to);
 	}
 	return 0;
 }

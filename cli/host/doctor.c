@@ -140,7 +140,7 @@ static enum output_style style_of(enum severity s)
 				       : STYLE_DIM;
 }
 
-static void print(const struct patient *p)
+static void print_findings(const struct patient *p)
 {
 	struct output *o = &p->cli->out;
 
@@ -163,7 +163,7 @@ static void print(const struct patient *p)
 }
 
 /* What is left, by the worst of it. */
-static int judge(const struct patient *p, struct err *e)
+static int report_severity(const struct patient *p, struct err *e)
 {
 	int count[3] = {0};
 
@@ -201,9 +201,9 @@ static int doctor(struct cli *cli, struct err *e)
 	ops_bar_end(&bar);
 	if (cli_flag(cli, "fix"))
 		rc = fix_all(&p, &d, e);
-	print(&p);
+	print_findings(&p);
 	if (!rc)
-		rc = judge(&p, e);
+		rc = report_severity(&p, e);
 	doctor_fini(&d);
 	free(p.all);
 	return rc;

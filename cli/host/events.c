@@ -21,7 +21,7 @@ static bool is_wanted(const struct log *l, const struct host_event_row *row)
 }
 
 /* One line each, at once: what comes later must not change the widths. */
-static void print(struct cli *cli, const struct host_event_row *row)
+static void print_event(struct cli *cli, const struct host_event_row *row)
 {
 	struct table *t;
 
@@ -45,7 +45,7 @@ static void print(struct cli *cli, const struct host_event_row *row)
 }
 
 /* All that is there now. */
-static int read_all(struct cli *cli, struct log *l, struct err *e)
+static int print_new_events(struct cli *cli, struct log *l, struct err *e)
 {
 	int n = PAGE;
 
@@ -59,14 +59,14 @@ static int read_all(struct cli *cli, struct log *l, struct err *e)
 		for (int i = 0; i < n; i++) {
 			l->after = rows[i].seq;
 			if (is_wanted(l, &rows[i]))
-				print(cli, &rows[i]);
+				print_event(cli, &rows[i]);
 		}
 		arena_fini(&a);
 	}
 	return n < 0 || output_end(&cli->out, e) ? -1 : 0;
 }
 
-static int follow(struct cli *cli, struct log *l, struct err *e)
+static int follow_events(struct cli *cli, struct log *l, struct err *e)
 {
 	struct follow f;
 	int rc;
@@ -74,7 +74,7 @@ static int follow(struct cli *cli, struct log *l, struct err *e)
 	if (follow_open(&f, sql_path(cli->control), e))
 		return -1;
 	do
-		rc = read_all(cli, l, e);
+		rc = print_new_events(cli, l, e);
 	while (rc == 0 && !ferror(cli->out.to) &&
 	       follow_wait(&f, 1000, e) >= 0);
 	follow_close(&f);
@@ -82,7 +82,7 @@ static int follow(struct cli *cli, struct log *l, struct err *e)
 }
 
 /* Where to begin: behind --after, with the newest --limit, or now. */
-static int begin(struct cli *cli, struct log *l, struct err *e)
+static int find_start(struct cli *cli, struct log *l, struct err *e)
 {
 	struct host_event_bounds_row b;
 	int64_t limit = cli_number(cli, "limit", 100);
@@ -100,10 +100,10 @@ static int events(struct cli *cli, struct err *e)
 {
 	struct log l = {cli_option(cli, "kind"), cli_option(cli, "of"), 0};
 
-	if (begin(cli, &l, e))
+	if (find_start(cli, &l, e))
 		return -1;
-	return cli_flag(cli, "follow") ? follow(cli, &l, e)
-				       : read_all(cli, &l, e);
+	return cli_flag(cli, "follow") ? follow_events(cli, &l, e)
+				       : print_new_events(cli, &l, e);
 }
 
 const struct command cmd_events = {

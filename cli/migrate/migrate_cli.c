@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-static void show(void *arg, const struct migrate_piece *p)
+static void print_item(void *arg, const struct migrate_piece *p)
 {
 	struct migrate_view *v = arg;
 
@@ -20,7 +20,7 @@ void migrate_view_begin(struct migrate_view *v, struct cli *cli,
 	v->t = table_new(
 		&cli->out, &migrate_piece_shape,
 		"importer state records added bytes target path warning");
-	m->tell = show;
+	m->tell = print_item;
 	m->arg = v;
 }
 

@@ -27,7 +27,7 @@ static struct agent_row bare(const char *name)
 				  .source = "command"};
 }
 
-static bool same(const struct agent_row *a, const struct agent_row *b)
+static bool same_agent(const struct agent_row *a, const struct agent_row *b)
 {
 	struct buf x = BUF_MAX(4u * AGENT_TEXT_MAX);
 	struct buf y = BUF_MAX(4u * AGENT_TEXT_MAX);
@@ -58,7 +58,7 @@ static int put_agent(void *arg, const char *name, const cJSON *def,
 		return 0;
 	if (def && agent_from_json(&row, name, def, &cli->arena, e))
 		return -1;
-	if (there && same(&row, &known))
+	if (there && same_agent(&row, &known))
 		return 0;
 	if (there && !is_bare(&known))
 		return err_set(e, ERR_CONFLICT,

@@ -102,7 +102,7 @@ static void add_labelled(struct buf *b, const char *label, const char *text)
 	buf_addc(b, '\n');
 }
 
-static void add_part(struct buf *b, const struct part_row *p)
+static void append_part(struct buf *b, const struct part_row *p)
 {
 	if (strcmp(p->kind, "text") != 0 || strcmp(p->state, "done") != 0) {
 		buf_addf(b, "  [%s %s", p->kind, p->state);
@@ -133,7 +133,7 @@ int event_print(struct cli *cli, const struct event *ev, struct err *e)
 		add_head(cli, &b, ev);
 		add_body(&b, ev->body);
 		for (int i = 0; i < n; i++)
-			add_part(&b, &parts[i]);
+			append_part(&b, &parts[i]);
 	}
 	fwrite(b.p, 1, b.n, cli->out.to);
 	buf_fini(&b);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* The live runs of each, judged, decide how it is; the rest are counted. */
-static int judge(struct cli *cli, struct invocation_row *rows, int n,
-		 struct err *e)
+static int set_invocation_states(struct cli *cli, struct invocation_row *rows,
+				 int n, struct err *e)
 {
 	struct sql_rows it = sql_rows(cli->control, Q_RUN_LIST_LIVE, NULL);
 	struct run_row run;
@@ -31,7 +31,7 @@ static int invocations(struct cli *cli, struct err *e)
 	int n = sql_collect(cli->control, Q_INVOCATION_LIST, &in, (int)in.count,
 			    &rows, &cli->arena, e);
 
-	if (n < 0 || judge(cli, rows, n, e))
+	if (n < 0 || set_invocation_states(cli, rows, n, e))
 		return -1;
 	t = table_new(&cli->out, &invocation_row_shape,
 		      "invocation sessions runs waiting live succeeded failed "

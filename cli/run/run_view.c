@@ -63,7 +63,8 @@ static int quiet_item(void *arg, const struct tail *t,
 }
 
 /* Everything that is there now. */
-static int read_all(struct cli *cli, struct tail *t, bool quiet, struct err *e)
+static int print_new_events(struct cli *cli, struct tail *t, bool quiet,
+			    struct err *e)
 {
 	int more;
 
@@ -75,7 +76,7 @@ static int read_all(struct cli *cli, struct tail *t, bool quiet, struct err *e)
 }
 
 /* The file comes with the agent's first run: 1 when it is open. */
-static int open_file(struct cli *cli, const char *agent, struct err *e)
+static int open_agent_file(struct cli *cli, const char *agent, struct err *e)
 {
 	int found;
 
@@ -96,7 +97,7 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 	int over = 0, rc = 0;
 
 	while (rc == 0 && !over && !ferror(cli->out.to)) {
-		int open = open_file(cli, agent, e);
+		int open = open_agent_file(cli, agent, e);
 
 		if (open == 1 && f.fd < 0 && v->follow)
 			rc = follow_open(&f, sql_path(cli->agent.db), e);
@@ -104,7 +105,7 @@ static int read_to_end(struct cli *cli, const struct run_view *v,
 		if (open < 0 || over < 0)
 			rc = -1;
 		if (rc == 0 && open == 1)
-			rc = read_all(cli, t, v->quiet, e);
+			rc = print_new_events(cli, t, v->quiet, e);
 		if (rc || over)
 			break;
 		if (f.fd >= 0)

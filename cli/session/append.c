@@ -46,7 +46,7 @@ static int check_body(struct cli *cli, const struct buf *body, struct err *e)
 				     e);
 }
 
-static int append(struct cli *cli, const char *body, struct err *e)
+static int append_event(struct cli *cli, const char *body, struct err *e)
 {
 	const char *type = cli_option(cli, "type");
 	struct event_new ev = {.type = type ? type : "message",
@@ -77,7 +77,7 @@ static int session_append(struct cli *cli, struct err *e)
 	if (!rc)
 		rc = check_body(cli, &body, e);
 	if (!rc)
-		rc = append(cli, body.p, e);
+		rc = append_event(cli, body.p, e);
 	buf_fini(&body);
 	return rc;
 }

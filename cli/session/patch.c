@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int patch(struct cli *cli, struct err *e)
+static int run_session_patch(struct cli *cli, struct err *e)
 {
 	const char *given = cli_arg(cli, 1);
 	struct buf text = BUF_MAX(SESSION_META_MAX);
@@ -42,5 +42,5 @@ const struct command cmd_session_patch = {
 			{"if-rev", "N", "only if the row has this revision",
 			 OPTION_INT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = patch,
+	.run = run_session_patch,
 };

@@ -30,7 +30,8 @@ static int newest_first(const void *a, const void *b)
 	return (x->active_at < y->active_at) - (x->active_at > y->active_at);
 }
 
-static void keep(struct job *j, const char *agent, const struct session_item *s)
+static void add_session(struct job *j, const char *agent,
+			const struct session_item *s)
 {
 	if (j->n == 2 * j->max) {
 		qsort(j->rows, (size_t)j->n, sizeof *j->rows, newest_first);
@@ -54,7 +55,7 @@ static int list_file(struct cli *cli, const struct agent_database_row *row,
 	n = session_list(&f, &j->filter, &items, &cli->arena, e);
 	agent_file_close(&f);
 	for (int i = 0; i < n; i++)
-		keep(j, row->agent, &items[i]);
+		add_session(j, row->agent, &items[i]);
 	return n < 0 ? -1 : 0;
 }
 

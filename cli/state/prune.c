@@ -29,7 +29,7 @@ struct job {
 	struct retire messages;
 };
 
-static void add(struct job *j, struct pruned *p, struct sql_hold held)
+static void add_pruned(struct job *j, struct pruned *p, struct sql_hold held)
 {
 	p->longest_ms = held.ns / MS;
 	p->longest_cpu_ms = held.cpu_ns / MS;
@@ -85,7 +85,7 @@ static int prune_file(struct cli *cli, const struct agent_database_row *row,
 
 	j->one.agent = row->agent;
 	if (!rc)
-		add(j, &j->one, held);
+		add_pruned(j, &j->one, held);
 	arena_fini(&a);
 	return rc ? -1 : 0;
 }
@@ -171,11 +171,11 @@ static int prune_control(struct cli *cli, struct job *j, struct err *e)
 	p.inbound = j->messages.sum.inbound;
 	p.messages = j->messages.sum.messages;
 	p.attachments = j->messages.sum.attachments;
-	add(j, &p, sql_longest(cli->control));
+	add_pruned(j, &p, sql_longest(cli->control));
 	return 0;
 }
 
-static int note(struct cli *cli, const struct job *j, struct err *e)
+static int audit_prune(struct cli *cli, const struct job *j, struct err *e)
 {
 	struct buf detail = BUF_MAX(4096);
 	int rc;
@@ -212,7 +212,7 @@ static int prune(struct cli *cli, struct err *e)
 	workdir_close(&j.dry);
 	if (!rc && dry)
 		output_note(&cli->out, "a dry run: nothing was changed");
-	return rc || dry ? rc : note(cli, &j, e);
+	return rc || dry ? rc : audit_prune(cli, &j, e);
 }
 
 const struct command cmd_state_prune = {

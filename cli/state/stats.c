@@ -117,7 +117,7 @@ static void read_agent(struct cli *cli, const struct agent_database_row *row,
 		agent_file_close(&file);
 }
 
-static void print(struct cli *cli, struct stats *all, int count)
+static void print_stats(struct cli *cli, struct stats *all, int count)
 {
 	struct home_path notes = home_path(&cli->home, HOME_READERS);
 	struct readers *now = readers_look(notes.text);
@@ -168,7 +168,7 @@ static int state_stats(struct cli *cli, struct err *e)
 	if (only && count == 1 + cli->supervised)
 		return err_set(e, ERR_NOTFOUND,
 			       "there is no database of an agent '%s'", only);
-	print(cli, all, count);
+	print_stats(cli, all, count);
 	return 0;
 }
 

@@ -45,8 +45,8 @@ static int refuse_runs(struct cli *cli, const char *agent, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int work(struct job *j, struct sql *db, struct vacuumed *v,
-		struct err *e)
+static int vacuum_database(struct job *j, struct sql *db, struct vacuumed *v,
+			   struct err *e)
 {
 	struct sql_checkpoint_result r;
 	struct slice s = SLICE_BEGIN;
@@ -79,7 +79,7 @@ static int vacuum_file(struct cli *cli, const struct agent_database_row *row,
 	if ((!j->incremental && refuse_runs(cli, row->agent, e)) ||
 	    registry_open(row, 0, &f, e))
 		return -1;
-	rc = work(j, f.db, &v, e);
+	rc = vacuum_database(j, f.db, &v, e);
 	agent_file_close(&f);
 	if (!rc)
 		table_add(j->t, &v);
@@ -117,7 +117,7 @@ static int vacuum_control(struct cli *cli, struct job *j, struct err *e)
 
 	if (cli->supervised)
 		return vacuum_supervised(cli, j, &v, e);
-	if (work(j, cli->control, &v, e))
+	if (vacuum_database(j, cli->control, &v, e))
 		return -1;
 	table_add(j->t, &v);
 	return 0;

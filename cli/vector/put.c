@@ -67,7 +67,7 @@ static int put_all(struct cli *cli, const struct buf *b, int64_t *line,
 	return rc;
 }
 
-static int put(struct cli *cli, struct err *e)
+static int run_vector_put(struct cli *cli, struct err *e)
 {
 	const char *path = cli_arg(cli, 1) ? cli_arg(cli, 1) : "-";
 	struct vectors_stored out = {.session = cli_arg(cli, 0),
@@ -102,5 +102,5 @@ const struct command cmd_vector_put = {
 		(const struct option_spec[]){
 			{"model", "NAME", "what made the vectors", OPTION_TEXT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = put,
+	.run = run_vector_put,
 };

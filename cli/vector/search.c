@@ -13,7 +13,7 @@
 SHAPE_DECLARE(near_view, NEAR_VIEW);
 SHAPE_DEFINE(near_view, NEAR_VIEW);
 
-static void print(struct cli *cli, const struct near_hit *hits, int n)
+static void print_hits(struct cli *cli, const struct near_hit *hits, int n)
 {
 	bool json = cli->out.json;
 	struct table *t = table_new(
@@ -34,7 +34,7 @@ static void print(struct cli *cli, const struct near_hit *hits, int n)
 	table_end(t);
 }
 
-static int ask(struct cli *cli, const cJSON *array, struct err *e)
+static int search_by_array(struct cli *cli, const cJSON *array, struct err *e)
 {
 	struct near ask = {.model = cli_option(cli, "model"),
 			   .metric = cli_option(cli, "metric"),
@@ -48,11 +48,11 @@ static int ask(struct cli *cli, const cJSON *array, struct err *e)
 		return -1;
 	n = near_search(&cli->agent, &ask, &hits, &cli->arena, e);
 	if (n >= 0)
-		print(cli, hits, n);
+		print_hits(cli, hits, n);
 	return n < 0 ? -1 : 0;
 }
 
-static int search(struct cli *cli, struct err *e)
+static int run_vector_search(struct cli *cli, struct err *e)
 {
 	const char *word = cli_arg(cli, 0);
 	struct buf b = BUF_MAX(INPUT_MAX);
@@ -71,7 +71,7 @@ static int search(struct cli *cli, struct err *e)
 	if (rc == 0 && !(array = json_parse("the vector", b.p, b.n, e)))
 		rc = -1;
 	if (rc == 0)
-		rc = ask(cli, array, e);
+		rc = search_by_array(cli, array, e);
 	cJSON_Delete(array);
 	buf_fini(&b);
 	return rc;
@@ -94,5 +94,5 @@ const struct command cmd_vector_search = {
 			{"hidden", NULL, "also what was rewound", OPTION_FLAG},
 			{"limit", "N", "at most so many (10)", OPTION_COUNT},
 			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = search,
+	.run = run_vector_search,
 };

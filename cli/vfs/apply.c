@@ -5,7 +5,7 @@ static int apply_in(struct cli *cli, struct vfs *v, struct err *e)
 	return vfs_merge_cli(cli, v, vfs_apply, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_apply(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, apply_in, e);
 }
@@ -20,5 +20,5 @@ const struct command cmd_vfs_apply = {
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){VFS_SETTLE_OPTION,
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_apply,
 };

@@ -38,7 +38,7 @@ static int cat_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_cat(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, cat_in, e);
 }
@@ -48,5 +48,5 @@ const struct command cmd_vfs_cat = {
 	.args = "WHERE PATH...",
 	.help = "write files to standard output",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_cat,
 };

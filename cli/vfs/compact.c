@@ -8,7 +8,7 @@
 SHAPE_DECLARE(vfs_compacted, COMPACTED);
 SHAPE_DEFINE(vfs_compacted, COMPACTED);
 
-static void tell(void *arg, int64_t done, int64_t total)
+static void print_compact_progress(void *arg, int64_t done, int64_t total)
 {
 	struct progress *bar = arg;
 
@@ -16,10 +16,10 @@ static void tell(void *arg, int64_t done, int64_t total)
 	progress_at(bar, done);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_compact(struct cli *cli, struct err *e)
 {
 	struct progress bar;
-	struct vfs_compact c = {.tell = tell, .arg = &bar};
+	struct vfs_compact c = {.tell = print_compact_progress, .arg = &bar};
 	struct vfs_compacted said;
 	int rc;
 
@@ -41,5 +41,5 @@ const struct command cmd_vfs_compact = {
 		 "and free pages go back to the\nfilesystem, a little at a "
 		 "time.",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_compact,
 };

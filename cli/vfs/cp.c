@@ -20,7 +20,7 @@ static int cp_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_cp(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, cp_in, e);
 }
@@ -37,5 +37,5 @@ const struct command cmd_vfs_cp = {
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
 	.letters = "r recursive",
-	.run = run,
+	.run = run_vfs_cp,
 };

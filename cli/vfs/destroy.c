@@ -1,6 +1,6 @@
 #include "cli/vfs/vfs_cli.h"
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_destroy(struct cli *cli, struct err *e)
 {
 	if (!cli->space || !*cli->space)
 		return err_set(e, ERR_USAGE,
@@ -17,5 +17,5 @@ const struct command cmd_vfs_destroy = {
 	.args = "WHERE",
 	.help = "remove a namespace with its snapshots",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_destroy,
 };

@@ -13,7 +13,8 @@ struct show {
 	struct diff_source from, to;
 };
 
-static int show(void *arg, const struct vfs_difference *d, struct err *e)
+static int print_difference(void *arg, const struct vfs_difference *d,
+			    struct err *e)
 {
 	struct show *s = arg;
 	struct output *o = &s->cli->out;
@@ -93,12 +94,12 @@ static int diff_in(struct cli *cli, struct vfs *v, struct err *e)
 
 	if (open_from(cli, v, &s.from, e))
 		return -1;
-	rc = vfs_diff(&s.from, &s.to, show, &s, e);
+	rc = vfs_diff(&s.from, &s.to, print_difference, &s, e);
 	vfs_close(s.from.v);
 	return rc;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_diff(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, diff_in, e);
 }
@@ -117,5 +118,5 @@ const struct command cmd_vfs_diff = {
 						 "as unified text",
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_diff,
 };

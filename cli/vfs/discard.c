@@ -8,7 +8,7 @@ static int discard_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_discard(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, discard_in, e);
 }
@@ -18,5 +18,5 @@ const struct command cmd_vfs_discard = {
 	.args = "WHERE",
 	.help = "drop the changes of a fork, or over a host directory",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_discard,
 };

@@ -8,7 +8,7 @@
 SHAPE_DECLARE(vfs_count, COUNT);
 SHAPE_DEFINE(vfs_count, COUNT);
 
-static int add(void *arg, const struct vfs_found *f, struct err *e)
+static int add_to_total(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct vfs_count *c = arg;
 
@@ -27,13 +27,14 @@ static int du_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	struct vfs_count c = {0};
 
-	if (vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "", add, &c, e))
+	if (vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "", add_to_total,
+		      &c, e))
 		return -1;
 	output_object(&cli->out, &vfs_count_shape, &c);
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_du(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, du_in, e);
 }
@@ -43,5 +44,5 @@ const struct command cmd_vfs_du = {
 	.args = "WHERE [PATH]",
 	.help = "count files and bytes of a tree",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_du,
 };

@@ -61,7 +61,7 @@ static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
 	return rc;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_edit(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, edit_in, e);
 }
@@ -76,5 +76,5 @@ const struct command cmd_vfs_edit = {
 	.options = (const struct option_spec[]){{"all", NULL, "wherever it is",
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_edit,
 };

@@ -77,7 +77,7 @@ static int export_in(struct cli *cli, struct vfs *v, struct err *e)
 	return port_end(cli, &view, rc);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_export(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, export_in, e);
 }
@@ -93,5 +93,5 @@ const struct command cmd_vfs_export = {
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_FORMAT, PORT_SETUID,
 						PORT_DEVICES, VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_export,
 };

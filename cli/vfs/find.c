@@ -9,7 +9,7 @@ struct search {
 	int64_t min;
 };
 
-static int look(void *arg, const struct vfs_found *f, struct err *e)
+static int print_found(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct search *s = arg;
 	struct buf path = BUF_MAX(1 << 20), safe = BUF_MAX(1 << 20);
@@ -45,10 +45,10 @@ static int find_in(struct cli *cli, struct vfs *v, struct err *e)
 		.min = cli_number(cli, "min-size", -1),
 	};
 
-	return vfs_visit(v, s.start, look, &s, e);
+	return vfs_visit(v, s.start, print_found, &s, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_find(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, find_in, e);
 }
@@ -67,5 +67,5 @@ const struct command cmd_vfs_find = {
 			 "only these", OPTION_WORD},
 			{"min-size", "BYTES", "at least", OPTION_BYTES},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_find,
 };

@@ -8,7 +8,7 @@ static int fork_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_fork(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, fork_in, e);
 }
@@ -20,5 +20,5 @@ const struct command cmd_vfs_fork = {
 	.about = "Contents are shared, not copied. A snapshot can be forked as "
 		 "well.",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_fork,
 };

@@ -10,7 +10,7 @@ SHAPE_DEFINE(vfs_damage, DAMAGE);
 SHAPE_DECLARE(vfs_checked, CHECKED);
 SHAPE_DEFINE(vfs_checked, CHECKED);
 
-static void tell(void *arg, const char *what, int64_t count)
+static void print_fsck_progress(void *arg, const char *what, int64_t count)
 {
 	struct cli *cli = arg;
 	struct vfs_damage row = {what, count};
@@ -21,11 +21,11 @@ static void tell(void *arg, const char *what, int64_t count)
 		output_note(&cli->out, "%lld %s", (long long)count, what);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_fsck(struct cli *cli, struct err *e)
 {
 	struct vfs_check c = {.mend = cli_flag(cli, "repair"),
 			      .deep = cli_flag(cli, "deep"),
-			      .tell = tell,
+			      .tell = print_fsck_progress,
 			      .arg = cli};
 
 	if (vfs_check(cli->agent.db, &c, e))
@@ -53,5 +53,5 @@ const struct command cmd_vfs_fsck = {
 			{"repair", NULL, "mend what is found", OPTION_FLAG},
 			{"deep", NULL, "read all contents, too", OPTION_FLAG},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_fsck,
 };

@@ -15,7 +15,8 @@ static bool is_zeros(const char *p, size_t n)
 }
 
 /* A piece of zeros stays a hole, except in a pipe. */
-static int put(const struct newfile *f, const char *p, size_t n, struct err *e)
+static int write_or_skip_zeros(const struct newfile *f, const char *p, size_t n,
+			       struct err *e)
 {
 	if (!f->tmp[0] || !is_zeros(p, n))
 		return file_write_fd(f->fd, f->path, p, n, e);
@@ -24,15 +25,15 @@ static int put(const struct newfile *f, const char *p, size_t n, struct err *e)
 		       : 0;
 }
 
-static int copy(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
-		const struct newfile *f, struct err *e)
+static int copy_out(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
+		    const struct newfile *f, struct err *e)
 {
 	char *room = arena_alloc(&cli->arena, PIECE);
 	int64_t off = 0;
 	ssize_t n;
 
 	while ((n = vfs_pread(v, a->ino, room, PIECE, off, e)) > 0) {
-		if (put(f, room, (size_t)n, e))
+		if (write_or_skip_zeros(f, room, (size_t)n, e))
 			return -1;
 		off += n;
 	}
@@ -47,7 +48,7 @@ static int get_to_output(struct cli *cli, struct vfs *v,
 	const struct newfile out = {.fd = STDOUT_FILENO, .path = "output"};
 
 	(void)fflush(cli->out.to);
-	return copy(cli, v, a, &out, e);
+	return copy_out(cli, v, a, &out, e);
 }
 
 static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
@@ -57,7 +58,7 @@ static int get_file(struct cli *cli, struct vfs *v, const struct vfs_attr *a,
 
 	if (newfile_open(&f, to, a->mode & 0777, e))
 		return -1;
-	return newfile_end(&f, copy(cli, v, a, &f, e), e);
+	return newfile_end(&f, copy_out(cli, v, a, &f, e), e);
 }
 
 static int get_in(struct cli *cli, struct vfs *v, struct err *e)
@@ -83,7 +84,7 @@ static int get_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_get(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, get_in, e);
 }
@@ -97,5 +98,5 @@ const struct command cmd_vfs_get = {
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){PORT_SETUID, PORT_DEVICES,
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_get,
 };

@@ -13,7 +13,7 @@ struct matches {
 	int64_t n;
 };
 
-static int show(void *arg, const struct vfs_match *m, struct err *e)
+static int print_match(void *arg, const struct vfs_match *m, struct err *e)
 {
 	struct matches *s = arg;
 	struct output *o = &s->cli->out;
@@ -56,14 +56,14 @@ static int grep_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct matches s = {cli, cli_arg(cli, 1) ? cli_arg(cli, 1) : "",
 			    g.names_only, 0};
 
-	if (vfs_grep(v, s.start, &g, show, &s, e))
+	if (vfs_grep(v, s.start, &g, print_match, &s, e))
 		return -1;
 	if (s.n == 0)
 		return err_set(e, ERR_NOTFOUND, "nothing matches");
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_grep(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, grep_in, e);
 }
@@ -89,5 +89,5 @@ const struct command cmd_vfs_grep = {
 			 OPTION_TEXT},
 			VFS_OPTIONS_END},
 	.letters = "i ignore-case l names E regex",
-	.run = run,
+	.run = run_vfs_grep,
 };

@@ -76,7 +76,7 @@ static int import_in(struct cli *cli, struct vfs *v, struct err *e)
 	return port_end(cli, &view, rc);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_import(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, import_in, e);
 }
@@ -97,5 +97,5 @@ const struct command cmd_vfs_import = {
 			 "a directory gives way to a file of its name",
 			 OPTION_FLAG},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_import,
 };

@@ -19,7 +19,7 @@ static int ln_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_ln(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, ln_in, e);
 }
@@ -34,5 +34,5 @@ const struct command cmd_vfs_ln = {
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
 	.letters = "s symbolic",
-	.run = run,
+	.run = run_vfs_ln,
 };

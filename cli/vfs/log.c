@@ -21,7 +21,7 @@ static int log_in(struct cli *cli, struct vfs *v, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_log(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, log_in, e);
 }
@@ -37,5 +37,5 @@ const struct command cmd_vfs_log = {
 			{"count", "N", "at most so many, 1000 if not given",
 			 OPTION_INT},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_log,
 };

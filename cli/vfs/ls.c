@@ -2,8 +2,9 @@
 
 #include <sys/stat.h>
 
-static int list(struct cli *cli, struct vfs *v, const struct vfs_dir *d,
-		struct table *t, struct err *e)
+static int list_directory(struct cli *cli, struct vfs *v,
+			  const struct vfs_dir *d, struct table *t,
+			  struct err *e)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct vfs_file f;
@@ -34,7 +35,7 @@ static int ls_in(struct cli *cli, struct vfs *v, struct err *e)
 	t = table_new(&cli->out, &vfs_file_shape,
 		      "mode links uid gid size modified_at path target");
 	if (S_ISDIR(a.mode)) {
-		rc = list(cli, v, &d, t, e);
+		rc = list_directory(cli, v, &d, t, e);
 	} else { /* a file is a list of itself */
 		rc = vfs_file_of(cli, v, path, &a, &f, e);
 		if (rc == 0)
@@ -45,7 +46,7 @@ static int ls_in(struct cli *cli, struct vfs *v, struct err *e)
 	return rc;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_ls(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, ls_in, e);
 }
@@ -59,5 +60,5 @@ const struct command cmd_vfs_ls = {
 		 "Paths start at the root of the namespace and cannot leave "
 		 "it.",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_ls,
 };

@@ -5,7 +5,7 @@ static int merge_in(struct cli *cli, struct vfs *v, struct err *e)
 	return vfs_merge_cli(cli, v, vfs_merge, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_merge(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, merge_in, e);
 }
@@ -20,5 +20,5 @@ const struct command cmd_vfs_merge = {
 	.needs = VFS_NEEDS,
 	.options = (const struct option_spec[]){VFS_SETTLE_OPTION,
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_merge,
 };

@@ -8,7 +8,7 @@ static int mkdir_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_mkdir(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, mkdir_in, e);
 }
@@ -23,5 +23,5 @@ const struct command cmd_vfs_mkdir = {
 						 OPTION_FLAG},
 						VFS_OPTIONS_END},
 	.letters = "p parents",
-	.run = run,
+	.run = run_vfs_mkdir,
 };

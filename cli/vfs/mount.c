@@ -25,7 +25,7 @@ static int mount_in(struct cli *cli, struct vfs *v, struct err *e)
 	return vfs_mount(v, &o, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_mount(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, mount_in, e);
 }
@@ -46,5 +46,5 @@ const struct command cmd_vfs_mount = {
 			{"dev-suid", NULL,
 			 "device nodes and set-id programs work", OPTION_FLAG},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_mount,
 };

@@ -22,7 +22,7 @@ static int mv_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_mv(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, mv_in, e);
 }
@@ -38,5 +38,5 @@ const struct command cmd_vfs_mv = {
 			 OPTION_FLAG},
 			{"exchange", NULL, "both change places", OPTION_FLAG},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_mv,
 };

@@ -1,6 +1,6 @@
 #include "cli/vfs/vfs_cli.h"
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_new(struct cli *cli, struct err *e)
 {
 	const char *base = cli_option(cli, "base");
 
@@ -24,5 +24,5 @@ const struct command cmd_vfs_new = {
 						 "host directory below",
 						 OPTION_TEXT},
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_new,
 };

@@ -22,7 +22,7 @@ static int put_in(struct cli *cli, struct vfs *v, struct err *e)
 	return rc;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_put(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, put_in, e);
 }
@@ -43,5 +43,5 @@ const struct command cmd_vfs_put = {
 			 OPTION_TEXT},
 			VFS_OPTIONS_END},
 	.letters = "p parents",
-	.run = run,
+	.run = run_vfs_put,
 };

@@ -26,7 +26,7 @@ static int quota_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_quota(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, quota_in, e);
 }
@@ -43,5 +43,5 @@ const struct command cmd_vfs_quota = {
 			{"files", "N",
 			 "limit of files and directories, 0: none", OPTION_INT},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_quota,
 };

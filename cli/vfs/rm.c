@@ -11,7 +11,7 @@ static int rm_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_rm(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, rm_in, e);
 }
@@ -27,5 +27,5 @@ const struct command cmd_vfs_rm = {
 			 "directories with all that is in them", OPTION_FLAG},
 			VFS_OPTIONS_END},
 	.letters = "r recursive",
-	.run = run,
+	.run = run_vfs_rm,
 };

@@ -8,7 +8,7 @@ static int rollback_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_rollback(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, rollback_in, e);
 }
@@ -19,5 +19,5 @@ const struct command cmd_vfs_rollback = {
 	.help = "make a namespace what it was at a snapshot",
 	.about = "Snapshots that are newer are dropped.",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_rollback,
 };

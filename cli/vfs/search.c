@@ -7,8 +7,8 @@
 SHAPE_DECLARE(vfs_hit_view, HIT);
 SHAPE_DEFINE(vfs_hit_view, HIT);
 
-static int print(struct cli *cli, struct vfs *v, struct vfs_text *ask,
-		 struct err *e)
+static int print_hits(struct cli *cli, struct vfs *v, struct vfs_text *ask,
+		      struct err *e)
 {
 	struct vfs_text_hit *hits;
 	struct index_view view;
@@ -44,10 +44,10 @@ static int search_in(struct cli *cli, struct vfs *v, struct err *e)
 
 	if (cli_flag(cli, "rebuild") && vfs_text_rebuild(v, e) < 0)
 		return -1;
-	return print(cli, v, &ask, e);
+	return print_hits(cli, v, &ask, e);
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_search(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, search_in, e);
 }
@@ -75,5 +75,5 @@ const struct command cmd_vfs_search = {
 			 OPTION_INT},
 			{"limit", "N", "at most so many (20)", OPTION_COUNT},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_search,
 };

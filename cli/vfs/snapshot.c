@@ -11,7 +11,7 @@ static int snapshot_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_snapshot(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, snapshot_in, e);
 }
@@ -29,5 +29,5 @@ const struct command cmd_vfs_snapshot = {
 			 "remove it; what only it needed is freed",
 			 OPTION_FLAG},
 			VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_snapshot,
 };

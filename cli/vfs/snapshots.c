@@ -20,7 +20,7 @@ static int snapshots_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_snapshots(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, snapshots_in, e);
 }
@@ -30,5 +30,5 @@ const struct command cmd_vfs_snapshots = {
 	.args = "WHERE",
 	.help = "list the snapshots of a namespace",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_snapshots,
 };

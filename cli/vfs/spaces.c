@@ -15,7 +15,7 @@ static const char *name_of(const struct vfs_ns_row *rows, int n, int64_t id)
 	return NULL;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_spaces(struct cli *cli, struct err *e)
 {
 	struct vfs_ns_row *rows;
 	struct table *t;
@@ -40,5 +40,5 @@ const struct command cmd_vfs_spaces = {
 	.args = "WHERE",
 	.help = "list the namespaces of an agent",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_spaces,
 };

@@ -44,7 +44,7 @@ static int stat_in(struct cli *cli, struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_stat(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, stat_in, e);
 }
@@ -56,5 +56,5 @@ const struct command cmd_vfs_stat = {
 	.about = "The etag changes with every change of the file; skep vfs put "
 		 "--if-etag writes only while it holds.",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_stat,
 };

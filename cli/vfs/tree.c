@@ -9,7 +9,7 @@ struct tree {
 	int64_t dirs, files;
 };
 
-static int show(void *arg, const struct vfs_found *f, struct err *e)
+static int print_tree_entry(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct tree *t = arg;
 	struct vfs_file file;
@@ -36,14 +36,15 @@ static int tree_in(struct cli *cli, struct vfs *v, struct err *e)
 {
 	struct tree t = {cli, v, 0, 0};
 
-	if (vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "", show, &t, e))
+	if (vfs_visit(v, cli_arg(cli, 0) ? cli_arg(cli, 0) : "",
+		      print_tree_entry, &t, e))
 		return -1;
 	output_note(&cli->out, "%lld directories, %lld files",
 		    (long long)t.dirs, (long long)t.files);
 	return 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_tree(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, tree_in, e);
 }
@@ -53,5 +54,5 @@ const struct command cmd_vfs_tree = {
 	.args = "WHERE [PATH]",
 	.help = "show a tree",
 	.needs = VFS_NEEDS,
-	.run = run,
+	.run = run_vfs_tree,
 };

@@ -2,7 +2,7 @@
 
 #include "vfs/fuse/mount.h"
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_umount(struct cli *cli, struct err *e)
 {
 	if (vfs_unmount(cli_arg(cli, 0), e))
 		return -1;
@@ -15,5 +15,5 @@ const struct command cmd_vfs_umount = {
 	.args = "DIR",
 	.help = "take a mount away, also one whose process is dead",
 	.needs = NEEDS_NOTHING,
-	.run = run,
+	.run = run_vfs_umount,
 };

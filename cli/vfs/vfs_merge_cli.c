@@ -6,7 +6,8 @@
 SHAPE_DECLARE(vfs_merged_view, MERGED);
 SHAPE_DEFINE(vfs_merged_view, MERGED);
 
-static void tell(void *arg, const struct vfs_difference *d, bool conflict)
+static void print_merged(void *arg, const struct vfs_difference *d,
+			 bool conflict)
 {
 	struct cli *cli = arg;
 	struct vfs_merged_view row = {vfs_difference_letter(d->kind), d->path,
@@ -28,7 +29,7 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 		  struct err *e)
 {
 	const char *settle = cli_option(cli, "settle");
-	struct vfs_merge m = {.tell = tell, .arg = cli};
+	struct vfs_merge m = {.tell = print_merged, .arg = cli};
 
 	if (settle)
 		m.settle = !strcmp(settle, "fork") ? VFS_SETTLE_FORK

@@ -15,7 +15,7 @@ SHAPE_DEFINE(vfs_ported, PORTED);
  * takes about that for one. */
 #define NODE_WORK 1024
 
-static void tell(void *arg, int64_t nodes, int64_t bytes)
+static void print_port_progress(void *arg, int64_t nodes, int64_t bytes)
 {
 	struct port_view *view = arg;
 
@@ -23,11 +23,12 @@ static void tell(void *arg, int64_t nodes, int64_t bytes)
 		    view->bar.total ? nodes * NODE_WORK + bytes : nodes);
 }
 
-static void begin(struct cli *cli, struct port_view *view, const char *path,
-		  const char *what)
+static void begin_progress(struct cli *cli, struct port_view *view,
+			   const char *path, const char *what)
 {
-	*view = (struct port_view){
-		.port = {.path = path ? path : "", .tell = tell, .arg = view}};
+	*view = (struct port_view){.port = {.path = path ? path : "",
+					    .tell = print_port_progress,
+					    .arg = view}};
 	progress_begin(&view->bar, &cli->out, what, 0);
 }
 
@@ -54,7 +55,7 @@ void port_begin_import(struct cli *cli, struct port_view *view,
 {
 	struct stat st;
 
-	begin(cli, view, path, "importing");
+	begin_progress(cli, view, path, "importing");
 	if (!view->bar.on || !strcmp(from, "-") || stat(from, &st))
 		return;
 	view->bar.total = S_ISDIR(st.st_mode) ? work_of_dir(from) : st.st_size;
@@ -73,7 +74,7 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 {
 	struct err ignored; /* the export will say it */
 
-	begin(cli, view, path, "exporting");
+	begin_progress(cli, view, path, "exporting");
 	view->port.keep_setuid = cli_flag(cli, "keep-setuid");
 	view->port.devices = cli_flag(cli, "devices");
 	if (view->bar.on)

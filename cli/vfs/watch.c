@@ -31,7 +31,7 @@ static int watch_in(struct cli *cli, struct vfs *v, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-static int run(struct cli *cli, struct err *e)
+static int run_vfs_watch(struct cli *cli, struct err *e)
 {
 	return vfs_cli(cli, watch_in, e);
 }
@@ -45,5 +45,5 @@ const struct command cmd_vfs_watch = {
 						 "end after this time",
 						 OPTION_MILLIS},
 						VFS_OPTIONS_END},
-	.run = run,
+	.run = run_vfs_watch,
 };
