@@ -236,7 +236,7 @@ static int start_reading(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-static int start(struct supervisor *s, struct err *e)
+static int start_services(struct supervisor *s, struct err *e)
 {
 	struct spawn_calls spawner = {s, on_spawn_event, on_spawner_lost};
 	struct txn_calls step = {s, before_commit, on_txn_failed};
@@ -363,8 +363,8 @@ static int take_home(const struct home *home, struct err *e)
 	return fd;
 }
 
-static int prepare(struct supervisor *s, const struct skepd_options *o,
-		   struct err *e)
+static int prepare_home(struct supervisor *s, const struct skepd_options *o,
+			struct err *e)
 {
 	struct home_path path;
 
@@ -381,12 +381,12 @@ static int prepare(struct supervisor *s, const struct skepd_options *o,
 	return s->home_lock < 0 ? -1 : 0;
 }
 
-static int serve(struct supervisor *s, struct err *e)
+static int serve_until_stop(struct supervisor *s, struct err *e)
 {
 	int rc = open_database(s, e);
 
 	if (rc == 0) {
-		rc = start(s, e);
+		rc = start_services(s, e);
 		if (rc == 0)
 			run_loop(s);
 		stop(s);
@@ -412,20 +412,20 @@ static void renew(struct supervisor *s)
  * without writing. */
 static int serve_somehow(struct supervisor *s, struct err *e)
 {
-	int rc = serve(s, e);
+	int rc = serve_until_stop(s, e);
 
 	if (rc && e->code == ERR_FULL && disk_release(&s->home)) {
 		log_error(LT("msg", "the disk is full: changes will fail"),
 			  LT("error", e->text));
 		renew(s);
-		rc = serve(s, e);
+		rc = serve_until_stop(s, e);
 	}
 	if (rc && e->code == ERR_FULL) {
 		log_error(LT("msg", "the disk is full: skepd is read-only"),
 			  LT("error", e->text));
 		renew(s);
 		s->read_only = true;
-		rc = serve(s, e);
+		rc = serve_until_stop(s, e);
 	}
 	return rc == 0 && s->again ? 1 : rc;
 }
@@ -439,7 +439,7 @@ int skepd_run(const struct skepd_options *o, struct err *e)
 		abort();
 	memory_configure();
 	signal(SIGPIPE, SIG_IGN);
-	rc = prepare(s, o, e);
+	rc = prepare_home(s, o, e);
 	if (rc == 0) {
 		rc = serve_somehow(s, e);
 		close(s->home_lock);

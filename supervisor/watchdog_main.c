@@ -293,7 +293,7 @@ static int exit_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int run(struct watch *w)
+static int restart_until_stopped(struct watch *w)
 {
 	for (;;) {
 		int status;
@@ -344,5 +344,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "skepd: %s\n", strerror(errno));
 		return 69;
 	}
-	return run(&w);
+	return restart_until_stopped(&w);
 }

@@ -9,7 +9,7 @@
 
 #define UNUSED_NS (INT64_C(10) * 1000000000)
 
-static void give_up(struct agent_files_slot *slot)
+static void close_slot(struct agent_files_slot *slot)
 {
 	if (slot->file.db)
 		agent_file_close(&slot->file);
@@ -20,7 +20,7 @@ static void give_up(struct agent_files_slot *slot)
 void agent_files_close(struct agent_files *s)
 {
 	for (int i = 0; i < AGENT_FILES; i++)
-		give_up(&s->slots[i]);
+		close_slot(&s->slots[i]);
 }
 
 void agent_files_sweep(struct agent_files *s)
@@ -30,7 +30,7 @@ void agent_files_sweep(struct agent_files *s)
 	for (int i = 0; i < AGENT_FILES; i++)
 		if (s->slots[i].file.db &&
 		    (s->slots[i].used < old || sql_lost(s->slots[i].file.db)))
-			give_up(&s->slots[i]);
+			close_slot(&s->slots[i]);
 }
 
 /* The slot that has this file, or the one to use for it. A file that was put in
@@ -45,13 +45,13 @@ static struct agent_files_slot *slot_for(struct agent_files *s,
 
 		if (slot->path && strcmp(slot->path, path) == 0) {
 			if (slot->inode != inode)
-				give_up(slot);
+				close_slot(slot);
 			return slot;
 		}
 		if (slot->used < oldest->used)
 			oldest = slot;
 	}
-	give_up(oldest);
+	close_slot(oldest);
 	return oldest;
 }
 

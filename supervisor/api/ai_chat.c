@@ -264,8 +264,8 @@ static int go_on(struct api_request *q, struct buf *out, struct err *e)
 	return give_stream(q, out, e);
 }
 
-static int answer(struct api_request *q, const cJSON *last,
-		  const struct http_request *r, struct err *e)
+static int answer_approvals(struct api_request *q, const cJSON *last,
+			    const struct http_request *r, struct err *e)
 {
 	struct answers all = {0};
 	const cJSON *p;
@@ -333,7 +333,7 @@ void route_ai_chat(void *app, const struct http_request *r,
 	if (!rc && !q->key)
 		rc = err_set(&e, ERR_INVALID, "\"id\" names the chat");
 	if (!rc)
-		rc = has_answers(last) ? answer(q, last, r, &e)
+		rc = has_answers(last) ? answer_approvals(q, last, r, &e)
 				       : submit(q, body, last, &e);
 	cJSON_Delete(body);
 	request_command(q, rc, &e);

@@ -56,8 +56,8 @@ static int add_data(const cJSON *part, const char *url, cJSON *attachments,
 }
 
 /* A file elsewhere is named; whether the agent may get it is the sandbox's. */
-static int add_file(const cJSON *part, struct buf *prompt, cJSON *attachments,
-		    struct err *e)
+static int add_file_part(const cJSON *part, struct buf *prompt,
+			 cJSON *attachments, struct err *e)
 {
 	const char *url = json_text(part, "url", "");
 
@@ -81,7 +81,7 @@ static int read_parts(const cJSON *message, struct buf *prompt,
 		if (is_type(p, "text"))
 			add_line(prompt, json_text(p, "text", ""));
 		else if (is_type(p, "file") &&
-			 add_file(p, prompt, attachments, e))
+			 add_file_part(p, prompt, attachments, e))
 			return -1;
 	}
 	return buf_ok(prompt, "the message", e);
@@ -189,8 +189,8 @@ static void add_options(struct api_request *q, struct run_request *ask,
 	buf_fini(&b);
 }
 
-static int finish(struct api_request *q, const cJSON *body, const char *id,
-		  struct ai_wanted *out, struct err *e)
+static int set_run_request(struct api_request *q, const cJSON *body,
+			   const char *id, struct ai_wanted *out, struct err *e)
 {
 	const char *newest = NULL, *replaced = NULL;
 	int n = id ? find_runs(q, id, &newest, e) : 0;
@@ -236,7 +236,7 @@ int ai_read_ask(struct api_request *q, const cJSON *body, const cJSON *last,
 	out->ask.session = q->key;
 	out->ask.by = q->by;
 	out->ask.attachments = n > 0 ? out->files.p : NULL;
-	return finish(q, body, id, out, e);
+	return set_run_request(q, body, id, out, e);
 }
 
 void ai_wanted_free(struct ai_wanted *w)

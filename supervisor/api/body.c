@@ -48,8 +48,8 @@ static const char *json_in(struct arena *a, const cJSON *v)
 	return text;
 }
 
-static int take(const cJSON *v, const struct field *f, void *at,
-		struct arena *a, struct err *e)
+static int read_field(const cJSON *v, const struct field *f, void *at,
+		      struct arena *a, struct err *e)
 {
 	switch (f->type) {
 	case FIELD_text:
@@ -88,7 +88,8 @@ int api_body(const struct http_request *r, const struct shape *s, void *obj,
 		if (!f)
 			return err_set(e, ERR_INVALID, "%s is not known here",
 				       quoted(v->string).text);
-		if (!cJSON_IsNull(v) && take(v, f, field_out(f, obj), a, e))
+		if (!cJSON_IsNull(v) &&
+		    read_field(v, f, field_out(f, obj), a, e))
 			return -1;
 	}
 	return 0;

@@ -168,8 +168,8 @@ void route_conversations(void *app, const struct http_request *r,
 /* --- coming in -------------------------------------------------------- */
 
 /* `id` is the signed one, of a message from outside; NULL: from one of us. */
-static void take(struct api_request *q, const char *channel, const char *id,
-		 struct blob text)
+static void take_inbound(struct api_request *q, const char *channel,
+			 const char *id, struct blob text)
 {
 	struct err e = {0};
 	cJSON *json = json_parse_object("message", text.p, text.n, &e);
@@ -192,8 +192,8 @@ static void take(struct api_request *q, const char *channel, const char *id,
 void route_channel_message(void *app, const struct http_request *r,
 			   struct http_reply *reply)
 {
-	take(request_new(app, r, reply), http_param(r, "name"), NULL,
-	     http_body(r));
+	take_inbound(request_new(app, r, reply), http_param(r, "name"), NULL,
+		     http_body(r));
 }
 
 /* From anywhere: the signature says that it is a friend. */
@@ -213,7 +213,7 @@ void route_channel_in(void *app, const struct http_request *r,
 
 	q->by = arena_printf(&q->arena, "channel:%s", name);
 	if (webhook_admit(q->api->sup, name, &claim, &e) == 0) {
-		take(q, name, claim.id, claim.body);
+		take_inbound(q, name, claim.id, claim.body);
 		return;
 	}
 	if (e.code == ERR_BUSY)
@@ -223,7 +223,7 @@ void route_channel_in(void *app, const struct http_request *r,
 
 /* --- coming to ask ---------------------------------------------------- */
 
-static void show(void *arg, const char *json)
+static void reply_message(void *arg, const char *json)
 {
 	struct api_request *q = arg;
 
@@ -274,5 +274,5 @@ void route_channel_next(void *app, const struct http_request *r,
 	}
 	if (ack)
 		(void)tty_ack(c, ack);
-	tty_wait(c, row.id, wait, show, q);
+	tty_wait(c, row.id, wait, reply_message, q);
 }

@@ -91,7 +91,8 @@ void route_openapi(void *app, const struct http_request *r,
 }
 
 /* Counters follow the host's log, so that they count what was committed. */
-static void count(struct metrics *m, const struct host_event_states_row *row)
+static void count_event(struct metrics *m,
+			const struct host_event_states_row *row)
 {
 	static const struct {
 		const char *kind;
@@ -109,7 +110,7 @@ static void count(struct metrics *m, const struct host_event_states_row *row)
 			metrics_add(m, counted[i].metric, row->state, 1);
 }
 
-static void on_turn(void *arg, const struct err *failed)
+static void count_new_events(void *arg, const struct err *failed)
 {
 	struct api_counts *c = arg;
 	struct sql *db = supervisor_db(c->sup);
@@ -123,7 +124,7 @@ static void on_turn(void *arg, const struct err *failed)
 		struct host_event_states_row row;
 
 		for (n = 0; sql_next(&it, &row); n++) {
-			count(c->metrics, &row);
+			count_event(c->metrics, &row);
 			c->seq = row.seq;
 		}
 		if (sql_end(&it, &e))
@@ -136,7 +137,7 @@ static void on_news(void *arg)
 	struct api_counts *c = arg;
 
 	if (!c->asked)
-		supervisor_after(c->sup, on_turn, c);
+		supervisor_after(c->sup, count_new_events, c);
 	c->asked = true;
 }
 
@@ -187,7 +188,7 @@ static int open_fds(void)
 	return n - 3; /* ".", ".." and the directory itself */
 }
 
-static void set(struct api *w, size_t id, int64_t value)
+static void set_metric(struct api *w, size_t id, int64_t value)
 {
 	metrics_set(w->counts.metrics, id, NULL, (double)value);
 }
@@ -200,15 +201,15 @@ static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 
 	(void)e;
 	supervisor_status_get(w->sup, &s);
-	set(w, API_M_LIVE, s.live);
-	set(w, API_M_QUEUED, s.queued);
-	set(w, API_M_WORKERS, s.workers_connected);
-	set(w, API_M_SPARES, s.spares);
-	set(w, API_M_FOLLOWERS, w->nfollowers);
-	set(w, API_M_EPOCH, s.epoch);
-	set(w, API_M_STARTED, s.started_at / 1000);
-	set(w, API_M_MEMORY, resident_bytes());
-	set(w, API_M_FDS, open_fds());
+	set_metric(w, API_M_LIVE, s.live);
+	set_metric(w, API_M_QUEUED, s.queued);
+	set_metric(w, API_M_WORKERS, s.workers_connected);
+	set_metric(w, API_M_SPARES, s.spares);
+	set_metric(w, API_M_FOLLOWERS, w->nfollowers);
+	set_metric(w, API_M_EPOCH, s.epoch);
+	set_metric(w, API_M_STARTED, s.started_at / 1000);
+	set_metric(w, API_M_MEMORY, resident_bytes());
+	set_metric(w, API_M_FDS, open_fds());
 	metrics_write(w->counts.metrics, out);
 	metrics_write(http_server_metrics(w->server), out);
 	http_reply_bytes(q->reply, 200, "text/plain; version=0.0.4", out->p,

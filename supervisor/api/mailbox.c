@@ -79,7 +79,7 @@ struct collected {
 	int n;
 };
 
-static void answer(void *arg, const struct err *failed)
+static void reply_messages(void *arg, const struct err *failed)
 {
 	struct collected *c = arg;
 
@@ -107,7 +107,7 @@ void route_message_collect(void *app, const struct http_request *r,
 	if (c->n < 0)
 		request_fail(q, &e);
 	else
-		txn_on_commit(&s->txn, answer, c);
+		txn_on_commit(&s->txn, reply_messages, c);
 }
 
 static void acknowledged(void *arg, const struct err *failed)
@@ -162,8 +162,8 @@ void route_rooms(void *app, const struct http_request *r,
 	request_read_async(q, read_rooms); /* unread messages are counted */
 }
 
-static void member(void *app, const struct http_request *r,
-		   struct http_reply *reply, bool join)
+static void change_membership(void *app, const struct http_request *r,
+			      struct http_reply *reply, bool join)
 {
 	struct api_request *q = request_new(app, r, reply);
 	struct supervisor *s = q->api->sup;
@@ -191,11 +191,11 @@ static void member(void *app, const struct http_request *r,
 void route_room_join(void *app, const struct http_request *r,
 		     struct http_reply *reply)
 {
-	member(app, r, reply, true);
+	change_membership(app, r, reply, true);
 }
 
 void route_room_leave(void *app, const struct http_request *r,
 		      struct http_reply *reply)
 {
-	member(app, r, reply, false);
+	change_membership(app, r, reply, false);
 }

@@ -13,7 +13,7 @@ struct aside {
 	int rc;
 };
 
-static void work(uv_work_t *w)
+static void read_in_thread(uv_work_t *w)
 {
 	struct aside *a = w->data;
 	struct api_request *q = a->q;
@@ -26,7 +26,7 @@ static void work(uv_work_t *w)
 	sql_close(q->db);
 }
 
-static void done(uv_work_t *w, int status)
+static void read_done(uv_work_t *w, int status)
 {
 	struct aside *a = w->data;
 
@@ -38,7 +38,7 @@ static void done(uv_work_t *w, int status)
 }
 
 /* After the commit, so that who has just changed something sees it. */
-static void on_turn(void *arg, const struct err *failed)
+static void queue_read(void *arg, const struct err *failed)
 {
 	struct api_request *q = arg;
 	struct aside *a;
@@ -53,7 +53,7 @@ static void on_turn(void *arg, const struct err *failed)
 	a->q = q;
 	a->work.data = a;
 	buf_init(&a->out, REQUEST_ANSWER_MAX);
-	uv_queue_work(q->api->loop, &a->work, work, done);
+	uv_queue_work(q->api->loop, &a->work, read_in_thread, read_done);
 }
 
 void request_read_async(struct api_request *q,
@@ -61,5 +61,5 @@ void request_read_async(struct api_request *q,
 				    struct err *e))
 {
 	q->read = read;
-	supervisor_after(q->api->sup, on_turn, q);
+	supervisor_after(q->api->sup, queue_read, q);
 }

@@ -108,7 +108,7 @@ void request_answer(struct api_request *q, int rc, struct buf *out,
 }
 
 /* Reads and answers; in a time at which what is read is committed. */
-static void answer(struct api_request *q)
+static void answer_request(struct api_request *q)
 {
 	const char *route = q->reply ? http_reply_route(q->reply) : NULL;
 	struct http_server *server = q->api->server;
@@ -123,14 +123,14 @@ static void answer(struct api_request *q)
 		http_server_spent(server, route, clock_cpu_ns() - since);
 }
 
-static void on_turn(void *arg, const struct err *failed)
+static void answer_after_commit(void *arg, const struct err *failed)
 {
 	struct api_request *q = arg;
 
 	if (failed)
 		request_fail(q, failed);
 	else
-		answer(q);
+		answer_request(q);
 }
 
 void request_read(struct api_request *q,
@@ -138,7 +138,7 @@ void request_read(struct api_request *q,
 			      struct err *e))
 {
 	q->read = read;
-	supervisor_after(q->api->sup, on_turn, q);
+	supervisor_after(q->api->sup, answer_after_commit, q);
 }
 
 static void on_done(void *arg, const struct command_result *r)
@@ -154,7 +154,7 @@ static void on_done(void *arg, const struct command_result *r)
 		q->id = arena_text(&q->arena, r->id.text);
 		if (q->status == 201 && !r->changed)
 			q->status = 200; /* it was there already */
-		answer(q);
+		answer_request(q);
 		return;
 	}
 	buf_adds(&out, "{\"id\":");

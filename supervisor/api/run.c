@@ -12,7 +12,7 @@
 
 enum { BY_AGENT, BY_SESSION, BY_STATE, BY_TAG, BY_INVOCATION };
 
-static void judge(struct api_request *q, void *row)
+static void judge_run(struct api_request *q, void *row)
 {
 	api_judge(q->api->sup, row);
 }
@@ -20,7 +20,7 @@ static void judge(struct api_request *q, void *row)
 static int read_runs(struct api_request *q, struct buf *out, struct err *e)
 {
 	static const struct api_lists list = {LISTS_RUNS, &run_row_shape, "id",
-					      judge};
+					      judge_run};
 	struct run_filter filter = {.agent = q->filter[BY_AGENT],
 				    .session = q->filter[BY_SESSION],
 				    .state = q->filter[BY_STATE],
@@ -192,7 +192,7 @@ void route_run_commands(void *app, const struct http_request *r,
 	request_read(q, read_commands);
 }
 
-static void put(int64_t *to, int64_t value)
+static void set_if_given(int64_t *to, int64_t value)
 {
 	if (value != OPT_NONE)
 		*to = value;
@@ -216,14 +216,14 @@ static struct run_request run_request_of(const struct supervisor *s,
 	ask.tags = n->tags;
 	ask.invocation = n->invocation;
 	ask.by = by;
-	put(&ask.priority, n->priority);
-	put(&ask.delay_ms, n->delay_ms);
-	put(&ask.queue_timeout_ms, n->queue_timeout_ms);
-	put(&ask.run_timeout_ms, n->run_timeout_ms);
-	put(&ask.idle_timeout_ms, n->idle_timeout_ms);
-	put(&ask.grace_ms, n->grace_ms);
-	put(&ask.max_attempts, n->max_attempts);
-	put(&ask.backoff_ms, n->backoff_ms);
+	set_if_given(&ask.priority, n->priority);
+	set_if_given(&ask.delay_ms, n->delay_ms);
+	set_if_given(&ask.queue_timeout_ms, n->queue_timeout_ms);
+	set_if_given(&ask.run_timeout_ms, n->run_timeout_ms);
+	set_if_given(&ask.idle_timeout_ms, n->idle_timeout_ms);
+	set_if_given(&ask.grace_ms, n->grace_ms);
+	set_if_given(&ask.max_attempts, n->max_attempts);
+	set_if_given(&ask.backoff_ms, n->backoff_ms);
 	return ask;
 }
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static int parse(const char *json, const float **v, size_t *dim,
-		 struct arena *a, struct err *e)
+static int parse_vector(const char *json, const float **v, size_t *dim,
+			struct arena *a, struct err *e)
 {
 	cJSON *array;
 	int rc;
@@ -18,13 +18,13 @@ static int parse(const char *json, const float **v, size_t *dim,
 	return rc;
 }
 
-static int put(struct edit *ed, struct agent_file *f, struct err *e)
+static int store_vector(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct near_put p = {.session = ed->q->key,
 			     .seq = ed->vector.seq,
 			     .model = ed->vector.model};
 
-	if (parse(ed->vector.vector, &p.v, &p.dim, &ed->q->arena, e) ||
+	if (parse_vector(ed->vector.vector, &p.v, &p.dim, &ed->q->arena, e) ||
 	    near_put(f, &p, e))
 		return -1;
 	ed->vector.vector = NULL; /* who sent it knows it */
@@ -39,10 +39,10 @@ void route_vector_put(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = api_body(r, &api_vector_shape, &ed->vector, &ed->q->arena, &e);
 
-	edit_go(ed, rc, &e, put);
+	edit_go(ed, rc, &e, store_vector);
 }
 
-static int search(struct edit *ed, struct agent_file *f, struct err *e)
+static int search_vectors(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct near ask = {.model = ed->near.model,
 			   .metric = ed->near.metric,
@@ -52,7 +52,8 @@ static int search(struct edit *ed, struct agent_file *f, struct err *e)
 	struct near_hit *hits;
 	int n = -1;
 
-	if (parse(ed->near.vector, &ask.v, &ask.dim, &ed->q->arena, e) == 0)
+	if (parse_vector(ed->near.vector, &ask.v, &ask.dim, &ed->q->arena, e) ==
+	    0)
 		n = near_search(f, &ask, &hits, &ed->q->arena, e);
 	list_begin(&ed->out);
 	for (int i = 0; i < n; i++)
@@ -69,5 +70,5 @@ void route_vector_search(void *app, const struct http_request *r,
 	int rc = api_body(r, &api_near_shape, &ed->near, &ed->q->arena, &e);
 
 	ed->reads_only = true;
-	edit_go(ed, rc, &e, search);
+	edit_go(ed, rc, &e, search_vectors);
 }

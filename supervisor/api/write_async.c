@@ -13,7 +13,7 @@
 
 /* --- the changes, in the thread ---------------------------------------- */
 
-static int show(struct edit *ed, const struct session_row *row)
+static int add_session_json(struct edit *ed, const struct session_row *row)
 {
 	json_add_shape(&ed->out, &session_row_shape, row);
 	return 0;
@@ -25,28 +25,28 @@ static int show_now(struct edit *ed, struct agent_file *f, struct err *e)
 
 	if (session_need(f, ed->q->key, &row, &ed->q->arena, e))
 		return -1;
-	return show(ed, &row);
+	return add_session_json(ed, &row);
 }
 
-static int patch(struct edit *ed, struct agent_file *f, struct err *e)
+static int patch_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct session_row row;
 
 	if (session_patch(f, ed->q->key, ed->body, ed->rev, &row, &ed->q->arena,
 			  e))
 		return -1;
-	return show(ed, &row);
+	return add_session_json(ed, &row);
 }
 
 /* PUT: a session that is not there is made first. */
-static int put(struct edit *ed, struct agent_file *f, struct err *e)
+static int put_session(struct edit *ed, struct agent_file *f, struct err *e)
 {
 	struct session_new n = {.key = ed->q->key};
 	struct session_row row;
 
 	if (session_ensure(f, &n, &row, &ed->q->arena, e) < 0)
 		return -1;
-	return patch(ed, f, e);
+	return patch_session(ed, f, e);
 }
 
 static int delete (struct edit *ed, struct agent_file *f, struct err *e)
@@ -67,7 +67,7 @@ static int fork_it(struct edit *ed, struct agent_file *f, struct err *e)
 
 	if (session_fork(f, &n, &row, &ed->q->arena, e))
 		return -1;
-	return show(ed, &row);
+	return add_session_json(ed, &row);
 }
 
 static int rewind_it(struct edit *ed, struct agent_file *f, struct err *e)
@@ -119,7 +119,7 @@ void edit_answer(struct edit *ed)
 	edit_free(ed);
 }
 
-static void on_turn(void *arg, const struct err *failed)
+static void queue_edit(void *arg, const struct err *failed)
 {
 	struct edit *ed = arg;
 	struct api_request *q = ed->q;
@@ -179,7 +179,7 @@ void edit_go(struct edit *ed, int rc, const struct err *e, edit_fn *change)
 		return;
 	}
 	ed->change = change;
-	supervisor_after(ed->q->api->sup, on_turn, ed);
+	supervisor_after(ed->q->api->sup, queue_edit, ed);
 }
 
 /* If-Match holds the revision that the change was made from. */
@@ -203,7 +203,7 @@ void route_session_patch(void *app, const struct http_request *r,
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 
-	edit_go(ed, read_rev(ed, r, &e), &e, patch);
+	edit_go(ed, read_rev(ed, r, &e), &e, patch_session);
 }
 
 void route_session_put(void *app, const struct http_request *r,
@@ -212,7 +212,7 @@ void route_session_put(void *app, const struct http_request *r,
 	struct edit *ed = edit_session(app, r, reply);
 	struct err e = {0};
 
-	edit_go(ed, read_rev(ed, r, &e), &e, put);
+	edit_go(ed, read_rev(ed, r, &e), &e, put_session);
 }
 
 void route_session_delete(void *app, const struct http_request *r,

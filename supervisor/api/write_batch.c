@@ -40,7 +40,7 @@ static void change_all(struct edit_batch *b, struct agent_file *f)
 		fail_all(b->now, &e);
 }
 
-static void work(uv_work_t *w)
+static void write_in_thread(uv_work_t *w)
 {
 	struct edit_batch *b = w->data;
 	struct agent_file f;
@@ -69,7 +69,7 @@ static void batch_free(struct edit_batch *b)
 	free(b);
 }
 
-static void done(uv_work_t *w, int status)
+static void write_done(uv_work_t *w, int status)
 {
 	struct edit_batch *b = w->data;
 	struct edit *ed = b->now, *next;
@@ -86,7 +86,8 @@ static void done(uv_work_t *w, int status)
 	b->then = NULL;
 	b->end = &b->then;
 	if (b->now)
-		uv_queue_work(b->api->loop, &b->work, work, done);
+		uv_queue_work(b->api->loop, &b->work, write_in_thread,
+			      write_done);
 	else
 		batch_free(b);
 }
@@ -134,5 +135,5 @@ void edit_queue(struct edit *ed)
 	b->now = ed;
 	b->next = web->batches;
 	web->batches = b;
-	uv_queue_work(web->loop, &b->work, work, done);
+	uv_queue_work(web->loop, &b->work, write_in_thread, write_done);
 }

@@ -54,8 +54,8 @@ void channel_look(struct supervisor *s, const char *name)
 		s->channels->orphans = true;
 }
 
-static int tell(struct channel *c, const char *what, const char *detail,
-		struct err *e)
+static int log_channel_event(struct channel *c, const char *what,
+			     const char *detail, struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), c->name, what, detail};
 
@@ -73,7 +73,7 @@ void channel_trouble(struct channel *c, const char *text)
 		 LT("trouble", text));
 	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
-	    tell(c, "trouble", text, &e))
+	    log_channel_event(c, "trouble", text, &e))
 		log_error(LT("msg", "trouble cannot be written"),
 			  LT("error", e.text));
 }
@@ -102,7 +102,7 @@ void channel_pause(struct channel *c, const char *why)
 	c->paused = true;
 	if (txn_begin(&c->sup->txn, &e) ||
 	    sql_exec(c->sup->db, Q_CHANNEL_SWITCH, &in, &e) < 0 ||
-	    tell(c, "pause", why, &e))
+	    log_channel_event(c, "pause", why, &e))
 		log_error(LT("msg", "a channel cannot be paused"),
 			  LT("error", e.text));
 	channel_trouble(c, why);
@@ -202,7 +202,7 @@ static bool leave(struct channel *c)
 
 /* Opened, closed, or opened anew, as the row says; the switch alone is no
  * reason to end a plugin. */
-static void follow(struct supervisor *s, const struct channel_row *row)
+static void apply_row(struct supervisor *s, const struct channel_row *row)
 {
 	struct channel *c = find_any(s, row->name);
 	bool same = c && !strcmp(c->json, row->config) &&
@@ -236,7 +236,7 @@ void channel_reload(struct supervisor *s, const char *name)
 			    &(struct channel_get_in){name}, &row, &a, &e);
 
 	if (found == 1)
-		follow(s, &row);
+		apply_row(s, &row);
 	else if (found == 0 && c)
 		(void)leave(c);
 	else if (found < 0)

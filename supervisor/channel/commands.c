@@ -39,8 +39,8 @@ static void changed(struct supervisor *s, const char *name,
 	complete_later(s, done, name, really, note);
 }
 
-static int tell(struct supervisor *s, const char *name, const char *what,
-		struct err *e)
+static int log_channel_event(struct supervisor *s, const char *name,
+			     const char *what, struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
 
@@ -57,7 +57,7 @@ int supervisor_channel_put(struct supervisor *s, const char *name,
 
 	if (rc == 0 &&
 	    (txn_begin(&s->txn, e) || channels_put(s->db, name, def, by, e) ||
-	     tell(s, name, "put", e)))
+	     log_channel_event(s, name, "put", e)))
 		rc = -1;
 	cJSON_Delete(def);
 	if (rc == 0)
@@ -109,7 +109,7 @@ int supervisor_channel_switch(struct supervisor *s, const char *name,
 		     &(struct delivery_hasten_in){name, row.held_until, in.now},
 		     e) < 0)
 		n = -1;
-	if (n < 0 || tell(s, name, verb, e) ||
+	if (n < 0 || log_channel_event(s, name, verb, e) ||
 	    control_audit(s->db, by, "channel.switch", name, NULL, e))
 		return -1;
 	if (n == 0 && !strcmp(verb, "enable") && wake(s, name))

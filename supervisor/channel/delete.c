@@ -35,7 +35,7 @@ struct gone {
 	bool with_log;
 };
 
-static void follow(void *arg, const struct err *failed)
+static void close_deleted(void *arg, const struct err *failed)
 {
 	const struct gone *g = arg;
 
@@ -46,8 +46,8 @@ static void follow(void *arg, const struct err *failed)
 		plugin_leave_log(g->sup, g->name);
 }
 
-static int tell(struct supervisor *s, const char *name, const char *what,
-		struct err *e)
+static int log_channel_event(struct supervisor *s, const char *name,
+			     const char *what, struct err *e)
 {
 	struct host_event_channel_in in = {clock_now(), name, what, NULL};
 	struct gone *g = txn_alloc(&s->txn, sizeof *g);
@@ -55,7 +55,7 @@ static int tell(struct supervisor *s, const char *name, const char *what,
 	*g = (struct gone){s, txn_text(&s->txn, name),
 			   s->channel_delete->at.had_log};
 	s->host_changed = true;
-	txn_on_commit(&s->txn, follow, g);
+	txn_on_commit(&s->txn, close_deleted, g);
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
@@ -73,7 +73,7 @@ static int slice(struct supervisor *s, const char *name, struct err *e)
 	     n > 0 && !at->waits && (i < AT_LEAST || clock_mono_ns() < until);
 	     i++)
 		n = channel_remove_some(at, s->db, name, STEP, e);
-	if (n == 0 && tell(s, name, "removed", e))
+	if (n == 0 && log_channel_event(s, name, "removed", e))
 		return -1;
 	return n > 0 ? 1 : n;
 }
@@ -114,7 +114,8 @@ int supervisor_channel_delete(struct supervisor *s, const char *name,
 	if (txn_begin(&s->txn, e) || channel_remove_begin(s->db, name, by, e))
 		return -1;
 	left = slice(s, name, e);
-	if (left < 0 || (left && tell(s, name, CHANNEL_REMOVING, e)))
+	if (left < 0 ||
+	    (left && log_channel_event(s, name, CHANNEL_REMOVING, e)))
 		return -1;
 	if (left)
 		uv_timer_start(&s->channel_delete->timer, on_time, PAUSE_MS, 0);
@@ -138,7 +139,7 @@ int channel_delete_open(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-static void closed(uv_handle_t *h)
+static void deletion_closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
@@ -149,5 +150,6 @@ static void closed(uv_handle_t *h)
 void channel_delete_close(struct supervisor *s)
 {
 	if (s->channel_delete)
-		uv_close((uv_handle_t *)&s->channel_delete->timer, closed);
+		uv_close((uv_handle_t *)&s->channel_delete->timer,
+			 deletion_closed);
 }

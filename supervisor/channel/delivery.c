@@ -132,7 +132,8 @@ static struct delivery_end end_of(const struct inflight *p)
 }
 
 /* Told once, not for each of those that were on their way. */
-static void hold(struct channel *c, const struct outcome *o, int64_t now)
+static void pause_channel(struct channel *c, const struct outcome *o,
+			  int64_t now)
 {
 	char text[96];
 
@@ -146,14 +147,15 @@ static void hold(struct channel *c, const struct outcome *o, int64_t now)
 		c->hold_until = now + o->retry_ms;
 }
 
-static void count(struct channel *c, const struct outcome *o, int64_t now)
+static void count_outcome(struct channel *c, const struct outcome *o,
+			  int64_t now)
 {
 	if (o->event == DELIVERY_EV_ACK)
 		c->delivered++;
 	else
 		c->failed++;
 	if (o->retry_ms > 0)
-		hold(c, o, now);
+		pause_channel(c, o, now);
 }
 
 /* Asked for, and it is as unknown as before: nobody waits for it any longer. */
@@ -181,8 +183,8 @@ static void fails(struct channel *c, const struct inflight *p,
 		d->event = DELIVERY_EV_EXPIRE;
 }
 
-static int settle(struct supervisor *s, struct inflight *p, int64_t now,
-		  struct err *e)
+static int record_outcome(struct supervisor *s, struct inflight *p, int64_t now,
+			  struct err *e)
 {
 	struct channel *c = p->channel;
 	struct delivery_end d = end_of(p);
@@ -191,7 +193,7 @@ static int settle(struct supervisor *s, struct inflight *p, int64_t now,
 	if (c)
 		c->look = true; /* there is room, or it waits again */
 	if (c && !p->asking)
-		count(c, &p->out, now);
+		count_outcome(c, &p->out, now);
 	if (p->asking)
 		still_unknown(c, p, &d, now);
 	if (d.event == DELIVERY_EV_FAIL)
@@ -259,7 +261,7 @@ int inflight_record_outcomes(struct supervisor *s, int budget, struct err *e)
 		return -1;
 	forget_counts(s);
 	for (struct inflight *p = first; p && n < budget; p = p->next, n++) {
-		if (settle(s, p, now, e))
+		if (record_outcome(s, p, now, e))
 			return -1;
 		last = p;
 	}

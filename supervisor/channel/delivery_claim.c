@@ -129,7 +129,7 @@ static int set_next(struct channel *c, int64_t now, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int claim(struct channel *c, int max, int64_t now, struct err *e)
+static int claim_due(struct channel *c, int max, int64_t now, struct err *e)
 {
 	struct supervisor *s = c->sup;
 	struct delivery_take t = {
@@ -198,7 +198,7 @@ int inflight_claim(struct channel *c, int budget, struct err *e)
 		}
 		return 0;
 	}
-	n = claim(c, max, now, e);
+	n = claim_due(c, max, now, e);
 	if (n < max && n >= 0) {
 		c->look = false;
 		if (set_next(c, now, e))

@@ -8,7 +8,7 @@
 
 #define SICK_MS 1000 /* after a failure of the database */
 
-static int step(struct supervisor *s, int budget, struct err *e)
+static int pump_channels(struct supervisor *s, int budget, struct err *e)
 {
 	struct channels *k = s->channels;
 	int n = inflight_record_outcomes(s, budget, e);
@@ -55,7 +55,7 @@ void inflight_before_commit(struct supervisor *s)
 
 	if (!k || k->closing || k->sick_until > clock_now())
 		return;
-	if (step(s, (int)s->config.channel_batch, &e)) {
+	if (pump_channels(s, (int)s->config.channel_batch, &e)) {
 		log_error(LT("msg", "deliveries cannot be moved"),
 			  LT("error", e.text));
 		k->sick_until = clock_now() + SICK_MS;

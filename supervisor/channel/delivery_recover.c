@@ -9,7 +9,7 @@
 #define TIDY_ROWS    200 /* in one turn of the loop */
 
 /* Asks the channel. False: it cannot say. */
-static bool ask(struct channel *c, const struct delivery_row *row)
+static bool ask_channel(struct channel *c, const struct delivery_row *row)
 {
 	struct delivery_claim_row claim = {
 		.seq = row->seq,
@@ -55,7 +55,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 	if (d.due_at != OPT_NONE) {
 		d.event = DELIVERY_EV_FAIL;
 		d.detail = "sent again with the same key";
-	} else if (!c->idempotent && ask(c, row)) {
+	} else if (!c->idempotent && ask_channel(c, row)) {
 		return 0;
 	} else if (!row->in_line) {
 		return 0; /* nobody waits for it */

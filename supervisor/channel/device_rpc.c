@@ -179,7 +179,7 @@ static const struct {
 	{"messages.history", messages_history},
 };
 
-static void refuse(cJSON *answer, const char *code, const char *text)
+static void add_rpc_error(cJSON *answer, const char *code, const char *text)
 {
 	cJSON *error;
 
@@ -204,17 +204,17 @@ static void call(struct supervisor *s, const char *channel, const cJSON *ask,
 				    cJSON_GetObjectItem(ask, "params"), data,
 				    &e)) {
 			cJSON_Delete(data);
-			refuse(answer,
-			       e.code == ERR_INVALID ? "invalid_params"
-						     : "internal",
-			       e.text);
+			add_rpc_error(answer,
+				      e.code == ERR_INVALID ? "invalid_params"
+							    : "internal",
+				      e.text);
 			return;
 		}
 		cJSON_AddStringToObject(answer, "status", "ok");
 		cJSON_AddItemToObject(answer, "data", data);
 		return;
 	}
-	refuse(answer, "method_not_found", "Unknown method");
+	add_rpc_error(answer, "method_not_found", "Unknown method");
 }
 
 int rpc_answer(struct supervisor *s, const char *channel,
@@ -238,7 +238,7 @@ int rpc_answer(struct supervisor *s, const char *channel,
 	if (ask)
 		call(s, channel, ask, answer);
 	else
-		refuse(answer, "invalid_request", e->text);
+		add_rpc_error(answer, "invalid_request", e->text);
 	json_add(&out, body);
 	d.body = out.p;
 	rc = buf_ok(&out, "the answer", e);

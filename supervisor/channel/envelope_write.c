@@ -8,7 +8,7 @@
 
 #define INLINE_MAX (256 << 10) /* larger ones are files for a plugin */
 
-static void member(struct buf *b, const char *name, const char *text)
+static void add_member(struct buf *b, const char *name, const char *text)
 {
 	if (!text)
 		return;
@@ -22,7 +22,7 @@ static void time_member(struct buf *b, const char *name, int64_t at)
 {
 	char text[CLOCK_TEXT];
 
-	member(b, name, clock_text(at, text));
+	add_member(b, name, clock_text(at, text));
 }
 
 /* --- attachments ------------------------------------------------------ */
@@ -56,9 +56,9 @@ static int add_inline(const struct inflight *p, struct buf *out,
 	buf_adds(out, ",\"attachments\":[");
 	for (int i = 0; i < n; i++) {
 		buf_adds(out, i ? ",{" : "{");
-		member(out, "name", rows[i].name);
-		member(out, "type", rows[i].mime);
-		member(out, "sha256", rows[i].sha256);
+		add_member(out, "name", rows[i].name);
+		add_member(out, "type", rows[i].mime);
+		add_member(out, "sha256", rows[i].sha256);
 		buf_addf(out, ",\"size\":%lld,\"base64\":\"",
 			 (long long)rows[i].size);
 		if (add_bytes(db, rows[i].media, out, a, e))
@@ -91,13 +91,13 @@ static void add_head(const struct inflight *p, struct buf *out)
 	const struct delivery_claim_row *r = &p->row;
 
 	buf_addc(out, '{');
-	member(out, "id", r->id);
-	member(out, "channel", p->channel->name);
-	member(out, "conversation", r->peer);
-	member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
-	member(out, "reply_to", r->reply_to);
-	member(out, "agent", r->agent);
-	member(out, "session", r->session);
+	add_member(out, "id", r->id);
+	add_member(out, "channel", p->channel->name);
+	add_member(out, "conversation", r->peer);
+	add_member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
+	add_member(out, "reply_to", r->reply_to);
+	add_member(out, "agent", r->agent);
+	add_member(out, "session", r->session);
 	time_member(out, "created_at", r->created_at);
 }
 
@@ -164,16 +164,16 @@ static int add_item(const struct inflight *p, const struct media_use_row *m,
 	if (m->size <= INLINE_MAX && add_bytes(s->db, m->media, out, a, e))
 		return -1;
 	buf_adds(out, "\",\"metadata\":{");
-	member(out, "name", m->name);
-	member(out, "mime_type", m->mime);
-	member(out, "sha256", m->sha256);
-	member(out, "path", path);
+	add_member(out, "name", m->name);
+	add_member(out, "mime_type", m->mime);
+	add_member(out, "sha256", m->sha256);
+	add_member(out, "path", path);
 	buf_addf(out, ",\"size\":%lld}}", (long long)m->size);
 	return 0;
 }
 
-static int add_content(const struct inflight *p, const cJSON *body,
-		       struct buf *out, struct err *e)
+static int add_message_content(const struct inflight *p, const cJSON *body,
+			       struct buf *out, struct err *e)
 {
 	const char *text = json_text(body, "text", "");
 	struct media_use_row *rows;
@@ -201,18 +201,18 @@ static void add_routing(const struct inflight *p, struct buf *out)
 
 	buf_addf(&from, "agent:%s", r->agent ? r->agent : "skep");
 	buf_adds(out, "\"routing\":{");
-	member(out, "id", r->id);
-	member(out, "channel", p->channel->name);
-	member(out, "direction", "outbound");
-	member(out, "sender_id", from.p);
-	member(out, "recipient_id", r->peer);
+	add_member(out, "id", r->id);
+	add_member(out, "channel", p->channel->name);
+	add_member(out, "direction", "outbound");
+	add_member(out, "sender_id", from.p);
+	add_member(out, "recipient_id", r->peer);
 	time_member(out, "timestamp", r->created_at);
 	buf_adds(out, ",\"metadata\":{");
-	member(out, "attempt", p->attempt.text);
-	member(out, "channel_id", r->peer);
-	member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
-	member(out, "reply_to", r->reply_to);
-	member(out, "session", r->session);
+	add_member(out, "attempt", p->attempt.text);
+	add_member(out, "channel_id", r->peer);
+	add_member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
+	add_member(out, "reply_to", r->reply_to);
+	add_member(out, "session", r->session);
 	buf_adds(out, "}}");
 	buf_fini(&from);
 }
@@ -247,7 +247,7 @@ int envelope_write(const struct inflight *p, struct buf *out, struct err *e)
 		buf_adds(out, ",\"metadata\":{}}");
 		buf_fini(&text);
 	} else if (!event) {
-		rc = add_content(p, body, out, e);
+		rc = add_message_content(p, body, out, e);
 	}
 	buf_addc(out, ']');
 	if (event) {

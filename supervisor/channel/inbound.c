@@ -144,7 +144,7 @@ static int act_on(struct inbound_ctx *t, struct err *e)
 	return sql_exec(t->sup->db, Q_INBOUND_SET, &set, e) < 0 ? -1 : 0;
 }
 
-static int tell(struct inbound_ctx *t, struct err *e)
+static int log_inbound_event(struct inbound_ctx *t, struct err *e)
 {
 	struct host_event_inbound_in told = {
 		.at = clock_now(),
@@ -246,7 +246,9 @@ static int take_new(struct inbound_ctx *t, struct err *e)
 	if (!strcmp(m->type, "request") &&
 	    rpc_answer(t->sup, t->row.channel, t->conversation.id, m, e))
 		return -1;
-	return tell(t, e) || fault_point(FAULT_inbound_storing, e) ? -1 : 0;
+	return log_inbound_event(t, e) || fault_point(FAULT_inbound_storing, e)
+		       ? -1
+		       : 0;
 }
 
 static void stored(void *arg, const struct err *failed)
@@ -363,7 +365,7 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		rc = read_dead(&t, id, e) || find_conversation(&t, e);
 	t.row.reason = t.row.detail = NULL;
 	if (rc == 0)
-		rc = act_on(&t, e) || tell(&t, e) ||
+		rc = act_on(&t, e) || log_inbound_event(&t, e) ||
 		     control_audit(s->db, by, "inbound.retry", id, NULL, e);
 	if (rc == 0)
 		complete_later(s, done, id, !strcmp(t.row.state, "queued"),
@@ -390,7 +392,7 @@ int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 				      .detail = t.row.detail,
 			      },
 			      e) < 0 ||
-		     tell(&t, e) ||
+		     log_inbound_event(&t, e) ||
 		     control_audit(s->db, by, "inbound.dismiss", id, NULL, e);
 	if (rc == 0)
 		complete_later(s, done, id, true, "dismissed");

@@ -102,7 +102,7 @@ static int mark_rows(struct job *j, struct agent_file *f, struct err *e)
 	return sql_leave(f->db, rc, e);
 }
 
-static int look(struct job *j, struct err *e)
+static int read_or_mark(struct job *j, struct err *e)
 {
 	struct agent_file f;
 	int rc;
@@ -119,11 +119,11 @@ static int look(struct job *j, struct err *e)
 	return rc;
 }
 
-static void work(uv_work_t *w)
+static void outbox_in_thread(uv_work_t *w)
 {
 	struct job *j = w->data;
 
-	j->rc = look(j, &j->err);
+	j->rc = read_or_mark(j, &j->err);
 }
 
 /* --- on the loop ------------------------------------------------------ */
@@ -152,7 +152,7 @@ static void job_over(struct supervisor *s, enum over how)
 	next_job(s);
 }
 
-static void done(uv_work_t *w, int status);
+static void outbox_done(uv_work_t *w, int status);
 
 /* After the commit of the deliveries: now the file may forget. */
 static void mark_now(void *arg, const struct err *failed)
@@ -173,7 +173,7 @@ static void mark_now(void *arg, const struct err *failed)
 		return;
 	}
 	j->mark = true;
-	uv_queue_work(&s->loop, &j->work, work, done);
+	uv_queue_work(&s->loop, &j->work, outbox_in_thread, outbox_done);
 }
 
 static void take_rows(struct supervisor *s, struct job *j)
@@ -197,7 +197,7 @@ static void take_rows(struct supervisor *s, struct job *j)
 	txn_on_commit(&s->txn, mark_now, j);
 }
 
-static void done(uv_work_t *w, int status)
+static void outbox_done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
 	struct supervisor *s = j->sup;
@@ -233,7 +233,7 @@ static void start_job(struct supervisor *s, const char *agent, const char *path,
 	snprintf(j->agent, sizeof j->agent, "%s", agent);
 	j->path = strdup(path);
 	s->channels->outbox->job = j;
-	uv_queue_work(&s->loop, &j->work, work, done);
+	uv_queue_work(&s->loop, &j->work, outbox_in_thread, outbox_done);
 }
 
 /* The first that is due. */

@@ -87,7 +87,8 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 	return n < 0 ? -1 : sum;
 }
 
-static int note(struct supervisor *s, const struct retired *sum, struct err *e)
+static int log_retention(struct supervisor *s, const struct retired *sum,
+			 struct err *e)
 {
 	struct buf detail = BUF_MAX(512);
 	int rc;
@@ -116,7 +117,7 @@ static void on_time(uv_timer_t *t)
 		retire_begin(&w->walk, &ask);
 	w->walking = true;
 	n = slice(s, &w->walk, &e);
-	if (n == 0 && note(s, &w->walk.sum, &e))
+	if (n == 0 && log_retention(s, &w->walk.sum, &e))
 		n = -1;
 	if (n < 0)
 		log_error(LT("msg", "old messages cannot be removed"),
@@ -141,7 +142,7 @@ int retention_open(struct supervisor *s, struct err *e)
 	return 0;
 }
 
-static void closed(uv_handle_t *h)
+static void retention_closed(uv_handle_t *h)
 {
 	struct supervisor *s = h->data;
 
@@ -152,7 +153,7 @@ static void closed(uv_handle_t *h)
 void retention_close(struct supervisor *s)
 {
 	if (s->retention)
-		uv_close((uv_handle_t *)&s->retention->timer, closed);
+		uv_close((uv_handle_t *)&s->retention->timer, retention_closed);
 }
 
 /* --- for a command ---------------------------------------------------- */

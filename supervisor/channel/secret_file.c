@@ -11,7 +11,7 @@ static int64_t ms_of(struct timespec t)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
 	       a->st_size == b->st_size &&
@@ -43,5 +43,5 @@ bool secret_file_changed(struct secret_file *f)
 		return false;
 	f->looked_at = now;
 	(void)stat(f->path, &st);
-	return !f->reconciled || !same(&st, &f->seen);
+	return !f->reconciled || !same_file(&st, &f->seen);
 }

@@ -37,7 +37,7 @@ static int tty_open(struct channel *c, struct err *e)
 	return 0;
 }
 
-static void answer(struct waiter *w, const char *json)
+static void answer_waiter(struct waiter *w, const char *json)
 {
 	w->answer(w->arg, json);
 	free(w);
@@ -63,7 +63,7 @@ static void tty_close(struct channel *c)
 		struct waiter *w = t->waiters;
 
 		t->waiters = w->next;
-		answer(w, NULL);
+		answer_waiter(w, NULL);
 	}
 	while (t->shown)
 		end_inflight(t, t->shown, DELIVERY_EV_LOSE,
@@ -87,7 +87,7 @@ struct shown {
 };
 
 /* After the commit of the claim. */
-static void show(void *arg, const struct err *failed)
+static void show_delivery(void *arg, const struct err *failed)
 {
 	struct shown *s = arg;
 	struct inflight *p = s->delivery;
@@ -101,10 +101,10 @@ static void show(void *arg, const struct err *failed)
 	if (!failed && t && envelope_write_data(p, true, &p->body, &e) == 0) {
 		p->next = t->shown;
 		t->shown = p;
-		answer(s->waiter, p->body.p);
+		answer_waiter(s->waiter, p->body.p);
 		return;
 	}
-	answer(s->waiter, NULL);
+	answer_waiter(s->waiter, NULL);
 	if (failed && c)
 		c->inflight--;
 	inflight_free(p);
@@ -118,7 +118,7 @@ static struct waiter **pass(struct waiter **at, int64_t now)
 	if (w->until_ms > now)
 		return &w->next;
 	*at = w->next;
-	answer(w, NULL);
+	answer_waiter(w, NULL);
 	return at;
 }
 
@@ -147,7 +147,7 @@ static int tty_pull(struct channel *c, struct err *e)
 		s = txn_alloc(&c->sup->txn, sizeof *s);
 		*s = (struct shown){w, c->sup, txn_text(&c->sup->txn, c->name),
 				    p};
-		txn_on_commit(&c->sup->txn, show, s);
+		txn_on_commit(&c->sup->txn, show_delivery, s);
 		n++;
 	}
 	return n;

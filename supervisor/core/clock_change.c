@@ -60,7 +60,7 @@ static int64_t former_offset(struct supervisor *s, int64_t other)
 	return offset;
 }
 
-static int follow(struct supervisor *s, int64_t offset, struct err *e)
+static int adjust_times(struct supervisor *s, int64_t offset, struct err *e)
 {
 	int64_t by = offset - former_offset(s, offset);
 
@@ -80,7 +80,7 @@ int steady_open(struct supervisor *s, struct err *e)
 	clock_hold(offset);
 	if (sql_enter(s->db, e))
 		return -1;
-	return sql_leave(s->db, follow(s, offset, e), e);
+	return sql_leave(s->db, adjust_times(s, offset, e), e);
 }
 
 static void move_one(int64_t *deadline, int64_t by)

@@ -54,7 +54,7 @@ static int64_t first_time(struct jobs *k, int job)
 	return last.at + every(k, job);
 }
 
-static void start(struct jobs *k, int job)
+static void start_job(struct jobs *k, int job)
 {
 	char path[4096], home[PATH_MAX];
 	char *argv[WORDS + 4] = {path, (char[]){"--home"}, home};
@@ -113,7 +113,7 @@ void jobs_tick(struct jobs *k)
 		if (k->next[i] == 0)
 			k->next[i] = first_time(k, i);
 		if (clock_now() >= k->next[i])
-			start(k, i);
+			start_job(k, i);
 	}
 }
 

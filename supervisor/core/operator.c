@@ -140,8 +140,8 @@ static int slice(struct supervisor *s, int64_t max,
 	return n < 0 ? -1 : sum;
 }
 
-static int tell(struct supervisor *s, const char *what, int n,
-		struct completion done)
+static int complete_count(struct supervisor *s, const char *what, int n,
+			  struct completion done)
 {
 	char note[32];
 
@@ -171,7 +171,8 @@ int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
 			       "is 1 to %d",
 			       SLICE_MAX);
 	s->channels->media.sweep = true; /* of attachments they had */
-	return tell(s, "runs", slice(s, ask->count, prune_some, ask, e), done);
+	return complete_count(s, "runs",
+			      slice(s, ask->count, prune_some, ask, e), done);
 }
 
 static int vacuum_some(struct sql *db, int64_t count, const void *arg,
@@ -188,7 +189,8 @@ int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
 	if (pages < 1 || pages > SLICE_MAX)
 		return err_set(e, ERR_INVALID, "\"pages\" is 1 to %d",
 			       SLICE_MAX);
-	return tell(s, "pages", slice(s, pages, vacuum_some, NULL, e), done);
+	return complete_count(s, "pages", slice(s, pages, vacuum_some, NULL, e),
+			      done);
 }
 
 /* --- another file for an agent ----------------------------------------- */

@@ -66,7 +66,7 @@ void supervisor_unwatch(struct supervisor_watch *w)
 		free(w);
 }
 
-static void tell(void *arg, const struct err *failed)
+static void call_watcher(void *arg, const struct err *failed)
 {
 	struct run_watch *w = arg;
 
@@ -84,7 +84,7 @@ static void tell_all(struct run_watch *w)
 		if (w->told)
 			continue;
 		w->told = true;
-		txn_on_commit(&w->sup->txn, tell, w);
+		txn_on_commit(&w->sup->txn, call_watcher, w);
 	}
 }
 

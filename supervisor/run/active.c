@@ -20,7 +20,7 @@ static size_t bucket_of(const char *id)
 	return (h ^ h >> 32) % ACTIVE_BUCKETS;
 }
 
-static void copy(char *out, size_t cap, const char *text)
+static void copy_bounded(char *out, size_t cap, const char *text)
 {
 	snprintf(out, cap, "%s", text ? text : "");
 }
@@ -32,7 +32,7 @@ static void on_alarm(uv_timer_t *h)
 
 void active_run_set_phase(struct active_run *l, const char *phase)
 {
-	copy(l->phase, sizeof l->phase, phase);
+	copy_bounded(l->phase, sizeof l->phase, phase);
 }
 
 struct active_run *active_run_new(struct supervisor *s,
@@ -44,11 +44,12 @@ struct active_run *active_run_new(struct supervisor *s,
 	if (!l || !(l->session = strdup(row->session)))
 		abort();
 	l->sup = s;
-	copy(l->id, sizeof l->id, row->id);
-	copy(l->tree, sizeof l->tree, row->id);
-	copy(l->agent, sizeof l->agent, row->agent);
-	copy(l->token_hash, sizeof l->token_hash, row->token_hash);
-	copy(l->cgroup, sizeof l->cgroup, row->cgroup ? row->cgroup : row->id);
+	copy_bounded(l->id, sizeof l->id, row->id);
+	copy_bounded(l->tree, sizeof l->tree, row->id);
+	copy_bounded(l->agent, sizeof l->agent, row->agent);
+	copy_bounded(l->token_hash, sizeof l->token_hash, row->token_hash);
+	copy_bounded(l->cgroup, sizeof l->cgroup,
+		     row->cgroup ? row->cgroup : row->id);
 	active_run_set_phase(l, "starting");
 	l->attempt = row->attempt;
 	l->max_attempts = row->max_attempts;
@@ -192,7 +193,7 @@ void active_run_set_reason(struct active_run *l, const char *reason,
 	free(l->detail);
 	l->detail = more;
 	if (reason != l->reason)
-		copy(l->reason, sizeof l->reason, reason);
+		copy_bounded(l->reason, sizeof l->reason, reason);
 }
 
 struct tree active_run_tree(const struct active_run *l)

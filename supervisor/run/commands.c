@@ -318,8 +318,9 @@ static struct active_run *reachable(struct supervisor *s, const char *run,
 	return l;
 }
 
-static int hold(struct supervisor *s, const char *run, bool pause,
-		const char *by, struct completion done, struct err *e)
+static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
+			   const char *by, struct completion done,
+			   struct err *e)
 {
 	struct why why = {.reason = pause ? run_because_paused
 					  : run_because_resumed};
@@ -349,13 +350,13 @@ static int hold(struct supervisor *s, const char *run, bool pause,
 int supervisor_pause_run(struct supervisor *s, const char *run, const char *by,
 			 struct completion done, struct err *e)
 {
-	return hold(s, run, true, by, done, e);
+	return pause_or_resume(s, run, true, by, done, e);
 }
 
 int supervisor_resume_run(struct supervisor *s, const char *run, const char *by,
 			  struct completion done, struct err *e)
 {
-	return hold(s, run, false, by, done, e);
+	return pause_or_resume(s, run, false, by, done, e);
 }
 
 int supervisor_send_to_run(struct supervisor *s, const char *run,

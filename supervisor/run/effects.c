@@ -71,7 +71,7 @@ static void begin_escalation(struct active_run *l)
 	active_run_set_alarm(l, l->grace_ms);
 }
 
-static void settle(struct active_run *l)
+static void release_run(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
 
@@ -106,7 +106,7 @@ static void do_act(void *arg, const struct err *failed)
 		exit_verify(l);
 		break;
 	case RUN_EFFECT_RELEASE:
-		settle(l);
+		release_run(l);
 		break;
 	case RUN_EFFECT_NOTHING:
 	case RUN_ACT_COUNT:

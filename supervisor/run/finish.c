@@ -23,7 +23,7 @@ struct live_word {
 	char *detail; /* or NULL */
 };
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	char *out = text ? strdup(text) : NULL;
 
@@ -71,7 +71,7 @@ static struct live_word *word_new(const struct active_run *l,
 				.exit_code = f->exit_code,
 				.signal = f->signal,
 				.in_file = is_in_file(f->reason),
-				.detail = copy(f->detail)};
+				.detail = copy_text(f->detail)};
 	snprintf(w->reason, sizeof w->reason, "%s", f->reason);
 	return w;
 }
@@ -84,7 +84,7 @@ void live_forget_word(struct active_run *l)
 	l->word = NULL;
 }
 
-static int finish(struct active_run *l, struct err *e)
+static int apply_report(struct active_run *l, struct err *e)
 {
 	const struct live_word *w = l->word;
 	struct run_set_report_in report = {l->id, w->seq, w->exit_code,
@@ -107,7 +107,7 @@ static int finish(struct active_run *l, struct err *e)
 
 int supervisor_finish(struct active_run *l, struct err *e)
 {
-	int rc = finish(l, e);
+	int rc = apply_report(l, e);
 
 	live_forget_word(l);
 	return rc;

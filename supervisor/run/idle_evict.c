@@ -175,7 +175,7 @@ bool idle_evict_now(struct supervisor *s, const char *agent)
 
 /* --- the table -------------------------------------------------------- */
 
-static void watch(struct idle_worker *w, int pidfd)
+static void watch_exit(struct idle_worker *w, int pidfd)
 {
 	w->pidfd = pidfd;
 	if (pidfd < 0) {
@@ -218,7 +218,7 @@ struct idle_worker *idle_new(struct supervisor *s,
 		at = &(*at)->next;
 	*at = w;
 	s->idle.count++;
-	watch(w, pidfd);
+	watch_exit(w, pidfd);
 	return w;
 }
 

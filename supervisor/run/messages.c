@@ -18,8 +18,8 @@
 
 /* --- answers ---------------------------------------------------------- */
 
-static void answer(struct supervisor *s, struct ipc_from to,
-		   const struct msg *m)
+static void answer_worker(struct supervisor *s, struct ipc_from to,
+			  const struct msg *m)
 {
 	struct err e;
 
@@ -28,18 +28,19 @@ static void answer(struct supervisor *s, struct ipc_from to,
 			 LT("error", e.text));
 }
 
-static void refuse(struct supervisor *s, struct ipc_from to, const char *why)
+static void refuse_worker(struct supervisor *s, struct ipc_from to,
+			  const char *why)
 {
 	struct msg m = {.type = MSG_TYPE_REFUSE, .u.refuse.why = why};
 
-	answer(s, to, &m);
+	answer_worker(s, to, &m);
 }
 
 static void ack(struct supervisor *s, struct ipc_from to)
 {
 	struct msg m = {.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE};
 
-	answer(s, to, &m);
+	answer_worker(s, to, &m);
 }
 
 struct later {
@@ -58,7 +59,7 @@ static void answer_now(void *arg, const struct err *failed)
 	if (failed)
 		ipc_server_drop(l->sup->ipc, l->to);
 	else if (l->begin)
-		answer(l->sup, l->to, &begin);
+		answer_worker(l->sup, l->to, &begin);
 	else
 		ack(l->sup, l->to);
 }
@@ -115,8 +116,8 @@ static int on_ready(struct active_run *l, struct ipc_from from,
 	return 0;
 }
 
-static int on_event(struct active_run *l, struct ipc_from from,
-		    const struct msg *m, struct err *e)
+static int on_worker_event(struct active_run *l, struct ipc_from from,
+			   const struct msg *m, struct err *e)
 {
 	(void)e;
 	l->wrote_ms = (int64_t)uv_now(&l->sup->loop);
@@ -221,10 +222,10 @@ typedef int on_message(struct active_run *l, struct ipc_from from,
 		       const struct msg *m, struct err *e);
 
 static on_message *const handlers[MSG_TYPES] = {
-	[MSG_TYPE_HELLO] = on_hello,       [MSG_TYPE_READY] = on_ready,
-	[MSG_TYPE_EVENT] = on_event,       [MSG_TYPE_HEARTBEAT] = on_heartbeat,
-	[MSG_TYPE_USAGE] = on_usage,       [MSG_TYPE_OUTBOX] = on_outbox,
-	[MSG_TYPE_APPLIED] = on_applied,   [MSG_TYPE_APPROVAL] = on_approval,
+	[MSG_TYPE_HELLO] = on_hello,        [MSG_TYPE_READY] = on_ready,
+	[MSG_TYPE_EVENT] = on_worker_event, [MSG_TYPE_HEARTBEAT] = on_heartbeat,
+	[MSG_TYPE_USAGE] = on_usage,        [MSG_TYPE_OUTBOX] = on_outbox,
+	[MSG_TYPE_APPLIED] = on_applied,    [MSG_TYPE_APPROVAL] = on_approval,
 	[MSG_TYPE_FINISHED] = on_finished,
 };
 
@@ -260,8 +261,8 @@ static struct idle_worker *which_idle(struct supervisor *s,
 		       : NULL;
 }
 
-static void take(struct supervisor *s, struct ipc_from from,
-		 const struct msg *m)
+static void handle_message(struct supervisor *s, struct ipc_from from,
+			   const struct msg *m)
 {
 	struct active_run *l = who_is(s, &m->u.who);
 	struct idle_worker *w = l ? NULL : which_idle(s, &m->u.who);
@@ -272,7 +273,7 @@ static void take(struct supervisor *s, struct ipc_from from,
 		return;
 	}
 	if (!l) {
-		refuse(s, from, "this attempt is over, or never was");
+		refuse_worker(s, from, "this attempt is over, or never was");
 		return;
 	}
 	l->heard_ms = (int64_t)uv_now(&s->loop);
@@ -306,7 +307,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
 				 LT("error", e.text));
 			ipc_server_drop(s->ipc, from);
 		} else {
-			take(s, from, &m);
+			handle_message(s, from, &m);
 		}
 	}
 	arena_fini(&a);

@@ -34,8 +34,8 @@ struct preforked {
 
 /* --- the list --------------------------------------------------------- */
 
-static struct preforked **place_of(struct prefork_pool *all,
-				   const struct preforked *one)
+static struct preforked **link_to(struct prefork_pool *all,
+				  const struct preforked *one)
 {
 	struct preforked **at = &all->first;
 
@@ -47,7 +47,7 @@ static struct preforked **place_of(struct prefork_pool *all,
 /* Takes it out of the list; what it holds stays open. */
 static void unlink_preforked(struct prefork_pool *all, struct preforked *one)
 {
-	*place_of(all, one) = one->next;
+	*link_to(all, one) = one->next;
 	all->count--;
 }
 
@@ -59,7 +59,7 @@ static void close_end(int *fd)
 }
 
 /* With its pipe closed it goes by itself. */
-static void drop(struct supervisor *s, struct preforked *one)
+static void drop_preforked(struct supervisor *s, struct preforked *one)
 {
 	unlink_preforked(&s->prefork, one);
 	close_end(&one->start);
@@ -69,7 +69,8 @@ static void drop(struct supervisor *s, struct preforked *one)
 	free(one);
 }
 
-static struct preforked *find(struct prefork_pool *all, const char *id)
+static struct preforked *find_preforked(struct prefork_pool *all,
+					const char *id)
 {
 	struct preforked *one = all->first;
 
@@ -174,7 +175,7 @@ static void slow_down(struct prefork_pool *all)
 
 static void failed(struct supervisor *s, struct preforked *one)
 {
-	drop(s, one);
+	drop_preforked(s, one);
 	slow_down(&s->prefork);
 	prefork_busy(s);
 }
@@ -186,7 +187,7 @@ void prefork_drop(struct supervisor *s)
 
 	while (s->prefork.first) {
 		unborn = unborn || s->prefork.first->pid == 0;
-		drop(s, s->prefork.first);
+		drop_preforked(s, s->prefork.first);
 	}
 	if (unborn)
 		slow_down(&s->prefork);
@@ -196,7 +197,7 @@ void prefork_drop(struct supervisor *s)
 void prefork_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
 			    int pidfd)
 {
-	struct preforked *one = find(&s->prefork, t->run);
+	struct preforked *one = find_preforked(&s->prefork, t->run);
 
 	if (!one) { /* dropped meanwhile: its pipe is closed */
 		close_end(&pidfd);
@@ -236,7 +237,7 @@ bool prefork_on_exit(struct supervisor *s, pid_t pid)
 /* --- giving one away -------------------------------------------------- */
 
 /* The message is in the pipe as a whole, or the spare is of no use. */
-static bool tell(struct preforked *one, const struct buf *start)
+static bool write_start_message(struct preforked *one, const struct buf *start)
 {
 	ssize_t n;
 
@@ -267,7 +268,7 @@ bool prefork_give(struct active_run *l, const struct buf *start)
 		next = one->next;
 		if (one->pidfd < 0)
 			continue;
-		if (!tell(one, start)) {
+		if (!write_start_message(one, start)) {
 			failed(l->sup, one);
 			continue;
 		}
@@ -288,7 +289,7 @@ struct tidy {
 	bool left;
 };
 
-static void compare(struct active_run *l, void *arg)
+static void note_if_in_use(struct active_run *l, void *arg)
 {
 	struct tidy *t = arg;
 
@@ -299,11 +300,11 @@ static void remove_unused(void *arg, const char *name)
 {
 	struct tidy *t = arg;
 
-	if (!id_is(ID_PREFORK, name) || find(&t->sup->prefork, name))
+	if (!id_is(ID_PREFORK, name) || find_preforked(&t->sup->prefork, name))
 		return;
 	t->name = name;
 	t->in_use = false;
-	active_run_each(&t->sup->active, compare, t);
+	active_run_each(&t->sup->active, note_if_in_use, t);
 	for (struct idle_worker *w = t->sup->idle.first; w; w = w->next)
 		t->in_use = t->in_use || !strcmp(w->cgroup, name);
 	if (t->in_use)
@@ -338,7 +339,7 @@ void prefork_close(struct supervisor *s)
 	uv_close((uv_handle_t *)&s->prefork.refill, NULL);
 	while (s->prefork.first) {
 		end_one(s->prefork.first);
-		drop(s, s->prefork.first);
+		drop_preforked(s, s->prefork.first);
 	}
 	for (int ms = 0; ms < GONE_MS && s->prefork.litter; ms++) {
 		prefork_remove_cgroups(s);

@@ -167,8 +167,8 @@ static void walk_cgroup(struct walk *w)
 	buf_fini(&b);
 }
 
-static struct walk walk(const struct tree_place *p, const struct tree *t,
-			int sig)
+static struct walk walk_processes(const struct tree_place *p,
+				  const struct tree *t, int sig)
 {
 	struct walk w = {.place = p, .tree = t, .sig = sig};
 	struct proc_stat st;
@@ -195,7 +195,7 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
 		if (empty)
 			return 0;
 	}
-	w = walk(p, t, 0);
+	w = walk_processes(p, t, 0);
 	if (rss)
 		*rss = w.pages * sysconf(_SC_PAGESIZE);
 	return w.found;
@@ -207,7 +207,7 @@ int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)
 
 	if (sig == SIGKILL && t->in_cgroup && cgroup_kill(p, t))
 		return 1;
-	w = walk(p, t, sig);
+	w = walk_processes(p, t, sig);
 	return w.found;
 }
 
@@ -262,7 +262,7 @@ struct search {
 
 /* The worker leads a session of its own; what it starts may do so too, but has
  * a marked parent. */
-static bool look(void *arg, pid_t pid)
+static bool is_worker_of_run(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	char marker[SPAWN_RUN];
@@ -284,6 +284,6 @@ pid_t tree_find_worker(const struct tree_place *p, const char *run)
 {
 	struct search s = {.place = p, .run = run};
 
-	proc_each(look, &s);
+	proc_each(is_worker_of_run, &s);
 	return s.found;
 }

@@ -111,7 +111,7 @@ static void remove_sockets(const char *path)
 	free(dir);
 }
 
-static void work(uv_work_t *w)
+static void reconcile_in_thread(uv_work_t *w)
 {
 	struct job *j = w->data;
 
@@ -197,7 +197,7 @@ static void take_result(struct active_run *l, const struct job *j)
 	exit_verify(l);
 }
 
-static void done(uv_work_t *w, int status)
+static void reconcile_done(uv_work_t *w, int status)
 {
 	struct job *j = w->data;
 	struct active_run *l = active_run_find(&j->sup->active, j->id);
@@ -264,5 +264,6 @@ void reconcile_begin(struct active_run *l)
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
 	active_run_set_alarm(l, SETTLE_MS);
-	uv_queue_work(&l->sup->loop, &j->work, work, done);
+	uv_queue_work(&l->sup->loop, &j->work, reconcile_in_thread,
+		      reconcile_done);
 }

@@ -14,7 +14,7 @@
  */
 #define RETRY_MS 200
 
-static void drop(struct active_run *l, void *arg)
+static void drop_run(struct active_run *l, void *arg)
 {
 	struct supervisor *s = arg;
 
@@ -112,7 +112,7 @@ static void on_retry(uv_timer_t *h)
 	struct supervisor *s = h->data;
 	struct err e;
 
-	active_run_each(&s->active, drop, s);
+	active_run_each(&s->active, drop_run, s);
 	idle_forget_all(s);
 	/* What it was asked for is done or never will be, before we look. */
 	spawn_restart(&s->spawn);

@@ -128,7 +128,7 @@ static void drop_socket(struct spawn *s)
 	s->pid = 0;
 }
 
-static int start(struct spawn *s, struct err *e);
+static int start_spawner(struct spawn *s, struct err *e);
 
 /* Asks that were not sent never will be. */
 static void drop_waiting(struct spawn *s)
@@ -150,7 +150,7 @@ void spawn_restart(struct spawn *s)
 	if (s->fd >= 0)
 		drop_socket(s);
 	log_warn(LT("msg", "the spawner is gone; starting another"));
-	if (start(s, &e))
+	if (start_spawner(s, &e))
 		log_error(LT("msg", "no spawner"), LT("error", e.text));
 	s->calls.lost(s->calls.arg);
 }
@@ -234,7 +234,7 @@ void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
 		flush(s);
 }
 
-static int start(struct spawn *s, struct err *e)
+static int start_spawner(struct spawn *s, struct err *e)
 {
 	int pair[2];
 
@@ -261,7 +261,7 @@ int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
 {
 	*s = (struct spawn){.loop = loop, .calls = calls, .fd = -1};
 	s->end = &s->first;
-	return start(s, e);
+	return start_spawner(s, e);
 }
 
 void spawn_close(struct spawn *s)

@@ -53,7 +53,7 @@ static void make_token(struct claim *c)
 }
 
 /* An object as text; NULL if it is none, or too long. */
-static const char *text_of(struct claim *c, const cJSON *v)
+static const char *object_text(struct claim *c, const cJSON *v)
 {
 	struct buf b = BUF_MAX(65536);
 	const char *out;
@@ -88,7 +88,7 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
 	}
 	json_add(&b, config);
 	c->config = arena_text(&c->arena, b.p);
-	c->reply = text_of(c, cJSON_GetObjectItem(options, "reply"));
+	c->reply = object_text(c, cJSON_GetObjectItem(options, "reply"));
 	c->media = arena_text(&c->arena, json_text(options, "media", ""));
 	if (!id_is(ID_INBOUND, c->media))
 		c->media = NULL;
@@ -112,9 +112,9 @@ static int make_config(struct claim *c, const cJSON *spec, struct err *e)
  * and worker/workspace/bootstrap.h. */
 static void make_contract(struct claim *c, const cJSON *spec)
 {
-	c->artifacts = text_of(
+	c->artifacts = object_text(
 		c, cJSON_GetObjectItemCaseSensitive(spec, "artifacts"));
-	c->bootstrap = text_of(
+	c->bootstrap = object_text(
 		c, cJSON_GetObjectItemCaseSensitive(spec, "bootstrap"));
 }
 
@@ -246,7 +246,7 @@ static int make_start(struct claim *c, struct buf *out, struct err *e)
 }
 
 /* Everything that the worker needs; *reject says why it can never be had. */
-static int prepare(struct claim *c, const char **reject, struct err *e)
+static int prepare_start(struct claim *c, const char **reject, struct err *e)
 {
 	struct supervisor *s = c->sup;
 	struct run_input_get_in key = {c->run.id};
@@ -383,7 +383,7 @@ int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
 	}
 	c.run.attempt++;
 	make_token(&c);
-	if (prepare(&c, &why, &bad)) {
+	if (prepare_start(&c, &why, &bad)) {
 		rc = reject(s, id, why, bad.text, &c.arena, e);
 	} else if (make_start(&c, &start, &bad)) {
 		rc = reject(s, id, run_because_agent_broken, bad.text, &c.arena,

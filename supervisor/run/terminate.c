@@ -149,7 +149,7 @@ static void kill_now(struct active_run *l, const char *reason)
  * stood still, or the whole machine, its words wait to be read. So its time is
  * over only when we have listened once more.
  */
-static void give_up(struct active_run *l, const char *reason)
+static void kill_if_still_silent(struct active_run *l, const char *reason)
 {
 	if (l->suspect) {
 		kill_now(l, reason);
@@ -181,9 +181,9 @@ static void check_times(struct active_run *l)
 	int64_t next = l->heard_ms + l->heartbeat_ms * SILENCE_BEATS;
 
 	if (l->state == RUN_STARTING || now >= next) {
-		give_up(l, l->state == RUN_STARTING
-				   ? run_because_start_timeout
-				   : run_because_worker_silent);
+		kill_if_still_silent(l, l->state == RUN_STARTING
+						? run_because_start_timeout
+						: run_because_worker_silent);
 		return;
 	}
 	l->suspect = false;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The words that stand with the run from now on. */
-static void remember(struct active_run *l, const struct why *why)
+static void set_reason(struct active_run *l, const struct why *why)
 {
 	active_run_set_reason(l, why->reason, why->detail);
 	if (why->verdict != RUN_NO_VERDICT)
@@ -46,7 +46,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 			       run_state_word(l->state));
 	if (txn_begin(&l->sup->txn, e))
 		return -1;
-	remember(l, why);
+	set_reason(l, why);
 	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
 		l->verdict = RUN_NO_VERDICT;
 	if (st.to == RUN_QUEUED) {

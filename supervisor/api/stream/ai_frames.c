@@ -21,7 +21,7 @@ void ai_frames_fini(struct ai_frames *f)
 	buf_fini(&f->frame);
 }
 
-static void begin(struct ai_frames *f, const char *type)
+static void begin_frame(struct ai_frames *f, const char *type)
 {
 	buf_clear(&f->frame);
 	buf_addf(&f->frame, "{\"type\":\"%s\"", type);
@@ -39,7 +39,7 @@ static void json(struct ai_frames *f, const char *name, const char *value)
 	json_add_stored(&f->frame, value);
 }
 
-static void end(struct ai_frames *f)
+static void end_frame(struct ai_frames *f)
 {
 	buf_addc(&f->frame, '}');
 	f->send(f->arg, &f->frame);
@@ -52,7 +52,7 @@ static const char *part_id(int64_t seq, int64_t idx, char out[48])
 	return out;
 }
 
-static struct ai_part *find(struct ai_frames *f, int64_t seq, int64_t idx)
+static struct ai_part *find_part(struct ai_frames *f, int64_t seq, int64_t idx)
 {
 	for (size_t i = 0; i < f->nopen; i++)
 		if (f->open[i].seq == seq && f->open[i].idx == idx)
@@ -60,7 +60,7 @@ static struct ai_part *find(struct ai_frames *f, int64_t seq, int64_t idx)
 	return NULL;
 }
 
-static struct ai_part *add(struct ai_frames *f, int64_t seq, int64_t idx)
+static struct ai_part *new_part(struct ai_frames *f, int64_t seq, int64_t idx)
 {
 	if (f->nopen == f->cap) {
 		f->cap = f->cap ? f->cap * 2 : 4;
@@ -72,7 +72,7 @@ static struct ai_part *add(struct ai_frames *f, int64_t seq, int64_t idx)
 	return &f->open[f->nopen++];
 }
 
-static void drop(struct ai_frames *f, struct ai_part *p)
+static void forget_part(struct ai_frames *f, struct ai_part *p)
 {
 	*p = f->open[--f->nopen];
 }
@@ -82,29 +82,29 @@ void ai_frames_start(struct ai_frames *f, const char *run)
 	if (f->started)
 		return;
 	f->started = true;
-	begin(f, "start");
+	begin_frame(f, "start");
 	text(f, "messageId", run);
-	end(f);
+	end_frame(f);
 	if (f->goes_on)
 		return;
-	begin(f, "start-step");
-	end(f);
+	begin_frame(f, "start-step");
+	end_frame(f);
 }
 
 static void block(struct ai_frames *f, const char *type, const char *id)
 {
-	begin(f, type);
+	begin_frame(f, type);
 	text(f, "id", id);
-	end(f);
+	end_frame(f);
 }
 
 static void delta(struct ai_frames *f, const char *type, const char *id,
 		  const char *more)
 {
-	begin(f, type);
+	begin_frame(f, type);
 	text(f, "id", id);
 	text(f, "delta", more);
-	end(f);
+	end_frame(f);
 }
 
 /* Plain output of a driver is one text that goes on until the next message.
@@ -145,17 +145,17 @@ static void approval(struct ai_frames *f, const char *type, const char *key)
 	struct buf id = BUF_MAX(4096);
 
 	buf_addf(&id, "approval:%s", key);
-	begin(f, type);
+	begin_frame(f, type);
 	text(f, "toolCallId", id.p);
 	buf_fini(&id);
 }
 
 static void new_step(struct ai_frames *f)
 {
-	begin(f, "finish-step");
-	end(f);
-	begin(f, "start-step");
-	end(f);
+	begin_frame(f, "finish-step");
+	end_frame(f);
+	begin_frame(f, "start-step");
+	end_frame(f);
 }
 
 /* A question to people is a call of a tool that waits for approval; the answer
@@ -174,15 +174,15 @@ static void take_approval(struct ai_frames *f, const struct event *ev,
 		approval(f, "tool-input-start", key);
 		text(f, "toolName", "approval");
 		json(f, "dynamic", "true");
-		end(f);
+		end_frame(f);
 		approval(f, "tool-input-available", key);
 		text(f, "toolName", "approval");
 		json(f, "dynamic", "true");
 		json(f, "input", ev->body);
-		end(f);
+		end_frame(f);
 		approval(f, "tool-approval-request", key);
 		text(f, "approvalId", key);
-		end(f);
+		end_frame(f);
 	} else if (key && !strcmp(state, "answered")) {
 		bool allow = !strcmp(json_text(body, "decision", ""), "allow");
 
@@ -193,7 +193,7 @@ static void take_approval(struct ai_frames *f, const struct event *ev,
 			json(f, "output", ev->body);
 			json(f, "dynamic", "true");
 		}
-		end(f);
+		end_frame(f);
 		if (f->answers > 0)
 			f->answers--;
 	}
@@ -232,7 +232,7 @@ static bool is_final(const char *state)
 static void take_text(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
-	struct ai_part *open = find(f, item->seq, p->idx);
+	struct ai_part *open = find_part(f, item->seq, p->idx);
 	/* a text that turns out to be reasoning stays what the client began */
 	bool thought = open ? open->has_input
 			    : strcmp(p->kind, "reasoning") == 0;
@@ -240,7 +240,7 @@ static void take_text(struct ai_frames *f, const struct tail_item *item)
 
 	part_id(item->seq, p->idx, id);
 	if (!open) {
-		open = add(f, item->seq, p->idx);
+		open = new_part(f, item->seq, p->idx);
 		open->has_input = thought;
 		block(f, thought ? "reasoning-start" : "text-start", id);
 	}
@@ -249,7 +249,7 @@ static void take_text(struct ai_frames *f, const struct tail_item *item)
 		      p->text);
 	if (is_final(p->state)) {
 		block(f, thought ? "reasoning-end" : "text-end", id);
-		drop(f, open);
+		forget_part(f, open);
 	}
 }
 
@@ -258,7 +258,7 @@ static void tool(struct ai_frames *f, const char *type,
 {
 	char id[48];
 
-	begin(f, type);
+	begin_frame(f, type);
 	text(f, "toolCallId",
 	     item->part->call_id ? item->part->call_id
 				 : part_id(item->seq, item->part->idx, id));
@@ -270,7 +270,7 @@ static void tool_input(struct ai_frames *f, const struct tail_item *item)
 	text(f, "toolName", item->part->name ? item->part->name : "tool");
 	json(f, "dynamic", "true");
 	json(f, "input", item->part->input ? item->part->input : "{}");
-	end(f);
+	end_frame(f);
 }
 
 static void tool_output(struct ai_frames *f, const struct tail_item *item)
@@ -285,20 +285,20 @@ static void tool_output(struct ai_frames *f, const struct tail_item *item)
 		text(f, "errorText", output ? output : item->part->state);
 	}
 	json(f, "dynamic", "true");
-	end(f);
+	end_frame(f);
 }
 
 static void take_tool(struct ai_frames *f, const struct tail_item *item)
 {
 	const struct tail_part *p = item->part;
-	struct ai_part *open = find(f, item->seq, p->idx);
+	struct ai_part *open = find_part(f, item->seq, p->idx);
 
 	if (!open) {
-		open = add(f, item->seq, p->idx);
+		open = new_part(f, item->seq, p->idx);
 		tool(f, "tool-input-start", item);
 		text(f, "toolName", p->name ? p->name : "tool");
 		json(f, "dynamic", "true");
-		end(f);
+		end_frame(f);
 	}
 	if (!open->has_input && strcmp(p->state, "streaming") != 0) {
 		open->has_input = true;
@@ -306,7 +306,7 @@ static void take_tool(struct ai_frames *f, const struct tail_item *item)
 	}
 	if (is_final(p->state)) {
 		tool_output(f, item);
-		drop(f, open);
+		forget_part(f, open);
 	}
 }
 
@@ -317,11 +317,11 @@ static void take_file(struct ai_frames *f, const struct tail_part *p)
 					&ignored);
 
 	if (is_final(p->state)) {
-		begin(f, "file");
+		begin_frame(f, "file");
 		text(f, "mediaType",
 		     json_text(meta, "mediaType", "application/octet-stream"));
 		text(f, "url", json_text(meta, "url", p->text));
-		end(f);
+		end_frame(f);
 	}
 	cJSON_Delete(meta);
 }
@@ -338,7 +338,7 @@ static void take_data(struct ai_frames *f, const struct tail_item *item)
 	json_add_string(&f->frame, type.p, type.n);
 	text(f, "id", part_id(item->seq, item->part->idx, id));
 	json(f, "data", item->part->output ? item->part->output : "null");
-	end(f);
+	end_frame(f);
 	buf_fini(&type);
 }
 
@@ -364,33 +364,33 @@ void ai_frames_item(struct ai_frames *f, const struct tail_item *item)
 void ai_frames_pause(struct ai_frames *f, const char *cursor)
 {
 	end_output(f);
-	begin(f, "finish-step");
-	end(f);
-	begin(f, "finish");
+	begin_frame(f, "finish-step");
+	end_frame(f);
+	begin_frame(f, "finish");
 	text(f, "finishReason", "tool-calls");
 	buf_adds(&f->frame,
 		 ",\"messageMetadata\":{\"" AI_OURS "\":{\"" AI_CURSOR "\":");
 	json_add_string(&f->frame, cursor, strlen(cursor));
 	buf_adds(&f->frame, "}}");
-	end(f);
+	end_frame(f);
 }
 
 void ai_frames_end(struct ai_frames *f, const char *state, const char *why)
 {
 	end_output(f);
 	if (!strcmp(state, "cancelled")) {
-		begin(f, "abort");
+		begin_frame(f, "abort");
 		text(f, "reason", why ? why : state);
-		end(f);
+		end_frame(f);
 		return;
 	}
-	begin(f, "finish-step");
-	end(f);
+	begin_frame(f, "finish-step");
+	end_frame(f);
 	if (strcmp(state, "succeeded") != 0) {
-		begin(f, "error");
+		begin_frame(f, "error");
 		text(f, "errorText", why ? why : state);
-		end(f);
+		end_frame(f);
 	}
-	begin(f, "finish");
-	end(f);
+	begin_frame(f, "finish");
+	end_frame(f);
 }

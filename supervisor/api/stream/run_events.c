@@ -118,7 +118,7 @@ static int read_page(struct api_request *q, struct buf *out, struct err *e)
 
 /* Page or stream of the session q->key of agent q->filter[0], only the run
  * q->id if it is set. */
-static int give(struct api_request *q, struct buf *out, struct err *e)
+static int page_or_stream(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct topic_want want = {.agent = q->filter[0],
 				  .session = q->key,
@@ -146,7 +146,7 @@ static int give_run_events(struct api_request *q, struct buf *out,
 			       quoted(q->id).text);
 	q->filter[0] = row.agent;
 	q->key = row.session;
-	return found < 0 ? -1 : give(q, out, e);
+	return found < 0 ? -1 : page_or_stream(q, out, e);
 }
 
 /* There is such a session, or a run that will make it. */
@@ -177,7 +177,7 @@ static int need_session(struct api_request *q, struct err *e)
 static int give_session_events(struct api_request *q, struct buf *out,
 			       struct err *e)
 {
-	return need_session(q, e) ? -1 : give(q, out, e);
+	return need_session(q, e) ? -1 : page_or_stream(q, out, e);
 }
 
 void route_run_events(void *app, const struct http_request *r,

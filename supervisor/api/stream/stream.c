@@ -75,7 +75,7 @@ static void fail(struct follower *f, const struct err *e)
 	let_go(f);
 }
 
-static void on_turn(void *arg, const struct err *failed)
+static void send_after_commit(void *arg, const struct err *failed)
 {
 	struct follower *f = arg;
 	struct err e = {0};
@@ -102,7 +102,7 @@ void follower_look(struct follower *f)
 	if (f->asked)
 		return;
 	f->asked = true;
-	supervisor_after(f->api->sup, on_turn, f);
+	supervisor_after(f->api->sup, send_after_commit, f);
 }
 
 static void on_news(void *arg)

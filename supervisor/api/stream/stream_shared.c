@@ -49,14 +49,14 @@ static void topic_free(struct topic *t)
 
 /* --- looking ------------------------------------------------------------ */
 
-static void on_turn(void *arg, const struct err *failed);
+static void read_topic(void *arg, const struct err *failed);
 
 static void topic_look(struct topic *t)
 {
 	if (t->asked)
 		return;
 	t->asked = true;
-	supervisor_after(t->api->sup, on_turn, t);
+	supervisor_after(t->api->sup, read_topic, t);
 }
 
 static void on_news(void *arg)
@@ -165,7 +165,7 @@ static void fail(struct topic *t, const struct err *e)
 		}
 }
 
-static void on_turn(void *arg, const struct err *failed)
+static void read_topic(void *arg, const struct err *failed)
 {
 	struct topic *t = arg;
 	struct api *w = t->api;

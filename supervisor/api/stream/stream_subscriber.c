@@ -55,7 +55,7 @@ static bool ends(const struct sub *s)
 	return s->topic->over && (s->topic->run || s->until_idle);
 }
 
-static void end(struct sub *s)
+static void end_subscriber(struct sub *s)
 {
 	sub_send(s, NULL, "end", &s->topic->status);
 	http_stream_end(s->stream);
@@ -175,7 +175,7 @@ static int catch_up(struct sub *s, struct agent_file *file, struct err *e)
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	if (ends(s))
-		end(s);
+		end_subscriber(s);
 	else
 		join(s);
 	return 1;
@@ -214,7 +214,7 @@ static int serve_abreast(struct topic *t, struct agent_file *file,
 		for (struct sub *s = t->abreast, *after; s; s = after) {
 			after = s->next;
 			if (ends(s))
-				end(s);
+				end_subscriber(s);
 		}
 	return rc < 0 ? -1 : 0;
 }

@@ -49,7 +49,7 @@ static struct task *left;
 
 /* --- in the thread ---------------------------------------------------- */
 
-static void append(uv_work_t *w)
+static void append_in_thread(uv_work_t *w)
 {
 	struct task *t = w->data;
 	struct blob lines = {t->text.p, t->text.n};
@@ -60,7 +60,7 @@ static void append(uv_work_t *w)
 					   &t->err);
 }
 
-static void look(uv_work_t *w)
+static void search_in_thread(uv_work_t *w)
 {
 	struct task *t = w->data;
 
@@ -118,7 +118,7 @@ static void forget(const struct task *t)
 		*at = t->next;
 }
 
-static void done(uv_work_t *w, int status)
+static void task_done(uv_work_t *w, int status)
 {
 	struct task *t = w->data;
 	struct channel *c = t->channel;
@@ -178,7 +178,7 @@ static void begin_look(struct channel *c, struct task *t)
 					      p->row.id),
 			.owner = p,
 		};
-	uv_queue_work(&c->sup->loop, &t->work, look, done);
+	uv_queue_work(&c->sup->loop, &t->work, search_in_thread, task_done);
 }
 
 /* In turn, if there is both to write and to look for. */
@@ -197,10 +197,11 @@ static void run_next(struct channel *c)
 	}
 	k->busy = k->next;
 	k->next = NULL;
-	uv_queue_work(&c->sup->loop, &k->busy->work, append, done);
+	uv_queue_work(&c->sup->loop, &k->busy->work, append_in_thread,
+		      task_done);
 }
 
-static void add(struct channel *c, struct inflight *p)
+static void add_task(struct channel *c, struct inflight *p)
 {
 	struct sink *k = c->own;
 
@@ -217,7 +218,7 @@ static void sink_send(struct channel *c, struct inflight *p)
 
 	if (envelope_write_data(p, false, &p->body, &e) == 0 &&
 	    buf_addc(&p->body, '\n') == 0) {
-		add(c, p);
+		add_task(c, p);
 		return;
 	}
 	o = outcome_of(DELIVERY_EV_REFUSE, OPT_NONE, -1, "%s", e.text);
@@ -293,7 +294,7 @@ static void give_back(struct task *t, enum delivery_event event)
 	t->channel = NULL;
 }
 
-static void drop(struct task *t, enum delivery_event event)
+static void end_task(struct task *t, enum delivery_event event)
 {
 	if (!t)
 		return;
@@ -319,8 +320,8 @@ static void sink_close(struct channel *c)
 
 	if (k->busy)
 		leave_busy(k->busy);
-	drop(k->asks, DELIVERY_EV_LOSE);
-	drop(k->next, DELIVERY_EV_FAIL);
+	end_task(k->asks, DELIVERY_EV_LOSE);
+	end_task(k->next, DELIVERY_EV_FAIL);
 	free(k->path);
 	free(k);
 }

@@ -172,7 +172,8 @@ static int write_lines(const struct line_file *f, int fd, struct blob lines,
 }
 
 /* An opened and locked file that has room; its size. */
-static int prepare(const struct line_file *f, int64_t *size, struct err *e)
+static int open_with_room(const struct line_file *f, int64_t *size,
+			  struct err *e)
 {
 	int fd = open_locked(f, e);
 
@@ -193,7 +194,7 @@ int line_file_append(const struct line_file *f, struct blob lines,
 		     bool *unknown, struct err *e)
 {
 	int64_t size = 0;
-	int fd = prepare(f, &size, e), rc;
+	int fd = open_with_room(f, &size, e), rc;
 
 	*unknown = false;
 	if (fd < 0)
@@ -307,7 +308,7 @@ static int search_piece(const struct line_file *f, struct hunt *h, int fd,
 }
 
 /* Pieces overlap, so that no start is torn. */
-static int search(const struct line_file *f, struct hunt *h, int fd)
+static int search_file(const struct line_file *f, struct hunt *h, int fd)
 {
 	int64_t base = 0;
 
@@ -336,7 +337,7 @@ static int look_into(const struct line_file *f, int64_t i, struct hunt *h,
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", path);
 	if (lock(f, fd, LOCK_SH, e) == 0) {
-		rc = search(f, h, fd);
+		rc = search_file(f, h, fd);
 		if (rc)
 			err_errno_set(e, "%s", path);
 	}

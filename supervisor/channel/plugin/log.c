@@ -40,7 +40,7 @@ struct home_path plugin_log_path(const struct supervisor *s, const char *name)
 }
 
 /* A log that cannot be written is no reason to stop a plugin. */
-static void append(const char *path, const char *text, size_t n)
+static void append_to_log(const char *path, const char *text, size_t n)
 {
 	char former[sizeof(struct home_path) + 8];
 	struct err ignored;
@@ -85,7 +85,7 @@ void plugin_log_note(struct supervisor *s, const char *name, const char *fmt,
 	buf_vaddf(&b, fmt, ap);
 	va_end(ap);
 	buf_addc(&b, '\n');
-	append(path.text, b.p, b.n);
+	append_to_log(path.text, b.p, b.n);
 	buf_fini(&b);
 }
 
@@ -121,7 +121,7 @@ static bool take_some(struct plugin_log *l, bool *ended)
 	if (n <= 0)
 		return false;
 	if (!l->forgotten)
-		append(l->path.text, text, (size_t)n);
+		append_to_log(l->path.text, text, (size_t)n);
 	l->taken += (size_t)n;
 	return true;
 }

@@ -39,7 +39,7 @@ void plugin_set_state(struct plugin *p, enum plugin_state state)
 
 /* --- life ------------------------------------------------------------- */
 
-static void start(struct plugin *p)
+static void start_plugin(struct plugin *p)
 {
 	struct err e;
 
@@ -223,7 +223,7 @@ static void tick(struct channel *c)
 		look_at_end(p);
 	if (p->state == PLUGIN_WAITING) {
 		if (plugin_now(p) >= p->at_ms)
-			start(p);
+			start_plugin(p);
 	} else if (p->state != PLUGIN_ENDING) {
 		look_at_life(p);
 	}
@@ -243,7 +243,7 @@ static int open_plugin(struct channel *c, struct err *e)
 	if (plugin_is_leaving(c))
 		plugin_set_state(p, PLUGIN_ENDING); /* not before it is gone */
 	else
-		start(p);
+		start_plugin(p);
 	return 0;
 }
 

@@ -101,7 +101,7 @@ bool plugin_tree_has_shim(struct plugin_tree *t)
 	return false;
 }
 
-static void say(const struct plugin_tree *t, int sig)
+static void signal_shim(const struct plugin_tree *t, int sig)
 {
 	if (t->held >= 0)
 		syscall(SYS_pidfd_send_signal, t->held, sig, NULL, 0);
@@ -114,8 +114,8 @@ void plugin_tree_signal(const struct plugin_tree *t, int sig)
 {
 	if (!t->shim)
 		return;
-	say(t, sig == SIGKILL ? SIGQUIT : sig);
-	say(t, SIGCONT); /* should it be stopped */
+	signal_shim(t, sig == SIGKILL ? SIGQUIT : sig);
+	signal_shim(t, SIGCONT); /* should it be stopped */
 }
 
 /* --- by a look through /proc ------------------------------------------ */

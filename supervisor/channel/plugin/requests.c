@@ -32,7 +32,7 @@ static void receipt_free(struct receipt *r)
 	free(r);
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	char *out = text ? strdup(text) : NULL;
 
@@ -48,8 +48,8 @@ static struct receipt *receipt_new(const struct plugin *p, const char *id,
 
 	if (!r)
 		abort();
-	*r = (struct receipt){p->channel->sup, copy(p->channel->name), copy(id),
-			      copy(ref), p->serial};
+	*r = (struct receipt){p->channel->sup, copy_text(p->channel->name),
+			      copy_text(id), copy_text(ref), p->serial};
 	return r;
 }
 
@@ -183,8 +183,8 @@ static int keep_cursor(struct plugin *p, const char *id, const cJSON *data,
 	return rc;
 }
 
-static int on_event(struct plugin *p, const char *id, const cJSON *params,
-		    struct err *e)
+static int on_plugin_event(struct plugin *p, const char *id,
+			   const cJSON *params, struct err *e)
 {
 	const char *event = json_text(params, "event", NULL);
 	const cJSON *data = cJSON_GetObjectItem(params, "data");
@@ -228,7 +228,7 @@ static const struct {
 } methods[] = {
 	{"channel.register", on_register},
 	{"channel.receive", on_receive},
-	{"channel.event", on_event},
+	{"channel.event", on_plugin_event},
 	{"channel.status", on_status},
 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void begin(struct plugin *p, int64_t id, const char *method)
+static void begin_request(struct plugin *p, int64_t id, const char *method)
 {
 	buf_adds(&p->outbox, "{\"jsonrpc\":\"2.0\",");
 	if (id >= 0)
@@ -15,7 +15,7 @@ static void begin(struct plugin *p, int64_t id, const char *method)
 }
 
 /* An outbox that is over its ceiling is a plugin that does not read. */
-static bool end(struct plugin *p)
+static bool end_request(struct plugin *p)
 {
 	buf_adds(&p->outbox, "}\n");
 	if (p->outbox.over) {
@@ -49,7 +49,7 @@ void plugin_configure(struct plugin *p)
 	const struct channel *c = p->channel;
 	struct home_path media = home_path(&c->sup->home, HOME_MEDIA);
 
-	begin(p, ++p->next_id, "channel.configure");
+	begin_request(p, ++p->next_id, "channel.configure");
 	buf_adds(&p->outbox, "{\"name\":");
 	json_add_string(&p->outbox, c->name, strlen(c->name));
 	buf_adds(&p->outbox, ",\"config\":");
@@ -59,22 +59,22 @@ void plugin_configure(struct plugin *p)
 	buf_adds(&p->outbox, ",\"media_dir\":");
 	json_add_string(&p->outbox, media.text, strlen(media.text));
 	buf_addc(&p->outbox, '}');
-	if (end(p))
+	if (end_request(p))
 		plugin_set_state(p, PLUGIN_CONFIGURING);
 }
 
 void plugin_ping(struct plugin *p)
 {
-	begin(p, PLUGIN_PING_ID, "channel.status");
+	begin_request(p, PLUGIN_PING_ID, "channel.status");
 	buf_adds(&p->outbox, "{}");
-	end(p);
+	end_request(p);
 }
 
 void plugin_stop_word(struct plugin *p)
 {
 	if (p->in < 0)
 		return;
-	begin(p, -1, "channel.stop");
+	begin_request(p, -1, "channel.stop");
 	buf_adds(&p->outbox, "{}}\n");
 }
 
@@ -108,10 +108,10 @@ void plugin_send(struct channel *c, struct inflight *delivery)
 		inflight_done(delivery, &o);
 		return;
 	}
-	begin(p, ++p->next_id, "channel.send");
+	begin_request(p, ++p->next_id, "channel.send");
 	buf_add(&p->outbox, delivery->body.p, delivery->body.n);
 	wait_for(p, delivery);
-	end(p);
+	end_request(p);
 }
 
 bool plugin_ask(struct channel *c, struct inflight *delivery)
@@ -120,10 +120,10 @@ bool plugin_ask(struct channel *c, struct inflight *delivery)
 
 	if (!p->resolves || p->state != PLUGIN_READY || p->in < 0)
 		return false;
-	begin(p, ++p->next_id, "channel.status");
+	begin_request(p, ++p->next_id, "channel.status");
 	buf_addf(&p->outbox, "{\"delivery\":\"%s\"}", delivery->row.id);
 	wait_for(p, delivery);
-	end(p);
+	end_request(p);
 	return true;
 }
 
@@ -132,7 +132,7 @@ void plugin_answer(struct plugin *p, const char *id, const char *result)
 {
 	buf_addf(&p->outbox, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s", id,
 		 result);
-	end(p);
+	end_request(p);
 }
 
 void plugin_refuse(struct plugin *p, const char *id, int code, const char *why)
@@ -145,15 +145,15 @@ void plugin_refuse(struct plugin *p, const char *id, int code, const char *why)
 		 id, code);
 	json_add_string(&p->outbox, why, strlen(why));
 	buf_addc(&p->outbox, '}');
-	end(p);
+	end_request(p);
 }
 
 void plugin_tell(struct plugin *p, const char *event, const char *ref,
 		 const char *id)
 {
-	begin(p, -1, "channel.event");
+	begin_request(p, -1, "channel.event");
 	buf_addf(&p->outbox, "{\"event\":\"%s\",\"data\":{\"ref_id\":", event);
 	json_add_string(&p->outbox, ref, strlen(ref));
 	buf_addf(&p->outbox, ",\"id\":\"%s\"}}", id);
-	end(p);
+	end_request(p);
 }

@@ -23,7 +23,7 @@
 #define NO_STATUS (-1)
 
 /* Nobody listens when skepd is gone. */
-static void tell(enum shim_event_kind kind, int value)
+static void send_shim_event(enum shim_event_kind kind, int value)
 {
 	struct shim_event t = {(int32_t)kind, value};
 
@@ -76,7 +76,7 @@ static void become(char **argv, int said, pid_t shim)
 }
 
 /* Its pid; -1 with errno. */
-static pid_t start(char **argv)
+static pid_t start_command(char **argv)
 {
 	pid_t shim = getpid(), pid;
 	int said[2], sys = 0;
@@ -101,13 +101,13 @@ static pid_t start(char **argv)
 /* --- the tree --------------------------------------------------------- */
 
 /* Says so once; true when nobody is left. */
-static bool look(pid_t command, int *status)
+static bool reap_children(pid_t command, int *status)
 {
 	bool known = *status != NO_STATUS;
 	bool empty = tree_reap(command, status);
 
 	if (!known && *status != NO_STATUS)
-		tell(SHIM_ENDED, *status);
+		send_shim_event(SHIM_ENDED, *status);
 	return empty;
 }
 
@@ -125,13 +125,13 @@ static int end_all(int64_t grace_ms)
 
 /* Every signal is blocked; those not named here mean nothing to us. SIGHUP is
  * the kernel's word that skepd is gone; anybody may say it, so it is checked. */
-static int watch(pid_t command, pid_t skepd)
+static int wait_for_processes(pid_t command, pid_t skepd)
 {
 	int status = NO_STATUS;
 	sigset_t all;
 
 	sigfillset(&all);
-	while (!look(command, &status)) {
+	while (!reap_children(command, &status)) {
 		int sig = sigwaitinfo(&all, NULL);
 
 		if (sig == SIGTERM) {
@@ -159,7 +159,7 @@ static void let_go_of_pipes(void)
 	close(null);
 }
 
-static bool set_up(int argc, char **argv)
+static bool set_up_shim(int argc, char **argv)
 {
 	const char *mark = getenv(SHIM_MARKER);
 	sigset_t all;
@@ -184,15 +184,15 @@ int main(int argc, char **argv)
 	struct err e;
 	pid_t command = -1, skepd = getppid();
 
-	if (!set_up(argc, argv))
+	if (!set_up_shim(argc, argv))
 		return 0;
 	if (tree_own(&e) == 0)
-		command = start(argv + 3);
+		command = start_command(argv + 3);
 	if (command < 0) {
-		tell(SHIM_REFUSED, errno);
+		send_shim_event(SHIM_REFUSED, errno);
 		return 0;
 	}
 	let_go_of_pipes();
-	tell(SHIM_STARTED, command);
-	return watch(command, skepd);
+	send_shim_event(SHIM_STARTED, command);
+	return wait_for_processes(command, skepd);
 }

@@ -37,7 +37,7 @@ static int64_t now_ms(const struct supervisor *s)
 	return (int64_t)uv_now(&s->loop);
 }
 
-static void drop(struct leaving *l)
+static void free_leaving(struct leaving *l)
 {
 	struct leaving **at = &l->sup->channels->leaving;
 
@@ -58,8 +58,8 @@ static void walk_soon(struct supervisor *s)
 	s->channels->walk_wait_ms = LOOK_MS;
 }
 
-static struct leaving *add(struct supervisor *s, const char *name,
-			   struct plugin_tree *t, int64_t stop_ms)
+static struct leaving *add_leaving(struct supervisor *s, const char *name,
+				   struct plugin_tree *t, int64_t stop_ms)
 {
 	struct leaving *l = calloc(1, sizeof *l);
 
@@ -110,7 +110,7 @@ static struct plugin_tree *look_at_shims(struct supervisor *s)
 			continue;
 		}
 		if (!l->tree.loose) {
-			drop(l);
+			free_leaving(l);
 			continue;
 		}
 		if (!was_loose)
@@ -161,7 +161,7 @@ static void tell_of_stuck(struct leaving *l)
 		plugin_log_note(l->sup, l->name, "%s", why);
 }
 
-static void walk(struct supervisor *s, struct plugin_tree *loose)
+static void signal_loose(struct supervisor *s, struct plugin_tree *loose)
 {
 	struct channels *k = s->channels;
 	struct leaving *l, *next = k->leaving;
@@ -179,33 +179,33 @@ static void walk(struct supervisor *s, struct plugin_tree *loose)
 		if (!l->tree.loose || l->tree.shim)
 			continue;
 		if (!l->tree.one)
-			drop(l);
+			free_leaving(l);
 		else
 			tell_of_stuck(l);
 	}
 }
 
-static void look(struct supervisor *s)
+static void check_leaving(struct supervisor *s)
 {
 	struct plugin_tree *loose = look_at_shims(s);
 
 	if (loose && now_ms(s) >= s->channels->walk_ms)
-		walk(s, loose);
+		signal_loose(s, loose);
 	if (!s->channels->leaving)
 		uv_timer_stop(&s->channels->look);
 }
 
 void plugin_on_look(uv_timer_t *t)
 {
-	look(t->data);
+	check_leaving(t->data);
 }
 
 void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
 		  int64_t stop_ms)
 {
 	if (t->shim || t->loose) {
-		add(s, name, t, stop_ms);
-		look(s); /* so that a word that is due is said now */
+		add_leaving(s, name, t, stop_ms);
+		check_leaving(s); /* so that a word that is due is said now */
 	}
 	t->shim = 0;
 	t->held = -1;
@@ -280,7 +280,7 @@ static bool visit(void *arg, pid_t pid)
 		l = l->next;
 	if (!l) {
 		t.loose = true;
-		l = add(f->sup, "", &t, 0);
+		l = add_leaving(f->sup, "", &t, 0);
 	}
 	(void)plugin_tree_found(&l->tree, pid);
 	return true;
@@ -307,12 +307,12 @@ void plugin_leave_all(struct supervisor *s)
 		if (l->kill_ms + LAST_MS > until)
 			until = l->kill_ms + LAST_MS;
 	while (s->channels->leaving && now_ms(s) < until) {
-		look(s);
+		check_leaving(s);
 		plugin_logs_take(s);
 		if (s->channels->leaving)
 			usleep(GOODBYE_US);
 		uv_update_time(&s->loop);
 	}
 	while (s->channels->leaving)
-		drop(s->channels->leaving);
+		free_leaving(s->channels->leaving);
 }

@@ -42,7 +42,7 @@ struct mailer {
 
 /* --- in the thread ---------------------------------------------------- */
 
-static size_t give(char *to, size_t size, size_t n, void *arg)
+static size_t read_mail(char *to, size_t size, size_t n, void *arg)
 {
 	struct mail *m = arg;
 	size_t sent = m->sent, left = m->text.n - sent;
@@ -69,8 +69,8 @@ static size_t on_line(char *line, size_t size, size_t n, void *arg)
 
 /* --- the mail --------------------------------------------------------- */
 
-static int add_file(struct sql *db, const struct media_use_row *m,
-		    struct buf *b, struct err *e)
+static int add_attachment(struct sql *db, const struct media_use_row *m,
+			  struct buf *b, struct err *e)
 {
 	struct media_bytes_row row;
 	struct arena a = {0};
@@ -87,8 +87,8 @@ static int add_file(struct sql *db, const struct media_use_row *m,
 }
 
 /* The text alone, or with attachments as a message of several parts. */
-static int add_content(struct sql *db, const char *id, const char *text,
-		       struct buf *b, struct err *e)
+static int add_mail_content(struct sql *db, const char *id, const char *text,
+			    struct buf *b, struct err *e)
 {
 	struct media_use_row *rows;
 	struct arena a = {0};
@@ -104,7 +104,7 @@ static int add_content(struct sql *db, const char *id, const char *text,
 	mail_add_text(b, text);
 	for (int i = 0; i < n && rc == 0; i++) {
 		mail_add_boundary(b, id, false);
-		rc = add_file(db, &rows[i], b, e);
+		rc = add_attachment(db, &rows[i], b, e);
 	}
 	if (n > 0)
 		mail_add_boundary(b, id, true);
@@ -131,8 +131,8 @@ static int write_mail(struct mail *m, const struct mail_address *to,
 		return -1;
 	head.subject = json_text(body, "subject", c->config.subject);
 	mail_add_head(&m->text, &head);
-	rc = add_content(c->sup->db, p->row.id, json_text(body, "text", ""),
-			 &m->text, e);
+	rc = add_mail_content(c->sup->db, p->row.id,
+			      json_text(body, "text", ""), &m->text, e);
 	cJSON_Delete(body);
 	return rc ? -1 : buf_ok(&m->text, "the mail", e);
 }
@@ -230,7 +230,7 @@ static int log_in(struct mail *m, struct err *e)
 	return rc;
 }
 
-static int start(struct mail *m, struct err *e)
+static int start_transfer(struct mail *m, struct err *e)
 {
 	const struct channel_config *c = &m->channel->config;
 	const struct mailer *k = m->channel->own;
@@ -244,7 +244,7 @@ static int start(struct mail *m, struct err *e)
 	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, k->from.address);
 	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, m->to);
 	curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-	curl_easy_setopt(easy, CURLOPT_READFUNCTION, give);
+	curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_mail);
 	curl_easy_setopt(easy, CURLOPT_READDATA, m);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_line);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, m);
@@ -279,7 +279,8 @@ static enum delivery_event try(struct mail *m, struct err *e)
 	else if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
 		 write_mail(m, &to, e) == 0) {
 		m->to = curl_slist_append(NULL, to.address);
-		event = start(m, e) ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK;
+		event = start_transfer(m, e) ? DELIVERY_EV_FAIL
+					     : DELIVERY_EV_ACK;
 	}
 	arena_fini(&a);
 	return event;

@@ -167,7 +167,7 @@ void webhook_keys_free(struct webhook_keys *k)
 
 /* --- signing ---------------------------------------------------------- */
 
-static bool add_part(EVP_MAC_CTX *mac, const char *p, size_t n)
+static bool add_to_mac(EVP_MAC_CTX *mac, const char *p, size_t n)
 {
 	return EVP_MAC_update(mac, (const unsigned char *)p, n) == 1;
 }
@@ -185,11 +185,11 @@ static size_t by_secret(const struct key *k, const struct text *t,
 
 	/* without a key: the one that it has */
 	if (!EVP_MAC_init(k->mac, NULL, 0, NULL) ||
-	    !add_part(k->mac, t->id, strlen(t->id)) ||
-	    !add_part(k->mac, ".", 1) ||
-	    !add_part(k->mac, t->timestamp, strlen(t->timestamp)) ||
-	    !add_part(k->mac, ".", 1) ||
-	    !add_part(k->mac, t->body.p, t->body.n) ||
+	    !add_to_mac(k->mac, t->id, strlen(t->id)) ||
+	    !add_to_mac(k->mac, ".", 1) ||
+	    !add_to_mac(k->mac, t->timestamp, strlen(t->timestamp)) ||
+	    !add_to_mac(k->mac, ".", 1) ||
+	    !add_to_mac(k->mac, t->body.p, t->body.n) ||
 	    !EVP_MAC_final(k->mac, out, &n, SIGNATURE_MAX))
 		return 0;
 	return n;
@@ -256,7 +256,7 @@ int webhook_sign(struct webhook_keys *k, const char *id, int64_t timestamp,
 /* --- verifying -------------------------------------------------------- */
 
 /* Base 64 in its one right form: padded, no spaces, no other alphabet. */
-static bool decode(struct buf *out, const char *text, size_t n)
+static bool decode_base64(struct buf *out, const char *text, size_t n)
 {
 	struct buf again = BUF_MAX(2 * SIGNATURE_MAX);
 	struct err ignored;
@@ -281,7 +281,7 @@ static bool is_good(const struct key *k, const struct text *t,
 	bool good = false;
 
 	if (n > skip && !strncmp(signature, version, skip) &&
-	    decode(&bytes, signature + skip, n - skip)) {
+	    decode_base64(&bytes, signature + skip, n - skip)) {
 		size = bytes.n;
 		if (k->kind != SECRET)
 			good = by_pair(k, t, true, (unsigned char *)bytes.p,

@@ -129,7 +129,7 @@ static int make_headers(struct hook *h, const struct inflight *p, struct err *e)
 			    &post->text[POST_SIGNATURE], e);
 }
 
-static int start(struct hook *h, struct inflight *p, struct err *e)
+static int start_request(struct hook *h, struct inflight *p, struct err *e)
 {
 	if (make_body(&h->post.body, p, e) || make_headers(h, p, e))
 		return -1;
@@ -149,7 +149,7 @@ static void hook_send(struct channel *c, struct inflight *p)
 		w->rest = h->next;
 	else
 		h = hook_new(c);
-	if (start(h, p, &e) == 0) {
+	if (start_request(h, p, &e) == 0) {
 		add_busy(w, h);
 		return;
 	}
