@@ -25,7 +25,7 @@ void sandbox_probe(struct sandbox_offer *o);
 
 /* What the machine does not offer of what s asks for, a sentence a line that
  * says what would help: how many there are. Limits by cgroup are not judged
- * here, see supervisor/run/processes.h. s NULL: everything. */
+ * here, see supervisor/process/processes.h. s NULL: everything. */
 int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		  struct buf *out);
 

@@ -9,12 +9,12 @@
 #include "supervisor/core/jobs.h"
 #include "supervisor/core/memory_trim.h"
 #include "supervisor/core/txn.h"
+#include "supervisor/process/processes.h"
+#include "supervisor/process/spawner.h"
 #include "supervisor/run/active.h"
 #include "supervisor/run/idle.h"
 #include "supervisor/run/prefork.h"
-#include "supervisor/run/processes.h"
 #include "supervisor/run/run_fsm.h"
-#include "supervisor/run/spawner.h"
 
 #include <uv.h>
 

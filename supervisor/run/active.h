@@ -5,7 +5,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/id.h"
 #include "schema/control/run.h"
-#include "supervisor/run/processes.h"
+#include "supervisor/process/processes.h"
 
 #include <stdbool.h>
 #include <stdint.h>

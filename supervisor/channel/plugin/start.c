@@ -5,7 +5,7 @@
 #include "ipc/spawn.h"
 #include "lib/json/json.h"
 #include "supervisor/channel/plugin/log.h"
-#include "supervisor/run/spawner.h"
+#include "supervisor/process/spawner.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* The processes of a run, seen from outside: supervisor/run/processes.h. Each
+/* The processes of a run, seen from outside: supervisor/process/processes.h. Each
  * test is run with a cgroup, where one can be had, and without. */
-#include "supervisor/run/processes.h"
+#include "supervisor/process/processes.h"
 
 #include "lib/os/proc.h"
 

@@ -1,4 +1,4 @@
-#include "supervisor/run/processes.h"
+#include "supervisor/process/processes.h"
 
 #include "ipc/spawn.h"
 #include "lib/base/buf.h"

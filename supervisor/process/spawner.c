@@ -1,4 +1,4 @@
-#include "supervisor/run/spawner.h"
+#include "supervisor/process/spawner.h"
 
 #include "lib/base/log.h"
 #include "lib/os/proc.h"

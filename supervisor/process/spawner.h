@@ -1,5 +1,5 @@
-#ifndef SUPERVISOR_RUN_SPAWNER_H
-#define SUPERVISOR_RUN_SPAWNER_H
+#ifndef SUPERVISOR_PROCESS_SPAWNER_H
+#define SUPERVISOR_PROCESS_SPAWNER_H
 
 #include "ipc/spawn.h"
 #include "lib/base/err.h"

@@ -1,5 +1,5 @@
-#ifndef SUPERVISOR_RUN_PROCESSES_H
-#define SUPERVISOR_RUN_PROCESSES_H
+#ifndef SUPERVISOR_PROCESS_PROCESSES_H
+#define SUPERVISOR_PROCESS_PROCESSES_H
 
 #include "lib/base/err.h"
 #include "lib/sandbox/cgroup.h"
