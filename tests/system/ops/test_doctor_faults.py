@@ -160,15 +160,17 @@ def test_a_file_of_another_agent(home):
 def test_a_schema_of_an_older_skep(home):
     fill(home, "ann")
     path = home.agent_db("ann")
+    version = home.query(path, "PRAGMA user_version")[0][0]
     path.unlink()
-    db = sqlite3.connect(path)
-    db.executescript((ROOT / "tests/fixtures/agent-v1.sql").read_text())
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('agent', 'ann'), ('epoch', 1)")
-    db.commit()
+    db = sqlite3.connect(path)  # version 0: a file before its first migration
+    db.execute("PRAGMA application_id = %d" % 0x736b6131)
     db.close()
     path.chmod(0o600)
-    planted(home, "schema_older")
-    assert home.query(path, "PRAGMA user_version")[0][0] > 1
+    got, code = look(home)
+    assert set(got) - {"backup_none"} == {"schema_older"} and code == 0, got
+    got, code = look(home, "--fix")
+    assert got["schema_older"]["fixed"] == "yes" and code == 0, got
+    assert home.query(path, "PRAGMA user_version")[0][0] == version
 
 
 def test_a_log_that_a_reader_holds_back(home):

@@ -252,6 +252,31 @@ static void processes_that_make_a_file_at_once_agree(void **state)
 	}
 }
 
+static int not_now(struct sql *db, struct err *e)
+{
+	(void)db;
+	return err_set(e, ERR_BUSY, "in use");
+}
+
+static void a_file_that_may_not_change_does_not(void **state)
+{
+	struct db_schema newest = family_schema(FAMILY_NEWEST);
+	struct db_schema column = family_schema(1);
+	struct sql *db;
+	struct err e;
+
+	(void)state;
+	newest.may_change = not_now;
+	column.may_change = not_now;
+	column.ncolumns = 1;
+	family_make(path);
+	assert_int_equal(db_open(&db, path, &newest, 0, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	assert_int_equal(db_open(&db, path, &column, 0, &e), -1);
+	assert_int_equal(e.code, ERR_BUSY);
+	family_check(path, 1);
+}
+
 static void a_rebuild_that_would_orphan_rows_is_undone(void **state)
 {
 	static const struct db_migration loses[] = {
@@ -402,6 +427,7 @@ int main(void)
 		EACH(a_read_only_open_changes_no_version),
 		EACH(processes_that_migrate_at_once_agree),
 		EACH(processes_that_make_a_file_at_once_agree),
+		EACH(a_file_that_may_not_change_does_not),
 		EACH(a_rebuild_that_would_orphan_rows_is_undone),
 		EACH(a_column_that_is_there_is_not_added_again),
 		EACH(what_is_no_database_is_left_alone),

@@ -119,65 +119,6 @@ static void a_dead_supervisor_is_followed_and_the_epoch_counts(void **state)
 	arena_fini(&a);
 }
 
-static int version_of(const char *path)
-{
-	struct sql *file;
-	int64_t v = -1;
-
-	assert_int_equal(sql_open(&file, path, NULL, SQL_READONLY, &e), 0);
-	assert_int_equal(sql_script_i64(file, "PRAGMA user_version", &v, &e),
-			 0);
-	sql_close(file);
-	return (int)v;
-}
-
-/* The lock's row says that a child of ours, of an older program, lives. */
-static void be_led_by_an_older_one(const char *path, pid_t pid)
-{
-	struct db_schema first = control_schema;
-	struct process_mark m;
-	struct sql *old;
-	char put[256];
-
-	first.version = 1;
-	first.ncolumns = 0;
-	assert_int_equal(db_open(&old, path, &first, SQL_CREATE, &e), 0);
-	assert_true(process_mark(pid, &m));
-	snprintf(put, sizeof put,
-		 "INSERT INTO supervisor (id, pid, start_ticks, boot_id, "
-		 "program, epoch, since) VALUES (1, %lld, %lld, '%s', '0', 1, "
-		 "1)",
-		 (long long)m.pid, (long long)m.start_ticks, m.boot_id);
-	assert_int_equal(sql_script(old, put, &e), 0);
-	sql_close(old);
-}
-
-static void nobody_migrates_under_an_older_supervisor(void **state)
-{
-	struct home_path path = home_path(&home, HOME_CONTROL_DB);
-	struct sql *newer;
-	pid_t pid = fork();
-
-	(void)state;
-	if (pid == 0) {
-		alarm(20); /* not for ever when the test fails */
-		pause();
-		_exit(0);
-	}
-	sql_close(db);
-	db = NULL;
-	unlink(path.text);
-	be_led_by_an_older_one(path.text, pid);
-	assert_int_equal(control_open(&newer, &home, SQL_CREATE, &e), -1);
-	assert_int_equal(e.code, ERR_BUSY);
-	assert_non_null(strstr(e.text, "skep down"));
-	assert_int_equal(version_of(path.text), 1);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	assert_int_equal(control_open(&db, &home, SQL_CREATE, &e), 0);
-	assert_int_equal(version_of(path.text), control_schema.version);
-}
-
 static void the_supervisor_itself_may_write(void **state)
 {
 	int64_t epoch;
@@ -249,7 +190,6 @@ int main(void)
 		T(a_home_that_is_not_there_is_named),
 		T(a_second_supervisor_is_refused_by_name),
 		T(a_dead_supervisor_is_followed_and_the_epoch_counts),
-		T(nobody_migrates_under_an_older_supervisor),
 		T(the_supervisor_itself_may_write),
 		T(an_audit_row_must_be_json),
 		T(small_values_expire_and_large_ones_are_refused),
