@@ -1,17 +1,12 @@
 -- Following a session while it grows: schema/agent/transcript/tail.h.
 
--- query tail_run (run_id text) -> (id i64, after_seq opt)
+-- query tail_run (run_id text) -> (id i64, after_seq i64)
 SELECT id, after_seq FROM run WHERE run_id = :run_id;
 
--- query tail_run_next (id i64, session i64) -> (after_seq opt)
+-- query tail_run_next (id i64, session i64) -> (after_seq i64)
 -- The run after this one: a session has one run at a time.
 SELECT after_seq FROM run INDEXED BY run_session
  WHERE session = :session AND id > :id ORDER BY id LIMIT 1;
-
--- query tail_run_at (lo i64, hi i64) -> (pos i64, run i64)
--- The first event from here on that a run wrote.
-SELECT pos, run FROM event
- WHERE pos BETWEEN :lo AND :hi AND run IS NOT NULL ORDER BY pos LIMIT 1;
 
 -- query tail_last_message (lo i64, hi i64, run_id text) -> (pos i64)
 -- Among the newest few thousand events: further back, tail_last_part finds those

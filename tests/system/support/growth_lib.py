@@ -29,7 +29,7 @@ SELECT printf('run_%026d', i), 'do the work ' || i FROM n"""),
     ("run_transition", "runs", """
 INSERT INTO run_transition (run, attempt, from_state, to_state, reason, at)
 SELECT printf('run_%026d', i), 1, 'ending', 'succeeded', 'finished',
-  1794600000005 + i FROM n"""),
+  1794600000005 + i, 2 * i - 2 FROM n"""),
     ("host_event", "runs", """
 INSERT INTO host_event (at, kind, subject, agent, body)
 SELECT 1794600000005 + i, 'run', printf('run_%026d', i), 'agent' || (i % 10),
@@ -89,7 +89,8 @@ SELECT i, printf('ses_%026d', i), CASE i WHEN 1 THEN 'long' ELSE 's' || i END,
   CASE WHEN i = 6 THEN 'task' ELSE 'chat' END, 1794600000000, 1794600000000
   FROM n WHERE i <= 50000"""),
     ("run", "runs", """
-INSERT INTO run (id, run_id, session, attempt, epoch, status, started_at, ended_at)
+INSERT INTO run (id, run_id, session, attempt, epoch, status, started_at, ended_at,
+  after_seq)
 SELECT i, printf('run_%026d', i * 10 + 1), 1, 1, 1, 'succeeded', 1794600000000 + i,
   1794600000005 + i FROM n"""),
     ("event", "events", """
