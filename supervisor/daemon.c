@@ -35,14 +35,13 @@
 #define LOCK_TRIES   20
 #define LOCK_MS      50
 
-/* A worker costs a connection and a pidfd; while it starts, what it is told. No
- * more than needed: libwebsockets has a table with room for each. */
+/* A worker costs a connection and a pidfd; while it starts, what it is told. */
 static void raise_limits(const struct config *c)
 {
 	rlim_t want = (rlim_t)(c->run_max * 3 + c->http_connections + 1024);
 	struct rlimit r;
 
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < want) {
 		r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}

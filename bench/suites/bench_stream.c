@@ -73,7 +73,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res,
 					    .unit = "MB",
 					    .samples = &all->more[CROWD_RSS_MB],
 					    .less_is_better = true,
-					    .against = "bare libwebsockets",
+					    .against = "a bare server",
 					    .against_value = 10});
 }
 

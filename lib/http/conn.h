@@ -11,8 +11,8 @@
 /*
  * One connection without its socket: bytes come in by conn_input, bytes to send
  * wait in `out`, and `wake` says that there is something to do. So all of HTTP
- * is here and can be tested and fuzzed without a network; lib/http/server.c has the
- * sockets. Private to http/.
+ * is here and can be tested and fuzzed without a network; socket.c has the sockets.
+ * Private to lib/http.
  *
  *   HEAD ── head ──▶ BODY ── body ──▶ BUSY ── reply ──▶ HEAD (or LINGER)
  *                                      └─ stream ─▶ STREAM ── end ──▶ HEAD …
@@ -38,10 +38,8 @@ struct conn_core {
 	struct http_stream *orphans; /* streams to tell that nobody listens */
 	struct buf scratch;
 	void (*wake)(struct conn *c, void *arg); /* c NULL: orphans */
-	/* Sends right now, all of it, if nothing waits; false: queue it. Or
-	 * NULL. */
-	bool (*send)(struct conn *c, const struct blob *parts, int n,
-		     void *arg);
+	/* Sends now if nothing waits; false: queue it. Or NULL. */
+	bool (*send)(struct conn *c, const struct blob *parts, int n);
 	void *wake_arg;
 };
 
@@ -82,8 +80,8 @@ struct conn {
 	int64_t since;    /* clock_mono_ns of the state's begin */
 	int64_t progress; /* … of the last byte sent or queued on empty */
 
-	/* For server.c */
-	void *wire;
+	/* For server.c and socket.c */
+	struct conn_socket *socket;
 	bool shut;                        /* our side of the socket is closed */
 	struct conn *dirty, **dirty_link; /* those with something to do */
 };

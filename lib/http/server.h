@@ -11,7 +11,8 @@
 /*
  * An HTTP/1.1 server on a loop that belongs to somebody else: on a unix socket
  * whose peers are known by their uid, and on TCP where each request carries a
- * bearer token. It knows routes and bytes, and nothing of what they mean.
+ * bearer token. It knows routes and bytes, and nothing of what they mean. The
+ * program must ignore SIGPIPE.
  */
 struct http_server;
 

@@ -64,7 +64,7 @@ static bool send_now(struct conn *c, const struct blob parts[PARTS])
 {
 	const struct conn_core *k = c->core;
 
-	if (c->out.n > 0 || !k->send || !k->send(c, parts, PARTS, k->wake_arg))
+	if (c->out.n > 0 || !k->send || !k->send(c, parts, PARTS))
 		return false;
 	c->progress = clock_mono_ns();
 	return true;

@@ -331,6 +331,7 @@ int main(int argc, char **argv)
 
 	log_setup("http_test_server", LOG_LEVEL_WARN, -1);
 	http_token_hash(argc > 3 ? argv[3] : "secret", app.token_hash);
+	(void)signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&loop);
 	if (http_server_open(&app.server, &loop, &config, &e)) {
 		fprintf(stderr, "http_test_server: %s\n", e.text);
