@@ -27,6 +27,13 @@ step_build-gcc() { build asan; }
 step_build-clang() { build fuzz; }
 step_build-release() { build release; }
 
+# The programs with fault points and without sanitizers, for the many cases of
+# the crash matrix that kill a process.
+step_build-faults() {
+	build dev -- skep skepd skep-watchdog skep-spawner skep-worker \
+		skep-worker-chat skep-plugin-shim
+}
+
 step_headers() {
 	build asan -- all_verify_interface_header_sets
 }
@@ -164,7 +171,7 @@ step_system() {
 		echo "skipped: tests/system has no runner"
 		return 0
 	fi
-	SKEP_FAULTS_BIN=$PWD/build/asan python3 tests/system/run.py \
+	SKEP_FAULTS_BIN=$PWD/build/asan SKEP_KILLS_BIN=$PWD/build/dev python3 tests/system/run.py \
 		--bin build/release --jobs "$(($(nproc) + 1))" \
 		--more "$(($(nproc) * 6))" # most only wait
 }

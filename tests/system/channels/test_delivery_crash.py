@@ -30,9 +30,9 @@ MESSAGES = 8
 
 
 class Case:
-    def __init__(self, home, fault):
-        self.home, self.fault = home, fault
-        self.host = Host(home, QUICK, faults_bin())
+    def __init__(self, home, action):
+        self.home = home
+        self.host = Host(home, QUICK, faults_bin(action))
         self.deaths, self.refused = 0, ""
 
     def ask(self, method, path, body=None):
@@ -97,7 +97,7 @@ def run_case(home, point, action, nth, plan):
         lib.skip("no build with fault points")
     r = receiver(home, plan)
     secret(home, "web")
-    case = Case(home, point)
+    case = Case(home, action)
     case.host.start()
     case.ask("PUT", "/v1/channels/web", {"kind": "webhook", "config": {
         "url": r.url, "agent": "echo", "backoff": 50, "timeout": 3000}})
@@ -175,7 +175,7 @@ def worker_case(home, point, nth):
     if not faults_bin():
         lib.skip("no build with fault points")
     r = receiver(home)
-    h = Host(home, QUICK, faults_bin())
+    h = Host(home, QUICK, faults_bin("kill"))
     h.start("skep-worker/%s:kill:%d" % (point, nth))
     secret(home, "web")
     h.call("PUT", "/v1/channels/web", {"kind": "webhook", "config": {"url": r.url}})

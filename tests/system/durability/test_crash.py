@@ -2,7 +2,8 @@
 it. Whatever happens: no acknowledged event is lost or doubled, no run is stuck,
 no process and no socket is left.
 
-One test a point; the build with the points in it is $SKEP_FAULTS_BIN."""
+One test a point; the build with the points in it is $SKEP_FAULTS_BIN, and for
+processes that are killed or stall $SKEP_KILLS_BIN, if there is one."""
 import http.client
 import os
 import time
@@ -18,7 +19,7 @@ NO_SPARES = {"run": dict(QUICK["run"], spares=0)}
 
 class Case:
     def __init__(self, home, fault, config):
-        self.host = Host(home, config, faults_bin())
+        self.host = Host(home, config, faults_bin(fault))
         self.host.patience = 8  # one that stalls is replaced
         self.fault = fault
         self.runs = {}
@@ -88,7 +89,7 @@ class Case:
                 cancelled = True
             if all(s["state"] in OVER for s in states.values()):
                 return states
-            time.sleep(0.05)
+            time.sleep(0.2)
         raise AssertionError("stuck: %s\n%s" % (
             [(n, s["state"], s["reason"], s["attempt"])
              for n, s in states.items()], h.log()[-4000:]))

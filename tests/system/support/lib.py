@@ -39,13 +39,16 @@ HANG = 240  # seconds after which a program hangs, under any load
 
 
 def eventually(check, seconds=60, what="it"):
-    """Waits until check() is true, and gives what it gave."""
+    """Waits until check() is true, and gives what it gave. Looks less often as
+    time goes by: many tests wait beside each other."""
     end = time.monotonic() + seconds
+    pause = 0.01
     while time.monotonic() < end:
         got = check()
         if got:
             return got
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(pause * 1.3, 0.1)
     raise AssertionError("%s did not happen in %g s" % (what, seconds))
 
 

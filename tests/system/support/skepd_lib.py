@@ -17,10 +17,13 @@ QUICK = {"run": {"heartbeat": 300, "start_timeout": 2500, "grace": 400,
                  "backoff": 50}}
 
 
-def faults_bin():
-    """The directory of a build that has the fault points in it, or None."""
-    for path in (os.environ.get("SKEP_FAULTS_BIN"), ROOT / "build" / "dev",
-                 ROOT / "build" / "asan"):
+def faults_bin(fault="error"):
+    """The directory of a build that has the fault points in it, or None. A
+    process that is killed or stalls executes nothing more for a sanitizer to
+    check: for these $SKEP_KILLS_BIN may name a build that is faster."""
+    quick = os.environ.get("SKEP_KILLS_BIN") if "error" not in fault else None
+    for path in (quick, os.environ.get("SKEP_FAULTS_BIN"),
+                 ROOT / "build" / "dev", ROOT / "build" / "asan"):
         skepd = path and pathlib.Path(path) / "skepd"
         if skepd and skepd.exists() and b"fault injected at" in skepd.read_bytes():
             return pathlib.Path(path)
