@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 
 import lib
 from chat_mock import Mock, call, calls, chunk, text
@@ -342,13 +343,20 @@ def test_a_tool_that_was_interrupted_is_not_run_twice(home):
 
 
 def test_a_message_reaches_the_model_in_its_next_turn(home):
-    m = Mock(home, [chunk({"content": "first"}), 1, chunk(finish="stop"), "[DONE]"],
-             text("second"))
+    received = threading.Event()
+
+    def first(_):
+        yield chunk({"content": "first"})
+        received.wait(60)
+        yield from (chunk(finish="stop"), "[DONE]")
+    m = Mock(home, first, text("second"))
     d = chat(home, m)
     ident = d.submit("a")
     d.until(ident, "running")
     lib.eventually(lambda: m.asked, 30)
     d.call("POST", "/v1/runs/%s/messages" % ident, {"text": "and this"})
+    lib.eventually(lambda: "and this" in str(d.events("a", ident)), 30)
+    received.set()
     assert d.until(ident)["state"] == "succeeded"
     assert "and this" in [x["content"] for x in m.messages(1)], m.messages(1)
     finish(d)
