@@ -77,7 +77,8 @@ static void set_hello(struct ipc_client *c, const struct msg_hello *hello)
 	c->config.hello.build = arena_text(&c->texts, hello->build);
 }
 
-static void set_up(struct ipc_client *c, const struct ipc_client_config *config)
+static void set_up_client(struct ipc_client *c,
+			  const struct ipc_client_config *config)
 {
 	pthread_condattr_t mono;
 
@@ -108,7 +109,7 @@ int ipc_client_open(struct ipc_client **out,
 	c = calloc(1, sizeof *c);
 	if (!c)
 		abort();
-	set_up(c, config);
+	set_up_client(c, config);
 	if (c->wake < 0)
 		err_errno_set(e, "eventfd");
 	if (c->wake < 0 || start_thread(c, e)) {

@@ -29,7 +29,7 @@ static bool is_closing(struct ipc_client *c)
 }
 
 /* Frames a message of our own making; none of them can be over a limit. */
-static uint32_t ask(struct ipc_client *c, const char *json, size_t n)
+static uint32_t send_request(struct ipc_client *c, const char *json, size_t n)
 {
 	c->number = (c->number + 1) & 0x7fffffffu;
 	if (c->number == 0)
@@ -48,7 +48,7 @@ static uint32_t ask_msg(struct ipc_client *c, struct msg *m)
 				    c->config.hello.attempt,
 				    c->config.hello.token};
 	if (msg_encode(m, &b, &e) == 0)
-		number = ask(c, b.p, b.n);
+		number = send_request(c, b.p, b.n);
 	buf_fini(&b);
 	return number;
 }
@@ -95,7 +95,7 @@ static void ask_report(struct ipc_client *c)
 		r = whose_turn(c);
 	if (r) {
 		r->sent = true;
-		c->asked.report = ask(c, r->json, r->n);
+		c->asked.report = send_request(c, r->json, r->n);
 		if (msg_kind(r->type) == MSG_IS_HINT)
 			c->hinted = clock_mono_ns();
 	}
@@ -148,7 +148,8 @@ static int take_command(struct ipc_client *c, const struct msg *m,
 }
 
 /* An answer must be to a request of ours, and of a kind that answers it. */
-static int take(struct ipc_client *c, const struct sp_frame *f, struct err *e)
+static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
+			 struct err *e)
 {
 	bool command = f->request == c->asked.ready;
 	bool report = f->request == c->asked.report;
@@ -197,7 +198,7 @@ static int read_some(struct ipc_client *c, struct err *e)
 		return err_set(e, ERR_UNAVAILABLE, "the supervisor is gone");
 	buf_grew(&c->in, (size_t)n);
 	while ((rc = sp_get(c->in.p, c->in.n, MSG_MAX_BYTES, &f, e)) > 0) {
-		rc = take(c, &f, e);
+		rc = handle_answer(c, &f, e);
 		arena_reset(&c->turn);
 		if (rc)
 			break;
@@ -267,7 +268,7 @@ static int64_t until_anything(const struct ipc_client *c)
 	return due < c->hint_in_ms ? due : c->hint_in_ms;
 }
 
-static void serve(struct ipc_client *c)
+static void serve_connection(struct ipc_client *c)
 {
 	struct err e;
 
@@ -389,7 +390,7 @@ void *ipc_link_run(void *arg)
 			rest(c);
 			continue;
 		}
-		serve(c);
+		serve_connection(c);
 		hang_up(c);
 	}
 	set_greeted(c, false);

@@ -273,7 +273,7 @@ static void stop_listening(struct ipc_server *s)
 	s->listener = -1;
 }
 
-static int set_up(struct ipc_server *s, struct err *e)
+static int set_up_sockets(struct ipc_server *s, struct err *e)
 {
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->more = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -301,7 +301,7 @@ int ipc_server_open(struct ipc_server **out, const char *path, struct err *e)
 	s->listener = -1;
 	s->serial = FIRST_SERIAL;
 	s->tail = &s->head;
-	if (set_up(s, e)) {
+	if (set_up_sockets(s, e)) {
 		ipc_server_close(s);
 		return -1;
 	}

@@ -16,8 +16,8 @@
 #define MARK       ".skep-work"
 #define REMOVE_FDS 16
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *where)
+static int remove_entry(const char *path, const struct stat *st, int kind,
+			struct FTW *where)
 {
 	(void)st;
 	(void)kind;
@@ -27,7 +27,7 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 
 int tree_remove(const char *path, struct err *e)
 {
-	if (nftw(path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS) &&
+	if (nftw(path, remove_entry, REMOVE_FDS, FTW_DEPTH | FTW_PHYS) &&
 	    errno != ENOENT)
 		return err_errno_set(e, "cannot remove %s", path);
 	return 0;
@@ -80,8 +80,8 @@ static int make_mark(const char *dir)
 	return fd;
 }
 
-static int look_at(const char *parent, const char *name, bool remove,
-		   struct err *e)
+static int check_workdir(const char *parent, const char *name, bool remove,
+			 struct err *e)
 {
 	char path[PATH_MAX - 64];
 	int fd, rc = 1;
@@ -107,7 +107,7 @@ int workdir_stale(const char *parent, const char *prefix, bool remove,
 		return errno == ENOENT ? 0 : err_errno_set(e, "%s", parent);
 	while (rc >= 0 && (en = readdir(d)))
 		if (!strncmp(en->d_name, prefix, strlen(prefix))) {
-			rc = look_at(parent, en->d_name, remove, e);
+			rc = check_workdir(parent, en->d_name, remove, e);
 			n += rc > 0;
 		}
 	closedir(d);

@@ -163,7 +163,7 @@ bool secret_is_in(const char *text)
 	       has_assignment(text);
 }
 
-static int refuse(const char *where, struct err *e)
+static int refuse_secret(const char *where, struct err *e)
 {
 	return err_set(
 		e, ERR_INVALID,
@@ -190,7 +190,7 @@ int secret_check_words(const char *what, const cJSON *words, struct err *e)
 		    (word[0] == '-' && !strchr(word, '=') &&
 		     secret_is_name(word, strlen(word)) && next &&
 		     next[0] != '-' && !is_reference(next)))
-			return refuse(what, e);
+			return refuse_secret(what, e);
 	}
 	return 0;
 }
@@ -215,7 +215,7 @@ static int refuse_at(const struct walk *w, const cJSON *v, struct err *e)
 		buf_adds(&path, quoted(v->string).text);
 	else if (path.n && path.p[path.n - 1] == '.')
 		path.p[--path.n] = '\0';
-	refuse(path.p, e);
+	refuse_secret(path.p, e);
 	buf_fini(&path);
 	return -1;
 }

@@ -234,7 +234,7 @@ static bool head_is_whole(const char *head)
 	return depth == 0;
 }
 
-static void add_text(struct query *q, const char *line)
+static void append_line(struct query *q, const char *line)
 {
 	size_t n = q->text ? strlen(q->text) : 0;
 	size_t more = strlen(line) + 2;
@@ -282,7 +282,7 @@ static void read_queries(const char *file, char *text)
 		} else if (!comment && *skip_space(line)) {
 			if (*head || nqueries == 0)
 				die(file, "text outside a query: %s", line);
-			add_text(&queries[nqueries - 1], line);
+			append_line(&queries[nqueries - 1], line);
 		}
 	}
 }

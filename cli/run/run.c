@@ -8,14 +8,6 @@
 
 #define BODY_MAX (64u << 20)
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, ",\"%s\":", name);
-	json_add_string(b, text, strlen(text));
-}
-
 static void add_number(struct cli *cli, struct buf *b, const char *option,
 		       const char *name)
 {
@@ -54,7 +46,7 @@ static void add_options(struct cli *cli, struct buf *b)
 		{"attempts", "max_attempts"}};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		add_text(b, texts[i][1], cli_option(cli, texts[i][0]));
+		json_add_member(b, texts[i][1], cli_option(cli, texts[i][0]));
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		add_number(cli, b, numbers[i][0], numbers[i][1]);
 	add_tags(cli, b);
@@ -106,7 +98,7 @@ static int make_body(struct cli *cli, struct buf *b, struct err *e)
 		rc = read_prompt(cli, &prompt, e);
 	buf_adds(b, "{\"agent\":");
 	json_add_string(b, cli_arg(cli, 0), strlen(cli_arg(cli, 0)));
-	add_text(b, "prompt", prompt.p);
+	json_add_member(b, "prompt", prompt.p);
 	add_options(cli, b);
 	if (rc == 0)
 		rc = add_attachments(cli, b, e);

@@ -91,12 +91,6 @@ static int put_audit(struct cli *cli, void *arg, struct err *e)
 			     e);
 }
 
-static void add_member(struct buf *b, const char *name, const char *text)
-{
-	buf_addf(b, ",\"%s\":", name);
-	json_add_string(b, text, strlen(text));
-}
-
 int ops_audit(struct cli *cli, const char *act, const char *subject,
 	      const char *detail, struct err *e)
 {
@@ -109,9 +103,9 @@ int ops_audit(struct cli *cli, const char *act, const char *subject,
 	int rc;
 
 	buf_addf(&body, "{\"detail\":%s", detail ? detail : "{}");
-	add_member(&body, "act", act);
+	json_add_member(&body, "act", act);
 	if (subject)
-		add_member(&body, "subject", subject);
+		json_add_member(&body, "subject", subject);
 	buf_addc(&body, '}');
 	how.body = body.p;
 	rc = cli_act(cli, &how, e);

@@ -22,11 +22,11 @@ static const struct {
 #undef ERR
 };
 
-static void print(struct err *e, const char *fmt, va_list ap)
+static void format_text(struct err *e, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
 /* A text that does not fit ends in "…". */
-static void print(struct err *e, const char *fmt, va_list ap)
+static void format_text(struct err *e, const char *fmt, va_list ap)
 {
 	if (vsnprintf(e->text, sizeof e->text, fmt, ap) >= (int)sizeof e->text)
 		text_mark_cut(e->text, sizeof e->text);
@@ -40,7 +40,7 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 
 	e->code = code;
 	va_start(ap, fmt);
-	print(e, fmt, ap);
+	format_text(e, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -62,7 +62,7 @@ int err_wrap(struct err *e, const char *fmt, ...)
 
 	memcpy(was, e->text, sizeof was);
 	va_start(ap, fmt);
-	print(e, fmt, ap);
+	format_text(e, fmt, ap);
 	va_end(ap);
 	append_reason(e, was);
 	return -1;
@@ -75,7 +75,7 @@ int err_errno_set(struct err *e, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(e, fmt, ap);
+	format_text(e, fmt, ap);
 	va_end(ap);
 	e->code = err_from_errno(sys);
 	append_reason(e, strerror_r(sys, why, sizeof why));

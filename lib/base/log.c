@@ -91,7 +91,7 @@ static bool add_field(struct buf *line, const struct log_field *f)
 	return false;
 }
 
-static void write_all(int fd, const char *p, size_t n)
+static void write_line(int fd, const char *p, size_t n)
 {
 	while (n > 0) {
 		ssize_t put = write(fd, p, n);
@@ -125,7 +125,7 @@ void log_write(enum log_level level, const struct log_field *fields)
 	}
 	line.max += 1;
 	buf_addc(&line, '\n');
-	write_all(sink.fd < 0 ? STDERR_FILENO : sink.fd, line.p, line.n);
+	write_line(sink.fd < 0 ? STDERR_FILENO : sink.fd, line.p, line.n);
 	buf_fini(&line);
 	errno = saved;
 }

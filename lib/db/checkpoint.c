@@ -74,8 +74,8 @@ bool log_is_long(const struct sql *db)
 
 /* Readers are not waited for: the caller keeps writers out. The next checkpoint
  * is not due before the log is a quarter longer. */
-static int copy(struct sql *db, enum sql_checkpoint mode,
-		struct sql_checkpoint_result *out)
+static int copy_frames(struct sql *db, enum sql_checkpoint mode,
+		       struct sql_checkpoint_result *out)
 {
 	static const int modes[] = {
 		[SQL_CHECKPOINT_FULL] = SQLITE_CHECKPOINT_FULL,
@@ -101,7 +101,7 @@ void log_after_commit(struct sql *db)
 	struct sql_checkpoint_result r;
 
 	if (db->log_grew && log_is_long(db))
-		(void)copy(db, SQL_CHECKPOINT_FULL, &r);
+		(void)copy_frames(db, SQL_CHECKPOINT_FULL, &r);
 }
 
 /* --- on demand ------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static int copy_in_turn(struct sql *db, enum sql_checkpoint mode,
 
 	if (commit_something(db, e) && e->code != ERR_FULL)
 		return -1;
-	rc = copy(db, mode, out);
+	rc = copy_frames(db, mode, out);
 	return rc == SQLITE_OK || out->busy ? 0
 					    : sql_fail(db, rc, "checkpoint", e);
 }
@@ -184,7 +184,7 @@ int sql_save_log(struct sql *db, struct err *e)
 	assert(db->depth == 0);
 	if (write_queue_enter(&db->queue, db->path, e))
 		return -1;
-	rc = copy(db, SQL_CHECKPOINT_FULL, &r);
+	rc = copy_frames(db, SQL_CHECKPOINT_FULL, &r);
 	write_queue_leave(&db->queue);
 	return rc == SQLITE_OK ? 0 : sql_fail(db, rc, "checkpoint", e);
 }

@@ -14,7 +14,8 @@
 #define AUTOMERGE   4
 #define CRISISMERGE 16
 
-static int set(struct fts_build *b, const char *what, int value, struct err *e)
+static int set_option(struct fts_build *b, const char *what, int value,
+		      struct err *e)
 {
 	char text[160];
 
@@ -43,7 +44,7 @@ static int merge_some(struct fts_build *b, struct err *e)
 {
 	int before = sqlite3_total_changes(b->db->conn);
 
-	if (set(b, "merge", PAGES, e))
+	if (set_option(b, "merge", PAGES, e))
 		return -1;
 	return sqlite3_total_changes(b->db->conn) - before >= 2;
 }
@@ -62,16 +63,16 @@ static int merge_all(struct fts_build *b, struct err *e)
 	return more;
 }
 
-static int change(struct fts_build *b, int automerge, int crisismerge,
-		  struct err *e)
+static int set_merge_options(struct fts_build *b, int automerge,
+			     int crisismerge, struct err *e)
 {
 	int rc;
 
 	if (sql_enter_relaxed(b->db, e))
 		return -1;
-	rc = set(b, "automerge", automerge, e);
+	rc = set_option(b, "automerge", automerge, e);
 	if (rc == 0)
-		rc = set(b, "crisismerge", crisismerge, e);
+		rc = set_option(b, "crisismerge", crisismerge, e);
 	return sql_leave(b->db, rc, e);
 }
 
@@ -79,7 +80,7 @@ int fts_build_batch(struct fts_build *b, struct err *e)
 {
 	b->batches++;
 	if (b->batches == FEW_BATCHES)
-		return change(b, 0, ROOM, e);
+		return set_merge_options(b, 0, ROOM, e);
 	return b->batches % ROUND ? 0 : merge_all(b, e);
 }
 
@@ -89,5 +90,7 @@ int fts_build_end(struct fts_build *b, struct err *e)
 
 	if (on <= 0)
 		return on;
-	return merge_all(b, e) ? -1 : change(b, AUTOMERGE, CRISISMERGE, e);
+	return merge_all(b, e)
+		       ? -1
+		       : set_merge_options(b, AUTOMERGE, CRISISMERGE, e);
 }

@@ -11,8 +11,8 @@
 #define SMALL_BYTES  (INT64_C(8) << 20) /* read in a few milliseconds */
 
 /* All rows of a one-column check, joined, but those that say `fine`. */
-static int ask(sqlite3 *conn, const char *text, const char *fine,
-	       struct buf *out)
+static int collect_problems(sqlite3 *conn, const char *text, const char *fine,
+			    struct buf *out)
 {
 	sqlite3_stmt *st;
 	int rc = sqlite3_prepare_v2(conn, text, -1, &st, NULL);
@@ -30,7 +30,7 @@ static int ask(sqlite3 *conn, const char *text, const char *fine,
 	return rc == SQLITE_DONE ? 0 : -1;
 }
 
-static int64_t number(sqlite3 *conn, const char *text)
+static int64_t pragma_number(sqlite3 *conn, const char *text)
 {
 	sqlite3_stmt *st;
 	int64_t n = 0;
@@ -44,11 +44,12 @@ static int64_t number(sqlite3 *conn, const char *text)
 
 static void check_all(sqlite3 *conn, struct buf *said)
 {
-	if (!ask(conn, "PRAGMA integrity_check(5)", "ok", said))
-		(void)ask(conn,
-			  "SELECT 'a row of ' || \"table\" || ' has no ' || "
-			  "parent FROM pragma_foreign_key_check LIMIT 5",
-			  "", said);
+	if (!collect_problems(conn, "PRAGMA integrity_check(5)", "ok", said))
+		(void)collect_problems(
+			conn,
+			"SELECT 'a row of ' || \"table\" || ' has no ' || "
+			"parent FROM pragma_foreign_key_check LIMIT 5",
+			"", said);
 }
 
 static const char *problem_of(struct buf *said, struct arena *a)
@@ -60,14 +61,16 @@ static const char *problem_of(struct buf *said, struct arena *a)
 	return text;
 }
 
-static void look(sqlite3 *conn, struct db_health *out, struct arena *a)
+static void inspect_database(sqlite3 *conn, struct db_health *out,
+			     struct arena *a)
 {
 	struct buf said = BUF_MAX(PROBLEMS_MAX);
 
-	out->pages = number(conn, "PRAGMA page_count");
-	out->page_size = number(conn, "PRAGMA page_size");
-	out->version = (int)number(conn, "PRAGMA user_version");
-	out->application_id = (int32_t)number(conn, "PRAGMA application_id");
+	out->pages = pragma_number(conn, "PRAGMA page_count");
+	out->page_size = pragma_number(conn, "PRAGMA page_size");
+	out->version = (int)pragma_number(conn, "PRAGMA user_version");
+	out->application_id = (int32_t)pragma_number(conn,
+						     "PRAGMA application_id");
 	check_all(conn, &said);
 	out->problem = problem_of(&said, a);
 }
@@ -90,7 +93,7 @@ int db_check(const char *path, struct db_health *out, struct arena *a,
 	buf_adds(&uri, "?immutable=1");
 	rc = sql_connect(uri.p, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &conn);
 	if (rc == SQLITE_OK)
-		look(conn, out, a);
+		inspect_database(conn, out, a);
 	else
 		err_set(e, ERR_IO, "%s: %s", path, sqlite3_errmsg(conn));
 	sql_disconnect(conn);
@@ -109,7 +112,7 @@ int db_check_image(const struct db_image *image, struct db_health *out,
 		rc = sqlite3_deserialize(conn, "main", image->bytes, image->n,
 					 image->n, SQLITE_DESERIALIZE_READONLY);
 	if (rc == SQLITE_OK)
-		look(conn, out, a);
+		inspect_database(conn, out, a);
 	else
 		err_set(e, ERR_IO, "a copy cannot be read: %s",
 			sqlite3_errmsg(conn));
@@ -130,7 +133,8 @@ static int check_table(sqlite3 *conn, const char *table, struct buf *said)
 		"SELECT 'a row of ' || \"table\" || ' has no ' || parent "
 		"FROM pragma_foreign_key_check(%Q) LIMIT 5",
 		table);
-	int rc = ask(conn, check, "ok", said) || ask(conn, keys, "", said);
+	int rc = collect_problems(conn, check, "ok", said) ||
+		 collect_problems(conn, keys, "", said);
 
 	sqlite3_free(check);
 	sqlite3_free(keys);
@@ -155,7 +159,7 @@ static void check_tables(sqlite3 *conn,
 	int64_t total, done = 0;
 
 	/* names first: the list must not be read while they are checked */
-	if (ask(conn, TABLES, "", &names)) {
+	if (collect_problems(conn, TABLES, "", &names)) {
 		buf_adds(said, names.p);
 		buf_fini(&names);
 		return;

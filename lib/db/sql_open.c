@@ -133,7 +133,7 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 
 /* SQLite gives -wal and -shm the mode of the database file, so making that
  * file first with 0600 settles all three whatever the umask. */
-static int make_file(const char *path, struct err *e)
+static int make_database_file(const char *path, struct err *e)
 {
 	/* without a descriptor, whose close would drop the locks of another
 	 * thread that has opened the file in the meantime */
@@ -154,7 +154,7 @@ static int check_place(const char *path, unsigned flags, struct err *e)
 			       "local disk",
 			       path, net);
 	if (flags & SQL_CREATE && !file_exists(path))
-		return make_file(path, e);
+		return make_database_file(path, e);
 	if (access(path, mode) == 0)
 		return 0;
 	if (access(path, R_OK) == 0 && sql_place_refuses(path, e))
@@ -241,7 +241,7 @@ void sql_disconnect(sqlite3 *conn)
 		held_remove(&h);
 }
 
-static int set_up(struct sql *db, unsigned flags, struct err *e)
+static int set_up_connection(struct sql *db, unsigned flags, struct err *e)
 {
 	bool readonly = flags & SQL_READONLY;
 	char *uri = readonly ? sql_uri_without_writes(db->path) : NULL;
@@ -284,7 +284,7 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	db->path = strdup(path);
 	if (!db->path)
 		abort();
-	if (set_up(db, flags, e)) {
+	if (set_up_connection(db, flags, e)) {
 		sql_close(db);
 		return -1;
 	}

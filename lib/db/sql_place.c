@@ -20,7 +20,7 @@ struct place {
 	long long free;
 };
 
-static struct place look(const char *path)
+static struct place inspect_place(const char *path)
 {
 	struct place p = {.full = false};
 	char copy[PATH_MAX];
@@ -40,7 +40,7 @@ static struct place look(const char *path)
 
 int sql_place_refuses(const char *path, struct err *e)
 {
-	struct place p = look(path);
+	struct place p = inspect_place(path);
 
 	if (p.read_only)
 		return err_set(e, ERR_READONLY,
@@ -82,7 +82,7 @@ char *sql_uri_without_writes(const char *path)
 {
 	struct buf b = BUF_MAX(4 * PATH_MAX);
 	char beside[PATH_MAX + 8];
-	struct place p = look(path);
+	struct place p = inspect_place(path);
 	bool makes_files = p.full && !p.denied, log;
 
 	if (!p.full && !p.read_only && !p.denied)

@@ -105,7 +105,7 @@ static void note_hold(struct sql *db)
  * in the queue, since handing it over costs more than the commit. So does one
  * that finds the log long: it is followed by a checkpoint, which needs the queue.
  */
-static int enter(struct sql *db, bool full, struct err *e)
+static int begin_queued(struct sql *db, bool full, struct err *e)
 {
 	if (db->depth > 0) {
 		assert(db->writing && "no write inside sql_enter_read");
@@ -138,12 +138,12 @@ static int enter(struct sql *db, bool full, struct err *e)
 
 int sql_enter(struct sql *db, struct err *e)
 {
-	return enter(db, !db->deferred, e);
+	return begin_queued(db, !db->deferred, e);
 }
 
 int sql_enter_relaxed(struct sql *db, struct err *e)
 {
-	return enter(db, db->always_full, e);
+	return begin_queued(db, db->always_full, e);
 }
 
 static int begin_read(struct sql *db, struct err *e)

@@ -58,7 +58,7 @@ struct follow {
 	struct err *e;
 };
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	return text ? strdup(text) : NULL;
 }
@@ -72,9 +72,9 @@ int http_client_open(struct http_client **out, const struct http_target *t,
 	if (!c)
 		abort();
 	c->fd = -1;
-	c->base_url = copy(t->base_url ? t->base_url : "http://localhost");
-	c->unix_path = copy(t->unix_path);
-	c->token = copy(t->token);
+	c->base_url = copy_text(t->base_url ? t->base_url : "http://localhost");
+	c->unix_path = copy_text(t->unix_path);
+	c->token = copy_text(t->token);
 	buf_init(&c->in, HEAD_MAX + 65536);
 	buf_init(&c->answer, ANSWER_MAX);
 	*out = c;

@@ -239,7 +239,7 @@ static bool step_body(struct conn *c)
 	return done;
 }
 
-static void step(struct conn *c)
+static void read_requests(struct conn *c)
 {
 	bool more = true;
 
@@ -267,7 +267,7 @@ void conn_input(struct conn *c, const char *p, size_t n)
 		conn_wake(c);
 		return;
 	}
-	step(c);
+	read_requests(c);
 	if (c->out.n)
 		conn_wake(c);
 }
@@ -296,7 +296,7 @@ void conn_resume(struct conn *c)
 	if (c->stream)
 		stream_resume(c->stream);
 	if (c->in.n)
-		step(c);
+		read_requests(c);
 }
 
 bool conn_is_done(const struct conn *c)

@@ -33,7 +33,7 @@ struct curl_loop {
 
 /* --- lists ------------------------------------------------------------ */
 
-static void add(struct list *l, struct transfer *t)
+static void add_to_list(struct list *l, struct transfer *t)
 {
 	t->next = NULL;
 	t->prev = l->last;
@@ -44,7 +44,7 @@ static void add(struct list *l, struct transfer *t)
 	l->last = t;
 }
 
-static void take(struct list *l, struct transfer *t)
+static void remove_from_list(struct list *l, struct transfer *t)
 {
 	if (t->prev)
 		t->prev->next = t->next;
@@ -75,8 +75,8 @@ static void hand_back(struct curl_loop *c, struct list *done)
 		return;
 	uv_mutex_lock(&c->lock);
 	while ((t = done->first)) {
-		take(done, t);
-		add(&c->over, t);
+		remove_from_list(done, t);
+		add_to_list(&c->over, t);
 	}
 	uv_mutex_unlock(&c->lock);
 	uv_async_send(&c->back);
@@ -84,7 +84,7 @@ static void hand_back(struct curl_loop *c, struct list *done)
 
 /* Before its end libcurl would write the end of a mail to the server, which then
  * has half of it, and wait for the answer. */
-static void give_up(struct curl_loop *c, struct transfer *t)
+static void abort_transfer(struct curl_loop *c, struct transfer *t)
 {
 	if (t->alone)
 		curl_sockets_cut(c->sockets, t->easy);
@@ -92,13 +92,13 @@ static void give_up(struct curl_loop *c, struct transfer *t)
 	t->code = CURLE_ABORTED_BY_CALLBACK;
 }
 
-static void end(struct curl_loop *c, struct transfer *t, CURLcode code,
-		struct list *done)
+static void end_transfer(struct curl_loop *c, struct transfer *t, CURLcode code,
+			 struct list *done)
 {
 	curl_multi_remove_handle(c->multi, t->easy);
-	take(&c->active, t);
+	remove_from_list(&c->active, t);
 	t->code = code;
-	add(done, t);
+	add_to_list(done, t);
 }
 
 /* Once a turn, so that skepd hears of many at once. */
@@ -115,7 +115,7 @@ static void harvest(struct curl_loop *c)
 			continue;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE,
 				  (char **)&t);
-		end(c, t, m->data.result, &done);
+		end_transfer(c, t, m->data.result, &done);
 	}
 	hand_back(c, &done);
 }
@@ -150,16 +150,17 @@ static int want_timer(CURLM *multi, long ms, void *arg)
 	return 0;
 }
 
-static void begin(struct curl_loop *c, struct transfer *t, struct list *done)
+static void begin_transfer(struct curl_loop *c, struct transfer *t,
+			   struct list *done)
 {
 	if (t->code == CURLE_OK &&
 	    curl_multi_add_handle(c->multi, t->easy) == CURLM_OK) {
-		add(&c->active, t);
+		add_to_list(&c->active, t);
 		return;
 	}
 	if (t->code == CURLE_OK)
 		t->code = CURLE_FAILED_INIT;
-	add(done, t);
+	add_to_list(done, t);
 }
 
 static void stop_all(struct curl_loop *c)
@@ -174,9 +175,9 @@ static void stop_all(struct curl_loop *c)
 	struct transfer *t;
 
 	while ((t = c->active.first)) {
-		give_up(c, t);
-		take(&c->active, t);
-		add(&done, t);
+		abort_transfer(c, t);
+		remove_from_list(&c->active, t);
+		add_to_list(&done, t);
 	}
 	curl_multi_cleanup(c->multi);
 	curl_sockets_close(c->sockets);
@@ -200,8 +201,8 @@ static bool take_orders(struct curl_loop *c, struct list *starting,
 		next = t->next;
 		if (!t->drop)
 			continue;
-		take(&c->active, t);
-		add(dropped, t);
+		remove_from_list(&c->active, t);
+		add_to_list(dropped, t);
 	}
 	c->dropping = false;
 	stopping = c->stopping;
@@ -217,18 +218,18 @@ static void on_wake(uv_async_t *h)
 	struct transfer *t;
 
 	for (t = dropped.first; t; t = t->next)
-		give_up(c, t);
+		abort_transfer(c, t);
 	hand_back(c, &dropped);
 	while ((t = starting.first)) {
-		take(&starting, t);
-		begin(c, t, &done);
+		remove_from_list(&starting, t);
+		begin_transfer(c, t, &done);
 	}
 	hand_back(c, &done);
 	if (stopping)
 		stop_all(c);
 }
 
-static void work(void *arg)
+static void run_thread(void *arg)
 {
 	struct curl_loop *c = arg;
 	sigset_t all;
@@ -245,7 +246,7 @@ static void tell_all(struct list *done)
 	struct transfer *t;
 
 	while ((t = done->first)) {
-		take(done, t);
+		remove_from_list(done, t);
 		t->done(t, t->code);
 	}
 }
@@ -296,7 +297,7 @@ static int start_thread(struct curl_loop *c, struct err *e)
 		return 0;
 	if (!c->multi && make_multi(c, e))
 		return -1;
-	if (uv_thread_create(&c->thread, work, c))
+	if (uv_thread_create(&c->thread, run_thread, c))
 		return err_set(e, ERR_INTERNAL, "no thread for libcurl");
 	c->running = true;
 	return 0;
@@ -313,7 +314,7 @@ struct curl_loop *curl_loop_new(uv_loop_t *loop)
 	return c;
 }
 
-static void closed(uv_handle_t *h)
+static void loop_closed(uv_handle_t *h)
 {
 	struct curl_loop *c = h->data;
 
@@ -337,7 +338,7 @@ void curl_loop_close(struct curl_loop *c)
 		uv_loop_close(&c->loop);
 		tell_all(&c->over);
 	}
-	uv_close((uv_handle_t *)&c->back, closed);
+	uv_close((uv_handle_t *)&c->back, loop_closed);
 }
 
 int curl_loop_start(struct curl_loop *c, struct transfer *t, struct err *e)
@@ -351,7 +352,7 @@ int curl_loop_start(struct curl_loop *c, struct transfer *t, struct err *e)
 	curl_easy_setopt(t->easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_sockets_use(c->sockets, t->easy);
 	uv_mutex_lock(&c->lock);
-	add(&c->starting, t);
+	add_to_list(&c->starting, t);
 	uv_mutex_unlock(&c->lock);
 	uv_async_send(&c->wake);
 	return 0;

@@ -52,7 +52,7 @@ static void let_go(struct curl_sockets *s)
 	free(s);
 }
 
-static void closed(uv_handle_t *h)
+static void watcher_closed(uv_handle_t *h)
 {
 	struct watched *w = h->data;
 
@@ -63,7 +63,7 @@ static void closed(uv_handle_t *h)
 static void unwatch(struct slot *at)
 {
 	if (at->w)
-		uv_close((uv_handle_t *)&at->w->poll, closed);
+		uv_close((uv_handle_t *)&at->w->poll, watcher_closed);
 	at->w = NULL;
 }
 
@@ -96,7 +96,7 @@ static void on_socket(uv_poll_t *p, int status, int events)
 	curl_multi_socket_action(w->owner->multi, w->fd, flags, &running);
 }
 
-static struct watched *watch(struct curl_sockets *s, curl_socket_t fd)
+static struct watched *watch_socket(struct curl_sockets *s, curl_socket_t fd)
 {
 	struct watched *w = calloc(1, sizeof *w);
 
@@ -123,7 +123,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
 	if (!at->w && what == CURL_POLL_REMOVE)
 		return 0;
 	if (!at->w)
-		at->w = watch(arg, fd);
+		at->w = watch_socket(arg, fd);
 	if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
 		events |= UV_WRITABLE;
 	if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)

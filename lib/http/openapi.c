@@ -19,7 +19,7 @@ static const char *const field_schema[] = {
 		       "\"description\":\"length in bytes\"}",
 };
 
-static void add_text(struct buf *out, const char *text)
+static void add_string(struct buf *out, const char *text)
 {
 	json_add_string(out, text, strlen(text));
 }
@@ -42,7 +42,7 @@ static void add_parameter(struct buf *out, bool *any,
 			  const struct http_input *in)
 {
 	buf_addf(out, "%s{\"name\":", *any ? "," : "");
-	add_text(out, in->name);
+	add_string(out, in->name);
 	buf_addf(out, ",\"in\":\"%s\",\"required\":%s,\"schema\":",
 		 place_word(in->in),
 		 in->need == HTTP_REQUIRED || in->in == HTTP_IN_PATH ? "true"
@@ -100,7 +100,7 @@ static void add_required(struct buf *out, struct body_rows rows)
 			continue;
 		if (any)
 			buf_addc(out, ',');
-		add_text(out, in->name);
+		add_string(out, in->name);
 		any = true;
 	}
 	buf_addc(out, ']');
@@ -125,7 +125,7 @@ static void add_body(struct buf *out, const struct http_routes *t,
 		}
 		if (any)
 			buf_addc(out, ',');
-		add_text(out, in->name);
+		add_string(out, in->name);
 		buf_addc(out, ':');
 		http_input_schema(out, in);
 		any = true;
@@ -136,7 +136,7 @@ static void add_body(struct buf *out, const struct http_routes *t,
 		 open ? "true" : "false");
 }
 
-static void add_content(struct buf *out, const struct http_route *r)
+static void add_request_body(struct buf *out, const struct http_route *r)
 {
 	switch (r->gives) {
 	case HTTP_GIVES_OBJECT:
@@ -173,9 +173,9 @@ static void add_operation(struct buf *out, const struct http_routes *t,
 	for (const char *m = r->method; *m; m++)
 		buf_addc(out, (char)tolower((unsigned char)*m));
 	buf_adds(out, "\":{\"operationId\":");
-	add_text(out, r->name);
+	add_string(out, r->name);
 	buf_adds(out, ",\"summary\":");
-	add_text(out, r->summary);
+	add_string(out, r->summary);
 	if (r->scope == HTTP_SCOPE_PUBLIC)
 		buf_adds(out, ",\"security\":[]");
 	else
@@ -187,7 +187,7 @@ static void add_operation(struct buf *out, const struct http_routes *t,
 		 r->gives == HTTP_GIVES_NOTHING ? "204" : "200");
 	if (r->gives != HTTP_GIVES_NOTHING) {
 		buf_adds(out, ",\"content\":{");
-		add_content(out, r);
+		add_request_body(out, r);
 		buf_addc(out, '}');
 	}
 	buf_adds(out, "},\"default\":{\"$ref\":"
@@ -208,7 +208,7 @@ static void add_paths(struct buf *out, const struct http_routes *t)
 			continue;
 		buf_addc(out, any_path ? ',' : ' ');
 		any_path = true;
-		add_text(out, t->rows[i].path);
+		add_string(out, t->rows[i].path);
 		buf_adds(out, ":{");
 		for (size_t k = i; k < t->n; k++) {
 			if (strcmp(t->rows[k].path, t->rows[i].path) != 0)
@@ -225,12 +225,12 @@ static void add_paths(struct buf *out, const struct http_routes *t)
 static void add_schema(struct buf *out, const struct shape *s)
 {
 	buf_addc(out, ',');
-	add_text(out, s->name);
+	add_string(out, s->name);
 	buf_adds(out, ":{\"type\":\"object\",\"properties\":{");
 	for (size_t i = 0; i < s->nfields; i++) {
 		if (i)
 			buf_addc(out, ',');
-		add_text(out, s->fields[i].name);
+		add_string(out, s->fields[i].name);
 		buf_addf(out, ":%s", field_schema[s->fields[i].type]);
 	}
 	buf_adds(out, "}}");
@@ -265,9 +265,9 @@ void openapi_write(struct buf *out, const struct http_routes *routes,
 		   const char *title, const char *version)
 {
 	buf_adds(out, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":");
-	add_text(out, title);
+	add_string(out, title);
 	buf_adds(out, ",\"version\":");
-	add_text(out, version);
+	add_string(out, version);
 	buf_adds(out, "},\"paths\":{");
 	add_paths(out, routes);
 	buf_adds(out, "},\"components\":{\"securitySchemes\":{\"token\":"

@@ -123,8 +123,8 @@ void conn_write_head(struct conn *c, int status, const char *type,
 		buf_adds(&c->out, "Connection: keep-alive\r\n");
 }
 
-static void answer(struct conn *c, struct http_reply *r, int status,
-		   const char *type, struct blob body)
+static void write_reply(struct conn *c, struct http_reply *r, int status,
+			const char *type, struct blob body)
 {
 	conn_write_head(c, status, type, r->extra.p);
 	if (status != 204 && status != 304)
@@ -147,7 +147,7 @@ static void reply_with(struct http_reply *r, int status, const char *type,
 	if (c) {
 		assert(c->state == CONN_BUSY);
 		c->reply = NULL;
-		answer(c, r, status, type, body);
+		write_reply(c, r, status, type, body);
 		r->c = NULL;
 	}
 	reply_free(r);

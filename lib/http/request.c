@@ -36,8 +36,8 @@ const char *http_path(const struct http_request *r)
 	return r->c->path;
 }
 
-static const char *find(const struct http_pair *pairs, size_t n,
-			const char *name)
+static const char *find_pair(const struct http_pair *pairs, size_t n,
+			     const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(pairs[i].name, name) == 0)
@@ -47,8 +47,8 @@ static const char *find(const struct http_pair *pairs, size_t n,
 
 const char *http_param(const struct http_request *r, const char *name)
 {
-	const char *value = find(r->c->match->params, r->c->match->nparams,
-				 name);
+	const char *value = find_pair(r->c->match->params, r->c->match->nparams,
+				      name);
 
 	assert(value);
 	return value;
@@ -56,7 +56,7 @@ const char *http_param(const struct http_request *r, const char *name)
 
 const char *http_query(const struct http_request *r, const char *name)
 {
-	return find(r->c->query, r->c->nquery, name);
+	return find_pair(r->c->query, r->c->nquery, name);
 }
 
 const char *http_header(const struct http_request *r, const char *name)

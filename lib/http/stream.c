@@ -70,8 +70,8 @@ static bool send_now(struct conn *c, const struct blob parts[PARTS])
 	return true;
 }
 
-static int put(struct http_stream *s, const struct buf *events, int64_t count,
-	       bool at_once)
+static int put_events(struct http_stream *s, const struct buf *events,
+		      int64_t count, bool at_once)
 {
 	struct conn *c = s->c;
 	struct blob parts[PARTS];
@@ -98,13 +98,13 @@ int http_stream_send(struct http_stream *s, const struct sse_event *ev)
 		return -1;
 	buf_clear(b);
 	sse_format(b, ev);
-	return put(s, b, 1, false);
+	return put_events(s, b, 1, false);
 }
 
 int http_stream_share(struct http_stream *s, const struct buf *events,
 		      int64_t count)
 {
-	return !s->c || s->c->kill ? -1 : put(s, events, count, true);
+	return !s->c || s->c->kill ? -1 : put_events(s, events, count, true);
 }
 
 size_t http_stream_room(struct http_stream *s)

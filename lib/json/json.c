@@ -20,8 +20,8 @@ static void locate(const char *text, const char *at, int *line, int *column)
 	}
 }
 
-static cJSON *refuse(const char *what, const char *text, const char *at,
-		     const char *why, struct err *e)
+static cJSON *refuse_text(const char *what, const char *text, const char *at,
+			  const char *why, struct err *e)
 {
 	int line, column;
 
@@ -161,23 +161,23 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 
 	/* cJSON would pass over it, SQLite would not */
 	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
-		return refuse(what, text, text,
-			      "a byte order mark: leave it out", e);
+		return refuse_text(what, text, text,
+				   "a byte order mark: leave it out", e);
 
 	if (bad)
-		return refuse(what, text, bad, name_bad(bad, text + n), e);
+		return refuse_text(what, text, bad, name_bad(bad, text + n), e);
 	v = cJSON_ParseWithLengthOpts(text, n, &end, false);
 	if (!v)
-		return refuse(what, text, end ? end : text,
-			      n == 0 ? "empty, expected JSON"
-				     : "this is not valid JSON",
-			      e);
+		return refuse_text(what, text, end ? end : text,
+				   n == 0 ? "empty, expected JSON"
+					  : "this is not valid JSON",
+				   e);
 	while (end < text + n && strchr(" \t\r\n", *end))
 		end++;
 	if (end < text + n) {
 		cJSON_Delete(v);
-		return refuse(what, text, end, "text after the end of the JSON",
-			      e);
+		return refuse_text(what, text, end,
+				   "text after the end of the JSON", e);
 	}
 	keep_numbers(v, text, end);
 	return v;
@@ -194,6 +194,11 @@ cJSON *json_parse_object(const char *what, const char *text, size_t n,
 		return NULL;
 	}
 	return v;
+}
+
+const cJSON *json_member(const cJSON *obj, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(obj, name);
 }
 
 const char *json_text(const cJSON *obj, const char *name, const char *other)

@@ -45,8 +45,16 @@ void json_add_stored(struct buf *b, const char *text);
  * their length, fields of type json as by json_add_stored. */
 void json_add_shape(struct buf *b, const struct shape *s, const void *obj);
 
+/* Adds a member to the object that b ends in: a comma unless it is the first
+ * one, the name, which needs no escapes, and the text as a JSON string. An empty
+ * buffer gets the opening brace too. No text, no member. */
+void json_add_member(struct buf *b, const char *name, const char *text);
+
 /* One field's value. */
 void json_add_field(struct buf *b, const struct field *f, const void *obj);
+
+/* Member `name` of an object; NULL if absent, or if obj is no object. */
+const cJSON *json_member(const cJSON *obj, const char *name);
 
 /* Member `name` of an object as text, or `other` if absent or no string. */
 const char *json_text(const cJSON *obj, const char *name, const char *other);

@@ -119,6 +119,18 @@ void json_add_string(struct buf *b, const char *s, size_t n)
 	buf_addc(b, '"');
 }
 
+void json_add_member(struct buf *b, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	if (b->n == 0)
+		buf_addc(b, '{');
+	else if (b->p[b->n - 1] != '{')
+		buf_addc(b, ',');
+	buf_addf(b, "\"%s\":", name);
+	json_add_string(b, text, strlen(text));
+}
+
 /* Valid JSON. Its line breaks are white space: strings have none. */
 static void add_one_line(struct buf *b, const char *text, size_t n)
 {
@@ -152,7 +164,7 @@ void json_add_stored(struct buf *b, const char *text)
 	buf_fini(&better);
 }
 
-static void add_text(struct buf *b, const char *s, bool is_json)
+static void add_stored_text(struct buf *b, const char *s, bool is_json)
 {
 	if (!s)
 		buf_adds(b, "null");
@@ -188,7 +200,8 @@ void json_add_field(struct buf *b, const struct field *f, const void *obj)
 		break;
 	case FIELD_text:
 	case FIELD_json:
-		add_text(b, *(const field_text *)at, f->type == FIELD_json);
+		add_stored_text(b, *(const field_text *)at,
+				f->type == FIELD_json);
 		break;
 	case FIELD_blob:
 		buf_addf(b, "%zu", ((const struct blob *)at)->n);

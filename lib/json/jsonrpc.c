@@ -71,7 +71,8 @@ void rpc_refuse(struct rpc *r, const char *id, enum rpc_code code,
 	buf_adds(r->out, "}}\n");
 }
 
-static const struct rpc_method *find(const struct rpc *r, const char *name)
+static const struct rpc_method *find_method(const struct rpc *r,
+					    const char *name)
 {
 	for (size_t i = 0; i < r->nmethods; i++)
 		if (strcmp(r->methods[i].name, name) == 0)
@@ -91,7 +92,7 @@ static void refuse_unknown(struct rpc *r, const char *id, const char *name)
 static int take_ask(struct rpc *r, const char *name, const cJSON *id,
 		    const cJSON *params, struct err *e)
 {
-	const struct rpc_method *m = find(r, name);
+	const struct rpc_method *m = find_method(r, name);
 	struct buf text = BUF_MAX(4096);
 	struct rpc_request ask = {.params = params};
 	int rc = 0;
@@ -184,7 +185,7 @@ static int take_value(struct rpc *r, const cJSON *v, bool *known, struct err *e)
 
 /* No text of ours can hold a NUL, so a message with one is read as if it had
  * U+FFFD there: what it asks must not be lost. */
-static cJSON *parse(const struct line *line)
+static cJSON *parse_message(const struct line *line)
 {
 	static const char nul[] = "\\u0000", other[] = "\\ufffd";
 	struct buf b = BUF_MAX(RPC_LINE_MAX);
@@ -211,7 +212,7 @@ static int take_line(void *arg, const struct line *line, struct err *e)
 	int rc = 0;
 
 	if (line->whole && line->n > 0 && strchr("{[", line->p[0]))
-		v = parse(line);
+		v = parse_message(line);
 	if (v)
 		rc = take_value(r, v, &known, e);
 	cJSON_Delete(v);

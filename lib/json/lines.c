@@ -14,8 +14,8 @@ void lines_fini(struct lines *l)
 	buf_fini(&l->part);
 }
 
-static int give(struct lines *l, bool last, line_taker *take, void *arg,
-		struct err *e)
+static int pass_line(struct lines *l, bool last, line_taker *take, void *arg,
+		     struct err *e)
 {
 	struct line line = {
 		.p = l->part.p,
@@ -49,7 +49,7 @@ int lines_add(struct lines *l, const char *p, size_t n, line_taker *take,
 		} else if (l->part.n < l->max) {
 			return 0;
 		}
-		if (give(l, end != NULL, take, arg, e))
+		if (pass_line(l, end != NULL, take, arg, e))
 			return -1;
 	}
 	return 0;
@@ -59,5 +59,5 @@ int lines_end(struct lines *l, line_taker *take, void *arg, struct err *e)
 {
 	if (l->part.n == 0 && !l->inside)
 		return 0;
-	return give(l, true, take, arg, e);
+	return pass_line(l, true, take, arg, e);
 }

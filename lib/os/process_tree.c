@@ -106,7 +106,7 @@ int tree_own(struct err *e)
 	return 0;
 }
 
-static void add(struct pids *p, pid_t pid)
+static void add_pid(struct pids *p, pid_t pid)
 {
 	if (p->n == TREE_MAX || is_spared(pid) || pid == init_pid)
 		return; /* when it is full, the next look finds the rest */
@@ -128,7 +128,7 @@ static void add_listed(struct pids *p, const char *path)
 	if (!f)
 		return;                     /* it has ended */
 	while (fscanf(f, "%ld", &pid) == 1) // NOLINT(cert-err34-c)
-		add(p, (pid_t)pid);
+		add_pid(p, (pid_t)pid);
 	(void)fclose(f);
 }
 

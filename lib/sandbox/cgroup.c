@@ -22,7 +22,7 @@ static const struct kind {
 	[CGROUP_PIDS] = {"pids", "pids.max", "pids.max"},
 };
 
-static bool put(const char *dir, const char *name, const char *text)
+static bool write_attribute(const char *dir, const char *name, const char *text)
 {
 	char path[CGROUP_PATH + 64];
 	bool done;
@@ -80,7 +80,7 @@ static bool make_empty(const char *dir)
 	snprintf(path, sizeof path, "%s/" CGROUP_LEAF, dir);
 	return who == 0 ||
 	       (who == 1 && (mkdir(path, 0755) == 0 || errno == EEXIST) &&
-		put(path, "cgroup.procs", "0"));
+		write_attribute(path, "cgroup.procs", "0"));
 }
 
 /* Where the host lets us hand a controller on. */
@@ -98,7 +98,8 @@ static bool find_unified(const char *unified, const char *name, char *out,
 		return false;
 	*slash = '\0';
 	snprintf(text, sizeof text, "+%s", name);
-	if (!make_empty(dir) || !put(dir, "cgroup.subtree_control", text))
+	if (!make_empty(dir) ||
+	    !write_attribute(dir, "cgroup.subtree_control", text))
 		return false;
 	return (size_t)snprintf(out, cap, "%s", unified) < cap;
 }
@@ -296,10 +297,10 @@ void cgroup_set(const struct cgroup_limits ask[CGROUP_LIMITS])
 			n = n * CPU_PERIOD / 100;
 		snprintf(text, sizeof text,
 			 i == CGROUP_CPU ? "%lld %d" : "%lld", n, CPU_PERIOD);
-		if (put(ask[i].dir, kinds[i].file, text))
+		if (write_attribute(ask[i].dir, kinds[i].file, text))
 			continue;
 		snprintf(text, sizeof text, "%lld", n);
-		(void)put(ask[i].dir, kinds[i].file_v1, text);
+		(void)write_attribute(ask[i].dir, kinds[i].file_v1, text);
 	}
 }
 
@@ -308,7 +309,7 @@ void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS], const char *own)
 	for (int i = 0; i < CGROUP_LIMITS; i++)
 		if (ask[i].dir[0] && !ask[i].late &&
 		    strcmp(ask[i].dir, own) != 0)
-			(void)put(ask[i].dir, "cgroup.procs", "0");
+			(void)write_attribute(ask[i].dir, "cgroup.procs", "0");
 	if (ask[CGROUP_MEMORY].dir[0])
 		(void)setenv(CGROUP_MEMORY_DIR, ask[CGROUP_MEMORY].dir, 1);
 	if (ask[CGROUP_PIDS].dir[0])
@@ -331,11 +332,11 @@ static bool is_in(const char *dir, int which)
 	return n > 1 && n <= all && strcmp(dir + all - n, own) == 0;
 }
 
-static void enter(const char *dir, int which)
+static void enter_cgroup(const char *dir, int which)
 {
 	(void)mkdir(dir, 0755);
 	if (!is_in(dir, which))
-		(void)put(dir, "cgroup.procs", "0");
+		(void)write_attribute(dir, "cgroup.procs", "0");
 }
 
 static void limit_late(const char *dir, int which, int64_t max)
@@ -344,9 +345,9 @@ static void limit_late(const char *dir, int which, int64_t max)
 
 	(void)mkdir(dir, 0755);
 	snprintf(text, sizeof text, "%lld", (long long)max);
-	if (!put(dir, kinds[which].file, text))
-		(void)put(dir, kinds[which].file_v1, text);
-	enter(dir, which);
+	if (!write_attribute(dir, kinds[which].file, text))
+		(void)write_attribute(dir, kinds[which].file_v1, text);
+	enter_cgroup(dir, which);
 }
 
 void cgroup_enter_early(void)
@@ -355,9 +356,9 @@ void cgroup_enter_early(void)
 	const char *memory = getenv(CGROUP_MEMORY_DIR);
 
 	if (pids)
-		enter(pids, CGROUP_PIDS);
+		enter_cgroup(pids, CGROUP_PIDS);
 	if (memory)
-		enter(memory, CGROUP_MEMORY);
+		enter_cgroup(memory, CGROUP_MEMORY);
 }
 
 void cgroup_limit_late(const struct sandbox_limits *l)

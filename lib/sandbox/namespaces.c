@@ -45,8 +45,8 @@ static bool make_namespaces(const struct namespaces_plan *p)
 		       (p->network == NETWORK_HOST ? 0 : CLONE_NEWNET)) == 0;
 }
 
-static bool make(const struct namespaces_plan *p, uid_t uid, gid_t gid,
-		 struct mounts *m)
+static bool make_in_child(const struct namespaces_plan *p, uid_t uid, gid_t gid,
+			  struct mounts *m)
 {
 	m->at = "the workspace's namespace";
 	if (!enter_workspace(p))
@@ -127,7 +127,7 @@ static void be_maker(void *arg)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (k->waits && !await_plan(k))
 		_exit(0);
-	if (!make(k->plan, k->uid, k->gid, &m)) {
+	if (!make_in_child(k->plan, k->uid, k->gid, &m)) {
 		t.sys = errno ? errno : EINVAL;
 		snprintf(t.at, sizeof t.at, "%s", m.at);
 	}
@@ -147,8 +147,9 @@ static int hold_one(pid_t pid, const char *what)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int hold(struct namespaces *s, const struct namespaces_plan *p,
-		pid_t pid, struct err *e)
+static int open_namespaces(struct namespaces *s,
+			   const struct namespaces_plan *p, pid_t pid,
+			   struct err *e)
 {
 	s->mnt = hold_one(pid, "ns/mnt");
 	s->ipc = hold_one(pid, "ns/ipc");
@@ -168,8 +169,9 @@ static int hold(struct namespaces *s, const struct namespaces_plan *p,
 }
 
 /* What the maker says, and then its namespaces. */
-static int follow(struct namespaces *s, const struct namespaces_plan *p,
-		  pid_t pid, int hear, struct err *e)
+static int receive_namespaces(struct namespaces *s,
+			      const struct namespaces_plan *p, pid_t pid,
+			      int hear, struct err *e)
 {
 	struct told t;
 	ssize_t n;
@@ -184,7 +186,7 @@ static int follow(struct namespaces *s, const struct namespaces_plan *p,
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the namespaces of the sandbox: %s: %s", t.at,
 			       strerror(t.sys));
-	return hold(s, p, pid, e);
+	return open_namespaces(s, p, pid, e);
 }
 
 static void shut(int *fd)
@@ -228,8 +230,9 @@ static int start_maker(struct namespaces *s, struct maker *k, struct err *e)
 		       strerror(errno));
 }
 
-static int begin(struct namespaces *s, const struct namespaces_plan *p,
-		 bool waits, struct err *e)
+static int begin_namespaces(struct namespaces *s,
+			    const struct namespaces_plan *p, bool waits,
+			    struct err *e)
 {
 	struct maker k = {.plan = p,
 			  .uid = geteuid(),
@@ -253,10 +256,10 @@ static int begin(struct namespaces *s, const struct namespaces_plan *p,
 	return rc;
 }
 
-static int finish(struct namespaces *s, const struct namespaces_plan *p,
-		  struct err *e)
+static int finish_namespaces(struct namespaces *s,
+			     const struct namespaces_plan *p, struct err *e)
 {
-	int rc = follow(s, p, s->init, s->tell, e);
+	int rc = receive_namespaces(s, p, s->init, s->tell, e);
 
 	if (rc == 0 && write(s->go, "", 1) != 1)
 		rc = err_errno_set(e, "the sandbox's init");
@@ -289,7 +292,8 @@ void namespaces_prepare(void)
 	if (ready_make(&ready)) {
 		page->plan.ready = ready;
 		page->plan.user = ready.user;
-		if (begin(&prepared.space, &page->plan, true, &ignored) == 0)
+		if (begin_namespaces(&prepared.space, &page->plan, true,
+				     &ignored) == 0)
 			prepared.page = page;
 		ready_close(&ready);
 	}
@@ -330,7 +334,7 @@ void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p)
 	}
 	namespaces_unprepare();
 	plan.ready = (struct ready)READY_NONE;
-	(void)begin(s, &plan, false, &ignored);
+	(void)begin_namespaces(s, &plan, false, &ignored);
 }
 
 int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
@@ -341,14 +345,15 @@ int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
 	plan.ready = (struct ready)READY_NONE;
 	if (s->init == 0)
 		namespaces_begin(s, p);
-	if (s->init > 0 && finish(s, &plan, e) == 0)
+	if (s->init > 0 && finish_namespaces(s, &plan, e) == 0)
 		return 0;
-	if (begin(s, &plan, false, e) == 0 && finish(s, &plan, e) == 0)
+	if (begin_namespaces(s, &plan, false, e) == 0 &&
+	    finish_namespaces(s, &plan, e) == 0)
 		return 0;
 	plan.host_pids = true;
-	if (p->host_pids || begin(s, &plan, false, e))
+	if (p->host_pids || begin_namespaces(s, &plan, false, e))
 		return -1;
-	return finish(s, &plan, e);
+	return finish_namespaces(s, &plan, e);
 }
 
 /* The descriptors first: whoever has the last reference to a namespace takes it

@@ -18,7 +18,7 @@ void plan_page_free(struct plan_page *page)
 }
 
 /* True with *text in the page, or NULL as it was. */
-static bool put(struct plan_page *page, const char **text)
+static bool put_text(struct plan_page *page, const char **text)
 {
 	size_t n = *text ? strlen(*text) + 1 : 0;
 
@@ -41,14 +41,14 @@ bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p)
 	to->user = user;
 	to->ready = ready;
 	page->used = 0;
-	fits = put(page, &to->hidden);
+	fits = put_text(page, &to->hidden);
 	for (int i = 0; i < to->nkept; i++)
-		fits = fits && put(page, &to->kept[i].path);
+		fits = fits && put_text(page, &to->kept[i].path);
 	if (!p->homes)
 		return fits;
 	page->homes = *p->homes;
 	to->homes = &page->homes;
 	for (int i = 0; i < page->homes.n; i++)
-		fits = fits && put(page, &page->homes.dir[i]);
+		fits = fits && put_text(page, &page->homes.dir[i]);
 	return fits;
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool put(const char *path, const char *text)
+static bool write_proc(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
@@ -27,9 +27,9 @@ bool ready_map_ids(unsigned uid, unsigned gid)
 
 	snprintf(users, sizeof users, "%u %u 1", uid, uid);
 	snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
-	return put("/proc/self/setgroups", "deny") &&
-	       put("/proc/self/uid_map", users) &&
-	       put("/proc/self/gid_map", groups);
+	return write_proc("/proc/self/setgroups", "deny") &&
+	       write_proc("/proc/self/uid_map", users) &&
+	       write_proc("/proc/self/gid_map", groups);
 }
 
 bool ready_loopback_up(void)
@@ -66,7 +66,7 @@ static int open_one(pid_t pid, const char *what)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool hold(struct ready *out, pid_t pid)
+static bool open_prepared(struct ready *out, pid_t pid)
 {
 	bool root = geteuid() == 0;
 
@@ -79,7 +79,7 @@ static bool hold(struct ready *out, pid_t pid)
 	return false;
 }
 
-static bool make(struct ready *out, const int tell[2], const int go[2])
+static bool make_prepared(struct ready *out, const int tell[2], const int go[2])
 {
 	bool done = false;
 	uid_t uid = geteuid();
@@ -95,7 +95,7 @@ static bool make(struct ready *out, const int tell[2], const int go[2])
 	close(tell[1]);
 	close(go[0]);
 	if (pid > 0 && read(tell[0], &c, 1) == 1)
-		done = hold(out, pid);
+		done = open_prepared(out, pid);
 	close(tell[0]);
 	close(go[1]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -115,7 +115,7 @@ bool ready_make(struct ready *out)
 		close(tell[1]);
 		return false;
 	}
-	return make(out, tell, go);
+	return make_prepared(out, tell, go);
 }
 
 void ready_close(struct ready *r)

@@ -72,8 +72,9 @@ static int allow_host(struct landlock *f, const struct sandbox_plan *p,
 
 /* A server of the workspace, which the worker ends, is not in the box: signals
  * stay free for it. */
-static int begin(struct landlock *f, enum rules_for who,
-		 const struct sandbox_plan *p, bool covered, struct err *e)
+static int begin_rules(struct landlock *f, enum rules_for who,
+		       const struct sandbox_plan *p, bool covered,
+		       struct err *e)
 {
 	if (landlock_begin(f, who == RULES_COMMAND, e) ||
 	    allow_host(f, p, covered, e))
@@ -144,8 +145,8 @@ static int allow_homes(struct landlock *f, const struct sandbox_plan *p,
 }
 
 /* The workspace lies in what is hidden, as a rule: a rule of its own. */
-static int finish(struct landlock *f, const struct sandbox_plan *p,
-		  const struct sandbox *b, struct err *e)
+static int finish_rules(struct landlock *f, const struct sandbox_plan *p,
+			const struct sandbox *b, struct err *e)
 {
 	int rc = 0;
 
@@ -166,8 +167,8 @@ static void *make_host(void *arg)
 	struct err ignored; /* rules_make does it again, and reports it */
 
 	for (int i = 0; r->rc == 0 && i < RULES_KINDS; i++)
-		r->rc = begin(&r->made[i], (enum rules_for)i, r->plan, true,
-			      &ignored);
+		r->rc = begin_rules(&r->made[i], (enum rules_for)i, r->plan,
+				    true, &ignored);
 	return NULL;
 }
 
@@ -209,8 +210,8 @@ void rules_end(struct rules *r)
 }
 
 /* Those of the thread take it that mounts cover what is hidden. */
-static bool take(struct rules *r, enum rules_for who, const struct sandbox *b,
-		 struct landlock *out)
+static bool take_prepared(struct rules *r, enum rules_for who,
+			  const struct sandbox *b, struct landlock *out)
 {
 	if (!r || b->space.mnt < 0)
 		return false;
@@ -227,9 +228,9 @@ int rules_make(struct rules *r, enum rules_for who,
 	       struct landlock *out, struct err *e)
 {
 	*out = (struct landlock){.ruleset = -1};
-	if ((take(r, who, b, out) ||
-	     begin(out, who, p, b->space.mnt >= 0, e) == 0) &&
-	    finish(out, p, b, e) == 0)
+	if ((take_prepared(r, who, b, out) ||
+	     begin_rules(out, who, p, b->space.mnt >= 0, e) == 0) &&
+	    finish_rules(out, p, b, e) == 0)
 		return 0;
 	landlock_end(out);
 	return -1;

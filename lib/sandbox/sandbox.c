@@ -60,7 +60,7 @@ static int make_filter(struct sandbox *b, enum sandbox_network network,
 }
 
 /* Shorter paths first: one that holds another is put back before it. */
-static void keep(struct namespaces_plan *s, const char *path, bool write)
+static void keep_path(struct namespaces_plan *s, const char *path, bool write)
 {
 	int i = s->nkept;
 
@@ -96,15 +96,15 @@ static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 	s.homes = homes;
 	s.network = spec->network;
 	s.tmp = spec->limits.tmp ? spec->limits.tmp : (int64_t)1 << 40;
-	keep(&s, p->workspace, true);
+	keep_path(&s, p->workspace, true);
 	for (int i = 0; i < spec->write.n; i++)
-		keep(&s, spec->write.path[i], true);
+		keep_path(&s, spec->write.path[i], true);
 	for (int i = 0; i < spec->read.n; i++)
-		keep(&s, spec->read.path[i], false);
+		keep_path(&s, spec->read.path[i], false);
 	for (int i = 0; i < p->shown.n; i++)
-		keep(&s, p->shown.path[i], false);
+		keep_path(&s, p->shown.path[i], false);
 	for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
-		keep(&s, seen[i], false);
+		keep_path(&s, seen[i], false);
 	return s;
 }
 

@@ -55,7 +55,7 @@ static ssize_t more(struct unpack *u)
 	return (ssize_t)n;
 }
 
-static la_ssize_t get(struct archive *a, void *arg, const void **p)
+static la_ssize_t read_input(struct archive *a, void *arg, const void **p)
 {
 	struct unpack *u = arg;
 	ssize_t n = 0;
@@ -97,7 +97,8 @@ int unpack_new(struct unpack **out, int fd, const char *name, struct err *e)
 		abort();
 	libarchive.read_support_format_tar(u->a);
 	libarchive.read_support_filter_zstd(u->a);
-	if (libarchive.read_open(u->a, u, NULL, get, NULL) != ARCHIVE_OK) {
+	if (libarchive.read_open(u->a, u, NULL, read_input, NULL) !=
+	    ARCHIVE_OK) {
 		broken(u, e);
 		unpack_free(u);
 		return -1;

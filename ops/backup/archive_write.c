@@ -27,7 +27,8 @@ struct pack {
 	char room[PIECE];
 };
 
-static la_ssize_t put(struct archive *a, void *arg, const void *p, size_t n)
+static la_ssize_t write_output(struct archive *a, void *arg, const void *p,
+			       size_t n)
 {
 	struct pack *k = arg;
 
@@ -74,7 +75,8 @@ int pack_new(struct pack **out, int fd, const char *name, bool zstd,
 	/* zeros at the end of a compressed stream would not be part of it */
 	libarchive.write_set_bytes_in_last_block(k->a, 1);
 	if ((zstd && libarchive.write_add_filter_zstd(k->a) != ARCHIVE_OK) ||
-	    libarchive.write_open(k->a, k, NULL, put, NULL) != ARCHIVE_OK) {
+	    libarchive.write_open(k->a, k, NULL, write_output, NULL) !=
+		    ARCHIVE_OK) {
 		broken(k, e);
 		pack_free(k);
 		return -1;
@@ -93,8 +95,8 @@ void pack_free(struct pack *k)
 	free(k);
 }
 
-static int begin(struct pack *k, const char *path, const struct stat *st,
-		 const char *link, struct err *e)
+static int begin_entry(struct pack *k, const char *path, const struct stat *st,
+		       const char *link, struct err *e)
 {
 	struct archive_entry *en = libarchive.entry_new();
 	int rc;
@@ -110,8 +112,8 @@ static int begin(struct pack *k, const char *path, const struct stat *st,
 	return rc == ARCHIVE_OK ? 0 : broken(k, e);
 }
 
-static int add(struct pack *k, const void *p, size_t n, struct hash *h,
-	       struct err *e)
+static int add_bytes(struct pack *k, const void *p, size_t n, struct hash *h,
+		     struct err *e)
 {
 	if (libarchive.write_data(k->a, p, n) != (la_ssize_t)n)
 		return broken(k, e);
@@ -121,8 +123,8 @@ static int add(struct pack *k, const void *p, size_t n, struct hash *h,
 }
 
 /* `left` bytes were promised in the header, whatever the file has now. */
-static int copy(struct pack *k, int fd, int64_t left, struct hash *h,
-		struct err *e)
+static int copy_file(struct pack *k, int fd, int64_t left, struct hash *h,
+		     struct err *e)
 {
 	while (left > 0) {
 		size_t want = left < PIECE ? (size_t)left : PIECE;
@@ -134,7 +136,7 @@ static int copy(struct pack *k, int fd, int64_t left, struct hash *h,
 			memset(k->room, 0, want);
 			got = (ssize_t)want;
 		}
-		if (add(k, k->room, (size_t)got, h, e))
+		if (add_bytes(k, k->room, (size_t)got, h, e))
 			return -1;
 		left -= got;
 	}
@@ -152,8 +154,8 @@ int pack_file(struct pack *k, const char *path, const char *from,
 	rc = fd < 0 || fstat(fd, &st) ? err_errno_set(e, "%s", from) : 0;
 	if (!rc) {
 		st.st_mode = S_IFREG | 0600;
-		rc = begin(k, path, &st, NULL, e) ||
-		     copy(k, fd, st.st_size, h, e);
+		rc = begin_entry(k, path, &st, NULL, e) ||
+		     copy_file(k, fd, st.st_size, h, e);
 		out->bytes = st.st_size;
 	}
 	hash_end(h, out->sha256);
@@ -170,8 +172,10 @@ int pack_bytes(struct pack *k, const char *path, const void *bytes, size_t n,
 	st.st_mtim.tv_sec = clock_now() / 1000;
 	out->bytes = (int64_t)n;
 	hash_of(bytes, n, out->sha256);
-	return begin(k, path, &st, NULL, e) || add(k, bytes, n, NULL, e) ? -1
-									 : 0;
+	return begin_entry(k, path, &st, NULL, e) ||
+			       add_bytes(k, bytes, n, NULL, e)
+		       ? -1
+		       : 0;
 }
 
 /* --- trees ------------------------------------------------------------ */
@@ -197,17 +201,17 @@ static int add_item(struct pack *k, const struct tree_item *it, struct err *e)
 		if (fd < 0)
 			return 1;
 	}
-	rc = begin(k, it->path, it->st, *target ? target : NULL, e);
+	rc = begin_entry(k, it->path, it->st, *target ? target : NULL, e);
 	if (!rc && fd >= 0)
-		rc = copy(k, fd, it->st->st_size, NULL, e);
+		rc = copy_file(k, fd, it->st->st_size, NULL, e);
 	if (fd >= 0)
 		close(fd);
 	return rc;
 }
 
 /* libarchive walks: no recursion of ours, any depth. */
-static int walk(struct pack *k, struct archive *disk, const char *path,
-		const char *dir, int64_t *skipped, struct err *e)
+static int add_directory(struct pack *k, struct archive *disk, const char *path,
+			 const char *dir, int64_t *skipped, struct err *e)
 {
 	struct archive_entry *en = libarchive.entry_new();
 	int rc = 0, got;
@@ -256,7 +260,7 @@ int pack_tree(struct pack *k, const char *path, const char *dir,
 		rc = err_set(e, ERR_IO, "%s: %s", dir,
 			     libarchive.error_string(disk));
 	else
-		rc = walk(k, disk, path, dir, skipped, e);
+		rc = add_directory(k, disk, path, dir, skipped, e);
 	libarchive.read_free(disk);
 	return rc;
 }

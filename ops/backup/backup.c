@@ -152,8 +152,8 @@ static int add_agent(struct job *j, const struct agent_database_row *row,
 
 /* --- files ------------------------------------------------------------ */
 
-static int add_file(struct job *j, const char *role, const char *agent,
-		    const char *path, struct err *e)
+static int add_backup_file(struct job *j, const char *role, const char *agent,
+			   const char *path, struct err *e)
 {
 	const char *from = arena_printf(&j->arena, "%s/%s", j->ask->home->root,
 					path);
@@ -178,10 +178,10 @@ static int add_definition(struct job *j, const char *agent, struct err *e)
 	static const char *const names[] = {"agent.json", "prompt.md"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (add_file(j, "definition", agent,
-			     arena_printf(&j->arena, "agents/%s/%s", agent,
-					  names[i]),
-			     e))
+		if (add_backup_file(j, "definition", agent,
+				    arena_printf(&j->arena, "agents/%s/%s",
+						 agent, names[i]),
+				    e))
 			return -1;
 	return 0;
 }
@@ -288,7 +288,7 @@ static int add_definitions(struct job *j, struct err *e)
 	return 0;
 }
 
-static int write_all(struct job *j, struct err *e)
+static int write_archive(struct job *j, struct err *e)
 {
 	const char *copy = arena_text(&j->rows,
 				      workdir_path(&j->work, "skep.sqlite"));
@@ -296,8 +296,8 @@ static int write_all(struct job *j, struct err *e)
 
 	if (add_control(j, copy, e) || read_registry(j, copy, e) ||
 	    check_names(j, e) || unlink(copy) ||
-	    add_file(j, "config", NULL, "skep.json", e) || add_agents(j, e) ||
-	    add_definitions(j, e))
+	    add_backup_file(j, "config", NULL, "skep.json", e) ||
+	    add_agents(j, e) || add_definitions(j, e))
 		return -1;
 	manifest_end(&j->manifest);
 	if (buf_ok(&j->manifest, "the manifest", e) ||
@@ -329,7 +329,7 @@ int backup_write(const struct backup_options *ask, struct backup_sum *out,
 	rc = file_make_dir(dir.text, 0700, e) ||
 	     workdir_open(&j.work, dir.text, ".work", ask->id, e) ||
 	     pack_new(&j.pack, ask->fd, ask->name, ask->zstd, e) ||
-	     write_all(&j, e);
+	     write_archive(&j, e);
 	pack_free(j.pack);
 	workdir_close(&j.work);
 	arena_fini(&j.arena);

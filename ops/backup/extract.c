@@ -126,8 +126,8 @@ static int put_other(struct job *j, int parent, const char *name,
 	return rc ? err_errno_set(e, "%s", it->path) : 0;
 }
 
-static int note(struct job *j, const struct unpack_item *it, const char *sha256,
-		struct err *e)
+static int note_extracted(struct job *j, const struct unpack_item *it,
+			  const char *sha256, struct err *e)
 {
 	const char *full = arena_printf(&j->arena, "%s/%s", j->ask->dir,
 					it->path);
@@ -172,14 +172,15 @@ static int take_file(struct job *j, int parent, const char *name,
 		return take_manifest(j, e);
 	if (in_workspace(it->path))
 		return 0;
-	if (note(j, it, sha256, e))
+	if (note_extracted(j, it, sha256, e))
 		return -1;
 	return !stays(j->ask, it->path) && unlinkat(parent, name, 0)
 		       ? err_errno_set(e, "%s", it->path)
 		       : 0;
 }
 
-static int take(struct job *j, const struct unpack_item *it, struct err *e)
+static int extract_item(struct job *j, const struct unpack_item *it,
+			struct err *e)
 {
 	const char *slash = strrchr(it->path, '/');
 	const char *name = slash ? slash + 1 : it->path;
@@ -227,7 +228,7 @@ static int compare_one(const struct job *j, const struct manifest_item *it,
 	return 0;
 }
 
-static void count(const struct manifest_item *it, struct backup_sum *out)
+static void count_item(const struct manifest_item *it, struct backup_sum *out)
 {
 	out->files += it->path != NULL;
 	out->agents += it->path && !strcmp(it->role, "agent");
@@ -239,8 +240,8 @@ static void count(const struct manifest_item *it, struct backup_sum *out)
 			    it->integrity);
 }
 
-static int compare(struct job *j, struct manifest *m, struct backup_sum *out,
-		   struct err *e)
+static int compare_manifest(struct job *j, struct manifest *m,
+			    struct backup_sum *out, struct err *e)
 {
 	const struct seen *s = j->first;
 
@@ -254,7 +255,7 @@ static int compare(struct job *j, struct manifest *m, struct backup_sum *out,
 	for (int i = 0; i < m->count; i++) {
 		const struct manifest_item *it = &m->items[i];
 
-		count(it, out);
+		count_item(it, out);
 		if (!it->path || !strcmp(it->role, "workspace"))
 			continue;
 		if (compare_one(j, it, s, e))
@@ -264,8 +265,8 @@ static int compare(struct job *j, struct manifest *m, struct backup_sum *out,
 	return s ? differs(j, s->path, "is not in the manifest", e) : 0;
 }
 
-static int read_all(struct job *j, struct manifest *m, struct backup_sum *out,
-		    struct err *e)
+static int read_archive(struct job *j, struct manifest *m,
+			struct backup_sum *out, struct err *e)
 {
 	struct unpack_item it;
 	int got;
@@ -273,11 +274,11 @@ static int read_all(struct job *j, struct manifest *m, struct backup_sum *out,
 	if (unpack_new(&j->u, j->ask->fd, j->ask->name, e))
 		return -1;
 	while ((got = unpack_next(j->u, &it, e)) > 0) {
-		if (take(j, &it, e))
+		if (extract_item(j, &it, e))
 			return -1;
 		ops_tell(&j->ask->tell, unpack_read(j->u), j->ask->size);
 	}
-	if (got < 0 || unpack_end(j->u, e) || compare(j, m, out, e))
+	if (got < 0 || unpack_end(j->u, e) || compare_manifest(j, m, out, e))
 		return -1;
 	out->bytes = unpack_read(j->u);
 	return 0;
@@ -295,7 +296,7 @@ int extract(const struct extract_options *ask, struct manifest *m,
 	buf_init(&j.manifest, MANIFEST_MAX);
 	j.dir = open(ask->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	rc = j.dir < 0 ? err_errno_set(e, "%s", ask->dir)
-		       : read_all(&j, m, out, e);
+		       : read_archive(&j, m, out, e);
 	if (rc)
 		manifest_fini(m);
 	unpack_free(j.u);

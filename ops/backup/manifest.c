@@ -48,7 +48,7 @@ static void read_shape(const cJSON *obj, const struct shape *s, void *out,
 			   &s->fields[i], out, a);
 }
 
-static int check(const struct manifest *m, struct err *e)
+static int check_manifest(const struct manifest *m, struct err *e)
 {
 	if (m->head.format > MANIFEST_FORMAT)
 		return err_set(e, ERR_VERSION,
@@ -85,7 +85,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t n,
 	cJSON_ArrayForEach(item, items) read_shape(
 		item, &manifest_item_shape, &m->items[m->count++], &m->arena);
 	cJSON_Delete(json);
-	rc = check(m, e);
+	rc = check_manifest(m, e);
 	if (rc)
 		manifest_fini(m);
 	return rc;

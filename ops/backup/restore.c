@@ -261,8 +261,8 @@ static int check_agents(const struct restore_options *ask, const char *dir,
 	return 0;
 }
 
-static int fill(const struct restore_options *ask, struct workdir *w,
-		struct restore_sum *out, struct arena *a, struct err *e)
+static int fill_staging(const struct restore_options *ask, struct workdir *w,
+			struct restore_sum *out, struct arena *a, struct err *e)
 {
 	struct home staged;
 	struct manifest m;
@@ -290,7 +290,8 @@ int restore_home(const struct restore_options *ask, struct restore_sum *out,
 	rc = restore_refuse_live(ask->home, e) ||
 	     file_make_dir(parent, 0700, e) ||
 	     workdir_open(&w, parent, PREFIX, ask->id, e) ||
-	     fill(ask, &w, out, a, e) || put_in_place(ask, &w, out, a, e);
+	     fill_staging(ask, &w, out, a, e) ||
+	     put_in_place(ask, &w, out, a, e);
 	workdir_close(&w);
 	return rc ? -1 : 0;
 }

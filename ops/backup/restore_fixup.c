@@ -114,9 +114,9 @@ int revive_agent(const char *path, const char *agent, struct restore_sum *out,
 
 /* --- runs of the control plane ------------------------------------------ */
 
-static int move(struct job *j, const char *agent,
-		const struct run_open_row *run, enum run_state to,
-		enum run_verdict verdict, struct err *e)
+static int move_run(struct job *j, const char *agent,
+		    const struct run_open_row *run, enum run_state to,
+		    enum run_verdict verdict, struct err *e)
 {
 	struct run_transition m = {
 		.id = run->id,
@@ -176,8 +176,8 @@ static int settle_run(struct job *j, const char *agent,
 	if (!status[0] && j->file.db) {
 		j->out->runs_queued++;
 		return queued ? 0
-			      : move(j, agent, run, RUN_QUEUED, RUN_NO_VERDICT,
-				     e);
+			      : move_run(j, agent, run, RUN_QUEUED,
+					 RUN_NO_VERDICT, e);
 	}
 	if (!strcmp(status, "running") &&
 	    end_in_file(&j->file, run->id, run->session, e))
@@ -191,7 +191,7 @@ static int settle_run(struct job *j, const char *agent,
 	} else {
 		j->out->runs_failed++;
 	}
-	return move(j, agent, run, to, RUN_NO_VERDICT, e);
+	return move_run(j, agent, run, to, RUN_NO_VERDICT, e);
 }
 
 static int settle_runs(struct job *j, const char *agent, struct err *e)
@@ -287,7 +287,8 @@ static int requeue_rest(struct job *j, struct err *e)
 		struct run_open_row run = {rows[i].id, rows[i].session,
 					   rows[i].state, rows[i].attempt};
 
-		if (move(j, rows[i].agent, &run, RUN_QUEUED, RUN_NO_VERDICT, e))
+		if (move_run(j, rows[i].agent, &run, RUN_QUEUED, RUN_NO_VERDICT,
+			     e))
 			return -1;
 		j->out->runs_queued++;
 	}

@@ -45,8 +45,8 @@ static bool again(struct seen *s, struct doctor *d, const char *full)
 }
 
 /* A quick look does not read it. */
-static void look_at(struct doctor *d, struct seen *s, const char *program,
-		    const char *path)
+static void inspect_place(struct doctor *d, struct seen *s, const char *program,
+			  const char *path)
 {
 	struct migrate m = {.home = d->home,
 			    .root = path,
@@ -88,7 +88,7 @@ static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
 		const char *at = foreign_text(w, "path", NULL);
 
 		if (at)
-			look_at(d, s, "Hiro", at);
+			inspect_place(d, s, "Hiro", at);
 	}
 	cJSON_Delete(v);
 	buf_fini(&b);
@@ -107,8 +107,8 @@ void doctor_foreign(struct doctor *d)
 		snprintf(path, sizeof path, "%s/%s", home ? home : "",
 			 places[i].below);
 		if (said || home)
-			look_at(d, &seen, places[i].program,
-				said ? said : path);
+			inspect_place(d, &seen, places[i].program,
+				      said ? said : path);
 	}
 	if (home)
 		look_at_hiro(d, &seen, home);

@@ -25,7 +25,7 @@ static bool is_lost(const struct doctor *d, char *path)
 	return strstr(path + root, ".sqlite") != NULL;
 }
 
-static void look_at(struct doctor *d, pid_t pid, const char *link)
+static void inspect_link(struct doctor *d, pid_t pid, const char *link)
 {
 	char path[PATH_MAX], name[64] = "?";
 	ssize_t n = readlink(link, path, sizeof path - 1);
@@ -57,7 +57,7 @@ static bool check_process(void *arg, pid_t pid)
 	fds = opendir(dir);
 	while (fds && (entry = readdir(fds))) {
 		(void)snprintf(link, sizeof link, "%s/%s", dir, entry->d_name);
-		look_at(arg, pid, link);
+		inspect_link(arg, pid, link);
 	}
 	if (fds)
 		closedir(fds);

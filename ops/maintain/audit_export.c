@@ -30,8 +30,8 @@ static int add_page(struct sql *control, int64_t *last, struct buf *out,
 	return sql_end(&it, e) || buf_ok(out, "the audit log", e) ? -1 : n;
 }
 
-static int write_all(struct sql *control, int fd, const char *path,
-		     struct err *e)
+static int write_archive(struct sql *control, int fd, const char *path,
+			 struct err *e)
 {
 	struct buf b = BUF_MAX(LINES_MAX);
 	int64_t last = 0;
@@ -60,7 +60,7 @@ int audit_keep(struct sql *control, const struct home *home, struct err *e)
 	fd = open(path.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_errno_set(e, "%s", path.text);
-	rc = write_all(control, fd, path.text, e);
+	rc = write_archive(control, fd, path.text, e);
 	close(fd);
 	return rc;
 }

@@ -62,9 +62,9 @@ static bool parse_note(const char *line, struct lock *l)
 		      &l->since_ms) == 6;
 }
 
-static int parse(const char *path, unsigned max,
-		 bool (*line_of)(const char *line, struct lock *l),
-		 struct lock **out)
+static int parse_locks(const char *path, unsigned max,
+		       bool (*line_of)(const char *line, struct lock *l),
+		       struct lock **out)
 {
 	struct buf b = BUF_MAX(max);
 	struct err ignored;
@@ -88,10 +88,11 @@ struct readers *readers_look(const char *notes)
 
 	if (!r)
 		abort();
-	r->nnow = parse("/proc/locks", 16u << 20, parse_lock, &r->now);
+	r->nnow = parse_locks("/proc/locks", 16u << 20, parse_lock, &r->now);
 	if (notes && r->nnow) {
 		snprintf(r->notes, sizeof r->notes, "%s", notes);
-		r->nbefore = parse(notes, NOTES_MAX, parse_note, &r->before);
+		r->nbefore = parse_locks(notes, NOTES_MAX, parse_note,
+					 &r->before);
 	}
 	return r;
 }
@@ -162,9 +163,9 @@ static int64_t first_seen(const struct readers *r, const struct lock *l)
 	return clock_now();
 }
 
-static struct reader look_at(const struct readers *r, struct lock *l,
-			     const char *path, const unsigned char *head,
-			     struct arena *a)
+static struct reader describe_reader(const struct readers *r, struct lock *l,
+				     const char *path,
+				     const unsigned char *head, struct arena *a)
 {
 	struct proc_stat st = {0};
 	struct reader out = {
@@ -204,7 +205,7 @@ int readers_of(struct readers *r, const char *path, struct reader **out,
 			(void)read_head(shm, head);
 			*out = arena_alloc(a, (size_t)r->nnow * sizeof **out);
 		}
-		(*out)[n++] = look_at(r, &r->now[i], path, head, a);
+		(*out)[n++] = describe_reader(r, &r->now[i], path, head, a);
 	}
 	return n;
 }

@@ -23,7 +23,7 @@ static const struct store tables[] = {
 #undef STORE_TABLE
 };
 
-static const char *find(const struct store *s, size_t n, const char *name)
+static const char *find_store(const struct store *s, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (fnmatch(s[i].pattern, name, 0) == 0)
@@ -33,10 +33,10 @@ static const char *find(const struct store *s, size_t n, const char *name)
 
 const char *store_file_reason(const char *path)
 {
-	return find(files, sizeof files / sizeof files[0], path);
+	return find_store(files, sizeof files / sizeof files[0], path);
 }
 
 const char *store_table_reason(const char *name)
 {
-	return find(tables, sizeof tables / sizeof tables[0], name);
+	return find_store(tables, sizeof tables / sizeof tables[0], name);
 }

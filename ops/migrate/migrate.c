@@ -85,8 +85,8 @@ static int move_to(struct migrate *m, const char *path, const char **to,
 	return rename(path, *to) ? err_errno_set(e, "%s", *to) : 0;
 }
 
-static int remove_one(struct migrate *m, const char *path, const char **where,
-		      struct err *e)
+static int move_or_delete(struct migrate *m, const char *path,
+			  const char **where, struct err *e)
 {
 	if (strcmp(m->after, "delete") != 0)
 		return move_to(m, path, where, e);
@@ -106,20 +106,20 @@ static int remove_all(struct migrate *m, const char **where, struct err *e)
 	    strcmp(now.sha256, m->file->mark.sha256) != 0)
 		return err_set(e, ERR_BUSY,
 			       "it was written since it was imported");
-	if (remove_one(m, m->file->path, where, e))
+	if (move_or_delete(m, m->file->path, where, e))
 		return -1;
 	for (const char *const *s = foreign_sides; *s; s++) {
 		const char *side = arena_printf(&m->arena, "%s%s",
 						m->file->path, *s);
 		const char *ignored;
 
-		if (file_exists(side) && remove_one(m, side, &ignored, e))
+		if (file_exists(side) && move_or_delete(m, side, &ignored, e))
 			return -1;
 	}
 	for (int i = 0; i < m->file->nwith; i++) {
 		const char *ignored;
 
-		if (remove_one(m, m->file->with[i], &ignored, e))
+		if (move_or_delete(m, m->file->with[i], &ignored, e))
 			return -1;
 	}
 	return 0;
@@ -197,7 +197,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static int walk(struct migrate *m, struct err *e)
+static int walk_source(struct migrate *m, struct err *e)
 {
 	char *roots[] = {arena_text(&m->arena, m->root), NULL};
 	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
@@ -225,7 +225,7 @@ int migrate_plan(struct migrate *m, struct err *e)
 	if (workdir_open(&m->work, tmp ? tmp : "/tmp", "skep-migrate",
 			 id_new(ID_MIGRATION).text, e))
 		return -1;
-	rc = walk(m, e);
+	rc = walk_source(m, e);
 	workdir_close(&m->work);
 	cJSON_Delete(m->aside);
 	m->aside = NULL;

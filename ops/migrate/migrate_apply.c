@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static void finish(struct migration_run_row *row, const struct migrate_sum *sum,
-		   int rc)
+static void set_run_outcome(struct migration_run_row *row,
+			    const struct migrate_sum *sum, int rc)
 {
 	row->state = rc ? "failed" : sum->failed ? "partial" : "done";
 	row->sources = sum->pieces;
@@ -42,7 +42,7 @@ int migrate_apply(struct migrate *m, struct err *e)
 			     fault_point(FAULT_migration_done, e)
 		     ? -1
 		     : 0;
-	finish(&row, &m->sum, rc);
+	set_run_outcome(&row, &m->sum, rc);
 	/* what went wrong first is what is told */
 	if (m->host->run(m->host->arg, &row, rc ? &ignored : e))
 		return -1;

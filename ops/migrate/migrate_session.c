@@ -25,14 +25,6 @@ struct migrate_session {
 	struct arena arena;
 };
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, ",\"%s\":", name);
-	json_add_string(b, text, strlen(text));
-}
-
 /* What is known of it beyond the columns, as far as a session's meta holds it.
  * Whatever is too long stands as its length. */
 static void add_row(struct buf *b, const cJSON *row)
@@ -54,16 +46,16 @@ static void add_head(struct migrate *m, struct migrate_session *s)
 
 	buf_adds(b,
 		 "{\"record\":\"session\",\"version\":1,\"kind\":\"import\"");
-	add_text(b, "key", s->p.key);
-	add_text(b, "title", s->p.title);
-	add_text(b, "model", s->p.model);
-	add_text(b, "source", s->p.importer);
-	add_text(b, "status", s->p.archived ? "archived" : NULL);
+	json_add_member(b, "key", s->p.key);
+	json_add_member(b, "title", s->p.title);
+	json_add_member(b, "model", s->p.model);
+	json_add_member(b, "source", s->p.importer);
+	json_add_member(b, "status", s->p.archived ? "archived" : NULL);
 	if (s->p.created_at)
 		buf_addf(b, ",\"created_at\":%" PRId64, s->p.created_at);
 	buf_adds(b, ",\"meta\":{\"import\":{\"version\":1");
-	add_text(b, "path", s->piece.path);
-	add_text(b, "sha256", m->file->mark.sha256);
+	json_add_member(b, "path", s->piece.path);
+	json_add_member(b, "sha256", m->file->mark.sha256);
 	if (s->p.row)
 		add_row(b, s->p.row);
 	buf_adds(b, "}}}\n");
@@ -142,7 +134,7 @@ static size_t slot_of(const struct migrate_session *s, const char *id)
 }
 
 /* Half of the slots stay free. An id that comes again is the later event's. */
-static void remember(struct migrate_session *s, const char *id)
+static void remember_event(struct migrate_session *s, const char *id)
 {
 	if (s->n == s->cap) {
 		s->cap = s->cap ? 2 * s->cap : 64;
@@ -181,7 +173,7 @@ static void add_usage(struct buf *b, const struct foreign_usage *u)
 		 ",\"usage\":{\"input\":%" PRId64 ",\"output\":%" PRId64
 		 ",\"cached\":%" PRId64 ",\"cost_nano\":%" PRId64,
 		 u->input, u->output, u->cached, u->cost_nano);
-	add_text(b, "model", u->model);
+	json_add_member(b, "model", u->model);
 	buf_addc(b, '}');
 }
 
@@ -192,10 +184,10 @@ void migrate_event(struct migrate *m, const struct foreign_event *ev)
 	int64_t parent = number_of(s, ev->parent);
 	struct buf *b = &s->lines;
 
-	remember(s, id);
+	remember_event(s, id);
 	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, s->n);
-	add_text(b, "type", ev->type);
-	add_text(b, "id", id);
+	json_add_member(b, "type", ev->type);
+	json_add_member(b, "id", id);
 	if (parent > 0 || (ev->parent && !*ev->parent))
 		buf_addf(b, ",\"parent\":%" PRId64, parent);
 	if (ev->at > 0)
@@ -222,7 +214,8 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 	return 1;
 }
 
-static int take(struct migrate *m, struct migrate_session *s, struct err *e)
+static int import_session(struct migrate *m, struct migrate_session *s,
+			  struct err *e)
 {
 	struct import_result r;
 	struct agent_file f;
@@ -255,8 +248,8 @@ int migrate_session_end(struct migrate *m, const char *broken, struct err *e)
 
 	s->piece.records = s->n;
 	s->piece.warning = arena_text(&m->arena, broken);
-	rc = migrate_settle(m, &s->piece, take(m, s, &why) ? why.text : NULL,
-			    e);
+	rc = migrate_settle(m, &s->piece,
+			    import_session(m, s, &why) ? why.text : NULL, e);
 	session_free(m);
 	return rc;
 }

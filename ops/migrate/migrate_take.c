@@ -42,7 +42,7 @@ struct migrate_piece migrate_piece_of(struct migrate *m, const char *importer,
 	};
 }
 
-static void tell(struct migrate *m, const struct migrate_piece *p)
+static void report_item(struct migrate *m, const struct migrate_piece *p)
 {
 	m->sum.pieces++;
 	m->sum.records += p->records;
@@ -54,7 +54,8 @@ static void tell(struct migrate *m, const struct migrate_piece *p)
 	m->tell(m->arg, p);
 }
 
-static int note(struct migrate *m, const struct migrate_piece *p, struct err *e)
+static int record_item(struct migrate *m, const struct migrate_piece *p,
+		       struct err *e)
 {
 	struct migration_source_row row = {
 		.path = p->path,
@@ -90,9 +91,9 @@ int migrate_was_done(struct migrate *m, struct migrate_piece *p, struct err *e)
 	p->state = "done";
 	p->warning = row.warning;
 	m->file->failed = m->file->failed || p->warning;
-	if (row.mtime_ns != m->file->mark.mtime_ns && note(m, p, e))
+	if (row.mtime_ns != m->file->mark.mtime_ns && record_item(m, p, e))
 		return -1;
-	tell(m, p);
+	report_item(m, p);
 	return 1;
 }
 
@@ -106,9 +107,9 @@ int migrate_settle(struct migrate *m, struct migrate_piece *p, const char *why,
 		p->state = !m->run ? "planned" : p->added ? "imported" : "done";
 	}
 	m->file->failed = m->file->failed || p->warning;
-	if (note(m, p, e))
+	if (record_item(m, p, e))
 		return -1;
-	tell(m, p);
+	report_item(m, p);
 	return m->run ? fault_point(FAULT_migration_noted, e) : 0;
 }
 
@@ -122,8 +123,8 @@ void migrate_unknown(struct migrate *m, const char *part, int64_t records,
 	p.records = records;
 	p.warning = arena_text(&m->arena, why);
 	m->file->failed = true; /* what is not taken is not removed */
-	(void)note(m, &p, &ignored);
-	tell(m, &p);
+	(void)record_item(m, &p, &ignored);
+	report_item(m, &p);
 }
 
 /* --- pieces -------------------------------------------------------------------- */
@@ -141,8 +142,8 @@ int migrate_open_agent(struct migrate *m, const char *name,
 	return rc ? -1 : 0;
 }
 
-static int take(struct migrate *m, const struct item_options *ask,
-		struct migrate_piece *p, struct err *e)
+static int import_item(struct migrate *m, const struct item_options *ask,
+		       struct migrate_piece *p, struct err *e)
 {
 	struct agent_file f = {0};
 	int rc;
@@ -169,6 +170,6 @@ int migrate_piece(struct migrate *m, const struct item_options *ask,
 	if (done)
 		return done < 0 ? -1 : 0;
 	p.records = 0;
-	return migrate_settle(m, &p, take(m, ask, &p, &why) ? why.text : NULL,
-			      e);
+	return migrate_settle(
+		m, &p, import_item(m, ask, &p, &why) ? why.text : NULL, e);
 }

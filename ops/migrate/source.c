@@ -88,8 +88,8 @@ static int pour_part(const char *path, const char *copy, struct hash *h,
 }
 
 /* The mark, and a copy in `dir` unless that is NULL. */
-static int take(const char *path, const char *dir, struct foreign_mark *out,
-		struct err *e)
+static int take_source(const char *path, const char *dir,
+		       struct foreign_mark *out, struct err *e)
 {
 	size_t n = foreign_is_database(path) ? NPARTS : 1;
 	struct hash *h = hash_new();
@@ -114,7 +114,7 @@ int foreign_mark(const char *path, struct foreign_mark *out, struct err *e)
 {
 	if (access(path, R_OK))
 		return err_errno_set(e, "%s", path);
-	return take(path, NULL, out, e);
+	return take_source(path, NULL, out, e);
 }
 
 bool foreign_is_database(const char *path)
@@ -152,7 +152,8 @@ int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
 	struct foreign_mark again;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (take(path, dir, mark, e) || take(path, NULL, &again, e))
+		if (take_source(path, dir, mark, e) ||
+		    take_source(path, NULL, &again, e))
 			return -1;
 		if (!strcmp(mark->sha256, again.sha256))
 			return 0;

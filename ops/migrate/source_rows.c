@@ -21,7 +21,7 @@ void foreign_quote(struct buf *b, const char *text, char mark)
 	buf_addc(b, mark);
 }
 
-static cJSON *ask(struct sql *db, const char *text, struct err *e)
+static cJSON *query_rows(struct sql *db, const char *text, struct err *e)
 {
 	struct arena a = {0};
 	const char *json;
@@ -48,11 +48,12 @@ bool foreign_has(struct sql *db, const char *table)
 
 cJSON *foreign_tables(struct sql *db, struct err *e)
 {
-	return ask(db,
-		   "SELECT json_group_array(name) FROM pragma_table_list WHERE "
-		   "schema = 'main' AND type IN ('table', 'virtual') AND "
-		   "substr(name, 1, 7) <> 'sqlite_'",
-		   e);
+	return query_rows(
+		db,
+		"SELECT json_group_array(name) FROM pragma_table_list WHERE "
+		"schema = 'main' AND type IN ('table', 'virtual') AND "
+		"substr(name, 1, 7) <> 'sqlite_'",
+		e);
 }
 
 cJSON *foreign_values(struct sql *db, const char *table, const char *column,
@@ -66,7 +67,7 @@ cJSON *foreign_values(struct sql *db, const char *table, const char *column,
 	buf_adds(&b, " AS TEXT) AS x FROM ");
 	foreign_quote(&b, table, '"');
 	buf_adds(&b, " WHERE x IS NOT NULL ORDER BY x)");
-	v = ask(db, b.p, e);
+	v = query_rows(db, b.p, e);
 	buf_fini(&b);
 	return v;
 }
@@ -93,7 +94,7 @@ cJSON *foreign_columns(struct sql *db, const char *table, struct err *e)
 	buf_adds(&b, "SELECT json_group_array(name) FROM pragma_table_info(");
 	foreign_quote(&b, table, '\'');
 	buf_addc(&b, ')');
-	v = ask(db, b.p, e);
+	v = query_rows(db, b.p, e);
 	buf_fini(&b);
 	return v;
 }
@@ -137,7 +138,7 @@ cJSON *foreign_rows(struct sql *db, const char *table, const char *column,
 	}
 	buf_addf(&b, " ORDER BY %s)", order);
 	if (buf_ok(&b, "a question", e) == 0)
-		rows = ask(db, b.p, e);
+		rows = query_rows(db, b.p, e);
 	cJSON_Delete(columns);
 	buf_fini(&b);
 	return rows;

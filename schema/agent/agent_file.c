@@ -33,8 +33,8 @@ static int put_owner(struct agent_file *f, const char *agent, struct err *e)
 		       : 0;
 }
 
-static int claim(struct agent_file *f, const char *agent, unsigned flags,
-		 struct err *e)
+static int claim_file(struct agent_file *f, const char *agent, unsigned flags,
+		      struct err *e)
 {
 	if (read_owner(f, f->agent, sizeof f->agent, e))
 		return -1;
@@ -65,7 +65,7 @@ int agent_file_open(struct agent_file *f, const char *path, const char *agent,
 			       path);
 	if (db_open(&f->db, path, &agent_schema, flags, e))
 		return -1;
-	if (claim(f, agent, flags, e)) {
+	if (claim_file(f, agent, flags, e)) {
 		agent_file_close(f);
 		return -1;
 	}

@@ -113,7 +113,7 @@ static int explain_gap(struct artifact_reader *r, struct err *e)
 		       r->aid.text, r->chunks);
 }
 
-static int finish(struct artifact_reader *r, struct err *e)
+static int verify_hash(struct artifact_reader *r, struct err *e)
 {
 	char sha256[HASH_HEX];
 
@@ -134,7 +134,7 @@ int artifact_read(struct artifact_reader *r, struct blob *piece, struct err *e)
 	int rc;
 
 	if (r->done >= r->size)
-		return finish(r, e);
+		return verify_hash(r, e);
 	rc = fetch_chunk(r, e);
 	if (rc <= 0)
 		return rc < 0 ? -1 : explain_gap(r, e);

@@ -101,8 +101,8 @@ static int fill_and_rename(struct sql *db, const char *aid, const char *temp,
 	return rc;
 }
 
-static int make_file(struct sql *db, const char *aid, const char *dir,
-		     const char *path, struct err *e)
+static int make_media_file(struct sql *db, const char *aid, const char *dir,
+			   const char *path, struct err *e)
 {
 	char temp[PATH_MAX];
 	int fd;
@@ -137,7 +137,7 @@ int media_materialise(struct sql *db, const char *aid, const char *dir,
 					   quoted(aid).text);
 	sub = arena_printf(a, "%s/%.*s", dir, DIGITS, row.sha256);
 	full = arena_printf(a, "%s/%s", sub, file_name(&row));
-	if (!is_there(full, row.size) && make_file(db, aid, sub, full, e))
+	if (!is_there(full, row.size) && make_media_file(db, aid, sub, full, e))
 		return -1;
 	*path = full;
 	return 0;

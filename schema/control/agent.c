@@ -83,8 +83,8 @@ static int choose_default(struct sql *db, struct agent_row *row, bool is_new,
 	return 0;
 }
 
-static int put(struct sql *db, struct agent_row *row, const char *definition,
-	       struct arena *a, struct err *e)
+static int put_agent(struct sql *db, struct agent_row *row,
+		     const char *definition, struct arena *a, struct err *e)
 {
 	struct agent_version_last_row last;
 	struct agent_row old = {.name = NULL};
@@ -142,7 +142,8 @@ int agents_put(struct sql *db, struct agent_row *row, struct arena *a,
 	if (rc == 0)
 		rc = control_enter_alone(db, e)
 			     ? -1
-			     : sql_leave(db, put(db, row, definition.p, a, e),
+			     : sql_leave(db,
+					 put_agent(db, row, definition.p, a, e),
 					 e);
 	else if (rc > 0)
 		rc = row->is_default ? agents_set_default(db, row->name, e) : 0;

@@ -46,7 +46,7 @@ static const char *guess(const char *name)
 	return nearest_end(&near);
 }
 
-static int refuse(const char *what, const char *name, struct err *e)
+static int refuse_member(const char *what, const char *name, struct err *e)
 {
 	const char *meant = guess(name);
 
@@ -74,7 +74,7 @@ int agent_check_members(const char *what, const cJSON *def, const char *stored,
 	{
 		if (!rc && !cJSON_IsNull(v) && !is_known(v->string) &&
 		    !cJSON_GetObjectItemCaseSensitive(old, v->string))
-			rc = refuse(what, v->string, e);
+			rc = refuse_member(what, v->string, e);
 	}
 	cJSON_Delete(old);
 	return rc;

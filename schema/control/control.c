@@ -228,8 +228,8 @@ int control_kv_put(struct sql *db, const char *scope, const char *key,
 	return 0;
 }
 
-static int64_t claim(struct sql *db, const char *name, const char *holder,
-		     int64_t ms, struct err *e)
+static int64_t claim_lease(struct sql *db, const char *name, const char *holder,
+			   int64_t ms, struct err *e)
 {
 	struct lease_claim_in in = {.name = name,
 				    .holder = holder,
@@ -254,7 +254,7 @@ int64_t control_lease(struct sql *db, const char *name, const char *holder,
 
 	if (sql_enter(db, e))
 		return -1;
-	epoch = claim(db, name, holder, ms, e);
+	epoch = claim_lease(db, name, holder, ms, e);
 	return sql_leave(db, epoch < 0 ? -1 : 0, e) ? -1 : epoch;
 }
 

@@ -20,8 +20,8 @@ int registry_find(struct sql *control, const char *agent,
 		       e);
 }
 
-static int open_file(const struct agent_database_row *row, unsigned flags,
-		     struct agent_file *out, struct err *e)
+static int open_agent_file(const struct agent_database_row *row, unsigned flags,
+			   struct agent_file *out, struct err *e)
 {
 	int64_t epoch;
 
@@ -50,10 +50,10 @@ int registry_open(const struct agent_database_row *row, unsigned flags,
 			       "if it was moved, say where: 'skep agent set %s "
 			       "--file PATH'",
 			       row->agent, row->path, row->agent);
-	return open_file(row, flags & ~(unsigned)SQL_CREATE, out, e);
+	return open_agent_file(row, flags & ~(unsigned)SQL_CREATE, out, e);
 }
 
-static void look(struct agent_database_row *row)
+static void update_sizes(struct agent_database_row *row)
 {
 	char wal[PATH_MAX + 8];
 	int version = db_peek_version(row->path);
@@ -72,18 +72,18 @@ static void look(struct agent_database_row *row)
 int registry_seen(struct sql *control, struct agent_database_row *row,
 		  struct err *e)
 {
-	look(row);
+	update_sizes(row);
 	return sql_exec(control, Q_AGENT_DATABASE_PUT, row, e) < 0 ? -1 : 0;
 }
 
-static int make_file(const struct home *home, struct agent_database_row *row,
-		     struct err *e)
+static int make_agent_file(const struct home *home,
+			   struct agent_database_row *row, struct err *e)
 {
 	struct home_path dir = home_join(home, HOME_AGENTS, row->agent);
 	struct agent_file file;
 
 	if (file_make_dir(dir.text, 0700, e) ||
-	    open_file(row, SQL_CREATE, &file, e))
+	    open_agent_file(row, SQL_CREATE, &file, e))
 		return -1;
 	agent_file_close(&file);
 	row->schema_version = agent_schema.version;
@@ -108,7 +108,7 @@ int registry_make(struct sql *control, const struct home *home,
 		.path = arena_text(a, home_join(home, HOME_AGENTS, below).text),
 		.epoch = 1,
 	};
-	if (make_file(home, row, e) || control_enter_alone(control, e))
+	if (make_agent_file(home, row, e) || control_enter_alone(control, e))
 		return -1;
 	return sql_leave(control, registry_seen(control, row, e), e);
 }

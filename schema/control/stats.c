@@ -190,8 +190,8 @@ void stats_sizes(const char *path, struct stats *out)
 	out->wal_bytes = wal_bytes < 0 ? 0 : wal_bytes;
 }
 
-static int read_all(struct sql *db, struct stats *out, struct arena *a,
-		    struct err *e)
+static int read_stats(struct sql *db, struct stats *out, struct arena *a,
+		      struct err *e)
 {
 	struct buf rows = BUF_MAX(1u << 20), statuses = BUF_MAX(1u << 20);
 	int rc = read_file(db, out, a, e) || read_rows(db, &rows, a, e) ||
@@ -213,5 +213,5 @@ int stats_read(struct sql *db, const char *database, struct stats *out,
 	stats_sizes(arena_text(a, sql_path(db)), out);
 	if (sql_enter_read(db, e))
 		return -1;
-	return sql_leave(db, read_all(db, out, a, e), e);
+	return sql_leave(db, read_stats(db, out, a, e), e);
 }

@@ -15,11 +15,6 @@
 #define FILES_BYTES  (64u << 20)
 #define AGAIN_MAX    1000 /* runs of one message */
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
 static bool is_type(const cJSON *part, const char *type)
 {
 	return strcmp(json_text(part, "type", ""), type) == 0;
@@ -76,7 +71,7 @@ static int read_parts(const cJSON *message, struct buf *prompt,
 {
 	const cJSON *p;
 
-	cJSON_ArrayForEach(p, member(message, "parts"))
+	cJSON_ArrayForEach(p, json_member(message, "parts"))
 	{
 		if (is_type(p, "text"))
 			add_line(prompt, json_text(p, "text", ""));

@@ -8,21 +8,11 @@
 
 #define INLINE_MAX (256 << 10) /* larger ones are files for a plugin */
 
-static void add_member(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_adds(b, b->p[b->n - 1] == '{' ? "\"" : ",\"");
-	buf_adds(b, name);
-	buf_adds(b, "\":");
-	json_add_string(b, text, strlen(text));
-}
-
 static void time_member(struct buf *b, const char *name, int64_t at)
 {
 	char text[CLOCK_TEXT];
 
-	add_member(b, name, clock_text(at, text));
+	json_add_member(b, name, clock_text(at, text));
 }
 
 /* --- attachments ------------------------------------------------------ */
@@ -56,9 +46,9 @@ static int add_inline(const struct inflight *p, struct buf *out,
 	buf_adds(out, ",\"attachments\":[");
 	for (int i = 0; i < n; i++) {
 		buf_adds(out, i ? ",{" : "{");
-		add_member(out, "name", rows[i].name);
-		add_member(out, "type", rows[i].mime);
-		add_member(out, "sha256", rows[i].sha256);
+		json_add_member(out, "name", rows[i].name);
+		json_add_member(out, "type", rows[i].mime);
+		json_add_member(out, "sha256", rows[i].sha256);
 		buf_addf(out, ",\"size\":%lld,\"base64\":\"",
 			 (long long)rows[i].size);
 		if (add_bytes(db, rows[i].media, out, a, e))
@@ -91,13 +81,14 @@ static void add_head(const struct inflight *p, struct buf *out)
 	const struct delivery_claim_row *r = &p->row;
 
 	buf_addc(out, '{');
-	add_member(out, "id", r->id);
-	add_member(out, "channel", p->channel->name);
-	add_member(out, "conversation", r->peer);
-	add_member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
-	add_member(out, "reply_to", r->reply_to);
-	add_member(out, "agent", r->agent);
-	add_member(out, "session", r->session);
+	json_add_member(out, "id", r->id);
+	json_add_member(out, "channel", p->channel->name);
+	json_add_member(out, "conversation", r->peer);
+	json_add_member(out, "thread",
+			r->thread && r->thread[0] ? r->thread : NULL);
+	json_add_member(out, "reply_to", r->reply_to);
+	json_add_member(out, "agent", r->agent);
+	json_add_member(out, "session", r->session);
 	time_member(out, "created_at", r->created_at);
 }
 
@@ -164,10 +155,10 @@ static int add_item(const struct inflight *p, const struct media_use_row *m,
 	if (m->size <= INLINE_MAX && add_bytes(s->db, m->media, out, a, e))
 		return -1;
 	buf_adds(out, "\",\"metadata\":{");
-	add_member(out, "name", m->name);
-	add_member(out, "mime_type", m->mime);
-	add_member(out, "sha256", m->sha256);
-	add_member(out, "path", path);
+	json_add_member(out, "name", m->name);
+	json_add_member(out, "mime_type", m->mime);
+	json_add_member(out, "sha256", m->sha256);
+	json_add_member(out, "path", path);
 	buf_addf(out, ",\"size\":%lld}}", (long long)m->size);
 	return 0;
 }
@@ -201,18 +192,19 @@ static void add_routing(const struct inflight *p, struct buf *out)
 
 	buf_addf(&from, "agent:%s", r->agent ? r->agent : "skep");
 	buf_adds(out, "\"routing\":{");
-	add_member(out, "id", r->id);
-	add_member(out, "channel", p->channel->name);
-	add_member(out, "direction", "outbound");
-	add_member(out, "sender_id", from.p);
-	add_member(out, "recipient_id", r->peer);
+	json_add_member(out, "id", r->id);
+	json_add_member(out, "channel", p->channel->name);
+	json_add_member(out, "direction", "outbound");
+	json_add_member(out, "sender_id", from.p);
+	json_add_member(out, "recipient_id", r->peer);
 	time_member(out, "timestamp", r->created_at);
 	buf_adds(out, ",\"metadata\":{");
-	add_member(out, "attempt", p->attempt.text);
-	add_member(out, "channel_id", r->peer);
-	add_member(out, "thread", r->thread && r->thread[0] ? r->thread : NULL);
-	add_member(out, "reply_to", r->reply_to);
-	add_member(out, "session", r->session);
+	json_add_member(out, "attempt", p->attempt.text);
+	json_add_member(out, "channel_id", r->peer);
+	json_add_member(out, "thread",
+			r->thread && r->thread[0] ? r->thread : NULL);
+	json_add_member(out, "reply_to", r->reply_to);
+	json_add_member(out, "session", r->session);
 	buf_adds(out, "}}");
 	buf_fini(&from);
 }

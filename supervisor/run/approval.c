@@ -33,14 +33,6 @@ static int log_host(struct supervisor *s, const char *id, const char *agent,
 	return rc < 0 ? -1 : 0;
 }
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
-	json_add_string(b, text, strlen(text));
-}
-
 /* The command that carries the answer to the worker. */
 static int send_answer(struct supervisor *s, const struct approval_row *row,
 		       const struct supervisor_answer *answer, struct err *e)
@@ -55,10 +47,10 @@ static int send_answer(struct supervisor *s, const struct approval_row *row,
 	struct active_run *l = active_run_find(&s->active, row->run);
 	int rc;
 
-	add_text(&body, "key", row->key);
-	add_text(&body, "decision", answer->allow ? "allow" : "deny");
-	add_text(&body, "note", answer->note);
-	add_text(&body, "choice", answer->choice);
+	json_add_member(&body, "key", row->key);
+	json_add_member(&body, "decision", answer->allow ? "allow" : "deny");
+	json_add_member(&body, "note", answer->note);
+	json_add_member(&body, "choice", answer->choice);
 	buf_addc(&body, '}');
 	in.body = body.p;
 	rc = buf_ok(&body, "the note", e);

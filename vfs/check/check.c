@@ -43,7 +43,7 @@ struct job {
 	enum { UNKNOWN, CLEAN, DIRTY } groups[GROUPS];
 };
 
-static void tell(struct vfs_check *c, const char *words, int64_t n)
+static void report_problem(struct vfs_check *c, const char *words, int64_t n)
 {
 	c->found += n;
 	if (c->tell)
@@ -171,7 +171,7 @@ static int check_one(struct job *j, unsigned i, struct err *e)
 		return -1;
 	if (n.n == 0)
 		return 0;
-	tell(j->c, checks[i].words, n.n);
+	report_problem(j->c, checks[i].words, n.n);
 	if (!j->c->mend)
 		return 0;
 	j->c->mended += n.n;
@@ -211,7 +211,7 @@ static int check_contents(struct job *j, struct err *e)
 	}
 	free(room);
 	if (bad)
-		tell(j->c, "contents that are damaged", bad);
+		report_problem(j->c, "contents that are damaged", bad);
 	return rc || found < 0 ? -1 : 0;
 }
 

@@ -27,7 +27,7 @@ struct work {
 	int64_t done, total;
 };
 
-static void note(struct work *w, const uint8_t *p, size_t n, int64_t blob)
+static void note_hash(struct work *w, const uint8_t *p, size_t n, int64_t blob)
 {
 	char hex[HASH_HEX];
 	struct seen *s;
@@ -81,7 +81,7 @@ static int slice(struct work *w, int64_t *last, struct err *e)
 		if (blob_read(&w->v, *last, w->v.chunk, &n, e) ||
 		    squeeze(w, *last, n, e))
 			return -1;
-		note(w, w->v.chunk, n, *last);
+		note_hash(w, w->v.chunk, n, *last);
 	}
 	return 1;
 }

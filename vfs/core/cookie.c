@@ -76,7 +76,8 @@ static void recall(struct cookie_book *b, int64_t dir, struct item *it)
 	}
 }
 
-static void remember(struct cookie_book *b, int64_t dir, const struct item *it)
+static void remember_cookie(struct cookie_book *b, int64_t dir,
+			    const struct item *it)
 {
 	if (b->n == b->room) {
 		b->room = b->room ? 2 * b->room : 16;
@@ -141,9 +142,9 @@ static bool part(struct cookie_book *b, int64_t dir, struct item *items,
 		for (i = first + 1; i < end; i++) {
 			/* the first keeps it for good, too */
 			if (i == first + 1 && !items[first].settled)
-				remember(b, dir, &items[first]);
+				remember_cookie(b, dir, &items[first]);
 			items[i].cookie = next_free(items, n, items[i].cookie);
-			remember(b, dir, &items[i]);
+			remember_cookie(b, dir, &items[i]);
 			equal = true;
 		}
 		i = end;

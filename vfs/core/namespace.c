@@ -167,7 +167,7 @@ int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e)
 	return 0;
 }
 
-static int count(struct vfs *v, struct vfs_usage *out, struct err *e)
+static int count_usage(struct vfs *v, struct vfs_usage *out, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);
 	struct vfs_ns_usage_row row;
@@ -192,7 +192,7 @@ static int usage_in(struct vfs *v, struct vfs_usage *out, struct err *e)
 		return -1;
 	*out = (struct vfs_usage){row.used_bytes, row.used_files, row.max_bytes,
 				  row.max_files};
-	return row.max_bytes || row.max_files ? 0 : count(v, out, e);
+	return row.max_bytes || row.max_files ? 0 : count_usage(v, out, e);
 }
 
 int vfs_usage(struct vfs *v, struct vfs_usage *out, struct err *e)
@@ -207,7 +207,7 @@ int quota_recount(struct vfs *v, struct err *e)
 	if (!v->quota)
 		return 0;
 	v->usage_changed = true;
-	return count(v, &v->usage, e);
+	return count_usage(v, &v->usage, e);
 }
 
 static int quota_in(struct vfs *v, int64_t max_bytes, int64_t max_files,
@@ -216,7 +216,7 @@ static int quota_in(struct vfs *v, int64_t max_bytes, int64_t max_files,
 	struct vfs_usage now;
 	struct vfs_ns_quota_in row = {v->ns, max_bytes, max_files, 0, 0};
 
-	if (count(v, &now, e))
+	if (count_usage(v, &now, e))
 		return -1;
 	row.bytes = now.bytes;
 	row.files = now.files;

@@ -26,7 +26,7 @@ const struct node *node_cache_find(const struct vfs *v, int64_t ino)
 		       : NULL;
 }
 
-static int clean(struct vfs *v, size_t i, struct err *e)
+static int write_if_dirty(struct vfs *v, size_t i, struct err *e)
 {
 	struct node_cache *m = &v->node_cache;
 
@@ -48,7 +48,7 @@ int node_cache_put(struct vfs *v, const struct node *n, bool dirty,
 		if (!m->nodes || !m->state)
 			abort();
 	}
-	if (m->nodes[i].ino != n->ino && clean(v, i, e))
+	if (m->nodes[i].ino != n->ino && write_if_dirty(v, i, e))
 		return -1;
 	m->nodes[i] = *n;
 	m->state[i] = dirty ? NODE_CACHE_DIRTY : NODE_CACHE_CLEAN;
@@ -81,7 +81,7 @@ void node_cache_drop(struct vfs *v, int64_t ino)
 int node_cache_write(struct vfs *v, struct err *e)
 {
 	for (size_t i = 0; v->node_cache.nodes && i < NODE_CACHE_SLOTS; i++)
-		if (clean(v, i, e))
+		if (write_if_dirty(v, i, e))
 			return -1;
 	return 0;
 }

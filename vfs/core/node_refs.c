@@ -12,7 +12,7 @@ static size_t slot_of(const struct node_refs *s, int64_t ino)
 	       (s->cap - 1);
 }
 
-static size_t find(const struct node_refs *s, int64_t ino)
+static size_t find_slot(const struct node_refs *s, int64_t ino)
 {
 	size_t i = slot_of(s, ino);
 
@@ -42,7 +42,7 @@ static void grow(struct node_refs *s)
 
 		if (!old.key[i])
 			continue;
-		to = find(s, old.key[i]);
+		to = find_slot(s, old.key[i]);
 		s->key[to] = old.key[i];
 		s->count[to] = old.count[i];
 	}
@@ -55,7 +55,7 @@ uint64_t node_refs_count(const struct node_refs *s, int64_t ino)
 
 	if (!s->n)
 		return 0;
-	i = find(s, ino);
+	i = find_slot(s, ino);
 	return s->key[i] ? s->count[i] : 0;
 }
 
@@ -66,7 +66,7 @@ void node_refs_add(struct node_refs *s, int64_t ino, uint64_t by)
 	assert(ino > 0);
 	if (s->n * 4 >= s->cap * 3)
 		grow(s);
-	i = find(s, ino);
+	i = find_slot(s, ino);
 	if (!s->key[i]) {
 		s->key[i] = ino;
 		s->count[i] = 0;
@@ -103,7 +103,7 @@ uint64_t node_refs_sub(struct node_refs *s, int64_t ino, uint64_t by)
 
 	if (!s->n)
 		return 0;
-	i = find(s, ino);
+	i = find_slot(s, ino);
 	if (!s->key[i])
 		return 0;
 	if (s->count[i] > by)

@@ -150,7 +150,7 @@ int orphans_reap(struct vfs *v, struct err *e)
 	return n < 0 ? -1 : rc;
 }
 
-static int claim(struct vfs *v, int64_t *other, struct err *e)
+static int claim_namespace(struct vfs *v, int64_t *other, struct err *e)
 {
 	struct vfs_owner me = {.id = v->ns, .pid = getpid()}, holder;
 	int taken = other_holder(v, &holder, e);
@@ -169,7 +169,7 @@ int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e)
 
 	if (sql_enter(v->db, e))
 		return -1;
-	taken = claim(v, other, e);
+	taken = claim_namespace(v, other, e);
 	return sql_leave(v->db, taken < 0 ? -1 : 0, e) ? -1 : taken;
 }
 

@@ -92,7 +92,7 @@ static int follow_link(struct walk *w, int64_t link, struct err *e)
 }
 
 /* One name that is not the last one: only a directory leads on. */
-static int step(struct walk *w, const char *name, struct err *e)
+static int enter_component(struct walk *w, const char *name, struct err *e)
 {
 	struct vfs_at at = {w->dir, name};
 	unsigned type;
@@ -130,7 +130,7 @@ static int last_step(struct walk *w, const char *name, unsigned follow,
 	int found;
 
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
-		return step(w, name, e);
+		return enter_component(w, name, e);
 	w->at.dir = w->dir;
 	memcpy(w->at.name, name, strlen(name) + 1);
 	w->found = false;
@@ -163,7 +163,8 @@ static int walk_in(struct walk *w, unsigned follow, struct err *e)
 		bool last = w->rest.n == 0;
 
 		w->at.dir = 0;
-		if (last ? last_step(w, name, follow, e) : step(w, name, e))
+		if (last ? last_step(w, name, follow, e)
+			 : enter_component(w, name, e))
 			return -1;
 	}
 	if (bad || w->at.dir)
@@ -173,8 +174,8 @@ static int walk_in(struct walk *w, unsigned follow, struct err *e)
 }
 
 /* 0 also when only the last name is missing: then w->found is false. */
-static int walk(struct vfs *v, const char *path, unsigned follow,
-		struct walk *w, struct err *e)
+static int walk_path(struct vfs *v, const char *path, unsigned follow,
+		     struct walk *w, struct err *e)
 {
 	int rc;
 
@@ -202,7 +203,7 @@ int vfs_walk(struct vfs *v, const char *path, enum vfs_follow follow,
 {
 	struct walk w;
 
-	if (walk(v, path, (unsigned)follow, &w, e))
+	if (walk_path(v, path, (unsigned)follow, &w, e))
 		return -1;
 	if (!w.found)
 		return missing(path, e);
@@ -215,7 +216,7 @@ int vfs_walk_place(struct vfs *v, const char *path, struct vfs_place *out,
 {
 	struct walk w;
 
-	if (walk(v, path, VFS_PLACE, &w, e))
+	if (walk_path(v, path, VFS_PLACE, &w, e))
 		return -1;
 	if (!w.at.dir)
 		return err_set(e, ERR_USAGE, "%s does not end in a name",
@@ -250,7 +251,7 @@ static int read_whole(struct vfs *v, const struct node *n, struct buf *out,
 static int read_file_in(struct vfs *v, const char *path, struct buf *out,
 			struct walk *w, struct err *e)
 {
-	if (walk(v, path, VFS_FOLLOW, w, e))
+	if (walk_path(v, path, VFS_FOLLOW, w, e))
 		return -1;
 	if (!w->found)
 		return missing(path, e);
@@ -353,7 +354,7 @@ static int write_in(struct vfs *v, const void *arg, struct err *e)
 
 	if (j->put->parents && make_parents(v, j->path, e))
 		return -1;
-	if (walk(v, j->path, VFS_FOLLOW, &w, e) || check_etag(&w, j, e))
+	if (walk_path(v, j->path, VFS_FOLLOW, &w, e) || check_etag(&w, j, e))
 		return -1;
 	if (!w.found && node_make(v, (struct vfs_at){w.at.dir, w.at.name}, &new,
 				  &w.node, e))
@@ -387,7 +388,8 @@ static int mkdir_in(struct vfs *v, const void *arg, struct err *e)
 
 	if (j->parents && make_parents(v, j->path, e))
 		return -1;
-	if (walk(v, j->path, j->parents ? VFS_FOLLOW : VFS_NOFOLLOW, &w, e))
+	if (walk_path(v, j->path, j->parents ? VFS_FOLLOW : VFS_NOFOLLOW, &w,
+		      e))
 		return -1;
 	if (w.found && j->parents && S_ISDIR(w.node.mode))
 		return 0;

@@ -117,7 +117,7 @@ static int save_dirs(struct vfs *v, struct move *m, int64_t from, int64_t to,
 		       : 0;
 }
 
-static int say(struct vfs *v, const struct move *m, struct err *e)
+static int journal_move(struct vfs *v, const struct move *m, struct err *e)
 {
 	return journal_add(v, VFS_OP_move_from, m->from, m->node.ino, e) ||
 			       journal_add(v, VFS_OP_move_to, m->to,
@@ -142,7 +142,7 @@ static int exchange(struct vfs *v, struct move *m, struct err *e)
 	    put_at(v, &m->node, m->to, e) || put_at(v, &m->other, m->from, e) ||
 	    save_dirs(v, m, shift, -shift, e))
 		return -1;
-	return say(v, m, e);
+	return journal_move(v, m, e);
 }
 
 static int clear_way(struct vfs *v, struct move *m, struct err *e)
@@ -154,7 +154,8 @@ static int clear_way(struct vfs *v, struct move *m, struct err *e)
 	return one_link_less(v, &m->other, e);
 }
 
-static int move(struct vfs *v, struct move *m, unsigned flags, struct err *e)
+static int move_node(struct vfs *v, struct move *m, unsigned flags,
+		     struct err *e)
 {
 	int64_t dirs = is_dir(&m->node);
 
@@ -168,7 +169,7 @@ static int move(struct vfs *v, struct move *m, unsigned flags, struct err *e)
 	    put_at(v, &m->node, m->to, e) ||
 	    save_dirs(v, m, -dirs, m->has_other ? 0 : dirs, e))
 		return -1;
-	return say(v, m, e);
+	return journal_move(v, m, e);
 }
 
 static int rename_in(struct vfs *v, struct move *m, unsigned flags,
@@ -176,7 +177,8 @@ static int rename_in(struct vfs *v, struct move *m, unsigned flags,
 {
 	if (load(v, m, e))
 		return -1;
-	return flags & VFS_EXCHANGE ? exchange(v, m, e) : move(v, m, flags, e);
+	return flags & VFS_EXCHANGE ? exchange(v, m, e)
+				    : move_node(v, m, flags, e);
 }
 
 int vfs_rename(struct vfs *v, struct vfs_at from, struct vfs_at to,

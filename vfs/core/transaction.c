@@ -24,7 +24,7 @@ void tx_forget(void)
 	atomic_store(&last_in, NULL);
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	char *p = text ? strdup(text) : NULL;
 
@@ -67,8 +67,8 @@ static int find_namespace(struct vfs *v, const char *name, struct err *e)
 			sql_path(v->db), quoted(key.text).text);
 	if (found > 0) {
 		v->ns = row.id;
-		v->name = copy(row.name);
-		v->base = copy(row.base);
+		v->name = copy_text(row.name);
+		v->base = copy_text(row.base);
 	}
 	arena_fini(&mem);
 	if (found <= 0)
@@ -85,7 +85,7 @@ int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 		abort();
 	v->db = db;
 	v->base_fd = -1;
-	v->who = copy(who);
+	v->who = copy_text(who);
 	v->chunk = malloc(VFS_CHUNK);
 	v->packed = malloc(VFS_CHUNK);
 	v->work = malloc(VFS_CHUNK);
@@ -177,7 +177,7 @@ int tx_look(struct vfs *v, struct err *e)
 	return 0;
 }
 
-static int enter(struct vfs *v, struct err *e)
+static int enter_transaction(struct vfs *v, struct err *e)
 {
 	if (v->snap)
 		return err_set(e, ERR_READONLY,
@@ -223,7 +223,7 @@ int tx_begin(struct vfs *v, struct err *e)
 	if (v->inside)
 		return 0;
 	if (!v->batch)
-		return enter(v, e);
+		return enter_transaction(v, e);
 	if (v->lost)
 		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
 	v->usage_before = v->usage;
@@ -306,7 +306,7 @@ int tx_read_end(struct vfs *v, int rc)
 int vfs_begin(struct vfs *v, struct err *e)
 {
 	assert(!v->batch);
-	if (enter(v, e))
+	if (enter_transaction(v, e))
 		return -1;
 	v->batch = true;
 	v->lost = false;

@@ -68,8 +68,8 @@ int vfs_listxattr(struct vfs *v, int64_t ino, struct buf *out, struct err *e)
 	return tx_read_end(v, get_in(v, ino, NULL, out, e));
 }
 
-static int change(struct vfs *v, struct node *n, const char *name,
-		  const struct blob *value, struct err *e)
+static int change_xattr(struct vfs *v, struct node *n, const char *name,
+			const struct blob *value, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino),
 			      .snap = v->keep,
@@ -109,7 +109,7 @@ static int set_in(struct vfs *v, int64_t ino, const char *name,
 			       quoted(name).text);
 	if (!found && flags & VFS_XATTR_REPLACE)
 		return no_attr(name, e);
-	return change(v, &n, name, &value, e);
+	return change_xattr(v, &n, name, &value, e);
 }
 
 int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
@@ -140,7 +140,7 @@ static int rm_in(struct vfs *v, int64_t ino, const char *name, struct err *e)
 	found = each(v, &n, name, NULL, e);
 	if (found <= 0)
 		return found < 0 ? -1 : no_attr(name, e);
-	return change(v, &n, name, NULL, e);
+	return change_xattr(v, &n, name, NULL, e);
 }
 
 int vfs_rmxattr(struct vfs *v, int64_t ino, const char *name, struct err *e)

@@ -19,7 +19,8 @@ bool xattr_is_portable(const char *name)
 }
 
 /* Name, NUL, length of the value, value. */
-static void add(struct buf *out, const char *name, const void *p, size_t n)
+static void add_xattr(struct buf *out, const char *name, const void *p,
+		      size_t n)
 {
 	uint32_t len = (uint32_t)n;
 
@@ -68,7 +69,7 @@ int xattrs_of_node(struct vfs *v, const struct node *n, bool portable,
 		buf_clear(&value);
 		rc = vfs_getxattr(v, n->ino, names.p + at, &value, e);
 		if (rc == 0)
-			add(out, names.p + at, value.p, value.n);
+			add_xattr(out, names.p + at, value.p, value.n);
 	}
 	buf_fini(&names);
 	buf_fini(&value);
@@ -135,7 +136,7 @@ int xattrs_of_host(const char *path, struct buf *out, struct err *e)
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		got = lgetxattr(path, names[i], room, XATTR_SIZE_MAX);
 		if (got >= 0)
-			add(out, names[i], room, (size_t)got);
+			add_xattr(out, names[i], room, (size_t)got);
 		else
 			rc = failed(path, e);
 	}

@@ -25,7 +25,7 @@ struct notify {
 	bool stop;
 };
 
-static struct note *take(struct notify *n)
+static struct note *take_note(struct notify *n)
 {
 	struct note *note;
 
@@ -43,7 +43,7 @@ static struct note *take(struct notify *n)
 }
 
 /* What the kernel does not know (ENOENT) is fine. */
-static void tell(struct fuse_session *se, struct note *note)
+static void send_note(struct fuse_session *se, struct note *note)
 {
 	fuse_ino_t ino = (fuse_ino_t)note->ino;
 
@@ -59,13 +59,13 @@ static void tell(struct fuse_session *se, struct note *note)
 	fuse_lowlevel_notify_inval_inode(se, ino, 0, 0);
 }
 
-static void *run(void *arg)
+static void *send_notes(void *arg)
 {
 	struct notify *n = arg;
 	struct note *note;
 
-	while ((note = take(n))) {
-		tell(n->se, note);
+	while ((note = take_note(n))) {
+		send_note(n->se, note);
 		free(note);
 		n->told++;
 	}
@@ -82,7 +82,7 @@ struct notify *notify_start(struct fuse_session *se)
 	n->last = &n->first;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->some, NULL);
-	if (pthread_create(&n->thread, NULL, run, n))
+	if (pthread_create(&n->thread, NULL, send_notes, n))
 		abort();
 	return n;
 }
@@ -107,8 +107,8 @@ void notify_stop(struct notify *n)
 	free(n);
 }
 
-static uint64_t add(struct notify *n, int64_t ino, int64_t off, const void *p,
-		    size_t len)
+static uint64_t queue_note(struct notify *n, int64_t ino, int64_t off,
+			   const void *p, size_t len)
 {
 	uint64_t ticket;
 	struct note *note = calloc(1, sizeof *note + len + 1);
@@ -130,12 +130,12 @@ static uint64_t add(struct notify *n, int64_t ino, int64_t off, const void *p,
 
 void notify_entry(struct notify *n, int64_t dir, const char *name)
 {
-	add(n, dir, -1, name, strlen(name));
+	queue_note(n, dir, -1, name, strlen(name));
 }
 
 uint64_t notify_node(struct notify *n, int64_t ino)
 {
-	return add(n, ino, -1, "", 0);
+	return queue_note(n, ino, -1, "", 0);
 }
 
 bool notify_done(struct notify *n, uint64_t ticket)
@@ -146,5 +146,5 @@ bool notify_done(struct notify *n, uint64_t ticket)
 void notify_tail(struct notify *n, int64_t ino, int64_t off, const void *p,
 		 size_t len)
 {
-	add(n, ino, off, p, len);
+	queue_note(n, ino, off, p, len);
 }

@@ -152,7 +152,8 @@ static void add_entries(struct reply *r, const struct listing *l, int64_t self,
 		;
 }
 
-static void list(struct reply *r, fuse_ino_t ino, off_t off, struct listing *l)
+static void list_directory(struct reply *r, fuse_ino_t ino, off_t off,
+			   struct listing *l)
 {
 	struct mnt *m = mnt_of(r->req);
 	struct err e;
@@ -180,7 +181,7 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 {
 	struct reply r = {.req = req, .size = size};
 
-	list(&r, ino, off, listing_of(fi));
+	list_directory(&r, ino, off, listing_of(fi));
 }
 
 static void do_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
@@ -188,7 +189,7 @@ static void do_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 {
 	struct reply r = {.req = req, .size = size, .plus = true};
 
-	list(&r, ino, off, listing_of(fi));
+	list_directory(&r, ino, off, listing_of(fi));
 }
 
 void fuse_dir_ops(struct fuse_lowlevel_ops *ops)

@@ -192,8 +192,8 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	fuse_reply_attr(req, &st, MNT_TIMEOUT);
 }
 
-static void make(fuse_req_t req, fuse_ino_t dir, const char *name,
-		 struct vfs_new *n)
+static void make_node(fuse_req_t req, fuse_ino_t dir, const char *name,
+		      struct vfs_new *n)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 	struct mnt *m = mnt_of(req);
@@ -213,7 +213,8 @@ static void make(fuse_req_t req, fuse_ino_t dir, const char *name,
 static void do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 		     mode_t mode, dev_t rdev)
 {
-	make(req, dir, name, &(struct vfs_new){.mode = mode, .rdev = rdev});
+	make_node(req, dir, name,
+		  &(struct vfs_new){.mode = mode, .rdev = rdev});
 }
 
 /* The kernel takes the name for free. If another process has made it in the
@@ -245,14 +246,14 @@ static void do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 static void do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 		     mode_t mode)
 {
-	make(req, dir, name, &(struct vfs_new){.mode = S_IFDIR | mode});
+	make_node(req, dir, name, &(struct vfs_new){.mode = S_IFDIR | mode});
 }
 
 static void do_symlink(fuse_req_t req, const char *target, fuse_ino_t dir,
 		       const char *name)
 {
-	make(req, dir, name,
-	     &(struct vfs_new){.mode = S_IFLNK | 0777, .target = target});
+	make_node(req, dir, name,
+		  &(struct vfs_new){.mode = S_IFLNK | 0777, .target = target});
 }
 
 static void reply_done(fuse_req_t req, int rc, const struct err *e)

@@ -67,7 +67,7 @@ void reader_rest(struct reader *r)
 }
 
 /* The file is mapped once the transaction sees something: tx_look. */
-static bool begin(struct reader *r, uint64_t epoch)
+static bool begin_reading(struct reader *r, uint64_t epoch)
 {
 	struct err ignored;
 
@@ -116,7 +116,7 @@ static bool sees(struct reader *r, int64_t ino)
 		return false;
 	if (epoch != r->epoch || r->uses >= USES_MAX || r->bytes >= BYTES_MAX)
 		reader_rest(r);
-	if (!r->v->reading && !begin(r, epoch))
+	if (!r->v->reading && !begin_reading(r, epoch))
 		return false;
 	r->uses++;
 	return true;

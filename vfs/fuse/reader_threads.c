@@ -79,7 +79,7 @@ bool server_wait(struct server *s, int ms)
 
 /* Serves as long as something comes, or, if it never sleeps, until the end.
  * False: the mount is gone. */
-static bool serve(struct helpers *h, struct server *s)
+static bool serve_requests(struct helpers *h, struct server *s)
 {
 	while (!h->stop) {
 		int got = server_take(s);
@@ -123,7 +123,7 @@ static void *help(void *arg)
 	while (sleep_until_called(h)) {
 		if (!s.reader)
 			s.reader = reader_open(h->m);
-		if (!serve(h, &s))
+		if (!serve_requests(h, &s))
 			break;
 	}
 	server_fini(&s);

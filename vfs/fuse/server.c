@@ -85,7 +85,7 @@ static void tell_content(struct mnt *m, int64_t ino)
 		notify_tail(m->notify, ino, off, tail, (size_t)got);
 }
 
-static void tell(struct mnt *m, const struct vfs_change *c)
+static void invalidate_change(struct mnt *m, const struct vfs_change *c)
 {
 	switch (c->op) {
 	case VFS_OP_rollback:
@@ -135,7 +135,7 @@ static int look_around(struct mnt *m, struct err *e)
 		n = vfs_changes(m->v, m->seen, 1000, &c, &mem, e);
 		for (int i = 0; i < n; i++)
 			if (strcmp(c[i].who, m->who) != 0)
-				tell(m, &c[i]);
+				invalidate_change(m, &c[i]);
 		m->seen = n > 0 ? c[n - 1].seq : last;
 	}
 	arena_fini(&mem);
@@ -236,7 +236,7 @@ int mnt_commit(struct mnt *m, struct err *e)
 /* After a request, and when the wait is over. A commit that fails loses what
  * was answered since the last one, as a disk that fails under a page cache
  * does; fsync is the promise, and it reports. */
-static void settle(struct mnt *m, bool idle)
+static void commit_if_due(struct mnt *m, bool idle)
 {
 	struct err e;
 
@@ -357,7 +357,7 @@ static bool must_end(struct mnt *m)
 	return false;
 }
 
-static void serve(struct mnt *m, struct server *s)
+static void serve_requests(struct mnt *m, struct server *s)
 {
 	struct busy_poll patience = {0};
 	unsigned waited = 0; /* reads in a row that were there at once */
@@ -380,13 +380,13 @@ static void serve(struct mnt *m, struct server *s)
 		if (idle)
 			reader_rest(s->reader);
 		mnt_lock(m);
-		settle(m, idle);
+		commit_if_due(m, idle);
 		mnt_unlock(m);
 	}
 }
 
 /* What is left when the mount has ended. */
-static int finish(struct mnt *m, struct err *e)
+static int finish_mount(struct mnt *m, struct err *e)
 {
 	int rc = m->accessed.n ? mnt_begin(m, e) : 0;
 
@@ -405,10 +405,10 @@ static int serve_all(struct mnt *m, const struct vfs_mount_options *o,
 		return err_errno_set(e, "waiting for requests");
 	m->helpers = helpers_start(m, o->helpers);
 	m->dir = o->mounted ? NULL : o->dir;
-	serve(m, &s);
+	serve_requests(m, &s);
 	helpers_stop(m->helpers);
 	server_fini(&s);
-	return finish(m, e);
+	return finish_mount(m, e);
 }
 
 static int serve_at(struct mnt *m, const struct vfs_mount_options *o, int fd,

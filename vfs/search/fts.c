@@ -28,8 +28,8 @@ static bool is_below(const char *dir, const char *path)
 	       (strncmp(dir, path, n) == 0 && (path[n] == '/' || !path[n]));
 }
 
-static int keep(struct find *f, const struct vfs_text_best_row *row,
-		struct err *e)
+static int keep_hit(struct find *f, const struct vfs_text_best_row *row,
+		    struct err *e)
 {
 	struct err why;
 
@@ -69,7 +69,7 @@ static int add_snippets(struct find *f, struct err *e)
 	return 0;
 }
 
-static int walk(struct find *f, struct err *e)
+static int collect_hits(struct find *f, struct err *e)
 {
 	struct vfs_range r = range_of(f->v->ns);
 	struct vfs_text_best_in in = {f->match.p, r.lo, r.hi};
@@ -78,7 +78,7 @@ static int walk(struct find *f, struct err *e)
 	int rc = 0;
 
 	while (rc == 0 && f->count < f->max && sql_next(&it, &row))
-		rc = keep(f, &row, e);
+		rc = keep_hit(f, &row, e);
 	if (rc) {
 		(void)sql_end(&it, &(struct err){0});
 		return -1;
@@ -93,7 +93,7 @@ static int walk(struct find *f, struct err *e)
 	return -1;
 }
 
-static int check(struct find *f, struct err *e)
+static int prepare_query(struct find *f, struct err *e)
 {
 	const struct vfs_text *t = f->ask;
 
@@ -123,7 +123,7 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 			 .path = BUF_MAX(1 << 20),
 			 .max = t->count ? t->count : COUNT,
 			 .skip = t->skip};
-	int rc = check(&f, e);
+	int rc = prepare_query(&f, e);
 
 	if (rc == 0 && vfs_text_update(v, t->watch, e) < 0)
 		rc = -1;
@@ -131,7 +131,7 @@ int vfs_text_search(struct vfs *v, const struct vfs_text *t,
 		rc = sql_rank(v->db, e) ? -1 : sql_enter_read(v->db, e);
 	if (rc == 0) {
 		f.hits = arena_alloc(a, (size_t)f.max * sizeof *f.hits);
-		rc = sql_leave(v->db, walk(&f, e), e);
+		rc = sql_leave(v->db, collect_hits(&f, e), e);
 	}
 	buf_fini(&f.match);
 	buf_fini(&f.path);

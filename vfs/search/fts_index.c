@@ -28,7 +28,7 @@ struct update {
 /* --- one file --------------------------------------------------------- */
 
 /* What is not UTF-8 becomes a blank, so that a snippet is a text. */
-static void clean(struct buf *b)
+static void blank_invalid(struct buf *b)
 {
 	for (size_t i = 0, n; i < b->n; i += n) {
 		n = b->p[i] ? text_utf8_char(b->p + i, b->n - i) : 0;
@@ -61,11 +61,11 @@ static int read_text(struct update *u, const struct node *n, struct err *e)
 	buf_grew(&u->text, (size_t)got);
 	if (memchr(u->text.p, '\0', u->text.n < HEAD ? u->text.n : HEAD))
 		return 0;
-	clean(&u->text);
+	blank_invalid(&u->text);
 	return 1;
 }
 
-static int drop(struct update *u, int64_t id, struct err *e)
+static int drop_text(struct update *u, int64_t id, struct err *e)
 {
 	if (sql_exec(u->v->db, Q_VFS_TEXT_DROP, &(struct vfs_text_drop_in){id},
 		     e) < 0)
@@ -76,7 +76,7 @@ static int drop(struct update *u, int64_t id, struct err *e)
 		       : 0;
 }
 
-static int look_at(struct update *u, int64_t ino, struct err *e)
+static int index_file(struct update *u, int64_t ino, struct err *e)
 {
 	struct vfs_text_file_put_in seen = {.id = id_of(u->v, ino)};
 	struct vfs_text_put_in put = {.id = seen.id};
@@ -87,13 +87,13 @@ static int look_at(struct update *u, int64_t ino, struct err *e)
 	if (found < 0)
 		return -1;
 	if (!found || !S_ISREG((mode_t)n.mode))
-		return drop(u, seen.id, e);
+		return drop_text(u, seen.id, e);
 	is_text = read_text(u, &n, e);
 	u->bytes += u->text.n;
 	put.text = u->text.p;
 	if (is_text < 0 ||
 	    (is_text ? sql_exec(u->v->db, Q_VFS_TEXT_PUT, &put, e)
-		     : drop(u, seen.id, e)) < 0)
+		     : drop_text(u, seen.id, e)) < 0)
 		return -1;
 	seen.changed = n.changed;
 	seen.size = n.size;
@@ -150,7 +150,7 @@ static int follow_journal(struct update *u, struct err *e)
 	for (; i < n && rc == 0 && u->bytes < BATCH_BYTES && !u->all; i++) {
 		u->all = !tells_which(rows[i].op);
 		if (!u->all && rows[i].ino)
-			rc = look_at(u, rows[i].ino, e);
+			rc = index_file(u, rows[i].ino, e);
 	}
 	if (n > 0 && rc == 0 && !u->all)
 		rc = mark(u, rows[i - 1].seq, e);
@@ -172,7 +172,7 @@ static int look_at_some(struct update *u, unsigned query, struct err *e)
 	    rc = 0;
 
 	for (int i = 0; i < n && rc == 0 && u->bytes < BATCH_BYTES; i++) {
-		rc = look_at(u, rows[i].id & INO_MASK, e);
+		rc = index_file(u, rows[i].id & INO_MASK, e);
 		u->from = rows[i].id + 1;
 	}
 	arena_fini(&a);

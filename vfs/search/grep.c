@@ -72,7 +72,7 @@ static int search_text(struct search *s, const char *path, struct err *e)
 	return 0;
 }
 
-static int look(void *arg, const struct vfs_found *f, struct err *e)
+static int grep_file(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct search *s = arg;
 	struct diff_source side = {.v = s->v};
@@ -136,7 +136,7 @@ int vfs_grep(struct vfs *v, const char *start, const struct vfs_grep *g,
 	if (compile(&s, e))
 		return -1;
 	buf_init(&s.text, FILE_MAX);
-	rc = vfs_visit(v, start, look, &s, e);
+	rc = vfs_visit(v, start, grep_file, &s, e);
 	buf_fini(&s.text);
 	if (s.use_re)
 		regfree(&s.re);

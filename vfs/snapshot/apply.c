@@ -112,7 +112,8 @@ static bool is_device(const struct vfs_difference *d)
 	       (S_ISCHR(d->b.mode) || S_ISBLK(d->b.mode));
 }
 
-static int judge(struct apply *a, const struct vfs_difference *d, struct err *e)
+static int classify_change(struct apply *a, const struct vfs_difference *d,
+			   struct err *e)
 {
 	struct vfs_host_row seen;
 	struct node n;
@@ -219,8 +220,8 @@ static int dress(struct apply *a, const struct vfs_difference *d, int dir,
 	return set_xattrs(a, d, dir, name, e);
 }
 
-static int make_file(struct apply *a, const struct vfs_difference *d, int dir,
-		     struct err *e)
+static int make_host_file(struct apply *a, const struct vfs_difference *d,
+			  int dir, struct err *e)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
 				    nanos_spec(d->b.modified)};
@@ -267,13 +268,13 @@ static void remove_beside(struct apply *a, int dir)
 }
 
 /* Made beside its place, complete, and then put there at one stroke. */
-static int put(struct apply *a, const struct vfs_difference *d, int dir,
-	       const char *name, struct err *e)
+static int put_in_place(struct apply *a, const struct vfs_difference *d,
+			int dir, const char *name, struct err *e)
 {
 	int rc;
 
 	remove_beside(a, dir); /* of a try that was killed */
-	rc = S_ISREG(d->b.mode)   ? make_file(a, d, dir, e)
+	rc = S_ISREG(d->b.mode)   ? make_host_file(a, d, dir, e)
 	     : S_ISLNK(d->b.mode) ? make_link(a, d, dir, e)
 				  : make_other(a, d, dir, e);
 	if (rc == 0 && renameat(dir, a->beside, dir, name))
@@ -288,7 +289,8 @@ static int put(struct apply *a, const struct vfs_difference *d, int dir,
 	return rc;
 }
 
-static int take(struct apply *a, const struct vfs_difference *d, struct err *e)
+static int apply_change(struct apply *a, const struct vfs_difference *d,
+			struct err *e)
 {
 	const char *name;
 	int dir = lower_open_parent(a->v, d->path, &name, e);
@@ -305,7 +307,7 @@ static int take(struct apply *a, const struct vfs_difference *d, struct err *e)
 	} else if (d->kind == VFS_MODE) {
 		rc = dress(a, d, dir, name, e);
 	} else {
-		rc = put(a, d, dir, name, e);
+		rc = put_in_place(a, d, dir, name, e);
 	}
 	close(dir);
 	return rc;
@@ -314,7 +316,7 @@ static int take(struct apply *a, const struct vfs_difference *d, struct err *e)
 static int judge_all(struct apply *a, struct err *e)
 {
 	for (size_t i = 0; i < a->d.n; i++) {
-		a->d.verdict[i] = judge(a, &a->d.list[i], e);
+		a->d.verdict[i] = classify_change(a, &a->d.list[i], e);
 		if (a->d.verdict[i] < 0)
 			return -1;
 	}
@@ -345,7 +347,7 @@ static int carry_out(struct apply *a, struct err *e)
 	for (size_t i = 0; i < a->d.n; i++) {
 		if (a->d.verdict[i] != TAKE)
 			continue;
-		if (take(a, &a->d.list[i], e))
+		if (apply_change(a, &a->d.list[i], e))
 			return -1;
 		a->m->taken++;
 		if (a->m->tell)

@@ -92,9 +92,9 @@ static int pop(struct diff *d, struct err *e)
 	return rc;
 }
 
-static int tell(struct diff *d, enum vfs_difference_kind kind,
-		const struct vfs_attr *a, const struct vfs_attr *b,
-		struct err *e)
+static int report_difference(struct diff *d, enum vfs_difference_kind kind,
+			     const struct vfs_attr *a, const struct vfs_attr *b,
+			     struct err *e)
 {
 	struct vfs_difference delta = {.kind = kind, .path = d->path.p};
 
@@ -108,7 +108,7 @@ static int tell(struct diff *d, enum vfs_difference_kind kind,
 static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 {
 	if (!S_ISDIR(a->mode))
-		return tell(d, VFS_REMOVED, a, NULL, e);
+		return report_difference(d, VFS_REMOVED, a, NULL, e);
 	if (push(d, a, NULL, e))
 		return -1;
 	d->levels[d->depth - 1].remove_after = true;
@@ -120,7 +120,7 @@ static int removed(struct diff *d, const struct vfs_attr *a, struct err *e)
 static int added_as(struct diff *d, enum vfs_difference_kind kind,
 		    const struct vfs_attr *b, struct err *e)
 {
-	int rc = tell(d, kind, NULL, b, e);
+	int rc = report_difference(d, kind, NULL, b, e);
 
 	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
 }
@@ -204,7 +204,8 @@ static int both(struct diff *d, const struct vfs_attr *a,
 	if (meta < 0)
 		return -1;
 	if (!same || !meta) {
-		rc = tell(d, same ? VFS_MODE : VFS_CHANGED, a, b, e);
+		rc = report_difference(d, same ? VFS_MODE : VFS_CHANGED, a, b,
+				       e);
 		if (rc)
 			return rc;
 	}
@@ -214,8 +215,8 @@ static int both(struct diff *d, const struct vfs_attr *a,
 	return push(d, a, b, e);
 }
 
-static int compare(struct diff *d, const struct diff_source_entry *a,
-		   const struct diff_source_entry *b, struct err *e)
+static int compare_entries(struct diff *d, const struct diff_source_entry *a,
+			   const struct diff_source_entry *b, struct err *e)
 {
 	int rc;
 
@@ -227,14 +228,14 @@ static int compare(struct diff *d, const struct diff_source_entry *a,
 		return both(d, &a->attr, &b->attr, e);
 	/* one kind of thing became another: a directory's contents go first */
 	if (!S_ISDIR(a->attr.mode)) {
-		rc = tell(d, VFS_REMOVED, &a->attr, NULL, e);
+		rc = report_difference(d, VFS_REMOVED, &a->attr, NULL, e);
 		return rc ? rc : added_as(d, VFS_ADDED, &b->attr, e);
 	}
 	d->levels[d->depth - 1].ib--; /* it comes again, alone */
 	return removed(d, &a->attr, e);
 }
 
-static int step(struct diff *d, struct err *e)
+static int next_entry(struct diff *d, struct err *e)
 {
 	struct level *l = &d->levels[d->depth - 1];
 	const struct diff_source_entry *a = l->ia < l->na ? &l->a[l->ia] : NULL;
@@ -255,7 +256,7 @@ static int step(struct diff *d, struct err *e)
 	buf_adds(&d->path, a ? a->name : b->name);
 	if (buf_ok(&d->path, "the path", e))
 		return -1;
-	return compare(d, a, b, e);
+	return compare_entries(d, a, b, e);
 }
 
 /* Directories that the undo tables name, in a view, with all above them. */
@@ -344,7 +345,7 @@ int vfs_diff(const struct diff_source *a, const struct diff_source *b,
 		rc = push(&d, there_a ? dir_or_null(&ra) : NULL,
 			  there_b ? dir_or_null(&rb) : NULL, e);
 	while (rc == 0 && d.depth)
-		rc = step(&d, e);
+		rc = next_entry(&d, e);
 	while (d.depth) {
 		d.levels[d.depth - 1].remove_after = false;
 		pop(&d, &ignored);
@@ -363,8 +364,9 @@ const char *vfs_difference_letter(enum vfs_difference_kind kind)
 	return letters[kind];
 }
 
-static int text_of(const struct diff_source *s, const struct vfs_difference *d,
-		   const struct vfs_attr *a, struct buf *out, struct err *e)
+static int read_text(const struct diff_source *s,
+		     const struct vfs_difference *d, const struct vfs_attr *a,
+		     struct buf *out, struct err *e)
 {
 	return a->mode ? diff_source_content(s, d->path, a, out, e) : 0;
 }
@@ -387,8 +389,8 @@ int vfs_diff_text(const struct diff_source *a, const struct diff_source *b,
 	if (d->kind == VFS_UNMERGED) {
 		buf_addf(out, "removed from the host directory\n");
 		rc = 0;
-	} else if (!text_of(a, d, &d->a, &x, e) &&
-		   !text_of(b, d, &d->b, &y, e)) {
+	} else if (!read_text(a, d, &d->a, &x, e) &&
+		   !read_text(b, d, &d->b, &y, e)) {
 		rc = 0;
 		if (x.n != y.n || memcmp(x.p, y.p, x.n) != 0)
 			udiff(&(struct udiff){d->path, x.p, x.n, y.p, y.n,

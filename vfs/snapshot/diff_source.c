@@ -83,8 +83,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void add(struct diff_source_entry **list, size_t *n, size_t *cap,
-		struct diff_source_entry entry)
+static void add_entry(struct diff_source_entry **list, size_t *n, size_t *cap,
+		      struct diff_source_entry entry)
 {
 	if (*n == *cap) {
 		*cap = *cap ? *cap * 2 : 64;
@@ -113,7 +113,7 @@ static int lower_list(const char *dir, struct diff_source_entry **list,
 		    fstatat(dirfd(d), en->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		attr_of(&st, &one.attr);
-		add(list, n, &cap, one);
+		add_entry(list, n, &cap, one);
 	}
 	closedir(d);
 	return 0;
@@ -133,7 +133,7 @@ static int vfs_list(struct vfs *v, int64_t ino, struct diff_source_entry **list,
 		struct err gone;
 
 		if (!vfs_getattr(v, d.entries[i].ino, &one.attr, &gone))
-			add(list, n, &cap, one);
+			add_entry(list, n, &cap, one);
 	}
 	vfs_dir_fini(&d);
 	return 0;

@@ -69,7 +69,7 @@ static void begin_table(struct vfs *v, struct vfs_drop *d, int table)
 	d->length = 0;
 }
 
-static void remember(struct vfs_drop *d, const struct vfs_undo_row *row)
+static void remember_place(struct vfs_drop *d, const struct vfs_undo_row *row)
 {
 	d->id = row->id;
 	d->idx = row->idx;
@@ -79,8 +79,9 @@ static void remember(struct vfs_drop *d, const struct vfs_undo_row *row)
 }
 
 /* 1: more in this table. */
-static int walk(struct vfs *v, struct vfs_drop *d,
-		const struct vfs_snap_row *older, int64_t count, struct err *e)
+static int drop_rows(struct vfs *v, struct vfs_drop *d,
+		     const struct vfs_snap_row *older, int64_t count,
+		     struct err *e)
 {
 	struct vfs_undo_after in = {.id = d->id,
 				    .idx = d->idx,
@@ -98,14 +99,14 @@ static int walk(struct vfs *v, struct vfs_drop *d,
 		if (rows[i].snap == d->snap &&
 		    part_with(v, d, older, &rows[i], e))
 			rc = -1;
-		remember(d, &rows[i]);
+		remember_place(d, &rows[i]);
 	}
 	arena_fini(&mem);
 	return rc;
 }
 
-static int finish(struct vfs *v, int64_t snap, const struct vfs_snap_row *older,
-		  struct err *e)
+static int finish_drop(struct vfs *v, int64_t snap,
+		       const struct vfs_snap_row *older, struct err *e)
 {
 	struct vfs_key key = {.snap = snap};
 
@@ -121,7 +122,7 @@ static int end_pass(struct vfs *v, struct vfs_drop *d,
 		    const struct vfs_snap_row *older, struct err *e)
 {
 	if (d->snap != v->keep || !d->disturbed)
-		return finish(v, d->snap, older, e);
+		return finish_drop(v, d->snap, older, e);
 	if (++d->passes == PASSES_MAX)
 		return snapshot_drop(v, d->snap, e);
 	begin_table(v, d, 0);
@@ -164,7 +165,7 @@ static int drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
 	rc = sql_get(v->db, Q_VFS_SNAP_BEFORE, &key, &older, &mem, e);
 	arena_fini(&mem);
 	if (rc >= 0)
-		rc = walk(v, d, &older, count < 1 ? 1 : count, e);
+		rc = drop_rows(v, d, &older, count < 1 ? 1 : count, e);
 	d->more = true;
 	if (rc == 0 && d->table + 1 < TABLES)
 		begin_table(v, d, d->table + 1);

@@ -146,7 +146,8 @@ static int clear_path(struct vfs *to, const char *path, bool keep_dir,
 	return vfs_remove(to, path, false, e);
 }
 
-static int take(struct plan *p, const struct vfs_difference *d, struct err *e)
+static int merge_change(struct plan *p, const struct vfs_difference *d,
+			struct err *e)
 {
 	struct vfs *to = p->parent.v, *from = p->fork.v;
 	bool dir = S_ISDIR(d->b.mode);
@@ -174,7 +175,8 @@ static int take(struct plan *p, const struct vfs_difference *d, struct err *e)
 }
 
 /* 1: take it, 0: nothing to do, -1. Counts conflicts. */
-static int judge(struct plan *p, const struct vfs_difference *d, struct err *e)
+static int classify_change(struct plan *p, const struct vfs_difference *d,
+			   struct err *e)
 {
 	int untouched = same_at(&p->base, &p->parent, d->path, e);
 	int agreed = untouched ? untouched
@@ -198,7 +200,7 @@ static int judge(struct plan *p, const struct vfs_difference *d, struct err *e)
 static int carry_out(struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->d.n; i++) {
-		p->d.verdict[i] = judge(p, &p->d.list[i], e);
+		p->d.verdict[i] = classify_change(p, &p->d.list[i], e);
 		if (p->d.verdict[i] < 0)
 			return -1;
 	}
@@ -210,7 +212,7 @@ static int carry_out(struct plan *p, struct err *e)
 	for (size_t i = 0; i < p->d.n; i++) {
 		if (!p->d.verdict[i])
 			continue;
-		if (take(p, &p->d.list[i], e))
+		if (merge_change(p, &p->d.list[i], e))
 			return -1;
 		p->m->taken++;
 		if (p->m->tell)

@@ -4,8 +4,8 @@
 
 /* Going back to a snapshot, and removing whole ranges. */
 
-static int run(struct vfs *v, unsigned query, const struct vfs_range *r,
-	       struct err *e)
+static int exec_on_range(struct vfs *v, unsigned query,
+			 const struct vfs_range *r, struct err *e)
 {
 	return sql_exec(v->db, query, r, e) < 0 ? -1 : 0;
 }
@@ -96,13 +96,13 @@ static int put_back(struct vfs *v, int64_t snap, struct err *e)
 
 	r.snap = snap;
 	if (put_back_chunks(v, snap, e) || put_back_inodes(v, snap, e) ||
-	    run(v, Q_VFS_BACK_DENTRIES_OUT, &r, e) ||
-	    run(v, Q_VFS_BACK_DENTRIES_IN, &r, e) ||
-	    run(v, Q_VFS_UNDO_DENTRIES_DROP, &r, e) ||
-	    run(v, Q_VFS_BACK_XATTRS_OUT, &r, e) ||
-	    run(v, Q_VFS_BACK_XATTRS_IN, &r, e))
+	    exec_on_range(v, Q_VFS_BACK_DENTRIES_OUT, &r, e) ||
+	    exec_on_range(v, Q_VFS_BACK_DENTRIES_IN, &r, e) ||
+	    exec_on_range(v, Q_VFS_UNDO_DENTRIES_DROP, &r, e) ||
+	    exec_on_range(v, Q_VFS_BACK_XATTRS_OUT, &r, e) ||
+	    exec_on_range(v, Q_VFS_BACK_XATTRS_IN, &r, e))
 		return -1;
-	return run(v, Q_VFS_UNDO_XATTRS_DROP, &r, e);
+	return exec_on_range(v, Q_VFS_UNDO_XATTRS_DROP, &r, e);
 }
 
 static int drop_inodes(struct vfs *v, const struct vfs_range *r, struct err *e)
@@ -153,11 +153,11 @@ static int drop_chunks(struct vfs *v, const struct vfs_range *r, struct err *e)
 int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e)
 {
 	if (drop_chunks(v, r, e) || drop_inodes(v, r, e) ||
-	    run(v, Q_VFS_RANGE_DENTRIES_DROP, r, e) ||
-	    run(v, Q_VFS_RANGE_XATTRS_DROP, r, e) ||
-	    run(v, Q_VFS_RANGE_HOSTS_DROP, r, e))
+	    exec_on_range(v, Q_VFS_RANGE_DENTRIES_DROP, r, e) ||
+	    exec_on_range(v, Q_VFS_RANGE_XATTRS_DROP, r, e) ||
+	    exec_on_range(v, Q_VFS_RANGE_HOSTS_DROP, r, e))
 		return -1;
-	return run(v, Q_VFS_RANGE_ORPHANS_DROP, r, e);
+	return exec_on_range(v, Q_VFS_RANGE_ORPHANS_DROP, r, e);
 }
 
 /* From the newest snapshot back to this one. */

@@ -14,8 +14,8 @@ static struct vfs_range under(const struct vfs *v, int64_t snap)
 	return r;
 }
 
-static int run(struct vfs *v, unsigned query, const struct vfs_range *r,
-	       struct err *e)
+static int exec_on_range(struct vfs *v, unsigned query,
+			 const struct vfs_range *r, struct err *e)
 {
 	return sql_exec(v->db, query, r, e) < 0 ? -1 : 0;
 }
@@ -156,8 +156,8 @@ static int forget(struct vfs *v, int64_t snap, struct err *e)
 	struct vfs_key key = {.snap = snap};
 
 	if (forget_inodes(v, snap, e) || forget_chunks(v, snap, e) ||
-	    run(v, Q_VFS_UNDO_DENTRIES_DROP, &r, e) ||
-	    run(v, Q_VFS_UNDO_XATTRS_DROP, &r, e))
+	    exec_on_range(v, Q_VFS_UNDO_DENTRIES_DROP, &r, e) ||
+	    exec_on_range(v, Q_VFS_UNDO_XATTRS_DROP, &r, e))
 		return -1;
 	return sql_exec(v->db, Q_VFS_SNAP_DROP, &key, e) < 0 ? -1 : 0;
 }
@@ -171,10 +171,10 @@ static int hand_down(struct vfs *v, int64_t snap,
 
 	r.hi = r.lo + older->next_ino;
 	r.to = older->id;
-	return run(v, Q_VFS_HAND_INODES, &r, e) ||
-			       run(v, Q_VFS_HAND_DENTRIES, &r, e) ||
-			       run(v, Q_VFS_HAND_CHUNKS, &r, e) ||
-			       run(v, Q_VFS_HAND_XATTRS, &r, e)
+	return exec_on_range(v, Q_VFS_HAND_INODES, &r, e) ||
+			       exec_on_range(v, Q_VFS_HAND_DENTRIES, &r, e) ||
+			       exec_on_range(v, Q_VFS_HAND_CHUNKS, &r, e) ||
+			       exec_on_range(v, Q_VFS_HAND_XATTRS, &r, e)
 		       ? -1
 		       : 0;
 }

@@ -48,7 +48,8 @@ static void lines_fini(struct lines *l)
 	free(l->n);
 }
 
-static bool same(const struct lines *a, int i, const struct lines *b, int k)
+static bool same_line(const struct lines *a, int i, const struct lines *b,
+		      int k)
 {
 	return a->n[i] == b->n[k] && !memcmp(a->p[i], b->p[k], a->n[i]);
 }
@@ -84,14 +85,14 @@ static int furthest(const struct lines *a, const struct lines *b,
 	if (d)
 		x = down ? old[k + 1] : old[k - 1] + 1;
 	while (x < a->count && x - k < b->count && x >= 0 && x - k >= 0 &&
-	       same(a, x, b, x - k))
+	       same_line(a, x, b, x - k))
 		x++;
 	return x;
 }
 
 /* 0: found, marks are set. -1: too different. */
-static int search(const struct lines *a, const struct lines *b,
-		  const struct script *s)
+static int find_script(const struct lines *a, const struct lines *b,
+		       const struct script *s)
 {
 	int **rounds = calloc(MAX_EDITS + 1, sizeof *rounds);
 	int found = -1;
@@ -224,7 +225,7 @@ void udiff(const struct udiff *d, struct buf *out)
 	s.new = calloc((size_t)b.count + 1, 1);
 	if (!s.gone || !s.new)
 		abort();
-	if (search(&a, &b, &s)) {
+	if (find_script(&a, &b, &s)) {
 		memset(s.gone, 1, (size_t)a.count);
 		memset(s.new, 1, (size_t)b.count);
 	}

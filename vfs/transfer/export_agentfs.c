@@ -138,8 +138,8 @@ static int add_node(struct writer *w, const struct vfs_attr *a, int64_t ino,
 	return sql_exec(w->db, ADD_NODE, &row, e) < 0 ? -1 : 0;
 }
 
-static int add_content(struct writer *w, const struct vfs_attr *a,
-		       struct err *e)
+static int add_file_content(struct writer *w, const struct vfs_attr *a,
+			    struct err *e)
 {
 	struct agentfs_data row = {.ino = a->ino};
 
@@ -187,7 +187,7 @@ static int add_name(struct writer *w, const struct vfs_found *f, struct err *e)
 		       : 0;
 }
 
-static void enter(struct writer *w, int depth, int64_t ino)
+static void remember_parent(struct writer *w, int depth, int64_t ino)
 {
 	if ((size_t)depth >= w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 64;
@@ -198,7 +198,8 @@ static void enter(struct writer *w, int depth, int64_t ino)
 	w->dirs[depth] = ino;
 }
 
-static int put(void *arg, const struct vfs_found *f, struct err *e)
+static int put_agentfs_entry(void *arg, const struct vfs_found *f,
+			     struct err *e)
 {
 	struct writer *w = arg;
 	const struct vfs_attr *a = &f->attr;
@@ -211,7 +212,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 		return err_set(e, ERR_NOTDIR, "%s is not a directory",
 			       w->p->path);
 	if (S_ISDIR(a->mode))
-		enter(w, f->depth, ino);
+		remember_parent(w, f->depth, ino);
 	else if (a->nlink > 1)
 		node_refs_add(&w->seen, ino, 1);
 	if (!again)
@@ -219,7 +220,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	if (rc == 0 && f->depth)
 		rc = add_name(w, f, e);
 	if (rc == 0 && !again && S_ISREG(a->mode))
-		rc = add_content(w, a, e);
+		rc = add_file_content(w, a, e);
 	if (rc == 0 && !again && S_ISLNK(a->mode))
 		rc = add_target(w, ino, e);
 	w->p->nodes++;
@@ -227,12 +228,13 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	return rc;
 }
 
-static int write_all(struct writer *w, struct err *e)
+static int write_agentfs(struct writer *w, struct err *e)
 {
 	if (sql_script(w->db, tables, e) || sql_enter(w->db, e))
 		return -1;
 	if (sql_leave(w->db,
-		      vfs_visit(w->v, w->p->path ? w->p->path : "", put, w, e),
+		      vfs_visit(w->v, w->p->path ? w->p->path : "",
+				put_agentfs_entry, w, e),
 		      e))
 		return -1;
 	return sql_script(w->db, "PRAGMA journal_mode=DELETE", e);
@@ -255,7 +257,7 @@ int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 	}
 	rc = sql_open(&w->db, file, &set, SQL_CREATE, e);
 	if (rc == 0) {
-		rc = write_all(w, e);
+		rc = write_agentfs(w, e);
 		sql_close(w->db);
 		if (rc)
 			unlink(file);

@@ -80,8 +80,8 @@ static bool is_zeros(const char *p, size_t n)
 	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
 }
 
-static int copy(struct writer *w, int fd, const struct vfs_found *f,
-		struct err *e)
+static int copy_content(struct writer *w, int fd, const struct vfs_found *f,
+			struct err *e)
 {
 	int64_t off = 0;
 	ssize_t n;
@@ -122,7 +122,7 @@ static int put_file(struct writer *w, int dir, const char *name,
 
 	if (fd < 0)
 		return cannot(f->path, e);
-	rc = copy(w, fd, f, e);
+	rc = copy_content(w, fd, f, e);
 	if (close(fd) && rc == 0)
 		rc = err_errno_set(e, "%s", f->path);
 	if (rc && e->code == ERR_STALE && unlinkat(dir, name, 0) == 0) {
@@ -217,7 +217,7 @@ static int put_at(struct writer *w, int dir, const char *name,
 	return dress(w, dir, name, a, f->path, e);
 }
 
-static int put(void *arg, const struct vfs_found *f, struct err *e)
+static int put_dir_entry(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct writer *w = arg;
 	const char *name;
@@ -272,9 +272,9 @@ int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 	p->nodes = p->bytes = p->lost = p->left_out = 0;
 	if (file_make_dir(dir, 0700, e) == 0) {
 		w.root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		rc = w.root < 0
-			     ? err_errno_set(e, "%s", dir)
-			     : vfs_visit(v, p->path ? p->path : "", put, &w, e);
+		rc = w.root < 0 ? err_errno_set(e, "%s", dir)
+				: vfs_visit(v, p->path ? p->path : "",
+					    put_dir_entry, &w, e);
 		if (rc == 0)
 			rc = dress_dirs(&w, e);
 		if (rc == 0)

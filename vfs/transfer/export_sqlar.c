@@ -55,7 +55,7 @@ static void squeeze(struct sqlar_put *row, struct buf *plain, char **packed)
 		row->data = (struct blob){*packed, n};
 }
 
-static int put(void *arg, const struct vfs_found *f, struct err *e)
+static int put_sqlar_entry(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct writer *w = arg;
 	struct diff_source s = {.v = w->v};
@@ -87,7 +87,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	return rc;
 }
 
-static int write_all(struct writer *w, struct err *e)
+static int write_sqlar(struct writer *w, struct err *e)
 {
 	if (sql_script(w->db,
 		       "CREATE TABLE sqlar (name TEXT PRIMARY KEY, mode INT, "
@@ -96,7 +96,8 @@ static int write_all(struct writer *w, struct err *e)
 	    sql_enter(w->db, e))
 		return -1;
 	if (sql_leave(w->db,
-		      vfs_visit(w->v, w->p->path ? w->p->path : "", put, w, e),
+		      vfs_visit(w->v, w->p->path ? w->p->path : "",
+				put_sqlar_entry, w, e),
 		      e))
 		return -1;
 	return sql_script(w->db, "PRAGMA journal_mode=DELETE", e);
@@ -113,7 +114,7 @@ int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
 		return err_set(e, ERR_CONFLICT, "%s is there already", file);
 	if (sql_open(&w.db, file, &set, SQL_CREATE, e))
 		return -1;
-	rc = write_all(&w, e);
+	rc = write_sqlar(&w, e);
 	sql_close(w.db);
 	return rc;
 }

@@ -62,8 +62,8 @@ static int add_target(struct writer *w, struct archive_entry *en, int64_t ino,
 	return rc;
 }
 
-static int fill(struct writer *w, struct archive_entry *en,
-		const struct vfs_found *f, struct err *e)
+static int fill_header(struct writer *w, struct archive_entry *en,
+		       const struct vfs_found *f, struct err *e)
 {
 	const struct vfs_attr *a = &f->attr;
 	struct timespec modified = nanos_spec(a->modified);
@@ -130,7 +130,7 @@ static bool is_lost(struct writer *w, const struct vfs_found *f, int *rc,
 	return true;
 }
 
-static int put(void *arg, const struct vfs_found *f, struct err *e)
+static int put_tar_entry(void *arg, const struct vfs_found *f, struct err *e)
 {
 	struct writer *w = arg;
 	struct archive_entry *en;
@@ -143,7 +143,7 @@ static int put(void *arg, const struct vfs_found *f, struct err *e)
 	if (is_lost(w, f, &rc, e))
 		return rc;
 	en = libarchive.entry_new();
-	rc = fill(w, en, f, e);
+	rc = fill_header(w, en, f, e);
 	/* a warning is about a name that is no UTF-8: it is kept as it is */
 	if (rc == 0 && libarchive.write_header(w->a, en) < ARCHIVE_WARN)
 		rc = broken(w, e);
@@ -172,7 +172,7 @@ int vfs_export_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 	if (libarchive.write_open_fd(w.a, fd) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	else
-		rc = vfs_visit(v, p->path ? p->path : "", put, &w, e);
+		rc = vfs_visit(v, p->path ? p->path : "", put_tar_entry, &w, e);
 	if (rc == 0 && libarchive.write_close(w.a) != ARCHIVE_OK)
 		rc = broken(&w, e);
 	if (rc == 0)

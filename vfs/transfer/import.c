@@ -60,7 +60,7 @@ static int breathe(struct import *im, struct err *e)
 	return end_part(im, 0, e) || begin_part(im, e) ? -1 : 0;
 }
 
-static const char *place_of(struct import *im, const char *path)
+static const char *target_path(struct import *im, const char *path)
 {
 	const char *root = im->port->path ? im->port->path : "";
 
@@ -224,7 +224,7 @@ bool import_is_type(mode_t mode)
 int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 		struct err *e)
 {
-	const char *path = place_of(im, item->path), *name;
+	const char *path = target_path(im, item->path), *name;
 	bool dir = S_ISDIR(item->attr.mode);
 	struct vfs_attr a;
 	struct vfs_at at;
@@ -286,7 +286,7 @@ int import_find(struct import *im, const char *path, int64_t *ino,
 		struct err *e)
 {
 	struct vfs_attr a;
-	int rc = vfs_walk(im->v, place_of(im, path), VFS_NOFOLLOW, &a, e);
+	int rc = vfs_walk(im->v, target_path(im, path), VFS_NOFOLLOW, &a, e);
 
 	*ino = rc ? 0 : a.ino;
 	return rc;

@@ -179,8 +179,8 @@ static struct vfs_attr attr_of(const struct agentfs_node *n)
 	};
 }
 
-static int take(struct agentfs *a, const struct agentfs_node *n,
-		const char *path, struct err *e)
+static int import_node(struct agentfs *a, const struct agentfs_node *n,
+		       const char *path, struct err *e)
 {
 	char target[4096] = "";
 	struct import_item item = {
@@ -228,7 +228,7 @@ static int take_child(struct agentfs *a, const struct dir *dir,
 		return -1;
 	snprintf(path, sizeof path, "%s%s%s", dir->path, *dir->path ? "/" : "",
 		 name);
-	return take(a, n, path, e);
+	return import_node(a, n, path, e);
 }
 
 static int take_dir(struct agentfs *a, const struct dir *dir, struct err *e)
@@ -259,7 +259,7 @@ static int take_root(struct agentfs *a, struct err *e)
 	if (rc == 0)
 		rc = check_node(&n, e);
 	if (rc == 0)
-		rc = take(a, &n, "", e);
+		rc = import_node(a, &n, "", e);
 	arena_fini(&mem);
 	return rc;
 }
@@ -280,7 +280,7 @@ static int take_all(struct agentfs *a, struct err *e)
 }
 
 /* What kind of file it is, before anything is changed. */
-static int look(struct agentfs *a, struct err *e)
+static int check_format(struct agentfs *a, struct err *e)
 {
 	int64_t tables, fine;
 
@@ -315,7 +315,7 @@ int vfs_import_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 
 	if (sql_open(&a.db, file, &set, SQL_READONLY, e))
 		return -1;
-	rc = look(&a, e);
+	rc = check_format(&a, e);
 	if (rc == 0)
 		rc = import_begin(&a.im, v, p, e);
 	if (rc == 0)

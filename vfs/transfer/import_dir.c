@@ -99,7 +99,7 @@ static struct import_item item_of(struct reader *r, const FTSENT *f,
 	return item;
 }
 
-static int take(struct reader *r, const FTSENT *f, struct err *e)
+static int import_entry(struct reader *r, const FTSENT *f, struct err *e)
 {
 	const struct stat *st = f->fts_statp;
 	char target[4096] = "";
@@ -141,7 +141,7 @@ static int read_tree(struct reader *r, FTS *fts, struct err *e)
 			errno = f->fts_errno;
 			return err_errno_set(e, "%s", f->fts_path);
 		default:
-			if (take(r, f, e))
+			if (import_entry(r, f, e))
 				return -1;
 		}
 	}

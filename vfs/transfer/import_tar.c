@@ -93,8 +93,8 @@ static const char *plain_path(struct import *im, const char *path)
 	return copy;
 }
 
-static int take(struct import *im, struct archive *a, struct archive_entry *en,
-		struct err *e)
+static int import_entry(struct import *im, struct archive *a,
+			struct archive_entry *en, struct err *e)
 {
 	const char *link = libarchive.entry_hardlink(en);
 	const char *path = libarchive.entry_pathname(en);
@@ -122,14 +122,14 @@ static int take(struct import *im, struct archive *a, struct archive_entry *en,
 				       : import_times(im, ino, &item.attr, e);
 }
 
-static int read_all(struct import *im, struct archive *a, struct err *e)
+static int read_archive(struct import *im, struct archive *a, struct err *e)
 {
 	struct archive_entry *en;
 	int rc;
 
 	while ((rc = libarchive.read_next_header(a, &en)) == ARCHIVE_OK ||
 	       rc == ARCHIVE_WARN)
-		if (take(im, a, en, e))
+		if (import_entry(im, a, en, e))
 			return -1;
 	return rc == ARCHIVE_EOF ? 0 : broken(a, e);
 }
@@ -149,7 +149,7 @@ int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e)
 	if (libarchive.read_open_fd(a, fd, 65536) != ARCHIVE_OK)
 		rc = broken(a, e);
 	else if ((rc = import_begin(&im, v, p, e)) == 0)
-		rc = import_end(&im, read_all(&im, a, e), e);
+		rc = import_end(&im, read_archive(&im, a, e), e);
 	libarchive.read_free(a);
 	return rc;
 }

@@ -61,26 +61,18 @@ static int add_context(struct exec *x, struct buf *b, struct err *e)
 	return rc;
 }
 
-static void add_member(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, ",\"%s\":", name);
-	json_add_string(b, text, strlen(text));
-}
-
 static int prompt_line(struct exec *x, struct err *e)
 {
 	const struct msg_start *s = x->run->start;
 	struct buf *b = &x->subprocess.input;
 
 	buf_adds(b, "{\"type\":\"prompt\"");
-	add_member(b, "run", s->run);
+	json_add_member(b, "run", s->run);
 	buf_addf(b, ",\"attempt\":%" PRId64, s->attempt);
-	add_member(b, "agent", s->agent);
-	add_member(b, "session", s->session);
-	add_member(b, "workspace", x->config.cwd);
-	add_member(b, "prompt", s->prompt);
+	json_add_member(b, "agent", s->agent);
+	json_add_member(b, "session", s->session);
+	json_add_member(b, "workspace", x->config.cwd);
+	json_add_member(b, "prompt", s->prompt);
 	if (add_context(x, b, e))
 		return -1;
 	buf_adds(b, "}\n");
@@ -134,7 +126,7 @@ static bool over(const struct exec *x)
 }
 
 /* A paused command writes nothing, but what is in the pipe is taken. */
-static int serve(struct exec *x, struct err *e)
+static int serve_command(struct exec *x, struct err *e)
 {
 	while (!over(x)) {
 		if (subprocess_poll(&x->subprocess, -1, wait_ms(x), e))
@@ -153,7 +145,7 @@ static int live(struct exec *x, struct run_end *end, struct err *e)
 
 	subprocess_write(&x->subprocess);
 	mark(MARK_command_started);
-	rc = serve(x, e);
+	rc = serve_command(x, e);
 	mark(MARK_command_ended);
 	orphans_say(r);
 	/* One that was told to end has had its time. */

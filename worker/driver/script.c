@@ -51,8 +51,8 @@ static int bad(const struct script *s, const char *what, struct err *e)
 	return err_set(e, ERR_INVALID, "script: step %d: %s", s->number, what);
 }
 
-static int64_t number(const cJSON *step, const char *name, int64_t other,
-		      int64_t max)
+static int64_t number_member(const cJSON *step, const char *name, int64_t other,
+			     int64_t max)
 {
 	int64_t v = json_i64(step, name, other);
 
@@ -88,9 +88,9 @@ static int keep_pace(struct script *s, int64_t *due, int64_t ms, struct err *e)
 static int do_event(struct script *s, const cJSON *step, const cJSON *v,
 		    struct err *e)
 {
-	int64_t left = number(step, "repeat", 1, REPEAT_MAX);
-	int64_t batch = number(step, "batch", 1, BATCH_MAX);
-	int64_t every = number(step, "every_ms", 0, INT32_MAX);
+	int64_t left = number_member(step, "repeat", 1, REPEAT_MAX);
+	int64_t batch = number_member(step, "batch", 1, BATCH_MAX);
+	int64_t every = number_member(step, "every_ms", 0, INT32_MAX);
 	int64_t due = clock_mono_ns();
 	struct event_new evs[BATCH_MAX];
 	struct arena a = {0};
@@ -145,9 +145,9 @@ static int do_text(struct script *s, const cJSON *step, const cJSON *v,
 		   struct err *e)
 {
 	const char *p = cJSON_GetStringValue(v);
-	int64_t chunks = number(step, "chunks", 1, REPEAT_MAX);
-	int64_t every = number(step, "every_ms", 0, INT32_MAX);
-	int64_t repeat = number(step, "repeat", 1, REPEAT_MAX);
+	int64_t chunks = number_member(step, "chunks", 1, REPEAT_MAX);
+	int64_t every = number_member(step, "every_ms", 0, INT32_MAX);
+	int64_t repeat = number_member(step, "repeat", 1, REPEAT_MAX);
 	size_t size;
 	char *chunk;
 	int rc = 0;
@@ -163,7 +163,8 @@ static int do_text(struct script *s, const cJSON *step, const cJSON *v,
 	return rc;
 }
 
-static const char *member(struct script *s, const cJSON *v, const char *name)
+static const char *member_text(struct script *s, const cJSON *v,
+			       const char *name)
 {
 	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, name);
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
@@ -188,9 +189,9 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 				.state = "running",
 				.name = json_text(v, "name", "tool"),
 				.call_id = json_text(v, "call_id", NULL),
-				.input = member(s, v, "input")};
+				.input = member_text(s, v, "input")};
 	struct part_change_new done = {.state = "done",
-				       .output = member(s, v, "output")};
+				       .output = member_text(s, v, "output")};
 	struct part part;
 	struct event_ref ref;
 	int rc;
@@ -199,7 +200,7 @@ static int do_tool(struct script *s, const cJSON *step, const cJSON *v,
 	    part_open(&part, &j->writer, ref.pos, &call, e))
 		return -1;
 	transcript_changed(j);
-	rc = run_wait(s->run, number(step, "ms", 0, INT32_MAX), e);
+	rc = run_wait(s->run, number_member(step, "ms", 0, INT32_MAX), e);
 	if (rc) {
 		struct err ignored; /* the first reason counts */
 
@@ -220,7 +221,7 @@ static int do_ask(struct script *s, const cJSON *step, const cJSON *v,
 	struct msg_approval q = {
 		.key = json_text(v, "key", NULL),
 		.title = json_text(v, "title", "may I go on?"),
-		.detail = member(s, v, "detail"),
+		.detail = member_text(s, v, "detail"),
 		.timeout_ms = json_i64(v, "timeout_ms", OPT_NONE),
 		.fallback = json_text(v, "fallback", NULL),
 	};
@@ -290,7 +291,8 @@ static int do_sleep(struct script *s, const cJSON *step, const cJSON *v,
 		    struct err *e)
 {
 	(void)v;
-	return run_wait(s->run, number(step, "sleep_ms", 0, INT32_MAX), e);
+	return run_wait(s->run, number_member(step, "sleep_ms", 0, INT32_MAX),
+			e);
 }
 
 static int do_fail(struct script *s, const cJSON *step, const cJSON *v,

@@ -81,8 +81,9 @@ static int write_text(struct mcp *m, const char *path, const char *text,
 				   e);
 }
 
-static int put(struct mcp *m, const cJSON *args, enum files_put how,
-	       struct buf *out, struct err *e)
+static int put_workspace_file(struct mcp *m, const cJSON *args,
+			      enum files_put how, struct buf *out,
+			      struct err *e)
 {
 	const char *path = path_of(m, args, "path", e);
 	const char *text = json_text(args, "content", "");
@@ -96,12 +97,12 @@ static int put(struct mcp *m, const cJSON *args, enum files_put how,
 
 int mcp_write(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, FILES_REPLACE, out, e);
+	return put_workspace_file(m, args, FILES_REPLACE, out, e);
 }
 
 int mcp_append(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
-	return put(m, args, FILES_APPEND, out, e);
+	return put_workspace_file(m, args, FILES_APPEND, out, e);
 }
 
 /* Replaces the one place where `from` stands. */

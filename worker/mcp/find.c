@@ -47,8 +47,8 @@ static int enough(struct find *f, struct err *e)
 		       FOUND_MAX);
 }
 
-static const char *begin(struct mcp *m, const cJSON *args, struct find *f,
-			 struct buf *out, struct err *e)
+static const char *begin_find(struct mcp *m, const cJSON *args, struct find *f,
+			      struct buf *out, struct err *e)
 {
 	*f = (struct find){.mcp = m,
 			   .out = out,
@@ -96,7 +96,7 @@ int mcp_tree(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	struct find f;
 
-	if (!begin(m, args, &f, out, e))
+	if (!begin_find(m, args, &f, out, e))
 		return -1;
 	buf_addc(out, '[');
 	if (m->store->kind->walk(m->store, f.start, tree_one, &f, e))
@@ -129,7 +129,7 @@ int mcp_search(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 {
 	struct find f;
 
-	if (!begin(m, args, &f, out, e) ||
+	if (!begin_find(m, args, &f, out, e) ||
 	    m->store->kind->walk(m->store, f.start, search_one, &f, e))
 		return -1;
 	if (out->n == 0)
@@ -197,7 +197,7 @@ int mcp_grep(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 	char why[128];
 	int rc;
 
-	if (!begin(m, args, &f, out, e))
+	if (!begin_find(m, args, &f, out, e))
 		return -1;
 	rc = regcomp(&f.regex, f.pattern,
 		     REG_EXTENDED | REG_NOSUB | (fold ? REG_ICASE : 0));

@@ -150,8 +150,8 @@ static int check_args(const struct tool *t, const cJSON *args, struct err *e)
 }
 
 /* A tool that failed is an answer too: the agent reads why. */
-static void answer(struct rpc *r, const char *id, const struct buf *text,
-		   bool failed)
+static void answer_call(struct rpc *r, const char *id, const struct buf *text,
+			bool failed)
 {
 	struct buf b = BUF_MAX(8 * MCP_TEXT_MAX);
 
@@ -170,8 +170,8 @@ static const struct tool *find_tool(const char *name)
 	return NULL;
 }
 
-static int run(struct mcp *m, const struct tool *t, const cJSON *args,
-	       struct buf *out, struct err *e)
+static int run_tool(struct mcp *m, const struct tool *t, const cJSON *args,
+		    struct buf *out, struct err *e)
 {
 	const struct files_kind *k = m->store->kind;
 
@@ -188,7 +188,7 @@ int mcp_call(struct mcp *m, const char *name, const cJSON *args,
 	if (!t)
 		return err_set(e, ERR_NOTFOUND, "there is no tool %s",
 			       quoted(name).text);
-	return check_args(t, args, e) || run(m, t, args, out, e)
+	return check_args(t, args, e) || run_tool(m, t, args, out, e)
 		       ? -1
 		       : buf_ok(out, "the answer", e);
 }
@@ -216,7 +216,7 @@ static int on_call(struct rpc *r, const struct rpc_request *ask, struct err *e)
 		text.over = false;
 		buf_adds(&text, why.text);
 	}
-	answer(r, ask->id, &text, rc != 0);
+	answer_call(r, ask->id, &text, rc != 0);
 	buf_fini(&text);
 	return 0;
 }

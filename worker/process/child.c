@@ -31,7 +31,7 @@ static const char *path_of(char *const *env)
 }
 
 /* 1: a file that may be executed; 0: none; -1: one that may not. */
-static int look_at(const char *path)
+static int check_executable(const char *path)
 {
 	struct stat st;
 
@@ -68,14 +68,14 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 		snprintf(out, PATH_MAX, "%s%s%s",
 			 name[0] == '/' ? "" : spec->cwd,
 			 name[0] == '/' ? "" : "/", name);
-		found = look_at(out);
+		found = check_executable(out);
 		path = "";
 	}
 	while (found == 0 && *path) {
 		size_t n = strcspn(path, ":");
 
 		snprintf(out, PATH_MAX, "%.*s/%s", (int)n, path, name);
-		found = look_at(out);
+		found = check_executable(out);
 		if (found < 0 && !seen[0])
 			snprintf(seen, sizeof seen, "%s", out);
 		if (found < 0)
@@ -90,7 +90,7 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 		       name, path_of(spec->env));
 }
 
-static bool enter(const struct child_spec *spec)
+static bool enter_directory(const struct child_spec *spec)
 {
 	const struct child_ns *ns = spec->ns;
 
@@ -150,7 +150,7 @@ static void become(void *arg)
 	if (dup2(ends[0], 0) == 0 && dup2(ends[1], 1) == 1 &&
 	    dup2(ends[2], 2) == 2) {
 		f.step = STEP_NS;
-		if (enter(spec)) {
+		if (enter_directory(spec)) {
 			f.step = STEP_CWD;
 			if (chdir(spec->cwd) == 0) {
 				f.step = STEP_BOX;
@@ -237,8 +237,8 @@ static int take_end(struct pipes *p, int i, int k)
 	return fd;
 }
 
-static int start(struct child *c, const struct child_spec *spec,
-		 const char *path, struct pipes *p, struct err *e)
+static int start_child(struct child *c, const struct child_spec *spec,
+		       const char *path, struct pipes *p, struct err *e)
 {
 	struct birth b = {.spec = spec,
 			  .path = path,
@@ -274,7 +274,7 @@ int child_start(struct child *c, const struct child_spec *spec, struct err *e)
 	*c = (struct child){.in = -1, .out = -1, .err = -1};
 	if (find_command(spec, path, e) || open_all(&p, e))
 		return -1;
-	rc = start(c, spec, path, &p, e);
+	rc = start_child(c, spec, path, &p, e);
 	close_all(&p);
 	return rc;
 }

@@ -90,8 +90,8 @@ static const char *value_of(const struct list *l, const char *name)
 }
 
 /* The first to set a name wins: what is explicit is added first. */
-static int set(struct list *l, struct arena *a, const char *name,
-	       const char *value, struct err *e)
+static int set_variable(struct list *l, struct arena *a, const char *name,
+			const char *value, struct err *e)
 {
 	if (!value || value_of(l, name))
 		return 0;
@@ -176,7 +176,7 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 		if (!cJSON_IsString(m) || !is_env_name(m->string))
 			return err_set(e, ERR_INVALID, "env.%s is not a text",
 				       quoted(m->string).text);
-		if (set(l, a, m->string, m->valuestring, e))
+		if (set_variable(l, a, m->string, m->valuestring, e))
 			return -1;
 	}
 	cJSON_ArrayForEach(m, pass)
@@ -185,7 +185,8 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 			return err_set(e, ERR_INVALID,
 				       "pass holds something that is not "
 				       "a name");
-		if (set(l, a, m->valuestring, getenv(m->valuestring), e))
+		if (set_variable(l, a, m->valuestring, getenv(m->valuestring),
+				 e))
 			return -1;
 	}
 	return 0;
@@ -198,15 +199,16 @@ static int make_env(struct exec_config *c, const cJSON *v,
 
 	list_init(&l, a);
 	c->env = l.p;
-	if (set(&l, a, "SKEP_RUN_ID", s->run, e) ||
-	    set(&l, a, "SKEP_ATTEMPT", arena_printf(a, "%" PRId64, s->attempt),
-		e) ||
-	    set(&l, a, "SKEP_AGENT", s->agent, e) ||
-	    set(&l, a, "SKEP_SESSION", s->session, e) ||
-	    set(&l, a, "SKEP_WORKSPACE", c->cwd, e) || read_env(&l, v, a, e))
+	if (set_variable(&l, a, "SKEP_RUN_ID", s->run, e) ||
+	    set_variable(&l, a, "SKEP_ATTEMPT",
+			 arena_printf(a, "%" PRId64, s->attempt), e) ||
+	    set_variable(&l, a, "SKEP_AGENT", s->agent, e) ||
+	    set_variable(&l, a, "SKEP_SESSION", s->session, e) ||
+	    set_variable(&l, a, "SKEP_WORKSPACE", c->cwd, e) ||
+	    read_env(&l, v, a, e))
 		return -1;
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-		if (set(&l, a, always[i], getenv(always[i]), e))
+		if (set_variable(&l, a, always[i], getenv(always[i]), e))
 			return -1;
 	return 0;
 }
@@ -271,7 +273,7 @@ static int pass_ending(struct list *l, struct arena *a, const char *end,
 		size_t n = strcspn(*v, "=");
 
 		if ((*v)[n] && ends_with(*v, n, end) &&
-		    set(l, a, arena_textn(a, *v, n), *v + n + 1, e))
+		    set_variable(l, a, arena_textn(a, *v, n), *v + n + 1, e))
 			return -1;
 	}
 	return 0;
@@ -289,7 +291,7 @@ static int derive(struct list *l, struct arena *a, const struct derived *d,
 	buf_adds(&b, d->before);
 	json_add_string(&b, value, strlen(value));
 	buf_adds(&b, d->after);
-	rc = set(l, a, d->to, b.p, e);
+	rc = set_variable(l, a, d->to, b.p, e);
 	buf_fini(&b);
 	return rc;
 }
@@ -304,7 +306,7 @@ int exec_config_network(struct exec_config *c, struct arena *a, struct err *e)
 		const char *name = network[i];
 
 		if (name[0] == '*' ? pass_ending(&l, a, name + 1, e)
-				   : set(&l, a, name, getenv(name), e))
+				   : set_variable(&l, a, name, getenv(name), e))
 			return -1;
 	}
 	for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)

@@ -43,7 +43,7 @@ static int read_spec(struct run *r, struct err *e)
 	return rc;
 }
 
-static int say(struct run *r, const struct buf *lacks, struct err *e)
+static int record_gaps(struct run *r, const struct buf *lacks, struct err *e)
 {
 	struct buf b = BUF_MAX(8192);
 	int rc;
@@ -66,7 +66,7 @@ static int check_offer(struct run *r, const struct sandbox_offer *o,
 	(void)sandbox_lacks(o, &r->sandbox, &lacks);
 	rc = sandbox_accept(o, &r->sandbox, &lacks, e);
 	if (rc == 0 && lacks.n > 0)
-		rc = say(r, &lacks, e);
+		rc = record_gaps(r, &lacks, e);
 	buf_fini(&lacks);
 	return rc;
 }
@@ -128,7 +128,7 @@ int confine_run(struct run *r, struct err *e)
 	return confine_self(r, &p, e);
 }
 
-static void show(struct sandbox_paths *shown, const char *path)
+static void show_path(struct sandbox_paths *shown, const char *path)
 {
 	if (path && shown->n < SANDBOX_PATHS)
 		shown->path[shown->n++] = path;
@@ -139,7 +139,8 @@ void confine_show_certificates(struct sandbox_paths *shown)
 	const char *path;
 
 	for (size_t i = 0; (path = exec_config_certificates(i)); i++)
-		show(shown, path[0] && access(path, R_OK) == 0 ? path : NULL);
+		show_path(shown,
+			  path[0] && access(path, R_OK) == 0 ? path : NULL);
 }
 
 int confine_tools(struct run *r, const char *base, struct err *e)
@@ -149,10 +150,10 @@ int confine_tools(struct run *r, const char *base, struct err *e)
 
 	if (r->sandbox.mode == SANDBOX_OFF)
 		return 0;
-	show(&p.shown, base);
-	show(&p.shown, realpath("/etc/resolv.conf", names));
+	show_path(&p.shown, base);
+	show_path(&p.shown, realpath("/etc/resolv.conf", names));
 	for (int i = 0; i < r->sandbox.read.n; i++)
-		show(&p.shown, r->sandbox.read.path[i]);
+		show_path(&p.shown, r->sandbox.read.path[i]);
 	show_media(r, &p.shown);
 	confine_show_certificates(&p.shown);
 	return confine_self(r, &p, e);
@@ -167,8 +168,8 @@ static int plan_commands(struct run *r, const char *dir, struct sandbox_plan *p,
 	*p = plan_of(r);
 	if (workspace_program(program, e))
 		return -1;
-	show(&p->shown, arena_text(&r->lasting, program));
-	show(&p->shown, r->ask_socket);
+	show_path(&p->shown, arena_text(&r->lasting, program));
+	show_path(&p->shown, r->ask_socket);
 	p->workspace = dir;
 	show_media(r, &p->shown);
 	confine_show_certificates(&p->shown);

@@ -182,8 +182,8 @@ static bool is_first(const struct disk *d, int at)
 }
 
 /* -1 if the run is over its limit; else how much there is until it could be. */
-static int64_t judge(const struct disk *d, const struct place *p,
-		     int64_t *added)
+static int64_t room_left(const struct disk *d, const struct place *p,
+			 int64_t *added)
 {
 	int64_t bytes, reserve, grown, left, max = d->max;
 
@@ -215,8 +215,9 @@ static int64_t judge_all(const struct disk *d, int64_t *added)
 	int64_t least = d->max;
 
 	for (int i = 0; i < d->n && least >= 0; i++) {
-		int64_t left = is_first(d, i) ? judge(d, &d->place[i], added)
-					      : least;
+		int64_t left = is_first(d, i)
+				       ? room_left(d, &d->place[i], added)
+				       : least;
 
 		least = left < least ? left : least;
 	}
@@ -228,7 +229,7 @@ static int64_t judge_all(const struct disk *d, int64_t *added)
 	return least;
 }
 
-static void end(struct run *r, int64_t added)
+static void end_over_limit(struct run *r, int64_t added)
 {
 	char why[160];
 
@@ -253,7 +254,7 @@ void disk_look(struct run *r)
 		return;
 	left = judge_all(d, &added);
 	if (left < 0)
-		end(r, added);
+		end_over_limit(r, added);
 	ms = left / BYTES_A_MS;
 	if (ms < SOON_MS) /* not all the time on a slow walk */
 		ms = SOON_MS + 10 * (clock_mono_ns() - now) / NS_PER_MS;

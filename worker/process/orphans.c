@@ -32,7 +32,7 @@ static bool read_name(pid_t pid, char name[64])
 	return n > 0;
 }
 
-static void add(void *arg, pid_t pid)
+static void add_orphan(void *arg, pid_t pid)
 {
 	struct list *l = arg;
 	struct proc_stat st;
@@ -51,7 +51,7 @@ int orphans_list(struct buf *out)
 	struct list l = {.out = out};
 
 	buf_addc(out, '[');
-	tree_each(add, &l);
+	tree_each(add_orphan, &l);
 	buf_addc(out, ']');
 	return l.n;
 }

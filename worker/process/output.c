@@ -105,8 +105,8 @@ static bool is_odd(const struct line *line, const struct exec_line *x)
 	       strcmp(x->event.type, "output") == 0;
 }
 
-static int take(struct exec_output *o, const struct line *line,
-		const char *stream, struct err *e)
+static int take_output_line(struct exec_output *o, const struct line *line,
+			    const char *stream, struct err *e)
 {
 	struct exec_line *x;
 
@@ -130,7 +130,7 @@ static int take(struct exec_output *o, const struct line *line,
 
 static int take_out(void *arg, const struct line *line, struct err *e)
 {
-	return take(arg, line, "output", e);
+	return take_output_line(arg, line, "output", e);
 }
 
 static int take_err(void *arg, const struct line *line, struct err *e)
@@ -140,7 +140,7 @@ static int take_err(void *arg, const struct line *line, struct err *e)
 	if (line->n > 0)
 		text_fit(o->last_err, sizeof o->last_err,
 			 quotedn(line->p, line->n).text);
-	return take(o, line, "stderr", e);
+	return take_output_line(o, line, "stderr", e);
 }
 
 int exec_output_add(struct exec_output *o, bool is_err, const char *p, size_t n,

@@ -20,7 +20,7 @@ struct programs {
 };
 
 /* Elsewhere it is seen anyway; skep's own home is never shown. */
-static void show(struct programs *p, const char *place)
+static void show_place(struct programs *p, const char *place)
 {
 	const char *own = p->home;
 
@@ -40,7 +40,7 @@ static void show_beside(struct programs *p, const char *dir, const char *name)
 
 	if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) <
 	    sizeof path)
-		show(p, path);
+		show_place(p, path);
 }
 
 /* What is in PREFIX/bin may need PREFIX/lib; PREFIX/shims of pyenv, asdf and
@@ -49,14 +49,14 @@ static void show_dir(struct programs *p, const char *dir)
 {
 	char prefix[PATH_MAX], *last;
 
-	show(p, dir);
+	show_place(p, dir);
 	snprintf(prefix, sizeof prefix, "%s", dir);
 	last = strrchr(prefix, '/');
 	if (!last || last == prefix)
 		return;
 	*last++ = '\0';
 	if (strcmp(last, "shims") == 0)
-		show(p, prefix);
+		show_place(p, prefix);
 	if (strcmp(last, "bin") != 0)
 		return;
 	show_beside(p, prefix, "lib");
@@ -69,14 +69,14 @@ static void show_program(struct programs *p, const char *path)
 {
 	char real[PATH_MAX], *modules;
 
-	show(p, path);
+	show_place(p, path);
 	if (!realpath(path, real) || !homes_hold(&p->homes, real))
 		return;
-	show(p, real);
+	show_place(p, real);
 	modules = strstr(real, MODULES);
 	if (modules) {
 		modules[strlen(MODULES) - 1] = '\0';
-		show(p, real);
+		show_place(p, real);
 	} else {
 		show_dir(p, dirname(real));
 	}
@@ -115,7 +115,7 @@ static void show_words(struct programs *p, const cJSON *command)
 		if (word == command->child)
 			show_program(p, text);
 		else
-			show(p, text);
+			show_place(p, text);
 	}
 }
 

@@ -168,7 +168,7 @@ static void begin_sandbox(struct run *r)
 }
 
 /* Opens the file and drives, until there is an end. */
-static void work(struct run *r, int gate, struct run_end *end)
+static void drive_run(struct run *r, int gate, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = fault_point(FAULT_worker_before_open, &e);
@@ -313,7 +313,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 
 /* The end is committed before it is told. If it cannot be, what is told is
  * that, and the exit status says so too. */
-static int finish(struct run *r, struct run_end *end)
+static int end_attempt(struct run *r, struct run_end *end)
 {
 	struct err e = {0};
 	int rc = wind_up(r, end, &e);
@@ -355,8 +355,8 @@ static int attempt(struct run *r, int gate)
 	int status;
 
 	set_end(&end, REASON_internal, "");
-	work(r, gate, &end);
-	status = finish(r, &end);
+	drive_run(r, gate, &end);
+	status = end_attempt(r, &end);
 	diagnose_end(r, &end);
 	sweep_some(r);
 	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),

@@ -59,7 +59,7 @@ static void wake(struct commands *c)
 }
 
 /* With the lock. */
-static void end(struct commands *c, enum reason reason, const char *why)
+static void request_end(struct commands *c, enum reason reason, const char *why)
 {
 	if (c->ending)
 		return;
@@ -73,7 +73,7 @@ static void end(struct commands *c, enum reason reason, const char *why)
 void commands_end(struct commands *c, enum reason reason, const char *why)
 {
 	pthread_mutex_lock(&c->lock);
-	end(c, reason, why);
+	request_end(c, reason, why);
 	pthread_mutex_unlock(&c->lock);
 	wake(c);
 }
@@ -111,9 +111,9 @@ void commands_command(struct commands *c, const struct msg *m)
 	if (m->type == MSG_TYPE_CANCEL) {
 		if (!c->ending)
 			c->grace_ms = m->u.cancel.grace_ms;
-		end(c, REASON_cancelled, m->u.cancel.reason);
+		request_end(c, REASON_cancelled, m->u.cancel.reason);
 	} else if (m->type == MSG_TYPE_STOP) {
-		end(c, REASON_stopped, m->u.stop.reason);
+		request_end(c, REASON_stopped, m->u.stop.reason);
 	} else {
 		add_note(c, m);
 	}

@@ -85,7 +85,7 @@ static void open_given(struct run *r, struct files *s)
 		files_dir(s, "", fd);
 }
 
-static int settle(struct run *r, const cJSON *contract, struct err *e)
+static int keep_outputs(struct run *r, const cJSON *contract, struct err *e)
 {
 	const cJSON *keep = cJSON_GetObjectItemCaseSensitive(contract, "keep");
 	const cJSON *required = cJSON_GetObjectItemCaseSensitive(contract,
@@ -116,7 +116,7 @@ int contract_settle(struct run *r, struct run_end *end, struct err *e)
 	contract = json_parse_object("artifacts", text, strlen(text), e);
 	if (!contract)
 		return -1;
-	rc = settle(r, contract, e);
+	rc = keep_outputs(r, contract, e);
 	cJSON_Delete(contract);
 	/* a run that ended badly keeps its own reason */
 	if (rc && end->reason == REASON_completed &&

@@ -26,7 +26,7 @@ static int64_t kept(const struct run *r)
 }
 
 /* Takes b. */
-static void add(struct run *r, const char *area, struct buf *b)
+static void add_diagnostic(struct run *r, const char *area, struct buf *b)
 {
 	struct err e;
 
@@ -39,7 +39,7 @@ static void add(struct run *r, const char *area, struct buf *b)
 	buf_fini(b);
 }
 
-static void add_text(struct buf *b, const char *name, const char *text)
+static void add_text_or_empty(struct buf *b, const char *name, const char *text)
 {
 	buf_addf(b, "%s\"%s\":", b->n > 1 ? "," : "", name);
 	json_add_string(b, text ? text : "", text ? strlen(text) : 0);
@@ -57,10 +57,10 @@ void diagnose_begin(struct run *r)
 		return;
 	r->records = RECORDS;
 	buf_addc(&b, '{');
-	add_text(&b, "build", SKEP_VERSION);
-	add_text(&b, "driver", s->driver);
-	add_text(&b, "workspace", s->workspace_mode);
-	add_text(&b, "session", s->session);
+	add_text_or_empty(&b, "build", SKEP_VERSION);
+	add_text_or_empty(&b, "driver", s->driver);
+	add_text_or_empty(&b, "workspace", s->workspace_mode);
+	add_text_or_empty(&b, "session", s->session);
 	buf_addf(&b,
 		 ",\"attempt\":%" PRId64 ",\"pid\":%d,\"start_us\":%" PRId64
 		 ",\"pragmas\":",
@@ -69,7 +69,7 @@ void diagnose_begin(struct run *r)
 	if (stats_add_pragmas(db, &b, &e))
 		buf_adds(&b, "null");
 	buf_addc(&b, '}');
-	add(r, "worker", &b);
+	add_diagnostic(r, "worker", &b);
 }
 
 static void add_words(struct buf *b, const char *name, char *const *words,
@@ -95,14 +95,14 @@ void diagnose_command(struct run *r, const struct child_spec *spec,
 	if (r->records == 0)
 		return;
 	buf_addc(&b, '{');
-	add_text(&b, "cwd", spec->cwd);
+	add_text_or_empty(&b, "cwd", spec->cwd);
 	add_words(&b, "argv", spec->argv, '\0');
 	add_words(&b, "environment", spec->env, '='); /* names only */
 	buf_addf(&b, ",\"pid\":%d", (int)r->child);
 	if (why)
-		add_text(&b, "failed", why);
+		add_text_or_empty(&b, "failed", why);
 	buf_addc(&b, '}');
-	add(r, "command", &b);
+	add_diagnostic(r, "command", &b);
 }
 
 void diagnose_line(struct run *r, const char *what, const char *p, size_t n)
@@ -112,11 +112,11 @@ void diagnose_line(struct run *r, const char *what, const char *p, size_t n)
 	if (r->records == 0)
 		return;
 	buf_addc(&b, '{');
-	add_text(&b, "what", what);
+	add_text_or_empty(&b, "what", what);
 	buf_addf(&b, ",\"bytes\":%zu,\"line\":", n);
 	json_add_string(&b, p, n < LINE_KEPT ? n : LINE_KEPT);
 	buf_addc(&b, '}');
-	add(r, "line", &b);
+	add_diagnostic(r, "line", &b);
 }
 
 void diagnose_output(struct run *r, int64_t taken, int64_t dropped)
@@ -125,7 +125,7 @@ void diagnose_output(struct run *r, int64_t taken, int64_t dropped)
 
 	buf_addf(&b, "{\"kept\":%" PRId64 ",\"dropped\":%" PRId64 "}", taken,
 		 dropped);
-	add(r, "output", &b);
+	add_diagnostic(r, "output", &b);
 }
 
 static int64_t cpu_ms(const struct rusage *u)
@@ -145,9 +145,9 @@ void diagnose_end(struct run *r, const struct run_end *end)
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &below);
 	buf_addc(&b, '{');
-	add_text(&b, "outcome", reason_outcome(end->reason));
-	add_text(&b, "reason", reason_code(end->reason));
-	add_text(&b, "detail", end->detail);
+	add_text_or_empty(&b, "outcome", reason_outcome(end->reason));
+	add_text_or_empty(&b, "reason", reason_code(end->reason));
+	add_text_or_empty(&b, "detail", end->detail);
 	buf_addf(&b,
 		 ",\"ms\":%" PRId64 ",\"commits\":%" PRId64
 		 ",\"cpu_ms\":%" PRId64 ",\"rss_kb\":%ld,\"commands_cpu_ms\":"
@@ -155,5 +155,5 @@ void diagnose_end(struct run *r, const struct run_end *end)
 		 (clock_mono_ns() - r->began) / NS_PER_MS,
 		 atomic_load(&r->transcript.rev), cpu_ms(&self), self.ru_maxrss,
 		 cpu_ms(&below), below.ru_maxrss);
-	add(r, "end", &b);
+	add_diagnostic(r, "end", &b);
 }

@@ -69,14 +69,6 @@ static int set_paused(struct run *r, bool paused, struct err *e)
 			       paused ? "paused" : "running");
 }
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
-	json_add_string(b, text, strlen(text));
-}
-
 /* Commits an event {names: texts} under a key that makes a repeat harmless. It is
  * on the disk before the supervisor learns of it: a command that was confirmed is
  * not sent again, and a question is shown to a person. */
@@ -102,8 +94,8 @@ static int take_message(struct run *r, const struct msg *m, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "command:%" PRId64, m->u.id);
-	add_text(&b, "text", m->u.message.text);
-	add_text(&b, "by", m->u.message.by);
+	json_add_member(&b, "text", m->u.message.text);
+	json_add_member(&b, "by", m->u.message.by);
 	rc = commit_texts(r, "steer", key, &b, e);
 	buf_fini(&b);
 	if (rc == 0)
@@ -119,12 +111,12 @@ static int take_answer(struct run *r, const struct msg *m, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "answer:%s:%s", r->start->run, a->key);
-	add_text(&b, "state", "answered");
-	add_text(&b, "key", a->key);
-	add_text(&b, "decision", a->decision);
-	add_text(&b, "by", a->by);
-	add_text(&b, "note", a->note);
-	add_text(&b, "choice", a->choice);
+	json_add_member(&b, "state", "answered");
+	json_add_member(&b, "key", a->key);
+	json_add_member(&b, "decision", a->decision);
+	json_add_member(&b, "by", a->by);
+	json_add_member(&b, "note", a->note);
+	json_add_member(&b, "choice", a->choice);
 	rc = commit_texts(r, "approval", key, &b, e);
 	buf_fini(&b);
 	if (rc)
@@ -289,9 +281,9 @@ int run_question(struct run *r, const struct msg_approval *q, struct err *e)
 	int rc;
 
 	snprintf(key, sizeof key, "question:%s:%s", r->start->run, q->key);
-	add_text(&b, "state", "asked");
-	add_text(&b, "key", q->key);
-	add_text(&b, "title", q->title);
+	json_add_member(&b, "state", "asked");
+	json_add_member(&b, "key", q->key);
+	json_add_member(&b, "title", q->title);
 	if (q->detail)
 		buf_addf(&b, ",\"detail\":%s", q->detail);
 	rc = commit_texts(r, "approval", key, &b, e);

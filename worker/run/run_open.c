@@ -91,7 +91,7 @@ static int catch_signals(struct run *r, struct err *e)
 }
 
 /* What is new with every run of the process. */
-static void begin(struct run *r, const struct msg_start *start)
+static void begin_run(struct run *r, const struct msg_start *start)
 {
 	r->start = start;
 	r->began = clock_mono_ns();
@@ -106,7 +106,7 @@ static void begin(struct run *r, const struct msg_start *start)
 int run_open(struct run *r, const struct msg_start *start, struct err *e)
 {
 	*r = (struct run){.signals = -1, .child_status = RUN_NO_STATUS};
-	begin(r, start);
+	begin_run(r, start);
 	if (commands_init(&r->commands, e))
 		return -1;
 	if (catch_signals(r, e) || open_link(r, e)) {
@@ -145,7 +145,7 @@ int run_renew(struct run *r, const char *json, struct err *e)
 	r->records = 0;
 	r->keep_ms = 0;
 	commands_reset(&r->commands);
-	begin(r, &r->own);
+	begin_run(r, &r->own);
 	hello = hello_of(r->start);
 	ipc_client_again(r->link, &hello);
 	return 0;

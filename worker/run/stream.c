@@ -7,7 +7,7 @@
 
 #define NS_PER_MS 1000000
 
-static int find(const struct stream *s, const char *name)
+static int find_part(const struct stream *s, const char *name)
 {
 	for (int i = 0; i < STREAM_MAX; i++)
 		if (s->slots[i].open && strcmp(s->slots[i].name, name) == 0)
@@ -23,8 +23,8 @@ static int find_free(const struct stream *s)
 	return -1;
 }
 
-static int begin(struct stream *s, const char *name, const char *kind,
-		 struct err *e)
+static int begin_part(struct stream *s, const char *name, const char *kind,
+		      struct err *e)
 {
 	struct event_new ev = {.type = "message",
 			       .body = "{\"role\":\"assistant\"}",
@@ -54,10 +54,10 @@ static int begin(struct stream *s, const char *name, const char *kind,
 int stream_add(struct stream *s, const char *name, const char *kind,
 	       const char *text, struct err *e)
 {
-	int i = find(s, name), rc;
+	int i = find_part(s, name), rc;
 
 	if (i < 0)
-		i = begin(s, name, kind, e);
+		i = begin_part(s, name, kind, e);
 	if (i < 0)
 		return -1;
 	rc = part_add(&s->slots[i].part, text, strlen(text), e);
@@ -66,7 +66,7 @@ int stream_add(struct stream *s, const char *name, const char *kind,
 	return rc < 0 ? -1 : 0;
 }
 
-static int end(struct stream *s, int i, const char *state, struct err *e)
+static int end_part(struct stream *s, int i, const char *state, struct err *e)
 {
 	int rc = part_set(&s->slots[i].part,
 			  &(struct part_change_new){.state = state}, e);
@@ -80,9 +80,9 @@ static int end(struct stream *s, int i, const char *state, struct err *e)
 int stream_end(struct stream *s, const char *name, const char *state,
 	       struct err *e)
 {
-	int i = find(s, name);
+	int i = find_part(s, name);
 
-	return i < 0 ? 0 : end(s, i, state, e);
+	return i < 0 ? 0 : end_part(s, i, state, e);
 }
 
 int stream_end_all(struct stream *s, const char *state, struct err *e)
@@ -90,7 +90,7 @@ int stream_end_all(struct stream *s, const char *state, struct err *e)
 	int rc = 0;
 
 	for (int i = 0; i < STREAM_MAX; i++)
-		if (s->slots[i].open && end(s, i, state, e))
+		if (s->slots[i].open && end_part(s, i, state, e))
 			rc = -1;
 	return rc;
 }

@@ -19,8 +19,8 @@
 #define WAL_KEPT (256 << 10)
 
 /* A file that the registry has no schema of yet is made by its first run. */
-static int open_file(struct transcript *j, const struct msg_start *s,
-		     struct err *e)
+static int open_agent_file(struct transcript *j, const struct msg_start *s,
+			   struct err *e)
 {
 	unsigned flags = strcmp(s->synchronous, "full") == 0 ? SQL_FULL : 0;
 	char dir[PATH_MAX];
@@ -79,7 +79,7 @@ int transcript_open(struct transcript *j, const struct msg_start *s,
 		    struct ipc_client *link, struct err *e)
 {
 	j->link = link;
-	return open_file(j, s, e);
+	return open_agent_file(j, s, e);
 }
 
 int transcript_begin(struct transcript *j, const struct msg_start *s,
@@ -152,8 +152,8 @@ static void tell_extras(struct transcript *j, const struct event_new *ev,
 	}
 }
 
-static void tell(struct transcript *j, const struct event_new *ev, size_t n,
-		 const struct event_ref *refs)
+static void send_hints(struct transcript *j, const struct event_new *ev,
+		       size_t n, const struct event_ref *refs)
 {
 	for (size_t i = 0; i < n; i++)
 		tell_extras(j, &ev[i], &refs[i]);
@@ -179,7 +179,7 @@ int transcript_add(struct transcript *j, const struct event_new *ev, size_t n,
 	if (rc && e->code == ERR_CANCELED) /* an end must lose nothing */
 		rc = writer_stream(&j->writer, ev, n, refs, e);
 	if (rc == 0)
-		tell(j, ev, n, refs);
+		send_hints(j, ev, n, refs);
 	free(own);
 	return rc;
 }
@@ -197,7 +197,7 @@ int transcript_system(struct transcript *j, const char *text, struct err *e)
 	if (writer_set_system(&j->writer, text, &ref, e))
 		return -1;
 	if (!ref.repeated)
-		tell(j, &ev, 1, &ref);
+		send_hints(j, &ev, 1, &ref);
 	return 0;
 }
 
@@ -246,6 +246,6 @@ int transcript_end(struct transcript *j, const struct event_new *last,
 	if (writer_end_run(&j->writer, last, reason_outcome(reason),
 			   reason_code(reason), &ref, e))
 		return -1;
-	tell(j, last, 1, &ref);
+	send_hints(j, last, 1, &ref);
 	return 0;
 }

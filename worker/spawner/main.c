@@ -44,7 +44,7 @@ static char worker_name[] = WORKER_NAME;
 
 /* Sends a packet, with a descriptor unless fd is -1. skepd being gone is seen
  * by the next receive. */
-static void tell(const struct spawn_told *t, int fd)
+static void send_spawn_event(const struct spawn_told *t, int fd)
 {
 	union {
 		struct cmsghdr align;
@@ -214,7 +214,7 @@ static void spawn(const struct spawn_send *ask, const int *fds)
 		if (fault_point(FAULT_spawner_after_fork, &e))
 			_exit(70);
 	}
-	tell(&told, pidfd);
+	send_spawn_event(&told, pidfd);
 	if (pidfd >= 0)
 		close(pidfd);
 }
@@ -228,7 +228,7 @@ static void reap(void)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		told.pid = pid;
 		told.status = status;
-		tell(&told, -1);
+		send_spawn_event(&told, -1);
 	}
 }
 
@@ -251,7 +251,7 @@ static void prepare_filters(void)
 		(void)seccomp_get((enum seccomp_for)i, &e);
 }
 
-static void set_up(int argc, char **argv)
+static void set_up_spawner(int argc, char **argv)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
 	sigset_t mask;
 	int passed[SPAWN_PASSED];
 
-	set_up(argc, argv);
+	set_up_spawner(argc, argv);
 	mark_open();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);

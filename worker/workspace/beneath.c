@@ -162,7 +162,8 @@ int beneath_parent(const struct beneath *b, const char *path, bool make,
 	return open_parent(b, path, name, e);
 }
 
-static int read_all(int fd, const char *path, struct buf *out, struct err *e)
+static int read_descriptor(int fd, const char *path, struct buf *out,
+			   struct err *e)
 {
 	struct stat st;
 
@@ -180,7 +181,7 @@ int beneath_read(const struct beneath *b, const char *path, struct buf *out,
 
 	if (fd < 0)
 		return -1;
-	rc = read_all(fd, path, out, e);
+	rc = read_descriptor(fd, path, out, e);
 	close(fd);
 	return rc;
 }

@@ -38,7 +38,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* One that cannot be read is empty: it is shown, and what is beside it too. */
-static void enter(struct walk *w)
+static void enter_directory(struct walk *w)
 {
 	struct beneath start = {.fd = w->start, .dir = ""};
 	struct level *l = &w->levels[w->depth++];
@@ -66,7 +66,7 @@ static void leave(struct walk *w)
 	free(l->names);
 }
 
-static void look(const struct walk *w, struct beneath_item *item)
+static void stat_item(const struct walk *w, struct beneath_item *item)
 {
 	struct stat st;
 
@@ -77,7 +77,7 @@ static void look(const struct walk *w, struct beneath_item *item)
 }
 
 /* The next name of the innermost directory, or the end of that directory. */
-static int step(struct walk *w, beneath_fn *fn, void *arg, struct err *e)
+static int next_item(struct walk *w, beneath_fn *fn, void *arg, struct err *e)
 {
 	struct level *l = &w->levels[w->depth - 1];
 	struct beneath_item item = {.path = w->path, .depth = w->depth - 1};
@@ -101,10 +101,10 @@ static int step(struct walk *w, beneath_fn *fn, void *arg, struct err *e)
 	if (rc < 0 || (size_t)rc >= sizeof w->path - l->path)
 		return 0;
 	item.name = name;
-	look(w, &item);
+	stat_item(w, &item);
 	rc = fn(arg, &item, e);
 	if (rc == 0 && item.is_dir && w->depth < DEPTH_MAX)
-		enter(w);
+		enter_directory(w);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -120,9 +120,9 @@ int beneath_walk(const struct beneath *b, const char *start, beneath_fn *fn,
 	if (!w)
 		abort();
 	w->start = fd;
-	enter(w);
+	enter_directory(w);
 	while (w->depth > 0 && rc == 0)
-		rc = step(w, fn, arg, e);
+		rc = next_item(w, fn, arg, e);
 	while (w->depth > 0)
 		leave(w);
 	free(w);
@@ -130,7 +130,8 @@ int beneath_walk(const struct beneath *b, const char *start, beneath_fn *fn,
 	return rc;
 }
 
-static int drop(void *arg, const struct beneath_item *item, struct err *e)
+static int remove_item(void *arg, const struct beneath_item *item,
+		       struct err *e)
 {
 	const struct beneath *b = arg;
 
@@ -147,5 +148,5 @@ void beneath_empty(const struct beneath *b)
 	struct beneath copy = *b;
 	struct err ignored;
 
-	(void)beneath_walk(b, ".", drop, &copy, &ignored);
+	(void)beneath_walk(b, ".", remove_item, &copy, &ignored);
 }

@@ -23,7 +23,7 @@ static const char *const members[] = {"files", "shell", "command",
 				      "env",   "pass",  NULL};
 
 /* "disk:/real/path", "vfs-only:main:1700000000", "vfs-scratch:main:…:/base". */
-static int place_of(struct run *r, const char **out, struct err *e)
+static int workspace_key(struct run *r, const char **out, struct err *e)
 {
 	const char *mode = r->start->workspace_mode, *dir = r->start->workspace;
 	struct workspace_born_in key = {"main"};
@@ -75,7 +75,7 @@ static bool is_ours_or_dead(const struct workspace_mark_get_row *row)
 }
 
 /* 1: it is ours to do now; 0: it is done; 2: somebody is at it; -1. */
-static int look(struct run *r, const char *place, struct err *e)
+static int check_claim(struct run *r, const char *place, struct err *e)
 {
 	struct workspace_mark_get_in key = {place};
 	struct workspace_mark_get_row row;
@@ -94,7 +94,7 @@ static int look(struct run *r, const char *place, struct err *e)
 	return rc;
 }
 
-static int claim(struct run *r, const char *place, struct err *e)
+static int claim_bootstrap(struct run *r, const char *place, struct err *e)
 {
 	struct sql *db = r->transcript.file.db;
 	int rc;
@@ -102,7 +102,7 @@ static int claim(struct run *r, const char *place, struct err *e)
 	for (;;) {
 		if (sql_enter(db, e))
 			return -1;
-		rc = look(r, place, e);
+		rc = check_claim(r, place, e);
 		if (sql_leave(db, rc < 0 ? -1 : 0, e))
 			return -1;
 		if (rc != 2)
@@ -244,9 +244,9 @@ static int once(struct run *r, const cJSON *spec, struct err *e)
 	int mine;
 
 	if (exec_config_members("bootstrap", members, spec, e) ||
-	    place_of(r, &key.place, e))
+	    workspace_key(r, &key.place, e))
 		return -1;
-	mine = claim(r, key.place, e);
+	mine = claim_bootstrap(r, key.place, e);
 	if (mine <= 0)
 		return mine;
 	if (make_ready(r, spec, e) == 0)

@@ -32,7 +32,7 @@ static bool is_mount(int root)
 	       (errno != ENODATA && errno != ENOTSUP);
 }
 
-static int begin(struct files *s, bool changes, struct err *e)
+static int dir_begin(struct files *s, bool changes, struct err *e)
 {
 	(void)s;
 	(void)changes;
@@ -42,7 +42,7 @@ static int begin(struct files *s, bool changes, struct err *e)
 
 /* A mount commits a little later, unless it is asked to: the result of a tool
  * must not be older than what it did. */
-static int end(struct files *s, bool changes, int rc, struct err *e)
+static int dir_end(struct files *s, bool changes, int rc, struct err *e)
 {
 	int root = rc == 0 && changes ? open_root(s, e) : -1;
 
@@ -88,8 +88,8 @@ static int pieces(struct files *s, const char *path, files_sink *fn, void *arg,
 	return rc;
 }
 
-static int put(struct files *s, const char *path, struct blob what,
-	       enum files_put how, struct err *e)
+static int dir_put(struct files *s, const char *path, struct blob what,
+		   enum files_put how, struct err *e)
 {
 	static const int flags[] = {[FILES_REPLACE] = O_TRUNC,
 				    [FILES_APPEND] = O_APPEND,
@@ -99,7 +99,7 @@ static int put(struct files *s, const char *path, struct blob what,
 	return rc && how == FILES_NEW && e->code == ERR_CONFLICT ? 0 : rc;
 }
 
-static int make_dir(struct files *s, const char *path, struct err *e)
+static int dir_mkdir(struct files *s, const char *path, struct err *e)
 {
 	return beneath_make_dir(&s->beneath, path, e);
 }
@@ -112,8 +112,8 @@ static int cannot_move(const char *from, const char *to, struct err *e)
 
 /* Both directories are opened without leaving the workspace; the names in them
  * are not looked through. Nothing is made for what is not there. */
-static int move(struct files *s, const char *from, const char *to,
-		struct err *e)
+static int dir_rename(struct files *s, const char *from, const char *to,
+		      struct err *e)
 {
 	const char *name = NULL, *new = NULL;
 	int a = beneath_parent(&s->beneath, from, false, &name, e), b = -1, rc;
@@ -136,7 +136,7 @@ static int move(struct files *s, const char *from, const char *to,
 	return rc;
 }
 
-static int drop(struct files *s, const char *path, struct err *e)
+static int dir_remove(struct files *s, const char *path, struct err *e)
 {
 	const char *name;
 	int dir = beneath_parent(&s->beneath, path, false, &name, e), rc;
@@ -172,8 +172,8 @@ static int info(struct files *s, const char *path, struct files_info *out,
 	return 0;
 }
 
-static int walk(struct files *s, const char *start, beneath_fn *fn, void *arg,
-		struct err *e)
+static int dir_walk(struct files *s, const char *start, beneath_fn *fn,
+		    void *arg, struct err *e)
 {
 	return beneath_walk(&s->beneath, start, fn, arg, e);
 }
@@ -246,15 +246,15 @@ static void close_dir(struct files *s)
 }
 
 static const struct files_kind kind = {
-	.begin = begin,
-	.end = end,
+	.begin = dir_begin,
+	.end = dir_end,
 	.pieces = pieces,
-	.put = put,
-	.make_dir = make_dir,
-	.move = move,
-	.drop = drop,
+	.put = dir_put,
+	.make_dir = dir_mkdir,
+	.move = dir_rename,
+	.drop = dir_remove,
 	.info = info,
-	.walk = walk,
+	.walk = dir_walk,
 	.snapshot = snapshot,
 	.diff = diff,
 	.close = close_dir,

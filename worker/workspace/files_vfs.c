@@ -33,12 +33,12 @@ static int failed(const char *path, struct err *e)
 
 /* --- one call ------------------------------------------------------------ */
 
-static int begin(struct files *s, bool changes, struct err *e)
+static int ns_begin(struct files *s, bool changes, struct err *e)
 {
 	return changes ? vfs_begin(s->vfs, e) : vfs_begin_read(s->vfs, e);
 }
 
-static int end(struct files *s, bool changes, int rc, struct err *e)
+static int ns_end(struct files *s, bool changes, int rc, struct err *e)
 {
 	if (!changes)
 		vfs_end_read(s->vfs);
@@ -123,8 +123,8 @@ static int place(const char *path, struct err *e)
 	return err_set(e, ERR_INVALID, "%s names no file", quoted(path).text);
 }
 
-static int put(struct files *s, const char *path, struct blob what,
-	       enum files_put how, struct err *e)
+static int ns_put(struct files *s, const char *path, struct blob what,
+		  enum files_put how, struct err *e)
 {
 	struct vfs_put p = {.mode = MODE_FILE & ~s->mask,
 			    .append = how == FILES_APPEND};
@@ -138,7 +138,7 @@ static int put(struct files *s, const char *path, struct blob what,
 	return vfs_write_file(s->vfs, path, what, &p, e) ? failed(path, e) : 0;
 }
 
-static int make_dir(struct files *s, const char *path, struct err *e)
+static int ns_mkdir(struct files *s, const char *path, struct err *e)
 {
 	size_t n = strlen(path);
 
@@ -154,8 +154,8 @@ static int cannot_move(const char *from, const char *to, struct err *e)
 			     quoted(to).text);
 }
 
-static int move(struct files *s, const char *from, const char *to,
-		struct err *e)
+static int ns_rename(struct files *s, const char *from, const char *to,
+		     struct err *e)
 {
 	struct vfs_attr a;
 
@@ -171,7 +171,7 @@ static int move(struct files *s, const char *from, const char *to,
 		       : 0;
 }
 
-static int drop(struct files *s, const char *path, struct err *e)
+static int ns_remove(struct files *s, const char *path, struct err *e)
 {
 	if (place(path, e))
 		return -1;
@@ -261,8 +261,8 @@ static int see(void *arg, const struct vfs_found *f, struct err *e)
 	return f->depth >= DEPTH_MAX;
 }
 
-static int walk(struct files *s, const char *start, beneath_fn *fn, void *arg,
-		struct err *e)
+static int ns_walk(struct files *s, const char *start, beneath_fn *fn,
+		   void *arg, struct err *e)
 {
 	struct walk w = {.fn = fn, .arg = arg};
 	struct vfs_attr a;
@@ -314,15 +314,15 @@ static void close_vfs(struct files *s)
 }
 
 static const struct files_kind kind = {
-	.begin = begin,
-	.end = end,
+	.begin = ns_begin,
+	.end = ns_end,
 	.pieces = pieces,
-	.put = put,
-	.make_dir = make_dir,
-	.move = move,
-	.drop = drop,
+	.put = ns_put,
+	.make_dir = ns_mkdir,
+	.move = ns_rename,
+	.drop = ns_remove,
 	.info = info,
-	.walk = walk,
+	.walk = ns_walk,
 	.snapshot = snapshot,
 	.diff = diff,
 	.close = close_vfs,

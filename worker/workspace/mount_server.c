@@ -85,7 +85,7 @@ struct needs {
 	int64_t max;
 };
 
-static int give_up(void *arg, struct err *e)
+static int drop_privileges(void *arg, struct err *e)
 {
 	const struct needs *n = arg;
 	struct sandbox_plan p = {.own = n->own};
@@ -102,11 +102,11 @@ static void say_ready(void *arg)
 	(void)fflush(stdout);
 }
 
-static int serve(struct sql *db, struct needs *n, struct err *e)
+static int serve_mount(struct sql *db, struct needs *n, struct err *e)
 {
 	struct vfs_mount_options o = {.dir = WORKSPACE_MOUNT,
 				      .own_namespace = true,
-				      .mounted = give_up,
+				      .mounted = drop_privileges,
 				      .ready = say_ready,
 				      .arg = n};
 	struct files_plan p = {
@@ -140,7 +140,7 @@ int workspace_serve(const char *agent_db, const char *agent, const char *base,
 	if (rc == 0) {
 		rc = own_place(&e);
 		if (rc == 0)
-			rc = serve(f.db, &needs, &e);
+			rc = serve_mount(f.db, &needs, &e);
 		agent_file_close(&f);
 	}
 	if (rc)

@@ -99,7 +99,7 @@ static int start_server(struct workspace *w, struct err *e)
 }
 
 /* "ready", or a sentence. */
-static int judge(const char *said, struct err *e)
+static int check_answer(const char *said, struct err *e)
 {
 	if (strcmp(said, "ready\n") == 0)
 		return 0;
@@ -134,7 +134,7 @@ static int await_ready(struct workspace *w, struct err *e)
 	/* It says why it cannot: without a word, it was killed. */
 	w->lost = !said[0];
 	return w->lost ? err_set(e, ERR_IO, "the mount's process died")
-		       : judge(said, e);
+		       : check_answer(said, e);
 }
 
 static int open_proc(const char *name, pid_t pid)
@@ -199,7 +199,7 @@ static int make_mount(struct workspace *w, struct err *e)
 }
 
 /* With a directory that commands can work in. */
-static int settle(struct workspace *w, struct err *e)
+static int prepare_directory(struct workspace *w, struct err *e)
 {
 	int fd;
 
@@ -216,7 +216,7 @@ int workspace_open(struct run *r, struct err *e)
 {
 	struct workspace *w = new_workspace(r);
 
-	return make_mount(w, e) ? -1 : settle(w, e);
+	return make_mount(w, e) ? -1 : prepare_directory(w, e);
 }
 
 /* Without one. */
@@ -257,11 +257,11 @@ int workspace_open_tools(struct run *r, bool commands, workspace_opener *open,
 
 	commands = commands || bootstrap_commands(r);
 	if (is_disk(w))
-		return settle(w, e);
+		return prepare_directory(w, e);
 	if (!commands)
 		return settle_tools(w, open, e);
 	if (make_mount(w, e) == 0)
-		return settle(w, e);
+		return prepare_directory(w, e);
 	if (e->code != ERR_UNSUPPORTED)
 		return -1;
 	w->lacks = arena_text(&r->arena, e->text);

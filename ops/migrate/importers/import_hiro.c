@@ -108,7 +108,7 @@ int import_hiro_data(struct migrate *m, struct sql *db, struct err *e)
 
 /* --- agents ------------------------------------------------------------------------------- */
 
-static void add_text(cJSON *def, const char *name, const char *text)
+static void add_text_if_set(cJSON *def, const char *name, const char *text)
 {
 	if (text && *text)
 		cJSON_AddStringToObject(def, name, text);
@@ -120,8 +120,8 @@ static cJSON *define_row(const cJSON *r)
 	cJSON *def = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(def, "driver", "chat");
-	add_text(def, "model", foreign_text(r, "model", NULL));
-	add_text(def, "prompt", foreign_text(r, "system_prompt", NULL));
+	add_text_if_set(def, "model", foreign_text(r, "model", NULL));
+	add_text_if_set(def, "prompt", foreign_text(r, "system_prompt", NULL));
 	if (foreign_pick(r, "is_default") &&
 	    foreign_pick(r, "is_default")->valuedouble != 0)
 		cJSON_AddTrueToObject(def, "default");
@@ -190,7 +190,8 @@ int import_hiro_workspace(struct migrate *m, struct sql *db, struct err *e)
 
 /* --- characters/ID/character.json, prompt.md, backstory.md ------------------------------------ */
 
-static void add_file(struct migrate *m, struct buf *b, const char *name)
+static void add_character_file(struct migrate *m, struct buf *b,
+			       const char *name)
 {
 	const char *path = arena_printf(&m->arena, "%s/%s",
 					path_dir(&m->arena, m->file->path, 0),
@@ -218,10 +219,10 @@ static cJSON *define_character(struct migrate *m, const cJSON *v)
 
 	cJSON_AddStringToObject(def, "driver", "chat");
 	if (cJSON_IsString(model))
-		add_text(def, "model", model->valuestring);
-	add_file(m, &prompt, "prompt.md");
-	add_file(m, &prompt, "backstory.md");
-	add_text(def, "prompt", prompt.p);
+		add_text_if_set(def, "model", model->valuestring);
+	add_character_file(m, &prompt, "prompt.md");
+	add_character_file(m, &prompt, "backstory.md");
+	add_text_if_set(def, "prompt", prompt.p);
 	cJSON_AddItemToObject(def, "imported", cJSON_Duplicate(v, true));
 	buf_fini(&prompt);
 	return def;

@@ -15,8 +15,8 @@ struct thread {
 	const char *name;
 };
 
-static int64_t count(struct sql *db, const char *prefix, const char *table,
-		     const char *thread)
+static int64_t count_rows(struct sql *db, const char *prefix, const char *table,
+			  const char *thread)
 {
 	struct buf b = BUF_MAX(8192);
 	struct err ignored;
@@ -83,12 +83,12 @@ static int take_thread(struct migrate *m, void *arg, struct agent_file *f,
 	int rc;
 
 	for (size_t i = 0; i < NTABLES; i++)
-		p->records += count(t->db, "", tables[i], t->name);
+		p->records += count_rows(t->db, "", tables[i], t->name);
 	p->added = p->records;
 	if (!f)
 		return 0;
 	for (size_t i = 0; i < NTABLES; i++)
-		before += count(f->db, "", tables[i], t->name);
+		before += count_rows(f->db, "", tables[i], t->name);
 	buf_adds(&b, "ATTACH ");
 	foreign_quote(&b, workdir_path(&m->work, FOREIGN_COPY), '\'');
 	buf_adds(&b, " AS source; BEGIN IMMEDIATE;");
@@ -100,7 +100,7 @@ static int take_thread(struct migrate *m, void *arg, struct agent_file *f,
 	}
 	p->added = -before;
 	for (size_t i = 0; i < NTABLES; i++)
-		p->added += count(f->db, "main.", tables[i], t->name);
+		p->added += count_rows(f->db, "main.", tables[i], t->name);
 	buf_fini(&b);
 	return rc;
 }

@@ -43,7 +43,7 @@ static cJSON *body_of(const cJSON *v, const cJSON *inner)
 	return body;
 }
 
-static double number(const cJSON *obj, const char *name)
+static double number_member(const cJSON *obj, const char *name)
 {
 	const cJSON *v = foreign_pick(obj, name);
 
@@ -57,11 +57,11 @@ static struct foreign_usage usage_of(const cJSON *message)
 
 	return (struct foreign_usage){
 		.model = foreign_text(message, "model", NULL),
-		.input = (int64_t)number(u, "input"),
-		.output = (int64_t)number(u, "output"),
-		.cached = (int64_t)number(u, "cacheRead"),
-		.cost_nano = (int64_t)(number(foreign_pick(u, "cost"),
-					      "total") *
+		.input = (int64_t)number_member(u, "input"),
+		.output = (int64_t)number_member(u, "output"),
+		.cached = (int64_t)number_member(u, "cacheRead"),
+		.cost_nano = (int64_t)(number_member(foreign_pick(u, "cost"),
+						     "total") *
 					       1e9 +
 				       0.5),
 	};

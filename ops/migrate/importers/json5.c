@@ -186,7 +186,7 @@ static bool hex_number(struct reader *r)
 
 /* What JSON's numbers lack: a sign +, a point without digits on a side, and 0x.
  * The rest is copied as it stands. */
-static void number(struct reader *r)
+static void copy_number(struct reader *r)
 {
 	size_t n;
 
@@ -231,7 +231,7 @@ static void one(struct reader *r)
 	} else if (c == '"' || c == '\'') {
 		string(r);
 	} else if ((c >= '0' && c <= '9') || (c && strchr("+-.", c))) {
-		number(r);
+		copy_number(r);
 		/* an exponent, or what is wrong with it */
 		for (n = 0; r->at + n < r->end &&
 			    (is_name(r->at[n]) ||

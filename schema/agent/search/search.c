@@ -137,7 +137,7 @@ static int add_details(struct find *f, const char *match, struct err *e)
 	return 0;
 }
 
-static int ask(struct find *f, const char *match, struct err *e)
+static int run_match(struct find *f, const char *match, struct err *e)
 {
 	const struct search *s = f->search;
 	struct search_match_in in = {
@@ -205,7 +205,8 @@ static int resolve(struct find *f, struct err *e)
 	return rc;
 }
 
-static int check(const struct search *s, struct buf *match, struct err *e)
+static int check_search(const struct search *s, struct buf *match,
+			struct err *e)
 {
 	if (s->skip < 0 || s->count < 0 || s->count > COUNT_MAX)
 		return err_set(e, ERR_USAGE,
@@ -238,7 +239,7 @@ int search_run(struct agent_file *file, const struct search *s,
 			    .archived = s->flags & SEARCH_ARCHIVED},
 	};
 	struct buf match = BUF_MAX((size_t)8 * SEARCH_QUERY_MAX);
-	int rc = check(s, &match, e);
+	int rc = check_search(s, &match, e);
 
 	if (!rc)
 		rc = resolve(&f, e);
@@ -246,7 +247,7 @@ int search_run(struct agent_file *file, const struct search *s,
 		rc = update(&f, e);
 	if (!rc) {
 		f.hits = arena_alloc(a, (size_t)f.max * sizeof *f.hits);
-		rc = ask(&f, match.p, e);
+		rc = run_match(&f, match.p, e);
 	}
 	visible_fini(&f.visible);
 	buf_fini(&match);

@@ -71,8 +71,8 @@ static int find_model(struct sql *db, const char *model, size_t dim,
 	return 1;
 }
 
-static int put(struct sql *db, int64_t pos, const char *model, const float *v,
-	       size_t dim, struct err *e)
+static int put_vector(struct sql *db, int64_t pos, const char *model,
+		      const float *v, size_t dim, struct err *e)
 {
 	struct embedding_put_in in = {
 		.pos = pos,
@@ -100,7 +100,7 @@ int vector_put(struct sql *db, int64_t pos, const char *model, const float *v,
 	if (text_check_key("the model's name", model, MODEL_MAX, e) ||
 	    check_vector(v, dim, e) || sql_enter(db, e))
 		return -1;
-	return sql_leave(db, put(db, pos, model, v, dim, e), e);
+	return sql_leave(db, put_vector(db, pos, model, v, dim, e), e);
 }
 
 int vector_delete(struct sql *db, int64_t pos, const char *model, struct err *e)

@@ -40,8 +40,8 @@ int near_parse(const cJSON *array, const float **v, size_t *dim,
 /* --- where ------------------------------------------------------------ */
 
 /* The row of a number: a fork's first events are its base's. */
-static int place_of(struct agent_file *f, const char *session, int64_t seq,
-		    int64_t *pos, struct err *e)
+static int resolve_pos(struct agent_file *f, const char *session, int64_t seq,
+		       int64_t *pos, struct err *e)
 {
 	struct session_row row;
 	struct history h;
@@ -67,12 +67,13 @@ static int place_of(struct agent_file *f, const char *session, int64_t seq,
 	return rc;
 }
 
-static int put(struct agent_file *f, const struct near_put *p, struct err *e)
+static int put_near(struct agent_file *f, const struct near_put *p,
+		    struct err *e)
 {
 	int64_t pos = 0;
 	int n;
 
-	if (place_of(f, p->session, p->seq, &pos, e))
+	if (resolve_pos(f, p->session, p->seq, &pos, e))
 		return -1;
 	if (p->v)
 		return vector_put(f->db, pos, p->model, p->v, p->dim, e);
@@ -90,13 +91,13 @@ int near_put(struct agent_file *f, const struct near_put *p, struct err *e)
 {
 	if (sql_enter(f->db, e))
 		return -1;
-	return sql_leave(f->db, put(f, p, e), e);
+	return sql_leave(f->db, put_near(f, p, e), e);
 }
 
 /* --- what is near ----------------------------------------------------- */
 
-static int fill(struct agent_file *f, const struct vector_hit *from, int n,
-		struct near_hit *to, struct arena *a, struct err *e)
+static int fill_hits(struct agent_file *f, const struct vector_hit *from, int n,
+		     struct near_hit *to, struct arena *a, struct err *e)
 {
 	for (int i = 0; i < n; i++) {
 		struct embedding_event_in in = {from[i].pos, from[i].session};
@@ -123,8 +124,8 @@ static int fill(struct agent_file *f, const struct vector_hit *from, int n,
 	return 0;
 }
 
-static int ask(struct agent_file *f, const struct vector_query *q,
-	       struct near_hit **hits, struct arena *a, struct err *e)
+static int query_hits(struct agent_file *f, const struct vector_query *q,
+		      struct near_hit **hits, struct arena *a, struct err *e)
 {
 	struct vector_hit *found;
 	int n = vector_search(f->db, q, &found, a, e);
@@ -132,7 +133,7 @@ static int ask(struct agent_file *f, const struct vector_query *q,
 	if (n <= 0)
 		return n;
 	*hits = arena_alloc(a, (size_t)n * sizeof **hits);
-	return fill(f, found, n, *hits, a, e) ? -1 : n;
+	return fill_hits(f, found, n, *hits, a, e) ? -1 : n;
 }
 
 static int check_model(struct agent_file *f, const char *model, struct err *e)
@@ -151,8 +152,8 @@ static int check_model(struct agent_file *f, const char *model, struct err *e)
 	return found < 0 ? -1 : 0;
 }
 
-static int prepare(struct agent_file *f, const struct near *n,
-		   struct vector_query *q, struct arena *a, struct err *e)
+static int prepare_query(struct agent_file *f, const struct near *n,
+			 struct vector_query *q, struct arena *a, struct err *e)
 {
 	struct session_row row;
 
@@ -186,9 +187,9 @@ int near_search(struct agent_file *f, const struct near *n,
 	*hits = NULL;
 	if (sql_enter_read(f->db, e))
 		return -1;
-	rc = prepare(f, n, &q, a, e);
+	rc = prepare_query(f, n, &q, a, e);
 	if (rc == 0)
-		rc = ask(f, &q, hits, a, e);
+		rc = query_hits(f, &q, hits, a, e);
 	visible_fini(&shown);
 	return sql_leave(f->db, rc, e);
 }

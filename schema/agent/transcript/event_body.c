@@ -27,8 +27,8 @@ static const struct {
 	     {cJSON_True, "true or false"}, {cJSON_Array, "an array"},
 	     {cJSON_Object, "an object"},   {cJSON_NULL, "null"}};
 
-static int refuse(const char *type, const char *member, int types,
-		  struct err *e)
+static int refuse_member(const char *type, const char *member, int types,
+			 struct err *e)
 {
 	struct buf b = BUF_MAX(128);
 
@@ -54,7 +54,8 @@ int event_body_check(const char *type, const cJSON *body, struct err *e)
 			continue;
 		v = cJSON_GetObjectItemCaseSensitive(body, rules[i].member);
 		if (v && !(v->type & rules[i].types))
-			return refuse(type, rules[i].member, rules[i].types, e);
+			return refuse_member(type, rules[i].member,
+					     rules[i].types, e);
 	}
 	return 0;
 }

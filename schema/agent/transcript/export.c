@@ -9,17 +9,9 @@
 
 #define PAGE_EVENTS 256
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, ",\"%s\":", name);
-	json_add_string(b, text, strlen(text));
-}
-
 /* A member that is JSON, without white space: an import gives the same lines. */
-static int add_json(struct agent_file *f, const char *name, const char *text,
-		    struct buf *b, struct err *e)
+static int add_json_member(struct agent_file *f, const char *name,
+			   const char *text, struct buf *b, struct err *e)
 {
 	struct buf valid = BUF_MAX(EXCHANGE_LINE_MAX);
 	struct json_compact_row row;
@@ -45,19 +37,19 @@ static int session_line(struct agent_file *f, const struct session_row *s,
 			struct buf *b, struct err *e)
 {
 	buf_adds(b, "{\"record\":\"session\",\"version\":1");
-	add_text(b, "agent", f->agent);
-	add_text(b, "id", s->sid);
-	add_text(b, "key", s->key);
-	add_text(b, "kind", s->kind);
-	add_text(b, "status", s->status);
-	add_text(b, "title", s->title);
-	add_text(b, "model", s->model);
-	add_text(b, "source", s->source);
-	add_text(b, "parent", s->parent);
+	json_add_member(b, "agent", f->agent);
+	json_add_member(b, "id", s->sid);
+	json_add_member(b, "key", s->key);
+	json_add_member(b, "kind", s->kind);
+	json_add_member(b, "status", s->status);
+	json_add_member(b, "title", s->title);
+	json_add_member(b, "model", s->model);
+	json_add_member(b, "source", s->source);
+	json_add_member(b, "parent", s->parent);
 	if (s->leaf != OPT_NONE)
 		buf_addf(b, ",\"leaf\":%" PRId64, s->leaf);
 	buf_addf(b, ",\"created_at\":%" PRId64, s->created_at);
-	if (add_json(f, "meta", s->meta, b, e))
+	if (add_json_member(f, "meta", s->meta, b, e))
 		return -1;
 	buf_addc(b, '}');
 	return buf_ok(b, "an exported session", e);
@@ -77,16 +69,16 @@ static int add_usage(struct agent_file *f, int64_t pos, struct buf *b,
 	return found < 0 ? -1 : 0;
 }
 
-static int add_part(struct agent_file *f, const struct part_row *p,
-		    struct buf *b, struct err *e)
+static int export_part(struct agent_file *f, const struct part_row *p,
+		       struct buf *b, struct err *e)
 {
 	buf_addf(b, "{\"kind\":\"%s\",\"state\":\"%s\"", p->kind, p->state);
-	add_text(b, "name", p->name);
-	add_text(b, "call_id", p->call_id);
-	add_text(b, "text", p->text);
-	if (add_json(f, "input", p->input, b, e) ||
-	    add_json(f, "output", p->output, b, e) ||
-	    add_json(f, "meta", p->meta, b, e))
+	json_add_member(b, "name", p->name);
+	json_add_member(b, "call_id", p->call_id);
+	json_add_member(b, "text", p->text);
+	if (add_json_member(f, "input", p->input, b, e) ||
+	    add_json_member(f, "output", p->output, b, e) ||
+	    add_json_member(f, "meta", p->meta, b, e))
 		return -1;
 	buf_addc(b, '}');
 	return 0;
@@ -102,7 +94,7 @@ static int add_parts(struct agent_file *f, int64_t pos, struct buf *b,
 		return -1;
 	for (int i = 0; i < n; i++) {
 		buf_adds(b, i ? "," : ",\"parts\":[");
-		if (add_part(f, &rows[i], b, e))
+		if (export_part(f, &rows[i], b, e))
 			return -1;
 	}
 	if (n > 0)
@@ -116,14 +108,14 @@ static int event_line(struct agent_file *f, const struct event *ev,
 	int64_t pos = event_pos(ev->session, ev->seq);
 
 	buf_addf(b, "{\"record\":\"event\",\"seq\":%" PRId64, ev->seq);
-	add_text(b, "id", ev->id);
+	json_add_member(b, "id", ev->id);
 	buf_addf(b, ",\"parent\":%" PRId64, ev->parent);
-	add_text(b, "type", ev->type);
+	json_add_member(b, "type", ev->type);
 	buf_addf(b, ",\"at\":%" PRId64, ev->at);
-	add_text(b, "run", ev->run);
-	add_text(b, "key", ev->key);
-	if (add_json(f, "body", ev->body, b, e) || add_usage(f, pos, b, a, e) ||
-	    add_parts(f, pos, b, a, e))
+	json_add_member(b, "run", ev->run);
+	json_add_member(b, "key", ev->key);
+	if (add_json_member(f, "body", ev->body, b, e) ||
+	    add_usage(f, pos, b, a, e) || add_parts(f, pos, b, a, e))
 		return -1;
 	buf_addc(b, '}');
 	return buf_ok(b, "an exported event", e);

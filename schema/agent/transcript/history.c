@@ -213,7 +213,8 @@ static int learn_sid(struct reader *r, int64_t session, struct err *e)
 	return rc;
 }
 
-static void keep(struct reader *r, const struct event_record *row, int stretch)
+static void keep_event(struct reader *r, const struct event_record *row,
+		       int stretch)
 {
 	struct event *ev = &r->page->events[r->page->count++];
 	int64_t seq = event_seq(row->pos);
@@ -258,7 +259,7 @@ static int read_stretch(struct reader *r, unsigned query, int stretch,
 			r->page->more = true;
 			break;
 		}
-		keep(r, &row, stretch);
+		keep_event(r, &row, stretch);
 	}
 	return sql_end(&it, e);
 }

@@ -31,12 +31,12 @@ struct import {
 	struct arena arena; /* one line's */
 };
 
-static int refuse(const struct import *im, const char *why, struct err *e)
+static int refuse_line(const struct import *im, const char *why, struct err *e)
 {
 	return err_set(e, ERR_INVALID, "line %" PRId64 ": %s", im->line, why);
 }
 
-static int remember(struct numbers *m, int64_t old)
+static int remember_number(struct numbers *m, int64_t old)
 {
 	if (m->n > 0 && old <= m->old[m->n - 1])
 		return -1;
@@ -72,8 +72,8 @@ static int64_t renumber(const struct numbers *m, int64_t old)
 
 /* A member of the line that is JSON itself, as it is written there; NULL if it
  * is absent. */
-static int member(struct import *im, const char *path, const char **out,
-		  struct err *e)
+static int member_json(struct import *im, const char *path, const char **out,
+		       struct err *e)
 {
 	struct json_member_row row = {0};
 	int found = sql_get(im->file->db, Q_JSON_MEMBER,
@@ -90,7 +90,7 @@ static int part_member(struct import *im, int64_t idx, const char *name,
 	char path[64];
 
 	snprintf(path, sizeof path, "$.parts[%" PRId64 "].%s", idx, name);
-	return member(im, path, out, e);
+	return member_json(im, path, out, e);
 }
 
 static int insert_part(struct import *im, int64_t pos, int64_t idx,
@@ -125,7 +125,7 @@ static int insert_parts(struct import *im, int64_t pos, const cJSON *ev,
 	int64_t idx = 0;
 
 	if (parts && !cJSON_IsArray(parts))
-		return refuse(im, "parts must be an array", e);
+		return refuse_line(im, "parts must be an array", e);
 	cJSON_ArrayForEach(
 		p, parts) if (insert_part(im, pos, idx++, p, e)) return -1;
 	return 0;
@@ -157,8 +157,8 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* The event that is there must be the one in the line. */
-static int compare(struct import *im, int64_t seq, const cJSON *ev,
-		   const char *body, struct err *e)
+static int compare_event(struct import *im, int64_t seq, const cJSON *ev,
+			 const char *body, struct err *e)
 {
 	int64_t pos = event_pos(im->writer.session, seq);
 	struct event_forward_in in = {pos, pos, 1};
@@ -183,8 +183,8 @@ static int compare(struct import *im, int64_t seq, const cJSON *ev,
 		       seq);
 }
 
-static int append(struct import *im, const cJSON *ev, const char *body,
-		  struct err *e)
+static int append_event(struct import *im, const cJSON *ev, const char *body,
+			struct err *e)
 {
 	const cJSON *u = cJSON_GetObjectItemCaseSensitive(ev, "usage");
 	struct usage_new usage = usage_of(u);
@@ -205,15 +205,15 @@ static int append(struct import *im, const cJSON *ev, const char *body,
 			 im->numbers.n ? im->numbers.old[im->numbers.n - 1]
 				       : 0));
 	if (n.parent < 0)
-		return refuse(im, "its parent is no event before it", e);
-	if (old < 1 || remember(&im->numbers, old))
-		return refuse(im, "seq does not grow", e);
+		return refuse_line(im, "its parent is no event before it", e);
+	if (old < 1 || remember_number(&im->numbers, old))
+		return refuse_line(im, "seq does not grow", e);
 	if ((int64_t)im->numbers.n <= im->there)
-		return compare(im, (int64_t)im->numbers.n, ev, body, e);
+		return compare_event(im, (int64_t)im->numbers.n, ev, body, e);
 	if (writer_append(&im->writer, &n, &ref, e))
 		return err_wrap(e, "line %" PRId64, im->line);
 	if (ref.repeated)
-		return refuse(im, "its key was used before", e);
+		return refuse_line(im, "its key was used before", e);
 	return insert_parts(im, ref.pos, ev, e);
 }
 
@@ -222,14 +222,14 @@ static int import_event(struct import *im, const cJSON *ev, struct err *e)
 	const char *body;
 
 	if (strcmp(json_text(ev, "record", ""), "event") != 0)
-		return refuse(im, "expected {\"record\":\"event\",…}", e);
-	if (member(im, "$.body", &body, e))
+		return refuse_line(im, "expected {\"record\":\"event\",…}", e);
+	if (member_json(im, "$.body", &body, e))
 		return -1;
 	if (body &&
 	    event_body_check(json_text(ev, "type", "unknown"),
 			     cJSON_GetObjectItemCaseSensitive(ev, "body"), e))
 		return err_wrap(e, "line %" PRId64, im->line);
-	return append(im, ev, body, e);
+	return append_event(im, ev, body, e);
 }
 
 /* The id in the file, if it is one and nobody has it here. */
@@ -295,13 +295,14 @@ static int import_head(struct import *im, const char *key, const cJSON *head,
 	const char *meta;
 
 	if (strcmp(json_text(head, "record", ""), "session") != 0)
-		return refuse(im, "expected {\"record\":\"session\",…}", e);
+		return refuse_line(im, "expected {\"record\":\"session\",…}",
+				   e);
 	if (json_i64(head, "version", 1) > 1)
 		return err_set(e, ERR_VERSION,
 			       "line 1: the file has version %" PRId64
 			       ", this skep reads version 1",
 			       json_i64(head, "version", 1));
-	if (member(im, "$.meta", &meta, e) ||
+	if (member_json(im, "$.meta", &meta, e) ||
 	    make_session(im, key, head, meta, e))
 		return -1;
 	im->leaf = json_i64(head, "leaf", OPT_NONE);

@@ -25,7 +25,7 @@ static int hex(char c)
 }
 
 /* Decodes p up to `end`; the number of bytes, or -1. */
-static int decode(const char *p, const char *end, char *out, size_t cap)
+static int decode_percent(const char *p, const char *end, char *out, size_t cap)
 {
 	size_t n = 0;
 
@@ -59,8 +59,9 @@ int locator_parse(const char *text, struct locator *out, struct err *e)
 		return bad(text, "no session", e);
 	mark = strchr(slash, '#');
 	end = mark ? mark : slash + strlen(slash);
-	if (decode(agent, slash, out->agent, sizeof out->agent) < 0 ||
-	    decode(slash + 1, end, out->session, sizeof out->session) < 0)
+	if (decode_percent(agent, slash, out->agent, sizeof out->agent) < 0 ||
+	    decode_percent(slash + 1, end, out->session, sizeof out->session) <
+		    0)
 		return bad(text, "too long, or a bad % sequence", e);
 	if (text_check_name("agent", out->agent, e) ||
 	    text_check_key("session key", out->session, SESSION_KEY_MAX, e))

@@ -48,7 +48,7 @@ int part_open(struct part *p, struct writer *w, int64_t pos,
 	return sql_leave(db, insert(p, n, e), e);
 }
 
-static int closed(struct err *e)
+static int part_closed(struct err *e)
 {
 	return err_set(e, ERR_CONFLICT,
 		       "the part has ended: it cannot change any more");
@@ -66,7 +66,7 @@ static int grow(struct part *p, struct err *e)
 		return 0;
 	n = fits ? sql_exec(db, Q_PART_GROW, &in, e)
 		 : sql_exec(db, Q_PART_CHUNK_ADD, &chunk, e);
-	return n < 0 ? -1 : n == 0 ? closed(e) : 0;
+	return n < 0 ? -1 : n == 0 ? part_closed(e) : 0;
 }
 
 static int grow_checked(struct part *p, struct err *e)
@@ -74,7 +74,7 @@ static int grow_checked(struct part *p, struct err *e)
 	return writer_check(p->writer, e) ? -1 : grow(p, e);
 }
 
-static void settle(struct part *p)
+static void ack_pending(struct part *p)
 {
 	p->acked += (int64_t)p->pending.n;
 	buf_clear(&p->pending);
@@ -88,7 +88,7 @@ int part_flush(struct part *p, struct err *e)
 		return 0;
 	if (sql_enter_relaxed(db, e) || sql_leave(db, grow_checked(p, e), e))
 		return -1;
-	settle(p);
+	ack_pending(p);
 	return 0;
 }
 
@@ -124,8 +124,8 @@ int part_add(struct part *p, const char *text, size_t n, struct err *e)
 	return part_flush(p, e) ? -1 : 1;
 }
 
-static int change(struct part *p, const struct part_change_new *c,
-		  struct err *e)
+static int change_part(struct part *p, const struct part_change_new *c,
+		       struct err *e)
 {
 	struct part_set_in in = {.pos = p->pos,
 				 .idx = p->idx,
@@ -142,16 +142,16 @@ static int change(struct part *p, const struct part_change_new *c,
 	    grow_checked(p, e))
 		return -1;
 	n = sql_exec(p->writer->file->db, Q_PART_SET, &in, e);
-	return n < 0 ? -1 : n == 0 ? closed(e) : 0;
+	return n < 0 ? -1 : n == 0 ? part_closed(e) : 0;
 }
 
 int part_set(struct part *p, const struct part_change_new *c, struct err *e)
 {
 	struct sql *db = p->writer->file->db;
 
-	if (sql_enter_relaxed(db, e) || sql_leave(db, change(p, c, e), e))
+	if (sql_enter_relaxed(db, e) || sql_leave(db, change_part(p, c, e), e))
 		return -1;
-	settle(p);
+	ack_pending(p);
 	return 0;
 }
 
@@ -237,12 +237,6 @@ static const char *ui_tool_state(const char *state)
 	return "input-available";
 }
 
-static void add_member(struct buf *out, const char *name, const char *text)
-{
-	buf_addf(out, ",\"%s\":", name);
-	json_add_string(out, text, strlen(text));
-}
-
 static void add_stored(struct buf *out, const char *name, const char *json)
 {
 	buf_addf(out, ",\"%s\":", name);
@@ -257,23 +251,24 @@ static void add_tool(const struct part_row *r, struct buf *out)
 	snprintf(place, sizeof place, "%" PRId64 "-%" PRId64, event_seq(r->pos),
 		 r->idx);
 	buf_adds(out, "{\"type\":\"dynamic-tool\"");
-	add_member(out, "toolName", r->name ? r->name : "tool");
-	add_member(out, "toolCallId", r->call_id ? r->call_id : place);
-	add_member(out, "state", state);
+	json_add_member(out, "toolName", r->name ? r->name : "tool");
+	json_add_member(out, "toolCallId", r->call_id ? r->call_id : place);
+	json_add_member(out, "state", state);
 	add_stored(out, "input", r->input ? r->input : "{}");
 	if (!strcmp(state, "output-available"))
 		add_stored(out, "output", r->output ? r->output : "null");
 	if (!strcmp(state, "output-error"))
-		add_member(out, "errorText", r->output ? r->output : r->state);
+		json_add_member(out, "errorText",
+				r->output ? r->output : r->state);
 	buf_addc(out, '}');
 }
 
-static void add_text(const struct part_row *r, struct buf *out)
+static void add_text_part(const struct part_row *r, struct buf *out)
 {
 	buf_addf(out, "{\"type\":\"%s\"", r->kind);
-	add_member(out, "text", r->text);
-	add_member(out, "state",
-		   !strcmp(r->state, "streaming") ? "streaming" : "done");
+	json_add_member(out, "text", r->text);
+	json_add_member(out, "state",
+			!strcmp(r->state, "streaming") ? "streaming" : "done");
 	buf_addc(out, '}');
 }
 
@@ -282,10 +277,10 @@ static void add_meta_text(const cJSON *meta, struct buf *out,
 			  const char *member, const char *from,
 			  const char *other)
 {
-	add_member(out, member, json_text(meta, from, other));
+	json_add_member(out, member, json_text(meta, from, other));
 }
 
-static void add_file(const struct part_row *r, struct buf *out)
+static void add_file_part(const struct part_row *r, struct buf *out)
 {
 	cJSON *meta = cJSON_Parse(r->meta);
 
@@ -294,7 +289,7 @@ static void add_file(const struct part_row *r, struct buf *out)
 		      "application/octet-stream");
 	add_meta_text(meta, out, "url", "url", r->text);
 	if (r->name)
-		add_member(out, "filename", r->name);
+		json_add_member(out, "filename", r->name);
 	buf_addc(out, '}');
 	cJSON_Delete(meta);
 }
@@ -311,16 +306,16 @@ static void add_data(const struct part_row *r, struct buf *out)
 	buf_fini(&type);
 }
 
-static void add_part(const struct part_row *r, struct buf *out)
+static void add_part_json(const struct part_row *r, struct buf *out)
 {
 	if (!strcmp(r->kind, "tool")) {
 		add_tool(r, out);
 	} else if (!strcmp(r->kind, "file")) {
-		add_file(r, out);
+		add_file_part(r, out);
 	} else if (!strcmp(r->kind, "data")) {
 		add_data(r, out);
 	} else {
-		add_text(r, out);
+		add_text_part(r, out);
 	}
 }
 
@@ -330,7 +325,7 @@ void part_ui_json(const struct part_row *rows, int n, struct buf *out)
 	for (int i = 0; i < n; i++) {
 		if (i > 0)
 			buf_addc(out, ',');
-		add_part(&rows[i], out);
+		add_part_json(&rows[i], out);
 	}
 	buf_addc(out, ']');
 }

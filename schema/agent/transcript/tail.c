@@ -37,7 +37,7 @@ struct tail {
 	struct arena arena; /* of one read */
 };
 
-static struct known *remember(struct tail *t, int64_t seq, int64_t idx)
+static struct known *remember_part(struct tail *t, int64_t seq, int64_t idx)
 {
 	if (t->count == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 4;
@@ -58,7 +58,7 @@ static struct known *recall(struct tail *t, int64_t seq, int64_t idx)
 }
 
 /* Reads a number and the character after it, which must be one of `ends`. */
-static int take(const char **p, const char *ends, int64_t *out)
+static int read_number(const char **p, const char *ends, int64_t *out)
 {
 	char *after;
 
@@ -77,8 +77,9 @@ static int parse_open(struct tail *t, const char **p, int64_t seq)
 	struct known *k;
 
 	++*p;
-	if (take(p, "-", &idx) || *(*p)++ != '-' || take(p, "-", &told) ||
-	    *(*p)++ != '-' || take(p, ",.", &rev))
+	if (read_number(p, "-", &idx) || *(*p)++ != '-' ||
+	    read_number(p, "-", &told) || *(*p)++ != '-' ||
+	    read_number(p, ",.", &rev))
 		return -1;
 	k = recall(t, seq, idx);
 	if (!k)
@@ -94,18 +95,18 @@ static int parse_cursor(struct tail *t, const char *p)
 {
 	int64_t seq, parts;
 
-	if (take(&p, ".", &t->seq) || t->seq > EVENT_SEQ_MAX)
+	if (read_number(&p, ".", &t->seq) || t->seq > EVENT_SEQ_MAX)
 		return -1;
 	if (t->seq > 0)
 		t->placed = true;
 	while (*p == '.') {
 		p++;
-		if (take(&p, ":", &seq) || *p++ != ':' ||
-		    take(&p, ",.", &parts) || parts > MARKS_MAX ||
+		if (read_number(&p, ":", &seq) || *p++ != ':' ||
+		    read_number(&p, ",.", &parts) || parts > MARKS_MAX ||
 		    seq > t->seq || seq < t->message)
 			return -1;
 		for (int64_t i = 0; i < parts; i++)
-			remember(t, seq, i)->rev = REV_CLOSED;
+			remember_part(t, seq, i)->rev = REV_CLOSED;
 		while (*p == ',')
 			if (parse_open(t, &p, seq))
 				return -1;
@@ -226,7 +227,7 @@ static int tell_part(struct tail *t, struct agent_file *f,
 	int found;
 
 	if (!k)
-		k = remember(t, seq, m->idx);
+		k = remember_part(t, seq, m->idx);
 	item.at = k->told;
 	found = sql_get(f->db, Q_TAIL_PART_GET,
 			&(struct tail_part_get_in){m->pos, m->idx, k->told},
@@ -299,7 +300,8 @@ static int assume_closed(struct tail *t, struct agent_file *f, struct err *e)
 
 	for (int i = 0; i < n; i++)
 		if (!marks[i].is_open)
-			remember(t, t->message, marks[i].idx)->rev = REV_CLOSED;
+			remember_part(t, t->message, marks[i].idx)->rev =
+				REV_CLOSED;
 	return n < 0 ? -1 : 0;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* What is kept in memory is true after a commit of our own. */
-static int settle(struct writer *w, int rc)
+static int note_commit(struct writer *w, int rc)
 {
 	w->commits = rc ? UINT64_MAX : sql_commits(w->file->db);
 	return rc;
@@ -153,7 +153,7 @@ int writer_open(struct writer *w, struct agent_file *f, const char *session_key,
 	 * does covers it */
 	if (sql_enter_relaxed(f->db, e))
 		return -1;
-	return settle(
+	return note_commit(
 		w, sql_leave(f->db, open_session(w, session_key, run, e), e));
 }
 
@@ -313,7 +313,8 @@ static int append_all(struct writer *w, const struct event_new *ev, size_t n,
 static int append_and_leave(struct writer *w, const struct event_new *ev,
 			    size_t n, struct event_ref *out, struct err *e)
 {
-	if (settle(w, sql_leave(w->file->db, append_all(w, ev, n, out, e), e)))
+	if (note_commit(
+		    w, sql_leave(w->file->db, append_all(w, ev, n, out, e), e)))
 		return -1;
 	return fault_point(FAULT_append_after_commit, e);
 }
@@ -412,8 +413,8 @@ int writer_set_system(struct writer *w, const char *text, struct event_ref *out,
 {
 	if (sql_enter_relaxed(w->file->db, e))
 		return -1;
-	return settle(w,
-		      sql_leave(w->file->db, set_system(w, text, out, e), e));
+	return note_commit(
+		w, sql_leave(w->file->db, set_system(w, text, out, e), e));
 }
 
 static int end_run(struct writer *w, const struct event_new *last,

@@ -170,8 +170,8 @@ static void set_stored(cJSON *item, const struct media_row *row)
 	cJSON_AddStringToObject(item, "type", row->mime);
 }
 
-static int decode(const cJSON *item, int64_t max, struct buf *bytes,
-		  struct err *e)
+static int decode_content(const cJSON *item, int64_t max, struct buf *bytes,
+			  struct err *e)
 {
 	const char *text = json_text(item, "base64", "");
 
@@ -191,7 +191,7 @@ static int weigh_bytes(struct sql *db, const cJSON *item, int64_t max,
 	char hash[HASH_HEX];
 	struct media_by_hash_in key = {hash};
 	struct buf bytes;
-	int found = decode(item, max, &bytes, e);
+	int found = decode_content(item, max, &bytes, e);
 
 	*size = (int64_t)bytes.n;
 	hash_of(bytes.p, bytes.n, hash);
@@ -265,7 +265,7 @@ static int store_one(struct sql *db, cJSON *item, int64_t max, struct err *e)
 	int rc = 0;
 
 	if (!media) {
-		rc = decode(item, max, &bytes, e);
+		rc = decode_content(item, max, &bytes, e);
 		blob = (struct blob){bytes.p, bytes.n};
 		if (rc == 0)
 			rc = blob_put(db,

@@ -78,8 +78,8 @@ static int known_members(const cJSON *def, struct err *e)
 	return 0;
 }
 
-static int fill(struct channel_put_in *in, const cJSON *def, struct arena *a,
-		struct err *e)
+static int fill_channel(struct channel_put_in *in, const cJSON *def,
+			struct arena *a, struct err *e)
 {
 	const cJSON *command = cJSON_GetObjectItem(def, "command");
 	const cJSON *config = cJSON_GetObjectItem(def, "config");
@@ -154,7 +154,8 @@ int channels_put(struct sql *db, const char *name, const cJSON *def,
 	}
 	if (rc >= 0 &&
 	    (text_check_name("channel", name, e) || known_members(def, e) ||
-	     fill(&in, def, &a, e) || sql_exec(db, Q_CHANNEL_PUT, &in, e) < 0 ||
+	     fill_channel(&in, def, &a, e) ||
+	     sql_exec(db, Q_CHANNEL_PUT, &in, e) < 0 ||
 	     control_audit(db, by, "channel.put", name, NULL, e)))
 		rc = -1;
 	arena_fini(&a);

@@ -91,7 +91,7 @@ static int read_text(const struct setting *s, const cJSON *v, const char **out,
 	return 0;
 }
 
-static const struct setting *find(const char *name)
+static const struct setting *find_setting(const char *name)
 {
 	for (size_t i = 0; i < NSETTINGS; i++)
 		if (!strcmp(settings[i].name, name))
@@ -127,7 +127,7 @@ static int no_setting(const char *kind, const char *name, struct err *e)
 static int set_one(struct channel_config *c, const char *kind, const cJSON *v,
 		   struct arena *a, struct err *e)
 {
-	const struct setting *s = find(v->string);
+	const struct setting *s = find_setting(v->string);
 	void *at;
 
 	if (!s || !fits(s, kind)) {

@@ -125,8 +125,8 @@ int delivery_resend(struct sql *db, const char *id, int64_t now,
 
 /* --- moves ------------------------------------------------------------ */
 
-static int tell(struct sql *db, const struct delivery_end *d, const char *state,
-		int64_t now, struct err *e)
+static int log_delivery_event(struct sql *db, const struct delivery_end *d,
+			      const char *state, int64_t now, struct err *e)
 {
 	struct host_event_delivery_in told = {
 		.at = now,
@@ -172,8 +172,8 @@ static bool stays_in_line(const struct delivery_step *st,
 
 /* Where it stands before the move. What is on its way is the head, always; the
  * others are rare, and looked at. */
-static int place_of(struct sql *db, const struct delivery_end *d,
-		    struct delivery_place_row *at, struct err *e)
+static int delivery_place(struct sql *db, const struct delivery_end *d,
+			  struct delivery_place_row *at, struct err *e)
 {
 	*at = (struct delivery_place_row){true, true};
 	if (d->from == DELIVERY_SENDING)
@@ -199,8 +199,9 @@ static int becomes_head(struct sql *db, const struct delivery_end *d,
 	return busy.n == 0;
 }
 
-static int move(struct sql *db, const struct delivery_end *d,
-		const struct delivery_step *st, int64_t now, struct err *e)
+static int move_delivery(struct sql *db, const struct delivery_end *d,
+			 const struct delivery_step *st, int64_t now,
+			 struct err *e)
 {
 	struct delivery_move_in in = {
 		.seq = d->seq,
@@ -217,7 +218,7 @@ static int move(struct sql *db, const struct delivery_end *d,
 	struct delivery_place_row at;
 	int head = 0, n;
 
-	if (place_of(db, d, &at, e))
+	if (delivery_place(db, d, &at, e))
 		return -1;
 	if (in.in_line)
 		head = becomes_head(db, d, &at, e);
@@ -241,11 +242,12 @@ int delivery_settle(struct sql *db, const struct delivery_end *d, int64_t now,
 	int n;
 
 	assert(st.allowed);
-	n = move(db, d, &st, now, e);
+	n = move_delivery(db, d, &st, now, e);
 	if (n <= 0)
 		return n;
 	if (note_attempt(db, d, word, now, e) ||
-	    (d->event != DELIVERY_EV_KEEP && tell(db, d, word, now, e)))
+	    (d->event != DELIVERY_EV_KEEP &&
+	     log_delivery_event(db, d, word, now, e)))
 		return -1;
 	return 1;
 }

@@ -33,7 +33,8 @@ static int check_room(struct sql *db, const char *room, struct err *e)
 	return 0;
 }
 
-static int check(struct sql *db, const struct message_new *m, struct err *e)
+static int check_message(struct sql *db, const struct message_new *m,
+			 struct err *e)
 {
 	size_t n = strlen(m->body);
 
@@ -121,7 +122,7 @@ int message_send(struct sql *db, const struct message_new *m, struct id *id,
 	};
 	int found;
 
-	if (check(db, m, e))
+	if (check_message(db, m, e))
 		return -1;
 	found = known(db, m, id, e);
 	if (found != 0)

@@ -66,8 +66,9 @@ int run_deliveries(struct sql *control, struct agent_file *file,
 }
 
 /* 1; 0: the agent has no file; -1. */
-static int open_file(struct sql *control, const char *agent,
-		     struct agent_file *file, struct arena *a, struct err *e)
+static int open_agent_file(struct sql *control, const char *agent,
+			   struct agent_file *file, struct arena *a,
+			   struct err *e)
 {
 	struct agent_database_row row;
 	int found = registry_find(control, agent, &row, a, e);
@@ -81,7 +82,7 @@ int run_deliveries_of(struct sql *control, const struct run_row *run,
 		      const char **json, struct arena *a, struct err *e)
 {
 	struct agent_file file;
-	int rc = open_file(control, run->agent, &file, a, e);
+	int rc = open_agent_file(control, run->agent, &file, a, e);
 
 	*json = "[]";
 	if (rc != 1)
@@ -109,7 +110,7 @@ int run_sources(struct sql *control, const char *run, const char **json,
 			       quoted(run).text);
 	*json = "[]";
 	if (rc == 1)
-		rc = open_file(control, row.agent, &file, a, e);
+		rc = open_agent_file(control, row.agent, &file, a, e);
 	if (rc != 1)
 		return rc;
 	rc = list_sources(&file, run, SOURCES_MAX, json, a, e);

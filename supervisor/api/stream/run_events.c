@@ -7,7 +7,7 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/api/stream/stream_shared.h"
 
-static void add_member(struct buf *b, const char *name, const char *text)
+static void add_nullable(struct buf *b, const char *name, const char *text)
 {
 	buf_addf(b, ",\"%s\":", name);
 	if (text)
@@ -16,7 +16,7 @@ static void add_member(struct buf *b, const char *name, const char *text)
 		buf_adds(b, "null");
 }
 
-static void add_json(struct buf *b, const char *name, const char *json)
+static void add_stored(struct buf *b, const char *name, const char *json)
 {
 	buf_addf(b, ",\"%s\":", name);
 	json_add_stored(b, json ? json : "null");
@@ -25,13 +25,13 @@ static void add_json(struct buf *b, const char *name, const char *json)
 void topic_event_json(struct buf *b, const struct event *ev)
 {
 	buf_addf(b, "{\"seq\":%" PRId64, ev->seq);
-	add_member(b, "id", ev->id);
-	add_member(b, "type", ev->type);
-	add_member(b, "run", ev->run);
-	add_member(b, "key", ev->key);
+	add_nullable(b, "id", ev->id);
+	add_nullable(b, "type", ev->type);
+	add_nullable(b, "run", ev->run);
+	add_nullable(b, "key", ev->key);
 	buf_addf(b, ",\"parent\":%" PRId64 ",\"at\":%" PRId64, ev->parent,
 		 ev->at);
-	add_json(b, "body", ev->body);
+	add_stored(b, "body", ev->body);
 }
 
 void topic_part_json(struct buf *b, const struct tail_item *item)
@@ -39,17 +39,17 @@ void topic_part_json(struct buf *b, const struct tail_item *item)
 	const struct tail_part *p = item->part;
 
 	buf_addf(b, "{\"seq\":%" PRId64 ",\"idx\":%" PRId64, item->seq, p->idx);
-	add_member(b, "kind", p->kind);
-	add_member(b, "state", p->state);
+	add_nullable(b, "kind", p->kind);
+	add_nullable(b, "state", p->state);
 	if (item->is_new || item->has_values) {
-		add_member(b, "name", p->name);
-		add_member(b, "call_id", p->call_id);
-		add_json(b, "input", p->input);
-		add_json(b, "output", p->output);
-		add_json(b, "meta", p->meta);
+		add_nullable(b, "name", p->name);
+		add_nullable(b, "call_id", p->call_id);
+		add_stored(b, "input", p->input);
+		add_stored(b, "output", p->output);
+		add_stored(b, "meta", p->meta);
 	}
 	buf_addf(b, ",\"rev\":%" PRId64 ",\"at\":%" PRId64, p->rev, item->at);
-	add_member(b, "text", p->text);
+	add_nullable(b, "text", p->text);
 	buf_addc(b, '}');
 }
 

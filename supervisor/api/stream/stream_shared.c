@@ -79,7 +79,7 @@ static void watch_run(struct topic *t, const struct run_row *row)
 	snprintf(t->watched, sizeof t->watched, "%s", row->id);
 }
 
-static void add_member(struct buf *b, const char *name, const char *text)
+static void add_nullable(struct buf *b, const char *name, const char *text)
 {
 	buf_addf(b, ",\"%s\":", name);
 	if (text)
@@ -96,12 +96,12 @@ static void write_status(struct topic *t, const struct run_row *row)
 	buf_clear(b);
 	buf_addf(b, "{\"state\":\"%s\"", row ? row->state : "idle");
 	if (row) {
-		add_member(b, "run", row->id);
+		add_nullable(b, "run", row->id);
 		buf_addf(b, ",\"attempt\":%" PRId64, row->attempt);
-		add_member(b, "reason", row->reason);
-		add_member(b, "detail", row->detail);
+		add_nullable(b, "reason", row->reason);
+		add_nullable(b, "detail", row->detail);
 		if (supervisor_run_activity(t->api->sup, row->id, &live))
-			add_member(b, "phase", live.phase);
+			add_nullable(b, "phase", live.phase);
 	}
 	buf_addc(b, '}');
 	buf_clear(&t->told);
@@ -154,7 +154,7 @@ static void fail(struct topic *t, const struct err *e)
 	log_warn(LT("msg", "streams failed"), LT("why", e->text));
 	buf_clear(&t->data);
 	buf_addf(&t->data, "{\"code\":\"%s\"", err_name(e->code));
-	add_member(&t->data, "detail", e->text);
+	add_nullable(&t->data, "detail", e->text);
 	buf_addc(&t->data, '}');
 	for (int i = 0; i < 2; i++)
 		for (struct sub *s = lists[i], *after; s; s = after) {

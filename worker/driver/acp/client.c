@@ -17,16 +17,11 @@
 #define LINGER_MS  1000        /* and it has no longer than this for it */
 
 static int open_session(struct acp *x, struct err *e);
-static int set_up(struct acp *x, struct err *e);
+static int set_up_session(struct acp *x, struct err *e);
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
-__attribute__((format(printf, 3, 4))) static int finish(struct acp *x,
-							enum reason reason,
-							const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int end_run(struct acp *x,
+							 enum reason reason,
+							 const char *fmt, ...)
 {
 	va_list ap;
 
@@ -52,12 +47,6 @@ static int call(struct acp *x, const char *method, struct buf *b,
 	return rc;
 }
 
-static void add_member(struct buf *b, const char *name, const char *text)
-{
-	buf_addf(b, "%c\"%s\":", b->n > 1 ? ',' : '{', name);
-	json_add_string(b, text, strlen(text));
-}
-
 /* A call that failed ends the run. An agent that asks for a login says how. */
 static int refused(struct acp *x, const char *method,
 		   const struct rpc_reply *reply)
@@ -68,13 +57,13 @@ static int refused(struct acp *x, const char *method,
 	if (cJSON_IsString(reply->data))
 		more = reply->data->valuestring;
 	if (reply->code == RPC_AUTH)
-		return finish(x, REASON_login,
-			      "the agent wants a login first: %.300s",
-			      x->login.n ? x->login.p
-					 : quoted(reply->message).text);
-	return finish(x, REASON_agent_refused, "%s: %s%s%s", method,
-		      quoted(reply->message).text, more ? ": " : "",
-		      more ? quoted(more).text : "");
+		return end_run(x, REASON_login,
+			       "the agent wants a login first: %.300s",
+			       x->login.n ? x->login.p
+					  : quoted(reply->message).text);
+	return end_run(x, REASON_agent_refused, "%s: %s%s%s", method,
+		       quoted(reply->message).text, more ? ": " : "",
+		       more ? quoted(more).text : "");
 }
 
 static enum reason reason_of_stop(const char *word)
@@ -112,9 +101,9 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 	if (reason == REASON_completed && x->prompts && !run_ending(x->run))
 		return prompt(x, e);
 	if (strcmp(stop, "end_turn") != 0)
-		return finish(x, reason, "the agent says: %s",
-			      quoted(stop).text);
-	finish(x, reason, "%s", "");
+		return end_run(x, reason, "the agent says: %s",
+			       quoted(stop).text);
+	end_run(x, reason, "%s", "");
 	if (x->config.keep_ms > 0) { /* it will not be drained by its end */
 		x->over = false;
 		x->done_at = x->heard_at = clock_mono_ns();
@@ -129,7 +118,7 @@ static int prompt(struct acp *x, struct err *e)
 
 	x->prompts = p->next;
 	x->prompted = true;
-	add_member(&b, "sessionId", x->session);
+	json_add_member(&b, "sessionId", x->session);
 	buf_adds(&b, ",\"prompt\":");
 	acp_add_blocks(x, p->text, &b);
 	buf_addc(&b, '}');
@@ -144,17 +133,17 @@ static int on_option(struct rpc *r, const struct rpc_reply *reply,
 	if (!reply->result)
 		return refused(x, "session/set_config_option", reply);
 	x->next_option++;
-	return set_up(x, e);
+	return set_up_session(x, e);
 }
 
 static int set_option(struct acp *x, const struct acp_option *o, struct err *e)
 {
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	add_member(&b, "sessionId", x->session);
-	add_member(&b, "configId", o->id);
+	json_add_member(&b, "sessionId", x->session);
+	json_add_member(&b, "configId", o->id);
 	if (o->value[0] != '"')
-		add_member(&b, "type", "boolean");
+		json_add_member(&b, "type", "boolean");
 	buf_addf(&b, ",\"value\":%s}", o->value);
 	return call(x, "session/set_config_option", &b, on_option, e);
 }
@@ -165,7 +154,7 @@ static int on_mode(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 
 	if (!reply->result)
 		return refused(x, "session/set_mode", reply);
-	return set_up(x, e);
+	return set_up_session(x, e);
 }
 
 static int set_mode(struct acp *x, const char *mode, struct err *e)
@@ -173,14 +162,14 @@ static int set_mode(struct acp *x, const char *mode, struct err *e)
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
 	x->config.mode = NULL; /* once */
-	add_member(&b, "sessionId", x->session);
-	add_member(&b, "modeId", mode);
+	json_add_member(&b, "sessionId", x->session);
+	json_add_member(&b, "modeId", mode);
 	buf_addc(&b, '}');
 	return call(x, "session/set_mode", &b, on_mode, e);
 }
 
 /* What the definition wants of a session, one after the other; then the prompt. */
-static int set_up(struct acp *x, struct err *e)
+static int set_up_session(struct acp *x, struct err *e)
 {
 	if (x->config.mode)
 		return set_mode(x, x->config.mode, e);
@@ -192,7 +181,7 @@ static int set_up(struct acp *x, struct err *e)
 /* The agent has a session. Its number is on record before anything is asked. */
 static int begun(struct acp *x, const cJSON *result, struct err *e)
 {
-	const cJSON *modes = member(result, "modes");
+	const cJSON *modes = json_member(result, "modes");
 	const char *mode = json_text(modes, "currentModeId", "");
 
 	x->replaying = false;
@@ -200,7 +189,7 @@ static int begun(struct acp *x, const cJSON *result, struct err *e)
 		x->config.mode = NULL;
 	if (acp_session_keep(x, e))
 		return -1;
-	return set_up(x, e);
+	return set_up_session(x, e);
 }
 
 static rpc_then on_authenticated;
@@ -209,7 +198,7 @@ static int log_in(struct acp *x, const char *method, struct err *e)
 {
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
-	add_member(&b, "methodId", method);
+	json_add_member(&b, "methodId", method);
 	buf_addc(&b, '}');
 	return call(x, "authenticate", &b, on_authenticated, e);
 }
@@ -227,8 +216,8 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	if (!reply->result)
 		return refused(x, "session/new", reply);
 	if (!id || !id[0])
-		return finish(x, REASON_agent_protocol,
-			      "session/new: the answer has no sessionId");
+		return end_run(x, REASON_agent_protocol,
+			       "session/new: the answer has no sessionId");
 	x->session = arena_text(&x->run->lasting, id);
 	x->cost = 0;
 	return begun(x, reply->result, e);
@@ -236,7 +225,7 @@ static int on_new(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 
 static void add_place(struct acp *x, struct buf *b)
 {
-	add_member(b, "cwd", x->run->workspace->dir);
+	json_add_member(b, "cwd", x->run->workspace->dir);
 	buf_adds(b, ",\"mcpServers\":");
 	acp_add_servers(x, b);
 	buf_addc(b, '}');
@@ -281,7 +270,7 @@ static int open_session(struct acp *x, struct err *e)
 		return new_session(x, e);
 	x->session = arena_text(&x->run->lasting, id);
 	x->replaying = true;
-	add_member(&b, "sessionId", id);
+	json_add_member(&b, "sessionId", id);
 	add_place(x, &b);
 	return call(x, x->can_resume ? "session/resume" : "session/load", &b,
 		    on_continued, e);
@@ -315,30 +304,30 @@ static int on_initialized(struct rpc *r, const struct rpc_reply *reply,
 			  struct err *e)
 {
 	struct acp *x = r->owner;
-	const cJSON *can = member(reply->result, "agentCapabilities");
-	const cJSON *resume = member(member(can, "sessionCapabilities"),
-				     "resume");
-	const cJSON *takes = member(can, "promptCapabilities");
+	const cJSON *can = json_member(reply->result, "agentCapabilities");
+	const cJSON *resume = json_member(
+		json_member(can, "sessionCapabilities"), "resume");
+	const cJSON *takes = json_member(can, "promptCapabilities");
 	int64_t version = json_i64(reply->result, "protocolVersion", -1);
 
 	if (!reply->result)
 		return refused(x, "initialize", reply);
 	if (version != PROTOCOL)
-		return finish(x, REASON_agent_protocol,
-			      "the agent speaks version %" PRId64
-			      " of the protocol; skep speaks %d",
-			      version, PROTOCOL);
+		return end_run(x, REASON_agent_protocol,
+			       "the agent speaks version %" PRId64
+			       " of the protocol; skep speaks %d",
+			       version, PROTOCOL);
 	x->can_load = json_bool(can, "loadSession", false);
 	x->can_resume = cJSON_IsObject(resume);
-	x->can_mcp_http = json_bool(member(can, "mcpCapabilities"), "http",
+	x->can_mcp_http = json_bool(json_member(can, "mcpCapabilities"), "http",
 				    false);
 	x->can_image = json_bool(takes, "image", false);
 	x->can_audio = json_bool(takes, "audio", false);
-	note_logins(x, member(reply->result, "authMethods"));
+	note_logins(x, json_member(reply->result, "authMethods"));
 	x->key_login = arena_text(
 		&x->run->lasting,
 		acp_key_login(&x->config,
-			      member(reply->result, "authMethods")));
+			      json_member(reply->result, "authMethods")));
 	return x->config.auth ? log_in(x, x->config.auth, e)
 			      : open_session(x, e);
 }
@@ -404,7 +393,7 @@ void acp_cancel(struct acp *x)
 	struct buf b = BUF_MAX(PARAMS_MAX);
 
 	if (!x->cancelling && x->prompted) {
-		add_member(&b, "sessionId", x->session);
+		json_add_member(&b, "sessionId", x->session);
 		buf_addc(&b, '}');
 		rpc_notify(&x->rpc, "session/cancel", b.p);
 	}

@@ -73,7 +73,7 @@ static int heard(void *arg, const char *p, size_t n, struct err *e)
 }
 
 /* Until the last turn is over, the agent is gone, or has had its time. */
-static int serve(struct acp *x, struct err *e)
+static int serve_agent(struct acp *x, struct err *e)
 {
 	struct run *r = x->run;
 	int64_t grace = r->start->grace_ms, until = 0;
@@ -129,7 +129,7 @@ static int live(struct acp *x, struct err *e)
 	bool died;
 
 	subprocess_write(&x->subprocess);
-	rc = serve(x, e);
+	rc = serve_agent(x, e);
 	if (rc == 0 && acp_may_stay(x))
 		return acp_stay(x, e);
 	x->over = x->over || x->done_at; /* it may go after its last turn */
@@ -152,7 +152,7 @@ static int live(struct acp *x, struct err *e)
 	return 0;
 }
 
-static int start(struct acp *x, struct err *e)
+static int start_agent(struct acp *x, struct err *e)
 {
 	struct exec_config *c = &x->config.exec;
 	struct run *r = x->run;
@@ -223,7 +223,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	} else {
 		r->state = x = arena_alloc(&r->lasting, sizeof *x);
 		acp_init(x, r, end);
-		rc = start(x, e);
+		rc = start_agent(x, e);
 	}
 	if (acp_terminals_end(x, &left) && rc == 0) {
 		*e = left;

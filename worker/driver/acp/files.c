@@ -14,8 +14,8 @@ int acp_files_begin(struct acp *x, struct err *e)
 				 : 0;
 }
 
-static void refuse(struct rpc *r, const struct rpc_request *ask,
-		   const struct err *e)
+static void refuse_request(struct rpc *r, const struct rpc_request *ask,
+			   const struct err *e)
 {
 	rpc_refuse(r, ask->id,
 		   e->code == ERR_NOTFOUND ? RPC_NOT_FOUND
@@ -41,7 +41,7 @@ static const char *path_of(struct acp *x, const struct rpc_request *ask,
 	}
 	within = beneath_path(&x->beneath, path, &e);
 	if (!within) {
-		refuse(&x->rpc, ask, &e);
+		refuse_request(&x->rpc, ask, &e);
 		return NULL;
 	}
 	acp_add_path(x, &s, within);
@@ -63,7 +63,7 @@ int acp_on_read(struct rpc *r, const struct rpc_request *ask, struct err *e)
 		return 0;
 	if (beneath_read(&x->beneath, path, &text, &why) &&
 	    why.code != ERR_NOTFOUND) {
-		refuse(r, ask, &why);
+		refuse_request(r, ask, &why);
 	} else {
 		beneath_cut_lines(&text, json_i64(ask->params, "line", 1),
 				  json_i64(ask->params, "limit", 0));
@@ -93,7 +93,7 @@ int acp_on_write(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	if (!path)
 		return 0;
 	if (beneath_write(&x->beneath, path, text, strlen(text), &why))
-		refuse(r, ask, &why);
+		refuse_request(r, ask, &why);
 	else
 		rpc_answer(r, ask->id, "{}");
 	return 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_text(struct buf *b, const char *before, const char *text)
+static void add_string(struct buf *b, const char *before, const char *text)
 {
 	buf_adds(b, before);
 	json_add_string(b, text, strlen(text));
@@ -21,9 +21,9 @@ static void add_workspace(struct acp *x, struct buf *b)
 
 	if (!x->config.mcp || !x->mcp || workspace_program(program, &ignored))
 		return;
-	add_text(b, "{\"name\":\"skep\",\"command\":", program);
-	add_text(b, ",\"args\":[\"--mcp\",", x->run->workspace->dir);
-	add_text(b, ",", x->run->ask_socket);
+	add_string(b, "{\"name\":\"skep\",\"command\":", program);
+	add_string(b, ",\"args\":[\"--mcp\",", x->run->workspace->dir);
+	add_string(b, ",", x->run->ask_socket);
 	buf_adds(b, "],\"env\":[]}");
 }
 
@@ -32,7 +32,7 @@ static void add_pair(struct buf *b, const char *name, size_t n,
 {
 	buf_addf(b, "%s{\"name\":", b->p[b->n - 1] == '[' ? "" : ",");
 	json_add_string(b, name, n);
-	add_text(b, ",\"value\":", value);
+	add_string(b, ",\"value\":", value);
 	buf_addc(b, '}');
 }
 
@@ -60,11 +60,11 @@ static void add_command(struct buf *b, const struct mcp_server *s)
 {
 	char path[PATH_MAX];
 
-	add_text(b, "{\"name\":", s->name);
-	add_text(b, ",\"command\":", full_path(&s->exec, path));
+	add_string(b, "{\"name\":", s->name);
+	add_string(b, ",\"command\":", full_path(&s->exec, path));
 	buf_adds(b, ",\"args\":[");
 	for (int i = 1; s->exec.argv[i]; i++)
-		add_text(b, i > 1 ? "," : "", s->exec.argv[i]);
+		add_string(b, i > 1 ? "," : "", s->exec.argv[i]);
 	buf_adds(b, "],\"env\":[");
 	for (char **v = s->own_env; *v; v++)
 		add_pair(b, *v, strcspn(*v, "="), strchr(*v, '=') + 1);
@@ -73,8 +73,8 @@ static void add_command(struct buf *b, const struct mcp_server *s)
 
 static void add_url(struct buf *b, const struct mcp_server *s)
 {
-	add_text(b, "{\"type\":\"http\",\"name\":", s->name);
-	add_text(b, ",\"url\":", s->url);
+	add_string(b, "{\"type\":\"http\",\"name\":", s->name);
+	add_string(b, ",\"url\":", s->url);
 	buf_adds(b, ",\"headers\":[");
 	for (int i = 0; i < s->headers.n; i++)
 		add_pair(b, s->headers.list[i].name,

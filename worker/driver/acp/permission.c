@@ -37,11 +37,6 @@ struct acp_answer {
 	bool allow;
 };
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
 int acp_permissions_begin(struct acp *x, struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
@@ -94,7 +89,8 @@ static const cJSON *pick(const cJSON *options, bool allow, const char *choice)
 				  allow ? "allow_always" : "reject_always");
 }
 
-static void answer(struct acp *x, const char *id, const cJSON *option)
+static void answer_permission(struct acp *x, const char *id,
+			      const cJSON *option)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	const char *chosen = json_text(option, "optionId", NULL);
@@ -108,14 +104,6 @@ static void answer(struct acp *x, const char *id, const cJSON *option)
 	buf_adds(&b, "}}");
 	rpc_answer(&x->rpc, id, b.p);
 	buf_fini(&b);
-}
-
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(b, "%c\"%s\":", b->n ? ',' : '{', name);
-	json_add_string(b, text, strlen(text));
 }
 
 /* An event of type approval; `body` is closed and freed here. */
@@ -140,11 +128,11 @@ static int note_ruled(struct acp *x, const struct acp_call *c, bool allow,
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 
-	add_text(&b, "state", "ruled");
-	add_text(&b, "decision", allow ? "allow" : "deny");
-	add_text(&b, "rule", rule ? rule : "the default");
-	add_text(&b, "call_id", c->id);
-	add_text(&b, "title", c->title);
+	json_add_member(&b, "state", "ruled");
+	json_add_member(&b, "decision", allow ? "allow" : "deny");
+	json_add_member(&b, "rule", rule ? rule : "the default");
+	json_add_member(&b, "call_id", c->id);
+	json_add_member(&b, "title", c->title);
 	return add_event(x, NULL, &b, e);
 }
 
@@ -157,13 +145,15 @@ static int by_rule(struct acp *x, const struct rpc_request *ask,
 	if (note_ruled(x, c, allow, rule, e))
 		return -1;
 	c->allowed = allow;
-	answer(x, ask->id, pick(member(ask->params, "options"), allow, NULL));
+	answer_permission(
+		x, ask->id,
+		pick(json_member(ask->params, "options"), allow, NULL));
 	return 0;
 }
 
 /* --- asking ----------------------------------------------------------- */
 
-static void add_json(struct buf *b, const char *name, const char *json)
+static void add_json_member(struct buf *b, const char *name, const char *json)
 {
 	if (json)
 		buf_addf(b, ",\"%s\":%s", name, json);
@@ -180,14 +170,14 @@ static int make_detail(const struct acp_call *c, const cJSON *options,
 	for (int less = 0; less < 3; less++) {
 		buf_clear(b);
 		b->over = false;
-		add_text(b, "kind", c->kind);
+		json_add_member(b, "kind", c->kind);
 		if (less < 2)
-			add_json(b, "input", c->input);
+			add_json_member(b, "input", c->input);
 		if (less < 1)
-			add_json(b, "content", c->content);
+			add_json_member(b, "content", c->content);
 		if (less < 2)
-			add_json(b, "locations", c->locations);
-		add_json(b, "options", list.p);
+			add_json_member(b, "locations", c->locations);
+		add_json_member(b, "options", list.p);
 		buf_addc(b, '}');
 		if (!b->over)
 			break;
@@ -272,14 +262,14 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 		      struct err *e)
 {
 	struct acp *x = r->owner;
-	const cJSON *call = member(ask->params, "toolCall");
+	const cJSON *call = json_member(ask->params, "toolCall");
 	struct permission_subject s;
 	struct acp_call *c;
 	const char *rule;
 	enum permit permit;
 
 	if (!cJSON_IsObject(call) ||
-	    !cJSON_IsArray(member(ask->params, "options"))) {
+	    !cJSON_IsArray(json_member(ask->params, "options"))) {
 		rpc_refuse(r, ask->id, RPC_PARAMS,
 			   "toolCall and options are needed");
 		return 0;
@@ -287,7 +277,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 	if (acp_see_call(x, call, &c, e))
 		return -1;
 	if (x->cancelling) {
-		answer(x, ask->id, NULL);
+		answer_permission(x, ask->id, NULL);
 		return 0;
 	}
 	acp_subject(x, c, &s);
@@ -300,7 +290,7 @@ int acp_on_permission(struct rpc *r, const struct rpc_request *ask,
 			.id = ask->id,
 			.call = c,
 			.options = cJSON_Duplicate(
-				member(ask->params, "options"), true)},
+				json_member(ask->params, "options"), true)},
 		e);
 }
 
@@ -400,7 +390,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 	const char *rule;
 	char why[200];
 
-	cJSON_ArrayForEach(path, member(asked, "paths"))
+	cJSON_ArrayForEach(path, json_member(asked, "paths"))
 	{
 		acp_add_path(x, &s, cJSON_GetStringValue(path));
 	}
@@ -409,7 +399,7 @@ int acp_permit_tool(struct acp *x, int64_t peer, const cJSON *asked,
 		acp_mcp_answer(x, peer, true, NULL);
 		return 0;
 	}
-	q.call = make_call(x, &s, s.title, member(asked, "input"));
+	q.call = make_call(x, &s, s.title, json_member(asked, "input"));
 	if (permit == PERMIT_ASK) {
 		q.options = own_options();
 		return ask_person(x, &q, e);
@@ -479,7 +469,7 @@ static int deliver(struct acp *x, struct acp_question *q, const cJSON *option,
 
 	q->call->allowed = allow;
 	if (is_agents(q)) {
-		answer(x, q->id, option);
+		answer_permission(x, q->id, option);
 	} else if (!q->then) {
 		acp_mcp_answer(x, q->peer, allow, "it was not permitted");
 	} else if (allow) {
@@ -500,17 +490,17 @@ static void free_question(struct acp_question *q)
 	cJSON_Delete(q->params);
 }
 
-static int give(struct acp *x, struct acp_question *q,
-		const struct acp_answer *a, struct err *e)
+static int use_answer(struct acp *x, struct acp_question *q,
+		      const struct acp_answer *a, struct err *e)
 {
 	const cJSON *option = pick(q->options, a->allow, a->choice);
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
 	char key[160];
 
 	snprintf(key, sizeof key, "used:%s:%s", x->run->start->run, q->key);
-	add_text(&b, "state", "used");
-	add_text(&b, "key", q->key);
-	add_text(&b, "option", json_text(option, "optionId", NULL));
+	json_add_member(&b, "state", "used");
+	json_add_member(&b, "key", q->key);
+	json_add_member(&b, "option", json_text(option, "optionId", NULL));
 	if (add_event(x, key, &b, e) || keep_grant(x, q, option, e) ||
 	    (is_agents(q) && acp_set_call(x, q->call, "running", e)))
 		return -1;
@@ -528,7 +518,7 @@ int acp_give_answers(struct acp *x, struct err *e)
 		x->answers = a->next;
 		if (!q)
 			continue; /* not asked, or not any more */
-		rc = give(x, q, a, e);
+		rc = use_answer(x, q, a, e);
 		free_question(q);
 		set_phase(x);
 		subprocess_write(&x->subprocess);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* What it prints, up to its end. */
-static void read_all(const struct child *c, char *out, size_t room)
+static void read_output(const struct child *c, char *out, size_t room)
 {
 	size_t n = 0;
 	ssize_t got = 1;
@@ -47,7 +47,7 @@ int acp_try_node(const struct acp_config *c, const struct sandbox *box,
 			    e.text);
 		return acp_try_say("node", false, text);
 	}
-	read_all(&child, said, sizeof said);
+	read_output(&child, said, sizeof said);
 	child_close(&child);
 	good = said[0] == 'v' && strtol(said + 1, NULL, 10) >= least;
 	snprintf(text, sizeof text,

@@ -97,7 +97,7 @@ static const char *tail_text(struct tail *t)
 }
 
 /* -1 at the end of the stream. */
-static int take(struct attempt *t, int fd, struct err *e)
+static int read_messages(struct attempt *t, int fd, struct err *e)
 {
 	char bytes[8192];
 	ssize_t n = read(fd, bytes, sizeof bytes);
@@ -149,9 +149,9 @@ static int hear(struct attempt *t, int ms)
 		return dead || (n < 0 && errno != EINTR) ? -1 : 0;
 	if (p[2].revents)
 		write_some(t);
-	if (p[1].revents && take(t, t->child.err, &ignored))
+	if (p[1].revents && read_messages(t, t->child.err, &ignored))
 		t->child.err = -1;
-	return p[0].revents ? take(t, t->child.out, &ignored) : 0;
+	return p[0].revents ? read_messages(t, t->child.out, &ignored) : 0;
 }
 
 /* An agent that retries a request to its provider says so here, if at all. */
@@ -201,7 +201,7 @@ static void explain_end(struct attempt *t)
 }
 
 /* Asks, and waits: 0 with t->result, or -1 with t->why. */
-static int ask(struct attempt *t, const char *method, const char *params)
+static int call_agent(struct attempt *t, const char *method, const char *params)
 {
 	struct err e;
 
@@ -243,11 +243,12 @@ static int hello(struct attempt *t, const struct acp_config *c,
 	int64_t version;
 	char text[512];
 
-	if (ask(t, "initialize",
-		"{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{"
-		"\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":"
-		"false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
-		"\"" SKEP_VERSION "\"}}"))
+	if (call_agent(t, "initialize",
+		       "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{"
+		       "\"readTextFile\":false,\"writeTextFile\":false},"
+		       "\"terminal\":"
+		       "false},\"clientInfo\":{\"name\":\"skep\",\"version\":"
+		       "\"" SKEP_VERSION "\"}}"))
 		return acp_try_say("initialize", false, t->why);
 	version = json_i64(t->result, "protocolVersion", -1);
 	info = cJSON_GetObjectItemCaseSensitive(t->result, "agentInfo");
@@ -278,7 +279,7 @@ static int log_in(struct attempt *t, const char *method)
 	buf_adds(&b, "{\"methodId\":");
 	json_add_string(&b, method, strlen(method));
 	buf_addc(&b, '}');
-	rc = ask(t, "authenticate", b.p);
+	rc = call_agent(t, "authenticate", b.p);
 	buf_fini(&b);
 	return acp_try_say("authenticate", rc == 0, rc ? t->why : method);
 }
@@ -291,10 +292,10 @@ static int session(struct attempt *t, const char *dir, const char *logins)
 	buf_adds(&b, "{\"cwd\":");
 	json_add_string(&b, dir, strlen(dir));
 	buf_adds(&b, ",\"mcpServers\":[]}");
-	rc = ask(t, "session/new", b.p);
+	rc = call_agent(t, "session/new", b.p);
 	if (rc && t->code == RPC_AUTH && t->key_login[0] &&
 	    log_in(t, t->key_login) == 0)
-		rc = ask(t, "session/new", b.p);
+		rc = call_agent(t, "session/new", b.p);
 	if (rc == 0)
 		buf_adds(&text, "a session was made");
 	else if (t->code == RPC_AUTH)
@@ -371,7 +372,7 @@ static int judge_answer(struct attempt *t)
 }
 
 /* Gives it work, and looks at what it did. */
-static int work(struct attempt *t, const char *dir)
+static int try_prompt(struct attempt *t, const char *dir)
 {
 	struct buf b = BUF_MAX(64u << 10);
 	struct acp_try_work w;
@@ -385,7 +386,7 @@ static int work(struct attempt *t, const char *dir)
 	buf_adds(&b, ",\"prompt\":[{\"type\":\"text\",\"text\":");
 	json_add_string(&b, w.prompt, strlen(w.prompt));
 	buf_adds(&b, "}]}");
-	rc = ask(t, "session/prompt", b.p);
+	rc = call_agent(t, "session/prompt", b.p);
 	buf_fini(&b);
 	rc = rc ? acp_try_say("prompt", false, t->why) : judge_answer(t);
 	return acp_try_work_judge(&w) || rc ? -1 : 0;
@@ -402,7 +403,7 @@ static int talk(struct attempt *t, const struct acp_try_talk *how)
 	if (rc == 0)
 		rc = session(t, c->exec.cwd, logins.p);
 	if (rc == 0 && how->prompts)
-		rc = work(t, c->exec.cwd);
+		rc = try_prompt(t, c->exec.cwd);
 	buf_fini(&logins);
 	return rc;
 }

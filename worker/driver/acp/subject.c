@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
 void acp_add_path(struct acp *x, struct permission_subject *s, const char *path)
 {
 	const char *dir = x->run->workspace->dir;
@@ -76,7 +71,7 @@ void acp_subject(struct acp *x, const struct acp_call *c,
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		acp_add_path(x, s, json_text(input, names[i], NULL));
 	if (strcmp(c->kind, "execute") == 0) {
-		s->command = command_of(x, member(input, "command"));
+		s->command = command_of(x, json_member(input, "command"));
 		if (!s->command)
 			s->command = c->title;
 	}

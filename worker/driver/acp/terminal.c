@@ -163,8 +163,8 @@ static const char *line_of(struct acp *x, char *const *argv)
 	return line;
 }
 
-static int start(struct acp *x, struct acp_terminal *t,
-		 const struct child_spec *spec, struct err *e)
+static int start_command(struct acp *x, struct acp_terminal *t,
+			 const struct child_spec *spec, struct err *e)
 {
 	if (child_start(&t->child, spec, e))
 		return -1;
@@ -176,7 +176,7 @@ static int start(struct acp *x, struct acp_terminal *t,
 	return 0;
 }
 
-static int count(const struct acp *x)
+static int count_terminals(const struct acp *x)
 {
 	int n = 0;
 
@@ -199,7 +199,7 @@ static void add_terminal(struct acp *x, const struct rpc_request *ask,
 						    ? OUTPUT_MAX
 						    : (size_t)limit};
 	buf_init(&t->output, OUTPUT_MAX + 2 * READ_BYTES);
-	if (start(x, t, spec, &e)) {
+	if (start_command(x, t, spec, &e)) {
 		rpc_refuse(&x->rpc, ask->id, RPC_INTERNAL, e.text);
 		buf_fini(&t->output);
 		return;
@@ -237,7 +237,7 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 	s.command = line_of(x, argv);
 	if (!acp_permit(x, ask, &s, acp_on_terminal_create))
 		return 0;
-	if (count(x) >= TERMINALS_MAX)
+	if (count_terminals(x) >= TERMINALS_MAX)
 		rpc_refuse(r, ask->id, RPC_INTERNAL,
 			   "there are too many terminals: release some");
 	else
@@ -248,7 +248,8 @@ int acp_on_terminal_create(struct rpc *r, const struct rpc_request *ask,
 /* --- the other requests ----------------------------------------------- */
 
 /* NULL: the request was refused. */
-static struct acp_terminal *find(struct acp *x, const struct rpc_request *ask)
+static struct acp_terminal *find_terminal(struct acp *x,
+					  const struct rpc_request *ask)
 {
 	const char *id = json_text(ask->params, "terminalId", "");
 	struct acp_terminal *t = x->terminals;
@@ -277,7 +278,7 @@ int acp_on_terminal_output(struct rpc *r, const struct rpc_request *ask,
 			   struct err *e)
 {
 	struct acp *x = r->owner;
-	struct acp_terminal *t = find(x, ask);
+	struct acp_terminal *t = find_terminal(x, ask);
 	struct buf b = BUF_MAX(8 * OUTPUT_MAX);
 
 	(void)e;
@@ -295,7 +296,7 @@ int acp_on_terminal_wait(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
 	struct acp *x = r->owner;
-	struct acp_terminal *t = find(x, ask);
+	struct acp_terminal *t = find_terminal(x, ask);
 
 	(void)e;
 	if (!t)
@@ -320,7 +321,7 @@ static void kill_group(const struct acp_terminal *t)
 int acp_on_terminal_kill(struct rpc *r, const struct rpc_request *ask,
 			 struct err *e)
 {
-	struct acp_terminal *t = find(r->owner, ask);
+	struct acp_terminal *t = find_terminal(r->owner, ask);
 
 	(void)e;
 	if (!t)
@@ -425,7 +426,7 @@ static int release(struct acp *x, struct acp_terminal *t, struct err *e)
 int acp_on_terminal_release(struct rpc *r, const struct rpc_request *ask,
 			    struct err *e)
 {
-	struct acp_terminal *t = find(r->owner, ask);
+	struct acp_terminal *t = find_terminal(r->owner, ask);
 
 	if (!t)
 		return 0;

@@ -15,17 +15,12 @@
 
 typedef int taker(struct acp *x, const cJSON *u, const char *as, struct err *e);
 
-static const char *text_of(struct buf *b, const cJSON *v)
+static const char *json_text_of(struct buf *b, const cJSON *v)
 {
 	if (!v || cJSON_IsNull(v))
 		return NULL;
 	json_add(b, v);
 	return b->p;
-}
-
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
 }
 
 /* An event with the update as its body, whole. */
@@ -98,7 +93,7 @@ static int end_texts(struct acp *x, const char *but, struct err *e)
 static int take_chunk(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
-	const cJSON *content = member(u, "content");
+	const cJSON *content = json_member(u, "content");
 	const char *text = json_text(content, "text", NULL);
 	const char *id = json_text(u, "messageId", "");
 	char of[HASH_HEX];
@@ -175,9 +170,9 @@ static void add_terminals(struct acp *x, const cJSON *content, struct buf *b)
 /* Agents with terminals of their own (codex) tell what a command prints so. */
 static void hear_printed(struct acp_call *c, const cJSON *u)
 {
-	const cJSON *meta = member(u, "_meta");
-	const cJSON *more = member(meta, "terminal_output_delta");
-	const cJSON *said = more ? more : member(meta, "terminal_output");
+	const cJSON *meta = json_member(u, "_meta");
+	const cJSON *more = json_member(meta, "terminal_output_delta");
+	const cJSON *said = more ? more : json_member(meta, "terminal_output");
 	const char *data = json_text(said, "data", "");
 	size_t n = strlen(data);
 
@@ -192,7 +187,8 @@ static void hear_printed(struct acp_call *c, const cJSON *u)
 
 static void add_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
 {
-	const cJSON *end = member(member(u, "_meta"), "terminal_exit");
+	const cJSON *end = json_member(json_member(u, "_meta"),
+				       "terminal_exit");
 
 	if (!c || (c->printed.n == 0 && !end))
 		return;
@@ -209,12 +205,12 @@ static void add_printed(const struct acp_call *c, const cJSON *u, struct buf *b)
 static const char *output_of(struct acp *x, const struct acp_call *c,
 			     const cJSON *u, struct buf *b)
 {
-	const cJSON *content = member(u, "content");
-	const cJSON *raw = member(u, "rawOutput");
+	const cJSON *content = json_member(u, "content");
+	const cJSON *raw = json_member(u, "rawOutput");
 	struct err ignored;
 	cJSON *old = NULL;
 
-	if (!member(u, "sessionUpdate") ||
+	if (!json_member(u, "sessionUpdate") ||
 	    strcmp(json_text(u, "status", ""), "pending") == 0)
 		return NULL;
 	if (is_final(state_of(u)) && !content && c && c->content)
@@ -244,7 +240,7 @@ static const char *meta_of(struct buf *b, const cJSON *u)
 	static const char *const names[] = {"title", "kind", "locations"};
 
 	for (int i = 0; i < 3; i++) {
-		const cJSON *v = member(u, names[i]);
+		const cJSON *v = json_member(u, names[i]);
 
 		if (!v || cJSON_IsNull(v))
 			continue;
@@ -316,7 +312,7 @@ static void keep_text(struct arena *a, const char **to, const cJSON *v)
 static void keep_json(struct arena *a, const char **to, const cJSON *v)
 {
 	struct buf b = BUF_MAX(EVENT_BODY_MAX);
-	const char *text = text_of(&b, v);
+	const char *text = json_text_of(&b, v);
 
 	if (text)
 		*to = arena_text(a, text);
@@ -324,16 +320,16 @@ static void keep_json(struct arena *a, const char **to, const cJSON *v)
 }
 
 /* Questions about the call are asked with what was said of it last. */
-static void remember(struct acp *x, struct acp_call *c, const cJSON *u)
+static void remember_call(struct acp *x, struct acp_call *c, const cJSON *u)
 {
 	struct arena *a = &x->run->arena;
 
-	keep_text(a, &c->title, member(u, "title"));
-	keep_text(a, &c->kind, member(u, "kind"));
-	keep_json(a, &c->input, member(u, "rawInput"));
-	keep_json(a, &c->locations, member(u, "locations"));
+	keep_text(a, &c->title, json_member(u, "title"));
+	keep_text(a, &c->kind, json_member(u, "kind"));
+	keep_json(a, &c->input, json_member(u, "rawInput"));
+	keep_json(a, &c->locations, json_member(u, "locations"));
 	if (!is_final(state_of(u))) /* a result is of no interest any more */
-		keep_json(a, &c->content, member(u, "content"));
+		keep_json(a, &c->content, json_member(u, "content"));
 }
 
 int acp_set_call(struct acp *x, struct acp_call *c, const char *state,
@@ -364,7 +360,7 @@ int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
 	struct acp_call *c = heard_call(x, id, u);
 	struct part_change_new now = {
 		.state = state_of(u),
-		.input = text_of(&b[0], member(u, "rawInput")),
+		.input = json_text_of(&b[0], json_member(u, "rawInput")),
 		.output = output_of(x, c, u, &b[1]),
 		.meta = meta_of(&b[2], u)};
 	int rc = end_texts(x, NULL, e);
@@ -377,7 +373,7 @@ int acp_see_call(struct acp *x, const cJSON *u, struct acp_call **call,
 		rc = add_event(x, u, "raw", NULL, e);
 	*call = c ? c : x->calls;
 	if (rc == 0)
-		remember(x, *call, u);
+		remember_call(x, *call, u);
 	for (int i = 0; i < 3; i++)
 		buf_fini(&b[i]);
 	return rc;
@@ -413,8 +409,8 @@ int acp_close_calls(struct acp *x, const char *state, struct err *e)
 static int take_usage(struct acp *x, const cJSON *u, const char *as,
 		      struct err *e)
 {
-	const cJSON *cost = member(u, "cost");
-	const cJSON *amount = member(cost, "amount");
+	const cJSON *cost = json_member(u, "cost");
+	const cJSON *amount = json_member(cost, "amount");
 	struct usage_new usage = {.model = NULL};
 	double sum = cJSON_IsNumber(amount) ? amount->valuedouble : -1;
 
@@ -437,7 +433,7 @@ static int64_t count_of(const cJSON *u, const char *name)
 /* The tokens of a turn, which some agents tell with its end. */
 int acp_usage(struct acp *x, const cJSON *reply, struct err *e)
 {
-	const cJSON *u = member(reply, "usage");
+	const cJSON *u = json_member(reply, "usage");
 	struct usage_new usage = {
 		.input = count_of(u, "inputTokens"),
 		.output = count_of(u, "outputTokens"),

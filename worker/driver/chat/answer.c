@@ -39,8 +39,8 @@ static int open_part(struct chat *x, struct part *p, const struct part_new *new,
 	return part_open(p, &j->writer, x->pos, new, e);
 }
 
-static int add(struct chat *x, struct part *p, const char *text, size_t n,
-	       struct err *e)
+static int add_to_part(struct chat *x, struct part *p, const char *text,
+		       size_t n, struct err *e)
 {
 	int rc = part_add(p, text, n, e);
 
@@ -61,17 +61,18 @@ static int grow_call(struct chat *x, int i, const char *text, size_t n,
 			       .call_id = c->id};
 
 	if (x->call_open[i])
-		return n ? add(x, &x->calls[i], text, n, e) : 0;
+		return n ? add_to_part(x, &x->calls[i], text, n, e) : 0;
 	if (!c->name[0] || !c->id[0])
 		return 0;
 	if (open_part(x, &x->calls[i], &new, e))
 		return -1;
 	x->call_open[i] = true;
-	return c->args.n ? add(x, &x->calls[i], c->args.p, c->args.n, e) : 0;
+	return c->args.n ? add_to_part(x, &x->calls[i], c->args.p, c->args.n, e)
+			 : 0;
 }
 
-static int change(struct part *p, const struct part_change_new *now,
-		  struct err *e)
+static int change_part(struct part *p, const struct part_change_new *now,
+		       struct err *e)
 {
 	return part_set(p, now, e) < 0 ? -1 : 0;
 }
@@ -86,7 +87,7 @@ static int text_was_reasoning(struct chat *x, struct err *e)
 
 	if (!x->text_open)
 		return 0;
-	if (change(&x->text, &now, e))
+	if (change_part(&x->text, &now, e))
 		return -1;
 	if (x->reasoning_open)
 		part_close(&x->text);
@@ -114,7 +115,7 @@ int chat_answer_grew(void *arg, enum chat_grows what, int call,
 	if (!*open && open_part(x, p, &new, e))
 		return -1;
 	*open = true;
-	return add(x, p, text, n, e);
+	return add_to_part(x, p, text, n, e);
 }
 
 static int flush_one(struct chat *x, struct part *p, int64_t *ms, struct err *e)
@@ -182,10 +183,10 @@ static int keep_usage(struct chat *x, struct err *e)
 	return transcript_add(&x->run->transcript, &ev, 1, NULL, e);
 }
 
-static int set(struct part *p, const char *state, const char *output,
-	       struct err *e)
+static int set_part_state(struct part *p, const char *state, const char *output,
+			  struct err *e)
 {
-	return change(
+	return change_part(
 		p, &(struct part_change_new){.state = state, .output = output},
 		e);
 }
@@ -215,12 +216,12 @@ static int keep_call(struct chat *x, int i, struct err *e)
 	}
 	chat_state_write_call(c, x->config.from, &meta);
 	if (rc == 0)
-		rc = change(&x->calls[i],
-			    &(struct part_change_new){.state = "running",
-						      .input = input.p,
-						      .meta = meta.n ? meta.p
-								     : NULL},
-			    e);
+		rc = change_part(&x->calls[i],
+				 &(struct part_change_new){
+					 .state = "running",
+					 .input = input.p,
+					 .meta = meta.n ? meta.p : NULL},
+				 e);
 	buf_fini(&input);
 	buf_fini(&meta);
 	return rc;
@@ -255,9 +256,9 @@ static int keep_parts(struct chat *x, const char *state, struct err *e)
 	for (int i = 0; i < x->turn.ncalls; i++)
 		if (x->turn.calls[i].name[0] && keep_call(x, i, e))
 			return -1;
-	return (x->text_open && change(&x->text, &text, e)) ||
+	return (x->text_open && change_part(&x->text, &text, e)) ||
 			       (x->reasoning_open &&
-				change(&x->reasoning, &reasoning, e))
+				change_part(&x->reasoning, &reasoning, e))
 		       ? -1
 		       : 0;
 }
@@ -296,12 +297,12 @@ int chat_answer_drop(struct chat *x, const char *why, struct err *e)
 
 	json_add_string(&b, why, strlen(why));
 	if (x->text_open)
-		rc |= set(&x->text, "aborted", b.p, e);
+		rc |= set_part_state(&x->text, "aborted", b.p, e);
 	if (x->reasoning_open)
-		rc |= set(&x->reasoning, "aborted", b.p, e);
+		rc |= set_part_state(&x->reasoning, "aborted", b.p, e);
 	for (int i = 0; i < CHAT_CALLS; i++)
 		if (x->call_open[i])
-			rc |= set(&x->calls[i], "aborted", b.p, e);
+			rc |= set_part_state(&x->calls[i], "aborted", b.p, e);
 	buf_fini(&b);
 	chat_answer_end(x);
 	return rc ? -1 : 0;
@@ -316,7 +317,7 @@ int chat_answer_result(struct chat *x, int call, const struct buf *text,
 	buf_adds(&b, "{\"text\":");
 	json_add_string(&b, text->p, text->n);
 	buf_addc(&b, '}');
-	rc = set(&x->calls[call], failed ? "error" : "done", b.p, e);
+	rc = set_part_state(&x->calls[call], failed ? "error" : "done", b.p, e);
 	buf_fini(&b);
 	transcript_changed(&x->run->transcript);
 	return rc;

@@ -126,7 +126,7 @@ static int read_headers(struct chat_config *c, const cJSON *v, const char *home,
 							: 0;
 }
 
-static double number(const cJSON *v, const char *name)
+static double number_member(const cJSON *v, const char *name)
 {
 	const cJSON *m = cJSON_GetObjectItemCaseSensitive(v, name);
 
@@ -175,18 +175,18 @@ static int read_params(struct chat_config *c, const cJSON *v, struct arena *a,
 	return rc;
 }
 
-static int read_all(struct chat_config *c, const struct msg_start *s,
-		    const cJSON *v, struct arena *a, struct err *e)
+static int read_members(struct chat_config *c, const struct msg_start *s,
+			const cJSON *v, struct arena *a, struct err *e)
 {
 	const cJSON *price = cJSON_GetObjectItemCaseSensitive(v, "price");
 
 	c->model = arena_text(a, json_text(v, "model", s->model));
 	c->system = s->system;
 	c->ruled = cJSON_HasObjectItem(v, "permissions");
-	c->price_input = number(price, "input");
-	c->price_output = number(price, "output");
-	c->price_cached = number(price, "cached");
-	c->max_cost = number(v, "max_cost");
+	c->price_input = number_member(price, "input");
+	c->price_output = number_member(price, "output");
+	c->price_cached = number_member(price, "cached");
+	c->max_cost = number_member(v, "max_cost");
 	c->images = json_bool(v, "images", true);
 	c->files = json_bool(v, "files", true);
 	if (!c->model)
@@ -215,7 +215,7 @@ int chat_config_read(struct chat_config *c, const struct msg_start *s,
 	*c = (struct chat_config){0};
 	if (!v)
 		return -1;
-	rc = read_all(c, s, v, a, e);
+	rc = read_members(c, s, v, a, e);
 	cJSON_Delete(v);
 	return rc;
 }

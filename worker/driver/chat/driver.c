@@ -96,8 +96,8 @@ static int try_once(struct chat *x, const struct buf *body,
 	return rc;
 }
 
-static int ask(struct chat *x, const struct buf *body, struct chat_result *r,
-	       struct err *e)
+static int request_with_retries(struct chat *x, const struct buf *body,
+				struct chat_result *r, struct err *e)
 {
 	int64_t max = x->config.limits.retries, ms;
 
@@ -221,7 +221,8 @@ static int call_again(struct chat *x, const struct chat_past_call *c,
 	return rc;
 }
 
-static int settle(struct chat *x, const struct chat_item *it, struct err *e)
+static int repeat_open_calls(struct chat *x, const struct chat_item *it,
+			     struct err *e)
 {
 	for (int i = 0; i < it->ncalls; i++)
 		if (!it->calls[i].output && call_again(x, &it->calls[i], e))
@@ -329,7 +330,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 	if (rc == 0)
 		too_long = is_too_long(x, h, &r);
 	if (rc == 0 && !too_long)
-		rc = ask(x, &body, &r, e);
+		rc = request_with_retries(x, &body, &r, e);
 	buf_fini(&body);
 	if (rc)
 		return -1;
@@ -353,7 +354,7 @@ static int one_turn(struct chat *x, const struct chat_history *h, struct err *e)
 }
 
 /* What the transcript asks for next: a result, a turn, or nothing more. */
-static int step(struct chat *x, struct arena *a, struct err *e)
+static int next_step(struct chat *x, struct arena *a, struct err *e)
 {
 	struct transcript *j = &x->run->transcript;
 	struct chat_history h;
@@ -364,7 +365,7 @@ static int step(struct chat *x, struct arena *a, struct err *e)
 		return -1;
 	open = chat_history_unsettled(&h);
 	if (open)
-		return settle(x, open, e);
+		return repeat_open_calls(x, open, e);
 	last = h.n ? &h.items[h.n - 1] : NULL;
 	if (last && last->of_run && !last->by_user && last->ncalls == 0)
 		return chat_end(x, REASON_completed, "%s", "");
@@ -381,7 +382,7 @@ static int loop(struct chat *x, struct err *e)
 		arena_reset(&a);
 		rc = run_wait(x->run, 0, e); /* stands still in a pause */
 		if (rc == 0)
-			rc = step(x, &a, e);
+			rc = next_step(x, &a, e);
 	}
 	arena_fini(&a);
 	return rc;

@@ -63,7 +63,7 @@ static void printed_end(struct printed *p, struct buf *out)
 }
 
 /* Reads what there is; closes at its end. */
-static void take(int *fd, struct printed *out)
+static void read_pipe(int *fd, struct printed *out)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(*fd, bytes, sizeof bytes);
@@ -90,9 +90,9 @@ static int attend(struct run *r, struct child *c, int64_t until,
 		if (run_poll(r, p, 2, left, e))
 			return -1;
 		if (p[0].revents)
-			take(&c->out, out);
+			read_pipe(&c->out, out);
 		if (p[1].revents)
-			take(&c->err, out);
+			read_pipe(&c->err, out);
 	}
 	return 0;
 }
@@ -105,7 +105,7 @@ static void drain(struct child *c, struct printed *out)
 		struct pollfd p = {.fd = *fds[i], .events = POLLIN};
 
 		while (*fds[i] >= 0 && poll(&p, 1, 0) > 0)
-			take(fds[i], out);
+			read_pipe(fds[i], out);
 	}
 }
 

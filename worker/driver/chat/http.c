@@ -37,7 +37,7 @@ struct transfer {
 	bool failed; /* here, err says why */
 };
 
-static int on_event(void *arg, const struct sse_event *ev)
+static int on_chat_event(void *arg, const struct sse_event *ev)
 {
 	struct transfer *x = arg;
 
@@ -74,7 +74,8 @@ static bool recognise(struct transfer *x)
 static void feed(struct transfer *x, const char *p, size_t n)
 {
 	if (x->known && x->streams)
-		x->failed = sse_parse(&x->sse, p, n, on_event, x, &x->err) != 0;
+		x->failed = sse_parse(&x->sse, p, n, on_chat_event, x,
+				      &x->err) != 0;
 	else if (buf_add(&x->body, p, n))
 		x->failed = err_set(&x->err, ERR_TOOBIG,
 				    "the server's answer is too large") != 0;
@@ -272,7 +273,8 @@ static void judge_answer(struct transfer *x, struct chat_result *out)
 	}
 }
 
-static void judge(struct transfer *x, CURLcode how, struct chat_result *out)
+static void classify_result(struct transfer *x, CURLcode how,
+			    struct chat_result *out)
 {
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &out->status);
 	out->wait_ms = x->wait_ms;
@@ -333,7 +335,7 @@ int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
 	curl_multi_add_handle(h->multi, x.easy);
 	rc = wait_for(&x, &how, e);
 	if (rc == 0)
-		judge(&x, how, out);
+		classify_result(&x, how, out);
 	curl_multi_remove_handle(h->multi, x.easy); /* aborts what goes on */
 	curl_easy_cleanup(x.easy);
 	sse_parser_fini(&x.sse);

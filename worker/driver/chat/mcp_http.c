@@ -81,7 +81,7 @@ static void join_lines(char *p)
 			*p = ' ';
 }
 
-static int on_event(void *arg, const struct sse_event *ev)
+static int on_mcp_event(void *arg, const struct sse_event *ev)
 {
 	struct transfer *x = arg;
 	struct buf b = BUF_MAX(ANSWER_MAX);
@@ -113,7 +113,7 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *arg)
 
 	(void)size;
 	if (x->streams && is_ok(x)) {
-		if (sse_parse(&x->sse, p, n, on_event, x, &x->err))
+		if (sse_parse(&x->sse, p, n, on_mcp_event, x, &x->err))
 			x->failed = true;
 	} else if (buf_add(&x->body, p, n)) {
 		x->failed = err_set(&x->err, ERR_TOOBIG,
@@ -169,7 +169,8 @@ static void set_headers(struct transfer *x)
 }
 
 /* body NULL: DELETE. */
-static int begin(struct transfer *x, const char *body, size_t n, struct err *e)
+static int begin_transfer(struct transfer *x, const char *body, size_t n,
+			  struct err *e)
 {
 	CURL *c = x->easy = curl_easy_init();
 
@@ -198,7 +199,7 @@ static int begin(struct transfer *x, const char *body, size_t n, struct err *e)
 	return 0;
 }
 
-static void end(struct transfer *x)
+static void end_transfer(struct transfer *x)
 {
 	if (!x->easy)
 		return;
@@ -237,7 +238,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 }
 
 /* A refusal may be a message, too: then it is the reply. */
-static int judge(struct transfer *x, const bool *done, struct err *e)
+static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 {
 	char said[SAID_MAX];
 	long status = 0;
@@ -270,14 +271,14 @@ static int post(struct mcp_http *h, struct run *r, struct rpc *rpc,
 	struct transfer x = {.http = h, .rpc = rpc};
 	size_t n = (size_t)((char *)memchr(rpc->out->p, '\n', rpc->out->n) -
 			    rpc->out->p);
-	int rc = begin(&x, rpc->out->p, n, e);
+	int rc = begin_transfer(&x, rpc->out->p, n, e);
 
 	buf_drop(rpc->out, n + 1);
 	if (rc == 0)
 		rc = wait_for(&x, r, done, until, e);
 	if (rc == 0)
-		rc = judge(&x, done, e);
-	end(&x);
+		rc = classify_reply(&x, done, e);
+	end_transfer(&x);
 	return rc;
 }
 
@@ -301,9 +302,9 @@ void mcp_http_close(struct mcp_http *h, struct run *r)
 
 	if (!h)
 		return;
-	if (h->session[0] && begin(&x, NULL, 0, &ignored) == 0)
+	if (h->session[0] && begin_transfer(&x, NULL, 0, &ignored) == 0)
 		(void)wait_for(&x, r, &done, until, &ignored);
-	end(&x);
+	end_transfer(&x);
 	curl_multi_cleanup(h->multi);
 	free(h);
 }

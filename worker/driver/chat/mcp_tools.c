@@ -170,8 +170,8 @@ static int attend_until(struct server *s, const char *method, int64_t until,
 /* Asks, and waits for the reply. What fails is an error of the server, unless the
  * run ends. A command that fails is ended; a server with a url may be there
  * again for the next call. */
-static int ask(struct server *s, const char *method, const char *params,
-	       struct err *e)
+static int call_server(struct server *s, const char *method, const char *params,
+		       struct err *e)
 {
 	int64_t until = clock_mono_ns() + s->all->timeout_ms * NS_PER_MS;
 	int rc;
@@ -216,11 +216,12 @@ static int greet(struct server *s, struct err *e)
 {
 	bool sent = true;
 
-	if (ask(s, "initialize",
-		"{\"protocolVersion\":\"" PROTOCOL "\",\"capabilities\":{},"
-		"\"clientInfo\":{\"name\":\"skep\",\"version\":\"" SKEP_VERSION
-		"\"}}",
-		e))
+	if (call_server(s, "initialize",
+			"{\"protocolVersion\":\"" PROTOCOL
+			"\",\"capabilities\":{},"
+			"\"clientInfo\":{\"name\":\"skep\",\"version\":"
+			"\"" SKEP_VERSION "\"}}",
+			e))
 		return -1;
 	rpc_notify(&s->rpc, "notifications/initialized", "{}");
 	if (!s->http)
@@ -232,7 +233,7 @@ static int greet(struct server *s, struct err *e)
 			     e);
 }
 
-static int start(struct server *s, struct err *e)
+static int start_server(struct server *s, struct err *e)
 {
 	if (s->spec->url ? mcp_http_open(&s->http, s->spec, e)
 			 : start_command(s, e))
@@ -248,12 +249,12 @@ static int start(struct server *s, struct err *e)
 static int ask_again(struct server *s, const char *method, const char *params,
 		     struct err *e)
 {
-	if (ask(s, method, params, e) == 0)
+	if (call_server(s, method, params, e) == 0)
 		return 0;
 	if (!s->http || e->code != ERR_NOTFOUND)
 		return -1;
 	mcp_http_forget(s->http);
-	return greet(s, e) ? -1 : ask(s, method, params, e);
+	return greet(s, e) ? -1 : call_server(s, method, params, e);
 }
 
 /* --- its tools ----------------------------------------------------------- */
@@ -311,7 +312,7 @@ static int list_tools(struct server *s, struct err *e)
 
 	buf_adds(&params, "{}");
 	do {
-		rc = ask(s, "tools/list", params.p, e);
+		rc = call_server(s, "tools/list", params.p, e);
 		if (rc)
 			break;
 		cJSON_ArrayForEach(
@@ -362,7 +363,7 @@ int chat_mcp_open(struct chat_mcp **out, struct run *r,
 		struct err why;
 
 		*s = (struct server){.all = m, .spec = &servers->list[i]};
-		if (start(s, &why) == 0 && list_tools(s, &why) == 0)
+		if (start_server(s, &why) == 0 && list_tools(s, &why) == 0)
 			continue;
 		drop_server(s);
 		if (run_ending(r) || why.code == ERR_STALE) {
@@ -401,7 +402,7 @@ const struct chat_mcp_tool *chat_mcp_find(const struct chat_mcp *m,
 /* --- a call -------------------------------------------------------------- */
 
 /* Text, and what else there is in a word. */
-static void add_content(const cJSON *result, struct buf *text)
+static void add_result_content(const cJSON *result, struct buf *text)
 {
 	const cJSON *v, *data = cJSON_GetObjectItemCaseSensitive(
 				result, "structuredContent");
@@ -451,7 +452,7 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 	buf_fini(&params);
 	if (rc)
 		return -1;
-	add_content(s->result, text);
+	add_result_content(s->result, text);
 	if (text->over)
 		text->over = false; /* what there is room for */
 	return json_bool(s->result, "isError", false)

@@ -155,8 +155,9 @@ static void add_note(struct buf *notes, const struct media *m, const char *why)
 		 base_name(m->path), why, m->path);
 }
 
-static void add_part(const struct format *f, const struct media *m,
-		     const struct buf *bytes, bool responses, struct buf *out)
+static void add_media_part(const struct format *f, const struct media *m,
+			   const struct buf *bytes, bool responses,
+			   struct buf *out)
 {
 	if (f->kind == CHAT_MEDIA_PICTURE)
 		add_picture(out, f, bytes, responses);
@@ -183,7 +184,7 @@ static void add_one(const struct media *m, struct asked *ask,
 	if (why) {
 		add_note(&to->notes, m, why);
 	} else if (f) {
-		add_part(f, m, &bytes, ask->responses, &to->parts);
+		add_media_part(f, m, &bytes, ask->responses, &to->parts);
 		to->sent |= CHAT_MEDIA_BIT(f->kind);
 		to->room -= bytes.n;
 		ask->n++;

@@ -7,25 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
 /* The members of an element whose pieces are joined. */
 static const char *const texts[] = {"text", "summary", "thinking"};
 
 static const char *text_member(const cJSON *v)
 {
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (cJSON_IsString(member(v, texts[i])))
+		if (cJSON_IsString(json_member(v, texts[i])))
 			return texts[i];
 	return NULL;
 }
 
 static bool same_member(const cJSON *a, const cJSON *b, const char *name)
 {
-	const cJSON *x = member(a, name), *y = member(b, name);
+	const cJSON *x = json_member(a, name), *y = json_member(b, name);
 
 	return (!x && !y) || (x && y && cJSON_Compare(x, y, true));
 }
@@ -38,7 +33,7 @@ static struct chat_detail *goes_on(struct chat_turn *t, const cJSON *v,
 	struct chat_detail *d;
 
 	if (t->ndetails == 0 ||
-	    (!text && !cJSON_IsString(member(v, "signature"))))
+	    (!text && !cJSON_IsString(json_member(v, "signature"))))
 		return NULL;
 	d = &t->details[t->ndetails - 1];
 	return d->member && (!text || strcmp(d->member, text) == 0) &&
@@ -86,7 +81,7 @@ static int take_detail(struct chat_turn *t, const cJSON *v, struct err *e)
 		cJSON_AddItemToObject(d->v, m->string,
 				      cJSON_Duplicate(m, true));
 	}
-	if (text && buf_adds(&d->text, member(v, text)->valuestring))
+	if (text && buf_adds(&d->text, json_member(v, text)->valuestring))
 		return err_set(e, ERR_TOOBIG,
 			       "the model's reasoning is over %zu bytes",
 			       d->text.max);
@@ -116,18 +111,18 @@ static int take_list(struct chat_turn *t, const cJSON *m, bool shown,
 	const cJSON *v;
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		if (!cJSON_IsArray(member(m, lists[i])) ||
+		if (!cJSON_IsArray(json_member(m, lists[i])) ||
 		    (t->list && strcmp(t->list, lists[i]) != 0))
 			continue;
 		t->list = lists[i];
-		cJSON_ArrayForEach(v, member(m, lists[i]))
+		cJSON_ArrayForEach(v, json_member(m, lists[i]))
 		{
 			const char *text = text_member(v);
 
 			if (take_detail(t, v, e) ||
 			    (text && !shown &&
-			     chat_turn_text(t, CHAT_REASONING, member(v, text),
-					    e)))
+			     chat_turn_text(t, CHAT_REASONING,
+					    json_member(v, text), e)))
 				return -1;
 		}
 	}
@@ -141,7 +136,7 @@ int chat_turn_reasoning(struct chat_turn *t, const cJSON *m, struct err *e)
 	bool shown = false;
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields && !shown; i++) {
-		const cJSON *v = member(m, fields[i]);
+		const cJSON *v = json_member(m, fields[i]);
 
 		if (!cJSON_IsString(v))
 			continue;

@@ -2,20 +2,12 @@
 
 #include <string.h>
 
-static void add_json(struct buf *out, const char *name, const cJSON *v)
+static void add_json_member(struct buf *out, const char *name, const cJSON *v)
 {
 	if (!v)
 		return;
 	buf_addf(out, ",\"%s\":", name);
 	json_add(out, v);
-}
-
-static void add_text(struct buf *out, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	buf_addf(out, "%c\"%s\":", out->n ? ',' : '{', name);
-	json_add_string(out, text, strlen(text));
 }
 
 void chat_state_write(const struct chat_turn *t, const char *from,
@@ -24,12 +16,12 @@ void chat_state_write(const struct chat_turn *t, const char *from,
 	cJSON *details = chat_turn_details(t);
 
 	if (t->field || details || t->items || t->extra) {
-		add_text(out, "from", from);
-		add_text(out, "field", t->field);
-		add_text(out, "list", details ? t->list : NULL);
-		add_json(out, "details", details);
-		add_json(out, "items", t->items);
-		add_json(out, "extra", t->extra);
+		json_add_member(out, "from", from);
+		json_add_member(out, "field", t->field);
+		json_add_member(out, "list", details ? t->list : NULL);
+		add_json_member(out, "details", details);
+		add_json_member(out, "items", t->items);
+		add_json_member(out, "extra", t->extra);
 		buf_addc(out, '}');
 	}
 	cJSON_Delete(details);
@@ -40,8 +32,8 @@ void chat_state_write_call(const struct chat_call *c, const char *from,
 {
 	if (!c->extra)
 		return;
-	add_text(out, "from", from);
-	add_json(out, "extra", c->extra);
+	json_add_member(out, "from", from);
+	add_json_member(out, "extra", c->extra);
 	buf_addc(out, '}');
 }
 

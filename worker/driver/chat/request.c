@@ -7,12 +7,6 @@
 
 #define UNKNOWN "The tool was interrupted; nobody knows whether it was done."
 
-static void add_text(struct buf *b, const char *name, const char *text)
-{
-	buf_addf(b, "%s\"%s\":", b->p[b->n - 1] == '{' ? "" : ",", name);
-	json_add_string(b, text, strlen(text));
-}
-
 static void comma(struct buf *b)
 {
 	if (b->p[b->n - 1] != '[')
@@ -23,12 +17,12 @@ static void add_message(struct buf *b, const char *role, const char *text)
 {
 	comma(b);
 	buf_addc(b, '{');
-	add_text(b, "role", role);
-	add_text(b, "content", text);
+	json_add_member(b, "role", role);
+	json_add_member(b, "content", text);
 	buf_addc(b, '}');
 }
 
-static void add_json(struct buf *b, const char *name, const char *json)
+static void add_json_member(struct buf *b, const char *name, const char *json)
 {
 	buf_addf(b, "%s\"%s\":%s", b->p[b->n - 1] == '{' ? "" : ",", name,
 		 json);
@@ -70,8 +64,8 @@ static bool in_parts(const struct chat_state *s)
 }
 
 /* The content with the reasoning in it, where it was there. */
-static void add_content(struct buf *b, const struct chat_item *it,
-			const struct chat_state *s)
+static void add_message_content(struct buf *b, const struct chat_item *it,
+				const struct chat_state *s)
 {
 	const char *thought = s && s->reasoning ? s->reasoning : "";
 	struct buf text = BUF_MAX(2 * CHAT_TEXT_MAX);
@@ -79,16 +73,16 @@ static void add_content(struct buf *b, const struct chat_item *it,
 	if (s && is_tag(s)) {
 		buf_addf(&text, "%s%s%s\n%s", s->field, thought,
 			 chat_think_close(s->field), it->text);
-		add_text(b, "content", text.p);
+		json_add_member(b, "content", text.p);
 	} else if (s && in_parts(s)) {
 		buf_adds(b, ",\"content\":[{\"type\":\"thinking\","
 			    "\"thinking\":[{\"type\":\"text\"");
-		add_text(b, "text", thought);
+		json_add_member(b, "text", thought);
 		buf_adds(b, "}]},{\"type\":\"text\"");
-		add_text(b, "text", it->text);
+		json_add_member(b, "text", it->text);
 		buf_adds(b, "}]");
 	} else if (it->text[0] || it->ncalls == 0) {
-		add_text(b, "content", it->text);
+		json_add_member(b, "content", it->text);
 	} else {
 		buf_adds(b, ",\"content\":null");
 	}
@@ -98,11 +92,11 @@ static void add_content(struct buf *b, const struct chat_item *it,
 static void add_state(struct buf *b, const struct chat_state *s, bool texts)
 {
 	if (texts && s->field && !is_tag(s) && !in_parts(s) && !s->details)
-		add_text(b, s->field, s->reasoning ? s->reasoning : "");
+		json_add_member(b, s->field, s->reasoning ? s->reasoning : "");
 	if (s->list && s->details)
-		add_json(b, s->list, s->details);
+		add_json_member(b, s->list, s->details);
 	if (s->extra)
-		add_json(b, "extra_content", s->extra);
+		add_json_member(b, "extra_content", s->extra);
 }
 
 static void add_calls(const struct chat *x, const struct chat_item *it,
@@ -112,13 +106,14 @@ static void add_calls(const struct chat *x, const struct chat_item *it,
 	for (int i = 0; i < it->ncalls; i++) {
 		comma(b);
 		buf_addc(b, '{');
-		add_text(b, "id", it->calls[i].id);
+		json_add_member(b, "id", it->calls[i].id);
 		buf_adds(b, ",\"type\":\"function\",\"function\":{");
-		add_text(b, "name", it->calls[i].name);
-		add_text(b, "arguments", it->calls[i].input);
+		json_add_member(b, "name", it->calls[i].name);
+		json_add_member(b, "arguments", it->calls[i].input);
 		buf_addc(b, '}');
 		if (it->calls[i].state.extra && is_own(x, &it->calls[i].state))
-			add_json(b, "extra_content", it->calls[i].state.extra);
+			add_json_member(b, "extra_content",
+					it->calls[i].state.extra);
 		buf_addc(b, '}');
 	}
 	buf_addc(b, ']');
@@ -135,8 +130,8 @@ static void add_assistant(const struct chat *x, const struct chat_history *h,
 		return; /* an empty answer; servers reject empty messages */
 	comma(b);
 	buf_addc(b, '{');
-	add_text(b, "role", "assistant");
-	add_content(b, it, texts ? &it->state : NULL);
+	json_add_member(b, "role", "assistant");
+	add_message_content(b, it, texts ? &it->state : NULL);
 	if (own)
 		add_state(b, &it->state, texts);
 	if (it->ncalls > 0)
@@ -146,9 +141,9 @@ static void add_assistant(const struct chat *x, const struct chat_history *h,
 		const char *text = it->calls[i].output;
 
 		buf_adds(b, ",{");
-		add_text(b, "role", "tool");
-		add_text(b, "tool_call_id", it->calls[i].id);
-		add_text(b, "content", text ? text : UNKNOWN);
+		json_add_member(b, "role", "tool");
+		json_add_member(b, "tool_call_id", it->calls[i].id);
+		json_add_member(b, "content", text ? text : UNKNOWN);
 		buf_addc(b, '}');
 	}
 }
@@ -187,14 +182,14 @@ static void add_items(const struct chat *x, const struct chat_item *it,
 			add_reasoning(b, &it->state, i, i == it->ncalls - 1);
 		comma(b);
 		buf_addc(b, '{');
-		add_text(b, "type", "function_call");
-		add_text(b, "call_id", c->id);
-		add_text(b, "name", c->name);
-		add_text(b, "arguments", c->input);
+		json_add_member(b, "type", "function_call");
+		json_add_member(b, "call_id", c->id);
+		json_add_member(b, "name", c->name);
+		json_add_member(b, "arguments", c->input);
 		buf_adds(b, "},{");
-		add_text(b, "type", "function_call_output");
-		add_text(b, "call_id", c->id);
-		add_text(b, "output", c->output ? c->output : UNKNOWN);
+		json_add_member(b, "type", "function_call_output");
+		json_add_member(b, "call_id", c->id);
+		json_add_member(b, "output", c->output ? c->output : UNKNOWN);
 		buf_addc(b, '}');
 	}
 }
@@ -231,7 +226,7 @@ static void add_user(struct chat *x, const char *text, struct buf *b)
 		comma(b);
 		buf_addf(b, "{\"role\":\"user\",\"content\":[{\"type\":\"%s\"",
 			 responses ? "input_text" : "text");
-		add_text(b, "text", all.p);
+		json_add_member(b, "text", all.p);
 		buf_addc(b, '}');
 		buf_add(b, m.parts.p, m.parts.n);
 		buf_adds(b, "]}");
@@ -304,7 +299,7 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 	x->sent_media = 0;
 	x->media_room = CHAT_MEDIA_ROOM;
 	buf_addc(out, '{');
-	add_text(out, "model", c->model);
+	json_add_member(out, "model", c->model);
 	buf_adds(out, ",\"stream\":true");
 	if (c->responses) {
 		buf_adds(out, ",\"store\":false");
@@ -312,7 +307,7 @@ int chat_request(struct chat *x, const struct chat_history *h, struct buf *out,
 			buf_adds(out, ",\"include\":[\"reasoning."
 				      "encrypted_content\"]");
 		if (c->system)
-			add_text(out, "instructions", c->system);
+			json_add_member(out, "instructions", c->system);
 	} else {
 		buf_adds(out, ",\"stream_options\":{\"include_usage\":true}");
 	}

@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
 static bool is_type(const cJSON *v, const char *type)
 {
 	return strcmp(json_text(v, "type", ""), type) == 0;
@@ -43,7 +38,7 @@ static int take_call(struct chat_turn *t, const cJSON *item, struct err *e)
 		return -1;
 	if (t->calls[i].args.n > 0)
 		return 0; /* it was streamed */
-	return chat_turn_add_args(t, i, member(item, "arguments"), e);
+	return chat_turn_add_args(t, i, json_member(item, "arguments"), e);
 }
 
 /* Summaries, or the reasoning itself where the server gives it. */
@@ -51,9 +46,10 @@ static int take_thoughts(struct chat_turn *t, const cJSON *item, struct err *e)
 {
 	if (t->reasoning.n > 0)
 		return 0; /* it was streamed */
-	return chat_turn_text(t, CHAT_REASONING, member(item, "summary"), e) ||
+	return chat_turn_text(t, CHAT_REASONING, json_member(item, "summary"),
+			      e) ||
 			       chat_turn_text(t, CHAT_REASONING,
-					      member(item, "content"), e)
+					      json_member(item, "content"), e)
 		       ? -1
 		       : 0;
 }
@@ -74,7 +70,7 @@ static int take_output(struct chat_turn *t, const cJSON *output, struct err *e)
 			rc |= take_thoughts(t, item, e);
 		else if (is_type(item, "message") && !text)
 			rc |= chat_turn_text(t, CHAT_TEXT,
-					     member(item, "content"), e);
+					     json_member(item, "content"), e);
 		else if (is_type(item, "function_call") && !calls)
 			rc |= take_call(t, item, e);
 		before += is_type(item, "function_call");
@@ -86,19 +82,19 @@ static int take_output(struct chat_turn *t, const cJSON *output, struct err *e)
 
 int chat_turn_response(struct chat_turn *t, const cJSON *r, struct err *e)
 {
-	const cJSON *why = member(r, "incomplete_details");
-	const cJSON *error = member(r, "error");
+	const cJSON *why = json_member(r, "incomplete_details");
+	const cJSON *error = json_member(r, "error");
 
 	snprintf(t->model, sizeof t->model, "%s",
 		 json_text(r, "model", t->model));
-	chat_turn_usage(t, member(r, "usage"));
+	chat_turn_usage(t, json_member(r, "usage"));
 	if (cJSON_IsObject(error))
 		chat_turn_error(t, error);
 	chat_turn_finish(t, json_text(why, "reason", ""));
 	if (!t->finish[0] &&
 	    strcmp(json_text(r, "status", ""), "completed") == 0)
 		chat_turn_finish(t, "stop");
-	return take_output(t, member(r, "output"), e);
+	return take_output(t, json_member(r, "output"), e);
 }
 
 static int take_item(struct chat_turn *t, const cJSON *item, bool done,
@@ -131,13 +127,13 @@ static int take_delta(struct chat_turn *t, const char *type, const cJSON *delta,
 int chat_turn_typed(struct chat_turn *t, const char *type, const cJSON *v,
 		    struct err *e)
 {
-	const cJSON *response = member(v, "response");
+	const cJSON *response = json_member(v, "response");
 	bool done = strcmp(type, "response.output_item.done") == 0;
 
 	if (strstr(type, ".delta"))
-		return take_delta(t, type, member(v, "delta"), e);
+		return take_delta(t, type, json_member(v, "delta"), e);
 	if (done || strcmp(type, "response.output_item.added") == 0)
-		return take_item(t, member(v, "item"), done, e);
+		return take_item(t, json_member(v, "item"), done, e);
 	if (strcmp(type, "error") == 0)
 		chat_turn_error(t, v);
 	if (!cJSON_IsObject(response))

@@ -17,8 +17,8 @@ struct sink {
 	struct err *e;
 };
 
-static int give(const struct sink *to, enum chat_think_gives what,
-		const char *text, size_t n)
+static int pass_on(const struct sink *to, enum chat_think_gives what,
+		   const char *text, size_t n)
 {
 	return n > 0 || what == THINK_IS_REASONING
 		       ? to->give(to->arg, what, text, n, to->e)
@@ -31,7 +31,7 @@ static int give_held(struct chat_think *t, enum chat_think_gives what,
 	size_t n = t->n;
 
 	t->n = 0;
-	return give(to, what, t->held, n);
+	return pass_on(to, what, t->held, n);
 }
 
 static bool is_space(char c)
@@ -118,7 +118,7 @@ static int inside(struct chat_think *t, char c, const struct sink *to)
 	if (tag[t->n] != c && give_held(t, THINK_GIVES_REASONING, to))
 		return -1;
 	if (tag[t->n] != c)
-		return give(to, THINK_GIVES_REASONING, &c, 1);
+		return pass_on(to, THINK_GIVES_REASONING, &c, 1);
 	t->held[t->n++] = c;
 	if (tag[t->n])
 		return 0;
@@ -148,7 +148,7 @@ static int looking(struct chat_think *t, char c, const struct sink *to)
 		t->tag = tag;
 		t->n = 0;
 		t->state = THINK_BEHIND;
-		return give(to, THINK_IS_REASONING, "", 0);
+		return pass_on(to, THINK_IS_REASONING, "", 0);
 	}
 	if (is == MATCH_OPEN)
 		t->state = THINK_TEXT;
@@ -198,11 +198,11 @@ int chat_think_feed(struct chat_think *t, const char *text, size_t n,
 			break;
 		}
 		if (sure > 0)
-			rc = give(&to,
-				  t->state == THINK_INSIDE
-					  ? THINK_GIVES_REASONING
-					  : THINK_GIVES_TEXT,
-				  text, sure);
+			rc = pass_on(&to,
+				     t->state == THINK_INSIDE
+					     ? THINK_GIVES_REASONING
+					     : THINK_GIVES_TEXT,
+				     text, sure);
 		else if (t->state != THINK_BEHIND)
 			rc = feed_one(t, *text, &to);
 		if (rc)
@@ -211,7 +211,7 @@ int chat_think_feed(struct chat_think *t, const char *text, size_t n,
 		text += sure;
 		n -= sure;
 	}
-	return give(&to, THINK_GIVES_TEXT, text, n);
+	return pass_on(&to, THINK_GIVES_TEXT, text, n);
 }
 
 int chat_think_end(struct chat_think *t, chat_think_fn *fn, void *arg,

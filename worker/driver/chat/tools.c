@@ -124,8 +124,8 @@ static int set_state(struct chat *x, const struct chat_use *use,
 	return 0;
 }
 
-static int ask(struct chat *x, const struct chat_use *use, const char *title,
-	       struct err *e)
+static int ask_permission(struct chat *x, const struct chat_use *use,
+			  const char *title, struct err *e)
 {
 	struct buf detail = BUF_MAX(65536);
 	struct msg_approval q = {
@@ -171,7 +171,7 @@ static int permitted(struct chat *x, const struct chat_use *use,
 	case PERMIT_ALLOW:
 		return 1;
 	case PERMIT_ASK:
-		yes = ask(x, use, title, e);
+		yes = ask_permission(x, use, title, e);
 		break;
 	case PERMIT_DENY:
 		yes = 0;

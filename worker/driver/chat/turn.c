@@ -36,12 +36,7 @@ void chat_turn_fini(struct chat_turn *t)
 	cJSON_Delete(t->extra);
 }
 
-static const cJSON *member(const cJSON *v, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(v, name);
-}
-
-static void keep(char *to, size_t cap, const char *text)
+static void copy_bounded(char *to, size_t cap, const char *text)
 {
 	snprintf(to, cap, "%s", text);
 }
@@ -115,7 +110,7 @@ void chat_turn_finish(struct chat_turn *t, const char *word)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcasecmp(words[i][0], word) == 0)
 			word = words[i][1];
-	keep(t->finish, sizeof t->finish, word);
+	copy_bounded(t->finish, sizeof t->finish, word);
 }
 
 /* --- calls ------------------------------------------------------------- */
@@ -151,7 +146,7 @@ int chat_turn_call_by_id(const struct chat_turn *t, const char *id)
 static int call_of(struct chat_turn *t, const cJSON *d, const char *id,
 		   const char *name, struct err *e)
 {
-	const cJSON *index = member(d, "index");
+	const cJSON *index = json_member(d, "index");
 	int64_t at = cJSON_IsNumber(index) ? (int64_t)index->valuedouble : -1;
 	int i = t->ncalls - 1;
 
@@ -175,7 +170,7 @@ int chat_turn_keep_whole(char *to, size_t cap, const char *what,
 		return err_set(e, ERR_TOOBIG,
 			       "the model's answer: %s is over %d bytes", what,
 			       CHAT_NAME - 1);
-	keep(to, cap, text);
+	copy_bounded(to, cap, text);
 	return 0;
 }
 
@@ -215,7 +210,7 @@ int chat_turn_add_args(struct chat_turn *t, int i, const cJSON *args,
 /* What the server needs to get back with the call, or the message. */
 static void keep_extra(cJSON **to, const cJSON *from)
 {
-	const cJSON *extra = member(from, "extra_content");
+	const cJSON *extra = json_member(from, "extra_content");
 
 	if (!cJSON_IsObject(extra))
 		return;
@@ -227,7 +222,7 @@ static void keep_extra(cJSON **to, const cJSON *from)
  * old shape have it, {"name", "arguments"}. */
 static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 {
-	const cJSON *f = member(d, "function");
+	const cJSON *f = json_member(d, "function");
 	const char *id = json_text(d, "id", "");
 	const char *name = json_text(f ? f : d, "name", "");
 	int i = call_of(t, d, id, name, e);
@@ -241,7 +236,7 @@ static int take_call(struct chat_turn *t, const cJSON *d, struct err *e)
 	if (add_name(&t->calls[i], name, e))
 		return -1;
 	keep_extra(&t->calls[i].extra, d);
-	return chat_turn_add_args(t, i, member(f ? f : d, "arguments"), e);
+	return chat_turn_add_args(t, i, json_member(f ? f : d, "arguments"), e);
 }
 
 /* --- messages ---------------------------------------------------------- */
@@ -274,13 +269,13 @@ static int take_texts(struct chat_turn *t, enum chat_grows what, const cJSON *v,
 static int take_part(struct chat_turn *t, enum chat_grows what,
 		     const cJSON *part, struct err *e)
 {
-	const cJSON *thought = member(part, "thinking");
+	const cJSON *thought = json_member(part, "thinking");
 
 	if (cJSON_IsString(thought) || cJSON_IsArray(thought)) {
 		t->field = CHAT_FIELD_PARTS;
 		return take_texts(t, CHAT_REASONING, thought, e);
 	}
-	if (take_refusal(t, member(part, "refusal"), e))
+	if (take_refusal(t, json_member(part, "refusal"), e))
 		return -1;
 	return grow_text(t, what, json_text(part, "text", ""), e);
 }
@@ -302,15 +297,15 @@ int chat_turn_text(struct chat_turn *t, enum chat_grows what, const cJSON *v,
 
 static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 {
-	const cJSON *old = member(m, "function_call");
+	const cJSON *old = json_member(m, "function_call");
 	const cJSON *d;
 
 	keep_extra(&t->extra, m);
 	if (chat_turn_reasoning(t, m, e) ||
-	    chat_turn_text(t, CHAT_TEXT, member(m, "content"), e) ||
-	    take_refusal(t, member(m, "refusal"), e))
+	    chat_turn_text(t, CHAT_TEXT, json_member(m, "content"), e) ||
+	    take_refusal(t, json_member(m, "refusal"), e))
 		return -1;
-	cJSON_ArrayForEach(d, member(m, "tool_calls"))
+	cJSON_ArrayForEach(d, json_member(m, "tool_calls"))
 	{
 		if (take_call(t, d, e))
 			return -1;
@@ -321,7 +316,8 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 	if (t->ncalls > 0) {
 		if (add_name(&t->calls[0], json_text(old, "name", ""), e))
 			return -1;
-		return chat_turn_add_args(t, 0, member(old, "arguments"), e);
+		return chat_turn_add_args(t, 0, json_member(old, "arguments"),
+					  e);
 	}
 	return take_call(t, old, e);
 }
@@ -329,16 +325,16 @@ static int take_message(struct chat_turn *t, const cJSON *m, struct err *e)
 void chat_turn_usage(struct chat_turn *t, const cJSON *u)
 {
 	struct chat_usage *to = &t->usage;
-	const cJSON *in = member(u, "prompt_tokens_details");
-	const cJSON *out = member(u, "completion_tokens_details");
-	const cJSON *cost = member(u, "cost");
+	const cJSON *in = json_member(u, "prompt_tokens_details");
+	const cJSON *out = json_member(u, "completion_tokens_details");
+	const cJSON *cost = json_member(u, "cost");
 
 	if (!cJSON_IsObject(u))
 		return;
 	if (!in)
-		in = member(u, "input_tokens_details");
+		in = json_member(u, "input_tokens_details");
 	if (!out)
-		out = member(u, "output_tokens_details");
+		out = json_member(u, "output_tokens_details");
 	to->input = json_i64(u, "prompt_tokens",
 			     json_i64(u, "input_tokens", to->input));
 	to->output = json_i64(u, "completion_tokens",
@@ -351,7 +347,7 @@ void chat_turn_usage(struct chat_turn *t, const cJSON *u)
 
 void chat_turn_error(struct chat_turn *t, const cJSON *v)
 {
-	const cJSON *code = member(v, "code");
+	const cJSON *code = json_member(v, "code");
 	const char *text = cJSON_IsString(v) ? v->valuestring
 					     : json_text(v, "message", NULL);
 	char shown[ERROR_TEXT];
@@ -360,19 +356,20 @@ void chat_turn_error(struct chat_turn *t, const cJSON *v)
 	buf_clear(&t->error);
 	buf_adds(&t->error, shown);
 	if (cJSON_IsString(code))
-		keep(t->error_code, sizeof t->error_code, code->valuestring);
+		copy_bounded(t->error_code, sizeof t->error_code,
+			     code->valuestring);
 	else
-		keep(t->error_code, sizeof t->error_code,
-		     json_text(v, "type", ""));
+		copy_bounded(t->error_code, sizeof t->error_code,
+			     json_text(v, "type", ""));
 }
 
 /* --- all --------------------------------------------------------------- */
 
 int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e)
 {
-	const cJSON *choice = cJSON_GetArrayItem(member(v, "choices"), 0);
-	const cJSON *message = member(choice, "delta");
-	const cJSON *error = member(v, "error");
+	const cJSON *choice = cJSON_GetArrayItem(json_member(v, "choices"), 0);
+	const cJSON *message = json_member(choice, "delta");
+	const cJSON *error = json_member(v, "error");
 	const char *type = json_text(v, "type", NULL);
 	const char *finish = json_text(choice, "finish_reason", "");
 
@@ -382,10 +379,11 @@ int chat_turn_feed(struct chat_turn *t, const cJSON *v, struct err *e)
 		return chat_turn_response(t, v, e);
 	if (type && !choice)
 		return chat_turn_typed(t, type, v, e);
-	keep(t->model, sizeof t->model, json_text(v, "model", t->model));
-	chat_turn_usage(t, member(v, "usage"));
+	copy_bounded(t->model, sizeof t->model,
+		     json_text(v, "model", t->model));
+	chat_turn_usage(t, json_member(v, "usage"));
 	if (!cJSON_IsObject(message))
-		message = member(choice, "message");
+		message = json_member(choice, "message");
 	if (cJSON_IsObject(message) && take_message(t, message, e))
 		return -1;
 	chat_turn_finish(t, finish);
@@ -458,8 +456,8 @@ int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e)
 				 "call_%lld_%d", (long long)turn, i);
 	if (strcmp(t->finish, "length") != 0 &&
 	    strcmp(t->finish, "refusal") != 0)
-		keep(t->finish, sizeof t->finish,
-		     named > 0 ? "tool_calls" : "stop");
+		copy_bounded(t->finish, sizeof t->finish,
+			     named > 0 ? "tool_calls" : "stop");
 	if (t->text.n == 0 && named == 0 && t->reasoning.n == 0 && !ended)
 		return err_set(e, ERR_PROTOCOL,
 			       "the server's answer has nothing in it");
