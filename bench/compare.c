@@ -76,7 +76,8 @@ static void free_lines(struct lines *l)
 		cJSON_Delete(l->v[i].json);
 }
 
-static const struct line *same(const struct lines *in, const struct line *l)
+static const struct line *find_same_line(const struct lines *in,
+					 const struct line *l)
 {
 	for (size_t i = 0; i < in->n; i++)
 		if (!strcmp(in->v[i].key, l->key))
@@ -116,7 +117,7 @@ int compare_command(int argc, char **argv, struct err *e)
 	if (!rc)
 		printf("  %-44s %12s %12s %8s\n", "metric", "A", "B", "B is");
 	for (size_t i = 0; !rc && i < a.n; i++) {
-		const struct line *other = same(&b, &a.v[i]);
+		const struct line *other = find_same_line(&b, &a.v[i]);
 
 		if (other)
 			print_pair(&a.v[i], other);

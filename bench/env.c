@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
-static void put(struct env *env, const char *name, const char *value)
+static void put_variable(struct env *env, const char *name, const char *value)
 {
 	if (env->n < ENV_MAX)
 		env->items[env->n++] = (struct env_item){name, value};
@@ -84,15 +84,15 @@ void env_read(struct env *env, const char *dir, struct arena *a)
 	if (getloadavg(load, 1) < 1)
 		load[0] = 0;
 	env->load = load[0] / cores;
-	put(env, "skep", SKEP_VERSION);
-	put(env, "kernel", arena_text(a, u.release));
-	put(env, "cpu", proc_value("/proc/cpuinfo", "model name", a));
-	put(env, "cores", arena_printf(a, "%d", cores));
-	put(env, "memory", proc_value("/proc/meminfo", "MemTotal", a));
-	put(env, "filesystem", filesystem_of(dir, a));
-	put(env, "sqlite", sqlite3_libversion());
-	put(env, "sqlite_options", sqlite_options(a));
-	put(env, "load", arena_printf(a, "%.2f", load[0]));
+	put_variable(env, "skep", SKEP_VERSION);
+	put_variable(env, "kernel", arena_text(a, u.release));
+	put_variable(env, "cpu", proc_value("/proc/cpuinfo", "model name", a));
+	put_variable(env, "cores", arena_printf(a, "%d", cores));
+	put_variable(env, "memory", proc_value("/proc/meminfo", "MemTotal", a));
+	put_variable(env, "filesystem", filesystem_of(dir, a));
+	put_variable(env, "sqlite", sqlite3_libversion());
+	put_variable(env, "sqlite_options", sqlite_options(a));
+	put_variable(env, "load", arena_printf(a, "%.2f", load[0]));
 }
 
 void env_json(const struct env *env, struct buf *out)

@@ -49,7 +49,7 @@ struct usage bench_usage_since(struct usage was)
 			      now.written - was.written};
 }
 
-static void take(struct bench_result *to, const struct bench_sample *s)
+static void add_sample(struct bench_result *to, const struct bench_sample *s)
 {
 	samples_add(&to->values, s->value);
 	if (s->wait.n > 0)
@@ -65,8 +65,8 @@ static void take(struct bench_result *to, const struct bench_sample *s)
 }
 
 /* 0, or -1; a case that is not supported here is marked and said. */
-static int measure(struct bench_run *r, const struct bench_case *c,
-		   struct bench_result *to, bool warm_up, struct err *e)
+static int measure_case(struct bench_run *r, const struct bench_case *c,
+			struct bench_result *to, bool warm_up, struct err *e)
 {
 	struct bench_sample *s = calloc(1, sizeof *s);
 	struct usage before = bench_usage();
@@ -81,7 +81,7 @@ static int measure(struct bench_run *r, const struct bench_case *c,
 		bench_say(r, "%s was left out: %s.", c->name, e->text);
 		rc = 0;
 	} else if (!rc && !warm_up && !bench_stopped(r)) {
-		take(to, s);
+		add_sample(to, s);
 	}
 	free(s);
 	return rc ? err_wrap(e, "%s", c->name) : 0;
@@ -117,7 +117,8 @@ int bench_interleave(struct bench_run *r, const struct bench_case *cases,
 				       (double)(rounds * n));
 			if (bench_stopped(r) || results[k].skipped)
 				continue;
-			if (measure(r, &cases[k], &results[k], round == 0, e)) {
+			if (measure_case(r, &cases[k], &results[k], round == 0,
+					 e)) {
 				progress_clear(r);
 				return -1;
 			}

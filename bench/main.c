@@ -32,7 +32,7 @@ static const struct bench_option common[] = {
 	{0},
 };
 
-static const struct bench *find(const char *name)
+static const struct bench *find_bench(const char *name)
 {
 	for (size_t i = 0; i < NBENCHES; i++)
 		if (!strcmp(benches[i]->name, name))
@@ -40,7 +40,7 @@ static const struct bench *find(const char *name)
 	return NULL;
 }
 
-static void list(void)
+static void list_benches(void)
 {
 	for (size_t i = 0; i < NBENCHES; i++)
 		printf("  %-12s %s\n", benches[i]->name, benches[i]->help);
@@ -64,7 +64,7 @@ static void usage(void)
 	       "       skep-bench compare A.json B.json\n"
 	       "       skep-bench peers\n"
 	       "       skep-bench list\n\nBenchmarks:\n");
-	list();
+	list_benches();
 	printf("\nOptions of every benchmark:\n");
 	print_options(common);
 	printf("\n`skep-bench BENCHMARK --help` tells more.\n");
@@ -237,7 +237,7 @@ static const char *names(void)
 
 static int bench_command(const char *name, int argc, char **argv, struct err *e)
 {
-	const struct bench *b = find(name);
+	const struct bench *b = find_bench(name);
 	struct bench_run r = {.dir = ".", .seconds = 0};
 	int rc;
 
@@ -267,7 +267,7 @@ static int dispatch(int argc, char **argv, struct err *e)
 		usage();
 		return argc > 1 ? 0 : 1;
 	} else if (!strcasecmp(name, "list")) {
-		list();
+		list_benches();
 	} else if (!strcmp(name, "compare")) {
 		return compare_command(argc - 2, argv + 2, e);
 	} else if (!strcmp(name, "peers")) {

@@ -73,8 +73,8 @@ const char *bench_dir(struct bench_run *r, const char *name)
 	return path;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int kind,
+			struct FTW *at)
 {
 	(void)st;
 	(void)kind;
@@ -85,5 +85,5 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 void bench_dir_remove(struct bench_run *r, const char *path)
 {
 	(void)r;
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -84,7 +84,7 @@ void samples_add(struct samples *s, double v)
 		s->v[s->n++] = v;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -100,7 +100,7 @@ double samples_quantile(const struct samples *s, double q)
 
 	if (s->n == 0)
 		return 0;
-	qsort(sorted.v, sorted.n, sizeof sorted.v[0], compare);
+	qsort(sorted.v, sorted.n, sizeof sorted.v[0], compare_doubles);
 	return sorted.v[low] +
 	       (at - (double)low) * (sorted.v[high] - sorted.v[low]);
 }

@@ -16,8 +16,8 @@ struct plan {
 	struct workload work;
 };
 
-static void add(struct plan *p, const char *section, const char *label,
-		struct setting s)
+static void add_point(struct plan *p, const char *section, const char *label,
+		      struct setting s)
 {
 	struct point *at = &p->points[p->n];
 
@@ -72,10 +72,10 @@ static int plan_scaling(struct bench_run *r, struct plan *p, struct err *e)
 		if (l == LAYOUT_group && workload_is_mixed(&p->work))
 			continue;
 		for (int i = 0; i < n; i++)
-			add(p, SECTION_SCALING, name,
-			    (struct setting){.layout = (enum layout)l,
-					     .processes = counts[i],
-					     .work = p->work});
+			add_point(p, SECTION_SCALING, name,
+				  (struct setting){.layout = (enum layout)l,
+						   .processes = counts[i],
+						   .work = p->work});
 	}
 	return p->n > 0 ? 0
 			: err_set(e, ERR_USAGE, "there is no layout '%s'",
@@ -129,7 +129,7 @@ static void plan_paced(struct bench_run *r, struct plan *p)
 				    .work = p->work};
 
 		s.work.think_us = 1000000 / PACE_PER_S;
-		add(p, SECTION_PACED, layout_name(layouts[i]), s);
+		add_point(p, SECTION_PACED, layout_name(layouts[i]), s);
 	}
 }
 
@@ -150,11 +150,12 @@ static void plan_changes(struct bench_run *r, struct plan *p)
 			continue;
 		if (changes[i].batch)
 			s.work.batch = changes[i].batch;
-		add(p, changes[i].section, changes[i].label, s);
+		add_point(p, changes[i].section, changes[i].label, s);
 	}
 }
 
-static void take(struct point *p, const struct outcome *o, struct usage u)
+static void add_outcome(struct point *p, const struct outcome *o,
+			struct usage u)
 {
 	samples_add(&p->rate, o->events_per_s);
 	samples_add(&p->fairness, o->fairness);
@@ -196,13 +197,13 @@ static int measure_all(struct bench_run *r, struct plan *p, struct err *e)
 				err_wrap(e, "%s, %d writers", at->label,
 					 at->s.processes);
 			else if (!bench_stopped(r))
-				take(at, o, bench_usage_since(before));
+				add_outcome(at, o, bench_usage_since(before));
 		}
 	free(o);
 	return rc;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_contention(struct bench_run *r, struct err *e)
 {
 	struct plan p = {.work = WORKLOAD_DEFAULT};
 	const char *file = bench_option(r, "workload");
@@ -257,5 +258,5 @@ const struct bench bench_contention = {
 			{0}},
 	.seconds = 0.5,
 	.rounds = 3,
-	.run = run,
+	.run = run_contention,
 };

@@ -109,7 +109,7 @@ static int alive(const struct group *g)
 	return n;
 }
 
-static int serve(struct group *g, struct board *b, struct err *e)
+static int commit_events(struct group *g, struct board *b, struct err *e)
 {
 	while (alive(g) > 0) {
 		int taken;
@@ -143,7 +143,7 @@ void group_writer(const struct setting *s, struct board *b, const int *fds,
 		_exit(1);
 	}
 	atomic_fetch_add(&b->ready, s->processes);
-	if (serve(g, b, &e))
+	if (commit_events(g, b, &e))
 		b->writers[0].failed = e;
 	agent_file_close(&g->file);
 	_exit(0);

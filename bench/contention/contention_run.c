@@ -53,8 +53,8 @@ const struct store_kind *contention_kind(enum layout l)
 
 /* The directory of writer i; a file each means a directory each, as agents
  * have. */
-static void place_of(const struct setting *s, const char *dir, int i, char *out,
-		     size_t n)
+static void writer_dir(const struct setting *s, const char *dir, int i,
+		       char *out, size_t n)
 {
 	snprintf(out, n, "%s/%d", dir, is_own(s->layout) ? i : 0);
 }
@@ -70,7 +70,7 @@ int contention_open(const struct setting *s, const char *dir, int writer,
 	const struct store_kind *kind = contention_kind(s->layout);
 	char place[4096], session[64];
 
-	place_of(s, dir, writer, place, sizeof place);
+	writer_dir(s, dir, writer, place, sizeof place);
 	session_of(writer, number, session, sizeof session);
 	if (kind->open(out, place, session, e))
 		return -1;
@@ -84,15 +84,15 @@ static int make_places(const struct setting *s, const char *dir, struct err *e)
 	for (int i = 0; i < (is_own(s->layout) ? s->processes : 1); i++) {
 		char place[4096];
 
-		place_of(s, dir, i, place, sizeof place);
+		writer_dir(s, dir, i, place, sizeof place);
 		if (mkdir(place, 0700))
 			return err_errno_set(e, "%s", place);
 	}
 	return 0;
 }
 
-static pid_t start(const struct setting *s, struct board *b, const char *dir,
-		   int i)
+static pid_t start_writer(const struct setting *s, struct board *b,
+			  const char *dir, int i)
 {
 	pid_t pid = fork();
 
@@ -110,7 +110,7 @@ static void start_group(const struct setting *s, struct board *b,
 	int fds[WRITERS_MAX];
 	char place[4096];
 
-	place_of(s, dir, 0, place, sizeof place);
+	writer_dir(s, dir, 0, place, sizeof place);
 	for (int i = 0; i < s->processes; i++) {
 		int pair[2];
 
@@ -151,8 +151,9 @@ static double wal_mb(const struct setting *s, const char *dir)
 	return (double)sum / 1e6;
 }
 
-static void watch(struct bench_run *r, const struct setting *s, struct board *b,
-		  const char *dir, struct outcome *out)
+static void sample_timeline(struct bench_run *r, const struct setting *s,
+			    struct board *b, const char *dir,
+			    struct outcome *out)
 {
 	int64_t begin = clock_mono_ns(), last = 0;
 	int64_t end = begin + (int64_t)(bench_seconds(r) * 1e9);
@@ -287,9 +288,9 @@ int contention_measure(struct bench_run *r, const struct setting *s,
 			start_group(s, b, dir, pids);
 		else
 			for (int i = 0; i < n; i++)
-				pids[i] = start(s, b, dir, i);
+				pids[i] = start_writer(s, b, dir, i);
 		if (all_ready(b, s->processes))
-			watch(r, s, b, dir, out);
+			sample_timeline(r, s, b, dir, out);
 		atomic_store(&b->go, true);
 		atomic_store(&b->stop, true);
 		rc = collect(s, b, dir, wait_for_all(pids, n), out, e);

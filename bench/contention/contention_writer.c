@@ -21,7 +21,7 @@ struct hand {
 	struct dealer dealer;
 };
 
-static _Noreturn void give_up(struct writer_board *me, const struct err *e)
+static _Noreturn void fail_writer(struct writer_board *me, const struct err *e)
 {
 	me->failed = *e;
 	_exit(1);
@@ -85,7 +85,7 @@ static void open_all(struct hand *h, const char *dir, int i)
 		h->sources[k].bytes = h->s->work.bytes;
 		if (contention_open(h->s, dir, i, (int64_t)k, &h->stores[k],
 				    &e))
-			give_up(h->me, &e);
+			fail_writer(h->me, &e);
 	}
 }
 
@@ -105,7 +105,7 @@ void contention_write(const struct setting *s, struct board *b, const char *dir,
 		enum operation o = workload_deal(&s->work, &h.dealer);
 
 		if (do_one(&h, o, &e))
-			give_up(h.me, &e);
+			fail_writer(h.me, &e);
 		if (o == OPERATION_append)
 			atomic_fetch_add(&b->events, s->work.batch);
 		if (s->work.think_us)

@@ -15,8 +15,8 @@ const char *operation_name(enum operation o)
 	return names[o];
 }
 
-static int number(const cJSON *v, const char *name, int64_t min, int64_t max,
-		  double *out, struct err *e)
+static int read_number(const cJSON *v, const char *name, int64_t min,
+		       int64_t max, double *out, struct err *e)
 {
 	*out = v->valuedouble;
 	if (cJSON_IsNumber(v) && *out >= (double)min && *out <= (double)max)
@@ -34,7 +34,7 @@ static int read_sizes(const cJSON *v, struct event_sizes *out, struct err *e)
 		if (out->n == EVENT_SIZES_MAX)
 			return err_set(e, ERR_USAGE, "bytes: at most %d sizes",
 				       EVENT_SIZES_MAX);
-		if (number(one, "bytes", 100, EVENTS_BYTES_MAX, &n, e))
+		if (read_number(one, "bytes", 100, EVENTS_BYTES_MAX, &n, e))
 			return -1;
 		out->of[out->n++] = (int64_t)n;
 	}
@@ -48,7 +48,7 @@ static int read_share(const cJSON *v, struct workload *out, struct err *e)
 	for (int o = 0; o < OPERATIONS; o++) {
 		if (strcmp(names[o], v->string) != 0)
 			continue;
-		if (number(v, v->string, 0, 1000, &n, e))
+		if (read_number(v, v->string, 0, 1000, &n, e))
 			return -1;
 		out->mix[o] = (int64_t)n;
 		return 0;
@@ -97,7 +97,7 @@ static int read_key(const cJSON *v, struct workload *out, struct err *e)
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		if (strcmp(keys[i].name, v->string) != 0)
 			continue;
-		if (number(v, v->string, keys[i].min, keys[i].max, &n, e))
+		if (read_number(v, v->string, keys[i].min, keys[i].max, &n, e))
 			return -1;
 		*(int64_t *)(void *)((char *)out + keys[i].offset) =
 			(int64_t)(n * (double)keys[i].factor);

@@ -66,7 +66,7 @@ static void take_line(struct crowd *f, struct reader *r, const char *p,
 	histogram_add(f->delivery, (clock_now() - at) * 1000000);
 }
 
-static void take(struct crowd *f, struct reader *r, char *p, size_t n)
+static void read_lines(struct crowd *f, struct reader *r, char *p, size_t n)
 {
 	char *end = p + n;
 
@@ -91,7 +91,7 @@ static void take(struct crowd *f, struct reader *r, char *p, size_t n)
 	}
 }
 
-static int ask(struct crowd *f)
+static int send_requests(struct crowd *f)
 {
 	f->asked_at = clock_mono_ns();
 	return host_say(f->requests,
@@ -107,7 +107,7 @@ static int on_readable(struct crowd *f, struct reader *r, struct err *e)
 	if (n <= 0 && errno != EAGAIN)
 		return err_set(e, ERR_IO, "a connection broke");
 	if (n > 0 && r)
-		take(f, r, buf, (size_t)n);
+		read_lines(f, r, buf, (size_t)n);
 	else if (n > 0 && memmem(buf, (size_t)n, "\"next\":", 7)) {
 		if (f->counts)
 			histogram_add(&f->answers,
@@ -126,7 +126,8 @@ static int pump(struct crowd *f, int64_t until, struct bench_run *r,
 	while (clock_mono_ns() < until && !bench_stopped(r)) {
 		int n = epoll_wait(f->poll, ev, 256, 5);
 
-		if (!f->asked_at && clock_mono_ns() > f->ask_next && ask(f))
+		if (!f->asked_at && clock_mono_ns() > f->ask_next &&
+		    send_requests(f))
 			return err_errno_set(e, "asking");
 		for (int i = 0; i < n; i++)
 			if (on_readable(f, ev[i].data.ptr, e))
@@ -135,7 +136,7 @@ static int pump(struct crowd *f, int64_t until, struct bench_run *r,
 	return 0;
 }
 
-static int watch(struct crowd *f, int fd, void *ptr)
+static int watch_fd(struct crowd *f, int fd, void *ptr)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data = {.ptr = ptr}};
 
@@ -157,11 +158,12 @@ static int connect_all(struct crowd *f, const char *run,
 		r->fd = host_dial(&f->host);
 		if (r->fd < 0 || host_say(r->fd, request))
 			return err_errno_set(e, "follower %d", f->n);
-		if (f->n >= l->slow && watch(f, r->fd, r))
+		if (f->n >= l->slow && watch_fd(f, r->fd, r))
 			return err_errno_set(e, "epoll");
 	}
 	f->requests = host_dial(&f->host);
-	if (f->requests < 0 || watch(f, f->requests, NULL) || ask(f))
+	if (f->requests < 0 || watch_fd(f, f->requests, NULL) ||
+	    send_requests(f))
 		return err_errno_set(e, "connecting");
 	return 0;
 }

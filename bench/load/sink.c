@@ -52,7 +52,7 @@ static size_t whole(const struct peer *p)
 
 /* False: the connection is over. What came is less than there is room for, so
  * one read takes it all. */
-static bool take(struct sink *s, struct peer *p)
+static bool read_requests(struct sink *s, struct peer *p)
 {
 	ssize_t got = read(p->fd, p->text + p->n, ROOM - p->n);
 	size_t n;
@@ -104,7 +104,7 @@ static void farewell(struct sink *s, struct peer *p)
 	free(p);
 }
 
-static void *serve(void *arg)
+static void *serve_peers(void *arg)
 {
 	struct epoll_event events[EVENTS];
 	struct sched_param any = {0};
@@ -124,7 +124,7 @@ static void *serve(void *arg)
 				return NULL;
 			if (who == &s->listener)
 				welcome(s);
-			else if (!take(s, who))
+			else if (!read_requests(s, who))
 				farewell(s, who);
 		}
 	}
@@ -164,7 +164,7 @@ int sink_open(struct sink **out, bool dead, struct err *e)
 	epoll_ctl(s->poll, EPOLL_CTL_ADD, s->listener, &ev);
 	ev.data.ptr = &s->quit;
 	epoll_ctl(s->poll, EPOLL_CTL_ADD, s->quit, &ev);
-	if (pthread_create(&s->thread, NULL, serve, s))
+	if (pthread_create(&s->thread, NULL, serve_peers, s))
 		abort();
 	*out = s;
 	return 0;

@@ -56,7 +56,7 @@ static bool hear(int fd)
 	return is_whole;
 }
 
-static bool say(int fd, const char *text)
+static bool send_text(int fd, const char *text)
 {
 	return send(fd, text, strlen(text), MSG_NOSIGNAL) ==
 	       (ssize_t)strlen(text);
@@ -66,19 +66,22 @@ static void talk(const struct talker *t, int fd)
 {
 	struct timespec pause = {t->pause_ms / 1000,
 				 (long)(t->pause_ms % 1000) * 1000000};
-	bool heard = say(fd, "HTTP/1.1 200 OK\r\ncontent-type: "
-			     "text/event-stream\r\nconnection: close\r\n\r\n");
+	bool heard = send_text(
+		fd, "HTTP/1.1 200 OK\r\ncontent-type: "
+		    "text/event-stream\r\nconnection: close\r\n\r\n");
 
 	for (int i = 0; heard && i < t->words; i++) {
-		heard = say(fd, "data: {\"choices\":[{\"index\":0,\"delta\":{"
-				"\"content\":\"word \"}}]}\n\n");
+		heard = send_text(fd,
+				  "data: {\"choices\":[{\"index\":0,\"delta\":{"
+				  "\"content\":\"word \"}}]}\n\n");
 		(void)nanosleep(&pause, NULL);
 	}
 	if (heard)
-		(void)say(fd, "data: {\"choices\":[{\"index\":0,\"delta\":{},"
-			      "\"finish_reason\":\"stop\"}],\"usage\":{"
-			      "\"prompt_tokens\":9,\"completion_tokens\":9}}"
-			      "\n\ndata: [DONE]\n\n");
+		(void)send_text(fd,
+				"data: {\"choices\":[{\"index\":0,\"delta\":{},"
+				"\"finish_reason\":\"stop\"}],\"usage\":{"
+				"\"prompt_tokens\":9,\"completion_tokens\":9}}"
+				"\n\ndata: [DONE]\n\n");
 }
 
 static void *visit(void *arg)
@@ -119,7 +122,7 @@ static void welcome(struct talker *t, int fd)
 	pthread_attr_destroy(&small);
 }
 
-static void *serve(void *arg)
+static void *serve_requests(void *arg)
 {
 	struct talker *t = arg;
 	int fd;
@@ -147,7 +150,7 @@ int talker_open(struct talker **out, int words, int pause_ms, struct err *e)
 	    bind(t->listener, (struct sockaddr *)&a, sizeof a) ||
 	    listen(t->listener, BACKLOG) ||
 	    getsockname(t->listener, (struct sockaddr *)&a, &n) ||
-	    pthread_create(&t->thread, NULL, serve, t)) {
+	    pthread_create(&t->thread, NULL, serve_requests, t)) {
 		err_errno_set(e, "a server on loopback");
 		if (t->listener >= 0)
 			close(t->listener);

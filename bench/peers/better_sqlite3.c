@@ -28,7 +28,8 @@ static int write_events(const char *path, int64_t n, struct err *e)
 	return fclose(f) ? err_errno_set(e, "%s", path) : 0;
 }
 
-static int take(const struct buf *said, struct bench_sample *out, struct err *e)
+static int parse_result(const struct buf *said, struct bench_sample *out,
+			struct err *e)
 {
 	cJSON *root = json_parse_object("node's answer", said->p, said->n, e);
 	const cJSON *wait;
@@ -45,8 +46,8 @@ static int take(const struct buf *said, struct bench_sample *out, struct err *e)
 	return 0;
 }
 
-static int run(struct bench_run *r, const char *dir, struct bench_sample *out,
-	       struct err *e)
+static int run_node(struct bench_run *r, const char *dir,
+		    struct bench_sample *out, struct err *e)
 {
 	const struct node_script script = {"better-sqlite3",
 					   peer_better_sqlite3_js,
@@ -64,7 +65,7 @@ static int run(struct bench_run *r, const char *dir, struct bench_sample *out,
 	if (!rc)
 		rc = node_run(&script, args, &said, e);
 	if (!rc)
-		rc = take(&said, out, e);
+		rc = parse_result(&said, out, e);
 	buf_fini(&said);
 	return rc;
 }
@@ -85,7 +86,7 @@ int better_sqlite3_measure(struct bench_run *r, void *arg,
 	/* the reference makes the tables before and reads them after */
 	if (store_reference.open(&store, dir, "session-1", e))
 		return -1;
-	rc = run(r, dir, out, e);
+	rc = run_node(r, dir, out, e);
 	if (!rc)
 		rc = events_verify(&store_reference, store, out->operations,
 				   NULL, e);

@@ -129,7 +129,7 @@ static void random_uuid(char out[37])
 }
 
 /* Steps a statement that yields nothing of interest; 0 if it went well. */
-static int done(sqlite3_stmt *st)
+static int step_done(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 
@@ -162,7 +162,7 @@ static int insert(struct reference *s, const struct store_event *ev,
 	sqlite3_bind_int64(event, 2, next);
 	sqlite3_bind_text(event, 3, ev->json, (int)ev->n, SQLITE_STATIC);
 	sqlite3_bind_int64(event, 4, now);
-	bad = done(event) || done(id);
+	bad = step_done(event) || step_done(id);
 	return bad ? -1 : 0;
 }
 
@@ -192,11 +192,11 @@ static int append_reference(void *store, const struct store_event *ev, size_t n,
 		sqlite3_bind_text(s->st[by_session[i]], 1, s->session, -1,
 				  SQLITE_STATIC);
 	sqlite3_bind_int64(s->st[SESSION], 2, now);
-	bad = done(s->st[BEGIN]) || done(s->st[SESSION]);
+	bad = step_done(s->st[BEGIN]) || step_done(s->st[SESSION]);
 	for (size_t i = 0; i < n && !bad; i++)
 		if (!has_key(s, ev[i].key))
 			bad = insert(s, &ev[i], now);
-	if (bad || done(s->st[COMMIT])) {
+	if (bad || step_done(s->st[COMMIT])) {
 		store_sqlite_fail(s->db, "append", e);
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		return -1;
@@ -243,7 +243,8 @@ static int patch_reference(void *store, const char *json, struct err *e)
 	sqlite3_bind_text(st, 1, s->session, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 2, json, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 3, clock_now());
-	if (!done(s->st[BEGIN]) && !done(st) && !done(s->st[COMMIT]))
+	if (!step_done(s->st[BEGIN]) && !step_done(st) &&
+	    !step_done(s->st[COMMIT]))
 		return 0;
 	store_sqlite_fail(s->db, "patch", e);
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);

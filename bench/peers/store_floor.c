@@ -63,7 +63,7 @@ static void close_floor(void *store)
 	free(s);
 }
 
-static int prepare(struct floor_store *s)
+static int prepare_statements(struct floor_store *s)
 {
 	return sqlite3_prepare_v2(s->db, "BEGIN IMMEDIATE", -1, &s->begin,
 				  NULL) ||
@@ -99,7 +99,7 @@ static int open_floor(void **out, const char *dir, const char *session,
 		close_floor(s);
 		return -1;
 	}
-	if (prepare(s)) {
+	if (prepare_statements(s)) {
 		store_sqlite_fail(s->db, "prepare", e);
 		close_floor(s);
 		return -1;
@@ -108,7 +108,7 @@ static int open_floor(void **out, const char *dir, const char *session,
 	return 0;
 }
 
-static int step(sqlite3_stmt *st)
+static int step_reset(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 
@@ -121,16 +121,16 @@ static int append_floor(void *store, const struct store_event *ev, size_t n,
 {
 	struct floor_store *s = store;
 	int64_t now = clock_now();
-	int bad = step(s->begin);
+	int bad = step_reset(s->begin);
 
 	for (size_t i = 0; i < n && !bad; i++) {
 		sqlite3_bind_int64(s->insert, 1, s->next++);
 		sqlite3_bind_int64(s->insert, 2, now);
 		sqlite3_bind_text(s->insert, 3, ev[i].json, (int)ev[i].n,
 				  SQLITE_STATIC);
-		bad = step(s->insert);
+		bad = step_reset(s->insert);
 	}
-	if (bad || step(s->commit)) {
+	if (bad || step_reset(s->commit)) {
 		store_sqlite_fail(s->db, "append", e);
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		return -1;

@@ -123,7 +123,7 @@ static const struct passwd *other_user(void)
 	return geteuid() != 0 ? NULL : pw ? pw : getpwnam("nobody");
 }
 
-static pid_t start(const char *const *argv, const struct passwd *as)
+static pid_t start_program(const char *const *argv, const struct passwd *as)
 {
 	char *copy[16] = {0};
 	pid_t pid = fork();
@@ -155,7 +155,7 @@ static int make_cluster(struct postgres *s, const char *bin,
 	if (mkdir(s->dir, 0700) ||
 	    (as && chown(s->dir, as->pw_uid, as->pw_gid)))
 		return err_errno_set(e, "%s", s->dir);
-	pid = start(argv, as);
+	pid = start_program(argv, as);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return status == 0 ? 0
@@ -198,7 +198,8 @@ static int did(struct postgres *s, PGresult *res, struct err *e)
 	return good ? 0 : -1;
 }
 
-static int prepare(struct postgres *s, const char *settings, struct err *e)
+static int prepare_cluster(struct postgres *s, const char *settings,
+			   struct err *e)
 {
 	return did(s, PQexec(s->db, settings), e) ||
 			       did(s, PQexec(s->db, schema), e) ||
@@ -224,8 +225,8 @@ static int launch(struct postgres *s, const char *settings, struct err *e)
 	if (find_programs(bin, sizeof bin, e) || make_cluster(s, bin, as, e))
 		return -1;
 	snprintf(program, sizeof program, "%s/postgres", bin);
-	s->server = start(argv, as);
-	return connect_to(s, e) || prepare(s, settings, e) ? -1 : 0;
+	s->server = start_program(argv, as);
+	return connect_to(s, e) || prepare_cluster(s, settings, e) ? -1 : 0;
 }
 
 /* Its own user has to come to its directory, not to look around there. */

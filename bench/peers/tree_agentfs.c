@@ -17,14 +17,15 @@ static void stop(struct tree_side *s)
 	s->tree = NULL;
 }
 
-static int answer(struct node_talk *t, char *line, int n, struct err *e)
+static int read_answer(struct node_talk *t, char *line, int n, struct err *e)
 {
 	if (fgets(line, n, t->from))
 		return 0;
 	return err_set(e, ERR_FAILED, "AgentFS's process has ended");
 }
 
-static int measure(struct tree_side *s, struct tree_pass *p, struct err *e)
+static int measure_agentfs(struct tree_side *s, struct tree_pass *p,
+			   struct err *e)
 {
 	struct node_talk *t = s->tree;
 	char line[128], *end;
@@ -33,7 +34,7 @@ static int measure(struct tree_side *s, struct tree_pass *p, struct err *e)
 		    p->metric, p->seconds, (long long)p->max) < 0 ||
 	    fflush(t->to))
 		return err_errno_set(e, "AgentFS's process");
-	if (answer(t, line, sizeof line, e))
+	if (read_answer(t, line, sizeof line, e))
 		return -1;
 	p->n = strtoll(line, &end, 10);
 	p->us = strtod(end, NULL);
@@ -57,9 +58,9 @@ int tree_agentfs(struct tree_side *s, int files, struct err *e)
 		return -1;
 	}
 	s->tree = t;
-	s->timed = measure;
+	s->timed = measure_agentfs;
 	s->stop = stop;
-	if (answer(t, line, sizeof line, e) == 0)
+	if (read_answer(t, line, sizeof line, e) == 0)
 		return 0;
 	stop(s);
 	s->stop = NULL;

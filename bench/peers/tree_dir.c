@@ -50,14 +50,14 @@ static int nothing(void *tree, struct err *e)
 	return 0;
 }
 
-static int make_dir(void *tree, const char *path, struct err *e)
+static int dir_mkdir(void *tree, const char *path, struct err *e)
 {
 	return mkdirat(fd_of(tree), path, 0755) ? err_errno_set(e, "%s", path)
 						: 0;
 }
 
-static int put(void *tree, const char *path, const void *p, size_t n,
-	       struct err *e)
+static int dir_put(void *tree, const char *path, const void *p, size_t n,
+		   struct err *e)
 {
 	int fd = openat(fd_of(tree), path,
 			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -72,7 +72,8 @@ static int put(void *tree, const char *path, const void *p, size_t n,
 	return rc;
 }
 
-static int get(void *tree, const char *path, void *p, size_t n, struct err *e)
+static int dir_get(void *tree, const char *path, void *p, size_t n,
+		   struct err *e)
 {
 	int fd = openat(fd_of(tree), path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
@@ -94,7 +95,7 @@ static int stat_file(void *tree, const char *path, int64_t *size, struct err *e)
 	return 0;
 }
 
-static int list(void *tree, const char *path, int *n, struct err *e)
+static int dir_list(void *tree, const char *path, int *n, struct err *e)
 {
 	int fd = openat(fd_of(tree), path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -107,8 +108,8 @@ static int list(void *tree, const char *path, int *n, struct err *e)
 	return 0;
 }
 
-static int patch(void *tree, const char *path, int64_t off, const void *p,
-		 size_t n, struct err *e)
+static int dir_patch(void *tree, const char *path, int64_t off, const void *p,
+		     size_t n, struct err *e)
 {
 	struct dir_tree *t = tree;
 
@@ -127,12 +128,13 @@ static int move_file(void *tree, const char *from, const char *to,
 		       : 0;
 }
 
-static int remove_file(void *tree, const char *path, struct err *e)
+static int dir_remove(void *tree, const char *path, struct err *e)
 {
 	return unlinkat(fd_of(tree), path, 0) ? err_errno_set(e, "%s", path)
 					      : 0;
 }
 
 const struct tree_kind tree_dir = {
-	"directory", open_tree, close_tree, nothing, nothing,   make_dir,   put,
-	get,         stat_file, list,       patch,   move_file, remove_file};
+	"directory", open_tree, close_tree, nothing,   nothing,
+	dir_mkdir,   dir_put,   dir_get,    stat_file, dir_list,
+	dir_patch,   move_file, dir_remove};

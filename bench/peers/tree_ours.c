@@ -43,29 +43,30 @@ static void close_tree(void *tree)
 	free(t);
 }
 
-static int begin(void *tree, struct err *e)
+static int ours_begin(void *tree, struct err *e)
 {
 	return vfs_begin(((struct ours *)tree)->v, e);
 }
 
-static int end(void *tree, struct err *e)
+static int ours_end(void *tree, struct err *e)
 {
 	return vfs_commit(((struct ours *)tree)->v, e);
 }
 
-static int make_dir(void *tree, const char *path, struct err *e)
+static int ours_mkdir(void *tree, const char *path, struct err *e)
 {
 	return vfs_mkdir(((struct ours *)tree)->v, path, 0755, false, e);
 }
 
-static int put(void *tree, const char *path, const void *p, size_t n,
-	       struct err *e)
+static int ours_put(void *tree, const char *path, const void *p, size_t n,
+		    struct err *e)
 {
 	return vfs_write_file(((struct ours *)tree)->v, path,
 			      (struct blob){p, n}, NULL, e);
 }
 
-static int get(void *tree, const char *path, void *p, size_t n, struct err *e)
+static int ours_get(void *tree, const char *path, void *p, size_t n,
+		    struct err *e)
 {
 	struct ours *t = tree;
 
@@ -86,7 +87,7 @@ static int stat_file(void *tree, const char *path, int64_t *size, struct err *e)
 	return 0;
 }
 
-static int list(void *tree, const char *path, int *n, struct err *e)
+static int ours_list(void *tree, const char *path, int *n, struct err *e)
 {
 	struct vfs *v = ((struct ours *)tree)->v;
 	struct vfs_attr a;
@@ -100,8 +101,8 @@ static int list(void *tree, const char *path, int *n, struct err *e)
 	return 0;
 }
 
-static int patch(void *tree, const char *path, int64_t off, const void *p,
-		 size_t n, struct err *e)
+static int ours_patch(void *tree, const char *path, int64_t off, const void *p,
+		      size_t n, struct err *e)
 {
 	struct ours *t = tree;
 	struct vfs_attr a;
@@ -120,11 +121,12 @@ static int move_file(void *tree, const char *from, const char *to,
 	return vfs_move(((struct ours *)tree)->v, from, to, 0, e);
 }
 
-static int remove_file(void *tree, const char *path, struct err *e)
+static int ours_remove(void *tree, const char *path, struct err *e)
 {
 	return vfs_remove(((struct ours *)tree)->v, path, false, e);
 }
 
 const struct tree_kind tree_ours = {
-	"ours", open_tree, close_tree, begin, end,       make_dir,   put,
-	get,    stat_file, list,       patch, move_file, remove_file};
+	"ours",     open_tree, close_tree, ours_begin, ours_end,
+	ours_mkdir, ours_put,  ours_get,   stat_file,  ours_list,
+	ours_patch, move_file, ours_remove};

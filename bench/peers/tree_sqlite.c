@@ -72,7 +72,7 @@ static sqlite3_stmt *with(struct plain *t, int which, int64_t first)
 	return t->st[which];
 }
 
-static int done(struct plain *t, int which, struct err *e)
+static int plain_step(struct plain *t, int which, struct err *e)
 {
 	int rc = sqlite3_step(t->st[which]);
 
@@ -133,33 +133,34 @@ static void close_tree(void *tree)
 	free(t);
 }
 
-static int begin(void *tree, struct err *e)
+static int plain_begin(void *tree, struct err *e)
 {
 	struct plain *t = tree;
 
 	t->batch = true;
-	return done(t, BEGIN, e);
+	return plain_step(t, BEGIN, e);
 }
 
-static int end(void *tree, struct err *e)
+static int plain_end(void *tree, struct err *e)
 {
 	struct plain *t = tree;
 
 	t->batch = false;
-	return done(t, COMMIT, e);
+	return plain_step(t, COMMIT, e);
 }
 
 static int tx_begin(struct plain *t, struct err *e)
 {
-	return t->batch ? 0 : done(t, BEGIN, e);
+	return t->batch ? 0 : plain_step(t, BEGIN, e);
 }
 
 static int tx_end(struct plain *t, struct err *e)
 {
-	return t->batch ? 0 : done(t, COMMIT, e);
+	return t->batch ? 0 : plain_step(t, COMMIT, e);
 }
 
-static int64_t look(struct plain *t, int64_t dir, const char *name, size_t n)
+static int64_t plain_lookup(struct plain *t, int64_t dir, const char *name,
+			    size_t n)
 {
 	sqlite3_stmt *st = with(t, LOOK, dir);
 	int64_t ino = 0;
@@ -177,28 +178,28 @@ static int64_t parent(struct plain *t, const char *path, const char **name)
 	const char *slash = strchr(path, '/');
 
 	*name = slash ? slash + 1 : path;
-	return slash ? look(t, 1, path, (size_t)(slash - path)) : 1;
+	return slash ? plain_lookup(t, 1, path, (size_t)(slash - path)) : 1;
 }
 
-static int64_t find(struct plain *t, const char *path)
+static int64_t plain_find(struct plain *t, const char *path)
 {
 	const char *name;
 	int64_t dir = parent(t, path, &name);
 
-	return look(t, dir, name, strlen(name));
+	return plain_lookup(t, dir, name, strlen(name));
 }
 
-static int add(struct plain *t, const char *path, int mode, const void *p,
-	       size_t n, struct err *e)
+static int plain_add(struct plain *t, const char *path, int mode, const void *p,
+		     size_t n, struct err *e)
 {
 	const char *name;
 	int64_t dir = parent(t, path, &name), blob = 0, ino;
 
-	if (look(t, dir, name, strlen(name)))
+	if (plain_lookup(t, dir, name, strlen(name)))
 		return err_set(e, ERR_CONFLICT, "%s is there", path);
 	if (p) {
 		sqlite3_bind_blob64(t->st[ADD_BLOB], 1, p, n, SQLITE_STATIC);
-		if (done(t, ADD_BLOB, e))
+		if (plain_step(t, ADD_BLOB, e))
 			return -1;
 		blob = sqlite3_last_insert_rowid(t->db);
 	}
@@ -206,7 +207,7 @@ static int add(struct plain *t, const char *path, int mode, const void *p,
 	sqlite3_bind_int64(t->st[ADD_NODE], 2, (int64_t)n);
 	sqlite3_bind_int64(t->st[ADD_NODE], 3, now());
 	sqlite3_bind_int64(t->st[ADD_NODE], 4, blob);
-	if (done(t, ADD_NODE, e))
+	if (plain_step(t, ADD_NODE, e))
 		return -1;
 	ino = sqlite3_last_insert_rowid(t->db);
 	with(t, ADD_NAME, dir);
@@ -215,21 +216,21 @@ static int add(struct plain *t, const char *path, int mode, const void *p,
 	sqlite3_bind_int64(t->st[ADD_NAME], 3, ino);
 	with(t, TOUCH, now());
 	sqlite3_bind_int64(t->st[TOUCH], 2, dir);
-	return done(t, ADD_NAME, e) || done(t, TOUCH, e) ? -1 : 0;
+	return plain_step(t, ADD_NAME, e) || plain_step(t, TOUCH, e) ? -1 : 0;
 }
 
-static int make_dir(void *tree, const char *path, struct err *e)
+static int plain_mkdir(void *tree, const char *path, struct err *e)
 {
-	return tx_begin(tree, e) || add(tree, path, 16877, NULL, 0, e) ||
+	return tx_begin(tree, e) || plain_add(tree, path, 16877, NULL, 0, e) ||
 			       tx_end(tree, e)
 		       ? -1
 		       : 0;
 }
 
-static int put(void *tree, const char *path, const void *p, size_t n,
-	       struct err *e)
+static int plain_put(void *tree, const char *path, const void *p, size_t n,
+		     struct err *e)
 {
-	return tx_begin(tree, e) || add(tree, path, 33188, p, n, e) ||
+	return tx_begin(tree, e) || plain_add(tree, path, 33188, p, n, e) ||
 			       tx_end(tree, e)
 		       ? -1
 		       : 0;
@@ -246,7 +247,8 @@ static int node(struct plain *t, int64_t ino, int64_t *size, int64_t *blob)
 	return found ? 0 : -1;
 }
 
-static int get(void *tree, const char *path, void *p, size_t n, struct err *e)
+static int plain_get(void *tree, const char *path, void *p, size_t n,
+		     struct err *e)
 {
 	struct plain *t = tree;
 	int64_t size, blob;
@@ -254,13 +256,13 @@ static int get(void *tree, const char *path, void *p, size_t n, struct err *e)
 	int rc = 0;
 
 	sqlite3_exec(t->db, "BEGIN", NULL, NULL, NULL);
-	if (node(t, find(t, path), &size, &blob))
+	if (node(t, plain_find(t, path), &size, &blob))
 		rc = err_set(e, ERR_NOTFOUND, "%s is not there", path);
 	st = with(t, READ, blob);
 	if (rc == 0 && sqlite3_step(st) == SQLITE_ROW)
 		memcpy(p, sqlite3_column_blob(st, 0), n);
 	sqlite3_reset(st);
-	return done(t, COMMIT, e) ? -1 : rc;
+	return plain_step(t, COMMIT, e) ? -1 : rc;
 }
 
 static int stat_file(void *tree, const char *path, int64_t *size, struct err *e)
@@ -270,20 +272,20 @@ static int stat_file(void *tree, const char *path, int64_t *size, struct err *e)
 	int rc;
 
 	sqlite3_exec(t->db, "BEGIN", NULL, NULL, NULL);
-	rc = node(t, find(t, path), size, &blob);
-	if (done(t, COMMIT, e))
+	rc = node(t, plain_find(t, path), size, &blob);
+	if (plain_step(t, COMMIT, e))
 		return -1;
 	return rc ? err_set(e, ERR_NOTFOUND, "%s is not there", path) : 0;
 }
 
-static int list(void *tree, const char *path, int *n, struct err *e)
+static int plain_list(void *tree, const char *path, int *n, struct err *e)
 {
 	struct plain *t = tree;
 	sqlite3_stmt *st;
 
 	(void)e;
 	sqlite3_exec(t->db, "BEGIN", NULL, NULL, NULL);
-	st = with(t, LIST, find(t, path));
+	st = with(t, LIST, plain_find(t, path));
 	for (*n = 0; sqlite3_step(st) == SQLITE_ROW; ++*n) {
 		char *copy = strndup(sqlite3_column_blob(st, 0),
 				     (size_t)sqlite3_column_bytes(st, 0));
@@ -291,7 +293,7 @@ static int list(void *tree, const char *path, int *n, struct err *e)
 		free(copy);
 	}
 	sqlite3_reset(st);
-	return done(t, COMMIT, e);
+	return plain_step(t, COMMIT, e);
 }
 
 static int64_t chunk_at(struct plain *t, int64_t ino, int64_t idx)
@@ -318,32 +320,32 @@ static int write_part(struct plain *t, int64_t blob, const void *p, size_t n,
 	return rc == SQLITE_OK ? 0 : fail(t, e);
 }
 
-static int patch(void *tree, const char *path, int64_t off, const void *p,
-		 size_t n, struct err *e)
+static int plain_patch(void *tree, const char *path, int64_t off, const void *p,
+		       size_t n, struct err *e)
 {
 	struct plain *t = tree;
 	int64_t ino, blob;
 
 	if (tx_begin(t, e))
 		return -1;
-	ino = find(t, path);
+	ino = plain_find(t, path);
 	blob = chunk_at(t, ino, off / 65536);
 	if (!blob) {
 		sqlite3_bind_blob64(t->st[ADD_BLOB], 1, p, n, SQLITE_STATIC);
-		if (done(t, ADD_BLOB, e))
+		if (plain_step(t, ADD_BLOB, e))
 			return -1;
 		with(t, ADD_CHUNK, ino);
 		sqlite3_bind_int64(t->st[ADD_CHUNK], 2, off / 65536);
 		sqlite3_bind_int64(t->st[ADD_CHUNK], 3,
 				   sqlite3_last_insert_rowid(t->db));
-		if (done(t, ADD_CHUNK, e))
+		if (plain_step(t, ADD_CHUNK, e))
 			return -1;
 	} else if (write_part(t, blob, p, n, (int)(off % 65536), e)) {
 		return -1;
 	}
 	with(t, TOUCH, now());
 	sqlite3_bind_int64(t->st[TOUCH], 2, ino);
-	return done(t, TOUCH, e) || tx_end(t, e) ? -1 : 0;
+	return plain_step(t, TOUCH, e) || tx_end(t, e) ? -1 : 0;
 }
 
 static int drop_name(struct plain *t, int64_t dir, const char *name,
@@ -352,7 +354,7 @@ static int drop_name(struct plain *t, int64_t dir, const char *name,
 	with(t, DROP_NAME, dir);
 	sqlite3_bind_blob64(t->st[DROP_NAME], 2, name, strlen(name),
 			    SQLITE_STATIC);
-	return done(t, DROP_NAME, e);
+	return plain_step(t, DROP_NAME, e);
 }
 
 static int move_in(struct plain *t, const char *from, const char *to,
@@ -360,9 +362,9 @@ static int move_in(struct plain *t, const char *from, const char *to,
 {
 	const char *a, *b;
 	int64_t da = parent(t, from, &a), db = parent(t, to, &b);
-	int64_t ino = look(t, da, a, strlen(a));
+	int64_t ino = plain_lookup(t, da, a, strlen(a));
 
-	if (!ino || look(t, db, b, strlen(b)))
+	if (!ino || plain_lookup(t, db, b, strlen(b)))
 		return err_set(e, ERR_CONFLICT, "%s cannot move", from);
 	with(t, ADD_NAME, db);
 	sqlite3_bind_blob64(t->st[ADD_NAME], 2, b, strlen(b), SQLITE_STATIC);
@@ -371,8 +373,9 @@ static int move_in(struct plain *t, const char *from, const char *to,
 	sqlite3_bind_int64(t->st[SET_NAME], 2, ino);
 	with(t, TOUCH, now());
 	sqlite3_bind_int64(t->st[TOUCH], 2, da);
-	return drop_name(t, da, a, e) || done(t, ADD_NAME, e) ||
-			       done(t, SET_NAME, e) || done(t, TOUCH, e)
+	return drop_name(t, da, a, e) || plain_step(t, ADD_NAME, e) ||
+			       plain_step(t, SET_NAME, e) ||
+			       plain_step(t, TOUCH, e)
 		       ? -1
 		       : 0;
 }
@@ -390,7 +393,7 @@ static int remove_in(struct plain *t, const char *path, struct err *e)
 {
 	const char *name;
 	int64_t dir = parent(t, path, &name), size, blob;
-	int64_t ino = look(t, dir, name, strlen(name));
+	int64_t ino = plain_lookup(t, dir, name, strlen(name));
 
 	if (!ino || node(t, ino, &size, &blob))
 		return err_set(e, ERR_NOTFOUND, "%s is not there", path);
@@ -398,13 +401,14 @@ static int remove_in(struct plain *t, const char *path, struct err *e)
 	with(t, DROP_BLOB, blob);
 	with(t, TOUCH, now());
 	sqlite3_bind_int64(t->st[TOUCH], 2, dir);
-	return drop_name(t, dir, name, e) || done(t, DROP_NODE, e) ||
-			       done(t, DROP_BLOB, e) || done(t, TOUCH, e)
+	return drop_name(t, dir, name, e) || plain_step(t, DROP_NODE, e) ||
+			       plain_step(t, DROP_BLOB, e) ||
+			       plain_step(t, TOUCH, e)
 		       ? -1
 		       : 0;
 }
 
-static int remove_file(void *tree, const char *path, struct err *e)
+static int plain_remove(void *tree, const char *path, struct err *e)
 {
 	return tx_begin(tree, e) || remove_in(tree, path, e) || tx_end(tree, e)
 		       ? -1
@@ -412,5 +416,6 @@ static int remove_file(void *tree, const char *path, struct err *e)
 }
 
 const struct tree_kind tree_sqlite = {
-	"sqlite", open_tree, close_tree, begin, end,       make_dir,   put,
-	get,      stat_file, list,       patch, move_file, remove_file};
+	"sqlite",    open_tree, close_tree,  plain_begin, plain_end,
+	plain_mkdir, plain_put, plain_get,   stat_file,   plain_list,
+	plain_patch, move_file, plain_remove};

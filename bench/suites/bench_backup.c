@@ -32,7 +32,7 @@ struct plan {
 enum { BACKUPS, SECONDS_EACH }; /* of bench_sample.more */
 
 /* Events in all files, as another process reads them. */
-static int count(struct fleet *f, int64_t *out, struct err *e)
+static int count_events(struct fleet *f, int64_t *out, struct err *e)
 {
 	*out = 0;
 	for (int i = 0; i < f->agents; i++) {
@@ -95,14 +95,15 @@ static int back_up(const struct fleet *f, const char *dir, int64_t until,
 	return status ? err_set(e, ERR_INTERNAL, "a backup failed") : 0;
 }
 
-static int work(struct bench_run *r, struct fleet *f, const struct plan *p,
-		const char *dir, struct bench_sample *out, struct err *e)
+static int back_up_under_load(struct bench_run *r, struct fleet *f,
+			      const struct plan *p, const char *dir,
+			      struct bench_sample *out, struct err *e)
 {
 	int64_t before, after, began, until;
 	struct timespec pause = {0, 5000000};
 	int rc = 0;
 
-	if (count(f, &before, e))
+	if (count_events(f, &before, e))
 		return -1;
 	began = clock_mono_ns();
 	until = began + (int64_t)(bench_seconds(r) * 1e9);
@@ -120,7 +121,7 @@ static int work(struct bench_run *r, struct fleet *f, const struct plan *p,
 							   start) /
 						  1e9;
 	}
-	if (rc || count(f, &after, e))
+	if (rc || count_events(f, &after, e))
 		return -1;
 	out->operations = after - before;
 	out->value = (double)(after - before) * 1e9 /
@@ -128,8 +129,8 @@ static int work(struct bench_run *r, struct fleet *f, const struct plan *p,
 	return 0;
 }
 
-static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		   struct err *e)
+static int measure_backup(struct bench_run *r, void *arg,
+			  struct bench_sample *out, struct err *e)
 {
 	const struct plan *p = arg;
 	const char *dir = bench_dir(r, "backup");
@@ -148,18 +149,19 @@ static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
 				   p->writers, 60, &got, e) != 1)
 		rc = err_set(e, ERR_TIMEOUT, "not all runs are up");
 	if (rc == 0)
-		rc = work(r, &f, p, dir, out, e);
+		rc = back_up_under_load(r, &f, p, dir, out, e);
 	fleet_stop(&f);
 	bench_dir_remove(r, dir);
 	return rc;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_backup(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "writers", bench_is_quick(r) ? 4 : 32);
 	struct plan plans[] = {{n, false}, {n, true}};
-	struct bench_case cases[] = {{"alone", measure, &plans[0]},
-				     {"beside backups", measure, &plans[1]}};
+	struct bench_case cases[] = {
+		{"alone", measure_backup, &plans[0]},
+		{"beside backups", measure_backup, &plans[1]}};
 	static struct bench_result res[2];
 
 	if (bench_interleave(r, cases, 2, res, e))
@@ -196,5 +198,5 @@ const struct bench bench_backup = {
 						 {0}},
 	.seconds = 5,
 	.rounds = 3,
-	.run = run,
+	.run = run_backup,
 };

@@ -107,8 +107,8 @@ static int cancel_many(struct bench_run *r, struct fleet *f,
 	return rc;
 }
 
-static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		   struct err *e)
+static int measure_cancel(struct bench_run *r, void *arg,
+			  struct bench_sample *out, struct err *e)
 {
 	const struct plan *p = arg;
 	const char *dir = bench_dir(r, "cancel");
@@ -123,14 +123,15 @@ static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	return rc;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_cancel(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "live", bench_is_quick(r) ? 20 : 1000);
 	struct plan plans[] = {
 		{n, "[{\"sleep_ms\":3600000}]", true},
 		{n < 50 ? n : 50, "[{\"stall\":\"bench\"}]", false}};
-	struct bench_case cases[] = {{"it listens", measure, &plans[0]},
-				     {"it ignores all", measure, &plans[1]}};
+	struct bench_case cases[] = {
+		{"it listens", measure_cancel, &plans[0]},
+		{"it ignores all", measure_cancel, &plans[1]}};
 	static struct bench_result res[2];
 
 	if (bench_interleave(r, cases, 2, res, e))
@@ -180,5 +181,5 @@ const struct bench bench_cancel = {
 						 {0}},
 	.seconds = 4,
 	.rounds = 2,
-	.run = run,
+	.run = run_cancel,
 };

@@ -65,8 +65,9 @@ static int whole_time(struct fleet *f, int n, double share, int64_t *ms,
 	return 0;
 }
 
-static int measure(struct bench_run *r, struct fleet *f, const struct talker *t,
-		   int n, struct seen *s, struct err *e)
+static int measure_chat(struct bench_run *r, struct fleet *f,
+			const struct talker *t, int n, struct seen *s,
+			struct err *e)
 {
 	int64_t done = 0;
 	int rc;
@@ -122,7 +123,7 @@ static void state(struct bench_run *r, const struct seen *s)
 					       .less_is_better = true});
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_chat(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "runs", bench_is_quick(r) ? 4 : 100);
 	const char *dir = bench_dir(r, "chat");
@@ -137,7 +138,7 @@ static int run(struct bench_run *r, struct err *e)
 	if (rc == 0) {
 		rc = make_agents(&f, talker_port(t), e);
 		if (rc == 0)
-			rc = measure(r, &f, t, n, &s, e);
+			rc = measure_chat(r, &f, t, n, &s, e);
 		fleet_stop(&f);
 	}
 	talker_close(t);
@@ -159,5 +160,5 @@ const struct bench bench_chat = {
 						 {0}},
 	.seconds = 1,
 	.rounds = 1,
-	.run = run,
+	.run = run_chat,
 };

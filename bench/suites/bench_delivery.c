@@ -85,8 +85,8 @@ static int add_rows(struct sql *db, const char *channel, bool in_order,
 	return 0;
 }
 
-static int fill(struct bench_run *r, struct sql *db, const char *channel,
-		bool in_order, int64_t rows, struct err *e)
+static int fill_outbox(struct bench_run *r, struct sql *db, const char *channel,
+		       bool in_order, int64_t rows, struct err *e)
 {
 	for (int64_t i = 0; i < rows && !bench_stopped(r); i += FILL) {
 		int64_t to = i + FILL < rows ? i + FILL : rows;
@@ -124,10 +124,11 @@ static int make_home(struct bench_run *r, const struct plan *p, const char *dir,
 		return -1;
 	rc = put_channel(db, "live", sink_port(live), p->inflight, e);
 	if (rc == 0)
-		rc = fill(r, db, "live", p->in_order, p->rows, e);
+		rc = fill_outbox(r, db, "live", p->in_order, p->rows, e);
 	if (rc == 0 && p->beside_dead)
 		rc = put_channel(db, "dead", sink_port(dead), p->inflight, e) ||
-				     fill(r, db, "dead", false, DEAD_ROWS, e)
+				     fill_outbox(r, db, "dead", false,
+						 DEAD_ROWS, e)
 			     ? -1
 			     : 0;
 	sql_close(db);
@@ -158,9 +159,9 @@ static int64_t warm_up(struct bench_run *r, const struct plan *p,
 }
 
 /* For the time given or to the end. */
-static void watch(struct bench_run *r, const struct plan *p,
-		  const struct sink *s, struct host *h,
-		  struct bench_sample *out)
+static void watch_deliveries(struct bench_run *r, const struct plan *p,
+			     const struct sink *s, struct host *h,
+			     struct bench_sample *out)
 {
 	int64_t began = clock_mono_ns(), from, until;
 	double cpu;
@@ -188,8 +189,8 @@ static void watch(struct bench_run *r, const struct plan *p,
 }
 
 /* What the receiver got and what the rows say. */
-static int compare(struct host *h, const struct sink *s, int64_t *delivered,
-		   struct err *e)
+static int compare_received(struct host *h, const struct sink *s,
+			    int64_t *delivered, struct err *e)
 {
 	int64_t flying = 0;
 	char path[700];
@@ -220,8 +221,8 @@ static int compare(struct host *h, const struct sink *s, int64_t *delivered,
 	return rc;
 }
 
-static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		   struct err *e)
+static int measure_delivery(struct bench_run *r, void *arg,
+			    struct bench_sample *out, struct err *e)
 {
 	const struct plan *p = arg;
 	const char *dir = bench_dir(r, "delivery");
@@ -235,9 +236,9 @@ static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	if (rc == 0)
 		rc = host_start(&h, dir, e);
 	if (rc == 0) {
-		watch(r, p, live, &h, out);
+		watch_deliveries(r, p, live, &h, out);
 		host_stop(&h);
-		rc = compare(&h, live, &delivered, e);
+		rc = compare_received(&h, live, &delivered, e);
 		out->more[DELIVERED] = (double)delivered;
 	}
 	sink_close(live);
@@ -272,8 +273,9 @@ static void say_times(struct bench_run *r, const char *rate, const char *times,
 		});
 }
 
-static void say(struct bench_run *r, const struct plan *plans,
-		const struct bench_result *res, const struct bench_sample *many)
+static void print_results(struct bench_run *r, const struct plan *plans,
+			  const struct bench_result *res,
+			  const struct bench_sample *many)
 {
 	say_times(r, "deliveries_per_s", "times_one_commit_each", &res[OURS],
 		  &res[ONE_EACH]);
@@ -309,7 +311,7 @@ static void say(struct bench_run *r, const struct plan *plans,
 		    many->more[CPU_US]);
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_delivery(struct bench_run *r, struct err *e)
 {
 	bool quick = bench_is_quick(r);
 	int64_t rows = bench_option_i64(r, "rows", quick ? 1000 : 60000);
@@ -331,13 +333,13 @@ static int run(struct bench_run *r, struct err *e)
 	static struct bench_sample last; /* to fill the long queue takes long */
 
 	for (size_t i = 0; i < CASES; i++)
-		cases[i] = (struct bench_case){plans[i].name, measure,
+		cases[i] = (struct bench_case){plans[i].name, measure_delivery,
 					       &plans[i]};
 	if (bench_interleave(r, cases, CASES, res, e))
 		return -1;
-	if (!bench_stopped(r) && measure(r, &plans[MANY], &last, e))
+	if (!bench_stopped(r) && measure_delivery(r, &plans[MANY], &last, e))
 		return -1;
-	say(r, plans, res, &last);
+	print_results(r, plans, res, &last);
 	return 0;
 }
 
@@ -364,5 +366,5 @@ const struct bench bench_delivery = {
 			{0}},
 	.seconds = 3,
 	.rounds = 5,
-	.run = run,
+	.run = run_delivery,
 };

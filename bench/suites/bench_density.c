@@ -20,8 +20,8 @@ struct climb {
 };
 
 /* Fills up to n runs: 1, or 0 with the limit that was hit. */
-static int fill(struct bench_run *r, struct fleet *f, int from, int to,
-		struct climb *c, struct err *e)
+static int start_runs(struct bench_run *r, struct fleet *f, int from, int to,
+		      struct climb *c, struct err *e)
 {
 	int64_t got = 0;
 	int rc;
@@ -45,7 +45,7 @@ static int climb(struct bench_run *r, struct fleet *f, int max, struct climb *c,
 	for (int want = max < FIRST ? max : FIRST;
 	     want <= max && c->steps < STEPS; want *= 2) {
 		int64_t began = clock_mono_ns(), pss;
-		int rc = fill(r, f, have, want, c, e);
+		int rc = start_runs(r, f, have, want, c, e);
 
 		if (rc <= 0)
 			return rc;
@@ -105,7 +105,7 @@ static void state(struct bench_run *r, const struct climb *c)
 					       .against_value = 15});
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_density(struct bench_run *r, struct err *e)
 {
 	int max = (int)bench_option_i64(r, "max",
 					bench_is_quick(r) ? 20 : 2000);
@@ -136,5 +136,5 @@ const struct bench bench_density = {
 						 {0}},
 	.seconds = 1,
 	.rounds = 1,
-	.run = run,
+	.run = run_density,
 };

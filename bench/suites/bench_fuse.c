@@ -67,7 +67,7 @@ static int operations(struct bench_run *r, struct err *e)
 	return rc;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_fuse(struct bench_run *r, struct err *e)
 {
 	int64_t mb = bench_option_i64(r, "big-mb",
 				      bench_is_quick(r) ? QUICK_MB : BIG_MB);
@@ -93,5 +93,5 @@ const struct bench bench_fuse = {
 			{0}},
 	.seconds = 0.3,
 	.rounds = 5,
-	.run = run,
+	.run = run_fuse,
 };

@@ -82,8 +82,9 @@ static int64_t pages_of(const struct growth_world *w)
 }
 
 /* The least of several times. */
-static int measure(struct growth_world *w, const struct growth_operation *op,
-		   struct cost *cost, struct err *e)
+static int measure_growth(struct growth_world *w,
+			  const struct growth_operation *op, struct cost *cost,
+			  struct err *e)
 {
 	if (op->prepare && op->prepare(w, e))
 		return err_wrap(e, "before %s", op->name);
@@ -124,7 +125,7 @@ static int measure_size(struct bench_run *r, const struct growth_part *part,
 		snprintf(what, sizeof what, "%s, %" PRId64 ": %s", part->name,
 			 n, part->operations[i].name);
 		bench_progress(r, what, i, count);
-		rc = measure(&w, &part->operations[i], &cost[i], e);
+		rc = measure_growth(&w, &part->operations[i], &cost[i], e);
 	}
 	end_world(&w);
 	bench_dir_remove(r, w.dir);
@@ -253,7 +254,7 @@ static int measure_part(struct bench_run *r, const struct growth_part *part,
 	return 0;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_growth(struct bench_run *r, struct err *e)
 {
 	const char *only = bench_option(r, "part");
 	static struct measured m;
@@ -296,5 +297,5 @@ const struct bench bench_growth = {
 			{0}},
 	.seconds = 1,
 	.rounds = 1,
-	.run = run,
+	.run = run_growth,
 };

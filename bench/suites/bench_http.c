@@ -18,7 +18,7 @@ static const char request[] = "GET /v1/runs?limit=10 HTTP/1.1\r\n"
 #define ANSWER_MAX 65536
 
 /* Sends the request and reads until the page's end: ns, or -1. */
-static int64_t ask(int fd, const char *end, struct err *e)
+static int64_t request_page(int fd, const char *end, struct err *e)
 {
 	static char got[ANSWER_MAX];
 	int64_t began = clock_mono_ns();
@@ -47,7 +47,7 @@ static int ask_on(struct bench_run *r, int fd, const char *end,
 	int64_t until = began + (int64_t)(bench_seconds(r) * 1e9);
 
 	while (clock_mono_ns() < until && !bench_stopped(r)) {
-		int64_t took = ask(fd, end, e);
+		int64_t took = request_page(fd, end, e);
 
 		if (took < 0)
 			return -1;
@@ -61,7 +61,7 @@ static int ask_on(struct bench_run *r, int fd, const char *end,
 
 /* --- skepd ------------------------------------------------------------ */
 
-static int prepare(struct host *h, struct err *e)
+static int prepare_daemon(struct host *h, struct err *e)
 {
 	char id[64];
 
@@ -83,7 +83,7 @@ static int alone(struct bench_run *r, void *arg, struct bench_sample *out,
 
 	(void)arg;
 	if (rc == 0)
-		rc = prepare(&h, e);
+		rc = prepare_daemon(&h, e);
 	if (rc == 0 && (fd = host_dial(&h)) < 0)
 		rc = err_errno_set(e, "connecting");
 	if (rc == 0)
@@ -157,7 +157,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res)
 			     .against_value = 20000});
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_http(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "followers",
 				      bench_is_quick(r) ? 20 : 1000);
@@ -187,5 +187,5 @@ const struct bench bench_http = {
 						 {0}},
 	.seconds = 3,
 	.rounds = 3,
-	.run = run,
+	.run = run_http,
 };

@@ -88,8 +88,8 @@ static int measure_rate(struct bench_run *r, struct fleet *f,
 typedef int measurer(struct bench_run *r, struct fleet *f,
 		     struct bench_sample *out, struct err *e);
 
-static int measure(struct bench_run *r, measurer *how, struct bench_sample *out,
-		   struct err *e)
+static int measure_start(struct bench_run *r, measurer *how,
+			 struct bench_sample *out, struct err *e)
 {
 	const char *dir = bench_dir(r, "start");
 	struct fleet f;
@@ -107,14 +107,14 @@ static int latency(struct bench_run *r, void *arg, struct bench_sample *out,
 		   struct err *e)
 {
 	(void)arg;
-	return measure(r, measure_latency, out, e);
+	return measure_start(r, measure_latency, out, e);
 }
 
 static int rate(struct bench_run *r, void *arg, struct bench_sample *out,
 		struct err *e)
 {
 	(void)arg;
-	return measure(r, measure_rate, out, e);
+	return measure_start(r, measure_rate, out, e);
 }
 
 /* --- the supervisor itself --------------------------------------------- */
@@ -175,7 +175,7 @@ static int ready(struct bench_run *r, void *arg, struct bench_sample *out,
 	return rc;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_start(struct bench_run *r, struct err *e)
 {
 	struct bench_case cases[] = {{"one after the other", latency, NULL},
 				     {"as fast as asked", rate, NULL},
@@ -237,5 +237,5 @@ const struct bench bench_start = {
 		 "fork that opens a file and commits.",
 	.seconds = 3,
 	.rounds = 3,
-	.run = run,
+	.run = run_start,
 };

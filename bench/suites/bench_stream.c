@@ -77,7 +77,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res,
 					    .against_value = 10});
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_stream(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "followers",
 				      bench_is_quick(r) ? 100 : 4000);
@@ -107,5 +107,5 @@ const struct bench bench_stream = {
 						 {0}},
 	.seconds = 5,
 	.rounds = 3,
-	.run = run,
+	.run = run_stream,
 };

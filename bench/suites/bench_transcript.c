@@ -37,8 +37,8 @@ static const struct {
 	{"ours, FULL", &store_ours_full, 1},
 };
 
-static int fill(struct bench_run *r, const struct variant *v, void *store,
-		struct bench_sample *out, struct err *e)
+static int fill_store(struct bench_run *r, const struct variant *v, void *store,
+		      struct bench_sample *out, struct err *e)
 {
 	int64_t end = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
 	int64_t begin = clock_mono_ns(), now = begin;
@@ -60,7 +60,7 @@ static int fill(struct bench_run *r, const struct variant *v, void *store,
 	return 0;
 }
 
-static void count(struct bench_sample *out, struct disk_counts before)
+static void count_writes(struct bench_sample *out, struct disk_counts before)
 {
 	struct disk_counts c = count_vfs_since(before);
 	double commits = (double)out->wait.n;
@@ -70,8 +70,8 @@ static void count(struct bench_sample *out, struct disk_counts before)
 	out->more[BYTES] = (double)c.bytes / commits;
 }
 
-static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		   struct err *e)
+static int measure_transcript(struct bench_run *r, void *arg,
+			      struct bench_sample *out, struct err *e)
 {
 	const struct variant *v = arg;
 	const char *dir = bench_dir(r, v->kind->name);
@@ -82,9 +82,9 @@ static int measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	if (v->kind->open(&store, dir, "session-1", e))
 		return -1;
 	before = count_vfs_now();
-	rc = fill(r, v, store, out, e);
+	rc = fill_store(r, v, store, out, e);
 	if (!rc) {
-		count(out, before);
+		count_writes(out, before);
 		rc = events_verify(v->kind, store, out->operations, NULL, e);
 	}
 	v->kind->close(store);
@@ -177,7 +177,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *ours,
 #define VARIANTS (sizeof table / sizeof table[0])
 #define PEERS    8
 
-static int run(struct bench_run *r, struct err *e)
+static int run_transcript(struct bench_run *r, struct err *e)
 {
 	static struct bench_result res[VARIANTS];
 	size_t n = bench_option(r, "variants") ? VARIANTS : PEERS;
@@ -188,10 +188,11 @@ static int run(struct bench_run *r, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		v[i] = (struct variant){table[i].kind, table[i].batch,
 					(int)bench_option_i64(r, "keys", 1)};
-		cases[i] = (struct bench_case){
-			table[i].name,
-			table[i].kind ? measure : better_sqlite3_measure,
-			&v[i]};
+		cases[i] = (struct bench_case){table[i].name,
+					       table[i].kind
+						       ? measure_transcript
+						       : better_sqlite3_measure,
+					       &v[i]};
 	}
 	if (bench_interleave(r, cases, n, res, e))
 		return -1;
@@ -229,5 +230,5 @@ const struct bench bench_transcript = {
 			{0}},
 	.seconds = 1,
 	.rounds = 5,
-	.run = run,
+	.run = run_transcript,
 };

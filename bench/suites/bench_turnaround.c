@@ -151,7 +151,7 @@ static void say_one(struct bench_run *r, const char *name,
 			.less_is_better = true});
 }
 
-static void say(struct bench_run *r, const struct bench_result *res)
+static void print_results(struct bench_run *r, const struct bench_result *res)
 {
 	marks_table(r, TABLE);
 	say_one(r, "turnaround", &res[0], TARGET_MS);
@@ -177,11 +177,11 @@ static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
 		     "request to the terminal row, as another process reads "
 		     "it. Targets: p50 of 8 ms, and of 20 ms for 'skep run "
 		     "--wait'.");
-	say(r, res);
+	print_results(r, res);
 	return 0;
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_turnaround(struct bench_run *r, struct err *e)
 {
 	const char *dir = bench_dir(r, "turnaround");
 	struct fleet f;
@@ -208,5 +208,5 @@ const struct bench bench_turnaround = {
 		 "Targets: p50 of 8 ms and 20 ms.",
 	.seconds = 3,
 	.rounds = 3,
-	.run = run,
+	.run = run_turnaround,
 };

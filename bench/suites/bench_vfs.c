@@ -33,7 +33,7 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int fill(struct vfs *v, int files, struct err *e)
+static int fill_namespace(struct vfs *v, int files, struct err *e)
 {
 	char path[64];
 	static const char text[1024] = "some content";
@@ -172,7 +172,7 @@ static int operations(struct bench_run *r, struct err *e)
 	return tree_bench(r, sides, add_agentfs(r, &sides[2]) ? 3 : 2, "", e);
 }
 
-static int run(struct bench_run *r, struct err *e)
+static int run_vfs(struct bench_run *r, struct err *e)
 {
 	const char *dir = bench_dir(r, "forks");
 	struct sql *db;
@@ -185,7 +185,8 @@ static int run(struct bench_run *r, struct err *e)
 	if (db_open(&db, path, &agent_schema, SQL_CREATE, e) ||
 	    vfs_create(db, "main", NULL, e) ||
 	    vfs_open(&v, db, "main", "bench", e) ||
-	    fill(v, bench_is_quick(r) ? 500 : FILES, e) || forks(r, v, db, e))
+	    fill_namespace(v, bench_is_quick(r) ? 500 : FILES, e) ||
+	    forks(r, v, db, e))
 		return -1;
 	vfs_close(v);
 	sql_close(db);
@@ -206,5 +207,5 @@ const struct bench bench_vfs = {
 			{0}},
 	.seconds = 0.3,
 	.rounds = 5,
-	.run = run,
+	.run = run_vfs,
 };

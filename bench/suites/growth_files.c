@@ -129,8 +129,8 @@ static int replace_one(struct growth_world *w, struct vfs *v, int64_t i,
 		       : 0;
 }
 
-static int remove_one(struct growth_world *w, struct vfs *v, int64_t i,
-		      struct err *e)
+static int remove_nth_file(struct growth_world *w, struct vfs *v, int64_t i,
+			   struct err *e)
 {
 	return vfs_remove(v, file_name(w, i).text, false, e);
 }
@@ -176,7 +176,7 @@ static int stat_all(struct growth_world *w, struct err *e)
 	return each_file(w, w->v, 1, stat_one, e);
 }
 
-static int read_all(struct growth_world *w, struct err *e)
+static int read_files(struct growth_world *w, struct err *e)
 {
 	return each_file(w, w->v, 1, read_one, e);
 }
@@ -198,7 +198,7 @@ static int replace_few(struct growth_world *w, struct err *e)
 
 static int remove_all(struct growth_world *w, struct err *e)
 {
-	return each_file(w, w->v, 1, remove_one, e);
+	return each_file(w, w->v, 1, remove_nth_file, e);
 }
 
 /* --- trees ----------------------------------------------------------------- */
@@ -226,14 +226,14 @@ static int match_glob(void *arg, const struct vfs_found *f, struct err *e)
 	return 0;
 }
 
-static int find(struct growth_world *w, struct err *e)
+static int find_files(struct growth_world *w, struct err *e)
 {
 	int64_t found = 0;
 
 	return vfs_visit(w->v, "", match_glob, &found, e);
 }
 
-static int list(struct growth_world *w, struct err *e)
+static int list_directory(struct growth_world *w, struct err *e)
 {
 	int rc = 0;
 
@@ -321,7 +321,7 @@ static int snapshot(struct growth_world *w, struct err *e)
 	return vfs_snapshot(w->v, "s", e);
 }
 
-static int change(struct growth_world *w, struct err *e)
+static int change_files(struct growth_world *w, struct err *e)
 {
 	return growth_change_some(w, w->v, e);
 }
@@ -357,8 +357,8 @@ static int drop_snapshot(struct growth_world *w, struct err *e)
 /* Two snapshots; the older one keeps what the newer one kept. */
 static int snapshot_twice(struct growth_world *w, struct err *e)
 {
-	return vfs_snapshot(w->v, "older", e) || change(w, e) ||
-			       vfs_snapshot(w->v, "s", e) || change(w, e)
+	return vfs_snapshot(w->v, "older", e) || change_files(w, e) ||
+			       vfs_snapshot(w->v, "s", e) || change_files(w, e)
 		       ? -1
 		       : 0;
 }
@@ -453,7 +453,7 @@ static int compact(struct growth_world *w, struct err *e)
 	return vfs_compact(w->file.db, &c, e);
 }
 
-static int make(struct growth_world *w, struct err *e)
+static int make_files(struct growth_world *w, struct err *e)
 {
 	char path[4096];
 
@@ -485,10 +485,10 @@ static int make(struct growth_world *w, struct err *e)
 static const struct growth_operation operations[] = {
 	ONCE("create", create),
 	REPEAT("stat", stat_all),
-	REPEAT("list", list),
-	REPEAT("read", read_all),
+	REPEAT("list", list_directory),
+	REPEAT("read", read_files),
 	REPEAT("du", du),
-	REPEAT("find", find),
+	REPEAT("find", find_files),
 	REPEAT("grep", grep),
 	FLAT("overwrite 500", put_few),
 	FLAT("rename 500", rename_few),
@@ -501,9 +501,9 @@ static const struct growth_operation operations[] = {
 	ONCE("copy -r", copy_tree),
 	ONCE("rm -r", remove_tree),
 	ONCE("snapshot", snapshot),
-	AFTER("diff, a tenth changed", change, diff),
+	AFTER("diff, a tenth changed", change_files, diff),
 	ONCE("rollback, a tenth changed", rollback),
-	AFTER("drop a snapshot", change, drop_snapshot),
+	AFTER("drop a snapshot", change_files, drop_snapshot),
 	AFTER("prune a snapshot", snapshot_twice, prune_snapshot),
 	ONCE("drop the older snapshot", drop_older),
 	ONCE("fork", fork_files),
@@ -536,13 +536,13 @@ const struct growth_part growth_tree = {
 	.name = "tree",
 	.about = "n files, 100 in each directory",
 	.per_dir = 100,
-	.make = make,
+	.make = make_files,
 	.operations = operations,
 };
 
 const struct growth_part growth_directory = {
 	.name = "directory",
 	.about = "n files in one directory",
-	.make = make,
+	.make = make_files,
 	.operations = operations,
 };

@@ -81,7 +81,7 @@ static int events_of_a_run(struct growth_world *w, struct err *e)
 	return rc;
 }
 
-static int search(struct growth_world *w, const char *word, struct err *e)
+static int search_word(struct growth_world *w, const char *word, struct err *e)
 {
 	struct search s = {.query = word};
 	struct search_hit *hits;
@@ -94,22 +94,22 @@ static int search(struct growth_world *w, const char *word, struct err *e)
 
 static int search_first(struct growth_world *w, struct err *e)
 {
-	return search(w, "rare", e);
+	return search_word(w, "rare", e);
 }
 
 static int search_common(struct growth_world *w, struct err *e)
 {
-	return search(w, "common", e);
+	return search_word(w, "common", e);
 }
 
 static int search_four(struct growth_world *w, struct err *e)
 {
-	return search(w, "the common word number", e);
+	return search_word(w, "the common word number", e);
 }
 
 static int search_rare(struct growth_world *w, struct err *e)
 {
-	return search(w, "rare", e);
+	return search_word(w, "rare", e);
 }
 
 /* --- the rows ------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static const char events[] =
 	"started_at, after_seq) SELECT 1, 'run_00000000000000000000000001', 1, "
 	"1, 1, 'succeeded', 1, max(i) - 2 FROM n";
 
-static int make(struct growth_world *w, struct err *e)
+static int make_history(struct growth_world *w, struct err *e)
 {
 	char path[4096];
 
@@ -182,6 +182,6 @@ static const struct growth_operation operations[] = {
 const struct growth_part growth_history = {
 	.name = "history",
 	.about = "n runs in the control plane and n events of one session",
-	.make = make,
+	.make = make_history,
 	.operations = operations,
 };

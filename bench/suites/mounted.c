@@ -19,7 +19,7 @@ static void tell_ready(void *arg)
 		_exit(1);
 }
 
-static int serve(const char *home, const char *dir, int ready)
+static int serve_mount(const char *home, const char *dir, int ready)
 {
 	struct vfs_mount_options o = {
 		.dir = dir, .ready = tell_ready, .arg = &ready};
@@ -48,7 +48,7 @@ pid_t mounted_ours(const char *home, const char *dir, struct err *e)
 		return err_errno_set(e, "pipe");
 	pid = fork();
 	if (pid == 0)
-		_exit(serve(home, dir, ends[1]) ? 1 : 0);
+		_exit(serve_mount(home, dir, ends[1]) ? 1 : 0);
 	close(ends[1]);
 	if (pid < 0 || read(ends[0], &c, 1) != 1)
 		pid = err_set(e, ERR_UNSUPPORTED, "the mount did not start");

@@ -49,7 +49,7 @@ static void make_piece(uint64_t *p, int64_t number)
 	}
 }
 
-static int write_all(struct big *b, struct err *e)
+static int write_big(struct big *b, struct err *e)
 {
 	for (int64_t i = 0; i < b->mb && !bench_stopped(b->r); i++) {
 		bench_progress(b->r, "writing a big file", (double)i,
@@ -62,7 +62,7 @@ static int write_all(struct big *b, struct err *e)
 }
 
 /* Not from the page cache: that would ask the server for nothing. */
-static int read_all(struct big *b, struct err *e)
+static int read_big(struct big *b, struct err *e)
 {
 	if (posix_fadvise(b->fd, 0, 0, POSIX_FADV_DONTNEED) ||
 	    lseek(b->fd, 0, SEEK_SET))
@@ -86,17 +86,17 @@ static double mb_per_s(const struct big *b, int64_t since)
 	return (double)b->mb / ((double)(clock_mono_ns() - since) / 1e9);
 }
 
-static int measure(struct big *b, pid_t server, struct err *e)
+static int measure_big(struct big *b, pid_t server, struct err *e)
 {
 	int64_t begin = clock_mono_ns();
 	double writing, written, reading;
 
-	if (write_all(b, e))
+	if (write_big(b, e))
 		return -1;
 	writing = mb_per_s(b, begin);
 	written = peak_mb(server);
 	begin = clock_mono_ns();
-	if (read_all(b, e))
+	if (read_big(b, e))
 		return -1;
 	reading = mb_per_s(b, begin);
 	if (bench_stopped(b->r))
@@ -135,7 +135,7 @@ int mounted_big(struct bench_run *r, int64_t mb, struct err *e)
 	if (b.fd < 0)
 		err_errno_set(e, "%s", path);
 	else
-		rc = measure(&b, server, e);
+		rc = measure_big(&b, server, e);
 	if (b.fd >= 0)
 		close(b.fd);
 	mounted_end(server, dir);

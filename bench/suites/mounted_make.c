@@ -34,7 +34,7 @@ static const char fetch[] =
 	"-C \"$to\"; done\n";
 
 /* The status of waitpid, or -1. */
-static int run(const char *const argv[])
+static int run_program(const char *const argv[])
 {
 	int status;
 	pid_t pid = fork();
@@ -53,12 +53,12 @@ static int run_make(const char *dir, const char *goal)
 	char src[4096];
 
 	snprintf(src, sizeof src, "%s/src", dir);
-	return run(
+	return run_program(
 		(const char *[]){"make", "-s", "-j2", "-C", src, goal, NULL});
 }
 
-static int prepare(struct bench_run *r, const char *const dirs[2],
-		   struct err *e)
+static int prepare_sources(struct bench_run *r, const char *const dirs[2],
+			   struct err *e)
 {
 	char full[2][4096];
 	const char *room = bench_dir(r, "source");
@@ -66,8 +66,8 @@ static int prepare(struct bench_run *r, const char *const dirs[2],
 
 	if (!realpath(dirs[0], full[0]) || !realpath(dirs[1], full[1]))
 		return err_errno_set(e, "%s", dirs[0]);
-	rc = run((const char *[]){"sh", "-c", fetch, "sh", room, full[0],
-				  full[1], NULL});
+	rc = run_program((const char *[]){"sh", "-c", fetch, "sh", room,
+					  full[0], full[1], NULL});
 	bench_dir_remove(r, room);
 	return rc ? err_set(e, ERR_UNSUPPORTED,
 			    "the source package " PROJECT " cannot be fetched")
@@ -109,7 +109,7 @@ static void conclude(struct bench_run *r, const struct samples times[2])
 int mounted_make(struct bench_run *r, const char *const dirs[2], struct err *e)
 {
 	struct samples times[2] = {0};
-	int rc = prepare(r, dirs, e);
+	int rc = prepare_sources(r, dirs, e);
 
 	for (int i = 0; rc == 0 && i < 2 * ROUNDS && !bench_stopped(r); i++) {
 		bench_progress(r, "building a program", i, 2 * ROUNDS);

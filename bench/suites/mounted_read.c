@@ -21,7 +21,7 @@
 #define PIECE      (1 << 20)
 
 /* Bytes that LZ4 does not make smaller. */
-static void fill(uint64_t *p, size_t bytes, uint64_t x)
+static void fill_incompressible(uint64_t *p, size_t bytes, uint64_t x)
 {
 	for (size_t i = 0; i < bytes / sizeof *p; i++) {
 		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -36,7 +36,7 @@ static int put_file(const char *path, int pieces, size_t size, uint64_t seed)
 	bool good = fd >= 0 && room;
 
 	for (int i = 0; good && i < pieces; i++) {
-		fill(room, PIECE, seed + (uint64_t)i);
+		fill_incompressible(room, PIECE, seed + (uint64_t)i);
 		good = write(fd, room, size) == (ssize_t)size;
 	}
 	good = good && (pieces == 1 || fsync(fd) == 0);
@@ -51,7 +51,7 @@ static void small_path(char out[4096], const char *dir, int i)
 	snprintf(out, 4096, "%s/small%d", dir, i);
 }
 
-static int prepare(const char *dir, struct err *e)
+static int prepare_files(const char *dir, struct err *e)
 {
 	char path[4096];
 	int rc;
@@ -129,8 +129,8 @@ struct read_times {
 	struct samples large[2], one[2], two[2];
 };
 
-static void measure(struct bench_run *r, const char *const dirs[2], int sides,
-		    struct read_times *t)
+static void measure_reads(struct bench_run *r, const char *const dirs[2],
+			  int sides, struct read_times *t)
 {
 	for (int round = 0; round < ROUNDS && !bench_stopped(r); round++)
 		for (int i = 0; i < sides; i++) {
@@ -186,9 +186,9 @@ int mounted_read(struct bench_run *r, const char *const dirs[2], int sides,
 	struct read_times t = {0};
 
 	for (int i = 0; i < sides; i++)
-		if (prepare(dirs[i], e))
+		if (prepare_files(dirs[i], e))
 			return -1;
-	measure(r, dirs, sides, &t);
+	measure_reads(r, dirs, sides, &t);
 	if (!bench_stopped(r))
 		conclude(r, &t, sides);
 	return 0;

@@ -76,8 +76,8 @@ static int start_one(const char *path, struct sql *db, int number,
 	return rc;
 }
 
-static int measure(struct bench_run *r, const char *path,
-		   struct bench_sample *out, struct err *e)
+static int measure_program(struct bench_run *r, const char *path,
+			   struct bench_sample *out, struct err *e)
 {
 	int64_t until = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
 	struct timespec gap = {0, 5000000};
@@ -108,7 +108,7 @@ int floor_starts(struct bench_run *r, void *arg, struct bench_sample *out,
 	rc = agent_file_open(&f, path, "floor", SQL_CREATE, e);
 	if (rc == 0) {
 		agent_file_close(&f);
-		rc = measure(r, path, out, e);
+		rc = measure_program(r, path, out, e);
 	}
 	bench_dir_remove(r, dir);
 	return rc;

@@ -19,8 +19,8 @@ static const struct aim {
 };
 
 /* "create_us" and "bindfs" become "create_of_bindfs": ours, in times of it. */
-static void compare(struct bench_run *r, const struct aim *a, double ours,
-		    double other)
+static void compare_aim(struct bench_run *r, const struct aim *a, double ours,
+			double other)
 {
 	char name[96];
 
@@ -44,9 +44,9 @@ void tree_aims(struct bench_run *r, const char *metric,
 			if (!strcmp(aims[i].metric, metric) &&
 			    !strcmp(aims[i].beside, res[k].name) &&
 			    res[0].values.n && res[k].values.n)
-				compare(r, &aims[i],
-					samples_median(&res[0].values),
-					samples_median(&res[k].values));
+				compare_aim(r, &aims[i],
+					    samples_median(&res[0].values),
+					    samples_median(&res[k].values));
 }
 
 void tree_limit(struct bench_run *r, const char *metric, const char *unit,

@@ -184,8 +184,8 @@ struct arg {
 	unsigned seed;
 };
 
-static int measure(struct bench_run *r, void *varg, struct bench_sample *out,
-		   struct err *e)
+static int measure_side(struct bench_run *r, void *varg,
+			struct bench_sample *out, struct err *e)
 {
 	struct arg *a = varg;
 	struct tree_pass t = {.metric = operations[a->op].metric,
@@ -217,8 +217,8 @@ static int measure(struct bench_run *r, void *varg, struct bench_sample *out,
 	return operations[a->op].after ? operations[a->op].after(&p, e) : 0;
 }
 
-static int fill(struct bench_run *r, struct tree_side *s, int files,
-		struct err *e)
+static int fill_tree(struct bench_run *r, struct tree_side *s, int files,
+		     struct err *e)
 {
 	const struct tree_kind *k = s->kind;
 	char path[64];
@@ -294,7 +294,7 @@ int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 	for (size_t i = 0; i < sizeof data; i++) /* halves under LZ4 */
 		data[i] = (char)(i % 64 < 32 ? rand_r(&seed) : 'a');
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = sides[i].timed ? 0 : fill(r, &sides[i], files, e);
+		rc = sides[i].timed ? 0 : fill_tree(r, &sides[i], files, e);
 	bench_table(r, "one operation each", "operation|where|time|spread");
 	for (size_t op = 0; rc == 0 && op < OPERATIONS; op++) {
 		static struct bench_result res[SIDES_MAX];
@@ -304,8 +304,8 @@ int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 		memset(res, 0, sizeof res);
 		for (size_t i = 0; i < n; i++) {
 			args[i] = (struct arg){&sides[i], op, files, 1};
-			cases[i] = (struct bench_case){sides[i].name, measure,
-						       &args[i]};
+			cases[i] = (struct bench_case){sides[i].name,
+						       measure_side, &args[i]};
 		}
 		rc = bench_interleave(r, cases, n, res, e);
 		if (rc == 0)

@@ -48,7 +48,7 @@ static int run_true(int fd, int number, struct err *e)
 	return 0;
 }
 
-static int measure(sample *one, int fd, double *ms, struct err *e)
+static int measure_median(sample *one, int fd, double *ms, struct err *e)
 {
 	struct timespec pause = {0, REST_MS * 1000000};
 	struct histogram *h = calloc(1, sizeof *h);
@@ -68,7 +68,7 @@ static int measure(sample *one, int fd, double *ms, struct err *e)
 	return rc;
 }
 
-static void say(struct bench_run *r, double sync, double process)
+static void print_floors(struct bench_run *r, double sync, double process)
 {
 	bench_table(r, TABLE, "ms, p50|times|ms in all|what");
 	bench_table(r, TABLE, "%.2f|%d|%.2f|fdatasync of two pages of a log",
@@ -94,12 +94,12 @@ int turnaround_floor(struct bench_run *r, const char *dir, struct err *e)
 		rc = err_errno_set(e, "%s", path);
 	}
 	if (rc == 0)
-		rc = measure(sync_frames, fd, &sync, e);
+		rc = measure_median(sync_frames, fd, &sync, e);
 	if (rc == 0)
-		rc = measure(run_true, fd, &process, e);
+		rc = measure_median(run_true, fd, &process, e);
 	close(fd);
 	unlink(path);
 	if (rc == 0)
-		say(r, sync, process);
+		print_floors(r, sync, process);
 	return rc;
 }

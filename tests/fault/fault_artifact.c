@@ -24,7 +24,7 @@
 static struct temp dir;
 static char old_bytes[OLD_BYTES], new_bytes[NEW_BYTES];
 
-static struct agent_file open_file(void)
+static struct agent_file open_agent(void)
 {
 	struct agent_file f;
 
@@ -32,7 +32,8 @@ static struct agent_file open_file(void)
 	return f;
 }
 
-static int put(struct agent_file *f, const char *p, size_t n, struct err *e)
+static int put_artifact(struct agent_file *f, const char *p, size_t n,
+			struct err *e)
 {
 	struct artifact_key key = artifact_key_run("run_1", "out");
 
@@ -43,7 +44,7 @@ static void put_old(struct agent_file *f)
 {
 	struct err e = {0};
 
-	if (put(f, old_bytes, OLD_BYTES, &e))
+	if (put_artifact(f, old_bytes, OLD_BYTES, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -95,14 +96,14 @@ static void check_all(struct agent_file *f)
 /* Returns whether the fault fired. */
 static bool fail_at(int nth, enum fault_kind kind)
 {
-	struct agent_file f = open_file();
+	struct agent_file f = open_agent();
 	struct err e = {0};
 	bool fired;
 	int rc;
 
 	put_old(&f);
 	fault_arm(nth, kind);
-	rc = put(&f, new_bytes, NEW_BYTES, &e);
+	rc = put_artifact(&f, new_bytes, NEW_BYTES, &e);
 	fired = fault_fired();
 	fault_disarm();
 	if (rc == 0)
@@ -111,9 +112,9 @@ static bool fail_at(int nth, enum fault_kind kind)
 		assert_true(fired && e.text[0]);
 	agent_file_close(&f);
 
-	f = open_file();
+	f = open_agent();
 	check_all(&f);
-	if (put(&f, new_bytes, NEW_BYTES, &e))
+	if (put_artifact(&f, new_bytes, NEW_BYTES, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(which_bytes(&f), 'n');
 	agent_file_close(&f);
@@ -123,7 +124,7 @@ static bool fail_at(int nth, enum fault_kind kind)
 static int fail_everywhere(enum fault_kind kind)
 {
 	struct agent_file other =
-		open_file(); /* so that a close syncs nothing */
+		open_agent(); /* so that a close syncs nothing */
 	int n = 1;
 
 	while (fail_at(n, kind))
@@ -149,7 +150,7 @@ static void a_failed_allocation_leaves_all_or_nothing(void **state)
 /* In a child, since it dies there. */
 static bool die_at(int nth)
 {
-	struct agent_file f = open_file();
+	struct agent_file f = open_agent();
 	int status;
 	pid_t pid;
 
@@ -159,14 +160,14 @@ static bool die_at(int nth)
 	if (pid == 0) {
 		struct err e;
 
-		f = open_file();
+		f = open_agent();
 		fault_arm(nth, FAULT_DIE);
-		put(&f, new_bytes, NEW_BYTES, &e);
+		put_artifact(&f, new_bytes, NEW_BYTES, &e);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	f = open_file();
+	f = open_agent();
 	if (WEXITSTATUS(status) == 0)
 		assert_int_equal(which_bytes(&f), 'n');
 	check_all(&f);
@@ -184,14 +185,14 @@ static void a_death_at_any_write_leaves_all_or_nothing(void **state)
 	assert_in_range(n, 3, 10000);
 }
 
-static int begin(void **state)
+static int set_up_artifact(void **state)
 {
 	(void)state;
 	temp_make(&dir);
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_artifact(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -202,11 +203,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			a_failed_write_leaves_all_or_nothing, begin, end),
+			a_failed_write_leaves_all_or_nothing, set_up_artifact,
+			tear_down_artifact),
 		cmocka_unit_test_setup_teardown(
-			a_failed_allocation_leaves_all_or_nothing, begin, end),
+			a_failed_allocation_leaves_all_or_nothing,
+			set_up_artifact, tear_down_artifact),
 		cmocka_unit_test_setup_teardown(
-			a_death_at_any_write_leaves_all_or_nothing, begin, end),
+			a_death_at_any_write_leaves_all_or_nothing,
+			set_up_artifact, tear_down_artifact),
 	};
 
 	memset(old_bytes, 'o', sizeof old_bytes);

@@ -34,14 +34,14 @@ static struct agent_row plain(const char *name)
 
 /* --- the acts ----------------------------------------------------------- */
 
-static int add(struct sql *db, struct arena *a, struct err *e)
+static int add_agent(struct sql *db, struct arena *a, struct err *e)
 {
 	struct agent_row row = plain("new");
 
 	return agents_put(db, &row, a, e) < 0 ? -1 : 0;
 }
 
-static int change(struct sql *db, struct arena *a, struct err *e)
+static int change_agent(struct sql *db, struct arena *a, struct err *e)
 {
 	struct agent_row row = plain("old");
 
@@ -56,7 +56,7 @@ static int make_default(struct sql *db, struct arena *a, struct err *e)
 	return agents_set_default(db, "old", e);
 }
 
-static int make_file(struct sql *db, struct arena *a, struct err *e)
+static int make_agent_file(struct sql *db, struct arena *a, struct err *e)
 {
 	struct agent_database_row row;
 
@@ -78,7 +78,7 @@ static const struct {
 	const char *half; /* one that counts 0 unless a part of it is there */
 	int stride;       /* 0: every write; a new file has very many */
 } acts[] = {
-	{"add", add,
+	{"add", add_agent,
 	 "SELECT count(*) FROM agent JOIN agent_version v ON v.agent = name "
 	 "JOIN audit ON subject = name AND act = 'agent.add' "
 	 "WHERE name = 'new'",
@@ -86,7 +86,7 @@ static const struct {
 	 "count(*) FROM agent_version WHERE agent = 'new') + (SELECT count(*) "
 	 "FROM audit WHERE subject = 'new')",
 	 0},
-	{"change", change,
+	{"change", change_agent,
 	 "SELECT count(*) FROM agent WHERE name = 'old' AND model = 'm' AND "
 	 "version = 2 AND is_default",
 	 "SELECT (SELECT count(*) FROM agent WHERE model = 'm') + (SELECT "
@@ -99,7 +99,7 @@ static const struct {
 	 "name = 'old' AND is_default",
 	 "SELECT 1 - count(*) FROM agent WHERE name = 'first' AND is_default",
 	 0},
-	{"file", make_file,
+	{"file", make_agent_file,
 	 "SELECT count(*) FROM agent_database WHERE agent = 'old'", "SELECT 0",
 	 11},
 	{"lock", lock, "SELECT count(*) FROM supervisor WHERE epoch = 1",
@@ -119,7 +119,7 @@ static struct sql *open_control(unsigned flags)
 }
 
 /* What every try begins with, made once and copied. */
-static void prepare(void)
+static void prepare_home(void)
 {
 	struct agent_row first = plain("first"), old = plain("old");
 	struct arena a = {0};
@@ -136,13 +136,13 @@ static void prepare(void)
 	arena_fini(&a);
 }
 
-static void begin(void)
+static void copy_home(void)
 {
 	temp_copy(&dir, &prepared);
 	snprintf(home.root, sizeof home.root, "%s/h", dir.path);
 }
 
-static int64_t count(struct sql *db, const char *ask)
+static int64_t count_rows(struct sql *db, const char *ask)
 {
 	struct err e;
 	int64_t n = -1;
@@ -153,23 +153,23 @@ static int64_t count(struct sql *db, const char *ask)
 }
 
 /* All or nothing; then it can be done. */
-static void check(size_t i, bool must_be_there)
+static void check_act(size_t i, bool must_be_there)
 {
 	struct sql *db = open_control(0);
 	struct arena a = {0};
 	struct err e = {0};
 	const char *ok;
-	int64_t done = count(db, acts[i].done);
+	int64_t done = count_rows(db, acts[i].done);
 
 	assert_true(done == 1 || (done == 0 && !must_be_there));
 	if (!done)
-		assert_int_equal(count(db, acts[i].half), 0);
+		assert_int_equal(count_rows(db, acts[i].half), 0);
 	assert_int_equal(
 		sql_script_text(db, "PRAGMA integrity_check", &a, &ok, &e), 0);
 	assert_string_equal(ok, "ok");
 	if (!done && acts[i].act(db, &a, &e))
 		fail_msg("%s again: %s", acts[i].name, e.text);
-	assert_int_equal(count(db, acts[i].done), 1);
+	assert_int_equal(count_rows(db, acts[i].done), 1);
 	sql_close(db);
 	arena_fini(&a);
 	temp_remove(&dir);
@@ -186,7 +186,7 @@ static void fail_everywhere(enum fault_kind kind)
 			struct sql *db;
 			int rc;
 
-			begin();
+			copy_home();
 			db = open_control(0);
 			fault_arm(nth, kind);
 			rc = acts[i].act(db, &a, &e);
@@ -194,7 +194,7 @@ static void fail_everywhere(enum fault_kind kind)
 			fault_disarm();
 			sql_close(db);
 			arena_fini(&a);
-			check(i, rc == 0);
+			check_act(i, rc == 0);
 		}
 	}
 }
@@ -238,14 +238,14 @@ static void death_at_any_write_leaves_all_or_nothing(void **state)
 
 		for (int nth = 1; status == FAULT_DIED;
 		     nth += 1 + acts[i].stride) {
-			begin();
+			copy_home();
 			status = die_at(i, nth);
 			assert_true(status == 0 || status == FAULT_DIED);
 			/* a lock taken by the dead counts on from there */
 			if (acts[i].act == lock && status == 0)
 				temp_remove(&dir);
 			else
-				check(i, status == 0);
+				check_act(i, status == 0);
 		}
 	}
 }
@@ -261,7 +261,7 @@ int main(void)
 
 	fault_vfs_install();
 	fault_malloc_install();
-	prepare();
+	prepare_home();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	temp_remove(&prepared);
 	return failed;

@@ -57,7 +57,7 @@ static void be_the_worker(int n)
 
 /* The worker is forked before SQLite has anything open, and works while we have
  * the file open. n 0: none. */
-static void begin(struct agent_file *f, int n)
+static void begin_with_worker(struct agent_file *f, int n)
 {
 	struct writer w;
 	struct err e;
@@ -98,7 +98,7 @@ static bool is_ended(struct agent_file *f)
 	return test_number(f, "SELECT status = 'succeeded' FROM run") == 1;
 }
 
-static void end(struct agent_file *f)
+static void end_with_worker(struct agent_file *f)
 {
 	test_integrity(f);
 	agent_file_close(f);
@@ -116,12 +116,12 @@ static void a_commit_in_flight_lands_without_a_fence(void **state)
 		struct agent_file f;
 		bool before;
 
-		begin(&f, n);
+		begin_with_worker(&f, n);
 		more = let_it_die();
 		before = is_ended(&f);
 		reopen(&f);
 		landed = landed || (more && !before && is_ended(&f));
-		end(&f);
+		end_with_worker(&f);
 	}
 	assert_true(landed); /* else the test below proves nothing */
 }
@@ -136,7 +136,7 @@ static void what_a_fence_has_read_stays_so(void **state)
 		struct agent_file f;
 		struct err e;
 
-		begin(&f, n);
+		begin_with_worker(&f, n);
 		more = let_it_die();
 		assert_int_equal(run_fence(&f, run_id, 1, &is, &e), 0);
 		assert_true(is.began);
@@ -146,7 +146,7 @@ static void what_a_fence_has_read_stays_so(void **state)
 		assert_int_equal(run_fence(&f, run_id, 1, &again, &e), 0);
 		assert_int_equal(again.ended, is.ended);
 		assert_int_equal(again.last_seq, is.last_seq);
-		end(&f);
+		end_with_worker(&f);
 	}
 }
 
@@ -160,7 +160,7 @@ static void an_abandoned_attempt_takes_nothing_more(void **state)
 	struct err e;
 
 	(void)state;
-	begin(&f, 0);
+	begin_with_worker(&f, 0);
 	assert_int_equal(writer_open(&w, &f, "s", &who, &e), 0);
 	assert_int_equal(run_fence(&f, run_id, 1, &is, &e), 0);
 	assert_false(is.ended);
@@ -180,7 +180,7 @@ static void an_abandoned_attempt_takes_nothing_more(void **state)
 	assert_true(is.ended);
 	assert_string_equal(is.status, "failed");
 	assert_int_equal(is.last_seq, 1);
-	end(&f);
+	end_with_worker(&f);
 }
 
 int main(void)

@@ -86,7 +86,8 @@ static void be_the_opener(pid_t test)
 	_exit(0);
 }
 
-static int count(void *arg, const struct tail *t, const struct tail_item *item)
+static int count_item(void *arg, const struct tail *t,
+		      const struct tail_item *item)
 {
 	(void)t;
 	*(int *)arg += item->event != NULL;
@@ -105,7 +106,7 @@ static void read_on(struct tail *t, struct agent_file *f, int *seen, int turn)
 			fail_msg("open: %s", e.text);
 	}
 	do {
-		more = tail_read(t, f, count, seen, &e);
+		more = tail_read(t, f, count_item, seen, &e);
 		if (more < 0)
 			fail_msg("%s", e.text);
 	} while (more > 0);

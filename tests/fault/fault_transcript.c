@@ -30,7 +30,7 @@ static struct temp dir;
 
 /* --- the operations ---------------------------------------------------- */
 
-static int append(struct agent_file *f, struct err *e)
+static int append_event(struct agent_file *f, struct err *e)
 {
 	struct usage_new u = {.input = 1};
 	struct outbox_new o = {"d1", "{}", "{}"};
@@ -72,7 +72,7 @@ static int append_batch(struct agent_file *f, struct err *e)
 		       : 0;
 }
 
-static int patch(struct agent_file *f, struct err *e)
+static int patch_session(struct agent_file *f, struct err *e)
 {
 	struct session_row row;
 	struct arena a = {0};
@@ -173,13 +173,13 @@ static const struct operation {
 	const char *after;
 	const char *between;
 } operations[] = {
-	{"append", append,
+	{"append", append_event,
 	 "SELECT (SELECT count(*) FROM event)||(SELECT count(*) FROM usage)||"
 	 "(SELECT count(*) FROM outbox)||(SELECT count(*) FROM event_odd)||"
 	 "(SELECT count(*) FROM event_jump)",
 	 "20000", "31111", NULL},
 	{"batch", append_batch, "SELECT count(*) FROM event", "2", "22", NULL},
-	{"patch", patch, "SELECT coalesce(title,'')||meta FROM session",
+	{"patch", patch_session, "SELECT coalesce(title,'')||meta FROM session",
 	 "{\"a\":1}", "new{\"a\":2}", NULL},
 	{"fork", fork_pointer,
 	 "SELECT count(*)||(SELECT count(*) FROM event) FROM session", "12",
@@ -240,7 +240,7 @@ static void make_template(void)
 		fail_msg("%s", e.text);
 }
 
-static void make_file(void)
+static void make_agent_file(void)
 {
 	struct err e = {0};
 	int fd;
@@ -294,7 +294,7 @@ static bool try_failing(const struct operation *op, enum fault_kind kind,
 	bool fired;
 	int rc;
 
-	make_file();
+	make_agent_file();
 	test_agent_open(&f, temp_join(&dir, FILE_NAME));
 	fault_arm(nth, kind);
 	rc = op->run(&f, &e);
@@ -354,7 +354,7 @@ static int try_dying(const struct operation *op, int nth)
 	int status;
 	pid_t child;
 
-	make_file();
+	make_agent_file();
 	child = fork();
 	if (child == 0) {
 		struct agent_file f;

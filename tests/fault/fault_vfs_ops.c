@@ -75,8 +75,8 @@ static bool is_before(struct vfs_test *t, const struct wanted *w,
 
 /* Nothing stands in the way of a second try. vfs_test_end checks the last
  * state, so only one before it is checked here. */
-static void finish(struct vfs_test *t, const struct vfs_case *c,
-		   const struct wanted *w)
+static void finish_case(struct vfs_test *t, const struct vfs_case *c,
+			const struct wanted *w)
 {
 	struct vfs_check check = {.deep = true};
 	struct err e;
@@ -150,7 +150,7 @@ static void fail_everywhere(enum fault_kind kind)
 			vfs_case_begin(&t);
 			fired = run_once(&t, c, nth, kind);
 			reopen(&t);
-			finish(&t, c, &w);
+			finish_case(&t, c, &w);
 			vfs_test_end(&t);
 		}
 		assert_true(nth > 1); /* it has written something */
@@ -210,7 +210,7 @@ static void with_room(const struct vfs_case *c, int64_t bytes, int64_t files,
 		fail_msg("%s: %s", c->name, e.text);
 	(void)is_before(&t, w, c->name);
 	give_room(&t, -1, -1);
-	finish(&t, c, w);
+	finish_case(&t, c, w);
 	vfs_test_end(&t);
 }
 

@@ -38,7 +38,7 @@ static int grew(void *arg, enum chat_grows what, int call, const char *text,
 	return 0;
 }
 
-static int on_event(void *arg, const struct sse_event *ev)
+static int on_chat_event(void *arg, const struct sse_event *ev)
 {
 	struct seen *s = arg;
 	struct err e;
@@ -59,7 +59,7 @@ static void check_call(const struct chat_turn *t, int i)
 		abort();
 }
 
-static void check(struct seen *s)
+static void check_turn(struct seen *s)
 {
 	struct err e;
 
@@ -89,8 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.turn.grew = grew;
 	s.turn.arg = &s;
 	sse_parser_init(&parser, MAX);
-	(void)sse_parse(&parser, (const char *)data, size, on_event, &s, &e);
-	check(&s);
+	(void)sse_parse(&parser, (const char *)data, size, on_chat_event, &s,
+			&e);
+	check_turn(&s);
 	sse_parser_fini(&parser);
 	chat_turn_fini(&s.turn);
 	return 0;

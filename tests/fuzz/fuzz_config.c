@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static void show(const struct config *c, struct buf *out)
+static void show_config(const struct config *c, struct buf *out)
 {
 	config_show(c, out);
 	assert(!out->over);
@@ -24,11 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (config_parse(&c, "fuzz", (const char *)data, size, &e)) {
 		assert(e.code == ERR_CONFIG && e.text[0]);
 	} else {
-		show(&c, &once);
+		show_config(&c, &once);
 		config_defaults(&back);
 		assert(!config_parse(&back, "shown", once.p, once.n, &e));
 		assert(back.warnings.n == 0);
-		show(&back, &again);
+		show_config(&back, &again);
 		assert(!strcmp(once.p, again.p));
 		config_fini(&back);
 	}

@@ -1,3 +1,5 @@
+#include "tests/support/fuzz.h"
+
 #include "lib/json/json.h"
 #include "lib/json/lines.h"
 #include "worker/process/output_line.h"
@@ -16,19 +18,13 @@ struct whole {
 	bool odd;         /* some line was an event of its own */
 };
 
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void add_decoded(struct buf *b, const char *text)
 {
 	size_t n = strlen(text);
 	unsigned char *out = malloc(n + 4);
 	int got = EVP_DecodeBlock(out, (const unsigned char *)text, (int)n);
 
-	demand(got >= 0);
+	require(got >= 0);
 	while (n > 0 && text[n - 1] == '=') {
 		got--;
 		n--;
@@ -38,7 +34,7 @@ static void add_decoded(struct buf *b, const char *text)
 }
 
 /* Whatever the line was, its event can be stored and nothing of it is lost. */
-static int check(void *arg, const struct line *line, struct err *e)
+static int check_event(void *arg, const struct line *line, struct err *e)
 {
 	struct whole *w = arg;
 	struct arena a = {0};
@@ -51,8 +47,8 @@ static int check(void *arg, const struct line *line, struct err *e)
 	if (x.kind == EXEC_EVENT) {
 		body = json_parse_object("body", x.event.body,
 					 strlen(x.event.body), e);
-		demand(body && x.event.type && x.event.type[0]);
-		demand(!x.event.key || strlen(x.event.key) <= EVENT_KEY_MAX);
+		require(body && x.event.type && x.event.type[0]);
+		require(!x.event.key || strlen(x.event.key) <= EVENT_KEY_MAX);
 		buf_adds(&w->plain, json_text(body, "text", ""));
 		add_decoded(&w->plain, json_text(body, "base64", ""));
 		if (line->last)
@@ -70,14 +66,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e;
 
 	lines_init(&l, LINE_MAX_BYTES);
-	demand(lines_add(&l, (const char *)data, size / 2, check, &w, &e) == 0);
-	demand(lines_add(&l, (const char *)data + size / 2, size - size / 2,
-			 check, &w, &e) == 0);
-	demand(lines_end(&l, check, &w, &e) == 0);
+	require(lines_add(&l, (const char *)data, size / 2, check_event, &w,
+			  &e) == 0);
+	require(lines_add(&l, (const char *)data + size / 2, size - size / 2,
+			  check_event, &w, &e) == 0);
+	require(lines_end(&l, check_event, &w, &e) == 0);
 	if (!w.odd && size > 0) { /* plain output adds up to what came in */
 		size_t n = w.plain.n - (data[size - 1] != '\n');
 
-		demand(n == size && memcmp(w.plain.p, data, size) == 0);
+		require(n == size && memcmp(w.plain.p, data, size) == 0);
 	}
 	lines_fini(&l);
 	buf_fini(&w.plain);

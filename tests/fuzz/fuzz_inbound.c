@@ -1,6 +1,7 @@
 /* Whatever comes in as a message or as a plugin's line: it is refused, or what
  * is made of it is stored: its conversation, its row, its attachments, each by
  * its hash, and the files that are made of them stay where they belong. */
+#include "tests/support/fuzz.h"
 #include "tests/support/temp.h"
 
 #include "lib/base/hash.h"
@@ -18,12 +19,6 @@
 #include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* --- the rows ---------------------------------------------------------- */
 
@@ -43,10 +38,10 @@ static void open_once(void)
 	if (db)
 		return;
 	temp_make(&dir);
-	demand(db_open(&db, temp_join(&dir, "skep.sqlite"), &control_schema,
-		       SQL_CREATE, &e) == 0);
-	demand(sql_enter(db, &e) == 0);
-	demand(sql_leave(db, channels_seed(db, &e), &e) == 0);
+	require(db_open(&db, temp_join(&dir, "skep.sqlite"), &control_schema,
+			SQL_CREATE, &e) == 0);
+	require(sql_enter(db, &e) == 0);
+	require(sql_leave(db, channels_seed(db, &e), &e) == 0);
 	atexit(clean_up);
 }
 
@@ -60,20 +55,20 @@ static void check_file(const struct media_use_row *m, struct arena *a)
 	struct stat st;
 	struct err e;
 
-	demand(sql_get(db, Q_MEDIA_BYTES, &(struct media_bytes_in){m->media},
-		       &bytes, a, &e) == 1);
+	require(sql_get(db, Q_MEDIA_BYTES, &(struct media_bytes_in){m->media},
+			&bytes, a, &e) == 1);
 	hash_of(bytes.bytes.p, bytes.bytes.n, hash);
-	demand(!strcmp(hash, m->sha256) && (int64_t)bytes.bytes.n == m->size);
-	demand(media_type(m->mime, bytes.bytes, room)[0] != '\0');
-	demand(!strpbrk(m->mime, "\r\n\"; "));
-	demand(blob_materialise(db, m, top, &path, a, &e) == 0);
+	require(!strcmp(hash, m->sha256) && (int64_t)bytes.bytes.n == m->size);
+	require(media_type(m->mime, bytes.bytes, room)[0] != '\0');
+	require(!strpbrk(m->mime, "\r\n\"; "));
+	require(blob_materialise(db, m, top, &path, a, &e) == 0);
 	last = strrchr(path, '/') + 1;
-	demand(!strncmp(path, top, strlen(top)) && !strstr(path, "/../"));
-	demand(last[0] != '.' && last[0] != '-' &&
-	       text_is_utf8(last, strlen(last)));
-	demand(!strpbrk(last, "]\"' \t\r\n"));
-	demand(lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_size == m->size);
+	require(!strncmp(path, top, strlen(top)) && !strstr(path, "/../"));
+	require(last[0] != '.' && last[0] != '-' &&
+		text_is_utf8(last, strlen(last)));
+	require(!strpbrk(last, "]\"' \t\r\n"));
+	require(lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_size == m->size);
 }
 
 static void store(const struct inbound_message *m, const char *id,
@@ -98,22 +93,22 @@ static void store(const struct inbound_message *m, const char *id,
 	if (!row.external_id)
 		row.external_id = id;
 	if (attachments_store(db, m->body, &limits, &e)) {
-		demand(e.code == ERR_INVALID || e.code == ERR_TOOBIG ||
-		       e.code == ERR_NOTFOUND || e.code == ERR_QUOTA);
+		require(e.code == ERR_INVALID || e.code == ERR_TOOBIG ||
+			e.code == ERR_NOTFOUND || e.code == ERR_QUOTA);
 		return;
 	}
-	demand(limits.all >= 0 && limits.room >= 0);
+	require(limits.all >= 0 && limits.room >= 0);
 	json_add(&body, m->body);
 	row.body = body.p;
-	demand(conversation_open(db, &talk, 1, &conversation, a, &e) == 0);
-	demand(conversation.session && strlen(conversation.session) < 257);
+	require(conversation_open(db, &talk, 1, &conversation, a, &e) == 0);
+	require(conversation.session && strlen(conversation.session) < 257);
 	row.conversation = conversation.id;
-	demand(sql_exec(db, Q_INBOUND_ADD, &row, &e) == 1);
-	demand(attachments_use(db, id, m->body, &e) == 0);
+	require(sql_exec(db, Q_INBOUND_ADD, &row, &e) == 1);
+	require(attachments_use(db, id, m->body, &e) == 0);
 	n = sql_collect(db, Q_MEDIA_USE_LIST, &(struct media_use_list_in){id},
 			1000, &uses, a, &e);
-	demand(n == cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(
-			    m->body, "attachments")));
+	require(n == cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(
+			     m->body, "attachments")));
 	for (int i = 0; i < n; i++)
 		check_file(&uses[i], a);
 	buf_fini(&body);
@@ -127,9 +122,9 @@ static void check_stored(const struct inbound_message *m)
 	struct err e;
 
 	open_once();
-	demand(sql_enter(db, &e) == 0);
+	require(sql_enter(db, &e) == 0);
 	store(m, id.text, &a);
-	demand(sql_leave(db, -1, &e) == -1);
+	require(sql_leave(db, -1, &e) == -1);
 	arena_fini(&a);
 }
 
@@ -140,15 +135,15 @@ static void check_message(const cJSON *json)
 
 	if (inbound_message_read(&m, json, &e))
 		return;
-	demand(text_check_key("peer", m.peer, CHANNEL_KEY_MAX, &e) == 0);
-	demand(text_check_key("sender", m.sender, CHANNEL_KEY_MAX, &e) == 0);
-	demand(cJSON_IsObject(m.body) && m.type && m.kind);
-	demand(strcmp(m.type, "request") != 0 || m.request);
-	demand((m.agent || m.session) ==
-	       (inbound_message_from_outside(&m, &e) == -1));
+	require(text_check_key("peer", m.peer, CHANNEL_KEY_MAX, &e) == 0);
+	require(text_check_key("sender", m.sender, CHANNEL_KEY_MAX, &e) == 0);
+	require(cJSON_IsObject(m.body) && m.type && m.kind);
+	require(strcmp(m.type, "request") != 0 || m.request);
+	require((m.agent || m.session) ==
+		(inbound_message_from_outside(&m, &e) == -1));
 	check_stored(&m);
 	inbound_message_fini(&m);
-	demand(m.body == NULL);
+	require(m.body == NULL);
 }
 
 /* An answer with the id of a call is a line that has the same id; so answers
@@ -160,28 +155,28 @@ static void check_id(const struct rpc_line *r)
 	struct err e;
 
 	buf_addf(&b, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", r->id);
-	demand(rpc_line_read(&back, b.p, b.n, &e) == 0);
-	demand(!strcmp(back.id, r->id) && back.number == r->number);
-	demand(!back.method && cJSON_IsObject(back.result) && !back.error);
-	demand(cJSON_GetArraySize(back.json) == 3);
+	require(rpc_line_read(&back, b.p, b.n, &e) == 0);
+	require(!strcmp(back.id, r->id) && back.number == r->number);
+	require(!back.method && cJSON_IsObject(back.result) && !back.error);
+	require(cJSON_GetArraySize(back.json) == 3);
 	rpc_line_fini(&back);
 	buf_fini(&b);
 }
 
-static void check_line(const char *text, size_t n)
+static void check_inbound_line(const char *text, size_t n)
 {
 	struct rpc_line r;
 	struct err e;
 
 	if (rpc_line_read(&r, text, n, &e)) {
-		demand(text_is_utf8(e.text, strlen(e.text)));
+		require(text_is_utf8(e.text, strlen(e.text)));
 		return;
 	}
 	if (r.id[0])
 		check_id(&r);
-	demand(r.method || r.id[0]);
-	demand(r.number >= -1 && strlen(r.id) < RPC_ID_MAX);
-	demand(!r.params || cJSON_IsObject(r.params));
+	require(r.method || r.id[0]);
+	require(r.number >= -1 && strlen(r.id) < RPC_ID_MAX);
+	require(!r.params || cJSON_IsObject(r.params));
 	if (r.params)
 		check_message(r.params);
 	rpc_line_fini(&r);
@@ -200,13 +195,13 @@ static void check_claim(const char *text, size_t n)
 	struct err e;
 
 	if (!keys)
-		demand(webhook_keys_new(
-			       &keys,
-			       "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
-			       "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcH"
-			       "URo=",
-			       &e) == 0);
-	demand(webhook_verify(keys, &c, &e) == -1);
+		require(webhook_keys_new(
+				&keys,
+				"whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
+				"whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcH"
+				"URo=",
+				&e) == 0);
+	require(webhook_verify(keys, &c, &e) == -1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -215,14 +210,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e;
 	cJSON *json;
 
-	demand(text != NULL);
+	require(text != NULL);
 	memcpy(text, data, size);
 	text[size] = '\0';
 	json = json_parse("message", text, size, &e);
 	if (json)
 		check_message(json);
 	cJSON_Delete(json);
-	check_line(text, size);
+	check_inbound_line(text, size);
 	check_claim(text, size);
 	free(text);
 	return 0;

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void same(const cJSON *a, const cJSON *b)
+static void assert_same_json(const cJSON *a, const cJSON *b)
 {
 	struct buf x = BUF_MAX(64u << 20), y = BUF_MAX(64u << 20);
 
@@ -52,13 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (plain && !has_short_escape(data, size)) {
 		assert(v);
-		same(plain, v);
+		assert_same_json(plain, v);
 	}
 	if (v) {
 		json_add(&written, v);
 		again = json5_parse_object("written", written.p, written.n, &e);
 		assert(again);
-		same(v, again);
+		assert_same_json(v, again);
 	} else {
 		assert(e.code == ERR_INVALID && e.text[0] &&
 		       !strchr(e.text, '\n'));

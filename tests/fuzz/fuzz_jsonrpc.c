@@ -1,3 +1,5 @@
+#include "tests/support/fuzz.h"
+
 #include "lib/json/jsonrpc.h"
 
 #include <stdint.h>
@@ -9,12 +11,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct heard {
 	int asks, replies;
 };
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static int take_ask(struct rpc *r, const struct rpc_request *ask, struct err *e)
 {
@@ -33,23 +29,23 @@ static int take_reply(struct rpc *r, const struct rpc_reply *reply,
 	struct heard *h = r->owner;
 
 	(void)e;
-	demand(reply->result || reply->message);
+	require(reply->result || reply->message);
 	h->replies++;
 	return 0;
 }
 
 /* Every line that was sent is one exact message. */
-static int check_line(void *arg, const struct line *line, struct err *e)
+static int check_message_line(void *arg, const struct line *line, struct err *e)
 {
 	cJSON *v = json_parse_object("sent", line->p, line->n, e);
 	const cJSON *result = cJSON_GetObjectItemCaseSensitive(v, "result");
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(v, "error");
 
 	(void)arg;
-	demand(v && !strcmp(json_text(v, "jsonrpc", ""), "2.0"));
-	demand(json_text(v, "method", NULL) || (!result) != (!error));
-	demand(json_text(v, "method", NULL) ||
-	       cJSON_GetObjectItemCaseSensitive(v, "id"));
+	require(v && !strcmp(json_text(v, "jsonrpc", ""), "2.0"));
+	require(json_text(v, "method", NULL) || (!result) != (!error));
+	require(json_text(v, "method", NULL) ||
+		cJSON_GetObjectItemCaseSensitive(v, "id"));
 	cJSON_Delete(v);
 	return 0;
 }
@@ -65,14 +61,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e;
 
 	rpc_init(&r, methods, 2, &out, &h);
-	demand(rpc_call(&r, "initialize", "{}", take_reply, &e) == 0);
-	demand(rpc_call(&r, "session/new", "{}", take_reply, &e) == 0);
-	demand(rpc_feed(&r, (const char *)data, size / 2, &e) == 0);
-	demand(rpc_feed(&r, (const char *)data + size / 2, size - size / 2,
-			&e) == 0);
-	demand(h.replies <= 2);
+	require(rpc_call(&r, "initialize", "{}", take_reply, &e) == 0);
+	require(rpc_call(&r, "session/new", "{}", take_reply, &e) == 0);
+	require(rpc_feed(&r, (const char *)data, size / 2, &e) == 0);
+	require(rpc_feed(&r, (const char *)data + size / 2, size - size / 2,
+			 &e) == 0);
+	require(h.replies <= 2);
 	lines_init(&sent, 64u << 20);
-	demand(lines_add(&sent, out.p, out.n, check_line, NULL, &e) == 0);
+	require(lines_add(&sent, out.p, out.n, check_message_line, NULL, &e) ==
+		0);
 	lines_fini(&sent);
 	rpc_fini(&r);
 	buf_fini(&out);

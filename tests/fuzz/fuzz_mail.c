@@ -2,6 +2,8 @@
  * lines that end with CR LF and are not too long, and subject, text and file are
  * in it as they were. An address that is taken fits into a header and an SMTP
  * command, and is read from what we write as it was. */
+#include "tests/support/fuzz.h"
+
 #include "lib/base/text.h"
 #include "lib/json/base64.h"
 #include "supervisor/channel/smtp/message.h"
@@ -14,12 +16,6 @@
 #define BOUNDARY     "=_dlv_fuzz"
 #define FIELDS       6
 
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* --- a small reader of mails ------------------------------------------- */
 
 struct reader {
@@ -31,8 +27,8 @@ static size_t line(struct reader *r, const char **at)
 {
 	size_t n = strcspn(r->p, "\r\n");
 
-	demand(n <= LINE_MAX_998);
-	demand(r->p[n] == '\r' && r->p[n + 1] == '\n');
+	require(n <= LINE_MAX_998);
+	require(r->p[n] == '\r' && r->p[n + 1] == '\n');
 	*at = r->p;
 	r->p += n + 2;
 	return n;
@@ -45,8 +41,8 @@ static void header(struct reader *r, const char *name, struct buf *value)
 	size_t n = line(r, &at), skip = strlen(name) + 2;
 
 	buf_clear(value);
-	demand(n >= skip && !strncmp(at, name, skip - 2) &&
-	       at[skip - 2] == ':' && at[skip - 1] == ' ');
+	require(n >= skip && !strncmp(at, name, skip - 2) &&
+		at[skip - 2] == ':' && at[skip - 1] == ' ');
 	buf_add(value, at + skip, n - skip);
 	while (*r->p == ' ') {
 		n = line(r, &at);
@@ -56,7 +52,7 @@ static void header(struct reader *r, const char *name, struct buf *value)
 }
 
 /* Words of RFC 2047 as they are in a value, else the value as it is. */
-static void decode(const char *value, struct buf *out)
+static void decode_words(const char *value, struct buf *out)
 {
 	static const char mark[] = "=?utf-8?B?";
 	struct err e;
@@ -68,9 +64,10 @@ static void decode(const char *value, struct buf *out)
 		const char *end = strstr(value + sizeof mark - 1, "?=");
 		struct buf word = BUF_MAX(256);
 
-		demand(end && end + 2 - value <= 75);
+		require(end && end + 2 - value <= 75);
 		value += sizeof mark - 1;
-		demand(!base64_decode(&word, value, (size_t)(end - value), &e));
+		require(!base64_decode(&word, value, (size_t)(end - value),
+				       &e));
 		buf_add(out, word.p, word.n);
 		buf_fini(&word);
 		value = end + 2;
@@ -87,15 +84,15 @@ static void content(struct reader *r, struct buf *out)
 	struct err e;
 	size_t n;
 
-	demand(line(r, &at) == 0);
+	require(line(r, &at) == 0);
 	while (strncmp(r->p, "--", 2) != 0) {
 		n = line(r, &at);
-		demand(n > 0 && n <= 76 && at[0] != '.');
+		require(n > 0 && n <= 76 && at[0] != '.');
 		buf_add(&text, at, n);
 	}
 	buf_clear(out);
 	if (text.n)
-		demand(!base64_decode(out, text.p, text.n, &e));
+		require(!base64_decode(out, text.p, text.n, &e));
 	buf_fini(&text);
 }
 
@@ -104,7 +101,7 @@ static void boundary(struct reader *r, const char *want)
 	const char *at;
 	size_t n = line(r, &at);
 
-	demand(n == strlen(want) && !strncmp(at, want, n));
+	require(n == strlen(want) && !strncmp(at, want, n));
 }
 
 /* --- what must hold ----------------------------------------------------- */
@@ -117,16 +114,16 @@ static void check_address(const struct mail_address *m)
 	struct mail_address again;
 	struct err e;
 
-	demand(strlen(m->address) <= 254 &&
-	       !strpbrk(m->address, " <>\r\n\t\",;"));
-	demand(strchr(m->address, '@') == m->domain - 1 && m->domain[0]);
+	require(strlen(m->address) <= 254 &&
+		!strpbrk(m->address, " <>\r\n\t\",;"));
+	require(strchr(m->address, '@') == m->domain - 1 && m->domain[0]);
 	for (const char *p = m->name; *p; p++)
-		demand((unsigned char)*p >= 32 && *p != 127);
-	demand(!mail_address_read(
+		require((unsigned char)*p >= 32 && *p != 127);
+	require(!mail_address_read(
 		&again, "to", arena_printf(&a, "%s <%s>", m->name, m->address),
 		&a, &e));
-	demand(!strcmp(again.name, m->name) &&
-	       !strcmp(again.address, m->address));
+	require(!strcmp(again.name, m->name) &&
+		!strcmp(again.address, m->address));
 	arena_fini(&a);
 }
 
@@ -138,21 +135,21 @@ static void check_named(const char *value, const struct mail_address *m)
 	size_t n = strlen(value), tail = strlen(m->address) + 3;
 
 	if (!m->name[0]) {
-		demand(!strcmp(value, m->address));
+		require(!strcmp(value, m->address));
 		buf_fini(&name);
 		return;
 	}
-	demand(n > tail && !strcmp(value + n - tail,
-				   arena_printf(&a, " <%s>", m->address)));
-	decode(arena_textn(&a, value, n - tail), &name);
-	demand(!strcmp(name.p, m->name) ||
-	       !strcmp(name.p, arena_printf(&a, "\"%s\"", m->name)));
+	require(n > tail && !strcmp(value + n - tail,
+				    arena_printf(&a, " <%s>", m->address)));
+	decode_words(arena_textn(&a, value, n - tail), &name);
+	require(!strcmp(name.p, m->name) ||
+		!strcmp(name.p, arena_printf(&a, "\"%s\"", m->name)));
 	buf_fini(&name);
 	arena_fini(&a);
 }
 
 /* Control characters are worth a space in a header. */
-static const char *clean(const char *text, struct arena *a)
+static const char *blank_controls(const char *text, struct arena *a)
 {
 	char *out = arena_text(a, text);
 
@@ -173,18 +170,18 @@ static void check_head(struct reader *r, const struct mail_head *h)
 	header(r, "To", &value);
 	check_named(value.p, &h->to);
 	header(r, "Subject", &value);
-	decode(value.p, &words);
-	demand(!strcmp(words.p, clean(h->subject, &a)));
+	decode_words(value.p, &words);
+	require(!strcmp(words.p, blank_controls(h->subject, &a)));
 	header(r, "Message-ID", &value);
 	if (!strncmp(r->p, "In-Reply-To", 11)) {
 		header(r, "In-Reply-To", &value);
-		demand(!strcmp(value.p, h->reply_to));
+		require(!strcmp(value.p, h->reply_to));
 		header(r, "References", &value);
 	}
 	header(r, "Auto-Submitted", &value);
 	header(r, "MIME-Version", &value);
 	header(r, "Content-Type", &value);
-	demand(strstr(value.p, "multipart/mixed"));
+	require(strstr(value.p, "multipart/mixed"));
 	arena_fini(&a);
 	buf_fini(&value);
 	buf_fini(&words);
@@ -197,13 +194,13 @@ static void check_text(const struct buf *got, const char *text)
 
 	for (const char *p = text; *p; p++) {
 		if (*p == '\n' && (p == text || p[-1] != '\r')) {
-			demand(at < got->n && got->p[at] == '\r');
+			require(at < got->n && got->p[at] == '\r');
 			at++;
 		}
-		demand(at < got->n && got->p[at] == *p);
+		require(at < got->n && got->p[at] == *p);
 		at++;
 	}
-	demand(at == got->n);
+	require(at == got->n);
 }
 
 static void check_parts(struct reader *r, const char *text, struct blob file)
@@ -211,7 +208,7 @@ static void check_parts(struct reader *r, const char *text, struct blob file)
 	struct buf value = BUF_MAX(1 << 20), got = BUF_MAX(1 << 24);
 	const char *at;
 
-	demand(line(r, &at) == 0);
+	require(line(r, &at) == 0);
 	boundary(r, "--" BOUNDARY);
 	header(r, "Content-Type", &value);
 	header(r, "Content-Transfer-Encoding", &value);
@@ -219,15 +216,15 @@ static void check_parts(struct reader *r, const char *text, struct blob file)
 	check_text(&got, text);
 	boundary(r, "--" BOUNDARY);
 	header(r, "Content-Type", &value);
-	demand(strncmp(value.p, "multipart/", 10) != 0);
+	require(strncmp(value.p, "multipart/", 10) != 0);
 	header(r, "Content-Disposition", &value);
-	demand(!strncmp(value.p, "attachment; filename", 20));
+	require(!strncmp(value.p, "attachment; filename", 20));
 	header(r, "Content-Transfer-Encoding", &value);
 	content(r, &got);
-	demand(got.n == file.n &&
-	       (got.n == 0 || !memcmp(got.p, file.p, got.n)));
+	require(got.n == file.n &&
+		(got.n == 0 || !memcmp(got.p, file.p, got.n)));
 	boundary(r, "--" BOUNDARY "--");
-	demand(!*r->p);
+	require(!*r->p);
 	buf_fini(&value);
 	buf_fini(&got);
 }
@@ -247,7 +244,7 @@ static void write_and_read(const struct mail_head *h, char *const f[FIELDS],
 	mail_add_boundary(&mail, BOUNDARY, false);
 	mail_add_file(&mail, f[3], f[4], file);
 	mail_add_boundary(&mail, BOUNDARY, true);
-	demand(!mail.over && strlen(mail.p) == mail.n);
+	require(!mail.over && strlen(mail.p) == mail.n);
 	r.p = mail.p;
 	check_head(&r, h);
 	check_parts(&r, f[5], file);
@@ -272,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		f[i] = arena_textn(&a, (const char *)data + used, n);
 		used += n + (used + n < size);
 	}
-	demand(!mail_address_read(&h.from, "from", field_of_nobody, &a, &e));
+	require(!mail_address_read(&h.from, "from", field_of_nobody, &a, &e));
 	if (mail_address_read(&h.to, "to", f[0], &a, &e))
 		h.to = h.from;
 	check_address(&h.to);

@@ -1,5 +1,6 @@
 /* Whatever a model asks of tools that work in its agent's file: every answer is
  * a message, no call leaves a transaction open, and fsck finds no fault. */
+#include "tests/support/fuzz.h"
 #include "tests/support/vfs_fuzz.h"
 #include "vfs/check/check.h"
 #include "vfs/core/path.h"
@@ -13,25 +14,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int check_line(void *arg, const struct line *line, struct err *e)
+static int check_reply_line(void *arg, const struct line *line, struct err *e)
 {
 	cJSON *v = json_parse_object("sent", line->p, line->n, e);
 
 	(void)arg;
-	demand(v && cJSON_GetObjectItemCaseSensitive(v, "id"));
-	demand((!cJSON_GetObjectItemCaseSensitive(v, "result")) !=
-	       (!cJSON_GetObjectItemCaseSensitive(v, "error")));
+	require(v && cJSON_GetObjectItemCaseSensitive(v, "id"));
+	require((!cJSON_GetObjectItemCaseSensitive(v, "result")) !=
+		(!cJSON_GetObjectItemCaseSensitive(v, "error")));
 	cJSON_Delete(v);
 	return 0;
 }
 
-static void clean(struct vfs *v)
+static void clean_namespace(struct vfs *v)
 {
 	struct vfs_snapshot *snaps;
 	struct arena mem = {0};
@@ -40,11 +35,11 @@ static void clean(struct vfs *v)
 	int n = vfs_snapshots(v, &snaps, &mem, &e);
 
 	for (int i = 0; i < n; i++)
-		demand(vfs_snapshot_drop(v, snaps[i].name, &e) == 0);
+		require(vfs_snapshot_drop(v, snaps[i].name, &e) == 0);
 	arena_fini(&mem);
-	demand(vfs_readdir(v, VFS_ROOT, &d, &e) == 0);
+	require(vfs_readdir(v, VFS_ROOT, &d, &e) == 0);
 	for (size_t i = 0; i < d.n; i++)
-		demand(vfs_remove(v, d.entries[i].name, true, &e) == 0);
+		require(vfs_remove(v, d.entries[i].name, true, &e) == 0);
 	vfs_dir_fini(&d);
 }
 
@@ -59,18 +54,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!db) {
 		vfs_close(fuzz_space(&db));
-		demand(files_vfs(&store, "/mnt/workspace",
-				 &(struct files_plan){.db = db}, &e) == 0);
-		demand(vfs_set_quota(store.vfs, 1 << 24, 1000, &e) == 0);
+		require(files_vfs(&store, "/mnt/workspace",
+				  &(struct files_plan){.db = db}, &e) == 0);
+		require(vfs_set_quota(store.vfs, 1 << 24, 1000, &e) == 0);
 	}
 	mcp_init(&m, &store);
-	demand(mcp_feed(&m, (const char *)data, size, &e) == 0);
+	require(mcp_feed(&m, (const char *)data, size, &e) == 0);
 	lines_init(&sent, 64u << 20);
-	demand(lines_add(&sent, m.out.p, m.out.n, check_line, NULL, &e) == 0);
+	require(lines_add(&sent, m.out.p, m.out.n, check_reply_line, NULL,
+			  &e) == 0);
 	lines_fini(&sent);
 	mcp_fini(&m);
-	demand(!vfs_in_batch(store.vfs));
-	demand(vfs_check(db, &c, &e) == 0 && c.found == 0);
-	clean(store.vfs);
+	require(!vfs_in_batch(store.vfs));
+	require(vfs_check(db, &c, &e) == 0 && c.found == 0);
+	clean_namespace(store.vfs);
 	return 0;
 }

@@ -54,7 +54,8 @@ static bool same_text(const char *a, const char *b)
 	return (!a && !b) || (a && b && !strcmp(a, b));
 }
 
-static bool same(const struct session_row *a, const struct session_row *b)
+static bool same_session(const struct session_row *a,
+			 const struct session_row *b)
 {
 	return same_text(a->title, b->title) && same_text(a->model, b->model) &&
 	       same_text(a->source, b->source) &&
@@ -79,12 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (session_patch(&file, "k", patch, 0, &after, &a, &e)) {
 		must(e.code == ERR_INVALID || e.code == ERR_TOOBIG, e.text);
 		must(session_need(&file, "k", &after, &a, &e) == 0, e.text);
-		must(same(&before, &after) && after.rev == before.rev,
+		must(same_session(&before, &after) && after.rev == before.rev,
 		     "a refused patch changed the row");
 	} else {
 		must(session_patch(&file, "k", patch, 0, &again, &a, &e) == 0,
 		     e.text);
-		must(same(&after, &again), "the second time is not the first");
+		must(same_session(&after, &again),
+		     "the second time is not the first");
 		must(again.meta[0] == '{', "meta is no object");
 	}
 	free(patch);

@@ -27,7 +27,7 @@ static void clean_up(void)
 	temp_remove(&dir);
 }
 
-static void set_up(void)
+static void set_up_agent_file(void)
 {
 	struct err e = {0};
 
@@ -45,7 +45,7 @@ static void set_up(void)
 	atexit(clean_up);
 }
 
-static void search(const char *query, unsigned flags)
+static void search_both(const char *query, unsigned flags)
 {
 	struct search s = {.query = query, .flags = flags | SEARCH_AS_IS};
 	struct search_hit *hits;
@@ -78,11 +78,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!text)
 		abort();
 	if (!file.db)
-		set_up();
+		set_up_agent_file();
 	memcpy(text, data, n);
 	text[n] = '\0';
-	search(text, 0);
-	search(text, SEARCH_ADVANCED);
+	search_both(text, 0);
+	search_both(text, SEARCH_ADVANCED);
 	extract(text, false);
 	extract(text, true);
 	free(text);

@@ -26,7 +26,7 @@ static const char *file;
 static uint8_t *good;
 static size_t good_n;
 
-static void set_up(void)
+static void set_up_good_file(void)
 {
 	struct vfs_port p = {0};
 	struct err e;
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 
 	if (!good)
-		set_up();
+		set_up_good_file();
 	fuzz_remove(file);
 	if (size > 0 && data[0] % 2)
 		change_rows(data + 1, size - 1);

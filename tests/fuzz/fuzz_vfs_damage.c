@@ -26,7 +26,7 @@ static const char *file, *out;
 static uint8_t *good;
 static size_t good_n;
 
-static void set_up(void)
+static void set_up_good_file(void)
 {
 	struct sql_checkpoint_result done;
 	struct sql *db;
@@ -51,7 +51,7 @@ static void set_up(void)
 	good = fuzz_read(file, &good_n);
 }
 
-static int look(void *arg, const struct vfs_found *f, struct err *e)
+static int read_found(void *arg, const struct vfs_found *f, struct err *e)
 {
 	static char room[VFS_CHUNK];
 	struct vfs *v = arg;
@@ -80,7 +80,7 @@ static void use(struct vfs *v)
 	struct vfs_port p = {0};
 	struct err e;
 
-	if (vfs_visit(v, "", look, v, &e))
+	if (vfs_visit(v, "", read_found, v, &e))
 		fuzz_told(&e);
 	if (vfs_write_file(v, "d/big", (struct blob){"other", 5}, &how, &e))
 		fuzz_told(&e);
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 
 	if (!good)
-		set_up();
+		set_up_good_file();
 	fuzz_remove(file);
 	fuzz_damage(file, good, good_n, data, size);
 	if (db_open(&db, file, &agent_schema, 0, &e)) {

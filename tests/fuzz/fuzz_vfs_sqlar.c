@@ -32,7 +32,7 @@ static const char *file;
 static uint8_t *good;
 static size_t good_n;
 
-static void set_up(void)
+static void set_up_good_file(void)
 {
 	struct vfs_port p = {.keep_setuid = true};
 	struct err e;
@@ -156,7 +156,7 @@ static bool unpack(const struct seen_row *row, struct buf *out)
 	return good_row;
 }
 
-static void compare(const struct seen_row *row)
+static void compare_row(const struct seen_row *row)
 {
 	struct buf want = BUF_MAX(QUOTA + 1), have = BUF_MAX(QUOTA + 1);
 	char path[20000];
@@ -185,8 +185,8 @@ static void compare(const struct seen_row *row)
 	buf_fini(&have);
 }
 
-static void look(bool (*want)(const struct seen_row *),
-		 void (*then)(const struct seen_row *), bool *any)
+static void each_row(bool (*want)(const struct seen_row *),
+		     void (*then)(const struct seen_row *), bool *any)
 {
 	struct seen_row row;
 	struct sql *from;
@@ -222,11 +222,11 @@ static void check_taken(const struct vfs_port *p)
 	bool odd = false, zero = false;
 
 	assert(p->bytes <= QUOTA && p->nodes <= 1000);
-	look(has_zero, NULL, &zero);
+	each_row(has_zero, NULL, &zero);
 	assert(!zero);
-	look(is_odd, NULL, &odd);
+	each_row(is_odd, NULL, &odd);
 	if (!odd)
-		look(is_odd, compare, &odd);
+		each_row(is_odd, compare_row, &odd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -238,7 +238,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {0};
 
 	if (!good)
-		set_up();
+		set_up_good_file();
 	fuzz_remove(file);
 	if (size > 0 && !bytes)
 		change_rows(data + 1, size - 1);

@@ -45,7 +45,7 @@ int64_t test_say(struct writer *w, const char *text)
 	return ref.seq;
 }
 
-static void add_content(struct buf *out, const char *body)
+static void add_reply_content(struct buf *out, const char *body)
 {
 	cJSON *v = cJSON_Parse(body);
 
@@ -69,7 +69,7 @@ static const char *contents(struct agent_file *f, const char *key,
 	    history_forward(f, &h, 0, 10000, &p, &a, &e))
 		fail_msg("%s", e.text);
 	for (int i = 0; i < p.count; i++)
-		add_content(&out, p.events[i].body);
+		add_reply_content(&out, p.events[i].body);
 	arena_fini(&a);
 	return out.p;
 }

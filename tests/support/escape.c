@@ -62,7 +62,7 @@ static const char *text(const char *name)
 	return value ? value : "/nonexistent";
 }
 
-static long number(const char *name)
+static long number_of(const char *name)
 {
 	return strtol(text(name), NULL, 10);
 }
@@ -94,7 +94,7 @@ static const char *proc(pid_t pid, const char *name)
 
 /* --- tries: 0 or more when it worked ----------------------------------------- */
 
-static int closed(int fd)
+static int close_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -110,12 +110,12 @@ static int closed(int fd)
 
 static int fd_of(const char *path, int flags)
 {
-	return closed(open(path, flags | O_CLOEXEC | O_NONBLOCK));
+	return close_fd(open(path, flags | O_CLOEXEC | O_NONBLOCK));
 }
 
 static int made(const char *path)
 {
-	return closed(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	return close_fd(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
 /* A byte of it. */
@@ -126,7 +126,7 @@ static int rd(const char *path)
 	ssize_t n = fd < 0 ? -1 : read(fd, &c, 1);
 	int sys = n == 0 ? ENODATA : errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return n == 1 ? 0 : -1;
 }
@@ -186,13 +186,13 @@ static int count_descriptors(void)
 	return n;
 }
 
-static int watch(const char *path)
+static int watch_path(const char *path)
 {
 	int fd = inotify_init1(IN_CLOEXEC);
 	int rc = inotify_add_watch(fd, path, IN_ALL_EVENTS);
 	int sys = errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return rc;
 }
@@ -233,9 +233,9 @@ static int no_attribute(const char *path)
 static int steal_descriptor(pid_t pid)
 {
 	int fd = call(SYS_pidfd_open, pid, 0);
-	int rc = fd < 0 ? -1 : closed(call(SYS_pidfd_getfd, fd, 0, 0));
+	int rc = fd < 0 ? -1 : close_fd(call(SYS_pidfd_getfd, fd, 0, 0));
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	return rc;
 }
 
@@ -250,12 +250,12 @@ static int vm_read(pid_t pid)
 		       : 0;
 }
 
-static int enter(const char *path)
+static int enter_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int rc = setns(fd, 0), sys = errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return rc;
 }
@@ -294,7 +294,7 @@ static int conn_to(const struct sockaddr *at, socklen_t n)
 	int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int rc = connect(fd, at, n), sys = errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return rc;
 }
@@ -338,7 +338,7 @@ static int conn_own(void)
 	    getsockname(fd, (struct sockaddr *)&at, &n))
 		return -1;
 	rc = conn_to((struct sockaddr *)&at, n);
-	(void)closed(fd);
+	(void)close_fd(fd);
 	return rc;
 }
 
@@ -348,7 +348,7 @@ static int loopback_down(void)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int rc = ioctl(fd, SIOCSIFFLAGS, &lo), sys = errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return rc;
 }
@@ -372,12 +372,12 @@ static int grow_file(off_t size)
 	int fd = open("big", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	int rc = ftruncate(fd, size), sys = errno;
 
-	(void)closed(fd);
+	(void)close_fd(fd);
 	errno = sys;
 	return rc;
 }
 
-static int fill(const char *path, int mib)
+static int fill_disk(const char *path, int mib)
 {
 	static char block[MIB];
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -385,7 +385,7 @@ static int fill(const char *path, int mib)
 
 	while (n > 0 && mib-- > 0)
 		n = write(fd, block, sizeof block);
-	(void)closed(fd);
+	(void)close_fd(fd);
 	(void)unlink(path);
 	return n > 0 ? 0 : -1;
 }
@@ -510,9 +510,9 @@ int main(int argc, char **argv)
 				"strict|default|network|off|partial\n");
 		return 64;
 	}
-	P = (pid_t)number("OTHER_PID");
-	W = (pid_t)number("WORKER_PID");
-	K = (pid_t)number("SKEPD_PID");
+	P = (pid_t)number_of("OTHER_PID");
+	W = (pid_t)number_of("WORKER_PID");
+	K = (pid_t)number_of("SKEPD_PID");
 	(void)signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
 		const struct probe *p = &probes[i];

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int show(void *arg, const struct sse_event *ev)
+static int print_event(void *arg, const struct sse_event *ev)
 {
 	const char *stop_at = arg;
 
@@ -30,11 +30,12 @@ static int call(struct http_client *c, int argc, char **argv, struct err *e)
 	return status;
 }
 
-static int follow(struct http_client *c, int argc, char **argv, struct err *e)
+static int follow_stream(struct http_client *c, int argc, char **argv,
+			 struct err *e)
 {
 	struct http_follow f = {.path = argv[3],
 				.last_id = argc > 4 ? argv[4] : NULL,
-				.on_event = show,
+				.on_event = print_event,
 				.arg = argc > 5 ? argv[5] : NULL};
 	int rc = http_client_follow(c, &f, e);
 
@@ -52,7 +53,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || http_client_open(&c, &t, &e))
 		return 64;
-	rc = strcmp(argv[2], "follow") == 0 ? follow(c, argc, argv, &e)
+	rc = strcmp(argv[2], "follow") == 0 ? follow_stream(c, argc, argv, &e)
 					    : call(c, argc, argv, &e);
 	http_client_close(c);
 	if (rc < 0)

@@ -201,8 +201,8 @@ static void on_tick(uv_timer_t *timer)
 	send_some(timer->data);
 }
 
-static int64_t number(const struct http_request *r, const char *name,
-		      int64_t other)
+static int64_t number_param(const struct http_request *r, const char *name,
+			    int64_t other)
 {
 	struct err e;
 
@@ -217,15 +217,15 @@ static void stream_numbers(void *arg, const struct http_request *r,
 	struct app *app = arg;
 	struct ticker *t = calloc(1, sizeof *t);
 	const char *after = http_header(r, "Last-Event-ID");
-	uint64_t ms = (uint64_t)number(r, "ms", 10);
+	uint64_t ms = (uint64_t)number_param(r, "ms", 10);
 
 	if (!t)
 		abort();
 	t->app = app;
 	t->next_id = (after ? strtoll(after, NULL, 10) : 0) + 1;
-	t->last_id = number(r, "count", 10);
-	t->pad = (size_t)number(r, "pad", 0);
-	t->burst = (int)number(r, "burst", 1);
+	t->last_id = number_param(r, "count", 10);
+	t->pad = (size_t)number_param(r, "pad", 0);
+	t->burst = (int)number_param(r, "burst", 1);
 	t->push = http_query(r, "push") != NULL;
 	t->timer.data = t;
 	t->next = app->tickers;

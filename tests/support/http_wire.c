@@ -79,8 +79,8 @@ static const struct http_route rows[] = {
 	{"open", "GET", "/open", HTTP_SCOPE_PUBLIC, now, "", 0, 0, 0},
 };
 
-static int check(void *app, const char *hash, struct http_subject *who,
-		 struct err *e)
+static int check_token(void *app, const char *hash, struct http_subject *who,
+		       struct err *e)
 {
 	char good[HASH_HEX];
 
@@ -104,7 +104,7 @@ void wire_init(struct wire *w, bool is_unix)
 {
 	struct http_config config = {
 		.routes = {.rows = rows, .n = sizeof rows / sizeof rows[0]},
-		.check = check,
+		.check = check_token,
 		.app = w,
 		.limits = {.head = 1024, .body = 1024, .queue = 4096},
 	};
@@ -183,7 +183,7 @@ static const char *skip_chunks(const char *p, const char *end)
 }
 
 /* One answer at *p; its status, 0: incomplete, -1: wrong. */
-static int answer(const char **p, const char *end)
+static int parse_answer(const char **p, const char *end)
 {
 	const char *head = *p;
 	size_t size = http_head_size(head, (size_t)(end - head));
@@ -220,7 +220,7 @@ int wire_answers(const struct wire *w, bool open, int *list, int max)
 	int n = 0;
 
 	while (p < end) {
-		int status = answer(&p, end);
+		int status = parse_answer(&p, end);
 
 		if (status < 0 || (status == 0 && !open))
 			return -1;

@@ -44,15 +44,15 @@ static void must(int rc, const struct err *e)
 	}
 }
 
-static void answer(struct ipc_server *s, struct ipc_from to,
-		   const struct msg *m)
+static void answer_worker(struct ipc_server *s, struct ipc_from to,
+			  const struct msg *m)
 {
 	struct err e;
 
 	must(ipc_server_answer(s, to, m, &e), &e);
 }
 
-static void give(struct ipc_server *s, int i)
+static void send_command(struct ipc_server *s, int i)
 {
 	struct arena a = {0};
 	struct err e;
@@ -63,14 +63,15 @@ static void give(struct ipc_server *s, int i)
 	must(msg_decode(workers[i].line, strlen(workers[i].line),
 			SIDE_SUPERVISOR, &a, &m, &e),
 	     &e);
-	answer(s, workers[i].waits, &m);
+	answer_worker(s, workers[i].waits, &m);
 	free(workers[i].line);
 	workers[i].line = NULL;
 	workers[i].is_waiting = false;
 	arena_fini(&a);
 }
 
-static void take(struct ipc_server *s, struct ipc_from from, struct msg *m)
+static void take_message(struct ipc_server *s, struct ipc_from from,
+			 struct msg *m)
 {
 	struct msg reply = {.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE};
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
@@ -84,7 +85,7 @@ static void take(struct ipc_server *s, struct ipc_from from, struct msg *m)
 	if (m->type == MSG_TYPE_READY) {
 		workers[i].waits = from;
 		workers[i].is_waiting = true;
-		give(s, i);
+		send_command(s, i);
 		return;
 	}
 	if (m->type == MSG_TYPE_HELLO)
@@ -94,7 +95,7 @@ static void take(struct ipc_server *s, struct ipc_from from, struct msg *m)
 		reply = (struct msg){.type = MSG_TYPE_REFUSE,
 				     .u.refuse.why = "not wanted"};
 	if (!silent)
-		answer(s, from, &reply);
+		answer_worker(s, from, &reply);
 }
 
 /* One line of stdin; false at its end. */
@@ -116,7 +117,7 @@ static bool obey(struct ipc_server *s)
 	i = worker_of(line);
 	free(workers[i].line);
 	workers[i].line = strdup(space + 1);
-	give(s, i);
+	send_command(s, i);
 	return true;
 }
 
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
 		must(ipc_server_check(s, &e), &e);
 		while ((rc = ipc_server_receive(s, &a, &from, &m, &e)) != 0) {
 			if (rc > 0)
-				take(s, from, &m);
+				take_message(s, from, &m);
 			else
 				ipc_server_drop(s, from);
 			arena_reset(&a);

@@ -103,7 +103,7 @@ static struct record *reserve(enum kind kind, uint64_t inode, int64_t at,
 	return r;
 }
 
-static void finish(struct record *r)
+static void finish_record(struct record *r)
 {
 	atomic_store(&r->ready, 1);
 }
@@ -163,7 +163,7 @@ static void record_names(enum kind kind, uint64_t inode, const char *path,
 	memcpy(r + 1, path, n);
 	if (second)
 		memcpy((char *)(r + 1) + n, second, m);
-	finish(r);
+	finish_record(r);
 }
 
 static void record_made(enum kind kind, const char *path)
@@ -203,7 +203,7 @@ static void record_bytes(int fd, const void *p, ssize_t n, int64_t at)
 		return;
 	r = reserve(KIND_WRITE, files[fd].inode, at, (uint64_t)n);
 	memcpy(r + 1, p, (size_t)n);
-	finish(r);
+	finish_record(r);
 }
 
 /* --- the calls ------------------------------------------------------------- */
@@ -223,14 +223,14 @@ static int open_and_record(int dir, const char *path, int flags, mode_t mode)
 	if (fd < 0)
 		return fd;
 	if (tape && (flags & O_TMPFILE) == O_TMPFILE && fstat(fd, &st) == 0) {
-		finish(reserve(KIND_NAMELESS, st.st_ino, 0, 0));
+		finish_record(reserve(KIND_NAMELESS, st.st_ino, 0, 0));
 		ours = true;
 	} else if (is_new) {
 		record_made(KIND_CREATE, whole);
 	}
 	note_descriptor(fd, ours || flags & O_DIRECTORY);
 	if (flags & O_TRUNC && !is_new && recorded(fd))
-		finish(reserve(KIND_TRUNCATE, files[fd].inode, 0, 0));
+		finish_record(reserve(KIND_TRUNCATE, files[fd].inode, 0, 0));
 	return fd;
 }
 
@@ -313,7 +313,7 @@ int ftruncate(int fd, off_t size)
 
 	rc = (int)syscall(SYS_ftruncate, fd, size);
 	if (rc == 0 && recorded(fd))
-		finish(reserve(KIND_TRUNCATE, files[fd].inode, size, 0));
+		finish_record(reserve(KIND_TRUNCATE, files[fd].inode, size, 0));
 	return rc;
 }
 
@@ -323,7 +323,7 @@ static int sync_and_record(long call, int fd, enum kind kind)
 	int rc = (int)syscall(call, fd);
 
 	if (rc == 0 && recorded(fd))
-		finish(reserve(kind, files[fd].inode, (int64_t)end, 0));
+		finish_record(reserve(kind, files[fd].inode, (int64_t)end, 0));
 	return rc;
 }
 

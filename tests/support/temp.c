@@ -35,8 +35,8 @@ void temp_make(struct temp *t)
 	}
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int kind,
+			struct FTW *at)
 {
 	(void)st;
 	(void)kind;
@@ -46,7 +46,7 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 
 void temp_remove(const struct temp *t)
 {
-	nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(t->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void fail_copy(const char *path)

@@ -25,8 +25,8 @@ static struct temp prepared; /* the file that all begin with */
 
 /* -- on nodes */
 
-static int find(struct vfs_test *t, const char *path, struct vfs_attr *a,
-		struct err *e)
+static int find_node(struct vfs_test *t, const char *path, struct vfs_attr *a,
+		     struct err *e)
 {
 	return vfs_walk(t->v, path, VFS_NOFOLLOW, a, e);
 }
@@ -49,51 +49,54 @@ static int do_patch(struct vfs_test *t, struct err *e)
 {
 	struct vfs_attr a;
 
-	return find(t, "large", &a, e) ||
+	return find_node(t, "large", &a, e) ||
 			       vfs_pwrite(t->v, a.ino, "patched", 7, 65530, e)
 		       ? -1
 		       : 0;
 }
 
-static int set(struct vfs_test *t, const char *path, struct vfs_set how,
-	       struct err *e)
+static int set_attr(struct vfs_test *t, const char *path, struct vfs_set how,
+		    struct err *e)
 {
 	struct vfs_attr a;
 
-	return find(t, path, &a, e) || vfs_setattr(t->v, a.ino, &how, &a, e)
+	return find_node(t, path, &a, e) ||
+			       vfs_setattr(t->v, a.ino, &how, &a, e)
 		       ? -1
 		       : 0;
 }
 
 static int do_cut(struct vfs_test *t, struct err *e)
 {
-	return set(t, "large",
-		   (struct vfs_set){.what = VFS_SET_SIZE, .size = 70000}, e);
+	return set_attr(t, "large",
+			(struct vfs_set){.what = VFS_SET_SIZE, .size = 70000},
+			e);
 }
 
 static int do_stretch(struct vfs_test *t, struct err *e)
 {
-	return set(t, "large",
-		   (struct vfs_set){.what = VFS_SET_SIZE, .size = 1 << 22}, e);
+	return set_attr(t, "large",
+			(struct vfs_set){.what = VFS_SET_SIZE, .size = 1 << 22},
+			e);
 }
 
 static int do_attr(struct vfs_test *t, struct err *e)
 {
-	return set(t, "a/two",
-		   (struct vfs_set){.what = VFS_SET_MODE | VFS_SET_UID |
-					    VFS_SET_GID | VFS_SET_MODIFIED,
-				    .mode = 04711,
-				    .uid = 1,
-				    .gid = 2,
-				    .modified = 3},
-		   e);
+	return set_attr(t, "a/two",
+			(struct vfs_set){.what = VFS_SET_MODE | VFS_SET_UID |
+						 VFS_SET_GID | VFS_SET_MODIFIED,
+					 .mode = 04711,
+					 .uid = 1,
+					 .gid = 2,
+					 .modified = 3},
+			e);
 }
 
 static int do_set_xattr(struct vfs_test *t, struct err *e)
 {
 	struct vfs_attr a;
 
-	return find(t, "large", &a, e) ||
+	return find_node(t, "large", &a, e) ||
 			       vfs_setxattr(t->v, a.ino, "user.new",
 					    (struct blob){big, 9000}, 0, e)
 		       ? -1
@@ -104,7 +107,7 @@ static int do_drop_xattr(struct vfs_test *t, struct err *e)
 {
 	struct vfs_attr a;
 
-	return find(t, "a/two", &a, e) ||
+	return find_node(t, "a/two", &a, e) ||
 			       vfs_rmxattr(t->v, a.ino, "user.kept", e)
 		       ? -1
 		       : 0;
@@ -122,9 +125,10 @@ static int do_link(struct vfs_test *t, struct err *e)
 {
 	struct vfs_attr a;
 
-	return find(t, "large", &a,
-		    e) || vfs_link(t->v, a.ino,
-				   (struct vfs_at){VFS_ROOT, "hard"}, &a, e)
+	return find_node(t, "large", &a, e) ||
+			       vfs_link(t->v, a.ino,
+					(struct vfs_at){VFS_ROOT, "hard"}, &a,
+					e)
 		       ? -1
 		       : 0;
 }
@@ -144,7 +148,7 @@ static int do_orphan(struct vfs_test *t, struct err *e)
 	struct vfs_attr a;
 	int rc;
 
-	if (find(t, "large", &a, e))
+	if (find_node(t, "large", &a, e))
 		return -1;
 	vfs_hold(t->v, a.ino);
 	rc = do_unlink(t, e);
@@ -394,7 +398,7 @@ static int change_twin(struct vfs *v, struct err *e)
 	return 0;
 }
 
-static void prepare(struct vfs_test *t)
+static void prepare_tree(struct vfs_test *t)
 {
 	struct vfs_attr a;
 	struct err e;
@@ -430,7 +434,7 @@ void vfs_cases_inputs(void)
 	make_inputs(&t);
 	vfs_test_end(&t);
 	vfs_test_begin(&t);
-	prepare(&t);
+	prepare_tree(&t);
 	vfs_close(t.v);
 	sql_close(t.db);
 	prepared = t.dir;

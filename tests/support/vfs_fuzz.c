@@ -100,7 +100,8 @@ uint8_t *fuzz_read(const char *path, size_t *n)
 	return (uint8_t *)buf_take(&b);
 }
 
-static void put(struct vfs *v, const char *path, const void *p, size_t n)
+static void write_tree_file(struct vfs *v, const char *path, const void *p,
+			    size_t n)
 {
 	struct vfs_put how = {.parents = true};
 	struct err e;
@@ -118,10 +119,11 @@ void fuzz_fill(struct vfs *v)
 
 	for (size_t i = 0; i < sizeof big; i++)
 		big[i] = (char)(i * i >> 7);
-	put(v, "d/e/text", "some text\n", 10);
-	put(v, "d/big", big, sizeof big);
-	put(v, "d/even", "text text text text text text text text", 39);
-	put(v, "empty", "", 0);
+	write_tree_file(v, "d/e/text", "some text\n", 10);
+	write_tree_file(v, "d/big", big, sizeof big);
+	write_tree_file(v, "d/even", "text text text text text text text text",
+			39);
+	write_tree_file(v, "empty", "", 0);
 	if (vfs_symlink(v, "d/e", "link", &e) ||
 	    vfs_walk(v, "d/even", VFS_NOFOLLOW, &a, &e) ||
 	    vfs_link(v, a.ino, (struct vfs_at){VFS_ROOT, "hard"}, &a, &e) ||

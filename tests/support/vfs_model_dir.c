@@ -25,7 +25,7 @@ static long result(long rc)
 }
 
 /* Opens what a path leads to, if it is a file: a pipe would wait for others. */
-static int open_file(const char *path, int flags)
+static int open_regular(const char *path, int flags)
 {
 	int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0644);
 	struct stat st;
@@ -42,7 +42,7 @@ static int open_file(const char *path, int flags)
 static long put_bytes(const char *path, const struct step *s, int flags,
 		      int64_t off)
 {
-	int fd = open_file(path, flags | O_WRONLY | O_CREAT);
+	int fd = open_regular(path, flags | O_WRONLY | O_CREAT);
 	long rc;
 
 	if (fd < 0)
@@ -63,7 +63,7 @@ static long read_sum(int fd, const struct step *s)
 
 static long sum_bytes(const char *path, const struct step *s)
 {
-	int fd = open_file(path, O_RDONLY);
+	int fd = open_regular(path, O_RDONLY);
 	long rc;
 
 	if (fd < 0)
@@ -73,7 +73,7 @@ static long sum_bytes(const char *path, const struct step *s)
 	return rc;
 }
 
-static long make_file(const char *path, const struct step *s)
+static long make_special(const char *path, const struct step *s)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		      0400 | (s->arg & 0377));
@@ -95,7 +95,7 @@ static long cut(const char *path, const struct step *s)
 
 static long allocate(const char *path, const struct step *s, int mode)
 {
-	int fd = open_file(path, O_WRONLY);
+	int fd = open_regular(path, O_WRONLY);
 	long rc;
 
 	if (fd < 0)
@@ -139,10 +139,10 @@ static void let_go(struct model *m)
 	m->fd = -1;
 }
 
-static long hold(struct model *m, const char *path)
+static long hold_file(struct model *m, const char *path)
 {
 	let_go(m);
-	m->fd = open_file(path, O_RDWR);
+	m->fd = open_regular(path, O_RDWR);
 	return m->fd < 0 ? -errno : 0;
 }
 
@@ -185,7 +185,7 @@ static long two_paths(const struct step *s, const char *a, const char *b)
 	}
 }
 
-static long run(struct model *m, const struct step *s)
+static long run_step(struct model *m, const struct step *s)
 {
 	char a[PATH_MAX], b[PATH_MAX], rel[32];
 
@@ -228,7 +228,7 @@ static long run(struct model *m, const struct step *s)
 	case STEP_stat:
 		return stat_sum(a);
 	case STEP_create:
-		return make_file(a, s);
+		return make_special(a, s);
 	case STEP_fifo:
 		return result(mkfifo(a, 0640));
 	case STEP_reserve:
@@ -243,7 +243,7 @@ static long run(struct model *m, const struct step *s)
 	case STEP_drop_attribute:
 		return result(removexattr(a, step_attribute(s)));
 	case STEP_hold:
-		return hold(m, a);
+		return hold_file(m, a);
 	case STEP_held:
 		return held(m, s);
 	case STEP_KINDS:
@@ -252,8 +252,8 @@ static long run(struct model *m, const struct step *s)
 	return -ENOSYS;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
+static int remove_entry(const char *path, const struct stat *st, int type,
+			struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
@@ -264,7 +264,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
 static void clear(struct model *m)
 {
 	let_go(m);
-	nftw(m->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(m->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	mkdir(m->root, 0755);
 }
 
@@ -312,7 +312,7 @@ static void show_one(const char *path, struct buf *b)
 	buf_fini(&text);
 }
 
-static void show(const char *dir, const char *rel, struct buf *b)
+static void show_directory(const char *dir, const char *rel, struct buf *b)
 {
 	struct dirent **list;
 	int n = scandir(dir, &list, NULL, alphasort);
@@ -328,7 +328,7 @@ static void show(const char *dir, const char *rel, struct buf *b)
 			buf_adds(b, path);
 			show_one(full, b);
 			if (!lstat(full, &st) && S_ISDIR(st.st_mode))
-				show(full, path, b);
+				show_directory(full, path, b);
 		}
 		free(list[i]);
 	}
@@ -340,13 +340,13 @@ static char *see(struct model *m)
 {
 	struct buf b = BUF_MAX(1 << 26);
 
-	show(m->root, "", &b);
+	show_directory(m->root, "", &b);
 	return buf_take(&b);
 }
 
 void model_directory(struct model *m, const char *name, const char *root)
 {
-	*m = (struct model){name, run, clear, see, .fd = -1};
+	*m = (struct model){name, run_step, clear, see, .fd = -1};
 	snprintf(m->root, sizeof m->root, "%s", root);
 }
 

@@ -63,7 +63,7 @@ static long write_at(struct vfs *v, const char *path, const struct step *s)
 	return result(vfs_pwrite(v, a.ino, data, s->n, s->off, &e), &e);
 }
 
-static long set(struct vfs *v, const char *path, struct vfs_set how)
+static long set_attr(struct vfs *v, const char *path, struct vfs_set how)
 {
 	struct vfs_attr a;
 	struct err e;
@@ -77,8 +77,8 @@ static long cut(struct vfs *v, const char *path, int64_t size)
 {
 	if (is_fifo(v, path))
 		return -ENXIO;
-	return set(v, path,
-		   (struct vfs_set){.what = VFS_SET_SIZE, .size = size});
+	return set_attr(v, path,
+			(struct vfs_set){.what = VFS_SET_SIZE, .size = size});
 }
 
 static long read_sum(struct vfs *v, int64_t ino, const struct step *s)
@@ -97,7 +97,7 @@ static long sum_bytes(struct vfs *v, const char *path, const struct step *s)
 	return rc ? rc : read_sum(v, a.ino, s);
 }
 
-static long make(struct vfs *v, const char *path, mode_t mode)
+static long make_node(struct vfs *v, const char *path, mode_t mode)
 {
 	struct vfs_new new = {.mode = mode, .uid = geteuid(), .gid = getegid()};
 	struct vfs_place at;
@@ -143,7 +143,7 @@ static long set_times(struct vfs *v, const char *path, const struct step *s)
 			      .modified = at};
 	struct vfs_attr a;
 	struct err e;
-	long rc = set(v, path, how);
+	long rc = set_attr(v, path, how);
 
 	if (rc || vfs_walk(v, path, VFS_FOLLOW, &a, &e))
 		return rc;
@@ -187,7 +187,7 @@ static void let_go(struct model *m)
 	m->ino = 0;
 }
 
-static long hold(struct model *m, const char *path)
+static long hold_file(struct model *m, const char *path)
 {
 	struct vfs_attr a;
 	long rc = find_file(m->v, path, &a);
@@ -268,7 +268,7 @@ static long stat_sum(struct vfs *v, const char *path)
 	       (S_ISDIR(a.mode) ? 0 : a.size);
 }
 
-static long run(struct model *m, const struct step *s)
+static long run_step(struct model *m, const struct step *s)
 {
 	struct vfs *v = m->v;
 	char a[32], b[32];
@@ -305,22 +305,24 @@ static long run(struct model *m, const struct step *s)
 	case STEP_readlink:
 		return read_link(v, a);
 	case STEP_mode:
-		return set(v, a,
-			   (struct vfs_set){.what = VFS_SET_MODE,
-					    .mode = 0400 | (s->arg & 0377)});
+		return set_attr(
+			v, a,
+			(struct vfs_set){.what = VFS_SET_MODE,
+					 .mode = 0400 | (s->arg & 0377)});
 	case STEP_owner:
-		return set(v, a,
-			   (struct vfs_set){.what = VFS_SET_UID | VFS_SET_GID,
-					    .uid = step_owner(s),
-					    .gid = step_owner(s)});
+		return set_attr(
+			v, a,
+			(struct vfs_set){.what = VFS_SET_UID | VFS_SET_GID,
+					 .uid = step_owner(s),
+					 .gid = step_owner(s)});
 	case STEP_times:
 		return set_times(v, a, s);
 	case STEP_stat:
 		return stat_sum(v, a);
 	case STEP_create:
-		return make(v, a, S_IFREG | 0400 | (s->arg & 0377));
+		return make_node(v, a, S_IFREG | 0400 | (s->arg & 0377));
 	case STEP_fifo:
-		return make(v, a, S_IFIFO | 0640);
+		return make_node(v, a, S_IFIFO | 0640);
 	case STEP_reserve:
 	case STEP_punch:
 		return allocate(v, a, s);
@@ -329,7 +331,7 @@ static long run(struct model *m, const struct step *s)
 	case STEP_drop_attribute:
 		return attribute(v, a, s);
 	case STEP_hold:
-		return hold(m, a);
+		return hold_file(m, a);
 	case STEP_held:
 		return held(m, s);
 	case STEP_KINDS:
@@ -351,12 +353,13 @@ static void clear(struct model *m)
 	vfs_dir_fini(&d);
 }
 
-static char *show(struct model *m)
+static char *show_namespace(struct model *m)
 {
 	return picture(m->v);
 }
 
 void model_library(struct model *m, struct vfs *v)
 {
-	*m = (struct model){"library", run, clear, show, .v = v, .fd = -1};
+	*m = (struct model){"library",      run_step, clear,
+			    show_namespace, .v = v,   .fd = -1};
 }

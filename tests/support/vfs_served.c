@@ -29,7 +29,7 @@ static void tell_ready(void *arg)
 		_exit(1);
 }
 
-static int serve(struct vfs_test *t, const struct vfs_mount_options *o)
+static int serve_mount(struct vfs_test *t, const struct vfs_mount_options *o)
 {
 	struct sql *db = vfs_test_connect(t);
 	struct vfs *v;
@@ -59,7 +59,7 @@ pid_t served_start(struct vfs_test *t, const char *dir, int helpers)
 	o.arg = &ends[1];
 	pid = fork();
 	if (pid == 0)
-		_exit(serve(t, &o));
+		_exit(serve_mount(t, &o));
 	close(ends[1]);
 	if (read(ends[0], &c, 1) != 1)
 		pid = -1;

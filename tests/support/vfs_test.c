@@ -25,6 +25,12 @@ struct sql *vfs_test_connect(struct vfs_test *t)
 	return db;
 }
 
+void assert_ok(int rc, const struct err *e)
+{
+	if (rc)
+		fail_msg("%s", e->text);
+}
+
 void vfs_test_begin(struct vfs_test *t)
 {
 	struct err e;
@@ -181,7 +187,8 @@ static void show_attributes(struct vfs *v, int64_t ino, struct buf *b)
 	buf_fini(&names);
 }
 
-static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
+static void show_node(struct vfs *v, int64_t dir, const char *path,
+		      struct buf *b)
 {
 	struct vfs_dir d;
 	struct err e;
@@ -201,7 +208,7 @@ static void show(struct vfs *v, int64_t dir, const char *path, struct buf *b)
 		show_attributes(v, a.ino, b);
 		buf_addc(b, '\n');
 		if (S_ISDIR(a.mode))
-			show(v, a.ino, full, b);
+			show_node(v, a.ino, full, b);
 	}
 	vfs_dir_fini(&d);
 }
@@ -210,6 +217,6 @@ char *picture(struct vfs *v)
 {
 	struct buf b = BUF_MAX(1 << 26);
 
-	show(v, VFS_ROOT, "", &b);
+	show_node(v, VFS_ROOT, "", &b);
 	return buf_take(&b);
 }

@@ -24,6 +24,9 @@ void vfs_test_begin(struct vfs_test *t);
 void vfs_test_end(struct vfs_test *t); /* checks the invariants, too */
 struct sql *vfs_test_connect(struct vfs_test *t); /* another process's view */
 
+/* Fails with the text of the error unless rc is 0. */
+void assert_ok(int rc, const struct err *e);
+
 void put(struct vfs *v, const char *path, const char *text);
 void expect(struct vfs *v, const char *path, const char *text);
 void expect_missing(struct vfs *v, const char *path);

@@ -30,7 +30,8 @@ static uint32_t little(const unsigned char *p)
 	       (uint32_t)p[1] << 8 | p[0];
 }
 
-static void add(uint32_t sum[2], const unsigned char *p, size_t n, bool be)
+static void add_checksum(uint32_t sum[2], const unsigned char *p, size_t n,
+			 bool be)
 {
 	for (size_t i = 0; i < n; i += 8) {
 		sum[0] += (be ? big(p + i) : little(p + i)) + sum[1];
@@ -49,7 +50,7 @@ static bool read_header(int fd, unsigned char *h, uint32_t sum[2])
 	if (pread(fd, h, HEADER, 0) != HEADER || (big(h) & ~1U) != MAGIC ||
 	    big(h + 4) != VERSION)
 		return false;
-	add(sum, h, WITH_SUM, big(h) & 1);
+	add_checksum(sum, h, WITH_SUM, big(h) & 1);
 	return sum_is(sum, h + WITH_SUM);
 }
 
@@ -63,8 +64,8 @@ static bool read_frame(int fd, struct wal *w, uint32_t page, bool be)
 	if (pread(fd, raw, (size_t)n, at) != n || big(raw + 8) != w->salt[0] ||
 	    big(raw + 12) != w->salt[1])
 		return false;
-	add(sum, raw, FRAME_SUM, be);
-	add(sum, raw + FRAME, page, be);
+	add_checksum(sum, raw, FRAME_SUM, be);
+	add_checksum(sum, raw + FRAME, page, be);
 	if (!sum_is(sum, raw + 16))
 		return false;
 	w->frames++;

@@ -160,7 +160,7 @@ static void threads_that_write_one_file_do_not_clash(void **state)
 
 #define SIZE 300000
 
-static void fill(char *p, char c)
+static void fill_page(char *p, char c)
 {
 	memset(p, c, SIZE);
 }
@@ -174,7 +174,7 @@ static void a_write_that_is_killed_leaves_old_or_new(void **state)
 	struct err e;
 
 	(void)state;
-	fill(text, 'a');
+	fill_page(text, 'a');
 	assert_int_equal(file_write_atomic(path, text, SIZE, 0600, &e), 0);
 	for (int i = 0; i < 60; i++) {
 		struct buf b = BUF_MAX(SIZE);
@@ -182,7 +182,7 @@ static void a_write_that_is_killed_leaves_old_or_new(void **state)
 
 		if (pid == 0)
 			for (int k = 0;; k++) {
-				fill(text, k % 2 ? 'a' : 'b');
+				fill_page(text, k % 2 ? 'a' : 'b');
 				file_write_atomic(path, text, SIZE, 0600, &e);
 			}
 		usleep(300 + (unsigned)(i * 97 % 4000));

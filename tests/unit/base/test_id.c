@@ -65,7 +65,7 @@ static void *make_many(void *arg)
 	return NULL;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
 	return strcmp(((const struct id *)a)->text,
 		      ((const struct id *)b)->text);
@@ -83,10 +83,10 @@ static void threads_never_make_the_same_id(void **state)
 		pthread_join(threads[i], NULL);
 	for (int i = 1; i < 4 * EACH; i++)
 		if (i % EACH)
-			assert_true(compare(&ids[i - 1], &ids[i]) < 0);
-	qsort(ids, (size_t)4 * EACH, sizeof ids[0], compare);
+			assert_true(compare_ids(&ids[i - 1], &ids[i]) < 0);
+	qsort(ids, (size_t)4 * EACH, sizeof ids[0], compare_ids);
 	for (int i = 1; i < 4 * EACH; i++)
-		assert_true(compare(&ids[i - 1], &ids[i]) < 0);
+		assert_true(compare_ids(&ids[i - 1], &ids[i]) < 0);
 }
 
 /* The last twelve characters are by chance, in a copy of a process as well. */

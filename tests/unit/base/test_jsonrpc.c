@@ -33,7 +33,8 @@ static int fatal(struct rpc *r, const struct rpc_request *ask, struct err *e)
 	return err_set(e, ERR_IO, "the disk is gone");
 }
 
-static int note(struct rpc *r, const struct rpc_request *ask, struct err *e)
+static int note_request(struct rpc *r, const struct rpc_request *ask,
+			struct err *e)
 {
 	struct side *s = r->owner;
 
@@ -64,17 +65,18 @@ static int replied(struct rpc *r, const struct rpc_reply *reply, struct err *e)
 	return 0;
 }
 
-static const struct rpc_method methods[] = {
-	{"echo", true, echo}, {"fatal", true, fatal}, {"note", false, note}};
+static const struct rpc_method methods[] = {{"echo", true, echo},
+					    {"fatal", true, fatal},
+					    {"note", false, note_request}};
 
-static void begin(struct side *s)
+static void begin_side(struct side *s)
 {
 	*s = (struct side){.out = BUF_MAX(1 << 20)};
 	rpc_init(&s->rpc, methods, 3, &s->out, s);
 	s->rpc.noise = noise;
 }
 
-static void end(struct side *s)
+static void end_side(struct side *s)
 {
 	rpc_fini(&s->rpc);
 	buf_fini(&s->out);
@@ -92,14 +94,14 @@ static void a_request_is_answered_under_its_own_id(void **state)
 	struct side s;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":\"a-1\",\"method\":\"echo\","
 		 "\"params\":{\"x\":[1]},\"more\":true}\n");
 	assert_string_equal(
 		s.out.p,
 		"{\"jsonrpc\":\"2.0\",\"id\":\"a-1\",\"result\":{\"x\":[1]}}"
 		"\n");
-	end(&s);
+	end_side(&s);
 }
 
 static void an_unknown_method_is_refused_and_an_unknown_note_ignored(
@@ -108,13 +110,13 @@ static void an_unknown_method_is_refused_and_an_unknown_note_ignored(
 	struct side s;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"_x/y\"}\n");
 	assert_int_equal(s.out.n, 0);
 	feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"_x/y\"}\n");
 	assert_non_null(strstr(s.out.p, "\"id\":7,\"error\":{\"code\":-32601"));
 	assert_int_equal(s.noises, 0);
-	end(&s);
+	end_side(&s);
 }
 
 static void a_reply_reaches_its_call_once(void **state)
@@ -123,7 +125,7 @@ static void a_reply_reaches_its_call_once(void **state)
 	struct err e;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	assert_int_equal(rpc_call(&s.rpc, "m", "{}", replied, &e), 0);
 	assert_int_equal(rpc_call(&s.rpc, "m", "{}", replied, &e), 0);
 	assert_non_null(strstr(s.out.p, "\"id\":2,\"method\":\"m\""));
@@ -134,7 +136,7 @@ static void a_reply_reaches_its_call_once(void **state)
 	feed(&s, "{\"id\":1,\"result\":null,\"error\":null}\n");
 	assert_int_equal(s.replies, 2);
 	assert_int_equal(s.code, 0);
-	end(&s);
+	end_side(&s);
 }
 
 static void what_is_no_message_is_noise(void **state)
@@ -142,11 +144,11 @@ static void what_is_no_message_is_noise(void **state)
 	struct side s;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	feed(&s, "Debugger listening\n{\"a\":1}\n[]\n{broken\n\n5\n");
 	assert_int_equal(s.noises, 5);
 	assert_int_equal(s.out.n, 0);
-	end(&s);
+	end_side(&s);
 }
 
 static void messages_come_in_any_pieces_and_batches(void **state)
@@ -158,11 +160,11 @@ static void messages_come_in_any_pieces_and_batches(void **state)
 	struct err e;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	for (size_t i = 0; i < sizeof text - 1; i++)
 		assert_int_equal(rpc_feed(&s.rpc, text + i, 1, &e), 0);
 	assert_int_equal(s.notes, 3);
-	end(&s);
+	end_side(&s);
 }
 
 static void a_text_with_a_nul_is_not_lost(void **state)
@@ -170,11 +172,11 @@ static void a_text_with_a_nul_is_not_lost(void **state)
 	struct side s;
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	feed(&s, "{\"id\":1,\"method\":\"echo\",\"params\":[\"a\\u0000b\"]}\n");
 	assert_non_null(strstr(s.out.p, "\"result\":[\"a\xef\xbf\xbd"
 					"b\"]"));
-	end(&s);
+	end_side(&s);
 }
 
 static void a_failure_of_the_owner_ends_the_feed(void **state)
@@ -184,10 +186,10 @@ static void a_failure_of_the_owner_ends_the_feed(void **state)
 	struct err e = {0};
 
 	(void)state;
-	begin(&s);
+	begin_side(&s);
 	assert_int_equal(rpc_feed(&s.rpc, text, sizeof text - 1, &e), -1);
 	assert_int_equal(e.code, ERR_IO);
-	end(&s);
+	end_side(&s);
 }
 
 int main(void)

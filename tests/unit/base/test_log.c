@@ -21,7 +21,7 @@
 
 static int fd;
 
-static int set_up(void **state)
+static int set_up_log(void **state)
 {
 	(void)state;
 	fd = memfd_create("log", MFD_CLOEXEC);
@@ -30,7 +30,7 @@ static int set_up(void **state)
 	return fd < 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_log(void **state)
 {
 	(void)state;
 	clock_set(-1);
@@ -184,7 +184,7 @@ static void a_fault_point_does_what_the_plan_says(void **state)
 
 int main(void)
 {
-#define LOGGED(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define LOGGED(f) cmocka_unit_test_setup_teardown(f, set_up_log, tear_down_log)
 	const struct CMUnitTest tests[] = {
 		LOGGED(a_line_has_time_level_program_and_fields),
 		LOGGED(no_value_can_forge_a_line),

@@ -21,14 +21,14 @@
 
 static struct temp dir;
 
-static int set_up(void **state)
+static int set_up_rotated(void **state)
 {
 	(void)state;
 	temp_make(&dir);
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_rotated(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -118,5 +118,5 @@ int main(void)
 		cmocka_unit_test(what_is_not_there_is_not_opened),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up_rotated, tear_down_rotated);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 /* Events as text: id|event|data, one per line. */
-static int note(void *arg, const struct sse_event *ev)
+static int note_event(void *arg, const struct sse_event *ev)
 {
 	struct buf *b = arg;
 
@@ -28,8 +28,8 @@ static void parse_in_pieces(const char *text, size_t n, size_t piece,
 	for (size_t at = 0; at < n; at += piece) {
 		size_t len = n - at < piece ? n - at : piece;
 
-		assert_int_equal(sse_parse(&p, text + at, len, note, out, &e),
-				 0);
+		assert_int_equal(
+			sse_parse(&p, text + at, len, note_event, out, &e), 0);
 	}
 	sse_parser_fini(&p);
 }
@@ -108,8 +108,8 @@ static void a_line_over_the_ceiling_is_refused(void **state)
 	(void)state;
 	memset(flood, 'x', sizeof flood);
 	sse_parser_init(&p, 64);
-	assert_int_equal(sse_parse(&p, flood, sizeof flood, note, &out, &e),
-			 -1);
+	assert_int_equal(
+		sse_parse(&p, flood, sizeof flood, note_event, &out, &e), -1);
 	assert_int_equal(e.code, ERR_TOOBIG);
 	sse_parser_fini(&p);
 	buf_fini(&out);

@@ -14,7 +14,7 @@ static struct err e;
 static char *argv[WORDS_MAX + 1];
 
 /* Parses "skep" and the words, which end with NULL. */
-static int parse(const char *first, ...)
+static int parse_words(const char *first, ...)
 {
 	static char copies[WORDS_MAX][128];
 	int argc = 0;
@@ -45,8 +45,8 @@ static int parse(const char *first, ...)
 static void options_may_stand_anywhere(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("--home", "/h", "agent", "--json", "set",
-			       "--model=m=1", "a", "--enable", NULL),
+	assert_int_equal(parse_words("--home", "/h", "agent", "--json", "set",
+				     "--model=m=1", "a", "--enable", NULL),
 			 0);
 	assert_ptr_equal(args.command, &cmd_agent_set);
 	assert_int_equal(args.nwords, 1);
@@ -60,8 +60,8 @@ static void options_may_stand_anywhere(void **state)
 static void the_last_of_two_equal_options_wins(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("agent", "set", "a", "--model", "1", "--model",
-			       "2", NULL),
+	assert_int_equal(parse_words("agent", "set", "a", "--model", "1",
+				     "--model", "2", NULL),
 			 0);
 	assert_string_equal(args_option(&args, "model"), "2");
 }
@@ -69,8 +69,8 @@ static void the_last_of_two_equal_options_wins(void **state)
 static void two_dashes_end_the_options(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("session", "title", "s", "--", "--json", NULL),
-			 0);
+	assert_int_equal(
+		parse_words("session", "title", "s", "--", "--json", NULL), 0);
 	assert_int_equal(args.nwords, 2);
 	assert_string_equal(args.words[1], "--json");
 	assert_null(args_option(&args, "json"));
@@ -79,27 +79,29 @@ static void two_dashes_end_the_options(void **state)
 static void a_word_that_is_nearly_right_is_named(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("agnet", "ls", NULL), -1);
+	assert_int_equal(parse_words("agnet", "ls", NULL), -1);
 	assert_says("'agent'");
-	assert_int_equal(parse("agent", "lst", NULL), -1);
+	assert_int_equal(parse_words("agent", "lst", NULL), -1);
 	assert_says("'agent ls'");
-	assert_int_equal(parse("agent", "set", "a", "--modle", "x", NULL), -1);
+	assert_int_equal(parse_words("agent", "set", "a", "--modle", "x", NULL),
+			 -1);
 	assert_says("--model");
-	assert_int_equal(parse("sess", "ls", NULL), -1);
+	assert_int_equal(parse_words("sess", "ls", NULL), -1);
 	assert_says("'session'");
-	assert_int_equal(parse("xyzzyxyzzy", NULL), -1);
+	assert_int_equal(parse_words("xyzzyxyzzy", NULL), -1);
 	assert_null(strstr(e.text, "did you mean"));
 }
 
 static void some_flags_have_a_letter(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("vfs", "grep", "a", "-i", "x", "-l", NULL), 0);
-	assert_int_equal(parse("vfs", "grep", "a", "-x", "x", NULL), -1);
+	assert_int_equal(parse_words("vfs", "grep", "a", "-i", "x", "-l", NULL),
+			 0);
+	assert_int_equal(parse_words("vfs", "grep", "a", "-x", "x", NULL), -1);
 	assert_says("unknown option -x");
-	assert_int_equal(parse("vfs", "grep", "a", "-il", "x", NULL), -1);
-	assert_int_equal(parse("vfs", "ls", "-i", NULL), -1);
-	assert_int_equal(parse("vfs", "grep", "a", "--", "-i", NULL), 0);
+	assert_int_equal(parse_words("vfs", "grep", "a", "-il", "x", NULL), -1);
+	assert_int_equal(parse_words("vfs", "ls", "-i", NULL), -1);
+	assert_int_equal(parse_words("vfs", "grep", "a", "--", "-i", NULL), 0);
 	/* every letter is one of an option that is there */
 	for (size_t i = 0; commands[i]; i++) {
 		const char *l = commands[i]->letters;
@@ -122,71 +124,77 @@ static void some_flags_have_a_letter(void **state)
 static void an_option_of_another_command_is_unknown(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("agent", "ls", "--model", "x", NULL), -1);
+	assert_int_equal(parse_words("agent", "ls", "--model", "x", NULL), -1);
 	assert_says("--model");
-	assert_int_equal(parse("agent", "ls", "--agent", "x", NULL), -1);
-	assert_int_equal(parse("session", "ls", "--agent", "x", NULL), 0);
+	assert_int_equal(parse_words("agent", "ls", "--agent", "x", NULL), -1);
+	assert_int_equal(parse_words("session", "ls", "--agent", "x", NULL), 0);
 }
 
 static void values_are_checked_for_their_kind(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("session", "ls", "--limit", "many", NULL), -1);
+	assert_int_equal(parse_words("session", "ls", "--limit", "many", NULL),
+			 -1);
 	assert_says("--limit");
-	assert_int_equal(parse("session", "ls", "--limit", "-1", NULL), -1);
-	assert_int_equal(parse("agent", "add", "a", "--driver", "x", NULL), -1);
+	assert_int_equal(parse_words("session", "ls", "--limit", "-1", NULL),
+			 -1);
+	assert_int_equal(
+		parse_words("agent", "add", "a", "--driver", "x", NULL), -1);
 	assert_says("script|exec|acp|chat");
-	assert_int_equal(parse("session", "ls", "--agent", "../x", NULL), -1);
+	assert_int_equal(parse_words("session", "ls", "--agent", "../x", NULL),
+			 -1);
 	assert_says("--agent");
-	assert_int_equal(parse("session", "ls", "--all=yes", NULL), -1);
+	assert_int_equal(parse_words("session", "ls", "--all=yes", NULL), -1);
 	assert_says("takes no value");
-	assert_int_equal(parse("agent", "add", "a", "--driver", NULL), -1);
+	assert_int_equal(parse_words("agent", "add", "a", "--driver", NULL),
+			 -1);
 	assert_says("needs a value");
 }
 
 static void the_number_of_words_is_checked(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("session", "show", NULL), -1);
+	assert_int_equal(parse_words("session", "show", NULL), -1);
 	assert_says("skep session show SESSION");
-	assert_int_equal(parse("session", "show", "a", "b", NULL), -1);
+	assert_int_equal(parse_words("session", "show", "a", "b", NULL), -1);
 	assert_says("'b'");
-	assert_int_equal(parse("session", "title", "a", NULL), 0);
+	assert_int_equal(parse_words("session", "title", "a", NULL), 0);
 	assert_int_equal(
-		parse("session", "search", "a", "b", "c", "d", "e", NULL), 0);
+		parse_words("session", "search", "a", "b", "c", "d", "e", NULL),
+		0);
 	assert_int_equal(args.nwords, 5);
-	assert_int_equal(parse("session", "search", NULL), -1);
-	assert_int_equal(parse("version", "x", NULL), -1);
+	assert_int_equal(parse_words("session", "search", NULL), -1);
+	assert_int_equal(parse_words("version", "x", NULL), -1);
 }
 
 static void names_and_bad_text_are_refused_before_anything_opens(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("agent", "show", "a/b", NULL), -1);
+	assert_int_equal(parse_words("agent", "show", "a/b", NULL), -1);
 	assert_says("agent 'a/b'");
-	assert_int_equal(parse("agent", "show", "", NULL), -1);
-	assert_int_equal(parse("session", "show", "", NULL), -1);
+	assert_int_equal(parse_words("agent", "show", "", NULL), -1);
+	assert_int_equal(parse_words("session", "show", "", NULL), -1);
 	assert_says("SESSION is empty");
-	assert_int_equal(parse("session", "show", "\xff", NULL), -1);
+	assert_int_equal(parse_words("session", "show", "\xff", NULL), -1);
 	assert_says("SESSION '\\xff'");
 }
 
 static void help_needs_no_words_and_no_command(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("session", "show", "--help", NULL), 0);
+	assert_int_equal(parse_words("session", "show", "--help", NULL), 0);
 	assert_true(args.help);
-	assert_int_equal(parse("session", "-h", NULL), 0);
+	assert_int_equal(parse_words("session", "-h", NULL), 0);
 	assert_true(args.help && !args.command);
 	assert_string_equal(args.noun, "session");
-	assert_int_equal(parse("--version", NULL), 0);
+	assert_int_equal(parse_words("--version", NULL), 0);
 	assert_true(args.version);
 }
 
 static void json_is_known_even_when_the_rest_is_wrong(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("bogus", "--json", NULL), -1);
+	assert_int_equal(parse_words("bogus", "--json", NULL), -1);
 	assert_non_null(args_option(&args, "json"));
 }
 

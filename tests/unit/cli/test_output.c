@@ -26,7 +26,7 @@ static char *text;
 static size_t size;
 
 /* An output into memory, as wide as a terminal of `width`. */
-static struct output begin(bool json, int width)
+static struct output begin_output(bool json, int width)
 {
 	struct output o = {.json = json, .width = width};
 
@@ -36,7 +36,7 @@ static struct output begin(bool json, int width)
 	return o;
 }
 
-static const char *end(struct output *o)
+static const char *end_output(struct output *o)
 {
 	fclose(o->to);
 	return text;
@@ -44,7 +44,7 @@ static const char *end(struct output *o)
 
 static void a_list_is_a_table_for_people(void **state)
 {
-	struct output o = begin(false, 0);
+	struct output o = begin_output(false, 0);
 	struct table *t = table_new(&o, &thing_shape,
 				    "name count wal_bytes on");
 	struct thing two = one;
@@ -55,14 +55,15 @@ static void a_list_is_a_table_for_people(void **state)
 	table_add(t, &one);
 	table_add(t, &two);
 	table_end(t);
-	assert_string_equal(end(&o), "NAME           COUNT  WAL BYTES  ON\n"
-				     "ä                  7     1.2 MB  yes\n"
-				     "a longer name  12345     1.2 MB  yes\n");
+	assert_string_equal(end_output(&o),
+			    "NAME           COUNT  WAL BYTES  ON\n"
+			    "ä                  7     1.2 MB  yes\n"
+			    "a longer name  12345     1.2 MB  yes\n");
 }
 
 static void a_list_is_one_object_a_line_in_json(void **state)
 {
-	struct output o = begin(true, 0);
+	struct output o = begin_output(true, 0);
 	struct table *t = table_new(&o, &thing_shape, "name");
 	cJSON *v;
 
@@ -70,7 +71,7 @@ static void a_list_is_one_object_a_line_in_json(void **state)
 	table_add(t, &one);
 	table_add(t, &one);
 	table_end(t);
-	end(&o);
+	end_output(&o);
 	assert_int_equal(strchr(text, '\n') - text + 1, (long)size / 2);
 	*strchr(text, '\n') = '\0';
 	v = cJSON_Parse(text);
@@ -83,19 +84,19 @@ static void a_list_is_one_object_a_line_in_json(void **state)
 
 static void an_empty_list_says_nothing_in_a_pipe(void **state)
 {
-	struct output o = begin(false, 0);
+	struct output o = begin_output(false, 0);
 
 	(void)state;
 	table_end(table_new(&o, &thing_shape, "name"));
-	assert_string_equal(end(&o), "");
-	o = begin(true, 0);
+	assert_string_equal(end_output(&o), "");
+	o = begin_output(true, 0);
 	table_end(table_new(&o, &thing_shape, "name"));
-	assert_string_equal(end(&o), "");
+	assert_string_equal(end_output(&o), "");
 }
 
 static void a_line_fits_the_terminal(void **state)
 {
-	struct output o = begin(false, 60);
+	struct output o = begin_output(false, 60);
 	struct table *t = table_new(&o, &thing_shape, "name count spec");
 	struct thing wide = one;
 	char *rest = NULL;
@@ -105,20 +106,20 @@ static void a_line_fits_the_terminal(void **state)
 	wide.spec = "{\"a long\":\"specification that does not fit\"}";
 	table_add(t, &wide);
 	table_end(t);
-	end(&o);
+	end_output(&o);
 	for (char *l = strtok_r(text, "\n", &rest); l;
 	     l = strtok_r(NULL, "\n", &rest))
 		assert_true(output_columns(l, strlen(l)) <= 60);
-	o = begin(false, 60);
+	o = begin_output(false, 60);
 	t = table_new(&o, &thing_shape, "name count spec");
 	table_add(t, &wide);
 	table_end(t);
-	assert_non_null(strstr(end(&o), "…"));
+	assert_non_null(strstr(end_output(&o), "…"));
 }
 
 static void a_long_list_streams_with_settled_widths(void **state)
 {
-	struct output o = begin(false, 0);
+	struct output o = begin_output(false, 0);
 	struct table *t = table_new(&o, &thing_shape, "name count");
 	struct thing row = one;
 	long lines = 0;
@@ -129,7 +130,7 @@ static void a_long_list_streams_with_settled_widths(void **state)
 		table_add(t, &row);
 	}
 	table_end(t);
-	end(&o);
+	end_output(&o);
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
 	assert_int_equal(lines, 1001);
@@ -156,34 +157,34 @@ static void control_characters_never_reach_a_terminal(void **state)
 
 static void an_object_is_lines_or_one_json_object(void **state)
 {
-	struct output o = begin(false, 0);
+	struct output o = begin_output(false, 0);
 
 	(void)state;
 	output_object(&o, &thing_shape, &one);
-	assert_string_equal(end(&o), "name       ä\n"
-				     "count      7\n"
-				     "wal_bytes  1.2 MB\n"
-				     "maybe      -\n"
-				     "on         yes\n"
-				     "at         1970-01-01 00:00:00\n"
-				     "spec       {\"a\":1}\n"
-				     "score      0.5\n");
-	o = begin(true, 0);
+	assert_string_equal(end_output(&o), "name       ä\n"
+					    "count      7\n"
+					    "wal_bytes  1.2 MB\n"
+					    "maybe      -\n"
+					    "on         yes\n"
+					    "at         1970-01-01 00:00:00\n"
+					    "spec       {\"a\":1}\n"
+					    "score      0.5\n");
+	o = begin_output(true, 0);
 	output_object(&o, &thing_shape, &one);
-	end(&o);
+	end_output(&o);
 	assert_ptr_equal(strchr(text, '\n'), text + size - 1);
 }
 
 static void notes_are_not_part_of_json(void **state)
 {
-	struct output o = begin(true, 0);
+	struct output o = begin_output(true, 0);
 
 	(void)state;
 	output_note(&o, "removed %s", "x");
-	assert_string_equal(end(&o), "");
-	o = begin(false, 0);
+	assert_string_equal(end_output(&o), "");
+	o = begin_output(false, 0);
 	output_note(&o, "removed %s", "x\033y");
-	assert_string_equal(end(&o), "removed x\\x1by\n");
+	assert_string_equal(end_output(&o), "removed x\\x1by\n");
 }
 
 static void colour_is_for_terminals_that_want_it(void **state)

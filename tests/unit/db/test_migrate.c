@@ -19,7 +19,7 @@
 static struct temp dir;
 static const char *path;
 
-static int set_up(void **state)
+static int set_up_migrate(void **state)
 {
 	static char file[4096];
 
@@ -30,7 +30,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_migrate(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -58,7 +58,7 @@ static void hash_file(const char *name, char out[HASH_HEX])
 static struct db_migrating told;
 static int tellings;
 
-static void note(const struct db_migrating *m)
+static void note_progress(const struct db_migrating *m)
 {
 	told = *m;
 	tellings++;
@@ -83,7 +83,7 @@ static void a_long_migration_is_told(void **state)
 
 	(void)state;
 	tellings = 0;
-	db_watch_migrations(note, 0);
+	db_watch_migrations(note_progress, 0);
 	for (s.version = 1; s.version <= 3; s.version++) {
 		int before = tellings;
 
@@ -414,7 +414,8 @@ static void a_second_connection_keeps_the_locks_of_the_first(void **state)
 	assert_int_equal(db_peek_version(path), FAMILY_NEWEST);
 }
 
-#define EACH(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define EACH(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_migrate, tear_down_migrate)
 
 int main(void)
 {

@@ -16,7 +16,7 @@
 static struct temp dir;
 static struct sql *db;
 
-static int begin(void **state)
+static int set_up_rank(void **state)
 {
 	struct err e = {0};
 
@@ -30,7 +30,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_rank(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -40,7 +40,7 @@ static int end(void **state)
 
 /* Row i of session s has "w2" if i is divisible by 2, and so on, some of them
  * several times, and a tail of other words. */
-static void fill(int sessions, int rows)
+static void fill_sessions(int sessions, int rows)
 {
 	char text[2048];
 	struct err e = {0};
@@ -59,7 +59,7 @@ static void fill(int sessions, int rows)
 		fail_msg("%s", e.text);
 }
 
-static sqlite3_stmt *prepare(const char *rank, const char *match)
+static sqlite3_stmt *prepare_ranked(const char *rank, const char *match)
 {
 	char text[512];
 	sqlite3_stmt *st;
@@ -75,10 +75,10 @@ static sqlite3_stmt *prepare(const char *rank, const char *match)
 }
 
 /* Rows compared; scores differ by at most this part. */
-static int compare(const char *match, double most)
+static int compare_scores(const char *match, double most)
 {
-	sqlite3_stmt *a = prepare("skep_rank()", match);
-	sqlite3_stmt *b = prepare("bm25()", match);
+	sqlite3_stmt *a = prepare_ranked("skep_rank()", match);
+	sqlite3_stmt *b = prepare_ranked("bm25()", match);
 	int n = 0;
 
 	for (;; n++) {
@@ -109,24 +109,24 @@ static const char *const queries[] = {
 static void few_rows_have_the_score_of_bm25(void **state)
 {
 	(void)state;
-	fill(3, 1000);
+	fill_sessions(3, 1000);
 	for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++)
-		assert_true(compare(queries[i], 1e-9) > 0);
+		assert_true(compare_scores(queries[i], 1e-9) > 0);
 }
 
 static void many_rows_have_nearly_the_score_of_bm25(void **state)
 {
 	(void)state;
-	fill(3, 10000);
-	assert_true(compare("w3", 0.02) > 0);
-	assert_true(compare("w3 w10", 0.02) > 0);
-	assert_true(compare("w10 rare", 0.02) > 0);
-	assert_true(compare("w3 OR w10 OR rare", 0.02) > 0);
+	fill_sessions(3, 10000);
+	assert_true(compare_scores("w3", 0.02) > 0);
+	assert_true(compare_scores("w3 w10", 0.02) > 0);
+	assert_true(compare_scores("w10 rare", 0.02) > 0);
+	assert_true(compare_scores("w3 OR w10 OR rare", 0.02) > 0);
 }
 
 static int64_t pages_read(const char *rank)
 {
-	sqlite3_stmt *st = prepare(rank, "all w2 rare");
+	sqlite3_stmt *st = prepare_ranked(rank, "all w2 rare");
 	int64_t pages = 0;
 	int now, peak;
 
@@ -146,7 +146,7 @@ static void common_words_are_not_counted_to_the_end(void **state)
 	int64_t ours, theirs;
 
 	(void)state;
-	fill(1, 40000);
+	fill_sessions(1, 40000);
 	ours = pages_read("skep_rank()");
 	theirs = pages_read("bm25()");
 	if (ours * 2 > theirs)
@@ -154,7 +154,7 @@ static void common_words_are_not_counted_to_the_end(void **state)
 			 (long long)theirs);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up_rank, tear_down_rank)
 
 int main(void)
 {

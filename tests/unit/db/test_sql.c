@@ -173,7 +173,7 @@ static void a_file_that_is_no_database_is_named(void **state)
 	assert_non_null(strstr(e.text, path));
 }
 
-static int64_t number(struct sql *db, const char *query)
+static int64_t query_number(struct sql *db, const char *query)
 {
 	struct err e = {0};
 	int64_t v = -1;
@@ -194,13 +194,13 @@ static void every_connection_has_the_pragmas(void **state)
 	assert_int_equal(
 		sql_script_text(db, "PRAGMA journal_mode", &a, &mode, &e), 0);
 	assert_string_equal(mode, "wal");
-	assert_int_equal(number(db, "PRAGMA foreign_keys"), 1);
-	assert_int_equal(number(db, "PRAGMA secure_delete"), 0);
-	assert_int_equal(number(db, "PRAGMA busy_timeout"), 30000);
-	assert_int_equal(number(db, "PRAGMA synchronous"), 2); /* FULL */
-	assert_int_equal(number(db, "PRAGMA wal_autocheckpoint"), 0);
-	assert_int_equal(number(db, "PRAGMA temp_store"), 2); /* MEMORY */
-	assert_true(number(db, "PRAGMA cache_spill") > 0);
+	assert_int_equal(query_number(db, "PRAGMA foreign_keys"), 1);
+	assert_int_equal(query_number(db, "PRAGMA secure_delete"), 0);
+	assert_int_equal(query_number(db, "PRAGMA busy_timeout"), 30000);
+	assert_int_equal(query_number(db, "PRAGMA synchronous"), 2); /* FULL */
+	assert_int_equal(query_number(db, "PRAGMA wal_autocheckpoint"), 0);
+	assert_int_equal(query_number(db, "PRAGMA temp_store"), 2); /* MEMORY */
+	assert_true(query_number(db, "PRAGMA cache_spill") > 0);
 	arena_fini(&a);
 	sql_close(db);
 }
@@ -229,7 +229,7 @@ static void an_interrupt_ends_a_long_query(void **state)
 			 -1);
 	assert_int_equal(e.code, ERR_CANCELED);
 	pthread_join(thread, NULL);
-	assert_int_equal(number(db, "SELECT 7"), 7);
+	assert_int_equal(query_number(db, "SELECT 7"), 7);
 	sql_close(db);
 }
 

@@ -71,9 +71,9 @@ __attribute__((format(printf, 1, 2), noreturn)) static void complain(
 	_exit(1);
 }
 
-static void run(struct writer *w, const char *fmt, ...)
+static void run_sql(struct writer *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void run(struct writer *w, const char *fmt, ...)
+static void run_sql(struct writer *w, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -101,20 +101,20 @@ static unsigned some_rows(struct writer *w)
 	}
 }
 
-static void change(struct writer *w)
+static void change_rows(struct writer *w)
 {
 	unsigned rows = some_rows(w);
 
-	run(w, "UPDATE x SET v = randomblob(3500) WHERE i <= %u",
-	    rows < ROWS ? rows : ROWS);
+	run_sql(w, "UPDATE x SET v = randomblob(3500) WHERE i <= %u",
+		rows < ROWS ? rows : ROWS);
 }
 
 static void change_and_roll_back(struct writer *w)
 {
-	run(w, "SAVEPOINT s");
-	change(w);
-	run(w, "INSERT INTO never VALUES (%d)", w->number);
-	run(w, "ROLLBACK TO s; RELEASE s");
+	run_sql(w, "SAVEPOINT s");
+	change_rows(w);
+	run_sql(w, "INSERT INTO never VALUES (%d)", w->number);
+	run_sql(w, "ROLLBACK TO s; RELEASE s");
 }
 
 static void transact(struct writer *w)
@@ -126,16 +126,16 @@ static void transact(struct writer *w)
 
 	if (bad)
 		complain("begin: %s", w->e.text);
-	change(w);
+	change_rows(w);
 	if (chance(w, 3) == 0)
 		change_and_roll_back(w);
 	if (chance(w, 3) == 0)
-		change(w); /* pages that were spilled change again */
+		change_rows(w); /* pages that were spilled change again */
 	if (keep)
-		run(w, "INSERT OR IGNORE INTO y VALUES (%d, %lld)", w->number,
-		    (long long)next);
+		run_sql(w, "INSERT OR IGNORE INTO y VALUES (%d, %lld)",
+			w->number, (long long)next);
 	else
-		run(w, "INSERT INTO never VALUES (%d)", w->number);
+		run_sql(w, "INSERT INTO never VALUES (%d)", w->number);
 	if (sql_leave(w->db, keep ? 0 : -1, &w->e) != (keep ? 0 : -1))
 		complain("end: %s", w->e.text);
 	if (keep)
@@ -207,7 +207,7 @@ static void write_for_ever(int number, unsigned seed)
 	}
 }
 
-static pid_t start(int number, unsigned *seed)
+static pid_t start_writer(int number, unsigned *seed)
 {
 	pid_t pid;
 
@@ -248,7 +248,7 @@ static bool wait_for_transactions(int64_t until)
 	return true;
 }
 
-static void make_file(void)
+static void make_database(void)
 {
 	struct err e;
 	struct sql *db;
@@ -269,7 +269,7 @@ static void make_file(void)
 }
 
 /* Stock sqlite3, in a process of its own. */
-static void ask(const char *question, char *answer, int n)
+static void ask_sqlite3(const char *question, char *answer, int n)
 {
 	char line[PATH_MAX + 300];
 	FILE *f;
@@ -286,9 +286,9 @@ static void check_file(void)
 {
 	char answer[200], question[200];
 
-	ask("PRAGMA integrity_check", answer, sizeof answer);
+	ask_sqlite3("PRAGMA integrity_check", answer, sizeof answer);
 	assert_string_equal(answer, "ok\n");
-	ask("SELECT count(*) FROM never", answer, sizeof answer);
+	ask_sqlite3("SELECT count(*) FROM never", answer, sizeof answer);
 	assert_string_equal(answer, "0\n");
 	for (int i = 0; i < WRITERS; i++) {
 		long long n = ledger->acknowledged[i];
@@ -296,7 +296,7 @@ static void check_file(void)
 		snprintf(question, sizeof question,
 			 "SELECT count(*) FROM y WHERE w = %d AND n <= %lld", i,
 			 n);
-		ask(question, answer, sizeof answer);
+		ask_sqlite3(question, answer, sizeof answer);
 		if (strtoll(answer, NULL, 10) != n)
 			fail_msg("writer %d: %s of %lld acknowledged rows", i,
 				 answer, n);
@@ -316,14 +316,14 @@ static void play_round(unsigned *seed)
 	bool well = true;
 
 	for (int i = 0; i < WRITERS; i++)
-		pids[i] = start(i, seed);
+		pids[i] = start_writer(i, seed);
 	for (int i = 0; i < KILLS && well; i++) {
 		int victim = (int)(*seed >> 16) % WRITERS;
 
 		well = wait_for_transactions(ledger->done + BETWEEN);
 		if (well) {
 			stop(pids[victim]);
-			pids[victim] = start(victim, seed);
+			pids[victim] = start_writer(victim, seed);
 		}
 	}
 	stop_all(pids);
@@ -338,7 +338,7 @@ static void what_is_acknowledged_stays_whatever_is_killed(void **state)
 	unsigned seed = (unsigned)number_of("SKEP_WAL_SEED", 1);
 
 	(void)state;
-	make_file();
+	make_database();
 	for (int round = 0; round < rounds; round++)
 		play_round(&seed);
 	assert_true(ledger->done >= (int64_t)rounds * KILLS * BETWEEN);

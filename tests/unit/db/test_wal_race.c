@@ -41,7 +41,7 @@ static struct counts {
 	_Atomic bool failed; /* a call that must not fail did */
 } * counts;
 
-static void give_up(const char *what, const char *why)
+static void fail_process(const char *what, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", what, why);
 	counts->failed = true;
@@ -60,7 +60,7 @@ static sqlite3 *open_stock(void)
 			 "PRAGMA wal_autocheckpoint=0;"
 			 "PRAGMA synchronous=NORMAL; SELECT count(*) FROM t",
 			 NULL, NULL, NULL))
-		give_up("open", db ? sqlite3_errmsg(db) : "no memory");
+		fail_process("open", db ? sqlite3_errmsg(db) : "no memory");
 	return db;
 }
 
@@ -70,14 +70,14 @@ static struct sql *open_ours(void)
 	struct err e;
 
 	if (sql_open(&db, path, NULL, 0, &e))
-		give_up("open", e.text);
+		fail_process("open", e.text);
 	return db;
 }
 
-static void run(sqlite3 *db, const char *text)
+static void run_sql(sqlite3 *db, const char *text)
 {
 	if (sqlite3_exec(db, text, NULL, NULL, NULL))
-		give_up(text, sqlite3_errmsg(db));
+		fail_process(text, sqlite3_errmsg(db));
 }
 
 /* A log that was copied is reset by the next commit. */
@@ -97,16 +97,16 @@ static void commit_and_look(sqlite3 *db, uint32_t *before)
 	struct wal_index at;
 
 	wait_for_copy(db);
-	run(db, "BEGIN IMMEDIATE");
+	run_sql(db, "BEGIN IMMEDIATE");
 	at = wal_index(db);
 	counts->wrong += at.copied > at.last;
 	counts->resets += at.last <= *before;
 	*before = at.last;
 	/* The race is visible if the log was longer before its reset. */
-	run(db, counts->commits % 2
-			? "UPDATE t SET n = n + 1; COMMIT"
-			: "UPDATE t SET n = n + 1;"
-			  "UPDATE b SET v = randomblob(40000); COMMIT");
+	run_sql(db, counts->commits % 2
+			    ? "UPDATE t SET n = n + 1; COMMIT"
+			    : "UPDATE t SET n = n + 1;"
+			      "UPDATE b SET v = randomblob(40000); COMMIT");
 	counts->commits++;
 }
 
@@ -128,7 +128,7 @@ static void checkpoint_passively(void)
 			db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
 		if (rc != SQLITE_OK && rc != SQLITE_BUSY)
-			give_up("checkpoint", sqlite3_errstr(rc));
+			fail_process("checkpoint", sqlite3_errstr(rc));
 		counts->checkpoints++;
 	}
 }
@@ -141,7 +141,7 @@ static void checkpoint_as_skep(void)
 
 	for (int i = 0; !counts->stop; i++) {
 		if (sql_checkpoint(db, (enum sql_checkpoint)(i % 3), 0, &r, &e))
-			give_up("checkpoint", e.text);
+			fail_process("checkpoint", e.text);
 		counts->checkpoints++;
 	}
 }
@@ -154,17 +154,17 @@ static void write_as_skep(void)
 	sql_checkpoint_at(db, 20);
 	for (int i = 0; !counts->stop; i++) {
 		if (i % 2 ? sql_enter(db, &e) : sql_enter_relaxed(db, &e))
-			give_up("begin", e.text);
+			fail_process("begin", e.text);
 		if (sql_leave(db, sql_script(db, "UPDATE t SET n = n + 1", &e),
 			      &e))
-			give_up("commit", e.text);
+			fail_process("commit", e.text);
 		counts->commits++;
 	}
 }
 
 /* --- the test ----------------------------------------------------------------- */
 
-static void make_file(void)
+static void make_database(void)
 {
 	struct err e;
 	struct sql *db;
@@ -251,23 +251,25 @@ static void checkpoints_of_skep_never_race(void **state)
 	assert_int_equal(system(line), 0); /* NOLINT(cert-env33-c) */
 }
 
-static int begin(void **state)
+static int set_up_wal_race(void **state)
 {
 	(void)state;
 	memset(counts, 0, sizeof *counts);
 	temp_make(&dir);
-	make_file();
+	make_database();
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_wal_race(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
 	return 0;
 }
 
-#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define WITH_FILE(test)                                        \
+	cmocka_unit_test_setup_teardown(test, set_up_wal_race, \
+					tear_down_wal_race)
 
 int main(void)
 {

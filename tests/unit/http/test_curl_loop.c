@@ -30,7 +30,7 @@ static struct {
 	_Atomic int asked;
 } server;
 
-static bool answer(int fd)
+static bool answer_request(int fd)
 {
 	static const char ok[] =
 		"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -45,14 +45,14 @@ static bool answer(int fd)
 	       send(fd, ok, sizeof ok - 1, MSG_NOSIGNAL) > 0;
 }
 
-static void *serve(void *arg)
+static void *serve_peers(void *arg)
 {
 	struct pollfd *fds = server.fds;
 
 	while (!server.stop) {
 		poll(fds, (nfds_t)server.n, 20);
 		for (int i = server.n - 1; i > 0; i--) {
-			if (!fds[i].revents || answer(fds[i].fd))
+			if (!fds[i].revents || answer_request(fds[i].fd))
 				continue;
 			close(fds[i].fd);
 			fds[i] = fds[--server.n];
@@ -67,7 +67,7 @@ static void *serve(void *arg)
 	return arg;
 }
 
-static int begin(void **state)
+static int set_up_curl_loop(void **state)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET,
 				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -83,10 +83,10 @@ static int begin(void **state)
 	server.n = 1;
 	server.stop = false;
 	server.asked = 0;
-	return pthread_create(&server.thread, NULL, serve, NULL);
+	return pthread_create(&server.thread, NULL, serve_peers, NULL);
 }
 
-static int end(void **state)
+static int tear_down_curl_loop(void **state)
 {
 	(void)state;
 	server.stop = true;
@@ -119,7 +119,7 @@ static void on_done(struct transfer *t, CURLcode code)
 	over++;
 }
 
-static void prepare(struct item *i, const char *path)
+static void prepare_item(struct item *i, const char *path)
 {
 	char url[64];
 	CURL *easy = curl_easy_init();
@@ -132,11 +132,11 @@ static void prepare(struct item *i, const char *path)
 	*i = (struct item){.transfer = {.easy = easy, .done = on_done}};
 }
 
-static void start(struct curl_loop *c, struct item *i, const char *path)
+static void start_item(struct curl_loop *c, struct item *i, const char *path)
 {
 	struct err e = {0};
 
-	prepare(i, path);
+	prepare_item(i, path);
 	assert_int_equal(curl_loop_start(c, &i->transfer, &e), 0);
 }
 
@@ -146,7 +146,7 @@ static void until_over(uv_loop_t *loop, int n)
 		uv_run(loop, UV_RUN_ONCE);
 }
 
-static void finish(uv_loop_t *loop, struct item *items, int n)
+static void finish_items(uv_loop_t *loop, struct item *items, int n)
 {
 	uv_run(loop, UV_RUN_DEFAULT); /* until it has let go */
 	assert_int_equal(uv_loop_close(loop), 0);
@@ -170,12 +170,12 @@ static void many_transfers_end_once_each(void **state)
 	uv_loop_init(&loop);
 	c = curl_loop_new(&loop);
 	for (int i = 0; i < MANY; i++)
-		start(c, &items[i], "/");
+		start_item(c, &items[i], "/");
 	until_over(&loop, MANY);
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(items[i].code, CURLE_OK);
 	curl_loop_close(c);
-	finish(&loop, items, MANY);
+	finish_items(&loop, items, MANY);
 }
 
 /* Some before they begin, some while they wait, some when they are over. */
@@ -189,7 +189,7 @@ static void what_is_dropped_ends_soon(void **state)
 	uv_loop_init(&loop);
 	c = curl_loop_new(&loop);
 	for (int i = 0; i < MANY; i++) {
-		prepare(&items[i], i % 2 ? "/stall" : "/");
+		prepare_item(&items[i], i % 2 ? "/stall" : "/");
 		items[i].transfer.alone = i % 4 == 1;
 		assert_int_equal(curl_loop_start(c, &items[i].transfer,
 						 &(struct err){0}),
@@ -207,7 +207,7 @@ static void what_is_dropped_ends_soon(void **state)
 		assert_true(items[i].code == CURLE_ABORTED_BY_CALLBACK ||
 			    (i % 2 == 0 && items[i].code == CURLE_OK));
 	curl_loop_close(c);
-	finish(&loop, items, MANY);
+	finish_items(&loop, items, MANY);
 }
 
 static void a_close_ends_what_is_under_way(void **state)
@@ -220,12 +220,12 @@ static void a_close_ends_what_is_under_way(void **state)
 	uv_loop_init(&loop);
 	c = curl_loop_new(&loop);
 	for (int i = 0; i < MANY; i++)
-		start(c, &items[i], i % 2 ? "/stall" : "/");
+		start_item(c, &items[i], i % 2 ? "/stall" : "/");
 	while (server.asked < MANY / 4)
 		uv_run(&loop, UV_RUN_NOWAIT);
 	curl_loop_close(c);
 	assert_int_equal(over, MANY);
-	finish(&loop, items, MANY);
+	finish_items(&loop, items, MANY);
 }
 
 /* A thread's stack is as large as that of the process may be. */
@@ -255,7 +255,7 @@ static void without_a_thread_it_is_tried_again(void **state)
 	uv_loop_init(&loop);
 	c = curl_loop_new(&loop);
 	never = curl_loop_new(&loop);
-	prepare(&items[0], "/");
+	prepare_item(&items[0], "/");
 	if (!threads_fail(true))
 		skip();
 	for (int i = 0; i < 3; i++) {
@@ -270,20 +270,24 @@ static void without_a_thread_it_is_tried_again(void **state)
 	assert_int_equal(items[0].code, CURLE_OK);
 	curl_loop_close(c);
 	curl_loop_close(never);
-	finish(&loop, items, 1);
+	finish_items(&loop, items, 1);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(many_transfers_end_once_each,
-						begin, end),
+						set_up_curl_loop,
+						tear_down_curl_loop),
 		cmocka_unit_test_setup_teardown(what_is_dropped_ends_soon,
-						begin, end),
+						set_up_curl_loop,
+						tear_down_curl_loop),
 		cmocka_unit_test_setup_teardown(a_close_ends_what_is_under_way,
-						begin, end),
+						set_up_curl_loop,
+						tear_down_curl_loop),
 		cmocka_unit_test_setup_teardown(
-			without_a_thread_it_is_tried_again, begin, end),
+			without_a_thread_it_is_tried_again, set_up_curl_loop,
+			tear_down_curl_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

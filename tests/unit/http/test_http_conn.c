@@ -14,21 +14,21 @@
 
 static struct wire w;
 
-static int setup(void **state)
+static int set_up_http_conn(void **state)
 {
 	(void)state;
 	wire_init(&w, true);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_http_conn(void **state)
 {
 	(void)state;
 	wire_fini(&w);
 	return 0;
 }
 
-static void say(const char *text)
+static void send_input(const char *text)
 {
 	wire_input(&w, text, strlen(text));
 }
@@ -54,7 +54,7 @@ static bool sent(const char *text)
 static void requests_are_answered_in_order_on_one_connection(void **state)
 {
 	(void)state;
-	say(GET("/now") GET("/nope") GET("/item/x%2Fy"));
+	send_input(GET("/now") GET("/nope") GET("/item/x%2Fy"));
 	assert_int_equal(statuses(), 200404200);
 	assert_true(sent("\r\n\r\nx/y"));
 	assert_false(conn_is_done(w.c));
@@ -75,8 +75,9 @@ static void a_request_may_come_byte_by_byte(void **state)
 static void chunked_bodies_are_put_together(void **state)
 {
 	(void)state;
-	say("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
-	    "\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n" GET("/now"));
+	send_input("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+		   "chunked\r\n"
+		   "\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n" GET("/now"));
 	assert_int_equal(statuses(), 201200);
 	assert_true(sent("\r\n\r\nabcde"));
 }
@@ -84,17 +85,18 @@ static void chunked_bodies_are_put_together(void **state)
 static void expect_is_answered_before_the_body_is_there(void **state)
 {
 	(void)state;
-	say("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
-	    "Expect: 100-continue\r\n\r\n");
+	send_input("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+		   "Expect: 100-continue\r\n\r\n");
 	assert_true(sent("HTTP/1.1 100 Continue\r\n\r\n"));
-	say("ok");
+	send_input("ok");
 	assert_int_equal(statuses(), 201);
 }
 
 static void bodies_over_the_limit_are_refused_before_they_come(void **state)
 {
 	(void)state;
-	say("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1025\r\n\r\n");
+	send_input("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: "
+		   "1025\r\n\r\n");
 	assert_int_equal(statuses(), 413);
 	assert_true(conn_is_done(w.c));
 }
@@ -102,10 +104,11 @@ static void bodies_over_the_limit_are_refused_before_they_come(void **state)
 static void chunks_over_the_limit_are_refused_too(void **state)
 {
 	(void)state;
-	say("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
-	    "\r\n401\r\n");
+	send_input("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+		   "chunked\r\n"
+		   "\r\n401\r\n");
 	for (int i = 0; i < 1025; i++)
-		say("x");
+		send_input("x");
 	assert_int_equal(statuses(), 413);
 	assert_true(conn_is_done(w.c));
 }
@@ -113,9 +116,9 @@ static void chunks_over_the_limit_are_refused_too(void **state)
 static void heads_over_the_limit_are_refused(void **state)
 {
 	(void)state;
-	say("GET /now HTTP/1.1\r\nHost: x\r\nX: ");
+	send_input("GET /now HTTP/1.1\r\nHost: x\r\nX: ");
 	for (int i = 0; i < 2000 && !conn_is_done(w.c); i++)
-		say("x");
+		send_input("x");
 	assert_int_equal(statuses(), 431);
 	assert_true(conn_is_done(w.c));
 }
@@ -123,7 +126,7 @@ static void heads_over_the_limit_are_refused(void **state)
 static void nothing_is_read_after_a_bad_request(void **state)
 {
 	(void)state;
-	say("GET /now HTTP/1.1\r\n\r\n" GET("/now"));
+	send_input("GET /now HTTP/1.1\r\n\r\n" GET("/now"));
 	assert_int_equal(statuses(), 400);
 	assert_true(conn_is_done(w.c));
 }
@@ -131,7 +134,7 @@ static void nothing_is_read_after_a_bad_request(void **state)
 static void a_known_path_names_its_methods(void **state)
 {
 	(void)state;
-	say("DELETE /echo HTTP/1.1\r\nHost: x\r\n\r\n" GET("/now"));
+	send_input("DELETE /echo HTTP/1.1\r\nHost: x\r\n\r\n" GET("/now"));
 	assert_int_equal(statuses(), 405200);
 	assert_true(sent("\r\nAllow: POST\r\n"));
 }
@@ -139,10 +142,10 @@ static void a_known_path_names_its_methods(void **state)
 static void head_gets_everything_but_the_body(void **state)
 {
 	(void)state;
-	say("HEAD /now HTTP/1.1\r\nHost: x\r\n\r\n");
+	send_input("HEAD /now HTTP/1.1\r\nHost: x\r\n\r\n");
 	assert_true(sent("Content-Length: 12\r\n"));
 	assert_false(sent("now\":"));
-	say("HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n" GET("/now"));
+	send_input("HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n" GET("/now"));
 	conn_orphans_close(&w.core);
 	assert_int_equal(w.closed, 1);
 	assert_true(sent("{\"now\":true}"));
@@ -151,7 +154,7 @@ static void head_gets_everything_but_the_body(void **state)
 static void old_clients_are_hung_up_on_at_the_end(void **state)
 {
 	(void)state;
-	say("GET /now HTTP/1.0\r\n\r\n");
+	send_input("GET /now HTTP/1.0\r\n\r\n");
 	assert_true(conn_is_done(w.c));
 	assert_true(sent("Connection: close\r\n"));
 }
@@ -159,7 +162,7 @@ static void old_clients_are_hung_up_on_at_the_end(void **state)
 static void an_answer_may_come_later(void **state)
 {
 	(void)state;
-	say(GET("/later") GET("/now"));
+	send_input(GET("/later") GET("/now"));
 	assert_int_equal(statuses(), 0);
 	wire_answer_held(&w);
 	wire_drain(&w);
@@ -169,7 +172,7 @@ static void an_answer_may_come_later(void **state)
 static void a_reply_outlives_its_client(void **state)
 {
 	(void)state;
-	say(GET("/later"));
+	send_input(GET("/later"));
 	assert_false(http_reply_is_gone(w.held));
 	wire_hang_up(&w);
 	assert_true(http_reply_is_gone(w.held));
@@ -179,12 +182,12 @@ static void a_reply_outlives_its_client(void **state)
 static void a_stream_carries_events_until_it_is_ended(void **state)
 {
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	assert_true(sent("id: 1\ndata: one\n\n"));
 	assert_true(sent("id: 2\ndata: two\n\n"));
 	http_stream_end(w.stream);
 	wire_drain(&w);
-	say(GET("/now"));
+	send_input(GET("/now"));
 	assert_int_equal(statuses(), 200200);
 	assert_int_equal(w.closed, 0);
 }
@@ -192,7 +195,7 @@ static void a_stream_carries_events_until_it_is_ended(void **state)
 static void a_streams_producer_learns_that_the_client_left(void **state)
 {
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	wire_hang_up(&w);
 	assert_int_equal(w.closed, 1);
 }
@@ -211,7 +214,7 @@ static void a_reader_who_does_not_read_is_dropped(void **state)
 	const struct metrics *m = w.core.metrics;
 
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	assert_int_equal(push(2000), 0);
 	assert_int_equal(push(2000), 0);
 	assert_int_equal(push(2000), -1);
@@ -227,14 +230,14 @@ static void a_reader_who_does_not_read_is_dropped(void **state)
 static void one_event_larger_than_the_queue_goes_through(void **state)
 {
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	assert_int_equal(push(8000), 0);
 }
 
 static void a_producer_that_asks_for_room_drops_nobody(void **state)
 {
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	for (int i = 0; i < 50; i++) {
 		while (http_stream_room(w.stream) > 0)
 			assert_int_equal(push(500), 0);
@@ -273,7 +276,7 @@ static void what_is_shared_goes_to_the_socket_without_a_copy(void **state)
 	(void)state;
 	full = false;
 	w.core.send = take_now;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	assert_int_equal(share("three"), 0);
 	assert_int_equal(w.c->out.n, 0);
 	assert_true(sent("d\r\ndata: three\n\n\r\n"));
@@ -284,7 +287,7 @@ static void what_is_shared_keeps_its_place_behind_what_waits(void **state)
 	(void)state;
 	full = true;
 	w.core.send = take_now;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	assert_int_equal(share("three"), 0);
 	assert_true(w.c->out.n > 0);
 	full = false;
@@ -298,8 +301,8 @@ static void what_is_shared_keeps_its_place_behind_what_waits(void **state)
 static void bytes_sent_while_streaming_wait_for_their_turn(void **state)
 {
 	(void)state;
-	say(GET("/stream"));
-	say(GET("/now"));
+	send_input(GET("/stream"));
+	send_input(GET("/now"));
 	assert_int_equal(statuses(), 0);
 	http_stream_end(w.stream);
 	wire_drain(&w);
@@ -312,7 +315,7 @@ static void a_client_that_floods_a_busy_connection_is_cut(void **state)
 
 	(void)state;
 	memset(junk, 'x', sizeof junk);
-	say(GET("/later"));
+	send_input(GET("/later"));
 	for (int i = 0; i < 40 && !w.c->kill; i++)
 		wire_input(&w, junk, sizeof junk);
 	assert_true(w.c->kill);
@@ -323,7 +326,7 @@ static void a_silent_stream_gets_heartbeats(void **state)
 	int64_t now = clock_mono_ns();
 
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	conn_tick(w.c, now + 14000 * MS);
 	wire_drain(&w);
 	assert_false(sent(": beat"));
@@ -337,7 +340,7 @@ static void a_reader_who_stalls_is_dropped_in_time(void **state)
 	int64_t now = clock_mono_ns();
 
 	(void)state;
-	say(GET("/stream"));
+	send_input(GET("/stream"));
 	push(10);
 	conn_tick(w.c, now + 29000 * MS);
 	assert_false(w.c->kill);
@@ -350,7 +353,7 @@ static void who_does_not_finish_a_request_is_cut(void **state)
 	int64_t now = clock_mono_ns();
 
 	(void)state;
-	say("GET /now HT");
+	send_input("GET /now HT");
 	conn_tick(w.c, now + 29000 * MS);
 	assert_false(w.c->kill);
 	conn_tick(w.c, now + 31000 * MS);
@@ -375,16 +378,17 @@ static void a_tcp_client_has_seconds_to_authenticate(void **state)
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		wire_fini(&w);
 		wire_init(&w, false);
-		say(said[i]);
+		send_input(said[i]);
 		assert_false(is_cut_after(4000));
 		if (i == 1)
-			say("TP"); /* a byte now and then does not help */
+			send_input(
+				"TP"); /* a byte now and then does not help */
 		assert_true(is_cut_after(6000));
 	}
 	wire_fini(&w);
 	wire_init(&w, false);
-	say("GET /now HTTP/1.1\r\nHost: localhost\r\n"
-	    "Authorization: Bearer good\r\n\r\n");
+	send_input("GET /now HTTP/1.1\r\nHost: localhost\r\n"
+		   "Authorization: Bearer good\r\n\r\n");
 	assert_int_equal(statuses(), 200);
 	assert_false(is_cut_after(100000)); /* it may rest */
 	assert_true(is_cut_after(130000));
@@ -393,7 +397,7 @@ static void a_tcp_client_has_seconds_to_authenticate(void **state)
 static void a_waiting_request_is_never_timed_out(void **state)
 {
 	(void)state;
-	say(GET("/later"));
+	send_input(GET("/later"));
 	conn_tick(w.c, clock_mono_ns() + 3600000 * MS);
 	assert_false(w.c->kill);
 }
@@ -412,12 +416,12 @@ static void on_tcp_a_token_is_needed(void **state)
 		snprintf(text, sizeof text,
 			 "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n",
 			 paths[i]);
-		say(text);
+		send_input(text);
 		assert_int_equal(statuses(), 401);
 		assert_true(sent("WWW-Authenticate: Bearer\r\n"));
 	}
 	buf_clear(&w.out);
-	say(GET("/open"));
+	send_input(GET("/open"));
 	assert_int_equal(statuses(), 200);
 }
 
@@ -430,9 +434,9 @@ static void a_token_opens_its_scopes_only(void **state)
 	(void)state;
 	wire_fini(&w);
 	wire_init(&w, false);
-	say(AS("localhost", GOOD, "/now"));
-	say(AS("localhost", GOOD, "/secret"));
-	say(AS("localhost", "Authorization: Bearer bad\r\n", "/now"));
+	send_input(AS("localhost", GOOD, "/now"));
+	send_input(AS("localhost", GOOD, "/secret"));
+	send_input(AS("localhost", "Authorization: Bearer bad\r\n", "/now"));
 	assert_int_equal(statuses(), 200403401);
 }
 
@@ -441,10 +445,12 @@ static void other_sites_pages_are_kept_out(void **state)
 	(void)state;
 	wire_fini(&w);
 	wire_init(&w, false);
-	say(AS("evil.example", GOOD, "/now"));
-	say(AS("localhost", GOOD "Origin: http://evil.example\r\n", "/now"));
-	say(AS("localhost", GOOD "Origin: http://localhost\r\n", "/now"));
-	say(AS("evil.example", "", "/open"));
+	send_input(AS("evil.example", GOOD, "/now"));
+	send_input(AS("localhost", GOOD "Origin: http://evil.example\r\n",
+		      "/now"));
+	send_input(
+		AS("localhost", GOOD "Origin: http://localhost\r\n", "/now"));
+	send_input(AS("evil.example", "", "/open"));
 	assert_int_equal(statuses(), 403403200403);
 }
 
@@ -452,11 +458,13 @@ static void on_the_unix_socket_other_users_are_refused(void **state)
 {
 	(void)state;
 	w.c->peer.can = 0;
-	say(GET("/now"));
+	send_input(GET("/now"));
 	assert_int_equal(statuses(), 401);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up_http_conn, \
+					tear_down_http_conn)
 
 int main(void)
 {

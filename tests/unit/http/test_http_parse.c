@@ -16,7 +16,7 @@ static char copy[8192];
 static struct http_head head;
 
 /* The code of the failure, or ERR_OK. */
-static enum err_code parse(const char *text)
+static enum err_code parse_request(const char *text)
 {
 	struct err e = {0};
 
@@ -28,9 +28,10 @@ static enum err_code parse(const char *text)
 static void a_request_is_cut_into_its_parts(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("POST /a%20b?c=d HTTP/1.1\r\n" HOST
-			       "content-length:  12 \r\nX-Y: a: b\r\n\r\n"),
-			 ERR_OK);
+	assert_int_equal(
+		parse_request("POST /a%20b?c=d HTTP/1.1\r\n" HOST
+			      "content-length:  12 \r\nX-Y: a: b\r\n\r\n"),
+		ERR_OK);
 	assert_string_equal(head.method, "POST");
 	assert_string_equal(head.target, "/a%20b?c=d");
 	assert_int_equal(head.length, 12);
@@ -79,17 +80,17 @@ static void what_can_be_read_in_two_ways_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		if (parse(bad[i]) != ERR_USAGE)
+		if (parse_request(bad[i]) != ERR_USAGE)
 			fail_msg("taken: %s", bad[i]);
 }
 
 static void what_is_not_spoken_here_is_said_so(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("GET / HTTP/2.0\r\n" HOST "\r\n"),
+	assert_int_equal(parse_request("GET / HTTP/2.0\r\n" HOST "\r\n"),
 			 ERR_UNSUPPORTED);
-	assert_int_equal(parse("POST / HTTP/1.1\r\n" HOST
-			       "Transfer-Encoding: gzip\r\n\r\n"),
+	assert_int_equal(parse_request("POST / HTTP/1.1\r\n" HOST
+				       "Transfer-Encoding: gzip\r\n\r\n"),
 			 ERR_UNSUPPORTED);
 }
 
@@ -102,24 +103,24 @@ static void too_many_headers_are_refused(void **state)
 	for (int i = 0; i <= HTTP_HEADERS_MAX; i++)
 		buf_addf(&b, "X-%d: y\r\n", i);
 	buf_adds(&b, "\r\n");
-	assert_int_equal(parse(b.p), ERR_HEADTOOBIG);
+	assert_int_equal(parse_request(b.p), ERR_HEADTOOBIG);
 	buf_fini(&b);
 }
 
 static void connection_options_are_words_of_a_list(void **state)
 {
 	(void)state;
-	parse("GET / HTTP/1.1\r\n" HOST "Connection: x, Close\r\n\r\n");
+	parse_request("GET / HTTP/1.1\r\n" HOST "Connection: x, Close\r\n\r\n");
 	assert_false(head.keep_alive);
-	parse("GET / HTTP/1.0\r\n\r\n");
+	parse_request("GET / HTTP/1.0\r\n\r\n");
 	assert_false(head.keep_alive);
-	parse("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+	parse_request("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
 	assert_true(head.keep_alive);
-	parse("GET / HTTP/1.1\r\n" HOST "Connection: closed\r\n\r\n");
+	parse_request("GET / HTTP/1.1\r\n" HOST "Connection: closed\r\n\r\n");
 	assert_true(head.keep_alive);
 }
 
-static int decode(const char *text, bool form)
+static int decode_value(const char *text, bool form)
 {
 	struct err e;
 
@@ -130,17 +131,17 @@ static int decode(const char *text, bool form)
 static void addresses_are_decoded_once(void **state)
 {
 	(void)state;
-	assert_int_equal(decode("a%2Fb+c%252F", false), 0);
+	assert_int_equal(decode_value("a%2Fb+c%252F", false), 0);
 	assert_string_equal(copy, "a/b+c%2F");
-	assert_int_equal(decode("a+b%2B", true), 0);
+	assert_int_equal(decode_value("a+b%2B", true), 0);
 	assert_string_equal(copy, "a b+");
-	assert_int_equal(decode("%c3%a9", false), 0);
-	assert_int_equal(decode("%", false), -1);
-	assert_int_equal(decode("%4", false), -1);
-	assert_int_equal(decode("%zz", false), -1);
-	assert_int_equal(decode("%00", false), -1);
-	assert_int_equal(decode("%0a", false), -1);
-	assert_int_equal(decode("%c3", false), -1);
+	assert_int_equal(decode_value("%c3%a9", false), 0);
+	assert_int_equal(decode_value("%", false), -1);
+	assert_int_equal(decode_value("%4", false), -1);
+	assert_int_equal(decode_value("%zz", false), -1);
+	assert_int_equal(decode_value("%00", false), -1);
+	assert_int_equal(decode_value("%0a", false), -1);
+	assert_int_equal(decode_value("%c3", false), -1);
 }
 
 static void a_query_is_pairs(void **state)
@@ -220,7 +221,7 @@ static const struct http_route rows[] = {
 };
 static const struct http_routes routes = {.rows = rows, .n = 4};
 
-static enum err_code find(const char *method, const char *path, int want)
+static enum err_code find_route(const char *method, const char *path, int want)
 {
 	struct arena a = {0};
 	struct http_match m;
@@ -244,19 +245,19 @@ static void a_path_finds_its_route_and_no_other(void **state)
 	struct buf allow = BUF_MAX(64);
 
 	(void)state;
-	assert_int_equal(find("GET", "/v1/runs", 0), ERR_OK);
-	assert_int_equal(find("HEAD", "/v1/runs", 0), ERR_OK);
-	assert_int_equal(find("POST", "/v1/runs", 1), ERR_OK);
-	assert_int_equal(find("GET", "/v1/runs/r1", 2), ERR_OK);
-	assert_int_equal(find("GET", "/v1/sessions/bot/a%2Fb/events", 3),
+	assert_int_equal(find_route("GET", "/v1/runs", 0), ERR_OK);
+	assert_int_equal(find_route("HEAD", "/v1/runs", 0), ERR_OK);
+	assert_int_equal(find_route("POST", "/v1/runs", 1), ERR_OK);
+	assert_int_equal(find_route("GET", "/v1/runs/r1", 2), ERR_OK);
+	assert_int_equal(find_route("GET", "/v1/sessions/bot/a%2Fb/events", 3),
 			 ERR_OK);
-	assert_int_equal(find("GET", "/v1/sessions/bot/a/b/events", 3),
+	assert_int_equal(find_route("GET", "/v1/sessions/bot/a/b/events", 3),
 			 ERR_NOTFOUND);
-	assert_int_equal(find("GET", "/v1/runs/", 0), ERR_NOTFOUND);
-	assert_int_equal(find("GET", "/v1/runs//", 0), ERR_NOTFOUND);
-	assert_int_equal(find("GET", "/", 0), ERR_NOTFOUND);
-	assert_int_equal(find("GET", "/v1/runs/%zz", 0), ERR_USAGE);
-	assert_int_equal(find("DELETE", "/v1/runs", 0), ERR_METHOD);
+	assert_int_equal(find_route("GET", "/v1/runs/", 0), ERR_NOTFOUND);
+	assert_int_equal(find_route("GET", "/v1/runs//", 0), ERR_NOTFOUND);
+	assert_int_equal(find_route("GET", "/", 0), ERR_NOTFOUND);
+	assert_int_equal(find_route("GET", "/v1/runs/%zz", 0), ERR_USAGE);
+	assert_int_equal(find_route("DELETE", "/v1/runs", 0), ERR_METHOD);
 	http_route_allow(&routes, "/v1/runs", &allow);
 	assert_string_equal(allow.p, "GET, POST");
 	buf_fini(&allow);

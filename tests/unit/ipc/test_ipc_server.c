@@ -31,7 +31,7 @@ static const char *path(struct place *p)
 	return temp_join(&p->dir, "w.sock");
 }
 
-static int set_up(void **state)
+static int set_up_ipc_server(void **state)
 {
 	struct place *p = calloc(1, sizeof *p);
 	struct err e = {0};
@@ -43,7 +43,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_ipc_server(void **state)
 {
 	struct place *p = *state;
 
@@ -81,7 +81,7 @@ static int raw_dial(struct place *p)
 	return fd;
 }
 
-static void say(int fd, const void *bytes, size_t n)
+static void send_bytes(int fd, const void *bytes, size_t n)
 {
 	(void)send(fd, bytes, n, MSG_NOSIGNAL);
 }
@@ -97,7 +97,7 @@ static int serves(struct place *p)
 
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, ready, strlen(ready));
-	say(fd, b.p, b.n);
+	send_bytes(fd, b.p, b.n);
 	rc = next(p, PATIENCE_MS);
 	close(fd);
 	buf_fini(&b);
@@ -124,7 +124,7 @@ static void send_and_die(struct place *p, const struct buf *b, size_t n,
 	unsigned char greeting[SP_GREETING];
 	int fd = raw_dial(p);
 
-	say(fd, b->p, n);
+	send_bytes(fd, b->p, n);
 	if (how == 1) {
 		(void)next(p, 0);
 		(void)recv(fd, greeting, sizeof greeting, MSG_DONTWAIT);
@@ -197,7 +197,7 @@ static void a_peer_that_never_reads_is_dropped(void **state)
 	fd = raw_dial(p);
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, "{\"type\":\"flood\"}", 16);
-	say(fd, b.p, b.n);
+	send_bytes(fd, b.p, b.n);
 	assert_int_equal(next(p, PATIENCE_MS), -1);
 	assert_in_range(answer_until_refused(p, p->from), 10, 99999);
 	close(fd);
@@ -230,7 +230,9 @@ static void closing_waits_for_nobody(void **state)
 	buf_fini(&b);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                  \
+	cmocka_unit_test_setup_teardown(name, set_up_ipc_server, \
+					tear_down_ipc_server)
 
 int main(void)
 {

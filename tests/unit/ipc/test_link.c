@@ -121,7 +121,7 @@ static struct ipc_client *dial(struct pair *p, int64_t heartbeat_ms)
 	return c;
 }
 
-static int set_up(void **state)
+static int set_up_link(void **state)
 {
 	struct pair *p = calloc(1, sizeof *p);
 
@@ -133,7 +133,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_link(void **state)
 {
 	struct pair *p = *state;
 
@@ -176,7 +176,7 @@ static void expect(struct pair *p, enum msg_type type)
 	assert_string_equal(p->msg.u.who.token, "secret");
 }
 
-static void answer(struct pair *p, struct msg m)
+static void answer_client(struct pair *p, struct msg m)
 {
 	struct err e = {0};
 
@@ -186,15 +186,16 @@ static void answer(struct pair *p, struct msg m)
 
 static void acknowledge(struct pair *p)
 {
-	answer(p, (struct msg){.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE});
+	answer_client(
+		p, (struct msg){.type = MSG_TYPE_ACK, .u.ack.seq = OPT_NONE});
 }
 
 /* hello, accepted; then the request that waits. */
 static struct ipc_from welcome(struct pair *p)
 {
 	expect(p, MSG_TYPE_HELLO);
-	answer(p,
-	       (struct msg){.type = MSG_TYPE_BEGIN, .u.begin.supervisor = "s"});
+	answer_client(p, (struct msg){.type = MSG_TYPE_BEGIN,
+				      .u.begin.supervisor = "s"});
 	expect(p, MSG_TYPE_READY);
 	return p->from;
 }
@@ -244,7 +245,7 @@ static void a_command_reaches_a_worker_that_waits(void **state)
 	struct pair *p = *state;
 
 	welcome(p);
-	answer(p, steer(4, "to you"));
+	answer_client(p, steer(4, "to you"));
 	assert_int_equal(heard(p, &p->heard.commands, 1), 1);
 	assert_string_equal(p->heard.text, "to you");
 	expect(p, MSG_TYPE_READY);
@@ -256,9 +257,9 @@ static void a_command_that_comes_twice_is_taken_once(void **state)
 	struct pair *p = *state;
 
 	welcome(p);
-	answer(p, steer(4, "once"));
+	answer_client(p, steer(4, "once"));
 	expect(p, MSG_TYPE_READY);
-	answer(p, steer(4, "twice"));
+	answer_client(p, steer(4, "twice"));
 	expect(p, MSG_TYPE_READY);
 	assert_int_equal(p->heard.commands, 1);
 	assert_string_equal(p->heard.text, "once");
@@ -319,7 +320,7 @@ static void after_a_restart_the_worker_says_hello_and_repeats_itself(
 	struct err e = {0};
 
 	welcome(p);
-	answer(p, steer(9, "before"));
+	answer_client(p, steer(9, "before"));
 	expect(p, MSG_TYPE_READY);
 	report_applied(p->client, 9);
 	expect(p, MSG_TYPE_APPLIED); /* and never answered */
@@ -341,8 +342,8 @@ static void a_worker_that_is_refused_is_told_and_leaves(void **state)
 	struct pair *p = *state;
 
 	expect(p, MSG_TYPE_HELLO);
-	answer(p,
-	       (struct msg){.type = MSG_TYPE_REFUSE, .u.refuse.why = "stale"});
+	answer_client(p, (struct msg){.type = MSG_TYPE_REFUSE,
+				      .u.refuse.why = "stale"});
 	assert_int_equal(heard(p, &p->heard.refused, 1), 1);
 	assert_string_equal(p->heard.text, "stale");
 	assert_int_equal(next(p, 100), 0);
@@ -394,7 +395,7 @@ static int raw_dial(struct pair *p)
 	return fd;
 }
 
-static void say(int fd, const void *bytes, size_t n)
+static void send_bytes(int fd, const void *bytes, size_t n)
 {
 	(void)send(fd, bytes, n, MSG_NOSIGNAL);
 }
@@ -410,7 +411,7 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	fd = raw_dial(p);
 	buf_add(&b, sp_req, SP_GREETING);
 	sp_put(&b, 1, "not json", 8);
-	say(fd, b.p, b.n);
+	send_bytes(fd, b.p, b.n);
 	assert_int_equal(next(p, PATIENCE_MS), -1);
 	ipc_server_drop(p->server, p->from);
 	assert_int_equal(recv(fd, greeting, sizeof greeting, MSG_WAITALL),
@@ -421,7 +422,7 @@ static void garbage_is_reported_and_hurts_nobody(void **state)
 	buf_clear(&b);
 	buf_add(&b, sp_req, SP_GREETING);
 	buf_add(&b, "\1\x7f\xff\xff\xff\xff\xff\xff\xff", 9);
-	say(fd, b.p, b.n);
+	send_bytes(fd, b.p, b.n);
 	close(fd);
 	buf_fini(&b);
 	report_applied(p->client, 1);
@@ -436,7 +437,7 @@ static void a_worker_that_floods_delays_only_itself(void **state)
 
 	welcome(p);
 	fd = raw_dial(p);
-	say(fd, sp_req, SP_GREETING);
+	send_bytes(fd, sp_req, SP_GREETING);
 	for (int i = 0; i < 400; i++)
 		sp_put(&b, (uint32_t)i + 1, "{\"type\":\"flood\"}", 16);
 	(void)send(fd, b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -473,7 +474,7 @@ static void a_stock_nng_req_is_served_as_well(void **state)
 		assert_int_equal(next(p, 10), 0);
 	assert_int_equal(rc, 0);
 	expect(p, MSG_TYPE_READY);
-	answer(p, (struct msg){.type = MSG_TYPE_PAUSE, .u.id = 1});
+	answer_client(p, (struct msg){.type = MSG_TYPE_PAUSE, .u.id = 1});
 	assert_int_equal(nng_recv(s, &got, &n, NNG_FLAG_ALLOC), 0);
 	assert_int_equal(n, strlen("{\"type\":\"pause\",\"id\":1}"));
 	nng_free(got, n);
@@ -498,7 +499,8 @@ static void a_place_that_cannot_be_listened_on_says_why(void **state)
 	assert_int_equal(ipc_server_open(&other, "/no/such/place/s", &e), -1);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_link, tear_down_link)
 
 int main(void)
 {

@@ -14,8 +14,8 @@
 
 #define WHO "\"run\":\"run_1\",\"attempt\":1,\"token\":\"t\""
 
-static int decode(const char *json, enum msg_side from, struct arena *a,
-		  struct msg *m, struct err *e)
+static int decode_message(const char *json, enum msg_side from, struct arena *a,
+			  struct msg *m, struct err *e)
 {
 	return msg_decode(json, strlen(json), from, a, m, e);
 }
@@ -26,7 +26,7 @@ static void refuses(const char *json, enum msg_side from, const char *why)
 	struct err e = {0};
 	struct msg m;
 
-	assert_int_equal(decode(json, from, &a, &m, &e), -1);
+	assert_int_equal(decode_message(json, from, &a, &m, &e), -1);
 	assert_int_equal(e.code, ERR_PROTOCOL);
 	if (!strstr(e.text, why))
 		fail_msg("%s: \"%s\" does not say \"%s\"", json, e.text, why);
@@ -63,7 +63,7 @@ static void what_was_encoded_decodes_to_the_same_bytes(void **state)
 		struct err e = {0};
 		struct msg m;
 
-		if (decode(all[i].json, all[i].from, &a, &m, &e))
+		if (decode_message(all[i].json, all[i].from, &a, &m, &e))
 			fail_msg("%s: %s", all[i].json, e.text);
 		assert_int_equal(msg_encode(&m, &b, &e), 0);
 		assert_string_equal(b.p, all[i].json);
@@ -115,9 +115,10 @@ static void unknown_fields_are_ignored(void **state)
 	struct msg m;
 
 	(void)state;
-	assert_int_equal(decode("{\"new\":[1],\"type\":\"pause\",\"id\":3}",
-				SIDE_SUPERVISOR, &a, &m, &e),
-			 0);
+	assert_int_equal(
+		decode_message("{\"new\":[1],\"type\":\"pause\",\"id\":3}",
+			       SIDE_SUPERVISOR, &a, &m, &e),
+		0);
 	assert_int_equal(m.type, MSG_TYPE_PAUSE);
 	assert_int_equal(m.u.id, 3);
 	arena_fini(&a);

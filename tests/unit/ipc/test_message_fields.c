@@ -56,7 +56,7 @@ static void add_valid(struct buf *b, const struct row *r)
 }
 
 /* The message of row `at`, with another value there; NULL: without it. */
-static void make(struct buf *b, size_t at, const char *value)
+static void make_message(struct buf *b, size_t at, const char *value)
 {
 	buf_clear(b);
 	buf_addf(b, "{\"type\":\"%s\"", rows[at].message);
@@ -82,14 +82,14 @@ static enum msg_side side_of(const char *message)
 	return SIDE_WORKER;
 }
 
-static int decode(size_t at, const char *value, struct err *e)
+static int decode_row(size_t at, const char *value, struct err *e)
 {
 	struct buf b = BUF_MAX(MSG_MAX_BYTES);
 	struct arena a = {0};
 	struct msg m;
 	int rc;
 
-	make(&b, at, value);
+	make_message(&b, at, value);
 	rc = msg_decode(b.p, b.n, side_of(rows[at].message), &a, &m, e);
 	arena_fini(&a);
 	buf_fini(&b);
@@ -100,7 +100,7 @@ static void refuses(size_t at, const char *value)
 {
 	struct err e = {0};
 
-	if (decode(at, value, &e) == 0)
+	if (decode_row(at, value, &e) == 0)
 		fail_msg("%s.%s: %.60s was taken", rows[at].message,
 			 rows[at].name, value ? value : "(missing)");
 	if (!strstr(e.text, rows[at].name))
@@ -151,15 +151,15 @@ static void every_field_is_checked(void **state)
 		struct err e = {0};
 
 		add_valid(&b, &rows[at]);
-		if (decode(at, b.p, &e))
+		if (decode_row(at, b.p, &e))
 			fail_msg("%s: %s", rows[at].message, e.text);
 		buf_fini(&b);
 		if (rows[at].need == NEED) {
 			refuses(at, NULL);
 			refuses(at, "null");
 		} else {
-			assert_int_equal(decode(at, NULL, &e), 0);
-			(void)decode(at, "null", &e);
+			assert_int_equal(decode_row(at, NULL, &e), 0);
+			(void)decode_row(at, "null", &e);
 		}
 		try_types(at);
 		try_size(at);

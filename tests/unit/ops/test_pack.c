@@ -16,21 +16,21 @@
 
 static struct temp dir;
 
-static int set_up(void **state)
+static int set_up_pack(void **state)
 {
 	(void)state;
 	temp_make(&dir);
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_pack(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
 	return 0;
 }
 
-static const char *make(const char *name, bool zstd)
+static const char *make_archive(const char *name, bool zstd)
 {
 	const char *path = temp_join(&dir, name);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -81,8 +81,8 @@ static const char *names(const char *path)
 static void what_was_packed_comes_out(void **state)
 {
 	(void)state;
-	assert_string_equal(names(make("plain", false)), "a b/c ");
-	assert_string_equal(names(make("zstd", true)), "a b/c ");
+	assert_string_equal(names(make_archive("plain", false)), "a b/c ");
+	assert_string_equal(names(make_archive("zstd", true)), "a b/c ");
 }
 
 static void flip(const char *path, off_t at, int bit)
@@ -100,7 +100,7 @@ static void every_single_flipped_byte_is_found(void **state)
 {
 	(void)state;
 	for (int zstd = 0; zstd < 2; zstd++) {
-		const char *path = make("flipped", zstd);
+		const char *path = make_archive("flipped", zstd);
 		struct stat st;
 
 		assert_int_equal(stat(path, &st), 0);
@@ -115,7 +115,7 @@ static void every_single_flipped_byte_is_found(void **state)
 
 static void every_cut_is_found(void **state)
 {
-	const char *path = make("cut", false);
+	const char *path = make_archive("cut", false);
 	struct stat st;
 
 	(void)state;
@@ -157,5 +157,5 @@ int main(void)
 		cmocka_unit_test(a_path_that_leads_out_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up_pack, tear_down_pack);
 }

@@ -23,7 +23,7 @@ static int64_t fake_clock(void)
 	return now_ns;
 }
 
-static int setup(void **state)
+static int set_up_slice(void **state)
 {
 	struct err e;
 
@@ -35,7 +35,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_slice(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int work(struct sql *on, int64_t count, void *arg, struct err *e)
+static int count_slice(struct sql *on, int64_t count, void *arg, struct err *e)
 {
 	int64_t *began = arg;
 
@@ -78,7 +78,7 @@ static int64_t all_slices(int64_t n, int64_t each_ns, int64_t slow)
 	do {
 		int64_t began = 0;
 
-		got = slice_run(&s, db, work, &began, &e);
+		got = slice_run(&s, db, count_slice, &began, &e);
 		assert_true(got >= 0);
 		assert_false(sql_in_transaction(db));
 		sum += got;
@@ -128,7 +128,7 @@ static void nothing_begins_after_the_end(void **state)
 	left = 1000;
 	row_ns = MS;
 	slow_after = 1000;
-	assert_int_equal(slice_all(&s, db, work, &began, &e), -1);
+	assert_int_equal(slice_all(&s, db, count_slice, &began, &e), -1);
 	assert_int_equal(e.code, ERR_TIMEOUT);
 	assert_true(now_ns <= 30 * MS + 2 * SLICE_AIM_MS * MS);
 }
@@ -145,7 +145,7 @@ static void a_slice_inside_a_transaction_is_a_part_of_it(void **state)
 	left = slow_after = 500;
 	row_ns = MS;
 	assert_int_equal(sql_enter(db, &e), 0);
-	assert_int_equal(slice_all(&s, db, work, &began, &e), 500);
+	assert_int_equal(slice_all(&s, db, count_slice, &began, &e), 500);
 	assert_true(sql_in_transaction(db));
 	assert_int_equal(sql_leave(db, -1, &e), -1);
 }
@@ -153,7 +153,8 @@ static void a_slice_inside_a_transaction_is_a_part_of_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_slice, tear_down_slice)
 		TEST(no_slice_is_longer_than_its_limit),
 		TEST(rows_that_are_suddenly_slow_make_no_long_slice),
 		TEST(fast_rows_make_few_slices),

@@ -215,7 +215,7 @@ static int serves(const char *dir)
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 16;
 }
 
-static void make(const char *dir, const char *name, char out[64])
+static void make_path(const char *dir, const char *name, char out[64])
 {
 	snprintf(out, 64, "%s/%s", dir, name);
 	assert_int_equal(mkdir(out, 0700), 0);
@@ -233,9 +233,9 @@ static void a_process_reaches_its_own_file_and_no_other(void **state)
 	if (o.landlock == 0 || !o.filter)
 		skip();
 	assert_non_null(mkdtemp(dir));
-	make(dir, "own", own);
-	make(dir, "other", other);
-	make(dir, "below", below);
+	make_path(dir, "own", own);
+	make_path(dir, "other", other);
+	make_path(dir, "below", below);
 	assert_true(opens(other, "secret", O_WRONLY | O_CREAT));
 	assert_true(opens(below, "file", O_WRONLY | O_CREAT));
 	assert_int_equal(boxed(sandbox_self, &p, tries, dir), 0);

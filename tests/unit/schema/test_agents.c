@@ -16,7 +16,7 @@ static struct sql *db;
 static struct arena arena;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_agents(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -27,7 +27,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_agents(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -278,7 +278,8 @@ static void bad_files_are_named_and_the_good_ones_taken(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_agents, tear_down_agents)
 	const struct CMUnitTest tests[] = {
 		T(a_definition_survives_the_way_through_a_row),
 		T(null_goes_back_to_the_default),

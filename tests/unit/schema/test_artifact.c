@@ -18,7 +18,7 @@ static struct temp dir;
 static struct agent_file file;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_artifact(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -26,7 +26,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_artifact(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -42,7 +42,7 @@ static struct blob text(const char *s)
 	return (struct blob){s, strlen(s)};
 }
 
-static struct id put(struct artifact_key key, struct blob bytes)
+static struct id put_artifact(struct artifact_key key, struct blob bytes)
 {
 	struct err e = {0};
 	struct id aid;
@@ -53,7 +53,7 @@ static struct id put(struct artifact_key key, struct blob bytes)
 }
 
 /* The whole of an artifact, from the reader. */
-static struct blob get(const char *aid)
+static struct blob get_artifact(const char *aid)
 {
 	struct artifact_reader *r;
 	struct buf all = BUF_MAX(1 << 24);
@@ -73,7 +73,7 @@ static struct blob get(const char *aid)
 	return out;
 }
 
-static void fill(unsigned char *p, size_t n, uint32_t seed)
+static void fill_bytes(unsigned char *p, size_t n, uint32_t seed)
 {
 	for (size_t i = 0; i < n; i++) {
 		seed = seed * 1664525u + 1013904223u;
@@ -96,10 +96,10 @@ static void any_bytes_of_any_length_come_back(void **state)
 		struct id aid;
 		struct blob back;
 
-		fill(bytes, sizes[i], (uint32_t)i);
-		aid = put(artifact_key_tool("run_1", "call_1", NULL),
-			  (struct blob){bytes, sizes[i]});
-		back = get(aid.text);
+		fill_bytes(bytes, sizes[i], (uint32_t)i);
+		aid = put_artifact(artifact_key_tool("run_1", "call_1", NULL),
+				   (struct blob){bytes, sizes[i]});
+		back = get_artifact(aid.text);
 		assert_int_equal(back.n, sizes[i]);
 		if (sizes[i] > 0)
 			assert_memory_equal(back.p, bytes, sizes[i]);
@@ -110,19 +110,19 @@ static void any_bytes_of_any_length_come_back(void **state)
 
 static void a_run_has_one_artifact_for_each_path(void **state)
 {
-	struct id one = put(artifact_key_run("run_1", "out/a.txt"),
-			    text("old"));
-	struct id two = put(artifact_key_run("run_1", "out/a.txt"),
-			    text("new"));
-	struct id other = put(artifact_key_run("run_2", "out/a.txt"),
-			      text("else"));
+	struct id one = put_artifact(artifact_key_run("run_1", "out/a.txt"),
+				     text("old"));
+	struct id two = put_artifact(artifact_key_run("run_1", "out/a.txt"),
+				     text("new"));
+	struct id other = put_artifact(artifact_key_run("run_2", "out/a.txt"),
+				       text("else"));
 	struct artifact_row row;
 	struct err e;
 
 	(void)state;
 	assert_string_equal(one.text, two.text);
 	assert_string_not_equal(one.text, other.text);
-	assert_memory_equal(get(one.text).p, "new", 3);
+	assert_memory_equal(get_artifact(one.text).p, "new", 3);
 	assert_int_equal(artifact_get(file.db, one.text, &row, &mem, &e), 1);
 	assert_int_equal(row.size, 3);
 	assert_string_equal(row.name, "out/a.txt");
@@ -133,7 +133,7 @@ static void the_same_natural_key_keeps_its_id(void **state)
 	struct artifact_key key = artifact_key_named("ada", "plan", "today");
 	struct artifact_about about = {.mime = "application/json",
 				       .meta = "{\"v\":2}"};
-	struct id one = put(key, text("{}")), two;
+	struct id one = put_artifact(key, text("{}")), two;
 	struct artifact_row row;
 	struct err e;
 
@@ -145,7 +145,7 @@ static void the_same_natural_key_keeps_its_id(void **state)
 	assert_string_equal(row.mime, "application/json");
 	assert_string_equal(row.meta, "{\"v\":2}");
 	key.kind = "note";
-	assert_string_not_equal(put(key, text("x")).text, one.text);
+	assert_string_not_equal(put_artifact(key, text("x")).text, one.text);
 }
 
 static void nothing_is_seen_before_the_commit(void **state)
@@ -231,7 +231,7 @@ static void a_reader_finishes_what_was_replaced_meanwhile(void **state)
 {
 	struct artifact_key key = artifact_key_run("run_1", "x");
 	static char bytes[3 * ARTIFACT_CHUNK];
-	struct id aid = put(key, (struct blob){bytes, sizeof bytes});
+	struct id aid = put_artifact(key, (struct blob){bytes, sizeof bytes});
 	struct artifact_reader *r;
 	struct blob piece;
 	struct err e;
@@ -240,7 +240,7 @@ static void a_reader_finishes_what_was_replaced_meanwhile(void **state)
 	(void)state;
 	assert_int_equal(artifact_reader_open(&r, file.db, aid.text, &e), 0);
 	assert_int_equal(artifact_read(r, &piece, &e), 1);
-	put(key, text("new"));
+	put_artifact(key, text("new"));
 	assert_int_equal(artifact_sweep(file.db, 60000, 1000, &e), 0);
 	while (artifact_read(r, &piece, &e) > 0)
 		n++;
@@ -253,7 +253,7 @@ static void a_reader_that_was_swept_under_is_told(void **state)
 {
 	struct artifact_key key = artifact_key_run("run_1", "x");
 	static char bytes[3 * ARTIFACT_CHUNK];
-	struct id aid = put(key, (struct blob){bytes, sizeof bytes});
+	struct id aid = put_artifact(key, (struct blob){bytes, sizeof bytes});
 	struct artifact_reader *r;
 	struct blob piece;
 	struct err e = {0};
@@ -270,7 +270,8 @@ static void a_reader_that_was_swept_under_is_told(void **state)
 
 static void damage_is_found_by_the_hash(void **state)
 {
-	struct id aid = put(artifact_key_run("run_1", "x"), text("hello"));
+	struct id aid = put_artifact(artifact_key_run("run_1", "x"),
+				     text("hello"));
 	struct artifact_reader *r;
 	struct blob piece;
 	struct err e = {0};
@@ -287,9 +288,10 @@ static void damage_is_found_by_the_hash(void **state)
 static void a_sweep_is_bounded_and_spares_the_living(void **state)
 {
 	static char bytes[40 * ARTIFACT_CHUNK];
-	struct id keep = put(artifact_key_run("run_1", "keep"), text("k"));
-	struct id gone = put(artifact_key_run("run_1", "gone"),
-			     (struct blob){bytes, sizeof bytes});
+	struct id keep = put_artifact(artifact_key_run("run_1", "keep"),
+				      text("k"));
+	struct id gone = put_artifact(artifact_key_run("run_1", "gone"),
+				      (struct blob){bytes, sizeof bytes});
 	struct err e;
 
 	(void)state;
@@ -298,7 +300,7 @@ static void a_sweep_is_bounded_and_spares_the_living(void **state)
 	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 25);
 	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 15);
 	assert_int_equal(artifact_sweep(file.db, 0, 25, &e), 0);
-	assert_memory_equal(get(keep.text).p, "k", 1);
+	assert_memory_equal(get_artifact(keep.text).p, "k", 1);
 }
 
 static void lists_filter_and_go_on_page_by_page(void **state)
@@ -312,8 +314,9 @@ static void lists_filter_and_go_on_page_by_page(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof name, "%s/%d", i % 2 ? "odd" : "even", i);
-		put(artifact_key_run("run_1", name), text(name));
-		put(artifact_key_tool("run_2", "call", name), text(name));
+		put_artifact(artifact_key_run("run_1", name), text(name));
+		put_artifact(artifact_key_tool("run_2", "call", name),
+			     text(name));
 	}
 	while ((n = artifact_list(file.db, &all, &rows, &mem, &e)) > 0) {
 		for (int i = 0; i < n; i++, seen++) {
@@ -381,15 +384,15 @@ static void a_contract_names_what_is_missing(void **state)
 	struct err e = {0};
 
 	(void)state;
-	put(artifact_key_run("run_1", "report.md"), text("#"));
-	put(artifact_key_run("run_2", "data.csv"), text("1,2"));
+	put_artifact(artifact_key_run("run_1", "report.md"), text("#"));
+	put_artifact(artifact_key_run("run_2", "data.csv"), text("1,2"));
 	assert_int_equal(
 		artifact_check_contract(file.db, "run_1", paths, 3, &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);
 	assert_non_null(strstr(e.text, "data.csv, log.txt"));
 	assert_null(strstr(e.text, "report.md"));
-	put(artifact_key_run("run_1", "data.csv"), text("1"));
-	put(artifact_key_run("run_1", "log.txt"), text(""));
+	put_artifact(artifact_key_run("run_1", "data.csv"), text("1"));
+	put_artifact(artifact_key_run("run_1", "log.txt"), text(""));
 	assert_int_equal(
 		artifact_check_contract(file.db, "run_1", paths, 3, &e), 0);
 }
@@ -438,7 +441,7 @@ static void a_hundred_megabytes_round_trip_in_little_memory(void **state)
 
 	(void)state;
 	for (size_t n = 0; n < LARGE; n += sizeof piece) {
-		fill(piece, sizeof piece, (uint32_t)n);
+		fill_bytes(piece, sizeof piece, (uint32_t)n);
 		assert_int_equal(write(fd, piece, sizeof piece), sizeof piece);
 	}
 	hash_file(from, was);
@@ -458,7 +461,8 @@ static void a_hundred_megabytes_round_trip_in_little_memory(void **state)
 	assert_in_range(peak_kib() - before, 0, LITTLE_KIB);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_artifact, tear_down_artifact)
 
 int main(void)
 {

@@ -18,7 +18,7 @@ static struct agent_file file;
 static struct arena arena;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_branch(void **state)
 {
 	struct writer w;
 
@@ -32,7 +32,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_branch(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int64_t count(const char *table)
+static int64_t count_rows(const char *table)
 {
 	char ask[80];
 	int64_t n = -1;
@@ -61,7 +61,7 @@ static void fork_at(const char *from, int64_t at, const char *key, bool copy)
 		fail_msg("%s", e.text);
 }
 
-static void say(const char *key, const char *text)
+static void append_message(const char *key, const char *text)
 {
 	struct writer w;
 
@@ -73,24 +73,24 @@ static void a_fork_by_pointer_copies_no_event(void **state)
 {
 	(void)state;
 	fork_at("root", 2, "f", false);
-	assert_int_equal(count("event"), 3);
-	say("f", "x");
-	say("root", "d");
+	assert_int_equal(count_rows("event"), 3);
+	append_message("f", "x");
+	append_message("root", "d");
 	assert_string_equal(test_path(&file, "f"), "a b x");
 	assert_string_equal(test_path(&file, "root"), "a b c d");
-	assert_int_equal(count("event"), 5);
+	assert_int_equal(count_rows("event"), 5);
 }
 
 static void a_fork_of_a_fork_reads_through_both(void **state)
 {
 	(void)state;
 	fork_at("root", 2, "f", false);
-	say("f", "x");
-	say("f", "y");
+	append_message("f", "x");
+	append_message("f", "y");
 	fork_at("f", 3, "g", false);
-	say("g", "z");
+	append_message("g", "z");
 	fork_at("g", 1, "h", false); /* in the part that root holds */
-	say("h", "w");
+	append_message("h", "w");
 	assert_string_equal(test_path(&file, "g"), "a b x z");
 	assert_string_equal(test_path(&file, "h"), "a w");
 	assert_string_equal(test_log(&file, "g"), "a b x z");
@@ -100,10 +100,10 @@ static void a_fork_by_copy_stands_by_itself(void **state)
 {
 	(void)state;
 	fork_at("root", 2, "copy", true);
-	assert_int_equal(count("event"), 5);
+	assert_int_equal(count_rows("event"), 5);
 	assert_int_equal(session_delete(&file, "root", &e), 0);
 	assert_string_equal(test_path(&file, "copy"), "a b");
-	assert_int_equal(count("event"), 2);
+	assert_int_equal(count_rows("event"), 2);
 }
 
 static void a_copy_is_refused_while_a_run_writes(void **state)
@@ -128,29 +128,30 @@ static void deleting_a_parent_keeps_its_forks_whole(void **state)
 {
 	(void)state;
 	fork_at("root", 2, "f", false);
-	say("f", "x");
+	append_message("f", "x");
 	assert_int_equal(session_delete(&file, "root", &e), 0);
 	assert_string_equal(test_path(&file, "f"), "a b x");
-	assert_int_equal(count("event"), 3); /* c is gone, a and b are not */
-	say("root", "new");                  /* the key is free again */
+	assert_int_equal(count_rows("event"),
+			 3);           /* c is gone, a and b are not */
+	append_message("root", "new"); /* the key is free again */
 	assert_string_equal(test_path(&file, "root"), "new");
 	assert_int_equal(session_delete(&file, "f", &e), 0);
-	assert_int_equal(count("event"), 1);
-	assert_int_equal(count("session"), 1);
+	assert_int_equal(count_rows("event"), 1);
+	assert_int_equal(count_rows("session"), 1);
 }
 
 static void a_chain_of_deleted_ancestors_goes_with_its_last_fork(void **state)
 {
 	(void)state;
 	fork_at("root", 2, "f", false);
-	say("f", "x");
+	append_message("f", "x");
 	fork_at("f", 3, "g", false);
 	assert_int_equal(session_delete(&file, "f", &e), 0);
 	assert_int_equal(session_delete(&file, "root", &e), 0);
 	assert_string_equal(test_path(&file, "g"), "a b x");
 	assert_int_equal(session_delete(&file, "g", &e), 0);
-	assert_int_equal(count("session"), 0);
-	assert_int_equal(count("event"), 0);
+	assert_int_equal(count_rows("session"), 0);
+	assert_int_equal(count_rows("event"), 0);
 }
 
 static void a_rewind_hides_and_a_restore_brings_back(void **state)
@@ -159,14 +160,14 @@ static void a_rewind_hides_and_a_restore_brings_back(void **state)
 	assert_int_equal(session_rewind(&file, "root", 1, &e), 0);
 	assert_string_equal(test_path(&file, "root"), "a");
 	assert_string_equal(test_log(&file, "root"), "a b c");
-	say("root", "x");
+	append_message("root", "x");
 	assert_string_equal(test_path(&file, "root"), "a x");
 	assert_int_equal(session_restore(&file, "root", &e), 0);
 	assert_string_equal(test_path(&file, "root"), "a b c");
 	assert_string_equal(test_log(&file, "root"), "a b c x");
 	assert_int_equal(session_restore(&file, "root", &e), -1);
 	assert_int_equal(e.code, ERR_NOTFOUND);
-	say("root", "y");
+	append_message("root", "y");
 	assert_string_equal(test_path(&file, "root"), "a b c y");
 }
 
@@ -175,7 +176,7 @@ static void a_rewind_to_nothing_starts_anew(void **state)
 	(void)state;
 	assert_int_equal(session_rewind(&file, "root", 0, &e), 0);
 	assert_string_equal(test_path(&file, "root"), "");
-	say("root", "x");
+	append_message("root", "x");
 	assert_string_equal(test_path(&file, "root"), "x");
 }
 
@@ -183,10 +184,10 @@ static void a_fork_can_be_rewound_into_its_parents_part(void **state)
 {
 	(void)state;
 	fork_at("root", 3, "f", false);
-	say("f", "x");
+	append_message("f", "x");
 	assert_int_equal(session_rewind(&file, "f", 1, &e), 0);
 	assert_string_equal(test_path(&file, "f"), "a");
-	say("f", "y");
+	append_message("f", "y");
 	assert_string_equal(test_path(&file, "f"), "a y");
 	assert_string_equal(test_path(&file, "root"), "a b c");
 }
@@ -305,7 +306,8 @@ static void a_taken_key_is_no_fork(void **state)
 	assert_int_equal(e.code, ERR_CONFLICT);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_branch, tear_down_branch)
 
 int main(void)
 {

@@ -19,7 +19,7 @@ static struct temp dir;
 static struct agent_file file;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_cache(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -27,7 +27,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_cache(void **state)
 {
 	(void)state;
 	clock_set(-1);
@@ -39,8 +39,8 @@ static int end(void **state)
 	return 0;
 }
 
-static void put(const char *scope, const char *key, const char *value,
-		int64_t ttl)
+static void put_value(const char *scope, const char *key, const char *value,
+		      int64_t ttl)
 {
 	struct err e = {0};
 
@@ -50,7 +50,7 @@ static void put(const char *scope, const char *key, const char *value,
 }
 
 /* The value as text, or NULL. */
-static const char *get(const char *scope, const char *key)
+static const char *get_value(const char *scope, const char *key)
 {
 	struct blob b;
 	struct err e = {0};
@@ -65,16 +65,16 @@ static void what_has_expired_is_never_returned(void **state)
 {
 	(void)state;
 	clock_set(1000000);
-	put("web", "a", "short", 500);
-	put("web", "b", "for good", 0);
-	assert_string_equal(get("web", "a"), "short");
+	put_value("web", "a", "short", 500);
+	put_value("web", "b", "for good", 0);
+	assert_string_equal(get_value("web", "a"), "short");
 	clock_set(1000499);
-	assert_string_equal(get("web", "a"), "short");
+	assert_string_equal(get_value("web", "a"), "short");
 	clock_set(1000500);
-	assert_null(get("web", "a"));
-	assert_string_equal(get("web", "b"), "for good");
-	put("web", "a", "again", 500);
-	assert_string_equal(get("web", "a"), "again");
+	assert_null(get_value("web", "a"));
+	assert_string_equal(get_value("web", "b"), "for good");
+	put_value("web", "a", "again", 500);
+	assert_string_equal(get_value("web", "a"), "again");
 }
 
 static void scopes_do_not_see_each_other(void **state)
@@ -82,14 +82,14 @@ static void scopes_do_not_see_each_other(void **state)
 	struct err e;
 
 	(void)state;
-	put("one", "k", "1", 0);
-	put("two", "k", "2", 0);
-	put("two", "l", "3", 0);
-	assert_string_equal(get("one", "k"), "1");
-	assert_string_equal(get("two", "k"), "2");
+	put_value("one", "k", "1", 0);
+	put_value("two", "k", "2", 0);
+	put_value("two", "l", "3", 0);
+	assert_string_equal(get_value("one", "k"), "1");
+	assert_string_equal(get_value("two", "k"), "2");
 	assert_int_equal(cache_clear(file.db, "two", &e), 2);
-	assert_null(get("two", "k"));
-	assert_string_equal(get("one", "k"), "1");
+	assert_null(get_value("two", "k"));
+	assert_string_equal(get_value("one", "k"), "1");
 	assert_int_equal(cache_delete(file.db, "one", "k", &e), 1);
 	assert_int_equal(cache_delete(file.db, "one", "k", &e), 0);
 }
@@ -103,7 +103,7 @@ static void a_sweep_frees_the_expired_only_and_is_bounded(void **state)
 	clock_set(1000000);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(key, sizeof key, "%d", i);
-		put("s", key, "v", i % 2 ? 10 : 0);
+		put_value("s", key, "v", i % 2 ? 10 : 0);
 	}
 	assert_int_equal(cache_sweep(file.db, 10000, &e), 0);
 	clock_set(1000010);
@@ -134,7 +134,7 @@ static void values_are_bytes_and_too_much_is_refused(void **state)
 
 /* --- diagnostics ------------------------------------------------------ */
 
-static int add(const char *area, const char *body)
+static int add_diagnostic(const char *area, const char *body)
 {
 	struct err e = {0};
 	int n = diagnostics_add(file.db, 0, area, "run_1", body, &e);
@@ -149,13 +149,13 @@ static void diagnostics_are_off_until_somebody_wants_them(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(add("tts", "hello"), 0);
+	assert_int_equal(add_diagnostic("tts", "hello"), 0);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
 			 0);
 	assert_int_equal(diagnostics_set(file.db, 10, &e), 0);
-	assert_int_equal(add("tts", "hello"), 1);
+	assert_int_equal(add_diagnostic("tts", "hello"), 1);
 	assert_int_equal(diagnostics_set(file.db, 0, &e), 0);
-	assert_int_equal(add("tts", "hello"), 0);
+	assert_int_equal(add_diagnostic("tts", "hello"), 0);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
 			 0);
 	assert_int_equal(diagnostics_set(file.db, -1, &e), -1);
@@ -184,7 +184,7 @@ static void only_the_newest_are_kept_and_long_ones_are_cut(void **state)
 	memset(body, 'x', sizeof body - 1);
 	memcpy(body + DIAGNOSTICS_BODY_MAX - 1, "\xc3\xa9", 2);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(add("tts", body), 1);
+		assert_int_equal(add_diagnostic("tts", body), 1);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM diagnostic"),
 			 5);
 	assert_int_equal(test_number(&file, "SELECT min(id) FROM diagnostic"),
@@ -206,7 +206,7 @@ static void an_export_has_every_record_as_a_line_of_json(void **state)
 	assert_int_equal(diagnostics_set(file.db, 1000, &e), 0);
 	for (int i = 0; i < 300; i++) {
 		snprintf(body, sizeof body, "say \"%d\"\n", i);
-		add(i % 3 ? "tts" : "mcp", body);
+		add_diagnostic(i % 3 ? "tts" : "mcp", body);
 	}
 	assert_int_equal(diagnostics_export(file.db, "tts", fd, &e), 200);
 	assert_int_equal(diagnostics_export(file.db, NULL, fd, &e), 300);
@@ -226,7 +226,8 @@ static void an_export_has_every_record_as_a_line_of_json(void **state)
 	buf_fini(&b);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_cache, tear_down_cache)
 
 int main(void)
 {

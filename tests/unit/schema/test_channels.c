@@ -20,7 +20,7 @@ static struct temp dir;
 static struct sql *db;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_channels(void **state)
 {
 	struct err e = {0};
 
@@ -32,7 +32,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_channels(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -42,7 +42,7 @@ static int end(void **state)
 	return 0;
 }
 
-static int put(const char *name, const char *json, struct err *e)
+static int put_channel(const char *name, const char *json, struct err *e)
 {
 	cJSON *def = json_parse_object("def", json, strlen(json), e);
 	int rc = channels_put(db, name, def, "test", e);
@@ -55,7 +55,7 @@ static void must_put(const char *name, const char *json)
 {
 	struct err e = {0};
 
-	if (put(name, json, &e))
+	if (put_channel(name, json, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -122,7 +122,7 @@ static void a_wrong_definition_is_refused_with_its_reason(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct err e = {0};
 
-		assert_int_equal(put("c", bad[i].json, &e), -1);
+		assert_int_equal(put_channel("c", bad[i].json, &e), -1);
 		if (!strstr(e.text, bad[i].says))
 			fail_msg("%s: %s", bad[i].json, e.text);
 	}
@@ -156,7 +156,7 @@ static void secrets_are_refused_wherever_they_would_be_shown(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		if (put("bad", bad[i], &e) == 0)
+		if (put_channel("bad", bad[i], &e) == 0)
 			fail_msg("taken: %s", bad[i]);
 		assert_int_equal(e.code, ERR_INVALID);
 	}
@@ -176,7 +176,7 @@ static void a_channel_keeps_its_kind_and_what_is_not_said(void **state)
 	assert_int_equal(channels_get(db, "c", &row, &mem, &e), 0);
 	assert_string_equal(row.config, "{\"own\":{\"a\":1}}");
 	assert_false(row.is_enabled);
-	assert_int_equal(put("c", "{\"kind\":\"file\"}", &e), -1);
+	assert_int_equal(put_channel("c", "{\"kind\":\"file\"}", &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 }
 
@@ -492,7 +492,8 @@ static void a_broadcast_is_unread_member_by_member(void **state)
 
 int main(void)
 {
-#define IN_HOME(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define IN_HOME(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_channels, tear_down_channels)
 	const struct CMUnitTest tests[] = {
 		IN_HOME(a_new_home_has_an_owner_an_agent_and_a_channel),
 		IN_HOME(a_wrong_definition_is_refused_with_its_reason),

@@ -19,7 +19,7 @@ static struct home home;
 static struct sql *db;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_control(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -30,7 +30,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_control(void **state)
 {
 	(void)state;
 	clock_set(-1);
@@ -185,7 +185,8 @@ static void a_lease_is_held_by_one_until_it_runs_out(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_control, tear_down_control)
 	const struct CMUnitTest tests[] = {
 		T(a_home_that_is_not_there_is_named),
 		T(a_second_supervisor_is_refused_by_name),

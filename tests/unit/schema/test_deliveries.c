@@ -21,7 +21,7 @@ static struct temp dir;
 static struct sql *db;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_deliveries(void **state)
 {
 	struct err e = {0};
 
@@ -34,7 +34,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_deliveries(void **state)
 {
 	struct err e;
 
@@ -47,7 +47,7 @@ static int end(void **state)
 	return 0;
 }
 
-static struct id add(const char *line, const char *source, int expect)
+static struct id add_delivery(const char *line, const char *source, int expect)
 {
 	struct delivery_new d = {.channel = "c",
 				 .conversation = line,
@@ -64,7 +64,7 @@ static struct id add(const char *line, const char *source, int expect)
 	return id;
 }
 
-static int take(int max, int64_t now, struct delivery_taken **rows)
+static int claim_deliveries(int max, int64_t now, struct delivery_taken **rows)
 {
 	struct delivery_take t = {.channel = "c",
 				  .epoch = 1,
@@ -79,8 +79,8 @@ static int take(int max, int64_t now, struct delivery_taken **rows)
 	return n;
 }
 
-static int settle(const struct delivery_taken *t, enum delivery_event event,
-		  int64_t due)
+static int record_event(const struct delivery_taken *t,
+			enum delivery_event event, int64_t due)
 {
 	struct delivery_end d = {
 		.seq = t->row.seq,
@@ -103,7 +103,7 @@ static int settle(const struct delivery_taken *t, enum delivery_event event,
 	return n;
 }
 
-static struct delivery_row get(const char *id)
+static struct delivery_row get_delivery(const char *id)
 {
 	struct delivery_row row;
 	struct err e = {0};
@@ -192,37 +192,38 @@ static void an_outbox_row_becomes_one_delivery_however_often_it_comes(
 	struct delivery_taken *rows;
 
 	(void)state;
-	add("a", "agent/1/5", 1);
-	add("a", "agent/1/5", 0);
-	add("b", NULL, 1);
-	add("b", NULL, 1);
-	assert_int_equal(take(10, NOW, &rows), 2);
+	add_delivery("a", "agent/1/5", 1);
+	add_delivery("a", "agent/1/5", 0);
+	add_delivery("b", NULL, 1);
+	add_delivery("b", NULL, 1);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 2);
 }
 
 static void a_conversation_goes_out_in_order(void **state)
 {
 	struct delivery_taken *rows;
-	struct id first = add("a", NULL, 1), second = add("a", NULL, 1);
-	struct id other = add("b", NULL, 1);
+	struct id first = add_delivery("a", NULL, 1),
+		  second = add_delivery("a", NULL, 1);
+	struct id other = add_delivery("b", NULL, 1);
 
 	(void)state;
-	assert_int_equal(take(10, NOW, &rows), 2);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 2);
 	assert_string_equal(rows[0].row.id, first.text);
 	assert_string_equal(rows[1].row.id, other.text);
 	/* It failed: the second still waits for it. */
-	settle(&rows[0], DELIVERY_EV_FAIL, NOW + 500);
-	assert_int_equal(take(10, NOW, &rows), 0);
-	assert_int_equal(take(10, NOW + 500, &rows), 1);
+	record_event(&rows[0], DELIVERY_EV_FAIL, NOW + 500);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 0);
+	assert_int_equal(claim_deliveries(10, NOW + 500, &rows), 1);
 	assert_string_equal(rows[0].row.id, first.text);
-	settle(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(take(10, NOW + 500, &rows), 1);
+	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
+	assert_int_equal(claim_deliveries(10, NOW + 500, &rows), 1);
 	assert_string_equal(rows[0].row.id, second.text);
 }
 
 /* What is decided of an unknown one. */
 static void decide(const char *id, enum delivery_event event, int64_t due)
 {
-	struct delivery_row row = get(id);
+	struct delivery_row row = get_delivery(id);
 	struct delivery_end d = delivery_end_of(&row);
 	struct err e = {0};
 
@@ -235,76 +236,78 @@ static void decide(const char *id, enum delivery_event event, int64_t due)
 static void what_is_sent_again_keeps_its_place(void **state)
 {
 	struct delivery_taken *rows;
-	struct id first = add("a", NULL, 1), second = add("a", NULL, 1);
+	struct id first = add_delivery("a", NULL, 1),
+		  second = add_delivery("a", NULL, 1);
 
 	(void)state;
-	take(10, NOW, &rows);
-	settle(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
-	assert_string_equal(get(first.text).state, "unknown");
-	assert_int_equal(take(10, NOW, &rows), 0);
+	claim_deliveries(10, NOW, &rows);
+	record_event(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
+	assert_string_equal(get_delivery(first.text).state, "unknown");
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 0);
 	decide(first.text, DELIVERY_EV_FAIL, NOW);
-	assert_int_equal(take(10, NOW, &rows), 1);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 1);
 	assert_string_equal(rows[0].row.id, first.text);
-	settle(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
+	record_event(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
 	decide(first.text, DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(take(10, NOW, &rows), 1);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 1);
 	assert_string_equal(rows[0].row.id, second.text);
 }
 
 static void what_only_a_person_knows_holds_nobody_up(void **state)
 {
 	struct delivery_taken *rows;
-	struct id first = add("a", NULL, 1), second = add("a", NULL, 1);
+	struct id first = add_delivery("a", NULL, 1),
+		  second = add_delivery("a", NULL, 1);
 
 	(void)state;
-	take(10, NOW, &rows);
-	settle(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
+	claim_deliveries(10, NOW, &rows);
+	record_event(&rows[0], DELIVERY_EV_LOSE, OPT_NONE);
 	decide(first.text, DELIVERY_EV_KEEP, OPT_NONE);
-	assert_string_equal(get(first.text).state, "unknown");
-	assert_int_equal(take(10, NOW, &rows), 1);
+	assert_string_equal(get_delivery(first.text).state, "unknown");
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 1);
 	assert_string_equal(rows[0].row.id, second.text);
 	/* It comes back behind what is under way, and before what waits. */
-	add("a", NULL, 1);
+	add_delivery("a", NULL, 1);
 	decide(first.text, DELIVERY_EV_RETRY, NOW);
-	settle(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(take(10, NOW, &rows), 1);
+	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
+	assert_int_equal(claim_deliveries(10, NOW, &rows), 1);
 	assert_string_equal(rows[0].row.id, first.text);
 }
 
 static void no_two_of_a_line_are_under_way(void **state)
 {
 	struct delivery_taken *rows, *more;
-	struct id dead = add("a", NULL, 1), waits;
+	struct id dead = add_delivery("a", NULL, 1), waits;
 	struct delivery_row row;
 	struct err e = {0};
 
 	(void)state;
-	take(1, NOW, &rows);
-	settle(&rows[0], DELIVERY_EV_REFUSE, OPT_NONE);
-	add("a", NULL, 1);
-	assert_int_equal(take(1, NOW, &rows), 1);
-	waits = add("a", NULL, 1);
+	claim_deliveries(1, NOW, &rows);
+	record_event(&rows[0], DELIVERY_EV_REFUSE, OPT_NONE);
+	add_delivery("a", NULL, 1);
+	assert_int_equal(claim_deliveries(1, NOW, &rows), 1);
+	waits = add_delivery("a", NULL, 1);
 	assert_int_equal(delivery_want(db, dead.text, DELIVERY_EV_RETRY, NOW,
 				       &row, &mem, &e),
 			 0);
 	assert_int_equal(delivery_want(db, waits.text, DELIVERY_EV_DISMISS, NOW,
 				       &row, &mem, &e),
 			 0);
-	assert_int_equal(take(10, NOW, &more), 0);
-	settle(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(take(10, NOW, &more), 1);
+	assert_int_equal(claim_deliveries(10, NOW, &more), 0);
+	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
+	assert_int_equal(claim_deliveries(10, NOW, &more), 1);
 	assert_string_equal(more[0].row.id, dead.text);
 }
 
 static void a_claim_has_its_attempt_and_lease_in_the_row(void **state)
 {
 	struct delivery_taken *rows;
-	struct id id = add("a", NULL, 1);
+	struct id id = add_delivery("a", NULL, 1);
 	struct delivery_row row;
 
 	(void)state;
-	take(1, NOW + 7, &rows);
-	row = get(id.text);
+	claim_deliveries(1, NOW + 7, &rows);
+	row = get_delivery(id.text);
 	assert_string_equal(row.state, "sending");
 	assert_string_equal(row.attempt_id, rows[0].attempt.text);
 	assert_int_equal(row.lease_until, NOW + 107);
@@ -314,58 +317,61 @@ static void a_claim_has_its_attempt_and_lease_in_the_row(void **state)
 static void the_answer_to_a_former_attempt_changes_nothing(void **state)
 {
 	struct delivery_taken *old, *rows;
-	struct id id = add("a", NULL, 1);
+	struct id id = add_delivery("a", NULL, 1);
 
 	(void)state;
-	take(1, NOW, &old);
-	settle(&old[0], DELIVERY_EV_FAIL, NOW);
-	take(1, NOW, &rows);
-	assert_int_equal(settle(&old[0], DELIVERY_EV_ACK, OPT_NONE), 0);
-	assert_string_equal(get(id.text).state, "sending");
-	assert_int_equal(settle(&rows[0], DELIVERY_EV_ACK, OPT_NONE), 1);
-	assert_string_equal(get(id.text).state, "delivered");
+	claim_deliveries(1, NOW, &old);
+	record_event(&old[0], DELIVERY_EV_FAIL, NOW);
+	claim_deliveries(1, NOW, &rows);
+	assert_int_equal(record_event(&old[0], DELIVERY_EV_ACK, OPT_NONE), 0);
+	assert_string_equal(get_delivery(id.text).state, "sending");
+	assert_int_equal(record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE), 1);
+	assert_string_equal(get_delivery(id.text).state, "delivered");
 }
 
 static void what_is_too_old_is_not_sent(void **state)
 {
 	struct delivery_taken *rows;
-	struct id id = add("a", NULL, 1), next = add("a", NULL, 1);
+	struct id id = add_delivery("a", NULL, 1),
+		  next = add_delivery("a", NULL, 1);
 
 	(void)state;
-	assert_int_equal(take(10, NOW + 1000, &rows), 0);
-	assert_string_equal(get(id.text).state, "dead");
-	assert_string_equal(get(id.text).detail, "too old");
-	assert_int_equal(take(10, NOW, &rows), 1); /* the next is the head */
+	assert_int_equal(claim_deliveries(10, NOW + 1000, &rows), 0);
+	assert_string_equal(get_delivery(id.text).state, "dead");
+	assert_string_equal(get_delivery(id.text).detail, "too old");
+	assert_int_equal(claim_deliveries(10, NOW, &rows),
+			 1); /* the next is the head */
 	assert_string_equal(rows[0].row.id, next.text);
 }
 
 static void an_operator_can_retry_dismiss_and_resend(void **state)
 {
 	struct delivery_taken *rows;
-	struct id id = add("a", NULL, 1), made;
+	struct id id = add_delivery("a", NULL, 1), made;
 	struct delivery_row row;
 	struct err e = {0};
 
 	(void)state;
-	take(1, NOW, &rows);
-	settle(&rows[0], DELIVERY_EV_REFUSE, OPT_NONE);
+	claim_deliveries(1, NOW, &rows);
+	record_event(&rows[0], DELIVERY_EV_REFUSE, OPT_NONE);
 	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_RETRY,
 				       NOW + 5000, &row, &mem, &e),
 			 0);
-	assert_int_equal(take(1, NOW + 5000, &rows), 1); /* age counts anew */
+	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows),
+			 1); /* age counts anew */
 	assert_string_equal(rows[0].row.id, id.text);
-	settle(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
+	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
 	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_DISMISS, NOW,
 				       &row, &mem, &e),
 			 -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(delivery_resend(db, id.text, NOW, &made, &e), 0);
 	assert_string_not_equal(made.text, id.text);
-	assert_string_equal(get(made.text).resend_of, id.text);
+	assert_string_equal(get_delivery(made.text).resend_of, id.text);
 	assert_int_equal(delivery_want(db, made.text, DELIVERY_EV_DISMISS, NOW,
 				       &row, &mem, &e),
 			 0);
-	assert_int_equal(take(1, NOW + 5000, &rows), 0);
+	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows), 0);
 	assert_int_equal(delivery_want(db, "dlv_none", DELIVERY_EV_RETRY, NOW,
 				       &row, &mem, &e),
 			 -1);
@@ -379,17 +385,17 @@ static const char *wanted(const struct id *id, enum delivery_event what)
 
 	assert_int_equal(delivery_want(db, id->text, what, NOW, &row, &mem, &e),
 			 0);
-	return get(id->text).detail;
+	return get_delivery(id->text).detail;
 }
 
 static void the_detail_says_what_was_last_done(void **state)
 {
 	struct delivery_taken *rows;
-	struct id id = add("a", NULL, 1);
+	struct id id = add_delivery("a", NULL, 1);
 
 	(void)state;
-	take(1, NOW + 1000, &rows);
-	assert_string_equal(get(id.text).detail, "too old");
+	claim_deliveries(1, NOW + 1000, &rows);
+	assert_string_equal(get_delivery(id.text).detail, "too old");
 	assert_string_equal(wanted(&id, DELIVERY_EV_DISMISS),
 			    "a person dismissed it; it was dead: too old");
 	assert_string_equal(wanted(&id, DELIVERY_EV_RETRY),
@@ -402,22 +408,23 @@ static void failed_attempts_are_kept_one_by_one(void **state)
 {
 	struct delivery_attempt_row *tries;
 	struct delivery_taken *rows;
-	struct id id = add("a", NULL, 1);
+	struct id id = add_delivery("a", NULL, 1);
 	struct delivery_attempt_list_in key;
 	struct err e = {0};
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		take(1, NOW, &rows);
-		settle(&rows[0], i < 2 ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK,
-		       i < 2 ? NOW : OPT_NONE);
+		claim_deliveries(1, NOW, &rows);
+		record_event(&rows[0],
+			     i < 2 ? DELIVERY_EV_FAIL : DELIVERY_EV_ACK,
+			     i < 2 ? NOW : OPT_NONE);
 	}
-	key.delivery = get(id.text).seq;
+	key.delivery = get_delivery(id.text).seq;
 	assert_int_equal(sql_collect(db, Q_DELIVERY_ATTEMPT_LIST, &key, 10,
 				     &tries, &mem, &e),
 			 2);
 	assert_int_equal(tries[1].n, 2);
-	assert_int_equal(get(id.text).attempts, 3);
+	assert_int_equal(get_delivery(id.text).attempts, 3);
 }
 
 #define UNDER_WAY 8
@@ -439,7 +446,7 @@ static void happen(struct delivery_taken *flying, int *n)
 	char sql[96];
 
 	if (*n && rand() % 2) {
-		settle(&flying[k], ends[rand() % 4], NOW);
+		record_event(&flying[k], ends[rand() % 4], NOW);
 		flying[k] = flying[--*n];
 		return;
 	}
@@ -449,7 +456,7 @@ static void happen(struct delivery_taken *flying, int *n)
 		 rand() % 40);
 	if (sql_script_text(db, sql, &mem, &id, &e) || !id[0])
 		return;
-	row = get(id);
+	row = get_delivery(id);
 	if (what == DELIVERY_EV_RETRY || what == DELIVERY_EV_DISMISS)
 		(void)delivery_want(db, id, what, NOW, &row, &mem, &e);
 	else if (!strcmp(row.state, "unknown"))
@@ -479,8 +486,8 @@ static void lines_stay_whole_whatever_happens(void **state)
 		int got;
 
 		if (rand() % 3 == 0)
-			add(names[rand() % 3], NULL, 1);
-		got = n < 3 ? take(3 - n, NOW, &rows) : 0;
+			add_delivery(names[rand() % 3], NULL, 1);
+		got = n < 3 ? claim_deliveries(3 - n, NOW, &rows) : 0;
 		for (int k = 0; k < got; k++)
 			flying[n++] = rows[k];
 		happen(flying, &n);
@@ -497,7 +504,9 @@ static void lines_stay_whole_whatever_happens(void **state)
 
 int main(void)
 {
-#define QUEUE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define QUEUE(f)                                              \
+	cmocka_unit_test_setup_teardown(f, set_up_deliveries, \
+					tear_down_deliveries)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_delivered_never_moves_again),
 		cmocka_unit_test(nothing_is_sent_that_was_not_claimed),

@@ -16,7 +16,7 @@ static struct temp dir;
 static struct sql *db;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_invocations(void **state)
 {
 	struct home home;
 
@@ -29,7 +29,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_invocations(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -43,7 +43,7 @@ static void script(const char *text)
 		fail_msg("%s: %s", text, e.text);
 }
 
-static int64_t number(const char *text)
+static int64_t query_number(const char *text)
 {
 	int64_t n;
 
@@ -105,20 +105,21 @@ static void the_counts_are_those_of_the_runs(void **state)
 
 	(void)state;
 	add_runs(1, 400);
-	assert_int_equal(number(differences), 0);
-	assert_int_equal(number("SELECT count(*) FROM invocation"), 3);
+	assert_int_equal(query_number(differences), 0);
+	assert_int_equal(query_number("SELECT count(*) FROM invocation"), 3);
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
 		script(changes[i]);
-		if (number(differences) != 0)
+		if (query_number(differences) != 0)
 			fail_msg("after %s", changes[i]);
 	}
-	assert_int_equal(number("SELECT count(*) FROM invocation"), 2);
+	assert_int_equal(query_number("SELECT count(*) FROM invocation"), 2);
 	script("DELETE FROM run");
-	assert_int_equal(number("SELECT count(*) FROM invocation"), 0);
-	assert_int_equal(number("SELECT count(*) FROM invocation_session"), 0);
+	assert_int_equal(query_number("SELECT count(*) FROM invocation"), 0);
+	assert_int_equal(
+		query_number("SELECT count(*) FROM invocation_session"), 0);
 }
 
-static int64_t list(struct invocation_row *first)
+static int64_t list_invocations(struct invocation_row *first)
 {
 	struct invocation_list_in in = {"~", 50};
 	struct invocation_row *rows;
@@ -140,11 +141,11 @@ static void a_list_costs_the_same_with_many_runs(void **state)
 
 	(void)state;
 	add_runs(1, 40);
-	few = list(&row);
+	few = list_invocations(&row);
 	assert_int_equal(row.runs, 10);
 	add_runs(41, 4000);
 	script("UPDATE run SET state = 'succeeded', ended_at = rowid");
-	many = list(&row);
+	many = list_invocations(&row);
 	assert_int_equal(row.runs, 1010);
 	assert_int_equal(row.live, 0);
 	assert_int_equal(row.created_at, 3);
@@ -153,7 +154,9 @@ static void a_list_costs_the_same_with_many_runs(void **state)
 	assert_true(many < few + 20);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                   \
+	cmocka_unit_test_setup_teardown(name, set_up_invocations, \
+					tear_down_invocations)
 
 int main(void)
 {

@@ -12,7 +12,7 @@ static struct temp dir;
 static struct agent_file file;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_langgraph(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -20,7 +20,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_langgraph(void **state)
 {
 	(void)state;
 	agent_file_close(&file);
@@ -31,7 +31,7 @@ static int end(void **state)
 }
 
 /* Two threads; the first has ten checkpoints with two writes each. */
-static void fill(void)
+static void fill_threads(void)
 {
 	for (int i = 0; i < langgraph_schema.version; i++)
 		test_sql(&file, "%s", langgraph_schema.migrations[i].text);
@@ -70,7 +70,7 @@ static void checkpoints_are_counted_by_thread(void **state)
 	struct err e = {0};
 
 	(void)state;
-	fill();
+	fill_threads();
 	if (langgraph_stats(file.db, &s, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(s.threads, 2);
@@ -92,7 +92,7 @@ static void a_prune_keeps_the_newest_and_their_writes(void **state)
 	struct err e;
 
 	(void)state;
-	fill();
+	fill_threads();
 	assert_int_equal(langgraph_prune(file.db, "t1", 3, &e), 7);
 	assert_int_equal(
 		test_number(&file, "SELECT min(checkpoint_id) FROM writes"), 7);
@@ -104,7 +104,9 @@ static void a_prune_keeps_the_newest_and_their_writes(void **state)
 	assert_int_equal(langgraph_prune(file.db, "t2", -1, &e), -1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f)                                              \
+	cmocka_unit_test_setup_teardown(f, set_up_langgraph, \
+					tear_down_langgraph)
 
 int main(void)
 {

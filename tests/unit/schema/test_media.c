@@ -16,7 +16,7 @@ static struct temp dir;
 static struct agent_file file;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_media(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -24,7 +24,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_media(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -40,7 +40,7 @@ static struct blob text(const char *s)
 	return (struct blob){s, strlen(s)};
 }
 
-static struct id put(struct artifact_key key, struct blob bytes)
+static struct id put_artifact(struct artifact_key key, struct blob bytes)
 {
 	struct err e = {0};
 	struct id aid;
@@ -111,7 +111,7 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 {
 	struct artifact_key key = {"media", "ses_1", "1", "notes/a b.txt"};
 	const char *top = temp_join(&dir, "media/tmp");
-	struct id aid = put(key, text("one"));
+	struct id aid = put_artifact(key, text("one"));
 	const char *path, *again, *newer;
 	struct stat st;
 	struct err e = {0};
@@ -127,7 +127,7 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 	assert_int_equal(
 		media_materialise(file.db, aid.text, top, &again, &mem, &e), 0);
 	assert_string_equal(path, again);
-	put(key, text("two"));
+	put_artifact(key, text("two"));
 	assert_int_equal(
 		media_materialise(file.db, aid.text, top, &newer, &mem, &e), 0);
 	assert_string_equal(content_of(newer), "two");
@@ -142,7 +142,7 @@ static void a_path_is_made_on_demand_and_swept(void **state)
 static void half_a_file_is_never_taken_for_the_whole(void **state)
 {
 	struct artifact_key key = {"media", "ses_1", "1", "a"};
-	struct id aid = put(key, text("whole"));
+	struct id aid = put_artifact(key, text("whole"));
 	const char *path;
 	struct err e = {0};
 
@@ -161,7 +161,8 @@ static void half_a_file_is_never_taken_for_the_whole(void **state)
 	assert_int_equal(e.code, ERR_NOTFOUND);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_media, tear_down_media)
 
 int main(void)
 {

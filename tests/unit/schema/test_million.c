@@ -54,7 +54,7 @@ static void append_all(struct agent_file *f)
 	assert_int_equal(w.tail, EVENTS);
 }
 
-static void read_all(struct agent_file *f)
+static void read_events(struct agent_file *f)
 {
 	struct history h;
 	struct page p = {.more = true};
@@ -93,7 +93,7 @@ static void a_million_events_take_less_than_20_megabytes(void **state)
 #endif
 	test_agent_open(&f, temp_join(&dir, "agent.sqlite"));
 	append_all(&f);
-	read_all(&f);
+	read_events(&f);
 	agent_file_close(&f);
 	print_message("  at most %ld kB\n", rss_peak_kb());
 	assert_in_range(rss_peak_kb(), 1, RSS_MAX_KB);

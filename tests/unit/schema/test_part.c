@@ -24,7 +24,7 @@ static struct arena arena;
 static struct err e;
 static int64_t pos;
 
-static int set_up(void **state)
+static int set_up_part(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -34,7 +34,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_part(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -320,7 +320,8 @@ static void a_follower_wakes_up_when_another_process_commits(void **state)
 	follow_close(&f);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_part, tear_down_part)
 
 int main(void)
 {

@@ -220,7 +220,7 @@ static void every_foreign_key_of_a_growing_table_has_an_index(void **state)
 	}
 }
 
-static int make_dir(void **state)
+static int make_files(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -243,6 +243,6 @@ int main(void)
 			every_foreign_key_of_a_growing_table_has_an_index),
 	};
 
-	return cmocka_run_group_tests_name("plans", tests, make_dir,
+	return cmocka_run_group_tests_name("plans", tests, make_files,
 					   remove_dir);
 }

@@ -22,7 +22,7 @@ static struct arena arena;
 static struct err e;
 static struct agent_database_row row;
 
-static int set_up(void **state)
+static int set_up_registry(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -33,7 +33,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_registry(void **state)
 {
 	(void)state;
 	sql_close(control);
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void make(const char *agent)
+static void make_agent(const char *agent)
 {
 	if (registry_make(control, &home, agent, &row, &arena, &e))
 		fail_msg("%s", e.text);
@@ -54,13 +54,13 @@ static void the_first_use_makes_and_registers_a_private_file(void **state)
 
 	(void)state;
 	assert_int_equal(registry_find(control, "a", &row, &arena, &e), 0);
-	make("a");
+	make_agent("a");
 	assert_int_equal(stat(row.path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(row.schema_version, agent_schema.version);
 	assert_int_equal(registry_find(control, "a", &row, &arena, &e), 1);
 	assert_true(row.bytes > 0 && row.epoch == 1);
-	make("a"); /* again: the same */
+	make_agent("a"); /* again: the same */
 	assert_int_equal(
 		registry_make(control, &home, "../a", &row, &arena, &e), -1);
 }
@@ -68,10 +68,10 @@ static void the_first_use_makes_and_registers_a_private_file(void **state)
 static void a_file_without_its_row_is_found_again(void **state)
 {
 	(void)state;
-	make("a");
+	make_agent("a");
 	assert_int_equal(registry_forget(control, "a", &e), 0);
 	assert_int_equal(registry_find(control, "a", &row, &arena, &e), 0);
-	make("a");
+	make_agent("a");
 	assert_int_equal(registry_find(control, "a", &row, &arena, &e), 1);
 }
 
@@ -81,7 +81,7 @@ static void a_file_that_was_moved_is_named_and_can_be_told(void **state)
 	struct agent_file file;
 
 	(void)state;
-	make("a");
+	make_agent("a");
 	assert_int_equal(rename(row.path, elsewhere), 0);
 	assert_int_equal(registry_open(&row, 0, &file, &e), -1);
 	assert_int_equal(e.code, ERR_NOTFOUND);
@@ -100,7 +100,7 @@ static void a_refused_move_does_not_undo_the_transaction(void **state)
 	const char *wrong[] = {"/", "/dev/null", "/etc/passwd", "/nowhere/x"};
 
 	(void)state;
-	make("a");
+	make_agent("a");
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		assert_int_equal(sql_enter(control, &e), 0);
 		assert_int_equal(registry_move(control, "a", wrong[i], &e), -1);
@@ -114,9 +114,9 @@ static void the_file_of_another_agent_is_refused(void **state)
 	struct agent_file file;
 
 	(void)state;
-	make("b");
+	make_agent("b");
 	b = row;
-	make("a");
+	make_agent("a");
 	assert_int_equal(registry_move(control, "a", b.path, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(registry_move(control, "a", "/nowhere/x", &e), -1);
@@ -134,7 +134,7 @@ static void an_owner_that_was_given_up_is_fenced_out(void **state)
 	struct agent_file file;
 
 	(void)state;
-	make("a");
+	make_agent("a");
 	old = row;
 	assert_int_equal(registry_fence(control, &row, &e), 0);
 	assert_int_equal(row.epoch, 2);
@@ -153,7 +153,7 @@ static void sizes_in_the_registry_follow_the_file(void **state)
 	int64_t was;
 
 	(void)state;
-	make("a");
+	make_agent("a");
 	was = row.wal_bytes;
 	assert_int_equal(registry_open(&row, 0, &file, &e), 0);
 	for (int i = 0; i < 50; i++)
@@ -174,7 +174,7 @@ static void stats_show_the_five_pragmas_and_the_rows(void **state)
 	cJSON *rows;
 
 	(void)state;
-	make("a");
+	make_agent("a");
 	assert_int_equal(registry_open(&row, 0, &file, &e), 0);
 	assert_int_equal(stats_read(file.db, "agent", &s, &arena, &e), 0);
 	assert_string_equal(s.journal_mode, "wal");
@@ -196,7 +196,9 @@ static void stats_show_the_five_pragmas_and_the_rows(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                \
+	cmocka_unit_test_setup_teardown(name, set_up_registry, \
+					tear_down_registry)
 	const struct CMUnitTest tests[] = {
 		T(the_first_use_makes_and_registers_a_private_file),
 		T(a_file_without_its_row_is_found_again),

@@ -17,7 +17,7 @@ static struct sql *db;
 static struct arena arena;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_runs(void **state)
 {
 	struct home home;
 
@@ -31,7 +31,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_runs(void **state)
 {
 	(void)state;
 	sql_close(db);
@@ -40,7 +40,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct run_request ask(const char *agent, const char *session)
+static struct run_request request_for(const char *agent, const char *session)
 {
 	return (struct run_request){
 		.agent = agent,
@@ -58,7 +58,7 @@ static struct run_request ask(const char *agent, const char *session)
 	};
 }
 
-static struct run_made put(const struct run_request *a)
+static struct run_made put_run(const struct run_request *a)
 {
 	struct run_made made;
 
@@ -69,12 +69,12 @@ static struct run_made put(const struct run_request *a)
 
 static struct id put_one(const char *agent, const char *session)
 {
-	struct run_request a = ask(agent, session);
+	struct run_request a = request_for(agent, session);
 
-	return put(&a).id;
+	return put_run(&a).id;
 }
 
-static struct run_row get(const char *id)
+static struct run_row get_run(const char *id)
 {
 	struct run_row row;
 
@@ -84,9 +84,9 @@ static struct run_row get(const char *id)
 	return row;
 }
 
-static int move(const char *id, enum run_state to)
+static int move_run(const char *id, enum run_state to)
 {
-	struct run_row row = get(id);
+	struct run_row row = get_run(id);
 	struct run_transition m = {
 		.id = id,
 		.agent = row.agent,
@@ -112,7 +112,7 @@ static const char *take_all(struct run_pick *p, int max)
 	while (max-- > 0 && run_pick_next(db, p, &next, &arena, &e) == 1) {
 		size_t n = strlen(order);
 
-		assert_int_equal(move(next.id, RUN_STARTING), 0);
+		assert_int_equal(move_run(next.id, RUN_STARTING), 0);
 		snprintf(order + n, sizeof order - n, "%s%s", n ? " " : "",
 			 next.agent);
 		p->took = true;
@@ -136,13 +136,13 @@ static void agents_take_turns_whoever_came_first(void **state)
 
 static void a_higher_priority_goes_first(void **state)
 {
-	struct run_request high = ask("z", NULL);
+	struct run_request high = request_for("z", NULL);
 	struct run_pick p = {.agent = ""};
 
 	(void)state;
 	put_one("a", NULL);
 	high.priority = 5;
-	put(&high);
+	put_run(&high);
 	assert_string_equal(take_all(&p, 9), "z a");
 }
 
@@ -160,7 +160,7 @@ static void an_agent_that_is_passed_over_stops_nobody(void **state)
 	     i++) {
 		if (!strcmp(next.agent, "a"))
 			continue;
-		assert_int_equal(move(next.id, RUN_STARTING), 0);
+		assert_int_equal(move_run(next.id, RUN_STARTING), 0);
 		p.took = true;
 		snprintf(seen, sizeof seen, "%s", next.agent);
 	}
@@ -176,30 +176,30 @@ static void a_session_runs_one_at_a_time_in_order(void **state)
 
 	(void)state;
 	assert_string_equal(take_all(&p, 9), "a");
-	assert_string_equal(get(one.text).state, "starting");
-	assert_int_equal(move(one.text, RUN_ENDING), 0);
+	assert_string_equal(get_run(one.text).state, "starting");
+	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
 	assert_string_equal(take_all(&p, 9), "");
-	assert_int_equal(move(one.text, RUN_SUCCEEDED), 0);
+	assert_int_equal(move_run(one.text, RUN_SUCCEEDED), 0);
 	/* the second leaves the line before its turn */
-	assert_int_equal(move(two.text, RUN_CANCELLED), 0);
+	assert_int_equal(move_run(two.text, RUN_CANCELLED), 0);
 	assert_string_equal(take_all(&p, 9), "a");
-	assert_string_equal(get(three.text).state, "starting");
+	assert_string_equal(get_run(three.text).state, "starting");
 }
 
 static void a_full_line_and_the_policy_reject_turn_a_run_away(void **state)
 {
-	struct run_request a = ask("a", "s");
+	struct run_request a = request_for("a", "s");
 	struct run_made made;
 
 	(void)state;
-	put(&a);
+	put_run(&a);
 	a.policy = "reject";
 	assert_int_equal(run_enqueue(db, &a, 0, &made, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_non_null(strstr(e.text, "run_in_flight"));
 	a.policy = "queue";
-	put(&a);
-	put(&a);
+	put_run(&a);
+	put_run(&a);
 	assert_int_equal(run_enqueue(db, &a, 0, &made, &e), -1);
 	assert_int_equal(e.code, ERR_RATELIMIT);
 }
@@ -207,33 +207,33 @@ static void a_full_line_and_the_policy_reject_turn_a_run_away(void **state)
 static void an_interrupting_run_stands_first_and_names_who_gives_way(
 	void **state)
 {
-	struct run_request a = ask("a", "s");
-	struct id one = put(&a).id, two = put(&a).id;
+	struct run_request a = request_for("a", "s");
+	struct id one = put_run(&a).id, two = put_run(&a).id;
 	struct run_made urgent;
 	struct run_pick p = {.agent = ""};
 
 	(void)state;
 	take_all(&p, 9);
 	a.policy = "interrupt";
-	urgent = put(&a);
+	urgent = put_run(&a);
 	assert_string_equal(urgent.interrupt, one.text);
-	assert_int_equal(move(one.text, RUN_ENDING), 0);
-	assert_int_equal(move(one.text, RUN_CANCELLED), 0);
+	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
+	assert_int_equal(move_run(one.text, RUN_CANCELLED), 0);
 	take_all(&p, 9);
-	assert_string_equal(get(urgent.id.text).state, "starting");
-	assert_string_equal(get(two.text).state, "queued");
+	assert_string_equal(get_run(urgent.id.text).state, "starting");
+	assert_string_equal(get_run(two.text).state, "queued");
 }
 
 static void a_known_key_gives_the_first_run_and_other_content_a_conflict(
 	void **state)
 {
-	struct run_request a = ask("a", NULL);
+	struct run_request a = request_for("a", NULL);
 	struct run_made one, two;
 
 	(void)state;
 	a.idem_key = "k";
-	one = put(&a);
-	two = put(&a);
+	one = put_run(&a);
+	two = put_run(&a);
 	assert_true(one.is_new);
 	assert_false(two.is_new);
 	assert_string_equal(one.id.text, two.id.text);
@@ -244,15 +244,15 @@ static void a_known_key_gives_the_first_run_and_other_content_a_conflict(
 
 static void runs_start_runs_only_so_deep(void **state)
 {
-	struct run_request a = ask("a", NULL);
-	struct id parent = put(&a).id;
+	struct run_request a = request_for("a", NULL);
+	struct id parent = put_run(&a).id;
 	struct run_made made;
 
 	(void)state;
 	for (int depth = 1; depth <= 2; depth++) {
 		a.parent = arena_text(&arena, parent.text);
-		parent = put(&a).id;
-		assert_int_equal(get(parent.text).depth, depth);
+		parent = put_run(&a).id;
+		assert_int_equal(get_run(parent.text).depth, depth);
 	}
 	a.parent = parent.text;
 	assert_int_equal(run_enqueue(db, &a, 0, &made, &e), -1);
@@ -264,18 +264,18 @@ static void runs_start_runs_only_so_deep(void **state)
 
 static void a_delayed_run_holds_nobody_up_and_comes_when_it_is_due(void **state)
 {
-	struct run_request a = ask("a", "s");
+	struct run_request a = request_for("a", "s");
 	struct run_next_alarm_row at;
 	struct run_pick p = {.agent = ""};
 	struct id late;
 
 	(void)state;
 	a.delay_ms = 500;
-	late = put(&a).id;
+	late = put_run(&a).id;
 	a.delay_ms = 0;
-	put(&a);
+	put_run(&a);
 	assert_string_equal(take_all(&p, 9), "a");
-	assert_string_equal(get(late.text).state, "queued");
+	assert_string_equal(get_run(late.text).state, "queued");
 	assert_int_equal(sql_get(db, Q_RUN_NEXT_ALARM, NULL, &at, NULL, &e), 1);
 	assert_int_equal(at.at, 1500);
 	assert_int_equal(run_wake(db, 1499, &arena, &e), 0);
@@ -291,12 +291,12 @@ static void a_run_that_goes_back_keeps_its_place_until_it_is_due(void **state)
 	(void)state;
 	put_one("a", "s");
 	take_all(&p, 9);
-	assert_int_equal(move(one.text, RUN_ENDING), 0);
-	assert_int_equal(move(one.text, RUN_QUEUED), 0);
+	assert_int_equal(move_run(one.text, RUN_ENDING), 0);
+	assert_int_equal(move_run(one.text, RUN_QUEUED), 0);
 	assert_string_equal(take_all(&p, 9), "");
 	assert_int_equal(run_wake(db, 5000, &arena, &e), 1);
 	assert_string_equal(take_all(&p, 9), "a");
-	assert_string_equal(get(one.text).state, "starting");
+	assert_string_equal(get_run(one.text).state, "starting");
 }
 
 static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
@@ -316,7 +316,7 @@ static void a_move_from_a_state_that_was_left_changes_nothing(void **state)
 	(void)state;
 	assert_int_equal(run_move(db, &m, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
-	assert_string_equal(get(one.text).state, "queued");
+	assert_string_equal(get_run(one.text).state, "queued");
 	assert_int_equal(sql_collect(db, Q_RUN_TRANSITION_LIST,
 				     &(struct run_transition_list_in){one.text},
 				     10, &rows, &arena, &e),
@@ -342,7 +342,8 @@ static void a_reason_that_nobody_knows_is_refused(void **state)
 	assert_int_equal(run_move(db, &m, &e), -1);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_runs, tear_down_runs)
 
 int main(void)
 {

@@ -19,7 +19,7 @@ static struct temp dir;
 static struct agent_file file;
 static struct arena mem;
 
-static int begin(void **state)
+static int set_up_search(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -27,7 +27,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_search(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -40,7 +40,7 @@ static int end(void **state)
 
 static struct search_hit *hits;
 
-static int find(struct search s)
+static int find_hits(struct search s)
 {
 	struct err e = {0};
 	int n = search_run(&file, &s, &hits, &mem, &e);
@@ -50,9 +50,9 @@ static int find(struct search s)
 	return n;
 }
 
-static int count(const char *query)
+static int count_hits(const char *query)
 {
-	return find((struct search){.query = query});
+	return find_hits((struct search){.query = query});
 }
 
 static enum err_code refused(struct search s, const char *says)
@@ -65,7 +65,7 @@ static enum err_code refused(struct search s, const char *says)
 	return e.code;
 }
 
-static void append(struct writer *w, const char *type, const char *body)
+static void append_body(struct writer *w, const char *type, const char *body)
 {
 	struct event_ref ref;
 	struct err e = {0};
@@ -78,7 +78,7 @@ static void append(struct writer *w, const char *type, const char *body)
 		fail_msg("%s", e.text);
 }
 
-static int64_t number(const char *text)
+static int64_t query_number(const char *text)
 {
 	struct err e = {0};
 	int64_t n;
@@ -92,10 +92,11 @@ static int64_t number(const char *text)
  * levels and that of segments, each one byte if it is under 128. */
 static int64_t segments(void)
 {
-	return number("SELECT 16 * instr('123456789ABCDEF', substr(h, 1, 1)) + "
-		      "instr('123456789ABCDEF', substr(h, 2, 1)) FROM (SELECT "
-		      "hex(substr(block, 6, 1)) AS h FROM search_text_data "
-		      "WHERE id = 10)");
+	return query_number(
+		"SELECT 16 * instr('123456789ABCDEF', substr(h, 1, 1)) + "
+		"instr('123456789ABCDEF', substr(h, 2, 1)) FROM (SELECT "
+		"hex(substr(block, 6, 1)) AS h FROM search_text_data "
+		"WHERE id = 10)");
 }
 
 /* --- finding ---------------------------------------------------------- */
@@ -114,12 +115,13 @@ static void a_common_word_is_found_to_the_end(void **state)
 	test_writer_open(&w, &file, "chat");
 	assert_int_equal(sql_enter(file.db, &e), 0);
 	for (int i = 1; i <= ALL; i++)
-		append(&w, "message",
-		       i == 1 ? "{\"content\":\"word word word\"}"
-			      : "{\"content\":\"a longer text with word\"}");
+		append_body(
+			&w, "message",
+			i == 1 ? "{\"content\":\"word word word\"}"
+			       : "{\"content\":\"a longer text with word\"}");
 	assert_int_equal(sql_leave(file.db, 0, &e), 0);
 	memset(seen, 0, sizeof seen);
-	while ((n = find((struct search){
+	while ((n = find_hits((struct search){
 			.query = "word", .count = 1000, .skip = found})) > 0) {
 		for (int i = 0; i < n; i++) {
 			assert_false(seen[hits[i].seq]);
@@ -140,21 +142,21 @@ static void words_are_found_with_a_snippet_best_first(void **state)
 	test_say(&w, "the quick brown fox jumps over the lazy dog and more");
 	test_say(&w, "Fox! A fox is a fox.");
 	test_say(&w, "nothing to see");
-	assert_int_equal(count("fox"), 2);
+	assert_int_equal(count_hits("fox"), 2);
 	assert_int_equal(hits[0].seq, 2);
 	assert_true(hits[0].score > hits[1].score);
 	assert_non_null(strstr(hits[1].snippet, "brown [fox] jumps"));
 	assert_string_equal(hits[0].key, "chat");
 	assert_string_equal(hits[0].sid, w.sid);
 	assert_string_equal(hits[0].type, "message");
-	assert_int_equal(count("fox lazy"), 1);
-	assert_int_equal(count("\"lazy dog\""), 1);
-	assert_int_equal(count("\"dog lazy\""), 0);
-	assert_int_equal(count("jum*"), 1);
-	assert_int_equal(count("jum"), 0);
-	assert_int_equal(
-		find((struct search){.query = "fox", .mark = {"<b>", "</b>"}}),
-		2);
+	assert_int_equal(count_hits("fox lazy"), 1);
+	assert_int_equal(count_hits("\"lazy dog\""), 1);
+	assert_int_equal(count_hits("\"dog lazy\""), 0);
+	assert_int_equal(count_hits("jum*"), 1);
+	assert_int_equal(count_hits("jum"), 0);
+	assert_int_equal(find_hits((struct search){.query = "fox",
+						   .mark = {"<b>", "</b>"}}),
+			 2);
 	assert_non_null(strstr(hits[1].snippet, "<b>fox</b>"));
 }
 
@@ -172,8 +174,8 @@ static void whatever_a_person_types_works(void **state)
 	test_writer_open(&w, &file, "chat");
 	test_say(&w, "text fox and a dog, not or near fox ox f");
 	for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
-		if (count(typed[i]) != 1)
-			fail_msg("%s finds %d", typed[i], count(typed[i]));
+		if (count_hits(typed[i]) != 1)
+			fail_msg("%s finds %d", typed[i], count_hits(typed[i]));
 	assert_int_equal(refused((struct search){.query = " \t"}, "no word"),
 			 ERR_USAGE);
 	assert_int_equal(refused((struct search){.query = "*"}, "no word"),
@@ -192,7 +194,7 @@ static void a_wrong_expression_is_explained(void **state)
 	test_say(&w, "fox and dog");
 	test_say(&w, "fox and cat");
 	s.query = "fox NOT cat";
-	assert_int_equal(find(s), 1);
+	assert_int_equal(find_hits(s), 1);
 	s.query = "fox NEAR(";
 	assert_int_equal(refused(s, "expression 'fox NEAR(' is wrong: fts5:"),
 			 ERR_USAGE);
@@ -201,7 +203,7 @@ static void a_wrong_expression_is_explained(void **state)
 	s.query = "";
 	assert_int_equal(refused(s, "wrong"), ERR_USAGE);
 	s.query = "fox";
-	assert_int_equal(find(s), 2);
+	assert_int_equal(find_hits(s), 2);
 }
 
 static void filters_narrow_by_session_type_and_time(void **state)
@@ -213,25 +215,25 @@ static void filters_narrow_by_session_type_and_time(void **state)
 	test_writer_open(&one, &file, "one");
 	test_writer_open(&two, &file, "two");
 	test_say(&one, "word");
-	append(&one, "note", "{\"text\":\"word\"}");
-	append(&one, "odd-type", "{\"text\":\"word\"}");
+	append_body(&one, "note", "{\"text\":\"word\"}");
+	append_body(&one, "odd-type", "{\"text\":\"word\"}");
 	test_say(&two, "word");
 	test_sql(&file, "UPDATE event SET at = 1000 * (pos & 15)");
-	assert_int_equal(find(s), 4);
+	assert_int_equal(find_hits(s), 4);
 	s.session = "one";
-	assert_int_equal(find(s), 3);
+	assert_int_equal(find_hits(s), 3);
 	s.type = "note";
-	assert_int_equal(find(s), 1);
+	assert_int_equal(find_hits(s), 1);
 	assert_int_equal(hits[0].seq, 2);
 	s.type = "odd-type";
-	assert_int_equal(find(s), 1);
+	assert_int_equal(find_hits(s), 1);
 	assert_string_equal(hits[0].type, "odd-type");
 	s = (struct search){.query = "word", .from = 2000, .until = 3000};
-	assert_int_equal(find(s), 1);
+	assert_int_equal(find_hits(s), 1);
 	assert_int_equal(hits[0].at, 2000);
 	s = (struct search){
 		.query = "word", .flags = SEARCH_NEWEST, .skip = 1, .count = 2};
-	assert_int_equal(find(s), 2);
+	assert_int_equal(find_hits(s), 2);
 	assert_int_equal(hits[0].at, 2000);
 	assert_int_equal(
 		refused((struct search){.query = "word", .session = "none"},
@@ -245,20 +247,22 @@ static void only_what_people_read_is_indexed(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "chat");
-	append(&w, "message",
-	       "{\"role\":\"user\",\"id\":\"m77\",\"content\":[{\"type\":"
-	       "\"text\",\"text\":\"caf\\u00e9 \\ud83d\\ude00 na\\u00efve\"},"
-	       "{\"type\":\"image\",\"data\":\"QUJD\"}],\"model\":\"gpt\"}");
-	append(&w, "tool_call",
-	       "{\"name\":\"shell\",\"arguments\":{\"cmd\":[\"ls\",\"-la\"]}}");
-	assert_int_equal(count("cafe"), 1);
-	assert_int_equal(count("CAFÉ naive"), 1);
-	assert_int_equal(count("user"), 0);
-	assert_int_equal(count("m77"), 0);
-	assert_int_equal(count("image"), 0);
-	assert_int_equal(count("QUJD"), 0);
-	assert_int_equal(count("gpt"), 0);
-	assert_int_equal(count("shell la"), 1);
+	append_body(
+		&w, "message",
+		"{\"role\":\"user\",\"id\":\"m77\",\"content\":[{\"type\":"
+		"\"text\",\"text\":\"caf\\u00e9 \\ud83d\\ude00 na\\u00efve\"},"
+		"{\"type\":\"image\",\"data\":\"QUJD\"}],\"model\":\"gpt\"}");
+	append_body(&w, "tool_call",
+		    "{\"name\":\"shell\",\"arguments\":{\"cmd\":[\"ls\",\"-"
+		    "la\"]}}");
+	assert_int_equal(count_hits("cafe"), 1);
+	assert_int_equal(count_hits("CAFÉ naive"), 1);
+	assert_int_equal(count_hits("user"), 0);
+	assert_int_equal(count_hits("m77"), 0);
+	assert_int_equal(count_hits("image"), 0);
+	assert_int_equal(count_hits("QUJD"), 0);
+	assert_int_equal(count_hits("gpt"), 0);
+	assert_int_equal(count_hits("shell la"), 1);
 }
 
 static void growing_parts_are_found_as_they_grow(void **state)
@@ -274,14 +278,14 @@ static void growing_parts_are_found_as_they_grow(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "chat");
 	seq = test_say(&w, "looking");
-	assert_int_equal(count("looking"), 1);
+	assert_int_equal(count_hits("looking"), 1);
 	if (part_open(&p, &w, w.session << 32 | seq, &n, &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(count("needle"), 1);
+	assert_int_equal(count_hits("needle"), 1);
 	assert_int_equal(part_add(&p, "first ", 6, &e), 0);
 	assert_int_equal(part_flush(&p, &e), 0);
-	assert_int_equal(count("first"), 1);
-	assert_int_equal(count("second"), 0);
+	assert_int_equal(count_hits("first"), 1);
+	assert_int_equal(count_hits("second"), 0);
 	part_add(&p, "second", 6, &e);
 	assert_int_equal(
 		part_set(&p,
@@ -289,7 +293,7 @@ static void growing_parts_are_found_as_they_grow(void **state)
 						   .output = "[\"third\"]"},
 			 &e),
 		0);
-	assert_int_equal(count("first second third grep"), 1);
+	assert_int_equal(count_hits("first second third grep"), 1);
 	part_close(&p);
 }
 
@@ -305,12 +309,12 @@ static void what_was_rewound_is_found_only_on_request(void **state)
 	test_writer_open(&w, &file, "chat");
 	test_say(&w, "word one");
 	test_say(&w, "word two");
-	assert_int_equal(count("word"), 2);
+	assert_int_equal(count_hits("word"), 2);
 	assert_int_equal(session_rewind(&file, "chat", 1, &e), 0);
-	assert_int_equal(count("word"), 1);
-	assert_int_equal(find(s), 2);
+	assert_int_equal(count_hits("word"), 1);
+	assert_int_equal(find_hits(s), 2);
 	assert_int_equal(session_restore(&file, "chat", &e), 0);
-	assert_int_equal(count("word"), 2);
+	assert_int_equal(count_hits("word"), 2);
 }
 
 static void a_fork_finds_its_history_and_keeps_it(void **state)
@@ -328,17 +332,17 @@ static void a_fork_finds_its_history_and_keeps_it(void **state)
 	test_say(&w, "word three");
 	if (session_fork(&file, &fork, &row, &mem, &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(find(in_fork), 2);
+	assert_int_equal(find_hits(in_fork), 2);
 	assert_string_equal(hits[0].key, "branch");
-	assert_int_equal(count("word"), 3);
+	assert_int_equal(count_hits("word"), 3);
 	assert_string_equal(hits[0].key, "chat");
 	assert_int_equal(session_rewind(&file, "chat", 1, &e), 0);
-	assert_int_equal(count("word"), 2);
+	assert_int_equal(count_hits("word"), 2);
 	if (session_delete(&file, "chat", &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(count("word"), 2);
+	assert_int_equal(count_hits("word"), 2);
 	assert_string_equal(hits[0].key, "branch");
-	assert_int_equal(find(in_fork), 2);
+	assert_int_equal(find_hits(in_fork), 2);
 }
 
 static void archived_sessions_are_found_on_request(void **state)
@@ -354,10 +358,10 @@ static void archived_sessions_are_found_on_request(void **state)
 	if (session_patch(&file, "chat", "{\"status\":\"archived\"}", 0, &row,
 			  &mem, &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(count("word"), 0);
-	assert_int_equal(find(s), 1);
+	assert_int_equal(count_hits("word"), 0);
+	assert_int_equal(find_hits(s), 1);
 	s = (struct search){.query = "word", .session = "chat"};
-	assert_int_equal(find(s), 1);
+	assert_int_equal(find_hits(s), 1);
 }
 
 static void a_deleted_session_leaves_nothing_to_its_successor(void **state)
@@ -371,15 +375,15 @@ static void a_deleted_session_leaves_nothing_to_its_successor(void **state)
 	test_writer_open(&w, &file, "old");
 	test_say(&w, "secret");
 	test_say(&w, "secret");
-	assert_int_equal(count("secret"), 2);
+	assert_int_equal(count_hits("secret"), 2);
 	was = w.session;
 	if (session_delete(&file, "old", &e))
 		fail_msg("%s", e.text);
 	test_writer_open(&w, &file, "new");
 	assert_int_equal(w.session, was);
 	test_say(&w, "harmless");
-	assert_int_equal(count("secret"), 0);
-	assert_int_equal(count("harmless"), 1);
+	assert_int_equal(count_hits("secret"), 0);
+	assert_int_equal(count_hits("harmless"), 1);
 	assert_int_equal(search_stats(&file, &st, &e), 0);
 	assert_int_equal(st.indexed, 1);
 	assert_int_equal(st.dirty + st.behind, 0);
@@ -398,11 +402,12 @@ static void appending_does_not_touch_the_index(void **state)
 	assert_int_equal(search_stats(&file, &st, &e), 0);
 	assert_int_equal(st.indexed, 0);
 	assert_int_equal(st.behind, 1000);
+	assert_int_equal(find_hits((struct search){.query = "word",
+						   .flags = SEARCH_AS_IS}),
+			 0);
 	assert_int_equal(
-		find((struct search){.query = "word", .flags = SEARCH_AS_IS}),
-		0);
-	assert_int_equal(find((struct search){.query = "word", .count = 1000}),
-			 1000);
+		find_hits((struct search){.query = "word", .count = 1000}),
+		1000);
 	assert_int_equal(search_update(&file, 0, NULL, &e), 0);
 }
 
@@ -415,16 +420,17 @@ static void a_broken_index_can_be_made_anew(void **state)
 	test_writer_open(&w, &file, "chat");
 	for (int i = 0; i < 600; i++)
 		test_say(&w, i % 2 ? "odd" : "even");
-	assert_int_equal(find((struct search){.query = "odd", .count = 1000}),
-			 300);
+	assert_int_equal(
+		find_hits((struct search){.query = "odd", .count = 1000}), 300);
 	test_sql(&file, "DELETE FROM search_text_data WHERE id > 1");
 	if (search_rebuild(&file, &e) != 600)
 		fail_msg("%s", e.text);
-	assert_int_equal(find((struct search){.query = "odd", .count = 1000}),
-			 300);
+	assert_int_equal(
+		find_hits((struct search){.query = "odd", .count = 1000}), 300);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_search, tear_down_search)
 
 /* Each session is a batch of its own. */
 static void say_in_many_sessions(int from, int to)
@@ -445,11 +451,12 @@ static void the_segments_of_a_large_update_are_merged_once(void **state)
 
 	(void)state;
 	say_in_many_sessions(0, 60);
-	assert_int_equal(count("common"), 20);
+	assert_int_equal(count_hits("common"), 20);
 	assert_in_range(segments(), 1, 3);
-	assert_int_equal(number("SELECT v FROM search_text_config WHERE k = "
-				"'automerge'"),
-			 4);
+	assert_int_equal(
+		query_number("SELECT v FROM search_text_config WHERE k = "
+			     "'automerge'"),
+		4);
 	/* a process that died while it collected them */
 	if (sql_script(file.db,
 		       "INSERT INTO search_text (search_text, rank) VALUES "
@@ -457,12 +464,14 @@ static void the_segments_of_a_large_update_are_merged_once(void **state)
 		       &e) ||
 	    search_update(&file, 0, NULL, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(number("SELECT v FROM search_text_config WHERE k = "
-				"'automerge'"),
-			 4);
+	assert_int_equal(
+		query_number("SELECT v FROM search_text_config WHERE k = "
+			     "'automerge'"),
+		4);
 	say_in_many_sessions(60, 63);
-	assert_int_equal(find((struct search){.query = "common", .count = 100}),
-			 63);
+	assert_int_equal(
+		find_hits((struct search){.query = "common", .count = 100}),
+		63);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ static int64_t some_event(void)
 
 /* --- what can be done to transcripts ---------------------------------- */
 
-static void append(void)
+static void append_random(void)
 {
 	struct writer w;
 
@@ -83,7 +83,7 @@ static void delete_event(void)
 		 (long long)some_event());
 }
 
-static void add_part(void)
+static void add_random_part(void)
 {
 	test_sql(&file,
 		 "INSERT OR IGNORE INTO part (pos, idx, kind, state, text, "
@@ -245,7 +245,7 @@ static int by_pos(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void compare(const struct search *s, struct found *scanned)
+static void compare_with_scan(const struct search *s, struct found *scanned)
 {
 	static struct found searched;
 	struct search_hit *hits;
@@ -265,7 +265,7 @@ static void compare(const struct search *s, struct found *scanned)
 	arena_fini(&a);
 }
 
-static void check(void)
+static void check_search(void)
 {
 	static struct found found;
 	enum history_view view = dice(2) ? HISTORY_LOG : HISTORY_PATH;
@@ -284,12 +284,12 @@ static void check(void)
 		if (is_active(i))
 			scan(key, word, view, &found);
 	}
-	compare(&s, &found);
+	compare_with_scan(&s, &found);
 	found.n = 0;
 	s.session = session_key();
 	if (session_get(&file, s.session, &row, &a, &e) == 1) {
 		scan(s.session, word, view, &found);
-		compare(&s, &found);
+		compare_with_scan(&s, &found);
 	}
 	arena_fini(&a);
 }
@@ -299,11 +299,12 @@ static void a_search_finds_what_a_scan_finds(void **state)
 	static const struct {
 		void (*run)(void);
 		int weight;
-	} acts[] = {{append, 12},    {edit, 4},        {delete_event, 2},
-		    {add_part, 6},   {grow_parts, 3},  {close_parts, 2},
-		    {drop_parts, 1}, {rewind_some, 3}, {restore, 2},
-		    {fork_some, 3},  {archive, 2},     {delete_session, 1},
-		    {rebuild, 1},    {check, 12}};
+	} acts[] = {
+		{append_random, 12},  {edit, 4},         {delete_event, 2},
+		{add_random_part, 6}, {grow_parts, 3},   {close_parts, 2},
+		{drop_parts, 1},      {rewind_some, 3},  {restore, 2},
+		{fork_some, 3},       {archive, 2},      {delete_session, 1},
+		{rebuild, 1},         {check_search, 12}};
 
 	(void)state;
 	for (seed = 1; seed <= 3; seed++) {
@@ -311,7 +312,7 @@ static void a_search_finds_what_a_scan_finds(void **state)
 
 		temp_make(&dir);
 		test_agent_open(&file, temp_join(&dir, "agent.sqlite"));
-		append();
+		append_random();
 		for (int step = 0; step < STEPS; step++) {
 			int at = dice(54), i = 0;
 
@@ -319,7 +320,7 @@ static void a_search_finds_what_a_scan_finds(void **state)
 				at -= acts[i++].weight;
 			acts[i].run();
 		}
-		check();
+		check_search();
 		test_integrity(&file);
 		agent_file_close(&file);
 		temp_remove(&dir);

@@ -17,7 +17,7 @@ static struct agent_file file;
 static struct arena arena;
 static struct err e;
 
-static int set_up(void **state)
+static int set_up_session(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -25,7 +25,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_session(void **state)
 {
 	(void)state;
 	agent_file_close(&file);
@@ -34,7 +34,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct session_row make(const char *key)
+static struct session_row make_session(const char *key)
 {
 	struct session_row row;
 
@@ -46,7 +46,7 @@ static struct session_row make(const char *key)
 
 static void a_session_is_made_once(void **state)
 {
-	struct session_row one = make("k"), two;
+	struct session_row one = make_session("k"), two;
 
 	(void)state;
 	assert_int_equal(session_ensure(&file,
@@ -93,7 +93,7 @@ static void two_patches_of_different_fields_both_land(void **state)
 	struct session_row row;
 
 	(void)state;
-	make("k");
+	make_session("k");
 	test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
 	assert_int_equal(session_patch(&file, "k",
 				       "{\"title\":\"T\",\"meta\":{\"a\":1}}",
@@ -115,7 +115,7 @@ static void members_nobody_knows_survive_in_meta(void **state)
 	struct session_row row;
 
 	(void)state;
-	make("k");
+	make_session("k");
 	assert_int_equal(
 		session_patch(&file, "k",
 			      "{\"meta\":{\"x\":{\"big\":12345678901234567890,"
@@ -132,7 +132,7 @@ static void members_nobody_knows_survive_in_meta(void **state)
 
 static void a_patch_of_an_old_revision_is_a_named_conflict(void **state)
 {
-	struct session_row row = make("k");
+	struct session_row row = make_session("k");
 	int64_t rev = row.rev;
 
 	(void)state;
@@ -164,7 +164,7 @@ static void bad_patches_change_nothing(void **state)
 	struct session_row row;
 
 	(void)state;
-	make("k");
+	make_session("k");
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		assert_int_equal(session_patch(&file, "k", bad[i].patch, 0,
 					       &row, &arena, &e),
@@ -203,7 +203,7 @@ static void a_lost_race_is_tried_again_and_loses_nothing(void **state)
 	struct meddler m = {&other, 2, 0};
 
 	(void)state;
-	make("k");
+	make_session("k");
 	test_agent_open(&other, temp_join(&dir, "agent.sqlite"));
 	assert_int_equal(session_modify(&file, "k", meddled_title, &m, &e), 0);
 	assert_int_equal(m.calls, 3);
@@ -227,7 +227,7 @@ static void pages_of_sessions_neither_skip_nor_repeat(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		snprintf(key, sizeof key, "k%d", i);
-		make(key);
+		make_session(key);
 	}
 	while ((n = session_list(&file, &f, &rows, &arena, &e)) > 0) {
 		for (int i = 0; i < n; i++, seen++) {
@@ -240,7 +240,7 @@ static void pages_of_sessions_neither_skip_nor_repeat(void **state)
 
 		test_writer_open(&w, &file, "k0");
 		test_say(&w, "busy");
-		make("newer");
+		make_session("newer");
 	}
 	assert_int_equal(seen, 10);
 }
@@ -251,8 +251,8 @@ static void archived_and_side_sessions_are_hidden_unless_asked_for(void **state)
 	struct session_item *rows;
 
 	(void)state;
-	make("plain");
-	make("old");
+	make_session("plain");
+	make_session("old");
 	assert_int_equal(session_patch(&file, "old",
 				       "{\"status\":\"archived\"}", 0, &row,
 				       &arena, &e),
@@ -314,7 +314,8 @@ static void a_file_of_another_agent_is_refused(void **state)
 	assert_non_null(strstr(e.text, "ada"));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_session, tear_down_session)
 
 int main(void)
 {

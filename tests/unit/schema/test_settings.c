@@ -17,7 +17,7 @@
 
 static struct temp dir;
 
-static int parse(struct config *c, const char *text, struct err *e)
+static int parse_config(struct config *c, const char *text, struct err *e)
 {
 	config_defaults(c);
 	return config_parse(c, "skep.json", text, strlen(text), e);
@@ -28,7 +28,7 @@ static void refused(const char *text, const char *reason)
 	struct config c;
 	struct err e = {0};
 
-	assert_int_equal(parse(&c, text, &e), -1);
+	assert_int_equal(parse_config(&c, text, &e), -1);
 	config_fini(&c);
 	assert_int_equal(e.code, ERR_CONFIG);
 	if (!strstr(e.text, reason) || !strstr(e.text, "skep.json"))
@@ -54,12 +54,13 @@ static void values_are_read_with_their_units(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(parse(&c,
-			       "{\"log\":{\"level\":\"warn\"},\"agent\":"
-			       "{\"artifact_max\":\"64k\",\"diagnostics\":"
-			       "true},\"$schema\":\"x\"}",
-			       &e),
-			 0);
+	assert_int_equal(
+		parse_config(&c,
+			     "{\"log\":{\"level\":\"warn\"},\"agent\":"
+			     "{\"artifact_max\":\"64k\",\"diagnostics\":"
+			     "true},\"$schema\":\"x\"}",
+			     &e),
+		0);
 	assert_string_equal(c.log_level, "warn");
 	assert_int_equal(c.agent_artifact_max, 65536);
 	assert_true(c.agent_diagnostics);
@@ -109,11 +110,12 @@ static void unknown_keys_are_named_in_warnings(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(parse(&c,
-			       "{\"log\":{\"colour\":1},\"nobody\\n\":{},"
-			       "\"agent\":{\"diagnostics\":true}}",
-			       &e),
-			 0);
+	assert_int_equal(
+		parse_config(&c,
+			     "{\"log\":{\"colour\":1},\"nobody\\n\":{},"
+			     "\"agent\":{\"diagnostics\":true}}",
+			     &e),
+		0);
 	assert_non_null(strstr(c.warnings.p, "log.colour\n"));
 	assert_non_null(strstr(c.warnings.p, "nobody\\x0a\n"));
 	assert_true(c.agent_diagnostics);
@@ -127,11 +129,12 @@ static void what_is_shown_reads_back_the_same(void **state)
 	struct err e;
 
 	(void)state;
-	assert_int_equal(parse(&c,
-			       "{\"log\":{\"level\":\"error\"},\"agent\":"
-			       "{\"artifact_max\":12345}}",
-			       &e),
-			 0);
+	assert_int_equal(
+		parse_config(&c,
+			     "{\"log\":{\"level\":\"error\"},\"agent\":"
+			     "{\"artifact_max\":12345}}",
+			     &e),
+		0);
 	config_show(&c, &one);
 	config_defaults(&again);
 	assert_int_equal(config_parse(&again, "shown", one.p, one.n, &e), 0);

@@ -31,7 +31,7 @@ struct seen {
 static struct seen seen;
 static char long_text[5001]; /* a few of them are a long part */
 
-static int set_up(void **state)
+static int set_up_tail(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -46,7 +46,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_tail(void **state)
 {
 	(void)state;
 	for (int m = 0; m < MESSAGES; m++)
@@ -83,7 +83,7 @@ static int on_item(void *arg, const struct tail *t,
 	return --s->room <= 0;
 }
 
-static void read_all(struct tail *t)
+static void read_tail(struct tail *t)
 {
 	struct err e = {0};
 	int more;
@@ -95,7 +95,7 @@ static void read_all(struct tail *t)
 	} while (more && seen.room > 0);
 }
 
-static struct tail *begin(const char *run, const char *after)
+static struct tail *begin_tail(const char *run, const char *after)
 {
 	struct tail_want want = {.session = "s", .run = run, .after = after};
 	struct tail *t;
@@ -114,7 +114,7 @@ static struct tail *hand_over(struct tail *t, const char *run)
 
 	tail_cursor(t, &cursor);
 	tail_close(t);
-	next = begin(run, cursor.p);
+	next = begin_tail(run, cursor.p);
 	buf_fini(&cursor);
 	return next;
 }
@@ -136,7 +136,7 @@ static void grow(struct part *p, const char *text)
 		fail_msg("%s", e.text);
 }
 
-static void finish(struct part *p)
+static void finish_part(struct part *p)
 {
 	struct part_change_new done = {.state = "done"};
 	struct err e = {0};
@@ -148,22 +148,22 @@ static void finish(struct part *p)
 
 static void a_session_that_is_not_there_yet_is_waited_for(void **state)
 {
-	struct tail *t = begin(NULL, NULL);
+	struct tail *t = begin_tail(NULL, NULL);
 	struct writer w;
 
 	(void)state;
-	read_all(t);
+	read_tail(t);
 	assert_int_equal(seen.events, 0);
 	test_writer_open(&w, &file, "s");
 	test_say(&w, "a");
-	read_all(t);
+	read_tail(t);
 	assert_int_equal(seen.events, 1);
 	tail_close(t);
 }
 
 static void growth_is_told_by_what_is_new(void **state)
 {
-	struct tail *t = begin(NULL, NULL);
+	struct tail *t = begin_tail(NULL, NULL);
 	struct writer w;
 	struct part p;
 
@@ -174,11 +174,11 @@ static void growth_is_told_by_what_is_new(void **state)
 	for (int i = 0; i < 5; i++) {
 		grow(&p, "h\303\251llo "); /* characters, not bytes */
 		seen.text[1][0].n = (size_t)i * 6;
-		read_all(t);
+		read_tail(t);
 	}
-	finish(&p);
+	finish_part(&p);
 	seen.text[1][0].n = 30;
-	read_all(t);
+	read_tail(t);
 	assert_string_equal(seen.state[1][0], "done");
 	tail_close(t);
 }
@@ -194,16 +194,16 @@ static void a_plain_number_gets_open_parts_from_their_start(void **state)
 	test_say(&w, "a");
 	open_part(&closed, &w, 1);
 	grow(&closed, "done with");
-	finish(&closed);
+	finish_part(&closed);
 	open_part(&open, &w, 1);
 	grow(&open, "going on");
 	seen.last = 1;
-	t = begin(NULL, "1");
-	read_all(t);
+	t = begin_tail(NULL, "1");
+	read_tail(t);
 	assert_int_equal(seen.events, 0);
 	assert_string_equal(seen.state[1][0], "");
 	assert_string_equal(seen.text[1][1].p, "going on");
-	finish(&open);
+	finish_part(&open);
 	tail_close(t);
 }
 
@@ -211,7 +211,7 @@ static void a_run_sees_its_own_events_only(void **state)
 {
 	struct id ida = id_new(ID_RUN), idb = id_new(ID_RUN);
 	struct writer_run a = {ida.text, 1, 1}, b = {idb.text, 1, 1};
-	struct tail *t = begin(idb.text, NULL);
+	struct tail *t = begin_tail(idb.text, NULL);
 	struct writer wa, wb;
 	struct err e = {0};
 
@@ -220,14 +220,14 @@ static void a_run_sees_its_own_events_only(void **state)
 		fail_msg("%s", e.text);
 	test_say(&wa, "1");
 	test_say(&wa, "2");
-	read_all(t);
+	read_tail(t);
 	assert_int_equal(seen.events, 0);
 	if (writer_open(&wb, &file, "s", &b, &e))
 		fail_msg("%s", e.text);
 	test_say(&wb, "3");
 	test_say(&wa, "4");
 	test_say(&wb, "5");
-	read_all(t);
+	read_tail(t);
 	assert_int_equal(seen.events, 2);
 	assert_int_equal(seen.last, 5);
 	tail_close(t);
@@ -277,15 +277,15 @@ static void a_long_part_goes_on_at_any_character(void **state)
 			buf_addc(&seen.text[1][0], '.');
 		seen.last = 1;
 		seen.state[1][0][0] = 'x';
-		t = begin(NULL, cursor);
-		read_all(t);
+		t = begin_tail(NULL, cursor);
+		read_tail(t);
 		assert_int_equal(seen.text[1][0].n, 15000);
 		assert_memory_equal(seen.text[1][0].p + at[i],
 				    long_text + at[i] % 5000,
 				    (size_t)(5000 - at[i] % 5000));
 		tail_close(t);
 	}
-	finish(&p);
+	finish_part(&p);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM part_chunk"),
 			 0);
 }
@@ -320,7 +320,7 @@ static void live(struct life *l)
 		break;
 	case 3:
 		if (l->is_open[i])
-			finish(&l->open[i]);
+			finish_part(&l->open[i]);
 		l->is_open[i] = false;
 		break;
 	default:
@@ -351,7 +351,7 @@ static void compare_with_rows(struct agent_file *f)
  * replaced by another: nothing is lost and nothing comes twice. */
 static void a_follower_loses_and_doubles_nothing(void **state)
 {
-	struct tail *t = begin(NULL, NULL);
+	struct tail *t = begin_tail(NULL, NULL);
 	struct life l = {0};
 
 	(void)state;
@@ -361,23 +361,24 @@ static void a_follower_loses_and_doubles_nothing(void **state)
 		live(&l);
 		if (rand() % 3 == 0) {
 			seen.room = 1 + rand() % 4;
-			read_all(t);
+			read_tail(t);
 		}
 		if (rand() % 5 == 0)
 			t = hand_over(t, NULL);
 	}
 	for (int i = 0; i < 4; i++)
 		if (l.is_open[i])
-			finish(&l.open[i]);
+			finish_part(&l.open[i]);
 	seen.room = 1 << 20;
-	read_all(t);
+	read_tail(t);
 	assert_int_equal(seen.last, l.w.tail);
 	assert_int_equal(seen.events, l.w.tail);
 	compare_with_rows(&file);
 	tail_close(t);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) \
+	cmocka_unit_test_setup_teardown(name, set_up_tail, tear_down_tail)
 
 int main(void)
 {

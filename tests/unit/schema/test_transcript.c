@@ -17,7 +17,7 @@
 static struct temp dir;
 static struct agent_file file;
 
-static int set_up(void **state)
+static int set_up_transcript(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -25,7 +25,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_transcript(void **state)
 {
 	(void)state;
 	agent_file_close(&file);
@@ -33,8 +33,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int add(struct writer *w, const char *key, const char *body,
-	       struct event_ref *ref, struct err *e)
+static int add_event(struct writer *w, const char *key, const char *body,
+		     struct event_ref *ref, struct err *e)
 {
 	return writer_append(w,
 			     &(struct event_new){.type = "message",
@@ -52,9 +52,9 @@ static void the_same_key_and_content_is_taken_once(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	assert_int_equal(add(&w, "k1", "{\"a\":1}", &first, &e), 0);
+	assert_int_equal(add_event(&w, "k1", "{\"a\":1}", &first, &e), 0);
 	test_say(&w, "x");
-	assert_int_equal(add(&w, "k1", "{\"a\":1}", &again, &e), 0);
+	assert_int_equal(add_event(&w, "k1", "{\"a\":1}", &again, &e), 0);
 	assert_true(again.repeated);
 	assert_int_equal(again.seq, first.seq);
 	assert_int_equal(w.tail, 2);
@@ -68,8 +68,8 @@ static void the_same_key_with_other_content_is_a_named_conflict(void **state)
 
 	(void)state;
 	test_writer_open(&w, &file, "s");
-	assert_int_equal(add(&w, "k1", "{\"a\":1}", &ref, &e), 0);
-	assert_int_equal(add(&w, "k1", "{\"a\":2}", &ref, &e), -1);
+	assert_int_equal(add_event(&w, "k1", "{\"a\":1}", &ref, &e), 0);
+	assert_int_equal(add_event(&w, "k1", "{\"a\":2}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_non_null(strstr(e.text, "k1"));
 	assert_int_equal(test_say(&w, "next"), 2);
@@ -84,8 +84,8 @@ static void the_same_key_in_two_sessions_is_two_events(void **state)
 	(void)state;
 	test_writer_open(&a, &file, "a");
 	test_writer_open(&b, &file, "b");
-	assert_int_equal(add(&a, "k", "{}", &ref, &e), 0);
-	assert_int_equal(add(&b, "k", "{\"x\":1}", &ref, &e), 0);
+	assert_int_equal(add_event(&a, "k", "{}", &ref, &e), 0);
+	assert_int_equal(add_event(&b, "k", "{\"x\":1}", &ref, &e), 0);
 	assert_false(ref.repeated);
 }
 
@@ -247,7 +247,7 @@ static void a_replaced_attempt_can_write_nothing_more(void **state)
 	assert_int_equal(writer_open(&new, &file, "s",
 				     &(struct writer_run){run.text, 2, 1}, &e),
 			 0);
-	assert_int_equal(add(&old, NULL, "{}", &ref, &e), -1);
+	assert_int_equal(add_event(&old, NULL, "{}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 	assert_int_equal(test_say(&new, "second"), 2);
 	assert_int_equal(writer_open(&old, &file, "s",
@@ -273,7 +273,7 @@ static void a_raised_epoch_shuts_the_old_owner_out(void **state)
 	assert_int_equal(agent_file_set_epoch(&other, 2, &e), 0);
 	assert_int_equal(agent_file_set_epoch(&other, 2, &e), -1);
 	agent_file_close(&other);
-	assert_int_equal(add(&w, NULL, "{}", &ref, &e), -1);
+	assert_int_equal(add_event(&w, NULL, "{}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 	assert_string_equal(test_log(&file, "s"), "mine");
 }
@@ -293,7 +293,7 @@ static void an_ended_run_is_ended_for_good(void **state)
 		writer_end_run(&w, &(struct event_new){.type = "run_finished"},
 			       "succeeded", "done", &ref, &e),
 		0);
-	assert_int_equal(add(&w, NULL, "{}", &ref, &e), -1);
+	assert_int_equal(add_event(&w, NULL, "{}", &ref, &e), -1);
 	assert_int_equal(e.code, ERR_STALE);
 }
 
@@ -365,7 +365,9 @@ static void an_outbox_row_comes_with_its_event_or_not_at_all(void **state)
 	assert_int_equal(test_say(&w, "next"), 2);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                  \
+	cmocka_unit_test_setup_teardown(name, set_up_transcript, \
+					tear_down_transcript)
 
 int main(void)
 {

@@ -100,7 +100,8 @@ static struct sql *open_as(const char *file, const struct db_schema *schema)
 	return db;
 }
 
-static const char *text_of(struct sql *db, const char *query, struct arena *a)
+static const char *query_text(struct sql *db, const char *query,
+			      struct arena *a)
 {
 	const char *out = NULL;
 	struct err e;
@@ -120,14 +121,15 @@ static void count_rows(struct arena *a, struct buf *out)
 	if (sql_open(&db, path, NULL, 0, &e))
 		fail_msg("%s", e.text);
 	snprintf(tables, sizeof tables, "%s",
-		 text_of(db,
+		 query_text(
+			 db,
 			 "SELECT group_concat(name, ' ') FROM (SELECT name FROM"
 			 " sqlite_schema WHERE type = 'table' AND sql NOT LIKE"
 			 " 'CREATE VIRTUAL%' ORDER BY name)",
 			 a));
 	for (char *t = strtok_r(tables, " ", &save); t;
 	     t = strtok_r(NULL, " ", &save)) {
-		const char *n = text_of(
+		const char *n = query_text(
 			db, arena_printf(a, "SELECT count(*) FROM \"%s\"", t),
 			a);
 
@@ -163,14 +165,14 @@ static void expect_schema(const struct db_schema *schema, struct arena *a)
 
 	unlink(new_path);
 	fresh = open_as(new_path, schema);
-	if (strcmp(text_of(old, shape, a), text_of(fresh, shape, a)) != 0)
+	if (strcmp(query_text(old, shape, a), query_text(fresh, shape, a)) != 0)
 		fail_msg("a released %s does not become what a new one is. A "
 			 "released migration must not change; before the first "
 			 "release, run tests/fixtures/make.sh",
 			 schema->kind);
-	assert_string_equal(text_of(old, "PRAGMA integrity_check", a), "ok");
-	assert_string_equal(text_of(old, "PRAGMA user_version", a),
-			    text_of(fresh, "PRAGMA user_version", a));
+	assert_string_equal(query_text(old, "PRAGMA integrity_check", a), "ok");
+	assert_string_equal(query_text(old, "PRAGMA user_version", a),
+			    query_text(fresh, "PRAGMA user_version", a));
 	sql_close(old);
 	sql_close(fresh);
 }

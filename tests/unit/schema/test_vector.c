@@ -28,7 +28,7 @@ static uint32_t dice(void)
 	return seed >> 8;
 }
 
-static int begin(void **state)
+static int set_up_vector(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -36,7 +36,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_vector(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -48,13 +48,14 @@ static int end(void **state)
 }
 
 /* Whole numbers, so that sums are exact in any order; many ties. */
-static void fill(float *v)
+static void fill_vector(float *v)
 {
 	for (int i = 0; i < DIM; i++)
 		v[i] = (float)((int)(dice() % 9) - 4);
 }
 
-static void put(int64_t pos, const char *model, const float *v, size_t dim)
+static void put_vector(int64_t pos, const char *model, const float *v,
+		       size_t dim)
 {
 	struct err e = {0};
 
@@ -73,11 +74,11 @@ static void make_events(void)
 		struct writer *at = &w[i % 3 == 0];
 
 		places[i] = event_pos(at->session, test_say(at, "x"));
-		fill(vectors[i]);
-		put(places[i], "m", vectors[i], DIM);
+		fill_vector(vectors[i]);
+		put_vector(places[i], "m", vectors[i], DIM);
 	}
 	memset(vectors[7], 0, sizeof vectors[7]);
-	put(places[7], "m", vectors[7], DIM);
+	put_vector(places[7], "m", vectors[7], DIM);
 }
 
 static double plain_score(const float *a, const float *b,
@@ -104,7 +105,7 @@ static int nearest_first(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : 1;
 }
 
-static void compare(const struct vector_query *q)
+static void compare_with_scan(const struct vector_query *q)
 {
 	struct vector_hit plain[COUNT], *hits;
 	int n = 0, got;
@@ -137,11 +138,11 @@ static void the_nearest_are_those_of_brute_force(void **state)
 	for (int round = 0; round < 20; round++) {
 		struct vector_query q = {.model = "m", .v = v, .dim = DIM};
 
-		fill(v);
+		fill_vector(v);
 		q.k = ks[round % 6];
 		q.metric = round % 2 ? VECTOR_DOT : VECTOR_COSINE;
 		q.session = round % 4 == 3 ? event_session(places[0]) : 0;
-		compare(&q);
+		compare_with_scan(&q);
 	}
 }
 
@@ -160,7 +161,7 @@ static void real_numbers_are_right_to_single_precision(void **state)
 		v[i] = (float)dice() / 1e7f - 0.8f;
 		w[i] = (float)dice() / 1e7f - 0.8f;
 	}
-	put(pos, "m", v, DIM);
+	put_vector(pos, "m", v, DIM);
 	assert_int_equal(
 		vector_search(file.db,
 			      &(struct vector_query){
@@ -180,8 +181,8 @@ static void vectors_are_plain_float32_and_go_with_their_event(void **state)
 	(void)state;
 	test_writer_open(&w, &file, "one");
 	pos = event_pos(w.session, test_say(&w, "x"));
-	put(pos, "m", v, 2);
-	put(pos, "other", v, 1);
+	put_vector(pos, "m", v, 2);
+	put_vector(pos, "other", v, 1);
 	assert_int_equal(test_number(&file, "SELECT count(*) FROM embedding "
 					    "WHERE vector = "
 					    "x'0000803f000000c0'"),
@@ -204,7 +205,7 @@ static void what_does_not_fit_is_refused(void **state)
 	test_writer_open(&w, &file, "one");
 	pos = event_pos(w.session, test_say(&w, "x"));
 	assert_int_equal(vector_search(file.db, &q, &hits, &mem, &e), 0);
-	put(pos, "m", v, 2);
+	put_vector(pos, "m", v, 2);
 	assert_int_equal(vector_put(file.db, pos, "m", v, 3, &e), -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(vector_search(file.db, &q, &hits, &mem, &e), -1);
@@ -221,7 +222,8 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_int_equal(vector_delete(file.db, pos, "none", &e), 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_vector, tear_down_vector)
 
 int main(void)
 {

@@ -40,10 +40,10 @@ static struct sql *open_database(size_t i)
 	return db;
 }
 
-static const char *text_of(struct sql *db, const char *fmt, ...)
+static const char *query_text(struct sql *db, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static const char *text_of(struct sql *db, const char *fmt, ...)
+static const char *query_text(struct sql *db, const char *fmt, ...)
 {
 	const char *out = NULL;
 	struct err e = {0};
@@ -132,7 +132,7 @@ static void each_table(struct sql *db,
 		       void (*act)(struct sql *, size_t, const char *),
 		       size_t i)
 {
-	const char *names = text_of(db, "SELECT group_concat(name) " TABLES);
+	const char *names = query_text(db, "SELECT group_concat(name) " TABLES);
 
 	while (*names) {
 		size_t n = strcspn(names, ",");
@@ -144,7 +144,7 @@ static void each_table(struct sql *db,
 
 static void check_vocabularies(struct sql *db, size_t i, const char *table)
 {
-	const char *sql = text_of(
+	const char *sql = query_text(
 		db, "SELECT sql FROM sqlite_schema WHERE name = '%s'", table);
 
 	find_lists(databases[i].name, table, sql);
@@ -264,10 +264,10 @@ static void check_is_listed(struct sql *db, size_t i, const char *table)
 
 static bool has_column(struct sql *db, const char *table, const char *column)
 {
-	return *text_of(db,
-			"SELECT name FROM pragma_table_info('%s') "
-			"WHERE name = '%s'",
-			table, column) != '\0';
+	return *query_text(db,
+			   "SELECT name FROM pragma_table_info('%s') "
+			   "WHERE name = '%s'",
+			   table, column) != '\0';
 }
 
 /* "column" of the line's table, or "table.column". */
@@ -286,14 +286,14 @@ static void check_column(struct sql *db, const char *table, char *word)
 
 /* - `table`: words, `column`, words. Split at the backquotes, every second
  * piece is a name. */
-static void check_line(struct sql *db, char *line)
+static void check_table_line(struct sql *db, char *line)
 {
 	char *save = NULL, *table, *name;
 
 	strtok_r(line, "`", &save);
 	table = strtok_r(NULL, "`", &save);
-	if (!*text_of(db, "SELECT name FROM sqlite_schema WHERE name = '%s'",
-		      table))
+	if (!*query_text(db, "SELECT name FROM sqlite_schema WHERE name = '%s'",
+			 table))
 		fail_msg("docs/SCHEMA.md: there is no table `%s`", table);
 	while (strtok_r(NULL, "`", &save) &&
 	       (name = strtok_r(NULL, "`", &save)) != NULL)
@@ -313,7 +313,7 @@ static void tables_and_columns_in_the_documents_exist(void **state)
 		for (char *line = strtok_r(text, "\n", &save); line;
 		     line = strtok_r(NULL, "\n", &save))
 			if (strncmp(line, "- `", 3) == 0)
-				check_line(db, line);
+				check_table_line(db, line);
 		sql_close(db);
 	}
 }

@@ -96,7 +96,7 @@ static int on_item(void *arg, const struct tail *t,
 	return rand() % 8 == 0;
 }
 
-static struct tail *follow(void)
+static struct tail *follow_session(void)
 {
 	struct tail *t;
 	struct err e;
@@ -106,7 +106,7 @@ static struct tail *follow(void)
 	return t;
 }
 
-static void look(struct tail *t, struct client *c)
+static void read_tail(struct tail *t, struct client *c)
 {
 	struct err e = {0};
 	int more;
@@ -117,7 +117,7 @@ static void look(struct tail *t, struct client *c)
 		fail_msg("%s", e.text);
 }
 
-static int set_up(void **state)
+static int set_up_ai_frames(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -125,7 +125,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_ai_frames(void **state)
 {
 	(void)state;
 	agent_file_close(&file);
@@ -133,7 +133,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int64_t say(struct writer *w, const char *type, const char *body)
+static int64_t append_event(struct writer *w, const char *type,
+			    const char *body)
 {
 	struct event_new ev = {
 		.type = type, .body = body, .parent = WRITER_LEAF};
@@ -154,7 +155,7 @@ static void begin_part(struct part *p, struct writer *w, int64_t pos,
 		fail_msg("%s", e.text);
 }
 
-static void change(struct part *p, const char *state, const char *output)
+static void change_part(struct part *p, const char *state, const char *output)
 {
 	struct part_change_new c = {.state = state, .output = output};
 	struct err e = {0};
@@ -171,7 +172,7 @@ static void a_run_is_one_message_with_its_parts(void **state)
 				.input = "{\"path\":\"/\"}",
 				.state = "input"};
 	struct part_new text = {.kind = "text", .text = "hello"};
-	struct tail *t = follow();
+	struct tail *t = follow_session();
 	struct client c;
 	struct writer w;
 	struct part a, b;
@@ -181,14 +182,14 @@ static void a_run_is_one_message_with_its_parts(void **state)
 	client_init(&c);
 	ai_frames_start(&c.frames, "run_1");
 	test_writer_open(&w, &file, "s");
-	say(&w, "message", "{\"role\":\"user\",\"text\":\"hi\"}");
-	pos = say(&w, "message", "{\"role\":\"assistant\"}");
+	append_event(&w, "message", "{\"role\":\"user\",\"text\":\"hi\"}");
+	pos = append_event(&w, "message", "{\"role\":\"assistant\"}");
 	begin_part(&a, &w, pos, &text);
 	begin_part(&b, &w, pos, &tool);
-	look(t, &c);
-	change(&a, "done", NULL);
-	change(&b, "done", "{\"files\":[]}");
-	look(t, &c);
+	read_tail(t, &c);
+	change_part(&a, "done", NULL);
+	change_part(&b, "done", "{\"files\":[]}");
+	read_tail(t, &c);
 	ai_frames_end(&c.frames, "succeeded", NULL);
 	assert_string_equal(c.types.p,
 			    "start start-step text-start text-delta "
@@ -204,7 +205,7 @@ static void a_text_that_becomes_reasoning_stays_what_it_was(void **state)
 {
 	struct part_new text = {.kind = "text", .text = "hm"};
 	struct part_change_new thought = {.kind = "reasoning"};
-	struct tail *t = follow();
+	struct tail *t = follow_session();
 	struct client c;
 	struct writer w;
 	struct err e = {0};
@@ -214,13 +215,14 @@ static void a_text_that_becomes_reasoning_stays_what_it_was(void **state)
 	client_init(&c);
 	ai_frames_start(&c.frames, "run_1");
 	test_writer_open(&w, &file, "s");
-	begin_part(&a, &w, say(&w, "message", "{\"role\":\"assistant\"}"),
+	begin_part(&a, &w,
+		   append_event(&w, "message", "{\"role\":\"assistant\"}"),
 		   &text);
-	look(t, &c);
+	read_tail(t, &c);
 	assert_int_equal(part_set(&a, &thought, &e), 0);
 	assert_true(part_add(&a, "m", 1, &e) >= 0);
-	change(&a, "done", NULL);
-	look(t, &c);
+	change_part(&a, "done", NULL);
+	read_tail(t, &c);
 	ai_frames_end(&c.frames, "succeeded", NULL);
 	assert_string_equal(c.types.p,
 			    "start start-step text-start text-delta "
@@ -233,7 +235,7 @@ static void a_text_that_becomes_reasoning_stays_what_it_was(void **state)
 static void an_aborted_call_is_an_error_the_client_knows(void **state)
 {
 	struct part_new tool = {.kind = "tool", .name = "ls", .call_id = "c1"};
-	struct tail *t = follow();
+	struct tail *t = follow_session();
 	struct client c;
 	struct writer w;
 	struct part p;
@@ -241,10 +243,11 @@ static void an_aborted_call_is_an_error_the_client_knows(void **state)
 	(void)state;
 	client_init(&c);
 	test_writer_open(&w, &file, "s");
-	begin_part(&p, &w, say(&w, "message", "{\"role\":\"assistant\"}"),
+	begin_part(&p, &w,
+		   append_event(&w, "message", "{\"role\":\"assistant\"}"),
 		   &tool);
-	change(&p, "aborted", "{\"error\":\"worker died\"}");
-	look(t, &c);
+	change_part(&p, "aborted", "{\"error\":\"worker died\"}");
+	read_tail(t, &c);
 	ai_frames_end(&c.frames, "failed", "the worker died");
 	assert_string_equal(c.types.p,
 			    "tool-input-start tool-input-available "
@@ -256,17 +259,17 @@ static void an_aborted_call_is_an_error_the_client_knows(void **state)
 
 static void plain_output_is_one_text(void **state)
 {
-	struct tail *t = follow();
+	struct tail *t = follow_session();
 	struct client c;
 	struct writer w;
 
 	(void)state;
 	client_init(&c);
 	test_writer_open(&w, &file, "s");
-	say(&w, "output", "{\"text\":\"a\"}");
-	say(&w, "stderr", "{\"text\":\"not shown\"}");
-	say(&w, "output", "{\"text\":\"b\"}");
-	look(t, &c);
+	append_event(&w, "output", "{\"text\":\"a\"}");
+	append_event(&w, "stderr", "{\"text\":\"not shown\"}");
+	append_event(&w, "output", "{\"text\":\"b\"}");
+	read_tail(t, &c);
 	ai_frames_end(&c.frames, "cancelled", NULL);
 	assert_int_equal(c.n, 1);
 	assert_string_equal(c.blocks[0].text.p, "a\nb\n");
@@ -277,15 +280,15 @@ static void plain_output_is_one_text(void **state)
 
 static void a_question_waits_for_approval_until_it_is_answered(void **state)
 {
-	struct tail *t = follow();
+	struct tail *t = follow_session();
 	struct client c;
 	struct writer w;
 
 	(void)state;
 	client_init(&c);
 	test_writer_open(&w, &file, "s");
-	say(&w, "approval", "{\"state\":\"asked\",\"key\":\"a\"}");
-	look(t, &c);
+	append_event(&w, "approval", "{\"state\":\"asked\",\"key\":\"a\"}");
+	read_tail(t, &c);
 	assert_string_equal(c.types.p,
 			    "finish-step start-step tool-input-start "
 			    "tool-input-available tool-approval-request ");
@@ -293,10 +296,12 @@ static void a_question_waits_for_approval_until_it_is_answered(void **state)
 	ai_frames_pause(&c.frames, "17");
 	assert_string_equal(c.types.p, "finish-step finish ");
 	buf_clear(&c.types);
-	say(&w, "approval",
-	    "{\"state\":\"answered\",\"key\":\"a\",\"decision\":\"deny\"}");
-	say(&w, "approval", "{\"state\":\"ruled\",\"decision\":\"deny\"}");
-	look(t, &c);
+	append_event(
+		&w, "approval",
+		"{\"state\":\"answered\",\"key\":\"a\",\"decision\":\"deny\"}");
+	append_event(&w, "approval",
+		     "{\"state\":\"ruled\",\"decision\":\"deny\"}");
+	read_tail(t, &c);
 	assert_string_equal(c.types.p, "tool-output-denied ");
 	tail_close(t);
 	client_fini(&c);
@@ -322,10 +327,10 @@ static void live(struct life *l)
 	switch (rand() % 5) {
 	case 0:
 		if (rand() % 4 == 0)
-			l->pos = say(&l->w, "message",
-				     "{\"role\":\"assistant\"}");
+			l->pos = append_event(&l->w, "message",
+					      "{\"role\":\"assistant\"}");
 		else
-			say(&l->w, "output", "{\"text\":\"line\"}");
+			append_event(&l->w, "output", "{\"text\":\"line\"}");
 		break;
 	case 1:
 		if (!l->is_open[i] && l->pos && l->made++ < 100) {
@@ -335,7 +340,7 @@ static void live(struct life *l)
 		break;
 	case 2:
 		if (l->is_open[i]) {
-			change(&l->open[i], "done", "{}");
+			change_part(&l->open[i], "done", "{}");
 			part_close(&l->open[i]);
 		}
 		l->is_open[i] = false;
@@ -350,7 +355,7 @@ static void live(struct life *l)
 
 static void whenever_one_connects_the_message_is_the_same(void **state)
 {
-	struct tail *t = follow(), *late = follow();
+	struct tail *t = follow_session(), *late = follow_session();
 	struct client *a = calloc(1, sizeof *a), *b = calloc(1, sizeof *b);
 	struct life l = {0};
 
@@ -362,15 +367,15 @@ static void whenever_one_connects_the_message_is_the_same(void **state)
 	for (int i = 0; i < 1500; i++) {
 		live(&l);
 		if (rand() % 3 == 0)
-			look(t, a);
+			read_tail(t, a);
 	}
 	for (int i = 0; i < 3; i++)
 		if (l.is_open[i]) {
-			change(&l.open[i], "done", "{}");
+			change_part(&l.open[i], "done", "{}");
 			part_close(&l.open[i]);
 		}
-	look(t, a);
-	look(late, b);
+	read_tail(t, a);
+	read_tail(late, b);
 	ai_frames_end(&a->frames, "succeeded", NULL);
 	ai_frames_end(&b->frames, "succeeded", NULL);
 	assert_true(a->n > 20);
@@ -389,7 +394,9 @@ static void whenever_one_connects_the_message_is_the_same(void **state)
 	free(b);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up_ai_frames, \
+					tear_down_ai_frames)
 
 int main(void)
 {

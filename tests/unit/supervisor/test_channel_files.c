@@ -24,7 +24,7 @@
 static struct temp dir;
 static struct line_file file;
 
-static int begin(void **state)
+static int set_up_channel_files(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -38,7 +38,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int tear_down_channel_files(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -243,17 +243,23 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_is_found_wherever_it_is,
-						begin, end),
+						set_up_channel_files,
+						tear_down_channel_files),
 		cmocka_unit_test_setup_teardown(
-			a_line_is_found_in_a_former_file, begin, end),
+			a_line_is_found_in_a_former_file, set_up_channel_files,
+			tear_down_channel_files),
 		cmocka_unit_test_setup_teardown(
-			many_lines_are_found_in_one_pass, begin, end),
+			many_lines_are_found_in_one_pass, set_up_channel_files,
+			tear_down_channel_files),
 		cmocka_unit_test_setup_teardown(
-			of_a_locked_file_it_cannot_be_said, begin, end),
+			of_a_locked_file_it_cannot_be_said,
+			set_up_channel_files, tear_down_channel_files),
 		cmocka_unit_test_setup_teardown(
-			what_waited_goes_to_the_file_of_that_name, begin, end),
+			what_waited_goes_to_the_file_of_that_name,
+			set_up_channel_files, tear_down_channel_files),
 		cmocka_unit_test_setup_teardown(
-			a_secret_that_changes_at_once_is_seen, begin, end),
+			a_secret_that_changes_at_once_is_seen,
+			set_up_channel_files, tear_down_channel_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@
 static struct tree_place place;
 static bool with_cgroup;
 
-static int set_up(void **state)
+static int set_up_process_tree(void **state)
 {
 	char dir[256];
 
@@ -34,7 +34,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_process_tree(void **state)
 {
 	(void)state;
 	tree_forget(&place, RUN);
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 }
 
 /* A worker-like process that runs a shell; marked and, if so, in its cgroup. */
-static struct tree start(const char *script)
+static struct tree start_shell(const char *script)
 {
 	char dir[256], path[300];
 	struct proc_stat st;
@@ -100,8 +100,9 @@ static void every_process_of_a_run_is_counted_and_killed(void **state)
 	(void)state;
 	if (!can())
 		skip();
-	t = start("(setsid sh -c 'trap \"\" TERM; sleep 100 & sleep 100' & ) ;"
-		  "sleep 0.1; echo .; sleep 100");
+	t = start_shell(
+		"(setsid sh -c 'trap \"\" TERM; sleep 100 & sleep 100' & ) ;"
+		"sleep 0.1; echo .; sleep 100");
 	usleep(100000);
 	assert_true(tree_count(&place, &t, &rss) >= 4);
 	assert_true(rss > 0);
@@ -117,7 +118,7 @@ static void what_a_dead_worker_leaves_is_found(void **state)
 	(void)state;
 	if (!can())
 		skip();
-	t = start("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
+	t = start_shell("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
 	kill(t.worker, SIGKILL);
 	waitpid(t.worker, NULL, 0);
 	assert_true(tree_count(&place, &t, NULL) >= 1);
@@ -155,7 +156,7 @@ static void a_worker_is_found_again_by_its_marker(void **state)
 	if (!can())
 		skip();
 	assert_int_equal(tree_find_worker(&place, RUN), 0);
-	t = start("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
+	t = start_shell("(setsid sleep 100 & ) ; sleep 0.1; echo .; sleep 100");
 	assert_int_equal(tree_find_worker(&place, RUN), t.worker);
 	assert_int_equal(tree_find_worker(&place, "run_other"), 0);
 	tree_signal_all(&place, &t, SIGKILL);
@@ -163,9 +164,9 @@ static void a_worker_is_found_again_by_its_marker(void **state)
 	wait_gone(&t);
 }
 
-#define T(name, how)                                \
-	{                                           \
-#name, name, set_up, tear_down, how \
+#define T(name, how)                                                          \
+	{                                                                     \
+#name, name, set_up_process_tree, tear_down_process_tree, how \
 	}
 #define BOTH(name) T(name, NULL), T(name, RUN_WITH_CGROUP)
 static char with[] = "cgroup";

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-static const struct http_input *find(size_t route, enum http_place in,
-				     const char *name, size_t n)
+static const struct http_input *find_input(size_t route, enum http_place in,
+					   const char *name, size_t n)
 {
 	for (size_t i = 0; i < api_routes.ninputs; i++) {
 		const struct http_input *row = &api_routes.inputs[i];
@@ -28,7 +28,8 @@ static void every_parameter_of_a_path_is_declared(void **state)
 		const char *p = api_routes.rows[i].path;
 
 		for (; (p = strchr(p, '{')); p++)
-			if (!find(i, HTTP_IN_PATH, p + 1, strcspn(p + 1, "}")))
+			if (!find_input(i, HTTP_IN_PATH, p + 1,
+					strcspn(p + 1, "}")))
 				fail_msg("%s: %s", api_routes.rows[i].name, p);
 	}
 }
@@ -46,10 +47,11 @@ static void every_declared_input_is_used_once(void **state)
 		if (in->in == HTTP_IN_PATH && !strstr(r->path, place))
 			fail_msg("%s has no %s", r->path, place);
 		if (in->in == HTTP_IN_BODY && strcmp(in->name, "*") != 0 &&
-		    r->takes && !find(in->route, HTTP_IN_BODY, "*", 1) &&
+		    r->takes && !find_input(in->route, HTTP_IN_BODY, "*", 1) &&
 		    !shape_field(r->takes, in->name, strlen(in->name)))
 			fail_msg("%s has no member %s", r->name, in->name);
-		if (find(in->route, in->in, in->name, strlen(in->name)) != in)
+		if (find_input(in->route, in->in, in->name, strlen(in->name)) !=
+		    in)
 			fail_msg("%s: %s twice", r->name, in->name);
 	}
 }
@@ -62,8 +64,10 @@ static void every_shape_that_a_route_reads_is_declared(void **state)
 		bool any = false;
 
 		for (size_t k = 0; r->takes && k < r->takes->nfields; k++)
-			any |= find(i, HTTP_IN_BODY, r->takes->fields[k].name,
-				    strlen(r->takes->fields[k].name)) != NULL;
+			any |= find_input(i, HTTP_IN_BODY,
+					  r->takes->fields[k].name,
+					  strlen(r->takes->fields[k].name)) !=
+			       NULL;
 		if (r->takes && !any)
 			fail_msg("%s declares no member", r->name);
 	}

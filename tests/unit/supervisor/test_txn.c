@@ -19,7 +19,7 @@ static struct txn txn;
 static char seen[256];
 static int failures, again;
 
-static void note(const char *word)
+static void note_call(const char *word)
 {
 	size_t n = strlen(seen);
 
@@ -38,7 +38,7 @@ static void failed(void *arg, const struct err *e)
 	failures++;
 }
 
-static int set_up(void **state)
+static int set_up_txn(void **state)
 {
 	struct home home;
 	struct err e;
@@ -55,7 +55,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_txn(void **state)
 {
 	(void)state;
 	txn_close(&txn);
@@ -67,7 +67,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void put(const char *key)
+static void put_row(const char *key)
 {
 	struct kv_put_in in = {"t", key, "v", OPT_NONE, 1};
 	struct err e;
@@ -87,13 +87,13 @@ static int64_t rows_seen(void)
 	return n;
 }
 
-static void say(void *arg, const struct err *e)
+static void note_result(void *arg, const struct err *e)
 {
 	char text[64];
 
 	snprintf(text, sizeof text, "%s%s:%d", (const char *)arg, e ? "!" : "",
 		 (int)rows_seen());
-	note(text);
+	note_call(text);
 }
 
 static char a[] = "a", b[] = "b";
@@ -101,10 +101,10 @@ static char a[] = "a", b[] = "b";
 static void effects_come_after_one_commit_in_order(void **state)
 {
 	(void)state;
-	put("one");
-	txn_on_commit(&txn, say, a);
-	put("two");
-	txn_on_commit(&txn, say, b);
+	put_row("one");
+	txn_on_commit(&txn, note_result, a);
+	put_row("two");
+	txn_on_commit(&txn, note_result, b);
 	assert_string_equal(seen, "");
 	assert_int_equal(rows_seen(), 0);
 	txn_end(&txn);
@@ -117,15 +117,15 @@ static void change_again(void *arg, const struct err *e)
 	(void)arg;
 	assert_null(e);
 	if (again++ == 0) {
-		put("three");
-		txn_on_commit(&txn, say, a);
+		put_row("three");
+		txn_on_commit(&txn, note_result, a);
 	}
 }
 
 static void what_an_effect_changes_is_committed_too(void **state)
 {
 	(void)state;
-	put("one");
+	put_row("one");
 	txn_on_commit(&txn, change_again, NULL);
 	txn_end(&txn);
 	assert_string_equal(seen, "a:2 ");
@@ -135,7 +135,7 @@ static void what_an_effect_changes_is_committed_too(void **state)
 static void an_effect_without_a_change_costs_no_commit(void **state)
 {
 	(void)state;
-	txn_on_commit(&txn, say, a);
+	txn_on_commit(&txn, note_result, a);
 	txn_end(&txn);
 	assert_string_equal(seen, "a:0 ");
 	assert_int_equal(txn.commits, 0);
@@ -147,22 +147,22 @@ static void a_failed_statement_takes_the_whole_step_back(void **state)
 	struct err e;
 
 	(void)state;
-	put("one");
-	txn_on_commit(&txn, say, a);
+	put_row("one");
+	txn_on_commit(&txn, note_result, a);
 	assert_int_equal(sql_exec(db, Q_KV_PUT, &bad, &e), -1);
-	txn_on_commit(&txn, say, b);
+	txn_on_commit(&txn, note_result, b);
 	txn_end(&txn);
 	assert_string_equal(seen, "a!:0 b!:0 ");
 	assert_int_equal(failures, 1);
-	put("three");
+	put_row("three");
 	txn_end(&txn);
 	assert_int_equal(rows_seen(), 1);
 }
 
 static void on_timer(uv_timer_t *t)
 {
-	put("from the loop");
-	txn_on_commit(&txn, say, a);
+	put_row("from the loop");
+	txn_on_commit(&txn, note_result, a);
 	uv_close((uv_handle_t *)t, NULL);
 }
 
@@ -177,7 +177,7 @@ static void the_loop_ends_the_step_before_it_waits(void **state)
 	assert_string_equal(seen, "a:1 ");
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up_txn, tear_down_txn)
 
 int main(void)
 {

@@ -26,7 +26,7 @@ static struct blob body(const char *text)
 	return (struct blob){text, strlen(text)};
 }
 
-static struct webhook_claim claim(const char *signatures)
+static struct webhook_claim webhook_claim_of(const char *signatures)
 {
 	return (struct webhook_claim){
 		.id = ID,
@@ -104,7 +104,7 @@ static void a_signature_is_that_of_the_specification(void **state)
 
 static void a_pair_of_keys_signs_and_verifies(void **state)
 {
-	struct webhook_claim c = claim("v1,AAAA " GOOD_PAIR);
+	struct webhook_claim c = webhook_claim_of("v1,AAAA " GOOD_PAIR);
 	struct webhook_keys *k;
 	struct buf out = BUF_MAX(1024);
 	struct err e = {0};
@@ -118,8 +118,8 @@ static void a_pair_of_keys_signs_and_verifies(void **state)
 	assert_false(verified(SECRET, &c));
 	c.body = body("{\"test\": 2432232315}");
 	assert_false(verified(PUBLIC, &c));
-	c = claim("v1,"
-		  "fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELI");
+	c = webhook_claim_of("v1,"
+			     "fldxM4gAKugP6nnt1hdz3sgGfZ6d99nzrMFnZOELI");
 	assert_false(verified(PUBLIC, &c));
 	k = keys_of(PUBLIC); /* what can only verify does not sign */
 	assert_int_equal(webhook_sign(k, ID, WHEN, body(BODY), &out, &e), -1);
@@ -138,8 +138,9 @@ static void every_key_signs_during_a_rotation(void **state)
 
 static void any_good_signature_by_any_secret_will_do(void **state)
 {
-	struct webhook_claim one = claim(GOOD);
-	struct webhook_claim many = claim("v1a,xyz v1,AAAA " GOOD " v2,z");
+	struct webhook_claim one = webhook_claim_of(GOOD);
+	struct webhook_claim many = webhook_claim_of("v1a,xyz v1,AAAA " GOOD
+						     " v2,z");
 
 	(void)state;
 	assert_true(verified(SECRET, &one));
@@ -166,29 +167,29 @@ static void whatever_differs_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-		c = claim(wrong[i]);
+		c = webhook_claim_of(wrong[i]);
 		assert_false(verified(SECRET, &c));
 	}
-	c = claim(GOOD);
+	c = webhook_claim_of(GOOD);
 	c.body = body("{\"test\": 2432232315}");
 	assert_false(verified(SECRET, &c));
-	c = claim(GOOD);
+	c = webhook_claim_of(GOOD);
 	c.id = "msg_other";
 	assert_false(verified(SECRET, &c));
-	c = claim(GOOD);
+	c = webhook_claim_of(GOOD);
 	c.timestamp = "1614265331";
 	assert_false(verified(SECRET, &c));
-	c = claim(GOOD);
+	c = webhook_claim_of(GOOD);
 	c.id = NULL;
 	assert_false(verified(SECRET, &c));
-	c = claim(GOOD);
+	c = webhook_claim_of(GOOD);
 	c.timestamp = "soon";
 	assert_false(verified(SECRET, &c));
 }
 
 static void a_message_is_good_for_a_few_minutes_only(void **state)
 {
-	struct webhook_claim c = claim(GOOD);
+	struct webhook_claim c = webhook_claim_of(GOOD);
 
 	(void)state;
 	c.now_ms = WHEN * INT64_C(1000) + 300000;
@@ -347,7 +348,7 @@ static const char *const invalid[] = {
 	SAID("2026-04-28T18:00:00+02:60"),
 };
 
-static cJSON *parse(const char *text)
+static cJSON *parse_json(const char *text)
 {
 	struct err e = {0};
 	cJSON *json = json_parse_object("message", text, strlen(text), &e);
@@ -363,14 +364,14 @@ static void valid_envelopes_are_taken_and_invalid_ones_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof valid / sizeof valid[0]; i++) {
-		cJSON *json = parse(valid[i]);
+		cJSON *json = parse_json(valid[i]);
 
 		if (envelope_check(json, &e))
 			fail_msg("%s: %s", valid[i], e.text);
 		cJSON_Delete(json);
 	}
 	for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
-		cJSON *json = parse(invalid[i]);
+		cJSON *json = parse_json(invalid[i]);
 
 		if (envelope_check(json, &e) == 0)
 			fail_msg("taken: %s", invalid[i]);
@@ -381,7 +382,7 @@ static void valid_envelopes_are_taken_and_invalid_ones_refused(void **state)
 
 static void an_envelope_says_who_speaks_where(void **state)
 {
-	cJSON *json = parse(valid[1]);
+	cJSON *json = parse_json(valid[1]);
 	struct inbound_message m;
 	struct err e = {0};
 	const cJSON *file;
@@ -410,7 +411,7 @@ static void a_plain_message_needs_someone_and_something(void **state)
 		"{\"sender\":\"a\",\"text\":\"hi\",\"kind\":\"crowd\"}",
 		"{\"sender\":\"a\",\"text\":\"hi\",\"agent\":\"no/name\"}",
 	};
-	cJSON *json = parse("{\"sender\":\"a\",\"text\":\"hi\"}");
+	cJSON *json = parse_json("{\"sender\":\"a\",\"text\":\"hi\"}");
 	struct inbound_message m;
 	struct err e = {0};
 
@@ -421,7 +422,7 @@ static void a_plain_message_needs_someone_and_something(void **state)
 	inbound_message_fini(&m);
 	cJSON_Delete(json);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-		json = parse(bad[i]);
+		json = parse_json(bad[i]);
 		if (inbound_message_read(&m, json, &e) == 0)
 			fail_msg("taken: %s", bad[i]);
 		cJSON_Delete(json);

@@ -14,14 +14,14 @@
 
 static struct vfs_test t;
 
-static int setup(void **state)
+static int set_up_vfs(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
@@ -313,7 +313,7 @@ static void a_path_is_found_for_every_link(void **state)
 	buf_fini(&b);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up_vfs, tear_down_vfs)
 
 int main(void)
 {

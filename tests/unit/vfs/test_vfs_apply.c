@@ -13,19 +13,13 @@
 
 static struct vfs_test t;
 
-static void ok(int rc, const struct err *e)
-{
-	if (rc)
-		fail_msg("%s", e->text);
-}
-
 static void host(const char *name, const char *text)
 {
 	char path[4096];
 	struct err e;
 
 	snprintf(path, sizeof path, "%s/host/%s", t.dir.path, name);
-	ok(file_write_atomic(path, text, strlen(text), 0644, &e), &e);
+	assert_ok(file_write_atomic(path, text, strlen(text), 0644, &e), &e);
 }
 
 static void expect_host(const char *name, const char *text)
@@ -35,7 +29,7 @@ static void expect_host(const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "%s/host/%s", t.dir.path, name);
-	ok(file_read(path, &b, &e), &e);
+	assert_ok(file_read(path, &b, &e), &e);
 	assert_string_equal(b.p, text);
 	buf_fini(&b);
 }
@@ -46,11 +40,11 @@ static struct vfs *scratch(const char *who)
 	struct vfs *v;
 	struct err e;
 
-	ok(vfs_open(&v, t.db, "w", who, &e), &e);
+	assert_ok(vfs_open(&v, t.db, "w", who, &e), &e);
 	return v;
 }
 
-static int setup(void **state)
+static int set_up_vfs_apply(void **state)
 {
 	struct err e;
 
@@ -60,11 +54,11 @@ static int setup(void **state)
 	mkdir(temp_join(&t.dir, "host/d"), 0755);
 	host("f", "f");
 	host("g", "g");
-	ok(vfs_create(t.db, "w", temp_join(&t.dir, "host"), &e), &e);
+	assert_ok(vfs_create(t.db, "w", temp_join(&t.dir, "host"), &e), &e);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_apply(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
@@ -78,11 +72,11 @@ static void a_file_takes_the_place_of_a_directory_and_back(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_remove(v, "d", true, &e), &e);
+	assert_ok(vfs_remove(v, "d", true, &e), &e);
 	put(v, "d", "a file");
-	ok(vfs_remove(v, "f", false, &e), &e);
+	assert_ok(vfs_remove(v, "f", false, &e), &e);
 	put(v, "f/g/h", "below");
-	ok(vfs_apply(v, &m, &e), &e);
+	assert_ok(vfs_apply(v, &m, &e), &e);
 	assert_int_equal(m.conflicts, 0);
 	expect_host("d", "a file");
 	expect_host("f/g/h", "below");
@@ -110,13 +104,15 @@ static void what_others_write_meanwhile_is_not_dropped(void **state)
 	expect_host("f", "changed");
 	expect(v, "late", "written meanwhile");
 	m.tell = NULL;
-	ok(vfs_apply(v, &m, &e), &e);
+	assert_ok(vfs_apply(v, &m, &e), &e);
 	expect_host("late", "written meanwhile");
 	vfs_close(other);
 	vfs_close(v);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_apply, \
+					tear_down_vfs_apply)
 
 int main(void)
 {

@@ -12,13 +12,13 @@
 
 static int ends[2];
 
-static int setup(void **state)
+static int set_up_vfs_busy_poll(void **state)
 {
 	(void)state;
 	return pipe(ends);
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_busy_poll(void **state)
 {
 	(void)state;
 	close(ends[0]);
@@ -88,7 +88,9 @@ static void a_break_ends_after_some_requests(void **state)
 	assert_true(busy_poll_look(&p, ends[0]));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                     \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_busy_poll, \
+					tear_down_vfs_busy_poll)
 
 int main(void)
 {

@@ -14,12 +14,6 @@
 
 static struct vfs_test t;
 
-static void ok(int rc, const struct err *e)
-{
-	if (rc)
-		fail_msg("%s", e->text);
-}
-
 /* A tree with something of every kind, a snapshot and a fork. */
 static void make_all(void)
 {
@@ -30,19 +24,22 @@ static void make_all(void)
 	memset(big, 'x', sizeof big);
 	put(t.v, "d/e/f", "text");
 	put(t.v, "d/g", "more");
-	ok(vfs_write_file(t.v, "big", (struct blob){big, sizeof big}, NULL, &e),
-	   &e);
+	assert_ok(vfs_write_file(t.v, "big", (struct blob){big, sizeof big},
+				 NULL, &e),
+		  &e);
 	a = stat_of(t.v, "d/g");
-	ok(vfs_setxattr(t.v, a.ino, "user.x", (struct blob){"1", 1}, 0, &e),
-	   &e);
-	ok(vfs_snapshot(t.v, "s", &e), &e);
+	assert_ok(vfs_setxattr(t.v, a.ino, "user.x", (struct blob){"1", 1}, 0,
+			       &e),
+		  &e);
+	assert_ok(vfs_snapshot(t.v, "s", &e), &e);
 	put(t.v, "d/g", "changed");
-	ok(vfs_write_file(t.v, "big", (struct blob){big, 10}, NULL, &e), &e);
-	ok(vfs_fork(t.v, "twin", &e), &e);
-	ok(vfs_set_quota(t.v, 10000000, 0, &e), &e);
+	assert_ok(vfs_write_file(t.v, "big", (struct blob){big, 10}, NULL, &e),
+		  &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_set_quota(t.v, 10000000, 0, &e), &e);
 }
 
-static int setup(void **state)
+static int set_up_vfs_check(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
@@ -50,7 +47,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_check(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
@@ -62,7 +59,7 @@ static int64_t damage(bool mend)
 	struct vfs_check c = {.mend = mend, .deep = true};
 	struct err e;
 
-	ok(vfs_check(t.db, &c, &e), &e);
+	assert_ok(vfs_check(t.db, &c, &e), &e);
 	return c.found;
 }
 
@@ -138,7 +135,7 @@ static void every_planted_damage_is_found_and_mended(void **state)
 		vfs_test_end(&t);
 		vfs_test_begin(&t);
 		make_all();
-		ok(sql_script(t.db, plants[i], &e), &e);
+		assert_ok(sql_script(t.db, plants[i], &e), &e);
 		if (damage(false) == 0)
 			fail_msg("not found: %s", plants[i]);
 		damage(true);
@@ -149,12 +146,12 @@ static void every_planted_damage_is_found_and_mended(void **state)
 	}
 }
 
-static int64_t find(unsigned query)
+static int64_t find_row(unsigned query)
 {
 	struct vfs_number n = {0};
 	struct err e;
 
-	ok(sql_get(t.db, query, NULL, &n, NULL, &e) < 0, &e);
+	assert_ok(sql_get(t.db, query, NULL, &n, NULL, &e) < 0, &e);
 	return n.n;
 }
 
@@ -186,12 +183,12 @@ static void no_check_that_finds_something_is_skipped(void **state)
 		vfs_test_end(&t);
 		vfs_test_begin(&t);
 		make_all();
-		ok(sql_script(t.db, plants[i], &e), &e);
+		assert_ok(sql_script(t.db, plants[i], &e), &e);
 		while (k < sizeof checks / sizeof checks[0] &&
-		       find(checks[k].find) == 0)
+		       find_row(checks[k].find) == 0)
 			k++;
 		if (k < sizeof checks / sizeof checks[0] &&
-		    find(checks[k].group) == 0)
+		    find_row(checks[k].group) == 0)
 			fail_msg("%s is skipped: %s", checks[k].words,
 				 plants[i]);
 		damage(true); /* vfs_test_end wants a sound file */
@@ -202,7 +199,7 @@ static void no_group_of_a_sound_file_needs_a_second_look(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < sizeof checks / sizeof checks[0]; k++)
-		if (find(checks[k].group) != 0)
+		if (find_row(checks[k].group) != 0)
 			fail_msg("%s", checks[k].words);
 }
 
@@ -220,21 +217,24 @@ static void a_directory_within_itself_is_told_not_followed(void **state)
 	struct err e;
 
 	(void)state;
-	ok(sql_script(t.db,
-		      "WITH d AS (SELECT dir & ~1099511627775 | ino AS d, ino "
-		      "FROM vfs_dentry WHERE name = x'64') INSERT INTO "
-		      "vfs_dentry (dir, name, ino, type) SELECT d, x'41', ino, "
-		      "4 FROM d UNION ALL SELECT d, x'42', ino, 4 FROM d",
-		      &e),
-	   &e);
+	assert_ok(
+		sql_script(t.db,
+			   "WITH d AS (SELECT dir & ~1099511627775 | ino AS d, "
+			   "ino "
+			   "FROM vfs_dentry WHERE name = x'64') INSERT INTO "
+			   "vfs_dentry (dir, name, ino, type) SELECT d, x'41', "
+			   "ino, "
+			   "4 FROM d UNION ALL SELECT d, x'42', ino, 4 FROM d",
+			   &e),
+		&e);
 	assert_int_equal(vfs_visit(t.v, "", go_on, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_CORRUPT);
 	assert_int_equal(vfs_remove(t.v, "d", true, &e), -1);
 	assert_int_equal(e.code, ERR_CORRUPT);
 	damage(true);
 	assert_int_equal(damage(false), 0);
-	ok(vfs_visit(t.v, "", go_on, NULL, &e), &e);
-	ok(vfs_remove(t.v, "d", true, &e), &e);
+	assert_ok(vfs_visit(t.v, "", go_on, NULL, &e), &e);
+	assert_ok(vfs_remove(t.v, "d", true, &e), &e);
 }
 
 static void a_node_without_a_name_is_found_again(void **state)
@@ -242,8 +242,9 @@ static void a_node_without_a_name_is_found_again(void **state)
 	struct err e;
 
 	(void)state;
-	ok(sql_script(t.db, "DELETE FROM vfs_dentry WHERE name = x'65'", &e),
-	   &e);
+	assert_ok(sql_script(t.db, "DELETE FROM vfs_dentry WHERE name = x'65'",
+			     &e),
+		  &e);
 	damage(true);
 	expect(t.v, "lost+found/3/f", "text");
 }
@@ -262,12 +263,13 @@ static void compacting_joins_equal_contents(void **state)
 		char name[32];
 
 		snprintf(name, sizeof name, "copy%d", i);
-		ok(vfs_write_file(t.v, name, (struct blob){big, sizeof big},
-				  NULL, &e),
-		   &e);
+		assert_ok(vfs_write_file(t.v, name,
+					 (struct blob){big, sizeof big}, NULL,
+					 &e),
+			  &e);
 	}
 	before = picture(t.v);
-	ok(vfs_compact(t.db, &c, &e), &e);
+	assert_ok(vfs_compact(t.db, &c, &e), &e);
 	assert_true(c.joined >= 19);
 	assert_true(c.after < c.before);
 	after = picture(t.v);
@@ -279,7 +281,9 @@ static void compacting_joins_equal_contents(void **state)
 	free(after);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_check, \
+					tear_down_vfs_check)
 
 int main(void)
 {

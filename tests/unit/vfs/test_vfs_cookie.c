@@ -61,7 +61,7 @@ static void tree_init(struct tree *t, unsigned *seed)
 	}
 }
 
-static void change(struct tree *t, unsigned *seed, bool add)
+static void change_tree(struct tree *t, unsigned *seed, bool add)
 {
 	for (int k = 0; k < 3; k++) {
 		int i = rand_r(seed) % NAMES;
@@ -82,7 +82,7 @@ static int list_all(struct tree *t, struct cookie_book *b, unsigned *seed,
 	memcpy(t->stayed, t->there, sizeof t->stayed);
 	while ((next = list_some(t, b, at, 1 + rand_r(seed) % 4)) != at) {
 		at = next;
-		change(t, seed, add);
+		change_tree(t, seed, add);
 	}
 	for (int i = 0; i < NAMES; i++) {
 		if (t->stayed[i] && t->listed[i] == 0)

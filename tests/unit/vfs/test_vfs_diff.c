@@ -17,27 +17,22 @@
 
 static struct vfs_test t;
 
-static int setup(void **state)
+static int set_up_vfs_diff(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_diff(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
 	return 0;
 }
 
-static void ok(int rc, const struct err *e)
-{
-	if (rc)
-		fail_msg("%s", e->text);
-}
-
-static int note(void *arg, const struct vfs_difference *d, struct err *e)
+static int note_difference(void *arg, const struct vfs_difference *d,
+			   struct err *e)
 {
 	(void)e;
 	buf_addf(arg, "%s %s\n", vfs_difference_letter(d->kind), d->path);
@@ -50,7 +45,7 @@ static void expect_diff(struct diff_source a, struct diff_source b,
 	struct buf got = BUF_MAX(1 << 20);
 	struct err e;
 
-	ok(vfs_diff(&a, &b, note, &got, &e), &e);
+	assert_ok(vfs_diff(&a, &b, note_difference, &got, &e), &e);
 	assert_string_equal(got.p, want);
 	buf_fini(&got);
 }
@@ -60,7 +55,7 @@ static struct vfs *open_ns(const char *name)
 	struct vfs *v;
 	struct err e;
 
-	ok(vfs_open(&v, t.db, name, "test", &e), &e);
+	assert_ok(vfs_open(&v, t.db, name, "test", &e), &e);
 	return v;
 }
 
@@ -78,10 +73,10 @@ static void change_some(struct vfs *v)
 
 	put(v, "a/one", "changed");
 	put(v, "a/new/deep", "5");
-	ok(vfs_remove(v, "b", true, &e), &e);
-	ok(vfs_move(v, "d/four", "d/moved", 0, &e), &e);
-	ok(vfs_remove(v, "a/two", false, &e), &e);
-	ok(vfs_mkdir(v, "a/two", 0755, false, &e), &e);
+	assert_ok(vfs_remove(v, "b", true, &e), &e);
+	assert_ok(vfs_move(v, "d/four", "d/moved", 0, &e), &e);
+	assert_ok(vfs_remove(v, "a/two", false, &e), &e);
+	assert_ok(vfs_mkdir(v, "a/two", 0755, false, &e), &e);
 }
 
 static const char sorted[] = "A a/new\n"
@@ -102,7 +97,7 @@ static void a_snapshot_and_now_differ_by_what_was_done(void **state)
 
 	(void)state;
 	make_some();
-	ok(vfs_snapshot(t.v, "s", &e), &e);
+	assert_ok(vfs_snapshot(t.v, "s", &e), &e);
 	old = open_ns("main@s");
 	expect_diff((struct diff_source){.v = old},
 		    (struct diff_source){.v = t.v}, "");
@@ -121,10 +116,11 @@ static void a_change_under_a_second_name_is_seen(void **state)
 	(void)state;
 	make_some();
 	a = stat_of(t.v, "a/one");
-	ok(vfs_link(t.v, a.ino, (struct vfs_at){stat_of(t.v, "d").ino, "link"},
-		    &a, &e),
-	   &e);
-	ok(vfs_snapshot(t.v, "s", &e), &e);
+	assert_ok(vfs_link(t.v, a.ino,
+			   (struct vfs_at){stat_of(t.v, "d").ino, "link"}, &a,
+			   &e),
+		  &e);
+	assert_ok(vfs_snapshot(t.v, "s", &e), &e);
 	put(t.v, "a/one", "changed");
 	old = open_ns("main@s");
 	expect_diff((struct diff_source){.v = old},
@@ -140,7 +136,7 @@ static void forks_and_host_directories_can_be_compared(void **state)
 
 	(void)state;
 	make_some();
-	ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
 	fork = open_ns("twin");
 	expect_diff((struct diff_source){.v = t.v},
 		    (struct diff_source){.v = fork}, "");
@@ -148,8 +144,9 @@ static void forks_and_host_directories_can_be_compared(void **state)
 	expect_diff((struct diff_source){.v = t.v},
 		    (struct diff_source){.v = fork}, sorted);
 	assert_int_equal(mkdir(dir, 0755), 0);
-	ok(file_write_atomic(temp_join(&t.dir, "host/x"), "x", 1, 0644, &e),
-	   &e);
+	assert_ok(file_write_atomic(temp_join(&t.dir, "host/x"), "x", 1, 0644,
+				    &e),
+		  &e);
 	expect_diff((struct diff_source){.dir = temp_join(&t.dir, "host")},
 		    (struct diff_source){.v = t.v},
 		    "A a\nA a/one\nA a/two\nA b\nA b/c\nA b/c/three\nA d\n"
@@ -165,11 +162,11 @@ static void a_fork_is_merged_where_the_parent_stood_still(void **state)
 
 	(void)state;
 	make_some();
-	ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
 	fork = open_ns("twin");
 	change_some(fork);
 	put(t.v, "parent-only", "p");
-	ok(vfs_merge(fork, &m, &e), &e);
+	assert_ok(vfs_merge(fork, &m, &e), &e);
 	assert_int_equal(m.conflicts, 0);
 	expect(t.v, "a/one", "changed");
 	expect(t.v, "a/new/deep", "5");
@@ -178,7 +175,7 @@ static void a_fork_is_merged_where_the_parent_stood_still(void **state)
 	expect_diff((struct diff_source){.v = t.v},
 		    (struct diff_source){.v = fork}, "D parent-only\n");
 	put(fork, "again", "x");
-	ok(vfs_merge(fork, &m, &e), &e);
+	assert_ok(vfs_merge(fork, &m, &e), &e);
 	assert_int_equal(m.taken, 1);
 	expect(t.v, "parent-only", "p");
 	expect(t.v, "again", "x");
@@ -201,7 +198,7 @@ static void conflicts_are_named_and_nothing_is_merged(void **state)
 
 	(void)state;
 	make_some();
-	ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
 	fork = open_ns("twin");
 	put(fork, "a/one", "fork");
 	put(fork, "a/two", "same");
@@ -213,12 +210,12 @@ static void conflicts_are_named_and_nothing_is_merged(void **state)
 	assert_string_equal(named.p, "a/one\n");
 	expect(t.v, "d/four", "4");
 	m.settle = VFS_SETTLE_PARENT;
-	ok(vfs_merge(fork, &m, &e), &e);
+	assert_ok(vfs_merge(fork, &m, &e), &e);
 	expect(t.v, "a/one", "parent");
 	expect(t.v, "d/four", "fork's");
 	put(fork, "a/one", "fork again");
 	m.settle = VFS_SETTLE_FORK;
-	ok(vfs_merge(fork, &m, &e), &e);
+	assert_ok(vfs_merge(fork, &m, &e), &e);
 	expect(t.v, "a/one", "fork again");
 	vfs_close(fork);
 	buf_fini(&named);
@@ -230,9 +227,9 @@ static void host(const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "host/%s", name);
-	ok(file_write_atomic(temp_join(&t.dir, path), text, strlen(text), 0644,
-			     &e),
-	   &e);
+	assert_ok(file_write_atomic(temp_join(&t.dir, path), text, strlen(text),
+				    0644, &e),
+		  &e);
 }
 
 static void expect_host(const char *name, const char *text)
@@ -242,7 +239,7 @@ static void expect_host(const char *name, const char *text)
 	struct err e;
 
 	snprintf(path, sizeof path, "host/%s", name);
-	ok(file_read(temp_join(&t.dir, path), &b, &e), &e);
+	assert_ok(file_read(temp_join(&t.dir, path), &b, &e), &e);
 	assert_string_equal(b.p, text);
 	buf_fini(&b);
 }
@@ -256,7 +253,7 @@ static struct vfs *scratch(void)
 	host("keep", "kept");
 	host("d/change", "before");
 	host("d/gone", "x");
-	ok(vfs_create(t.db, "over", temp_join(&t.dir, "host"), &e), &e);
+	assert_ok(vfs_create(t.db, "over", temp_join(&t.dir, "host"), &e), &e);
 	return open_ns("over");
 }
 
@@ -270,9 +267,9 @@ static void a_scratch_namespace_never_writes_to_its_host(void **state)
 	expect(v, "d/change", "before");
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), 0);
 	a = stat_of(v, "d/change");
-	ok(vfs_pwrite(v, a.ino, "B", 1, 0, &e), &e);
+	assert_ok(vfs_pwrite(v, a.ino, "B", 1, 0, &e), &e);
 	expect(v, "d/change", "Before");
-	ok(vfs_remove(v, "d/gone", false, &e), &e);
+	assert_ok(vfs_remove(v, "d/gone", false, &e), &e);
 	put(v, "d/new", "n");
 	expect_missing(v, "d/gone");
 	expect_host("d/change", "before");
@@ -293,9 +290,9 @@ static void applying_brings_the_changes_to_the_host(void **state)
 	(void)state;
 	put(v, "d/change", "after");
 	put(v, "e/f/new", "n");
-	ok(vfs_remove(v, "d/gone", false, &e), &e);
+	assert_ok(vfs_remove(v, "d/gone", false, &e), &e);
 	host("unseen", "the host's own");
-	ok(vfs_apply(v, &m, &e), &e);
+	assert_ok(vfs_apply(v, &m, &e), &e);
 	expect_host("d/change", "after");
 	expect_host("e/f/new", "n");
 	expect_host("keep", "kept");
@@ -324,7 +321,7 @@ static void drift_of_the_host_is_noticed(void **state)
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(m.conflicts, 1);
 	expect_host("d/change", "theirs, meanwhile");
-	ok(vfs_discard(v, &e), &e);
+	assert_ok(vfs_discard(v, &e), &e);
 	expect(v, "d/change", "theirs, meanwhile");
 	expect(v, "keep", "moved on");
 	buf_fini(&b);
@@ -337,10 +334,10 @@ static void a_scratch_namespace_can_be_kept_and_forked(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_snapshot(v, "s", &e), &e);
+	assert_ok(vfs_snapshot(v, "s", &e), &e);
 	put(v, "d/change", "after");
-	ok(vfs_fork(v, "twin", &e), &e);
-	ok(vfs_rollback_to(v, "s", &e), &e);
+	assert_ok(vfs_fork(v, "twin", &e), &e);
+	assert_ok(vfs_rollback_to(v, "s", &e), &e);
 	expect(v, "d/change", "before");
 	fork = open_ns("twin");
 	expect(fork, "d/change", "after");
@@ -372,7 +369,9 @@ static void texts_differ_as_people_expect(void **state)
 		     "\\ No newline at end of file\n");
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_diff, \
+					tear_down_vfs_diff)
 
 int main(void)
 {

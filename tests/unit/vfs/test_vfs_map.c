@@ -24,7 +24,7 @@
 #define BLOBS (SIZE / 65536)
 
 /* Bytes that LZ4 does not make smaller. */
-static void fill(uint64_t *p, size_t bytes, uint64_t x)
+static void fill_incompressible(uint64_t *p, size_t bytes, uint64_t x)
 {
 	for (size_t i = 0; i < bytes / sizeof *p; i++) {
 		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -43,7 +43,7 @@ static void put_large(struct vfs_test *t, const char *path)
 	put(t->v, path, "");
 	a = stat_of(t->v, path);
 	for (int i = 0; i < SIZE / PIECE; i++) {
-		fill(room, PIECE, (uint64_t)i);
+		fill_incompressible(room, PIECE, (uint64_t)i);
 		assert_int_equal(vfs_pwrite(t->v, a.ino, room, PIECE,
 					    (int64_t)i * PIECE, &e),
 				 0);
@@ -70,7 +70,7 @@ static void *read_on_and_on(void *arg)
 
 	if (fd < 0 || !got || !want)
 		abort();
-	fill(want, PIECE, SIZE / PIECE - 1);
+	fill_incompressible(want, PIECE, SIZE / PIECE - 1);
 	while (!r->stop) {
 		ssize_t n = pread(fd, got, PIECE, SIZE - PIECE);
 

@@ -26,7 +26,7 @@ static long from_env(const char *name, long otherwise)
 	return text ? strtol(text, NULL, 10) : otherwise;
 }
 
-static void show(const struct step *steps, int n)
+static void show_steps(const struct step *steps, int n)
 {
 	for (int i = 0; i < n; i++) {
 		char text[256];
@@ -57,7 +57,7 @@ static int shrink(struct step *steps, int n, struct model *models[], int count)
 	return n;
 }
 
-static void compare(struct model *models[], int count, long first)
+static void compare_models(struct model *models[], int count, long first)
 {
 	long seed = from_env("VFS_MODEL_SEED", first);
 	long rounds = from_env("VFS_MODEL_ROUNDS", 20);
@@ -73,7 +73,7 @@ static void compare(struct model *models[], int count, long first)
 		n = shrink(steps, n, models, count);
 		model_compare(models, count, steps, n, why);
 		print_message("seed %ld, %d steps:\n", seed, n);
-		show(steps, n);
+		show_steps(steps, n);
 		fail_msg("%s", why);
 	}
 }
@@ -90,7 +90,7 @@ static struct vfs *second(struct vfs_test *t)
 	return v;
 }
 
-static void check(int helpers, long first)
+static void check_models(int helpers, long first)
 {
 	struct model lib, mnt, real, *models[] = {&lib, &mnt, &real};
 	struct model *unmounted[] = {&lib, &real};
@@ -102,7 +102,7 @@ static void check(int helpers, long first)
 	model_directory(&real, "directory", temp_join(&t.dir, "real"));
 	if (!served_possible()) {
 		model_library(&lib, t.v);
-		compare(unmounted, 2, first);
+		compare_models(unmounted, 2, first);
 		vfs_test_end(&t);
 		return;
 	}
@@ -112,7 +112,7 @@ static void check(int helpers, long first)
 	assert_true(pid > 0);
 	model_library(&lib, second(&t));
 	model_mount(&mnt, dir, t.v);
-	compare(models, 3, first);
+	compare_models(models, 3, first);
 	lib.clear(&lib);
 	mnt.clear(&mnt);
 	vfs_close(lib.v);
@@ -123,13 +123,13 @@ static void check(int helpers, long first)
 static void library_and_mount_do_what_a_directory_does(void **state)
 {
 	(void)state;
-	check(0, 1);
+	check_models(0, 1);
 }
 
 static void so_does_a_mount_that_several_threads_serve(void **state)
 {
 	(void)state;
-	check(2, 21);
+	check_models(2, 21);
 }
 
 int main(void)

@@ -18,12 +18,6 @@
 
 static struct vfs_test t;
 
-static void ok(int rc, const struct err *e)
-{
-	if (rc)
-		fail_msg("%s", e->text);
-}
-
 /* Some of everything that a tree can have. */
 static void make_tree(struct vfs *v)
 {
@@ -38,26 +32,29 @@ static void make_tree(struct vfs *v)
 	put(v, "dir/file", "text");
 	put(v, "dir/\xff odd \n'\"\\ name", "odd");
 	put(v, "empty-file", "");
-	ok(vfs_mkdir(v, "empty dir", 01777, false, &e), &e);
-	ok(vfs_symlink(v, "dir/file", "link", &e), &e);
-	ok(vfs_symlink(v, "/nowhere/at all", "dangling", &e), &e);
+	assert_ok(vfs_mkdir(v, "empty dir", 01777, false, &e), &e);
+	assert_ok(vfs_symlink(v, "dir/file", "link", &e), &e);
+	assert_ok(vfs_symlink(v, "/nowhere/at all", "dangling", &e), &e);
 	a = stat_of(v, "dir/file");
-	ok(vfs_link(v, a.ino, (struct vfs_at){VFS_ROOT, "hard"}, &a, &e), &e);
-	ok(vfs_make(v, (struct vfs_at){VFS_ROOT, "fifo"}, &fifo, &a, &e), &e);
+	assert_ok(vfs_link(v, a.ino, (struct vfs_at){VFS_ROOT, "hard"}, &a, &e),
+		  &e);
+	assert_ok(vfs_make(v, (struct vfs_at){VFS_ROOT, "fifo"}, &fifo, &a, &e),
+		  &e);
 	put(v, "program", "#!");
 	a = stat_of(v, "program");
-	ok(vfs_setattr(v, a.ino, &mode, &a, &e), &e);
+	assert_ok(vfs_setattr(v, a.ino, &mode, &a, &e), &e);
 	put(v, "sparse", "s");
 	a = stat_of(v, "sparse");
-	ok(vfs_pwrite(v, a.ino, "end", 3, 300000, &e), &e);
-	ok(vfs_setxattr(v, a.ino, "user.note", (struct blob){"v\0w", 3}, 0, &e),
-	   &e);
-	ok(vfs_setattr(v, a.ino, &old, &a, &e), &e);
+	assert_ok(vfs_pwrite(v, a.ino, "end", 3, 300000, &e), &e);
+	assert_ok(vfs_setxattr(v, a.ino, "user.note", (struct blob){"v\0w", 3},
+			       0, &e),
+		  &e);
+	assert_ok(vfs_setattr(v, a.ino, &old, &a, &e), &e);
 	a = stat_of(v, "dir");
-	ok(vfs_setattr(v, a.ino, &old, &a, &e), &e);
+	assert_ok(vfs_setattr(v, a.ino, &old, &a, &e), &e);
 }
 
-static int setup(void **state)
+static int set_up_vfs_port(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
@@ -65,7 +62,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_port(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
@@ -93,8 +90,8 @@ static struct vfs *open_back(void)
 	struct vfs *v;
 	struct err e;
 
-	ok(vfs_create(t.db, "back", NULL, &e), &e);
-	ok(vfs_open(&v, t.db, "back", "test", &e), &e);
+	assert_ok(vfs_create(t.db, "back", NULL, &e), &e);
+	assert_ok(vfs_open(&v, t.db, "back", "test", &e), &e);
 	return v;
 }
 
@@ -105,9 +102,9 @@ static void a_tree_goes_to_a_directory_and_back(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_export_dir(t.v, temp_join(&t.dir, "out"), &p, &e), &e);
+	assert_ok(vfs_export_dir(t.v, temp_join(&t.dir, "out"), &p, &e), &e);
 	assert_int_equal(p.nodes, 12);
-	ok(vfs_import_dir(back, temp_join(&t.dir, "out"), &p, &e), &e);
+	assert_ok(vfs_import_dir(back, temp_join(&t.dir, "out"), &p, &e), &e);
 	expect_same(back);
 	vfs_close(back);
 }
@@ -134,7 +131,7 @@ static void a_tree_goes_through_a_pipe_as_tar(void **state)
 	}
 	close(ends[1]);
 	back = open_back();
-	ok(vfs_import_tar(back, ends[0], &p, &e), &e);
+	assert_ok(vfs_import_tar(back, ends[0], &p, &e), &e);
 	close(ends[0]);
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
@@ -149,8 +146,10 @@ static void a_tree_goes_to_sqlar_and_back(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_export_sqlar(t.v, temp_join(&t.dir, "x.sqlar"), &p, &e), &e);
-	ok(vfs_import_sqlar(back, temp_join(&t.dir, "x.sqlar"), &p, &e), &e);
+	assert_ok(vfs_export_sqlar(t.v, temp_join(&t.dir, "x.sqlar"), &p, &e),
+		  &e);
+	assert_ok(vfs_import_sqlar(back, temp_join(&t.dir, "x.sqlar"), &p, &e),
+		  &e);
 	expect(back, "dir/file", "text");
 	assert_int_equal(stat_of(back, "sparse").size, 300003);
 	assert_int_equal(stat_of(back, "empty dir").mode, S_IFDIR | 01777);
@@ -169,13 +168,14 @@ static void a_tree_goes_to_agentfs_and_back(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_rmxattr(t.v, stat_of(t.v, "sparse").ino, "user.note", &e), &e);
-	ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
+	assert_ok(vfs_rmxattr(t.v, stat_of(t.v, "sparse").ino, "user.note", &e),
+		  &e);
+	assert_ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
 	assert_int_equal(p.nodes, 12);
-	ok(vfs_import_agentfs(back, file, &p, &e), &e);
+	assert_ok(vfs_import_agentfs(back, file, &p, &e), &e);
 	expect_same(back);
 	vfs_close(back);
-	ok(sql_open(&db, file, NULL, SQL_READONLY, &e), &e);
+	assert_ok(sql_open(&db, file, NULL, SQL_READONLY, &e), &e);
 	/* its programs put chunks together without looking at their numbers */
 	assert_int_equal(number(db,
 				"SELECT sum(length(data)) FROM fs_data "
@@ -196,8 +196,8 @@ static void a_part_of_a_tree_becomes_an_agentfs_root(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
-	ok(vfs_import_agentfs(back, file, &in, &e), &e);
+	assert_ok(vfs_export_agentfs(t.v, file, &p, &e), &e);
+	assert_ok(vfs_import_agentfs(back, file, &in, &e), &e);
 	expect(back, "in/file", "text");
 	assert_int_equal(stat_of(back, "in").modified,
 			 stat_of(t.v, "dir").modified);
@@ -218,8 +218,8 @@ static void what_is_no_agentfs_file_is_refused_untouched(void **state)
 	struct err e;
 
 	(void)state;
-	ok(sql_open(&db, file, NULL, SQL_CREATE, &e), &e);
-	ok(sql_script(db, "CREATE TABLE fs_inode (ino)", &e), &e);
+	assert_ok(sql_open(&db, file, NULL, SQL_CREATE, &e), &e);
+	assert_ok(sql_script(db, "CREATE TABLE fs_inode (ino)", &e), &e);
 	sql_close(db);
 	assert_int_equal(vfs_import_agentfs(t.v, file, &p, &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);
@@ -242,12 +242,14 @@ static void times_before_1970_go_out_and_come_back(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_setattr(t.v, a.ino, &old, &a, &e), &e);
-	ok(vfs_export_dir(t.v, temp_join(&t.dir, "out"), &p, &e), &e);
-	ok(vfs_import_dir(back, temp_join(&t.dir, "out"), &p, &e), &e);
+	assert_ok(vfs_setattr(t.v, a.ino, &old, &a, &e), &e);
+	assert_ok(vfs_export_dir(t.v, temp_join(&t.dir, "out"), &p, &e), &e);
+	assert_ok(vfs_import_dir(back, temp_join(&t.dir, "out"), &p, &e), &e);
 	assert_int_equal(stat_of(back, "program").modified, -1);
-	ok(vfs_export_agentfs(t.v, temp_join(&t.dir, "x.db"), &p, &e), &e);
-	ok(vfs_import_agentfs(back, temp_join(&t.dir, "x.db"), &p, &e), &e);
+	assert_ok(vfs_export_agentfs(t.v, temp_join(&t.dir, "x.db"), &p, &e),
+		  &e);
+	assert_ok(vfs_import_agentfs(back, temp_join(&t.dir, "x.db"), &p, &e),
+		  &e);
 	assert_int_equal(stat_of(back, "program").accessed, -1500000000);
 	vfs_close(back);
 }
@@ -280,10 +282,13 @@ static void an_agentfs_file_is_taken_in(void **state)
 	struct err e;
 
 	(void)state;
-	ok(sql_open(&db, temp_join(&t.dir, "a.db"), NULL, SQL_CREATE, &e), &e);
-	ok(sql_script(db, schema, &e), &e);
+	assert_ok(
+		sql_open(&db, temp_join(&t.dir, "a.db"), NULL, SQL_CREATE, &e),
+		&e);
+	assert_ok(sql_script(db, schema, &e), &e);
 	sql_close(db);
-	ok(vfs_import_agentfs(back, temp_join(&t.dir, "a.db"), &p, &e), &e);
+	assert_ok(vfs_import_agentfs(back, temp_join(&t.dir, "a.db"), &p, &e),
+		  &e);
 	expect(back, "taken/d/f", "abcdefghij");
 	assert_int_equal(stat_of(back, "taken/again").ino,
 			 stat_of(back, "taken/d/f").ino);
@@ -313,7 +318,9 @@ static void a_broken_archive_is_refused(void **state)
 	expect(t.v, "dir/file", "text");
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_port, \
+					tear_down_vfs_port)
 
 int main(void)
 {

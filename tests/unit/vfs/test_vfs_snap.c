@@ -15,31 +15,25 @@
 
 static struct vfs_test t;
 
-static int setup(void **state)
+static int set_up_vfs_snap(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_snap(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
 	return 0;
 }
 
-static void ok(int rc, const struct err *e)
-{
-	if (rc)
-		fail_msg("%s", e->text);
-}
-
 static void snap(const char *name)
 {
 	struct err e;
 
-	ok(vfs_snapshot(t.v, name, &e), &e);
+	assert_ok(vfs_snapshot(t.v, name, &e), &e);
 }
 
 /* Some of everything: contents of all sizes, links, names that come and go. */
@@ -55,8 +49,9 @@ static void change_a_lot(int seed)
 		size_t n = (size_t)(i * 17001 + seed);
 
 		snprintf(name, sizeof name, "d%d/f%d", (i + seed) % 4, i);
-		ok(vfs_write_file(t.v, name, (struct blob){big, n}, &how, &e),
-		   &e);
+		assert_ok(vfs_write_file(t.v, name, (struct blob){big, n}, &how,
+					 &e),
+			  &e);
 	}
 	snprintf(name, sizeof name, "d%d/f%d", seed % 4, 4);
 	vfs_move(t.v, name, "moved", 0, &e);
@@ -64,10 +59,11 @@ static void change_a_lot(int seed)
 	vfs_remove(t.v, name, true, &e);
 	put(t.v, "big", "x");
 	a = stat_of(t.v, "big");
-	ok(vfs_pwrite(t.v, a.ino, "end", 3, 150000 + seed * 1000, &e), &e);
-	ok(vfs_setxattr(t.v, a.ino, seed % 2 ? "user.odd" : "user.even",
-			(struct blob){"v", 1}, 0, &e),
-	   &e);
+	assert_ok(vfs_pwrite(t.v, a.ino, "end", 3, 150000 + seed * 1000, &e),
+		  &e);
+	assert_ok(vfs_setxattr(t.v, a.ino, seed % 2 ? "user.odd" : "user.even",
+			       (struct blob){"v", 1}, 0, &e),
+		  &e);
 }
 
 static void a_snapshot_shows_what_was(void **state)
@@ -83,7 +79,7 @@ static void a_snapshot_shows_what_was(void **state)
 	change_a_lot(2);
 	snap("s2");
 	change_a_lot(3);
-	ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+	assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
 	now = picture(old);
 	assert_string_equal(now, before);
 	assert_int_equal(vfs_mkdir(old, "x", 0755, false, &e), -1);
@@ -107,12 +103,12 @@ static void going_back_restores_everything(void **state)
 		snap(names[i]);
 	}
 	change_a_lot(9);
-	ok(vfs_rollback_to(t.v, "s2", &e), &e);
+	assert_ok(vfs_rollback_to(t.v, "s2", &e), &e);
 	now = picture(t.v);
 	assert_string_equal(now, at[2]);
 	free(now);
 	change_a_lot(10);
-	ok(vfs_rollback_to(t.v, "s0", &e), &e);
+	assert_ok(vfs_rollback_to(t.v, "s0", &e), &e);
 	now = picture(t.v);
 	assert_string_equal(now, at[0]);
 	free(now);
@@ -138,10 +134,10 @@ static void dropping_one_keeps_the_older_ones_right(void **state)
 	change_a_lot(3);
 	snap("s3");
 	change_a_lot(4);
-	ok(vfs_snapshot_drop(t.v, "s2", &e), &e);
-	ok(vfs_snapshot_drop(t.v, "s3", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s2", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s3", &e), &e);
 	change_a_lot(5);
-	ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+	assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
 	now = picture(old);
 	assert_string_equal(now, first);
 	vfs_close(old);
@@ -157,7 +153,7 @@ static void drop_in_slices(const char *name, int64_t count, bool busy)
 	struct err e;
 	int more = 1;
 
-	ok(vfs_snapshot_hide(t.v, name, &e), &e);
+	assert_ok(vfs_snapshot_hide(t.v, name, &e), &e);
 	for (int i = 0; more; i++) {
 		more = vfs_snapshot_drop_some(t.v, &at, count, &e);
 		if (more < 0)
@@ -191,12 +187,12 @@ static void a_drop_in_slices_is_the_same(void **state)
 		drop_in_slices("s2", counts[i % 4], i > 3);
 		drop_in_slices("s4", counts[i % 4], i > 3);
 		change_a_lot(6);
-		ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+		assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
 		now = picture(old);
 		assert_string_equal(now, first);
 		vfs_close(old);
 		free(now);
-		ok(vfs_open(&old, t.db, "main@s3", "test", &e), &e);
+		assert_ok(vfs_open(&old, t.db, "main@s3", "test", &e), &e);
 		now = picture(old);
 		assert_string_equal(now, third);
 		vfs_close(old);
@@ -234,9 +230,11 @@ static void others_may_write_between_the_slices(void **state)
 	change_a_lot(2);
 	snap("s2");
 	change_a_lot(3);
-	ok(sql_open(&second, sql_path(t.db), agent_schema.queries, 0, &e), &e);
-	ok(vfs_open(&other, second, "main", "other", &e), &e);
-	ok(vfs_snapshot_hide(t.v, "s2", &e), &e);
+	assert_ok(
+		sql_open(&second, sql_path(t.db), agent_schema.queries, 0, &e),
+		&e);
+	assert_ok(vfs_open(&other, second, "main", "other", &e), &e);
+	assert_ok(vfs_snapshot_hide(t.v, "s2", &e), &e);
 	for (int i = 0; more; i++) {
 		more = vfs_snapshot_drop_some(t.v, &at, 5, &e);
 		if (more < 0)
@@ -251,7 +249,7 @@ static void others_may_write_between_the_slices(void **state)
 	}
 	vfs_close(other);
 	sql_close(second);
-	ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+	assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
 	now = picture(old);
 	assert_string_equal(now, first);
 	vfs_close(old);
@@ -277,14 +275,14 @@ static void a_drop_that_stopped_is_finished_later(void **state)
 	change_a_lot(1);
 	snap("s1");
 	change_a_lot(2);
-	ok(vfs_snapshot_hide(t.v, "s1", &e), &e);
+	assert_ok(vfs_snapshot_hide(t.v, "s1", &e), &e);
 	assert_int_equal(vfs_snapshot_drop_some(t.v, &at, 2, &e), 1);
 	assert_int_equal(vfs_snapshots(t.v, &list, &a, &e), 0);
 	arena_fini(&a);
 	assert_int_equal(vfs_open(&again, t.db, "main@s1", "test", &e), -1);
 	snap("s1");
 	change_a_lot(3);
-	ok(vfs_open(&again, t.db, "main", "later", &e), &e);
+	assert_ok(vfs_open(&again, t.db, "main", "later", &e), &e);
 	at = (struct vfs_drop){0};
 	while (vfs_snapshot_drop_some(again, &at, 3, &e) > 0)
 		;
@@ -305,17 +303,17 @@ static void the_space_of_a_dropped_snapshot_comes_back(void **state)
 	blobs = number(t.db, "SELECT count(*) FROM vfs_blob");
 	snap("s1");
 	change_a_lot(2);
-	ok(vfs_rollback_to(t.v, "s1", &e), &e);
-	ok(vfs_snapshot_drop(t.v, "s1", &e), &e);
+	assert_ok(vfs_rollback_to(t.v, "s1", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s1", &e), &e);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), blobs);
-	ok(vfs_remove(t.v, "d0", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "d0", true, &e), &e);
 	snap("s2");
-	ok(vfs_remove(t.v, "d1", true, &e), &e);
-	ok(vfs_remove(t.v, "d3", true, &e), &e);
-	ok(vfs_remove(t.v, "moved", true, &e), &e);
-	ok(vfs_remove(t.v, "big", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "d1", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "d3", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "moved", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "big", true, &e), &e);
 	assert_int_not_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), 0);
-	ok(vfs_snapshot_drop(t.v, "s2", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s2", &e), &e);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), 0);
 }
 
@@ -330,9 +328,9 @@ static void a_fork_shares_contents_and_nothing_else(void **state)
 	change_a_lot(1);
 	here = picture(t.v);
 	blobs = number(t.db, "SELECT count(*) FROM vfs_blob");
-	ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob"), blobs);
-	ok(vfs_open(&fork, t.db, "twin", "test", &e), &e);
+	assert_ok(vfs_open(&fork, t.db, "twin", "test", &e), &e);
 	there = picture(fork);
 	assert_string_equal(here, there);
 	free(there);
@@ -341,7 +339,7 @@ static void a_fork_shares_contents_and_nothing_else(void **state)
 	assert_string_equal(here, there);
 	put(fork, "d2/f1", "mine");
 	vfs_close(fork);
-	ok(vfs_destroy(t.db, "twin", &e), &e);
+	assert_ok(vfs_destroy(t.db, "twin", &e), &e);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_share"), 0);
 	free(here);
 	free(there);
@@ -360,12 +358,12 @@ static void a_snapshot_can_be_forked(void **state)
 	change_a_lot(2);
 	snap("s2");
 	change_a_lot(3);
-	ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
-	ok(vfs_fork(old, "past", &e), &e);
+	assert_ok(vfs_open(&old, t.db, "main@s1", "test", &e), &e);
+	assert_ok(vfs_fork(old, "past", &e), &e);
 	vfs_close(old);
-	ok(vfs_snapshot_drop(t.v, "s1", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s1", &e), &e);
 	change_a_lot(4);
-	ok(vfs_open(&fork, t.db, "past", "test", &e), &e);
+	assert_ok(vfs_open(&fork, t.db, "past", "test", &e), &e);
 	now = picture(fork);
 	assert_string_equal(now, before);
 	vfs_close(fork);
@@ -380,12 +378,12 @@ static void a_removed_namespace_leaves_nothing(void **state)
 
 	(void)state;
 	change_a_lot(1);
-	ok(vfs_fork(t.v, "twin", &e), &e);
-	ok(vfs_open(&other, t.db, "twin", "test", &e), &e);
-	ok(vfs_snapshot(other, "s", &e), &e);
+	assert_ok(vfs_fork(t.v, "twin", &e), &e);
+	assert_ok(vfs_open(&other, t.db, "twin", "test", &e), &e);
+	assert_ok(vfs_snapshot(other, "s", &e), &e);
 	put(other, "d2/f1", "mine");
 	vfs_close(other);
-	ok(vfs_destroy(t.db, "twin", &e), &e);
+	assert_ok(vfs_destroy(t.db, "twin", &e), &e);
 	assert_int_equal(
 		number(t.db, "SELECT count(*) FROM vfs_inode WHERE id >> 40 <> "
 			     "(SELECT id FROM vfs_ns)"),
@@ -401,24 +399,24 @@ static int64_t steps_of_newer(int n, bool back)
 	static const char *const names[] = {"older", "newer", NULL};
 	struct err e;
 
-	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	assert_ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
 	for (int round = 0; round < 3; round++) {
-		ok(vfs_begin(t.v, &e), &e);
+		assert_ok(vfs_begin(t.v, &e), &e);
 		for (int i = 0; i < n; i++) {
 			char name[32];
 
 			snprintf(name, sizeof name, "d/f%d", i);
 			put(t.v, name, round ? round > 1 ? "c" : "b" : "a");
 		}
-		ok(vfs_commit(t.v, &e), &e);
+		assert_ok(vfs_commit(t.v, &e), &e);
 		if (names[round])
 			snap(names[round]);
 	}
 	(void)sql_steps(t.db);
 	if (back)
-		ok(vfs_rollback_to(t.v, "newer", &e), &e);
+		assert_ok(vfs_rollback_to(t.v, "newer", &e), &e);
 	else
-		ok(vfs_snapshot_drop(t.v, "newer", &e), &e);
+		assert_ok(vfs_snapshot_drop(t.v, "newer", &e), &e);
 	return sql_steps(t.db);
 }
 
@@ -446,7 +444,7 @@ static void put_scattered(int n, const char *text)
 {
 	struct err e;
 
-	ok(vfs_begin(t.v, &e), &e);
+	assert_ok(vfs_begin(t.v, &e), &e);
 	for (int i = 0; i < n; i++) {
 		char name[256];
 
@@ -454,7 +452,7 @@ static void put_scattered(int n, const char *text)
 			 (unsigned)i * 2654435761u, i);
 		put(t.v, name, text);
 	}
-	ok(vfs_commit(t.v, &e), &e);
+	assert_ok(vfs_commit(t.v, &e), &e);
 }
 
 static void expect_fewer_pages(const char *what)
@@ -473,20 +471,20 @@ static void a_bulk_operation_moves_fewer_pages_than_the_file_has(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	assert_ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
 	put_scattered(6000, "a");
 	snap("s");
 	put_scattered(6000, "b");
 	(void)sql_pages(t.db);
-	ok(vfs_rollback_to(t.v, "s", &e), &e);
+	assert_ok(vfs_rollback_to(t.v, "s", &e), &e);
 	expect_fewer_pages("rollback");
 	put_scattered(6000, "c");
 	(void)sql_pages(t.db);
-	ok(vfs_snapshot_drop(t.v, "s", &e), &e);
+	assert_ok(vfs_snapshot_drop(t.v, "s", &e), &e);
 	expect_fewer_pages("drop a snapshot");
-	ok(vfs_copy(t.v, "d", "copy", true, &e), &e);
+	assert_ok(vfs_copy(t.v, "d", "copy", true, &e), &e);
 	expect_fewer_pages("copy -r");
-	ok(vfs_remove(t.v, "copy", true, &e), &e);
+	assert_ok(vfs_remove(t.v, "copy", true, &e), &e);
 	expect_fewer_pages("rm -r");
 }
 
@@ -500,7 +498,7 @@ static void nothing_cached(void)
 {
 	struct err e;
 
-	ok(sql_script(t.db, "PRAGMA shrink_memory", &e), &e);
+	assert_ok(sql_script(t.db, "PRAGMA shrink_memory", &e), &e);
 	(void)sql_pages(t.db);
 }
 
@@ -511,21 +509,23 @@ static void a_bulk_operation_reads_no_page_twice(void **state)
 	struct err e;
 
 	(void)state;
-	ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
+	assert_ok(vfs_mkdir(t.v, "d", 0755, false, &e), &e);
 	put_scattered(6000, "a");
 	nothing_cached();
-	ok(vfs_visit(t.v, "", ignore, NULL, &e), &e);
+	assert_ok(vfs_visit(t.v, "", ignore, NULL, &e), &e);
 	expect_fewer_pages("a walk");
 	nothing_cached();
-	ok(vfs_check(t.db, &check, &e), &e);
+	assert_ok(vfs_check(t.db, &check, &e), &e);
 	assert_int_equal(check.found, 0);
 	expect_fewer_pages("fsck");
 	nothing_cached();
-	ok(vfs_compact(t.db, &compact, &e), &e);
+	assert_ok(vfs_compact(t.db, &compact, &e), &e);
 	expect_fewer_pages("compact");
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                \
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_snap, \
+					tear_down_vfs_snap)
 
 int main(void)
 {

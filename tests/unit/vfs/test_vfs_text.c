@@ -15,21 +15,21 @@
 
 static struct vfs_test t;
 
-static int setup(void **state)
+static int set_up_vfs_text(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
 	return 0;
 }
 
-static int teardown(void **state)
+static int tear_down_vfs_text(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
 	return 0;
 }
 
-static void ok(int rc, const struct err *e)
+static void assert_no_error(int rc, const struct err *e)
 {
 	if (rc < 0)
 		fail_msg("%s", e->text);
@@ -45,7 +45,7 @@ static const char *found_in(struct vfs *v, const char *query)
 	struct err e;
 	int n = vfs_text_search(v, &ask, &hits, &a, &e);
 
-	ok(n, &e);
+	assert_no_error(n, &e);
 	text[0] = '\0';
 	for (int i = 0; i < n; i++) {
 		size_t at = strlen(text);
@@ -64,7 +64,7 @@ static int looked_at(void)
 	struct err e;
 	int n = vfs_text_update(t.v, NULL, &e);
 
-	ok(n, &e);
+	assert_no_error(n, &e);
 	return n;
 }
 
@@ -80,11 +80,11 @@ static void what_changes_is_found_as_it_is(void **state)
 	put(t.v, "a/one.txt", "a slow fox");
 	FINDS("quick", "two.md");
 	FINDS("slow", "a/one.txt");
-	ok(vfs_remove(t.v, "two.md", false, &e), &e);
+	assert_no_error(vfs_remove(t.v, "two.md", false, &e), &e);
 	FINDS("quick", "");
-	ok(vfs_move(t.v, "a", "b", 0, &e), &e);
+	assert_no_error(vfs_move(t.v, "a", "b", 0, &e), &e);
 	FINDS("fox", "b/one.txt");
-	ok(vfs_remove(t.v, "b", true, &e), &e);
+	assert_no_error(vfs_remove(t.v, "b", true, &e), &e);
 	FINDS("fox", "");
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_text"), 0);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_text_file"), 0);
@@ -117,10 +117,11 @@ static void a_file_that_shrinks_or_grows_in_place_is_read_again(void **state)
 	put(t.v, "f", "alpha beta");
 	FINDS("beta", "f");
 	a = stat_of(t.v, "f");
-	ok(vfs_setattr(t.v, a.ino, &cut, &a, &e), &e);
+	assert_no_error(vfs_setattr(t.v, a.ino, &cut, &a, &e), &e);
 	FINDS("beta", "");
 	FINDS("alpha", "f");
-	ok(vfs_pwrite(t.v, a.ino, " gamma", 6, 5, &e) < 0 ? -1 : 0, &e);
+	assert_no_error(vfs_pwrite(t.v, a.ino, " gamma", 6, 5, &e) < 0 ? -1 : 0,
+			&e);
 	FINDS("gamma", "f");
 }
 
@@ -132,14 +133,14 @@ static void going_back_brings_back_what_was_found(void **state)
 	put(t.v, "keep", "walnut");
 	put(t.v, "edited", "hazelnut");
 	put(t.v, "gone", "chestnut");
-	ok(vfs_snapshot(t.v, "s", &e), &e);
+	assert_no_error(vfs_snapshot(t.v, "s", &e), &e);
 	FINDS("hazelnut", "edited");
 	put(t.v, "edited", "coconut");
 	put(t.v, "new", "coconut");
-	ok(vfs_remove(t.v, "gone", false, &e), &e);
+	assert_no_error(vfs_remove(t.v, "gone", false, &e), &e);
 	FINDS("coconut", "edited new");
 	FINDS("chestnut", "");
-	ok(vfs_rollback_to(t.v, "s", &e), &e);
+	assert_no_error(vfs_rollback_to(t.v, "s", &e), &e);
 	FINDS("coconut", "");
 	FINDS("hazelnut", "edited");
 	FINDS("chestnut", "gone");
@@ -156,12 +157,14 @@ static void what_is_no_text_or_too_long_is_passed_over(void **state)
 	memset(big, ' ', sizeof big - 1);
 	memcpy(big + 10, "needle", 6);
 	put(t.v, "big", big);
-	ok(vfs_write_file(t.v, "binary", (struct blob){"needle\0\1\2", 9}, &how,
-			  &e),
-	   &e);
-	ok(vfs_write_file(t.v, "latin", (struct blob){"needle caf\xe9 x", 13},
-			  &how, &e),
-	   &e);
+	assert_no_error(vfs_write_file(t.v, "binary",
+				       (struct blob){"needle\0\1\2", 9}, &how,
+				       &e),
+			&e);
+	assert_no_error(vfs_write_file(t.v, "latin",
+				       (struct blob){"needle caf\xe9 x", 13},
+				       &how, &e),
+			&e);
 	put(t.v, "small", "needle");
 	assert_int_equal(vfs_symlink(t.v, "needle", "link", &e), 0);
 	FINDS("needle", "small latin");
@@ -179,18 +182,19 @@ static void namespaces_do_not_see_each_other(void **state)
 	(void)state;
 	put(t.v, "f", "apple");
 	FINDS("apple", "f");
-	ok(vfs_fork(t.v, "side", &e), &e);
-	ok(vfs_open(&other, t.db, "side", "test", &e), &e);
+	assert_no_error(vfs_fork(t.v, "side", &e), &e);
+	assert_no_error(vfs_open(&other, t.db, "side", "test", &e), &e);
 	assert_string_equal(found_in(other, "apple"), "f");
 	put(other, "f", "pear");
 	assert_string_equal(found_in(other, "apple"), "");
 	FINDS("apple", "f");
 	FINDS("pear", "");
 	vfs_close(other);
-	ok(vfs_destroy(t.db, "side", &e), &e);
+	assert_no_error(vfs_destroy(t.db, "side", &e), &e);
 	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_text"), 1);
-	ok(vfs_create(t.db, "anew", NULL, &e), &e); /* with the old number */
-	ok(vfs_open(&other, t.db, "anew", "test", &e), &e);
+	assert_no_error(vfs_create(t.db, "anew", NULL, &e),
+			&e); /* with the old number */
+	assert_no_error(vfs_open(&other, t.db, "anew", "test", &e), &e);
 	assert_string_equal(found_in(other, "pear"), "");
 	vfs_close(other);
 }
@@ -204,11 +208,11 @@ static void what_a_fork_brings_back_is_found(void **state)
 	(void)state;
 	put(t.v, "f", "apple");
 	FINDS("apple", "f");
-	ok(vfs_fork(t.v, "side", &e), &e);
-	ok(vfs_open(&fork, t.db, "side", "test", &e), &e);
+	assert_no_error(vfs_fork(t.v, "side", &e), &e);
+	assert_no_error(vfs_open(&fork, t.db, "side", "test", &e), &e);
 	put(fork, "f", "pear");
 	put(fork, "d/g", "plum");
-	ok(vfs_merge(fork, &how, &e), &e);
+	assert_no_error(vfs_merge(fork, &how, &e), &e);
 	vfs_close(fork);
 	FINDS("pear", "f");
 	FINDS("plum", "d/g");
@@ -226,20 +230,23 @@ static void a_journal_that_was_trimmed_is_no_harm(void **state)
 	FINDS("apple", "f");
 	FINDS("cherry", "h");
 	put(t.v, "f", "pear");
-	ok(vfs_remove(t.v, "h", false, &e), &e);
+	assert_no_error(vfs_remove(t.v, "h", false, &e), &e);
 	put(t.v, "g", "plum");
-	ok(sql_script(t.db,
-		      "DELETE FROM vfs_journal WHERE seq < (SELECT max(seq)"
-		      " FROM vfs_journal)",
-		      &e),
-	   &e);
+	assert_no_error(
+		sql_script(
+			t.db,
+			"DELETE FROM vfs_journal WHERE seq < (SELECT max(seq)"
+			" FROM vfs_journal)",
+			&e),
+		&e);
 	FINDS("pear", "f");
 	FINDS("apple", "");
 	FINDS("plum", "g");
 	/* nothing stays of a file that is gone */
-	ok(sql_script_i64(t.db, "SELECT count(*) FROM vfs_text_file", &left,
-			  &e),
-	   &e);
+	assert_no_error(sql_script_i64(t.db,
+				       "SELECT count(*) FROM vfs_text_file",
+				       &left, &e),
+			&e);
 	assert_int_equal(left, 2);
 }
 
@@ -250,8 +257,10 @@ static void a_damaged_index_is_made_anew(void **state)
 	(void)state;
 	put(t.v, "f", "apple");
 	FINDS("apple", "f");
-	ok(sql_script(t.db, "DELETE FROM vfs_text_data WHERE id > 10", &e), &e);
-	ok(vfs_text_rebuild(t.v, &e), &e);
+	assert_no_error(
+		sql_script(t.db, "DELETE FROM vfs_text_data WHERE id > 10", &e),
+		&e);
+	assert_no_error(vfs_text_rebuild(t.v, &e), &e);
 	FINDS("apple", "f");
 }
 
@@ -273,8 +282,8 @@ static void wrong_questions_are_refused(void **state)
 				 -1);
 		assert_int_equal(e.code, ERR_USAGE);
 	}
-	ok(vfs_snapshot(t.v, "s", &e), &e);
-	ok(vfs_open(&old, t.db, "main@s", "test", &e), &e);
+	assert_no_error(vfs_snapshot(t.v, "s", &e), &e);
+	assert_no_error(vfs_open(&old, t.db, "main@s", "test", &e), &e);
 	assert_int_equal(vfs_text_update(old, NULL, &e), -1);
 	assert_int_equal(e.code, ERR_UNSUPPORTED);
 	vfs_close(old);
@@ -303,7 +312,8 @@ static void a_page_of_a_directory_has_snippets(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) \
+	cmocka_unit_test_setup_teardown(f, set_up_vfs_text, tear_down_vfs_text)
 	const struct CMUnitTest tests[] = {
 		T(what_changes_is_found_as_it_is),
 		T(a_search_looks_only_at_what_changed),

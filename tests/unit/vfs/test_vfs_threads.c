@@ -149,8 +149,8 @@ static void share(struct client *c, const struct step *s, char *bytes)
 			 c->number);
 }
 
-static void compare(struct client *c, int i, const struct step *s,
-		    const struct result *m, const struct result *d)
+static void compare_results(struct client *c, int i, const struct step *s,
+			    const struct result *m, const struct result *d)
 {
 	if (m->rc == d->rc && m->error == d->error &&
 	    memcmp(m->bytes, d->bytes, PIECE) == 0)
@@ -163,7 +163,7 @@ static void compare(struct client *c, int i, const struct step *s,
 		 m->rc == d->rc ? ", other bytes" : "");
 }
 
-static void *work(void *arg)
+static void *run_client(void *arg)
 {
 	struct client *c = arg;
 	struct result m = {.bytes = malloc(PIECE)},
@@ -177,7 +177,7 @@ static void *work(void *arg)
 
 		take_step(&s, c->mount, O_DIRECT, &m);
 		take_step(&s, c->disk, 0, &d);
-		compare(c, i, &s, &m, &d);
+		compare_results(c, i, &s, &m, &d);
 		if (s.value % 4 == 0 && !c->why[0])
 			share(c, &s, both);
 	}
@@ -216,8 +216,9 @@ static void clients_work(const char *mount, const char *disk)
 	for (int i = 0; i < CLIENTS; i++)
 		client_open(&c[i], i, mount, disk);
 	for (int i = 0; i < CLIENTS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, work, &c[i]),
-				 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, run_client, &c[i]),
+			0);
 	for (int i = 0; i < CLIENTS; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < CLIENTS; i++) {

@@ -70,8 +70,8 @@ struct shown {
 	struct buf text, reasoning;
 };
 
-static int show(void *arg, enum chat_grows what, int call, const char *text,
-		size_t n, struct err *e)
+static int show_piece(void *arg, enum chat_grows what, int call,
+		      const char *text, size_t n, struct err *e)
 {
 	struct shown *s = arg;
 
@@ -85,19 +85,19 @@ static int show(void *arg, enum chat_grows what, int call, const char *text,
 	return 0;
 }
 
-static const char *text_of(const struct buf *b)
+static const char *buf_text(const struct buf *b)
 {
 	return b->n ? b->p : "";
 }
 
 /* An answer in pieces of so many bytes. */
-static void answer(struct chat_turn *t, const char *text, size_t piece)
+static void feed_answer(struct chat_turn *t, const char *text, size_t piece)
 {
 	struct shown s = {BUF_MAX(4096), BUF_MAX(4096)};
 	struct err e;
 
 	chat_turn_init(t);
-	t->grew = show;
+	t->grew = show_piece;
 	t->arg = &s;
 	for (size_t i = 0, n = strlen(text); i < n; i += piece) {
 		char part[256];
@@ -111,8 +111,8 @@ static void answer(struct chat_turn *t, const char *text, size_t piece)
 	}
 	chat_turn_finish(t, "stop");
 	assert_int_equal(chat_turn_end(t, 1, &e), 0);
-	assert_string_equal(text_of(&s.text), text_of(&t->text));
-	assert_string_equal(text_of(&s.reasoning), text_of(&t->reasoning));
+	assert_string_equal(buf_text(&s.text), buf_text(&t->text));
+	assert_string_equal(buf_text(&s.reasoning), buf_text(&t->reasoning));
 	buf_fini(&s.text);
 	buf_fini(&s.reasoning);
 }
@@ -131,12 +131,12 @@ static void reasoning_may_stand_between_tags_or_before_the_last(void **state)
 					 "%sa < b [c]</d>\n%s\n\nyes </b> %s",
 					 with ? tags[i][0] : "", tags[i][1],
 					 tags[i][1]);
-				answer(&t, text, piece);
-				assert_string_equal(text_of(&t.reasoning),
+				feed_answer(&t, text, piece);
+				assert_string_equal(buf_text(&t.reasoning),
 						    "a < b [c]</d>\n");
 				snprintf(text, sizeof text, "yes </b> %s",
 					 tags[i][1]);
-				assert_string_equal(text_of(&t.text), text);
+				assert_string_equal(buf_text(&t.text), text);
 				assert_string_equal(t.field, tags[i][0]);
 				chat_turn_fini(&t);
 			}
@@ -160,8 +160,8 @@ static void tags_that_are_only_mentioned_are_text(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		for (size_t piece = 1; piece < 9; piece++) {
-			answer(&t, texts[i], piece);
-			assert_string_equal(text_of(&t.text), texts[i]);
+			feed_answer(&t, texts[i], piece);
+			assert_string_equal(buf_text(&t.text), texts[i]);
 			assert_int_equal(t.reasoning.n, 0);
 			chat_turn_fini(&t);
 		}

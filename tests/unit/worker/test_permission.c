@@ -20,7 +20,8 @@ static int read_text(const char *text, struct permissions *p, struct arena *a,
 	return rc;
 }
 
-static enum permit judge(const char *rules, const struct permission_subject *s)
+static enum permit permit_of(const char *rules,
+			     const struct permission_subject *s)
 {
 	struct permissions p;
 	struct arena a = {0};
@@ -40,9 +41,9 @@ static const struct permission_subject git = {
 static void without_rules_a_person_is_asked(void **state)
 {
 	(void)state;
-	assert_int_equal(judge("{}", &git), PERMIT_ASK);
+	assert_int_equal(permit_of("{}", &git), PERMIT_ASK);
 	assert_int_equal(
-		judge("{\"permissions\":{\"default\":\"deny\"}}", &git),
+		permit_of("{\"permissions\":{\"default\":\"deny\"}}", &git),
 		PERMIT_DENY);
 }
 
@@ -50,16 +51,16 @@ static void deny_wins_then_ask_then_allow(void **state)
 {
 	(void)state;
 	assert_int_equal(
-		judge("{\"permissions\":{\"allow\":[\"execute\"]}}", &git),
+		permit_of("{\"permissions\":{\"allow\":[\"execute\"]}}", &git),
 		PERMIT_ALLOW);
-	assert_int_equal(judge("{\"permissions\":{\"allow\":[\"execute\"],"
-			       "\"ask\":[\"execute:git *\"]}}",
-			       &git),
+	assert_int_equal(permit_of("{\"permissions\":{\"allow\":[\"execute\"],"
+				   "\"ask\":[\"execute:git *\"]}}",
+				   &git),
 			 PERMIT_ASK);
-	assert_int_equal(judge("{\"permissions\":{\"allow\":[\"execute\"],"
-			       "\"ask\":[\"execute:git *\"],"
-			       "\"deny\":[\"*:*status*\"]}}",
-			       &git),
+	assert_int_equal(permit_of("{\"permissions\":{\"allow\":[\"execute\"],"
+				   "\"ask\":[\"execute:git *\"],"
+				   "\"deny\":[\"*:*status*\"]}}",
+				   &git),
 			 PERMIT_DENY);
 }
 
@@ -75,12 +76,12 @@ static void a_line_for_a_shell_is_not_the_command_it_begins_with(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(judge(rules, &git), PERMIT_ALLOW);
+	assert_int_equal(permit_of(rules, &git), PERMIT_ALLOW);
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		struct permission_subject s = git;
 
 		s.command = lines[i];
-		assert_int_equal(judge(rules, &s), PERMIT_ASK);
+		assert_int_equal(permit_of(rules, &s), PERMIT_ASK);
 	}
 }
 
@@ -94,16 +95,16 @@ static void all_paths_must_fit_to_be_allowed_and_one_to_be_denied(void **state)
 				       .npaths = 2};
 
 	(void)state;
-	assert_int_equal(judge(rules, &s), PERMIT_ALLOW);
+	assert_int_equal(permit_of(rules, &s), PERMIT_ALLOW);
 	s.paths[1] = "other/b.c";
-	assert_int_equal(judge(rules, &s), PERMIT_ASK);
+	assert_int_equal(permit_of(rules, &s), PERMIT_ASK);
 	s.paths[1] = "src/../../etc/passwd";
-	assert_int_equal(judge(rules, &s), PERMIT_ASK);
+	assert_int_equal(permit_of(rules, &s), PERMIT_ASK);
 	s.paths[1] = "x.lock";
-	assert_int_equal(judge(rules, &s), PERMIT_DENY);
+	assert_int_equal(permit_of(rules, &s), PERMIT_DENY);
 	s.paths[1] = "src/b.c";
 	s.more = true;
-	assert_int_equal(judge(rules, &s), PERMIT_ASK);
+	assert_int_equal(permit_of(rules, &s), PERMIT_ASK);
 }
 
 static void a_path_is_denied_however_it_is_spelled(void **state)
@@ -133,9 +134,10 @@ static void a_path_is_denied_however_it_is_spelled(void **state)
 					       .paths = {all[i].path},
 					       .npaths = 1};
 
-		if (judge("{\"permissions\":{\"default\":\"allow\",\"deny\":"
-			  "[\"edit:key\",\"edit:d/*\",\"edit:/etc/*\"]}}",
-			  &s) != all[i].permit)
+		if (permit_of(
+			    "{\"permissions\":{\"default\":\"allow\",\"deny\":"
+			    "[\"edit:key\",\"edit:d/*\",\"edit:/etc/*\"]}}",
+			    &s) != all[i].permit)
 			fail_msg("%s", all[i].path);
 	}
 }

@@ -9,7 +9,7 @@
 
 static struct commands commands;
 
-static int set_up(void **state)
+static int set_up_worker_control(void **state)
 {
 	struct err e;
 
@@ -17,7 +17,7 @@ static int set_up(void **state)
 	return commands_init(&commands, &e);
 }
 
-static int tear_down(void **state)
+static int tear_down_worker_control(void **state)
 {
 	(void)state;
 	commands_fini(&commands);
@@ -87,7 +87,9 @@ static void nothing_that_waits_is_lost_with_the_run(void **state)
 	commands_command(&commands, &m); /* and tear_down frees it: see ASan */
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name)                                                      \
+	cmocka_unit_test_setup_teardown(name, set_up_worker_control, \
+					tear_down_worker_control)
 
 int main(void)
 {
