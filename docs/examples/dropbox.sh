@@ -1,20 +1,20 @@
 #!/bin/sh
-# A channel plugin: a directory (the setting `dir`). Each file that is moved to
-# dir/in comes in as a message, its name being the sender; what goes out is a
-# file in dir/out, named by its key, so that a message sent twice is there once.
+# A channel plugin whose platform is a directory (the setting `dir`). A file that
+# is moved to dir/in is an incoming message; its name is the sender. An outgoing
+# message is a file in dir/out, named by its key, so a repeated send adds nothing.
 
-# Two of us speak: each opens the lock anew, so that lines never mix.
+# Two processes write: each opens the lock anew, so that lines do not mix.
 put() {
 	{ flock 9 && printf '{"jsonrpc":"2.0",%s}\n' "$1"; } 9<"$0"
 }
 
-# The text on stdin, as it stands in JSON.
+# Escapes the text on stdin for a JSON string.
 quote() {
 	tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g' |
 		awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }'
 }
 
-# member NAME LINE: the text of a member, as skepd writes it.
+# member NAME LINE: the value of a member, still escaped.
 member() {
 	printf '%s\n' "$2" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"
 }
@@ -37,7 +37,7 @@ while IFS= read -r line; do
 	*'"method":"channel.configure"'*)
 		dir=$(member dir "$line")
 		mkdir -p "$dir/in" "$dir/out" "$dir/done" && problem=
-		bring & # it ends with us: skepd ends the whole tree
+		bring & # skepd ends it together with this process
 		;;
 	*'"method":"channel.send"'*)
 		key=$(printf '%s\n' "$line" | sed 's/.*"routing":{"id":"\([^"]*\)".*/\1/')
@@ -49,7 +49,7 @@ while IFS= read -r line; do
 			[ "$(stat -c %i-%.9Y "$file")" = "$ref" ] && mv "$file" "$dir/done/"
 		done
 		;;
-	*) problem= ;; # a status is asked for: any answer is a sign of life
+	*) problem= ;; # channel.status: any response will do
 	esac
 	[ -z "$id" ] || put "\"id\":$id,${problem:-\"result\":{\}}"
 done
