@@ -54,6 +54,65 @@ def test_this_tree_passes(home):
     assert r.code == 0, r.out
 
 
+# -- tools/check_readmes.sh
+
+README = """# %s: a library
+
+This directory contains a library.
+%s
+Start with `a.h`.
+"""
+
+
+def check_readmes(home, changed=None, removed=None):
+    """A tree with two directories, one of them changed."""
+    tree = home.dir / "readmes"
+    if not tree.exists():
+        home.run("git", "init", "-q", tree)
+    files = {"tools/deps.txt": "one :\ntwo : one\n",
+             "tools/README.md": README.replace("a.h", "deps.txt") %
+             ("tools", "It contains no C code."),
+             "one/a.h": "", "one/README.md": README %
+             ("one", "It may include nothing else of skep."),
+             "two/a.h": "", "two/README.md": README %
+             ("two", "It may include `one`."),
+             "two/deep/a.h": "", "two/deep/README.md": README %
+             ("two/deep", "It may include `two` and what `two` may include.")}
+    for name, text in files.items():
+        text = text if name != removed else None
+        if changed and changed[0] == name:
+            text = text.replace(*changed[1:])
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).unlink(missing_ok=True)
+        if text is not None:
+            (tree / name).write_text(text)
+    shutil.copy(ROOT / "tools" / "check_readmes.sh", tree / "tools")
+    return home.run(tree / "tools" / "check_readmes.sh", code=None)
+
+
+def test_a_readme_begins_with_its_three_lines(home):
+    r = check_readmes(home)
+    assert r.code == 0, r.out
+    for name, old, new, said in (
+            ("one/README.md", "# one", "# on", "one/README.md:1: write the title"),
+            ("one/README.md", "This directory", "It", "one/README.md:3: write"),
+            ("two/README.md", "`one`", "`two`",
+             'two/README.md:4: write "It may include `one`."'),
+            ("two/deep/README.md", " and what", " or what",
+             'two/deep/README.md:4: write "It may include `two` and what'),
+            ("tools/deps.txt", "two : one", "two :", "two/README.md:4: write"),
+            ("one/README.md", "Start with", "See", "one/README.md:5: write"),
+            ("one/README.md", "`a.h`.", "`b.h`.", "one/README.md:5: b.h does not exist"),
+            ("one/README.md", "`a.h`.", "`a.h`.\n\nSee `c.h`.",
+             "one/README.md:7: c.h does not exist"),
+            ("one/README.md", "a library.", "a" * 90, "one/README.md:3: is wider"),
+            ("one/README.md", "Start with `a.h`.\n", "", "one/README.md: has fewer")):
+        r = check_readmes(home, (name, old, new))
+        assert r.code == 1 and said in r.out, (said, r.out)
+    r = check_readmes(home, removed="two/deep/README.md")
+    assert "two/deep: has no README.md" in r.out
+
+
 # -- tools/check itself, with steps that do nothing
 
 STEPS = """
