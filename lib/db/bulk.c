@@ -1,6 +1,6 @@
 #include "lib/db/bulk.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <assert.h>
 #include <inttypes.h>

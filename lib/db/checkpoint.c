@@ -26,7 +26,7 @@
 #include "lib/db/checkpoint.h"
 
 #include "lib/base/clock.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "lib/db/fts.h"
 
 #include "lib/db/bulk.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "lib/db/integrity.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 #include "lib/os/file.h"
 
 #include <limits.h>

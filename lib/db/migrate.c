@@ -3,7 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
 #include "lib/base/log.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "lib/db/rank.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <math.h>
 

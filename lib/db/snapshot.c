@@ -1,6 +1,6 @@
 #include "lib/db/snapshot.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 #include "lib/os/file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "lib/db/sql.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

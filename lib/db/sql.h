@@ -47,6 +47,7 @@ int sql_open(struct sql **out, const char *path, const struct sql_set *set,
 	     unsigned flags, struct err *e);
 void sql_close(struct sql *db); /* NULL is fine */
 const char *sql_path(const struct sql *db);
+const struct sql_set *sql_queries(const struct sql *db);
 
 /* -1 with the reason if no file can grow beside `path` (no space, a read-only
  * filesystem, no permission), else 0. A database in such a place can be read
@@ -87,6 +88,7 @@ int sql_enter_relaxed(struct sql *db, struct err *e);
 int sql_enter_read(struct sql *db, struct err *e);
 int sql_leave(struct sql *db, int rc, struct err *e);
 bool sql_in_transaction(const struct sql *db);
+bool sql_is_writing(const struct sql *db); /* not after sql_enter_read */
 
 /* Waits until everything that this file's processes have committed is on the
  * disk. Outside of write transactions. */

@@ -1,6 +1,6 @@
 /* Opening and closing a connection, and literal SQL; lib/db/sql.c has the
  * statements, lib/db/sql_tx.c the transactions. */
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include "lib/os/file.h"
 #include "lib/os/held.h"
@@ -302,6 +302,8 @@ void sql_close(struct sql *db)
 	sqlite3_finalize(db->begin);
 	sqlite3_finalize(db->begin_read);
 	sqlite3_finalize(db->commit);
+	for (int i = 0; i < SQL_SAVEPOINT_STMTS; i++)
+		sqlite3_finalize(db->savepoint[i]);
 	sql_disconnect(db->conn);
 	write_queue_close(&db->queue);
 	free(db->path);
@@ -317,6 +319,11 @@ void sql_close_as_is(struct sql *db)
 const char *sql_path(const struct sql *db)
 {
 	return db->path;
+}
+
+const struct sql_set *sql_queries(const struct sql *db)
+{
+	return db->set;
 }
 
 int sql_run(struct sql *db, const char *text, struct err *e)

@@ -1,5 +1,5 @@
 /* Databases on a full disk, or in a directory that cannot be written. */
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include "lib/base/buf.h"
 #include "lib/os/file.h"

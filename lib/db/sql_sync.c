@@ -1,5 +1,5 @@
 /* When a commit is on the disk, and whether its file still has its name. */
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* Transactions of a connection. */
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include "lib/base/clock.h"
 
@@ -246,6 +246,11 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 bool sql_in_transaction(const struct sql *db)
 {
 	return db->depth > 0;
+}
+
+bool sql_is_writing(const struct sql *db)
+{
+	return db->depth > 0 && db->writing;
 }
 
 int64_t sql_steps(struct sql *db)

@@ -5,7 +5,7 @@
 #include "tests/support/wal.h"
 
 #include "lib/db/checkpoint.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #define FRAMES_MAX 400
 

@@ -2,7 +2,6 @@
 
 #include "lib/base/hash.h"
 #include "lib/db/checkpoint.h"
-#include "lib/db/sql_conn.h"
 #include "vfs/core/core.h"
 
 #include <lz4hc.h>

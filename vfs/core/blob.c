@@ -1,6 +1,6 @@
 #include "vfs/core/core.h"
 
-#include "lib/db/sql_conn.h"
+#include "lib/db/blob.h"
 
 #include <assert.h>
 #include <lz4.h>
@@ -48,21 +48,11 @@ int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	return bad ? bad_blob(blob, e) : 0;
 }
 
-/* The connection's handle for blobs, at this one. It is part of the transaction
- * that reads. */
-static int direct_at(struct vfs *v, int64_t blob)
-{
-	sqlite3 *conn = v->db->conn;
-
-	if (v->direct)
-		return sqlite3_blob_reopen(v->direct, blob);
-	return sqlite3_blob_open(conn, "main", "vfs_blob", "data", blob, 0,
-				 &v->direct);
-}
+static const struct sql_blob_column content = {"vfs_blob", "data"};
 
 void blob_end_direct(struct vfs *v)
 {
-	sqlite3_blob_close(v->direct);
+	sql_blob_close(v->direct);
 	v->direct = NULL;
 }
 
@@ -72,7 +62,7 @@ static int read_direct(struct vfs *v, int64_t blob, void *p, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 	struct vfs_blob_shape_row row;
-	int found = sql_get(v->db, Q_VFS_BLOB_SHAPE, &key, &row, NULL, e), rc;
+	int found = sql_get(v->db, Q_VFS_BLOB_SHAPE, &key, &row, NULL, e);
 
 	if (found < 0)
 		return -1;
@@ -80,12 +70,10 @@ static int read_direct(struct vfs *v, int64_t blob, void *p, struct err *e)
 		return bad_blob(blob, e);
 	if (row.raw != OPT_NONE)
 		return 0;
-	rc = direct_at(v, blob);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_blob_read(v->direct, p, (int)row.n, 0);
-	if (rc != SQLITE_OK) {
+	if (sql_blob_open(v->db, &content, blob, false, &v->direct, e) ||
+	    sql_blob_read(v->direct, p, (size_t)row.n, 0, e)) {
 		blob_end_direct(v);
-		return sql_fail(v->db, rc, "vfs_blob", e);
+		return -1;
 	}
 	memset((uint8_t *)p + row.n, 0, VFS_CHUNK - (size_t)row.n);
 	return 1;
@@ -173,14 +161,13 @@ int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
 	       struct err *e)
 {
-	sqlite3_blob *h = NULL;
-	int rc = sqlite3_blob_open(v->db->conn, "main", "vfs_blob", "data",
-				   blob, 1, &h);
+	struct sql_blob *h = NULL;
+	int rc = sql_blob_open(v->db, &content, blob, true, &h, e);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_blob_write(h, p, (int)n, (int)off);
-	sqlite3_blob_close(h);
-	return rc == SQLITE_OK ? 0 : sql_fail(v->db, rc, "vfs_blob", e);
+	if (rc == 0)
+		rc = sql_blob_write(h, p, n, off, e);
+	sql_blob_close(h);
+	return rc;
 }
 
 /* How many rows name the blob, as far as that is written down: 0 for one. */

@@ -4,6 +4,7 @@
 #include "lib/base/err.h"
 #include "lib/base/shape.h"
 #include "lib/db/bulk.h"
+#include "lib/db/savepoint.h"
 #include "lib/db/sql.h"
 #include "schema/agent_queries.h"
 #include "vfs/core/journal.h"
@@ -55,7 +56,7 @@ struct vfs {
 	 * other connections do not see yet. */
 	bool tracks;
 	struct node_refs changed;
-	int changes_before;
+	struct sql_savepoint call; /* in a batch */
 	uint64_t node_cache_before;
 	struct node_cache node_cache;
 	int64_t last_written; /* node of the last journal row, if a write */
@@ -65,7 +66,7 @@ struct vfs {
 	struct node_refs orphans; /* nameless nodes that this process holds: 1,
 				  * or 2 when a row says so */
 	uint8_t *chunk, *packed, *work; /* room for one chunk each */
-	struct sqlite3_blob *direct;    /* blob.c; while it reads */
+	struct sql_blob *direct;        /* blob.c; while it reads */
 };
 
 static inline int64_t id_of(const struct vfs *v, int64_t ino)

@@ -1,7 +1,6 @@
 #include "vfs/core/core.h"
 
 #include "lib/base/text.h"
-#include "lib/db/sql_conn.h"
 #include "lib/os/held.h"
 #include "vfs/core/nanos.h"
 #include "vfs/core/xattr_list.h"
@@ -242,7 +241,7 @@ int lower_fill(struct vfs *v, struct node *dir, struct err *e)
 	bool was_reading = v->reading;
 	int rc;
 
-	if (v->db->writing && sql_in_transaction(v->db))
+	if (sql_is_writing(v->db))
 		return fill_in(v, dir, e);
 	v->reading = false;
 	if (sql_leave(v->db, 0, e) || tx_begin(v, e))

@@ -2,7 +2,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
-#include "lib/db/sql_conn.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -227,36 +226,23 @@ int tx_begin(struct vfs *v, struct err *e)
 	if (v->lost)
 		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
 	v->usage_before = v->usage;
-	v->changes_before = sqlite3_total_changes(v->db->conn);
 	v->node_cache_before = v->node_cache.changes;
-	if (v->batch_atomic)
-		return 0;
-	return sql_exec(v->db, Q_VFS_PART_BEGIN, NULL, e) < 0 ? -1 : 0;
+	if (!v->batch_atomic)
+		return sql_savepoint_begin(v->db, &v->call, e);
+	sql_savepoint_mark(v->db, &v->call);
+	return 0;
 }
 
-/* A call inside a batch failed: take it back alone. When SQLite has already
- * rolled everything back (disk full, for one), the batch is lost. */
-static void undo_part(struct vfs *v)
+/* A call inside a batch failed, and was undone alone if that is possible. In an
+ * atomic batch it is not if the call had changed something. */
+static void note_undone(struct vfs *v)
 {
-	struct err ignored;
-
 	v->usage = v->usage_before;
 	v->next_ino = 0;
 	v->last_written = v->last_said = 0;
-	if (v->batch_atomic && !sqlite3_get_autocommit(v->db->conn)) {
-		/* it had changed something: then nothing can be kept */
-		v->lost = sqlite3_total_changes(v->db->conn) !=
-				  v->changes_before ||
-			  v->node_cache.changes != v->node_cache_before;
-		v->db->doomed = v->db->doomed && v->lost;
-		return;
-	}
-	if (sqlite3_get_autocommit(v->db->conn) ||
-	    sql_exec(v->db, Q_VFS_PART_UNDO, NULL, &ignored) < 0 ||
-	    sql_exec(v->db, Q_VFS_PART_KEEP, NULL, &ignored) < 0)
-		v->lost = true;
-	else
-		v->db->doomed = false;
+	v->lost = sql_is_doomed(v->db) ||
+		  (v->batch_atomic &&
+		   v->node_cache.changes != v->node_cache_before);
 }
 
 int tx_end(struct vfs *v, int rc, struct err *e)
@@ -265,10 +251,9 @@ int tx_end(struct vfs *v, int rc, struct err *e)
 		return rc;
 	if (!v->batch)
 		return leave(v, rc, e);
-	if (rc == 0 && !v->batch_atomic)
-		rc = sql_exec(v->db, Q_VFS_PART_KEEP, NULL, e) < 0 ? -1 : 0;
+	rc = sql_savepoint_end(v->db, &v->call, rc, e);
 	if (rc < 0)
-		undo_part(v);
+		note_undone(v);
 	return rc;
 }
 

@@ -1,6 +1,5 @@
 #include "vfs/fuse/reader.h"
 
-#include "lib/db/sql_conn.h"
 #include "lib/db/sql_map.h"
 #include "vfs/core/core.h"
 #include "vfs/fuse/internal.h"
@@ -35,8 +34,8 @@ struct reader *reader_open(struct mnt *m)
 	r->room = malloc(READ_MAX);
 	if (!r->room)
 		abort();
-	if (sql_open(&r->db, sql_path(m->v->db), m->v->db->set, SQL_READONLY,
-		     &ignored) ||
+	if (sql_open(&r->db, sql_path(m->v->db), sql_queries(m->v->db),
+		     SQL_READONLY, &ignored) ||
 	    sql_map(r->db, &ignored) ||
 	    vfs_attach(&r->v, r->db, vfs_name(m->v), "", &ignored)) {
 		reader_close(r);

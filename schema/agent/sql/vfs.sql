@@ -6,15 +6,6 @@
 -- row vfs_number (n i64)
 -- row vfs_range (lo i64, hi i64, by i64, snap i64, to i64)
 
--- query vfs_part_begin
-SAVEPOINT vfs_part;
-
--- query vfs_part_keep
-RELEASE vfs_part;
-
--- query vfs_part_undo
-ROLLBACK TO vfs_part;
-
 -- row vfs_ns_row (id i64, name text, base text, parent i64, snap i64,
 --                 next_ino i64, max_bytes i64, max_files i64, used_bytes i64,
 --                 used_files i64, made_at i64)

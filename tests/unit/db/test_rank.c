@@ -1,7 +1,7 @@
 #include "tests/support/temp.h"
 
+#include "lib/db/internal.h"
 #include "lib/db/rank.h"
-#include "lib/db/sql_conn.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include "tests/support/wal.h"
 
 #include "lib/db/checkpoint.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/db/checkpoint.h"
-#include "lib/db/sql_conn.h"
+#include "lib/db/internal.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-#ifndef LIB_DB_SQL_CONN_H
-#define LIB_DB_SQL_CONN_H
+#ifndef LIB_DB_INTERNAL_H
+#define LIB_DB_INTERNAL_H
 
 #include "lib/db/sql.h"
 #include "lib/db/write_queue.h"
@@ -7,8 +7,14 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-/* What the files of db/ share about a connection. Not for other folders,
- * except vfs/, which reads and writes blobs through the raw handle. */
+/* The inside of a connection. */
+
+enum sql_savepoint_stmt {
+	SQL_SAVEPOINT_BEGIN,
+	SQL_SAVEPOINT_UNDO,
+	SQL_SAVEPOINT_RELEASE,
+	SQL_SAVEPOINT_STMTS
+};
 
 struct stmt {
 	sqlite3_stmt *st; /* NULL until first used */
@@ -24,7 +30,8 @@ struct sql {
 	sqlite3_stmt *begin;
 	sqlite3_stmt *begin_read; /* NULL until first used */
 	sqlite3_stmt *commit;
-	int depth;   /* of sql_enter */
+	sqlite3_stmt *savepoint[SQL_SAVEPOINT_STMTS]; /* NULL until used */
+	int depth;                                    /* of sql_enter */
 	bool doomed; /* something inside failed: no commit */
 	bool writing;
 	uint32_t noticed; /* SQLite's count when our last transaction ended */
