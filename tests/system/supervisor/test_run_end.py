@@ -50,3 +50,18 @@ def test_a_cancel_after_the_last_word_changes_nothing(home):
     assert h.until(run)["state"] == "succeeded"
     assert h.down() == 0
     h.check_books()
+
+
+def test_a_slow_disk_leaves_a_cancelled_worker_time_for_its_end(home):
+    """The command ignores SIGTERM, so the worker needs all of the grace time, and
+    its disk takes longer than SIGKILL would follow."""
+    h = Host(home, CALM, faults_bin())
+    h.start(fault="skep-worker/worker_before_end:stall1000")
+    h.shell("a", "trap '' TERM; echo up; while :; do sleep 0.1; done")
+    run = h.submit("a", grace_ms=100)
+    lib.eventually(lambda: len(h.events("a", run)) > 1, 60, "its output")
+    h.cancel(run)
+    assert h.until(run)["state"] == "cancelled"
+    assert h.events("a", run)[-1][1] == "cancelled", h.events("a", run)
+    assert h.down() == 0
+    h.check_books()
