@@ -47,9 +47,10 @@ void route_message_send(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = api_body(r, &api_letter_shape, &body, &q->arena, &e);
 
+	txn_try_begin(&q->api->sup->txn);
 	if (rc == 0)
 		rc = send_message(q, &body, &e);
-	request_command(q, rc, &e);
+	request_command(q, txn_try_end(&q->api->sup->txn, rc, &e), &e);
 }
 
 static int read_messages(struct api_request *q, struct buf *out, struct err *e)
@@ -100,10 +101,12 @@ void route_message_collect(void *app, const struct http_request *r,
 	if (request_limit(q, r))
 		return;
 	*c = (struct collected){q, NULL, -1};
+	txn_try_begin(&s->txn);
 	if (txn_begin(&s->txn, &e) == 0)
 		c->n = message_collect(s->db, http_param(r, "agent"),
 				       http_param(r, "session"), (int)q->limit,
 				       &c->rows, &q->arena, &e);
+	c->n = txn_try_end(&s->txn, c->n, &e);
 	if (c->n < 0)
 		request_fail(q, &e);
 	else
@@ -134,10 +137,12 @@ void route_message_receive(void *app, const struct http_request *r,
 	q->limit = 0;
 	rc = http_query_i64(r, "wait", (int64_t[]){0, MAIL_WAIT_MAX}, &q->limit,
 			    &e);
+	txn_try_begin(&s->txn);
 	if (rc == 0)
 		rc = txn_begin(&s->txn, &e);
 	if (rc == 0 && ack)
 		rc = message_ack(s->db, q->id, q->key, ack, &e);
+	rc = txn_try_end(&s->txn, rc, &e);
 	if (rc)
 		request_fail(q, &e);
 	else
@@ -173,6 +178,7 @@ static void change_membership(void *app, const struct http_request *r,
 	struct err e = {0};
 	int n = -1;
 
+	txn_try_begin(&s->txn);
 	if (text_check_name("room", in.room, &e) == 0 &&
 	    text_check_name("agent", in.agent, &e) == 0 &&
 	    text_check_key("session", in.session, 256, &e) == 0 &&
@@ -185,6 +191,7 @@ static void change_membership(void *app, const struct http_request *r,
 			       n == 0 ? "it was so already"
 			       : join ? "joined"
 				      : "left");
+	n = txn_try_end(&s->txn, n, &e);
 	request_command(q, n < 0 ? -1 : 0, &e);
 }
 

@@ -29,8 +29,16 @@ int channel_media_open(struct supervisor *s, struct err *e)
 	return channel_media_count(s, e);
 }
 
-int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
-		   struct err *e)
+/* The attachments that were counted are not stored. */
+static void count_again(void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->channels->media.stale = true;
+}
+
+static int store_attachments(struct supervisor *s, const struct channel *c,
+			     cJSON *body, struct err *e)
 {
 	struct channels *k = s->channels;
 	struct media_limits l = {EVENT_BODY_MAX, EVENT_BODY_MAX, 0};
@@ -43,10 +51,18 @@ int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
 		l.one = c->config.media_max;
 		l.all = c->config.media_sum;
 	}
-	if (attachments_store(s->db, body, &l, e))
+	if (txn_begin(&s->txn, e) || attachments_store(s->db, body, &l, e))
 		return -1;
+	txn_on_rollback(&s->txn, count_again, s);
 	k->media.bytes += room - l.room;
 	return 0;
+}
+
+int channel_attach(struct supervisor *s, const struct channel *c, cJSON *body,
+		   struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, store_attachments(s, c, body, e), e);
 }
 
 /* --- files ------------------------------------------------------------ */

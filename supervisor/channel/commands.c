@@ -47,9 +47,9 @@ static int log_channel_event(struct supervisor *s, const char *name,
 	return sql_exec(s->db, Q_HOST_EVENT_CHANNEL, &in, e) < 0 ? -1 : 0;
 }
 
-int supervisor_channel_put(struct supervisor *s, const char *name,
-			   const char *definition, const char *by,
-			   struct completion done, struct err *e)
+static int put_channel(struct supervisor *s, const char *name,
+		       const char *definition, const char *by,
+		       struct completion done, struct err *e)
 {
 	cJSON *def = json_parse_object("channel", definition,
 				       strlen(definition), e);
@@ -63,6 +63,15 @@ int supervisor_channel_put(struct supervisor *s, const char *name,
 	if (rc == 0)
 		changed(s, name, done, true, "stored");
 	return rc;
+}
+
+int supervisor_channel_put(struct supervisor *s, const char *name,
+			   const char *definition, const char *by,
+			   struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn,
+			   put_channel(s, name, definition, by, done, e), e);
 }
 
 static int set_default(struct supervisor *s, const char *name, struct err *e)
@@ -81,9 +90,9 @@ static bool wake(struct supervisor *s, const char *name)
 	return c && c->ops->wake && c->ops->wake(c);
 }
 
-int supervisor_channel_switch(struct supervisor *s, const char *name,
-			      const char *verb, const char *by,
-			      struct completion done, struct err *e)
+static int switch_channel(struct supervisor *s, const char *name,
+			  const char *verb, const char *by,
+			  struct completion done, struct err *e)
 {
 	static const char verbs[] = "enable|disable|pause|resume|default";
 	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
@@ -120,9 +129,17 @@ int supervisor_channel_switch(struct supervisor *s, const char *name,
 	return 0;
 }
 
-int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
-			   const char *by, struct completion done,
-			   struct err *e)
+int supervisor_channel_switch(struct supervisor *s, const char *name,
+			      const char *verb, const char *by,
+			      struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, switch_channel(s, name, verb, by, done, e),
+			   e);
+}
+
+static int put_binding(struct supervisor *s, const struct binding_row *b,
+		       const char *by, struct completion done, struct err *e)
 {
 	struct channel_row channel;
 	struct agent_row agent;
@@ -148,9 +165,16 @@ int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
 	return 0;
 }
 
-int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
-			      const char *by, struct completion done,
-			      struct err *e)
+int supervisor_binding_put(struct supervisor *s, const struct binding_row *b,
+			   const char *by, struct completion done,
+			   struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, put_binding(s, b, by, done, e), e);
+}
+
+static int delete_binding(struct supervisor *s, const struct binding_row *b,
+			  const char *by, struct completion done, struct err *e)
 {
 	struct binding_delete_in in = {b->channel, b->peer, b->kind};
 	int n;
@@ -164,6 +188,14 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 	complete_later(s, done, b->channel, n > 0,
 		       n > 0 ? "unbound" : "there was no such binding");
 	return 0;
+}
+
+int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
+			      const char *by, struct completion done,
+			      struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, delete_binding(s, b, by, done, e), e);
 }
 
 /* --- deliveries ------------------------------------------------------- */
@@ -247,8 +279,8 @@ static int post(struct supervisor *s, struct channel *c,
 	return rc;
 }
 
-int supervisor_post_message(struct supervisor *s, const struct post_request *l,
-			    struct completion done, struct err *e)
+static int post_message(struct supervisor *s, const struct post_request *l,
+			struct completion done, struct err *e)
 {
 	struct channel *c = channel_accepting(s, l->channel);
 	cJSON *json;
@@ -274,6 +306,13 @@ int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 		complete_later(s, done, id.text, rc == 1,
 			       rc == 1 ? "accepted" : "it was posted before");
 	return rc < 0 ? -1 : 0;
+}
+
+int supervisor_post_message(struct supervisor *s, const struct post_request *l,
+			    struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, post_message(s, l, done, e), e);
 }
 
 /* The conversation of an address, opened again. */
@@ -342,9 +381,9 @@ static int resend(struct supervisor *s, const char *id, struct id *made,
 	return delivery_event_new(s, &d, made->text, clock_now(), e);
 }
 
-int supervisor_delivery_verb(struct supervisor *s, const char *id,
-			     const char *verb, const char *by,
-			     struct completion done, struct err *e)
+static int change_delivery(struct supervisor *s, const char *id,
+			   const char *verb, const char *by,
+			   struct completion done, struct err *e)
 {
 	struct delivery_row row;
 	struct arena a = {0};
@@ -375,4 +414,13 @@ int supervisor_delivery_verb(struct supervisor *s, const char *id,
 	}
 	arena_fini(&a);
 	return rc;
+}
+
+int supervisor_delivery_verb(struct supervisor *s, const char *id,
+			     const char *verb, const char *by,
+			     struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, change_delivery(s, id, verb, by, done, e),
+			   e);
 }

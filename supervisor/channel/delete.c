@@ -20,13 +20,12 @@ struct channel_delete_job {
 	struct removal at;
 };
 
-/* A transaction that was rolled back has brought the rows back. */
-static void sliced(void *arg, const struct err *failed)
+/* The rows are back. */
+static void restart_deletion(void *arg)
 {
 	struct supervisor *s = arg;
 
-	if (failed)
-		s->channel_delete->at = (struct removal){0};
+	s->channel_delete->at = (struct removal){0};
 }
 
 struct gone {
@@ -66,7 +65,9 @@ static int slice(struct supervisor *s, const char *name, struct err *e)
 	struct removal *at = &s->channel_delete->at;
 	int n = 1;
 
-	txn_on_commit(&s->txn, sliced, s);
+	if (txn_begin(&s->txn, e))
+		return -1;
+	txn_on_rollback(&s->txn, restart_deletion, s);
 	s->host_changed = true;
 	at->waits = at->had_log = false;
 	for (int i = 0;
@@ -84,10 +85,10 @@ static int go_on(struct supervisor *s, struct err *e)
 	struct arena a = {0};
 	int n = sql_get(s->db, Q_CHANNEL_REMOVING, NULL, &row, &a, e);
 
-	if (n == 1 && txn_begin(&s->txn, e))
-		n = -1;
-	if (n == 1)
-		n = slice(s, row.name, e) < 0 ? -1 : 1;
+	if (n == 1) {
+		txn_try_begin(&s->txn);
+		n = txn_try_end(&s->txn, slice(s, row.name, e), e) < 0 ? -1 : 1;
+	}
 	arena_fini(&a);
 	return n;
 }
@@ -105,9 +106,8 @@ static void on_time(uv_timer_t *t)
 		uv_timer_start(t, on_time, n > 0 ? PAUSE_MS : SICK_MS, 0);
 }
 
-int supervisor_channel_delete(struct supervisor *s, const char *name,
-			      const char *by, struct completion done,
-			      struct err *e)
+static int delete_channel(struct supervisor *s, const char *name,
+			  const char *by, struct completion done, struct err *e)
 {
 	int left;
 
@@ -122,6 +122,14 @@ int supervisor_channel_delete(struct supervisor *s, const char *name,
 	complete_later(s, done, name, true,
 		       left ? "it is being removed" : "removed");
 	return 0;
+}
+
+int supervisor_channel_delete(struct supervisor *s, const char *name,
+			      const char *by, struct completion done,
+			      struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, delete_channel(s, name, by, done, e), e);
 }
 
 int channel_delete_open(struct supervisor *s, struct err *e)

@@ -73,7 +73,6 @@ void inflight_rolled_back(struct supervisor *s)
 		return;
 	k->sick_until = clock_now() + SICK_MS;
 	k->recovering = k->tidy = k->orphans = true;
-	k->media.stale = true; /* attachments that were stored are not */
 	for (struct channel *c = k->first; c; c = c->next) {
 		c->look = c->resolve = true;
 		c->resolved_to = c->hold_told = 0;

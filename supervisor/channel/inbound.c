@@ -122,17 +122,32 @@ static void dead_letter(struct inbound_ctx *t, const struct err *why)
 		 LT("channel", t->row.channel), LT("why", why->text));
 }
 
-/* What the message leads to; the database failing is the transaction's failure. */
+/* The sender has to try again: nothing is wrong with the message. */
+static bool is_storage_failure(const struct err *e)
+{
+	return e->code == ERR_IO || e->code == ERR_FULL ||
+	       e->code == ERR_BUSY || e->code == ERR_CORRUPT ||
+	       e->code == ERR_MOVED || e->code == ERR_READONLY ||
+	       e->code == ERR_INTERNAL;
+}
+
+/* What the message leads to: a run, or a dead letter that says why not. */
 static int act_on(struct inbound_ctx *t, struct err *e)
 {
 	struct err why;
 	struct inbound_set_in set;
+	int bad = 0;
 
 	if (!strcmp(t->row.kind, "message")) {
 		t->row.state = "queued";
-		if (submit(t, &why))
-			dead_letter(t, &why);
+		bad = submit(t, &why);
 	}
+	if (bad && is_storage_failure(&why)) {
+		*e = why;
+		return -1;
+	}
+	if (bad)
+		dead_letter(t, &why);
 	set = (struct inbound_set_in){
 		.id = t->row.id,
 		.state = t->row.state,
@@ -269,9 +284,9 @@ static int not_now(struct supervisor *s, const char *channel, struct err *e)
 	return -1;
 }
 
-int inbound_take(struct supervisor *s, const char *channel,
-		 const struct inbound_message *m, struct completion done,
-		 struct err *e)
+static int accept_message(struct supervisor *s, const char *channel,
+			  const struct inbound_message *m,
+			  struct completion done, struct err *e)
 {
 	struct inbound_ctx t = {.sup = s, .arrival = m};
 	struct inbound_row known;
@@ -293,8 +308,6 @@ int inbound_take(struct supervisor *s, const char *channel,
 			&known, &t.arena, e);
 	if (found == 0)
 		found = take_new(&t, e) ? -1 : 0;
-	if (found < 0) /* bytes that were stored for it are nobody's */
-		s->channels->media.sweep = true;
 	if (found >= 0) {
 		txn_on_commit(&s->txn, stored, NULL);
 		complete_later(s, done, found ? known.id : t.row.id, found == 0,
@@ -302,6 +315,14 @@ int inbound_take(struct supervisor *s, const char *channel,
 	}
 	arena_fini(&t.arena);
 	return found < 0 ? -1 : 0;
+}
+
+int inbound_take(struct supervisor *s, const char *channel,
+		 const struct inbound_message *m, struct completion done,
+		 struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, accept_message(s, channel, m, done, e), e);
 }
 
 /* --- dead ones -------------------------------------------------------- */
@@ -355,8 +376,8 @@ static int find_conversation(struct inbound_ctx *t, struct err *e)
 	return 0;
 }
 
-int inbound_retry(struct supervisor *s, const char *id, const char *by,
-		  struct completion done, struct err *e)
+static int retry_message(struct supervisor *s, const char *id, const char *by,
+			 struct completion done, struct err *e)
 {
 	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
@@ -374,8 +395,15 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 	return rc ? -1 : 0;
 }
 
-int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
-		    struct completion done, struct err *e)
+int inbound_retry(struct supervisor *s, const char *id, const char *by,
+		  struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, retry_message(s, id, by, done, e), e);
+}
+
+static int dismiss_message(struct supervisor *s, const char *id, const char *by,
+			   struct completion done, struct err *e)
 {
 	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
@@ -398,4 +426,11 @@ int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
 		complete_later(s, done, id, true, "dismissed");
 	arena_fini(&t.arena);
 	return rc ? -1 : 0;
+}
+
+int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
+		    struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, dismiss_message(s, id, by, done, e), e);
 }

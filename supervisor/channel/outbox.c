@@ -176,18 +176,25 @@ static void mark_now(void *arg, const struct err *failed)
 	uv_queue_work(&s->loop, &j->work, outbox_in_thread, outbox_done);
 }
 
-static void take_rows(struct supervisor *s, struct job *j)
+static int store_rows(struct supervisor *s, const struct job *j, struct err *e)
 {
-	struct err e;
-	int rc = txn_begin(&s->txn, &e);
+	int rc = txn_begin(&s->txn, e);
 
 	for (int i = 0; i < j->n && rc == 0; i++) {
 		struct outbox_entry l = {j->agent, j->rows[i].session,
 					 j->rows[i].box};
 
-		rc = outbox_take_row(s, &l, &e);
+		rc = outbox_take_row(s, &l, e);
 	}
-	if (rc) {
+	return rc;
+}
+
+static void take_rows(struct supervisor *s, struct job *j)
+{
+	struct err e;
+
+	txn_try_begin(&s->txn);
+	if (txn_try_end(&s->txn, store_rows(s, j, &e), &e)) {
 		log_error(LT("msg", "an outbox cannot be taken over"),
 			  LT("agent", j->agent), LT("error", e.text));
 		job_over(s, FAILED);

@@ -241,9 +241,12 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 	struct id id;
 	int rc = -1;
 
+	txn_try_begin(&s->txn);
 	if (body &&
-	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0))
+	    (m.room || !m.agent || mail_check_agent(s, m.agent, &why) == 0) &&
+	    txn_begin(&s->txn, &why) == 0)
 		rc = message_send(s->db, &m, &id, &why);
+	rc = txn_try_end(&s->txn, rc, &why);
 	if (rc >= 0)
 		txn_on_commit(&s->txn, mail_news, s);
 	else if (body && (why.code == ERR_INVALID || why.code == ERR_NOTFOUND ||

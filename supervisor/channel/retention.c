@@ -54,19 +54,23 @@ static int64_t wait_of(const struct config *c)
 	return wait < LEAST_MS ? LEAST_MS : wait;
 }
 
-/* After the commit. A transaction that was rolled back has brought the rows
- * back: the walk begins anew. */
 static void walked(void *arg, const struct err *failed)
 {
 	struct supervisor *s = arg;
-	struct retention *w = s->retention;
 
-	if (failed) {
-		w->walking = false;
-		w->asked = (struct retire){0};
-	} else
-		s->channels->media.bytes -= w->bytes;
-	w->bytes = 0;
+	if (!failed)
+		s->channels->media.bytes -= s->retention->bytes;
+	s->retention->bytes = 0;
+}
+
+/* The rows are back: the walk begins anew. */
+static void restart_walk(void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->retention->walking = false;
+	s->retention->asked = (struct retire){0};
+	s->retention->bytes = 0;
 }
 
 /* How many rows it looked at in one turn; 0: over; -1. */
@@ -79,6 +83,7 @@ static int slice(struct supervisor *s, struct retire *r, struct err *e)
 	if (txn_begin(&s->txn, e))
 		return -1;
 	txn_on_commit(&s->txn, walked, s);
+	txn_on_rollback(&s->txn, restart_walk, s);
 	do {
 		n = retire_some(r, s->db, STEP, e);
 		sum += n;
@@ -116,9 +121,11 @@ static void on_time(uv_timer_t *t)
 	if (!w->walking)
 		retire_begin(&w->walk, &ask);
 	w->walking = true;
+	txn_try_begin(&s->txn);
 	n = slice(s, &w->walk, &e);
 	if (n == 0 && log_retention(s, &w->walk.sum, &e))
 		n = -1;
+	n = txn_try_end(&s->txn, n, &e);
 	if (n < 0)
 		log_error(LT("msg", "old messages cannot be removed"),
 			  LT("error", e.text));
@@ -158,10 +165,9 @@ void retention_close(struct supervisor *s)
 
 /* --- for a command ---------------------------------------------------- */
 
-int supervisor_prune_messages(struct supervisor *s,
-			      const struct retention_options *ask,
-			      const char *by, struct completion done,
-			      struct err *e)
+static int prune_messages(struct supervisor *s,
+			  const struct retention_options *ask, const char *by,
+			  struct completion done, struct err *e)
 {
 	struct retire *r = &s->retention->asked;
 	struct retired *sum = &r->sum;
@@ -182,4 +188,13 @@ int supervisor_prune_messages(struct supervisor *s,
 	if (n == 0)
 		*r = (struct retire){0};
 	return 0;
+}
+
+int supervisor_prune_messages(struct supervisor *s,
+			      const struct retention_options *ask,
+			      const char *by, struct completion done,
+			      struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, prune_messages(s, ask, by, done, e), e);
 }

@@ -79,17 +79,17 @@ static int define(struct supervisor *s, const char *name, const cJSON *def,
 	if (txn_begin(&s->txn, e))
 		return -1;
 	changed = agents_put(s->db, &row, a, e);
+	if (changed == 1 &&
+	    tell_host(s, name, row.version > 1 ? "changed" : "added", e))
+		return -1;
 	if (changed == 1)
 		idle_evict_all(s, name);
-	if (changed == 1)
-		changed = tell_host(s, name,
-				    row.version > 1 ? "changed" : "added", e);
 	return changed < 0 ? -1 : 0;
 }
 
-int supervisor_agent_put(struct supervisor *s, const char *name,
-			 const char *definition, const char *by,
-			 struct completion done, struct err *e)
+static int put_agent(struct supervisor *s, const char *name,
+		     const char *definition, const char *by,
+		     struct completion done, struct err *e)
 {
 	struct arena a = {0};
 	cJSON *def = json_parse_object("the definition", definition,
@@ -107,6 +107,15 @@ int supervisor_agent_put(struct supervisor *s, const char *name,
 	return 0;
 }
 
+int supervisor_agent_put(struct supervisor *s, const char *name,
+			 const char *definition, const char *by,
+			 struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, put_agent(s, name, definition, by, done, e),
+			   e);
+}
+
 static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 {
 	if (active_run_count_agent(&s->active, name) == 0 &&
@@ -118,9 +127,8 @@ static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 		       quoted(name).text);
 }
 
-int supervisor_agent_delete(struct supervisor *s, const char *name,
-			    const char *by, struct completion done,
-			    struct err *e)
+static int delete_agent(struct supervisor *s, const char *name, const char *by,
+			struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (has_no_runs(s, name, e) || txn_begin(&s->txn, e) ||
@@ -128,6 +136,14 @@ int supervisor_agent_delete(struct supervisor *s, const char *name,
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;
+}
+
+int supervisor_agent_delete(struct supervisor *s, const char *name,
+			    const char *by, struct completion done,
+			    struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, delete_agent(s, name, by, done, e), e);
 }
 
 struct purge {
@@ -149,9 +165,9 @@ static void remove_files(void *arg, const struct err *failed)
 		p->done.call(p->done.arg, &r);
 }
 
-int supervisor_agent_delete_all(struct supervisor *s, const char *name,
-				const char *by, struct completion done,
-				struct err *e)
+static int delete_agent_and_files(struct supervisor *s, const char *name,
+				  const char *by, struct completion done,
+				  struct err *e)
 {
 	struct purge *p = txn_alloc(&s->txn, sizeof *p);
 
@@ -167,9 +183,17 @@ int supervisor_agent_delete_all(struct supervisor *s, const char *name,
 	return 0;
 }
 
-int supervisor_agent_move(struct supervisor *s, const char *name,
-			  const char *path, const char *by,
-			  struct completion done, struct err *e)
+int supervisor_agent_delete_all(struct supervisor *s, const char *name,
+				const char *by, struct completion done,
+				struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn,
+			   delete_agent_and_files(s, name, by, done, e), e);
+}
+
+static int move_agent(struct supervisor *s, const char *name, const char *path,
+		      const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!path || path[0] != '/')
@@ -181,6 +205,14 @@ int supervisor_agent_move(struct supervisor *s, const char *name,
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;
+}
+
+int supervisor_agent_move(struct supervisor *s, const char *name,
+			  const char *path, const char *by,
+			  struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, move_agent(s, name, path, by, done, e), e);
 }
 
 /* A file of an older program is brought to this one's schema by opening it. */
@@ -208,8 +240,8 @@ int supervisor_agent_database(struct supervisor *s, const char *name,
 	return bring_forward(s, out, e);
 }
 
-int supervisor_agent_file(struct supervisor *s, const char *name,
-			  struct completion done, struct err *e)
+static int make_agent_file(struct supervisor *s, const char *name,
+			   struct completion done, struct err *e)
 {
 	struct agent_database_row file;
 	struct agent_row row;
@@ -228,4 +260,11 @@ int supervisor_agent_file(struct supervisor *s, const char *name,
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;
+}
+
+int supervisor_agent_file(struct supervisor *s, const char *name,
+			  struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, make_agent_file(s, name, done, e), e);
 }

@@ -123,9 +123,8 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 
 /* --- tokens ----------------------------------------------------------- */
 
-int supervisor_token_add(struct supervisor *s, const char *name,
-			 const char *hash, const char *scopes,
-			 struct completion done, struct err *e)
+static int add_token(struct supervisor *s, const char *name, const char *hash,
+		     const char *scopes, struct completion done, struct err *e)
 {
 	struct id id = id_new(ID_TOKEN);
 	struct api_token_row row = {
@@ -152,8 +151,17 @@ int supervisor_token_add(struct supervisor *s, const char *name,
 	return 0;
 }
 
-int supervisor_token_delete(struct supervisor *s, const char *name,
-			    struct completion done, struct err *e)
+int supervisor_token_add(struct supervisor *s, const char *name,
+			 const char *hash, const char *scopes,
+			 struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, add_token(s, name, hash, scopes, done, e),
+			   e);
+}
+
+static int delete_token(struct supervisor *s, const char *name,
+			struct completion done, struct err *e)
 {
 	struct api_token_delete_in key = {name};
 	int n;
@@ -169,6 +177,13 @@ int supervisor_token_delete(struct supervisor *s, const char *name,
 		return -1;
 	complete_later(s, done, name, true, NULL);
 	return 0;
+}
+
+int supervisor_token_delete(struct supervisor *s, const char *name,
+			    struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, delete_token(s, name, done, e), e);
 }
 
 /* --- going down ------------------------------------------------------- */
@@ -196,8 +211,9 @@ void end_if_done(struct supervisor *s)
 		txn_on_commit(&s->txn, end_loop, s);
 }
 
-int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
-		    struct completion done, struct err *e)
+static int stop_supervisor(struct supervisor *s, const char *intent,
+			   const char *by, struct completion done,
+			   struct err *e)
 {
 	struct handoff_put_in row = {
 		.intent = intent,
@@ -238,4 +254,11 @@ int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
 		active_run_each(&s->active, stop_one, copy);
 	end_if_done(s);
 	return 0;
+}
+
+int supervisor_stop(struct supervisor *s, const char *intent, const char *by,
+		    struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, stop_supervisor(s, intent, by, done, e), e);
 }

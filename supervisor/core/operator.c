@@ -21,9 +21,8 @@
  * What operators' commands have skepd write for them while it runs, since it
  * alone writes the control plane. The work itself is theirs (ops/).
  */
-int supervisor_backup_note(struct supervisor *s,
-			   const struct backup_run_row *row, const char *by,
-			   struct completion done, struct err *e)
+static int note_backup(struct supervisor *s, const struct backup_run_row *row,
+		       const char *by, struct completion done, struct err *e)
 {
 	bool over = row->ended_at != OPT_NONE;
 
@@ -39,10 +38,17 @@ int supervisor_backup_note(struct supervisor *s,
 	return 0;
 }
 
-int supervisor_migration_run(struct supervisor *s,
-			     const struct migration_run_row *row,
-			     const char *by, struct completion done,
-			     struct err *e)
+int supervisor_backup_note(struct supervisor *s,
+			   const struct backup_run_row *row, const char *by,
+			   struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, note_backup(s, row, by, done, e), e);
+}
+
+static int note_migration(struct supervisor *s,
+			  const struct migration_run_row *row, const char *by,
+			  struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
@@ -54,6 +60,15 @@ int supervisor_migration_run(struct supervisor *s,
 		return -1;
 	complete_later(s, done, row->id, true, NULL);
 	return 0;
+}
+
+int supervisor_migration_run(struct supervisor *s,
+			     const struct migration_run_row *row,
+			     const char *by, struct completion done,
+			     struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, note_migration(s, row, by, done, e), e);
 }
 
 /* Looks first: a statement that fails undoes the whole transaction. */
@@ -71,10 +86,10 @@ static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 	return found > 0 ? 0 : -1;
 }
 
-int supervisor_migration_source(struct supervisor *s,
-				const struct migration_source_row *row,
-				const char *by, struct completion done,
-				struct err *e)
+static int note_migration_source(struct supervisor *s,
+				 const struct migration_source_row *row,
+				 const char *by, struct completion done,
+				 struct err *e)
 {
 	control_set_actor(by);
 	if (!row->path || !row->target || !row->sha256 || !row->run ||
@@ -89,10 +104,20 @@ int supervisor_migration_source(struct supervisor *s,
 	return 0;
 }
 
-int supervisor_migration_removed(struct supervisor *s,
-				 const struct migration_source_removed_in *in,
-				 const char *by, struct completion done,
-				 struct err *e)
+int supervisor_migration_source(struct supervisor *s,
+				const struct migration_source_row *row,
+				const char *by, struct completion done,
+				struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, note_migration_source(s, row, by, done, e),
+			   e);
+}
+
+static int note_migration_removed(struct supervisor *s,
+				  const struct migration_source_removed_in *in,
+				  const char *by, struct completion done,
+				  struct err *e)
 {
 	control_set_actor(by);
 	if (!in->file || !in->removed)
@@ -105,7 +130,17 @@ int supervisor_migration_removed(struct supervisor *s,
 	return 0;
 }
 
-int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
+int supervisor_migration_removed(struct supervisor *s,
+				 const struct migration_source_removed_in *in,
+				 const char *by, struct completion done,
+				 struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, note_migration_removed(s, in, by, done, e),
+			   e);
+}
+
+static int add_audit(struct supervisor *s, const char *act, const char *subject,
 		     const char *detail, const char *by, struct completion done,
 		     struct err *e)
 {
@@ -117,6 +152,15 @@ int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
 		return -1;
 	complete_later(s, done, subject ? subject : act, true, NULL);
 	return 0;
+}
+
+int supervisor_audit(struct supervisor *s, const char *act, const char *subject,
+		     const char *detail, const char *by, struct completion done,
+		     struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn,
+			   add_audit(s, act, subject, detail, by, done, e), e);
 }
 
 /* --- a slice at a time: the command asks again until nothing is left ---- */
@@ -161,8 +205,8 @@ static int prune_some(struct sql *db, int64_t count, const void *arg,
 	return sql_exec(db, Q_PRUNE_RUNS, &in, e);
 }
 
-int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
-		     const char *by, struct completion done, struct err *e)
+static int prune_runs(struct supervisor *s, const struct prune_runs_in *ask,
+		      const char *by, struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
@@ -175,6 +219,13 @@ int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
 			      slice(s, ask->count, prune_some, ask, e), done);
 }
 
+int supervisor_prune(struct supervisor *s, const struct prune_runs_in *ask,
+		     const char *by, struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, prune_runs(s, ask, by, done, e), e);
+}
+
 static int vacuum_some(struct sql *db, int64_t count, const void *arg,
 		       struct err *e)
 {
@@ -182,8 +233,8 @@ static int vacuum_some(struct sql *db, int64_t count, const void *arg,
 	return (int)sql_give_back(db, count, e);
 }
 
-int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
-		      struct completion done, struct err *e)
+static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
+			struct completion done, struct err *e)
 {
 	control_set_actor(by);
 	if (pages < 1 || pages > SLICE_MAX)
@@ -191,6 +242,13 @@ int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
 			       SLICE_MAX);
 	return complete_count(s, "pages", slice(s, pages, vacuum_some, NULL, e),
 			      done);
+}
+
+int supervisor_vacuum(struct supervisor *s, int64_t pages, const char *by,
+		      struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, vacuum_pages(s, pages, by, done, e), e);
 }
 
 /* --- another file for an agent ----------------------------------------- */
@@ -231,9 +289,9 @@ static int check_place(const char *path, const char *file, struct err *e)
 		       file);
 }
 
-int supervisor_agent_restore(struct supervisor *s, const char *name,
-			     const char *path, const char *by,
-			     struct completion done, struct err *e)
+static int restore_agent(struct supervisor *s, const char *name,
+			 const char *path, const char *by,
+			 struct completion done, struct err *e)
 {
 	struct swap *w = txn_alloc(&s->txn, sizeof *w);
 	struct arena a = {0};
@@ -265,4 +323,13 @@ int supervisor_agent_restore(struct supervisor *s, const char *name,
 	}
 	arena_fini(&a);
 	return rc ? -1 : 0;
+}
+
+int supervisor_agent_restore(struct supervisor *s, const char *name,
+			     const char *path, const char *by,
+			     struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, restore_agent(s, name, path, by, done, e),
+			   e);
 }

@@ -2,11 +2,28 @@
 
 #include "lib/base/fault.h"
 #include "lib/base/log.h"
+#include "lib/db/savepoint.h"
+
+#include <assert.h>
 
 struct effect {
 	txn_effect *call;
 	void *arg;
 	struct effect *next;
+};
+
+struct rollback {
+	txn_rollback *undo;
+	void *arg;
+	struct rollback *next;
+};
+
+struct txn_try {
+	struct txn_try *outer;
+	bool open; /* has a savepoint */
+	struct sql_savepoint savepoint;
+	struct effect **effects; /* those before it end here */
+	struct rollback *rollbacks;
 };
 
 static void on_prepare(uv_prepare_t *h)
@@ -48,10 +65,8 @@ void txn_refuse(struct txn *s, const struct err *why)
 		s->why = *why;
 }
 
-int txn_begin(struct txn *s, struct err *e)
+static int begin(struct txn *s, struct err *e)
 {
-	if (s->open)
-		return 0;
 	if (s->refused) {
 		*e = s->why;
 		return -1;
@@ -62,6 +77,64 @@ int txn_begin(struct txn *s, struct err *e)
 	return 0;
 }
 
+static struct txn_try *outermost_without_savepoint(struct txn *s)
+{
+	struct txn_try *found = NULL;
+
+	for (struct txn_try *v = s->verb; v && !v->open; v = v->outer)
+		found = v;
+	return found;
+}
+
+int txn_begin(struct txn *s, struct err *e)
+{
+	struct txn_try *v;
+
+	if (!s->open && begin(s, e))
+		return -1;
+	while ((v = outermost_without_savepoint(s))) {
+		if (sql_savepoint_begin(s->db, &v->savepoint, e))
+			return -1;
+		v->open = true;
+	}
+	return 0;
+}
+
+void txn_try_begin(struct txn *s)
+{
+	struct txn_try *v = arena_alloc(&s->arena, sizeof *v);
+
+	*v = (struct txn_try){
+		.outer = s->verb, .effects = s->end, .rollbacks = s->rollbacks};
+	s->verb = v;
+}
+
+/* Down to those that were registered before, newest first. */
+static void call_rollbacks(struct txn *s, struct rollback *before)
+{
+	while (s->rollbacks != before) {
+		struct rollback *r = s->rollbacks;
+
+		s->rollbacks = r->next;
+		r->undo(r->arg);
+	}
+}
+
+int txn_try_end(struct txn *s, int rc, struct err *e)
+{
+	struct txn_try *v = s->verb;
+
+	s->verb = v->outer;
+	if (v->open)
+		rc = sql_savepoint_end(s->db, &v->savepoint, rc, e);
+	if (rc >= 0)
+		return rc;
+	*v->effects = NULL;
+	s->end = v->effects;
+	call_rollbacks(s, v->rollbacks);
+	return rc;
+}
+
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg)
 {
 	struct effect *f = arena_alloc(&s->arena, sizeof *f);
@@ -70,6 +143,14 @@ void txn_on_commit(struct txn *s, txn_effect *effect, void *arg)
 	f->arg = arg;
 	*s->end = f;
 	s->end = &f->next;
+}
+
+void txn_on_rollback(struct txn *s, txn_rollback *undo, void *arg)
+{
+	struct rollback *r = arena_alloc(&s->arena, sizeof *r);
+
+	*r = (struct rollback){undo, arg, s->rollbacks};
+	s->rollbacks = r;
 }
 
 void *txn_alloc(struct txn *s, size_t n)
@@ -98,7 +179,7 @@ static int commit(struct txn *s, struct err *e)
 	return rc;
 }
 
-static void let_go(struct txn *s, const struct err *failed)
+static void call_effects(struct txn *s, const struct err *failed)
 {
 	struct effect *f = s->first;
 
@@ -113,6 +194,7 @@ void txn_end(struct txn *s)
 	struct err e;
 	int rc;
 
+	assert(!s->verb);
 	for (;;) {
 		s->calls.before(s->calls.arg);
 		if (!s->open && !s->first)
@@ -121,7 +203,10 @@ void txn_end(struct txn *s)
 		if (rc)
 			log_error(LT("msg", "a step could not be committed"),
 				  LT("error", e.text));
-		let_go(s, rc ? &e : NULL);
+		if (rc)
+			call_rollbacks(s, NULL);
+		s->rollbacks = NULL;
+		call_effects(s, rc ? &e : NULL);
 		if (rc)
 			s->calls.failed(s->calls.arg, &e);
 	}

@@ -9,16 +9,26 @@
 #include <uv.h>
 
 /*
- * One step is all that happens between two polls of the loop. Handlers change
- * rows inside it, and say what shall then be seen outside: a reply, a message,
- * a spawn. The step commits once, to the disk (synchronous=FULL), and only then
- * lets the effects go: nothing is ever seen that a crash could take back, and
- * however much happened in the turn waits for the disk once.
+ * One transaction covers everything that happens between two polls of the loop.
+ * Handlers change rows in it and register effects: a reply, a message, a spawn.
+ * The transaction commits once, to the disk (synchronous=FULL), and only then are
+ * the effects called. So no effect is visible that a crash could undo, and all
+ * changes of the turn wait for the disk once.
  *
- * If the commit fails, every effect is told so instead, and then `failed` is
- * called: what is in memory may be ahead of the rows and has to be read again.
+ * A verb is a part of the transaction that can fail alone:
+ *
+ *   txn_try_begin(txn);
+ *   return txn_try_end(txn, verb(…, e), e);
+ *
+ * If it fails, its changes of rows are rolled back to a savepoint, its effects are
+ * dropped, and what it registered with txn_on_rollback is called. The other verbs
+ * of the turn are not affected.
+ *
+ * If the commit fails, all rollbacks are called, then every effect with the error,
+ * and then `failed`: memory may be ahead of the rows and has to be read again.
  */
 typedef void txn_effect(void *arg, const struct err *failed);
+typedef void txn_rollback(void *arg);
 
 struct txn_calls {
 	void *arg;
@@ -34,6 +44,8 @@ struct txn {
 	struct arena arena;
 	struct effect *first;
 	struct effect **end;
+	struct rollback *rollbacks; /* newest first */
+	struct txn_try *verb;       /* innermost, or NULL */
 	struct txn_calls calls;
 	int64_t commits;
 	bool refused; /* see txn_refuse */
@@ -47,18 +59,28 @@ void txn_close(struct txn *s); /* commits what is open; stops the handles */
 /* No change is begun any more, for this reason; NULL: they are again. */
 void txn_refuse(struct txn *s, const struct err *why);
 
-/* Before the first change of a handler. Again in the same step: nothing. */
+/* Before the first change of a handler or verb. May be called again. */
 int txn_begin(struct txn *s, struct err *e);
+
+/* A verb; they nest. txn_try_end returns rc, or -1 if the database failed. A verb
+ * that changes no row costs nothing. */
+void txn_try_begin(struct txn *s);
+int txn_try_end(struct txn *s, int rc, struct err *e);
 
 /* Keeps effect(arg) for after the commit. Without a change, it is called at the
  * end of the transaction all the same. Effects are called in order. */
 void txn_on_commit(struct txn *s, txn_effect *effect, void *arg);
 
+/* Keeps undo(arg) for when the changes made so far by this verb, or the whole
+ * transaction, are rolled back: it takes back changes of memory. The newest is
+ * called first. */
+void txn_on_rollback(struct txn *s, txn_rollback *undo, void *arg);
+
 /* Memory that lives until the effects have been called. */
 void *txn_alloc(struct txn *s, size_t n);
 char *txn_text(struct txn *s, const char *text);
 
-/* Commits, lets effects go, and again for what these changed. */
+/* Commits, calls the effects, and repeats that for the changes these made. */
 void txn_end(struct txn *s);
 
 #endif

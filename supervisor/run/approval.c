@@ -158,7 +158,10 @@ void approvals_expire(struct supervisor *s)
 			.allow = !strcmp(rows[i].fallback, "allow"),
 			.by = "skepd"};
 
-		if (decide(s, &rows[i], "expired", &answer, &e))
+		txn_try_begin(&s->txn);
+		if (txn_try_end(&s->txn,
+				decide(s, &rows[i], "expired", &answer, &e),
+				&e))
 			n = -1;
 	}
 	if (n < 0)
@@ -211,9 +214,9 @@ static int check_choice(const struct approval_row *row,
 	return rc;
 }
 
-int supervisor_answer(struct supervisor *s, const char *approval,
-		      const struct supervisor_answer *answer,
-		      struct completion done, struct err *e)
+static int answer_approval(struct supervisor *s, const char *approval,
+			   const struct supervisor_answer *answer,
+			   struct completion done, struct err *e)
 {
 	struct approval_get_in key = {approval};
 	struct approval_row row;
@@ -236,4 +239,13 @@ int supervisor_answer(struct supervisor *s, const char *approval,
 		return -1;
 	complete_later(s, done, approval, true, NULL);
 	return 0;
+}
+
+int supervisor_answer(struct supervisor *s, const char *approval,
+		      const struct supervisor_answer *answer,
+		      struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn,
+			   answer_approval(s, approval, answer, done, e), e);
 }

@@ -3,6 +3,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/json/json.h"
 
@@ -73,8 +74,8 @@ struct run_request supervisor_run_defaults(const struct supervisor *s)
 static int cancel_run(struct supervisor *s, const char *id, const char *reason,
 		      const char *detail, const char *by, struct err *e);
 
-int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
-			  struct completion done, struct err *e)
+static int submit_run(struct supervisor *s, const struct run_request *ask,
+		      struct completion done, struct err *e)
 {
 	struct run_request full = *ask;
 	struct agent_row agent;
@@ -108,6 +109,13 @@ int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
 	complete_later(s, done, made.id.text, made.is_new,
 		       made.is_new ? "accepted" : "known");
 	return 0;
+}
+
+int supervisor_submit_run(struct supervisor *s, const struct run_request *ask,
+			  struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, submit_run(s, ask, done, e), e);
 }
 
 static int find_run(struct supervisor *s, const char *id, struct run_row *row,
@@ -153,8 +161,8 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	return supervisor_submit_run(s, &ask, done, e);
 }
 
-int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
-			 struct completion done, struct err *e)
+static int retry_run(struct supervisor *s, const char *run, const char *by,
+		     struct completion done, struct err *e)
 {
 	struct arena a = {0};
 	struct run_row row;
@@ -164,6 +172,13 @@ int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
 		rc = retry_row(s, &row, by, &a, done, e);
 	arena_fini(&a);
 	return rc;
+}
+
+int supervisor_retry_run(struct supervisor *s, const char *run, const char *by,
+			 struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, retry_run(s, run, by, done, e), e);
 }
 
 /* --- commands --------------------------------------------------------- */
@@ -271,9 +286,9 @@ static const char *cancel_idle(struct supervisor *s, const char *run)
 	return "it was over; the agent that it kept is being ended";
 }
 
-int supervisor_cancel_run(struct supervisor *s, const char *run,
-			  const char *why, const char *by,
-			  struct completion done, struct err *e)
+static int cancel_by_request(struct supervisor *s, const char *run,
+			     const char *why, const char *by,
+			     struct completion done, struct err *e)
 {
 	int changed;
 
@@ -289,13 +304,26 @@ int supervisor_cancel_run(struct supervisor *s, const char *run,
 	return 0;
 }
 
+int supervisor_cancel_run(struct supervisor *s, const char *run,
+			  const char *why, const char *by,
+			  struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, cancel_by_request(s, run, why, by, done, e),
+			   e);
+}
+
 void active_run_stop(struct active_run *l, const char *by)
 {
 	struct why why = {.reason = "stopped", .verdict = RUN_WILL_AGAIN};
 	struct err e;
 
-	if (l->verdict == RUN_NO_VERDICT)
-		end_live(l, &why, "stop", by, &e);
+	if (l->verdict != RUN_NO_VERDICT)
+		return;
+	txn_try_begin(&l->sup->txn);
+	if (txn_try_end(&l->sup->txn, end_live(l, &why, "stop", by, &e), &e))
+		log_error(LT("msg", "a run cannot be stopped"),
+			  LT("run", l->id), LT("error", e.text));
 }
 
 /* A live run that can still be told something. */
@@ -350,18 +378,21 @@ static int pause_or_resume(struct supervisor *s, const char *run, bool pause,
 int supervisor_pause_run(struct supervisor *s, const char *run, const char *by,
 			 struct completion done, struct err *e)
 {
-	return pause_or_resume(s, run, true, by, done, e);
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, pause_or_resume(s, run, true, by, done, e),
+			   e);
 }
 
 int supervisor_resume_run(struct supervisor *s, const char *run, const char *by,
 			  struct completion done, struct err *e)
 {
-	return pause_or_resume(s, run, false, by, done, e);
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, pause_or_resume(s, run, false, by, done, e),
+			   e);
 }
 
-int supervisor_send_to_run(struct supervisor *s, const char *run,
-			   const char *text, const char *by,
-			   struct completion done, struct err *e)
+static int send_to_run(struct supervisor *s, const char *run, const char *text,
+		       const char *by, struct completion done, struct err *e)
 {
 	struct active_run *l = reachable(s, run, e);
 	struct buf body = BUF_MAX(RUN_SEND_MAX * 6 + 64);
@@ -384,4 +415,12 @@ int supervisor_send_to_run(struct supervisor *s, const char *run,
 	effect_apply(l, RUN_EFFECT_COMMAND);
 	complete_later(s, done, run, true, "on its way");
 	return 0;
+}
+
+int supervisor_send_to_run(struct supervisor *s, const char *run,
+			   const char *text, const char *by,
+			   struct completion done, struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, send_to_run(s, run, text, by, done, e), e);
 }

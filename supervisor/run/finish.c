@@ -97,18 +97,21 @@ static int apply_report(struct active_run *l, struct err *e)
 		why.detail = l->detail;
 	}
 	if (txn_begin(&l->sup->txn, e) ||
-	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0)
+	    sql_exec(l->sup->db, Q_RUN_SET_REPORT, &report, e) < 0 ||
+	    transition_apply(l, RUN_EV_FINISH, &why, e))
 		return -1;
 	l->reconciled = w->in_file; /* else what is in the file counts */
 	if (w->seq > l->last_seq)
 		l->last_seq = w->seq;
-	return transition_apply(l, RUN_EV_FINISH, &why, e);
+	return 0;
 }
 
 int supervisor_finish(struct active_run *l, struct err *e)
 {
-	int rc = apply_report(l, e);
+	int rc;
 
+	txn_try_begin(&l->sup->txn);
+	rc = txn_try_end(&l->sup->txn, apply_report(l, e), e);
 	live_forget_word(l);
 	return rc;
 }

@@ -185,7 +185,6 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 	l->is_waiting = w->is_waiting;
 	l->last_command = w->last_command;
 	l->handed = true;
-	idle_drop(w);
 	return 0;
 }
 

@@ -278,7 +278,8 @@ static void handle_message(struct supervisor *s, struct ipc_from from,
 	}
 	l->heard_ms = (int64_t)uv_now(&s->loop);
 	l->from = from;
-	if (handlers[m->type](l, from, m, &e) == 0)
+	txn_try_begin(&s->txn);
+	if (txn_try_end(&s->txn, handlers[m->type](l, from, m, &e), &e) == 0)
 		return;
 	log_warn(LT("msg", "a worker's message was refused"), LT("run", l->id),
 		 LT("type", msg_name(m->type)), LT("error", e.text));

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define RETRY_MS 1000 /* after a failure of the database */
+
 /* A workspace in the agent's file has one mount, and these drivers need it. */
 static bool needs_mount(const struct agent_row *a)
 {
@@ -53,20 +55,6 @@ static int schedule(struct supervisor *s, struct arena *a, struct err *e)
 	return 0;
 }
 
-void schedule_runs(struct supervisor *s)
-{
-	struct arena a = {0};
-	struct err e;
-
-	if (!s->schedule || s->stopping)
-		return;
-	s->schedule = false;
-	if (schedule(s, &a, &e) < 0)
-		log_error(LT("msg", "the queue cannot be served"),
-			  LT("error", e.text));
-	arena_fini(&a);
-}
-
 /* --- what the clock changes ------------------------------------------- */
 
 static int expire(struct supervisor *s, int64_t now, struct arena *a,
@@ -101,6 +89,23 @@ static void on_alarm(uv_timer_t *h)
 			  LT("error", e.text));
 	approvals_expire(s);
 	s->schedule = s->alarm_stale = true;
+	arena_fini(&a);
+}
+
+void schedule_runs(struct supervisor *s)
+{
+	struct arena a = {0};
+	struct err e;
+
+	if (!s->schedule || s->stopping)
+		return;
+	s->schedule = false;
+	if (schedule(s, &a, &e) < 0) {
+		log_error(LT("msg", "the queue cannot be served"),
+			  LT("error", e.text));
+		s->alarm_stale = false;
+		uv_timer_start(&s->alarm, on_alarm, RETRY_MS, 0);
+	}
 	arena_fini(&a);
 }
 

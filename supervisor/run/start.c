@@ -350,6 +350,8 @@ static int launch(struct claim *c, const struct buf *start,
 		active_run_drop(l);
 		return -1;
 	}
+	if (w)
+		idle_drop(w); /* it is l's worker now */
 	mark(MARK_given);
 	return 0;
 }
@@ -365,8 +367,8 @@ static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
 	return launch(c, start, w, e);
 }
 
-int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
-		     struct err *e)
+static int start_claimed(struct supervisor *s, const char *id,
+			 int64_t agent_limit, struct err *e)
 {
 	struct claim c = {.sup = s};
 	struct run_active_get_in key = {id};
@@ -394,4 +396,11 @@ int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
 	buf_fini(&start);
 	arena_fini(&c.arena);
 	return rc;
+}
+
+int start_queued_run(struct supervisor *s, const char *id, int64_t agent_limit,
+		     struct err *e)
+{
+	txn_try_begin(&s->txn);
+	return txn_try_end(&s->txn, start_claimed(s, id, agent_limit, e), e);
 }

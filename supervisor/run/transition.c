@@ -6,6 +6,42 @@
 
 #include <string.h>
 
+/* The run as it was before a transition that may be rolled back. */
+struct run_before {
+	struct supervisor *sup;
+	char id[ID_SIZE];
+	enum run_state state;
+	enum run_verdict verdict;
+	char reason[64];
+	const char *detail;
+};
+
+static void restore_run(void *arg)
+{
+	const struct run_before *b = arg;
+	struct active_run *l = active_run_find(&b->sup->active, b->id);
+
+	if (!l)
+		return;
+	l->state = b->state;
+	l->verdict = b->verdict;
+	active_run_set_reason(l, b->reason, b->detail);
+}
+
+static void keep_for_rollback(struct active_run *l)
+{
+	struct txn *txn = &l->sup->txn;
+	struct run_before *b = txn_alloc(txn, sizeof *b);
+
+	*b = (struct run_before){.sup = l->sup,
+				 .state = l->state,
+				 .verdict = l->verdict,
+				 .detail = txn_text(txn, l->detail)};
+	memcpy(b->id, l->id, sizeof b->id);
+	memcpy(b->reason, l->reason, sizeof b->reason);
+	txn_on_rollback(txn, restore_run, b);
+}
+
 /* The words that stand with the run from now on. */
 static void set_reason(struct active_run *l, const struct why *why)
 {
@@ -46,6 +82,7 @@ int transition_apply(struct active_run *l, enum run_event event,
 			       run_state_word(l->state));
 	if (txn_begin(&l->sup->txn, e))
 		return -1;
+	keep_for_rollback(l);
 	set_reason(l, why);
 	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
 		l->verdict = RUN_NO_VERDICT;

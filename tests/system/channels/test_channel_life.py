@@ -1,36 +1,13 @@
 """A channel is switched, changed and removed while messages come and go:
 nothing is lost, nothing stands still, and nothing goes to somebody else."""
 import json
-import signal
 import sys
 import time
 
 import lib
 from channel_lib import post, receiver, say, settled, webhook
 from plugin_lib import plugin, show, until
-from skepd_lib import Connection, Host, Refused, host
-
-
-def at_once(h, *asks):
-    """Requests that skepd reads in one turn of its loop; their statuses."""
-    calls = []
-    for _ in asks:
-        c = Connection(h.home.path / "run" / "skep.sock", 60)
-        c.request("GET", "/v1/health")
-        c.getresponse().read()
-        calls.append(c)
-    h.process.send_signal(signal.SIGSTOP)
-    try:
-        for c, (path, body) in zip(calls, asks):
-            c.request("POST", path, json.dumps(body),
-                      {"Content-Type": "application/json"})
-    finally:
-        h.process.send_signal(signal.SIGCONT)
-    answers = [c.getresponse() for c in calls]
-    for c, r in zip(calls, answers):
-        r.read()
-        c.close()
-    return [r.status for r in answers]
+from skepd_lib import Host, Refused, host, in_one_turn
 
 
 def test_what_was_claimed_as_its_channel_was_disabled_holds_nobody_up(home):
@@ -38,7 +15,7 @@ def test_what_was_claimed_as_its_channel_was_disabled_holds_nobody_up(home):
     h = host(home)
     webhook(h, "web", r.url, inflight=1)
     for i in range(5):
-        said = at_once(h, ("/v1/deliveries", {"channel": "web",
+        said = in_one_turn(h, ("/v1/deliveries", {"channel": "web",
                                               "body": {"text": "m%d" % i}}),
                        ("/v1/channels/web/disable", {}))
         h.call("POST", "/v1/channels/web/enable", {})

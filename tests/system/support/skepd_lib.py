@@ -243,6 +243,26 @@ class Host:
         assert not prompts, prompts
 
 
+def in_one_turn(h, *requests):
+    """Requests that skepd reads in one turn of its loop; their statuses."""
+    calls = [Connection(h.home.path / "run" / "skep.sock", 60) for _ in requests]
+    for c in calls:
+        c.request("GET", "/v1/health")
+        c.getresponse().read()
+    h.process.send_signal(signal.SIGSTOP)
+    try:
+        for c, (path, body) in zip(calls, requests):
+            c.request("POST", path, json.dumps(body),
+                      {"Content-Type": "application/json"})
+    finally:
+        h.process.send_signal(signal.SIGCONT)
+    answers = [c.getresponse() for c in calls]
+    for c, r in zip(calls, answers):
+        r.read()
+        c.close()
+    return [r.status for r in answers]
+
+
 def host(home, **config):
     """A supervisor with quick settings, and these over them."""
     merged = {"run": dict(QUICK["run"], **config)}

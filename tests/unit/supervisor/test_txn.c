@@ -159,6 +159,131 @@ static void a_failed_statement_takes_the_whole_step_back(void **state)
 	assert_int_equal(rows_seen(), 1);
 }
 
+static int put_bad(void)
+{
+	struct kv_put_in bad = {"t", "two", NULL, OPT_NONE, 1};
+	struct err e;
+
+	return txn_begin(&txn, &e) || sql_exec(db, Q_KV_PUT, &bad, &e) < 0 ? -1
+									   : 0;
+}
+
+static void undo(void *arg)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "undo-%s", (const char *)arg);
+	note_call(text);
+}
+
+static void a_refused_verb_leaves_no_trace(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("one");
+	txn_on_commit(&txn, note_result, a);
+	txn_try_begin(&txn);
+	put("two");
+	txn_on_commit(&txn, note_result, b);
+	txn_on_rollback(&txn, undo, a);
+	txn_on_rollback(&txn, undo, b);
+	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
+	assert_string_equal(seen, "undo-b undo-a ");
+	put("three");
+	txn_on_commit(&txn, note_result, a);
+	txn_end(&txn);
+	assert_string_equal(seen, "undo-b undo-a a:2 a:2 ");
+	assert_int_equal(failures, 0);
+}
+
+static void a_failed_statement_takes_its_verb_back_alone(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("one");
+	txn_on_commit(&txn, note_result, a);
+	txn_try_begin(&txn);
+	put("three");
+	assert_int_equal(txn_try_end(&txn, put_bad(), &e), -1);
+	txn_end(&txn);
+	assert_string_equal(seen, "a:1 ");
+	assert_int_equal(failures, 0);
+}
+
+static void a_verb_cannot_go_on_after_a_failed_statement(void **state)
+{
+	struct err e;
+
+	(void)state;
+	txn_try_begin(&txn);
+	put("one");
+	(void)put_bad();
+	assert_int_equal(txn_try_end(&txn, 0, &e), -1);
+	put("two");
+	txn_end(&txn);
+	assert_int_equal(rows_seen(), 1);
+	assert_int_equal(failures, 0);
+}
+
+static void verbs_nest(void **state)
+{
+	struct err e;
+
+	(void)state;
+	txn_try_begin(&txn);
+	txn_try_begin(&txn); /* opens the savepoints of both */
+	put("one");
+	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
+	txn_try_begin(&txn);
+	put("two");
+	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
+	txn_on_commit(&txn, note_result, a);
+	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
+	txn_try_begin(&txn);
+	txn_try_begin(&txn);
+	put("three");
+	txn_on_commit(&txn, note_result, b);
+	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
+	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
+	txn_end(&txn);
+	assert_string_equal(seen, "a:1 ");
+}
+
+static void a_verb_that_changes_no_row_begins_no_transaction(void **state)
+{
+	struct err e;
+
+	(void)state;
+	txn_try_begin(&txn);
+	txn_on_commit(&txn, note_result, a);
+	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
+	assert_false(sql_in_transaction(db));
+	txn_end(&txn);
+	assert_string_equal(seen, "a:0 ");
+	assert_int_equal(txn.commits, 0);
+}
+
+static void a_failed_commit_calls_rollbacks_before_effects(void **state)
+{
+	struct err e;
+
+	(void)state;
+	txn_try_begin(&txn);
+	put("one");
+	txn_on_commit(&txn, note_result, a);
+	txn_on_rollback(&txn, undo, a);
+	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
+	(void)put_bad(); /* outside of a verb */
+	txn_end(&txn);
+	assert_string_equal(seen, "undo-a a!:0 ");
+	assert_int_equal(failures, 1);
+	put("two");
+	txn_end(&txn); /* rollbacks are called once */
+	assert_string_equal(seen, "undo-a a!:0 ");
+}
+
 static void on_timer(uv_timer_t *t)
 {
 	put_row("from the loop");
@@ -186,6 +311,12 @@ int main(void)
 		T(what_an_effect_changes_is_committed_too),
 		T(an_effect_without_a_change_costs_no_commit),
 		T(a_failed_statement_takes_the_whole_step_back),
+		T(a_refused_verb_leaves_no_trace),
+		T(a_failed_statement_takes_its_verb_back_alone),
+		T(a_verb_cannot_go_on_after_a_failed_statement),
+		T(verbs_nest),
+		T(a_verb_that_changes_no_row_begins_no_transaction),
+		T(a_failed_commit_calls_rollbacks_before_effects),
 		T(the_loop_ends_the_step_before_it_waits),
 	};
 
