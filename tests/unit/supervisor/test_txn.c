@@ -181,16 +181,16 @@ static void a_refused_verb_leaves_no_trace(void **state)
 	struct err e;
 
 	(void)state;
-	put("one");
+	put_row("one");
 	txn_on_commit(&txn, note_result, a);
 	txn_try_begin(&txn);
-	put("two");
+	put_row("two");
 	txn_on_commit(&txn, note_result, b);
 	txn_on_rollback(&txn, undo, a);
 	txn_on_rollback(&txn, undo, b);
 	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
 	assert_string_equal(seen, "undo-b undo-a ");
-	put("three");
+	put_row("three");
 	txn_on_commit(&txn, note_result, a);
 	txn_end(&txn);
 	assert_string_equal(seen, "undo-b undo-a a:2 a:2 ");
@@ -202,10 +202,10 @@ static void a_failed_statement_takes_its_verb_back_alone(void **state)
 	struct err e;
 
 	(void)state;
-	put("one");
+	put_row("one");
 	txn_on_commit(&txn, note_result, a);
 	txn_try_begin(&txn);
-	put("three");
+	put_row("three");
 	assert_int_equal(txn_try_end(&txn, put_bad(), &e), -1);
 	txn_end(&txn);
 	assert_string_equal(seen, "a:1 ");
@@ -218,10 +218,10 @@ static void a_verb_cannot_go_on_after_a_failed_statement(void **state)
 
 	(void)state;
 	txn_try_begin(&txn);
-	put("one");
+	put_row("one");
 	(void)put_bad();
 	assert_int_equal(txn_try_end(&txn, 0, &e), -1);
-	put("two");
+	put_row("two");
 	txn_end(&txn);
 	assert_int_equal(rows_seen(), 1);
 	assert_int_equal(failures, 0);
@@ -234,16 +234,16 @@ static void verbs_nest(void **state)
 	(void)state;
 	txn_try_begin(&txn);
 	txn_try_begin(&txn); /* opens the savepoints of both */
-	put("one");
+	put_row("one");
 	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
 	txn_try_begin(&txn);
-	put("two");
+	put_row("two");
 	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
 	txn_on_commit(&txn, note_result, a);
 	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
 	txn_try_begin(&txn);
 	txn_try_begin(&txn);
-	put("three");
+	put_row("three");
 	txn_on_commit(&txn, note_result, b);
 	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
 	assert_int_equal(txn_try_end(&txn, -1, &e), -1);
@@ -271,7 +271,7 @@ static void a_failed_commit_calls_rollbacks_before_effects(void **state)
 
 	(void)state;
 	txn_try_begin(&txn);
-	put("one");
+	put_row("one");
 	txn_on_commit(&txn, note_result, a);
 	txn_on_rollback(&txn, undo, a);
 	assert_int_equal(txn_try_end(&txn, 0, &e), 0);
@@ -279,7 +279,7 @@ static void a_failed_commit_calls_rollbacks_before_effects(void **state)
 	txn_end(&txn);
 	assert_string_equal(seen, "undo-a a!:0 ");
 	assert_int_equal(failures, 1);
-	put("two");
+	put_row("two");
 	txn_end(&txn); /* rollbacks are called once */
 	assert_string_equal(seen, "undo-a a!:0 ");
 }
