@@ -6,37 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-const struct command *const commands[] = {
-#define COMMAND(name) &cmd_##name,
-#include "cli/commands.def"
-#undef COMMAND
-	NULL,
-};
-
-const struct noun nouns[] = {
-#define NOUN(name, help) {#name, help},
-#include "cli/nouns.def"
-#undef NOUN
-	{NULL, NULL},
-};
-
-const struct option_spec global_options[] = {
-	{"home", "DIR", "use this home instead of $SKEP_HOME or ~/.skep",
-	 OPTION_FILE},
-	{"json", NULL, "answer as JSON, one object a line", OPTION_FLAG},
-	{"no-color", NULL, "no colour, as with NO_COLOR in the environment",
-	 OPTION_FLAG},
-	{"help", NULL, "say what a command does and takes", OPTION_FLAG},
-	{"version", NULL, "say which version this is", OPTION_FLAG},
-	{NULL, NULL, NULL, OPTION_FLAG},
-};
-
-const struct option_spec agent_option[] = {
-	{"agent", "NAME", "whose file; without it the default agent's",
-	 OPTION_NAME},
-	{NULL, NULL, NULL, OPTION_FLAG},
-};
-
 static const struct option_spec *find_in(const struct option_spec *list,
 					 const char *name, size_t n)
 {
@@ -46,17 +15,12 @@ static const struct option_spec *find_in(const struct option_spec *list,
 	return NULL;
 }
 
-static bool takes_agent(const struct command *c)
-{
-	return c && c->needs & NEEDS_AGENT_ANY;
-}
-
 static const struct option_spec *find_option(const struct command *c,
 					     const char *name, size_t n)
 {
 	const struct option_spec *o = c ? find_in(c->options, name, n) : NULL;
 
-	if (!o && takes_agent(c))
+	if (!o && command_takes_agent(c))
 		o = find_in(agent_option, name, n);
 	return o ? o : find_in(global_options, name, n);
 }
@@ -76,14 +40,17 @@ static int unknown_option(const struct command *c, const char *name, size_t n,
 
 	nearest_begin(&near, word.text);
 	offer_options(&near, c ? c->options : NULL);
-	if (takes_agent(c))
+	if (command_takes_agent(c))
 		offer_options(&near, agent_option);
 	offer_options(&near, global_options);
 	best = nearest_end(&near);
-	return err_set(e, ERR_USAGE, "unknown option --%s%s%s%s", word.text,
-		       best ? "; did you mean --" : "; see skep ",
-		       best ? best : (c ? c->name : ""),
-		       best ? "?" : (c ? " --help" : "--help"));
+	if (best)
+		return err_set(e, ERR_USAGE,
+			       "unknown option --%s; did you mean --%s?",
+			       word.text, best);
+	return err_set(e, ERR_USAGE,
+		       "unknown option --%s; see 'skep %s%s--help'", word.text,
+		       c ? c->name : "", c ? " " : "");
 }
 
 /* Names of files are bytes, whatever they mean to a terminal. */
@@ -153,6 +120,17 @@ static int keep_option(struct args *a, const struct option_spec *o,
 	return 0;
 }
 
+/* The value of an option: the rest of its word, or the next word. */
+static int take_value(struct args *a, const struct option_spec *o,
+		      const char *value, char *next, struct err *e)
+{
+	if (!value && !next)
+		return err_set(e, ERR_USAGE, "--%s needs a value: --%s %s",
+			       o->name, o->name, o->value);
+	value = value ? value : next;
+	return check_value(o, value, e) ? -1 : keep_option(a, o, value, e);
+}
+
 /* argv[*i] starts with "--"; its value may be argv[*i + 1]. */
 static int take_option(struct args *a, int argc, char **argv, int *i,
 		       struct err *e)
@@ -163,19 +141,56 @@ static int take_option(struct args *a, int argc, char **argv, int *i,
 
 	if (!o)
 		return unknown_option(a->command, name, n, e);
-	if (o->kind == OPTION_FLAG) {
-		if (value)
-			return err_set(e, ERR_USAGE, "--%s takes no value",
-				       o->name);
+	if (o->kind == OPTION_FLAG && value)
+		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
+	if (o->kind == OPTION_FLAG)
 		return keep_option(a, o, "", e);
+	if (value)
+		return take_value(a, o, value + 1, NULL, e);
+	++*i;
+	return take_value(a, o, NULL, *i < argc ? argv[*i] : NULL, e);
+}
+
+static const struct option_spec *find_letter(const struct command *c,
+					     char letter)
+{
+	const struct option_spec *lists[] = {
+		c ? c->options : NULL,
+		command_takes_agent(c) ? agent_option : NULL, global_options};
+
+	for (int i = 0; i < 3; i++)
+		for (const struct option_spec *o = lists[i]; o && o->name; o++)
+			if (o->letter == letter)
+				return o;
+	return NULL;
+}
+
+/* "-f", "-fq", "-n 5" or "-n5". */
+static int take_letters(struct args *a, int argc, char **argv, int *i,
+			struct err *e)
+{
+	for (const char *at = argv[*i] + 1; *at; at++) {
+		const struct option_spec *o = find_letter(a->command, *at);
+
+		if (!o)
+			return err_set(e, ERR_USAGE,
+				       "unknown option -%c in '%s'; see 'skep "
+				       "%s%s--help' ('--' ends the options)",
+				       *at > ' ' && *at < 127 ? *at : '?',
+				       quoted(argv[*i]).text,
+				       a->command ? a->command->name : "",
+				       a->command ? " " : "");
+		if (o->kind == OPTION_FLAG) {
+			if (keep_option(a, o, "", e))
+				return -1;
+			continue;
+		}
+		if (at[1])
+			return take_value(a, o, at + 1, NULL, e);
+		++*i;
+		return take_value(a, o, NULL, *i < argc ? argv[*i] : NULL, e);
 	}
-	if (!value && *i + 1 >= argc)
-		return err_set(e, ERR_USAGE, "--%s needs a value: --%s %s",
-			       o->name, o->name, o->value);
-	value = value ? value + 1 : argv[++*i];
-	if (check_value(o, value, e))
-		return -1;
-	return keep_option(a, o, value, e);
+	return 0;
 }
 
 static const struct command *find_command(const char *noun, const char *word)
@@ -201,20 +216,15 @@ static const char *find_noun(const char *word)
 	return NULL;
 }
 
-/* Behind "vfs" either of two words may be the verb: see put_verb_first. */
-static int take_command_word(struct args *a, const char *word, const char *next,
-			     struct err *e)
+static int take_command_word(struct args *a, const char *word, struct err *e)
 {
 	a->command = find_command(a->noun, word);
 	if (a->command)
 		return 0;
-	if (!a->noun)
-		a->noun = find_noun(word);
-	else
-		return unknown_command(a->noun, word,
-				       !strcmp(a->noun, "vfs") ? next : NULL,
-				       e);
-	return a->noun ? 0 : unknown_command(NULL, word, NULL, e);
+	if (a->noun)
+		return unknown_command(a->noun, word, e);
+	a->noun = find_noun(word);
+	return a->noun ? 0 : unknown_command(NULL, word, e);
 }
 
 /* How many words .args asks for: *most is -1 where the last may repeat. */
@@ -231,22 +241,27 @@ static void count_args(const char *spec, int *least, int *most)
 	}
 }
 
-/* Names are checked here, before a command opens or makes anything. */
-static int check_word(const struct command *c, const char *spec,
-		      const char *word, struct err *e)
+static bool is_placeholder(const char *spec, size_t n, const char *name)
 {
-	char noun[32];
+	return strlen(name) == n && !strncmp(spec, name, n);
+}
 
-	snprintf(noun, sizeof noun, "%.*s", (int)strcspn(c->name, " "),
-		 c->name);
+/* Names are checked here, before a command opens or makes anything. */
+static int check_word(const char *spec, const char *word, struct err *e)
+{
+	char name[32];
+	size_t n;
+
 	spec += strspn(spec, "[");
-	if (!strncmp(spec, "NAME", 4))
-		return text_check_name(noun, word, e);
+	n = strcspn(spec, " ].");
+	if (is_placeholder(spec, n, "AGENT"))
+		return text_check_name("agent", word, e);
+	if (is_placeholder(spec, n, "CHANNEL"))
+		return text_check_name("channel", word, e);
 	if (!*word)
-		return err_set(e, ERR_USAGE, "%.*s is empty",
-			       (int)strcspn(spec, " ]."), spec);
-	snprintf(noun, sizeof noun, "%.*s", (int)strcspn(spec, " ]."), spec);
-	return check_utf8(noun, spec, word, e);
+		return err_set(e, ERR_USAGE, "%.*s is empty", (int)n, spec);
+	snprintf(name, sizeof name, "%.*s", (int)n, spec);
+	return check_utf8(name, spec, word, e);
 }
 
 static int check_each(const struct args *a, struct err *e)
@@ -256,7 +271,7 @@ static int check_each(const struct args *a, struct err *e)
 	for (int i = 0; i < a->nwords; i++) {
 		const char *space = strchr(spec, ' ');
 
-		if (check_word(a->command, spec, a->words[i], e))
+		if (check_word(spec, a->words[i], e))
 			return -1;
 		spec = space ? space + 1 : spec;
 	}
@@ -270,39 +285,15 @@ static int check_words(const struct args *a, struct err *e)
 
 	count_args(c->args, &least, &most);
 	if (a->nwords < least)
-		return err_set(e, ERR_USAGE, "use: skep %s %s", c->name,
-			       c->args);
+		return err_set(e, ERR_USAGE,
+			       "usage: skep %s %s; see 'skep %s --help'",
+			       c->name, c->args, c->name);
 	if (most >= 0 && a->nwords > most)
 		return err_set(e, ERR_USAGE,
-			       "'%s' is one word too many for: skep %s %s",
+			       "unexpected argument '%s'; usage: skep %s%s%s",
 			       quoted(a->words[most]).text, c->name,
-			       c->args ? c->args : "");
+			       c->args ? " " : "", c->args ? c->args : "");
 	return check_each(a, e);
-}
-
-/* "-i", where the command has such a letter for a flag. */
-static int take_letter(struct args *a, const char *word, struct err *e)
-{
-	const char *l = a->command ? a->command->letters : NULL;
-	size_t n;
-
-	for (; l && *l && !word[2]; l += n + (l[n] == ' ')) {
-		n = 2 + strcspn(l + 2, " ");
-		if (l[0] == word[1])
-			return keep_option(
-				a, find_option(a->command, l + 2, n - 2), "",
-				e);
-	}
-	return err_set(e, ERR_USAGE,
-		       "unknown option %s: options are words with two dashes; "
-		       "'--' ends them",
-		       quoted(word).text);
-}
-
-/* The next word that is none of an option's, or NULL. */
-static const char *behind(int argc, char **argv, int i)
-{
-	return i + 1 < argc && argv[i + 1][0] != '-' ? argv[i + 1] : NULL;
 }
 
 static int take_words(struct args *a, int argc, char **argv, struct err *e)
@@ -313,19 +304,16 @@ static int take_words(struct args *a, int argc, char **argv, struct err *e)
 	for (int i = 1; i < argc; i++) {
 		char *word = argv[i];
 
-		if (!only_words && !strcmp(word, "-h")) {
-			a->help = true;
-		} else if (!only_words && !strcmp(word, "--")) {
+		if (!only_words && !strcmp(word, "--")) {
 			only_words = true;
 		} else if (!only_words && !strncmp(word, "--", 2)) {
 			if (take_option(a, argc, argv, &i, e))
 				return -1;
 		} else if (!only_words && word[0] == '-' && word[1]) {
-			if (take_letter(a, word, e))
+			if (take_letters(a, argc, argv, &i, e))
 				return -1;
 		} else if (!a->command) {
-			if (take_command_word(a, word, behind(argc, argv, i),
-					      e))
+			if (take_command_word(a, word, e))
 				return -1;
 		} else {
 			argv[kept++] = word;
@@ -346,27 +334,9 @@ static void look_for_json(struct args *a, int argc, char **argv)
 				    &never);
 }
 
-/* `skep vfs AGENT ls` is another way to say `skep vfs ls AGENT`. */
-static void put_verb_first(int argc, char **argv)
-{
-	int at = 1;
-
-	while (at < argc && argv[at][0] == '-')
-		at++;
-	if (at + 2 < argc && !strcmp(argv[at], "vfs") &&
-	    !find_command("vfs", argv[at + 1]) &&
-	    find_command("vfs", argv[at + 2])) {
-		char *where = argv[at + 1];
-
-		argv[at + 1] = argv[at + 2];
-		argv[at + 2] = where;
-	}
-}
-
 int args_parse(struct args *a, int argc, char **argv, struct err *e)
 {
 	*a = (struct args){.words = argv + 1};
-	put_verb_first(argc, argv);
 	look_for_json(a, argc, argv);
 	if (take_words(a, argc, argv, e))
 		return -1;

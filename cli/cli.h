@@ -108,4 +108,7 @@ void help_skep(FILE *to);
 void help_noun(FILE *to, const char *noun);
 void help_command(FILE *to, const struct command *c);
 
+/* The next placeholder of a usage line, *n bytes long, or NULL. */
+const char *help_next_placeholder(const char *at, size_t *n);
+
 #endif

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /*
- * A command is a file cli/cmd_NOUN_VERB.c with one entry, and a line in
- * commands.def. Parsing, --help, man pages and shell completion read the
- * entries; nothing is said twice. All of it is const and lives for ever.
+ * A command is one struct command in cli/NOUN/VERB.c, and a line in
+ * commands.def. The parser, --help, the man pages and the shell completions
+ * are generated from these entries. All of them are constants.
  */
-struct cli; /* cli/cli.h: what a command works with */
+struct cli; /* cli/cli.h: the context of a command */
 
 /* What must be there before .run is called. Each brings with it what it cannot
  * do without: a database needs the home and the configuration. */
@@ -26,12 +26,11 @@ enum command_needs {
 	NEEDS_AGENT_MAYBE = 1 << 7,   /* the same; cli->agent.db is NULL if the
 				       * agent has no file yet */
 	NEEDS_SUPERVISOR = 1 << 8,    /* one must run: cli_call works */
-	NEEDS_AGENT_WORD = 1 << 9,    /* the first word is AGENT[:NAMESPACE], or
-				       * with --agent NAMESPACE; cli_arg(0) is
-				       * the word after it */
+	NEEDS_AGENT_WORD = 1 << 9,    /* the first argument is the agent, as
+				       * AGENT[:NAMESPACE]; cli_arg(0) is the
+				       * argument after it */
 };
 
-/* Whether --agent is an option of a command with these needs. */
 #define NEEDS_AGENT_ANY \
 	(NEEDS_AGENT_FILE | NEEDS_AGENT_MADE | NEEDS_AGENT_MAYBE)
 
@@ -53,17 +52,49 @@ struct option_spec {
 	const char *value; /* "TEXT", NULL for a flag */
 	const char *help;
 	enum option_kind kind;
+	char letter; /* 'r' for -r; 0: no short form */
 };
+
+#define OPTION(kind, letter, name, value, help)          \
+	{                                                \
+		name, value, help, OPTION_##kind, letter \
+	}
+#define FLAG(letter, name, help)                      \
+	{                                             \
+		name, NULL, help, OPTION_FLAG, letter \
+	}
+#define OPTIONS(...)                               \
+	((const struct option_spec[]){__VA_ARGS__, \
+				      {NULL, NULL, NULL, OPTION_FLAG, 0}})
+
+/* Options that mean the same in every command that has them. */
+#define OPT_ALL(help)    FLAG('A', "all", help)
+#define OPT_AGENT(help)  OPTION(NAME, 'a', "agent", "AGENT", help)
+#define OPT_FOLLOW(help) FLAG('f', "follow", help)
+#define OPT_LIMIT(help)  OPTION(COUNT, 'n', "limit", "N", help)
+#define OPT_OUTPUT(help) OPTION(FILE, 'o', "output", "FILE", help)
+#define OPT_QUIET        FLAG('q', "quiet", "print only the first column")
+#define OPT_YES          FLAG('y', "yes", "do not ask for confirmation")
+
+/* The meaning of a placeholder such as RUN in a usage line. */
+struct placeholder {
+	const char *name;
+	const char *help;
+};
+
+#define ARGUMENTS(...) ((const struct placeholder[]){__VA_ARGS__, {NULL, NULL}})
 
 struct command {
 	const char *name;  /* "session ls", or one word */
-	const char *args;  /* "SESSION [FILE] [TAG...]", NULL for none; a word
-			    * called NAME must be a name, others UTF-8 */
+	const char *args;  /* "SESSION [FILE] [TAG...]", NULL for none; AGENT
+			    * and CHANNEL must be names, others UTF-8 */
 	const char *help;  /* one line, no capital, no full stop */
-	const char *about; /* sentences for --help and the man page, or NULL */
+	const char *about; /* paragraphs for --help and the man page, or NULL;
+			    * see cli/help/wrap.h */
 	unsigned needs;
+	const struct placeholder *arguments; /* where placeholders.def does
+					      * not fit; or NULL */
 	const struct option_spec *options; /* ends with a NULL name; or NULL */
-	const char *letters; /* "i ignore-case": -i is that flag; or NULL */
 	int (*run)(struct cli *cli, struct err *e);
 };
 
@@ -79,7 +110,15 @@ struct noun {
 extern const struct command *const commands[]; /* ends with NULL */
 extern const struct noun nouns[];              /* ends with a NULL name */
 extern const struct option_spec global_options[];
-extern const struct option_spec agent_option[]; /* of NEEDS_AGENT_* commands */
+extern const struct option_spec agent_option[]; /* see command_takes_agent */
+extern const struct placeholder placeholders[]; /* ends with a NULL name */
+
+/* Whether the command has the option --agent besides its own options. */
+bool command_takes_agent(const struct command *c);
+
+/* The meaning of a placeholder in a command's usage line, or NULL. */
+const char *placeholder_help(const struct command *c, const char *name,
+			     size_t n);
 
 /*
  * One parsed command line. Borrows argv. command NULL: the words stopped at a
@@ -110,9 +149,7 @@ int args_parse(struct args *a, int argc, char **argv, struct err *e);
 /* The value last given for an option, or NULL. */
 const char *args_option(const struct args *a, const char *name);
 
-/* ERR_USAGE: what is near, or what there is. `next` is the word behind it where
- * either could be the verb; or NULL. */
-int unknown_command(const char *noun, const char *word, const char *next,
-		    struct err *e);
+/* ERR_USAGE, with the nearest command or a list of the noun's verbs. */
+int unknown_command(const char *noun, const char *word, struct err *e);
 
 #endif

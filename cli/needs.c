@@ -148,33 +148,26 @@ static int take_locator(struct cli *cli, const char **agent, struct err *e)
 		return -1;
 	if (*agent && strcmp(*agent, l->agent) != 0)
 		return err_set(e, ERR_USAGE,
-			       "--agent %s and a session of agent %s", *agent,
-			       l->agent);
+			       "--agent %s contradicts the locator, which "
+			       "names agent %s",
+			       *agent, l->agent);
 	*agent = l->agent;
 	cli->args.words[0] = l->session;
 	return 0;
 }
 
-/* The first word is AGENT[:NAMESPACE]; ":NAMESPACE" is the default agent's. With
- * --agent it is the namespace, and an agent before the colon must be that one. */
-static int take_word(struct cli *cli, const char **agent, struct err *e)
+/* The first argument is AGENT[:NAMESPACE]; ":NAMESPACE" is the default agent's. */
+static void take_word(struct cli *cli, const char **agent)
 {
 	struct args *a = &cli->args;
 	const char *word = a->words[0], *colon = strchr(word, ':');
-	size_t n = colon ? (size_t)(colon - word) : *agent ? 0 : strlen(word);
+	size_t n = colon ? (size_t)(colon - word) : strlen(word);
 
-	if (n && *agent &&
-	    (strlen(*agent) != n || strncmp(*agent, word, n) != 0))
-		return err_set(e, ERR_USAGE,
-			       "--agent %s and another agent in %s: with "
-			       "--agent, this word is the namespace",
-			       *agent, quoted(word).text);
 	if (n)
 		*agent = arena_textn(&cli->arena, word, n);
-	cli->space = colon ? colon + 1 : n ? NULL : word;
+	cli->space = colon ? colon + 1 : NULL;
 	a->words++;
 	a->nwords--;
-	return 0;
 }
 
 /* The agent's files are read first, so that an edit is seen at this use. */
@@ -183,9 +176,9 @@ static int name_agent(struct cli *cli, struct err *e)
 	const char *name = cli_option(cli, "agent");
 	struct agent_row row;
 
-	if (cli->args.command->needs & NEEDS_AGENT_WORD
-		    ? take_word(cli, &name, e)
-		    : take_locator(cli, &name, e))
+	if (cli->args.command->needs & NEEDS_AGENT_WORD)
+		take_word(cli, &name);
+	else if (take_locator(cli, &name, e))
 		return -1;
 	if (!name) {
 		if (agents_get_default(cli->control, &row, &cli->arena, e))
@@ -254,8 +247,8 @@ static int open_agent(struct cli *cli, unsigned needs, struct err *e)
 		if (needs & NEEDS_AGENT_MAYBE)
 			return 0;
 		return err_set(e, ERR_NOTFOUND,
-			       "agent '%s' has no data yet: its file is made "
-			       "by its first run",
+			       "agent '%s' has no data yet; its first run "
+			       "creates its database",
 			       cli->agent_name);
 	}
 	return open_agent_file(cli, e);
@@ -275,7 +268,8 @@ int cli_open(struct cli *cli, struct err *e)
 	if (needs & NEEDS_SUPERVISOR && !cli->supervised)
 		return err_set(
 			e, ERR_UNAVAILABLE,
-			"no supervisor runs for %s: 'skep up' starts one",
+			"no supervisor is running for %s; 'skep up' starts "
+			"one",
 			cli->home.root);
 	if (needs & NEEDS_AGENT_FILE && open_agent(cli, needs, e))
 		return -1;

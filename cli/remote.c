@@ -68,28 +68,15 @@ static void print_json(struct cli *cli, const cJSON *item)
 	buf_fini(&b);
 }
 
-int remote_list(struct cli *cli, const char *path, const struct shape *shape,
-		const char *columns, struct err *e)
+int remote_print_items(struct cli *cli, const char *path, struct err *e)
 {
 	cJSON *json = remote_call(cli, "GET", path, NULL, e);
-	const cJSON *item, *items = cJSON_GetObjectItem(json, "items");
-	void *row = arena_alloc(&cli->arena, shape->size);
-	struct table *t;
+	const cJSON *item;
 
 	if (!json)
 		return -1;
-	t = cli->out.json ? NULL : table_new(&cli->out, shape, columns);
-	cJSON_ArrayForEach(item, items)
-	{
-		if (!t) {
-			print_json(cli, item);
-			continue;
-		}
-		remote_read(item, shape, row);
-		table_add(t, row);
-	}
-	if (t)
-		table_end(t);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItem(json, "items"))
+		print_json(cli, item);
 	cJSON_Delete(json);
 	return 0;
 }

@@ -11,9 +11,8 @@
 cJSON *remote_call(struct cli *cli, const char *method, const char *path,
 		   const char *body, struct err *e);
 
-/* Prints the items of a list: JSON lines, or a table of `columns`. */
-int remote_list(struct cli *cli, const char *path, const struct shape *shape,
-		const char *columns, struct err *e);
+/* Prints the items of a list as JSON, one object per line. */
+int remote_print_items(struct cli *cli, const char *path, struct err *e);
 
 /* Tells what a verb has done, as the supervisor said it. */
 void remote_done(struct cli *cli, const cJSON *answer);

@@ -1,4 +1,4 @@
-/* What a word that is no command is answered with. */
+/* The error for an unknown command. */
 #include "cli/command.h"
 
 #include "lib/base/nearest.h"
@@ -31,7 +31,7 @@ static const char *near_command(const char *noun, const char *word)
 	return nearest_end(&near);
 }
 
-/* As many verbs of the noun as a message has room for. */
+/* The verbs of the noun, as many as fit into a message. */
 static void list_verbs(const char *noun, char out[LIST_MAX])
 {
 	size_t n = 0;
@@ -51,29 +51,25 @@ static void list_verbs(const char *noun, char out[LIST_MAX])
 	}
 }
 
-int unknown_command(const char *noun, const char *word, const char *next,
-		    struct err *e)
+int unknown_command(const char *noun, const char *word, struct err *e)
 {
 	const char *best = near_command(noun, word);
 	const char *space = noun ? " " : "";
-	char said[160], verbs[LIST_MAX];
+	struct quoted given = quoted(word);
+	char verbs[LIST_MAX];
 
-	if (!best && next)
-		best = near_command(noun, next);
-	noun = noun ? noun : "";
-	if (next)
-		snprintf(said, sizeof said,
-			 "neither '%.40s' nor '%.40s' is a command of %s",
-			 quoted(word).text, quoted(next).text, noun);
-	else
-		snprintf(said, sizeof said, "there is no command '%s%s%.80s'",
-			 noun, space, quoted(word).text);
 	if (best)
-		return err_set(e, ERR_USAGE, "%s; did you mean '%s%s%s'?", said,
-			       noun, space, best);
-	if (!*noun)
-		return err_set(e, ERR_USAGE, "%s; see skep --help", said);
+		return err_set(
+			e, ERR_USAGE,
+			"unknown command '%s%s%.80s'; did you mean '%s%s%s'?",
+			noun ? noun : "", space, given.text, noun ? noun : "",
+			space, best);
+	if (!noun)
+		return err_set(e, ERR_USAGE,
+			       "unknown command '%.80s'; see 'skep --help'",
+			       given.text);
 	list_verbs(noun, verbs);
-	return err_set(e, ERR_USAGE, "%s: there are %s; see skep %s --help",
-		       said, verbs, noun);
+	return err_set(e, ERR_USAGE,
+		       "unknown command '%s %.80s'; %s has the verbs %s", noun,
+		       given.text, noun, verbs);
 }

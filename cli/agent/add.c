@@ -34,22 +34,28 @@ static int agent_add(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_add = {
 	.name = "agent add",
-	.args = "NAME [COMMAND...]",
-	.help = "define an agent; the first one becomes the default",
-	.about =
-		"COMMAND is what the driver executes; put -- before it: skep "
-		"agent add echo --driver exec\n-- sh -c 'cat'. It becomes "
-		"\"command\" in \"config\", which holds the driver's own "
-		"settings.\nOther members (config, limits, …) are kept as they "
-		"are: give them with --set or in the\nfile of --from. The "
-		"agent's database is made by its first use.\n--preset is for "
-		"agents that speak the Agent Client Protocol: skep agent add c "
-		"--preset claude. It makes the\nplaces in your home directory "
-		"that "
-		"such an agent writes to, where they are missing.",
+	.args = "AGENT [COMMAND...]",
+	.help = "define an agent",
+	.about = "The first agent becomes the default agent. Its "
+		 "database is created on first use.\n"
+		 "\n"
+		 "COMMAND is the program that the driver executes; it "
+		 "becomes \"command\" in the object \"config\" of the "
+		 "definition. --set and --from set any other member.\n"
+		 "\n"
+		 "--preset configures an agent that speaks the Agent "
+		 "Client Protocol. It creates the files and "
+		 "directories in your home directory that this agent "
+		 "writes to.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  skep agent add echo --driver exec --set "
+		 "config.stdin=text -- cat\n"
+		 "  skep agent add claude --preset claude",
 	.needs = NEEDS_CONTROL_MADE,
-	.options = (const struct option_spec[]){AGENT_EDIT_OPTIONS,
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"AGENT", "name of the new agent: letters, digits, '-', '_' "
+			  "and '.'"}),
+	.options = OPTIONS(AGENT_EDIT_OPTIONS),
 	.run = agent_add,
 };

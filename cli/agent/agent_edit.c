@@ -17,9 +17,7 @@ static int set_text_member(cJSON *def, const char *name, const char *text,
 
 static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 {
-	const char *path = cli_flag(cli, "system")
-				   ? cli_option(cli, "system")
-				   : cli_option(cli, "prompt-file");
+	const char *path = cli_option(cli, "prompt-file");
 	struct buf text = BUF_MAX(AGENT_TEXT_MAX);
 	int rc = 0;
 

@@ -5,33 +5,30 @@
 #include "cli/cli.h"
 #include "schema/control/agent.h"
 
-/* What `agent add` and `agent set` share. */
-#define AGENT_EDIT_OPTIONS                                                     \
-	{"driver", AGENT_DRIVERS, "what executes its runs", OPTION_WORD},      \
-		{"workspace", AGENT_WORKSPACES, "where its files are",         \
-		 OPTION_WORD},                                                 \
-		{"preset", ACP_PRESETS,                                        \
-		 "settings of a well-known agent, for the driver acp",         \
-		 OPTION_WORD},                                                 \
-		{"model", "NAME", "model that it uses", OPTION_TEXT},          \
-		{"prompt", "TEXT", "its system prompt", OPTION_TEXT},          \
-		{"prompt-file", "FILE", "the system prompt, from a file",      \
-		 OPTION_FILE},                                                 \
-		{"system", "FILE", "the same as --prompt-file", OPTION_FILE},  \
-		{"endpoint", "URL",                                            \
-		 "server of an OpenAI-compatible API, for the driver chat",    \
-		 OPTION_TEXT},                                                 \
-		{"key-file", "FILE",                                           \
-		 "file with its key, in credentials/ or a path from the root", \
-		 OPTION_TEXT},                                                 \
-		{"from", "FILE", "a definition as JSON; '-' is stdin",         \
-		 OPTION_FILE},                                                 \
-	{                                                                      \
-		"set", "KEY=VALUE",                                            \
-			"a member of the definition, also KEY.KEY; VALUE is "  \
-			"JSON or plain text",                                  \
-			OPTION_MANY                                            \
-	}
+/* The options of `agent add` and `agent set`. */
+#define AGENT_EDIT_OPTIONS                                                    \
+	OPTION(WORD, 'd', "driver", AGENT_DRIVERS,                            \
+	       "program type of its runs"),                                   \
+		OPTION(WORD, 0, "workspace", AGENT_WORKSPACES,                \
+		       "where the files of its runs are stored"),             \
+		OPTION(WORD, 0, "preset", ACP_PRESETS,                        \
+		       "settings of a well-known agent, for the driver acp"), \
+		OPTION(TEXT, 'm', "model", "MODEL", "model to use"),          \
+		OPTION(TEXT, 'p', "prompt", "TEXT", "system prompt"),         \
+		OPTION(FILE, 0, "prompt-file", "FILE",                        \
+		       "read the system prompt from a file"),                 \
+		OPTION(TEXT, 0, "endpoint", "URL",                            \
+		       "OpenAI-compatible server, for the driver chat"),      \
+		OPTION(TEXT, 0, "key-file", "FILE",                           \
+		       "file with the API key: a name in the directory "      \
+		       "credentials of the home, or an absolute path"),       \
+		OPTION(FILE, 0, "from", "FILE",                               \
+		       "read the definition, a JSON object, from a file; "    \
+		       "'-' reads standard input"),                           \
+		OPTION(MANY, 0, "set", "KEY=VALUE",                           \
+		       "set a member of the definition; KEY may be a path "   \
+		       "such as config.stdin; VALUE is JSON or plain text; "  \
+		       "may be repeated")
 
 /* "KEY=VALUE" into an object: JSON where VALUE is some, else the text itself. */
 int cli_set_member(cJSON *def, const char *pair, struct err *e);

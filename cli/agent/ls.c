@@ -1,4 +1,5 @@
 #include "cli/agent/agent_edit.h"
+#include "cli/list.h"
 
 #define PAGE 200
 
@@ -24,30 +25,37 @@ static int take_files(struct cli *cli, struct err *e)
 static int agent_ls(struct cli *cli, struct err *e)
 {
 	struct agent_list_in in = {.after = "", .count = PAGE};
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &agent_row_shape,
+		.columns = "name driver workspace model version is_default "
+			   "is_enabled source updated_at",
+		.none = "no agents; 'skep agent add AGENT --driver DRIVER' "
+			"defines one",
+	};
 	struct agent_row *rows;
-	struct table *t;
 	int n;
 
 	if (take_files(cli, e))
 		return -1;
-	t = table_new(&cli->out, &agent_row_shape,
-		      "name driver workspace model version is_default "
-		      "is_enabled source updated_at");
 	do {
 		n = sql_collect(cli->control, Q_AGENT_LIST, &in, PAGE, &rows,
 				&cli->arena, e);
 		for (int i = 0; i < n; i++)
-			table_add(t, &rows[i]);
+			cli_list_add(&l, &rows[i]);
 		if (n > 0)
 			in.after = rows[n - 1].name;
 	} while (n == PAGE);
-	table_end(t);
-	return n < 0 ? -1 : 0;
+	if (n < 0)
+		return -1;
+	cli_list_end(&l);
+	return 0;
 }
 
 const struct command cmd_agent_ls = {
 	.name = "agent ls",
 	.help = "list agents",
 	.needs = NEEDS_CONTROL_WRITE,
+	.options = OPTIONS(OPT_QUIET),
 	.run = agent_ls,
 };

@@ -50,15 +50,14 @@ static int agent_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_rm = {
 	.name = "agent rm",
-	.args = "NAME",
-	.help = "remove an agent's definition, and with --purge its data",
-	.about = "Versions stay, so that old runs can still say what they ran "
-		 "with.",
+	.args = "AGENT",
+	.help = "remove the definition of an agent",
+	.about = "The database of the agent is kept unless --purge is "
+		 "given. Old versions of the definition are kept, so "
+		 "that finished runs can still be explained.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options = (const struct option_spec[]){{"purge", NULL,
-						 "its database and files too",
-						 OPTION_FLAG},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(
+		FLAG(0, "purge",
+		     "delete the database and the files of the agent too")),
 	.run = agent_rm,
 };

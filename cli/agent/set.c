@@ -82,23 +82,24 @@ static int agent_set(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_set = {
 	.name = "agent set",
-	.args = "NAME [COMMAND...]",
-	.help = "change an agent; each change makes a version",
-	.about = "An agent whose definition lies in agents/NAME/agent.json or "
-		 "prompt.md is changed by\nediting those files; the edit is "
-		 "seen at the next use.",
+	.args = "AGENT [COMMAND...]",
+	.help = "change an agent; each change creates a version",
+	.about = "An agent that is defined in agents/AGENT/agent.json "
+		 "or prompt.md is changed by editing these files. The "
+		 "new definition applies from the next use on.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			AGENT_EDIT_OPTIONS,
-			{"unset", "KEY", "take a member out of the definition",
-			 OPTION_MANY},
-			{"enable", NULL, "let it run", OPTION_FLAG},
-			{"disable", NULL, "let it start no run", OPTION_FLAG},
-			{"default", NULL, "make it the default agent",
-			 OPTION_FLAG},
-			{"file", "PATH", "its database was moved here",
-			 OPTION_FILE},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"COMMAND",
+		 "new program for the driver, with its arguments; put "
+		 "-- before it"}),
+	.options = OPTIONS(
+		AGENT_EDIT_OPTIONS,
+		OPTION(MANY, 0, "unset", "KEY",
+		       "remove a member of the definition; may be repeated"),
+		FLAG(0, "enable", "allow runs of this agent"),
+		FLAG(0, "disable", "reject new runs of this agent"),
+		FLAG(0, "default", "make it the default agent"),
+		OPTION(FILE, 0, "file", "PATH",
+		       "use the database at PATH, to which it was moved")),
 	.run = agent_set,
 };

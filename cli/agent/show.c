@@ -36,13 +36,12 @@ static int agent_show(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_show = {
 	.name = "agent show",
-	.args = "[NAME]",
-	.help = "show an agent, or the default one",
+	.args = "[AGENT]",
+	.help = "show an agent",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"versions", NULL,
-			 "list every definition that it ever had", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"AGENT", "name of the agent (default: the default agent)"}),
+	.options = OPTIONS(
+		FLAG(0, "versions", "list all versions of the definition")),
 	.run = agent_show,
 };

@@ -176,24 +176,24 @@ static int agent_test(struct cli *cli, struct err *e)
 
 const struct command cmd_agent_test = {
 	.name = "agent test",
-	.args = "NAME",
-	.help = "test whether an agent starts and can work",
-	.about = "Starts the agent of the driver acp in an empty directory, "
-		 "inside of the sandbox that its runs have,\nasks it to write "
-		 "a file and to run a command, and looks whether it has. The "
-		 "test fails if\none of these is missing, and names what the "
-		 "agent needs (the program, the version of node, a login).\n"
-		 "One prompt is sent to the model, unless --no-prompt is "
-		 "given.",
+	.args = "AGENT",
+	.help = "check that an agent of the driver acp starts and "
+		"works",
+	.about = "The agent is started in an empty directory and in "
+		 "the sandbox of its runs. It is asked to write a "
+		 "file and to run a command, and the results are "
+		 "checked. If the test fails, the error names the "
+		 "missing requirement, such as the program, the "
+		 "version of node, or a login.\n"
+		 "\n"
+		 "The test sends one prompt to the model unless "
+		 "--no-prompt is given.",
 	.needs = NEEDS_CONTROL_READ,
-	.options = (const struct option_spec[]){{"timeout", "TIME",
-						 "give up after this (3m)",
-						 OPTION_MILLIS},
-						{"no-prompt", NULL,
-						 "only start the agent and "
-						 "open a session; ask no model",
-						 OPTION_FLAG},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(MILLIS, 't', "timeout", "TIME",
+		       "fail after this time (default 3m)"),
+		FLAG(0, "no-prompt",
+		     "start the agent and open a session, but do not send "
+		     "a prompt")),
 	.run = agent_test,
 };

@@ -4,16 +4,15 @@
 #include "cli/cli.h"
 #include "schema/agent/artifact.h"
 
-/* How artifact commands name one: by id, or by a key made of options. */
-#define ARTIFACT_KEY_OPTIONS                                                 \
-	{"run", "ID", "it belongs to this run, by path", OPTION_TEXT},       \
-		{"call", "ID", "with --run: the output of this tool call",   \
-		 OPTION_TEXT},                                               \
-		{"owner", "TEXT", "a named artifact of this owner",          \
-		 OPTION_TEXT},                                               \
-	{                                                                    \
-		"kind", "TEXT", "with --owner: its kind (file)", OPTION_TEXT \
-	}
+/* The options that identify an artifact together with its name. */
+#define ARTIFACT_KEY_OPTIONS                                               \
+	OPTION(TEXT, 0, "run", "RUN", "the artifact belongs to this run"), \
+		OPTION(TEXT, 0, "call", "ID",                              \
+		       "with --run: the output of this tool call"),        \
+		OPTION(TEXT, 0, "owner", "TEXT",                           \
+		       "the named artifact belongs to this owner"),        \
+		OPTION(TEXT, 0, "kind", "TEXT",                            \
+		       "with --owner: its kind (default file)")
 
 /* The key that --run, --call, --owner, --kind and a name say. */
 int artifact_key_of(struct cli *cli, const char *name, struct artifact_key *key,

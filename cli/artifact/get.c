@@ -50,10 +50,6 @@ static int run_artifact_get(struct cli *cli, struct err *e)
 
 	if (artifact_need(cli, &row, e))
 		return -1;
-	if (cli_flag(cli, "about")) {
-		output_object(&cli->out, &artifact_row_shape, &row);
-		return 0;
-	}
 	if (path && strcmp(path, "-") != 0) {
 		if (to_file(cli, row.aid, path, e))
 			return -1;
@@ -71,17 +67,12 @@ static int run_artifact_get(struct cli *cli, struct err *e)
 const struct command cmd_artifact_get = {
 	.name = "artifact get",
 	.args = "ARTIFACT",
-	.help = "write an artifact's bytes to stdout or a file",
-	.about = "ARTIFACT is an id (art_…), or a name together with --run or "
-		 "--owner. Size and SHA-256\nare checked at the end.",
+	.help = "write the content of an artifact to standard output "
+		"or a file",
+	.about = "The size and the SHA-256 checksum are verified.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			ARTIFACT_KEY_OPTIONS,
-			{"output", "FILE", "write here instead of stdout",
-			 OPTION_FILE},
-			{"about", NULL, "what is known of it, not its bytes",
-			 OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = run_artifact_get,
+	.options = OPTIONS(
+		ARTIFACT_KEY_OPTIONS,
+		OPT_OUTPUT("write to FILE instead of standard output")),
+	.run = get,
 };

@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/list.h"
 
 #include "schema/agent/artifact.h"
 
@@ -12,9 +12,13 @@ static int artifact_ls(struct cli *cli, struct err *e)
 				    .prefix = cli_option(cli, "prefix"),
 				    .after = cli_option(cli, "after")};
 	int64_t left = cli_number(cli, "limit", INT64_MAX);
-	struct table *t = table_new(
-		&cli->out, &artifact_row_shape,
-		"aid class owner kind name mime size updated_at");
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &artifact_row_shape,
+		.columns = "aid class owner kind name mime size updated_at",
+		.none = arena_printf(&cli->arena, "no artifacts of agent '%s'",
+				     cli->agent_name),
+	};
 	struct artifact_row *rows;
 	int n = 0;
 
@@ -27,31 +31,34 @@ static int artifact_ls(struct cli *cli, struct err *e)
 					    &cli->arena, e)
 			    : 0;
 		for (int i = 0; i < n; i++)
-			table_add(t, &rows[i]);
+			cli_list_add(&l, &rows[i]);
 		if (n > 0)
 			f.after = rows[n - 1].aid;
 		left -= n > 0 ? n : 0;
 	} while (n == PAGE);
-	table_end(t);
-	return n < 0 ? -1 : 0;
+	if (n < 0)
+		return -1;
+	cli_list_end(&l);
+	return 0;
 }
 
 const struct command cmd_artifact_ls = {
 	.name = "artifact ls",
-	.help = "list artifacts in the order in which they were made",
+	.help = "list artifacts, oldest first",
 	.needs = NEEDS_AGENT_MAYBE,
-	.options =
-		(const struct option_spec[]){
-			{"run", "ID", "only those of this run", OPTION_TEXT},
-			{"owner", "TEXT", "only those of this owner",
-			 OPTION_TEXT},
-			{"class", "tool|run|named|media", "only this class",
-			 OPTION_WORD},
-			{"kind", "TEXT", "only this kind", OPTION_TEXT},
-			{"prefix", "TEXT", "only names that begin so",
-			 OPTION_TEXT},
-			{"after", "ID", "go on behind this one", OPTION_TEXT},
-			{"limit", "N", "at most so many", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "run", "RUN",
+		       "list only artifacts of this run"),
+		OPTION(TEXT, 0, "owner", "TEXT",
+		       "list only artifacts of this owner"),
+		OPTION(WORD, 0, "class", "tool|run|named|media",
+		       "list only artifacts of this class"),
+		OPTION(TEXT, 0, "kind", "TEXT",
+		       "list only artifacts of this kind"),
+		OPTION(TEXT, 0, "prefix", "TEXT",
+		       "list only artifacts whose name starts with TEXT"),
+		OPTION(TEXT, 0, "after", "ID", "continue after this artifact"),
+		OPT_LIMIT("list at most N artifacts (default: all)"),
+		OPT_QUIET),
 	.run = artifact_ls,
 };

@@ -26,13 +26,12 @@ static int path(struct cli *cli, struct err *e)
 const struct command cmd_artifact_path = {
 	.name = "artifact path",
 	.args = "ARTIFACT",
-	.help = "make a file of an artifact for a while, say where",
-	.about = "For programs that want a path. The row stays the truth: the "
-		 "file is swept when nobody\nhas asked for it for a while "
-		 "(skep state sweep).",
+	.help = "write an artifact to a temporary file and print its "
+		"path",
+	.about = "For programs that need a path. 'skep state gc' "
+		 "deletes the file when it has not been requested for "
+		 "some time.",
 	.needs = NEEDS_AGENT_FILE,
-	.options = (const struct option_spec[]){ARTIFACT_KEY_OPTIONS,
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(ARTIFACT_KEY_OPTIONS),
 	.run = path,
 };

@@ -90,18 +90,19 @@ static int run_artifact_put(struct cli *cli, struct err *e)
 
 const struct command cmd_artifact_put = {
 	.name = "artifact put",
-	.args = "FILE [PATH]",
-	.help = "store a file, or stdin, as an artifact",
-	.about = "PATH is the file's own name unless it is given. Putting one "
-		 "that is there replaces the\nbytes and keeps the id.",
+	.args = "FILE [NAME]",
+	.help = "store a file as an artifact",
+	.about = "An existing artifact of the same name gets the new "
+		 "content and keeps its id.",
 	.needs = NEEDS_AGENT_MADE,
-	.options =
-		(const struct option_spec[]){
-			ARTIFACT_KEY_OPTIONS,
-			{"mime", "TYPE", "what kind of bytes they are",
-			 OPTION_TEXT},
-			{"meta", "JSON", "an object to keep with it",
-			 OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = run_artifact_put,
+	.arguments = ARGUMENTS(
+		{"FILE", "file to read; '-' reads standard input"},
+		{"NAME",
+		 "name of the artifact (default: the name of the file)"}),
+	.options = OPTIONS(
+		ARTIFACT_KEY_OPTIONS,
+		OPTION(TEXT, 0, "mime", "TYPE", "media type of the content"),
+		OPTION(TEXT, 0, "meta", "JSON",
+		       "object to store with the artifact")),
+	.run = put,
 };

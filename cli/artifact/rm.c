@@ -19,10 +19,8 @@ static int rm(struct cli *cli, struct err *e)
 const struct command cmd_artifact_rm = {
 	.name = "artifact rm",
 	.args = "ARTIFACT",
-	.help = "remove an artifact",
+	.help = "delete an artifact",
 	.needs = NEEDS_AGENT_FILE,
-	.options = (const struct option_spec[]){ARTIFACT_KEY_OPTIONS,
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(ARTIFACT_KEY_OPTIONS),
 	.run = rm,
 };

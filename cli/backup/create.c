@@ -60,7 +60,7 @@ static int create(struct cli *cli, struct err *e)
 	bool scheduled = cli_flag(cli, "scheduled");
 	struct backup_job_options want = {
 		.kind = scheduled ? "scheduled" : "manual",
-		.out = cli_arg(cli, 0),
+		.out = cli_option(cli, "output"),
 		.with_workspaces = cli_flag(cli, "with-workspaces") ||
 				   (scheduled && cli->config.backup_workspaces),
 		.zstd = cli_flag(cli, "zstd") ||
@@ -68,50 +68,48 @@ static int create(struct cli *cli, struct err *e)
 	};
 	struct backup_run_row row;
 
-	want.agents = ops_names(cli, "agents", &want.nagents, e);
+	want.agents = ops_names(cli, "agent", &want.nagents, e);
 	if (!want.agents)
 		return -1;
 	if (want.out && !strcmp(want.out, "-") && isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
-			       "an archive is not for a terminal: name a file, "
-			       "or send it through a pipe");
+			       "refusing to write an archive to a terminal; "
+			       "use a file or a pipe");
 	ops_step_back();
 	if (ops_backup_make(cli, &want, &row, e) ||
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;
-	print_backup(cli, &row);
-	return row.problem ? err_set(e, ERR_CORRUPT,
-				     "the backup was made, but lacks "
-				     "something: %s",
-				     row.problem)
-			   : 0;
+	say(cli, &row);
+	return row.problem
+		       ? err_set(e, ERR_CORRUPT, "the backup is incomplete: %s",
+				 row.problem)
+		       : 0;
 }
 
 const struct command cmd_backup_create = {
 	.name = "backup create",
-	.args = "[OUT]",
-	.help = "copy everything into one archive, while runs go on",
-	.about = "OUT is a file, a directory, or - for a pipe; without it the "
-		 "archive goes to backups/ in the\nhome. It holds compact "
-		 "copies of all databases as of one moment, the configuration, "
-		 "and\ndefinitions that lie in files; never credentials. It is "
-		 "a "
-		 "tar file, with a manifest and a\nseal at its end; other "
-		 "programs can read it too. The file has its name only when it "
-		 "is\nwhole and on the disk.",
+	.help = "write all databases and the configuration to one "
+		"archive",
+	.about = "Runs continue in the meantime. The archive is a tar "
+		 "file with compact copies of all databases as of one "
+		 "moment, the configuration, and the definitions of "
+		 "agents that are kept in files. It never contains "
+		 "credentials. It ends with a manifest and a "
+		 "checksum, and gets its final name when it is "
+		 "complete and synced to disk.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"agents", "NAMES",
-			 "of agents only these, separated by commas",
-			 OPTION_MANY},
-			{"with-workspaces", NULL,
-			 "directories in which runs work, too", OPTION_FLAG},
-			{"zstd", NULL, "compress it", OPTION_FLAG},
-			{"scheduled", NULL,
-			 "as skepd does it: by the configuration, with its "
-			 "retention",
-			 OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_OUTPUT(
+			"write to FILE, to a new file in the directory FILE, "
+			"or to standard output for '-' (default: the "
+			"directory backups of the home)"),
+		OPTION(MANY, 'a', "agent", "AGENT",
+		       "include only this agent; may be repeated"),
+		FLAG(0, "with-workspaces",
+		     "include the workspace directories of runs"),
+		FLAG('z', "zstd", "compress the archive"),
+		FLAG(0, "scheduled",
+		     "use the settings of section 'backup' in skep.json, "
+		     "including its retention")),
 	.run = create,
 };

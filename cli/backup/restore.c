@@ -23,21 +23,22 @@ static void print_restore_summary(struct cli *cli, const struct restore_sum *s)
 		output_object(&cli->out, &restore_sum_shape, s);
 		return;
 	}
-	output_note(&cli->out, "%s is as it was at %s: %lld agents",
-		    cli_flag(cli, "activate") ? cli_option(cli, "agents")
+	output_note(&cli->out, "%s: restored the state of %s, %lld agents",
+		    cli_flag(cli, "activate") ? cli_option(cli, "agent")
 					      : s->home,
 		    clock_text(s->taken_at, when), (long long)s->agents);
 	if (s->before)
-		output_note(&cli->out, "the way back: %s", s->before);
+		output_note(&cli->out, "the previous state is kept as %s",
+			    s->before);
 	output_note(&cli->out,
-		    "runs: %lld wait, %lld were over, %lld had been in the "
-		    "middle and have failed",
+		    "runs: %lld queued, %lld finished, %lld interrupted and "
+		    "marked as failed",
 		    (long long)s->runs_queued, (long long)s->runs_settled,
 		    (long long)s->runs_failed);
 	if (s->messages_held)
 		output_note(&cli->out,
-			    "%lld messages are held, since they may have been "
-			    "sent: the audit log names them",
+			    "%lld messages may have been sent already and are "
+			    "held back; the audit log lists them",
 			    (long long)s->messages_held);
 }
 
@@ -104,12 +105,11 @@ static int check_options(struct cli *cli, const struct restore_options *ask,
 {
 	if (ask->nagents != 1)
 		return err_set(e, ERR_USAGE,
-			       "--activate is for one agent: "
-			       "--agents NAME --activate");
+			       "--activate restores one agent: --agent AGENT "
+			       "--activate");
 	if (cli_flag(cli, "to"))
 		return err_set(e, ERR_USAGE,
-			       "--activate puts the agent into this home, --to "
-			       "into another: give one of them");
+			       "--activate and --to exclude each other");
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int restore(struct cli *cli, struct err *e)
 	struct ops_bar bar;
 	int rc;
 
-	ask.agents = ops_names(cli, "agents", &ask.nagents, e);
+	ask.agents = ops_names(cli, "agent", &ask.nagents, e);
 	if (!ask.agents || (cli_flag(cli, "to") &&
 			    home_find(&target, cli_option(cli, "to"), e)))
 		return -1;
@@ -204,27 +204,30 @@ static int restore(struct cli *cli, struct err *e)
 const struct command cmd_backup_restore = {
 	.name = "backup restore",
 	.args = "ARCHIVE",
-	.help = "make a home of a backup, or bring back one agent",
-	.about = "Everything is unpacked beside the home, checked, brought to "
-		 "the schemas of this program,\nand only then put in place by "
-		 "one rename. A home that was there stays beside it as\n"
-		 "HOME.before-ID; to go back, put it in place again. A home in "
-		 "use is refused.\nRuns that had been in the middle fail with "
-		 "the reason 'restored', and no message that\nmay have been "
-		 "sent is sent again. With --activate one agent's file is put "
-		 "into this home,\nwhich may be running; runs of that agent "
-		 "must be over. One that this\nhome does not know comes with "
-		 "its definition.",
+	.help = "restore a home, or one agent, from a backup",
+	.about = "The archive is unpacked next to the home, verified, "
+		 "and migrated to the current schema before one "
+		 "rename puts it in place. The previous home is kept "
+		 "as HOME.before-ID. The command fails if the home is "
+		 "in use.\n"
+		 "\n"
+		 "Runs that were active at the time of the backup "
+		 "fail with the reason 'restored'. Messages that may "
+		 "already have been sent are not sent again.\n"
+		 "\n"
+		 "With --activate, the database of one agent is "
+		 "restored into the current home, which may be in "
+		 "use. The agent must have no active runs. If the "
+		 "home does not know the agent, its definition is "
+		 "restored too.",
 	.needs = NEEDS_CONFIG,
-	.options =
-		(const struct option_spec[]){
-			{"to", "HOME", "another home than this one",
-			 OPTION_FILE},
-			{"agents", "NAMES",
-			 "of agents only these, separated by commas",
-			 OPTION_MANY},
-			{"activate", NULL,
-			 "one agent, into this home as it is now", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"ARCHIVE", "a backup; '-' reads standard input"}),
+	.options = OPTIONS(
+		OPTION(FILE, 0, "to", "DIR",
+		       "restore into this home instead of the current one"),
+		OPTION(MANY, 'a', "agent", "AGENT",
+		       "restore only this agent; may be repeated"),
+		FLAG(0, "activate", "restore one agent into the current home")),
 	.run = restore,
 };

@@ -66,14 +66,13 @@ static int verify(struct cli *cli, struct err *e)
 const struct command cmd_backup_verify = {
 	.name = "backup verify",
 	.args = "ARCHIVE",
-	.help = "prove that a backup is whole",
-	.about = "Every database in it is opened and checked, every hash "
-		 "compared, and the seal with every\nbyte: one flipped bit is "
-		 "found. ARCHIVE may be - for a pipe.",
+	.help = "verify that a backup is complete and undamaged",
+	.about = "Every database is opened and checked, and every "
+		 "checksum is compared.",
 	.needs = NEEDS_NOTHING,
-	.options =
-		(const struct option_spec[]){
-			{"list", NULL, "say what is in it", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"ARCHIVE", "a backup; '-' reads standard input"}),
+	.options = OPTIONS(
+		FLAG('l', "list", "list the content of the archive")),
 	.run = verify,
 };

@@ -102,33 +102,44 @@ static int channel_add(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_add = {
 	.name = "channel add",
-	.args = "NAME KIND [COMMAND...]",
-	.help = "make a channel: file, webhook, smtp, tty or plugin",
-	.about = "A running supervisor uses it at once. COMMAND is what a "
-		 "plugin executes; put -- before\nit: skep channel add bot "
-		 "plugin -- python3 bot.py. Secrets are files in "
-		 "credentials/,\nnamed by secret_file and password_file; a "
-		 "webhook without one gets a new one.\nA webhook needs url to "
-		 "send, "
-		 "smtp needs server and from, a plugin its COMMAND; file and "
-		 "tty\nneed nothing: skep channel add log file.\nSettings, by "
-		 "kind of channel (*: of each), and their defaults:"
+	.args = "CHANNEL KIND [COMMAND...]",
+	.help = "create a channel",
+	.about = "A running supervisor starts to use the channel at "
+		 "once. A webhook needs the setting url to send "
+		 "messages, smtp needs server and from, and a plugin "
+		 "needs COMMAND.\n"
+		 "\n"
+		 "Secrets are files in the directory credentials of "
+		 "the home, named by secret_file and password_file. A "
+		 "webhook without a secret gets a new one.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  skep channel add log file\n"
+		 "  skep channel add bot plugin -- python3 bot.py\n"
+		 "\n"
+		 "Settings by kind of channel (* for all kinds):"
 #define DEFAULT_text(d)   ""
-#define DEFAULT_word(d)   " (" d ")"
-#define DEFAULT_int(d)    " (" #d ")"
-#define DEFAULT_millis(d) " (" #d " ms)"
-#define DEFAULT_bytes(d)  " (" #d " bytes)"
+#define DEFAULT_word(d)   " (default " d ")"
+#define DEFAULT_int(d)    " (default " #d ")"
+#define DEFAULT_millis(d) " (default " #d " ms)"
+#define DEFAULT_bytes(d)  " (default " #d " bytes)"
 #define SETTING(name_, type, def, min, max, words_, kinds_, help_) \
-	"\n  " #name_ "=" words_ "  [" kinds_ "] " help_ DEFAULT_##type(def)
+	"\n\t" #name_ "=" words_ "  [" kinds_ "] " help_ DEFAULT_##type(def)
 #include "schema/control/channel/channel_setting.def"
 #undef SETTING
 	,
 	.needs = NEEDS_CONTROL_MADE,
-	.options =
-		(const struct option_spec[]){
-			{"set", "KEY=VALUE",
-			 "a setting; VALUE is JSON or plain text", OPTION_MANY},
-			{"disabled", NULL, "do not use it yet", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"CHANNEL",
+		 "name of the new channel: letters, digits, '-', '_' "
+		 "and '.'"},
+		{"KIND", "file, webhook, smtp, tty or plugin"},
+		{"COMMAND", "program of a plugin and its arguments; put -- "
+			    "before it"}),
+	.options = OPTIONS(
+		OPTION(MANY, 0, "set", "KEY=VALUE",
+		       "change a setting; VALUE is JSON or plain text; may "
+		       "be repeated"),
+		FLAG(0, "disabled", "create the channel disabled")),
 	.run = channel_add,
 };

@@ -1,3 +1,4 @@
+/* channel bind and unbind. */
 #include "cli/channel/channel_cli.h"
 
 static void add_optional_text(cJSON *o, const char *name, const char *text)
@@ -6,25 +7,21 @@ static void add_optional_text(cJSON *o, const char *name, const char *text)
 		cJSON_AddStringToObject(o, name, text);
 }
 
-static int channel_bind(struct cli *cli, struct err *e)
+static int change_binding(struct cli *cli, const char *method, struct err *e)
 {
+	static const char *const texts[] = {"peer", "kind", "session",
+					    "threads"};
 	const char *path = arena_printf(&cli->arena, "/v1/channels/%s/bindings",
 					cli_arg(cli, 0));
-	bool undo = cli_flag(cli, "undo");
 	struct buf b = BUF_MAX(16384);
-	cJSON *o, *done;
+	cJSON *o = cJSON_CreateObject(), *done;
 
-	if (!undo && !cli_arg(cli, 1))
-		return err_set(e, ERR_USAGE, "which agent shall answer?");
-	o = cJSON_CreateObject();
-	add_optional_text(o, "agent", cli_arg(cli, 1));
-	add_optional_text(o, "peer", cli_option(cli, "peer"));
-	add_optional_text(o, "kind", cli_option(cli, "kind"));
-	add_optional_text(o, "session", cli_option(cli, "session"));
-	add_optional_text(o, "threads", cli_option(cli, "threads"));
+	add(o, "agent", cli_arg(cli, 1));
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		add(o, texts[i], cli_option(cli, texts[i]));
 	json_add(&b, o);
 	cJSON_Delete(o);
-	done = remote_call(cli, undo ? "DELETE" : "PUT", path, b.p, e);
+	done = remote_call(cli, method, path, b.p, e);
 	buf_fini(&b);
 	if (!done)
 		return -1;
@@ -34,27 +31,51 @@ static int channel_bind(struct cli *cli, struct err *e)
 	return 0;
 }
 
+static int channel_bind(struct cli *cli, struct err *e)
+{
+	return change_binding(cli, "PUT", e);
+}
+
+static int channel_unbind(struct cli *cli, struct err *e)
+{
+	return change_binding(cli, "DELETE", e);
+}
+
 const struct command cmd_channel_bind = {
 	.name = "channel bind",
-	.args = "NAME [NAME]",
-	.help = "let an agent answer on a channel, or one peer of it",
-	.about = "First the channel, then the agent: skep channel bind site "
-		 "greeter --peer ann.\nThe narrowest binding wins: this peer "
-		 "before any, this kind "
-		 "before any. Without one the\nchannel's setting 'agent' "
-		 "decides, then the default agent.",
+	.args = "CHANNEL AGENT",
+	.help = "choose the agent that answers on a channel",
+	.about = "The most specific binding applies: first by peer, "
+		 "then by kind of conversation. Without a binding, "
+		 "the setting 'agent' of the channel applies, then "
+		 "the default agent.\n"
+		 "\n"
+		 "Example:\n"
+		 "  skep channel bind site greeter --peer ann",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"peer", "PEER", "only this conversation", OPTION_TEXT},
-			{"kind", "any|direct|group", "only such conversations",
-			 OPTION_WORD},
-			{"session", "KEY", "all of them in this session",
-			 OPTION_TEXT},
-			{"threads", "conversation|sender",
-			 "one session for all, or one for each sender",
-			 OPTION_WORD},
-			{"undo", NULL, "remove the binding", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "peer", "PEER",
+		       "apply only to the conversation with this peer"),
+		OPTION(WORD, 0, "kind", "any|direct|group",
+		       "apply only to conversations of this kind (default "
+		       "any)"),
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "use this session for all messages"),
+		OPTION(WORD, 0, "threads", "conversation|sender",
+		       "use one session per conversation or per sender")),
 	.run = channel_bind,
+};
+
+const struct command cmd_channel_unbind = {
+	.name = "channel unbind",
+	.args = "CHANNEL",
+	.help = "remove a binding of a channel",
+	.needs = NEEDS_SUPERVISOR,
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "peer", "PEER",
+		       "remove the binding of this peer"),
+		OPTION(WORD, 0, "kind", "any|direct|group",
+		       "remove the binding of this kind of conversations "
+		       "(default any)")),
+	.run = channel_unbind,
 };

@@ -77,57 +77,6 @@ int channel_store(struct cli *cli, const char *name, const cJSON *def,
 	return rc;
 }
 
-static int switch_direct(struct cli *cli, void *arg, struct err *e)
-{
-	const char *verb = arg, *name = cli_arg(cli, 0);
-	struct channel_switch_in in = {name, OPT_NONE, OPT_NONE, clock_now()};
-	struct channel_row row;
-
-	if (channels_get(cli->control, name, &row, &cli->arena, e) ||
-	    channel_check_stays(&row, e))
-		return -1;
-	if (verb[0] == 'e' || verb[0] == 'd')
-		in.is_enabled = verb[0] == 'e';
-	else
-		in.is_paused = verb[0] == 'p';
-	if (sql_exec(cli->control, Q_CHANNEL_SWITCH, &in, e) < 0)
-		return -1;
-	return control_audit(cli->control, NULL, "channel.switch", name, NULL,
-			     e);
-}
-
-/* What it says, if that is more than that it was done. */
-static int switch_supervised(struct cli *cli, const struct cli_act *act,
-			     const char *verb, struct err *e)
-{
-	cJSON *answer = remote_call(cli, act->method, act->path, NULL, e);
-	const char *note = json_text(answer, "note", verb);
-
-	if (!answer)
-		return -1;
-	if (strcmp(note, verb) != 0)
-		output_note(&cli->out, "%s: %s", cli_arg(cli, 0), note);
-	cJSON_Delete(answer);
-	return 0;
-}
-
-int channel_switch(struct cli *cli, const char *verb, struct err *e)
-{
-	const char *name = cli_arg(cli, 0);
-	struct cli_act act = {
-		.method = "POST",
-		.path = arena_printf(&cli->arena, "/v1/channels/%s/%s", name,
-				     verb),
-		.direct = switch_direct,
-		.arg = arena_text(&cli->arena, verb),
-	};
-
-	if (cli->supervised ? switch_supervised(cli, &act, verb, e)
-			    : cli_act(cli, &act, e))
-		return -1;
-	return channel_print(cli, name, e);
-}
-
 const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 		      const char *verb, struct err *e)
 {
@@ -136,7 +85,7 @@ const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
 	if (id_is(kind, id))
 		return arena_printf(&cli->arena, "/v1/%s/%s/%s", what, id,
 				    verb);
-	err_set(e, ERR_USAGE, "%s is not an id (%s_…)", quoted(id).text,
+	err_set(e, ERR_USAGE, "'%s' is not an id (%s_...)", quoted(id).text,
 		id_prefix(kind));
 	return NULL;
 }
@@ -170,54 +119,25 @@ int print_messages(struct cli *cli, const char *path, struct err *e)
 	return n;
 }
 
-int talker_arg(struct cli *cli, int i, struct talker *t, struct err *e)
+int address_arg(struct cli *cli, int i, struct address *a, struct err *e)
 {
 	const char *word = cli_arg(cli, i), *slash = strchr(word, '/');
 
-	*t = (struct talker){word, cli_arg(cli, i + 1)};
-	if (slash && t->session)
-		return err_set(e, ERR_USAGE,
-			       "'%s' has a session, and '%s' is another: say "
-			       "one of them",
-			       word, t->session);
+	*a = (struct address){word, NULL};
 	if (slash) {
-		t->agent = arena_printf(&cli->arena, "%.*s",
+		a->agent = arena_printf(&cli->arena, "%.*s",
 					(int)(slash - word), word);
-		t->session = slash + 1;
+		a->session = slash + 1;
 	}
-	return text_check_name("agent", t->agent, e);
-}
-
-int room_member(struct cli *cli, const char *method, struct err *e)
-{
-	const char *room = cli_arg(cli, 0), *session, *path;
-	struct talker t;
-	cJSON *done;
-
-	if (talker_arg(cli, 1, &t, e))
-		return -1;
-	session = t.session ? t.session : "main";
-	path = arena_printf(&cli->arena, "/v1/rooms/%s/%s/%s",
-			    url_text(cli, room), t.agent,
-			    url_text(cli, session));
-	done = remote_call(cli, method, path, "{}", e);
-	if (!done)
-		return -1;
-	if (cli->out.json)
-		remote_done(cli, done);
-	else
-		output_note(&cli->out, "%s/%s, room %s: %s", t.agent, session,
-			    room, json_text(done, "note", "done"));
-	cJSON_Delete(done);
-	return 0;
+	return text_check_name("agent", a->agent, e);
 }
 
 int check_said(const struct buf *text, struct err *e)
 {
 	if (memchr(text->p, 0, text->n) || !text_is_utf8(text->p, text->n))
 		return err_set(e, ERR_INVALID,
-			       "the message is not UTF-8 text: attachments are "
-			       "for bytes");
+			       "the message is not UTF-8 text; send other "
+			       "data as an attachment");
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "cli/remote.h"
 #include "schema/control/channel/channel.h"
 
-/* What the commands on channels, deliveries and messages share. */
+/* Shared by the commands on channels, deliveries and messages. */
 
 /* A text as one segment of a path or a value of a query. */
 const char *url_text(struct cli *cli, const char *text);
@@ -19,9 +19,6 @@ int channel_print(struct cli *cli, const char *name, struct err *e);
 int channel_store(struct cli *cli, const char *name, const cJSON *def,
 		  struct err *e);
 
-/* enable, disable, pause, resume; likewise. */
-int channel_switch(struct cli *cli, const char *verb, struct err *e);
-
 /* POSTs to "/v1/WHAT/ID/VERB" for the command's first word, an id of that
  * kind, and prints what came of it. */
 const char *verb_path(struct cli *cli, enum id_kind kind, const char *what,
@@ -32,17 +29,13 @@ int verb_by_id(struct cli *cli, enum id_kind kind, const char *what,
 /* POSTs, and prints the messages that come back: how many. */
 int print_messages(struct cli *cli, const char *path, struct err *e);
 
-/* PUTs or DELETEs the session that ROOM AGENT [SESSION] name as a member. */
-int room_member(struct cli *cli, const char *method, struct err *e);
-
-/* "AGENT SESSION", "AGENT/SESSION" or "AGENT" as words from `i` on; without a
- * session it is NULL. */
-struct talker {
+/* The i-th argument, AGENT[/SESSION]; without a session it is NULL. */
+struct address {
 	const char *agent, *session;
 };
-int talker_arg(struct cli *cli, int i, struct talker *t, struct err *e);
+int address_arg(struct cli *cli, int i, struct address *a, struct err *e);
 
-/* Whoever gets it gets it as it is: ERR_INVALID for what JSON would change. */
+/* ERR_INVALID for text that JSON cannot carry unchanged. */
 int check_said(const struct buf *text, struct err *e);
 
 /* The --set options into def's "config"; the words from the `first` on into its

@@ -112,7 +112,7 @@ static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 		rc = file_read_fd(*fd, path, &b, e);
 	if (rc == 0 && b.n) {
 		from = text_last_lines(b.p, b.n,
-				       cli_number(cli, "lines", LINES));
+				       cli_number(cli, "limit", LINES));
 		print_lines(cli, from, (size_t)(b.p + b.n - from));
 	}
 	if (rc == 0 && !b.n && !cli_flag(cli, "follow"))
@@ -149,15 +149,13 @@ static int channel_logs(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_logs = {
 	.name = "channel logs",
-	.args = "NAME",
-	.help = "print the end of what a plugin wrote to its stderr",
-	.about = "Lines that begin with '-- skepd' say when it was started, "
-		 "and why it was\nended. --follow goes on until interrupted.",
+	.args = "CHANNEL",
+	.help = "print the end of the standard error of a plugin",
+	.about = "Lines that start with '-- skepd' record when the "
+		 "plugin was started and why it was stopped.",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"lines", "N", "how many lines (100)", OPTION_INT},
-			{"follow", NULL, "and what comes", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(OPT_FOLLOW("continue until interrupted"),
+			   OPTION(INT, 'n', "limit", "N",
+				  "start with the last N lines (default 100)")),
 	.run = channel_logs,
 };

@@ -1,25 +1,29 @@
 #include "cli/channel/channel_cli.h"
+#include "cli/list.h"
+
+static void judge_channel(struct cli *cli, void *row)
+{
+	channel_judge_from_outside(cli, row);
+}
 
 static int channel_ls(struct cli *cli, struct err *e)
 {
-	struct sql_rows it = sql_rows(cli->control, Q_CHANNEL_LIST, NULL);
-	struct table *t = table_new(
-		&cli->out, &channel_row_shape,
-		"name kind is_enabled is_paused state delivered "
-		"failed received trouble");
-	struct channel_row row;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &channel_row_shape,
+		.columns = "name kind is_enabled is_paused state delivered "
+			   "failed received trouble",
+		.none = "no channels; 'skep channel add NAME KIND' makes one",
+		.prepare = judge_channel,
+	};
 
-	while (sql_next(&it, &row)) {
-		channel_judge_from_outside(cli, &row);
-		table_add(t, &row);
-	}
-	table_end(t);
-	return sql_end(&it, e);
+	return cli_list_query(&l, cli->control, Q_CHANNEL_LIST, NULL, e);
 }
 
 const struct command cmd_channel_ls = {
 	.name = "channel ls",
 	.help = "list channels",
 	.needs = NEEDS_CONTROL_READ,
+	.options = OPTIONS(OPT_QUIET),
 	.run = channel_ls,
 };

@@ -66,11 +66,11 @@ static int channel_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_rm = {
 	.name = "channel rm",
-	.args = "NAME",
+	.args = "CHANNEL",
 	.help = "remove a channel with its conversations",
-	.about = "Deliveries stay; those that wait become dead letters, which "
-		 "'skep delivery retry'\nbrings back once there is a channel "
-		 "of that name again.",
+	.about = "Deliveries are kept. Pending ones become dead "
+		 "letters; 'skep delivery retry' sends them after a "
+		 "channel of the same name was created.",
 	.needs = NEEDS_CONTROL_WRITE,
 	.run = channel_rm,
 };

@@ -33,17 +33,20 @@ static int channel_set(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_set = {
 	.name = "channel set",
-	.args = "NAME [COMMAND...]",
-	.help = "change settings of a channel, or the command of a plugin",
-	.about = "A running supervisor follows at once: a plugin is ended and "
-		 "started anew with what\nit is told now. Put -- before "
-		 "COMMAND.",
+	.args = "CHANNEL [COMMAND...]",
+	.help = "change the settings of a channel, or the command of "
+		"a plugin",
+	.about = "The change takes effect at once. A plugin is "
+		 "restarted.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"set", "KEY=VALUE",
-			 "a setting; VALUE is JSON or plain text", OPTION_MANY},
-			{"unset", "KEY", "back to its default", OPTION_MANY},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"COMMAND", "new program of a plugin and its arguments; put -- "
+			    "before it"}),
+	.options = OPTIONS(
+		OPTION(MANY, 0, "set", "KEY=VALUE",
+		       "change a setting; VALUE is JSON or plain text; may "
+		       "be repeated"),
+		OPTION(MANY, 0, "unset", "KEY",
+		       "reset a setting to its default; may be repeated")),
 	.run = channel_set,
 };

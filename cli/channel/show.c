@@ -1,31 +1,28 @@
 #include "cli/channel/channel_cli.h"
+#include "cli/list.h"
 
 static int channel_show(struct cli *cli, struct err *e)
 {
 	struct binding_list_in key = {cli_arg(cli, 0)};
-	struct sql_rows it;
-	struct binding_row row;
-	struct table *t;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &binding_row_shape,
+		.columns = "peer kind agent session threads",
+		.none = "no bindings; the channel's setting 'agent' or the "
+			"default agent answers",
+	};
 
 	if (!cli_flag(cli, "bindings"))
 		return channel_print(cli, key.channel, e);
-	it = sql_rows(cli->control, Q_BINDING_LIST, &key);
-	t = table_new(&cli->out, &binding_row_shape,
-		      "peer kind agent session threads");
-	while (sql_next(&it, &row))
-		table_add(t, &row);
-	table_end(t);
-	return sql_end(&it, e);
+	return cli_list_query(&l, cli->control, Q_BINDING_LIST, &key, e);
 }
 
 const struct command cmd_channel_show = {
 	.name = "channel show",
-	.args = "NAME",
-	.help = "show a channel, or who answers whom on it",
+	.args = "CHANNEL",
+	.help = "show a channel, or its bindings",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"bindings", NULL, "who answers whom", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(FLAG(
+		0, "bindings", "list which agent answers which conversations")),
 	.run = channel_show,
 };

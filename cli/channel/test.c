@@ -35,7 +35,7 @@ static int send_test(struct cli *cli, struct id *id, struct err *e)
 static int wait_for_delivery(struct cli *cli, const char *id,
 			     struct delivery_row *row, struct err *e)
 {
-	int64_t left = cli_number(cli, "wait", 10000);
+	int64_t left = cli_number(cli, "timeout", 10000);
 	int found;
 
 	do {
@@ -107,15 +107,15 @@ static int channel_test(struct cli *cli, struct err *e)
 
 const struct command cmd_channel_test = {
 	.name = "channel test",
-	.args = "NAME",
-	.help = "send a message on a channel and say what became of it",
+	.args = "CHANNEL",
+	.help = "send a test message on a channel and wait for its "
+		"delivery",
 	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"to", "PEER", "conversation, address", OPTION_TEXT},
-			{"text", "TEXT", "what is sent", OPTION_TEXT},
-			{"wait", "TIME", "how long at most (10s)",
-			 OPTION_MILLIS},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "to", "PEER",
+		       "conversation or address of the receiver"),
+		OPTION(TEXT, 0, "text", "TEXT", "text of the message"),
+		OPTION(MILLIS, 't', "timeout", "TIME",
+		       "stop waiting after this time (default 10s)")),
 	.run = channel_test,
 };

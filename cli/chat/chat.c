@@ -173,23 +173,23 @@ static int chat(struct cli *cli, struct err *e)
 
 const struct command cmd_chat = {
 	.name = "chat",
-	.args = "NAME",
-	.help = "talk with an agent, line by line, in the terminal",
-	.about =
-		"Each line is a message and a run of the agent's session; its "
-		"answer is printed. What\ncould not be shown is shown the next "
-		"time. Ends with the input. Ctrl-C stops an answer;\nat the "
-		"prompt it ends the chat. A supervisor that is restarted is "
-		"waited for. On a terminal\na line that fails is said and the "
-		"chat goes on; otherwise it ends there. With --json each\n"
-		"answer is an object, for programs.",
+	.args = "AGENT",
+	.help = "chat with an agent in the terminal",
+	.about = "Each line is sent as a message and starts a run in "
+		 "the session; the answer is printed. Answers that "
+		 "could not be printed are printed by the next chat. "
+		 "Ctrl-C stops an answer; at the prompt it ends the "
+		 "chat.\n"
+		 "\n"
+		 "The chat waits for a supervisor that is being "
+		 "restarted. If a line fails, the error is printed "
+		 "and the chat continues on a terminal and ends "
+		 "otherwise. With --json, each answer is an object.",
 	.needs = NEEDS_SUPERVISOR | NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"session", "KEY", "go on in this session",
-			 OPTION_TEXT},
-			{"channel", "NAME", "a tty channel (local)",
-			 OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "continue this session (default chat/USER)"),
+		OPTION(NAME, 0, "channel", "CHANNEL",
+		       "use this channel of kind tty (default local)")),
 	.run = chat,
 };

@@ -58,10 +58,12 @@ static int config_check(struct cli *cli, struct err *e)
 const struct command cmd_config_check = {
 	.name = "config check",
 	.args = "[FILE]",
-	.help = "say whether skep.json, or another file, is right",
-	.about = "A file that is no JSON is reported with line and column, a "
-		 "wrong value with its\nkey; keys that nobody knows are "
+	.help = "check a configuration file",
+	.about = "JSON errors are reported with line and column, and "
+		 "invalid values with their key. Unknown keys are "
 		 "warnings. No database is opened.",
 	.needs = NEEDS_HOME,
+	.arguments = ARGUMENTS(
+		{"FILE", "file to check (default: skep.json in the home)"}),
 	.run = config_check,
 };

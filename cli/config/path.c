@@ -21,7 +21,7 @@ static int config_path(struct cli *cli, struct err *e)
 
 const struct command cmd_config_path = {
 	.name = "config path",
-	.help = "say where skep.json is, or would be",
+	.help = "print the path of the configuration file",
 	.needs = NEEDS_HOME,
 	.run = config_path,
 };

@@ -13,6 +13,6 @@ static int schema(struct cli *cli, struct err *e)
 
 const struct command cmd_config_schema = {
 	.name = "config schema",
-	.help = "print the JSON schema of skep.json",
+	.help = "print the JSON schema of the configuration file",
 	.run = schema,
 };

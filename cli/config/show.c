@@ -13,7 +13,8 @@ static int config_values(struct cli *cli, struct err *e)
 
 const struct command cmd_config_show = {
 	.name = "config show",
-	.help = "print the configuration in force, defaults among it",
+	.help = "print the effective configuration, including "
+		"defaults",
 	.needs = NEEDS_CONFIG,
 	.run = config_values,
 };

@@ -1,11 +1,10 @@
-#include "cli/page.h"
+#include "cli/list.h"
+
 #include "schema/control/channel/run_deliveries.h"
 #include "schema/control/cursor.h"
-#include "schema/control/lists.h"
 
 static int delivery_ls(struct cli *cli, struct err *e)
 {
-	struct page page = page_begin(cli, 100);
 	const char *run = cli_option(cli, "run");
 	struct delivery_filter in = {
 		.channel = cli_option(cli, "channel"),
@@ -13,49 +12,45 @@ static int delivery_ls(struct cli *cli, struct err *e)
 		.conversation = cli_option(cli, "conversation"),
 		.agent = cli_option(cli, "agent"),
 		.session = cli_option(cli, "session"),
-		.count = page.limit,
+		.count = cli_number(cli, "limit", 100),
 	};
-	struct lists it;
-	struct table *t;
-	struct delivery_row row;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &delivery_row_shape,
+		.columns = "id channel state attempts code created_at detail",
+		.none = "no deliveries; 'skep delivery send CHANNEL TEXT' "
+			"sends a message",
+		.limit = in.count,
+	};
 
 	if (page_before_delivery(cli->control, cli_option(cli, "before"),
 				 &in.before, e) ||
 	    (run &&
-	     run_sources(cli->control, run, &in.sources, &cli->arena, e)) ||
-	    lists_open(&it, cli->control, LISTS_DELIVERIES, &in, e))
+	     run_sources(cli->control, run, &in.sources, &cli->arena, e)))
 		return -1;
-	t = table_new(&cli->out, &delivery_row_shape,
-		      "id channel state attempts code created_at detail");
-	while (lists_next(&it, &row)) {
-		table_add(t, &row);
-		page_row(&page, "%s", row.id);
-	}
-	table_end(t);
-	page_end(cli, &page);
-	return lists_close(&it, e);
+	return cli_list_control(&l, LISTS_DELIVERIES, &in, e);
 }
 
 const struct command cmd_delivery_ls = {
 	.name = "delivery ls",
-	.help = "list messages that go out, newest first",
+	.help = "list deliveries, newest first",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"channel", "NAME", "only of this channel",
-			 OPTION_NAME},
-			{"state",
-			 "pending|sending|unknown|delivered|dead|dismissed",
-			 "only in this state", OPTION_WORD},
-			{"conversation", "ID", "only of this conversation",
-			 OPTION_TEXT},
-			{"agent", "NAME", "only from this agent", OPTION_NAME},
-			{"session", "KEY",
-			 "only from the session with this key", OPTION_TEXT},
-			{"run", "RUN", "only what this run sent", OPTION_TEXT},
-			{"before", "DELIVERY", "only older than this one",
-			 OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(NAME, 0, "channel", "CHANNEL",
+		       "list only deliveries on this channel"),
+		OPTION(WORD, 0, "state",
+		       "pending|sending|unknown|delivered|dead|discarded",
+		       "list only deliveries in this state"),
+		OPTION(TEXT, 0, "conversation", "ID",
+		       "list only deliveries of this conversation"),
+		OPT_AGENT("list only deliveries of this agent"),
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "list only deliveries of this session"),
+		OPTION(TEXT, 0, "run", "RUN",
+		       "list only deliveries of this run"),
+		OPTION(TEXT, 0, "before", "DELIVERY",
+		       "list only deliveries older than this one"),
+		OPT_LIMIT("list at most N deliveries (default 100)"),
+		OPT_QUIET),
 	.run = delivery_ls,
 };

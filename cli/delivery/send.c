@@ -105,22 +105,23 @@ const struct command cmd_delivery_send = {
 	.name = "delivery send",
 	.args = "CHANNEL [TEXT]",
 	.help = "send a message on a channel",
-	.about = "TEXT - reads it from standard input. It is durable when this "
-		 "is answered; 'skep\ndelivery show' has what became of it. "
-		 "'skep channel test' sends one and waits.",
+	.about = "The message is stored durably when the command "
+		 "returns; 'skep delivery show' reports its progress. "
+		 "'skep channel test' sends a message and waits for "
+		 "its delivery.",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"to", "PEER", "conversation, address", OPTION_TEXT},
-			{"key", "KEY",
-			 "idempotency: the same key is accepted once",
-			 OPTION_TEXT},
-			{"attach", "FILE", "with this file; may be repeated",
-			 OPTION_MANY},
-			{"set", "KEY=VALUE",
-			 "another member of the message (subject=…); may be "
-			 "repeated",
-			 OPTION_MANY},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"TEXT", "text of the message; '-' reads standard input"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "to", "PEER",
+		       "conversation or address of the receiver"),
+		OPTION(TEXT, 'k', "key", "KEY",
+		       "idempotency key; a message with a known key is not "
+		       "sent again"),
+		OPTION(MANY, 0, "attach", "FILE",
+		       "attach a file; may be repeated"),
+		OPTION(MANY, 0, "set", "KEY=VALUE",
+		       "set another member of the message, such as "
+		       "subject=...; may be repeated")),
 	.run = delivery_send,
 };

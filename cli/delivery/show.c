@@ -32,12 +32,8 @@ static int delivery_show(struct cli *cli, struct err *e)
 const struct command cmd_delivery_show = {
 	.name = "delivery show",
 	.args = "DELIVERY",
-	.help = "show a message that goes out, or its failed attempts",
+	.help = "show a delivery, or its failed attempts",
 	.needs = NEEDS_CONTROL_READ,
-	.options = (const struct option_spec[]){{"attempts", NULL,
-						 "those that did not succeed",
-						 OPTION_FLAG},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(FLAG(0, "attempts", "list the failed attempts")),
 	.run = delivery_show,
 };

@@ -1,27 +1,26 @@
-#include "cli/cli.h"
+#include "cli/list.h"
 
 #include "lib/base/clock.h"
 
 static int delivery_stats(struct cli *cli, struct err *e)
 {
 	struct delivery_stats_in in = {clock_now()};
-	struct sql_rows it = sql_rows(cli->control, Q_DELIVERY_STATS, &in);
-	struct table *t = table_new(&cli->out, &delivery_stats_row_shape,
-				    "channel state n oldest_at due_at note");
-	struct delivery_stats_row row;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &delivery_stats_row_shape,
+		.columns = "channel state n oldest_at due_at note",
+		.none = "no deliveries",
+	};
 
-	while (sql_next(&it, &row))
-		table_add(t, &row);
-	table_end(t);
-	return sql_end(&it, e);
+	return cli_list_query(&l, cli->control, Q_DELIVERY_STATS, &in, e);
 }
 
 const struct command cmd_delivery_stats = {
 	.name = "delivery stats",
-	.help = "count messages by channel and state",
-	.about = "Of those that wait: when the next may go, and why none does "
-		 "if its channel is\n"
-		 "paused, disabled or gone.",
+	.help = "count deliveries by channel and state",
+	.about = "For pending deliveries, the table shows when the "
+		 "next one is due, and the reason if the channel is "
+		 "paused, disabled or removed.",
 	.needs = NEEDS_CONTROL_READ,
 	.run = delivery_stats,
 };

@@ -263,16 +263,16 @@ static int demo(struct cli *cli, struct err *e)
 
 const struct command cmd_demo = {
 	.name = "demo",
-	.help = "show a supervisor at work, in a home of its own",
-	.about = "Eight agents, 64 runs at once; some are cancelled, a worker "
-		 "and the supervisor are killed,\nand at the end the files are "
-		 "checked: nothing may be lost, doubled or left over. The home "
-		 "is\nbelow /tmp and removed afterwards.",
+	.help = "demonstrate a supervisor under load in a temporary "
+		"home",
+	.about = "The demo starts eight agents and 64 concurrent "
+		 "runs, cancels some, kills a worker and the "
+		 "supervisor, and finally verifies that nothing was "
+		 "lost, duplicated or left behind. The home is in "
+		 "/tmp and is deleted afterwards.",
 	.needs = NEEDS_NOTHING,
-	.options =
-		(const struct option_spec[]){
-			{"runs", "N", "so many runs instead of 64", OPTION_INT},
-			{"keep", NULL, "do not remove the home", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(COUNT, 0, "runs", "N", "number of runs (default 64)"),
+		FLAG(0, "keep", "keep the home")),
 	.run = demo,
 };

@@ -14,11 +14,9 @@ static int export(struct cli *cli, struct err *e)
 
 const struct command cmd_diagnostic_export = {
 	.name = "diagnostic export",
-	.help = "print debug records, one JSON object a line",
+	.help = "print the diagnostic records as JSON lines",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"area", "TEXT", "only of this area", OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(OPTION(TEXT, 0, "area", "TEXT",
+				  "print only records of this area")),
 	.run = export,
 };

@@ -44,7 +44,9 @@ static int help(struct cli *cli, struct err *e)
 const struct command cmd_help = {
 	.name = "help",
 	.args = "[NOUN] [VERB]",
-	.help = "say what skep, a noun or a command does",
-	.about = "With --json it lists every command.",
+	.help = "describe skep, a noun or a command",
+	.about = "With --json, all commands are listed.",
+	.arguments = ARGUMENTS({"NOUN", "noun or command"},
+			       {"VERB", "verb of the noun"}),
 	.run = help,
 };

@@ -23,7 +23,7 @@ static void each_option(FILE *to, const struct command *c,
 			void (*each)(FILE *, const struct command *,
 				     const struct option_spec *))
 {
-	bool agent = c->needs & NEEDS_AGENT_ANY;
+	bool agent = command_takes_agent(c);
 	const struct option_spec *lists[] = {
 		c->options, agent ? agent_option : NULL, global_options};
 
@@ -36,6 +36,8 @@ static void bash_option(FILE *to, const struct command *c,
 			const struct option_spec *o)
 {
 	(void)c;
+	if (o->letter)
+		fprintf(to, " -%c", o->letter);
 	fprintf(to, " --%s", o->name);
 }
 
@@ -162,8 +164,10 @@ static const char fish_head[] =
 static void fish_option(FILE *to, const struct command *c,
 			const struct option_spec *o)
 {
-	fprintf(to, "complete -c skep -n '__skep_in %s' -l %s%s -d '", c->name,
-		o->name, o->value ? " -r" : "");
+	fprintf(to, "complete -c skep -n '__skep_in %s' ", c->name);
+	if (o->letter)
+		fprintf(to, "-s %c ", o->letter);
+	fprintf(to, "-l %s%s -d '", o->name, o->value ? " -r" : "");
 	quoted_text(to, o->help, "\\'");
 	fputs("'\n", to);
 }

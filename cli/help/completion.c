@@ -23,9 +23,13 @@ static int completion(struct cli *cli, struct err *e)
 const struct command cmd_completion = {
 	.name = "completion",
 	.args = "SHELL",
-	.help = "print completions for bash, zsh or fish",
-	.about = "For bash: source <(skep completion bash). For zsh: skep "
-		 "completion zsh to a file _skep on the fpath.\nFor fish: skep "
-		 "completion fish to ~/.config/fish/completions/skep.fish.",
+	.help = "print a completion script for bash, zsh or fish",
+	.about = "Setup:\n"
+		 "  bash: source <(skep completion bash)\n"
+		 "  zsh:  skep completion zsh > DIRECTORY/_skep, for "
+		 "a DIRECTORY of the fpath\n"
+		 "  fish: skep completion fish > "
+		 "~/.config/fish/completions/skep.fish",
+	.arguments = ARGUMENTS({"SHELL", "bash, zsh or fish"}),
 	.run = completion,
 };

@@ -1,6 +1,11 @@
 #include "cli/cli.h"
 
+#include "cli/help/wrap.h"
+
+#include <ctype.h>
 #include <string.h>
+
+#define OPTION_INDENT 24
 
 static bool is_of(const struct command *c, const char *noun)
 {
@@ -9,53 +14,126 @@ static bool is_of(const struct command *c, const char *noun)
 	return !strncmp(c->name, noun, n) && c->name[n] == ' ';
 }
 
-static void options(FILE *to, const char *title, const struct option_spec *o)
+/* "  LEFT    text": the text starts on the next line if LEFT is too long. */
+static void print_item(FILE *to, const char *left, size_t indent,
+		       const char *text)
 {
-	if (!o || !o->name)
-		return;
-	fprintf(to, "\n%s:\n", title);
-	for (; o->name; o++) {
-		char left[80];
+	size_t n = strlen(left) + 2;
 
-		snprintf(left, sizeof left, "--%s%s%s", o->name,
-			 o->value ? " " : "", o->value ? o->value : "");
-		fprintf(to, "  %-22s  %s\n", left, o->help);
+	fprintf(to, "  %s", left);
+	if (n + 2 > indent) {
+		fputc('\n', to);
+		n = 0;
 	}
+	fprintf(to, "%*s", (int)(indent - n), "");
+	wrap_text(to, text, indent, indent);
+}
+
+static void print_options(FILE *to, const struct option_spec *o)
+{
+	for (; o && o->name; o++) {
+		char left[256], letter[8] = "";
+
+		if (o->letter)
+			snprintf(letter, sizeof letter, "-%c, ", o->letter);
+		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name,
+			 o->value ? " " : "", o->value ? o->value : "");
+		print_item(to, left, OPTION_INDENT, o->help);
+	}
+}
+
+static bool has_kind(const struct option_spec *o, enum option_kind kind)
+{
+	for (; o && o->name; o++)
+		if (o->kind == kind)
+			return true;
+	return false;
+}
+
+/* The notation of values that are no plain text. */
+static void print_notation(FILE *to, const struct command *c)
+{
+	if (has_kind(c->options, OPTION_MILLIS))
+		fputs("\nTIME is a number with a unit: ms, s, m, h or d, such "
+		      "as 30s.\n",
+		      to);
+	if (has_kind(c->options, OPTION_BYTES))
+		fputs("\nBYTES is a number, optionally with a unit: k, m, g or "
+		      "t, such as 64k.\n",
+		      to);
+}
+
+const char *help_next_placeholder(const char *at, size_t *n)
+{
+	for (; *at; at++)
+		if (isupper((unsigned char)*at)) {
+			*n = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+			return at;
+		}
+	return NULL;
+}
+
+static void print_arguments(FILE *to, const struct command *c)
+{
+	const char *at = c->args;
+	size_t n;
+
+	if (!at)
+		return;
+	fputs("\narguments:\n", to);
+	for (; (at = help_next_placeholder(at, &n)); at += n) {
+		const char *help = placeholder_help(c, at, n);
+		char name[32];
+
+		snprintf(name, sizeof name, "%.*s", (int)n, at);
+		print_item(to, name, OPTION_INDENT, help ? help : "");
+	}
+}
+
+static void print_sentence(FILE *to, const char *text)
+{
+	fprintf(to, "\n%c%s.\n", toupper((unsigned char)text[0]), text + 1);
 }
 
 void help_command(FILE *to, const struct command *c)
 {
-	fprintf(to, "skep %s%s%s%s\n  %s\n", c->name, c->args ? " " : "",
-		c->args ? c->args : "", c->options ? " [OPTION...]" : "",
-		c->help);
-	if (c->about)
-		fprintf(to, "\n%s\n", c->about);
-	options(to, "options", c->options);
-	if (c->needs & NEEDS_AGENT_ANY)
-		options(to, "which agent", agent_option);
-	options(to, "everywhere", global_options);
+	bool agent = command_takes_agent(c);
+
+	fprintf(to, "usage: skep %s%s%s%s\n", c->name, c->args ? " " : "",
+		c->args ? c->args : "",
+		c->options || agent ? " [OPTION...]" : "");
+	print_sentence(to, c->help);
+	if (c->about) {
+		fputc('\n', to);
+		wrap_text(to, c->about, 0, 0);
+	}
+	print_arguments(to, c);
+	if (c->options || agent)
+		fputs("\noptions:\n", to);
+	print_options(to, c->options);
+	if (agent)
+		print_options(to, agent_option);
+	print_notation(to, c);
+	fputs("\nglobal options:\n", to);
+	print_options(to, global_options);
 }
 
 void help_noun(FILE *to, const char *noun)
 {
+	fprintf(to, "usage: skep %s VERB [ARGUMENT...] [OPTION...]\n", noun);
 	for (int i = 0; nouns[i].name; i++)
 		if (!strcmp(nouns[i].name, noun))
-			fprintf(to, "skep %s: %s\n\n", noun, nouns[i].help);
-	for (int i = 0; commands[i]; i++) {
-		const struct command *c = commands[i];
-		char left[96];
-
-		if (!is_of(c, noun))
-			continue;
-		snprintf(left, sizeof left, "%s%s%s", c->name,
-			 c->args ? " " : "", c->args ? c->args : "");
-		fprintf(to, "  skep %-28s  %s\n", left, c->help);
-	}
-	fprintf(to, "\nskep %s VERB --help says more.\n", noun);
+			print_sentence(to, nouns[i].help);
+	fputs("\nverbs:\n", to);
+	for (int i = 0; commands[i]; i++)
+		if (is_of(commands[i], noun))
+			print_item(to, commands[i]->name + strlen(noun) + 1, 14,
+				   commands[i]->help);
+	fprintf(to, "\n'skep %s VERB --help' describes a verb.\n", noun);
 }
 
 /* The verbs of a noun, in lines that fit 80 columns. */
-static void verbs(FILE *to, const char *noun)
+static void print_verbs(FILE *to, const char *noun)
 {
 	size_t column = 80;
 
@@ -65,28 +143,34 @@ static void verbs(FILE *to, const char *noun)
 		if (!is_of(commands[i], noun))
 			continue;
 		if (column + 1 + strlen(verb) > 78) {
-			fputs("\n            ", to);
-			column = 12;
+			fprintf(to, "%s%15s", column < 80 ? "\n" : "", "");
+			column = 15;
 		}
 		column += 1 + strlen(verb);
 		fprintf(to, " %s", verb);
 	}
+	fputc('\n', to);
 }
 
 void help_skep(FILE *to)
 {
-	fprintf(to, "skep hosts agent runs: one process per run, one SQLite "
-		    "file per agent.\n\nuse: skep NOUN VERB [WORD...] "
-		    "[OPTION...]\n");
-	for (int i = 0; nouns[i].name; i++) {
-		fprintf(to, "\n  %-10s %s", nouns[i].name, nouns[i].help);
-		verbs(to, nouns[i].name);
-	}
-	fprintf(to, "\n\nand:\n");
+	fputs("usage: skep COMMAND [ARGUMENT...] [OPTION...]\n"
+	      "       skep NOUN VERB [ARGUMENT...] [OPTION...]\n\n"
+	      "skep runs agents: one process per run, one SQLite file per "
+	      "agent.\n\ncommands:\n",
+	      to);
 	for (int i = 0; commands[i]; i++)
 		if (!strchr(commands[i]->name, ' '))
-			fprintf(to, "  %-10s %s\n", commands[i]->name,
-				commands[i]->help);
-	options(to, "everywhere", global_options);
-	fprintf(to, "\nskep NOUN --help and skep NOUN VERB --help say more.\n");
+			print_item(to, commands[i]->name, 16,
+				   commands[i]->help);
+	fputs("\nnouns and their verbs:\n", to);
+	for (int i = 0; nouns[i].name; i++) {
+		print_item(to, nouns[i].name, 16, nouns[i].help);
+		print_verbs(to, nouns[i].name);
+	}
+	fputs("\nglobal options:\n", to);
+	print_options(to, global_options);
+	fputs("\n'skep NOUN --help' and 'skep NOUN VERB --help' describe a "
+	      "noun and a command.\n",
+	      to);
 }

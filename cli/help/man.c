@@ -1,6 +1,6 @@
 #include "cli/help/man.h"
 
-#include "cli/command.h"
+#include "cli/cli.h"
 #include "lib/base/err.h"
 #include "lib/json/json.h"
 #include "schema/config.h"
@@ -52,7 +52,10 @@ static void head(FILE *to, const char *name, const char *section,
 static void options(FILE *to, const struct option_spec *o)
 {
 	for (; o && o->name; o++) {
-		fputs(".TP\n\\fB\\-\\-", to);
+		fputs(".TP\n", to);
+		if (o->letter)
+			fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
+		fputs("\\fB\\-\\-", to);
 		text(to, o->name);
 		fputs("\\fR", to);
 		if (o->value) {
@@ -104,6 +107,39 @@ static bool is_of(const struct command *c, const char *noun)
 	return !strncmp(c->name, noun, n) && c->name[n] == ' ';
 }
 
+/* Lines that start with a blank are examples. */
+static void paragraphs(FILE *to, const char *s)
+{
+	while (*s) {
+		size_t n = strcspn(s, "\n");
+		char one[4096];
+
+		snprintf(one, sizeof one, "%.*s", (int)n, s);
+		fputs(*s == ' '    ? ".nf\n"
+		      : *s == '\t' ? ".br\n"
+		      : *s == '\n' ? ".PP\n"
+				   : "",
+		      to);
+		if (n)
+			line(to, one + (*one == '\t'));
+		fputs(*s == ' ' ? ".fi\n" : "", to);
+		s += n + (s[n] == '\n');
+	}
+}
+
+static void arguments(FILE *to, const struct command *c)
+{
+	const char *at = c->args;
+	size_t n;
+
+	for (; at && (at = help_next_placeholder(at, &n)); at += n) {
+		const char *help = placeholder_help(c, at, n);
+
+		fprintf(to, ".TP\n\\fI%.*s\\fR\n", (int)n, at);
+		line(to, help ? help : "");
+	}
+}
+
 static void one_command(FILE *to, const struct command *c)
 {
 	fputs(".SS \"skep ", to);
@@ -118,10 +154,11 @@ static void one_command(FILE *to, const struct command *c)
 	fputs(".\n", to);
 	if (c->about) {
 		fputs(".PP\n", to);
-		line(to, c->about);
+		paragraphs(to, c->about);
 	}
+	arguments(to, c);
 	options(to, c->options);
-	if (c->needs & NEEDS_AGENT_ANY)
+	if (command_takes_agent(c))
 		options(to, agent_option);
 }
 
@@ -134,7 +171,7 @@ void man_noun(FILE *to, const char *noun)
 		if (!strcmp(nouns[i].name, noun))
 			head(to, name, "1", nouns[i].help);
 	fprintf(to,
-		".SH SYNOPSIS\n.B skep %s\n.I VERB\n[\\fIWORD\\fR...]"
+		".SH SYNOPSIS\n.B skep %s\n.I VERB\n[\\fIARGUMENT\\fR...]"
 		" [\\fIOPTION\\fR...]\n.SH COMMANDS\n",
 		noun);
 	for (int i = 0; commands[i]; i++)
@@ -169,7 +206,7 @@ static void all_nouns(FILE *to)
 void man_skep(FILE *to)
 {
 	head(to, "skep", "1", "hosts agent runs");
-	fputs(".SH SYNOPSIS\n.B skep\n.I NOUN VERB\n[\\fIWORD\\fR...] "
+	fputs(".SH SYNOPSIS\n.B skep\n.I NOUN VERB\n[\\fIARGUMENT\\fR...] "
 	      "[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n"
 	      "One small supervisor, one process per active run, one SQLite "
 	      "file per agent. This is the command for all of it; without a "

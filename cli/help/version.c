@@ -21,6 +21,6 @@ static int version(struct cli *cli, struct err *e)
 
 const struct command cmd_version = {
 	.name = "version",
-	.help = "say which version this is, and which schemas it knows",
+	.help = "print the version of skep and of its schemas",
 	.run = version,
 };

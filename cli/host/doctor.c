@@ -1,4 +1,4 @@
-#include "cli/migrate/migrate_cli.h"
+#include "cli/import/import_cli.h"
 #include "cli/state/ops_cli.h"
 
 #include "lib/json/json.h"
@@ -49,7 +49,7 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 		return 0;
 	if (cli_open_control(cli, e))
 		return err_wrap(e, "no backup can be made first");
-	*made = migrate_save_first(cli, e);
+	*made = import_save_first(cli, e);
 	if (!*made)
 		return -1;
 	output_note(&cli->out, "a backup was made first: %s", *made);
@@ -117,7 +117,7 @@ static int import(void *arg, const char *path, struct err *e)
 {
 	struct patient *p = arg;
 	struct cli *cli = p->cli;
-	struct migrate_host host = migrate_cli_host(cli);
+	struct migrate_host host = import_cli_host(cli);
 	struct migrate m = {.home = &cli->home,
 			    .host = &host,
 			    .root = path,
@@ -211,26 +211,26 @@ static int doctor(struct cli *cli, struct err *e)
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.help = "look the home over: what is wrong, why it matters, what helps",
-	.about = "Looks at the configuration, rights of files, locks and their "
-		 "owners, mounts, sockets and\nprocesses that were left, the "
-		 "registry against the files, schemas, integrity, logs and "
-		 "their\nreaders, the disk, the clock, what this machine can "
-		 "do, "
-		 "and state of other programs that could\nbe imported. It "
-		 "changes nothing without --fix; with it, it makes a backup, "
-		 "verifies it, and then\ndoes what it says for each finding.\n"
-		 "The exit status is 0 without errors and warnings, 1 with "
-		 "warnings, 65 with errors.",
+	.help = "check the home for problems and suggest fixes",
+	.about = "The checks cover the configuration, file "
+		 "permissions, locks, mounts, sockets, leftover "
+		 "processes, the registry, schemas, integrity, "
+		 "write-ahead logs and their readers, disk space, the "
+		 "clock, features of this machine, and state of other "
+		 "programs that can be imported.\n"
+		 "\n"
+		 "Nothing is changed without --fix. With it, a backup "
+		 "is made and verified first, and then the suggested "
+		 "fix of each finding is applied.\n"
+		 "\n"
+		 "The exit status is 0 without findings, 1 with "
+		 "warnings and 65 with errors.",
 	.needs = NEEDS_HOME,
-	.options =
-		(const struct option_spec[]){
-			{"fix", NULL, "mend what can be mended", OPTION_FLAG},
-			{"quick", NULL, "no integrity checks", OPTION_FLAG},
-			{"no-import", NULL,
-			 "leave state of other programs alone", OPTION_FLAG},
-			{"dangerously-skip-backup", NULL,
-			 "with --fix: make no backup first", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		FLAG(0, "fix", "fix the problems that can be fixed"),
+		FLAG(0, "quick", "skip the integrity checks"),
+		FLAG(0, "no-import", "do not import state of other programs"),
+		FLAG(0, "dangerously-skip-backup",
+		     "with --fix, do not make a backup first")),
 	.run = doctor,
 };

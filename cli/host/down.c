@@ -10,16 +10,13 @@ static int down(struct cli *cli, struct err *e)
 
 const struct command cmd_down = {
 	.name = "down",
-	.help = "let the supervisor go when the last run is over",
-	.about = "Nothing new is started meanwhile; what waits in the queue is "
-		 "there at\n"
-		 "the next start.",
+	.help = "stop the supervisor after the active runs finish",
+	.about = "No new run starts in the meantime. Queued runs stay "
+		 "in the queue until the next 'skep up'.",
 	.needs = NEEDS_CONFIG,
-	.options =
-		(const struct option_spec[]){
-			{"now", NULL,
-			 "stop what runs; it is run again at the next start",
-			 OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		FLAG(0, "now",
+		     "stop the active runs too; they are retried after "
+		     "the next 'skep up'")),
 	.run = down,
 };

@@ -98,7 +98,7 @@ static int find_start(struct cli *cli, struct log *l, struct err *e)
 
 static int events(struct cli *cli, struct err *e)
 {
-	struct log l = {cli_option(cli, "kind"), cli_option(cli, "of"), 0};
+	struct log l = {cli_option(cli, "kind"), cli_option(cli, "subject"), 0};
 
 	if (find_start(cli, &l, e))
 		return -1;
@@ -108,31 +108,24 @@ static int events(struct cli *cli, struct err *e)
 
 const struct command cmd_events = {
 	.name = "events",
-	.help = "print what happened on this host, and with --follow what "
-		"comes",
-	.about = "Every change of runs, approvals, agents, channels, "
-		 "deliveries and inbound\n"
-		 "messages has a number; --after a number goes on behind it. "
-		 "The same is the\n"
-		 "stream /v1/events.",
+	.help = "print the event log of this host",
+	.about = "Every change of a run, approval, agent, channel, "
+		 "delivery or inbound message is an event with a "
+		 "sequence number. GET /v1/events streams the same "
+		 "log.",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"follow", NULL, "until interrupted", OPTION_FLAG},
-			{"kind",
-			 "run|approval|agent|channel|delivery|deliveries|"
-			 "inbound",
-			 "only of this kind", OPTION_WORD},
-			{"of", "TEXT",
-			 "only what names this: an id, or a part of one",
-			 OPTION_TEXT},
-			{"after", "SEQ", "begin behind this one", OPTION_INT},
-			{"limit", "N",
-			 "without --after: how far to go back (100)",
-			 OPTION_COUNT},
-			{"new", NULL,
-			 "with --follow: only what comes from now on",
-			 OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_FOLLOW("continue until interrupted"),
+		OPTION(WORD, 0, "kind",
+		       "run|approval|agent|channel|delivery|deliveries|inbound",
+		       "print only events of this kind"),
+		OPTION(TEXT, 0, "subject", "TEXT",
+		       "print only events that contain this id or part of "
+		       "an id"),
+		OPTION(INT, 0, "after", "SEQ",
+		       "start after this sequence number"),
+		OPT_LIMIT("without --after, start with the newest N events "
+			  "(default 100)"),
+		FLAG(0, "new", "with --follow, print only new events")),
 	.run = events,
 };

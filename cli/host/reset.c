@@ -22,11 +22,13 @@ static int confirm(struct cli *cli, const char *what, struct err *e)
 		return 0;
 	if (!isatty(STDIN_FILENO))
 		return err_set(e, ERR_USAGE,
-			       "this removes %s for good: say --yes", what);
-	fprintf(stderr, "remove %s for good? [y/N] ", what);
+			       "this deletes %s permanently; confirm with "
+			       "--yes",
+			       what);
+	fprintf(stderr, "delete %s permanently? [y/N] ", what);
 	if (fgets(answer, sizeof answer, stdin) && answer[0] == 'y')
 		return 0;
-	return err_set(e, ERR_CANCELED, "nothing was removed");
+	return err_set(e, ERR_CANCELED, "nothing was deleted");
 }
 
 /* Nobody else may have it open; one that cannot be opened is nobody's. */
@@ -142,17 +144,16 @@ static int reset_all(struct cli *cli, struct err *e)
 
 static int reset(struct cli *cli, struct err *e)
 {
-	const char *scope = cli_option(cli, "scope"), *name = cli_arg(cli, 0);
+	const char *scope = cli_arg(cli, 0), *name = cli_arg(cli, 1);
 	int rc;
 
-	if (!scope)
-		return err_set(e, ERR_USAGE,
-			       "say what: --scope config, sessions, agent NAME "
-			       "or all");
+	if (text_check_word("SCOPE", "config|sessions|agent|all", scope, e))
+		return -1;
 	if (!strcmp(scope, "agent") != (name != NULL))
 		return err_set(e, ERR_USAGE,
-			       name ? "only --scope agent takes a name"
-				    : "which agent? --scope agent NAME");
+			       name ? "AGENT is valid only with the scope "
+				      "'agent'"
+				    : "usage: skep reset agent AGENT");
 	if (restore_refuse_live(&cli->home, e))
 		return -1;
 	if (!strcmp(scope, "config"))
@@ -164,30 +165,28 @@ static int reset(struct cli *cli, struct err *e)
 	else
 		rc = reset_all(cli, e);
 	if (!rc)
-		output_note(&cli->out, "done");
+		output_note(&cli->out, "reset %s", name ? name : scope);
 	return rc;
 }
 
 const struct command cmd_reset = {
 	.name = "reset",
-	.args = "[NAME]",
-	.help = "remove state for good: of one agent, of all, or the settings",
-	.about =
-		"config: skep.json. sessions: every agent's file; definitions "
-		"and the history of runs stay.\nagent NAME: that agent's file. "
-		"all: all files and the control plane. Databases go "
-		"with\ntheir "
-		"-wal and -shm. Credentials, backups and workspaces stay. It "
-		"is "
-		"refused while anybody\nworks in the home. Who did what, this "
-		"included, stays: in the control plane's\naudit log, and of "
-		"one that was removed in logs/" AUDIT_FILE ".",
+	.args = "SCOPE [AGENT]",
+	.help = "delete state permanently",
+	.about = "Databases are deleted with their -wal and -shm "
+		 "files. Credentials, backups and workspaces are "
+		 "kept. The command fails while the home is in use.\n"
+		 "\n"
+		 "The audit log records the reset. If the control "
+		 "plane is deleted, its audit log is kept in "
+		 "logs/" AUDIT_FILE ".",
 	.needs = NEEDS_HOME,
-	.options =
-		(const struct option_spec[]){
-			{"scope", "config|sessions|agent|all", "what to remove",
-			 OPTION_WORD},
-			{"yes", NULL, "do not ask", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"SCOPE", "config (skep.json), agent (the database of AGENT), "
+			  "sessions (the databases of all agents; definitions "
+			  "and run history are kept) or all (everything, "
+			  "including the control plane)"},
+		{"AGENT", "agent to reset, with the scope 'agent'"}),
+	.options = OPTIONS(OPT_YES),
 	.run = reset,
 };

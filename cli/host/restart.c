@@ -9,10 +9,10 @@ static int restart(struct cli *cli, struct err *e)
 
 const struct command cmd_restart = {
 	.name = "restart",
-	.help = "replace the supervisor; runs go on",
-	.about = "The configuration and the address to listen on are checked "
-		 "first. When the new\nsupervisor could not start, the old one "
-		 "keeps running.",
+	.help = "replace the supervisor without stopping runs",
+	.about = "The configuration and the listen address are "
+		 "checked first. If the new supervisor cannot start, "
+		 "the old one keeps running.",
 	.needs = NEEDS_CONFIG,
 	.run = restart,
 };

@@ -49,7 +49,7 @@ static int status(struct cli *cli, struct err *e)
 
 const struct command cmd_status = {
 	.name = "status",
-	.help = "say whether the supervisor runs, and what it has to do",
+	.help = "show the state of the supervisor",
 	.needs = NEEDS_CONFIG,
 	.run = status,
 };

@@ -9,12 +9,11 @@ static int up(struct cli *cli, struct err *e)
 const struct command cmd_up = {
 	.name = "up",
 	.help = "start the supervisor of this home",
-	.about = "Runs that were going on when it last went are adopted.",
+	.about = "The supervisor adopts the runs that are still "
+		 "active. The command returns when the supervisor "
+		 "accepts requests.",
 	.needs = NEEDS_CONFIG,
-	.options = (const struct option_spec[]){{"foreground", NULL,
-						 "stay here, and log to stderr",
-						 OPTION_FLAG},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(FLAG(0, "foreground",
+				"stay in the foreground and log to stderr")),
 	.run = up,
 };

@@ -49,7 +49,7 @@ static int inbound_show(struct cli *cli, struct err *e)
 const struct command cmd_inbound_show = {
 	.name = "inbound show",
 	.args = "MESSAGE",
-	.help = "show a message that came in, its run and its answer",
+	.help = "show an inbound message, its run and the reply",
 	.needs = NEEDS_CONTROL_READ,
 	.run = inbound_show,
 };

@@ -1,47 +1,41 @@
 #include "cli/channel/channel_cli.h"
-#include "cli/page.h"
+#include "cli/list.h"
 #include "schema/control/cursor.h"
 
 static int msg_ls(struct cli *cli, struct err *e)
 {
-	struct page page = page_begin(cli, 100);
-	struct message_filter in = {
-		.count = page.limit,
+	struct message_filter in = {.count = cli_number(cli, "limit", 100)};
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &message_row_shape,
+		.columns = "id sender room session body created_at read_at",
+		.none = "no messages; 'skep msg send ADDRESS TEXT' sends one",
+		.limit = in.count,
 	};
-	struct message_row row;
-	struct sql_rows it;
-	struct talker to;
-	struct table *t;
+	struct address to;
 
-	if (talker_arg(cli, 0, &to, e) ||
+	if (address_arg(cli, 0, &to, e) ||
 	    page_before(ID_MESSAGE, cli_option(cli, "before"), &in.before, e))
 		return -1;
 	in.agent = to.agent;
 	in.session = to.session;
-	it = sql_rows(cli->control,
-		      in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST,
-		      &in);
-	t = table_new(&cli->out, &message_row_shape,
-		      "id sender room session body created_at read_at");
-	while (sql_next(&it, &row)) {
-		table_add(t, &row);
-		page_row(&page, "%s", row.id);
-	}
-	table_end(t);
-	page_end(cli, &page);
-	return sql_end(&it, e);
+	return cli_list_query(
+		&l, cli->control,
+		in.session ? Q_MESSAGE_LIST_SESSION : Q_MESSAGE_LIST, &in, e);
 }
 
 const struct command cmd_msg_ls = {
 	.name = "msg ls",
-	.args = "AGENT [SESSION]",
-	.help = "list messages to the sessions of an agent",
+	.args = "ADDRESS",
+	.help = "list the messages to a session, newest first",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"before", "MESSAGE", "only older than this one",
-			 OPTION_TEXT},
-			{"limit", "N", "at most so many (100)", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"ADDRESS",
+		 "AGENT/SESSION; AGENT alone stands for all sessions "
+		 "of the agent"}),
+	.options = OPTIONS(OPTION(TEXT, 0, "before", "ID",
+				  "list only messages older than this one"),
+			   OPT_LIMIT("list at most N messages (default 100)"),
+			   OPT_QUIET),
 	.run = msg_ls,
 };

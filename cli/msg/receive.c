@@ -6,7 +6,7 @@
 #define WAIT_ONCE INT64_C(20000) /* ms; then it asks again */
 #define AWAY_US   200000
 
-static const char *path_of(struct cli *cli, const struct talker *t,
+static const char *path_of(struct cli *cli, const struct address *t,
 			   const char *ack, int64_t wait)
 {
 	return arena_printf(
@@ -19,13 +19,13 @@ static const char *path_of(struct cli *cli, const struct talker *t,
 /* A supervisor that is away may come back while there is time. */
 static int msg_receive(struct cli *cli, struct err *e)
 {
-	int64_t wait = cli_number(cli, "wait", 0), left = wait;
+	int64_t wait = cli_number(cli, "timeout", 0), left = wait;
 	int64_t end = clock_mono_ns() / 1000000 + wait;
 	const char *ack = cli_option(cli, "ack");
-	struct talker t;
+	struct address t;
 	int n;
 
-	if (talker_arg(cli, 0, &t, e))
+	if (address_arg(cli, 0, &t, e))
 		return -1;
 	for (;;) {
 		n = print_messages(cli,
@@ -50,19 +50,17 @@ static int msg_receive(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_receive = {
 	.name = "msg receive",
-	.args = "AGENT [SESSION]",
-	.help = "print the oldest unread message; it is read with --ack",
-	.about = "A message stays unread until it is named as --ack, together "
-		 "with the question for the next\none: whoever dies in between "
-		 "gets it again. With --wait it is an error (75) if none "
-		 "comes.",
+	.args = "ADDRESS",
+	.help = "print the oldest unread message of a session",
+	.about = "A message stays unread until it is acknowledged "
+		 "with --ack, together with the request for the next "
+		 "one. A reader that fails in between receives the "
+		 "message again.",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"ack", "ID", "this one was dealt with: it is read now",
-			 OPTION_TEXT},
-			{"wait", "TIME", "wait for one as long as this",
-			 OPTION_MILLIS},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "ack", "ID", "mark this message as read"),
+		OPTION(MILLIS, 't', "timeout", "TIME",
+		       "wait for a message for this time; fail with exit "
+		       "status 75 if there is none")),
 	.run = msg_receive,
 };

@@ -43,18 +43,18 @@ static int msg_send(struct cli *cli, struct err *e)
 
 const struct command cmd_msg_send = {
 	.name = "msg send",
-	.args = "TO TEXT",
-	.help = "send a message to a session, or to everybody in a room",
-	.about = "TO is AGENT/SESSION, AGENT (its session main), or with "
-		 "--room the name of a room. TEXT -\nreads it from standard "
-		 "input.",
+	.args = "ADDRESS TEXT",
+	.help = "send a message to a session or a room",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"room", NULL, "TO is a room", OPTION_FLAG},
-			{"from", "AGENT/SESSION", "who says it", OPTION_TEXT},
-			{"key", "KEY", "idempotency: the same key is sent once",
-			 OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"ADDRESS", "AGENT/SESSION; AGENT alone stands for AGENT/main. "
+			    "With --room, the name of a room"},
+		{"TEXT", "text of the message; '-' reads standard input"}),
+	.options = OPTIONS(
+		FLAG(0, "room", "send to all members of the room ADDRESS"),
+		OPTION(TEXT, 0, "from", "ADDRESS", "sender of the message"),
+		OPTION(TEXT, 'k', "key", "KEY",
+		       "idempotency key; a message with a known key is not "
+		       "sent again")),
 	.run = msg_send,
 };

@@ -18,16 +18,12 @@ static int cancel(struct cli *cli, struct err *e)
 const struct command cmd_cancel = {
 	.name = "cancel",
 	.args = "RUN",
-	.help = "stop a run; it keeps what it has done so far",
-	.about = "Runs that it started are cancelled with it. A run that is "
-		 "over stays\n"
-		 "as it is; cancelling twice is harmless.",
+	.help = "cancel a run and its child runs",
+	.about = "The transcript and the files written so far are "
+		 "kept. Cancelling a run that has ended has no effect.",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"reason", "TEXT", "kept with the run", OPTION_TEXT},
-			{"wait", NULL, "return when no process of it is left",
-			 OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(TEXT, 'r', "reason", "TEXT", "record this reason"),
+		FLAG('w', "wait", "wait until no process of the run is left")),
 	.run = cancel,
 };

@@ -14,16 +14,13 @@ static int logs(struct cli *cli, struct err *e)
 const struct command cmd_logs = {
 	.name = "logs",
 	.args = "RUN",
-	.help = "print what a run wrote, and with --follow what comes",
-	.about = "--follow ends with the run, and does not mind a restart of "
-		 "the\n"
+	.help = "print the output of a run",
+	.about = "--follow continues across a restart of the "
 		 "supervisor.",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"follow", NULL, "until the run is over", OPTION_FLAG},
-			{"after", "CURSOR", "begin behind this place",
-			 OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_FOLLOW("continue until the run ends"),
+		OPTION(TEXT, 0, "after", "CURSOR",
+		       "start after this cursor, as printed with --json")),
 	.run = logs,
 };

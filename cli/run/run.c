@@ -160,48 +160,55 @@ static int run_agent(struct cli *cli, struct err *e)
 
 const struct command cmd_run = {
 	.name = "run",
-	.args = "NAME PROMPT",
-	.help = "ask an agent to do something",
-	.about = "Prints the run's id and returns. With --follow or --wait it "
-		 "stays until the run is over,\nand the exit status tells how: "
-		 "0 succeeded, 1 failed, 75 cancelled or timed out.\nPROMPT - "
-		 "reads it from standard input: UTF-8 text of at most 1 MiB. "
-		 "Attach other bytes:\n  skep run ada 'what is in this "
-		 "picture?' --attach cat.png",
+	.args = "AGENT PROMPT",
+	.help = "start a run of an agent",
+	.about = "The command prints the id of the run and returns. "
+		 "With --follow or --wait it returns when the run has "
+		 "ended, and the exit status is 0 if it succeeded, 1 "
+		 "if it failed, and 75 if it was cancelled or timed "
+		 "out.\n"
+		 "\n"
+		 "Example:\n"
+		 "  skep run ada 'what is in this picture?' --attach "
+		 "cat.png --follow",
 	.needs = NEEDS_SUPERVISOR,
-	.options =
-		(const struct option_spec[]){
-			{"session", "KEY",
-			 "go on in this session; one run at a time each",
-			 OPTION_TEXT},
-			{"attach", "FILE",
-			 "give it this file too; '-' is standard input",
-			 OPTION_MANY},
-			{"follow", NULL, "print what it writes, to its end",
-			 OPTION_FLAG},
-			{"wait", NULL, "wait for its end", OPTION_FLAG},
-			{"policy", "queue|reject|interrupt",
-			 "what to do when the session is busy", OPTION_WORD},
-			{"priority", "N", "higher goes first (0 to 100)",
-			 OPTION_INT},
-			{"tag", "TAG", "to find it by", OPTION_MANY},
-			{"key", "KEY",
-			 "idempotency: the same key gives the same run",
-			 OPTION_TEXT},
-			{"invocation", "ID",
-			 "what it belongs to, with runs of other sessions",
-			 OPTION_TEXT},
-			{"parent", "RUN", "cancelled with that run",
-			 OPTION_TEXT},
-			{"delay", "TIME", "start not before", OPTION_MILLIS},
-			{"timeout", "TIME", "end it after", OPTION_MILLIS},
-			{"idle-timeout", "TIME", "end it after silence",
-			 OPTION_MILLIS},
-			{"queue-timeout", "TIME", "wait no longer than",
-			 OPTION_MILLIS},
-			{"grace", "TIME", "from a cancel to the kill",
-			 OPTION_MILLIS},
-			{"attempts", "N", "how often it is tried", OPTION_INT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"PROMPT", "task for the agent, UTF-8 text of at most 1 MiB; "
+			   "'-' reads standard input"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "continue this session; a session executes one run "
+		       "at a time"),
+		OPTION(MANY, 0, "attach", "FILE",
+		       "attach a file to the prompt; '-' reads standard "
+		       "input; may be repeated"),
+		OPT_FOLLOW("print the output of the run until it ends"),
+		FLAG('w', "wait", "wait until the run ends"),
+		OPTION(WORD, 0, "policy", "queue|reject|interrupt",
+		       "what to do if the session is busy (default queue)"),
+		OPTION(INT, 0, "priority", "N",
+		       "priority from 0 to 100; runs with a higher one "
+		       "start first (default 0)"),
+		OPTION(MANY, 't', "tag", "TAG",
+		       "label the run; may be repeated"),
+		OPTION(TEXT, 'k', "key", "KEY",
+		       "idempotency key; the same key returns the same run"),
+		OPTION(TEXT, 0, "invocation", "ID",
+		       "group the run with other runs of this invocation"),
+		OPTION(TEXT, 0, "parent", "RUN",
+		       "cancel this run when RUN is cancelled"),
+		OPTION(MILLIS, 0, "delay", "TIME",
+		       "do not start the run before this time has passed"),
+		OPTION(MILLIS, 0, "timeout", "TIME",
+		       "stop the run after this time"),
+		OPTION(MILLIS, 0, "idle-timeout", "TIME",
+		       "stop the run after this time without output"),
+		OPTION(MILLIS, 0, "queue-timeout", "TIME",
+		       "fail the run if it waits in the queue for longer"),
+		OPTION(MILLIS, 0, "grace", "TIME",
+		       "time from a cancel request to SIGTERM"),
+		OPTION(INT, 0, "attempts", "N",
+		       "number of attempts if the run fails with a "
+		       "temporary error")),
 	.run = run_agent,
 };

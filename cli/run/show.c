@@ -78,10 +78,11 @@ static int show_run(struct cli *cli, struct err *e)
 const struct command cmd_show = {
 	.name = "show",
 	.args = "RUN",
-	.help = "show a run, every move that it made, what it was told and "
-		"sent",
-	.about = "With --json: the run with its newest 20 deliveries, then its "
-		 "transitions and its\ncommands, an object a line.",
+	.help = "show a run, its state transitions, commands and "
+		"deliveries",
+	.about = "With --json, the run with its newest 20 deliveries "
+		 "comes first, followed by its transitions and its "
+		 "commands, one object per line.",
 	.needs = NEEDS_CONTROL_READ,
 	.run = show_run,
 };

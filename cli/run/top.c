@@ -8,7 +8,7 @@
 static int top(struct cli *cli, struct err *e)
 {
 	bool once = cli->out.json || !isatty(cli->out.fd);
-	int64_t every = cli_number(cli, "every", 1000);
+	int64_t every = cli_number(cli, "interval", 1000);
 
 	do {
 		if (!once)
@@ -23,13 +23,12 @@ static int top(struct cli *cli, struct err *e)
 
 const struct command cmd_top = {
 	.name = "top",
-	.help = "show what runs now, again and again until interrupted",
-	.about = "Into a pipe it prints the table once.",
+	.help = "show active runs and refresh the table until "
+		"interrupted",
+	.about = "If standard output is not a terminal, the table is "
+		 "printed once.",
 	.needs = NEEDS_SUPERVISOR,
-	.options = (const struct option_spec[]){{"every", "TIME",
-						 "between two looks (1s)",
-						 OPTION_MILLIS},
-						{NULL, NULL, NULL,
-						 OPTION_FLAG}},
+	.options = OPTIONS(OPTION(MILLIS, 'd', "interval", "TIME",
+				  "time between two refreshes (default 1s)")),
 	.run = top,
 };

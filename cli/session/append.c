@@ -85,20 +85,23 @@ static int session_append(struct cli *cli, struct err *e)
 const struct command cmd_session_append = {
 	.name = "session append",
 	.args = "SESSION [TEXT]",
-	.help = "add an event to a session, which is made if missing",
-	.about = "No run is started. With --key the same call again adds "
-		 "nothing and gives the first\nevent's number; other content "
-		 "under that key is a conflict.",
+	.help = "append an event to a session without starting a run",
+	.about = "The session is created if it does not exist. With "
+		 "--key, repeating the command appends nothing and "
+		 "prints the number of the first event; different "
+		 "content under the same key is a conflict.",
 	.needs = NEEDS_AGENT_MADE,
-	.options =
-		(const struct option_spec[]){
-			{"type", "TYPE", "type of the event (message)",
-			 OPTION_TEXT},
-			{"role", "ROLE", "whose message TEXT is (user)",
-			 OPTION_TEXT},
-			{"body", "JSON", "the whole body; '-' is stdin",
-			 OPTION_TEXT},
-			{"key", "KEY", "idempotency key", OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"SESSION", "key of the session"},
+		{"TEXT", "text of the message; alternatively use --body"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 't', "type", "TYPE",
+		       "type of the event (default message)"),
+		OPTION(TEXT, 'r', "role", "ROLE",
+		       "role of the message (default user)"),
+		OPTION(TEXT, 'b', "body", "JSON",
+		       "body of the event instead of TEXT; '-' reads "
+		       "standard input"),
+		OPTION(TEXT, 'k', "key", "KEY", "idempotency key")),
 	.run = session_append,
 };

@@ -1,11 +1,10 @@
+/* session archive and unarchive. */
 #include "cli/cli.h"
 
 #include "schema/agent/transcript/session.h"
 
-static int archive(struct cli *cli, struct err *e)
+static int set_status(struct cli *cli, const char *patch, struct err *e)
 {
-	const char *patch = cli_flag(cli, "undo") ? "{\"status\":\"active\"}"
-						  : "{\"status\":\"archived\"}";
 	struct session_row row;
 
 	if (session_patch(&cli->agent, cli_arg(cli, 0), patch, 0, &row,
@@ -15,14 +14,28 @@ static int archive(struct cli *cli, struct err *e)
 	return 0;
 }
 
+static int session_archive(struct cli *cli, struct err *e)
+{
+	return set_status(cli, "{\"status\":\"archived\"}", e);
+}
+
+static int session_unarchive(struct cli *cli, struct err *e)
+{
+	return set_status(cli, "{\"status\":\"active\"}", e);
+}
+
 const struct command cmd_session_archive = {
 	.name = "session archive",
 	.args = "SESSION",
-	.help = "take a session out of the lists, or with --undo back in",
+	.help = "hide a session from lists",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"undo", NULL, "make it active again", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = archive,
+	.run = session_archive,
+};
+
+const struct command cmd_session_unarchive = {
+	.name = "session unarchive",
+	.args = "SESSION",
+	.help = "make an archived session active again",
+	.needs = NEEDS_AGENT_FILE,
+	.run = session_unarchive,
 };

@@ -76,16 +76,14 @@ const struct command cmd_session_export = {
 	.name = "session export",
 	.args = "SESSION",
 	.help = "write a session as JSON lines",
-	.about = "First the session, then a line for each event with its "
-		 "parts. 'import' gives the same\nrecords back.",
+	.about = "The first line is the session; each further line is "
+		 "an event with its parts. 'skep session import' "
+		 "recreates the same records.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"output", "FILE", "write here instead of stdout",
-			 OPTION_FILE},
-			{"view", "log|path",
-			 "everything (log), or what is shown (path)",
-			 OPTION_WORD},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_OUTPUT("write to FILE instead of standard output"),
+		OPTION(WORD, 0, "view", "log|path",
+		       "all events (log, the default) or only visible ones "
+		       "(path)")),
 	.run = session_export,
 };

@@ -21,18 +21,17 @@ static int session_fork_cmd(struct cli *cli, struct err *e)
 const struct command cmd_session_fork = {
 	.name = "session fork",
 	.args = "SESSION NEW",
-	.help = "begin a session NEW where another one stands",
-	.about = "By pointer: nothing is copied, however long the history. "
-		 "Standing permissions are\nnot inherited.",
+	.help = "create session NEW as a fork of SESSION",
+	.about = "The fork refers to the events of SESSION and copies "
+		 "nothing, however long the history is. Standing "
+		 "permissions are not inherited.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"at", "SEQ", "last event to take along", OPTION_INT},
-			{"copy", NULL, "copy the events, with new ids",
-			 OPTION_FLAG},
-			{"title", "TEXT", "title of the new session",
-			 OPTION_TEXT},
-			{"ephemeral", NULL, "hide it from lists", OPTION_FLAG},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS({"NEW", "key of the new session"}),
+	.options = OPTIONS(
+		OPTION(INT, 0, "at", "SEQ",
+		       "fork after this event (default: the last one)"),
+		FLAG(0, "copy", "copy the events and give them new ids"),
+		OPTION(TEXT, 0, "title", "TEXT", "title of the new session"),
+		FLAG(0, "ephemeral", "hide the new session from lists")),
 	.run = session_fork_cmd,
 };

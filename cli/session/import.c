@@ -61,8 +61,8 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 
 	progress_begin(&s->progress, &cli->out, "importing",
 		       fstat(fileno(s->from), &st) ? 0 : (int64_t)st.st_size);
-	rc = exchange_import(&cli->agent, cli_option(cli, "key"), next_line, s,
-			     &r, e);
+	rc = exchange_import(&cli->agent, cli_option(cli, "session"), next_line,
+			     s, &r, e);
 	progress_end(&s->progress);
 	if (rc) {
 		/* whatever is wrong is wrong in the data, not in the call */
@@ -77,12 +77,12 @@ static int import(struct cli *cli, struct source *s, struct err *e)
 
 static int session_import(struct cli *cli, struct err *e)
 {
-	const char *path = cli_arg(cli, 0), *key = cli_option(cli, "key");
+	const char *path = cli_arg(cli, 0), *key = cli_option(cli, "session");
 	bool is_stdin = !strcmp(path, "-");
 	struct source s = {.name = is_stdin ? "standard input" : path};
 	int rc;
 
-	if (key && text_check_key("--key", key, SESSION_KEY_MAX, e))
+	if (key && text_check_key("--session", key, SESSION_KEY_MAX, e))
 		return -1;
 	if (!is_stdin && held_refuses(AT_FDCWD, path))
 		return err_set(e, ERR_INVALID, "%s is a database in use",
@@ -100,14 +100,15 @@ static int session_import(struct cli *cli, struct err *e)
 const struct command cmd_session_import = {
 	.name = "session import",
 	.args = "FILE",
-	.help = "make a session from JSON lines that 'export' wrote",
-	.about = "All or nothing: an error names the line, and nothing is "
-		 "changed. '-' is stdin.",
+	.help = "create a session from the output of 'session export'",
+	.about = "If a line is invalid, the error names it and "
+		 "nothing is imported.",
 	.needs = NEEDS_AGENT_MADE,
-	.options =
-		(const struct option_spec[]){{"key", "KEY",
-					      "name it so, not as in the file",
-					      OPTION_TEXT},
-					     {NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS(
+		{"FILE", "file to read; '-' reads standard input"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "key of the new session (default: the key in the "
+		       "file)")),
 	.run = session_import,
 };

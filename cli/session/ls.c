@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/list.h"
 
 #include "schema/agent/transcript/session.h"
 
@@ -17,9 +17,15 @@ static int session_ls(struct cli *cli, struct err *e)
 				   .all = cli_flag(cli, "all"),
 				   .before = cli_number(cli, "before", 0)};
 	int64_t left = cli_number(cli, "limit", INT64_MAX);
-	struct table *t = table_new(
-		&cli->out, &session_item_shape,
-		"key status kind title model events active_at");
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &session_item_shape,
+		.columns = "key status kind title model events active_at",
+		.none = arena_printf(&cli->arena,
+				     "no sessions of agent '%s'; -a AGENT "
+				     "lists those of another agent",
+				     cli->agent_name),
+	};
 	struct session_item *rows;
 	int n = 0;
 
@@ -31,41 +37,40 @@ static int session_ls(struct cli *cli, struct err *e)
 			    ? session_list(&cli->agent, &f, &rows, &a, e)
 			    : 0;
 		for (int i = 0; i < n; i++)
-			table_add(t, &rows[i]);
+			cli_list_add(&l, &rows[i]);
 		f.before = n > 0 ? rows[n - 1].id : 0;
 		left -= n > 0 ? n : 0;
 		arena_fini(&a);
 	} while (n == PAGE);
-	table_end(t);
-	return n < 0 ? -1 : 0;
+	if (n < 0)
+		return -1;
+	cli_list_end(&l);
+	return 0;
 }
 
 const struct command cmd_session_ls = {
 	.name = "session ls",
 	.help = "list sessions, newest first",
-	.about = "Archived and ephemeral sessions are shown with --all or by "
-		 "their --status.",
+	.about = "Archived and ephemeral sessions are hidden unless "
+		 "--all or --status is given.",
 	.needs = NEEDS_AGENT_MAYBE,
-	.options =
-		(const struct option_spec[]){
-			{"all", NULL, "archived and ephemeral ones too",
-			 OPTION_FLAG},
-			{"status", "active|archived|deleted",
-			 "only those with this status", OPTION_WORD},
-			{"kind", "chat|task|fork|subagent|import|system",
-			 "only those of this kind", OPTION_WORD},
-			{"source", "TEXT", "only those from this source",
-			 OPTION_TEXT},
-			{"model", "TEXT", "only those of this model",
-			 OPTION_TEXT},
-			{"parent", "ID", "only those that this session began",
-			 OPTION_TEXT},
-			{"prefix", "TEXT", "only keys that begin so",
-			 OPTION_TEXT},
-			{"before", "ID",
-			 "go on behind the row with this number (its id)",
-			 OPTION_INT},
-			{"limit", "N", "at most so many", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_ALL("list archived and ephemeral sessions too"),
+		OPTION(WORD, 0, "status", "active|archived|deleted",
+		       "list only sessions with this status"),
+		OPTION(WORD, 0, "kind", "chat|task|fork|subagent|import|system",
+		       "list only sessions of this kind"),
+		OPTION(TEXT, 0, "source", "TEXT",
+		       "list only sessions from this source"),
+		OPTION(TEXT, 'm', "model", "MODEL",
+		       "list only sessions that used this model"),
+		OPTION(TEXT, 0, "parent", "SESSION",
+		       "list only sessions started from this session"),
+		OPTION(TEXT, 0, "prefix", "TEXT",
+		       "list only sessions whose key starts with TEXT"),
+		OPTION(INT, 0, "before", "ID",
+		       "list only sessions after the row with this id (the "
+		       "field id with --json)"),
+		OPT_LIMIT("list at most N sessions (default: all)"), OPT_QUIET),
 	.run = session_ls,
 };

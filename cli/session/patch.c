@@ -32,15 +32,16 @@ static int run_session_patch(struct cli *cli, struct err *e)
 const struct command cmd_session_patch = {
 	.name = "session patch",
 	.args = "SESSION PATCH",
-	.help = "merge JSON into a session's row",
-	.about = "PATCH is a JSON merge patch, '-' is stdin: title, model, "
-		 "status, kind, source, parent,\nephemeral, meta; null "
-		 "clears. Patches of different members both land.",
+	.help = "change members of a session with a JSON merge patch",
+	.about = "The members are title, model, status, kind, source, "
+		 "parent, ephemeral and meta; null removes a value. "
+		 "Concurrent patches of different members are both "
+		 "applied.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"if-rev", "N", "only if the row has this revision",
-			 OPTION_INT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = run_session_patch,
+	.arguments = ARGUMENTS(
+		{"PATCH", "a JSON object such as {\"title\":\"notes\"}; '-' "
+			  "reads standard input"}),
+	.options = OPTIONS(OPTION(INT, 0, "if-rev", "N",
+				  "fail unless the session has revision N")),
+	.run = patch,
 };

@@ -17,7 +17,8 @@ static int rewind_to(struct cli *cli, struct err *e)
 const struct command cmd_session_rewind = {
 	.name = "session rewind",
 	.args = "SESSION SEQ",
-	.help = "hide what follows event SEQ; 'restore' brings it back",
+	.help = "hide all events after SEQ; 'session restore' undoes "
+		"this",
 	.needs = NEEDS_AGENT_FILE,
 	.run = rewind_to,
 };

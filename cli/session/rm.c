@@ -14,7 +14,7 @@ static int session_rm(struct cli *cli, struct err *e)
 const struct command cmd_session_rm = {
 	.name = "session rm",
 	.args = "SESSION",
-	.help = "remove a session; forks of it keep their history",
+	.help = "delete a session; its forks keep their history",
 	.needs = NEEDS_AGENT_FILE,
 	.run = session_rm,
 };

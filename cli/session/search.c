@@ -65,24 +65,22 @@ static int session_search(struct cli *cli, struct err *e)
 const struct command cmd_session_search = {
 	.name = "session search",
 	.args = "WORD...",
-	.help = "find words in transcripts, best first",
-	.about = "All words must be there; \"words in quotes\" side by side; "
-		 "word* is a beginning.",
+	.help = "search the transcripts, best match first",
+	.about = "All words must occur. \"Words in quotes\" must be "
+		 "adjacent, and word* matches every word with this "
+		 "prefix.",
 	.needs = NEEDS_AGENT_MAYBE,
-	.options =
-		(const struct option_spec[]){
-			{"session", "KEY", "only in this session", OPTION_TEXT},
-			{"type", "TYPE", "only in events of this type",
-			 OPTION_TEXT},
-			{"newest", NULL, "newest first", OPTION_FLAG},
-			{"hidden", NULL, "also what was rewound", OPTION_FLAG},
-			{"archived", NULL, "also archived sessions",
-			 OPTION_FLAG},
-			{"advanced", NULL, "WORD... is an FTS5 expression",
-			 OPTION_FLAG},
-			{"skip", "N", "pass over the first so many",
-			 OPTION_INT},
-			{"limit", "N", "at most so many (20)", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.arguments = ARGUMENTS({"WORD", "word to search for"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 's', "session", "SESSION",
+		       "search only this session"),
+		OPTION(TEXT, 't', "type", "TYPE",
+		       "search only events of this type"),
+		FLAG(0, "newest", "sort by time, newest first"),
+		FLAG(0, "hidden", "search rewound events too"),
+		FLAG(0, "archived", "search archived sessions too"),
+		FLAG(0, "advanced", "treat the words as an FTS5 expression"),
+		OPTION(INT, 0, "skip", "N", "skip the first N matches"),
+		OPT_LIMIT("print at most N matches (default 20)")),
 	.run = session_search,
 };

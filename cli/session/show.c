@@ -90,20 +90,14 @@ static int session_show(struct cli *cli, struct err *e)
 const struct command cmd_session_show = {
 	.name = "session show",
 	.args = "SESSION",
-	.help = "show a session, or with --events its transcript",
-	.about = "SESSION is a key, an id (ses_…) or a locator "
-		 "(sqlite-transcript://AGENT/KEY).",
+	.help = "show a session, or its transcript with --events",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"events", NULL, "the events, with their parts",
-			 OPTION_FLAG},
-			{"view", "path|log|model",
-			 "what is shown (path), everything that was written "
-			 "(log), what the model sees",
-			 OPTION_WORD},
-			{"after", "SEQ", "only events behind this number",
-			 OPTION_INT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		FLAG('e', "events", "print the events with their parts"),
+		OPTION(WORD, 0, "view", "path|log|model",
+		       "visible events (path, the default), all events "
+		       "(log), or the input of the model (model)"),
+		OPTION(INT, 0, "after", "SEQ",
+		       "print only events after this number")),
 	.run = session_show,
 };

@@ -28,7 +28,7 @@ static int first_cursor(struct cli *cli, const char **out, struct err *e)
 	if (session_need(&cli->agent, cli_arg(cli, 0), &row, &cli->arena, e) ||
 	    history_load(&cli->agent, row.id, HISTORY_LOG, &h, &cli->arena, e))
 		return -1;
-	from = history_last(&h) - cli_number(cli, "last", LAST);
+	from = history_last(&h) - cli_number(cli, "limit", LAST);
 	*out = arena_printf(&cli->arena, "%" PRId64, from > 0 ? from : 0);
 	return 0;
 }
@@ -76,21 +76,16 @@ static int session_tail(struct cli *cli, struct err *e)
 const struct command cmd_session_tail = {
 	.name = "session tail",
 	.args = "SESSION",
-	.help = "print the last events, and with --follow what comes",
-	.about = "Events in the order in which they were written; the parts of "
-		 "a message as they grow.\nNothing polls: the kernel wakes us "
-		 "when another process commits.",
+	.help = "print the last events of a session",
+	.about = "Events are printed in the order in which they were "
+		 "written, and streamed messages as they grow.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"follow", NULL, "go on until interrupted",
-			 OPTION_FLAG},
-			{"last", "N",
-			 "begin so many events before the end (10)",
-			 OPTION_INT},
-			{"after", "CURSOR", "begin behind this place",
-			 OPTION_TEXT},
-			{"run", "ID", "only what this run wrote", OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_FOLLOW("continue until interrupted"),
+		OPTION(INT, 'n', "limit", "N",
+		       "start N events before the end (default 10)"),
+		OPTION(TEXT, 0, "after", "CURSOR",
+		       "start after this cursor, as printed with --json"),
+		OPTION(TEXT, 0, "run", "RUN", "print only events of this run")),
 	.run = session_tail,
 };

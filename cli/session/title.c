@@ -31,7 +31,9 @@ static int title(struct cli *cli, struct err *e)
 const struct command cmd_session_title = {
 	.name = "session title",
 	.args = "SESSION [TITLE]",
-	.help = "give a session a title, or take it away",
+	.help = "set or remove the title of a session",
 	.needs = NEEDS_AGENT_FILE,
+	.arguments = ARGUMENTS(
+		{"TITLE", "new title; without it the title is removed"}),
 	.run = title,
 };

@@ -34,7 +34,7 @@ static int session_tree_cmd(struct cli *cli, struct err *e)
 const struct command cmd_session_tree = {
 	.name = "session tree",
 	.args = "SESSION",
-	.help = "show the forks of a session and what it was forked from",
+	.help = "show the ancestors and forks of a session",
 	.needs = NEEDS_AGENT_FILE,
 	.run = session_tree_cmd,
 };

@@ -69,31 +69,31 @@ static int checkpoint(struct cli *cli, struct err *e)
 	j.t = table_new(&cli->out, &checkpointed_shape,
 			"database agent busy log_frames checkpointed");
 	rc = ops_each_file(cli, "checkpoints", checkpoint_file, &j, e);
-	if (!rc && !cli_option(cli, "only"))
+	if (!rc && !cli_option(cli, "agent"))
 		rc = checkpoint_one(&j, sql_path(cli->control), NULL, e);
 	table_end(j.t);
 	if (!rc && j.busy)
 		output_note(&cli->out, "busy: somebody reads or writes; what "
 				       "could be copied was copied");
 	return rc ? -1
-		  : ops_audit(cli, "state.checkpoint", cli_option(cli, "only"),
+		  : ops_audit(cli, "state.checkpoint", cli_option(cli, "agent"),
 			      NULL, e);
 }
 
 const struct command cmd_state_checkpoint = {
 	.name = "state checkpoint",
-	.help = "copy the write-ahead logs into the files",
-	.about = "full copies the log, restart also lets the next writer begin "
-		 "at its start, truncate empties it.\nWriters wait meanwhile. "
-		 "A reader or a writer that is in the way is waited for, up to "
-		 "a second;\nthen the file is busy, and what could be copied "
-		 "was copied.",
+	.help = "copy the write-ahead logs into the databases",
+	.about = "The mode full copies the log, restart also makes "
+		 "the next writer start at its beginning, and "
+		 "truncate also empties it. Writers wait in the "
+		 "meantime. If a reader or writer blocks the "
+		 "checkpoint for more than a second, the database is "
+		 "reported as busy and the log is copied as far as "
+		 "possible.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"mode", "full|restart|truncate",
-			 "what to do with the log (truncate)", OPTION_WORD},
-			{"only", "NAME", "only this agent's file", OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(WORD, 0, "mode", "full|restart|truncate",
+		       "mode of the checkpoint (default truncate)"),
+		OPT_AGENT("checkpoint only the database of this agent")),
 	.run = checkpoint,
 };

@@ -1,3 +1,4 @@
+#include "cli/list.h"
 #include "cli/state/ops_cli.h"
 
 #include "schema/agent/transcript/session.h"
@@ -66,34 +67,36 @@ static int ls(struct cli *cli, struct err *e)
 				   .all = cli_flag(cli, "status"),
 				   .count = limit},
 			.max = limit};
-	struct table *t;
-	int rc;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &listed_shape,
+		.columns = "agent key status kind title events active_at",
+		.none = "no sessions; 'skep run AGENT PROMPT' starts one",
+	};
 
 	if (limit < 1)
 		return err_set(e, ERR_USAGE, "--limit is at least 1");
 	j.rows = arena_alloc(&cli->arena,
 			     (size_t)(2 * limit + 1) * sizeof *j.rows);
-	rc = ops_each_file(cli, "reading", list_file, &j, e);
+	if (ops_each_file(cli, "reading", list_file, &j, e))
+		return -1;
 	qsort(j.rows, (size_t)j.n, sizeof *j.rows, newest_first);
-	t = table_new(&cli->out, &listed_shape,
-		      "agent key status kind title events active_at");
 	for (int i = 0; i < j.n && i < limit; i++)
-		table_add(t, &j.rows[i]);
-	table_end(t);
-	return rc;
+		cli_list_add(&l, &j.rows[i]);
+	cli_list_end(&l);
+	return 0;
 }
 
 const struct command cmd_state_ls = {
 	.name = "state ls",
-	.help = "list sessions of all agents, those last active first",
+	.help = "list the sessions of all agents, the most recently "
+		"active first",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"limit", "N", "at most this many (50)", OPTION_COUNT},
-			{"status", "active|archived",
-			 "only those (without it, archived ones are hidden)",
-			 OPTION_WORD},
-			{"only", "NAME", "only this agent's", OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(WORD, 0, "status", "active|archived",
+		       "list only sessions with this status (default: not "
+		       "archived)"),
+		OPT_AGENT("list only sessions of this agent"),
+		OPT_LIMIT("list at most N sessions (default 50)"), OPT_QUIET),
 	.run = ls,
 };

@@ -180,7 +180,7 @@ const char *const *ops_names(struct cli *cli, const char *option, int *n,
 int ops_each_file(struct cli *cli, const char *what, ops_file *fn, void *arg,
 		  struct err *e)
 {
-	const char *only = cli_option(cli, "only");
+	const char *only = cli_option(cli, "agent");
 	struct agent_database_row *rows;
 	struct ops_bar bar;
 	struct ops_tell tell = ops_bar(&bar, cli, what);

@@ -181,7 +181,7 @@ static int audit_prune(struct cli *cli, const struct job *j, struct err *e)
 	int rc;
 
 	json_add_shape(&detail, &pruned_shape, &j->sum);
-	rc = ops_audit(cli, "state.prune", cli_option(cli, "only"), detail.p,
+	rc = ops_audit(cli, "state.prune", cli_option(cli, "agent"), detail.p,
 		       e);
 	buf_fini(&detail);
 	return rc;
@@ -206,7 +206,7 @@ static int prune(struct cli *cli, struct err *e)
 		"inbound messages attachments artifacts snapshots freed_bytes "
 		"longest_ms longest_cpu_ms");
 	rc = ops_each_file(cli, "pruning", prune_file, &j, e);
-	if (!rc && !cli_option(cli, "only"))
+	if (!rc && !cli_option(cli, "agent"))
 		rc = prune_control(cli, &j, e);
 	table_end(j.t);
 	workdir_close(&j.dry);
@@ -217,30 +217,29 @@ static int prune(struct cli *cli, struct err *e)
 
 const struct command cmd_state_prune = {
 	.name = "state prune",
-	.help = "remove old sessions, what their runs made, old runs and "
-		"messages",
-	.about = "Whatever was last alive before --keep-days goes, except for "
-		 "the newest --keep-n sessions of\neach agent and the newest "
-		 "--keep-n runs. Nothing that runs or waits is taken, and "
-		 "forks keep\nwhat they stand on. Old snapshots of workspaces "
-		 "go too. Messages\nthat were delivered or dismissed go by "
-		 "--keep-days alone; those that came in stay at least\nas long "
-		 "as channel.keep_inbound says. The work is done in slices, so "
-		 "that\nrunning agents "
-		 "never wait for it. A dry run does the same and\ntakes it "
-		 "back.",
+	.help = "delete old sessions, runs, snapshots and messages",
+	.about = "Sessions and runs that were last active more than "
+		 "--keep-days ago are deleted, except the newest "
+		 "--keep-n sessions of each agent and the newest "
+		 "--keep-n runs. Active and queued runs and the "
+		 "history of existing forks are kept. Delivered and "
+		 "discarded messages are deleted by age alone; "
+		 "inbound messages are kept at least as long as "
+		 "channel.keep_inbound requires.\n"
+		 "\n"
+		 "The work is done in short transactions, so active "
+		 "runs are not delayed. A dry run executes the same "
+		 "statements and rolls them back.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"keep-days", "N", "what is younger stays (30)",
-			 OPTION_INT},
-			{"keep-n", "N", "as many of the newest stay (100)",
-			 OPTION_INT},
-			{"dry-run", NULL, "say what would go, change nothing",
-			 OPTION_FLAG},
-			{"dead", NULL, "dead letters too, if as old",
-			 OPTION_FLAG},
-			{"only", "NAME", "only this agent's file", OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPTION(INT, 0, "keep-days", "N",
+		       "keep everything younger than N days (default 30)"),
+		OPTION(INT, 0, "keep-n", "N",
+		       "keep the newest N (default 100)"),
+		FLAG(0, "dry-run",
+		     "report what would be deleted without changing "
+		     "anything"),
+		FLAG(0, "dead", "delete dead letters of this age too"),
+		OPT_AGENT("prune only the database of this agent")),
 	.run = prune,
 };

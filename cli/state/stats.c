@@ -143,7 +143,7 @@ static void print_stats(struct cli *cli, struct stats *all, int count)
 
 static int state_stats(struct cli *cli, struct err *e)
 {
-	const char *only = cli_option(cli, "only");
+	const char *only = cli_option(cli, "agent");
 	struct agent_database_row *rows;
 	struct stats *all;
 	struct progress p;
@@ -174,14 +174,13 @@ static int state_stats(struct cli *cli, struct err *e)
 
 const struct command cmd_state_stats = {
 	.name = "state stats",
-	.help = "sizes, pragmas, rows and statuses of every database",
-	.about = "The pragmas are those of the connections that this command "
-		 "opened, and of the running\nsupervisor's own.",
+	.help = "show size, pragmas and row counts of every database",
+	.about = "The pragmas are those of the connections opened by "
+		 "this command, and of the connection of a running "
+		 "supervisor.",
 	.needs = NEEDS_CONTROL_READ,
-	.options =
-		(const struct option_spec[]){
-			{"only", "NAME", "of the agent files only this one's",
-			 OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(
+		OPT_AGENT("show only the control plane and the database of "
+			  "this agent")),
 	.run = state_stats,
 };

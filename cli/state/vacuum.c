@@ -131,7 +131,7 @@ static int vacuum(struct cli *cli, struct err *e)
 	j.t = table_new(&cli->out, &vacuumed_shape,
 			"database agent before after longest_ms");
 	rc = ops_each_file(cli, "vacuum", vacuum_file, &j, e);
-	if (!rc && !cli_option(cli, "only"))
+	if (!rc && !cli_option(cli, "agent"))
 		rc = vacuum_control(cli, &j, e);
 	table_end(j.t);
 	if (!rc && j.halfway)
@@ -140,25 +140,24 @@ static int vacuum(struct cli *cli, struct err *e)
 			"the supervisor gave back free pages of the control "
 			"plane; to have it written anew, 'skep down' first");
 	return rc ? -1
-		  : ops_audit(cli, "state.vacuum", cli_option(cli, "only"),
+		  : ops_audit(cli, "state.vacuum", cli_option(cli, "agent"),
 			      j.incremental ? "{\"incremental\":true}" : NULL,
 			      e);
 }
 
 const struct command cmd_state_vacuum = {
 	.name = "state vacuum",
-	.help = "give the space of removed rows back to the filesystem",
-	.about = "Files are written anew, without holes; refused while a run "
-		 "of the agent would have to wait.\n--incremental gives back "
-		 "free pages in slices, also while runs write. While a "
-		 "supervisor runs, that is what is done\nto the control plane, "
-		 "which it alone writes.",
+	.help = "return free space of the databases to the file "
+		"system",
+	.about = "Each database is rewritten without free pages. This "
+		 "fails if a run of the agent would have to wait. "
+		 "--incremental returns free pages in short "
+		 "transactions instead and works while runs are "
+		 "active. The control plane of a running supervisor "
+		 "is always vacuumed incrementally.",
 	.needs = NEEDS_CONTROL_WRITE,
-	.options =
-		(const struct option_spec[]){
-			{"incremental", NULL, "in slices, beside runs",
-			 OPTION_FLAG},
-			{"only", "NAME", "only this agent's file", OPTION_NAME},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(FLAG('i', "incremental",
+				"return free pages in short transactions"),
+			   OPT_AGENT("vacuum only the database of this agent")),
 	.run = vacuum,
 };

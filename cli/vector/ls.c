@@ -1,23 +1,24 @@
-#include "cli/cli.h"
+#include "cli/list.h"
 
 #include "schema/agent_queries.h"
 
 static int ls(struct cli *cli, struct err *e)
 {
-	struct sql_rows it = sql_rows(cli->agent.db, Q_EMBEDDING_MODELS, NULL);
-	struct table *t = table_new(&cli->out, &embedding_models_row_shape,
-				    "model dim vectors");
-	struct embedding_models_row row;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &embedding_models_row_shape,
+		.columns = "model dim vectors",
+		.none = "no vectors; 'skep vector put SESSION' stores some",
+	};
 
-	while (sql_next(&it, &row))
-		table_add(t, &row);
-	table_end(t);
-	return sql_end(&it, e);
+	return cli_list_query(&l, cli->agent.db, Q_EMBEDDING_MODELS, NULL, e);
 }
 
 const struct command cmd_vector_ls = {
 	.name = "vector ls",
-	.help = "list models, the length of their vectors and how many",
+	.help = "list the models that have vectors, with their "
+		"dimensions",
 	.needs = NEEDS_AGENT_FILE,
+	.options = OPTIONS(OPT_QUIET),
 	.run = ls,
 };

@@ -91,16 +91,16 @@ static int run_vector_put(struct cli *cli, struct err *e)
 const struct command cmd_vector_put = {
 	.name = "vector put",
 	.args = "SESSION [FILE]",
-	.help = "give events of a session their embeddings",
-	.about = "Reads lines like {\"seq\":7,\"vector\":[0.1,-2,…]} from FILE "
-		 "or stdin. A vector that an event has\nof this model already "
-		 "is replaced, so the same lines can be given again. Numbers "
-		 "are kept as\nfloat32; all vectors of a model have one "
-		 "length.",
+	.help = "store embeddings of the events of a session",
+	.about = "Each line is an object such as "
+		 "{\"seq\":7,\"vector\":[0.1,-2]}. A vector replaces "
+		 "the one that the event already has for this model. "
+		 "Numbers are stored as float32, and all vectors of a "
+		 "model have the same length.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"model", "NAME", "what made the vectors", OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = run_vector_put,
+	.arguments = ARGUMENTS(
+		{"FILE", "file to read (default: standard input)"}),
+	.options = OPTIONS(OPTION(TEXT, 'm', "model", "MODEL",
+				  "model that computed the vectors")),
+	.run = put,
 };

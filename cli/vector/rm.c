@@ -21,11 +21,9 @@ static int rm(struct cli *cli, struct err *e)
 const struct command cmd_vector_rm = {
 	.name = "vector rm",
 	.args = "SESSION SEQ",
-	.help = "take an event's embedding away",
+	.help = "delete the embedding of an event",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"model", "NAME", "what made the vector", OPTION_TEXT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
+	.options = OPTIONS(OPTION(TEXT, 'm', "model", "MODEL",
+				  "model that computed the vector")),
 	.run = rm,
 };

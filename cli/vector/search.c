@@ -81,18 +81,19 @@ const struct command cmd_vector_search = {
 	.name = "vector search",
 	.args = "[VECTOR]",
 	.help = "find the events nearest to a vector",
-	.about = "VECTOR is an array like [0.1,-2,…], from stdin without one. "
-		 "Every vector of the model is compared,\nso the answer is "
-		 "exact. What was rewound is not found.",
+	.about = "All vectors of the model are compared, so the "
+		 "result is exact. Rewound events are not found.",
 	.needs = NEEDS_AGENT_FILE,
-	.options =
-		(const struct option_spec[]){
-			{"model", "NAME", "what made the vector", OPTION_TEXT},
-			{"metric", "cosine|dot", "what near means (cosine)",
-			 OPTION_WORD},
-			{"session", "KEY", "only in this session", OPTION_TEXT},
-			{"hidden", NULL, "also what was rewound", OPTION_FLAG},
-			{"limit", "N", "at most so many (10)", OPTION_COUNT},
-			{NULL, NULL, NULL, OPTION_FLAG}},
-	.run = run_vector_search,
+	.arguments = ARGUMENTS(
+		{"VECTOR", "an array such as [0.1,-2] (default: read standard "
+			   "input)"}),
+	.options = OPTIONS(OPTION(TEXT, 'm', "model", "MODEL",
+				  "model that computed the vector"),
+			   OPTION(WORD, 0, "metric", "cosine|dot",
+				  "measure of similarity (default cosine)"),
+			   OPTION(TEXT, 's', "session", "SESSION",
+				  "search only this session"),
+			   FLAG(0, "hidden", "search rewound events too"),
+			   OPT_LIMIT("print at most N events (default 10)")),
+	.run = search,
 };

@@ -12,13 +12,16 @@ static int run_vfs_apply(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_apply = {
 	.name = "vfs apply",
-	.args = "WHERE",
-	.help = "write a namespace's changes to the host directory below it",
-	.about = "A host file that changed since the namespace first saw it is "
-		 "a conflict: then nothing is written,\nunless --settle says "
-		 "who wins (parent is the host).",
+	.args = "NAMESPACE",
+	.help = "write the changes of a namespace to its lower "
+		"directory",
+	.about = "A host file that changed since the namespace first "
+		 "read it is a conflict. Conflicts are listed, and "
+		 "nothing is written unless --strategy is given.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){VFS_SETTLE_OPTION,
-						VFS_OPTIONS_END},
-	.run = run_vfs_apply,
+	.options = OPTIONS(
+		OPTION(WORD, 'X', "strategy", "ours|theirs",
+		       "resolve conflicts with the version of the host "
+		       "directory (ours) or of the namespace (theirs)")),
+	.run = run,
 };

@@ -45,7 +45,7 @@ static int run_vfs_cat(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_cat = {
 	.name = "vfs cat",
-	.args = "WHERE PATH...",
+	.args = "NAMESPACE PATH...",
 	.help = "write files to standard output",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_cat,

@@ -35,11 +35,15 @@ static int run_vfs_compact(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_compact = {
 	.name = "vfs compact",
-	.args = "WHERE",
-	.help = "make an agent's file small: join, compress, give back",
-	.about = "Equal contents become one, contents are compressed harder, "
-		 "and free pages go back to the\nfilesystem, a little at a "
-		 "time.",
+	.args = "NAMESPACE",
+	.help = "deduplicate and compress the files of an agent",
+	.about = "Equal contents are stored once, contents are "
+		 "compressed with a higher level, and free pages are "
+		 "returned to the file system. All namespaces of the "
+		 "agent are compacted. Deduplication and compression "
+		 "use short transactions; returning many free pages "
+		 "is one transaction, during which other writers of "
+		 "the database wait.",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_compact,
 };

@@ -27,15 +27,15 @@ static int run_vfs_cp(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_cp = {
 	.name = "vfs cp",
-	.args = "WHERE FROM TO",
-	.help = "copy a file, or a tree with --recursive",
-	.about = "Contents are shared until one of the two changes.",
+	.args = "NAMESPACE FROM TO",
+	.help = "copy a file, or a directory with --recursive",
+	.about = "Copies share their content until one of them "
+		 "changes.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"recursive", NULL,
-						 "directories with all that "
-						 "is in them",
-						 OPTION_FLAG},
-						VFS_OPTIONS_END},
-	.letters = "r recursive",
-	.run = run_vfs_cp,
+	.arguments = ARGUMENTS(
+		{"FROM", "file or directory to copy"},
+		{"TO", "new path, or an existing directory to copy into"}),
+	.options = OPTIONS(
+		FLAG('r', "recursive", "copy directories and their content")),
+	.run = run,
 };

@@ -106,17 +106,16 @@ static int run_vfs_diff(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_diff = {
 	.name = "vfs diff",
-	.args = "WHERE [FROM]",
-	.help = "show what changed since a snapshot, a fork or a directory",
-	.about = "FROM is @SNAPSHOT, NAMESPACE[@SNAPSHOT], or a host directory "
-		 "(a word with a '/'). Without it,\na fork is compared with "
-		 "what it was forked from, and a namespace over a host "
-		 "directory with\nthat. A added, D removed, M changed, m mode "
-		 "or owner.",
+	.args = "NAMESPACE [FROM]",
+	.help = "show the changes since a snapshot, a fork or a "
+		"directory",
+	.about = "Each line starts with A (added), D (deleted), M "
+		 "(modified) or m (mode or owner changed).",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"text", NULL,
-						 "as unified text",
-						 OPTION_FLAG},
-						VFS_OPTIONS_END},
-	.run = run_vfs_diff,
+	.arguments = ARGUMENTS(
+		{"FROM", "@SNAPSHOT, NAME[@SNAPSHOT], or a host directory (a "
+			 "path with a '/'). The default is the origin of a "
+			 "fork, or the lower directory of the namespace"}),
+	.options = OPTIONS(FLAG('u', "text", "print a unified diff")),
+	.run = run,
 };

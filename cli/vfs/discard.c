@@ -15,8 +15,9 @@ static int run_vfs_discard(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_discard = {
 	.name = "vfs discard",
-	.args = "WHERE",
-	.help = "drop the changes of a fork, or over a host directory",
+	.args = "NAMESPACE",
+	.help = "discard the changes of a fork, or over a lower "
+		"directory",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_discard,
 };

@@ -41,8 +41,11 @@ static int run_vfs_du(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_du = {
 	.name = "vfs du",
-	.args = "WHERE [PATH]",
-	.help = "count files and bytes of a tree",
+	.args = "NAMESPACE [PATH]",
+	.help = "count the files and bytes of a tree",
 	.needs = VFS_NEEDS,
-	.run = run_vfs_du,
+	.arguments = ARGUMENTS(
+		{"PATH", "directory, from the root of the namespace (default: "
+			 "the root)"}),
+	.run = run,
 };

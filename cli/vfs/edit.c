@@ -68,13 +68,15 @@ static int run_vfs_edit(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_edit = {
 	.name = "vfs edit",
-	.args = "WHERE PATH OLD NEW",
+	.args = "NAMESPACE PATH OLD NEW",
 	.help = "replace a text in a file",
-	.about = "OLD must be there exactly once, unless --all is given. A "
-		 "change by others in between is noticed.",
+	.about = "The command fails if another process changes the "
+		 "file in the meantime.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"all", NULL, "wherever it is",
-						 OPTION_FLAG},
-						VFS_OPTIONS_END},
-	.run = run_vfs_edit,
+	.arguments = ARGUMENTS(
+		{"OLD", "text to replace; it must occur exactly once unless "
+			"--all is given"},
+		{"NEW", "replacement"}),
+	.options = OPTIONS(OPT_ALL("replace every occurrence")),
+	.run = run,
 };

@@ -84,14 +84,19 @@ static int run_vfs_export(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_export = {
 	.name = "vfs export",
-	.args = "WHERE TO [PATH]",
-	.help = "write a tree out: a directory, tar, sqlar or AgentFS file",
-	.about = "TO '-' is a tar on standard output; NAME.tar, NAME.sqlar, "
-		 "NAME.agentfs and NAME.db (AgentFS)\nare files, others "
-		 "directories. Set-user-ID and set-group-ID of files, and "
-		 "device nodes, are left out.",
+	.args = "NAMESPACE TO [PATH]",
+	.help = "export a tree as a directory, or a tar, sqlar or "
+		"AgentFS file",
+	.about = "Set-user-ID and set-group-ID bits and device nodes "
+		 "are omitted by default.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){PORT_FORMAT, PORT_SETUID,
-						PORT_DEVICES, VFS_OPTIONS_END},
-	.run = run_vfs_export,
+	.arguments = ARGUMENTS(
+		{"TO", "path on the host, or '-' for a tar archive on "
+		       "standard output; the endings .tar, .sqlar, .agentfs "
+		       "and .db (AgentFS) select the format, and any other "
+		       "name is a directory"},
+		{"PATH", "directory to export, from the root of the namespace "
+			 "(default: the root)"}),
+	.options = OPTIONS(PORT_FORMAT, PORT_SETUID, PORT_DEVICES),
+	.run = run,
 };

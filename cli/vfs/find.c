@@ -55,17 +55,20 @@ static int run_vfs_find(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_find = {
 	.name = "vfs find",
-	.args = "WHERE [PATH]",
-	.help = "list paths of a tree, by name, type or size",
+	.args = "NAMESPACE [PATH]",
+	.help = "list paths, filtered by name, type or size",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"name", "GLOB",
-			 "of the name, or of the path if it has a /",
-			 OPTION_TEXT},
-			{"type", "file|directory|link|fifo|socket|device",
-			 "only these", OPTION_WORD},
-			{"min-size", "BYTES", "at least", OPTION_BYTES},
-			VFS_OPTIONS_END},
-	.run = run_vfs_find,
+	.arguments = ARGUMENTS(
+		{"PATH", "directory to search, from the root of the namespace "
+			 "(default: the root)"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "name", "GLOB",
+		       "list only names that match GLOB, or paths if GLOB "
+		       "has a '/'"),
+		OPTION(WORD, 't', "type",
+		       "file|directory|link|fifo|socket|device",
+		       "list only files of this type"),
+		OPTION(BYTES, 0, "min-size", "BYTES",
+		       "list only files of at least this size")),
+	.run = run,
 };

@@ -15,10 +15,11 @@ static int run_vfs_fork(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_fork = {
 	.name = "vfs fork",
-	.args = "WHERE FORK",
-	.help = "make a namespace that starts as this one",
-	.about = "Contents are shared, not copied. A snapshot can be forked as "
-		 "well.",
+	.args = "NAMESPACE FORK",
+	.help = "create a namespace as a fork of another one",
+	.about = "Content is shared, not copied. A snapshot can be "
+		 "forked too.",
 	.needs = VFS_NEEDS,
-	.run = run_vfs_fork,
+	.arguments = ARGUMENTS({"FORK", "name of the new namespace"}),
+	.run = run,
 };

@@ -43,15 +43,13 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_fsck = {
 	.name = "vfs fsck",
-	.args = "WHERE",
-	.help = "find, and with --repair mend, what is broken",
-	.about = "Looks at all namespaces of the agent's file. What has lost "
-		 "its name is put into lost+found.",
+	.args = "NAMESPACE",
+	.help = "check the file trees of an agent for damage",
+	.about = "All namespaces of the agent are checked. Files "
+		 "without a name are moved to lost+found by --repair.",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"repair", NULL, "mend what is found", OPTION_FLAG},
-			{"deep", NULL, "read all contents, too", OPTION_FLAG},
-			VFS_OPTIONS_END},
-	.run = run_vfs_fsck,
+	.options = OPTIONS(
+		FLAG(0, "repair", "repair the damage"),
+		FLAG(0, "deep", "read the content of all files too")),
+	.run = run,
 };

@@ -91,12 +91,13 @@ static int run_vfs_get(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_get = {
 	.name = "vfs get",
-	.args = "WHERE PATH [TO]",
+	.args = "NAMESPACE PATH [TO]",
 	.help = "copy a file or a directory to the host",
-	.about = "Without TO under its own name here; TO '-' is standard "
-		 "output.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){PORT_SETUID, PORT_DEVICES,
-						VFS_OPTIONS_END},
-	.run = run_vfs_get,
+	.arguments = ARGUMENTS(
+		{"TO", "path on the host, or '-' for standard output "
+		       "(default: the name of the file, in the current "
+		       "directory)"}),
+	.options = OPTIONS(PORT_SETUID, PORT_DEVICES),
+	.run = run,
 };

@@ -70,24 +70,21 @@ static int run_vfs_grep(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_grep = {
 	.name = "vfs grep",
-	.args = "WHERE PATTERN [PATH]",
-	.help = "search in files",
-	.about = "PATTERN is text, or with --regex (-E) an extended regular "
-		 "expression. Needs no index; files that are\nno text are "
-		 "passed over.",
+	.args = "NAMESPACE PATTERN [PATH]",
+	.help = "search the lines of files without an index",
+	.about = "Binary files are skipped.",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"regex", NULL, "the pattern is a regular expression",
-			 OPTION_FLAG},
-			{"ignore-case", NULL, "capitals do not matter (-i)",
-			 OPTION_FLAG},
-			{"names", NULL,
-			 "only the paths of files that match (-l)",
-			 OPTION_FLAG},
-			{"glob", "GLOB", "only files whose name or path fits",
-			 OPTION_TEXT},
-			VFS_OPTIONS_END},
-	.letters = "i ignore-case l names E regex",
-	.run = run_vfs_grep,
+	.arguments = ARGUMENTS(
+		{"PATTERN",
+		 "text, or an extended regular expression with --regex"},
+		{"PATH", "file or directory to search, from the root of the "
+			 "namespace (default: the root)"}),
+	.options = OPTIONS(
+		FLAG('E', "regex",
+		     "treat PATTERN as an extended regular expression"),
+		FLAG('i', "ignore-case", "ignore case"),
+		FLAG('l', "names", "print only the paths of matching files"),
+		OPTION(TEXT, 0, "glob", "GLOB",
+		       "search only files whose name or path matches GLOB")),
+	.run = run,
 };

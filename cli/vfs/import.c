@@ -83,19 +83,19 @@ static int run_vfs_import(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_import = {
 	.name = "vfs import",
-	.args = "WHERE FROM [PATH]",
-	.help = "bring a tree in: a directory, tar, sqlar or AgentFS file",
-	.about = "FROM '-' is a tar on standard input, packed or not. Files "
-		 "that are there are replaced,\ndirectories joined; a "
-		 "directory in the place of a file is refused without "
-		 "--replace.\nA single file is brought in by put.",
+	.args = "NAMESPACE FROM [PATH]",
+	.help = "import a directory, or a tar, sqlar or AgentFS file",
+	.about = "Existing files are replaced and directories are "
+		 "merged. 'skep vfs put' imports a single file.",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			PORT_FORMAT,
-			{"replace", NULL,
-			 "a directory gives way to a file of its name",
-			 OPTION_FLAG},
-			VFS_OPTIONS_END},
-	.run = run_vfs_import,
+	.arguments = ARGUMENTS(
+		{"FROM", "path on the host; '-' reads a tar archive, "
+			 "compressed or not, from standard input"},
+		{"PATH", "directory to import into, from the root of the "
+			 "namespace (default: the root)"}),
+	.options = OPTIONS(
+		PORT_FORMAT,
+		FLAG(0, "replace",
+		     "allow a file to replace a directory of the same name")),
+	.run = run,
 };

@@ -26,13 +26,13 @@ static int run_vfs_ln(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_ln = {
 	.name = "vfs ln",
-	.args = "WHERE TARGET PATH",
-	.help = "make a hard link, or a symbolic one with --symbolic",
+	.args = "NAMESPACE TARGET PATH",
+	.help = "create a hard link, or a symbolic link with "
+		"--symbolic",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"symbolic", NULL,
-						 "TARGET is kept as it is",
-						 OPTION_FLAG},
-						VFS_OPTIONS_END},
-	.letters = "s symbolic",
-	.run = run_vfs_ln,
+	.arguments = ARGUMENTS(
+		{"TARGET", "existing file, or the text of a symbolic link"},
+		{"PATH", "path of the new link"}),
+	.options = OPTIONS(FLAG('s', "symbolic", "create a symbolic link")),
+	.run = run,
 };

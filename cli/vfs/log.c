@@ -8,7 +8,7 @@ static int log_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct vfs_change *c;
 	int n;
 
-	left = cli_number(cli, "count", 1000);
+	left = cli_number(cli, "limit", 1000);
 	do {
 		n = vfs_changes(v, seq, left < 500 ? (int)left : 500, &c,
 				&cli->arena, e);
@@ -28,14 +28,12 @@ static int run_vfs_log(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_log = {
 	.name = "vfs log",
-	.args = "WHERE",
-	.help = "show who changed what, oldest first",
+	.args = "NAMESPACE",
+	.help = "list the changes of a namespace, oldest first",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"after", "N", "changes after this number", OPTION_INT},
-			{"count", "N", "at most so many, 1000 if not given",
-			 OPTION_INT},
-			VFS_OPTIONS_END},
-	.run = run_vfs_log,
+	.options = OPTIONS(OPTION(INT, 0, "after", "SEQ",
+				  "list only changes after this number"),
+			   OPTION(INT, 'n', "limit", "N",
+				  "list at most N changes (default 1000)")),
+	.run = run,
 };

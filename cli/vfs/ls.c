@@ -1,10 +1,10 @@
+#include "cli/list.h"
 #include "cli/vfs/vfs_cli.h"
 
 #include <sys/stat.h>
 
-static int list_directory(struct cli *cli, struct vfs *v,
-			  const struct vfs_dir *d, struct table *t,
-			  struct err *e)
+static int list(struct cli *cli, struct vfs *v, const struct vfs_dir *d,
+		struct cli_list *l, struct err *e)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct vfs_file f;
@@ -15,7 +15,7 @@ static int list_directory(struct cli *cli, struct vfs *v,
 			continue;
 		if (vfs_file_of(cli, v, d->entries[i].name, &a, &f, e))
 			return -1;
-		table_add(t, &f);
+		cli_list_add(l, &f);
 	}
 	return 0;
 }
@@ -26,22 +26,26 @@ static int ls_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct vfs_dir d = {0};
 	struct vfs_file f;
 	struct vfs_attr a;
-	struct table *t;
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &vfs_file_shape,
+		.columns = "mode links uid gid size modified_at path target",
+		.none = "the directory is empty",
+	};
 	int rc;
 
 	if (vfs_walk(v, path, VFS_FOLLOW, &a, e) ||
 	    (S_ISDIR(a.mode) && vfs_readdir(v, a.ino, &d, e)))
 		return -1;
-	t = table_new(&cli->out, &vfs_file_shape,
-		      "mode links uid gid size modified_at path target");
 	if (S_ISDIR(a.mode)) {
-		rc = list_directory(cli, v, &d, t, e);
+		rc = list(cli, v, &d, &l, e);
 	} else { /* a file is a list of itself */
 		rc = vfs_file_of(cli, v, path, &a, &f, e);
 		if (rc == 0)
-			table_add(t, &f);
+			cli_list_add(&l, &f);
 	}
-	table_end(t);
+	if (rc == 0)
+		cli_list_end(&l);
 	vfs_dir_fini(&d);
 	return rc;
 }
@@ -53,12 +57,11 @@ static int run_vfs_ls(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_ls = {
 	.name = "vfs ls",
-	.args = "WHERE [PATH]",
-	.help = "list a directory, or show a file",
-	.about = "WHERE is AGENT[:NAMESPACE[@SNAPSHOT]]; :NAMESPACE is one of "
-		 "the default agent. With --agent,\nWHERE is the namespace. "
-		 "Paths start at the root of the namespace and cannot leave "
-		 "it.",
+	.args = "NAMESPACE [PATH]",
+	.help = "list a directory",
 	.needs = VFS_NEEDS,
-	.run = run_vfs_ls,
+	.arguments = ARGUMENTS(
+		{"PATH", "directory or file, from the root of the namespace "
+			 "(default: the root)"}),
+	.run = run,
 };

@@ -12,13 +12,16 @@ static int run_vfs_merge(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_merge = {
 	.name = "vfs merge",
-	.args = "WHERE",
-	.help = "bring a fork's changes into the namespace it comes from",
-	.about = "A path that changed on both sides in different ways is a "
-		 "conflict: then nothing is merged and\nthe conflicts are "
-		 "named, unless --settle says who wins.",
+	.args = "NAMESPACE",
+	.help = "merge the changes of a fork into its parent",
+	.about = "A path that was changed differently on both sides "
+		 "is a conflict. Conflicts are listed, and nothing is "
+		 "merged unless --strategy is given.",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){VFS_SETTLE_OPTION,
-						VFS_OPTIONS_END},
-	.run = run_vfs_merge,
+	.arguments = ARGUMENTS({"NAMESPACE", "AGENT:NAME of the fork"}),
+	.options = OPTIONS(
+		OPTION(WORD, 'X', "strategy", "ours|theirs",
+		       "resolve conflicts with the version of the parent "
+		       "(ours) or of the fork (theirs)")),
+	.run = run,
 };

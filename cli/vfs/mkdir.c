@@ -15,13 +15,10 @@ static int run_vfs_mkdir(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_mkdir = {
 	.name = "vfs mkdir",
-	.args = "WHERE PATH",
-	.help = "make a directory",
+	.args = "NAMESPACE PATH",
+	.help = "create a directory",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"parents", NULL,
-						 "make missing parents, too",
-						 OPTION_FLAG},
-						VFS_OPTIONS_END},
-	.letters = "p parents",
-	.run = run_vfs_mkdir,
+	.options = OPTIONS(
+		FLAG('p', "parents", "create missing parent directories")),
+	.run = run,
 };

@@ -32,19 +32,18 @@ static int run_vfs_mount(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_mount = {
 	.name = "vfs mount",
-	.args = "WHERE DIR",
-	.help = "mount a namespace on a directory and serve it",
-	.about = "Runs until it is unmounted or stopped. If a run has its "
-		 "workspace from this mount, it is served until\nthe run has "
-		 "ended; a second signal stops it at once. Needs root, or a "
-		 "user and mount namespace: unshare -rm.",
+	.args = "NAMESPACE DIR",
+	.help = "mount a namespace on a host directory",
+	.about = "The command serves the mount until it is unmounted "
+		 "or interrupted. A run that uses the mount as its "
+		 "workspace delays the end until it has finished; a "
+		 "second signal ends the command at once. Mounting "
+		 "requires root, or a user and mount namespace "
+		 "(unshare -rm).",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"private", NULL, "only for the user who mounts",
-			 OPTION_FLAG},
-			{"dev-suid", NULL,
-			 "device nodes and set-id programs work", OPTION_FLAG},
-			VFS_OPTIONS_END},
-	.run = run_vfs_mount,
+	.arguments = ARGUMENTS({"DIR", "host directory to mount on"}),
+	.options = OPTIONS(
+		FLAG(0, "private", "allow access only to the user who mounts"),
+		FLAG(0, "dev-suid", "honour device nodes and set-ID bits")),
+	.run = run,
 };

@@ -29,14 +29,13 @@ static int run_vfs_mv(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_mv = {
 	.name = "vfs mv",
-	.args = "WHERE FROM TO",
-	.help = "move or rename; a directory at TO takes it in",
+	.args = "NAMESPACE FROM TO",
+	.help = "move or rename a file or a directory",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"no-replace", NULL, "fail if there is something",
-			 OPTION_FLAG},
-			{"exchange", NULL, "both change places", OPTION_FLAG},
-			VFS_OPTIONS_END},
-	.run = run_vfs_mv,
+	.arguments = ARGUMENTS(
+		{"FROM", "file or directory to move"},
+		{"TO", "new path, or an existing directory to move into"}),
+	.options = OPTIONS(FLAG('n', "no-replace", "fail if TO exists"),
+			   FLAG(0, "exchange", "exchange FROM and TO")),
+	.run = run,
 };

@@ -29,19 +29,18 @@ static int run_vfs_put(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_put = {
 	.name = "vfs put",
-	.args = "WHERE PATH [FILE]",
+	.args = "NAMESPACE PATH [FILE]",
 	.help = "write a file from a host file or standard input",
-	.about = "The file has all of the new bytes or is as it was.",
+	.about = "The write is atomic: the file has either the old or "
+		 "the new content.",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"append", NULL, "add to the end", OPTION_FLAG},
-			{"parents", NULL, "make missing directories",
-			 OPTION_FLAG},
-			{"if-etag", "ETAG",
-			 "only if the file has it; empty: only if new",
-			 OPTION_TEXT},
-			VFS_OPTIONS_END},
-	.letters = "p parents",
-	.run = run_vfs_put,
+	.arguments = ARGUMENTS(
+		{"FILE", "host file to read (default: standard input)"}),
+	.options = OPTIONS(
+		FLAG(0, "append", "append to the file"),
+		FLAG('p', "parents", "create missing directories"),
+		OPTION(TEXT, 0, "if-etag", "ETAG",
+		       "fail unless the file has this etag; an empty ETAG "
+		       "requires a new file")),
+	.run = run,
 };

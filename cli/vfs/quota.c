@@ -33,15 +33,13 @@ static int run_vfs_quota(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_quota = {
 	.name = "vfs quota",
-	.args = "WHERE",
-	.help = "show or set how much a namespace may hold",
+	.args = "NAMESPACE",
+	.help = "show or set the quota of a namespace",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"bytes", "BYTES", "limit of all file sizes, 0: none",
-			 OPTION_BYTES},
-			{"files", "N",
-			 "limit of files and directories, 0: none", OPTION_INT},
-			VFS_OPTIONS_END},
-	.run = run_vfs_quota,
+	.options = OPTIONS(
+		OPTION(BYTES, 0, "bytes", "BYTES",
+		       "limit of the sum of file sizes; 0 removes the limit"),
+		OPTION(INT, 0, "files", "N",
+		       "limit of files and directories; 0 removes the limit")),
+	.run = run,
 };

@@ -18,14 +18,10 @@ static int run_vfs_rm(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_rm = {
 	.name = "vfs rm",
-	.args = "WHERE PATH...",
-	.help = "remove files, or trees with --recursive",
+	.args = "NAMESPACE PATH...",
+	.help = "delete files, or directories with --recursive",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"recursive", NULL,
-			 "directories with all that is in them", OPTION_FLAG},
-			VFS_OPTIONS_END},
-	.letters = "r recursive",
-	.run = run_vfs_rm,
+	.options = OPTIONS(
+		FLAG('r', "recursive", "delete directories and their content")),
+	.run = run,
 };

@@ -15,9 +15,9 @@ static int run_vfs_rollback(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_rollback = {
 	.name = "vfs rollback",
-	.args = "WHERE SNAPSHOT",
-	.help = "make a namespace what it was at a snapshot",
-	.about = "Snapshots that are newer are dropped.",
+	.args = "NAMESPACE SNAPSHOT",
+	.help = "reset a namespace to a snapshot",
+	.about = "Newer snapshots are deleted.",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_rollback,
 };

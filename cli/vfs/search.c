@@ -37,7 +37,7 @@ static int search_in(struct cli *cli, struct vfs *v, struct err *e)
 	struct vfs_text ask = {
 		.query = cli_words(cli, 0),
 		.advanced = cli_flag(cli, "advanced"),
-		.below = cli_option(cli, "below"),
+		.below = cli_option(cli, "under"),
 		.skip = cli_count(cli, "skip", 0),
 		.count = cli_count(cli, "limit", 20),
 	};
@@ -54,26 +54,23 @@ static int run_vfs_search(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_search = {
 	.name = "vfs search",
-	.args = "WHERE WORD...",
-	.help = "find words in files, best first",
-	.about = "All words must be there; \"words in quotes\" side by side; "
-		 "word* is a beginning. The first search\nof a workspace makes "
-		 "its index, later ones bring it up to date. Not in it are "
-		 "files over 1 MiB, files\nthat are no text, and files of a "
-		 "host directory that were not changed here: 'skep vfs grep' "
-		 "looks\ninto all.",
+	.args = "NAMESPACE WORD...",
+	.help = "search the full-text index of files, best match "
+		"first",
+	.about = "All words must occur. \"Words in quotes\" must be "
+		 "adjacent, and word* matches every word with this "
+		 "prefix. The first search builds the index and later "
+		 "ones update it. The index excludes files over 1 "
+		 "MiB, binary files, and unchanged files of a lower "
+		 "directory; 'skep vfs grep' searches all files.",
 	.needs = VFS_NEEDS,
-	.options =
-		(const struct option_spec[]){
-			{"below", "DIR", "only files below this directory",
-			 OPTION_TEXT},
-			{"advanced", NULL, "WORD... is an FTS5 expression",
-			 OPTION_FLAG},
-			{"rebuild", NULL, "make the index anew first",
-			 OPTION_FLAG},
-			{"skip", "N", "pass over the first so many",
-			 OPTION_INT},
-			{"limit", "N", "at most so many (20)", OPTION_COUNT},
-			VFS_OPTIONS_END},
-	.run = run_vfs_search,
+	.arguments = ARGUMENTS({"WORD", "word to search for"}),
+	.options = OPTIONS(
+		OPTION(TEXT, 0, "under", "DIR",
+		       "search only below this directory"),
+		FLAG(0, "advanced", "treat the words as an FTS5 expression"),
+		FLAG(0, "rebuild", "rebuild the index first"),
+		OPTION(INT, 0, "skip", "N", "skip the first N matches"),
+		OPT_LIMIT("print at most N matches (default 20)")),
+	.run = run,
 };

@@ -51,10 +51,10 @@ static int run_vfs_stat(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_stat = {
 	.name = "vfs stat",
-	.args = "WHERE PATH",
-	.help = "show what is known of a file",
-	.about = "The etag changes with every change of the file; skep vfs put "
-		 "--if-etag writes only while it holds.",
+	.args = "NAMESPACE PATH",
+	.help = "show the attributes of a file",
+	.about = "The etag changes with every change of the file; "
+		 "'skep vfs put --if-etag' uses it.",
 	.needs = VFS_NEEDS,
 	.run = run_vfs_stat,
 };

@@ -51,8 +51,11 @@ static int run_vfs_tree(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_tree = {
 	.name = "vfs tree",
-	.args = "WHERE [PATH]",
-	.help = "show a tree",
+	.args = "NAMESPACE [PATH]",
+	.help = "print a directory tree",
 	.needs = VFS_NEEDS,
-	.run = run_vfs_tree,
+	.arguments = ARGUMENTS(
+		{"PATH", "directory, from the root of the namespace (default: "
+			 "the root)"}),
+	.run = run,
 };

@@ -13,7 +13,8 @@ static int run_vfs_umount(struct cli *cli, struct err *e)
 const struct command cmd_vfs_umount = {
 	.name = "vfs umount",
 	.args = "DIR",
-	.help = "take a mount away, also one whose process is dead",
+	.help = "unmount a namespace, even if its process has died",
 	.needs = NEEDS_NOTHING,
-	.run = run_vfs_umount,
+	.arguments = ARGUMENTS({"DIR", "mount point"}),
+	.run = run,
 };

@@ -29,8 +29,9 @@ int vfs_cli(struct cli *cli,
 	}
 	if (rc && e->code == ERR_NOTFOUND && !strchr(name, '@'))
 		return err_set(e, ERR_NOTFOUND,
-			       "%s has no namespace %s: skep vfs spaces %s "
-			       "lists them, skep vfs new %s:%s makes it",
+			       "agent '%s' has no namespace '%s'; 'skep "
+			       "namespace ls %s' lists its namespaces, 'skep "
+			       "namespace create %s:%s' creates this one",
 			       cli->agent_name, name, cli->agent_name,
 			       cli->agent_name, name);
 	if (rc)

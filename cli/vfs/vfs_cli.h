@@ -9,15 +9,11 @@
 #include "vfs/snapshot/snapshot.h"
 
 /*
- * What the commands of `skep vfs` share. The first word of each is
- * AGENT[:NAMESPACE[@SNAPSHOT]]; without a namespace it is "main", which is
- * made when it is first used.
+ * Shared by the commands on namespaces. Their first argument is
+ * AGENT[:NAME[@SNAPSHOT]]. NAME defaults to "main", which is created on first
+ * use.
  */
 #define VFS_NEEDS (NEEDS_AGENT_MADE | NEEDS_AGENT_WORD)
-#define VFS_OPTIONS_END                       \
-	{                                     \
-		NULL, NULL, NULL, OPTION_FLAG \
-	}
 
 /* Opens the namespace, runs `inner`, closes it. */
 int vfs_cli(struct cli *cli,

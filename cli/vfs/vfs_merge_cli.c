@@ -28,15 +28,15 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 		  int (*merge)(struct vfs *, struct vfs_merge *, struct err *),
 		  struct err *e)
 {
-	const char *settle = cli_option(cli, "settle");
-	struct vfs_merge m = {.tell = print_merged, .arg = cli};
+	const char *strategy = cli_option(cli, "strategy");
+	struct vfs_merge m = {.tell = tell, .arg = cli};
 
-	if (settle)
-		m.settle = !strcmp(settle, "fork") ? VFS_SETTLE_FORK
-						   : VFS_SETTLE_PARENT;
+	if (strategy)
+		m.settle = !strcmp(strategy, "theirs") ? VFS_SETTLE_FORK
+						       : VFS_SETTLE_PARENT;
 	if (merge(v, &m, e))
 		return -1;
-	output_note(&cli->out, "%lld taken, %lld conflicts", (long long)m.taken,
-		    (long long)m.conflicts);
+	output_note(&cli->out, "%lld changes merged, %lld conflicts",
+		    (long long)m.taken, (long long)m.conflicts);
 	return 0;
 }

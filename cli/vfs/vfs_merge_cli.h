@@ -9,10 +9,4 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 		  int (*merge)(struct vfs *, struct vfs_merge *, struct err *),
 		  struct err *e);
 
-#define VFS_SETTLE_OPTION                                              \
-	{                                                              \
-		"settle", "parent|fork", "which side wins a conflict", \
-			OPTION_WORD                                    \
-	}
-
 #endif

@@ -18,24 +18,13 @@ void port_begin_export(struct cli *cli, struct port_view *view, struct vfs *v,
 		       const char *path);
 int port_end(struct cli *cli, struct port_view *view, int rc); /* gives rc */
 
-#define PORT_SETUID                                                   \
-	{                                                             \
-		"keep-setuid", NULL,                                  \
-			"keep set-user-ID and set-group-ID of files", \
-			OPTION_FLAG                                   \
-	}
+#define PORT_SETUID \
+	FLAG(0, "keep-setuid", "keep set-user-ID and set-group-ID bits")
 
-#define PORT_DEVICES                                                    \
-	{                                                               \
-		"devices", NULL, "write device nodes, too", OPTION_FLAG \
-	}
+#define PORT_DEVICES FLAG(0, "devices", "include device nodes")
 
-#define PORT_FORMAT                                \
-	{                                          \
-		"format", "dir|tar|sqlar|agentfs", \
-			"what it is, if the name " \
-			"does not say it",         \
-			OPTION_WORD                \
-	}
+#define PORT_FORMAT                                        \
+	OPTION(WORD, 0, "format", "dir|tar|sqlar|agentfs", \
+	       "format, if the name does not determine it")
 
 #endif

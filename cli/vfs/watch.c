@@ -7,7 +7,7 @@
 
 static int watch_in(struct cli *cli, struct vfs *v, struct err *e)
 {
-	int64_t end = cli_number(cli, "for", INT64_MAX / 2), seq;
+	int64_t end = cli_number(cli, "timeout", INT64_MAX / 2), seq;
 	int64_t start = clock_mono_ns() / 1000000;
 	struct arena mem = {0};
 	int n = 0;
@@ -38,12 +38,10 @@ static int run_vfs_watch(struct cli *cli, struct err *e)
 
 const struct command cmd_vfs_watch = {
 	.name = "vfs watch",
-	.args = "WHERE",
-	.help = "show changes as they happen",
+	.args = "NAMESPACE",
+	.help = "print the changes of a namespace as they happen",
 	.needs = VFS_NEEDS,
-	.options = (const struct option_spec[]){{"for", "TIME",
-						 "end after this time",
-						 OPTION_MILLIS},
-						VFS_OPTIONS_END},
-	.run = run_vfs_watch,
+	.options = OPTIONS(
+		OPTION(MILLIS, 't', "timeout", "TIME", "stop after this time")),
+	.run = run,
 };

@@ -1,0 +1,70 @@
+/* approval allow and deny. */
+#include "cli/remote.h"
+
+#include <string.h>
+
+static int answer(struct cli *cli, bool allow, struct err *e)
+{
+	static const char *const texts[] = {"note", "choice"};
+	struct buf body = BUF_MAX(1 << 16);
+	int rc;
+
+	buf_addf(&body, "{\"allow\":%s", allow ? "true" : "false");
+	for (int i = 0; i < 2; i++) {
+		const char *text = cli_option(cli, texts[i]);
+
+		if (!text)
+			continue;
+		buf_addf(&body, ",\"%s\":", texts[i]);
+		json_add_string(&body, text, strlen(text));
+	}
+	buf_addc(&body, '}');
+	rc = buf_ok(&body, "the note", e);
+	if (rc == 0)
+		rc = remote_post(
+			cli,
+			remote_path(cli, ID_APPROVAL, cli_arg(cli, 0), NULL, e),
+			body.p, e);
+	buf_fini(&body);
+	return rc;
+}
+
+static int approval_allow(struct cli *cli, struct err *e)
+{
+	return answer(cli, true, e);
+}
+
+static int approval_deny(struct cli *cli, struct err *e)
+{
+	return answer(cli, false, e);
+}
+
+const struct command cmd_approval_allow = {
+	.name = "approval allow",
+	.args = "APPROVAL",
+	.help = "allow the action that a run asks for",
+	.about = "An approval is answered once.",
+	.needs = NEEDS_SUPERVISOR,
+	.options = OPTIONS(
+		OPTION(TEXT, 'm', "note", "TEXT",
+		       "note for the run and the record"),
+		OPTION(TEXT, 'c', "choice", "ID",
+		       "select this option of the question; 'skep approval "
+		       "show' lists them")),
+	.run = approval_allow,
+};
+
+const struct command cmd_approval_deny = {
+	.name = "approval deny",
+	.args = "APPROVAL",
+	.help = "deny the action that a run asks for",
+	.about = "An approval is answered once.",
+	.needs = NEEDS_SUPERVISOR,
+	.options = OPTIONS(
+		OPTION(TEXT, 'm', "note", "TEXT",
+		       "note for the run and the record"),
+		OPTION(TEXT, 'c', "choice", "ID",
+		       "select this option of the question; 'skep approval "
+		       "show' lists them")),
+	.run = approval_deny,
+};

@@ -1,0 +1,63 @@
+#include "cli/import/import_cli.h"
+
+#include "cli/state/ops_cli.h"
+#include "lib/base/id.h"
+#include "ops/backup/backup.h"
+
+#include <unistd.h>
+
+static void print_item(void *arg, const struct migrate_piece *p)
+{
+	struct import_view *v = arg;
+
+	table_add(v->t, p);
+}
+
+void import_view_begin(struct import_view *v, struct cli *cli,
+		       struct migrate *m)
+{
+	v->cli = cli;
+	v->t = table_new(
+		&cli->out, &migrate_piece_shape,
+		"importer state records added bytes target path warning");
+	m->tell = print_item;
+	m->arg = v;
+}
+
+void import_view_end(struct import_view *v, const struct migrate *m)
+{
+	table_end(v->t);
+	output_note(&v->cli->out,
+		    "%lld pieces with %lld records: %lld imported, %lld done "
+		    "before, %lld warnings, %lld unknown",
+		    (long long)m->sum.pieces, (long long)m->sum.records,
+		    (long long)m->sum.imported, (long long)m->sum.done,
+		    (long long)m->sum.failed, (long long)m->sum.unknown);
+}
+
+/* A backup that was proven to be whole. */
+const char *import_save_first(struct cli *cli, struct err *e)
+{
+	const char *path = ops_backup(cli, "safety", e);
+	struct verify_options ask = {.name = path};
+	struct workdir w = {.lock = -1};
+	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
+	struct backup_sum sum;
+	struct manifest m;
+	int rc;
+
+	if (!path)
+		return NULL;
+	ask.fd = ops_open_archive(path, &ask.size, e);
+	if (ask.fd < 0)
+		return NULL;
+	rc = workdir_open(&w, dir.text, ".work", id_new(ID_BACKUP).text, e);
+	ask.scratch = w.path;
+	if (!rc)
+		rc = backup_verify(&ask, &m, &sum, e);
+	if (!rc)
+		manifest_fini(&m);
+	workdir_close(&w);
+	close(ask.fd);
+	return rc ? NULL : path;
+}

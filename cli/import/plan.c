@@ -1,0 +1,75 @@
+#include "cli/import/import_cli.h"
+
+#include "lib/base/id.h"
+#include "lib/os/file.h"
+#include "ops/migrate/source.h"
+#include "schema/control/control.h"
+
+#include <stdio.h>
+
+/*
+ * The ledger, to know what was done before. A reader of a database that nobody
+ * has open would leave files beside it, so that is read in a copy. Without any,
+ * nothing was done before.
+ */
+static struct sql *open_ledger(struct cli *cli, struct workdir *w)
+{
+	struct home_path path = home_path(&cli->home, HOME_CONTROL_DB);
+	const char *tmp = home_env("TMPDIR"), *file = path.text;
+	char log[sizeof path.text + 8];
+	struct foreign_mark mark;
+	struct sql *db;
+	struct err ignored;
+
+	if (!file_exists(path.text))
+		return NULL;
+	snprintf(log, sizeof log, "%s-wal", path.text);
+	if (!file_exists(log)) {
+		if (workdir_open(w, tmp ? tmp : "/tmp", "skep-ledger",
+				 id_new(ID_MIGRATION).text, &ignored) ||
+		    foreign_copy(path.text, w->path, &mark, &ignored))
+			return NULL;
+		file = workdir_path(w, FOREIGN_COPY);
+	}
+	return sql_open(&db, file, control_schema.queries, SQL_READONLY,
+			&ignored)
+		       ? NULL
+		       : db;
+}
+
+static int plan(struct cli *cli, struct err *e)
+{
+	struct workdir w = {.lock = -1};
+	struct migrate m = {.home = &cli->home,
+			    .root = cli_arg(cli, 0),
+			    .agent = cli_option(cli, "agent"),
+			    .control = open_ledger(cli, &w)};
+	struct import_view v;
+	int rc;
+
+	import_view_begin(&v, cli, &m);
+	rc = migrate_plan(&m, e);
+	import_view_end(&v, &m);
+	sql_close(m.control);
+	workdir_close(&w);
+	arena_fini(&m.arena);
+	return rc;
+}
+
+const struct command cmd_import_plan = {
+	.name = "import plan",
+	.args = "SOURCE",
+	.help = "show what an import of another program's state "
+		"would do",
+	.about = "Nothing is changed.",
+	.needs = NEEDS_HOME,
+	.arguments = ARGUMENTS(
+		{"SOURCE",
+		 "a home of OpenClaw (JSON files or databases), a "
+		 "workspace of Hiro, sessions.db of Grida, state.db "
+		 "and runs/ of Lion, an AgentFS file, or a JSONL file "
+		 "with roles and contents"}),
+	.options = OPTIONS(OPT_AGENT(
+		"agent for records that name none (default imported)")),
+	.run = plan,
+};

@@ -1,0 +1,46 @@
+/* inbound retry and discard. */
+#include "cli/channel/channel_cli.h"
+#include "lib/base/text.h"
+
+/* A message that becomes a dead letter again is a failure. */
+static int inbound_retry(struct cli *cli, struct err *e)
+{
+	const char *path = verb_path(cli, ID_INBOUND, "inbound", "retry", e);
+	cJSON *json = path ? remote_call(cli, "POST", path, "{}", e) : NULL;
+	int rc = 0;
+
+	if (!json)
+		return -1;
+	if (json_bool(json, "changed", false))
+		remote_done(cli, json);
+	else
+		rc = err_set(e, ERR_FAILED, "still a dead letter: %s",
+			     json_text(json, "note", "no reason"));
+	cJSON_Delete(json);
+	return rc;
+}
+
+static int inbound_discard(struct cli *cli, struct err *e)
+{
+	return verb_by_id(cli, ID_INBOUND, "inbound", "discard", e);
+}
+
+const struct command cmd_inbound_retry = {
+	.name = "inbound retry",
+	.args = "MESSAGE",
+	.help = "start a run from a dead-lettered message",
+	.about = "The agent is chosen again, so a binding that was "
+		 "added since applies. If the message cannot be "
+		 "routed again, it stays a dead letter and the "
+		 "command fails.",
+	.needs = NEEDS_SUPERVISOR,
+	.run = inbound_retry,
+};
+
+const struct command cmd_inbound_discard = {
+	.name = "inbound discard",
+	.args = "MESSAGE",
+	.help = "give up on a dead-lettered message",
+	.needs = NEEDS_SUPERVISOR,
+	.run = inbound_discard,
+};

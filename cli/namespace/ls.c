@@ -1,0 +1,51 @@
+#include "cli/list.h"
+#include "cli/vfs/vfs_cli.h"
+
+#include "schema/agent_queries.h"
+
+#define NAMESPACE(F, S) \
+	F(S, text, name) F(S, text, base) F(S, text, parent) F(S, time, made_at)
+SHAPE_DECLARE(namespace_view, NAMESPACE);
+SHAPE_DEFINE(namespace_view, NAMESPACE);
+
+static const char *name_of(const struct vfs_ns_row *rows, int n, int64_t id)
+{
+	for (int i = 0; i < n; i++)
+		if (rows[i].id == id)
+			return rows[i].name;
+	return NULL;
+}
+
+static int run(struct cli *cli, struct err *e)
+{
+	struct cli_list l = {
+		.cli = cli,
+		.shape = &namespace_view_shape,
+		.columns = "name base parent made_at",
+		.none = arena_printf(&cli->arena, "no namespaces of agent '%s'",
+				     cli->agent_name),
+	};
+	struct vfs_ns_row *rows;
+	int n = sql_collect(cli->agent.db, Q_VFS_NS_LIST, NULL, 100000, &rows,
+			    &cli->arena, e);
+
+	if (n < 0)
+		return -1;
+	for (int i = 0; i < n; i++)
+		cli_list_add(&l, &(struct namespace_view){
+					 rows[i].name, rows[i].base,
+					 name_of(rows, n, rows[i].parent),
+					 rows[i].made_at / 1000000});
+	cli_list_end(&l);
+	return 0;
+}
+
+const struct command cmd_namespace_ls = {
+	.name = "namespace ls",
+	.args = "NAMESPACE",
+	.help = "list the namespaces of an agent",
+	.needs = VFS_NEEDS,
+	.arguments = ARGUMENTS({"NAMESPACE", "name of the agent"}),
+	.options = OPTIONS(OPT_QUIET),
+	.run = run,
+};

@@ -1,0 +1,21 @@
+#include "cli/vfs/vfs_cli.h"
+
+static int run(struct cli *cli, struct err *e)
+{
+	if (!cli->space || !*cli->space)
+		return err_set(e, ERR_USAGE, "the name is missing: AGENT:NAME");
+	if (vfs_destroy(cli->agent.db, cli->space, e))
+		return -1;
+	cli_done_to(cli, "namespace.rm", cli->space);
+	output_note(&cli->out, "removed %s", cli->space);
+	return 0;
+}
+
+const struct command cmd_namespace_rm = {
+	.name = "namespace rm",
+	.args = "NAMESPACE",
+	.help = "delete a namespace with its snapshots",
+	.needs = VFS_NEEDS,
+	.arguments = ARGUMENTS({"NAMESPACE", "AGENT:NAME of the namespace"}),
+	.run = run,
+};

@@ -1,0 +1,53 @@
+/* pause, resume, retry and send: requests about one run. */
+#include "cli/remote.h"
+
+/* The verb of the request is the name of the command. */
+static int control_run(struct cli *cli, struct err *e)
+{
+	return remote_post(cli,
+			   remote_path(cli, ID_RUN, cli_arg(cli, 0),
+				       cli->args.command->name, e),
+			   NULL, e);
+}
+
+static int send_text(struct cli *cli, struct err *e)
+{
+	return remote_post(
+		cli, remote_path(cli, ID_RUN, cli_arg(cli, 0), "messages", e),
+		remote_text(cli, "text", cli_arg(cli, 1)), e);
+}
+
+const struct command cmd_pause = {
+	.name = "pause",
+	.args = "RUN",
+	.help = "pause an active run",
+	.about = "If the driver of the agent cannot pause, the "
+		 "processes of the run are stopped with SIGSTOP.",
+	.needs = NEEDS_SUPERVISOR,
+	.run = control_run,
+};
+
+const struct command cmd_resume = {
+	.name = "resume",
+	.args = "RUN",
+	.help = "resume a paused run",
+	.needs = NEEDS_SUPERVISOR,
+	.run = control_run,
+};
+
+const struct command cmd_retry = {
+	.name = "retry",
+	.args = "RUN",
+	.help = "start a new run with the input of a finished run",
+	.needs = NEEDS_SUPERVISOR,
+	.run = control_run,
+};
+
+const struct command cmd_send = {
+	.name = "send",
+	.args = "RUN TEXT",
+	.help = "send a message to an active run",
+	.needs = NEEDS_SUPERVISOR,
+	.arguments = ARGUMENTS({"TEXT", "message for the agent"}),
+	.run = send_text,
+};

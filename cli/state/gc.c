@@ -1,0 +1,73 @@
+#include "cli/state/ops_cli.h"
+
+#include "lib/json/json.h"
+#include "schema/agent/gc.h"
+#include "schema/agent/media.h"
+#include "schema/control/registry.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#define OLDER_MS 3600000
+
+struct job {
+	int64_t age, chunks, cached;
+	struct table *t;
+};
+
+static int sweep_file(struct cli *cli, const struct agent_database_row *row,
+		      void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct agent_file file;
+	struct swept swept;
+	int rc;
+
+	if (registry_open(row, 0, &file, e))
+		return -1;
+	rc = agent_sweep(&file, j->age, INT_MAX, &swept, e);
+	if (!rc) {
+		swept.agent = arena_text(&cli->arena, row->agent);
+		j->chunks += swept.chunks;
+		j->cached += swept.cached;
+		table_add(j->t, &swept);
+	}
+	agent_file_close(&file);
+	return rc;
+}
+
+static int sweep(struct cli *cli, struct err *e)
+{
+	struct home_path media = home_path(&cli->home, HOME_MEDIA);
+	struct job j = {.age = cli_number(cli, "older-than", OLDER_MS)};
+	int rc, files;
+
+	j.t = table_new(&cli->out, &swept_shape, "agent chunks cached");
+	rc = ops_each_file(cli, "sweeping", sweep_file, &j, e);
+	table_end(j.t);
+	files = rc ? -1 : media_sweep(media.text, j.age, e);
+	if (files < 0)
+		return -1;
+	output_note(&cli->out, "%d files of artifacts removed", files);
+	return ops_audit(cli, "state.gc", cli_option(cli, "agent"),
+			 arena_printf(&cli->arena,
+				      "{\"chunks\":%" PRId64
+				      ",\"cached\":%" PRId64 ",\"files\":%d}",
+				      j.chunks, j.cached, files),
+			 e);
+}
+
+const struct command cmd_state_gc = {
+	.name = "state gc",
+	.help = "delete unreachable data",
+	.about = "Deletes the content of replaced and deleted "
+		 "artifacts, expired cache entries, and temporary "
+		 "files of artifacts.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options = OPTIONS(
+		OPTION(MILLIS, 0, "older-than", "TIME",
+		       "delete only data older than this (default 1h)"),
+		OPT_AGENT("collect only the database of this agent")),
+	.run = sweep,
+};

@@ -1,0 +1,99 @@
+#include "cli/state/ops_cli.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/id.h"
+#include "ops/maintain/dry_run.h"
+#include "ops/maintain/prune.h"
+#include "schema/control/registry.h"
+
+#include <inttypes.h>
+
+#define DAY_MS INT64_C(86400000)
+
+#define NULLED(F, S)          \
+	F(S, text, agent)     \
+	F(S, i64, events)     \
+	F(S, i64, longest_ms) \
+	F(S, i64, longest_cpu_ms)
+SHAPE_DECLARE(nulled, NULLED);
+SHAPE_DEFINE(nulled, NULLED);
+
+struct job {
+	int64_t before, events, sum;
+	struct workdir dry; /* not open: it is the deed */
+	struct table *t;
+};
+
+static int null_one(struct agent_file *f, int64_t until, void *arg,
+		    struct err *e)
+{
+	struct job *j = arg;
+	struct prune_options ask = {.before = j->before, .until = until};
+
+	j->events = prune_content(f, &ask, e);
+	return j->events < 0 ? -1 : 0;
+}
+
+static int null_file(struct cli *cli, const struct agent_database_row *row,
+		     void *arg, struct err *e)
+{
+	struct job *j = arg;
+	struct nulled n = {.agent = row->agent};
+	struct sql_hold held;
+
+	(void)cli;
+	if (dry_do(&j->dry, row, null_one, j, &held, e))
+		return -1;
+	n.events = j->events;
+	n.longest_ms = held.ns / 1000000;
+	n.longest_cpu_ms = held.cpu_ns / 1000000;
+	j->sum += n.events;
+	table_add(j->t, &n);
+	return 0;
+}
+
+static int redact(struct cli *cli, struct err *e)
+{
+	struct home_path dir = home_path(&cli->home, HOME_BACKUPS);
+	bool dry = cli_flag(cli, "dry-run");
+	struct job j = {.dry = {.lock = -1}};
+	int64_t days = cli_number(cli, "keep-days", -1);
+	int rc;
+
+	if (days < 0)
+		return err_set(e, ERR_USAGE,
+			       "say how much stays: --keep-days N");
+	j.before = clock_now() - days * DAY_MS;
+	if (dry &&
+	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))
+		return -1;
+	j.t = table_new(&cli->out, &nulled_shape, "agent events longest_ms");
+	rc = ops_each_file(cli, "emptying", null_file, &j, e);
+	table_end(j.t);
+	workdir_close(&j.dry);
+	if (rc || dry)
+		return rc;
+	return ops_audit(
+		cli, "state.redact", cli_option(cli, "agent"),
+		arena_printf(&cli->arena, "{\"events\":%" PRId64 "}", j.sum),
+		e);
+}
+
+const struct command cmd_state_redact = {
+	.name = "state redact",
+	.help = "erase the content of old events but keep their "
+		"metadata",
+	.about = "The bodies of events and the texts, inputs and "
+		 "outputs of parts are erased. Types, times, order, "
+		 "parents, tokens and cost are kept. Only a backup "
+		 "can bring the content back.",
+	.needs = NEEDS_CONTROL_WRITE,
+	.options = OPTIONS(
+		OPTION(INT, 0, "keep-days", "N",
+		       "keep the content of events younger than N days"),
+		FLAG(0, "dry-run",
+		     "report how much would be erased without changing "
+		     "anything"),
+		OPT_AGENT("redact only the database of this agent")),
+	.run = redact,
+};
