@@ -1,5 +1,8 @@
 unit(test_args cli)
 unit(test_output cli)
+unit(test_golden cli)
+target_compile_definitions(test_golden PRIVATE
+	GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 unit(test_control schema)
 unit(test_agents schema)
 unit(test_secret schema)
