@@ -201,7 +201,8 @@ static int run_command(struct cli *cli, struct err *e)
 		return output_end(&cli->out, e);
 	if (!a->command)
 		return err_set(e, ERR_USAGE,
-			       "which command? See skep %s%s--help",
+			       "the command is missing; see 'skep "
+			       "%s%s--help'",
 			       a->noun ? a->noun : "", a->noun ? " " : "");
 	rc = cli_open(cli, e);
 	if (!rc)

@@ -211,7 +211,8 @@ int cli_make_file(struct cli *cli, struct err *e)
 			      &cli->arena, e);
 	if (found == 0)
 		return err_set(e, ERR_INTERNAL,
-			       "the supervisor made no file for agent '%s'",
+			       "the supervisor created no database for "
+			       "agent '%s'",
 			       cli->agent_name);
 	return found < 0 ? -1 : 0;
 }

@@ -46,7 +46,7 @@ int output_end(struct output *o, struct err *e)
 	if (errno == EPIPE)
 		return 0;
 	if (errno == 0) /* it failed earlier, and only that is known */
-		return err_set(e, ERR_IO, "output could not be written");
+		return err_set(e, ERR_IO, "cannot write the output");
 	return err_errno_set(e, "writing output");
 }
 

@@ -108,7 +108,7 @@ const char *remote_path(struct cli *cli, enum id_kind kind, const char *id,
 	const char *what = kind == ID_RUN ? "runs" : "approvals";
 
 	if (!id_is(kind, id)) {
-		err_set(e, ERR_USAGE, "%s is not the id of %s (%s_…)",
+		err_set(e, ERR_USAGE, "'%s' is not the id of %s (%s_...)",
 			quoted(id).text,
 			kind == ID_RUN ? "a run" : "an approval",
 			id_prefix(kind));

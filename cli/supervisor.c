@@ -21,8 +21,8 @@ int cli_act(struct cli *cli, const struct cli_act *act, struct err *e)
 {
 	if (cli->supervised && !act->method)
 		return err_set(e, ERR_BUSY,
-			       "this cannot be done while a supervisor runs "
-			       "for %s: 'skep down' first",
+			       "this is not possible while a supervisor is "
+			       "running for %s; stop it with 'skep down'",
 			       cli->home.root);
 	if (cli->supervised)
 		return cli_call(cli, act->method, act->path, act->body, NULL,

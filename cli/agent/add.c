@@ -8,7 +8,7 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 	if (agents_get(cli->control, name, &row, &cli->arena, &none))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
-		       "there is an agent '%s' already; 'skep agent set' "
+		       "agent '%s' already exists; 'skep agent set' "
 		       "changes it",
 		       name);
 }

@@ -24,7 +24,7 @@ static int add_prompt(struct cli *cli, cJSON *def, struct err *e)
 	if (path)
 		rc = cli_read(path, &text, e);
 	if (path && !rc && memchr(text.p, 0, text.n))
-		rc = err_set(e, ERR_INVALID, "%s has a NUL byte in it", path);
+		rc = err_set(e, ERR_INVALID, "%s contains a NUL byte", path);
 	if (path && !rc)
 		rc = set_text_member(def, "prompt", text.p, e);
 	buf_fini(&text);

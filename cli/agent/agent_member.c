@@ -36,7 +36,8 @@ static cJSON *read_pair(const char *pair, char key[KEY_SIZE], struct err *e)
 		    KEY_SIZE ||
 	    text_check_key("--set: the key", key, KEY_SIZE, e)) {
 		err_set(e, ERR_USAGE,
-			"--set: the key '%s' is too long or not UTF-8",
+			"--set: the key in '%s' is too long or not "
+			"UTF-8",
 			quoted(pair).text);
 		return NULL;
 	}
@@ -132,7 +133,7 @@ static int set_path(cJSON *def, const char *spec, const char *full, cJSON *v,
 		rest = cut(name);
 	}
 	if (!rc && !*name)
-		rc = err_set(e, ERR_USAGE, "'%s' has an empty name",
+		rc = err_set(e, ERR_USAGE, "'%s' contains an empty member name",
 			     quoted(full).text);
 	if (rc) {
 		cJSON_Delete(v);

@@ -33,8 +33,9 @@ static int agent_rm(struct cli *cli, struct err *e)
 
 	if (!r.purge && file_exists(file.text))
 		return err_set(e, ERR_CONFLICT,
-			       "agent '%s' is defined by %s: remove that file "
-			       "first, or everything with --purge",
+			       "agent '%s' is defined by %s; delete this "
+			       "file first, or delete the agent with all "
+			       "its data with --purge",
 			       r.name, file.text);
 	if (cli_act(cli, &act, e) ||
 	    (r.purge && !cli->supervised &&
@@ -42,8 +43,8 @@ static int agent_rm(struct cli *cli, struct err *e)
 		return -1;
 	output_note(&cli->out,
 		    r.purge ? "removed %s and its data"
-			    : "removed %s; its data stays, --purge removes "
-			      "that too",
+			    : "removed %s; its data is kept (--purge "
+			      "deletes it)",
 		    r.name);
 	return 0;
 }

@@ -31,8 +31,9 @@ static int refuse_files(struct cli *cli, const struct agent_row *row,
 		rc = strcmp(mine.p, theirs.p) == 0
 			     ? 0
 			     : err_set(e, ERR_CONFLICT,
-				       "agent '%s' is defined by files in %s: "
-				       "edit those",
+				       "agent '%s' is defined by files in %s; "
+				       "edit "
+				       "these files instead",
 				       row->name,
 				       home_join(&cli->home, HOME_AGENTS,
 						 row->name)
@@ -65,7 +66,8 @@ static int agent_set(struct cli *cli, struct err *e)
 	char *name = arena_text(&cli->arena, cli_arg(cli, 0));
 
 	if (cli_flag(cli, "enable") && cli_flag(cli, "disable"))
-		return err_set(e, ERR_USAGE, "--enable or --disable, not both");
+		return err_set(e, ERR_USAGE,
+			       "--enable and --disable exclude each other");
 	if (!cli->supervised &&
 	    agents_sync(cli->control, &cli->home, name, e) < 0)
 		return -1;

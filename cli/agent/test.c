@@ -106,7 +106,7 @@ static int check_trial_status(const struct agent_row *row, const char *preset,
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE, "agent '%s' does not work yet%s%s",
+	return err_set(e, ERR_FAILED, "agent '%s' failed the test%s%s",
 		       row->name, needs ? "; it needs " : "",
 		       needs ? needs : "");
 }
@@ -167,8 +167,8 @@ static int agent_test(struct cli *cli, struct err *e)
 		return -1;
 	if (strcmp(row.driver, "acp") != 0)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "agent '%s' has the driver %s: there is a test "
-			       "for acp only",
+			       "agent '%s' uses the driver %s; only the "
+			       "driver acp has a test",
 			       row.name, row.driver);
 	(void)signal(SIGPIPE, SIG_IGN);
 	return try_agent(cli, &row, e);

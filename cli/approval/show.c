@@ -11,7 +11,7 @@ static int approval_show(struct cli *cli, struct err *e)
 	if (found < 0)
 		return -1;
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no approval %s",
+		return err_set(e, ERR_NOTFOUND, "there is no approval '%s'",
 			       quoted(key.id).text);
 	output_object(&cli->out, &approval_row_shape, &row);
 	return 0;

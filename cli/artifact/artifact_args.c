@@ -13,8 +13,8 @@ int artifact_key_of(struct cli *cli, const char *name, struct artifact_key *key,
 
 	if (!run == !owner || (call && !run) || (kind && !owner))
 		return err_set(e, ERR_USAGE,
-			       "whose artifact is it? --run ID [--call ID], or "
-			       "--owner TEXT [--kind TEXT]");
+			       "an artifact name needs its owner: --run RUN "
+			       "[--call ID], or --owner TEXT [--kind TEXT]");
 	*key = owner  ? artifact_key_named(owner, kind ? kind : "file", name)
 	       : call ? artifact_key_tool(run, call, name)
 		      : artifact_key_run(run, name);
@@ -38,6 +38,6 @@ int artifact_need(struct cli *cli, struct artifact_row *row, struct err *e)
 		return -1;
 	return found ? 0
 		     : err_set(e, ERR_NOTFOUND,
-			       "agent '%s' has no such artifact '%s'",
+			       "agent '%s' has no artifact '%s'",
 			       cli->agent_name, quoted(name).text);
 }

@@ -13,8 +13,8 @@ static int check_terminal(const struct artifact_row *row, struct err *e)
 	    (row->mime && !strncmp(row->mime, "text/", 5)))
 		return 0;
 	return err_set(e, ERR_USAGE,
-		       "'%s' may not be text (%s): write it to a file with "
-		       "--output, or to a pipe",
+		       "refusing to write '%s' (%s) to a terminal; "
+		       "use --output FILE or a pipe",
 		       quoted(row->name).text, row->mime ? row->mime : "-");
 }
 
@@ -74,5 +74,5 @@ const struct command cmd_artifact_get = {
 	.options = OPTIONS(
 		ARTIFACT_KEY_OPTIONS,
 		OPT_OUTPUT("write to FILE instead of standard output")),
-	.run = get,
+	.run = run_artifact_get,
 };

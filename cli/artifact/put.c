@@ -73,8 +73,7 @@ static int run_artifact_put(struct cli *cli, struct err *e)
 
 	if (is_stdin && !name)
 		return err_set(e, ERR_USAGE,
-			       "what comes from stdin needs a "
-			       "PATH");
+			       "standard input needs a NAME for the artifact");
 	if (artifact_key_of(cli, name ? name : (last ? last + 1 : path), &key,
 			    e))
 		return -1;
@@ -104,5 +103,5 @@ const struct command cmd_artifact_put = {
 		OPTION(TEXT, 0, "mime", "TYPE", "media type of the content"),
 		OPTION(TEXT, 0, "meta", "JSON",
 		       "object to store with the artifact")),
-	.run = put,
+	.run = run_artifact_put,
 };

@@ -21,7 +21,7 @@ static int delete_backup_file(struct cli *cli,
 			continue;
 		(void)unlink(old->path);
 		rows[i].path = NULL;
-		rows[i].problem = "removed by the retention";
+		rows[i].problem = "deleted by the retention policy";
 		return ops_backup_note(cli, &rows[i], e);
 	}
 	return n < 0 ? -1 : 0;
@@ -79,7 +79,7 @@ static int create(struct cli *cli, struct err *e)
 	if (ops_backup_make(cli, &want, &row, e) ||
 	    (scheduled && retain(cli, cli->config.backup_keep, e)))
 		return -1;
-	say(cli, &row);
+	print_backup(cli, &row);
 	return row.problem
 		       ? err_set(e, ERR_CORRUPT, "the backup is incomplete: %s",
 				 row.problem)

@@ -16,10 +16,10 @@ static void amend(struct cli *cli, void *arg)
 	snprintf(m.boot_id, sizeof m.boot_id, "%s", row->boot_id);
 	if (!strcmp(row->state, "running") && !process_is_alive(&m)) {
 		row->state = "failed";
-		row->problem = "it was killed";
+		row->problem = "the process was killed";
 	} else if (row->path && row->ended_at != OPT_NONE &&
 		   !file_exists(row->path)) {
-		row->problem = "the file is not there any more";
+		row->problem = "the file no longer exists";
 	}
 }
 

@@ -23,7 +23,9 @@ static void print_manifest(struct cli *cli, const struct manifest *m,
 	} else if (cli->out.json) {
 		output_object(&cli->out, &manifest_head_shape, &m->head);
 	}
-	output_note(&cli->out, "whole: %lld files, %lld agents, %s, of %s",
+	output_note(&cli->out,
+		    "complete: %lld files, %lld agents, %s, made "
+		    "at %s",
 		    (long long)sum->files, (long long)sum->agents,
 		    text_human_bytes(sum->bytes, bytes), m->head.home);
 }
@@ -56,8 +58,8 @@ static int verify(struct cli *cli, struct err *e)
 	print_manifest(cli, &m, &sum);
 	if (sum.problems)
 		rc = err_set(e, ERR_CORRUPT,
-			     "the archive is as it was made, but lacked "
-			     "something then: %s",
+			     "the archive is undamaged, but it was "
+			     "incomplete when it was made: %s",
 			     sum.problem);
 	manifest_fini(&m);
 	return rc;

@@ -31,7 +31,7 @@ static int make_secret(struct cli *cli, const cJSON *def, struct err *e)
 	rc = file_write_atomic(path.text, text.p, text.n, 0600, e);
 	buf_fini(&text);
 	if (rc == 0)
-		output_note(&cli->out, "made the secret %s", path.text);
+		output_note(&cli->out, "created the secret %s", path.text);
 	return rc;
 }
 
@@ -45,8 +45,8 @@ static int refuse_known(struct cli *cli, const char *name, struct err *e)
 	if (channel_check_stays(&row, e))
 		return -1;
 	return err_set(e, ERR_CONFLICT,
-		       "there is a channel '%s' already; 'skep channel set' "
-		       "changes it",
+		       "channel '%s' already exists; 'skep channel "
+		       "set' changes it",
 		       name);
 }
 
@@ -81,7 +81,7 @@ static int channel_add(struct cli *cli, struct err *e)
 		return -1;
 	if (!strcmp(kind, "plugin") && !cli_arg(cli, 2))
 		return err_set(e, ERR_USAGE,
-			       "a plugin needs its command: skep channel add "
+			       "a plugin needs a command: skep channel add "
 			       "%s plugin -- COMMAND...",
 			       name);
 	def = cJSON_CreateObject();

@@ -16,9 +16,9 @@ static int change_binding(struct cli *cli, const char *method, struct err *e)
 	struct buf b = BUF_MAX(16384);
 	cJSON *o = cJSON_CreateObject(), *done;
 
-	add(o, "agent", cli_arg(cli, 1));
+	add_optional_text(o, "agent", cli_arg(cli, 1));
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		add(o, texts[i], cli_option(cli, texts[i]));
+		add_optional_text(o, texts[i], cli_option(cli, texts[i]));
 	json_add(&b, o);
 	cJSON_Delete(o);
 	done = remote_call(cli, method, path, b.p, e);

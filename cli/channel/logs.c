@@ -116,7 +116,7 @@ static int print_end(struct cli *cli, const char *path, int *fd, struct err *e)
 		print_lines(cli, from, (size_t)(b.p + b.n - from));
 	}
 	if (rc == 0 && !b.n && !cli_flag(cli, "follow"))
-		output_note(&cli->out, "%s has not been started yet",
+		output_note(&cli->out, "plugin %s has not been started yet",
 			    cli_arg(cli, 0));
 	buf_fini(&b);
 	return rc ? -1 : output_end(&cli->out, e);

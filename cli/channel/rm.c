@@ -52,14 +52,15 @@ static int channel_rm(struct cli *cli, struct err *e)
 	if (left < 0)
 		return -1;
 	output_note(&cli->out,
-		    left ? "%s is being removed: 'skep channel show' has it "
-			   "until it is gone"
+		    left ? "%s is being removed; 'skep channel show' "
+			   "shows it until this is complete"
 			 : "removed %s",
 		    name);
 	if (waits)
 		output_note(&cli->out,
-			    "what waited on it becomes dead letters: skep "
-			    "delivery ls --channel %s --state dead",
+			    "its pending deliveries become dead letters; "
+			    "'skep delivery ls --channel %s --state "
+			    "dead' lists them",
 			    name);
 	return 0;
 }

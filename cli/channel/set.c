@@ -12,8 +12,8 @@ static int channel_set(struct cli *cli, struct err *e)
 	if (!cli_many(cli, "set", 0) && !cli_many(cli, "unset", 0) &&
 	    !cli_arg(cli, 1))
 		return err_set(e, ERR_USAGE,
-			       "nothing to change: use --set KEY=VALUE, "
-			       "--unset KEY, or -- COMMAND... of a plugin");
+			       "nothing to change; use --set KEY=VALUE, "
+			       "--unset KEY, or -- COMMAND... for a plugin");
 	if (channels_get(cli->control, name, &row, &cli->arena, e))
 		return -1;
 	config = json_parse_object("config", row.config, strlen(row.config), e);

@@ -51,7 +51,7 @@ static int wait_for_delivery(struct cli *cli, const char *id,
 		left -= LOOK_MS;
 	} while (left > 0);
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "delivery %s is gone", id);
+		return err_set(e, ERR_NOTFOUND, "delivery %s was deleted", id);
 	return found < 0 ? -1 : 0;
 }
 
@@ -70,16 +70,18 @@ static const char *why(struct cli *cli, const struct delivery_row *row)
 		return "the channel is paused";
 	if (c.held_until != OPT_NONE && c.held_until > clock_now())
 		return arena_printf(&cli->arena,
-				    "its receiver wants to be left alone until "
-				    "%s: skep channel resume %s ends that",
+				    "its receiver asked to wait until %s "
+				    "(Retry-After); 'skep channel resume %s' "
+				    "overrides this",
 				    clock_text(c.held_until, until), c.name);
 	if (!strcmp(c.kind, "tty"))
-		return "nobody has come to ask for it";
+		return "no client has read it yet";
 	if (!strcmp(c.kind, "webhook") && !strstr(c.config, "\"url\""))
-		return arena_printf(&cli->arena,
-				    "the channel has no url, so nothing goes "
-				    "out: skep channel set %s --set url=…",
-				    c.name);
+		return arena_printf(
+			&cli->arena,
+			"the channel has no url; set one with 'skep "
+			"channel set %s --set url=...'",
+			c.name);
 	if (!c.state || !strcmp(c.state, "ready"))
 		return "no answer yet";
 	return arena_printf(&cli->arena, "the channel is %s%s%s", c.state,
@@ -100,7 +102,8 @@ static int channel_test(struct cli *cli, struct err *e)
 	waits = !strcmp(row.state, "pending");
 	return err_set(e, ERR_FAILED, "delivery %s is %s: %s%s%s", row.id,
 		       row.state, why(cli, &row),
-		       waits ? "; it stays in line: skep delivery dismiss "
+		       waits ? "; it stays queued; to give up on it: skep "
+			       "delivery discard "
 			     : "",
 		       waits ? row.id : "");
 }

@@ -43,7 +43,7 @@ static int cancel(struct chat *c, const char *run, struct err *e)
 	interrupted = 0;
 	if (!run[0])
 		return 0;
-	output_note(&cli->out, "(stopping it)");
+	output_note(&cli->out, "(stopping the run)");
 	return cli_call(cli, "POST", path, "{}", NULL, e) < 0 ? -1 : 0;
 }
 
@@ -62,7 +62,7 @@ static int await(struct chat *c, const struct talk_said *said, struct err *e)
 		if (got > 0)
 			continue;
 		if (more == 0) {
-			output_note(&c->line.cli->out, "(it says nothing)");
+			output_note(&c->line.cli->out, "(no answer)");
 			return 0;
 		}
 		more = talk_may_come(&c->line, said, run, e);
@@ -146,7 +146,7 @@ static const char *user_name(void)
 {
 	const struct passwd *pw = getpwuid(getuid());
 
-	return pw ? pw->pw_name : "somebody";
+	return pw ? pw->pw_name : "user";
 }
 
 static int chat(struct cli *cli, struct err *e)

@@ -55,8 +55,8 @@ static int take_slot(struct talk_line *t, struct err *e)
 	}
 	if (t->slot < 0)
 		return err_set(e, ERR_BUSY,
-			       "%d chats are open in this session: --session "
-			       "begins another",
+			       "the session has %d open chats already; use "
+			       "--session for another session",
 			       SLOTS);
 	return 0;
 }
@@ -69,18 +69,19 @@ static int check_channel(const struct talk_line *t, struct err *e)
 		return e->code != ERR_NOTFOUND
 			       ? -1
 			       : err_set(e, ERR_NOTFOUND,
-					 "there is no channel %s: 'skep "
-					 "channel "
-					 "add %s tty' makes it",
+					 "there is no channel '%s'; 'skep "
+					 "channel add "
+					 "%s tty' creates it",
 					 t->channel, t->channel);
 	if (strcmp(row.kind, "tty") != 0)
 		return err_set(e, ERR_USAGE,
-			       "channel %s is a %s: a chat needs a tty channel",
+			       "channel '%s' has the kind %s; a chat needs "
+			       "the kind tty",
 			       t->channel, row.kind);
 	if (!row.is_enabled)
 		return err_set(e, ERR_CONFLICT,
-			       "channel %s is disabled: 'skep channel enable "
-			       "%s' first",
+			       "channel '%s' is disabled; 'skep channel "
+			       "enable %s' enables it",
 			       t->channel, t->channel);
 	return 0;
 }
@@ -239,7 +240,9 @@ int talk_may_come(struct talk_line *t, const struct talk_said *said,
 	    1)
 		return 1;
 	if (!strcmp(row.state, "dead"))
-		return err_set(e, ERR_FAILED, "nobody answers: %s", row.detail);
+		return err_set(e, ERR_FAILED,
+			       "the message cannot be answered: %s",
+			       row.detail);
 	if (!row.run ||
 	    sql_get(cli->control, Q_RUN_GET, &(struct run_get_in){row.run}, &r,
 		    &cli->arena, e) != 1)
@@ -250,6 +253,6 @@ int talk_may_come(struct talk_line *t, const struct talk_said *said,
 		return 1;
 	if (state == RUN_SUCCEEDED)
 		return 0;
-	return err_set(e, ERR_FAILED, "the run %s %s: %s", r.id, r.state,
+	return err_set(e, ERR_FAILED, "run %s %s: %s", r.id, r.state,
 		       r.detail ? r.detail : r.reason);
 }

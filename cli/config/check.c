@@ -33,11 +33,12 @@ static void print_check_result(struct cli *cli, const char *path)
 	} else {
 		output_text(&cli->out, cli->config.warnings.p,
 			    cli->config.warnings.n);
-		output_note(&cli->out, "%s: %s", path,
-			    !cli->config.from_file
-				    ? "there is none; the defaults are in force"
-			    : cli->config.warnings.n > 0 ? "ok, with warnings"
-							 : "ok");
+		output_note(
+			&cli->out, "%s: %s", path,
+			!cli->config.from_file
+				? "the file does not exist; the defaults apply"
+			: cli->config.warnings.n > 0 ? "ok, with warnings"
+						     : "ok");
 	}
 	buf_fini(&out);
 }

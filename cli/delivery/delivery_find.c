@@ -10,7 +10,7 @@ int delivery_find(struct cli *cli, const char *id, struct delivery_row *row,
 			    &cli->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no delivery %s",
+		return err_set(e, ERR_NOTFOUND, "there is no delivery '%s'",
 			       quoted(id).text);
 	return found < 0 ? -1 : 0;
 }

@@ -14,8 +14,8 @@ static int check_once(const cJSON *body, const char *member, const char *word,
 {
 	if (!cJSON_GetObjectItemCaseSensitive(body, member))
 		return 0;
-	return err_set(e, ERR_USAGE, "say %s, or --set %s=, not both", word,
-		       member);
+	return err_set(e, ERR_USAGE, "%s and --set %s=... exclude each other",
+		       word, member);
 }
 
 static int add_message_text(struct cli *cli, cJSON *body, struct err *e)
@@ -70,10 +70,12 @@ static int fill_send_request(struct cli *cli, cJSON *ask, struct err *e)
 	if (add_message_text(cli, body, e))
 		return -1;
 	if (!cli_many(cli, "attach", 0))
-		return body->child ? 0
-				   : err_set(e, ERR_USAGE,
-					     "say TEXT, - for standard input, "
-					     "or --attach FILE");
+		return body->child
+			       ? 0
+			       : err_set(e, ERR_USAGE,
+					 "the message is empty; give TEXT, '-' "
+					 "for "
+					 "standard input, or --attach FILE");
 	if (check_once(body, "attachments", "--attach", e))
 		return -1;
 	list = cJSON_AddArrayToObject(body, "attachments");

@@ -239,7 +239,7 @@ static int demo(struct cli *cli, struct err *e)
 	int rc;
 
 	if (runs < DEMO_AGENTS || runs > DEMO_RUNS)
-		return err_set(e, ERR_USAGE, "--runs: between %d and %d",
+		return err_set(e, ERR_USAGE, "--runs must be between %d and %d",
 			       DEMO_AGENTS, DEMO_RUNS);
 	d->cli = cli;
 	d->nruns = runs;

@@ -114,7 +114,7 @@ int demo_stop(struct demo *d, struct err *e)
 			kill(d->skepd, SIGKILL);
 			waitpid(d->skepd, NULL, 0);
 			d->skepd = 0;
-			return err_set(e, ERR_TIMEOUT, "skepd did not go");
+			return err_set(e, ERR_TIMEOUT, "skepd did not stop");
 		}
 		nap(2);
 	}

@@ -12,8 +12,8 @@ static int keep(struct cli *cli, struct err *e)
 	    diagnostics_set(cli->agent.db, rows, e))
 		return -1;
 	output_note(&cli->out,
-		    rows ? "the newest %lld diagnostics are kept"
-			 : "diagnostics are off",
+		    rows ? "keeping the newest %lld diagnostic records"
+			 : "diagnostic records are off",
 		    (long long)rows);
 	return 0;
 }

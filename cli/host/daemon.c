@@ -140,7 +140,8 @@ static int say_why(const char *log, off_t from, int status, struct err *e)
 		return err_wrap(e, "skepd did not start");
 	if (!*line)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "skepd did not start, and %s has no reason",
+			       "skepd did not start; %s does not contain "
+			       "the reason",
 			       log);
 	for (int c = 0; c < ERR_COUNT; c++)
 		if (WIFEXITED(status) && WEXITSTATUS(status) != 0 &&
@@ -215,9 +216,11 @@ int daemon_nameless(struct cli *cli, struct err *e)
 	if (daemon_in_place(cli, e))
 		return -1;
 	return err_set(e, ERR_CONFLICT,
-		       "a supervisor runs for %s, but %s does not name it: the "
-		       "file was deleted or replaced. Put it back, or stop the "
-		       "supervisor with 'skep down' and restore a backup",
+		       "a supervisor is running for %s, but %s does "
+		       "not name it, so the file was deleted or "
+		       "replaced. Put the file back, or stop the "
+		       "supervisor with 'skep down' and restore a "
+		       "backup",
 		       cli->home.root, path.text);
 }
 
@@ -235,8 +238,7 @@ int daemon_up(struct cli *cli, struct err *e)
 		return -1;
 	if (alive)
 		return err_set(e, ERR_CONFLICT,
-			       "skepd runs already, as process "
-			       "%lld",
+			       "skepd is already running, process %lld",
 			       (long long)row.pid);
 	if (home_make(&cli->home, e) || home_is_writable(&cli->home, e) ||
 	    daemon_nameless(cli, e))
@@ -252,7 +254,7 @@ int daemon_up(struct cli *cli, struct err *e)
 	if (wait_up(cli, pid, log.text, from < 0 ? 0 : from, e) ||
 	    daemon_lives(cli, &row, e) < 0)
 		return -1;
-	output_note(&cli->out, "skepd is up, process %lld, home %s",
+	output_note(&cli->out, "skepd is running, process %lld, home %s",
 		    (long long)row.pid, cli->home.root);
 	return 0;
 }
@@ -267,12 +269,13 @@ int daemon_absent(struct cli *cli, struct err *e)
 	    daemon_nameless(cli, e))
 		return -1;
 	if (file_exists(path.text) && sql_place_refuses(path.text, e))
-		return err_wrap(e, "no supervisor runs for %s", cli->home.root);
+		return err_wrap(e, "no supervisor is running for %s",
+				cli->home.root);
 	if (!watchdog_read(&cli->home, &r) || r.ended_at == 0)
-		return err_set(
-			e, ERR_UNAVAILABLE,
-			"no supervisor runs for %s: 'skep up' starts one",
-			cli->home.root);
+		return err_set(e, ERR_UNAVAILABLE,
+			       "no supervisor is running for %s; 'skep up' "
+			       "starts one",
+			       cli->home.root);
 	clock_text(r.ended_at, when);
 	if (!r.alive)
 		return err_set(

@@ -31,8 +31,19 @@ bool daemon_end_watchdog(struct cli *cli)
 	return true;
 }
 
-/* One that cannot be asked, or cannot record that it was asked, is signalled. A
- * restart is refused instead: the next supervisor would not do better. */
+/* A supervisor that is stopped by a signal does not wait for its runs, and does
+ * not stop them. */
+static void warn_signalled(const struct err *why)
+{
+	fprintf(stderr,
+		"skep: warning: skepd could not record the request (%s) and "
+		"was stopped by a signal; its active runs were not stopped. "
+		"'skep doctor' lists processes that are left\n",
+		why->text);
+}
+
+/* A supervisor that cannot be asked, or cannot record the request, is stopped by
+ * a signal. A restart fails instead: the next supervisor would not do better. */
 static int request_stop(struct cli *cli, const char *intent, pid_t holder,
 			struct err *e)
 {
@@ -44,10 +55,11 @@ static int request_stop(struct cli *cli, const char *intent, pid_t holder,
 		return 0;
 	if (strcmp(intent, "restart") == 0 || holder <= 0)
 		return -1;
-	return kill(holder, SIGTERM)
-		       ? err_errno_set(e, "cannot stop skepd, process %d",
-				       (int)holder)
-		       : 0;
+	if (kill(holder, SIGTERM))
+		return err_errno_set(e, "cannot stop skepd, process %d",
+				     (int)holder);
+	warn_signalled(e);
+	return 0;
 }
 
 /* It releases the lock a moment before it ends, and the watchdog ends after it.

@@ -48,11 +48,11 @@ static int save_first(struct cli *cli, const char **made, struct err *e)
 	if (!file_exists(path.text))
 		return 0;
 	if (cli_open_control(cli, e))
-		return err_wrap(e, "no backup can be made first");
+		return err_wrap(e, "cannot make a backup before the fixes");
 	*made = import_save_first(cli, e);
 	if (!*made)
 		return -1;
-	output_note(&cli->out, "a backup was made first: %s", *made);
+	output_note(&cli->out, "made a backup: %s", *made);
 	return 0;
 }
 

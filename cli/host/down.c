@@ -4,7 +4,7 @@ static int down(struct cli *cli, struct err *e)
 {
 	if (daemon_stop(cli, cli_flag(cli, "now") ? "down-now" : "down", e))
 		return -1;
-	output_note(&cli->out, "skepd is down");
+	output_note(&cli->out, "skepd has stopped");
 	return 0;
 }
 

@@ -28,8 +28,9 @@ void import_view_end(struct import_view *v, const struct migrate *m)
 {
 	table_end(v->t);
 	output_note(&v->cli->out,
-		    "%lld pieces with %lld records: %lld imported, %lld done "
-		    "before, %lld warnings, %lld unknown",
+		    "%lld items with %lld records: %lld "
+		    "imported, %lld imported before, %lld "
+		    "warnings, %lld unknown",
 		    (long long)m->sum.pieces, (long long)m->sum.records,
 		    (long long)m->sum.imported, (long long)m->sum.done,
 		    (long long)m->sum.failed, (long long)m->sum.unknown);

@@ -88,8 +88,8 @@ static int agent_file_row(void *arg, const char *agent,
 	return found > 0   ? 0
 	       : found < 0 ? -1
 			   : err_set(e, ERR_INTERNAL,
-				     "the supervisor made no file for agent "
-				     "'%s'",
+				     "the supervisor created no database for "
+				     "agent '%s'",
 				     agent);
 }
 

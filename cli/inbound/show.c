@@ -10,7 +10,7 @@ static int tell_run(struct cli *cli, const char *run, struct err *e)
 			    e);
 
 	if (found == 1)
-		output_note(&cli->out, "its run is %s (%s): skep show %s",
+		output_note(&cli->out, "run: %s (%s); see 'skep show %s'",
 			    row.state, row.reason ? row.reason : "-", run);
 	return found < 0 ? -1 : 0;
 }
@@ -22,8 +22,7 @@ static int tell_answers(struct cli *cli, const char *id, struct err *e)
 	struct inbound_answers_row row;
 
 	while (sql_next(&it, &row))
-		output_note(&cli->out,
-			    "its answer is %s: skep delivery show %s",
+		output_note(&cli->out, "reply: %s; see 'skep delivery show %s'",
 			    row.state, row.id);
 	return sql_end(&it, e);
 }
@@ -36,7 +35,8 @@ static int inbound_show(struct cli *cli, struct err *e)
 			    &cli->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no message %s",
+		return err_set(e, ERR_NOTFOUND,
+			       "there is no inbound message '%s'",
 			       quoted(key.id).text);
 	if (found < 0)
 		return -1;

@@ -43,7 +43,7 @@ static int msg_receive(struct cli *cli, struct err *e)
 		if (left <= 0)
 			return n < 0 ? -1
 				     : err_set(e, ERR_TIMEOUT,
-					       "no message came");
+					       "no message arrived in time");
 	}
 	return n < 0 ? -1 : 0;
 }

@@ -20,7 +20,7 @@ int run_view_get(struct cli *cli, const char *id, struct run_row *row,
 	int found = sql_get(cli->control, Q_RUN_GET, &key, row, &cli->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no run %s",
+		return err_set(e, ERR_NOTFOUND, "there is no run '%s'",
 			       quoted(id).text);
 	if (found > 0)
 		run_judge_from_outside(row, cli->supervised);
@@ -36,7 +36,7 @@ static int is_over(struct cli *cli, const char *id, struct err *e)
 			    &row, &a, e);
 
 	if (found == 0)
-		found = err_set(e, ERR_NOTFOUND, "there is no run %s",
+		found = err_set(e, ERR_NOTFOUND, "there is no run '%s'",
 				quoted(id).text);
 	else if (found > 0)
 		found = run_state_is_over(

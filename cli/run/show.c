@@ -26,12 +26,12 @@ static void tell_deliveries(struct cli *cli, const char *run, const char *list)
 	const cJSON *d;
 
 	cJSON_ArrayForEach(d, items) output_note(
-		&cli->out, "it sent %s on %s: %s", json_text(d, "id", ""),
+		&cli->out, "delivery %s on %s: %s", json_text(d, "id", ""),
 		json_text(d, "channel", ""), json_text(d, "state", ""));
 	if (cJSON_GetArraySize(items) == RUN_DELIVERIES)
 		output_note(&cli->out,
-			    "all that it sent: skep delivery ls "
-			    "--run %s",
+			    "'skep delivery ls --run %s' lists all "
+			    "deliveries",
 			    run);
 	cJSON_Delete(items);
 }

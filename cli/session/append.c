@@ -19,8 +19,7 @@ static int make_body(struct cli *cli, struct buf *body, struct err *e)
 	const char *role = cli_option(cli, "role");
 
 	if ((json != NULL) == (text != NULL))
-		return err_set(e, ERR_USAGE,
-			       "give TEXT or --body, one of them");
+		return err_set(e, ERR_USAGE, "give either TEXT or --body");
 	if (json && !strcmp(json, "-"))
 		return cli_read("-", body, e);
 	if (json) {

@@ -33,7 +33,8 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 
 	while ((c = getc(s->from)) != EOF && c != '\n') {
 		if (used == EXCHANGE_LINE_MAX)
-			return err_set(e, ERR_TOOBIG, "a line is over %u bytes",
+			return err_set(e, ERR_TOOBIG,
+				       "a line is longer than %u bytes",
 				       EXCHANGE_LINE_MAX);
 		if (used == s->cap) {
 			s->cap = s->cap ? s->cap * 2 : 4096;
@@ -44,7 +45,7 @@ static int next_line(const char **text, size_t *n, void *ctx, struct err *e)
 		s->line[used++] = (char)c;
 	}
 	if (ferror(s->from))
-		return err_errno_set(e, "it cannot be read");
+		return err_errno_set(e, "read error");
 	s->bytes += (int64_t)used + 1;
 	progress_at(&s->progress, s->bytes);
 	*text = s->line ? s->line : "";

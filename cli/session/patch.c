@@ -16,7 +16,7 @@ static int run_session_patch(struct cli *cli, struct err *e)
 	else
 		buf_adds(&text, given);
 	if (!rc && memchr(text.p, 0, text.n))
-		rc = err_set(e, ERR_INVALID, "the patch has a NUL byte in it");
+		rc = err_set(e, ERR_INVALID, "the patch contains a NUL byte");
 	if (!rc)
 		rc = buf_ok(&text, "the patch", e) ||
 		     session_patch(&cli->agent, cli_arg(cli, 0), text.p,
@@ -43,5 +43,5 @@ const struct command cmd_session_patch = {
 			  "reads standard input"}),
 	.options = OPTIONS(OPTION(INT, 0, "if-rev", "N",
 				  "fail unless the session has revision N")),
-	.run = patch,
+	.run = run_session_patch,
 };

@@ -38,5 +38,5 @@ const struct command cmd_snapshot_ls = {
 	.help = "list the snapshots of a namespace",
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(OPT_QUIET),
-	.run = run,
+	.run = run_vfs_snapshots,
 };

@@ -73,8 +73,10 @@ static int checkpoint(struct cli *cli, struct err *e)
 		rc = checkpoint_one(&j, sql_path(cli->control), NULL, e);
 	table_end(j.t);
 	if (!rc && j.busy)
-		output_note(&cli->out, "busy: somebody reads or writes; what "
-				       "could be copied was copied");
+		output_note(&cli->out,
+			    "busy: a reader or writer blocked the "
+			    "checkpoint; the log was copied as far as "
+			    "possible");
 	return rc ? -1
 		  : ops_audit(cli, "state.checkpoint", cli_option(cli, "agent"),
 			      NULL, e);

@@ -49,7 +49,8 @@ static int sweep(struct cli *cli, struct err *e)
 	files = rc ? -1 : media_sweep(media.text, j.age, e);
 	if (files < 0)
 		return -1;
-	output_note(&cli->out, "%d files of artifacts removed", files);
+	output_note(&cli->out, "%d temporary files of artifacts deleted",
+		    files);
 	return ops_audit(cli, "state.gc", cli_option(cli, "agent"),
 			 arena_printf(&cli->arena,
 				      "{\"chunks\":%" PRId64

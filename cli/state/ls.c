@@ -75,7 +75,7 @@ static int ls(struct cli *cli, struct err *e)
 	};
 
 	if (limit < 1)
-		return err_set(e, ERR_USAGE, "--limit is at least 1");
+		return err_set(e, ERR_USAGE, "--limit must be at least 1");
 	j.rows = arena_alloc(&cli->arena,
 			     (size_t)(2 * limit + 1) * sizeof *j.rows);
 	if (ops_each_file(cli, "reading", list_file, &j, e))

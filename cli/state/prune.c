@@ -211,7 +211,7 @@ static int prune(struct cli *cli, struct err *e)
 	table_end(j.t);
 	workdir_close(&j.dry);
 	if (!rc && dry)
-		output_note(&cli->out, "a dry run: nothing was changed");
+		output_note(&cli->out, "dry run: nothing was changed");
 	return rc || dry ? rc : audit_prune(cli, &j, e);
 }
 

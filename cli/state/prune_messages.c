@@ -62,8 +62,10 @@ static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
 				" %" SCNd64,
 				&looked, &r->sum.deliveries, &r->sum.inbound,
 				&r->sum.messages, &r->sum.attachments) != 5)
-			looked = err_set(e, ERR_PROTOCOL,
-					 "skepd did not say how many went");
+			looked = err_set(
+				e, ERR_PROTOCOL,
+				"skepd did not report the number of deleted "
+				"messages");
 		cJSON_Delete(said);
 	}
 	buf_fini(&body);

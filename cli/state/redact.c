@@ -61,8 +61,7 @@ static int redact(struct cli *cli, struct err *e)
 	int rc;
 
 	if (days < 0)
-		return err_set(e, ERR_USAGE,
-			       "say how much stays: --keep-days N");
+		return err_set(e, ERR_USAGE, "--keep-days N is required");
 	j.before = clock_now() - days * DAY_MS;
 	if (dry &&
 	    workdir_open(&j.dry, dir.text, ".work", id_new(ID_BACKUP).text, e))

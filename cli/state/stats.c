@@ -166,8 +166,8 @@ static int state_stats(struct cli *cli, struct err *e)
 	}
 	progress_end(&p);
 	if (only && count == 1 + cli->supervised)
-		return err_set(e, ERR_NOTFOUND,
-			       "there is no database of an agent '%s'", only);
+		return err_set(e, ERR_NOTFOUND, "agent '%s' has no database",
+			       only);
 	print_stats(cli, all, count);
 	return 0;
 }

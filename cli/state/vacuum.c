@@ -37,11 +37,12 @@ static int refuse_runs(struct cli *cli, const char *agent, struct err *e)
 
 	for (int i = 0; i < n; i++)
 		if (strcmp(rows[i].state, "queued") != 0)
-			return err_set(e, ERR_BUSY,
-				       "run %s of agent '%s' is %s and would "
-				       "have to wait: use --incremental, or "
-				       "try again when it is over",
-				       rows[i].id, agent, rows[i].state);
+			return err_set(
+				e, ERR_BUSY,
+				"run %s of agent '%s' is %s and would have "
+				"to wait; use --incremental, or retry when "
+				"the run has ended",
+				rows[i].id, agent, rows[i].state);
 	return n < 0 ? -1 : 0;
 }
 

@@ -23,7 +23,8 @@ static int put_line(struct cli *cli, const char *line, size_t n, struct err *e)
 	p.seq = json_i64(v, "seq", 0);
 	if (v && p.seq < 1)
 		err_set(e, ERR_INVALID,
-			"\"seq\" says which event it is, from 1");
+			"\"seq\" must be the number of an event, "
+			"from 1 on");
 	else if (v && near_parse(cJSON_GetObjectItemCaseSensitive(v, "vector"),
 				 &p.v, &p.dim, &a, e) == 0)
 		rc = near_put(&cli->agent, &p, e);
@@ -77,7 +78,8 @@ static int run_vector_put(struct cli *cli, struct err *e)
 
 	if (!out.model)
 		rc = err_set(e, ERR_USAGE,
-			     "--model names what made the vectors");
+			     "--model is required: the model that "
+			     "computed the vectors");
 	if (rc == 0)
 		rc = cli_read(path, &b, e);
 	if (rc == 0)
@@ -102,5 +104,5 @@ const struct command cmd_vector_put = {
 		{"FILE", "file to read (default: standard input)"}),
 	.options = OPTIONS(OPTION(TEXT, 'm', "model", "MODEL",
 				  "model that computed the vectors")),
-	.run = put,
+	.run = run_vector_put,
 };

@@ -10,7 +10,8 @@ static int rm(struct cli *cli, struct err *e)
 
 	if (!gone.model)
 		return err_set(e, ERR_USAGE,
-			       "--model names what made the vector");
+			       "--model is required: the model that "
+			       "computed the vector");
 	if (text_i64("SEQ", cli_arg(cli, 1), 1, INT32_MAX, &gone.seq, e) ||
 	    near_put(&cli->agent, &gone, e))
 		return -1;

@@ -61,7 +61,8 @@ static int run_vector_search(struct cli *cli, struct err *e)
 
 	if (!cli_option(cli, "model"))
 		return err_set(e, ERR_USAGE,
-			       "--model names what made the vector");
+			       "--model is required: the model that "
+			       "computed the vector");
 	if (word && strcmp(word, "-") != 0)
 		buf_adds(&b, word);
 	else
@@ -95,5 +96,5 @@ const struct command cmd_vector_search = {
 				  "search only this session"),
 			   FLAG(0, "hidden", "search rewound events too"),
 			   OPT_LIMIT("print at most N events (default 10)")),
-	.run = search,
+	.run = run_vector_search,
 };

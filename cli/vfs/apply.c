@@ -23,5 +23,5 @@ const struct command cmd_vfs_apply = {
 		OPTION(WORD, 'X', "strategy", "ours|theirs",
 		       "resolve conflicts with the version of the host "
 		       "directory (ours) or of the namespace (theirs)")),
-	.run = run,
+	.run = run_vfs_apply,
 };

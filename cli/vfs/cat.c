@@ -18,7 +18,8 @@ static int cat_one(struct cli *cli, struct vfs *v, const char *path,
 		return -1;
 	if (S_ISDIR(a.mode))
 		return err_set(e, ERR_ISDIR,
-			       "%s is a directory: ls lists it, get copies it",
+			       "'%s' is a directory; 'vfs ls' lists it and "
+			       "'vfs get' copies it",
 			       quoted(path).text);
 	while ((n = vfs_pread(v, a.ino, room, PIECE, off, e)) > 0) {
 		if (cli->out.width) /* a terminal acts on other bytes */

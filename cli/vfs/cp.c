@@ -37,5 +37,5 @@ const struct command cmd_vfs_cp = {
 		{"TO", "new path, or an existing directory to copy into"}),
 	.options = OPTIONS(
 		FLAG('r', "recursive", "copy directories and their content")),
-	.run = run,
+	.run = run_vfs_cp,
 };

@@ -66,10 +66,11 @@ static int open_from(struct cli *cli, struct vfs *v, struct diff_source *out,
 		return e->code != ERR_NOTFOUND
 			       ? -1
 			       : err_set(e, ERR_USAGE,
-					 "%s is neither a fork nor over a host "
-					 "directory: say what to compare it "
-					 "with, a snapshot, a namespace or a "
-					 "directory",
+					 "namespace '%s' is neither a fork nor "
+					 "over a "
+					 "lower directory; name a snapshot, a "
+					 "namespace or a directory to compare "
+					 "with",
 					 vfs_name(v));
 	}
 	if (strchr(word, '/')) {
@@ -117,5 +118,5 @@ const struct command cmd_vfs_diff = {
 			 "path with a '/'). The default is the origin of a "
 			 "fork, or the lower directory of the namespace"}),
 	.options = OPTIONS(FLAG('u', "text", "print a unified diff")),
-	.run = run,
+	.run = run_vfs_diff,
 };

@@ -47,5 +47,5 @@ const struct command cmd_vfs_du = {
 	.arguments = ARGUMENTS(
 		{"PATH", "directory, from the root of the namespace (default: "
 			 "the root)"}),
-	.run = run,
+	.run = run_vfs_du,
 };

@@ -44,12 +44,11 @@ static int edit_in(struct cli *cli, struct vfs *v, struct err *e)
 		rc = buf_ok(&out, path, e);
 	}
 	if (rc == 0 && (n == 0 || (n > 1 && !all)))
-		rc = err_set(
-			e, n ? ERR_CONFLICT : ERR_NOTFOUND,
-			n ? "the text is in %s several times: give more of "
-			    "it, or --all"
-			  : "the text is not in %s",
-			quoted(path).text);
+		rc = err_set(e, n ? ERR_CONFLICT : ERR_NOTFOUND,
+			     n ? "the text occurs more than once in '%s'; "
+				 "give more context, or use --all"
+			       : "the text does not occur in '%s'",
+			     quoted(path).text);
 	/* nobody's change in between is lost */
 	if (rc == 0)
 		rc = vfs_write_file(v, path, (struct blob){out.p, out.n}, &how,
@@ -78,5 +77,5 @@ const struct command cmd_vfs_edit = {
 			"--all is given"},
 		{"NEW", "replacement"}),
 	.options = OPTIONS(OPT_ALL("replace every occurrence")),
-	.run = run,
+	.run = run_vfs_edit,
 };

@@ -16,8 +16,8 @@ static int export_tar(struct vfs *v, const char *to, struct vfs_port *p,
 		fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	else if (isatty(fd))
 		return err_set(e, ERR_USAGE,
-			       "a tar is nothing for a terminal: write it to a "
-			       "file or a pipe");
+			       "refusing to write a tar archive to a "
+			       "terminal; use a file or a pipe");
 	if (fd < 0)
 		return err_errno_set(e, "%s", to);
 	rc = vfs_export_tar(v, fd, p, e);
@@ -46,12 +46,13 @@ static int guess(const char *to, const char **kind, struct err *e)
 			continue;
 		*kind = endings[i].kind;
 		if (!*kind)
-			return err_set(e, ERR_USAGE,
-				       "%s: a packed archive is made by a pipe "
-				       "(export WHERE - | gzip > FILE); a "
-				       "directory of that name with --format "
-				       "dir",
-				       to);
+			return err_set(
+				e, ERR_USAGE,
+				"%s: write a compressed archive through a "
+				"pipe (skep vfs export NAMESPACE - | gzip > "
+				"FILE), or use --format dir for a directory "
+				"of this name",
+				to);
 	}
 	return 0;
 }
@@ -98,5 +99,5 @@ const struct command cmd_vfs_export = {
 		{"PATH", "directory to export, from the root of the namespace "
 			 "(default: the root)"}),
 	.options = OPTIONS(PORT_FORMAT, PORT_SETUID, PORT_DEVICES),
-	.run = run,
+	.run = run_vfs_export,
 };

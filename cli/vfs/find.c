@@ -70,5 +70,5 @@ const struct command cmd_vfs_find = {
 		       "list only files of this type"),
 		OPTION(BYTES, 0, "min-size", "BYTES",
 		       "list only files of at least this size")),
-	.run = run,
+	.run = run_vfs_find,
 };

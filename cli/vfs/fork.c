@@ -21,5 +21,5 @@ const struct command cmd_vfs_fork = {
 		 "forked too.",
 	.needs = VFS_NEEDS,
 	.arguments = ARGUMENTS({"FORK", "name of the new namespace"}),
-	.run = run,
+	.run = run_vfs_fork,
 };

@@ -37,7 +37,8 @@ static int run_vfs_fsck(struct cli *cli, struct err *e)
 	if (cli->out.json)
 		output_object(&cli->out, &vfs_checked_shape,
 			      &(struct vfs_checked){c.found, c.mended});
-	output_note(&cli->out, c.found ? "all faults are mended" : "no faults");
+	output_note(&cli->out,
+		    c.found ? "all faults were repaired" : "no faults");
 	return 0;
 }
 
@@ -51,5 +52,5 @@ const struct command cmd_vfs_fsck = {
 	.options = OPTIONS(
 		FLAG(0, "repair", "repair the damage"),
 		FLAG(0, "deep", "read the content of all files too")),
-	.run = run,
+	.run = run_vfs_fsck,
 };

@@ -99,5 +99,5 @@ const struct command cmd_vfs_get = {
 		       "(default: the name of the file, in the current "
 		       "directory)"}),
 	.options = OPTIONS(PORT_SETUID, PORT_DEVICES),
-	.run = run,
+	.run = run_vfs_get,
 };

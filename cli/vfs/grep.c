@@ -59,7 +59,7 @@ static int grep_in(struct cli *cli, struct vfs *v, struct err *e)
 	if (vfs_grep(v, s.start, &g, print_match, &s, e))
 		return -1;
 	if (s.n == 0)
-		return err_set(e, ERR_NOTFOUND, "nothing matches");
+		return err_set(e, ERR_NOTFOUND, "no matches");
 	return 0;
 }
 
@@ -86,5 +86,5 @@ const struct command cmd_vfs_grep = {
 		FLAG('l', "names", "print only the paths of matching files"),
 		OPTION(TEXT, 0, "glob", "GLOB",
 		       "search only files whose name or path matches GLOB")),
-	.run = run,
+	.run = run_vfs_grep,
 };

@@ -97,5 +97,5 @@ const struct command cmd_vfs_import = {
 		PORT_FORMAT,
 		FLAG(0, "replace",
 		     "allow a file to replace a directory of the same name")),
-	.run = run,
+	.run = run_vfs_import,
 };

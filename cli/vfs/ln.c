@@ -34,5 +34,5 @@ const struct command cmd_vfs_ln = {
 		{"TARGET", "existing file, or the text of a symbolic link"},
 		{"PATH", "path of the new link"}),
 	.options = OPTIONS(FLAG('s', "symbolic", "create a symbolic link")),
-	.run = run,
+	.run = run_vfs_ln,
 };

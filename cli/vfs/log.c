@@ -35,5 +35,5 @@ const struct command cmd_vfs_log = {
 				  "list only changes after this number"),
 			   OPTION(INT, 'n', "limit", "N",
 				  "list at most N changes (default 1000)")),
-	.run = run,
+	.run = run_vfs_log,
 };

@@ -63,5 +63,5 @@ const struct command cmd_vfs_ls = {
 	.arguments = ARGUMENTS(
 		{"PATH", "directory or file, from the root of the namespace "
 			 "(default: the root)"}),
-	.run = run,
+	.run = run_vfs_ls,
 };

@@ -23,5 +23,5 @@ const struct command cmd_vfs_merge = {
 		OPTION(WORD, 'X', "strategy", "ours|theirs",
 		       "resolve conflicts with the version of the parent "
 		       "(ours) or of the fork (theirs)")),
-	.run = run,
+	.run = run_vfs_merge,
 };

@@ -20,5 +20,5 @@ const struct command cmd_vfs_mkdir = {
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(
 		FLAG('p', "parents", "create missing parent directories")),
-	.run = run,
+	.run = run_vfs_mkdir,
 };

@@ -45,5 +45,5 @@ const struct command cmd_vfs_mount = {
 	.options = OPTIONS(
 		FLAG(0, "private", "allow access only to the user who mounts"),
 		FLAG(0, "dev-suid", "honour device nodes and set-ID bits")),
-	.run = run,
+	.run = run_vfs_mount,
 };

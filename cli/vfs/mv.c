@@ -37,5 +37,5 @@ const struct command cmd_vfs_mv = {
 		{"TO", "new path, or an existing directory to move into"}),
 	.options = OPTIONS(FLAG('n', "no-replace", "fail if TO exists"),
 			   FLAG(0, "exchange", "exchange FROM and TO")),
-	.run = run,
+	.run = run_vfs_mv,
 };

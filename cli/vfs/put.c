@@ -42,5 +42,5 @@ const struct command cmd_vfs_put = {
 		OPTION(TEXT, 0, "if-etag", "ETAG",
 		       "fail unless the file has this etag; an empty ETAG "
 		       "requires a new file")),
-	.run = run,
+	.run = run_vfs_put,
 };

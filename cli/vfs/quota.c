@@ -41,5 +41,5 @@ const struct command cmd_vfs_quota = {
 		       "limit of the sum of file sizes; 0 removes the limit"),
 		OPTION(INT, 0, "files", "N",
 		       "limit of files and directories; 0 removes the limit")),
-	.run = run,
+	.run = run_vfs_quota,
 };

@@ -23,5 +23,5 @@ const struct command cmd_vfs_rm = {
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(
 		FLAG('r', "recursive", "delete directories and their content")),
-	.run = run,
+	.run = run_vfs_rm,
 };

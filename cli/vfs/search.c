@@ -72,5 +72,5 @@ const struct command cmd_vfs_search = {
 		FLAG(0, "rebuild", "rebuild the index first"),
 		OPTION(INT, 0, "skip", "N", "skip the first N matches"),
 		OPT_LIMIT("print at most N matches (default 20)")),
-	.run = run,
+	.run = run_vfs_search,
 };

@@ -57,5 +57,5 @@ const struct command cmd_vfs_tree = {
 	.arguments = ARGUMENTS(
 		{"PATH", "directory, from the root of the namespace (default: "
 			 "the root)"}),
-	.run = run,
+	.run = run_vfs_tree,
 };

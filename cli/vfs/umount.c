@@ -16,5 +16,5 @@ const struct command cmd_vfs_umount = {
 	.help = "unmount a namespace, even if its process has died",
 	.needs = NEEDS_NOTHING,
 	.arguments = ARGUMENTS({"DIR", "mount point"}),
-	.run = run,
+	.run = run_vfs_umount,
 };

@@ -29,7 +29,7 @@ int vfs_merge_cli(struct cli *cli, struct vfs *v,
 		  struct err *e)
 {
 	const char *strategy = cli_option(cli, "strategy");
-	struct vfs_merge m = {.tell = tell, .arg = cli};
+	struct vfs_merge m = {.tell = print_merged, .arg = cli};
 
 	if (strategy)
 		m.settle = !strcmp(strategy, "theirs") ? VFS_SETTLE_FORK

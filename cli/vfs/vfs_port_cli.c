@@ -89,8 +89,8 @@ int port_end(struct cli *cli, struct port_view *view, int rc)
 	progress_end(&view->bar);
 	if (view->port.left_out)
 		fprintf(stderr,
-			"skep: warning: %lld device node%s left out "
-			"(--devices writes them)\n",
+			"skep: warning: %lld device node%s omitted "
+			"(--devices includes them)\n",
 			(long long)view->port.left_out,
 			view->port.left_out == 1 ? " was" : "s were");
 	if (rc == 0 && !view->silent)

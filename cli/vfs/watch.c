@@ -43,5 +43,5 @@ const struct command cmd_vfs_watch = {
 	.needs = VFS_NEEDS,
 	.options = OPTIONS(
 		OPTION(MILLIS, 't', "timeout", "TIME", "stop after this time")),
-	.run = run,
+	.run = run_vfs_watch,
 };

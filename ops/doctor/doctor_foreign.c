@@ -1,4 +1,4 @@
-/* State of other programs that could be imported: what `skep migrate` does, for
+/* State of other programs that could be imported: what `skep import` does, for
  * the places where they usually keep it. */
 #include "ops/doctor/doctor.h"
 

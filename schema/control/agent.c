@@ -23,6 +23,25 @@ int agents_get(struct sql *db, const char *name, struct agent_row *row,
 			       quoted(name).text);
 }
 
+static int no_default(struct sql *db, struct arena *a, struct err *e)
+{
+	struct agent_list_in in = {.after = "", .count = 1};
+	struct agent_row *rows;
+	int n = sql_collect(db, Q_AGENT_LIST, &in, 1, &rows, a, e);
+
+	if (n < 0)
+		return -1;
+	if (n == 0)
+		return err_set(e, ERR_NOTFOUND,
+			       "there are no agents; 'skep agent add AGENT "
+			       "--driver DRIVER' defines one");
+	return err_set(e, ERR_NOTFOUND,
+		       "there is no default agent; use '--agent %s' or another "
+		       "agent of 'skep agent ls', or choose a default with "
+		       "'skep agent set %s --default'",
+		       rows[0].name, rows[0].name);
+}
+
 int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,
 		       struct err *e)
 {
@@ -30,11 +49,7 @@ int agents_get_default(struct sql *db, struct agent_row *row, struct arena *a,
 
 	if (found < 0)
 		return -1;
-	return found ? 0
-		     : err_set(e, ERR_NOTFOUND,
-			       "there is no default agent: name one with "
-			       "--agent, or make one the default with 'skep "
-			       "agent set NAME --default'");
+	return found ? 0 : no_default(db, a, e);
 }
 
 static int add_version(struct sql *db, const struct agent_row *row,

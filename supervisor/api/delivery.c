@@ -231,7 +231,7 @@ void route_inbound_verb(void *app, const struct http_request *r,
 	int rc = !strcmp(verb, "retry")
 			 ? inbound_retry(s, http_param(r, "id"), q->by,
 					 request_done(q), &e)
-			 : inbound_dismiss(s, http_param(r, "id"), q->by,
+			 : inbound_discard(s, http_param(r, "id"), q->by,
 					   request_done(q), &e);
 
 	request_command(q, rc, &e);

@@ -390,7 +390,7 @@ static int change_delivery(struct supervisor *s, const char *id,
 	struct id made;
 	int rc;
 
-	if (text_check_word("verb", "retry|dismiss|resend", verb, e) ||
+	if (text_check_word("verb", "retry|discard|resend", verb, e) ||
 	    txn_begin(&s->txn, e) || (verb[0] == 'r' && reopen(s, id, &a, e))) {
 		arena_fini(&a);
 		return -1;
@@ -400,7 +400,7 @@ static int change_delivery(struct supervisor *s, const char *id,
 		     ? resend(s, id, &made, &row, &a, e)
 		     : delivery_want(s->db, id,
 				     verb[0] == 'r' ? DELIVERY_EV_RETRY
-						    : DELIVERY_EV_DISMISS,
+						    : DELIVERY_EV_DISCARD,
 				     clock_now(), &row, &a, e);
 	if (rc == 0)
 		rc = control_audit(s->db, by,
@@ -410,7 +410,7 @@ static int change_delivery(struct supervisor *s, const char *id,
 		channel_look(s, row.channel);
 		s->host_changed = true;
 		complete_later(s, done, made.text, true,
-			       verb[0] == 'd' ? "dismissed" : "pending");
+			       verb[0] == 'd' ? "discarded" : "pending");
 	}
 	arena_fini(&a);
 	return rc;

@@ -34,7 +34,7 @@ struct post_request {
 int supervisor_post_message(struct supervisor *s, const struct post_request *l,
 			    struct completion done, struct err *e);
 
-/* retry, dismiss, resend */
+/* retry, discard, resend */
 int supervisor_delivery_verb(struct supervisor *s, const char *id,
 			     const char *verb, const char *by,
 			     struct completion done, struct err *e);

@@ -395,6 +395,7 @@ static int retry_message(struct supervisor *s, const char *id, const char *by,
 	return rc ? -1 : 0;
 }
 
+<<<<<<< HEAD
 int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		  struct completion done, struct err *e)
 {
@@ -404,13 +405,17 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 
 static int dismiss_message(struct supervisor *s, const char *id, const char *by,
 			   struct completion done, struct err *e)
+=======
+int inbound_discard(struct supervisor *s, const char *id, const char *by,
+		    struct completion done, struct err *e)
+>>>>>>> 400854a (wip)
 {
 	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
 
 	if (rc == 0)
 		rc = read_dead(&t, id, e);
-	t.row.state = "dismissed";
+	t.row.state = "discarded";
 	if (rc == 0)
 		rc = sql_exec(s->db, Q_INBOUND_SET,
 			      &(struct inbound_set_in){
@@ -421,9 +426,9 @@ static int dismiss_message(struct supervisor *s, const char *id, const char *by,
 			      },
 			      e) < 0 ||
 		     log_inbound_event(&t, e) ||
-		     control_audit(s->db, by, "inbound.dismiss", id, NULL, e);
+		     control_audit(s->db, by, "inbound.discard", id, NULL, e);
 	if (rc == 0)
-		complete_later(s, done, id, true, "dismissed");
+		complete_later(s, done, id, true, "discarded");
 	arena_fini(&t.arena);
 	return rc ? -1 : 0;
 }

@@ -21,7 +21,7 @@ int inbound_take(struct supervisor *s, const char *channel,
 /* A dead one again: it becomes a run, or is dead once more. */
 int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		  struct completion done, struct err *e);
-int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
+int inbound_discard(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e);
 
 /* device_rpc.c: answers a device's request (channels.list, messages.history) with a

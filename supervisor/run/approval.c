@@ -203,7 +203,7 @@ static int check_choice(const struct approval_row *row,
 	kind = json_text(option, "kind", "");
 	if (!option)
 		rc = err_set(e, ERR_INVALID,
-			     "the question has no option %s; 'skep approvals "
+			     "the question has no option %s; 'skep approval "
 			     "show' lists them",
 			     quoted(answer->choice).text);
 	else if (kind[0] && (strncmp(kind, "allow", 5) == 0) != answer->allow)

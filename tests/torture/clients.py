@@ -408,7 +408,7 @@ class Mounts(Client):
         self.at = self.home.dir / "mnt"
         self.process = None
         self.possible = os.geteuid() == 0 and os.access("/dev/fuse", os.W_OK)
-        self.home.skep("vfs", "new", "red:mounted")
+        self.home.skep("namespace", "create", "red:mounted")
         self.home.undo.append(self.unmount)
 
     def unmount(self):
@@ -471,15 +471,16 @@ class Deletes(Client):
 
     def act(self):
         n = self.next()
-        where = ("--agent", "blue")
         if n % 2:
+            where = ("--agent", "blue")
             key, made = "d%d" % n, ("session", "append", "d%d" % n, "x")
             copy = ("session", "fork", key, key + "f")
             gone = ("session", "rm", key)
         else:
-            key, made = "n%d" % n, ("vfs", "new", "blue:n%d" % n)
+            where = ()
+            key, made = "n%d" % n, ("namespace", "create", "blue:n%d" % n)
             copy = ("vfs", "fork", "blue:" + key, key + "f")
-            gone = ("vfs", "destroy", "blue:" + key)
+            gone = ("namespace", "rm", "blue:" + key)
         entry = self.ledger.try_(key, "there")
         if self.skep(*made, *where) is None:
             return
@@ -504,11 +505,11 @@ class Upkeep(Client):
         r = self.rng
         self.skep(*r.choice([
             ("state", "checkpoint", "--mode", r.choice(MODES)),
-            ("state", "tend"),
+            ("state", "maintain"),
             ("state", "vacuum"),
-            ("vfs", "snapshot", "red:main", "t%d" % self.next()),
-            ("vfs", "snapshot", "red:main", "t%d" % r.randrange(
-                1, self.number + 2), "--drop"),
+            ("snapshot", "create", "red:main", "t%d" % self.next()),
+            ("snapshot", "rm", "red:main", "t%d" % r.randrange(
+                1, self.number + 2)),
             ("vfs", "compact", "red:main"),
             ("session", "search", "x", "--agent", "blue")]))
 

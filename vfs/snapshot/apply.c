@@ -329,9 +329,10 @@ static int in_conflict(const struct apply *a, struct err *e)
 {
 	if (a->devices)
 		return err_set(e, ERR_CONFLICT,
-			       "apply makes no device nodes, and there are "
-			       "%lld; nothing was applied: remove them (vfs "
-			       "rm), or leave them out with --settle",
+			       "apply cannot create device nodes, and there "
+			       "are %lld; nothing was applied. Delete them "
+			       "with 'skep vfs rm', or skip them with "
+			       "--strategy",
 			       (long long)a->devices);
 	return err_set(e, ERR_CONFLICT,
 		       "%lld paths changed in %s as well; nothing was applied",

@@ -7,7 +7,7 @@
 /*
  * Records for whoever hunts a fault of a run: rows of the agent's file, read
  * with `skep diagnostic export`. Off unless skep.json (agent.diagnostics) or
- * the file itself (`skep diagnostic keep`) wants them. There are at most some
+ * the file itself (`skep diagnostic limit`) wants them. There are at most some
  * hundred of an attempt, and one that cannot be written is dropped: they never
  * hurt the run. What may be a secret (values of the environment) is not put in.
  *

@@ -353,7 +353,7 @@ static int over_other(const struct vfs *v, const char *base, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the agent's workspace holds files and is not "
 			       "over %s: export what you need and remove it "
-			       "first (skep vfs destroy)",
+			       "first (skep namespace rm)",
 			       base);
 	return err_set(e, ERR_UNSUPPORTED,
 		       "the agent's workspace is over %s, not over %s: apply "

@@ -276,9 +276,9 @@ static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 {
 	bool over = !strcmp(row->state, "delivered");
 
-	if (what == DELIVERY_EV_DISMISS && !strcmp(row->state, "dismissed"))
+	if (what == DELIVERY_EV_DISCARD && !strcmp(row->state, "discarded"))
 		return err_set(e, ERR_CONFLICT,
-			       "delivery %s is dismissed already", row->id);
+			       "delivery %s is discarded already", row->id);
 	return err_set(e, ERR_CONFLICT, "delivery %s is %s: %s", row->id,
 		       row->state,
 		       over ? "resend sends it once more, as a new one"
@@ -286,14 +286,14 @@ static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 }
 
 /* The last word is the person's; why it had not come is kept. */
-static const char *dismissed(const struct delivery_row *row, struct arena *a)
+static const char *discarded(const struct delivery_row *row, struct arena *a)
 {
 	bool stuck = !strcmp(row->state, "dead") ||
 		     !strcmp(row->state, "unknown");
 
 	if (!stuck || !row->detail)
-		return "a person dismissed it";
-	return arena_printf(a, "a person dismissed it; it was %s: %s",
+		return "a person discarded it";
+	return arena_printf(a, "a person discarded it; it was %s: %s",
 			    row->state, row->detail);
 }
 
@@ -314,8 +314,8 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 	d.event = what;
 	if (!delivery_fsm(d.from, what).allowed)
 		return not_wanted(row, what, e);
-	if (what == DELIVERY_EV_DISMISS)
-		d.detail = dismissed(row, a);
+	if (what == DELIVERY_EV_DISCARD)
+		d.detail = discarded(row, a);
 	if (what == DELIVERY_EV_RETRY) {
 		d.due_at = now;
 		d.code = OPT_NONE;

@@ -51,7 +51,7 @@ static bool is_old(const struct retire *r, const struct retire_out_row *row)
 	if (!strcmp(row->state, "dead"))
 		before = r->ask.dead_before;
 	else if (strcmp(row->state, "delivered") != 0 &&
-		 strcmp(row->state, "dismissed") != 0)
+		 strcmp(row->state, "discarded") != 0)
 		return false;
 	return row->done_at != OPT_NONE && row->done_at < before;
 }

@@ -10,7 +10,7 @@ from skepd_lib import Refused, finish, host
 LISTS = (
     (("delivery", "ls"), "deliveries", "dlv_"),
     (("inbound", "ls"), "inbound", "inb_"),
-    (("channel", "talks"), "conversations", "cnv_"),
+    (("conversation", "ls"), "conversations", "cnv_"),
     (("msg", "ls", "echo"), "messages/echo", "msg_"),
     (("ps", "--all"), "runs", "run_"),
 )
@@ -94,10 +94,10 @@ def test_wrong_pages_are_refused_in_the_same_words(home):
 
 
 def test_every_limit_is_a_number_from_one_on(home):
-    for words in (("events",), ("approvals", "ls"), ("artifact", "ls"),
-                  ("backup", "ls"), ("invocations",), ("session", "ls"),
+    for words in (("events",), ("approval", "ls"), ("artifact", "ls"),
+                  ("backup", "ls"), ("invocation", "ls"), ("session", "ls"),
                   ("session", "search", "x"), ("state", "ls"),
-                  ("vfs", "search", "x", "y"), ("msg", "collect", "a")):
+                  ("vfs", "search", "x", "y"), ("msg", "read", "a")):
         assert "from 1 on" in home.refused(64, *words, "--limit", "0"), words
 
 
@@ -142,9 +142,9 @@ def test_what_a_run_sent_is_shown_with_it(home):
     assert home.skep("show", run, "--json").lines[0]["deliveries"] == brief
     said = home.skep("show", run).out
     for d in brief:
-        assert "it sent %(id)s on %(channel)s: %(state)s\n" % d in said, said
+        assert "delivery %(id)s on %(channel)s: %(state)s\n" % d in said, said
     assert "skep delivery ls --run " + run in said
-    assert "it sent" not in home.skep("show", silent).out
+    assert "delivery dlv_" not in home.skep("show", silent).out
     # the same by command, with every other filter, page by page
     for words, query in (((), ""), (("--state", "dead"), "&state=dead"),
                          (("--channel", "yes", "--session", "s1"),

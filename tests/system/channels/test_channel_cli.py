@@ -105,7 +105,7 @@ def test_a_plugin_follows_every_word_without_a_restart(home):
     home.skep("channel", "set", "p", "--set", "colour=blue")
     lib.eventually(lambda: 'told {"colour": "blue"}' in home.skep(
         "channel", "logs", "p").out, 30, "the new settings")
-    log = home.skep("channel", "logs", "p", "--lines", "100").out
+    log = home.skep("channel", "logs", "p", "--limit", "100").out
     assert log.index("told {\"colour\": \"red\"}") < log.index("bye") < \
         log.index("told {\"colour\": \"blue\"}"), log
     second = until(h, "p", "ready")
@@ -141,12 +141,12 @@ def test_a_test_says_why_it_waits(home):
     lib.eventually(lambda: show(h, "quick")["trouble"], 30, "its end")
 
     def said(name, *more):
-        return home.refused(1, "channel", "test", name, "--wait", "100ms", *more)
+        return home.refused(1, "channel", "test", name, "--timeout", "100ms", *more)
     assert "it ended with status 3" in said("quick")
     assert "/no/such: No such file" in said("none")
     assert "/etc/passwd: Permission denied" in said("text")
-    assert "is starting" in said("mute") and "delivery dismiss" in said("mute")
-    assert "nobody has come" in said("term", "--to", "me")
+    assert "is starting" in said("mute") and "delivery discard" in said("mute")
+    assert "no client has read it" in said("term", "--to", "me")
     home.refused(64, "channel", "test", "term")
     home.skep("channel", "pause", "mute")
     assert "is paused" in said("mute")
@@ -177,7 +177,7 @@ def test_a_log_is_had_by_http_as_by_command(home):
     (home.path / "logs" / "channel-p.log.1").write_text("older\n" * 2000)
 
     def same(n, query):
-        said = home.skep("channel", "logs", "p", "--lines", str(n), "--json")
+        said = home.skep("channel", "logs", "p", "--limit", str(n), "--json")
         return log(query) == [json.loads(x) for x in said.out.splitlines()]
     for n, query in ((100, ""), (7, "?limit=7"), (1, "?limit=1"),
                      (1000, "?limit=1000")):
@@ -254,7 +254,7 @@ def test_logs_are_followed_over_a_rotation_until_nobody_reads(home):
     log = home.path / "logs" / "channel-p.log"
     assert log.stat().st_size <= 4 << 20
     assert (home.path / "logs" / "channel-p.log.1").stat().st_size <= 4 << 20
-    last = home.skep("channel", "logs", "p", "--lines", "3", "--json").lines
+    last = home.skep("channel", "logs", "p", "--limit", "3", "--json").lines
     assert len(last) == 3 and list(last[0]) == ["line"]
     # nobody reads any more: it ends, though nothing is written
     p = home.start(home.bin / "skep", "channel", "logs", "p", "--follow",
@@ -387,7 +387,7 @@ def test_a_message_is_sent_by_command(home):
     assert three["attachments"][0]["type"] == "image/png" and "text" not in three
     assert home.skep("delivery", "send", "web", "x").out.endswith(": accepted\n")
     for code, words, args in (
-            (64, "say TEXT", ("web",)), (66, "no channel", ("nope", "x")),
+            (64, "give TEXT", ("web",)), (66, "no channel", ("nope", "x")),
             (66, "nothere", ("web", "x", "--attach", "nothere")),
             (65, "another message", ("web", "other", "--to", "ann", "--key", "k1")),
             (64, "--set", ("web", "--set", "x")), (65, "UTF-8", ("web", "-")),

@@ -270,13 +270,13 @@ def test_what_arrived_is_sent_once_more_by_the_next_channel(home):
     h.down()
 
 
-def test_a_dead_letter_that_is_dismissed_opens_no_conversation(home):
+def test_a_dead_letter_that_is_discarded_opens_no_conversation(home):
     h = host(home)
     waiting(h, "web", "http://127.0.0.1:9", 1)
     home.skep("channel", "rm", "web")
     [d] = settled(h, 1, "dead")
     webhook(h, "web", "http://127.0.0.1:9")
-    h.call("POST", "/v1/deliveries/%s/dismiss" % d["id"], {})
+    h.call("POST", "/v1/deliveries/%s/discard" % d["id"], {})
     assert not talk(h, "ann")
     h.down()
 
@@ -367,7 +367,7 @@ def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
     h.kill()
     h.start()
     post(h, "web", "second", "bob")
-    said = home.refused(1, "channel", "test", "web", "--wait", "300ms")
+    said = home.refused(1, "channel", "test", "web", "--timeout", "300ms")
     assert "left alone until 20" in said and "channel resume web" in said, said
     [s] = home.skep("delivery", "stats", "--json").lines
     assert s["due_at"] == held(h) > s["oldest_at"] + 3000000, s

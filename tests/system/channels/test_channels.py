@@ -86,13 +86,13 @@ def test_permanent_errors_end_at_once_and_attempts_are_bounded(home):
     h.call("POST", "/v1/deliveries/%s/retry" % rows["no"]["id"])
     [d] = settled(h, 1, "delivered")
     assert d["id"] == rows["no"]["id"]
-    h.call("POST", "/v1/deliveries/%s/dismiss" % rows["never"]["id"])
+    h.call("POST", "/v1/deliveries/%s/discard" % rows["never"]["id"])
     made = h.call("POST", "/v1/deliveries/%s/resend" % d["id"])["id"]
     assert made != d["id"]
     settled(h, 2, "delivered")
     try:
-        h.call("POST", "/v1/deliveries/%s/dismiss" % made)
-        raise AssertionError("what was delivered cannot be dismissed")
+        h.call("POST", "/v1/deliveries/%s/discard" % made)
+        raise AssertionError("what was delivered cannot be discarded")
     except Refused as e:
         assert e.status == 409
     h.down()

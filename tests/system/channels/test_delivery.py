@@ -143,7 +143,7 @@ def test_what_a_restore_brings_is_held_for_a_person(home):
     assert r.ids() == [three]
     assert [(row(h, i)["state"], row(h, i)["is_held"]) for i in (one, two)] == \
         [("unknown", True)] * 2
-    h.call("POST", "/v1/deliveries/%s/dismiss" % two)
+    h.call("POST", "/v1/deliveries/%s/discard" % two)
     h.call("POST", "/v1/deliveries/%s/retry" % one)
     settled(h, 2, "delivered")
     assert r.ids() == [three, one] and not row(h, one)["is_held"]
@@ -269,12 +269,12 @@ def test_every_change_is_told_to_followers_and_by_command(home):
         settled(h, 1, state, channel=name)
     again = h.call("POST", "/v1/deliveries/%s/resend" % sent["yes"])["id"]
     settled(h, 2, "delivered", channel="yes")
-    h.call("POST", "/v1/deliveries/%s/dismiss" % sent["no"])
+    h.call("POST", "/v1/deliveries/%s/discard" % sent["no"])
     h.call("POST", "/v1/deliveries/%s/retry" % sent["mute"])
     settled(h, 1, "unknown", channel="mute")
     want = {sent["yes"]: ["pending", "sending", "delivered"],
             again: ["pending", "sending", "delivered"],
-            sent["no"]: ["pending", "sending", "dead", "dismissed"],
+            sent["no"]: ["pending", "sending", "dead", "discarded"],
             sent["mute"]: ["pending", "sending", "unknown"] * 2}
 
     def told(events):
@@ -294,7 +294,7 @@ def test_every_change_is_told_to_followers_and_by_command(home):
     follower.terminate()
     resent = [e for e in page() if e["subject"] == again][0]
     assert sent["yes"] in resent["body"]["detail"]
-    only = home.skep("events", "--kind", "delivery", "--of", again).out
+    only = home.skep("events", "--kind", "delivery", "--subject", again).out
     assert only.count("\n") == 2 and only.count(again) == 2, only
     h.down()
 

@@ -71,20 +71,20 @@ def test_verbs_by_command(home):
     assert home.skep("delivery", "show", yes, "--attempts", "--json").lines == []
     # what is no delivery
     nobody = "dlv_" + "0" * 26
-    for verb in ("show", "retry", "dismiss", "resend"):
+    for verb in ("show", "retry", "discard", "resend"):
         assert "DELIVERY" in home.refused(64, "delivery", verb)
         assert nobody in home.refused(66, "delivery", verb, nobody)
         for bad in ("bad", "run_" + "0" * 26):
             assert bad in home.refused(66 if verb == "show" else 64, "delivery",
                                        verb, bad)
     # what it may not do in this state, and what helps
-    for verb in ("retry", "dismiss"):
+    for verb in ("retry", "discard"):
         assert "resend" in home.refused(65, "delivery", verb, yes)
         assert "is sending: wait" in home.refused(65, "delivery", verb, slow)
     # what it may
-    done = home.skep("delivery", "dismiss", no, "--json").json
-    assert done == {"id": no, "changed": True, "note": "dismissed"}, done
-    assert "already" in home.refused(65, "delivery", "dismiss", no)
+    done = home.skep("delivery", "discard", no, "--json").json
+    assert done == {"id": no, "changed": True, "note": "discarded"}, done
+    assert "already" in home.refused(65, "delivery", "discard", no)
     assert "it was dead" in home.skep("delivery", "show", no, "--json").json["detail"]
     mended.append(True)
     again = home.skep("delivery", "resend", yes, "--json").json
@@ -99,7 +99,7 @@ def test_verbs_by_command(home):
     assert r.ids("/yes") == [yes, again["id"]]
     h.kill()
     assert states_of(home, yes) == "delivered"  # it is in the file
-    for verb in ("retry", "dismiss", "resend", "send"):
+    for verb in ("retry", "discard", "resend", "send"):
         args = ["yes", "x"] if verb == "send" else [yes]
         assert "skep up" in home.refused(69, "delivery", verb, *args)
 

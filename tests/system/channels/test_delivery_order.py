@@ -102,7 +102,7 @@ def test_a_person_sends_nothing_beside_what_is_under_way(home):
     last = post(h, "web", "last")
     lib.eventually(lambda: under_way, 30, "the second message")
     h.call("POST", "/v1/deliveries/%s/retry" % dead)
-    h.call("POST", "/v1/deliveries/%s/dismiss" % waits)
+    h.call("POST", "/v1/deliveries/%s/discard" % waits)
     time.sleep(0.5)
     assert r.texts() == ["dead", "under way"], "it goes when its turn comes"
     answer.set()

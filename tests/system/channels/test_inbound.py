@@ -220,12 +220,12 @@ def test_conversations_are_listed_by_activity_page_by_page(home):
         seen += [c["peer"] for c in page["items"]]
         cursor = page["next"]
     assert seen == ["p3", "p6", "p5", "p4", "p2", "p1", "p0"], seen
-    assert seen == [c["peer"] for c in home.skep("channel", "talks", "--json").lines]
+    assert seen == [c["peer"] for c in home.skep("conversation", "ls", "--json").lines]
     refused(422, h.call, "GET", "/v1/conversations?before=x.y")
-    paged = pages(home, "channel", "talks")
+    paged = pages(home, "conversation", "ls")
     assert [c["peer"] for c in paged] == seen
-    home.refused(66, "channel", "talks", "--before", "cnv_" + "0" * 26)
-    home.refused(66, "channel", "talks", "nope")
+    home.refused(66, "conversation", "ls", "--before", "cnv_" + "0" * 26)
+    home.refused(66, "conversation", "ls", "--channel", "nope")
     assert pages(home, "inbound", "ls") == home.skep(
         "inbound", "ls", "--json").lines
     h.down()
@@ -306,7 +306,7 @@ def test_members_of_the_wrong_kind_are_refused_by_name(home):
     h.down()
 
 
-def test_dead_letters_are_listed_retried_and_dismissed(home):
+def test_dead_letters_are_listed_retried_and_discarded(home):
     h = host(home)
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
@@ -330,12 +330,12 @@ def test_dead_letters_are_listed_retried_and_dismissed(home):
     assert "its answer is pending" in home.skep("inbound", "show", off).out
     lib.eventually(lambda: "its run is succeeded" in home.skep(
         "inbound", "show", off).out, 30, "the run's end")
-    home.skep("inbound", "dismiss", big)
-    home.refused(65, "inbound", "dismiss", big)
+    home.skep("inbound", "discard", big)
+    home.refused(65, "inbound", "discard", big)
     assert inbound(h, state="dead") == []
     seen = [(e["subject"], e["body"]["state"]) for e in
             h.call("GET", "/v1/events?limit=1000")["items"]
             if e["kind"] == "inbound"]
     assert seen == [(big, "dead"), (off, "dead"), (off, "dead"),
-                    (off, "queued"), (big, "dismissed")], seen
+                    (off, "queued"), (big, "discarded")], seen
     h.down()

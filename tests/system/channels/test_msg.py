@@ -120,11 +120,11 @@ def test_what_was_sent_survives_and_a_key_sends_once(home):
 def test_a_receiver_may_wait(home):
     h = crew(home, "b")
     began = time.monotonic()
-    assert "no message" in home.refused(75, "msg", "receive", "b", "--wait", "300ms")
+    assert "no message" in home.refused(75, "msg", "receive", "b", "--timeout", "300ms")
     assert time.monotonic() - began >= 0.3
 
     def wait():
-        return home.start(home.bin / "skep", "msg", "receive", "b", "--wait", "60s",
+        return home.start(home.bin / "skep", "msg", "receive", "b", "--timeout", "60s",
                           "--json", stdout=subprocess.PIPE)
     one, gone = wait(), wait()
     lib.eventually(lambda: "receive" in (home.dir / "skepd.log").read_text() or
@@ -136,7 +136,7 @@ def test_a_receiver_may_wait(home):
     ident = home.skep("msg", "receive", "b", "--json").json["id"]
     assert box(h, "b")[0]["read_at"] is None
     # over a restart too, and what an agent says wakes them as well
-    two = home.start(home.bin / "skep", "msg", "receive", "b", "--wait", "60s",
+    two = home.start(home.bin / "skep", "msg", "receive", "b", "--timeout", "60s",
                      "--ack", ident, "--json", stdout=subprocess.PIPE)
     lib.eventually(lambda: box(h, "b")[0]["read_at"], 30, "the ack")
     h.kill()
@@ -153,16 +153,16 @@ def test_a_receiver_may_wait(home):
 def test_what_cannot_be_sent_is_said_or_seen(home):
     h = crew(home, "b")
     assert "no agent nobody" in home.refused(66, "msg", "send", "nobody", "x")
-    assert "no agent nobody" in home.refused(66, "msg", "join", "r", "nobody")
+    assert "no agent nobody" in home.refused(66, "room", "join", "r", "nobody")
     assert "nobody is in room" in home.refused(66, "msg", "send", "r", "x", "--room")
     for text in (b"a\0b", b"a\xff", b"", b"x" * 262145):
         home.refused(65, "msg", "send", "b", "-", input=text)
     assert box(h, "b") == []
     home.skep("msg", "send", "b", "-", input="x" * 262144)
-    joined = home.skep("msg", "join", "r", "b").out
-    assert "joined" in joined and "already" in home.skep("msg", "join", "r", "b").out
-    assert "left" in home.skep("msg", "leave", "r", "b").out
-    assert not home.skep("msg", "leave", "r", "b", "--json").json["changed"]
+    joined = home.skep("room", "join", "r", "b").out
+    assert "joined" in joined and "already" in home.skep("room", "join", "r", "b").out
+    assert "left" in home.skep("room", "leave", "r", "b").out
+    assert not home.skep("room", "leave", "r", "b", "--json").json["changed"]
     # an agent's own mistakes are dead letters, each of them
     bad = [({"agent": "nobody"}, "hello"), ({"room": "empty"}, "hello"),
            ({"agent": "b"}, ""), ({"agent": "b"}, "x" * 262145)]

@@ -187,8 +187,8 @@ def test_as_many_lines_are_shown_everywhere(home):
     assert len(shown) == 100 and shown[-1] == "line 299"
     assert [m["line"] for m in h.call("GET", "/v1/channels/p/log")["items"]] == \
         shown
-    assert log_of(home, "--lines", "0") == []
-    assert log_of(home, "--lines", "1") == ["line 299"]
+    assert log_of(home, "--limit", "0") == []
+    assert log_of(home, "--limit", "1") == ["line 299"]
     h.down()
 
 
@@ -230,11 +230,11 @@ def test_a_notice_that_is_refused_is_told_in_the_log(home):
     for i in range(200):
         put(method="channel.receive", params={"sender": "ann", "text": 7})''')
     until(h, "p", "ready")
-    found = lib.eventually(lambda: [s for s in log_of(home, "--lines", "1000")
+    found = lib.eventually(lambda: [s for s in log_of(home, "--limit", "1000")
                                     if "is refused" in s], 30, "a word")
     assert "a notice channel.receive is refused: text is a text" in found[0]
     time.sleep(0.5)
-    assert len([s for s in log_of(home, "--lines", "1000")
+    assert len([s for s in log_of(home, "--limit", "1000")
                 if "is refused" in s]) <= 30, "it has its limits"
     h.down()
 

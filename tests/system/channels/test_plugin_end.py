@@ -25,7 +25,7 @@ def test_a_restored_home_leaves_the_first_one_alone(home):
     first = until(b.h, "bad", "ready")
     child = int(lib.eventually(lambda: b.notes("escaped"), 30, "its child")[0])
     archive = home.dir / "backup"
-    home.skep("backup", "create", archive)
+    home.skep("backup", "create", "-o", archive)
     copy = elsewhere(home)
     home.skep("backup", "restore", archive, "--to", copy.path)
     (b.place / "lock").unlink()  # so that the second is not taken for two
@@ -189,7 +189,7 @@ def test_one_has_its_time_when_the_channel_is_disabled(home):
 
 def test_one_has_its_time_when_skepd_goes(home):
     time_to_leave(home, lambda h: h.down())
-    said = home.skep("channel", "logs", "last", "--lines", "1000").out
+    said = home.skep("channel", "logs", "last", "--limit", "1000").out
     assert said.count("alive") > 50, "its last words are in the log"
 
 

@@ -45,7 +45,7 @@ def every_state(home, h):
                         ("gone", "delivered"), ("later", "pending")):
         settled(h, 2, state, channel=name)
     for d in deliveries(h, channel="later")[-1:]:
-        h.call("POST", "/v1/deliveries/%s/dismiss" % d["id"])
+        h.call("POST", "/v1/deliveries/%s/discard" % d["id"])
     return r
 
 
@@ -134,11 +134,11 @@ def test_messages_between_sessions_go_when_all_have_read_them(home):
     h = keep(home, keep=0)
     for name in ("ann", "bob"):
         h.script(name)
-        home.skep("msg", "join", "team", name + "/main")
+        home.skep("room", "join", "team", name + "/main")
     home.skep("msg", "send", "--room", "team", "to both")
     home.skep("msg", "send", "--room", "team", "one has not read it")
     home.skep("msg", "send", "ann/main", "read lately")
-    assert len(home.skep("msg", "collect", "ann/main", "--json").lines) == 3
+    assert len(home.skep("msg", "read", "ann/main", "--json").lines) == 3
     home.refused(64, "msg", "receive", "bob/main", "main")
     home.skep("msg", "receive", "bob/main")
     first = home.skep("msg", "receive", "bob", "main", "--json").lines[0]["id"]

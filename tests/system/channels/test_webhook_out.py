@@ -268,7 +268,7 @@ def test_a_channel_that_only_hears_says_so(home):
     h = host(home)
     webhook(h, "in", "")
     home.skep("channel", "set", "in", "--unset", "url")
-    said = home.refused(1, "channel", "test", "in", "--wait", "100ms")
+    said = home.refused(1, "channel", "test", "in", "--timeout", "100ms")
     assert "has no url" in said and "skep channel set in" in said, said
     h.down()
 

@@ -47,7 +47,7 @@ def test_every_command_has_help_and_a_man_page(home):
     for name in commands(home):
         noun, _, verb = name.partition(" ")
         out = home.skep(*name.split(), "--help").out
-        assert out.startswith("skep " + name) and "--json" in out
+        assert out.startswith("usage: skep " + name) and "--json" in out
         page = pages / ("skep-%s.1" % noun if verb else "skep.1")
         assert "skep " + name in page.read_text().replace("\\-", "-"), name
     home.skep("--help")

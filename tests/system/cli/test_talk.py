@@ -73,7 +73,7 @@ def test_chat_in_a_pipe(home):
     [m] = home.skep("chat", "echo", "--json", input="again\n").lines
     assert (m["text"], m["channel"]) == ("again", "local")
     assert "no model yet" in home.skep("chat", "main", input="hi\n").out
-    assert "says nothing" in home.skep("chat", "mute", input="x\n").out
+    assert "no answer" in home.skep("chat", "mute", input="x\n").out
     # one session for all lines of a person
     assert len(h.call("GET", "/v1/sessions/echo")["items"]) == 1
     assert {d["state"] for d in deliveries(h)} == {"delivered"}
@@ -164,7 +164,7 @@ def test_chat_on_a_terminal(home):
     lib.eventually(lambda: [r for r in runs(h, "who") if r["state"] == "running"],
                    30, "the run")
     t.type("\x03")
-    t.see("stopping it")
+    t.see("stopping the run")
     t.see("cancelled")
     t.see("> ")
     t.type("still here\n")

@@ -165,7 +165,7 @@ def test_unknown_words_of_filters_are_refused_with_the_known_ones(home):
                        (["events", "--kind", "runs"], "approval"),
                        (["session", "ls", "--status", "open"], "archived"),
                        (["session", "ls", "--kind", "talk"], "subagent"),
-                       (["delivery", "ls", "--state", "open"], "dismissed"),
+                       (["delivery", "ls", "--state", "open"], "discarded"),
                        (["inbound", "ls", "--state", "open"], "noted"),
                        (["artifact", "ls", "--class", "x"], "named")):
         said = home.refused(64, *args)

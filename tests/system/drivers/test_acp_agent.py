@@ -65,7 +65,7 @@ def test_an_agent_that_only_answers_does_not_pass(home):
                      ("no-command", {"command"}), ("mute", {"prompt"}),
                      ("refuse", {"prompt"})):
         add(home, can, sys.executable, str(AGENT), can=can)
-        got, err = steps(home, can, code=69)
+        got, err = steps(home, can, code=1)
         assert {s[0] for s in got if s[1] == "failed"} == bad, got
         assert "does not work" in err, err
         # the model is not asked, so nothing is claimed of its work
@@ -78,7 +78,7 @@ def test_what_an_agent_said_last_is_shown_if_it_does_not_end(home):
     add(home, "a", sys.executable, str(AGENT), can="hang")
     for limit in ("700ms", "5s", "40s"):  # as long as it takes to get there
         r = home.skep("--json", "agent", "test", "a", "--timeout", limit,
-                      code=69, seconds=90)
+                      code=1, seconds=90)
         prompt = [s for s in r.lines if s["step"] == "prompt"]
         if prompt and "last words" in prompt[0]["detail"]:
             break
@@ -97,7 +97,7 @@ def test_a_key_in_the_environment_is_a_login(home):
                           "pass": ["X_API_KEY"]}), "--set",
               "paths=" + json.dumps({"write": [str(state)]}),
               "--", sys.executable, str(AGENT))
-    got, _ = steps(home, "a", code=69)
+    got, _ = steps(home, "a", code=1)
     assert ("session/new", "failed") in [g[:2] for g in got], got
     home.env["X_API_KEY"] = "k"
     got, _ = steps(home, "a")
@@ -120,30 +120,30 @@ def test_the_codex_preset_starts_commands_without_its_own_sandbox(home):
 def test_what_is_missing_is_said_plainly(home):
     home.skep("agent", "add", "none", "--preset", "goose", "--",
               "no-such-program")
-    got, err = steps(home, "none", code=69)
+    got, err = steps(home, "none", code=1)
     assert got[-1][1] == "failed" and "no-such-program" in got[-1][2], got
     assert "goose configure" in err, err
     add(home, "login", sys.executable, str(AGENT), can="login")
-    got, _ = steps(home, "login", code=69)
+    got, _ = steps(home, "login", code=1)
     assert got[-1][0] == "session/new" and "login" in got[-1][2], got
     assert "a key" in got[-1][2], got
     add(home, "new", sys.executable, str(AGENT), ACP_VERSION="7")
-    got, _ = steps(home, "new", code=69)
+    got, _ = steps(home, "new", code=1)
     assert "version 7" in got[-1][2], got
     add(home, "dies", "sh", "-c", "echo needs node 99 >&2; exit 4")
-    got, _ = steps(home, "dies", code=69)
+    got, _ = steps(home, "dies", code=1)
     assert got[-1][0] == "initialize" and "code 4" in got[-1][2], got
     assert "needs node 99" in got[-1][2], got
     # at once, also if what it started still holds its output
     add(home, "orphan", "sh", "-c", "sleep 4322 & echo no luck >&2; exit 5")
-    got, _ = steps(home, "orphan", code=69)
+    got, _ = steps(home, "orphan", code=1)
     assert "code 5" in got[-1][2] and "no luck" in got[-1][2], got
     add(home, "mute", "sleep", "60")
     r = home.skep("--json", "agent", "test", "mute", "--timeout", "300ms",
-                  code=69)
+                  code=1)
     assert "does not answer" in r.lines[-1]["detail"], r.out
     home.skep("agent", "add", "other", "--driver", "script")
-    assert "acp only" in home.refused(69, "agent", "test", "other")
+    assert "only the driver acp" in home.refused(69, "agent", "test", "other")
 
 
 def test_private_certificates_can_be_read_in_the_trial(home):
@@ -151,13 +151,13 @@ def test_private_certificates_can_be_read_in_the_trial(home):
     ca.write_text("a certificate")
     home.env["NODE_EXTRA_CA_CERTS"] = str(ca)
     add(home, "a", "sh", "-c", "cat $NODE_EXTRA_CA_CERTS >&2; exit 4")
-    got, _ = steps(home, "a", code=69)
+    got, _ = steps(home, "a", code=1)
     assert got[-1][2].endswith(": a certificate"), got
 
 
 def test_it_is_tried_in_the_sandbox_that_runs_have(home):
     add(home, "in", sys.executable, str(AGENT), more={})
-    got, _ = steps(home, "in", code=69)
+    got, _ = steps(home, "in", code=1)
     assert got[0][:2] == ("sandbox", "ok"), got
     assert got[-1][:2] == ("initialize", "failed"), "it keeps books: %s" % got
     add(home, "out", sys.executable, str(AGENT), more={"sandbox": "off"})
@@ -184,10 +184,10 @@ def test_a_node_that_is_too_old_or_missing_is_named(home):
                           ("nonsense", False)):
         (programs / "node").write_text("#!/bin/sh\necho %s\n" % version)
         (programs / "node").chmod(0o755)
-        got, _ = steps(home, "g", code=69)
+        got, _ = steps(home, "g", code=1)
         assert got[-2][:2] == ("initialize", "failed"), got
         assert got[-1][:2] == ("node", "ok" if good else "failed"), got
         assert version in got[-1][2] and (good or "20 or newer" in got[-1][2])
     (programs / "node").unlink()
-    got, _ = steps(home, "g", code=69)
+    got, _ = steps(home, "g", code=1)
     assert "20 or newer is needed" in got[-1][2], got

@@ -71,9 +71,9 @@ def test_a_person_chooses_an_option_and_always_is_for_the_session(home):
         else a["detail"]
     assert [o["optionId"] for o in detail["options"]] == [
         "yes", "always", "no"], a
-    home.refused(65, "approvals", "allow", a["id"], "--choice", "nope")
-    home.refused(65, "approvals", "allow", a["id"], "--choice", "no")
-    home.skep("approvals", "allow", a["id"], "--choice", "always")
+    home.refused(65, "approval", "allow", a["id"], "--choice", "nope")
+    home.refused(65, "approval", "allow", a["id"], "--choice", "no")
+    home.skep("approval", "allow", a["id"], "--choice", "always")
     assert d.until(run)["state"] == "succeeded"
     assert outcomes(home)[-1]["optionId"] == "always"
     assert approvals(d)[0]["choice"] == "always", approvals(d)
@@ -82,7 +82,7 @@ def test_a_person_chooses_an_option_and_always_is_for_the_session(home):
     assert outcomes(home)[-1]["optionId"] == "yes"
     home.skep("session", "fork", "s", "other", "--agent", "a")
     run = d.submit("a", json.dumps([ask()]), session="other")
-    home.skep("approvals", "deny", one_open(d)["id"])
+    home.skep("approval", "deny", one_open(d)["id"])
     assert d.until(run)["state"] == "succeeded"
     assert outcomes(home)[-1]["optionId"] == "no"
     assert len(approvals(d)) == 2, "one in each session, one by the grant"

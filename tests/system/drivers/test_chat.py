@@ -415,7 +415,7 @@ def test_an_agent_is_made_from_the_command_line(home):
     (home.dir / "sys.md").write_text("Be kind.")
     m = Mock(home, text("hello"))
     home.skep("agent", "add", "c", "--driver", "chat", "--endpoint", m.url,
-              "--model", "m1", "--system", home.dir / "sys.md")
+              "--model", "m1", "--prompt-file", home.dir / "sys.md")
     d = Host(home).start()
     assert run(d, agent="c")["state"] == "succeeded"
     body = m.asked[0][2]

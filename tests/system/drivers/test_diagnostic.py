@@ -50,7 +50,7 @@ def test_an_agent_is_asked_for_records_alone(home):
     h = host(home)
     h.shell("a", "exit 3")
     h.shell("b", "exit 3")
-    home.skep("diagnostic", "keep", "20", "--agent", "a")
+    home.skep("diagnostic", "limit", "20", "--agent", "a")
     for agent in "a", "b":
         h.until(h.submit(agent, max_attempts=1))
     assert [area for area, _ in records(home)] == ["worker", "command", "end"]

@@ -181,7 +181,7 @@ def test_it_works_in_a_sandbox_that_hides_the_agents_file(home):
     got = [json.loads(line) for line in text.splitlines()]
     assert [bad for bad, _ in got] == [False] * 4 + [True], got
     assert "\n+2\n" in got[3][1] and "\n+1\n" not in got[3][1], got
-    assert "s1" in home.skep("vfs", "snapshots", "a:").out
+    assert "s1" in home.skep("snapshot", "ls", "a:").out
 
 
 def tool(name, path, **args):
@@ -246,7 +246,7 @@ def test_ask_asks_a_person_before_a_tool_runs(home):
         assert d.get(run)["state"] in ("waiting", "running"), d.get(run)
         path = a["title"].split()[-1]
         assert not (work / path).exists(), a
-        home.skep("approvals", verb, a["id"], *more)
+        home.skep("approval", verb, a["id"], *more)
     assert d.until(run)["state"] == "succeeded", d.get(run)
     got = answers(home)
     assert [bad for bad, _ in got[:4]] == [False, True, False, False], got
@@ -264,7 +264,7 @@ def test_a_call_that_was_permitted_is_not_asked_for_again(home):
                          "kind": "edit", "rawInput": {"path": "a"}},
             "options": OPTIONS}},
         write(str(work / "a"), "x"), tool("write_file", "a", content="y")]))
-    home.skep("approvals", "allow", one_open(d)["id"])
+    home.skep("approval", "allow", one_open(d)["id"])
     assert d.until(run)["state"] == "succeeded", d.get(run)
     assert (work / "a").read_text() == "y"
     assert len(approvals(d)) == 1, approvals(d)

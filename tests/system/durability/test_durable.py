@@ -16,22 +16,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Commands that do not change a database or file of the home themselves. The
 # reason: R reads only, S asks the supervisor (the routes are below), O other.
 NOT_HERE = {
-    "R": "status ps invocations top show logs events approvals_ls"
-         " approvals_show agent_ls agent_show session_ls session_show"
+    "R": "status ps invocation_ls top show logs events approval_ls"
+         " approval_show agent_ls agent_show session_ls session_show"
          " session_tail session_search session_tree session_export"
          " vector_search vector_ls channel_ls channel_show channel_logs"
-         " channel_talks delivery_ls delivery_show delivery_stats inbound_ls"
-         " inbound_show msg_ls msg_rooms artifact_ls artifact_get"
-         " artifact_path checkpoint_ls state_ls state_stats backup_verify"
-         " backup_ls migrate_plan vfs_spaces vfs_ls vfs_tree vfs_cat vfs_get"
+         " conversation_ls delivery_ls delivery_show delivery_stats inbound_ls"
+         " inbound_show msg_ls room_ls artifact_ls artifact_show artifact_get"
+         " artifact_path langgraph_ls state_ls state_stats backup_verify"
+         " backup_ls import_plan namespace_ls vfs_ls vfs_tree vfs_cat vfs_get"
          " vfs_export vfs_stat vfs_du vfs_find vfs_grep vfs_search vfs_log"
-         " vfs_watch vfs_snapshots vfs_diff config_check config_show"
+         " vfs_watch snapshot_ls vfs_diff config_check config_show"
          " config_path config_schema completion help version"
          " diagnostic_export",
-    "S": "up down restart run cancel retry send pause resume approvals_allow"
-         " approvals_deny chat channel_test delivery_send delivery_retry"
-         " delivery_dismiss delivery_resend inbound_retry inbound_dismiss"
-         " msg_send msg_collect msg_receive msg_join msg_leave channel_bind",
+    "S": "up down restart run cancel retry send pause resume approval_allow"
+         " approval_deny chat channel_test delivery_send delivery_retry"
+         " delivery_discard delivery_resend inbound_retry inbound_discard"
+         " msg_send msg_read msg_receive room_join room_leave channel_bind"
+         " channel_unbind",
     # an interactive program; its home is thrown away; fsync is what waits
     "O": "agent_test demo vfs_mount vfs_umount",
 }
@@ -73,6 +74,7 @@ def writers(home):
         ("session_rewind", ["s", "1"], None),
         ("session_restore", ["s"], None),
         ("session_archive", ["f"], None),
+        ("session_unarchive", ["f"], None),
         ("session_import", ["-"], None),
         ("vector_put", ["s", "--model", "m"], vector),
         ("vector_rm", ["s", "1", "--model", "m"], None),
@@ -81,7 +83,7 @@ def writers(home):
         ("artifact_put", [str(home.dir / "tree" / "f0"), "big", "--owner", "o"],
          None),
         ("artifact_rm", [], None),
-        ("vfs_new", ["a:w"], None),
+        ("namespace_create", ["a:w"], None),
         ("vfs_put", ["a:w", "x"], "text\n"),
         ("vfs_put", ["a:w", "big", str(home.dir / "tree" / "f1")], None),
         ("vfs_import", ["a:w", str(home.dir / "tree"), "t"], None),
@@ -91,7 +93,9 @@ def writers(home):
         ("vfs_ln", ["a:w", "x", "l"], None),
         ("vfs_edit", ["a:w", "x", "text", "other"], None),
         ("vfs_quota", ["a:w", "--bytes", "100000000"], None),
-        ("vfs_snapshot", ["a:w", "one"], None),
+        ("snapshot_create", ["a:w", "one"], None),
+        ("snapshot_create", ["a:w", "two"], None),
+        ("snapshot_rm", ["a:w", "two"], None),
         ("vfs_fork", ["a:w", "fork"], None),
         ("vfs_put", ["a:fork", "new"], "new\n"),
         ("vfs_merge", ["a:fork"], None),
@@ -99,13 +103,13 @@ def writers(home):
         ("vfs_rollback", ["a:w", "one"], None),
         ("vfs_compact", ["a:w"], None),
         ("vfs_fsck", ["a:w", "--repair"], None),
-        ("vfs_new", ["a:over", "--base", str(home.dir / "low")], None),
+        ("namespace_create", ["a:over", "--lower", str(home.dir / "low")], None),
         ("vfs_put", ["a:over", "x"], "above\n"),
         ("vfs_discard", ["a:over"], None),
         ("vfs_put", ["a:over", "x"], "above\n"),
         ("vfs_apply", ["a:over"], None),
-        ("vfs_destroy", ["a:fork"], None),
-        ("diagnostic_keep", ["10"], None),
+        ("namespace_rm", ["a:fork"], None),
+        ("diagnostic_limit", ["10"], None),
         ("channel_add", ["ch", "tty"], None),
         ("channel_set", ["ch", "--set", "timeout=7000"], None),
         ("channel_disable", ["ch"], None),
@@ -113,20 +117,20 @@ def writers(home):
         ("channel_pause", ["ch"], None),
         ("channel_resume", ["ch"], None),
         ("channel_rm", ["ch"], None),
-        ("migrate_apply", [str(home.dir / "old.jsonl"), "--yes", "--agent",
-                           "a"], None),
-        ("checkpoint_rm", ["thread"], None),
+        ("import_apply", [str(home.dir / "old.jsonl"), "--yes", "--agent",
+                          "a"], None),
+        ("langgraph_rm", ["thread"], None),
         ("state_checkpoint", [], None),
         ("state_prune", ["--keep-n", "0"], None),
-        ("state_null_content", ["--keep-days", "0"], None),
-        ("state_sweep", [], None),
-        ("state_tend", [], None),
+        ("state_redact", ["--keep-days", "0"], None),
+        ("state_gc", [], None),
+        ("state_maintain", [], None),
         ("state_vacuum", ["--incremental"], None),
-        ("backup_create", [str(backup)], None),
+        ("backup_create", ["-o", str(backup)], None),
         ("backup_restore", [str(backup)], None),
         ("agent_rm", ["b"], None),
         ("doctor", ["--fix"], None),
-        ("reset", ["--scope", "sessions", "--yes"], None),
+        ("reset", ["sessions", "--yes"], None),
     ]
 
 
@@ -138,11 +142,6 @@ def unsynced(trace, is_reply, threads=None):
         if over is not True and is_reply(thread, call) and trace.dirty:
             return "%s\nbefore %s" % ("\n".join(trace.dirty.values()), call)
     return None
-
-
-def words(name):
-    return (["state", "null-content"] if name == "state_null_content"
-            else name.split("_"))
 
 
 def open_readers(home):
@@ -165,7 +164,7 @@ def prepare(home, name, args, text):
     elif name == "session_import":
         text = home.skep("session", "export", "s").raw
         text = text.replace(b'"key":"s"', b'"key":"imported"')
-    elif name == "checkpoint_rm":
+    elif name == "langgraph_rm":
         for table in re.findall(r"CREATE TABLE.*?;", (
                 ROOT / "schema/langgraph/0001_tables.sql").read_text(), re.S):
             home.execute(home.agent_db("a"), table)
@@ -185,7 +184,7 @@ def test_every_command_that_writes_syncs_before_it_replies(home):
         args, text = prepare(home, name, args, text)
         out = home.dir / ("trace%d" % i)
         readers = [] if name in ALONE else open_readers(home)
-        home.run(*trace_lib.command(out, home.bin / "skep", *words(name),
+        home.run(*trace_lib.command(out, home.bin / "skep", *name.split("_"),
                                     *args), input=text)
         for db in readers:
             db.close()
@@ -197,7 +196,7 @@ def test_every_command_that_writes_syncs_before_it_replies(home):
         if not t.wrote:
             idle.add(name)
     assert not early, "\n".join(early)
-    assert idle <= {"vfs_fsck", "state_tend", "doctor"}, idle  # found nothing
+    assert idle <= {"vfs_fsck", "state_maintain", "doctor"}, idle  # found nothing
 
 
 # --- routes ---------------------------------------------------------------
@@ -266,7 +265,7 @@ def ask_channels(host, call):
         "sender": "p", "conversation": "p", "text": "hi"})
     call("POST", "/v1/deliveries", {"channel": "c", "conversation": "p",
                                     "body": {"text": "out"}})
-    call("POST", "/v1/deliveries/%s/dismiss" % first_item(
+    call("POST", "/v1/deliveries/%s/discard" % first_item(
         host, "/v1/deliveries?channel=c"), {})
     call("DELETE", "/v1/channels/c/bindings", {"peer": "p"})
     call("POST", "/v1/messages", {"to": "a/s", "sender": "b/s", "text": "x"})
@@ -287,11 +286,11 @@ def ask_rest(home, call):
         {"id": "1", "role": "user", "parts": [{"type": "text",
                                                "text": "[]"}]}]})
     backup = home.dir / "b.tar"
-    home.skep("backup", "create", backup)
+    home.skep("backup", "create", "-o", backup)
     lib.eventually(lambda: home.skep(
-        "backup", "restore", backup, "--agents", "b", "--activate",
+        "backup", "restore", backup, "--agent", "b", "--activate",
         code=None).code == 0, what="the file of b closed")
-    home.skep("migrate", "apply", home.dir / "old.jsonl", "--yes", "--agent",
+    home.skep("import", "apply", home.dir / "old.jsonl", "--yes", "--agent",
               "b", "--delete-source")
     home.skep("state", "prune", "--keep-n", "0")
     home.skep("state", "vacuum", "--incremental")

@@ -26,7 +26,7 @@ VALUES = {  # of a filter: few rows or none have it, so that a scan would be lon
 STATES = {  # of a list, beside the one above
     "/v1/runs": ("queued", "running", "succeeded"),
     "/v1/approvals": ("open", "denied"),
-    "/v1/deliveries": ("pending", "unknown", "dead", "dismissed"),
+    "/v1/deliveries": ("pending", "unknown", "dead", "discarded"),
     "/v1/inbound": ("noted", "dead")}
 IDS = {"runs": RUN, "approvals": "apr_%026d" % 5, "deliveries": "dlv_%026d" % 5,
        "inbound": "inb_%026d" % 5, "media": "med_%026d" % 1, "ai": "s1"}
@@ -120,7 +120,7 @@ def test_no_change_costs_the_loop_more_with_a_long_history(home):
                                    "count": 8}),
             ("PATCH", "/v1/sessions/agent1/long", {"title": "t"}),
             ("POST", "/v1/messages", {"to": "agent1/s1", "text": "x"}),
-            ("POST", "/v1/deliveries/%s/dismiss" % IDS["deliveries"], {}),
+            ("POST", "/v1/deliveries/%s/discard" % IDS["deliveries"], {}),
             ("POST", "/v1/migrations/removed", {"file": "/x", "removed": "deleted"})):
         ms, status = loop_ms(h, method, path, body)
         if ms > MOST_MS + 5:  # a commit, and what a run's start costs
@@ -188,7 +188,7 @@ def cpu_seconds(home, *words):
 
 def test_a_search_for_a_common_word_does_not_grow_with_the_transcript(home):
     home.skep("agent", "add", "agent1", "--driver", "script")
-    home.skep("vfs", "new", "agent1:x")  # makes the file
+    home.skep("namespace", "create", "agent1:x")  # makes the file
     growth.fill_agent(home, 10, 100000)
     first = home.skep("session", "search", "common", "--agent", "agent1",
                       "--limit", "1000", "--json", seconds=300).lines
@@ -237,7 +237,7 @@ def test_the_text_index_of_files_is_linear(home):
                 data = b"common words of file %d and %d" % (i, i * 7919 % n)
                 info.size = len(data)
                 t.addfile(info, io.BytesIO(data))
-        home.skep("vfs", "new", "a:n%d" % n)
+        home.skep("namespace", "create", "a:n%d" % n)
         home.skep("vfs", "import", "a:n%d" % n, tar)
         rest = min(cpu_seconds(home, "vfs", "ls", "a:n%d" % n) for _ in range(3))
         spent.append(cpu_seconds(home, "vfs", "search", "a:n%d" % n, "common") - rest)

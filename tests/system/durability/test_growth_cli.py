@@ -14,8 +14,8 @@ BIG = bool(os.environ.get("SKEP_TEST_BIG"))
 RUNS = 500000 if BIG else 20000
 SCHEMA = pathlib.Path(__file__).resolve().parents[3] / "schema"
 LISTS = (("ps",), ("ps", "--state", "failed"), ("session", "ls", "--agent", "agent1"),
-         ("agent", "ls"), ("status",), ("approvals", "ls"), ("delivery", "ls"),
-         ("inbound", "ls"), ("invocations",))
+         ("agent", "ls"), ("status",), ("approval", "ls"), ("delivery", "ls"),
+         ("inbound", "ls"), ("invocation", "ls"))
 
 
 def costs(home, files, runs):
@@ -87,7 +87,7 @@ def test_a_home_of_an_earlier_version_is_updated(home):
     assert [r["id"] for r in runs] == ["run_%026d" % 10], runs
     home.skep("down", seconds=60)
     home.skep("agent", "add", "agent1", "--driver", "script")
-    home.skep("vfs", "new", "agent1:x")
+    home.skep("namespace", "create", "agent1:x")
     path = home.agent_db(growth.AGENT)
     old_file(path, "agent", 5)
     growth.fill_agent(home, RUNS // 10, 2 * RUNS)

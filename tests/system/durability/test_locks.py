@@ -173,24 +173,26 @@ COMMANDS_LEFT_OUT = set("up down restart demo agent_test top chat vfs_mount"
 def readers(home, run):
     """(name, arguments) of the commands that do not write themselves."""
     (aid,), = home.query(home.agent_db("a"), "SELECT aid FROM artifact LIMIT 1")
-    lines = """status;ps --all;invocations;show {run};logs {run};events
-        approvals_ls;approvals_show none;approvals_allow none;approvals_deny none
+    lines = """status;ps --all;invocation_ls;show {run};logs {run};events
+        approval_ls;approval_show none;approval_allow none;approval_deny none
         agent_ls;agent_show a;session_ls;session_show s;session_tail s
         session_search one;session_tree s;session_export s
         vector_search [1,0] --model m;vector_ls;channel_ls;channel_show c
-        channel_logs c;channel_talks;channel_test c;channel_bind c --peer p
-        delivery_ls;delivery_stats;delivery_send c hello --conversation p
-        delivery_show {delivery};delivery_dismiss {delivery}
+        channel_logs c;conversation_ls;channel_test c;channel_bind c a --peer p
+        channel_unbind c --peer p;delivery_ls;delivery_stats
+        delivery_send c hello --to p
+        delivery_show {delivery};delivery_discard {delivery}
         delivery_retry {delivery};delivery_resend {delivery}
-        inbound_ls;inbound_show none;inbound_retry none;inbound_dismiss none
-        msg_send a/s hello;msg_ls a;msg_rooms;msg_join r a s;msg_leave r a s
-        msg_collect a s;msg_receive a s --wait 1
-        artifact_ls;artifact_get {aid};artifact_path {aid};checkpoint_ls
-        state_ls;state_stats;backup_verify {dir}/b.tar;backup_ls
-        migrate_plan {dir}/old.jsonl;vfs_spaces a;vfs_ls a:w;vfs_tree a:w
+        inbound_ls;inbound_show none;inbound_retry none;inbound_discard none
+        msg_send a/s hello;msg_ls a;room_ls;room_join r a/s;room_leave r a/s
+        msg_read a/s;msg_receive a/s --timeout 1ms
+        artifact_ls;artifact_show {aid};artifact_get {aid};artifact_path {aid}
+        langgraph_ls;state_ls;state_stats;backup_verify {dir}/b.tar;backup_ls
+        import_plan {dir}/old.jsonl;namespace_ls a;vfs_ls a:w;vfs_tree a:w
         vfs_cat a:w x;vfs_get a:w x;vfs_export a:w {dir}/out;vfs_stat a:w x
         vfs_du a:w;vfs_find a:w;vfs_grep a:w text;vfs_search a:w text
-        vfs_log a:w;vfs_watch a:w --timeout 1;vfs_snapshots a:w;vfs_diff a:w one
+        vfs_log a:w;vfs_watch a:w --timeout 1ms;snapshot_ls a:w
+        vfs_diff a:w one
         config_check;config_show;config_path;config_schema;completion bash;help
         version;diagnostic_export;run a [];pause {run};resume {run}
         send {run} hello;retry {old};cancel {old}"""
@@ -211,7 +213,7 @@ def test_no_command_costs_a_lock(home):
 
     def run(name, args, text=None):
         args, text = test_durable.prepare(home, name, args, text)
-        r = home.skep(*test_durable.words(name), *args, input=text, code=None)
+        r = home.skep(*name.split("_"), *args, input=text, code=None)
         done.add(name)
         if r.code == 0:
             good.add(name)
@@ -239,7 +241,7 @@ def test_no_command_costs_a_lock(home):
 def test_a_command_does_not_read_the_database_that_it_has_open(home):
     home.skep("agent", "add", "ann", "--driver", "script")
     home.skep("session", "append", "s", "hello", "--agent", "ann")
-    home.skep("vfs", "new", "ann:w")
+    home.skep("namespace", "create", "ann:w")
     other = home.dir / "other"
     other.write_text(test_durable.JSONL)
     own = home.agent_db("ann")

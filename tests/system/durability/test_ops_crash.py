@@ -47,7 +47,7 @@ def test_a_backup_that_dies_leaves_nothing_that_looks_like_one(home):
 
     def check(point, how):
         path = home.dir / ("%s-%s.tar" % (point, how))
-        with_fault(home, point, how, "backup", "create", path)
+        with_fault(home, point, how, "backup", "create", "-o", path)
         assert not path.exists(), point
         if how == "error":
             assert not litter(home), (point, litter(home))
@@ -102,10 +102,10 @@ def test_one_agent_restored_by_halves_is_the_old_or_the_new(home):
     say(home, "ann", "three")
     for how in ("error", "kill"):
         with_fault(home, "restore_activate", how, "backup", "restore", path,
-                   "--agents", "ann", "--activate")
+                   "--agent", "ann", "--activate")
         assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(3,)]
         home.skep("session", "ls", "--agent", "ann")
-    home.skep("backup", "restore", path, "--agents", "ann", "--activate")
+    home.skep("backup", "restore", path, "--agent", "ann", "--activate")
     assert home.query(home.agent_db("ann"), "SELECT count(*) FROM event") == [(2,)]
     say(home, "ann", "again")
     home.integrity()
@@ -172,7 +172,7 @@ def old_sessions(home, n=6):
         home.skep("session", "append", "old%d" % i, "text", "--agent", "ann")
     (home.dir / "file").write_bytes(b"x" * 100000)
     home.skep("vfs", "put", "ann", "/file", home.dir / "file")
-    home.skep("vfs", "snapshot", "ann", "old")
+    home.skep("snapshot", "create", "ann", "old")
     (home.dir / "file").write_bytes(b"y" * 100000)
     home.skep("vfs", "put", "ann", "/file", home.dir / "file")
     home.execute(home.agent_db("ann"), "UPDATE vfs_snap SET made_at = 1000")
@@ -209,10 +209,10 @@ def test_a_vacuum_that_dies_loses_nothing(home):
         home.execute(home.agent_db("ann"), "DROP TABLE big")
         for nth in ("", ":2"):
             with_fault(home, point, how + nth, "state", "vacuum", "--incremental",
-                       "--only", "ann")
+                       "--agent", "ann")
             assert rows(home, home.agent_db("ann")) == before
         home.integrity()
-        home.skep("state", "vacuum", "--incremental", "--only", "ann")
+        home.skep("state", "vacuum", "--incremental", "--agent", "ann")
         assert home.query(home.agent_db("ann"), "PRAGMA freelist_count") == [(0,)]
     try_points(home, "vacuum_", check)
 
@@ -270,7 +270,7 @@ def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
         try prune "$SKEP" state prune --keep-n 0
         try vacuum "$SKEP" state vacuum
         try slices "$SKEP" state vacuum --incremental
-        try null "$SKEP" state null-content --keep-days 1
+        try null "$SKEP" state redact --keep-days 1
         try backup "$SKEP" backup create $SMALL/b.tar
         try restore "$SKEP" backup restore b.tar --to $SMALL/new
         try over "$SKEP" backup restore b.tar

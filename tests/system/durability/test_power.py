@@ -104,9 +104,9 @@ class Work:
             "body": {"text": "out %d" % self.next()}})["id"]
         self.control("SELECT count(*) FROM delivery WHERE id = ?", d)
         if self.rng.random() < 0.5:
-            self.host.call("POST", "/v1/deliveries/%s/dismiss" % d, {})
+            self.host.call("POST", "/v1/deliveries/%s/discard" % d, {})
             self.control("SELECT state FROM delivery WHERE id = ?", d,
-                         row=("dismissed",))
+                         row=("discarded",))
 
     def inbound(self):
         words = "in %d." % self.next()
@@ -235,7 +235,7 @@ def record(home, host, ledger, seed):
     host.call("PUT", "/v1/channels/c", {"kind": "tty"})
     host.call("PUT", "/v1/channels/c/bindings", {"peer": "p", "agent": "a"})
     home.skep("session", "append", "s", "first", "--agent", "a")
-    home.skep("vfs", "new", "a:w")
+    home.skep("namespace", "create", "a:w")
     if seed % 3:  # a worker has the file open: no command copies the log
         host.until(host.submit("a", prompt='[{"await_message": true}]',
                                session="open"), "running")

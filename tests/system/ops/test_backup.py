@@ -27,7 +27,7 @@ def fill(home, *agents):
 
 def create(home, name="b.tar", *more):
     path = home.dir / name
-    home.skep("backup", "create", path, *more, seconds=600)  # it comes last
+    home.skep("backup", "create", "-o", path, *more, seconds=600)  # it comes last
     return path
 
 
@@ -96,7 +96,7 @@ def test_a_backup_comes_back_the_same(home):
 
 def test_through_a_pipe(home):
     fill(home, "ann")
-    raw = home.skep("backup", "create", "-").raw
+    raw = home.skep("backup", "create", "-o", "-").raw
     assert "whole" in home.skep("backup", "verify", "-", input=raw).out
     home.skep("backup", "restore", "-", "--to", home.dir / "new", input=raw)
     assert at(home, home.dir / "new").agent_db("ann").exists()
@@ -149,10 +149,10 @@ def test_an_archive_is_never_written_over_a_file(home):
     fill(home, "ann")
     path = create(home)
     said = path.read_bytes()
-    assert "there already" in home.refused(65, "backup", "create", path)
+    assert "there already" in home.refused(65, "backup", "create", "-o", path)
     assert path.read_bytes() == said
-    assert "no data" in home.refused(66, "backup", "create", "--agents", "zoe",
-                                     home.dir / "z.tar")
+    assert "no data" in home.refused(66, "backup", "create", "--agent", "zoe",
+                                     "-o", home.dir / "z.tar")
     assert not (home.dir / "z.tar").exists()
     assert [r["state"] for r in home.skep("backup", "ls", "--json").lines] == \
         ["failed", "failed", "done"]
@@ -165,7 +165,7 @@ def test_a_damaged_agent_does_not_cost_the_others_their_backup(home):
     raw[100:9000] = b"\0" * 8900
     home.agent_db("ann").write_bytes(raw)
     path = home.dir / "b.tar"
-    assert "ann" in home.refused(65, "backup", "create", path)
+    assert "ann" in home.refused(65, "backup", "create", "-o", path)
     assert "agents/bob/agent.sqlite" in tarfile.open(path).getnames()
     assert home.skep("backup", "ls", "--json").lines[0]["state"] == "partial"
     home.skep("backup", "restore", path, "--to", home.dir / "new")
@@ -216,7 +216,7 @@ def test_one_agent_comes_back_into_a_running_home(home):
     before = len(h.events("ann"))
     epoch = home.query(home.control, "SELECT epoch FROM agent_database"
                        " WHERE agent = 'ann'")[0][0]
-    home.skep("backup", "restore", path, "--agents", "ann", "--activate")
+    home.skep("backup", "restore", path, "--agent", "ann", "--activate")
     assert len(h.events("ann")) == before // 2
     assert h.get(busy)["state"] == "running", "others go on"
     assert home.query(home.control, "SELECT epoch FROM agent_database"
@@ -246,12 +246,12 @@ def test_an_agent_that_a_running_home_does_not_know_comes_back(home):
             other.cancel(busy)
             other.until(busy)
             other.down()
-        there.skep("backup", "restore", path, "--agents", "ann", "--activate")
+        there.skep("backup", "restore", path, "--agent", "ann", "--activate")
         assert there.skep("agent", "show", "ann", "--json").json["driver"] == "script"
         assert there.query(there.agent_db("ann"), "SELECT count(*) FROM event"
                            ) == [(before,)]
         assert (there.path / "agents/ann/prompt.md").read_text() == "Be kind."
-        assert "not in" in there.refused(66, "backup", "restore", path, "--agents",
+        assert "not in" in there.refused(66, "backup", "restore", path, "--agent",
                                          "zoe", "--activate")
         if running:
             assert other.get(busy)["state"] == "running", "others go on"

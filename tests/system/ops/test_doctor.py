@@ -160,20 +160,20 @@ def test_reset_removes_what_was_asked_and_nothing_else(home):
     fill(home, "ann", "bob")
     (home.path / "skep.json").write_text("{}")
     (home.path / "credentials" / "key").write_text("x")
-    assert "--yes" in home.refused(64, "reset", "--scope", "agent", "ann")
+    assert "--yes" in home.refused(64, "reset", "agent", "ann")
     home.refused(64, "reset")
-    home.refused(64, "reset", "--scope", "agent", "--yes")
+    home.refused(64, "reset", "agent", "--yes")
     keep = home.agent_db("bob").read_bytes()
-    home.skep("reset", "--scope", "agent", "ann", "--yes")
+    home.skep("reset", "agent", "ann", "--yes")
     assert not list(home.agent_db("ann").parent.glob("agent.sqlite*"))
     assert home.agent_db("bob").read_bytes() == keep
     assert home.skep("agent", "show", "ann", "--json").json["name"] == "ann"
-    home.skep("reset", "--scope", "sessions", "--yes")
+    home.skep("reset", "sessions", "--yes")
     assert not home.agent_db("bob").exists() and home.control.exists()
     home.skep("session", "append", "new", "x", "--agent", "bob")
-    home.skep("reset", "--scope", "config", "--yes")
+    home.skep("reset", "config", "--yes")
     assert not (home.path / "skep.json").exists() and home.agent_db("bob").exists()
-    home.skep("reset", "--scope", "all", "--yes")
+    home.skep("reset", "all", "--yes")
     assert not list(home.path.rglob("*.sqlite*"))
     assert (home.path / "credentials" / "key").exists()
 
@@ -185,8 +185,8 @@ def test_who_removed_everything_is_still_known(home):
         home.execute(home.control, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
                      "SELECT i + 1 FROM n WHERE i < 1200) INSERT INTO audit "
                      "(at, actor, act, subject) SELECT i, 'me', 'many', i FROM n")
-        home.skep("reset", "--scope", "agent", "ann", "--yes")
-        home.skep("reset", "--scope", "all", "--yes")
+        home.skep("reset", "agent", "ann", "--yes")
+        home.skep("reset", "all", "--yes")
         rows = [json.loads(line) for line in log.read_text().splitlines()]
         acts = [r["act"] for r in rows]
         assert acts.count("reset.all") == acts.count("reset.agent") == n, acts
@@ -205,14 +205,14 @@ def test_reset_is_refused_while_in_use(home):
     h.script("ann", {"event": {"type": "note", "text": "n"}})
     h.until(h.submit("ann"))
     for scope in (["config"], ["sessions"], ["agent", "ann"], ["all"]):
-        home.refused(75, "reset", "--scope", *scope, "--yes")
+        home.refused(75, "reset", *scope, "--yes")
     h.down()
     db = sqlite3.connect(home.agent_db("ann"))
     db.execute("SELECT count(*) FROM event").fetchall()
-    home.refused(75, "reset", "--scope", "all", "--yes")
+    home.refused(75, "reset", "all", "--yes")
     db.close()
     assert home.agent_db("ann").exists() and home.control.exists()
-    home.skep("reset", "--scope", "all", "--yes")
+    home.skep("reset", "all", "--yes")
 
 
 # --- many agents
@@ -274,7 +274,7 @@ def test_many_agents_need_little_memory_and_show_progress(home):
     many_agents(home, MANY)
     archive = home.dir / "b.tar.zst"
     for args, word in ((("doctor",), b"looking"),
-                       (("backup", "create", "--zstd", archive), b"backing up"),
+                       (("backup", "create", "--zstd", "-o", archive), b"backing up"),
                        (("backup", "verify", archive), b"verifying"),
                        (("backup", "restore", archive, "--to", home.dir / "new"),
                         b"unpacking")):

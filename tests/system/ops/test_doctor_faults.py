@@ -206,7 +206,7 @@ def test_a_clock_that_stands_back(home):
 def test_backups_that_failed_or_never_were(home):
     fill(home, "ann")
     planted(home, "backup_none", quiet=(), fixed=False)
-    home.skep("backup", "create", home.dir / "no" / "such" / "place.tar", code=None)
+    home.skep("backup", "create", "-o", home.dir / "no" / "such" / "place.tar", code=None)
     planted(home, "backup_failed", quiet=(), fixed=False)
     create(home)
     assert not look(home)[0]
@@ -230,7 +230,7 @@ def test_leftovers_of_commands_that_were_killed(home):
 
 def test_a_home_without_state(home):
     fill(home, "ann")
-    home.skep("reset", "--scope", "all", "--yes")
+    home.skep("reset", "all", "--yes")
     planted(home, "control_missing", fixed=False)
 
 

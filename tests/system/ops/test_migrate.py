@@ -1,4 +1,4 @@
-"""skep migrate: state of other programs becomes ours."""
+"""skep import: state of other programs becomes ours."""
 import hashlib
 import json
 import os
@@ -26,7 +26,7 @@ def digest(root):
 
 
 def pieces(home, *args, code=0):
-    return home.skep("migrate", *args, "--json", code=code).lines
+    return home.skep("import", *args, "--json", code=code).lines
 
 
 def taken(got, state):
@@ -67,7 +67,7 @@ def make_test(kind):
             if p.is_file() and not p.name.endswith(("-wal", "-shm", "prompt.md",
                                                     "backstory.md")):
                 assert str(p) in named, "%s is not mentioned" % p
-        home.refused(64, "migrate", "apply", source)
+        home.refused(64, "import", "apply", source)
         assert home.picture() == before
         got = pieces(home, "apply", source, "--yes")
         assert taken(got, "imported") == want, got
@@ -160,7 +160,7 @@ def test_an_agentfs_file_becomes_a_workspace(home):
     fill(home, "ann")
     (home.dir / "tree" / "sub").mkdir(parents=True)
     (home.dir / "tree" / "sub" / "a.txt").write_text("hello")
-    home.skep("vfs", "new", "ann:t")
+    home.skep("namespace", "create", "ann:t")
     home.skep("vfs", "import", "ann:t", home.dir / "tree")
     r = home.skep("vfs", "export", "ann:t", home.dir / "box.db", "--format", "agentfs",
                   code=None)
@@ -281,9 +281,9 @@ def test_the_doctor_imports_into_a_running_and_into_an_empty_home(home):
 
 def test_nothing_known_is_said_so(home):
     (home.dir / "x").write_text("nothing")
-    r = home.skep("migrate", "plan", home.dir / "x", code=65)
+    r = home.skep("import", "plan", home.dir / "x", code=65)
     assert "known" in r.err
-    home.refused(66, "migrate", "plan", home.dir / "nowhere")
+    home.refused(66, "import", "plan", home.dir / "nowhere")
 
 
 def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home):
@@ -294,7 +294,7 @@ def test_a_migration_that_dies_is_finished_by_the_next_and_doubles_nothing(home)
         want = foreign.lion(source)
         more = ("--delete-source",) if point.startswith("migration_remove") else ()
         agent = "a-%s-%s" % (point, how)
-        args = ("migrate", "apply", source, "--yes", "--agent", agent,
+        args = ("import", "apply", source, "--yes", "--agent", agent,
                 "--dangerously-skip-backup") + more
         if how == "error" and point in ("migration_piece", "migration_remove",
                                         "migration_copy"):
@@ -329,7 +329,7 @@ def test_a_migration_that_dies_at_any_piece_is_finished_by_the_next(home):
             agent = "a%d-%d" % (least, n)
             source = home.dir / agent
             want = foreign.lion(source)
-            args = ("migrate", "apply", source, "--yes", "--agent", agent,
+            args = ("import", "apply", source, "--yes", "--agent", agent,
                     "--dangerously-skip-backup")
             r = home.skep(*args, env={"SKEP_FAULT": "%s:kill:%d" % (point, n)}, code=None)
             if r.code == 0:
@@ -344,10 +344,10 @@ def test_two_migrations_at_once_double_nothing(home):
     source = home.dir / "source"
     want = foreign.lion(source)
     fill(home, "ann")
-    both = [home.start(home.bin / "skep", "migrate", "apply", source, "--yes",
+    both = [home.start(home.bin / "skep", "import", "apply", source, "--yes",
                        "--dangerously-skip-backup", stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL) for _ in range(3)]
     for p in both:
         p.wait(60)
-    home.skep("migrate", "apply", source, "--yes", "--dangerously-skip-backup")
+    home.skep("import", "apply", source, "--yes", "--dangerously-skip-backup")
     check_home(home, "imported", want, "at once")

@@ -1,4 +1,4 @@
-"""skep migrate: sources that grow, change, are written meanwhile, are odd."""
+"""skep import: sources that grow, change, are written meanwhile, are odd."""
 import json
 import os
 import pathlib
@@ -148,7 +148,7 @@ def test_a_plan_touches_neither_home_nor_source(home):
         k: v[:5] for k, v in before.items()}
     assert exactly(home.dir / "source") == there
     empty = home.dir / "none"
-    home.skep("migrate", "plan", home.dir / "source", env={"SKEP_HOME": str(empty)})
+    home.skep("import", "plan", home.dir / "source", env={"SKEP_HOME": str(empty)})
     assert not empty.exists(), "not even a home is made"
 
 
@@ -222,7 +222,7 @@ def test_a_copy_is_of_one_moment(home):
     db.execute("INSERT INTO chat_messages VALUES ('late','ses_a','user','{}',NULL,"
                "1757325700000,0)")
     db.commit()
-    p = home.start(home.bin / "skep", "migrate", "apply", source, *QUICK, env={
+    p = home.start(home.bin / "skep", "import", "apply", source, *QUICK, env={
         "SKEP_FAULT": "migration_copy:stall2000", "TMPDIR": str(tmp)},
         stdout=subprocess.DEVNULL)
     lib.eventually(lambda: list(tmp.rglob("foreign.sqlite")) and
@@ -293,7 +293,7 @@ def test_everything_is_listed_whatever_it_is(home):
     assert parts == {'it\'s a "table"', "sqlitelike", "words"}, parts
     got = apply(home, source)
     assert taken(got, "imported") == {"imported/good": 2, "imported/a_b": 1, "imported/__": 1}
-    assert home.skep("migrate", "plan", source).code == 0, "as a table too"
+    assert home.skep("import", "plan", source).code == 0, "as a table too"
 
 
 def test_lines_in_are_lines_out_or_are_counted(home):
@@ -364,7 +364,7 @@ def test_damaged_sources_never_stop_a_migration(home):
                         data[at] = dice.randrange(256)
             p.write_bytes(data[:dice.randrange(len(data) + 1)] if dice.random() < 0.1 else data)
         there = digest(source)
-        r = home.skep("migrate", "apply", source, *QUICK, "--agent", "a%d" % n, "--json",
+        r = home.skep("import", "apply", source, *QUICK, "--agent", "a%d" % n, "--json",
                       code=None, seconds=300)
         assert r.code in (0, 1, 65), (n, r.code, r.err)
         assert digest(source) == there

@@ -57,7 +57,7 @@ def much(home, agent, sessions=30, events=1000, files=300):
     for i in range(files):
         (tree / ("f%d" % i)).write_bytes(os.urandom(20000))
     home.skep("vfs", "import", agent, tree)
-    home.skep("vfs", "snapshot", agent, "old")
+    home.skep("snapshot", "create", agent, "old")
     for i in range(files):
         (tree / ("f%d" % i)).write_bytes(os.urandom(20000))
     home.skep("vfs", "import", agent, tree)
@@ -154,7 +154,7 @@ def test_what_runs_made_and_snapshots_go_and_the_file_shrinks(home):
                  " name, content, created_at, updated_at) VALUES ('art_x', 'run', ?,"
                  " '', 'x', 99, 1, 1)", run)
     home.skep("vfs", "put", "ann", "/big", home.dir / "big")
-    home.skep("vfs", "snapshot", "ann", "old")
+    home.skep("snapshot", "create", "ann", "old")
     home.execute(home.agent_db("ann"), "UPDATE vfs_snap SET made_at = 1000")
     age(home, "ann", 60, {"r"})
     before = home.agent_db("ann").stat().st_size
@@ -206,11 +206,11 @@ def test_old_content_can_be_emptied(home):
     fill(home, "ann")
     home.skep("session", "append", "new", "stay", "--agent", "ann")
     age(home, "ann", 50, {"s"})
-    home.refused(64, "state", "null-content")
-    dry = home.skep("state", "null-content", "--keep-days", "30", "--dry-run",
+    home.refused(64, "state", "redact")
+    dry = home.skep("state", "redact", "--keep-days", "30", "--dry-run",
                     "--json").lines[0]["events"]
     before = home.query(home.agent_db("ann"), "SELECT pos, type, at FROM event")
-    assert home.skep("state", "null-content", "--keep-days", "30",
+    assert home.skep("state", "redact", "--keep-days", "30",
                      "--json").lines[0]["events"] == dry == 2
     assert home.query(home.agent_db("ann"), "SELECT pos, type, at FROM event") == before
     raw = home.query(home.agent_db("ann"), "SELECT group_concat(body) FROM event")[0][0]
@@ -227,19 +227,19 @@ def test_checkpoint_empties_the_log_or_says_busy(home):
     keeper.execute("BEGIN")
     keeper.execute("SELECT count(*) FROM event").fetchall()
     home.skep("session", "append", "s", "four", "--agent", "ann")
-    got = home.skep("state", "checkpoint", "--only", "ann", "--json").lines[0]
+    got = home.skep("state", "checkpoint", "--agent", "ann", "--json").lines[0]
     assert got["busy"] and got["log_frames"] > 0, got
-    stats = home.skep("state", "stats", "--only", "ann", "--json").lines[-1]
+    stats = home.skep("state", "stats", "--agent", "ann", "--json").lines[-1]
     if os.path.exists("/proc/locks"):
         (one,) = stats["readers"]
         assert one["pid"] == os.getpid() and one["pinned_frames"] > 0, one
         home.skep("session", "append", "s", "five", "--agent", "ann")
-        (two,) = home.skep("state", "stats", "--only", "ann",
+        (two,) = home.skep("state", "stats", "--agent", "ann",
                            "--json").lines[-1]["readers"]
         assert two["pinned_frames"] > one["pinned_frames"], (one, two)
         assert one["age_ms"] < two["age_ms"] < two["process_ms"], (one, two)
     keeper.rollback()
-    got = home.skep("state", "checkpoint", "--only", "ann", "--json").lines[0]
+    got = home.skep("state", "checkpoint", "--agent", "ann", "--json").lines[0]
     assert not got["busy"] and wal.stat().st_size == 0, got
     keeper.close()
 
@@ -251,7 +251,7 @@ def test_every_mode_of_a_checkpoint_says_what_it_did(home):
     keeper.execute("SELECT count(*) FROM event").fetchall()
 
     def one(mode):
-        return home.skep("state", "checkpoint", "--only", "ann", "--mode", mode,
+        return home.skep("state", "checkpoint", "--agent", "ann", "--mode", mode,
                          "--json").lines[0]
     for mode in ("full", "restart", "truncate"):
         keeper.rollback()
@@ -288,7 +288,7 @@ def test_upkeep_does_not_keep_a_run_waiting(home):
     seen = len(h.notes("ann", run))
     swept = 0
     while swept < 5000:
-        got = home.skep("state", "tend", "--json").json
+        got = home.skep("state", "maintain", "--json").json
         assert got["swept"] <= 2000, "batches are bounded"
         assert got["longest_cpu_ms"] <= 50, got
         swept += got["swept"]
@@ -311,11 +311,11 @@ def test_vacuum_is_refused_while_a_run_would_wait(home):
     h.script("ann", {"event": {"type": "status"}, "repeat": 500, "every_ms": 20})
     run = h.submit("ann")
     h.until(run, "running")
-    assert run in home.refused(75, "state", "vacuum", "--only", "ann")
-    home.skep("state", "vacuum", "--only", "ann", "--incremental")
+    assert run in home.refused(75, "state", "vacuum", "--agent", "ann")
+    home.skep("state", "vacuum", "--agent", "ann", "--incremental")
     h.cancel(run)
     h.until(run)
-    home.skep("state", "vacuum", "--only", "ann")
+    home.skep("state", "vacuum", "--agent", "ann")
     h.down()
     home.skep("state", "vacuum")
     acts = home.query(home.control, "SELECT count(*) FROM audit WHERE act = 'state.vacuum'")
@@ -348,16 +348,16 @@ def test_every_act_of_an_operator_is_in_the_audit_table(home):
     acts = [("state.checkpoint", "state", "checkpoint"),
             ("state.vacuum", "state", "vacuum"),
             ("state.prune", "state", "prune"),
-            ("state.null-content", "state", "null-content", "--keep-days", "1"),
-            ("state.sweep", "state", "sweep"),
-            ("backup.create", "backup", "create", archive),
-            ("agent.restore", "backup", "restore", archive, "--agents", "ann",
+            ("state.redact", "state", "redact", "--keep-days", "1"),
+            ("state.gc", "state", "gc"),
+            ("backup.create", "backup", "create", "-o", archive),
+            ("agent.restore", "backup", "restore", archive, "--agent", "ann",
              "--activate"),
             ("doctor.fix", "doctor", "--fix"),
-            ("reset.agent", "reset", "--scope", "agent", "bob", "--yes"),
-            ("reset.config", "reset", "--scope", "config", "--yes"),
+            ("reset.agent", "reset", "agent", "bob", "--yes"),
+            ("reset.config", "reset", "config", "--yes"),
             ("backup.restore", "backup", "restore", archive),
-            ("reset.sessions", "reset", "--scope", "sessions", "--yes")]
+            ("reset.sessions", "reset", "sessions", "--yes")]
 
     def count(act):
         return home.query(home.control, "SELECT count(*) FROM audit WHERE act = ?"

@@ -72,9 +72,9 @@ def test_a_path_is_made_on_demand_and_swept(home):
         assert f.read() == b"two"
     db = home.agent_db("ada")
     chunks = "SELECT count(*) FROM artifact_chunk"
-    home.skep("state", "sweep")
+    home.skep("state", "gc")
     assert os.path.exists(path) and home.query(db, chunks) == [(2,)]
-    swept = home.skep("state", "sweep", "--older", "0s", "--json").json
+    swept = home.skep("state", "gc", "--older-than", "0s", "--json").json
     assert swept == {"agent": "ada", "chunks": 1, "cached": 0}, swept
     assert not os.path.exists(path) and not os.path.exists(newer)
     assert home.query(db, chunks) == [(1,)]
@@ -146,14 +146,14 @@ def test_diagnostics_are_off_bounded_and_exportable(home):
     agent(home)
     home.skep("session", "append", "chat", "hello")
     assert home.skep("diagnostic", "export").out == ""
-    home.skep("diagnostic", "keep", "2")
+    home.skep("diagnostic", "limit", "2")
     for i in range(2):
         home.execute(home.agent_db("ada"), "INSERT INTO diagnostic (at, area, "
                      "is_cut, body) VALUES (1, 'tts', 0, 'take %d')" % i)
     rows = home.skep("diagnostic", "export", "--area", "tts").lines
     assert [r["body"] for r in rows] == ["take 0", "take 1"], rows
-    home.skep("diagnostic", "keep", "1")
+    home.skep("diagnostic", "limit", "1")
     assert len(home.skep("diagnostic", "export").lines) == 1
-    home.refused(64, "diagnostic", "keep", "-1")
-    home.skep("diagnostic", "keep", "0")
+    home.refused(64, "diagnostic", "limit", "-1")
+    home.skep("diagnostic", "limit", "0")
     assert home.skep("diagnostic", "export").out == ""

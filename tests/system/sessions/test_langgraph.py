@@ -128,9 +128,9 @@ def test_langgraph_saves_to_the_file_that_we_write_to(home):
              if s["database"] == "agent"][0]["langgraph"]
     assert stats["threads"] == 2 and stats["checkpoints"] == 200, stats
     assert stats["writes"] == 200, stats
-    home.skep("checkpoint", "rm", "thread-0", "--keep", "1")
-    home.skep("checkpoint", "rm", "thread-1")
-    rows = home.skep("checkpoint", "ls", "--json").lines
+    home.skep("langgraph", "rm", "thread-0", "--keep", "1")
+    home.skep("langgraph", "rm", "thread-1")
+    rows = home.skep("langgraph", "ls", "--json").lines
     assert [(r["thread"], r["checkpoints"], r["writes"]) for r in rows] == \
         [("thread-0", 1, 1)], rows
     home.integrity()
@@ -141,7 +141,7 @@ test_langgraph_saves_to_the_file_that_we_write_to.seconds = 800
 
 def test_a_file_without_checkpoints_has_none(home):
     home.skep("agent", "add", "ada", "--driver", "script")
-    assert home.skep("checkpoint", "ls", "--json").lines == []
+    assert home.skep("langgraph", "ls", "--json").lines == []
     home.skep("session", "append", "chat", "hello")
-    assert home.skep("checkpoint", "ls", "--json").lines == []
-    home.skep("checkpoint", "rm", "nobody")
+    assert home.skep("langgraph", "ls", "--json").lines == []
+    home.skep("langgraph", "rm", "nobody")

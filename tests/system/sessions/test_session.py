@@ -92,7 +92,7 @@ def test_a_broken_import_names_the_line_and_changes_nothing(home):
     for bad in (["{"], ["[]"], [lines[1]], [lines[0], "{\"record\":1}"],
                 [lines[0], lines[1], lines[1]], [lines[0], "\xff"]):
         text = "\n".join(bad).encode("latin-1")
-        said = home.refused(65, "session", "import", "-", "--key", "t",
+        said = home.refused(65, "session", "import", "-", "--session", "t",
                             input=text)
         assert "line %d" % len(bad) in said, said
     assert home.skep("session", "ls", "--all", "--json").out == before
@@ -135,7 +135,7 @@ def test_archived_sessions_are_shown_on_request(home):
     assert home.skep("session", "ls", "--json").lines == []
     for option in (["--all"], ["--status", "archived"]):
         assert len(home.skep("session", "ls", "--json", *option).lines) == 1
-    home.skep("session", "archive", "s", "--undo")
+    home.skep("session", "unarchive", "s")
     home.skep("session", "title", "s", "A title")
     assert home.skep("session", "ls", "--json").json["title"] == "A title"
     home.skep("session", "title", "s")
@@ -156,7 +156,7 @@ def test_search_finds_what_is_shown(home):
 def test_a_follower_wakes_up_for_another_process(home):
     fresh(home, "1")
     p = home.start(home.bin / "skep", "session", "tail", "s", "--follow",
-                   "--last", "0", "--json", stdout=subprocess.PIPE)
+                   "--limit", "0", "--json", stdout=subprocess.PIPE)
     lib.eventually(lambda: b"inotify" in b"".join(
         lib.os.readlink("/proc/%d/fd/%s" % (p.pid, fd)).encode()
         for fd in lib.os.listdir("/proc/%d/fd" % p.pid)), what="watching")

@@ -211,7 +211,8 @@ def test_a_supervisor_without_its_socket_can_be_stopped(home):
     home.skep("up")
     pid = home.skep("status", "--json").json["pid"]
     os.unlink(home.path / "run" / "skep.sock")
-    home.skep("down")
+    said = home.skep("down", "--now").err
+    assert "active runs were not stopped" in said, said
     assert not os.path.exists("/proc/%d" % pid)
     assert "no supervisor" in home.refused(69, "status")
 

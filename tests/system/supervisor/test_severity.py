@@ -78,7 +78,7 @@ def test_an_invocation_is_as_bad_as_its_worst_run(home):
     h.until(h.submit("c", invocation="job-1"))
     assert groups()["job-1"]["severity"] == "critical"
     assert groups()["job-1"]["health"] == "running"
-    listed = home.skep("invocations", "--json").lines
+    listed = home.skep("invocation", "ls", "--json").lines
     assert [(g["invocation"], g["severity"]) for g in listed] == [
         ("job-2", "neutral"), ("job-1", "critical")], listed
     of_one = home.skep("ps", "--invocation", "job-1", "--json").lines

@@ -268,8 +268,8 @@ def test_an_answer_counts_once_and_survives_restarts_of_both(home):
     h.kill()
     os.kill(h.row(run)["pid"], signal.SIGKILL)
     h.start()
-    home.skep("approvals", "allow", which)
-    home.refused(65, "approvals", "deny", which)
+    home.skep("approval", "allow", which)
+    home.refused(65, "approval", "deny", which)
     row = h.until(run)
     assert row["state"] == "succeeded"
     assert h.notes("a", run) == ["n0"]
@@ -494,7 +494,7 @@ def test_no_state_is_kept_in_loose_files(home):
     home.skep("artifact", "put", "-", "n", "--owner", "o", "--agent", "a",
               input="x")
     home.skep("vfs", "put", "a", "f", input="text")
-    home.skep("vfs", "snapshot", "a", "one")
+    home.skep("snapshot", "create", "a", "one")
     finish(h)
     kinds = re.compile(r"skep\.json|(state/skep|agents/[a-z]+/agent)\.sqlite"
                        r"(\.turn|-wal|-shm)?|agents/a/workspace/file|state/reserve|"

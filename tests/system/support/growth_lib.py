@@ -48,7 +48,7 @@ INSERT INTO delivery (id, channel, conversation, line, in_line, is_head, state,
   source, agent, session, attempts, due_at, created_at, done_at, body)
 SELECT printf('dlv_%026d', i), 'web' || (1 + i % 2), printf('cnv_%026d', 1 + i % 7),
   printf('cnv_%026d', 1 + i % 7), 0, 0,
-  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'dismissed' ELSE 'delivered' END,
+  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'delivered' END,
   'src' || i, 'agent' || (i % 10), 's' || (i % 100), 1, 1794600000000,
   1794600000000 + i, 1794600000001 + i, '{"text":"hello"}' FROM n"""),
     ("inbound", "messages", """
@@ -56,7 +56,7 @@ INSERT INTO inbound (id, channel, external_id, conversation, sender, kind, body,
   state, run, received_at)
 SELECT printf('inb_%026d', i), 'web' || (1 + i % 2), 'ext' || i,
   printf('cnv_%026d', 1 + i % 7), 'peer', 'message', '{"text":"hello"}',
-  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'dismissed' ELSE 'queued' END,
+  CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'queued' END,
   printf('run_%026d', i), 1794600000000 + i FROM n"""),
     ("message", "messages", """
 INSERT INTO message (id, source, sender, room, body, created_at)

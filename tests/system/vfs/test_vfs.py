@@ -44,7 +44,7 @@ def make_tree(root):
 def test_files_are_written_listed_read_moved_and_removed(home):
     agent(home)
     home.skep("vfs", "put", "a", "d/x", "--parents", input="hello")
-    assert home.skep("vfs", "a", "cat", "d/x").out == "hello"
+    assert home.skep("vfs", "cat", "a", "d/x").out == "hello"
     home.skep("vfs", "mv", "a", "d/x", "d/y")
     rows = home.skep("vfs", "ls", "a", "d", "--json").lines
     assert [(r["path"], r["size"], r["type"]) for r in rows] == \
@@ -82,7 +82,7 @@ def test_a_tree_comes_out_as_it_went_in(home):
     same_tree(src, home.dir / "out")
     tar = home.skep("vfs", "export", "a", "-").raw
     home.skep("vfs", "import", "a:b", "-", code=66, input=tar)
-    home.skep("vfs", "new", "a:b")
+    home.skep("namespace", "create", "a:b")
     home.skep("vfs", "import", "a:b", "-", input=tar)
     home.skep("vfs", "export", "a:b", home.dir / "again")
     same_tree(src, home.dir / "again")
@@ -92,14 +92,14 @@ def test_a_tree_comes_out_as_it_went_in(home):
 def test_forks_snapshots_and_merges(home):
     agent(home)
     home.skep("vfs", "put", "a", "f", input="1\n2\n3\n")
-    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("snapshot", "create", "a", "s")
     home.skep("vfs", "fork", "a", "twin")
     home.skep("vfs", "put", "a:twin", "f", input="1\ntwo\n3\n")
     said = home.skep("vfs", "diff", "a:twin", "--text").out
     assert "-2\n+two\n" in said
     home.skep("vfs", "put", "a", "f", input="parent\n")
     home.refused(65, "vfs", "merge", "a:twin")
-    home.skep("vfs", "merge", "a:twin", "--settle", "fork")
+    home.skep("vfs", "merge", "a:twin", "--strategy", "theirs")
     assert home.skep("vfs", "cat", "a", "f").out == "1\ntwo\n3\n"
     home.skep("vfs", "rollback", "a", "s")
     assert home.skep("vfs", "cat", "a", "f").out == "1\n2\n3\n"
@@ -112,7 +112,7 @@ def test_a_scratch_namespace_leaves_its_host_alone_until_applied(home):
     make_tree(base)
     before = home.dir / "before"
     subprocess.run(["cp", "-a", base, before], check=True)
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     assert home.skep("vfs", "cat", "a:w", "dir/text").out == "one\ntwo\n"
     home.skep("vfs", "edit", "a:w", "dir/text", "two", "three")
     home.skep("vfs", "rm", "a:w", "program")
@@ -129,7 +129,7 @@ def test_a_file_is_listed_and_a_snapshot_needs_no_sign(home):
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
     row, = home.skep("vfs", "ls", "a", "d/f", "--json").lines
     assert (row["path"], row["size"]) == ("d/f", 1), row
-    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("snapshot", "create", "a", "s")
     home.skep("vfs", "put", "a", "d/f", input="xy")
     for word in ("s", "@s", "main@s"):
         assert home.skep("vfs", "diff", "a", word).out == "M d/f\n", word
@@ -240,8 +240,8 @@ def test_words_are_found_in_files_that_change(home):
     home.skep("vfs", "put", "a", "bin", input="quick\0\1")
     assert sorted(found("quick")) == ["docs/x.md", "y"]
     assert "The [quick] brown fox\n" in home.skep(
-        "vfs", "search", "a", "quick", "--below", "docs").out
-    home.skep("vfs", "snapshot", "a", "s")
+        "vfs", "search", "a", "quick", "--under", "docs").out
+    home.skep("snapshot", "create", "a", "s")
     home.skep("vfs", "put", "a", "y", input="slow\n")
     home.skep("vfs", "mv", "a", "docs", "papers")
     assert found("quick") == ["papers/x.md"]

@@ -81,12 +81,12 @@ def test_what_the_sdk_of_agentfs_made_is_migrated(home):
     file, out = home.dir / "box.db", home.dir / "out"
     want = sdk(home, "fill", file)
     before = file.read_bytes()
-    plan = home.skep("migrate", "plan", file, "--json").lines
+    plan = home.skep("import", "plan", file, "--json").lines
     assert plan[0]["state"] == "planned" and plan[0]["target"] == "imported:box", plan
-    got = home.skep("migrate", "apply", file, "--yes", "--json").lines
+    got = home.skep("import", "apply", file, "--yes", "--json").lines
     assert got[0]["state"] == "imported" and got[0]["records"] >= len(want), got
     assert file.read_bytes() == before
     home.skep("vfs", "export", "imported:box", out)
     assert with_sizes(out) == want
-    again = home.skep("migrate", "apply", file, "--yes", "--json").lines
+    again = home.skep("import", "apply", file, "--yes", "--json").lines
     assert again[0]["state"] == "done", again

@@ -26,20 +26,19 @@ def test_names_of_any_bytes_can_be_said(home):
     home.refused(64, "vfs", "grep", "a", b"\xe9")
 
 
-def test_an_agent_is_named_before_the_namespace_or_by_an_option(home):
+def test_an_agent_is_named_before_the_namespace(home):
     agent(home)
     home.skep("agent", "add", "b", "--driver", "script")
-    home.skep("vfs", "new", "b:work")
+    home.skep("namespace", "create", "b:work")
     home.skep("vfs", "put", "b:work", "f", input="text")
-    for words in (("b:work",), ("--agent", "b", "work"),
-                  ("--agent", "b", ":work"), ("--agent", "b", "b:work")):
-        assert home.skep("vfs", "cat", *words, "f").out == "text", words
-    home.skep("vfs", "put", "--agent", "b", "main", "g", input="main")
+    assert home.skep("vfs", "cat", "b:work", "f").out == "text"
+    home.skep("vfs", "put", "b:main", "g", input="main")
     assert home.skep("vfs", "cat", "b", "g").out == "main"
-    assert "this word is the namespace" in home.refused(
-        64, "vfs", "cat", "--agent", "b", "a:work", "f")
-    assert "no namespace" in home.refused(66, "vfs", "cat", "--agent", "b",
-                                          "nowhere", "f")
+    home.skep("vfs", "put", ":main", "g", input="the default agent's")
+    assert home.skep("vfs", "cat", "a", "g").out == "the default agent's"
+    home.refused(64, "vfs", "cat", "--agent", "b", "work", "f")
+    said = home.refused(66, "vfs", "cat", "b:nowhere", "f")
+    assert "skep namespace create b:nowhere" in said, said
 
 
 def test_a_file_can_go_to_standard_output(home):
@@ -72,8 +71,8 @@ def test_an_error_says_what_can_be_done(home):
     home.skep("vfs", "put", "a", "d/f", "--parents", input="x")
     (home.dir / "plain").write_text("no archive")
     for code, words, says in (
-            (66, ("ls", "a:none"), "skep vfs new a:none"),
-            (64, ("diff", "a"), "neither a fork nor over a host directory"),
+            (66, ("ls", "a:none"), "skep namespace create a:none"),
+            (64, ("diff", "a"), "neither a fork nor over a lower directory"),
             (64, ("snapshot", "a", "b c"), "the snapshot 'b c'"),
             (64, ("fork", "a", "b c"), "letters, digits"),
             (65, ("cat", "a", "/"), "/ is a directory: ls"),
@@ -86,7 +85,7 @@ def test_an_error_says_what_can_be_done(home):
             (64, ("quota", "a", "--bytes", "lots"), "not an amount")):
         said = home.refused(code, "vfs", *words)
         assert says in said, (words, said)
-    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("snapshot", "create", "a", "s")
     assert "fork it" in home.refused(74, "vfs", "put", "a:main@s", "x",
                                      input="y")
     home.skep("vfs", "export", "a", "out")
@@ -100,7 +99,7 @@ def test_what_the_host_has_is_in_no_quota_until_it_changes(home):
     base.mkdir()
     for i in range(20):
         (base / ("f%d" % i)).write_bytes(b"x" * 1000)
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     home.skep("vfs", "quota", "a:w", "--bytes", "2500", "--files", "3")
     assert len(home.skep("vfs", "ls", "a:w", "--json").lines) == 20
     home.skep("vfs", "put", "a:w", "f1", "--append", input="y")
@@ -157,10 +156,10 @@ def test_an_import_does_not_take_a_directory_away_in_silence(home):
 def test_a_wrong_verb_is_named(home):
     agent(home)
     for words, wants in (
-            (("vfs", "a", "bogus"), ("neither 'a' nor 'bogus'", "there are")),
-            (("vfs", "a", "lss"), ("'lss'", "did you mean 'vfs ls'?")),
-            (("vfs", "zzzzzzz"), ("'vfs zzzzzzz'", "there are", "import")),
+            (("vfs", "lss"), ("'vfs lss'", "did you mean 'vfs ls'?")),
+            (("vfs", "zzzzzzz"), ("'vfs zzzzzzz'", "has the verbs", "import")),
             (("agent", "zzzzzzz", "x"), ("'agent zzzzzzz'", "add, ls")),
+            (("approvals", "ls"), ("'approvals'", "'approval'")),
             (("zzzzzzzzz",), ("'zzzzzzzzz'", "skep --help"))):
         r = home.refused(64, *words)
         assert all(w in r for w in wants), (words, r)
@@ -330,13 +329,13 @@ def test_device_nodes_of_an_agent_stay_in_its_file(home):
         out = home.dir / words[0]
         r = home.skep("vfs", *words, out)
         assert sorted(os.listdir(out)) == ["fifo", "file"], os.listdir(out)
-        assert "2 device nodes were left out" in r.err, r.err
+        assert "2 device nodes were omitted" in r.err, r.err
     r = home.skep("vfs", "export", "a", home.dir / "x.tar")
-    assert "2 device nodes were left out" in r.err, r.err
+    assert "2 device nodes were omitted" in r.err, r.err
     names = home.run("tar", "tf", home.dir / "x.tar").out.split()
     assert sorted(names) == ["./", "fifo", "file"], names
     r = home.skep("vfs", "export", "a", home.dir / "all", "--devices")
-    assert "left out" not in r.err, r.err
+    assert "omitted" not in r.err, r.err
     for name in ("null", "disk", "fifo"):
         was, got = os.stat(tree / name), os.stat(home.dir / "all" / name)
         assert (was.st_mode, was.st_rdev) == (got.st_mode, got.st_rdev), name
@@ -347,11 +346,11 @@ def test_apply_makes_no_device_node(home):
     base = home.dir / "base"
     base.mkdir()
     agent(home)
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     home.skep("vfs", "import", "a:w", tree)
     assert "device" in home.refused(None, "vfs", "apply", "a:w")
     assert not os.listdir(base), os.listdir(base)
-    home.skep("vfs", "apply", "a:w", "--settle", "fork")
+    home.skep("vfs", "apply", "a:w", "--strategy", "theirs")
     assert sorted(os.listdir(base)) == ["fifo", "file"], os.listdir(base)
 
 
@@ -359,7 +358,7 @@ def test_apply_makes_no_setuid_file(home):
     base = home.dir / "base"
     base.mkdir()
     agent(home)
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     tree = home.dir / "tree"
     tree.mkdir()
     (tree / "x").write_text("x")

@@ -228,31 +228,31 @@ def make_inputs(home):
 
 
 COMMANDS = (
-    ("put", "a", "new", "large"),
-    ("put", "a", "sub/f3", "large"),
-    ("put", "a", "sub/f3", "large", "--append"),
-    ("mkdir", "a", "x/y/z", "--parents"),
-    ("mv", "a", "sub", "moved"),
-    ("mv", "a", "sub/f1", "sub/f39"),
-    ("cp", "a", "sub", "copy", "--recursive"),
-    ("rm", "a", "sub", "--recursive"),
-    ("ln", "a", "sub/f5", "linked"),
-    ("ln", "a", "sub/f5", "soft2", "--symbolic"),
-    ("edit", "a", "word", "once", "twice"),
-    ("import", "a", "src", "again"),
-    ("import", "a", "t.tar", "again"),
-    ("import", "a", "a.sqlar", "again"),
-    ("import", "a", "a.agentfs", "again"),
-    ("snapshot", "a", "second"),
-    ("snapshot", "a", "first", "--drop"),
-    ("rollback", "a", "first"),
-    ("fork", "a", "fork2"),
-    ("merge", "a:twin", "--settle", "fork"),
-    ("discard", "a:scratch"),
-    ("new", "a:fresh"),
-    ("destroy", "a:twin"),
-    ("quota", "a", "--bytes", "1g"),
-    ("compact", "a"),
+    ("vfs", "put", "a", "new", "large"),
+    ("vfs", "put", "a", "sub/f3", "large"),
+    ("vfs", "put", "a", "sub/f3", "large", "--append"),
+    ("vfs", "mkdir", "a", "x/y/z", "--parents"),
+    ("vfs", "mv", "a", "sub", "moved"),
+    ("vfs", "mv", "a", "sub/f1", "sub/f39"),
+    ("vfs", "cp", "a", "sub", "copy", "--recursive"),
+    ("vfs", "rm", "a", "sub", "--recursive"),
+    ("vfs", "ln", "a", "sub/f5", "linked"),
+    ("vfs", "ln", "a", "sub/f5", "soft2", "--symbolic"),
+    ("vfs", "edit", "a", "word", "once", "twice"),
+    ("vfs", "import", "a", "src", "again"),
+    ("vfs", "import", "a", "t.tar", "again"),
+    ("vfs", "import", "a", "a.sqlar", "again"),
+    ("vfs", "import", "a", "a.agentfs", "again"),
+    ("snapshot", "create", "a", "second"),
+    ("snapshot", "rm", "a", "first"),
+    ("vfs", "rollback", "a", "first"),
+    ("vfs", "fork", "a", "fork2"),
+    ("vfs", "merge", "a:twin", "--strategy", "theirs"),
+    ("vfs", "discard", "a:scratch"),
+    ("namespace", "create", "a:fresh"),
+    ("namespace", "rm", "a:twin"),
+    ("vfs", "quota", "a", "--bytes", "1g"),
+    ("vfs", "compact", "a"),
 )
 
 
@@ -264,12 +264,12 @@ def make_state(home):
     home.skep("vfs", "export", "a", "a.sqlar")
     home.skep("vfs", "export", "a", "a.agentfs")
     home.skep("vfs", "put", "a", "word", input="once upon a time")
-    home.skep("vfs", "snapshot", "a", "first")
+    home.skep("snapshot", "create", "a", "first")
     home.skep("vfs", "put", "a", "sub/f20", "large")
     home.skep("vfs", "rm", "a", "sub/f21")
     home.skep("vfs", "fork", "a", "twin")
     home.skep("vfs", "put", "a:twin", "sub/f22", "large")
-    home.skep("vfs", "new", "a:scratch", "--base", base)
+    home.skep("namespace", "create", "a:scratch", "--lower", base)
     home.skep("vfs", "put", "a:scratch", "sub/f23", "large")
     home.skep("vfs", "rm", "a:scratch", "sub/f24")
 
@@ -285,12 +285,12 @@ def members(tar):
 def everything(home):
     """All that can be seen of all namespaces, as one value."""
     got = []
-    for space in home.skep("vfs", "spaces", "a", "--json").lines:
+    for space in home.skep("namespace", "ls", "a", "--json").lines:
         where = "a:" + space["name"]
         got.append((space["name"],
                     members(home.skep("vfs", "export", where, "-").raw),
                     [s["name"] for s in home.skep(
-                        "vfs", "snapshots", where, "--json").lines],
+                        "snapshot", "ls", where, "--json").lines],
                     home.skep("vfs", "quota", where, "--json").json))
     return got
 
@@ -303,11 +303,11 @@ def restore(home, kept):
 def killed_at_writes(home, command, before, which):
     """Gives how often it was killed. `which`: of its writes, in a sample."""
     kept, log = home.dir / "kept", home.dir / "log"
-    skep = (home.bin / "skep", "vfs", *command)
+    skep = (home.bin / "skep", *command)
     restore(home, kept)
     home.run("strace", "-o", log, "-e", "trace=" + ",".join(WRITES), *skep)
     after, calls, kills = everything(home), counted(log), 0
-    assert after != before or command[0] == "compact", command
+    assert after != before or command[1] == "compact", command
     points = [(call, nth) for call in WRITES
               for nth in range(1, calls[call] + 1)]
     for call, nth in points if BIG else [points[which % len(points)]]:
@@ -353,7 +353,7 @@ def make_scratch(home):
     """A namespace with a change of each kind over home.dir / "base"."""
     agent(home)
     _, base = make_inputs(home)
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     for name in ("sub/f1", "sub/f2", "new", "deep/er/new"):
         home.skep("vfs", "put", "a:w", name, "large", "--parents")
     for name in ("sub/f3", "sub/f4", "soft"):
@@ -385,7 +385,7 @@ def test_applying_that_is_killed_leaves_each_host_file_old_or_new(home):
     before = tree(base)
     os.rename(base, old)
     # A copy of the directory counts as changed: its files have new ctimes.
-    apply = (home.bin / "skep", "vfs", "apply", "a:w", "--settle", "fork")
+    apply = (home.bin / "skep", "vfs", "apply", "a:w", "--strategy", "theirs")
 
     def again():
         shutil.rmtree(base, ignore_errors=True)

@@ -41,7 +41,7 @@ def scratch(home):
         os.setxattr(base / "f", ACL, SHARED)
     except OSError:
         skip("the host has no attributes")
-    home.skep("vfs", "new", "a:w", "--base", base)
+    home.skep("namespace", "create", "a:w", "--lower", base)
     return base
 
 
@@ -94,7 +94,7 @@ def test_attributes_that_both_sides_changed_are_a_conflict(home):
     r = home.skep("vfs", "apply", "a:w", code=65)
     assert "m d/h  (conflict)" in r.out, r.out
     assert attributes(base / "d/h") == {"user.x": b"host"}
-    home.skep("vfs", "apply", "a:w", "--settle", "fork")
+    home.skep("vfs", "apply", "a:w", "--strategy", "theirs")
     assert attributes(base / "d/h") == {"user.x": b"ours"}
 
 
@@ -196,7 +196,7 @@ def test_a_removed_host_directory_with_our_changes_is_a_conflict(home):
                  "A d/new  (conflict)"):
         assert line in r.out, r.out
     assert not (base / "d").exists(), "it came back without a word"
-    home.skep("vfs", "apply", "a:w", "--settle", "fork")
+    home.skep("vfs", "apply", "a:w", "--strategy", "theirs")
     assert sorted(os.listdir(base / "d")) == ["h", "new"]
     assert (base / "d/h").read_text() == "ours"
     shutil.rmtree(base / "d")
@@ -216,7 +216,7 @@ def test_the_host_may_win_and_what_is_gone_is_left_out(home):
     with tarfile.open(home.dir / "out.tar") as tar:
         assert "d/new" in tar.getnames() and "d/h" not in tar.getnames()
     home.skep("vfs", "grep", "a:w", "new")
-    home.skep("vfs", "apply", "a:w", "--settle", "parent")
+    home.skep("vfs", "apply", "a:w", "--strategy", "ours")
     assert not (base / "d").exists() and diff(home, "a:w") == []
     home.skep("vfs", "put", "a:w", "d/x", "--parents", input="x")
     home.skep("vfs", "rm", "a:w", "d", "--recursive")
@@ -240,9 +240,9 @@ def test_a_base_that_is_gone_is_shown_and_can_be_discarded(home):
     assert diff(home, "a:w")[0] == "U d"
     home.skep("vfs", "apply", "a:w", code=65)
     assert not base.exists()
-    home.skep("vfs", "apply", "a:w", "--settle", "fork", code=66)
+    home.skep("vfs", "apply", "a:w", "--strategy", "theirs", code=66)
     os.rename(home.dir / "elsewhere", base)
-    home.skep("vfs", "apply", "a:w", "--settle", "fork")
+    home.skep("vfs", "apply", "a:w", "--strategy", "theirs")
     assert (base / "f").read_text() == "ours"
 
 
@@ -294,7 +294,7 @@ def test_an_import_joins_directories_of_the_host(home):
     shutil.copytree(new, want, dirs_exist_ok=True)
     for n, source in enumerate(("new", "new.tar", "files.tar")):
         where = "a:n%d" % n
-        home.skep("vfs", "new", where, "--base", base)
+        home.skep("namespace", "create", where, "--lower", base)
         home.skep("vfs", "import", where, home.dir / source)
         out = home.dir / ("out%d" % n)
         home.skep("vfs", "export", where, out)

@@ -89,7 +89,7 @@ def test_a_listing_goes_on_after_the_kernel_dropped_its_cache(home):
 def test_a_merged_directory_is_listed_the_same_way(home):
     agent(home)
     names = files(home.dir / "base", 1200)
-    home.skep("vfs", "new", "a:w", "--base", home.dir / "base")
+    home.skep("namespace", "create", "a:w", "--lower", home.dir / "base")
     at, _ = mount(home, "a:w")
     for i in range(0, 1200, 3):
         os.unlink(at / ("file-%05d" % i))
@@ -104,7 +104,7 @@ def test_the_listing_of_a_snapshot_goes_on_too(home):
     agent(home)
     names = files(home.dir / "src", 800)
     home.skep("vfs", "import", "a", home.dir / "src", "d")
-    home.skep("vfs", "snapshot", "a", "s")
+    home.skep("snapshot", "create", "a", "s")
     home.skep("vfs", "rm", "a", "d", "--recursive")
     at, _ = mount(home, "a:main@s")
     lose_the_cache_midway(at / "d", names)

@@ -21,7 +21,7 @@ def copy_of_mounts(home):
 
 def test_a_mount_that_ends_late_leaves_its_successor_alone(home):
     agent(home)
-    home.skep("vfs", "new", "a:b")
+    home.skep("namespace", "create", "a:b")
     at, first = mount(home)
     (at / "f").write_text("first")
     copy = copy_of_mounts(home)

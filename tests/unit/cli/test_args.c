@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/cli.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,32 +92,132 @@ static void a_word_that_is_nearly_right_is_named(void **state)
 	assert_null(strstr(e.text, "did you mean"));
 }
 
-static void some_flags_have_a_letter(void **state)
+static void options_have_short_forms(void **state)
 {
 	(void)state;
 	assert_int_equal(parse_words("vfs", "grep", "a", "-i", "x", "-l", NULL),
 			 0);
-	assert_int_equal(parse_words("vfs", "grep", "a", "-x", "x", NULL), -1);
-	assert_says("unknown option -x");
-	assert_int_equal(parse_words("vfs", "grep", "a", "-il", "x", NULL), -1);
+	assert_int_equal(parse_words("vfs", "grep", "a", "-il", "x", NULL), 0);
+	assert_non_null(args_option(&args, "ignore-case"));
+	assert_non_null(args_option(&args, "names"));
+	assert_int_equal(parse_words("ps", "-Aqn5", NULL), 0);
+	assert_string_equal(args_option(&args, "limit"), "5");
+	assert_int_equal(
+		parse_words("session", "ls", "-a", "ada", "-n", "7", NULL), 0);
+	assert_string_equal(args_option(&args, "agent"), "ada");
+	assert_string_equal(args_option(&args, "limit"), "7");
+	assert_int_equal(parse_words("session", "ls", "-n", NULL), -1);
+	assert_says("--limit needs a value");
+	assert_int_equal(parse_words("session", "ls", "-nx", NULL), -1);
+	assert_says("--limit");
+	assert_int_equal(parse_words("vfs", "grep", "a", "-ix", "x", NULL), -1);
+	assert_says("unknown option -x in '-ix'");
 	assert_int_equal(parse_words("vfs", "ls", "-i", NULL), -1);
 	assert_int_equal(parse_words("vfs", "grep", "a", "--", "-i", NULL), 0);
-	/* every letter is one of an option that is there */
-	for (size_t i = 0; commands[i]; i++) {
-		const char *l = commands[i]->letters;
+}
 
-		for (; l && *l; l += strcspn(l, " "), l += *l == ' ') {
-			const struct option_spec *o = commands[i]->options;
-			size_t n;
+static void check_option_letters(const struct command *c)
+{
+	const struct option_spec *lists[] = {
+		c->options, command_takes_agent(c) ? agent_option : NULL,
+		global_options};
+	const char *seen[128] = {NULL};
 
-			l += 2;
-			n = strcspn(l, " ");
-			while (o->name &&
-			       (strncmp(o->name, l, n) != 0 || o->name[n]))
-				o++;
-			assert_non_null(o->name);
-			assert_int_equal(o->kind, OPTION_FLAG);
+	for (int i = 0; i < 3; i++)
+		for (const struct option_spec *o = lists[i]; o && o->name;
+		     o++) {
+			int at = o->letter;
+
+			if (at && seen[at])
+				fail_msg("%s: -%c is --%s and --%s", c->name,
+					 at, seen[at], o->name);
+			seen[at] = o->name;
 		}
+}
+
+static const struct option_spec *find_command_option(const struct command *c,
+						     const char *name)
+{
+	for (const struct option_spec *o = c->options; o && o->name; o++)
+		if (!strcmp(o->name, name))
+			return o;
+	return NULL;
+}
+
+/* One name has one short form, and one thing has one name. */
+static void options_mean_the_same_everywhere(void **state)
+{
+	static const struct option_spec same[] = {
+		FLAG('A', "all", ""),
+		OPT_AGENT(""),
+		OPT_FOLLOW(""),
+		OPTION(INT, 'n', "limit", "N", ""),
+		OPT_OUTPUT(""),
+		OPT_QUIET,
+		OPT_YES,
+		FLAG('w', "wait", ""),
+		OPTION(TEXT, 's', "session", "SESSION", ""),
+	};
+
+	(void)state;
+	for (int i = 0; commands[i]; i++) {
+		check_option_letters(commands[i]);
+		for (size_t k = 0; k < sizeof same / sizeof same[0]; k++) {
+			const struct option_spec *o = find_command_option(
+				commands[i], same[k].name);
+
+			if (o && (o->letter != same[k].letter ||
+				  !o->value != !same[k].value ||
+				  (o->value &&
+				   strcmp(o->value, same[k].value) != 0)))
+				fail_msg("%s: --%s is not as elsewhere",
+					 commands[i]->name, o->name);
+		}
+	}
+}
+
+/* A command that has an agent as its argument has no option for it. */
+static void an_agent_is_named_in_one_way(void **state)
+{
+	(void)state;
+	for (int i = 0; commands[i]; i++) {
+		const struct command *c = commands[i];
+		bool positional = c->args && (strstr(c->args, "AGENT") ||
+					      strstr(c->args, "NAMESPACE"));
+
+		if (positional &&
+		    (command_takes_agent(c) || find_command_option(c, "agent")))
+			fail_msg("%s: the agent is an argument and an option",
+				 c->name);
+	}
+}
+
+static void every_placeholder_is_explained(void **state)
+{
+	(void)state;
+	for (int i = 0; commands[i]; i++) {
+		const char *at = commands[i]->args;
+		size_t n;
+
+		for (; at && (at = help_next_placeholder(at, &n)); at += n)
+			if (!placeholder_help(commands[i], at, n))
+				fail_msg("skep %s: %.*s is not explained",
+					 commands[i]->name, (int)n, at);
+	}
+}
+
+/* An explanation of a placeholder that is not in the usage line is stale. */
+static void every_explanation_has_its_placeholder(void **state)
+{
+	(void)state;
+	for (int i = 0; commands[i]; i++) {
+		const struct placeholder *p = commands[i]->arguments;
+
+		for (; p && p->name; p++)
+			if (!commands[i]->args ||
+			    !strstr(commands[i]->args, p->name))
+				fail_msg("skep %s has no %s", commands[i]->name,
+					 p->name);
 	}
 }
 
@@ -233,7 +333,11 @@ int main(void)
 		cmocka_unit_test(the_last_of_two_equal_options_wins),
 		cmocka_unit_test(two_dashes_end_the_options),
 		cmocka_unit_test(a_word_that_is_nearly_right_is_named),
-		cmocka_unit_test(some_flags_have_a_letter),
+		cmocka_unit_test(options_have_short_forms),
+		cmocka_unit_test(options_mean_the_same_everywhere),
+		cmocka_unit_test(an_agent_is_named_in_one_way),
+		cmocka_unit_test(every_placeholder_is_explained),
+		cmocka_unit_test(every_explanation_has_its_placeholder),
 		cmocka_unit_test(an_option_of_another_command_is_unknown),
 		cmocka_unit_test(values_are_checked_for_their_kind),
 		cmocka_unit_test(the_number_of_words_is_checked),

@@ -290,7 +290,7 @@ static void no_two_of_a_line_are_under_way(void **state)
 	assert_int_equal(delivery_want(db, dead.text, DELIVERY_EV_RETRY, NOW,
 				       &row, &mem, &e),
 			 0);
-	assert_int_equal(delivery_want(db, waits.text, DELIVERY_EV_DISMISS, NOW,
+	assert_int_equal(delivery_want(db, waits.text, DELIVERY_EV_DISCARD, NOW,
 				       &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(10, NOW, &more), 0);
@@ -344,7 +344,7 @@ static void what_is_too_old_is_not_sent(void **state)
 	assert_string_equal(rows[0].row.id, next.text);
 }
 
-static void an_operator_can_retry_dismiss_and_resend(void **state)
+static void an_operator_can_retry_discard_and_resend(void **state)
 {
 	struct delivery_taken *rows;
 	struct id id = add_delivery("a", NULL, 1), made;
@@ -361,14 +361,14 @@ static void an_operator_can_retry_dismiss_and_resend(void **state)
 			 1); /* age counts anew */
 	assert_string_equal(rows[0].row.id, id.text);
 	record_event(&rows[0], DELIVERY_EV_ACK, OPT_NONE);
-	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_DISMISS, NOW,
+	assert_int_equal(delivery_want(db, id.text, DELIVERY_EV_DISCARD, NOW,
 				       &row, &mem, &e),
 			 -1);
 	assert_int_equal(e.code, ERR_CONFLICT);
 	assert_int_equal(delivery_resend(db, id.text, NOW, &made, &e), 0);
 	assert_string_not_equal(made.text, id.text);
 	assert_string_equal(get_delivery(made.text).resend_of, id.text);
-	assert_int_equal(delivery_want(db, made.text, DELIVERY_EV_DISMISS, NOW,
+	assert_int_equal(delivery_want(db, made.text, DELIVERY_EV_DISCARD, NOW,
 				       &row, &mem, &e),
 			 0);
 	assert_int_equal(claim_deliveries(1, NOW + 5000, &rows), 0);
@@ -396,12 +396,12 @@ static void the_detail_says_what_was_last_done(void **state)
 	(void)state;
 	claim_deliveries(1, NOW + 1000, &rows);
 	assert_string_equal(get_delivery(id.text).detail, "too old");
-	assert_string_equal(wanted(&id, DELIVERY_EV_DISMISS),
-			    "a person dismissed it; it was dead: too old");
+	assert_string_equal(wanted(&id, DELIVERY_EV_DISCARD),
+			    "a person discarded it; it was dead: too old");
 	assert_string_equal(wanted(&id, DELIVERY_EV_RETRY),
 			    "a person wants it sent again");
-	assert_string_equal(wanted(&id, DELIVERY_EV_DISMISS),
-			    "a person dismissed it");
+	assert_string_equal(wanted(&id, DELIVERY_EV_DISCARD),
+			    "a person discarded it");
 }
 
 static void failed_attempts_are_kept_one_by_one(void **state)
@@ -436,7 +436,7 @@ static void happen(struct delivery_taken *flying, int *n)
 		DELIVERY_EV_ACK, DELIVERY_EV_FAIL, DELIVERY_EV_REFUSE,
 		DELIVERY_EV_LOSE};
 	static const enum delivery_event wants[] = {
-		DELIVERY_EV_RETRY, DELIVERY_EV_DISMISS, DELIVERY_EV_FAIL,
+		DELIVERY_EV_RETRY, DELIVERY_EV_DISCARD, DELIVERY_EV_FAIL,
 		DELIVERY_EV_KEEP,  DELIVERY_EV_ACK,     DELIVERY_EV_EXPIRE};
 	enum delivery_event what = wants[rand() % 6];
 	int k = *n ? rand() % *n : 0;
@@ -457,7 +457,7 @@ static void happen(struct delivery_taken *flying, int *n)
 	if (sql_script_text(db, sql, &mem, &id, &e) || !id[0])
 		return;
 	row = get_delivery(id);
-	if (what == DELIVERY_EV_RETRY || what == DELIVERY_EV_DISMISS)
+	if (what == DELIVERY_EV_RETRY || what == DELIVERY_EV_DISCARD)
 		(void)delivery_want(db, id, what, NOW, &row, &mem, &e);
 	else if (!strcmp(row.state, "unknown"))
 		decide(id, what, what == DELIVERY_EV_FAIL ? NOW : OPT_NONE);
@@ -521,7 +521,7 @@ int main(void)
 		QUEUE(a_claim_has_its_attempt_and_lease_in_the_row),
 		QUEUE(the_answer_to_a_former_attempt_changes_nothing),
 		QUEUE(what_is_too_old_is_not_sent),
-		QUEUE(an_operator_can_retry_dismiss_and_resend),
+		QUEUE(an_operator_can_retry_discard_and_resend),
 		QUEUE(the_detail_says_what_was_last_done),
 		QUEUE(failed_attempts_are_kept_one_by_one),
 		QUEUE(lines_stay_whole_whatever_happens),
