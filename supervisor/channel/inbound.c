@@ -395,7 +395,6 @@ static int retry_message(struct supervisor *s, const char *id, const char *by,
 	return rc ? -1 : 0;
 }
 
-<<<<<<< HEAD
 int inbound_retry(struct supervisor *s, const char *id, const char *by,
 		  struct completion done, struct err *e)
 {
@@ -403,12 +402,8 @@ int inbound_retry(struct supervisor *s, const char *id, const char *by,
 	return txn_try_end(&s->txn, retry_message(s, id, by, done, e), e);
 }
 
-static int dismiss_message(struct supervisor *s, const char *id, const char *by,
+static int discard_message(struct supervisor *s, const char *id, const char *by,
 			   struct completion done, struct err *e)
-=======
-int inbound_discard(struct supervisor *s, const char *id, const char *by,
-		    struct completion done, struct err *e)
->>>>>>> 400854a (wip)
 {
 	struct inbound_ctx t = {.sup = s};
 	int rc = txn_begin(&s->txn, e);
@@ -433,9 +428,9 @@ int inbound_discard(struct supervisor *s, const char *id, const char *by,
 	return rc ? -1 : 0;
 }
 
-int inbound_dismiss(struct supervisor *s, const char *id, const char *by,
+int inbound_discard(struct supervisor *s, const char *id, const char *by,
 		    struct completion done, struct err *e)
 {
 	txn_try_begin(&s->txn);
-	return txn_try_end(&s->txn, dismiss_message(s, id, by, done, e), e);
+	return txn_try_end(&s->txn, discard_message(s, id, by, done, e), e);
 }
