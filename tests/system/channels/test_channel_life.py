@@ -368,7 +368,7 @@ def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
     h.start()
     post(h, "web", "second", "bob")
     said = home.refused(1, "channel", "test", "web", "--timeout", "300ms")
-    assert "left alone until 20" in said and "channel resume web" in said, said
+    assert "asked to wait until 20" in said and "channel resume web" in said, said
     [s] = home.skep("delivery", "stats", "--json").lines
     assert s["due_at"] == held(h) > s["oldest_at"] + 3000000, s
     assert "skep channel resume" in s["note"], s

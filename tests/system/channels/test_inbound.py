@@ -327,8 +327,8 @@ def test_dead_letters_are_listed_retried_and_discarded(home):
     assert home.skep("inbound", "retry", off, "--json").json["changed"]
     settled(h, 1, "pending")
     # how it goes with it is one look away
-    assert "its answer is pending" in home.skep("inbound", "show", off).out
-    lib.eventually(lambda: "its run is succeeded" in home.skep(
+    assert "reply: pending" in home.skep("inbound", "show", off).out
+    lib.eventually(lambda: "run: succeeded" in home.skep(
         "inbound", "show", off).out, 30, "the run's end")
     home.skep("inbound", "discard", big)
     home.refused(65, "inbound", "discard", big)

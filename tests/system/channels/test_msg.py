@@ -31,9 +31,9 @@ def test_sessions_send_each_other_messages(home):
                               "body": {"text": "from a"}}})
     h.until(h.submit("a", session="mine"), "succeeded")
     got = lib.eventually(lambda: h.call(
-        "POST", "/v1/messages/b/s/collect")["items"], 30, "a message")
+        "POST", "/v1/messages/b/s/read")["items"], 30, "a message")
     assert [(m["sender"], m["body"]) for m in got] == [("a/mine", "from a")]
-    assert h.call("POST", "/v1/messages/b/s/collect")["items"] == []
+    assert h.call("POST", "/v1/messages/b/s/read")["items"] == []
     for who in "abc":
         h.call("PUT", "/v1/rooms/all/%s/main" % who)
     h.call("POST", "/v1/messages", {"room": "all", "sender": "a/main",
@@ -43,7 +43,7 @@ def test_sessions_send_each_other_messages(home):
     h.kill()
     h.start()
     assert unread(h, "all") == want
-    assert len(h.call("POST", "/v1/messages/c/main/collect")["items"]) == 1
+    assert len(h.call("POST", "/v1/messages/c/main/read")["items"]) == 1
     assert unread(h, "all") == dict(want, **{}) | {("c", "main"): 0}
     h.down()
 
@@ -52,17 +52,17 @@ def test_a_message_is_received_until_it_is_acknowledged(home):
     h = crew(home, "b", "c")
     for text in ("one", "two"):
         h.call("POST", "/v1/messages", {"to": "b/s", "text": text})
-    first = home.skep("msg", "receive", "b", "s", "--json").json["id"]
+    first = home.skep("msg", "receive", "b/s", "--json").json["id"]
     h.kill()  # whoever had it may have died: it is there again
     h.start()
-    again = home.skep("msg", "receive", "b", "s", "--json").json
+    again = home.skep("msg", "receive", "b/s", "--json").json
     assert (again["id"], again["body"]) == (first, "one")
-    second = home.skep("msg", "receive", "b", "s", "--ack", first, "--json").json
+    second = home.skep("msg", "receive", "b/s", "--ack", first, "--json").json
     assert second["body"] == "two"
-    assert home.skep("msg", "receive", "b", "s", "--ack", second["id"],
+    assert home.skep("msg", "receive", "b/s", "--ack", second["id"],
                      "--json").out.strip() == ""
-    home.refused(66, "msg", "receive", "b", "s", "--ack", "msg_nobody")
-    home.refused(66, "msg", "receive", "c", "s", "--ack", first)
+    home.refused(66, "msg", "receive", "b/s", "--ack", "msg_nobody")
+    home.refused(66, "msg", "receive", "c/s", "--ack", first)
     h.down()
 
 
@@ -78,7 +78,7 @@ def test_each_member_gets_each_message_once_however_many_collect(home):
 
     def collect(who):
         return [(who, m["body"]) for m in h.call(
-            "POST", "/v1/messages/%s/main/collect?limit=3" % who)["items"]]
+            "POST", "/v1/messages/%s/main/read?limit=3" % who)["items"]]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         # each is sent twice, and there are four collectors of each member
         made = [pool.submit(send, i % sent) for i in range(2 * sent)]

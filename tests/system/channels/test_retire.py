@@ -141,8 +141,8 @@ def test_messages_between_sessions_go_when_all_have_read_them(home):
     assert len(home.skep("msg", "read", "ann/main", "--json").lines) == 3
     home.refused(64, "msg", "receive", "bob/main", "main")
     home.skep("msg", "receive", "bob/main")
-    first = home.skep("msg", "receive", "bob", "main", "--json").lines[0]["id"]
-    home.skep("msg", "receive", "bob", "main", "--ack", first)
+    first = home.skep("msg", "receive", "bob/main", "--json").lines[0]["id"]
+    home.skep("msg", "receive", "bob/main", "--ack", first)
     home.execute(home.control, "UPDATE message SET created_at = 1")
     home.execute(home.control, "UPDATE message_to SET read_at = 1 WHERE read_at > 0"
                  " AND message IN (SELECT id FROM message WHERE room IS NOT NULL)")
@@ -155,7 +155,7 @@ def test_messages_between_sessions_go_when_all_have_read_them(home):
     h = keep(home, keep="7d")
     home.execute(home.control, "UPDATE message_to SET read_at = 1 WHERE read_at > 0")
     lib.eventually(lambda: one(home, "SELECT count(*) FROM message") == 1, 30, "skepd")
-    assert home.skep("msg", "receive", "bob", "main", "--json").lines[0]["body"] == \
+    assert home.skep("msg", "receive", "bob/main", "--json").lines[0]["body"] == \
         "one has not read it"
     h.down()
 

@@ -10,7 +10,6 @@ def lists(home):
 
 
 def test_an_empty_list_says_so(home):
-    assert "no agents" in home.refused(66, "session", "ls")
     home.skep("agent", "add", "a", "--driver", "script")
     home.skep("vfs", "rm", "a", "nothing", code=None)  # creates the database
     full = {("agent", "ls"), ("namespace", "ls")}
@@ -41,6 +40,8 @@ def test_a_missing_default_agent_is_named(home):
     said = home.refused(66, "session", "ls")
     assert "no default agent" in said and "--agent b" in said, said
     assert "agent 'b'" in home.skep("session", "ls", "-a", "b").err
+    home.skep("agent", "rm", "b")
+    assert "there are no agents" in home.refused(66, "session", "ls")
 
 
 def test_failures_have_a_title_of_their_own(home):

@@ -269,7 +269,7 @@ def ask_channels(host, call):
         host, "/v1/deliveries?channel=c"), {})
     call("DELETE", "/v1/channels/c/bindings", {"peer": "p"})
     call("POST", "/v1/messages", {"to": "a/s", "sender": "b/s", "text": "x"})
-    call("POST", "/v1/messages/a/s/collect", {})
+    call("POST", "/v1/messages/a/s/read", {})
     call("POST", "/v1/messages/a/s/receive?wait=1", {})
     call("PUT", "/v1/rooms/r/a/s", {})
     call("DELETE", "/v1/rooms/r/a/s")

@@ -131,7 +131,7 @@ def on_small_disk(home, size, text, code=0):
 def test_a_full_disk_fails_a_backup_and_leaves_no_half(home):
     fill(home, "ann", "bob")
     said = on_small_disk(home, "500k", """
-        "$SKEP" backup create $SMALL/b.tar && exit 9
+        "$SKEP" backup create -o $SMALL/b.tar && exit 9
         test $? = 74
         ls -A $SMALL
     """)
@@ -226,7 +226,7 @@ def test_a_full_disk_stops_a_prune_and_a_vacuum_without_loss(home):
         "$SKEP" agent set ann --file $SMALL/home/agents/ann/agent.sqlite >/dev/null
         head -c 3000k /dev/zero >$SMALL/filler 2>/dev/null || true
         "$SKEP" state prune --keep-n 0 && exit 9
-        "$SKEP" state vacuum --only ann && exit 8
+        "$SKEP" state vacuum --agent ann && exit 8
         rm $SMALL/filler
         "$SKEP" state prune --keep-n 0 --json
         "$SKEP" session ls --agent ann --json
@@ -271,10 +271,10 @@ def test_a_disk_that_becomes_full_anywhere_in_the_middle(home):
         try vacuum "$SKEP" state vacuum
         try slices "$SKEP" state vacuum --incremental
         try null "$SKEP" state redact --keep-days 1
-        try backup "$SKEP" backup create $SMALL/b.tar
+        try backup "$SKEP" backup create -o $SMALL/b.tar
         try restore "$SKEP" backup restore b.tar --to $SMALL/new
         try over "$SKEP" backup restore b.tar
-        try activate "$SKEP" backup restore b.tar --agents ann --activate
+        try activate "$SKEP" backup restore b.tar --agent ann --activate
     """)
     for name in ("prune", "vacuum", "null", "backup", "restore", "over", "activate"):
         line = [x for x in said.splitlines() if x.startswith(name + " failed")]

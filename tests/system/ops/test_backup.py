@@ -80,7 +80,7 @@ def test_a_backup_comes_back_the_same(home):
     before = rows(home, home.agent_db("ann"))
     for name, more in (("a.tar", ()), ("b.tar.zst", ("--zstd",))):
         path = create(home, name, *more)
-        assert "whole" in home.skep("backup", "verify", path).out
+        assert "complete" in home.skep("backup", "verify", path).out
         to = home.dir / ("new-" + name)
         home.skep("backup", "restore", path, "--to", to)
         new = at(home, to)
@@ -97,7 +97,7 @@ def test_a_backup_comes_back_the_same(home):
 def test_through_a_pipe(home):
     fill(home, "ann")
     raw = home.skep("backup", "create", "-o", "-").raw
-    assert "whole" in home.skep("backup", "verify", "-", input=raw).out
+    assert "complete" in home.skep("backup", "verify", "-", input=raw).out
     home.skep("backup", "restore", "-", "--to", home.dir / "new", input=raw)
     assert at(home, home.dir / "new").agent_db("ann").exists()
     assert home.skep("backup", "ls", "--json").lines[0]["path"] is None

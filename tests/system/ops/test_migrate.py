@@ -233,7 +233,7 @@ def found(home, *more, code=0):
 
 
 def test_the_doctor_finds_state_of_others_and_imports_it(home):
-    """One implementation: what doctor --fix does is what migrate apply does."""
+    """One implementation: what doctor --fix does is what import apply does."""
     claw, flock = home.dir / ".openclaw", home.dir / "w" / "hiro"
     want = {str(claw): foreign.openclaw_files(claw), str(flock): foreign.hiro(flock)}
     (home.dir / ".clawdbot").symlink_to(claw)

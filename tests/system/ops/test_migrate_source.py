@@ -157,7 +157,7 @@ def test_a_source_on_a_medium_that_cannot_be_written(home):
     said = on_small_disk(home, "4m", """
         cp -r source $SMALL/source
         mount -o remount,ro $SMALL
-        "$SKEP" migrate apply $SMALL/source --yes --json
+        "$SKEP" import apply $SMALL/source --yes --json
     """)
     assert '"target":"work/agent:work:tg"' in said and '"state":"imported"' in said, said
     assert len(events(home, "work/agent:work:tg")) == 5
@@ -391,12 +391,12 @@ def test_a_full_disk_stops_a_migration_and_the_next_finishes_it(home):
         said = on_small_disk(home, size, """
             export SKEP_HOME=$SMALL/home TMPDIR=/tmp
             code=0
-            "$SKEP" migrate apply source --yes --delete-source --dangerously-skip-backup \\
+            "$SKEP" import apply source --yes --delete-source --dangerously-skip-backup \\
                 --json >$HOME/said 2>&1 || code=$?
             echo "first $code"
             mount -o remount,size=64m $SMALL
             test $code = 0 ||
-                "$SKEP" migrate apply source --yes --dangerously-skip-backup >$HOME/again
+                "$SKEP" import apply source --yes --dangerously-skip-backup >$HOME/again
             "$SKEP" state stats >/dev/null
             rm -rf $HOME/kept; cp -r $SMALL/home $HOME/kept
         """)
