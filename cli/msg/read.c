@@ -7,8 +7,8 @@ static int msg_read(struct cli *cli, struct err *e)
 
 	if (address_arg(cli, 0, &t, e))
 		return -1;
-	path = arena_printf(&cli->arena,
-			    "/v1/messages/%s/%s/read?limit=%lld", t.agent,
+	path = arena_printf(&cli->arena, "/v1/messages/%s/%s/read?limit=%lld",
+			    t.agent,
 			    url_text(cli, t.session ? t.session : "main"),
 			    (long long)cli_number(cli, "limit", 100));
 	return print_messages(cli, path, e) < 0 ? -1 : 0;

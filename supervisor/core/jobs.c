@@ -23,7 +23,9 @@ static const struct job_kind {
 	{"backup",
 	 {"backup", "create", "--scheduled", NULL},
 	 offsetof(struct config, backup_every)},
-	{"maintain", {"state", "maintain", NULL}, offsetof(struct config, state_tend)},
+	{"maintain",
+	 {"state", "maintain", NULL},
+	 offsetof(struct config, state_tend)},
 };
 
 static int64_t every(const struct jobs *k, int job)
