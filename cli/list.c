@@ -1,5 +1,7 @@
 #include "cli/list.h"
 
+#include "lib/base/text.h"
+
 #include <string.h>
 
 static const struct field *first_column(const struct cli_list *l)
@@ -25,7 +27,7 @@ static void keep_cursor(struct cli_list *l, const void *row)
 		return;
 	}
 	output_cell(&cell, first_column(l), row);
-	snprintf(l->last, sizeof l->last, "%s", cell.p);
+	text_fit(l->last, sizeof l->last, cell.p);
 	buf_fini(&cell);
 }
 

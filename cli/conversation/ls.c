@@ -1,5 +1,6 @@
 #include "cli/list.h"
 
+#include "lib/base/text.h"
 #include "schema/control/channel/channel.h"
 #include "schema/control/cursor.h"
 
@@ -7,7 +8,8 @@ static void cursor_of(const void *arg, char out[64])
 {
 	const struct conversation_row *row = arg;
 
-	snprintf(out, 64, "%lld.%s", (long long)row->last_message_at, row->id);
+	text_printf(out, 64, "%lld.%s", (long long)row->last_message_at,
+		    row->id);
 }
 
 static int conversation_ls(struct cli *cli, struct err *e)

@@ -6,6 +6,7 @@
 #include "schema/config.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Text for roff: no line may begin with a dot or quote, '-' is a minus. */
@@ -107,14 +108,15 @@ static bool is_of(const struct command *c, const char *noun)
 	return !strncmp(c->name, noun, n) && c->name[n] == ' ';
 }
 
-/* Lines that start with a blank are examples. */
+/* Lines that start with a blank are examples, and with a tab items of a list. */
 static void paragraphs(FILE *to, const char *s)
 {
 	while (*s) {
 		size_t n = strcspn(s, "\n");
-		char one[4096];
+		char *one = strndup(s, n);
 
-		snprintf(one, sizeof one, "%.*s", (int)n, s);
+		if (!one)
+			abort();
 		fputs(*s == ' '    ? ".nf\n"
 		      : *s == '\t' ? ".br\n"
 		      : *s == '\n' ? ".PP\n"
@@ -123,6 +125,7 @@ static void paragraphs(FILE *to, const char *s)
 		if (n)
 			line(to, one + (*one == '\t'));
 		fputs(*s == ' ' ? ".fi\n" : "", to);
+		free(one);
 		s += n + (s[n] == '\n');
 	}
 }
