@@ -22,7 +22,7 @@ done | LC_ALL=C awk '
 		}
 	}
 	{ for (path = $0; path != ""; path = directory(path)) there[path] = 1 }
-	/^\./ || /^cli\// || /^tests\/fuzz\/corpus\// || !/\// { next }
+	/^\./ || /^tests\/fuzz\/corpus\// || !/\// { next }
 	/\/README\.md$/ { sub(/\/README\.md$/, ""); readme[$0] = 1; next }
 	/\.(c|h|def|sql|py|sh|js|mjs|cmake)$/ {
 		path = directory($0)
