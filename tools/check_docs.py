@@ -21,7 +21,7 @@ files = set(subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd
             .stdout.split("\n"))
 sources = {}
 problems = []
-WIDE = {"README.md", "CONTRIBUTING.md", "docs/DRIVERS.md"}
+WIDE = {"README.md", "docs/DRIVERS.md"}
 
 
 def defines(path, name):
@@ -60,7 +60,7 @@ def check(doc):
             check_functions(where, line, re.findall(r"`(\w+)\(\)`", line))
 
 
-for document in ["README.md", "CONTRIBUTING.md", *sorted(
+for document in ["README.md", *sorted(
         f for f in files if f.startswith("docs/") and f.endswith(".md"))]:
     if (ROOT / document).exists():
         check(document)
