@@ -68,7 +68,7 @@ void *arena_alloc(struct arena *a, size_t n)
 	void *p;
 
 	if (n > SIZE_MAX / 2)
-		abort(); /* a size that went wrong, not a thing to store */
+		abort(); /* a corrupt size, not a real allocation */
 	if (!b || b->size - b->used < need) {
 		b = block_new(need > BLOCK_BYTES ? need : BLOCK_BYTES);
 		b->next = a->blocks;

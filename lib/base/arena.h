@@ -4,9 +4,10 @@
 #include <stddef.h>
 
 /*
- * Memory of one lifetime: a request, a turn of the loop, a command. Everything
- * taken from an arena is freed at once by arena_fini, or made free for reuse
- * by arena_reset. Meant for small things of known size; aborts without memory.
+ * Memory with one lifetime: a request, a turn of the loop, a command.
+ * arena_fini frees everything that was allocated from an arena; arena_reset
+ * makes it reusable. Meant for small objects of known size. Aborts when out of
+ * memory.
  */
 struct arena {
 	struct arena_block *blocks;
@@ -14,7 +15,7 @@ struct arena {
 };
 
 void arena_fini(struct arena *a);  /* an all-zero arena is a valid empty one */
-void arena_reset(struct arena *a); /* keeps one block for the next round */
+void arena_reset(struct arena *a); /* keeps one block for reuse */
 
 void *arena_alloc(struct arena *a, size_t n); /* zeroed, aligned for anything */
 void *arena_copy(struct arena *a, const void *p, size_t n);

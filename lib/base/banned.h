@@ -1,5 +1,5 @@
-/* Included before every file: functions that are easy to get wrong do not
- * compile. Each has a better one beside it. */
+/* Included before every file: functions that are easy to misuse do not compile.
+ * Each comment names the replacement. */
 #ifndef LIB_BASE_BANNED_H
 #define LIB_BASE_BANNED_H
 
@@ -10,7 +10,7 @@
 
 /* snprintf, or a struct buf */
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
-/* text_i64 in lib/base/text.h: they cannot tell 0 from rubbish */
+/* text_i64 in lib/base/text.h: these cannot distinguish 0 from an error */
 #pragma GCC poison atoi atol atoll
 /* not reentrant: strtok_r, localtime_r, gmtime_r */
 #pragma GCC poison strtok localtime gmtime asctime

@@ -8,10 +8,10 @@
 
 /*
  * A growing run of bytes with a ceiling. p is always NUL-terminated, so that
- * text can be read in place. Going over the ceiling sets `over` and changes
- * nothing; adding to a buffer that is over is a no-op, so a long chain of
- * adds is checked once at its end, by buf_ok(). Running out of memory below
- * the ceiling aborts: choose ceilings that fit in memory.
+ * text can be read in place. An add that would exceed the ceiling sets `over`
+ * and changes nothing, and so does every later add. So a chain of adds is
+ * checked once at its end, by buf_ok(). Running out of memory below the ceiling
+ * aborts: choose ceilings that fit in memory.
  */
 struct buf {
 	char *p;
@@ -26,7 +26,7 @@ struct buf {
 		.p = buf_empty, .max = (max_bytes) \
 	}
 
-extern char buf_empty[1]; /* what p is before the first add */
+extern char buf_empty[1]; /* value of p before the first add */
 
 void buf_init(struct buf *b, size_t max);
 void buf_fini(struct buf *b);  /* frees; the buffer can be used again */
@@ -41,12 +41,13 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 
-/* Room for n more bytes at the end, to read into; then buf_grew. NULL: over. */
+/* Room for n more bytes at the end, to read into; then call buf_grew. NULL if
+ * that exceeds the ceiling. */
 char *buf_room(struct buf *b, size_t n);
 void buf_grew(struct buf *b, size_t n);
 void buf_drop(struct buf *b, size_t n); /* removes n bytes at the front */
 
-/* -1 with ERR_TOOBIG, naming `what`, when the ceiling was hit. */
+/* -1 with ERR_TOOBIG, naming `what`, if the ceiling was exceeded. */
 int buf_ok(const struct buf *b, const char *what, struct err *e);
 
 #endif

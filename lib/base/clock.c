@@ -66,8 +66,8 @@ void clock_set(int64_t ms)
 	atomic_store(&standing_ms, ms);
 }
 
-/* By hand: every log line and message has one, and strftime with a snprintf is
- * ten times the work. */
+/* Written by hand: every log line and message has one, and strftime with
+ * snprintf is ten times slower. */
 static char *put_number(char *at, int value, int digits, char after)
 {
 	for (int i = digits; i-- > 0; value /= 10)

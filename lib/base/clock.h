@@ -8,9 +8,9 @@
  * clock_now(); waiting and measuring use clock_mono_ns(), which never jumps.
  *
  * clock_hold makes clock_now() of this process independent of the system's
- * clock: it counts on from boot with an offset. A process whose rows hold
- * deadlines follows a change of the system's clock when it has moved them
- * (supervisor/core/clock_change.c).
+ * clock: it counts from boot plus an offset. A process whose rows contain
+ * deadlines follows a change of the system's clock after it has moved the
+ * deadlines (supervisor/core/clock_change.c).
  */
 int64_t clock_now(void);     /* milliseconds since 1970 */
 int64_t clock_now_ns(void);  /* nanoseconds since 1970 */
@@ -18,11 +18,11 @@ int64_t clock_mono_ns(void); /* nanoseconds since some moment before start */
 int64_t clock_cpu_ns(void);  /* CPU time of this thread */
 
 int64_t clock_offset(void); /* of the system's clock: ms from boot to 1970 */
-int64_t clock_held(void);   /* the offset that clock_now() has */
+int64_t clock_held(void);   /* the offset that clock_now() uses */
 void clock_hold(int64_t offset);
 
-/* Tests: from now on clock_now() and clock_now_ns() stand at `ms` until set
- * again; a negative value gives the real clock back. */
+/* Tests: clock_now() and clock_now_ns() return `ms` until it is set again; a
+ * negative value restores the real clock. */
 void clock_set(int64_t ms);
 
 /* "2026-11-16T03:16:00.123Z" into out, which holds CLOCK_TEXT bytes. */

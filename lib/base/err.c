@@ -31,7 +31,7 @@ static void format_text(struct err *e, const char *fmt, va_list ap)
 	if (vsnprintf(e->text, sizeof e->text, fmt, ap) >= (int)sizeof e->text)
 		text_mark_cut(e->text, sizeof e->text);
 	else
-		text_end_whole(e->text); /* of a precision in the format */
+		text_end_whole(e->text); /* a precision may have cut it */
 }
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
@@ -45,7 +45,7 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	return -1;
 }
 
-/* Appends ": text" behind a context that was just printed into e->text. */
+/* Appends ": text" to the context that was just printed into e->text. */
 static void append_reason(struct err *e, const char *reason)
 {
 	size_t n = strlen(e->text);

@@ -4,10 +4,11 @@
 #include <stdbool.h>
 
 /*
- * One failure, held by whoever will report it. A function that can fail takes
- * a `struct err *` last and returns 0, or -1 with *e filled; on success *e is
- * left alone. The text stands by itself: show it to a person as it is, once,
- * at an edge (CLI, HTTP, log, FUSE). Programmer errors are assert, not err.
+ * One failure, held by the caller that reports it. A function that can fail
+ * takes a `struct err *` as its last parameter and returns 0, or -1 with *e
+ * filled; on success *e is unchanged. The text is complete: show it to a person
+ * as it is, once, at an edge (CLI, HTTP, log, FUSE). Programmer errors are
+ * assert, not err.
  */
 enum err_code {
 #define ERR(name, http, exit, sys, retry, word) ERR_##name,
@@ -21,15 +22,16 @@ struct err {
 	char text[480];
 };
 
-/* Fills *e and returns -1, so a failing path is `return err_set(...)`. */
+/* Fills *e and returns -1, so that a failing path is `return err_set(...)`. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " before the text already in *e. Returns -1. */
+/* Prepends "context: " to the text in *e. Returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* "context: strerror(errno)", with the code that fits errno. Returns -1. */
+/* "context: strerror(errno)", with the code that corresponds to errno. Returns
+ * -1. */
 int err_errno_set(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -40,7 +42,7 @@ int err_exit_status(enum err_code code);
 int err_errno(enum err_code code); /* for FUSE, positive */
 bool err_is_retryable(enum err_code code);
 
-/* The code whose name this is, or ERR_INTERNAL for a name that is not known. */
+/* The code with this name, or ERR_INTERNAL for an unknown name. */
 enum err_code err_from_name(const char *name);
 enum err_code err_from_errno(int sys);
 

@@ -1,8 +1,8 @@
 /*
- * The plain functions of libcrypto, not its EVP interface: that one loads a
- * provider at its first use, which costs every process 2 MB and a millisecond,
- * and a search by name with every hash. They are deprecated only to make people
- * choose EVP for its choice of algorithms; we have chosen.
+ * The plain functions of libcrypto, not its EVP interface: EVP loads a provider
+ * at its first use, which costs every process 2 MB and a millisecond, and looks
+ * the algorithm up by name for every hash. The plain functions are deprecated
+ * in favour of EVP's choice of algorithms, which we do not need.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "lib/base/hash.h"

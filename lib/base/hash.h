@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* SHA-256, in one go or piece by piece, as 64 lower-case hex digits. */
-#define HASH_HEX 65 /* with the NUL */
+/* SHA-256, of one buffer or incrementally, as 64 lower-case hex digits. */
+#define HASH_HEX 65 /* including the NUL */
 
 struct hash; /* heap object over OpenSSL's SHA-256 */
 

@@ -26,7 +26,7 @@ void id_random(void *out, unsigned n)
 		ssize_t got = getrandom(p, n, 0);
 
 		if (got < 0 && errno != EINTR)
-			abort(); /* no kernel that we run on does this */
+			abort(); /* does not happen on any supported kernel */
 		if (got > 0) {
 			p += got;
 			n -= (unsigned)got;
@@ -34,9 +34,9 @@ void id_random(void *out, unsigned n)
 	}
 }
 
-/* To ask the kernel for chance costs more than all the rest of an id: it is
- * asked for many at a time. Each thread has its own, and a copy of the process,
- * however it was made, starts anew, or it would give out the same ones. */
+/* A system call for random bytes costs more than the rest of an id, so they are
+ * fetched in batches. Each thread has its own batch. A forked process starts
+ * with an empty one; otherwise it would produce the same ids. */
 #define NOISE_AT_ONCE 32
 
 static uint64_t next_noise(void)
@@ -56,7 +56,7 @@ static uint64_t next_noise(void)
 	return pool.noise[--pool.left];
 }
 
-/* Nanoseconds, never the same twice in one process. */
+/* Nanoseconds, strictly increasing within a process. */
 static uint64_t next_tick(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,7 +77,7 @@ static void put_digits(char *out, uint64_t v, int bits)
 }
 
 /*
- * 26 digits hold 130 bits. The first 14 (70 bits) carry the 68 bits of time,
+ * 26 digits have 130 bits. The first 14 (70 bits) contain the 68 bits of time,
  * the last 12 (60 bits) the random ones.
  */
 struct id id_new(enum id_kind kind)

@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * Ids: a prefix that says what kind, then 26 characters of base 32 (digits and
- * lower-case letters without i, l, o, u). 128 bits: 48 of milliseconds, 20 of
- * nanoseconds within it (moved up by one when a process asks twice in the same
- * nanosecond), 60 random. So plain string comparison sorts ids by the moment
- * at which they were made, within a process always, and between processes of
- * one host whenever one id was made before the other was asked for. The time
- * wraps in the year 10889.
+ * Ids: a prefix for the kind, then 26 characters of base 32 (digits and
+ * lower-case letters without i, l, o, u). They have 128 bits: 48 of
+ * milliseconds, 20 of nanoseconds within the millisecond (incremented if a
+ * process asks twice in the same nanosecond), 60 random. Plain string
+ * comparison therefore sorts ids by creation time: always within a process, and
+ * between processes of one host whenever one id existed before the other was
+ * requested. The time wraps in the year 10889.
  */
 enum id_kind {
 #define ID(name, prefix) ID_##name,
@@ -21,7 +21,7 @@ enum id_kind {
 };
 
 #define ID_BODY 26
-#define ID_SIZE (3 + 1 + ID_BODY + 1) /* with the NUL */
+#define ID_SIZE (3 + 1 + ID_BODY + 1) /* including the NUL */
 
 struct id {
 	char text[ID_SIZE];

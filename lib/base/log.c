@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 4096 /* a longer line is cut, never split */
+#define LINE_MAX_BYTES 4096 /* a longer line is truncated, never split */
 
 static struct {
 	const char *prog;
@@ -50,7 +50,7 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-/* One character, or one byte of what is none; returns its bytes. */
+/* Appends one character, or one invalid byte; returns its length. */
 static size_t add_escaped(struct buf *line, const char *s)
 {
 	unsigned char c = (unsigned char)*s;
@@ -69,7 +69,7 @@ static size_t add_escaped(struct buf *line, const char *s)
 	return len == 0 || control ? 1 : len;
 }
 
-/* True if the line was full before the closing quote. */
+/* True if the line is full before the closing quote. */
 static bool add_quoted(struct buf *line, const char *s)
 {
 	if (buf_addc(line, '"'))
@@ -99,7 +99,7 @@ static void write_line(int fd, const char *p, size_t n)
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put <= 0)
-			return; /* nowhere left to complain to */
+			return; /* there is nowhere to report it */
 		p += put;
 		n -= (size_t)put;
 	}
@@ -109,7 +109,7 @@ void log_write(enum log_level level, const struct log_field *fields)
 {
 	struct buf line = BUF_MAX(LINE_MAX_BYTES);
 	int saved = errno;
-	bool open = false; /* a quote, when the line was full */
+	bool open = false; /* an open quote in a full line */
 	char when[CLOCK_TEXT];
 
 	if (level < sink.least)

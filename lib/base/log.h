@@ -9,8 +9,8 @@
  *   log_info(LT("msg", "worker started"), LT("run", id), LI("pid", pid));
  *   ts=2026-11-16T03:16:00.123Z level=info prog=skepd msg="worker started" run=…
  *
- * Values are quoted and escaped, so that no value can forge a line. A line is
- * one write(2): lines of several processes never mix. Never log secrets.
+ * Values are quoted and escaped, so no value can forge a line. A line is one
+ * write(2), so lines of several processes do not mix. Never log secrets.
  */
 enum log_level {
 	LOG_LEVEL_DEBUG,
@@ -21,7 +21,7 @@ enum log_level {
 
 struct log_field {
 	const char *key;
-	const char *text; /* NULL: the number */
+	const char *text; /* NULL: use the number */
 	int64_t number;
 };
 
@@ -45,14 +45,14 @@ static inline const char *log_or_dash(const char *text)
 #define log_warn(...)  log_write(LOG_LEVEL_WARN, LOG_FIELDS_(__VA_ARGS__))
 #define log_error(...) log_write(LOG_LEVEL_ERROR, LOG_FIELDS_(__VA_ARGS__))
 
-/* prog is borrowed and stands in each line; below `least` nothing is written;
- * fd -1 is stderr. */
+/* prog is borrowed and appears in each line. Levels below `least` are not
+ * written. fd -1 is stderr. */
 void log_setup(const char *prog, enum log_level least, int fd);
 
-/* "debug", "info", "warn", "error"; -1 for any other word. */
+/* "debug", "info", "warn", "error"; -1 for anything else. */
 int log_level_from(const char *word);
 
-/* Fields end with one whose key is NULL. */
+/* The last field has a NULL key. */
 void log_write(enum log_level level, const struct log_field *fields);
 
 #endif

@@ -1,4 +1,4 @@
-/* The candidate that the fewest typing mistakes lead to. */
+/* The candidate with the fewest typing errors. */
 #include "lib/base/nearest.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ void nearest_offer(struct nearest *n, const char *candidate)
 	unsigned d = distance(n->word, candidate);
 
 	if (len >= 2 && !strncmp(n->word, candidate, len))
-		d = 1; /* a beginning is no mistake, only impatience */
+		d = 1; /* a prefix is an abbreviation, not a typo */
 	if (d < n->distance) {
 		n->distance = d;
 		n->best = candidate;

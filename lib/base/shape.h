@@ -7,10 +7,10 @@
 #include <string.h>
 
 /*
- * A shape states the fields of a struct once. SQL, JSON, wire messages and
- * tables on a terminal all read shapes, so none of them has code per struct.
- * Text and blobs in a shaped struct are borrowed: whoever filled the struct
- * says for how long.
+ * A shape lists the fields of a struct once. SQL, JSON, IPC messages and tables
+ * on a terminal all use shapes, so none of them has code per struct. Text and
+ * blobs in a shaped struct are borrowed; the function that fills the struct
+ * documents for how long.
  *
  * Shapes of database rows are generated from the .sql files (tools/sqlgen.c);
  * others are written with SHAPE_DECLARE and SHAPE_DEFINE.
@@ -87,7 +87,7 @@ static inline void *field_out(const struct field *f, void *obj)
 	return (char *)obj + f->offset;
 }
 
-/* The field whose name is the first n bytes; NULL: it has none such. */
+/* The field with the first n bytes of this name, or NULL. */
 static inline const struct field *shape_field(const struct shape *s,
 					      const char *name, size_t n)
 {

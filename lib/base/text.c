@@ -104,7 +104,7 @@ void text_clean(char *s)
 			*s = '?';
 			len = 1;
 		} else if (c < ' ' || c == 0x7f || (c == 0xc2 && d < 0xa0)) {
-			memset(s, ' ', len); /* C1 has two bytes */
+			memset(s, ' ', len); /* C1 characters have two bytes */
 		}
 		s += len;
 		n -= len;

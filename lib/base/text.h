@@ -6,34 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Checking and reading of text that comes from outside. */
+/* Validating and parsing text from outside. */
 
 bool text_is_utf8(const char *p, size_t n);
 size_t text_utf8_char(const char *s, size_t n); /* bytes of the first character,
 						 * 0 if it is not valid */
-/* After a cut at a byte: takes away what is left of a character at the end. */
+/* After a cut at a byte: removes an incomplete character at the end. */
 void text_end_whole(char *s);
 
-/* Copies a text for people into `size` bytes (at least 4). One that does not fit
- * ends in "…", behind a whole character. */
+/* Copies a text for people into `size` bytes (at least 4). A text that does not
+ * fit ends in "…", after a whole character. */
 void text_fit(char *out, size_t size, const char *s);
 
-/* Prints such a text. */
+/* The same with a format. */
 void text_printf(char *out, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for a text that was printed there and cut off at a byte. */
+/* The same for a text that was already printed there and cut off at a byte. */
 void text_mark_cut(char *s, size_t size);
 
-/* Words of another's, to be kept as text: bytes that are no UTF-8 become '?',
- * control characters blanks. */
+/* Cleans foreign text for storage: invalid UTF-8 becomes '?', control
+ * characters become blanks. */
 void text_clean(char *s);
 
-/* Where the last `lines` lines of the text begin. */
+/* The start of the last `lines` lines of the text. */
 const char *text_last_lines(const char *p, size_t n, int64_t lines);
 
-/* A short printable picture of any bytes, for messages: control characters and
- * bad UTF-8 are escaped, long text is cut with "…". Use as quoted(name).text */
+/* A short printable form of any bytes, for messages: control characters and
+ * invalid UTF-8 are escaped, long text is cut with "…". Use as
+ * quoted(name).text */
 struct quoted {
 	char text[96];
 };
@@ -48,16 +49,17 @@ struct quoted quotedn(const char *p, size_t n);
  */
 int text_check_name(const char *what, const char *name, struct err *e);
 
-/* Keys of sessions, idempotency keys, tags: 1 to max bytes of UTF-8 with no
- * control characters. */
+/* Session keys, idempotency keys, tags: 1 to max bytes of UTF-8 without control
+ * characters. */
 int text_check_key(const char *what, const char *key, size_t max,
 		   struct err *e);
 
-/* Is `word` one of "a|b|c"? ERR_USAGE with the list if not. */
+/* Whether `word` is one of "a|b|c"; otherwise ERR_USAGE with the list. */
 int text_check_word(const char *what, const char *list, const char *word,
 		    struct err *e);
 
-/* The whole text must be the value; -1 with ERR_USAGE naming `what`. */
+/* The whole text must be the value; otherwise -1 with ERR_USAGE naming
+ * `what`. */
 int text_i64(const char *what, const char *s, int64_t min, int64_t max,
 	     int64_t *out, struct err *e);
 int text_bytes(const char *what, const char *s, int64_t *out,

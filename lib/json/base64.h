@@ -8,8 +8,8 @@
 /* Base 64 with padding (RFC 4648). */
 void base64_add(struct buf *b, const void *p, size_t n);
 
-/* Adds the bytes that n characters stand for; white space is passed over. -1
- * with ERR_INVALID when they are not base 64, ERR_TOOBIG over b's ceiling. */
+/* Appends the decoded bytes of n characters; white space is skipped. -1 with
+ * ERR_INVALID if they are not base 64, ERR_TOOBIG over b's ceiling. */
 int base64_decode(struct buf *b, const char *text, size_t n, struct err *e);
 
 #endif

@@ -39,10 +39,10 @@ static const char *skip_digits(const char *p, const char *end)
 }
 
 /*
- * What cJSON lets through and others, SQLite among them, do not: bytes that are
- * not UTF-8, raw control characters, numbers like 01 or 1., \u without
- * four digits. The first such byte, or NULL. Also \u0000, which is valid, but
- * would end a text in C: what follows it would be lost.
+ * Input that cJSON accepts and others, SQLite among them, do not: invalid
+ * UTF-8, raw control characters, numbers like 01 or 1., \u without four digits.
+ * Also \u0000, which is valid but would end a C string, so that the rest is
+ * lost. Returns the first such byte, or NULL.
  */
 static const char *bad_byte(const char *text, size_t n)
 {
@@ -74,7 +74,7 @@ static const char *bad_byte(const char *text, size_t n)
 
 /* --- numbers ----------------------------------------------------------- */
 
-/* The next number of a text that has been parsed: its start, or end. */
+/* The next number of a parsed text: its start, or end. */
 static const char *find_number(const char *p, const char *end)
 {
 	bool in_string = false;
@@ -90,7 +90,7 @@ static const char *find_number(const char *p, const char *end)
 	return p < end ? p : end;
 }
 
-/* What a double and its shortest text give back as it was: short integers. */
+/* Short integers, which survive the conversion to a double and back. */
 static bool is_simple(const char *p, size_t n)
 {
 	size_t digits = *p == '-' ? n - 1 : n;
@@ -99,7 +99,7 @@ static bool is_simple(const char *p, size_t n)
 	       !(*p == '-' && p[1] == '0');
 }
 
-/* Takes the number at *p, which is that of v. */
+/* Consumes the number at *p, which belongs to v. */
 static void keep_number(cJSON *v, const char **p, const char *end)
 {
 	const char *at = find_number(*p, end);
@@ -114,10 +114,10 @@ static void keep_number(cJSON *v, const char **p, const char *end)
 }
 
 /*
- * cJSON has numbers as doubles only: a whole number over 2^53 would come out
- * as another one. So a number that a double does not give back keeps its text,
- * in valuestring, which cJSON copies and frees with the value. The numbers of
- * the text are those of the tree, in the same order.
+ * cJSON stores numbers as doubles only, so an integer above 2^53 would change.
+ * A number that does not survive the conversion keeps its text in valuestring,
+ * which cJSON copies and frees with the value. The numbers of the text and of
+ * the tree are in the same order.
  */
 static void keep_numbers(cJSON *v, const char *p, const char *end)
 {
@@ -140,7 +140,7 @@ static void keep_numbers(cJSON *v, const char *p, const char *end)
 	}
 }
 
-/* What is wrong with the byte that bad_byte found. */
+/* Describes the byte that bad_byte found. */
 static const char *name_bad(const char *bad, const char *end)
 {
 	if (!*bad)
@@ -159,7 +159,7 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 	const char *end = NULL, *bad = bad_byte(text, n);
 	cJSON *v;
 
-	/* cJSON would pass over it, SQLite would not */
+	/* cJSON would skip it, SQLite would not */
 	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		return refuse_text(what, text, text,
 				   "a byte order mark: leave it out", e);

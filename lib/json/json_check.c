@@ -111,7 +111,7 @@ static size_t word_length(const char *p, const char *end)
 	return 0;
 }
 
-/* A string, a number or a word: what follows it, or NULL. */
+/* A string, a number or a literal: the end of it, or NULL. */
 static const char *skip_scalar(const char *p, const char *end)
 {
 	size_t n;
@@ -143,8 +143,8 @@ struct nest {
 	int depth;
 };
 
-/* After a value: the ends of what it is in, and a comma. NULL: an error; *done:
- * nothing is open. */
+/* After a value: the ends of the containers it is in, and a comma. NULL: an
+ * error; *done: nothing is open. */
 static const char *skip_ends(struct nest *s, const char *p, const char *end,
 			     bool *done)
 {
@@ -165,8 +165,8 @@ static const char *skip_ends(struct nest *s, const char *p, const char *end,
 	}
 }
 
-/* The bracket at p. *inside: a value follows; otherwise it is empty, and its end
- * is at the place returned. NULL: an error. */
+/* The bracket at p. *inside: a value follows; otherwise the container is empty,
+ * and the result is its end. NULL: an error. */
 static const char *step_in(struct nest *s, const char *p, const char *end,
 			   bool *inside)
 {

@@ -8,7 +8,7 @@
 #define UTF8_FFFD "\xef\xbf\xbd"
 #define JSON_FFFD "\\ufffd"
 
-/* An escape sequence of a string: how many bytes it has. */
+/* The length of an escape sequence in a string. */
 static size_t add_escape(const char *p, const char *end, struct buf *out,
 			 size_t *replaced)
 {
@@ -27,7 +27,7 @@ static size_t add_escape(const char *p, const char *end, struct buf *out,
 	return n;
 }
 
-/* One character of a string, not an escape: how many bytes it has. */
+/* The length of one character of a string that is not an escape. */
 static size_t add_char(const char *p, const char *end, struct buf *out,
 		       size_t *replaced)
 {

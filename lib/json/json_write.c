@@ -42,7 +42,7 @@ static void add_leaf(struct buf *b, const cJSON *v)
 		buf_adds(b, "null");
 }
 
-/* A value and the rest of what it is in, without recursion. */
+/* Writes a value and the rest of its containers without recursion. */
 void json_add(struct buf *b, const cJSON *v)
 {
 	const cJSON *up[CJSON_NESTING_LIMIT];
@@ -71,7 +71,7 @@ void json_add(struct buf *b, const cJSON *v)
 	}
 }
 
-/* Bytes at the beginning that are written as they are: nearly all. */
+/* The number of leading bytes that need no escape: nearly always all. */
 static size_t plain_bytes(const char *s, size_t n)
 {
 	size_t i = 0;
@@ -82,7 +82,7 @@ static size_t plain_bytes(const char *s, size_t n)
 	return i;
 }
 
-/* One that may not be. */
+/* One byte or character that may need an escape. */
 static void add_char(struct buf *b, const char **s, size_t *n)
 {
 	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
@@ -131,7 +131,8 @@ void json_add_member(struct buf *b, const char *name, const char *text)
 	json_add_string(b, text, strlen(text));
 }
 
-/* Valid JSON. Its line breaks are white space: strings have none. */
+/* The text is valid JSON: its line breaks are white space, since strings have
+ * none. */
 static void add_one_line(struct buf *b, const char *text, size_t n)
 {
 	while (n > 0) {

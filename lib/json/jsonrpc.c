@@ -99,7 +99,7 @@ static int take_ask(struct rpc *r, const char *name, const cJSON *id,
 
 	if (id)
 		json_add(&text, id);
-	if (text.over) { /* an id that cannot be said back */
+	if (text.over) { /* an id that we could not send back */
 		buf_fini(&text);
 		return 0;
 	}
@@ -147,7 +147,7 @@ static int take_reply(struct rpc *r, int64_t id, const cJSON *result,
 		r->calls[i].id = 0;
 		return r->calls[i].then(r, &reply, e);
 	}
-	return 0; /* a reply to nothing, or a second one */
+	return 0; /* a reply to no request, or a second one */
 }
 
 static int take_message(struct rpc *r, const cJSON *v, bool *known,
@@ -167,8 +167,8 @@ static int take_message(struct rpc *r, const cJSON *v, bool *known,
 	return *known ? take_reply(r, reply_id(id), result, error, e) : 0;
 }
 
-/* A batch is a list of messages; nobody in this protocol sends one, but the
- * standard has it. */
+/* A batch is a list of messages. No known peer sends one, but the standard
+ * allows it. */
 static int take_value(struct rpc *r, const cJSON *v, bool *known, struct err *e)
 {
 	const cJSON *one;
@@ -183,8 +183,8 @@ static int take_value(struct rpc *r, const cJSON *v, bool *known, struct err *e)
 	return 0;
 }
 
-/* No text of ours can hold a NUL, so a message with one is read as if it had
- * U+FFFD there: what it asks must not be lost. */
+/* C strings cannot contain a NUL, so a NUL in a message is read as U+FFFD; the
+ * request must not be lost. */
 static cJSON *parse_message(const struct line *line)
 {
 	static const char nul[] = "\\u0000", other[] = "\\ufffd";

@@ -10,16 +10,16 @@
 /*
  * One side of JSON-RPC 2.0 in lines. Bytes go in by rpc_feed, which calls the
  * table's methods and the replies' functions; bytes to send are added to *out,
- * which the owner writes. It knows no descriptors, and never waits.
+ * which the owner writes. It uses no descriptors and never blocks.
  *
- * What is sent is exact. What comes is taken as well as it can be: a method that
- * is not in the table is answered -32601 (a notification: left alone), members
- * that nobody knows are ignored, an id of a reply may be a text, and a line
- * that is no JSON-RPC goes to `noise`. A function that returns -1 ends rpc_feed
- * with its error: for what the owner cannot go on with.
+ * It writes strictly and reads leniently: a request with an unknown method gets
+ * -32601 (such a notification is ignored), unknown members are ignored, the id
+ * of a reply may be a string, and a line that is not JSON-RPC goes to `noise`.
+ * A function that returns -1 ends rpc_feed with its error, for failures that
+ * the owner cannot handle.
  */
 #define RPC_LINE_MAX (16u << 20)
-#define RPC_CALLS    8 /* that wait for their reply */
+#define RPC_CALLS    8 /* waiting for their replies */
 
 enum rpc_code {
 	RPC_PARSE = -32700,
@@ -28,7 +28,7 @@ enum rpc_code {
 	RPC_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_AUTH = -32000,      /* ACP: log in first */
-	RPC_NOT_FOUND = -32002, /* ACP: there is no such thing */
+	RPC_NOT_FOUND = -32002, /* ACP: not found */
 };
 
 struct rpc;
@@ -41,13 +41,13 @@ struct rpc_request {
 
 struct rpc_method {
 	const char *name;
-	bool answers; /* a request; as a notification it is left alone */
+	bool answers; /* it answers requests; a notification is ignored */
 	int (*take)(struct rpc *r, const struct rpc_request *ask,
 		    struct err *e);
 };
 
 struct rpc_reply {
-	const cJSON *result; /* NULL: refused, and the rest says why */
+	const cJSON *result; /* NULL: an error, see the other members */
 	int64_t code;
 	const char *message;
 	const cJSON *data;
@@ -76,16 +76,16 @@ void rpc_fini(struct rpc *r);
 
 int rpc_feed(struct rpc *r, const char *p, size_t n, struct err *e);
 
-/* Sends a request whose reply goes to `then`. `params` is JSON. ERR_FULL when
- * too many wait. */
+/* Sends a request whose reply goes to `then`. `params` is JSON. ERR_FULL if too
+ * many requests wait. */
 int rpc_call(struct rpc *r, const char *method, const char *params,
 	     rpc_then *then, struct err *e);
 void rpc_notify(struct rpc *r, const char *method, const char *params);
 
-/* No reply to an earlier request is expected any more. */
+/* Replies to earlier requests are ignored from now on. */
 void rpc_forget(struct rpc *r);
 
-/* One of these once for each request taken; `id` is rpc_ask.id, or a copy. */
+/* Call one of these once for each request; `id` is rpc_ask.id or a copy. */
 void rpc_answer(struct rpc *r, const char *id, const char *result);
 void rpc_refuse(struct rpc *r, const char *id, enum rpc_code code,
 		const char *message);

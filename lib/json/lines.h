@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 /*
- * Bytes in, lines out. A line that is longer than `max` comes in pieces, so no
- * output, however odd, needs more memory than that.
+ * Splits bytes into lines. A line longer than `max` comes in pieces, so no
+ * output needs more memory than that.
  */
 struct lines {
 	struct buf part; /* of the line that has not ended yet */
 	size_t max;
-	bool inside; /* an earlier piece of this line has been given out */
+	bool inside; /* an earlier piece of this line was passed on */
 };
 
 struct line {
 	const char *p; /* without its newline */
 	size_t n;
-	bool whole; /* the line is all of this: not a piece of a longer one */
+	bool whole; /* the complete line, not a piece of a longer one */
 	bool last;  /* the line ends here */
 };
 
@@ -28,7 +28,7 @@ typedef int line_taker(void *arg, const struct line *line, struct err *e);
 void lines_init(struct lines *l, size_t max);
 void lines_fini(struct lines *l);
 
-/* Gives every line that is complete now to `take`, until it fails. */
+/* Passes every complete line to `take`, until that fails. */
 int lines_add(struct lines *l, const char *p, size_t n, line_taker *take,
 	      void *arg, struct err *e);
 

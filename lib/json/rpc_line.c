@@ -42,7 +42,7 @@ static bool read_id(struct rpc_line *r, const cJSON *id)
 	return r->id[0] != '\0';
 }
 
-/* Each value costs far more memory than the byte that it may be in a line. */
+/* A value of one byte in a line costs far more memory once parsed. */
 static bool has_too_many_values(const char *p, const char *end)
 {
 	bool in_string = false;

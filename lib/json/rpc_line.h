@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One line of JSON-RPC 2.0, taken apart: pure, so that it can be fuzzed. */
+/* One line of JSON-RPC 2.0, parsed. A pure function, so that it can be
+ * fuzzed. */
 #define RPC_ID_MAX 128
 
 struct rpc_line {
@@ -20,8 +21,8 @@ struct rpc_line {
 	const cJSON *error;  /* likewise; an object */
 };
 
-/* ERR_INVALID: it is no such line; ERR_TOOBIG: too many values. The caller ends
- * a good one by rpc_line_fini. */
+/* ERR_INVALID: it is not such a line; ERR_TOOBIG: too many values. After
+ * success, the caller calls rpc_line_fini. */
 int rpc_line_read(struct rpc_line *r, const char *line, size_t n,
 		  struct err *e);
 void rpc_line_fini(struct rpc_line *r);

@@ -93,7 +93,7 @@ static void set_retry(struct sse_parser *p, const char *value)
 		p->retry_ms = (int)ms;
 }
 
-/* One "name: value" line; a name that is not known is no error. */
+/* One "name: value" line; an unknown name is not an error. */
 static void take_field(struct sse_parser *p, char *line, size_t n)
 {
 	char *colon = memchr(line, ':', n);
@@ -150,7 +150,7 @@ static int take_line(struct sse_parser *p,
 
 static const char bom[3] = {'\xef', '\xbb', '\xbf'};
 
-/* The mark can only be told from the first line's text once the line ends. */
+/* The byte order mark can only be distinguished once the first line ends. */
 static void drop_bom(struct sse_parser *p)
 {
 	if (!p->started && p->line.n >= 3 &&

@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 /*
- * Server-sent events, both ways: the server writes them, the CLI's client and
- * the chat driver read them. The parser follows the WHATWG text: any mix of
- * CR, LF and CRLF, a byte order mark, comments, several data lines; bytes may
- * arrive in any pieces.
+ * Server-sent events, in both directions: the server writes them, the CLI's
+ * client and the chat driver read them. The parser follows the WHATWG text: any
+ * mix of CR, LF and CRLF, a byte order mark, comments, several data lines;
+ * bytes may arrive in any pieces.
  */
 struct sse_event {
 	const char *id;    /* NULL: none of its own */
@@ -19,8 +19,8 @@ struct sse_event {
 	size_t n;
 };
 
-/* Appends one event. id and event must hold no line break (asserted): they are
- * ours. Line breaks of the data become several data lines. */
+/* Appends one event. id and event are ours and must contain no line break
+ * (asserted). Line breaks in the data become several data lines. */
 void sse_format(struct buf *b, const struct sse_event *ev);
 void sse_format_comment(struct buf *b, const char *text);
 
@@ -39,12 +39,12 @@ struct sse_parser {
 void sse_parser_init(struct sse_parser *p, size_t max);
 void sse_parser_fini(struct sse_parser *p);
 
-/* Forgets a half-read event, keeps the id: for a new connection. */
+/* Discards a half-read event and keeps the id: for a new connection. */
 void sse_parser_restart(struct sse_parser *p);
 
-/* Calls on_event for each event that bytes complete; it may return nonzero to
- * stop, which is then the result. The event is borrowed for the call; its id is
- * the stream's last id. -1 with ERR_TOOBIG. */
+/* Calls on_event for each complete event. It may return nonzero to stop, which
+ * is then the result. The event is borrowed for the call; its id is the
+ * stream's last id. -1 with ERR_TOOBIG. */
 int sse_parse(struct sse_parser *p, const char *bytes, size_t n,
 	      int (*on_event)(void *arg, const struct sse_event *ev), void *arg,
 	      struct err *e);

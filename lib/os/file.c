@@ -123,8 +123,8 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 	char tmp[PATH_MAX];
 	uint64_t noise;
 
-	/* random: threads may write the same file, and a process that died may
-	 * have had our pid */
+	/* random: threads may write the same file, and a dead process may have
+	 * had our pid */
 	id_random(&noise, sizeof noise);
 	if ((size_t)snprintf(tmp, sizeof tmp, "%s.new.%016" PRIx64, path,
 			     noise) >= sizeof tmp)
@@ -141,7 +141,7 @@ int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode,
 	return file_sync_parent(path, e);
 }
 
-/* A new directory is on the disk, or what is put into it could be lost with its
+/* A new directory must be on disk; otherwise its content could be lost with its
  * name. */
 static int make_one_dir(const char *path, mode_t mode, struct err *e)
 {

@@ -6,10 +6,9 @@
 
 /*
  * Files that this process has open through SQLite. POSIX locks belong to the
- * process: when it closes any descriptor of a database or of its -shm, all locks
- * that its connections have there are gone, and with them the safety of the log.
- * Open a path that a user or an agent has chosen with held_open, which refuses
- * such a file.
+ * process: closing any descriptor of a database or of its -shm releases all
+ * locks that its connections hold, and the log is no longer safe. Open a path
+ * that a user or an agent has chosen with held_open, which rejects such a file.
  */
 struct held {
 	const void *owner; /* a connection; NULL: none */
@@ -20,7 +19,7 @@ void held_add(const struct held *h);
 struct held held_of(const void *owner);
 void held_remove(const struct held *h);
 
-/* Whether the path names such a file, or the -shm of one. */
+/* Whether the path is such a file, or the -shm of one. */
 bool held_refuses(int dir, const char *path);
 
 /* openat(2); -1 with errno EBUSY for such a file. */

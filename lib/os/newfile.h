@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 /*
- * What somebody asked to have written to `path`. A file is written beside its
- * place, so that the name always has all of it, the old or the new; what is no
- * file (a pipe, a terminal, /dev/null) is written to as it is. Errors name the
- * path, not what lies beside it.
+ * Output that a user requested in `path`. A file is written beside its final
+ * name and renamed, so the name always has the complete old or new content. A
+ * pipe, a terminal or /dev/null is written to directly. Errors name the path,
+ * not the temporary file.
  */
 struct newfile {
 	int fd;
@@ -21,8 +21,9 @@ struct newfile {
 int newfile_open(struct newfile *f, const char *path, mode_t mode,
 		 struct err *e);
 
-/* rc 0: on the disk and in its place. Else all is as it was. rc, or -1. Closes
- * f->fd, unless that is -1: somebody else has closed it. */
+/* With rc 0 the file is on disk and has its name; otherwise nothing has
+ * changed. Returns rc, or -1. Closes f->fd, unless that is -1: already
+ * closed. */
 int newfile_end(struct newfile *f, int rc, struct err *e);
 
 #endif

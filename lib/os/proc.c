@@ -34,7 +34,7 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 
 	if (pid <= 0 || read_proc(pid, "stat", text, sizeof text) <= 0)
 		return -1;
-	/* The name, field 2, may hold anything, also ") ". */
+	/* The name, field 2, may contain anything, even ") ". */
 	p = strrchr(text, ')');
 	if (!p ||
 	    sscanf(p + 2,
@@ -68,7 +68,7 @@ int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg)
 	return 0;
 }
 
-/* Looks through the whole strings in buf; returns how many bytes they take. */
+/* Scans the complete strings in buf; returns how many bytes they take. */
 static size_t scan_env(const char *buf, size_t n, const char *name,
 		       const char **value)
 {
@@ -108,7 +108,7 @@ bool proc_env(pid_t pid, const char *name, char *out, size_t cap)
 		if (value)
 			snprintf(out, cap, "%s", value);
 		if (used == 0 && held == sizeof buf)
-			used = held - 1; /* a giant: not ours */
+			used = held - 1; /* too large: not one of ours */
 		memmove(buf, buf + used, held - used);
 		held -= used;
 	}
@@ -123,7 +123,7 @@ int proc_hold(pid_t pid, const struct proc_stat *seen)
 
 	if (fd < 0)
 		return -1;
-	/* The same process as the one that was judged, now held by fd. */
+	/* The process that was examined, now held by fd. */
 	if (!proc_stat(pid, &now) && now.start_ticks == seen->start_ticks)
 		return fd;
 	close(fd);

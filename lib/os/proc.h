@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 /*
- * Processes, as /proc tells of them: for walks over all of them. (Which process
- * is meant is lib/os/process.h.)
+ * Processes as /proc shows them, for scans over all of them. lib/os/process.h
+ * identifies a single process.
  */
 struct proc_stat {
-	char state; /* 'Z' and 'X' are over */
+	char state; /* 'Z' and 'X': ended */
 	pid_t parent, group, session;
 	int64_t start_ticks; /* field 22 of /proc/PID/stat */
 	int64_t rss_pages;
@@ -20,20 +20,20 @@ struct proc_stat {
 /* 0, or -1 if there is no such process. */
 int proc_stat(pid_t pid, struct proc_stat *out);
 
-/* Calls fn for every process; stops when it returns false. -1 without /proc. */
+/* Calls fn for every process until it returns false. -1 without /proc. */
 int proc_each(bool (*fn)(void *arg, pid_t pid), void *arg);
 
-/* Copies the value that `name` has in the environment which the process was
- * started with; false if it is not there or cannot be read. */
+/* Copies the value of `name` from the environment with which the process was
+ * started; false if it is absent or cannot be read. */
 bool proc_env(pid_t pid, const char *name, char *out, size_t cap);
 
-/* A pidfd of the very process that `seen` is of, for the caller to close; -1 if
- * it has ended, and the number is free or another's. */
+/* A pidfd of the process that `seen` describes, for the caller to close; -1 if
+ * it has ended, even if the number is in use again. */
 int proc_hold(pid_t pid, const struct proc_stat *seen);
 
 /*
- * How soon the kernel ends this process, and what it starts, when memory runs
- * out: commands first, then workers, the supervisor last. A process that must
+ * How early the kernel kills this process and its children when memory runs
+ * out: commands first, then workers, the supervisor last. A process that may
  * not lower its score keeps it. System calls only.
  */
 #define PROC_OOM_SUPERVISOR (-500)
@@ -41,19 +41,20 @@ int proc_hold(pid_t pid, const struct proc_stat *seen);
 #define PROC_OOM_COMMAND    300
 void proc_oom_score(int score); /* at least 100 more than now, if above 0 */
 
-/* For a process that will not be able to open the file: its descriptor, and the
- * score that it has; -1. Then to set it. */
+/* For a process that will not be able to open the file: returns its descriptor,
+ * or -1, and the current score. The second function sets it. */
 int proc_oom_open(int *score);
 void proc_oom_set(int fd, int score);
 
 /*
- * A brand: a number that a process bears with all that it starts, whatever they
- * do to their environment, session and parents. It is the limit of file locks,
- * which the kernel hands down and has not looked at since Linux 2.4; nobody
- * changes it but on purpose. Brands are between PROC_BRAND_MIN and twice that.
+ * A brand: a number that a process passes on to all its descendants, whatever
+ * they do to their environment, session and parents. It is the limit of file
+ * locks, which is inherited, and which the kernel has not used since Linux 2.4;
+ * no program changes it by accident. Brands are between PROC_BRAND_MIN and
+ * twice that.
  */
 #define PROC_BRAND_MIN (UINT64_C(1) << 62)
-int proc_take_brand(uint64_t brand); /* -1: a lower limit is set already */
+int proc_take_brand(uint64_t brand); /* -1: a lower limit is already set */
 uint64_t proc_brand(pid_t pid);      /* 0: none */
 
 #endif

@@ -22,8 +22,8 @@ static bool read_small(const char *path, char *out, size_t size)
 	return true;
 }
 
-/* The state letter and the start time, which stand behind the last ')': a
- * process can put anything into its name. */
+/* The state letter and the start time are after the last ')': a process can put
+ * anything into its name. */
 static bool read_stat(int64_t pid, char *state, int64_t *start_ticks)
 {
 	char path[64], text[1024];

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Which process: pids are used again, so a process is named by its pid, the
- * moment at which it started (in clock ticks since boot) and the boot.
+ * Identity of a process. Pids are reused, so a process is identified by its
+ * pid, its start time (in clock ticks since boot) and the boot.
  */
 struct process_mark {
 	int64_t pid;
@@ -16,13 +16,14 @@ struct process_mark {
 
 struct process_mark process_self(void);
 
-/* Of any process; false if there is none with this pid. */
+/* Of any process; false if this pid does not exist. */
 bool process_mark(int64_t pid, struct process_mark *out);
 
-/* Does this very process still run? A zombie does not: it can do nothing more. */
+/* Whether this very process still runs. A zombie does not: it can do nothing
+ * more. */
 bool process_is_alive(const struct process_mark *m);
 
-/* A pidfd of the process of this boot that was once named so; -1: it is gone. */
+/* A pidfd of the process with this identity, in this boot; -1: it is gone. */
 int process_pidfd(int64_t pid, int64_t start_ticks);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TREE_MAX      65536 /* processes that one look can hold */
+#define TREE_MAX      65536 /* processes that one scan can hold */
 #define KILL_LIMIT_MS 10000
 #define NS_PER_MS     1000000
 
@@ -33,7 +33,7 @@ void tree_has_init(pid_t pid)
 	init_pid = pid;
 }
 
-/* Puts `pid` in the place of `old`; if that is not there, nothing. */
+/* Replaces `old` by `pid`; does nothing if `old` is not there. */
 static void replace_spared(pid_t old, pid_t pid)
 {
 	for (int i = 0; i < TREE_SPARED; i++) {
@@ -109,7 +109,7 @@ int tree_own(struct err *e)
 static void add_pid(struct pids *p, pid_t pid)
 {
 	if (p->n == TREE_MAX || is_spared(pid) || pid == init_pid)
-		return; /* when it is full, the next look finds the rest */
+		return; /* it is full: the next scan finds the rest */
 	if (p->n == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 64;
 		p->pid = realloc(p->pid, (size_t)p->cap * sizeof *p->pid);
@@ -119,7 +119,7 @@ static void add_pid(struct pids *p, pid_t pid)
 	p->pid[p->n++] = pid;
 }
 
-/* Adds the pids of one children file: numbers with a space behind each. */
+/* Adds the pids of one children file: numbers, each followed by a space. */
 static void add_listed(struct pids *p, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -185,8 +185,8 @@ static bool holds(const struct pids *p, pid_t pid)
 	return false;
 }
 
-/* With the pidfd in hand the pid cannot be given away; if it is still below one
- * of ours then, it is ours. */
+/* While we hold the pidfd, the pid cannot be reused. If the process is still
+ * below one of ours, it is ours. */
 static bool signal_one(const struct pids *ours, pid_t pid, int sig)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -200,7 +200,7 @@ static bool signal_one(const struct pids *ours, pid_t pid, int sig)
 	return hit;
 }
 
-/* From those that we start and, after these, those that init has inherited. */
+/* Starts with our children, then those that init has inherited. */
 static void add_all(struct pids *p)
 {
 	add_children(p, getpid());
@@ -285,7 +285,7 @@ static bool wait_all(int64_t ms, pid_t watched, int *status)
 	return true;
 }
 
-/* Also those whom we may not signal. */
+/* Also counts processes that we may not signal. */
 static int count_all(void)
 {
 	struct pids p = {0};
@@ -312,7 +312,7 @@ int tree_end(int64_t grace_ms, pid_t watched, int *status, struct err *e)
 	}
 	until = clock_mono_ns() + (int64_t)KILL_LIMIT_MS * NS_PER_MS;
 	do {
-		tree_signal(SIGSTOP); /* so that nobody forks meanwhile */
+		tree_signal(SIGSTOP); /* so that no process forks meanwhile */
 		tree_signal(SIGKILL);
 		if (wait_all(5, watched, status))
 			return 0;

@@ -8,31 +8,31 @@
 #include <sys/types.h>
 
 /*
- * The processes below this one. As child subreaper this process inherits every
- * descendant whose parent dies, however often it forked and whatever session it
- * made for itself. So when waitpid has no child left to wait for, no descendant
- * is left: that is the proof.
+ * The processes below this one. As a child subreaper, this process inherits
+ * every descendant whose parent dies, regardless of forks and sessions. When
+ * waitpid has no child left to wait for, no descendant exists: that is the
+ * proof.
  *
- * Signals go by pidfd, to processes that are below us at that moment: a number
- * that was given to somebody else is never hit.
+ * Signals are sent through pidfds, to processes that are below us at that
+ * moment. A reused pid is never hit.
  */
 
 /* Makes this process the reaper of its descendants. */
 int tree_own(struct err *e);
 
-/* A child, with all below it, that the following leave alone until it is not
- * spared any more: it serves the others, or stays when they go. */
+/* A child that, with all its descendants, is left alone by the functions below
+ * until it is no longer spared: it serves the others, or outlives them. */
 #define TREE_SPARED 18 /* a mount, an agent, 16 MCP servers */
 void tree_spare(pid_t pid);
 void tree_unspare(pid_t pid);
 
 /* A child that is the first process of a PID namespace: orphans in it become
- * its children. It is not one of those that are counted, signalled or ended;
- * what is below it is. 0: none. */
+ * its children. It is not counted, signalled or ended itself; its descendants
+ * are. 0: none. */
 void tree_has_init(pid_t pid);
 
-/* A child whose end somebody wants to know: the status is there once it was
- * reaped. The memory is the caller's, until tree_forget. */
+/* A child whose exit status the caller wants: the status is set once the child
+ * was reaped. The memory belongs to the caller, until tree_forget. */
 struct tree_watch {
 	struct tree_watch *next;
 	pid_t pid;
@@ -43,20 +43,21 @@ struct tree_watch {
 void tree_watch(struct tree_watch *w, pid_t pid);
 void tree_forget(struct tree_watch *w);
 
-/* Every descendant; it may have ended by then. */
+/* All descendants; they may have ended by now. */
 void tree_each(void (*fn)(void *arg, pid_t pid), void *arg);
 
 /* Signals every descendant; returns how many. */
 int tree_signal(int sig);
 
-/* Reaps whoever has ended; the status of `watched`, when it is among them, goes
- * to *status. Returns whether no child is left (but those that are spared). */
+/* Reaps all ended children; the status of `watched`, if it is among them, goes
+ * to *status. Returns whether no child is left, except for spared ones. */
 bool tree_reap(pid_t watched, int *status);
 
 /*
- * Ends every descendant: SIGTERM, for grace_ms, then SIGKILL until all are gone.
- * ERR_TIMEOUT, with the number left, if the kernel does not let them go. *status
- * as tree_reap. Needs SIGCHLD blocked. Returns 0 when they are proven gone.
+ * Ends every descendant: SIGTERM, then after grace_ms SIGKILL until all are
+ * gone. ERR_TIMEOUT, with the number left, if some do not end. *status as in
+ * tree_reap. Requires SIGCHLD to be blocked. Returns 0 when they are proven
+ * gone.
  */
 int tree_end(int64_t grace_ms, pid_t watched, int *status, struct err *e);
 

@@ -17,7 +17,7 @@ static bool is_file(int fd, const struct stat *st)
 	       mine.st_dev == st->st_dev;
 }
 
-/* The name still leads to what was opened: so nothing came in between. */
+/* The name still refers to the opened file, so nothing happened in between. */
 static bool is_still(const char *path, int fd)
 {
 	struct stat st;

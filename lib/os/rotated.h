@@ -2,9 +2,9 @@
 #define LIB_OS_ROTATED_H
 
 /*
- * A log whose file becomes PATH.1 when it is large, while others read it. Opens
- * PATH.1 and PATH, in this order, as two that follow each other, for the caller
- * to close; -1 for one that is not there.
+ * A log whose file is renamed to PATH.1 when it is large, while others read it.
+ * Opens PATH.1 and PATH as consecutive files, for the caller to close; -1 for a
+ * missing one.
  */
 void rotated_open(const char *path, int fds[2]);
 

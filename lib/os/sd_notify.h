@@ -5,11 +5,12 @@
 
 /*
  * The service manager's protocol (sd_notify): one datagram to $NOTIFY_SOCKET.
- * Without that variable nothing happens.
+ * Does nothing without that variable.
  */
 void notify(const char *text); /* "READY=1", "WATCHDOG=1", "STATUS=…" */
 
-/* How often the watchdog wants to hear of us, in ms; 0: there is none. */
+/* The interval in which the watchdog expects a sign of life, in ms; 0: no
+ * watchdog. */
 int64_t notify_watchdog_ms(void);
 
 #endif
