@@ -61,6 +61,7 @@ static int back_up(const struct fleet *f, const char *dir, int64_t until,
 			home,
 			(char[]){"backup"},
 			(char[]){"create"},
+			(char[]){"-o"},
 			out,
 			NULL};
 	ssize_t n = readlink("/proc/self/exe", program, 1000);
