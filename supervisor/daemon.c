@@ -98,6 +98,7 @@ static void on_tick(uv_timer_t *h)
 	}
 	if (!control_file_in_place(s))
 		return;
+	agent_threads_tick(s->agent_threads);
 	steady_check(s);
 	if (ipc_server_check(s->ipc, &e) < 0)
 		log_error(LT("msg", "workers cannot connect"),
@@ -243,6 +244,7 @@ static int start_services(struct supervisor *s, struct err *e)
 	uv_loop_init(&s->loop);
 	start_handles(s);
 	txn_init(&s->txn, &s->loop, s->db, step);
+	s->agent_threads = agent_threads_new(&s->loop);
 	tree_place_find(&s->place, s->config.run_cgroup, s->home.root);
 	jobs_init(&s->jobs, &s->home, &s->config, s->db);
 	prefork_open(s);
@@ -294,8 +296,10 @@ static void stop(struct supervisor *s)
 	active_run_each(&s->active, forget, NULL);
 	idle_forget_all(s);
 	txn_close(&s->txn);
+	agent_threads_close(s->agent_threads);
 	close_handles(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
+	agent_threads_free(s->agent_threads);
 	api_close(s->api);
 	channels_free(s);
 	uv_loop_close(&s->loop);

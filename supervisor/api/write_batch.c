@@ -1,13 +1,15 @@
 #include "supervisor/api/write_async.h"
 
 #include "schema/agent/agent_file.h"
+#include "supervisor/core/supervisor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The changes of one agent's file. */
 struct edit_batch {
-	uv_work_t work;
+	struct agent_work work;  /* of changes */
+	uv_work_t read;          /* else */
 	struct edit_batch *next; /* of the others at work */
 	struct api *api;
 	char *agent, *path;
@@ -40,9 +42,8 @@ static void change_all(struct edit_batch *b, struct agent_file *f)
 		fail_all(b->now, &e);
 }
 
-static void write_in_thread(uv_work_t *w)
+static void work_on_file(struct edit_batch *b)
 {
-	struct edit_batch *b = w->data;
 	struct agent_file f;
 	struct err e;
 
@@ -52,6 +53,16 @@ static void write_in_thread(uv_work_t *w)
 	}
 	change_all(b, &f);
 	agent_file_close(&f);
+}
+
+static void write_in_thread(struct agent_work *w)
+{
+	work_on_file(w->data);
+}
+
+static void read_in_thread(uv_work_t *w)
+{
+	work_on_file(w->data);
 }
 
 /* --- on the loop --------------------------------------------------------- */
@@ -69,27 +80,37 @@ static void batch_free(struct edit_batch *b)
 	free(b);
 }
 
-static void write_done(uv_work_t *w, int status)
+static void answer_all(struct edit_batch *b)
 {
-	struct edit_batch *b = w->data;
 	struct edit *ed = b->now, *next;
-	struct err e;
 
-	err_set(&e, ERR_CANCELED, "it was cancelled");
-	if (status)
-		fail_all(ed, &e);
 	for (; ed; ed = next) {
 		next = ed->next;
 		edit_answer(ed);
 	}
+}
+
+static void write_done(struct agent_work *w)
+{
+	struct edit_batch *b = w->data;
+
+	answer_all(b);
 	b->now = b->then;
 	b->then = NULL;
 	b->end = &b->then;
 	if (b->now)
-		uv_queue_work(b->api->loop, &b->work, write_in_thread,
-			      write_done);
+		agent_work_submit(b->api->sup->agent_threads, &b->work);
 	else
 		batch_free(b);
+}
+
+static void read_done(uv_work_t *w, int status)
+{
+	struct edit_batch *b = w->data;
+
+	(void)status; /* nothing cancels it */
+	answer_all(b);
+	batch_free(b);
 }
 
 static struct edit_batch *batch_new(const struct edit *ed)
@@ -98,7 +119,6 @@ static struct edit_batch *batch_new(const struct edit *ed)
 
 	if (!b)
 		abort();
-	b->work.data = b;
 	b->end = &b->then;
 	b->api = ed->q->api;
 	b->changes = !ed->reads_only;
@@ -106,6 +126,11 @@ static struct edit_batch *batch_new(const struct edit *ed)
 	b->path = strdup(ed->path);
 	if (!b->agent || !b->path)
 		abort();
+	b->work = (struct agent_work){.agent = b->agent,
+				      .data = b,
+				      .in_thread = write_in_thread,
+				      .done = write_done};
+	b->read.data = b;
 	return b;
 }
 
@@ -135,5 +160,8 @@ void edit_queue(struct edit *ed)
 	b->now = ed;
 	b->next = web->batches;
 	web->batches = b;
-	uv_queue_work(web->loop, &b->work, write_in_thread, write_done);
+	if (b->changes)
+		agent_work_submit(web->sup->agent_threads, &b->work);
+	else
+		uv_queue_work(web->loop, &b->read, read_in_thread, read_done);
 }

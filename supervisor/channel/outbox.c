@@ -38,7 +38,8 @@ struct want { /* a file that is to be looked at */
 struct outbox {
 	struct want *first;
 	struct want **end;
-	struct job *job;         /* one at a time */
+	struct job *jobs;        /* at most one of an agent */
+	struct job *scan;        /* that reads for the look at all files */
 	char scanned[AGENT_MAX]; /* of the look at all files: up to here */
 	bool scanning;
 	bool closing;
@@ -50,7 +51,8 @@ struct row {
 };
 
 struct job {
-	uv_work_t work;
+	struct job *next;
+	struct agent_work work;
 	struct supervisor *sup; /* NULL: nobody waits any more */
 	char agent[AGENT_MAX];
 	int failures; /* before this one */
@@ -119,7 +121,7 @@ static int read_or_mark(struct job *j, struct err *e)
 	return rc;
 }
 
-static void outbox_in_thread(uv_work_t *w)
+static void outbox_in_thread(struct agent_work *w)
 {
 	struct job *j = w->data;
 
@@ -140,19 +142,21 @@ static void add_want(struct supervisor *s, const char *agent, int failures);
 
 enum over { ALL_TAKEN, MORE, FAILED };
 
-static void job_over(struct supervisor *s, enum over how)
+static void job_over(struct supervisor *s, struct job *j, enum over how)
 {
 	struct outbox *o = s->channels->outbox;
-	struct job *j = o->job;
+	struct job **at = &o->jobs;
 
-	o->job = NULL;
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	if (o->scan == j)
+		o->scan = NULL;
 	if (how != ALL_TAKEN)
 		add_want(s, j->agent, how == FAILED ? j->failures + 1 : 0);
 	job_free(j);
 	next_job(s);
 }
-
-static void outbox_done(uv_work_t *w, int status);
 
 /* After the commit of the deliveries: now the file may forget. */
 static void mark_now(void *arg, const struct err *failed)
@@ -169,11 +173,11 @@ static void mark_now(void *arg, const struct err *failed)
 		log_warn(LT("msg", "an outbox is looked at again"),
 			 LT("agent", j->agent),
 			 LT("error", failed ? failed->text : e.text));
-		job_over(s, FAILED);
+		job_over(s, j, FAILED);
 		return;
 	}
 	j->mark = true;
-	uv_queue_work(&s->loop, &j->work, outbox_in_thread, outbox_done);
+	agent_work_submit(s->agent_threads, &j->work);
 }
 
 static int store_rows(struct supervisor *s, const struct job *j, struct err *e)
@@ -197,58 +201,78 @@ static void take_rows(struct supervisor *s, struct job *j)
 	if (txn_try_end(&s->txn, store_rows(s, j, &e), &e)) {
 		log_error(LT("msg", "an outbox cannot be taken over"),
 			  LT("agent", j->agent), LT("error", e.text));
-		job_over(s, FAILED);
+		job_over(s, j, FAILED);
 		return;
 	}
 	s->host_changed = true;
 	txn_on_commit(&s->txn, mark_now, j);
 }
 
-static void outbox_done(uv_work_t *w, int status)
+static void outbox_done(struct agent_work *w)
 {
 	struct job *j = w->data;
 	struct supervisor *s = j->sup;
+	bool scanned;
 
-	(void)status;
 	if (!s) {
 		job_free(j);
 		return;
 	}
+	scanned = s->channels->outbox->scan == j;
+	if (scanned)
+		s->channels->outbox->scan = NULL;
 	if (j->rc)
 		log_warn(LT("msg", "an outbox cannot be read"),
 			 LT("agent", j->agent), LT("error", j->err.text));
 	if (j->rc)
-		job_over(s, FAILED);
+		job_over(s, j, FAILED);
 	else if (j->mark || j->n == 0)
-		job_over(s, j->n == ROWS_MAX ? MORE : ALL_TAKEN);
+		job_over(s, j, j->n == ROWS_MAX ? MORE : ALL_TAKEN);
 	else
 		take_rows(s, j);
+	if (scanned)
+		next_job(s);
 }
 
 /* --- which files ------------------------------------------------------ */
 
-static void start_job(struct supervisor *s, const char *agent, const char *path,
-		      int failures)
+static struct job *start_job(struct supervisor *s, const char *agent,
+			     const char *path, int failures)
 {
+	struct outbox *o = s->channels->outbox;
 	struct job *j = calloc(1, sizeof *j);
 
 	if (!j)
 		abort();
 	j->sup = s;
-	j->work.data = j;
+	j->work = (struct agent_work){.agent = j->agent,
+				      .data = j,
+				      .in_thread = outbox_in_thread,
+				      .done = outbox_done};
 	j->failures = failures;
 	snprintf(j->agent, sizeof j->agent, "%s", agent);
 	j->path = strdup(path);
-	s->channels->outbox->job = j;
-	uv_queue_work(&s->loop, &j->work, outbox_in_thread, outbox_done);
+	j->next = o->jobs;
+	o->jobs = j;
+	agent_work_submit(s->agent_threads, &j->work);
+	return j;
 }
 
-/* The first that is due. */
+static bool has_job(const struct outbox *o, const char *agent)
+{
+	const struct job *j = o->jobs;
+
+	while (j && strcmp(j->agent, agent) != 0)
+		j = j->next;
+	return j != NULL;
+}
+
+/* The first that is due, of an agent that has no job. */
 static struct want *take_want(struct outbox *o, int64_t now)
 {
 	struct want **at = &o->first, *w;
 
-	while (*at && (*at)->due_ms > now)
+	while (*at && ((*at)->due_ms > now || has_job(o, (*at)->agent)))
 		at = &(*at)->next;
 	w = *at;
 	if (w) {
@@ -265,8 +289,7 @@ static void next_job(struct supervisor *s)
 	struct outbox *o = s->channels->outbox;
 	struct want *w;
 
-	while (!o->closing && !o->job &&
-	       (w = take_want(o, (int64_t)uv_now(&s->loop)))) {
+	while (!o->closing && (w = take_want(o, (int64_t)uv_now(&s->loop)))) {
 		struct agent_database_get_in key = {w->agent};
 		struct agent_database_row row;
 		struct arena a = {0};
@@ -274,11 +297,11 @@ static void next_job(struct supervisor *s)
 
 		if (sql_get(s->db, Q_AGENT_DATABASE_GET, &key, &row, &a, &e) ==
 		    1)
-			start_job(s, row.agent, row.path, w->failures);
+			(void)start_job(s, row.agent, row.path, w->failures);
 		arena_fini(&a);
 		free(w);
 	}
-	while (!o->closing && !o->job && o->scanning) {
+	while (!o->closing && !o->scan && o->scanning) {
 		struct agent_database_after_in key = {o->scanned};
 		struct agent_database_row row;
 		struct arena a = {0};
@@ -289,7 +312,8 @@ static void next_job(struct supervisor *s)
 		if (o->scanning) {
 			snprintf(o->scanned, sizeof o->scanned, "%s",
 				 row.agent);
-			start_job(s, row.agent, row.path, 0);
+			if (!has_job(o, row.agent))
+				o->scan = start_job(s, row.agent, row.path, 0);
 		}
 		arena_fini(&a);
 	}
@@ -353,10 +377,11 @@ void outbox_close(struct supervisor *s)
 
 	if (!o)
 		return;
+	for (struct job *j = o->jobs; j; j = j->next)
+		j->sup = NULL; /* frees itself */
+	o->jobs = NULL;
 	while ((w = take_want(o, INT64_MAX)))
 		free(w);
-	if (o->job)
-		o->job->sup = NULL; /* frees itself */
 	free(o);
 	s->channels->outbox = NULL;
 }

@@ -24,6 +24,7 @@ void memory_configure(void)
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	/* for work that waits for nothing but the disk */
 	setenv("UV_THREADPOOL_SIZE", "2", 0);
 }
 

@@ -5,6 +5,7 @@
 #include "schema/config.h"
 #include "schema/home.h"
 #include "schema/watchdog_record.h"
+#include "supervisor/core/agent_work.h"
 #include "supervisor/core/commands.h"
 #include "supervisor/core/jobs.h"
 #include "supervisor/core/memory_trim.h"
@@ -31,6 +32,7 @@ struct supervisor {
 	struct watchdog_record watchdog; /* all 0 without one */
 	struct sql *db;
 	struct txn txn;
+	struct agent_threads *agent_threads;
 	struct ipc_server *ipc;
 	uv_poll_t ipc_poll;
 	struct spawn spawn;

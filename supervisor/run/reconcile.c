@@ -33,7 +33,7 @@
 #define RETRY_MS     1000
 
 struct job {
-	uv_work_t work;
+	struct agent_work work;
 	struct supervisor *sup;
 	char id[ID_SIZE];
 	char agent[65];
@@ -111,7 +111,7 @@ static void remove_sockets(const char *path)
 	free(dir);
 }
 
-static void reconcile_in_thread(uv_work_t *w)
+static void reconcile_in_thread(struct agent_work *w)
 {
 	struct job *j = w->data;
 
@@ -197,13 +197,11 @@ static void take_result(struct active_run *l, const struct job *j)
 	exit_verify(l);
 }
 
-static void reconcile_done(uv_work_t *w, int status)
+static void reconcile_done(struct agent_work *w)
 {
 	struct job *j = w->data;
 	struct active_run *l = active_run_find(&j->sup->active, j->id);
 
-	if (status == UV_ECANCELED)
-		j->rc = err_set(&j->err, ERR_CANCELED, "it was cancelled");
 	if (j->rc)
 		log_warn(LT("msg", "an agent's file cannot be settled"),
 			 LT("run", j->id), LT("error", j->err.text));
@@ -250,7 +248,10 @@ void reconcile_begin(struct active_run *l)
 	}
 	l->reconciling = true;
 	j->sup = l->sup;
-	j->work.data = j;
+	j->work = (struct agent_work){.agent = j->agent,
+				      .data = j,
+				      .in_thread = reconcile_in_thread,
+				      .done = reconcile_done};
 	memcpy(j->id, l->id, sizeof j->id);
 	memcpy(j->agent, l->agent, sizeof j->agent);
 	j->session = strdup(l->session);
@@ -264,6 +265,5 @@ void reconcile_begin(struct active_run *l)
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
 	active_run_set_alarm(l, SETTLE_MS);
-	uv_queue_work(&l->sup->loop, &j->work, reconcile_in_thread,
-		      reconcile_done);
+	agent_work_submit(l->sup->agent_threads, &j->work);
 }

@@ -1,0 +1,34 @@
+#ifndef SUPERVISOR_CORE_AGENT_WORK_H
+#define SUPERVISOR_CORE_AGENT_WORK_H
+
+#include <uv.h>
+
+/*
+ * Work on agents' files, in threads of its own. A run can hold the write lock of
+ * its agent's file for long, so work that may wait for it must not use libuv's
+ * pool, which serves everyone.
+ *
+ * Work of one agent is done in order, one at a time: an agent occupies at most one
+ * thread. Two threads are kept. While all threads are busy and none finishes, each
+ * tick starts another one, up to a limit; it ends when there is nothing to do.
+ */
+struct agent_work {
+	struct agent_work *next;
+	const char *agent;                       /* borrowed until `done` */
+	void *data;                              /* the caller's */
+	void (*in_thread)(struct agent_work *w); /* may wait */
+	void (*done)(struct agent_work *w);      /* on the loop */
+};
+
+struct agent_threads;
+
+struct agent_threads *agent_threads_new(uv_loop_t *loop);
+void agent_work_submit(struct agent_threads *p, struct agent_work *w);
+void agent_threads_tick(struct agent_threads *p);
+
+/* Before the last uv_run of the loop, which then returns when all work is done;
+ * and after it. */
+void agent_threads_close(struct agent_threads *p);
+void agent_threads_free(struct agent_threads *p);
+
+#endif
