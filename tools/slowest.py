@@ -11,7 +11,8 @@ FORMS = (  # of ctest; of run.py and the fuzzers
 
 took = []
 for step in sys.argv[2:]:
-    text = pathlib.Path(sys.argv[1], step + ".log").read_text(errors="replace")
+    log = pathlib.Path(sys.argv[1], step + ".log")
+    text = log.read_text(errors="replace") if log.exists() else ""
     took += [(float(m["took"]), step, m["name"])
              for form in FORMS for m in form.finditer(text)]
 if len(took) > 10:

@@ -117,7 +117,7 @@ def test_a_readme_begins_with_its_three_lines(home):
 
 STEPS = """
 for s in format includes sizes scripts headers fault replay build-clang tidy \\
-	cppcheck threads build-release load torture; do
+	cppcheck threads build-release build-faults load torture; do
 	eval "step_$s() { echo $s >>order; }"
 done
 step_build-gcc() { # beside the other row
@@ -133,13 +133,13 @@ step_fuzz-fixed() { echo "fuzz_x: ok (30.25 s)"; }
 """
 
 
-def checked(home, *args):
+def checked(home, *args, steps=STEPS):
     tools = home.dir / "tree" / "tools"
     tools.mkdir(parents=True, exist_ok=True)
     for name in ("check", "slowest.py"):
         shutil.copy(ROOT / "tools" / name, tools)
     (tools / "lib.sh").write_text("need_packages() { return 0; }\n")
-    (tools / "check_steps.sh").write_text(STEPS)
+    (tools / "check_steps.sh").write_text(steps)
     return home.run(tools / "check", *args, code=None)
 
 
@@ -147,8 +147,8 @@ def test_the_whole_check_sums_up_and_names_the_slowest(home):
     r = checked(home)
     assert r.code == 1 and not r.err, r.out + r.err
     lines = r.out.splitlines()
-    # 16 steps that count nothing, and those of two runners
-    assert lines[-1] == "30 passed, 1 failed, 2 skipped", lines[-1]
+    # 17 steps that count nothing, and those of two runners
+    assert lines[-1] == "31 passed, 1 failed, 2 skipped", lines[-1]
     words = [line.split() for line in lines[-11:-1]]
     assert lines[-12] == "slowest tests:", r.out
     assert [(float(w[0]), w[2]) for w in words] == [
@@ -157,6 +157,13 @@ def test_the_whole_check_sums_up_and_names_the_slowest(home):
         (n + 0.5, "unit") for n in (9, 8, 7, 6, 5)], words
     order = (home.dir / "tree" / "order").read_text().split()
     assert order.index("build-gcc") < order.index("system"), order
+
+
+def test_a_step_that_did_not_run_has_failed(home):
+    r = checked(home, steps=STEPS.replace(
+        "step_system() {", "step_system() { kill -9 $BASHPID;"))
+    assert r.code == 1, r.out + r.err
+    assert "system did not run to its end" in r.out, r.out
 
 
 def test_single_steps_run_in_the_order_given(home):

@@ -29,7 +29,7 @@ SELECT printf('run_%026d', i), 'do the work ' || i FROM n"""),
     ("run_transition", "runs", """
 INSERT INTO run_transition (run, attempt, from_state, to_state, reason, at)
 SELECT printf('run_%026d', i), 1, 'ending', 'succeeded', 'finished',
-  1794600000005 + i, 2 * i - 2 FROM n"""),
+  1794600000005 + i FROM n"""),
     ("host_event", "runs", """
 INSERT INTO host_event (at, kind, subject, agent, body)
 SELECT 1794600000005 + i, 'run', printf('run_%026d', i), 'agent' || (i % 10),
@@ -92,7 +92,7 @@ SELECT i, printf('ses_%026d', i), CASE i WHEN 1 THEN 'long' ELSE 's' || i END,
 INSERT INTO run (id, run_id, session, attempt, epoch, status, started_at, ended_at,
   after_seq)
 SELECT i, printf('run_%026d', i * 10 + 1), 1, 1, 1, 'succeeded', 1794600000000 + i,
-  1794600000005 + i FROM n"""),
+  1794600000005 + i, 2 * i - 2 FROM n"""),
     ("event", "events", """
 INSERT INTO event (pos, type, at, run, body)
 SELECT (1 << 32) | i, 2, 1794600000000 + i, (i + 1) / 2,
