@@ -4,9 +4,9 @@
 #include "lib/db/sql.h"
 
 /*
- * Bytes of one column, read or written in place: without a copy of the whole
- * value. An open handle belongs to the transaction that it was opened in, and
- * has to be closed before that ends.
+ * Access to the bytes of one column without a copy of the whole value. An open
+ * handle belongs to the transaction in which it was opened and must be closed
+ * before that ends.
  */
 struct sql_blob;
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A smaller cache is no reason to fail. */
+/* A smaller cache is not a reason to fail. */
 static void set_cache(struct sql *db, int kib)
 {
 	struct err ignored;
@@ -45,7 +45,8 @@ int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e)
 
 /* In this mode SQLite moves all pages into the free ones when it commits, and
  * drops its list of free pages. incremental_vacuum searches that list for each
- * page. The mode is in the file; sql_open sets it back if we die meanwhile. */
+ * page. The mode is stored in the file; if we die meanwhile, sql_open resets
+ * it. */
 int sql_give_back_all(struct sql *db, struct err *e)
 {
 	int rc;

@@ -72,8 +72,8 @@ bool log_is_long(const struct sql *db)
 	return db->log_frames >= db->checkpoint_at;
 }
 
-/* Readers are not waited for: the caller keeps writers out. The next checkpoint
- * is not due before the log is a quarter longer. */
+/* Does not wait for readers, because the caller keeps writers out. The next
+ * checkpoint is due when the log is a quarter longer. */
 static int copy_frames(struct sql *db, enum sql_checkpoint mode,
 		       struct sql_checkpoint_result *out)
 {
@@ -125,7 +125,7 @@ static int commit_something(struct sql *db, struct err *e)
 	return -1;
 }
 
-/* On a full disk nothing can be committed, and a checkpoint is what helps. */
+/* On a full disk nothing can be committed, and a checkpoint may free space. */
 static int copy_in_turn(struct sql *db, enum sql_checkpoint mode,
 			struct sql_checkpoint_result *out, struct err *e)
 {
@@ -174,8 +174,8 @@ int sql_checkpoint(struct sql *db, enum sql_checkpoint mode, int wait_ms,
 	}
 }
 
-/* Without a commit of its own: none is possible now. For the same reason no
- * writer can reset the log meanwhile. */
+/* Without a commit of its own, because none is possible now. For the same
+ * reason, no writer can reset the log meanwhile. */
 int sql_save_log(struct sql *db, struct err *e)
 {
 	struct sql_checkpoint_result r = {0};

@@ -4,16 +4,16 @@
 #include "lib/db/sql.h"
 
 /*
- * A checkpoint copies the log into the file. FULL copies, RESTART also lets the
- * next writer begin at the start of the log, TRUNCATE empties the log. It runs
- * first in the write queue and with SQLite's write lock; lib/db/checkpoint.c
- * says why. A reader or a writer that is in the way is waited for in pauses
- * outside of the queue, wait_ms in all (0: one try); then `busy`, and what
- * could be copied was.
+ * A checkpoint copies the log into the file. FULL copies, RESTART also makes
+ * the next writer start at the beginning of the log, TRUNCATE empties the log.
+ * It runs at the head of the write queue and with SQLite's write lock;
+ * lib/db/checkpoint.c explains why. If a reader or a writer is in the way, it
+ * waits outside of the queue, wait_ms in total (0: one attempt); then `busy` is
+ * set, and everything that could be copied was.
  *
- * Without it, a commit that finds the log long is followed by a checkpoint
- * (FULL, one try, and again after a quarter more). sql_checkpoint_at says how
- * long.
+ * In addition, a commit that finds a long log runs a checkpoint (FULL, one
+ * attempt, and again when the log is a quarter longer). sql_checkpoint_at sets
+ * that length.
  */
 enum sql_checkpoint {
 	SQL_CHECKPOINT_FULL,
@@ -23,7 +23,7 @@ enum sql_checkpoint {
 
 struct sql_checkpoint_result {
 	bool busy;
-	int log_frames; /* 0 with busy: a writer was in the way all the time */
+	int log_frames; /* 0 with busy: a writer was always in the way */
 	int checkpointed;
 };
 
@@ -37,8 +37,9 @@ int sql_save_log(struct sql *db, struct err *e);
 void sql_checkpoint_at(struct sql *db, int frames);
 #define SQL_LOG_FRAMES 4000
 
-/* The library at run time, and whether it has the defect that makes checkpoints
- * beside writers unsafe (the "WAL-reset bug"; see lib/db/checkpoint.c). */
+/* The version of the library at run time, and whether it has the defect that
+ * makes checkpoints beside writers unsafe (the "WAL-reset bug"; see
+ * lib/db/checkpoint.c). */
 const char *sql_library(void);
 bool sql_library_resets_unsafely(void);
 

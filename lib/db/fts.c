@@ -25,7 +25,8 @@ static int set_option(struct fts_build *b, const char *what, int value,
 	return sql_run(b->db, text, e);
 }
 
-/* Whether segments are collected, by us or by a process that died: 1, 0, -1. */
+/* Whether segments are being collected, by us or by a process that died: 1, 0,
+ * -1. */
 static int is_collecting(struct fts_build *b, struct err *e)
 {
 	char text[160];
@@ -38,8 +39,8 @@ static int is_collecting(struct fts_build *b, struct err *e)
 	return sql_script_i64(b->db, text, &n, e) ? -1 : n > 0;
 }
 
-/* Merges up to PAGES; 1 if there may be more, 0, -1. FTS5 itself changes a row
- * or none when there is nothing to merge. */
+/* Merges up to PAGES; 1 if there may be more, 0, -1. If there is nothing to
+ * merge, FTS5 changes at most one row. */
 static int merge_some(struct fts_build *b, struct err *e)
 {
 	int before = sqlite3_total_changes(b->db->conn);

@@ -4,14 +4,14 @@
 #include "lib/base/err.h"
 
 /*
- * Many rows for a full-text table. Each transaction leaves a segment in the
- * index, and FTS5 merges four of them into one, four of these into the next, and
- * so on: what a row costs grows with the number of rows before it. While a build
- * is under way the segments are only collected, and at its end they are merged
- * once, a part in each transaction so that other writers get their turn.
+ * Adds many rows to a full-text table. Each transaction leaves a segment in the
+ * index, and FTS5 merges four of them into one, four of these into the next,
+ * and so on: the cost of a row grows with the number of rows before it. During
+ * a build, segments are only collected. At its end they are merged once, in
+ * several transactions, so that other writers get their turn.
  *
- * A process that dies meanwhile leaves the table correct, with many segments;
- * the next build that ends merges these too. Borrows its members.
+ * If the process dies meanwhile, the table is correct but has many segments;
+ * the next completed build merges these too. Borrows its members.
  */
 struct sql;
 
@@ -21,8 +21,8 @@ struct fts_build {
 	int batches;       /* 0 at the start */
 };
 
-/* Both outside of transactions. Before one that adds up to 1 MiB of text, or one
- * row: */
+/* Call both outside of transactions: fts_build_batch before each transaction
+ * that adds up to 1 MiB of text or one row, fts_build_end after the last. */
 int fts_build_batch(struct fts_build *b, struct err *e);
 int fts_build_end(struct fts_build *b, struct err *e);
 

@@ -10,7 +10,7 @@
 #define NAMES_MAX    (1 << 20)
 #define SMALL_BYTES  (INT64_C(8) << 20) /* read in a few milliseconds */
 
-/* All rows of a one-column check, joined, but those that say `fine`. */
+/* Joins all rows of a one-column check, except those that say `fine`. */
 static int collect_problems(sqlite3 *conn, const char *text, const char *fine,
 			    struct buf *out)
 {
@@ -75,8 +75,8 @@ static void inspect_database(sqlite3 *conn, struct db_health *out,
 	out->problem = problem_of(&said, a);
 }
 
-/* immutable: a file of a read-only place, or one whose header says WAL, can be
- * looked into without a -shm. */
+/* immutable: a file in a read-only place, or one whose header says WAL, can be
+ * read without a -shm. */
 int db_check(const char *path, struct db_health *out, struct arena *a,
 	     struct err *e)
 {
@@ -158,7 +158,8 @@ static void check_tables(sqlite3 *conn,
 	char *rest = NULL;
 	int64_t total, done = 0;
 
-	/* names first: the list must not be read while they are checked */
+	/* the names first: the list must not be read while the tables are
+	 * checked */
 	if (collect_problems(conn, TABLES, "", &names)) {
 		buf_adds(said, names.p);
 		buf_fini(&names);
@@ -175,7 +176,7 @@ static void check_tables(sqlite3 *conn,
 	buf_fini(&names);
 }
 
-/* One transaction: SQLite would lock and unlock for every table otherwise. */
+/* One transaction: otherwise SQLite would lock and unlock for every table. */
 static void check_at_once(sqlite3 *conn, struct buf *said)
 {
 	(void)sqlite3_exec(conn, "BEGIN", NULL, NULL, NULL);

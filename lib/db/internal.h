@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-/* The inside of a connection. */
+/* The internals of a connection. */
 
 enum sql_savepoint_stmt {
 	SQL_SAVEPOINT_BEGIN,
@@ -41,7 +41,7 @@ struct sql {
 	bool always_full;      /* opened with SQL_FULL */
 	bool deferred;         /* see sql_defer_sync */
 	bool full;             /* synchronous=FULL at the moment */
-	struct sql_companion { /* a file beside ours, when first seen */
+	struct sql_companion { /* a file beside ours, as first seen */
 		dev_t dev;
 		ino_t ino; /* 0: not yet */
 	} log, index;
@@ -61,19 +61,20 @@ struct sql {
 };
 
 /* sqlite3_open_v2 with the default VFS; configures the library at first use.
- * Every connection of skep is opened and closed here, and its file is registered
- * in lib/os/held.h meanwhile. The log is written by SQLite alone: no layer of ours
- * may delay, merge or reorder its writes. */
+ * Every connection of skep is opened and closed here, and meanwhile its file is
+ * registered in lib/os/held.h. Only SQLite writes the log: no layer of ours may
+ * delay, merge or reorder its writes. */
 int sql_connect(const char *path, int flags, sqlite3 **out);
 void sql_disconnect(sqlite3 *conn); /* NULL is fine */
 
-/* Closes without moving the WAL into the file: for one that we refuse. */
+/* Closes without copying the WAL into the file: for a file that we reject. */
 void sql_close_as_is(struct sql *db);
 
-/* Literal SQL that does not write, or inside a transaction, or in the queue. */
+/* Literal SQL that does not write, or is inside a transaction or in the
+ * queue. */
 int sql_run(struct sql *db, const char *text, struct err *e);
 
-/* BEGIN IMMEDIATE, and COMMIT, by themselves. */
+/* BEGIN IMMEDIATE and COMMIT alone. */
 int sql_begin(struct sql *db, struct err *e);
 int sql_commit(struct sql *db, struct err *e);
 
@@ -89,19 +90,19 @@ struct stmt *sql_stmt(struct sql *db, unsigned query);
 /* Remembers which -wal and -shm the connection uses. */
 void sql_note_companions(struct sql *db);
 
-/* Whether log and index belong together, and the error if not. After the open,
- * first in the queue. */
+/* Whether log and index belong together; the error if not. Call it after the
+ * open, at the head of the queue. */
 bool sql_log_fits(struct sql *db);
 int sql_log_is_foreign(const struct sql *db, struct err *e); /* -1 */
 
 /* Sets synchronous to FULL or NORMAL. Outside of transactions. */
 int sql_set_full(struct sql *db, bool full, struct err *e);
 
-/* lib/db/sql_place.c: how to read a database whose place cannot be written;
- * NULL if it can. The caller frees it. */
+/* lib/db/sql_place.c: how to read a database in a directory that cannot be
+ * written; NULL if it can. The caller frees it. */
 char *sql_uri_without_writes(const char *path);
 
-/* The one place where SQLite's codes become ours. */
+/* The only place that maps SQLite's codes to ours. */
 bool sql_failed(int rc);
 int sql_fail(struct sql *db, int rc, const char *what, struct err *e);
 

@@ -46,10 +46,10 @@ static void read_header(sqlite3 *conn, struct header *h)
 }
 
 /*
- * Looks at the file without reading it as a database, so that one which we then
- * refuse has no new -wal or -shm beside it. It is opened by SQLite all the
- * same: closing a descriptor of our own would drop every lock that other
- * connections of this process have on the file, and with them the WAL.
+ * Inspects the file without reading it as a database, so that a file which we
+ * then reject gets no new -wal or -shm. It is still opened through SQLite:
+ * closing a descriptor of our own would release every lock that other
+ * connections of this process have on the file.
  */
 static struct header peek(const char *path)
 {
@@ -84,7 +84,7 @@ static int check_header(const char *path, const struct db_schema *s,
 {
 	struct header h = peek(path);
 
-	/* seen: another process may make the file right after we looked */
+	/* seen: another process may create the file right after we looked */
 	if (h.version < 0 && h.seen)
 		return err_set(e, ERR_CORRUPT, "%s is not a SQLite database",
 			       path);
@@ -166,7 +166,7 @@ static int apply(struct sql *db, const struct db_schema *s, int number,
 	if (sql_script_i64(db, "PRAGMA user_version", &now, e))
 		return -1;
 	if (now >= number)
-		return 0; /* another process was quicker */
+		return 0; /* another process was faster */
 	if (now > 0 && may_change(db, s, e))
 		return -1;
 	snprintf(set, sizeof set,
@@ -208,7 +208,7 @@ static int run_migrations(struct sql *db, const struct db_schema *s,
 	while (version < s->version)
 		if (run_migration(db, s, (int)++version, e))
 			return -1;
-	return sql_sync(db, e); /* of all at once */
+	return sql_sync(db, e); /* syncs all of them at once */
 }
 
 static int has_column(struct sql *db, const struct db_column *c, bool *has,

@@ -6,9 +6,9 @@
 
 #define K1      1.2
 #define B       0.75
-#define IDF_MIN 1e-6 /* of a phrase that is in more than half of the rows */
+#define IDF_MIN 1e-6 /* of a phrase in more than half of the rows */
 
-/* What a query needs for each of its rows. */
+/* Data that a query needs for each of its rows. */
 struct weights {
 	double average; /* tokens in a row */
 	int phrases;
@@ -17,7 +17,7 @@ struct weights {
 
 struct sample {
 	int64_t rows; /* with the phrase */
-	int64_t span; /* rows that were passed over to find them */
+	int64_t span; /* rows that were scanned to find them */
 	int64_t last;
 };
 

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* One name for all: SQLite means the innermost. */
+/* One name for all: SQLite uses the innermost. */
 static const char *const texts[SQL_SAVEPOINT_STMTS] = {
 	[SQL_SAVEPOINT_BEGIN] = "SAVEPOINT part",
 	[SQL_SAVEPOINT_UNDO] = "ROLLBACK TO part",

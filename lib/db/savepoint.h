@@ -4,8 +4,8 @@
 #include "lib/db/sql.h"
 
 /*
- * A part of a write transaction that can fail alone. Savepoints nest, and each
- * has to be ended in the transaction in which it began:
+ * A part of a write transaction that can fail on its own. Savepoints nest, and
+ * each must end in the transaction in which it began:
  *
  *   if (sql_savepoint_begin(db, &sp, e)) return -1;
  *   return sql_savepoint_end(db, &sp, part(db, …, e), e);
@@ -30,7 +30,8 @@ int sql_savepoint_end(struct sql *db, const struct sql_savepoint *sp, int rc,
  * changes: a failed part that has changed rows dooms the whole transaction. */
 void sql_savepoint_mark(struct sql *db, struct sql_savepoint *sp);
 
-/* The transaction will be rolled back, whatever its sql_leave is given. */
+/* The transaction will be rolled back, regardless of the rc given to its
+ * sql_leave. */
 bool sql_is_doomed(const struct sql *db);
 
 #endif

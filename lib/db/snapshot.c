@@ -13,7 +13,7 @@
 #define IMAGE_MAX (INT64_C(8) << 20)
 #define BUSY_MS   30000
 
-/* An empty file is what VACUUM INTO may write over; made here for its mode. */
+/* VACUUM INTO may write to an empty file; we create it to set its mode. */
 static int make_target(const char *to, struct err *e)
 {
 	return mknod(to, S_IFREG | 0600, 0) ? err_errno_set(e, "%s", to) : 0;
@@ -33,9 +33,9 @@ static int vacuum_into(struct sql *db, const char *to, struct err *e)
 	return rc;
 }
 
-/* Of a large file. Its pages as they are would bring its holes along, and take
- * as much memory or a second pass. synchronous=OFF: a copy that is not whole
- * after a power cut is nobody's copy yet. */
+/* Of a large file. Copying its pages unchanged would include free pages, and
+ * take as much memory or a second pass. synchronous=OFF: a copy that is
+ * incomplete after a power failure is not used yet. */
 int db_snapshot(const char *path, const char *to, struct err *e)
 {
 	char journal[PATH_MAX + 16];
@@ -99,15 +99,14 @@ int db_clone(const char *path, const char *to, struct err *e)
 		       "%s: %s", path, sqlite3_errstr(rc));
 }
 
-/* What the header says of a log is of the original; a copy has none. */
+/* The header refers to the log of the original; a copy has none. */
 static void forget_wal(struct db_image *image)
 {
 	if (image->n > 19)
 		image->bytes[18] = image->bytes[19] = 1;
 }
 
-/* A connection to a database in memory, which may grow; *image becomes its
- * property. */
+/* A connection to a database in memory, which may grow; takes *image. */
 static int open_memory(sqlite3 **out, struct db_image *image)
 {
 	int rc = sql_connect(":memory:", SQLITE_OPEN_READWRITE, out);
@@ -168,7 +167,7 @@ static int image_of(sqlite3 *from, struct db_image *image)
 	return has_holes(image) ? close_holes(image) : SQLITE_OK;
 }
 
-/* -1 if it is not there. */
+/* -1 if it does not exist. */
 static int64_t size_with_log(const char *path)
 {
 	char wal[PATH_MAX + 8];
@@ -179,7 +178,7 @@ static int64_t size_with_log(const char *path)
 	return log > 0 ? bytes + log : bytes;
 }
 
-/* With a bare connection: nothing here needs the tables, and to read their
+/* With a bare connection: nothing here needs the tables, and reading their
  * definitions is most of the cost of an open. */
 int db_image_take(const char *path, struct db_image *image, struct err *e)
 {

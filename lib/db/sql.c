@@ -157,7 +157,7 @@ static int exec_once(struct sql *db, unsigned query, const void *in,
 	return sql_end(&it, e) ? -1 : sqlite3_changes(db->conn);
 }
 
-/* A write that is a transaction by itself waits its turn, too. */
+/* A write that is a transaction by itself waits in the queue, too. */
 static bool writes_alone(struct sql *db, unsigned query)
 {
 	struct stmt *s = sql_stmt(db, query);
@@ -174,7 +174,7 @@ int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e)
 	return sql_leave(db, exec_once(db, query, in, e), e);
 }
 
-/* Makes the borrowed texts and blobs of a row the arena's. */
+/* Copies the borrowed texts and blobs of a row to the arena. */
 static void keep_row(const struct shape *shape, void *row, struct arena *a)
 {
 	for (size_t i = 0; i < shape->nfields; i++) {

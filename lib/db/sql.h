@@ -12,8 +12,9 @@
 /*
  * One SQLite connection and its statements. Queries live in .sql files and are
  * named by number (tools/sqlgen.c makes the table, the structs and the enum);
- * each is prepared at first use and kept. One thread per connection, except
- * sql_interrupt. This header stands between everything and sqlite3.h.
+ * each is prepared at first use and kept. Each connection is used by one
+ * thread, except for sql_interrupt. This header hides sqlite3.h from all other
+ * directories.
  */
 struct sql;
 
@@ -34,12 +35,12 @@ struct sql_set { /* all queries of one kind of database */
 enum sql_flags {
 	SQL_CREATE = 1 << 0,   /* make the file, 0600, if it is not there */
 	SQL_READONLY = 1 << 1, /* never writes; the file must exist */
-	SQL_FULL = 1 << 2,     /* sql_enter_relaxed waits for the disk too */
+	SQL_FULL = 1 << 2,     /* sql_enter_relaxed waits for the disk, too */
 };
 
 /*
- * Opens path with the pragmas that every connection has: WAL, busy_timeout 30
- * s, foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network
+ * Opens path with the pragmas of every connection: WAL, busy_timeout 30 s,
+ * foreign_keys, secure_delete off, synchronous=FULL. Refuses WAL on network
  * filesystems. Borrows `set` for the life of *out; it may be NULL (scripts
  * only).
  */
@@ -54,18 +55,19 @@ const struct sql_set *sql_queries(const struct sql *db);
  * with SQL_READONLY. */
 int sql_place_refuses(const char *path, struct err *e);
 
-/* Literal SQL of any number of statements: pragmas and migrations only. Outside
- * of a transaction it waits its turn in the write queue. */
+/* Literal SQL with any number of statements: pragmas and migrations only.
+ * Outside of a transaction it waits in the write queue. */
 int sql_script(struct sql *db, const char *text, struct err *e);
 
-/* The one number, or the one text, that a literal query yields. No row: 0, "". */
+/* The single number or text that a literal query returns. Without a row: 0,
+ * "". */
 int sql_script_i64(struct sql *db, const char *text, int64_t *out,
 		   struct err *e);
 int sql_script_text(struct sql *db, const char *text, struct arena *a,
 		    const char **out, struct err *e);
 
-/* Drops a table and makes it again from its own text, empty: so a damaged index
- * goes too, and one place says what it is. `name` is one of ours. */
+/* Drops a table and creates it again, empty, from its own definition. This also
+ * removes a damaged index. `name` is one of our tables. */
 int sql_remake(struct sql *db, const char *name, struct err *e);
 
 /*
@@ -78,10 +80,11 @@ int sql_remake(struct sql *db, const char *name, struct err *e);
  *
  * A committed transaction is on the disk when sql_leave returns, so its caller
  * may acknowledge it. sql_enter_relaxed does not wait for the disk: for data
- * that nobody has been promised yet, and that a later sql_enter or sql_sync
+ * that has not been acknowledged yet, and that a later sql_enter or sql_sync
  * covers. docs/OPERATIONS.md lists its users. The outermost call decides.
  *
- * sql_enter_read is for several reads of one moment; nothing may write in it.
+ * sql_enter_read is for several reads of one consistent state; nothing may
+ * write in it.
  */
 int sql_enter(struct sql *db, struct err *e);
 int sql_enter_relaxed(struct sql *db, struct err *e);
@@ -90,31 +93,31 @@ int sql_leave(struct sql *db, int rc, struct err *e);
 bool sql_in_transaction(const struct sql *db);
 bool sql_is_writing(const struct sql *db); /* not after sql_enter_read */
 
-/* Waits until everything that this file's processes have committed is on the
- * disk. Outside of write transactions. */
+/* Waits until everything that processes have committed to this file is on disk.
+ * Call it outside of write transactions. */
 int sql_sync(struct sql *db, struct err *e);
 
-/* Defers the wait for the disk: until it is called with false, sql_enter is
- * sql_enter_relaxed. For several changes that are acknowledged together, after
- * one sql_sync. Outside of transactions. */
+/* Defers the wait for the disk: until it is called with false, sql_enter
+ * behaves as sql_enter_relaxed. For several changes that are acknowledged
+ * together after one sql_sync. Call it outside of transactions. */
 void sql_defer_sync(struct sql *db, bool defer);
 
-/* Deleted or replaced since the open (ERR_MOVED): "", "-wal", "-shm"; or NULL. */
+/* Deleted or replaced since the open (ERR_MOVED): "", "-wal" or "-shm"; or
+ * NULL. */
 const char *sql_lost(struct sql *db);
 int sql_in_place(struct sql *db, struct err *e);
 
 /*
- * Room for the pages of a transaction; SQL_CACHE_KIB without it. One that
- * outgrows it writes pages into the log early (cache_spill), and when it commits
- * after changing such a page again, SQLite reads the log back to renew the
- * checksums. With cache_spill=OFF memory would grow with the transaction (78 MB for
- * a log of 70 MB, at the same CPU time), without
- * a limit; so spilling is on, and who knows that a transaction is large makes
- * room for it here.
+ * Sets the size of the page cache; the default is SQL_CACHE_KIB. A transaction
+ * that outgrows it writes pages to the log early (cache_spill), and if it
+ * changes such a page again, SQLite reads the log back at the commit to renew
+ * the checksums. With cache_spill=OFF, memory would grow with the transaction
+ * without a limit (78 MB for a log of 70 MB, at the same CPU time). So spilling
+ * is on, and a caller that expects a large transaction enlarges the cache here.
  */
 int sql_cache(struct sql *db, int kib, struct err *e);
 
-/* Steps of SQLite's virtual machine, of all kept statements, since the last
+/* Steps of SQLite's virtual machine, of all cached statements, since the last
  * call: a measure of work that does not depend on the machine. */
 int64_t sql_steps(struct sql *db);
 
@@ -122,11 +125,12 @@ int64_t sql_steps(struct sql *db);
 int64_t sql_pages(struct sql *db);
 #define SQL_CACHE_KIB 2000
 
-/* Runs a query that yields no rows. Returns rows changed, or -1. */
+/* Runs a query that returns no rows. Returns the number of changed rows, or
+ * -1. */
 int sql_exec(struct sql *db, unsigned query, const void *in, struct err *e);
 
-/* The first row, its texts and blobs copied to the arena: 1, or 0 if there is
- * none, or -1. With a NULL arena the row may hold numbers only. */
+/* The first row, with its texts and blobs copied to the arena: 1, or 0 if there
+ * is none, or -1. With a NULL arena, the row may contain numbers only. */
 int sql_get(struct sql *db, unsigned query, const void *in, void *row,
 	    struct arena *a, struct err *e);
 
@@ -139,8 +143,8 @@ int sql_collect(struct sql *db, unsigned query, const void *in, int max,
  *               while (sql_next(&it, &row)) …
  *               if (sql_end(&it, e)) return -1;
  * `row` borrows from the statement until the next call on `it`. The first
- * failure sticks and comes out of sql_end, which must always be called. Nothing
- * that waits may happen inside: an open walk pins the WAL.
+ * failure sticks and is returned by sql_end, which must always be called. Do
+ * not wait inside: an open walk pins the WAL.
  */
 struct sql_rows {
 	struct sql *db;
@@ -154,9 +158,9 @@ int sql_end(struct sql_rows *it, struct err *e);
 
 int64_t sql_last_rowid(const struct sql *db);
 
-/* How long the longest write transaction since sql_watch kept others out: as
- * the clock has it, and the work in it alone, which does not depend on what else
- * the machine does. */
+/* How long the longest write transaction since sql_watch kept other writers
+ * out: by the clock, and the CPU time alone, which does not depend on other
+ * load. */
 struct sql_hold {
 	int64_t ns;
 	int64_t cpu_ns;
@@ -166,28 +170,30 @@ void sql_watch(struct sql *db);
 struct sql_hold sql_longest(const struct sql *db);
 
 /* Inside a write transaction: a number that is the same as in our last one if
- * nobody else has committed in between. What was read then is still true. (It
- * may also move without need, after a rollback or a write outside sql_enter.) */
+ * no other connection has committed in between, so that what was read then is
+ * still valid. (It may also change without need, after a rollback or a write
+ * outside sql_enter.) */
 uint32_t sql_generation(const struct sql *db);
 
-/* How many write transactions this connection itself has committed. */
+/* The number of write transactions that this connection has committed. */
 uint64_t sql_commits(const struct sql *db);
 
-/* From any thread: whatever runs ends with ERR_CANCELED. */
+/* From any thread: the current operation ends with ERR_CANCELED. */
 void sql_interrupt(struct sql *db);
 
-/* When the last connection closes, SQLite copies the log into the file and waits
- * for the disk. This makes closing leave a WAL of up to `bytes` as it is, for
- * the next one to use: much cheaper for a file that is opened again soon. */
+/* When the last connection closes, SQLite copies the log into the file and
+ * waits for the disk. With this, closing leaves a WAL of up to `bytes` for the
+ * next connection: much cheaper for a file that is opened again soon. */
 void sql_keep_wal(struct sql *db, int64_t bytes);
 
-/* Prepares every query, so that a test proves them all against the schema. */
+/* Prepares every query, so that a test can check them all against the
+ * schema. */
 int sql_check(struct sql *db, struct err *e);
 
-/* Bytes of memory that the connection holds: cache, schema, statements. */
+/* Bytes of memory that the connection uses: cache, schema, statements. */
 int64_t sql_memory_used(struct sql *db);
 
-/* VACUUM, first in the write queue. */
+/* VACUUM, at the head of the write queue. */
 int sql_vacuum(struct sql *db, struct err *e);
 
 #endif

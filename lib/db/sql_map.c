@@ -9,19 +9,20 @@
 #include <unistd.h>
 
 /*
- * Reading through a mapping of the file: for large blobs it takes two thirds of
- * the CPU time, since SQLite else makes a system call for each page of 4 KiB.
- * Only for connections that do not write.
+ * Reads through a mapping of the file. For large blobs this takes two thirds of
+ * the CPU time, since otherwise SQLite makes a system call for each page of 4
+ * KiB. Only for connections that do not write.
  *
- * If the disk does not give a page, or a program other than SQLite has cut the
- * file, touching the page raises SIGBUS. The handler puts a page of zeros in its
- * place and takes note; the caller asks sql_map_failed and discards what it read.
- * The file is mapped for one transaction at a time, after SQLite has begun it, so
- * that the handler knows the mapping: SQLite makes a new one at any other time.
+ * If the disk fails to read a page, or a program other than SQLite has
+ * truncated the file, touching the page raises SIGBUS. The handler maps a page
+ * of zeros instead and records the failure; the caller checks sql_map_failed
+ * and discards what it read. The file is mapped for one transaction at a time,
+ * after SQLite has begun it, so that the handler knows the mapping: at other
+ * times SQLite may create a new one.
  */
 #define MAP_MAX INT64_C(0x7fff0000) /* SQLite's own limit */
 
-/* What this thread has mapped. */
+/* The mapping of this thread. */
 static _Thread_local struct {
 	uintptr_t begin, end;
 	volatile sig_atomic_t failed;

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 /*
- * Reading through a mapping of the file, for a connection that only reads large
- * blobs. sql_map prepares it. sql_map_begin maps the file for a transaction that
- * has read something already; call it and sql_map_end, after the transaction, on
- * the thread that reads. What was read counts as memory of the process in
- * between. If sql_map_failed, the disk did not give some page since
- * sql_map_begin, and what was read since then may be wrong.
+ * Reads through a mapping of the file, for a connection that only reads large
+ * blobs. sql_map prepares it. sql_map_begin maps the file for a transaction
+ * that has already read something; call it on the reading thread, and
+ * sql_map_end after the transaction. In between, what was read counts as memory
+ * of the process. If sql_map_failed returns true, some page could not be read
+ * since sql_map_begin, and what was read since then may be wrong.
  */
 struct sql;
 

@@ -93,7 +93,8 @@ static enum err_code code_of(int rc)
 	}
 }
 
-/* SQLite says only that it could not open or write; people want to know why. */
+/* SQLite only reports that it could not open or write; this finds the
+ * reason. */
 static int blame_place(const struct sql *db, int rc, struct err *e)
 {
 	switch (rc & 0xff) {
@@ -117,11 +118,12 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 	db->doomed = db->doomed || db->depth > 0;
 	if (blame_place(db, rc, e))
 		return -1;
-	/* a short read of the database itself is not an error in SQLite */
+	/* SQLite does not treat a short read of the database itself as an
+	 * error */
 	if (rc == SQLITE_IOERR_SHORT_READ)
 		return sql_log_is_foreign(db, e);
 	text = sqlite3_errmsg(db->conn);
-	/* A header that no SQLite writes, without a code of its own. */
+	/* A header that no SQLite writes; it has no code of its own. */
 	if (rc == SQLITE_ERROR && !strcmp(text, "unsupported file format"))
 		rc = SQLITE_CORRUPT;
 	err_set(e, code_of(rc), "%s: %s: %s", db->path, what, text);
@@ -131,11 +133,11 @@ int sql_fail(struct sql *db, int rc, const char *what, struct err *e)
 	return -1;
 }
 
-/* SQLite gives -wal and -shm the mode of the database file, so making that
- * file first with 0600 settles all three whatever the umask. */
+/* SQLite gives -wal and -shm the mode of the database file, so creating that
+ * file first with 0600 sets the mode of all three, whatever the umask. */
 static int make_database_file(const char *path, struct err *e)
 {
-	/* without a descriptor, whose close would drop the locks of another
+	/* without a descriptor: closing one would release the locks of another
 	 * thread that has opened the file in the meantime */
 	if (mknod(path, S_IFREG | 0600, 0) && errno != EEXIST)
 		return err_errno_set(e, "cannot open %s", path);
@@ -177,9 +179,9 @@ static int prepare_transactions(struct sql *db, struct err *e)
 
 #define INCREMENTAL 2 /* PRAGMA auto_vacuum */
 
-/* Before the first table, or never, except that sql_give_back_all may have died
- * with another mode. Asked first: setting it writes to the file each time, and an
- * open would cost two syncs. */
+/* Must be set before the first table is created, except that sql_give_back_all
+ * may have died with another mode. It is read first: setting it writes to the
+ * file each time, and an open would cost two syncs. */
 static int set_auto_vacuum(struct sql *db, struct err *e)
 {
 	int64_t mode;
@@ -191,8 +193,8 @@ static int set_auto_vacuum(struct sql *db, struct err *e)
 		       : sql_run(db, "PRAGMA auto_vacuum=INCREMENTAL", e);
 }
 
-/* In line: of processes that switch a new file to WAL at once, SQLite refuses
- * all but one, and busy_timeout does not help there. */
+/* In the write queue: if several processes switch a new file to WAL at once,
+ * SQLite rejects all but one, and busy_timeout does not help. */
 static int set_up_writing(struct sql *db, struct err *e)
 {
 	int bad;
@@ -209,8 +211,8 @@ static int set_up_writing(struct sql *db, struct err *e)
 	return bad ? -1 : 0;
 }
 
-/* Nobody asks how much memory SQLite uses in total, and the statistics cost a
- * lock and an eighth of the time of every allocation. */
+/* We do not use SQLite's memory statistics, and they cost a lock and an eighth
+ * of the time of every allocation. */
 static void configure_library(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -233,7 +235,7 @@ int sql_connect(const char *path, int flags, sqlite3 **out)
 
 void sql_disconnect(sqlite3 *conn)
 {
-	/* asked before: another thread may get the same address */
+	/* requested before: another thread may get the same address */
 	struct held h = held_of(conn);
 
 	sqlite3_close(conn);
@@ -350,8 +352,8 @@ int sql_script(struct sql *db, const char *text, struct err *e)
 	return rc;
 }
 
-/* VACUUM writes the new file as a temporary database first: as a file, since
- * memory may not hold it. */
+/* VACUUM first writes the new file as a temporary database: as a file, because
+ * it may not fit in memory. */
 int sql_vacuum(struct sql *db, struct err *e)
 {
 	struct err ignored;

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define DISK_FULL 65536 /* bytes: what a WAL and its index need at least */
+#define DISK_FULL 65536 /* bytes: the minimum for a WAL and its index */
 
 struct place {
 	char dir[PATH_MAX];
@@ -70,12 +70,12 @@ static void add_escaped(struct buf *b, const char *path)
 }
 
 /*
- * SQLite shares the index of a log through the file -shm, which it makes and
- * extends even for readers. With readonly_shm it uses the file that is there as
- * it is: that of a live writer, or, if there is none, an index in memory. The
- * file must exist, but may be empty, which takes no block of the disk.
+ * SQLite shares the index of a log through the file -shm, which it creates and
+ * extends even for readers. With readonly_shm it uses the existing file
+ * unchanged: that of a live writer, or, without one, an index in memory. The
+ * file must exist but may be empty, which takes no block of the disk.
  *
- * Where no file can be made and there is no log, all data is in the database
+ * If no file can be created and there is no log, all data is in the database,
  * and no process can write to it through this directory: immutable.
  */
 char *sql_uri_without_writes(const char *path)

@@ -1,4 +1,4 @@
-/* When a commit is on the disk, and whether its file still has its name. */
+/* When a commit is on disk, and whether its file still has its name. */
 #include "lib/db/internal.h"
 
 #include <assert.h>
@@ -32,9 +32,9 @@ void sql_defer_sync(struct sql *db, bool defer)
 	db->deferred = defer && !db->always_full;
 }
 
-/* Through SQLite's own descriptor of the log: that also writes the name of a
- * new log to the disk. A checkpoint syncs what it copies, so frames that are no
- * longer in the log are on the disk as well. */
+/* Uses SQLite's own descriptor of the log, which also syncs the name of a new
+ * log. A checkpoint syncs what it copies, so frames that are no longer in the
+ * log are on disk as well. */
 int sql_sync(struct sql *db, struct err *e)
 {
 	sqlite3_file *log = NULL;
@@ -52,7 +52,7 @@ int sql_sync(struct sql *db, struct err *e)
 }
 
 /* When the last process that has a lost log open closes it, SQLite still copies
- * it into the file. */
+ * the log into the file. */
 static int moved(const struct sql *db, const char *suffix, struct err *e)
 {
 	return err_set(e, ERR_MOVED,
@@ -66,7 +66,7 @@ static int moved(const struct sql *db, const char *suffix, struct err *e)
 				 "backup, and start it again");
 }
 
-/* Log and index are made at the first use and stay while any connection is
+/* Log and index are created at the first use and stay while any connection is
  * open. Processes with different indexes do not see each other's locks. */
 static bool has_companion(const struct sql *db, const char *suffix,
 			  struct sql_companion *c)
@@ -88,8 +88,8 @@ void sql_note_companions(struct sql *db)
 	(void)has_companion(db, "-shm", &db->index);
 }
 
-/* Whether SQLite has the log open, which is so since the first read. Without it,
- * SQLite would not unmap an index that we let it map. */
+/* Whether SQLite has the log open, which is the case after the first read.
+ * Without it, SQLite would not unmap an index that we made it map. */
 static bool has_log(struct sql *db)
 {
 	sqlite3_stmt *st = NULL;
@@ -107,7 +107,7 @@ static bool has_log(struct sql *db)
 	return has;
 }
 
-/* Frames in the log, as the index that all processes share has it (mxFrame of
+/* Frames in the log according to the index that all processes share (mxFrame of
  * SQLite's WalIndexHdr). */
 static uint32_t frames_in_index(struct sql *db)
 {
@@ -135,10 +135,10 @@ static bool log_has_header(struct sql *db)
 }
 
 /*
- * A process that opens the database after its log was deleted gets a new log, but
- * the index of those that still have the old one. It would append behind frames
- * that are not there: the next recovery ignores that, and a checkpoint copies
- * zeros.
+ * A process that opens the database after its log was deleted gets a new log,
+ * but the index of the processes that still have the old one. It would append
+ * after frames that do not exist: the next recovery ignores them, and a
+ * checkpoint copies zeros.
  */
 bool sql_log_fits(struct sql *db)
 {
@@ -156,7 +156,7 @@ int sql_log_is_foreign(const struct sql *db, struct err *e)
 		       db->path);
 }
 
-/* No descriptor is opened: closing one would drop SQLite's locks. */
+/* No descriptor is opened: closing one would release SQLite's locks. */
 const char *sql_lost(struct sql *db)
 {
 	int is_moved = 0;

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 100000000 /* between two looks of such commits */
+#define LOOK_NS 100000000 /* interval between checks in such commits */
 
 static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
 		     struct err *e)
@@ -20,9 +20,10 @@ static int step_once(struct sql *db, sqlite3_stmt *st, const char *what,
 	return bad;
 }
 
-/* SQLite counts the commits that it has noticed, our own among them; a
- * connection notices others only when a transaction begins. So the number can
- * differ between our last end and our next begin by others' doing alone. */
+/* SQLite counts the commits that it has noticed, including our own; a
+ * connection notices those of others only when a transaction begins. So between
+ * the end of our last transaction and the begin of the next, only others change
+ * the number. */
 static uint32_t commits_noticed(struct sql *db)
 {
 	uint32_t v = 0;
@@ -32,9 +33,9 @@ static uint32_t commits_noticed(struct sql *db)
 }
 
 /*
- * Whoever comes here is first in line, so one process at a time looks for the
- * lock; it can do so often. (SQLite's own waiting sleeps up to 100 ms, and
- * sqlite3_interrupt does not end it.)
+ * The caller is at the head of the queue, so only one process at a time polls
+ * for the lock; it can do so often. (SQLite's own waiting sleeps up to 100 ms,
+ * and sqlite3_interrupt does not end it.)
  */
 static int wait_for_lock(void *arg, int count)
 {
@@ -99,11 +100,11 @@ static void note_hold(struct sql *db)
 
 /*
  * A commit that waits for the disk leaves the queue as soon as it has SQLite's
- * write lock: the next writer then waits for that lock, and we, if we write
- * again, behind it. Otherwise whoever just wrote would be back before the next
- * has woken up, again and again. A commit that does not wait for the disk stays
- * in the queue, since handing it over costs more than the commit. So does one
- * that finds the log long: it is followed by a checkpoint, which needs the queue.
+ * write lock. The next writer then waits for that lock, and we queue behind it
+ * if we write again. Otherwise the last writer would always be back before the
+ * next one has woken up. A commit that does not wait for the disk stays in the
+ * queue, since passing it on costs more than the commit. So does a commit that
+ * finds a long log: it is followed by a checkpoint, which needs the queue.
  */
 static int begin_queued(struct sql *db, bool full, struct err *e)
 {
@@ -174,8 +175,8 @@ static void roll_back(struct sql *db)
 		sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* A commit that does not wait for the disk is not acknowledged to anybody before
- * sql_sync or a commit that does. Looking costs 4 µs, a tenth of an append. */
+/* A commit that does not wait for the disk is not acknowledged before sql_sync
+ * or a commit that does. The check costs 4 µs, a tenth of an append. */
 static bool must_look(struct sql *db)
 {
 	int64_t now;
@@ -189,7 +190,7 @@ static bool must_look(struct sql *db)
 	return true;
 }
 
-/* Nothing is committed to a file that has lost its name: it would be gone with
+/* Nothing is committed to a file that has lost its name: it would be lost with
  * the last process that has it open. */
 int sql_commit(struct sql *db, struct err *e)
 {
@@ -229,7 +230,7 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 		db->doomed = true;
 		bad = true;
 	} else if (db->doomed && !bad) {
-		/* an inner failure that somebody swallowed */
+		/* an inner failure that the caller ignored */
 		err_set(e, ERR_INTERNAL,
 			"%s: a failed transaction was "
 			"carried on",

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* SIGURG is ignored by default and used by nobody here; with a handler that
- * does nothing it ends a blocking flock. */
+/* SIGURG is ignored by default and not used here; with an empty handler it ends
+ * a blocking flock. */
 #define WAKE_SIGNAL SIGURG
 
 static void wake(int sig)
@@ -55,8 +55,8 @@ void write_queue_close(struct write_queue *t)
 	t->fd = -1;
 }
 
-/* A timer that pokes this thread every so often from the time-out on, so that
- * a poke which comes just before the flock does no harm. */
+/* A timer that signals this thread repeatedly from the time-out on, so that a
+ * signal which arrives just before the flock does no harm. */
 static int start_timer(const struct write_queue *t, timer_t *timer)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID,
@@ -76,8 +76,8 @@ static int start_timer(const struct write_queue *t, timer_t *timer)
 	return 0;
 }
 
-/* Waits over signals that are not for us (they cost the place in the line);
- * 0, or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
+/* Waits again after unrelated signals (which lose the place in the queue); 0,
+ * or -1 with errno EINTR: cancelled, ETIMEDOUT: too long, or another. */
 static int wait_until(struct write_queue *t, int64_t end_ns)
 {
 	while (flock(t->fd, LOCK_EX)) {
@@ -146,8 +146,8 @@ bool write_queue_stopped(const struct write_queue *t)
 	return atomic_load(&t->stop);
 }
 
-/* A signal that comes before the waiter sleeps is lost, so it is sent until
- * the waiter has seen it. */
+/* A signal that arrives before the waiter sleeps is lost, so it is sent
+ * repeatedly until the waiter has seen it. */
 void write_queue_interrupt(struct write_queue *t)
 {
 	const struct timespec pause = {0, 1000000};

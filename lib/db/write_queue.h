@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 
 /*
- * Writers of one file wait in a queue. SQLite's own wait for the write lock is
- * polling with sleeps, and a process that commits often keeps others out for
+ * Writers of one file wait in a queue. SQLite's own wait for the write lock
+ * polls and sleeps, and a process that commits often keeps others out for
  * seconds. So each writer first takes a flock(2) on the directory of the file,
- * where the kernel wakes waiters in the order in which they came; the kernel
- * releases the lock of a process that dies. Processes without the queue
- * (LangGraph, the sqlite3 shell) compete for SQLite's own lock as usual.
+ * where the kernel wakes waiters in order of arrival; the kernel releases the
+ * lock of a process that dies. Processes without the queue (LangGraph, the
+ * sqlite3 shell) compete for SQLite's own lock as usual.
  */
 struct write_queue {
 	int fd; /* -1: no queue (read-only connections) */

@@ -37,7 +37,7 @@ const char *http_bearer(const char *authorization)
 	return *authorization ? authorization : NULL;
 }
 
-/* How many bytes of host[:port] or [v6]:port are the host; 0: malformed. */
+/* The length of the host in host[:port] or [v6]:port; 0: malformed. */
 static size_t host_size(const char *host)
 {
 	size_t n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");

@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-/* Bearer tokens and the checks that keep a browser's other tabs out. */
+/* Bearer tokens, and checks against requests from other browser pages. */
 
 #define HTTP_TOKEN_SIZE 72 /* "skep_" and 64 hex digits, with the NUL */
 
-/* A new token, to be shown once; what is stored is its hash. */
+/* Creates a token, which is shown once; only its hash is stored. */
 void http_token_new(char out[HTTP_TOKEN_SIZE]);
 void http_token_hash(const char *token, char out[HASH_HEX]);
 bool http_token_equal(const char *hash, const char *other); /* constant time */
@@ -18,12 +18,12 @@ bool http_token_equal(const char *hash, const char *other); /* constant time */
 /* The token of "Bearer TOKEN", or NULL. */
 const char *http_bearer(const char *authorization);
 
-/* A page on another name that resolves to this machine must not get in: Host
- * has to be a loopback name or address, or one of `known` (NULL-ended or NULL).
- * A port in it does not matter. */
+/* Prevents DNS rebinding: Host must be a loopback name or address, or one of
+ * `known` (NULL-ended or NULL). A port in it does not matter. */
 bool http_host_is_ours(const char *host, const char *const *known);
 
-/* An Origin is fine if it is one of `allowed`, or http(s):// and our Host. */
+/* An Origin is accepted if it is one of `allowed`, or http(s):// and our
+ * Host. */
 bool http_origin_is_ours(const char *origin, const char *host,
 			 const char *const *allowed);
 

@@ -1,5 +1,5 @@
-/* From the head of a request to the decision whether it is taken: everything
- * that can be said before its body is there. */
+/* Decides from the head of a request whether to accept it: all checks that do
+ * not need the body. */
 #include <string.h>
 
 #include "lib/http/auth.h"
@@ -7,7 +7,7 @@
 
 #define QUERY_MAX 32
 
-/* Who asks, and whether they may ask at all. */
+/* Identifies the client, and checks that it may send requests at all. */
 static int authenticate(struct conn *c, struct err *e)
 {
 	const struct http_config *cf = &c->core->config;
@@ -35,8 +35,9 @@ static int authenticate(struct conn *c, struct err *e)
 	return 0;
 }
 
-/* A browser sends Origin with what its pages ask for, and Host as it knows us:
- * neither another site's page nor a name that was pointed at us gets in. */
+/* A browser sends Origin with requests of its pages, and the Host that it
+ * connected to. This rejects pages of other sites, and foreign names that
+ * resolve to us. */
 static int check_browser(const struct conn *c, struct err *e)
 {
 	const char *host = http_head_get(c->head, "Host");
@@ -72,7 +73,7 @@ static int check_body(struct conn *c, struct err *e)
 	return 0;
 }
 
-/* Everything that can be said of a request before its body is there. */
+/* All checks that do not need the body. */
 static int admit(struct conn *c, struct err *e)
 {
 	struct err lost = {0};
@@ -126,8 +127,8 @@ int conn_read_head(struct conn *c, size_t size, struct err *e)
 	buf_drop(&c->in, size);
 	c->head = arena_alloc(&c->arena, sizeof *c->head);
 	c->match = arena_alloc(&c->arena, sizeof *c->match);
-	c->path = text + size; /* an empty text, should the target be bad */
-	c->keep_alive = false; /* after a bad head no more is read */
+	c->path = text + size; /* "", in case the target is invalid */
+	c->keep_alive = false; /* after an invalid head, nothing more is read */
 	if (http_head_parse(text, size, c->head, e))
 		return -1;
 	c->http_1_0 = c->head->http_1_0;

@@ -18,7 +18,7 @@
 #define HEAD_MAX     ((size_t)64 << 10)
 #define EVENT_MAX    ((size_t)64 << 20)
 #define CONNECT_S    5
-#define LOOK_MS      200 /* how often a quit is asked for */
+#define LOOK_MS      200 /* interval between calls of quit */
 #define RETRY_MS_MIN 50
 #define RETRY_MS_MAX 2000
 
@@ -28,15 +28,15 @@ struct http_client {
 	char *base_url;
 	char *unix_path;
 	char *token;
-	struct buf in; /* bytes that were read and not used yet */
+	struct buf in; /* bytes that were read and not consumed yet */
 	size_t at;
 	struct buf answer;
 };
 
-/* How an exchange went. */
+/* The result of an exchange. */
 enum went { WENT_WELL, WENT_WRONG, WENT_NOWHERE, WENT_STOPPED };
 
-/* One exchange: where its body goes, and what the head said. */
+/* One exchange: the sink for its body, and the parsed head. */
 struct exchange {
 	struct http_client *c;
 	int (*sink)(struct exchange *x, const char *p, size_t n);
@@ -181,8 +181,8 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* Reads what is there, after waiting for it: bytes, 0 at the end, -1; -2 if the
- * caller wants to stop. */
+/* Waits and reads: the number of bytes, 0 at the end, -1; -2 if the caller
+ * wants to stop. */
 static ssize_t receive(struct exchange *x)
 {
 	struct http_client *c = x->c;
@@ -217,8 +217,8 @@ static enum went no_more(ssize_t n)
 	return n == -2 ? WENT_STOPPED : WENT_WRONG;
 }
 
-/* A line without its end, which lives until the next read; NULL: *went says why
- * not. */
+/* A line without its end, valid until the next read; NULL: *went has the
+ * reason. */
 static char *take_line(struct exchange *x, enum went *went)
 {
 	struct http_client *c = x->c;
@@ -248,7 +248,7 @@ static char *take_line(struct exchange *x, enum went *went)
 	}
 }
 
-/* Gives `length` bytes of the body to the sink; -1: all until the end. */
+/* Passes `length` bytes of the body to the sink; -1: all until the end. */
 static enum went take_bytes(struct exchange *x, int64_t length)
 {
 	struct http_client *c = x->c;
@@ -359,8 +359,8 @@ static void begin_request(struct http_client *c, struct buf *b,
 		buf_addf(b, "Authorization: Bearer %s\r\n", c->token);
 }
 
-/* Sends and reads. A kept connection that the server has closed meanwhile is
- * made once more. */
+/* Sends and reads. If the server has closed a kept connection meanwhile,
+ * connects again. */
 static enum went exchange(struct exchange *x, const struct buf *request)
 {
 	struct http_client *c = x->c;
@@ -397,7 +397,7 @@ static int exchange_failed(const struct http_client *c, enum went went,
 		       "answer was complete");
 }
 
-/* The error that the server had, as far as the answer tells. */
+/* The server's error, as far as the response contains it. */
 static int answer_failed(long status, const char *text, size_t n, struct err *e)
 {
 	struct err ignored;
@@ -492,7 +492,7 @@ static void wait_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* True when there is something to say and no use in trying again. */
+/* True if there is an error to report and retrying is pointless. */
 static bool settled(struct http_client *c, struct follow *f, enum went went,
 		    int *out)
 {

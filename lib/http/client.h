@@ -6,10 +6,10 @@
 #include "lib/json/sse.h"
 
 /*
- * A small blocking HTTP client: for the CLI, which asks the supervisor on its
- * unix socket, and for tests. One object, one connection that is kept between
- * calls; not for several threads at once. It does without libcurl, which loads
- * 25 libraries: a third of the time of a short command.
+ * A small blocking HTTP client, for the CLI, which talks to the supervisor on
+ * its unix socket, and for tests. An object has one connection, which is kept
+ * between calls; only one thread may use it at a time. It does not use libcurl,
+ * which loads 25 libraries: a third of the time of a short command.
  */
 struct http_client;
 
@@ -19,21 +19,21 @@ struct http_target {
 	const char *token;     /* NULL: none */
 };
 
-/* Copies the target. Nothing is sent yet. */
+/* Copies the target. Sends nothing yet. */
 int http_client_open(struct http_client **out, const struct http_target *t,
 		     struct err *e);
 void http_client_close(struct http_client *c); /* NULL is fine */
 
 /*
- * Sends a request and appends the answer's body to `answer` (may be NULL). body
- * is JSON text or NULL. Gives the status, or -1: a problem+json answer becomes
- * the error that the server had; ERR_UNAVAILABLE if nobody listens.
+ * Sends a request and appends the response body to `answer` (may be NULL). body
+ * is JSON text or NULL. Returns the status, or -1: a problem+json response
+ * becomes the server's error; ERR_UNAVAILABLE if there is no listener.
  */
 int http_client_call(struct http_client *c, const char *method,
 		     const char *path, const char *body, struct buf *answer,
 		     struct err *e);
 
-/* A stop from elsewhere: return true and a call or follow ends soon. */
+/* Return true to end a call or follow soon. */
 typedef bool http_client_quit(void *arg);
 
 struct http_follow {
@@ -42,13 +42,13 @@ struct http_follow {
 	int (*on_event)(void *arg, const struct sse_event *ev);
 	http_client_quit *quit; /* NULL: never */
 	void *arg;
-	bool once; /* do not connect again when the connection breaks */
+	bool once; /* do not reconnect when the connection breaks */
 };
 
 /*
  * Reads an event stream until the server ends it (0), on_event returns nonzero
- * (that value), quit says so (0) or it fails (-1). A connection that breaks is
- * made again after a moment, with Last-Event-ID, for as long as it takes.
+ * (that value), quit returns true (0) or it fails (-1). After a broken
+ * connection it reconnects with Last-Event-ID after a moment, without a limit.
  */
 int http_client_follow(struct http_client *c, const struct http_follow *want,
 		       struct err *e);

@@ -11,7 +11,7 @@
 #include "lib/http/reply.h"
 
 #define LINGER_MS 2000
-#define OUT_MAX   ((size_t)256 << 20) /* an answer's ceiling */
+#define OUT_MAX   ((size_t)256 << 20) /* maximum size of a response */
 #define MS_TO_NS  1000000
 
 const struct http_limits http_limits_default = {
@@ -166,7 +166,7 @@ static bool step_head(struct conn *c)
 	return true;
 }
 
-/* Parses a body with declared members, and checks it. */
+/* Parses a body with declared members and checks it. */
 static int read_members(struct conn *c, struct err *e)
 {
 	const struct http_routes *t = &c->core->config.routes;
@@ -210,7 +210,7 @@ static void dispatch(struct conn *c)
 		conn_forget_request(c);
 }
 
-/* True when the body is complete (or was wrong). */
+/* True if the body is complete or invalid. */
 static bool step_body(struct conn *c)
 {
 	size_t used = 0;
@@ -262,7 +262,7 @@ void conn_input(struct conn *c, const char *p, size_t n)
 	if (c->state == CONN_HEAD && c->in.n == 0 && c->trusted)
 		c->since = clock_mono_ns();
 	buf_add(&c->in, p, n);
-	if (c->in.over) { /* it talks on and on while we are busy */
+	if (c->in.over) { /* it keeps sending while we are busy */
 		c->kill = true;
 		conn_wake(c);
 		return;
@@ -320,7 +320,7 @@ void conn_log(const struct conn *c, int status)
 		 LI("us", (clock_mono_ns() - c->since) / 1000));
 }
 
-/* How long the state may last; 0: for ever. */
+/* Maximum duration of the state; 0: unlimited. */
 static unsigned state_limit(const struct conn *c)
 {
 	const struct http_limits *l = &c->core->config.limits;

@@ -207,7 +207,7 @@ static int check_array(const struct http_input *in, const cJSON *v,
 	return check_size(in, n, "items", e);
 }
 
-/* What the handler does not look at: names and types; sizes it does. */
+/* Names and types, which the handler does not check; it checks the sizes. */
 static int check_files(const struct http_input *in, const cJSON *v,
 		       struct err *e)
 {

@@ -10,9 +10,9 @@
 
 /*
  * Declared input of routes: parameters of the path and the query, members of
- * the body. The server checks a request against its route's rows before the
- * handler sees it, and the OpenAPI document lists the same rows. The tables are
- * the caller's, const, and borrowed.
+ * the body. The server checks a request against its route's rows before it
+ * calls the handler, and the OpenAPI document lists the same rows. The tables
+ * are const and borrowed.
  */
 enum http_kind {
 	HTTP_KIND_TEXT,
@@ -20,7 +20,7 @@ enum http_kind {
 	HTTP_KIND_INTEGER,
 	HTTP_KIND_BOOLEAN,
 	HTTP_KIND_OBJECT,
-	HTTP_KIND_ARRAY, /* of strings; of `words` if there are any */
+	HTTP_KIND_ARRAY, /* of strings; of `words` if given */
 	HTTP_KIND_LIST,  /* an array of anything */
 	HTTP_KIND_FILES, /* of {"name", "type", "base64"}; max: their bytes */
 	HTTP_KIND_ANY
@@ -47,11 +47,11 @@ enum http_place { HTTP_IN_PATH, HTTP_IN_QUERY, HTTP_IN_BODY };
 
 enum http_need {
 	HTTP_OPTIONAL, /* null in a body counts as absent */
-	HTTP_NOTNULL,  /* absent, or a value: its default is not "nothing" */
+	HTTP_NOTNULL,  /* absent, or a value: its default is not null */
 	HTTP_REQUIRED
 };
 
-#define HTTP_OTHERS "*" /* body: members that are not declared may follow */
+#define HTTP_OTHERS "*" /* body: undeclared members may follow */
 
 struct http_input {
 	size_t route; /* index of its row */
@@ -61,16 +61,16 @@ struct http_input {
 	enum http_need need;
 };
 
-/* Checks one value: -1 names it. A query's or path's value is text, and is
- * ERR_USAGE; a body's is JSON, and is ERR_INVALID. A text over its limit is
- * ERR_TOOBIG. */
+/* Checks one value; on -1 the error names it. A value of a query or path is
+ * text, and the error is ERR_USAGE; a value of a body is JSON, and the error is
+ * ERR_INVALID. A text over its limit is ERR_TOOBIG. */
 int http_input_text(const struct http_input *in, const char *value,
 		    struct err *e);
 int http_input_json(const struct http_input *in, const cJSON *value,
 		    struct err *e);
 
-/* Whether the size of a member of a body is limited, and an upper bound of its
- * bytes in a body. */
+/* Whether the size of a body member is limited, and an upper bound of its bytes
+ * in a body. */
 bool http_input_is_bounded(const struct http_input *in);
 size_t http_input_bytes(const struct http_input *in);
 

@@ -27,7 +27,7 @@ static int fail(int fd, const char *what, struct err *e)
 	return -1;
 }
 
-/* Whether somebody answers there. */
+/* Whether a server accepts connections there. */
 static bool is_alive(const struct sockaddr_un *at)
 {
 	int fd = new_socket(AF_UNIX);
@@ -53,7 +53,8 @@ int listen_unix(const char *path, struct err *e)
 	fd = new_socket(AF_UNIX);
 	if (fd < 0)
 		return err_errno_set(e, "cannot make a socket");
-	/* Before bind, so that there is no moment at which others could. */
+	/* Before bind, so that there is no moment at which others could
+	 * connect. */
 	if (fchmod(fd, 0600))
 		return fail(fd, path, e);
 	if (bind(fd, (struct sockaddr *)&at, sizeof at)) {
@@ -72,7 +73,7 @@ int listen_unix(const char *path, struct err *e)
 	return fd;
 }
 
-/* host:port or [v6]:port into two texts; -1 if it is neither. */
+/* Splits host:port or [v6]:port; -1 if it is neither. */
 static int split(const char *address, char host[256], char port[8])
 {
 	const char *colon = strrchr(address, ':');
@@ -80,7 +81,7 @@ static int split(const char *address, char host[256], char port[8])
 	struct err ignored;
 	int64_t number;
 
-	/* getaddrinfo takes 65537 for 1 */
+	/* getaddrinfo accepts 65537 as 1 */
 	if (n == 0 || n > 255 ||
 	    text_i64("port", colon + 1, 0, 65535, &number, &ignored))
 		return -1;

@@ -72,7 +72,7 @@ static struct series *series_of(struct metrics *m, size_t id, const char *label)
 
 	if (s)
 		return s;
-	if (f->n == METRIC_SERIES) /* its last place is kept for the rest */
+	if (f->n == METRIC_SERIES) /* the last slot is for all others */
 		return &f->series[METRIC_SERIES - 1];
 	if (label && f->n == METRIC_SERIES - 1)
 		label = "other";
@@ -118,7 +118,7 @@ double metrics_get(const struct metrics *m, size_t id, const char *label)
 	return s ? s->value : 0;
 }
 
-/* name{label="value",le="0.5"}: a label's value may be anything. */
+/* name{label="value",le="0.5"}: the value of a label may be anything. */
 static void write_key(struct buf *out, const struct metric *def,
 		      const char *suffix, const char *label, const char *le)
 {

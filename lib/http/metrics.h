@@ -8,8 +8,8 @@
 /*
  * A registry of metrics that prints itself in Prometheus' text format. A table
  * (from a .def) names all of them; a metric has at most one label, and at most
- * METRIC_SERIES values of it: what comes after counts as "other", so that
- * nothing from outside can grow the registry.
+ * METRIC_SERIES values of it. Further values count as "other", so that input
+ * cannot grow the registry.
  */
 enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
@@ -28,7 +28,7 @@ struct metrics;
 struct metrics *metrics_new(const struct metric *table, size_t n);
 void metrics_free(struct metrics *m);
 
-/* label is NULL for a metric without one, and copied otherwise. */
+/* label is NULL for a metric without one; it is copied. */
 void metrics_add(struct metrics *m, size_t id, const char *label, double by);
 void metrics_set(struct metrics *m, size_t id, const char *label, double to);
 

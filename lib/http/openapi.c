@@ -194,7 +194,7 @@ static void add_operation(struct buf *out, const struct http_routes *t,
 		      "\"#/components/responses/problem\"}}}");
 }
 
-/* A path's methods belong together, wherever they stand in the table. */
+/* Groups the methods of a path, wherever they are in the table. */
 static void add_paths(struct buf *out, const struct http_routes *t)
 {
 	bool any_path = false;

@@ -5,7 +5,7 @@
 #include "lib/http/route.h"
 
 /* Appends the OpenAPI 3.1 document of a route table, as JSON. Schemas come from
- * the shapes that routes name, so they cannot differ from what is sent. */
+ * the shapes of the routes, so they match what is sent. */
 void openapi_write(struct buf *out, const struct http_routes *routes,
 		   const char *title, const char *version);
 

@@ -106,8 +106,8 @@ static int parse_length(const char *value, struct http_head *h, struct err *e)
 	return 0;
 }
 
-/* The headers that say where the message ends. Two answers to that question
- * are how requests get smuggled, so any doubt is refused. */
+/* The headers that determine where the message ends. Ambiguity here allows
+ * request smuggling, so any doubt is an error. */
 static int read_framing(struct http_head *h, struct err *e)
 {
 	bool has_length = false;
@@ -270,7 +270,7 @@ ssize_t http_query_parse(char *query, struct http_pair *out, size_t max,
 /*
  *   SIZE ── digit ──▶ SIZE ── ';' ──▶ EXT ── CR LF ──▶ DATA (or TRAILER if 0)
  *   DATA ── all ──▶ DATA_END ── CR LF ──▶ SIZE
- *   TRAILER ── empty line ──▶ the end; any other line is read over
+ *   TRAILER ── empty line ──▶ the end; any other line is skipped
  */
 enum {
 	CH_SIZE,

@@ -49,7 +49,7 @@ static const char *reason_of(int status)
 	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
 		if (reasons[i].status == status)
 			return reasons[i].reason;
-	return "Answer"; /* the text is for people; clients read the number */
+	return "Answer"; /* the text is for people; clients use the number */
 }
 
 struct http_reply *reply_new(struct conn *c)
@@ -105,7 +105,7 @@ static void count_answer(struct conn *c, int status)
 	conn_log(c, status);
 }
 
-/* Status line and the headers that every answer has. */
+/* The status line and the headers of every response. */
 void conn_write_head(struct conn *c, int status, const char *type,
 		     const char *extra)
 {
@@ -170,8 +170,8 @@ void http_reply_empty(struct http_reply *r, int status)
 	reply_with(r, status, NULL, (struct blob){"", 0});
 }
 
-/* RFC 9457. `type` is a name of the error table, so that clients compare words
- * and not sentences. */
+/* RFC 9457. `type` is a name of the error table, so that clients compare a name
+ * instead of a sentence. */
 void http_reply_error(struct http_reply *r, const struct err *e)
 {
 	struct buf b = BUF_MAX(8192);

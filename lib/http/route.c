@@ -5,8 +5,8 @@
 
 #include "lib/base/text.h"
 
-/* The path's next segment and what follows it; NULL at the end. "/a/" has two
- * segments, the second of them empty. */
+/* The next segment of the path and the rest; NULL at the end. "/a/" has two
+ * segments, the second of which is empty. */
 static const char *next_segment(const char **path, size_t *n)
 {
 	const char *start = *path;

@@ -8,9 +8,9 @@
 #include "lib/http/parse.h"
 
 /*
- * The route table: one row says which requests a handler takes, who may send
- * them, and what the OpenAPI document tells about it. The table is the
- * caller's, const, and borrowed by server and document alike.
+ * The route table: a row states which requests a handler serves, which scope
+ * they need, and what the OpenAPI document says about them. The table is const;
+ * server and document borrow it.
  */
 typedef void http_handler(void *app, const struct http_request *r,
 			  struct http_reply *reply);
@@ -52,14 +52,14 @@ struct http_match {
 };
 
 /* Finds the route for a path that is still percent-encoded and has no query.
- * Decoded parameters are taken from the arena. -1 with ERR_NOTFOUND, ERR_METHOD
- * (the path is known, the method is not) or ERR_USAGE. */
+ * Decoded parameters are allocated in the arena. -1 with ERR_NOTFOUND,
+ * ERR_METHOD (known path, unknown method) or ERR_USAGE. */
 int http_route_find(const struct http_routes *t, const char *method,
 		    const char *path, struct arena *a, struct http_match *m,
 		    struct err *e);
 
-/* Checks the parameters of path and query: -1 with ERR_USAGE names the one that
- * is unknown, given twice, missing or wrong. */
+/* Checks the parameters of path and query: -1 with ERR_USAGE names one that is
+ * unknown, repeated, missing or invalid. */
 int http_route_check_query(const struct http_routes *t,
 			   const struct http_match *m,
 			   const struct http_pair *query, size_t nquery,
@@ -74,11 +74,11 @@ int http_route_check_body(const struct http_routes *t,
 bool http_route_has_members(const struct http_routes *t,
 			    const struct http_route *r);
 
-/* The most bytes that a valid body can have; SIZE_MAX: not limited. */
+/* The maximum size of a valid body; SIZE_MAX: unlimited. */
 size_t http_route_body_max(const struct http_routes *t,
 			   const struct http_route *r);
 
-/* The methods that the path has, as an Allow header lists them. */
+/* The methods of the path, as the value of an Allow header. */
 void http_route_allow(const struct http_routes *t, const char *path,
 		      struct buf *out);
 

@@ -18,9 +18,9 @@
 #include "lib/http/socket.h"
 
 /*
- * The connections on a loop: conn.c speaks HTTP, socket.c has the bytes. What a
- * turn of the loop queues for a client goes out in one write at the start of the
- * next turn.
+ * The connections on a loop: conn.c implements HTTP, socket.c the sockets.
+ * Everything that a turn of the loop queues for a client is sent in one write
+ * at the start of the next turn.
  */
 struct listener {
 	struct http_server *server;
@@ -38,7 +38,7 @@ struct http_server {
 	struct conn *dirty;
 	unsigned nconns, ntcp; /* ntcp: of them over TCP */
 	int port;
-	int spare; /* given up for a moment when there are no more fds */
+	int spare; /* closed for a moment when no fds are left */
 	char *unix_path;
 	struct stat unix_stat;
 	bool stopped;
@@ -92,7 +92,7 @@ static void flush_dirty(uv_idle_t *idle)
 	struct http_server *s = idle->data;
 	struct conn *round = s->dirty;
 
-	/* What gets dirty from here on is for the next round. */
+	/* Connections marked from here on are for the next round. */
 	s->dirty = NULL;
 	if (round)
 		round->dirty_link = &round;
@@ -108,8 +108,8 @@ static void flush_dirty(uv_idle_t *idle)
 		uv_idle_stop(idle);
 }
 
-/* An eighth of the connections is for the unix socket: no number of clients on
- * TCP can lock the operator out. */
+/* An eighth of the connections is reserved for the unix socket, so that clients
+ * on TCP cannot lock the operator out. */
 static bool is_full(const struct http_server *s, bool is_unix)
 {
 	unsigned all = s->core.config.limits.conns;
@@ -118,7 +118,7 @@ static bool is_full(const struct http_server *s, bool is_unix)
 	return s->nconns >= all || (!is_unix && s->ntcp + reserved >= all);
 }
 
-/* Small frames leave at once, and a peer whose machine is gone is noticed. */
+/* Send small frames at once, and detect a peer whose machine is gone. */
 static void set_tcp_options(const struct http_server *s, int fd)
 {
 	unsigned gone_ms = s->core.config.limits.stall_ms;
@@ -149,8 +149,8 @@ static void adopt(struct http_server *s, const struct listener *l, int fd)
 		close_conn(c, s);
 }
 
-/* Out of descriptors the backlog would keep the loop spinning: take one
- * connection off it with the descriptor kept for this, and hang up. */
+/* Without descriptors the backlog would keep the loop spinning: accept one
+ * connection with the reserved descriptor and close it. */
 static void shed(struct http_server *s, const struct listener *l)
 {
 	if (s->spare >= 0)
@@ -169,7 +169,7 @@ static void on_listener(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	for (int i = 0; i < 64; i++) { /* others want their turn too */
+	for (int i = 0; i < 64; i++) { /* then others get their turn */
 		int fd = accept4(l->fd, NULL, NULL,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -213,7 +213,7 @@ static int open_sockets(struct http_server *s, struct err *e)
 	return 0;
 }
 
-/* The file may be a later server's by now: only ours is removed. */
+/* The file may belong to a later server by now: delete only our own. */
 static void close_sockets(struct http_server *s)
 {
 	struct stat now;
@@ -251,7 +251,7 @@ static void start_handles(struct http_server *s)
 	uv_timer_start(&s->timer, on_timer, period, period);
 }
 
-/* Connections must not take the descriptors that everything else needs. */
+/* Connections must not use the descriptors that everything else needs. */
 static void fit_limit(struct http_limits *l)
 {
 	struct rlimit r;

@@ -23,8 +23,8 @@ struct conn_socket {
 	bool has_tail;
 };
 
-/* The next bytes of `out` for a socket that is full. When libuv has written
- * them there is room again. */
+/* The next bytes of `out` for a socket that is full. There is room again once
+ * libuv has written them. */
 struct tail {
 	uv_write_t write;
 	size_t n;
@@ -59,7 +59,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 	if (n > 0)
 		conn_input(k->c, buf->base, (size_t)n);
-	else if (n < 0) /* a client that shuts down its side has left, too */
+	else if (n < 0) /* a client that shuts down its side is gone, too */
 		k->env->lost(k->c, k->env->arg);
 }
 
@@ -125,7 +125,7 @@ static int write_tail(struct conn_socket *k, const char *p, size_t n)
 	return 0;
 }
 
-/* Lets the client read to the end before the socket goes. */
+/* Lets the client read everything before the socket is closed. */
 static void shut_down(struct conn *c)
 {
 	uv_os_fd_t fd;
@@ -142,7 +142,7 @@ static uv_buf_t bytes_of(const void *p, size_t n)
 	return uv_buf_init((char *)(uintptr_t)p, (unsigned)n);
 }
 
-/* Writes what the socket takes, and has libuv write the next bytes if it is
+/* Writes what the socket accepts, and lets libuv write the next bytes if it is
  * full. */
 static int write_out(struct conn *c)
 {

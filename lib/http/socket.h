@@ -6,15 +6,15 @@
 #include <uv.h>
 
 /*
- * The socket of a connection, as a stream of libuv. What is read goes to
- * conn_input; `out` is written as far as the socket takes it, and goes on by
- * itself when there is room again. Private to lib/http.
+ * The socket of a connection, as a libuv stream. Received bytes are passed to
+ * conn_input. `out` is written as far as the socket accepts it; writing
+ * continues by itself when there is room again. Private to lib/http.
  */
 struct conn_socket;
 
 #define SOCKET_CHUNK (64 << 10)
 
-/* What the sockets of a server share. */
+/* Shared by the sockets of a server. */
 struct socket_env {
 	uv_loop_t *loop;
 	/* The client has left, or its connection broke. */
@@ -26,14 +26,14 @@ struct socket_env {
 /* Takes fd. -1: it is closed, and the connection has no socket. */
 int socket_open(struct conn *c, struct socket_env *env, int fd);
 
-/* Closes now, whatever is not written. */
+/* Closes now and discards unwritten bytes. */
 void socket_close(struct conn *c);
 
-/* -1: the connection broke, or is to be closed (`kill`). */
+/* -1: the connection broke or must be closed (`kill`). */
 int socket_flush(struct conn *c);
 
-/* Writes all parts, and queues what the socket does not take. False: other bytes
- * wait. */
+/* Writes all parts, and queues what the socket does not accept. False: other
+ * bytes are queued. */
 bool socket_send(struct conn *c, const struct blob *parts, int n);
 
 #endif

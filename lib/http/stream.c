@@ -1,4 +1,4 @@
-/* Streams of events: what a producer may do with one; reply.c begins them. */
+/* Event streams: the producer's functions; reply.c starts a stream. */
 #include "lib/http/reply.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ void conn_orphans_close(struct conn_core *k)
 
 #define PARTS 3
 
-/* One piece of a stream, in a chunk of its own; head has room for 24 bytes. */
+/* One piece of a stream, in its own chunk; head has room for 24 bytes. */
 static void frame(const struct conn *c, const struct buf *piece, char *head,
 		  struct blob parts[PARTS])
 {
@@ -77,7 +77,7 @@ static int put_events(struct http_stream *s, const struct buf *events,
 	struct blob parts[PARTS];
 	char head[24];
 
-	/* One event larger than the queue is let through an empty one. */
+	/* One event larger than the queue is accepted if the queue is empty. */
 	if (c->out.n && c->out.n + events->n > c->core->config.limits.queue) {
 		stream_drop(s);
 		return -1;

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PART       128    /* room for a mount, and for a path below it */
-#define CPU_PERIOD 100000 /* µs, in which a share is measured */
+#define PART       128    /* size of a mount path, and of a path below it */
+#define CPU_PERIOD 100000 /* µs, the period of the CPU quota */
 
 /* The controller, and its file in the second and in the first version. */
 static const struct kind {
@@ -47,7 +47,7 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* 0: no process is in it; 1: only this one; 2: others. */
+/* 0: it contains no process; 1: only this one; 2: others. */
 static int who_is_in(const char *dir, pid_t pid)
 {
 	char path[CGROUP_PATH + 64], line[32], own[32];
@@ -65,9 +65,9 @@ static int who_is_in(const char *dir, pid_t pid)
 	return who;
 }
 
-/* A cgroup, other than the root, hands controllers on only if nobody is in it;
- * some could be handed on all the same, and then nobody could go below. Others
- * are not ours to move. */
+/* A cgroup other than the root can delegate controllers only if it contains no
+ * process. Some controllers could be delegated anyway, but then no process
+ * could enter a child. Other processes are not ours to move. */
 static bool make_empty(const char *dir)
 {
 	char path[CGROUP_PATH + 64];
@@ -83,7 +83,7 @@ static bool make_empty(const char *dir)
 		write_attribute(path, "cgroup.procs", "0"));
 }
 
-/* Where the host lets us hand a controller on. */
+/* Whether the host lets us delegate a controller. */
 static bool find_unified(const char *unified, const char *name, char *out,
 			 size_t cap)
 {
@@ -161,7 +161,7 @@ static bool find_first(const char *name, const char *prefix, char *out,
 
 /* --- looking ------------------------------------------------------------- */
 
-/* "cgroup2 PATH cgroup2 …": whatever is asked for, as far as a line says. */
+/* "cgroup2 PATH cgroup2 …": as much of it as the caller asks for. */
 static bool split_mount2(const char *line, char *path, char *list)
 {
 	snprintf(list, 256, "*");
@@ -175,7 +175,7 @@ static bool split_own2(const char *line, char *path, char *list)
 	return sscanf(line, "0::%127s", path) == 1;
 }
 
-/* Words with spaces between, in a file of a cgroup. */
+/* Words separated by spaces, in a file of a cgroup. */
 static bool lists(const char *dir, const char *file, const char *word)
 {
 	char path[CGROUP_PATH + 64], have[32];
@@ -316,8 +316,8 @@ void cgroup_join(const struct cgroup_limits ask[CGROUP_LIMITS], const char *own)
 		(void)setenv(CGROUP_PIDS_DIR, ask[CGROUP_PIDS].dir, 1);
 }
 
-/* Whether the calling process is in it. In the second version it is the cgroup
- * that the worker was born in. */
+/* Whether the calling process is in it. In version 2 it is the cgroup in which
+ * the worker was created. */
 static bool is_in(const char *dir, int which)
 {
 	char path[CGROUP_PATH + 64], own[PART];

@@ -22,7 +22,7 @@ static bool is_empty(const char *dir)
 	return empty;
 }
 
-/* Where a version of cgroups is mounted, NULL after the last. */
+/* The mount point of a version of cgroups, NULL after the last. */
 static void find_mounts(char paths[MOUNTS][CGROUP_PATH], char *list[MOUNTS + 1])
 {
 	FILE *f = fopen("/proc/self/mounts", "re");

@@ -12,8 +12,8 @@
 
 struct helper {
 	const struct jump *jump;
-	char *stack; /* for a child in our memory */
-	pid_t child; /* set by the helper, in memory that we share */
+	char *stack; /* for a child that shares our memory */
+	pid_t child; /* set by the helper, in shared memory */
 	int sys;
 };
 
@@ -25,7 +25,7 @@ static int be_child(void *arg)
 	_exit(127);
 }
 
-/* The helper waits, and we for it, until the child has another memory. */
+/* The helper waits, and we wait for it, until the child has its own memory. */
 static pid_t start_in_memory(const struct jump *j, char *stack)
 {
 	return clone(be_child, stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT,
@@ -47,8 +47,8 @@ static pid_t start_copy(const struct jump *j)
 	return pid;
 }
 
-/* A descriptor that clone3 makes here would be lost: the helper has a table of
- * its own. CLONE_FILES shares ours. */
+/* A descriptor that clone3 creates here would be lost, because the helper has
+ * its own table. CLONE_FILES shares ours. */
 static int help(void *arg)
 {
 	struct helper *h = arg;

@@ -7,10 +7,11 @@
 
 /*
  * Starts a process in namespaces that the caller does not enter itself. A PID
- * namespace, and one below a user namespace, can only be entered by a process
- * that forks afterwards. So a helper that shares our memory enters them, forks
- * a child of ours (CLONE_PARENT) and ends; no memory is copied for the helper.
- * Nor is it for a child that executes a program: the caller waits for that.
+ * namespace, and a namespace below a user namespace, can only be entered by a
+ * process that forks afterwards. So a helper that shares our memory enters
+ * them, forks a child of ours (CLONE_PARENT) and exits; no memory is copied for
+ * the helper. Nor is it copied for a child that executes a program; the caller
+ * waits until then.
  */
 struct jump {
 	int user;              /* entered first, -1: none */
@@ -23,7 +24,7 @@ struct jump {
 		       our memory until then; without flags and pidfd */
 };
 
-/* The pid of the child, which is ours to wait for; -1 with errno. */
+/* The pid of the child, for the caller to wait for; -1 with errno. */
 pid_t jump(const struct jump *j);
 
 #endif

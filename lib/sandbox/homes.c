@@ -27,7 +27,7 @@ bool homes_hold(const struct homes *h, const char *path)
 	return false;
 }
 
-/* A user of a service may have / for its home, or a directory of programs. */
+/* The home of a service user may be / or a directory of programs. */
 static bool is_personal(const char *home)
 {
 	static const char *const others[] = {
@@ -49,7 +49,7 @@ void homes_list(struct homes *h, const char *home)
 {
 	*h = (struct homes){.dir = {"/home", "/root"}, .n = 2};
 	if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
-		return; /* no process can open a longer one */
+		return; /* no process can open a longer path */
 	if (is_personal(home) && !homes_hold(h, home))
 		h->dir[h->n++] = home;
 	for (size_t i = 0; i < NKEYS; i++)

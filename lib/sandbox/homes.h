@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * Home directories of people: those of all users, and that of the commands. A
- * command sees nothing of them but what its definition names. What is in
- * lib/sandbox/hidden.def stays hidden even below a named path, unless it is named
- * itself.
+ * Home directories: those of all users, and that of the commands. A command
+ * sees only the parts of them that its definition names. The paths in
+ * lib/sandbox/hidden.def stay hidden even below a named path, unless they are
+ * named themselves.
  */
 #define HOMES_MAX 8
 #define KEYS_MAX  16
@@ -23,7 +23,7 @@ struct homes {
 /* `home` is $HOME of the commands, or NULL. */
 void homes_list(struct homes *h, const char *home);
 
-/* The path itself, or one below it. */
+/* The path itself, or a path below it. */
 bool path_is_below(const char *path, const char *dir);
 bool homes_hold(const struct homes *h, const char *path);
 

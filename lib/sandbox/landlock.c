@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SIBLINGS_MAX 512 /* entries of one directory that get a rule each */
+#define SIBLINGS_MAX 512 /* entries of one directory that get their own rule */
 
-/* Newer than the headers that we are built with. */
+/* Newer than the headers at build time. */
 #define FS_REFER     (1ULL << 13) /* ABI 2 */
 #define FS_TRUNCATE  (1ULL << 14) /* ABI 3 */
 #define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
@@ -42,7 +42,7 @@ static uint64_t handled(int abi)
 	       (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
 }
 
-/* Writing makes no devices, and asks devices nothing. */
+/* Write access includes neither the creation of devices nor ioctl on them. */
 static uint64_t rights(const struct landlock *f, enum landlock_access may)
 {
 	uint64_t all = handled(f->abi);
@@ -122,13 +122,14 @@ static int allow_one(struct landlock *f, const char *path,
 	int fd = open(path, O_PATH | O_CLOEXEC), rc;
 
 	if (fd < 0)
-		return 0; /* not there, or not ours: nothing to allow */
+		return 0; /* missing or not ours: nothing to allow */
 	rc = landlock_allow_fd(f, fd, may, e);
 	close(fd);
 	return rc;
 }
 
-/* 1: path is one of the list or below; -1: it holds one of them; 0: neither. */
+/* 1: path is in the list or below an entry; -1: it contains an entry; 0:
+ * neither. */
 static int against(const char *const *list, int n, const char *path)
 {
 	int found = 0;
@@ -142,7 +143,7 @@ static int against(const char *const *list, int n, const char *path)
 	return found;
 }
 
-/* Hidden paths matter to the rule for the host alone. */
+/* Hidden paths only matter for the rule for the host. */
 static int stand_of(const struct landlock *f, const char *path, bool host)
 {
 	int sealed = against(f->sealed, f->nsealed, path);
@@ -151,7 +152,7 @@ static int stand_of(const struct landlock *f, const char *path, bool host)
 	return sealed > 0 || hidden > 0 ? 1 : sealed < 0 || hidden < 0 ? -1 : 0;
 }
 
-/* Directories that hold something hidden and wait to be looked through. */
+/* Directories that contain something hidden and are still to be scanned. */
 struct waiting {
 	char path[16][PATH_MAX];
 	int n;
@@ -190,7 +191,7 @@ static int allow_entries(struct landlock *f, const char *dir,
 static int allow_below(struct landlock *f, const char *path,
 		       enum landlock_access may, bool host, struct err *e)
 {
-	struct waiting w; /* large: only what is used is written */
+	struct waiting w; /* large: only the used part is written */
 	char dir[PATH_MAX];
 	int stand = stand_of(f, path, host), rc = 0;
 
@@ -212,10 +213,10 @@ int landlock_allow(struct landlock *f, const char *path,
 	return allow_below(f, path, may, false, e);
 }
 
-/* The host, except hidden paths. Where mounts cover these, names may be listed
- * everywhere. Elsewhere directories that hold a hidden path, / too, cannot be
- * listed, since a rule for / holds for everything below it. Devices have rules
- * of their own. */
+/* The host, except hidden paths. If mounts cover these, names may be listed
+ * everywhere. Otherwise directories that contain a hidden path, including /,
+ * cannot be listed, since a rule for / applies to everything below it. Devices
+ * have rules of their own. */
 static int allow_host(struct landlock *f, bool covered, struct err *e)
 {
 	int before = f->nhidden, rc;

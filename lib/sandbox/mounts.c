@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Directories up to the place, and an empty file there if it is for one. */
+/* Creates the directories up to the path, and an empty file there if it is a
+ * file. */
 static bool make_place(const char *path, bool dir)
 {
 	char part[PATH_MAX];
@@ -35,7 +36,8 @@ static bool make_place(const char *path, bool dir)
 	return fd >= 0;
 }
 
-/* What is put back into a directory of theirs would be theirs to write. */
+/* A directory of the commands would make what is put back into it writable for
+ * them. */
 static bool take_trees(struct mounts *m)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -63,8 +65,8 @@ static uint64_t mount_of(int fd, const char *path, int flags)
 		       : 0;
 }
 
-/* A file in a directory that is kept too came back with it, when one cover lies
- * below another: it cannot be put onto itself. */
+/* If one cover is below another, a kept file in a kept directory is already
+ * back: it cannot be mounted onto itself. */
 static bool is_back(int tree, const char *path)
 {
 	uint64_t there = mount_of(AT_FDCWD, path, AT_NO_AUTOMOUNT);
@@ -72,7 +74,7 @@ static bool is_back(int tree, const char *path)
 	return there && there == mount_of(tree, "", AT_EMPTY_PATH);
 }
 
-/* Did the directory itself come back, below another cover? */
+/* Whether the directory itself is back, below another cover. */
 static bool is_placed(const struct mounts *m, const char *dir)
 {
 	for (int i = 0; i < m->plan->nkept; i++)
@@ -81,14 +83,14 @@ static bool is_placed(const struct mounts *m, const char *dir)
 	return false;
 }
 
-/* An empty directory over it, with what is kept below it put back. */
+/* Covers it with an empty directory and puts back what is kept below it. */
 static bool cover(struct mounts *m, const char *dir, const char *options)
 {
 	struct stat st;
 
 	m->at = dir;
 	if (is_placed(m, dir) || stat(dir, &st))
-		return true; /* kept, covered already, or not there */
+		return true; /* kept, already covered, or missing */
 	if (mount("skep", dir, "tmpfs", MS_NOSUID | MS_NODEV, options))
 		return false;
 	for (int i = 0; i < m->plan->nkept; i++) {
@@ -110,8 +112,8 @@ static bool cover(struct mounts *m, const char *dir, const char *options)
 	return true;
 }
 
-/* Landlock knows no modes, owners and attributes of files: to change these, and
- * everything else, takes a mount that can be written. */
+/* Landlock does not restrict modes, owners and attributes of files; changing
+ * these, and everything else, requires a writable mount. */
 static bool make_read_only(struct mounts *m)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -121,7 +123,7 @@ static bool make_read_only(struct mounts *m)
 			     sizeof read_only) == 0;
 }
 
-/* What may be written and lies below no cover. */
+/* Writable paths that are not below a cover. */
 static bool place_written(struct mounts *m)
 {
 	for (int i = 0; i < m->plan->nkept; i++) {
@@ -137,7 +139,7 @@ static bool place_written(struct mounts *m)
 
 #define EMPTY "mode=0755,size=64k"
 
-/* Nothing where there was a file or a directory, with what is kept below it. */
+/* Hides a file or a directory, except for what is kept below it. */
 static bool hide(struct mounts *m, const char *path)
 {
 	struct stat st;
@@ -169,7 +171,7 @@ static bool hide_services(struct mounts *m)
 	return true;
 }
 
-/* Others than root cannot read them anyway. */
+/* Users other than root cannot read them anyway. */
 static bool hide_secrets(struct mounts *m)
 {
 	static const char *const paths[] = {
@@ -227,7 +229,7 @@ static bool put_devices(struct mounts *m, const int tree[NDEVICES])
 	return true;
 }
 
-/* Few devices, and pseudoterminals of the run's own. */
+/* A few devices, and private pseudoterminals. */
 static bool make_dev(struct mounts *m, const char *tmp)
 {
 	int tree[NDEVICES];
@@ -257,7 +259,7 @@ static bool make_dev(struct mounts *m, const char *tmp)
 
 #define SOCKETS_MAX 32768 /* bytes of their paths */
 
-/* Is it seen at all, when the rest is done? */
+/* Whether it is still visible after all other mounts. */
 static bool is_hidden(const struct mounts *m, const char *path)
 {
 	const struct namespaces_plan *p = m->plan;
@@ -325,7 +327,7 @@ bool mounts_find_sockets(struct mounts *m)
 	return done && got == 0;
 }
 
-/* One in a place that the definition names is meant to be reached. */
+/* A socket in a path of the definition is meant to be reachable. */
 static bool hide_sockets(struct mounts *m)
 {
 	const struct namespaces_plan *p = m->plan;
@@ -344,7 +346,7 @@ static bool hide_sockets(struct mounts *m)
 	return true;
 }
 
-/* A view of the run's own processes only. */
+/* Shows only the run's own processes. */
 static bool cover_proc(struct mounts *m)
 {
 	m->at = "/proc";

@@ -6,19 +6,19 @@
 #include <stdbool.h>
 
 /*
- * What commands see of the file system, made in a mount namespace of their own.
- * It is made beside threads that may hold any lock: system calls, and nothing
- * that takes memory.
+ * The file system that commands see, created in a mount namespace of their own.
+ * The code runs beside threads that may hold any lock: it uses system calls
+ * only and allocates nothing.
  */
 struct mounts {
 	const struct namespaces_plan *plan;
-	int tree[NAMESPACES_KEPT]; /* of what is kept, taken before it is covered */
+	int tree[NAMESPACES_KEPT]; /* kept paths, opened before they are covered */
 	bool placed[NAMESPACES_KEPT];
-	const char *at; /* what was being done */
-	char *sockets;  /* paths, one after the other, and "" */
+	const char *at; /* the step in progress */
+	char *sockets;  /* paths, one after the other, then "" */
 };
 
-/* Before the network namespace is made: the sockets that are bound now. */
+/* Before the network namespace is created: records the bound sockets. */
 bool mounts_find_sockets(struct mounts *m);
 
 /* False with errno and m->at. */

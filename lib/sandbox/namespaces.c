@@ -19,10 +19,10 @@
 #define INIT_NAME "skep-init"
 #define FEW       64 /* descriptors of a worker without a run are below it */
 
-/* Everything from fork to the end of the maker is beside threads that may hold
- * any lock: system calls, and nothing that takes memory. */
+/* Everything from fork to the end of the maker runs beside threads that may
+ * hold any lock: system calls only, and no allocation. */
 
-/* The user namespace, if it exists before, was entered by jump(). */
+/* The user namespace, if it already exists, was entered by jump(). */
 static bool enter_workspace(const struct namespaces_plan *p)
 {
 	return (p->mnt < 0 || setns(p->mnt, CLONE_NEWNS) == 0) &&
@@ -34,7 +34,7 @@ static bool needs_users(const struct namespaces_plan *p)
 	return geteuid() != 0 && p->user < 0;
 }
 
-/* Those that were made before are entered. */
+/* Existing ones are entered. */
 static bool make_namespaces(const struct namespaces_plan *p)
 {
 	if (p->ready.net >= 0)
@@ -68,7 +68,7 @@ static bool make_in_child(const struct namespaces_plan *p, uid_t uid, gid_t gid,
 
 /* --- the maker, which becomes init --------------------------------------- */
 
-/* What the maker says: "" for done, or what failed and why. */
+/* The maker's report: "" for success, or what failed and why. */
 struct told {
 	int sys;
 	char at[200];
@@ -79,11 +79,11 @@ struct maker {
 	uid_t uid; /* of the caller */
 	gid_t gid;
 	int tell[2], go[2];
-	bool waits; /* for the plan, until the pipe says that it is there */
+	bool waits; /* until the pipe says that the plan is there */
 };
 
-/* Children of an ignored SIGCHLD are reaped by the kernel. Nothing of ours is to
- * be found in it: no descriptor, and no memory for those that look. */
+/* The kernel reaps children if SIGCHLD is ignored. Init must not expose
+ * anything of ours: no descriptor, and no readable memory. */
 static void be_init(void) __attribute__((noreturn));
 
 static void be_init(void)
@@ -100,8 +100,8 @@ static void be_init(void)
 		pause();
 }
 
-/* Of a spare worker it keeps nothing open, above all not the pipes by which that
- * is told to start. */
+/* It keeps nothing of a preforked worker open, especially not the pipes through
+ * which the worker is started. */
 static bool await_plan(const struct maker *k)
 {
 	const struct ready *r = &k->plan->ready;
@@ -115,7 +115,7 @@ static bool await_plan(const struct maker *k)
 	return read(k->go[0], &c, 1) == 1;
 }
 
-/* If the caller is gone before it says go, the pipe ends. */
+/* If the caller dies before it says go, the pipe is closed. */
 static void be_maker(void *arg)
 {
 	const struct maker *k = arg;
@@ -168,7 +168,7 @@ static int open_namespaces(struct namespaces *s,
 	return 0;
 }
 
-/* What the maker says, and then its namespaces. */
+/* Reads the maker's report, then opens its namespaces. */
 static int receive_namespaces(struct namespaces *s,
 			      const struct namespaces_plan *p, pid_t pid,
 			      int hear, struct err *e)
@@ -196,7 +196,7 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-/* Reaps a maker that is no init, or init when it is told to end. */
+/* Reaps a maker that is not init, or an init that was told to end. */
 static void end_maker(struct namespaces *s)
 {
 	if (s->init_fd >= 0) {
@@ -276,13 +276,13 @@ static int finish_namespaces(struct namespaces *s,
 
 static struct {
 	struct namespaces space;
-	struct plan_page *page; /* NULL: nothing is prepared */
+	struct plan_page *page; /* NULL: nothing was prepared */
 } prepared = {.space = NAMESPACES_NONE};
 
 void namespaces_prepare(void)
 {
 	struct plan_page *page = plan_page_new();
-	struct err ignored; /* namespaces_make makes all of it then */
+	struct err ignored; /* namespaces_make then makes all of it */
 	struct ready ready;
 
 	if (!page)
@@ -323,7 +323,7 @@ static bool fits_prepared(const struct namespaces_plan *p)
 void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p)
 {
 	struct namespaces_plan plan = *p;
-	struct err ignored; /* namespaces_make tries again, and says why */
+	struct err ignored; /* namespaces_make tries again and reports it */
 
 	if (fits_prepared(p) && plan_page_put(prepared.page, p) &&
 	    write(prepared.space.go, "", 1) == 1) {
@@ -356,8 +356,8 @@ int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
 	return finish_namespaces(s, &plan, e);
 }
 
-/* The descriptors first: whoever has the last reference to a namespace takes it
- * down, and that is to be init, beside us. */
+/* Closes the descriptors first: the process with the last reference to a
+ * namespace tears it down, and that should be init, beside us. */
 void namespaces_end(struct namespaces *s)
 {
 	shut(&s->tell);

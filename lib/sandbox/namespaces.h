@@ -10,12 +10,12 @@
 #include <sys/types.h>
 
 /*
- * The namespaces that the commands of a run live in: what is hidden is covered
- * by an empty directory, /tmp and /dev/shm are their own, and the network is as
- * much as was asked for. The process that makes them stays as the first process
- * (init) of the PID namespace: orphans become its children and are reaped, and
- * when it ends, the kernel ends all others. Where there is no PID namespace it
- * ends as soon as the caller holds the others.
+ * The namespaces in which the commands of a run are executed: empty directories
+ * cover what is hidden, /tmp and /dev/shm are private, and the network is as
+ * configured. The process that creates them stays as the first process (init)
+ * of the PID namespace: orphans become its children and are reaped, and when it
+ * ends, the kernel kills all others. Without a PID namespace it exits as soon
+ * as the caller holds the others.
  */
 #define NAMESPACES_KEPT (SANDBOX_PATHS * 3 + 16)
 
@@ -34,7 +34,7 @@ struct namespaces_plan {
 	int nkept;
 	enum sandbox_network network;
 	int64_t tmp;        /* bytes */
-	bool host_pids;     /* no PID namespace: for a machine that has none */
+	bool host_pids;     /* no PID namespace: for a machine without them */
 	struct ready ready; /* set by namespaces.c */
 };
 
@@ -43,7 +43,7 @@ struct namespaces {
 	int user, mnt, net, ipc, pid, root;
 	pid_t init; /* 0: none */
 	int init_fd;
-	int tell, go; /* pipes with init, while it makes them */
+	int tell, go; /* pipes to init, while it creates them */
 };
 
 #define NAMESPACES_NONE                                                 \
@@ -52,31 +52,33 @@ struct namespaces {
 		.root = -1, .init_fd = -1, .tell = -1, .go = -1         \
 	}
 
-/* In a spare worker, before it has a run: starts the process that will make them
- * and become init, with what does not depend on the plan (lib/sandbox/prepared.h).
- * namespaces_begin and namespaces_make use it if the plan allows. */
+/* In a preforked worker, before it has a run: starts the process that will
+ * create the namespaces and become init, with everything that does not depend
+ * on the plan (lib/sandbox/prepared.h). namespaces_begin and namespaces_make
+ * use it if the plan allows. */
 void namespaces_prepare(void);
 pid_t namespaces_prepared(void); /* that process; 0: none */
-void namespaces_unprepare(void); /* ends it, if nothing has used it */
+void namespaces_unprepare(void); /* ends it if it was not used */
 
-/* Starts making them in another process, beside the caller. namespaces_make
- * with the same plan waits for it; it also works without this. */
+/* Starts creating them in another process, beside the caller. namespaces_make
+ * with the same plan waits for it; calling this first is optional. */
 void namespaces_begin(struct namespaces *s, const struct namespaces_plan *p);
 
 /* *s is NAMESPACES_NONE, or what namespaces_begin began. Without a PID
- * namespace where the machine has none for us; ERR_UNSUPPORTED where it has no
+ * namespace if the machine does not allow one; ERR_UNSUPPORTED if it allows no
  * namespaces at all. */
 int namespaces_make(struct namespaces *s, const struct namespaces_plan *p,
 		    struct err *e);
 
-/* Ends what is left in the PID namespace, and does not wait for it. */
+/* Ends all processes in the PID namespace without waiting. */
 void namespaces_end(struct namespaces *s);
 
-/* The same, and returns when all of it is gone. */
+/* The same, and returns when all of them are gone. */
 void namespaces_drop(struct namespaces *s);
 
-/* As fork, but the child runs fn, which does not return, in the PID namespace.
- * The others are entered by namespaces_enter. -1 with errno. */
+/* Like fork, but the child runs fn, which does not return, in the PID
+ * namespace. The child enters the others with namespaces_enter. -1 with
+ * errno. */
 pid_t namespaces_start(const struct namespaces *s, void (*fn)(void *),
 		       void *arg);
 

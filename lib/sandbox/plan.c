@@ -17,7 +17,7 @@ void plan_page_free(struct plan_page *page)
 		munmap(page, sizeof *page);
 }
 
-/* True with *text in the page, or NULL as it was. */
+/* True with *text in the page, or NULL if it was NULL. */
 static bool put_text(struct plan_page *page, const char **text)
 {
 	size_t n = *text ? strlen(*text) + 1 : 0;

@@ -14,11 +14,11 @@ struct plan_page {
 	char text[PLAN_TEXT];
 };
 
-struct plan_page *plan_page_new(void); /* NULL: there is no memory */
+struct plan_page *plan_page_new(void); /* NULL: out of memory */
 void plan_page_free(struct plan_page *page);
 
-/* Copies the plan into the page; user and ready of the page stay. False if it
- * does not fit. */
+/* Copies the plan into the page; user and ready of the page are kept. False if
+ * it does not fit. */
 bool plan_page_put(struct plan_page *page, const struct namespaces_plan *p);
 
 #endif

@@ -45,7 +45,7 @@ bool ready_loopback_up(void)
 	return done;
 }
 
-/* Makes them, says so, and keeps them until the caller holds them. */
+/* Creates them, reports it, and keeps them until the caller holds them. */
 static void be_maker(uid_t uid, gid_t gid, int tell, int go)
 {
 	int users = uid == 0 ? 0 : CLONE_NEWUSER;

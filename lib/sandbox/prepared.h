@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 /*
- * Namespaces that are the same for every run: a network with nothing but its
- * loopback interface, IPC and, for other users than root, a user namespace that
- * owns both. A spare worker makes them before it has a run, since a network
- * namespace takes a millisecond, and longer while another one is torn down.
+ * Namespaces that are the same for every run: a network with only a loopback
+ * interface, IPC and, without root, a user namespace that owns both. A
+ * preforked worker creates them before it has a run, since a network namespace
+ * takes a millisecond, and longer while another one is torn down.
  */
 struct ready {
 	int user, net, ipc; /* descriptors for setns; -1: none */
@@ -18,7 +18,7 @@ struct ready {
 		.user = -1, .net = -1, .ipc = -1 \
 	}
 
-/* False: none, and namespaces_make makes them. */
+/* False: none; namespaces_make creates them. */
 bool ready_make(struct ready *out);
 void ready_close(struct ready *r);
 

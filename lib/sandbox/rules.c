@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STACK_BYTES (512u << 10) /* landlock.c keeps paths on it */
+#define STACK_BYTES (512u << 10) /* landlock.c has paths on it */
 
 struct rules {
 	const struct sandbox_plan *plan;
@@ -41,7 +41,7 @@ static void hide_all(struct landlock *f, const struct sandbox_plan *p,
 		landlock_hide(f, h->dir[i]);
 }
 
-/* Covered by mounts, where there are namespaces. */
+/* Covered by mounts if there are namespaces. */
 static void seal_secrets(struct landlock *f, const struct sandbox_plan *p)
 {
 	static const char *const paths[] = {
@@ -70,8 +70,8 @@ static int allow_host(struct landlock *f, const struct sandbox_plan *p,
 	return rc;
 }
 
-/* A server of the workspace, which the worker ends, is not in the box: signals
- * stay free for it. */
+/* The server of the workspace, which the worker ends, is not in the sandbox:
+ * signals to it are allowed. */
 static int begin_rules(struct landlock *f, enum rules_for who,
 		       const struct sandbox_plan *p, bool covered,
 		       struct err *e)
@@ -108,7 +108,7 @@ static int allow_seen(struct landlock *f, const struct sandbox *b,
 	return rc;
 }
 
-/* What is mounted for the commands alone. */
+/* What is mounted only for the commands. */
 static int allow_own(struct landlock *f, const struct sandbox *b, struct err *e)
 {
 	static const struct {
@@ -131,7 +131,7 @@ static int allow_own(struct landlock *f, const struct sandbox *b, struct err *e)
 	return 0;
 }
 
-/* Named paths may lie below a home, where the host's rule does not reach. */
+/* Named paths may be below a home, to which the host's rule does not apply. */
 static int allow_homes(struct landlock *f, const struct sandbox_plan *p,
 		       const struct sandbox *b, struct err *e)
 {
@@ -144,7 +144,7 @@ static int allow_homes(struct landlock *f, const struct sandbox_plan *p,
 	return 0;
 }
 
-/* The workspace lies in what is hidden, as a rule: a rule of its own. */
+/* The workspace is usually in a hidden place: it gets its own rule. */
 static int finish_rules(struct landlock *f, const struct sandbox_plan *p,
 			const struct sandbox *b, struct err *e)
 {
@@ -164,7 +164,7 @@ static int finish_rules(struct landlock *f, const struct sandbox_plan *p,
 static void *make_host(void *arg)
 {
 	struct rules *r = arg;
-	struct err ignored; /* rules_make does it again, and reports it */
+	struct err ignored; /* rules_make tries again and reports it */
 
 	for (int i = 0; r->rc == 0 && i < RULES_KINDS; i++)
 		r->rc = begin_rules(&r->made[i], (enum rules_for)i, r->plan,
@@ -209,7 +209,7 @@ void rules_end(struct rules *r)
 	free(r);
 }
 
-/* Those of the thread take it that mounts cover what is hidden. */
+/* The rules of the thread assume that mounts cover what is hidden. */
 static bool take_prepared(struct rules *r, enum rules_for who,
 			  const struct sandbox *b, struct landlock *out)
 {

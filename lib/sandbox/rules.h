@@ -4,26 +4,28 @@
 #include "lib/sandbox/sandbox.h"
 
 /*
- * The Landlock rules of a box: for its commands, and for the worker itself. Most
- * of the rules are about paths of the host and do not need the namespaces of the
- * box. So a thread can make these while the caller does something else; the
- * rest, about what is mounted for the commands, follows when the box has them.
+ * The Landlock rules of a sandbox: for its commands, and for the worker itself.
+ * Most of the rules concern paths of the host and do not need the namespaces of
+ * the sandbox. So a thread can create these while the caller does something
+ * else; the rest, about what is mounted for the commands, follows when the
+ * sandbox has its namespaces.
  */
 enum rules_for { RULES_COMMAND, RULES_WORKER, RULES_KINDS };
 
-/* Starts the thread; NULL: there is none. The plan must stay as it is. */
+/* Starts the thread; NULL: it could not be started. The plan must not
+ * change. */
 struct rules *rules_begin(const struct sandbox_plan *p);
 
-/* Waits for the thread and drops what nobody has taken. NULL is fine. */
+/* Waits for the thread and frees what was not used. NULL is fine. */
 void rules_end(struct rules *r);
 
-/* *out is a ruleset for a box whose namespaces are made. r, or NULL, is of the
- * same plan. ERR_UNSUPPORTED where there is no Landlock. */
+/* *out is a ruleset for a sandbox whose namespaces exist. r, or NULL, is from
+ * the same plan. ERR_UNSUPPORTED without Landlock. */
 int rules_make(struct rules *r, enum rules_for who,
 	       const struct sandbox_plan *p, const struct sandbox *b,
 	       struct landlock *out, struct err *e);
 
-/* A path as the commands of the box see it; O_PATH, -1 with errno. */
+/* Opens a path as the commands of the sandbox see it; O_PATH, -1 with errno. */
 int rules_open_seen(const struct sandbox *b, const char *path);
 
 #endif

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What root may still do in a box: what is about files of its own. */
+/* Capabilities that root keeps in a sandbox: those for its own files. */
 static const int caps_kept[] = {
 	CAP_CHOWN,   CAP_DAC_OVERRIDE,     CAP_FOWNER, CAP_FSETID,
 	CAP_KILL,    CAP_SETGID,           CAP_SETUID, CAP_SETPCAP,
@@ -59,7 +59,7 @@ static int make_filter(struct sandbox *b, enum sandbox_network network,
 	return b->filter ? 0 : -1;
 }
 
-/* Shorter paths first: one that holds another is put back before it. */
+/* Shorter paths first: a path that contains another is put back before it. */
 static void keep_path(struct namespaces_plan *s, const char *path, bool write)
 {
 	int i = s->nkept;
@@ -73,7 +73,7 @@ static void keep_path(struct namespaces_plan *s, const char *path, bool write)
 	s->nkept++;
 }
 
-/* homes must stay as long as the plan. */
+/* homes must live as long as the plan. */
 static struct namespaces_plan plan_space(const struct sandbox_plan *p,
 					 struct homes *homes)
 {
@@ -147,7 +147,8 @@ static int restrict_calls(enum seccomp_for who, struct err *e)
 	return filter ? 0 : -1;
 }
 
-/* Only what programs need, and its own places: few rules, quickly made. */
+/* Only what programs need, and the worker's own paths: few rules, quickly
+ * made. */
 int sandbox_self(const struct sandbox_plan *p, struct err *e)
 {
 	struct sandbox_spec few = {.read = {.path = {p->own}, .n = 1}};
@@ -166,7 +167,8 @@ int sandbox_self(const struct sandbox_plan *p, struct err *e)
 	return rc;
 }
 
-/* Of those that it has: without root there are none, or those of a namespace. */
+/* Only those that it has: without root there are none, or those of a
+ * namespace. */
 static int keep_caps(uint64_t kept)
 {
 	struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -254,7 +256,7 @@ pid_t sandbox_start(const struct sandbox *b, void (*fn)(void *), void *arg)
 {
 	pid_t pid;
 
-	if (b) /* inherited by the child, which cannot set it any more */
+	if (b) /* inherited by the child, which can no longer set it */
 		proc_oom_set(b->oom, PROC_OOM_COMMAND + b->oom_score);
 	pid = b && b->space.mnt >= 0 ? namespaces_start(&b->space, fn, arg)
 				     : fork();
@@ -274,7 +276,7 @@ int sandbox_enter_namespaces(const struct sandbox *b)
 	return namespaces_enter(&b->space);
 }
 
-/* Never higher than it is. */
+/* Never raises the current limit. */
 static int limit(int what, int64_t n)
 {
 	struct rlimit r = {(rlim_t)n, (rlim_t)n}, now;
@@ -288,9 +290,9 @@ static int limit(int what, int64_t n)
 	return setrlimit((__rlimit_resource_t)what, &r);
 }
 
-/* The kernel counts by user and user namespace, and does not count root: where
- * there is no namespace of the run's own, everything that the user has counts,
- * so only who asks for it gets that. */
+/* The kernel counts by user and user namespace, and does not count root.
+ * Without a user namespace of the run, all processes of the user count, so the
+ * limit is set only if the definition names it. */
 static int limit_pids(const struct sandbox *b)
 {
 	if (geteuid() == 0 || (b->space.user < 0 && !b->limits.pids_said))
@@ -317,7 +319,7 @@ static bool is_kept(int cap)
 	return false;
 }
 
-/* Out of the bounding set: gone with the next exec. */
+/* Removes them from the bounding set: they are gone after the next exec. */
 static void drop_caps(void)
 {
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)

@@ -21,13 +21,13 @@
 #define ANY (-1)
 
 #ifndef __NR_fchmodat2
-#define __NR_fchmodat2 452 /* Linux 6.6, of every architecture */
+#define __NR_fchmodat2 452 /* Linux 6.6, on every architecture */
 #endif
 
 static const struct call {
 	int nr;
 	enum seccomp_for from; /* and those after it */
-	int pid;               /* the argument that may be 0; ANY: none */
+	int pid;               /* the argument that may only be 0; ANY: none */
 } calls[] = {
 #define CALL(name)          {SCMP_SYS(name), SECCOMP_FOR_WORKER, ANY},
 #define CALL_COMMAND(name)  {SCMP_SYS(name), SECCOMP_FOR_COMMAND, ANY},
@@ -44,8 +44,8 @@ static const struct call {
 	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID | \
 	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-/* A new namespace is a way around; clone3 hides its flags in memory, and the
- * C library falls back to clone when it is not there. */
+/* A new namespace would circumvent the sandbox. clone3 has its flags in memory;
+ * the C library falls back to clone if clone3 is missing. */
 static int refuse_spaces(scmp_filter_ctx ctx)
 {
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3),
@@ -74,7 +74,7 @@ static int refuse_users(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* PIDs are 32 bits: the upper half of the register is not looked at. */
+/* PIDs have 32 bits: the upper half of the register is ignored. */
 static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
 {
 	const uint64_t low = 0xffffffffU;
@@ -89,12 +89,12 @@ static int refuse_call(scmp_filter_ctx ctx, const struct call *c)
 	return rc;
 }
 
-/* Only sockets that are the network namespace's, or files: others reach the
- * hypervisor, hardware, or rarely used parts of the kernel. */
+/* Only sockets that belong to the network namespace, or are files. Others reach
+ * the hypervisor, hardware, or rarely used parts of the kernel. */
 static bool may_have(enum seccomp_for who, unsigned family)
 {
 	switch (family) {
-	case AF_UNIX: /* a filter cannot see whose socket connect names */
+	case AF_UNIX: /* a filter cannot see the address of connect */
 		return who < SECCOMP_FOR_HOST_MOUNTS;
 	case AF_INET:
 	case AF_INET6:
@@ -105,7 +105,7 @@ static bool may_have(enum seccomp_for who, unsigned family)
 	}
 }
 
-/* libseccomp refuses the whole call to 32-bit programs that use socketcall,
+/* libseccomp denies the whole call to 32-bit programs that use socketcall,
  * which has its arguments in memory. */
 static int refuse_families(scmp_filter_ctx ctx, enum seccomp_for who)
 {
@@ -153,8 +153,8 @@ static int refuse_mode(scmp_filter_ctx ctx, const struct mode_call *c,
 					  mode);
 }
 
-/* Set-user-ID and set-group-ID of files of the host. openat2 has its mode in
- * memory; programs can do without it. */
+/* Set-user-ID and set-group-ID bits of files of the host. openat2 has its mode
+ * in memory; programs work without it. */
 static int refuse_set_id(scmp_filter_ctx ctx)
 {
 	int rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
@@ -176,11 +176,11 @@ static int add_rules(scmp_filter_ctx ctx, enum seccomp_for who)
 	for (size_t i = 0; i < sizeof calls / sizeof *calls && rc == 0; i++)
 		if (who >= calls[i].from)
 			rc = refuse_call(ctx, &calls[i]);
-	if (rc == 0) /* typing into somebody's terminal */
+	if (rc == 0) /* injects input into a terminal */
 		rc = seccomp_rule_add(
 			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, TIOCSTI));
-	/* an older way past filters, that programs can do without */
+	/* an old way around filters that programs do not need */
 	if (rc == 0)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
 				      SCMP_SYS(io_uring_setup), 0);
@@ -193,7 +193,7 @@ static int add_rules(scmp_filter_ctx ctx, enum seccomp_for who)
 	return rc;
 }
 
-/* The program as bytes, in memory that stays. */
+/* The program as bytes, in memory that is never freed. */
 static int compile(scmp_filter_ctx ctx, struct sock_fprog *out)
 {
 	int fd = memfd_create("filter", MFD_CLOEXEC), rc = -1;

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 /*
- * A filter of system calls (lib/sandbox/syscalls.def), compiled once a process: one
- * that forks others compiles it before, and they have it. Commands get more
- * refused than the worker that starts them, and most where they share PIDs,
- * mounts or the network with the host. Each kind refuses what those before it
- * do.
+ * A system call filter (lib/sandbox/syscalls.def), compiled once per process: a
+ * process that forks compiles it before, and its children inherit it. Commands
+ * are denied more than the worker that starts them, and most if they share
+ * PIDs, mounts or the network with the host. Each kind also denies what the
+ * kinds before it deny.
  */
 enum seccomp_for {
 	SECCOMP_FOR_WORKER,
@@ -25,8 +25,8 @@ enum seccomp_for {
 /* NULL with ERR_UNSUPPORTED. The program belongs to the process. */
 const struct sock_fprog *seccomp_get(enum seccomp_for who, struct err *e);
 
-/* From now on, for all threads or this one only, and what they start; needs
- * no_new_privs. System calls only. */
+/* Applies from now on to all threads or only this one, and to their
+ * descendants; requires no_new_privs. System calls only. */
 int seccomp_enforce(const struct sock_fprog *program, bool all_threads);
 
 #endif

@@ -25,7 +25,7 @@ static const struct limit {
 #define NLIMITS (sizeof limits / sizeof *limits)
 #define LARGEST 9007199254740992.0 /* 2^53: a double is exact below it */
 
-/* Which word of "a|b|c" the member is; `other` where it is absent. */
+/* The index of the member's value in "a|b|c"; `other` if it is absent. */
 static int read_word(const cJSON *def, const char *name, const char *words,
 		     int *out, struct err *e)
 {
@@ -49,7 +49,7 @@ static int read_word(const cJSON *def, const char *name, const char *words,
 	return 0;
 }
 
-/* Half a byte must not become 0, which means no limit. */
+/* A fraction must not become 0, which means no limit. */
 static bool is_whole(const cJSON *v)
 {
 	return cJSON_IsNumber(v) && v->valuedouble > -LARGEST &&
@@ -77,7 +77,7 @@ static int read_limit(const struct limit *l, const cJSON *v, int64_t *out,
 	return 0;
 }
 
-/* "runs" is the scheduler's; a name that nobody knows is a mistake. */
+/* "runs" belongs to the scheduler; an unknown name is an error. */
 static int check_names(const cJSON *list, struct err *e)
 {
 	const cJSON *v;
@@ -100,7 +100,7 @@ static int check_names(const cJSON *list, struct err *e)
 	return 0;
 }
 
-/* The default leaves something to the machine. */
+/* The default leaves some of the machine's memory. */
 static int64_t default_memory(int64_t max)
 {
 	int64_t pages = sysconf(_SC_PHYS_PAGES);
@@ -161,7 +161,7 @@ static int read_list(struct sandbox_paths *out, const cJSON *paths,
 	return 0;
 }
 
-/* A slip in "read" would show the whole host to the run. */
+/* A misspelled "read" would show the whole host to the run. */
 static int check_paths(const cJSON *paths, struct err *e)
 {
 	const cJSON *v;

@@ -48,7 +48,7 @@ struct sandbox_limits { /* 0: none */
 #define LIMIT(name, kind, other, least, help) int64_t name;
 #include "lib/sandbox/limits.def"
 #undef LIMIT
-	/* Named by the definition; a default is held where it can be. */
+	/* Set by the definition; a default is enforced if possible. */
 	bool pids_said, memory_said;
 };
 
@@ -59,12 +59,13 @@ struct sandbox_spec {
 	struct sandbox_paths read, write;
 };
 
-/* Reads the four members of a definition; others are not looked at, absent ones
- * have their defaults. Texts are in a. ERR_INVALID names what is wrong. */
+/* Reads the four members of a definition; others are ignored, missing ones have
+ * their defaults. Texts are allocated in a. ERR_INVALID names the invalid
+ * member. */
 int sandbox_spec_read(struct sandbox_spec *s, const cJSON *definition,
 		      struct arena *a, struct err *e);
 
-/* The members that there are, as one JSON object: what a worker is told. */
+/* The existing members, as one JSON object for the worker. */
 void sandbox_spec_copy(const cJSON *definition, struct buf *out);
 
 #endif

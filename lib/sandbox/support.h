@@ -7,29 +7,29 @@
 #include <stdbool.h>
 
 /*
- * What this machine offers for sandboxes. Looking costs a few system calls and,
- * for namespaces, a process that ends at once; it changes nothing.
+ * What this machine supports for sandboxes. The check costs a few system calls
+ * and, for namespaces, a process that exits at once; it changes nothing.
  */
 struct sandbox_offer {
 	int landlock;    /* ABI: 0 none, 3 truncating, 6 signals and sockets */
 	bool filter;     /* seccomp */
 	bool namespaces; /* mount and network, by root or a user namespace */
-	bool pids;       /* and of PIDs, with a /proc of its own */
+	bool pids;       /* PID namespaces, with their own /proc */
 };
 
-/* Without namespaces: for those who will find out about them soon enough. */
+/* Without namespaces: for callers that will find out about them anyway. */
 void sandbox_look(struct sandbox_offer *o);
 
 /* All of it. */
 void sandbox_probe(struct sandbox_offer *o);
 
-/* What the machine does not offer of what s asks for, a sentence a line that
- * says what would help: how many there are. Limits by cgroup are not judged
- * here, see supervisor/process/processes.h. s NULL: everything. */
+/* The parts that s requests and the machine does not support, one sentence per
+ * line with a remedy; returns their number. Cgroup limits are not checked here,
+ * see supervisor/process/processes.h. s NULL: all parts. */
 int sandbox_lacks(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		  struct buf *out);
 
-/* Whether the definition accepts what the machine offers. `lacks` is the text
+/* Whether the definition accepts what the machine supports. `lacks` is the text
  * of sandbox_lacks; ERR_NOTALLOWED has its first line. */
 int sandbox_accept(const struct sandbox_offer *o, const struct sandbox_spec *s,
 		   const struct buf *lacks, struct err *e);
