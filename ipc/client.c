@@ -33,7 +33,7 @@ static int start_thread(struct ipc_client *c, struct err *e)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all,
-			&before); /* signals are for others */
+			&before); /* other threads handle signals */
 	rc = pthread_create(&c->thread, &attr, ipc_link_run, c);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -83,7 +83,7 @@ static void set_up_client(struct ipc_client *c,
 	pthread_condattr_t mono;
 
 	c->config = *config;
-	c->config.path = NULL; /* c->address has it */
+	c->config.path = NULL; /* c->address has a copy */
 	set_hello(c, &config->hello);
 	c->address.sun_family = AF_UNIX;
 	memcpy(c->address.sun_path, config->path, strlen(config->path) + 1);
@@ -120,7 +120,7 @@ int ipc_client_open(struct ipc_client **out,
 	return 0;
 }
 
-/* The thread rests, so nothing of what it uses is in use. */
+/* The thread is idle, so nothing that it uses is in use. */
 void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello)
 {
 	pthread_mutex_lock(&c->lock);
@@ -157,8 +157,8 @@ static struct report *report_new(enum msg_type type, const struct buf *json)
 	return r;
 }
 
-/* Puts r into the queue, in the place of the hint that it outdates: 1, and the
- * thread knows already that there is one. */
+/* Queues r, replacing the hint that it supersedes: returns 1 if the thread
+ * already knows that a hint is queued. */
 static int enqueue(struct ipc_client *c, struct report *r, struct err *e)
 {
 	struct report **at = &c->queue;

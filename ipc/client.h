@@ -7,61 +7,62 @@
 #include <stdbool.h>
 
 /*
- * A worker's end of the link: a thread of its own that dials the supervisor,
- * says hello, keeps one request waiting for commands and delivers reports one
- * after the other, each until it is acknowledged. When the supervisor goes away
- * it dials again, at random moments up to half a second apart, says hello again
- * and sends again what was not acknowledged. Nothing here ever waits for the
- * supervisor except ipc_client_flush.
+ * The worker's end of the connection: a thread that connects to the supervisor,
+ * sends hello, keeps one request waiting for commands, and delivers reports one
+ * at a time, each until it is acknowledged. If the supervisor goes away, the
+ * thread reconnects at random intervals of up to half a second, sends hello
+ * again, and repeats what was not acknowledged. Only ipc_client_flush waits for
+ * the supervisor.
  */
 struct ipc_client;
 
-/* Called from the link's thread: be quick, and lock what you share. */
+/* Called on the client's thread: return quickly, and lock shared data. */
 struct ipc_calls {
 	void *arg;
-	/* A command; each id comes once, in order. m dies after the call. After
-	 * `next` the link rests until ipc_client_again. */
+	/* A command; each id comes once, in order. m is valid during the call.
+	 * After `next` the client is idle until ipc_client_again. */
 	void (*command)(void *arg, const struct msg *m);
-	/* The supervisor does not want this attempt; the link is over. */
+	/* The supervisor rejected this attempt; the client ends. */
 	void (*refused)(void *arg, const char *why);
-	/* No supervisor for lost_after_ms; once per loss. */
+	/* No supervisor for lost_after_ms; called once per loss. */
 	void (*lost)(void *arg);
-	/* Fills a sign of life, all but its `who`. */
+	/* Fills a heartbeat, except for its `who`. */
 	void (*heartbeat)(void *arg, struct msg_heartbeat *out);
 };
 
 struct ipc_client_config {
 	const char *path;       /* of the supervisor's socket */
-	struct msg_hello hello; /* its who begins every message */
+	struct msg_hello hello; /* its `who` begins every message */
 	int64_t heartbeat_ms;
 	int64_t lost_after_ms;
-	int64_t quiet_ms; /* dials after this, or with the first report */
+	int64_t quiet_ms; /* connects after this, or with the first report */
 	struct ipc_calls calls;
 };
 
-/* Copies what it is given and starts the thread; does not wait for anybody. */
+/* Copies its arguments and starts the thread; does not wait. */
 int ipc_client_open(struct ipc_client **out,
 		    const struct ipc_client_config *config, struct err *e);
 
-/* After the command `next`: goes on as somebody else, whose hello this is. What
- * was not acknowledged is dropped. */
+/* After the command `next`: continues as another attempt, with this hello.
+ * Reports that were not acknowledged are dropped. */
 void ipc_client_again(struct ipc_client *c, const struct msg_hello *hello);
 
-/* Ends the thread; what was not acknowledged is dropped. NULL is fine. */
+/* Ends the thread; reports that were not acknowledged are dropped. NULL is
+ * fine. */
 void ipc_client_close(struct ipc_client *c);
 
 /*
- * Takes a report or a hint to be delivered; `who` is filled in. A hint takes
- * the place of an older one of its type that has not gone out yet, so hints
- * cost nothing while the supervisor is busy or away. ERR_BUSY when too many
- * reports wait. Any thread.
+ * Queues a report or a hint for delivery and fills in `who`. A hint replaces an
+ * older one of its type that was not sent yet, so hints cost nothing while the
+ * supervisor is busy or away. ERR_BUSY if too many reports are queued. Any
+ * thread may call it.
  */
 int ipc_client_report(struct ipc_client *c, const struct msg *m, struct err *e);
 
 /* Waits until everything reported so far is acknowledged; ERR_TIMEOUT. */
 int ipc_client_flush(struct ipc_client *c, int64_t timeout_ms, struct err *e);
 
-/* Has the supervisor accepted our hello on the present connection? */
+/* Whether the supervisor has accepted our hello on the current connection. */
 bool ipc_client_connected(struct ipc_client *c);
 
 #endif

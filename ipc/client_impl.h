@@ -8,19 +8,19 @@
 #include <pthread.h>
 #include <sys/un.h>
 
-/* Inside of the link's worker end: client.c has what callers do,
- * client_thread.c what the thread does. */
+/* Internals of the worker's end: client.c has the callers' functions,
+ * client_thread.c the thread's. */
 #define NS_PER_MS 1000000
 
 struct report {
 	struct report *next;
 	enum msg_type type;
-	bool sent; /* on the present connection */
+	bool sent; /* on the current connection */
 	size_t n;
 	char json[];
 };
 
-/* The requests that may be under way: their numbers, 0 for none. */
+/* The numbers of the requests in flight, 0 for none. */
 struct requests {
 	uint32_t hello;
 	uint32_t ready;
@@ -28,40 +28,40 @@ struct requests {
 };
 
 struct ipc_client {
-	/* Set before the thread starts, then only read. */
+	/* Set before the thread starts, then read-only. */
 	struct ipc_client_config config;
 	struct arena texts;
 	struct sockaddr_un address;
-	int wake; /* eventfd: look at what the others have changed */
+	int wake; /* eventfd: other threads have changed something */
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* of the five below */
+	pthread_mutex_t lock; /* protects the five below */
 	pthread_cond_t moved; /* one of them has changed */
-	struct report *queue; /* one of them, marked sent, is under way */
+	struct report *queue; /* one of them, marked sent, may be in flight */
 	unsigned queued;
 	bool closing;
-	bool resting; /* between two identities: dials nobody */
+	bool resting; /* between two identities: does not connect */
 	bool greeted; /* hello accepted on this connection */
 
-	/* Only the thread's. */
+	/* Used by the thread only. */
 	int fd;
-	bool over;    /* refused */
-	bool parting; /* hangs up, then rests */
-	bool lost;    /* and said so */
+	bool over;    /* rejected */
+	bool parting; /* disconnects, then is idle */
+	bool lost;    /* and reported */
 	struct buf in, out;
 	struct arena turn;
 	struct requests asked;
 	uint32_t number;    /* of the newest request */
-	int64_t greeted_by; /* when hello should have been answered */
+	int64_t greeted_by; /* deadline for the response to hello */
 	int64_t last_command;
 	int64_t lost_since;
-	int64_t said; /* when anything was last acknowledged */
+	int64_t said; /* time of the last acknowledgement */
 	int64_t delay_ms;
-	int64_t hinted;     /* when the last hint went out */
-	int64_t hint_in_ms; /* when the next may */
+	int64_t hinted;     /* time of the last hint */
+	int64_t hint_in_ms; /* delay before the next one */
 };
 
-/* The thread: dials, serves, rests, until it is told to end. */
+/* The thread: connects, serves and idles until it is told to end. */
 void *ipc_link_run(void *arg);
 
 #endif

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define GREETING_MS    1000 /* a listener that lives greets in 1 ms */
-#define HELLO_MS       5000 /* and its supervisor is not away for so long */
+#define GREETING_MS    1000 /* a live listener sends its greeting within 1 ms */
+#define HELLO_MS       5000 /* and its supervisor responds within this time */
 #define DELAY_FIRST_MS 4
 #define DELAY_MAX_MS   500
 #define POLL_MAX_MS    60000
@@ -28,7 +28,7 @@ static bool is_closing(struct ipc_client *c)
 	return closing;
 }
 
-/* Frames a message of our own making; none of them can be over a limit. */
+/* Frames a message of our own; none of them can exceed a limit. */
 static uint32_t send_request(struct ipc_client *c, const char *json, size_t n)
 {
 	c->number = (c->number + 1) & 0x7fffffffu;
@@ -69,8 +69,8 @@ static void ask_hello(struct ipc_client *c)
 	c->greeted_by = clock_mono_ns() + (int64_t)HELLO_MS * NS_PER_MS;
 }
 
-/* With the lock: the report whose turn it is. While there are only hints they
- * keep a distance, or a worker in a burst would talk all the time. */
+/* With the lock held: the next report. Hints alone are sent at intervals;
+ * otherwise a worker in a burst would send all the time. */
 static struct report *whose_turn(struct ipc_client *c)
 {
 	int64_t since = (clock_mono_ns() - c->hinted) / NS_PER_MS;
@@ -85,7 +85,7 @@ static struct report *whose_turn(struct ipc_client *c)
 	return NULL;
 }
 
-/* Sends a report if none is under way. */
+/* Sends a report if none is in flight. */
 static void ask_report(struct ipc_client *c)
 {
 	struct report *r = NULL;
@@ -130,7 +130,7 @@ static void set_greeted(struct ipc_client *c, bool greeted)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* With another identity to come there is nothing to say under this one. */
+/* Nothing is sent under this identity once another one is due. */
 static int take_command(struct ipc_client *c, const struct msg *m,
 			struct err *e)
 {
@@ -147,7 +147,7 @@ static int take_command(struct ipc_client *c, const struct msg *m,
 	return 0;
 }
 
-/* An answer must be to a request of ours, and of a kind that answers it. */
+/* A response must match one of our requests and its kind. */
 static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 			 struct err *e)
 {
@@ -157,7 +157,7 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 
 	if (f->request == 0 ||
 	    (!command && !report && f->request != c->asked.hello))
-		return 0; /* to a question of an earlier connection */
+		return 0; /* the request was sent on an earlier connection */
 	if (msg_decode(f->p, f->n, SIDE_SUPERVISOR, &c->turn, &m, e))
 		return -1;
 	if (m.type == MSG_TYPE_REFUSE) {
@@ -222,7 +222,7 @@ static int write_some(struct ipc_client *c, struct err *e)
 	return 0;
 }
 
-/* Waits for the socket, for the others, or for `ms`. */
+/* Waits for the socket, for other threads, or for `ms`. */
 static bool wait_for(struct ipc_client *c, int64_t ms)
 {
 	uint64_t count;
@@ -250,8 +250,8 @@ static void sign_of_life(struct ipc_client *c)
 	(void)ipc_client_report(c, &m, &e);
 }
 
-/* How long until a sign of life is due, or, before we are accepted, until that
- * should have happened. */
+/* Time until a heartbeat is due, or, before we are accepted, until that should
+ * have happened. */
 static int64_t until_due(const struct ipc_client *c)
 {
 	int64_t now = clock_mono_ns();
@@ -282,13 +282,13 @@ static void serve_connection(struct ipc_client *c)
 		if (until_due(c) > 0)
 			continue;
 		if (!c->asked.ready)
-			return; /* nobody is behind this connection */
+			return; /* no server is behind this connection */
 		sign_of_life(c);
 	}
 }
 
-/* The greetings are exchanged before anything else happens, so that nobody's
- * listener sees us die half-way if we can help it. */
+/* The greetings are exchanged first, so that the listener normally does not see
+ * us die halfway through them. */
 static int greet(struct ipc_client *c)
 {
 	unsigned char greeting[SP_GREETING];
@@ -341,7 +341,7 @@ static void hang_up(struct ipc_client *c)
 	set_greeted(c, false);
 }
 
-/* Workers that lost the same supervisor must not come back in step. */
+/* Workers that lost the same supervisor must not reconnect simultaneously. */
 static void rest(struct ipc_client *c)
 {
 	int64_t gone = (clock_mono_ns() - c->lost_since) / NS_PER_MS;

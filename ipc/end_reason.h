@@ -14,9 +14,9 @@ enum reason {
 const char *reason_code(enum reason r);    /* "exit_code" */
 const char *reason_outcome(enum reason r); /* "failed" */
 const char *reason_word(enum reason r);    /* a sentence for people */
-bool reason_again(enum reason r);          /* is a retry worth it? */
+bool reason_again(enum reason r);          /* whether a retry is useful */
 
-/* The reason with this code, or REASONS for a code that is not known. */
+/* The reason with this code, or REASONS for an unknown code. */
 enum reason reason_from(const char *code);
 
 #endif

@@ -2,13 +2,13 @@
 #define IPC_MCP_SOCKET_H
 
 /*
- * The socket at which a worker answers the MCP servers of its agent. It is in
- * the directory of the agent's file, under the worker's PID.
+ * The socket on which a worker serves the MCP servers of its agent. It is in
+ * the directory of the agent's file and named after the worker's PID.
  */
 #define ASK_SOCKET      "mcp-%d.sock"
 #define ASK_SOCKET_SIZE 32
 
-/* Removes the sockets of dead workers. */
+/* Deletes the sockets of dead workers. */
 void ask_socket_sweep(const char *dir);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum need { MAY, NEED };
 
-/* One field of one message, as message.def has it. */
+/* One field of one message, as in message.def. */
 struct msg_field {
 	struct field field;
 	enum need need;
@@ -106,7 +106,7 @@ static int check_number(const struct msg_field *f, int64_t v, struct err *e)
 	return 0;
 }
 
-/* The two families of fields that messages have. */
+/* The two common groups of fields. */
 static bool is_number(const struct msg_field *f)
 {
 	return f->field.type == FIELD_i64 || f->field.type == FIELD_opt;

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 /*
- * Messages as structs, and as one line of JSON: {"type":"cancel","id":7,…}.
- * The table is message.def; two functions serve every message. Decoding trusts
- * nothing: a message that is not whole, over a limit, or of a type that its
- * sender may not send is an ERR_PROTOCOL, and what follows is for the caller to
- * decide. Fields that nobody knows are ignored.
+ * Messages as structs, and as one line of JSON: {"type":"cancel","id":7,…}. The
+ * table is message.def; two functions serve every message. Decoding trusts
+ * nothing: a message that is incomplete, over a limit, or of a type that its
+ * sender may not send is an ERR_PROTOCOL, and the caller decides what follows.
+ * Unknown fields are ignored.
  */
 #define MSG_MAX_BYTES (32u << 20) /* of any message, as JSON */
 
@@ -27,7 +27,7 @@ enum msg_kind {
 	MSG_IS_WAIT, /* from a worker; answered by a command, when there is one */
 	MSG_IS_COMMAND, /* answers a wait */
 	MSG_IS_REPLY,   /* answers a report or a hint */
-	MSG_IS_START    /* not sent over the link */
+	MSG_IS_START    /* not sent over the connection */
 };
 
 enum msg_type {
@@ -66,11 +66,11 @@ const char *msg_name(enum msg_type type);
 enum msg_kind msg_kind(enum msg_type type);
 enum msg_side msg_side(enum msg_type type);
 
-/* Appends m as JSON; -1 when a field is missing or over its limit, and then
- * b is as it was. */
+/* Appends m as JSON; -1 if a field is missing or over its limit, and then b is
+ * unchanged. */
 int msg_encode(const struct msg *m, struct buf *b, struct err *e);
 
-/* Reads n bytes that came from `from`. Texts live in a. */
+/* Decodes n bytes from `from`. Texts are allocated in a. */
 int msg_decode(const char *text, size_t n, enum msg_side from, struct arena *a,
 	       struct msg *m, struct err *e);
 

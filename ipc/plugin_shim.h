@@ -4,12 +4,12 @@
 #include <stdint.h>
 
 /*
- * skep-plugin-shim PARENT BRAND COMMAND…: the process below which a plugin
- * runs. As child subreaper it inherits every descendant of the command, also
- * one that left its session and emptied its environment: they are ended by it,
- * and its own end is the proof that none is left. It ends with PARENT (skepd),
- * and its tree with it. Should it be killed itself, the command is killed too,
- * and others are found by their BRAND (lib/os/proc.h).
+ * skep-plugin-shim PARENT BRAND COMMAND…: the parent of a plugin's processes.
+ * As a child subreaper it inherits every descendant of the command, even one
+ * that left its session and emptied its environment. It ends all of them, and
+ * its own exit is the proof that none is left. It ends with PARENT (skepd), and
+ * its processes with it. If the shim itself is killed, the command is killed
+ * too, and other descendants are found by their BRAND (lib/os/proc.h).
  *
  * The command has the shim's own stdin, stdout, stderr, directory and
  * environment; nothing passes through the shim. Signals control it:
@@ -28,15 +28,15 @@
 #define SHIM_STOP_S   1    /* from the end of stdin to SIGTERM */
 #define SHIM_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
 
-/* In the environment that skepd gives it, with the value that SPAWN_MARKER has
- * in those of its tree: so both are found, and can be told apart. */
+/* Set in the environment of the shim, with the value that SPAWN_MARKER has in
+ * those of its descendants: so both are found and can be distinguished. */
 #define SHIM_MARKER "SKEP_PLUGIN_SHIM"
 
 enum shim_event_kind { SHIM_STARTED, SHIM_REFUSED, SHIM_ENDED };
 
 struct shim_event {
 	int32_t kind;
-	int32_t value; /* pid; errno; status as waitpid gives it */
+	int32_t value; /* pid; errno; status as from waitpid */
 };
 
 #endif

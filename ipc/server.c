@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define BACKLOG       1024
-#define EVENTS        64 /* taken from the kernel at once */
-#define ROUNDS        16 /* of events in one receive that finds no message */
+#define EVENTS        64 /* fetched from the kernel at once */
+#define ROUNDS        16 /* of events in one receive without a message */
 #define POLL_EVERY    16 /* messages, while some are buffered */
 #define ACCEPTS       64 /* per event */
 #define PARTIAL_NS    (INT64_C(30) * 1000000000) /* to complete a frame */
@@ -32,14 +32,14 @@ struct ipc_server {
 	int more; /* eventfd: readable while the queue has connections */
 	bool more_set;
 	int listener;      /* or -1 */
-	bool accept_later; /* no descriptor was left */
+	bool accept_later; /* no descriptor was available */
 	struct sockaddr_un address;
-	dev_t dev; /* of the socket's name, to see that it is still there */
+	dev_t dev; /* of the socket file, to detect its loss */
 	ino_t ino;
 	struct ipc_conn **slots;
 	size_t slot_count, first_free; /* no slot below it is free */
 	uint64_t serial;
-	struct ipc_conn *head, **tail; /* queue: they may have whole frames */
+	struct ipc_conn *head, **tail; /* queue: may have complete frames */
 	int since_poll;
 };
 
@@ -150,8 +150,8 @@ static void accept_conns(struct ipc_server *s)
 			add_conn(s, fd);
 			continue;
 		}
-		/* Without a free descriptor the event would come again at
-		 * once, for ever: ipc_server_check resumes. */
+		/* Without a free descriptor the event would repeat at once, for
+		 * ever: ipc_server_check resumes. */
 		if ((errno == EMFILE || errno == ENFILE) &&
 		    !watch_fd(s, EPOLL_CTL_DEL, s->listener, 0, 0))
 			s->accept_later = true;
@@ -197,7 +197,7 @@ static int poll_events(struct ipc_server *s)
 
 /* --- the socket ------------------------------------------------------- */
 
-/* Whether a process listens there; a name without one is removed. */
+/* Whether a process listens there; a socket file without one is deleted. */
 static int remove_stale(struct ipc_server *s, struct err *e)
 {
 	const struct sockaddr *to = (const struct sockaddr *)&s->address;
@@ -348,7 +348,7 @@ static void signal_more(struct ipc_server *s)
 		(void)eventfd_read(s->more, &count);
 }
 
-/* 1, 0 if the connection had no whole frame, -1 for a bad one. */
+/* 1, 0 if the connection had no complete frame, -1 for an invalid one. */
 static int take_frame(struct ipc_server *s, struct ipc_conn *c, struct arena *a,
 		      struct ipc_from *from, struct msg *m, struct err *e)
 {

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define RECEIVE_MAX (256u << 10) /* the largest message of a worker */
+#define RECEIVE_MAX (256u << 10) /* largest message of a worker */
 #define READ_BYTES  (16u << 10)
 #define UNREAD_MAX  (2u * MSG_MAX_BYTES) /* more unread bytes end a connection */
 
@@ -107,7 +107,8 @@ bool ipc_conn_has_frame(const struct ipc_conn *c)
 	struct sp_frame f;
 	struct err e;
 
-	/* Bytes that are no frame count: they are reported in their turn. */
+	/* Bytes that are not a frame count, too: they are reported in their
+	 * turn. */
 	return c->greeted && sp_get(c->in.p, c->in.n, RECEIVE_MAX, &f, &e) != 0;
 }
 
