@@ -114,7 +114,7 @@ static int cancel_some(struct demo *d, struct err *e)
 			return -1;
 		n++;
 	}
-	demo_say(d, "asked to cancel %d runs", n);
+	demo_say(d, "cancelling %d runs", n);
 	for (int over = 0; over < n && demo_ms(d) < TIME_LIMIT_MS;) {
 		nap_and_look(d, 5);
 		over = 0;
@@ -123,7 +123,7 @@ static int cancel_some(struct demo *d, struct err *e)
 				demo_is_over(&d->runs[i]);
 	}
 	d->cancel_ms = (clock_mono_ns() - start) / 1000000;
-	demo_say(d, "they are over, their processes gone, %lld ms later",
+	demo_say(d, "cancelled after %lld ms, all their processes are gone",
 		 (long long)d->cancel_ms);
 	return 0;
 }
@@ -143,14 +143,14 @@ static void kill_worker(struct demo *d)
 	start = clock_mono_ns();
 	r->fate = FATE_KILL;
 	kill((pid_t)r->worker.pid, SIGKILL);
-	demo_say(d, "killed -9 a worker (pid %lld) in the middle of its run",
+	demo_say(d, "killed a worker (pid %lld) with SIGKILL during its run",
 		 (long long)r->worker.pid);
 	while (r->attempt < 2 && !demo_is_over(r) && demo_ms(d) < TIME_LIMIT_MS)
 		nap_and_look(d, 10);
 	d->recover_ms = (clock_mono_ns() - start) / 1000000;
 	demo_say(d,
-		 "its second attempt began %lld ms later, back-off of 200 "
-		 "ms included",
+		 "its second attempt began after %lld ms, including 200 ms "
+		 "of back-off",
 		 (long long)d->recover_ms);
 }
 
@@ -191,7 +191,7 @@ static int kill_supervisor(struct demo *d, struct err *e)
 	d->supervisor_kb = rss_kb(d->skepd);
 	if (demo_kill_supervisor(d, e))
 		return -1;
-	demo_say(d, "killed -9 the supervisor; the workers go on without it");
+	demo_say(d, "killed the supervisor with SIGKILL; the workers continue");
 	nap_and_look(d, 400);
 	start = clock_mono_ns();
 	if (demo_start(d, e))
@@ -199,8 +199,8 @@ static int kill_supervisor(struct demo *d, struct err *e)
 	d->back_ms = (clock_mono_ns() - start) / 1000000;
 	d->adopted = count_adopted(d);
 	demo_say(d,
-		 "a new supervisor was ready after %lld ms and has adopted "
-		 "%lld runs",
+		 "a new supervisor was ready after %lld ms and adopted %lld "
+		 "runs",
 		 (long long)d->back_ms, (long long)d->adopted);
 	return 0;
 }
@@ -227,7 +227,7 @@ static int play(struct demo *d, struct err *e)
 	if (demo_over(d) < d->nruns)
 		return err_set(e, ERR_TIMEOUT, "%d runs did not end",
 			       d->nruns - demo_over(d));
-	demo_say(d, "all runs are over");
+	demo_say(d, "all runs have ended");
 	return 0;
 }
 

@@ -184,7 +184,7 @@ static void sum_up(struct demo *d, const struct books *b)
 		.problems = b->problems,
 	};
 
-	output_note(&d->cli->out, "\n");
+	output_note(&d->cli->out, "");
 	output_object(&d->cli->out, &demo_summary_shape, &s);
 }
 
@@ -200,9 +200,9 @@ int demo_books(struct demo *d, struct err *e)
 	if (!rc) {
 		check_integrity(d, &b, control);
 		check_follower(d, &b);
-		demo_say(d, b.problems ? "the books do NOT balance"
-				       : "the books balance: no event lost, "
-					 "none double, no process left");
+		demo_say(d, b.problems ? "verification FAILED"
+				       : "verified: no event lost or "
+					 "duplicated, no process left");
 		sum_up(d, &b);
 	}
 	sql_close(control);
