@@ -1,11 +1,11 @@
 # Plays supervisor for tests/system/drivers/test_worker.py.
-add_executable(play_supervisor support/play_supervisor.c)
-target_link_libraries(play_supervisor PRIVATE ipc_server)
+add_executable(fake_supervisor support/fake_supervisor.c)
+target_link_libraries(fake_supervisor PRIVATE ipc_server)
 
 unit(test_exec_line worker)
 unit(test_exec_config worker)
-unit(test_worker_control worker)
-unit(test_tree worker)
+unit(test_worker_commands worker)
+unit(test_process_tree worker)
 fuzz(fuzz_exec_line worker)
 unit(test_jsonrpc worker)
 fuzz(fuzz_jsonrpc worker)

@@ -1,6 +1,6 @@
 /* A migration that fails or dies at any write, sync or allocation leaves what
  * was, and opening again brings the file to the new version, all rows kept. */
-#include "tests/support/family.h"
+#include "tests/support/migration_fixture.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/temp.h"
 
@@ -15,7 +15,7 @@
 
 static int migrate_once(const char *path, struct err *e)
 {
-	struct db_schema s = family_schema(FAMILY_NEWEST);
+	struct db_schema s = fixture_schema(FAMILY_NEWEST);
 	struct sql *db = NULL;
 
 	if (db_open(&db, path, &s, 0, e))
@@ -37,13 +37,13 @@ static int fail_everywhere(enum fault_kind kind, int stride)
 
 		temp_make(&dir);
 		path = temp_join(&dir, "old.sqlite");
-		family_make(path);
+		fixture_make(path);
 		fault_arm(nth, kind);
 		rc = migrate_once(path, &e);
 		fired = fault_fired();
 		fault_disarm();
 		assert_true(rc == 0 || (fired && e.text[0]));
-		family_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST);
 		temp_remove(&dir);
 	}
 	return nth;
@@ -104,9 +104,9 @@ static void a_death_at_any_write_loses_nothing(void **state)
 
 		temp_make(&dir);
 		path = temp_join(&dir, "old.sqlite");
-		family_make(path);
+		fixture_make(path);
 		died = die_at(path, places + 1);
-		family_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST);
 		temp_remove(&dir);
 	}
 	assert_true(places > 10);
@@ -126,12 +126,12 @@ static void a_file_that_died_while_being_made_can_be_made(void **state)
 		pid = fork();
 		if (pid == 0) {
 			fault_arm(nth, FAULT_DIE);
-			family_make(path);
+			fixture_make(path);
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		died = WEXITSTATUS(status) == FAULT_DIED;
-		family_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST);
 		temp_remove(&dir);
 	}
 }

@@ -15,9 +15,9 @@ def plant(home, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (tree / "tools").mkdir(parents=True, exist_ok=True)
-    for name in ("check_legacy.sh", "legacy.txt"):
+    for name in ("check_state_files.sh", "state_files.txt"):
         shutil.copy(ROOT / "tools" / name, tree / "tools")
-    return home.run(tree / "tools" / "check_legacy.sh", code=None)
+    return home.run(tree / "tools" / "check_state_files.sh", code=None)
 
 
 def test_a_planted_state_file_fails_the_check(home):
@@ -50,7 +50,7 @@ def test_importers_tests_and_known_names_pass(home):
 
 
 def test_this_tree_passes(home):
-    r = home.run(ROOT / "tools" / "check_legacy.sh", code=None)
+    r = home.run(ROOT / "tools" / "check_state_files.sh", code=None)
     assert r.code == 0, r.out
 
 

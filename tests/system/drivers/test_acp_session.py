@@ -4,7 +4,7 @@ import json
 import lib
 from skepd_lib import finish, host
 from test_acp import heard, methods
-from test_acp_keep import bye, go, keep, said, until_idle
+from test_acp_reuse import bye, go, keep, said, until_idle
 
 
 def opened(home):

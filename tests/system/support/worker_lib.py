@@ -21,7 +21,7 @@ def run_id(n):
 
 
 class Supervisor:
-    """play_supervisor, and what it heard."""
+    """fake_supervisor, and what it heard."""
 
     def __init__(self, home):
         self.home = home
@@ -33,7 +33,7 @@ class Supervisor:
     def start(self):
         self.queue = queue.Queue()
         self.process = self.home.start(
-            self.home.bin / "play_supervisor", self.socket,
+            self.home.bin / "fake_supervisor", self.socket,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, args=(self.process, self.queue),
                          daemon=True).start()

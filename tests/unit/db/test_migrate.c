@@ -1,7 +1,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/hash.h"
 #include "lib/os/file.h"
-#include "tests/support/family.h"
+#include "tests/support/migration_fixture.h"
 #include "tests/support/temp.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static int tear_down_migrate(void **state)
 
 static int open_as(int version, unsigned flags, struct sql **db, struct err *e)
 {
-	struct db_schema s = family_schema(version);
+	struct db_schema s = fixture_schema(version);
 
 	return db_open(db, path, &s, flags, e);
 }
@@ -110,10 +110,10 @@ static void every_version_reaches_the_newest(void **state)
 		unlink(path);
 		assert_int_equal(open_as(from, SQL_CREATE, &db, &e), 0);
 		sql_close(db);
-		family_check(path, from);
+		fixture_check(path, from);
 		assert_int_equal(db_peek_version(path), from);
-		family_check(path, FAMILY_NEWEST);
-		family_check(path, FAMILY_NEWEST); /* and stays there */
+		fixture_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST); /* and stays there */
 	}
 }
 
@@ -125,7 +125,7 @@ static void a_newer_file_is_refused_untouched(void **state)
 	struct err e;
 
 	(void)state;
-	family_check(path, FAMILY_NEWEST); /* makes it */
+	fixture_check(path, FAMILY_NEWEST); /* makes it */
 	hash_file(path, before);
 	stat(path, &st);
 	assert_int_equal(open_as(2, SQL_CREATE, &db, &e), -1);
@@ -150,7 +150,7 @@ static void a_newer_version_in_the_wal_is_refused_too(void **state)
 	pid_t pid;
 
 	(void)state;
-	family_make(path);
+	fixture_make(path);
 	pid = fork();
 	if (pid == 0)
 		_exit(open_as(FAMILY_NEWEST, 0, &db, &e) ? 1 : 0);
@@ -161,17 +161,17 @@ static void a_newer_version_in_the_wal_is_refused_too(void **state)
 	assert_int_equal(e.code, ERR_VERSION);
 	hash_file(path, after);
 	assert_string_equal(before, after);
-	family_check(path, FAMILY_NEWEST);
+	fixture_check(path, FAMILY_NEWEST);
 }
 
 static void a_file_of_another_program_is_refused(void **state)
 {
-	struct db_schema s = family_schema(FAMILY_NEWEST);
+	struct db_schema s = fixture_schema(FAMILY_NEWEST);
 	struct sql *db;
 	struct err e;
 
 	(void)state;
-	family_make(path);
+	fixture_make(path);
 	s.application_id = 0x12345678;
 	s.kind = "agent file";
 	assert_int_equal(db_open(&db, path, &s, 0, &e), -1);
@@ -186,7 +186,7 @@ static void a_read_only_open_changes_no_version(void **state)
 	struct err e;
 
 	(void)state;
-	family_make(path);
+	fixture_make(path);
 	assert_int_equal(open_as(FAMILY_NEWEST, SQL_READONLY, &db, &e), -1);
 	assert_int_equal(e.code, ERR_VERSION);
 	assert_int_equal(db_peek_version(path), 1);
@@ -203,7 +203,7 @@ static void processes_that_migrate_at_once_agree(void **state)
 		pid_t pids[6];
 
 		unlink(path);
-		family_make(path);
+		fixture_make(path);
 		for (int i = 0; i < 6; i++) {
 			pids[i] = fork();
 			if (pids[i] == 0) {
@@ -222,7 +222,7 @@ static void processes_that_migrate_at_once_agree(void **state)
 			waitpid(pids[i], &status, 0);
 			assert_int_equal(status, 0);
 		}
-		family_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST);
 	}
 }
 
@@ -248,7 +248,7 @@ static void processes_that_make_a_file_at_once_agree(void **state)
 			assert_true(wait(&status) > 0);
 			assert_int_equal(status, 0);
 		}
-		family_check(path, FAMILY_NEWEST);
+		fixture_check(path, FAMILY_NEWEST);
 	}
 }
 
@@ -260,8 +260,8 @@ static int not_now(struct sql *db, struct err *e)
 
 static void a_file_that_may_not_change_does_not(void **state)
 {
-	struct db_schema newest = family_schema(FAMILY_NEWEST);
-	struct db_schema column = family_schema(1);
+	struct db_schema newest = fixture_schema(FAMILY_NEWEST);
+	struct db_schema column = fixture_schema(1);
 	struct sql *db;
 	struct err e;
 
@@ -269,12 +269,12 @@ static void a_file_that_may_not_change_does_not(void **state)
 	newest.may_change = not_now;
 	column.may_change = not_now;
 	column.ncolumns = 1;
-	family_make(path);
+	fixture_make(path);
 	assert_int_equal(db_open(&db, path, &newest, 0, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);
 	assert_int_equal(db_open(&db, path, &column, 0, &e), -1);
 	assert_int_equal(e.code, ERR_BUSY);
-	family_check(path, 1);
+	fixture_check(path, 1);
 }
 
 static void a_rebuild_that_would_orphan_rows_is_undone(void **state)
@@ -322,7 +322,7 @@ static void a_column_that_is_there_is_not_added_again(void **state)
 	struct err e;
 
 	(void)state;
-	family_make(path);
+	fixture_make(path);
 	assert_int_equal(open_as(1, 0, &db, &e), 0);
 	assert_int_equal(sql_script(db,
 				    "ALTER TABLE child ADD COLUMN late "
@@ -330,7 +330,7 @@ static void a_column_that_is_there_is_not_added_again(void **state)
 				    &e),
 			 0);
 	sql_close(db);
-	family_check(path, FAMILY_NEWEST);
+	fixture_check(path, FAMILY_NEWEST);
 }
 
 static void what_is_no_database_is_left_alone(void **state)
@@ -360,7 +360,7 @@ static void what_is_no_database_is_left_alone(void **state)
 
 static void a_place_that_cannot_be_is_named(void **state)
 {
-	struct db_schema s = family_schema(1);
+	struct db_schema s = fixture_schema(1);
 	const char *nowhere = temp_join(&dir, "no/such/dir/f.sqlite");
 	struct sql *db;
 	struct err e;

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Fails if runtime code names a file that state was once kept in; what is
-# allowed is in tools/legacy.txt. Tests, benchmarks and tools may do as they
-# like.   tools/check_legacy.sh [TREE]
+# allowed is in tools/state_files.txt. Tests, benchmarks and tools may do as they
+# like.   tools/check_state_files.sh [TREE]
 cd "${1:-$(dirname "$0")/..}" || exit 1
 find lib ipc schema vfs ops worker supervisor cli -type f \
 	\( -name '*.c' -o -name '*.h' -o -name '*.def' \) 2>/dev/null |
 sort | xargs -r grep -nH '"' |
 awk -F: '
 	BEGIN {
-		while ((getline line < "tools/legacy.txt") > 0) {
+		while ((getline line < "tools/state_files.txt") > 0) {
 			split(line, w, " ")
 			if (w[1] == "name") name[w[2]] = 1
 			if (w[1] == "file") file[w[2]] = 1
@@ -31,7 +31,7 @@ awk -F: '
 	}
 	function bad(found) {
 		print $1 ":" $2 ": \"" found "\" looks like a state " \
-			"file: keep state in rows (see tools/legacy.txt)"
+			"file: keep state in rows (see tools/state_files.txt)"
 		failed = 1
 	}
 	END { exit failed }'

@@ -16,14 +16,14 @@
 
 static struct temp dir;
 
-static int set_up_pack(void **state)
+static int set_up_archive(void **state)
 {
 	(void)state;
 	temp_make(&dir);
 	return 0;
 }
 
-static int tear_down_pack(void **state)
+static int tear_down_archive(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -157,5 +157,5 @@ int main(void)
 		cmocka_unit_test(a_path_that_leads_out_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, set_up_pack, tear_down_pack);
+	return cmocka_run_group_tests(tests, set_up_archive, tear_down_archive);
 }

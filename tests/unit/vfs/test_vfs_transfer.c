@@ -54,7 +54,7 @@ static void make_tree(struct vfs *v)
 	assert_ok(vfs_setattr(v, a.ino, &old, &a, &e), &e);
 }
 
-static int set_up_vfs_port(void **state)
+static int set_up_vfs_transfer(void **state)
 {
 	(void)state;
 	vfs_test_begin(&t);
@@ -62,7 +62,7 @@ static int set_up_vfs_port(void **state)
 	return 0;
 }
 
-static int tear_down_vfs_port(void **state)
+static int tear_down_vfs_transfer(void **state)
 {
 	(void)state;
 	vfs_test_end(&t);
@@ -319,8 +319,8 @@ static void a_broken_archive_is_refused(void **state)
 }
 
 #define T(name)                                                \
-	cmocka_unit_test_setup_teardown(name, set_up_vfs_port, \
-					tear_down_vfs_port)
+	cmocka_unit_test_setup_teardown(name, set_up_vfs_transfer, \
+					tear_down_vfs_transfer)
 
 int main(void)
 {

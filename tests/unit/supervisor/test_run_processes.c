@@ -21,7 +21,7 @@
 static struct tree_place place;
 static bool with_cgroup;
 
-static int set_up_process_tree(void **state)
+static int set_up_run_processes(void **state)
 {
 	char dir[256];
 
@@ -34,7 +34,7 @@ static int set_up_process_tree(void **state)
 	return 0;
 }
 
-static int tear_down_process_tree(void **state)
+static int tear_down_run_processes(void **state)
 {
 	(void)state;
 	tree_forget(&place, RUN);
@@ -166,7 +166,7 @@ static void a_worker_is_found_again_by_its_marker(void **state)
 
 #define T(name, how)                                                          \
 	{                                                                     \
-#name, name, set_up_process_tree, tear_down_process_tree, how \
+#name, name, set_up_run_processes, tear_down_run_processes, how \
 	}
 #define BOTH(name) T(name, NULL), T(name, RUN_WITH_CGROUP)
 static char with[] = "cgroup";

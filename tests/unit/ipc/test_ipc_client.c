@@ -121,7 +121,7 @@ static struct ipc_client *dial(struct pair *p, int64_t heartbeat_ms)
 	return c;
 }
 
-static int set_up_link(void **state)
+static int set_up_ipc_client(void **state)
 {
 	struct pair *p = calloc(1, sizeof *p);
 
@@ -133,7 +133,7 @@ static int set_up_link(void **state)
 	return 0;
 }
 
-static int tear_down_link(void **state)
+static int tear_down_ipc_client(void **state)
 {
 	struct pair *p = *state;
 
@@ -500,7 +500,7 @@ static void a_place_that_cannot_be_listened_on_says_why(void **state)
 }
 
 #define T(name) \
-	cmocka_unit_test_setup_teardown(name, set_up_link, tear_down_link)
+	cmocka_unit_test_setup_teardown(name, set_up_ipc_client, tear_down_ipc_client)
 
 int main(void)
 {

@@ -1,4 +1,4 @@
-#include "tests/support/family.h"
+#include "tests/support/migration_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static const struct db_column columns[] = {
 
 static const struct sql_set no_queries;
 
-struct db_schema family_schema(int version)
+struct db_schema fixture_schema(int version)
 {
 	return (struct db_schema){
 		.kind = "family file",
@@ -47,9 +47,9 @@ struct db_schema family_schema(int version)
 	};
 }
 
-static struct sql *open_family(const char *path, int version)
+static struct sql *open_at_version(const char *path, int version)
 {
-	struct db_schema s = family_schema(version);
+	struct db_schema s = fixture_schema(version);
 	struct sql *db = NULL;
 	struct err e = {0};
 
@@ -58,9 +58,9 @@ static struct sql *open_family(const char *path, int version)
 	return db;
 }
 
-void family_make(const char *path)
+void fixture_make(const char *path)
 {
-	sql_close(open_family(path, 1));
+	sql_close(open_at_version(path, 1));
 }
 
 static void expect(struct sql *db, const char *query, int64_t want)
@@ -75,9 +75,9 @@ static void expect(struct sql *db, const char *query, int64_t want)
 			 (long)want);
 }
 
-void family_check(const char *path, int version)
+void fixture_check(const char *path, int version)
 {
-	struct sql *db = open_family(path, version);
+	struct sql *db = open_at_version(path, version);
 	struct arena a = {0};
 	struct err e = {0};
 	const char *whole;

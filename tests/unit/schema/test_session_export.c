@@ -19,7 +19,7 @@ static struct agent_file file, other;
 static struct arena arena;
 static struct err e;
 
-static int set_up_exchange(void **state)
+static int set_up_session_export(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -28,7 +28,7 @@ static int set_up_exchange(void **state)
 	return 0;
 }
 
-static int tear_down_exchange(void **state)
+static int tear_down_session_export(void **state)
 {
 	(void)state;
 	test_integrity(&file);
@@ -289,8 +289,8 @@ static void what_is_no_locator_is_refused(void **state)
 }
 
 #define T(name)                                                \
-	cmocka_unit_test_setup_teardown(name, set_up_exchange, \
-					tear_down_exchange)
+	cmocka_unit_test_setup_teardown(name, set_up_session_export, \
+					tear_down_session_export)
 
 int main(void)
 {

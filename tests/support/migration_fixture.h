@@ -1,5 +1,5 @@
-#ifndef TESTS_SUPPORT_FAMILY_H
-#define TESTS_SUPPORT_FAMILY_H
+#ifndef TESTS_SUPPORT_MIGRATION_FIXTURE_H
+#define TESTS_SUPPORT_MIGRATION_FIXTURE_H
 
 #include "lib/db/migrate.h"
 
@@ -13,13 +13,13 @@
 #define FAMILY_CHILDREN 40
 
 /* The schema as a program of that version knows it. */
-struct db_schema family_schema(int version);
+struct db_schema fixture_schema(int version);
 
 /* Opens path with version 1 and closes it. */
-void family_make(const char *path);
+void fixture_make(const char *path);
 
 /* Fails the test unless the file is whole, of this version, and has every
  * parent and child (and the late column, if the version has it). */
-void family_check(const char *path, int version);
+void fixture_check(const char *path, int version);
 
 #endif

@@ -24,7 +24,7 @@
 static struct temp dir;
 static struct line_file file;
 
-static int set_up_channel_files(void **state)
+static int set_up_log_and_secret_files(void **state)
 {
 	(void)state;
 	temp_make(&dir);
@@ -38,7 +38,7 @@ static int set_up_channel_files(void **state)
 	return 0;
 }
 
-static int tear_down_channel_files(void **state)
+static int tear_down_log_and_secret_files(void **state)
 {
 	(void)state;
 	temp_remove(&dir);
@@ -243,23 +243,23 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_is_found_wherever_it_is,
-						set_up_channel_files,
-						tear_down_channel_files),
+						set_up_log_and_secret_files,
+						tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
-			a_line_is_found_in_a_former_file, set_up_channel_files,
-			tear_down_channel_files),
+			a_line_is_found_in_a_former_file, set_up_log_and_secret_files,
+			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
-			many_lines_are_found_in_one_pass, set_up_channel_files,
-			tear_down_channel_files),
+			many_lines_are_found_in_one_pass, set_up_log_and_secret_files,
+			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			of_a_locked_file_it_cannot_be_said,
-			set_up_channel_files, tear_down_channel_files),
+			set_up_log_and_secret_files, tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			what_waited_goes_to_the_file_of_that_name,
-			set_up_channel_files, tear_down_channel_files),
+			set_up_log_and_secret_files, tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			a_secret_that_changes_at_once_is_seen,
-			set_up_channel_files, tear_down_channel_files),
+			set_up_log_and_secret_files, tear_down_log_and_secret_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

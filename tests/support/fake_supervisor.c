@@ -39,7 +39,7 @@ static int worker_of(const char *run)
 static void must(int rc, const struct err *e)
 {
 	if (rc < 0) {
-		fprintf(stderr, "play_supervisor: %s\n", e->text);
+		fprintf(stderr, "fake_supervisor: %s\n", e->text);
 		exit(1);
 	}
 }

@@ -9,7 +9,7 @@
 
 static struct commands commands;
 
-static int set_up_worker_control(void **state)
+static int set_up_worker_commands(void **state)
 {
 	struct err e;
 
@@ -17,7 +17,7 @@ static int set_up_worker_control(void **state)
 	return commands_init(&commands, &e);
 }
 
-static int tear_down_worker_control(void **state)
+static int tear_down_worker_commands(void **state)
 {
 	(void)state;
 	commands_fini(&commands);
@@ -88,8 +88,8 @@ static void nothing_that_waits_is_lost_with_the_run(void **state)
 }
 
 #define T(name)                                                      \
-	cmocka_unit_test_setup_teardown(name, set_up_worker_control, \
-					tear_down_worker_control)
+	cmocka_unit_test_setup_teardown(name, set_up_worker_commands, \
+					tear_down_worker_commands)
 
 int main(void)
 {
