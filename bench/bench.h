@@ -17,7 +17,7 @@
  *   1. describes its cases (ours, reference, peers, limits) as bench_case,
  *   2. has them run in interleaved rounds by bench_interleave, and
  *   3. states its metrics (bench_metric), pictures (bench_plot) and what it
- *      found in words (bench_say).
+ *      found in words (bench_print).
  *
  * Benchmarks that do not fit cases use the pieces: bench_stopped, bench_dir,
  * bench_progress.
@@ -62,11 +62,11 @@ void bench_progress(struct bench_run *r, const char *what, double done,
 
 /* --- cases in interleaved rounds -------------------------------------- */
 
-struct bench_sample {          /* one case in one round; zeroed by the frame */
-	double value;          /* usually operations per second */
+struct bench_sample { /* one case in one round; zeroed by the harness */
+	double value; /* usually operations per second */
 	struct histogram wait; /* ns of each operation, if it is measured */
 	int64_t operations;    /* for the figures per operation */
-	struct usage {         /* filled by the frame, children included */
+	struct usage {         /* filled by the harness, children included */
 		double cpu_s;
 		int64_t switches; /* context switches, of both kinds */
 		int64_t written;  /* bytes handed to the disk */
@@ -119,7 +119,7 @@ struct bench_metric {
 void bench_metric(struct bench_run *r, const struct bench_metric *m);
 
 /* A sentence about what was found; on the screen and in the report. */
-void bench_say(struct bench_run *r, const char *fmt, ...)
+void bench_print(struct bench_run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A row of a table on the screen and in the report: cells divided by '|'. The

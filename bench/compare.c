@@ -1,6 +1,6 @@
 /* skep-bench compare A.json B.json: what changed between two runs, and whether
  * the difference is more than chance. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 

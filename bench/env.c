@@ -1,4 +1,4 @@
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
 

@@ -1,6 +1,6 @@
 /* Rounds of cases, one after the other, so that whatever else the machine does
  * hits all of them alike. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static int measure_case(struct bench_run *r, const struct bench_case *c,
 	s->usage = bench_usage_since(before);
 	if (rc && e->code == ERR_UNSUPPORTED) {
 		to->skipped = true;
-		bench_say(r, "%s was left out: %s.", c->name, e->text);
+		bench_print(r, "%s was left out: %s.", c->name, e->text);
 		rc = 0;
 	} else if (!rc && !warm_up && !bench_stopped(r)) {
 		add_sample(to, s);

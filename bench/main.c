@@ -1,5 +1,5 @@
 /* skep-bench: options, and which benchmark to run. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
@@ -187,16 +187,17 @@ static int run_one(struct bench_run *r, const struct bench *b, struct err *e)
 		return err_wrap(e, "%s", b->name);
 	progress_clear(r);
 	if (r->noisy && !r->quick)
-		bench_say(r,
-			  "The machine is noisy (load %.1f per core before "
-			  "the start, or rounds that differ by more than "
-			  "%.0f %%): believe the ratios of this run more than "
-			  "its absolute figures.",
-			  r->env.load, NOISE * 100);
+		bench_print(
+			r,
+			"The machine is noisy (load %.1f per core before "
+			"the start, or rounds that differ by more than "
+			"%.0f %%): believe the ratios of this run more than "
+			"its absolute figures.",
+			r->env.load, NOISE * 100);
 	if (bench_stopped(r))
-		bench_say(r, "Stopped before the end: these are the figures "
-			     "of the rounds that were finished.");
-	emit_finish(r);
+		bench_print(r, "Stopped before the end: these are the figures "
+			       "of the rounds that were finished.");
+	output_finish(r);
 	return 0;
 }
 

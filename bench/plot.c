@@ -1,6 +1,6 @@
 /* Line plots as SVG, in a page or as a file. Colours come from variables of a
  * style sheet, so that a plot is readable in print, light and dark. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 
 #include <math.h>
 #include <stdio.h>

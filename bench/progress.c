@@ -1,5 +1,5 @@
 /* The progress bar and the clean end on Ctrl-C. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 

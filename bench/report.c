@@ -1,5 +1,5 @@
 /* The report: one HTML file with everything in it, no script, no network. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
 

@@ -1,5 +1,5 @@
 /* What a benchmark is told: its options and its place on the disk. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/base/text.h"
 
 #include <ftw.h>

@@ -1,7 +1,7 @@
 /* What SQLite does when several processes write at once: layouts over numbers
  * of writers, then one thing changed at a time. */
 #include "bench/contention/contention.h"
-#include "bench/contention/contention_say.h"
+#include "bench/contention/contention_report.h"
 #include "lib/base/text.h"
 
 #include <stdio.h>
@@ -221,7 +221,7 @@ static int run_contention(struct bench_run *r, struct err *e)
 		rc = measure_all(r, &p, e);
 	}
 	if (!rc)
-		contention_say(r, p.points, p.n);
+		contention_report(r, p.points, p.n);
 	free(p.points);
 	return rc;
 }

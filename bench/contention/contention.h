@@ -31,8 +31,8 @@ struct setting {
 #define WRITERS_MAX  256
 #define TIMELINE_MAX 512
 
-struct moment {        /* one every TIMELINE_MS */
-	double events; /* committed since the last one */
+struct timeline_sample { /* one every TIMELINE_MS */
+	double events;   /* committed since the last one */
 	double wal_mb;
 };
 
@@ -48,7 +48,7 @@ struct outcome {
 	int64_t busy;    /* SQLITE_BUSY that a program got to see */
 	double wal_peak_mb;
 	double commits_per_sync; /* group commit: events a commit */
-	struct moment timeline[TIMELINE_MAX];
+	struct timeline_sample timeline[TIMELINE_MAX];
 	size_t moments;
 };
 
@@ -57,7 +57,7 @@ int contention_measure(struct bench_run *r, const struct setting *s,
 
 /* --- shared between the files of it ------------------------------------ */
 
-struct writer_board { /* what one writer tells the others; shared memory */
+struct writer_stats { /* what one writer tells the others; shared memory */
 	struct histogram wait;
 	struct histogram other[OPERATIONS];
 	int64_t events;
@@ -65,13 +65,13 @@ struct writer_board { /* what one writer tells the others; shared memory */
 	struct err failed; /* code ERR_OK: it did not */
 };
 
-struct board {
+struct shared_stats {
 	_Atomic int ready; /* writers that have their file open */
 	_Atomic bool go;
 	_Atomic bool stop;
 	_Atomic int64_t events; /* of all, for the timeline */
 	int64_t commits;        /* of the one writer of a group */
-	struct writer_board writers[WRITERS_MAX];
+	struct writer_stats writers[WRITERS_MAX];
 };
 
 /* Where writer i of a setting has its file, and its number-th session. */
@@ -80,11 +80,12 @@ int contention_open(const struct setting *s, const char *dir, int writer,
 const struct store_kind *contention_kind(enum layout l);
 
 /* The processes; each ends by _exit. */
-void contention_write(const struct setting *s, struct board *b, const char *dir,
-		      int i);
+void contention_write(const struct setting *s, struct shared_stats *b,
+		      const char *dir, int i);
 
-void group_client(const struct setting *s, struct board *b, int me, int fd);
-void group_writer(const struct setting *s, struct board *b, const int *fds,
-		  const char *dir);
+void group_client(const struct setting *s, struct shared_stats *b, int me,
+		  int fd);
+void group_writer(const struct setting *s, struct shared_stats *b,
+		  const int *fds, const char *dir);
 
 #endif

@@ -16,10 +16,11 @@
 
 #define MESSAGE_MAX 8192
 
-void group_client(const struct setting *s, struct board *b, int me, int fd)
+void group_client(const struct setting *s, struct shared_stats *b, int me,
+		  int fd)
 {
 	struct event_source *source = calloc(1, sizeof *source);
-	struct writer_board *w = &b->writers[me];
+	struct writer_stats *w = &b->writers[me];
 	char answer;
 
 	if (!source)
@@ -109,7 +110,7 @@ static int alive(const struct group *g)
 	return n;
 }
 
-static int commit_events(struct group *g, struct board *b, struct err *e)
+static int commit_events(struct group *g, struct shared_stats *b, struct err *e)
 {
 	while (alive(g) > 0) {
 		int taken;
@@ -130,8 +131,8 @@ static int commit_events(struct group *g, struct board *b, struct err *e)
 	return 0;
 }
 
-void group_writer(const struct setting *s, struct board *b, const int *fds,
-		  const char *dir)
+void group_writer(const struct setting *s, struct shared_stats *b,
+		  const int *fds, const char *dir)
 {
 	struct group *g = calloc(1, sizeof *g);
 	struct err e = {0};

@@ -1,5 +1,5 @@
 /* The curves over the number of writers, and the pictures of contention. */
-#include "bench/contention/contention_say.h"
+#include "bench/contention/contention_report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -91,7 +91,7 @@ static int make_places(const struct setting *s, const char *dir, struct err *e)
 	return 0;
 }
 
-static pid_t start_writer(const struct setting *s, struct board *b,
+static pid_t start_writer(const struct setting *s, struct shared_stats *b,
 			  const char *dir, int i)
 {
 	pid_t pid = fork();
@@ -104,7 +104,7 @@ static pid_t start_writer(const struct setting *s, struct board *b,
 }
 
 /* One socket pair a client; the writer is the last process. */
-static void start_group(const struct setting *s, struct board *b,
+static void start_group(const struct setting *s, struct shared_stats *b,
 			const char *dir, pid_t *pids)
 {
 	int fds[WRITERS_MAX];
@@ -152,7 +152,7 @@ static double wal_mb(const struct setting *s, const char *dir)
 }
 
 static void sample_timeline(struct bench_run *r, const struct setting *s,
-			    struct board *b, const char *dir,
+			    struct shared_stats *b, const char *dir,
 			    struct outcome *out)
 {
 	int64_t begin = clock_mono_ns(), last = 0;
@@ -169,8 +169,9 @@ static void sample_timeline(struct bench_run *r, const struct setting *s,
 		if (mb > out->wal_peak_mb)
 			out->wal_peak_mb = mb;
 		if (out->moments < TIMELINE_MAX)
-			out->timeline[out->moments++] = (struct moment){
-				(double)(now - last), mb};
+			out->timeline[out->moments++] =
+				(struct timeline_sample){(double)(now - last),
+							 mb};
 		last = now;
 	}
 	out->seconds = (double)(clock_mono_ns() - begin) / 1e9;
@@ -193,7 +194,7 @@ static int wait_for_all(const pid_t *pids, int n)
 }
 
 /* False if a writer failed before it was ready. */
-static bool all_ready(struct board *b, int n)
+static bool all_ready(struct shared_stats *b, int n)
 {
 	while (atomic_load(&b->ready) < n) {
 		for (int i = 0; i < n; i++)
@@ -204,13 +205,13 @@ static bool all_ready(struct board *b, int n)
 	return true;
 }
 
-static void add_up(const struct setting *s, const struct board *b,
+static void add_up(const struct setting *s, const struct shared_stats *b,
 		   struct outcome *out)
 {
 	int64_t least = INT64_MAX, most = 0;
 
 	for (int i = 0; i < s->processes; i++) {
-		const struct writer_board *w = &b->writers[i];
+		const struct writer_stats *w = &b->writers[i];
 
 		histogram_merge(&out->wait, &w->wait);
 		for (int o = 0; o < OPERATIONS; o++)
@@ -233,7 +234,7 @@ static int64_t share_of(const struct workload *w, int64_t events, int64_t k)
 	return (commits / w->sessions + (k < commits % w->sessions)) * w->batch;
 }
 
-static int verify(const struct setting *s, const struct board *b,
+static int verify(const struct setting *s, const struct shared_stats *b,
 		  const char *dir, struct err *e)
 {
 	const struct store_kind *kind = contention_kind(s->layout);
@@ -254,8 +255,8 @@ static int verify(const struct setting *s, const struct board *b,
 	return 0;
 }
 
-static int collect(const struct setting *s, struct board *b, const char *dir,
-		   int bad, struct outcome *out, struct err *e)
+static int collect(const struct setting *s, struct shared_stats *b,
+		   const char *dir, int bad, struct outcome *out, struct err *e)
 {
 	for (int i = 0; i < s->processes; i++)
 		if (b->writers[i].failed.code) {
@@ -273,8 +274,8 @@ int contention_measure(struct bench_run *r, const struct setting *s,
 {
 	const char *dir = bench_dir(r, layout_name(s->layout));
 	int n = s->processes + (s->layout == LAYOUT_group);
-	struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared_stats *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pids[WRITERS_MAX + 1];
 	int rc;
 

@@ -14,14 +14,14 @@
 struct hand {
 	const struct setting *s;
 	const struct store_kind *kind;
-	struct writer_board *me;
+	struct writer_stats *me;
 	struct event_source *sources; /* one a session, and … */
 	void **stores;                /* … its store */
 	int64_t turn;                 /* appends so far */
-	struct dealer dealer;
+	struct op_mix mix;
 };
 
-static _Noreturn void fail_writer(struct writer_board *me, const struct err *e)
+static _Noreturn void fail_writer(struct writer_stats *me, const struct err *e)
 {
 	me->failed = *e;
 	_exit(1);
@@ -89,8 +89,8 @@ static void open_all(struct hand *h, const char *dir, int i)
 	}
 }
 
-void contention_write(const struct setting *s, struct board *b, const char *dir,
-		      int i)
+void contention_write(const struct setting *s, struct shared_stats *b,
+		      const char *dir, int i)
 {
 	struct hand h = {.s = s,
 			 .kind = contention_kind(s->layout),
@@ -102,7 +102,7 @@ void contention_write(const struct setting *s, struct board *b, const char *dir,
 	while (!atomic_load(&b->go))
 		usleep(500);
 	while (!atomic_load(&b->stop)) {
-		enum operation o = workload_deal(&s->work, &h.dealer);
+		enum operation o = workload_deal(&s->work, &h.mix);
 
 		if (do_one(&h, o, &e))
 			fail_writer(h.me, &e);

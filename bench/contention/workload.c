@@ -132,7 +132,7 @@ bool workload_is_mixed(const struct workload *w)
 	return false;
 }
 
-enum operation workload_deal(const struct workload *w, struct dealer *d)
+enum operation workload_deal(const struct workload *w, struct op_mix *d)
 {
 	int64_t total = 0;
 	int best = OPERATION_append;

@@ -32,10 +32,10 @@ int workload_load(const char *path, struct workload *out, struct err *e);
 bool workload_is_mixed(const struct workload *w);
 
 /* Deals operations out in their shares, as evenly as can be. Zeroed: new. */
-struct dealer {
+struct op_mix {
 	int64_t credit[OPERATIONS];
 };
 
-enum operation workload_deal(const struct workload *w, struct dealer *d);
+enum operation workload_deal(const struct workload *w, struct op_mix *d);
 
 #endif

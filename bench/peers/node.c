@@ -1,5 +1,5 @@
 #include "bench/peers/node.h"
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/os/file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* skep-bench peers: which peers can take part on this machine. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "bench/peers/node.h"
 
 #include <glob.h>

@@ -1,5 +1,5 @@
 /* What a backup costs the runs that write meanwhile. */
-#include "bench/load/fleet.h"
+#include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct plan {
 enum { BACKUPS, SECONDS_EACH }; /* of bench_sample.more */
 
 /* Events in all files, as another process reads them. */
-static int count_events(struct fleet *f, int64_t *out, struct err *e)
+static int count_events(struct run_load *f, int64_t *out, struct err *e)
 {
 	*out = 0;
 	for (int i = 0; i < f->agents; i++) {
@@ -40,7 +40,7 @@ static int count_events(struct fleet *f, int64_t *out, struct err *e)
 		int64_t n = 0;
 		int rc;
 
-		if (fleet_agent_open(f, i, &db, e))
+		if (run_load_agent_open(f, i, &db, e))
 			return -1;
 		rc = sql_script_i64(db, written, &n, e);
 		sql_close(db);
@@ -52,7 +52,7 @@ static int count_events(struct fleet *f, int64_t *out, struct err *e)
 }
 
 /* One `skep backup create`, to its end or to that of the measurement. */
-static int back_up(const struct fleet *f, const char *dir, int64_t until,
+static int back_up(const struct run_load *f, const char *dir, int64_t until,
 		   bool *done, struct err *e)
 {
 	char program[1100], out[1100], home[600];
@@ -72,7 +72,7 @@ static int back_up(const struct fleet *f, const char *dir, int64_t until,
 
 	program[n > 0 ? n : 0] = '\0';
 	snprintf(strrchr(program, '/') + 1, 8, "skep");
-	snprintf(home, sizeof home, "%s", f->host.home);
+	snprintf(home, sizeof home, "%s", f->daemon.home);
 	snprintf(out, sizeof out, "%s/backup.tar", dir);
 	unlink(out);
 	posix_spawn_file_actions_init(&quiet);
@@ -96,7 +96,7 @@ static int back_up(const struct fleet *f, const char *dir, int64_t until,
 	return status ? err_set(e, ERR_INTERNAL, "a backup failed") : 0;
 }
 
-static int back_up_under_load(struct bench_run *r, struct fleet *f,
+static int back_up_under_load(struct bench_run *r, struct run_load *f,
 			      const struct plan *p, const char *dir,
 			      struct bench_sample *out, struct err *e)
 {
@@ -135,23 +135,24 @@ static int measure_backup(struct bench_run *r, void *arg,
 {
 	const struct plan *p = arg;
 	const char *dir = bench_dir(r, "backup");
-	struct fleet f;
+	struct run_load f;
 	int64_t got;
-	int rc = fleet_start(&f, dir, p->writers < AGENTS ? p->writers : AGENTS,
-			     p->writers + 16, e);
+	int rc = run_load_start(&f, dir,
+				p->writers < AGENTS ? p->writers : AGENTS,
+				p->writers + 16, e);
 
 	if (rc)
 		return -1;
 	for (int i = 0; i < p->writers && rc == 0; i++)
-		rc = fleet_submit(&f, i, script, NULL, e);
-	if (rc == 0 && fleet_until(&f, r,
-				   "SELECT count(*) FROM run WHERE state = "
-				   "'running'",
-				   p->writers, 60, &got, e) != 1)
+		rc = run_load_submit(&f, i, script, NULL, e);
+	if (rc == 0 && run_load_until(&f, r,
+				      "SELECT count(*) FROM run WHERE state = "
+				      "'running'",
+				      p->writers, 60, &got, e) != 1)
 		rc = err_set(e, ERR_TIMEOUT, "not all runs are up");
 	if (rc == 0)
 		rc = back_up_under_load(r, &f, p, dir, out, e);
-	fleet_stop(&f);
+	run_load_stop(&f);
 	bench_dir_remove(r, dir);
 	return rc;
 }
@@ -169,10 +170,11 @@ static int run_backup(struct bench_run *r, struct err *e)
 		return -1;
 	if (res[0].values.n == 0 || res[1].values.n == 0)
 		return 0;
-	bench_say(r,
-		  "%d runs of %d agents write an event every millisecond or as "
-		  "fast as they can, beside one backup after the other.",
-		  n, AGENTS);
+	bench_print(
+		r,
+		"%d runs of %d agents write an event every millisecond or as "
+		"fast as they can, beside one backup after the other.",
+		n, AGENTS);
 	bench_metric(r, &(struct bench_metric){.metric = "writes_beside_backup",
 					       .unit = "events/s",
 					       .samples = &res[1].values,

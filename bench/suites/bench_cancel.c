@@ -1,6 +1,6 @@
 /* How soon a cancelled run is over, its processes proven gone, among many that
  * live. */
-#include "bench/load/fleet.h"
+#include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define AGENTS   50
-#define GRACE_MS 300 /* of the fleet's configuration */
+#define GRACE_MS 300 /* of the configuration of run_load */
 #define GIVE_UP  INT64_C(30000000000)
 
 struct plan {
@@ -20,22 +20,23 @@ struct plan {
 
 enum { HANDLER_MS_P99 }; /* of bench_sample.more */
 
-static int cancel_one(struct fleet *f, const char *id, struct histogram *wait,
-		      struct err *e)
+static int cancel_one(struct run_load *f, const char *id,
+		      struct histogram *wait, struct err *e)
 {
 	struct timespec pause = {0, 200000};
 	int64_t began = clock_mono_ns(), over = 0;
 	char path[128];
 
 	snprintf(path, sizeof path, "/v1/runs/%s/cancel", id);
-	if (host_call(&f->host, "POST", path, "{\"reason\":\"bench\"}", NULL,
-		      e))
+	if (test_daemon_call(&f->daemon, "POST", path, "{\"reason\":\"bench\"}",
+			     NULL, e))
 		return -1;
 	while (!over) {
-		if (fleet_number(f, &over, e,
-				 "SELECT count(*) FROM run WHERE id = '%s' AND "
-				 "state = 'cancelled'",
-				 id))
+		if (run_load_number(
+			    f, &over, e,
+			    "SELECT count(*) FROM run WHERE id = '%s' AND "
+			    "state = 'cancelled'",
+			    id))
 			return -1;
 		if (clock_mono_ns() - began > GIVE_UP)
 			return err_set(e, ERR_TIMEOUT, "%s does not end", id);
@@ -48,7 +49,7 @@ static int cancel_one(struct fleet *f, const char *id, struct histogram *wait,
 
 /* From the row of the request to what the worker's handler wrote, in whole
  * milliseconds: skepd's commit, the message and the worker's own are in it. */
-static int time_handler(struct fleet *f, int i, const char *id,
+static int time_handler(struct run_load *f, int i, const char *id,
 			struct histogram *wait, struct err *e)
 {
 	char sql[256];
@@ -56,10 +57,11 @@ static int time_handler(struct fleet *f, int i, const char *id,
 	struct sql *db;
 	int rc;
 
-	if (fleet_number(f, &asked, e,
-			 "SELECT created_at FROM run_command WHERE run = '%s'",
-			 id) ||
-	    fleet_agent_open(f, i, &db, e))
+	if (run_load_number(
+		    f, &asked, e,
+		    "SELECT created_at FROM run_command WHERE run = '%s'",
+		    id) ||
+	    run_load_agent_open(f, i, &db, e))
 		return -1;
 	snprintf(sql, sizeof sql,
 		 "SELECT e.at FROM run r JOIN event e ON e.run = r.id JOIN "
@@ -73,7 +75,7 @@ static int time_handler(struct fleet *f, int i, const char *id,
 	return rc;
 }
 
-static int cancel_many(struct bench_run *r, struct fleet *f,
+static int cancel_many(struct bench_run *r, struct run_load *f,
 		       const struct plan *p, struct bench_sample *out,
 		       struct err *e)
 {
@@ -86,11 +88,11 @@ static int cancel_many(struct bench_run *r, struct fleet *f,
 		abort();
 	handler = (struct histogram){0};
 	for (int i = 0; i < p->live && rc == 0; i++)
-		rc = fleet_submit(f, i, p->script, ids[i], e);
-	if (rc == 0 && fleet_until(f, r,
-				   "SELECT count(*) FROM run WHERE state = "
-				   "'running'",
-				   p->live, 120, &got, e) != 1)
+		rc = run_load_submit(f, i, p->script, ids[i], e);
+	if (rc == 0 && run_load_until(f, r,
+				      "SELECT count(*) FROM run WHERE state = "
+				      "'running'",
+				      p->live, 120, &got, e) != 1)
 		rc = err_set(e, ERR_TIMEOUT, "not all runs are up");
 	until = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
 	for (int i = 0; i < p->live && rc == 0 && !bench_stopped(r) &&
@@ -112,13 +114,13 @@ static int measure_cancel(struct bench_run *r, void *arg,
 {
 	const struct plan *p = arg;
 	const char *dir = bench_dir(r, "cancel");
-	struct fleet f;
-	int rc = fleet_start(&f, dir, AGENTS, p->live + 16, e);
+	struct run_load f;
+	int rc = run_load_start(&f, dir, AGENTS, p->live + 16, e);
 
 	if (rc)
 		return -1;
 	rc = cancel_many(r, &f, p, out, e);
-	fleet_stop(&f);
+	run_load_stop(&f);
 	bench_dir_remove(r, dir);
 	return rc;
 }
@@ -138,11 +140,11 @@ static int run_cancel(struct bench_run *r, struct err *e)
 		return -1;
 	if (res[0].values.n == 0 || res[1].values.n == 0)
 		return 0;
-	bench_say(r,
-		  "%d runs are live; from the request to the terminal row, "
-		  "as another process reads it. The handler: from the row of "
-		  "the request to what the worker's handler committed.",
-		  n);
+	bench_print(r,
+		    "%d runs are live; from the request to the terminal row, "
+		    "as another process reads it. The handler: from the row of "
+		    "the request to what the worker's handler committed.",
+		    n);
 	bench_metric(r, &(struct bench_metric){
 				.metric = "cancel_handler_ms_p99",
 				.unit = "ms",

@@ -1,7 +1,7 @@
 /* Many chat runs at once against a server that only streams: what is left of
  * their time and memory is ours. */
-#include "bench/load/fleet.h"
-#include "bench/load/talker.h"
+#include "bench/load/mock_llm.h"
+#include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ struct seen {
 	int64_t p50, p99; /* ms, without the time of the stream */
 };
 
-static int make_agents(struct fleet *f, int port, struct err *e)
+static int make_agents(struct run_load *f, int port, struct err *e)
 {
 	for (int i = 0; i < f->agents; i++) {
 		char path[64], body[256];
@@ -30,14 +30,14 @@ static int make_agents(struct fleet *f, int port, struct err *e)
 			 "{\"driver\":\"chat\",\"model\":\"none\",\"config\":{"
 			 "\"endpoint\":\"http://127.0.0.1:%d/v1\"}}",
 			 port);
-		if (host_call(&f->host, "PUT", path, body, NULL, e))
+		if (test_daemon_call(&f->daemon, "PUT", path, body, NULL, e))
 			return -1;
 	}
 	return 0;
 }
 
 /* Until all talk, or as many as will before the first is done. */
-static void await_all(struct bench_run *r, const struct talker *t, int n,
+static void await_all(struct bench_run *r, const struct mock_llm *t, int n,
 		      struct seen *s)
 {
 	int64_t end = clock_mono_ns() + (int64_t)(PATIENCE * 1e9);
@@ -46,7 +46,7 @@ static void await_all(struct bench_run *r, const struct talker *t, int n,
 
 	do {
 		(void)nanosleep(&pause, NULL);
-		now = talker_talking(t);
+		now = mock_llm_streams(t);
 		if (now < s->at_once)
 			break;
 		s->at_once = now;
@@ -54,32 +54,33 @@ static void await_all(struct bench_run *r, const struct talker *t, int n,
 }
 
 /* A run's time from the request to its end, at a share of all. */
-static int whole_time(struct fleet *f, int n, double share, int64_t *ms,
+static int whole_time(struct run_load *f, int n, double share, int64_t *ms,
 		      struct err *e)
 {
-	if (fleet_number(f, ms, e,
-			 "SELECT ended_at - created_at FROM run ORDER BY "
-			 "ended_at - created_at LIMIT 1 OFFSET %d",
-			 (int)(share * (n - 1))))
+	if (run_load_number(f, ms, e,
+			    "SELECT ended_at - created_at FROM run ORDER BY "
+			    "ended_at - created_at LIMIT 1 OFFSET %d",
+			    (int)(share * (n - 1))))
 		return -1;
 	return 0;
 }
 
-static int measure_chat(struct bench_run *r, struct fleet *f,
-			const struct talker *t, int n, struct seen *s,
+static int measure_chat(struct bench_run *r, struct run_load *f,
+			const struct mock_llm *t, int n, struct seen *s,
 			struct err *e)
 {
 	int64_t done = 0;
 	int rc;
 
 	for (int i = 0; i < n && !bench_stopped(r); i++)
-		if (fleet_submit(f, i, "talk", NULL, e))
+		if (run_load_submit(f, i, "talk", NULL, e))
 			return -1;
 	await_all(r, t, n, s);
-	s->pss = fleet_worker_pss(f, e);
-	s->skepd_mb = (double)host_rss(&f->host) / 1e6;
-	rc = s->pss < 0 ? -1
-			: fleet_until(f, r,
+	s->pss = run_load_worker_pss(f, e);
+	s->skepd_mb = (double)test_daemon_rss(&f->daemon) / 1e6;
+	rc = s->pss < 0
+		     ? -1
+		     : run_load_until(f, r,
 				      "SELECT count(*) FROM run WHERE state = "
 				      "'succeeded'",
 				      n, PATIENCE, &done, e);
@@ -96,12 +97,12 @@ static int measure_chat(struct bench_run *r, struct fleet *f,
 
 static void state(struct bench_run *r, const struct seen *s)
 {
-	bench_say(r,
-		  "%" PRId64
-		  " streams at once, of %d words in %d ms. The times "
-		  "are those of a run from its\nrequest to its end without "
-		  "the stream: start, sandbox, libraries, commits.",
-		  s->at_once, s->words, s->words * PAUSE_MS);
+	bench_print(r,
+		    "%" PRId64
+		    " streams at once, of %d words in %d ms. The times "
+		    "are those of a run from its\nrequest to its end without "
+		    "the stream: start, sandbox, libraries, commits.",
+		    s->at_once, s->words, s->words * PAUSE_MS);
 	bench_metric(r, &(struct bench_metric){.metric = "chat_streams",
 					       .unit = "",
 					       .value = (double)s->at_once});
@@ -128,20 +129,20 @@ static int run_chat(struct bench_run *r, struct err *e)
 	int n = (int)bench_option_i64(r, "runs", bench_is_quick(r) ? 4 : 100);
 	const char *dir = bench_dir(r, "chat");
 	struct seen s = {.words = bench_is_quick(r) ? QUICK : WORDS};
-	struct talker *t;
-	struct fleet f;
+	struct mock_llm *t;
+	struct run_load f;
 	int rc;
 
-	if (talker_open(&t, s.words, PAUSE_MS, e))
+	if (mock_llm_open(&t, s.words, PAUSE_MS, e))
 		return -1;
-	rc = fleet_start(&f, dir, n, n + 16, e);
+	rc = run_load_start(&f, dir, n, n + 16, e);
 	if (rc == 0) {
-		rc = make_agents(&f, talker_port(t), e);
+		rc = make_agents(&f, mock_llm_port(t), e);
 		if (rc == 0)
 			rc = measure_chat(r, &f, t, n, &s, e);
-		fleet_stop(&f);
+		run_load_stop(&f);
 	}
-	talker_close(t);
+	mock_llm_close(t);
 	bench_dir_remove(r, dir);
 	if (rc == 0)
 		state(r, &s);

@@ -1,8 +1,8 @@
 /* How fast the durable queue empties into a webhook, and what it costs when
  * each change of state is a commit of its own. */
 #include "bench/bench.h"
-#include "bench/load/host.h"
 #include "bench/load/sink.h"
+#include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
 #include "schema/control/channel/channel.h"
@@ -160,7 +160,7 @@ static int64_t warm_up(struct bench_run *r, const struct plan *p,
 
 /* For the time given or to the end. */
 static void watch_deliveries(struct bench_run *r, const struct plan *p,
-			     const struct sink *s, struct host *h,
+			     const struct sink *s, struct test_daemon *h,
 			     struct bench_sample *out)
 {
 	int64_t began = clock_mono_ns(), from, until;
@@ -172,7 +172,7 @@ static void watch_deliveries(struct bench_run *r, const struct plan *p,
 	from = warm_up(r, p, s);
 	if (from == p->rows)
 		from = 0; /* a short queue is empty before we look */
-	cpu = host_cpu_s(h);
+	cpu = test_daemon_cpu_s(h);
 	if (from)
 		began = clock_mono_ns();
 	until = began + (int64_t)(bench_seconds(r) * 1e9);
@@ -182,14 +182,14 @@ static void watch_deliveries(struct bench_run *r, const struct plan *p,
 	out->operations = sink_count(s) - from;
 	out->value = (double)out->operations * 1e9 /
 		     (double)(clock_mono_ns() - began);
-	out->more[RSS_MB] = (double)host_rss(h) / 1e6;
+	out->more[RSS_MB] = (double)test_daemon_rss(h) / 1e6;
 	if (out->operations)
-		out->more[CPU_US] = (host_cpu_s(h) - cpu) * 1e6 /
+		out->more[CPU_US] = (test_daemon_cpu_s(h) - cpu) * 1e6 /
 				    (double)out->operations;
 }
 
 /* What the receiver got and what the rows say. */
-static int compare_received(struct host *h, const struct sink *s,
+static int compare_received(struct test_daemon *h, const struct sink *s,
 			    int64_t *delivered, struct err *e)
 {
 	int64_t flying = 0;
@@ -228,16 +228,16 @@ static int measure_delivery(struct bench_run *r, void *arg,
 	const char *dir = bench_dir(r, "delivery");
 	struct sink *live = NULL, *dead = NULL;
 	int64_t delivered = 0;
-	struct host h;
+	struct test_daemon h;
 	int rc = sink_open(&live, false, e) || sink_open(&dead, true, e)
 			 ? -1
 			 : make_home(r, p, dir, live, dead, e);
 
 	if (rc == 0)
-		rc = host_start(&h, dir, e);
+		rc = test_daemon_start(&h, dir, e);
 	if (rc == 0) {
 		watch_deliveries(r, p, live, &h, out);
-		host_stop(&h);
+		test_daemon_stop(&h);
 		rc = compare_received(&h, live, &delivered, e);
 		out->more[DELIVERED] = (double)delivered;
 	}

@@ -1,5 +1,5 @@
 /* How many workers one machine holds: up in steps until it says no. */
-#include "bench/load/fleet.h"
+#include "bench/load/run_load.h"
 #include "lib/base/clock.h"
 
 #include <inttypes.h>
@@ -20,16 +20,16 @@ struct climb {
 };
 
 /* Fills up to n runs: 1, or 0 with the limit that was hit. */
-static int start_runs(struct bench_run *r, struct fleet *f, int from, int to,
+static int start_runs(struct bench_run *r, struct run_load *f, int from, int to,
 		      struct climb *c, struct err *e)
 {
 	int64_t got = 0;
 	int rc;
 
 	for (int i = from; i < to && !bench_stopped(r); i++)
-		if (fleet_submit(f, i, "[{\"sleep_ms\":3600000}]", NULL, e))
+		if (run_load_submit(f, i, "[{\"sleep_ms\":3600000}]", NULL, e))
 			return -1;
-	rc = fleet_until(f, r, connected, to, PATIENCE, &got, e);
+	rc = run_load_until(f, r, connected, to, PATIENCE, &got, e);
 	if (rc == 0)
 		(void)snprintf(c->limit, sizeof c->limit,
 			       "%" PRId64 " of %d workers were up after %.0f s",
@@ -37,8 +37,8 @@ static int start_runs(struct bench_run *r, struct fleet *f, int from, int to,
 	return rc;
 }
 
-static int climb(struct bench_run *r, struct fleet *f, int max, struct climb *c,
-		 struct err *e)
+static int climb(struct bench_run *r, struct run_load *f, int max,
+		 struct climb *c, struct err *e)
 {
 	int have = 0;
 
@@ -49,13 +49,14 @@ static int climb(struct bench_run *r, struct fleet *f, int max, struct climb *c,
 
 		if (rc <= 0)
 			return rc;
-		pss = fleet_worker_pss(f, e);
+		pss = run_load_worker_pss(f, e);
 		if (pss < 0)
 			return -1;
 		have = want;
 		c->n[c->steps] = want;
 		c->worker_kb[c->steps] = (double)pss / 1024;
-		c->skepd_mb[c->steps] = (double)host_rss(&f->host) / 1e6;
+		c->skepd_mb[c->steps] = (double)test_daemon_rss(&f->daemon) /
+					1e6;
 		c->seconds[c->steps++] = (double)(clock_mono_ns() - began) /
 					 1e9;
 		if (want < max && want * 2 > max)
@@ -85,7 +86,7 @@ static void state(struct bench_run *r, const struct climb *c)
 	for (size_t i = 0; i < c->steps; i++)
 		bench_table(r, title, "%.0f|%.0f|%.1f|%.1f", c->n[i],
 			    c->worker_kb[i], c->skepd_mb[i], c->seconds[i]);
-	bench_say(r, "What limited it: %s.", c->limit);
+	bench_print(r, "What limited it: %s.", c->limit);
 	bench_metric(r, &(struct bench_metric){.metric = "live_workers",
 					       .unit = "",
 					       .value = c->n[top],
@@ -111,13 +112,13 @@ static int run_density(struct bench_run *r, struct err *e)
 					bench_is_quick(r) ? 20 : 2000);
 	const char *dir = bench_dir(r, "density");
 	static struct climb c;
-	struct fleet f;
-	int rc = fleet_start(&f, dir, AGENTS, max + 16, e);
+	struct run_load f;
+	int rc = run_load_start(&f, dir, AGENTS, max + 16, e);
 
 	if (rc)
 		return -1;
 	rc = climb(r, &f, max, &c, e);
-	fleet_stop(&f);
+	run_load_stop(&f);
 	bench_dir_remove(r, dir);
 	if (rc == 0 && c.steps > 0)
 		state(r, &c);

@@ -1,6 +1,6 @@
 /* The mount beside bindfs and the disk. */
 #include "bench/bench.h"
-#include "bench/suites/mounted.h"
+#include "bench/suites/fuse_mount.h"
 #include "bench/suites/tree.h"
 #include "vfs/fuse/mount.h"
 
@@ -29,9 +29,9 @@ static int reads_and_builds(struct bench_run *r, const char *const dirs[3],
 
 	if (!read[0] || !read[1] || !make[0] || !make[1])
 		return err_errno_set(e, "a new directory");
-	if (mounted_read(r, read, bindfs ? 2 : 1, e))
+	if (fuse_read(r, read, bindfs ? 2 : 1, e))
 		return -1;
-	return bench_stopped(r) ? 0 : mounted_make(r, make, e);
+	return bench_stopped(r) ? 0 : fuse_make(r, make, e);
 }
 
 static int operations(struct bench_run *r, struct err *e)
@@ -49,12 +49,12 @@ static int operations(struct bench_run *r, struct err *e)
 	sides[0].dir = bench_dir(r, "mount");
 	sides[1].dir = bench_dir(r, "disk");
 	sides[2].dir = bench_dir(r, "bindfs");
-	ours = mounted_ours(bench_dir(r, "home"), sides[0].dir, e);
+	ours = fuse_mount_ours(bench_dir(r, "home"), sides[0].dir, e);
 	if (ours < 0)
 		return -1;
-	bindfs = mounted_bindfs(bench_dir(r, "below"), sides[2].dir);
+	bindfs = fuse_mount_bindfs(bench_dir(r, "below"), sides[2].dir);
 	if (bindfs < 0)
-		bench_say(r, "bindfs is not there: apt install bindfs");
+		bench_print(r, "bindfs is not there: apt install bindfs");
 	rc = tree_bench(r, sides, bindfs < 0 ? 2 : 3, "fuse_", e);
 	if (rc == 0 && !bench_is_quick(r) && !bench_stopped(r))
 		rc = reads_and_builds(r,
@@ -62,8 +62,8 @@ static int operations(struct bench_run *r, struct err *e)
 							    sides[1].dir,
 							    sides[2].dir},
 				      bindfs >= 0, e);
-	mounted_end(ours, sides[0].dir);
-	mounted_end(bindfs, sides[2].dir);
+	fuse_mount_end(ours, sides[0].dir);
+	fuse_mount_end(bindfs, sides[2].dir);
 	return rc;
 }
 
@@ -74,7 +74,7 @@ static int run_fuse(struct bench_run *r, struct err *e)
 
 	if (operations(r, e))
 		return -1;
-	return mb > 0 && !bench_stopped(r) ? mounted_big(r, mb, e) : 0;
+	return mb > 0 && !bench_stopped(r) ? fuse_big_file(r, mb, e) : 0;
 }
 
 const struct bench bench_fuse = {

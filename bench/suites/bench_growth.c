@@ -265,12 +265,13 @@ static int run_growth(struct bench_run *r, struct err *e)
 		m = (struct measured){.sizes = {200, 1000}, .n = 2};
 	if (read_sizes(r, &m, e))
 		return -1;
-	bench_say(r,
-		  "CPU time of this thread, the least of the rounds. Exponent "
-		  "of the fit: 0 is constant, 1 is linear; also of the "
-		  "steps of SQLite's virtual machine, and of the pages that it "
-		  "reads and writes. \"10 × n\": factor "
-		  "for ten times as many, from the last two sizes.");
+	bench_print(
+		r,
+		"CPU time of this thread, the least of the rounds. Exponent "
+		"of the fit: 0 is constant, 1 is linear; also of the "
+		"steps of SQLite's virtual machine, and of the pages that it "
+		"reads and writes. \"10 × n\": factor "
+		"for ten times as many, from the last two sizes.");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (only && strcmp(only, parts[i]->name) != 0)
 			continue;

@@ -1,7 +1,7 @@
 /* Plain requests: how many a second and how soon, alone and beside followers,
  * and what the socket alone would allow. */
-#include "bench/load/crowd.h"
-#include "bench/load/host.h"
+#include "bench/load/sse_load.h"
+#include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
 
 #include <poll.h>
@@ -24,7 +24,7 @@ static int64_t request_page(int fd, const char *end, struct err *e)
 	int64_t began = clock_mono_ns();
 	size_t n = 0;
 
-	if (host_say(fd, request))
+	if (test_daemon_send(fd, request))
 		return err_errno_set(e, "asking");
 	while (n == 0 || !memmem(got, n, end, strlen(end))) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -61,15 +61,15 @@ static int ask_on(struct bench_run *r, int fd, const char *end,
 
 /* --- skepd ------------------------------------------------------------ */
 
-static int prepare_daemon(struct host *h, struct err *e)
+static int prepare_daemon(struct test_daemon *h, struct err *e)
 {
 	char id[64];
 
-	if (host_call(h, "PUT", "/v1/agents/a", "{\"driver\":\"script\"}", NULL,
-		      e))
+	if (test_daemon_call(h, "PUT", "/v1/agents/a",
+			     "{\"driver\":\"script\"}", NULL, e))
 		return -1;
 	for (int i = 0; i < RUNS; i++)
-		if (host_run(h, "a", "[]", id, e))
+		if (test_daemon_run(h, "a", "[]", id, e))
 			return -1;
 	return 0;
 }
@@ -78,19 +78,19 @@ static int alone(struct bench_run *r, void *arg, struct bench_sample *out,
 		 struct err *e)
 {
 	const char *dir = bench_dir(r, "http");
-	struct host h;
-	int fd = -1, rc = host_start(&h, dir, e);
+	struct test_daemon h;
+	int fd = -1, rc = test_daemon_start(&h, dir, e);
 
 	(void)arg;
 	if (rc == 0)
 		rc = prepare_daemon(&h, e);
-	if (rc == 0 && (fd = host_dial(&h)) < 0)
+	if (rc == 0 && (fd = test_daemon_dial(&h)) < 0)
 		rc = err_errno_set(e, "connecting");
 	if (rc == 0)
 		rc = ask_on(r, fd, "\"next\":", out, e);
 	if (fd >= 0)
 		close(fd);
-	host_stop(&h);
+	test_daemon_stop(&h);
 	bench_dir_remove(r, dir);
 	return rc;
 }
@@ -151,7 +151,7 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res)
 		     &(struct bench_metric){
 			     .metric = "http_request_p99_us_beside_followers",
 			     .unit = "µs",
-			     .samples = &res[1].more[CROWD_REQUEST_P99_US],
+			     .samples = &res[1].more[SSE_LOAD_REQUEST_P99_US],
 			     .less_is_better = true,
 			     .against = "target",
 			     .against_value = 20000});
@@ -161,13 +161,14 @@ static int run_http(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "followers",
 				      bench_is_quick(r) ? 20 : 1000);
-	struct crowd_load load = {n, 0};
-	struct bench_case cases[] = {{"alone", alone, NULL},
-				     {"beside followers", crowd_measure, &load},
-				     {"bare socket", bare, NULL}};
+	struct sse_load_options load = {n, 0};
+	struct bench_case cases[] = {
+		{"alone", alone, NULL},
+		{"beside followers", sse_load_measure, &load},
+		{"bare socket", bare, NULL}};
 	static struct bench_result res[3];
 
-	if (crowd_raise_files(n, e) || bench_interleave(r, cases, 3, res, e))
+	if (sse_load_raise_files(n, e) || bench_interleave(r, cases, 3, res, e))
 		return -1;
 	if (res[0].values.n && res[1].values.n && res[2].values.n)
 		state_metrics(r, res);

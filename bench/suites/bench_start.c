@@ -1,7 +1,7 @@
 /* How soon a run that is asked for has committed its first event, and how many
  * runs a second can be started. */
-#include "bench/load/fleet.h"
-#include "bench/suites/start_floor.h"
+#include "bench/load/run_load.h"
+#include "bench/suites/start_baseline.h"
 #include "lib/base/clock.h"
 
 #include <stdio.h>
@@ -9,19 +9,19 @@
 
 #define AGENTS 16
 
-static int start_one(struct fleet *f, int i, struct histogram *wait,
+static int start_one(struct run_load *f, int i, struct histogram *wait,
 		     struct err *e)
 {
 	struct sql *db;
 	int64_t before, began;
 	int rc;
 
-	if (fleet_agent_open(f, i, &db, e))
+	if (run_load_agent_open(f, i, &db, e))
 		return -1;
 	rc = events_seen(db, &before, e);
 	began = clock_mono_ns();
 	if (rc == 0)
-		rc = fleet_submit(f, i, "[]", NULL, e);
+		rc = run_load_submit(f, i, "[]", NULL, e);
 	if (rc == 0)
 		rc = events_await(db, before, e);
 	if (rc == 0)
@@ -31,23 +31,23 @@ static int start_one(struct fleet *f, int i, struct histogram *wait,
 }
 
 /* Every agent's file is made by a first run, which does not count. */
-static int warm_up(struct fleet *f, struct bench_run *r, struct err *e)
+static int warm_up(struct run_load *f, struct bench_run *r, struct err *e)
 {
 	int64_t got;
 	int rc;
 
 	for (int i = 0; i < f->agents; i++)
-		if (fleet_submit(f, i, "[]", NULL, e))
+		if (run_load_submit(f, i, "[]", NULL, e))
 			return -1;
-	rc = fleet_until(f, r,
-			 "SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
-			 f->agents, 30, &got, e);
+	rc = run_load_until(
+		f, r, "SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
+		f->agents, 30, &got, e);
 	return rc < 0 ? -1
 	       : rc   ? 0
 		      : err_set(e, ERR_TIMEOUT, "the first runs do not end");
 }
 
-static int measure_latency(struct bench_run *r, struct fleet *f,
+static int measure_latency(struct bench_run *r, struct run_load *f,
 			   struct bench_sample *out, struct err *e)
 {
 	int64_t began = clock_mono_ns();
@@ -65,7 +65,7 @@ static int measure_latency(struct bench_run *r, struct fleet *f,
 	return 0;
 }
 
-static int measure_rate(struct bench_run *r, struct fleet *f,
+static int measure_rate(struct bench_run *r, struct run_load *f,
 			struct bench_sample *out, struct err *e)
 {
 	int64_t began = clock_mono_ns(), got = 0;
@@ -73,11 +73,11 @@ static int measure_rate(struct bench_run *r, struct fleet *f,
 	int n = f->agents;
 
 	while (clock_mono_ns() < until && !bench_stopped(r))
-		if (fleet_submit(f, n++, "[]", NULL, e))
+		if (run_load_submit(f, n++, "[]", NULL, e))
 			return -1;
-	if (fleet_until(f, r,
-			"SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
-			n, 60, &got, e) < 0)
+	if (run_load_until(
+		    f, r, "SELECT count(*) FROM run WHERE ended_at IS NOT NULL",
+		    n, 60, &got, e) < 0)
 		return -1;
 	out->operations = got - f->agents;
 	out->value = (double)out->operations * 1e9 /
@@ -85,20 +85,20 @@ static int measure_rate(struct bench_run *r, struct fleet *f,
 	return 0;
 }
 
-typedef int measurer(struct bench_run *r, struct fleet *f,
+typedef int measurer(struct bench_run *r, struct run_load *f,
 		     struct bench_sample *out, struct err *e);
 
 static int measure_start(struct bench_run *r, measurer *how,
 			 struct bench_sample *out, struct err *e)
 {
 	const char *dir = bench_dir(r, "start");
-	struct fleet f;
-	int rc = fleet_start(&f, dir, AGENTS, 512, e);
+	struct run_load f;
+	int rc = run_load_start(&f, dir, AGENTS, 512, e);
 
 	if (rc)
 		return -1;
 	rc = warm_up(&f, r, e) ? -1 : how(r, &f, out, e);
-	fleet_stop(&f);
+	run_load_stop(&f);
 	bench_dir_remove(r, dir);
 	return rc;
 }
@@ -144,21 +144,21 @@ static int measure_ready(struct bench_run *r, const char *dir,
 			 struct bench_sample *out, struct err *e)
 {
 	int64_t until = clock_mono_ns() + (int64_t)(bench_seconds(r) * 1e9);
-	struct host h;
+	struct test_daemon h;
 
-	if (host_start(&h, dir, e))
+	if (test_daemon_start(&h, dir, e))
 		return -1;
-	host_stop(&h);
+	test_daemon_stop(&h);
 	if (register_agents(dir, e))
 		return -1;
 	do {
 		int64_t began = clock_mono_ns();
 
-		if (host_start(&h, dir, e))
+		if (test_daemon_start(&h, dir, e))
 			return -1;
 		histogram_add(&out->wait, clock_mono_ns() - began);
 		out->operations++;
-		host_stop(&h);
+		test_daemon_stop(&h);
 	} while (clock_mono_ns() < until && !bench_stopped(r));
 	out->value = (double)histogram_at(&out->wait, 0.5) / 1e6;
 	return 0;
@@ -180,7 +180,7 @@ static int run_start(struct bench_run *r, struct err *e)
 	struct bench_case cases[] = {{"one after the other", latency, NULL},
 				     {"as fast as asked", rate, NULL},
 				     {"the supervisor", ready, NULL},
-				     {"the floor", floor_starts, NULL}};
+				     {"the floor", baseline_starts, NULL}};
 	static struct bench_result res[4];
 
 	if (bench_interleave(r, cases, 4, res, e))

@@ -1,8 +1,8 @@
 /* Thousands of followers of one run, with and without some that do not read. */
-#include "bench/load/crowd.h"
+#include "bench/load/sse_load.h"
 
 static void describe(struct bench_run *r, const struct bench_result *res,
-		     const struct crowd_load *loads)
+		     const struct sse_load_options *loads)
 {
 	const char *title = "followers of one run, 10 events/s each";
 
@@ -16,16 +16,16 @@ static void describe(struct bench_run *r, const struct bench_result *res,
 			    loads[i].followers, loads[i].slow,
 			    samples_median(&res[i].values),
 			    (loads[i].followers - loads[i].slow) * 1000 /
-				    CROWD_EVERY_MS,
+				    SSE_LOAD_EVERY_MS,
 			    (double)histogram_at(&res[i].wait, 0.5) / 1e6,
 			    (double)histogram_at(&res[i].wait, 0.99) / 1e6,
 			    (double)res[i].wait.max / 1e6,
-			    samples_median(&res[i].more[CROWD_RSS_MB]),
-			    samples_median(&res[i].more[CROWD_CPU]),
-			    samples_median(&res[i].more[CROWD_LOST]));
-	bench_say(r, "The reader is this process, on the same cores: what it "
-		     "takes is missing elsewhere. Times are in whole "
-		     "milliseconds, from the worker's commit to the reader.");
+			    samples_median(&res[i].more[SSE_LOAD_RSS_MB]),
+			    samples_median(&res[i].more[SSE_LOAD_CPU]),
+			    samples_median(&res[i].more[SSE_LOAD_LOST]));
+	bench_print(r, "The reader is this process, on the same cores: what it "
+		       "takes is missing elsewhere. Times are in whole "
+		       "milliseconds, from the worker's commit to the reader.");
 }
 
 static double wait_ms(const struct bench_result *res, double part)
@@ -45,10 +45,10 @@ static void state_less(struct bench_run *r, const char *metric, double value,
 }
 
 static void state_metrics(struct bench_run *r, const struct bench_result *res,
-			  const struct crowd_load *loads)
+			  const struct sse_load_options *loads)
 {
 	const struct bench_result *all = &res[0], *some = &res[1];
-	double offered = loads[0].followers * 1000.0 / CROWD_EVERY_MS;
+	double offered = loads[0].followers * 1000.0 / SSE_LOAD_EVERY_MS;
 
 	if (all->values.n == 0 || some->values.n == 0)
 		return;
@@ -58,36 +58,36 @@ static void state_metrics(struct bench_run *r, const struct bench_result *res,
 					       .against = "offered",
 					       .against_value = offered});
 	state_less(r, "stream_ms_p50", wait_ms(all, 0.5), "between two events",
-		   CROWD_EVERY_MS);
+		   SSE_LOAD_EVERY_MS);
 	state_less(r, "stream_ms_p99", wait_ms(all, 0.99), "between two events",
-		   CROWD_EVERY_MS);
+		   SSE_LOAD_EVERY_MS);
 	state_less(r, "stream_ms_p99_beside_slow", wait_ms(some, 0.99),
 		   "nobody slow", wait_ms(all, 0.99));
-	bench_metric(r,
-		     &(struct bench_metric){.metric = "stream_lost",
-					    .unit = "",
-					    .samples = &all->more[CROWD_LOST],
-					    .less_is_better = true});
-	bench_metric(r,
-		     &(struct bench_metric){.metric = "stream_rss_mb",
-					    .unit = "MB",
-					    .samples = &all->more[CROWD_RSS_MB],
-					    .less_is_better = true,
-					    .against = "a bare server",
-					    .against_value = 10});
+	bench_metric(
+		r, &(struct bench_metric){.metric = "stream_lost",
+					  .unit = "",
+					  .samples = &all->more[SSE_LOAD_LOST],
+					  .less_is_better = true});
+	bench_metric(r, &(struct bench_metric){
+				.metric = "stream_rss_mb",
+				.unit = "MB",
+				.samples = &all->more[SSE_LOAD_RSS_MB],
+				.less_is_better = true,
+				.against = "a bare server",
+				.against_value = 10});
 }
 
 static int run_stream(struct bench_run *r, struct err *e)
 {
 	int n = (int)bench_option_i64(r, "followers",
 				      bench_is_quick(r) ? 100 : 4000);
-	struct crowd_load loads[] = {{n, 0}, {n, n / 10}};
+	struct sse_load_options loads[] = {{n, 0}, {n, n / 10}};
 	struct bench_case cases[] = {
-		{"all read", crowd_measure, &loads[0]},
-		{"a tenth is asleep", crowd_measure, &loads[1]}};
+		{"all read", sse_load_measure, &loads[0]},
+		{"a tenth is asleep", sse_load_measure, &loads[1]}};
 	static struct bench_result res[2];
 
-	if (crowd_raise_files(n, e) || bench_interleave(r, cases, 2, res, e))
+	if (sse_load_raise_files(n, e) || bench_interleave(r, cases, 2, res, e))
 		return -1;
 	describe(r, res, loads);
 	state_metrics(r, res, loads);

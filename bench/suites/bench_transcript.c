@@ -26,7 +26,7 @@ static const struct {
 } table[] = {
 	{"ours", &store_ours, 1},
 	{"reference", &store_reference, 1},
-	{"floor", &store_floor, 1},
+	{"floor", &store_baseline, 1},
 	{"jsonl", &store_jsonl, 1},
 	{"redis", &store_redis, 1},
 	{"postgres", &store_postgres, 1},
@@ -135,19 +135,20 @@ static void explain(struct bench_run *r, const struct bench_result *ours,
 
 	if (ours->values.n == 0 || theirs <= 0 || floor <= 0)
 		return;
-	bench_say(r,
-		  "Our append is %.2f times as fast as the reference, and "
-		  "reaches %.0f %% of what SQLite can commit at all (floor).",
-		  mine / theirs, 100 * mine / floor);
-	bench_say(r,
-		  "A commit of ours dirties %.1f pages, the reference's %.1f, "
-		  "the floor's %.1f: cost follows the pages that a commit "
-		  "writes.",
-		  samples_median(&ours->more[PAGES]),
-		  samples_median(&reference->more[PAGES]),
-		  samples_median(&lowest->more[PAGES]));
-	bench_say(r, "Everything that was acknowledged was read back and was "
-		     "the same.");
+	bench_print(r,
+		    "Our append is %.2f times as fast as the reference, and "
+		    "reaches %.0f %% of what SQLite can commit at all (floor).",
+		    mine / theirs, 100 * mine / floor);
+	bench_print(
+		r,
+		"A commit of ours dirties %.1f pages, the reference's %.1f, "
+		"the floor's %.1f: cost follows the pages that a commit "
+		"writes.",
+		samples_median(&ours->more[PAGES]),
+		samples_median(&reference->more[PAGES]),
+		samples_median(&lowest->more[PAGES]));
+	bench_print(r, "Everything that was acknowledged was read back and was "
+		       "the same.");
 }
 
 static void state_metrics(struct bench_run *r, const struct bench_result *ours,

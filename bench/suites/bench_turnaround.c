@@ -1,8 +1,8 @@
 /* A whole run: from the request to the row that says how it ended, and the same
  * by `skep run --wait`, with a table of where the time goes. */
-#include "bench/load/fleet.h"
+#include "bench/load/run_load.h"
 #include "bench/suites/marks.h"
-#include "bench/suites/turnaround_floor.h"
+#include "bench/suites/turnaround_baseline.h"
 #include "lib/base/clock.h"
 
 #include <fcntl.h>
@@ -32,19 +32,20 @@ static void rest(void)
 	nanosleep(&pause, NULL);
 }
 
-static int run_once(struct fleet *f, struct histogram *wait, char id[64],
+static int run_once(struct run_load *f, struct histogram *wait, char id[64],
 		    struct err *e)
 {
 	struct timespec pause = {0, 100000};
 	int64_t began = clock_mono_ns(), over = 0;
 
-	if (host_run(&f->host, "turn", "x", id, e))
+	if (test_daemon_run(&f->daemon, "turn", "x", id, e))
 		return -1;
 	while (!over) {
-		if (fleet_number(f, &over, e,
-				 "SELECT count(*) FROM run WHERE id = '%s' AND "
-				 "ended_at IS NOT NULL",
-				 id))
+		if (run_load_number(
+			    f, &over, e,
+			    "SELECT count(*) FROM run WHERE id = '%s' AND "
+			    "ended_at IS NOT NULL",
+			    id))
 			return -1;
 		if (clock_mono_ns() - began > GIVE_UP)
 			return err_set(e, ERR_TIMEOUT, "%s does not end", id);
@@ -88,7 +89,7 @@ static void become_skep(const char *home, const char *const *words)
 	_exit(127);
 }
 
-static int time_command(struct bench_run *r, const struct fleet *f,
+static int time_command(struct bench_run *r, const struct run_load *f,
 			const char *const *words, struct bench_sample *out,
 			struct err *e)
 {
@@ -100,7 +101,7 @@ static int time_command(struct bench_run *r, const struct fleet *f,
 		pid_t pid = fork();
 
 		if (pid == 0)
-			become_skep(f->host.home, words);
+			become_skep(f->daemon.home, words);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 			return err_set(e, ERR_INTERNAL, "skep %s failed",
 				       words[0]);
@@ -159,24 +160,25 @@ static void print_results(struct bench_run *r, const struct bench_result *res)
 	say_one(r, "skep_version", &res[2], 0);
 }
 
-static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
+static int measure_all(struct bench_run *r, struct run_load *f, struct err *e)
 {
 	struct bench_case cases[] = {{"POST /v1/runs", by_request, f},
 				     {"skep run --wait", by_command, f},
 				     {"skep version", command_alone, f}};
 	static struct bench_result res[3];
 
-	if (host_call(&f->host, "PUT", "/v1/agents/turn", definition, NULL,
-		      e) ||
+	if (test_daemon_call(&f->daemon, "PUT", "/v1/agents/turn", definition,
+			     NULL, e) ||
 	    bench_interleave(r, cases, 3, res, e))
 		return -1;
 	if (res[0].values.n == 0 || res[2].values.n == 0)
 		return 0;
-	bench_say(r, "An exec agent /bin/true in the default sandbox, one run "
-		     "after the other with 40 ms between them: from the "
-		     "request to the terminal row, as another process reads "
-		     "it. Targets: p50 of 8 ms, and of 20 ms for 'skep run "
-		     "--wait'.");
+	bench_print(r,
+		    "An exec agent /bin/true in the default sandbox, one run "
+		    "after the other with 40 ms between them: from the "
+		    "request to the terminal row, as another process reads "
+		    "it. Targets: p50 of 8 ms, and of 20 ms for 'skep run "
+		    "--wait'.");
 	print_results(r, res);
 	return 0;
 }
@@ -184,17 +186,17 @@ static int measure_all(struct bench_run *r, struct fleet *f, struct err *e)
 static int run_turnaround(struct bench_run *r, struct err *e)
 {
 	const char *dir = bench_dir(r, "turnaround");
-	struct fleet f;
+	struct run_load f;
 	int rc;
 
-	if (marks_begin(dir, e) || fleet_start(&f, dir, 1, 16, e)) {
+	if (marks_begin(dir, e) || run_load_start(&f, dir, 1, 16, e)) {
 		marks_end();
 		return -1;
 	}
-	rc = turnaround_floor(r, dir, e);
+	rc = turnaround_baseline(r, dir, e);
 	if (rc == 0)
 		rc = measure_all(r, &f, e);
-	fleet_stop(&f);
+	run_load_stop(&f);
 	marks_end();
 	bench_dir_remove(r, dir);
 	return rc;

@@ -137,8 +137,8 @@ static int import(struct bench_run *r, struct err *e)
 	tree_limit(r, "tree_import_s", "s", samples_median(&got.seconds), 0.3);
 	tree_limit(r, "tree_import_cpu_s", "s", samples_median(&got.cpu), 0.3);
 	tree_limit(r, "tree_mb", "MB", got.mb, 16);
-	bench_say(r, "The tree has %lld nodes and %.1f MB of contents.",
-		  (long long)got.port.nodes, (double)got.port.bytes / 1e6);
+	bench_print(r, "The tree has %lld nodes and %.1f MB of contents.",
+		    (long long)got.port.nodes, (double)got.port.bytes / 1e6);
 	return 0;
 }
 
@@ -154,7 +154,7 @@ static bool add_agentfs(struct bench_run *r, struct tree_side *s)
 	if (rc == 0)
 		rc = tree_agentfs(s, tree_files(r), &e);
 	if (rc)
-		bench_say(r, "agentfs was left out: %s.", e.text);
+		bench_print(r, "agentfs was left out: %s.", e.text);
 	return rc == 0;
 }
 

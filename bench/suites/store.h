@@ -42,7 +42,7 @@ struct store_kind {
 };
 
 extern const struct store_kind store_reference;
-extern const struct store_kind store_floor;
+extern const struct store_kind store_baseline;
 extern const struct store_kind store_ours;
 extern const struct store_kind store_ours_full; /* each append on the disk */
 extern const struct store_kind store_jsonl;

@@ -52,7 +52,7 @@ struct tree_side {
 	int (*timed)(struct tree_side *s, struct tree_pass *p, struct err *e);
 	void (*stop)(struct tree_side *s);
 	const char *dir;
-	/* the frame's */
+	/* the harness's */
 	void *tree;
 	int made; /* files made so far, so that names are new */
 };
@@ -72,9 +72,9 @@ int tree_bench(struct bench_run *r, struct tree_side *sides, size_t n,
 	       const char *prefix, struct err *e);
 
 /* States how an operation's results, ours first, stand to what is aimed at
- * (tree_aims.def). */
-void tree_aims(struct bench_run *r, const char *metric,
-	       const struct bench_result *res, size_t n);
+ * (tree_targets.def). */
+void tree_targets(struct bench_run *r, const char *metric,
+		  const struct bench_result *res, size_t n);
 /* One figure that may be `most` at the most. */
 void tree_limit(struct bench_run *r, const char *metric, const char *unit,
 		double value, double most);

@@ -268,7 +268,7 @@ static void state(struct bench_run *r, const char *prefix, size_t op,
 						.against = res[i].name,
 						.against_value = samples_median(
 							&res[i].values)});
-	tree_aims(r, name, res, n);
+	tree_targets(r, name, res, n);
 	for (size_t i = 0; i < n; i++)
 		if (res[i].values.n)
 			bench_table(r, "one operation each",

@@ -1,7 +1,7 @@
 /* A migration that fails or dies at any write, sync or allocation leaves what
  * was, and opening again brings the file to the new version, all rows kept. */
-#include "tests/support/migration_fixture.h"
 #include "tests/support/fault_vfs.h"
+#include "tests/support/migration_fixture.h"
 #include "tests/support/temp.h"
 
 #include <setjmp.h>

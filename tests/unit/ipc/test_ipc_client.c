@@ -499,8 +499,9 @@ static void a_place_that_cannot_be_listened_on_says_why(void **state)
 	assert_int_equal(ipc_server_open(&other, "/no/such/place/s", &e), -1);
 }
 
-#define T(name) \
-	cmocka_unit_test_setup_teardown(name, set_up_ipc_client, tear_down_ipc_client)
+#define T(name)                                                  \
+	cmocka_unit_test_setup_teardown(name, set_up_ipc_client, \
+					tear_down_ipc_client)
 
 int main(void)
 {

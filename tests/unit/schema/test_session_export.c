@@ -288,7 +288,7 @@ static void what_is_no_locator_is_refused(void **state)
 	}
 }
 
-#define T(name)                                                \
+#define T(name)                                                      \
 	cmocka_unit_test_setup_teardown(name, set_up_session_export, \
 					tear_down_session_export)
 

@@ -246,20 +246,25 @@ int main(void)
 						set_up_log_and_secret_files,
 						tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
-			a_line_is_found_in_a_former_file, set_up_log_and_secret_files,
+			a_line_is_found_in_a_former_file,
+			set_up_log_and_secret_files,
 			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
-			many_lines_are_found_in_one_pass, set_up_log_and_secret_files,
+			many_lines_are_found_in_one_pass,
+			set_up_log_and_secret_files,
 			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			of_a_locked_file_it_cannot_be_said,
-			set_up_log_and_secret_files, tear_down_log_and_secret_files),
+			set_up_log_and_secret_files,
+			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			what_waited_goes_to_the_file_of_that_name,
-			set_up_log_and_secret_files, tear_down_log_and_secret_files),
+			set_up_log_and_secret_files,
+			tear_down_log_and_secret_files),
 		cmocka_unit_test_setup_teardown(
 			a_secret_that_changes_at_once_is_seen,
-			set_up_log_and_secret_files, tear_down_log_and_secret_files),
+			set_up_log_and_secret_files,
+			tear_down_log_and_secret_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

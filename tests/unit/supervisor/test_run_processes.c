@@ -164,9 +164,10 @@ static void a_worker_is_found_again_by_its_marker(void **state)
 	wait_gone(&t);
 }
 
-#define T(name, how)                                                          \
-	{                                                                     \
-#name, name, set_up_run_processes, tear_down_run_processes, how \
+#define T(name, how)                                                        \
+	{                                                                   \
+#name, name, set_up_run_processes, tear_down_run_processes, \
+			how                                                 \
 	}
 #define BOTH(name) T(name, NULL), T(name, RUN_WITH_CGROUP)
 static char with[] = "cgroup";

@@ -318,7 +318,7 @@ static void a_broken_archive_is_refused(void **state)
 	expect(t.v, "dir/file", "text");
 }
 
-#define T(name)                                                \
+#define T(name)                                                    \
 	cmocka_unit_test_setup_teardown(name, set_up_vfs_transfer, \
 					tear_down_vfs_transfer)
 

@@ -87,7 +87,7 @@ static void nothing_that_waits_is_lost_with_the_run(void **state)
 	commands_command(&commands, &m); /* and tear_down frees it: see ASan */
 }
 
-#define T(name)                                                      \
+#define T(name)                                                       \
 	cmocka_unit_test_setup_teardown(name, set_up_worker_commands, \
 					tear_down_worker_commands)
 

@@ -1,5 +1,5 @@
 /* Results on stdout: for people, or one JSON object or CSV row a metric. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 #include "lib/json/json.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void add_against(struct buf *b, const struct kept_metric *k)
 	add_optional(b, "ratio", k->ratio, k->ratio > 0);
 }
 
-static void emit_json(struct bench_run *r, const struct kept_metric *k)
+static void output_json(struct bench_run *r, const struct kept_metric *k)
 {
 	struct buf b = BUF_MAX(65536);
 
@@ -53,7 +53,7 @@ static void emit_json(struct bench_run *r, const struct kept_metric *k)
 	buf_fini(&b);
 }
 
-static void emit_csv(struct bench_run *r, const struct kept_metric *k)
+static void output_csv(struct bench_run *r, const struct kept_metric *k)
 {
 	if (r->kept == r->now && r->now->metrics == k)
 		printf("bench,metric,unit,value,spread,against,against_value,"
@@ -69,13 +69,13 @@ static void emit_csv(struct bench_run *r, const struct kept_metric *k)
 	(void)fflush(stdout);
 }
 
-void emit_metric(struct bench_run *r, const struct kept_metric *k)
+void output_metric(struct bench_run *r, const struct kept_metric *k)
 {
 	progress_clear(r);
 	if (r->output == OUTPUT_JSON)
-		emit_json(r, k);
+		output_json(r, k);
 	else if (r->output == OUTPUT_CSV)
-		emit_csv(r, k);
+		output_csv(r, k);
 }
 
 /* Columns that a terminal shows: every byte that starts a character. */
@@ -157,7 +157,7 @@ static void print_metrics(struct bench_run *r)
 			print_table(t);
 }
 
-void emit_finish(struct bench_run *r)
+void output_finish(struct bench_run *r)
 {
 	if (r->output != OUTPUT_TEXT)
 		return;

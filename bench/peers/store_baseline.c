@@ -45,15 +45,15 @@ static const char schema[] =
 	"  pos INTEGER PRIMARY KEY, type INTEGER NOT NULL,"
 	"  at INTEGER NOT NULL, body TEXT NOT NULL) STRICT;";
 
-struct floor_store {
+struct baseline_store {
 	sqlite3 *db;
 	sqlite3_stmt *begin, *insert, *commit, *read;
 	int64_t next;
 };
 
-static void close_floor(void *store)
+static void close_baseline(void *store)
 {
-	struct floor_store *s = store;
+	struct baseline_store *s = store;
 
 	sqlite3_finalize(s->begin);
 	sqlite3_finalize(s->insert);
@@ -63,7 +63,7 @@ static void close_floor(void *store)
 	free(s);
 }
 
-static int prepare_statements(struct floor_store *s)
+static int prepare_statements(struct baseline_store *s)
 {
 	return sqlite3_prepare_v2(s->db, "BEGIN IMMEDIATE", -1, &s->begin,
 				  NULL) ||
@@ -87,21 +87,21 @@ static int64_t number_of(const char *session)
 	return (int64_t)(h & 0x7fffffff);
 }
 
-static int open_floor(void **out, const char *dir, const char *session,
-		      struct err *e)
+static int open_baseline(void **out, const char *dir, const char *session,
+			 struct err *e)
 {
-	struct floor_store *s = calloc(1, sizeof *s);
+	struct baseline_store *s = calloc(1, sizeof *s);
 
 	if (!s)
 		abort();
 	s->next = number_of(session) << 32 | 1;
 	if (store_sqlite_open(&s->db, dir, "floor.sqlite", schema, e)) {
-		close_floor(s);
+		close_baseline(s);
 		return -1;
 	}
 	if (prepare_statements(s)) {
 		store_sqlite_fail(s->db, "prepare", e);
-		close_floor(s);
+		close_baseline(s);
 		return -1;
 	}
 	*out = s;
@@ -116,10 +116,10 @@ static int step_reset(sqlite3_stmt *st)
 	return rc != SQLITE_DONE;
 }
 
-static int append_floor(void *store, const struct store_event *ev, size_t n,
-			struct err *e)
+static int append_baseline(void *store, const struct store_event *ev, size_t n,
+			   struct err *e)
 {
-	struct floor_store *s = store;
+	struct baseline_store *s = store;
 	int64_t now = clock_now();
 	int bad = step_reset(s->begin);
 
@@ -138,11 +138,11 @@ static int append_floor(void *store, const struct store_event *ev, size_t n,
 	return 0;
 }
 
-static int read_floor(void *store,
-		      int (*each)(void *arg, const char *json, size_t n),
-		      void *arg, struct err *e)
+static int read_baseline(void *store,
+			 int (*each)(void *arg, const char *json, size_t n),
+			 void *arg, struct err *e)
 {
-	struct floor_store *s = store;
+	struct baseline_store *s = store;
 	int rc, stop = 0;
 
 	sqlite3_bind_int64(s->read, 1, s->next >> 32);
@@ -154,11 +154,11 @@ static int read_floor(void *store,
 					 : store_sqlite_fail(s->db, "read", e);
 }
 
-const struct store_kind store_floor = {
+const struct store_kind store_baseline = {
 	.name = "floor",
 	.what = "one table, one insert, nothing checked",
-	.open = open_floor,
-	.append = append_floor,
-	.read = read_floor,
-	.close = close_floor,
+	.open = open_baseline,
+	.append = append_baseline,
+	.read = read_baseline,
+	.close = close_baseline,
 };

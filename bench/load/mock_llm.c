@@ -1,4 +1,4 @@
-#include "bench/load/talker.h"
+#include "bench/load/mock_llm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,16 +16,16 @@
 #define BACKLOG 1024
 #define STACK   (128u << 10)
 
-struct talker {
+struct mock_llm {
 	int listener, port;
 	int words, pause_ms;
 	pthread_t thread;
-	_Atomic int64_t talking;
+	_Atomic int64_t streams;
 	_Atomic int64_t threads;
 };
 
 struct visit {
-	struct talker *talker;
+	struct mock_llm *server;
 	int fd;
 };
 
@@ -62,7 +62,7 @@ static bool send_text(int fd, const char *text)
 	       (ssize_t)strlen(text);
 }
 
-static void talk(const struct talker *t, int fd)
+static void talk(const struct mock_llm *t, int fd)
 {
 	struct timespec pause = {t->pause_ms / 1000,
 				 (long)(t->pause_ms % 1000) * 1000000};
@@ -90,16 +90,16 @@ static void *visit(void *arg)
 
 	free(arg);
 	if (hear(v.fd)) {
-		atomic_fetch_add(&v.talker->talking, 1);
-		talk(v.talker, v.fd);
-		atomic_fetch_sub(&v.talker->talking, 1);
+		atomic_fetch_add(&v.server->streams, 1);
+		talk(v.server, v.fd);
+		atomic_fetch_sub(&v.server->streams, 1);
 	}
 	close(v.fd);
-	atomic_fetch_sub(&v.talker->threads, 1);
+	atomic_fetch_sub(&v.server->threads, 1);
 	return NULL;
 }
 
-static void welcome(struct talker *t, int fd)
+static void welcome(struct mock_llm *t, int fd)
 {
 	struct visit *v = malloc(sizeof *v);
 	pthread_attr_t small;
@@ -124,7 +124,7 @@ static void welcome(struct talker *t, int fd)
 
 static void *serve_requests(void *arg)
 {
-	struct talker *t = arg;
+	struct mock_llm *t = arg;
 	int fd;
 
 	while ((fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0 ||
@@ -134,12 +134,12 @@ static void *serve_requests(void *arg)
 	return NULL;
 }
 
-int talker_open(struct talker **out, int words, int pause_ms, struct err *e)
+int mock_llm_open(struct mock_llm **out, int words, int pause_ms, struct err *e)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof a;
-	struct talker *t = calloc(1, sizeof *t);
+	struct mock_llm *t = calloc(1, sizeof *t);
 
 	if (!t)
 		abort();
@@ -162,7 +162,7 @@ int talker_open(struct talker **out, int words, int pause_ms, struct err *e)
 	return 0;
 }
 
-void talker_close(struct talker *t)
+void mock_llm_close(struct mock_llm *t)
 {
 	struct timespec pause = {0, 5000000};
 
@@ -174,12 +174,12 @@ void talker_close(struct talker *t)
 	free(t);
 }
 
-int talker_port(const struct talker *t)
+int mock_llm_port(const struct mock_llm *t)
 {
 	return t->port;
 }
 
-int64_t talker_talking(const struct talker *t)
+int64_t mock_llm_streams(const struct mock_llm *t)
 {
-	return atomic_load(&t->talking);
+	return atomic_load(&t->streams);
 }

@@ -13,7 +13,7 @@ static const struct aim {
 	{#metric, #beside, false, times, whose},
 #define AIM_WITHIN(metric, beside, times, whose) \
 	{#metric, #beside, true, times, whose},
-#include "bench/suites/tree_aims.def"
+#include "bench/suites/tree_targets.def"
 #undef AIM_FASTER
 #undef AIM_WITHIN
 };
@@ -36,8 +36,8 @@ static void compare_aim(struct bench_run *r, const struct aim *a, double ours,
 					    .against_value = a->times});
 }
 
-void tree_aims(struct bench_run *r, const char *metric,
-	       const struct bench_result *res, size_t n)
+void tree_targets(struct bench_run *r, const char *metric,
+		  const struct bench_result *res, size_t n)
 {
 	for (size_t i = 0; i < sizeof aims / sizeof aims[0]; i++)
 		for (size_t k = 1; k < n; k++)

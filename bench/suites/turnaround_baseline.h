@@ -1,11 +1,11 @@
-#ifndef BENCH_SUITES_TURNAROUND_FLOOR_H
-#define BENCH_SUITES_TURNAROUND_FLOOR_H
+#ifndef BENCH_SUITES_TURNAROUND_BASELINE_H
+#define BENCH_SUITES_TURNAROUND_BASELINE_H
 
 #include "bench/bench.h"
 
 /* What no run of /bin/true can do without on this machine, measured alone: the
  * waits for the disk, each an fdatasync of two pages of a log in `dir`, and a
  * process that executes /bin/true without a sandbox. Adds a table. */
-int turnaround_floor(struct bench_run *r, const char *dir, struct err *e);
+int turnaround_baseline(struct bench_run *r, const char *dir, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-#include "bench/load/fleet.h"
+#include "bench/load/run_load.h"
 
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
@@ -27,45 +27,45 @@ static int write_config(const char *dir, int max, struct err *e)
 	return file_write_atomic(path, text, strlen(text), 0600, e);
 }
 
-static int make_agents(struct fleet *f, struct err *e)
+static int make_agents(struct run_load *f, struct err *e)
 {
 	for (int i = 0; i < f->agents; i++) {
 		char path[64];
 
 		snprintf(path, sizeof path, "/v1/agents/a%d", i);
-		if (host_call(&f->host, "PUT", path, "{\"driver\":\"script\"}",
-			      NULL, e))
+		if (test_daemon_call(&f->daemon, "PUT", path,
+				     "{\"driver\":\"script\"}", NULL, e))
 			return -1;
 	}
 	return 0;
 }
 
-int fleet_start(struct fleet *f, const char *dir, int agents, int max,
-		struct err *e)
+int run_load_start(struct run_load *f, const char *dir, int agents, int max,
+		   struct err *e)
 {
 	char path[700];
 
-	*f = (struct fleet){.agents = agents};
-	if (write_config(dir, max, e) || host_start(&f->host, dir, e))
+	*f = (struct run_load){.agents = agents};
+	if (write_config(dir, max, e) || test_daemon_start(&f->daemon, dir, e))
 		return -1;
-	snprintf(path, sizeof path, "%s/state/skep.sqlite", f->host.home);
+	snprintf(path, sizeof path, "%s/state/skep.sqlite", f->daemon.home);
 	if (make_agents(f, e) ||
 	    sql_open(&f->control, path, NULL, SQL_READONLY, e)) {
-		fleet_stop(f);
+		run_load_stop(f);
 		return -1;
 	}
 	return 0;
 }
 
-void fleet_stop(struct fleet *f)
+void run_load_stop(struct run_load *f)
 {
 	sql_close(f->control);
 	f->control = NULL;
-	host_stop(&f->host);
+	test_daemon_stop(&f->daemon);
 }
 
-int fleet_submit(struct fleet *f, int i, const char *script, char id[64],
-		 struct err *e)
+int run_load_submit(struct run_load *f, int i, const char *script, char id[64],
+		    struct err *e)
 {
 	struct buf body = BUF_MAX(1 << 16), answer = BUF_MAX(1 << 16);
 	cJSON *row = NULL;
@@ -74,7 +74,8 @@ int fleet_submit(struct fleet *f, int i, const char *script, char id[64],
 		 i % f->agents, i);
 	json_add_string(&body, script, strlen(script));
 	buf_addc(&body, '}');
-	if (host_call(&f->host, "POST", "/v1/runs", body.p, &answer, e) == 0)
+	if (test_daemon_call(&f->daemon, "POST", "/v1/runs", body.p, &answer,
+			     e) == 0)
 		row = json_parse_object("the run", answer.p, answer.n, e);
 	if (row && id)
 		snprintf(id, 64, "%s", json_text(row, "id", ""));
@@ -84,17 +85,18 @@ int fleet_submit(struct fleet *f, int i, const char *script, char id[64],
 	return row ? 0 : -1;
 }
 
-int fleet_agent_open(struct fleet *f, int i, struct sql **db, struct err *e)
+int run_load_agent_open(struct run_load *f, int i, struct sql **db,
+			struct err *e)
 {
 	char path[700];
 
-	snprintf(path, sizeof path, "%s/agents/a%d/agent.sqlite", f->host.home,
-		 i % f->agents);
+	snprintf(path, sizeof path, "%s/agents/a%d/agent.sqlite",
+		 f->daemon.home, i % f->agents);
 	return sql_open(db, path, NULL, SQL_READONLY, e);
 }
 
-int fleet_number(struct fleet *f, int64_t *out, struct err *e, const char *fmt,
-		 ...)
+int run_load_number(struct run_load *f, int64_t *out, struct err *e,
+		    const char *fmt, ...)
 {
 	char sql[512];
 	va_list ap;
@@ -105,14 +107,14 @@ int fleet_number(struct fleet *f, int64_t *out, struct err *e, const char *fmt,
 	return sql_script_i64(f->control, sql, out, e);
 }
 
-int fleet_until(struct fleet *f, struct bench_run *r, const char *sql,
-		int64_t want, double seconds, int64_t *got, struct err *e)
+int run_load_until(struct run_load *f, struct bench_run *r, const char *sql,
+		   int64_t want, double seconds, int64_t *got, struct err *e)
 {
 	int64_t end = clock_mono_ns() + (int64_t)(seconds * 1e9);
 	struct timespec pause = {0, 20000000};
 
 	do {
-		if (fleet_number(f, got, e, "%s", sql))
+		if (run_load_number(f, got, e, "%s", sql))
 			return -1;
 		if (*got >= want)
 			return 1;
@@ -137,17 +139,18 @@ static int64_t pss_of(int64_t pid)
 	return kb * 1024;
 }
 
-int64_t fleet_worker_pss(struct fleet *f, struct err *e)
+int64_t run_load_worker_pss(struct run_load *f, struct err *e)
 {
 	int64_t sum = 0, n = 0, pid = 0;
 
 	for (int i = 0; i < SAMPLE; i++) {
 		int64_t pss;
 
-		if (fleet_number(f, &pid, e,
-				 "SELECT coalesce(min(pid), 0) FROM run WHERE "
-				 "state = 'running' AND pid > %" PRId64,
-				 pid))
+		if (run_load_number(
+			    f, &pid, e,
+			    "SELECT coalesce(min(pid), 0) FROM run WHERE "
+			    "state = 'running' AND pid > %" PRId64,
+			    pid))
 			return -1;
 		pss = pid ? pss_of(pid) : 0;
 		if (!pid)

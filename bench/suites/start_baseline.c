@@ -1,4 +1,4 @@
-#include "bench/suites/start_floor.h"
+#include "bench/suites/start_baseline.h"
 
 #include "lib/base/clock.h"
 #include "lib/os/file.h"
@@ -95,8 +95,8 @@ static int measure_program(struct bench_run *r, const char *path,
 	return rc;
 }
 
-int floor_starts(struct bench_run *r, void *arg, struct bench_sample *out,
-		 struct err *e)
+int baseline_starts(struct bench_run *r, void *arg, struct bench_sample *out,
+		    struct err *e)
 {
 	const char *dir = bench_dir(r, "floor");
 	struct agent_file f;

@@ -1,10 +1,10 @@
-#ifndef BENCH_FRAME_H
-#define BENCH_FRAME_H
+#ifndef BENCH_HARNESS_H
+#define BENCH_HARNESS_H
 
 #include "bench/bench.h"
 #include "lib/base/arena.h"
 
-/* What the files of the frame share: the state of a run, and what benchmarks
+/* What the files of the harness share: the state of a run, and what benchmarks
  * have said so far. Benchmarks themselves include bench/bench.h only. */
 
 enum bench_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_CSV };
@@ -93,8 +93,9 @@ void env_read(struct env *env, const char *dir, struct arena *a);
 void env_json(const struct env *env, struct buf *out);
 
 /* emit.c */
-void emit_metric(struct bench_run *r, const struct kept_metric *k);
-void emit_finish(struct bench_run *r); /* text tables and words; CSV nothing */
+void output_metric(struct bench_run *r, const struct kept_metric *k);
+void output_finish(
+	struct bench_run *r); /* text tables and words; CSV nothing */
 
 /* report.c, plot.c */
 int report_write(struct bench_run *r, struct err *e);

@@ -1,4 +1,4 @@
-#include "bench/suites/mounted.h"
+#include "bench/suites/fuse_mount.h"
 
 #include "lib/db/sql.h"
 #include "schema/agent_queries.h"
@@ -38,7 +38,7 @@ static int serve_mount(const char *home, const char *dir, int ready)
 	return rc;
 }
 
-pid_t mounted_ours(const char *home, const char *dir, struct err *e)
+pid_t fuse_mount_ours(const char *home, const char *dir, struct err *e)
 {
 	int ends[2];
 	pid_t pid;
@@ -56,7 +56,7 @@ pid_t mounted_ours(const char *home, const char *dir, struct err *e)
 	return pid;
 }
 
-pid_t mounted_bindfs(const char *from, const char *dir)
+pid_t fuse_mount_bindfs(const char *from, const char *dir)
 {
 	struct stat before, now;
 	pid_t pid;
@@ -78,7 +78,7 @@ pid_t mounted_bindfs(const char *from, const char *dir)
 	return -1;
 }
 
-void mounted_end(pid_t pid, const char *dir)
+void fuse_mount_end(pid_t pid, const char *dir)
 {
 	struct err ignored;
 

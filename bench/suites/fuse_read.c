@@ -1,6 +1,6 @@
 /* Reading that the kernel's cache does not answer: one large file, and small
  * files by one reader and by two. */
-#include "bench/suites/mounted.h"
+#include "bench/suites/fuse_mount.h"
 
 #include "bench/stats.h"
 #include "bench/suites/tree.h"
@@ -180,8 +180,8 @@ static void conclude(struct bench_run *r, const struct read_times *t, int sides)
 	      1.0);
 }
 
-int mounted_read(struct bench_run *r, const char *const dirs[2], int sides,
-		 struct err *e)
+int fuse_read(struct bench_run *r, const char *const dirs[2], int sides,
+	      struct err *e)
 {
 	struct read_times t = {0};
 

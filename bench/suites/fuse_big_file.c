@@ -1,4 +1,4 @@
-#include "bench/suites/mounted.h"
+#include "bench/suites/fuse_mount.h"
 
 #include "bench/suites/tree.h"
 #include "lib/base/clock.h"
@@ -109,18 +109,19 @@ static int measure_big(struct big *b, pid_t server, struct err *e)
 	bench_metric(b->r, &(struct bench_metric){.metric = "fuse_big_read",
 						  .unit = "MB/s",
 						  .value = reading});
-	bench_say(b->r,
-		  "While %lld MiB were written and read through the mount, its "
-		  "process had %.1f MB at the most (%.1f after writing).",
-		  (long long)b->mb, peak_mb(server), written);
+	bench_print(
+		b->r,
+		"While %lld MiB were written and read through the mount, its "
+		"process had %.1f MB at the most (%.1f after writing).",
+		(long long)b->mb, peak_mb(server), written);
 	return 0;
 }
 
-int mounted_big(struct bench_run *r, int64_t mb, struct err *e)
+int fuse_big_file(struct bench_run *r, int64_t mb, struct err *e)
 {
 	const char *home = bench_dir(r, "big"), *dir = bench_dir(r, "bigmount");
 	struct big b = {.r = r, .mb = mb};
-	pid_t server = mounted_ours(home, dir, e);
+	pid_t server = fuse_mount_ours(home, dir, e);
 	char path[4096];
 	int rc = -1;
 
@@ -138,7 +139,7 @@ int mounted_big(struct bench_run *r, int64_t mb, struct err *e)
 		rc = measure_big(&b, server, e);
 	if (b.fd >= 0)
 		close(b.fd);
-	mounted_end(server, dir);
+	fuse_mount_end(server, dir);
 	bench_dir_remove(r, home);
 	free(b.want);
 	free(b.got);

@@ -1,5 +1,5 @@
-#ifndef BENCH_CONTENTION_CONTENTION_SAY_H
-#define BENCH_CONTENTION_CONTENTION_SAY_H
+#ifndef BENCH_CONTENTION_CONTENTION_REPORT_H
+#define BENCH_CONTENTION_CONTENTION_REPORT_H
 
 #include "bench/contention/contention.h"
 
@@ -48,6 +48,7 @@ void contention_trace(const struct point *points, size_t n, enum layout l,
 void contention_plot(struct bench_run *r, const struct point *points, size_t n,
 		     const struct curve *curves);
 
-void contention_say(struct bench_run *r, const struct point *points, size_t n);
+void contention_report(struct bench_run *r, const struct point *points,
+		       size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-#ifndef BENCH_SUITES_START_FLOOR_H
-#define BENCH_SUITES_START_FLOOR_H
+#ifndef BENCH_SUITES_START_BASELINE_H
+#define BENCH_SUITES_START_BASELINE_H
 
 #include "bench/bench.h"
 #include "lib/db/sql.h"
@@ -9,8 +9,8 @@
  * commits, with nobody who asks for it, writes it down or watches over it. And
  * how all starts are timed: until another process sees the event.
  */
-int floor_starts(struct bench_run *r, void *arg, struct bench_sample *out,
-		 struct err *e);
+int baseline_starts(struct bench_run *r, void *arg, struct bench_sample *out,
+		    struct err *e);
 
 int events_seen(struct sql *db, int64_t *out, struct err *e);
 

@@ -1,6 +1,6 @@
-#include "bench/load/crowd.h"
+#include "bench/load/sse_load.h"
 
-#include "bench/load/host.h"
+#include "bench/load/test_daemon.h"
 #include "lib/base/clock.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ struct reader {
 	size_t nrest;
 };
 
-struct crowd {
-	struct host host;
+struct sse_load {
+	struct test_daemon daemon;
 	struct reader *readers;
 	int n, reading;
 	int poll;
@@ -47,7 +47,7 @@ static int64_t number_after(const char *p, size_t n, const char *name)
 }
 
 /* One line of the stream: only data lines of notes are of interest. */
-static void take_line(struct crowd *f, struct reader *r, const char *p,
+static void take_line(struct sse_load *f, struct reader *r, const char *p,
 		      size_t n)
 {
 	int64_t seq, at;
@@ -66,7 +66,7 @@ static void take_line(struct crowd *f, struct reader *r, const char *p,
 	histogram_add(f->delivery, (clock_now() - at) * 1000000);
 }
 
-static void read_lines(struct crowd *f, struct reader *r, char *p, size_t n)
+static void read_lines(struct sse_load *f, struct reader *r, char *p, size_t n)
 {
 	char *end = p + n;
 
@@ -91,14 +91,15 @@ static void read_lines(struct crowd *f, struct reader *r, char *p, size_t n)
 	}
 }
 
-static int send_requests(struct crowd *f)
+static int send_requests(struct sse_load *f)
 {
 	f->asked_at = clock_mono_ns();
-	return host_say(f->requests,
-			"GET /v1/runs?limit=10 HTTP/1.1\r\nHost: x\r\n\r\n");
+	return test_daemon_send(
+		f->requests,
+		"GET /v1/runs?limit=10 HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
-static int on_readable(struct crowd *f, struct reader *r, struct err *e)
+static int on_readable(struct sse_load *f, struct reader *r, struct err *e)
 {
 	static char buf[1 << 16];
 	ssize_t n = recv(r ? r->fd : f->requests, buf, sizeof buf,
@@ -118,7 +119,7 @@ static int on_readable(struct crowd *f, struct reader *r, struct err *e)
 	return 0;
 }
 
-static int pump(struct crowd *f, int64_t until, struct bench_run *r,
+static int pump(struct sse_load *f, int64_t until, struct bench_run *r,
 		struct err *e)
 {
 	struct epoll_event ev[256];
@@ -136,15 +137,15 @@ static int pump(struct crowd *f, int64_t until, struct bench_run *r,
 	return 0;
 }
 
-static int watch_fd(struct crowd *f, int fd, void *ptr)
+static int watch_fd(struct sse_load *f, int fd, void *ptr)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data = {.ptr = ptr}};
 
 	return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-static int connect_all(struct crowd *f, const char *run,
-		       const struct crowd_load *l, struct err *e)
+static int connect_all(struct sse_load *f, const char *run,
+		       const struct sse_load_options *l, struct err *e)
 {
 	char request[256];
 
@@ -155,20 +156,20 @@ static int connect_all(struct crowd *f, const char *run,
 	for (f->n = 0; f->n < l->followers; f->n++) {
 		struct reader *r = &f->readers[f->n];
 
-		r->fd = host_dial(&f->host);
-		if (r->fd < 0 || host_say(r->fd, request))
+		r->fd = test_daemon_dial(&f->daemon);
+		if (r->fd < 0 || test_daemon_send(r->fd, request))
 			return err_errno_set(e, "follower %d", f->n);
 		if (f->n >= l->slow && watch_fd(f, r->fd, r))
 			return err_errno_set(e, "epoll");
 	}
-	f->requests = host_dial(&f->host);
+	f->requests = test_daemon_dial(&f->daemon);
 	if (f->requests < 0 || watch_fd(f, f->requests, NULL) ||
 	    send_requests(f))
 		return err_errno_set(e, "connecting");
 	return 0;
 }
 
-static void hang_up(struct crowd *f)
+static void hang_up(struct sse_load *f)
 {
 	for (int i = 0; i < f->n; i++)
 		close(f->readers[i].fd);
@@ -178,7 +179,7 @@ static void hang_up(struct crowd *f)
 	free(f->readers);
 }
 
-static int measure_crowd(struct crowd *f, const struct crowd_load *l,
+static int measure_crowd(struct sse_load *f, const struct sse_load_options *l,
 			 struct bench_run *r, struct bench_sample *out,
 			 struct err *e)
 {
@@ -190,37 +191,37 @@ static int measure_crowd(struct crowd *f, const struct crowd_load *l,
 	snprintf(script, sizeof script,
 		 "[{\"event\":{\"type\":\"note\",\"text\":\"%0100d\"},"
 		 "\"repeat\":1000000,\"every_ms\":%d}]",
-		 7, CROWD_EVERY_MS);
-	if (host_call(&f->host, "PUT", "/v1/agents/a",
-		      "{\"driver\":\"script\"}", NULL, e) ||
-	    host_run(&f->host, "a", script, run, e) ||
+		 7, SSE_LOAD_EVERY_MS);
+	if (test_daemon_call(&f->daemon, "PUT", "/v1/agents/a",
+			     "{\"driver\":\"script\"}", NULL, e) ||
+	    test_daemon_run(&f->daemon, "a", script, run, e) ||
 	    connect_all(f, run, l, e) ||
 	    pump(f, clock_mono_ns() + WARM_NS(l->followers), r, e))
 		return -1;
 	f->counts = true;
 	begin = clock_mono_ns();
-	cpu = host_cpu_s(&f->host);
+	cpu = test_daemon_cpu_s(&f->daemon);
 	if (pump(f, begin + (int64_t)(seconds * 1e9), r, e))
 		return -1;
 	took = (double)(clock_mono_ns() - begin) / 1e9;
 	out->value = (double)f->events / took;
 	out->operations = f->events;
-	out->more[CROWD_RSS_MB] = (double)host_rss(&f->host) / 1e6;
-	out->more[CROWD_CPU] = (host_cpu_s(&f->host) - cpu) / took;
-	out->more[CROWD_REQUEST_P99_US] = (double)histogram_at(&f->answers,
-							       0.99) /
-					  1e3;
+	out->more[SSE_LOAD_RSS_MB] = (double)test_daemon_rss(&f->daemon) / 1e6;
+	out->more[SSE_LOAD_CPU] = (test_daemon_cpu_s(&f->daemon) - cpu) / took;
+	out->more[SSE_LOAD_REQUEST_P99_US] = (double)histogram_at(&f->answers,
+								  0.99) /
+					     1e3;
 	for (int i = 0; i < f->n; i++)
-		out->more[CROWD_LOST] += (double)f->readers[i].lost;
+		out->more[SSE_LOAD_LOST] += (double)f->readers[i].lost;
 	return 0;
 }
 
-int crowd_measure(struct bench_run *r, void *arg, struct bench_sample *out,
-		  struct err *e)
+int sse_load_measure(struct bench_run *r, void *arg, struct bench_sample *out,
+		     struct err *e)
 {
-	const struct crowd_load *l = arg;
-	const char *dir = bench_dir(r, "crowd");
-	struct crowd *f = calloc(1, sizeof *f);
+	const struct sse_load_options *l = arg;
+	const char *dir = bench_dir(r, "sse_load");
+	struct sse_load *f = calloc(1, sizeof *f);
 	int rc;
 
 	if (!f)
@@ -229,17 +230,17 @@ int crowd_measure(struct bench_run *r, void *arg, struct bench_sample *out,
 	f->requests = -1;
 	f->poll = epoll_create1(EPOLL_CLOEXEC);
 	f->readers = calloc((size_t)l->followers, sizeof *f->readers);
-	rc = f->readers ? host_start(&f->host, dir, e) : -1;
+	rc = f->readers ? test_daemon_start(&f->daemon, dir, e) : -1;
 	if (!rc)
 		rc = measure_crowd(f, l, r, out, e);
 	hang_up(f);
-	host_stop(&f->host);
+	test_daemon_stop(&f->daemon);
 	free(f);
 	bench_dir_remove(r, dir);
 	return rc;
 }
 
-int crowd_raise_files(int want, struct err *e)
+int sse_load_raise_files(int want, struct err *e)
 {
 	struct rlimit r;
 

@@ -1,5 +1,5 @@
 /* Tables, metrics and sentences about contention. */
-#include "bench/contention/contention_say.h"
+#include "bench/contention/contention_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void say_checkpoints(struct bench_run *r, const struct point *points,
 	}
 	if (!often || often == never)
 		return;
-	bench_say(
+	bench_print(
 		r,
 		"Checkpoints stall whoever meets them: %s, 1 of 1,000 "
 		"commits takes over %.1f ms, the longest %.0f ms, and the WAL "
@@ -136,13 +136,13 @@ static void say_own(struct bench_run *r, const struct curve *c)
 
 	if (c->n < 2)
 		return;
-	bench_say(r,
-		  "A file each: %.0f events/s alone, %.0f with %.0f writers. "
-		  "The curve bends at %.0f, because this machine has %d cores "
-		  "and a commit is CPU work as long as nothing waits for the "
-		  "disk; writers of different files do not know of each other.",
-		  c->rate[0], c->rate[last], c->x[last], c->x[at],
-		  get_nprocs());
+	bench_print(
+		r,
+		"A file each: %.0f events/s alone, %.0f with %.0f writers. "
+		"The curve bends at %.0f, because this machine has %d cores "
+		"and a commit is CPU work as long as nothing waits for the "
+		"disk; writers of different files do not know of each other.",
+		c->rate[0], c->rate[last], c->x[last], c->x[at], get_nprocs());
 }
 
 static void say_shared(struct bench_run *r, const struct curve *c,
@@ -152,22 +152,24 @@ static void say_shared(struct bench_run *r, const struct curve *c,
 
 	if (c->n < 2)
 		return;
-	bench_say(r,
-		  "One file: SQLite lets one writer in at a time, so %.0f "
-		  "writers together commit %.0f events/s, %.2f times what one "
-		  "alone does (%.0f). More writers only wait longer: p99 goes "
-		  "from %.2f to %.1f ms.",
-		  c->x[last], c->rate[last], c->rate[last] / c->rate[0],
-		  c->rate[0], c->p99[0], c->p99[last]);
+	bench_print(
+		r,
+		"One file: SQLite lets one writer in at a time, so %.0f "
+		"writers together commit %.0f events/s, %.2f times what one "
+		"alone does (%.0f). More writers only wait longer: p99 goes "
+		"from %.2f to %.1f ms.",
+		c->x[last], c->rate[last], c->rate[last] / c->rate[0],
+		c->rate[0], c->p99[0], c->p99[last]);
 	if (plain->n != c->n)
 		return;
-	bench_say(r,
-		  "Who waits how matters: with SQLite's own waiting (it sleeps "
-		  "and looks again) the slowest of %.0f writers gets %.0f %% "
-		  "of what the fastest gets, and p99 is %.1f ms; standing in "
-		  "line it gets %.0f %%, and p99 is %.1f ms.",
-		  c->x[last], plain->fair[last] * 100, plain->p99[last],
-		  c->fair[last] * 100, c->p99[last]);
+	bench_print(
+		r,
+		"Who waits how matters: with SQLite's own waiting (it sleeps "
+		"and looks again) the slowest of %.0f writers gets %.0f %% "
+		"of what the fastest gets, and p99 is %.1f ms; standing in "
+		"line it gets %.0f %%, and p99 is %.1f ms.",
+		c->x[last], plain->fair[last] * 100, plain->p99[last],
+		c->fair[last] * 100, c->p99[last]);
 }
 
 static void say_group(struct bench_run *r, const struct point *points, size_t n,
@@ -177,21 +179,21 @@ static void say_group(struct bench_run *r, const struct point *points, size_t n,
 
 	if (c->n < 2 || shared->n != c->n)
 		return;
-	bench_say(r,
-		  "One process that commits for all (group commit) reaches "
-		  "%.0f events/s with %.0f writers, %.2f times the same "
-		  "writers in line: a commit carries what came meanwhile, but "
-		  "every event crosses a socket twice.",
-		  c->rate[last], c->x[last],
-		  c->rate[last] / shared->rate[last]);
+	bench_print(
+		r,
+		"One process that commits for all (group commit) reaches "
+		"%.0f events/s with %.0f writers, %.2f times the same "
+		"writers in line: a commit carries what came meanwhile, but "
+		"every event crosses a socket twice.",
+		c->rate[last], c->x[last], c->rate[last] / shared->rate[last]);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(points[i].label, "group, FULL") &&
 		    points[i].rate.n > 0)
-			bench_say(r,
-				  "With synchronous=FULL every commit waits "
-				  "for the disk; there %.1f events share one "
-				  "commit.",
-				  points[i].last.commits_per_sync);
+			bench_print(r,
+				    "With synchronous=FULL every commit waits "
+				    "for the disk; there %.1f events share one "
+				    "commit.",
+				    points[i].last.commits_per_sync);
 }
 
 static void say_ratios(struct bench_run *r, const struct curve *ours,
@@ -238,12 +240,13 @@ static void say_paced(struct bench_run *r, const struct point *points, size_t n)
 				.against_value = k ? 0.5
 						   : samples_median(
 							     &plain->p99_ms)});
-	bench_say(r,
-		  "%d writers with a file each that commit %d times a second "
-		  "wait %.2f ms at most for 99 of 100 commits; on the "
-		  "reference tables %.2f ms.",
-		  ours->s.processes, PACE_PER_S, samples_median(&ours->p99_ms),
-		  samples_median(&plain->p99_ms));
+	bench_print(r,
+		    "%d writers with a file each that commit %d times a second "
+		    "wait %.2f ms at most for 99 of 100 commits; on the "
+		    "reference tables %.2f ms.",
+		    ours->s.processes, PACE_PER_S,
+		    samples_median(&ours->p99_ms),
+		    samples_median(&plain->p99_ms));
 }
 
 static void say_fairness(struct bench_run *r, const struct point *points,
@@ -272,7 +275,8 @@ static void say_fairness(struct bench_run *r, const struct point *points,
 	}
 }
 
-void contention_say(struct bench_run *r, const struct point *points, size_t n)
+void contention_report(struct bench_run *r, const struct point *points,
+		       size_t n)
 {
 	struct curve curves[LAYOUTS];
 

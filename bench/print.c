@@ -1,5 +1,5 @@
 /* What benchmarks say, kept for the screen and for the report. */
-#include "bench/frame.h"
+#include "bench/harness.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,10 +51,10 @@ void bench_metric(struct bench_run *r, const struct bench_metric *m)
 	k->ratio = ratio_of(m, k->value);
 	*r->now->metrics_end = k;
 	r->now->metrics_end = &k->next;
-	emit_metric(r, k);
+	output_metric(r, k);
 }
 
-void bench_say(struct bench_run *r, const char *fmt, ...)
+void bench_print(struct bench_run *r, const char *fmt, ...)
 {
 	struct kept_text *k = arena_alloc(&r->arena, sizeof *k);
 	va_list ap;

@@ -1,4 +1,4 @@
-#include "bench/load/host.h"
+#include "bench/load/test_daemon.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int find_skepd(char out[1024], struct err *e)
 	return 0;
 }
 
-static void become_skepd(const char *program, const struct host *h)
+static void become_skepd(const char *program, const struct test_daemon *h)
 {
 	char log[600];
 
@@ -44,14 +44,15 @@ static void become_skepd(const char *program, const struct host *h)
 	_exit(127);
 }
 
-static int wait_until_up(struct host *h, struct err *e)
+static int wait_until_up(struct test_daemon *h, struct err *e)
 {
 	int64_t end = clock_mono_ns() + START_NS;
 
 	while (clock_mono_ns() < end) {
 		struct timespec t = {0, 500000};
 
-		if (host_call(h, "GET", "/v1/health", NULL, NULL, e) == 0)
+		if (test_daemon_call(h, "GET", "/v1/health", NULL, NULL, e) ==
+		    0)
 			return 0;
 		if (waitpid(h->pid, NULL, WNOHANG) == h->pid) {
 			h->pid = 0;
@@ -64,12 +65,12 @@ static int wait_until_up(struct host *h, struct err *e)
 	return err_wrap(e, "skepd does not come up");
 }
 
-int host_start(struct host *h, const char *dir, struct err *e)
+int test_daemon_start(struct test_daemon *h, const char *dir, struct err *e)
 {
 	struct http_target target = {.unix_path = h->socket};
 	char program[1024];
 
-	*h = (struct host){0};
+	*h = (struct test_daemon){0};
 	if (find_skepd(program, e))
 		return -1;
 	snprintf(h->home, sizeof h->home, "%s/home", dir);
@@ -80,20 +81,21 @@ int host_start(struct host *h, const char *dir, struct err *e)
 	if (h->pid == 0)
 		become_skepd(program, h);
 	if (http_client_open(&h->client, &target, e) || wait_until_up(h, e)) {
-		host_stop(h);
+		test_daemon_stop(h);
 		return -1;
 	}
 	return 0;
 }
 
 /* Runs live on after a mere signal; so it is asked to end them too. */
-void host_stop(struct host *h)
+void test_daemon_stop(struct test_daemon *h)
 {
 	struct err ignored;
 
-	if (h->pid > 0 && (!h->client || host_call(h, "POST", "/v1/stop",
-						   "{\"intent\":\"down-now\"}",
-						   NULL, &ignored)))
+	if (h->pid > 0 &&
+	    (!h->client ||
+	     test_daemon_call(h, "POST", "/v1/stop",
+			      "{\"intent\":\"down-now\"}", NULL, &ignored)))
 		kill(h->pid, SIGTERM);
 	if (h->pid > 0)
 		waitpid(h->pid, NULL, 0);
@@ -102,15 +104,16 @@ void host_stop(struct host *h)
 	h->client = NULL;
 }
 
-int host_call(struct host *h, const char *method, const char *path,
-	      const char *body, struct buf *answer, struct err *e)
+int test_daemon_call(struct test_daemon *h, const char *method,
+		     const char *path, const char *body, struct buf *answer,
+		     struct err *e)
 {
 	return http_client_call(h->client, method, path, body, answer, e) < 0
 		       ? -1
 		       : 0;
 }
 
-int host_dial(const struct host *h)
+int test_daemon_dial(const struct test_daemon *h)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -123,15 +126,15 @@ int host_dial(const struct host *h)
 	return fd;
 }
 
-int host_say(int fd, const char *text)
+int test_daemon_send(int fd, const char *text)
 {
 	size_t n = strlen(text);
 
 	return write(fd, text, n) == (ssize_t)n ? 0 : -1;
 }
 
-int host_run(struct host *h, const char *agent, const char *script, char id[64],
-	     struct err *e)
+int test_daemon_run(struct test_daemon *h, const char *agent,
+		    const char *script, char id[64], struct err *e)
 {
 	struct buf body = BUF_MAX(1 << 20), answer = BUF_MAX(1 << 20);
 	cJSON *row = NULL;
@@ -140,7 +143,7 @@ int host_run(struct host *h, const char *agent, const char *script, char id[64],
 	buf_addf(&body, "{\"agent\":\"%s\",\"prompt\":", agent);
 	json_add_string(&body, script, strlen(script));
 	buf_addc(&body, '}');
-	rc = host_call(h, "POST", "/v1/runs", body.p, &answer, e);
+	rc = test_daemon_call(h, "POST", "/v1/runs", body.p, &answer, e);
 	if (!rc)
 		row = json_parse_object("the run", answer.p, answer.n, e);
 	if (row)
@@ -151,7 +154,8 @@ int host_run(struct host *h, const char *agent, const char *script, char id[64],
 	return row ? 0 : -1;
 }
 
-static void read_proc(const struct host *h, const char *name, struct buf *b)
+static void read_proc(const struct test_daemon *h, const char *name,
+		      struct buf *b)
 {
 	struct err ignored;
 	char path[64];
@@ -161,7 +165,7 @@ static void read_proc(const struct host *h, const char *name, struct buf *b)
 		buf_clear(b);
 }
 
-int64_t host_rss(const struct host *h)
+int64_t test_daemon_rss(const struct test_daemon *h)
 {
 	struct buf b = BUF_MAX(8192);
 	int64_t pages = 0;
@@ -175,7 +179,7 @@ int64_t host_rss(const struct host *h)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-double host_cpu_s(const struct host *h)
+double test_daemon_cpu_s(const struct test_daemon *h)
 {
 	struct buf b = BUF_MAX(8192);
 	unsigned long user = 0, system = 0;

@@ -1,4 +1,4 @@
-#include "bench/suites/turnaround_floor.h"
+#include "bench/suites/turnaround_baseline.h"
 
 #include "bench/stats.h"
 #include "lib/base/clock.h"
@@ -68,7 +68,7 @@ static int measure_median(sample *one, int fd, double *ms, struct err *e)
 	return rc;
 }
 
-static void print_floors(struct bench_run *r, double sync, double process)
+static void print_baselines(struct bench_run *r, double sync, double process)
 {
 	bench_table(r, TABLE, "ms, p50|times|ms in all|what");
 	bench_table(r, TABLE, "%.2f|%d|%.2f|fdatasync of two pages of a log",
@@ -78,7 +78,7 @@ static void print_floors(struct bench_run *r, double sync, double process)
 	bench_table(r, TABLE, "||%.2f|together", COMMITS * sync + process);
 }
 
-int turnaround_floor(struct bench_run *r, const char *dir, struct err *e)
+int turnaround_baseline(struct bench_run *r, const char *dir, struct err *e)
 {
 	double sync = 0, process = 0;
 	char path[1024];
@@ -100,6 +100,6 @@ int turnaround_floor(struct bench_run *r, const char *dir, struct err *e)
 	close(fd);
 	unlink(path);
 	if (rc == 0)
-		print_floors(r, sync, process);
+		print_baselines(r, sync, process);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* `make -j2` of a real program in C, on the mount and on the disk. */
-#include "bench/suites/mounted.h"
+#include "bench/suites/fuse_mount.h"
 
 #include "bench/stats.h"
 #include "lib/base/clock.h"
@@ -94,10 +94,10 @@ static void conclude(struct bench_run *r, const struct samples times[2])
 	double ours = samples_median(&times[0]),
 	       disk = samples_median(&times[1]);
 
-	bench_say(r,
-		  "make -j2 of " PROJECT
-		  " took %.0f ms on the mount and %.0f on the disk.",
-		  ours, disk);
+	bench_print(r,
+		    "make -j2 of " PROJECT
+		    " took %.0f ms on the mount and %.0f on the disk.",
+		    ours, disk);
 	bench_metric(r, &(struct bench_metric){.metric = "fuse_make_of_ext4",
 					       .unit = "times",
 					       .value = ours / disk,
@@ -106,7 +106,7 @@ static void conclude(struct bench_run *r, const struct samples times[2])
 					       .against_value = 1.3});
 }
 
-int mounted_make(struct bench_run *r, const char *const dirs[2], struct err *e)
+int fuse_make(struct bench_run *r, const char *const dirs[2], struct err *e)
 {
 	struct samples times[2] = {0};
 	int rc = prepare_sources(r, dirs, e);
@@ -119,6 +119,6 @@ int mounted_make(struct bench_run *r, const char *const dirs[2], struct err *e)
 		conclude(r, times);
 	if (rc == 0 || e->code != ERR_UNSUPPORTED)
 		return rc;
-	bench_say(r, "make -j2: skipped: %s.", e->text);
+	bench_print(r, "make -j2: skipped: %s.", e->text);
 	return 0;
 }
