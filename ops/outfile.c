@@ -24,7 +24,7 @@ static bool is_part(const char *name)
 	       !strcmp(name + n - a, AFTER);
 }
 
-/* Nobody's: the lock can be had. */
+/* It has no owner: the lock is free. */
 static void remove_stale(int dir)
 {
 	DIR *d = fdopendir(dup(dir));

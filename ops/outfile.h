@@ -6,9 +6,10 @@
 #include <limits.h>
 
 /*
- * A new file that is there whole or not at all: written beside its place, on the
- * disk before it gets its name, and never over another one. Locked while its
- * owner lives; what a dead owner left in the directory is removed by the next.
+ * A new file that exists completely or not at all: it is written under a
+ * temporary name, synced before it is renamed, and never overwrites another
+ * file. It is locked while its owner lives; the next owner deletes files that a
+ * dead one left in the directory.
  */
 struct outfile {
 	char path[PATH_MAX];
@@ -18,6 +19,6 @@ struct outfile {
 
 int outfile_open(struct outfile *f, const char *path, struct err *e);
 int outfile_commit(struct outfile *f, struct err *e); /* closes */
-void outfile_abort(struct outfile *f); /* removes it; committed: nothing */
+void outfile_abort(struct outfile *f); /* deletes it, unless it was committed */
 
 #endif

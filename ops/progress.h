@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Who hears how far long work is. at NULL: nobody. */
+/* Receives the progress of long operations. at NULL: not wanted. */
 struct ops_tell {
 	void (*at)(void *arg, int64_t done, int64_t total);
 	void *arg;

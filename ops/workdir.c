@@ -54,7 +54,8 @@ static int open_locked(const char *path, int flags)
 	return fd;
 }
 
-/* The mark of a directory, locked; -1 if somebody has it, or there is none. */
+/* Opens the lock file of a directory and locks it; -1 if it has an owner, or
+ * does not exist. */
 static int take_mark(const char *dir)
 {
 	char path[PATH_MAX];
@@ -63,8 +64,8 @@ static int take_mark(const char *dir)
 	return open_locked(path, 0);
 }
 
-/* It gets its name when it is locked: before that, another one that begins would
- * take it for that of a dead owner. */
+/* It is renamed after it was locked: otherwise a concurrent call would take it
+ * for that of a dead owner. */
 static int make_mark(const char *dir)
 {
 	char path[PATH_MAX], before[PATH_MAX];

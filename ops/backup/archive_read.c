@@ -21,17 +21,17 @@ struct unpack {
 	struct hash *hash; /* of all but the last SEAL_BYTES */
 	int64_t bytes;
 	bool over;
-	size_t held; /* bytes at the front of room: maybe the seal */
+	size_t held; /* bytes at the start of room: possibly the seal */
 	struct err err;
 	bool failed;
-	char path[PATH_MAX]; /* of the item at hand */
+	char path[PATH_MAX]; /* of the current item */
 	char last[SEAL_BYTES];
 	char room[SEAL_BYTES + PIECE];
 	char data[PIECE];
 };
 
-/* Fills room behind what is held; the last SEAL_BYTES stay back. How many bytes
- * may go on, from room's front. */
+/* Fills room after the held bytes; the last SEAL_BYTES are held back. Returns
+ * how many bytes at the start of room may be passed on. */
 static ssize_t more(struct unpack *u)
 {
 	size_t n;
@@ -127,7 +127,7 @@ static bool stays_inside(const char *path)
 	return true;
 }
 
-/* Directories come with a slash at their end. */
+/* Paths of directories end in a slash. */
 static int take_path(struct unpack *u, const char *path, struct err *e)
 {
 	size_t n;

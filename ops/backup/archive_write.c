@@ -89,7 +89,7 @@ void pack_free(struct pack *k)
 {
 	if (!k)
 		return;
-	k->dropped = true; /* what it still wants to write, goes nowhere */
+	k->dropped = true; /* further output is discarded */
 	libarchive.write_free(k->a);
 	hash_free(k->hash);
 	free(k);
@@ -122,7 +122,7 @@ static int add_bytes(struct pack *k, const void *p, size_t n, struct hash *h,
 	return 0;
 }
 
-/* `left` bytes were promised in the header, whatever the file has now. */
+/* The header promised `left` bytes, whatever the file has now. */
 static int copy_file(struct pack *k, int fd, int64_t left, struct hash *h,
 		     struct err *e)
 {
@@ -209,7 +209,7 @@ static int add_item(struct pack *k, const struct tree_item *it, struct err *e)
 	return rc;
 }
 
-/* libarchive walks: no recursion of ours, any depth. */
+/* libarchive walks the tree: no recursion of ours, any depth. */
 static int add_directory(struct pack *k, struct archive *disk, const char *path,
 			 const char *dir, int64_t *skipped, struct err *e)
 {

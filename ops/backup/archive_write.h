@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /*
- * One archive, written from front to back: tar (pax), zstd if wanted, a seal at
- * the end. It goes to a file descriptor, which may be a pipe and stays the
- * caller's. Paths inside are relative and name each thing once. The first
- * failure sticks; ERR_FULL when the disk is.
+ * Writes one archive from front to back: tar (pax), optionally zstd, and a seal
+ * at the end. It is written to a file descriptor of the caller, which may be a
+ * pipe. Paths inside are relative and unique. The first failure sticks;
+ * ERR_FULL if the disk is full.
  */
 struct pack;
 
@@ -25,19 +25,19 @@ struct pack_sum {
 	char sha256[HASH_HEX];
 };
 
-/* A regular file at `from` as `path`, 0600. */
+/* Adds the regular file `from` as `path`, 0600. */
 int pack_file(struct pack *k, const char *path, const char *from,
 	      struct pack_sum *out, struct err *e);
 int pack_bytes(struct pack *k, const char *path, const void *bytes, size_t n,
 	       struct pack_sum *out, struct err *e);
 
-/* A directory with all below it: files, directories, links; modes and times. A
- * file that shrinks meanwhile is filled with zeros, one that grows is cut. What
- * cannot be read is counted in *skipped. */
+/* Adds a directory with everything below it: files, directories, links; modes
+ * and times. A file that shrinks meanwhile is padded with zeros, one that grows
+ * is truncated. Items that cannot be read are counted in *skipped. */
 int pack_tree(struct pack *k, const char *path, const char *dir,
 	      int64_t *skipped, struct err *e);
 
-/* Writes the end and the seal: bytes and hash of all that went out. */
+/* Writes the end and the seal; returns bytes and hash of the whole archive. */
 int pack_end(struct pack *k, struct pack_sum *out, struct err *e);
 
 #endif

@@ -46,7 +46,7 @@ static void add_item(struct job *j, const struct manifest_item *it)
 
 /* --- databases -------------------------------------------------------- */
 
-/* It is in the archive: what can be told of it. */
+/* Records a database that is in the archive. */
 static void add_packed(struct job *j, struct manifest_item *it,
 		       const struct db_health *h, const struct pack_sum *sum)
 {
@@ -86,7 +86,7 @@ static int add_control(struct job *j, const char *copy, struct err *e)
 	return add_database(j, copy, &it, e);
 }
 
-/* Of a small file that is whole, through memory: 1. 0: not by this way. */
+/* A small, intact file, through memory: 1. 0: not possible this way. */
 static int add_image(struct job *j, struct manifest_item *it, struct err *e)
 {
 	struct db_image image;
@@ -107,7 +107,8 @@ static int add_image(struct job *j, struct manifest_item *it, struct err *e)
 	return rc;
 }
 
-/* Of any file. One that cannot be had does not cost the others their backup. */
+/* Any file. A file that cannot be read does not prevent the backup of the
+ * others. */
 static int add_copy(struct job *j, struct manifest_item *it, struct err *e)
 {
 	const char *copy = arena_text(&j->arena,
@@ -186,8 +187,8 @@ static int add_definition(struct job *j, const char *agent, struct err *e)
 	return 0;
 }
 
-/* The directory beside the agent's file, where its runs work unless its
- * definition says otherwise; directories elsewhere are not skep's. */
+/* The directory beside the agent's file, in which its runs work unless its
+ * definition says otherwise. Other directories do not belong to skep. */
 static int add_workspace(struct job *j, const char *agent, struct err *e)
 {
 	const char *path = arena_printf(&j->arena, "agents/%s/workspace",
@@ -223,7 +224,7 @@ static bool wanted(const struct backup_options *a, const char *agent)
 	return a->nagents == 0;
 }
 
-/* From the snapshot, so that the list belongs to the cut. */
+/* From the snapshot, so that the list is consistent with it. */
 static int read_registry(struct job *j, const char *copy, struct err *e)
 {
 	struct sql *db;
@@ -274,7 +275,7 @@ static int add_agents(struct job *j, struct err *e)
 	return 0;
 }
 
-/* Of all agents that are defined, also of those that have no data yet. */
+/* Of all defined agents, also those that have no data yet. */
 static int add_definitions(struct job *j, struct err *e)
 {
 	for (int i = 0; i < j->nagents; i++) {

@@ -7,13 +7,14 @@
 
 /*
  * A backup of a home: one archive (ops/backup/archive_write.h) with a compact
- * snapshot of each database, the configuration, definitions that lie in files,
- * and workspaces if wanted. Credentials are never in it. Runs go on meanwhile.
+ * snapshot of each database, the configuration, definitions that are stored in
+ * files, and optionally workspaces. It never contains credentials. Runs
+ * continue meanwhile.
  *
  * It is one cut: the control plane is copied first, the agents' files after it.
- * A worker commits to its file before it tells the supervisor, so whatever the
- * control plane acknowledges is in the agents' snapshots. These may be ahead of
- * it; ops/backup/restore.h says what is made of that.
+ * A worker commits to its file before it reports to the supervisor, so
+ * everything that the control plane acknowledges is in the agents' snapshots.
+ * These may be ahead of it; ops/backup/restore_fixup.h resolves that.
  */
 struct backup_options {
 	const struct home *home;
@@ -22,16 +23,16 @@ struct backup_options {
 	int nagents;
 	bool with_workspaces;
 	bool zstd;
-	int fd; /* where it goes; may be a pipe */
+	int fd; /* the output; may be a pipe */
 	const char *name;
-	struct ops_tell tell; /* agents done, of how many */
+	struct ops_tell tell; /* agents done, and the total */
 };
 
 struct backup_sum {
 	int64_t bytes;
 	int64_t files;
 	int64_t agents;
-	int64_t problems;   /* items that are not whole or not there */
+	int64_t problems;   /* items that are damaged or missing */
 	char problem[1024]; /* the first one */
 	char sha256[65];
 };
@@ -40,10 +41,11 @@ int backup_write(const struct backup_options *ask, struct backup_sum *out,
 		 struct err *e);
 
 /*
- * Opens every snapshot (integrity_check, foreign_key_check), compares all hashes
- * and the seal. ERR_CORRUPT says what is wrong. `scratch` is a directory for one
- * snapshot at a time. tell: bytes read, of `size` (0: unknown). What the backup
- * itself said was amiss when it was made is counted in out->problems.
+ * Opens every snapshot (integrity_check, foreign_key_check), and compares all
+ * hashes and the seal. ERR_CORRUPT has the reason. `scratch` is a directory for
+ * one snapshot at a time. tell: bytes read, of `size` (0: unknown).
+ * out->problems counts the problems that were recorded when the backup was
+ * made.
  */
 struct verify_options {
 	int fd;

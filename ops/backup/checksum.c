@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* zstd: magic number of a skippable frame, length of what follows */
+/* zstd: magic number of a skippable frame, then its length */
 static const unsigned char head[8] = {
 	0x50, 0x2a, 0x4d, 0x18, (SEAL_BYTES - 8) & 0xff, (SEAL_BYTES - 8) >> 8,
 	0,    0};

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /*
- * The last bytes of an archive: the SHA-256 of every byte before them, so that
- * one flipped byte anywhere is found, also where tar itself would not look
- * (padding, the end). The block is ignored by tar, and is a skippable frame for
- * zstd, so the archive stays one that other programs can read.
+ * The last bytes of an archive: the SHA-256 of every byte before them. It
+ * detects one flipped byte anywhere, also where tar itself would not look
+ * (padding, the end). tar ignores the block, and zstd treats it as a skippable
+ * frame, so other programs can read the archive.
  */
 #define SEAL_BYTES 512
 

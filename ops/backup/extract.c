@@ -34,7 +34,7 @@ struct job {
 	int dir;
 };
 
-/* What may be where: "agents/NAME/agent.sqlite" has three parts. */
+/* Allowed paths: "agents/NAME/agent.sqlite" has three parts. */
 static bool is_database(const char *path)
 {
 	const char *name = strchr(path, '/');
@@ -54,7 +54,7 @@ static bool in_workspace(const char *path)
 	       (rest[10] == '/' || !rest[10]);
 }
 
-/* Whether the item stays once it was checked. */
+/* Whether the item is kept after it was checked. */
 static bool stays(const struct extract_options *ask, const char *path)
 {
 	if (!ask->keep || ask->nagents == 0 || strncmp(path, "agents/", 7) != 0)
@@ -68,8 +68,8 @@ static bool stays(const struct extract_options *ask, const char *path)
 	return false;
 }
 
-/* The directory that an item goes into, by a way on which no link lies: an
- * archive that was made to harm could bring links. */
+/* Opens the directory for an item without following links: a malicious archive
+ * could contain links. */
 static int open_parent(struct job *j, const char *path, struct err *e)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -186,7 +186,7 @@ static int extract_item(struct job *j, const struct unpack_item *it,
 	const char *name = slash ? slash + 1 : it->path;
 	int parent, rc;
 
-	/* nothing is made for what only passes by */
+	/* no directory is created for items that are only checked */
 	if (in_workspace(it->path) && !stays(j->ask, it->path))
 		return S_ISREG(it->mode) ? take_file(j, -1, name, it, e)
 					 : put_other(j, -1, name, it, e);

@@ -4,17 +4,17 @@
 #include "ops/backup/backup.h"
 
 /*
- * Everything of an archive into an empty directory, checked on the way: each
+ * Extracts an archive into an empty directory and checks it on the way: each
  * database is opened, each hash compared with the manifest, the seal with all
- * bytes. Only when this returns 0 is what lies in the directory a backup; else
- * ERR_CORRUPT says what is wrong with it. It is not yet on the disk.
+ * bytes. Only if this returns 0 is the content of the directory a backup;
+ * otherwise ERR_CORRUPT has the reason. The files are not synced.
  */
 struct extract_options {
 	int fd;
 	const char *name;
 	const char *dir;
-	bool keep; /* false: each file is removed once it was checked */
-	const char *const *agents; /* of agents' things keep only these's */
+	bool keep; /* false: each file is deleted after it was checked */
+	const char *const *agents; /* keep only what belongs to these agents */
 	int nagents;               /* 0: all */
 	int64_t size;              /* of the archive; 0: unknown */
 	struct ops_tell tell;

@@ -11,7 +11,7 @@ SHAPE_DEFINE(manifest_head, MANIFEST_HEAD);
 void manifest_begin(struct buf *b, const struct manifest_head *head)
 {
 	json_add_shape(b, &manifest_head_shape, head);
-	b->n--; /* the items go into the same object */
+	b->n--; /* the items are added to the same object */
 	buf_adds(b, ",\"items\":[");
 }
 

@@ -7,9 +7,9 @@
 #include "lib/base/shape.h"
 
 /*
- * What is in a backup: the last file of the archive, JSON. Every other file is
- * an item with its hash, in the order in which they lie there; trees of
- * workspaces are one item each and are covered by the seal alone.
+ * The contents of a backup: the last file of the archive, as JSON. Every other
+ * file is an item with its hash, in the order of the archive. Each workspace is
+ * one item; only the seal covers its files.
  */
 #define MANIFEST_PATH    "manifest.json"
 #define MANIFEST_FORMAT  1
@@ -17,7 +17,7 @@
 #define MANIFEST_CONTROL "state/skep.sqlite"
 
 /* role: control, agent, config, definition, workspace. path NULL: it is not in
- * the archive, and `integrity` says why. */
+ * the archive, and `integrity` has the reason. */
 #define MANIFEST_ITEM(F, S)       \
 	F(S, text, role)          \
 	F(S, text, agent)         \

@@ -67,7 +67,8 @@ static int refuse_workers(struct sql *db, struct err *e)
 	return rc;
 }
 
-/* A home too damaged to tell is not refused: it may be why we are called. */
+/* A home that is too damaged to tell is not rejected: it may be the reason for
+ * the restore. */
 int restore_refuse_live(const struct home *home, struct err *e)
 {
 	struct home_path path = home_path(home, HOME_CONTROL_DB);
@@ -100,8 +101,8 @@ int restore_refuse_live(const struct home *home, struct err *e)
 	return rc;
 }
 
-/* The old home gets us as its supervisor: none can start while we work, and
- * when we are gone the row names a dead process. */
+/* We become the supervisor of the old home: none can start while we work, and
+ * after our exit the row names a dead process. */
 static int lock_out(const struct home *home, struct err *e)
 {
 	struct home_path path = home_path(home, HOME_CONTROL_DB);
@@ -137,7 +138,7 @@ static void let_in(const struct home *home)
 
 /* --- in place ------------------------------------------------------------ */
 
-/* Things that are no part of a backup go on being this home's. */
+/* Moves things that are not part of a backup to the new home. */
 static void move_along(const char *from, const char *to)
 {
 	static const char *const names[] = {"credentials", "backups", "logs"};
@@ -166,7 +167,7 @@ static int swap(const char *staged, const char *home, const char *before,
 					       staged)
 			       : 0;
 	}
-	/* a filesystem that cannot exchange: for a moment there is no home */
+	/* a filesystem without exchange: for a moment there is no home */
 	if (errno == EINVAL || errno == ENOSYS) {
 		if (rename(home, before) == 0 && rename(staged, home) == 0)
 			return 0;
@@ -179,7 +180,7 @@ static int swap(const char *staged, const char *home, const char *before,
 	return -1;
 }
 
-/* Once for all files: thousands of single waits would take minutes. */
+/* Once for all files: thousands of single syncs would take minutes. */
 static int all_on_disk(const char *dir, struct err *e)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -332,7 +333,8 @@ static int move_definition(struct workdir *w, const char *agent, const char *to,
 	return 0;
 }
 
-/* All that the archive has of the agent, into the work directory or in place. */
+/* Everything that the archive has of the agent, into the work directory or in
+ * place. */
 static int take_agent(const struct restore_options *ask, struct workdir *w,
 		      const char *to, struct agent_row *definition,
 		      struct restore_sum *out, struct arena *a, struct err *e)

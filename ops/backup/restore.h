@@ -5,12 +5,11 @@
 #include "schema/control_queries.h"
 
 /*
- * A backup becomes a home again. Everything is unpacked beside the target,
- * checked (ops/backup/extract.h), brought forward to the schema of this program
- * and made fit to live (ops/backup/restore_fixup.h); only then does it take the
- * target's place, by one rename. A home that was there before stays beside it,
- * whole: the way back. Its credentials, backups and logs move along into the
- * new one.
+ * Restores a home from a backup. Everything is extracted beside the target,
+ * checked (ops/backup/extract.h), migrated to the schema of this program and
+ * prepared for a start (ops/backup/restore_fixup.h); only then does one rename
+ * put it in place. An existing home is kept beside it, so that the restore can
+ * be undone. Its credentials, backups and logs move to the new home.
  */
 struct restore_options {
 	int fd;
@@ -23,18 +22,18 @@ struct restore_options {
 	struct ops_tell tell;
 };
 
-#define RESTORE_SUM(F, S)                                                  \
-	F(S, text, backup) /* its id */                                    \
-	F(S, text, home)                                                   \
-	F(S, text, before)   /* where the old home is, or NULL */          \
-	F(S, time, taken_at) /* the moment that came back */               \
-	F(S, i64, agents)                                                  \
-	F(S, i64, files)                                                   \
-	F(S, i64, runs_queued)   /* wait as they did */                    \
-	F(S, i64, runs_settled)  /* the agent's file knew their end */     \
-	F(S, i64, runs_failed)   /* were in the middle: may be retried */  \
-	F(S, i64, messages_held) /* nobody knows whether they were sent */ \
-	F(S, json, held)         /* their keys, of one agent alone */      \
+#define RESTORE_SUM(F, S)                                                \
+	F(S, text, backup) /* its id */                                  \
+	F(S, text, home)                                                 \
+	F(S, text, before)   /* path of the old home, or NULL */         \
+	F(S, time, taken_at) /* time of the backup */                    \
+	F(S, i64, agents)                                                \
+	F(S, i64, files)                                                 \
+	F(S, i64, runs_queued)   /* queued again */                      \
+	F(S, i64, runs_settled)  /* their end was in the agent's file */ \
+	F(S, i64, runs_failed)   /* had started: may be retried */       \
+	F(S, i64, messages_held) /* may or may not have been sent */     \
+	F(S, json, held)         /* their keys, for a single agent */    \
 	F(S, i64, problems)
 SHAPE_DECLARE(restore_sum, RESTORE_SUM);
 
@@ -44,16 +43,16 @@ int restore_home(const struct restore_options *ask, struct restore_sum *out,
 		 struct arena *a, struct err *e);
 
 /*
- * One agent's file, out of the archive and ready to be put in place of the
- * present one (registry_swap): at `to`, a new file. Only ask->agents[0]. With
- * `definition` (NULL: not wanted) also how the backup defines the agent, and what
- * of that lies in files comes to the directory of `to`, where there is none yet.
+ * Extracts one agent's file and prepares it to replace the current one
+ * (registry_swap): at `to`, a new file. Only ask->agents[0]. With `definition`
+ * (may be NULL) also the agent's definition in the backup; its files are put
+ * into the directory of `to` unless they exist there.
  */
 int restore_agent(const struct restore_options *ask, const char *to,
 		  struct agent_row *definition, struct restore_sum *out,
 		  struct arena *a, struct err *e);
 
-/* ERR_BUSY, saying who, if anybody works in the home. */
+/* ERR_BUSY, naming the process, if the home is in use. */
 int restore_refuse_live(const struct home *home, struct err *e);
 
 #endif

@@ -21,8 +21,8 @@ struct job {
 	const struct home *staged, *target;
 	struct restore_sum *out;
 	struct sql *db;
-	struct agent_file file; /* of the agent at hand; .db NULL: none */
-	struct arena arena;     /* of the agent at hand */
+	struct agent_file file; /* of the current agent; .db NULL: none */
+	struct arena arena;     /* of the current agent */
 	int64_t now;
 };
 
@@ -46,7 +46,8 @@ static int hold_messages(struct agent_file *f, int64_t now,
 	return n < 0 ? -1 : 0;
 }
 
-/* A run that the file has as running: its parts are closed, its end written. */
+/* A run that is running according to the file: closes its parts and writes its
+ * end. */
 static int end_in_file(struct agent_file *f, const char *run,
 		       const char *session, struct err *e)
 {
@@ -134,8 +135,8 @@ static int move_run(struct job *j, const char *agent,
 	return run_move(j->db, &m, e);
 }
 
-/* What the file knows of a run: its state there, or "" for nothing. One that was
- * to be tried again counts as running. */
+/* The state of a run in the file, or "" if it is unknown there. A run that was
+ * to be retried counts as running. */
 static int ask_file(struct job *j, const char *run, char status[16],
 		    struct err *e)
 {
@@ -246,7 +247,7 @@ static int revive_row(struct job *j, struct agent_database_row *row,
 			       : 0;
 	if (agent_file_open(&j->file, here.text, row->agent, 0, e))
 		return -1;
-	/* who put it here waits for the disk, once for all files */
+	/* the caller syncs, once for all files */
 	rc = sql_script(j->file.db, "PRAGMA synchronous=OFF", e) ||
 	     with_file(j, row, e);
 	agent_file_close(&j->file);
@@ -276,7 +277,8 @@ static int revive_rows(struct job *j, struct err *e)
 	return rc;
 }
 
-/* What is still active belongs to agents that had no file yet: it never began. */
+/* Runs that are still active belong to agents that had no file yet: they never
+ * began. */
 static int requeue_rest(struct job *j, struct err *e)
 {
 	struct run_active_row *rows;

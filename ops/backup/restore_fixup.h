@@ -4,24 +4,24 @@
 #include "ops/backup/restore.h"
 
 /*
- * Makes unpacked files a home that can be started. The backup is of a moment at
- * which things were going on, and the agents' files may be a little ahead of the
+ * Turns extracted files into a home that can be started. The backup was made
+ * while runs were active, and the agents' files may be slightly ahead of the
  * control plane. So:
  *
- * - nobody supervises, nobody holds a lease;
+ * - there is no supervisor, and no lease is held;
  * - paths in the registry are the target's; every file has a new epoch;
- * - a run that the file knows to be over ends like that, one that it knows to
- *   have begun fails as `restored` (its processes are not ours, and on the same
- *   machine may live on in the original), one that never began waits again;
- * - messages to the outside that had not been sent are held, since they may have
- *   been sent meanwhile: deliveries become `unknown`, for a person to settle; of
- *   those that nobody had taken over yet the audit log has the keys.
+ * - a run that has ended according to the file ends in the same way; a run that
+ *   had begun fails as `restored` (its processes are not ours, and may still
+ *   run in the original home); a run that never began is queued again;
+ * - outgoing messages that were not sent are held, since they may have been sent
+ *   after the backup: deliveries become `unknown`, and a person decides; the
+ *   audit log has the keys of outbox entries that were not taken over.
  */
 int revive_home(const struct home *staged, const struct home *target,
 		const struct manifest *m, struct restore_sum *out,
 		struct err *e);
 
-/* The same for one agent's file alone: messages held, runs in it ended. */
+/* The same for one agent's file alone: holds its messages, ends its runs. */
 int revive_agent(const char *path, const char *agent, struct restore_sum *out,
 		 struct buf *held, struct err *e);
 

@@ -57,7 +57,7 @@ void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
 	d->found(d->arg, code, &f);
 }
 
-/* A new home has none; one with agents' files had one. */
+/* A new home has none; a home with agents' files must have one. */
 static void look_without_control(struct doctor *d, const char *path)
 {
 	struct home_path agents = home_path(d->home, HOME_AGENTS);
@@ -97,7 +97,7 @@ static void open_control(struct doctor *d)
 	if (sql_open(&d->control, path.text, control_schema.queries,
 		     SQL_READONLY, &e)) {
 		d->control = NULL;
-		return; /* the databases are looked at below, and tell why */
+		return; /* the checks below report the reason */
 	}
 	d->supervised = control_supervisor(d->control, &row, &a, &e) > 0;
 	arena_fini(&a);

@@ -7,9 +7,9 @@
 #include "schema/home.h"
 
 /*
- * Looking a home over. Every check reads only, and tells what it finds by the
- * table doctor.def: what it is, why it matters, what can be done. A home that
- * is broken in whatever way is no error of the doctor's.
+ * Checks a home. Every check only reads, and reports its findings according to
+ * the table doctor.def: what it is, why it matters, what can be done. A damaged
+ * home is never an error of the doctor itself.
  */
 enum finding_code {
 #define FINDING(name, severity, fix, why, how) FINDING_##name,
@@ -35,30 +35,30 @@ enum fix {
 	FIX_IMPORT
 };
 
-#define FINDING_SHAPE(F, S)                                        \
-	F(S, text, severity)                                       \
-	F(S, text, finding) /* its name in doctor.def */           \
-	F(S, text, subject) /* path, process, … */               \
-	F(S, text, what)    /* in words; NULL: the name says it */ \
-	F(S, text, why)                                            \
-	F(S, text, fix)                                            \
-	F(S, bool, fixable)                                        \
+#define FINDING_SHAPE(F, S)                              \
+	F(S, text, severity)                             \
+	F(S, text, finding) /* its name in doctor.def */ \
+	F(S, text, subject) /* path, process, … */     \
+	F(S, text, what)    /* NULL: the name says it */ \
+	F(S, text, why)                                  \
+	F(S, text, fix)                                  \
+	F(S, bool, fixable)                              \
 	F(S, text, fixed) /* "yes", or why not; NULL: not tried */
 SHAPE_DECLARE(finding, FINDING_SHAPE);
 
 struct doctor {
 	const struct home *home;
-	struct ops_tell tell; /* thousandths of databases done, of how many */
+	struct ops_tell tell; /* thousandths of databases done, and the total */
 	bool quick;           /* no integrity checks */
-	bool alone;           /* does not look for other programs' state */
+	bool alone;           /* do not look for other programs' state */
 	/* Called for each finding; texts are in the arena. */
 	void (*found)(void *arg, enum finding_code code, struct finding *f);
 	void *arg;
-	/* For --fix: imports what is at the path (ops/migrate/migrate.h). */
+	/* For --fix: imports the state at the path (ops/migrate/migrate.h). */
 	int (*import)(void *arg, const char *path, struct err *e);
 	struct arena arena;
-	struct sql *control; /* read-only; NULL: cannot be read */
-	bool supervised;     /* a supervisor lives */
+	struct sql *control; /* read-only; NULL: unreadable */
+	bool supervised;     /* a supervisor is running */
 	struct readers *readers;
 	int64_t done, all; /* databases */
 };
@@ -69,12 +69,12 @@ void doctor_fini(struct doctor *d);
 enum severity finding_severity(enum finding_code code);
 enum fix finding_fix(enum finding_code code);
 
-/* Does what doctor.def says for the finding, and nothing else. ERR_BUSY where
- * the control plane would have to be written while a supervisor lives. */
+/* Does what doctor.def says for the finding, and nothing else. ERR_BUSY if it
+ * would have to write to the control plane while a supervisor is running. */
 int doctor_fix(struct doctor *d, enum finding_code code,
 	       const struct finding *f, struct err *e);
 
-/* For the checks (doctor_*.c): tells of one finding. */
+/* For the checks (doctor_*.c): reports one finding. */
 void doctor_say(struct doctor *d, enum finding_code code, const char *subject,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

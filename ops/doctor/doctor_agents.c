@@ -1,5 +1,5 @@
-/* Definitions that lie in files: what their agent will be told, read without a
- * change of its row. */
+/* Definitions in files: reads what their agents will get, without changing a
+ * row. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/text.h"

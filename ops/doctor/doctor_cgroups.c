@@ -1,5 +1,6 @@
-/* Cgroups of this home that a killed supervisor left. The next one removes those
- * beside its own; it may be started elsewhere, or never. */
+/* Cgroups of this home that a killed supervisor left behind. The next
+ * supervisor removes those beside its own, but it may be started elsewhere, or
+ * never. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/sandbox/cgroup.h"

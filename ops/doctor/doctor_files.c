@@ -1,4 +1,4 @@
-/* The files of a home: configuration, rights, disk, what was left behind. */
+/* The files of a home: configuration, permissions, disk, left-over files. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/text.h"
@@ -50,7 +50,7 @@ static void check_mode(struct doctor *d, const char *path)
 			   (unsigned)(st.st_mode & 0700));
 }
 
-/* fn for each name in a directory but "." and "..". */
+/* Calls fn for each name in a directory except "." and "..". */
 static void each(struct doctor *d, const char *dir,
 		 void (*fn)(struct doctor *d, const char *path,
 			    const char *name))
@@ -75,7 +75,7 @@ static void check_any(struct doctor *d, const char *path, const char *name)
 	check_mode(d, path);
 }
 
-/* Sidecars too; workspaces are the runs' own business. */
+/* Includes -wal and -shm; workspaces belong to the runs. */
 static void check_agent_file(struct doctor *d, const char *path,
 			     const char *name)
 {

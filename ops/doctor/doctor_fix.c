@@ -1,4 +1,4 @@
-/* What --fix does, one function a kind. */
+/* What --fix does, one function per kind. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/clock.h"
@@ -27,8 +27,7 @@ static int fix_mode(const char *path, struct err *e)
 	return 0;
 }
 
-/* Through a descriptor, so that a number that was given to another process in
- * the meantime is not hit. */
+/* Through a descriptor, so that a reused pid is not hit. */
 static int fix_kill(const char *text, struct err *e)
 {
 	int64_t pid;
@@ -97,7 +96,8 @@ static int register_file(struct change *c, struct err *e)
 	return found < 0 ? -1 : registry_move(c->db, f.agent, c->subject, e);
 }
 
-/* Opened for writing here, so that nothing is changed before it is asked for. */
+/* Opened for writing only here, so that nothing changes before it is
+ * requested. */
 static int change_control(struct doctor *d, const char *subject,
 			  int (*change)(struct change *c, struct err *e),
 			  struct err *e)
@@ -147,7 +147,7 @@ int doctor_fix(struct doctor *d, enum finding_code code,
 		return fix_mode(f->subject, e);
 	case FIX_REMOVE:
 		return tree_remove(f->subject, e);
-	case FIX_CGROUP: /* the kernel refuses one that is in use */
+	case FIX_CGROUP: /* the kernel rejects one that is in use */
 		return rmdir(f->subject) && errno != ENOENT
 			       ? err_errno_set(e, "%s", f->subject)
 			       : 0;

@@ -1,5 +1,5 @@
-/* State of other programs that could be imported: what `skep import` does, for
- * the places where they usually keep it. */
+/* State of other programs that could be imported: what `skep migrate` does, for
+ * the usual locations. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/json/json.h"
@@ -28,7 +28,7 @@ static void nobody(void *arg, const struct migrate_piece *p)
 	(void)p;
 }
 
-/* Places may be links to each other. */
+/* Locations may be links to each other. */
 struct seen {
 	const char *paths[32];
 	int n;
@@ -44,7 +44,7 @@ static bool again(struct seen *s, struct doctor *d, const char *full)
 	return false;
 }
 
-/* A quick look does not read it. */
+/* --quick does not read it. */
 static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 			  const char *path)
 {
@@ -69,7 +69,7 @@ static void inspect_place(struct doctor *d, struct seen *s, const char *program,
 	arena_fini(&m.arena);
 }
 
-/* Workspaces may be anywhere; each has a path in the registry. */
+/* Workspaces may be anywhere; the registry has the path of each. */
 static void look_at_hiro(struct doctor *d, struct seen *s, const char *home)
 {
 	struct buf b = BUF_MAX(REGISTRY_MAX);

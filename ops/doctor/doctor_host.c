@@ -1,4 +1,4 @@
-/* The machine: mounts and processes that nobody owns, and what it can do. */
+/* The machine: left-over mounts and processes, and what it supports. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/buf.h"
@@ -23,7 +23,7 @@
 
 /* --- mounts ------------------------------------------------------------------ */
 
-/* A mount of ours whose server is dead: looking at it says so. */
+/* A mount of ours whose server is dead: stat fails. */
 static void check_mounts(struct doctor *d)
 {
 	struct buf b = BUF_MAX(16u << 20);
@@ -48,7 +48,8 @@ static void check_mounts(struct doctor *d)
 
 /* --- processes --------------------------------------------------------------- */
 
-/* The run is known here, and over: not another home's, and not at work. */
+/* The run is known here and has ended: it is not another home's, and not
+ * active. */
 static bool is_over(struct doctor *d, const char *run)
 {
 	struct run_row row;
@@ -76,7 +77,7 @@ static bool check_process(void *arg, pid_t pid)
 
 /* --- abilities ---------------------------------------------------------------- */
 
-/* What sandboxes will lack here, a finding for each part. */
+/* What sandboxes will lack here, one finding per part. */
 static void check_sandbox(struct doctor *d)
 {
 	struct sandbox_offer o;
@@ -92,7 +93,7 @@ static void check_sandbox(struct doctor *d)
 	buf_fini(&b);
 }
 
-/* Of the supervisor, if one runs: it may be elsewhere than we are. */
+/* Of the supervisor, if one is running: its cgroup may differ from ours. */
 static pid_t who_runs(struct doctor *d)
 {
 	struct supervisor_row row = {.pid = 0};
@@ -122,7 +123,7 @@ static void check_limits(struct doctor *d, pid_t pid)
 				names[i]);
 }
 
-/* Each run has one of its own, if those below skepd's can be made. */
+/* Each run has its own cgroup, if children of skepd's can be created. */
 static void check_cgroup(struct doctor *d, pid_t pid)
 {
 	char dir[CGROUP_PATH];

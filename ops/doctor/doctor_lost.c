@@ -12,7 +12,7 @@
 
 #define GONE " (deleted)"
 
-/* The path without the mark, if it is a database file of this home. */
+/* The path without the suffix, if it is a database file of this home. */
 static bool is_lost(const struct doctor *d, char *path)
 {
 	size_t n = strlen(path), root = strlen(d->home->root);

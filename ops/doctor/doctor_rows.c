@@ -1,4 +1,4 @@
-/* What the rows of the control plane say, against what there is. */
+/* Compares the rows of the control plane with what exists. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/clock.h"
@@ -67,7 +67,8 @@ static void check_backups(struct doctor *d)
 			   rows[0].problem ? rows[0].problem : "no reason");
 }
 
-/* Attachments are named by the hash of their bytes; one at a time is read. */
+/* Attachments are named by the hash of their bytes; they are read one at a
+ * time. */
 static void check_media(struct doctor *d)
 {
 	char last[ID_SIZE] = "", hash[HASH_HEX];

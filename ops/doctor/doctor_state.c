@@ -1,4 +1,4 @@
-/* Databases: their versions, owners, logs, readers, and whether they are whole. */
+/* Databases: versions, owners, logs, readers, and integrity. */
 #include "ops/doctor/doctor.h"
 
 #include "lib/base/text.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define LOG_BYTES (INT64_C(64) << 20)
-#define FRAME     4120 /* bytes of a page in the log, about */
+#define FRAME     4120 /* approximate size of a page in the log */
 
 static void check_log(struct doctor *d, const char *path)
 {
@@ -41,7 +41,7 @@ static void check_log(struct doctor *d, const char *path)
 	arena_fini(&a);
 }
 
-/* The header's, or a newer one that is in the log so far. */
+/* The version in the header, or a newer one that is still in the log. */
 static int version_of(const char *path, const struct db_schema *s)
 {
 	int version = db_peek_version(path);
@@ -59,7 +59,7 @@ static int version_of(const char *path, const struct db_schema *s)
 	return version;
 }
 
-/* False if it is of no use to look further. */
+/* False if further checks are pointless. */
 static bool check_version(struct doctor *d, const char *path,
 			  const struct db_schema *s)
 {
@@ -79,7 +79,7 @@ static bool check_version(struct doctor *d, const char *path,
 	return version >= 0 && version <= s->version;
 }
 
-/* How far inside of the database at hand. */
+/* Progress within the current database. */
 static void at_table(void *arg, int64_t done, int64_t total)
 {
 	const struct doctor *d = arg;
@@ -93,7 +93,7 @@ static void one_done(struct doctor *d)
 	ops_tell(&d->tell, 1000 * d->done, 1000 * d->all);
 }
 
-/* Table by table if it is large, so that no reader is there for long. */
+/* Table by table if it is large, so that no read transaction is long. */
 static void check_whole(struct doctor *d, struct sql *db)
 {
 	struct arena a = {0};
@@ -109,7 +109,7 @@ static void check_whole(struct doctor *d, struct sql *db)
 	arena_fini(&a);
 }
 
-/* As a bare database: its rows are not for this program's queries. */
+/* As a bare database: this program's queries may not fit its tables. */
 static void check_bare(struct doctor *d, const char *path)
 {
 	struct sql *db;
@@ -165,7 +165,7 @@ static int by_agent(const void *a, const void *b)
 	return strcmp(x->agent, y->agent);
 }
 
-/* Nearly always the row of the agent whose directory it is in. */
+/* Nearly always the row of the agent in whose directory it is. */
 static bool is_known(const struct agent_database_row *rows, int n,
 		     const char *agent, const char *path)
 {

@@ -12,7 +12,7 @@
 #define LINES_MAX (64u << 20) /* of one page */
 #define PAGE      500
 
-/* Adds lines of the rows behind *last: how many, or -1. */
+/* Appends lines for the rows after *last: how many, or -1. */
 static int add_page(struct sql *control, int64_t *last, struct buf *out,
 		    struct err *e)
 {

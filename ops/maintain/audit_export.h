@@ -5,9 +5,9 @@
 #include "schema/home.h"
 
 /*
- * The audit log outlives the table that it is in: before a control plane is
- * removed, its rows are added to a file of the home, a JSON object a line, on
- * the disk when this returns. Nothing of skep's removes that file.
+ * The audit log outlives its table: before a control plane is deleted, its rows
+ * are appended to a file of the home, one JSON object per line, and synced.
+ * skep never deletes that file.
  */
 #define AUDIT_FILE "audit.log" /* in HOME_LOGS */
 

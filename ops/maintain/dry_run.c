@@ -20,7 +20,7 @@ static int do_it(const struct agent_database_row *row, dry_deed *deed,
 	return rc;
 }
 
-/* 1: done and taken back, 0: it takes longer. */
+/* 1: done and rolled back, 0: it takes longer. */
 static int try_it(const struct agent_database_row *row, int64_t ms,
 		  dry_deed *deed, void *arg, struct err *e)
 {
@@ -33,7 +33,7 @@ static int try_it(const struct agent_database_row *row, int64_t ms,
 	rc = sql_enter(f.db, e);
 	if (!rc) {
 		rc = deed(&f, ms ? slice_clock() + ms * MS : 0, arg, e);
-		(void)sql_leave(f.db, -1, &ignored); /* never kept */
+		(void)sql_leave(f.db, -1, &ignored); /* always rolled back */
 	}
 	agent_file_close(&f);
 	if (rc && ms && e->code == ERR_TIMEOUT)

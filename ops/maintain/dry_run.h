@@ -5,18 +5,18 @@
 #include "schema/control/registry.h"
 
 /*
- * A deed on an agent's file, or a dry run: the deed itself in a transaction
- * that is rolled back. That is done in the file, as long as a slice may last
- * (ops/maintain/slice.h); what takes longer is done the same way to a copy with
- * the same pages, where it keeps nobody waiting.
+ * An operation on an agent's file, or a dry run of it: the operation in a
+ * transaction that is rolled back. If it fits into one slice
+ * (ops/maintain/slice.h), it is done in the file; otherwise on a copy with the
+ * same pages, where no writer waits for it.
  */
 
-/* ERR_TIMEOUT when `until` (slice_clock; 0: never) is over. */
+/* ERR_TIMEOUT after `until` (slice_clock; 0: never). */
 typedef int dry_deed(struct agent_file *f, int64_t until, void *arg,
 		     struct err *e);
 
-/* `dry` is a place for copies; if it is not open, this is the deed. `held` says
- * how long the deed kept others out. */
+/* `dry` is a directory for copies; if it is not open, the operation is real.
+ * `held` returns how long the operation kept other writers out. */
 int dry_do(const struct workdir *dry, const struct agent_database_row *row,
 	   dry_deed *deed, void *arg, struct sql_hold *held, struct err *e);
 

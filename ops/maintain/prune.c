@@ -22,7 +22,7 @@ struct job {
 	const struct prune_options *ask;
 	struct pruned *out;
 	struct slice slice;
-	int64_t id, lo; /* of the session at hand */
+	int64_t id, lo; /* of the current session */
 };
 
 /* --- gather: those that go are buried ----------------------------------- */
@@ -122,7 +122,7 @@ static int sweep_one(struct job *j, const struct prune_buried_row *row,
 	return slice_run(&j->slice, db, drop_row, j, e) < 0 ? -1 : 0;
 }
 
-/* Newest first, and once more as long as something went: a session may have
+/* Newest first, and again as long as something was deleted: a session may have
  * been kept only for a fork that is now gone. */
 static int sweep(struct job *j, struct err *e)
 {
@@ -156,7 +156,8 @@ static int drop_some(struct sql *db, int64_t count, void *arg, struct err *e)
 		       : vfs_snapshot_drop_some(w->v, &w->at, count, e);
 }
 
-/* First out of sight, then row by row, with those of a call that was killed. */
+/* Hidden first, then deleted row by row, together with those of a killed
+ * call. */
 static int drop_snapshots(struct job *j, const char *name, struct arena *a,
 			  struct err *e)
 {
@@ -223,7 +224,7 @@ int prune_edge(struct sql *control, int64_t keep, char edge[64], struct err *e)
 					&(struct prune_run_edge_in){keep}, &row,
 					&a, e);
 
-	/* fewer runs than stay: none goes */
+	/* fewer runs than are kept: delete none */
 	snprintf(edge, 64, "%s", keep == 0 ? "~" : found <= 0 ? "" : row.id);
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;

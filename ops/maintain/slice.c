@@ -9,7 +9,7 @@
 
 #define MS         INT64_C(1000000)
 #define COUNT_MAX  64   /* the next rows may be much larger than these */
-#define LOG_FRAMES 1000 /* whoever waits for us waits for checkpoints, too */
+#define LOG_FRAMES 1000 /* a waiting writer waits for our checkpoints, too */
 
 int64_t slice_clock(void)
 {
@@ -24,8 +24,8 @@ static void learn(struct slice *s, int64_t ns)
 		s->count *= 2;
 }
 
-/* A breath as long as the work, so that others are not kept waiting for more
- * than half of the time. */
+/* Sleeps as long as it worked, so that others wait for at most half of the
+ * time. */
 static void breathe(int64_t ns)
 {
 	struct timespec t = {0, ns < 20 * MS ? (long)ns : (long)(20 * MS)};

@@ -17,13 +17,14 @@
 
 SHAPE_DEFINE(reader, READER);
 
-/* https://sqlite.org/walformat.html: bytes of the -shm file that readers lock,
- * each as long as it reads, and where the file has how far they read. */
+/* https://sqlite.org/walformat.html: the bytes of the -shm file that readers
+ * lock while they read, and the positions in the file that say how far they
+ * read. */
 #define READ_LOCKS 123
 #define MARKS      5
 #define AT_LAST    16  /* number of the last frame */
-#define AT_MOVED   96  /* of the last one that is in the file */
-#define AT_MARKS   100 /* of the frames at which readers end */
+#define AT_MOVED   96  /* last frame that is in the file */
+#define AT_MARKS   100 /* frames up to which readers read */
 #define SHM_HEAD   (AT_MARKS + MARKS * 4)
 #define LOCKS_MAX  4096
 #define NOTES_MAX  (1u << 20)
@@ -32,8 +33,8 @@ struct lock {
 	unsigned long inode;
 	int pid, mark;
 	int64_t start_ticks;
-	int64_t frame;    /* at which it ends; -1: not looked at yet */
-	int64_t since_ms; /* when it was first seen like that */
+	int64_t frame;    /* up to which it reads; -1: unknown yet */
+	int64_t since_ms; /* when it was first seen there */
 };
 
 struct readers {
@@ -140,8 +141,8 @@ static int64_t number_at(const unsigned char *head, int at)
 	return n;
 }
 
-/* The descriptor stays open until we end: closing it would drop the locks that a
- * connection of ours has on the file. */
+/* The descriptor stays open until we exit: closing it would release the locks
+ * that a connection of ours has on the file. */
 static bool read_head(const char *shm, unsigned char head[SHM_HEAD])
 {
 	int fd = open(shm, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -149,7 +150,7 @@ static bool read_head(const char *shm, unsigned char head[SHM_HEAD])
 	return fd >= 0 && pread(fd, head, SHM_HEAD, 0) == SHM_HEAD;
 }
 
-/* When it was first seen reading up to there. */
+/* When it was first seen reading up to this frame. */
 static int64_t first_seen(const struct readers *r, const struct lock *l)
 {
 	for (int i = 0; i < r->nbefore; i++) {
@@ -174,8 +175,8 @@ static struct reader describe_reader(const struct readers *r, struct lock *l,
 	if (l->pid > 0 && proc_stat(l->pid, &st) == 0)
 		out.process_ms = process_age(st.start_ticks);
 	l->start_ticks = st.start_ticks;
-	/* the first mark is of those that read the file alone: nothing that is
-	 * not in it yet may be moved there meanwhile */
+	/* the first mark is for readers of the file alone: nothing newer may be
+	 * copied there meanwhile */
 	l->frame = number_at(head, l->mark ? AT_MARKS + 4 * l->mark : AT_MOVED);
 	l->since_ms = first_seen(r, l);
 	out.age_ms = clock_now() - l->since_ms;
@@ -210,7 +211,7 @@ int readers_of(struct readers *r, const char *path, struct reader **out,
 	return n;
 }
 
-/* Of a file that this look was not about, what was noted before stands. */
+/* Earlier notes about files that this scan did not cover stay valid. */
 static const struct lock *looked_at(const struct readers *r,
 				    const struct lock *l)
 {

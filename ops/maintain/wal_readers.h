@@ -6,33 +6,33 @@
 #include "lib/base/shape.h"
 
 /*
- * Who reads a database right now. A reader that goes on for long keeps the
- * write-ahead log from being used again: it grows without end. The kernel knows
- * who has which lock on the -shm file, and the file itself how far each of them
- * reads; nobody knows since when. So what was seen is noted, and who is seen
- * again with the same end of what it reads has read since then, at least.
+ * The current readers of a database. A reader that runs for long prevents the
+ * write-ahead log from being reused, so the log grows without limit. The kernel
+ * knows who has which lock on the -shm file, and the file says how far each
+ * reader reads, but not since when. So each scan records what it saw: a reader
+ * that is seen again at the same position has read at least since then.
  */
-#define READER(F, S)                                                 \
-	F(S, text, path)                                             \
-	F(S, i64, pid) /* 0: of another container */                 \
-	F(S, text, program)                                          \
-	F(S, i64, pinned_frames) /* written since, and held back */  \
-	F(S, i64, age_ms)        /* it reads for at least as long */ \
-	F(S, i64, process_ms)    /* and for at most as long */
+#define READER(F, S)                                                  \
+	F(S, text, path)                                              \
+	F(S, i64, pid) /* 0: in another container */                  \
+	F(S, text, program)                                           \
+	F(S, i64, pinned_frames) /* written since, and held back */   \
+	F(S, i64, age_ms)        /* it has read at least this long */ \
+	F(S, i64, process_ms)    /* and at most this long */
 SHAPE_DECLARE(reader, READER);
 
 struct readers;
 
-/* A look at the machine, for any number of databases: the kernel's list costs
- * milliseconds. `notes` is a file of earlier looks; NULL: none. */
+/* A scan of the machine, for any number of databases: reading the kernel's list
+ * costs milliseconds. `notes` is a file of earlier scans; NULL: none. */
 struct readers *readers_look(const char *notes);
 
-/* Readers of the database at path, other than this process, as an array in the
- * arena: how many; 0 also where the kernel does not tell. */
+/* Readers of the database at path, except for this process, as an array in the
+ * arena: how many; also 0 if the kernel does not tell. */
 int readers_of(struct readers *r, const char *path, struct reader **out,
 	       struct arena *a);
 
-/* Notes what readers_of has found, for later looks. */
+/* Records what readers_of has found, for later scans. */
 int readers_note(const struct readers *r, struct err *e);
 void readers_free(struct readers *r); /* NULL is fine */
 

@@ -7,24 +7,26 @@
 #include "schema/agent/agent_file.h"
 
 /*
- * For importers (import_*.c): the file at hand, and what they make of it. An
- * importer returns 0, also when a piece could not be taken, which is told as a
- * warning; -1 is for what no source is to blame for, and ends the migration.
+ * For importers (import_*.c): the current file, and the functions that import
+ * from it. An importer returns 0, even if an item could not be imported, which
+ * is reported as a warning; -1 is for failures that are not the source's, and
+ * ends the migration.
  */
 struct migrate_file {
 	const char *path;
 	struct foreign_mark mark;
-	bool claimed;        /* an importer knows it */
-	bool failed;         /* something in it was not taken: it stays */
-	const char *blocked; /* why nothing of it can be taken now, or NULL */
-	const char *with[4]; /* files that are read with it, and go with it */
+	bool claimed;        /* an importer recognized it */
+	bool failed;         /* not completely imported: it is kept */
+	const char *blocked; /* why nothing can be imported now, or NULL */
+	const char *with[4]; /* files that are read and removed with it */
 	int nwith;
 };
 
-/* A file that belongs to the one at hand: a change of it is one of that too. */
+/* A file that belongs to the current one: a change of it is a change of that,
+ * too. */
 void import_with(struct migrate *m, const char *path);
 
-#define FOREIGN_MAX (512u << 20) /* bytes of a file that is read as a whole */
+#define FOREIGN_MAX (512u << 20) /* limit for files that are read at once */
 
 /* --- sessions ------------------------------------------------------------------ */
 
@@ -34,45 +36,45 @@ struct session_piece {
 	const char *agent, *key, *title, *model;
 	int64_t created_at;
 	bool archived;
-	const cJSON *row; /* what else is known of it; kept in its meta */
+	const cJSON *row; /* other data about it; kept in its meta */
 };
 
 struct foreign_event {
-	const char *id; /* theirs, or NULL */
-	const char
-		*parent;  /* an id of theirs; NULL: the one before; "": none */
-	const char *type; /* ours */
+	const char *id;     /* theirs, or NULL */
+	const char *parent; /* one of their ids; NULL: the previous; "": none */
+	const char *type;   /* ours */
 	int64_t at;
 	const cJSON *body;
 	struct foreign_usage {
 		const char *model;
 		int64_t input, output, cached, cost_nano;
-	} usage; /* all zero: not known */
+	} usage; /* all zero: unknown */
 };
 
-/* 1: give its events, then end it; 0: it was done before. */
+/* 1: add its events, then end it; 0: already imported. */
 int migrate_session(struct migrate *m, const struct session_piece *p,
 		    struct err *e);
 void migrate_event(struct migrate *m, const struct foreign_event *ev);
-/* Whether an event can have it as its id; else it has none. */
+/* Whether it can be the id of an event; otherwise the event gets none. */
 bool migrate_id_fits(const char *id);
-/* broken: why its events could not all be read, or NULL. */
+/* broken: why some of its events could not be read, or NULL. */
 int migrate_session_end(struct migrate *m, const char *broken, struct err *e);
 
-/* Body of a message: role, content, and what else it had. Caller frees. */
+/* Body of a message: role, content, and its other members. The caller frees
+ * it. */
 cJSON *migrate_message(const cJSON *row, const char *role,
 		       const cJSON *content);
-/* A row or line with role, content, id and time under their usual names. Its
- * parent is as for an event. */
+/* A row or line with role, content, id and time under their usual names.
+ * `parent` as for an event. */
 void migrate_message_row(struct migrate *m, const cJSON *row,
 			 const cJSON *content, const char *parent);
 
 /* --- other pieces --------------------------------------------------------------- */
 
 /*
- * One piece that is taken by a function: called with the agent's file open
- * (agent NULL: without one), it says how many records there were and how many
- * came in now. In a plan it is called with neither, to count.
+ * One item that a function imports. It is called with the agent's file open
+ * (agent NULL: without one), and returns how many records there are and how
+ * many were added. In a plan it is called without either, to count.
  */
 struct item_options {
 	const char *importer, *part, *target;
@@ -85,7 +87,7 @@ struct item_options {
 int migrate_piece(struct migrate *m, const struct item_options *ask,
 		  struct err *e);
 
-/* A file of AgentFS becomes a workspace. */
+/* Imports an AgentFS file as a workspace. */
 int migrate_space(struct migrate *m, const char *name, int64_t entries,
 		  struct err *e);
 
@@ -93,32 +95,33 @@ int migrate_space(struct migrate *m, const char *name, int64_t entries,
 int migrate_agent(struct migrate *m, const char *importer, const char *part,
 		  const char *name, const cJSON *def, struct err *e);
 
-/* The file at hand, as it is, to credentials/NAME. */
+/* Copies the current file unchanged to credentials/NAME. */
 int migrate_credential(struct migrate *m, const char *name, struct err *e);
 
-/* The file at hand, as it is, becomes an artifact of the agent. */
+/* Imports the current file unchanged as an artifact of the agent. */
 int migrate_artifact(struct migrate *m, const char *importer, const char *agent,
 		     const char *kind, const char *name, struct err *e);
 
-/* A part of the file (NULL: all of it) that nobody takes. */
+/* A part of the file (NULL: all of it) that no importer supports. */
 void migrate_unknown(struct migrate *m, const char *part, int64_t records,
 		     const char *why);
 
-/* The name of an agent, made fit; of none, that for pieces that name none. */
+/* The name of an agent in valid form; without a name, the agent for such
+ * items. */
 const char *migrate_agent_name(struct migrate *m, const char *name);
 
 /* --- paths ----------------------------------------------------------------------- */
 
-/* The file at hand as seen from the source's root: "/NAME", "/DIR/NAME". Where a
- * root happens to lie says nothing about what is in it. */
+/* The path of the current file from the source's root: "/NAME", "/DIR/NAME".
+ * The location of the root itself says nothing about its content. */
 const char *path_below(struct migrate *m);
 
 bool path_ends(const char *path, const char *end);
 const char *path_stem(struct arena *a, const char *path); /* no directory, no
 							   * ending */
-/* The n-th directory above the file, by name; "" if there is none. */
+/* The name of the n-th directory above the file; "" if there is none. */
 const char *path_above(struct arena *a, const char *path, int n);
-/* The same, as a path: 0 is where the file is. */
+/* The same as a path: 0 is the file's directory. */
 const char *path_dir(struct arena *a, const char *path, int n);
 
 /* --- importers: 0 or -1; file->claimed says whether it was theirs ----------------- */
@@ -128,17 +131,17 @@ int import_json(struct migrate *m, struct err *e);
 int import_database(struct migrate *m, struct err *e);
 int import_other(struct migrate *m, struct err *e);
 
-/* Rows of a table of another database that the file at hand belongs to; read
- * once. NULL: there is none. One that is there and cannot be read blocks the
- * file: whose it is would be a guess. */
+/* Rows of a table of another database that the current file belongs to; read
+ * once. NULL: there is none. If it exists and cannot be read, the file is
+ * blocked: its owner would be a guess. */
 const cJSON *import_aside(struct migrate *m, const char *path,
 			  const char *table);
 
-/* Tables with something in them that are not in the list are told. */
+/* Reports non-empty tables that are not in the list. */
 void import_list_rest(struct migrate *m, struct sql *db,
 		      const char *const *taken);
 
-/* Databases, told apart by their tables: 1 if it is theirs. */
+/* Databases, recognized by their tables: 1 if it is one of theirs. */
 int import_openclaw_agent(struct migrate *m, struct sql *db, struct err *e);
 int import_openclaw_state(struct migrate *m, struct sql *db, struct err *e);
 int import_hiro_data(struct migrate *m, struct sql *db, struct err *e);
@@ -146,13 +149,14 @@ int import_hiro_workspace(struct migrate *m, struct sql *db, struct err *e);
 int import_grida(struct migrate *m, struct sql *db, struct err *e);
 int import_lion(struct migrate *m, struct sql *db, struct err *e);
 int import_langgraph(struct migrate *m, struct sql *db, struct err *e);
-/* Checkpoints, each thread to its agent; agent_of may be NULL, or give NULL. */
+/* Checkpoints, each thread to its agent; agent_of may be NULL or return
+ * NULL. */
 int import_threads(struct migrate *m, struct sql *db,
 		   const char *(*agent_of)(struct migrate *m, const char *id),
 		   struct err *e);
 int import_agentfs(struct migrate *m, struct sql *db, struct err *e);
 
-/* JSON files, told apart by where they are: 1 if it is theirs. */
+/* JSON files, recognized by their path: 1 if it is one of theirs. */
 int import_openclaw_config(struct migrate *m, struct err *e);
 int import_openclaw_index(struct migrate *m, struct err *e);
 int import_hiro_character(struct migrate *m, struct err *e);
@@ -161,8 +165,8 @@ int import_lion_team(struct migrate *m, struct err *e);
 
 /* Lines. */
 void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at);
-/* Key, agent and title of a session from what lies beside its lines; the rest
- * of what is known of it, which the caller frees. */
+/* Key, agent and title of a session, from the files beside its lines; returns
+ * the other known data, which the caller frees. */
 cJSON *import_openclaw_about(struct migrate *m, struct session_piece *p);
 cJSON *import_hiro_about(struct migrate *m, struct session_piece *p);
 

@@ -1,4 +1,4 @@
-/* The walk over the source: every file is given to who knows it. */
+/* The walk over the source: each file is passed to the importers. */
 #include "ops/migrate/migrate.h"
 
 #include "lib/base/fault.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is read with another file, named by how the path of that ends. */
+/* Files that are read together with another one, by the ending of its path. */
 static const struct {
 	const char *end, *of;
 } companions[] = {
@@ -24,7 +24,7 @@ static const struct {
 	{"/backstory.md", "/character.json"},
 };
 
-/* A part of another file, read with it. */
+/* A part of another file, which is read with it. */
 static bool is_companion(const char *path)
 {
 	char base[PATH_MAX];
@@ -125,7 +125,8 @@ static int remove_all(struct migrate *m, const char **where, struct err *e)
 	return 0;
 }
 
-/* What goes wrong here keeps the source, and is told; it is imported anyway. */
+/* A failure here keeps the source and is reported; the import itself is
+ * done. */
 static int remove_source(struct migrate *m, struct err *e)
 {
 	const char *where = NULL;

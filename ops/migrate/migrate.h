@@ -10,20 +10,20 @@
 #include <cjson/cJSON.h>
 
 /*
- * State of other programs becomes ours. One walk over the source serves plan,
- * apply and the doctor: each file is given to the importer that knows it, and
- * comes out as pieces: sessions, workspaces, artifacts, definitions of agents,
- * credentials. What nobody takes is a piece too, of the importer "unknown", with
- * the reason: nothing is dropped silently.
+ * Imports the state of other programs. Plan, apply and doctor use the same walk
+ * over the source: each file is passed to the importer that recognizes it,
+ * which turns it into pieces: sessions, workspaces, artifacts, agent
+ * definitions, credentials. Unsupported data is a piece of the importer
+ * "unknown", with the reason, so nothing is dropped silently.
  *
- * A plan counts and changes nothing. An apply commits each piece by itself, then
- * notes it in migration_source. A piece that is noted for the same target with
- * the same content (size and hash; another time of change does not matter) is
- * not taken again. One that is not noted as it is now is compared with what is
- * there, event by event: what is there already, be it from a run of ours that
- * was killed or from before the source grew, stays, and the rest is added. A
- * source that tells another story than before is a warning and adds nothing. A
- * failure keeps the source and is a warning.
+ * A plan counts and changes nothing. An apply commits each piece separately and
+ * then records it in migration_source. A piece that is recorded for the same
+ * target with the same content (size and hash; the modification time does not
+ * matter) is not imported again. Any other piece is compared with the existing
+ * data event by event: existing events stay, whether they are from a killed
+ * import or from before the source grew, and new ones are added. A source that
+ * contradicts the existing data is a warning and adds nothing. A failure keeps
+ * the source and is a warning.
  */
 #define MIGRATE_PIECE(F, S)                                              \
 	F(S, text, importer)                                             \
@@ -31,7 +31,7 @@
 	F(S, text, target) /* "agent/session", "agent:space" */          \
 	F(S, i64, bytes)                                                 \
 	F(S, i64, records)                                               \
-	F(S, i64, added) /* of them, now */                              \
+	F(S, i64, added) /* of them, added now */                        \
 	F(S, text, sha256)                                               \
 	F(S, text, state) /* planned, imported, done, failed, unknown */ \
 	F(S, text, warning)
@@ -41,55 +41,54 @@ struct migrate_sum {
 	int64_t pieces, planned, imported, done, unknown, failed, records;
 };
 
-/* How rows of the control plane are written: by us, or by the supervisor that
- * lives. Not needed for a plan. */
+/* How to write rows of the control plane: directly, or through the running
+ * supervisor. Not needed for a plan. */
 struct migrate_host {
 	void *arg;
-	/* Makes the agent, or fills one that nobody has defined yet: 1; 0 if it
-	 * is there as it should be; -1, ERR_CONFLICT: there is another one by
-	 * that name. def NULL: whatever it is, it must be there. */
+	/* Creates the agent, or completes one without a definition: 1; 0 if it
+	 * already exists as requested; -1 with ERR_CONFLICT: another agent has
+	 * that name. def NULL: it must exist, with any definition. */
 	int (*agent)(void *arg, const char *name, const cJSON *def,
 		     struct err *e);
-	/* Its file, made if it is not there; the row is in the arena. */
+	/* Its file, created if necessary; the row is in the arena. */
 	int (*file)(void *arg, const char *agent,
 		    struct agent_database_row *row, struct arena *a,
 		    struct err *e);
 	int (*run)(void *arg, struct migration_run_row *row, struct err *e);
 	int (*source)(void *arg, struct migration_source_row *row,
 		      struct err *e);
-	/* All pieces of the file: "deleted", or where it was moved to. */
+	/* For all pieces of the file: "deleted", or its new path. */
 	int (*removed)(void *arg, const char *path, const char *where,
 		       struct err *e);
 };
 
 struct migrate {
-	/* given by the caller */
+	/* set by the caller */
 	const struct home *home;
 	const struct migrate_host *host; /* NULL: only a plan */
 	const char *root;                /* the source: a directory or a file */
-	const char *agent;   /* for pieces that name none; NULL: "imported" */
-	struct sql *control; /* to read; a plan's may be NULL */
+	const char *agent;   /* for pieces without an agent; NULL: "imported" */
+	struct sql *control; /* for reading; may be NULL for a plan */
 	const char *backup;  /* made before; NULL: none */
-	const char *after; /* NULL: sources stay; "delete"; where to move to */
+	const char *after;   /* NULL: keep sources; "delete"; or a directory */
 	void (*tell)(void *arg, const struct migrate_piece *p);
 	void *arg;
-	/* its own */
+	/* internal */
 	struct migrate_sum sum;
 	const char *run; /* mig_… */
 	struct workdir work;
 	struct arena arena; /* of the whole walk */
 	struct migrate_file *file;
 	struct migrate_session *session;
-	const char
-		*aside_of; /* the last database that was read beside another */
-	cJSON *aside;      /* file, and what is in it */
+	const char *aside_of; /* the last database that was read beside a */
+	cJSON *aside;         /* file, and its content */
 };
 
-/* ERR_INVALID if nothing in it is known. The caller frees the arena. */
+/* ERR_INVALID if nothing in it is recognized. The caller frees the arena. */
 int migrate_plan(struct migrate *m, struct err *e);
 
-/* The same with its deeds, and a row in migration_run. ERR_FAILED if some
- * pieces were not taken whole. */
+/* The same with the changes, and a row in migration_run. ERR_FAILED if some
+ * pieces were not imported completely. */
 int migrate_apply(struct migrate *m, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* A migration as a whole: its row says when, from where, and what came of it. */
+/* A complete migration: its row has the time, the source and the result. */
 #include "ops/migrate/migrate.h"
 
 #include "lib/base/clock.h"
@@ -43,7 +43,7 @@ int migrate_apply(struct migrate *m, struct err *e)
 		     ? -1
 		     : 0;
 	set_run_outcome(&row, &m->sum, rc);
-	/* what went wrong first is what is told */
+	/* report the first failure */
 	if (m->host->run(m->host->arg, &row, rc ? &ignored : e))
 		return -1;
 	if (!rc && m->sum.failed)

@@ -1,4 +1,5 @@
-/* Pieces that are no sessions: definitions, credentials, artifacts, workspaces. */
+/* Pieces other than sessions: definitions, credentials, artifacts,
+ * workspaces. */
 #include "ops/migrate/migrate_take.h"
 
 #include "lib/base/hash.h"
@@ -148,7 +149,7 @@ static int take_space(struct migrate *m, void *arg, struct agent_file *f,
 	p->records = s->entries;
 	if (!f)
 		return 0;
-	/* there already: an import goes over what is there, and doubles nothing */
+	/* it exists: the import overwrites it and duplicates nothing */
 	(void)vfs_create(f->db, s->name, NULL, &known);
 	rc = vfs_open(&v, f->db, s->name, "migrate", e) ||
 	     vfs_import_agentfs(v, workdir_path(&m->work, FOREIGN_COPY), &port,

@@ -1,5 +1,5 @@
-/* Sessions: events of another program become lines that
- * schema/agent/transcript/exchange.h knows, and go in together. */
+/* Sessions: events of another program become lines in the format of
+ * schema/agent/transcript/exchange.h and are imported together. */
 #include "ops/migrate/migrate_take.h"
 
 #include "lib/base/fault.h"
@@ -17,16 +17,16 @@ struct migrate_session {
 	struct session_piece p;
 	struct migrate_piece piece;
 	struct buf lines;
-	size_t at;        /* of the next line to be imported */
-	const char **ids; /* of the events, for who names them as parent */
+	size_t at;        /* offset of the next line to import */
+	const char **ids; /* of the events, to resolve parents */
 	int64_t n, cap, before;
-	int64_t *slots; /* number of the event that has the id, by its hash */
+	int64_t *slots; /* hash table: number of the event with the id */
 	size_t nslots;
 	struct arena arena;
 };
 
-/* What is known of it beyond the columns, as far as a session's meta holds it.
- * Whatever is too long stands as its length. */
+/* Other known data, as far as it fits into the session's meta. A value that is
+ * too long is replaced by its length. */
 static void add_row(struct buf *b, const cJSON *row)
 {
 	struct buf text = BUF_MAX(SESSION_META_MAX / 2);
@@ -73,7 +73,7 @@ static void session_free(struct migrate *m)
 	m->session = NULL;
 }
 
-/* Keys are text of one line and bounded; names of files need not be. */
+/* Keys are one line of limited length; file names need not be. */
 static const char *fit_key(struct migrate *m, const char *key)
 {
 	size_t n = strlen(key), at = 0;
@@ -133,7 +133,7 @@ static size_t slot_of(const struct migrate_session *s, const char *id)
 	return i;
 }
 
-/* Half of the slots stay free. An id that comes again is the later event's. */
+/* Half of the slots stay free. A repeated id belongs to the later event. */
 static void remember_event(struct migrate_session *s, const char *id)
 {
 	if (s->n == s->cap) {
@@ -233,7 +233,7 @@ static int import_session(struct migrate *m, struct migrate_session *s,
 		return -1;
 	rc = exchange_continue(&f, s->p.key, next_line, s, &r, e);
 	s->piece.added = r.added;
-	/* a session without events is one too, when it is new */
+	/* a new session without events counts, too */
 	if (!rc && s->n == 0 && s->before == 0)
 		s->piece.state = "imported";
 	agent_file_close(&f);
@@ -274,7 +274,7 @@ cJSON *migrate_message(const cJSON *row, const char *role, const cJSON *content)
 	return body;
 }
 
-/* Who speaks, in the words that models know. */
+/* Maps roles to those that models know. */
 static const char *role_of(const cJSON *row)
 {
 	static const char *const words[][2] = {

@@ -1,4 +1,4 @@
-/* Pieces are taken once, and noted. */
+/* Imports each piece once, and records it. */
 #include "ops/migrate/migrate_take.h"
 
 #include "lib/base/clock.h"
@@ -65,7 +65,7 @@ static int record_item(struct migrate *m, const struct migrate_piece *p,
 		.sha256 = p->sha256,
 		.run = m->run,
 		.importer = p->importer,
-		/* what is there already is imported */
+		/* existing data counts as imported */
 		.state = strcmp(p->state, "done") ? p->state : "imported",
 		.records = p->records,
 		.warning = p->warning,
@@ -122,7 +122,7 @@ void migrate_unknown(struct migrate *m, const char *part, int64_t records,
 	p.state = "unknown";
 	p.records = records;
 	p.warning = arena_text(&m->arena, why);
-	m->file->failed = true; /* what is not taken is not removed */
+	m->file->failed = true; /* data that was not imported is not deleted */
 	(void)record_item(m, &p, &ignored);
 	report_item(m, &p);
 }

@@ -3,21 +3,23 @@
 
 #include "ops/migrate/importer.h"
 
-/* What the kinds of pieces share: the ledger, and the agent's file. */
+/* Shared by all kinds of pieces: the record of imports, and the agent's
+ * file. */
 
 struct migrate_piece migrate_piece_of(struct migrate *m, const char *importer,
 				      const char *part, const char *target);
 
-/* 1 if the ledger has it as it is now: then it is told as done, with the warning
- * that it had. 0; -1. p->records is what there was before, else 0. */
+/* Returns 1 if it is recorded with its current content: it is then reported as
+ * done, with its earlier warning. 0; -1. p->records is the earlier number, else
+ * 0. */
 int migrate_was_done(struct migrate *m, struct migrate_piece *p, struct err *e);
 
-/* Notes the piece, unless it is only planned, and tells of it. `why` NULL: it
- * was taken; p->warning may still say that not all of it could be read. */
+/* Records the piece, unless this is a plan, and reports it. `why` NULL: it was
+ * imported; p->warning may still say that some of it could not be read. */
 int migrate_settle(struct migrate *m, struct migrate_piece *p, const char *why,
 		   struct err *e);
 
-/* The agent's file, the agent and the file made if need be. */
+/* The agent's file; creates the agent and the file if necessary. */
 int migrate_open_agent(struct migrate *m, const char *name,
 		       struct agent_file *f, struct err *e);
 

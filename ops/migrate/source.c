@@ -21,11 +21,11 @@
 
 const char *const foreign_sides[] = {"-wal", "-shm", "-journal", NULL};
 
-/* What makes a database: the -shm is made anew from the log. */
+/* The files of a database: the -shm is rebuilt from the log. */
 static const char *const parts[] = {"", "-wal", "-journal"};
 #define NPARTS (sizeof parts / sizeof parts[0])
 
-/* O_NOATIME is for the owner only. */
+/* Only the owner may use O_NOATIME. */
 static int open_quietly(const char *path)
 {
 	int fd = held_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOATIME);
@@ -35,7 +35,7 @@ static int open_quietly(const char *path)
 		       : fd;
 }
 
-/* Every byte into the hash, and to `to` unless that is -1. */
+/* Hashes every byte, and writes it to `to` unless that is -1. */
 static int pour(const char *path, struct hash *h, int to, int64_t *bytes,
 		struct err *e)
 {
@@ -62,7 +62,7 @@ static int pour(const char *path, struct hash *h, int to, int64_t *bytes,
 	return rc;
 }
 
-/* One part of it: its log may not be there, and that is fine. */
+/* One file of it: a missing log is fine. */
 static int pour_part(const char *path, const char *copy, struct hash *h,
 		     struct foreign_mark *out, struct err *e)
 {
@@ -141,9 +141,9 @@ int foreign_read(const char *path, struct buf *b, struct err *e)
 }
 
 /*
- * Read twice and found the same: file and log, which are read one after the
- * other, were then both as they are between the two readings, so the copy is of
- * one moment, without a lock that the program would see.
+ * File and log are read one after the other. If two reads give the same result,
+ * both had this content between the reads, so the copy is consistent, without a
+ * lock that the program would notice.
  */
 int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
 		 struct err *e)

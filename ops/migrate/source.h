@@ -10,17 +10,16 @@
 #include <stdint.h>
 
 /*
- * State of other programs, read without touching it: no file is made beside it,
- * no lock taken, and the times of access stay where the system lets us. A
- * database is looked at in a copy, its log included. Tables are read as they are
- * found: rows as JSON objects, whatever columns they have, so that versions of a
- * program that differ in columns do not matter.
+ * Reads the state of other programs without changing it: it creates no files,
+ * takes no locks, and keeps access times if the system allows it. A database is
+ * read from a copy that includes its log. Rows are read as JSON objects with
+ * all their columns, so that versions of a program may differ in columns.
  */
 
 /* --- files ------------------------------------------------------------------ */
 
-/* Facts about a file that say whether it is the same as before. Of a database
- * its log counts too: what is committed may be only there. */
+/* Properties that show whether a file has changed. For a database they include
+ * its log, which may contain commits that are not in the file. */
 struct foreign_mark {
 	int64_t bytes, mtime_ns;
 	char sha256[HASH_HEX];
@@ -29,15 +28,15 @@ struct foreign_mark {
 int foreign_mark(const char *path, struct foreign_mark *out, struct err *e);
 bool foreign_is_database(const char *path);
 
-/* What belongs to a database: "-wal", "-shm", "-journal"; ends with NULL. */
+/* The files of a database: "-wal", "-shm", "-journal"; ends with NULL. */
 extern const char *const foreign_sides[];
 
-/* The whole file into b, whose ceiling is the limit. */
+/* Reads the whole file into b, whose ceiling is the limit. */
 int foreign_read(const char *path, struct buf *b, struct err *e);
 
-/* Copies a database into the directory, as FOREIGN_COPY. The copy is of one
- * moment: *mark is that of the bytes that were copied. ERR_BUSY if it changes
- * all the time. */
+/* Copies a database into the directory, as FOREIGN_COPY. The copy is
+ * consistent: *mark describes the copied bytes. ERR_BUSY if the database
+ * changes all the time. */
 int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
 		 struct err *e);
 #define FOREIGN_COPY "foreign.sqlite"
@@ -50,30 +49,30 @@ int foreign_open(struct sql **out, const char *path, const char *dir,
 
 bool foreign_has(struct sql *db, const char *table);
 
-/* Rows where `column` is `value` (column NULL: all), in the order given; blobs
- * as hex. An array that the caller frees, or NULL. */
+/* Rows with `column` = `value` (column NULL: all), in the given order; blobs as
+ * hex. An array that the caller frees, or NULL. */
 cJSON *foreign_rows(struct sql *db, const char *table, const char *column,
 		    const char *value, const char *order, struct err *e);
 
-/* Names of its tables, without those that SQLite and its indexes make. */
+/* The names of its tables, except for SQLite's internal ones. */
 cJSON *foreign_tables(struct sql *db, struct err *e);
 
 /* The names of a table's columns, or NULL. */
 cJSON *foreign_columns(struct sql *db, const char *table, struct err *e);
 
-/* The values that a column has, sorted: an array of texts, or NULL. */
+/* The distinct values of a column, sorted: an array of texts, or NULL. */
 cJSON *foreign_values(struct sql *db, const char *table, const char *column,
 		      struct err *e);
 
-/* A name or a text for SQL, in quotes of that kind. */
+/* Quotes a name or a text for SQL. */
 void foreign_quote(struct buf *b, const char *text, char mark);
 
-/* How many rows; -1 if that cannot be told. */
+/* The number of rows; -1 if it is unknown. */
 int64_t foreign_count(struct sql *db, const char *table);
 
 /* --- values ------------------------------------------------------------------ */
 
-/* The first member that is there, of "a|b|c". */
+/* The first existing member of "a|b|c". */
 const cJSON *foreign_pick(const cJSON *obj, const char *names);
 const char *foreign_text(const cJSON *obj, const char *names,
 			 const char *other);
@@ -81,14 +80,14 @@ const char *foreign_text(const cJSON *obj, const char *names,
 /* A text, or a number as text: an id. "" if there is none. */
 const char *foreign_id(const cJSON *obj, const char *names, struct arena *a);
 
-/* Milliseconds of a time in seconds (also with a fraction), milliseconds, or
- * ISO 8601; 0 if it is none. */
+/* Milliseconds, from a time in seconds (also with a fraction), milliseconds, or
+ * ISO 8601; 0 if it is invalid. */
 int64_t foreign_time(const cJSON *v);
 
-/* A text that holds JSON, parsed; else a copy. The caller frees it. */
+/* Parses a text that contains JSON; otherwise a copy. The caller frees it. */
 cJSON *foreign_value(const cJSON *v);
 
-/* Bytes that foreign_rows gave as hex, added to b. */
+/* Appends bytes that foreign_rows returned as hex to b. */
 void foreign_bytes(struct buf *b, const cJSON *hex);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Indexes that say whose a file is: small. */
+/* Indexes of the owners of files: small. */
 static const char *const indexes[] = {"agents", "characters",
 				      "conversation_channels", "branches"};
 

@@ -1,12 +1,13 @@
-/* SQLite files, told apart by their tables; and what is not taken of them. */
+/* SQLite files, recognized by their tables, and the tables that are not
+ * imported. */
 #include "ops/migrate/importer.h"
 
 #include "ops/migrate/ignored.h"
 
 #include <string.h>
 
-/* What is in it, and in none of the tables that were taken (a list that ends
- * with NULL; a name before which stands '-' is known and has nothing in it). */
+/* Tables with content that were not imported. The list ends with NULL; a name
+ * with a leading '-' is known and has nothing to import. */
 void import_list_rest(struct migrate *m, struct sql *db,
 		      const char *const *taken)
 {
@@ -47,7 +48,7 @@ int import_agentfs(struct migrate *m, struct sql *db, struct err *e)
 	return 1;
 }
 
-/* A store of one of the programs of which nothing is taken. */
+/* A store of one of the programs that has nothing to import. */
 static int import_known(struct migrate *m, struct sql *db, struct err *e)
 {
 	static const char *const none[] = {NULL};

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Columns that change while the message stays what it is: with them, a session
- * that grew would look like another one. */
+/* Columns that change while the message stays the same: with them, a session
+ * that grew would look like a different one. */
 static void drop_marks(cJSON *row)
 {
 	static const char *const marks[] = {"updated_at", "hidden_at"};
@@ -37,7 +37,7 @@ static cJSON *parts_of(struct sql *db, const char *message, struct err *e)
 	return out;
 }
 
-/* NULL, or why not all could be read. */
+/* NULL, or why not everything could be read. */
 static const char *give_messages(struct migrate *m, struct sql *db,
 				 const char *session)
 {

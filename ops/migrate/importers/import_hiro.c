@@ -23,7 +23,7 @@ static const cJSON *with_id(const cJSON *rows, const char *id)
 	return NULL;
 }
 
-/* An agent's name, by its id: a character's id is its name. */
+/* The name of an agent, by its id: the id of a character is its name. */
 static const char *agent_named(struct migrate *m, const char *workspace,
 			       const char *id)
 {
@@ -114,7 +114,7 @@ static void add_text_if_set(cJSON *def, const char *name, const char *text)
 		cJSON_AddStringToObject(def, name, text);
 }
 
-/* A row of workspace.db. What a definition has no member for goes along. */
+/* A row of workspace.db. Members without an equivalent are kept. */
 static cJSON *define_row(const cJSON *r)
 {
 	cJSON *def = cJSON_CreateObject();
@@ -160,7 +160,7 @@ static int all_agents(struct migrate *m, struct sql *db, struct err *e)
 	return rc;
 }
 
-/* Whose memory a thread is: its conversation's agent. */
+/* The owner of a thread: the agent of its conversation. */
 static const char *agent_of_thread(struct migrate *m, const char *thread)
 {
 	const char *path = m->file->path;

@@ -1,5 +1,5 @@
-/* Files with a JSON object a line: transcripts of OpenClaw, conversations of
- * Hiro, and anything that has a role and a content. */
+/* Files with one JSON object per line: transcripts of OpenClaw, conversations
+ * of Hiro, and anything with a role and a content. */
 #include "ops/migrate/importer.h"
 
 #include "lib/base/text.h"
@@ -15,10 +15,10 @@ static void plain_line(struct migrate *m, const cJSON *v, int64_t at)
 
 typedef void line_fn(struct migrate *m, const cJSON *v, int64_t at);
 
-/* How many lines could not be read, and the first of them. */
+/* The number of unreadable lines, and the first of them. */
 struct bad {
 	int lines, first;
-	bool open_end; /* it is the last one, and has no newline yet */
+	bool open_end; /* it is the last line and has no newline yet */
 	struct err why;
 };
 
@@ -65,7 +65,7 @@ static struct bad read_lines(struct migrate *m, const struct buf *b,
 	return bad;
 }
 
-/* The reason why not all could be read, or NULL. */
+/* Why not everything could be read, or NULL. */
 static const char *tell_bad(struct migrate *m, const struct bad *bad)
 {
 	if (bad->lines == 0)
@@ -90,7 +90,7 @@ static int give_lines(struct migrate *m, const struct session_piece *p,
 		buf_fini(&b);
 		return 0;
 	}
-	/* what was read is what is noted, whatever was written meanwhile */
+	/* record what was read, whatever was written meanwhile */
 	hash_of(b.p, b.n, m->file->mark.sha256);
 	m->file->mark.bytes = (int64_t)b.n;
 	rc = migrate_session(m, p, e);

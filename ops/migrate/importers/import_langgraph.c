@@ -1,5 +1,5 @@
-/* LangGraph's checkpoints: an agent file holds them in tables of the same names
- * (schema/langgraph/langgraph.h), so they are copied as they are, thread by
+/* LangGraph's checkpoints: an agent file has them in tables of the same names
+ * (schema/langgraph/langgraph.h), so they are copied unchanged, thread by
  * thread. */
 #include "ops/migrate/importer.h"
 
@@ -30,8 +30,8 @@ static int64_t count_rows(struct sql *db, const char *prefix, const char *table,
 	return n;
 }
 
-/* The table as the source made it, if there is none, and its rows that are not
- * there; a table of other columns is refused by SQLite, by name. */
+/* Creates the table as in the source, if it is missing, and adds missing rows.
+ * SQLite rejects a table with other columns by name. */
 static void add_copy(struct buf *b, const char *made, const char *table,
 		     const char *thread, const cJSON *columns)
 {

@@ -74,7 +74,7 @@ static int one_branch(struct migrate *m, struct sql *db, const cJSON *r,
 	return rc;
 }
 
-/* A session whose branches were taken has nothing more to say. */
+/* A session whose branches were imported has nothing else to import. */
 static bool has_branches(const cJSON *branches, const cJSON *session)
 {
 	const char *id = foreign_text(session, "id", "");
@@ -121,7 +121,7 @@ static int one_team_rows(struct migrate *m, struct sql *db, const cJSON *t,
 typedef int row_fn(struct migrate *m, struct sql *db, const cJSON *r,
 		   struct err *e);
 
-/* Each row of the table, except sessions that `branches` stand for. */
+/* Each row of the table, except for sessions that `branches` replace. */
 static int each_row(struct migrate *m, struct sql *db, const char *table,
 		    const cJSON *branches, row_fn *fn, struct err *e)
 {
@@ -221,7 +221,7 @@ static const char *give_pile(struct migrate *m, const cJSON *pile,
 	return broken;
 }
 
-/* A copy of it in state.db counts as the source: there it goes on. */
+/* If state.db has a copy, that is the source: it is the one that continues. */
 static bool in_state_db(struct migrate *m, const char *id)
 {
 	const char *path = arena_printf(&m->arena, "%s/state.db",
@@ -286,7 +286,7 @@ int import_lion_branch(struct migrate *m, struct err *e)
 	return rc;
 }
 
-/* teams/ID.json; who has read what changes, and stays out. */
+/* teams/ID.json; the read marks change and are left out. */
 int import_lion_team(struct migrate *m, struct err *e)
 {
 	struct session_piece p = {.importer = "lion"};

@@ -20,7 +20,7 @@ static bool is_envelope(const char *name)
 	return false;
 }
 
-/* The message, with what its envelope has that we have no place for. */
+/* The message, with members of its envelope that have no equivalent. */
 static cJSON *body_of(const cJSON *v, const cJSON *inner)
 {
 	cJSON *body = cJSON_Duplicate(inner, true), *rest;
@@ -68,8 +68,8 @@ static struct foreign_usage usage_of(const cJSON *message)
 }
 
 /* {"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}}; `at` is
- * when it says nothing itself. {"type":"leaf","targetId":…} moves to another
- * branch: what follows it follows the target. */
+ * the time if it has none. {"type":"leaf","targetId":…} switches to another
+ * branch: later events follow the target. */
 void import_openclaw_line(struct migrate *m, const cJSON *v, int64_t at)
 {
 	const char *type = foreign_text(v, "type", "raw");
@@ -149,8 +149,8 @@ cJSON *import_openclaw_about(struct migrate *m, struct session_piece *p)
 	return found;
 }
 
-/* Entries go with their transcripts; one that has none is told. The index itself
- * stays, for the transcripts that may come yet. */
+/* Entries are imported with their transcripts; an entry without one is
+ * reported. The index itself is kept for transcripts that may still appear. */
 int import_openclaw_index(struct migrate *m, struct err *e)
 {
 	const char *path = m->file->path;

@@ -1,7 +1,7 @@
 /*
- * OpenClaw: openclaw-agent.sqlite and openclaw.sqlite, whatever version made
- * them. A transcript's rows are the same in all; what changed is where its key
- * is: session_entries at first, sessions and session_windows later, session_nodes
+ * OpenClaw: openclaw-agent.sqlite and openclaw.sqlite of all versions. The rows
+ * of a transcript are the same in all; the location of its key changed:
+ * session_entries at first, sessions and session_windows later, session_nodes
  * since version 14, of which one window is the current one.
  */
 #include "ops/migrate/importer.h"
@@ -59,7 +59,7 @@ static void add_row(cJSON *about, const char *name, cJSON *row)
 		cJSON_AddItemToObject(about, name, row);
 }
 
-/* A key is the current transcript's; those before it add their id. */
+/* The key belongs to the current transcript; earlier ones append their id. */
 static const char *key_of(struct migrate *m, const cJSON *about, const char *id)
 {
 	const cJSON *window = foreign_pick(about, "window");
@@ -153,7 +153,7 @@ static int one_session(struct migrate *m, struct sql *db, const char *agent,
 
 /* --- bytes: artifacts, media, files ---------------------------------------------------- */
 
-/* Which columns make an artifact of a row. */
+/* The columns from which an artifact is made. */
 struct bytes {
 	const char *table, *kind;
 	const char *name, *more; /* the name is both, with a '/' */
@@ -243,7 +243,7 @@ static int put_files(const cJSON *rows, const char *space, struct agent_file *f,
 	const cJSON *r;
 	int rc;
 
-	/* there already: its files are written over, and doubled is nothing */
+	/* it exists: its files are overwritten, nothing is duplicated */
 	(void)vfs_create(f->db, space, NULL, &known);
 	rc = vfs_open(&v, f->db, space, "migrate", e);
 	cJSON_ArrayForEach(r, rows)
@@ -324,7 +324,7 @@ static int all_spaces(struct migrate *m, struct sql *db, const char *agent,
 
 /* --- which is it? ------------------------------------------------------------------------- */
 
-/* Its own word, or agents/NAME/agent/openclaw-agent.sqlite. */
+/* Its own value, or agents/NAME/agent/openclaw-agent.sqlite. */
 static const char *agent_of(struct migrate *m, struct sql *db)
 {
 	cJSON *meta = row_where(db, "schema_meta", "meta_key", "primary");

@@ -1,4 +1,5 @@
-/* JSON files by where they are; and files that go along as they are. */
+/* JSON files, recognized by their path, and files that are imported
+ * unchanged. */
 #include "ops/migrate/importer.h"
 
 #include "lib/base/hash.h"
@@ -42,10 +43,10 @@ int import_json(struct migrate *m, struct err *e)
 	return got < 0 ? -1 : 0;
 }
 
-/* Secrets, and what they are called in credentials/. */
+/* Secrets, and their names in credentials/. */
 static const struct {
 	const char *pattern, *name;
-	int above; /* directory that goes into the name, or -1 */
+	int above; /* directory that becomes part of the name, or -1 */
 } secrets[] = {
 	{"*/agents/*/agent/auth-profiles.json",
 	 "openclaw-%s-auth-profiles.json", 1},
@@ -74,7 +75,7 @@ static int import_secret(struct migrate *m, struct err *e)
 	return 0;
 }
 
-/* Files that agents made or were given. `below` is where their name begins. */
+/* Files that agents made or received. `below` is where their name begins. */
 static const struct {
 	const char *pattern, *importer, *below, *kind;
 	int agent; /* directory that names the agent, or -1 */
@@ -107,7 +108,7 @@ static int import_bytes(struct migrate *m, struct err *e)
 	return 0;
 }
 
-/* The manifest of a run goes with each of its branches. */
+/* The manifest of a run is imported with each of its branches. */
 static bool is_manifest(struct migrate *m)
 {
 	return path_ends(m->file->path, "/run.json") &&

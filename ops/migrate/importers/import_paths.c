@@ -1,4 +1,4 @@
-/* Names of files say what they are. */
+/* Functions on paths of source files. */
 #include "ops/migrate/importer.h"
 
 #include <limits.h>

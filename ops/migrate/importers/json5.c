@@ -9,7 +9,7 @@
 struct reader {
 	const char *at, *end;
 	struct buf *out;
-	char before; /* the last byte that was no gap */
+	char before; /* the last byte that was not white space */
 };
 
 static bool is_name(char c)
@@ -21,7 +21,7 @@ static bool is_name(char c)
 
 /* --- what is between words ------------------------------------------------ */
 
-/* White space that JSON does not have, as UTF-8: its length, or 0. */
+/* The length of white space that JSON does not have, in UTF-8, or 0. */
 static size_t odd_space(const char *p, const char *end)
 {
 	static const char *const spaces[] = {"\v",           "\f",
@@ -37,7 +37,7 @@ static size_t odd_space(const char *p, const char *end)
 	return 0;
 }
 
-/* The length of a comment, or 0. One that has no end is none. */
+/* The length of a comment, or 0. An unterminated comment is not one. */
 static size_t comment(const char *p, const char *end)
 {
 	const char *stop;
@@ -67,14 +67,14 @@ static size_t gap(const char *p, const char *end)
 	return n;
 }
 
-/* Lines stay lines, for what json_parse may have to say. */
+/* Keeps line breaks, so that errors of json_parse have the right line. */
 static void copy_gap(struct reader *r, size_t n)
 {
 	for (; n > 0; n--, r->at++)
 		buf_addc(r->out, *r->at == '\n' ? '\n' : ' ');
 }
 
-/* The first byte after the gap that begins here; 0 at the end. */
+/* The first byte after white space and comments; 0 at the end. */
 static char beyond(const struct reader *r, const char *p)
 {
 	p += gap(p, r->end);
@@ -83,7 +83,7 @@ static char beyond(const struct reader *r, const char *p)
 
 /* --- words ---------------------------------------------------------------- */
 
-/* A byte of a string, as JSON has it. */
+/* Copies a byte of a string in JSON's form. */
 static void add_byte(struct reader *r, char c)
 {
 	if (c == '"' || c == '\\')
@@ -102,7 +102,7 @@ static int hex(char c)
 				      : -1;
 }
 
-/* After the backslash. What JSON knows stays as it is. */
+/* After the backslash. Escapes that JSON has are kept. */
 static void escape(struct reader *r)
 {
 	char c = *r->at;
@@ -116,15 +116,15 @@ static void escape(struct reader *r)
 		buf_addf(r->out, "\\u00%.2s", r->at + 1);
 		r->at += 2;
 	} else if (c == '\r' && r->end - r->at > 1 && r->at[1] == '\n') {
-		r->at++; /* the line goes on */
+		r->at++; /* the line continues */
 	} else if (c != '\n' && c != '\r') {
 		add_byte(r, c);
 	}
 	r->at++;
 }
 
-/* Of a string in any quotes. One that does not end is left open for json_parse,
- * and so is one with a line's end in it: that byte stays. */
+/* A string in any quotes. A string that does not end, or contains a line break,
+ * is left open, so that json_parse reports it. */
 static void string(struct reader *r)
 {
 	char quote = *r->at++;
@@ -144,7 +144,7 @@ static void string(struct reader *r)
 	}
 }
 
-/* true, false and null, unless they are names of members; numbers; names. */
+/* true, false and null, unless they are member names; numbers; names. */
 static void word(struct reader *r, size_t n)
 {
 	if (beyond(r, r->at + n) == ':' && (*r->at < '0' || *r->at > '9')) {
@@ -184,8 +184,8 @@ static bool hex_number(struct reader *r)
 	return true;
 }
 
-/* What JSON's numbers lack: a sign +, a point without digits on a side, and 0x.
- * The rest is copied as it stands. */
+/* Forms that JSON's numbers lack: a leading +, a point without digits on one
+ * side, and 0x. The rest is copied. */
 static void copy_number(struct reader *r)
 {
 	size_t n;
@@ -212,7 +212,7 @@ static void copy_number(struct reader *r)
 	}
 }
 
-/* A comma after a value and before the bracket that closes. */
+/* A comma after a value and before a closing bracket. */
 static bool may_go(const struct reader *r)
 {
 	char next = *r->at == ',' ? beyond(r, r->at + 1) : '\0';
@@ -232,7 +232,7 @@ static void one(struct reader *r)
 		string(r);
 	} else if ((c >= '0' && c <= '9') || (c && strchr("+-.", c))) {
 		copy_number(r);
-		/* an exponent, or what is wrong with it */
+		/* an exponent, or an error */
 		for (n = 0; r->at + n < r->end &&
 			    (is_name(r->at[n]) ||
 			     (n > 0 && strchr("+-", r->at[n]) && r->at[n]));)
