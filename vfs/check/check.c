@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #define MEND_SQL(name)  Q_VFS_MEND_##name
-#define MEND_CODE(name) 0 /* by a function, below */
+#define MEND_CODE(name) 0 /* repaired by a function below */
 
 enum group { ALONE, INODES, NAMES, LINKS, CONTENTS, GROUPS };
 
@@ -50,7 +50,7 @@ static void report_problem(struct vfs_check *c, const char *words, int64_t n)
 		c->tell(c->arg, words, n);
 }
 
-/* Gives a node that has none a name in lost+found. */
+/* Gives a node without a name a name in lost+found. */
 static int name_node(struct vfs *v, int64_t lost, int64_t ino, struct err *e)
 {
 	char name[32];
@@ -88,7 +88,7 @@ static int name_nodes(struct vfs *v, struct err *e)
 	return n < 0 ? -1 : rc;
 }
 
-/* Runs `fn` on every namespace, inside the transaction that is open. */
+/* Runs `fn` on every namespace, inside the open transaction. */
 static int each_namespace(struct sql *db,
 			  int (*fn)(struct vfs *v, struct err *e),
 			  struct err *e)
@@ -115,8 +115,8 @@ static int each_namespace(struct sql *db,
 	return rc;
 }
 
-/* Takes its name from a directory that cannot be reached, until every one of
- * them is nameless or can be. */
+/* Removes the name of an unreachable directory, until every such directory is
+ * nameless or reachable. */
 static int cut_cycles(struct sql *db, struct err *e)
 {
 	struct vfs_number dir;
@@ -144,8 +144,8 @@ static int mend(struct sql *db, unsigned i, struct err *e)
 	return i == CHECK_ORPHAN ? each_namespace(db, orphans_reap, e) : 0;
 }
 
-/* 1 if all checks of the group would find nothing, 0, -1. Once something was
- * found, and perhaps mended, each check looks by itself. */
+/* Returns 1 if all checks of the group would find nothing, 0, -1. Once
+ * something was found, and perhaps repaired, each check runs separately. */
 static int is_clean(struct job *j, enum group g, struct err *e)
 {
 	struct vfs_number n = {0};
@@ -178,8 +178,8 @@ static int check_one(struct job *j, unsigned i, struct err *e)
 	return mend(j->db, i, e);
 }
 
-/* Contents that cannot be unpacked are removed: then nothing names them, and
- * what did has a hole. */
+/* Deletes contents that cannot be decompressed: then nothing refers to them,
+ * and their files have a hole. */
 static int check_contents(struct job *j, struct err *e)
 {
 	struct vfs v = {.db = j->db};

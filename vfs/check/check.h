@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 /*
- * Looking after all namespaces of an agent file.
+ * Maintenance of all namespaces of an agent file.
  *
- * fsck finds every broken invariant of the tables, and mends it if asked to,
- * in one transaction. What has lost its name gets one in lost+found. Contents
- * that are damaged are found only by `deep`, which reads them all.
+ * fsck finds every violated invariant of the tables and, if requested, repairs
+ * it, in one transaction. Nodes without a name get one in lost+found. Only
+ * `deep` finds damaged contents, because it reads them all.
  *
- * compact makes the file small: equal contents become one, contents are
- * compressed once more and harder, and free pages go back to the filesystem.
+ * compact makes the file smaller: it merges equal contents, compresses contents
+ * again and harder, and returns free pages to the filesystem.
  */
 struct sql;
 
 struct vfs_check {
 	bool mend, deep;
-	/* Each kind of damage that was found. May be NULL. */
+	/* Called for each kind of damage that was found. May be NULL. */
 	void (*tell)(void *arg, const char *what, int64_t count);
 	void *arg;
 	int64_t found, mended; /* out */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define SLICE      64   /* contents between two commits */
-#define PAGES      1000 /* free pages given back between two commits */
-#define MANY       8000 /* free pages that are given back in one commit */
-#define HASH_BYTES 16   /* enough to tell equal candidates; bytes decide */
+#define PAGES      1000 /* free pages returned between two commits */
+#define MANY       8000 /* free pages that are returned in one commit */
+#define HASH_BYTES 16   /* enough to find candidates; the bytes decide */
 
 struct seen {
 	uint8_t hash[HASH_BYTES];
@@ -110,7 +110,7 @@ static int by_hash(const void *a, const void *b)
 	return order ? order : x->blob < y->blob ? -1 : x->blob > y->blob;
 }
 
-/* Both still there and equal: 1, 0, -1. The hash was taken a while ago. */
+/* Whether both still exist and are equal: 1, 0, -1. The hash is older. */
 static int is_same(struct work *w, int64_t a, int64_t b, struct err *e)
 {
 	struct err gone;
@@ -171,8 +171,8 @@ static int join(struct work *w, struct err *e)
 	return sql_leave(w->v.db, join_in(w, e), e);
 }
 
-/* A few pages at a time, so that nobody waits long, unless they are so many that
- * this would take much longer than all at once. */
+/* A few pages at a time, so that no writer waits long, unless there are so many
+ * that one transaction is much faster. */
 static int give_back(struct sql *db, struct err *e)
 {
 	struct sql_checkpoint_result r;
@@ -189,7 +189,7 @@ static int give_back(struct sql *db, struct err *e)
 	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 1000, &r, e);
 }
 
-/* Of the database, wherever its pages are just now. */
+/* Size of the database, wherever its pages currently are. */
 static int bytes_of(struct sql *db, int64_t *out, struct err *e)
 {
 	return sql_script_i64(db,

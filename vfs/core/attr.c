@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Changing the owner takes the set-id bits from a program. */
+/* A change of the owner clears the set-id bits of a program. */
 static void kill_set_id(struct node *n)
 {
 	if (!S_ISREG(n->mode))
@@ -85,7 +85,7 @@ static int set_accessed_in(struct vfs *v, int64_t ino, int64_t at,
 	int found = node_find(v, ino, &n, e);
 
 	if (found <= 0)
-		return found; /* removed meanwhile */
+		return found; /* deleted meanwhile */
 	n.accessed = at;
 	return node_save(v, &n, e);
 }

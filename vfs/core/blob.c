@@ -56,8 +56,8 @@ void blob_end_direct(struct vfs *v)
 	v->direct = NULL;
 }
 
-/* A whole chunk, from the pages of the file to where it is wanted: a row would
- * be copied once more. 1: it was read; 0: it is compressed. */
+/* Reads a whole chunk from the pages of the file to its destination; a row
+ * would cost another copy. 1: it was read; 0: it is compressed. */
 static int read_direct(struct vfs *v, int64_t blob, void *p, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
@@ -105,7 +105,7 @@ int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
 	return 0;
 }
 
-/* Compressed where it pays; the result borrows p or v->packed. */
+/* Compressed if it is worth it; the result borrows p or v->packed. */
 static struct vfs_blob_row pack(struct vfs *v, const void *p, size_t n,
 				bool squeeze)
 {
@@ -170,7 +170,7 @@ int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
 	return rc;
 }
 
-/* How many rows name the blob, as far as that is written down: 0 for one. */
+/* The number of references to the blob, if recorded: 0 means one. */
 static int refs_of(struct vfs *v, int64_t blob, int64_t *refs, struct err *e)
 {
 	struct vfs_key key = {.id = blob};

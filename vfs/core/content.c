@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 
 /*
- * File contents: chunks of VFS_CHUNK bytes. A chunk that is not there shows
- * the host file below, or zeros. A blob may be shorter than its chunk: the
- * rest is zeros. No blob holds a byte past the end of the file, so that
- * growing a file needs no clearing.
+ * File contents: chunks of VFS_CHUNK bytes. A missing chunk shows the lower
+ * file, or zeros. A blob may be shorter than its chunk: the rest is zeros. No
+ * blob has bytes past the end of the file, so growing a file needs no clearing.
  */
 
-/* A stretch of one chunk. */
+/* A range of one chunk. */
 struct part {
 	int64_t idx;
 	size_t off, n;
@@ -27,7 +26,7 @@ static struct part part_at(int64_t off, size_t n)
 	return p;
 }
 
-/* How many bytes of chunk idx lie within the first `size` bytes. */
+/* How many bytes of chunk idx are within the first `size` bytes. */
 static size_t used_of(int64_t size, int64_t idx)
 {
 	int64_t left = size - idx * VFS_CHUNK;
@@ -99,8 +98,8 @@ ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 	return got;
 }
 
-/* 1: the chunk has a blob that nothing else names, so that it may change where
- * it lies; 0: write a new one. */
+/* 1: the chunk has a blob without other references, which may be changed in
+ * place; 0: write a new one. */
 static int own_blob(struct vfs *v, const struct node *n, int64_t idx,
 		    int64_t *blob, struct blob_state *state, struct err *e)
 {
@@ -129,7 +128,7 @@ static int put_chunk(struct vfs *v, struct node *n, struct part at,
 	return chunk_set(v, n, at.idx, blob, e);
 }
 
-/* 1: the bytes were written into the blob where it lies. */
+/* 1: the bytes were written to the blob in place. */
 static int patch_chunk(struct vfs *v, struct node *n, struct part at,
 		       const void *p, struct err *e)
 {
@@ -163,8 +162,8 @@ static int write_part(struct vfs *v, struct node *n, struct part at,
 	memcpy(v->work + at.off, p, at.n);
 	if (at.off + at.n > used)
 		whole.n = at.off + at.n;
-	/* a small change will be followed by others: leave it uncompressed,
-	 * where the next one is written in place */
+	/* more small changes will follow: leave it uncompressed, so that they
+	 * can be written in place */
 	return put_chunk(v, n, whole, v->work, at.n * 2 >= whole.n, e);
 }
 
@@ -219,7 +218,7 @@ int vfs_pwrite(struct vfs *v, int64_t ino, const void *p, size_t n, int64_t off,
 	return tx_end(v, write_node(v, ino, p, n, off, e), e);
 }
 
-/* Lets all chunks from idx on go. */
+/* Releases all chunks from idx on. */
 static int drop_from(struct vfs *v, struct node *n, int64_t idx, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino), .idx = idx};
@@ -245,7 +244,7 @@ static int drop_from(struct vfs *v, struct node *n, int64_t idx, struct err *e)
 	return 0;
 }
 
-/* Cuts the chunk in which the file will end. */
+/* Truncates the chunk in which the file will end. */
 static int cut_last(struct vfs *v, struct node *n, int64_t size, struct err *e)
 {
 	struct part last = {size / VFS_CHUNK, 0, (size_t)(size % VFS_CHUNK)};

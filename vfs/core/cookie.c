@@ -7,7 +7,7 @@
 struct cookie_note {
 	int64_t dir, cookie;
 	char *name;
-	bool seen; /* in the listing that is being made */
+	bool seen; /* in the listing in progress */
 };
 
 struct item {
@@ -61,7 +61,7 @@ static void sort(struct item *items, size_t n)
 		qsort(items, n, sizeof *items, by_cookie);
 }
 
-/* The cookie that the name was given before; the natural one if none. */
+/* The cookie that the name already has; otherwise the default one. */
 static void recall(struct cookie_book *b, int64_t dir, struct item *it)
 {
 	for (size_t i = 0; i < b->n && !it->settled; i++) {
@@ -115,8 +115,8 @@ static bool is_taken(const struct item *items, size_t n, int64_t cookie)
 	return false;
 }
 
-/* Other cookies of the same node; the space is far larger than the number of
- * names that a node can have in a listing with so many equal ones. */
+/* Another cookie for the same node; there are far more than names of a node
+ * with the same hash in one listing. */
 static int64_t next_free(const struct item *items, size_t n, int64_t cookie)
 {
 	int64_t mask = (INT64_C(1) << COOKIE_BITS) - 1;
@@ -140,7 +140,7 @@ static bool part(struct cookie_book *b, int64_t dir, struct item *items,
 		while (end < n && items[end].cookie == items[i].cookie)
 			end++;
 		for (i = first + 1; i < end; i++) {
-			/* the first keeps it for good, too */
+			/* the first keeps it permanently, too */
 			if (i == first + 1 && !items[first].settled)
 				remember_cookie(b, dir, &items[first]);
 			items[i].cookie = next_free(items, n, items[i].cookie);

@@ -19,38 +19,38 @@
 #include <string.h>
 
 /*
- * What the files of this folder share: the namespace, and op_*, the frame of
- * every call (a transaction, or a savepoint in a batch). Rows are changed in
- * rows.h only.
+ * Shared by the files of this directory: the namespace, and tx_*, the frame of
+ * every call (a transaction, or a savepoint in a batch). Only rows.h changes
+ * rows.
  */
 struct vfs {
 	struct sql *db;
 	int64_t ns;   /* namespace id */
-	int64_t snap; /* the snapshot that is open, 0: the live tree */
+	int64_t snap; /* the open snapshot, 0: the live tree */
 	int64_t snap_next_ino;
 	char *name, *who, *base;
 	int base_fd; /* the host directory, opened at first use; -1 */
 	struct {
 		int64_t ino; /* 0: none is open */
 		int fd;
-		int64_t size, modified; /* when it was first seen */
+		int64_t size, modified; /* when first seen */
 		int64_t hino;
 		char *path;
 	} host;       /* the host file that was read last */
 	bool batch;   /* the transaction belongs to the caller */
-	bool inside;  /* a call that is made of calls is under way */
+	bool inside;  /* a call that consists of calls is in progress */
 	bool reading; /* vfs_begin_read is open */
-	/* Good within a write transaction: */
-	uint32_t generation;   /* of the file, when this was read */
-	int64_t keep;          /* newest snapshot: changes are kept for it */
+	/* Valid within a write transaction: */
+	uint32_t generation;   /* of the file, when these were read */
+	int64_t keep;          /* newest snapshot: before-images are for it */
 	int64_t keep_next_ino; /* nodes from this number on are newer than it */
 	int64_t next_ino;
 	struct vfs_usage usage;
 	bool quota, usage_changed;
 	struct vfs_usage usage_before; /* at the start of a call in a batch */
 	bool lost;                     /* SQLite has rolled the batch back */
-	/* A mount: calls in a batch have no savepoints of their own. One that
-	 * fails after it has changed something takes the batch with it. */
+	/* A mount: calls in a batch have no savepoints. A call that fails after
+	 * a change makes the whole batch fail. */
 	bool batch_atomic;
 	/* A mount: the nodes that the open batch has changed so far, which
 	 * other connections do not see yet. */
@@ -85,17 +85,17 @@ static inline struct blob blob_text(const char *text)
 	return (struct blob){text, strlen(text)};
 }
 
-/* vfs_open without looking for orphans: inside any transaction. */
+/* vfs_open without a search for orphans: inside any transaction. */
 int vfs_attach(struct vfs **out, struct sql *db, const char *name,
 	       const char *who, struct err *e);
 
-/* Every public call that writes: if (tx_begin(v, e)) return -1;
- * return tx_end(v, inner(...), e); tx_end gives rc back, or -1. */
+/* Every public call that writes: if (tx_begin(v, e)) return -1; return
+ * tx_end(v, inner(...), e); tx_end returns rc, or -1. */
 int tx_begin(struct vfs *v, struct err *e);
 int tx_end(struct vfs *v, int rc, struct err *e);
 int tx_look(struct vfs *v, struct err *e); /* part of tx_begin */
-void tx_forget(void); /* somebody changed rows without tx_begin */
-/* Runs calls as one call: all of them or none, in a batch or not. */
+void tx_forget(void); /* rows were changed without tx_begin */
+/* Runs several calls as one: all of them or none, in a batch or not. */
 int tx_many(struct vfs *v,
 	    int (*inner)(struct vfs *v, const void *arg, struct err *e),
 	    const void *arg, struct err *e);
@@ -133,9 +133,10 @@ int data_write(struct vfs *v, struct node *n, const void *p, size_t len,
 int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e);
 int data_drop(struct vfs *v, struct node *n, struct err *e);
 
-/* namespace.c: checks the quota and counts; negative numbers give back. */
+/* namespace.c: checks the quota and counts usage; negative numbers reduce
+ * it. */
 int quota_take(struct vfs *v, int64_t bytes, int64_t files, struct err *e);
-/* The node is about to have this size. */
+/* Before the node gets this size. */
 int quota_resize(struct vfs *v, struct node *n, int64_t size, struct err *e);
 
 /* journal.c: part of the transaction that makes the change. */
@@ -161,38 +162,39 @@ int snapshot_is_newest(struct vfs *v, int64_t snap, int64_t next_ino,
 		       struct err *e);
 int range_drop(struct vfs *v, const struct vfs_range *r, struct err *e);
 
-/* walk.c: what a damaged file may hold. -1. */
+/* walk.c: reports a directory inside itself, in a damaged file. Returns -1. */
 int within_itself(int64_t dir, struct err *e);
 
 /* vfs/snapshot/merge.c: a copy of a node with its attributes, contents shared. */
 int node_copy(struct vfs *from, const struct node *n, struct vfs *to,
 	      struct vfs_at at, struct err *e);
 
-/* lower.c: namespaces with a host directory below. */
+/* lower.c: namespaces with a lower directory. */
 int lower_root(struct vfs *v, struct node *root, struct err *e);
 int lower_fill(struct vfs *v, struct node *dir, struct err *e);
 int lower_fill_all(struct vfs *v, struct err *e);
 void lower_close(struct vfs *v);
-/* Still as the host file was when it was first seen, at its place: 1, 0, -1. */
+/* Whether the host file is as it was when it was first seen, at its path: 1, 0,
+ * -1. */
 int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
 		   struct err *e);
 #define HOST_DIR (-1) /* instead of a size: it was a directory */
 int lower_open_parent(struct vfs *v, const char *path, const char **name,
 		      struct err *e); /* an fd of the directory */
 /* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
- * The path of *out is not set. */
+ * Does not set the path of *out. */
 int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
 	       struct err *e);
 int lower_open(struct vfs *v, const char *path, int flags, struct err *e);
 /* lower_fingerprint.c: called before each change of a node's content or
  * attributes. */
 int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e);
-/* Is the host file what it was before the first change? 1, 0 if it is not or
- * nothing is known, -1. */
+/* Whether the host file is as before the first change: 1, 0 if it is not or
+ * that is unknown, -1. */
 int lower_fingerprint_same(struct vfs *v, int64_t ino, const char *path,
 			   struct err *e);
-int lower_reset(struct vfs *v, struct err *e); /* as if never looked into */
+int lower_reset(struct vfs *v, struct err *e); /* as if never read */
 int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
-	       int64_t off, struct err *e); /* zeros past what shows through */
+	       int64_t off, struct err *e); /* zeros past the visible part */
 
 #endif

@@ -16,7 +16,7 @@ int journal_add(struct vfs *v, enum vfs_op op, struct vfs_at at, int64_t ino,
 	};
 	struct vfs_number old;
 
-	/* a new file's first content is part of its creation */
+	/* the first content of a new file is part of its creation */
 	v->last_written = op == VFS_OP_write || op == VFS_OP_create ? ino : 0;
 	v->last_said = ino;
 	if (sql_exec(v->db, Q_VFS_JOURNAL_ADD, &row, e) < 0)
@@ -34,7 +34,7 @@ int journal_node(struct vfs *v, enum vfs_op op, const struct node *n,
 	struct vfs_at at = {n->parent, n->name};
 
 	if (n->nlink == 0 || (op == VFS_OP_write && v->last_written == n->ino))
-		return 0; /* no name shows it; or the row before says it */
+		return 0; /* nameless, or in the previous row */
 	return journal_add(v, op, at, n->ino, e);
 }
 

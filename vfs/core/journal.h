@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * Who did what in a namespace, in order, written in the transaction that did
- * it. Writes to one file that follow each other in one batch are one row, and
- * times that are set right after a change of the same file are part of it. Only
- * the newest VFS_JOURNAL_KEEP rows are kept, over all namespaces.
+ * The changes of a namespace, in order, with their author, written in the
+ * transaction of the change. Consecutive writes to one file in one batch are
+ * one row, and times that are set right after a change of the same file are
+ * part of it. Only the newest VFS_JOURNAL_KEEP rows of all namespaces are kept.
  */
 struct vfs;
 
@@ -25,7 +25,7 @@ enum vfs_op {
 struct vfs_change {
 	int64_t seq;
 	enum vfs_op op;
-	int64_t dir; /* where, as far as the change has a place */
+	int64_t dir; /* the directory, if the change has one */
 	const char *name;
 	int64_t ino;
 	const char *who;
@@ -33,7 +33,7 @@ struct vfs_change {
 };
 
 /* Up to max rows after seq, oldest first, as an array in the arena: how many,
- * or -1. Follow a namespace by asking again with the last seq. */
+ * or -1. To follow a namespace, call it again with the last seq. */
 int vfs_changes(struct vfs *v, int64_t seq, int max, struct vfs_change **out,
 		struct arena *a, struct err *e);
 int vfs_last_change(struct vfs *v, int64_t *seq, struct err *e);

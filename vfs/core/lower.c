@@ -18,12 +18,11 @@
 #include <unistd.h>
 
 /*
- * Namespaces with a host directory below. A directory's host side is read in
- * when it is first looked into: every entry becomes a node whose content still
- * is the host file's. From then on the tree is an ordinary one: what is
- * removed stays removed, and a write takes over the chunk that it touches.
- * The host is only ever opened for reading, beneath the base, following no
- * symbolic link.
+ * Namespaces with a lower directory. A directory of it is read when it is first
+ * accessed: every entry becomes a node whose content is still that of the host
+ * file. From then on the tree is an ordinary one: removed entries stay removed,
+ * and a write copies the chunk that it touches. The host is only opened for
+ * reading, beneath the base, without following symbolic links.
  */
 
 static int base_fd(struct vfs *v, struct err *e)
@@ -58,7 +57,7 @@ int lower_open(struct vfs *v, const char *path, int flags, struct err *e)
 	return fd;
 }
 
-/* What is known of the node's host file; path in the arena. */
+/* The record of the node's host file; path in the arena. */
 static int lower_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
 		     struct arena *a, struct err *e)
 {
@@ -189,7 +188,7 @@ static bool is_gone(const struct err *e)
 	       e->code == ERR_NOTDIR || e->code == ERR_LOOP;
 }
 
-/* A directory that is gone is empty: apply and diff show it as a conflict. */
+/* A missing directory is empty: apply and diff show it as a conflict. */
 static int fill_from(struct vfs *v, struct node *dir, const char *path,
 		     struct err *e)
 {
@@ -218,12 +217,12 @@ static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 	int64_t keep = v->keep;
 	int rc = -1;
 
-	/* somebody may have been faster */
+	/* another process may have been faster */
 	if (node_get(v, dir->ino, dir, e))
 		return -1;
 	if (!(dir->flags & NODE_UNSEEN))
 		return 0;
-	v->keep = 0; /* seeing is no change */
+	v->keep = 0; /* reading is not a change */
 	dir->flags &= ~NODE_UNSEEN;
 	if (!lower_get(v, dir->ino, &host, &mem, e))
 		rc = fill_from(v, dir,
@@ -235,7 +234,8 @@ static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 	return rc;
 }
 
-/* Called in the middle of reads, too: then the reader steps aside. */
+/* Also called in the middle of reads: then the read transaction is
+ * suspended. */
 int lower_fill(struct vfs *v, struct node *dir, struct err *e)
 {
 	bool was_reading = v->reading;
@@ -262,7 +262,7 @@ int lower_fill_all(struct vfs *v, struct err *e)
 
 	if (!v->base)
 		return 0;
-	/* a directory comes before those that it adds: no need to look back */
+	/* a directory comes before its new entries: no need to look back */
 	while ((found = sql_get(v->db, Q_VFS_UNSEEN, &range, &id, NULL, e)) >
 	       0) {
 		if (node_get(v, id.n & INO_MASK, &dir, e) ||
@@ -273,8 +273,9 @@ int lower_fill_all(struct vfs *v, struct err *e)
 	return found;
 }
 
-/* Is the file in that place still the one that was first seen there, or a copy
- * of it? Asked by path: one that was replaced is not the one that we have open. */
+/* Whether the file at that path is still the one that was first seen there, or
+ * a copy of it. Checked by path: a replaced file differs from the one that we
+ * have open. */
 static bool is_same(struct vfs *v)
 {
 	struct err ignored;

@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 /*
- * The print of a host file is a hash of everything that apply replaces: mode,
- * owner, attributes and content. It is stored when the namespace first changes
- * the node. A new hard link, or a copy that keeps the times, changes only the
- * change time of a host file: its print tells it from a real change.
+ * The fingerprint of a host file is a hash of everything that apply replaces:
+ * mode, owner, attributes and content. It is stored when the namespace first
+ * changes the node. A new hard link, or a copy that keeps the times, changes
+ * only the change time of a host file; the fingerprint distinguishes it from a
+ * real change.
  */
-#define PRINT_MAX (16 << 20) /* larger files have no print */
+#define PRINT_MAX (16 << 20) /* larger files have no fingerprint */
 
 static int hash_xattrs(struct vfs *v, const char *path, struct hash *h,
 		       struct err *e)
@@ -70,7 +71,8 @@ static int print_open(struct vfs *v, const char *path, int fd,
 	return 0;
 }
 
-/* The print of the host file that is at the path now: 1, 0 if it has none, -1. */
+/* The fingerprint of the host file that is at the path now: 1, 0 if it has
+ * none, -1. */
 static int print_of(struct vfs *v, const char *path, struct stat *st,
 		    char out[HASH_HEX], struct err *e)
 {
@@ -98,7 +100,7 @@ static int keep_print(struct vfs *v, const struct node *n,
 	struct err ignored;
 	struct stat st;
 
-	/* a file that cannot be read, or is another by now, has no print */
+	/* a file that cannot be read, or was replaced, has no fingerprint */
 	if (print_of(v, path, &st, print, &ignored) <= 0 ||
 	    st.st_size != seen->size ||
 	    nanos_of(st.st_mtim) != seen->modified ||

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Namespaces: making and removing them, their quota. */
+/* Namespaces: creating and deleting them, and their quota. */
 
 int ns_add_root(struct vfs *v, struct err *e)
 {
@@ -77,7 +77,7 @@ int vfs_create(struct sql *db, const char *name, const char *base,
 	return rc;
 }
 
-/* All that belongs to the namespace, its snapshots first. */
+/* Everything that belongs to the namespace, its snapshots first. */
 static int destroy_in(struct vfs *v, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);

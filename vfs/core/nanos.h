@@ -5,9 +5,9 @@
 #include <time.h>
 
 /*
- * Times are nanoseconds since 1970 in 64 bits: the years 1678 to 2262. A time
- * of others may lie before 1970 or outside of that range altogether; the
- * latter becomes the nearest one that can be kept.
+ * Times are nanoseconds since 1970 in 64 bits: the years 1678 to 2262. A
+ * foreign time may be before 1970 or outside of that range; the latter becomes
+ * the nearest time in the range.
  */
 #define NANOS INT64_C(1000000000)
 

@@ -12,10 +12,10 @@
 #include <sys/types.h>
 
 /*
- * The tree by node number, as a kernel sees it: what the FUSE mount calls and
- * what path.h is made of. A name is one component, without '/', at most
- * VFS_NAME_MAX bytes. No permission is checked: who may open the agent file
- * may do everything in it (a mount lets the kernel check).
+ * The tree by node number, as the kernel sees it: the FUSE mount calls these
+ * functions, and path.h is built on them. A name is one component, without '/',
+ * at most VFS_NAME_MAX bytes. No permission is checked: a user who may open the
+ * agent file may do everything in it (on a mount, the kernel checks).
  */
 struct vfs;
 
@@ -29,9 +29,9 @@ struct vfs_attr {
 	int64_t accessed, modified, changed, born; /* nanoseconds since 1970 */
 };
 
-/* What to make. `target` is for symbolic links, and is copied. */
+/* The node to create. `target` is for symbolic links, and is copied. */
 struct vfs_new {
-	mode_t mode; /* with the type; permission bits as they shall be */
+	mode_t mode; /* with the type and the final permission bits */
 	uint32_t uid, gid;
 	uint64_t rdev;
 	const char *target;
@@ -48,7 +48,8 @@ int vfs_getattr(struct vfs *v, int64_t ino, struct vfs_attr *out,
 		struct err *e);
 int vfs_make(struct vfs *v, struct vfs_at at, const struct vfs_new *n,
 	     struct vfs_attr *out, struct err *e);
-/* A file without a name, which must be held; vfs_link can give it one. */
+/* A file without a name; the caller must hold it. vfs_link can give it a
+ * name. */
 int vfs_make_nameless(struct vfs *v, const struct vfs_new *n,
 		      struct vfs_attr *out, struct err *e);
 int vfs_link(struct vfs *v, int64_t ino, struct vfs_at at, struct vfs_attr *out,
@@ -83,39 +84,40 @@ struct vfs_set {
 int vfs_setattr(struct vfs *v, int64_t ino, const struct vfs_set *set,
 		struct vfs_attr *out, struct err *e);
 
-/* The time of access alone: no other time changes, and no snapshot keeps it. */
+/* Sets only the access time: no other time changes, and no snapshot keeps
+ * it. */
 int vfs_set_accessed(struct vfs *v, int64_t ino, int64_t at, struct err *e);
 
-/* Bytes read, fewer only at the end of the file; -1 on failure. */
+/* Number of bytes read, fewer only at the end of the file; -1 on failure. */
 ssize_t vfs_pread(struct vfs *v, int64_t ino, void *p, size_t n, int64_t off,
 		  struct err *e);
 int vfs_pwrite(struct vfs *v, int64_t ino, const void *p, size_t n, int64_t off,
 	       struct err *e);
 
-/* Where data, or a hole, begins at or after an offset, in steps of VFS_CHUNK;
- * -1 on failure, ERR_NOATTR if there is nothing more. */
+/* The start of the next data, or hole, at or after an offset, in steps of
+ * VFS_CHUNK; -1 on failure, ERR_NOATTR if there is none. */
 int64_t vfs_seek(struct vfs *v, int64_t ino, int64_t off, bool data,
 		 struct err *e);
-/* Bytes of a stretch become zeros that take no room. The size stays. */
+/* Replaces a range by zeros that take no space. The size stays. */
 int vfs_punch(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 	      struct err *e);
-/* Bytes that are stored for a file, as far as it has no holes. */
+/* Number of bytes stored for a file, without its holes. */
 int64_t vfs_allocated(struct vfs *v, const struct vfs_attr *a);
 
 struct vfs_span {
 	int64_t ino, off;
 };
 
-/* Copies a stretch of one file to another, whole chunks by reference: bytes
- * copied, fewer only at the end of the source or of 16 MiB; -1. */
+/* Copies a range of one file to another, whole chunks by reference: number of
+ * bytes copied, fewer only at the end of the source or after 16 MiB; -1. */
 ssize_t vfs_copy_range(struct vfs *v, struct vfs_span from, struct vfs_span to,
 		       size_t n, struct err *e);
 
 int vfs_readlink(struct vfs *v, int64_t ino, struct buf *out, struct err *e);
 
-/* A directory as it is at one moment, in the order of its names, without "."
- * and "..". Whoever walks it slowly meets every entry once, whatever happens
- * to the directory meanwhile. Entries live in the arena. */
+/* A directory at one moment, in the order of its names, without "." and "..". A
+ * slow walk meets every entry once, whatever happens to the directory
+ * meanwhile. Entries are in the arena. */
 struct vfs_entry {
 	int64_t ino;
 	unsigned type; /* DT_DIR and so on */
@@ -131,23 +133,24 @@ struct vfs_dir {
 int vfs_readdir(struct vfs *v, int64_t dir, struct vfs_dir *out, struct err *e);
 void vfs_dir_fini(struct vfs_dir *d);
 
-/* The directory that holds `dir`; the root is its own parent. */
+/* The parent directory of `dir`; the root is its own parent. */
 int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e);
 
-/* A node that is held outlives its last name until it is let go as often. */
+/* A held node outlives its last name until it was released as often as it was
+ * held. */
 void vfs_hold(struct vfs *v, int64_t ino);
 void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times);
 
-/* The server of a mount registers: then other processes leave it the nodes that
- * they remove. There is one for each namespace: 1 if there is another already,
- * whose pid is *other. Both are no part of a batch. */
+/* The server of a mount registers itself: then other processes leave the nodes
+ * that they remove to it. There is one for each namespace: returns 1 if there
+ * is already another, whose pid is *other. Neither is part of a batch. */
 int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e);
 void vfs_holder_end(struct vfs *v);
 
 /* Extended attributes. Values are at most VFS_XATTR_MAX bytes. */
 #define VFS_XATTR_MAX     65536
-#define VFS_XATTR_CREATE  1 /* fail if it is there */
-#define VFS_XATTR_REPLACE 2 /* fail if it is not */
+#define VFS_XATTR_CREATE  1 /* fail if it exists */
+#define VFS_XATTR_REPLACE 2 /* fail if it does not */
 int vfs_getxattr(struct vfs *v, int64_t ino, const char *name, struct buf *out,
 		 struct err *e);
 int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,

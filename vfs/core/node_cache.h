@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 /*
- * Nodes that the batch of a mount has met: read once, and written once, when
- * the batch ends. Only rows.c looks here, and only inside a batch that is kept
- * or lost as a whole (v->batch_atomic). What is clean stays for the next batch,
- * as long as nobody else writes.
+ * Nodes that the batch of a mount has used: each is read once, and written
+ * once, when the batch ends. Only rows.c uses the cache, and only inside a
+ * batch that is committed or lost as a whole (v->batch_atomic). Clean nodes
+ * stay for the next batch, as long as no other connection writes.
  *
- * A place for each number modulo NODE_CACHE_SLOTS; who comes later takes it.
- * And the last name that was looked for in vain: most often it is made next.
+ * A node's slot is its number modulo NODE_CACHE_SLOTS; a later node replaces an
+ * earlier one. The cache also has the last name that was not found: most often
+ * it is created next.
  */
 #define NODE_CACHE_SLOTS 1024
 
@@ -25,7 +26,7 @@ struct node;
 struct node_cache {
 	struct node *nodes; /* NULL until first used */
 	enum { NODE_CACHE_FREE, NODE_CACHE_CLEAN, NODE_CACHE_DIRTY } * state;
-	uint64_t changes; /* so far: what a failed call may have left behind */
+	uint64_t changes; /* so far, to detect those of a failed call */
 	struct {
 		int64_t dir; /* 0: none */
 		char name[VFS_NAME_MAX + 1];
@@ -41,8 +42,7 @@ int node_cache_put(struct vfs *v, const struct node *n, bool dirty,
 bool node_cache_is_missing(const struct vfs *v, struct vfs_at at);
 void node_cache_missing(struct vfs *v, struct vfs_at at);
 void node_cache_drop(struct vfs *v, int64_t ino);
-int node_cache_write(struct vfs *v,
-		     struct err *e); /* what is dirty; it is clean */
+int node_cache_write(struct vfs *v, struct err *e); /* writes dirty nodes */
 void node_cache_clear(struct vfs *v);
 void node_cache_fini(struct node_cache *m);
 

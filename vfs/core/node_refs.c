@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Open addressing with linear probing; removal moves later keys back, so that
- * no marks are left behind. */
+/* Open addressing with linear probing; a removal moves later keys back, so that
+ * no tombstones are needed. */
 
 static size_t slot_of(const struct node_refs *s, int64_t ino)
 {
@@ -87,7 +87,8 @@ static void take_out(struct node_refs *s, size_t gap)
 		if (!s->key[i])
 			break;
 		home = slot_of(s, s->key[i]);
-		/* may it move to the gap: is home not between gap and i? */
+		/* whether it may move to the gap: home is not between gap and
+		 * i */
 		if (((i - home) & (s->cap - 1)) < ((i - gap) & (s->cap - 1)))
 			continue;
 		s->key[gap] = s->key[i];

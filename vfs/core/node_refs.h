@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How often each node is held: numbers to counts, in memory. An all-zero
- * struct is empty. Aborts without memory. */
+/* How often each node is held: a map from numbers to counts, in memory. An
+ * all-zero struct is empty. Aborts when out of memory. */
 struct node_refs {
 	int64_t *key; /* 0: free */
 	uint64_t *count;
@@ -18,7 +18,8 @@ void node_refs_add(struct node_refs *s, int64_t ino, uint64_t by);
 uint64_t node_refs_sub(struct node_refs *s, int64_t ino,
 		       uint64_t by); /* what is left */
 
-/* Walks all numbers: for (size_t i = 0; (ino = node_refs_next(s, &i));) */
+/* Iterates over all numbers: for (size_t i = 0; (ino = node_refs_next(s,
+ * &i));) */
 int64_t node_refs_next(const struct node_refs *s, size_t *i);
 
 #endif

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 /*
- * A node that somebody holds open outlives its last name. A row in vfs_orphan
- * says who holds it, so that whoever opens the namespace after a crash can let
- * it go. Long-lived holders (mounts) are in vfs_holder, so that other
- * processes leave the nodes that they unlink to them.
+ * A node that is open outlives its last name. A row in vfs_orphan names the
+ * process that holds it, so that the next opener of the namespace can release
+ * it after a crash. Long-lived processes (mounts) are in vfs_holder, so that
+ * other processes leave the nodes that they unlink to them.
  */
 
 /* Start time of a process in clock ticks since boot; 0 if there is none. */
@@ -34,7 +34,7 @@ static int say_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
 	return sql_exec(v->db, Q_VFS_ORPHAN_ADD, &holder, e) < 0 ? -1 : 0;
 }
 
-/* Another process that may have the node open: 1, 0, -1. */
+/* Whether another process may have the node open: 1, 0, -1. */
 static int other_holder(struct vfs *v, struct vfs_owner *out, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
@@ -88,7 +88,7 @@ static int drop_in(struct vfs *v, int64_t ino, bool has_row, struct err *e)
 
 	if (found < 0)
 		return -1;
-	/* after a rollback the node may have its name back */
+	/* after a rollback the node may have its name again */
 	if (found && n.nlink == 0 && node_drop(v, &n, e))
 		return -1;
 	if (!has_row)
@@ -119,7 +119,7 @@ void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times)
 	if (!known)
 		return;
 	node_refs_sub(&v->orphans, ino, 2);
-	/* what fails here stays an orphan and is found later */
+	/* after a failure here it stays an orphan and is found later */
 	orphan_drop(v, ino, known > 1, &ignored);
 }
 

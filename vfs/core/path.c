@@ -12,14 +12,14 @@
 #define MAX_LINKS 40 /* as Linux */
 #define MAX_PATH  65536
 
-/* A walk under way: where it is, and what is left to walk. */
+/* A walk in progress: its position, and the rest of the path. */
 struct walk {
 	struct vfs *v;
 	struct buf rest; /* starts with a name, or is empty */
 	int links;
-	int64_t dir;         /* where the walk is */
+	int64_t dir;         /* current directory */
 	struct vfs_place at; /* the last step: directory and name */
-	struct node node;    /* where it led, if `found` */
+	struct node node;    /* its result, if `found` */
 	bool found;
 };
 
@@ -31,7 +31,7 @@ static int escape(const struct walk *w, struct err *e)
 		       w->v->name);
 }
 
-/* Takes the first name off the rest; false when there is none. */
+/* Removes the first name from the rest; false if there is none. */
 static bool next_name(struct walk *w, char *out, struct err *e, int *bad)
 {
 	const char *p = w->rest.p, *slash;
@@ -65,7 +65,7 @@ static int go_up(struct walk *w, struct err *e)
 	return 0;
 }
 
-/* The link's target takes the link's place in what is left to walk. */
+/* Replaces the link by its target in the rest of the path. */
 static int follow_link(struct walk *w, int64_t link, struct err *e)
 {
 	struct buf more = BUF_MAX(MAX_PATH);
@@ -91,7 +91,7 @@ static int follow_link(struct walk *w, int64_t link, struct err *e)
 	return 0;
 }
 
-/* One name that is not the last one: only a directory leads on. */
+/* One name that is not the last one: it must be a directory. */
 static int enter_component(struct walk *w, const char *name, struct err *e)
 {
 	struct vfs_at at = {w->dir, name};
@@ -106,7 +106,7 @@ static int enter_component(struct walk *w, const char *name, struct err *e)
 	found = dentry_get(w->v, at, &ino, &type, e);
 	if (found < 0)
 		return -1;
-	if (!found) { /* or not seen yet, or the reason why not */
+	if (!found) { /* or not read yet, or the reason why not */
 		if (node_lookup(w->v, at, &w->node, e))
 			return -1;
 		ino = w->node.ino;
@@ -121,7 +121,7 @@ static int enter_component(struct walk *w, const char *name, struct err *e)
 	return 0;
 }
 
-/* The last name, as far as is known: a link may lead on. */
+/* The last name: it may be a link to follow. */
 static int last_step(struct walk *w, const char *name, unsigned follow,
 		     struct err *e)
 {
@@ -136,7 +136,7 @@ static int last_step(struct walk *w, const char *name, unsigned follow,
 	w->found = false;
 	if (follow == VFS_PLACE)
 		return 0;
-	/* the walk came through names of directories: nothing to explain */
+	/* the walk used names of directories: nothing to explain */
 	found = node_child(w->v, at, &w->node, e);
 	if (found == 0 && w->v->base) {
 		found = node_lookup(w->v, at, &w->node, &why) == 0;
@@ -173,7 +173,7 @@ static int walk_in(struct walk *w, unsigned follow, struct err *e)
 	return node_get(w->v, w->dir, &w->node, e);
 }
 
-/* 0 also when only the last name is missing: then w->found is false. */
+/* Also 0 if only the last name is missing: then w->found is false. */
 static int walk_path(struct vfs *v, const char *path, unsigned follow,
 		     struct walk *w, struct err *e)
 {
@@ -284,7 +284,7 @@ void vfs_etag(const struct vfs_attr *a, char out[VFS_ETAG])
 		 (uint64_t)a->changed);
 }
 
-/* The arguments of a call that is made of several. */
+/* The arguments of a call that consists of several. */
 struct job {
 	const char *path, *to;
 	struct blob data;

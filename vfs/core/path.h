@@ -8,17 +8,17 @@
 #include <stdbool.h>
 
 /*
- * The tree by path. A path starts at the root of the namespace, with or
- * without a '/'. It cannot leave it: "..", and a symbolic link, that lead out
- * of the root fail with ERR_ESCAPE, and so does a link with an absolute target
- * (on a mount it would lead to the host).
+ * The tree by path. A path starts at the root of the namespace, with or without
+ * a '/', and cannot leave it: a ".." or a symbolic link that leads out of the
+ * root fails with ERR_ESCAPE, and so does a link with an absolute target (on a
+ * mount it would lead to the host).
  */
 enum vfs_follow { VFS_NOFOLLOW, VFS_FOLLOW }; /* a link at the very end */
 
 int vfs_walk(struct vfs *v, const char *path, enum vfs_follow follow,
 	     struct vfs_attr *out, struct err *e);
 
-/* The directory of a path and its last name, which need not be there. */
+/* The directory of a path and its last name, which need not exist. */
 struct vfs_place {
 	int64_t dir;
 	char name[256];
@@ -30,11 +30,11 @@ int vfs_walk_place(struct vfs *v, const char *path, struct vfs_place *out,
 /* The path of a node, without '/' at the start; "" is the root. */
 int vfs_path_of(struct vfs *v, int64_t ino, struct buf *out, struct err *e);
 
-/* The whole file is appended to out. `out_attr` may be NULL. */
+/* Appends the whole file to out. `out_attr` may be NULL. */
 int vfs_read_file(struct vfs *v, const char *path, struct buf *out,
 		  struct vfs_attr *out_attr, struct err *e);
 
-/* What a state of a file is called: changes whenever the node changes. */
+/* A name for the state of a file: it differs whenever the node changes. */
 #define VFS_ETAG 40
 void vfs_etag(const struct vfs_attr *a, char out[VFS_ETAG]);
 
@@ -42,11 +42,11 @@ struct vfs_put {
 	mode_t mode;         /* of a new file; 0: 0644 */
 	const char *if_etag; /* only if the file has it; "" : only if new */
 	bool append;
-	bool parents; /* make missing directories */
+	bool parents; /* create missing directories */
 };
 
-/* The file has all of the bytes or is as it was; ERR_STALE when if_etag does
- * not hold. Follows links; keeps the mode of a file that is there. */
+/* The file gets all of the bytes or is unchanged; ERR_STALE if if_etag does not
+ * match. Follows links; keeps the mode of an existing file. */
 int vfs_write_file(struct vfs *v, const char *path, struct blob data,
 		   const struct vfs_put *put, struct err *e);
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Everything that a rename touches. Both directories may be one: then `to_dir`
+/* Everything that a rename changes. If both directories are the same, `to_dir`
  * is not used, so that no node is in memory twice. */
 struct move {
 	struct vfs_at from, to;
-	struct node node, other; /* what moves, what is in its way */
+	struct node node, other; /* the moved node, and the one it replaces */
 	struct node from_dir, to_dir;
 	bool has_other, same_dir;
 };
@@ -19,11 +19,11 @@ static bool is_dir(const struct node *n)
 	return S_ISDIR(n->mode);
 }
 
-/* Is `dir` the node, or somewhere below it? 1, 0, -1. */
+/* Whether `dir` is the node, or below it: 1, 0, -1. */
 static int is_inside(struct vfs *v, const struct node *n, int64_t dir,
 		     struct err *e)
 {
-	int64_t mark = 0; /* met again only where a file is damaged */
+	int64_t mark = 0; /* met again only in a damaged file */
 	struct node up;
 
 	for (unsigned steps = 1; is_dir(n) && dir != VFS_ROOT; steps++) {
@@ -163,7 +163,7 @@ static int move_node(struct vfs *v, struct move *m, unsigned flags,
 		return err_set(e, ERR_CONFLICT, "%s is there already",
 			       quoted(m->to.name).text);
 	if (m->has_other && m->node.ino == m->other.ino)
-		return 0; /* two names of one node: as rename(2) has it */
+		return 0; /* two names of one node: as in rename(2) */
 	if (check_cycle(v, &m->node, m->to.dir, e) || clear_way(v, m, e) ||
 	    dentry_drop(v, m->from, &m->node, e) ||
 	    put_at(v, &m->node, m->to, e) ||

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Does the newest snapshot have this node, so that it must be kept before it
- * changes? What is newer than the snapshot is nobody's past. */
+/* Whether the newest snapshot has this node, so that its before-image must be
+ * kept. A node that is newer than the snapshot has none. */
 static bool is_old(const struct vfs *v, int64_t ino)
 {
 	return v->keep && ino < v->keep_next_ino;
@@ -93,14 +93,14 @@ int node_keep(struct vfs *v, const struct node *n, struct err *e)
 	return kept < 0 ? -1 : 0;
 }
 
-/* Numbers only grow, as far as anything alive or kept can tell. */
+/* Numbers only grow, as far as any live or kept row can tell. */
 int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 {
 	struct vfs_range range = range_of(v->ns);
 	struct vfs_number max;
 
 	if (v->next_ino == 0) {
-		/* what was seen on the host is remembered when it is gone */
+		/* what was seen on the host is kept after it is gone */
 		if (sql_get(v->db, v->base ? Q_VFS_HOST_MAX : Q_VFS_INODE_MAX,
 			    &range, &max, NULL, e) < 0)
 			return -1;
@@ -194,7 +194,8 @@ int node_drop(struct vfs *v, struct node *n, struct err *e)
 	return sql_exec(v->db, Q_VFS_INODE_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-/* Strictly later than before, so that a changed names one state of a node. */
+/* Strictly later than before, so that `changed` identifies one state of a
+ * node. */
 void node_touch(struct node *n, bool content)
 {
 	int64_t now = clock_now_ns();

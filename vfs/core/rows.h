@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * The only layer that changes rows of the tree. It copies what a snapshot
- * still needs into the undo tables first, so that nothing above it has to know
+ * The only layer that changes rows of the tree. It first copies what a snapshot
+ * still needs into the undo tables, so that the layers above need not know
  * about snapshots; and it reads either the live tree or a snapshot. Call it
  * inside a transaction.
  */
@@ -21,8 +21,8 @@
 /* Flags of a node. */
 enum {
 	NODE_XATTR = 1,  /* it has attributes */
-	NODE_UNSEEN = 2, /* a directory whose host side was not read in yet */
-	NODE_HOSTS = 4,  /* as the host has it: in no quota until it changes */
+	NODE_UNSEEN = 2, /* its lower directory was not read yet */
+	NODE_HOSTS = 4,  /* as on the host: not in the quota until it changes */
 };
 
 /* A node in memory: its row, with the name copied. */
@@ -35,7 +35,7 @@ struct node {
 	char name[VFS_NAME_MAX + 1];
 };
 
-/* rows.c. *_find: 1, 0 if it is not there, -1. *_get: 0, or -1. */
+/* rows.c. *_find: 1, 0 if it does not exist, -1. *_get: 0, or -1. */
 int node_find(struct vfs *v, int64_t ino, struct node *out, struct err *e);
 int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e);
 int ino_peek(struct vfs *v, int64_t *out, struct err *e); /* the next number */
@@ -61,7 +61,7 @@ int dentry_drop(struct vfs *v, struct vfs_at at, const struct node *n,
 		struct err *e);
 int dentry_any(struct vfs *v, int64_t dir, struct err *e); /* 1, 0, -1 */
 
-/* blob is OPT_NONE where there is no chunk. Chunk 0 is in the node's row: it
+/* blob is OPT_NONE if there is no chunk. Chunk 0 is in the node's row: it
  * changes *n, which the caller saves, and is kept by node_keep. */
 int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
 	      struct err *e);
@@ -70,7 +70,7 @@ int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
 int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
 	      struct err *e); /* lets the old blob go */
 
-/* blob.c: contents and how many rows name them. */
+/* blob.c: contents and their reference counts. */
 int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
 	      struct err *e);
 int blob_read_part(struct vfs *v, int64_t blob, void *p, size_t n, size_t off,
@@ -81,15 +81,15 @@ int blob_add(struct vfs *v, const void *p, size_t n, bool squeeze, int64_t *out,
 int blob_replace(struct vfs *v, int64_t blob, const void *p, size_t n,
 		 bool squeeze, struct err *e);
 struct blob_state {
-	bool shared;   /* several rows name it: it may not change */
-	bool plain;    /* not compressed: bytes can change in place */
+	bool shared;   /* several rows refer to it: it must not change */
+	bool plain;    /* not compressed: it can be changed in place */
 	size_t stored; /* bytes, as they are stored */
 };
 
 int blob_state(struct vfs *v, int64_t blob, struct blob_state *out,
 	       struct err *e);
 int blob_patch(struct vfs *v, int64_t blob, const void *p, size_t n, size_t off,
-	       struct err *e); /* plain, within what is stored */
+	       struct err *e); /* uncompressed, within the stored bytes */
 int blob_ref(struct vfs *v, int64_t blob, struct err *e);
 int blob_let_go(struct vfs *v, int64_t blob, struct err *e);
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Holes, and copies by reference: what can be done with whole chunks. */
+/* Holes, and copies by reference: operations on whole chunks. */
 
 #define COPY_MAX ((size_t)16 << 20)
 
-/* The first chunk from idx on that is stored, -1 if there is none. */
+/* The first stored chunk from idx on, -1 if there is none. */
 static int64_t next_stored(struct vfs *v, const struct node *n, int64_t idx,
 			   struct err *e)
 {
@@ -117,8 +117,8 @@ static int write_zeros(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 	return vfs_pwrite(v, ino, zeros, (size_t)len, off, e);
 }
 
-/* Drops whole chunks, overwrites the rest. What shows the host below cannot
- * have a hole, and is overwritten as well. */
+/* Drops whole chunks and overwrites the rest. A part that shows the lower file
+ * cannot have a hole, and is overwritten as well. */
 static int punch_chunk(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 		       struct err *e)
 {
@@ -136,7 +136,8 @@ static int punch_chunk(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 	return node_save(v, &n, e) ? -1 : journal_node(v, VFS_OP_write, &n, e);
 }
 
-/* The chunk at off, or if it is not stored where the next stored one begins. */
+/* The chunk at off, or, if it is not stored, the start of the next stored
+ * one. */
 static int skip_holes(struct vfs *v, int64_t ino, int64_t *off, int64_t end,
 		      struct err *e)
 {
@@ -188,7 +189,7 @@ struct range {
 	size_t n, done;
 };
 
-/* One chunk of the target becomes the same blob. */
+/* Makes a chunk of the target refer to the same blob. */
 static int share_chunk(struct vfs *v, const struct node *from, struct node *to,
 		       const struct range *r, struct err *e)
 {
@@ -203,7 +204,7 @@ static int share_chunk(struct vfs *v, const struct node *from, struct node *to,
 }
 
 /* How much of a chunk can be shared from here: all of it, or what the source
- * has, if the target ends there too; 0: it has to be copied. */
+ * has, if the target ends there too; 0: it must be copied. */
 static size_t can_share(const struct node *from, const struct node *to,
 			const struct range *r)
 {

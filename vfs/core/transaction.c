@@ -14,8 +14,8 @@
 
 /* Opening a namespace, and the frame of every call on it. */
 
-/* The handle that was the last one of this process to write. What it knows is
- * still true if no other process has committed since. */
+/* The last handle of this process that wrote. What it has read is still valid
+ * if no other process has committed since. */
 static _Atomic(const struct vfs *) last_in;
 
 void tx_forget(void)
@@ -117,7 +117,7 @@ void vfs_close(struct vfs *v)
 		vfs_rollback(v);
 	vfs_end_read(v);
 	orphans_let_go(v);
-	tx_forget(); /* its address may come again */
+	tx_forget(); /* its address may be reused */
 	lower_close(v);
 	node_refs_fini(&v->held);
 	node_refs_fini(&v->orphans);
@@ -210,7 +210,7 @@ static int leave(struct vfs *v, int rc, struct err *e)
 	if (rc == 0)
 		rc = orphans_write(v, e);
 	rc = sql_leave(v->db, rc, e);
-	if (rc < 0) { /* what it knows is not so */
+	if (rc < 0) { /* what it has read is not valid */
 		tx_forget();
 		node_cache_clear(v);
 	}
@@ -233,8 +233,8 @@ int tx_begin(struct vfs *v, struct err *e)
 	return 0;
 }
 
-/* A call inside a batch failed, and was undone alone if that is possible. In an
- * atomic batch it is not if the call had changed something. */
+/* A call inside a batch failed, and was undone alone if possible. In an atomic
+ * batch it is not possible if the call had changed something. */
 static void note_undone(struct vfs *v)
 {
 	v->usage = v->usage_before;

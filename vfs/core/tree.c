@@ -33,7 +33,7 @@ static int is_there(struct vfs_at at, struct err *e)
 		       quoted(at.name).text);
 }
 
-/* A directory that can be looked into: its host side is read in first. */
+/* Opens a directory for access: its lower directory is read first. */
 int dir_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 {
 	if (node_get(v, ino, out, e))
@@ -55,7 +55,7 @@ int node_lookup(struct vfs *v, struct vfs_at at, struct node *out,
 	found = node_child(v, at, out, e);
 	if (found)
 		return found < 0 ? -1 : 0;
-	/* to say why: no such directory, no directory, or no such name */
+	/* to report why: no such directory, not a directory, or no such name */
 	if (node_get(v, at.dir, &dir, e))
 		return -1;
 	if (S_ISDIR(dir.mode) && !(dir.flags & NODE_UNSEEN))
@@ -105,7 +105,7 @@ int vfs_parent(struct vfs *v, int64_t dir, int64_t *out, struct err *e)
 	return 0;
 }
 
-/* An entry of the directory came or went. */
+/* An entry of the directory was added or removed. */
 int dir_changed(struct vfs *v, struct node *dir, int64_t subdirs, struct err *e)
 {
 	if (node_keep(v, dir, e))
@@ -262,7 +262,8 @@ int vfs_link(struct vfs *v, int64_t ino, struct vfs_at at, struct vfs_attr *out,
 	return 0;
 }
 
-/* A name of the node is gone; with its last name it goes too, unless held. */
+/* A name of the node was removed; with its last name the node is deleted,
+ * unless it is held. */
 int one_link_less(struct vfs *v, struct node *n, struct err *e)
 {
 	int held;

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /*
- * A namespace: one file tree that lives in an agent's SQLite file. Several
- * processes may have the same namespace open at once and see each other's
- * changes. A `struct vfs` belongs to one thread, and so does its connection.
+ * A namespace: one file tree in an agent's SQLite file. Several processes may
+ * have the same namespace open at once, and see each other's changes. A `struct
+ * vfs` belongs to one thread, and so does its connection.
  *
- * Every call that changes something is a transaction of its own, all or
- * nothing, unless it stands between vfs_begin and vfs_commit: then it is all
- * or nothing by itself, and kept or lost together with the others.
+ * Every call that changes something is an atomic transaction. Between vfs_begin
+ * and vfs_commit it is still atomic by itself, but is committed or lost
+ * together with the others.
  *
- * Failures are those of the matching system call: err_errno(e->code) is the
+ * Errors are those of the corresponding system call: err_errno(e->code) is the
  * errno that a program on a mount gets.
  */
 struct sql;
@@ -23,39 +23,40 @@ struct vfs;
 
 #define VFS_ROOT     1     /* the root directory's number in every namespace */
 #define VFS_NAME_MAX 255   /* bytes in a name */
-#define VFS_CHUNK    65536 /* contents are kept in pieces of this many bytes */
+#define VFS_CHUNK    65536 /* contents are stored in chunks of this size */
 #define VFS_SIZE_MAX (INT64_C(1) << 46) /* of a file: 64 TiB */
 
 /* Opens namespace `name` (NULL: "main"). "name@snapshot" opens a snapshot,
- * read-only. Borrows db until vfs_close. `who` is kept in the journal. */
+ * read-only. Borrows db until vfs_close. `who` is recorded in the journal. */
 int vfs_open(struct vfs **out, struct sql *db, const char *name,
 	     const char *who, struct err *e);
 void vfs_close(struct vfs *v); /* NULL is fine; rolls an open batch back */
 
-/* Makes an empty namespace; `base` is the host directory that shows through
- * from below (vfs-scratch), or NULL. ERR_CONFLICT if there is one already. */
+/* Creates an empty namespace; `base` is the lower directory (vfs-scratch), or
+ * NULL. ERR_CONFLICT if the namespace already exists. */
 int vfs_create(struct sql *db, const char *name, const char *base,
 	       struct err *e);
 int vfs_destroy(struct sql *db, const char *name, struct err *e);
 
-/* Batches. vfs_begin takes the writer's lock and waits for it. */
+/* Batches. vfs_begin waits for the writer's lock and takes it. */
 int vfs_begin(struct vfs *v, struct err *e);
 int vfs_commit(struct vfs *v, struct err *e);
 void vfs_rollback(struct vfs *v);
 bool vfs_in_batch(const struct vfs *v);
 
-/* Between these all reads see one moment, and cost less. Keep it short: an
- * open reader keeps the write-ahead log from shrinking. A call that writes
- * ends it. */
+/* In between, all reads see one state, and cost less. Keep it short: an open
+ * reader keeps the write-ahead log from shrinking. A call that writes ends
+ * it. */
 int vfs_begin_read(struct vfs *v, struct err *e);
 void vfs_end_read(struct vfs *v);
 
-/* Everything committed so far is on the disk when this returns. */
+/* Everything committed so far is on disk when this returns. */
 int vfs_sync(struct vfs *v, struct err *e);
 
-/* A limit of 0 is none. Over a limit: ERR_QUOTA. Lowering a limit below what
- * is used stops growth and removes nothing. What is as the host directory below
- * has it does not count; a file of it counts in full once it is written to. */
+/* A limit of 0 means none. Over a limit: ERR_QUOTA. Lowering a limit below the
+ * current usage stops growth and deletes nothing. Files that are as in the
+ * lower directory do not count; such a file counts in full once it is written
+ * to. */
 struct vfs_usage {
 	int64_t bytes, files;         /* in use, counting each hard link once */
 	int64_t max_bytes, max_files; /* 0: no limit */
@@ -65,8 +66,8 @@ int vfs_usage(struct vfs *v, struct vfs_usage *out, struct err *e);
 int vfs_set_quota(struct vfs *v, int64_t max_bytes, int64_t max_files,
 		  struct err *e);
 
-/* Nothing was ever written to it, or looked up in its host directory, since it
- * was made or discarded: 1, 0, -1. */
+/* Whether nothing was written to it, or looked up in its lower directory, since
+ * it was created or discarded: 1, 0, -1. */
 int vfs_is_untouched(struct vfs *v, struct err *e);
 
 const char *vfs_name(const struct vfs *v); /* borrowed */

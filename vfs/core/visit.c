@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory that is being walked, on a stack of our own: trees are as deep
- * as somebody made them. */
+/* A directory in the walk, on a stack of our own: trees can have any depth. */
 struct level {
 	int64_t ino;
 	struct vfs_dir dir;
@@ -27,7 +26,7 @@ struct visit {
 	void *arg;
 };
 
-/* In a damaged file a directory may lie within itself. */
+/* In a damaged file a directory may be inside itself. */
 static int check_cycle(const struct visit *t, int64_t dir, struct err *e)
 {
 	for (size_t i = 0; i < t->depth; i++)
@@ -131,7 +130,7 @@ bool vfs_glob(const char *pattern, const struct vfs_found *f)
 {
 	if (!strchr(pattern, '/'))
 		return fnmatch(pattern, f->name, 0) == 0;
-	/* without FNM_PATHNAME a star crosses slashes, as ** shall */
+	/* without FNM_PATHNAME a star matches slashes, as ** must */
 	return fnmatch(pattern, f->path,
 		       strstr(pattern, "**") ? 0 : FNM_PATHNAME) == 0;
 }

@@ -5,9 +5,9 @@
 #include "vfs/core/node.h"
 
 /*
- * Walks a tree: each directory before what is in it, names in byte order. The
- * walk of a directory is of one moment; what vanishes before it is reached is
- * passed over.
+ * Walks a tree: each directory before its entries, names in byte order. Each
+ * directory is read at one moment; entries that vanish before they are reached
+ * are skipped.
  */
 struct vfs;
 
@@ -18,15 +18,15 @@ struct vfs_found {
 	struct vfs_attr attr;
 };
 
-/* 0: go on; 1: not into this directory; -1: stop, *e says why. */
+/* 0: continue; 1: do not enter this directory; -1: stop, *e has the reason. */
 typedef int vfs_visit_fn(void *arg, const struct vfs_found *f, struct err *e);
 
 /* `start` is a path; a symbolic link at its end is followed. */
 int vfs_visit(struct vfs *v, const char *start, vfs_visit_fn *fn, void *arg,
 	      struct err *e);
 
-/* Whether a shell pattern fits: one without '/' is matched with the name, one
- * with '/' with the whole path, where ** stands for any directories. */
+/* Whether a shell pattern matches: a pattern without '/' is matched with the
+ * name, others with the whole path, where ** matches any directories. */
 bool vfs_glob(const char *pattern, const struct vfs_found *f);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-/* Whole trees: removing them, and the way back from a node to its path. */
+/* Whole trees: deleting them, and finding the path of a node. */
 
 int within_itself(int64_t dir, struct err *e)
 {
@@ -15,8 +15,9 @@ int within_itself(int64_t dir, struct err *e)
 		       (long long)dir);
 }
 
-/* Removes what is in a directory, depth first, without recursion: `dir` is
- * always an empty directory's parent or a directory that is being emptied. */
+/* Deletes the entries of a directory, depth first, without recursion: `dir` is
+ * always the parent of an empty directory or a directory that is being
+ * emptied. */
 static int empty_dir(struct vfs *v, int64_t top, struct err *e)
 {
 	int64_t dir = top, above = 0; /* where we came down from */
@@ -100,7 +101,7 @@ int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e)
 	return rc;
 }
 
-/* Where a node is linked, when its own note of that is out of date. */
+/* The path of a node, if its own record of that is out of date. */
 static int find_link(struct vfs *v, struct node *n, struct err *e)
 {
 	struct vfs_range r = range_of(v->ns);

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Walks the attributes of a node; there are few, so finding one is a walk. */
+/* Iterates over the attributes of a node; there are few, so finding one is a
+ * scan. */
 static int each(struct vfs *v, const struct node *n, const char *name,
 		struct buf *out, struct err *e)
 {

@@ -98,7 +98,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of a listxattr(2) result that are portable, sorted: how many. */
+/* The portable names of a listxattr(2) result, sorted: how many. */
 static size_t sort_names(char *list, size_t n, const char **out, size_t max)
 {
 	size_t found = 0;
@@ -144,7 +144,7 @@ int xattrs_of_host(const char *path, struct buf *out, struct err *e)
 	return rc ? -1 : buf_ok(out, "the attributes", e);
 }
 
-/* Without root, capabilities cannot be set; that is as with cp. */
+/* Without root, capabilities cannot be set; cp does the same. */
 static bool may_fail(const char *name)
 {
 	return errno == EPERM && strncmp(name, "security.", 9) == 0;

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * All extended attributes of a file as one list, in the order of names, so that
- * two lists can be compared byte by byte. POSIX ACLs are attributes as well
+ * All extended attributes of a file as one list, sorted by name, so that two
+ * lists can be compared byte by byte. POSIX ACLs are attributes as well
  * (system.posix_acl_*).
  */
 struct vfs;
@@ -24,13 +24,13 @@ struct xattr {
 /* for (size_t at = 0; xattrs_next(&list, &at, &x);) */
 bool xattrs_next(const struct buf *list, size_t *at, struct xattr *out);
 
-/* Belongs to the file rather than to the machine that it is on: user.*, ACLs
- * and capabilities. Only these are read from and written to the host. */
+/* Whether it belongs to the file and not to the machine: user.*, ACLs and
+ * capabilities. Only these are read from and written to the host. */
 bool xattr_is_portable(const char *name);
 
 int xattrs_of_node(struct vfs *v, const struct node *n, bool portable,
 		   struct buf *out, struct err *e);
-/* Removes what the list does not have. */
+/* Removes attributes that are not in the list. */
 int xattrs_to_node(struct vfs *v, int64_t ino, const struct buf *want,
 		   struct err *e);
 

@@ -3,10 +3,10 @@
 #include "lib/base/clock.h"
 
 /*
- * Times of access, as with relatime: a read changes the time if it is not later
- * than those of the last changes, or a day old. The new time is kept in memory
- * and written with the next batch; a crash may lose it. Reads that the kernel
- * answers from its cache are not seen.
+ * Access times, as with relatime: a read updates the time if it is not later
+ * than those of the last changes, or is a day old. The new time is kept in
+ * memory and written with the next batch; a crash may lose it. Reads that the
+ * kernel serves from its cache are not seen.
  */
 #define DAY_NS    INT64_C(86400000000000)
 #define KNOWN_MAX 4096

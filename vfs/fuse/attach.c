@@ -24,13 +24,13 @@
 #define LOOK_MS       1000
 #define ENDED_LOOK_US 10000
 
-/* Where a mount is, in the mount namespace of some process. */
+/* The location of a mount, in the mount namespace of some process. */
 struct found {
 	char path[PATH_MAX];
 	unsigned major, minor;
 };
 
-/* mountinfo writes blanks and backslashes of a path in octal. */
+/* mountinfo escapes blanks and backslashes of a path in octal. */
 static void unescape(char *p)
 {
 	char *to = p;
@@ -63,7 +63,7 @@ static bool read_line(const char *line, const char *source, struct found *out)
 	return true;
 }
 
-/* `not`: a place that does not count, or NULL. */
+/* `not`: a path that does not count, or NULL. */
 static bool find_in(const char *pid, const char *source, const char * not,
 		    struct found *out)
 {
@@ -84,7 +84,7 @@ static bool find_in(const char *pid, const char *source, const char * not,
 	return found;
 }
 
-/* A detached copy of the mount, if it is the one that the path leads to. */
+/* A detached copy of the mount, if the path leads to it. */
 static int clone_tree(const struct found *at)
 {
 	int fd = open_tree(AT_FDCWD, at->path,
@@ -101,7 +101,8 @@ static int clone_tree(const struct found *at)
 	return -1;
 }
 
-/* Back to where this process was. Without that nothing it does is right. */
+/* Returns to the previous mount namespace. Without that, nothing this process
+ * does is right. */
 static void come_back(int ns, int root, int cwd)
 {
 	if (setns(ns, CLONE_NEWNS) || fchdir(root) || chroot(".") ||
@@ -173,7 +174,7 @@ static void stop(int sig)
 	stopped = 1;
 }
 
-/* Wakes up when mounts change, and when the server ends. */
+/* Wakes up when mounts change, and when the server exits. */
 static int wait_for_end(const struct vfs_mount_options *o, pid_t server)
 {
 	const char *dir = o->dir;

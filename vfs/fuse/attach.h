@@ -15,15 +15,16 @@ struct vfs;
 /* The source of a mount, as /proc/self/mountinfo shows it. */
 #define MOUNT_SOURCE "skep:%s:%ld" /* name of the namespace, server's pid */
 
-/* Puts the mount that process `server` serves at o->dir as well, and waits.
- * 0: it was unmounted, or a signal came. 1: the server has ended, and nothing
- * is mounted here any more. -1: the mount cannot be reached (ERR_BUSY, which
- * names the process), or another failure. */
+/* Also mounts the tree that process `server` serves at o->dir, and waits. 0: it
+ * was unmounted, or a signal arrived. 1: the server has exited, and nothing is
+ * mounted here. -1: the mount cannot be reached (ERR_BUSY, which names the
+ * process), or another failure. */
 int attach_mount(struct vfs *v, const struct vfs_mount_options *o, pid_t server,
 		 struct err *e);
 
-/* A run that shows the mount of this process at another place than `dir`: its
- * process, 0 if there is none. (Copies at the same place go with the mount.) */
+/* A run that uses the mount of this process at another path than `dir`: its
+ * process, 0 if there is none. (Copies at the same path are unmounted with the
+ * mount.) */
 pid_t attach_run(const struct vfs *v, const char *dir);
 
 #endif

@@ -6,10 +6,10 @@
 #include <sched.h>
 
 #define LOOK_NS   200000 /* at most, for each request */
-#define SOON_NS   400000 /* what a request that came soon took, sleep included */
+#define SOON_NS   400000 /* time of a request that came soon, including sleep */
 #define QUICK_MIN 4
-#define BUSY_NS   100000 /* a yield that takes longer: others have work */
-#define BREAK     64     /* requests until it is tried again */
+#define BUSY_NS   100000 /* a longer yield: other processes have work */
+#define BREAK     64     /* requests before the next attempt */
 
 bool busy_poll_look(struct busy_poll *p, int fd)
 {

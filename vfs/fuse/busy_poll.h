@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /*
- * How long to look for the next request before sleeping. A processor that
- * sleeps takes up to 100 µs to wake, and whoever works on a mount pays that
- * with every request. So while requests follow one another quickly, the server
- * stays awake for a moment after each; as soon as somebody else wants the
- * processor, or nothing comes, it sleeps as it would have.
+ * How long to poll for the next request before sleeping. A sleeping processor
+ * takes up to 100 µs to wake, and each request on a mount pays for that. So
+ * while requests follow each other quickly, the server stays awake for a moment
+ * after each. As soon as another process needs the processor, or no request
+ * arrives, it sleeps.
  */
 struct busy_poll {
-	int quick; /* requests in a row that came soon; below 0: a break */
+	int quick; /* consecutive requests that came soon; below 0: a break */
 	int64_t since;
 };
 
-/* Before waiting for fd: true when there is something to read already. */
+/* Before waiting for fd: true if there is already something to read. */
 bool busy_poll_look(struct busy_poll *p, int fd);
 void busy_poll_met(struct busy_poll *p); /* a request has come */
 

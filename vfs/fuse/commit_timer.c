@@ -28,7 +28,7 @@ struct alarm *alarm_start(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* as a parent left it */
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* it may be blocked */
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	if (!a || sigaction(SIGALRM, &sa, &a->before) ||
 	    timer_create(CLOCK_MONOTONIC, &ev, &a->timer))

@@ -4,15 +4,15 @@
 #include <stdint.h>
 
 /*
- * Ends a system call of this thread that waits, after a time, with EINTR; then
- * every millisecond again until it is set anew, so that one which comes just
- * before the call does no harm. It takes SIGALRM for itself. Aborts where the
+ * Interrupts a blocking system call of this thread after a time, with EINTR,
+ * and then every millisecond until it is set again, so that a signal which
+ * arrives just before the call does no harm. It uses SIGALRM. Aborts if the
  * system has no timer left.
  */
 struct alarm;
 
 struct alarm *alarm_start(void); /* for the thread that calls */
 void alarm_stop(struct alarm *a);
-void alarm_set(struct alarm *a, int64_t ns); /* 0: not at all */
+void alarm_set(struct alarm *a, int64_t ns); /* 0: off */
 
 #endif

@@ -18,32 +18,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the files of the mount share. Several threads serve; whoever uses this,
- * or the connection of `v`, has the lock. */
+/* Shared by the files of the mount. Several threads serve it; a thread that
+ * uses this, or the connection of `v`, must hold the lock. */
 struct mnt {
 	pthread_mutex_t lock;
 	struct vfs *v;
-	/* Goes up whenever what is read from now on must be newer than what
-	 * was read before: after a commit, and after a change by others. */
+	/* Increases whenever later reads must be newer than earlier ones: after
+	 * a commit, and after a change by others. */
 	uint64_t epoch;
-	int64_t looked; /* for changes by others, clock_mono_ns() */
+	int64_t looked; /* last check for changes by others, clock_mono_ns() */
 	struct fuse_session *se;
 	struct notify *notify;
 	struct helpers *helpers;
-	unsigned changes;     /* in the open batch */
-	unsigned reads;       /* in the open read transaction */
-	int64_t batch_since;  /* clock_mono_ns() */
-	struct alarm *alarm;  /* set while a batch is open */
-	int64_t seen;         /* journal rows up to here are known */
-	char who[32];         /* us, in the journal */
-	uint64_t init_unique; /* the request whose answer gets more flags */
-	uint32_t init_flags;  /* that libfuse does not know */
-	bool kill_set_id;     /* this request takes set-id bits away */
-	bool awaits_forget;   /* a write over the quota: ops_data.c */
+	unsigned changes;          /* in the open batch */
+	unsigned reads;            /* in the open read transaction */
+	int64_t batch_since;       /* clock_mono_ns() */
+	struct alarm *alarm;       /* set while a batch is open */
+	int64_t seen;              /* last known row of the journal */
+	char who[32];              /* our name in the journal */
+	uint64_t init_unique;      /* the request whose reply gets more flags */
+	uint32_t init_flags;       /* that libfuse does not know */
+	bool kill_set_id;          /* this request clears set-id bits */
+	bool awaits_forget;        /* a write over the quota: ops_data.c */
 	struct node_refs accessed; /* atime.c */
 	struct cookie_book cookies;
-	const char *dir; /* of a person's mount; NULL: of a run's */
-	int heard;       /* signals that were obeyed */
+	const char *dir; /* of a user's mount; NULL: of a run's */
+	int heard;       /* signals that were handled */
 	bool stays;      /* a run keeps it: see must_end */
 	bool writeback;  /* the kernel keeps written pages for a while */
 };
@@ -58,16 +58,16 @@ static inline void mnt_unlock(struct mnt *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Before a request that reads, or changes; -1: the request is answered. */
+/* Before a request that reads, or changes; -1: a reply was sent. */
 int mnt_read(struct mnt *m, fuse_req_t req);
 int mnt_read_raw(struct mnt *m, struct err *e);
 int mnt_change(struct mnt *m, fuse_req_t req);
-/* mnt_change for what the kernel sends after a change, as part of it: it does
+/* mnt_change for requests that the kernel sends as part of a change: they do
  * not count towards the size of a batch. */
 int mnt_follow(struct mnt *m, fuse_req_t req);
 int mnt_begin(struct mnt *m, struct err *e);  /* a batch, if none is open */
 int mnt_commit(struct mnt *m, struct err *e); /* the open batch, if any */
-/* The kernel lets go of a node, which may be its end. */
+/* The kernel releases a node, which may delete it. */
 void mnt_let_go(struct mnt *m, int64_t ino, uint64_t times);
 
 static inline struct mnt *mnt_of(fuse_req_t req)
@@ -80,7 +80,7 @@ static inline int64_t ino_of(fuse_ino_t ino)
 	return (int64_t)ino;
 }
 
-/* Attributes that are verbs: 1 when it was one, 0, or -1. */
+/* Attributes that are commands: 1 if it was one, 0, or -1. */
 int mnt_control_get(struct mnt *m, int64_t ino, const char *name,
 		    struct buf *out, struct err *e);
 int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
@@ -88,18 +88,18 @@ int mnt_control_set(struct mnt *m, int64_t ino, const char *name,
 
 void mnt_fail(fuse_req_t req, const struct err *e);
 /* ENOSPC instead of EDQUOT while the kernel writes back: it would report any
- * other error as EIO when the file is closed. The kernel has a size then that
- * the file does not get; it forgets it with the file's names. */
+ * other error as EIO when the file is closed. The kernel then has a size that
+ * the file does not get; it drops it with the file's names. */
 void mnt_fail_write(fuse_req_t req, int64_t ino, const struct err *e);
-/* Tells the kernel to forget all names of a node. */
+/* Makes the kernel drop all names of a node. */
 void mnt_forget_names(struct mnt *m, int64_t ino);
 void mnt_stat(struct mnt *m, const struct vfs_attr *a, struct stat *st);
 void mnt_entry(struct mnt *m, const struct vfs_attr *a,
 	       struct fuse_entry_param *out); /* counts a lookup */
 
-/* atime.c: after a read, if the attributes are known or not; the time to show;
- * before a write (keep) or a change of the time; all of them to the batch, and
- * whether it is time to. */
+/* atime.c: after a read, with or without known attributes; the time to show;
+ * before a write (keep) or a change of the time; writing all of them with the
+ * batch, and whether that is due. */
 void mnt_accessed(struct mnt *m, int64_t ino);
 void mnt_accessed_as(struct mnt *m, const struct vfs_attr *a);
 int64_t mnt_access_time(const struct mnt *m, const struct vfs_attr *a);
@@ -107,14 +107,14 @@ void mnt_access_changed(struct mnt *m, int64_t ino, bool keep);
 int mnt_access_write(struct mnt *m, struct err *e);
 bool mnt_access_full(const struct mnt *m);
 
-/* A day: what the kernel knows stays true until we say otherwise. */
+/* A day: the kernel's cache stays valid until we invalidate it. */
 #define MNT_TIMEOUT 86400.0
 #define MNT_BLKSIZE 65536
 
-/* io.c: how requests and answers travel. */
+/* io.c: encoding of requests and replies. */
 extern const struct fuse_custom_io mnt_io;
 void mnt_init(void *arg, struct fuse_conn_info *conn);
-/* Requests that libfuse does not know; false if it is none of them. */
+/* Requests that libfuse does not know; false if it is not one of them. */
 bool mnt_serve_raw(struct mnt *m, const void *request, size_t n);
 void mnt_reply(struct mnt *m, uint64_t unique, int error, const void *p,
 	       size_t n);
@@ -122,9 +122,9 @@ struct fuse_entry_out;
 /* What mnt_entry gives, as it travels; `blocks` of 512 bytes. */
 void mnt_entry_out(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
 		   struct fuse_entry_out *out);
-/* Takes notes of what libfuse does not pass on. */
+/* Records what libfuse does not pass on. */
 void mnt_peek(struct mnt *m, const void *request, size_t n);
-/* Answers one request that was received. Takes the lock. */
+/* Serves one received request. Takes the lock. */
 void mnt_serve_request(struct mnt *m, const struct fuse_buf *request);
 /* Serves one request if there is one within this time. Takes the lock. */
 void mnt_serve_one(struct mnt *m, int ms);

@@ -9,9 +9,9 @@
 struct note {
 	struct note *next;
 	int64_t ino;
-	int64_t off; /* of bytes of the file; -1: it is a name */
+	int64_t off; /* range of bytes of the file; -1: it is a name */
 	size_t n;
-	char bytes[]; /* a name, none for the node itself; or content */
+	char bytes[]; /* a name, "" for the node itself; or content */
 };
 
 struct notify {
@@ -20,7 +20,7 @@ struct notify {
 	pthread_mutex_t lock;
 	pthread_cond_t some;
 	struct note *first, **last;
-	uint64_t added; /* notes so far */
+	uint64_t added; /* notifications so far */
 	_Atomic uint64_t told;
 	bool stop;
 };
@@ -42,7 +42,7 @@ static struct note *take_note(struct notify *n)
 	return note;
 }
 
-/* What the kernel does not know (ENOENT) is fine. */
+/* ENOENT is fine: the kernel does not know the name. */
 static void send_note(struct fuse_session *se, struct note *note)
 {
 	fuse_ino_t ino = (fuse_ino_t)note->ino;

@@ -4,12 +4,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What goes over the wire beside what libfuse shows, and what is agreed upon
- * with the kernel at the start. */
+/* The parts of the protocol that libfuse does not expose, and the options that
+ * are negotiated with the kernel at the start. */
 
-/* Two things that libfuse keeps from us: whether a request takes set-id bits
- * away, and that the kernel may leave that to us at all, without which it
- * asks for an attribute before every single write. */
+/* Two things that libfuse does not expose: whether a request clears set-id
+ * bits, and that the kernel may leave that to us at all. Without the latter,
+ * the kernel asks for an attribute before every single write. */
 void mnt_peek(struct mnt *m, const void *request, size_t n)
 {
 	const struct fuse_in_header *h = request;
@@ -72,8 +72,8 @@ void mnt_init(void *arg, struct fuse_conn_info *conn)
 	struct err ignored;
 
 	conn->want |= conn->capable & want;
-	/* With a quota a write must fail at once, and the size stay as it is;
-	 * the kernel would take the bytes first and ask later. */
+	/* With a quota, a write must fail at once and leave the size unchanged;
+	 * the kernel would accept the bytes first and ask later. */
 	if (vfs_usage(m->v, &u, &ignored) || u.max_bytes)
 		conn->want &= ~(unsigned)FUSE_CAP_WRITEBACK_CACHE;
 	m->writeback = conn->want & FUSE_CAP_WRITEBACK_CACHE;

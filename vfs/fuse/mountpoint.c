@@ -54,8 +54,8 @@ int vfs_unmount(const char *dir, struct err *e)
 	return err_errno_set(e, "cannot unmount %s", dir);
 }
 
-/* The ID of the mount at a path, 0 if it cannot be read. The kernel answers it
- * without asking the server. IDs before Linux 6.8 are reused after an unmount;
+/* The ID of the mount at a path, 0 if it cannot be read. The kernel returns it
+ * without asking the server. Before Linux 6.8, IDs are reused after an unmount;
  * therefore only a dead mount is ever removed. */
 uint64_t fuse_mount_id(const char *dir)
 {
@@ -83,7 +83,7 @@ static void remove_dead_mount(const char *dir, uint64_t id)
 }
 
 /* The server writes the ID of its mount. The end of the pipe means that the
- * server has ended. */
+ * server has exited. */
 static void guard_run(int fd, const char *dir)
 {
 	uint64_t id = 0, next;
@@ -120,7 +120,8 @@ static int guard_start(const char *dir, struct guard *g, struct err *e)
 		return err_errno_set(e, "cannot start the guardian");
 	}
 	if (g->pid == 0) {
-		/* nothing of ours may stay open there, the database least */
+		/* nothing of ours may stay open there, least of all the
+		 * database */
 		if (ends[0] != 0)
 			dup2(ends[0], 0);
 		close_range(1, ~0U, 0);
@@ -157,8 +158,8 @@ static int mount_it(const struct vfs_mount_options *o, const struct vfs *v,
 }
 
 /* The kernel reads 128 KiB ahead by default. Requests of 1 MiB cost a fifth
- * less, and four of them keep several threads busy. Only root may set it; for
- * others it stays. */
+ * less, and four of them keep several threads busy. Only root may set it; other
+ * users keep the default. */
 static void read_ahead(const char *dir)
 {
 	char path[64];

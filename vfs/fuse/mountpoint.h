@@ -8,13 +8,14 @@
 #include <sys/types.h>
 
 /* The mount(2) part, without libfuse's helper program, and the guardian: a
- * process that unmounts when the server ends in whatever way. It compares mount
- * IDs first, so that it never removes another mount on the same directory. */
+ * process that unmounts when the server ends for whatever reason. It compares
+ * mount IDs first, so that it never removes another mount on the same
+ * directory. */
 struct vfs;
 
 struct guard {
 	pid_t pid; /* 0: there is none */
-	int pipe;  /* carries the mount's ID; closed when the server ends */
+	int pipe;  /* has the mount's ID; closed when the server ends */
 };
 
 int fuse_mount_open(const struct vfs_mount_options *o, const struct vfs *v,

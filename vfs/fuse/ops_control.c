@@ -1,6 +1,6 @@
 /*
- * What a namespace can do beyond files, for programs on its mount that have no
- * other way to it: attributes of the root directory that are verbs.
+ * Operations on a namespace for programs that have only its mount: attributes
+ * of the root directory that are commands.
  *
  *   setfattr -n user.skep.snapshot -v NAME DIR   keeps the tree under a name
  *   getfattr -n user.skep.diff.NAME DIR          what has changed since then

@@ -18,7 +18,8 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
 	(void)fi;
-	/* "not needed": the kernel asks no more, and keeps its page cache */
+	/* "not needed": the kernel does not ask again, and keeps its page
+	 * cache */
 	fuse_reply_err(req, ENOSYS);
 }
 
@@ -57,7 +58,7 @@ static int drop_set_id(struct mnt *m, int64_t ino, struct err *e)
 	return vfs_setattr(m->v, ino, &set, &a, e);
 }
 
-/* A removed file counts in the quota until the kernel forgets it. That may come
+/* A removed file counts in the quota until the kernel drops it. That may be
  * late: a notification still uses the file, or another thread has received the
  * request and waits for the lock. */
 static bool await_forget(struct mnt *m)
@@ -74,7 +75,7 @@ static bool await_forget(struct mnt *m)
 		mnt_lock(m);
 	}
 	m->awaits_forget = false;
-	m->kill_set_id = kill_set_id; /* other requests have set it */
+	m->kill_set_id = kill_set_id; /* other requests may have set it */
 	return m->v->orphans.n < before;
 }
 
@@ -105,8 +106,8 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *p, size_t n,
 	fuse_reply_write(req, n);
 }
 
-/* The kernel does not write pages back before it asks, so its pages are
- * flushed first, by another thread; this one serves the writes meanwhile. No
+/* The kernel does not write pages back before it asks, so its pages are flushed
+ * first, by another thread; this one serves the writes meanwhile. No
  * transaction of the request is open yet. */
 static void flush_pages(struct mnt *m, fuse_ino_t ino)
 {
@@ -219,7 +220,7 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		fuse_reply_err(req, 0);
 }
 
-/* Free is what the quota leaves, or else what the disk below has. */
+/* Free space is what the quota leaves, or else what the underlying disk has. */
 static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct mnt *m = mnt_of(req);
@@ -261,8 +262,7 @@ static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
 	(void)fi;
-	fuse_reply_err(req,
-		       ENOSYS); /* asks no more; written pages come anyway */
+	fuse_reply_err(req, ENOSYS); /* written pages come anyway */
 }
 
 void fuse_data_ops(struct fuse_lowlevel_ops *ops)

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 /*
- * Directories as lists. The offset of an entry is a cookie (vfs/core/cookie.h): the
- * kernel may continue from any offset in any handle, also after it has dropped
- * the listing that it had cached. A handle reads the directory once, when it is
- * rewound or first needed.
+ * Listings of directories. The offset of an entry is a cookie
+ * (vfs/core/cookie.h): the kernel may continue from any offset in any handle,
+ * also after it has dropped the listing that it had cached. A handle reads the
+ * directory once, when it is rewound or first needed.
  */
 #define ROOM_MAX (1 << 20)
 
@@ -102,7 +102,7 @@ static size_t add_plain(const struct reply *r, const struct vfs_entry *en,
 				 en->name, &st, off);
 }
 
-/* An entry that is gone by now takes no room. */
+/* An entry that no longer exists takes no space. */
 static size_t add_plus(const struct reply *r, const struct vfs_entry *en,
 		       off_t off)
 {

@@ -80,7 +80,7 @@ static void do_lookup(fuse_req_t req, fuse_ino_t dir, const char *name)
 	if (!vfs_lookup(m->v, at_of(dir, name), &a, &e))
 		reply_entry(req, &a);
 	else if (e.code == ERR_NOTFOUND)
-		fuse_reply_entry(req, &none); /* that, too, is remembered */
+		fuse_reply_entry(req, &none); /* the kernel caches that, too */
 	else
 		mnt_fail(req, &e);
 }
@@ -155,7 +155,8 @@ static struct vfs_set set_of(const struct stat *st, int what)
 	return set;
 }
 
-/* A write or a cut by somebody who may not keep them takes set-id bits away. */
+/* A write or a truncation by a user without the privilege clears set-id
+ * bits. */
 static void kill_set_id(struct mnt *m, struct vfs_set *set, int64_t ino)
 {
 	struct vfs_attr a;
@@ -217,9 +218,9 @@ static void do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 		  &(struct vfs_new){.mode = mode, .rdev = rdev});
 }
 
-/* The kernel takes the name for free. If another process has made it in the
- * meantime, ESTALE makes the kernel look again and open what is there, with its
- * own checks. */
+/* The kernel assumes that the name is free. If another process has created it
+ * in the meantime, ESTALE makes the kernel look again and open the existing
+ * file, with its own checks. */
 static void do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 		      mode_t mode, struct fuse_file_info *fi)
 {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 /*
- * Requests that libfuse 3.14 does not know: O_TMPFILE, and statx for the time
- * of birth. The rest of the wire is libfuse's.
+ * Requests that libfuse 3.14 does not know: O_TMPFILE, and statx for the birth
+ * time. libfuse handles the rest of the protocol.
  */
 #define OP_TMPFILE 51
 #define OP_STATX   52
@@ -144,8 +144,8 @@ void mnt_entry_out(struct mnt *m, const struct vfs_attr *a, uint64_t blocks,
 	fill_attr(m, a, blocks, &out->attr);
 }
 
-/* The file is held, as after a lookup, and goes when it is let go unless it
- * was given a name. */
+/* The file is held, as after a lookup, and deleted when it is released unless
+ * it got a name. */
 static void do_tmpfile(struct mnt *m, const struct fuse_in_header *in,
 		       const struct fuse_create_in *arg)
 {

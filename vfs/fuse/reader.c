@@ -10,7 +10,7 @@
 
 #define READ_MAX  (1 << 20)
 #define USES_MAX  256        /* requests in one transaction */
-#define BYTES_MAX (16 << 20) /* in one transaction: they count as memory */
+#define BYTES_MAX (16 << 20) /* per transaction: they count as memory */
 
 struct reader {
 	struct mnt *m;
@@ -19,7 +19,7 @@ struct reader {
 	uint64_t epoch; /* of the mount, before the transaction began */
 	unsigned uses;  /* of the transaction */
 	size_t bytes;   /* read in the transaction */
-	int64_t noted;  /* whose time of access the mount knows */
+	int64_t noted;  /* node whose access time the mount knows */
 	char *room;
 };
 
@@ -65,7 +65,7 @@ void reader_rest(struct reader *r)
 	sql_map_end(r->db);
 }
 
-/* The file is mapped once the transaction sees something: tx_look. */
+/* The file is mapped once the transaction has read something: tx_look. */
 static bool begin_reading(struct reader *r, uint64_t epoch)
 {
 	struct err ignored;
@@ -84,8 +84,8 @@ static bool begin_reading(struct reader *r, uint64_t epoch)
 	return true;
 }
 
-/* Whether what was read is what the file has. If not, the connection of the mount
- * reads it again, and gives the error if there is one. */
+/* Whether what was read is what the file has. If not, the connection of the
+ * mount reads it again, and returns the error if there is one. */
 static bool is_sound(struct reader *r)
 {
 	if (!sql_map_failed())
@@ -94,7 +94,7 @@ static bool is_sound(struct reader *r)
 	return false;
 }
 
-/* Call it with the lock. */
+/* Call it with the lock held. */
 static bool is_changed(const struct mnt *m, int64_t ino)
 {
 	return node_refs_count(&m->v->changed, ino) > 0;
@@ -157,7 +157,7 @@ static bool read_content(struct reader *r, const struct fuse_in_header *in,
 }
 
 /* False if the mount has changed something meanwhile. The node is held before
- * the kernel knows of it, and can let it go. */
+ * the kernel knows it and can release it. */
 static bool node_refs_found(struct reader *r, int64_t dir,
 			    const struct vfs_attr *a, int64_t allocated,
 			    struct fuse_entry_out *out)
@@ -176,7 +176,7 @@ static bool node_refs_found(struct reader *r, int64_t dir,
 	return same;
 }
 
-/* A host directory below may have to be read in first, which is a change. */
+/* A lower directory may have to be read first, which is a change. */
 static bool look_up(struct reader *r, const struct fuse_in_header *in,
 		    const char *name)
 {

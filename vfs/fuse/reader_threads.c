@@ -21,7 +21,7 @@ struct helpers {
 	pthread_cond_t called;
 	bool always;
 	_Atomic bool stop;
-	unsigned calls;         /* that no helper has answered yet */
+	unsigned calls;         /* that no helper has taken yet */
 	_Atomic unsigned awake; /* of n */
 	unsigned n;
 	pthread_t threads[HELPERS_MAX];
@@ -77,7 +77,7 @@ bool server_wait(struct server *s, int ms)
 	return epoll_wait(s->events, &event, 1, ms) > 0;
 }
 
-/* Serves as long as something comes, or, if it never sleeps, until the end.
+/* Serves as long as requests arrive, or, if it never sleeps, until the end.
  * False: the mount is gone. */
 static bool serve_requests(struct helpers *h, struct server *s)
 {
@@ -97,7 +97,7 @@ static bool serve_requests(struct helpers *h, struct server *s)
 	return true;
 }
 
-/* False: it is over. */
+/* False: the mount has ended. */
 static bool sleep_until_called(struct helpers *h)
 {
 	pthread_mutex_lock(&h->lock);
@@ -138,7 +138,8 @@ static unsigned how_many(int always)
 	return n < HELPERS_MAX ? (unsigned)n : HELPERS_MAX;
 }
 
-/* Signals are for the main thread, except what a thread raises by reading. */
+/* The main thread handles signals, except those that a thread raises by
+ * reading. */
 static int start_thread(struct helpers *h)
 {
 	sigset_t all, before;

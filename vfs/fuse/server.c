@@ -22,14 +22,14 @@
 
 #define BATCH_MAX      256
 #define BATCH_NS       5000000 /* 5 ms */
-#define READ_MS        2       /* an idle reader lets go */
-#define LOOK_MS        50      /* how soon others' changes show */
+#define READ_MS        2       /* an idle reader ends its transaction */
+#define LOOK_MS        50      /* delay until others' changes are visible */
 #define LOOK_NS        (INT64_C(1000000) * LOOK_MS)
-#define HELP_AFTER     4 /* reads in a row that had to wait */
+#define HELP_AFTER     4 /* consecutive reads that had to wait */
 #define ENDING_NS      INT64_C(3000000000)
 #define ENDING_LOOK_US 50000
 
-/* Everything that the kernel may know is told to be forgotten. */
+/* Invalidates everything that the kernel may have cached. */
 static void forget_all(struct mnt *m)
 {
 	struct node_refs *held = &m->v->held;
@@ -45,8 +45,8 @@ static void forget_all(struct mnt *m)
 	}
 }
 
-/* Every name of the node: only when all are forgotten does the kernel forget
- * the node, and with it the size that it believes in. */
+/* Every name of the node: the kernel drops the node, and the size that it has
+ * for it, only when all are dropped. */
 void mnt_forget_names(struct mnt *m, int64_t ino)
 {
 	struct vfs_range r = range_of(m->v->ns);
@@ -93,7 +93,8 @@ static void invalidate_change(struct mnt *m, const struct vfs_change *c)
 		forget_all(m);
 		return;
 	case VFS_OP_remove:
-		/* the remover left the node to us: it goes when it is let go */
+		/* the remover left the node to us: it is deleted when it is
+		 * released */
 		if (node_refs_count(&m->v->held, c->ino))
 			node_refs_add(&m->v->orphans, c->ino,
 				      node_refs_count(&m->v->orphans, c->ino)
@@ -117,7 +118,7 @@ static void invalidate_change(struct mnt *m, const struct vfs_change *c)
 		tell_content(m, c->ino);
 }
 
-/* What others did since we last looked. Call it inside a transaction. */
+/* What others did since the last check. Call it inside a transaction. */
 static int look_around(struct mnt *m, struct err *e)
 {
 	struct arena mem = {0};
@@ -128,7 +129,7 @@ static int look_around(struct mnt *m, struct err *e)
 	m->looked = clock_mono_ns();
 	if (vfs_last_change(m->v, &last, e))
 		return -1;
-	if (m->seen < last) /* before the kernel is told */
+	if (m->seen < last) /* before the kernel is notified */
 		m->epoch++;
 	while (n > 0 && m->seen < last) {
 		arena_reset(&mem);
@@ -163,7 +164,7 @@ int mnt_read(struct mnt *m, fuse_req_t req)
 	return -1;
 }
 
-/* The batch has ended: other connections see what this one does. */
+/* The batch has ended: other connections now see the same as this one. */
 static void published(struct mnt *m)
 {
 	node_refs_fini(&m->v->changed);
@@ -227,15 +228,16 @@ int mnt_commit(struct mnt *m, struct err *e)
 	published(m);
 	if (rc)
 		return -1;
-	/* we looked when it began, and nobody wrote since: all rows are ours */
+	/* we checked when it began, and no one wrote since: all rows are
+	 * ours */
 	if (m->v->last_journal > m->seen)
 		m->seen = m->v->last_journal;
 	return 0;
 }
 
-/* After a request, and when the wait is over. A commit that fails loses what
- * was answered since the last one, as a disk that fails under a page cache
- * does; fsync is the promise, and it reports. */
+/* After a request, and after each wait. A failed commit loses what was
+ * acknowledged since the last one, like a disk that fails under a page cache;
+ * only fsync promises durability, and it reports the error. */
 static void commit_if_due(struct mnt *m, bool idle)
 {
 	struct err e;
@@ -254,7 +256,7 @@ static void commit_if_due(struct mnt *m, bool idle)
 		vfs_end_read(m->v);
 		m->reads = 0;
 	}
-	/* also when all requests go past this connection */
+	/* also when no request uses this connection */
 	if ((idle || clock_mono_ns() - m->looked >= LOOK_NS) && !m->v->batch &&
 	    !m->v->reading && !vfs_begin_read(m->v, &e)) {
 		look_around(m, &e);
@@ -262,7 +264,7 @@ static void commit_if_due(struct mnt *m, bool idle)
 	}
 }
 
-/* False when the wait is over. The alarm ends it when a batch is due. */
+/* False after the time-out. The alarm ends the wait when a batch is due. */
 static bool await(struct mnt *m, struct server *s, struct busy_poll *p)
 {
 	int ms;
@@ -296,8 +298,8 @@ void mnt_serve_one(struct mnt *m, int ms)
 	free(request.mem);
 }
 
-/* Requests that read and were waiting already are work for the helpers. Then
- * this thread, too, reads beside the others. */
+/* Read requests that were already waiting are work for the helpers. Then this
+ * thread, too, reads beside the others. */
 static void get_help(struct mnt *m, struct server *s, unsigned *waited)
 {
 	*waited = server_took_read(s) ? *waited + 1 : 0;
@@ -309,9 +311,9 @@ static void get_help(struct mnt *m, struct server *s, unsigned *waited)
 		s->reader = reader_open(m);
 }
 
-/* libfuse's own handlers end the session: then it drops a request that it has
- * received, which does no harm only if nobody is served any more. */
-static volatile sig_atomic_t signals; /* so far, that ask to end */
+/* libfuse's own handlers end the session and drop a request that was already
+ * received, which is harmless only if no client is left. */
+static volatile sig_atomic_t signals; /* number of signals that ask to end */
 
 static void count_signal(int sig)
 {
@@ -331,8 +333,9 @@ static void handle_signals(struct mnt *m)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-/* After a signal. A run that has its workspace from here would lose it: the
- * mount goes from its directory, and is served until the run has ended. */
+/* After a signal. A run that uses this mount as its workspace would lose it:
+ * the mount is removed from its directory, and served until the run has
+ * ended. */
 static bool must_end(struct mnt *m)
 {
 	struct err ignored;
@@ -385,7 +388,7 @@ static void serve_requests(struct mnt *m, struct server *s)
 	}
 }
 
-/* What is left when the mount has ended. */
+/* Cleans up after the mount has ended. */
 static int finish_mount(struct mnt *m, struct err *e)
 {
 	int rc = m->accessed.n ? mnt_begin(m, e) : 0;
@@ -459,8 +462,8 @@ static int mount_and_serve(struct mnt *m, const struct vfs_mount_options *o,
 	return rc;
 }
 
-/* 1: the server that this mount was attached to has ended. A server that is
- * ending is given some time. */
+/* 1: the server that this mount was attached to has exited. A server that is
+ * exiting is given some time. */
 static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 			   struct err *e)
 {
@@ -485,7 +488,7 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	struct mnt m = {.v = v, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int rc;
 
-	/* reading a host file that changed fails in the middle of a write */
+	/* a changed host file makes a write fail in the middle */
 	v->batch_atomic = !v->base;
 	v->tracks = true;
 	snprintf(m.who, sizeof m.who, "mount:%ld", (long)getpid());
@@ -493,7 +496,7 @@ int vfs_mount(struct vfs *v, const struct vfs_mount_options *o, struct err *e)
 	v->who = strdup(m.who);
 	if (!v->who)
 		abort();
-	/* As in any filesystem, fsync is what waits for the disk. */
+	/* As in any filesystem, only fsync waits for the disk. */
 	sql_defer_sync(v->db, true);
 	if (vfs_last_change(v, &m.seen, e))
 		return -1;

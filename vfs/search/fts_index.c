@@ -1,4 +1,4 @@
-/* Keeping the index of a namespace in step; vfs/search/fts.c asks it. */
+/* Updates the index of a namespace; vfs/search/fts.c queries it. */
 #include "vfs/core/core.h"
 #include "vfs/search/fts.h"
 
@@ -10,24 +10,24 @@
 
 #define BATCH_FILES 1024 /* in a transaction */
 #define BATCH_BYTES ((size_t)1 << 20)
-#define HEAD        8000 /* bytes in which a NUL says that it is no text */
+#define HEAD        8000 /* bytes in which a NUL marks binary data */
 
 struct update {
 	struct vfs *v;
 	struct buf text;
 	size_t bytes; /* in this transaction */
 	int looked_at;
-	bool all;     /* the journal does not say what changed: look at all */
+	bool all;     /* the journal does not have all changes: examine all */
 	int64_t upto; /* mark when that is done */
-	int64_t from; /* id at which the walk over all goes on; 0: the first */
-	bool gone;    /* the walk over files that are no more is done */
+	int64_t from; /* id at which the scan continues; 0: the first */
+	bool gone;    /* the scan for deleted files is done */
 	const struct index_watch *watch;
 	struct fts_build build;
 };
 
 /* --- one file --------------------------------------------------------- */
 
-/* What is not UTF-8 becomes a blank, so that a snippet is a text. */
+/* Replaces invalid UTF-8 by blanks, so that a snippet is valid text. */
 static void blank_invalid(struct buf *b)
 {
 	for (size_t i = 0, n; i < b->n; i += n) {
@@ -39,7 +39,7 @@ static void blank_invalid(struct buf *b)
 	}
 }
 
-/* 1 if the file is a text, which is in u->text then; 0, -1. */
+/* 1 if the file is text, which is then in u->text; 0, -1. */
 static int read_text(struct update *u, const struct node *n, struct err *e)
 {
 	size_t size = (size_t)n->size;
@@ -109,8 +109,8 @@ static int mark(struct update *u, int64_t seq, struct err *e)
 	return sql_exec(u->v->db, Q_VFS_TEXT_MARK_PUT, &in, e) < 0 ? -1 : 0;
 }
 
-/* Where to begin: u->all is set if the journal cannot say. A number is never
- * given twice while the row that has it, or an older one, is there. */
+/* Where to begin: u->all is set if the journal is incomplete. A number is never
+ * reused while its row, or an older one, exists. */
 static int find_mark(struct update *u, int64_t *seq, struct err *e)
 {
 	struct vfs_text_mark_get_in in = {u->v->ns};
@@ -133,7 +133,7 @@ static bool tells_which(int64_t op)
 	return op != VFS_OP_rollback && op != VFS_OP_merge;
 }
 
-/* What the journal names. 1: there may be more, 0: done or u->all, -1. */
+/* Files that the journal names. 1: there may be more, 0: done or u->all, -1. */
 static int follow_journal(struct update *u, struct err *e)
 {
 	struct vfs_text_changes_in in = {u->v->ns, 0, BATCH_FILES};
@@ -160,7 +160,7 @@ static int follow_journal(struct update *u, struct err *e)
 	return n > 0 && !u->all;
 }
 
-/* Files of a list of ids, as far as they go in one transaction. */
+/* Files of a list of ids, as many as fit into one transaction. */
 static int look_at_some(struct update *u, unsigned query, struct err *e)
 {
 	struct vfs_range r = range_of(u->v->ns);
@@ -179,8 +179,8 @@ static int look_at_some(struct update *u, unsigned query, struct err *e)
 	return rc ? -1 : n;
 }
 
-/* Two walks over all files, each batch from where the one before ended: a batch
- * must not look at what is done. */
+/* Two scans over all files. Each batch continues where the previous one ended,
+ * so that it does not read finished files again. */
 static int look_at_all(struct update *u, struct err *e)
 {
 	int n = u->gone ? 0 : look_at_some(u, Q_VFS_TEXT_GONE, e);
@@ -203,7 +203,7 @@ static int repeat(struct update *u, int (*step)(struct update *, struct err *),
 
 	do {
 		u->bytes = 0;
-		/* an index is made again from the files */
+		/* the index can be rebuilt from the files */
 		if (fts_build_batch(&u->build, e) ||
 		    sql_enter_relaxed(u->v->db, e))
 			return -1;

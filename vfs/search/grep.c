@@ -22,7 +22,7 @@ struct search {
 	struct buf text;
 };
 
-/* Start of the next match in [p, end), or NULL. The text is terminated. */
+/* Start of the next match in [p, end), or NULL. The text is NUL-terminated. */
 static const char *next_match(struct search *s, const char *p, const char *end)
 {
 	regmatch_t at = {.rm_so = 0, .rm_eo = (regoff_t)(end - p)};

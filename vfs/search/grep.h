@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Searching contents, without an index. Files with a NUL byte near their start
- * are not text and are passed over. */
+/* Searches contents without an index. Files with a NUL byte near their start
+ * are not text and are skipped. */
 struct vfs;
 
 struct vfs_grep {
 	const char *pattern;
-	bool regex; /* extended, as grep -E; else the bytes themselves */
+	bool regex; /* extended, as grep -E; else a fixed string */
 	bool ignore_case;
-	bool names_only;  /* one call for a file, at its first match */
-	const char *glob; /* only files whose name or path fits; or NULL */
+	bool names_only;  /* one call per file, at its first match */
+	const char *glob; /* only files whose name or path matches; or NULL */
 };
 
 struct vfs_match {

@@ -20,23 +20,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bringing the changes of a namespace to the host directory below it. */
+/* Applies the changes of a namespace to its lower directory. */
 
 struct apply {
 	struct vfs *v;
 	struct diff_source host, ours;
 	struct diff_list d;
 	struct vfs_merge *m;
-	/* The name that new things have first. It is the same in each try, so
-	 * that one that was killed leaves nothing that the next does not use. */
+	/* The temporary name of new files. It is the same in each attempt, so
+	 * that a killed attempt leaves nothing that the next does not reuse. */
 	char beside[64];
-	const char *lost; /* the directory that was judged last and is lost */
+	const char *lost; /* the last directory found to be lost */
 	bool base_lost;
 	int64_t devices;
 };
 
-/* Is our node untouched, so that what differs is the host's doing? A node of
- * the host is born with its change time. */
+/* Whether our node is unchanged, so that the host caused the difference. A node
+ * of the host is born with its change time. */
 static int is_ours_clean(struct apply *a, const struct vfs_difference *d,
 			 struct node *n, struct err *e)
 {
@@ -64,7 +64,7 @@ static int conflict(struct apply *a, const struct vfs_difference *d)
 	return a->m->settle == VFS_SETTLE_FORK ? TAKE : CONFLICT;
 }
 
-/* Below a directory that the host has lost. */
+/* Below a directory that the host has removed. */
 static bool is_below_lost(const struct apply *a, const char *path)
 {
 	size_t n = a->lost ? strlen(a->lost) : 0;
@@ -80,7 +80,7 @@ static int judge_missing(struct apply *a, const struct vfs_difference *d,
 	if (was && seen->size == HOST_DIR && S_ISDIR(d->b.mode)) {
 		if (!is_below_lost(a, d->path))
 			a->lost = d->path;
-		return LEAVE; /* judge_lost decides when all are judged */
+		return LEAVE; /* judge_lost decides after all others */
 	}
 	if (is_below_lost(a, d->path) ||
 	    (was && seen->size != HOST_DIR && S_ISREG(d->b.mode)))
@@ -88,8 +88,8 @@ static int judge_missing(struct apply *a, const struct vfs_difference *d,
 	return TAKE;
 }
 
-/* The host file is not what the namespace first saw: 1, 0, -1. When only the
- * change time differs, the file itself decides. */
+/* Whether the host file differs from what the namespace first saw: 1, 0, -1. If
+ * only the change time differs, the file is compared. */
 static int lower_changed(struct apply *a, const struct vfs_difference *d,
 			 const struct node *n, const struct vfs_host_row *seen,
 			 struct err *e)
@@ -105,7 +105,7 @@ static int lower_changed(struct apply *a, const struct vfs_difference *d,
 	return same < 0 ? -1 : !same;
 }
 
-/* apply makes none: who wants it exports it. */
+/* apply creates none: export them instead. */
 static bool is_device(const struct vfs_difference *d)
 {
 	return d->kind != VFS_REMOVED &&
@@ -141,8 +141,8 @@ static int classify_change(struct apply *a, const struct vfs_difference *d,
 	return TAKE;
 }
 
-/* A directory that the host has lost comes back if something in it does, and is
- * in conflict if something in it is. */
+/* A directory that the host has removed is created again if something in it is,
+ * and is in conflict if something in it is. */
 static void judge_lost(struct apply *a, size_t i)
 {
 	const struct vfs_difference *d = &a->d.list[i];
@@ -267,18 +267,18 @@ static void remove_beside(struct apply *a, int dir)
 		(void)unlinkat(dir, a->beside, AT_REMOVEDIR);
 }
 
-/* Made beside its place, complete, and then put there at one stroke. */
+/* Written completely under a temporary name, then renamed. */
 static int put_in_place(struct apply *a, const struct vfs_difference *d,
 			int dir, const char *name, struct err *e)
 {
 	int rc;
 
-	remove_beside(a, dir); /* of a try that was killed */
+	remove_beside(a, dir); /* left by a killed attempt */
 	rc = S_ISREG(d->b.mode)   ? make_host_file(a, d, dir, e)
 	     : S_ISLNK(d->b.mode) ? make_link(a, d, dir, e)
 				  : make_other(a, d, dir, e);
 	if (rc == 0 && renameat(dir, a->beside, dir, name))
-		/* a directory that the host has made meanwhile is as good */
+		/* a directory that the host has created meanwhile will do */
 		rc = S_ISDIR(d->b.mode) && errno == ENOTEMPTY &&
 				     !own(dir, name, &d->b)
 			     ? 0
@@ -299,7 +299,7 @@ static int apply_change(struct apply *a, const struct vfs_difference *d,
 	if (dir < 0)
 		return -1;
 	if (d->kind == VFS_REMOVED) {
-		/* what the host has gained meanwhile keeps its directory */
+		/* a directory with new entries of the host is kept */
 		if (unlinkat(dir, name,
 			     S_ISDIR(d->a.mode) ? AT_REMOVEDIR : 0) &&
 		    errno != ENOENT && errno != ENOTEMPTY)
@@ -389,7 +389,7 @@ int vfs_discard(struct vfs *v, struct err *e)
 	return rc;
 }
 
-/* What somebody else did since we looked is not on the host. */
+/* Changes that others made since we looked are not on the host. */
 static int others_did(struct vfs *v, int64_t since, struct err *e)
 {
 	struct arena mem = {0};
@@ -421,7 +421,7 @@ static int settle_in(struct vfs *v, int64_t since, struct err *e)
 	return others < 0 ? -1 : discard_in(v, e);
 }
 
-/* Contents were synced file by file; this is for names, directories and
+/* Contents were synced file by file; this syncs names, directories and
  * deletions. Afterwards the workspace drops its own copies. */
 static int sync_host(const char *dir, struct err *e)
 {

@@ -28,7 +28,7 @@ static int copy_xattrs(struct copy *c, const struct node *n, int64_t to,
 	return rc;
 }
 
-/* Bytes that still are in a host file have to be read. */
+/* Bytes that are still in a host file must be read. */
 static int copy_bytes(struct copy *c, const struct node *n, struct vfs_at at,
 		      struct err *e)
 {
@@ -43,7 +43,7 @@ static int copy_bytes(struct copy *c, const struct node *n, struct vfs_at at,
 		return -1;
 	while ((got = data_read(c->v, n, c->v->packed, VFS_CHUNK, off, e)) >
 	       0) {
-		/* writing uses that room, too */
+		/* writing uses that buffer, too */
 		memcpy(c->v->chunk, c->v->packed, (size_t)got);
 		if (vfs_pwrite(c->v, made.ino, c->v->chunk, (size_t)got, off,
 			       e))

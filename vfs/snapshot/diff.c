@@ -10,7 +10,7 @@
 
 #define TEXT_MAX ((size_t)64 << 20)
 
-/* A pair of directories that is being compared, on a stack of our own. */
+/* A pair of directories in the comparison, on a stack of our own. */
 struct level {
 	struct diff_source_entry *a, *b;
 	int64_t a_ino, b_ino; /* in a namespace; 0: none */
@@ -28,8 +28,8 @@ struct diff {
 	struct buf path;
 	struct level *levels;
 	size_t depth, cap;
-	bool prune;               /* `touched` says where to look */
-	struct node_refs touched; /* directories, with all above them */
+	bool prune;               /* `touched` limits the search */
+	struct node_refs touched; /* directories, with all their parents */
 };
 
 static const struct vfs_attr *dir_or_null(const struct vfs_attr *a)
@@ -125,7 +125,7 @@ static int added_as(struct diff *d, enum vfs_difference_kind kind,
 	return rc || !S_ISDIR(b->mode) ? rc : push(d, NULL, b, e);
 }
 
-/* Side b is a namespace over the host directory that is side a. */
+/* Side b is a namespace whose lower directory is side a. */
 static bool over_host(const struct diff *d)
 {
 	return !d->a->v && d->b->v && d->b->v->base &&
@@ -151,7 +151,8 @@ static int added(struct diff *d, const struct vfs_attr *b, struct err *e)
 	return added_as(d, was ? VFS_UNMERGED : VFS_ADDED, b, e);
 }
 
-/* Is this node of the namespace still what its host directory has there? */
+/* Whether this node of the namespace is still what its lower directory has
+ * there. */
 static int is_clean(const struct diff *d, const struct vfs_attr *b,
 		    struct err *e)
 {
@@ -226,7 +227,7 @@ static int compare_entries(struct diff *d, const struct diff_source_entry *a,
 		return added(d, &b->attr, e);
 	if ((a->attr.mode & S_IFMT) == (b->attr.mode & S_IFMT))
 		return both(d, &a->attr, &b->attr, e);
-	/* one kind of thing became another: a directory's contents go first */
+	/* the type changed: the contents of a directory are removed first */
 	if (!S_ISDIR(a->attr.mode)) {
 		rc = report_difference(d, VFS_REMOVED, &a->attr, NULL, e);
 		return rc ? rc : added_as(d, VFS_ADDED, &b->attr, e);
@@ -259,7 +260,7 @@ static int next_entry(struct diff *d, struct err *e)
 	return compare_entries(d, a, b, e);
 }
 
-/* Directories that the undo tables name, in a view, with all above them. */
+/* Directories in the undo tables, in a view, with all their parents. */
 static int touch_up(struct diff *d, struct vfs *v, int64_t dir, struct err *e)
 {
 	while (!node_refs_count(&d->touched, dir)) {
@@ -285,7 +286,7 @@ static int find_touched(struct diff *d, int64_t since, struct err *e)
 	int n, rc = 0;
 
 	r.snap = since;
-	/* a node with several names knows one place only: look everywhere */
+	/* a node with several names knows only one path: look everywhere */
 	if (sql_get(db, Q_VFS_TOUCHED_LINKS, &r, &links, NULL, e) < 0)
 		return -1;
 	d->prune = links.n == 0;
@@ -300,7 +301,7 @@ static int find_touched(struct diff *d, int64_t since, struct err *e)
 	return n < 0 ? -1 : rc;
 }
 
-/* Two views of one namespace: the older of the two snapshots bounds what can
+/* Two views of one namespace: the older of the two snapshots limits what can
  * have changed. */
 static int plan(struct diff *d, struct err *e)
 {

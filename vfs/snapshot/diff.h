@@ -6,19 +6,19 @@
 #include "vfs/snapshot/diff_source.h"
 
 /*
- * What differs between two sides, in the order of names: a directory that is
- * only on one side comes before (added) or after (removed) what is in it, so
- * that the list can be carried out as it stands. Times do not count.
+ * The differences between two sides, sorted by name. A directory that is only
+ * on one side comes before its entries (added) or after them (removed), so that
+ * the list can be applied in order. Times do not count.
  *
  * Between a namespace and one of its snapshots, or two of them, only
- * directories in which something changed are looked into.
+ * directories with changes are read.
  */
 enum vfs_difference_kind {
 	VFS_ADDED,
 	VFS_REMOVED,
 	VFS_CHANGED, /* content */
 	VFS_MODE,    /* mode, owner or attributes only */
-	VFS_UNMERGED /* the host had it and has lost it; the namespace has it */
+	VFS_UNMERGED /* the host has removed it; the namespace has it */
 };
 
 struct vfs_difference {
@@ -30,18 +30,18 @@ struct vfs_difference {
 typedef int vfs_difference_fn(void *arg, const struct vfs_difference *d,
 			      struct err *e);
 
-/* Calls fn for every difference; stops when it returns other than 0. */
+/* Calls fn for every difference; stops if it returns other than 0. */
 int vfs_diff(const struct diff_source *a, const struct diff_source *b,
 	     vfs_difference_fn *fn, void *arg, struct err *e);
 
-/* One difference as unified text, in the way of `git diff --no-index`. */
+/* One difference as unified text, like `git diff --no-index`. */
 int vfs_diff_text(const struct diff_source *a, const struct diff_source *b,
 		  const struct vfs_difference *d, struct buf *out,
 		  struct err *e);
 
-/* All that has changed since a snapshot, or "": since the host directory below,
- * as text of at most max bytes, which says at its end if it was cut. ERR_NOTFOUND
- * if there is no such snapshot, or nothing below. */
+/* All changes since a snapshot, or "": since the lower directory, as text of at
+ * most max bytes, which says at its end if it was cut. ERR_NOTFOUND if there is
+ * no such snapshot or no lower directory. */
 int vfs_diff_since(struct vfs *v, const char *snapshot, size_t max,
 		   struct buf *out, struct err *e);
 

@@ -4,12 +4,12 @@
 #include "lib/base/arena.h"
 #include "vfs/snapshot/diff.h"
 
-/* Differences kept in memory, so that all can be judged before the first one
- * is carried out. An all-zero struct is empty. */
+/* Differences in memory, so that all can be examined before the first one is
+ * applied. An all-zero struct is empty. */
 struct diff_list {
 	struct arena mem;
 	struct vfs_difference *list;
-	int *verdict; /* of each: 1 to take it, 0 to leave it */
+	int *verdict; /* of each: 1 to apply it, 0 to skip it */
 	size_t n, cap;
 };
 

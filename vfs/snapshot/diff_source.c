@@ -247,7 +247,7 @@ int diff_source_content(const struct diff_source *s, const char *path,
 	return n < 0 ? -1 : buf_ok(out, path, e);
 }
 
-/* Both have the same blobs in the same places, so nothing has to be read. */
+/* Both have the same blobs at the same positions, so nothing has to be read. */
 static int share_all(const struct diff_source *a, const struct diff_source *b,
 		     const struct vfs_attr *aa, const struct vfs_attr *ab,
 		     struct err *e)

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * One side of a comparison: what a struct vfs shows (live or a snapshot), or a
- * directory of the host. Paths are relative to its root, "" is the root.
+ * One side of a comparison: a struct vfs (live or a snapshot), or a directory
+ * of the host. Paths are relative to its root, "" is the root.
  */
 struct vfs;
 
@@ -29,22 +29,22 @@ int diff_source_list(const struct diff_source *s, const char *path, int64_t ino,
 		     struct diff_source_entry **out, struct arena *a,
 		     struct err *e);
 
-/* 1, 0 if it is not there, -1. Links are not followed. */
+/* 1, 0 if it does not exist, -1. Links are not followed. */
 int diff_source_attr(const struct diff_source *s, const char *path,
 		     struct vfs_attr *out, struct err *e);
 
-/* All of a file's bytes, or a link's target, added to out. */
+/* Appends all bytes of a file, or the target of a link, to out. */
 int diff_source_content(const struct diff_source *s, const char *path,
 			const struct vfs_attr *a, struct buf *out,
 			struct err *e);
 
-/* Whether extended attributes, and so ACLs, are the same: 1, 0, -1. */
+/* Whether extended attributes, including ACLs, are equal: 1, 0, -1. */
 int diff_source_same_xattrs(const struct diff_source *a,
 			    const struct diff_source *b, const char *path,
 			    const struct vfs_attr *aa,
 			    const struct vfs_attr *ab, struct err *e);
 
-/* Whether contents are the same: 1, 0, -1. Types and sizes are equal already.
+/* Whether contents are equal: 1, 0, -1. Types and sizes are already equal.
  * Contents that both sides share are not read. */
 int diff_source_same(const struct diff_source *a, const struct diff_source *b,
 		     const char *path, const struct vfs_attr *aa,

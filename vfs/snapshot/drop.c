@@ -1,12 +1,12 @@
-/* A snapshot goes in slices: see vfs/snapshot/snapshot.h. */
+/* Deletes a snapshot in slices: see vfs/snapshot/snapshot.h. */
 #include "vfs/core/core.h"
 
 #include "vfs/snapshot/snapshot.h"
 
 #include <stdio.h>
 
-/* A walk during which others wrote may have missed rows that they added: then
- * there is another one. After as many, the last is one transaction. */
+/* A scan during which others wrote may have missed rows that they added: then
+ * there is another one. After this many, the last is one transaction. */
 #define PASSES_MAX 20
 
 static const struct {
@@ -41,8 +41,8 @@ int vfs_snapshot_hide(struct vfs *v, const char *name, struct err *e)
 	return tx_end(v, hide(v, name, e), e);
 }
 
-/* What the snapshot kept is what an older one needs as well, as far as that one
- * has the thing and has not kept it itself. */
+/* An older snapshot also needs what this one kept, if it contains the object
+ * and has not kept it itself. */
 static int part_with(struct vfs *v, const struct vfs_drop *d,
 		     const struct vfs_snap_row *older,
 		     const struct vfs_undo_row *row, struct err *e)
@@ -117,7 +117,7 @@ static int finish_drop(struct vfs *v, int64_t snap,
 		       : 0;
 }
 
-/* All tables were walked over. */
+/* All tables were scanned. */
 static int end_pass(struct vfs *v, struct vfs_drop *d,
 		    const struct vfs_snap_row *older, struct err *e)
 {
@@ -130,8 +130,8 @@ static int end_pass(struct vfs *v, struct vfs_drop *d,
 	return 0;
 }
 
-/* Whether anybody wrote since the last step: others, or this connection more
- * than that step. */
+/* Whether anything was written since the last step: by others, or by this
+ * connection in addition to that step. */
 static void notice(struct vfs *v, struct vfs_drop *d)
 {
 	if (d->generation != sql_generation(v->db) ||

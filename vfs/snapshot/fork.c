@@ -5,9 +5,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 
-/* A fork copies the rows of a range to another range. Both halves of the view
- * of a snapshot (what still is as it was, and what was kept) are copied; of
- * the live tree there is only the first. */
+/* A fork copies the rows of one range to another range. Both halves of the view
+ * of a snapshot (unchanged rows and before-images) are copied; the live tree
+ * has only the first. */
 
 static const unsigned live_half[] = {Q_VFS_FORK_INODES, Q_VFS_FORK_DENTRIES,
 				     Q_VFS_FORK_CHUNKS, Q_VFS_FORK_XATTRS,
@@ -41,7 +41,7 @@ static int copy_rows(struct vfs *v, struct vfs *child, struct err *e)
 	return run_all(v, shares, 2, &to, e);
 }
 
-/* Nodes that only an open file keeps are no part of the tree. */
+/* Nodes that only an open file keeps are not part of the tree. */
 static int drop_nameless(struct vfs *v, struct vfs *child, struct err *e)
 {
 	struct vfs_range r = range_of(v->ns);

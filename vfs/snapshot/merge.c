@@ -17,8 +17,8 @@ struct plan {
 	struct vfs_merge *m;
 };
 
-/* Whether two sides have the same at a path: 1, 0, -1. Directories are the
- * same when both are directories; what is in them has lines of its own. */
+/* Whether two sides are equal at a path: 1, 0, -1. Two directories are equal;
+ * their entries are compared separately. */
 static int same_at(const struct diff_source *a, const struct diff_source *b,
 		   const char *path, struct err *e)
 {
@@ -41,8 +41,8 @@ static int same_at(const struct diff_source *a, const struct diff_source *b,
 	return same > 0 ? diff_source_same(a, b, path, &x, &y, e) : same;
 }
 
-/* A copy of a node in another namespace of the same file, contents shared,
- * without attributes. */
+/* A copy of a node in another namespace of the same file, with shared contents
+ * and without attributes. */
 static int node_clone(struct vfs *from, const struct node *n, struct vfs *to,
 		      struct vfs_at at, struct err *e)
 {
@@ -131,7 +131,7 @@ static int set_meta(struct plan *p, const char *path,
 	return copy_xattrs(p->fork.v, &n, to, a.ino, e);
 }
 
-/* What is at the path goes; a directory only if nothing is left in it. */
+/* Removes what is at the path; a directory only if it is empty. */
 static int clear_path(struct vfs *to, const char *path, bool keep_dir,
 		      struct err *e)
 {
@@ -174,7 +174,7 @@ static int merge_change(struct plan *p, const struct vfs_difference *d,
 			       e);
 }
 
-/* 1: take it, 0: nothing to do, -1. Counts conflicts. */
+/* 1: apply it, 0: nothing to do, -1. Counts conflicts. */
 static int classify_change(struct plan *p, const struct vfs_difference *d,
 			   struct err *e)
 {
@@ -196,7 +196,7 @@ static int classify_change(struct plan *p, const struct vfs_difference *d,
 	return p->m->settle == VFS_SETTLE_FORK;
 }
 
-/* Everything is judged before anything is taken. */
+/* Everything is examined before anything is applied. */
 static int carry_out(struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->d.n; i++) {
@@ -229,7 +229,7 @@ static int merge_in(struct vfs *parent, struct plan *p, struct err *e)
 	if (vfs_diff(&p->base, &p->fork, diff_list_add, &p->d, e) ||
 	    carry_out(p, e))
 		return -1;
-	/* from here on the fork counts as forked from what it now is */
+	/* from here on the fork's base is its current state */
 	if (snapshot_drop(fork, p->base.v->snap, e) ||
 	    snapshot_add(fork, VFS_FORK_POINT, true, e))
 		return -1;
@@ -259,7 +259,7 @@ static int open_parent(struct vfs *fork, struct vfs **out, struct err *e)
 	return rc;
 }
 
-/* Fork and parent are in the one transaction of their connection. */
+/* Fork and parent share one transaction of their connection. */
 static int merge_both(struct plan *p, struct vfs *fork, struct err *e)
 {
 	struct vfs *parent = p->parent.v;

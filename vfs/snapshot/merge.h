@@ -5,17 +5,18 @@
 #include "vfs/snapshot/diff.h"
 
 /*
- * Bringing changes home.
+ * Merging changes back.
  *
  * A fork is merged into the namespace that it was forked from: each path that
- * changed in the fork since is taken over, contents shared and not copied,
- * unless the parent changed the same path in another way. That is a conflict:
- * then nothing is changed, and every conflict is named, unless `settle` says
- * which side wins. Afterwards the fork counts as forked from this moment.
+ * changed in the fork since then is applied to the parent, with shared
+ * contents, unless the parent changed the same path differently. That is a
+ * conflict: then nothing is changed, and every conflict is reported, unless
+ * `settle` says which side wins. Afterwards the fork's base is its current
+ * state.
  *
- * A namespace over a host directory is applied to that directory in the same
- * way: a host file that is not as it was when the namespace first saw it is a
- * conflict. Files are replaced whole, beside their place first.
+ * A namespace is applied to its lower directory in the same way: a host file
+ * that differs from what the namespace first saw is a conflict. Files are
+ * replaced atomically, by a rename.
  */
 struct vfs;
 
@@ -23,22 +24,23 @@ enum vfs_settle { VFS_SETTLE_NOT, VFS_SETTLE_PARENT, VFS_SETTLE_FORK };
 
 struct vfs_merge {
 	enum vfs_settle settle;
-	/* Each path that was taken over, or is in conflict; may be NULL. */
+	/* Called for each path that was applied, or is in conflict; may be
+	 * NULL. */
 	void (*tell)(void *arg, const struct vfs_difference *d, bool conflict);
 	void *arg;
 	int64_t taken, conflicts; /* out */
 };
 
-/* ERR_CONFLICT when there are conflicts and nothing settles them. */
+/* ERR_CONFLICT if there are conflicts and `settle` does not resolve them. */
 int vfs_merge(struct vfs *fork, struct vfs_merge *m, struct err *e);
 int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e);
 
-/* A fork is again what it was forked from; a namespace over a host directory
- * shows that directory as it is now. */
+/* Resets a fork to its base; a namespace over a host directory then shows that
+ * directory as it is now. */
 int vfs_discard(struct vfs *v, struct err *e);
 
-/* A copy within the namespace, contents shared until one of them changes. `to`
- * must not be there. */
+/* A copy within the namespace, with contents shared until one of them changes.
+ * `to` must not exist. */
 int vfs_copy(struct vfs *v, const char *from, const char *to, bool recursive,
 	     struct err *e);
 

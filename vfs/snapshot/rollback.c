@@ -2,7 +2,7 @@
 
 #include "vfs/snapshot/snapshot.h"
 
-/* Going back to a snapshot, and removing whole ranges. */
+/* Rolling back to a snapshot, and deleting whole ranges. */
 
 static int exec_on_range(struct vfs *v, unsigned query,
 			 const struct vfs_range *r, struct err *e)
@@ -15,7 +15,8 @@ static int let_go_of(struct vfs *v, int64_t blob, struct err *e)
 	return blob == OPT_NONE ? 0 : blob_let_go(v, blob, e);
 }
 
-/* The kept row becomes the node again, and its claim on the blob with it. */
+/* The before-image becomes the node again, together with its reference to the
+ * blob. */
 static int put_back_inode(struct vfs *v, int64_t id, int64_t snap,
 			  struct err *e)
 {

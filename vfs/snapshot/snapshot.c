@@ -75,7 +75,7 @@ int vfs_snapshot(struct vfs *v, const char *name, struct err *e)
 
 	if (text_check_name("the snapshot", name, e) || tx_begin(v, e))
 		return -1;
-	sql_bulk_begin(v->db); /* the first one reads a host directory in */
+	sql_bulk_begin(v->db); /* the first one reads the lower directory */
 	rc = tx_end(v, snapshot_in(v, name, e), e);
 	sql_bulk_end(v->db);
 	return rc;
@@ -93,7 +93,7 @@ int snapshot_find(struct vfs *v, const char *name,
 		       v->name, quoted(name).text);
 }
 
-/* Lets go what the undo rows of a snapshot name, and removes them. */
+/* Releases the blobs of a snapshot's undo rows, and deletes the rows. */
 static int forget_inodes(struct vfs *v, int64_t snap, struct err *e)
 {
 	struct vfs_undo_page page = undo_page(v->ns, snap);
@@ -162,8 +162,8 @@ static int forget(struct vfs *v, int64_t snap, struct err *e)
 	return sql_exec(v->db, Q_VFS_SNAP_DROP, &key, e) < 0 ? -1 : 0;
 }
 
-/* What the snapshot kept is what an older one needs as well, as far as that
- * one has the thing and has not kept it itself. */
+/* An older snapshot also needs what this one kept, if it contains the object
+ * and has not kept it itself. */
 static int hand_down(struct vfs *v, int64_t snap,
 		     const struct vfs_snap_row *older, struct err *e)
 {

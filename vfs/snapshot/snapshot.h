@@ -11,17 +11,17 @@
  * Snapshots and forks of a namespace.
  *
  * Taking a snapshot writes one row, whatever the size of the tree. From then
- * on the first change of a thing keeps what was there before. Going back, and
- * dropping a snapshot, take time in proportion to what has changed. A fork is
- * a namespace of its own: it copies names and nodes, and shares contents.
+ * on, the first change of an object stores its before-image. Rolling back, and
+ * deleting a snapshot, take time in proportion to the changes. A fork is a
+ * namespace of its own: it copies names and nodes, and shares contents.
  *
- * A namespace with a host directory below is read in whole by its first
- * snapshot or fork (names and attributes, no contents).
+ * The first snapshot or fork of a namespace with a lower directory reads all of
+ * it (names and attributes, no contents).
  */
 struct sql;
 struct vfs;
 
-/* A fork's own first snapshot, not in any list: what it was forked from. */
+/* The first snapshot of a fork, which is not listed: its base. */
 #define VFS_FORK_POINT ".fork"
 
 struct vfs_snapshot {
@@ -33,11 +33,10 @@ int vfs_snapshot(struct vfs *v, const char *name, struct err *e);
 int vfs_snapshot_drop(struct vfs *v, const char *name, struct err *e);
 
 /*
- * The same in slices, for snapshots that kept much. _hide takes it out of sight,
- * in time that does not depend on its size; _some then walks over at most `count`
- * rows of a snapshot of this namespace that was hidden so, in a transaction of its
- * own or the caller's: 1, or 0 when none is left. Killed in between, any later
- * call goes on.
+ * The same in slices, for snapshots with many before-images. _hide hides it, in
+ * constant time; _some then handles at most `count` rows of a hidden snapshot
+ * of this namespace, in its own transaction or the caller's: 1, or 0 if none is
+ * left. If it is killed, any later call continues.
  */
 struct vfs_drop {
 	int64_t snap; /* 0: begin */
@@ -55,14 +54,14 @@ int vfs_snapshot_hide(struct vfs *v, const char *name, struct err *e);
 int vfs_snapshot_drop_some(struct vfs *v, struct vfs_drop *d, int64_t count,
 			   struct err *e);
 
-/* Makes the tree what it was; later snapshots are dropped, this one stays. */
+/* Restores the tree; later snapshots are deleted, this one stays. */
 int vfs_rollback_to(struct vfs *v, const char *name, struct err *e);
 
 /* Oldest first, as an array in the arena: how many, or -1. */
 int vfs_snapshots(struct vfs *v, struct vfs_snapshot **out, struct arena *a,
 		  struct err *e);
 
-/* What v shows (also a snapshot) as a new namespace. */
+/* Creates a new namespace from what v shows (also a snapshot). */
 int vfs_fork(struct vfs *v, const char *name, struct err *e);
 
 #endif

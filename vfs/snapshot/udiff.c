@@ -15,7 +15,7 @@ struct lines {
 	int count;
 };
 
-struct script { /* which lines stay: marks of deletion and insertion */
+struct script { /* which lines are deleted and inserted */
 	bool *gone, *new;
 };
 
@@ -54,7 +54,7 @@ static bool same_line(const struct lines *a, int i, const struct lines *b,
 	return a->n[i] == b->n[k] && !memcmp(a->p[i], b->p[k], a->n[i]);
 }
 
-/* Walks the saved rounds back from the end, marking what changed. */
+/* Follows the saved rounds back from the end and marks what changed. */
 static void trace_back(int **rounds, int d, int x, int y,
 		       const struct script *s)
 {
@@ -74,8 +74,8 @@ static void trace_back(int **rounds, int d, int x, int y,
 	}
 }
 
-/* Where diagonal k stands after d edits: from its better neighbour one step on,
- * then along all that is the same. */
+/* The position of diagonal k after d edits: one step from its better neighbour,
+ * then along all equal lines. */
 static int furthest(const struct lines *a, const struct lines *b,
 		    const int *old, int d, int k)
 {
@@ -156,7 +156,7 @@ static void put_hunk(const struct lines *a, const struct lines *b,
 	}
 }
 
-/* From a change on: to where CONTEXT * 2 unchanged lines follow, or the end. */
+/* From a change on: up to CONTEXT * 2 unchanged lines, or the end. */
 static struct hunk next_hunk(const struct lines *a, const struct lines *b,
 			     const struct script *s, int x, int y)
 {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * Two texts as a unified difference with three lines of context. Bytes that
- * are no text give one line that says so. When the texts have too little in
- * common to be worth the search, all of one is replaced by all of the other.
+ * Compares two texts as a unified diff with three lines of context. Binary data
+ * gives one line that says so. If the texts have too little in common, all of
+ * one is replaced by all of the other.
  */
 struct udiff {
 	const char *path;
@@ -16,7 +16,7 @@ struct udiff {
 	size_t an;
 	const char *b;
 	size_t bn;
-	bool is_new, is_gone; /* /dev/null in the head */
+	bool is_new, is_gone; /* /dev/null in the header */
 };
 
 void udiff(const struct udiff *d, struct buf *out);

@@ -14,8 +14,8 @@
 
 /*
  * An AgentFS file, version 0.4 of its specification. Node numbers are ours:
- * both count from a root that is number 1. Its programs put chunks together
- * without looking at their numbers, so holes are written out as zeros.
+ * both count from a root with number 1. Its programs concatenate chunks without
+ * regard to their numbers, so holes are written as zeros.
  */
 #define CHUNK 4096 /* what its own programs use */
 
@@ -108,7 +108,7 @@ struct writer {
 	struct vfs *v;
 	struct vfs_port *p;
 	struct sql *db;
-	int64_t *dirs; /* numbers of the directories above, by depth */
+	int64_t *dirs; /* numbers of the parent directories, by depth */
 	size_t cap;
 	struct node_refs seen; /* nodes that have several names */
 	char room[VFS_CHUNK];

@@ -34,7 +34,7 @@ struct writer {
 	size_t nlate, cap;
 };
 
-/* The directory that the path is in, under the root, through no link. */
+/* The directory of the path, below the root, without following links. */
 static int parent_of(struct writer *w, const char *path, const char **name,
 		     struct err *e)
 {
@@ -74,7 +74,7 @@ static int set_xattrs(struct writer *w, int fd, int64_t ino, struct err *e)
 	return rc;
 }
 
-/* A piece of zeros stays a hole. */
+/* A block of zeros becomes a hole. */
 static bool is_zeros(const char *p, size_t n)
 {
 	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
@@ -101,7 +101,7 @@ static int copy_content(struct writer *w, int fd, const struct vfs_found *f,
 	return n < 0 ? -1 : set_xattrs(w, fd, f->attr.ino, e);
 }
 
-/* Files that are there are not replaced. */
+/* Existing files are not replaced. */
 static int cannot(const char *path, struct err *e)
 {
 	if (errno == EEXIST)
@@ -144,7 +144,7 @@ static int put_link(struct writer *w, int dir, const char *name,
 	return rc;
 }
 
-/* Owner first: changing it takes set-id bits away. */
+/* Owner first: changing it clears set-id bits. */
 static int dress(const struct writer *w, int dir, const char *name,
 		 const struct vfs_attr *a, const char *path, struct err *e)
 {

@@ -69,7 +69,7 @@ static int put_sqlar_entry(void *arg, const struct vfs_found *f, struct err *e)
 
 	if (!*f->path || (!S_ISDIR(f->attr.mode) && !S_ISREG(f->attr.mode) &&
 			  !S_ISLNK(f->attr.mode)))
-		return 0; /* it has no place for others */
+		return 0; /* it has no format for others */
 	rc = diff_source_content(&s, f->path, &f->attr, &content, e);
 	if (rc == 0 && S_ISREG(f->attr.mode))
 		squeeze(&row, &content, &packed);

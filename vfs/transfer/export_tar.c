@@ -112,8 +112,9 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 	return 0;
 }
 
-/* Content that the host has removed or changed cannot be read. A header would
- * promise it, so it is read first; what others have below is read twice. */
+/* Content that the host has deleted or changed cannot be read. A header would
+ * promise it, so it is read first; files of a lower directory are read
+ * twice. */
 static bool is_lost(struct writer *w, const struct vfs_found *f, int *rc,
 		    struct err *e)
 {
@@ -144,7 +145,7 @@ static int put_tar_entry(void *arg, const struct vfs_found *f, struct err *e)
 		return rc;
 	en = libarchive.entry_new();
 	rc = fill_header(w, en, f, e);
-	/* a warning is about a name that is no UTF-8: it is kept as it is */
+	/* a warning concerns a name that is not UTF-8: it is kept */
 	if (rc == 0 && libarchive.write_header(w->a, en) < ARCHIVE_WARN)
 		rc = broken(w, e);
 	if (rc == 0 && libarchive.entry_size(en) > 0)

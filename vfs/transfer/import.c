@@ -11,8 +11,8 @@
 #define PART_NODES 4096
 #define PART_BYTES ((int64_t)16 << 20) /* fits the cache of sql_bulk_begin */
 
-/* Calls inside go without savepoints, and a node is written once: a part is
- * kept or lost as a whole. */
+/* Calls inside have no savepoints, and a node is written once: a part is
+ * committed or lost as a whole. */
 static int begin_part(struct import *im, struct err *e)
 {
 	im->pending = im->pending_bytes = 0;
@@ -22,7 +22,7 @@ static int begin_part(struct import *im, struct err *e)
 	return 0;
 }
 
-/* Commits, or takes the part back when rc says that it failed. */
+/* Commits, or rolls the part back if rc is a failure. */
 static int end_part(struct import *im, int rc, struct err *e)
 {
 	struct vfs *v = im->v;
@@ -35,8 +35,7 @@ static int end_part(struct import *im, int rc, struct err *e)
 	else
 		rc = vfs_commit(v, e);
 	v->batch_atomic = false;
-	node_cache_clear(
-		v); /* who changes nodes from now on does not tell it */
+	node_cache_clear(v); /* changes of nodes no longer go through it */
 	return rc;
 }
 
@@ -82,9 +81,9 @@ static bool has_dotdot(const char *path)
 	return false;
 }
 
-/* An archive must not reach beyond the place that it is put into: not by "..",
- * and not through a link that it brought along or found. n: up to the last
- * name, which is made and not followed. */
+/* An archive must not reach beyond its target: not with "..", and not through a
+ * link that it contains or finds. n: up to the last name, which is created and
+ * not followed. */
 static int stays_inside(struct import *im, const char *path, size_t n,
 			struct err *e)
 {
@@ -107,8 +106,8 @@ static int stays_inside(struct import *im, const char *path, size_t n,
 	return 0;
 }
 
-/* The directory that a path is in, made if it is missing. If it comes from the
- * lower directory, its names are read first: make_way finds only rows. */
+/* The directory of a path, created if it is missing. If it comes from the lower
+ * directory, its names are read first: make_way finds only rows. */
 static int parent_of(struct import *im, const char *path, const char **name,
 		     int64_t *dir, struct err *e)
 {
@@ -163,8 +162,8 @@ static int set_all(struct import *im, int64_t ino, const struct vfs_attr *want,
 	return vfs_setattr(im->v, ino, &set, &a, e);
 }
 
-/* What is there already gives way, but no directory: one is joined, or stays
- * unless the caller knows what he does. */
+/* Existing files are replaced, but directories are not: they are merged, or
+ * stay unless the caller asks for replacement. */
 static int make_way(struct import *im, struct vfs_at at, const char *path,
 		    bool want_dir, int64_t *have, struct err *e)
 {
@@ -182,7 +181,7 @@ static int make_way(struct import *im, struct vfs_at at, const char *path,
 		return err_set(e, ERR_ISDIR,
 			       "a directory is there, and would go with all "
 			       "that is in it: --replace does that");
-	free(im->dir); /* it may go with the rest */
+	free(im->dir); /* it may be deleted with the rest */
 	im->dir = NULL;
 	return S_ISDIR(n.mode) ? vfs_remove(im->v, path, true, e)
 			       : node_remove(im->v, at, &n, false, e);
@@ -208,7 +207,7 @@ static int make_node(struct import *im, struct vfs_at at,
 	if (node_make(im->v, at, &new, &n, e))
 		return -1;
 	*ino = n.ino;
-	/* a directory above with the set-group bit had its say */
+	/* a parent directory with the set-group bit has changed it */
 	return n.mode != item->attr.mode || n.gid != item->attr.gid
 		       ? set_all(im, n.ino, &item->attr, e)
 		       : 0;

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 /* An AgentFS file (its specification, versions 0.3 and 0.4: the latter has
- * nanoseconds and device numbers). What is read is converted in SQL, so that
- * a column of another type than expected does no harm. */
+ * nanoseconds and device numbers). Values are converted in SQL, so that a
+ * column of an unexpected type does no harm. */
 
 #define CHUNK_MAX ((int64_t)1 << 30)
 
@@ -141,7 +141,7 @@ static int copy_chunks(struct agentfs *a, int64_t theirs, int64_t ours,
 	return sql_end(&it, rc ? &(struct err){0} : e) ? -1 : rc;
 }
 
-/* Chunks may be missing, at the end as well: those are zeros. */
+/* Chunks may be missing, also at the end: those are zeros. */
 static int take_content(struct agentfs *a, const struct agentfs_node *n,
 			int64_t ino, struct err *e)
 {
@@ -279,7 +279,7 @@ static int take_all(struct agentfs *a, struct err *e)
 	return 0;
 }
 
-/* What kind of file it is, before anything is changed. */
+/* Checks what kind of file it is, before anything is changed. */
 static int check_format(struct agentfs *a, struct err *e)
 {
 	int64_t tables, fine;

@@ -24,7 +24,7 @@ struct reader {
 	struct node_refs links; /* host inode -> our number, of linked files */
 };
 
-/* The attributes that a list names; path is not a link. */
+/* The attributes in a list; path is not a link. */
 static int read_xattrs(struct reader *r, const char *path, int64_t ino,
 		       ssize_t n, struct err *e)
 {
@@ -53,7 +53,7 @@ static int read_file(struct reader *r, const char *path, int64_t ino,
 
 	if (fd < 0)
 		return err_errno_set(e, "%s", path);
-	while (rc == 0 && n == PIECE) { /* a file gives less only at its end */
+	while (rc == 0 && n == PIECE) { /* less: the end of the file */
 		n = read(fd, r->room, PIECE);
 		if (n > 0)
 			rc = import_data(&r->im, ino, r->room, (size_t)n, off,
@@ -148,7 +148,8 @@ static int read_tree(struct reader *r, FTS *fts, struct err *e)
 	return 0;
 }
 
-/* The order of the directory's index: else each name goes to another page. */
+/* The order of the directory's index: otherwise each name goes to another
+ * page. */
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);

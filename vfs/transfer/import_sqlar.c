@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* https://sqlite.org/sqlar.html. What is read is converted in SQL, so that a
- * column of another type than expected does no harm. The rows come from the
- * table alone: SQLite does not notice an index that lacks some of them. */
+/* https://sqlite.org/sqlar.html. Values are converted in SQL, so that a column
+ * of an unexpected type does no harm. The rows are read from the table alone:
+ * SQLite does not notice an index that lacks some of them. */
 
 #define CONTENT_MAX ((int64_t)1 << 30)
 
@@ -30,8 +30,8 @@ static const struct sql_query queries[] = {
 };
 static const struct sql_set set = {queries, 1};
 
-/* As sqlar_uncompress does it: what has no size, or just that many bytes, is not
- * compressed. *plain is what was made, to be freed. */
+/* As sqlar_uncompress: a value without a size, or of exactly that size, is not
+ * compressed. *plain is allocated, to be freed. */
 static int unpack(const struct sqlar_row *row, struct blob *out, char **plain,
 		  struct err *e)
 {
@@ -55,7 +55,7 @@ static int unpack(const struct sqlar_row *row, struct blob *out, char **plain,
 	return err_set(e, ERR_INVALID, "a compressed file is damaged");
 }
 
-/* A name of any bytes but zero, which no path can have. */
+/* A name of any bytes except zero, which no path can contain. */
 static int take_name(struct blob from, char *out, size_t cap, struct err *e)
 {
 	if (from.n >= cap)
@@ -68,7 +68,7 @@ static int take_name(struct blob from, char *out, size_t cap, struct err *e)
 	return 0;
 }
 
-/* A row whose mode says nothing is what the rest of it looks like. */
+/* A row without a type in its mode is classified by its other columns. */
 static mode_t mode_of(const struct sqlar_row *row)
 {
 	mode_t mode = (mode_t)row->mode & (S_IFMT | 07777);

@@ -17,7 +17,7 @@ static const struct {
 #undef CALL
 };
 
-/* It stays for the life of the process. */
+/* It stays loaded for the life of the process. */
 int libarchive_load(struct err *e)
 {
 	static void *library;

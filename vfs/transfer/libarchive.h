@@ -7,8 +7,8 @@
 #include <archive_entry.h>
 
 /*
- * libarchive, loaded when it is first needed: it brings 11 other libraries, which
- * took half of the start of every command. libarchive.write_new is
+ * libarchive, loaded on first use: it loads 11 other libraries, which took half
+ * of the start time of every command. libarchive.write_new is
  * archive_write_new, and so on (vfs/transfer/libarchive.def).
  */
 struct libarchive {

@@ -8,23 +8,22 @@
 #include <sys/stat.h>
 
 /*
- * Trees into a namespace and out of it. A tree that goes in comes out the same:
- * modes, owners, times, links of both kinds, empty directories, fifos,
- * attributes (user.*, ACLs), names of any bytes. (sqlar has no place for
- * owners, hard links and what is neither file, directory nor link; AgentFS none
- * for attributes.) Set-id bits of files come out only with keep_setuid, device
- * nodes only with devices.
+ * Imports trees into a namespace and exports them. A tree that is imported is
+ * exported unchanged: modes, owners, times, links of both kinds, empty
+ * directories, fifos, attributes (user.*, ACLs), names of any bytes. (sqlar
+ * cannot represent owners, hard links, and anything that is not a file,
+ * directory or link; AgentFS has no attributes.) Set-id bits of files are
+ * exported only with keep_setuid, device nodes only with devices.
  *
- * An import goes over what is there: files are replaced, directories joined. A
- * directory in the place of something else is refused (ERR_ISDIR), unless it is
- * to be replaced with all that it holds.
- * It is committed in portions; one that fails leaves those before it. What a
- * stream names outside of the target is refused.
+ * An import merges with existing files: files are replaced, directories merged.
+ * A directory is not replaced by another type (ERR_ISDIR), unless `replace` is
+ * set. An import is committed in portions; if one fails, the earlier ones stay.
+ * Paths outside of the target are rejected.
  */
 struct vfs;
 
 struct vfs_port {
-	const char *path; /* where in the namespace; "" is its root */
+	const char *path; /* in the namespace; "" is its root */
 	bool replace;     /* directories, too */
 	bool keep_setuid; /* out: see vfs_mode_out */
 	bool devices;     /* out: also device nodes, to a directory or tar */
@@ -32,12 +31,12 @@ struct vfs_port {
 	void (*tell)(void *arg, int64_t nodes, int64_t bytes);
 	void *arg;
 	int64_t nodes, bytes; /* out */
-	int64_t lost; /* out: files that the host directory below has lost */
-	int64_t left_out; /* out: device nodes */
+	int64_t lost;         /* out: files that the lower directory has lost */
+	int64_t left_out;     /* out: device nodes */
 };
 
-/* As root a device node gives its owner the device. One that an agent made is
- * left out, and counted, unless it is asked for. */
+/* As root, a device node gives its owner access to the device. Device nodes of
+ * an agent are skipped and counted unless they are requested. */
 static inline bool vfs_leaves_out(struct vfs_port *p, mode_t mode)
 {
 	if (p->devices || !(S_ISCHR(mode) || S_ISBLK(mode)))
@@ -46,8 +45,8 @@ static inline bool vfs_leaves_out(struct vfs_port *p, mode_t mode)
 	return true;
 }
 
-/* A file that an agent made must not run as its owner or group on the host, so
- * it has no set-id bits there unless they are asked for. */
+/* A file of an agent must not run as its owner or group on the host, so it has
+ * no set-id bits there unless they are requested. */
 static inline mode_t vfs_mode_out(mode_t mode, bool keep_setuid)
 {
 	return keep_setuid || S_ISDIR(mode)
@@ -61,7 +60,7 @@ static inline void vfs_port_tell(const struct vfs_port *p)
 		p->tell(p->arg, p->nodes, p->bytes);
 }
 
-/* The end of an export: files that were left out are a failure. */
+/* The end of an export: skipped files are a failure. */
 static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
 {
 	if (!p->lost)
@@ -75,7 +74,7 @@ static inline int vfs_port_end(const struct vfs_port *p, struct err *e)
 int vfs_import_dir(struct vfs *v, const char *dir, struct vfs_port *p,
 		   struct err *e);
 int vfs_export_dir(struct vfs *v, const char *dir, struct vfs_port *p,
-		   struct err *e); /* makes it; files there are not replaced */
+		   struct err *e); /* creates it; keeps existing files */
 
 /* Any tar that libarchive reads, compressed or not, from a file or a pipe. */
 int vfs_import_tar(struct vfs *v, int fd, struct vfs_port *p, struct err *e);
