@@ -113,6 +113,33 @@ def test_a_readme_begins_with_its_three_lines(home):
     assert "two/deep: has no README.md" in r.out
 
 
+# -- tools/check_docs.py
+
+def check_docs(home, text):
+    tree = home.dir / "docs"
+    if not tree.exists():
+        home.run("git", "init", "-q", tree)
+        for name in ("docs", "lib", "tools"):
+            (tree / name).mkdir()
+        (tree / "lib/a.c").write_text("static int one(int n)\n{\n\treturn two(n);\n}\n")
+        (tree / "lib/b.c").write_text("int two(int n)\n{\n\treturn n;\n}\n")
+        shutil.copy(ROOT / "tools" / "check_docs.py", tree / "tools")
+    (tree / "docs/ARCHITECTURE.md").write_text(text)
+    return home.run(sys.executable, tree / "tools" / "check_docs.py", code=None)
+
+
+def test_documents_name_files_and_functions_that_exist(home):
+    r = check_docs(home, "`lib/a.c` and `lib/NAME.c` call `two()`.\n"
+                   "| `lib/a.c` | `one()` |\n```\n`lib/x.c` " + "x" * 100 + "\n```\n")
+    assert r.code == 0 and r.out == "", r.out
+    r = check_docs(home, "`lib/c.c`\n`three()`\n| `lib/a.c` | `two()` |\n" + "x" * 101)
+    assert r.code == 1 and r.out.splitlines() == [
+        "docs/ARCHITECTURE.md:1: lib/c.c does not exist",
+        "docs/ARCHITECTURE.md:2: three() is not defined in any C file",
+        "docs/ARCHITECTURE.md:3: two() is not defined in lib/a.c",
+        "docs/ARCHITECTURE.md:4: is wider than 100 columns"], r.out
+
+
 # -- tools/check itself, with steps that do nothing
 
 STEPS = """
