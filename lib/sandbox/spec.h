@@ -10,21 +10,21 @@
 #include <stdint.h>
 
 /*
- * What an agent's definition says of its sandbox:
+ * The members of an agent's definition that configure its sandbox:
  *
  *   "sandbox": "on"        no run without namespaces; other missing parts are
  *                          reported
- *              "partial"   what the machine offers; missing parts are reported
- *              "required"  no run unless everything asked for can be had;
- *              "off"       none
- *   "network": "none"      a loopback interface of its own (also "loopback");
- *              "host"      that of the machine: of the commands it starts
+ *              "partial"   what the machine supports; missing parts are reported
+ *              "required"  no run unless all requested parts are available
+ *              "off"       no sandbox
+ *   "network": "none"      a private loopback interface (also "loopback")
+ *              "host"      the network of the machine, for commands
  *   "limits":  {"memory": "512M", …}            lib/sandbox/limits.def
  *   "paths":   {"read": ["/data"], "write": ["/var/cache/x"]}
  *                          directories and files besides the workspace. Without
- *                          "read" commands may read what the host has, but not
- *                          skep's home and lib/sandbox/hidden.def; with it, only
- *                          these and the programs' directories
+ *                          "read", commands may read the host, except skep's
+ *                          home and lib/sandbox/hidden.def; with it, only these
+ *                          and the directories of programs
  */
 #define SANDBOX_MODES    "off|on|partial|required"
 #define SANDBOX_NETWORKS "host|loopback|none"

@@ -24,7 +24,7 @@ SHAPE_DEFINE(restore_sum, RESTORE_SUM);
 
 #define PREFIX ".skep-restore"
 
-/* --- is anybody there? -------------------------------------------------- */
+/* --- is it in use? ------------------------------------------------------ */
 
 static bool answers(const struct home *home)
 {

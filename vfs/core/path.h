@@ -51,7 +51,7 @@ int vfs_write_file(struct vfs *v, const char *path, struct blob data,
 		   const struct vfs_put *put, struct err *e);
 
 int vfs_mkdir(struct vfs *v, const char *path, mode_t mode, bool parents,
-	      struct err *e); /* with parents: one that is there is fine */
+	      struct err *e); /* with parents: it may exist */
 int vfs_remove(struct vfs *v, const char *path, bool recursive, struct err *e);
 int vfs_move(struct vfs *v, const char *from, const char *to, unsigned flags,
 	     struct err *e);

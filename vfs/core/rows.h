@@ -68,7 +68,7 @@ int chunk_get(struct vfs *v, const struct node *n, int64_t idx, int64_t *blob,
 int chunk_guard(struct vfs *v, const struct node *n, int64_t idx, int64_t blob,
 		struct err *e); /* before blob changes where it lies */
 int chunk_set(struct vfs *v, struct node *n, int64_t idx, int64_t blob,
-	      struct err *e); /* lets the old blob go */
+	      struct err *e); /* releases the old blob */
 
 /* blob.c: contents and their reference counts. */
 int blob_read(struct vfs *v, int64_t blob, uint8_t out[VFS_CHUNK], size_t *n,
