@@ -176,7 +176,8 @@ static int enqueue(struct ipc_client *c, struct report *r, struct err *e)
 	}
 	if (c->queued >= QUEUE_MAX)
 		return err_set(e, ERR_BUSY,
-			       "%u reports wait for the supervisor", QUEUE_MAX);
+			       "%u messages are waiting for the supervisor",
+			       QUEUE_MAX);
 	*at = r;
 	c->queued++;
 	return 0;

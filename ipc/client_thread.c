@@ -141,7 +141,7 @@ static int take_command(struct ipc_client *c, const struct msg *m,
 	}
 	if (m->type == MSG_TYPE_NEXT) {
 		c->parting = true;
-		return err_set(e, ERR_STALE, "somebody else from now on");
+		return err_set(e, ERR_STALE, "another owner took over");
 	}
 	ask_ready(c);
 	return 0;
@@ -166,7 +166,7 @@ static int handle_answer(struct ipc_client *c, const struct sp_frame *f,
 		return err_set(e, ERR_STALE, "refused");
 	}
 	if (msg_kind(m.type) != (command ? MSG_IS_COMMAND : MSG_IS_REPLY))
-		return err_set(e, ERR_PROTOCOL, "%s is no answer to that",
+		return err_set(e, ERR_PROTOCOL, "%s is not a valid response",
 			       msg_name(m.type));
 	if (command)
 		return take_command(c, &m, e);
@@ -190,12 +190,13 @@ static int read_some(struct ipc_client *c, struct err *e)
 	int rc;
 
 	if (!room)
-		return err_set(e, ERR_TOOBIG, "a frame that is too long");
+		return err_set(e, ERR_TOOBIG, "the frame is too long");
 	n = recv(c->fd, room, 4096, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return err_set(e, ERR_UNAVAILABLE, "the supervisor is gone");
+		return err_set(e, ERR_UNAVAILABLE,
+			       "the supervisor closed the connection");
 	buf_grew(&c->in, (size_t)n);
 	while ((rc = sp_get(c->in.p, c->in.n, MSG_MAX_BYTES, &f, e)) > 0) {
 		rc = handle_answer(c, &f, e);
@@ -217,7 +218,8 @@ static int write_some(struct ipc_client *c, struct err *e)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n < 0)
-		return err_set(e, ERR_UNAVAILABLE, "the supervisor is gone");
+		return err_set(e, ERR_UNAVAILABLE,
+			       "the supervisor closed the connection");
 	buf_drop(&c->out, (size_t)n);
 	return 0;
 }

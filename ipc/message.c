@@ -180,7 +180,7 @@ static int get_text(const struct msg_field *f, const cJSON *v, struct arena *a,
 	*out = NULL;
 	if (v && !cJSON_IsNull(v)) {
 		if (!cJSON_IsString(v))
-			return err_set(e, ERR_PROTOCOL, "%s is not a text",
+			return err_set(e, ERR_PROTOCOL, "%s is not a string",
 				       f->field.name);
 		*out = arena_text(a, v->valuestring);
 	}
@@ -220,7 +220,7 @@ static int type_of(const cJSON *tree, enum msg_side from, enum msg_type *out,
 	const char *name = json_text(tree, "type", NULL);
 
 	if (!name)
-		return err_set(e, ERR_PROTOCOL, "a message without a type");
+		return err_set(e, ERR_PROTOCOL, "the message has no type");
 	for (size_t i = 0; i < MSG_TYPES; i++) {
 		if (strcmp(kinds[i].name, name) != 0)
 			continue;

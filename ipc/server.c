@@ -211,8 +211,8 @@ static int remove_stale(struct ipc_server *s, struct err *e)
 	cause = errno;
 	close(fd);
 	if (rc == 0 || cause == EAGAIN)
-		return err_set(e, ERR_CONFLICT, "another process listens on %s",
-			       path);
+		return err_set(e, ERR_CONFLICT,
+			       "another process is listening on %s", path);
 	if (cause == ECONNREFUSED && unlink(path) && errno != ENOENT)
 		return err_errno_set(e, "%s", path);
 	return 0;
@@ -410,7 +410,7 @@ int ipc_server_answer(struct ipc_server *s, struct ipc_from to,
 			close_conn(s, c);
 			if (unread)
 				rc = err_set(e, ERR_BUSY,
-					     "a worker does not read its "
+					     "the worker does not read its "
 					     "messages");
 		}
 	}

@@ -54,7 +54,7 @@ int sp_get(const char *p, size_t n, size_t max, struct sp_frame *out,
 	memcpy(&id, p + HEAD, sizeof id);
 	id = ntohl(id);
 	if (!(id & LAST_HOP))
-		return err_set(e, ERR_PROTOCOL, "a frame that was forwarded");
+		return err_set(e, ERR_PROTOCOL, "a forwarded frame");
 	*out = (struct sp_frame){
 		.request = id & ~LAST_HOP,
 		.p = p + HEAD + ID,

@@ -42,7 +42,7 @@ int start_from_fd(int fd, struct arena *a, struct msg_start *s, struct err *e)
 	int rc = file_read_fd(fd, "start", &b, e);
 
 	if (rc == 0 && b.n == 0)
-		rc = err_set(e, ERR_CANCELED, "no start message came");
+		rc = err_set(e, ERR_CANCELED, "no start message arrived");
 	if (rc == 0)
 		rc = msg_decode(b.p, b.n, SIDE_SUPERVISOR, a, &m, e);
 	if (rc == 0 && m.type != MSG_TYPE_START)

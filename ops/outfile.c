@@ -71,7 +71,7 @@ int outfile_open(struct outfile *f, const char *path, struct err *e)
 	f->fd = -1;
 	if (file_exists(path))
 		return err_set(e, ERR_CONFLICT,
-			       "%s is there already: remove it, or choose "
+			       "%s already exists; delete it or choose "
 			       "another name",
 			       path);
 	if (name_part(f, path, e))

@@ -29,7 +29,7 @@ int tree_remove(const char *path, struct err *e)
 {
 	if (nftw(path, remove_entry, REMOVE_FDS, FTW_DEPTH | FTW_PHYS) &&
 	    errno != ENOENT)
-		return err_errno_set(e, "cannot remove %s", path);
+		return err_errno_set(e, "cannot delete %s", path);
 	return 0;
 }
 

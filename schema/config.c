@@ -162,9 +162,8 @@ static int check_once(const cJSON *member, const char *section, struct err *e)
 	for (const cJSON *v = member->next; v; v = v->next)
 		if (!strcmp(v->string, member->string))
 			return err_set(e, ERR_CONFIG,
-				       "%s%s%s is there twice: keep one of "
-				       "them",
-				       section, *section ? "." : "",
+				       "%s%s%s is a duplicate key", section,
+				       *section ? "." : "",
 				       quoted(v->string).text);
 	return 0;
 }

@@ -95,7 +95,7 @@ static int is_writable(const char *path, struct err *e)
 		return 0;
 	return err_set(e, ERR_READONLY, "the directory %s is not writable: %s",
 		       path,
-		       errno == EROFS ? "the filesystem is read-only"
+		       errno == EROFS ? "the file system is read-only"
 				      : strerror(errno));
 }
 
@@ -143,8 +143,8 @@ static int lock(const struct home *h, int how, struct err *e)
 		return fd;
 	if (errno == EWOULDBLOCK)
 		err_set(e, ERR_BUSY,
-			"another supervisor runs for %s: stop it with 'skep "
-			"down' first",
+			"another supervisor is running for %s; stop "
+			"it with 'skep down' first",
 			h->root);
 	else
 		err_errno_set(e, "cannot lock %s", h->root);

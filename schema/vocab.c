@@ -72,7 +72,7 @@ int vocab_check(const char *name, const char *value, struct err *e)
 	if (vocab_has(v->words, value))
 		return 0;
 	add_list(&list, v->words);
-	err_set(e, ERR_INVALID, "'%s' is no %s %s: %s",
+	err_set(e, ERR_INVALID, "'%s' is not a valid %s %s: %s",
 		quoted(value ? value : "").text, v->table, v->column, list.p);
 	buf_fini(&list);
 	return -1;

@@ -13,7 +13,8 @@ static int check_schema(const struct home *home, struct err *e)
 
 	if (version > control_schema.version)
 		return err_set(e, ERR_VERSION,
-			       "%s has schema %d, and this skepd knows %d",
+			       "%s has schema version %d, but this skepd "
+			       "supports version %d",
 			       path.text, version, control_schema.version);
 	return 0;
 }

@@ -346,7 +346,8 @@ static int name_owner(const struct home *home, struct err *e)
 	sql_close(db);
 	if (alive > 0)
 		err_set(e, ERR_BUSY,
-			"a supervisor (skepd, pid %lld) runs for this home",
+			"a supervisor (skepd, pid %lld) is already "
+			"running for this home",
 			(long long)row.pid);
 	arena_fini(&a);
 	return alive > 0 ? -1 : 0;

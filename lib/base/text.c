@@ -180,7 +180,7 @@ int text_check_key(const char *what, const char *key, size_t max, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)key[i] < ' ' || key[i] == 0x7f)
 			return err_set(e, ERR_USAGE,
-				       "%s '%s' has a control character in it",
+				       "%s '%s' contains a control character",
 				       what, quoted(key).text);
 	return 0;
 }
@@ -251,7 +251,7 @@ static int text_units(const char *what, const char *s, const struct unit *units,
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		       "%s: '%s' is too large or has no known unit", what,
+		       "%s: '%s' is too large or has an unknown unit", what,
 		       quoted(s).text);
 }
 

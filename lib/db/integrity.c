@@ -114,7 +114,7 @@ int db_check_image(const struct db_image *image, struct db_health *out,
 	if (rc == SQLITE_OK)
 		inspect_database(conn, out, a);
 	else
-		err_set(e, ERR_IO, "a copy cannot be read: %s",
+		err_set(e, ERR_IO, "cannot read the copy: %s",
 			sqlite3_errmsg(conn));
 	sql_disconnect(conn);
 	return rc == SQLITE_OK ? 0 : -1;

@@ -92,7 +92,8 @@ static int check_header(const char *path, const struct db_schema *s,
 		return refuse_newer(path, s, h.version, e);
 	if (h.application && h.application != s->application_id)
 		return err_set(e, ERR_INVALID,
-			       "%s is a SQLite database, but not a %s of skep",
+			       "%s is a SQLite database, but not a %s of "
+			       "skep",
 			       path, s->kind);
 	return 0;
 }
@@ -270,8 +271,9 @@ static int migrate(struct sql *db, const struct db_schema *s, unsigned flags,
 			       ? 0
 			       : err_set(e, ERR_VERSION,
 					 "%s has schema version %" PRId64
-					 " and must first be opened for "
-					 "writing to reach version %d",
+					 " and must be opened for writing "
+					 "first to be "
+					 "migrated to version %d",
 					 sql_path(db), version, s->version);
 	if (version < s->version && run_migrations(db, s, version, e))
 		return -1;

@@ -140,7 +140,8 @@ int sql_rank(struct sql *db, struct err *e)
 		(void)sqlite3_step(st);
 	(void)sqlite3_finalize(st);
 	if (rc == SQLITE_OK && !api)
-		return err_set(e, ERR_UNSUPPORTED, "SQLite has no FTS5");
+		return err_set(e, ERR_UNSUPPORTED,
+			       "this SQLite was built without FTS5");
 	if (rc == SQLITE_OK)
 		rc = api->xCreateFunction(api, "skep_rank", NULL, rank, NULL);
 	if (rc != SQLITE_OK)

@@ -221,8 +221,8 @@ int db_alone(struct sql *db, struct err *e)
 	    (sql_script_text(db, "PRAGMA journal_mode=DELETE", &a, &mode, e) ||
 	     strcmp(mode, "delete") != 0))
 		rc = err_set(e, ERR_BUSY,
-			     "%s is in use: wait until nobody has it open, "
-			     "then try again",
+			     "%s is in use; retry when no process has it "
+			     "open",
 			     db->path);
 	arena_fini(&a);
 	return rc;

@@ -151,9 +151,9 @@ static int check_place(const char *path, unsigned flags, struct err *e)
 
 	if (net)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%s is on a network filesystem (%s), where "
-			       "SQLite's WAL does not work: put SKEP_HOME on a "
-			       "local disk",
+			       "%s is on a network file system (%s), where "
+			       "SQLite's WAL does not work; use a SKEP_HOME "
+			       "on a local disk",
 			       path, net);
 	if (flags & SQL_CREATE && !file_exists(path))
 		return make_database_file(path, e);

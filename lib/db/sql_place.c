@@ -45,7 +45,7 @@ int sql_place_refuses(const char *path, struct err *e)
 	if (p.read_only)
 		return err_set(e, ERR_READONLY,
 			       "%s: the directory %s is not writable: the "
-			       "filesystem is read-only",
+			       "file system is read-only",
 			       path, p.dir);
 	if (p.denied)
 		return err_set(e, ERR_READONLY,
@@ -54,7 +54,7 @@ int sql_place_refuses(const char *path, struct err *e)
 			       path, p.dir);
 	if (p.full)
 		return err_set(e, ERR_FULL,
-			       "%s: the disk is full (%lld bytes are free): "
+			       "%s: the disk is full (%lld bytes free); "
 			       "free some space",
 			       path, p.free);
 	return 0;

@@ -45,8 +45,7 @@ int sql_sync(struct sql *db, struct err *e)
 	if (rc == SQLITE_OK && log && log->pMethods)
 		rc = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
 	if (rc != SQLITE_OK)
-		return err_set(e, ERR_IO,
-			       "%s: the log cannot be written to the disk",
+		return err_set(e, ERR_IO, "%s: cannot sync the log to disk",
 			       db->path);
 	return sql_in_place(db, e);
 }
@@ -149,10 +148,10 @@ bool sql_log_fits(struct sql *db)
 int sql_log_is_foreign(const struct sql *db, struct err *e)
 {
 	return err_set(e, ERR_MOVED,
-		       "%s-wal was deleted or replaced while the database was "
-		       "in use: it cannot be used before the processes that "
-		       "have the old one open have ended ('skep doctor' names "
-		       "them)",
+		       "%s-wal was deleted or replaced while the "
+		       "database was in use; the database is not "
+		       "usable until the processes that have the "
+		       "old log open end ('skep doctor' lists them)",
 		       db->path);
 }
 

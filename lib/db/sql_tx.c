@@ -61,7 +61,8 @@ int sql_begin(struct sql *db, struct err *e)
 	sqlite3_busy_timeout(db->conn, WRITE_QUEUE_WAIT_MS);
 	if (bad && e->code == ERR_BUSY && write_queue_stopped(&db->queue))
 		return err_set(e, ERR_CANCELED,
-			       "%s: waiting to write was interrupted",
+			       "%s: interrupted while waiting for the write "
+			       "lock",
 			       db->path);
 	return bad;
 }
@@ -232,9 +233,7 @@ int sql_leave(struct sql *db, int rc, struct err *e)
 	} else if (db->doomed && !bad) {
 		/* an inner failure that the caller ignored */
 		err_set(e, ERR_INTERNAL,
-			"%s: a failed transaction was "
-			"carried on",
-			db->path);
+			"%s: transaction continued after an error", db->path);
 		bad = true;
 	}
 	if (db->doomed)

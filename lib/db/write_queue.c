@@ -111,13 +111,16 @@ static int wait_in_line(struct write_queue *t, const char *path, struct err *e)
 		return 0;
 	if (why == EINTR)
 		return err_set(e, ERR_CANCELED,
-			       "%s: waiting to write was interrupted", path);
+			       "%s: interrupted while waiting for the write "
+			       "lock",
+			       path);
 	if (why == ETIMEDOUT)
 		return err_set(e, ERR_BUSY,
-			       "%s: another process has been writing for %d s",
+			       "%s: another process has held the write lock "
+			       "for %d s",
 			       path, t->wait_ms / 1000);
 	errno = why;
-	return err_errno_set(e, "%s: waiting to write", path);
+	return err_errno_set(e, "%s: waiting for the write lock", path);
 }
 
 bool write_queue_try(struct write_queue *t)
@@ -131,7 +134,7 @@ int write_queue_enter(struct write_queue *t, const char *path, struct err *e)
 	if (write_queue_try(t))
 		return 0;
 	if (errno != EWOULDBLOCK)
-		return err_errno_set(e, "%s: waiting to write", path);
+		return err_errno_set(e, "%s: waiting for the write lock", path);
 	return wait_in_line(t, path, e);
 }
 

@@ -20,14 +20,16 @@ static int authenticate(struct conn *c, struct err *e)
 			 c->peer.uid);
 		c->subject.can = c->peer.can;
 		if (!c->peer.can)
-			return err_set(e, ERR_UNAUTHORIZED,
-				       "only the user who runs the supervisor "
-				       "may use this socket");
+			return err_set(
+				e, ERR_UNAUTHORIZED,
+				"only the user of the supervisor may use "
+				"this socket");
 		return 0;
 	}
 	if (!token || !cf->check)
 		return err_set(e, ERR_UNAUTHORIZED,
-			       "give a token: Authorization: Bearer TOKEN");
+			       "a token is required: Authorization: Bearer "
+			       "TOKEN");
 	http_token_hash(token, hash);
 	if (cf->check(cf->app, hash, &c->subject, e))
 		return -1;
@@ -47,11 +49,13 @@ static int check_browser(const struct conn *c, struct err *e)
 		return 0;
 	if (!http_host_is_ours(host, c->core->config.hosts))
 		return err_set(e, ERR_DENIED,
-			       "this server is not known by that Host name");
+			       "unknown Host name; http.hosts in skep.json "
+			       "lists allowed names");
 	if (origin &&
 	    !http_origin_is_ours(origin, host, c->core->config.origins))
 		return err_set(e, ERR_DENIED,
-			       "pages of that Origin may not use this server");
+			       "this Origin is not allowed; http.origins in "
+			       "skep.json lists allowed origins");
 	return 0;
 }
 
@@ -67,9 +71,8 @@ static int check_body(struct conn *c, struct err *e)
 	if ((uint64_t)c->head->length > max)
 		return err_set(
 			e, ERR_TOOBIG,
-			"the request's body may have at most %zu bytes%s", max,
-			own < set ? ""
-				  : ": http.body_max in skep.json sets it");
+			"the request body is limited to %zu bytes%s", max,
+			own < set ? "" : " (http.body_max in skep.json)");
 	return 0;
 }
 
@@ -95,7 +98,7 @@ static int admit(struct conn *c, struct err *e)
 	if (c->route->scope != HTTP_SCOPE_PUBLIC &&
 	    !(c->subject.can & 1u << c->route->scope))
 		return err_set(e, ERR_DENIED,
-			       "this needs a token with the scope \"%s\"",
+			       "a token with the scope \"%s\" is required",
 			       http_scope_word(c->route->scope));
 	if (http_route_check_query(&c->core->config.routes, c->match, c->query,
 				   c->nquery, e))

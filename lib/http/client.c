@@ -393,8 +393,8 @@ static int exchange_failed(const struct http_client *c, enum went went,
 			       "\"skep up\" starts it",
 			       c->unix_path ? c->unix_path : c->base_url);
 	return err_set(e, ERR_UNAVAILABLE,
-		       "the supervisor: the connection was closed before the "
-		       "answer was complete");
+		       "the supervisor closed the connection before "
+		       "the response was complete");
 }
 
 /* The server's error, as far as the response contains it. */
@@ -408,7 +408,8 @@ static int answer_failed(long status, const char *text, size_t n, struct err *e)
 		err_set(e, err_from_name(code), "%s",
 			json_text(problem, "detail", "no reason was given"));
 	else
-		err_set(e, ERR_PROTOCOL, "the server answered %ld", status);
+		err_set(e, ERR_PROTOCOL, "the server responded with status %ld",
+			status);
 	cJSON_Delete(problem);
 	return -1;
 }

@@ -155,7 +155,7 @@ static bool step_head(struct conn *c)
 		c->path = arena_text(&c->arena, "");
 		c->head = arena_alloc(&c->arena, sizeof *c->head);
 		err_set(&e, ERR_HEADTOOBIG,
-			"the request's head may have at most %zu bytes", max);
+			"the request header is limited to %zu bytes", max);
 		conn_fail(c, &e);
 	} else if (conn_read_head(c, size, &e)) {
 		conn_fail(c, &e);

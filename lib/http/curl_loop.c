@@ -279,7 +279,7 @@ static int make_multi(struct curl_loop *c, struct err *e)
 {
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) ||
 	    !(c->multi = curl_multi_init()))
-		return err_set(e, ERR_INTERNAL, "libcurl does not start");
+		return err_set(e, ERR_INTERNAL, "cannot initialize libcurl");
 	make_handles(c);
 	c->sockets = curl_sockets_new(c->multi, &c->loop);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
@@ -298,7 +298,8 @@ static int start_thread(struct curl_loop *c, struct err *e)
 	if (!c->multi && make_multi(c, e))
 		return -1;
 	if (uv_thread_create(&c->thread, run_thread, c))
-		return err_set(e, ERR_INTERNAL, "no thread for libcurl");
+		return err_set(e, ERR_INTERNAL,
+			       "cannot start the thread of libcurl");
 	c->running = true;
 	return 0;
 }

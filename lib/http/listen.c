@@ -52,7 +52,7 @@ int listen_unix(const char *path, struct err *e)
 	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
 	fd = new_socket(AF_UNIX);
 	if (fd < 0)
-		return err_errno_set(e, "cannot make a socket");
+		return err_errno_set(e, "cannot create a socket");
 	/* Before bind, so that there is no moment at which others could
 	 * connect. */
 	if (fchmod(fd, 0600))
@@ -63,7 +63,8 @@ int listen_unix(const char *path, struct err *e)
 		if (is_alive(&at)) {
 			close(fd);
 			return err_set(e, ERR_CONFLICT,
-				       "another server listens on %s", path);
+				       "another server is listening on %s",
+				       path);
 		}
 		if (unlink(path) || bind(fd, (struct sockaddr *)&at, sizeof at))
 			return fail(fd, path, e);
@@ -153,7 +154,7 @@ int listen_tcp(const char *address, int *port, struct err *e)
 	fd = new_socket(found->ai_family);
 	if (fd < 0) {
 		freeaddrinfo(found);
-		return err_errno_set(e, "cannot make a socket");
+		return err_errno_set(e, "cannot create a socket");
 	}
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	rc = bind(fd, found->ai_addr, found->ai_addrlen);

@@ -55,13 +55,13 @@ static int parse_request_line(char *line, struct http_head *h, struct err *e)
 	*target++ = '\0';
 	*version++ = '\0';
 	if (!is_token(line))
-		return err_set(e, ERR_USAGE, "the method is not a word");
+		return err_set(e, ERR_USAGE, "the method is not a token");
 	if (*target != '/')
 		return err_set(e, ERR_USAGE, "the target must start with /");
 	if (strcmp(version, "HTTP/1.1") != 0 &&
 	    strcmp(version, "HTTP/1.0") != 0)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "only HTTP/1.1 and HTTP/1.0 are spoken here");
+			       "only HTTP/1.1 and HTTP/1.0 are supported");
 	h->method = line;
 	h->target = target;
 	h->http_1_0 = version[7] == '0';
@@ -78,7 +78,7 @@ static int parse_header(char *line, struct http_head *h, struct err *e)
 		return err_set(e, ERR_USAGE, "a header line has no colon");
 	*colon = '\0';
 	if (!is_token(line))
-		return err_set(e, ERR_USAGE, "a header's name is not a word");
+		return err_set(e, ERR_USAGE, "a header name is not a token");
 	if (h->nheaders == HTTP_HEADERS_MAX)
 		return err_set(e, ERR_HEADTOOBIG, "more than %d headers",
 			       HTTP_HEADERS_MAX);
@@ -120,15 +120,16 @@ static int read_framing(struct http_head *h, struct err *e)
 		if (strcasecmp(name, "Content-Length") == 0) {
 			if (has_length)
 				return err_set(e, ERR_USAGE,
-					       "Content-Length stands twice");
+					       "Content-Length occurs twice");
 			has_length = true;
 			if (parse_length(value, h, e))
 				return -1;
 		} else if (strcasecmp(name, "Transfer-Encoding") == 0) {
 			if (h->chunked || strcasecmp(value, "chunked") != 0)
 				return err_set(e, ERR_UNSUPPORTED,
-					       "the only transfer encoding "
-					       "known is chunked");
+					       "chunked is the only supported "
+					       "transfer "
+					       "encoding");
 			h->chunked = true;
 		} else if (strcasecmp(name, "Host") == 0) {
 			hosts++;
@@ -136,9 +137,11 @@ static int read_framing(struct http_head *h, struct err *e)
 	}
 	if (h->chunked && (has_length || h->http_1_0))
 		return err_set(e, ERR_USAGE,
-			       "chunks and Content-Length exclude each other");
+			       "Transfer-Encoding and Content-Length "
+			       "exclude each other");
 	if (hosts > 1 || (!hosts && !h->http_1_0))
-		return err_set(e, ERR_USAGE, "there must be one Host header");
+		return err_set(e, ERR_USAGE,
+			       "exactly one Host header is required");
 	return 0;
 }
 
@@ -181,7 +184,8 @@ int http_head_parse(char *buf, size_t n, struct http_head *h, struct err *e)
 
 		if (!is_field_text(line, (size_t)(eol - line)))
 			return err_set(e, ERR_USAGE,
-				       "the head holds control characters");
+				       "the request header contains control "
+				       "characters");
 		*eol = '\0';
 		if (line == buf ? parse_request_line(line, h, e)
 				: parse_header(line, h, e))
@@ -189,7 +193,7 @@ int http_head_parse(char *buf, size_t n, struct http_head *h, struct err *e)
 		line = eol + 2;
 	}
 	if (!h->method)
-		return err_set(e, ERR_USAGE, "there is no request line");
+		return err_set(e, ERR_USAGE, "the request line is missing");
 	read_options(h);
 	return read_framing(h, e);
 }
@@ -223,8 +227,9 @@ int http_decode(char *text, bool form, struct err *e)
 
 			if (lo < 0)
 				return err_set(e, ERR_USAGE,
-					       "a %% in the address is not "
-					       "followed by two hex digits");
+					       "a %% in the URL is not "
+					       "followed by two hex "
+					       "digits");
 			c = (char)(hi << 4 | lo);
 			in += 2;
 		} else if (c == '+' && form) {
@@ -232,12 +237,12 @@ int http_decode(char *text, bool form, struct err *e)
 		}
 		if ((unsigned char)c < 0x20 || c == 0x7f)
 			return err_set(e, ERR_USAGE,
-				       "the address holds control characters");
+				       "the URL contains control characters");
 		*out++ = c;
 	}
 	*out = '\0';
 	if (!text_is_utf8(text, (size_t)(out - text)))
-		return err_set(e, ERR_USAGE, "the address is not UTF-8");
+		return err_set(e, ERR_USAGE, "the URL is not UTF-8");
 	return 0;
 }
 

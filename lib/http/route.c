@@ -82,7 +82,7 @@ int http_route_find(const struct http_routes *t, const char *method,
 	}
 	if (known)
 		return err_set(e, ERR_METHOD,
-			       "this address does not take that method");
+			       "this URL does not support the method");
 	return err_set(e, ERR_NOTFOUND,
 		       "there is no such address; /openapi.json lists all");
 }

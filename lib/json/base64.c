@@ -45,7 +45,7 @@ static bool is_space(char c)
 
 static int wrong(struct err *e)
 {
-	return err_set(e, ERR_INVALID, "that is not base 64");
+	return err_set(e, ERR_INVALID, "invalid base64");
 }
 
 int base64_decode(struct buf *b, const char *text, size_t n, struct err *e)

@@ -162,16 +162,15 @@ cJSON *json_parse(const char *what, const char *text, size_t n, struct err *e)
 	/* cJSON would skip it, SQLite would not */
 	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		return refuse_text(what, text, text,
-				   "a byte order mark: leave it out", e);
+				   "a byte order mark is not allowed", e);
 
 	if (bad)
 		return refuse_text(what, text, bad, name_bad(bad, text + n), e);
 	v = cJSON_ParseWithLengthOpts(text, n, &end, false);
 	if (!v)
-		return refuse_text(what, text, end ? end : text,
-				   n == 0 ? "empty, expected JSON"
-					  : "this is not valid JSON",
-				   e);
+		return refuse_text(
+			what, text, end ? end : text,
+			n == 0 ? "empty, expected JSON" : "invalid JSON", e);
 	while (end < text + n && strchr(" \t\r\n", *end))
 		end++;
 	if (end < text + n) {

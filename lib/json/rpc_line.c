@@ -65,8 +65,7 @@ int rpc_line_read(struct rpc_line *r, const char *line, size_t n, struct err *e)
 
 	*r = (struct rpc_line){0};
 	if (has_too_many_values(line, line + n))
-		return err_set(e, ERR_TOOBIG,
-			       "a line has more than %d values in it",
+		return err_set(e, ERR_TOOBIG, "a line has more than %d values",
 			       VALUES_MAX);
 	r->json = json_parse_object("line", line, n, e);
 	if (!r->json)

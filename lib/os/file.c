@@ -149,7 +149,7 @@ static int make_one_dir(const char *path, mode_t mode, struct err *e)
 		return file_sync_parent(path, e);
 	if (errno == EEXIST)
 		return 0;
-	return err_errno_set(e, "cannot make directory %s", path);
+	return err_errno_set(e, "cannot create directory %s", path);
 }
 
 int file_make_dir(const char *path, mode_t mode, struct err *e)

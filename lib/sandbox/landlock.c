@@ -69,7 +69,7 @@ int landlock_begin(struct landlock *f, bool alone, struct err *e)
 
 	*f = (struct landlock){.ruleset = -1};
 	if (abi <= 0)
-		return err_set(e, ERR_UNSUPPORTED, "there is no Landlock");
+		return err_set(e, ERR_UNSUPPORTED, "Landlock is not available");
 	f->abi = (int)abi;
 	attr.fs = handled(f->abi);
 	if (f->abi >= 6) {

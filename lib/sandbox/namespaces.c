@@ -181,7 +181,7 @@ static int receive_namespaces(struct namespaces *s,
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof t)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the namespaces of the sandbox: no answer");
+			       "the namespaces of the sandbox: no response");
 	if (t.sys)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the namespaces of the sandbox: %s: %s", t.at,

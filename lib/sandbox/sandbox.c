@@ -143,7 +143,7 @@ static int restrict_calls(enum seccomp_for who, struct err *e)
 		return 0;
 	filter = seccomp_get(who, e);
 	if (filter && seccomp_enforce(filter, true))
-		return err_errno_set(e, "the worker's own filter of calls");
+		return err_errno_set(e, "the worker's own system call filter");
 	return filter ? 0 : -1;
 }
 
@@ -190,7 +190,7 @@ int sandbox_server(const struct sandbox_plan *p, struct err *e)
 
 	if (setrlimit(RLIMIT_CORE, &none) ||
 	    keep_caps(UINT64_C(1) << CAP_DAC_OVERRIDE))
-		return err_errno_set(e, "giving up rights");
+		return err_errno_set(e, "dropping privileges");
 	return sandbox_self(p, e);
 }
 

@@ -234,7 +234,8 @@ const struct sock_fprog *seccomp_get(enum seccomp_for who, struct err *e)
 		seccomp_release(ctx);
 	}
 	if (rc) {
-		err_set(e, ERR_UNSUPPORTED, "no filter of system calls");
+		err_set(e, ERR_UNSUPPORTED,
+			"cannot install the system call filter");
 		return NULL;
 	}
 	return &made[who];

@@ -35,7 +35,8 @@ static int read_word(const cJSON *def, const char *name, const char *words,
 	if (!v || cJSON_IsNull(v))
 		return 0;
 	if (!cJSON_IsString(v))
-		return err_set(e, ERR_INVALID, "%s is one of %s", name, words);
+		return err_set(e, ERR_INVALID, "%s must be one of %s", name,
+			       words);
 	if (text_check_word(name, words, v->valuestring, e)) {
 		e->code = ERR_INVALID;
 		return -1;
@@ -66,13 +67,15 @@ static int read_limit(const struct limit *l, const cJSON *v, int64_t *out,
 		*out = (int64_t)v->valuedouble;
 	else if (!cJSON_IsString(v) || l->kind != KIND_bytes ||
 		 text_bytes(l->name, v->valuestring, out, &why))
-		return err_set(e, ERR_INVALID, "limits.%s is a whole number%s",
-			       l->name,
-			       l->kind == KIND_bytes ? ", or a text as 512M"
-						     : "");
+		return err_set(e, ERR_INVALID,
+			       "limits.%s must be a whole number%s", l->name,
+			       l->kind == KIND_bytes
+				       ? ", or a string such as \"512M\""
+				       : "");
 	if (*out != 0 && *out < l->least)
 		return err_set(e, ERR_INVALID,
-			       "limits.%s is 0 for none, or at least %lld",
+			       "limits.%s must be 0 (no limit) or at least "
+			       "%lld",
 			       l->name, (long long)l->least);
 	return 0;
 }
@@ -115,7 +118,7 @@ static int read_limits(struct sandbox_limits *out, const cJSON *def,
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(def, "limits");
 
 	if (list && !cJSON_IsObject(list) && !cJSON_IsNull(list))
-		return err_set(e, ERR_INVALID, "limits is an object");
+		return err_set(e, ERR_INVALID, "limits must be an object");
 	if (check_names(list, e))
 		return -1;
 	for (size_t i = 0; i < NLIMITS; i++) {
@@ -144,14 +147,15 @@ static int read_list(struct sandbox_paths *out, const cJSON *paths,
 	const cJSON *v;
 
 	if (list && !cJSON_IsArray(list))
-		return err_set(e, ERR_INVALID, "paths.%s is a list", name);
+		return err_set(e, ERR_INVALID, "paths.%s must be an array",
+			       name);
 	cJSON_ArrayForEach(v, list)
 	{
 		if (!cJSON_IsString(v) || v->valuestring[0] != '/')
-			return err_set(e, ERR_INVALID,
-				       "paths.%s holds something that is not "
-				       "a path from the root",
-				       name);
+			return err_set(
+				e, ERR_INVALID,
+				"paths.%s must contain only absolute paths",
+				name);
 		if (out->n == SANDBOX_PATHS)
 			return err_set(e, ERR_INVALID,
 				       "paths.%s has more than %d entries",
@@ -167,7 +171,7 @@ static int check_paths(const cJSON *paths, struct err *e)
 	const cJSON *v;
 
 	if (paths && !cJSON_IsObject(paths) && !cJSON_IsNull(paths))
-		return err_set(e, ERR_INVALID, "paths is an object");
+		return err_set(e, ERR_INVALID, "paths must be an object");
 	cJSON_ArrayForEach(v, paths)
 	{
 		if (strcmp(v->string, "read") != 0 &&

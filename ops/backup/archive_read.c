@@ -76,7 +76,7 @@ static int broken(struct unpack *u, struct err *e)
 		*e = u->err;
 		return -1;
 	}
-	return err_set(e, ERR_CORRUPT, "%s is damaged, or no backup: %s",
+	return err_set(e, ERR_CORRUPT, "%s is damaged or not a backup: %s",
 		       u->name, why ? why : "unknown reason");
 }
 
@@ -134,8 +134,9 @@ static int take_path(struct unpack *u, const char *path, struct err *e)
 
 	if (!stays_inside(path) || strlen(path) >= sizeof u->path)
 		return err_set(e, ERR_CORRUPT,
-			       "%s names a path outside of itself: %s", u->name,
-			       quoted(path ? path : "").text);
+			       "%s contains a path outside of the archive: "
+			       "%s",
+			       u->name, quoted(path ? path : "").text);
 	n = (size_t)snprintf(u->path, sizeof u->path, "%s", path);
 	while (n > 1 && u->path[n - 1] == '/')
 		u->path[--n] = '\0';

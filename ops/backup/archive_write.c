@@ -51,7 +51,7 @@ static int broken(struct pack *k, struct err *e)
 	if (k->failed)
 		*e = k->err;
 	else
-		err_set(e, ERR_IO, "%s cannot be written: %s", k->name,
+		err_set(e, ERR_IO, "cannot write %s: %s", k->name,
 			why ? why : "unknown reason");
 	return -1;
 }

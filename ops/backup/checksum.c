@@ -25,13 +25,12 @@ int seal_check(const char *block, size_t n, const char *hex, const char *what,
 	seal_make(right, hex);
 	if (n != SEAL_BYTES || memcmp(block, right, sizeof head + strlen(word)))
 		return err_set(e, ERR_CORRUPT,
-			       "%s has no seal at its end: it was cut short, "
-			       "or is no backup of skep",
+			       "%s has no checksum at its end; it is "
+			       "truncated or not a backup of skep",
 			       what);
 	if (memcmp(block, right, SEAL_BYTES) != 0)
 		return err_set(e, ERR_CORRUPT,
-			       "%s is damaged: its bytes do not have the hash "
-			       "that its seal names",
+			       "%s is damaged: its checksum does not match",
 			       what);
 	return 0;
 }

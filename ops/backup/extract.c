@@ -117,8 +117,8 @@ static int put_other(struct job *j, int parent, const char *name,
 
 	if (!in_workspace(it->path) || (!S_ISDIR(it->mode) && !it->link))
 		return err_set(e, ERR_CORRUPT,
-			       "%s: %s has no place in a backup", j->ask->name,
-			       quoted(it->path).text);
+			       "%s: unexpected file %s in the backup",
+			       j->ask->name, quoted(it->path).text);
 	if (!stays(j->ask, it->path))
 		return 0;
 	rc = it->link ? symlinkat(it->link, parent, name)
@@ -247,8 +247,8 @@ static int compare_manifest(struct job *j, struct manifest *m,
 
 	if (j->manifest.n == 0)
 		return err_set(e, ERR_CORRUPT,
-			       "%s has no manifest: it is no "
-			       "backup of skep",
+			       "%s has no manifest; it is not a backup of "
+			       "skep",
 			       j->ask->name);
 	if (manifest_parse(m, j->manifest.p, j->manifest.n, e))
 		return err_wrap(e, "%s", j->ask->name);

@@ -53,12 +53,12 @@ static int check_manifest(const struct manifest *m, struct err *e)
 	if (m->head.format > MANIFEST_FORMAT)
 		return err_set(e, ERR_VERSION,
 			       "this backup has format %" PRId64
-			       ", skep %s knows formats up to %d: use the "
-			       "newer skep that made it",
+			       ", but skep %s supports formats up to %d; "
+			       "use a newer version of skep",
 			       m->head.format, SKEP_VERSION, MANIFEST_FORMAT);
 	if (m->head.format < 1 || !m->head.id || !m->head.home)
 		return err_set(e, ERR_CORRUPT,
-			       "the manifest of the backup lacks its head");
+			       "the manifest of the backup has no header");
 	for (int i = 0; i < m->count; i++)
 		if (!m->items[i].role)
 			return err_set(e, ERR_CORRUPT,

@@ -59,8 +59,8 @@ static int refuse_workers(struct sql *db, struct err *e)
 		snprintf(m.boot_id, sizeof m.boot_id, "%s", rows[i].boot_id);
 		if (process_is_alive(&m))
 			rc = err_set(e, ERR_BUSY,
-				     "a worker (pid %" PRId64 ") of run %s "
-				     "still works in this home",
+				     "a worker (pid %" PRId64
+				     ") of run %s is still active in this home",
 				     rows[i].pid, rows[i].id);
 	}
 	arena_fini(&a);
@@ -80,7 +80,8 @@ int restore_refuse_live(const struct home *home, struct err *e)
 
 	if (answers(home))
 		return err_set(e, ERR_BUSY,
-			       "a supervisor runs for %s: 'skep down' first",
+			       "a supervisor is running for %s; stop it "
+			       "with 'skep down' first",
 			       home->root);
 	if (!file_exists(path.text) ||
 	    sql_open(&db, path.text, control_schema.queries, SQL_READONLY,
@@ -89,7 +90,8 @@ int restore_refuse_live(const struct home *home, struct err *e)
 	if (control_supervisor(db, &row, &a, &unreadable) > 0)
 		rc = err_set(e, ERR_BUSY,
 			     "a supervisor (pid %" PRId64
-			     ") runs for %s: 'skep down' first",
+			     ") is running for %s; stop it with 'skep "
+			     "down' first",
 			     row.pid, home->root);
 	else if (refuse_workers(db, &unreadable) &&
 		 unreadable.code == ERR_BUSY) {

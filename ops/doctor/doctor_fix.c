@@ -91,7 +91,8 @@ static int register_file(struct change *c, struct err *e)
 	found = registry_find(c->db, f.agent, &row, &c->arena, e);
 	if (found > 0)
 		return err_set(e, ERR_CONFLICT,
-			       "it is a file of agent '%s', whose file is %s",
+			       "it belongs to agent '%s', whose database is "
+			       "%s",
 			       f.agent, row.path);
 	return found < 0 ? -1 : registry_move(c->db, f.agent, c->subject, e);
 }
@@ -129,7 +130,7 @@ static int fix_forward(struct doctor *d, const char *path, struct err *e)
 	struct sql *db;
 
 	if (!strcmp(path, control.text) && d->supervised)
-		return err_set(e, ERR_BUSY, "a supervisor runs");
+		return err_set(e, ERR_BUSY, "a supervisor is running");
 	if (db_open(&db, path,
 		    strcmp(path, control.text) ? &agent_schema
 					       : &control_schema,
@@ -170,6 +171,6 @@ int doctor_fix(struct doctor *d, enum finding_code code,
 	case FIX_NONE:
 		break;
 	}
-	return err_set(e, ERR_UNSUPPORTED, "this is for a person to do: %s",
+	return err_set(e, ERR_UNSUPPORTED, "this needs a manual fix: %s",
 		       f->fix);
 }

@@ -57,7 +57,7 @@ int slice_run(struct slice *s, struct sql *db, slice_step *step, void *arg,
 	int n;
 
 	if (s->until && s->clock() > s->until)
-		return err_set(e, ERR_TIMEOUT, "%s: it takes too long",
+		return err_set(e, ERR_TIMEOUT, "%s: time limit exceeded",
 			       sql_path(db));
 	if (inside)
 		return steps(s, db, step, arg, e);

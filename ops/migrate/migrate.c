@@ -81,7 +81,7 @@ static int move_to(struct migrate *m, const char *path, const char **to,
 	if (file_make_dir(dirname(dir), 0700, e))
 		return -1;
 	if (file_exists(*to))
-		return err_set(e, ERR_CONFLICT, "%s is there already", *to);
+		return err_set(e, ERR_CONFLICT, "%s already exists", *to);
 	return rename(path, *to) ? err_errno_set(e, "%s", *to) : 0;
 }
 
@@ -104,8 +104,7 @@ static int remove_all(struct migrate *m, const char **where, struct err *e)
 		return -1;
 	if (m->file->nwith == 0 &&
 	    strcmp(now.sha256, m->file->mark.sha256) != 0)
-		return err_set(e, ERR_BUSY,
-			       "it was written since it was imported");
+		return err_set(e, ERR_BUSY, "it was changed after the import");
 	if (move_or_delete(m, m->file->path, where, e))
 		return -1;
 	for (const char *const *s = foreign_sides; *s; s++) {
@@ -136,7 +135,7 @@ static int remove_source(struct migrate *m, struct err *e)
 		struct migrate_piece p = migrate_piece_of(m, "removal",
 							  "removal", "-");
 
-		err_wrap(&why, "the source stays");
+		err_wrap(&why, "the source was kept");
 		return migrate_settle(m, &p, why.text, e);
 	}
 	if (fault_point(FAULT_migration_removed, e))
@@ -232,6 +231,6 @@ int migrate_plan(struct migrate *m, struct err *e)
 	m->aside = NULL;
 	if (!rc && m->sum.pieces == m->sum.unknown)
 		rc = err_set(e, ERR_INVALID,
-			     "nothing in %s is known to any importer", m->root);
+			     "no importer recognizes anything in %s", m->root);
 	return rc;
 }

@@ -63,8 +63,8 @@ static int take_credential(struct migrate *m, void *arg, struct agent_file *f,
 	if (!rc && there)
 		rc = file_read(to.text, &old, e);
 	if (!rc && there && (old.n != b.n || memcmp(old.p, b.p, b.n) != 0))
-		rc = err_set(e, ERR_CONFLICT,
-			     "%s is there already, and differs", to.text);
+		rc = err_set(e, ERR_CONFLICT, "%s already exists and differs",
+			     to.text);
 	if (!rc && m->run && !there)
 		rc = file_write_atomic(to.text, b.p, b.n, 0600, e);
 	buf_fini(&b);

@@ -160,8 +160,8 @@ int foreign_copy(const char *path, const char *dir, struct foreign_mark *mark,
 		nanosleep(&pause, NULL);
 	}
 	return err_set(e, ERR_BUSY,
-		       "it is being written all the time: stop the program "
-		       "that it belongs to, and import again");
+		       "it keeps changing; stop the program that "
+		       "writes it and import again");
 }
 
 int foreign_open(struct sql **out, const char *path, const char *dir,

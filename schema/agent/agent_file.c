@@ -60,8 +60,8 @@ int agent_file_open(struct agent_file *f, const char *path, const char *agent,
 	 * want one made expects data in it */
 	if (!(flags & SQL_CREATE) && file_size(path) == 0)
 		return err_set(e, ERR_CORRUPT,
-			       "%s is empty: its content is lost, bring it "
-			       "back from a backup",
+			       "%s is empty; its content was lost, restore "
+			       "it from a backup",
 			       path);
 	if (db_open(&f->db, path, &agent_schema, flags, e))
 		return -1;

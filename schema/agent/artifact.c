@@ -106,8 +106,9 @@ static int check_key(const struct artifact_key *k, struct err *e)
 		return -1;
 	if (rule->is_path && !path_stays_below(k->name))
 		return err_set(e, ERR_USAGE,
-			       "'%s' is no relative path: it may not start "
-			       "with / nor have empty, . or .. parts",
+			       "'%s' is not a relative path; it must not "
+			       "start with / or contain empty, . or .. "
+			       "components",
 			       quoted(k->name).text);
 	return 0;
 }
@@ -123,8 +124,8 @@ static int check_about(const struct artifact_about *about, struct err *e)
 		return 0;
 	if (strlen(about->meta) > META_MAX)
 		return err_set(e, ERR_TOOBIG,
-			       "the artifact's meta is over %d bytes: put it "
-			       "into the content",
+			       "the metadata of the artifact is larger than "
+			       "%d bytes; put it into the content",
 			       META_MAX);
 	meta = json_parse_object("the artifact's meta", about->meta,
 				 strlen(about->meta), e);
@@ -184,9 +185,9 @@ static int add_chunk(struct artifact_writer *w, int64_t *content, struct err *e)
 		if (n <= 0)
 			return n < 0 ? -1
 				     : err_set(e, ERR_STALE,
-					       "artifact '%s' was swept away "
-					       "while it was being written: "
-					       "write it again",
+					       "artifact '%s' was deleted "
+					       "while it was "
+					       "being written; write it again",
 					       quoted(w->key.name).text);
 	}
 	if (w->n == 0)

@@ -124,8 +124,8 @@ static int verify_hash(struct artifact_reader *r, struct err *e)
 	if (r->done == r->size && strcmp(sha256, r->sha256) == 0)
 		return 0;
 	return err_set(e, ERR_CORRUPT,
-		       "artifact %s is damaged: its bytes have SHA-256 %.12s…, "
-		       "expected %.12s…",
+		       "artifact %s is damaged: its SHA-256 is "
+		       "%.12s…, expected %.12s…",
 		       r->aid.text, sha256, r->sha256);
 }
 
@@ -267,8 +267,8 @@ int artifact_check_contract(struct sql *db, const char *run,
 	arena_fini(&a);
 	if (found >= 0 && count > 0)
 		found = err_set(e, ERR_INVALID,
-				"%s has not made %zu of the %zu artifacts that "
-				"it must: %s%s",
+				"%s did not create %zu of its %zu required "
+				"artifacts: %s%s",
 				run, count, n, missing.p,
 				missing.over ? " …" : "");
 	buf_fini(&missing);

@@ -36,7 +36,7 @@ int cache_put(struct sql *db, const char *scope, const char *key,
 			       quoted(key).text, value.n, CACHE_VALUE_MAX);
 	if (ttl < 0 || ttl > INT64_MAX - in.now)
 		return err_set(e, ERR_USAGE,
-			       "the time to keep '%s' is out of range",
+			       "the retention time of '%s' is out of range",
 			       quoted(key).text);
 	if (ttl > 0)
 		in.expires_at = in.now + ttl;

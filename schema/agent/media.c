@@ -120,7 +120,7 @@ static int make_media_file(struct sql *db, const char *aid, const char *dir,
 		if (errno != ENOENT)
 			break;
 	}
-	return err_errno_set(e, "cannot make a file in %s", dir);
+	return err_errno_set(e, "cannot create a file in %s", dir);
 }
 
 int media_materialise(struct sql *db, const char *aid, const char *dir,

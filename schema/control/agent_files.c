@@ -26,7 +26,7 @@ static int read_text(const char *path, struct buf *b, struct err *e)
 		return -1;
 	if (memchr(b->p, 0, b->n) || !text_is_utf8(b->p, b->n))
 		return err_set(e, ERR_INVALID,
-			       "%s is not a text of UTF-8 without NUL", path);
+			       "%s is not UTF-8 text without NUL bytes", path);
 	return 1;
 }
 

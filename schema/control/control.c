@@ -76,8 +76,9 @@ static int not_under_another(struct sql *db, struct err *e)
 
 	if (nobody_else(db, &epoch, e) == 0)
 		return 0;
-	return err_wrap(e, "the control plane is of an older skep and cannot "
-			   "be brought up to date before 'skep down'");
+	return err_wrap(e, "the control plane has an older schema; stop "
+			   "the supervisor with 'skep down' to migrate "
+			   "it");
 }
 
 int control_open(struct sql **out, const struct home *home, unsigned flags,
@@ -91,8 +92,8 @@ int control_open(struct sql **out, const struct home *home, unsigned flags,
 		return -1;
 	if (!(flags & SQL_CREATE) && !file_exists(path.text))
 		return err_set(e, ERR_NOTFOUND,
-			       "there is no skep home at %s yet: 'skep agent "
-			       "add' or 'skep up' makes one",
+			       "there is no skep home at %s; 'skep agent "
+			       "add' or 'skep up' creates one",
 			       home->root);
 	if (!(flags & SQL_CREATE) && file_size(path.text) == 0)
 		return err_set(e, ERR_CORRUPT,

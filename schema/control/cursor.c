@@ -11,7 +11,8 @@ int page_before(enum id_kind kind, const char *before, const char **out,
 		struct err *e)
 {
 	if (before && !id_is(kind, before))
-		return err_set(e, ERR_USAGE, "before: %s is not an id (%s_…)",
+		return err_set(e, ERR_USAGE,
+			       "before: '%s' is not an id (%s_...)",
 			       quoted(before).text, id_prefix(kind));
 	*out = before ? before : NEWEST;
 	return 0;
@@ -32,7 +33,7 @@ int page_before_delivery(struct sql *db, const char *before, int64_t *seq,
 	found = sql_get(db, Q_DELIVERY_SEQ, &key, &row, NULL, e);
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND,
-			       "before: there is no delivery %s", before);
+			       "before: there is no delivery '%s'", before);
 	if (found == 1)
 		*seq = row.seq;
 	return found < 0 ? -1 : 0;
@@ -49,7 +50,7 @@ static int stands_now(struct sql *db, struct conversation_filter *in,
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND,
-			       "before: there is no conversation %s",
+			       "before: there is no conversation '%s'",
 			       in->before_id);
 	if (found == 1)
 		in->before = row.last_message_at;

@@ -52,8 +52,7 @@ int registry_swap(struct sql *control, const char *agent, const char *path,
 
 	if (found == 0)
 		return err_set(e, ERR_NOTFOUND,
-			       "agent '%s' has no file here that could be "
-			       "replaced",
+			       "agent '%s' has no database to replace",
 			       quoted(agent).text);
 	if (found < 0 || have_alone(row->path, &epoch, e))
 		return -1;

@@ -166,9 +166,10 @@ static int check_ask(const struct run_request *ask, struct err *e)
 		return -1;
 	if (ask->priority < -100 || ask->priority > 100)
 		return err_set(e, ERR_INVALID,
-			       "priority goes from -100 to 100");
+			       "priority must be between -100 and 100");
 	if (ask->max_attempts < 1 || ask->max_attempts > 100)
-		return err_set(e, ERR_INVALID, "attempts go from 1 to 100");
+		return err_set(e, ERR_INVALID,
+			       "attempts must be between 1 and 100");
 	if (strlen(ask->prompt) > RUN_PROMPT_MAX)
 		return err_set(e, ERR_TOOBIG,
 			       "the prompt has %zu bytes; at most %u are "
@@ -198,15 +199,15 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 			*invocation = row.invocation;
 	}
 	if (found == 0)
-		found = err_set(e, ERR_NOTFOUND, "there is no parent run %s",
+		found = err_set(e, ERR_NOTFOUND, "there is no parent run '%s'",
 				quoted(ask->parent).text);
 	else if (found == 1 && *depth > ask->max_depth)
 		found = err_set(e, ERR_INVALID,
-				"runs may start runs only %lld deep",
+				"child runs are limited to a depth of %lld",
 				(long long)ask->max_depth);
 	else if (found == 1 &&
 		 run_state_is_over((enum run_state)run_state_from(row.state)))
-		found = err_set(e, ERR_CONFLICT, "the parent run %s is over",
+		found = err_set(e, ERR_CONFLICT, "the parent run %s has ended",
 				row.id);
 	return found < 0 ? -1 : 0;
 }
@@ -230,8 +231,8 @@ static int stand_in_line(struct sql *db, const struct run_request *ask,
 			     quoted(row->session).text, row->agent, line.head);
 	} else if (line.waiting >= ask->max_line) {
 		rc = err_set(e, ERR_RATELIMIT,
-			     "session %s of %s has %lld runs "
-			     "waiting already",
+			     "session %s of %s already has %lld queued "
+			     "runs",
 			     quoted(row->session).text, row->agent,
 			     (long long)line.waiting);
 	} else if (line.waiting > 0 && !strcmp(row->policy, "interrupt")) {
@@ -428,8 +429,8 @@ int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 	if (n < 0)
 		return -1;
 	if (n == 0)
-		return err_set(e, ERR_CONFLICT, "run %s is not %s any more",
-			       m->id, set.from_state);
+		return err_set(e, ERR_CONFLICT, "run %s is no longer %s", m->id,
+			       set.from_state);
 	if (m->from != m->to && add_transition(db, m, set.from_state, e))
 		return -1;
 	return after_move(db, m, e);

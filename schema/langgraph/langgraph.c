@@ -78,7 +78,7 @@ int langgraph_prune(struct sql *agent_db, const char *thread, int keep,
 
 	if (keep < 0)
 		return err_set(e, ERR_USAGE,
-			       "%d checkpoints of thread '%s' cannot be kept",
+			       "cannot keep %d checkpoints of thread '%s'",
 			       keep, quoted(thread).text);
 	rc = open_tables(agent_db, 0, &db, e);
 	if (rc > 0)

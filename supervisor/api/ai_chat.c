@@ -214,12 +214,13 @@ static int take_answer(struct api_request *q, const cJSON *part,
 			    &row, &q->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "run %s has not asked %s",
+		return err_set(e, ERR_NOTFOUND, "run %s has no approval %s",
 			       q->id, quoted(key).text);
 	if (found < 0 || strcmp(row.state, "open") != 0)
 		return found < 0 ? -1 : 0;
 	if (all->n == ANSWERS_MAX)
-		return err_set(e, ERR_TOOBIG, "more than %d answers at once",
+		return err_set(e, ERR_TOOBIG,
+			       "more than %d answers in one request",
 			       ANSWERS_MAX);
 	all->one[all->n].id = row.id;
 	all->one[all->n++].as = (struct supervisor_answer){
@@ -331,7 +332,7 @@ void route_ai_chat(void *app, const struct http_request *r,
 	q->key = arena_text(&q->arena, json_text(body, "id", NULL));
 	q->read = give_stream;
 	if (!rc && !q->key)
-		rc = err_set(&e, ERR_INVALID, "\"id\" names the chat");
+		rc = err_set(&e, ERR_INVALID, "\"id\" must name the chat");
 	if (!rc)
 		rc = has_answers(last) ? answer_approvals(q, last, r, &e)
 				       : submit(q, body, last, &e);

@@ -49,7 +49,7 @@ static int check_token(void *app, const char *hash, struct http_subject *who,
 		snprintf(who->name, sizeof who->name, "%s", row.name);
 		who->can = scopes_of(row.scopes);
 	} else if (found >= 0) {
-		found = err_set(e, ERR_UNAUTHORIZED, "that token is not known");
+		found = err_set(e, ERR_UNAUTHORIZED, "unknown token");
 	}
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;

@@ -86,7 +86,7 @@ int api_body(const struct http_request *r, const struct shape *s, void *obj,
 		const struct field *f = field_of(s, v->string);
 
 		if (!f)
-			return err_set(e, ERR_INVALID, "%s is not known here",
+			return err_set(e, ERR_INVALID, "unknown member %s",
 				       quoted(v->string).text);
 		if (!cJSON_IsNull(v) &&
 		    read_field(v, f, field_out(f, obj), a, e))

@@ -243,7 +243,7 @@ static int find_conversation(struct api_request *q, struct channel *c,
 			    &key, row, &q->arena, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no conversation %s",
+		return err_set(e, ERR_NOTFOUND, "there is no conversation '%s'",
 			       quoted(peer).text);
 	return found < 0 ? -1 : 0;
 }
@@ -262,7 +262,8 @@ void route_channel_next(void *app, const struct http_request *r,
 
 	if (!c || c->ops != &channel_tty)
 		rc = err_set(&e, ERR_NOTFOUND,
-			     "there is no tty channel %s, or it is disabled",
+			     "there is no tty channel '%s', or it is "
+			     "disabled",
 			     quoted(http_param(r, "name")).text);
 	if (rc == 0)
 		rc = http_query_i64(r, "wait", (int64_t[]){0, WAIT_MAX}, &wait,

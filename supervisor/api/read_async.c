@@ -31,7 +31,8 @@ static void read_done(uv_work_t *w, int status)
 	struct aside *a = w->data;
 
 	if (status)
-		a->rc = err_set(&a->err, ERR_CANCELED, "it was cancelled");
+		a->rc = err_set(&a->err, ERR_CANCELED,
+				"the request was cancelled");
 	request_answer(a->q, a->rc, &a->out, &a->err);
 	buf_fini(&a->out);
 	free(a);

@@ -84,7 +84,7 @@ static void add_deliveries(struct api_request *q, struct run_row *row)
 				       &q->arena, &e);
 	else if (found == 0 && row->last_seq > 0)
 		found = err_set(&e, ERR_NOTFOUND,
-				"the file of agent %s is not there",
+				"the database of agent %s is missing",
 				row->agent);
 	if (found >= 0)
 		return;

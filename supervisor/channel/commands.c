@@ -218,8 +218,8 @@ static int posted(struct supervisor *s, const struct delivery_new *d,
 		   d->conversation ? d->conversation : "") != 0 ||
 	    strcmp(row.body, d->body) != 0)
 		return err_set(e, ERR_CONFLICT,
-			       "delivery %s has this key, and is another "
-			       "message",
+			       "the idempotency key was used for another "
+			       "message (delivery %s)",
 			       row.id);
 	snprintf(id->text, sizeof id->text, "%s", row.id);
 	return 1;
@@ -291,8 +291,8 @@ static int post_message(struct supervisor *s, const struct post_request *l,
 		return channel_closed(s, l->channel, e);
 	if (c->ops->pull && !l->peer)
 		return err_set(e, ERR_USAGE,
-			       "on a %s channel a message needs a "
-			       "conversation, whose side comes to ask for it",
+			       "a message on a %s channel needs a "
+			       "conversation, whose client reads it",
 			       c->ops->kind);
 	if ((l->peer &&
 	     text_check_key("conversation", l->peer, CHANNEL_KEY_MAX, e)) ||

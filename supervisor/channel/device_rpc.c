@@ -160,8 +160,8 @@ static int messages_history(struct supervisor *s, const char *channel,
 
 	if (!in.peer[0])
 		rc = err_set(e, ERR_INVALID,
-			     "params need a channel_id, a text or a whole "
-			     "number");
+			     "params must have a channel_id, a string or "
+			     "a whole number");
 	else
 		rc = read_after(s, params, &in.after, e) ||
 				     add_history(s, &in, data, e)

@@ -136,7 +136,7 @@ int envelope_check(const cJSON *json, struct err *e)
 	if (!vocab_has(TYPES, type) || !type[0])
 		return bad(e, "message_type is one of " TYPES);
 	if (!may_be(json, "request_id", cJSON_String, true))
-		return bad(e, "request_id is a text");
+		return bad(e, "request_id must be a string");
 	if (!json_text(json, "request_id", "-")[0])
 		return bad(e, "request_id is empty; leave it out");
 	if (check_routing(cJSON_GetObjectItemCaseSensitive(json, "routing"),
@@ -243,7 +243,7 @@ static int check_texts(const cJSON *json, struct err *e)
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (!may_be(json, texts[i], cJSON_String, true))
-			return err_set(e, ERR_INVALID, "%s is a text, in \"\"",
+			return err_set(e, ERR_INVALID, "%s must be a string",
 				       texts[i]);
 	return 0;
 }
@@ -283,7 +283,7 @@ static int check_said(const struct inbound_message *m, struct err *e)
 	    cJSON_GetArraySize(cJSON_GetObjectItem(m->body, "attachments")) ==
 		    0)
 		return err_set(e, ERR_INVALID,
-			       "a message has text or attachments");
+			       "a message must have text or attachments");
 	return 0;
 }
 
@@ -291,7 +291,8 @@ static int check_keys(const struct inbound_message *m, struct err *e)
 {
 	if (!m->sender || !m->peer)
 		return err_set(e, ERR_INVALID,
-			       "a message has a sender or a conversation");
+			       "a message must have a sender or a "
+			       "conversation");
 	if (text_check_key("sender", m->sender, CHANNEL_KEY_MAX, e) ||
 	    text_check_key("conversation", m->peer, CHANNEL_KEY_MAX, e) ||
 	    (m->external_id &&
@@ -334,7 +335,8 @@ int inbound_message_read(struct inbound_message *out, const cJSON *json,
 
 	*out = (struct inbound_message){0};
 	if (!cJSON_IsObject(json))
-		return err_set(e, ERR_INVALID, "a message is a JSON object");
+		return err_set(e, ERR_INVALID,
+			       "a message must be a JSON object");
 	rc = cJSON_GetObjectItemCaseSensitive(json, "message_type")
 		     ? read_envelope(out, json, e)
 	     : ours ? read_ours(out, ours, e)
@@ -350,9 +352,8 @@ int inbound_message_from_outside(const struct inbound_message *m, struct err *e)
 {
 	if (m->agent || m->session)
 		return err_set(e, ERR_INVALID,
-			       "who answers is for this home to say: 'skep "
-			       "channel bind', not agent or session in a "
-			       "message");
+			       "a message cannot choose its agent or "
+			       "session; use 'skep channel bind'");
 	return 0;
 }
 

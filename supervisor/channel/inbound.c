@@ -93,8 +93,8 @@ static int submit(struct inbound_ctx *t, struct err *e)
 
 	if (!t->conversation.agent)
 		return err_set(e, ERR_NOTFOUND,
-			       "no agent is bound to it, and there is no "
-			       "default agent");
+			       "no agent is bound to the channel, and there "
+			       "is no default agent");
 	rc = make_prompt(t, &prompt, e);
 	ask.agent = t->conversation.agent;
 	ask.session = t->conversation.session;
@@ -293,7 +293,7 @@ static int accept_message(struct supervisor *s, const char *channel,
 	int found = 0;
 
 	if (s->stopping)
-		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
+		return err_set(e, ERR_UNAVAILABLE, "skepd is shutting down");
 	t.channel = channel_accepting(s, channel);
 	if (!t.channel)
 		return not_now(s, channel, e);
@@ -337,8 +337,9 @@ static int read_dead(struct inbound_ctx *t, const char *id, struct err *e)
 		return err_set(e, ERR_NOTFOUND, "there is no message %s",
 			       quoted(id).text);
 	if (found == 1 && strcmp(t->row.state, "dead") != 0)
-		return err_set(e, ERR_CONFLICT, "message %s is %s, not dead",
-			       t->row.id, t->row.state);
+		return err_set(e, ERR_CONFLICT,
+			       "message %s is %s, not a dead letter", t->row.id,
+			       t->row.state);
 	return found < 0 ? -1 : 0;
 }
 
@@ -355,7 +356,7 @@ static int find_conversation(struct inbound_ctx *t, struct err *e)
 			    : 0;
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "its conversation is gone");
+		return err_set(e, ERR_NOTFOUND, "its conversation was deleted");
 	t->channel = found == 1 ? channel_accepting(t->sup, t->row.channel)
 				: NULL;
 	if (found == 1 && !t->channel)

@@ -30,14 +30,15 @@ int channel_closed(struct supervisor *s, const char *name, struct err *e)
 		rc = channel_check_stays(&row, e);
 	if (rc == 0 && !row.is_enabled)
 		rc = err_set(e, ERR_CONFLICT,
-			     "channel %s is disabled: 'skep channel enable %s'",
+			     "channel '%s' is disabled; 'skep channel "
+			     "enable %s' enables it",
 			     name, name);
 	else if (rc == 0 && row.state && !strcmp(row.state, "failed"))
-		rc = err_set(e, ERR_CONFLICT, "channel %s cannot be used: %s",
+		rc = err_set(e, ERR_CONFLICT, "channel '%s' is not usable: %s",
 			     name, row.trouble ? row.trouble : "it failed");
 	else if (rc == 0)
 		rc = err_set(e, ERR_BUSY,
-			     "channel %s is being opened: try again", name);
+			     "channel '%s' is being opened; try again", name);
 	arena_fini(&a);
 	return rc;
 }

@@ -122,8 +122,8 @@ static int has_no_runs(struct supervisor *s, const char *name, struct err *e)
 	    idle_evict_now(s, name))
 		return 0;
 	return err_set(e, ERR_CONFLICT,
-		       "agent %s has live runs: wait for their end, or cancel "
-		       "them",
+		       "agent %s has active runs; wait for their "
+		       "end or cancel them",
 		       quoted(name).text);
 }
 
@@ -198,7 +198,8 @@ static int move_agent(struct supervisor *s, const char *name, const char *path,
 	control_set_actor(by);
 	if (!path || path[0] != '/')
 		return err_set(e, ERR_INVALID,
-			       "\"path\" says where the file is, from /");
+			       "\"path\" must be the absolute path of the "
+			       "database");
 	if (text_check_name("agent", name, e) || has_no_runs(s, name, e) ||
 	    txn_begin(&s->txn, e) || registry_move(s->db, name, path, e) ||
 	    tell_host(s, name, "moved", e))

@@ -36,8 +36,8 @@ bool disk_has_space(const struct home *h)
 void disk_refuse(const struct home *h, struct err *e)
 {
 	err_set(e, ERR_FULL,
-		"the disk of %s is full (%lld bytes are free): skepd is "
-		"read-only until %lld bytes are free",
+		"the disk of %s is full (%lld bytes free); "
+		"skepd is read-only until %lld bytes are free",
 		h->root, (long long)disk_look(h).free, (long long)FULL);
 }
 

@@ -143,7 +143,8 @@ static int add_token(struct supervisor *s, const char *name, const char *hash,
 		return -1;
 	found = sql_get(s->db, Q_API_TOKEN_NAMED, &key, &known, NULL, e);
 	if (found == 1 && known.n > 0)
-		return err_set(e, ERR_CONFLICT, "there is a token %s", name);
+		return err_set(e, ERR_CONFLICT, "token '%s' already exists",
+			       name);
 	if (found < 0 || sql_exec(s->db, Q_API_TOKEN_PUT, &row, e) < 0 ||
 	    control_audit(s->db, "skepd", "token.add", name, NULL, e))
 		return -1;
@@ -172,7 +173,7 @@ static int delete_token(struct supervisor *s, const char *name,
 	if (n < 0)
 		return -1;
 	if (n == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no token %s", name);
+		return err_set(e, ERR_NOTFOUND, "there is no token '%s'", name);
 	if (control_audit(s->db, "skepd", "token.delete", name, NULL, e))
 		return -1;
 	complete_later(s, done, name, true, NULL);
@@ -226,7 +227,7 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 	if (strcmp(intent, "restart") != 0 && strcmp(intent, "down") != 0 &&
 	    strcmp(intent, "down-now") != 0)
 		return err_set(e, ERR_USAGE,
-			       "skepd can restart, go down or go down-now");
+			       "the intent must be restart, down or down-now");
 	if (!s->read_only)
 		(void)control_file_in_place(s);
 	if (s->txn.refused) { /* nothing can be recorded, and nothing lost */

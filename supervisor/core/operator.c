@@ -28,7 +28,8 @@ static int note_backup(struct supervisor *s, const struct backup_run_row *row,
 
 	control_set_actor(by);
 	if (!id_is(ID_BACKUP, row->id ? row->id : ""))
-		return err_set(e, ERR_INVALID, "\"id\" is no id of a backup");
+		return err_set(e, ERR_INVALID,
+			       "\"id\" is not the id of a backup");
 	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_BACKUP_RUN_PUT, row, e) < 0 ||
 	    (over &&
@@ -54,8 +55,9 @@ static int note_migration(struct supervisor *s,
 	if (!id_is(ID_MIGRATION, row->id ? row->id : "") || !row->source ||
 	    !row->importer || !row->state)
 		return err_set(e, ERR_INVALID,
-			       "\"id\" is no id of a migration, or \"source\", "
-			       "\"importer\" or \"state\" is missing");
+			       "\"id\" is not the id of an import, or "
+			       "\"source\", \"importer\" or \"state\" is "
+			       "missing");
 	if (txn_begin(&s->txn, e) || control_migration(s->db, row, e))
 		return -1;
 	complete_later(s, done, row->id, true, NULL);
@@ -81,7 +83,7 @@ static int needs_migration(struct supervisor *s, const char *id, struct err *e)
 
 	arena_fini(&a);
 	if (found == 0)
-		err_set(e, ERR_NOTFOUND, "\"run\": there is no migration %s",
+		err_set(e, ERR_NOTFOUND, "\"run\": there is no import '%s'",
 			id);
 	return found > 0 ? 0 : -1;
 }
@@ -96,7 +98,7 @@ static int note_migration_source(struct supervisor *s,
 	    !row->importer || !row->state)
 		return err_set(e, ERR_INVALID,
 			       "\"path\", \"target\", \"sha256\", \"run\", "
-			       "\"importer\" and \"state\" are needed");
+			       "\"importer\" and \"state\" are required");
 	if (needs_migration(s, row->run, e) || txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_PUT, row, e) < 0)
 		return -1;
@@ -122,7 +124,7 @@ static int note_migration_removed(struct supervisor *s,
 	control_set_actor(by);
 	if (!in->file || !in->removed)
 		return err_set(e, ERR_INVALID,
-			       "\"file\" and \"removed\" are needed");
+			       "\"file\" and \"removed\" are required");
 	if (txn_begin(&s->txn, e) ||
 	    sql_exec(s->db, Q_MIGRATION_SOURCE_REMOVED, in, e) < 0)
 		return -1;
@@ -211,8 +213,8 @@ static int prune_runs(struct supervisor *s, const struct prune_runs_in *ask,
 	control_set_actor(by);
 	if (!ask->edge || ask->count < 1 || ask->count > SLICE_MAX)
 		return err_set(e, ERR_INVALID,
-			       "\"edge\" is the first id that stays, \"count\" "
-			       "is 1 to %d",
+			       "\"edge\" must be the first id to keep, and "
+			       "\"count\" 1 to %d",
 			       SLICE_MAX);
 	s->channels->media.sweep = true; /* of attachments they had */
 	return complete_count(s, "runs",
@@ -238,7 +240,7 @@ static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,
 {
 	control_set_actor(by);
 	if (pages < 1 || pages > SLICE_MAX)
-		return err_set(e, ERR_INVALID, "\"pages\" is 1 to %d",
+		return err_set(e, ERR_INVALID, "\"pages\" must be 1 to %d",
 			       SLICE_MAX);
 	return complete_count(s, "pages", slice(s, pages, vacuum_some, NULL, e),
 			      done);
@@ -301,13 +303,13 @@ static int restore_agent(struct supervisor *s, const char *name,
 	if (active_run_count_agent(&s->active, name) > 0 ||
 	    !idle_evict_now(s, name))
 		return err_set(e, ERR_BUSY,
-			       "agent %s has live runs: wait for their end, or "
-			       "cancel them",
+			       "agent %s has active runs; wait for their "
+			       "end or cancel them",
 			       quoted(name).text);
 	found = registry_find(s->db, name, &w->row, &a, e);
 	rc = found < 0 ? -1
 	     : found   ? check_place(path, w->row.path, e)
-		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no file here",
+		       : err_set(e, ERR_NOTFOUND, "agent '%s' has no database",
 				 quoted(name).text);
 	if (!rc)
 		rc = txn_begin(&s->txn, e) ||

@@ -239,7 +239,8 @@ static int start_spawner(struct spawn *s, struct err *e)
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return err_errno_set(e, "no socket for the spawner");
+		return err_errno_set(e,
+				     "cannot create a socket for the spawner");
 	if (run_spawner(pair[1], &s->pid, e)) {
 		close(pair[0]);
 		close(pair[1]);

@@ -137,8 +137,9 @@ static int decide(struct supervisor *s, const struct approval_row *row,
 	if (n < 0)
 		return -1;
 	if (n == 0)
-		return err_set(e, ERR_CONFLICT, "it is %s already%s%s",
-			       row->state, row->answered_by ? ", by " : "",
+		return err_set(e, ERR_CONFLICT,
+			       "the approval is already %s%s%s", row->state,
+			       row->answered_by ? ", by " : "",
 			       row->answered_by ? row->answered_by : "");
 	if (log_host(s, row->id, row->agent, state, e))
 		return -1;

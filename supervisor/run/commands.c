@@ -84,7 +84,7 @@ static int submit_run(struct supervisor *s, const struct run_request *ask,
 	int found;
 
 	if (s->stopping)
-		return err_set(e, ERR_UNAVAILABLE, "skepd is going down");
+		return err_set(e, ERR_UNAVAILABLE, "skepd is shutting down");
 	if (text_check_name("agent", ask->agent, e) || txn_begin(&s->txn, e))
 		return -1;
 	found = supervisor_agent_read(s, ask->agent, &agent, &a, e);
@@ -139,10 +139,11 @@ static int retry_row(struct supervisor *s, const struct run_row *row,
 	struct run_request ask = supervisor_run_defaults(s);
 
 	if (!run_state_is_over((enum run_state)run_state_from(row->state)))
-		return err_set(e, ERR_CONFLICT, "run %s is %s, not over",
-			       row->id, row->state);
+		return err_set(e, ERR_CONFLICT,
+			       "run %s is %s and has not ended", row->id,
+			       row->state);
 	if (sql_get(s->db, Q_RUN_INPUT_GET, &key, &input, a, e) != 1)
-		return err_set(e, ERR_NOTFOUND, "the input of %s is gone",
+		return err_set(e, ERR_NOTFOUND, "the input of %s was deleted",
 			       row->id);
 	ask.agent = row->agent;
 	ask.session = row->session;
@@ -339,7 +340,7 @@ static struct active_run *reachable(struct supervisor *s, const char *run,
 			err_set(e, ERR_CONFLICT, "run %s is %s", run,
 				row.state);
 	} else if (l->state == RUN_STOPPING || l->state == RUN_ENDING) {
-		err_set(e, ERR_CONFLICT, "run %s is being ended", run);
+		err_set(e, ERR_CONFLICT, "run %s is being stopped", run);
 		l = NULL;
 	}
 	arena_fini(&a);

@@ -127,7 +127,8 @@ int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 {
 	*at_once = false;
 	if (reason_from(f->reason) == REASONS)
-		return err_set(e, ERR_PROTOCOL, "%s is no reason", f->reason);
+		return err_set(e, ERR_PROTOCOL, "%s is not a reason",
+			       f->reason);
 	if (l->state == RUN_ENDING)
 		return 0;
 	live_forget_word(l);

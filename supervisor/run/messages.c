@@ -84,8 +84,7 @@ static int on_hello(struct active_run *l, struct ipc_from from,
 	if (l->pid > 0 && !ipc_server_peer(l->sup->ipc, from, &peer) &&
 	    peer.pid != l->pid)
 		return err_set(e, ERR_DENIED,
-			       "another process (%d) has the "
-			       "token of %s",
+			       "another process (%d) used the token of %s",
 			       (int)peer.pid, l->id);
 	l->connected = true;
 	l->is_waiting = false;
@@ -273,7 +272,7 @@ static void handle_message(struct supervisor *s, struct ipc_from from,
 		return;
 	}
 	if (!l) {
-		refuse_worker(s, from, "this attempt is over, or never was");
+		refuse_worker(s, from, "unknown or finished attempt");
 		return;
 	}
 	l->heard_ms = (int64_t)uv_now(&s->loop);

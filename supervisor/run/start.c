@@ -257,7 +257,8 @@ static int prepare_start(struct claim *c, const char **reject, struct err *e)
 	rc = supervisor_agent_read(s, c->run.agent, &c->agent, &c->arena, e);
 	if (rc == 0 || (rc == 1 && !c->agent.is_enabled)) {
 		*reject = run_because_agent_missing;
-		return err_set(e, ERR_NOTFOUND, "agent %s is gone or disabled",
+		return err_set(e, ERR_NOTFOUND,
+			       "agent %s was removed or disabled",
 			       c->run.agent);
 	}
 	if (rc < 0 ||

@@ -12,7 +12,8 @@
 static int bad_blob(int64_t blob, struct err *e)
 {
 	return err_set(e, ERR_CORRUPT,
-		       "content %lld is damaged or missing: run fsck",
+		       "content %lld is damaged or missing; run "
+		       "'skep vfs fsck'",
 		       (long long)blob);
 }
 

@@ -270,8 +270,7 @@ int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e)
 
 	if (size < 0 || size > VFS_SIZE_MAX)
 		return err_set(e, size < 0 ? ERR_USAGE : ERR_TOOBIG,
-			       "%s cannot have that size",
-			       quoted(n->name).text);
+			       "invalid size for %s", quoted(n->name).text);
 	if (quota_resize(v, n, size, e) || node_keep(v, n, e))
 		return -1;
 	if (size < n->size &&

@@ -30,7 +30,8 @@ static int base_fd(struct vfs *v, struct err *e)
 	if (v->base_fd < 0)
 		v->base_fd = open(v->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (v->base_fd < 0)
-		return err_errno_set(e, "cannot open the base %s", v->base);
+		return err_errno_set(e, "cannot open the lower directory %s",
+				     v->base);
 	return 0;
 }
 
@@ -52,8 +53,8 @@ int lower_open(struct vfs *v, const char *path, int flags, struct err *e)
 	if (fd < 0)
 		return err_set(
 			e, errno == ENOENT ? ERR_STALE : err_from_errno(errno),
-			"the base has changed: %s/%s: %s", v->base, path,
-			strerror(errno));
+			"the lower directory has changed: %s/%s: %s", v->base,
+			path, strerror(errno));
 	return fd;
 }
 
@@ -68,7 +69,8 @@ static int lower_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
 		return 0;
 	return found < 0 ? -1
 			 : err_set(e, ERR_CORRUPT,
-				   "node %lld has lost its host file: run fsck",
+				   "the host file of node %lld is missing; run "
+				   "'skep vfs fsck'",
 				   (long long)ino);
 }
 
@@ -361,8 +363,8 @@ int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
 		return err_errno_set(e, "cannot read the host file");
 	if (done < want || !is_same(v))
 		return err_set(e, ERR_STALE,
-			       "the host file of %s has changed since the "
-			       "workspace first saw it",
+			       "the host file of %s changed since the "
+			       "namespace first read it",
 			       quoted(n->name).text);
 	return 0;
 }

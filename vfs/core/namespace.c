@@ -41,8 +41,8 @@ int ns_check_free(struct sql *db, const char *name, struct err *e)
 
 	arena_fini(&mem);
 	if (found > 0)
-		return err_set(e, ERR_CONFLICT,
-			       "there is a namespace %s already", name);
+		return err_set(e, ERR_CONFLICT, "namespace '%s' already exists",
+			       name);
 	return found;
 }
 
@@ -67,7 +67,8 @@ int vfs_create(struct sql *db, const char *name, const char *base,
 	if (text_check_name("the namespace", name, e))
 		return -1;
 	if (base && !(v.base = realpath(base, NULL)))
-		return err_errno_set(e, "cannot use %s as a base", base);
+		return err_errno_set(e, "cannot use %s as a lower directory",
+				     base);
 	rc = sql_enter(db, e);
 	if (rc == 0)
 		rc = sql_leave(db, create_in(&v, name, e), e);
@@ -232,7 +233,7 @@ int vfs_set_quota(struct vfs *v, int64_t max_bytes, int64_t max_files,
 		  struct err *e)
 {
 	if (max_bytes < 0 || max_files < 0)
-		return err_set(e, ERR_USAGE, "a quota is 0 (none) or more");
+		return err_set(e, ERR_USAGE, "a quota must not be negative");
 	if (tx_begin(v, e))
 		return -1;
 	return tx_end(v, quota_in(v, max_bytes, max_files, e), e);

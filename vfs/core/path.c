@@ -195,7 +195,7 @@ static int walk_path(struct vfs *v, const char *path, unsigned follow,
 
 static int missing(const char *path, struct err *e)
 {
-	return err_set(e, ERR_NOTFOUND, "%s is not there", quoted(path).text);
+	return err_set(e, ERR_NOTFOUND, "%s does not exist", quoted(path).text);
 }
 
 int vfs_walk(struct vfs *v, const char *path, enum vfs_follow follow,
@@ -334,7 +334,7 @@ static int check_etag(const struct walk *w, const struct job *j, struct err *e)
 	}
 	if (!strcmp(have, j->put->if_etag))
 		return 0;
-	return err_set(e, ERR_STALE, "%s has changed: it is now %s",
+	return err_set(e, ERR_STALE, "%s has changed; its etag is now %s",
 		       quoted(j->path).text, *have ? have : "not there");
 }
 
@@ -394,7 +394,7 @@ static int mkdir_in(struct vfs *v, const void *arg, struct err *e)
 	if (w.found && j->parents && S_ISDIR(w.node.mode))
 		return 0;
 	if (w.found)
-		return err_set(e, ERR_CONFLICT, "%s is there already",
+		return err_set(e, ERR_CONFLICT, "%s already exists",
 			       quoted(j->path).text);
 	return vfs_make(v, (struct vfs_at){w.at.dir, w.at.name}, &new, &a, e);
 }

@@ -131,7 +131,7 @@ static int exchange(struct vfs *v, struct move *m, struct err *e)
 	int64_t shift = is_dir(&m->other) - is_dir(&m->node);
 
 	if (!m->has_other)
-		return err_set(e, ERR_NOTFOUND, "%s is not there",
+		return err_set(e, ERR_NOTFOUND, "%s does not exist",
 			       quoted(m->to.name).text);
 	if (m->node.ino == m->other.ino)
 		return 0;
@@ -160,7 +160,7 @@ static int move_node(struct vfs *v, struct move *m, unsigned flags,
 	int64_t dirs = is_dir(&m->node);
 
 	if (m->has_other && flags & VFS_NOREPLACE)
-		return err_set(e, ERR_CONFLICT, "%s is there already",
+		return err_set(e, ERR_CONFLICT, "%s already exists",
 			       quoted(m->to.name).text);
 	if (m->has_other && m->node.ino == m->other.ino)
 		return 0; /* two names of one node: as in rename(2) */
@@ -188,7 +188,7 @@ int vfs_rename(struct vfs *v, struct vfs_at from, struct vfs_at to,
 
 	if (flags & ~(VFS_NOREPLACE | VFS_EXCHANGE) ||
 	    flags == (VFS_NOREPLACE | VFS_EXCHANGE))
-		return err_set(e, ERR_USAGE, "these flags do not go together");
+		return err_set(e, ERR_USAGE, "these flags exclude each other");
 	if (tx_begin(v, e))
 		return -1;
 	return tx_end(v, rename_in(v, &m, flags, e), e);

@@ -76,7 +76,7 @@ int node_get(struct vfs *v, int64_t ino, struct node *out, struct err *e)
 
 	if (found)
 		return found < 0 ? -1 : 0;
-	return err_set(e, ERR_NOTFOUND, "node %lld is not there",
+	return err_set(e, ERR_NOTFOUND, "node %lld does not exist",
 		       (long long)ino);
 }
 
@@ -117,7 +117,8 @@ static int new_ino(struct vfs *v, int64_t *out, struct err *e)
 	if (ino_peek(v, out, e))
 		return -1;
 	if (v->next_ino++ > INO_MASK)
-		return err_set(e, ERR_FULL, "the namespace has no number left");
+		return err_set(e, ERR_FULL,
+			       "the namespace has no inode numbers left");
 	return 0;
 }
 

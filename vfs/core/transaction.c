@@ -180,7 +180,7 @@ static int enter_transaction(struct vfs *v, struct err *e)
 {
 	if (v->snap)
 		return err_set(e, ERR_READONLY,
-			       "a snapshot of %s does not change: fork it, and "
+			       "a snapshot of %s is read-only; fork it and "
 			       "change the fork",
 			       v->name);
 	vfs_end_read(v);
@@ -224,7 +224,8 @@ int tx_begin(struct vfs *v, struct err *e)
 	if (!v->batch)
 		return enter_transaction(v, e);
 	if (v->lost)
-		return err_set(e, ERR_IO, "%s: the batch was lost", v->name);
+		return err_set(e, ERR_IO, "%s: the batch was rolled back",
+			       v->name);
 	v->usage_before = v->usage;
 	v->node_cache_before = v->node_cache.changes;
 	if (!v->batch_atomic)
@@ -303,10 +304,10 @@ int vfs_commit(struct vfs *v, struct err *e)
 	assert(v->batch);
 	v->batch = false;
 	if (v->lost)
-		return leave(
-			v,
-			err_set(e, ERR_IO, "%s: the batch was lost", v->name),
-			e);
+		return leave(v,
+			     err_set(e, ERR_IO, "%s: the batch was rolled back",
+				     v->name),
+			     e);
 	return leave(v, 0, e);
 }
 

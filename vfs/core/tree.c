@@ -16,20 +16,20 @@ int name_check(const char *name, struct err *e)
 			       quoted(name).text, VFS_NAME_MAX);
 	if (n == 0 || strchr(name, '/') || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return err_set(e, ERR_USAGE, "%s cannot be a name",
+		return err_set(e, ERR_USAGE, "'%s' is not a valid name",
 			       quoted(name).text);
 	return 0;
 }
 
 static int not_found(struct vfs_at at, struct err *e)
 {
-	return err_set(e, ERR_NOTFOUND, "%s is not there",
+	return err_set(e, ERR_NOTFOUND, "%s does not exist",
 		       quoted(at.name).text);
 }
 
 static int is_there(struct vfs_at at, struct err *e)
 {
-	return err_set(e, ERR_CONFLICT, "%s is there already",
+	return err_set(e, ERR_CONFLICT, "%s already exists",
 		       quoted(at.name).text);
 }
 
@@ -174,9 +174,11 @@ static int check_new(const struct vfs_new *n, struct err *e)
 			       "a symbolic link needs a target");
 	if (link && strlen(n->target) >= 4096)
 		return err_set(e, ERR_LONGNAME,
-			       "the target of a link has at most 4095 bytes");
+			       "the target of a link is limited to 4095 "
+			       "bytes");
 	if (!link && n->target)
-		return err_set(e, ERR_USAGE, "only a link has a target");
+		return err_set(e, ERR_USAGE,
+			       "only a symbolic link has a target");
 	return 0;
 }
 
@@ -233,7 +235,7 @@ static int link_in(struct vfs *v, int64_t ino, struct vfs_at at, struct node *n,
 		return -1;
 	if (S_ISDIR(n->mode))
 		return err_set(e, ERR_NOTALLOWED,
-			       "a directory cannot have two names");
+			       "a directory cannot have a second hard link");
 	if (n->nlink == 0) {
 		/* the kernel asks only for a file that never had a name */
 		if (!node_refs_count(&v->held, n->ino))

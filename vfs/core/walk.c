@@ -11,7 +11,8 @@
 int within_itself(int64_t dir, struct err *e)
 {
 	return err_set(e, ERR_CORRUPT,
-		       "directory %lld lies within itself: run fsck",
+		       "directory %lld contains itself; run 'skep "
+		       "vfs fsck'",
 		       (long long)dir);
 }
 

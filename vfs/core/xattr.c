@@ -106,7 +106,7 @@ static int set_in(struct vfs *v, int64_t ino, const char *name,
 	if (found < 0)
 		return -1;
 	if (found && flags & VFS_XATTR_CREATE)
-		return err_set(e, ERR_CONFLICT, "attribute %s is there already",
+		return err_set(e, ERR_CONFLICT, "attribute %s already exists",
 			       quoted(name).text);
 	if (!found && flags & VFS_XATTR_REPLACE)
 		return no_attr(name, e);
@@ -120,11 +120,12 @@ int vfs_setxattr(struct vfs *v, int64_t ino, const char *name,
 
 	if (n == 0 || n > VFS_NAME_MAX)
 		return err_set(e, n ? ERR_LONGNAME : ERR_USAGE,
-			       "the name of an attribute has 1 to %d bytes",
+			       "the name of an attribute must have 1 to %d "
+			       "bytes",
 			       VFS_NAME_MAX);
 	if (value.n > VFS_XATTR_MAX)
 		return err_set(e, ERR_TOOBIG,
-			       "an attribute has at most %d bytes",
+			       "an attribute is limited to %d bytes",
 			       VFS_XATTR_MAX);
 	if (tx_begin(v, e))
 		return -1;

@@ -254,8 +254,9 @@ static int in_use(const struct vfs *v, pid_t server, struct err *e)
 	snprintf(pid, sizeof pid, "%ld", (long)server);
 	name_of(pid, name);
 	return err_set(e, ERR_BUSY,
-		       "namespace %s is mounted by %s (process %ld), and that "
-		       "mount cannot be reached from here: end it first",
+		       "namespace %s is mounted by %s (process "
+		       "%ld), and this mount is not visible here; "
+		       "end it first",
 		       vfs_name(v), is_run(name) ? "a run" : name,
 		       (long)server);
 }

@@ -112,12 +112,12 @@ static int guard_start(const char *dir, struct guard *g, struct err *e)
 	if (!realpath(dir, full))
 		return err_errno_set(e, "%s", dir);
 	if (pipe2(ends, O_CLOEXEC))
-		return err_errno_set(e, "cannot make a pipe");
+		return err_errno_set(e, "cannot create a pipe");
 	g->pid = fork();
 	if (g->pid < 0) {
 		close(ends[0]);
 		close(ends[1]);
-		return err_errno_set(e, "cannot start the guardian");
+		return err_errno_set(e, "cannot start the unmount guard");
 	}
 	if (g->pid == 0) {
 		/* nothing of ours may stay open there, least of all the
@@ -151,8 +151,8 @@ static int mount_it(const struct vfs_mount_options *o, const struct vfs *v,
 		return 0;
 	if (errno == EPERM)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "mounting on %s needs root, or a user and mount "
-			       "namespace of one's own (unshare -rm)",
+			       "mounting on %s requires root, or a user and "
+			       "mount namespace (unshare -rm)",
 			       o->dir);
 	return err_errno_set(e, "cannot mount on %s", o->dir);
 }

@@ -452,7 +452,8 @@ static int mount_and_serve(struct mnt *m, const struct vfs_mount_options *o,
 	m->se = fuse_session_new(&args, &ops, sizeof ops, m);
 	fuse_opt_free_args(&args);
 	if (!m->se)
-		return err_set(e, ERR_INTERNAL, "cannot make a FUSE session");
+		return err_set(e, ERR_INTERNAL,
+			       "cannot create the FUSE session");
 	fd = fuse_mount_open(o, m->v, &guard, e);
 	if (fd >= 0)
 		rc = serve_at(m, o, fd, e);

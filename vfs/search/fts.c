@@ -62,7 +62,7 @@ static int add_snippets(struct find *f, struct err *e)
 			return found < 0 ? -1
 					 : err_set(e, ERR_CORRUPT,
 						   "%s: the search index is "
-						   "damaged: rebuild it",
+						   "damaged; rebuild it",
 						   sql_path(f->v->db));
 		f->hits[i].snippet = row.snippet;
 	}
@@ -99,8 +99,8 @@ static int prepare_query(struct find *f, struct err *e)
 
 	if (t->skip < 0 || t->count < 0 || t->count > COUNT_MAX)
 		return err_set(e, ERR_USAGE,
-			       "a page of a search has up to %d hits, and "
-			       "skips 0 or more",
+			       "the limit of a search is 1 to %d, and skip "
+			       "is 0 or more",
 			       COUNT_MAX);
 	if (!t->advanced)
 		return search_text_query(t->query, &f->match, e);
@@ -108,7 +108,8 @@ static int prepare_query(struct find *f, struct err *e)
 	if (f->match.n > SEARCH_QUERY_MAX ||
 	    !text_is_utf8(f->match.p, f->match.n))
 		return err_set(e, ERR_USAGE,
-			       "the search is not UTF-8 or over %d bytes",
+			       "the search text is not UTF-8 or longer than "
+			       "%d bytes",
 			       SEARCH_QUERY_MAX);
 	return 0;
 }

@@ -225,8 +225,8 @@ int vfs_text_update(struct vfs *v, const struct index_watch *watch,
 
 	if (v->snap)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "a snapshot has no search index: use grep, or "
-			       "fork it");
+			       "a snapshot has no search index; use 'vfs "
+			       "grep', or search a fork of it");
 	vfs_end_read(v);
 	sql_bulk_begin(v->db);
 	rc = repeat(&u, follow_journal, e);

@@ -112,10 +112,7 @@ static int compile(struct search *s, struct err *e)
 		char why[200];
 
 		regerror(rc, &s->re, why, sizeof why);
-		err_set(e, ERR_USAGE,
-			"the pattern is no regular expression: "
-			"%s",
-			why);
+		err_set(e, ERR_USAGE, "invalid regular expression: %s", why);
 	}
 	buf_fini(&quoted);
 	return rc ? -1 : 0;
@@ -132,7 +129,7 @@ int vfs_grep(struct vfs *v, const char *start, const struct vfs_grep *g,
 	int rc;
 
 	if (s.pattern_n == 0)
-		return err_set(e, ERR_USAGE, "an empty pattern is everywhere");
+		return err_set(e, ERR_USAGE, "the pattern is empty");
 	if (compile(&s, e))
 		return -1;
 	buf_init(&s.text, FILE_MAX);

@@ -374,11 +374,12 @@ int vfs_discard(struct vfs *v, struct err *e)
 
 	if (!v->base) {
 		if (snapshot_find(v, VFS_FORK_POINT, &point, &none))
-			return err_set(e, ERR_USAGE,
-				       "%s is neither a fork nor over a host "
-				       "directory: there is nothing to go back "
-				       "to",
-				       v->name);
+			return err_set(
+				e, ERR_USAGE,
+				"namespace '%s' is neither a fork nor over a "
+				"lower directory, so there is nothing to "
+				"discard",
+				v->name);
 		return vfs_rollback_to(v, VFS_FORK_POINT, e);
 	}
 	if (tx_begin(v, e))
@@ -444,7 +445,8 @@ int vfs_apply(struct vfs *v, struct vfs_merge *m, struct err *e)
 	m->taken = m->conflicts = 0;
 	if (!v->base)
 		return err_set(e, ERR_USAGE,
-			       "%s has no host directory below it", v->name);
+			       "namespace '%s' has no lower directory",
+			       v->name);
 	hash_of(sql_path(v->db), strlen(sql_path(v->db)), hash);
 	snprintf(a.beside, sizeof a.beside, ".skep-apply.%.8s.%lld", hash,
 		 (long long)v->ns);

@@ -68,8 +68,7 @@ static int copy_one(void *arg, const struct vfs_found *f, struct err *e)
 		return 1;
 	if (S_ISDIR(f->attr.mode) && !c->recursive)
 		return err_set(e, ERR_ISDIR,
-			       "%s is a directory: copy it with "
-			       "--recursive",
+			       "%s is a directory; copy it with --recursive",
 			       quoted(c->from).text);
 	buf_addf(&path, "%s%s%s", c->to, *f->path ? "/" : "", f->path);
 	rc = vfs_walk_place(c->v, path.p, &at, e);

@@ -164,8 +164,8 @@ static int merge_change(struct plan *p, const struct vfs_difference *d,
 		return -1;
 	if (n.below != OPT_NONE)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%s still is in the host directory: apply the "
-			       "parent first",
+			       "%s is still in the lower directory; apply "
+			       "the parent first",
 			       quoted(d->path).text);
 	if (dir && vfs_mkdir(to, d->path, d->b.mode & 07777, true, e))
 		return -1;
@@ -252,7 +252,8 @@ static int open_parent(struct vfs *fork, struct vfs **out, struct err *e)
 		if (rows[i].id == self.parent)
 			name = rows[i].name;
 	if (n >= 0 && !name)
-		err_set(e, ERR_NOTFOUND, "%s is no fork, or its parent is gone",
+		err_set(e, ERR_NOTFOUND,
+			"%s is not a fork, or its parent was deleted",
 			fork->name);
 	rc = name ? vfs_open(out, fork->db, name, fork->who, e) : -1;
 	arena_fini(&mem);

@@ -50,10 +50,10 @@ int snapshot_add(struct vfs *v, const char *name, bool hidden, struct err *e)
 	int found = sql_get(v->db, Q_VFS_SNAP_FIND, &key, &old, NULL, e);
 
 	if (found)
-		return found < 0 ? -1
-				 : err_set(e, ERR_CONFLICT,
-					   "there is a snapshot %s already",
-					   name);
+		return found < 0
+			       ? -1
+			       : err_set(e, ERR_CONFLICT,
+					 "snapshot '%s' already exists", name);
 	if (lower_fill_all(v, e) || ino_peek(v, &row.next_ino, e) ||
 	    sql_exec(v->db, Q_VFS_SNAP_ADD, &row, e) < 0)
 		return -1;

@@ -253,7 +253,7 @@ int vfs_export_agentfs(struct vfs *v, const char *file, struct vfs_port *p,
 	p->nodes = p->bytes = 0;
 	if (file_exists(file)) {
 		free(w);
-		return err_set(e, ERR_CONFLICT, "%s is there already", file);
+		return err_set(e, ERR_CONFLICT, "%s already exists", file);
 	}
 	rc = sql_open(&w->db, file, &set, SQL_CREATE, e);
 	if (rc == 0) {

@@ -106,8 +106,8 @@ static int cannot(const char *path, struct err *e)
 {
 	if (errno == EEXIST)
 		return err_set(e, ERR_CONFLICT,
-			       "%s is there already: export to a directory "
-			       "that is new or empty",
+			       "%s already exists; export to a new or an "
+			       "empty directory",
 			       path);
 	return err_errno_set(e, "%s", path);
 }

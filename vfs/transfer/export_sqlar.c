@@ -111,7 +111,7 @@ int vfs_export_sqlar(struct vfs *v, const char *file, struct vfs_port *p,
 
 	p->nodes = p->bytes = 0;
 	if (file_exists(file))
-		return err_set(e, ERR_CONFLICT, "%s is there already", file);
+		return err_set(e, ERR_CONFLICT, "%s already exists", file);
 	if (sql_open(&w.db, file, &set, SQL_CREATE, e))
 		return -1;
 	rc = write_sqlar(&w, e);

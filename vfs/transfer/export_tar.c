@@ -27,7 +27,7 @@ static int broken(struct writer *w, struct err *e)
 {
 	const char *why = libarchive.error_string(w->a);
 
-	return err_set(e, ERR_IO, "the archive cannot be written: %s",
+	return err_set(e, ERR_IO, "cannot write the archive: %s",
 		       why ? why : "unknown reason");
 }
 
@@ -102,7 +102,8 @@ static int write_data(struct writer *w, const struct vfs_attr *a, struct err *e)
 		if (n <= 0)
 			return n < 0 ? -1
 				     : err_set(e, ERR_STALE,
-					       "a file shrank meanwhile");
+					       "a file shrank during the "
+					       "export");
 		if (libarchive.write_data(w->a, w->room, (size_t)n) < 0)
 			return broken(w, e);
 		off += n;

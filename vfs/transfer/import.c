@@ -90,7 +90,7 @@ static int stays_inside(struct import *im, const char *path, size_t n,
 	size_t root = im->port->path ? strlen(im->port->path) : 0;
 
 	if (has_dotdot(path + root))
-		return err_set(e, ERR_ESCAPE, "'..' leads out");
+		return err_set(e, ERR_ESCAPE, "'..' leads out of the tree");
 	for (size_t at = root; at < n;) {
 		struct vfs_attr a;
 
@@ -101,7 +101,7 @@ static int stays_inside(struct import *im, const char *path, size_t n,
 			return e->code == ERR_NOTFOUND ? 0 : -1;
 		if (S_ISLNK(a.mode))
 			return err_set(e, ERR_ESCAPE,
-				       "it leads through a link");
+				       "it leads through a symbolic link");
 	}
 	return 0;
 }
@@ -179,8 +179,8 @@ static int make_way(struct import *im, struct vfs_at at, const char *path,
 	}
 	if (S_ISDIR(n.mode) && !im->port->replace)
 		return err_set(e, ERR_ISDIR,
-			       "a directory is there, and would go with all "
-			       "that is in it: --replace does that");
+			       "it would replace a directory and its "
+			       "content; allow this with --replace");
 	free(im->dir); /* it may be deleted with the rest */
 	im->dir = NULL;
 	return S_ISDIR(n.mode) ? vfs_remove(im->v, path, true, e)
@@ -203,7 +203,7 @@ static int make_node(struct import *im, struct vfs_at at,
 	if (item->same_as)
 		return vfs_link(im->v, item->same_as, at, &a, e);
 	if (new.target && !*new.target)
-		return err_set(e, ERR_INVALID, "a link that leads nowhere");
+		return err_set(e, ERR_INVALID, "a dangling hard link");
 	if (node_make(im->v, at, &new, &n, e))
 		return -1;
 	*ino = n.ino;
@@ -231,7 +231,7 @@ int import_item(struct import *im, const struct import_item *item, int64_t *ino,
 
 	*ino = item->same_as;
 	if (!item->same_as && !import_is_type(item->attr.mode))
-		return err_set(e, ERR_INVALID, "%s is of no known type",
+		return err_set(e, ERR_INVALID, "%s has an unknown file type",
 			       quoted(item->path).text);
 	if (dir && (!*path || !strcmp(item->path, ""))) {
 		if (vfs_mkdir(im->v, path, 0755, true, e) ||

@@ -295,7 +295,7 @@ static int check_format(struct agentfs *a, struct err *e)
 			   &fine, e))
 		return -1;
 	if (tables < 5)
-		return err_set(e, ERR_INVALID, "it is no AgentFS file");
+		return err_set(e, ERR_INVALID, "it is not an AgentFS file");
 	a->fine = fine == 3;
 	if (sql_script_i64(a->db,
 			   "SELECT CAST(value AS INTEGER) FROM fs_config WHERE "

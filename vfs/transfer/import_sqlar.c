@@ -42,7 +42,8 @@ static int unpack(const struct sqlar_row *row, struct blob *out, char **plain,
 	if (row->size <= 0 || row->size == (int64_t)row->data.n)
 		return 0;
 	if (row->size > CONTENT_MAX)
-		return err_set(e, ERR_TOOBIG, "a file of %lld bytes is too big",
+		return err_set(e, ERR_TOOBIG,
+			       "a file of %lld bytes is too large",
 			       (long long)row->size);
 	*plain = malloc(n);
 	if (!*plain)
@@ -61,7 +62,7 @@ static int take_name(struct blob from, char *out, size_t cap, struct err *e)
 	if (from.n >= cap)
 		return err_set(e, ERR_INVALID, "a name is too long");
 	if (from.n && memchr(from.p, 0, from.n))
-		return err_set(e, ERR_INVALID, "a name has a zero byte in it");
+		return err_set(e, ERR_INVALID, "a name contains a NUL byte");
 	if (from.n)
 		memcpy(out, from.p, from.n);
 	out[from.n] = '\0';

@@ -10,7 +10,7 @@ static int broken(struct archive *a, struct err *e)
 {
 	const char *why = libarchive.error_string(a);
 
-	return err_set(e, ERR_INVALID, "it cannot be read as an archive: %s",
+	return err_set(e, ERR_INVALID, "cannot read it as an archive: %s",
 		       why ? why : "unknown reason");
 }
 
@@ -104,7 +104,8 @@ static int import_entry(struct import *im, struct archive *a,
 	int64_t ino;
 
 	if (!path)
-		return err_set(e, ERR_INVALID, "the archive has a bad name");
+		return err_set(e, ERR_INVALID,
+			       "the archive contains an invalid name");
 	snprintf(copy, sizeof copy, "%s", plain_path(im, path));
 	item.path = copy;
 	if (link && import_find(im, plain_path(im, link), &item.same_as, e))

@@ -206,7 +206,7 @@ static int exec_takes(struct run *r, struct err *e)
 			       "input");
 	if (x->subprocess.input.n > INPUT_MANY)
 		return err_set(e, ERR_BUSY,
-			       "the command has not read its input for long");
+			       "the command has stopped reading its input");
 	return 0;
 }
 

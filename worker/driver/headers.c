@@ -26,18 +26,21 @@ int secret_read(char **out, const char *name, const char *home, struct err *e)
 		snprintf(path, sizeof path, "%s/credentials/%s",
 			 home ? home : "", name);
 	if (stat(path, &st))
-		return err_set(e, ERR_INVALID, "the key file %s cannot be read",
+		return err_set(e, ERR_INVALID, "cannot read the key file %s",
 			       path);
 	if (st.st_mode & 077)
 		return err_set(e, ERR_INVALID,
-			       "others may read the key file %s: chmod 600",
+			       "other users can read the key file %s; use "
+			       "chmod 600",
 			       path);
 	rc = file_read(path, &b, e);
 	while (rc == 0 && b.n > 0 && strchr(" \t\r\n", b.p[b.n - 1]))
 		b.p[--b.n] = '\0';
 	if (rc == 0 && (b.n == 0 || strpbrk(b.p, "\r\n")))
 		rc = err_set(e, ERR_INVALID,
-			     "the key file %s does not hold one line", path);
+			     "the key file %s must contain exactly one "
+			     "line",
+			     path);
 	if (rc == 0 && !(*out = strdup(b.p)))
 		abort();
 	if (b.n > 0)
@@ -86,12 +89,13 @@ static const char *read_reference(const cJSON *v, const char *home,
 
 	if (!file == !env) {
 		err_set(e, ERR_INVALID,
-			"a value is a text, {\"file\": name} or "
+			"a value must be a string, {\"file\": name} or "
 			"{\"env\": name}");
 		return NULL;
 	}
 	if (env && !value)
-		err_set(e, ERR_INVALID, "%s is not in the environment of skepd",
+		err_set(e, ERR_INVALID,
+			"the environment of skepd has no variable %s",
 			quoted(env).text);
 	if (env ? !value : secret_read(&secret, file, home, e))
 		return NULL;
@@ -108,8 +112,7 @@ static int read_header(struct header *h, const cJSON *v, const char *home,
 {
 	h->name = arena_text(a, v->string);
 	if (!is_name(v->string))
-		return err_set(e, ERR_INVALID,
-			       "it is not the name of a header");
+		return err_set(e, ERR_INVALID, "it is not a valid header name");
 	if (!cJSON_IsString(v))
 		h->value = read_reference(v, home, a, e);
 	else if (is_secret(v->string))
@@ -126,7 +129,7 @@ static int read_header(struct header *h, const cJSON *v, const char *home,
 	return is_value(h->value)
 		       ? 0
 		       : err_set(e, ERR_INVALID,
-				 "its value has a control character in it");
+				 "its value contains a control character");
 }
 
 int headers_read(struct headers *h, const cJSON *v, const char *home,
@@ -136,7 +139,7 @@ int headers_read(struct headers *h, const cJSON *v, const char *home,
 
 	*h = (struct headers){0};
 	if (v && !cJSON_IsObject(v))
-		return err_set(e, ERR_INVALID, "headers is an object");
+		return err_set(e, ERR_INVALID, "headers must be an object");
 	h->list = arena_alloc(a, (size_t)(cJSON_GetArraySize(v) + 1) *
 					 sizeof *h->list);
 	cJSON_ArrayForEach(m, v)

@@ -52,12 +52,13 @@ static int check_type(const cJSON *v, struct err *e)
 		return 0;
 	if (word && !strcmp(word, "sse"))
 		return err_set(e, ERR_INVALID,
-			       "type sse is the transport that streamable HTTP "
-			       "has replaced: write \"type\": \"http\" if the "
-			       "server has it, or a command that connects to "
-			       "it, as npx mcp-remote URL");
+			       "the transport sse was replaced by "
+			       "streamable HTTP; use \"type\": \"http\" if "
+			       "the server supports it, or a command that "
+			       "connects to it, such as npx mcp-remote URL");
 	return err_set(e, ERR_INVALID,
-		       "type is \"http\" with a url, \"stdio\" with a command");
+		       "type must be \"http\" with a url, or "
+		       "\"stdio\" with a command");
 }
 
 static int read_server(struct mcp_server *m, const cJSON *v,
@@ -71,8 +72,8 @@ static int read_server(struct mcp_server *m, const cJSON *v,
 	*m = (struct mcp_server){.name = arena_text(a, v->string)};
 	if (!is_name(v->string))
 		return err_set(e, ERR_INVALID,
-			       "a name has letters, digits, - and _, at most "
-			       "%d",
+			       "a name must consist of at most %d letters, "
+			       "digits, - and _",
 			       NAME_MAX_BYTES);
 	if (!cJSON_IsObject(v))
 		return err_set(e, ERR_INVALID,
@@ -91,7 +92,7 @@ static int read_server(struct mcp_server *m, const cJSON *v,
 	if (strncmp(m->url, "http://", 7) != 0 &&
 	    strncmp(m->url, "https://", 8) != 0)
 		return err_set(e, ERR_INVALID,
-			       "url begins with http:// or https://");
+			       "url must start with http:// or https://");
 	return headers_read(&m->headers,
 			    cJSON_GetObjectItemCaseSensitive(v, "headers"),
 			    start->home, a, e);
@@ -110,8 +111,8 @@ int mcp_servers_read(struct mcp_servers *s, const cJSON *config,
 		return 0;
 	if (!cJSON_IsObject(all) || cJSON_GetArraySize(all) > MCP_SERVERS_MAX)
 		return err_set(e, ERR_INVALID,
-			       "mcp_servers is an object with at most %d "
-			       "servers",
+			       "mcp_servers must be an object with at most "
+			       "%d servers",
 			       MCP_SERVERS_MAX);
 	s->list = arena_alloc(a, MCP_SERVERS_MAX * sizeof *s->list);
 	cJSON_ArrayForEach(v, all)

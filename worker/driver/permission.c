@@ -27,7 +27,7 @@ static int read_rule(struct permissions *p, enum permit permit, const cJSON *v,
 	if (!cJSON_IsString(v) || !v->valuestring[0] ||
 	    v->valuestring[0] == ':')
 		return err_set(e, ERR_INVALID,
-			       "permissions.%s: a rule is \"kind\" or "
+			       "permissions.%s: a rule must be \"kind\" or "
 			       "\"kind:pattern\"",
 			       words[permit]);
 	r.text = arena_text(a, v->valuestring);
@@ -45,7 +45,8 @@ static int read_list(struct permissions *p, enum permit permit, const cJSON *v,
 	const cJSON *rule;
 
 	if (!cJSON_IsArray(v))
-		return err_set(e, ERR_INVALID, "permissions.%s is a list",
+		return err_set(e, ERR_INVALID,
+			       "permissions.%s must be an array",
 			       words[permit]);
 	cJSON_ArrayForEach(rule, v)
 	{
@@ -74,8 +75,9 @@ static int read_member(struct permissions *p, const cJSON *m, struct arena *a,
 		p->other = permit < 0 ? PERMIT_ASK : (enum permit)permit;
 		return permit >= 0 ? 0
 				   : err_set(e, ERR_INVALID,
-					     "permissions.default is ask, "
-					     "allow or deny");
+					     "permissions.default must be ask, "
+					     "allow or "
+					     "deny");
 	}
 	permit = find_word(m->string);
 	if (permit < 0)
@@ -95,7 +97,7 @@ int permissions_read(struct permissions *p, const cJSON *config,
 
 	*p = (struct permissions){.other = PERMIT_ASK};
 	if (v && !cJSON_IsObject(v))
-		return err_set(e, ERR_INVALID, "permissions is an object");
+		return err_set(e, ERR_INVALID, "permissions must be an object");
 	cJSON_ArrayForEach(m, v)
 	{
 		if (read_member(p, m, a, e))

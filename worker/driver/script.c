@@ -272,7 +272,7 @@ static int do_await(struct script *s, const cJSON *step, const cJSON *v,
 	(void)v;
 	while (rc == 0 && (s->heard.n == 0 || s->run->paused)) {
 		if (run_ending(s->run))
-			rc = err_set(e, ERR_CANCELED, "nobody said anything");
+			rc = err_set(e, ERR_CANCELED, "no message arrived");
 		else
 			rc = run_poll(s->run, NULL, 0, 60000, e);
 	}
@@ -366,7 +366,7 @@ static int play(struct script *s, const cJSON *steps, struct err *e)
 
 	if (!cJSON_IsArray(steps))
 		return err_set(e, ERR_INVALID,
-			       "script: the steps are not a list");
+			       "script: the steps are not an array");
 	s->end->reason = REASON_completed;
 	cJSON_ArrayForEach(step, steps)
 	{
@@ -413,7 +413,7 @@ static int script_run(struct run *r, struct run_end *end, struct err *e)
 static int script_takes(struct run *r, struct err *e)
 {
 	(void)e;
-	return r->state ? 0 : err_set(e, ERR_CONFLICT, "the script is over");
+	return r->state ? 0 : err_set(e, ERR_CONFLICT, "the script has ended");
 }
 
 static void script_told(struct run *r, const struct msg *m)

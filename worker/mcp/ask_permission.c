@@ -128,8 +128,8 @@ int mcp_ask(int fd, const char *tool, const cJSON *args, struct err *e)
 
 	if (write_question(fd, tool, args) || read_answer(fd, text))
 		return err_set(e, ERR_DENIED,
-			       "%s: the worker that decides about it does not "
-			       "answer",
+			       "%s: the worker did not answer the "
+			       "permission request",
 			       tool);
 	v = json_parse_object("an answer", text, strlen(text), &bad);
 	allow = json_bool(v, "allow", false);

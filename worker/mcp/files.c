@@ -39,7 +39,8 @@ int mcp_read(struct mcp *m, const cJSON *args, struct buf *out, struct err *e)
 	if (!path)
 		return -1;
 	if (head >= 0 && tail >= 0)
-		return err_set(e, ERR_INVALID, "give head or tail, not both");
+		return err_set(e, ERR_INVALID,
+			       "head and tail exclude each other");
 	if (files_read(m->store, path, out, e))
 		return -1;
 	if (head >= 0)
@@ -115,11 +116,11 @@ static int replace(struct buf *text, const char *from, const char *to,
 
 	if (!at)
 		return err_set(e, ERR_NOTFOUND,
-			       "the file does not hold this oldText: %s",
+			       "oldText does not occur in the file: %s",
 			       quoted(from).text);
 	if (strstr(at + 1, from))
 		return err_set(e, ERR_CONFLICT,
-			       "this oldText is there more than once: %s",
+			       "oldText occurs more than once: %s",
 			       quoted(from).text);
 	buf_add(&after, text->p, (size_t)(at - text->p));
 	buf_adds(&after, to);

@@ -43,7 +43,8 @@ static int enough(struct find *f, struct err *e)
 	if (f->found++ < FOUND_MAX)
 		return 0;
 	return err_set(e, ERR_TOOBIG,
-		       "there are more than %d: look in a smaller place",
+		       "more than %d results; search a smaller "
+		       "directory",
 		       FOUND_MAX);
 }
 

@@ -143,7 +143,7 @@ static int check_args(const struct tool *t, const cJSON *args, struct err *e)
 			continue;
 		if (!v || !type_of(&a)->is(v))
 			return err_set(e, ERR_INVALID,
-				       "%s needs %s, of the type %s", t->name,
+				       "%s requires %s of type %s", t->name,
 				       a.name, a.type);
 	}
 	return 0;

@@ -46,10 +46,10 @@ static int not_executable(const char *path, struct err *e)
 
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return err_set(e, ERR_DENIED, "%s is not a file", path);
-	return err_set(
-		e, ERR_DENIED,
-		"%s is not executable: chmod +x, or name its interpreter",
-		path);
+	return err_set(e, ERR_DENIED,
+		       "%s is not executable; use chmod +x, or name "
+		       "its interpreter",
+		       path);
 }
 
 /* As a shell finds a command, but so that it can say what it found. */
@@ -86,7 +86,7 @@ static int find_command(const struct child_spec *spec, char out[PATH_MAX],
 		return 0;
 	if (found < 0 || seen[0])
 		return not_executable(seen[0] ? seen : out, e);
-	return err_set(e, ERR_NOTFOUND, "there is no command %s (PATH is %s)",
+	return err_set(e, ERR_NOTFOUND, "command %s not found (PATH is %s)",
 		       name, path_of(spec->env));
 }
 
@@ -168,10 +168,10 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 {
 	errno = f->sys;
 	if (f->step == STEP_NS)
-		return err_set(
-			e, ERR_INVALID,
-			"the workspace's namespace cannot be entered: %s",
-			strerror(f->sys));
+		return err_set(e, ERR_INVALID,
+			       "cannot enter the namespace of the "
+			       "workspace: %s",
+			       strerror(f->sys));
 	if (f->step == STEP_CWD)
 		return err_set(e, ERR_INVALID, "directory %s: %s", spec->cwd,
 			       strerror(f->sys));
@@ -180,24 +180,27 @@ static int explain(const struct failure *f, const struct child_spec *spec,
 			       strerror(f->sys));
 	if (f->step == STEP_EXEC && f->sys == ENOENT && spec->box)
 		return err_set(e, ERR_NOTFOUND,
-			       "there is no %s inside of the sandbox, or its "
-			       "interpreter is missing there (/tmp is the "
-			       "run's own, and skep's home is hidden)",
+			       "%s or its interpreter does not exist in the "
+			       "sandbox (which has its own /tmp and hides "
+			       "the home of skep)",
 			       path);
 	if (f->step == STEP_EXEC && f->sys == ENOENT)
-		return err_set(e, ERR_NOTFOUND,
-			       spec->ns ? "there is no command %s, or its "
-					  "interpreter is missing"
-					: "%s cannot start: its interpreter is "
-					  "missing",
-			       path);
+		return err_set(
+			e, ERR_NOTFOUND,
+			spec->ns
+				? "command %s not found, or its interpreter is "
+				  "missing"
+				: "%s cannot start: its interpreter is "
+				  "missing",
+			path);
 	if (f->step == STEP_EXEC && f->sys == ENOEXEC)
 		return err_set(e, ERR_DENIED,
 			       "%s is neither a program nor a script with #!",
 			       path);
 	if (f->step == STEP_EXEC && f->sys == E2BIG)
 		return err_set(e, ERR_INVALID,
-			       "arguments and environment are too long");
+			       "the arguments and the environment are too "
+			       "long");
 	return err_errno_set(e, "%s", path);
 }
 

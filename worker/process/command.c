@@ -147,14 +147,11 @@ static int read_command(struct exec_config *c, const cJSON *v, struct arena *a,
 	{
 		if (!cJSON_IsString(arg))
 			return err_set(e, ERR_INVALID,
-				       "command holds something that is "
-				       "not a text");
+				       "command must contain only strings");
 		if (list_add(&l, arena_text(a, arg->valuestring), e))
 			return err_wrap(e, "command");
 	}
-	return l.p[0][0] ? 0
-			 : err_set(e, ERR_INVALID,
-				   "the command is an empty text");
+	return l.p[0][0] ? 0 : err_set(e, ERR_INVALID, "the command is empty");
 }
 
 static bool is_env_name(const char *name)
@@ -170,11 +167,13 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 	const cJSON *m;
 
 	if ((env && !cJSON_IsObject(env)) || (pass && !cJSON_IsArray(pass)))
-		return err_set(e, ERR_INVALID, "env is an object, pass a list");
+		return err_set(e, ERR_INVALID,
+			       "env must be an object, and pass an array");
 	cJSON_ArrayForEach(m, env)
 	{
 		if (!cJSON_IsString(m) || !is_env_name(m->string))
-			return err_set(e, ERR_INVALID, "env.%s is not a text",
+			return err_set(e, ERR_INVALID,
+				       "env.%s must be a string",
 				       quoted(m->string).text);
 		if (set_variable(l, a, m->string, m->valuestring, e))
 			return -1;
@@ -183,8 +182,7 @@ static int read_env(struct list *l, const cJSON *v, struct arena *a,
 	{
 		if (!cJSON_IsString(m) || !is_env_name(m->valuestring))
 			return err_set(e, ERR_INVALID,
-				       "pass holds something that is not "
-				       "a name");
+				       "pass must contain only names");
 		if (set_variable(l, a, m->valuestring, getenv(m->valuestring),
 				 e))
 			return -1;
@@ -228,7 +226,8 @@ static int read_rest(struct exec_config *c, const cJSON *v, struct err *e)
 	c->in = (enum exec_stdin)i;
 	c->context = json_i64(v, "context", CONTEXT_MORE);
 	if (c->context < 0 || c->context > CONTEXT_MAX)
-		return err_set(e, ERR_INVALID, "exec: context is from 0 to %d",
+		return err_set(e, ERR_INVALID,
+			       "exec: context must be between 0 and %d",
 			       CONTEXT_MAX);
 	return 0;
 }

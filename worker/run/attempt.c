@@ -126,7 +126,7 @@ static int drive(struct run *r, struct run_end *end, struct err *e)
 	if (!r->driver)
 		return -1;
 	if (run_ending(r))
-		return err_set(e, ERR_CANCELED, "it never began");
+		return err_set(e, ERR_CANCELED, "it never started");
 	if (confine_run(r, e))
 		return -1;
 	commands_guard(&r->commands, r->transcript.file.db);

@@ -48,7 +48,7 @@ static int keep_list(struct run *r, struct files *s, const cJSON *list,
 	{
 		if (!cJSON_IsString(v))
 			return err_set(e, ERR_INVALID,
-				       "artifacts: a path is not a text");
+				       "artifacts: a path is not a string");
 		if (s->kind && keep_one(r, s, v->valuestring, e))
 			return -1;
 	}

@@ -248,7 +248,7 @@ int run_poll(struct run *r, struct pollfd *fds, unsigned n, int64_t ms,
 
 static int ended(struct err *e)
 {
-	return err_set(e, ERR_CANCELED, "the run was asked to end");
+	return err_set(e, ERR_CANCELED, "the run was asked to stop");
 }
 
 int run_wait(struct run *r, int64_t ms, struct err *e)

@@ -137,7 +137,7 @@ int run_renew(struct run *r, const char *json, struct err *e)
 	if (msg_decode(json, strlen(json), SIDE_SUPERVISOR, &r->arena, &m, e))
 		return -1;
 	if (m.type != MSG_TYPE_START)
-		return err_set(e, ERR_PROTOCOL, "%s is no start",
+		return err_set(e, ERR_PROTOCOL, "%s is not a start message",
 			       msg_name(m.type));
 	r->own = m.u.start;
 	r->transcript = (struct transcript){0};

@@ -35,10 +35,10 @@ static int begin_part(struct stream *s, const char *name, const char *kind,
 
 	if (strlen(name) > STREAM_NAME)
 		return err_set(e, ERR_TOOBIG,
-			       "the name of a part is over %d bytes",
+			       "the name of a part is longer than %d bytes",
 			       STREAM_NAME);
 	if (i < 0) {
-		err_set(e, ERR_FULL, "more than %d texts grow at once",
+		err_set(e, ERR_FULL, "more than %d parts are streaming at once",
 			STREAM_MAX);
 		return -1;
 	}

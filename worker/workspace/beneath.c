@@ -27,14 +27,14 @@ int beneath_failed(const char *path, struct err *e)
 		return err_set(e, ERR_DENIED, "%s leads out of the workspace",
 			       quoted(path).text);
 	if (errno == ENOENT || errno == ENOTDIR)
-		return err_set(e, ERR_NOTFOUND, "there is no %s",
+		return err_set(e, ERR_NOTFOUND, "%s does not exist",
 			       quoted(path).text);
 	return err_errno_set(e, "%s", quoted(path).text);
 }
 
 int beneath_not_plain(const char *path, struct err *e)
 {
-	return err_set(e, ERR_INVALID, "%s is not a plain file",
+	return err_set(e, ERR_INVALID, "%s is not a regular file",
 		       quoted(path).text);
 }
 
@@ -87,7 +87,7 @@ static int open_parent(const struct beneath *b, const char *path,
 
 	*name = slash ? slash + 1 : path;
 	if (!**name || !strcmp(*name, ".") || !strcmp(*name, ".."))
-		return err_set(e, ERR_INVALID, "%s names no file",
+		return err_set(e, ERR_INVALID, "%s does not name a file",
 			       quoted(path).text);
 	if (slash && (size_t)(slash - path) >= sizeof dir)
 		return err_set(e, ERR_INVALID, "the path is too long");

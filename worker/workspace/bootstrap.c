@@ -158,7 +158,7 @@ static int wait_for(struct run *r, struct child *c, struct err *e)
 	if (rc || watch.status == 0)
 		return rc;
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the command ended with status %d: %s",
+		       "the command exited with status %d: %s",
 		       WIFEXITED(watch.status) ? WEXITSTATUS(watch.status)
 					       : 128 + WTERMSIG(watch.status),
 		       tail);
@@ -201,7 +201,8 @@ static int write_file(struct files *s, const cJSON *file, struct err *e)
 	if (!path)
 		return -1;
 	if (!text)
-		return err_set(e, ERR_INVALID, "%s is no text", file->string);
+		return err_set(e, ERR_INVALID, "%s is not a string",
+			       file->string);
 	return s->kind->put(s, path, (struct blob){text, strlen(text)},
 			    FILES_NEW, e);
 }
@@ -212,10 +213,11 @@ static int write_files(struct files *s, const cJSON *files, struct err *e)
 	int rc;
 
 	if (files && !cJSON_IsObject(files))
-		return err_set(e, ERR_INVALID, "files is no object of texts");
+		return err_set(e, ERR_INVALID,
+			       "files must be an object of strings");
 	if (!s->kind)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the workspace cannot be entered");
+			       "cannot enter the workspace");
 	rc = s->kind->begin(s, true, e);
 	if (rc)
 		return -1;

@@ -193,8 +193,8 @@ static int open_mount(struct files *s, struct err *e)
 	}
 	close(root);
 	return err_set(e, ERR_UNSUPPORTED,
-		       "this workspace is a plain directory: there are no "
-		       "snapshots");
+		       "this workspace is a plain directory, which "
+		       "has no snapshots");
 }
 
 static int snapshot(struct files *s, const char *name, struct err *e)

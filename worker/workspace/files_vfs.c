@@ -120,7 +120,8 @@ static int place(const char *path, struct err *e)
 
 	if (*name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
 		return 0;
-	return err_set(e, ERR_INVALID, "%s names no file", quoted(path).text);
+	return err_set(e, ERR_INVALID, "%s does not name a file",
+		       quoted(path).text);
 }
 
 static int ns_put(struct files *s, const char *path, struct blob what,
@@ -351,13 +352,13 @@ static int over_other(const struct vfs *v, const char *base, struct err *e)
 {
 	if (!vfs_base(v))
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the agent's workspace holds files and is not "
-			       "over %s: export what you need and remove it "
-			       "first (skep namespace rm)",
+			       "the agent's workspace contains files and is "
+			       "not over %s; export the files you need and "
+			       "delete it first ('skep namespace rm')",
 			       base);
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the agent's workspace is over %s, not over %s: apply "
-		       "or discard its changes first",
+		       "the agent's workspace is over %s, not over "
+		       "%s; apply or discard its changes first",
 		       vfs_base(v), base ? base : "nothing");
 }
 

@@ -51,9 +51,10 @@ static int own_users(struct err *e)
 static int in_a_chroot(struct err *e)
 {
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the root directory is not a mount point, so nothing "
-		       "can be mounted unseen by others: bind it on itself "
-		       "before the chroot (mount --bind DIR DIR)");
+		       "the root directory is not a mount point, so "
+		       "private mounts are not possible; bind it to "
+		       "itself before the chroot (mount --bind DIR "
+		       "DIR)");
 }
 
 /* A mount namespace of our own, and in it a place that is nobody's. */

@@ -49,9 +49,10 @@ static int check_base(const char *base, const char *home, struct err *e)
 	if (strncmp(a, b, n) != 0 || (b[n] && b[n] != '/'))
 		return 0;
 	return err_set(e, ERR_UNSUPPORTED,
-		       "the directory below the workspace, %s, holds skep's "
-		       "home, which no run may see: give the agent another "
-		       "path, or skep another home (SKEP_HOME)",
+		       "the lower directory %s of the workspace "
+		       "contains the home of skep, which runs must "
+		       "not see; use another path for the agent, or "
+		       "another home (SKEP_HOME)",
 		       base);
 }
 
@@ -67,7 +68,7 @@ static int find_base(const struct workspace *w, const char **base,
 	*base = s->workspace;
 	return *base ? check_base(*base, s->home, e)
 		     : err_set(e, ERR_UNSUPPORTED,
-			       "vfs-scratch needs a directory below it");
+			       "vfs-scratch needs a lower directory");
 }
 
 static int64_t budget(const struct run *r)
@@ -119,7 +120,7 @@ static int await_ready(struct workspace *w, struct err *e)
 		ssize_t got;
 
 		if (run_ending(w->run))
-			return err_set(e, ERR_CANCELED, "it never began");
+			return err_set(e, ERR_CANCELED, "it never started");
 		if (left <= 0)
 			return err_set(e, ERR_UNSUPPORTED,
 				       "the workspace was not mounted in time");
@@ -133,7 +134,8 @@ static int await_ready(struct workspace *w, struct err *e)
 	}
 	/* It says why it cannot: without a word, it was killed. */
 	w->lost = !said[0];
-	return w->lost ? err_set(e, ERR_IO, "the mount's process died")
+	return w->lost ? err_set(e, ERR_IO,
+				 "the process that serves the mount died")
 		       : check_answer(said, e);
 }
 
@@ -275,9 +277,9 @@ int workspace_commands(const struct workspace *w, struct err *e)
 	if (is_disk(w) || w->mount.pid)
 		return 0;
 	return err_set(e, ERR_UNSUPPORTED,
-		       "no command can run here, because the workspace cannot "
-		       "be mounted: %s",
-		       w->lacks ? w->lacks : "nobody asked for it");
+		       "commands cannot run here because the "
+		       "workspace cannot be mounted: %s",
+		       w->lacks ? w->lacks : "it was not requested");
 }
 
 int workspace_dir(const struct workspace *w)

@@ -49,7 +49,7 @@ static int explain(const struct search *s, struct err *e)
 		return -1;
 	said += 2;
 	snprintf(why, sizeof why, "%s", said + strcspn(said, " "));
-	return err_set(e, ERR_USAGE, "the search expression '%s' is wrong:%s",
+	return err_set(e, ERR_USAGE, "invalid search expression '%s':%s",
 		       quoted(s->query).text, why);
 }
 
@@ -126,7 +126,7 @@ static int add_details(struct find *f, const char *match, struct err *e)
 			return found < 0 ? -1
 					 : err_set(e, ERR_CORRUPT,
 						   "%s: the search index is "
-						   "damaged: rebuild it",
+						   "damaged; rebuild it",
 						   sql_path(f->file->db));
 		hit->sid = row.sid;
 		hit->key = row.key;
@@ -210,15 +210,16 @@ static int check_search(const struct search *s, struct buf *match,
 {
 	if (s->skip < 0 || s->count < 0 || s->count > COUNT_MAX)
 		return err_set(e, ERR_USAGE,
-			       "a page of a search has up to %d hits, and "
-			       "skips 0 or more",
+			       "the limit of a search is 1 to %d, and skip "
+			       "is 0 or more",
 			       COUNT_MAX);
 	if (!(s->flags & SEARCH_ADVANCED))
 		return search_text_query(s->query, match, e);
 	if (strlen(s->query) > SEARCH_QUERY_MAX ||
 	    !text_is_utf8(s->query, strlen(s->query)))
 		return err_set(e, ERR_USAGE,
-			       "the search is not UTF-8 or over %d bytes",
+			       "the search text is not UTF-8 or longer than "
+			       "%d bytes",
 			       SEARCH_QUERY_MAX);
 	return buf_adds(match, s->query);
 }

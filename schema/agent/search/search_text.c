@@ -287,7 +287,8 @@ int search_text_query(const char *words, struct buf *out, struct err *e)
 	if (strlen(words) > SEARCH_QUERY_MAX ||
 	    !text_is_utf8(words, strlen(words)))
 		return err_set(e, ERR_USAGE,
-			       "the search is not UTF-8 or over %d bytes",
+			       "the search text is not UTF-8 or longer than "
+			       "%d bytes",
 			       SEARCH_QUERY_MAX);
 	for (const char *p = words; *p;) {
 		const char *word;
@@ -302,7 +303,7 @@ int search_text_query(const char *words, struct buf *out, struct err *e)
 			continue;
 		if (++count > SEARCH_WORDS_MAX)
 			return err_set(e, ERR_USAGE,
-				       "a search takes up to %d words",
+				       "a search is limited to %d words",
 				       SEARCH_WORDS_MAX);
 		add_quoted(out, word, n);
 		if (*p == '*' || word[n - 1] == '*')
@@ -310,7 +311,7 @@ int search_text_query(const char *words, struct buf *out, struct err *e)
 	}
 	if (out->n == start)
 		return err_set(e, ERR_USAGE,
-			       "there is no word in '%s' to search for",
+			       "'%s' contains no word to search for",
 			       quoted(words).text);
 	return buf_ok(out, "the search", e);
 }

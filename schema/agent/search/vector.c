@@ -40,14 +40,16 @@ static int check_vector(const float *v, size_t dim, struct err *e)
 {
 	if (dim < 1 || dim > VECTOR_DIM_MAX)
 		return err_set(e, ERR_USAGE,
-			       "a vector of %zu numbers: 1 to %d are possible",
+			       "the vector has %zu numbers; 1 to %d are "
+			       "allowed",
 			       dim, VECTOR_DIM_MAX);
 	for (size_t i = 0; i < dim; i++)
 		if (!isfinite(v[i]) || fabsf(v[i]) > 1e15f)
-			return err_set(e, ERR_INVALID,
-				       "number %zu of the vector is not finite "
-				       "or too large",
-				       i + 1);
+			return err_set(
+				e, ERR_INVALID,
+				"element %zu of the vector is not finite or "
+				"too large",
+				i + 1);
 	return 0;
 }
 
@@ -64,7 +66,7 @@ static int find_model(struct sql *db, const char *model, size_t dim,
 		return found;
 	if (dim != 0 && row.dim != (int64_t)dim)
 		return err_set(e, ERR_CONFLICT,
-			       "vectors of model '%s' have %d numbers here, "
+			       "vectors of model '%s' have %d elements, but "
 			       "this one has %zu",
 			       quoted(model).text, (int)row.dim, dim);
 	*id = row.id;
@@ -236,10 +238,9 @@ int vector_search(struct sql *db, const struct vector_query *q,
 
 	*hits = NULL;
 	if (q->k < 1 || q->k > VECTOR_K_MAX)
-		return err_set(
-			e, ERR_USAGE,
-			"%d nearest were asked for: 1 to %d are possible", q->k,
-			VECTOR_K_MAX);
+		return err_set(e, ERR_USAGE,
+			       "the limit %d is not between 1 and %d", q->k,
+			       VECTOR_K_MAX);
 	if (check_vector(q->v, q->dim, e))
 		return -1;
 	found = find_model(db, q->model, q->dim, &model, e);

@@ -21,15 +21,16 @@ int near_parse(const cJSON *array, const float **v, size_t *dim,
 
 	if (!cJSON_IsArray(array) || n < 1 || n > VECTOR_DIM_MAX)
 		return err_set(e, ERR_INVALID,
-			       "a vector is an array of 1 to %d numbers",
+			       "a vector must be an array of 1 to %d numbers",
 			       VECTOR_DIM_MAX);
 	out = arena_alloc(a, (size_t)n * sizeof *out);
 	cJSON_ArrayForEach(item, array)
 	{
 		if (!cJSON_IsNumber(item))
-			return err_set(e, ERR_INVALID,
-				       "element %d of the vector is no number",
-				       i + 1);
+			return err_set(
+				e, ERR_INVALID,
+				"element %d of the vector is not a number",
+				i + 1);
 		out[i++] = (float)item->valuedouble;
 	}
 	*v = out;
@@ -142,7 +143,8 @@ static int check_model(struct agent_file *f, const char *model, struct err *e)
 	int found;
 
 	if (!model)
-		return err_set(e, ERR_INVALID, "which model made the vector?");
+		return err_set(e, ERR_INVALID,
+			       "the model of the vector is missing");
 	found = sql_get(f->db, Q_EMBEDDING_MODEL_GET,
 			&(struct embedding_model_get_in){model}, &row, NULL, e);
 	if (found == 0)
@@ -160,7 +162,7 @@ static int prepare_query(struct agent_file *f, const struct near *n,
 	if (n->metric && strcmp(n->metric, "dot") != 0 &&
 	    strcmp(n->metric, "cosine") != 0)
 		return err_set(e, ERR_INVALID,
-			       "the metric is cosine or dot, not '%s'",
+			       "the metric must be cosine or dot, not '%s'",
 			       quoted(n->metric).text);
 	if (n->metric && strcmp(n->metric, "dot") == 0)
 		q->metric = VECTOR_DOT;

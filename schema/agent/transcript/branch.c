@@ -61,7 +61,7 @@ static int owner_of(struct agent_file *f, const struct session_row *from,
 		if (sql_get(f->db, Q_SESSION_BY_ID,
 			    &(struct session_by_id_in){s.base}, &s, a, e) <= 0)
 			return err_set(e, ERR_CORRUPT,
-				       "%s: a fork stands on nothing",
+				       "%s: the origin of a fork is missing",
 				       sql_path(f->db));
 	*owner = s.id;
 	return 0;
@@ -143,7 +143,7 @@ static int fork_it(struct agent_file *f, const struct fork_new *n,
 	if (found)
 		return found < 0 ? -1
 				 : err_set(e, ERR_CONFLICT,
-					   "there is a session '%s' already",
+					   "session '%s' already exists",
 					   quoted(n->key).text);
 	if (insert_fork(f, n, &from, n->copy ? OPT_NONE : owner, at, e) ||
 	    session_need(f, n->key, row, a, e))

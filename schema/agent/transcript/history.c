@@ -23,7 +23,7 @@ static int push(struct walk *w, int64_t session, int64_t first, int64_t last,
 		return 0;
 	if (w->count == MAX_ANCESTRY)
 		return err_set(e, ERR_CORRUPT,
-			       "%s: the ancestry of a session has no end",
+			       "%s: the ancestry of a session is cyclic",
 			       sql_path(w->file->db));
 	if (w->count == w->cap) {
 		struct stretch *more;
@@ -46,7 +46,7 @@ static int get_session(struct agent_file *f, int64_t id,
 
 	if (found == 0)
 		return err_set(e, ERR_CORRUPT,
-			       "%s: session %lld is named but not there",
+			       "%s: the referenced session %lld is missing",
 			       sql_path(f->db), (long long)id);
 	return found < 0 ? -1 : 0;
 }

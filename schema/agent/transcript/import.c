@@ -205,15 +205,15 @@ static int append_event(struct import *im, const cJSON *ev, const char *body,
 			 im->numbers.n ? im->numbers.old[im->numbers.n - 1]
 				       : 0));
 	if (n.parent < 0)
-		return refuse_line(im, "its parent is no event before it", e);
+		return refuse_line(im, "its parent is not an earlier event", e);
 	if (old < 1 || remember_number(&im->numbers, old))
-		return refuse_line(im, "seq does not grow", e);
+		return refuse_line(im, "seq does not increase", e);
 	if ((int64_t)im->numbers.n <= im->there)
 		return compare_event(im, (int64_t)im->numbers.n, ev, body, e);
 	if (writer_append(&im->writer, &n, &ref, e))
 		return err_wrap(e, "line %" PRId64, im->line);
 	if (ref.repeated)
-		return refuse_line(im, "its key was used before", e);
+		return refuse_line(im, "its key is a duplicate", e);
 	return insert_parts(im, ref.pos, ev, e);
 }
 
@@ -280,8 +280,7 @@ static int make_session(struct import *im, const char *key, const cJSON *head,
 	if (rc < 0)
 		return err_wrap(e, "line 1");
 	if (rc == 0 && !mine)
-		return err_set(e, ERR_CONFLICT,
-			       "there is a session '%s' already",
+		return err_set(e, ERR_CONFLICT, "session '%s' already exists",
 			       quoted(n.key).text);
 	if (writer_open(&im->writer, im->file, n.key, NULL, e))
 		return -1;
@@ -362,7 +361,7 @@ static int import_all(struct import *im, const char *key, exchange_source *next,
 	if (got < 0)
 		return -1;
 	if (im->writer.session == 0)
-		return err_set(e, ERR_INVALID, "there is nothing to import");
+		return err_set(e, ERR_INVALID, "the input is empty");
 	return set_leaf(im, e);
 }
 

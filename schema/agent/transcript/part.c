@@ -51,7 +51,7 @@ int part_open(struct part *p, struct writer *w, int64_t pos,
 static int part_closed(struct err *e)
 {
 	return err_set(e, ERR_CONFLICT,
-		       "the part has ended: it cannot change any more");
+		       "the part is complete and cannot be changed");
 }
 
 static int grow(struct part *p, struct err *e)
@@ -114,7 +114,7 @@ int part_add(struct part *p, const char *text, size_t n, struct err *e)
 	if (memchr(text, 0, n))
 		return err_set(e, ERR_INVALID, "a NUL byte in streamed text");
 	if (p->acked + (int64_t)(p->pending.n + n) > PART_TEXT_MAX)
-		return err_set(e, ERR_TOOBIG, "a part is over %u bytes",
+		return err_set(e, ERR_TOOBIG, "a part is larger than %u bytes",
 			       PART_TEXT_MAX);
 	if (p->pending.n == 0)
 		p->pending_since = clock_mono_ns();

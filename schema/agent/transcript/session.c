@@ -45,7 +45,9 @@ static int check_meta(const char *meta, struct err *e)
 	if (!meta)
 		return 0;
 	if (strlen(meta) > SESSION_META_MAX)
-		return err_set(e, ERR_TOOBIG, "session meta is over %u bytes",
+		return err_set(e, ERR_TOOBIG,
+			       "the metadata of the session is larger than "
+			       "%u bytes",
 			       SESSION_META_MAX);
 	v = json_parse_object("session meta", meta, strlen(meta), e);
 	if (!v)
@@ -271,7 +273,8 @@ int session_patch(struct agent_file *f, const char *key, const char *patch,
 	int rc;
 
 	if (strlen(patch) > SESSION_META_MAX)
-		return err_set(e, ERR_TOOBIG, "session patch is over %u bytes",
+		return err_set(e, ERR_TOOBIG,
+			       "the session patch is larger than %u bytes",
 			       SESSION_META_MAX);
 	p = json_parse_object("session patch", patch, strlen(patch), e);
 	if (!p)
@@ -306,8 +309,8 @@ int session_modify(struct agent_file *f, const char *key,
 	arena_fini(&a);
 	if (changed == 0)
 		return err_set(e, ERR_CONFLICT,
-			       "session '%s' was changed by others %d times "
-			       "in a row",
+			       "session '%s' was changed concurrently %d "
+			       "times in a row",
 			       quoted(key).text, SESSION_TRIES);
 	return changed < 0 ? -1 : 0;
 }

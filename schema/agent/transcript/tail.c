@@ -128,8 +128,9 @@ int tail_open(struct tail **out, const struct tail_want *want, struct err *e)
 	if (want->after && *want->after && parse_cursor(t, want->after)) {
 		tail_close(t);
 		return err_set(e, ERR_USAGE,
-			       "%s is not a place in a stream: give back the "
-			       "id of its last event, or a sequence number",
+			       "'%s' is not a cursor; use the id of the "
+			       "last event of the stream, or a sequence "
+			       "number",
 			       quoted(want->after).text);
 	}
 	*out = t;

@@ -111,7 +111,7 @@ int blob_materialise(struct sql *db, const struct media_use_row *m,
 	found = sql_get(db, Q_MEDIA_BYTES, &(struct media_bytes_in){m->media},
 			&row, a, e);
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "attachment %s is gone",
+		return err_set(e, ERR_NOTFOUND, "attachment %s was deleted",
 			       m->media);
 	if (found < 0 || file_make_dir(sub, 0700, e))
 		return -1;
@@ -228,7 +228,7 @@ static int weigh(struct sql *db, const cJSON *item, int64_t max,
 	if (!cJSON_IsObject(item) ||
 	    (!json_text(item, "base64", NULL) && !media))
 		return err_set(e, ERR_INVALID,
-			       "an attachment has base64 or media");
+			       "an attachment needs either base64 or media");
 	if (media) {
 		is_new = find_row(db, media, &row, &a, e);
 		size = is_new ? 0 : row.size;
@@ -242,14 +242,15 @@ static int weigh(struct sql *db, const cJSON *item, int64_t max,
 	l->room -= is_new ? size : 0;
 	if (l->all < 0)
 		return err_set(e, ERR_TOOBIG,
-			       "the attachments of a message may have %lld "
-			       "bytes together (media_sum of its channel)",
+			       "the attachments of a message are limited to "
+			       "%lld bytes (media_sum of its channel)",
 			       (long long)max);
 	if (is_new && l->room < 0)
 		return err_set(e, ERR_QUOTA,
-			       "there is no room for more attachments: raise "
-			       "channel.media_total, or 'skep channel rm' one "
-			       "whose messages nobody needs");
+			       "the total size of attachments reached "
+			       "channel.media_total; raise the limit, or "
+			       "remove an unused channel with 'skep channel "
+			       "rm'");
 	return 0;
 }
 
@@ -293,7 +294,7 @@ int attachments_store(struct sql *db, cJSON *body, struct media_limits *l,
 		return 0;
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > ATTACHMENTS_MAX)
 		return err_set(e, ERR_INVALID,
-			       "attachments are a list of at most %d",
+			       "attachments must be an array of at most %d",
 			       ATTACHMENTS_MAX);
 	cJSON_ArrayForEach(item, list)
 	{

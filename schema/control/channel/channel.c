@@ -24,7 +24,7 @@ int channels_get(struct sql *db, const char *name, struct channel_row *row,
 			    row, a, e);
 
 	if (found == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
+		return err_set(e, ERR_NOTFOUND, "there is no channel '%s'",
 			       quoted(name).text);
 	return found < 0 ? -1 : 0;
 }
@@ -41,13 +41,16 @@ static int check_command(const char *kind, const cJSON *command, struct err *e)
 			       : 0;
 	if (!cJSON_IsArray(command) || cJSON_GetArraySize(command) == 0)
 		return err_set(e, ERR_INVALID,
-			       "a plugin needs its command, a list of words");
+			       "a plugin needs a command, an array of "
+			       "strings");
 	cJSON_ArrayForEach(v, command)
 	{
 		if (!cJSON_IsString(v) ||
 		    (v == command->child && !v->valuestring[0]))
-			return err_set(e, ERR_INVALID,
-				       "a plugin's command is a list of words");
+			return err_set(
+				e, ERR_INVALID,
+				"the command of a plugin must be an array of "
+				"strings");
 	}
 	return 0;
 }
@@ -70,10 +73,11 @@ static int known_members(const cJSON *def, struct err *e)
 	cJSON_ArrayForEach(v, def)
 	{
 		if (!vocab_has("kind|enabled|command|config", v->string))
-			return err_set(e, ERR_INVALID,
-				       "a channel has no %s: kind, enabled, "
-				       "command and config are known",
-				       quoted(v->string).text);
+			return err_set(
+				e, ERR_INVALID,
+				"unknown member %s of a channel; the members "
+				"are kind, enabled, command and config",
+				quoted(v->string).text);
 	}
 	return 0;
 }
@@ -100,7 +104,7 @@ static int fill_channel(struct channel_put_in *in, const cJSON *def,
 	if (config) {
 		if (!cJSON_IsObject(config))
 			return err_set(e, ERR_INVALID,
-				       "config is a JSON object");
+				       "config must be a JSON object");
 		in->config = json_of(config, a);
 	}
 	if (channel_check_secrets(config, command, e))

@@ -67,10 +67,11 @@ static int read_number(const struct setting *s, const cJSON *v, int64_t *out,
 	else if (cJSON_IsString(v))
 		rc = text_i64(s->name, v->valuestring, s->min, s->max, out, e);
 	else
-		return err_set(e, ERR_INVALID, "%s is a number", s->name);
+		return err_set(e, ERR_INVALID, "%s must be a number", s->name);
 	if (rc == 0 && (*out < s->min || *out > s->max))
-		return err_set(e, ERR_INVALID, "%s goes from %lld to %lld",
-			       s->name, (long long)s->min, (long long)s->max);
+		return err_set(e, ERR_INVALID,
+			       "%s must be between %lld and %lld", s->name,
+			       (long long)s->min, (long long)s->max);
 	return rc;
 }
 
@@ -78,7 +79,7 @@ static int read_text(const struct setting *s, const cJSON *v, const char **out,
 		     struct arena *a, struct err *e)
 {
 	if (!cJSON_IsString(v))
-		return err_set(e, ERR_INVALID, "%s is a text", s->name);
+		return err_set(e, ERR_INVALID, "%s must be a string", s->name);
 	if (s->type == TYPE_word)
 		return text_check_word(s->name, s->words, v->valuestring, e) ||
 				       !(*out = arena_text(a, v->valuestring))
@@ -147,8 +148,8 @@ static int check_file(const char *what, const char *name, struct err *e)
 {
 	if (name[0] && (strchr(name, '/') || name[0] == '.'))
 		return err_set(e, ERR_INVALID,
-			       "%s is the name of a file in credentials/, not "
-			       "%s",
+			       "%s must be the name of a file in "
+			       "credentials/, not '%s'",
 			       what, quoted(name).text);
 	return 0;
 }
@@ -167,11 +168,12 @@ static int check_url(const char *what, const char *url, const char *schemes,
 		 url);
 	if (text_check_word("scheme", schemes, scheme, &ignored))
 		return err_set(e, ERR_INVALID,
-			       "%s is SCHEME://HOST, and SCHEME is one of %s",
+			       "%s must be SCHEME://HOST, where SCHEME is "
+			       "one of %s",
 			       what, schemes);
 	if (!strcspn(host + 3, "/?#") || strpbrk(url, " \t\\"))
 		return err_set(e, ERR_INVALID,
-			       "%s has no host, or a space in it", what);
+			       "%s has no host, or contains a space", what);
 	return channel_check_url(what, url, e);
 }
 
@@ -193,9 +195,9 @@ static int check_order(const struct channel_config *c, struct err *e)
 {
 	if (strcmp(c->order, "conversation") != 0)
 		return err_set(e, ERR_INVALID,
-			       "order is conversation on a tty channel, not "
-			       "%s: each conversation is asked for its next "
-			       "message",
+			       "order must be conversation on a tty "
+			       "channel, not %s; clients read each "
+			       "conversation separately",
 			       c->order);
 	return 0;
 }
@@ -218,7 +220,8 @@ int channel_config_read(struct channel_config *c, const char *kind,
 	    check_file("password_file", c->password_file, e))
 		return -1;
 	if (c->path[0] && c->path[0] != '/')
-		return err_set(e, ERR_INVALID, "path is absolute, not %s",
+		return err_set(e, ERR_INVALID,
+			       "path must be absolute, not '%s'",
 			       quoted(c->path).text);
 	if ((!strcmp(kind, "smtp") && check_mail(c, a, e)) ||
 	    (!strcmp(kind, "tty") && check_order(c, e)))

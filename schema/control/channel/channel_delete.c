@@ -19,7 +19,7 @@ int channel_remove_begin(struct sql *db, const char *name, const char *by,
 			 e);
 
 	if (n == 0)
-		return err_set(e, ERR_NOTFOUND, "there is no channel %s",
+		return err_set(e, ERR_NOTFOUND, "there is no channel '%s'",
 			       quoted(name).text);
 	if (n < 0)
 		return -1;

@@ -25,8 +25,8 @@ int channel_check_url(const char *what, const char *url, struct err *e)
 	for (const char *p = host; p < end; p++)
 		if (*p == '@')
 			return err_set(e, ERR_INVALID,
-				       "%s has a name or a password in it, "
-				       "which would be shown",
+				       "%s must not contain a user name or a "
+				       "password",
 				       what);
 	return 0;
 }

@@ -278,11 +278,11 @@ static int not_wanted(const struct delivery_row *row, enum delivery_event what,
 
 	if (what == DELIVERY_EV_DISCARD && !strcmp(row->state, "discarded"))
 		return err_set(e, ERR_CONFLICT,
-			       "delivery %s is discarded already", row->id);
+			       "delivery %s is already discarded", row->id);
 	return err_set(e, ERR_CONFLICT, "delivery %s is %s: %s", row->id,
 		       row->state,
-		       over ? "resend sends it once more, as a new one"
-			    : "wait for what becomes of this attempt");
+		       over ? "'skep delivery resend' sends a copy"
+			    : "wait for the result of this attempt");
 }
 
 /* The last word is the person's; why it had not come is kept. */

@@ -10,8 +10,8 @@
 static int wrong(const char *what, const char *text, struct err *e)
 {
 	return err_set(e, ERR_INVALID,
-		       "%s '%s' is no address: ann@example.org, or Ann "
-		       "<ann@example.org>",
+		       "%s '%s' is not a mail address such as "
+		       "ann@example.org or Ann <ann@example.org>",
 		       what, quoted(text).text);
 }
 

@@ -29,7 +29,8 @@ static int check_room(struct sql *db, const char *room, struct err *e)
 		    e) < 0)
 		return -1;
 	if (size.n == 0)
-		return err_set(e, ERR_NOTFOUND, "nobody is in room %s", room);
+		return err_set(e, ERR_NOTFOUND, "room '%s' has no members",
+			       room);
 	return 0;
 }
 
@@ -40,13 +41,13 @@ static int check_message(struct sql *db, const struct message_new *m,
 
 	if (n == 0 || n > MESSAGE_MAX || !text_is_utf8(m->body, n))
 		return err_set(e, ERR_INVALID,
-			       "a message has 1 to %u bytes of UTF-8",
+			       "a message must be 1 to %u bytes of UTF-8",
 			       MESSAGE_MAX);
 	if (m->room)
 		return check_room(db, m->room, e);
 	if (!m->agent || !m->session)
 		return err_set(e, ERR_INVALID,
-			       "a message goes to AGENT/SESSION or to a room");
+			       "the receiver must be AGENT/SESSION or a room");
 	return text_check_name("agent", m->agent, e) ||
 			       text_check_key("session", m->session, 256, e)
 		       ? -1
@@ -83,7 +84,8 @@ static int known(struct sql *db, const struct message_new *m, struct id *id,
 	if (found == 1 &&
 	    (strcmp(row.body, m->body) != 0 || !is_same_way(db, &row, m, e)))
 		found = err_set(e, ERR_CONFLICT,
-				"the key %s was used for another message (%s)",
+				"the idempotency key %s was used for another "
+				"message (%s)",
 				quoted(m->source).text, row.id);
 	if (found == 1)
 		snprintf(id->text, sizeof id->text, "%s", row.id);

@@ -34,7 +34,7 @@ static int open_plain(const struct line_file *f, struct err *e)
 		  0600);
 	if (fd < 0 && errno == ELOOP)
 		return err_set(e, ERR_INVALID,
-			       "%s is a symbolic link: set path to the file "
+			       "%s is a symbolic link; set path to the file "
 			       "itself",
 			       f->path);
 	if (fd < 0)
@@ -42,7 +42,7 @@ static int open_plain(const struct line_file *f, struct err *e)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	return err_set(e, ERR_INVALID, "%s is no plain file", f->path);
+	return err_set(e, ERR_INVALID, "%s is not a regular file", f->path);
 }
 
 static int lock(const struct line_file *f, int fd, int how, struct err *e)

@@ -162,7 +162,8 @@ int plugin_log_open(struct supervisor *s, const char *name, struct err *e)
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC))
-		return err_errno_set(e, "no pipe for the log of a plugin");
+		return err_errno_set(
+			e, "cannot create a pipe for the log of a plugin");
 	l = calloc(1, sizeof *l);
 	if (!l)
 		abort();

@@ -127,15 +127,15 @@ static int on_register(struct plugin *p, const char *id, const cJSON *params,
 	struct channel *c = p->channel;
 
 	if (p->state != PLUGIN_STARTED)
-		return err_set(e, ERR_CONFLICT, "it is registered already");
+		return err_set(e, ERR_CONFLICT, "it is already registered");
 	if (!json_text(params, "name", "")[0] ||
 	    !is_fine(params, "version", cJSON_IsString) ||
 	    !is_fine(params, "idempotent", cJSON_IsBool) ||
 	    !is_fine(params, "resolves", cJSON_IsBool))
 		return err_set(e, ERR_INVALID,
-			       "channel.register has a name and a version, "
-			       "which are texts, and says whether it is "
-			       "idempotent and resolves: true or false");
+			       "channel.register needs the strings name and "
+			       "version, and the booleans idempotent and "
+			       "resolves");
 	if (!strcmp(c->config.idempotent, "auto"))
 		c->idempotent = json_bool(params, "idempotent", false);
 	p->resolves = json_bool(params, "resolves", false);
@@ -191,7 +191,7 @@ static int on_plugin_event(struct plugin *p, const char *id,
 
 	if (!event || (data && !cJSON_IsObject(data)))
 		return err_set(e, ERR_INVALID,
-			       "an event has a name and an object");
+			       "an event needs a name and an object");
 	if (!strcmp(event, "cursor") && data)
 		return keep_cursor(p, id, data, e);
 	if (plugin_may_note(p))
@@ -209,7 +209,7 @@ static int on_status(struct plugin *p, const char *id, const cJSON *params,
 	const char *status = json_text(params, "status", "");
 
 	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
-		return err_set(e, ERR_INVALID, "a status is ok or error");
+		return err_set(e, ERR_INVALID, "a status must be ok or error");
 	if (status[0] == 'o')
 		channel_well(p->channel);
 	else if (plugin_may_note(p))
@@ -275,7 +275,7 @@ void plugin_request(struct plugin *p, const struct rpc_line *r)
 		rc = methods[i].call(p, reply, r->params, &e);
 		code = rc ? code_of(&e) : 0;
 	} else {
-		err_set(&e, ERR_NOTFOUND, "there is no method %s",
+		err_set(&e, ERR_NOTFOUND, "unknown method %s",
 			quoted(r->method).text);
 	}
 	if (rc) {

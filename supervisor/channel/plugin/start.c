@@ -126,7 +126,7 @@ int plugin_start(struct plugin *p, struct err *e)
 
 	if (pipe2(fds, O_CLOEXEC) || pipe2(fds + 2, O_CLOEXEC) ||
 	    pipe2(fds + 4, O_CLOEXEC))
-		err_errno_set(e, "no pipe for a plugin");
+		err_errno_set(e, "cannot create a pipe for a plugin");
 	else if ((fds[6] = plugin_log_open(p->channel->sup, p->channel->name,
 					   e)) >= 0)
 		rc = spawn(p, (int[]){fds[0], fds[3], fds[6], fds[5]}, e);

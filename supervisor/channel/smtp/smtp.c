@@ -274,8 +274,9 @@ static enum delivery_event try(struct mail *m, struct err *e)
 
 	if (!text[0])
 		err_set(e, ERR_INVALID,
-			"there is no address: the message has no conversation, "
-			"and the channel no setting to");
+			"the receiver is missing: the message has no "
+			"conversation, and the channel has no "
+			"setting 'to'");
 	else if (mail_address_read(&to, "the conversation", text, &a, e) == 0 &&
 		 write_mail(m, &to, e) == 0) {
 		m->to = curl_slist_append(NULL, to.address);

@@ -64,7 +64,8 @@ static int admit_closed(struct supervisor *s, const char *name,
 	if (rc)
 		return -1;
 	return err_set(e, ERR_BUSY,
-		       "channel %s takes nothing in now: bring it again later",
+		       "channel '%s' is not accepting messages; "
+		       "retry later",
 		       name);
 }
 

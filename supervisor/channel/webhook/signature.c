@@ -54,15 +54,16 @@ static int set_secret(struct key *k, const struct buf *bytes, struct err *e)
 
 	if (bytes->n < SECRET_MIN)
 		return err_set(e, ERR_CONFIG,
-			       "a webhook's secret is whsec_ and base 64 of at "
-			       "least %d bytes",
+			       "the secret of a webhook must be whsec_ "
+			       "followed by base64 of at least %d bytes",
 			       SECRET_MIN);
 	hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
 	k->mac = EVP_MAC_CTX_new(hmac);
 	EVP_MAC_free(hmac);
 	if (!k->mac ||
 	    !EVP_MAC_init(k->mac, (unsigned char *)bytes->p, bytes->n, params))
-		return err_set(e, ERR_INTERNAL, "OpenSSL has no HMAC-SHA256");
+		return err_set(e, ERR_INTERNAL,
+			       "OpenSSL does not support HMAC-SHA256");
 	return 0;
 }
 
@@ -90,8 +91,9 @@ static int set_pair(struct key *k, const struct buf *bytes, struct err *e)
 						       p, ED25519_BYTES);
 	if (!k->pair)
 		return err_set(e, ERR_CONFIG,
-			       "a webhook's key is whsk_ (or whpk_, to verify "
-			       "only) and base 64 of %d bytes",
+			       "the key of a webhook must be whsk_ (or "
+			       "whpk_, only to verify) followed by base64 "
+			       "of %d bytes",
 			       ED25519_BYTES);
 	if (whole && !belongs(k, p + ED25519_BYTES))
 		return err_set(e, ERR_CONFIG,
@@ -115,8 +117,8 @@ static int read_key(struct key *k, const char *line, size_t n, struct err *e)
 	if (k->kind > PUBLIC ||
 	    base64_decode(&bytes, line + skip, n - skip, &ignored))
 		rc = err_set(e, ERR_CONFIG,
-			     "a webhook's secret is whsec_ and base 64, or a "
-			     "key: whsk_ or whpk_");
+			     "the secret of a webhook must be whsec_ "
+			     "followed by base64, or a key: whsk_ or whpk_");
 	else
 		rc = k->kind == SECRET ? set_secret(k, &bytes, e)
 				       : set_pair(k, &bytes, e);
@@ -140,14 +142,14 @@ int webhook_keys_new(struct webhook_keys **out, const char *text, struct err *e)
 			n--;
 		if (n > 0 && k->n == KEYS_MAX)
 			rc = err_set(e, ERR_CONFIG,
-				     "a webhook has at most %d secrets",
+				     "a webhook can have at most %d secrets",
 				     KEYS_MAX);
 		else if (n > 0)
 			rc = read_key(&k->keys[k->n++], at, n, e);
 		at += line + (at[line] == '\n');
 	}
 	if (rc == 0 && k->n == 0)
-		rc = err_set(e, ERR_CONFIG, "there is no secret in the file");
+		rc = err_set(e, ERR_CONFIG, "the file contains no secret");
 	if (rc) {
 		webhook_keys_free(k);
 		return -1;
@@ -320,17 +322,20 @@ int webhook_verify(struct webhook_keys *k, const struct webhook_claim *c,
 	if (!c->id || !c->timestamp || !c->signatures || !c->id[0] ||
 	    strlen(c->id) > ID_MAX)
 		return err_set(e, ERR_UNAUTHORIZED,
-			       "webhook-id, webhook-timestamp and "
-			       "webhook-signature are needed, once each");
+			       "the headers webhook-id, webhook-timestamp "
+			       "and webhook-signature are required, once "
+			       "each");
 	if (text_i64("timestamp", c->timestamp, 0, INT64_C(1) << 40, &when,
 		     &ignored))
 		return err_set(e, ERR_UNAUTHORIZED,
-			       "webhook-timestamp is in seconds since 1970");
+			       "webhook-timestamp must be in seconds since "
+			       "1970");
 	if (!k || !any_good(k, &t, c->signatures))
-		return err_set(e, ERR_UNAUTHORIZED, "the signature is wrong");
+		return err_set(e, ERR_UNAUTHORIZED, "the signature is invalid");
 	off = c->now_ms - when * 1000;
 	if (off > c->tolerance_ms || off < -c->tolerance_ms)
 		return err_set(e, ERR_UNAUTHORIZED,
-			       "the message is too old or too early");
+			       "the timestamp of the message is too old or "
+			       "in the future");
 	return 0;
 }

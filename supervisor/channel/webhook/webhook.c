@@ -196,8 +196,8 @@ static int hook_open(struct channel *c, struct err *e)
 		return 0;
 	free(w);
 	return err_wrap(e,
-			"put whsec_ and base 64 of a secret into its file, "
-			"then 'skep channel enable %s'",
+			"write whsec_ and the base64 of a secret to "
+			"its file, then run 'skep channel enable %s'",
 			c->name);
 }
 

@@ -201,7 +201,7 @@ def test_a_network_filesystem_is_refused(home):
     env = {"LD_PRELOAD": str(home.dir / "shim.so")}
     for args in (["agent", "add", "a", "--driver", "script"], ["up"]):
         said = home.refused(69, *args, env=env)
-        assert "network filesystem (nfs)" in said, said
+        assert "network file system (nfs)" in said, said
         assert str(home.control) in said
     assert not home.control.exists()
 

@@ -434,7 +434,7 @@ def test_what_cannot_be_listened_on_is_said_clearly(srv):
 
     fresh = os.path.join(srv.dir, "t.sock")
     r = start(srv.path)
-    T.assertIn("another server listens on", r.stderr)
+    T.assertIn("another server is listening on", r.stderr)
     T.assertEqual(srv.ask("GET", "/v1/hello")[0], 200)
     r = start("/tmp/" + "x" * 200)
     T.assertIn("choose a shorter home", r.stderr)

@@ -194,7 +194,7 @@ def test_wrong_parameters_of_a_path_are_refused(home):
                     a.refused(route, p["name"], route.url({p["name"]: text}))
             for raw in ("%00", "%ff", "%0a", "%", "%1b[1m"):
                 url = route.url({p["name"]: "@@@"}).replace("%40%40%40", raw)
-                a.refused(route, "address", url)
+                a.refused(route, "URL", url)
     assert a.sent > 400, a.sent
     a.finish()
 

@@ -46,16 +46,16 @@ def test_wrong_words_are_refused_with_what_to_do(home):
             no(64, "channel", "add", name, "file")
         no(65, "it has agent order", "add", "x", "file", "--set", "bogus=1")
         no(64, "not an amount", "add", "x", "file", "--set", "rotate=big")
-        no(65, "rotate is a number", "add", "x", "file", "--set", "rotate={}")
-        no(65, "rotate goes from", "add", "x", "file", "--set", "rotate=1")
-        no(65, "path is a text", "add", "x", "file", "--set", "path=[]")
+        no(65, "rotate must be a number", "add", "x", "file", "--set", "rotate={}")
+        no(65, "rotate must be between", "add", "x", "file", "--set", "rotate=1")
+        no(65, "path must be a string", "add", "x", "file", "--set", "path=[]")
         no(64, "KEY=VALUE", "add", "x", "file", "--set", "rotate")
         no(65, "bytes", "add", "x", "plugin", "--set", "x=" + "y" * 70000,
            "--", "cat")
         no(65, "credentials/", "add", "x", "plugin", "--set", "bot_token=s",
            "--", "cat")
         no(65, "credentials/", "add", "x", "plugin", "--", "cat", "--token=s")
-        no(65, "which would be shown", "add", "x", "webhook", "--set",
+        no(65, "must not contain", "add", "x", "webhook", "--set",
            "url=http://u:p@localhost/")
         no(65, "https", "add", "x", "webhook", "--set", "url=x")
         no(65, "needs server and from", "add", "x", "smtp")
@@ -77,10 +77,10 @@ def test_http_refuses_the_same(home):
     h = host(home)
     for body, words in ((
             {"kind": "pigeon"}, "must be file, webhook"),
-            ({"kind": "plugin"}, "needs its command"),
-            ({"kind": "plugin", "command": []}, "needs its command"),
+            ({"kind": "plugin"}, "needs a command"),
+            ({"kind": "plugin", "command": []}, "needs a command"),
             ({"kind": "plugin", "command": "cat"}, "must be an array"),
-            ({"kind": "plugin", "command": [""]}, "list of words"),
+            ({"kind": "plugin", "command": [""]}, "array of strings"),
             ({"kind": "plugin", "command": ["cat", 7]}, "array of strings"),
             ({"kind": "plugin", "command": ["cat"], "config": []}, "object"),
             ({"kind": "file", "config": {"keep": "x"}}, "keep"),

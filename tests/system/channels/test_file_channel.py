@@ -146,7 +146,7 @@ def test_what_is_no_plain_file_is_refused_and_says_so(home):
     path, target = home.dir / "out.jsonl", home.dir / "precious"
     target.write_text("mine\n")
     in_the_way = {"symbolic link": lambda: path.symlink_to(target),
-                  "no plain file": lambda: os.mkfifo(path),
+                  "not a regular file": lambda: os.mkfifo(path),
                   "Is a directory": path.mkdir}
     channel(h, path)
     for n, (words, make) in enumerate(in_the_way.items()):

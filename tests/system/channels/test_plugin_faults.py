@@ -81,7 +81,7 @@ def test_one_that_never_registers(home):
 
 def test_one_that_registers_with_wrong_words(home):
     b = Bad(home, "wrong register", message=False)
-    trouble(b.h, "bad", "channel.register has a name")
+    trouble(b.h, "bad", "channel.register needs")
     trouble(b.h, "bad", "it did not register within 10 s")
     b.ends_well()
 

@@ -66,7 +66,7 @@ def test_what_comes_while_skepd_goes_down_is_brought_again(home):
                    30, "the end in sight")
     with open(inbox, "a") as f:
         f.write('{"id":"1","sender":"ann","text":"hello"}\n')
-    lib.eventually(lambda: "going down" in h.log(), 30, "a refusal")
+    lib.eventually(lambda: "shutting down" in h.log(), 30, "a refusal")
     home.skep("cancel", run)
     h.process.wait(30)
     assert down.wait(30) == 0

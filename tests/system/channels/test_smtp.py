@@ -122,9 +122,9 @@ def test_nothing_that_is_said_becomes_a_header_or_a_command(home):
     for to in bad:
         send(h, to, text="x")
     rows = settled(h, len(bad), "dead")
-    assert all("is no address" in d["detail"] for d in rows), rows
+    assert all("is not a mail address" in d["detail"] for d in rows), rows
     h.call("POST", "/v1/deliveries", {"channel": "mail", "body": {"text": "x"}})
-    assert any("setting to" in d["detail"] for d in settled(h, len(bad) + 1, "dead"))
+    assert any("setting 'to'" in d["detail"] for d in settled(h, len(bad) + 1, "dead"))
     send(h, "Ann Lee <ann@example.org>", text="with her name")
     sent(h, 3)
     assert s.mails()[-1]["to"] == ["ann@example.org"] and len(s.mails()) == 3

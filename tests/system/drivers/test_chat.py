@@ -137,7 +137,7 @@ def test_several_calls_at_once_each_get_their_result(home):
     d = chat(home, m)
     assert run(d)["state"] == "succeeded"
     assert m.results(2)[-2:] == ["c0", "c1"], m.results(2)
-    assert "no tool" in m.results()[-2] and "path" in m.results()[-1]
+    assert "unknown tool" in m.results()[-2] and "path" in m.results()[-1]
     assert [p[1] for p in parts(home, kind="tool")] == \
         ["done"] * 4 + ["error"] * 2
     finish(d)
@@ -289,7 +289,7 @@ def test_exec_is_offered_when_allowed_and_confined(home):
     chat(home, m, "b", config={"tools": ["read_file"]})
     run(d, agent="b")
     assert [t["function"]["name"] for t in m.asked[0][2]["tools"]] == ["read_file"]
-    assert "no tool" in m.results()[0]
+    assert "unknown tool" in m.results()[0]
     finish(d)
 
 

@@ -37,7 +37,7 @@ def test_headers_come_from_credentials_and_the_environment(home):
         raise AssertionError("a secret was stored")
     except Refused as e:
         assert e.status == 422 and "credentials" in e.body["detail"], e
-    for bad, why in (({"X y": "a"}, "name of a header"),
+    for bad, why in (({"X y": "a"}, "valid header name"),
                      ({"X": "a\r\nY: b"}, "control character"),
                      ({"X": {"env": "NO_SUCH"}}, "NO_SUCH"),
                      ({"X": {"file": "a", "env": "b"}}, "a value is"),

@@ -93,7 +93,7 @@ def test_refusals_and_cut_answers_are_errors_for_the_model(home):
                  s=Server(home))
     assert run(d)["state"] == "succeeded"
     r = m.results()
-    assert "it said 500: a bad day" in r[0] and KEY not in r[0], r
+    assert "responded with status 500: a bad day" in r[0] and KEY not in r[0], r
     assert "the MCP server s" in r[1], r
     assert "in time" in r[2], r
     assert r[3] == "you said still there", r
@@ -152,8 +152,8 @@ def test_a_cancel_ends_a_call(home):
 def test_the_former_transport_is_named(home):
     m = Mock(home, text("done"))
     for server, why in (({"url": "http://x", "type": "sse"}, "mcp-remote"),
-                        ({"url": "http://x", "type": "stdio"}, "type is"),
-                        ({"command": ["x"], "type": "http"}, "type is")):
+                        ({"url": "http://x", "type": "stdio"}, "type must be"),
+                        ({"command": ["x"], "type": "http"}, "type must be")):
         d = chat(home, m, config={"mcp_servers": {"s": server}})
         row = run(d)
         assert row["reason"] == "bad_config" and why in row["detail"], row

@@ -45,7 +45,7 @@ def test_their_tools_are_offered_and_used(home):
         assert json.loads(r[1]) == {"made": "made"}, r
         assert r[2] == "it does not work" and "x\n" in r[3], r
         assert r[4].startswith("again /"), r  # exec leaves the servers alone
-        assert "no tool" in r[5], r
+        assert "unknown tool" in r[5], r
         if not mode:
             assert (workspace(home) / "made").exists()
         notes = [b["text"] for _, k, b in d.events(agent) if k == "note"]
@@ -79,8 +79,8 @@ def test_a_server_that_hangs_or_dies_is_an_error_for_the_model(home):
         "s": server(), "t": server()}})
     assert run(d)["state"] == "succeeded"
     r = m.results()
-    assert "has ended" in r[0] and "has ended" in r[1], r
-    assert "in time" in r[2] and "has ended" in r[3], r
+    assert "has exited" in r[0] and "has exited" in r[1], r
+    assert "in time" in r[2] and "has exited" in r[3], r
     finish(d)
 
 
@@ -98,7 +98,7 @@ def test_a_cancel_ends_a_call_and_its_server(home):
 
 def test_wrong_settings_are_named(home):
     m = Mock(home, text("done"))
-    for servers, why in (([], "is an object"), ({"a b": {}}, "a name has"),
+    for servers, why in (([], "must be an object"), ({"a b": {}}, "a name must"),
                          ({"s": {"url": "ftp://x"}}, "mcp_servers.s"),
                          ({"s": {"command": []}}, "command"),
                          ({"s": {"command": ["x"], "what": 1}}, "what")):

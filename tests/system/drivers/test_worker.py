@@ -167,7 +167,7 @@ def test_a_signal_is_named(home):
 
 def test_a_command_that_does_not_exist(home):
     w = Worker(Supervisor(home), "exec", {"command": ["no-such-command"]})
-    failed(w, "command_not_found", "there is no command no-such-command")
+    failed(w, "command_not_found", "command no-such-command not found")
 
 
 def test_a_command_that_is_not_executable(home):
@@ -187,7 +187,7 @@ def test_a_script_without_its_interpreter(home):
     (home.dir / "x").write_text("#!/no/such/interpreter\n")
     (home.dir / "x").chmod(0o755)
     w = Worker(Supervisor(home), "exec", {"command": ["./x"]})
-    failed(w, "command_not_found", "interpreter is missing")
+    failed(w, "command_not_found", "interpreter")
 
 
 def test_a_workspace_that_is_not_there(home):

@@ -96,7 +96,7 @@ def test_a_killed_worker_leaves_no_mount_and_no_process(home):
 def test_a_scratch_workspace_needs_a_directory_below(home):
     failed(Worker(Supervisor(home), "exec", {"command": ["true"]},
                   workspace_mode="vfs-scratch", workspace=None), "workspace",
-           "needs a directory")
+           "needs a lower directory")
 
 
 # A world of its own whose /dev has what every program needs, and no more.

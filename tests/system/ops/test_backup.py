@@ -149,7 +149,7 @@ def test_an_archive_is_never_written_over_a_file(home):
     fill(home, "ann")
     path = create(home)
     said = path.read_bytes()
-    assert "there already" in home.refused(65, "backup", "create", "-o", path)
+    assert "already exists" in home.refused(65, "backup", "create", "-o", path)
     assert path.read_bytes() == said
     assert "no data" in home.refused(66, "backup", "create", "--agent", "zoe",
                                      "-o", home.dir / "z.tar")

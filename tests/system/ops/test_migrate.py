@@ -282,7 +282,7 @@ def test_the_doctor_imports_into_a_running_and_into_an_empty_home(home):
 def test_nothing_known_is_said_so(home):
     (home.dir / "x").write_text("nothing")
     r = home.skep("import", "plan", home.dir / "x", code=65)
-    assert "known" in r.err
+    assert "recognizes" in r.err
     home.refused(66, "import", "plan", home.dir / "nowhere")
 
 

@@ -199,7 +199,7 @@ def test_sources_that_are_written_meanwhile_come_whole_in_the_end(home):
         for _ in range(6):
             for p in apply(home, source, code=None):
                 assert p["state"] not in ("failed", "unknown") or not p["target"].startswith(
-                    "copilot") or "written all the time" in p["warning"], p
+                    "copilot") or "keeps changing" in p["warning"], p
                 took += p["added"]
     finally:
         w.stop.set()
@@ -337,7 +337,7 @@ def test_a_source_that_cannot_be_moved_stays_and_is_told(home):
     foreign.lines(home.dir / "old" / "good.jsonl", say(1))
     got = apply(home, source, "--archive", home.dir / "old", code=1)
     assert [p["state"] for p in got] == ["imported", "failed"], got
-    assert "stays" in got[1]["warning"] and (source / "good.jsonl").exists()
+    assert "kept" in got[1]["warning"] and (source / "good.jsonl").exists()
     assert len(events(home, "imported/good")) == 2
     row = home.query(home.control, "SELECT state, warnings FROM migration_run")
     assert row == [("partial", 1)]

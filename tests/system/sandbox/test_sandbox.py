@@ -50,7 +50,7 @@ def test_a_directory_below_must_not_hold_the_home(home):
         row = d.until(run)
         assert "SQLite" not in said(d, "a%d" % i, run)
         assert (row["state"], row["reason"]) == ("failed", "workspace"), row
-        assert "holds skep's home" in row["detail"], row
+        assert "contains the home of skep" in row["detail"], row
     finish(d)
 
 
@@ -271,7 +271,7 @@ def small_disk(home):
     disk.mkdir()
     if home.run("unshare", "-m", "mount", "-t", "tmpfs", "none", disk,
                 code=None).code:
-        lib.skip("nothing can be mounted")
+        lib.skip("private mounts are not possible")
     d = Host(home)
     with open(home.dir / "skepd.log", "ab") as log:
         d.process = home.start(

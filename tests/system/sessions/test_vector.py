@@ -62,7 +62,7 @@ def test_what_was_rewound_is_not_near(home):
 
 def test_wrong_vectors_change_nothing(home):
     fill(home)
-    for text, why in ((lines({1: [1, 2]}), "have 3 numbers"),
+    for text, why in ((lines({1: [1, 2]}), "have 3 elements"),
                       (lines({1: []}), "array of 1 to"),
                       ('{"seq":1,"vector":[1,"x",2]}', "element 2"),
                       (lines({9: [1, 2, 3]}), "no event 9"),

@@ -29,7 +29,7 @@ def test_a_run_goes_from_the_queue_to_its_end_with_a_row_a_move(home):
 def test_a_second_skepd_is_refused_and_the_first_goes_on(home):
     h = host(home)
     r = home.run(home.bin / "skepd", code=75)
-    assert "runs for this home" in r.err, r.err
+    assert "running for this home" in r.err, r.err
     assert h.answers()
     finish(h)
 

@@ -102,8 +102,8 @@ def test_an_agent_with_a_live_run_keeps_its_file(home):
     up(home)
     run = home.skep("run", "a", "x").out.strip()
     lib.eventually(lambda: home.agent_db("a").exists(), what="the file")
-    assert "live runs" in home.refused(65, "agent", "rm", "a", "--purge")
-    assert "live runs" in home.refused(65, "agent", "set", "a", "--file",
+    assert "active runs" in home.refused(65, "agent", "rm", "a", "--purge")
+    assert "active runs" in home.refused(65, "agent", "set", "a", "--file",
                                        home.agent_db("a"))
     home.skep("cancel", run, "--wait")
     home.skep("agent", "rm", "a", "--purge")

@@ -80,7 +80,7 @@ def test_an_error_says_what_can_be_done(home):
             (65, ("cp", "a", "d", "e"), "--recursive"),
             (65, ("rm", "a", "d"), "not empty"),
             (65, ("edit", "a", "d", "x", "y"), "not a regular file"),
-            (64, ("grep", "a", "(", "-E"), "no regular expression"),
+            (64, ("grep", "a", "(", "-E"), "invalid regular expression"),
             (64, ("quota", "a", "--bytes", "lots"), "not an amount")):
         said = home.refused(code, "vfs", *words)
         assert says in said, (words, said)
@@ -90,7 +90,7 @@ def test_an_error_says_what_can_be_done(home):
     assert "fork it" in home.refused(74, "vfs", "put", "a:main@s", "x",
                                      input="y")
     home.skep("vfs", "export", "a", "out")
-    assert "there already" in home.refused(65, "vfs", "export", "a", "out")
+    assert "already exists" in home.refused(65, "vfs", "export", "a", "out")
     assert not (home.dir / "x.tar.gz").exists()
 
 

@@ -86,8 +86,8 @@ static void what_is_not_a_whole_message_is_refused_with_its_reason(void **state)
 	(void)state;
 	refuses("", SIDE_WORKER, "empty");
 	refuses("[]", SIDE_WORKER, "object");
-	refuses("{}", SIDE_WORKER, "without a type");
-	refuses("{\"type\":7}", SIDE_WORKER, "without a type");
+	refuses("{}", SIDE_WORKER, "has no type");
+	refuses("{\"type\":7}", SIDE_WORKER, "has no type");
 	refuses("{\"type\":\"boo\"}", SIDE_WORKER, "boo");
 	refuses("{\"type\":\"ready\"," WHO "}", SIDE_WORKER, "last is missing");
 	refuses("{\"type\":\"ready\"," WHO ",\"last\":-1}", SIDE_WORKER,
@@ -100,7 +100,7 @@ static void what_is_not_a_whole_message_is_refused_with_its_reason(void **state)
 		"last");
 	refuses("{\"type\":\"ready\",\"run\":1,\"attempt\":1,\"token\":\"t\","
 		"\"last\":1}",
-		SIDE_WORKER, "run is not a text");
+		SIDE_WORKER, "run is not a string");
 	refuses("{\"type\":\"heartbeat\"," WHO
 		",\"phase\":\"asleep\",\"seq\":1}",
 		SIDE_WORKER, "not one of");

@@ -98,10 +98,10 @@ static void what_is_there_twice_is_refused(void **state)
 {
 	(void)state;
 	refused("{\"log\":{},\"log\":{\"level\":\"warn\"}}",
-		"log is there twice");
+		"log is a duplicate key");
 	refused("{\"log\":{\"level\":\"warn\",\"level\":\"info\"}}",
-		"log.level is there twice");
-	refused("{\"odd\":1,\"odd\":2}", "odd is there twice");
+		"log.level is a duplicate key");
+	refused("{\"odd\":1,\"odd\":2}", "odd is a duplicate key");
 }
 
 static void unknown_keys_are_named_in_warnings(void **state)

@@ -196,12 +196,13 @@ static void a_wrong_expression_is_explained(void **state)
 	s.query = "fox NOT cat";
 	assert_int_equal(find_hits(s), 1);
 	s.query = "fox NEAR(";
-	assert_int_equal(refused(s, "expression 'fox NEAR(' is wrong: fts5:"),
-			 ERR_USAGE);
+	assert_int_equal(
+		refused(s, "invalid search expression 'fox NEAR(': fts5:"),
+		ERR_USAGE);
 	s.query = "colour: fox";
 	assert_int_equal(refused(s, "no such column: colour"), ERR_USAGE);
 	s.query = "";
-	assert_int_equal(refused(s, "wrong"), ERR_USAGE);
+	assert_int_equal(refused(s, "invalid search expression"), ERR_USAGE);
 	s.query = "fox";
 	assert_int_equal(find_hits(s), 2);
 }

@@ -193,7 +193,7 @@ static void bad_lines_are_named_and_nothing_is_kept(void **state)
 		const char *lines;
 		const char *said;
 	} bad[] = {
-		{"", "nothing"},
+		{"", "the input is empty"},
 		{"x\n", "line 1"},
 		{"{\"record\":\"event\"}\n", "line 1"},
 		{"{\"record\":\"session\",\"version\":2}\n", "version 2"},

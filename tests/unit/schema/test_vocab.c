@@ -193,8 +193,9 @@ static void a_wrong_word_is_refused_by_both_layers_with_the_list(void **state)
 				       &row, &mem, &e),
 			 -1);
 	assert_int_equal(e.code, ERR_INVALID);
-	assert_string_equal(e.text, "'gone' is no session status: active, "
-				    "archived or deleted");
+	assert_string_equal(e.text,
+			    "'gone' is not a valid session status: active, "
+			    "archived or deleted");
 	assert_int_equal(
 		sql_script(f.db, "UPDATE session SET status = 'gone'", &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);

@@ -223,7 +223,7 @@ static void what_is_no_agentfs_file_is_refused_untouched(void **state)
 	sql_close(db);
 	assert_int_equal(vfs_import_agentfs(t.v, file, &p, &e), -1);
 	assert_int_equal(e.code, ERR_INVALID);
-	assert_non_null(strstr(e.text, "no AgentFS file"));
+	assert_non_null(strstr(e.text, "not an AgentFS file"));
 	after = picture(t.v);
 	assert_string_equal(before, after);
 	free(before);

@@ -41,7 +41,7 @@ static void a_slip_is_named(void **state)
 		{"{\"command\":[]}", "needs \"command\""},
 		{"{\"command\":\"ls\"}", "needs \"command\""},
 		{"{\"command\":[\"\"]}", "empty"},
-		{"{\"command\":[\"a\",1]}", "not a text"},
+		{"{\"command\":[\"a\",1]}", "only strings"},
 		{"{\"command\":[\"a\"],\"shell\":\"b\"}", "or \"shell\""},
 		{"{\"command\":[\"a\"],\"cwd\":\"/\"}", "cwd"},
 		{"{\"command\":[\"a\"],\"env\":{\"A\":1}}", "env"},

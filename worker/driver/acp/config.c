@@ -13,7 +13,8 @@ static int read_options(struct acp_config *c, const cJSON *v, struct arena *a,
 	const cJSON *m;
 
 	if (list && !cJSON_IsObject(list))
-		return err_set(e, ERR_INVALID, "acp: options is an object");
+		return err_set(e, ERR_INVALID,
+			       "acp: options must be an object");
 	c->options = arena_alloc(a, (size_t)(cJSON_GetArraySize(list) + 1) *
 					    sizeof *c->options);
 	cJSON_ArrayForEach(m, list)
@@ -21,10 +22,11 @@ static int read_options(struct acp_config *c, const cJSON *v, struct arena *a,
 		struct buf b = BUF_MAX(64u << 10);
 
 		if (!cJSON_IsString(m) && !cJSON_IsBool(m))
-			return err_set(e, ERR_INVALID,
-				       "acp: options.%.100s is neither a text "
-				       "nor true or false",
-				       m->string);
+			return err_set(
+				e, ERR_INVALID,
+				"acp: options.%.100s must be a string, true "
+				"or false",
+				m->string);
 		json_add(&b, m);
 		c->options[c->noptions++] = (struct acp_option){
 			arena_text(a, m->string), arena_text(a, b.p)};
@@ -45,8 +47,9 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 	if ((c->ask_timeout_ms != OPT_NONE && c->ask_timeout_ms < 0) ||
 	    c->keep_ms < 0 || c->keep_ms > KEEP_MAX)
 		return err_set(e, ERR_INVALID,
-			       "acp: ask_timeout_ms and keep_ms are numbers of "
-			       "milliseconds, keep_ms at most a day");
+			       "acp: ask_timeout_ms and keep_ms must be "
+			       "numbers of milliseconds, keep_ms at most "
+			       "one day");
 	return permissions_read(&c->permissions, v, a, e) ||
 			       read_options(c, v, a, e)
 		       ? -1

@@ -8,10 +8,10 @@ int acp_files_begin(struct acp *x, struct err *e)
 {
 	x->beneath = (struct beneath){.fd = workspace_dir(x->run->workspace),
 				      .dir = x->run->workspace->dir};
-	return x->beneath.fd < 0 ? err_set(e, ERR_UNSUPPORTED,
-					   "the workspace %s cannot be opened",
-					   x->beneath.dir)
-				 : 0;
+	return x->beneath.fd < 0
+		       ? err_set(e, ERR_UNSUPPORTED,
+				 "cannot open the workspace %s", x->beneath.dir)
+		       : 0;
 }
 
 static void refuse_request(struct rpc *r, const struct rpc_request *ask,

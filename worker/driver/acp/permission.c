@@ -204,7 +204,9 @@ static int make_key(struct acp *x, struct acp_question *q, const char *title,
 		found = writer_has_key(&x->run->transcript.writer, used, e);
 	}
 	if (found == 1)
-		return err_set(e, ERR_FULL, "the agent asks the same for ever");
+		return err_set(e, ERR_FULL,
+			       "the agent repeats the same request without "
+			       "end");
 	return found;
 }
 

@@ -44,10 +44,10 @@ static int read_limits(struct chat_config *c, const cJSON *v, struct err *e)
 		if (!cJSON_IsNumber(m) ||
 		    m->valuedouble < (double)limits[i].least ||
 		    m->valuedouble > 1e15)
-			return err_set(e, ERR_INVALID,
-				       "chat: %s is a number from %lld on",
-				       limits[i].name,
-				       (long long)limits[i].least);
+			return err_set(
+				e, ERR_INVALID,
+				"chat: %s must be a number, at least %lld",
+				limits[i].name, (long long)limits[i].least);
 		*to = (int64_t)m->valuedouble;
 	}
 	return 0;
@@ -81,12 +81,12 @@ static int read_url(struct chat_config *c, const cJSON *v, struct arena *a,
 	if (!base || (strncmp(base, "http://", 7) != 0 &&
 		      strncmp(base, "https://", 8) != 0))
 		return err_set(e, ERR_INVALID,
-			       "chat: endpoint is the address of a server, as "
-			       "https://host/v1");
+			       "chat: endpoint must be the URL of a server, "
+			       "such as https://host/v1");
 	c->responses = strcmp(api, "responses") == 0;
 	if (!c->responses && strcmp(api, "chat") != 0)
 		return err_set(e, ERR_INVALID,
-			       "chat: api is chat or responses");
+			       "chat: api must be chat or responses");
 	end = c->responses ? "/responses" : "/chat/completions";
 	n = strlen(base);
 	while (n > 0 && base[n - 1] == '/')
@@ -111,7 +111,8 @@ static int read_key(struct chat_config *c, const cJSON *v, const char *home,
 							   : 0;
 	if (name && !value)
 		return err_set(e, ERR_INVALID,
-			       "chat: %s is not in the environment of skepd",
+			       "chat: the environment of skepd has no "
+			       "variable %s",
 			       quoted(name).text);
 	c->key = value ? strdup(value) : NULL;
 	return 0;
@@ -143,15 +144,14 @@ static int read_tools(struct chat_config *c, const cJSON *v, struct arena *a,
 	if (!list)
 		return 0;
 	if (!cJSON_IsArray(list))
-		return err_set(e, ERR_INVALID, "chat: tools is a list");
+		return err_set(e, ERR_INVALID, "chat: tools must be an array");
 	c->tools = arena_alloc(a, (size_t)(cJSON_GetArraySize(list) + 1) *
 					  sizeof *c->tools);
 	cJSON_ArrayForEach(m, list)
 	{
 		if (!cJSON_IsString(m))
 			return err_set(e, ERR_INVALID,
-				       "chat: tools holds something that is "
-				       "not a name");
+				       "chat: tools must contain only names");
 		c->tools[c->ntools++] = arena_text(a, m->valuestring);
 	}
 	return 0;
@@ -167,7 +167,8 @@ static int read_params(struct chat_config *c, const cJSON *v, struct arena *a,
 	if (!m)
 		return 0;
 	if (!cJSON_IsObject(m))
-		return err_set(e, ERR_INVALID, "chat: params is an object");
+		return err_set(e, ERR_INVALID,
+			       "chat: params must be an object");
 	json_add(&b, m);
 	rc = buf_ok(&b, "params", e);
 	c->params = rc ? NULL : arena_text(a, b.p);
@@ -191,8 +192,8 @@ static int read_members(struct chat_config *c, const struct msg_start *s,
 	c->files = json_bool(v, "files", true);
 	if (!c->model)
 		return err_set(e, ERR_INVALID,
-			       "chat: which model? skep agent "
-			       "set NAME --model MODEL");
+			       "chat: no model is set; use 'skep agent set "
+			       "AGENT --model MODEL'");
 	return exec_config_members("chat", members, v, e) ||
 			       read_url(c, v, a, e) || read_limits(c, v, e) ||
 			       read_tools(c, v, a, e) ||

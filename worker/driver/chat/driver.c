@@ -404,7 +404,7 @@ static int open_all(struct chat *x, struct err *e)
 		return -1;
 	if (!r->workspace->store.kind)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the workspace %s cannot be opened",
+			       "cannot open the workspace %s",
 			       r->workspace->dir);
 	mcp_init(&x->files, &r->workspace->store);
 	return chat_mcp_open(&x->servers, r, &x->config.servers,
@@ -438,7 +438,7 @@ static int chat_takes(struct run *r, struct err *e)
 {
 	if (r->state)
 		return 0;
-	return err_set(e, ERR_CONFLICT, "the run has not begun, or is over");
+	return err_set(e, ERR_CONFLICT, "the run has not started or has ended");
 }
 
 static void chat_told(struct run *r, const struct msg *m)

@@ -328,7 +328,8 @@ int chat_http_exchange(struct chat_http *h, const struct chat_exchange *ask,
 	*out = (struct chat_result){.outcome = CHAT_AGAIN};
 	x.easy = curl_easy_init();
 	if (!x.easy)
-		return err_set(e, ERR_INTERNAL, "libcurl has no handle for us");
+		return err_set(e, ERR_INTERNAL,
+			       "cannot create a libcurl handle");
 	sse_parser_init(&x.sse, BODY_MAX);
 	buf_init(&x.body, BODY_MAX);
 	set_options(&x, ask->body);
@@ -355,7 +356,7 @@ int chat_http_open(struct chat_http **out, const struct chat_config *c,
 	h->multi = curl_multi_init();
 	if (!h->multi) {
 		free(h);
-		return err_set(e, ERR_INTERNAL, "libcurl cannot start");
+		return err_set(e, ERR_INTERNAL, "cannot initialize libcurl");
 	}
 	curl_add_header(&h->headers, "Content-Type: application/json");
 	curl_add_header(&h->headers,

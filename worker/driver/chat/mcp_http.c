@@ -47,7 +47,7 @@ int mcp_http_open(struct mcp_http **out, const struct mcp_server *spec,
 	h->multi = curl_multi_init();
 	if (!h->multi) {
 		free(h);
-		return err_set(e, ERR_INTERNAL, "libcurl cannot start");
+		return err_set(e, ERR_INTERNAL, "cannot initialize libcurl");
 	}
 	*out = h;
 	return 0;
@@ -143,8 +143,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 		return n;
 	}
 	x->failed = true;
-	err_set(&x->err, ERR_TOOBIG, "its Mcp-Session-Id is over %d bytes",
-		ID_MAX - 1);
+	err_set(&x->err, ERR_TOOBIG,
+		"its Mcp-Session-Id is longer than %d bytes", ID_MAX - 1);
 	return 0;
 }
 
@@ -175,7 +175,8 @@ static int begin_transfer(struct transfer *x, const char *body, size_t n,
 	CURL *c = x->easy = curl_easy_init();
 
 	if (!c)
-		return err_set(e, ERR_INTERNAL, "libcurl has no handle for us");
+		return err_set(e, ERR_INTERNAL,
+			       "cannot create a libcurl handle");
 	sse_parser_init(&x->sse, ANSWER_MAX);
 	buf_init(&x->body, ANSWER_MAX);
 	set_headers(x);
@@ -224,7 +225,7 @@ static int wait_for(struct transfer *x, struct run *r, const bool *done,
 			return err_set(e, ERR_CANCELED, "the run was ended");
 		if (left <= 0)
 			return err_set(e, ERR_TIMEOUT,
-				       "it did not answer in time");
+				       "it did not respond in time");
 		if (curl_poll(x->http->multi, r, left, e))
 			return -1;
 	}
@@ -262,7 +263,8 @@ static int classify_reply(struct transfer *x, const bool *done, struct err *e)
 	return err_set(e,
 		       status == 404 && x->http->session[0] ? ERR_NOTFOUND
 							    : ERR_UNAVAILABLE,
-		       "it said %ld%s%s", status, said[0] ? ": " : "", said);
+		       "it responded with status %ld%s%s", status,
+		       said[0] ? ": " : "", said);
 }
 
 static int post(struct mcp_http *h, struct run *r, struct rpc *rpc,

@@ -96,8 +96,8 @@ static int read_some(struct server *s, int fd, struct err *e)
 		return 0;
 	if (n <= 0)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "the MCP server %s has ended%s%s", s->spec->name,
-			       s->said.n ? ": " : "", s->said.p);
+			       "the MCP server %s has exited%s%s",
+			       s->spec->name, s->said.n ? ": " : "", s->said.p);
 	if (fd == s->child.out)
 		return rpc_feed(&s->rpc, bytes, (size_t)n, e);
 	(void)buf_add(&s->said, bytes,
@@ -143,7 +143,7 @@ static int exchange(struct server *s, int64_t until, struct err *e)
 					  s->spec->name);
 	return s->replied ? 0
 			  : err_set(e, ERR_UNAVAILABLE,
-				    "the MCP server %s ended its answer "
+				    "the MCP server %s ended its response "
 				    "without a reply",
 				    s->spec->name);
 }
@@ -157,10 +157,11 @@ static int attend_until(struct server *s, const char *method, int64_t until,
 		if (run_ending(s->all->run))
 			return err_set(e, ERR_CANCELED, "the run was ended");
 		if (left <= 0)
-			return err_set(e, ERR_TIMEOUT,
-				       "the MCP server %s did not answer %s "
-				       "in time",
-				       s->spec->name, method);
+			return err_set(
+				e, ERR_TIMEOUT,
+				"the MCP server %s did not respond to %s in "
+				"time",
+				s->spec->name, method);
 		if (attend(s, left, e))
 			return -1;
 	}
@@ -440,7 +441,7 @@ int chat_mcp_call(struct chat_mcp *m, const struct chat_mcp_tool *tool,
 			s = m->tools[i].server;
 	if (!s || !s->up)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "the MCP server of %s has ended", tool->name);
+			       "the MCP server of %s has exited", tool->name);
 	buf_adds(&params, "{\"name\":");
 	json_add_string(&params, tool->bare, strlen(tool->bare));
 	buf_adds(&params, ",\"arguments\":");

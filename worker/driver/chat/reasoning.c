@@ -83,7 +83,8 @@ static int take_detail(struct chat_turn *t, const cJSON *v, struct err *e)
 	}
 	if (text && buf_adds(&d->text, json_member(v, text)->valuestring))
 		return err_set(e, ERR_TOOBIG,
-			       "the model's reasoning is over %zu bytes",
+			       "the model's reasoning is longer than %zu "
+			       "bytes",
 			       d->text.max);
 	return 0;
 }

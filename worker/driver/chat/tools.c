@@ -259,7 +259,7 @@ int chat_tool_run(struct chat *x, const struct chat_use *use, struct buf *text,
 	if (tool)
 		c = tool->reads ? &server_reads : &server_other;
 	if (!c || !may_use(x, use->name))
-		return err_set(e, ERR_NOTFOUND, "there is no tool %.100s",
+		return err_set(e, ERR_NOTFOUND, "unknown tool %.100s",
 			       use->name);
 	yes = permitted(x, use, c, e);
 	/* after a power failure the next attempt knows that it was called */

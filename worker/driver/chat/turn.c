@@ -50,7 +50,9 @@ static int grow(struct chat_turn *t, enum chat_grows what, int call,
 
 	if (n > 0 && buf_add(b, text, n))
 		return err_set(e, ERR_TOOBIG,
-			       "the model's answer is over %zu bytes", b->max);
+			       "the model's response is longer than %zu "
+			       "bytes",
+			       b->max);
 	if ((n == 0 && what != CHAT_CALL) || !t->grew)
 		return 0;
 	return t->grew(t->arg, what, call, text, n, e);
@@ -61,7 +63,8 @@ static int text_was_reasoning(struct chat_turn *t, struct err *e)
 {
 	if (t->text.n > 0 && buf_add(&t->reasoning, t->text.p, t->text.n))
 		return err_set(e, ERR_TOOBIG,
-			       "the model's answer is over %zu bytes",
+			       "the model's response is longer than %zu "
+			       "bytes",
 			       t->reasoning.max);
 	buf_clear(&t->text);
 	return t->grew ? t->grew(t->arg, CHAT_THOUGHT, -1, "", 0, e) : 0;
@@ -119,7 +122,7 @@ int chat_turn_new_call(struct chat_turn *t, int64_t index, struct err *e)
 {
 	if (t->ncalls == CHAT_CALLS)
 		return err_set(e, ERR_TOOBIG,
-			       "the model calls more than %d tools at once",
+			       "the model called more than %d tools at once",
 			       CHAT_CALLS);
 	t->calls[t->ncalls].index = index;
 	return t->ncalls++;
@@ -168,8 +171,9 @@ int chat_turn_keep_whole(char *to, size_t cap, const char *what,
 {
 	if (strlen(text) >= cap)
 		return err_set(e, ERR_TOOBIG,
-			       "the model's answer: %s is over %d bytes", what,
-			       CHAT_NAME - 1);
+			       "the model's response: %s is longer than %d "
+			       "bytes",
+			       what, CHAT_NAME - 1);
 	copy_bounded(to, cap, text);
 	return 0;
 }
@@ -460,7 +464,7 @@ int chat_turn_end(struct chat_turn *t, int64_t turn, struct err *e)
 			     named > 0 ? "tool_calls" : "stop");
 	if (t->text.n == 0 && named == 0 && t->reasoning.n == 0 && !ended)
 		return err_set(e, ERR_PROTOCOL,
-			       "the server's answer has nothing in it");
+			       "the server's response is empty");
 	return 0;
 }
 
