@@ -1,36 +1,37 @@
 #ifndef IPC_PLUGIN_SHIM_H
 #define IPC_PLUGIN_SHIM_H
 
+#include "ipc/spawn.h"
+
 #include <stdint.h>
 
 /*
- * skep-plugin-shim PARENT BRAND COMMAND…: the parent of a plugin's processes.
- * As a child subreaper it inherits every descendant of the command, even one
- * that left its session and emptied its environment. It ends all of them, and
- * its own exit is the proof that none is left. It ends with PARENT (skepd), and
- * its processes with it. If the shim itself is killed, the command is killed
- * too, and other descendants are found by their BRAND (lib/os/proc.h).
+ * The shim of a plugin: its parent, which the spawner forks as it forks a
+ * worker. As child subreaper it inherits every descendant of the plugin, also a
+ * process that left its session and emptied its environment. It sends an event
+ * when the plugin has started or could not be started, and when it has ended,
+ * and exits when no process is left below it.
  *
- * The command has the shim's own stdin, stdout, stderr, directory and
- * environment; nothing passes through the shim. Signals control it:
+ * It ends everything below it when
+ *   - it gets SIGTERM: SIGTERM for all, and SIGKILL SHIM_GRACE_MS later;
+ *   - skepd closes its end of the socket, or is gone: the same, SHIM_STOP_MS
+ *     later, since the plugin sees the end of its stdin at that moment.
  *
- *   SIGTERM   passed on to all below it
- *   SIGQUIT   ends all below it by force
- *   SIGHUP    (from the kernel: skepd is gone, and stdin at its end) after a
- *             while the first, and later the second
- *
- * It exits when no process is left below it. It reports each event as a packet
- * on SHIM_FD: REFUSED, or STARTED and later ENDED. The exit status is 0 if no
- * process was left.
+ * The start message is HOME, CHANNEL and the command with its arguments, each
+ * ended by a NUL. Nothing passes through the shim: the pipes are the plugin's.
  */
-#define SHIM_PROGRAM  "skep-plugin-shim"
-#define SHIM_FD       3
-#define SHIM_STOP_S   1    /* from the end of stdin to SIGTERM */
-#define SHIM_GRACE_MS 2000 /* from SIGTERM to SIGKILL */
+#define SHIM_NAME     "skep-plugin"
+#define SHIM_STOP_MS  1000
+#define SHIM_GRACE_MS 2000
 
-/* Set in the environment of the shim, with the value that SPAWN_MARKER has in
- * those of its descendants: so both are found and can be distinguished. */
-#define SHIM_MARKER "SKEP_PLUGIN_SHIM"
+enum shim_fd { /* descriptors that come with the request, in this order */
+	       SHIM_FD_START,
+	       SHIM_FD_STDIN,
+	       SHIM_FD_STDOUT,
+	       SHIM_FD_STDERR,
+	       SHIM_FD_EVENTS, /* SOCK_SEQPACKET, one shim_event a packet */
+	       SHIM_FDS
+};
 
 enum shim_event_kind { SHIM_STARTED, SHIM_REFUSED, SHIM_ENDED };
 

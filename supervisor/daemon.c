@@ -12,6 +12,7 @@
 #include "supervisor/api/mailbox_wait.h"
 #include "supervisor/channel/delete.h"
 #include "supervisor/channel/delivery.h"
+#include "supervisor/channel/plugin/plugin.h"
 #include "supervisor/channel/retention.h"
 #include "supervisor/core/clock_change.h"
 #include "supervisor/core/full_disk.h"
@@ -236,9 +237,22 @@ static int start_reading(struct supervisor *s, struct err *e)
 	return 0;
 }
 
+/* About a plugin, or about a worker. */
+static void on_spawner_report(void *arg, const struct spawn_told *t, int pidfd)
+{
+	if (!plugin_on_spawn_event(arg, t, pidfd))
+		on_spawn_event(arg, t, pidfd);
+}
+
+static void on_spawner_end(void *arg)
+{
+	on_spawner_lost(arg);
+	plugin_on_spawner_lost(arg);
+}
+
 static int start_services(struct supervisor *s, struct err *e)
 {
-	struct spawn_calls spawner = {s, on_spawn_event, on_spawner_lost};
+	struct spawn_calls spawner = {s, on_spawner_report, on_spawner_end};
 	struct txn_calls step = {s, before_commit, on_txn_failed};
 
 	uv_loop_init(&s->loop);

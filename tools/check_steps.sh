@@ -33,7 +33,7 @@ step_build-release() { build release; }
 # the crash matrix that kill a process.
 step_build-faults() {
 	build dev -- skep skepd skep-watchdog skep-spawner skep-worker \
-		skep-worker-chat skep-plugin-shim
+		skep-worker-chat
 }
 
 step_headers() {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -128,26 +127,6 @@ int proc_hold(pid_t pid, const struct proc_stat *seen)
 		return fd;
 	close(fd);
 	return -1;
-}
-
-int proc_take_brand(uint64_t brand)
-{
-	struct rlimit limit = {brand, brand};
-
-	return setrlimit(RLIMIT_LOCKS, &limit);
-}
-
-uint64_t proc_brand(pid_t pid)
-{
-	static const char name[] = "\nMax file locks";
-	char text[4096], *line;
-	uint64_t brand;
-
-	if (read_proc(pid, "limits", text, sizeof text) <= 0)
-		return 0;
-	line = strstr(text, name);
-	brand = line ? strtoull(line + sizeof name, NULL, 10) : 0;
-	return brand / PROC_BRAND_MIN == 1 ? brand : 0;
 }
 
 int proc_oom_open(int *score)

@@ -46,15 +46,4 @@ void proc_oom_score(int score); /* at least 100 more than now, if above 0 */
 int proc_oom_open(int *score);
 void proc_oom_set(int fd, int score);
 
-/*
- * A brand: a number that a process passes on to all its descendants, whatever
- * they do to their environment, session and parents. It is the limit of file
- * locks, which is inherited, and which the kernel has not used since Linux 2.4;
- * no program changes it by accident. Brands are between PROC_BRAND_MIN and
- * twice that.
- */
-#define PROC_BRAND_MIN (UINT64_C(1) << 62)
-int proc_take_brand(uint64_t brand); /* -1: a lower limit is already set */
-uint64_t proc_brand(pid_t pid);      /* 0: none */
-
 #endif

@@ -317,7 +317,7 @@ int channels_open(struct supervisor *s, struct err *e)
 		return -1;
 	n = sql_collect(s->db, Q_CHANNEL_LIST, NULL, 100000, &rows, &a, e);
 	if (n >= 0)
-		plugin_leave_strays(s, rows, n);
+		plugin_leave_strays(s);
 	for (int i = 0; i < n; i++)
 		if (rows[i].is_enabled)
 			open_channel(s, &rows[i]);

@@ -105,8 +105,6 @@ struct channels {
 	struct outbox *outbox;
 	struct leaving *leaving; /* plugins on their way out */
 	uv_timer_t look;         /* at them, while there are any */
-	int64_t walk_ms,
-		walk_wait_ms;    /* supervisor/channel/plugin/shutdown.c */
 	struct plugin_log *logs; /* of those that live, and those that leave */
 	int64_t sick_until;      /* clock; after a failure of the database */
 	bool recovering;         /* rows of an older epoch are left */

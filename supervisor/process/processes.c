@@ -18,6 +18,7 @@
 
 #define CGROUP_FILE_MAX (1u << 20)
 #define BASE_MAX        210 /* of a name's room, the id needs 40 */
+#define RECHECK_MAX_MS  500
 
 /* --- cgroups ---------------------------------------------------------- */
 
@@ -99,6 +100,7 @@ struct walk {
 	const struct tree *tree;
 	bool worker_lives;
 	int found;
+	pid_t one; /* of those */
 	int64_t pages;
 	int sig; /* 0: only count */
 };
@@ -138,6 +140,7 @@ static bool visit(void *arg, pid_t pid)
 	if (!belongs(w, pid, &st))
 		return true;
 	w->found++;
+	w->one = pid;
 	w->pages += st.rss_pages;
 	if (w->sig)
 		signal_one(w, pid, &st);
@@ -159,6 +162,7 @@ static void walk_cgroup(struct walk *w)
 			if (proc_stat(pid, &st) || st.state == 'Z')
 				continue;
 			w->found++;
+			w->one = pid;
 			w->pages += st.rss_pages;
 			if (w->sig)
 				signal_one(w, pid, &st);
@@ -199,6 +203,22 @@ int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss)
 	if (rss)
 		*rss = w.pages * sysconf(_SC_PAGESIZE);
 	return w.found;
+}
+
+pid_t tree_find_left(const struct tree_place *p, const struct tree *t,
+		     bool *denied)
+{
+	struct walk w = walk_processes(p, t, 0);
+
+	*denied = w.one && kill(w.one, 0) && errno == EPERM;
+	return w.one;
+}
+
+int64_t tree_recheck_ms(unsigned checks)
+{
+	int64_t wait = 2 + (int64_t)checks * (int64_t)checks;
+
+	return wait < RECHECK_MAX_MS ? wait : RECHECK_MAX_MS;
 }
 
 int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig)

@@ -13,7 +13,8 @@
  * means to end them. Where a cgroup can be had, each run has its own, and the
  * kernel knows. Elsewhere a process belongs to a run if the marker is in its
  * environment, if it is in the session of the living worker, or if it was left
- * to the spawner (the subreaper of all) without a marker.
+ * to the spawner (the subreaper of all) without a marker. The same holds for a
+ * plugin; its shim is the worker then.
  *
  * Signals go through pidfds that were looked at again after opening: a number
  * that was given to somebody else is never hit.
@@ -46,6 +47,14 @@ bool tree_has_cgroup(const struct tree_place *p, const char *name);
 
 /* How many processes are left; 0 is proof. rss, if not NULL, gets their memory. */
 int tree_count(const struct tree_place *p, const struct tree *t, int64_t *rss);
+
+/* One of those that are left, and whether we may not signal it; 0: none. */
+pid_t tree_find_left(const struct tree_place *p, const struct tree *t,
+		     bool *denied);
+
+/* How long to wait, in ms, after that many checks found a process: soon, then
+ * less and less often, since a check may cost a walk over all processes. */
+int64_t tree_recheck_ms(unsigned checks);
 
 /* Signals all of them: how many there were. */
 int tree_signal_all(const struct tree_place *p, const struct tree *t, int sig);

@@ -17,7 +17,7 @@
 
 struct spawn_wait { /* an ask that the socket has no room for yet */
 	struct spawn_send ask;
-	int fds[SPAWN_PASSED]; /* start message, gate */
+	int fds[SPAWN_PASSED];
 	int nfds;
 	struct spawn_wait *next;
 };
@@ -29,8 +29,9 @@ static void wait_free(struct spawn_wait *w)
 	free(w);
 }
 
-#define ROOM 31 /* placeholder that spawner writes the run's id over */
-static char placeholder[] = SPAWN_MARKER "=...............................";
+#define ROOM 47 /* placeholder that the spawner writes the id over */
+static char placeholder[] = SPAWN_MARKER
+	"=...............................................";
 
 /* Our environment with a marker that has room for any run. */
 static char **marked_env(void)
@@ -216,8 +217,8 @@ static void flush(struct spawn *s)
 			      on_poll);
 }
 
-void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
-		int gate_fd)
+void spawn_send(struct spawn *s, const struct spawn_send *ask, const int *fds,
+		int n)
 {
 	struct spawn_wait *w = calloc(1, sizeof *w);
 	bool waiting = s->first != NULL;
@@ -225,9 +226,9 @@ void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
 	if (!w)
 		abort();
 	w->ask = *ask;
-	w->fds[w->nfds++] = start_fd;
-	if (gate_fd >= 0)
-		w->fds[w->nfds++] = gate_fd;
+	for (int i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			w->fds[w->nfds++] = fds[i];
 	*s->end = w;
 	s->end = &w->next;
 	if (!waiting)

@@ -8,9 +8,9 @@
 #include <uv.h>
 
 /*
- * skepd's end of the spawner: starts it, asks it for workers, hears of them. If
- * the spawner dies another one takes its place; whoever had asked is told
- * FAILED (lost), and has to see for himself whether a worker was started.
+ * skepd's end of the spawner: starts it, sends it requests, receives its
+ * reports. If the spawner dies, another one takes its place. Requests that it had
+ * not answered may or may not have started a process: `lost` has to find out.
  */
 struct spawn_calls {
 	void *arg;
@@ -41,8 +41,8 @@ void spawn_close(struct spawn *s); /* ends it; workers live on */
 /* Ends it and starts another: it hangs. Calls lost. */
 void spawn_restart(struct spawn *s);
 
-/* Takes both. gate_fd -1: the worker does not wait. */
-void spawn_send(struct spawn *s, const struct spawn_send *ask, int start_fd,
-		int gate_fd);
+/* Takes the n descriptors; one that is -1 is left out. */
+void spawn_send(struct spawn *s, const struct spawn_send *ask, const int *fds,
+		int n);
 
 #endif

@@ -36,7 +36,7 @@ void spawn_before_commit(struct active_run *l)
 		memcpy(ask.limits, l->limits, sizeof ask.limits);
 	free(l->limits);
 	l->limits = NULL;
-	spawn_send(&l->sup->spawn, &ask, l->start_fd, gate[0]);
+	spawn_send(&l->sup->spawn, &ask, (int[]){l->start_fd, gate[0]}, 2);
 	l->start_fd = -1;
 	l->gate = gate[1];
 }

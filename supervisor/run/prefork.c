@@ -119,7 +119,7 @@ static void make_one(struct supervisor *s)
 	(void)cgroup_plan(&s->place.limits,
 			  &(struct sandbox_limits){.pids = 1, .memory = 1},
 			  one->id, ask.limits);
-	spawn_send(&s->spawn, &ask, start[0], gate[0]);
+	spawn_send(&s->spawn, &ask, (int[]){start[0], gate[0]}, 2);
 }
 
 static bool missing(const struct supervisor *s)

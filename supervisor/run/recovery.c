@@ -78,12 +78,13 @@ static void adopt(struct supervisor *s, const struct run_active_row *row)
 }
 
 /* What a supervisor that was killed left behind: the cgroup of a run that is
- * not live goes, if nobody is in it. */
+ * not live goes, if no process is in it. Those of channels are plugins'. */
 static void sweep_cgroup(void *arg, const char *name)
 {
 	struct supervisor *s = arg;
 
-	if (!id_is(ID_PREFORK, name) && !active_run_find(&s->active, name))
+	if (!id_is(ID_PREFORK, name) && !id_is(ID_CHANNEL, name) &&
+	    !active_run_find(&s->active, name))
 		tree_forget(&s->place, name);
 }
 

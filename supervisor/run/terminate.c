@@ -40,10 +40,7 @@ static void describe_exit(int status, bool short_of_memory, char *out,
 /* Looks again soon, then less often, for as long as it takes. */
 static void look_again(struct active_run *l)
 {
-	int64_t wait = 2 + (int64_t)l->exit_checks * (int64_t)l->exit_checks;
-
-	l->exit_checks++;
-	active_run_set_alarm(l, wait < 500 ? wait : 500);
+	active_run_set_alarm(l, tree_recheck_ms(l->exit_checks++));
 }
 
 /* An attempt in which nothing was done is none: the next one has its number.

@@ -1,8 +1,9 @@
 /*
- * skep-spawner: the process that starts workers. It is small, has one thread
- * and takes no memory as it goes, so that forking it costs the same at the
- * thousandth worker as at the first. It ends with skepd (by signal of the
- * kernel, so that no worker can appear after skepd is gone); workers live on.
+ * skep-spawner: the process that starts workers and the shims of plugins. It is
+ * small, has one thread and takes no memory as it goes, so that forking it costs
+ * the same at the thousandth worker as at the first. It ends with skepd (by
+ * signal of the kernel, so that no worker can appear after skepd is gone);
+ * workers live on.
  *
  * As child subreaper it inherits what a dying worker leaves behind.
  */
@@ -15,6 +16,7 @@
 #include "lib/os/proc.h"
 #include "lib/sandbox/seccomp.h"
 #include "worker/run/attempt.h"
+#include "worker/spawner/plugin_shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,7 @@ static size_t title_room;
 
 #define GATE_FD     3 /* of a worker that waits */
 #define WORKER_NAME "skep-worker"
-static char worker_name[] = WORKER_NAME;
+static char worker_name[] = WORKER_NAME, shim_name[] = SHIM_NAME;
 
 /* --- packets ---------------------------------------------------------- */
 
@@ -69,7 +71,7 @@ static void send_spawn_event(const struct spawn_told *t, int fd)
 		;
 }
 
-/* The next ask and the descriptors that came with it, or -1. False: the end. */
+/* The next request and its descriptors, or -1. False: the end. */
 static bool hear(struct spawn_send *ask, int fds[SPAWN_PASSED])
 {
 	union {
@@ -130,21 +132,17 @@ static pid_t fork_into(int cgroup)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
-/* Who we are, to whoever looks: in the environment and in ps. A spare learns it
- * later than others. */
+/* The names of this process: in its environment, and in ps. A spare learns its
+ * run later than others. */
 static void take_name(const char *run)
 {
 	snprintf(marker, SPAWN_RUN, "%s", run);
 	memset(title, 0, title_room);
-	snprintf(title, title_room, "%s %s", WORKER_NAME, run);
+	snprintf(title, title_room, "%s %s", program_invocation_short_name,
+		 run);
 }
 
-static void child(const struct spawn_send *ask, const int *fds)
-	__attribute__((noreturn));
-
-/* The worker is this very program: nothing has to be loaded, and most of it is
- * warm. What it must not see of us is closed; what names it is changed. */
-static void child(const struct spawn_send *ask, const int *fds)
+static void leave_spawner(char *name, const char *run)
 {
 	sigset_t none;
 
@@ -152,10 +150,20 @@ static void child(const struct spawn_send *ask, const int *fds)
 	signal(SIGINT, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_NAME, WORKER_NAME);
+	prctl(PR_SET_NAME, name);
+	program_invocation_short_name = name;
+	take_name(run);
+}
+
+static void become_worker(const struct spawn_send *ask, const int *fds)
+	__attribute__((noreturn));
+
+/* The worker is this very program: nothing has to be loaded, and most of it is
+ * warm. What it must not see of us is closed; what names it is changed. */
+static void become_worker(const struct spawn_send *ask, const int *fds)
+{
+	leave_spawner(worker_name, ask->run);
 	proc_oom_score(PROC_OOM_WORKER);
-	program_invocation_short_name = worker_name;
-	take_name(ask->run);
 	if (dup2(fds[0], 0) < 0 || (fds[1] >= 0 && dup2(fds[1], GATE_FD) < 0))
 		_exit(71);
 	syscall(SYS_close_range, fds[1] < 0 ? GATE_FD : GATE_FD + 1U, ~0U, 0U);
@@ -166,8 +174,14 @@ static void child(const struct spawn_send *ask, const int *fds)
 	exit(worker_main(0, fds[1] < 0 ? -1 : GATE_FD, take_name));
 }
 
-static pid_t start_worker(const struct spawn_send *ask, const int *fds,
-			  struct spawn_told *told)
+static void become_shim(const struct spawn_send *ask, const int *fds)
+{
+	leave_spawner(shim_name, ask->run);
+	exit(plugin_shim_main(fds));
+}
+
+static pid_t start_process(const struct spawn_send *ask, const int *fds,
+			   struct spawn_told *told)
 {
 	int cgroup = make_cgroup(ask->cgroup);
 	pid_t pid;
@@ -179,8 +193,10 @@ static pid_t start_worker(const struct spawn_send *ask, const int *fds,
 	told->in_cgroup = pid > 0;
 	if (pid < 0)
 		pid = fork();
-	if (pid == 0)
-		child(ask, fds);
+	if (pid == 0 && ask->program == SPAWN_PLUGIN)
+		become_shim(ask, fds);
+	else if (pid == 0)
+		become_worker(ask, fds);
 	if (pid < 0)
 		told->status = errno;
 	if (cgroup >= 0)
@@ -203,7 +219,7 @@ static void spawn(const struct spawn_send *ask, const int *fds)
 	else if (fault_point(FAULT_spawner_before_fork, &e))
 		told.status = EAGAIN;
 	else
-		pid = start_worker(ask, fds, &told);
+		pid = start_process(ask, fds, &told);
 	if (pid > 0) {
 		/* Not reaped yet, so the number is still its own. */
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

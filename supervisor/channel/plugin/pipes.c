@@ -173,7 +173,7 @@ uv_poll_t *plugin_poll_new(struct plugin *p, int fd)
 
 void plugin_pipe_init(struct plugin *p)
 {
-	p->in = p->out = p->told = -1;
+	p->in = p->out = p->events = -1;
 	buf_init(&p->inbox, PLUGIN_LINE_MAX);
 	buf_init(&p->outbox, OUTBOX_MAX);
 }
@@ -181,7 +181,7 @@ void plugin_pipe_init(struct plugin *p)
 void plugin_pipe_fini(struct plugin *p)
 {
 	plugin_pipe_close(p);
-	plugin_told_close(p);
+	plugin_events_close(p);
 	buf_fini(&p->inbox);
 	buf_fini(&p->outbox);
 }

@@ -79,8 +79,8 @@ static void give_back(struct plugin *p, const char *why)
 
 static void begin_end(struct plugin *p)
 {
-	plugin_leave(p->channel->sup, p->channel->name, &p->tree, 0);
-	plugin_told_close(p);
+	plugin_leave(p->channel->sup, p->channel->name, &p->processes, 0);
+	plugin_events_close(p);
 	plugin_pipe_close(p);
 	plugin_set_state(p, PLUGIN_ENDING);
 }
@@ -237,7 +237,7 @@ static int open_plugin(struct channel *c, struct err *e)
 	if (!p)
 		abort();
 	p->channel = c;
-	plugin_tree_init(&p->tree, c->sup->home.root, c->id);
+	plugin_processes_init(&p->processes, c->sup->home.root, c->id);
 	plugin_pipe_init(p);
 	c->own = p;
 	if (plugin_is_leaving(c))
@@ -255,7 +255,7 @@ static void close_plugin(struct channel *c)
 	plugin_stop_word(p);
 	(void)plugin_flush(p);
 	give_back(p, "the channel was closed");
-	plugin_leave(c->sup, c->name, &p->tree, SHIM_STOP_S * 1000);
+	plugin_leave(c->sup, c->name, &p->processes, SHIM_STOP_MS);
 	plugin_pipe_fini(p);
 	free(p);
 }

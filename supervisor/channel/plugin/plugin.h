@@ -12,9 +12,9 @@
  * message (docs/CHANNELS.md). Nothing that it does can hurt others: it may die
  * (it is started again, later and later), hang (it is replaced), flood (its
  * pipes fill up), talk nonsense or fork (its tree is ended with it). There are
- * never two: before a start every process of the one before is proven gone.
- * Between skepd and the plugin is a shim (ipc/plugin_shim.h), who says how it
- * goes and sees to the tree; the pipes are the plugin's own.
+ * never two: before a start every process of the one before is verified gone.
+ * Between skepd and the plugin is a shim (ipc/plugin_shim.h), which the spawner
+ * forks like a worker; the pipes are the plugin's own.
  *
  *   WAITING ──time──▶ STARTED ──register──▶ CONFIGURING ──answer──▶ READY
  *      ▲                 │ any failure: SIGTERM, later SIGKILL        │
@@ -33,15 +33,15 @@ struct plugin {
 	enum plugin_state state;
 	int64_t serial; /* counts starts: answers to a former one are void */
 	pid_t pid;      /* 0: none */
-	struct plugin_tree tree;
+	struct plugin_processes processes;
 	int64_t at_ms; /* uv_now: of the next start, kill or complaint */
 	struct restart restart;
 	bool resolves; /* it can say what became of a message */
 
 	/* its pipes */
-	uv_poll_t *in_poll, *out_poll, *told_poll;
+	uv_poll_t *in_poll, *out_poll, *events_poll;
 	int in, out; /* its stdin and stdout, our ends; -1 */
-	int told;    /* by the shim; -1 */
+	int events;  /* of the shim; -1 */
 	struct buf inbox, outbox;
 	size_t scanned;   /* of the inbox: no line ends there */
 	size_t written;   /* of the outbox */
@@ -72,13 +72,14 @@ void plugin_hung_up(struct plugin *p);  /* its stdout is closed */
 bool plugin_may_note(struct plugin *p); /* in our log, which has its limits */
 int64_t plugin_now(const struct plugin *p); /* uv_now */
 
-/* start.c: the shim, with the pipes open. It says what became of the
- * plugin. */
+/* start.c: requests the shim, with the pipes open. It reports what became of
+ * the plugin. */
 int plugin_start(struct plugin *p, struct err *e);
 
-/* shim_events.c: what the shim says. */
-void plugin_told_open(struct plugin *p, int fd); /* takes it */
-void plugin_told_close(struct plugin *p);
+/* shim_events.c: what the shim reports. */
+void plugin_events_open(struct plugin *p, int fd); /* takes it */
+void plugin_events_listen(struct plugin *p);
+void plugin_events_close(struct plugin *p);
 
 /* pipes.c: lines both ways; neither is waited for. */
 void plugin_pipe_init(struct plugin *p);
@@ -111,19 +112,24 @@ void plugin_tell(struct plugin *p, const char *event, const char *ref,
 void plugin_line(struct plugin *p, const char *line, size_t n);
 void plugin_request(struct plugin *p, const struct rpc_line *r);
 
-/* shutdown.c: sees the end of a tree, which it takes, in its own time:
- * SIGTERM after stop_ms, SIGKILL later. What does not end is told. */
-void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
-		  int64_t stop_ms);
-/* The channel was removed: its log goes, when its tree has. */
+/* shutdown.c: sees the end of the processes, which it takes, in its own time:
+ * SIGTERM after stop_ms, SIGKILL later. A process that does not end is reported. */
+void plugin_leave(struct supervisor *s, const char *name,
+		  struct plugin_processes *p, int64_t stop_ms);
+/* The channel was removed: its log goes when its processes have. */
 void plugin_leave_log(struct supervisor *s, const char *name);
 /* Is there a former plugin of the channel? Then the next one has to wait. */
 bool plugin_is_leaving(const struct channel *c);
-/* Processes that a former skepd left: before any of these n channels is open. */
-void plugin_leave_strays(struct supervisor *s, const struct channel_row *rows,
-			 int n);
-void plugin_leave_all(
-	struct supervisor *s);      /* waits for them: skepd goes itself */
+/* Processes that a former skepd left: before any channel is open. */
+void plugin_leave_strays(struct supervisor *s);
+/* Waits for all of them: skepd ends. */
+void plugin_leave_all(struct supervisor *s);
 void plugin_on_look(uv_timer_t *t); /* of those that leave */
+
+/* Reports of the spawner. False: it is not about a plugin. The pidfd, or -1, is
+ * taken. */
+bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+			   int pidfd);
+void plugin_on_spawner_lost(struct supervisor *s);
 
 #endif

@@ -1,56 +1,55 @@
 #ifndef SUPERVISOR_CHANNEL_PLUGIN_PROCESSES_H
 #define SUPERVISOR_CHANNEL_PLUGIN_PROCESSES_H
 
+#include "ipc/spawn.h"
 #include "lib/base/id.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "supervisor/process/processes.h"
 
 /*
- * All processes of a plugin. They are below its shim (ipc/plugin_shim.h), which
- * ends them when it is told to, and goes when none is left: that is the proof,
- * and nobody has to look through /proc. A shim that a former skepd left is on
- * its way out; it is found by its mark, once, and then held by a pidfd. Those
- * whose shim was killed, or gave up, are found by their mark, or by the brand
- * that the shim gave them.
+ * The processes of one start of a plugin: its shim (ipc/plugin_shim.h) and all
+ * below it, as supervisor/process/processes.h sees them from outside.
  *
- * Mark and brand tell the home as well as the channel: a home that was restored
- * beside the first one has channels with the same ids, and other plugins.
+ * The tag names the home as well as the channel: a home that was restored beside
+ * the first one has channels with the same ids, and other plugins.
  */
-#define PLUGIN_MARK (ID_SIZE + 17)
-
-struct plugin_tree {
-	struct plugin_tree *next; /* in one look through /proc */
-	char mark[PLUGIN_MARK];   /* CHANNEL@HOME */
-	uint64_t brand;
-	pid_t shim;  /* 0: none is known */
-	int held;    /* its pidfd, if it is no child of ours; -1 */
-	bool loose;  /* there may be some below no shim: look through /proc */
-	int sig;     /* for the next look: to all that it finds; 0: nothing */
-	pid_t one;   /* of those that the last look found; 0: it found none */
-	bool denied; /* that one is not ours to end */
+enum plugin_spawn {
+	PLUGIN_NOT_SPAWNED,
+	PLUGIN_REQUESTED, /* the spawner has not answered */
+	PLUGIN_SPAWNED,   /* a process may be left */
 };
 
-/* Nobody, yet. */
-void plugin_tree_init(struct plugin_tree *t, const char *home, const char *id);
-/* The same by a mark; false: it is of no channel, or of another home. */
-bool plugin_tree_of_mark(struct plugin_tree *t, const char *home,
-			 const char *mark);
-void plugin_tree_fini(struct plugin_tree *t);
+struct plugin_processes {
+	char tag[SPAWN_RUN];  /* CHANNEL@HOME, the value of SPAWN_MARKER */
+	char cgroup[ID_SIZE]; /* its name: the channel's id */
+	enum plugin_spawn spawn;
+	pid_t shim; /* 0: not known */
+	int64_t start_ticks;
+	int pidfd; /* of the shim; -1 */
+	bool in_cgroup;
+};
 
-/* Does its shim live? One that has ended was waited for; one that could not
- * prove that nobody is left makes the tree loose. */
-bool plugin_tree_has_shim(struct plugin_tree *t);
+/* None. */
+void plugin_processes_init(struct plugin_processes *p, const char *home,
+			   const char *id);
+/* The same from a tag; false: it is of no channel, or of another home. */
+bool plugin_processes_of_tag(struct plugin_processes *p, const char *home,
+			     const char *tag);
+void plugin_processes_fini(struct plugin_processes *p);
 
-/* SIGTERM or SIGKILL for all of them, by way of the shim. */
-void plugin_tree_signal(const struct plugin_tree *t, int sig);
+/* The spawner's answer; takes the pidfd. */
+void plugin_processes_spawned(struct plugin_processes *p,
+			      const struct spawn_told *t, int pidfd);
+/* The spawner did not answer, and will not. */
+void plugin_processes_assume(struct plugin_processes *p,
+			     const struct tree_place *place);
 
-/* One look through /proc for all these trees, which are loose: whoever is left
- * of one gets its `sig`. A shim among them is held. */
-void plugin_trees_look(struct plugin_tree *first);
+/* False also if its pid is not known. */
+bool plugin_shim_lives(const struct plugin_processes *p);
 
-/* A process that was found to be of the tree. False: it has ended. */
-bool plugin_tree_found(struct plugin_tree *t, pid_t pid);
+struct tree plugin_processes_tree(const struct plugin_processes *p);
+
+/* SIGTERM for all: by the shim, which passes it on, if it lives. */
+void plugin_processes_terminate(const struct plugin_processes *p,
+				const struct tree_place *place);
 
 #endif

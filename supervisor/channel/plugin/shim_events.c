@@ -1,4 +1,4 @@
-/* What the shim of a plugin says of it. */
+/* What the shim of a plugin reports. */
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void refused(struct plugin *p, int sys)
+static void on_refused(struct plugin *p, int sys)
 {
 	const char *json = p->channel->command;
 	struct err e;
@@ -20,35 +20,50 @@ static void refused(struct plugin *p, int sys)
 	cJSON_Delete(list);
 }
 
-static void on_told(uv_poll_t *h, int status, int events)
+/* While the spawner has not answered, it may be the spawner that closed the
+ * socket: its answer says why. */
+static void on_events_closed(struct plugin *p)
+{
+	if (p->processes.spawn == PLUGIN_REQUESTED)
+		uv_poll_stop(p->events_poll);
+	else
+		plugin_fail(p, "its shim is gone");
+}
+
+static void on_shim_event(uv_poll_t *h, int status, int events)
 {
 	struct plugin *p = h->data;
 	struct shim_event t;
-	ssize_t n = read(p->told, &t, sizeof t);
+	ssize_t n = read(p->events, &t, sizeof t);
 
 	(void)status;
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != sizeof t)
-		plugin_fail(p, "its shim is gone");
+		on_events_closed(p);
 	else if (t.kind == SHIM_STARTED)
 		plugin_started(p, t.value);
 	else if (t.kind == SHIM_REFUSED)
-		refused(p, t.value);
+		on_refused(p, t.value);
 	else
 		plugin_ended(p, t.value);
 }
 
-void plugin_told_open(struct plugin *p, int fd)
+void plugin_events_open(struct plugin *p, int fd)
 {
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	p->told = fd;
-	p->told_poll = plugin_poll_new(p, fd);
-	uv_poll_start(p->told_poll, UV_READABLE, on_told);
+	p->events = fd;
+	p->events_poll = plugin_poll_new(p, fd);
+	plugin_events_listen(p);
 }
 
-void plugin_told_close(struct plugin *p)
+void plugin_events_listen(struct plugin *p)
 {
-	plugin_poll_close(&p->told_poll, &p->told);
+	uv_poll_start(p->events_poll, UV_READABLE, on_shim_event);
+}
+
+void plugin_events_close(struct plugin *p)
+{
+	plugin_poll_close(&p->events_poll, &p->events);
 }

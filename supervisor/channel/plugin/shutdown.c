@@ -3,7 +3,6 @@
 #include "supervisor/channel/plugin/plugin.h"
 
 #include "ipc/plugin_shim.h"
-#include "ipc/spawn.h"
 #include "lib/base/log.h"
 #include "lib/os/proc.h"
 #include "supervisor/channel/plugin/log.h"
@@ -12,24 +11,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAME_SIZE   72
-#define LOOK_MS     50
-#define WALK_MAX_MS 1000  /* longest wait between two looks through /proc */
-#define STUCK_MS    1000  /* after SIGKILL: people are told who is left */
-#define LAST_MS     1000  /* likewise: skepd goes without him */
-#define GOODBYE_US  10000 /* between two looks when skepd goes */
+#define NAME_SIZE  72
+#define CHECK_MS   50
+#define MARGIN_MS  500   /* for the shim, which ends them first */
+#define STUCK_MS   1000  /* after SIGKILL: people are told who is left */
+#define LAST_MS    1000  /* likewise: skepd goes without it */
+#define GOODBYE_US 10000 /* between two checks when skepd goes */
 
 struct leaving {
 	struct leaving *next;
 	struct supervisor *sup;
-	char name[NAME_SIZE]; /* of the channel; "": nobody waits for its end */
-	struct plugin_tree tree;
-	int64_t term_ms, kill_ms; /* uv_now */
-	bool asked;               /* by SIGTERM */
-	bool removed;             /* the channel; its log goes with us */
-	pid_t told;               /* this one does not end: people know */
+	char name
+		[NAME_SIZE]; /* of the channel; "": nothing waits for its end */
+	struct plugin_processes processes;
+	int64_t term_ms, kill_ms, check_ms; /* uv_now */
+	unsigned checks;
+	bool terminated; /* SIGTERM was sent */
+	bool removed;    /* the channel; its log goes with us */
+	pid_t reported;  /* this process does not end: people know */
 };
 
 static int64_t now_ms(const struct supervisor *s)
@@ -44,116 +46,82 @@ static void free_leaving(struct leaving *l)
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	plugin_tree_fini(&l->tree);
+	plugin_processes_fini(&l->processes);
 	if (l->removed)
 		plugin_log_forget(l->sup, l->name);
 	free(l);
 }
 
-/* Who has just come loose is looked for at once, and then less and less often:
- * each look costs time for every process of the machine. */
-static void walk_soon(struct supervisor *s)
+static void terminate(struct leaving *l)
 {
-	s->channels->walk_ms = now_ms(s);
-	s->channels->walk_wait_ms = LOOK_MS;
+	l->terminated = true;
+	plugin_processes_terminate(&l->processes, &l->sup->place);
 }
 
-static struct leaving *add_leaving(struct supervisor *s, const char *name,
-				   struct plugin_tree *t, int64_t stop_ms)
+static struct leaving *find_leaving(const struct supervisor *s, const char *tag)
+{
+	struct leaving *l = s->channels->leaving;
+
+	while (l && strcmp(l->processes.tag, tag) != 0)
+		l = l->next;
+	return l;
+}
+
+static void add_leaving(struct supervisor *s, const char *name,
+			const struct plugin_processes *p, int64_t stop_ms)
 {
 	struct leaving *l = calloc(1, sizeof *l);
 
 	if (!l)
 		abort();
 	l->sup = s;
-	l->tree = *t;
+	l->processes = *p;
 	snprintf(l->name, sizeof l->name, "%s", name);
 	l->term_ms = now_ms(s) + stop_ms;
-	l->kill_ms = l->term_ms + SHIM_GRACE_MS;
+	l->kill_ms = l->term_ms + SHIM_GRACE_MS + MARGIN_MS;
 	l->next = s->channels->leaving;
 	s->channels->leaving = l;
-	walk_soon(s);
-	uv_timer_start(&s->channels->look, plugin_on_look, LOOK_MS, LOOK_MS);
-	return l;
+	if (stop_ms == 0 && p->spawn == PLUGIN_SPAWNED)
+		terminate(l);
+	uv_timer_start(&s->channels->look, plugin_on_look, CHECK_MS, CHECK_MS);
 }
 
 /* --- their end -------------------------------------------------------- */
 
-/* The word that is due; each look says SIGKILL again. */
-static int word_for(struct leaving *l)
+static struct plugin *plugin_of_tag(const struct supervisor *s, const char *tag)
 {
-	int64_t now = now_ms(l->sup);
-
-	if (now >= l->kill_ms)
-		return SIGKILL;
-	if (now < l->term_ms || l->asked)
-		return 0;
-	l->asked = true;
-	return SIGTERM;
-}
-
-/* By way of the shims, which costs little. Returns those who need a look. */
-static struct plugin_tree *look_at_shims(struct supervisor *s)
-{
-	struct leaving *l, *next = s->channels->leaving;
-	struct plugin_tree *loose = NULL;
-
-	while ((l = next)) {
-		bool was_loose = l->tree.loose;
-
-		next = l->next;
-		if (plugin_tree_has_shim(&l->tree)) {
-			int sig = word_for(l);
-
-			if (sig)
-				plugin_tree_signal(&l->tree, sig);
-			continue;
-		}
-		if (!l->tree.loose) {
-			free_leaving(l);
-			continue;
-		}
-		if (!was_loose)
-			walk_soon(s);
-		l->tree.next = loose;
-		loose = &l->tree;
-	}
-	return loose;
-}
-
-static struct plugin *who_waits(const struct leaving *l)
-{
-	struct channel *c = l->sup->channels->first;
-
-	for (; c; c = c->next) {
+	for (struct channel *c = s->channels->first; c; c = c->next) {
 		struct plugin *p = c->own;
 
-		if (c->ops == &channel_plugin &&
-		    (!strcmp(c->name, l->name) ||
-		     !strcmp(p->tree.mark, l->tree.mark)))
+		if (c->ops == &channel_plugin && !strcmp(p->processes.tag, tag))
 			return p;
 	}
 	return NULL;
 }
 
 /* Once for each process. */
-static void tell_of_stuck(struct leaving *l)
+static void report_stuck(struct leaving *l, const struct tree *t)
 {
-	struct plugin *p = who_waits(l);
+	struct plugin *p = plugin_of_tag(l->sup, l->processes.tag);
 	char why[160];
+	bool denied;
+	pid_t pid;
 
-	if (now_ms(l->sup) < l->kill_ms + STUCK_MS || l->told == l->tree.one)
+	if (now_ms(l->sup) < l->kill_ms + STUCK_MS)
 		return;
-	l->told = l->tree.one;
+	pid = tree_find_left(&l->sup->place, t, &denied);
+	if (pid == 0 || pid == l->reported)
+		return;
+	l->reported = pid;
 	snprintf(why, sizeof why,
 		 "process %d of the plugin does not end after SIGKILL%s; the "
 		 "next start waits for its end",
-		 (int)l->told,
-		 l->tree.denied ? ", which is another user's: end it as that "
-				  "user or as root"
-				: "");
+		 (int)pid,
+		 denied ? ", which is another user's: end it as that user or "
+			  "as root"
+			: "");
 	if (p)
-		plugin_is_stuck(p, l->told, why);
+		plugin_is_stuck(p, pid, why);
 	else
 		log_warn(LT("msg", "plugin"), LT("channel", l->name),
 			 LT("trouble", why));
@@ -161,36 +129,43 @@ static void tell_of_stuck(struct leaving *l)
 		plugin_log_note(l->sup, l->name, "%s", why);
 }
 
-static void signal_loose(struct supervisor *s, struct plugin_tree *loose)
+/* The shim ends them, and exits: then it is verified that none is left. If it
+ * does not, or did not live long enough, they are killed from outside. */
+static void check_one(struct leaving *l)
 {
-	struct channels *k = s->channels;
-	struct leaving *l, *next = k->leaving;
+	struct tree t = plugin_processes_tree(&l->processes);
+	int64_t now = now_ms(l->sup);
 
-	for (l = k->leaving; l; l = l->next)
-		if (l->tree.loose && !l->tree.shim)
-			l->tree.sig = word_for(l);
-	plugin_trees_look(loose);
-	k->walk_ms = now_ms(s) + k->walk_wait_ms;
-	k->walk_wait_ms *= 2;
-	if (k->walk_wait_ms > WALK_MAX_MS)
-		k->walk_wait_ms = WALK_MAX_MS;
-	while ((l = next)) {
-		next = l->next;
-		if (!l->tree.loose || l->tree.shim)
-			continue;
-		if (!l->tree.one)
-			free_leaving(l);
-		else
-			tell_of_stuck(l);
+	if (l->processes.spawn == PLUGIN_REQUESTED) {
+		if (now >= l->kill_ms) /* then no request is left */
+			spawn_restart(&l->sup->spawn);
+		return;
 	}
+	if (now >= l->term_ms && !l->terminated)
+		terminate(l);
+	if (now < l->check_ms ||
+	    (now < l->kill_ms && plugin_shim_lives(&l->processes)))
+		return;
+	if (tree_count(&l->sup->place, &t, NULL) == 0) {
+		tree_forget(&l->sup->place, l->processes.cgroup);
+		free_leaving(l);
+		return;
+	}
+	if (now >= l->kill_ms) {
+		tree_signal_all(&l->sup->place, &t, SIGKILL);
+		report_stuck(l, &t);
+	}
+	l->check_ms = now + tree_recheck_ms(l->checks++);
 }
 
 static void check_leaving(struct supervisor *s)
 {
-	struct plugin_tree *loose = look_at_shims(s);
+	struct leaving *l, *next = s->channels->leaving;
 
-	if (loose && now_ms(s) >= s->channels->walk_ms)
-		signal_loose(s, loose);
+	while ((l = next)) {
+		next = l->next;
+		check_one(l);
+	}
 	if (!s->channels->leaving)
 		uv_timer_stop(&s->channels->look);
 }
@@ -200,16 +175,13 @@ void plugin_on_look(uv_timer_t *t)
 	check_leaving(t->data);
 }
 
-void plugin_leave(struct supervisor *s, const char *name, struct plugin_tree *t,
-		  int64_t stop_ms)
+void plugin_leave(struct supervisor *s, const char *name,
+		  struct plugin_processes *p, int64_t stop_ms)
 {
-	if (t->shim || t->loose) {
-		add_leaving(s, name, t, stop_ms);
-		check_leaving(s); /* so that a word that is due is said now */
-	}
-	t->shim = 0;
-	t->held = -1;
-	t->loose = false;
+	if (p->spawn != PLUGIN_NOT_SPAWNED)
+		add_leaving(s, name, p, stop_ms);
+	p->pidfd = -1;
+	plugin_processes_fini(p);
 }
 
 void plugin_leave_log(struct supervisor *s, const char *name)
@@ -231,77 +203,129 @@ bool plugin_is_leaving(const struct channel *c)
 	const struct plugin *p = c->own;
 
 	while (l && strcmp(l->name, c->name) != 0 &&
-	       strcmp(l->tree.mark, p->tree.mark) != 0)
+	       strcmp(l->processes.tag, p->processes.tag) != 0)
 		l = l->next;
 	return l != NULL;
 }
 
-/* --- those of a former skepd ------------------------------------------ */
+/* --- what the spawner says -------------------------------------------- */
 
-struct search {
-	struct supervisor *sup;
-	const struct channel_row *rows;
-	int n;
-};
-
-/* By the mark that it bears, if it is of this home (as few are). */
-static bool find_mark(const struct search *f, pid_t pid, struct plugin_tree *t)
+static void kill_unwanted(int pidfd)
 {
-	char mark[PLUGIN_MARK];
-
-	return (proc_env(pid, SHIM_MARKER, mark, sizeof mark) ||
-		proc_env(pid, SPAWN_MARKER, mark, sizeof mark)) &&
-	       plugin_tree_of_mark(t, f->sup->home.root, mark);
+	if (pidfd < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	close(pidfd);
 }
 
-/* By its brand, if that is of one of our channels. */
-static bool find_brand(const struct search *f, pid_t pid, struct plugin_tree *t)
+bool plugin_on_spawn_event(struct supervisor *s, const struct spawn_told *t,
+			   int pidfd)
 {
-	uint64_t brand = f->n > 0 ? proc_brand(pid) : 0;
+	struct leaving *l;
+	struct plugin *p;
 
-	for (int i = 0; brand && i < f->n; i++) {
-		plugin_tree_init(t, f->sup->home.root, f->rows[i].id);
-		if (t->brand == brand)
-			return true;
+	if (!strchr(t->run, '@'))
+		return false;
+	l = find_leaving(s, t->run);
+	p = plugin_of_tag(s, t->run);
+	if (l && l->processes.spawn == PLUGIN_REQUESTED) {
+		plugin_processes_spawned(&l->processes, t, pidfd);
+	} else if (p && p->processes.spawn == PLUGIN_REQUESTED) {
+		plugin_processes_spawned(&p->processes, t, pidfd);
+		plugin_events_listen(p);
+		if (t->kind == SPAWN_FAILED)
+			plugin_fail(p, "cannot start its shim: %s",
+				    strerror(t->status));
+	} else {
+		kill_unwanted(pidfd);
 	}
-	return false;
-}
-
-/* They have had their time: the end of stdin told them. */
-static bool visit(void *arg, pid_t pid)
-{
-	const struct search *f = arg;
-	struct leaving *l = f->sup->channels->leaving;
-	struct plugin_tree t;
-
-	if (!find_mark(f, pid, &t) && !find_brand(f, pid, &t))
-		return true;
-	while (l && strcmp(l->tree.mark, t.mark) != 0)
-		l = l->next;
-	if (!l) {
-		t.loose = true;
-		l = add_leaving(f->sup, "", &t, 0);
-	}
-	(void)plugin_tree_found(&l->tree, pid);
 	return true;
 }
 
-void plugin_leave_strays(struct supervisor *s, const struct channel_row *rows,
-			 int n)
+void plugin_on_spawner_lost(struct supervisor *s)
 {
-	while (n > 0 && strcmp(rows[n - 1].kind, channel_plugin.kind) != 0)
-		n--;
-	proc_each(visit, &(struct search){s, rows, n});
+	if (!s->channels)
+		return;
+	for (struct leaving *l = s->channels->leaving; l; l = l->next)
+		if (l->processes.spawn == PLUGIN_REQUESTED)
+			plugin_processes_assume(&l->processes, &s->place);
+	for (struct channel *c = s->channels->first; c; c = c->next) {
+		struct plugin *p = c->own;
+
+		if (c->ops != &channel_plugin ||
+		    p->processes.spawn != PLUGIN_REQUESTED)
+			continue;
+		plugin_processes_assume(&p->processes, &s->place);
+		plugin_fail(p, "the spawner ended before it was started");
+	}
+}
+
+/* --- those of a former skepd ------------------------------------------ */
+
+/* They have had their time: the end of stdin told them. */
+static void leave_stray(struct supervisor *s, struct plugin_processes *p)
+{
+	p->spawn = PLUGIN_SPAWNED;
+	if (!find_leaving(s, p->tag))
+		add_leaving(s, "", p, 0);
+}
+
+static void visit_cgroup(void *arg, const char *name)
+{
+	struct supervisor *s = arg;
+	struct plugin_processes p;
+	struct tree t;
+
+	if (!id_is(ID_CHANNEL, name))
+		return;
+	plugin_processes_init(&p, s->home.root, name);
+	p.in_cgroup = true;
+	t = plugin_processes_tree(&p);
+	if (tree_count(&s->place, &t, NULL) > 0)
+		leave_stray(s, &p);
+	else
+		tree_forget(&s->place, name);
+}
+
+static bool visit_process(void *arg, pid_t pid)
+{
+	struct supervisor *s = arg;
+	struct plugin_processes p;
+	char tag[SPAWN_RUN];
+
+	if (proc_env(pid, SPAWN_MARKER, tag, sizeof tag) &&
+	    plugin_processes_of_tag(&p, s->home.root, tag))
+		leave_stray(s, &p);
+	return true;
+}
+
+void plugin_leave_strays(struct supervisor *s)
+{
+	tree_each_cgroup(&s->place, visit_cgroup, s);
+	proc_each(visit_process, s);
 }
 
 /* --- with skepd itself ------------------------------------------------ */
 
-/* They have the same time as with any other end. Whoever the kernel holds is
- * left to his shim. */
+static bool any_requested(const struct supervisor *s)
+{
+	const struct leaving *l = s->channels->leaving;
+
+	while (l && l->processes.spawn != PLUGIN_REQUESTED)
+		l = l->next;
+	return l != NULL;
+}
+
+/* They have the same time as with any other end. A process that the kernel
+ * holds is left to its shim. */
 void plugin_leave_all(struct supervisor *s)
 {
 	int64_t until = 0;
 
+	if (any_requested(s)) { /* the loop, which hears the answer, is over */
+		spawn_close(&s->spawn);
+		plugin_on_spawner_lost(s);
+	}
 	uv_update_time(&s->loop);
 	for (struct leaving *l = s->channels->leaving; l; l = l->next)
 		if (l->kill_ms + LAST_MS > until)

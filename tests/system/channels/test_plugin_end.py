@@ -10,7 +10,7 @@ import time
 import lib
 from plugin_lib import (SCRIPT, Bad, marked, nobody_left, plugin, show, until,
                         shim)
-from skepd_lib import Host, host
+from skepd_lib import QUICK, Host, cgroups_of, host
 
 
 def elsewhere(home):
@@ -21,7 +21,7 @@ def elsewhere(home):
 
 
 def test_a_restored_home_leaves_the_first_one_alone(home):
-    b = Bad(home, "escape", message=False)  # a child of it has its brand alone
+    b = Bad(home, "escape", message=False)
     first = until(b.h, "bad", "ready")
     child = int(lib.eventually(lambda: b.notes("escaped"), 30, "its child")[0])
     archive = home.dir / "backup"
@@ -84,7 +84,7 @@ def test_many_that_do_not_listen_cost_the_next_skepd_little(home):
     nobody_left(home)
 
 
-# It has a child that its shim and skepd may not end, and ends itself.
+# It has a child that its shim and skepd may not signal, and ends itself.
 HELD = r'''
 import os, sys
 if not os.path.exists(sys.argv[1]):
@@ -99,10 +99,11 @@ sys.stdin.read()
 '''
 
 
-def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
+def held(home, cgroup):
+    """skepd, the child's pid, and what ends the child."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         lib.skip("needs root, to be less than that")
-    h = Host(home)
+    h = Host(home, {"run": dict(QUICK["run"], cgroup=cgroup)})
     with open(home.dir / "skepd.log", "ab") as log:
         h.process = home.start("setpriv", "--bounding-set=-kill",
                                h.bin / "skepd", stderr=log)
@@ -118,13 +119,27 @@ def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
         except ProcessLookupError:
             pass
     home.undo.append(end_it)
+    return h, pid, end_it
+
+
+def test_one_that_may_not_be_signalled_ends_with_its_cgroup(home):
+    h, pid, _ = held(home, "auto")
+    if not cgroups_of(show(h, "held")["id"]):
+        lib.skip("no cgroup can be made here")
+    lib.eventually(lambda: Host.is_zombie(pid), 30, "its end")
+    lib.eventually(lambda: show(h, "held")["starts"] > 1, 30, "the next start")
+    h.down()
+
+
+def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
+    h, pid, end_it = held(home, "off")
     row = lib.eventually(lambda: "process %d of the plugin does not end" % pid in
                          (show(h, "held")["trouble"] or "") and show(h, "held"),
                          60, "a word about it")
     assert "another user" in row["trouble"], row
     assert (row["state"], row["pid"], row["starts"]) == ("ending", pid, 1), row
     said = home.skep("channel", "logs", "held").out
-    assert "skep-plugin-shim: 1 process does not end after SIGKILL" in said, said
+    assert "process %d of the plugin does not end after SIGKILL" % pid in said, said
     began, had = time.monotonic(), ticks(h.process.pid)
     time.sleep(3)
     share = ((ticks(h.process.pid) - had) / os.sysconf("SC_CLK_TCK") /

@@ -67,11 +67,12 @@ def test_every_word_of_a_command_is_passed_on(home):
     h.down()
 
 
-def test_a_shim_minds_the_end_of_skepd_and_no_other_word(home):
+def test_a_shim_ignores_the_signals_of_a_terminal(home):
     h = host(home)
     well(h, "p")
     row = until(h, "p", "ready")
-    os.kill(shim(row["id"]), signal.SIGHUP)
+    for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        os.kill(shim(row["id"]), sig)
     time.sleep(1.5)  # it would have ended it after a second
     assert show(h, "p")["pid"] == row["pid"] and processes(h, "p")
     h.down()

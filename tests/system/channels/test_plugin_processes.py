@@ -1,16 +1,45 @@
 """The tree of a plugin ends with it, also a process of it that nothing tells
-from a stranger's: not its parent, session, environment or cgroup. No cgroup is
-used for plugins, so these hold wherever they run."""
+from a stranger's: not its parent, session or environment. Without a cgroup the
+shim finds it; where the shim is killed, the spawner inherits it. Only if both
+are killed a cgroup is needed."""
 import os
 import pathlib
 import signal
+import sys
 import time
 
 import lib
-from plugin_lib import Bad, delivered, trouble, until, shim
+from plugin_lib import (SCRIPT, Bad, delivered, marked, nobody_left, plugin,
+                        shim, show, trouble, until)
+from skepd_lib import QUICK, Host, cgroups_of, faults_bin, host
 
 
 SLEEP = os.path.realpath("/bin/sleep")
+
+GOOD = r'''
+import json, os, sys
+open(sys.argv[1], "a").write("%d\n" % os.getpid())
+def put(**m):
+    print(json.dumps(dict(m, jsonrpc="2.0")), flush=True)
+put(method="channel.register", params={"name": "good"})
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        put(id=m["id"], result={})
+'''
+
+
+def spawner(h):
+    """Its pid, if there is one."""
+    for entry in os.listdir("/proc"):
+        try:
+            name = pathlib.Path("/proc", entry, "comm").read_text()
+            if (name.startswith("skep-spawner") and
+                    stat(int(entry))["parent"] == h.process.pid):
+                return int(entry)
+        except (OSError, ValueError):
+            pass
+    return None
 
 
 def stat(pid):
@@ -33,10 +62,13 @@ def gone(*pids):
 class Escape(Bad):
     """A plugin with an escaped process, and its shim."""
 
-    def __init__(self, home, mode="escape", **more):
+    def __init__(self, home, mode="escape", cgroup="off", **more):
         home.undo.append(self.end_them)  # done after the end of skepd
+        more["cgroup"] = self.cgroup = cgroup
         super().__init__(home, mode, message=False, **more)
         row = until(self.h, "bad", "ready")
+        if cgroup != "off" and not cgroups_of(self.channel):
+            lib.skip("no cgroup can be made here")
         self.pid = row["pid"]
         self.shim = shim(self.channel)
         # the escaped process writes it, after the plugin is ready maybe
@@ -54,13 +86,18 @@ class Escape(Bad):
         place = pathlib.Path("/proc", str(self.escaped))
         mine = stat(self.escaped)
         assert mine["session"] != stat(self.pid)["session"]
-        assert (place / "cgroup").read_text() == pathlib.Path(
+        same = (place / "cgroup").read_text() == pathlib.Path(
             "/proc/%d/cgroup" % self.h.process.pid).read_text()
+        assert same == (self.cgroup == "off"), "in a cgroup of its own"
         return (not (place / "environ").read_bytes() and
                 mine["parent"] == self.shim)
 
     def all_gone(self):
         gone(self.escaped, self.pid, self.shim)
+
+    def ends_well(self):
+        super().ends_well()
+        assert not cgroups_of(self.channel), "its cgroup goes with it"
 
 
 def test_it_goes_when_the_channel_is_disabled(home):
@@ -70,6 +107,14 @@ def test_it_goes_when_the_channel_is_disabled(home):
     e.be_good()
     home.skep("channel", "enable", "bad")
     until(e.h, "bad", "ready")
+    e.ends_well()
+
+
+def test_it_goes_with_its_cgroup(home):
+    e = Escape(home, cgroup="auto")
+    home.skep("channel", "rm", "bad")
+    e.all_gone()
+    lib.eventually(lambda: not cgroups_of(e.channel), 30, "the cgroup's end")
     e.ends_well()
 
 
@@ -151,7 +196,7 @@ def test_it_goes_when_the_shim_is_killed(home):
 
 
 def test_the_next_skepd_ends_it_when_the_shim_and_skepd_are_killed(home):
-    e = Escape(home)
+    e = Escape(home, cgroup="auto")
     os.kill(e.h.process.pid, signal.SIGSTOP)  # it cannot see the other's end
     os.kill(e.shim, signal.SIGKILL)
     e.h.kill()
@@ -162,6 +207,90 @@ def test_the_next_skepd_ends_it_when_the_shim_and_skepd_are_killed(home):
     until(e.h, "bad", "ready")
     assert not lives(e.escaped), "before the next start"
     e.ends_well()
+
+
+def test_it_survives_the_spawner_and_still_ends(home):
+    e = Escape(home)
+    first = spawner(e.h)
+    os.kill(first, signal.SIGKILL)
+    lib.eventually(lambda: spawner(e.h) not in (None, first), 30, "the next")
+    e.be_good()
+    e.h.call("POST", "/v1/deliveries", {"channel": "bad", "body": {"text": "x"}})
+    delivered(e.h, 1, channel="bad")
+    row = show(e.h, "bad")
+    assert (row["pid"], row["starts"]) == (e.pid, 1), row
+    home.skep("channel", "disable", "bad")
+    e.all_gone()
+    e.ends_well()
+
+
+class Hung:
+    """A plugin whose start the spawner has not seen to: it is stopped."""
+
+    def __init__(self, home):
+        self.home, self.began = home, home.dir / "began"
+        self.h = host(home, spares=0)
+        self.spawner = lib.eventually(lambda: spawner(self.h), 30, "a spawner")
+        home.undo.append(self.go_on)
+        os.kill(self.spawner, signal.SIGSTOP)
+        plugin(self.h, "p", sys.executable, "-c", GOOD, self.began)
+
+    def go_on(self):
+        try:
+            os.kill(self.spawner, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
+    def ends_well(self):
+        ident = show(self.h, "p")["id"]
+        self.h.down()
+        nobody_left(self.home)
+        assert not cgroups_of(ident)
+
+
+def test_one_is_started_by_the_next_spawner(home):
+    s = Hung(home)
+    os.kill(s.spawner, signal.SIGKILL)
+    row = until(s.h, "p", "ready")
+    assert (row["starts"], len(s.began.read_text().split())) == (1, 1), row
+    said = home.skep("channel", "logs", "p").out
+    assert "the spawner ended before it was started" in said, said
+    s.ends_well()
+
+
+def test_one_whose_spawner_dies_with_the_fork_is_ended_and_started(home):
+    if not faults_bin():
+        lib.skip("no build with fault points")
+    place = home.dir / "good"
+    place.mkdir()
+    h = Host(home, {"run": dict(QUICK["run"], spares=0)}, faults_bin()).start(
+        "skep-spawner/spawner_after_fork:kill")
+    plugin(h, "p", sys.executable, SCRIPT, "good", place)
+    trouble(h, "p", "the spawner ended before it was started")
+    ident = show(h, "p")["id"]
+    h.kill()
+    h.start()
+    until(h, "p", "ready")
+    assert len(marked(ident)) == 1 and not (place / "two").exists()
+    h.down()
+    nobody_left(home)
+
+
+def test_one_that_is_disabled_before_it_was_forked_does_not_run(home):
+    s = Hung(home)
+    home.skep("channel", "disable", "p")
+    s.go_on()
+    home.skep("channel", "enable", "p")
+    until(s.h, "p", "ready")
+    assert len(s.began.read_text().split()) == 1, "the second alone"
+    s.ends_well()
+
+
+def test_skepd_does_not_wait_for_one_that_was_not_forked(home):
+    s = Hung(home)
+    s.ends_well()
+    assert not s.began.exists()
+    assert "the spawner is gone" not in s.h.log(), "it was waited for"
 
 
 def test_one_that_runs_away_is_caught(home):
@@ -189,7 +318,8 @@ def test_the_plugin_has_its_pipes_for_itself(home):
     assert sorted(os.listdir("/proc/%d/fd" % e.pid)) == ["0", "1", "2", "3"]
     assert os.readlink("/proc/%d/fd/3" % e.pid).endswith("/lock")
     env = pathlib.Path("/proc/%d/environ" % e.pid).read_text()
-    assert "SKEP_CHANNEL=bad" in env and "SKEP_PLUGIN_SHIM" not in env
+    assert "SKEP_CHANNEL=bad" in env and "SKEP_HOME=%s" % home.path in env
+    assert "NOTIFY_SOCKET" not in env
     assert os.readlink("/proc/%d/cwd" % e.pid) == str(home.path)
     assert stat(e.pid)["session"] == e.pid
     e.ends_well()

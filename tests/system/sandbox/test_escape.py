@@ -70,7 +70,7 @@ class Outside:
         self.bin = self.dir / "bin"
         self.bin.mkdir()
         for name in ("skep", "skepd", "skep-spawner", "skep-worker",
-                     "skep-plugin-shim", "escape"):
+                     "escape"):
             shutil.copy(home.bin / name, self.bin)
         self.env = {"HOME": str(self.person), "SKEP_HOME": str(home.path),
                     "SKEP_PROBE_SECRET": "x"}

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import lib
-from skepd_lib import Host, QUICK, Refused, finish, host
+from skepd_lib import Host, QUICK, Refused, cgroups_of, finish, host
 
 
 def notes(n, every=1):
@@ -163,13 +163,6 @@ def test_a_run_whose_worker_never_came_costs_no_attempt(home):
     assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
     assert ("queued", "spawn_failed") in h.moves(run), h.moves(run)
     finish(h)
-
-
-def cgroups_of(run):
-    out = subprocess.run(["find", "/sys/fs/cgroup", "-maxdepth", "6", "-name",
-                          "skep-*-" + run], text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL)
-    return out.stdout.split()
 
 
 def test_what_a_killed_supervisor_left_of_its_runs_is_swept(home):

@@ -21,23 +21,32 @@ def show(h, name):
     return h.call("GET", "/v1/channels/" + name)
 
 
-def marked(ident, variable="SKEP_RUN_ID"):
-    """Living processes that bear the mark of a channel's id, in any home."""
-    mark = variable.encode() + b"=" + ident.encode() + b"@"
+def tagged(ident):
+    """Living processes with the tag of a channel's id, in any home: pid, and
+    whether it is a shim. (The spawner has the tag of its last child.)"""
+    tag = b"SKEP_RUN_ID=" + ident.encode() + b"@"
     found = []
     for entry in os.listdir("/proc"):
         try:
-            env = pathlib.Path("/proc", entry, "environ").read_bytes()
-            if mark in env + b"\0" and not Host.is_zombie(int(entry)):
-                found.append(int(entry))
+            place = pathlib.Path("/proc", entry)
+            env = (place / "environ").read_bytes()
+            if tag in env and not Host.is_zombie(int(entry)):
+                name = (place / "comm").read_text().strip()
+                if name != "skep-spawner":
+                    found.append((int(entry), name == "skep-plugin"))
         except (OSError, ValueError):
             pass
     return found
 
 
+def marked(ident):
+    """Living processes of the plugin of a channel's id, without the shim."""
+    return [pid for pid, is_shim in tagged(ident) if not is_shim]
+
+
 def shim(ident):
     """The process below which the plugin of a channel's id runs."""
-    [pid] = marked(ident, "SKEP_PLUGIN_SHIM")
+    [pid] = [pid for pid, is_shim in tagged(ident) if is_shim]
     return pid
 
 
@@ -71,11 +80,11 @@ def nobody_left(home):
 class Bad:
     """A bad plugin, and a good channel beside it."""
 
-    def __init__(self, home, mode, message=True, **config):
+    def __init__(self, home, mode, message=True, cgroup="auto", **config):
         self.home, self.place = home, home.dir / "bad"
         self.place.mkdir()
         self.receiver = receiver(home)
-        self.h = host(home)
+        self.h = host(home, cgroup=cgroup)
         webhook(self.h, "good", self.receiver.url, timeout=20000)
         self.usual = self.others_go_on()
         plugin(self.h, "bad", sys.executable, SCRIPT, mode, self.place,

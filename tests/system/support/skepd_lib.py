@@ -274,6 +274,14 @@ def host(home, **config):
     return Host(home, merged).start()
 
 
+def cgroups_of(ident):
+    """Those of a run or a plugin channel, in both versions."""
+    out = subprocess.run(["find", "/sys/fs/cgroup", "-maxdepth", "6", "-name",
+                          "skep-*-" + ident], text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL)
+    return out.stdout.split()
+
+
 def finish(h):
     assert h.down() == 0, h.log()[-2000:]
     h.check_books()

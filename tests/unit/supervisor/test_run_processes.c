@@ -96,6 +96,8 @@ static void every_process_of_a_run_is_counted_and_killed(void **state)
 {
 	struct tree t;
 	int64_t rss = 0;
+	bool denied;
+	pid_t left;
 
 	(void)state;
 	if (!can())
@@ -106,9 +108,12 @@ static void every_process_of_a_run_is_counted_and_killed(void **state)
 	usleep(100000);
 	assert_true(tree_count(&place, &t, &rss) >= 4);
 	assert_true(rss > 0);
+	left = tree_find_left(&place, &t, &denied);
+	assert_true(left > 0 && !denied && kill(left, 0) == 0);
 	tree_signal_all(&place, &t, SIGKILL);
 	waitpid(t.worker, NULL, 0);
 	wait_gone(&t);
+	assert_int_equal(tree_find_left(&place, &t, &denied), 0);
 }
 
 static void what_a_dead_worker_leaves_is_found(void **state)
