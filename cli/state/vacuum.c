@@ -1,6 +1,7 @@
 #include "cli/state/ops_cli.h"
 
 #include "lib/db/checkpoint.h"
+#include "lib/db/vacuum.h"
 #include "lib/os/file.h"
 #include "lib/os/process.h"
 #include "ops/maintain/slice.h"

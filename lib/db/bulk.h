@@ -1,10 +1,6 @@
 #ifndef LIB_DB_BULK_H
 #define LIB_DB_BULK_H
 
-#include "lib/base/err.h"
-
-#include <stdint.h>
-
 /* Operations on a large part of a file. */
 struct sql;
 
@@ -18,13 +14,5 @@ struct sql;
 #define SQL_BULK_KIB 65536
 void sql_bulk_begin(struct sql *db);
 void sql_bulk_end(struct sql *db);
-
-/* Returns at most this many free pages to the filesystem: how many, or -1. */
-int64_t sql_give_back(struct sql *db, int64_t pages, struct err *e);
-
-/* All of them, in one transaction: other writers wait about 10 µs for each
- * page. The cost of sql_give_back per page grows with the number of free
- * pages. */
-int sql_give_back_all(struct sql *db, struct err *e);
 
 #endif

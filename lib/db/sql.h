@@ -193,7 +193,4 @@ int sql_check(struct sql *db, struct err *e);
 /* Bytes of memory that the connection uses: cache, schema, statements. */
 int64_t sql_memory_used(struct sql *db);
 
-/* VACUUM, at the head of the write queue. */
-int sql_vacuum(struct sql *db, struct err *e);
-
 #endif

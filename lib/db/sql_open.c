@@ -179,7 +179,7 @@ static int prepare_transactions(struct sql *db, struct err *e)
 
 #define INCREMENTAL 2 /* PRAGMA auto_vacuum */
 
-/* Must be set before the first table is created, except that sql_give_back_all
+/* Must be set before the first table is created, except that sql_vacuum_all
  * may have died with another mode. It is read first: setting it writes to the
  * file each time, and an open would cost two syncs. */
 static int set_auto_vacuum(struct sql *db, struct err *e)
@@ -350,19 +350,6 @@ int sql_script(struct sql *db, const char *text, struct err *e)
 	db->in_turn = false;
 	write_queue_leave(&db->queue);
 	return rc;
-}
-
-/* VACUUM first writes the new file as a temporary database: as a file, because
- * it may not fit in memory. */
-int sql_vacuum(struct sql *db, struct err *e)
-{
-	struct err ignored;
-	int rc = sql_run(db, "PRAGMA temp_store=FILE", e) ||
-		 sql_script(db, "VACUUM", e);
-
-	return sql_run(db, "PRAGMA temp_store=MEMORY", rc ? &ignored : e) || rc
-		       ? -1
-		       : 0;
 }
 
 static int script_row(struct sql *db, const char *text, sqlite3_stmt **st,

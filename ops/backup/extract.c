@@ -306,15 +306,3 @@ int extract(const struct extract_options *ask, struct manifest *m,
 	arena_fini(&j.arena);
 	return rc;
 }
-
-int backup_verify(const struct verify_options *ask, struct manifest *m,
-		  struct backup_sum *out, struct err *e)
-{
-	struct extract_options to = {.fd = ask->fd,
-				     .name = ask->name,
-				     .dir = ask->scratch,
-				     .size = ask->size,
-				     .tell = ask->tell};
-
-	return extract(&to, m, out, e);
-}

@@ -2,8 +2,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fault.h"
-#include "lib/db/bulk.h"
 #include "lib/db/checkpoint.h"
+#include "lib/db/vacuum.h"
 
 #include <time.h>
 
@@ -88,7 +88,7 @@ static int vacuum_some(struct sql *db, int64_t count, void *arg, struct err *e)
 
 	if (fault_point(FAULT_vacuum_slice, e))
 		return -1;
-	n = sql_give_back(db, count < *left ? count : *left, e);
+	n = sql_vacuum_some(db, count < *left ? count : *left, e);
 	*left -= n;
 	return (int)n;
 }

@@ -1,4 +1,5 @@
 #include "supervisor/core/operator.h"
+#include "lib/db/vacuum.h"
 #include "supervisor/channel/channel.h"
 
 #include "supervisor/core/supervisor.h"
@@ -6,7 +7,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/db/bulk.h"
 #include "schema/control/control.h"
 #include "schema/control/registry.h"
 
@@ -232,7 +232,7 @@ static int vacuum_some(struct sql *db, int64_t count, const void *arg,
 		       struct err *e)
 {
 	(void)arg;
-	return (int)sql_give_back(db, count, e);
+	return (int)sql_vacuum_some(db, count, e);
 }
 
 static int vacuum_pages(struct supervisor *s, int64_t pages, const char *by,

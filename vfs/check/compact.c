@@ -2,6 +2,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/db/checkpoint.h"
+#include "lib/db/vacuum.h"
 #include "vfs/core/core.h"
 
 #include <lz4hc.h>
@@ -180,10 +181,10 @@ static int give_back(struct sql *db, struct err *e)
 
 	if (sql_script_i64(db, "PRAGMA freelist_count", &left, e))
 		return -1;
-	if (left > MANY && sql_give_back_all(db, e))
+	if (left > MANY && sql_vacuum_all(db, e))
 		return -1;
 	while (left <= MANY && given > 0)
-		given = sql_give_back(db, PAGES, e);
+		given = sql_vacuum_some(db, PAGES, e);
 	if (given < 0)
 		return -1;
 	return sql_checkpoint(db, SQL_CHECKPOINT_TRUNCATE, 1000, &r, e);
