@@ -106,7 +106,7 @@ static void move_memory(struct supervisor *s, int64_t by)
 {
 	for (struct idle_worker *w = s->idle.first; w; w = w->next) {
 		w->since += by;
-		w->until += by;
+		w->expires_at += by;
 	}
 	for (int i = 0; i < JOB_KINDS; i++)
 		if (s->jobs.next[i])

@@ -40,7 +40,8 @@ struct active_run {
 	char *detail;    /* what is known beside it, or NULL */
 	char token_hash[HASH_HEX];
 	char tree[ID_SIZE]; /* the run that its processes were started for */
-	char fit[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
+	char config_digest
+		[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
 	int64_t keep_ms;    /* its worker wants to wait for the next run */
 	struct live_word *word; /* how it ended, until its worker is gone */
 	bool gave_tree_away;    /* its tree is not its own any more */

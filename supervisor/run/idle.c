@@ -58,11 +58,11 @@ static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		   struct err *e)
 {
 	struct idle_put_in row = {
-		.tree = l->tree,
+		.started_for = l->tree,
 		.run = l->id,
 		.agent = l->agent,
 		.session = l->session,
-		.fit = l->fit,
+		.config_digest = l->config_digest,
 		.attempt = l->attempt,
 		.token_hash = l->token_hash,
 		.pid = l->pid,
@@ -70,7 +70,7 @@ static int put_row(const struct active_run *l, int64_t since, int64_t until,
 		.boot_id = l->sup->boot_id,
 		.cgroup = l->cgroup,
 		.idle_since = since,
-		.until = until,
+		.expires_at = until,
 	};
 
 	if (txn_begin(&l->sup->txn, e))
@@ -82,7 +82,7 @@ static bool may_park(const struct active_run *l)
 {
 	const struct supervisor *s = l->sup;
 
-	return l->keep_ms > 0 && l->fit[0] && l->pidfd >= 0 &&
+	return l->keep_ms > 0 && l->config_digest[0] && l->pidfd >= 0 &&
 	       l->verdict == RUN_WILL_SUCCEED && !s->stopping &&
 	       s->config.run_idle_max > 0;
 }
@@ -92,18 +92,18 @@ bool idle_keep(struct active_run *l)
 	struct supervisor *s = l->sup;
 	int64_t now = clock_now(), until = now + l->keep_ms;
 	struct idle_worker_row row = {
-		.tree = l->tree,
+		.started_for = l->tree,
 		.run = l->id,
 		.agent = l->agent,
 		.session = l->session,
-		.fit = l->fit,
+		.config_digest = l->config_digest,
 		.attempt = l->attempt,
 		.token_hash = l->token_hash,
 		.pid = l->pid,
 		.start_ticks = l->start_ticks,
 		.cgroup = l->cgroup,
 		.idle_since = now,
-		.until = until,
+		.expires_at = until,
 	};
 	struct idle_worker *w;
 	struct err e;
@@ -145,7 +145,7 @@ static bool is_room(struct supervisor *s, const char *agent, int64_t limit)
 }
 
 int idle_find_place(struct supervisor *s, const struct run_active_row *run,
-		    const char *fit, int64_t agent_limit,
+		    const char *config_digest, int64_t agent_limit,
 		    struct idle_worker **out)
 {
 	struct idle_worker *w = find_session(s, run->agent, run->session);
@@ -154,7 +154,7 @@ int idle_find_place(struct supervisor *s, const struct run_active_row *run,
 		return is_room(s, run->agent, agent_limit) ? 0 : -1;
 	if (w->leaving)
 		return -1;
-	if (strcmp(w->fit, fit) != 0) {
+	if (strcmp(w->config_digest, config_digest) != 0) {
 		idle_evict(w);
 		return -1;
 	}
@@ -177,7 +177,7 @@ int idle_assign(struct idle_worker *w, struct active_run *l, struct err *e)
 	l->in_cgroup = w->in_cgroup;
 	active_run_watch_pid(l, w->pid, w->start_ticks,
 			     fcntl(w->pidfd, F_DUPFD_CLOEXEC, 3));
-	if (put_row(l, OPT_NONE, w->until, e) ||
+	if (put_row(l, OPT_NONE, w->expires_at, e) ||
 	    sql_exec(l->sup->db, Q_SANDBOX_DELETE, &box, e) < 0)
 		return -1;
 	record_worker_pid(l);
@@ -227,10 +227,12 @@ void idle_adopt(struct active_run *l)
 	struct err e;
 
 	if (sql_get(l->sup->db, Q_IDLE_OF_RUN, &key, &row, &a, &e) == 1) {
-		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH, row.tree);
+		snprintf(l->tree, sizeof l->tree, "%.*s", ID_WIDTH,
+			 row.started_for);
 		snprintf(l->cgroup, sizeof l->cgroup, "%.*s", ID_WIDTH,
-			 row.cgroup ? row.cgroup : row.tree);
-		snprintf(l->fit, sizeof l->fit, "%s", row.fit);
+			 row.cgroup ? row.cgroup : row.started_for);
+		snprintf(l->config_digest, sizeof l->config_digest, "%s",
+			 row.config_digest);
 	}
 	arena_fini(&a);
 }

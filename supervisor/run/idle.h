@@ -14,7 +14,7 @@
 /*
  * Workers between two runs. A run is over when no process of it is left; one
  * whose worker keeps its agent for the session's next prompt ends by giving the
- * tree away: a row (warm_worker) and a `struct idle_worker` have it from then
+ * tree away: a row (idle_worker) and a `struct idle_worker` have it from then
  * on, and whoever has a tree ends it. The next run of the session takes it over
  * with the same commit that makes it `starting`, if it would tell a new worker
  * the very same. Otherwise, and when its place is wanted, its time is up, or
@@ -36,14 +36,14 @@ struct idle_worker {
 	char run[ID_SIZE]; /* that it worked for last */
 	char agent[65];
 	char *session;
-	char fit[HASH_HEX];
+	char config_digest[HASH_HEX];
 	char token_hash[HASH_HEX];
 	int64_t attempt;
 	pid_t pid;
 	int64_t start_ticks;
 	int pidfd; /* -1: it is gone */
 	bool in_cgroup;
-	int64_t since, until; /* clock_now */
+	int64_t since, expires_at; /* clock_now */
 
 	struct ipc_from waiting; /* the request that takes a command */
 	bool is_waiting;
@@ -71,7 +71,7 @@ bool idle_keep(struct active_run *l);
 /* Where the next run of this session goes: 1 into *out, 0 into a worker of its
  * own, -1 nowhere yet (something is being ended for it). */
 int idle_find_place(struct supervisor *s, const struct run_active_row *run,
-		    const char *fit, int64_t agent_limit,
+		    const char *config_digest, int64_t agent_limit,
 		    struct idle_worker **out);
 
 /* Gives the tree to a run that starts, in the transaction; w is gone. After the

@@ -110,10 +110,10 @@ static void on_alarm(uv_timer_t *h)
 
 	if (w->leaving)
 		(void)prove(w);
-	else if (clock_now() >= w->until || (w->wanted && !w->is_waiting))
+	else if (clock_now() >= w->expires_at || (w->wanted && !w->is_waiting))
 		idle_evict(w);
 	else
-		idle_set_alarm(w, w->until - clock_now());
+		idle_set_alarm(w, w->expires_at - clock_now());
 }
 
 void idle_set_alarm(struct idle_worker *w, int64_t ms)
@@ -188,7 +188,7 @@ static void watch_exit(struct idle_worker *w, int pidfd)
 	w->has_poll = true;
 	w->handles++;
 	uv_poll_start(&w->poll, UV_READABLE, on_pidfd);
-	idle_set_alarm(w, w->until - clock_now());
+	idle_set_alarm(w, w->expires_at - clock_now());
 }
 
 struct idle_worker *idle_new(struct supervisor *s,
@@ -199,18 +199,19 @@ struct idle_worker *idle_new(struct supervisor *s,
 	if (!w || !(w->session = strdup(row->session)))
 		abort();
 	w->sup = s;
-	snprintf(w->name, sizeof w->name, "%s", row->tree);
+	snprintf(w->name, sizeof w->name, "%s", row->started_for);
 	snprintf(w->cgroup, sizeof w->cgroup, "%s",
-		 row->cgroup ? row->cgroup : row->tree);
+		 row->cgroup ? row->cgroup : row->started_for);
 	snprintf(w->run, sizeof w->run, "%s", row->run);
 	snprintf(w->agent, sizeof w->agent, "%s", row->agent);
-	snprintf(w->fit, sizeof w->fit, "%s", row->fit);
+	snprintf(w->config_digest, sizeof w->config_digest, "%s",
+		 row->config_digest);
 	snprintf(w->token_hash, sizeof w->token_hash, "%s", row->token_hash);
 	w->attempt = row->attempt;
 	w->pid = (pid_t)row->pid;
 	w->start_ticks = row->start_ticks;
 	w->since = row->idle_since;
-	w->until = row->until;
+	w->expires_at = row->expires_at;
 	uv_timer_init(&s->loop, &w->alarm);
 	w->alarm.data = w;
 	w->handles = 1;

@@ -28,7 +28,7 @@ struct claim {
 	struct agent_database_row file;
 	char token[TOKEN_HEX];
 	char token_hash[HASH_HEX];
-	char fit[HASH_HEX];
+	char config_digest[HASH_HEX];
 	const char *config;
 	const char *artifacts; /* what it has to leave behind, or NULL */
 	const char *bootstrap; /* what makes its workspace ready, or NULL */
@@ -197,7 +197,7 @@ static int make_fit(struct claim *c, const struct msg_start *start,
 		buf_fini(&b);
 		return -1;
 	}
-	hash_of(b.p, b.n, c->fit);
+	hash_of(b.p, b.n, c->config_digest);
 	buf_fini(&b);
 	return 0;
 }
@@ -344,7 +344,7 @@ static int launch(struct claim *c, const struct buf *start,
 	c->run.cgroup = NULL; /* of the attempt before */
 	c->run.heartbeat_ms = set.heartbeat_ms;
 	l = active_run_new(c->sup, &c->run);
-	memcpy(l->fit, c->fit, sizeof l->fit);
+	memcpy(l->config_digest, c->config_digest, sizeof l->config_digest);
 	if (run_sandbox_make(l, &c->spec, e) || (w && idle_assign(w, l, e)) ||
 	    transition_apply(l, RUN_EV_START, &why, e) ||
 	    find_worker(l, start, e)) {
@@ -363,7 +363,8 @@ static int place(struct claim *c, const struct buf *start, int64_t agent_limit,
 {
 	struct idle_worker *w = NULL;
 
-	if (idle_find_place(c->sup, &c->run, c->fit, agent_limit, &w) < 0)
+	if (idle_find_place(c->sup, &c->run, c->config_digest, agent_limit,
+			    &w) < 0)
 		return 1;
 	return launch(c, start, w, e);
 }

@@ -21,7 +21,7 @@ UPDATE channel SET held_until = held_until + :by WHERE held_until IS NOT NULL;
 UPDATE lease SET expires_at = expires_at + :by;
 
 -- query clock_move_idle (by i64)
-UPDATE warm_worker SET idle_since = idle_since + :by, until = until + :by;
+UPDATE idle_worker SET idle_since = idle_since + :by, expires_at = expires_at + :by;
 
 -- query clock_move_kv (by i64)
 UPDATE kv SET expires_at = expires_at + :by WHERE expires_at IS NOT NULL;

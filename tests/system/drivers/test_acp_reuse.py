@@ -52,7 +52,7 @@ def said(home, agent="a"):
 
 
 def rows(home):
-    return home.query(home.control, "SELECT run, idle_since FROM warm_worker")
+    return home.query(home.control, "SELECT run, idle_since FROM idle_worker")
 
 
 def bye(h):
