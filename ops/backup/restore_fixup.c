@@ -117,7 +117,7 @@ int revive_agent(const char *path, const char *agent, struct restore_sum *out,
 
 static int move_run(struct job *j, const char *agent,
 		    const struct run_open_row *run, enum run_state to,
-		    enum run_verdict verdict, struct err *e)
+		    enum run_pending_state pending_state, struct err *e)
 {
 	struct run_transition m = {
 		.id = run->id,
@@ -126,7 +126,7 @@ static int move_run(struct job *j, const char *agent,
 		.attempt = run->attempt,
 		.from = (enum run_state)run_state_from(run->state),
 		.to = to,
-		.verdict = verdict,
+		.pending_state = pending_state,
 		.reason = run_because_restored,
 		.due_at = j->now,
 		.now = j->now,
@@ -178,7 +178,7 @@ static int settle_run(struct job *j, const char *agent,
 		j->out->runs_queued++;
 		return queued ? 0
 			      : move_run(j, agent, run, RUN_QUEUED,
-					 RUN_NO_VERDICT, e);
+					 RUN_PENDING_NONE, e);
 	}
 	if (!strcmp(status, "running") &&
 	    end_in_file(&j->file, run->id, run->session, e))
@@ -192,7 +192,7 @@ static int settle_run(struct job *j, const char *agent,
 	} else {
 		j->out->runs_failed++;
 	}
-	return move_run(j, agent, run, to, RUN_NO_VERDICT, e);
+	return move_run(j, agent, run, to, RUN_PENDING_NONE, e);
 }
 
 static int settle_runs(struct job *j, const char *agent, struct err *e)
@@ -289,7 +289,7 @@ static int requeue_rest(struct job *j, struct err *e)
 		struct run_open_row run = {rows[i].id, rows[i].session,
 					   rows[i].state, rows[i].attempt};
 
-		if (move_run(j, rows[i].agent, &run, RUN_QUEUED, RUN_NO_VERDICT,
+		if (move_run(j, rows[i].agent, &run, RUN_QUEUED, RUN_PENDING_NONE,
 			     e))
 			return -1;
 		j->out->runs_queued++;

@@ -18,10 +18,12 @@ static const struct {
 #undef RUN_STATE
 };
 
-static const char *const verdicts[RUN_VERDICTS] = {
-	[RUN_WILL_SUCCEED] = "succeeded", [RUN_WILL_FAIL] = "failed",
-	[RUN_WILL_CANCEL] = "cancelled",  [RUN_WILL_TIME_OUT] = "timed_out",
-	[RUN_WILL_AGAIN] = "again",
+static const char *const pending_states[RUN_PENDING_STATES] = {
+	[RUN_PENDING_SUCCEEDED] = "succeeded",
+	[RUN_PENDING_FAILED] = "failed",
+	[RUN_PENDING_CANCELLED] = "cancelled",
+	[RUN_PENDING_TIMED_OUT] = "timed_out",
+	[RUN_PENDING_QUEUED] = "queued",
 };
 
 #define RUN_REASON(code, word) const char run_because_##code[] = #code;
@@ -51,17 +53,17 @@ bool run_state_lives(enum run_state s)
 	return states[s].kind == LIVES;
 }
 
-const char *run_verdict_word(enum run_verdict v)
+const char *run_pending_word(enum run_pending_state v)
 {
-	return verdicts[v];
+	return pending_states[v];
 }
 
-enum run_verdict run_verdict_from(const char *word)
+enum run_pending_state run_pending_from(const char *word)
 {
-	for (int i = 1; word && i < RUN_VERDICTS; i++)
-		if (!strcmp(verdicts[i], word))
-			return (enum run_verdict)i;
-	return RUN_NO_VERDICT;
+	for (int i = 1; word && i < RUN_PENDING_STATES; i++)
+		if (!strcmp(pending_states[i], word))
+			return (enum run_pending_state)i;
+	return RUN_PENDING_NONE;
 }
 
 int run_reason_seed(struct sql *db, const char *code, const char *word,
@@ -420,7 +422,7 @@ int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 		.id = m->id,
 		.from_state = run_state_word(m->from),
 		.to_state = run_state_word(m->to),
-		.verdict = run_verdict_word(m->verdict),
+		.pending_state = run_pending_word(m->pending_state),
 		.reason = m->reason,
 		.detail = m->detail,
 	};

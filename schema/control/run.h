@@ -27,22 +27,23 @@ enum run_state {
 	RUN_STATES
 };
 
-enum run_verdict {
-	RUN_NO_VERDICT,
-	RUN_WILL_SUCCEED,
-	RUN_WILL_FAIL,
-	RUN_WILL_CANCEL,
-	RUN_WILL_TIME_OUT,
-	RUN_WILL_AGAIN, /* back to the queue */
-	RUN_VERDICTS
+/* The state that follows once no process of the run is left. */
+enum run_pending_state {
+	RUN_PENDING_NONE,
+	RUN_PENDING_SUCCEEDED,
+	RUN_PENDING_FAILED,
+	RUN_PENDING_CANCELLED,
+	RUN_PENDING_TIMED_OUT,
+	RUN_PENDING_QUEUED,
+	RUN_PENDING_STATES
 };
 
 const char *run_state_word(enum run_state s);
 int run_state_from(const char *word); /* -1: no such state */
 bool run_state_is_over(enum run_state s);
 bool run_state_lives(enum run_state s); /* has, or may have, a process */
-const char *run_verdict_word(enum run_verdict v); /* NULL for none */
-enum run_verdict run_verdict_from(const char *word);
+const char *run_pending_word(enum run_pending_state v); /* NULL for none */
+enum run_pending_state run_pending_from(const char *word);
 
 /* Codes of run_reason.def, as constants that cannot be misspelt. */
 #define RUN_REASON(code, word) extern const char run_because_##code[];
@@ -115,7 +116,7 @@ struct run_transition {
 	const char *id, *agent, *session;
 	int64_t attempt;
 	enum run_state from, to;
-	enum run_verdict verdict;
+	enum run_pending_state pending_state;
 	const char *reason, *detail;
 	int64_t due_at; /* to QUEUED only */
 	int64_t now;

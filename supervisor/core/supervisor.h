@@ -65,11 +65,11 @@ struct supervisor {
 	struct memory_cache cache;
 };
 
-/* Why a run moves. verdict: what its end shall be, if that is new. */
+/* Why a run moves. pending_state: the state that is to follow, if it is new. */
 struct why {
 	const char *reason;
 	const char *detail; /* or NULL */
-	enum run_verdict verdict;
+	enum run_pending_state pending_state;
 };
 
 /* run/transition.c: the event's row of the table, in the transaction.

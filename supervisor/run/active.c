@@ -59,7 +59,7 @@ struct active_run *active_run_new(struct supervisor *s,
 	l->idle_timeout_ms = row->idle_timeout_ms;
 	l->heartbeat_ms = row->heartbeat_ms;
 	l->state = (enum run_state)run_state_from(row->state);
-	l->verdict = run_verdict_from(row->verdict);
+	l->pending_state = run_pending_from(row->pending_state);
 	l->last_seq = row->last_seq;
 	l->pidfd = l->start_fd = l->gate = l->exit_status = -1;
 	l->began_ms = l->heard_ms = l->wrote_ms = (int64_t)uv_now(&s->loop);

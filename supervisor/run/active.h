@@ -35,7 +35,7 @@ struct active_run {
 	int64_t run_timeout_ms, idle_timeout_ms; /* OPT_NONE: none */
 	int64_t heartbeat_ms; /* that the worker was told to keep */
 	enum run_state state;
-	enum run_verdict verdict;
+	enum run_pending_state pending_state;
 	char reason[64]; /* of the last move */
 	char *detail;    /* what is known beside it, or NULL */
 	char token_hash[HASH_HEX];

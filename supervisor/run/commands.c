@@ -205,12 +205,13 @@ static int text_body(struct buf *b, const char *key, const char *text)
 	return buf_addc(b, '}');
 }
 
-/* A wish to end that becomes the verdict, whatever state the run lives in. */
+/* Requests the end of a run in any state that has a process. */
 static int end_live(struct active_run *l, const struct why *why,
 		    const char *verb, const char *by, struct err *e)
 {
-	enum run_event event = why->verdict == RUN_WILL_AGAIN ? RUN_EV_STOP
-							      : RUN_EV_CANCEL;
+	enum run_event event = why->pending_state == RUN_PENDING_QUEUED
+				       ? RUN_EV_STOP
+				       : RUN_EV_CANCEL;
 	bool told = l->state == RUN_STOPPING || l->state == RUN_ENDING;
 	struct buf body = BUF_MAX(1024);
 	int rc = 0;
@@ -230,8 +231,9 @@ static int cancel_live(struct active_run *l, const char *reason,
 {
 	struct why why = {.reason = reason, .detail = detail};
 
-	why.verdict = run_verdict_wish(l->verdict, RUN_WILL_CANCEL);
-	if (why.verdict == l->verdict)
+	why.pending_state = run_pending_request(l->pending_state,
+						RUN_PENDING_CANCELLED);
+	if (why.pending_state == l->pending_state)
 		return 0;
 	return end_live(l, &why, "cancel", by, e) ? -1 : 1;
 }
@@ -316,10 +318,11 @@ int supervisor_cancel_run(struct supervisor *s, const char *run,
 
 void active_run_stop(struct active_run *l, const char *by)
 {
-	struct why why = {.reason = "stopped", .verdict = RUN_WILL_AGAIN};
+	struct why why = {.reason = "stopped",
+			  .pending_state = RUN_PENDING_QUEUED};
 	struct err e;
 
-	if (l->verdict != RUN_NO_VERDICT)
+	if (l->pending_state != RUN_PENDING_NONE)
 		return;
 	txn_try_begin(&l->sup->txn);
 	if (txn_try_end(&l->sup->txn, end_live(l, &why, "stop", by, &e), &e))

@@ -16,7 +16,7 @@
 #define LEAVES_MS 100 /* after that the row says that it is ending */
 
 struct live_word {
-	enum run_verdict verdict;
+	enum run_pending_state pending_state;
 	int64_t seq, exit_code, signal;
 	bool in_file;
 	char reason[64];
@@ -33,20 +33,20 @@ static char *copy_text(const char *text)
 }
 
 /* How the attempt ended by the worker's own word. */
-static enum run_verdict verdict_said(const struct active_run *l,
-				     const struct msg_finished *f)
+static enum run_pending_state reported_state(const struct active_run *l,
+					     const struct msg_finished *f)
 {
 	enum reason r = reason_from(f->reason);
 
 	if (!strcmp(f->outcome, "succeeded"))
-		return RUN_WILL_SUCCEED;
+		return RUN_PENDING_SUCCEEDED;
 	if (!strcmp(f->outcome, "cancelled"))
-		return RUN_WILL_CANCEL;
+		return RUN_PENDING_CANCELLED;
 	if (!strcmp(f->outcome, "timed_out"))
-		return RUN_WILL_TIME_OUT;
+		return RUN_PENDING_TIMED_OUT;
 	if (r == REASON_stopped || r == REASON_supervisor_lost)
-		return RUN_WILL_AGAIN; /* not its fault: counts for nothing */
-	return run_verdict_failed(r < REASONS && reason_again(r), l->attempt,
+		return RUN_PENDING_QUEUED; /* not its fault: counts for nothing */
+	return run_pending_failed(r < REASONS && reason_again(r), l->attempt,
 				  l->max_attempts);
 }
 
@@ -66,7 +66,7 @@ static struct live_word *word_new(const struct active_run *l,
 
 	if (!w)
 		abort();
-	*w = (struct live_word){.verdict = verdict_said(l, f),
+	*w = (struct live_word){.pending_state = reported_state(l, f),
 				.seq = f->seq,
 				.exit_code = f->exit_code,
 				.signal = f->signal,
@@ -91,8 +91,10 @@ static int apply_report(struct active_run *l, struct err *e)
 					   w->signal};
 	struct why why = {.reason = w->reason, .detail = w->detail};
 
-	why.verdict = run_verdict_join(l->verdict, w->verdict);
-	if (why.verdict == l->verdict) { /* as was wished, and why */
+	why.pending_state = run_pending_join(l->pending_state,
+					     w->pending_state);
+	if (why.pending_state ==
+	    l->pending_state) { /* as was wished, and why */
 		why.reason = l->reason;
 		why.detail = l->detail;
 	}

@@ -83,7 +83,7 @@ static bool may_park(const struct active_run *l)
 	const struct supervisor *s = l->sup;
 
 	return l->keep_ms > 0 && l->config_digest[0] && l->pidfd >= 0 &&
-	       l->verdict == RUN_WILL_SUCCEED && !s->stopping &&
+	       l->pending_state == RUN_PENDING_SUCCEEDED && !s->stopping &&
 	       s->config.run_idle_max > 0;
 }
 

@@ -122,17 +122,18 @@ static void reconcile_in_thread(struct agent_work *w)
 /* What the file says counts more than what was guessed. */
 static void take_found(struct active_run *l, const struct job *j)
 {
-	enum run_verdict said = run_verdict_from(j->found.status);
+	enum run_pending_state said = run_pending_from(j->found.status);
 	enum reason r = reason_from(j->found.reason);
 
 	if (r == REASONS)
 		return;
-	if (said == RUN_NO_VERDICT || said == RUN_WILL_FAIL)
-		said = run_verdict_failed(reason_again(r), l->attempt,
+	if (said == RUN_PENDING_NONE || said == RUN_PENDING_FAILED)
+		said = run_pending_failed(reason_again(r), l->attempt,
 					  l->max_attempts);
-	if (said == RUN_WILL_SUCCEED || l->verdict == RUN_WILL_FAIL ||
-	    l->verdict == RUN_WILL_AGAIN) {
-		l->verdict = said;
+	if (said == RUN_PENDING_SUCCEEDED ||
+	    l->pending_state == RUN_PENDING_FAILED ||
+	    l->pending_state == RUN_PENDING_QUEUED) {
+		l->pending_state = said;
 		active_run_set_reason(l, j->found.reason, NULL);
 	}
 }
@@ -158,9 +159,10 @@ static void take_last_seq(struct active_run *l, int64_t seq)
  * counts, and if it was the last, the file has to have its end. */
 static void take_begun(struct active_run *l)
 {
-	l->verdict = run_verdict_failed(true, l->attempt, l->max_attempts);
+	l->pending_state = run_pending_failed(true, l->attempt,
+					      l->max_attempts);
 	active_run_set_reason(l, run_because_worker_died, l->detail);
-	l->reconciled = l->verdict == RUN_WILL_AGAIN;
+	l->reconciled = l->pending_state == RUN_PENDING_QUEUED;
 }
 
 /* Without what the file says, a run must not be tried again. */
@@ -174,7 +176,7 @@ static void read_again(struct active_run *l, const struct err *e)
 		return;
 	}
 	snprintf(why, sizeof why, "its file cannot be read: %s", e->text);
-	l->verdict = RUN_WILL_FAIL;
+	l->pending_state = RUN_PENDING_FAILED;
 	active_run_set_reason(l, l->reason, why);
 	l->reconciled = true;
 	exit_verify(l);
@@ -184,14 +186,14 @@ static void take_result(struct active_run *l, const struct job *j)
 {
 	l->reconciling = false;
 	l->reconciled = true;
-	if (j->rc && l->verdict == RUN_WILL_AGAIN) {
+	if (j->rc && l->pending_state == RUN_PENDING_QUEUED) {
 		read_again(l, &j->err);
 		return;
 	}
 	take_last_seq(l, j->found.last_seq);
 	if (j->found.ended)
 		take_found(l, j);
-	else if (j->began && l->verdict == RUN_WILL_AGAIN &&
+	else if (j->began && l->pending_state == RUN_PENDING_QUEUED &&
 		 worker_never_started(l, l->reason))
 		take_begun(l);
 	exit_verify(l);
@@ -217,7 +219,7 @@ bool reconcile_is_late(struct active_run *l)
 {
 	log_warn(LT("msg", "an agent's file could not be settled in time"),
 		 LT("run", l->id), LT("agent", l->agent));
-	if (l->verdict == RUN_WILL_AGAIN) {
+	if (l->pending_state == RUN_PENDING_QUEUED) {
 		active_run_set_alarm(l, SETTLE_MS);
 		return false;
 	}
@@ -258,10 +260,10 @@ void reconcile_begin(struct active_run *l)
 	j->path = strdup(row.path);
 	j->attempt = l->attempt;
 	j->epoch = row.epoch;
-	j->again = l->verdict == RUN_WILL_AGAIN;
+	j->again = l->pending_state == RUN_PENDING_QUEUED;
 	if (!j->again)
 		snprintf(j->status, sizeof j->status, "%s",
-			 run_verdict_word(l->verdict));
+			 run_pending_word(l->pending_state));
 	snprintf(j->reason, sizeof j->reason, "%s", l->reason);
 	arena_fini(&a);
 	active_run_set_alarm(l, SETTLE_MS);

@@ -22,37 +22,39 @@ const char *run_event_name(enum run_event event)
 	return names[event];
 }
 
-enum run_event run_gone_event(enum run_verdict verdict)
+enum run_event run_gone_event(enum run_pending_state pending_state)
 {
-	static const enum run_event of[RUN_VERDICTS] = {
-		[RUN_NO_VERDICT] = RUN_EV_GONE_FAILED,
-		[RUN_WILL_SUCCEED] = RUN_EV_GONE_SUCCEEDED,
-		[RUN_WILL_FAIL] = RUN_EV_GONE_FAILED,
-		[RUN_WILL_CANCEL] = RUN_EV_GONE_CANCELLED,
-		[RUN_WILL_TIME_OUT] = RUN_EV_GONE_TIMED_OUT,
-		[RUN_WILL_AGAIN] = RUN_EV_GONE_AGAIN,
+	static const enum run_event of[RUN_PENDING_STATES] = {
+		[RUN_PENDING_NONE] = RUN_EV_GONE_FAILED,
+		[RUN_PENDING_SUCCEEDED] = RUN_EV_GONE_SUCCEEDED,
+		[RUN_PENDING_FAILED] = RUN_EV_GONE_FAILED,
+		[RUN_PENDING_CANCELLED] = RUN_EV_GONE_CANCELLED,
+		[RUN_PENDING_TIMED_OUT] = RUN_EV_GONE_TIMED_OUT,
+		[RUN_PENDING_QUEUED] = RUN_EV_GONE_AGAIN,
 	};
 
-	return of[verdict];
+	return of[pending_state];
 }
 
-enum run_verdict run_verdict_join(enum run_verdict asked, enum run_verdict said)
+enum run_pending_state run_pending_join(enum run_pending_state asked,
+					enum run_pending_state said)
 {
-	if (asked == RUN_NO_VERDICT || said == RUN_WILL_SUCCEED)
+	if (asked == RUN_PENDING_NONE || said == RUN_PENDING_SUCCEEDED)
 		return said;
 	return asked;
 }
 
-enum run_verdict run_verdict_failed(bool worth_it, int64_t attempt,
-				    int64_t max_attempts)
+enum run_pending_state run_pending_failed(bool worth_it, int64_t attempt,
+					  int64_t max_attempts)
 {
-	return worth_it && attempt < max_attempts ? RUN_WILL_AGAIN
-						  : RUN_WILL_FAIL;
+	return worth_it && attempt < max_attempts ? RUN_PENDING_QUEUED
+						  : RUN_PENDING_FAILED;
 }
 
-enum run_verdict run_verdict_wish(enum run_verdict old, enum run_verdict wish)
+enum run_pending_state run_pending_request(enum run_pending_state old,
+					   enum run_pending_state wish)
 {
-	if (old == RUN_NO_VERDICT || old == RUN_WILL_AGAIN)
+	if (old == RUN_PENDING_NONE || old == RUN_PENDING_QUEUED)
 		return wish;
 	return old;
 }

@@ -34,22 +34,23 @@ struct run_step run_fsm(enum run_state state, enum run_event event);
 const char *run_event_name(enum run_event event);
 
 /* The event that says that the tree is gone, by what was decided before. */
-enum run_event run_gone_event(enum run_verdict verdict);
+enum run_event run_gone_event(enum run_pending_state pending_state);
 
 /*
- * What the end shall be. `asked` is what somebody wanted (RUN_NO_VERDICT:
+ * What the end shall be. `asked` is what somebody wanted (RUN_PENDING_NONE:
  * nobody asked), `said` is how the attempt ended by itself. A run that came to
  * its end before the wish reached it has succeeded; a wish wins over failure.
  */
-enum run_verdict run_verdict_join(enum run_verdict asked,
-				  enum run_verdict said);
+enum run_pending_state run_pending_join(enum run_pending_state asked,
+					enum run_pending_state said);
 
 /* A failure that may go better next time, seen with the number of attempts. */
-enum run_verdict run_verdict_failed(bool worth_it, int64_t attempt,
-				    int64_t max_attempts);
+enum run_pending_state run_pending_failed(bool worth_it, int64_t attempt,
+					  int64_t max_attempts);
 
 /* A new wish on top of an older one: a cancel overrules a retry. */
-enum run_verdict run_verdict_wish(enum run_verdict old, enum run_verdict wish);
+enum run_pending_state run_pending_request(enum run_pending_state old,
+					   enum run_pending_state wish);
 
 /* How long to wait before the attempt after this one, in ms. */
 int64_t run_backoff(int64_t base_ms, int64_t attempt);

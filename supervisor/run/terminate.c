@@ -64,10 +64,10 @@ static void make_up_for(struct active_run *l)
 static void proven(struct active_run *l)
 {
 	struct why why = {.reason = l->reason, .detail = l->detail};
-	enum run_event event = run_gone_event(l->verdict);
+	enum run_event event = run_gone_event(l->pending_state);
 
 	if (event == RUN_EV_GONE_AGAIN) {
-		why.verdict = RUN_NO_VERDICT;
+		why.pending_state = RUN_PENDING_NONE;
 		make_up_for(l);
 	}
 	transition_must_apply(l, event, &why);
@@ -186,7 +186,7 @@ static void check_times(struct active_run *l)
 	l->suspect = false;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
 		struct why late = {.reason = ends[i].reason,
-				   .verdict = RUN_WILL_TIME_OUT};
+				   .pending_state = RUN_PENDING_TIMED_OUT};
 
 		if (ends[i].at == OPT_NONE)
 			continue;

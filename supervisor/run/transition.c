@@ -46,8 +46,8 @@ static void keep_for_rollback(struct active_run *l)
 static void set_reason(struct active_run *l, const struct why *why)
 {
 	active_run_set_reason(l, why->reason, why->detail);
-	if (why->verdict != RUN_NO_VERDICT)
-		l->verdict = why->verdict;
+	if (why->pending_state != RUN_PENDING_NONE)
+		l->pending_state = why->pending_state;
 }
 
 static int64_t due_after(const struct active_run *l)
@@ -85,12 +85,12 @@ int transition_apply(struct active_run *l, enum run_event event,
 	keep_for_rollback(l);
 	set_reason(l, why);
 	if (run_state_is_over(st.to) || st.to == RUN_STARTING)
-		l->verdict = RUN_NO_VERDICT;
+		l->pending_state = RUN_PENDING_NONE;
 	if (st.to == RUN_QUEUED) {
-		l->verdict = RUN_NO_VERDICT;
+		l->pending_state = RUN_PENDING_NONE;
 		ask.due_at = due_after(l);
 	}
-	ask.verdict = l->verdict;
+	ask.pending_state = l->pending_state;
 	ask.reason = l->reason;
 	ask.detail = l->detail;
 	if (run_move(l->sup->db, &ask, e))
@@ -163,17 +163,18 @@ void transition_worker_gone(struct active_run *l, const char *reason,
 			    const char *detail)
 {
 	struct why why = {.reason = reason, .detail = detail};
-	enum run_verdict said = worker_never_started(l, reason)
-					? RUN_WILL_AGAIN
-					: run_verdict_failed(true, l->attempt,
-							     l->max_attempts);
+	enum run_pending_state said = worker_never_started(l, reason)
+					      ? RUN_PENDING_QUEUED
+					      : run_pending_failed(
+							true, l->attempt,
+							l->max_attempts);
 
-	if (l->state == RUN_ENDING) { /* the verdict stands */
+	if (l->state == RUN_ENDING) { /* the pending state is decided */
 		exit_verify(l);
 		return;
 	}
-	why.verdict = run_verdict_join(l->verdict, said);
-	if (l->verdict != RUN_NO_VERDICT) {
+	why.pending_state = run_pending_join(l->pending_state, said);
+	if (l->pending_state != RUN_PENDING_NONE) {
 		why.reason = l->reason; /* of the wish that it end */
 		why.detail = l->detail;
 	}

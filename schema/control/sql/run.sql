@@ -80,10 +80,10 @@ SELECT min(at) AS at FROM
   SELECT min(expires_at) FROM approval INDEXED BY approval_expiry
    WHERE state = 'open' AND expires_at IS NOT NULL);
 
--- query run_set_state (id text, from_state text, to_state text, verdict text,
+-- query run_set_state (id text, from_state text, to_state text, pending_state text,
 --   reason text, detail text)
 -- Compare and set: changes no row when the run has meanwhile moved on.
-UPDATE run SET state = :to_state, verdict = :verdict, reason = :reason,
+UPDATE run SET state = :to_state, pending_state = :pending_state, reason = :reason,
   detail = :detail
  WHERE id = :id AND state = :from_state;
 
@@ -157,7 +157,7 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
   FROM run_transition WHERE run = :run ORDER BY id;
 
 -- row run_row (id text, agent text, agent_version i64, session text, state text,
---   verdict text, reason text, detail text, priority i64, due_at time,
+--   pending_state text, reason text, detail text, priority i64, due_at time,
 --   expires_at time, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, policy text,
 --   parent text, depth i64, retry_of text, idem_key text, tags json,
@@ -172,7 +172,7 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 -- deliveries_note says why they cannot be read.
 
 -- query run_get (id text) -> run_row
-SELECT id, agent, agent_version, session, state, verdict, reason, detail,
+SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
@@ -290,7 +290,7 @@ SELECT name AS invocation, agents, sessions, runs, waiting,
 
 -- query run_list_live -> run_row
 -- Everything that is not over: ps.
-SELECT id, agent, agent_version, session, state, verdict, reason, detail,
+SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
@@ -305,13 +305,13 @@ SELECT id, agent, agent_version, session, state, verdict, reason, detail,
  ORDER BY id;
 
 -- row run_active_row (id text, agent text, session text, state text,
---   verdict text, attempt i64, max_attempts i64, backoff_ms i64,
+--   pending_state text, attempt i64, max_attempts i64, backoff_ms i64,
 --   run_timeout_ms opt, idle_timeout_ms opt, grace_ms i64, pid opt,
 --   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
 --   last_seq i64, started_at time, reason text, detail text)
 
 -- query run_active -> run_active_row
-SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
+SELECT id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run INDEXED BY run_active
@@ -319,7 +319,7 @@ SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
  ORDER BY id;
 
 -- query run_active_get (id text) -> run_active_row
-SELECT id, agent, session, state, verdict, attempt, max_attempts, backoff_ms,
+SELECT id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
   FROM run WHERE id = :id;

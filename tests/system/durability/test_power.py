@@ -138,7 +138,7 @@ class Work:
         self.control("SELECT state <> 'queued' AND attempt = 1 FROM run"
                      " WHERE id = ?", run)
         self.host.cancel(run)
-        self.control("SELECT count(*) FROM run WHERE id = ? AND (verdict ="
+        self.control("SELECT count(*) FROM run WHERE id = ? AND (pending_state ="
                      " 'cancelled' OR state = 'cancelled' OR EXISTS (SELECT 1"
                      " FROM run_command c WHERE c.run = run.id AND verb ="
                      " 'cancel'))", run)

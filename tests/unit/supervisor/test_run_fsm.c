@@ -63,16 +63,16 @@ static void a_dead_worker_never_leaves_a_run_hanging(void **state)
 		}
 }
 
-static void every_verdict_leads_out_of_ending(void **state)
+static void every_pending_state_leads_out_of_ending(void **state)
 {
 	(void)state;
-	for (int v = RUN_NO_VERDICT; v < RUN_VERDICTS; v++) {
+	for (int v = RUN_PENDING_NONE; v < RUN_PENDING_STATES; v++) {
 		struct run_step m = run_fsm(
-			RUN_ENDING, run_gone_event((enum run_verdict)v));
+			RUN_ENDING, run_gone_event((enum run_pending_state)v));
 
 		assert_true(m.allowed);
 		assert_int_equal(m.act, RUN_EFFECT_RELEASE);
-		assert_int_equal(m.to == RUN_QUEUED, v == RUN_WILL_AGAIN);
+		assert_int_equal(m.to == RUN_QUEUED, v == RUN_PENDING_QUEUED);
 	}
 }
 
@@ -143,24 +143,28 @@ static void every_state_is_reached_and_every_live_one_can_end(void **state)
 static void a_wish_wins_over_failure_but_not_over_success(void **state)
 {
 	(void)state;
-	assert_int_equal(run_verdict_join(RUN_WILL_CANCEL, RUN_WILL_FAIL),
-			 RUN_WILL_CANCEL);
-	assert_int_equal(run_verdict_join(RUN_WILL_CANCEL, RUN_WILL_SUCCEED),
-			 RUN_WILL_SUCCEED);
-	assert_int_equal(run_verdict_join(RUN_NO_VERDICT, RUN_WILL_AGAIN),
-			 RUN_WILL_AGAIN);
-	assert_int_equal(run_verdict_wish(RUN_WILL_AGAIN, RUN_WILL_CANCEL),
-			 RUN_WILL_CANCEL);
-	assert_int_equal(run_verdict_wish(RUN_WILL_TIME_OUT, RUN_WILL_CANCEL),
-			 RUN_WILL_TIME_OUT);
+	assert_int_equal(
+		run_pending_join(RUN_PENDING_CANCELLED, RUN_PENDING_FAILED),
+		RUN_PENDING_CANCELLED);
+	assert_int_equal(
+		run_pending_join(RUN_PENDING_CANCELLED, RUN_PENDING_SUCCEEDED),
+		RUN_PENDING_SUCCEEDED);
+	assert_int_equal(run_pending_join(RUN_PENDING_NONE, RUN_PENDING_QUEUED),
+			 RUN_PENDING_QUEUED);
+	assert_int_equal(
+		run_pending_request(RUN_PENDING_QUEUED, RUN_PENDING_CANCELLED),
+		RUN_PENDING_CANCELLED);
+	assert_int_equal(run_pending_request(RUN_PENDING_TIMED_OUT,
+					     RUN_PENDING_CANCELLED),
+			 RUN_PENDING_TIMED_OUT);
 }
 
 static void attempts_end_and_waits_double_up_to_a_limit(void **state)
 {
 	(void)state;
-	assert_int_equal(run_verdict_failed(true, 1, 2), RUN_WILL_AGAIN);
-	assert_int_equal(run_verdict_failed(true, 2, 2), RUN_WILL_FAIL);
-	assert_int_equal(run_verdict_failed(false, 1, 2), RUN_WILL_FAIL);
+	assert_int_equal(run_pending_failed(true, 1, 2), RUN_PENDING_QUEUED);
+	assert_int_equal(run_pending_failed(true, 2, 2), RUN_PENDING_FAILED);
+	assert_int_equal(run_pending_failed(false, 1, 2), RUN_PENDING_FAILED);
 	assert_int_equal(run_backoff(100, 1), 100);
 	assert_int_equal(run_backoff(100, 4), 800);
 	assert_int_equal(run_backoff(100, 90), 600000);
@@ -220,7 +224,7 @@ int main(void)
 		cmocka_unit_test(nothing_happens_to_a_run_that_is_over),
 		cmocka_unit_test(only_a_proof_ends_a_run_that_has_lived),
 		cmocka_unit_test(a_dead_worker_never_leaves_a_run_hanging),
-		cmocka_unit_test(every_verdict_leads_out_of_ending),
+		cmocka_unit_test(every_pending_state_leads_out_of_ending),
 		cmocka_unit_test(a_cancel_is_taken_wherever_a_run_is_not_over),
 		cmocka_unit_test(a_worker_that_comes_back_changes_no_state),
 		cmocka_unit_test(
