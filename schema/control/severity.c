@@ -21,18 +21,16 @@ enum dimension { DIMENSION_outcome, DIMENSION_health, DIMENSION_delivery };
 static const struct {
 	enum dimension dimension;
 	unsigned value;
-	struct severity_row result;
+	enum severity severity;
 } rules[] = {
-#define X(dimension, word, level, tone) \
-	{DIMENSION_##dimension,         \
-	 VALUE_##dimension(word),       \
-	 {SEVERITY_##level, #tone}},
+#define X(dimension, word, level) \
+	{DIMENSION_##dimension, VALUE_##dimension(word), SEVERITY_##level},
 	SEVERITY_RULES(X)
 #undef X
 };
 
-struct severity_row severity_of(enum outcome outcome, enum health health,
-				enum delivery delivery)
+enum severity severity_of(enum outcome outcome, enum health health,
+			  enum delivery delivery)
 {
 	const unsigned values[] = {
 		[DIMENSION_outcome] = outcome,
@@ -42,8 +40,8 @@ struct severity_row severity_of(enum outcome outcome, enum health health,
 
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
 		if (values[rules[i].dimension] == rules[i].value)
-			return rules[i].result;
-	return (struct severity_row){SEVERITY_neutral, "neutral"};
+			return rules[i].severity;
+	return SEVERITY_neutral;
 }
 
 const char *severity_word(enum severity s)
@@ -131,13 +129,11 @@ void run_judge(struct run_row *row, const struct run_signs *s)
 	enum health health = run_health(state, s);
 	enum delivery delivery = run_delivery(state, row->reason,
 					      row->delivery != NULL);
-	struct severity_row r = severity_of(run_outcome(state), health,
-					    delivery);
 
 	row->health = health_word(health);
 	row->delivery = delivery_word(delivery);
-	row->severity = severity_word(r.severity);
-	row->tone = r.tone;
+	row->severity = severity_word(
+		severity_of(run_outcome(state), health, delivery));
 }
 
 /* Runs that are over count by their number, so only live ones are needed. */
@@ -148,12 +144,10 @@ static void judge_counts(struct invocation_row *row)
 			     : row->ended_at != OPT_NONE && row->succeeded
 				     ? OUTCOME_succeeded
 				     : OUTCOME_none;
-	struct severity_row r = severity_of(worst, HEALTH_ok,
-					    DELIVERY_not_expected);
 
 	row->health = health_word(HEALTH_ok);
-	row->severity = severity_word(r.severity);
-	row->tone = r.tone;
+	row->severity = severity_word(
+		severity_of(worst, HEALTH_ok, DELIVERY_not_expected));
 }
 
 void invocation_judge(struct invocation_row *row, const struct run_row *run)
@@ -165,10 +159,8 @@ void invocation_judge(struct invocation_row *row, const struct run_row *run)
 	if (!strcmp(row->health, health_word(HEALTH_ok)) ||
 	    health_from(run->health) > health_from(row->health))
 		row->health = run->health;
-	if (severity_from(run->severity) > severity_from(row->severity)) {
+	if (severity_from(run->severity) > severity_from(row->severity))
 		row->severity = run->severity;
-		row->tone = run->tone;
-	}
 }
 
 void run_judge_from_outside(struct run_row *row, bool supervised)

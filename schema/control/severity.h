@@ -39,13 +39,8 @@ enum severity {
 		SEVERITIES
 };
 
-struct severity_row {
-	enum severity severity;
-	const char *tone;
-};
-
-struct severity_row severity_of(enum outcome outcome, enum health health,
-				enum delivery delivery);
+enum severity severity_of(enum outcome outcome, enum health health,
+			  enum delivery delivery);
 const char *severity_word(enum severity s);
 int severity_from(const char *word); /* -1: no such word */
 const char *outcome_word(enum outcome o);
@@ -62,7 +57,7 @@ struct run_signs {
 
 enum health run_health(enum run_state state, const struct run_signs *s);
 
-/* Sets health, delivery, severity and tone of a row as it was read; its
+/* Sets health, delivery and severity of a row as it was read; its
  * `delivery` says then whether the agent had to leave files behind. */
 void run_judge(struct run_row *row, const struct run_signs *s);
 

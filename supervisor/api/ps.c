@@ -40,8 +40,7 @@ static struct api_live live_of(struct api_request *q, const struct run_row *row)
 			     .rss = OPT_NONE,
 			     .processes = OPT_NONE,
 			     .health = row->health,
-			     .severity = row->severity,
-			     .tone = row->tone};
+			     .severity = row->severity};
 
 	if (supervisor_run_activity(q->api->sup, row->id, &live)) {
 		v.phase = live.phase;

@@ -79,7 +79,7 @@ extern const struct http_routes api_routes;
 	F(S, opt, rss)        \
 	F(S, opt, processes)  \
 	F(S, text, health)    \
-	F(S, text, severity) F(S, text, tone)
+	F(S, text, severity)
 #define API_TOKEN(F, S)  \
 	F(S, text, id)   \
 	F(S, text, name) \

@@ -164,10 +164,10 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
---   invocation text, health text, delivery text, severity text, tone text,
+--   invocation text, health text, delivery text, severity text,
 --   deliveries json, deliveries_note text)
--- The last six are no columns: run_judge (schema/control/severity.h) sets the first
--- four; what is read as delivery says whether the agent's version has a contract.
+-- The last five are no columns: run_judge (schema/control/severity.h) sets the first
+-- three; what is read as delivery says whether the agent's version has a contract.
 -- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
 -- deliveries_note says why they cannot be read.
 
@@ -180,7 +180,7 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS severity, NULL AS deliveries,
   NULL AS deliveries_note
   FROM run WHERE id = :id;
 
@@ -273,9 +273,8 @@ SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
 
 -- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
 --   waiting i64, live i64, succeeded i64, failed i64, cancelled i64,
---   timed_out i64, created_at time, ended_at time, health text, severity text,
---   tone text)
--- The last three are those of its worst run, set by invocation_judge.
+--   timed_out i64, created_at time, ended_at time, health text, severity text)
+-- The last two are those of its worst run, set by invocation_judge.
 
 -- query invocation_list (before text, count i64) -> invocation_row
 -- By name, from the last; before is the last name of the page before, or '~'.
@@ -285,7 +284,7 @@ SELECT name AS invocation, agents, sessions, runs, waiting,
     WHERE r.invocation IS NOT NULL AND r.invocation = invocation.name
     ORDER BY r.id LIMIT 1) AS created_at,
   CASE WHEN ended = runs THEN ended_at END AS ended_at,
-  NULL AS health, NULL AS severity, NULL AS tone
+  NULL AS health, NULL AS severity
   FROM invocation WHERE name < :before ORDER BY name DESC LIMIT :count;
 
 -- query run_list_live -> run_row
@@ -298,7 +297,7 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
-  NULL AS severity, NULL AS tone, NULL AS deliveries,
+  NULL AS severity, NULL AS deliveries,
   NULL AS deliveries_note
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')

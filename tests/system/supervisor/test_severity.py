@@ -17,14 +17,14 @@ def test_a_run_says_how_bad_it_is_wherever_it_is_shown(home):
     for agent in ("good", "bad", "lazy"):
         h.until(runs[agent])
     h.until(runs["sleeps"], "running")
-    wanted = {"good": ("ok", "not_expected", "neutral", "success"),
-              "bad": ("ok", "not_expected", "critical", "danger"),
-              "lazy": ("ok", "missing", "critical", "danger"),
-              "asks": ("idle", "not_expected", "warning", "warning"),
-              "sleeps": ("running", "not_expected", "info", "info")}
+    wanted = {"good": ("ok", "not_expected", "neutral"),
+              "bad": ("ok", "not_expected", "critical"),
+              "lazy": ("ok", "missing", "critical"),
+              "asks": ("idle", "not_expected", "warning"),
+              "sleeps": ("running", "not_expected", "info")}
 
     def seen(row):
-        return tuple(row[k] for k in ("health", "delivery", "severity", "tone"))
+        return tuple(row[k] for k in ("health", "delivery", "severity"))
     for agent, want in wanted.items():
         lib.eventually(lambda: seen(h.get(runs[agent])) == want, 30,
                        "%s: %s" % (agent, seen(h.get(runs[agent]))))
@@ -72,8 +72,7 @@ def test_an_invocation_is_as_bad_as_its_worst_run(home):
             got["job-1"]["live"]) == (2, 2, 1), got
     assert (got["job-1"]["health"], got["job-1"]["severity"]) == (
         "running", "info"), got
-    assert (got["job-2"]["severity"], got["job-2"]["tone"]) == (
-        "neutral", "success"), got
+    assert got["job-2"]["severity"] == "neutral", got
     assert got["job-1"]["ended_at"] is None and got["job-2"]["ended_at"]
     h.until(h.submit("c", invocation="job-1"))
     assert groups()["job-1"]["severity"] == "critical"
