@@ -45,7 +45,7 @@ static const char *read_deliveries(struct cli *cli, struct run_row *row)
 
 	if (run_deliveries_of(cli->control, row, &sent, &cli->arena, &e) == 0)
 		return sent;
-	row->deliveries_note = run_deliveries_note(&e, &cli->arena);
+	row->deliveries_error = run_deliveries_note(&e, &cli->arena);
 	return NULL;
 }
 

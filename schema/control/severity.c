@@ -8,15 +8,15 @@
 #define X(word) #word,
 static const char *const outcomes[] = {SEVERITY_OUTCOMES(X)};
 static const char *const healths[] = {SEVERITY_HEALTHS(X)};
-static const char *const deliveries[] = {SEVERITY_DELIVERIES(X)};
+static const char *const artifacts_statuses[] = {SEVERITY_ARTIFACTS(X)};
 static const char *const levels[] = {SEVERITY_LEVELS(X)};
 #undef X
 
-enum dimension { DIMENSION_outcome, DIMENSION_health, DIMENSION_delivery };
+enum dimension { DIMENSION_outcome, DIMENSION_health, DIMENSION_artifacts };
 
-#define VALUE_outcome(word)  OUTCOME_##word
-#define VALUE_health(word)   HEALTH_##word
-#define VALUE_delivery(word) DELIVERY_##word
+#define VALUE_outcome(word)   OUTCOME_##word
+#define VALUE_health(word)    HEALTH_##word
+#define VALUE_artifacts(word) ARTIFACTS_##word
 
 static const struct {
 	enum dimension dimension;
@@ -30,12 +30,12 @@ static const struct {
 };
 
 enum severity severity_of(enum outcome outcome, enum health health,
-			  enum delivery delivery)
+			  enum artifacts_status artifacts)
 {
 	const unsigned values[] = {
 		[DIMENSION_outcome] = outcome,
 		[DIMENSION_health] = health,
-		[DIMENSION_delivery] = delivery,
+		[DIMENSION_artifacts] = artifacts,
 	};
 
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -76,9 +76,9 @@ const char *health_word(enum health h)
 	return healths[h];
 }
 
-const char *delivery_word(enum delivery d)
+const char *artifacts_status_word(enum artifacts_status d)
 {
-	return deliveries[d];
+	return artifacts_statuses[d];
 }
 
 /* --- runs ------------------------------------------------------------- */
@@ -114,26 +114,27 @@ enum health run_health(enum run_state state, const struct run_signs *s)
 	return s->waits || state == RUN_PAUSED ? HEALTH_idle : HEALTH_running;
 }
 
-static enum delivery run_delivery(enum run_state state, const char *reason,
-				  bool contract)
+static enum artifacts_status run_artifacts_status(enum run_state state,
+						  const char *reason,
+						  bool contract)
 {
 	if (!strcmp(reason, "artifact_missing"))
-		return DELIVERY_missing;
-	return contract && state == RUN_SUCCEEDED ? DELIVERY_passed
-						  : DELIVERY_not_expected;
+		return ARTIFACTS_missing;
+	return contract && state == RUN_SUCCEEDED ? ARTIFACTS_passed
+						  : ARTIFACTS_not_expected;
 }
 
 void run_judge(struct run_row *row, const struct run_signs *s)
 {
 	enum run_state state = (enum run_state)run_state_from(row->state);
 	enum health health = run_health(state, s);
-	enum delivery delivery = run_delivery(state, row->reason,
-					      row->delivery != NULL);
+	enum artifacts_status artifacts = run_artifacts_status(
+		state, row->reason, row->artifacts_status != NULL);
 
 	row->health = health_word(health);
-	row->delivery = delivery_word(delivery);
+	row->artifacts_status = artifacts_status_word(artifacts);
 	row->severity = severity_word(
-		severity_of(run_outcome(state), health, delivery));
+		severity_of(run_outcome(state), health, artifacts));
 }
 
 /* Runs that are over count by their number, so only live ones are needed. */
@@ -147,7 +148,7 @@ static void judge_counts(struct invocation_row *row)
 
 	row->health = health_word(HEALTH_ok);
 	row->severity = severity_word(
-		severity_of(worst, HEALTH_ok, DELIVERY_not_expected));
+		severity_of(worst, HEALTH_ok, ARTIFACTS_not_expected));
 }
 
 void invocation_judge(struct invocation_row *row, const struct run_row *run)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * Lifecycle × health × delivery → severity: pure functions over severity.def.
+ * Lifecycle × health × artifacts → severity: pure functions over severity.def.
  * Nothing of this is stored; it follows from the row and from what is seen of
  * the process. Words are constants.
  */
@@ -25,11 +25,11 @@ enum health {
 		HEALTHS
 };
 
-enum delivery {
-#define X(word) DELIVERY_##word,
-	SEVERITY_DELIVERIES(X)
+enum artifacts_status {
+#define X(word) ARTIFACTS_##word,
+	SEVERITY_ARTIFACTS(X)
 #undef X
-		DELIVERIES
+		ARTIFACTS_STATUSES
 };
 
 enum severity {
@@ -40,12 +40,12 @@ enum severity {
 };
 
 enum severity severity_of(enum outcome outcome, enum health health,
-			  enum delivery delivery);
+			  enum artifacts_status artifacts);
 const char *severity_word(enum severity s);
 int severity_from(const char *word); /* -1: no such word */
 const char *outcome_word(enum outcome o);
 const char *health_word(enum health h);
-const char *delivery_word(enum delivery d);
+const char *artifacts_status_word(enum artifacts_status d);
 
 /* What is seen of a run beside its row. */
 struct run_signs {
@@ -57,8 +57,8 @@ struct run_signs {
 
 enum health run_health(enum run_state state, const struct run_signs *s);
 
-/* Sets health, delivery and severity of a row as it was read; its
- * `delivery` says then whether the agent had to leave files behind. */
+/* Sets health, artifacts_status and severity of a row as it was read, in which
+ * artifacts_status is NULL unless the agent's version requires files. */
 void run_judge(struct run_row *row, const struct run_signs *s);
 
 /* Takes one of its live runs, judged, into the group's row, which is as bad as

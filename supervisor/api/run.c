@@ -89,7 +89,7 @@ static void add_deliveries(struct api_request *q, struct run_row *row)
 	if (found >= 0)
 		return;
 	row->deliveries = NULL;
-	row->deliveries_note = run_deliveries_note(&e, &q->arena);
+	row->deliveries_error = run_deliveries_note(&e, &q->arena);
 }
 
 /* With what it sent. */

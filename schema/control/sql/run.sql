@@ -164,12 +164,12 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 --   submitted_by text, pid opt, start_ticks opt, boot_id text, last_seq i64,
 --   input_tokens i64, output_tokens i64, cost_micros i64, exit_code opt,
 --   signal opt, created_at time, started_at time, ended_at time,
---   invocation text, health text, delivery text, severity text,
---   deliveries json, deliveries_note text)
+--   invocation text, health text, artifacts_status text, severity text,
+--   deliveries json, deliveries_error text)
 -- The last five are no columns: run_judge (schema/control/severity.h) sets the first
--- three; what is read as delivery says whether the agent's version has a contract.
+-- three; artifacts_status is read as whether the agent's version requires files.
 -- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
--- deliveries_note says why they cannot be read.
+-- deliveries_error says why they cannot be read.
 
 -- query run_get (id text) -> run_row
 SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
@@ -179,9 +179,9 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
-  NULL AS deliveries_note
+  NULL AS deliveries_error
   FROM run WHERE id = :id;
 
 -- row run_filter (agent text, session text, state text, tag text,
@@ -296,9 +296,9 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
   started_at, ended_at, invocation, NULL AS health,
   (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS delivery,
+    WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
-  NULL AS deliveries_note
+  NULL AS deliveries_error
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;

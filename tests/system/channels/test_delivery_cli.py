@@ -11,7 +11,7 @@ def shown_without_file(h, run, words):
     lines = home.skep("show", run, "--json").lines
     for row in (got, lines[0]):
         assert row["id"] == run and row["state"] == "succeeded", row
-        assert row["deliveries"] is None and words in row["deliveries_note"], row
+        assert row["deliveries"] is None and words in row["deliveries_error"], row
     assert len(lines) > 3
     text = home.skep("show", run).out
     assert run in text and "running" in text and words in text, text
@@ -27,7 +27,7 @@ def test_a_run_is_shown_without_its_agents_file(home):
     [run] = [r["id"] for r in h.call("GET", "/v1/runs")["items"]]
     h.until(run)
     got = h.call("GET", "/v1/runs/" + run)
-    assert len(got["deliveries"]) == 1 and got["deliveries_note"] is None
+    assert len(got["deliveries"]) == 1 and got["deliveries_error"] is None
     h.down()
     path = home.agent_db("echo")
     for f in path.parent.glob("agent.sqlite*"):

@@ -24,7 +24,7 @@ def test_a_run_says_how_bad_it_is_wherever_it_is_shown(home):
               "sleeps": ("running", "not_expected", "info")}
 
     def seen(row):
-        return tuple(row[k] for k in ("health", "delivery", "severity"))
+        return tuple(row[k] for k in ("health", "artifacts_status", "severity"))
     for agent, want in wanted.items():
         lib.eventually(lambda: seen(h.get(runs[agent])) == want, 30,
                        "%s: %s" % (agent, seen(h.get(runs[agent]))))

@@ -1,4 +1,4 @@
-/* Every combination of outcome, health and delivery has the severity that its
+/* Every combination of outcome, health and artifacts has the severity that its
  * worst part deserves. */
 #include "schema/control/severity.h"
 
@@ -27,10 +27,10 @@ static const int of_health[HEALTHS] = {
 	[HEALTH_orphaned] = SEVERITY_critical,
 	[HEALTH_process_dead] = SEVERITY_critical,
 };
-static const int of_delivery[DELIVERIES] = {
-	[DELIVERY_partial] = SEVERITY_warning,
-	[DELIVERY_invalid] = SEVERITY_warning,
-	[DELIVERY_missing] = SEVERITY_critical,
+static const int of_artifacts[ARTIFACTS_STATUSES] = {
+	[ARTIFACTS_partial] = SEVERITY_warning,
+	[ARTIFACTS_invalid] = SEVERITY_warning,
+	[ARTIFACTS_missing] = SEVERITY_critical,
 };
 
 static int worst(int a, int b)
@@ -43,13 +43,13 @@ static void every_combination_is_as_bad_as_its_worst_part(void **state)
 	(void)state;
 	for (int o = 0; o < OUTCOMES; o++)
 		for (int h = 0; h < HEALTHS; h++)
-			for (int d = 0; d < DELIVERIES; d++) {
+			for (int d = 0; d < ARTIFACTS_STATUSES; d++) {
 				enum severity got = severity_of(
 					(enum outcome)o, (enum health)h,
-					(enum delivery)d);
+					(enum artifacts_status)d);
 				int want = worst(
 					of_outcome[o],
-					worst(of_health[h], of_delivery[d]));
+					worst(of_health[h], of_artifacts[d]));
 
 				assert_int_equal(got, want);
 			}
@@ -83,7 +83,7 @@ static struct run_row judged(const char *state, const char *reason,
 			     const char *contract, struct run_signs s)
 {
 	struct run_row row = {
-		.state = state, .reason = reason, .delivery = contract};
+		.state = state, .reason = reason, .artifacts_status = contract};
 
 	run_judge(&row, &s);
 	return row;
@@ -97,10 +97,10 @@ static void a_row_says_how_bad_it_is_and_why(void **state)
 
 	(void)state;
 	row = judged("failed", "artifact_missing", "object", well);
-	assert_string_equal(row.delivery, "missing");
+	assert_string_equal(row.artifacts_status, "missing");
 	assert_string_equal(row.severity, "critical");
 	row = judged("succeeded", "completed", "object", well);
-	assert_string_equal(row.delivery, "passed");
+	assert_string_equal(row.artifacts_status, "passed");
 	assert_string_equal(row.severity, "neutral");
 	row = judged("running", "hello", NULL, well);
 	assert_string_equal(row.health, "running");
