@@ -215,36 +215,36 @@ static int take_parent(struct sql *db, const struct run_request *ask,
 }
 
 /* Where the new run stands in its session, by the policy. */
-static int stand_in_line(struct sql *db, const struct run_request *ask,
-			 struct run_insert_in *row, struct run_made *out,
-			 struct err *e)
+static int enter_queue(struct sql *db, const struct run_request *ask,
+		       struct run_insert_in *row, struct run_made *out,
+		       struct err *e)
 {
-	struct run_line_state_in key = {row->agent, row->session};
-	struct run_line_state_row line;
+	struct run_queue_state_in key = {row->agent, row->session};
+	struct run_queue_state_row queue;
 	struct arena a = {0};
 	int rc = 0;
 
-	if (sql_get(db, Q_RUN_LINE_STATE, &key, &line, &a, e) < 0) {
+	if (sql_get(db, Q_RUN_QUEUE_STATE, &key, &queue, &a, e) < 0) {
 		rc = -1;
-	} else if (line.waiting > 0 && !strcmp(row->policy, "reject")) {
+	} else if (queue.waiting > 0 && !strcmp(row->policy, "reject")) {
 		rc = err_set(e, ERR_CONFLICT,
 			     "run_in_flight: session %s of %s "
 			     "is busy with %s",
-			     quoted(row->session).text, row->agent, line.head);
-	} else if (line.waiting >= ask->max_line) {
+			     quoted(row->session).text, row->agent, queue.next);
+	} else if (queue.waiting >= ask->session_queue_max) {
 		rc = err_set(e, ERR_RATELIMIT,
 			     "session %s of %s already has %lld queued "
 			     "runs",
 			     quoted(row->session).text, row->agent,
-			     (long long)line.waiting);
-	} else if (line.waiting > 0 && !strcmp(row->policy, "interrupt")) {
-		row->line = line.first - 1;
-		if (line.head)
+			     (long long)queue.waiting);
+	} else if (queue.waiting > 0 && !strcmp(row->policy, "interrupt")) {
+		row->queue_pos = queue.first - 1;
+		if (queue.next)
 			snprintf(out->interrupt, sizeof out->interrupt, "%s",
-				 line.head);
+				 queue.next);
 	} else {
-		row->line = line.last + 1;
-		row->is_head = line.waiting == 0;
+		row->queue_pos = queue.last + 1;
+		row->is_next = queue.waiting == 0;
 	}
 	arena_fini(&a);
 	return rc;
@@ -284,7 +284,7 @@ int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		.session = ask->session ? ask->session : id.text,
 		.reason = run_because_accepted,
 		.priority = ask->priority,
-		.line = OPT_NONE,
+		.queue_pos = OPT_NONE,
 		.due_at = ask->delay_ms > 0 ? now + ask->delay_ms : OPT_NONE,
 		.expires_at = ask->queue_timeout_ms == OPT_NONE
 				      ? OPT_NONE
@@ -316,7 +316,7 @@ int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		return known < 0 ? -1 : 0;
 	rc = take_parent(db, ask, &row.depth, &row.invocation, &a, e);
 	if (rc == 0 && row.due_at == OPT_NONE)
-		rc = stand_in_line(db, ask, &row, out, e);
+		rc = enter_queue(db, ask, &row, out, e);
 	if (rc == 0)
 		rc = insert_run(db, ask, &row, e);
 	out->is_new = rc == 0;
@@ -394,7 +394,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 		      struct err *e)
 {
 	struct run_close_in close = {m->id, m->now};
-	struct run_promote_in line = {m->agent, m->session};
+	struct run_promote_in queue = {m->agent, m->session};
 	struct command_late_in late = {m->id, m->now};
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
@@ -409,7 +409,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 	if (!run_state_is_over(m->to))
 		return 0;
 	if (sql_exec(db, Q_RUN_CLOSE, &close, e) < 0 ||
-	    sql_exec(db, Q_RUN_PROMOTE, &line, e) < 0 ||
+	    sql_exec(db, Q_RUN_PROMOTE, &queue, e) < 0 ||
 	    sql_exec(db, Q_COMMAND_LATE, &late, e) < 0 ||
 	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0)
 		return -1;
@@ -438,18 +438,18 @@ int run_move(struct sql *db, const struct run_transition *m, struct err *e)
 	return after_move(db, m, e);
 }
 
-/* A delayed run comes into its session's line when it is due. */
-static int join_line(struct sql *db, const struct run_due_row *row,
-		     int64_t *place, struct arena *a, struct err *e)
+/* A delayed run enters the queue of its session when it is due. */
+static int join_queue(struct sql *db, const struct run_due_row *row,
+		      int64_t *place, struct arena *a, struct err *e)
 {
-	struct run_line_state_in key = {row->agent, row->session};
-	struct run_line_state_row line;
+	struct run_queue_state_in key = {row->agent, row->session};
+	struct run_queue_state_row queue;
 
-	if (row->line != OPT_NONE)
+	if (row->queue_pos != OPT_NONE)
 		return 0;
-	if (sql_get(db, Q_RUN_LINE_STATE, &key, &line, a, e) < 0)
+	if (sql_get(db, Q_RUN_QUEUE_STATE, &key, &queue, a, e) < 0)
 		return -1;
-	*place = line.last + 1;
+	*place = queue.last + 1;
 	return 0;
 }
 
@@ -460,13 +460,14 @@ int run_wake(struct sql *db, int64_t now, struct arena *a, struct err *e)
 	int n = sql_collect(db, Q_RUN_DUE, &due, 100, &rows, a, e);
 
 	for (int i = 0; i < n; i++) {
-		struct run_make_ready_in ready = {rows[i].id, rows[i].line};
-		struct run_promote_in line = {rows[i].agent, rows[i].session};
+		struct run_make_ready_in ready = {rows[i].id,
+						  rows[i].queue_pos};
+		struct run_promote_in queue = {rows[i].agent, rows[i].session};
 
-		if (join_line(db, &rows[i], &ready.line, a, e))
+		if (join_queue(db, &rows[i], &ready.queue_pos, a, e))
 			return -1;
 		if (sql_exec(db, Q_RUN_MAKE_READY, &ready, e) < 0 ||
-		    sql_exec(db, Q_RUN_PROMOTE, &line, e) < 0)
+		    sql_exec(db, Q_RUN_PROMOTE, &queue, e) < 0)
 			return -1;
 	}
 	return n;

@@ -77,8 +77,8 @@ struct run_request {
 	int64_t grace_ms;
 	int64_t max_attempts;
 	int64_t backoff_ms;
-	int64_t max_depth; /* of parents above it */
-	int64_t max_line;  /* runs that a session may have waiting */
+	int64_t max_depth;         /* of parents above it */
+	int64_t session_queue_max; /* runs that a session may have waiting */
 };
 
 struct run_made {
@@ -88,7 +88,7 @@ struct run_made {
 };
 
 /* ERR_INVALID, ERR_CONFLICT (policy reject, or the key with other content),
- * ERR_NOTFOUND (parent), ERR_RATELIMIT (the line is full). */
+ * ERR_NOTFOUND (parent), ERR_RATELIMIT (the queue is full). */
 int run_enqueue(struct sql *db, const struct run_request *ask, int64_t now,
 		struct run_made *out, struct err *e);
 

@@ -140,17 +140,17 @@ static int resume(struct api_request *q, struct buf *out, struct err *e)
 				.session = q->key,
 				.count = 1};
 	struct run_ids_session_row last = {0};
-	struct run_line_state_row line = {0};
+	struct run_queue_state_row queue = {0};
 	struct sql *db = supervisor_db(q->api->sup);
 	struct run_row row = {0};
 
-	if (sql_get(db, Q_RUN_LINE_STATE,
-		    &(struct run_line_state_in){q->filter[0], q->key}, &line,
+	if (sql_get(db, Q_RUN_QUEUE_STATE,
+		    &(struct run_queue_state_in){q->filter[0], q->key}, &queue,
 		    &q->arena, e) < 0 ||
 	    sql_get(db, Q_RUN_IDS_SESSION, &in, &last, &q->arena, e) < 0 ||
 	    (last.id && sql_get(db, Q_RUN_GET, &last, &row, &q->arena, e) < 0))
 		return -1;
-	q->id = line.head;
+	q->id = queue.next;
 	if (!q->id && row.id && row.ended_at != OPT_NONE &&
 	    row.ended_at + GRACE_MS > clock_now())
 		q->id = row.id;

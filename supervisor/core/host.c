@@ -118,7 +118,7 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 	if (sql_get(s->db, Q_RUN_WAITING, NULL, &row, NULL, &e) < 0)
 		log_error(LT("msg", "runs cannot be counted"),
 			  LT("error", e.text));
-	out->queued = row.in_line + row.delayed - s->active.count;
+	out->queued = row.queued + row.delayed - s->active.count;
 }
 
 /* --- tokens ----------------------------------------------------------- */

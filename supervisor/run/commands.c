@@ -67,7 +67,7 @@ struct run_request supervisor_run_defaults(const struct supervisor *s)
 		.max_attempts = c->run_attempts,
 		.backoff_ms = c->run_backoff,
 		.max_depth = c->run_depth_max,
-		.max_line = c->run_line_max,
+		.session_queue_max = c->run_session_queue_max,
 	};
 }
 

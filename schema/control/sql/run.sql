@@ -6,16 +6,16 @@ ON CONFLICT (code) DO UPDATE SET word = excluded.word
 WHERE word <> excluded.word;
 
 -- query run_insert (id text, agent text, session text, reason text,
---   priority i64, line opt, is_head bool, due_at time, expires_at time,
+--   priority i64, queue_pos opt, is_next bool, due_at time, expires_at time,
 --   max_attempts i64, backoff_ms i64, run_timeout_ms opt, idle_timeout_ms opt,
 --   grace_ms i64, policy text, parent text, depth i64, retry_of text,
 --   idem_key text, idem_digest text, tags json, submitted_by text,
 --   invocation text, now time)
-INSERT INTO run (id, agent, session, state, reason, priority, line, is_head,
+INSERT INTO run (id, agent, session, state, reason, priority, queue_pos, is_next,
   due_at, expires_at, max_attempts, backoff_ms, run_timeout_ms,
   idle_timeout_ms, grace_ms, policy, parent, depth, retry_of, idem_key,
   idem_digest, tags, submitted_by, invocation, created_at)
-VALUES (:id, :agent, :session, 'queued', :reason, :priority, :line, :is_head,
+VALUES (:id, :agent, :session, 'queued', :reason, :priority, :queue_pos, :is_next,
   :due_at, :expires_at, :max_attempts, :backoff_ms, :run_timeout_ms,
   :idle_timeout_ms, :grace_ms, :policy, :parent, :depth, :retry_of, :idem_key,
   :idem_digest, :tags, :submitted_by, :invocation, :now);
@@ -29,41 +29,41 @@ SELECT prompt, options FROM run_input WHERE run = :run;
 -- query run_by_key (agent text, idem_key text) -> (id text, idem_digest text)
 SELECT id, idem_digest FROM run WHERE agent = :agent AND idem_key = :idem_key;
 
--- query run_line_state (agent text, session text) -> (waiting i64, first i64,
---   last i64, head text)
--- How many runs stand in a session's line, from where to where, and its head.
-SELECT count(*) AS waiting, coalesce(min(line), 0) AS first,
-       coalesce(max(line), 0) AS last,
-       max(CASE WHEN is_head = 1 THEN id END) AS head
-  FROM run WHERE agent = :agent AND session = :session AND line IS NOT NULL;
+-- query run_queue_state (agent text, session text) -> (waiting i64, first i64,
+--   last i64, next text)
+-- The queue of a session: its length, first and last position, and next run.
+SELECT count(*) AS waiting, coalesce(min(queue_pos), 0) AS first,
+       coalesce(max(queue_pos), 0) AS last,
+       max(CASE WHEN is_next = 1 THEN id END) AS next
+  FROM run WHERE agent = :agent AND session = :session AND queue_pos IS NOT NULL;
 
 -- query run_promote (agent text, session text)
--- The first in line becomes the head, if nobody is.
-UPDATE run SET is_head = 1 WHERE id =
+-- Makes the first run of the queue the next one, unless there is one.
+UPDATE run SET is_next = 1 WHERE id =
  (SELECT id FROM run WHERE agent = :agent AND session = :session
-     AND line IS NOT NULL ORDER BY line LIMIT 1)
+     AND queue_pos IS NOT NULL ORDER BY queue_pos LIMIT 1)
  AND NOT EXISTS (SELECT 1 FROM run WHERE agent = :agent AND session = :session
-     AND line IS NOT NULL AND is_head = 1);
+     AND queue_pos IS NOT NULL AND is_next = 1);
 
 -- query run_top_priority (below i64) -> (priority i64)
 SELECT priority FROM run
- WHERE state = 'queued' AND is_head = 1 AND due_at IS NULL AND priority < :below
+ WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL AND priority < :below
  ORDER BY priority DESC LIMIT 1;
 
 -- query run_next (priority i64, agent text) -> (id text, agent text)
 -- The oldest startable run of the first agent after this one.
 SELECT id, agent FROM run
- WHERE state = 'queued' AND is_head = 1 AND due_at IS NULL
+ WHERE state = 'queued' AND is_next = 1 AND due_at IS NULL
    AND priority = :priority AND agent > :agent
  ORDER BY agent, id LIMIT 1;
 
--- query run_due (now time) -> (id text, agent text, session text, line opt)
-SELECT id, agent, session, line FROM run
+-- query run_due (now time) -> (id text, agent text, session text, queue_pos opt)
+SELECT id, agent, session, queue_pos FROM run
  WHERE state = 'queued' AND due_at IS NOT NULL AND due_at <= :now
  ORDER BY due_at LIMIT 100;
 
--- query run_make_ready (id text, line i64)
-UPDATE run SET due_at = NULL, line = :line WHERE id = :id AND state = 'queued';
+-- query run_make_ready (id text, queue_pos i64)
+UPDATE run SET due_at = NULL, queue_pos = :queue_pos WHERE id = :id AND state = 'queued';
 
 -- query run_expired (now time) -> (id text)
 SELECT id FROM run
@@ -132,14 +132,14 @@ UPDATE run SET last_seq = max(last_seq, :last_seq),
  WHERE id = :id;
 
 -- query run_close (id text, now time)
--- After the move to a final state: out of the line, no worker, no token.
-UPDATE run SET line = NULL, is_head = 0, due_at = NULL, pid = NULL,
+-- After the move to a final state: out of the queue, no worker, no token.
+UPDATE run SET queue_pos = NULL, is_next = 0, due_at = NULL, pid = NULL,
   start_ticks = NULL, boot_id = NULL, cgroup = NULL, token_hash = NULL,
   ended_at = :now
  WHERE id = :id;
 
 -- query run_wait_again (id text, due_at time)
--- After the move back to queued: keeps its place at the head of the session.
+-- After the move back to queued: stays the next run of its session.
 UPDATE run SET due_at = :due_at, pid = NULL, start_ticks = NULL, boot_id = NULL,
   token_hash = NULL
  WHERE id = :id;
@@ -334,8 +334,9 @@ WITH RECURSIVE above (id, parent) AS
    WHERE above.parent <> :parent AND run.parent IS NOT NULL)
 SELECT id FROM above WHERE parent = :parent ORDER BY id;
 
--- query run_waiting -> (in_line i64, delayed i64)
--- Runs that are not over, from the small indexes; delayed ones are in no line.
-SELECT (SELECT count(*) FROM run WHERE line IS NOT NULL) AS in_line,
+-- query run_waiting -> (queued i64, delayed i64)
+-- Runs that are not over, from the small indexes; delayed ones have no
+-- position.
+SELECT (SELECT count(*) FROM run WHERE queue_pos IS NOT NULL) AS queued,
   (SELECT count(*) FROM run WHERE state = 'queued' AND due_at IS NOT NULL
-      AND line IS NULL) AS delayed;
+      AND queue_pos IS NULL) AS delayed;

@@ -152,7 +152,7 @@ static int give_run_events(struct api_request *q, struct buf *out,
 /* There is such a session, or a run that will make it. */
 static int need_session(struct api_request *q, struct err *e)
 {
-	struct run_line_state_row line = {0};
+	struct run_queue_state_row queue = {0};
 	struct session_row row;
 	struct agent_file *file;
 	struct sql *db = supervisor_db(q->api->sup);
@@ -164,11 +164,11 @@ static int need_session(struct api_request *q, struct err *e)
 		q->key = row.key;
 	if (found)
 		return found < 0 ? -1 : 0;
-	if (sql_get(db, Q_RUN_LINE_STATE,
-		    &(struct run_line_state_in){q->filter[0], q->key}, &line,
+	if (sql_get(db, Q_RUN_QUEUE_STATE,
+		    &(struct run_queue_state_in){q->filter[0], q->key}, &queue,
 		    &q->arena, e) < 0)
 		return -1;
-	if (line.waiting == 0)
+	if (queue.waiting == 0)
 		return err_set(e, ERR_NOTFOUND, "agent %s has no session %s",
 			       quoted(q->filter[0]).text, quoted(q->key).text);
 	return 0;

@@ -114,23 +114,23 @@ static void write_status(struct topic *t, const struct run_row *row)
 				   UINT64_C(0x100000001b3);
 }
 
-/* The run, or the first in the session's line: its status, and whether there is
+/* The run, or the next run of the session: its status, and whether there is
  * more to come. Read before the rows, so that a run that is over has written
  * all that it ever will. */
 static int read_status(struct topic *t, struct err *e)
 {
 	struct sql *db = supervisor_db(t->api->sup);
 	struct run_get_in in = {t->run};
-	struct run_line_state_row line = {0};
+	struct run_queue_state_row queue = {0};
 	struct arena a = {0};
 	struct run_row row;
 	int found = 1;
 
 	if (!t->run) {
-		struct run_line_state_in key = {t->agent, t->session};
+		struct run_queue_state_in key = {t->agent, t->session};
 
-		found = sql_get(db, Q_RUN_LINE_STATE, &key, &line, &a, e);
-		in.id = line.head;
+		found = sql_get(db, Q_RUN_QUEUE_STATE, &key, &queue, &a, e);
+		in.id = queue.next;
 	}
 	if (found > 0)
 		found = in.id ? sql_get(db, Q_RUN_GET, &in, &row, &a, e) : 0;

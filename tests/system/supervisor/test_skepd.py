@@ -179,8 +179,8 @@ def test_what_a_killed_supervisor_left_of_its_runs_is_swept(home):
     os.mkdir(foreign)
     home.undo.append(lambda: os.rmdir(foreign))
     # its row says that it is over, as if that had been the last act
-    home.execute(home.control, "UPDATE run SET state = 'failed', line = NULL,"
-                 " is_head = 0, pid = NULL, ended_at = 1 WHERE id = ?", run)
+    home.execute(home.control, "UPDATE run SET state = 'failed', queue_pos = NULL,"
+                 " is_next = 0, pid = NULL, ended_at = 1 WHERE id = ?", run)
     h.start()
     lib.eventually(lambda: not cgroups_of(run), 10, "the sweep")
     assert os.path.isdir(foreign), "another home's was taken"

@@ -34,7 +34,7 @@ static const char *const growing[] = {
 /* Partial indexes that hold only what is not over. */
 static const char *const small[] = {
 	"run_ready",       "run_due",       "run_expiry",
-	"run_line",        "run_active",    "run_open_child",
+	"run_queue",       "run_active",    "run_open_child",
 	"approval_expiry", "approval_open", "delivery_ready",
 	"delivery_line",   "delivery_old",  "delivery_sending",
 	"delivery_stuck",  "delivery_open", "run_running",

@@ -54,7 +54,7 @@ static struct run_request request_for(const char *agent, const char *session)
 		.max_attempts = 1,
 		.backoff_ms = 10,
 		.max_depth = 2,
-		.max_line = 3,
+		.session_queue_max = 3,
 	};
 }
 
