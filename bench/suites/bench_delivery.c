@@ -70,7 +70,7 @@ static int add_rows(struct sql *db, const char *channel, bool in_order,
 	char line[32];
 	struct delivery_new d = {
 		.channel = channel,
-		.line = in_order ? line : NULL,
+		.ordering_key = in_order ? line : NULL,
 		.body = "{\"text\":\"The quick brown fox jumps over the lazy "
 			"dog, and does so once more.\"}",
 		.max_age_ms = OPT_NONE,

@@ -43,7 +43,7 @@ static int wait_for_delivery(struct cli *cli, const char *id,
 				&(struct delivery_get_in){id}, row, &cli->arena,
 				e);
 		if (found != 1 ||
-		    !delivery_state_in_line(
+		    !delivery_state_is_queued(
 			    (enum delivery_state)delivery_state_from(
 				    row->state)))
 			break;

@@ -31,7 +31,7 @@
  * When skepd dies in between, the next one finds `sending` rows of an older
  * epoch: they are `unknown`. A channel that is idempotent sends them again with
  * the same key; one that can say (ops->ask) is asked; others wait for a person.
- * Until that is decided those behind it in its line wait.
+ * Until that is decided those queued behind it wait.
  *
  * Nothing here waits: HTTP and SMTP are libcurl's multi interface in a thread
  * (lib/http/curl_loop.h), files are written in one, plugins are processes with

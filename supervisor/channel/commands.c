@@ -361,7 +361,7 @@ static int reopen(struct supervisor *s, const char *id, struct arena *a,
 		return -1;
 	return sql_exec(s->db, Q_DELIVERY_READDRESS,
 			&(struct delivery_readdress_in){row.seq, talk.id,
-							way.line},
+							way.ordering_key},
 			e) < 0
 		       ? -1
 		       : 0;

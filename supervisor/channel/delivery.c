@@ -117,7 +117,7 @@ static struct delivery_end end_of(const struct inflight *p)
 		.seq = p->row.seq,
 		.id = p->row.id,
 		.channel = p->to,
-		.line = p->row.line,
+		.ordering_key = p->row.ordering_key,
 		.agent = p->row.agent,
 		.attempt_id = p->attempt.text[0] ? p->attempt.text : NULL,
 		.attempts = p->row.attempts + !p->asking,
@@ -174,7 +174,7 @@ static void still_unknown(struct channel *c, const struct inflight *p,
 	d->detail = p->why;
 }
 
-/* Back into the line, until its next attempt; or it had its last. */
+/* Back into the queue, until its next attempt; or it had its last. */
 static void fails(struct channel *c, const struct inflight *p,
 		  struct delivery_end *d, int64_t now)
 {

@@ -72,7 +72,7 @@ int inflight_recover(struct supervisor *s, struct err *e);
 int inflight_expire(struct supervisor *s, struct err *e);
 int inflight_fail_orphans(struct supervisor *s,
 			  struct err *e); /* of a removed channel */
-/* The row `seq` became unknown, or made room in its line. */
+/* The row `seq` became unknown, or left its queue. */
 void inflight_look_again(struct channel *c, int64_t seq);
 int inflight_resolve_unknown(struct channel *c, struct err *e);
 /* The channel could not say what became of one; it is asked again later. */

@@ -15,7 +15,7 @@ static bool ask_channel(struct channel *c, const struct delivery_row *row)
 		.seq = row->seq,
 		.id = row->id,
 		.conversation = row->conversation,
-		.line = row->line,
+		.ordering_key = row->ordering_key,
 		.agent = row->agent,
 		.body = row->body,
 		.attempts = row->attempts,
@@ -42,7 +42,7 @@ static bool ask_channel(struct channel *c, const struct delivery_row *row)
 /* An unknown one: sent again if that is harmless, as often and as fast as one
  * that failed; else the channel is asked. One that was tried as often as it may
  * be stays for a person, and so does one of which nobody can say anything: then
- * those behind it in its line go on. */
+ * those queued behind it go on. */
 static int resolve_row(struct channel *c, const struct delivery_row *row,
 		       int64_t now, struct err *e)
 {
@@ -57,7 +57,7 @@ static int resolve_row(struct channel *c, const struct delivery_row *row,
 		d.detail = "sent again with the same key";
 	} else if (!c->idempotent && ask_channel(c, row)) {
 		return 0;
-	} else if (!row->in_line) {
+	} else if (!row->is_queued) {
 		return 0; /* nobody waits for it */
 	}
 	c->look = true;

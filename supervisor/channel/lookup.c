@@ -69,15 +69,15 @@ int channel_fill(struct supervisor *s, struct delivery_new *d, struct arena *a,
 	struct channel_config config;
 	int found = channel_settings(s, d->channel, &config, a, e);
 
-	d->line = d->conversation;
+	d->ordering_key = d->conversation;
 	d->max_age_ms = OPT_NONE;
 	if (found != 1)
 		return found;
 	if (config.age)
 		d->max_age_ms = config.age;
 	if (!strcmp(config.order, "none"))
-		d->line = NULL;
+		d->ordering_key = NULL;
 	else if (!strcmp(config.order, "channel"))
-		d->line = d->channel;
+		d->ordering_key = d->channel;
 	return 0;
 }

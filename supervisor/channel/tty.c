@@ -26,10 +26,10 @@ struct tty {
 
 static int tty_open(struct channel *c, struct err *e)
 {
-	struct delivery_line_up_in in = {c->name};
+	struct delivery_order_by_conversation_in in = {c->name};
 
 	if (txn_begin(&c->sup->txn, e) ||
-	    sql_exec(c->sup->db, Q_DELIVERY_LINE_UP, &in, e) < 0)
+	    sql_exec(c->sup->db, Q_DELIVERY_ORDER_BY_CONVERSATION, &in, e) < 0)
 		return -1;
 	c->own = calloc(1, sizeof(struct tty));
 	if (!c->own)

@@ -51,16 +51,17 @@ static int bury(struct sql *db, const char *name,
 	return sql_exec(db, Q_HOST_EVENT_DELIVERY, &told, e) < 0 ? -1 : 0;
 }
 
-/* Up to `count` of those that wait behind the first of a line: how many. */
-static int bury_behind(struct sql *db, const char *name, const char *line,
-		       int64_t count, struct err *e)
+/* Up to `count` of those queued behind the next one of a key: how many. */
+static int bury_behind(struct sql *db, const char *name,
+		       const char *ordering_key, int64_t count, struct err *e)
 {
-	struct delivery_left_behind_in in = {line, name, count};
+	struct delivery_left_behind_in in = {ordering_key, name, count};
 	struct delivery_left_row *rows;
 	struct arena a = {0};
-	int n = line && count > 0 ? sql_collect(db, Q_DELIVERY_LEFT_BEHIND, &in,
-						(int)count, &rows, &a, e)
-				  : 0;
+	int n = ordering_key && count > 0
+			? sql_collect(db, Q_DELIVERY_LEFT_BEHIND, &in,
+				      (int)count, &rows, &a, e)
+			: 0;
 
 	for (int i = 0; i < n; i++)
 		if (bury(db, name, &rows[i], e))
@@ -69,7 +70,7 @@ static int bury_behind(struct sql *db, const char *name, const char *line,
 	return n;
 }
 
-/* Some of what waits: how many. The first of a line goes last: by it the others
+/* Some of what waits: how many. The next one of a key goes last: by it the others
  * are found. */
 static int bury_some(struct sql *db, const char *name, int64_t count,
 		     struct err *e)
@@ -82,7 +83,8 @@ static int bury_some(struct sql *db, const char *name, int64_t count,
 			    &a, e);
 
 	for (int i = 0; i < n && left > 0; i++) {
-		int behind = bury_behind(db, name, rows[i].line, left, e);
+		int behind = bury_behind(db, name, rows[i].ordering_key, left,
+					 e);
 
 		left -= behind;
 		if (behind < 0 || (left > 0 && bury(db, name, &rows[i], e)))
@@ -105,7 +107,7 @@ static int bury_after(struct removal *r, struct sql *db, const char *name,
 	int buried = 0;
 
 	for (int i = 0; i < n && buried == 0; i++)
-		buried = bury_behind(db, name, rows[i].line, count, e);
+		buried = bury_behind(db, name, rows[i].ordering_key, count, e);
 	arena_fini(&a);
 	r->waits = n > 0 && buried == 0;
 	if (n > 0) /* it may become unknown */
@@ -128,10 +130,11 @@ static int hold_some(struct removal *r, struct sql *db, const char *name,
 	for (int i = 0; i < n && rc >= 0; i++) {
 		rc = sql_exec(db, Q_DELIVERY_LEFT_HOLD,
 			      &(struct delivery_left_hold_in){rows[i].seq}, e);
-		if (rc >= 0 && rows[i].is_first)
-			rc = sql_exec(
-				db, Q_DELIVERY_PROMOTE,
-				&(struct delivery_promote_in){rows[i].line}, e);
+		if (rc >= 0 && rows[i].was_next)
+			rc = sql_exec(db, Q_DELIVERY_PROMOTE,
+				      &(struct delivery_promote_in){
+					      rows[i].ordering_key},
+				      e);
 		r->held = rows[i].seq;
 	}
 	arena_fini(&a);

@@ -50,7 +50,7 @@ bool delivery_state_is_over(enum delivery_state s)
 	return states[s].kind == OVER;
 }
 
-bool delivery_state_in_line(enum delivery_state s)
+bool delivery_state_is_queued(enum delivery_state s)
 {
 	return states[s].kind == WAITS || states[s].kind == FLIES;
 }
@@ -74,7 +74,7 @@ int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,
 	struct delivery_insert_in row = {
 		.channel = d->channel,
 		.conversation = d->conversation,
-		.line = d->line,
+		.ordering_key = d->ordering_key,
 		.source = d->source,
 		.agent = d->agent,
 		.session = d->session,
@@ -107,7 +107,7 @@ int delivery_resend(struct sql *db, const char *id, int64_t now,
 			db,
 			&(struct delivery_new){.channel = row.channel,
 					       .conversation = row.conversation,
-					       .line = row.line,
+					       .ordering_key = row.ordering_key,
 					       .agent = row.agent,
 					       .session = row.session,
 					       .reply_to = row.reply_to,
@@ -164,37 +164,38 @@ static int note_attempt(struct sql *db, const struct delivery_end *d,
 }
 
 /* Others wait for it, also while it is found out what became of it. */
-static bool stays_in_line(const struct delivery_step *st,
-			  enum delivery_event event)
+static bool stays_queued(const struct delivery_step *st,
+			 enum delivery_event event)
 {
-	return delivery_state_in_line(st->to) || event == DELIVERY_EV_LOSE;
+	return delivery_state_is_queued(st->to) || event == DELIVERY_EV_LOSE;
 }
 
 /* Where it stands before the move. What is on its way is the head, always; the
  * others are rare, and looked at. */
 static int delivery_place(struct sql *db, const struct delivery_end *d,
-			  struct delivery_place_row *at, struct err *e)
+			  struct delivery_position_row *at, struct err *e)
 {
-	*at = (struct delivery_place_row){true, true};
+	*at = (struct delivery_position_row){true, true};
 	if (d->from == DELIVERY_SENDING)
 		return 0;
-	return sql_get(db, Q_DELIVERY_PLACE,
-		       &(struct delivery_place_in){d->seq}, at, NULL, e) < 0
+	return sql_get(db, Q_DELIVERY_POSITION,
+		       &(struct delivery_position_in){d->seq}, at, NULL, e) < 0
 		       ? -1
 		       : 0;
 }
 
-/* Whether it is the head once it is in line: as it was, or if nobody else is. */
-static int becomes_head(struct sql *db, const struct delivery_end *d,
-			const struct delivery_place_row *at, struct err *e)
+/* Whether it is the next one once it is queued: as before, or if none is. */
+static int becomes_next(struct sql *db, const struct delivery_end *d,
+			const struct delivery_position_row *at, struct err *e)
 {
-	struct delivery_line_busy_row busy = {0};
+	struct delivery_key_busy_row busy = {0};
 
-	if (at->in_line)
-		return at->is_head;
-	if (d->line && sql_get(db, Q_DELIVERY_LINE_BUSY,
-			       &(struct delivery_line_busy_in){d->line}, &busy,
-			       NULL, e) < 0)
+	if (at->is_queued)
+		return at->is_next;
+	if (d->ordering_key &&
+	    sql_get(db, Q_DELIVERY_KEY_BUSY,
+		    &(struct delivery_key_busy_in){d->ordering_key}, &busy,
+		    NULL, e) < 0)
 		return -1;
 	return busy.n == 0;
 }
@@ -209,27 +210,27 @@ static int move_delivery(struct sql *db, const struct delivery_end *d,
 		.to_state = delivery_state_word(st->to),
 		.attempt_id = d->attempt_id,
 		.due_at = d->due_at,
-		.in_line = stays_in_line(st, d->event),
+		.is_queued = stays_queued(st, d->event),
 		.code = d->code,
 		.detail = d->detail,
 		.ref = d->ref,
 		.done_at = delivery_state_is_over(st->to) ? now : OPT_NONE,
 	};
-	struct delivery_place_row at;
+	struct delivery_position_row at;
 	int head = 0, n;
 
 	if (delivery_place(db, d, &at, e))
 		return -1;
-	if (in.in_line)
-		head = becomes_head(db, d, &at, e);
+	if (in.is_queued)
+		head = becomes_next(db, d, &at, e);
 	if (head < 0)
 		return -1;
-	in.is_head = head == 1;
+	in.is_next = head == 1;
 	n = sql_exec(db, Q_DELIVERY_MOVE, &in, e);
-	if (n <= 0 || in.in_line || !at.is_head || !d->line)
+	if (n <= 0 || in.is_queued || !at.is_next || !d->ordering_key)
 		return n;
 	return sql_exec(db, Q_DELIVERY_PROMOTE,
-			&(struct delivery_promote_in){d->line}, e) < 0
+			&(struct delivery_promote_in){d->ordering_key}, e) < 0
 		       ? -1
 		       : n;
 }
@@ -258,7 +259,7 @@ struct delivery_end delivery_end_of(const struct delivery_row *row)
 		.seq = row->seq,
 		.id = row->id,
 		.channel = row->channel,
-		.line = row->line,
+		.ordering_key = row->ordering_key,
 		.agent = row->agent,
 		.attempt_id = row->attempt_id,
 		.attempts = row->attempts,
@@ -323,7 +324,7 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 		if (sql_exec(db, Q_DELIVERY_RENEW,
 			     &(struct delivery_renew_in){row->seq}, e) < 0)
 			return -1;
-		if (d.from == DELIVERY_PENDING && !row->is_head)
+		if (d.from == DELIVERY_PENDING && !row->is_next)
 			return 0; /* it goes when its turn comes */
 	}
 	return delivery_settle(db, &d, now, e) < 0 ? -1 : 0;
@@ -338,7 +339,7 @@ static int expire(struct sql *db, const struct delivery_take *t,
 		.seq = r->seq,
 		.id = r->id,
 		.channel = t->channel,
-		.line = r->line,
+		.ordering_key = r->ordering_key,
 		.agent = r->agent,
 		.attempts = r->attempts,
 		.from = DELIVERY_PENDING,

@@ -12,13 +12,14 @@
 
 /*
  * The durable queue to the outside (delivery_fsm.def is the life of a row).
- * Every verb is meant to be called inside the caller's transaction and leaves
- * row, line, ledger of attempts and host event in step. Texts handed in are
+ * Every function is called inside the caller's transaction and keeps row, queue,
+ * attempts and host event consistent. Texts handed in are
  * borrowed; texts of rows live in the arena.
  *
- * Order: rows with the same line go out one after the other. One of those in
- * line is its head, and may go; the next one becomes it when the head is over,
- * or only a person can say whether it came (KEEP).
+ * Order: rows with the same ordering_key are sent one after the other. One of
+ * the queued rows of a key is the next one, and may be sent; the one after it
+ * follows when it is over, or when only a person can tell whether it arrived
+ * (KEEP).
  */
 enum delivery_state {
 #define DELIVERY_STATE(name, word, kind) DELIVERY_##name,
@@ -49,9 +50,9 @@ struct delivery_step {
 
 struct delivery_step delivery_fsm(enum delivery_state s, enum delivery_event e);
 const char *delivery_state_word(enum delivery_state s);
-int delivery_state_from(const char *word);          /* -1: no such state */
-bool delivery_state_is_over(enum delivery_state s); /* goes on by nobody */
-bool delivery_state_in_line(enum delivery_state s); /* waits, or under way */
+int delivery_state_from(const char *word);            /* -1: no such state */
+bool delivery_state_is_over(enum delivery_state s);   /* goes on by nobody */
+bool delivery_state_is_queued(enum delivery_state s); /* waits, or under way */
 
 /* How long to wait before attempt n + 1: doubles from `first` up to `max`, and
  * between half of it and all of it by chance. */
@@ -61,7 +62,7 @@ int64_t delivery_backoff(int64_t n, int64_t first, int64_t max,
 struct delivery_new {
 	const char *channel;
 	const char *conversation; /* or NULL */
-	const char *line;         /* order; NULL: none */
+	const char *ordering_key; /* order; NULL: none */
 	const char *source;       /* of an outbox row; NULL: none */
 	const char *agent, *session, *reply_to;
 	const char *body; /* JSON */
@@ -93,7 +94,7 @@ int delivery_take(struct sql *db, const struct delivery_take *t,
 /* What became of an attempt, or what somebody wants. */
 struct delivery_end {
 	int64_t seq;
-	const char *id, *channel, *line, *agent;
+	const char *id, *channel, *ordering_key, *agent;
 	const char *attempt_id; /* NULL: whichever it was */
 	int64_t attempts;
 	int64_t started_at; /* of the attempt; OPT_NONE: none was made */

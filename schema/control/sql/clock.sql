@@ -12,7 +12,7 @@ UPDATE approval SET expires_at = expires_at + :by
 -- query clock_move_deliveries (by i64)
 UPDATE delivery INDEXED BY delivery_open SET due_at = due_at + :by, expires_at = expires_at + :by,
   lease_until = lease_until + :by
- WHERE done_at IS NULL AND in_line = 1;
+ WHERE done_at IS NULL AND is_queued = 1;
 
 -- query clock_move_channels (by i64)
 UPDATE channel SET held_until = held_until + :by WHERE held_until IS NOT NULL;

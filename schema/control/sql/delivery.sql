@@ -1,13 +1,13 @@
 -- Deliveries: the durable queue to the outside.
 
 -- row delivery_row (seq i64, id text, channel text, conversation text,
---   line text, in_line bool, is_head bool, is_held bool, state text,
+--   ordering_key text, is_queued bool, is_next bool, is_held bool, state text,
 --   source text, agent text, session text, reply_to text, body json, attempts i64,
 --   attempt_id text, lease_until time, due_at time, expires_at time, code opt, detail text,
 --   ref text, resend_of text, created_at time, sent_at time, done_at time)
 
 -- query delivery_get (id text) -> delivery_row
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
@@ -90,68 +90,69 @@ SELECT json_group_array(json_object('id', id, 'channel', channel, 'state', state
           FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
          WHERE d.source IS NOT NULL ORDER BY d.seq DESC);
 
--- query delivery_insert (id text, channel text, conversation text, line text,
+-- query delivery_insert (id text, channel text, conversation text, ordering_key text,
 --   source text, agent text, session text, reply_to text, body json,
 --   resend_of text, expires_at time, now time)
--- Changes no row when the source is known. First in line, unless somebody is.
-INSERT INTO delivery (id, channel, conversation, line, in_line, is_head, state,
+-- Changes no row when the source is known. The next one of its ordering key,
+-- unless there is one.
+INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next, state,
   source, agent, session, reply_to, body, due_at, expires_at, resend_of,
   created_at)
-VALUES (:id, :channel, :conversation, :line, 1,
-  :line IS NULL OR NOT EXISTS (SELECT 1 FROM delivery
-     WHERE line = :line AND in_line = 1 AND line IS NOT NULL),
+VALUES (:id, :channel, :conversation, :ordering_key, 1,
+  :ordering_key IS NULL OR NOT EXISTS (SELECT 1 FROM delivery
+     WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL),
   'pending', :source, :agent, :session, :reply_to, :body, :now, :expires_at,
   :resend_of, :now)
 ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING;
 
--- row delivery_claim_row (seq i64, id text, conversation text, line text,
+-- row delivery_claim_row (seq i64, id text, conversation text, ordering_key text,
 --   agent text, session text, reply_to text, body json, attempts i64,
 --   expires_at time, created_at time, peer text, thread text, peer_kind text)
 
 -- query delivery_ready (channel text, now time,
 --   count i64) -> delivery_claim_row
-SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
+SELECT d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_to,
        d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
        c.kind AS peer_kind
   FROM delivery d LEFT JOIN conversation c ON c.id = d.conversation
- WHERE d.channel = :channel AND d.state = 'pending' AND d.is_head = 1
+ WHERE d.channel = :channel AND d.state = 'pending' AND d.is_next = 1
    AND d.due_at <= :now
  ORDER BY d.due_at, d.seq LIMIT :count;
 
 -- query delivery_ready_to (channel text, conversation text, now time,
 --   count i64) -> delivery_claim_row
 -- The same for one conversation.
-SELECT d.seq, d.id, d.conversation, d.line, d.agent, d.session, d.reply_to,
+SELECT d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_to,
        d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
        c.kind AS peer_kind
   FROM delivery d JOIN conversation c ON c.id = d.conversation
- WHERE d.line = :conversation AND d.conversation = :conversation
-   AND d.channel = :channel AND d.line IS NOT NULL AND d.in_line = 1
-   AND d.state = 'pending' AND d.is_head = 1 AND d.due_at <= :now
+ WHERE d.ordering_key = :conversation AND d.conversation = :conversation
+   AND d.channel = :channel AND d.ordering_key IS NOT NULL AND d.is_queued = 1
+   AND d.state = 'pending' AND d.is_next = 1 AND d.due_at <= :now
  ORDER BY d.seq LIMIT :count;
 
--- query delivery_line_up (channel text)
+-- query delivery_order_by_conversation (channel text)
 -- Of a channel whose messages are asked for by conversation: those of another
--- order, of which nobody would ever be told, stand in their conversation's line.
-UPDATE delivery SET line = conversation,
-       is_head = max(is_head, state = 'pending')
+-- order, which no request would return, get the conversation as their key.
+UPDATE delivery SET ordering_key = conversation,
+       is_next = max(is_next, state = 'pending')
  WHERE seq IN (
    SELECT seq FROM delivery INDEXED BY delivery_ready
-    WHERE channel = :channel AND state = 'pending' AND is_head = 1
+    WHERE channel = :channel AND state = 'pending' AND is_next = 1
    UNION ALL
    SELECT seq FROM delivery
-    WHERE line = :channel AND in_line = 1 AND line IS NOT NULL
+    WHERE ordering_key = :channel AND is_queued = 1 AND ordering_key IS NOT NULL
    UNION ALL
    SELECT seq FROM delivery WHERE lease_until IS NOT NULL
    UNION ALL
    SELECT seq FROM delivery
     WHERE (state = 'unknown' OR state = 'dead') AND channel = :channel)
    AND channel = :channel AND conversation IS NOT NULL
-   AND line IS NOT conversation;
+   AND ordering_key IS NOT conversation;
 
 -- query delivery_next_due (channel text) -> (due_at time)
 SELECT due_at FROM delivery
- WHERE channel = :channel AND state = 'pending' AND is_head = 1
+ WHERE channel = :channel AND state = 'pending' AND is_next = 1
  ORDER BY due_at LIMIT 1;
 
 -- query delivery_claim (seq i64, attempt_id text, epoch i64,
@@ -162,11 +163,11 @@ UPDATE delivery SET state = 'sending', attempts = attempts + 1,
  WHERE seq = :seq AND state = 'pending';
 
 -- query delivery_move (seq i64, from_state text, to_state text,
---   attempt_id text, due_at time, in_line bool, is_head bool, code opt,
+--   attempt_id text, due_at time, is_queued bool, is_next bool, code opt,
 --   detail text, ref text, done_at time)
 -- Compare and set. attempt_id NULL: whichever it was.
 UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
-       in_line = :in_line, is_head = :is_head, is_held = 0, lease_until = NULL,
+       is_queued = :is_queued, is_next = :is_next, is_held = 0, lease_until = NULL,
        code = :code, detail = :detail, ref = coalesce(:ref, ref),
        done_at = :done_at
  WHERE seq = :seq AND state = :from_state
@@ -192,34 +193,34 @@ UPDATE delivery SET conversation = :address
  WHERE conversation = :conversation AND conversation IS NOT NULL
    AND seq > :after AND seq <= :last;
 
--- query delivery_readdress (seq i64, conversation text, line text)
-UPDATE delivery SET conversation = :conversation, line = :line
- WHERE seq = :seq AND in_line = 0;
+-- query delivery_readdress (seq i64, conversation text, ordering_key text)
+UPDATE delivery SET conversation = :conversation, ordering_key = :ordering_key
+ WHERE seq = :seq AND is_queued = 0;
 
--- query delivery_place (seq i64) -> (in_line bool, is_head bool)
-SELECT in_line, is_head FROM delivery WHERE seq = :seq;
+-- query delivery_position (seq i64) -> (is_queued bool, is_next bool)
+SELECT is_queued, is_next FROM delivery WHERE seq = :seq;
 
--- row delivery_left_row (seq i64, id text, line text, agent text, attempts i64,
---   is_first bool)
+-- row delivery_left_row (seq i64, id text, ordering_key text, agent text, attempts i64,
+--   was_next bool)
 
 -- query delivery_left_first (channel text, count i64) -> delivery_left_row
--- What a channel that is removed leaves: the first of each line …
-SELECT seq, id, line, agent, attempts, is_head AS is_first
+-- What a deleted channel leaves: the next one of each ordering key …
+SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
   FROM delivery INDEXED BY delivery_ready
- WHERE channel = :channel AND state = 'pending' AND is_head = 1 LIMIT :count;
+ WHERE channel = :channel AND state = 'pending' AND is_next = 1 LIMIT :count;
 
--- query delivery_left_behind (line text, channel text,
+-- query delivery_left_behind (ordering_key text, channel text,
 --   count i64) -> delivery_left_row
 -- … those behind it …
-SELECT seq, id, line, agent, attempts, is_head AS is_first
-  FROM delivery INDEXED BY delivery_line
- WHERE line = :line AND in_line = 1 AND line IS NOT NULL
-   AND channel = :channel AND state = 'pending' AND is_head = 0
+SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
+  FROM delivery INDEXED BY delivery_order
+ WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL
+   AND channel = :channel AND state = 'pending' AND is_next = 0
  ORDER BY seq LIMIT :count;
 
 -- query delivery_left_sending (channel text, count i64) -> delivery_left_row
 -- … those on their way …
-SELECT seq, id, line, agent, attempts, is_head AS is_first
+SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
   FROM delivery INDEXED BY delivery_sending
  WHERE lease_until IS NOT NULL AND state = 'sending' AND channel = :channel
  LIMIT :count;
@@ -227,36 +228,36 @@ SELECT seq, id, line, agent, attempts, is_head AS is_first
 -- query delivery_left_unknown (channel text, after i64,
 --   count i64) -> delivery_left_row
 -- … and those that nobody knows, of which some may have others behind them.
-SELECT seq, id, line, agent, attempts,
-       line IS NOT NULL AND in_line = 1 AND is_head = 1 AS is_first
+SELECT seq, id, ordering_key, agent, attempts,
+       ordering_key IS NOT NULL AND is_queued = 1 AND is_next = 1 AS was_next
   FROM delivery
  WHERE state = 'unknown' AND channel = :channel AND seq > :after AND is_held = 0
  ORDER BY seq LIMIT :count;
 
 -- query delivery_left_bury (seq i64, detail text, now time)
-UPDATE delivery SET state = 'dead', in_line = 0, is_head = 0, is_held = 0,
+UPDATE delivery SET state = 'dead', is_queued = 0, is_next = 0, is_held = 0,
        lease_until = NULL, detail = :detail, done_at = :now
  WHERE seq = :seq AND state = 'pending';
 
 -- query delivery_left_hold (seq i64)
-UPDATE delivery SET in_line = 0, is_head = 0, is_held = 1
+UPDATE delivery SET is_queued = 0, is_next = 0, is_held = 1
  WHERE seq = :seq AND state = 'unknown';
 
--- query delivery_line_busy (line text) -> (n i64)
+-- query delivery_key_busy (ordering_key text) -> (n i64)
 SELECT count(*) AS n FROM (SELECT 1 FROM delivery
- WHERE line = :line AND in_line = 1 AND line IS NOT NULL
+ WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL
  LIMIT 1);
 
--- query delivery_promote (line text)
--- The head of the line has left it: the first of the others may go now.
-UPDATE delivery SET is_head = 1 WHERE seq =
+-- query delivery_promote (ordering_key text)
+-- The next one has left the queue: the first of the others takes its place.
+UPDATE delivery SET is_next = 1 WHERE seq =
  (SELECT seq FROM delivery
-   WHERE line = :line AND in_line = 1 AND line IS NOT NULL
+   WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL
    ORDER BY seq LIMIT 1);
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
 -- On their way when another skepd was here.
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
@@ -266,7 +267,7 @@ SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
 -- A lease that ran out.
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
@@ -275,12 +276,12 @@ SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
 
 -- query delivery_too_old (now time, count i64) -> delivery_row
 -- Wherever they wait: for their turn, their time, or their channel.
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery
- WHERE in_line = 1 AND state = 'pending' AND expires_at IS NOT NULL
+ WHERE is_queued = 1 AND state = 'pending' AND expires_at IS NOT NULL
    AND expires_at <= :now
  ORDER BY expires_at LIMIT :count;
 
@@ -288,24 +289,24 @@ SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
 -- They wait for a channel that is not there. The names of channels are found by
 -- leaps over the index, so it costs little when there are none.
 WITH RECURSIVE waiting (name) AS (
-  SELECT min(channel) FROM delivery WHERE state = 'pending' AND is_head = 1
+  SELECT min(channel) FROM delivery WHERE state = 'pending' AND is_next = 1
   UNION ALL
   SELECT (SELECT min(channel) FROM delivery
-           WHERE state = 'pending' AND is_head = 1 AND channel > name)
+           WHERE state = 'pending' AND is_next = 1 AND channel > name)
     FROM waiting WHERE name IS NOT NULL)
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
   FROM delivery INDEXED BY delivery_ready
- WHERE state = 'pending' AND is_head = 1
+ WHERE state = 'pending' AND is_next = 1
    AND channel IN (SELECT name FROM waiting WHERE name IS NOT NULL
                    EXCEPT SELECT name FROM channel)
  LIMIT :count;
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
 -- Those that are held wait for a person.
-SELECT seq, id, channel, conversation, line, in_line, is_head, is_held, state,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
        source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
        done_at
@@ -331,7 +332,7 @@ SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
 -- query delivery_hasten (channel text, until time, now time)
 -- What waits no longer than its channel was held goes with it.
 UPDATE delivery SET due_at = :now
- WHERE channel = :channel AND state = 'pending' AND is_head = 1
+ WHERE channel = :channel AND state = 'pending' AND is_next = 1
    AND due_at > :now AND due_at <= :until;
 
 -- query delivery_stats (now time) -> (channel text, state text, n i64,

@@ -408,7 +408,7 @@ def many_rows(home, channel, n):
             " 'main', 's', 1, 1)",
             (("cnv_%026d" % i, channel, "p%d" % i) for i in range(10)))
         db.executemany(
-            "INSERT INTO delivery (id, channel, conversation, line, in_line, is_head,"
+            "INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next,"
             " state, due_at, created_at, body)"
             " VALUES (?1, ?2, ?3, ?3, ?4 <> 'delivered', ?5, ?4, 1, 1, '{}')",
             (("dlv_%026d" % i, channel, "cnv_%026d" % (i % 10),

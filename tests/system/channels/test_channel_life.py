@@ -185,7 +185,7 @@ def test_settings_count_for_what_comes_while_a_channel_is_off(home):
     h.until(h.submit("a"), "succeeded")
     rows = settled(h, 2, "pending")
     assert [(d["expires_at"] or 0) - d["created_at"] for d in rows] == [3000, 3000]
-    assert sorted(d["is_head"] for d in rows) == [False, True], "one after the other"
+    assert sorted(d["is_next"] for d in rows) == [False, True], "one after the other"
     dead = settled(h, 2, "dead")
     assert {d["detail"] for d in dead} == {"too old"}, dead
     h.down()
@@ -208,7 +208,7 @@ def test_the_answer_to_a_request_is_like_every_message(home):
     ask(h, "q1", "channels.list", {})
     [d] = settled(h, 1, "delivered")
     assert d["expires_at"] and d["expires_at"] - d["created_at"] == 60000
-    assert home.query(home.control, "SELECT line FROM delivery") == [(None,)]
+    assert home.query(home.control, "SELECT ordering_key FROM delivery") == [(None,)]
     told = [e["body"]["detail"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
             if e["subject"] == d["id"]]
     assert told[0] == "queued", told

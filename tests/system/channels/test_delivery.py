@@ -113,7 +113,7 @@ def test_a_file_says_what_became_of_an_unknown_line(home):
     settled(h, 3, "delivered")
     h.kill()
     # as if skepd had died before it heard of them, and the disk had half of it
-    home.execute(home.control, "UPDATE delivery SET state = 'sending', in_line = 1,"
+    home.execute(home.control, "UPDATE delivery SET state = 'sending', is_queued = 1,"
                  " epoch = 0, done_at = NULL, lease_until = 1")
     lines = {json.loads(line)["id"]: line for line in path.read_text().splitlines()}
     path.write_text(lines[came] + "\n" + lines[cut][:-5])

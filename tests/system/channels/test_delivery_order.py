@@ -121,8 +121,8 @@ def test_a_file_that_cannot_say_now_is_asked_again(home):
     came, lost = post(h, "f", "came", "a"), post(h, "f", "lost", "b")
     settled(h, 2, "delivered")
     h.kill()
-    home.execute(home.control, "UPDATE delivery SET state = 'sending', in_line = 1,"
-                 " is_head = 1, epoch = 0, done_at = NULL, lease_until = 1")
+    home.execute(home.control, "UPDATE delivery SET state = 'sending', is_queued = 1,"
+                 " is_next = 1, epoch = 0, done_at = NULL, lease_until = 1")
     lines = [line for line in path.read_text().splitlines()
              if json.loads(line)["id"] == came]
     path.write_text(lines[0] + "\n")

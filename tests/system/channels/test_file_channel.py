@@ -267,7 +267,7 @@ def lose(h, n):
     idents = [post(h, "f", "m%d" % i, "c%d" % i) for i in range(n)]
     h.down()
     home.execute(home.control, "UPDATE delivery SET state = 'unknown', "
-                 "in_line = 0, attempts = 1 WHERE state = 'pending'")
+                 "is_queued = 0, attempts = 1 WHERE state = 'pending'")
     return idents
 
 

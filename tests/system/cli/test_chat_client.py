@@ -124,7 +124,7 @@ def test_no_other_order_hides_an_answer(home):
     for line, texts in ((None, "ab"), ("local", "cd")):
         for text in texts:
             home.execute(home.control,
-                         "UPDATE delivery SET line = ?, is_head = ? WHERE "
+                         "UPDATE delivery SET ordering_key = ?, is_next = ? WHERE "
                          "body ->> 'text' = ?", line, text in "abc", text)
     h.start()
     out = home.skep("chat", "echo", input="e\n").out

@@ -305,7 +305,7 @@ def test_no_message_that_may_have_been_sent_is_sent_again(home):
                  " created_at) SELECT min(pos), 'k1', '{}', '{}', 1 FROM event")
     for i, state in enumerate(("pending", "sending", "delivered")):
         home.execute(home.control, "INSERT INTO delivery (id, channel, state, source,"
-                     " body, in_line, is_head, due_at, created_at) VALUES (?, 'hook', ?,"
+                     " body, is_queued, is_next, due_at, created_at) VALUES (?, 'hook', ?,"
                      " ?, '{}', ?, 1, 1, 1)", "dlv_%d" % i, state, "s%d" % i,
                      state != "delivered")
     got = home.skep("backup", "restore", create(home), "--json").json

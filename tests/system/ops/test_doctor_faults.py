@@ -98,7 +98,7 @@ def test_a_lease_whose_time_is_over(home):
 def test_messages_that_wait_for_a_person(home):
     fill(home, "ann")
     for i, state in enumerate(("dead", "unknown", "unknown", "pending", "delivered")):
-        home.execute(home.control, "INSERT INTO delivery (id, channel, in_line, is_head,"
+        home.execute(home.control, "INSERT INTO delivery (id, channel, is_queued, is_next,"
                      " state, due_at, created_at, body) VALUES (?, 'c', ?, 0, ?, 1, 1,"
                      " '{}')", "dlv_%d" % i, state == "pending", state)
     found = planted(home, "messages_stuck", fixed=False)

@@ -44,7 +44,7 @@ INSERT INTO conversation (id, channel, peer, agent, session, last_message_at,
 SELECT printf('cnv_%026d', i), 'web' || (1 + i % 2), 'peer' || i, 'agent1',
   's' || i, 1794600000000 + i, 1794600000000 + i, 1, 1794600000000 FROM n"""),
     ("delivery", "messages", """
-INSERT INTO delivery (id, channel, conversation, line, in_line, is_head, state,
+INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next, state,
   source, agent, session, attempts, due_at, created_at, done_at, body)
 SELECT printf('dlv_%026d', i), 'web' || (1 + i % 2), printf('cnv_%026d', 1 + i % 7),
   printf('cnv_%026d', 1 + i % 7), 0, 0,

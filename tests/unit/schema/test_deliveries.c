@@ -51,7 +51,7 @@ static struct id add_delivery(const char *line, const char *source, int expect)
 {
 	struct delivery_new d = {.channel = "c",
 				 .conversation = line,
-				 .line = line,
+				 .ordering_key = line,
 				 .source = source,
 				 .body = "{}",
 				 .max_age_ms = 1000};
@@ -86,7 +86,7 @@ static int record_event(const struct delivery_taken *t,
 		.seq = t->row.seq,
 		.id = t->row.id,
 		.channel = "c",
-		.line = t->row.line,
+		.ordering_key = t->row.ordering_key,
 		.attempt_id = t->attempt.text,
 		.attempts = t->row.attempts + 1,
 		.from = DELIVERY_SENDING,
@@ -491,13 +491,13 @@ static void lines_stay_whole_whatever_happens(void **state)
 		for (int k = 0; k < got; k++)
 			flying[n++] = rows[k];
 		happen(flying, &n);
-		expect_none("SELECT count(*) FROM (SELECT line FROM delivery "
-			    "WHERE in_line = 1 GROUP BY line "
-			    "HAVING sum(is_head) <> 1)",
+		expect_none("SELECT count(*) FROM (SELECT 1 FROM delivery "
+			    "WHERE is_queued = 1 GROUP BY ordering_key "
+			    "HAVING sum(is_next) <> 1)",
 			    "lines without a head, or with two");
 		expect_none("SELECT count(*) FROM delivery WHERE state = "
-			    "'sending' AND is_head = 0 OR in_line = 0 AND "
-			    "is_head = 1",
+			    "'sending' AND is_next = 0 OR is_queued = 0 AND "
+			    "is_next = 1",
 			    "heads that are none");
 	}
 }

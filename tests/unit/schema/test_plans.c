@@ -36,7 +36,7 @@ static const char *const small[] = {
 	"run_ready",       "run_due",       "run_expiry",
 	"run_queue",       "run_active",    "run_open_child",
 	"approval_expiry", "approval_open", "delivery_ready",
-	"delivery_line",   "delivery_old",  "delivery_sending",
+	"delivery_order",  "delivery_old",  "delivery_sending",
 	"delivery_stuck",  "delivery_open", "run_running",
 	"outbox_waiting",  "part_open",     "artifact_content_loose"};
 
