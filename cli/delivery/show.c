@@ -8,7 +8,7 @@ static int show_attempts(struct cli *cli, const struct delivery_row *d,
 				      &key);
 	struct table *t = table_new(
 		&cli->out, &delivery_attempt_row_shape,
-		"n outcome code detail started_at ended_at");
+		"n outcome remote_status detail started_at ended_at");
 	struct delivery_attempt_row row;
 
 	while (sql_next(&it, &row))

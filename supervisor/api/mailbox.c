@@ -16,7 +16,7 @@ static int send_message(struct api_request *q, const struct api_letter *l,
 {
 	struct supervisor *s = q->api->sup;
 	struct message_new m = {
-		.source = l->key,
+		.source_key = l->key,
 		.sender = l->sender ? l->sender : q->by,
 		.room = l->room,
 		.body = l->text ? l->text : "",

@@ -205,11 +205,11 @@ int supervisor_binding_delete(struct supervisor *s, const struct binding_row *b,
 static int posted(struct supervisor *s, const struct delivery_new *d,
 		  struct id *id, struct arena *a, struct err *e)
 {
-	struct delivery_by_source_in in = {d->source};
-	struct delivery_by_source_row row;
-	int found = d->source ? sql_get(s->db, Q_DELIVERY_BY_SOURCE, &in, &row,
-					a, e)
-			      : 0;
+	struct delivery_by_source_key_in in = {d->source_key};
+	struct delivery_by_source_key_row row;
+	int found = d->source_key ? sql_get(s->db, Q_DELIVERY_BY_SOURCE_KEY,
+					    &in, &row, a, e)
+				  : 0;
 
 	if (found != 1)
 		return found;
@@ -257,7 +257,7 @@ static int post(struct supervisor *s, struct channel *c,
 	int rc = channel_attach(s, c, body, e);
 
 	if (l->key)
-		d.source = arena_printf(&a, "key:%s", l->key);
+		d.source_key = arena_printf(&a, "key:%s", l->key);
 	if (rc == 0 && l->peer) {
 		rc = conversation_open(s->db, &talk, clock_now(), &row, &a, e);
 		if (rc == 0)

@@ -125,9 +125,9 @@ static struct delivery_end end_of(const struct inflight *p)
 		.from = p->asking ? DELIVERY_UNKNOWN : DELIVERY_SENDING,
 		.event = p->out.event,
 		.due_at = OPT_NONE,
-		.code = p->out.code,
+		.remote_status = p->out.code,
 		.detail = p->out.detail[0] ? p->out.detail : NULL,
-		.ref = p->out.ref[0] ? p->out.ref : NULL,
+		.remote_id = p->out.ref[0] ? p->out.ref : NULL,
 	};
 }
 
@@ -170,7 +170,7 @@ static void still_unknown(struct channel *c, const struct inflight *p,
 	if (c)
 		inflight_not_answered(c, now);
 	d->event = DELIVERY_EV_KEEP;
-	d->code = p->code;
+	d->remote_status = p->code;
 	d->detail = p->why;
 }
 

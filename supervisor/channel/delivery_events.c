@@ -14,7 +14,7 @@ int delivery_event_new(struct supervisor *s, const struct delivery_new *d,
 		.agent = d->agent,
 		.channel = d->channel,
 		.state = delivery_state_word(DELIVERY_PENDING),
-		.code = OPT_NONE,
+		.remote_status = OPT_NONE,
 		.detail = d->resend_of
 				  ? arena_printf(&a, "again, as a new one: %s",
 						 d->resend_of)

@@ -30,7 +30,7 @@ static bool ask_channel(struct channel *c, const struct delivery_row *row)
 	if (row->attempt_id) /* an answer about another one counts for nothing */
 		snprintf(p->attempt.text, sizeof p->attempt.text, "%s",
 			 row->attempt_id);
-	p->code = row->code;
+	p->code = row->remote_status;
 	p->why = arena_text(&p->arena, row->detail);
 	p->late_ms = (int64_t)uv_now(&c->sup->loop) + c->config.timeout;
 	if (c->ops->ask(c, p))

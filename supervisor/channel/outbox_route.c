@@ -170,7 +170,7 @@ static int add_delivery(struct supervisor *s, const struct outbox_entry *r,
 			const cJSON *target, const char *source, struct err *e)
 {
 	struct delivery_new d = {
-		.source = source,
+		.source_key = source,
 		.agent = r->agent,
 		.session = r->session,
 		.reply_to = json_text(target, "reply_to", NULL),
@@ -203,7 +203,7 @@ static int dead_letter_message(struct supervisor *s,
 			       const struct outbox_entry *r, const char *source,
 			       const char *why, struct err *e)
 {
-	struct delivery_new d = {.source = source,
+	struct delivery_new d = {.source_key = source,
 				 .channel = "none",
 				 .agent = r->agent,
 				 .session = r->session,
@@ -229,7 +229,7 @@ static int add_message(struct supervisor *s, const struct outbox_entry *r,
 	cJSON *body = json_parse("body", r->box.body, strlen(r->box.body), e);
 	struct arena a = {0};
 	struct message_new m = {
-		.source = source,
+		.source_key = source,
 		.sender = arena_printf(&a, "%s/%s", r->agent,
 				       r->session ? r->session : ""),
 		.agent = json_text(target, "agent", NULL),

@@ -40,7 +40,7 @@ static int bury(struct sql *db, const char *name,
 		.channel = name,
 		.state = "dead",
 		.attempt = row->attempts,
-		.code = OPT_NONE,
+		.remote_status = OPT_NONE,
 		.detail = why,
 	};
 

@@ -75,7 +75,7 @@ int delivery_add(struct sql *db, const struct delivery_new *d, int64_t now,
 		.channel = d->channel,
 		.conversation = d->conversation,
 		.ordering_key = d->ordering_key,
-		.source = d->source,
+		.source_key = d->source_key,
 		.agent = d->agent,
 		.session = d->session,
 		.reply_to = d->reply_to,
@@ -135,7 +135,7 @@ static int log_delivery_event(struct sql *db, const struct delivery_end *d,
 		.channel = d->channel,
 		.state = state,
 		.attempt = d->attempts,
-		.code = d->code,
+		.remote_status = d->remote_status,
 		.detail = d->detail,
 	};
 
@@ -151,7 +151,7 @@ static int note_attempt(struct sql *db, const struct delivery_end *d,
 		.delivery = d->seq,
 		.n = d->attempts,
 		.outcome = state,
-		.code = d->code,
+		.remote_status = d->remote_status,
 		.detail = d->detail,
 		.started_at = d->started_at,
 		.ended_at = now,
@@ -211,9 +211,9 @@ static int move_delivery(struct sql *db, const struct delivery_end *d,
 		.attempt_id = d->attempt_id,
 		.due_at = d->due_at,
 		.is_queued = stays_queued(st, d->event),
-		.code = d->code,
+		.remote_status = d->remote_status,
 		.detail = d->detail,
-		.ref = d->ref,
+		.remote_id = d->remote_id,
 		.done_at = delivery_state_is_over(st->to) ? now : OPT_NONE,
 	};
 	struct delivery_position_row at;
@@ -266,7 +266,7 @@ struct delivery_end delivery_end_of(const struct delivery_row *row)
 		.started_at = row->sent_at,
 		.from = (enum delivery_state)delivery_state_from(row->state),
 		.due_at = OPT_NONE,
-		.code = row->code,
+		.remote_status = row->remote_status,
 		.detail = row->detail,
 	};
 }
@@ -319,7 +319,7 @@ int delivery_want(struct sql *db, const char *id, enum delivery_event what,
 		d.detail = discarded(row, a);
 	if (what == DELIVERY_EV_RETRY) {
 		d.due_at = now;
-		d.code = OPT_NONE;
+		d.remote_status = OPT_NONE;
 		d.detail = "a person wants it sent again";
 		if (sql_exec(db, Q_DELIVERY_RENEW,
 			     &(struct delivery_renew_in){row->seq}, e) < 0)
@@ -346,7 +346,7 @@ static int expire(struct sql *db, const struct delivery_take *t,
 		.event = DELIVERY_EV_EXPIRE,
 		.started_at = OPT_NONE,
 		.due_at = OPT_NONE,
-		.code = OPT_NONE,
+		.remote_status = OPT_NONE,
 		.detail = "too old",
 	};
 

@@ -63,7 +63,7 @@ struct delivery_new {
 	const char *channel;
 	const char *conversation; /* or NULL */
 	const char *ordering_key; /* order; NULL: none */
-	const char *source;       /* of an outbox row; NULL: none */
+	const char *source_key;   /* of an outbox row; NULL: none */
 	const char *agent, *session, *reply_to;
 	const char *body; /* JSON */
 	const char *resend_of;
@@ -100,9 +100,9 @@ struct delivery_end {
 	int64_t started_at; /* of the attempt; OPT_NONE: none was made */
 	enum delivery_state from;
 	enum delivery_event event;
-	int64_t due_at; /* back to pending only; else OPT_NONE */
-	int64_t code;   /* or OPT_NONE */
-	const char *detail, *ref;
+	int64_t due_at;        /* back to pending only; else OPT_NONE */
+	int64_t remote_status; /* or OPT_NONE */
+	const char *detail, *remote_id;
 };
 
 /* 1; 0 if the row has moved on meanwhile: nothing is changed; -1. */

@@ -63,7 +63,8 @@ static int is_to(struct sql *db, const char *agent, const char *session,
 	return sql_get(db, Q_MESSAGE_IS_TO, &key, &there, NULL, e);
 }
 
-static bool is_same_way(struct sql *db, const struct message_by_source_row *row,
+static bool is_same_way(struct sql *db,
+			const struct message_by_source_key_row *row,
 			const struct message_new *m, struct err *e)
 {
 	if (m->room || row->room)
@@ -74,12 +75,12 @@ static bool is_same_way(struct sql *db, const struct message_by_source_row *row,
 static int known(struct sql *db, const struct message_new *m, struct id *id,
 		 struct err *e)
 {
-	struct message_by_source_in key = {m->source};
-	struct message_by_source_row row;
+	struct message_by_source_key_in key = {m->source_key};
+	struct message_by_source_key_row row;
 	struct arena a = {0};
-	int found = m->source ? sql_get(db, Q_MESSAGE_BY_SOURCE, &key, &row, &a,
-					e)
-			      : 0;
+	int found = m->source_key ? sql_get(db, Q_MESSAGE_BY_SOURCE_KEY, &key,
+					    &row, &a, e)
+				  : 0;
 
 	if (found == 1 &&
 	    (strcmp(row.body, m->body) != 0 || !is_same_way(db, &row, m, e)))
@@ -116,7 +117,7 @@ int message_send(struct sql *db, const struct message_new *m, struct id *id,
 		 struct err *e)
 {
 	struct message_add_in in = {
-		.source = m->source,
+		.source_key = m->source_key,
 		.sender = m->sender,
 		.room = m->room,
 		.body = m->body,

@@ -15,7 +15,7 @@
 #define MESSAGE_MAX (256u << 10)
 
 struct message_new {
-	const char *source;          /* known: nothing is added. NULL: none */
+	const char *source_key;      /* known: nothing is added. NULL: none */
 	const char *sender;          /* AGENT/SESSION, or who asked */
 	const char *agent, *session; /* to whom; or */
 	const char *room;

@@ -1,24 +1,24 @@
 -- Deliveries: the durable queue to the outside.
 
 -- row delivery_row (seq i64, id text, channel text, conversation text,
---   ordering_key text, is_queued bool, is_next bool, is_held bool, state text,
---   source text, agent text, session text, reply_to text, body json, attempts i64,
---   attempt_id text, lease_until time, due_at time, expires_at time, code opt, detail text,
---   ref text, resend_of text, created_at time, sent_at time, done_at time)
+--   ordering_key text, is_queued bool, is_next bool, needs_review bool, state text,
+--   source_key text, agent text, session text, reply_to text, body json, attempts i64,
+--   attempt_id text, lease_until time, due_at time, expires_at time, remote_status opt, detail text,
+--   remote_id text, resend_of text, created_at time, sent_at time, done_at time)
 
 -- query delivery_get (id text) -> delivery_row
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery WHERE id = :id;
 
 -- query delivery_seq (id text) -> (seq i64)
 SELECT seq FROM delivery WHERE id = :id;
 
--- query delivery_by_source (source text) -> (id text, channel text,
+-- query delivery_by_source_key (source_key text) -> (id text, channel text,
 --   conversation text, body json)
-SELECT id, channel, conversation, body FROM delivery WHERE source = :source;
+SELECT id, channel, conversation, body FROM delivery WHERE source_key = :source_key;
 
 -- row delivery_filter (sources json, before i64, channel text, state text,
 --   conversation text, agent text, session text, count i64)
@@ -74,8 +74,8 @@ SELECT id FROM delivery INDEXED BY delivery_open
 -- query delivery_ids_run (delivery_filter) -> (id text)
 -- Those that came of these outbox rows, with any other filter.
 SELECT d.id
-  FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
- WHERE d.source IS NOT NULL AND d.seq < :before
+  FROM json_each(:sources) j CROSS JOIN delivery d ON d.source_key = j.value
+ WHERE d.source_key IS NOT NULL AND d.seq < :before
    AND (:channel IS NULL OR d.channel = :channel)
    AND (:state IS NULL OR d.state = :state)
    AND (:conversation IS NULL OR d.conversation = :conversation)
@@ -87,23 +87,23 @@ SELECT d.id
 SELECT json_group_array(json_object('id', id, 'channel', channel, 'state', state))
        AS items
   FROM (SELECT d.id, d.channel, d.state
-          FROM json_each(:sources) j CROSS JOIN delivery d ON d.source = j.value
-         WHERE d.source IS NOT NULL ORDER BY d.seq DESC);
+          FROM json_each(:sources) j CROSS JOIN delivery d ON d.source_key = j.value
+         WHERE d.source_key IS NOT NULL ORDER BY d.seq DESC);
 
 -- query delivery_insert (id text, channel text, conversation text, ordering_key text,
---   source text, agent text, session text, reply_to text, body json,
+--   source_key text, agent text, session text, reply_to text, body json,
 --   resend_of text, expires_at time, now time)
--- Changes no row when the source is known. The next one of its ordering key,
+-- Changes no row when the source key is known. The next one of its ordering key,
 -- unless there is one.
 INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next, state,
-  source, agent, session, reply_to, body, due_at, expires_at, resend_of,
+  source_key, agent, session, reply_to, body, due_at, expires_at, resend_of,
   created_at)
 VALUES (:id, :channel, :conversation, :ordering_key, 1,
   :ordering_key IS NULL OR NOT EXISTS (SELECT 1 FROM delivery
      WHERE ordering_key = :ordering_key AND is_queued = 1 AND ordering_key IS NOT NULL),
-  'pending', :source, :agent, :session, :reply_to, :body, :now, :expires_at,
+  'pending', :source_key, :agent, :session, :reply_to, :body, :now, :expires_at,
   :resend_of, :now)
-ON CONFLICT (source) WHERE source IS NOT NULL DO NOTHING;
+ON CONFLICT (source_key) WHERE source_key IS NOT NULL DO NOTHING;
 
 -- row delivery_claim_row (seq i64, id text, conversation text, ordering_key text,
 --   agent text, session text, reply_to text, body json, attempts i64,
@@ -163,12 +163,12 @@ UPDATE delivery SET state = 'sending', attempts = attempts + 1,
  WHERE seq = :seq AND state = 'pending';
 
 -- query delivery_move (seq i64, from_state text, to_state text,
---   attempt_id text, due_at time, is_queued bool, is_next bool, code opt,
---   detail text, ref text, done_at time)
+--   attempt_id text, due_at time, is_queued bool, is_next bool, remote_status opt,
+--   detail text, remote_id text, done_at time)
 -- Compare and set. attempt_id NULL: whichever it was.
 UPDATE delivery SET state = :to_state, due_at = coalesce(:due_at, due_at),
-       is_queued = :is_queued, is_next = :is_next, is_held = 0, lease_until = NULL,
-       code = :code, detail = :detail, ref = coalesce(:ref, ref),
+       is_queued = :is_queued, is_next = :is_next, needs_review = 0, lease_until = NULL,
+       remote_status = :remote_status, detail = :detail, remote_id = coalesce(:remote_id, remote_id),
        done_at = :done_at
  WHERE seq = :seq AND state = :from_state
    AND (:attempt_id IS NULL OR attempt_id = :attempt_id);
@@ -231,16 +231,16 @@ SELECT seq, id, ordering_key, agent, attempts, is_next AS was_next
 SELECT seq, id, ordering_key, agent, attempts,
        ordering_key IS NOT NULL AND is_queued = 1 AND is_next = 1 AS was_next
   FROM delivery
- WHERE state = 'unknown' AND channel = :channel AND seq > :after AND is_held = 0
+ WHERE state = 'unknown' AND channel = :channel AND seq > :after AND needs_review = 0
  ORDER BY seq LIMIT :count;
 
 -- query delivery_left_bury (seq i64, detail text, now time)
-UPDATE delivery SET state = 'dead', is_queued = 0, is_next = 0, is_held = 0,
+UPDATE delivery SET state = 'dead', is_queued = 0, is_next = 0, needs_review = 0,
        lease_until = NULL, detail = :detail, done_at = :now
  WHERE seq = :seq AND state = 'pending';
 
 -- query delivery_left_hold (seq i64)
-UPDATE delivery SET is_queued = 0, is_next = 0, is_held = 1
+UPDATE delivery SET is_queued = 0, is_next = 0, needs_review = 1
  WHERE seq = :seq AND state = 'unknown';
 
 -- query delivery_key_busy (ordering_key text) -> (n i64)
@@ -257,9 +257,9 @@ UPDATE delivery SET is_next = 1 WHERE seq =
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
 -- On their way when another skepd was here.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery
  WHERE state = 'sending' AND lease_until IS NOT NULL AND epoch <> :epoch
@@ -267,18 +267,18 @@ SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
 -- A lease that ran out.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery WHERE state = 'sending' AND lease_until <= :now
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_too_old (now time, count i64) -> delivery_row
 -- Wherever they wait: for their turn, their time, or their channel.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery
  WHERE is_queued = 1 AND state = 'pending' AND expires_at IS NOT NULL
@@ -294,9 +294,9 @@ WITH RECURSIVE waiting (name) AS (
   SELECT (SELECT min(channel) FROM delivery
            WHERE state = 'pending' AND is_next = 1 AND channel > name)
     FROM waiting WHERE name IS NOT NULL)
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery INDEXED BY delivery_ready
  WHERE state = 'pending' AND is_next = 1
@@ -306,27 +306,27 @@ SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
 -- Those that are held wait for a person.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, is_held, state,
-       source, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, code, detail, ref, resend_of, created_at, sent_at,
+SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
+       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
   FROM delivery
- WHERE state = 'unknown' AND channel = :channel AND seq > :after AND is_held = 0
+ WHERE state = 'unknown' AND channel = :channel AND seq > :after AND needs_review = 0
  ORDER BY seq LIMIT :count;
 
 -- row delivery_attempt_row (id text, delivery i64, n i64, outcome text,
---   code opt, detail text, started_at time, ended_at time)
+--   remote_status opt, detail text, started_at time, ended_at time)
 
 -- query delivery_attempt_add (id text, delivery i64, n i64, outcome text,
---   code opt, detail text, started_at time, ended_at time)
-INSERT INTO delivery_attempt (id, delivery, n, outcome, code, detail,
+--   remote_status opt, detail text, started_at time, ended_at time)
+INSERT INTO delivery_attempt (id, delivery, n, outcome, remote_status, detail,
                               started_at, ended_at)
-VALUES (:id, :delivery, :n, :outcome, :code, :detail, :started_at, :ended_at)
+VALUES (:id, :delivery, :n, :outcome, :remote_status, :detail, :started_at, :ended_at)
 ON CONFLICT (id) DO NOTHING;
 
 -- query delivery_attempt_list (delivery i64) -> delivery_attempt_row
 -- In the order of time: a retry by a person counts from 1 again.
-SELECT id, delivery, n, outcome, code, detail, started_at, ended_at
+SELECT id, delivery, n, outcome, remote_status, detail, started_at, ended_at
   FROM delivery_attempt WHERE delivery = :delivery ORDER BY ended_at, id;
 
 -- query delivery_hasten (channel text, until time, now time)
@@ -356,11 +356,11 @@ SELECT d.channel, d.state, d.n, d.oldest_at,
  ORDER BY d.channel, d.state;
 
 -- query host_event_delivery (at time, id text, agent text, channel text,
---   state text, attempt i64, code opt, detail text)
+--   state text, attempt i64, remote_status opt, detail text)
 INSERT INTO host_event (at, kind, subject, agent, body)
 VALUES (:at, 'delivery', :id, :agent,
   json_object('state', :state, 'channel', :channel, 'attempt', :attempt,
-              'code', :code, 'detail', :detail));
+              'remote_status', :remote_status, 'detail', :detail));
 
 -- query messages_stuck -> (dead i64, unknown i64, inbound i64)
 -- Those that only a person moves on; each count is a small index.

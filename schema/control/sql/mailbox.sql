@@ -1,14 +1,14 @@
 -- Messages between sessions.
 
--- query message_add (id text, source text, sender text, room text, body text,
+-- query message_add (id text, source_key text, sender text, room text, body text,
 --   now time)
-INSERT INTO message (id, source, sender, room, body, created_at)
-VALUES (:id, :source, :sender, :room, :body, :now)
-ON CONFLICT (source) DO NOTHING;
+INSERT INTO message (id, source_key, sender, room, body, created_at)
+VALUES (:id, :source_key, :sender, :room, :body, :now)
+ON CONFLICT (source_key) DO NOTHING;
 
--- query message_by_source (source text) -> (id text, sender text, room text,
+-- query message_by_source_key (source_key text) -> (id text, sender text, room text,
 --   body text)
-SELECT id, sender, room, body FROM message WHERE source = :source;
+SELECT id, sender, room, body FROM message WHERE source_key = :source_key;
 
 -- query message_to_add (message text, agent text, session text)
 INSERT INTO message_to (message, agent, session)

@@ -66,7 +66,7 @@ DELETE FROM run WHERE id IN
 -- query delivery_hold
 -- After a restore: whatever was to be sent may have been sent since. A person
 -- settles it, also where the channel could be asked or is idempotent.
-UPDATE delivery SET state = 'unknown', is_queued = 0, is_next = 0, is_held = 1,
+UPDATE delivery SET state = 'unknown', is_queued = 0, is_next = 0, needs_review = 1,
        lease_until = NULL,
        detail = 'it waited when the backup was made that this home is restored from'
  WHERE state IN ('pending','sending','unknown');

@@ -34,7 +34,7 @@ def test_an_outbox_row_is_delivered_once(home):
                               "body": {"text": "from a run"}}})
     h.until(h.submit("a"), "succeeded")
     [d] = settled(h, 1, "delivered")
-    assert (d["agent"], d["code"], d["attempts"]) == ("a", 200, 1)
+    assert (d["agent"], d["remote_status"], d["attempts"]) == ("a", 200, 1)
     assert r.ids() == [d["id"]] and not r.bad
     assert r.log[0][2]["conversation"] == "bob"
     assert h.home.query(h.home.agent_db("a"),
@@ -65,7 +65,7 @@ def test_temporary_errors_are_tried_again_with_the_same_key(home):
     [d] = settled(h, 1, "delivered")
     assert d["attempts"] == 3 and r.ids() == [ident] * 3
     tries = h.call("GET", "/v1/deliveries/%s/attempts" % ident)["items"]
-    assert [(t["n"], t["code"], t["outcome"]) for t in tries] == [
+    assert [(t["n"], t["remote_status"], t["outcome"]) for t in tries] == [
         (1, 503, "pending"), (2, 503, "pending")]
     h.down()
 
@@ -78,7 +78,7 @@ def test_permanent_errors_end_at_once_and_attempts_are_bounded(home):
     post(h, "no", "x")
     post(h, "never", "y")
     rows = {d["channel"]: d for d in settled(h, 2, "dead")}
-    assert rows["no"]["attempts"] == 1 and rows["no"]["code"] == 422
+    assert rows["no"]["attempts"] == 1 and rows["no"]["remote_status"] == 422
     assert "receiver says no" in rows["no"]["detail"]
     assert rows["never"]["attempts"] == 3
     # an operator may try again

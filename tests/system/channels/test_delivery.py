@@ -72,7 +72,7 @@ def test_an_answer_after_the_lease_still_counts(home):
                  " 'sending'")
     [d] = settled(h, 1, "delivered")
     assert outcomes(h, ident[0]) == [("unknown", "no answer came")]
-    assert d["code"] == 200 and r.ids() == ident
+    assert d["remote_status"] == 200 and r.ids() == ident
     h.down()
 
 
@@ -141,12 +141,12 @@ def test_what_a_restore_brings_is_held_for_a_person(home):
     settled(h, 1, "delivered")  # behind it skepd has looked at unknown ones
     time.sleep(1)
     assert r.ids() == [three]
-    assert [(row(h, i)["state"], row(h, i)["is_held"]) for i in (one, two)] == \
+    assert [(row(h, i)["state"], row(h, i)["needs_review"]) for i in (one, two)] == \
         [("unknown", True)] * 2
     h.call("POST", "/v1/deliveries/%s/discard" % two)
     h.call("POST", "/v1/deliveries/%s/retry" % one)
     settled(h, 2, "delivered")
-    assert r.ids() == [three, one] and not row(h, one)["is_held"]
+    assert r.ids() == [three, one] and not row(h, one)["needs_review"]
     h.down()
 
 

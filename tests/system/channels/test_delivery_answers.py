@@ -34,7 +34,7 @@ def row(h, ident):
 
 def attempts(h, ident):
     items = h.call("GET", "/v1/deliveries/%s/attempts" % ident)["items"]
-    return [(a["outcome"], a["code"]) for a in items]
+    return [(a["outcome"], a["remote_status"]) for a in items]
 
 
 def ended(h, ident, *states):
@@ -58,14 +58,14 @@ def test_refusals_end_at_once_and_others_are_tried_again(home):
         sent[status] = post(h, "s%d" % status, "x")
     for status in REFUSED:
         d = ended(h, sent[status], "dead", "delivered", "unknown")
-        assert (d["state"], d["attempts"], d["code"]) == ("dead", 1, status), d
+        assert (d["state"], d["attempts"], d["remote_status"]) == ("dead", 1, status), d
         assert r.ids("/%d" % status) == [sent[status]]
         if status in (301, 302, 303, 307, 308):
             assert "redirects are not followed" in d["detail"] and \
                 "http://127.0.0.1:1/other" in d["detail"], d
     for status in AGAIN:
         d = ended(h, sent[status], "dead", "delivered", "unknown")
-        assert (d["state"], d["attempts"], d["code"]) == ("delivered", 2, 200), d
+        assert (d["state"], d["attempts"], d["remote_status"]) == ("delivered", 2, 200), d
         assert attempts(h, sent[status]) == [("pending", status)]
         assert r.ids("/%d" % status) == [sent[status]] * 2, "with the same key"
     h.down()
@@ -144,7 +144,7 @@ def test_an_answer_without_end_is_not_read_for_ever(home):
     for status, state in ((200, "delivered"), (400, "dead")):
         webhook(h, "w%d" % status, Endless(home, status).url, timeout=600000)
         d = ended(h, post(h, "w%d" % status, "x"), "delivered", "dead", "unknown")
-        assert (d["state"], d["code"], d["attempts"]) == (state, status, 1), d
+        assert (d["state"], d["remote_status"], d["attempts"]) == (state, status, 1), d
     h.down()
 
 

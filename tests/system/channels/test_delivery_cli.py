@@ -62,12 +62,12 @@ def test_verbs_by_command(home):
     # show
     got = home.skep("delivery", "show", no, "--json").json
     assert got == h.call("GET", "/v1/deliveries/" + no)
-    assert (got["state"], got["code"], got["detail"]) == (
+    assert (got["state"], got["remote_status"], got["detail"]) == (
         "dead", 400, "the receiver says no"), got
     text = home.skep("delivery", "show", no).out
     assert no in text and "dead" in text and "the receiver says no" in text
     [tried] = home.skep("delivery", "show", no, "--attempts", "--json").lines
-    assert (tried["n"], tried["outcome"], tried["code"]) == (1, "dead", 400), tried
+    assert (tried["n"], tried["outcome"], tried["remote_status"]) == (1, "dead", 400), tried
     assert home.skep("delivery", "show", yes, "--attempts", "--json").lines == []
     # what is no delivery
     nobody = "dlv_" + "0" * 26

@@ -135,7 +135,7 @@ def check(home, case, r, rows, out):
         "t%d" % i for i in range(MESSAGES))
     for d in web:
         tries = case.ask("GET", "/v1/deliveries/%s/attempts" % d["id"])["items"]
-        again = sum(t["outcome"] == "unknown" or t["code"] == 503 for t in tries)
+        again = sum(t["outcome"] == "unknown" or t["remote_status"] == 503 for t in tries)
         assert 1 <= log.count(d["id"]) <= 1 + again, (d, log.count(d["id"]))
     for who in {d["conversation"] for d in web}:
         mine = [d["id"] for d in sorted(web, key=lambda d: d["seq"])
@@ -199,7 +199,7 @@ def worker_case(home, point, nth):
         return len(rows) == len(box) and rows
     rows = lib.eventually(delivered, 30, "%d deliveries" % len(box))
     assert sorted(d["id"] for d in rows) == sorted(r.ids())
-    assert len({d["source"] for d in rows}) == len(box)
+    assert len({d["source_key"] for d in rows}) == len(box)
     assert home.query(home.agent_db("a"), "SELECT count(*) FROM outbox WHERE"
                       " taken_at IS NULL") == [(0,)]
     h.down()

@@ -342,7 +342,7 @@ def test_an_answer_after_its_time_is_void(home):
     assert d["detail"] == "the plugin did not answer in time", d
     b.as_usual()
     [d] = deliveries(b.h, channel="bad")
-    assert (d["state"], d["ref"], d["attempts"]) == ("unknown", None, 1), d
+    assert (d["state"], d["remote_id"], d["attempts"]) == ("unknown", None, 1), d
     assert b.notes("sent") == [b.message]
     b.ends_well()
 
@@ -352,7 +352,7 @@ def test_of_two_answers_the_first_counts(home):
     delivered(b.h, 1, channel="bad")
     post(b.h, "bad", "y")
     delivered(b.h, 2, channel="bad")
-    assert {(d["ref"], d["attempts"]) for d in deliveries(
+    assert {(d["remote_id"], d["attempts"]) for d in deliveries(
         b.h, channel="bad")} == {("first", 1)}
     assert len(b.starts()) == 1
     b.ends_well()
@@ -361,7 +361,7 @@ def test_of_two_answers_the_first_counts(home):
 def test_a_permanent_refusal_ends_a_message(home):
     b = Bad(home, "refuse")
     [d] = lib.eventually(lambda: deliveries(b.h, state="dead"), 30, "its death")
-    assert (d["code"], d["detail"], d["attempts"]) == (7, "no such user", 1)
+    assert (d["remote_status"], d["detail"], d["attempts"]) == (7, "no such user", 1)
     b.ends_well()
 
 
@@ -378,7 +378,7 @@ def test_odd_answers_hurt_nobody(home):
     b = Bad(home, "odd results")
     delivered(b.h, 1, channel="bad")
     [d] = deliveries(b.h, channel="bad")
-    assert d["ref"] is None
+    assert d["remote_id"] is None
     b.ends_well()
 
 

@@ -161,7 +161,7 @@ for line in sys.stdin:
     assert answers["r4"]["error"]["code"] == "invalid_params"
     assert answers["r3"]["error"]["code"] == "method_not_found"
     rows = deliveries(h, state="delivered")
-    assert all(d["ref"].startswith("p-") for d in rows), rows
+    assert all(d["remote_id"].startswith("p-") for d in rows), rows
     h.down()
 
 

@@ -161,7 +161,7 @@ def test_the_servers_words_say_what_became_of_a_mail(home):
             "full": (3, 452, "no room"), "spam": (1, 554, "not here")}
     for who in want:
         send(h, who + "@example.org", text="x")
-    rows = {d["code"]: d for d in settled(h, 4, "dead")}
+    rows = {d["remote_status"]: d for d in settled(h, 4, "dead")}
     for attempts, code, words in want.values():
         d = rows[code]
         assert d["attempts"] == attempts and words in d["detail"], d
@@ -190,7 +190,7 @@ def test_starttls_may_be_wanted_and_a_password_changed(home):
         send(h, "ann@example.org", name, text=name)
     settled(h, 1, "delivered", channel="safe")
     [d] = settled(h, 1, "dead", channel="plain")
-    assert d["code"] == 530 and "STARTTLS" in d["detail"], d
+    assert d["remote_status"] == 530 and "STARTTLS" in d["detail"], d
     [d] = settled(h, 1, "dead", channel="bare")
     assert d["attempts"] == 2 and "STARTTLS" in d["detail"], d
     ident = send(h, "ann@example.org", "login", text="x")
@@ -300,7 +300,7 @@ def test_mail_is_sent_refused_and_unknown(home):
     assert parts[2].get_payload(decode=True) == b"in a file"
     post(h, "mail", "never", "cat@example.org")
     [d] = settled(h, 1, "dead")
-    assert d["code"] == 554
+    assert d["remote_status"] == 554
     lost = post(h, "mail", "who knows", "dan@example.org")
     [d] = settled(h, 1, "unknown")
     assert d["id"] == lost

@@ -304,7 +304,7 @@ def test_no_message_that_may_have_been_sent_is_sent_again(home):
     home.execute(home.agent_db("ann"), "INSERT INTO outbox (pos, key, target, body,"
                  " created_at) SELECT min(pos), 'k1', '{}', '{}', 1 FROM event")
     for i, state in enumerate(("pending", "sending", "delivered")):
-        home.execute(home.control, "INSERT INTO delivery (id, channel, state, source,"
+        home.execute(home.control, "INSERT INTO delivery (id, channel, state, source_key,"
                      " body, is_queued, is_next, due_at, created_at) VALUES (?, 'hook', ?,"
                      " ?, '{}', ?, 1, 1, 1)", "dlv_%d" % i, state, "s%d" % i,
                      state != "delivered")

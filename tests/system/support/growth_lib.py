@@ -45,7 +45,7 @@ SELECT printf('cnv_%026d', i), 'web' || (1 + i % 2), 'peer' || i, 'agent1',
   's' || i, 1794600000000 + i, 1794600000000 + i, 1, 1794600000000 FROM n"""),
     ("delivery", "messages", """
 INSERT INTO delivery (id, channel, conversation, ordering_key, is_queued, is_next, state,
-  source, agent, session, attempts, due_at, created_at, done_at, body)
+  source_key, agent, session, attempts, due_at, created_at, done_at, body)
 SELECT printf('dlv_%026d', i), 'web' || (1 + i % 2), printf('cnv_%026d', 1 + i % 7),
   printf('cnv_%026d', 1 + i % 7), 0, 0,
   CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'delivered' END,
@@ -59,7 +59,7 @@ SELECT printf('inb_%026d', i), 'web' || (1 + i % 2), 'ext' || i,
   CASE i WHEN 5 THEN 'dead' WHEN 6 THEN 'discarded' ELSE 'queued' END,
   printf('run_%026d', i), 1794600000000 + i FROM n"""),
     ("message", "messages", """
-INSERT INTO message (id, source, sender, room, body, created_at)
+INSERT INTO message (id, source_key, sender, room, body, created_at)
 SELECT printf('msg_%026d', i), 'm' || i, 'agent2/s', 'lobby', 'hello',
   1794600000000 + i FROM n"""),
     ("message_to", "messages", """

@@ -52,7 +52,7 @@ static struct id add_delivery(const char *line, const char *source, int expect)
 	struct delivery_new d = {.channel = "c",
 				 .conversation = line,
 				 .ordering_key = line,
-				 .source = source,
+				 .source_key = source,
 				 .body = "{}",
 				 .max_age_ms = 1000};
 	struct err e = {0};
@@ -92,7 +92,7 @@ static int record_event(const struct delivery_taken *t,
 		.from = DELIVERY_SENDING,
 		.event = event,
 		.due_at = due,
-		.code = OPT_NONE,
+		.remote_status = OPT_NONE,
 		.started_at = NOW,
 	};
 	struct err e = {0};
