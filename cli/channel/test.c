@@ -85,7 +85,8 @@ static const char *why(struct cli *cli, const struct delivery_row *row)
 	if (!c.state || !strcmp(c.state, "ready"))
 		return "no answer yet";
 	return arena_printf(&cli->arena, "the channel is %s%s%s", c.state,
-			    c.trouble ? ": " : "", c.trouble ? c.trouble : "");
+			    c.last_error ? ": " : "",
+			    c.last_error ? c.last_error : "");
 }
 
 static int channel_test(struct cli *cli, struct err *e)

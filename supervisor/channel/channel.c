@@ -64,17 +64,17 @@ static int log_channel_event(struct channel *c, const char *what,
 }
 
 /* For people who ask how it is; the log has every one of them. */
-void channel_trouble(struct channel *c, const char *text)
+void channel_set_error(struct channel *c, const char *text)
 {
-	struct channel_trouble_in in = {c->name, text, clock_now()};
+	struct channel_set_error_in in = {c->name, text, clock_now()};
 	struct err e;
 
 	log_warn(LT("msg", "channel"), LT("channel", c->name),
-		 LT("trouble", text));
+		 LT("error", text));
 	if (txn_begin(&c->sup->txn, &e) ||
-	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0 ||
-	    log_channel_event(c, "trouble", text, &e))
-		log_error(LT("msg", "trouble cannot be written"),
+	    sql_exec(c->sup->db, Q_CHANNEL_SET_ERROR, &in, &e) < 0 ||
+	    log_channel_event(c, "error", text, &e))
+		log_error(LT("msg", "cannot store the error of a channel"),
 			  LT("error", e.text));
 }
 
@@ -105,18 +105,18 @@ void channel_pause(struct channel *c, const char *why)
 	    log_channel_event(c, "pause", why, &e))
 		log_error(LT("msg", "a channel cannot be paused"),
 			  LT("error", e.text));
-	channel_trouble(c, why);
+	channel_set_error(c, why);
 }
 
 /* What was wrong is mended. */
-void channel_well(struct channel *c)
+void channel_clear_error(struct channel *c)
 {
-	struct channel_trouble_in in = {c->name, NULL, OPT_NONE};
+	struct channel_set_error_in in = {c->name, NULL, OPT_NONE};
 	struct err e;
 
 	if (txn_begin(&c->sup->txn, &e) ||
-	    sql_exec(c->sup->db, Q_CHANNEL_TROUBLE, &in, &e) < 0)
-		log_error(LT("msg", "trouble cannot be written"),
+	    sql_exec(c->sup->db, Q_CHANNEL_SET_ERROR, &in, &e) < 0)
+		log_error(LT("msg", "cannot store the error of a channel"),
 			  LT("error", e.text));
 }
 
@@ -173,12 +173,12 @@ static void open_channel(struct supervisor *s, const struct channel_row *row)
 	if (read_row(c, row, &e) == 0 && c->ops->open(c, &e) == 0) {
 		if (c->ops != &channel_plugin) {
 			channel_state(c, "ready", 0, false);
-			if (row->trouble)
-				channel_well(c);
+			if (row->last_error)
+				channel_clear_error(c);
 		}
 		return;
 	}
-	channel_trouble(c, e.text);
+	channel_set_error(c, e.text);
 	channel_state(c, "failed", 0, false);
 	s->channels->first = c->next;
 	arena_fini(&c->arena);

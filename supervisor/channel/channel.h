@@ -134,11 +134,11 @@ void channels_rest(struct supervisor *s);
 void channel_look(struct supervisor *s,
 		  const char *name); /* something may be due */
 void channels_on_due(uv_timer_t *t);
-void channel_trouble(struct channel *c, const char *text);
+void channel_set_error(struct channel *c, const char *text);
 /* How it is, for people: "ready", "waiting", …; pid 0: it has no process. */
 void channel_state(struct channel *c, const char *state, int64_t pid,
 		   bool started);
 void channel_pause(struct channel *c, const char *why);
-void channel_well(struct channel *c);
+void channel_clear_error(struct channel *c);
 
 #endif

@@ -141,7 +141,7 @@ static void pause_channel(struct channel *c, const struct outcome *o,
 		snprintf(text, sizeof text,
 			 "the receiver wants to be left alone for %lld s",
 			 (long long)(o->retry_ms / 1000));
-		channel_trouble(c, text);
+		channel_set_error(c, text);
 	}
 	if (now + o->retry_ms > c->hold_until)
 		c->hold_until = now + o->retry_ms;

@@ -59,7 +59,7 @@ int channel_settings(struct supervisor *s, const char *name,
 			&row, a, e);
 	if (found == 1 &&
 	    channel_config_read(out, row.kind, row.config, a, &why))
-		found = 0; /* its trouble says so */
+		found = 0; /* last_error has the reason */
 	return found;
 }
 

@@ -3,25 +3,25 @@
 -- row channel_row (name text, id text, kind text, is_enabled bool,
 --   is_paused bool, is_default bool, state text, pid opt, starts i64,
 --   command json, config json, cursor json, delivered i64, failed i64,
---   received i64, trouble text, trouble_at time, held_until time,
+--   received i64, last_error text, last_error_at time, held_until time,
 --   created_at time, updated_at time)
 
 -- query channel_get (name text) -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
-       command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, held_until, created_at, updated_at
+       command, config, cursor, delivered, failed, received, last_error,
+       last_error_at, held_until, created_at, updated_at
   FROM channel WHERE name = :name;
 
 -- query channel_get_default -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
-       command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, held_until, created_at, updated_at
+       command, config, cursor, delivered, failed, received, last_error,
+       last_error_at, held_until, created_at, updated_at
   FROM channel WHERE is_default = 1;
 
 -- query channel_list -> channel_row
 SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
-       command, config, cursor, delivered, failed, received, trouble,
-       trouble_at, held_until, created_at, updated_at
+       command, config, cursor, delivered, failed, received, last_error,
+       last_error_at, held_until, created_at, updated_at
   FROM channel ORDER BY name;
 
 -- query channel_put (name text, id text, kind text, is_enabled bool,
@@ -47,9 +47,9 @@ UPDATE channel SET is_enabled = coalesce(:is_enabled, is_enabled),
 -- query channel_hold (name text, until time)
 -- What was said of a hold is over with it.
 UPDATE channel SET held_until = :until,
-       trouble = CASE WHEN :until IS NULL AND
-         trouble LIKE 'the receiver wants to be left alone%'
-         THEN NULL ELSE trouble END
+       last_error = CASE WHEN :until IS NULL AND
+         last_error LIKE 'the receiver wants to be left alone%'
+         THEN NULL ELSE last_error END
  WHERE name = :name;
 
 -- query channel_clear_default
@@ -66,8 +66,8 @@ UPDATE channel SET delivered = delivered + :delivered,
        failed = failed + :failed, received = received + :received
  WHERE name = :name;
 
--- query channel_trouble (name text, trouble text, now time)
-UPDATE channel SET trouble = :trouble, trouble_at = :now WHERE name = :name;
+-- query channel_set_error (name text, last_error text, now time)
+UPDATE channel SET last_error = :last_error, last_error_at = :now WHERE name = :name;
 
 -- query channel_state (name text, state text, pid opt, started bool)
 UPDATE channel SET state = :state, pid = :pid, starts = starts + :started

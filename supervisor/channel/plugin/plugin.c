@@ -103,7 +103,7 @@ void plugin_fail(struct plugin *p, const char *fmt, ...)
 	give_back(p, why);
 	begin_end(p);
 	plugin_log_note(p->channel->sup, p->channel->name, "%s", why);
-	channel_trouble(p->channel, why);
+	channel_set_error(p->channel, why);
 }
 
 /* Its process is over: says how. */
@@ -149,7 +149,7 @@ void plugin_is_stuck(struct plugin *p, pid_t pid, const char *why)
 {
 	p->pid = pid;
 	plugin_set_state(p, PLUGIN_ENDING);
-	channel_trouble(p->channel, why);
+	channel_set_error(p->channel, why);
 }
 
 static void look_at_life(struct plugin *p)

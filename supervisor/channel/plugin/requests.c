@@ -211,11 +211,12 @@ static int on_status(struct plugin *p, const char *id, const cJSON *params,
 	if (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0)
 		return err_set(e, ERR_INVALID, "a status must be ok or error");
 	if (status[0] == 'o')
-		channel_well(p->channel);
+		channel_clear_error(p->channel);
 	else if (plugin_may_note(p))
-		channel_trouble(p->channel, quoted(json_text(params, "detail",
-							     "it has trouble"))
-						    .text);
+		channel_set_error(p->channel,
+				  quoted(json_text(params, "detail",
+						   "it reports an error"))
+					  .text);
 	if (id)
 		plugin_answer(p, id, "{\"ok\":true}");
 	return 0;
@@ -241,7 +242,7 @@ static void note_refusal(struct plugin *p, const struct rpc_line *r,
 	if (!plugin_may_note(p))
 		return;
 	if (p->state == PLUGIN_STARTED) {
-		channel_trouble(p->channel, e->text);
+		channel_set_error(p->channel, e->text);
 		return;
 	}
 	if (!r->id[0]) /* nobody is told; whoever writes it looks there */

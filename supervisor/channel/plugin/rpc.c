@@ -63,7 +63,7 @@ static void on_configured(struct plugin *p, const struct rpc_line *r)
 	}
 	restart_well(&p->restart, plugin_now(p));
 	plugin_set_state(p, PLUGIN_READY);
-	channel_well(p->channel); /* the log has what it was */
+	channel_clear_error(p->channel); /* the log has what it was */
 	p->channel->look = p->channel->resolve = true;
 	p->channel->resolved_to = 0;
 }
@@ -89,7 +89,7 @@ static void on_answer(struct plugin *p, const struct rpc_line *r)
 static void bad_line(struct plugin *p, const char *why)
 {
 	if (p->bad_lines++ == 0)
-		channel_trouble(p->channel, why);
+		channel_set_error(p->channel, why);
 	if (p->bad_lines > BAD_LINES_MAX)
 		plugin_fail(p, "it talks nonsense: %s", why);
 }

@@ -124,7 +124,7 @@ static void report_stuck(struct leaving *l, const struct tree *t)
 		plugin_is_stuck(p, pid, why);
 	else
 		log_warn(LT("msg", "plugin"), LT("channel", l->name),
-			 LT("trouble", why));
+			 LT("error", why));
 	if (l->name[0])
 		plugin_log_note(l->sup, l->name, "%s", why);
 }

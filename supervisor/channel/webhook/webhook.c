@@ -172,14 +172,14 @@ struct webhook_keys *webhook_keys_of(struct channel *c)
 		return w->keys;
 	if (webhook_keys_read(&w->secret, &keys, &e)) {
 		if (!w->broken)
-			channel_trouble(c, e.text);
+			channel_set_error(c, e.text);
 		w->broken = true;
 		return w->keys;
 	}
 	webhook_keys_free(w->keys);
 	w->keys = keys;
 	if (w->broken)
-		channel_well(c);
+		channel_clear_error(c);
 	w->broken = false;
 	return keys;
 }

@@ -138,7 +138,7 @@ def test_a_test_says_why_it_waits(home):
     home.skep("channel", "add", "text", "plugin", "--", "/etc/passwd")
     home.skep("channel", "add", "mute", "plugin", "--", "sleep", "1000")
     home.skep("channel", "add", "term", "tty")
-    lib.eventually(lambda: show(h, "quick")["trouble"], 30, "its end")
+    lib.eventually(lambda: show(h, "quick")["last_error"], 30, "its end")
 
     def said(name, *more):
         return home.refused(1, "channel", "test", name, "--timeout", "100ms", *more)

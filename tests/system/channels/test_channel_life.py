@@ -363,7 +363,7 @@ def test_a_hold_is_told_outlives_skepd_and_is_ended_by_resume(home):
     webhook(h, "web", r.url)
     post(h, "web", "first")
     lib.eventually(lambda: held(h), 30, "a hold")
-    assert "left alone" in show(h, "web")["trouble"]
+    assert "left alone" in show(h, "web")["last_error"]
     h.kill()
     h.start()
     post(h, "web", "second", "bob")
@@ -385,7 +385,7 @@ def test_the_trouble_of_a_hold_ends_with_it(home):
     h = host(home)
     webhook(h, "web", r.url)
     post(h, "web", "first")
-    lib.eventually(lambda: show(h, "web")["trouble"], 30, "trouble")
+    lib.eventually(lambda: show(h, "web")["last_error"], 30, "trouble")
     settled(h, 1, "delivered")
-    assert show(h, "web")["trouble"] is None and held(h) is None
+    assert show(h, "web")["last_error"] is None and held(h) is None
     h.down()

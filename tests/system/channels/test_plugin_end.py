@@ -134,9 +134,9 @@ def test_one_that_may_not_be_signalled_ends_with_its_cgroup(home):
 def test_one_that_may_not_be_ended_is_named_and_waited_for(home):
     h, pid, end_it = held(home, "off")
     row = lib.eventually(lambda: "process %d of the plugin does not end" % pid in
-                         (show(h, "held")["trouble"] or "") and show(h, "held"),
+                         (show(h, "held")["last_error"] or "") and show(h, "held"),
                          60, "a word about it")
-    assert "another user" in row["trouble"], row
+    assert "another user" in row["last_error"], row
     assert (row["state"], row["pid"], row["starts"]) == ("ending", pid, 1), row
     said = home.skep("channel", "logs", "held").out
     assert "process %d of the plugin does not end after SIGKILL" % pid in said, said

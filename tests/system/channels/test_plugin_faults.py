@@ -132,7 +132,7 @@ def test_a_batch_that_is_too_much_at_once_is_sent_bit_by_bit(home):
     lib.eventually(lambda: home.query(
         home.control, "SELECT count(*) FROM delivery WHERE channel = 'bad' AND"
         " state = 'delivered'") == [(40,)], 60, "all of them")
-    assert len(b.starts()) == 1 and not show(b.h, "bad")["trouble"]
+    assert len(b.starts()) == 1 and not show(b.h, "bad")["last_error"]
     b.ends_well()
 
 
@@ -308,7 +308,7 @@ def test_one_whose_line_does_not_end(home):
 
     def found_out():
         most.append(b.memory())
-        return "a line is longer than" in (show(b.h, "bad")["trouble"] or "")
+        return "a line is longer than" in (show(b.h, "bad")["last_error"] or "")
     lib.eventually(found_out, 60, "trouble")
     assert max(most) - before < 80 << 20, max(most) - before
     lib.eventually(lambda: b.memory() - before < 24 << 20, 30,

@@ -137,7 +137,7 @@ def test_trouble_is_over_when_it_is_ready_again(home):
     os.kill(until(h, "p", "ready")["pid"], signal.SIGKILL)
     trouble(h, "p", "it died by signal 9")
     row = until(h, "p", "ready")
-    assert (row["trouble"], row["starts"]) == (None, 2), row
+    assert (row["last_error"], row["starts"]) == (None, 2), row
     assert "it died by signal 9" in home.skep("channel", "logs", "p").out
     h.down()
 
@@ -153,7 +153,7 @@ def test_trouble_of_its_own_is_over_when_it_says_so(home):
         put(method="channel.status", params={"status": "ok"})''', go)
     trouble(h, "p", "ill")
     go.touch()
-    lib.eventually(lambda: show(h, "p")["trouble"] is None, 30, "better times")
+    lib.eventually(lambda: show(h, "p")["last_error"] is None, 30, "better times")
     assert show(h, "p")["starts"] == 1
     h.down()
 

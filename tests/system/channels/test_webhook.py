@@ -245,11 +245,11 @@ def test_a_secret_is_changed_while_messages_come(home):
     # a slip of the pen stops nothing, and is told
     keys(home, "whsec_short")
     lib.eventually(lambda: arrives(OTHER) and "secret" in (h.call(
-        "GET", "/v1/channels/web")["trouble"] or ""), 30, "the trouble")
+        "GET", "/v1/channels/web")["last_error"] or ""), 30, "the trouble")
     assert arrives(SECRET)
     keys(home, "whsec_" + OTHER)
     lib.eventually(lambda: not arrives(SECRET), 30, "the end of the old one")
-    assert arrives(OTHER) and not h.call("GET", "/v1/channels/web")["trouble"]
+    assert arrives(OTHER) and not h.call("GET", "/v1/channels/web")["last_error"]
     # written in place, at once again, same size: seen all the same
     path = home.path / "credentials" / "channel-web.secret"
     path.write_text("whsec_" + base64.b64encode(b"1" * 24).decode())
@@ -262,7 +262,7 @@ def test_a_secret_is_changed_while_messages_come(home):
 def test_a_channel_without_its_secret_says_what_to_do(home):
     h = host(home)
     h.call("PUT", "/v1/channels/web", {"kind": "webhook", "config": {}})
-    said = h.call("GET", "/v1/channels/web")["trouble"]
+    said = h.call("GET", "/v1/channels/web")["last_error"]
     assert "channel-web.secret" in said and "skep channel enable web" in said, said
     body = body_of("x")
     assert come(home, signed("a", int(time.time()), body, "v1,AAAA"), body)[0] == 401
@@ -270,7 +270,7 @@ def test_a_channel_without_its_secret_says_what_to_do(home):
     keys_file.parent.mkdir(mode=0o700, exist_ok=True)
     keys_file.write_text("whsec_" + SECRET + "\r\n")
     home.skep("channel", "enable", "web")
-    assert not h.call("GET", "/v1/channels/web")["trouble"]
+    assert not h.call("GET", "/v1/channels/web")["last_error"]
     when = int(time.time())
     assert come(home, signed("a", when, body, sign(SECRET, "a", when, body)),
                 body)[0] == 200

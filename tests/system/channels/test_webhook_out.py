@@ -253,10 +253,10 @@ def test_a_receiver_that_is_gone_pauses_its_channel(home):
     want = [post(h, "web", "m%d" % i, "c%d" % i) for i in range(4)]
     shown = lib.eventually(lambda: (c := h.call("GET", "/v1/channels/web"))
                            ["is_paused"] and c, 30, "the pause")
-    assert "skep channel resume" in shown["trouble"], shown
+    assert "skep channel resume" in shown["last_error"], shown
     told = [e["body"] for e in h.call("GET", "/v1/events?limit=1000")["items"]
             if e["kind"] == "channel" and e["body"]["what"] == "pause"]
-    assert [t["detail"] for t in told] == [shown["trouble"]], told
+    assert [t["detail"] for t in told] == [shown["last_error"]], told
     webhook(h, "web", r.url + "/new", inflight=1, timeout=20000)  # it is paused all the same
     home.skep("channel", "resume", "web")
     settled(h, 4, "delivered")

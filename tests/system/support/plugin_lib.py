@@ -61,7 +61,7 @@ def until(h, name, state, seconds=30):
 
 def trouble(h, name, words, seconds=30):
     """Waits until the channel says so."""
-    return lib.eventually(lambda: words in (show(h, name)["trouble"] or ""),
+    return lib.eventually(lambda: words in (show(h, name)["last_error"] or ""),
                           seconds, "trouble: " + words)
 
 
