@@ -395,7 +395,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 {
 	struct run_close_in close = {m->id, m->now};
 	struct run_promote_in queue = {m->agent, m->session};
-	struct command_late_in late = {m->id, m->now};
+	struct command_expire_in expire = {m->id, m->now};
 	struct approval_withdraw_in withdraw = {m->id, m->now};
 	struct run_wait_again_in wait = {m->id, m->due_at};
 	struct command_reset_in reset = {m->id, m->now};
@@ -410,7 +410,7 @@ static int after_move(struct sql *db, const struct run_transition *m,
 		return 0;
 	if (sql_exec(db, Q_RUN_CLOSE, &close, e) < 0 ||
 	    sql_exec(db, Q_RUN_PROMOTE, &queue, e) < 0 ||
-	    sql_exec(db, Q_COMMAND_LATE, &late, e) < 0 ||
+	    sql_exec(db, Q_COMMAND_EXPIRE, &expire, e) < 0 ||
 	    sql_exec(db, Q_APPROVAL_WITHDRAW, &withdraw, e) < 0)
 		return -1;
 	return 0;

@@ -252,7 +252,7 @@ static int take_new(struct inbound_ctx *t, struct err *e)
 	t->row.id = t->id.text;
 	t->row.sender = m->sender;
 	t->row.kind = m->type;
-	t->row.state = "noted";
+	t->row.state = "recorded";
 	t->row.received_at = clock_now();
 	if (!t->row.external_id)
 		t->row.external_id = t->row.id;

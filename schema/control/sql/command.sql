@@ -22,18 +22,18 @@ UPDATE run_command
        refusal = :refusal, done_at = :now
  WHERE id = :id AND run = :run AND state = 'pending';
 
--- query command_late (run text, now time)
-UPDATE run_command SET state = 'late', done_at = :now
+-- query command_expire (run text, now time)
+UPDATE run_command SET state = 'expired', done_at = :now
  WHERE run = :run AND state = 'pending';
 
 -- query command_drop (run text, verb text, now time)
 -- A later command of the other kind takes the place of this one.
-UPDATE run_command SET state = 'late', done_at = :now
+UPDATE run_command SET state = 'expired', done_at = :now
  WHERE run = :run AND state = 'pending' AND verb = :verb;
 
 -- query command_reset (run text, now time)
 -- What was meant for an attempt that is over; messages and answers are the run's.
-UPDATE run_command SET state = 'late', done_at = :now
+UPDATE run_command SET state = 'expired', done_at = :now
  WHERE run = :run AND state = 'pending' AND verb NOT IN ('message','answer');
 
 -- row approval_row (id text, run text, agent text, key text, title text,

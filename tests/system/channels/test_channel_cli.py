@@ -416,7 +416,7 @@ def many_rows(home, channel, n):
         db.execute("INSERT INTO inbound (id, channel, external_id, conversation,"
                    " sender, kind, body, state, received_at) SELECT 'inb_' ||"
                    " substr(id, 5), channel, id, conversation, 'x', 'message', '{}',"
-                   " 'noted', 1 FROM delivery")
+                   " 'recorded', 1 FROM delivery")
     db.close()
 
 

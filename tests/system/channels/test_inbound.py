@@ -249,7 +249,7 @@ def test_events_and_requests_are_nothing_that_was_said(home):
             "version": "0.1", "message_type": kind, "routing": {
                 "id": kind, "channel": "t", "direction": "inbound",
                 "sender_id": "ann"}}, **more))
-        assert got["note"] == "noted", got
+        assert got["note"] == "recorded", got
     assert talks(h) == before
     assert len(h.call("GET", "/v1/runs")["items"]) == 2
     h.down()

@@ -229,7 +229,7 @@ def test_a_receipt_comes_before_the_agent_is_done_and_events_are_noted(home):
     assert run["state"] not in ("succeeded", "failed"), run
     rows = {m["external_id"]: m for m in h.call("GET", "/v1/inbound")["items"]}
     assert {k: m["state"] for k, m in rows.items()} == {
-        "m1": "queued", "e-transcribed": "noted", "e-voiced": "noted"}
+        "m1": "queued", "e-transcribed": "recorded", "e-voiced": "recorded"}
     assert rows["e-voiced"]["body"]["event"] == {
         "type": "message.voiced", "ref_id": "m1", "data": {"n": 1}}
     lib.eventually(gate.parent.exists, 30, "the workspace")

@@ -166,7 +166,7 @@ def test_unknown_words_of_filters_are_refused_with_the_known_ones(home):
                        (["session", "ls", "--status", "open"], "archived"),
                        (["session", "ls", "--kind", "talk"], "subagent"),
                        (["delivery", "ls", "--state", "open"], "discarded"),
-                       (["inbound", "ls", "--state", "open"], "noted"),
+                       (["inbound", "ls", "--state", "open"], "recorded"),
                        (["artifact", "ls", "--class", "x"], "named")):
         said = home.refused(64, *args)
         assert word in said and args[-2] in said, said

@@ -27,7 +27,7 @@ STATES = {  # of a list, beside the one above
     "/v1/runs": ("queued", "running", "succeeded"),
     "/v1/approvals": ("open", "denied"),
     "/v1/deliveries": ("pending", "unknown", "dead", "discarded"),
-    "/v1/inbound": ("noted", "dead")}
+    "/v1/inbound": ("recorded", "dead")}
 IDS = {"runs": RUN, "approvals": "apr_%026d" % 5, "deliveries": "dlv_%026d" % 5,
        "inbound": "inb_%026d" % 5, "media": "med_%026d" % 1, "ai": "s1"}
 
