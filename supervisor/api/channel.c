@@ -114,7 +114,7 @@ static void set_binding(void *app, const struct http_request *r,
 	struct binding_row b = {.peer = "*",
 				.kind = "any",
 				.agent = "",
-				.threads = "conversation"};
+				.session_per = "conversation"};
 	struct err e = {0};
 	int rc = api_body(r, &binding_row_shape, &b, &q->arena, &e);
 

@@ -149,7 +149,8 @@ static int put_binding(struct supervisor *s, const struct binding_row *b,
 	if (text_check_name("agent", b->agent, e) ||
 	    text_check_key("peer", b->peer, CHANNEL_KEY_MAX, e) ||
 	    text_check_word("kind", "any|direct|group", b->kind, e) ||
-	    text_check_word("threads", "conversation|sender", b->threads, e) ||
+	    text_check_word("session_per", "conversation|sender",
+			    b->session_per, e) ||
 	    (b->session && text_check_key("session", b->session, 256, e)) ||
 	    txn_begin(&s->txn, e))
 		return -1;

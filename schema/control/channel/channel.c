@@ -268,7 +268,7 @@ static int find_binding(struct sql *db, const struct conversation_key *t,
 	if (found != 0)
 		return found < 0 ? -1 : 2;
 	*b = (struct binding_row){.agent = t->agent[0] ? t->agent : NULL,
-				  .threads = "conversation"};
+				  .session_per = "conversation"};
 	if (b->agent)
 		return 2;
 	found = sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &agent, a, e);
@@ -343,7 +343,7 @@ int conversation_open(struct sql *db, const struct conversation_key *t,
 
 	if (word < 0)
 		return -1;
-	if (!strcmp(b.threads, "sender"))
+	if (!strcmp(b.session_per, "sender"))
 		key.thread = t->sender;
 	found = sql_get(db, Q_CONVERSATION_FIND, &key, row, a, e);
 	if (found == 1)
@@ -357,7 +357,7 @@ int binding_set(struct sql *db, const struct binding_row *b, const char *by,
 		struct err *e)
 {
 	struct binding_put_in in = {b->channel, b->peer,    b->kind,
-				    b->agent,   b->session, b->threads,
+				    b->agent,   b->session, b->session_per,
 				    clock_now()};
 	struct conversation_rebind_in set = {
 		.channel = b->channel,
@@ -365,7 +365,7 @@ int binding_set(struct sql *db, const struct binding_row *b, const char *by,
 		.kind = b->kind,
 		.agent = b->agent,
 		.session = b->session,
-		.is_threaded = !strcmp(b->threads, "sender"),
+		.is_threaded = !strcmp(b->session_per, "sender"),
 	};
 
 	if (sql_exec(db, Q_BINDING_PUT, &in, e) < 0 ||

@@ -96,23 +96,23 @@ DELETE FROM conversation WHERE id = :id;
 DELETE FROM channel WHERE name = :name;
 
 -- row binding_row (channel text, peer text, kind text, agent text,
---   session text, threads text, created_at time)
+--   session text, session_per text, created_at time)
 
 -- query binding_put (channel text, peer text, kind text, agent text,
---   session text, threads text, now time)
-INSERT INTO binding (channel, peer, kind, agent, session, threads, created_at)
-VALUES (:channel, :peer, :kind, :agent, :session, :threads, :now)
+--   session text, session_per text, now time)
+INSERT INTO binding (channel, peer, kind, agent, session, session_per, created_at)
+VALUES (:channel, :peer, :kind, :agent, :session, :session_per, :now)
 ON CONFLICT (channel, peer, kind) DO UPDATE SET agent = excluded.agent,
-  session = excluded.session, threads = excluded.threads;
+  session = excluded.session, session_per = excluded.session_per;
 
 -- query binding_find (channel text, peer text, kind text) -> binding_row
 -- The narrowest that fits: this peer before any, this kind before any.
-SELECT channel, peer, kind, agent, session, threads, created_at FROM binding
+SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
  WHERE channel = :channel AND peer IN (:peer, '*') AND kind IN (:kind, 'any')
  ORDER BY peer = '*', kind = 'any' LIMIT 1;
 
 -- query binding_list (channel text) -> binding_row
-SELECT channel, peer, kind, agent, session, threads, created_at FROM binding
+SELECT channel, peer, kind, agent, session, session_per, created_at FROM binding
  WHERE channel = :channel ORDER BY peer, kind;
 
 -- query binding_delete (channel text, peer text, kind text)

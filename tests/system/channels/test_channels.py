@@ -269,7 +269,7 @@ def test_bindings_decide_and_groups_may_have_threads(home):
         h.agent(name, "exec", {"shell": "echo I am %s" % name, "stdin": "none"})
     webhook(h, "web", r.url, agent="one")
     h.call("PUT", "/v1/channels/web/bindings",
-           {"kind": "group", "agent": "two", "threads": "sender"})
+           {"kind": "group", "agent": "two", "session_per": "sender"})
     say(h, "web", "x", "1")
     for who in ("ann", "bob"):
         say(h, "web", "x", "g" + who, sender=who, conversation="room",

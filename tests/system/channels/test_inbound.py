@@ -98,7 +98,7 @@ def test_threads_of_senders_are_sessions_of_their_own(home):
     echo(h)
     h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
     h.call("PUT", "/v1/channels/t/bindings",
-           {"kind": "group", "agent": "echo", "threads": "sender"})
+           {"kind": "group", "agent": "echo", "session_per": "sender"})
     for i, (who, kind, where) in enumerate([
             ("ann", "group", "room"), ("bob", "group", "room"),
             ("ann", "group", "room"), ("ann", "direct", "ann")]):
@@ -163,7 +163,7 @@ def test_binding_a_peer_binds_its_threads_too(home):
     h = host(home)
     whoami(h, "one", "two")
     h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "one"}})
-    bind = {"peer": "room", "agent": "one", "threads": "sender"}
+    bind = {"peer": "room", "agent": "one", "session_per": "sender"}
     h.call("PUT", "/v1/channels/t/bindings", bind)
     for who in ("ann", "bob"):
         say(h, "t", "x", who, sender=who, kind="group", conversation="room")
