@@ -132,7 +132,7 @@ static int script(struct sql *db, int64_t n, const char *text, struct err *e)
 }
 
 static const char runs[] =
-	"INSERT INTO reason (code, word) VALUES ('x', 'x');"
+	"INSERT INTO reason (code, description) VALUES ('x', 'x');"
 	"INSERT INTO run (id, agent, session, state, reason, backoff_ms, "
 	"grace_ms, tags, submitted_by, created_at, ended_at) SELECT "
 	"printf('run_%026d', i), 'a' || (i % 5), 's' || (i % 3), CASE i WHEN 1 "

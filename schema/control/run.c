@@ -66,10 +66,10 @@ enum run_pending_state run_pending_from(const char *word)
 	return RUN_PENDING_NONE;
 }
 
-int run_reason_seed(struct sql *db, const char *code, const char *word,
+int run_reason_seed(struct sql *db, const char *code, const char *description,
 		    struct err *e)
 {
-	struct reason_put_in in = {.code = code, .word = word};
+	struct reason_put_in in = {.code = code, .description = description};
 
 	return sql_exec(db, Q_REASON_PUT, &in, e) < 0 ? -1 : 0;
 }

@@ -1,9 +1,9 @@
 -- Runs: the queue, the moves, the lists.
 
--- query reason_put (code text, word text)
-INSERT INTO reason (code, word) VALUES (:code, :word)
-ON CONFLICT (code) DO UPDATE SET word = excluded.word
-WHERE word <> excluded.word;
+-- query reason_put (code text, description text)
+INSERT INTO reason (code, description) VALUES (:code, :description)
+ON CONFLICT (code) DO UPDATE SET description = excluded.description
+WHERE description <> excluded.description;
 
 -- query run_insert (id text, agent text, session text, reason text,
 --   priority i64, queue_pos opt, is_next bool, due_at time, expires_at time,
