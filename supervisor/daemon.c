@@ -188,17 +188,17 @@ static int seed_reasons(struct supervisor *s, struct err *e)
 }
 
 /* A planned restart is over once the next skepd is here. */
-static int take_handoff(struct supervisor *s, struct err *e)
+static int read_shutdown_intent(struct supervisor *s, struct err *e)
 {
-	struct handoff_get_row row;
+	struct shutdown_intent_get_row row;
 	struct arena a = {0};
-	int found = sql_get(s->db, Q_HANDOFF_GET, NULL, &row, &a, e);
+	int found = sql_get(s->db, Q_SHUTDOWN_INTENT_GET, NULL, &row, &a, e);
 
 	if (found == 1) {
 		log_info(LT("msg", "after a planned stop"),
 			 LT("intent", row.intent), LT("by", row.by),
 			 LI("active", row.active));
-		found = sql_exec(s->db, Q_HANDOFF_CLEAR, NULL, e);
+		found = sql_exec(s->db, Q_SHUTDOWN_INTENT_CLEAR, NULL, e);
 	}
 	arena_fini(&a);
 	return found < 0 ? -1 : 0;
@@ -216,7 +216,7 @@ static int open_database(struct supervisor *s, struct err *e)
 	    sql_enter(s->db, e))
 		return -1;
 	return sql_leave(s->db,
-			 seed_reasons(s, e) || take_handoff(s, e) ||
+			 seed_reasons(s, e) || read_shutdown_intent(s, e) ||
 					 channels_seed(s->db, e)
 				 ? -1
 				 : 0,

@@ -317,7 +317,7 @@ static int revive_control(struct job *j, const struct manifest *m,
 	rc = run_reasons_seed(j->db, e) ||
 	     sql_exec(j->db, Q_SUPERVISOR_NONE, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_LEASE_NONE, NULL, e) < 0 ||
-	     sql_exec(j->db, Q_HANDOFF_CLEAR, NULL, e) < 0 ||
+	     sql_exec(j->db, Q_SHUTDOWN_INTENT_CLEAR, NULL, e) < 0 ||
 	     sql_exec(j->db, Q_BACKUP_RUN_NONE, NULL, e) < 0 ||
 	     revive_rows(j, e) || requeue_rest(j, e) || hold_deliveries(j, e) ||
 	     control_audit(j->db, NULL, "backup.restore", m->head.id, detail.p,

@@ -52,8 +52,7 @@ enum run_pending_state run_pending_from(const char *word);
 
 /* Puts the supervisor's reasons into the table, at start; then further ones. */
 int run_reasons_seed(struct sql *db, struct err *e);
-int run_reason_seed(struct sql *db, const char *code,
-		    const char *description,
+int run_reason_seed(struct sql *db, const char *code, const char *description,
 		    struct err *e);
 
 /* What is asked for. NULL and OPT_NONE mean: not given. */

@@ -216,7 +216,7 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 			   const char *by, struct completion done,
 			   struct err *e)
 {
-	struct handoff_put_in row = {
+	struct shutdown_intent_put_in row = {
 		.intent = intent,
 		.by = by,
 		.at = clock_now(),
@@ -237,7 +237,7 @@ static int stop_supervisor(struct supervisor *s, const char *intent,
 		return 0;
 	}
 	if (txn_begin(&s->txn, e) ||
-	    sql_exec(s->db, Q_HANDOFF_PUT, &row, e) < 0)
+	    sql_exec(s->db, Q_SHUTDOWN_INTENT_PUT, &row, e) < 0)
 		return -1;
 	if (control_audit(s->db, by, "host.stop", intent, NULL, e))
 		return -1;

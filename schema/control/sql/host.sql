@@ -51,16 +51,16 @@ SELECT id, name, hash, scopes, created_at, expires_at FROM api_token ORDER BY id
 -- query api_token_delete (name text)
 DELETE FROM api_token WHERE name = :name;
 
--- query handoff_put (intent text, by text, at time, active i64)
-INSERT INTO handoff (id, intent, by, at, active) VALUES (1, :intent, :by, :at, :active)
+-- query shutdown_intent_put (intent text, by text, at time, active i64)
+INSERT INTO shutdown_intent (id, intent, by, at, active) VALUES (1, :intent, :by, :at, :active)
 ON CONFLICT (id) DO UPDATE SET intent = excluded.intent, by = excluded.by,
   at = excluded.at, active = excluded.active;
 
--- query handoff_get -> (intent text, by text, at time, active i64)
-SELECT intent, by, at, active FROM handoff WHERE id = 1;
+-- query shutdown_intent_get -> (intent text, by text, at time, active i64)
+SELECT intent, by, at, active FROM shutdown_intent WHERE id = 1;
 
--- query handoff_clear
-DELETE FROM handoff;
+-- query shutdown_intent_clear
+DELETE FROM shutdown_intent;
 
 -- query api_token_named (name text) -> (n i64)
 SELECT count(*) AS n FROM api_token WHERE name = :name;

@@ -342,7 +342,7 @@ def test_a_planned_restart_lets_runs_go_on(home):
     row = h.until(run)
     assert (row["state"], row["attempt"]) == ("succeeded", 1), h.moves(run)
     assert pid and h.notes("a", run) == ["n0"]
-    assert home.query(home.control, "SELECT count(*) FROM handoff") == [(0,)]
+    assert home.query(home.control, "SELECT count(*) FROM shutdown_intent") == [(0,)]
     home.skep("down")
     h.check_books()
 
