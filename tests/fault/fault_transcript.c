@@ -175,8 +175,8 @@ static const struct operation {
 } operations[] = {
 	{"append", append_event,
 	 "SELECT (SELECT count(*) FROM event)||(SELECT count(*) FROM usage)||"
-	 "(SELECT count(*) FROM outbox)||(SELECT count(*) FROM event_odd)||"
-	 "(SELECT count(*) FROM event_jump)",
+	 "(SELECT count(*) FROM outbox)||(SELECT count(*) FROM event_extra)||"
+	 "(SELECT count(*) FROM event_parent)",
 	 "20000", "31111", NULL},
 	{"batch", append_batch, "SELECT count(*) FROM event", "2", "22", NULL},
 	{"patch", patch_session, "SELECT coalesce(title,'')||meta FROM session",

@@ -35,13 +35,13 @@ SELECT pos + :shift, type, at, run, key, body FROM event
 
 -- query copy_odd (from_lo i64, from_hi i64, shift i64)
 -- The words of unknown types go along; foreign ids do not: a copy has new ids.
-INSERT INTO event_odd (pos, event_id, type)
-SELECT pos + :shift, NULL, type FROM event_odd
+INSERT INTO event_extra (pos, event_id, type)
+SELECT pos + :shift, NULL, type FROM event_extra
  WHERE pos BETWEEN :from_lo AND :from_hi AND type IS NOT NULL;
 
 -- query copy_jumps (from_lo i64, from_hi i64, shift i64)
-INSERT INTO event_jump (pos, parent)
-SELECT pos + :shift, parent FROM event_jump
+INSERT INTO event_parent (pos, parent)
+SELECT pos + :shift, parent FROM event_parent
  WHERE pos BETWEEN :from_lo AND :from_hi;
 
 -- query copy_parts (from_lo i64, from_hi i64, shift i64)

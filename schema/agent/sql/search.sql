@@ -75,7 +75,7 @@ SELECT count(*) AS n, coalesce(min(pos), 0) AS pos FROM
    WHERE t.search_text MATCH :match AND t.rowid BETWEEN :lo AND :hi
      AND (:type IS NULL OR e.type = :type)
      AND (:odd_type IS NULL OR :odd_type =
-          (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
+          (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
      AND e.at >= :since AND e.at < :until
    ORDER BY t.rowid DESC LIMIT :count);
 
@@ -86,7 +86,7 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
    AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
    AND (:odd_type IS NULL OR :odd_type =
-        (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
+        (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
    AND e.at >= :since AND e.at < :until
  ORDER BY t.rank, pos DESC;
 
@@ -97,14 +97,14 @@ SELECT t.rowid AS pos, -t.rank AS score, e.at, e.type
    AND t.rowid BETWEEN :lo AND :hi
    AND (:type IS NULL OR e.type = :type)
    AND (:odd_type IS NULL OR :odd_type =
-        (SELECT o.type FROM event_odd o WHERE o.pos = e.pos))
+        (SELECT o.type FROM event_extra o WHERE o.pos = e.pos))
    AND e.at >= :since AND e.at < :until
  ORDER BY e.at DESC, pos DESC;
 
 -- query search_detail (match text, pos i64, session i64, before text,
 --   after text) -> (sid text, key text, odd_type text, snippet text)
 SELECT s.sid, s.key,
-       (SELECT o.type FROM event_odd o WHERE o.pos = :pos) AS odd_type,
+       (SELECT o.type FROM event_extra o WHERE o.pos = :pos) AS odd_type,
        snippet(search_text, 0, :before, :after, '…', 24) AS snippet
   FROM search_text JOIN session s ON s.id = :session
  WHERE search_text MATCH :match AND search_text.rowid = :pos;

@@ -24,17 +24,17 @@ VALUES (:pos, :type, :at, :run, :key, :body);
 -- query event_find_key (session i64, key text) -> (pos i64, type i64, body json)
 SELECT pos, type, body FROM event WHERE pos >> 32 = :session AND key = :key;
 
--- query event_jump_insert (pos i64, parent i64)
-INSERT INTO event_jump (pos, parent) VALUES (:pos, :parent);
+-- query event_parent_insert (pos i64, parent i64)
+INSERT INTO event_parent (pos, parent) VALUES (:pos, :parent);
 
--- query event_odd_insert (pos i64, event_id text, type text)
-INSERT INTO event_odd (pos, event_id, type) VALUES (:pos, :event_id, :type);
+-- query event_extra_insert (pos i64, event_id text, type text)
+INSERT INTO event_extra (pos, event_id, type) VALUES (:pos, :event_id, :type);
 
--- query event_odd_find (event_id text) -> (pos i64)
-SELECT pos FROM event_odd WHERE event_id = :event_id ORDER BY pos LIMIT 1;
+-- query event_extra_find (event_id text) -> (pos i64)
+SELECT pos FROM event_extra WHERE event_id = :event_id ORDER BY pos LIMIT 1;
 
 -- query event_last_jump (lo i64, hi i64) -> (pos i64, parent i64)
-SELECT pos, parent FROM event_jump WHERE pos BETWEEN :lo AND :hi
+SELECT pos, parent FROM event_parent WHERE pos BETWEEN :lo AND :hi
  ORDER BY pos DESC LIMIT 1;
 
 -- row event_record (pos i64, type i64, odd_type text, event_id text, at time,
@@ -44,8 +44,8 @@ SELECT pos, parent FROM event_jump WHERE pos BETWEEN :lo AND :hi
 SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
        e.key, j.parent, e.body
   FROM event e
-  LEFT JOIN event_odd o ON o.pos = e.pos
-  LEFT JOIN event_jump j ON j.pos = e.pos
+  LEFT JOIN event_extra o ON o.pos = e.pos
+  LEFT JOIN event_parent j ON j.pos = e.pos
   LEFT JOIN run r ON r.id = e.run
  WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos LIMIT :count;
 
@@ -53,8 +53,8 @@ SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
 SELECT e.pos, e.type, o.type AS odd_type, o.event_id, e.at, r.run_id AS run,
        e.key, j.parent, e.body
   FROM event e
-  LEFT JOIN event_odd o ON o.pos = e.pos
-  LEFT JOIN event_jump j ON j.pos = e.pos
+  LEFT JOIN event_extra o ON o.pos = e.pos
+  LEFT JOIN event_parent j ON j.pos = e.pos
   LEFT JOIN run r ON r.id = e.run
  WHERE e.pos BETWEEN :lo AND :hi ORDER BY e.pos DESC LIMIT :count;
 
@@ -126,7 +126,7 @@ SELECT id, run_id, session, attempt, epoch, status, reason, started_at, ended_at
 SELECT coalesce(j.parent, (e.pos & 4294967295) - 1) AS seq
   FROM run r JOIN event e ON e.run = r.id
    AND e.pos BETWEEN r.session << 32 AND (r.session << 32) + 4294967295
-  LEFT JOIN event_jump j ON j.pos = e.pos
+  LEFT JOIN event_parent j ON j.pos = e.pos
  WHERE r.run_id = :run_id ORDER BY e.pos LIMIT 1;
 
 -- query run_local_by_id (id i64) -> run_row_local

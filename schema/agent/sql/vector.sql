@@ -18,7 +18,7 @@ DELETE FROM embedding WHERE pos = :pos AND model = :model;
 -- query embedding_event (pos i64, session i64) -> (sid text, key text, type i64,
 --   odd_type text, at time, body json)
 SELECT s.sid, s.key, e.type,
-       (SELECT o.type FROM event_odd o WHERE o.pos = e.pos) AS odd_type, e.at,
+       (SELECT o.type FROM event_extra o WHERE o.pos = e.pos) AS odd_type, e.at,
        e.body
   FROM event e JOIN session s ON s.id = :session WHERE e.pos = :pos;
 

@@ -332,13 +332,13 @@ int history_usage(struct agent_file *f, const struct history *h,
 int history_find(struct agent_file *f, const char *event_id, int64_t *pos,
 		 struct err *e)
 {
-	struct event_odd_find_row odd;
+	struct event_extra_find_row odd;
 	struct session_row s;
 	struct arena a = {0};
 	char sid[ID_SIZE];
 	int64_t seq;
-	int found = sql_get(f->db, Q_EVENT_ODD_FIND,
-			    &(struct event_odd_find_in){event_id}, &odd, NULL,
+	int found = sql_get(f->db, Q_EVENT_EXTRA_FIND,
+			    &(struct event_extra_find_in){event_id}, &odd, NULL,
 			    e);
 
 	if (found != 0) {

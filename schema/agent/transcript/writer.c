@@ -243,13 +243,13 @@ static int insert_odd(struct writer *w, const struct event_new *ev,
 			       "%s",
 			       parent, w->sid);
 	if (parent != w->tail &&
-	    sql_exec(w->file->db, Q_EVENT_JUMP_INSERT,
-		     &(struct event_jump_insert_in){pos, parent}, e) < 0)
+	    sql_exec(w->file->db, Q_EVENT_PARENT_INSERT,
+		     &(struct event_parent_insert_in){pos, parent}, e) < 0)
 		return -1;
 	if ((odd_type || ev->event_id) &&
-	    sql_exec(w->file->db, Q_EVENT_ODD_INSERT,
-		     &(struct event_odd_insert_in){pos, ev->event_id,
-						   odd_type ? ev->type : NULL},
+	    sql_exec(w->file->db, Q_EVENT_EXTRA_INSERT,
+		     &(struct event_extra_insert_in){
+			     pos, ev->event_id, odd_type ? ev->type : NULL},
 		     e) < 0)
 		return -1;
 	return 0;

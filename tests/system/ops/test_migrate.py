@@ -39,8 +39,8 @@ def events(home, target):
                       " (e.pos & 4294967295) - 1), o.event_id FROM event e"
                       " JOIN session s ON s.id = e.pos >> 32"
                       " JOIN event_type t ON t.id = e.type"
-                      " LEFT JOIN event_jump j ON j.pos = e.pos"
-                      " LEFT JOIN event_odd o ON o.pos = e.pos"
+                      " LEFT JOIN event_parent j ON j.pos = e.pos"
+                      " LEFT JOIN event_extra o ON o.pos = e.pos"
                       " WHERE s.key = ? ORDER BY e.pos", key)
 
 

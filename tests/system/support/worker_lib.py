@@ -103,7 +103,7 @@ class Worker:
     def events(self, kind=None):
         rows = self.home.query(
             self.db, "SELECT coalesce(o.type, t.name), e.body FROM event e "
-            "JOIN event_type t ON t.id = e.type LEFT JOIN event_odd o "
+            "JOIN event_type t ON t.id = e.type LEFT JOIN event_extra o "
             "ON o.pos = e.pos ORDER BY e.pos")
         return [(t, json.loads(b)) for t, b in rows if kind in (None, t)]
 

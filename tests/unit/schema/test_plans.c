@@ -26,7 +26,7 @@ static const char *const growing[] = {
 	"conversation", "media", "media_use", "audit", "agent_version",
 	"migration_source",
 	/* agent files */
-	"session", "event", "event_jump", "event_odd", "usage", "part",
+	"session", "event", "event_parent", "event_extra", "usage", "part",
 	"rewind", "snapshot", "outbox", "artifact", "artifact_content",
 	"artifact_chunk", "diagnostic", "embedding", "search_dirty",
 	"search_mark"};
