@@ -104,20 +104,22 @@ static int index_file(struct update *u, int64_t ino, struct err *e)
 
 static int mark(struct update *u, int64_t seq, struct err *e)
 {
-	struct vfs_text_mark_put_in in = {u->v->ns, seq};
+	struct vfs_text_watermark_put_in in = {u->v->ns, seq};
 
-	return sql_exec(u->v->db, Q_VFS_TEXT_MARK_PUT, &in, e) < 0 ? -1 : 0;
+	return sql_exec(u->v->db, Q_VFS_TEXT_WATERMARK_PUT, &in, e) < 0 ? -1
+									: 0;
 }
 
 /* Where to begin: u->all is set if the journal is incomplete. A number is never
  * reused while its row, or an older one, exists. */
 static int find_mark(struct update *u, int64_t *seq, struct err *e)
 {
-	struct vfs_text_mark_get_in in = {u->v->ns};
+	struct vfs_text_watermark_get_in in = {u->v->ns};
 	struct vfs_text_bounds_in ns = {u->v->ns};
 	struct vfs_text_bounds_row b;
-	struct vfs_text_mark_get_row row = {0};
-	int found = sql_get(u->v->db, Q_VFS_TEXT_MARK_GET, &in, &row, NULL, e);
+	struct vfs_text_watermark_get_row row = {0};
+	int found = sql_get(u->v->db, Q_VFS_TEXT_WATERMARK_GET, &in, &row, NULL,
+			    e);
 
 	if (found < 0 ||
 	    sql_get(u->v->db, Q_VFS_TEXT_BOUNDS, &ns, &b, NULL, e) < 0)
@@ -244,7 +246,7 @@ static int make_anew(struct sql *db, struct err *e)
 	if (sql_remake(db, "vfs_text", e))
 		return -1;
 	return sql_script(db,
-			  "DELETE FROM vfs_text_mark;"
+			  "DELETE FROM vfs_text_watermark;"
 			  "DELETE FROM vfs_text_file",
 			  e);
 }

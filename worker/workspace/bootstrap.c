@@ -49,7 +49,7 @@ static int mark(struct run *r, const char *place, const char *state,
 		struct err *e)
 {
 	struct process_mark me = process_self();
-	struct workspace_mark_put_in row = {
+	struct workspace_setup_put_in row = {
 		.place = place,
 		.state = state,
 		.run_id = r->start->run,
@@ -59,13 +59,13 @@ static int mark(struct run *r, const char *place, const char *state,
 		.changed_at = clock_now(),
 	};
 
-	return sql_exec(r->transcript.file.db, Q_WORKSPACE_MARK_PUT, &row, e) <
+	return sql_exec(r->transcript.file.db, Q_WORKSPACE_SETUP_PUT, &row, e) <
 			       0
 		       ? -1
 		       : 0;
 }
 
-static bool is_ours_or_dead(const struct workspace_mark_get_row *row)
+static bool is_ours_or_dead(const struct workspace_setup_get_row *row)
 {
 	struct process_mark owner = {.pid = row->pid,
 				     .start_ticks = row->start_ticks};
@@ -77,10 +77,10 @@ static bool is_ours_or_dead(const struct workspace_mark_get_row *row)
 /* 1: it is ours to do now; 0: it is done; 2: somebody is at it; -1. */
 static int check_claim(struct run *r, const char *place, struct err *e)
 {
-	struct workspace_mark_get_in key = {place};
-	struct workspace_mark_get_row row;
+	struct workspace_setup_get_in key = {place};
+	struct workspace_setup_get_row row;
 	struct arena mem = {0};
-	int found = sql_get(r->transcript.file.db, Q_WORKSPACE_MARK_GET, &key,
+	int found = sql_get(r->transcript.file.db, Q_WORKSPACE_SETUP_GET, &key,
 			    &row, &mem, e);
 	int rc = found;
 
@@ -241,7 +241,7 @@ static int make_ready(struct run *r, const cJSON *spec, struct err *e)
 
 static int once(struct run *r, const cJSON *spec, struct err *e)
 {
-	struct workspace_mark_drop_in key = {0};
+	struct workspace_setup_delete_in key = {0};
 	struct err ignored;
 	int mine;
 
@@ -253,7 +253,8 @@ static int once(struct run *r, const cJSON *spec, struct err *e)
 		return mine;
 	if (make_ready(r, spec, e) == 0)
 		return mark(r, key.place, "done", e);
-	sql_exec(r->transcript.file.db, Q_WORKSPACE_MARK_DROP, &key, &ignored);
+	sql_exec(r->transcript.file.db, Q_WORKSPACE_SETUP_DELETE, &key,
+		 &ignored);
 	return -1;
 }
 

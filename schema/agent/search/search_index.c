@@ -89,8 +89,9 @@ static int index_again(struct update *u, int64_t pos, struct err *e)
 	int rc = index_event(u, pos, found ? row.body : NULL, e);
 
 	if (!rc && !found &&
-	    sql_exec(u->db, Q_SEARCH_MARK_LOWER,
-		     &(struct search_mark_lower_in){event_session(pos)}, e) < 0)
+	    sql_exec(u->db, Q_SEARCH_WATERMARK_LOWER,
+		     &(struct search_watermark_lower_in){event_session(pos)},
+		     e) < 0)
 		rc = -1;
 	return sql_end(&it, rc ? &(struct err){0} : e) ? -1 : rc;
 }
@@ -148,9 +149,9 @@ static int catch_up(struct update *u, struct err *e)
 	}
 	if (sql_end(&it, rc ? &(struct err){0} : e) || rc)
 		return -1;
-	return sql_exec(u->db, Q_SEARCH_MARK_PUT,
-			&(struct search_mark_put_in){mark.session,
-						     event_seq(last)},
+	return sql_exec(u->db, Q_SEARCH_WATERMARK_PUT,
+			&(struct search_watermark_put_in){mark.session,
+							  event_seq(last)},
 			e) < 0
 		       ? -1
 		       : n;
@@ -238,7 +239,7 @@ static int make_anew(struct sql *db, struct err *e)
 	if (sql_remake(db, "search_text", e))
 		return -1;
 	return sql_script(db,
-			  "DELETE FROM search_mark;"
+			  "DELETE FROM search_watermark;"
 			  "DELETE FROM search_dirty",
 			  e);
 }

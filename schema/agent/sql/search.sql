@@ -1,13 +1,13 @@
 -- Full text: bringing the index up to date, then asking it.
 
--- query search_mark_put (session i64, upto i64)
-INSERT INTO search_mark (session, upto) VALUES (:session, :upto)
+-- query search_watermark_put (session i64, upto i64)
+INSERT INTO search_watermark (session, upto) VALUES (:session, :upto)
 ON CONFLICT (session) DO UPDATE SET upto = excluded.upto;
 
--- query search_mark_lower (session i64)
+-- query search_watermark_lower (session i64)
 -- The number of a deleted event at the end is given to the next one, that of a
 -- deleted session to another.
-UPDATE search_mark SET upto = min(upto, coalesce(
+UPDATE search_watermark SET upto = min(upto, coalesce(
   (SELECT e.pos & 4294967295 FROM event e
     WHERE e.pos BETWEEN :session << 32 AND :session << 32 | 4294967295
     ORDER BY e.pos DESC LIMIT 1), 0))
@@ -16,7 +16,7 @@ UPDATE search_mark SET upto = min(upto, coalesce(
 -- query search_behind (lo i64, hi i64) -> (session i64, upto i64)
 -- The first session with events behind its mark: one look per session.
 SELECT s.id AS session, coalesce(m.upto, 0) AS upto
-  FROM session s LEFT JOIN search_mark m ON m.session = s.id
+  FROM session s LEFT JOIN search_watermark m ON m.session = s.id
  WHERE s.id BETWEEN :lo AND :hi AND EXISTS
        (SELECT 1 FROM event e WHERE e.pos > s.id << 32 | coalesce(m.upto, 0)
            AND e.pos < (s.id + 1) << 32)
@@ -57,7 +57,7 @@ DELETE FROM search_text WHERE rowid = :pos;
 -- query search_counts -> (indexed i64, dirty i64, events i64)
 SELECT (SELECT count(*) FROM search_text) AS indexed,
        (SELECT count(*) FROM search_dirty) AS dirty,
-       (SELECT count(*) FROM session s LEFT JOIN search_mark m
+       (SELECT count(*) FROM session s LEFT JOIN search_watermark m
             ON m.session = s.id JOIN event e
             ON e.pos > s.id << 32 | coalesce(m.upto, 0)
            AND e.pos < (s.id + 1) << 32) AS events;

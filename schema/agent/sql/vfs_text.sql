@@ -1,10 +1,10 @@
 -- Full text of workspaces: bringing the index up to date, then asking it.
 
--- query vfs_text_mark_get (ns i64) -> (seq i64)
-SELECT seq FROM vfs_text_mark WHERE ns = :ns;
+-- query vfs_text_watermark_get (ns i64) -> (seq i64)
+SELECT seq FROM vfs_text_watermark WHERE ns = :ns;
 
--- query vfs_text_mark_put (ns i64, seq i64)
-INSERT INTO vfs_text_mark (ns, seq) VALUES (:ns, :seq)
+-- query vfs_text_watermark_put (ns i64, seq i64)
+INSERT INTO vfs_text_watermark (ns, seq) VALUES (:ns, :seq)
 ON CONFLICT (ns) DO UPDATE SET seq = excluded.seq;
 
 -- query vfs_text_bounds (ns i64) -> (first i64, last i64)

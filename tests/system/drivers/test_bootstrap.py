@@ -39,7 +39,7 @@ def test_a_directory_is_made_ready_once_and_again_when_moved(home):
     assert runs.says(see, workspace=str(home.dir / "moved")) == [
         "ran", "ran", "mine", "1"]  # what is there is left alone
     assert len(home.query(home.agent_db("a"),
-                          "SELECT * FROM workspace_mark")) == 2
+                          "SELECT * FROM workspace_setup")) == 2
 
 
 def test_a_namespace_is_made_ready_once_and_again_when_made_anew(home):

@@ -216,7 +216,7 @@ def test_a_worker_that_waits_keeps_the_search_index_up_to_date(home):
     h.until(run, "running")
 
     def indexed():
-        got = home.query(home.agent_db("slow"), "SELECT upto FROM search_mark")
+        got = home.query(home.agent_db("slow"), "SELECT upto FROM search_watermark")
         return got and got[0][0] >= 2
     lib.eventually(indexed, 30, "an index without a search")
     h.cancel(run)

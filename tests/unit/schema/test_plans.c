@@ -29,7 +29,7 @@ static const char *const growing[] = {
 	"session", "event", "event_parent", "event_extra", "usage", "part",
 	"rewind", "snapshot", "outbox", "artifact", "artifact_content",
 	"artifact_chunk", "diagnostic", "embedding", "search_dirty",
-	"search_mark"};
+	"search_watermark"};
 
 /* Partial indexes that hold only what is not over. */
 static const char *const small[] = {

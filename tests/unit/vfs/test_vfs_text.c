@@ -95,7 +95,8 @@ static void a_search_looks_only_at_what_changed(void **state)
 	char name[32];
 
 	(void)state;
-	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_text_mark"), 0);
+	assert_int_equal(
+		number(t.db, "SELECT count(*) FROM vfs_text_watermark"), 0);
 	for (int i = 0; i < 600; i++) {
 		snprintf(name, sizeof name, "f%d", i);
 		put(t.v, name, i == 321 ? "needle" : "straw");
