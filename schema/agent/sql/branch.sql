@@ -1,4 +1,4 @@
--- Rewinds, snapshots, copies.
+-- Rewinds, compactions, copies.
 
 -- query rewind_insert (session i64, from_leaf i64, to_leaf i64, now time)
 INSERT INTO rewind (session, from_leaf, to_leaf, at)
@@ -11,20 +11,20 @@ SELECT id, from_leaf, to_leaf FROM rewind
 -- query rewind_restored (id i64, now time)
 UPDATE rewind SET restored_at = :now WHERE id = :id;
 
--- query snapshot_insert (session i64, event_seq i64, upto i64, summary text,
+-- query compaction_insert (session i64, event_seq i64, upto i64, summary text,
 --   tokens_before opt, tokens_after opt, now time)
-INSERT INTO snapshot (session, event_seq, upto, summary, tokens_before,
+INSERT INTO compaction (session, event_seq, upto, summary, tokens_before,
                       tokens_after, at)
 VALUES (:session, :event_seq, :upto, :summary, :tokens_before, :tokens_after,
         :now);
 
--- row snapshot_row (id i64, session i64, event_seq i64, upto i64, summary text,
+-- row compaction_row (id i64, session i64, event_seq i64, upto i64, summary text,
 --   tokens_before opt, tokens_after opt, at time)
 
--- query snapshot_last (session i64, lo i64, hi i64) -> snapshot_row
+-- query compaction_last (session i64, lo i64, hi i64) -> compaction_row
 -- The newest one whose compaction event lies in a stretch of the history.
 SELECT id, session, event_seq, upto, summary, tokens_before, tokens_after, at
-  FROM snapshot
+  FROM compaction
  WHERE session = :session AND event_seq BETWEEN :lo AND :hi
  ORDER BY event_seq DESC LIMIT 1;
 

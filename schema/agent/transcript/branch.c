@@ -337,14 +337,14 @@ int session_delete(struct agent_file *f, const char *key, struct err *e)
 	return rc;
 }
 
-static int insert_snapshot(struct writer *w, const struct compaction_new *c,
-			   int64_t event_seq_, struct err *e)
+static int insert_compaction(struct writer *w, const struct compaction_new *c,
+			     int64_t event_seq_, struct err *e)
 {
-	struct snapshot_insert_in in = {
+	struct compaction_insert_in in = {
 		w->session,       event_seq_,      c->upto,    c->summary,
 		c->tokens_before, c->tokens_after, clock_now()};
 
-	return sql_exec(w->file->db, Q_SNAPSHOT_INSERT, &in, e) < 0 ? -1 : 0;
+	return sql_exec(w->file->db, Q_COMPACTION_INSERT, &in, e) < 0 ? -1 : 0;
 }
 
 int session_compact(struct writer *w, const struct compaction_new *c,
@@ -368,7 +368,7 @@ int session_compact(struct writer *w, const struct compaction_new *c,
 				     "session %s has no event %" PRId64, w->sid,
 				     c->upto);
 		if (!rc)
-			rc = insert_snapshot(w, c, out->seq, e);
+			rc = insert_compaction(w, c, out->seq, e);
 		rc = sql_leave(w->file->db, rc, e);
 	}
 	buf_fini(&body);

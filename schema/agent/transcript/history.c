@@ -131,15 +131,15 @@ static void reverse(struct stretch *list, int n)
 static int apply_summary(struct agent_file *f, struct history *h,
 			 struct arena *a, struct err *e)
 {
-	struct snapshot_row snap;
+	struct compaction_row snap;
 	int found = 0;
 
 	for (int i = h->count - 1; i >= 0 && found == 0; i--)
 		found = sql_get(
-			f->db, Q_SNAPSHOT_LAST,
-			&(struct snapshot_last_in){h->stretches[i].session,
-						   h->stretches[i].first,
-						   h->stretches[i].last},
+			f->db, Q_COMPACTION_LAST,
+			&(struct compaction_last_in){h->stretches[i].session,
+						     h->stretches[i].first,
+						     h->stretches[i].last},
 			&snap, a, e);
 	if (found <= 0)
 		return found;

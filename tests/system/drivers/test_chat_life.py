@@ -129,7 +129,7 @@ def test_room_is_made_before_the_server_refuses(home):
         assert row["state"] == "succeeded", row
     assert all(len(json.dumps(b)) <= 24000 for _, _, b in m.asked)
     compacted = home.query(home.agent_db("a"),
-                           "SELECT tokens_before FROM snapshot")
+                           "SELECT tokens_before FROM compaction")
     assert compacted and all(n > 4000 for (n,) in compacted), compacted
     said = json.dumps(m.messages())
     assert "IN SHORT" in said and "question 0" not in said and \

@@ -27,7 +27,7 @@ static const char *const growing[] = {
 	"migration_source",
 	/* agent files */
 	"session", "event", "event_parent", "event_extra", "usage", "part",
-	"rewind", "snapshot", "outbox", "artifact", "artifact_content",
+	"rewind", "compaction", "outbox", "artifact", "artifact_content",
 	"artifact_chunk", "diagnostic", "embedding", "search_dirty",
 	"search_watermark"};
 
