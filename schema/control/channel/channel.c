@@ -234,20 +234,20 @@ int channels_seed(struct sql *db, struct err *e)
 {
 	const struct passwd *pw = getpwuid(getuid());
 	struct id id = id_new(ID_PERSON);
-	struct person_add_in owner = {.id = id.text,
-				      .name = pw ? pw->pw_name : "owner",
-				      .role = "owner",
-				      .now = clock_now()};
-	struct person_count_row people = {0};
+	struct user_add_in owner = {.id = id.text,
+				    .name = pw ? pw->pw_name : "owner",
+				    .role = "owner",
+				    .now = clock_now()};
+	struct user_count_row people = {0};
 	struct arena a = {0};
 	int rc;
 
-	if (sql_get(db, Q_PERSON_COUNT, NULL, &people, NULL, e) < 0)
+	if (sql_get(db, Q_USER_COUNT, NULL, &people, NULL, e) < 0)
 		return -1;
 	if (people.n > 0)
 		return 0;
 	rc = seed_agent(db, &a, e) || seed_channel(db, &a, e) ||
-			     sql_exec(db, Q_PERSON_ADD, &owner, e) < 0
+			     sql_exec(db, Q_USER_ADD, &owner, e) < 0
 		     ? -1
 		     : 0;
 	arena_fini(&a);

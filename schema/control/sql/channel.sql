@@ -178,9 +178,9 @@ UPDATE conversation SET agent = :agent,
  WHERE channel = :channel AND peer = :peer AND :kind IN ('any', kind)
    AND (thread <> '') = :is_threaded;
 
--- query person_add (id text, name text, role text, now time)
-INSERT INTO person (id, name, role, created_at)
+-- query user_add (id text, name text, role text, now time)
+INSERT INTO user (id, name, role, created_at)
 VALUES (:id, :name, :role, :now);
 
--- query person_count -> (n i64)
-SELECT count(*) AS n FROM person;
+-- query user_count -> (n i64)
+SELECT count(*) AS n FROM user;

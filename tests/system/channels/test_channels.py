@@ -18,7 +18,7 @@ from skepd_lib import Host, QUICK, Refused, host
 
 def test_a_fresh_home_has_owner_default_agent_and_default_channel(home):
     h = host(home)
-    assert home.query(home.control, "SELECT role FROM person") == [("owner",)]
+    assert home.query(home.control, "SELECT role FROM user") == [("owner",)]
     assert [a["is_default"] for a in h.call("GET", "/v1/agents")["items"]] == [True]
     [c] = h.call("GET", "/v1/channels")["items"]
     assert c["is_default"] and c["kind"] == "tty"

@@ -63,13 +63,13 @@ static void a_new_home_has_an_owner_an_agent_and_a_channel(void **state)
 {
 	struct channel_row channel;
 	struct agent_row agent;
-	struct person_count_row people = {0};
+	struct user_count_row people = {0};
 	struct err e = {0};
 
 	(void)state;
 	for (int i = 0; i < 2; i++) /* the second time changes nothing */
 		assert_int_equal(channels_seed(db, &e), 0);
-	sql_get(db, Q_PERSON_COUNT, NULL, &people, NULL, &e);
+	sql_get(db, Q_USER_COUNT, NULL, &people, NULL, &e);
 	assert_int_equal(people.n, 1);
 	assert_int_equal(
 		sql_get(db, Q_AGENT_GET_DEFAULT, NULL, &agent, &mem, &e), 1);
@@ -446,13 +446,13 @@ static void a_message_is_read_once_and_in_order(void **state)
 				.agent = "b",
 				.session = "s",
 				.body = "one",
-				.source = "k1"};
+				.source_key = "k1"};
 	struct message_row *rows;
 
 	(void)state;
 	post(&m, 1);
 	post(&m, 0); /* the same source again */
-	m.source = NULL;
+	m.source_key = NULL;
 	m.body = "two";
 	post(&m, 1);
 	assert_int_equal(collect("b", "other", &rows), 0);
