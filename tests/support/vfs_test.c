@@ -54,7 +54,7 @@ static void check_refs(struct sql *db)
 	char q[1024];
 
 	snprintf(q, sizeof q,
-		 "%sSELECT count(*) FROM refs LEFT JOIN vfs_share "
+		 "%sSELECT count(*) FROM refs LEFT JOIN vfs_blob_refs "
 		 "ON blob = b WHERE n <> coalesce(refs, 1)",
 		 named);
 	assert_int_equal(number(db, q), 0);
@@ -64,7 +64,7 @@ static void check_refs(struct sql *db)
 		 named);
 	assert_int_equal(number(db, q), 0);
 	snprintf(q, sizeof q,
-		 "%sSELECT count(*) FROM vfs_share WHERE blob NOT "
+		 "%sSELECT count(*) FROM vfs_blob_refs WHERE blob NOT "
 		 "IN (SELECT b FROM refs)",
 		 named);
 	assert_int_equal(number(db, q), 0);

@@ -130,16 +130,16 @@ static int is_same(struct work *w, int64_t a, int64_t b, struct err *e)
 static int join_in(struct work *w, struct err *e)
 {
 	static const unsigned after[] = {
-		Q_VFS_JOIN_INODES,      Q_VFS_JOIN_CHUNKS,
-		Q_VFS_JOIN_UNDO_INODES, Q_VFS_JOIN_UNDO_CHUNKS,
-		Q_VFS_MEND_SHARE,       Q_VFS_MEND_SHARE_ONE,
+		Q_VFS_DEDUP_INODES,      Q_VFS_DEDUP_CHUNKS,
+		Q_VFS_DEDUP_UNDO_INODES, Q_VFS_DEDUP_UNDO_CHUNKS,
+		Q_VFS_MEND_SHARE,        Q_VFS_MEND_SHARE_ONE,
 		Q_VFS_MEND_BLOB_UNUSED,
 	};
 	size_t first = 0;
 
 	for (size_t i = 1; i < w->n; i++) {
-		struct vfs_join_add_in pair = {w->list[i].blob,
-					       w->list[first].blob};
+		struct vfs_dedup_add_in pair = {w->list[i].blob,
+						w->list[first].blob};
 		int same = memcmp(w->list[i].hash, w->list[first].hash,
 				  HASH_BYTES) == 0;
 
@@ -152,14 +152,14 @@ static int join_in(struct work *w, struct err *e)
 			continue;
 		}
 		w->c->joined++;
-		if (sql_exec(w->v.db, Q_VFS_JOIN_ADD, &pair, e) < 0)
+		if (sql_exec(w->v.db, Q_VFS_DEDUP_ADD, &pair, e) < 0)
 			return -1;
 	}
 	for (size_t i = 0; w->c->joined && i < sizeof after / sizeof after[0];
 	     i++)
 		if (sql_exec(w->v.db, after[i], NULL, e) < 0)
 			return -1;
-	return sql_exec(w->v.db, Q_VFS_JOIN_CLEAR, NULL, e) < 0 ? -1 : 0;
+	return sql_exec(w->v.db, Q_VFS_DEDUP_CLEAR, NULL, e) < 0 ? -1 : 0;
 }
 
 static int join(struct work *w, struct err *e)

@@ -177,7 +177,7 @@ static int refs_of(struct vfs *v, int64_t blob, int64_t *refs, struct err *e)
 	struct vfs_key key = {.id = blob};
 	struct vfs_number row = {0};
 
-	if (sql_get(v->db, Q_VFS_SHARE_GET, &key, &row, NULL, e) < 0)
+	if (sql_get(v->db, Q_VFS_BLOB_REFS_GET, &key, &row, NULL, e) < 0)
 		return -1;
 	*refs = row.n;
 	return 0;
@@ -187,7 +187,7 @@ int blob_ref(struct vfs *v, int64_t blob, struct err *e)
 {
 	struct vfs_key key = {.id = blob};
 
-	return sql_exec(v->db, Q_VFS_SHARE_ADD, &key, e) < 0 ? -1 : 0;
+	return sql_exec(v->db, Q_VFS_BLOB_REFS_ADD, &key, e) < 0 ? -1 : 0;
 }
 
 int blob_let_go(struct vfs *v, int64_t blob, struct err *e)
@@ -202,7 +202,8 @@ int blob_let_go(struct vfs *v, int64_t blob, struct err *e)
 		return gone < 0 ? -1 : 0;
 	if (refs_of(v, blob, &refs, e))
 		return -1;
-	return sql_exec(v->db, refs > 2 ? Q_VFS_SHARE_SUB : Q_VFS_SHARE_DROP,
+	return sql_exec(v->db,
+			refs > 2 ? Q_VFS_BLOB_REFS_SUB : Q_VFS_BLOB_REFS_DROP,
 			&key, e) < 0
 		       ? -1
 		       : 0;

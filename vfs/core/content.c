@@ -45,7 +45,7 @@ static int read_part(struct vfs *v, const struct node *n, struct part at,
 		return -1;
 	if (blob != OPT_NONE)
 		return blob_read_part(v, blob, out, at.n, at.off, e);
-	if (n->below != OPT_NONE)
+	if (n->lower_size != OPT_NONE)
 		return lower_read(v, n, out, at.n,
 				  at.idx * VFS_CHUNK + (int64_t)at.off, e);
 	memset(out, 0, at.n);
@@ -276,8 +276,8 @@ int data_truncate(struct vfs *v, struct node *n, int64_t size, struct err *e)
 	if (size < n->size &&
 	    (drop_from(v, n, idx, e) || cut_last(v, n, size, e)))
 		return -1;
-	if (n->below != OPT_NONE && n->below > size)
-		n->below = size;
+	if (n->lower_size != OPT_NONE && n->lower_size > size)
+		n->lower_size = size;
 	n->size = size;
 	node_touch(n, true);
 	return 0;

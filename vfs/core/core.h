@@ -183,7 +183,7 @@ int lower_open_parent(struct vfs *v, const char *path, const char **name,
 		      struct err *e); /* an fd of the directory */
 /* What the namespace saw at a path of the host when it first looked: 1, 0, -1.
  * Does not set the path of *out. */
-int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+int lower_seen(struct vfs *v, const char *path, struct vfs_lower_row *out,
 	       struct err *e);
 int lower_open(struct vfs *v, const char *path, int flags, struct err *e);
 /* lower_fingerprint.c: called before each change of a node's content or

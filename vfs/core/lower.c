@@ -59,11 +59,11 @@ int lower_open(struct vfs *v, const char *path, int flags, struct err *e)
 }
 
 /* The record of the node's host file; path in the arena. */
-static int lower_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
+static int lower_get(struct vfs *v, int64_t ino, struct vfs_lower_row *out,
 		     struct arena *a, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino)};
-	int found = sql_get(v->db, Q_VFS_HOST_GET, &key, out, a, e);
+	int found = sql_get(v->db, Q_VFS_LOWER_GET, &key, out, a, e);
 
 	if (found > 0)
 		return 0;
@@ -77,14 +77,14 @@ static int lower_get(struct vfs *v, int64_t ino, struct vfs_host_row *out,
 static int lower_add(struct vfs *v, int64_t ino, const char *path,
 		     const struct stat *st, struct err *e)
 {
-	struct vfs_host_row row = {.id = id_of(v, ino),
-				   .path = blob_text(path),
-				   .size = S_ISDIR(st->st_mode) ? HOST_DIR
-								: st->st_size,
-				   .modified = nanos_of(st->st_mtim),
-				   .hino = (int64_t)st->st_ino};
+	struct vfs_lower_row row = {.id = id_of(v, ino),
+				    .path = blob_text(path),
+				    .size = S_ISDIR(st->st_mode) ? HOST_DIR
+								 : st->st_size,
+				    .modified = nanos_of(st->st_mtim),
+				    .lower_ino = (int64_t)st->st_ino};
 
-	return sql_exec(v->db, Q_VFS_HOST_ADD, &row, e) < 0 ? -1 : 0;
+	return sql_exec(v->db, Q_VFS_LOWER_ADD, &row, e) < 0 ? -1 : 0;
 }
 
 int lower_root(struct vfs *v, struct node *root, struct err *e)
@@ -120,7 +120,7 @@ static struct node node_of(const struct stat *st, int64_t dir, const char *name)
 		.born = nanos_of(st->st_ctim),
 		.flags = NODE_HOSTS | (S_ISDIR(st->st_mode) ? NODE_UNSEEN : 0),
 		.blob = OPT_NONE,
-		.below = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,
+		.lower_size = S_ISREG(st->st_mode) ? st->st_size : OPT_NONE,
 	};
 
 	node_place(&n, (struct vfs_at){dir, name});
@@ -215,7 +215,7 @@ static int fill_from(struct vfs *v, struct node *dir, const char *path,
 static int fill_in(struct vfs *v, struct node *dir, struct err *e)
 {
 	struct arena mem = {0};
-	struct vfs_host_row host;
+	struct vfs_lower_row host;
 	int64_t keep = v->keep;
 	int rc = -1;
 
@@ -287,10 +287,11 @@ static bool is_same(struct vfs *v)
 	    st.st_size != v->host.size ||
 	    nanos_of(st.st_mtim) != v->host.modified)
 		return false;
-	if ((int64_t)st.st_ino != v->host.hino &&
+	if ((int64_t)st.st_ino != v->host.lower_ino &&
 	    lower_fingerprint_same(v, v->host.ino, v->host.path, &ignored) <= 0)
 		return false;
-	v->host.hino = (int64_t)st.st_ino; /* no need to compare it again */
+	v->host.lower_ino = (int64_t)
+				    st.st_ino; /* no need to compare it again */
 	return true;
 }
 
@@ -314,7 +315,7 @@ void lower_close(struct vfs *v)
 static int open_content(struct vfs *v, const struct node *n, struct err *e)
 {
 	struct arena mem = {0};
-	struct vfs_host_row host;
+	struct vfs_lower_row host;
 	int fd = -1;
 
 	if (v->host.ino == n->ino)
@@ -333,7 +334,7 @@ static int open_content(struct vfs *v, const struct node *n, struct err *e)
 	v->host.fd = fd;
 	v->host.size = host.size;
 	v->host.modified = host.modified;
-	v->host.hino = host.hino;
+	v->host.lower_ino = host.lower_ino;
 	return 0;
 }
 
@@ -343,9 +344,10 @@ int lower_read(struct vfs *v, const struct node *n, void *p, size_t len,
 	size_t want = 0, done = 0;
 	ssize_t got = 1;
 
-	if (off < n->below)
-		want = (int64_t)len < n->below - off ? len
-						     : (size_t)(n->below - off);
+	if (off < n->lower_size)
+		want = (int64_t)len < n->lower_size - off
+			       ? len
+			       : (size_t)(n->lower_size - off);
 	memset((char *)p + want, 0, len - want);
 	if (want == 0)
 		return 0;
@@ -375,12 +377,13 @@ int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
 	struct vfs_key key = {.id = id_of(v, n->ino)};
 	struct vfs_number chunk;
 	struct arena mem = {0};
-	struct vfs_host_row host;
+	struct vfs_lower_row host;
 	int chunks, same;
 
 	if (n->flags & NODE_UNSEEN)
 		return 1;
-	if (n->below == OPT_NONE || n->below != n->size || n->blob != OPT_NONE)
+	if (n->lower_size == OPT_NONE || n->lower_size != n->size ||
+	    n->blob != OPT_NONE)
 		return 0;
 	chunks = sql_get(v->db, Q_VFS_CHUNK_FROM, &key, &chunk, NULL, e);
 	if (chunks)
@@ -394,13 +397,13 @@ int lower_is_clean(struct vfs *v, const struct node *n, const char *path,
 	return same;
 }
 
-int lower_seen(struct vfs *v, const char *path, struct vfs_host_row *out,
+int lower_seen(struct vfs *v, const char *path, struct vfs_lower_row *out,
 	       struct err *e)
 {
 	struct vfs_range r = range_of(v->ns);
-	struct vfs_host_at_in key = {r.lo, r.hi, blob_text(path)};
+	struct vfs_lower_at_in key = {r.lo, r.hi, blob_text(path)};
 	struct arena mem = {0};
-	int found = sql_get(v->db, Q_VFS_HOST_AT, &key, out, &mem, e);
+	int found = sql_get(v->db, Q_VFS_LOWER_AT, &key, out, &mem, e);
 
 	arena_fini(&mem);
 	return found;

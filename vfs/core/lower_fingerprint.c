@@ -92,10 +92,10 @@ static int print_of(struct vfs *v, const char *path, struct stat *st,
 }
 
 static int keep_print(struct vfs *v, const struct node *n,
-		      const struct vfs_host_row *seen, const char *path,
+		      const struct vfs_lower_row *seen, const char *path,
 		      struct err *e)
 {
-	struct vfs_host_print_set_in in = {.id = seen->id};
+	struct vfs_lower_digest_set_in in = {.id = seen->id};
 	char print[HASH_HEX];
 	struct err ignored;
 	struct stat st;
@@ -106,23 +106,23 @@ static int keep_print(struct vfs *v, const struct node *n,
 	    nanos_of(st.st_mtim) != seen->modified ||
 	    nanos_of(st.st_ctim) != n->born)
 		return 0;
-	in.print = print;
-	return sql_exec(v->db, Q_VFS_HOST_PRINT_SET, &in, e) < 0 ? -1 : 0;
+	in.digest = print;
+	return sql_exec(v->db, Q_VFS_LOWER_DIGEST_SET, &in, e) < 0 ? -1 : 0;
 }
 
 int lower_keep_fingerprint(struct vfs *v, const struct node *n, struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, n->ino)};
-	struct vfs_host_print_row known;
-	struct vfs_host_row seen;
+	struct vfs_lower_digest_row known;
+	struct vfs_lower_row seen;
 	struct arena mem = {0};
 	int rc = 0;
 
 	if (!v->base || !S_ISREG(n->mode) || !(n->flags & NODE_HOSTS))
 		return 0;
-	rc = sql_get(v->db, Q_VFS_HOST_PRINT, &key, &known, &mem, e);
+	rc = sql_get(v->db, Q_VFS_LOWER_DIGEST, &key, &known, &mem, e);
 	if (rc == 0 &&
-	    (rc = sql_get(v->db, Q_VFS_HOST_GET, &key, &seen, &mem, e)) > 0)
+	    (rc = sql_get(v->db, Q_VFS_LOWER_GET, &key, &seen, &mem, e)) > 0)
 		rc = keep_print(v, n, &seen,
 				arena_textn(&mem, seen.path.p, seen.path.n), e);
 	arena_fini(&mem);
@@ -133,16 +133,16 @@ int lower_fingerprint_same(struct vfs *v, int64_t ino, const char *path,
 			   struct err *e)
 {
 	struct vfs_key key = {.id = id_of(v, ino)};
-	struct vfs_host_print_row known;
+	struct vfs_lower_digest_row known;
 	struct arena mem = {0};
 	char print[HASH_HEX];
 	struct stat st;
-	int rc = sql_get(v->db, Q_VFS_HOST_PRINT, &key, &known, &mem, e);
+	int rc = sql_get(v->db, Q_VFS_LOWER_DIGEST, &key, &known, &mem, e);
 
 	if (rc > 0)
 		rc = print_of(v, path, &st, print, e);
 	if (rc > 0)
-		rc = strcmp(print, known.print) == 0;
+		rc = strcmp(print, known.digest) == 0;
 	arena_fini(&mem);
 	return rc;
 }

@@ -24,7 +24,7 @@ int ns_add_root(struct vfs *v, struct err *e)
 		.born = now,
 		.parent = VFS_ROOT,
 		.blob = OPT_NONE,
-		.below = OPT_NONE,
+		.lower_size = OPT_NONE,
 	};
 
 	if (node_add(v, &root, NULL, e))

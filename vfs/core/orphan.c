@@ -6,7 +6,7 @@
 /*
  * A node that is open outlives its last name. A row in vfs_orphan names the
  * process that holds it, so that the next opener of the namespace can release
- * it after a crash. Long-lived processes (mounts) are in vfs_holder, so that
+ * it after a crash. Long-lived processes (mounts) are in vfs_open_process, so that
  * other processes leave the nodes that they unlink to them.
  */
 
@@ -38,7 +38,7 @@ static int say_orphan(struct vfs *v, int64_t ino, struct vfs_owner holder,
 static int other_holder(struct vfs *v, struct vfs_owner *out, struct err *e)
 {
 	struct vfs_key key = {.id = v->ns};
-	struct sql_rows it = sql_rows(v->db, Q_VFS_HOLDER_LIST, &key);
+	struct sql_rows it = sql_rows(v->db, Q_VFS_OPEN_PROCESS_LIST, &key);
 	bool found = false;
 
 	while (!found && sql_next(&it, out))
@@ -160,10 +160,10 @@ static int claim_namespace(struct vfs *v, int64_t *other, struct err *e)
 		return taken;
 	}
 	me.start = start_of(me.pid);
-	return sql_exec(v->db, Q_VFS_HOLDER_ADD, &me, e) < 0 ? -1 : 0;
+	return sql_exec(v->db, Q_VFS_OPEN_PROCESS_ADD, &me, e) < 0 ? -1 : 0;
 }
 
-int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e)
+int vfs_open_process_begin(struct vfs *v, int64_t *other, struct err *e)
 {
 	int taken;
 
@@ -173,10 +173,10 @@ int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e)
 	return sql_leave(v->db, taken < 0 ? -1 : 0, e) ? -1 : taken;
 }
 
-void vfs_holder_end(struct vfs *v)
+void vfs_open_process_end(struct vfs *v)
 {
 	struct vfs_owner me = {.id = v->ns, .pid = getpid()};
 	struct err ignored;
 
-	sql_exec(v->db, Q_VFS_HOLDER_DROP, &me, &ignored);
+	sql_exec(v->db, Q_VFS_OPEN_PROCESS_DROP, &me, &ignored);
 }

@@ -38,7 +38,7 @@ static void node_from_row(const struct vfs_inode_row *row, struct node *out)
 	out->flags = row->flags;
 	out->parent = row->parent;
 	out->blob = row->blob;
-	out->below = row->below;
+	out->lower_size = row->lower_size;
 	if (n)
 		memcpy(out->name, row->name.p, n);
 	out->name[n] = '\0';
@@ -145,7 +145,7 @@ int node_add(struct vfs *v, struct node *n, const char *target, struct err *e)
 		.parent = n->parent,
 		.name = blob_text(n->name),
 		.blob = n->blob,
-		.below = n->below,
+		.lower_size = n->lower_size,
 		.target = {target, target ? strlen(target) : 0},
 	};
 	if (sql_exec(v->db, Q_VFS_INODE_ADD, &row, e) < 0)
@@ -176,7 +176,7 @@ int node_store(struct vfs *v, const struct node *n, struct err *e)
 		.parent = n->parent,
 		.name = blob_text(n->name),
 		.blob = n->blob,
-		.below = n->below,
+		.lower_size = n->lower_size,
 	};
 
 	return sql_exec(v->db, Q_VFS_INODE_SAVE, &row, e) < 0 ? -1 : 0;

@@ -30,8 +30,8 @@ struct node {
 	int64_t ino, nlink, uid, gid, size, rdev, flags, parent;
 	int64_t accessed, modified, changed, born;
 	int64_t mode;
-	int64_t blob;  /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
-	int64_t below; /* OPT_NONE: no host file */
+	int64_t blob; /* chunk 0: OPT_NONE, 0 (hole over the host) or a blob */
+	int64_t lower_size; /* OPT_NONE: no host file */
 	char name[VFS_NAME_MAX + 1];
 };
 

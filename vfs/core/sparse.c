@@ -61,7 +61,7 @@ static int64_t seek_in(struct vfs *v, int64_t ino, int64_t off, bool data,
 	if (off < 0 || off >= n.size)
 		return err_set(e, ERR_NOATTR, "past the end of %s",
 			       quoted(n.name).text);
-	if (v->snap || n.below != OPT_NONE || !S_ISREG(n.mode))
+	if (v->snap || n.lower_size != OPT_NONE || !S_ISREG(n.mode))
 		return data ? off : n.size;
 	idx = off / VFS_CHUNK;
 	at = data ? next_stored(v, &n, idx, e) : next_hole(v, &n, idx, e);
@@ -99,7 +99,8 @@ int64_t vfs_allocated(struct vfs *v, const struct vfs_attr *a)
 	if (!S_ISREG(a->mode) || v->snap || a->size == 0 ||
 	    tx_read(v, &ignored))
 		return a->size;
-	if (node_find(v, a->ino, &n, &ignored) <= 0 || n.below != OPT_NONE ||
+	if (node_find(v, a->ino, &n, &ignored) <= 0 ||
+	    n.lower_size != OPT_NONE ||
 	    (a->size > VFS_CHUNK &&
 	     sql_get(v->db, Q_VFS_CHUNK_COUNT, &key, &row, NULL, &ignored) < 0))
 		bytes = a->size;
@@ -126,7 +127,7 @@ static int punch_chunk(struct vfs *v, int64_t ino, int64_t off, int64_t len,
 
 	if (node_get(v, ino, &n, e))
 		return -1;
-	if (n.below != OPT_NONE ||
+	if (n.lower_size != OPT_NONE ||
 	    (len < VFS_CHUNK && (off % VFS_CHUNK || off + len < n.size)))
 		return write_zeros(v, ino, off, len, e);
 	if (node_keep(v, &n, e) ||
@@ -212,8 +213,8 @@ static size_t can_share(const struct node *from, const struct node *to,
 	int64_t out = r->to.off + (int64_t)r->done;
 	size_t left = r->n - r->done;
 
-	if (in % VFS_CHUNK || out % VFS_CHUNK || from->below != OPT_NONE ||
-	    to->below != OPT_NONE || from->ino == to->ino)
+	if (in % VFS_CHUNK || out % VFS_CHUNK || from->lower_size != OPT_NONE ||
+	    to->lower_size != OPT_NONE || from->ino == to->ino)
 		return 0;
 	if (left >= VFS_CHUNK)
 		return VFS_CHUNK;

@@ -153,7 +153,7 @@ int node_make(struct vfs *v, struct vfs_at at, const struct vfs_new *want,
 		.size = want->target ? (int64_t)strlen(want->target) : 0,
 		.rdev = (int64_t)want->rdev,
 		.blob = OPT_NONE,
-		.below = OPT_NONE,
+		.lower_size = OPT_NONE,
 	};
 	if (is_dir && dir.mode & S_ISGID)
 		n->mode |= S_ISGID;
@@ -204,7 +204,7 @@ static int nameless_in(struct vfs *v, const struct vfs_new *want,
 		.gid = want->gid,
 		.parent = VFS_ROOT,
 		.blob = OPT_NONE,
-		.below = OPT_NONE,
+		.lower_size = OPT_NONE,
 	};
 	n->accessed = n->modified = n->changed = n->born = clock_now_ns();
 	if (quota_take(v, 0, 1, e) || node_add(v, n, NULL, e))

@@ -471,7 +471,7 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 	int64_t until = clock_mono_ns() + ENDING_NS, server;
 	int rc, taken;
 
-	while ((taken = vfs_holder_begin(m->v, &server, e)) > 0) {
+	while ((taken = vfs_open_process_begin(m->v, &server, e)) > 0) {
 		rc = attach_mount(m->v, o, (pid_t)server, e);
 		if (rc >= 0 || e->code != ERR_BUSY || clock_mono_ns() > until)
 			return rc;
@@ -480,7 +480,7 @@ static int mount_or_attach(struct mnt *m, const struct vfs_mount_options *o,
 	if (taken < 0 || vfs_last_change(m->v, &m->seen, e))
 		return -1;
 	rc = mount_and_serve(m, o, e);
-	vfs_holder_end(m->v);
+	vfs_open_process_end(m->v);
 	return rc;
 }
 

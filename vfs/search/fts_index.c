@@ -52,7 +52,7 @@ static int read_text(struct update *u, const struct node *n, struct err *e)
 		return 0;
 	room = buf_room(&u->text, size);
 	got = data_read(u->v, n, room, size, 0, &why);
-	if (got < 0 && n->below != OPT_NONE)
+	if (got < 0 && n->lower_size != OPT_NONE)
 		return 0; /* the host file has changed meanwhile */
 	if (got < 0) {
 		*e = why;

@@ -75,7 +75,7 @@ static bool is_below_lost(const struct apply *a, const char *path)
 
 /* The host does not have the path. */
 static int judge_missing(struct apply *a, const struct vfs_difference *d,
-			 bool was, const struct vfs_host_row *seen)
+			 bool was, const struct vfs_lower_row *seen)
 {
 	if (was && seen->size == HOST_DIR && S_ISDIR(d->b.mode)) {
 		if (!is_below_lost(a, d->path))
@@ -91,7 +91,7 @@ static int judge_missing(struct apply *a, const struct vfs_difference *d,
 /* Whether the host file differs from what the namespace first saw: 1, 0, -1. If
  * only the change time differs, the file is compared. */
 static int lower_changed(struct apply *a, const struct vfs_difference *d,
-			 const struct node *n, const struct vfs_host_row *seen,
+			 const struct node *n, const struct vfs_lower_row *seen,
 			 struct err *e)
 {
 	int same;
@@ -115,7 +115,7 @@ static bool is_device(const struct vfs_difference *d)
 static int classify_change(struct apply *a, const struct vfs_difference *d,
 			   struct err *e)
 {
-	struct vfs_host_row seen;
+	struct vfs_lower_row seen;
 	struct node n;
 	int was = lower_seen(a->v, d->path, &seen, e);
 	int clean = was < 0 ? -1 : is_ours_clean(a, d, &n, e);

@@ -76,8 +76,8 @@ static int copy_one(void *arg, const struct vfs_found *f, struct err *e)
 	here = (struct vfs_at){at.dir, at.name};
 	if (rc || node_get(c->v, f->attr.ino, &n, e))
 		return -1;
-	rc = n.below == OPT_NONE ? node_copy(c->v, &n, c->v, here, e)
-				 : copy_bytes(c, &n, here, e);
+	rc = n.lower_size == OPT_NONE ? node_copy(c->v, &n, c->v, here, e)
+				      : copy_bytes(c, &n, here, e);
 	if (rc == 0 && !*f->path && !node_lookup(c->v, here, &n, e))
 		c->top = n.ino;
 	return rc;

@@ -136,7 +136,7 @@ static bool over_host(const struct diff *d)
  * namespace first looked. */
 static int was_on_host(const struct diff *d, bool dir, struct err *e)
 {
-	struct vfs_host_row row;
+	struct vfs_lower_row row;
 	int was = over_host(d) ? lower_seen(d->b->v, d->path.p, &row, e) : 0;
 
 	return was > 0 ? dir == (row.size == HOST_DIR) : was;

@@ -258,7 +258,7 @@ static int share_all(const struct diff_source *a, const struct diff_source *b,
 		return 0;
 	if (node_get(a->v, aa->ino, &na, e) || node_get(b->v, ab->ino, &nb, e))
 		return -1;
-	if (na.below != OPT_NONE || nb.below != OPT_NONE)
+	if (na.lower_size != OPT_NONE || nb.lower_size != OPT_NONE)
 		return 0;
 	for (int64_t i = 0; i * VFS_CHUNK < aa->size; i++) {
 		int64_t x, y;

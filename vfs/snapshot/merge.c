@@ -162,7 +162,7 @@ static int merge_change(struct plan *p, const struct vfs_difference *d,
 	    vfs_walk_place(to, d->path, &at, e) ||
 	    node_get(from, d->b.ino, &n, e))
 		return -1;
-	if (n.below != OPT_NONE)
+	if (n.lower_size != OPT_NONE)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "%s is still in the lower directory; apply "
 			       "the parent first",

@@ -45,29 +45,29 @@ FROM vfs_inode WHERE id >= :lo AND id < :hi AND NOT flags & 4;
 
 -- row vfs_inode_row (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
 --                    accessed i64, modified i64, changed i64, born i64, rdev i64,
---                    flags i64, parent i64, name blob, blob opt, below opt)
+--                    flags i64, parent i64, name blob, blob opt, lower_size opt)
 -- query vfs_inode_get (vfs_key) -> vfs_inode_row
 SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, below
+	parent, name, blob, lower_size
 FROM vfs_inode WHERE id = :id;
 
 -- query vfs_inode_at (vfs_key) -> vfs_inode_row
 -- The node as the snapshot has it: what the first change after it replaced, or
 -- what is there now if nothing did.
 SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, below
+	parent, name, blob, lower_size
 FROM (SELECT * FROM vfs_undo_inode WHERE id = :id AND snap >= :snap
 	ORDER BY snap LIMIT 1)
 UNION ALL
 SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, below
+	parent, name, blob, lower_size
 FROM vfs_inode WHERE id = :id
 LIMIT 1;
 
 -- query vfs_child (vfs_key) -> vfs_inode_row
 -- The node that a name leads to.
 SELECT i.id, mode, nlink, uid, gid, size, accessed, modified, changed, born,
-	rdev, flags, parent, i.name, blob, below
+	rdev, flags, parent, i.name, blob, lower_size
 FROM vfs_dentry AS d JOIN vfs_inode AS i
 	ON i.id = (d.dir & ~1099511627775) | d.ino
 WHERE d.dir = :id AND d.name = :name;
@@ -77,18 +77,18 @@ SELECT coalesce(max(id), :lo) AS n FROM vfs_inode WHERE id >= :lo AND id < :hi;
 
 -- query vfs_inode_add (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
 --                      accessed i64, modified i64, changed i64, born i64, rdev i64,
---                      flags i64, parent i64, name blob, blob opt, below opt,
+--                      flags i64, parent i64, name blob, blob opt, lower_size opt,
 --                      target blob)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, below, target)
+	born, rdev, flags, parent, name, blob, lower_size, target)
 VALUES (:id, :mode, :nlink, :uid, :gid, :size, :accessed, :modified, :changed, :born,
-	:rdev, :flags, :parent, :name, :blob, :below, :target);
+	:rdev, :flags, :parent, :name, :blob, :lower_size, :target);
 
 -- query vfs_inode_save (vfs_inode_row)
 UPDATE vfs_inode SET mode = :mode, nlink = :nlink, uid = :uid, gid = :gid,
 	size = :size, accessed = :accessed, modified = :modified, changed = :changed,
 	flags = :flags, parent = :parent, name = :name, blob = :blob,
-	below = :below
+	lower_size = :lower_size
 WHERE id = :id;
 
 -- query vfs_inode_drop (vfs_key)
@@ -106,10 +106,10 @@ LIMIT 1;
 
 -- query vfs_undo_inode (vfs_key)
 INSERT OR IGNORE INTO vfs_undo_inode (id, snap, mode, nlink, uid, gid, size,
-	accessed, modified, changed, born, rdev, flags, parent, name, blob, below,
+	accessed, modified, changed, born, rdev, flags, parent, name, blob, lower_size,
 	target)
 SELECT id, :snap, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
-	flags, parent, name, blob, below, target
+	flags, parent, name, blob, lower_size, target
 FROM vfs_inode WHERE id = :id;
 
 -- row vfs_dentry_row (name blob, ino i64, type i64)
@@ -188,7 +188,7 @@ SELECT raw, length(data) AS n FROM vfs_blob WHERE id = :id;
 
 -- query vfs_blob_state (vfs_key) -> (raw opt, n i64, refs i64)
 SELECT raw, length(data) AS n,
-	coalesce((SELECT refs FROM vfs_share WHERE blob = :id), 1) AS refs
+	coalesce((SELECT refs FROM vfs_blob_refs WHERE blob = :id), 1) AS refs
 FROM vfs_blob WHERE id = :id;
 
 -- query vfs_blob_add (vfs_blob_row)
@@ -203,20 +203,20 @@ DELETE FROM vfs_blob WHERE id = :id;
 -- query vfs_blob_drop_single (vfs_key)
 -- Only if nothing else names it.
 DELETE FROM vfs_blob WHERE id = :id
-	AND NOT EXISTS (SELECT 1 FROM vfs_share WHERE blob = :id);
+	AND NOT EXISTS (SELECT 1 FROM vfs_blob_refs WHERE blob = :id);
 
--- query vfs_share_get (vfs_key) -> vfs_number
-SELECT refs AS n FROM vfs_share WHERE blob = :id;
+-- query vfs_blob_refs_get (vfs_key) -> vfs_number
+SELECT refs AS n FROM vfs_blob_refs WHERE blob = :id;
 
--- query vfs_share_add (vfs_key)
-INSERT INTO vfs_share (blob, refs) VALUES (:id, 2)
+-- query vfs_blob_refs_add (vfs_key)
+INSERT INTO vfs_blob_refs (blob, refs) VALUES (:id, 2)
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 
--- query vfs_share_sub (vfs_key)
-UPDATE vfs_share SET refs = refs - 1 WHERE blob = :id;
+-- query vfs_blob_refs_sub (vfs_key)
+UPDATE vfs_blob_refs SET refs = refs - 1 WHERE blob = :id;
 
--- query vfs_share_drop (vfs_key)
-DELETE FROM vfs_share WHERE blob = :id;
+-- query vfs_blob_refs_drop (vfs_key)
+DELETE FROM vfs_blob_refs WHERE blob = :id;
 
 -- row vfs_xattr_row (name blob, value blob)
 -- query vfs_xattr_list (vfs_key) -> vfs_xattr_row
@@ -255,14 +255,14 @@ SELECT id, pid, start FROM vfs_orphan WHERE id >= :lo AND id < :hi;
 -- query vfs_orphan_drop (vfs_key)
 DELETE FROM vfs_orphan WHERE id = :id;
 
--- query vfs_holder_add (vfs_owner)
-INSERT OR REPLACE INTO vfs_holder (ns, pid, start) VALUES (:id, :pid, :start);
+-- query vfs_open_process_add (vfs_owner)
+INSERT OR REPLACE INTO vfs_open_process (ns, pid, start) VALUES (:id, :pid, :start);
 
--- query vfs_holder_list (vfs_key) -> vfs_owner
-SELECT ns AS id, pid, start FROM vfs_holder WHERE ns = :id;
+-- query vfs_open_process_list (vfs_key) -> vfs_owner
+SELECT ns AS id, pid, start FROM vfs_open_process WHERE ns = :id;
 
--- query vfs_holder_drop (vfs_owner)
-DELETE FROM vfs_holder WHERE ns = :id AND pid = :pid;
+-- query vfs_open_process_drop (vfs_owner)
+DELETE FROM vfs_open_process WHERE ns = :id AND pid = :pid;
 
 -- row vfs_journal_row (seq i64, ns i64, op i64, dir i64, name blob, ino i64,
 --                      who text, at i64)
@@ -287,18 +287,18 @@ SELECT id, name, :snap, value FROM vfs_xattr WHERE id = :id;
 -- query vfs_xattr_drop_all (vfs_key)
 DELETE FROM vfs_xattr WHERE id = :id;
 
--- row vfs_host_row (id i64, path blob, size i64, modified i64, hino i64)
--- query vfs_host_get (vfs_key) -> vfs_host_row
-SELECT id, path, size, modified, hino FROM vfs_host WHERE id = :id;
+-- row vfs_lower_row (id i64, path blob, size i64, modified i64, lower_ino i64)
+-- query vfs_lower_get (vfs_key) -> vfs_lower_row
+SELECT id, path, size, modified, lower_ino FROM vfs_lower WHERE id = :id;
 
--- query vfs_host_add (vfs_host_row)
-INSERT INTO vfs_host (id, path, size, modified, hino)
-VALUES (:id, :path, :size, :modified, :hino);
+-- query vfs_lower_add (vfs_lower_row)
+INSERT INTO vfs_lower (id, path, size, modified, lower_ino)
+VALUES (:id, :path, :size, :modified, :lower_ino);
 
--- query vfs_host_max (vfs_range) -> vfs_number
+-- query vfs_lower_max (vfs_range) -> vfs_number
 SELECT max(coalesce((SELECT max(id) FROM vfs_inode
 		WHERE id >= :lo AND id < :hi), :lo),
-	coalesce((SELECT max(id) FROM vfs_host
+	coalesce((SELECT max(id) FROM vfs_lower
 		WHERE id >= :lo AND id < :hi), :lo)) AS n;
 
 -- query vfs_unseen (vfs_range) -> vfs_number
@@ -313,12 +313,12 @@ SELECT name, ino, type FROM vfs_dentry WHERE dir = :id ORDER BY name LIMIT 1;
 SELECT dir, name FROM vfs_dentry
 WHERE dir >= :lo AND dir < :hi AND ino = :ino;
 
--- query vfs_host_at (lo i64, hi i64, path blob) -> vfs_host_row
-SELECT id, path, size, modified, hino FROM vfs_host INDEXED BY vfs_host_path
+-- query vfs_lower_at (lo i64, hi i64, path blob) -> vfs_lower_row
+SELECT id, path, size, modified, lower_ino FROM vfs_lower INDEXED BY vfs_lower_path
 WHERE path = :path AND id >= :lo AND id < :hi LIMIT 1;
 
--- query vfs_host_print (vfs_key) -> (print text)
-SELECT print FROM vfs_host WHERE id = :id AND print IS NOT NULL;
+-- query vfs_lower_digest (vfs_key) -> (digest text)
+SELECT digest FROM vfs_lower WHERE id = :id AND digest IS NOT NULL;
 
--- query vfs_host_print_set (id i64, print text)
-UPDATE vfs_host SET print = :print WHERE id = :id;
+-- query vfs_lower_digest_set (id i64, digest text)
+UPDATE vfs_lower SET digest = :digest WHERE id = :id;

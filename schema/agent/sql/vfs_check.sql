@@ -10,8 +10,8 @@ SELECT count(*) AS n FROM vfs_inode AS i LEFT JOIN vfs_blob AS b ON b.id =
 	(4096, 8192, 16384, 24576, 32768, 40960, 49152) OR mode & ~65535 OR (mode &
 	61440 = 40960 AND coalesce(length(target), 0) NOT BETWEEN 1 AND 4095) OR (NOT
 	flags & 1 AND i.id IN (SELECT id FROM vfs_xattr)) OR (blob IS NOT NULL AND
-	b.id IS NULL) OR (below IS NOT NULL AND i.id NOT IN (SELECT id FROM
-	vfs_host)) OR (nlink = 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size
+	b.id IS NULL) OR (lower_size IS NOT NULL AND i.id NOT IN (SELECT id FROM
+	vfs_lower)) OR (nlink = 0 AND i.id NOT IN (SELECT id FROM vfs_orphan)) OR size
 	< 0 OR (mode & 61440 = 40960 AND size <> length(target)) OR (mode & 61440 =
 	32768 AND size < max(coalesce(b.raw, length(b.data), 0), coalesce((SELECT
 	max(c.idx * 65536 + coalesce(raw, length(data))) FROM vfs_chunk AS c JOIN
@@ -39,11 +39,11 @@ SELECT coalesce(sum(CASE WHEN t = 4 THEN c > 1 ELSE c <> i.nlink END OR i.id &
 -- query vfs_find_in_contents -> vfs_number
 SELECT coalesce(sum(c <> coalesce(s.refs, 1)), 0) + (count(*) <> (SELECT
 	count(*) FROM vfs_blob)) + (coalesce(sum(c > 1), 0) <> (SELECT count(*) FROM
-	vfs_share)) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
+	vfs_blob_refs)) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
 	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
-	r LEFT JOIN vfs_share AS s ON s.blob = r.b;
+	r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b;
 
 -- query vfs_find_ns -> vfs_number
 SELECT count(DISTINCT id >> 40) AS n FROM vfs_inode WHERE id >> 40 NOT IN
@@ -232,12 +232,12 @@ UPDATE vfs_undo_chunk SET blob = NULL WHERE blob IS NOT NULL AND blob NOT IN
 	(SELECT id FROM vfs_blob);
 
 -- query vfs_find_host -> vfs_number
-SELECT count(*) AS n FROM vfs_inode WHERE below IS NOT NULL AND id NOT IN
-	(SELECT id FROM vfs_host);
+SELECT count(*) AS n FROM vfs_inode WHERE lower_size IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_lower);
 
 -- query vfs_mend_host
-UPDATE vfs_inode SET below = NULL WHERE below IS NOT NULL AND id NOT IN
-	(SELECT id FROM vfs_host);
+UPDATE vfs_inode SET lower_size = NULL WHERE lower_size IS NOT NULL AND id NOT IN
+	(SELECT id FROM vfs_lower);
 
 -- No content lies past the end of its file.
 -- query vfs_find_size -> vfs_number
@@ -322,23 +322,23 @@ SELECT count(*) AS n FROM (SELECT b, count(*) AS c FROM (SELECT blob AS b FROM
 	vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b) AS
-	r LEFT JOIN vfs_share AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
+	r LEFT JOIN vfs_blob_refs AS s ON s.blob = r.b WHERE c <> coalesce(s.refs, 1);
 
 -- query vfs_mend_share
-INSERT OR REPLACE INTO vfs_share (blob, refs)
+INSERT OR REPLACE INTO vfs_blob_refs (blob, refs)
 SELECT b, count(*) FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob
 	FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL GROUP BY b;
 
 -- query vfs_find_share_one -> vfs_number
-SELECT count(*) AS n FROM vfs_share WHERE refs < 2 OR blob NOT IN (SELECT b
+SELECT count(*) AS n FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b
 	FROM (SELECT blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
 
 -- query vfs_mend_share_one
-DELETE FROM vfs_share WHERE refs < 2 OR blob NOT IN (SELECT b FROM (SELECT
+DELETE FROM vfs_blob_refs WHERE refs < 2 OR blob NOT IN (SELECT b FROM (SELECT
 	blob AS b FROM vfs_inode UNION ALL SELECT blob FROM vfs_chunk
 	UNION ALL SELECT blob FROM vfs_undo_inode
 	UNION ALL SELECT blob FROM vfs_undo_chunk) WHERE b IS NOT NULL);
@@ -394,24 +394,24 @@ SELECT id AS n FROM vfs_blob WHERE id > :id ORDER BY id LIMIT 1;
 
 -- Equal contents become one: pairs of old and new first, then all who name
 -- them. The pairs are in the table only while that is going on.
--- query vfs_join_add (old i64, new i64)
-INSERT INTO vfs_join (old, new) VALUES (:old, :new);
+-- query vfs_dedup_add (old i64, new i64)
+INSERT INTO vfs_dedup (old, new) VALUES (:old, :new);
 
--- query vfs_join_inodes
-UPDATE vfs_inode SET blob = j.new FROM vfs_join AS j
+-- query vfs_dedup_inodes
+UPDATE vfs_inode SET blob = j.new FROM vfs_dedup AS j
 WHERE vfs_inode.blob = j.old;
 
--- query vfs_join_chunks
-UPDATE vfs_chunk SET blob = j.new FROM vfs_join AS j
+-- query vfs_dedup_chunks
+UPDATE vfs_chunk SET blob = j.new FROM vfs_dedup AS j
 WHERE vfs_chunk.blob = j.old;
 
--- query vfs_join_undo_inodes
-UPDATE vfs_undo_inode SET blob = j.new FROM vfs_join AS j
+-- query vfs_dedup_undo_inodes
+UPDATE vfs_undo_inode SET blob = j.new FROM vfs_dedup AS j
 WHERE vfs_undo_inode.blob = j.old;
 
--- query vfs_join_undo_chunks
-UPDATE vfs_undo_chunk SET blob = j.new FROM vfs_join AS j
+-- query vfs_dedup_undo_chunks
+UPDATE vfs_undo_chunk SET blob = j.new FROM vfs_dedup AS j
 WHERE vfs_undo_chunk.blob = j.old;
 
--- query vfs_join_clear
-DELETE FROM vfs_join;
+-- query vfs_dedup_clear
+DELETE FROM vfs_dedup;

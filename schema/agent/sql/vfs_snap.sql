@@ -129,9 +129,9 @@ DELETE FROM vfs_undo_xattr WHERE id = :id AND name = :name AND snap = :snap;
 -- Going back: the undo rows of one snapshot become the tree again.
 -- query vfs_back_inode (vfs_key)
 INSERT OR REPLACE INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified,
-	changed, born, rdev, flags, parent, name, blob, below, target)
+	changed, born, rdev, flags, parent, name, blob, lower_size, target)
 SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, below, target
+	parent, name, blob, lower_size, target
 FROM vfs_undo_inode WHERE id = :id AND snap = :snap;
 
 -- query vfs_back_dentries_out (vfs_range)
@@ -166,7 +166,7 @@ DELETE FROM vfs_dentry WHERE dir >= :lo AND dir < :hi;
 DELETE FROM vfs_xattr WHERE id >= :lo AND id < :hi;
 
 -- query vfs_range_hosts_drop (vfs_range)
-DELETE FROM vfs_host WHERE id >= :lo AND id < :hi;
+DELETE FROM vfs_lower WHERE id >= :lo AND id < :hi;
 
 -- query vfs_range_orphans_drop (vfs_range)
 DELETE FROM vfs_orphan WHERE id >= :lo AND id < :hi;
@@ -179,18 +179,18 @@ DELETE FROM vfs_journal WHERE ns = :id
 -- tree, else the tree as that snapshot has it; hi bounds what it has.
 -- query vfs_fork_inodes (vfs_range)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, below, target)
+	born, rdev, flags, parent, name, blob, lower_size, target)
 SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
-	flags, parent, name, blob, below, target
+	flags, parent, name, blob, lower_size, target
 FROM vfs_inode AS i
 WHERE id >= :lo AND id < :hi AND (:snap = 0 OR NOT EXISTS (
 	SELECT 1 FROM vfs_undo_inode AS u WHERE u.id = i.id AND u.snap >= :snap));
 
 -- query vfs_fork_old_inodes (vfs_range)
 INSERT INTO vfs_inode (id, mode, nlink, uid, gid, size, accessed, modified, changed,
-	born, rdev, flags, parent, name, blob, below, target)
+	born, rdev, flags, parent, name, blob, lower_size, target)
 SELECT id + :by, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev,
-	flags, parent, name, blob, below, target
+	flags, parent, name, blob, lower_size, target
 FROM vfs_undo_inode AS u
 WHERE id >= :lo AND id < :hi AND snap = (SELECT min(snap)
 	FROM vfs_undo_inode AS w WHERE w.id = u.id AND w.snap >= :snap);
@@ -238,18 +238,18 @@ WHERE id >= :lo AND id < :hi AND value IS NOT NULL AND snap = (
 	WHERE w.id = u.id AND w.name = u.name AND w.snap >= :snap);
 
 -- query vfs_fork_hosts (vfs_range)
-INSERT INTO vfs_host (id, path, size, modified, hino, print)
-SELECT id + :by, path, size, modified, hino, print FROM vfs_host
+INSERT INTO vfs_lower (id, path, size, modified, lower_ino, digest)
+SELECT id + :by, path, size, modified, lower_ino, digest FROM vfs_lower
 WHERE id >= :lo AND id < :hi;
 
 -- query vfs_fork_share_inodes (vfs_range)
-INSERT INTO vfs_share (blob, refs)
+INSERT INTO vfs_blob_refs (blob, refs)
 SELECT blob, 2 FROM vfs_inode
 WHERE id >= :lo AND id < :hi AND blob IS NOT NULL
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 
 -- query vfs_fork_share_chunks (vfs_range)
-INSERT INTO vfs_share (blob, refs)
+INSERT INTO vfs_blob_refs (blob, refs)
 SELECT blob, 2 FROM vfs_chunk WHERE id >= :lo AND id < :hi
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;
 
@@ -278,6 +278,6 @@ INSERT INTO vfs_chunk (id, idx, blob)
 SELECT :to, idx, blob FROM vfs_chunk WHERE id = :id;
 
 -- query vfs_clone_share (vfs_key)
-INSERT INTO vfs_share (blob, refs)
+INSERT INTO vfs_blob_refs (blob, refs)
 SELECT blob, 2 FROM vfs_chunk WHERE id = :id
 ON CONFLICT (blob) DO UPDATE SET refs = refs + 1;

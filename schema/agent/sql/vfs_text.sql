@@ -23,7 +23,7 @@ SELECT seq, op, ino FROM vfs_journal
 SELECT i.id FROM vfs_inode i LEFT JOIN vfs_text_file f ON f.id = i.id
  WHERE i.id >= :lo AND i.id < :hi AND i.mode & 61440 = 32768
    AND (f.id IS NULL OR f.changed <> i.changed OR f.size <> i.size)
-   AND (i.below IS NULL OR i.blob > 0 OR EXISTS
+   AND (i.lower_size IS NULL OR i.blob > 0 OR EXISTS
         (SELECT 1 FROM vfs_chunk c WHERE c.id = i.id))
  ORDER BY i.id LIMIT :count;
 

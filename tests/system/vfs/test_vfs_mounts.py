@@ -187,7 +187,7 @@ def test_a_mount_that_cannot_be_shared_is_refused_by_name(home):
     holder = home.start("sleep", "600")
     with open("/proc/%d/stat" % holder.pid) as f:
         start = f.read().rsplit(")", 1)[1].split()[19]
-    home.execute(home.agent_db("a"), "INSERT INTO vfs_holder (pid, ns, start) "
+    home.execute(home.agent_db("a"), "INSERT INTO vfs_open_process (pid, ns, start) "
                  "SELECT ?, id, ? FROM vfs_ns", holder.pid, int(start))
     at = home.dir / "mnt"
     at.mkdir()

@@ -95,9 +95,9 @@ static const char *const plants[] = {
 	("UPDATE vfs_inode SET nlink = 0 WHERE id & 1099511627775 = 4;"
 	 "DELETE FROM vfs_dentry WHERE name = x'66'"),
 	"INSERT INTO vfs_orphan SELECT id, 1, 1 FROM vfs_inode LIMIT 1",
-	"UPDATE vfs_share SET refs = refs + 1",
-	"DELETE FROM vfs_share",
-	"INSERT INTO vfs_share SELECT id, 3 FROM vfs_blob WHERE true ON "
+	"UPDATE vfs_blob_refs SET refs = refs + 1",
+	"DELETE FROM vfs_blob_refs",
+	"INSERT INTO vfs_blob_refs SELECT id, 3 FROM vfs_blob WHERE true ON "
 	"CONFLICT DO NOTHING",
 	"INSERT INTO vfs_blob (data) VALUES (x'00')",
 	"DELETE FROM vfs_blob",
@@ -108,7 +108,7 @@ static const char *const plants[] = {
 	"UPDATE vfs_inode SET size = 3 WHERE name = x'67'",
 	"INSERT INTO vfs_chunk SELECT id, 5, blob FROM vfs_inode WHERE name = "
 	"x'67'",
-	"UPDATE vfs_inode SET below = 5 WHERE name = x'67'",
+	"UPDATE vfs_inode SET lower_size = 5 WHERE name = x'67'",
 	"UPDATE vfs_inode SET name = x'79' WHERE id & 1099511627775 = 3",
 	"UPDATE vfs_inode SET mode = 0 WHERE name = x'67'",
 	"UPDATE vfs_dentry SET name = x'' WHERE name = x'67'",

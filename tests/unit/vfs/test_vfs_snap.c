@@ -340,7 +340,7 @@ static void a_fork_shares_contents_and_nothing_else(void **state)
 	put(fork, "d2/f1", "mine");
 	vfs_close(fork);
 	assert_ok(vfs_destroy(t.db, "twin", &e), &e);
-	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_share"), 0);
+	assert_int_equal(number(t.db, "SELECT count(*) FROM vfs_blob_refs"), 0);
 	free(here);
 	free(there);
 }
