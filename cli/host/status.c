@@ -11,7 +11,7 @@
 	F(S, i64, idle)              \
 	F(S, i64, queued)            \
 	F(S, i64, workers_connected) \
-	F(S, i64, spares)            \
+	F(S, i64, preforked)         \
 	F(S, bool, stopping)         \
 	F(S, bool, read_only)        \
 	F(S, text, disk)             \

@@ -39,7 +39,7 @@ static int read_health(struct api_request *q, struct buf *out, struct err *e)
 				.idle = s.idle,
 				.queued = s.queued,
 				.workers_connected = s.workers_connected,
-				.spares = s.spares,
+				.preforked = s.preforked,
 				.stopping = s.stopping,
 				.listen = s.listen,
 				.read_only = s.read_only,
@@ -204,7 +204,7 @@ static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 	set_metric(w, API_M_LIVE, s.live);
 	set_metric(w, API_M_QUEUED, s.queued);
 	set_metric(w, API_M_WORKERS, s.workers_connected);
-	set_metric(w, API_M_SPARES, s.spares);
+	set_metric(w, API_M_PREFORKED, s.preforked);
 	set_metric(w, API_M_FOLLOWERS, w->nfollowers);
 	set_metric(w, API_M_EPOCH, s.epoch);
 	set_metric(w, API_M_STARTED, s.started_at / 1000);

@@ -29,7 +29,7 @@ extern const struct http_routes api_routes;
 	F(S, i64, idle)              \
 	F(S, i64, queued)            \
 	F(S, i64, workers_connected) \
-	F(S, i64, spares)            \
+	F(S, i64, preforked)         \
 	F(S, bool, stopping)         \
 	F(S, text, listen)           \
 	F(S, bool, read_only)        \

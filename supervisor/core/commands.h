@@ -85,7 +85,7 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 
 struct supervisor_status {
 	int64_t pid, epoch, started_at, live, idle, queued, workers_connected;
-	int64_t spares; /* workers that wait for a run */
+	int64_t preforked; /* workers without a run */
 	const char *version;
 	bool stopping;
 	bool read_only;

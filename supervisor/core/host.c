@@ -100,7 +100,7 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 		.started_at = s->started_at,
 		.live = s->active.count,
 		.idle = s->idle.count,
-		.spares = prefork_ready(s),
+		.preforked = prefork_ready(s),
 		.version = SKEP_VERSION,
 		.stopping = s->stopping,
 		.read_only = s->read_only,

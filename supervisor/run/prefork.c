@@ -124,7 +124,7 @@ static void make_one(struct supervisor *s)
 
 static bool missing(const struct supervisor *s)
 {
-	return !s->stopping && s->prefork.count < s->config.run_spares;
+	return !s->stopping && s->prefork.count < s->config.run_prefork;
 }
 
 static void on_refill(uv_timer_t *h);

@@ -58,7 +58,7 @@ bool prefork_on_exit(struct supervisor *s, pid_t pid);
 /* The spawner is gone, or the rows are read again: none is kept. */
 void prefork_drop(struct supervisor *s);
 
-/* Removes cgroups of spares that are over; every now and then. */
+/* Removes cgroups of preforked workers that are over; every now and then. */
 void prefork_remove_cgroups(struct supervisor *s);
 
 #endif

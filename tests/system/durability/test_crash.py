@@ -14,7 +14,7 @@ from skepd_lib import Host, OVER, QUICK, Refused, fault_points, faults_bin
 NOTES = 5
 ACTIONS = "kill error stall kill:2 error:3"
 SECONDS = 60
-NO_SPARES = {"run": dict(QUICK["run"], spares=0)}
+NO_PREFORK = {"run": dict(QUICK["run"], prefork=0)}
 
 
 class Case:
@@ -160,7 +160,7 @@ def test_a_worker_made_before_its_commit_failed_has_done_nothing(home):
 def test_the_same_of_a_worker_that_was_no_spare(home):
     if not faults_bin():
         lib.skip("no build with fault points")
-    gate_closes(Host(home, NO_SPARES, faults_bin()).start())
+    gate_closes(Host(home, NO_PREFORK, faults_bin()).start())
 
 
 def gate_closes(h):
@@ -218,4 +218,4 @@ for _point in fault_points():
     _name = "test_nothing_is_lost_by_a_fault_at_" + _point
     globals()[_name] = make(_point, QUICK)
     if _point.startswith(STARTING):
-        globals()[_name + "_without_spares"] = make(_point, NO_SPARES)
+        globals()[_name + "_without_spares"] = make(_point, NO_PREFORK)

@@ -35,7 +35,7 @@ def spares(h):
 def await_spares(h, n=2, but=()):
     def look():
         got = spares(h)
-        return h.call("GET", "/v1/health")["spares"] == n and \
+        return h.call("GET", "/v1/health")["preforked"] == n and \
             len(got) == n and not set(got) & set(but) and got
     return lib.eventually(look, 30, "%d spares" % n)
 
@@ -109,7 +109,7 @@ def test_a_spare_prepares_the_sandbox_of_its_run(home):
 
 
 def test_none_are_made_if_none_are_wanted(home):
-    h = host(home, spares=0)
+    h = host(home, prefork=0)
     h.script("a", *notes(3))
     check(h, h.submit("a"))
     assert not spares(h)
@@ -129,7 +129,7 @@ def test_a_spare_that_dies_is_replaced(home):
 
 
 def test_a_spare_that_dies_with_a_run_costs_no_attempt(home):
-    h = host(home, spares=1)
+    h = host(home, prefork=1)
     h.script("a", *notes(3))
     (pid,) = await_spares(h, 1)
     os.kill(pid, signal.SIGSTOP)
@@ -143,7 +143,7 @@ def test_a_spare_that_dies_with_a_run_costs_no_attempt(home):
 
 
 def test_a_run_that_was_given_to_a_spare_survives_the_supervisor(home):
-    h = host(home, spares=1, start_timeout=60000)
+    h = host(home, prefork=1, start_timeout=60000)
     h.script("a", *notes(3))
     (pid,) = await_spares(h, 1)
     os.kill(pid, signal.SIGSTOP)

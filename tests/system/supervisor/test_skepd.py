@@ -152,7 +152,7 @@ def spawner_of(h):
 
 
 def test_a_run_whose_worker_never_came_costs_no_attempt(home):
-    h = host(home, spares=0)
+    h = host(home, prefork=0)
     h.script("a", *notes(1))
     os.kill(spawner_of(h), signal.SIGSTOP)
     run = h.submit("a", max_attempts=1)
@@ -166,7 +166,7 @@ def test_a_run_whose_worker_never_came_costs_no_attempt(home):
 
 
 def test_what_a_killed_supervisor_left_of_its_runs_is_swept(home):
-    h = host(home, spares=0)
+    h = host(home, prefork=0)
     h.script("a", {"sleep_ms": 1500})
     run = h.submit("a")
     pid = h.until(run, "running")["pid"]
