@@ -165,8 +165,8 @@ void acp_preset_apply(cJSON *def, const char *name)
 		add_words(config, "command", p->command);
 	add_words(config, "pass", p->pass);
 	add_env(config, p->env);
-	if (!cJSON_HasObjectItem(config, "keep_ms"))
-		cJSON_AddNumberToObject(config, "keep_ms", KEEP_MS);
+	if (!cJSON_HasObjectItem(config, "idle_ms"))
+		cJSON_AddNumberToObject(config, "idle_ms", KEEP_MS);
 	add_network(def);
 	add_paths(def, p->writes);
 }

@@ -8,7 +8,7 @@
 #define ACP_PRESETS "codex|claude|gemini|opencode|copilot|qwen|goose|kilo"
 
 /* Adds what the preset says to an agent's definition, where it says nothing
- * itself: driver, preset, command, pass, env and keep_ms of its config, and the
+ * itself: driver, preset, command, pass, env and idle_ms of its config, and the
  * paths that it writes to, for the sandbox. */
 void acp_preset_apply(cJSON *def, const char *name);
 

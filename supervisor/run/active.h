@@ -42,7 +42,7 @@ struct active_run {
 	char tree[ID_SIZE]; /* the run that its processes were started for */
 	char config_digest
 		[HASH_HEX]; /* digest of what it was told; "": keeps nothing */
-	int64_t keep_ms;    /* its worker wants to wait for the next run */
+	int64_t idle_ms;    /* its worker wants to wait for the next run */
 	struct live_word *word; /* how it ended, until its worker is gone */
 	bool gave_tree_away;    /* its tree is not its own any more */
 	bool handed;            /* its worker waits for its start message */

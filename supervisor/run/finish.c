@@ -121,7 +121,7 @@ int supervisor_finish(struct active_run *l, struct err *e)
 /* Whether it goes away by itself, which we shall see. */
 static bool leaves(const struct active_run *l, const struct msg_finished *f)
 {
-	return f->keep_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
+	return f->idle_ms == OPT_NONE && l->pidfd >= 0 && !l->exited;
 }
 
 int supervisor_finished(struct active_run *l, const struct msg_finished *f,
@@ -135,8 +135,8 @@ int supervisor_finished(struct active_run *l, const struct msg_finished *f,
 		return 0;
 	live_forget_word(l);
 	l->word = word_new(l, f);
-	if (f->keep_ms != OPT_NONE)
-		l->keep_ms = f->keep_ms;
+	if (f->idle_ms != OPT_NONE)
+		l->idle_ms = f->idle_ms;
 	if (!leaves(l, f) || !l->word->in_file)
 		return supervisor_finish(l, e);
 	*at_once = true;

@@ -82,7 +82,7 @@ static bool may_park(const struct active_run *l)
 {
 	const struct supervisor *s = l->sup;
 
-	return l->keep_ms > 0 && l->config_digest[0] && l->pidfd >= 0 &&
+	return l->idle_ms > 0 && l->config_digest[0] && l->pidfd >= 0 &&
 	       l->pending_state == RUN_PENDING_SUCCEEDED && !s->stopping &&
 	       s->config.run_idle_max > 0;
 }
@@ -90,7 +90,7 @@ static bool may_park(const struct active_run *l)
 bool idle_keep(struct active_run *l)
 {
 	struct supervisor *s = l->sup;
-	int64_t now = clock_now(), until = now + l->keep_ms;
+	int64_t now = clock_now(), until = now + l->idle_ms;
 	struct idle_worker_row row = {
 		.started_for = l->tree,
 		.run = l->id,

@@ -86,7 +86,7 @@ void exit_verify(struct active_run *l)
 			return;
 		}
 		/* It said that it is over: let it go by itself. */
-		if (l->keep_ms > 0 && l->pidfd >= 0)
+		if (l->idle_ms > 0 && l->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, l->pidfd, SIGTERM, NULL,
 				0);
 		l->stage = ESCALATE_TERM;

@@ -11,7 +11,7 @@
  * the end, waits only in run_poll, run_wait and run_ask, and looks there
  * whether it shall end. It need not tidy up processes: after run() the whole
  * tree below the worker is ended, unless it succeeded and wants to keep what
- * the session's next run can use (r->keep_ms, r->held; worker/run/idle.h).
+ * the session's next run can use (r->idle_ms, r->held; worker/run/idle.h).
  */
 struct run_end {
 	enum reason reason;

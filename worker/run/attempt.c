@@ -221,8 +221,8 @@ static int conclude(struct run *r, struct run_end *end, struct err *e)
 	if (r->workspace && workspace_is_lost(r->workspace) && is_own(end))
 		set_end(end, REASON_mount_lost, WORKSPACE_LOST);
 	if (run_ending(r) || end->reason != REASON_completed)
-		r->keep_ms = 0;
-	if (r->keep_ms == 0 && r->held)
+		r->idle_ms = 0;
+	if (r->idle_ms == 0 && r->held)
 		r->driver->release(r);
 	return tree_end(run_ending(r) ? 0 : grace, r->child, &r->child_status,
 			e);
@@ -276,7 +276,7 @@ static void report_end(struct run *r, const struct run_end *end)
 		.seq = atomic_load(&r->transcript.seq),
 		.exit_code = end->exit_code,
 		.signal = end->signal,
-		.keep_ms = r->keep_ms > 0 ? r->keep_ms : OPT_NONE,
+		.idle_ms = r->idle_ms > 0 ? r->idle_ms : OPT_NONE,
 	};
 	(void)ipc_client_report(r->link, &m, &e);
 }
@@ -301,7 +301,7 @@ static int wind_up(struct run *r, struct run_end *end, struct err *e)
 
 	if (rc == 0 && contract_settle(r, end, &why))
 		set_end(end, reason_of(&why), why.text);
-	if (r->keep_ms > 0 && rc == 0 && end->reason == REASON_completed)
+	if (r->idle_ms > 0 && rc == 0 && end->reason == REASON_completed)
 		return 0;
 	if (idle_end(r, r->start->grace_ms, &why) && rc == 0) {
 		*e = why;
@@ -330,7 +330,7 @@ static int end_attempt(struct run *r, struct run_end *end)
 	if (rc) {
 		log_error(LT("msg", "the end was not committed"),
 			  LT("run", r->start->run), LT("why", e.text));
-		r->keep_ms = 0;
+		r->idle_ms = 0;
 	}
 	report_end(r, end);
 	return rc ? err_exit_status(e.code) : 0;
@@ -362,7 +362,7 @@ static int attempt(struct run *r, int gate)
 	log_info(LT("msg", "attempt ended"), LT("run", r->start->run),
 		 LI("attempt", r->start->attempt),
 		 LT("reason", reason_code(end.reason)), LI("status", status));
-	if (r->keep_ms == 0) { /* while the supervisor commits */
+	if (r->idle_ms == 0) { /* while the supervisor commits */
 		transcript_close(&r->transcript);
 		confine_end(r);
 		mark(MARK_closed);

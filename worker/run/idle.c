@@ -31,11 +31,11 @@ static int take_next(struct run *r)
 
 bool idle_wait(struct run *r)
 {
-	int64_t until = clock_mono_ns() + (r->keep_ms + SPARE_MS) * NS_PER_MS;
+	int64_t until = clock_mono_ns() + (r->idle_ms + SPARE_MS) * NS_PER_MS;
 	int64_t left = 1;
 	int next = 0;
 
-	if (r->keep_ms == 0)
+	if (r->idle_ms == 0)
 		return false;
 	transcript_close(&r->transcript);
 	atomic_store(&r->phase, RUN_IDLE);
@@ -60,7 +60,7 @@ int idle_end(struct run *r, int64_t grace_ms, struct err *e)
 	struct err why;
 	int rc;
 
-	r->keep_ms = 0;
+	r->idle_ms = 0;
 	if (r->held)
 		r->driver->release(r);
 	rc = tree_end(grace_ms, r->child, &r->child_status, e);

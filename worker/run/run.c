@@ -172,7 +172,8 @@ static bool may_idle(struct run *r)
 {
 	int phase = atomic_load(&r->phase);
 
-	return r->idle_ms == 0 || phase == RUN_PAUSED || phase == RUN_WAITING;
+	return r->idle_timeout_ms == 0 || phase == RUN_PAUSED ||
+	       phase == RUN_WAITING;
 }
 
 static void check_deadlines(struct run *r)
@@ -183,8 +184,8 @@ static void check_deadlines(struct run *r)
 	if (r->deadline && !r->paused && now >= r->deadline)
 		commands_end(&r->commands, REASON_run_timeout,
 			     "the run's time is up");
-	if (!may_idle(r) &&
-	    now - atomic_load(&r->transcript.touched) >= r->idle_ms * NS_PER_MS)
+	if (!may_idle(r) && now - atomic_load(&r->transcript.touched) >=
+				    r->idle_timeout_ms * NS_PER_MS)
 		commands_end(&r->commands, REASON_idle_timeout,
 			     "nothing was committed for too long");
 }
@@ -201,7 +202,7 @@ static int64_t until_deadline(struct run *r, int64_t ms)
 		ms = left < ms ? left : ms;
 	}
 	if (!may_idle(r)) {
-		left = r->idle_ms -
+		left = r->idle_timeout_ms -
 		       (now - atomic_load(&r->transcript.touched)) / NS_PER_MS +
 		       1;
 		ms = left < ms ? left : ms;

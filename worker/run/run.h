@@ -46,7 +46,7 @@ struct run {
 	struct arena arena;          /* lives as long as the run */
 	struct arena lasting;        /* lives as long as the process */
 	void *held;      /* the driver's, from an earlier run; or NULL */
-	int64_t keep_ms; /* how long it may be held for the next; 0: not */
+	int64_t idle_ms; /* how long it may be held for the next; 0: not */
 	struct commands commands;
 	struct transcript transcript;
 	struct ipc_client *link;
@@ -55,10 +55,10 @@ struct run {
 	int child_status; /* as waitpid gives it, or RUN_NO_STATUS */
 	bool paused;
 	int64_t paused_since;
-	int64_t deadline; /* clock_mono_ns; 0: none */
-	int64_t idle_ms;  /* 0: no limit */
-	int64_t began;    /* clock_mono_ns */
-	int records;      /* debug records that may still be made */
+	int64_t deadline;        /* clock_mono_ns; 0: none */
+	int64_t idle_timeout_ms; /* 0: no limit */
+	int64_t began;           /* clock_mono_ns */
+	int records;             /* debug records that may still be made */
 	_Atomic int phase;
 	const char *asking; /* key of the question that run_ask waits for */
 	bool answered;

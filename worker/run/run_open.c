@@ -95,11 +95,11 @@ static void begin_run(struct run *r, const struct msg_start *start)
 {
 	r->start = start;
 	r->began = clock_mono_ns();
-	r->deadline = r->idle_ms = 0;
+	r->deadline = r->idle_timeout_ms = 0;
 	if (start->run_timeout_ms != OPT_NONE)
 		r->deadline = r->began + start->run_timeout_ms * NS_PER_MS;
 	if (start->idle_timeout_ms != OPT_NONE)
-		r->idle_ms = start->idle_timeout_ms;
+		r->idle_timeout_ms = start->idle_timeout_ms;
 	atomic_store(&r->phase, RUN_STARTING);
 }
 
@@ -143,7 +143,7 @@ int run_renew(struct run *r, const char *json, struct err *e)
 	r->transcript = (struct transcript){0};
 	r->disk = NULL;
 	r->records = 0;
-	r->keep_ms = 0;
+	r->idle_ms = 0;
 	commands_reset(&r->commands);
 	begin_run(r, &r->own);
 	hello = hello_of(r->start);

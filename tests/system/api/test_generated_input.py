@@ -61,12 +61,12 @@ LEGAL = {"sandbox": [], "network": [], "limits": [{}], "paths": [{}],
 
 # Members of definitions, by driver (docs/DRIVERS.md, docs/SANDBOX.md).
 COMMON = ["sandbox", "network", "limits", "paths", "path", "artifacts",
-          "bootstrap", "config", "keep_ms", "enabled", "model", "prompt"]
+          "bootstrap", "config", "idle_ms", "enabled", "model", "prompt"]
 CONFIG = {
     "exec": ["command", "shell", "env", "pass", "stdin", "context"],
     "chat": ["endpoint", "api", "key_file", "key_env", "headers", "params",
              "price", "tools", "mcp", "max_turns", "backoff_ms"],
-    "acp": ["command", "env", "pass", "permission", "mode", "keep_ms", "mcp"],
+    "acp": ["command", "env", "pass", "permission", "mode", "idle_ms", "mcp"],
     "script": ["anything"],
 }
 CRASHES = ("worker_lost", "worker_died", "signal", "internal", "stalled")

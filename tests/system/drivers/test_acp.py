@@ -185,9 +185,9 @@ def test_mode_and_options_are_set_before_the_prompt(home):
 
 def test_a_worker_with_a_kept_agent_takes_the_next_run(home):
     sup = Supervisor(home)
-    w = acp(home, "one", sup, config={"keep_ms": 60000})
+    w = acp(home, "one", sup, config={"idle_ms": 60000})
     m = sup.wait("finished", run=w.run)
-    assert (m["outcome"], m["keep_ms"]) == ("succeeded", 60000), m
+    assert (m["outcome"], m["idle_ms"]) == ("succeeded", 60000), m
     sup.wait("heartbeat", phase="idle")
     start = dict(w.start, run=run_id(2), token="other", prompt="two",
                  schema_version=1)
@@ -204,15 +204,15 @@ def test_a_worker_with_a_kept_agent_takes_the_next_run(home):
 
 def test_a_kept_agent_goes_when_nobody_wants_it(home):
     sup = Supervisor(home)
-    ok(acp(home, "one", sup, config={"keep_ms": 200}))
-    w = acp(home, "two", sup, n=2, config={"keep_ms": 60000},
+    ok(acp(home, "one", sup, config={"idle_ms": 200}))
+    w = acp(home, "two", sup, n=2, config={"idle_ms": 60000},
             on_supervisor_loss="stop")
     sup.wait("finished", run=w.run)
     sup.kill()
     assert w.process.wait(30) == 0
     sup.start()
     w = acp(home, [{"after": {"sessionUpdate": "notice", "mark": "late"}}],
-            sup, n=3, config={"keep_ms": 200})
+            sup, n=3, config={"idle_ms": 200})
     ok(w)
     assert any(b.get("mark") == "late" for _, b in w.events("note")), "its last words"
 

@@ -34,7 +34,7 @@ def test_a_preset_is_a_whole_definition_that_can_be_changed(home):
         spec = a["spec"] if isinstance(a["spec"], dict) else json.loads(a["spec"])
         assert a["driver"] == "acp" and spec["preset"] == name, a
         assert spec["config"]["command"] and spec["config"]["pass"], a
-        assert spec["config"]["keep_ms"] > 0, a
+        assert spec["config"]["idle_ms"] > 0, a
         assert all(p.startswith(str(home.dir) + "/.")
                    for p in spec["paths"]["write"]), a
         for p in map(pathlib.Path, spec["paths"]["write"]):

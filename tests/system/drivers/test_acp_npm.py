@@ -176,9 +176,9 @@ def test_the_sdks_example_agent_is_cancelled_and_ruled(home):
     agent.sup.command(w.run, type="cancel", id=1, reason="x", grace_ms=10000)
     m = agent.sup.wait("finished", 60, run=w.run)
     assert m["outcome"] == "cancelled", m
-    w = agent.run(permissions={"deny": ["edit:*config.json"]}, keep_ms=60000)
+    w = agent.run(permissions={"deny": ["edit:*config.json"]}, idle_ms=60000)
     m = agent.sup.wait("finished", 60, run=w.run)
-    assert (m["outcome"], m["keep_ms"]) == ("succeeded", 60000), m
+    assert (m["outcome"], m["idle_ms"]) == ("succeeded", 60000), m
     assert "skip the configuration update" in texts(w)[-1], texts(w)
     # it cannot load sessions: only the process that was kept remembers
     agent.n += 1

@@ -12,13 +12,13 @@ from test_acp import AGENT, methods
 LONG = 600000
 
 
-def keep(home, h, name="a", keep_ms=LONG, can="load", env=None, config=None,
+def keep(home, h, name="a", idle_ms=LONG, can="load", env=None, config=None,
          **more):
     state = home.dir / "state"
     state.mkdir(exist_ok=True)
     more.setdefault("sandbox", "off")  # it keeps its books outside
     return h.agent(name, "acp", dict({
-        "command": [sys.executable, str(AGENT)], "keep_ms": keep_ms,
+        "command": [sys.executable, str(AGENT)], "idle_ms": idle_ms,
         "env": dict({"ACP_STATE": str(state), "ACP_CAN": can}, **(env or {})),
     }, **(config or {})), **more)
 
@@ -130,7 +130,7 @@ def test_other_sessions_and_changed_definitions_start_anew(home):
 
 def test_when_its_time_is_up_the_whole_tree_is_ended(home):
     h = host(home)
-    keep(home, h, keep_ms=300)
+    keep(home, h, idle_ms=300)
     go(h)
     (pid,) = workers(h)
     lib.eventually(lambda: not alive(pid), what="the end")

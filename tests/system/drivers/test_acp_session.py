@@ -15,7 +15,7 @@ def opened(home):
 
 def test_a_fork_has_a_session_of_the_agents_own(home):
     h = host(home)
-    keep(home, h, keep_ms=0)
+    keep(home, h, idle_ms=0)
     go(h, "one")
     home.skep("session", "fork", "s", "t", "--agent", "a")
     go(h, "two", session="t")
@@ -46,7 +46,7 @@ def test_a_fork_leaves_what_is_kept_to_its_base(home):
 
 def test_a_session_that_was_rewound_begins_anew(home):
     h = host(home)
-    keep(home, h, keep_ms=0)
+    keep(home, h, idle_ms=0)
     go(h, "one")
     h.call("POST", "/v1/sessions/a/s/rewind", {"seq": 1})
     go(h, "two")
@@ -60,8 +60,8 @@ def money(total):
                        "cost": {"amount": total, "currency": "USD"}}}
 
 
-def costs(home, h, keep_ms):
-    keep(home, h, keep_ms=keep_ms)
+def costs(home, h, idle_ms):
+    keep(home, h, idle_ms=idle_ms)
     rows = []
     for total in (0.25, 0.75, 1.0):
         run = go(h, json.dumps([money(total)]))

@@ -13,7 +13,7 @@ from chat_mock import Mock, call, calls, chunk, text
 from skepd_lib import Host, finish
 
 KEY = "sk-test-7f3a9c51e2d84b06"
-QUICK_CHAT = {"backoff_ms": 5, "first_byte_ms": 5000, "idle_ms": 5000}
+QUICK_CHAT = {"backoff_ms": 5, "first_byte_ms": 5000, "idle_timeout_ms": 5000}
 
 
 def chat(home, mock, name="a", model="mock", config=None, **more):
@@ -180,7 +180,7 @@ def test_silence_has_limits(home):
     late = {"hang": 3, "events": text("late")}
     stalls = {"events": text("half")[:2] + [3] + text("half")[2:]}
     m = Mock(home, late, stalls, text("in time"))
-    d = chat(home, m, config={"first_byte_ms": 200, "idle_ms": 200})
+    d = chat(home, m, config={"first_byte_ms": 200, "idle_timeout_ms": 200})
     assert run(d)["state"] == "succeeded"
     why = [b["why"] for _, k, b in d.events("a") if k == "status"]
     assert ["did not answer" in why[0], "fell silent" in why[1]] == [True, True]
@@ -189,7 +189,7 @@ def test_silence_has_limits(home):
 
 def test_a_cancel_aborts_the_transfer_at_once(home):
     m = Mock(home, [chunk({"content": "begun"}), 600, chunk({"content": "x"})])
-    d = chat(home, m, config={"idle_ms": 600000})
+    d = chat(home, m, config={"idle_timeout_ms": 600000})
     ident = d.submit("a")
     lib.eventually(lambda: home.agent_db("a").exists() and parts(home), 30)
     d.cancel(ident)
@@ -314,7 +314,7 @@ def test_an_attempt_goes_on_where_the_last_one_died(home):
     hang = [chunk({"content": "half"}), 60]
     m = Mock(home, calls(("exec", {"command": "echo ran >> log; cat log"})),
              hang, text("done"))
-    d = chat(home, m, config={"exec": True, "idle_ms": 60000})
+    d = chat(home, m, config={"exec": True, "idle_timeout_ms": 60000})
     ident = d.submit("a", max_attempts=2)
     lib.eventually(lambda: len(m.asked) == 2 and any(
         p[3] == "half" for p in parts(home)), 30)

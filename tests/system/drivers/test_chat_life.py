@@ -64,7 +64,7 @@ def test_a_supervisor_that_dies_in_the_middle_of_a_stream_is_not_missed(home):
         yield "[DONE]"
 
     m = Mock(home, slowly)
-    d = chat(home, m, config={"idle_ms": 60000})
+    d = chat(home, m, config={"idle_timeout_ms": 60000})
     ident = d.submit("a")
     lib.eventually(lambda: home.agent_db("a").exists() and any(
         p[3] == "before " for p in parts(home)), 30)
@@ -155,7 +155,7 @@ def test_no_command_and_no_core_has_the_key(home):
     m = Mock(home, calls(("exec", {"command": LOOK})), [20], text("done"))
     d = home.host = Host(home, env={"MOCK_KEY": KEY}).start()
     chat(home, m, config={"exec": True, "key_env": "MOCK_KEY",
-                          "idle_ms": 60000})
+                          "idle_timeout_ms": 60000})
     ident = d.submit("a", max_attempts=1)
     lib.eventually(lambda: len(m.asked) == 2, 60)
     assert m.asked[1][1]["Authorization"] == "Bearer " + KEY
@@ -175,7 +175,7 @@ def test_no_command_and_no_core_has_the_key(home):
 
 def test_a_cancel_is_seen_by_the_server_at_once(home):
     m = Mock(home, [chunk({"content": "begun"}), 3600, chunk({"content": "x"})])
-    d = chat(home, m, config={"idle_ms": 3600000})
+    d = chat(home, m, config={"idle_timeout_ms": 3600000})
     for n in range(2):  # the server would speak again after an hour
         ident = d.submit("a")
         lib.eventually(lambda: len(parts(home)) > n)

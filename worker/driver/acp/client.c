@@ -104,7 +104,7 @@ static int on_prompted(struct rpc *r, const struct rpc_reply *reply,
 		return end_run(x, reason, "the agent says: %s",
 			       quoted(stop).text);
 	end_run(x, reason, "%s", "");
-	if (x->config.keep_ms > 0) { /* it will not be drained by its end */
+	if (x->config.idle_ms > 0) { /* it will not be drained by its end */
 		x->over = false;
 		x->done_at = x->heard_at = clock_mono_ns();
 	}

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define KEEP_MAX 86400000
+#define IDLE_MAX 86400000
 
 static int read_options(struct acp_config *c, const cJSON *v, struct arena *a,
 			struct err *e)
@@ -42,13 +42,13 @@ static int read_rest(struct acp_config *c, const cJSON *v, struct arena *a,
 	c->auth = arena_text(a, json_text(v, "auth", NULL));
 	c->ruled = cJSON_GetObjectItemCaseSensitive(v, "permissions") != NULL;
 	c->mcp = json_bool(v, "mcp", true);
-	c->keep_ms = json_i64(v, "keep_ms", 0);
+	c->idle_ms = json_i64(v, "idle_ms", 0);
 	c->ask_timeout_ms = json_i64(v, "ask_timeout_ms", OPT_NONE);
 	if ((c->ask_timeout_ms != OPT_NONE && c->ask_timeout_ms < 0) ||
-	    c->keep_ms < 0 || c->keep_ms > KEEP_MAX)
+	    c->idle_ms < 0 || c->idle_ms > IDLE_MAX)
 		return err_set(e, ERR_INVALID,
-			       "acp: ask_timeout_ms and keep_ms must be "
-			       "numbers of milliseconds, keep_ms at most "
+			       "acp: ask_timeout_ms and idle_ms must be "
+			       "numbers of milliseconds, idle_ms at most "
 			       "one day");
 	return permissions_read(&c->permissions, v, a, e) ||
 			       read_options(c, v, a, e)
@@ -63,7 +63,7 @@ int acp_config_read(struct acp_config *c, const struct msg_start *s,
 		"command", "shell",       "env",
 		"pass",    "mode",        "options",
 		"auth",    "permissions", "ask_timeout_ms",
-		"keep_ms", "mcp",         "mcp_servers",
+		"idle_ms", "mcp",         "mcp_servers",
 		NULL};
 	const char *text = s->config ? s->config : "{}";
 	cJSON *v = json_parse_object("acp", text, strlen(text), e);

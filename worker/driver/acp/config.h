@@ -15,7 +15,7 @@
  *   "permissions": {…}                  rules: worker/driver/permission.h
  *   "ask_timeout_ms": 60000             a question that nobody answers for so
  *                                       long is denied (it waits for ever)
- *   "keep_ms": 60000                    after its run the agent is kept for so
+ *   "idle_ms": 60000                    after its run the agent is kept for so
  *                                       long, for the session's next one
  *   "mcp": false                        the workspace's MCP server is not
  *                                       offered
@@ -35,7 +35,7 @@ struct acp_config {
 	struct permissions permissions;
 	struct mcp_servers servers;
 	bool ruled;             /* the definition has permissions */
-	int64_t keep_ms;        /* 0: the agent ends with its run */
+	int64_t idle_ms;        /* 0: the agent ends with its run */
 	bool mcp;               /* offer the workspace as an MCP server */
 	int64_t ask_timeout_ms; /* OPT_NONE: none */
 };

@@ -232,7 +232,7 @@ static int acp_run(struct run *r, struct run_end *end, struct err *e)
 	r->state = NULL;
 	r->held = x;
 	if (rc == 0 && x->stays)
-		r->keep_ms = x->config.keep_ms;
+		r->idle_ms = x->config.idle_ms;
 	return rc;
 }
 

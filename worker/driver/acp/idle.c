@@ -12,7 +12,7 @@ bool acp_may_stay(const struct acp *x)
 {
 	struct run *r = x->run;
 
-	return x->config.keep_ms > 0 && x->done_at &&
+	return x->config.idle_ms > 0 && x->done_at &&
 	       x->end->reason == REASON_completed && !run_ending(r) &&
 	       !r->paused && !x->questions && x->subprocess.child.in >= 0 &&
 	       r->child_status == RUN_NO_STATUS;

@@ -143,7 +143,7 @@ static int64_t quiet_limit(const struct transfer *x, int64_t *since)
 	*since = x->last ? x->last : x->began;
 	if (x->turn->over) /* only so that the connection can be used again */
 		return END_MS;
-	return x->last ? l->idle_ms : l->first_byte_ms;
+	return x->last ? l->idle_timeout_ms : l->first_byte_ms;
 }
 
 static int poll_once(struct transfer *x, struct err *e)
