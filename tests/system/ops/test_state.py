@@ -384,7 +384,7 @@ def test_skepd_tends_its_files_by_itself(home):
     h = host(home)
     h.down()
     config = json.loads((home.path / "skep.json").read_text())
-    config["state"] = {"tend": 500}
+    config["state"] = {"maintain": 500}
     (home.path / "skep.json").write_text(json.dumps(config))
     fill(home, "ann")
     home.execute(home.agent_db("ann"), "INSERT INTO cache (scope, key, value, created_at,"
