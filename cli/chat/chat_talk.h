@@ -5,7 +5,7 @@
 #include "lib/base/id.h"
 
 /*
- * A conversation over a tty channel, as skep chat has it: lines go in as
+ * A conversation over a pull channel, as skep chat has it: lines go in as
  * messages, and what comes back is fetched, shown, and acknowledged by the next
  * request. A supervisor that goes away is waited for; a message has an id of
  * ours, so it may be said again without becoming two.

@@ -10,7 +10,7 @@
 #include "supervisor/api/routes.h"
 #include "supervisor/channel/commands.h"
 #include "supervisor/channel/inbound.h"
-#include "supervisor/channel/tty.h"
+#include "supervisor/channel/pull.h"
 #include "supervisor/channel/webhook/receive.h"
 
 #define WAIT_MAX       60000
@@ -274,6 +274,6 @@ void route_channel_next(void *app, const struct http_request *r,
 		return;
 	}
 	if (ack)
-		(void)tty_ack(c, ack);
-	tty_wait(c, row.id, wait, reply_message, q);
+		(void)pull_ack(c, ack);
+	pull_wait(c, row.id, wait, reply_message, q);
 }

@@ -49,7 +49,7 @@ __attribute__((format(printf, 4, 5))) struct outcome outcome_of(
 
 /* inflight_claim.c: up to `budget`; how many, or -1. */
 int inflight_claim(struct channel *c, int budget, struct err *e);
-/* Claims for one conversation, for who asks (tty). NULL: nothing is due. */
+/* Claims for one conversation, for who asks (pull). NULL: nothing is due. */
 struct inflight *inflight_pull(struct channel *c, const char *conversation,
 			       struct err *e);
 

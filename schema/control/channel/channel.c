@@ -122,7 +122,7 @@ static int fill_channel(struct channel_put_in *in, const cJSON *def,
 
 const char *channel_kind(const char *word)
 {
-	return strcmp(word, "stdio") ? word : "tty";
+	return strcmp(word, "stdio") ? word : "pull";
 }
 
 int channels_put(struct sql *db, const char *name, const cJSON *def,
@@ -217,7 +217,7 @@ static int seed_channel(struct sql *db, struct arena *a, struct err *e)
 	struct id id = id_new(ID_CHANNEL);
 	struct channel_put_in in = {.name = "local",
 				    .id = id.text,
-				    .kind = "tty",
+				    .kind = "pull",
 				    .is_enabled = true,
 				    .config = "{}",
 				    .now = clock_now()};

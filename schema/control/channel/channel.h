@@ -14,7 +14,7 @@
  * Channels, and who talks with whom on them. Rows are filled from the arena
  * given; verbs that write are meant for the caller's transaction.
  */
-#define CHANNEL_KINDS      "file|webhook|smtp|tty|plugin"
+#define CHANNEL_KINDS      "file|webhook|smtp|pull|plugin"
 #define CHANNEL_CONFIG_MAX (64u << 10)
 #define CHANNEL_KEY_MAX    512 /* bytes of a peer, a sender, a platform's id */
 

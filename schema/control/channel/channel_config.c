@@ -224,7 +224,7 @@ int channel_config_read(struct channel_config *c, const char *kind,
 			       "path must be absolute, not '%s'",
 			       quoted(c->path).text);
 	if ((!strcmp(kind, "smtp") && check_mail(c, a, e)) ||
-	    (!strcmp(kind, "tty") && check_order(c, e)))
+	    (!strcmp(kind, "pull") && check_order(c, e)))
 		return -1;
 	if (check_url("url", c->url, "https|http", e) ||
 	    check_url("proxy", c->proxy, "http|https|socks5h", e) ||

@@ -170,7 +170,7 @@ def test_wrong_members_of_a_body_are_refused_by_name(home):
 
 def test_wrong_parameters_of_a_query_are_refused_by_name(home):
     a = Attack(home)
-    status, said = a.s.ask("PUT", "/v1/channels/ada", {"kind": "tty"})
+    status, said = a.s.ask("PUT", "/v1/channels/ada", {"kind": "pull"})
     assert status == 200, said
     for route in routes_of(a.s):
         for p in route.params_in("query"):

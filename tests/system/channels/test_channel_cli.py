@@ -39,7 +39,7 @@ def test_wrong_words_are_refused_with_what_to_do(home):
         def no(code, words, *args):
             said = home.refused(code, "channel", *args)
             assert words in said, said
-        no(64, "not one of file|webhook|smtp|tty|plugin", "add", "x", "pigeon")
+        no(64, "not one of file|webhook|smtp|pull|plugin", "add", "x", "pigeon")
         no(64, "skep channel add x plugin -- COMMAND", "add", "x", "plugin")
         no(65, "only a plugin has a command", "add", "x", "file", "--", "cat")
         for name in ("", "a\nb", "a/b", "../x", "a?b", "a" * 65, ".x", "ä"):
@@ -137,7 +137,7 @@ def test_a_test_says_why_it_waits(home):
     home.skep("channel", "add", "none", "plugin", "--", "/no/such")
     home.skep("channel", "add", "text", "plugin", "--", "/etc/passwd")
     home.skep("channel", "add", "mute", "plugin", "--", "sleep", "1000")
-    home.skep("channel", "add", "term", "tty")
+    home.skep("channel", "add", "term", "pull")
     lib.eventually(lambda: show(h, "quick")["last_error"], 30, "its end")
 
     def said(name, *more):

@@ -21,7 +21,7 @@ def test_a_fresh_home_has_owner_default_agent_and_default_channel(home):
     assert home.query(home.control, "SELECT role FROM user") == [("owner",)]
     assert [a["is_default"] for a in h.call("GET", "/v1/agents")["items"]] == [True]
     [c] = h.call("GET", "/v1/channels")["items"]
-    assert c["is_default"] and c["kind"] == "tty"
+    assert c["is_default"] and c["kind"] == "pull"
     h.down()
 
 
@@ -413,7 +413,7 @@ def test_an_attachment_goes_with_the_last_message_that_has_it(home):
     h = host(home)
     echo(h)
     for name in ("x", "y"):
-        h.call("PUT", "/v1/channels/" + name, {"kind": "tty", "config": {
+        h.call("PUT", "/v1/channels/" + name, {"kind": "pull", "config": {
             "agent": "echo"}})
         for text in (b"shared", name.encode()):
             say(h, name, "look", "%s%s" % (name, text), attachments=[{

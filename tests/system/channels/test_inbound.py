@@ -96,7 +96,7 @@ def test_what_was_acknowledged_survives_a_kill_at_once(home):
 def test_threads_of_senders_are_sessions_of_their_own(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     h.call("PUT", "/v1/channels/t/bindings",
            {"kind": "group", "agent": "echo", "session_per": "sender"})
     for i, (who, kind, where) in enumerate([
@@ -115,7 +115,7 @@ def test_threads_of_senders_are_sessions_of_their_own(home):
 def test_nobody_answers_until_somebody_is_bound(home):
     h = host(home)
     whoami(h, "one", "two")
-    h.call("PUT", "/v1/channels/t", {"kind": "tty"})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull"})
     h.call("DELETE", "/v1/agents/main")
     for name in h.call("GET", "/v1/agents")["items"]:
         assert not name["is_default"], name
@@ -135,7 +135,7 @@ def test_nobody_answers_until_somebody_is_bound(home):
 def test_an_agent_that_was_removed_is_followed_by_who_is_bound(home):
     h = host(home)
     whoami(h, "one", "two")
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "one"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "one"}})
     h.until(run_of(h, say(h, "t", "x", "m1")), "succeeded")
     settled(h, 1, "pending")
     h.call("DELETE", "/v1/agents/one")
@@ -153,7 +153,7 @@ def test_an_agent_that_was_removed_is_followed_by_who_is_bound(home):
 
 def test_nobody_is_bound_to_an_agent_that_is_not_there(home):
     h = host(home)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {}})
     home.refused(66, "channel", "bind", "t", "nobody", "--peer", "ann")
     assert h.call("GET", "/v1/channels/t/bindings")["items"] == []
     h.down()
@@ -162,7 +162,7 @@ def test_nobody_is_bound_to_an_agent_that_is_not_there(home):
 def test_binding_a_peer_binds_its_threads_too(home):
     h = host(home)
     whoami(h, "one", "two")
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "one"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "one"}})
     bind = {"peer": "room", "agent": "one", "session_per": "sender"}
     h.call("PUT", "/v1/channels/t/bindings", bind)
     for who in ("ann", "bob"):
@@ -201,7 +201,7 @@ def test_whoever_may_start_runs_says_who_answers_and_nobody_else(home):
 def test_conversations_are_listed_by_activity_page_by_page(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     for i in range(7):
         say(h, "t", "x", "m%d" % i, sender="p%d" % i)
     settled(h, 7, "pending")
@@ -234,7 +234,7 @@ def test_conversations_are_listed_by_activity_page_by_page(home):
 def test_events_and_requests_are_nothing_that_was_said(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     say(h, "t", "x", "m1", sender="ann")
     say(h, "t", "x", "m2", sender="bob")
     settled(h, 2, "pending")
@@ -287,7 +287,7 @@ def test_the_last_route_is_used_when_a_session_moved(home):
 def test_members_of_the_wrong_kind_are_refused_by_name(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     good = {"sender": "ann", "text": "x", "id": "m"}
     for name in ("id", "sender", "conversation", "kind", "title", "text",
                  "agent", "session"):
@@ -309,7 +309,7 @@ def test_members_of_the_wrong_kind_are_refused_by_name(home):
 def test_dead_letters_are_listed_retried_and_discarded(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     big = say(h, "t", "x" * (1 << 20) + "x", "big")["id"]
     h.call("PUT", "/v1/agents/echo", {"driver": "exec", "enabled": False,
                                       "config": {"shell": "cat", "stdin": "text"}})

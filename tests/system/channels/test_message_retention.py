@@ -95,7 +95,7 @@ def test_nothing_goes_that_is_younger_or_when_it_is_switched_off(home):
 def test_a_message_that_comes_again_adds_nothing_as_long_as_its_row_is_kept(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     first = say(h, "t", "hello", "m1")
     lib.eventually(lambda: deliveries(h), 30, "its answer")
     assert h.down() == 0
@@ -116,7 +116,7 @@ def test_a_message_that_comes_again_adds_nothing_as_long_as_its_row_is_kept(home
 def test_a_message_whose_run_waits_stays(home):
     h = host(home)
     h.script("slow", {"sleep_ms": 60000})
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "slow"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "slow"}})
     say(h, "t", "one", "m1")
     run = lib.eventually(lambda: one(home, "SELECT max(run) FROM inbound"), 30, "a run")
     h.until(run, "running")

@@ -251,7 +251,7 @@ def test_the_schema_refuses_what_is_wrong(home):
 
 def test_skepd_takes_and_refuses_the_same_envelopes(home):
     h = host(home)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty"})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull"})
     for i, e in enumerate(ENVELOPES):
         e = bent(e, ("routing", "id"), "m%d" % i)
         assert h.call("POST", "/v1/channels/t/messages", e)["changed"], e

@@ -55,7 +55,7 @@ def test_a_chat_says_how_to_make_its_channel_again(home):
     echo(h)
     home.skep("channel", "rm", "local")
     said = home.refused(66, "chat", "echo", input="x\n")
-    assert "skep channel add local tty" in said, said
+    assert "skep channel add local pull" in said, said
     home.skep("channel", "add", "local", "stdio")  # as it is called elsewhere
     assert home.skep("chat", "echo", input="x\n").out == "x\n"
     h.down()
@@ -111,7 +111,7 @@ def test_no_other_order_hides_an_answer(home):
     h = host(home)
     echo(h)
     for order in ("none", "channel"):
-        for verb in (["set", "local"], ["add", "t", "tty"]):
+        for verb in (["set", "local"], ["add", "t", "pull"]):
             assert "conversation" in home.refused(
                 65, "channel", *verb, "--set", "order=" + order)
     home.skep("channel", "set", "local", "--set", "order=conversation")

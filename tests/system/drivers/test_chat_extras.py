@@ -62,7 +62,7 @@ def ask_with(home, mock, agent, config=None, workspace=None):
     """One message with a picture, a text and something else."""
     d = chat(home, mock, agent, config=config,
              **({"workspace": workspace} if workspace else {}))
-    d.call("PUT", "/v1/channels/t" + agent, {"kind": "tty", "config": {
+    d.call("PUT", "/v1/channels/t" + agent, {"kind": "pull", "config": {
         "agent": agent}})
     say(d, "t" + agent, "look", "m1", attachments=[
         {"name": "cat.png", "base64": b64(PNG)},
@@ -116,7 +116,7 @@ OGG = b"OggS\0" + b"o" * 50
 
 def ask_with_files(home, mock, agent, config=None):
     d = chat(home, mock, agent, config=config)
-    d.call("PUT", "/v1/channels/t" + agent, {"kind": "tty", "config": {
+    d.call("PUT", "/v1/channels/t" + agent, {"kind": "pull", "config": {
         "agent": agent}})
     say(d, "t" + agent, "look", "m1", attachments=[
         {"name": n, "base64": b64(data)} for n, data in (

@@ -86,7 +86,7 @@ def test_a_run_with_an_attachment_is_as_confined_as_any(home):
     h.agent("look", "exec", {"stdin": "text", "shell":
             r"""cat %s/secret; sed -n 's/.*: \(.*\)\]$/\1/p' | xargs -r cat"""
             % home.dir})
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "look"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "look"}})
     said = {}
     for name, more in (("without", []), ("with", [
             {"name": "a b", "base64": b64(b"in a file")}])):
@@ -107,7 +107,7 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
     h.agent("wait", "exec", {"stdin": "text", "shell":
             r"""p=$(sed -n 's/.*: \(.*\)\]$/\1/p'); while [ ! -e gate ];"""
             r""" do sleep 0.05; done; cat $p"""})
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "wait"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "wait"}})
     for i in range(2):  # the second one waits in line for the first
         say(h, "t", "see", "m%d" % i, attachments=[
             {"name": "a", "base64": b64(b"text %d" % i)}])
@@ -132,7 +132,7 @@ def test_files_are_there_when_the_run_begins_and_until_it_ends(home):
 def test_what_a_crash_left_is_swept(home):
     h = Host(home, dict(QUICK, channel={"media_age": "1s"})).start()
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     say(h, "t", "x", "m1", attachments=[{"name": "a", "base64": "QUFB"}])
     [path] = files(home)
     h.kill()
@@ -150,7 +150,7 @@ def test_limits_of_one_of_a_message_and_of_the_home(home):
     h = Host(home, dict(QUICK, channel={"media_total": 5000})).start()
     echo(h)
     for name in ("t", "u"):
-        h.call("PUT", "/v1/channels/" + name, {"kind": "tty", "config": {
+        h.call("PUT", "/v1/channels/" + name, {"kind": "pull", "config": {
             "agent": "echo", "media_max": 1000, "media_sum": 2500}})
 
     def some(*sizes, fill=b"x"):
@@ -180,7 +180,7 @@ def test_limits_of_one_of_a_message_and_of_the_home(home):
 def test_only_runs_with_attachments_are_told_of_them(home):
     h = host(home)
     echo(h)
-    h.call("PUT", "/v1/channels/t", {"kind": "tty", "config": {"agent": "echo"}})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull", "config": {"agent": "echo"}})
     say(h, "t", "x", "m1")
     say(h, "t", "x", "m2", attachments=[{"name": "a", "base64": "QUFB"}])
     settled(h, 2, "pending")
@@ -196,7 +196,7 @@ def test_only_runs_with_attachments_are_told_of_them(home):
 def test_what_was_rolled_back_takes_no_room_of_the_quota(home):
     mount = small_disk(home)
     h = Host(home, dict(QUICK, channel={"media_total": 400000})).start()
-    h.call("PUT", "/v1/channels/t", {"kind": "tty"})
+    h.call("PUT", "/v1/channels/t", {"kind": "pull"})
 
     def bring(i):
         try:

@@ -257,7 +257,7 @@ def ask_runs(host, call):
 
 
 def ask_channels(host, call):
-    call("PUT", "/v1/channels/c", {"kind": "tty"})
+    call("PUT", "/v1/channels/c", {"kind": "pull"})
     call("POST", "/v1/channels/c/pause", {})
     call("POST", "/v1/channels/c/resume", {})
     call("PUT", "/v1/channels/c/bindings", {"peer": "p", "agent": "a"})

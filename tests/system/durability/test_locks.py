@@ -141,7 +141,7 @@ def test_no_route_costs_a_lock(home):
         w.h.until(w.h.submit(name, prompt="[]", session="s"))
     test_durable.ask_sessions(ask)
     test_durable.ask_runs(w.h, ask)
-    ask("PUT", "/v1/channels/c", {"kind": "tty"})
+    ask("PUT", "/v1/channels/c", {"kind": "pull"})
     ask("POST", "/v1/channels/c/messages", {"sender": "p", "text": "hi"})
     ask("POST", "/v1/deliveries", {"channel": "c", "conversation": "p",
                                    "body": {"text": "out"}})

@@ -232,7 +232,7 @@ def record(home, host, ledger, seed):
     host.script("long", {"await_message": True}, {"sleep_ms": 60000})
     host.script("asks", {"ask": {"key": "k", "title": "may I?"}},
                 {"sleep_ms": 60000})
-    host.call("PUT", "/v1/channels/c", {"kind": "tty"})
+    host.call("PUT", "/v1/channels/c", {"kind": "pull"})
     host.call("PUT", "/v1/channels/c/bindings", {"peer": "p", "agent": "a"})
     home.skep("session", "append", "s", "first", "--agent", "a")
     home.skep("namespace", "create", "a:w")

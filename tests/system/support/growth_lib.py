@@ -36,7 +36,7 @@ SELECT 1794600000005 + i, 'run', printf('run_%026d', i), 'agent' || (i % 10),
   '{"state":"succeeded","from":"ending"}' FROM n"""),
     ("channel", None, """
 INSERT INTO channel (name, id, kind, is_enabled, config, created_at, updated_at)
-SELECT 'web' || i, printf('chn_%026d', i), 'tty', i = 1, '{}', 1, 1 FROM n
+SELECT 'web' || i, printf('chn_%026d', i), 'pull', i = 1, '{}', 1, 1 FROM n
  WHERE i <= 4"""),
     ("conversation", "messages", """
 INSERT INTO conversation (id, channel, peer, agent, session, last_message_at,

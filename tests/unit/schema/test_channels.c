@@ -76,7 +76,7 @@ static void a_new_home_has_an_owner_an_agent_and_a_channel(void **state)
 	assert_int_equal(
 		sql_get(db, Q_CHANNEL_GET_DEFAULT, NULL, &channel, &mem, &e),
 		1);
-	assert_string_equal(channel.kind, "tty");
+	assert_string_equal(channel.kind, "pull");
 }
 
 static void a_wrong_definition_is_refused_with_its_reason(void **state)

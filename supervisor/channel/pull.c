@@ -1,9 +1,9 @@
 /*
- * tty: for programs that come and ask, such as skep chat. A request waits until
+ * pull: for programs that come and ask, such as skep chat. A request waits until
  * its conversation has something to say; the next one says that it was shown.
  * Whoever goes away without a word gets it again, with the same id.
  */
-#include "supervisor/channel/tty.h"
+#include "supervisor/channel/pull.h"
 
 #include "lib/base/clock.h"
 #include "supervisor/channel/envelope.h"
@@ -15,23 +15,23 @@ struct waiter {
 	struct waiter *next;
 	char conversation[ID_SIZE];
 	int64_t until_ms; /* uv_now */
-	tty_answer *answer;
+	pull_answer *answer;
 	void *arg;
 };
 
-struct tty {
+struct pull {
 	struct waiter *waiters;
 	struct inflight *shown; /* not yet acknowledged */
 };
 
-static int tty_open(struct channel *c, struct err *e)
+static int pull_open(struct channel *c, struct err *e)
 {
 	struct delivery_order_by_conversation_in in = {c->name};
 
 	if (txn_begin(&c->sup->txn, e) ||
 	    sql_exec(c->sup->db, Q_DELIVERY_ORDER_BY_CONVERSATION, &in, e) < 0)
 		return -1;
-	c->own = calloc(1, sizeof(struct tty));
+	c->own = calloc(1, sizeof(struct pull));
 	if (!c->own)
 		abort();
 	return 0;
@@ -43,7 +43,7 @@ static void answer_waiter(struct waiter *w, const char *json)
 	free(w);
 }
 
-static void end_inflight(struct tty *t, struct inflight *p,
+static void end_inflight(struct pull *t, struct inflight *p,
 			 enum delivery_event how, const char *why)
 {
 	struct outcome o = outcome_of(how, OPT_NONE, -1, "%s", why);
@@ -55,9 +55,9 @@ static void end_inflight(struct tty *t, struct inflight *p,
 	inflight_done(p, &o);
 }
 
-static void tty_close(struct channel *c)
+static void pull_close(struct channel *c)
 {
-	struct tty *t = c->own;
+	struct pull *t = c->own;
 
 	while (t->waiters) {
 		struct waiter *w = t->waiters;
@@ -71,7 +71,7 @@ static void tty_close(struct channel *c)
 	free(t);
 }
 
-static bool tty_ready(const struct channel *c)
+static bool pull_ready(const struct channel *c)
 {
 	(void)c;
 	return true;
@@ -92,7 +92,7 @@ static void show_delivery(void *arg, const struct err *failed)
 	struct shown *s = arg;
 	struct inflight *p = s->delivery;
 	struct channel *c = channel_find(s->sup, s->name);
-	struct tty *t;
+	struct pull *t;
 	struct err e;
 
 	if (c != p->channel)
@@ -122,9 +122,9 @@ static struct waiter **pass(struct waiter **at, int64_t now)
 	return at;
 }
 
-static int tty_pull(struct channel *c, struct err *e)
+static int pull_pull(struct channel *c, struct err *e)
 {
-	struct tty *t = c->own;
+	struct pull *t = c->own;
 	struct waiter **at = &t->waiters;
 	int64_t now = (int64_t)uv_now(&c->sup->loop);
 	int n = 0;
@@ -153,9 +153,9 @@ static int tty_pull(struct channel *c, struct err *e)
 	return n;
 }
 
-static void tty_tick(struct channel *c)
+static void pull_tick(struct channel *c)
 {
-	struct tty *t = c->own;
+	struct pull *t = c->own;
 	int64_t now = (int64_t)uv_now(&c->sup->loop);
 	struct waiter **at = &t->waiters;
 	struct inflight *next;
@@ -170,10 +170,10 @@ static void tty_tick(struct channel *c)
 	}
 }
 
-void tty_wait(struct channel *c, const char *conversation, int64_t ms,
-	      tty_answer *fn, void *arg)
+void pull_wait(struct channel *c, const char *conversation, int64_t ms,
+	       pull_answer *fn, void *arg)
 {
-	struct tty *t = c->own;
+	struct pull *t = c->own;
 	struct waiter *w = calloc(1, sizeof *w);
 
 	if (!w)
@@ -187,9 +187,9 @@ void tty_wait(struct channel *c, const char *conversation, int64_t ms,
 	c->look = true;
 }
 
-bool tty_ack(struct channel *c, const char *delivery)
+bool pull_ack(struct channel *c, const char *delivery)
 {
-	struct tty *t = c->own;
+	struct pull *t = c->own;
 
 	for (struct inflight *p = t->shown; p; p = p->next)
 		if (!strcmp(p->row.id, delivery)) {
@@ -200,11 +200,11 @@ bool tty_ack(struct channel *c, const char *delivery)
 }
 
 const struct channel_ops channel_tty = {
-	.kind = "tty",
+	.kind = "pull",
 	.idempotent = true,
-	.open = tty_open,
-	.close = tty_close,
-	.ready = tty_ready,
-	.pull = tty_pull,
-	.tick = tty_tick,
+	.open = pull_open,
+	.close = pull_close,
+	.ready = pull_ready,
+	.pull = pull_pull,
+	.tick = pull_tick,
 };
