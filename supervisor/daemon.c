@@ -342,7 +342,7 @@ static void run_loop(struct supervisor *s)
 		 LI("epoch", s->epoch), LI("adopted", s->active.count));
 	notify("READY=1");
 	uv_run(&s->loop, UV_RUN_DEFAULT);
-	log_info(LT("msg", "going"), LI("live", s->active.count));
+	log_info(LT("msg", "going"), LI("active", s->active.count));
 }
 
 /* ERR_BUSY with its pid, if the control plane names the other supervisor. */

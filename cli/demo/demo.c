@@ -178,7 +178,7 @@ static int count_adopted(struct demo *d)
 
 	if (demo_call(d, "GET", "/v1/health", NULL, &answer, &ignored) > 0)
 		v = cJSON_ParseWithLength(answer.p, answer.n);
-	n = (int)json_i64(v, "live", 0);
+	n = (int)json_i64(v, "active", 0);
 	cJSON_Delete(v);
 	buf_fini(&answer);
 	return n;

@@ -248,7 +248,7 @@ int demo_look(struct demo *d, struct err *e)
 
 	snprintf(path, sizeof path, "/v1/runs?limit=%d", d->nruns);
 	return for_each_item(d, path, note_row, e) ||
-			       for_each_item(d, "/v1/live", note_live, e)
+			       for_each_item(d, "/v1/active", note_live, e)
 		       ? -1
 		       : 0;
 }

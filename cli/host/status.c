@@ -7,7 +7,7 @@
 	F(S, i64, pid)               \
 	F(S, i64, epoch)             \
 	F(S, time, started_at)       \
-	F(S, i64, live)              \
+	F(S, i64, active)            \
 	F(S, i64, idle)              \
 	F(S, i64, queued)            \
 	F(S, i64, workers_connected) \

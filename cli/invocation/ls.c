@@ -7,7 +7,7 @@
 static int set_invocation_states(struct cli *cli, struct invocation_row *rows,
 				 int n, struct err *e)
 {
-	struct sql_rows it = sql_rows(cli->control, Q_RUN_LIST_LIVE, NULL);
+	struct sql_rows it = sql_rows(cli->control, Q_RUN_LIST_ACTIVE, NULL);
 	struct run_row run;
 
 	for (int i = 0; i < n; i++)

@@ -53,7 +53,8 @@ static int ask_slices(struct cli *cli, struct retire *r, struct err *e)
 
 	json_add_shape(&body, &retention_options_shape, &r->ask);
 	while (looked > 0) {
-		cJSON *said = remote_call(cli, "POST", "/v1/retire", body.p, e);
+		cJSON *said = remote_call(cli, "POST", "/v1/messages/prune",
+					  body.p, e);
 
 		if (!said)
 			looked = -1;

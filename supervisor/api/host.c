@@ -35,7 +35,7 @@ static int read_health(struct api_request *q, struct buf *out, struct err *e)
 				.pid = s.pid,
 				.epoch = s.epoch,
 				.started_at = s.started_at,
-				.live = s.live,
+				.active = s.active,
 				.idle = s.idle,
 				.queued = s.queued,
 				.workers_connected = s.workers_connected,
@@ -201,7 +201,7 @@ static int read_metrics(struct api_request *q, struct buf *out, struct err *e)
 
 	(void)e;
 	supervisor_status_get(w->sup, &s);
-	set_metric(w, API_M_LIVE, s.live);
+	set_metric(w, API_M_ACTIVE, s.active);
 	set_metric(w, API_M_QUEUED, s.queued);
 	set_metric(w, API_M_WORKERS, s.workers_connected);
 	set_metric(w, API_M_PREFORKED, s.preforked);

@@ -90,8 +90,8 @@ static void reply_messages(void *arg, const struct err *failed)
 		mail_give(c->ask, c->n, c->rows);
 }
 
-void route_message_collect(void *app, const struct http_request *r,
-			   struct http_reply *reply)
+void route_message_read(void *app, const struct http_request *r,
+			struct http_reply *reply)
 {
 	struct api_request *q = request_new(app, r, reply);
 	struct supervisor *s = q->api->sup;

@@ -76,8 +76,8 @@ void route_audit_add(void *app, const struct http_request *r,
 	request_command(q, rc, &e);
 }
 
-void route_prune(void *app, const struct http_request *r,
-		 struct http_reply *reply)
+void route_runs_prune(void *app, const struct http_request *r,
+		      struct http_reply *reply)
 {
 	struct api_request *q = request_new(app, r, reply);
 	struct prune_runs_in body = {0};
@@ -90,8 +90,8 @@ void route_prune(void *app, const struct http_request *r,
 	request_command(q, rc, &e);
 }
 
-void route_retire(void *app, const struct http_request *r,
-		  struct http_reply *reply)
+void route_messages_prune(void *app, const struct http_request *r,
+			  struct http_reply *reply)
 {
 	struct api_request *q = request_new(app, r, reply);
 	struct retention_options body = {0};

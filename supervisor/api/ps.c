@@ -23,24 +23,25 @@ void api_judge(struct supervisor *s, struct run_row *row)
 	run_judge(row, &signs);
 }
 
-static struct api_live live_of(struct api_request *q, const struct run_row *row)
+static struct api_active live_of(struct api_request *q,
+				 const struct run_row *row)
 {
 	struct run_activity live = {0};
 	struct run_memory tree = {0};
 	int64_t now = clock_now();
-	struct api_live v = {.id = row->id,
-			     .agent = row->agent,
-			     .session = row->session,
-			     .state = row->state,
-			     .age_ms = now - row->created_at,
-			     .attempt = row->attempt,
-			     .events = row->last_seq,
-			     .heard_ms = OPT_NONE,
-			     .pid = row->pid,
-			     .rss = OPT_NONE,
-			     .processes = OPT_NONE,
-			     .health = row->health,
-			     .severity = row->severity};
+	struct api_active v = {.id = row->id,
+			       .agent = row->agent,
+			       .session = row->session,
+			       .state = row->state,
+			       .age_ms = now - row->created_at,
+			       .attempt = row->attempt,
+			       .events = row->last_seq,
+			       .heard_ms = OPT_NONE,
+			       .pid = row->pid,
+			       .rss = OPT_NONE,
+			       .processes = OPT_NONE,
+			       .health = row->health,
+			       .severity = row->severity};
 
 	if (supervisor_run_activity(q->api->sup, row->id, &live)) {
 		v.phase = live.phase;
@@ -66,47 +67,47 @@ static void add_idle(struct api_request *q, struct buf *out)
 
 	for (int64_t i = 0;
 	     supervisor_idle_worker(q->api->sup, i, q->flag, &idle); i++) {
-		struct api_live v = {.id = idle.run,
-				     .agent = idle.agent,
-				     .session = idle.session,
-				     .state = "idle",
-				     .phase = "idle",
-				     .age_ms = now - idle.since,
-				     .heard_ms = OPT_NONE,
-				     .connected = idle.connected,
-				     .pid = idle.pid,
-				     .rss = OPT_NONE,
-				     .processes = OPT_NONE};
+		struct api_active v = {.id = idle.run,
+				       .agent = idle.agent,
+				       .session = idle.session,
+				       .state = "idle",
+				       .phase = "idle",
+				       .age_ms = now - idle.since,
+				       .heard_ms = OPT_NONE,
+				       .connected = idle.connected,
+				       .pid = idle.pid,
+				       .rss = OPT_NONE,
+				       .processes = OPT_NONE};
 
 		if (q->flag) {
 			v.rss = idle.tree.rss;
 			v.processes = idle.tree.processes;
 		}
-		list_item(out, &api_live_shape, &v);
+		list_item(out, &api_active_shape, &v);
 	}
 }
 
 static int read_live(struct api_request *q, struct buf *out, struct err *e)
 {
 	struct run_row *rows;
-	int n = sql_collect(supervisor_db(q->api->sup), Q_RUN_LIST_LIVE, NULL,
+	int n = sql_collect(supervisor_db(q->api->sup), Q_RUN_LIST_ACTIVE, NULL,
 			    100000, &rows, &q->arena, e);
 
 	list_begin(out);
 	for (int i = 0; i < n; i++) {
-		struct api_live v;
+		struct api_active v;
 
 		api_judge(q->api->sup, &rows[i]);
 		v = live_of(q, &rows[i]);
-		list_item(out, &api_live_shape, &v);
+		list_item(out, &api_active_shape, &v);
 	}
 	add_idle(q, out);
 	list_end(out, NULL);
 	return n < 0 ? -1 : 0;
 }
 
-void route_live(void *app, const struct http_request *r,
-		struct http_reply *reply)
+void route_active(void *app, const struct http_request *r,
+		  struct http_reply *reply)
 {
 	struct api_request *q = request_new(app, r, reply);
 
@@ -120,7 +121,7 @@ static void judge_group(struct invocation_row *row, const struct run_row *live,
 			int n)
 {
 	invocation_judge(row, NULL);
-	for (int i = 0; i < n && row->live > 0; i++)
+	for (int i = 0; i < n && row->active > 0; i++)
 		if (live[i].invocation &&
 		    !strcmp(live[i].invocation, row->invocation))
 			invocation_judge(row, &live[i]);
@@ -153,8 +154,8 @@ void route_invocations(void *app, const struct http_request *r,
 	if (request_limit(q, r))
 		return;
 	q->from = request_query(q, r, "before");
-	q->nlive = sql_collect(q->db, Q_RUN_LIST_LIVE, NULL, LIVE_MAX, &q->live,
-			       &q->arena, &e);
+	q->nlive = sql_collect(q->db, Q_RUN_LIST_ACTIVE, NULL, LIVE_MAX,
+			       &q->live, &q->arena, &e);
 	for (int i = 0; i < q->nlive; i++)
 		api_judge(q->api->sup, &q->live[i]);
 	if (q->nlive < 0)

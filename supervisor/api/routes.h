@@ -25,7 +25,7 @@ extern const struct http_routes api_routes;
 	F(S, i64, pid)               \
 	F(S, i64, epoch)             \
 	F(S, time, started_at)       \
-	F(S, i64, live)              \
+	F(S, i64, active)            \
 	F(S, i64, idle)              \
 	F(S, i64, queued)            \
 	F(S, i64, workers_connected) \
@@ -64,7 +64,7 @@ extern const struct http_routes api_routes;
 	F(S, opt, run_timeout_ms)   \
 	F(S, opt, idle_timeout_ms)  \
 	F(S, opt, grace_ms) F(S, opt, max_attempts) F(S, opt, backoff_ms)
-#define API_LIVE(F, S)        \
+#define API_ACTIVE(F, S)      \
 	F(S, text, id)        \
 	F(S, text, agent)     \
 	F(S, text, session)   \
@@ -141,7 +141,7 @@ SHAPE_DECLARE(api_answer, API_ANSWER);
 SHAPE_DECLARE(api_intent, API_INTENT);
 SHAPE_DECLARE(api_agent, API_AGENT);
 SHAPE_DECLARE(api_run_new, API_RUN_NEW);
-SHAPE_DECLARE(api_live, API_LIVE);
+SHAPE_DECLARE(api_active, API_ACTIVE);
 SHAPE_DECLARE(api_token, API_TOKEN);
 SHAPE_DECLARE(api_session, API_SESSION);
 SHAPE_DECLARE(api_fork, API_FORK);

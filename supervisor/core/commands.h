@@ -84,7 +84,7 @@ bool supervisor_idle_worker(struct supervisor *s, int64_t n, bool memory,
 			    struct idle_worker_info *out);
 
 struct supervisor_status {
-	int64_t pid, epoch, started_at, live, idle, queued, workers_connected;
+	int64_t pid, epoch, started_at, active, idle, queued, workers_connected;
 	int64_t preforked; /* workers without a run */
 	const char *version;
 	bool stopping;

@@ -98,7 +98,7 @@ void supervisor_status_get(struct supervisor *s, struct supervisor_status *out)
 		.pid = getpid(),
 		.epoch = s->epoch,
 		.started_at = s->started_at,
-		.live = s->active.count,
+		.active = s->active.count,
 		.idle = s->idle.count,
 		.preforked = prefork_ready(s),
 		.version = SKEP_VERSION,

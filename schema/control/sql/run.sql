@@ -272,14 +272,14 @@ SELECT run AS id FROM run_tag INDEXED BY run_tag_agent_state
    AND run < :before ORDER BY run DESC LIMIT :count;
 
 -- row invocation_row (invocation text, agents i64, sessions i64, runs i64,
---   waiting i64, live i64, succeeded i64, failed i64, cancelled i64,
+--   waiting i64, active i64, succeeded i64, failed i64, cancelled i64,
 --   timed_out i64, created_at time, ended_at time, health text, severity text)
 -- The last two are those of its worst run, set by invocation_judge.
 
 -- query invocation_list (before text, count i64) -> invocation_row
 -- By name, from the last; before is the last name of the page before, or '~'.
 SELECT name AS invocation, agents, sessions, runs, waiting,
-  runs - waiting - ended AS live, succeeded, failed, cancelled, timed_out,
+  runs - waiting - ended AS active, succeeded, failed, cancelled, timed_out,
   (SELECT r.created_at FROM run r INDEXED BY run_invocation
     WHERE r.invocation IS NOT NULL AND r.invocation = invocation.name
     ORDER BY r.id LIMIT 1) AS created_at,
@@ -287,7 +287,7 @@ SELECT name AS invocation, agents, sessions, runs, waiting,
   NULL AS health, NULL AS severity
   FROM invocation WHERE name < :before ORDER BY name DESC LIMIT :count;
 
--- query run_list_live -> run_row
+-- query run_list_active -> run_row
 -- Everything that is not over: ps.
 SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
   priority, due_at, expires_at, attempt, max_attempts, backoff_ms,

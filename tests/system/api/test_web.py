@@ -297,7 +297,7 @@ def test_a_cancel_is_harmless_when_it_comes_late(home):
     d.agent()
     run = d.run({"sleep_ms": 60000})
     lib.eventually(lambda: d.get("/v1/runs/" + run)["state"] == "running")
-    live = d.get("/v1/live?memory=1")["items"]
+    live = d.get("/v1/active?memory=1")["items"]
     assert [r["id"] for r in live] == [run] and live[0]["rss"] > 0
     assert d.post("/v1/runs/%s/cancel" % run, {"reason": "why not"})["changed"]
     d.wait(run, "cancelled")
@@ -349,7 +349,7 @@ def test_metrics_count_and_name_no_run(home):
 
     assert lib.eventually(
         lambda: value('skep_run_moves_total{to="succeeded"}') == 1)
-    assert value("skep_runs_live") == 0
+    assert value("skep_runs_active") == 0
     assert value('skep_http_requests_total{route="run_submit"}') == 1
     assert run not in d.get("/metrics")
 

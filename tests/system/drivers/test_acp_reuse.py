@@ -24,7 +24,7 @@ def keep(home, h, name="a", idle_ms=LONG, can="load", env=None, config=None,
 
 
 def idle(h):
-    return [x for x in h.call("GET", "/v1/live?memory=true")["items"]
+    return [x for x in h.call("GET", "/v1/active?memory=true")["items"]
             if x["state"] == "idle"]
 
 

@@ -116,7 +116,7 @@ def test_no_change_costs_the_loop_more_with_a_long_history(home):
             ("POST", "/v1/runs/%s/cancel" % RUN, {}),  # it had many children
             ("POST", "/v1/runs/%s/cancel" % live, {}),
             ("POST", "/v1/runs", {"agent": "agent1", "prompt": "x", "session": "long"}),
-            ("POST", "/v1/prune", {"before": 1900000000000, "edge": "run_%026d" % 50,
+            ("POST", "/v1/runs/prune", {"before": 1900000000000, "edge": "run_%026d" % 50,
                                    "count": 8}),
             ("PATCH", "/v1/sessions/agent1/long", {"title": "t"}),
             ("POST", "/v1/messages", {"to": "agent1/s1", "text": "x"}),

@@ -48,7 +48,7 @@ def test_an_end_that_a_heartbeat_told_counts(home):
     run = host.submit("a")
 
     def told():
-        items = host.call("GET", "/v1/live")["items"]
+        items = host.call("GET", "/v1/active")["items"]
         events = host.events("a", run)
         return items and events and events[-1][1] == "run_finished" and \
             items[0]["events"] == events[-1][0]

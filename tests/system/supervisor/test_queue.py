@@ -10,7 +10,7 @@ def test_the_host_limit_holds_and_the_queue_drains(home):
     runs = [h.submit("a") for _ in range(9)]
     most = 0
     while any(h.get(r)["state"] not in ("succeeded",) for r in runs):
-        most = max(most, h.call("GET", "/v1/health")["live"])
+        most = max(most, h.call("GET", "/v1/health")["active"])
     assert most <= 3, most
     finish(h)
 

@@ -30,7 +30,7 @@ def test_a_run_says_how_bad_it_is_wherever_it_is_shown(home):
                        "%s: %s" % (agent, seen(h.get(runs[agent]))))
     page = {r["agent"]: seen(r) for r in h.call("GET", "/v1/runs")["items"]}
     assert page == wanted, page
-    live = {r["agent"]: r["severity"] for r in h.call("GET", "/v1/live")["items"]}
+    live = {r["agent"]: r["severity"] for r in h.call("GET", "/v1/active")["items"]}
     assert live == {"asks": "warning", "sleeps": "info"}, live
     assert "critical" in home.skep("ps", "--all").out
     assert "warning" in home.skep("ps").out
@@ -69,7 +69,7 @@ def test_an_invocation_is_as_bad_as_its_worst_run(home):
                 for g in h.call("GET", "/v1/invocations")["items"]}
     got = groups()
     assert (got["job-1"]["runs"], got["job-1"]["sessions"],
-            got["job-1"]["live"]) == (2, 2, 1), got
+            got["job-1"]["active"]) == (2, 2, 1), got
     assert (got["job-1"]["health"], got["job-1"]["severity"]) == (
         "running", "info"), got
     assert got["job-2"]["severity"] == "neutral", got

@@ -524,7 +524,7 @@ def test_commands_show_what_runs_and_what_ran(home):
     live = home.skep("ps", "--json").lines
     assert [r["id"] for r in live] == [run] and live[0]["rss"] > 0, live
     assert run in home.skep("ps").out and run in home.skep("top").out
-    assert home.skep("status", "--json").json["live"] == 1
+    assert home.skep("status", "--json").json["active"] == 1
     assert [r["id"] for r in home.skep("ps", "--tag", "t1", "--json").lines] == [run]
     assert "n1" in home.skep("logs", run).out
     home.skep("cancel", run, "--reason", "enough", "--wait")

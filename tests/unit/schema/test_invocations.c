@@ -147,7 +147,7 @@ static void a_list_costs_the_same_with_many_runs(void **state)
 	script("UPDATE run SET state = 'succeeded', ended_at = rowid");
 	many = list_invocations(&row);
 	assert_int_equal(row.runs, 1010);
-	assert_int_equal(row.live, 0);
+	assert_int_equal(row.active, 0);
 	assert_int_equal(row.created_at, 3);
 	assert_int_equal(row.ended_at, 4039);
 	print_message("%lld and %lld steps\n", (long long)few, (long long)many);
