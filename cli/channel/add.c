@@ -133,7 +133,7 @@ const struct command cmd_channel_add = {
 		{"CHANNEL",
 		 "name of the new channel: letters, digits, '-', '_' "
 		 "and '.'"},
-		{"KIND", "file, webhook, smtp, tty or plugin"},
+		{"KIND", "file, webhook, smtp, pull or plugin"},
 		{"COMMAND", "program of a plugin and its arguments; put -- "
 			    "before it"}),
 	.options = OPTIONS(

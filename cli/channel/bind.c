@@ -9,8 +9,12 @@ static void add_optional_text(cJSON *o, const char *name, const char *text)
 
 static int change_binding(struct cli *cli, const char *method, struct err *e)
 {
-	static const char *const texts[] = {"peer", "kind", "session",
-					    "threads"};
+	static const char *const texts[][2] = {
+		{"peer", "peer"},
+		{"kind", "kind"},
+		{"session", "session"},
+		{"session_per", "session-per"},
+	};
 	const char *path = arena_printf(&cli->arena, "/v1/channels/%s/bindings",
 					cli_arg(cli, 0));
 	struct buf b = BUF_MAX(16384);
@@ -18,7 +22,7 @@ static int change_binding(struct cli *cli, const char *method, struct err *e)
 
 	add_optional_text(o, "agent", cli_arg(cli, 1));
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-		add_optional_text(o, texts[i], cli_option(cli, texts[i]));
+		add_optional_text(o, texts[i][0], cli_option(cli, texts[i][1]));
 	json_add(&b, o);
 	cJSON_Delete(o);
 	done = remote_call(cli, method, path, b.p, e);
@@ -61,7 +65,7 @@ const struct command cmd_channel_bind = {
 		       "any)"),
 		OPTION(TEXT, 's', "session", "SESSION",
 		       "use this session for all messages"),
-		OPTION(WORD, 0, "threads", "conversation|sender",
+		OPTION(WORD, 0, "session-per", "conversation|sender",
 		       "use one session per conversation or per sender")),
 	.run = channel_bind,
 };

@@ -12,7 +12,7 @@ static int channel_ls(struct cli *cli, struct err *e)
 		.cli = cli,
 		.shape = &channel_row_shape,
 		.columns = "name kind is_enabled is_paused state delivered "
-			   "failed received trouble",
+			   "failed received last_error",
 		.none = "no channels; 'skep channel add NAME KIND' makes one",
 		.prepare = judge_channel,
 	};

@@ -7,7 +7,7 @@ static int channel_show(struct cli *cli, struct err *e)
 	struct cli_list l = {
 		.cli = cli,
 		.shape = &binding_row_shape,
-		.columns = "peer kind agent session threads",
+		.columns = "peer kind agent session session_per",
 		.none = "no bindings; the channel's setting 'agent' or the "
 			"default agent answers",
 	};

@@ -74,7 +74,7 @@ static const char *why(struct cli *cli, const struct delivery_row *row)
 				    "(Retry-After); 'skep channel resume %s' "
 				    "overrides this",
 				    clock_text(c.held_until, until), c.name);
-	if (!strcmp(c.kind, "tty"))
+	if (!strcmp(c.kind, "pull"))
 		return "no client has read it yet";
 	if (!strcmp(c.kind, "webhook") && !strstr(c.config, "\"url\""))
 		return arena_printf(

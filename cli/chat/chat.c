@@ -190,6 +190,6 @@ const struct command cmd_chat = {
 		OPTION(TEXT, 's', "session", "SESSION",
 		       "continue this session (default chat/USER)"),
 		OPTION(NAME, 0, "channel", "CHANNEL",
-		       "use this channel of kind tty (default local)")),
+		       "use this channel of kind pull (default local)")),
 	.run = chat,
 };

@@ -71,12 +71,12 @@ static int check_channel(const struct talk_line *t, struct err *e)
 			       : err_set(e, ERR_NOTFOUND,
 					 "there is no channel '%s'; 'skep "
 					 "channel add "
-					 "%s tty' creates it",
+					 "%s pull' creates it",
 					 t->channel, t->channel);
-	if (strcmp(row.kind, "tty") != 0)
+	if (strcmp(row.kind, "pull") != 0)
 		return err_set(e, ERR_USAGE,
 			       "channel '%s' has the kind %s; a chat needs "
-			       "the kind tty",
+			       "the kind pull",
 			       t->channel, row.kind);
 	if (!row.is_enabled)
 		return err_set(e, ERR_CONFLICT,

@@ -17,7 +17,8 @@ static int delivery_ls(struct cli *cli, struct err *e)
 	struct cli_list l = {
 		.cli = cli,
 		.shape = &delivery_row_shape,
-		.columns = "id channel state attempts code created_at detail",
+		.columns = "id channel state attempts remote_status created_at "
+			   "detail",
 		.none = "no deliveries; 'skep delivery send CHANNEL TEXT' "
 			"sends a message",
 		.limit = in.count,

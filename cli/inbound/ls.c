@@ -31,7 +31,7 @@ const struct command cmd_inbound_ls = {
 	.options = OPTIONS(
 		OPTION(NAME, 0, "channel", "CHANNEL",
 		       "list only messages of this channel"),
-		OPTION(WORD, 0, "state", "queued|noted|dead|discarded",
+		OPTION(WORD, 0, "state", "queued|recorded|dead|discarded",
 		       "list only messages in this state"),
 		OPTION(TEXT, 0, "conversation", "ID",
 		       "list only messages of this conversation"),

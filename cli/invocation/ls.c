@@ -29,7 +29,7 @@ static int invocation_ls(struct cli *cli, struct err *e)
 	struct cli_list l = {
 		.cli = cli,
 		.shape = &invocation_row_shape,
-		.columns = "invocation sessions runs waiting live succeeded "
+		.columns = "invocation sessions runs waiting active succeeded "
 			   "failed health severity created_at ended_at",
 		.none = "no invocations; 'skep run --invocation ID' starts one",
 	};

@@ -38,7 +38,7 @@ static void add_row(struct cli_list *l, const cJSON *item)
 
 int live_view_print(struct cli *cli, struct err *e)
 {
-	static const char path[] = "/v1/live?memory=true";
+	static const char path[] = "/v1/active?memory=true";
 	struct cli_list l = {.cli = cli,
 			     .shape = &live_view_shape,
 			     .columns = "run agent state phase age events "

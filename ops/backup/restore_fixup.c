@@ -289,8 +289,8 @@ static int requeue_rest(struct job *j, struct err *e)
 		struct run_open_row run = {rows[i].id, rows[i].session,
 					   rows[i].state, rows[i].attempt};
 
-		if (move_run(j, rows[i].agent, &run, RUN_QUEUED, RUN_PENDING_NONE,
-			     e))
+		if (move_run(j, rows[i].agent, &run, RUN_QUEUED,
+			     RUN_PENDING_NONE, e))
 			return -1;
 		j->out->runs_queued++;
 	}

@@ -260,7 +260,7 @@ void route_channel_next(void *app, const struct http_request *r,
 	struct err e = {0};
 	int rc = 0;
 
-	if (!c || c->ops != &channel_tty)
+	if (!c || c->ops != &channel_pull)
 		rc = err_set(&e, ERR_NOTFOUND,
 			     "there is no tty channel '%s', or it is "
 			     "disabled",

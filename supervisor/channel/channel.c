@@ -17,7 +17,7 @@
 
 static const struct channel_ops *const kinds[] = {
 	&channel_file, &channel_webhook, &channel_smtp,
-	&channel_tty,  &channel_plugin,
+	&channel_pull, &channel_plugin,
 };
 
 static const struct channel_ops *ops_of(const char *kind)

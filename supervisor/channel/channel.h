@@ -64,7 +64,7 @@ struct channel_ops {
 };
 
 extern const struct channel_ops channel_file, channel_webhook, channel_smtp,
-	channel_tty, channel_plugin;
+	channel_pull, channel_plugin;
 
 struct channel {
 	struct channel *next;

@@ -199,7 +199,7 @@ bool pull_ack(struct channel *c, const char *delivery)
 	return false;
 }
 
-const struct channel_ops channel_tty = {
+const struct channel_ops channel_pull = {
 	.kind = "pull",
 	.idempotent = true,
 	.open = pull_open,

@@ -25,7 +25,7 @@ static const struct job_kind {
 	 offsetof(struct config, backup_every)},
 	{"maintain",
 	 {"state", "maintain", NULL},
-	 offsetof(struct config, state_tend)},
+	 offsetof(struct config, state_maintain)},
 };
 
 static int64_t every(const struct jobs *k, int job)

@@ -11,7 +11,7 @@ struct run_before {
 	struct supervisor *sup;
 	char id[ID_SIZE];
 	enum run_state state;
-	enum run_verdict verdict;
+	enum run_pending_state pending_state;
 	char reason[64];
 	const char *detail;
 };
@@ -24,7 +24,7 @@ static void restore_run(void *arg)
 	if (!l)
 		return;
 	l->state = b->state;
-	l->verdict = b->verdict;
+	l->pending_state = b->pending_state;
 	active_run_set_reason(l, b->reason, b->detail);
 }
 
@@ -35,7 +35,7 @@ static void keep_for_rollback(struct active_run *l)
 
 	*b = (struct run_before){.sup = l->sup,
 				 .state = l->state,
-				 .verdict = l->verdict,
+				 .pending_state = l->pending_state,
 				 .detail = txn_text(txn, l->detail)};
 	memcpy(b->id, l->id, sizeof b->id);
 	memcpy(b->reason, l->reason, sizeof b->reason);

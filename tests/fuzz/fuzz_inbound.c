@@ -83,7 +83,7 @@ static void store(const struct inbound_message *m, const char *id,
 				  .external_id = m->external_id,
 				  .sender = m->sender,
 				  .kind = m->type,
-				  .state = "noted"};
+				  .state = "recorded"};
 	struct buf body = BUF_MAX(1u << 20);
 	struct conversation_row conversation;
 	struct media_use_row *uses;

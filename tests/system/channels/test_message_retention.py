@@ -216,9 +216,9 @@ def old_ones(home, h, r):
     assert h.down() == 0
     home.execute(home.control, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT"
                  " i + 1 FROM n WHERE i < 20000) INSERT INTO delivery (id, channel,"
-                 " conversation, ordering_key, is_queued, is_next, state, source_key, attempts, due_at,"
-                 " created_at, done_at, body) SELECT 'dlv_old' || i, channel,"
-                 " conversation, line, 0, 0, iif(i % 100 = 0, 'dead', 'delivered'),"
+                 " conversation, ordering_key, is_queued, is_next, state, source_key,"
+                 " attempts, due_at, created_at, done_at, body) SELECT 'dlv_old' || i, channel,"
+                 " conversation, ordering_key, 0, 0, iif(i % 100 = 0, 'dead', 'delivered'),"
                  " 'old/' || i, 1, due_at, created_at - 40 * 86400000,"
                  " done_at - 40 * 86400000, body FROM delivery, n")
     return lambda: one(home, "SELECT count(*) FROM delivery WHERE id LIKE 'dlv_old%'")

@@ -110,7 +110,7 @@ def writers(home):
         ("vfs_apply", ["a:over"], None),
         ("namespace_rm", ["a:fork"], None),
         ("diagnostic_limit", ["10"], None),
-        ("channel_add", ["ch", "tty"], None),
+        ("channel_add", ["ch", "pull"], None),
         ("channel_set", ["ch", "--set", "timeout=7000"], None),
         ("channel_disable", ["ch"], None),
         ("channel_enable", ["ch"], None),
