@@ -34,7 +34,7 @@ struct vfs {
 		int64_t ino; /* 0: none is open */
 		int fd;
 		int64_t size, modified; /* when first seen */
-		int64_t hino;
+		int64_t lower_ino;
 		char *path;
 	} host;       /* the host file that was read last */
 	bool batch;   /* the transaction belongs to the caller */

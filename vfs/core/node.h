@@ -144,8 +144,8 @@ void vfs_let_go(struct vfs *v, int64_t ino, uint64_t times);
 /* The server of a mount registers itself: then other processes leave the nodes
  * that they remove to it. There is one for each namespace: returns 1 if there
  * is already another, whose pid is *other. Neither is part of a batch. */
-int vfs_holder_begin(struct vfs *v, int64_t *other, struct err *e);
-void vfs_holder_end(struct vfs *v);
+int vfs_open_process_begin(struct vfs *v, int64_t *other, struct err *e);
+void vfs_open_process_end(struct vfs *v);
 
 /* Extended attributes. Values are at most VFS_XATTR_MAX bytes. */
 #define VFS_XATTR_MAX     65536

@@ -101,7 +101,7 @@ int ino_peek(struct vfs *v, int64_t *out, struct err *e)
 
 	if (v->next_ino == 0) {
 		/* what was seen on the host is kept after it is gone */
-		if (sql_get(v->db, v->base ? Q_VFS_HOST_MAX : Q_VFS_INODE_MAX,
+		if (sql_get(v->db, v->base ? Q_VFS_LOWER_MAX : Q_VFS_INODE_MAX,
 			    &range, &max, NULL, e) < 0)
 			return -1;
 		v->next_ino = (max.n & INO_MASK) + 1;
