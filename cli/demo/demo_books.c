@@ -184,7 +184,7 @@ static void sum_up(struct demo *d, const struct books *b)
 		.problems = b->problems,
 	};
 
-	output_note(&d->cli->out, "");
+	output_note(&d->cli->out, "%s", "");
 	output_object(&d->cli->out, &demo_summary_shape, &s);
 }
 

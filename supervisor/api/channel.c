@@ -262,7 +262,7 @@ void route_channel_next(void *app, const struct http_request *r,
 
 	if (!c || c->ops != &channel_pull)
 		rc = err_set(&e, ERR_NOTFOUND,
-			     "there is no tty channel '%s', or it is "
+			     "there is no pull channel '%s', or it is "
 			     "disabled",
 			     quoted(http_param(r, "name")).text);
 	if (rc == 0)

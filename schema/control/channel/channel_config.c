@@ -195,7 +195,7 @@ static int check_order(const struct channel_config *c, struct err *e)
 {
 	if (strcmp(c->order, "conversation") != 0)
 		return err_set(e, ERR_INVALID,
-			       "order must be conversation on a tty "
+			       "order must be conversation on a pull "
 			       "channel, not %s; clients read each "
 			       "conversation separately",
 			       c->order);

@@ -87,7 +87,7 @@ static int known(struct sql *db, const struct message_new *m, struct id *id,
 		found = err_set(e, ERR_CONFLICT,
 				"the idempotency key %s was used for another "
 				"message (%s)",
-				quoted(m->source).text, row.id);
+				quoted(m->source_key).text, row.id);
 	if (found == 1)
 		snprintf(id->text, sizeof id->text, "%s", row.id);
 	arena_fini(&a);
