@@ -233,7 +233,7 @@ def test_a_notice_that_is_refused_is_told_in_the_log(home):
     until(h, "p", "ready")
     found = lib.eventually(lambda: [s for s in log_of(home, "--limit", "1000")
                                     if "is refused" in s], 30, "a word")
-    assert "a notice channel.receive is refused: text is a text" in found[0]
+    assert "a notice channel.receive is refused: text must be a string" in found[0]
     time.sleep(0.5)
     assert len([s for s in log_of(home, "--limit", "1000")
                 if "is refused" in s]) <= 30, "it has its limits"

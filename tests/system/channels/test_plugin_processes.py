@@ -229,7 +229,7 @@ class Hung:
 
     def __init__(self, home):
         self.home, self.began = home, home.dir / "began"
-        self.h = host(home, spares=0)
+        self.h = host(home, prefork=0)
         self.spawner = lib.eventually(lambda: spawner(self.h), 30, "a spawner")
         home.undo.append(self.go_on)
         os.kill(self.spawner, signal.SIGSTOP)
@@ -263,7 +263,7 @@ def test_one_whose_spawner_dies_with_the_fork_is_ended_and_started(home):
         lib.skip("no build with fault points")
     place = home.dir / "good"
     place.mkdir()
-    h = Host(home, {"run": dict(QUICK["run"], spares=0)}, faults_bin()).start(
+    h = Host(home, {"run": dict(QUICK["run"], prefork=0)}, faults_bin()).start(
         "skep-spawner/spawner_after_fork:kill")
     plugin(h, "p", sys.executable, SCRIPT, "good", place)
     trouble(h, "p", "the spawner ended before it was started")
