@@ -8,6 +8,8 @@
  * first line "-- rebuild" marks a table rebuild). columns.sql holds the
  * additive columns, one ALTER TABLE a line. Every other file holds queries:
  *
+ *   -- columns NAME                      text for several queries; it follows, and
+ *                                        {NAME} in a query stands for it
  *   -- row NAME (FIELD TYPE, ...)        a struct, for several queries
  *   -- query NAME [(PARAMS)] [-> ROW]    a query; its text follows
  *
@@ -16,7 +18,8 @@
  * is one of lib/base/shape.h. A head may go on over several lines that start with
  * "--". Every query is prepared against the migrated schema: a parameter or a
  * column that SQL and struct do not agree on, in name, order or type, stops the
- * build. So does a row or a field that no query uses.
+ * build. So does a row, a field or a list of columns that no query
+ * uses.
  */
 #include <ctype.h>
 #include <sqlite3.h>
@@ -54,6 +57,13 @@ struct query {
 	int nparams;
 };
 
+struct fragment {
+	char name[NAME_BYTES];
+	char *text;
+	const char *file;
+	bool used;
+};
+
 struct script {
 	char name[NAME_BYTES];
 	char table[NAME_BYTES];
@@ -64,8 +74,10 @@ struct script {
 
 static struct row rows[MAX_THINGS];
 static struct query queries[MAX_THINGS];
+static struct fragment fragments[MAX_THINGS];
 static struct script migrations[MAX_THINGS], columns[MAX_THINGS];
-static int nrows, nqueries, nmigrations, ncolumns;
+static int nrows, nqueries, nfragments, nmigrations, ncolumns;
+static char **text_to; /* of the query or fragment being read */
 
 static void die(const char *file, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
@@ -234,15 +246,59 @@ static bool head_is_whole(const char *head)
 	return depth == 0;
 }
 
-static void append_line(struct query *q, const char *line)
+static void append_text(char **to, const char *text, size_t len)
 {
-	size_t n = q->text ? strlen(q->text) : 0;
-	size_t more = strlen(line) + 2;
+	size_t n = *to ? strlen(*to) : 0;
 
-	q->text = realloc(q->text, n + more);
-	if (!q->text)
+	*to = realloc(*to, n + len + 1);
+	if (!*to)
 		abort();
-	snprintf(q->text + n, more, "%s\n", line);
+	memcpy(*to + n, text, len);
+	(*to)[n + len] = '\0';
+}
+
+static void append_fragment(const char *file, char **to, const char *name)
+{
+	for (int i = 0; i < nfragments; i++)
+		if (!strcmp(fragments[i].name, name) && fragments[i].text) {
+			fragments[i].used = true;
+			append_text(to, fragments[i].text,
+				    strlen(fragments[i].text) - 1);
+			return;
+		}
+	die(file, "there are no columns '%s' above their use", name);
+}
+
+/* Appends a line, in which {NAME} stands for the columns of that name. */
+static void append_line(const char *file, char **to, const char *line)
+{
+	const char *open;
+
+	while ((open = strchr(line, '{'))) {
+		char name[NAME_BYTES];
+		const char *close = read_word(open + 1, name, sizeof name);
+		bool named = *name && *close == '}';
+
+		append_text(to, line, (size_t)(open + !named - line));
+		if (named)
+			append_fragment(file, to, name);
+		line = named ? close + 1 : open + 1;
+	}
+	append_text(to, line, strlen(line));
+	append_text(to, "\n", 1);
+}
+
+static void read_columns_head(const char *file, const char *p)
+{
+	struct fragment *f = &fragments[nfragments++];
+
+	if (nfragments == MAX_THINGS)
+		die(file, "too many columns");
+	p = skip_space(read_word(p, f->name, sizeof f->name));
+	if (!*f->name || *p)
+		die(file, "columns %s: '%s' in their head", f->name, p);
+	f->file = file;
+	text_to = &f->text;
 }
 
 static void read_head(const char *file, const char *head)
@@ -252,6 +308,11 @@ static void read_head(const char *file, const char *head)
 
 	if (!strncmp(head, "query ", 6)) {
 		read_query_head(file, head + 6);
+		text_to = &queries[nqueries - 1].text;
+		return;
+	}
+	if (!strncmp(head, "columns ", 8)) {
+		read_columns_head(file, head + 8);
 		return;
 	}
 	head = read_word(head + 4, name, sizeof name);
@@ -269,6 +330,7 @@ static void read_queries(const char *file, char *text)
 		bool comment = !strncmp(line, "--", 2);
 		const char *said = comment ? skip_space(line + 2) : line;
 		bool starts = comment && (!strncmp(said, "query ", 6) ||
+					  !strncmp(said, "columns ", 8) ||
 					  !strncmp(said, "row ", 4));
 
 		if (starts || (*head && comment)) {
@@ -280,9 +342,9 @@ static void read_queries(const char *file, char *text)
 				head[0] = '\0';
 			}
 		} else if (!comment && *skip_space(line)) {
-			if (*head || nqueries == 0)
+			if (*head || !text_to)
 				die(file, "text outside a query: %s", line);
-			append_line(&queries[nqueries - 1], line);
+			append_line(file, text_to, line);
 		}
 	}
 }
@@ -410,6 +472,10 @@ static void prove_all(void)
 		sqlite3_finalize(st);
 	}
 	sqlite3_close(db);
+	for (int i = 0; i < nfragments; i++)
+		if (!fragments[i].used)
+			die(fragments[i].file, "columns %s: no query uses them",
+			    fragments[i].name);
 	for (int i = 0; i < nrows; i++)
 		for (int k = 0; k < rows[i].nfields; k++)
 			if (!rows[i].fields[k].used)

@@ -35,7 +35,8 @@ int channel_closed(struct supervisor *s, const char *name, struct err *e)
 			     name, name);
 	else if (rc == 0 && row.state && !strcmp(row.state, "failed"))
 		rc = err_set(e, ERR_CONFLICT, "channel '%s' is not usable: %s",
-			     name, row.last_error ? row.last_error : "it failed");
+			     name,
+			     row.last_error ? row.last_error : "it failed");
 	else if (rc == 0)
 		rc = err_set(e, ERR_BUSY,
 			     "channel '%s' is being opened; try again", name);

@@ -46,21 +46,22 @@ FROM vfs_inode WHERE id >= :lo AND id < :hi AND NOT flags & 4;
 -- row vfs_inode_row (id i64, mode i64, nlink i64, uid i64, gid i64, size i64,
 --                    accessed i64, modified i64, changed i64, born i64, rdev i64,
 --                    flags i64, parent i64, name blob, blob opt, lower_size opt)
--- query vfs_inode_get (vfs_key) -> vfs_inode_row
-SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
+-- columns vfs_inode_columns
+id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
 	parent, name, blob, lower_size
+
+-- query vfs_inode_get (vfs_key) -> vfs_inode_row
+SELECT {vfs_inode_columns}
 FROM vfs_inode WHERE id = :id;
 
 -- query vfs_inode_at (vfs_key) -> vfs_inode_row
 -- The node as the snapshot has it: what the first change after it replaced, or
 -- what is there now if nothing did.
-SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, lower_size
+SELECT {vfs_inode_columns}
 FROM (SELECT * FROM vfs_undo_inode WHERE id = :id AND snap >= :snap
 	ORDER BY snap LIMIT 1)
 UNION ALL
-SELECT id, mode, nlink, uid, gid, size, accessed, modified, changed, born, rdev, flags,
-	parent, name, blob, lower_size
+SELECT {vfs_inode_columns}
 FROM vfs_inode WHERE id = :id
 LIMIT 1;
 

@@ -6,22 +6,21 @@
 --   received i64, last_error text, last_error_at time, held_until time,
 --   created_at time, updated_at time)
 
--- query channel_get (name text) -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
+-- columns channel_columns
+name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
        command, config, cursor, delivered, failed, received, last_error,
        last_error_at, held_until, created_at, updated_at
+
+-- query channel_get (name text) -> channel_row
+SELECT {channel_columns}
   FROM channel WHERE name = :name;
 
 -- query channel_get_default -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
-       command, config, cursor, delivered, failed, received, last_error,
-       last_error_at, held_until, created_at, updated_at
+SELECT {channel_columns}
   FROM channel WHERE is_default = 1;
 
 -- query channel_list -> channel_row
-SELECT name, id, kind, is_enabled, is_paused, is_default, state, pid, starts,
-       command, config, cursor, delivered, failed, received, last_error,
-       last_error_at, held_until, created_at, updated_at
+SELECT {channel_columns}
   FROM channel ORDER BY name;
 
 -- query channel_put (name text, id text, kind text, is_enabled bool,

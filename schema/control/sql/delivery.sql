@@ -6,11 +6,14 @@
 --   attempt_id text, lease_until time, due_at time, expires_at time, remote_status opt, detail text,
 --   remote_id text, resend_of text, created_at time, sent_at time, done_at time)
 
--- query delivery_get (id text) -> delivery_row
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
+-- columns delivery_columns
+seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
        source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
        due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
        done_at
+
+-- query delivery_get (id text) -> delivery_row
+SELECT {delivery_columns}
   FROM delivery WHERE id = :id;
 
 -- query delivery_seq (id text) -> (seq i64)
@@ -109,11 +112,14 @@ ON CONFLICT (source_key) WHERE source_key IS NOT NULL DO NOTHING;
 --   agent text, session text, reply_to text, body json, attempts i64,
 --   expires_at time, created_at time, peer text, thread text, peer_kind text)
 
--- query delivery_ready (channel text, now time,
---   count i64) -> delivery_claim_row
-SELECT d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_to,
+-- columns delivery_claim_columns
+d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_to,
        d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
        c.kind AS peer_kind
+
+-- query delivery_ready (channel text, now time,
+--   count i64) -> delivery_claim_row
+SELECT {delivery_claim_columns}
   FROM delivery d LEFT JOIN conversation c ON c.id = d.conversation
  WHERE d.channel = :channel AND d.state = 'pending' AND d.is_next = 1
    AND d.due_at <= :now
@@ -122,9 +128,7 @@ SELECT d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_
 -- query delivery_ready_to (channel text, conversation text, now time,
 --   count i64) -> delivery_claim_row
 -- The same for one conversation.
-SELECT d.seq, d.id, d.conversation, d.ordering_key, d.agent, d.session, d.reply_to,
-       d.body, d.attempts, d.expires_at, d.created_at, c.peer, c.thread,
-       c.kind AS peer_kind
+SELECT {delivery_claim_columns}
   FROM delivery d JOIN conversation c ON c.id = d.conversation
  WHERE d.ordering_key = :conversation AND d.conversation = :conversation
    AND d.channel = :channel AND d.ordering_key IS NOT NULL AND d.is_queued = 1
@@ -257,29 +261,20 @@ UPDATE delivery SET is_next = 1 WHERE seq =
 
 -- query delivery_lost (epoch i64, count i64) -> delivery_row
 -- On their way when another skepd was here.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
-       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
-       done_at
+SELECT {delivery_columns}
   FROM delivery
  WHERE state = 'sending' AND lease_until IS NOT NULL AND epoch <> :epoch
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_overdue (now time, count i64) -> delivery_row
 -- A lease that ran out.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
-       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
-       done_at
+SELECT {delivery_columns}
   FROM delivery WHERE state = 'sending' AND lease_until <= :now
  ORDER BY lease_until LIMIT :count;
 
 -- query delivery_too_old (now time, count i64) -> delivery_row
 -- Wherever they wait: for their turn, their time, or their channel.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
-       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
-       done_at
+SELECT {delivery_columns}
   FROM delivery
  WHERE is_queued = 1 AND state = 'pending' AND expires_at IS NOT NULL
    AND expires_at <= :now
@@ -294,10 +289,7 @@ WITH RECURSIVE waiting (name) AS (
   SELECT (SELECT min(channel) FROM delivery
            WHERE state = 'pending' AND is_next = 1 AND channel > name)
     FROM waiting WHERE name IS NOT NULL)
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
-       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
-       done_at
+SELECT {delivery_columns}
   FROM delivery INDEXED BY delivery_ready
  WHERE state = 'pending' AND is_next = 1
    AND channel IN (SELECT name FROM waiting WHERE name IS NOT NULL
@@ -306,10 +298,7 @@ SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_r
 
 -- query delivery_unknown (after i64, channel text, count i64) -> delivery_row
 -- Those that are held wait for a person.
-SELECT seq, id, channel, conversation, ordering_key, is_queued, is_next, needs_review, state,
-       source_key, agent, session, reply_to, body, attempts, attempt_id, lease_until,
-       due_at, expires_at, remote_status, detail, remote_id, resend_of, created_at, sent_at,
-       done_at
+SELECT {delivery_columns}
   FROM delivery
  WHERE state = 'unknown' AND channel = :channel AND seq > :after AND needs_review = 0
  ORDER BY seq LIMIT :count;

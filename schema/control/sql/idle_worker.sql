@@ -19,12 +19,14 @@ ON CONFLICT (started_for) DO UPDATE SET
 -- query idle_delete (started_for text)
 DELETE FROM idle_worker WHERE started_for = :started_for;
 
--- query idle_of_run (run text) -> idle_worker_row
-SELECT started_for, run, agent, session, config_digest, attempt, token_hash, pid, start_ticks,
+-- columns idle_worker_columns
+started_for, run, agent, session, config_digest, attempt, token_hash, pid, start_ticks,
        boot_id, cgroup, idle_since, expires_at
+
+-- query idle_of_run (run text) -> idle_worker_row
+SELECT {idle_worker_columns}
   FROM idle_worker WHERE run = :run;
 
 -- query idle_list -> idle_worker_row
-SELECT started_for, run, agent, session, config_digest, attempt, token_hash, pid, start_ticks,
-       boot_id, cgroup, idle_since, expires_at
+SELECT {idle_worker_columns}
   FROM idle_worker ORDER BY started_for;

@@ -171,8 +171,8 @@ SELECT id, run, attempt, from_state, to_state, reason, detail, at
 -- deliveries is for who shows one run (schema/control/channel/run_deliveries.h), and
 -- deliveries_error says why they cannot be read.
 
--- query run_get (id text) -> run_row
-SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
+-- columns run_columns
+id, agent, agent_version, session, state, pending_state, reason, detail,
   priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
   idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
@@ -182,6 +182,9 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
     WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
   NULL AS severity, NULL AS deliveries,
   NULL AS deliveries_error
+
+-- query run_get (id text) -> run_row
+SELECT {run_columns}
   FROM run WHERE id = :id;
 
 -- row run_filter (agent text, session text, state text, tag text,
@@ -289,16 +292,7 @@ SELECT name AS invocation, agents, sessions, runs, waiting,
 
 -- query run_list_active -> run_row
 -- Everything that is not over: ps.
-SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
-  priority, due_at, expires_at, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, policy, parent, depth, retry_of,
-  idem_key, tags, submitted_by, pid, start_ticks, boot_id, last_seq,
-  input_tokens, output_tokens, cost_micros, exit_code, signal, created_at,
-  started_at, ended_at, invocation, NULL AS health,
-  (SELECT json_type(definition, '$.artifacts') FROM agent_version v
-    WHERE v.agent = run.agent AND v.version = run.agent_version) AS artifacts_status,
-  NULL AS severity, NULL AS deliveries,
-  NULL AS deliveries_error
+SELECT {run_columns}
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;
@@ -309,18 +303,19 @@ SELECT id, agent, agent_version, session, state, pending_state, reason, detail,
 --   start_ticks opt, boot_id text, cgroup text, token_hash text, heartbeat_ms i64,
 --   last_seq i64, started_at time, reason text, detail text)
 
--- query run_active -> run_active_row
-SELECT id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
+-- columns run_active_columns
+id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
   run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
   token_hash, heartbeat_ms, last_seq, started_at, reason, detail
+
+-- query run_active -> run_active_row
+SELECT {run_active_columns}
   FROM run INDEXED BY run_active
  WHERE state IN ('starting','running','paused','stopping','ending')
  ORDER BY id;
 
 -- query run_active_get (id text) -> run_active_row
-SELECT id, agent, session, state, pending_state, attempt, max_attempts, backoff_ms,
-  run_timeout_ms, idle_timeout_ms, grace_ms, pid, start_ticks, boot_id, cgroup,
-  token_hash, heartbeat_ms, last_seq, started_at, reason, detail
+SELECT {run_active_columns}
   FROM run WHERE id = :id;
 
 -- query run_descendants (parent text) -> (id text)
