@@ -1,6 +1,7 @@
 /* What a backup costs the runs that write meanwhile. */
 #include "bench/load/run_load.h"
 #include "lib/base/clock.h"
+#include "lib/os/program_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,9 @@ static int count_events(struct run_load *f, int64_t *out, struct err *e)
 static int back_up(const struct run_load *f, const char *dir, int64_t until,
 		   bool *done, struct err *e)
 {
-	char program[1100], out[1100], home[600];
-	char *argv[] = {program,
+	struct program_path program = program_path("skep");
+	char out[1100], home[600];
+	char *argv[] = {program.text,
 			(char[]){"--home"},
 			home,
 			(char[]){"backup"},
@@ -64,24 +66,21 @@ static int back_up(const struct run_load *f, const char *dir, int64_t until,
 			(char[]){"-o"},
 			out,
 			NULL};
-	ssize_t n = readlink("/proc/self/exe", program, 1000);
 	struct timespec pause = {0, 2000000};
 	posix_spawn_file_actions_t quiet;
 	pid_t pid;
 	int rc, status = 0;
 
-	program[n > 0 ? n : 0] = '\0';
-	snprintf(strrchr(program, '/') + 1, 8, "skep");
 	snprintf(home, sizeof home, "%s", f->daemon.home);
 	snprintf(out, sizeof out, "%s/backup.tar", dir);
 	unlink(out);
 	posix_spawn_file_actions_init(&quiet);
 	posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null",
 					 O_WRONLY, 0);
-	rc = posix_spawn(&pid, program, &quiet, NULL, argv, environ);
+	rc = posix_spawn(&pid, program.text, &quiet, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&quiet);
 	if (rc)
-		return err_set(e, ERR_UNSUPPORTED, "%s: %s", program,
+		return err_set(e, ERR_UNSUPPORTED, "%s: %s", program.text,
 			       strerror(rc));
 	*done = true;
 	while (waitpid(pid, &status, WNOHANG) == 0) {

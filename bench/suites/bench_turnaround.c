@@ -4,6 +4,7 @@
 #include "bench/suites/marks.h"
 #include "bench/suites/turnaround_baseline.h"
 #include "lib/base/clock.h"
+#include "lib/os/program_path.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -75,17 +76,15 @@ static int by_request(struct bench_run *r, void *arg, struct bench_sample *out,
 /* skep beside skep-bench. */
 static void become_skep(const char *home, const char *const *words)
 {
-	char path[1024];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+	struct program_path path = program_path("skep");
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	path[n > 0 ? n : 0] = '\0';
-	if (!strrchr(path, '/') || null < 0)
+	if (null < 0)
 		_exit(127);
-	memcpy(strrchr(path, '/') + 1, "skep", sizeof "skep");
 	setenv("SKEP_HOME", home, 1);
 	dup2(null, 1);
-	execl(path, path, words[0], words[1], words[2], words[3], (char *)NULL);
+	execl(path.text, path.text, words[0], words[1], words[2], words[3],
+	      (char *)NULL);
 	_exit(127);
 }
 

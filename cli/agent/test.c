@@ -3,6 +3,7 @@
 #include "cli/remote.h"
 #include "lib/base/text.h"
 #include "lib/os/file.h"
+#include "lib/os/program_path.h"
 #include "lib/sandbox/spec.h"
 
 #include <errno.h>
@@ -27,12 +28,9 @@ struct trial {
 /* skep-worker stands beside skep. */
 static const char *program(struct cli *cli)
 {
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	struct program_path path = program_path("skep-worker");
 
-	while (n > 0 && path[n - 1] != '/')
-		n--;
-	return arena_printf(&cli->arena, "%.*sskep-worker", (int)n, path);
+	return arena_text(&cli->arena, path.text);
 }
 
 static int start_trial(struct cli *cli, struct trial *t, struct err *e)

@@ -6,6 +6,7 @@
 #include "lib/db/migrate.h"
 #include "lib/json/json.h"
 #include "lib/os/file.h"
+#include "lib/os/program_path.h"
 #include "schema/control/control.h"
 #include "schema/watchdog_record.h"
 
@@ -91,12 +92,9 @@ int daemon_lives(struct cli *cli, struct supervisor_row *row, struct err *e)
 /* Programs of one build are in one directory. */
 static const char *program(struct cli *cli, const char *name)
 {
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	struct program_path path = program_path(name);
 
-	while (n > 0 && path[n - 1] != '/')
-		n--;
-	return arena_printf(&cli->arena, "%.*s%s", (int)n, path, name);
+	return arena_text(&cli->arena, path.text);
 }
 
 int daemon_foreground(struct cli *cli, struct err *e)

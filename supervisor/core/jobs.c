@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/os/program_path.h"
 #include "schema/control_queries.h"
 
 #include <errno.h>
@@ -58,21 +59,18 @@ static int64_t first_time(struct jobs *k, int job)
 
 static void start_job(struct jobs *k, int job)
 {
-	char path[4096], home[PATH_MAX];
-	char *argv[WORDS + 4] = {path, (char[]){"--home"}, home};
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 8);
+	struct program_path path = program_path("skep");
+	char home[PATH_MAX];
+	char *argv[WORDS + 4] = {path.text, (char[]){"--home"}, home};
 	char words[WORDS][32];
 	int rc, count = 3;
 
-	while (n > 0 && path[n - 1] != '/')
-		n--;
-	snprintf(path + (n > 0 ? n : 0), 8, "skep");
 	snprintf(home, sizeof home, "%s", k->home->root);
 	for (int i = 0; jobs[job].words[i]; i++) {
 		snprintf(words[i], sizeof words[i], "%s", jobs[job].words[i]);
 		argv[count++] = words[i];
 	}
-	rc = posix_spawn(&k->child, path, NULL, NULL, argv, environ);
+	rc = posix_spawn(&k->child, path.text, NULL, NULL, argv, environ);
 	k->job = job;
 	k->next[job] = clock_now() + every(k, job);
 	if (rc) {

@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/os/proc.h"
+#include "lib/os/program_path.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -52,33 +53,24 @@ static char **marked_env(void)
 	return env;
 }
 
-void spawn_path(const char *program, char *out, size_t cap)
-{
-	ssize_t n = readlink("/proc/self/exe", out, cap - 32);
-
-	while (n > 0 && out[n - 1] != '/')
-		n--;
-	snprintf(out + n, cap - (size_t)n, "%s", program);
-}
-
 static int run_spawner(int fd, pid_t *pid, struct err *e)
 {
-	char path[4096], room[] = SPAWN_TITLE, **env = marked_env();
-	char *argv[] = {path, room, NULL};
+	struct program_path path = program_path(SPAWN_PROGRAM);
+	char room[] = SPAWN_TITLE, **env = marked_env();
+	char *argv[] = {path.text, room, NULL};
 	posix_spawn_file_actions_t actions;
 	int rc;
 
 	static_assert(sizeof placeholder == sizeof SPAWN_MARKER + 1 + ROOM,
 		      "the marker has room for a run's id");
 	static_assert(ROOM == SPAWN_RUN - 1, "as much as the wire has");
-	spawn_path(SPAWN_PROGRAM, path, sizeof path);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd, SPAWN_FD);
-	rc = posix_spawn(pid, path, &actions, NULL, argv, env);
+	rc = posix_spawn(pid, path.text, &actions, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	free(env);
 	errno = rc;
-	return rc ? err_errno_set(e, "cannot start %s", path) : 0;
+	return rc ? err_errno_set(e, "cannot start %s", path.text) : 0;
 }
 
 /* --- hearing ---------------------------------------------------------- */

@@ -30,9 +30,6 @@ struct spawn {
 	struct spawn_wait **end;
 };
 
-/* Where a program of ours is: beside this one. */
-void spawn_path(const char *program, char *out, size_t cap);
-
 int spawn_open(struct spawn *s, uv_loop_t *loop, struct spawn_calls calls,
 	       struct err *e);
 

@@ -1,0 +1,14 @@
+#ifndef LIB_OS_PROGRAM_PATH_H
+#define LIB_OS_PROGRAM_PATH_H
+
+#include <limits.h>
+
+/* The path of a program of ours: all of one build are in one directory. "" gives
+ * that directory, with a slash at its end. */
+struct program_path {
+	char text[PATH_MAX];
+};
+
+struct program_path program_path(const char *name);
+
+#endif
