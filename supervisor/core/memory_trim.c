@@ -4,11 +4,7 @@
 
 #include <malloc.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #define CACHE_IDLE_KIB 256
 #define CACHE_BUSY_KIB 2048 /* 64 deliveries at once need half of it */
@@ -28,49 +24,9 @@ void memory_configure(void)
 	setenv("UV_THREADPOOL_SIZE", "2", 0);
 }
 
-struct mapping {
-	uintptr_t begin, end;
-	bool is_clean_file; /* read-only, of a file, and not changed so far */
-};
-
-static bool begins_mapping(const char *line, struct mapping *m)
-{
-	unsigned long begin, end, inode;
-	char perms[8];
-
-	if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &begin, &end, perms,
-		   &inode) != 4)
-		return false;
-	*m = (struct mapping){
-		.begin = begin,
-		.end = end,
-		.is_clean_file = inode && perms[1] == '-' && perms[3] == 'p',
-	};
-	return true;
-}
-
-/* Relocated pages are read-only too, but exist only in this process. */
-static void give_back_files(void)
-{
-	FILE *f = fopen("/proc/self/smaps", "re");
-	struct mapping m = {0};
-	char line[4500];
-	unsigned long kb;
-
-	while (f && fgets(line, sizeof line, f))
-		if (!begins_mapping(line, &m) && m.is_clean_file &&
-		    sscanf(line, "Anonymous: %lu", &kb) == 1 && kb == 0)
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-			(void)madvise((void *)m.begin, m.end - m.begin,
-				      MADV_DONTNEED);
-	if (f)
-		(void)fclose(f);
-}
-
 void memory_trim(void)
 {
 	malloc_trim(0);
-	give_back_files();
 }
 
 void memory_cache(struct memory_cache *c, struct sql *db, int64_t moved)

@@ -3,17 +3,12 @@
 
 #include <stdint.h>
 
-/*
- * How little memory skepd stands with. Of the process as a whole; cannot fail
- * in a way that matters.
- */
+/* Limits the memory that an idle skepd keeps. */
 
 /* Before anything else, and before there are threads. */
 void memory_configure(void);
 
-/* Gives back what was needed once and not since: free memory of the heap, and
- * pages of programs and libraries that nobody has written to. The latter come
- * back from the page cache when they are used, some hundred of them. */
+/* Returns free memory of the heap to the kernel. */
 void memory_trim(void);
 
 /* The database's cache: small, unless many deliveries are moved, when a commit
